@@ -1,1 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# The standard's ten headers, under the standard's names.
+datincludedir = $(includedir)/dat
+datinclude_HEADERS = \
+	include/dat/dat.h \
+	include/dat/dat_error.h \
+	include/dat/dat_platform_specific.h \
+	include/dat/dat_redirection.h \
+	include/dat/dat_registry.h \
+	include/dat/dat_vendor_specific.h \
+	include/dat/udat.h \
+	include/dat/udat_config.h \
+	include/dat/udat_redirection.h \
+	include/dat/udat_vendor_specific.h

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The place where the standard lets an implementation add names of its own. OpenDAT adds none.
+ */
+#ifndef OPENDAT_DAT_VENDOR_SPECIFIC_H
+#define OPENDAT_DAT_VENDOR_SPECIFIC_H
+
+#include "dat_platform_specific.h"
+
+#endif /* OPENDAT_DAT_VENDOR_SPECIFIC_H */

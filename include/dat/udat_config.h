@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a consumer asks for when it calls dat_ia_open: the version of the API it was compiled
+ * against, and whether it needs a thread-safe provider.
+ */
+#ifndef OPENDAT_UDAT_CONFIG_H
+#define OPENDAT_UDAT_CONFIG_H
+
+#define DAT_VERSION_MAJOR				1
+#define DAT_VERSION_MINOR				2
+
+#ifndef DAT_THREADSAFE
+#define DAT_THREADSAFE					DAT_FALSE
+#endif
+
+#endif /* OPENDAT_UDAT_CONFIG_H */

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+include tests/harness/local.mk
 include tests/abi/local.mk
 include tests/unit/local.mk
 include tests/mocks/local.mk

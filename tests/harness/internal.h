@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the harness' own files share. */
+#ifndef CHECK_INTERNAL_H
+#define CHECK_INTERNAL_H
+
+#include <setjmp.h>
+
+#include "check.h"
+
+/* What the process that runs the tests tells the one that watches over it. */
+enum check_event { EVENT_START, EVENT_PASS, EVENT_FAIL, EVENT_SKIP };
+
+struct check_report {
+	int test;			/* index into the plan */
+	enum check_event event;
+};
+
+/* One test of the plan, in the order in which they run. */
+struct check_entry {
+	const struct check_suite *suite;
+	const struct check_test *test;
+	char *name;			/* "suite: sentence" */
+};
+
+struct check_plan {
+	struct check_entry *entries;
+	int total;
+};
+
+/* runner.c: runs the plan from a given test on, in this process; reports go to report_fd unless it is -1. */
+int check_run_plan(const struct check_plan *plan, int first, int report_fd);
+
+/* assert.c: this thread is the one that a fatal failure may jump out of. */
+void check_claim_thread(void);
+
+/* peer.c: ends what is left of the test's peers; returns how many there were. */
+int check_peers_end(void);
+
+/* util.c: undoes what check_tmpdir() and check_stderr_begin() left. */
+void check_util_end(void);
+
+#endif /* CHECK_INTERNAL_H */

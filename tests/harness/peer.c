@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Peers: processes forked off a test. Invariant: a peer never outlives its test, and no failure that it
+ * found is lost. Its failures travel over a pipe as "line<TAB>file<TAB>text" lines when it ends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define PEERS 64
+
+struct peer {
+	pid_t pid;			/* 0: this slot is free */
+	int sync;			/* our end of the socket pair of check_put() and check_get() */
+	int verdict;			/* read end of the pipe with the peer's failures */
+};
+
+/* Used from the test's own thread only; a peer starts with an empty table of its own. */
+static struct peer peers[PEERS];
+static int parent_sync = -1;		/* in a peer: its end of the pair */
+
+/* In sanitized programs; a peer leaves without running the sanitizer's own hook for exit(). */
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
+static struct peer *peer_find(pid_t pid)
+{
+	for (int i = 0; i < PEERS; i++)
+		if (peers[i].pid == pid)
+			return &peers[i];
+	return NULL;
+}
+
+static void peer_forget(struct peer *peer)
+{
+	close(peer->sync);
+	close(peer->verdict);
+	*peer = (struct peer){ 0 };
+}
+
+/* Sends the failures beyond the first `known`, which the peer inherited from its parent. */
+static void send_failures(int fd, unsigned int known)
+{
+	CU_pFailureRecord failure = CU_get_failure_list();
+
+	for (; failure && known; known--)
+		failure = failure->pNext;
+	for (; failure; failure = failure->pNext)
+		dprintf(fd, "%u\t%s\t%s\n", failure->uiLineNumber, failure->strFileName,
+			failure->strCondition);
+}
+
+static _Noreturn void be_peer(void (*run)(void *arg), void *arg, int verdict, pid_t parent)
+{
+	unsigned int known = CU_get_number_of_failure_records();
+	CU_pTest test = CU_get_current_test();
+	jmp_buf here;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+	check_claim_thread();
+	test->pJumpBuf = &here;
+	if (!setjmp(here))
+		run(arg);
+	if (__lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check())
+		CHECK_FAIL("the peer leaks memory: see the log");
+	send_failures(verdict, known);
+	fflush(NULL);
+	_exit(EXIT_SUCCESS);
+}
+
+pid_t check_fork(void (*run)(void *arg), void *arg)
+{
+	struct peer *peer = peer_find(0);
+	pid_t parent = getpid(), pid;
+	int sync[2], verdict[2];
+
+	REQUIRE(peer != NULL);
+	REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync) == 0);
+	REQUIRE(pipe2(verdict, O_CLOEXEC) == 0);
+	fflush(NULL);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (pid == 0) {
+		for (int i = 0; i < PEERS; i++)
+			if (peers[i].pid)
+				peer_forget(&peers[i]);
+		close(sync[0]);
+		close(verdict[0]);
+		parent_sync = sync[1];
+		be_peer(run, arg, verdict[1], parent);
+	}
+	close(sync[1]);
+	close(verdict[1]);
+	*peer = (struct peer){ .pid = pid, .sync = sync[0], .verdict = verdict[0] };
+	return pid;
+}
+
+/* Makes the peer's failures, one a line, this test's. */
+static void take_failures(char *text)
+{
+	char *line, *rest = text;
+
+	while ((line = strsep(&rest, "\n")) && *line) {
+		char *number = strsep(&line, "\t"), *file = strsep(&line, "\t");
+
+		check_fail(false, file ? file : "?", (unsigned int)atoi(number), "in a peer: %s",
+			   line ? line : "?");
+	}
+}
+
+/*
+ * Collects the verdict until the peer is gone and reaped, or until the deadline: then it is killed. The pipe
+ * is drained all the while, so that a peer with much to say is not held up. Its end wakes us at once, but a
+ * grandchild may hold it open: so the peer is asked for as well.
+ */
+static bool peer_end(struct peer *peer, uint64_t deadline, char **text, int *status)
+{
+	struct pollfd fd = { .fd = peer->verdict, .events = POLLIN };
+	size_t size = 0;
+	FILE *all = open_memstream(text, &size);
+	bool gone = false;
+	char chunk[4096];
+
+	for (;;) {
+		if (!gone && waitpid(peer->pid, status, WNOHANG) == peer->pid)
+			gone = true;
+		if (poll(&fd, 1, gone ? 0 : 10) > 0) {
+			ssize_t got = read(peer->verdict, chunk, sizeof(chunk));
+
+			if (got > 0) {
+				fwrite(chunk, 1, (size_t)got, all);
+				continue;
+			}
+			fd.fd = -1;
+		}
+		if (gone || check_now_ms() > deadline)
+			break;
+		if (fd.fd < 0)
+			check_nap();
+	}
+	if (!gone) {
+		kill(peer->pid, SIGKILL);
+		waitpid(peer->pid, status, 0);
+	}
+	fclose(all);
+	peer_forget(peer);
+	return gone;
+}
+
+void check_join_at(pid_t pid, const char *file, unsigned int line)
+{
+	struct peer *peer = peer_find(pid);
+	char *failures = NULL;
+	int status = 0;
+	bool gone;
+
+	if (pid <= 0 || !peer) {
+		check_fail(true, file, line, "%d is no peer of this test", (int)pid);
+		return;
+	}
+	gone = peer_end(peer, check_now_ms() + check_patience_ms(), &failures, &status);
+	take_failures(failures);
+	free(failures);
+	if (!gone)
+		check_fail(false, file, line, "the peer did not end in time: killed");
+	else if (WIFSIGNALED(status))
+		check_fail(false, file, line, "the peer died of signal %d (%s)", WTERMSIG(status),
+			   strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status))
+		check_fail(false, file, line, "the peer left with status %d", WEXITSTATUS(status));
+}
+
+void check_kill(pid_t pid)
+{
+	struct peer *peer = peer_find(pid);
+
+	REQUIRE(pid > 0 && peer != NULL);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	peer_forget(peer);
+}
+
+/* A test that failed early leaves its peers waiting: they are given no time, but heard. */
+int check_peers_end(void)
+{
+	int left = 0;
+
+	for (int i = 0; i < PEERS; i++) {
+		char *failures = NULL;
+
+		if (!peers[i].pid)
+			continue;
+		left++;
+		peer_end(&peers[i], check_now_ms() + 1, &failures, &(int){ 0 });
+		take_failures(failures);
+		free(failures);
+	}
+	return left;
+}
+
+static int sync_fd(pid_t pid)
+{
+	struct peer *peer = pid > 0 ? peer_find(pid) : NULL;
+
+	return peer ? peer->sync : pid == CHECK_PARENT ? parent_sync : -1;
+}
+
+void check_put_at(pid_t to, const void *buf, size_t size, const char *file, unsigned int line)
+{
+	ssize_t sent = send(sync_fd(to), buf, size, MSG_NOSIGNAL);
+
+	if (sent != (ssize_t)size)
+		check_fail(true, file, line, "the other process is gone: %s", strerror(errno));
+}
+
+void check_get_at(pid_t from, void *buf, size_t size, const char *file, unsigned int line)
+{
+	uint64_t deadline = check_now_ms() + check_patience_ms();
+	struct pollfd fd = { .fd = sync_fd(from), .events = POLLIN };
+	char *at = buf;
+
+	while (size) {
+		uint64_t now = check_now_ms();
+		int ready = now < deadline ? poll(&fd, 1, (int)(deadline - now)) : 0;
+		ssize_t got = 0;
+
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready == 0)
+			check_fail(true, file, line, "nothing came from the other process in time");
+		if (ready > 0)
+			got = recv(fd.fd, at, size, 0);
+		if (ready < 0 || got <= 0)
+			check_fail(true, file, line, "the other process is gone");
+		at += got;
+		size -= (size_t)got;
+	}
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What tests ask for besides assertions: patience, a directory of their own, the text on stderr. */
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static struct {
+	char *tmpdir;			/* NULL: this test has asked for none */
+	pid_t tmpdir_owner;		/* a peer inherits the name, and leaves it alone */
+	int real_stderr;		/* the saved stderr while a capture is on */
+	int capture_fd;			/* memfd that stands in for stderr */
+	bool capturing;
+	char *captured;			/* what check_stderr_end() gave last */
+} util;
+
+unsigned int check_patience_ms(void)
+{
+	const char *text = getenv("CHECK_PATIENCE");
+	int seconds = text ? atoi(text) : 0;
+
+	return (unsigned int)(seconds > 0 ? seconds : 20) * 1000;
+}
+
+const char *check_tmpdir(void)
+{
+	const char *base = getenv("TMPDIR");
+
+	if (util.tmpdir)
+		return util.tmpdir;
+	REQUIRE(asprintf(&util.tmpdir, "%s/opendat-check-XXXXXX", base ? base : "/tmp") > 0);
+	REQUIRE(mkdtemp(util.tmpdir) != NULL);
+	util.tmpdir_owner = getpid();
+	return util.tmpdir;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+void check_stderr_begin(void)
+{
+	REQUIRE(!util.capturing);
+	fflush(stderr);
+	util.capture_fd = memfd_create("stderr", MFD_CLOEXEC);
+	util.real_stderr = dup(STDERR_FILENO);
+	REQUIRE(util.capture_fd >= 0 && util.real_stderr >= 0);
+	REQUIRE(dup2(util.capture_fd, STDERR_FILENO) >= 0);
+	util.capturing = true;
+}
+
+const char *check_stderr_end(void)
+{
+	off_t size;
+
+	REQUIRE(util.capturing);
+	fflush(stderr);
+	dup2(util.real_stderr, STDERR_FILENO);
+	close(util.real_stderr);
+	util.capturing = false;
+	size = lseek(util.capture_fd, 0, SEEK_END);
+	free(util.captured);
+	util.captured = calloc(1, (size_t)size + 1);
+	if (util.captured && pread(util.capture_fd, util.captured, (size_t)size, 0) != size)
+		CHECK_FAIL("what went to stderr cannot be read back");
+	close(util.capture_fd);
+	return util.captured;
+}
+
+void check_util_end(void)
+{
+	if (util.capturing)
+		fputs(check_stderr_end(), stderr);
+	free(util.captured);
+	util.captured = NULL;
+	if (!util.tmpdir)
+		return;
+	if (util.tmpdir_owner == getpid())
+		nftw(util.tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	free(util.tmpdir);
+	util.tmpdir = NULL;
+}

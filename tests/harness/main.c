@@ -4,6 +4,7 @@
  * Invariant: as many results are counted as tests were planned; a child that crashed, left or hung is
  * charged to the test it was in, and another one goes on behind that test.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

@@ -109,8 +109,13 @@ typedef struct dat_os_wait_proxy_agent {
 	DAT_AGENT_FUNC proxy_agent_func;
 } DAT_OS_WAIT_PROXY_AGENT;
 
+/* No agent. Standard C++ has no compound literals, but says the same in its own way. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define DAT_OS_WAIT_PROXY_AGENT_NULL	(DAT_OS_WAIT_PROXY_AGENT{ NULL, NULL })
+#else
 #define DAT_OS_WAIT_PROXY_AGENT_NULL \
 	(DAT_OS_WAIT_PROXY_AGENT) { (DAT_PVOID) NULL, (DAT_AGENT_FUNC) NULL }
+#endif
 
 typedef enum dat_cno_param_mask {
 	DAT_CNO_FIELD_IA_HANDLE	= 0x1,
@@ -173,7 +178,12 @@ struct dat_provider_attr {
 	DAT_EP_CREATOR_FOR_PSP ep_creator;
 	DAT_PZ_SUPPORT pz_support;
 	DAT_UINT32 optimal_buffer_alignment;
+#ifdef __cplusplus
+	/* A const member would keep C++ programs from declaring the struct at all. */
+	DAT_BOOLEAN evd_stream_merging_supported[6][6];
+#else
 	const DAT_BOOLEAN evd_stream_merging_supported[6][6];
+#endif
 	DAT_BOOLEAN srq_supported;
 	DAT_COUNT srq_watermarks_supported;
 	DAT_BOOLEAN srq_ep_pz_difference_supported;

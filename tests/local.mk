@@ -1,4 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# How tests run. Every test speaks TAP, programs and scripts alike, and starts in the build tree's top directory
+# with: top_srcdir, DAT_OVERRIDE naming a dat.conf with soft0 from the build tree, and the sanitizers' options.
+TEST_EXTENSIONS = .sh
+TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER = $(TAP_DRIVER)
+SH_LOG_DRIVER = $(TAP_DRIVER)
+SH_LOG_COMPILER = bash
+AM_TESTS_ENVIRONMENT = \
+	top_srcdir='$(top_srcdir)'; export top_srcdir; \
+	CC='$(CC)'; CXX='$(CXX)'; export CC CXX; \
+	SANITIZE='$(SANITIZE)'; export SANITIZE; \
+	DAT_OVERRIDE='$(abs_top_builddir)/tests/dat.conf'; export DAT_OVERRIDE; \
+	ASAN_OPTIONS="detect_stack_use_after_return=1:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
+	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
+	TSAN_OPTIONS="die_after_fork=0:second_deadlock_stack=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
+
+check_DATA += tests/dat.conf
+CLEANFILES += tests/dat.conf
+tests/dat.conf: Makefile
+	$(AM_V_at)$(MKDIR_P) tests
+	$(AM_V_GEN)echo 'soft0 u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "" ""' > $@
+
 include tests/harness/local.mk
 include tests/abi/local.mk
 include tests/unit/local.mk
@@ -7,3 +29,27 @@ include tests/fuzz/local.mk
 include tests/soft/local.mk
 include tests/api/local.mk
 include tests/tools/local.mk
+
+# The unit tests under valgrind, with results of their own: valgrind/NAME.log and .trs.
+VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/%,$(TESTS)))
+VALGRIND_RESULTS = $(VALGRIND_TESTS:%=valgrind/%.trs)
+VALGRIND_RUN = $(LIBTOOL) --mode=execute $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no
+
+valgrind/%.trs: FORCE
+	$(AM_V_at)$(MKDIR_P) $(@D)
+	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) CHECK_WATCHDOG=600 CHECK_PATIENCE=120 $(TAP_DRIVER) \
+		--test-name valgrind/$* --log-file valgrind/$*.log --trs-file $@ \
+		--color-tests no -- $(VALGRIND_RUN) ./$*
+
+if HAVE_VALGRIND
+check-valgrind: $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA) $(VALGRIND_RESULTS)
+	@! grep -lE '^:test-result: (FAIL|ERROR|XPASS)' $(VALGRIND_RESULTS)
+else
+check-valgrind:
+	@echo "no valgrind here, or a sanitized build: install valgrind and configure again" >&2; exit 1
+endif
+FORCE:
+.PHONY: check-valgrind FORCE
+
+clean-local:
+	rm -rf valgrind

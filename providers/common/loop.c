@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the service thread of an IA: epoll for descriptors, an eventfd to be woken by, a sorted list of timers and a
+ * queue of calls. Invariant: `running` names what the thread is calling, and is set and cleared under the loop
+ * lock, so whoever finds something neither listed nor running knows that it will not run any more.
+ *
+ * A deleted watch is freed by the thread itself, at the top of its round: what epoll_wait() just returned may still
+ * point at it.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core.h"
+
+struct datp_watch {
+	struct datp_watch *next, *prev;	/* live or dead list (loop lock) */
+	struct loop *loop;
+	int fd;
+	bool dead;			/* loop lock */
+	void (*fn)(void *arg, uint32_t events);
+	void *arg;
+};
+
+struct call {
+	struct call *next;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+struct loop {
+	pthread_mutex_t lock;		/* the loop lock: innermost, never held in a callback */
+	pthread_cond_t idle;		/* `running` has changed */
+	pthread_t thread;
+	int epoll_fd, event_fd;
+	bool started, stop;
+	const void *running;		/* watch, timer or call whose callback runs */
+	struct datp_watch *live, *dead;
+	struct loop_timer *first, *last;	/* sorted by `when` */
+	struct call *calls, **calls_tail;
+};
+
+uint64_t loop_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static struct loop *loop_of(struct datp_ia *ia)
+{
+	return ia_priv(ia)->loop;
+}
+
+static bool inside(const struct loop *loop)
+{
+	return loop->started && pthread_equal(pthread_self(), loop->thread);
+}
+
+bool datp_loop_inside(struct datp_ia *ia)
+{
+	return inside(loop_of(ia));
+}
+
+static void wake(struct loop *loop)
+{
+	uint64_t one = 1;
+
+	/* A full counter (EAGAIN) wakes as well. */
+	if (write(loop->event_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		datp_log(1, "cannot wake the service thread: errno %d", errno);
+}
+
+/* Waits until the callback of `what` is over, if it is running on another thread. */
+static void wait_not_running_locked(struct loop *loop, const void *what)
+{
+	if (inside(loop))
+		return;
+	while (loop->running == what)
+		pthread_cond_wait(&loop->idle, &loop->lock);
+}
+
+/* ------------------------------------------------------------------ the thread */
+
+static void run_begin_locked(struct loop *loop, const void *what)
+{
+	loop->running = what;
+	pthread_mutex_unlock(&loop->lock);
+}
+
+static void run_end_locked(struct loop *loop)
+{
+	pthread_mutex_lock(&loop->lock);
+	loop->running = NULL;
+	pthread_cond_broadcast(&loop->idle);
+}
+
+static void bury_locked(struct loop *loop)
+{
+	while (loop->dead) {
+		struct datp_watch *watch = loop->dead;
+
+		loop->dead = watch->next;
+		free(watch);
+	}
+}
+
+static void timer_unlink_locked(struct loop *loop, struct loop_timer *timer)
+{
+	if (timer->prev)
+		timer->prev->next = timer->next;
+	else
+		loop->first = timer->next;
+	if (timer->next)
+		timer->next->prev = timer->prev;
+	else
+		loop->last = timer->prev;
+	timer->armed = false;
+}
+
+static void run_timers_locked(struct loop *loop)
+{
+	uint64_t now = loop_now();
+
+	while (loop->first && loop->first->when <= now) {
+		struct loop_timer *timer = loop->first;
+		void (*fn)(void *arg) = timer->fn;
+		void *arg = timer->arg;
+
+		timer_unlink_locked(loop, timer);
+		run_begin_locked(loop, timer);
+		fn(arg);
+		run_end_locked(loop);
+	}
+}
+
+static void run_calls_locked(struct loop *loop)
+{
+	while (loop->calls) {
+		struct call *call = loop->calls;
+
+		loop->calls = call->next;
+		if (!loop->calls)
+			loop->calls_tail = &loop->calls;
+		run_begin_locked(loop, call);
+		call->fn(call->arg);
+		run_end_locked(loop);
+		free(call);
+	}
+}
+
+static void run_watches_locked(struct loop *loop, const struct epoll_event *events, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct datp_watch *watch = events[i].data.ptr;
+
+		if (!watch) {
+			uint64_t count;
+
+			if (read(loop->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+				datp_log(1, "cannot read the service thread's eventfd: errno %d", errno);
+			continue;
+		}
+		if (watch->dead)
+			continue;
+		run_begin_locked(loop, watch);
+		watch->fn(watch->arg, events[i].events);
+		run_end_locked(loop);
+	}
+}
+
+/* Milliseconds to the first timer, rounded up so that it is due afterwards. */
+static int wait_ms_locked(const struct loop *loop)
+{
+	uint64_t now, ms;
+
+	if (loop->calls || loop->stop)
+		return 0;
+	if (!loop->first)
+		return -1;
+	now = loop_now();
+	if (loop->first->when <= now)
+		return 0;
+	ms = (loop->first->when - now + 999) / 1000;
+	return ms > 60000 ? 60000 : (int)ms;
+}
+
+static void *loop_thread(void *arg)
+{
+	struct loop *loop = arg;
+	struct epoll_event events[16];
+	int n, ms;
+
+	pthread_setname_np(pthread_self(), "datp");
+	pthread_mutex_lock(&loop->lock);
+	for (;;) {
+		bury_locked(loop);
+		run_timers_locked(loop);
+		run_calls_locked(loop);
+		if (loop->stop)
+			break;
+		ms = wait_ms_locked(loop);
+		pthread_mutex_unlock(&loop->lock);
+		n = epoll_wait(loop->epoll_fd, events, 16, ms);
+		pthread_mutex_lock(&loop->lock);
+		run_watches_locked(loop, events, n);
+	}
+	pthread_mutex_unlock(&loop->lock);
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ life */
+
+static enum datp_err loop_start(struct loop *loop)
+{
+	sigset_t all, old;
+	int rc;
+
+	/* Signals are the program's: none is ever delivered on a thread that it did not make. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_mutex_lock(&loop->lock);	/* holds the thread back until it is named in loop->thread */
+	rc = pthread_create(&loop->thread, NULL, loop_thread, loop);
+	loop->started = rc == 0;
+	pthread_mutex_unlock(&loop->lock);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc ? DATP_ERR_DEVICE : DATP_OK;
+}
+
+enum datp_err loop_create(struct loop **out)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct loop *loop = calloc(1, sizeof(*loop));
+	enum datp_err err = DATP_ERR_DEVICE;
+
+	if (!loop)
+		return DATP_ERR_MEMORY;
+	pthread_mutex_init(&loop->lock, NULL);
+	pthread_cond_init(&loop->idle, NULL);
+	loop->calls_tail = &loop->calls;
+	loop->event_fd = -1;
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epoll_fd < 0)
+		goto destroy;
+	loop->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (loop->event_fd < 0)
+		goto destroy;
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->event_fd, &event))
+		goto destroy;
+	err = loop_start(loop);
+	if (err)
+		goto destroy;
+	*out = loop;
+	return DATP_OK;
+
+destroy:
+	loop_destroy(loop);
+	return err;
+}
+
+void loop_stop(struct loop *loop)
+{
+	pthread_mutex_lock(&loop->lock);
+	loop->stop = true;
+	pthread_mutex_unlock(&loop->lock);
+	wake(loop);
+	pthread_join(loop->thread, NULL);
+	loop->started = false;
+}
+
+void loop_destroy(struct loop *loop)
+{
+	while (loop->live) {
+		struct datp_watch *watch = loop->live;
+
+		loop->live = watch->next;
+		free(watch);
+	}
+	bury_locked(loop);
+	while (loop->calls) {
+		struct call *call = loop->calls;
+
+		loop->calls = call->next;
+		free(call);
+	}
+	loop_forget(loop);
+	pthread_cond_destroy(&loop->idle);
+	pthread_mutex_destroy(&loop->lock);
+	free(loop);
+}
+
+void loop_forget(struct loop *loop)
+{
+	if (loop->epoll_fd >= 0)
+		close(loop->epoll_fd);
+	if (loop->event_fd >= 0)
+		close(loop->event_fd);
+	loop->epoll_fd = loop->event_fd = -1;
+}
+
+/* ------------------------------------------------------------------ watches and calls */
+
+enum datp_err datp_loop_add(struct datp_ia *ia, int fd, uint32_t epoll_events,
+			    void (*fn)(void *arg, uint32_t events), void *arg, struct datp_watch **out)
+{
+	struct loop *loop = loop_of(ia);
+	struct datp_watch *watch = calloc(1, sizeof(*watch));
+	struct epoll_event event = { .events = epoll_events, .data.ptr = watch };
+	int rc;
+
+	if (!watch)
+		return DATP_ERR_MEMORY;
+	watch->loop = loop;
+	watch->fd = fd;
+	watch->fn = fn;
+	watch->arg = arg;
+	pthread_mutex_lock(&loop->lock);
+	/* Set before the first callback can run, which needs the lock. */
+	*out = watch;
+	rc = epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+	if (!rc) {
+		watch->next = loop->live;
+		if (loop->live)
+			loop->live->prev = watch;
+		loop->live = watch;
+	}
+	pthread_mutex_unlock(&loop->lock);
+	if (rc) {
+		*out = NULL;
+		free(watch);
+		return DATP_ERR_DEVICE;
+	}
+	return DATP_OK;
+}
+
+void datp_loop_del(struct datp_watch *watch)
+{
+	struct loop *loop = watch->loop;
+
+	pthread_mutex_lock(&loop->lock);
+	wait_not_running_locked(loop, watch);
+	watch->dead = true;
+	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+	if (watch->prev)
+		watch->prev->next = watch->next;
+	else
+		loop->live = watch->next;
+	if (watch->next)
+		watch->next->prev = watch->prev;
+	watch->prev = NULL;
+	watch->next = loop->dead;
+	loop->dead = watch;
+	pthread_mutex_unlock(&loop->lock);
+}
+
+enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *arg)
+{
+	struct loop *loop = loop_of(ia);
+	struct call *call = malloc(sizeof(*call));
+
+	if (!call)
+		return DATP_ERR_MEMORY;
+	*call = (struct call){ .fn = fn, .arg = arg };
+	pthread_mutex_lock(&loop->lock);
+	*loop->calls_tail = call;
+	loop->calls_tail = &call->next;
+	pthread_mutex_unlock(&loop->lock);
+	wake(loop);
+	return DATP_OK;
+}
+
+/* ------------------------------------------------------------------ timers */
+
+void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void (*fn)(void *arg), void *arg)
+{
+	struct loop *loop = loop_of(ia);
+	struct loop_timer *after;
+	bool earlier;
+
+	pthread_mutex_lock(&loop->lock);
+	if (timer->armed)
+		timer_unlink_locked(loop, timer);
+	timer->when = when;
+	timer->fn = fn;
+	timer->arg = arg;
+	timer->armed = true;
+	/* From the end: most timers of an IA run equally long. */
+	for (after = loop->last; after && after->when > when;)
+		after = after->prev;
+	timer->prev = after;
+	timer->next = after ? after->next : loop->first;
+	if (timer->next)
+		timer->next->prev = timer;
+	else
+		loop->last = timer;
+	if (after)
+		after->next = timer;
+	else
+		loop->first = timer;
+	earlier = loop->first == timer;
+	pthread_mutex_unlock(&loop->lock);
+	if (earlier)
+		wake(loop);
+}
+
+bool timer_cancel(struct datp_ia *ia, struct loop_timer *timer)
+{
+	struct loop *loop = loop_of(ia);
+	bool was_armed;
+
+	pthread_mutex_lock(&loop->lock);
+	/* First the callback, since it may arm the timer again. */
+	wait_not_running_locked(loop, timer);
+	was_armed = timer->armed;
+	if (was_armed)
+		timer_unlink_locked(loop, timer);
+	pthread_mutex_unlock(&loop->lock);
+	return was_armed;
+}

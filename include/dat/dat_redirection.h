@@ -12,8 +12,14 @@
 extern "C" {
 #endif
 
+/* The function table of a provider, in udat_redirection.h. */
 typedef struct dat_provider DAT_PROVIDER;
 
+/*
+ * Each macro below calls through the table of the object that its first word points to. They are
+ * for libraries that hold the provider's own handles, as libdat does: a consumer's IA handle is a
+ * number, and must not be given to them.
+ */
 #define DAT_HANDLE_TO_PROVIDER(handle) \
 	(*(DAT_PROVIDER **)(handle))
 
@@ -134,6 +140,7 @@ typedef struct dat_provider DAT_PROVIDER;
 #define DAT_SRQ_SET_LW(srq, lw) \
 	DAT_HANDLE_TO_PROVIDER(srq)->srq_set_lw_func((srq), (lw))
 
+/* Types of the slots; each is described at the function of its name. */
 typedef DAT_RETURN (*DAT_IA_OPEN_FUNC)(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *,
 		DAT_IA_HANDLE *);
 typedef DAT_RETURN (*DAT_IA_OPENV_FUNC)(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *,
@@ -175,7 +182,8 @@ typedef DAT_RETURN (*DAT_EP_GET_STATUS_FUNC)(DAT_EP_HANDLE, DAT_EP_STATE *, DAT_
 typedef DAT_RETURN (*DAT_EP_FREE_FUNC)(DAT_EP_HANDLE);
 typedef DAT_RETURN (*DAT_EP_RESET_FUNC)(DAT_EP_HANDLE);
 typedef DAT_RETURN (*DAT_EP_CREATE_WITH_SRQ_FUNC)(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE,
-		DAT_EVD_HANDLE, DAT_EVD_HANDLE, DAT_SRQ_HANDLE, const DAT_EP_ATTR *, DAT_EP_HANDLE *);
+		DAT_EVD_HANDLE, DAT_EVD_HANDLE, DAT_SRQ_HANDLE, const DAT_EP_ATTR *,
+		DAT_EP_HANDLE *);
 typedef DAT_RETURN (*DAT_EP_RECV_QUERY_FUNC)(DAT_EP_HANDLE, DAT_COUNT *, DAT_COUNT *);
 typedef DAT_RETURN (*DAT_EP_SET_WATERMARK_FUNC)(DAT_EP_HANDLE, DAT_COUNT, DAT_COUNT);
 typedef DAT_RETURN (*DAT_LMR_QUERY_FUNC)(DAT_LMR_HANDLE, DAT_LMR_PARAM_MASK, DAT_LMR_PARAM *);

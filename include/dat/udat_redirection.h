@@ -13,7 +13,9 @@
 extern "C" {
 #endif
 
-#define DAT_LMR_CREATE(ia, mem_type, reg_desc, len, pz, priv, lmr, lmr_context, rmr_context, reg_len, reg_addr) \
+/* Calls through the table behind a handle, as in dat_redirection.h. */
+#define DAT_LMR_CREATE(ia, mem_type, reg_desc, len, pz, priv, lmr, lmr_context, rmr_context, \
+		       reg_len, reg_addr) \
 	DAT_HANDLE_TO_PROVIDER(ia)->lmr_create_func((ia), (mem_type), (reg_desc), (len), (pz), \
 		(priv), (lmr), (lmr_context), (rmr_context), (reg_len), (reg_addr))
 #define DAT_EVD_CREATE(ia, qlen, cno, flags, handle) \
@@ -42,6 +44,7 @@ extern "C" {
 #define DAT_CNO_WAIT(cno, timeout, evd) \
 	DAT_HANDLE_TO_PROVIDER(cno)->cno_wait_func((cno), (timeout), (evd))
 
+/* Types of the slots; each is described at the function of its name. */
 typedef DAT_RETURN (*DAT_LMR_CREATE_FUNC)(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION,
 		DAT_VLEN, DAT_PZ_HANDLE, DAT_MEM_PRIV_FLAGS, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *,
 		DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *);
@@ -60,6 +63,14 @@ typedef DAT_RETURN (*DAT_CNO_QUERY_FUNC)(DAT_CNO_HANDLE, DAT_CNO_PARAM_MASK, DAT
 typedef DAT_RETURN (*DAT_CNO_FREE_FUNC)(DAT_CNO_HANDLE);
 typedef DAT_RETURN (*DAT_CNO_WAIT_FUNC)(DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE *);
 
+/**
+ * struct dat_provider - a provider's function table, the whole of what the registry knows of it
+ * @device_name: name of the IA
+ * @extension: the provider's own
+ * 70 slots of 8 bytes that never change. The first word of every object, whatever its kind, points
+ * to the table of its provider. A slot takes what the function of its name takes, but an IA is the
+ * provider's own pointer, not the consumer's handle.
+ */
 struct dat_provider {
 	const char *device_name;
 	DAT_PVOID extension;

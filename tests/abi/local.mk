@@ -2,12 +2,14 @@
 # The binary contract of uDAPL 1.2: abi12.tsv is the table, and the tests here are made from it.
 EXTRA_DIST += \
 	tests/abi/abi12.tsv \
+	tests/abi/docs.awk \
+	tests/abi/docs.sh \
 	tests/abi/gen-abi-test.awk \
 	tests/abi/headers.sh
 
 AM_TESTS_ENVIRONMENT += CC='$(CC)'; export CC; AWK='$(AWK)'; export AWK;
 
-TESTS += tests/abi/headers.sh
+TESTS += tests/abi/headers.sh tests/abi/docs.sh
 
 # Every value, layout, slot, prototype and macro of the headers against the table.
 check_PROGRAMS += tests/abi/abi12_test

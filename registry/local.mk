@@ -1,1 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# libdat.so.1. The parser of dat.conf is a library of its own, for the tools and the tests.
+noinst_LTLIBRARIES += libregconf.la
+libregconf_la_SOURCES = \
+	registry/conf.c \
+	registry/conf.h \
+	registry/conf_file.c \
+	registry/conf_ini.c
+libregconf_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(INIH_CFLAGS)
+libregconf_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libregconf_la_LIBADD = $(INIH_LIBS)
+
+lib_LTLIBRARIES += libdat.la
+libdat_la_SOURCES = \
+	registry/catalog.c \
+	registry/diag.c \
+	registry/dispatch_ep.c \
+	registry/dispatch_evd.c \
+	registry/dispatch_mem.c \
+	registry/handle.c \
+	registry/ia.c \
+	registry/loader.c \
+	registry/loader.h \
+	registry/plugin.c \
+	registry/reg.h \
+	registry/report.c \
+	registry/strerror.c \
+	registry/vtables.c
+libdat_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libdat_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libdat_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:2:0 \
+	-Wl,--version-script=$(srcdir)/registry/libdat.map
+libdat_la_LIBADD = libregconf.la $(LTDL_LIBS)
+EXTRA_libdat_la_DEPENDENCIES = registry/libdat.map
+EXTRA_DIST += registry/libdat.map
+
+dist_sysconf_DATA += etc/dat.conf

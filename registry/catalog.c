@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The catalogue: the static registry's lines and the dynamic registry's providers, and which of them
+ * serves a request.
+ *
+ * A provider serves a request for (name, major, minor, thread safety) if the name and the major
+ * version are equal, its minor version is not lower, and it is thread-safe if that is asked for. The
+ * nearest minor version is taken, then the thread safety asked for, then the earlier one.
+ *
+ * Invariant: a record is unlinked only while its count of opens is 0.
+ */
+#include "reg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct registry reg = {
+	.hot = &vtables_none,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER,
+	.records_tail = &reg.records,
+};
+
+_Thread_local struct reg_thread reg_self;
+
+/* How far an offer goes towards a request; what is missing names the subtype of the refusal. */
+enum match {
+	MATCH_NONE,
+	MATCH_NAME,
+	MATCH_MAJOR,
+	MATCH_MINOR,
+	MATCH_FULL,
+};
+
+struct offer {
+	const char *name;
+	unsigned int major;
+	unsigned int minor;
+	bool thread_safe;
+};
+
+static struct offer plugin_offer(const struct reg_plugin *p)
+{
+	const struct conf_entry *e = p->entry;
+
+	return (struct offer){ e->name, e->major, e->minor, e->thread_safe };
+}
+
+static struct offer info_offer(const DAT_PROVIDER_INFO *info)
+{
+	return (struct offer){ info->ia_name, info->dapl_version_major, info->dapl_version_minor,
+			       info->is_thread_safe != DAT_FALSE };
+}
+
+static enum match offer_match(const struct offer *o, const struct reg_request *rq)
+{
+	if (strcmp(o->name, rq->name))
+		return MATCH_NONE;
+	if (o->major != rq->major || rq->major != REG_API_MAJOR)
+		return MATCH_NAME;
+	if (o->minor < rq->minor)
+		return MATCH_MAJOR;
+	if (rq->thread_safe && !o->thread_safe)
+		return MATCH_MINOR;
+	return MATCH_FULL;
+}
+
+/* Among offers that match fully: 0 is exact, less is better. */
+static unsigned long offer_distance(const struct offer *o, const struct reg_request *rq)
+{
+	return ((unsigned long)o->minor - rq->minor) * 2 + (o->thread_safe != rq->thread_safe);
+}
+
+static DAT_RETURN match_status(enum match match)
+{
+	static const DAT_RETURN subtype[] = {
+		[MATCH_NONE] = DAT_NAME_NOT_REGISTERED,
+		[MATCH_NAME] = DAT_MAJOR_NOT_FOUND,
+		[MATCH_MAJOR] = DAT_MINOR_NOT_FOUND,
+		[MATCH_MINOR] = DAT_THREAD_SAFETY_NOT_FOUND,
+		[MATCH_FULL] = DAT_NAME_NOT_REGISTERED,	/* offered, but could not be loaded */
+	};
+
+	return REG_ERROR(DAT_PROVIDER_NOT_FOUND, subtype[match]);
+}
+
+static void info_fill(DAT_PROVIDER_INFO *info, const struct conf_entry *e)
+{
+	memset(info, 0, sizeof(*info));
+	strncpy(info->ia_name, e->name, DAT_NAME_MAX_LENGTH - 1);
+	info->dapl_version_major = e->major;
+	info->dapl_version_minor = e->minor;
+	info->is_thread_safe = e->thread_safe ? DAT_TRUE : DAT_FALSE;
+}
+
+static int plugins_make_locked(void)
+{
+	const struct conf_entry *e;
+	unsigned int n = 0;
+
+	for (e = reg.conf.entries; e; e = e->next)
+		n += e->skip == CONF_USED;
+	reg.plugins = calloc(n ? n : 1, sizeof(*reg.plugins));
+	if (!reg.plugins)
+		return -ENOMEM;
+	for (e = reg.conf.entries; e; e = e->next) {
+		if (e->skip != CONF_USED)
+			continue;
+		reg.plugins[reg.nplugins].entry = e;
+		info_fill(&reg.plugins[reg.nplugins].info, e);
+		reg.nplugins++;
+	}
+	return 0;
+}
+
+static void conf_diags_print(void)
+{
+	const struct conf_diag *d;
+
+	diag_print(DIAG_SR, "static registry: %s, %u adapters, %u complaints", reg.conf.origin,
+		   reg.nplugins, reg.conf.ndiags);
+	for (d = reg.conf.diags; d; d = d->next)
+		diag_print(DIAG_SR, "%s:%u:%u: %s: %s", d->file, d->line, d->column,
+			   conf_field_name(d->field), d->text);
+}
+
+/*
+ * Read the static registry, once a process. The lock is held over it: only files are read. When
+ * memory runs out nothing is kept, and the next call tries again.
+ */
+DAT_RETURN catalog_ready(void)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+	bool first = false;
+
+	pthread_mutex_lock(&reg.lock);
+	if (reg.gone) {
+		rc = REG_ERROR(DAT_INVALID_STATE, 0);
+	} else if (!reg.ready) {
+		conf_init(&reg.conf);
+		if (conf_read_system(&reg.conf) || plugins_make_locked()) {
+			conf_free(&reg.conf);
+			rc = REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		} else {
+			reg.ready = first = true;
+		}
+	}
+	pthread_mutex_unlock(&reg.lock);
+	if (first && diag_wanted(DIAG_SR))
+		conf_diags_print();
+	return rc;
+}
+
+/* May this thread use r now? Not while another one initialises or finishes the plugin behind it. */
+static bool record_settled_locked(const struct reg_record *r)
+{
+	const struct reg_plugin *p = r->plugin;
+
+	return !p || p->state == PLUGIN_READY ||
+	       (p->state == PLUGIN_LOADING && p->thread == &reg_self);
+}
+
+/*
+ * The best record for a request among those that are settled. *seen is raised to how far any record
+ * goes; *busy is set to a plugin that is loading and has a record which would do.
+ */
+static struct reg_record *record_find_locked(const struct reg_request *rq, enum match *seen,
+					     struct reg_plugin **busy)
+{
+	struct reg_record *best = NULL;
+	unsigned long best_distance = 0;
+	struct reg_record *r;
+	unsigned long d;
+	struct offer o;
+	enum match m;
+
+	for (r = reg.records; r; r = r->next) {
+		o = info_offer(&r->info);
+		m = offer_match(&o, rq);
+		if (m != MATCH_FULL) {
+			if (m > *seen)
+				*seen = m;
+			continue;
+		}
+		if (!record_settled_locked(r)) {
+			if (busy)
+				*busy = r->plugin;
+			continue;
+		}
+		d = offer_distance(&o, rq);
+		if (!best || d < best_distance) {
+			best = r;
+			best_distance = d;
+		}
+	}
+	return best;
+}
+
+/* The best line for a request that is worse than, or as good as but behind, the one tried last. */
+static struct reg_plugin *plugin_next(const struct reg_request *rq, const struct reg_plugin *last)
+{
+	struct reg_plugin *best = NULL;
+	unsigned long d, best_distance = 0, last_distance = 0;
+	struct reg_plugin *p;
+	struct offer o;
+
+	if (last) {
+		o = plugin_offer(last);
+		last_distance = offer_distance(&o, rq);
+	}
+	for (p = reg.plugins; p < reg.plugins + reg.nplugins; p++) {
+		o = plugin_offer(p);
+		if (offer_match(&o, rq) != MATCH_FULL)
+			continue;
+		d = offer_distance(&o, rq);
+		if (last && (d < last_distance || (d == last_distance && p <= last)))
+			continue;
+		if (!best || d < best_distance) {
+			best = p;
+			best_distance = d;
+		}
+	}
+	return best;
+}
+
+static void record_take_locked(struct reg_record *r)
+{
+	r->opens++;
+	if (r->plugin)
+		r->plugin->opens++;
+}
+
+/* What p has registered, as a list for a message. Returns how many. */
+static unsigned int records_list_locked(const struct reg_plugin *p, char *buf, size_t size)
+{
+	const struct reg_record *r;
+	unsigned int n = 0;
+	size_t used = 0;
+
+	*buf = '\0';
+	for (r = reg.records; r; r = r->next) {
+		if (r->plugin != p)
+			continue;
+		if (n++ < 4 && used < size)
+			used += (size_t)snprintf(buf + used, size - used, "%s%.60s u%u.%u %s", n > 1 ? ", " : "",
+						 r->info.ia_name, r->info.dapl_version_major,
+						 r->info.dapl_version_minor,
+						 r->info.is_thread_safe ? "threadsafe" : "nonthreadsafe");
+	}
+	return n;
+}
+
+/* p is loaded, but offers nothing that the request could be served with: say why. */
+static void plugin_useless_locked(struct reg_plugin *p)
+{
+	const struct conf_entry *e = p->entry;
+	char list[512];
+	char *why;
+	int n;
+
+	if (records_list_locked(p, list, sizeof(list)))
+		n = asprintf(&why, "%s:%u: %s: library %s registered %s instead of what was asked for; "
+			     "correct the name, version or thread safety in that line", e->file, e->line,
+			     e->name, e->library, list);
+	else
+		n = asprintf(&why, "%s:%u: %s: library %s registered no adapter for the parameters \"%.80s\"; "
+			     "correct them in that line, or check that the device is there", e->file, e->line,
+			     e->name, e->library, e->ia_params);
+	plugin_why_locked(p, n < 0 ? NULL : why);
+}
+
+/* Load p and look for a record that serves. With the lock, which is released on the way. */
+static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq, enum match *seen,
+			     struct reg_record **record)
+{
+	int err = plugin_acquire_locked(p);
+
+	if (err)
+		return err;
+	*record = record_find_locked(rq, seen, NULL);
+	if (*record)
+		record_take_locked(*record);
+	else
+		plugin_useless_locked(p);
+	plugin_release_locked(p);
+	return *record ? 0 : -ENOENT;
+}
+
+/*
+ * Find a provider for a request, loading what it takes, and count an open for it. A provider that is
+ * there already and fits exactly goes first; then the lines of the static registry, best first, until
+ * one works; then whatever has registered itself.
+ */
+static int record_acquire_locked(const struct reg_request *rq, enum match *seen, bool *tried,
+				 struct reg_record **record)
+{
+	struct reg_plugin *p = NULL;
+	struct reg_plugin *busy;
+	struct reg_record *r;
+	struct offer o;
+	int err;
+
+	for (;;) {
+		busy = NULL;
+		r = record_find_locked(rq, seen, &busy);
+		if (r) {
+			o = info_offer(&r->info);
+			if (offer_distance(&o, rq) || (busy && busy != r->plugin))
+				r = NULL;
+			if (r)
+				break;
+		}
+		if (!busy || plugin_wait_locked(busy))
+			break;
+	}
+	while (!r && (p = plugin_next(rq, p))) {
+		*tried = true;
+		err = plugin_try_locked(p, rq, seen, record);
+		if (err != -ENOENT && err != -EDEADLK)
+			return err;
+	}
+	if (!r)
+		r = record_find_locked(rq, seen, NULL);
+	if (!r)
+		return -ENOENT;
+	record_take_locked(r);
+	*record = r;
+	return 0;
+}
+
+DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_record **record)
+{
+	enum match seen = MATCH_NONE;
+	bool tried = false;
+	struct offer o;
+	enum match m;
+	unsigned int i;
+	int err;
+
+	pthread_mutex_lock(&reg.lock);
+	err = record_acquire_locked(rq, &seen, &tried, record);
+	for (i = 0; err && !tried && i < reg.nplugins; i++) {
+		o = plugin_offer(&reg.plugins[i]);
+		m = offer_match(&o, rq);
+		if (m > seen)
+			seen = m;
+	}
+	pthread_mutex_unlock(&reg.lock);
+	if (err == -ENOMEM)
+		return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	return err ? match_status(seen) : DAT_SUCCESS;
+}
+
+void record_release(struct reg_record *r)
+{
+	pthread_mutex_lock(&reg.lock);
+	r->opens--;
+	if (r->plugin)
+		plugin_release_locked(r->plugin);
+	pthread_mutex_unlock(&reg.lock);
+}
+
+/* Everything but the list of the lines, which stay as constant as the file they were read from. */
+void catalog_free_locked(void)
+{
+	struct reg_record *r;
+	unsigned int i;
+
+	while ((r = reg.records)) {
+		reg.records = r->next;
+		free(r);
+	}
+	reg.records_tail = &reg.records;
+	for (i = 0; i < reg.nplugins; i++)
+		free(reg.plugins[i].why);
+	free(reg.plugins);
+	reg.plugins = NULL;
+	reg.nplugins = 0;
+	conf_free(&reg.conf);
+	reg.ready = false;
+}
+
+/* A name that is there, ends within its array and is not empty. */
+static bool info_is_valid(const DAT_PROVIDER_INFO *info)
+{
+	return info && info->ia_name[0] && memchr(info->ia_name, '\0', sizeof(info->ia_name));
+}
+
+static bool info_equal(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
+{
+	return !strcmp(a->ia_name, b->ia_name) && a->dapl_version_major == b->dapl_version_major &&
+	       a->dapl_version_minor == b->dapl_version_minor &&
+	       !a->is_thread_safe == !b->is_thread_safe;
+}
+
+static struct reg_record *record_of_locked(const DAT_PROVIDER_INFO *info)
+{
+	struct reg_record *r;
+
+	for (r = reg.records; r; r = r->next)
+		if (info_equal(&r->info, info))
+			return r;
+	return NULL;
+}
+
+static DAT_RETURN record_add_locked(struct reg_record *r)
+{
+	if (reg.gone)
+		return REG_ERROR(DAT_INVALID_STATE, 0);
+	if (record_of_locked(&r->info))
+		return REG_ERROR(DAT_PROVIDER_ALREADY_REGISTERED, 0);
+	if (reg.nrecords == REG_RECORDS_MAX || vtables_add_locked(r->provider))
+		return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	*reg.records_tail = r;
+	reg.records_tail = &r->next;
+	reg.nrecords++;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+{
+	struct reg_record *r;
+	DAT_RETURN rc;
+
+	if (!provider)
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!info_is_valid(info))
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (info->dapl_version_major != REG_API_MAJOR) {
+		diag_print(DIAG_DR, "a provider for %s was refused: it speaks DAT %u.%u, this library 1.x",
+			   info->ia_name, info->dapl_version_major, info->dapl_version_minor);
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	r->provider = provider;
+	r->ia_open_func = provider->ia_open_func;
+	r->info = *info;
+	r->plugin = reg_self.plugin;
+	pthread_mutex_lock(&reg.lock);
+	rc = record_add_locked(r);
+	pthread_mutex_unlock(&reg.lock);
+	diag_print(DIAG_DR, "provider for %s u%u.%u %s: %s", info->ia_name, info->dapl_version_major,
+		   info->dapl_version_minor, info->is_thread_safe ? "threadsafe" : "nonthreadsafe",
+		   rc ? "refused" : "registered");
+	if (rc)
+		free(r);
+	return rc;
+}
+
+static DAT_RETURN record_remove_locked(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+{
+	struct reg_record **link = &reg.records;
+	struct reg_record *r;
+
+	if (reg.gone)
+		return REG_ERROR(DAT_INVALID_STATE, 0);
+	while ((r = *link) && !info_equal(&r->info, info))
+		link = &r->next;
+	if (!r)
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (r->provider != provider)
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (r->opens)
+		return REG_ERROR(DAT_PROVIDER_IN_USE, 0);
+	*link = r->next;
+	if (reg.records_tail == &r->next)
+		reg.records_tail = link;
+	vtables_remove_locked(r->provider);
+	reg.nrecords--;
+	free(r);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+{
+	DAT_RETURN rc;
+
+	if (!provider)
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!info_is_valid(info))
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	pthread_mutex_lock(&reg.lock);
+	rc = record_remove_locked(provider, info);
+	pthread_mutex_unlock(&reg.lock);
+	diag_print(DIAG_DR, "provider for %s: %s", info->ia_name, rc ? "not removed" : "removed");
+	return rc;
+}
+
+/* Is plugin i one that this library can open, and the first with its name, version and safety? */
+static bool plugin_is_listed(unsigned int i)
+{
+	const struct reg_plugin *p = &reg.plugins[i];
+	unsigned int j;
+
+	if (p->entry->major != REG_API_MAJOR)
+		return false;
+	for (j = 0; j < i; j++)
+		if (info_equal(&reg.plugins[j].info, &p->info))
+			return false;
+	return true;
+}
+
+/* Fill in at most max entries; returns how many there are. list NULL: count only. */
+static unsigned int providers_list(unsigned int max, DAT_PROVIDER_INFO **list)
+{
+	unsigned int i, n = 0;
+
+	pthread_mutex_lock(&reg.lock);
+	for (i = 0; i < reg.nplugins; i++) {
+		if (!plugin_is_listed(i))
+			continue;
+		if (list && n < max) {
+			*list[n] = reg.plugins[i].info;
+			reg.plugins[i].listed = true;
+		}
+		n++;
+	}
+	pthread_mutex_unlock(&reg.lock);
+	return n;
+}
+
+/*
+ * Programs call this with 0 for the number of entries, and with fewer than there are for the first
+ * few; neither touches the list beyond what is filled in.
+ */
+DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
+				       DAT_PROVIDER_INFO *(dat_provider_list[]))
+{
+	unsigned int count, n, i;
+	DAT_RETURN rc;
+
+	if (!entries_returned)
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	rc = catalog_ready();
+	if (rc)
+		return rc;
+	count = providers_list(0, NULL);
+	if (max_to_return <= 0 || !dat_provider_list) {
+		*entries_returned = (DAT_COUNT)count;
+		return REG_ERROR(DAT_INVALID_PARAMETER,
+				 max_to_return <= 0 ? DAT_INVALID_ARG1 : DAT_INVALID_ARG3);
+	}
+	n = count < (unsigned int)max_to_return ? count : (unsigned int)max_to_return;
+	for (i = 0; i < n; i++) {
+		if (!dat_provider_list[i]) {
+			*entries_returned = 0;
+			return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		}
+	}
+	providers_list(n, dat_provider_list);
+	*entries_returned = (DAT_COUNT)n;
+	return DAT_SUCCESS;
+}

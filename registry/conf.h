@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The static registry as text: dat.conf and its drop-ins turned into entries and diagnostics.
+ *
+ * Invariant: nothing here loads a library, prints, or keeps anything outside the struct conf it is
+ * given; whatever a file holds, the result is a set of entries that are complete and well formed,
+ * and one diagnostic for each thing that was refused.
+ */
+#ifndef REGISTRY_CONF_H
+#define REGISTRY_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A name and its NUL fit in DAT_NAME_MAX_LENGTH (256) bytes. */
+#define CONF_NAME_MAX 255
+
+/* How many diagnostics one struct conf keeps; further ones are only counted. */
+#define CONF_DIAGS_MAX 256
+
+/* The eight fields of a dat.conf record, in their order. */
+enum conf_field {
+	CONF_IA_NAME = 1,
+	CONF_API_VERSION,
+	CONF_THREAD_SAFETY,
+	CONF_DEFAULT,
+	CONF_LIBRARY,
+	CONF_PROVIDER_VERSION,
+	CONF_IA_PARAMS,
+	CONF_PLATFORM_PARAMS,
+	CONF_FIELDS = CONF_PLATFORM_PARAMS,
+};
+
+/* Why a well-formed entry takes no part in the registry. */
+enum conf_skip {
+	CONF_USED,
+	CONF_SKIP_KDAPL,	/* api version k...: for the kernel's API */
+	CONF_SKIP_NONDEFAULT,	/* field 4 is nondefault */
+};
+
+/* One adapter of the static registry. All strings belong to the struct conf. */
+struct conf_entry {
+	struct conf_entry *next;	/* file order, drop-ins last */
+	char *name;
+	unsigned int major;		/* API version */
+	unsigned int minor;
+	bool thread_safe;
+	enum conf_skip skip;
+	char *library;			/* as written: what the loader gets */
+	char *provider_version;		/* ID.MAJOR.MINOR */
+	char *ia_params;		/* dat_provider_init's instance data, with drop-in tuning */
+	char *platform_params;
+	const char *file;		/* where it was read, for messages */
+	unsigned int line;
+	const char *tuned_file;		/* the last drop-in that changed it, or NULL */
+	unsigned int tuned_line;
+};
+
+/* Something that was refused. line 0: the file as a whole. field 0: no field in particular. */
+struct conf_diag {
+	struct conf_diag *next;
+	const char *file;
+	unsigned int line;
+	unsigned int column;		/* in bytes, from 1; 0: the line as a whole */
+	enum conf_field field;
+	char *name;			/* adapter of the refused record where known, else NULL */
+	char *text;			/* cause and remedy, without the position */
+};
+
+/* A path that entries and diagnostics point at. */
+struct conf_source {
+	struct conf_source *next;
+	char path[];
+};
+
+/* The result. Zero-filled is a valid empty one; owned by one thread at a time. */
+struct conf {
+	struct conf_entry *entries;
+	struct conf_entry **entries_tail;
+	struct conf_diag *diags;
+	struct conf_diag **diags_tail;
+	unsigned int ndiags;		/* including those beyond CONF_DIAGS_MAX */
+	struct conf_source *sources;
+	const char *origin;		/* the main file read, or "built-in" */
+	bool builtin;
+};
+
+void conf_init(struct conf *conf);
+void conf_free(struct conf *conf);
+
+/*
+ * Parse the text of one dat.conf. Entries and diagnostics are appended. file names the text in
+ * messages. Returns 0, or -ENOMEM: what was parsed until then stays valid.
+ */
+int conf_parse(struct conf *conf, const char *file, const char *text, size_t len);
+
+/* The same for one drop-in, which may add adapters and tune those already in conf. */
+int conf_parse_ini(struct conf *conf, const char *file, const char *text, size_t len);
+
+/*
+ * Read path, then the drop-ins of the directory that is called like path with ".d" appended. Returns
+ * 0 when path was read, -ENOMEM, or another -errno (then also noted as a diagnostic).
+ */
+int conf_read(struct conf *conf, const char *path);
+
+/*
+ * Find and read the registry of this process: DAT_OVERRIDE alone when it is set (ignored in setuid
+ * programs), else SYSCONFDIR/dat.conf, else /etc/dat.conf, else the built-in one, with drop-ins.
+ * Returns 0 or -ENOMEM; what could not be read is a diagnostic.
+ */
+int conf_read_system(struct conf *conf);
+
+/* The name of a field as dat.conf(5) has it. */
+const char *conf_field_name(enum conf_field field);
+
+/* Internal to conf*.c. */
+const char *conf_source_add(struct conf *conf, const char *path);
+void conf_entry_append(struct conf *conf, struct conf_entry *e);
+void conf_entry_free(struct conf_entry *e);
+const char *conf_api_parse(struct conf_entry *e, const char *s);
+const char *conf_provider_version_check(const char *s);
+struct conf_where {
+	const char *file;
+	unsigned int line;
+	unsigned int column;
+	enum conf_field field;
+	const char *name;
+};
+int conf_diag_add(struct conf *conf, const struct conf_where *where, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+const char *conf_clip(char buf[static 48], const char *s, size_t len);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which files make up the static registry, and reading them.
+ *
+ * Invariant: a file that cannot be read is a diagnostic and never an abort; what the others hold is
+ * used. Drop-ins stand in the directory called like the file with ".d" appended, so DAT_OVERRIDE=/x/my
+ * brings /x/my.d along and nothing else.
+ */
+#include "conf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* No registry is this large; it keeps a wrong path (/dev/zero) from filling the memory. */
+#define CONF_FILE_MAX ((size_t)64 << 20)
+
+/* What an unconfigured machine gets: the one provider that needs no hardware. */
+static const char builtin_text[] =
+	"soft0 u1.2 nonthreadsafe default libdatsoft.so opendat.1.0 \"\" \"\"\n";
+
+/* Read fd to its end. Works for pipes too: DAT_OVERRIDE=/dev/fd/N is a fair thing to say. */
+static int fd_read_all(int fd, char **text, size_t *len)
+{
+	size_t room = 0;
+	ssize_t n;
+	char *bigger;
+
+	*text = NULL;
+	*len = 0;
+	for (;;) {
+		if (*len == room) {
+			room = room ? room * 2 : 16384;
+			bigger = room > CONF_FILE_MAX ? NULL : realloc(*text, room);
+			if (!bigger) {
+				free(*text);
+				return room > CONF_FILE_MAX ? -EFBIG : -ENOMEM;
+			}
+			*text = bigger;
+		}
+		n = read(fd, *text + *len, room - *len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			n = -errno;
+			free(*text);
+			return (int)n;
+		}
+		if (!n)
+			return 0;
+		*len += (size_t)n;
+	}
+}
+
+static int file_read(const char *path, char **text, size_t *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = fd_read_all(fd, text, len);
+	close(fd);
+	return err;
+}
+
+static int unreadable_note(struct conf *conf, const char *path, int err)
+{
+	struct conf_where where = { .file = conf_source_add(conf, path) };
+
+	if (!where.file || err == -ENOMEM)
+		return -ENOMEM;
+	return conf_diag_add(conf, &where, "cannot be read: %s", strerror(-err));
+}
+
+typedef int parse_fn(struct conf *conf, const char *file, const char *text, size_t len);
+
+/* Returns 0, -ENOMEM, or why the file could not be read. The latter is noted unless it is missing. */
+static int file_parse(struct conf *conf, const char *path, parse_fn *parse)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int err;
+	int rc = file_read(path, &text, &len);
+
+	if (!rc) {
+		rc = parse(conf, path, text, len);
+		free(text);
+	} else if (rc != -ENOENT) {
+		err = unreadable_note(conf, path, rc);
+		if (err)
+			return err;
+	}
+	return rc;
+}
+
+static int ini_filter(const struct dirent *d)
+{
+	size_t len = strlen(d->d_name);
+
+	return d->d_name[0] != '.' && len > 4 && !strcmp(d->d_name + len - 4, ".ini");
+}
+
+/* By byte value: the order of drop-ins must not depend on the locale. */
+static int ini_order(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Read the drop-ins that go with path. A missing directory is the normal case. */
+static int dropins_read(struct conf *conf, const char *path)
+{
+	struct dirent **names;
+	char *dir, *file;
+	int err = 0;
+	int i, n;
+
+	if (asprintf(&dir, "%s.d", path) < 0)
+		return -ENOMEM;
+	n = scandir(dir, &names, ini_filter, ini_order);
+	if (n < 0) {
+		if (errno == ENOMEM)
+			err = -ENOMEM;
+		else if (errno != ENOENT && errno != ENOTDIR)
+			err = unreadable_note(conf, dir, -errno);
+		free(dir);
+		return err;
+	}
+	for (i = 0; i < n; i++) {
+		if (!err && asprintf(&file, "%s/%s", dir, names[i]->d_name) < 0)
+			err = -ENOMEM;
+		if (!err) {
+			if (file_parse(conf, file, conf_parse_ini) == -ENOMEM)
+				err = -ENOMEM;
+			free(file);
+		}
+		free(names[i]);
+	}
+	free(names);
+	free(dir);
+	return err;
+}
+
+int conf_read(struct conf *conf, const char *path)
+{
+	int rc = file_parse(conf, path, conf_parse);
+	int err;
+
+	if (rc == -ENOENT) {
+		err = unreadable_note(conf, path, rc);
+		if (err)
+			return err;
+	}
+	if (rc)
+		return rc;
+	conf->origin = conf_source_add(conf, path);
+	if (!conf->origin)
+		return -ENOMEM;
+	return dropins_read(conf, path);
+}
+
+static int builtin_read(struct conf *conf, const char *path)
+{
+	int err = conf_parse(conf, "built-in", builtin_text, sizeof(builtin_text) - 1);
+
+	if (err)
+		return err;
+	conf->builtin = true;
+	conf->origin = conf_source_add(conf, "built-in");
+	if (!conf->origin)
+		return -ENOMEM;
+	return dropins_read(conf, path);
+}
+
+int conf_read_system(struct conf *conf)
+{
+	static const char *const paths[] = { SYSCONFDIR "/dat.conf", "/etc/dat.conf" };
+	const char *path = secure_getenv("DAT_OVERRIDE");
+	size_t i;
+	int rc;
+
+	if (path && *path) {
+		rc = conf_read(conf, path);
+		if (rc == -ENOMEM)
+			return rc;
+		conf->origin = conf_source_add(conf, path);
+		return conf->origin ? 0 : -ENOMEM;
+	}
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		if (i && !strcmp(paths[i], paths[0]))
+			continue;
+		if (access(paths[i], F_OK) && errno == ENOENT)
+			continue;
+		rc = conf_read(conf, paths[i]);
+		if (!rc || rc == -ENOMEM)
+			return rc;
+	}
+	return builtin_read(conf, paths[0]);
+}

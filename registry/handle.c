@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * IA handles: small integers, and what is behind them.
+ *
+ * Invariant: looking a handle up takes no lock and never reads freed memory: slots live in chunks that
+ * stay until the library goes. A number is given out again only after all others below the table's
+ * size have been, so a handle kept after dat_ia_close stays invalid for a long while.
+ */
+#include "reg.h"
+
+#include <stdlib.h>
+
+/* The slot of a handle below ia_top; its chunk exists. */
+struct reg_ia *ia_slot(unsigned int handle)
+{
+	struct reg_ia *chunk = atomic_load_explicit(&reg.ias[handle / REG_IA_CHUNK],
+						    memory_order_acquire);
+
+	return chunk ? &chunk[handle % REG_IA_CHUNK] : NULL;
+}
+
+/* How many handles the chunks hold; handle 0 is never given out. */
+static unsigned int ia_room_locked(void)
+{
+	unsigned int i = 0;
+
+	while (i < REG_IA_CHUNKS && atomic_load_explicit(&reg.ias[i], memory_order_relaxed))
+		i++;
+	return i * REG_IA_CHUNK;
+}
+
+/* Add a chunk when three quarters are in use. Fails quietly: a full table is noticed by the search. */
+static void ia_grow_locked(unsigned int room)
+{
+	struct reg_ia *chunk;
+
+	if (room == REG_IA_CHUNK * REG_IA_CHUNKS || reg.ia_open + 1 < room / 4 * 3)
+		return;
+	chunk = calloc(REG_IA_CHUNK, sizeof(*chunk));
+	if (chunk)
+		/* Release: whoever finds the chunk finds it zeroed. */
+		atomic_store_explicit(&reg.ias[room / REG_IA_CHUNK], chunk, memory_order_release);
+}
+
+/* A handle for an IA that is about to be opened; 0: no memory. Lookups do not see it yet. */
+unsigned int ia_reserve_locked(struct reg_record *record)
+{
+	unsigned int room, i, h;
+	struct reg_ia *ia;
+
+	ia_grow_locked(ia_room_locked());
+	room = ia_room_locked();
+	for (i = 0; i < room; i++) {
+		h = (reg.ia_next + i) % room;
+		ia = ia_slot(h);
+		if (!h || ia->record)
+			continue;
+		ia->record = record;
+		ia->closing = false;
+		reg.ia_next = h + 1;
+		reg.ia_open++;
+		if (h >= atomic_load_explicit(&reg.ia_top, memory_order_relaxed))
+			atomic_store_explicit(&reg.ia_top, h + 1, memory_order_release);
+		return h;
+	}
+	return 0;
+}
+
+/* Release: a thread that finds the object finds what its provider has put into it. */
+void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const DAT_PROVIDER *vtable)
+{
+	struct reg_ia *ia = ia_slot(handle);
+
+	ia->vtable = vtable;
+	atomic_store_explicit(&ia->object, object, memory_order_release);
+	atomic_store_explicit(&reg.hot, vtable, memory_order_relaxed);
+}
+
+void ia_drop_locked(unsigned int handle)
+{
+	struct reg_ia *ia = ia_slot(handle);
+
+	atomic_store_explicit(&ia->object, NULL, memory_order_relaxed);
+	ia->record = NULL;
+	ia->vtable = NULL;
+	reg.ia_open--;
+}
+
+/*
+ * The handle of a provider's object, 0 if it is none. The newest wins where a provider hands out one
+ * object twice.
+ */
+unsigned int ia_handle_of(DAT_IA_HANDLE object)
+{
+	unsigned int h = atomic_load_explicit(&reg.ia_top, memory_order_acquire);
+	struct reg_ia *ia;
+
+	if ((uintptr_t)object < REG_POINTER_MIN)
+		return 0;
+	while (h-- > 1) {
+		ia = ia_slot(h);
+		if (ia && atomic_load_explicit(&ia->object, memory_order_acquire) == object)
+			return h;
+	}
+	return 0;
+}
+
+/* An IA named by the provider's pointer: good only while that IA is open. The pointer is not read. */
+DAT_IA_HANDLE ia_object_of_pointer(DAT_IA_HANDLE pointer)
+{
+	return ia_handle_of(pointer) ? pointer : NULL;
+}
+
+/* A handle as the consumer knows it: IA objects become their integer, all else stays. */
+DAT_HANDLE ia_to_consumer(DAT_HANDLE handle)
+{
+	unsigned int h = ia_handle_of(handle);
+
+	return h ? (DAT_HANDLE)(uintptr_t)h : handle;
+}
+
+/*
+ * For plugins. 1.2 plugins turn a handle into a pointer with it, 2.0 plugins a pointer into a handle;
+ * the value itself tells which is meant.
+ */
+DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_handle)
+{
+	DAT_IA_HANDLE result;
+
+	if (!ia_handle)
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (handle >= REG_POINTER_MIN)
+		result = (DAT_IA_HANDLE)(uintptr_t)ia_handle_of((DAT_IA_HANDLE)handle);
+	else
+		result = reg_ia_object((DAT_IA_HANDLE)handle);
+	if (!result)
+		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	*ia_handle = result;
+	return DAT_SUCCESS;
+}
+
+void ia_free_locked(void)
+{
+	int i;
+
+	for (i = 0; i < REG_IA_CHUNKS; i++)
+		free(atomic_exchange(&reg.ias[i], NULL));
+	atomic_store(&reg.ia_top, 0);
+}

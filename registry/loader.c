@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Loading provider libraries, through libltdl.
+ *
+ * Plugins of the field were linked without -ldat and find dat_registry_add_provider in the global
+ * scope, or not at all; so libdat puts itself there before it loads one, however it was loaded itself.
+ *
+ * Invariant: a library is either loaded with every symbol bound or not loaded. libltdl would bind
+ * lazily, and explains each failure with "file not found"; so dlopen goes first, with RTLD_NOW, and
+ * gives the words, and libltdl then takes its reference to what is already there.
+ *
+ * libltdl is not thread-safe: loader_lock is held around each of its calls. It is recursive, for the
+ * constructors of a library may come back. dlopen holds a recursive lock of its own around them, so
+ * ours adds no way to block; it is taken only where the dynamic linker's lock is taken as well.
+ */
+#include "loader.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <ltdl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct loader_lib {
+	lt_dlhandle handle;
+	char *path;
+};
+
+static pthread_mutex_t loader_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static bool loader_ready;		/* loader_lock: lt_dlinit has been called */
+
+/* The link map of the library that this code is in. */
+static struct link_map *self_map(void)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	if (!dladdr1((void *)(uintptr_t)loader_exit, &info, (void **)&map, RTLD_DL_LINKMAP))
+		return NULL;
+	return map;
+}
+
+/*
+ * Put libdat into the global scope. The promotion outlives the handle: it ends when libdat is
+ * unloaded, and that cannot be before the plugins that are bound to it.
+ */
+static void self_promote(void)
+{
+	struct link_map *map = self_map();
+	void *self;
+
+	if (!map || !map->l_name || !*map->l_name)
+		return;		/* linked into the program itself */
+	self = dlopen(map->l_name, RTLD_NOLOAD | RTLD_NOW | RTLD_GLOBAL);
+	if (self)
+		dlclose(self);
+}
+
+/* The folder libdat was loaded from, malloced, or NULL. */
+static char *self_dir(void)
+{
+	struct link_map *map = self_map();
+	char *path, *slash;
+
+	if (!map || !map->l_name || !*map->l_name)
+		return NULL;
+	path = realpath(map->l_name, NULL);
+	if (!path)
+		return NULL;
+	slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+	return path;
+}
+
+static void *bind_now(const char *name, char **why)
+{
+	void *dl = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+	const char *words;
+
+	if (!dl && !*why) {
+		words = dlerror();
+		*why = strdup(words ? words : "the loader gave no reason");
+	}
+	return dl;
+}
+
+/* Does why say that the library itself, not one it needs, is nowhere? */
+static bool says_missing(const char *why, const char *name)
+{
+	size_t len = strlen(name);
+
+	return why && !strncmp(why, name, len) &&
+	       !strncmp(why + len, ": cannot open shared object file: No such file", 46);
+}
+
+/*
+ * Look for a bare name where providers live: beside libdat first, so that a tree which was staged or
+ * moved uses its own providers and not those of another installation.
+ */
+static void *bind_installed(const char *name, char **why)
+{
+	char *self = self_dir();
+	char dirs[3][PATH_MAX];
+	char path[PATH_MAX];
+	struct stat st;
+	void *dl = NULL;
+	char *where;
+	int i;
+
+	snprintf(dirs[0], sizeof(dirs[0]), "%s/opendat", self ? self : "");
+	snprintf(dirs[1], sizeof(dirs[1]), "%s", PLUGINDIR);
+	snprintf(dirs[2], sizeof(dirs[2]), "%s/../lib/opendat", self ? self : "");
+	for (i = 0; i < 3 && !dl; i++) {
+		if (!self && i != 1)
+			continue;
+		if (snprintf(path, sizeof(path), "%s/%s", dirs[i], name) >= (int)sizeof(path))
+			continue;
+		if (stat(path, &st))
+			continue;
+		free(*why);
+		*why = NULL;
+		dl = bind_now(path, why);
+		if (!dl)
+			goto done;	/* it is there, and broken: that is the reason */
+	}
+	if (!dl && *why && asprintf(&where, "%s; nor is it in %s or %s", *why,
+				    self ? dirs[0] : dirs[1], dirs[1]) >= 0) {
+		free(*why);
+		*why = where;
+	}
+done:
+	free(self);
+	return dl;
+}
+
+static lt_dlhandle ltdl_open(const char *path)
+{
+	lt_dlhandle handle = NULL;
+	lt_dladvise advise;
+
+	if (!loader_ready && lt_dlinit())
+		return NULL;
+	loader_ready = true;
+	if (lt_dladvise_init(&advise))
+		return NULL;
+	if (!lt_dladvise_global(&advise))
+		handle = lt_dlopenadvise(path, advise);
+	lt_dladvise_destroy(&advise);
+	return handle;
+}
+
+/* Let libltdl take over from dl, which is loaded. */
+static struct loader_lib *lib_new(void *dl, const char *name, char **why)
+{
+	struct loader_lib *lib = calloc(1, sizeof(*lib));
+	struct link_map *map = NULL;
+	const char *words;
+
+	if (!lib)
+		return NULL;
+	if (!dlinfo(dl, RTLD_DI_LINKMAP, &map) && map->l_name && *map->l_name)
+		name = map->l_name;
+	lib->path = strdup(name);
+	if (!lib->path)
+		goto free_lib;
+	pthread_mutex_lock(&loader_lock);
+	lib->handle = ltdl_open(lib->path);
+	if (!lib->handle) {
+		words = lt_dlerror();
+		*why = strdup(words ? words : "libltdl gave no reason");
+	}
+	pthread_mutex_unlock(&loader_lock);
+	if (!lib->handle)
+		goto free_path;
+	return lib;
+
+free_path:
+	free(lib->path);
+free_lib:
+	free(lib);
+	return NULL;
+}
+
+struct loader_lib *loader_open(const char *name, char **why)
+{
+	struct loader_lib *lib;
+	void *dl;
+
+	*why = NULL;
+	self_promote();
+	dl = bind_now(name, why);
+	if (!dl && !strchr(name, '/') && says_missing(*why, name))
+		dl = bind_installed(name, why);
+	if (!dl)
+		return NULL;
+	free(*why);
+	*why = NULL;
+	lib = lib_new(dl, name, why);
+	dlclose(dl);
+	return lib;
+}
+
+void *loader_symbol(struct loader_lib *lib, const char *symbol)
+{
+	void *address;
+
+	pthread_mutex_lock(&loader_lock);
+	address = lt_dlsym(lib->handle, symbol);
+	pthread_mutex_unlock(&loader_lock);
+	return address;
+}
+
+const char *loader_path(const struct loader_lib *lib)
+{
+	return lib->path;
+}
+
+void loader_close(struct loader_lib *lib)
+{
+	pthread_mutex_lock(&loader_lock);
+	lt_dlclose(lib->handle);
+	pthread_mutex_unlock(&loader_lock);
+	free(lib->path);
+	free(lib);
+}
+
+void loader_exit(void)
+{
+	pthread_mutex_lock(&loader_lock);
+	if (loader_ready)
+		lt_dlexit();
+	loader_ready = false;
+	pthread_mutex_unlock(&loader_lock);
+}

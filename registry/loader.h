@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared libraries by the name that dat.conf gives. */
+#ifndef REGISTRY_LOADER_H
+#define REGISTRY_LOADER_H
+
+struct loader_lib;
+
+/*
+ * Load a library with all its symbols bound and visible to everybody. A name with a slash is taken as
+ * it is; a bare one goes to the loader's search path first, then to the folders that providers are
+ * installed in. Returns NULL with *why malloced (NULL when memory ran out): the loader's own words.
+ */
+struct loader_lib *loader_open(const char *name, char **why);
+void *loader_symbol(struct loader_lib *lib, const char *symbol);
+const char *loader_path(const struct loader_lib *lib);
+void loader_close(struct loader_lib *lib);
+
+/* Return what the loader itself holds. No library may be open. */
+void loader_exit(void);
+
+#endif

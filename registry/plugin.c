@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The life of a plugin behind one line of the static registry: loaded and initialised by the first
+ * open, finished and unloaded by the last close.
+ *
+ *	IDLE -> LOADING -> READY -> UNLOADING -> IDLE		LOADING -> IDLE when it fails
+ *
+ * Invariant: dat_provider_init and dat_provider_fini alternate, and run in one thread at a time for
+ * each line, with no lock held. Everybody else waits for the state to settle; a wait that could
+ * never end (init opens the adapter it is to provide, or two inits wait for each other) is refused.
+ */
+#include "reg.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Would waiting for p close a circle of threads that wait for each other's plugins? */
+static bool wait_is_circular_locked(const struct reg_plugin *p)
+{
+	const struct reg_thread *t;
+
+	for (; p; p = t->waits_for) {
+		t = p->thread;
+		if (t == &reg_self)
+			return true;
+		if (!t)
+			return false;
+	}
+	return false;
+}
+
+/* Wait until p changes its state. Returns 0, or -EDEADLK when that cannot happen. */
+int plugin_wait_locked(struct reg_plugin *p)
+{
+	if (wait_is_circular_locked(p))
+		return -EDEADLK;
+	reg_self.waits_for = p;
+	pthread_cond_wait(&reg.changed, &reg.lock);
+	reg_self.waits_for = NULL;
+	return 0;
+}
+
+/* Remember the latest reason for a failure; takes over why, which may be NULL for want of memory. */
+void plugin_why_locked(struct reg_plugin *p, char *why)
+{
+	free(p->why);
+	p->why = why;
+}
+
+__attribute__((format(printf, 2, 3)))
+static char *why_format(const struct reg_plugin *p, const char *fmt, ...)
+{
+	const struct conf_entry *e = p->entry;
+	char *text, *whole;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return NULL;
+	n = asprintf(&whole, "%s: %s:%u: library %s: %s", e->name, e->file, e->line, e->library, text);
+	free(text);
+	return n < 0 ? NULL : whole;
+}
+
+/* Take the records that p left behind out of the registry: their code is about to go. */
+static void records_purge_locked(struct reg_plugin *p)
+{
+	struct reg_record **link = &reg.records;
+	struct reg_record *r;
+
+	while ((r = *link)) {
+		if (r->plugin != p) {
+			link = &r->next;
+			continue;
+		}
+		*link = r->next;
+		vtables_remove_locked(r->provider);
+		reg.nrecords--;
+		free(r);
+	}
+	reg.records_tail = link;
+}
+
+/* Undo whatever plugin_load did. Without the lock; p->thread is this thread. */
+static void plugin_unload(struct reg_plugin *p)
+{
+	struct reg_plugin *outer = reg_self.plugin;
+	DAT_PROVIDER_FINI_FUNC fini;
+
+	if (!p->lib)
+		return;
+	reg_self.plugin = p;
+	fini = (DAT_PROVIDER_FINI_FUNC)(uintptr_t)loader_symbol(p->lib, DAT_PROVIDER_FINI_FUNC_STR);
+	if (p->initialised && fini)
+		fini(&p->info);
+	p->initialised = false;
+	pthread_mutex_lock(&reg.lock);
+	records_purge_locked(p);
+	pthread_mutex_unlock(&reg.lock);
+	loader_close(p->lib);
+	p->lib = NULL;
+	reg_self.plugin = outer;
+}
+
+/* Without the lock; p->thread is this thread. Returns 0, or -ENOENT with *why, or -ENOMEM. */
+static int plugin_load(struct reg_plugin *p, char **why)
+{
+	struct reg_plugin *outer = reg_self.plugin;
+	DAT_PROVIDER_INIT_FUNC init;
+	char *words;
+
+	reg_self.plugin = p;
+	p->lib = loader_open(p->entry->library, &words);
+	if (!p->lib) {
+		*why = words ? why_format(p, "%s; install the provider, or correct the library in that "
+					  "line", words) : NULL;
+		free(words);
+		goto fail;
+	}
+	init = (DAT_PROVIDER_INIT_FUNC)(uintptr_t)loader_symbol(p->lib, DAT_PROVIDER_INIT_FUNC_STR);
+	if (!init) {
+		*why = why_format(p, "%s has no symbol " DAT_PROVIDER_INIT_FUNC_STR ", so it is no DAT "
+				  "provider; correct the library in that line", loader_path(p->lib));
+		plugin_unload(p);
+		goto fail;
+	}
+	p->initialised = true;
+	init(&p->info, p->entry->ia_params);
+	reg_self.plugin = outer;
+	return 0;
+
+fail:
+	reg_self.plugin = outer;
+	return *why ? -ENOENT : -ENOMEM;
+}
+
+static void plugin_settle_locked(struct reg_plugin *p, enum plugin_state state)
+{
+	p->state = state;
+	p->thread = NULL;
+	pthread_cond_broadcast(&reg.changed);
+}
+
+/*
+ * Count one more open of p, loading it for the first. The lock is released meanwhile. Returns 0,
+ * -ENOENT (see p->why), -EDEADLK or -ENOMEM.
+ */
+int plugin_acquire_locked(struct reg_plugin *p)
+{
+	char *why = NULL;
+	int err;
+
+	while (p->state == PLUGIN_LOADING || p->state == PLUGIN_UNLOADING) {
+		err = plugin_wait_locked(p);
+		if (err) {
+			plugin_why_locked(p, why_format(p, "the adapter was opened from within the provider's "
+							"own initialisation; open it from somewhere else"));
+			return err;
+		}
+	}
+	p->opens++;
+	if (p->state == PLUGIN_READY)
+		return 0;
+	p->state = PLUGIN_LOADING;
+	p->thread = &reg_self;
+	pthread_mutex_unlock(&reg.lock);
+	err = plugin_load(p, &why);
+	pthread_mutex_lock(&reg.lock);
+	if (err) {
+		p->opens--;
+		plugin_why_locked(p, why);
+	}
+	plugin_settle_locked(p, err ? PLUGIN_IDLE : PLUGIN_READY);
+	return err;
+}
+
+/* Count one open less; the last unloads. The lock is released meanwhile. */
+void plugin_release_locked(struct reg_plugin *p)
+{
+	if (--p->opens)
+		return;
+	p->state = PLUGIN_UNLOADING;
+	p->thread = &reg_self;
+	pthread_mutex_unlock(&reg.lock);
+	plugin_unload(p);
+	pthread_mutex_lock(&reg.lock);
+	plugin_settle_locked(p, PLUGIN_IDLE);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of the registry share: its one state, and the few inline functions that stand
+ * between a consumer's call and the provider's.
+ *
+ * Locks: reg.lock guards all of struct registry but the atomics; it is a leaf (nothing else is taken
+ * under it) and is never held across dlopen, dat_provider_init, dat_provider_fini or any other call
+ * into a plugin. The loader has one lock of its own, see loader.c.
+ */
+#ifndef REGISTRY_REG_H
+#define REGISTRY_REG_H
+
+/* The library is compiled with hidden visibility: what the standard's headers declare is its face. */
+#pragma GCC visibility push(default)
+#include <dat/udat.h>
+#include <dat/dat_registry.h>
+extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_handle);
+#pragma GCC visibility pop
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf.h"
+#include "loader.h"
+
+#define REG_LIKELY(x)	__builtin_expect(!!(x), 1)
+#define REG_UNLIKELY(x)	__builtin_expect(!!(x), 0)
+
+/* A full return code from its parts. */
+#define REG_ERROR(type, subtype)	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
+
+/* The API this library serves. */
+#define REG_API_MAJOR	1
+
+/* Values below are never addresses (the kernel maps nothing there): they are IA handles or nothing. */
+#define REG_POINTER_MIN	((uintptr_t)65536)
+
+/* Providers that may be registered at a time. */
+#define REG_RECORDS_MAX	4096
+
+struct reg_thread;
+
+enum plugin_state {
+	PLUGIN_IDLE,
+	PLUGIN_LOADING,			/* thread is in dlopen or dat_provider_init */
+	PLUGIN_READY,
+	PLUGIN_UNLOADING,		/* thread is in dat_provider_fini or dlclose */
+};
+
+/* One line of the static registry and the library behind it. Lives as long as the registry. */
+struct reg_plugin {
+	const struct conf_entry *entry;
+	DAT_PROVIDER_INFO info;		/* what init and fini are given; constant */
+	enum plugin_state state;	/* reg.lock; changes are announced on reg.changed */
+	struct reg_thread *thread;	/* reg.lock: who loads or unloads it */
+	unsigned int opens;		/* reg.lock: open IAs and opens under way */
+	struct loader_lib *lib;		/* owned by thread while loading or unloading */
+	bool initialised;		/* likewise: dat_provider_init has run */
+	bool listed;			/* reg.lock: dat_registry_list_providers has named it */
+	bool reported;			/* reg.lock: why has been printed */
+	char *why;			/* reg.lock: what the last failure was, malloced, or NULL */
+};
+
+/* One provider of the dynamic registry. */
+struct reg_record {
+	struct reg_record *next;
+	const DAT_PROVIDER *provider;
+	DAT_IA_OPEN_FUNC ia_open_func;
+	DAT_PROVIDER_INFO info;		/* a copy: the plugin's own may go */
+	struct reg_plugin *plugin;	/* whose init registered it; NULL: it registered itself */
+	unsigned int opens;		/* reg.lock: open IAs and opens under way */
+};
+
+/* One open IA: what is behind a handle. */
+struct reg_ia {
+	_Atomic(DAT_IA_HANDLE) object;	/* the provider's; NULL: the handle is free or being opened */
+	struct reg_record *record;	/* reg.lock; NULL: the slot is free */
+	const DAT_PROVIDER *vtable;	/* reg.lock */
+	bool closing;			/* reg.lock */
+};
+
+#define REG_IA_CHUNK	1024
+#define REG_IA_CHUNKS	64		/* times REG_IA_CHUNK is REG_POINTER_MIN */
+
+/* The set of vtables that objects may begin with: a list of chunks that only ever grows. */
+#define REG_VTABLE_CHUNK 62
+struct reg_vtables {
+	_Atomic(const DAT_PROVIDER *) vtable[REG_VTABLE_CHUNK];
+	_Atomic(struct reg_vtables *) next;
+	unsigned int refs[REG_VTABLE_CHUNK];	/* reg.lock */
+};
+
+struct registry {
+	/*
+	 * The vtable that the next handle most likely begins with. A handle whose first word equals
+	 * it is an object of a live provider. Never NULL, which spares a test on the way.
+	 */
+	_Atomic(const DAT_PROVIDER *) hot;
+
+	_Atomic(struct reg_ia *) ias[REG_IA_CHUNKS];
+	_Atomic unsigned int ia_top;	/* one more than the largest handle ever given out */
+	unsigned int ia_next;		/* reg.lock: where the search for a free handle begins */
+	unsigned int ia_open;		/* reg.lock: handles in use */
+	struct reg_vtables vtables;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;		/* a plugin changed its state */
+	bool ready;			/* the static registry has been read */
+	bool gone;			/* the library has been torn down */
+	struct conf conf;		/* constant once ready */
+	struct reg_plugin *plugins;	/* likewise; the elements have rules of their own */
+	unsigned int nplugins;
+	struct reg_record *records;
+	struct reg_record **records_tail;
+	unsigned int nrecords;
+	struct reg_unknown *unknown;	/* names reported as unknown, see report.c */
+	unsigned int nunknown;
+};
+
+extern struct registry reg;
+
+/* What a thread is doing in the registry. */
+struct reg_thread {
+	struct reg_plugin *plugin;	/* whose code it is running: owns what gets registered */
+	struct reg_plugin *waits_for;	/* reg.lock */
+};
+
+extern _Thread_local struct reg_thread reg_self;
+
+/* What a consumer asks dat_ia_openv for. */
+struct reg_request {
+	const char *name;
+	unsigned int major;
+	unsigned int minor;
+	bool thread_safe;
+};
+
+/* catalog.c */
+DAT_RETURN catalog_ready(void);
+DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_record **record);
+void record_release(struct reg_record *record);
+void catalog_free_locked(void);
+
+/* plugin.c */
+int plugin_acquire_locked(struct reg_plugin *p);
+void plugin_release_locked(struct reg_plugin *p);
+int plugin_wait_locked(struct reg_plugin *p);
+void plugin_why_locked(struct reg_plugin *p, char *why);
+
+/* vtables.c */
+int vtables_add_locked(const DAT_PROVIDER *vtable);
+void vtables_remove_locked(const DAT_PROVIDER *vtable);
+void vtables_free_locked(void);
+extern const DAT_PROVIDER vtables_none;
+const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable);
+
+/* handle.c */
+unsigned int ia_reserve_locked(struct reg_record *record);
+void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const DAT_PROVIDER *vtable);
+void ia_drop_locked(unsigned int handle);
+struct reg_ia *ia_slot(unsigned int handle);
+unsigned int ia_handle_of(DAT_IA_HANDLE object);
+DAT_IA_HANDLE ia_object_of_pointer(DAT_IA_HANDLE pointer);
+DAT_HANDLE ia_to_consumer(DAT_HANDLE handle);
+void ia_free_locked(void);
+
+/* report.c */
+void report_not_found(const struct reg_request *rq, DAT_RETURN rc);
+void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc);
+void report_free_locked(void);
+
+/* diag.c */
+enum diag_type {
+	DIAG_ERROR = 1,
+	DIAG_GENERIC = 2,
+	DIAG_SR = 4,			/* static registry */
+	DIAG_DR = 8,			/* dynamic registry */
+	DIAG_PROVIDER = 0x10,		/* the calls providers make */
+	DIAG_CONSUMER = 0x20,		/* the calls consumers make */
+};
+void diag_print(enum diag_type type, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool diag_wanted(enum diag_type type);
+bool diag_explicit(void);
+
+/*
+ * The provider behind any handle but an IA's: NULL unless its first word is the vtable of a live
+ * provider. NULL handles, small integers and misaligned ones are not read at all; for a freed handle
+ * or the address of something else the first word tells. Relaxed loads do: the handle reached this
+ * thread by way of whoever created the object, and with it all that the vtable holds; the compare
+ * itself needs no order.
+ */
+static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
+{
+	const DAT_PROVIDER *p;
+
+	if (REG_UNLIKELY((uintptr_t)handle < REG_POINTER_MIN ||
+			 ((uintptr_t)handle & (sizeof(void *) - 1))))
+		return NULL;
+	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
+	if (REG_LIKELY(p == atomic_load_explicit(&reg.hot, memory_order_relaxed))) {
+		if (!p)
+			__builtin_unreachable();
+		return p;
+	}
+	return vtables_find(p);
+}
+
+/*
+ * The provider's object behind an IA handle, NULL if there is none. Acquire pairs with the release in
+ * ia_publish_locked: whoever sees the object sees what the provider put into it.
+ */
+static inline DAT_IA_HANDLE reg_ia_object(DAT_IA_HANDLE handle)
+{
+	uintptr_t h = (uintptr_t)handle;
+	struct reg_ia *chunk;
+
+	if (REG_UNLIKELY(h >= REG_POINTER_MIN))
+		return ia_object_of_pointer(handle);
+	chunk = atomic_load_explicit(&reg.ias[h / REG_IA_CHUNK], memory_order_acquire);
+	if (REG_UNLIKELY(!chunk))
+		return NULL;
+	return atomic_load_explicit(&chunk[h % REG_IA_CHUNK].object, memory_order_acquire);
+}
+
+/* The provider behind an object that came out of the table of IAs. */
+static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
+{
+	return __atomic_load_n((const DAT_PROVIDER **)object, __ATOMIC_RELAXED);
+}
+
+/* Pass a call on by the object it is about; sub is the subtype for a bad handle. */
+#define REG_DISPATCH(handle, sub, slot, ...) do {						\
+	const DAT_PROVIDER *provider_ = reg_provider(handle);					\
+												\
+	if (REG_UNLIKELY(!provider_))								\
+		return REG_ERROR(DAT_INVALID_HANDLE, sub);					\
+	if (REG_UNLIKELY(!provider_->slot))							\
+		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
+	return provider_->slot(__VA_ARGS__);							\
+} while (0)
+
+/* Pass a call on by its IA; the arguments after slot see the provider's object as ia_object. */
+#define REG_DISPATCH_IA(handle, slot, ...) do {							\
+	DAT_IA_HANDLE ia_object = reg_ia_object(handle);					\
+	const DAT_PROVIDER *provider_;								\
+												\
+	if (REG_UNLIKELY(!ia_object))								\
+		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);			\
+	provider_ = reg_ia_provider(ia_object);							\
+	if (REG_UNLIKELY(!provider_->slot))							\
+		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
+	return provider_->slot(__VA_ARGS__);							\
+} while (0)
+
+/*
+ * The same for a query whose result names the IA. Old plugins put their own pointer there; the
+ * consumer gets the handle it knows.
+ */
+#define REG_DISPATCH_QUERY(handle, sub, slot, mask, field, param) do {				\
+	const DAT_PROVIDER *provider_ = reg_provider(handle);					\
+	DAT_RETURN rc_;										\
+												\
+	if (REG_UNLIKELY(!provider_))								\
+		return REG_ERROR(DAT_INVALID_HANDLE, sub);					\
+	if (REG_UNLIKELY(!provider_->slot))							\
+		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
+	rc_ = provider_->slot(handle, mask, param);						\
+	if (rc_ == DAT_SUCCESS && ((mask) & (field)))						\
+		(param)->ia_handle = ia_to_consumer((param)->ia_handle);			\
+	return rc_;										\
+} while (0)
+
+#endif

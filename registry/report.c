@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a user is told when an adapter cannot be opened.
+ *
+ * Invariant: each cause is told once a process, and only for an adapter that was asked for by name. A
+ * program that got the name from dat_registry_list_providers and tries one after the other is
+ * probing: it hears nothing, unless DAT_DBG_TYPE is set. Nothing is printed under the lock.
+ */
+#include "reg.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names that have been reported as unknown; beyond the last one they are no longer kept apart. */
+#define UNKNOWN_MAX 64
+
+struct reg_unknown {
+	struct reg_unknown *next;
+	char name[];
+};
+
+/* A text that grows; NULL once memory ran out, and then it stays so. */
+struct text {
+	FILE *stream;
+	char *buf;
+	size_t len;
+};
+
+static bool text_open(struct text *t)
+{
+	t->stream = open_memstream(&t->buf, &t->len);
+	return t->stream;
+}
+
+static void text_print(struct text *t)
+{
+	char *line, *next;
+
+	if (fclose(t->stream))
+		return;
+	for (line = t->buf; *line; line = next) {
+		next = strchrnul(line, '\n');
+		if (*next)
+			*next++ = '\0';
+		diag_print(DIAG_ERROR, "%s", line);
+	}
+	free(t->buf);
+}
+
+/* Is this the first time that name is unknown? */
+static bool unknown_is_new_locked(const char *name)
+{
+	struct reg_unknown *u;
+	size_t len = strlen(name);
+
+	for (u = reg.unknown; u; u = u->next)
+		if (!strcmp(u->name, name))
+			return false;
+	if (reg.nunknown == UNKNOWN_MAX)
+		return false;
+	u = malloc(sizeof(*u) + len + 1);
+	if (!u)
+		return true;
+	memcpy(u->name, name, len + 1);
+	u->next = reg.unknown;
+	reg.unknown = u;
+	reg.nunknown++;
+	return true;
+}
+
+void report_free_locked(void)
+{
+	struct reg_unknown *u;
+
+	while ((u = reg.unknown)) {
+		reg.unknown = u->next;
+		free(u);
+	}
+	reg.nunknown = 0;
+}
+
+/* A diagnostic as FILE:LINE:COLUMN: field: text. */
+static void diag_write(struct text *t, const struct conf_diag *d)
+{
+	fprintf(t->stream, "%s", d->file);
+	if (d->line)
+		fprintf(t->stream, ":%u", d->line);
+	if (d->column)
+		fprintf(t->stream, ":%u", d->column);
+	fprintf(t->stream, ": ");
+	if (d->field)
+		fprintf(t->stream, "%s: ", conf_field_name(d->field));
+	fprintf(t->stream, "%s", d->text);
+}
+
+/* The names the user could have meant. */
+static void names_write(struct text *t)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < reg.nplugins; i++) {
+		if (reg.plugins[i].entry->major != REG_API_MAJOR)
+			continue;
+		if (n++ < 8)
+			fprintf(t->stream, "%s%.80s", n > 1 ? ", " : "", reg.plugins[i].entry->name);
+	}
+	if (n > 8)
+		fprintf(t->stream, " and %u more", n - 8);
+	if (!n)
+		fprintf(t->stream, "none");
+}
+
+/* No line and no provider has this name. What was refused in the files may be the reason. */
+static void unknown_write_locked(struct text *t, const char *name)
+{
+	const struct conf_diag *d;
+	const struct conf_diag *first = NULL;
+	char clip[48];
+
+	fprintf(t->stream, "%s: no such adapter in %s; it knows ", conf_clip(clip, name, strlen(name)),
+		reg.conf.origin);
+	names_write(t);
+	fputc('\n', t->stream);
+	for (d = reg.conf.diags; d; d = d->next) {
+		if (d->name && !strcmp(d->name, name)) {
+			diag_write(t, d);
+			fputc('\n', t->stream);
+		} else if (!first && (!d->line || !d->name)) {
+			first = d;
+		}
+	}
+	if (first) {
+		diag_write(t, first);
+		if (reg.conf.ndiags > 1)
+			fprintf(t->stream, " (the first of %u such complaints)", reg.conf.ndiags);
+		fputc('\n', t->stream);
+	}
+}
+
+/* The name is there, but in no version and thread safety that would do. */
+static void mismatch_write_locked(struct text *t, struct reg_plugin *p, const struct reg_request *rq)
+{
+	const struct conf_entry *e = p->entry;
+
+	fprintf(t->stream, "%s:%u: %s: offers u%u.%u %s, the program asks for u%u.%u%s; ", e->file, e->line,
+		e->name, e->major, e->minor, e->thread_safe ? "threadsafe" : "nonthreadsafe", rq->major,
+		rq->minor, rq->thread_safe ? " threadsafe" : "");
+	fprintf(t->stream, "name another adapter, or add a line for this one\n");
+}
+
+/* Does the user want to hear of it now? Marks it as told. */
+static bool plugin_speaks_locked(struct reg_plugin *p)
+{
+	if (p->reported || (p->listed && !diag_explicit()))
+		return false;
+	p->reported = true;
+	return true;
+}
+
+void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
+{
+	struct reg_plugin *p;
+	bool known = false;
+	struct text t;
+
+	if (!diag_wanted(DIAG_ERROR) || !text_open(&t))
+		return;
+	pthread_mutex_lock(&reg.lock);
+	for (p = reg.plugins; p < reg.plugins + reg.nplugins; p++) {
+		if (strcmp(p->entry->name, rq->name))
+			continue;
+		known = true;
+		if (p->why && plugin_speaks_locked(p))
+			fprintf(t.stream, "%s\n", p->why);
+		else if (!p->why && DAT_GET_SUBTYPE(rc) != DAT_NAME_NOT_REGISTERED &&
+			 plugin_speaks_locked(p))
+			mismatch_write_locked(&t, p, rq);
+	}
+	if (!known && unknown_is_new_locked(rq->name))
+		unknown_write_locked(&t, rq->name);
+	pthread_mutex_unlock(&reg.lock);
+	text_print(&t);
+}
+
+/*
+ * The provider is there and refused to open the adapter. Arguments that it did not like are for the
+ * programmer, who has the return code; the rest is for the user.
+ */
+void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc)
+{
+	const char *type, *subtype;
+	const char *file = "registered by the program";
+	unsigned int line = 0;
+	bool speaks = true;
+
+	dat_strerror(rc, &type, &subtype);
+	pthread_mutex_lock(&reg.lock);
+	if (r->plugin) {
+		file = r->plugin->entry->file;
+		line = r->plugin->entry->line;
+		speaks = DAT_GET_TYPE(rc) != DAT_INVALID_PARAMETER &&
+			 DAT_GET_TYPE(rc) != DAT_INVALID_HANDLE && plugin_speaks_locked(r->plugin);
+	}
+	pthread_mutex_unlock(&reg.lock);
+	diag_print(speaks ? DIAG_ERROR : DIAG_CONSUMER, "%s:%u: %s: library %s could not open it: %s%s%s; "
+		   "check that its device is there and that the line's parameters are right", file, line,
+		   name, r->plugin ? r->plugin->entry->library : "-", type, *subtype ? " " : "", subtype);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The set of vtables that the objects of live providers begin with: those registered and those of
+ * each open IA, counted.
+ *
+ * Invariant: lookups take no lock. Slots are set and cleared in place and chunks are only ever added,
+ * so a reader that races with a change sees the set as it was before or after it, for each vtable.
+ */
+#include "reg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * Relaxed loads of the slots: only pointer values are compared, see reg_provider(). The chunk itself
+ * is read through its pointer, hence acquire there, which pairs with the release that linked it in.
+ */
+const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable)
+{
+	struct reg_vtables *chunk = &reg.vtables;
+	int i;
+
+	if (!vtable)
+		return NULL;
+	for (; chunk; chunk = atomic_load_explicit(&chunk->next, memory_order_acquire))
+		for (i = 0; i < REG_VTABLE_CHUNK; i++)
+			if (atomic_load_explicit(&chunk->vtable[i], memory_order_relaxed) == vtable)
+				return vtable;
+	return NULL;
+}
+
+/* Count one more user of vtable. Returns 0 or -ENOMEM. */
+int vtables_add_locked(const DAT_PROVIDER *vtable)
+{
+	struct reg_vtables *chunk = &reg.vtables;
+	struct reg_vtables *last = NULL;
+	struct reg_vtables *room = NULL;
+	const DAT_PROVIDER *v;
+	int i, free_slot = 0;
+
+	for (; chunk; last = chunk, chunk = atomic_load_explicit(&chunk->next, memory_order_relaxed)) {
+		for (i = 0; i < REG_VTABLE_CHUNK; i++) {
+			v = atomic_load_explicit(&chunk->vtable[i], memory_order_relaxed);
+			if (v == vtable) {
+				chunk->refs[i]++;
+				return 0;
+			}
+			if (!v && !room) {
+				room = chunk;
+				free_slot = i;
+			}
+		}
+	}
+	if (!room) {
+		room = calloc(1, sizeof(*room));
+		if (!room)
+			return -ENOMEM;
+		/* Release: a reader that finds the chunk finds it zeroed. */
+		atomic_store_explicit(&last->next, room, memory_order_release);
+	}
+	room->refs[free_slot] = 1;
+	atomic_store_explicit(&room->vtable[free_slot], vtable, memory_order_relaxed);
+	return 0;
+}
+
+/* What the hint is while there is no provider. No object begins with it, and it has no calls. */
+const DAT_PROVIDER vtables_none;
+
+/* Any vtable of the set will do as the hint. Relaxed: see reg_provider(). */
+static void hot_choose_locked(void)
+{
+	const DAT_PROVIDER *v = NULL;
+	int i;
+
+	for (i = 0; i < REG_VTABLE_CHUNK && !v; i++)
+		v = atomic_load_explicit(&reg.vtables.vtable[i], memory_order_relaxed);
+	atomic_store_explicit(&reg.hot, v ? v : &vtables_none, memory_order_relaxed);
+}
+
+/* One user less. After the last, handles that still begin with vtable are invalid. */
+void vtables_remove_locked(const DAT_PROVIDER *vtable)
+{
+	struct reg_vtables *chunk = &reg.vtables;
+	int i;
+
+	for (; chunk; chunk = atomic_load_explicit(&chunk->next, memory_order_relaxed)) {
+		for (i = 0; i < REG_VTABLE_CHUNK; i++) {
+			if (atomic_load_explicit(&chunk->vtable[i], memory_order_relaxed) != vtable)
+				continue;
+			if (--chunk->refs[i])
+				return;
+			atomic_store_explicit(&chunk->vtable[i], NULL, memory_order_relaxed);
+			if (atomic_load_explicit(&reg.hot, memory_order_relaxed) == vtable)
+				hot_choose_locked();
+			return;
+		}
+	}
+}
+
+void vtables_free_locked(void)
+{
+	struct reg_vtables *chunk = atomic_exchange(&reg.vtables.next, NULL);
+	struct reg_vtables *next;
+
+	for (; chunk; chunk = next) {
+		next = atomic_load(&chunk->next);
+		free(chunk);
+	}
+}

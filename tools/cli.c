@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The command line manners that all tools share; cli.h states them.
+ *
+ * Invariant: stdout is flushed before a line goes to stderr, so that a terminal or a log which
+ * takes both shows them in the order they happened.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static struct {
+	const char *command;	/* as typed, for the hint about --help */
+	const char *name;	/* in front of every message */
+} cli = { "tool", "tool" };
+
+void cli_begin(const char *name)
+{
+	cli.command = name;
+	cli.name = name;
+}
+
+void cli_rename(const char *name)
+{
+	cli.name = name;
+}
+
+int cli_help(const char *text)
+{
+	fputs(text, stdout);
+	return CLI_OK;
+}
+
+int cli_version(void)
+{
+	printf("%s (OpenDAT) %s\n", cli.command, PACKAGE_VERSION);
+	return CLI_OK;
+}
+
+static void message(const char *fmt, va_list args)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: ", cli.name);
+	vfprintf(stderr, fmt, args);
+}
+
+int cli_usage(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	message(fmt, args);
+	va_end(args);
+	fprintf(stderr, "\nTry '%s --help'.\n", cli.command);
+	return CLI_USAGE;
+}
+
+void cli_error(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	message(fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+const char *cli_remedy(DAT_RETURN ret)
+{
+	switch (DAT_GET_TYPE(ret)) {
+	case DAT_PROVIDER_NOT_FOUND:
+		return "'datctl list' prints the adapters that can be named here";
+	case DAT_INSUFFICIENT_RESOURCES:
+		return "ask for less, or raise the limits of this process ('ulimit -l' for "
+		       "registered memory, 'ulimit -n' for open files)";
+	case DAT_CONN_QUAL_IN_USE:
+		return "choose another connection qualifier, or end the program that holds it";
+	case DAT_INVALID_ADDRESS:
+		return "give an address of the host where the peer runs, on the network of "
+		       "this adapter";
+	case DAT_MODEL_NOT_SUPPORTED:
+		return "this adapter does not offer it; 'datctl show' prints what it offers";
+	case DAT_TIMEOUT_EXPIRED:
+		return "see that the peer still runs, and that it can be reached";
+	default:
+		return NULL;
+	}
+}
+
+void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
+{
+	const char *major = "unknown", *minor = "";
+	va_list args;
+
+	va_start(args, fmt);
+	message(fmt, args);
+	va_end(args);
+
+	if (dat_strerror(ret, &major, &minor) != DAT_SUCCESS) {
+		fprintf(stderr, ": unknown return value 0x%08x", (unsigned int)ret);
+	} else {
+		fprintf(stderr, ": %s", major);
+		if (DAT_GET_SUBTYPE(ret) != 0)
+			fprintf(stderr, " %s", minor);
+	}
+	if (remedy == NULL)
+		remedy = cli_remedy(ret);
+	if (remedy != NULL)
+		fprintf(stderr, "; %s", remedy);
+	fputc('\n', stderr);
+}
+
+int cli_finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	cli_error("the results could not be written to standard output: %s", strerror(errno));
+	return CLI_FAILED;
+}
+
+static bool suffix_shift(const char *suffix, unsigned int *shift)
+{
+	switch (*suffix) {
+	case '\0':
+		*shift = 0;
+		return true;
+	case 'k':
+	case 'K':
+		*shift = 10;
+		break;
+	case 'm':
+	case 'M':
+		*shift = 20;
+		break;
+	case 'g':
+	case 'G':
+		*shift = 30;
+		break;
+	default:
+		return false;
+	}
+	return suffix[1] == '\0';
+}
+
+bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	unsigned long long number;
+	unsigned int shift;
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')	/* strtoull takes signs and blanks */
+		return false;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (errno != 0 || !suffix_shift(end, &shift))
+		return false;
+	if (number > UINT64_MAX >> shift)
+		return false;
+	number <<= shift;
+	if (number < min || number > max)
+		return false;
+	*value = number;
+	return true;
+}
+
+void cli_json_string(const char *text)
+{
+	putchar('"');
+	for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
+		if (*p == '"' || *p == '\\')
+			printf("\\%c", *p);
+		else if (*p < 0x20 || *p == 0x7f)
+			printf("\\u%04x", *p);
+		else
+			putchar(*p);
+	}
+	putchar('"');
+}

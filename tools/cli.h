@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The command line manners that all tools share.
+ *
+ * Invariant: results go to stdout, everything else to stderr, and the exit status is one of the
+ * three below. A tool ends through cli_finish(), so a result that could not be written is a
+ * failure and never passes unnoticed.
+ */
+#ifndef TOOLS_CLI_H
+#define TOOLS_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+
+enum cli_status {
+	CLI_OK = 0,	/* it did what was asked */
+	CLI_FAILED = 1,	/* it tried and failed; stderr says why */
+	CLI_USAGE = 2,	/* the command line is wrong; nothing was tried */
+};
+
+/* Names the program in every message. Call it first. `name` is kept, not copied. */
+void cli_begin(const char *name);
+
+/* Changes the name in messages, for the second process of a tool. */
+void cli_rename(const char *name);
+
+/* Prints the help text, or name and version, on stdout. Returns CLI_OK. */
+int cli_help(const char *text);
+int cli_version(void);
+
+/* Prints what is wrong with the command line and where help is. Returns CLI_USAGE. */
+int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints "name: ..." on stderr, after whatever stdout holds. */
+void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* As cli_error(), for a DAT call that failed: its name, the standard's names of what it returned
+ * and, as the last part, what to do. A NULL remedy takes the general one for that return type. */
+void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The general remedy for a return value; NULL when there is none worth printing. */
+const char *cli_remedy(DAT_RETURN ret);
+
+/* Writes out stdout. Returns `status`, or CLI_FAILED when the results could not be written. */
+int cli_finish(int status);
+
+/* Reads a whole number from min to max; the suffixes k, m and g multiply by powers of 1024. */
+bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
+
+/* Prints `text` as a JSON string, quotes included. */
+void cli_json_string(const char *text);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of datctl share: one function for each command, each in its own file.
+ *
+ * A command gets its own arguments, its name first, and returns an enum cli_status.
+ */
+#ifndef TOOLS_DATCTL_H
+#define TOOLS_DATCTL_H
+
+int datctl_list(int argc, char **argv);
+int datctl_show(int argc, char **argv);
+
+extern const char datctl_list_help[];
+extern const char datctl_show_help[];
+
+#endif

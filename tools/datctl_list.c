@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datctl list: the adapters of the static registry, in the order in which it holds them.
+ *
+ * The files are read with the registry's own parser, so what stands here is what a program gets.
+ * No provider is loaded.
+ *
+ * Invariant: one line an adapter on stdout. The heading appears on a terminal only, and lines of
+ * the files that had to be passed over are told on stderr.
+ */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "datctl.h"
+#include "registry/conf.h"
+
+#define DIAGS_SHOWN 8
+
+const char datctl_list_help[] =
+	"Usage: datctl list\n"
+	"Print the adapters that programs of this host can name, one a line: name, version of the\n"
+	"API (u1.2: uDAPL 1.2), thread safety, the provider's library, and where the entry was\n"
+	"read: a line of dat.conf, a drop-in of dat.conf.d, or built-in. No adapter is opened.\n"
+	"Lines of the files that cannot be used are reported on standard error.\n";
+
+enum column { NAME, API, THREADS, LIBRARY, PLACE, COLUMNS };
+
+struct row {
+	char *cell[COLUMNS];
+};
+
+static const char *const heading[COLUMNS] = { "NAME", "API", "THREADS", "LIBRARY", "READ AT" };
+
+/* Never NULL: a listing without memory is not worth going on with. */
+__attribute__((format(printf, 1, 2)))
+static char *text(const char *fmt, ...)
+{
+	va_list args;
+	char *result;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&result, fmt, args);
+	va_end(args);
+	if (n < 0) {
+		cli_error("out of memory");
+		exit(CLI_FAILED);
+	}
+	return result;
+}
+
+static char *place(const struct conf_entry *e, bool builtin)
+{
+	char *where = builtin && strcmp(e->file, "built-in") == 0 ?
+		      text("built-in") : text("%s:%u", e->file, e->line);
+	char *tuned;
+
+	if (e->tuned_file == NULL)
+		return where;
+	tuned = text("%s, tuned by %s:%u", where, e->tuned_file, e->tuned_line);
+	free(where);
+	return tuned;
+}
+
+static void fill_row(struct row *row, const struct conf_entry *e, bool builtin)
+{
+	row->cell[NAME] = text("%s", e->name);
+	row->cell[API] = text("u%u.%u", e->major, e->minor);
+	row->cell[THREADS] = text("%s", e->thread_safe ? "threadsafe" : "nonthreadsafe");
+	row->cell[LIBRARY] = text("%s", e->library);
+	row->cell[PLACE] = place(e, builtin);
+}
+
+static void print_row(const char *const cell[], const int width[])
+{
+	for (int i = 0; i < COLUMNS - 1; i++)
+		printf("%-*s  ", width[i], cell[i]);
+	printf("%s\n", cell[COLUMNS - 1]);	/* the last one wants no blanks behind it */
+}
+
+static void print_table(const struct row *rows, size_t count)
+{
+	int width[COLUMNS] = { 0 };
+	bool headed = isatty(STDOUT_FILENO);
+
+	for (int col = 0; col < COLUMNS; col++) {
+		if (headed)
+			width[col] = (int)strlen(heading[col]);
+		for (size_t i = 0; i < count; i++)
+			if ((int)strlen(rows[i].cell[col]) > width[col])
+				width[col] = (int)strlen(rows[i].cell[col]);
+	}
+	if (headed && count > 0)
+		print_row(heading, width);
+	for (size_t i = 0; i < count; i++)
+		print_row((const char *const *)rows[i].cell, width);
+}
+
+static void print_diags(const struct conf *conf)
+{
+	unsigned int shown = 0;
+
+	for (const struct conf_diag *d = conf->diags; d != NULL && shown < DIAGS_SHOWN; d = d->next) {
+		char *where = d->line == 0 ? text("%s", d->file) :
+			      d->column == 0 ? text("%s:%u", d->file, d->line) :
+			      text("%s:%u:%u", d->file, d->line, d->column);
+
+		if (d->field != 0)
+			cli_error("%s: %s: %s", where, conf_field_name(d->field), d->text);
+		else
+			cli_error("%s: %s", where, d->text);
+		free(where);
+		shown++;
+	}
+	if (conf->ndiags > shown)
+		cli_error("... and %u more lines that cannot be used", conf->ndiags - shown);
+}
+
+static int list(const struct conf *conf)
+{
+	struct row *rows;
+	size_t count = 0;
+
+	for (const struct conf_entry *e = conf->entries; e != NULL; e = e->next)
+		count += e->skip == CONF_USED;
+	rows = calloc(count + 1, sizeof(*rows));
+	if (rows == NULL) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
+	count = 0;
+	for (const struct conf_entry *e = conf->entries; e != NULL; e = e->next)
+		if (e->skip == CONF_USED)
+			fill_row(&rows[count++], e, conf->builtin);
+	print_table(rows, count);
+	for (size_t i = 0; i < count; i++)
+		for (int col = 0; col < COLUMNS; col++)
+			free(rows[i].cell[col]);
+	free(rows);
+	print_diags(conf);
+	if (count == 0)
+		cli_error("%s names no adapter; a line like this one adds the soft provider:\n"
+			  "soft0 u1.2 nonthreadsafe default libdatsoft.so opendat.1.0 \"\" \"\"",
+			  conf->origin);
+	return CLI_OK;
+}
+
+int datctl_list(int argc, char **argv)
+{
+	struct conf conf;
+	int status = CLI_FAILED;
+
+	if (argc > 1)
+		return cli_usage("list: '%s' is no option, and no argument is wanted", argv[1]);
+	conf_init(&conf);
+	if (conf_read_system(&conf) == 0)
+		status = list(&conf);
+	else
+		cli_error("out of memory");
+	conf_free(&conf);
+	return status;
+}

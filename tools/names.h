@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The standard's identifiers for the standard's numbers.
+ *
+ * Invariant: every table is written with the identifiers of <dat/udat.h>, so a name here cannot
+ * drift from its value.
+ */
+#ifndef TOOLS_NAMES_H
+#define TOOLS_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+
+struct name {
+	uint64_t value;
+	const char *name;
+};
+
+/* All tables end with a NULL name. In those of flags, a first row of 0 names the empty set. */
+extern const struct name names_boolean[];
+extern const struct name names_iov_ownership[];
+extern const struct name names_qos[];
+extern const struct name names_completion_flags[];
+extern const struct name names_ep_creator[];
+extern const struct name names_pz_support[];
+extern const struct name names_mem_types[];
+extern const struct name names_event[];
+extern const struct name names_dto_status[];
+
+/* The name of one value, or its number written into `spare` (at least 24 bytes). */
+const char *name_of(const struct name *table, uint64_t value, char *spare, size_t spare_size);
+
+/* All names of a set of flags as "A | B"; what has no name is added as a hexadecimal number. */
+void names_of_flags(const struct name *table, uint64_t flags, char *text, size_t size);
+
+/* For messages: the same, with the unknown told apart in words. Never NULL. */
+const char *event_name(DAT_EVENT_NUMBER number);
+const char *dto_status_name(DAT_DTO_COMPLETION_STATUS status);
+
+#endif

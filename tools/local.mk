@@ -16,3 +16,22 @@ datctl_SOURCES = \
 datctl_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
 datctl_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datctl_LDADD = libregconf.la libdat.la
+
+bin_PROGRAMS += datperf
+datperf_SOURCES = \
+	$(TOOLS_COMMON) \
+	tools/datperf.c \
+	tools/datperf.h \
+	tools/datperf_bw.c \
+	tools/datperf_conn.c \
+	tools/datperf_ctl.c \
+	tools/datperf_data.c \
+	tools/datperf_ia.c \
+	tools/datperf_lat.c \
+	tools/datperf_post.c \
+	tools/datperf_proc.c \
+	tools/datperf_rate.c \
+	tools/datperf_report.c
+datperf_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+datperf_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
+datperf_LDADD = libdat.la -lm

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of datperf share.
+ *
+ * datperf is two processes: the client measures and reports, the server is its peer. They keep one
+ * control connection for the whole session (datperf_ctl.c) and make one data connection for each
+ * test (datperf_conn.c), whose memory is described by struct perf_region (datperf_data.c).
+ *
+ * Invariant: every function that can fail prints its own error, once, where it happens, and
+ * returns -1; its callers only pass that on.
+ */
+#ifndef TOOLS_DATPERF_H
+#define TOOLS_DATPERF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <dat/udat.h>
+
+enum perf_test {
+	PERF_SEND_LAT,
+	PERF_WRITE_LAT,
+	PERF_READ_LAT,
+	PERF_SEND_BW,
+	PERF_WRITE_BW,
+	PERF_READ_BW,
+	PERF_CONNECT_RATE,
+	PERF_TESTS
+};
+
+/* What to measure. Both sides hold the same one: the client sends it to the server. */
+struct perf_spec {
+	enum perf_test test;
+	uint64_t size;		/* bytes of one message; 0 for connect-rate */
+	uint32_t iters;
+	uint32_t warmup;
+	uint32_t window;	/* messages under way at once; 1 for latency */
+};
+
+/* What was measured. NAN stands for "this test does not measure it". */
+struct perf_result {
+	double lat_us_median;
+	double lat_us_p99;
+	double bw_MBps;
+	double rate_per_s;
+	bool verified;
+};
+
+/* An open adapter and, on the server, its service point. */
+struct perf_ia {
+	const char *name;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async_evd;
+	DAT_EVD_HANDLE cr_evd;		/* server only */
+	DAT_PSP_HANDLE psp;		/* server only */
+	DAT_CONN_QUAL conn_qual;
+	DAT_IA_ATTR attr;
+	unsigned int timeout_s;		/* how long nothing may move before the test is given up */
+	uint32_t look_mask;		/* empty polls between two looks around, minus 1: 2^n - 1 */
+	bool server;
+};
+
+/*
+ * Registered memory of one link: `slots` outgoing and as many incoming messages, then the
+ * credits (datperf_bw.c). Both sides lay it out alike, so one address describes the peer's.
+ */
+struct perf_region {
+	unsigned char *base;
+	size_t length;
+	size_t stride;			/* from one slot to the next */
+	uint32_t slots;			/* a power of two; message i uses slot i modulo slots */
+	uint64_t size;			/* bytes used in a slot */
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+};
+
+/* One connection: an endpoint, its queues, its memory and the peer's. */
+struct perf_link {
+	struct perf_ia *ia;
+	struct perf_link *watch;	/* another link whose end also ends this one, or NULL */
+	DAT_EP_HANDLE ep;
+	DAT_EVD_HANDLE recv_evd;
+	DAT_EVD_HANDLE request_evd;
+	DAT_EVD_HANDLE conn_evd;
+	struct perf_region mem;
+	DAT_VADDR remote_base;
+	DAT_RMR_CONTEXT remote_context;
+	uint64_t posted;		/* requests posted since the link exists */
+	uint64_t completed;		/* requests known to be complete */
+	uint32_t depth;			/* requests that may be outstanding */
+	uint32_t signal_every;		/* one request in so many reports its completion */
+	bool connected;
+};
+
+#define PERF_CREDITS 32u		/* credit messages that may be under way (datperf_bw.c) */
+#define PERF_CREDIT_SIZE 64u
+#define PERF_CHECK_ROUNDS 32u		/* messages of a latency test's round that checks each */
+
+/* datperf_data.c: memory and its contents */
+int region_create(struct perf_region *mem, const struct perf_ia *ia, uint64_t size,
+		  uint32_t slots);
+void region_destroy(struct perf_region *mem);
+unsigned char *region_out(const struct perf_region *mem, uint64_t index);
+unsigned char *region_in(const struct perf_region *mem, uint64_t index);
+unsigned char *region_credit(const struct perf_region *mem, uint64_t index);
+unsigned char pattern_byte(bool from_server, uint64_t generation, uint32_t slot, uint64_t offset);
+void pattern_fill(const struct perf_region *mem, bool from_server, uint64_t generation,
+		  uint64_t index);
+void pattern_poison(const struct perf_region *mem, bool from_server, uint64_t generation,
+		    uint64_t index);
+bool pattern_verify(const struct perf_region *mem, bool from_server, uint64_t generation,
+		    uint64_t last_generation, uint64_t index);
+
+/* datperf_ia.c: the adapter and the service point */
+int perf_ia_open(struct perf_ia *ia, const char *name, unsigned int timeout_s, bool one_cpu);
+int perf_ia_listen(struct perf_ia *ia, DAT_CONN_QUAL conn_qual);
+int perf_ia_close(struct perf_ia *ia);
+int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec);
+
+/* datperf_conn.c: connections */
+enum link_kind { LINK_CONTROL = 1, LINK_DATA = 2 };
+
+struct link_shape {
+	uint64_t size;			/* of the largest message */
+	uint32_t slots;
+	uint32_t recvs;
+	uint32_t requests;
+	uint32_t signal_every;
+};
+
+int link_create(struct perf_link *l, struct perf_ia *ia, struct perf_link *watch,
+		const struct link_shape *shape);
+void link_destroy(struct perf_link *l);
+int link_connect(struct perf_link *l, enum link_kind kind, const struct sockaddr *address);
+int link_accept(struct perf_link *l, enum link_kind kind);
+int link_disconnect(struct perf_link *l);
+int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr,
+		  DAT_CR_PARAM *param);
+int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *remedy,
+		     DAT_EVENT *event);
+
+/*
+ * Every loop that polls calls link_idle() after each poll that found nothing: it returns -1, with
+ * the reason printed, when the connection has ended or nothing has moved for too long. `polls`
+ * starts at 0.
+ */
+struct perf_idle {
+	uint32_t polls;
+	uint64_t since_ns;
+};
+
+int link_look(struct perf_link *l, struct perf_idle *idle);
+
+static inline int link_idle(struct perf_link *l, struct perf_idle *idle)
+{
+	if ((++idle->polls & l->ia->look_mask) != 0)
+		return 0;
+	return link_look(l, idle);
+}
+
+uint64_t perf_now_ns(void);
+
+/* datperf_post.c: the data path */
+enum perf_request { PERF_SEND, PERF_WRITE, PERF_READ };
+
+int link_post(struct perf_link *l, enum perf_request what, uint64_t index, bool signal);
+int link_post_recv(struct perf_link *l, uint64_t index);
+int link_post_credit(struct perf_link *l, uint64_t index);
+int link_post_credit_recv(struct perf_link *l, uint64_t index);
+int link_poll_recv(struct perf_link *l, uint64_t size, uint64_t *cookie);
+int link_drain(struct perf_link *l);
+int link_dto_failed(const DAT_EVENT *event, const char *what);
+
+/* datperf_ctl.c: the session */
+struct perf_session {
+	struct perf_ia ia;
+	struct perf_link ctl;
+	struct perf_link data;
+	struct perf_spec spec;
+	struct sockaddr_storage address;	/* of the server; client only */
+	uint64_t ctl_sent;
+	uint64_t ctl_received;
+	uint64_t done;				/* messages of the present test so far */
+};
+
+int session_serve(struct perf_session *s);
+int session_connect(struct perf_session *s);
+int session_test(struct perf_session *s, const struct perf_spec *spec,
+		 struct perf_result *result);
+int session_end(struct perf_session *s);
+
+/* One phase of a test: `iters` messages, from message number session->done on. */
+struct perf_phase {
+	uint32_t iters;
+	uint64_t generation;	/* of the pattern in the messages */
+	bool check;		/* the round in which every byte of every message is verified */
+	uint32_t *sample_ns;	/* one for each message, or NULL */
+	uint64_t elapsed_ns;	/* out: from the first post to the last completion */
+};
+
+/* A test: what client and server do in a phase, and where data flow. */
+struct perf_method {
+	const char *name;
+	int (*client)(struct perf_session *s, struct perf_phase *phase);
+	int (*server)(struct perf_session *s, struct perf_phase *phase);	/* NULL: nothing */
+	bool to_server;
+	bool to_client;
+	bool latency;		/* one message at a time, each checked in the check round */
+	unsigned int one_way;	/* a sample is this many one-way trips; 0: no latency figure */
+};
+
+extern const struct perf_method perf_methods[PERF_TESTS];
+
+/* datperf_lat.c, datperf_bw.c, datperf_rate.c: the methods */
+int lat_send_client(struct perf_session *s, struct perf_phase *phase);
+int lat_send_server(struct perf_session *s, struct perf_phase *phase);
+int lat_write_client(struct perf_session *s, struct perf_phase *phase);
+int lat_write_server(struct perf_session *s, struct perf_phase *phase);
+int lat_read_client(struct perf_session *s, struct perf_phase *phase);
+int bw_post_recvs(struct perf_session *s);
+int bw_send_client(struct perf_session *s, struct perf_phase *phase);
+int bw_send_server(struct perf_session *s, struct perf_phase *phase);
+int bw_write_client(struct perf_session *s, struct perf_phase *phase);
+int bw_read_client(struct perf_session *s, struct perf_phase *phase);
+int rate_client(struct perf_session *s, struct perf_phase *phase);
+int rate_server(struct perf_session *s, struct perf_phase *phase);
+
+/* datperf_proc.c: the two processes */
+struct perf_options {
+	const char *ia;
+	const char *connect;		/* the server's host; NULL unless --connect */
+	bool server;
+	bool json;
+	bool table;			/* no --test: a few of each */
+	DAT_CONN_QUAL conn_qual;
+	unsigned int timeout_s;
+	int cpu[2];			/* the client's and the server's; -1: not pinned */
+	bool one_cpu;			/* client and server have to share one */
+	struct perf_spec spec;		/* of --test; what is 0 takes the default */
+	bool warmup_given;
+};
+
+int proc_server(const struct perf_options *opt);
+int proc_client(const struct perf_options *opt, int (*measure)(struct perf_session *s,
+							       const struct perf_options *opt));
+int proc_pick_cpus(struct perf_options *opt);
+
+/* datperf_report.c: figures and how they are printed */
+void stats_latency(uint32_t *sample_ns, uint32_t count, unsigned int one_way,
+		   struct perf_result *result);
+void report_json(const char *ia, const struct perf_spec *spec, const struct perf_result *result);
+void report_head(const char *ia);
+void report_line(const struct perf_spec *spec, const struct perf_result *result);
+
+#endif

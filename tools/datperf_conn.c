@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datperf's connections: an endpoint with its queues and its memory, from creation to the end.
+ *
+ * Both sides tell each other where their memory is in the private data of the connection: the
+ * client in its request, the server in its answer.
+ *
+ * Invariant: `connected` is true exactly while an event on conn_evd would be news, so the loops
+ * that poll may take the end of a connection from there (link_look).
+ */
+#include "config.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "datperf.h"
+#include "names.h"
+
+/* The private data of a connection, in network byte order. 32 bytes: every transport carries it. */
+struct hello {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t kind;		/* enum link_kind */
+	uint64_t base;
+	uint32_t rmr_context;
+	uint32_t reserved[3];
+};
+
+#define HELLO_MAGIC 0x64707266u		/* "dprf" */
+#define HELLO_VERSION 1u
+
+_Static_assert(sizeof(struct hello) == 32, "the private data have a fixed layout");
+
+uint64_t perf_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int evd_create(const struct perf_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+		      const char *what, DAT_EVD_HANDLE *evd)
+{
+	DAT_RETURN ret = dat_evd_create(ia->ia, qlen, DAT_HANDLE_NULL, flags, evd);
+
+	if (ret == DAT_SUCCESS)
+		return 0;
+	*evd = DAT_HANDLE_NULL;
+	cli_dat_error(ret, NULL, "dat_evd_create(%d events, for %s)", (int)qlen, what);
+	return -1;
+}
+
+static DAT_COUNT read_depth(DAT_COUNT limit)
+{
+	if (limit < 1)
+		return 1;
+	return limit < 16 ? limit : 16;
+}
+
+static int ep_create(struct perf_link *l, const struct link_shape *shape)
+{
+	const DAT_IA_ATTR *limits = &l->ia->attr;
+	DAT_EP_ATTR attr;
+	DAT_RETURN ret;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.service_type = DAT_SERVICE_TYPE_RC;
+	attr.max_message_size = shape->size > PERF_CREDIT_SIZE ? shape->size : PERF_CREDIT_SIZE;
+	if (attr.max_message_size > limits->max_message_size)
+		attr.max_message_size = limits->max_message_size;	/* only RDMA is as long */
+	attr.max_rdma_size = shape->size;
+	attr.qos = DAT_QOS_BEST_EFFORT;
+	attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
+	attr.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
+	attr.max_recv_dtos = (DAT_COUNT)shape->recvs;
+	attr.max_request_dtos = (DAT_COUNT)shape->requests;
+	attr.max_recv_iov = 1;
+	attr.max_request_iov = 1;
+	attr.max_rdma_read_in = read_depth(limits->max_rdma_read_per_ep_in);
+	attr.max_rdma_read_out = read_depth(limits->max_rdma_read_per_ep_out);
+	attr.max_rdma_read_iov = 1;
+	attr.max_rdma_write_iov = 1;
+
+	ret = dat_ep_create(l->ia->ia, l->ia->pz, l->recv_evd, l->request_evd, l->conn_evd, &attr,
+			    &l->ep);
+	if (ret == DAT_SUCCESS)
+		return 0;
+	l->ep = DAT_HANDLE_NULL;
+	cli_dat_error(ret, NULL, "dat_ep_create(%u receives, %u requests)", shape->recvs,
+		      shape->requests);
+	return -1;
+}
+
+/* After a failure link_destroy() undoes what was reached, as it does after success. */
+int link_create(struct perf_link *l, struct perf_ia *ia, struct perf_link *watch,
+		const struct link_shape *shape)
+{
+	memset(l, 0, sizeof(*l));
+	l->ia = ia;
+	l->watch = watch;
+	l->depth = shape->requests;
+	l->signal_every = shape->signal_every;
+
+	if (region_create(&l->mem, ia, shape->size, shape->slots) != 0)
+		return -1;
+	if (evd_create(ia, (DAT_COUNT)shape->recvs, DAT_EVD_DTO_FLAG, "receives",
+		       &l->recv_evd) != 0)
+		return -1;
+	if (evd_create(ia, (DAT_COUNT)shape->requests, DAT_EVD_DTO_FLAG, "requests",
+		       &l->request_evd) != 0)
+		return -1;
+	if (evd_create(ia, 8, DAT_EVD_CONNECTION_FLAG, "connections", &l->conn_evd) != 0)
+		return -1;
+	return ep_create(l, shape);
+}
+
+static void freed(DAT_RETURN ret, const char *call)
+{
+	if (ret != DAT_SUCCESS)
+		cli_dat_error(ret, NULL, "%s", call);
+}
+
+void link_destroy(struct perf_link *l)
+{
+	DAT_EVD_HANDLE evds[] = { l->recv_evd, l->request_evd, l->conn_evd };
+
+	if (l->ep != DAT_HANDLE_NULL)
+		freed(dat_ep_free(l->ep), "dat_ep_free");
+	for (size_t i = 0; i < sizeof(evds) / sizeof(evds[0]); i++)
+		if (evds[i] != DAT_HANDLE_NULL)
+			freed(dat_evd_free(evds[i]), "dat_evd_free");
+	region_destroy(&l->mem);
+	memset(l, 0, sizeof(*l));
+}
+
+static void hello_fill(const struct perf_link *l, enum link_kind kind, struct hello *hello)
+{
+	memset(hello, 0, sizeof(*hello));
+	hello->magic = htobe32(HELLO_MAGIC);
+	hello->version = htobe16(HELLO_VERSION);
+	hello->kind = htobe16((uint16_t)kind);
+	hello->base = htobe64((uint64_t)(uintptr_t)l->mem.base);
+	hello->rmr_context = htobe32(l->mem.rmr_context);
+}
+
+/* False when it is not the private data of a datperf that speaks this version. */
+static bool hello_take(struct perf_link *l, enum link_kind kind, const void *data, DAT_COUNT size)
+{
+	struct hello hello;
+
+	/* Transports that pad may hand out more than was sent, never less. */
+	if (data == NULL || size < (DAT_COUNT)sizeof(hello))
+		return false;
+	memcpy(&hello, data, sizeof(hello));
+	if (be32toh(hello.magic) != HELLO_MAGIC || be16toh(hello.version) != HELLO_VERSION ||
+	    be16toh(hello.kind) != kind)
+		return false;
+	l->remote_base = be64toh(hello.base);
+	l->remote_context = be32toh(hello.rmr_context);
+	return true;
+}
+
+int link_connect(struct perf_link *l, enum link_kind kind, const struct sockaddr *address)
+{
+	struct hello hello;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	hello_fill(l, kind, &hello);
+	ret = dat_ep_connect(l->ep, (DAT_IA_ADDRESS_PTR)address, l->ia->conn_qual,
+			     l->ia->timeout_s * 1000000u, sizeof(hello), &hello,
+			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	if (ret != DAT_SUCCESS) {
+		cli_dat_error(ret, NULL, "dat_ep_connect(qualifier %" PRIu64 ")",
+			      (uint64_t)l->ia->conn_qual);
+		return -1;
+	}
+	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED,
+			     "see that 'datperf --server' runs at that address, for the same "
+			     "adapter and --qual, and serves nobody else", &event) != 0)
+		return -1;
+	if (!hello_take(l, kind, event.event_data.connect_event_data.private_data,
+			event.event_data.connect_event_data.private_data_size)) {
+		cli_error("the peer is no datperf of this version; start the same one there");
+		return -1;
+	}
+	l->connected = true;
+	return 0;
+}
+
+/* Waits for a connection request; `watch`, when given, is the link whose end ends the waiting. */
+int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr,
+		  DAT_CR_PARAM *param)
+{
+	struct perf_idle idle = { 0, 0 };
+	DAT_COUNT more;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	for (;;) {
+		if (watch == NULL)
+			ret = dat_evd_wait(ia->cr_evd, DAT_TIMEOUT_INFINITE, 1, &event, &more);
+		else
+			ret = dat_evd_dequeue(ia->cr_evd, &event);
+		if (ret == DAT_SUCCESS)
+			break;
+		if (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL)
+			continue;
+		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY) {
+			cli_dat_error(ret, NULL, "waiting for a connection request");
+			return -1;
+		}
+		if (link_idle(watch, &idle) != 0)
+			return -1;
+	}
+	*cr = event.event_data.cr_arrival_event_data.cr_handle;
+	ret = dat_cr_query(*cr, DAT_CR_FIELD_ALL, param);
+	if (ret != DAT_SUCCESS) {
+		cli_dat_error(ret, NULL, "dat_cr_query");
+		return -1;
+	}
+	return 0;
+}
+
+/* Takes the next request of a datperf for this kind of link and turns all others away. */
+int link_accept(struct perf_link *l, enum link_kind kind)
+{
+	struct hello hello;
+	DAT_CR_HANDLE cr;
+	DAT_CR_PARAM param;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	for (;;) {
+		if (link_await_cr(l->ia, l->watch, &cr, &param) != 0)
+			return -1;
+		if (hello_take(l, kind, param.private_data, param.private_data_size))
+			break;
+		dat_cr_reject(cr);
+	}
+	hello_fill(l, kind, &hello);
+	ret = dat_cr_accept(cr, l->ep, sizeof(hello), &hello);
+	if (ret != DAT_SUCCESS) {
+		cli_dat_error(ret, NULL, "dat_cr_accept");
+		return -1;
+	}
+	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED,
+			     "see what the client says; it gave up", &event) != 0)
+		return -1;
+	l->connected = true;
+	return 0;
+}
+
+/* Ends the connection after all that was posted, and sees the end. */
+int link_disconnect(struct perf_link *l)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	ret = dat_ep_disconnect(l->ep, DAT_CLOSE_GRACEFUL_FLAG);
+	if (ret != DAT_SUCCESS) {
+		cli_dat_error(ret, NULL, "dat_ep_disconnect");
+		return -1;
+	}
+	l->connected = false;
+	return link_await_event(l, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
+}
+
+/* Polls for the next connection event and insists on its being the expected one. */
+int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *remedy,
+		     DAT_EVENT *event)
+{
+	struct perf_idle idle = { 0, 0 };
+	DAT_RETURN ret;
+
+	while ((ret = dat_evd_dequeue(l->conn_evd, event)) != DAT_SUCCESS) {
+		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY) {
+			cli_dat_error(ret, NULL, "dat_evd_dequeue(connection events)");
+			return -1;
+		}
+		if (link_idle(l, &idle) != 0)
+			return -1;
+	}
+	if (event->event_number == expected)
+		return 0;
+	cli_error("the connection failed: %s instead of %s%s%s", event_name(event->event_number),
+		  event_name(expected), remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
+	return -1;
+}
+
+static int look_at(struct perf_link *l)
+{
+	DAT_EVENT event;
+
+	if (dat_evd_dequeue(l->ia->async_evd, &event) == DAT_SUCCESS) {
+		cli_error("%s reports %s; close what uses the adapter and try again", l->ia->name,
+			  event_name(event.event_number));
+		return -1;
+	}
+	if (!l->connected || dat_evd_dequeue(l->conn_evd, &event) != DAT_SUCCESS)
+		return 0;
+	l->connected = false;
+	cli_error("the peer is gone in the middle of the session (%s); see what it said",
+		  event_name(event.event_number));
+	return -1;
+}
+
+/* The seldom part of link_idle(): lets others run, and looks for reasons to stop waiting. */
+int link_look(struct perf_link *l, struct perf_idle *idle)
+{
+	uint64_t now;
+
+	sched_yield();
+	if (look_at(l) != 0 || (l->watch != NULL && look_at(l->watch) != 0))
+		return -1;
+
+	now = perf_now_ns();
+	if (idle->since_ns == 0)
+		idle->since_ns = now;
+	if (now - idle->since_ns < (uint64_t)l->ia->timeout_s * 1000000000u)
+		return 0;
+	cli_error("nothing has moved for %u s; see whether the peer hangs, or give more time with "
+		  "--timeout", l->ia->timeout_s);
+	return -1;
+}

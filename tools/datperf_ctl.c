@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datperf's session: what client and server say to each other, and the course of a test.
+ *
+ * The client asks, the server answers, over the control connection: TEST announces a test, RUN a
+ * phase of it, CHECK asks whether the data of that phase arrived well, END takes the test down,
+ * BYE ends the session. Between the answer to RUN and the question CHECK both sides do what the
+ * test's methods say, and the control connection is silent.
+ *
+ * Invariant: question and answer alternate, so a few posted receives are always enough.
+ */
+#include "config.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "datperf.h"
+
+enum ctl_op { CTL_TEST = 1, CTL_RUN, CTL_CHECK, CTL_END, CTL_BYE, CTL_YES, CTL_NO };
+
+/* On the wire eight 64-bit words in network byte order. */
+struct ctl_msg {
+	uint64_t op;
+	uint64_t arg[7];
+};
+
+#define CTL_RECVS 4u
+
+_Static_assert(sizeof(struct ctl_msg) == 64, "control messages have a fixed layout");
+
+const struct perf_method perf_methods[PERF_TESTS] = {
+	[PERF_SEND_LAT] = { "send-lat", lat_send_client, lat_send_server, true, true, true, 2 },
+	[PERF_WRITE_LAT] = { "write-lat", lat_write_client, lat_write_server, true, true, true, 2 },
+	[PERF_READ_LAT] = { "read-lat", lat_read_client, NULL, false, true, true, 1 },
+	[PERF_SEND_BW] = { "send-bw", bw_send_client, bw_send_server, true, false, false, 0 },
+	[PERF_WRITE_BW] = { "write-bw", bw_write_client, NULL, true, false, false, 0 },
+	[PERF_READ_BW] = { "read-bw", bw_read_client, NULL, false, true, false, 0 },
+	[PERF_CONNECT_RATE] = { "connect-rate", rate_client, rate_server, false, false, false, 0 },
+};
+
+/* The control connection */
+
+static int ctl_create(struct perf_session *s)
+{
+	static const struct link_shape shape = {
+		.size = sizeof(struct ctl_msg), .slots = CTL_RECVS, .recvs = CTL_RECVS,
+		.requests = CTL_RECVS, .signal_every = 1,
+	};
+
+	if (link_create(&s->ctl, &s->ia, NULL, &shape) != 0)
+		return -1;
+	for (uint32_t i = 0; i < CTL_RECVS; i++)
+		if (link_post_recv(&s->ctl, i) != 0)
+			return -1;
+	return 0;
+}
+
+static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
+{
+	const uint64_t *from = (const uint64_t *)msg;
+	uint64_t wire[sizeof(*msg) / sizeof(uint64_t)];
+
+	for (size_t i = 0; i < sizeof(wire) / sizeof(wire[0]); i++)
+		wire[i] = htobe64(from[i]);
+	memcpy(region_out(&s->ctl.mem, s->ctl_sent), wire, sizeof(wire));
+	if (link_post(&s->ctl, PERF_SEND, s->ctl_sent, true) != 0)
+		return -1;
+	s->ctl_sent++;
+	return link_drain(&s->ctl);
+}
+
+/* Sleeps until the other side says something. The client gives up after the time-out; the server
+ * may wait long, as the client may measure long, and hears of its end as a flushed receive. */
+static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
+{
+	DAT_TIMEOUT timeout = s->ia.server ? DAT_TIMEOUT_INFINITE : s->ia.timeout_s * 1000000u;
+	uint64_t wire[sizeof(*msg) / sizeof(uint64_t)], *to = (uint64_t *)msg;
+	DAT_COUNT more;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	do {
+		ret = dat_evd_wait(s->ctl.recv_evd, timeout, 1, &event, &more);
+	} while (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL);
+	if (ret != DAT_SUCCESS) {
+		cli_dat_error(ret, NULL, "waiting for the peer's answer");
+		return -1;
+	}
+	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		return link_dto_failed(&event, "the session");
+
+	memcpy(wire, region_in(&s->ctl.mem, s->ctl_received), sizeof(wire));
+	for (size_t i = 0; i < sizeof(wire) / sizeof(wire[0]); i++)
+		to[i] = be64toh(wire[i]);
+	if (link_post_recv(&s->ctl, s->ctl_received) != 0)
+		return -1;
+	s->ctl_received++;
+	return 0;
+}
+
+static int ctl_answer(struct perf_session *s, bool yes)
+{
+	struct ctl_msg msg = { .op = yes ? CTL_YES : CTL_NO };
+
+	return ctl_say(s, &msg);
+}
+
+static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool *yes)
+{
+	struct ctl_msg answer;
+
+	if (ctl_say(s, question) != 0 || ctl_hear(s, &answer) != 0)
+		return -1;
+	if (answer.op != CTL_YES && answer.op != CTL_NO) {
+		cli_error("the peer gave an answer that makes no sense; start the same datperf "
+			  "on both sides");
+		return -1;
+	}
+	*yes = answer.op == CTL_YES;
+	return 0;
+}
+
+/* A question whose only good answer is yes. */
+static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
+{
+	bool yes;
+
+	if (ctl_ask(s, question, &yes) != 0)
+		return -1;
+	if (yes)
+		return 0;
+	cli_error("the peer could not take part in the test; see what it said");
+	return -1;
+}
+
+/* What both sides do alike */
+
+static int data_create(struct perf_session *s)
+{
+	const struct perf_method *method = &perf_methods[s->spec.test];
+	uint64_t size = s->spec.size > 0 ? s->spec.size : 1;
+	struct link_shape shape = {
+		.size = size, .slots = 1, .recvs = 16, .requests = 32, .signal_every = 16,
+	};
+
+	if (!method->latency && s->spec.window > 0) {
+		while (shape.slots < s->spec.window)
+			shape.slots *= 2;
+		shape.recvs = 2 * shape.slots + PERF_CREDITS;
+		shape.requests = s->spec.window > 2 ? s->spec.window : 2;
+		shape.signal_every = s->spec.window / 4 > 0 ? s->spec.window / 4 : 1;
+	}
+	s->done = 0;
+	if (link_create(&s->data, &s->ia, &s->ctl, &shape) != 0)
+		return -1;
+	if (s->spec.test == PERF_SEND_BW)
+		return bw_post_recvs(s);
+	for (uint32_t i = 0; s->spec.test == PERF_SEND_LAT && i < shape.recvs / 2; i++)
+		if (link_post_recv(&s->data, i) != 0)
+			return -1;
+	return 0;
+}
+
+static bool sends(const struct perf_session *s)
+{
+	const struct perf_method *method = &perf_methods[s->spec.test];
+
+	return s->ia.server ? method->to_client : method->to_server;
+}
+
+static bool receives(const struct perf_session *s)
+{
+	const struct perf_method *method = &perf_methods[s->spec.test];
+
+	return s->ia.server ? method->to_server : method->to_client;
+}
+
+/* Before a phase: what goes out is right, and what is to come in is wrong in every byte. */
+static void phase_prepare(struct perf_session *s, const struct perf_phase *phase)
+{
+	const struct perf_region *mem = &s->data.mem;
+
+	for (uint32_t slot = 0; slot < mem->slots; slot++) {
+		if (sends(s))
+			pattern_fill(mem, s->ia.server, phase->generation, slot);
+		if (receives(s))
+			pattern_poison(mem, !s->ia.server, phase->generation, slot);
+	}
+}
+
+/* After a phase: every slot that a message of the phase came into. */
+static bool phase_verify(const struct perf_session *s, const struct perf_phase *phase)
+{
+	const struct perf_region *mem = &s->data.mem;
+	uint64_t end = s->done + phase->iters, first = s->done;
+	uint64_t last_generation = phase->generation;
+
+	if (!receives(s))
+		return true;
+	if (perf_methods[s->spec.test].latency && phase->check)
+		return true;	/* done, message by message */
+	if (s->spec.test == PERF_WRITE_LAT)
+		last_generation += phase->iters - 1;
+	if (phase->iters > mem->slots)
+		first = end - mem->slots;
+	for (; first < end; first++)
+		if (!pattern_verify(mem, !s->ia.server, phase->generation, last_generation, first))
+			return false;
+	return true;
+}
+
+/* The server */
+
+static int serve_test(struct perf_session *s, const struct ctl_msg *msg)
+{
+	if (msg->arg[0] >= PERF_TESTS || msg->arg[1] > SIZE_MAX / 256 || msg->arg[2] > 4096) {
+		cli_error("the client asks for a test that is not known here; start the same "
+			  "datperf on both sides");
+		return -1;
+	}
+	s->spec.test = (enum perf_test)msg->arg[0];
+	s->spec.size = msg->arg[1];
+	s->spec.window = (uint32_t)msg->arg[2];
+	if (perf_ia_fits(&s->ia, &s->spec) != 0 || data_create(s) != 0 ||
+	    ctl_answer(s, true) != 0)
+		return -1;
+	if (s->spec.test == PERF_CONNECT_RATE)
+		return 0;
+	return link_accept(&s->data, LINK_DATA);
+}
+
+static int serve_run(struct perf_session *s, struct perf_phase *phase, const struct ctl_msg *msg)
+{
+	const struct perf_method *method = &perf_methods[s->spec.test];
+
+	memset(phase, 0, sizeof(*phase));
+	phase->iters = (uint32_t)msg->arg[0];
+	phase->generation = msg->arg[1];
+	phase->check = msg->arg[2] != 0;
+	phase_prepare(s, phase);
+	if (ctl_answer(s, true) != 0)
+		return -1;
+	return method->server != NULL ? method->server(s, phase) : 0;
+}
+
+static int serve_check(struct perf_session *s, const struct perf_phase *phase)
+{
+	bool right = phase_verify(s, phase);
+
+	s->done += phase->iters;
+	return ctl_answer(s, right);
+}
+
+static int serve_end(struct perf_session *s)
+{
+	DAT_EVENT event;
+
+	if (s->data.connected) {
+		s->data.connected = false;
+		if (link_await_event(&s->data, DAT_CONNECTION_EVENT_DISCONNECTED, NULL,
+				     &event) != 0)
+			return -1;
+	}
+	link_destroy(&s->data);
+	return ctl_answer(s, true);
+}
+
+/* Serves one client until it says BYE. */
+int session_serve(struct perf_session *s)
+{
+	struct perf_phase phase;
+	struct ctl_msg msg;
+	DAT_EVENT event;
+	int status = 0;
+
+	memset(&phase, 0, sizeof(phase));
+	if (ctl_create(s) != 0 || link_accept(&s->ctl, LINK_CONTROL) != 0)
+		return -1;
+	while (status == 0) {
+		if (ctl_hear(s, &msg) != 0)
+			return -1;
+		if (s->data.ep == DAT_HANDLE_NULL && msg.op == CTL_TEST)
+			status = serve_test(s, &msg);
+		else if (s->data.ep != DAT_HANDLE_NULL && msg.op == CTL_RUN)
+			status = serve_run(s, &phase, &msg);
+		else if (s->data.ep != DAT_HANDLE_NULL && msg.op == CTL_CHECK)
+			status = serve_check(s, &phase);
+		else if (s->data.ep != DAT_HANDLE_NULL && msg.op == CTL_END)
+			status = serve_end(s);
+		else if (msg.op == CTL_BYE)
+			break;
+		else
+			status = ctl_answer(s, false);
+	}
+	if (status != 0 || ctl_answer(s, true) != 0)
+		return -1;
+	s->ctl.connected = false;
+	return link_await_event(&s->ctl, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
+}
+
+/* The client */
+
+int session_connect(struct perf_session *s)
+{
+	if (ctl_create(s) != 0)
+		return -1;
+	return link_connect(&s->ctl, LINK_CONTROL, (const struct sockaddr *)&s->address);
+}
+
+int session_end(struct perf_session *s)
+{
+	struct ctl_msg bye = { .op = CTL_BYE };
+
+	if (ctl_order(s, &bye) != 0)
+		return -1;
+	return link_disconnect(&s->ctl);
+}
+
+static int test_begin(struct perf_session *s)
+{
+	struct ctl_msg msg = {
+		.op = CTL_TEST, .arg = { s->spec.test, s->spec.size, s->spec.window },
+	};
+
+	if (perf_ia_fits(&s->ia, &s->spec) != 0 || data_create(s) != 0 || ctl_order(s, &msg) != 0)
+		return -1;
+	if (s->spec.test == PERF_CONNECT_RATE)
+		return 0;
+	return link_connect(&s->data, LINK_DATA, (const struct sockaddr *)&s->address);
+}
+
+static int test_phase(struct perf_session *s, struct perf_phase *phase, bool *right)
+{
+	struct ctl_msg run = {
+		.op = CTL_RUN, .arg = { phase->iters, phase->generation, phase->check },
+	};
+	struct ctl_msg check = { .op = CTL_CHECK };
+	bool theirs;
+
+	if (phase->iters == 0)
+		return 0;
+	phase_prepare(s, phase);
+	if (ctl_order(s, &run) != 0 || perf_methods[s->spec.test].client(s, phase) != 0 ||
+	    ctl_ask(s, &check, &theirs) != 0)
+		return -1;
+	if (!phase_verify(s, phase) || !theirs)
+		*right = false;
+	s->done += phase->iters;
+	return 0;
+}
+
+static int test_end(struct perf_session *s)
+{
+	struct ctl_msg msg = { .op = CTL_END };
+
+	if (s->data.connected && link_disconnect(&s->data) != 0)
+		return -1;
+	if (ctl_order(s, &msg) != 0)
+		return -1;
+	link_destroy(&s->data);
+	return 0;
+}
+
+/* Warm-up, the timed phase, and a round in which every byte of every message is verified. */
+static int test_phases(struct perf_session *s, uint32_t *sample_ns, struct perf_result *result)
+{
+	const struct perf_method *method = &perf_methods[s->spec.test];
+	struct perf_phase warmup = { .iters = s->spec.warmup, .generation = 1 };
+	struct perf_phase timed = {
+		.iters = s->spec.iters, .generation = 2, .sample_ns = sample_ns,
+	};
+	struct perf_phase check = {
+		.iters = method->latency ? PERF_CHECK_ROUNDS : s->data.mem.slots,
+		.generation = 3, .check = true,
+	};
+	double seconds;
+
+	result->verified = true;
+	if (test_phase(s, &warmup, &result->verified) != 0 ||
+	    test_phase(s, &timed, &result->verified) != 0 ||
+	    test_phase(s, &check, &result->verified) != 0)
+		return -1;
+
+	if (method->one_way > 0)
+		stats_latency(sample_ns, timed.iters, method->one_way, result);
+	seconds = (double)timed.elapsed_ns / 1e9;
+	result->rate_per_s = seconds > 0 ? timed.iters / seconds : NAN;
+	if (method->one_way == 0 && s->spec.size > 0)
+		result->bw_MBps = result->rate_per_s * (double)s->spec.size / 1e6;
+	return 0;
+}
+
+int session_test(struct perf_session *s, const struct perf_spec *spec, struct perf_result *result)
+{
+	uint32_t *sample_ns = NULL;
+	int status;
+
+	*result = (struct perf_result){ NAN, NAN, NAN, NAN, false };
+	s->spec = *spec;
+	if (perf_methods[spec->test].one_way > 0) {
+		/* Written to before the clock runs: no page fault falls into a sample. */
+		sample_ns = malloc(spec->iters * sizeof(*sample_ns));
+		if (sample_ns == NULL) {
+			cli_error("no memory for %" PRIu32 " samples; give fewer --iters",
+				  spec->iters);
+			return -1;
+		}
+		memset(sample_ns, 0xff, spec->iters * sizeof(*sample_ns));
+	}
+	status = test_begin(s);
+	if (status == 0)
+		status = test_phases(s, sample_ns, result);
+	if (status == 0)
+		status = test_end(s);
+	free(sample_ns);
+	return status;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datperf's adapter: the open IA, its protection zone and, on the server, its service point.
+ *
+ * Invariant: perf_ia_close() leaves nothing open, whatever had been reached before it.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli.h"
+#include "datperf.h"
+
+/* Two processes that poll on one CPU have to hand it to each other all the time. With a CPU each
+ * they need not, and the look around should not show in a latency. */
+#define LOOK_OFTEN 0x3fu
+#define LOOK_SELDOM 0xfffu
+
+int perf_ia_open(struct perf_ia *ia, const char *name, unsigned int timeout_s, bool one_cpu)
+{
+	DAT_PROVIDER_ATTR unused;
+	DAT_RETURN ret;
+
+	ia->name = name;
+	ia->timeout_s = timeout_s;
+	ia->look_mask = one_cpu ? LOOK_OFTEN : LOOK_SELDOM;
+	ia->async_evd = DAT_HANDLE_NULL;
+
+	ret = dat_ia_open((DAT_NAME_PTR)name, 8, &ia->async_evd, &ia->ia);
+	if (ret != DAT_SUCCESS) {
+		ia->ia = DAT_HANDLE_NULL;
+		cli_dat_error(ret, NULL, "dat_ia_open(\"%s\")", name);
+		return -1;
+	}
+	ret = dat_ia_query(ia->ia, NULL, DAT_IA_FIELD_ALL, &ia->attr, DAT_PROVIDER_FIELD_NONE,
+			   &unused);
+	if (ret != DAT_SUCCESS) {
+		cli_dat_error(ret, NULL, "dat_ia_query(\"%s\")", name);
+		return -1;
+	}
+	ret = dat_pz_create(ia->ia, &ia->pz);
+	if (ret != DAT_SUCCESS) {
+		ia->pz = DAT_HANDLE_NULL;
+		cli_dat_error(ret, NULL, "dat_pz_create");
+		return -1;
+	}
+	return 0;
+}
+
+/* Listens on `conn_qual`, or on any free one when it is 0, and leaves it in ia->conn_qual. */
+int perf_ia_listen(struct perf_ia *ia, DAT_CONN_QUAL conn_qual)
+{
+	DAT_RETURN ret;
+
+	ia->server = true;
+	ret = dat_evd_create(ia->ia, 16, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &ia->cr_evd);
+	if (ret != DAT_SUCCESS) {
+		ia->cr_evd = DAT_HANDLE_NULL;
+		cli_dat_error(ret, NULL, "dat_evd_create(DAT_EVD_CR_FLAG)");
+		return -1;
+	}
+	ia->conn_qual = conn_qual;
+	if (conn_qual == 0)
+		ret = dat_psp_create_any(ia->ia, &ia->conn_qual, ia->cr_evd,
+					 DAT_PSP_CONSUMER_FLAG, &ia->psp);
+	else
+		ret = dat_psp_create(ia->ia, conn_qual, ia->cr_evd, DAT_PSP_CONSUMER_FLAG,
+				     &ia->psp);
+	if (ret != DAT_SUCCESS) {
+		ia->psp = DAT_HANDLE_NULL;
+		cli_dat_error(ret, DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE ?
+			      "give another one with --qual, here and to the client" : NULL,
+			      "dat_psp_create(%" PRIu64 ")", (uint64_t)conn_qual);
+		return -1;
+	}
+	return 0;
+}
+
+static int close_failed(DAT_RETURN ret, const char *call)
+{
+	if (ret == DAT_SUCCESS)
+		return 0;
+	cli_dat_error(ret, NULL, "%s", call);
+	return -1;
+}
+
+int perf_ia_close(struct perf_ia *ia)
+{
+	int status = 0;
+
+	if (ia->ia == DAT_HANDLE_NULL)
+		return 0;
+	if (ia->psp != DAT_HANDLE_NULL)
+		status |= close_failed(dat_psp_free(ia->psp), "dat_psp_free");
+	if (ia->cr_evd != DAT_HANDLE_NULL)
+		status |= close_failed(dat_evd_free(ia->cr_evd), "dat_evd_free");
+	if (ia->pz != DAT_HANDLE_NULL)
+		status |= close_failed(dat_pz_free(ia->pz), "dat_pz_free");
+	if (status == 0)
+		status = close_failed(dat_ia_close(ia->ia, DAT_CLOSE_GRACEFUL_FLAG),
+				      "dat_ia_close");
+	if (status != 0)
+		dat_ia_close(ia->ia, DAT_CLOSE_ABRUPT_FLAG);
+	memset(ia, 0, sizeof(*ia));
+	return status;
+}
+
+/* Asked before a test, so that the limit is named and not the call that runs into it. */
+int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec)
+{
+	bool send = spec->test == PERF_SEND_LAT || spec->test == PERF_SEND_BW;
+	uint64_t limit = send ? ia->attr.max_message_size : ia->attr.max_rdma_size;
+
+	if (spec->size <= limit)
+		return 0;
+	cli_error("%s: a message of %" PRIu64 " bytes is too long; the adapter's %s is %" PRIu64
+		  ", so give a smaller --size", ia->name, spec->size,
+		  send ? "max_message_size" : "max_rdma_size", limit);
+	return -1;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datperf's data path: posting and reaping, with as few completions as the queue's depth allows.
+ *
+ * Requests are numbered from 1 and carry their number as cookie. One in `signal_every` reports its
+ * completion, which tells that all earlier ones are complete too.
+ *
+ * Invariant: posted - completed <= depth, and of any `signal_every` consecutive requests one is
+ * signalled; so a full queue always has a completion to wait for.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "cli.h"
+#include "datperf.h"
+#include "names.h"
+
+/* Credits are told from messages by their cookie. */
+#define CREDIT_COOKIE (UINT64_C(1) << 63)
+
+static DAT_LMR_TRIPLET local(const struct perf_link *l, const unsigned char *buffer, uint64_t size)
+{
+	return (DAT_LMR_TRIPLET){
+		.lmr_context = l->mem.lmr_context,
+		.virtual_address = (DAT_VADDR)(uintptr_t)buffer,
+		.segment_length = size,
+	};
+}
+
+/* The same slot of the peer: both regions are laid out alike. */
+static DAT_RMR_TRIPLET remote(const struct perf_link *l, const unsigned char *slot)
+{
+	return (DAT_RMR_TRIPLET){
+		.rmr_context = l->remote_context,
+		.target_address = l->remote_base + (DAT_VADDR)(slot - l->mem.base),
+		.segment_length = l->mem.size,
+	};
+}
+
+int link_dto_failed(const DAT_EVENT *event, const char *what)
+{
+	DAT_DTO_COMPLETION_STATUS status = event->event_data.dto_completion_event_data.status;
+
+	if (status == DAT_DTO_ERR_FLUSHED)
+		cli_error("%s: the connection ended before it was done (%s); see what the peer "
+			  "said, or whether it was killed", what, dto_status_name(status));
+	else
+		cli_error("%s failed: %s", what, dto_status_name(status));
+	return -1;
+}
+
+static int reap(struct perf_link *l)
+{
+	struct perf_idle idle = { 0, 0 };
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	while ((ret = dat_evd_dequeue(l->request_evd, &event)) != DAT_SUCCESS) {
+		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY) {
+			cli_dat_error(ret, NULL, "dat_evd_dequeue(requests)");
+			return -1;
+		}
+		if (link_idle(l, &idle) != 0)
+			return -1;
+	}
+	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		return link_dto_failed(&event, "a transfer");
+	l->completed = event.event_data.dto_completion_event_data.user_cookie.as_64;
+	return 0;
+}
+
+/* Waits until every request is complete. The last one posted has to be a signalled one. */
+int link_drain(struct perf_link *l)
+{
+	while (l->completed < l->posted)
+		if (reap(l) != 0)
+			return -1;
+	return 0;
+}
+
+/* Makes room for one more request and tells how it is to complete. */
+static int next_request(struct perf_link *l, bool signal, DAT_DTO_COOKIE *cookie,
+			DAT_COMPLETION_FLAGS *flags)
+{
+	while (l->posted - l->completed >= l->depth)
+		if (reap(l) != 0)
+			return -1;
+	l->posted++;
+	cookie->as_64 = l->posted;
+	*flags = signal || l->posted % l->signal_every == 0 ? DAT_COMPLETION_DEFAULT_FLAG :
+							      DAT_COMPLETION_SUPPRESS_FLAG;
+	return 0;
+}
+
+int link_post(struct perf_link *l, enum perf_request what, uint64_t index, bool signal)
+{
+	static const char *const calls[] = {
+		"dat_ep_post_send", "dat_ep_post_rdma_write", "dat_ep_post_rdma_read"
+	};
+	DAT_COMPLETION_FLAGS flags;
+	DAT_LMR_TRIPLET mine;
+	DAT_RMR_TRIPLET yours;
+	DAT_DTO_COOKIE cookie;
+	DAT_RETURN ret;
+
+	if (next_request(l, signal, &cookie, &flags) != 0)
+		return -1;
+	switch (what) {
+	case PERF_SEND:
+		mine = local(l, region_out(&l->mem, index), l->mem.size);
+		ret = dat_ep_post_send(l->ep, 1, &mine, cookie, flags);
+		break;
+	case PERF_WRITE:
+		mine = local(l, region_out(&l->mem, index), l->mem.size);
+		yours = remote(l, region_in(&l->mem, index));
+		ret = dat_ep_post_rdma_write(l->ep, 1, &mine, cookie, &yours, flags);
+		break;
+	default:
+		mine = local(l, region_in(&l->mem, index), l->mem.size);
+		yours = remote(l, region_out(&l->mem, index));
+		ret = dat_ep_post_rdma_read(l->ep, 1, &mine, cookie, &yours, flags);
+		break;
+	}
+	if (ret == DAT_SUCCESS)
+		return 0;
+	cli_dat_error(ret, NULL, "%s(%" PRIu64 " bytes)", calls[what], l->mem.size);
+	return -1;
+}
+
+static int post_recv(struct perf_link *l, const unsigned char *buffer, uint64_t size,
+		     uint64_t number)
+{
+	DAT_LMR_TRIPLET mine = local(l, buffer, size);
+	DAT_DTO_COOKIE cookie = { .as_64 = number };
+	DAT_RETURN ret;
+
+	ret = dat_ep_post_recv(l->ep, 1, &mine, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+	if (ret == DAT_SUCCESS)
+		return 0;
+	cli_dat_error(ret, NULL, "dat_ep_post_recv(%" PRIu64 " bytes)", size);
+	return -1;
+}
+
+int link_post_recv(struct perf_link *l, uint64_t index)
+{
+	return post_recv(l, region_in(&l->mem, index), l->mem.size, index);
+}
+
+int link_post_credit_recv(struct perf_link *l, uint64_t index)
+{
+	return post_recv(l, region_credit(&l->mem, index), PERF_CREDIT_SIZE,
+			 index | CREDIT_COOKIE);
+}
+
+int link_post_credit(struct perf_link *l, uint64_t index)
+{
+	DAT_LMR_TRIPLET mine = local(l, region_credit(&l->mem, index), PERF_CREDIT_SIZE);
+	DAT_COMPLETION_FLAGS flags;
+	DAT_DTO_COOKIE cookie;
+	DAT_RETURN ret;
+
+	/* A credit's buffer is used again PERF_CREDITS credits later. */
+	while (l->posted - l->completed >= PERF_CREDITS)
+		if (reap(l) != 0)
+			return -1;
+	if (next_request(l, true, &cookie, &flags) != 0)
+		return -1;
+	ret = dat_ep_post_send(l->ep, 1, &mine, cookie, flags);
+	if (ret == DAT_SUCCESS)
+		return 0;
+	cli_dat_error(ret, NULL, "dat_ep_post_send(a credit)");
+	return -1;
+}
+
+/* Polls for the next message, which has to have `size` bytes. */
+int link_poll_recv(struct perf_link *l, uint64_t size, uint64_t *number)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	struct perf_idle idle = { 0, 0 };
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	while ((ret = dat_evd_dequeue(l->recv_evd, &event)) != DAT_SUCCESS) {
+		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY) {
+			cli_dat_error(ret, NULL, "dat_evd_dequeue(receives)");
+			return -1;
+		}
+		if (link_idle(l, &idle) != 0)
+			return -1;
+	}
+	dto = &event.event_data.dto_completion_event_data;
+	if (dto->status != DAT_DTO_SUCCESS)
+		return link_dto_failed(&event, "a receive");
+	if (dto->transfered_length != size) {
+		cli_error("a message of %" PRIu64 " bytes arrived with %" PRIu64
+			  "; the adapter lost or added some", size,
+			  (uint64_t)dto->transfered_length);
+		return -1;
+	}
+	*number = dto->user_cookie.as_64 & ~CREDIT_COOKIE;
+	return 0;
+}

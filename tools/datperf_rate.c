@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datperf's connect-rate: one endpoint on each side, connected, disconnected and reset, again and
+ * again. The private data carry the number of the connection both ways, and both sides check it.
+ *
+ * Invariant: `connected` stays false, so the events of these connections are taken here and
+ * nowhere else; the control link tells whether the peer still lives.
+ */
+#include "config.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli.h"
+#include "datperf.h"
+
+static int check_number(const void *data, DAT_COUNT size, uint64_t want)
+{
+	uint64_t number = 0;
+
+	if (data != NULL && size >= (DAT_COUNT)sizeof(number))
+		memcpy(&number, data, sizeof(number));
+	if (be64toh(number) == want && size >= (DAT_COUNT)sizeof(number))
+		return 0;
+	cli_error("wrong private data in connection %" PRIu64 ": %d bytes, number %" PRIu64
+		  "; the adapter damaged or lost them", want, (int)size, be64toh(number));
+	return -1;
+}
+
+static int await_end_and_reset(struct perf_link *l)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	if (link_await_event(l, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event) != 0)
+		return -1;
+	ret = dat_ep_reset(l->ep);
+	if (ret == DAT_SUCCESS)
+		return 0;
+	cli_dat_error(ret, NULL, "dat_ep_reset");
+	return -1;
+}
+
+static int connect_once(struct perf_session *s, uint64_t number)
+{
+	struct perf_link *l = &s->data;
+	uint64_t wire = htobe64(number);
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	ret = dat_ep_connect(l->ep, (DAT_IA_ADDRESS_PTR)&s->address, s->ia.conn_qual,
+			     s->ia.timeout_s * 1000000u, sizeof(wire), &wire,
+			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	if (ret != DAT_SUCCESS) {
+		cli_dat_error(ret, NULL, "dat_ep_connect(connection %" PRIu64 ")", number);
+		return -1;
+	}
+	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, NULL, &event) != 0)
+		return -1;
+	if (check_number(event.event_data.connect_event_data.private_data,
+			 event.event_data.connect_event_data.private_data_size, number) != 0)
+		return -1;
+	ret = dat_ep_disconnect(l->ep, DAT_CLOSE_GRACEFUL_FLAG);
+	if (ret != DAT_SUCCESS) {
+		cli_dat_error(ret, NULL, "dat_ep_disconnect(connection %" PRIu64 ")", number);
+		return -1;
+	}
+	return await_end_and_reset(l);
+}
+
+static int accept_once(struct perf_session *s, uint64_t number)
+{
+	struct perf_link *l = &s->data;
+	uint64_t wire = htobe64(number);
+	DAT_CR_HANDLE cr;
+	DAT_CR_PARAM param;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	if (link_await_cr(&s->ia, &s->ctl, &cr, &param) != 0)
+		return -1;
+	if (check_number(param.private_data, param.private_data_size, number) != 0)
+		return -1;
+	ret = dat_cr_accept(cr, l->ep, sizeof(wire), &wire);
+	if (ret != DAT_SUCCESS) {
+		cli_dat_error(ret, NULL, "dat_cr_accept(connection %" PRIu64 ")", number);
+		return -1;
+	}
+	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, NULL, &event) != 0)
+		return -1;
+	return await_end_and_reset(l);
+}
+
+int rate_client(struct perf_session *s, struct perf_phase *phase)
+{
+	uint64_t start = perf_now_ns();
+
+	for (uint32_t i = 0; i < phase->iters; i++)
+		if (connect_once(s, s->done + i) != 0)
+			return -1;
+	phase->elapsed_ns = perf_now_ns() - start;
+	return 0;
+}
+
+int rate_server(struct perf_session *s, struct perf_phase *phase)
+{
+	for (uint32_t i = 0; i < phase->iters; i++)
+		if (accept_once(s, s->done + i) != 0)
+			return -1;
+	return 0;
+}

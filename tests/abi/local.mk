@@ -23,3 +23,45 @@ tests/abi/abi12_test.c: $(srcdir)/tests/abi/gen-abi-test.awk $(srcdir)/tests/abi
 	$(AM_V_GEN)$(MKDIR_P) tests/abi && \
 	$(AWK) -f $(srcdir)/tests/abi/gen-abi-test.awk $(srcdir)/tests/abi/abi12.tsv >$@.tmp && \
 	mv $@.tmp $@
+
+# A program and a plugin built against a header that is not ours, run on our libdat. Their flags
+# leave include/ out on purpose.
+EXTRA_DIST += \
+	tests/abi/gen-foreign-header.awk \
+	tests/abi/gen-foreign-calls.awk \
+	tests/abi/symbols.sh
+foreign_generated = \
+	tests/abi/foreign_dat.h \
+	tests/abi/foreign_slots.h \
+	tests/abi/foreign_calls.h
+BUILT_SOURCES += $(foreign_generated)
+CLEANFILES += $(foreign_generated)
+
+tests/abi/foreign_dat.h: $(srcdir)/tests/abi/gen-foreign-header.awk $(srcdir)/tests/abi/abi12.tsv
+	$(AM_V_GEN)$(MKDIR_P) tests/abi && \
+	$(AWK) -f $(srcdir)/tests/abi/gen-foreign-header.awk $(srcdir)/tests/abi/abi12.tsv \
+		>$@.tmp && mv $@.tmp $@
+tests/abi/foreign_slots.h: $(srcdir)/tests/abi/gen-foreign-calls.awk $(srcdir)/tests/abi/abi12.tsv
+	$(AM_V_GEN)$(MKDIR_P) tests/abi && \
+	$(AWK) -v part=plugin -f $(srcdir)/tests/abi/gen-foreign-calls.awk \
+		$(srcdir)/tests/abi/abi12.tsv >$@.tmp && mv $@.tmp $@
+tests/abi/foreign_calls.h: $(srcdir)/tests/abi/gen-foreign-calls.awk $(srcdir)/tests/abi/abi12.tsv
+	$(AM_V_GEN)$(MKDIR_P) tests/abi && \
+	$(AWK) -v part=consumer -f $(srcdir)/tests/abi/gen-foreign-calls.awk \
+		$(srcdir)/tests/abi/abi12.tsv >$@.tmp && mv $@.tmp $@
+
+check_LTLIBRARIES += tests/abi/foreign_plugin.la
+tests_abi_foreign_plugin_la_SOURCES = tests/abi/foreign_plugin.c tests/abi/foreign_log.h
+nodist_tests_abi_foreign_plugin_la_SOURCES = tests/abi/foreign_dat.h tests/abi/foreign_slots.h
+tests_abi_foreign_plugin_la_CPPFLAGS = -Itests/abi -I$(srcdir)/tests/abi
+tests_abi_foreign_plugin_la_LDFLAGS = -module -avoid-version -rpath $(abs_builddir)/tests/abi
+
+check_PROGRAMS += tests/abi/foreign_consumer
+tests_abi_foreign_consumer_SOURCES = tests/abi/foreign_consumer.c tests/abi/foreign_log.h
+nodist_tests_abi_foreign_consumer_SOURCES = tests/abi/foreign_dat.h tests/abi/foreign_calls.h
+tests_abi_foreign_consumer_CPPFLAGS = -Itests/abi -I$(srcdir)/tests/abi \
+	-DFOREIGN_PLUGIN='"$(abs_builddir)/tests/abi/.libs/foreign_plugin.so"'
+tests_abi_foreign_consumer_LDADD = libdat.la -ldl
+EXTRA_tests_abi_foreign_consumer_DEPENDENCIES = tests/abi/foreign_plugin.la
+
+TESTS += tests/abi/foreign_consumer tests/abi/symbols.sh

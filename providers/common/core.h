@@ -36,8 +36,6 @@ bool plugin_negotiate(const struct datp_plugin *desc, const char *ia_name, struc
 /* The latest registration of an IA name, counted in `opens`; NULL if there is none. */
 struct plugin *plugin_get(const char *name);
 void plugin_put(struct plugin *plugin);
-/* Fills every NULL slot with its default. */
-void ops_fill_defaults(struct datp_ops *ops);
 
 /* ------------------------------------------------------------------ the library */
 
@@ -102,13 +100,17 @@ struct lmr_new {
 
 /* What the consumer asked for; the public head has what was registered. Set at creation. */
 struct lmr_priv {
-	DAT_REGION_DESCRIPTION region;
+	DAT_REGION_DESCRIPTION region;	/* a cookie in it points at the copy below */
+	char cookie[DAT_LMR_COOKIE_SIZE];
 	uint64_t asked_len;
 };
 
 enum datp_err lmr_create(struct datp_ia *ia, const struct lmr_new *what, struct datp_lmr **out);
 enum datp_err lmr_free(struct datp_lmr *lmr);
 void lmr_destroy(struct datp_lmr *lmr);
+bool lmr_covers(const struct datp_lmr *lmr, uint64_t addr, uint64_t len);
+/* Both directions: checks the segments. */
+enum datp_err lmr_sync(struct datp_ia *ia, const struct datp_sge *segments, uint64_t n);
 
 enum datp_err rmr_create(struct datp_pz *pz, struct datp_rmr **out);
 enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep,

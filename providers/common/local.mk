@@ -12,8 +12,17 @@ libdatp_la_SOURCES = \
 	providers/common/dat12.h \
 	providers/common/loop.h \
 	providers/common/obj.h \
+	providers/common/dat12_ia.c \
+	providers/common/dat12_mem.c \
+	providers/common/dat12_table.c \
+	providers/common/ia.c \
+	providers/common/lmr.c \
 	providers/common/lock.c \
 	providers/common/log.c \
 	providers/common/loop.c \
 	providers/common/obj.c \
-	providers/common/ret.c
+	providers/common/ops.c \
+	providers/common/plugin.c \
+	providers/common/pz.c \
+	providers/common/ret.c \
+	providers/common/rmr.c

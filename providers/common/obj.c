@@ -66,6 +66,20 @@ static struct chunk *chunk_find(const void *address)
 	}
 }
 
+/* LeakSanitizer looks for pointers in malloc's memory only; objects point at memory too. */
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#define REGISTER_ROOT(start, size) __lsan_register_root_region(start, size)
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#define REGISTER_ROOT(start, size) __lsan_register_root_region(start, size)
+#endif
+#endif
+#ifndef REGISTER_ROOT
+#define REGISTER_ROOT(start, size) ((void)0)
+#endif
+
 /* An aligned piece of fresh, zeroed, address space. */
 static void *chunk_map(void)
 {
@@ -94,6 +108,7 @@ static bool pool_grow_locked(struct obj_pool *pool)
 	chunk = chunk_map();
 	if (!chunk)
 		return false;
+	REGISTER_ROOT(chunk, CHUNK_SIZE);
 	chunk->pool = pool;
 	for (i = chunk_hash((uintptr_t)chunk); atomic_load_explicit(&mem.chunks[i], memory_order_relaxed);)
 		i = (i + 1) % CHUNK_SLOTS;

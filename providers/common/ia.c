@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns open IAs. Invariant: an IA is on core.ias from before its transport is opened until after it is closed, and
+ * once `closing` is set nothing is published on it any more.
+ */
+#include "core.h"
+
+/* Declared by no header of the standard's: what libdat 1.2 calls the pointer's integer. */
+extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
+
+DAT_IA_HANDLE ia_shown(struct datp_ia *ia)
+{
+	DAT_IA_HANDLE shown;
+
+	/* A libdat that only translates the other way does not know the number. */
+	if (dats_get_ia_handle((unsigned long)ia, &shown) == DAT_SUCCESS)
+		return shown;
+	return ia;
+}
+
+uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err)
+{
+	const struct datp_ia_attr *attr = ia_attr(ia);
+	int32_t max;
+
+	*err = DATP_ERR_MEMORY;
+	switch (type) {
+	case DATP_EP:
+		*err = DATP_ERR_TEP;
+		max = attr->max_eps;
+		break;
+	case DATP_EVD:
+		*err = DATP_ERR_TEVD;
+		/* the one that open made does not count */
+		max = attr->max_evds + (ia_priv(ia)->own_async ? 1 : 0);
+		break;
+	case DATP_LMR:
+		*err = DATP_ERR_REGION;
+		max = attr->max_lmrs;
+		break;
+	case DATP_PZ:
+		max = attr->max_pzs;
+		break;
+	case DATP_RMR:
+		if (attr->max_rmrs <= 0)
+			*err = DATP_ERR_MODEL;
+		max = attr->max_rmrs;
+		break;
+	case DATP_SRQ:
+		*err = attr->srq_supported ? DATP_ERR_RES_SRQ : DATP_ERR_MODEL;
+		max = attr->srq_supported ? attr->max_srqs : 0;
+		break;
+	default:
+		return UINT32_MAX;
+	}
+	return max > 0 ? (uint32_t)max : 0;
+}
+
+/* ------------------------------------------------------------------ open */
+
+static void ia_list(struct ia_priv *priv)
+{
+	datp_lock(&core.lock);
+	priv->next = core.ias;
+	core.ias = priv;
+	datp_unlock(&core.lock);
+}
+
+static void ia_unlist(struct ia_priv *priv)
+{
+	struct ia_priv **at;
+
+	datp_lock(&core.lock);
+	for (at = &core.ias; *at; at = &(*at)->next) {
+		if (*at == priv) {
+			*at = priv->next;
+			break;
+		}
+	}
+	datp_unlock(&core.lock);
+}
+
+/* The EVD that the consumer wants its asynchronous events on, held; NULL: a new one, or none (EXISTS). */
+static enum datp_err async_hold(DAT_EVD_HANDLE handle, struct datp_evd **evd)
+{
+	*evd = NULL;
+	if (handle == DAT_HANDLE_NULL || handle == DAT_EVD_ASYNC_EXISTS)
+		return DATP_OK;
+	*evd = obj_hold(NULL, handle, DATP_EVD);
+	if (!*evd)
+		return DATP_ERR_HANDLE_EVD_ASYNC;
+	if ((*evd)->flags & DAT_EVD_ASYNC_FLAG)
+		return DATP_OK;
+	obj_drop(*evd);
+	return DATP_ERR_HANDLE_EVD_ASYNC;
+}
+
+/* Makes the IA's own async EVD, and holds it so that the consumer cannot free it. */
+static enum datp_err async_make(struct datp_ia *ia, int32_t qlen, struct datp_evd **evd)
+{
+	enum datp_err err;
+
+	ia_priv(ia)->own_async = true;
+	err = evd_create(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, evd);
+	if (err)
+		return err;
+	return obj_hold(ia, *evd, DATP_EVD) ? DATP_OK : DATP_ERR_INTERNAL;
+}
+
+/* The transport's half of an open; `ia` has its loop. */
+static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
+{
+	struct ia_priv *priv = ia_priv(ia);
+	enum datp_err err;
+
+	err = loop_create(&priv->loop);
+	if (err)
+		return err;
+	err = ia->ops->ia_open(ia, plugin->params);
+	if (err) {
+		loop_stop(priv->loop);
+		loop_destroy(priv->loop);
+		return err;
+	}
+	ia->ops->ia_query(ia, &priv->attr);
+	return DATP_OK;
+}
+
+static void transport_close(struct datp_ia *ia)
+{
+	struct ia_priv *priv = ia_priv(ia);
+
+	loop_stop(priv->loop);
+	ia->ops->ia_close(ia);
+	loop_destroy(priv->loop);
+	priv->loop = NULL;
+}
+
+static enum datp_err ia_alloc(struct plugin *plugin, struct datp_ia **out)
+{
+	struct datp_obj *obj;
+	enum datp_err err;
+
+	err = obj_alloc(NULL, DATP_IA, sizeof(struct ia_priv), plugin->ops.ia_size, &obj);
+	if (err)
+		return err;
+	*out = (struct datp_ia *)obj;
+	(*out)->ops = &plugin->ops;
+	(*out)->name = plugin->info.ia_name;
+	ia_priv(*out)->plugin = plugin;
+	ia_priv(*out)->ia = *out;
+	return DATP_OK;
+}
+
+enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async, struct datp_ia **out)
+{
+	struct datp_evd *evd;
+	struct datp_ia *ia;
+	enum datp_err err;
+
+	err = async_hold(*async, &evd);
+	if (err)
+		return err;
+	err = ia_alloc(plugin, &ia);
+	if (err)
+		goto drop_async;
+	err = transport_open(ia, plugin);
+	if (err)
+		goto release_ia;
+	ia_list(ia_priv(ia));
+	if (*async == DAT_HANDLE_NULL) {
+		err = async_make(ia, qlen, &evd);
+		if (err)
+			goto close_transport;
+	}
+	ia_priv(ia)->async_evd = evd;
+	err = obj_publish(ia);
+	if (err)
+		goto destroy_async;
+	*async = evd ? (DAT_EVD_HANDLE)evd : DAT_EVD_OUT_OF_SCOPE;
+	*out = ia;
+	return DATP_OK;
+
+destroy_async:
+	if (ia_priv(ia)->own_async) {
+		evd_destroy(evd);
+		evd = NULL;
+	}
+close_transport:
+	ia_unlist(ia_priv(ia));
+	transport_close(ia);
+release_ia:
+	obj_release(ia);
+drop_async:
+	obj_drop(evd);
+	return err;
+}
+
+/* ------------------------------------------------------------------ close */
+
+static bool in_use_locked(const struct ia_priv *priv)
+{
+	for (int type = 0; type < DATP_TYPE_COUNT; type++)
+		if (priv->live[type].count > (type == DATP_EVD && priv->own_async ? 1u : 0u))
+			return true;
+	return false;
+}
+
+static enum datp_err close_begin(struct datp_ia *ia, bool graceful)
+{
+	struct ia_priv *priv = ia_priv(ia);
+	enum datp_err err = DATP_OK;
+
+	datp_lock(&priv->lock);
+	if (priv->closing)
+		err = DATP_ERR_HANDLE_IA;
+	else if (graceful && in_use_locked(priv))
+		err = DATP_ERR_STATE_IA_IN_USE;
+	else
+		priv->closing = true;
+	datp_unlock(&priv->lock);
+	return err;
+}
+
+static void async_detach_locked(struct ia_priv *priv)
+{
+	obj_drop(priv->async_evd);
+	priv->async_evd = NULL;
+}
+
+/* The IA gives up its async EVD, and so do other IAs that feed an EVD which dies with this one. */
+static void async_detach_all(struct datp_ia *ia)
+{
+	datp_lock(&core.lock);
+	for (struct ia_priv *priv = core.ias; priv; priv = priv->next) {
+		datp_lock(&priv->lock);
+		if (priv->async_evd && (priv->ia == ia || priv->async_evd->obj.ia == ia))
+			async_detach_locked(priv);
+		datp_unlock(&priv->lock);
+	}
+	datp_unlock(&core.lock);
+}
+
+/*
+ * Everything goes, users before what they use: listeners first, so that nothing new arrives; EVDs late, so that
+ * what the others report still has a place, and their waiters wake up knowing that it is over.
+ */
+static void destroy_objects(struct datp_ia *ia)
+{
+	void *obj;
+
+	while ((obj = obj_first(ia, DATP_PSP)) || (obj = obj_first(ia, DATP_RSP)))
+		sp_destroy(obj);
+	while ((obj = obj_first(ia, DATP_CR)))
+		cr_destroy(obj);
+	while ((obj = obj_first(ia, DATP_EP)))
+		ep_destroy(obj);
+	while ((obj = obj_first(ia, DATP_SRQ)))
+		srq_destroy(obj);
+	while ((obj = obj_first(ia, DATP_RMR)))
+		rmr_destroy(obj);
+	while ((obj = obj_first(ia, DATP_LMR)))
+		lmr_destroy(obj);
+	while ((obj = obj_first(ia, DATP_PZ)))
+		pz_destroy(obj);
+	async_detach_all(ia);
+	while ((obj = obj_first(ia, DATP_EVD)))
+		evd_destroy(obj);
+	while ((obj = obj_first(ia, DATP_CNO)))
+		cno_destroy(obj);
+}
+
+enum datp_err ia_close(struct datp_ia *ia, bool graceful)
+{
+	struct plugin *plugin = ia_priv(ia)->plugin;
+	enum datp_err err;
+
+	if (datp_loop_inside(ia)) {
+		datp_log(1, "%s: dat_ia_close called from a CNO agent, on the service thread that it would have to "
+			 "wait for: close from another thread", ia->name);
+		return DATP_ERR_STATE;
+	}
+	err = close_begin(ia, graceful);
+	if (err)
+		return err;
+	obj_retire(ia, true, DATP_OK, DATP_OK);
+	destroy_objects(ia);
+	transport_close(ia);
+	ia_unlist(ia_priv(ia));
+	obj_release(ia);
+	plugin_put(plugin);
+	return DATP_OK;
+}
+
+void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number)
+{
+	evd_post_async(ia, number, &ia->obj,
+		       number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ? DAT_IA_CATASTROPHIC_ERROR : DAT_IA_OTHER_ERROR);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From a plugin's sparse ops to libdatp's total ones: what is checked, what is required, and what a transport that
+ * says nothing does. After plugin_negotiate() no slot is NULL, so nobody tests for it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core.h"
+
+/* Every bit of DATP_NEED_* that this libdatp can serve. */
+#define NEEDS_KNOWN DATP_NEED_NONE
+
+/*
+ * What no transport can do without. evd_poll is among them although an EVD without completions never calls it:
+ * the data path, inlined in the plugin, calls it untested.
+ */
+#define REQUIRED_OPS(X)                                                                            \
+	X(ia_open) X(ia_close) X(ia_query)                                                         \
+	X(lmr_create) X(lmr_free) X(lmr_find)                                                      \
+	X(evd_poll)                                                                                \
+	X(ep_create) X(ep_free)                                                                    \
+	X(post_send) X(post_recv) X(post_rdma_write) X(post_rdma_read)                             \
+	X(sp_listen) X(sp_close)                                                                   \
+	X(ep_connect) X(cr_accept) X(cr_reject) X(cr_free) X(ep_disconnect)
+
+/* The objects a plugin may extend, with the public head that its own struct starts with. */
+#define SIZED_OBJECTS(X)                                                                           \
+	X(ia, struct datp_ia) X(pz, struct datp_pz) X(evd, struct datp_evd) X(ep, struct datp_ep)  \
+	X(lmr, struct datp_lmr) X(rmr, struct datp_rmr) X(srq, struct datp_srq)                    \
+	X(sp, struct datp_sp) X(cr, struct datp_cr)
+
+/* ------------------------------------------------------------------ defaults */
+
+static enum datp_err default_pz_create(struct datp_pz *pz)
+{
+	(void)pz;
+	return DATP_OK;
+}
+
+static void default_pz_free(struct datp_pz *pz)
+{
+	(void)pz;
+}
+
+static enum datp_err default_rmr_create(struct datp_rmr *rmr)
+{
+	(void)rmr;
+	return DATP_ERR_MODEL;
+}
+
+static void default_rmr_free(struct datp_rmr *rmr)
+{
+	(void)rmr;
+}
+
+static enum datp_err default_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
+				      struct datp_lmr *lmr, uint64_t addr, uint64_t len, DAT_MEM_PRIV_FLAGS priv,
+				      uint32_t *context)
+{
+	(void)ep, (void)wqe, (void)rmr, (void)lmr, (void)addr, (void)len, (void)priv, (void)context;
+	return DATP_ERR_MODEL;
+}
+
+static enum datp_err default_evd_create(struct datp_evd *evd, int32_t qlen)
+{
+	(void)evd, (void)qlen;
+	return DATP_OK;
+}
+
+static void default_evd_free(struct datp_evd *evd)
+{
+	(void)evd;
+}
+
+static bool default_evd_pending(struct datp_evd *evd)
+{
+	(void)evd;
+	return true;
+}
+
+/* Nothing to arm: such a transport completes everything with datp_wqe_done(), which wakes by itself. */
+static bool default_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_only)
+{
+	(void)evd, (void)arm, (void)solicited_only;
+	return false;
+}
+
+static int default_evd_sleep(struct datp_evd *evd, uint32_t seen, const struct timespec *deadline)
+{
+	int op = FUTEX_WAIT_BITSET | (evd->bell_shared ? 0 : FUTEX_PRIVATE_FLAG);
+	int type, err;
+	long rc;
+
+	/*
+	 * The raw system call is no cancellation point; being cancellable at any instant around it makes it one.
+	 * Nothing is held here, and the caller's clean-up handler takes the waiter back.
+	 */
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	rc = syscall(SYS_futex, evd->bell, op, seen, deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+	err = rc ? errno : 0;
+	pthread_setcanceltype(type, NULL);
+	return err == ETIMEDOUT || err == EINTR ? err : 0;
+}
+
+static void default_evd_wake(struct datp_evd *evd)
+{
+	int op = FUTEX_WAKE | (evd->bell_shared ? 0 : FUTEX_PRIVATE_FLAG);
+
+	syscall(SYS_futex, evd->bell, op, INT_MAX, NULL, NULL, 0);
+}
+
+static enum datp_err default_srq_create(struct datp_srq *srq)
+{
+	(void)srq;
+	return DATP_ERR_MODEL;
+}
+
+static void default_srq_free(struct datp_srq *srq)
+{
+	(void)srq;
+}
+
+static enum datp_err default_srq_number(struct datp_srq *srq, int32_t number)
+{
+	(void)srq, (void)number;
+	return DATP_ERR_MODEL;
+}
+
+static enum datp_err default_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+{
+	(void)srq, (void)wqe, (void)iov, (void)n;
+	return DATP_ERR_MODEL;
+}
+
+static enum datp_err default_srq_query(struct datp_srq *srq, int32_t *available)
+{
+	(void)srq;
+	*available = -1;
+	return DATP_OK;
+}
+
+static enum datp_err default_ep_modify(struct datp_ep *ep, const struct datp_ep *next)
+{
+	(void)ep, (void)next;
+	return DATP_OK;
+}
+
+static enum datp_err default_ep_reset(struct datp_ep *ep)
+{
+	(void)ep;
+	return DATP_OK;
+}
+
+static enum datp_err default_ep_recv_query(struct datp_ep *ep, int32_t *allocated, int32_t *span)
+{
+	(void)ep, (void)allocated, (void)span;
+	return DATP_ERR_MODEL;
+}
+
+static enum datp_err default_ep_set_watermark(struct datp_ep *ep, int32_t soft, int32_t hard)
+{
+	(void)ep, (void)soft, (void)hard;
+	return DATP_ERR_MODEL;
+}
+
+static void fill_defaults(struct datp_ops *ops)
+{
+#define DEFAULT(slot, fn) ops->slot = ops->slot ? ops->slot : (fn)
+	DEFAULT(pz_create, default_pz_create);
+	DEFAULT(pz_free, default_pz_free);
+	DEFAULT(rmr_create, default_rmr_create);
+	DEFAULT(rmr_free, default_rmr_free);
+	DEFAULT(rmr_bind, default_rmr_bind);
+	DEFAULT(evd_create, default_evd_create);
+	DEFAULT(evd_resize, default_evd_create);	/* the same nothing */
+	DEFAULT(evd_free, default_evd_free);
+	DEFAULT(evd_pending, default_evd_pending);
+	DEFAULT(evd_arm, default_evd_arm);
+	DEFAULT(evd_sleep, default_evd_sleep);
+	DEFAULT(evd_wake, default_evd_wake);
+	DEFAULT(srq_create, default_srq_create);
+	DEFAULT(srq_resize, default_srq_number);
+	DEFAULT(srq_free, default_srq_free);
+	DEFAULT(srq_post_recv, default_srq_post_recv);
+	DEFAULT(srq_query, default_srq_query);
+	DEFAULT(srq_set_lw, default_srq_number);
+	DEFAULT(ep_modify, default_ep_modify);
+	DEFAULT(ep_reset, default_ep_reset);
+	DEFAULT(ep_recv_query, default_ep_recv_query);
+	DEFAULT(ep_set_watermark, default_ep_set_watermark);
+#undef DEFAULT
+#define X(type, head) ops->type##_size = ops->type##_size ? ops->type##_size : (uint32_t)sizeof(head);
+	SIZED_OBJECTS(X)
+#undef X
+}
+
+/* ------------------------------------------------------------------ checks */
+
+static bool version_ok(const struct datp_plugin *desc, const char *ia_name)
+{
+	if (desc->sdk_major == DATP_SDK_MAJOR)
+		return true;
+	datp_log(1, "%s: plugin \"%s\" was built with provider SDK %u.%u, this libdatp serves %u.x: install the "
+		 "libdatp of SDK %u, or rebuild the plugin", ia_name, desc->name, desc->sdk_major, desc->sdk_minor,
+		 DATP_SDK_MAJOR, desc->sdk_major);
+	return false;
+}
+
+static bool needs_ok(const struct datp_plugin *desc, const char *ia_name, uint32_t needs)
+{
+	uint32_t unknown = needs & ~NEEDS_KNOWN;
+
+	if (!unknown)
+		return true;
+	datp_log(1, "%s: plugin \"%s\" needs feature bit 0x%x (of its needs 0x%x), which libdatp %u.%u does not know: "
+		 "install a libdatp of SDK %u.%u or later", ia_name, desc->name, unknown & -unknown, needs,
+		 DATP_SDK_MAJOR, DATP_SDK_MINOR, desc->sdk_major, desc->sdk_minor);
+	return false;
+}
+
+static bool op_there(const struct datp_plugin *desc, const char *ia_name, const char *op, bool there)
+{
+	if (!there)
+		datp_log(1, "%s: plugin \"%s\" lacks the required op %s: set .%s in its struct datp_ops", ia_name,
+			 desc->name, op, op);
+	return there;
+}
+
+static bool size_ok(const struct datp_plugin *desc, const char *ia_name, const char *object, uint32_t size, size_t head)
+{
+	if (!size || size >= head)
+		return true;
+	datp_log(1, "%s: plugin \"%s\" says %s_size = %u, less than the public head of %zu: use the sizeof a struct "
+		 "that starts with struct datp_%s, or 0", ia_name, desc->name, object, size, head, object);
+	return false;
+}
+
+bool plugin_negotiate(const struct datp_plugin *desc, const char *ia_name, struct datp_ops *ops)
+{
+	size_t size = desc->ops_size < sizeof(*ops) ? desc->ops_size : sizeof(*ops);
+	bool ok = true;
+
+	if (!version_ok(desc, ia_name))
+		return false;
+	memset(ops, 0, sizeof(*ops));
+	memcpy(ops, desc->ops, size);
+	if (!needs_ok(desc, ia_name, ops->needs))
+		return false;
+	/* All that is missing is said in one go. */
+#define X(op) ok &= op_there(desc, ia_name, #op, ops->op != NULL);
+	REQUIRED_OPS(X)
+#undef X
+#define X(type, head) ok &= size_ok(desc, ia_name, #type, ops->type##_size, sizeof(head));
+	SIZED_OBJECTS(X)
+#undef X
+	if (ok)
+		fill_defaults(ops);
+	return ok;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the registrations: one for each IA name that a plugin was initialised for, from dat_provider_init to
+ * dat_provider_fini. Invariant: a registration that can be found is complete, and one with IAs open stays.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dat12.h"
+
+struct core core;
+
+/*
+ * A child of fork() has none of the service threads, and what the transports share with peers is the parent's:
+ * every handle is dead in it. It may open anew.
+ */
+static void after_fork_in_child(void)
+{
+	obj_forget_all();
+	for (struct ia_priv *ia = core.ias; ia; ia = ia->next)
+		loop_forget(ia->loop);
+	core.ias = NULL;
+	for (struct plugin *plugin = core.plugins; plugin; plugin = plugin->next)
+		plugin->opens = 0;
+	atomic_store_explicit(&core.lock, 0, memory_order_relaxed);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+static void plugin_list(struct plugin *plugin)
+{
+	datp_lock(&core.lock);
+	plugin->next = core.plugins;
+	core.plugins = plugin;
+	datp_unlock(&core.lock);
+}
+
+static void plugin_unlist(struct plugin *plugin)
+{
+	struct plugin **at;
+
+	datp_lock(&core.lock);
+	for (at = &core.plugins; *at; at = &(*at)->next) {
+		if (*at == plugin) {
+			*at = plugin->next;
+			break;
+		}
+	}
+	datp_unlock(&core.lock);
+}
+
+static void plugin_delete(struct plugin *plugin)
+{
+	free(plugin->params);
+	free(plugin);
+}
+
+void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info, const char *params)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct plugin *plugin;
+	DAT_RETURN ret;
+
+	pthread_once(&once, watch_forks);
+	plugin = calloc(1, sizeof(*plugin));
+	if (!plugin)
+		goto no_memory;
+	if (!plugin_negotiate(desc, info->ia_name, &plugin->ops))
+		goto delete;
+	plugin->desc = desc;
+	plugin->info = *info;
+	plugin->params = strdup(params ? params : "");
+	if (!plugin->params)
+		goto no_memory;
+	dat12_table_fill(&plugin->table, plugin->info.ia_name, &desc->fast);
+	/* No lock is held: libdat may call back. */
+	plugin_list(plugin);
+	ret = dat_registry_add_provider(&plugin->table, info);
+	if (ret == DAT_SUCCESS)
+		return;
+	datp_log(1, "%s: libdat refuses plugin \"%s\" (0x%x): is the name registered twice?", info->ia_name, desc->name,
+		 ret);
+	plugin_unlist(plugin);
+	goto delete;
+
+no_memory:
+	datp_log(1, "%s: no memory for plugin \"%s\"", info->ia_name, desc->name);
+delete:
+	if (plugin)
+		plugin_delete(plugin);
+}
+
+static struct plugin *plugin_find(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info)
+{
+	struct plugin *plugin;
+
+	datp_lock(&core.lock);
+	for (plugin = core.plugins; plugin; plugin = plugin->next)
+		if (plugin->desc == desc && !strcmp(plugin->info.ia_name, info->ia_name) &&
+		    plugin->info.dapl_version_major == info->dapl_version_major &&
+		    plugin->info.dapl_version_minor == info->dapl_version_minor &&
+		    !plugin->info.is_thread_safe == !info->is_thread_safe)
+			break;
+	datp_unlock(&core.lock);
+	return plugin;
+}
+
+void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info)
+{
+	struct plugin *plugin = plugin_find(desc, info);
+	DAT_RETURN ret;
+
+	if (!plugin)
+		return;
+	ret = dat_registry_remove_provider(&plugin->table, info);
+	if (DAT_GET_TYPE(ret) == DAT_PROVIDER_IN_USE || plugin->opens) {
+		datp_log(1, "%s: asked to unload while it is open: close every IA first", info->ia_name);
+		return;
+	}
+	plugin_unlist(plugin);
+	plugin_delete(plugin);
+}
+
+struct plugin *plugin_get(const char *name)
+{
+	struct plugin *plugin;
+
+	datp_lock(&core.lock);
+	for (plugin = core.plugins; plugin; plugin = plugin->next)
+		if (!strcmp(plugin->info.ia_name, name))
+			break;
+	if (plugin)
+		plugin->opens++;
+	datp_unlock(&core.lock);
+	return plugin;
+}
+
+void plugin_put(struct plugin *plugin)
+{
+	datp_lock(&core.lock);
+	plugin->opens--;
+	datp_unlock(&core.lock);
+}

@@ -2,6 +2,7 @@
 /*
  * The DAT 1.2 edge of IAs, and the calls that take any handle: contexts and types.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "dat12.h"
@@ -49,8 +50,7 @@ DAT_RETURN dat12_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 
 static void copy_name(char to[DAT_NAME_MAX_LENGTH], const char *from)
 {
-	memset(to, 0, DAT_NAME_MAX_LENGTH);
-	strncpy(to, from, DAT_NAME_MAX_LENGTH - 1);
+	snprintf(to, DAT_NAME_MAX_LENGTH, "%s", from);
 }
 
 static void ia_attr_fill(struct datp_ia *ia, DAT_IA_ATTR *out)

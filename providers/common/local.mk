@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libdatp: what every provider would otherwise write again. One file per DAT object.
+# libdatp_core is all of it, once more for tests that look inside.
+noinst_LTLIBRARIES += libdatp_core.la
 lib_LTLIBRARIES += libdatp.la
-libdatp_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-libdatp_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libdatp_la_SOURCES =
+libdatp_la_LIBADD = libdatp_core.la
 libdatp_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,nodelete \
 	-Wl,--version-script=$(top_srcdir)/providers/common/libdatp.map
 EXTRA_libdatp_la_DEPENDENCIES = $(top_srcdir)/providers/common/libdatp.map
 EXTRA_DIST += providers/common/libdatp.map
-libdatp_la_SOURCES = \
+
+libdatp_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libdatp_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libdatp_core_la_SOURCES = \
 	providers/common/core.h \
 	providers/common/dat12.h \
 	providers/common/loop.h \

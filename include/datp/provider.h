@@ -405,7 +405,6 @@ struct datp_ops {
 	 * Memory. REQUIRED: lmr_create, lmr_free. addr, len, priv, pz and mem_type are set; the op registers,
 	 * may enlarge addr/len to what is really registered, and sets both contexts. `cookie`: the 40 bytes
 	 * of DAT_LMR_COOKIE for SHARED_VIRTUAL, else NULL. After lmr_free returns no peer touches the memory.
-	 * lmr_sync_*: default does nothing.
 	 */
 	enum datp_err (*lmr_create)(struct datp_lmr *lmr, const void *cookie);
 	void (*lmr_free)(struct datp_lmr *lmr);
@@ -417,7 +416,7 @@ struct datp_ops {
 
 	/*
 	 * Event queues. evd_create is called for every EVD; one with has_cq gets completions. Defaults: nothing.
-	 * evd_poll (REQUIRED with has_cq): take up to n completions, return how many. Poll lock held, nothing
+	 * evd_poll (REQUIRED): for has_cq only; take up to n completions, return how many. Poll lock held, nothing
 	 *   else. Every completion was passed to datp_wqe_finish() under its EP lock. It may also complete
 	 *   things with datp_wqe_done() and return 0. Makes the transport's progress.
 	 * evd_pending: lock-free and nearly free: "evd_poll may find something". Default: always true.

@@ -13,7 +13,8 @@
  *
  * THE GUARANTEE. A plugin built against this header loads in every later libdatp.so.0. struct datp_ops is
  * sized: libdatp zero-fills its own copy and takes the smaller size, so an older plugin gets defaults and
- * the tail of a newer one is ignored. Slots and public fields are only ever appended, never moved.
+ * the tail of a newer one is ignored. Slots are only ever appended, never moved. Public heads do not change at
+ * all: your part begins where the head ends. What libdatp adds later goes into its own part.
  *
  * OBJECTS. libdatp allocates every object in type-stable memory: [libdatp's part][public head][your part].
  * The handle is the address of the public head, whose first word is the DAT_PROVIDER table. You say in

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the mock plugins and the tests tell each other. One source, mock.c, is built many times, and
+ * each binary is named for what is odd about it.
+ *
+ * The test program defines struct mock and is linked with -export-dynamic; in a program without it
+ * the mocks work, and count nothing.
+ */
+#ifndef TESTS_MOCKS_MOCK_H
+#define TESTS_MOCKS_MOCK_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+
+#define MOCK_WORDS	16
+
+struct mock {
+	/* Written by the plugin. */
+	atomic_int inits;
+	atomic_int finis;
+	atomic_int opens;
+	atomic_int closes;
+	atomic_int running;		/* inits and finis under way at this moment */
+	atomic_int overlaps;		/* how often another one was under way already */
+	DAT_RETURN init_open;		/* reenter: what opening an IA within init gave */
+	DAT_RETURN init_list;		/* reenter: what listing the adapters within init gave */
+	DAT_RETURN add;			/* what the last dat_registry_add_provider gave */
+	DAT_RETURN remove;		/* what the last dat_registry_remove_provider gave */
+	char params[256];		/* instance data of the last init */
+	char name[DAT_NAME_MAX_LENGTH];	/* IA name of the last init */
+	DAT_PVOID object;		/* what is behind the IA opened last */
+	const void *vtable;		/* which that object begins with */
+	int slot;			/* how the last call arrived: slot, arguments */
+	unsigned int nwords;
+	uint64_t words[MOCK_WORDS];
+
+	/* Written by the test. */
+	DAT_RETURN answer;		/* what the calls in question return */
+	DAT_HANDLE event_handle;	/* slow: what an asynchronous error is about */
+	DAT_EVENT_NUMBER event_number;
+	_Atomic(void (*)(const char *name)) init_hook;	/* called within init */
+};
+
+extern struct mock mock __attribute__((weak));
+
+/* Every object of a mock: the vtable first, as the binary contract wants it. */
+struct mock_object {
+	const void *vtable;
+	DAT_EVD_HANDLE async_evd;
+};
+
+#endif

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The registry: its parser alone, then libdat with the mock plugins of tests/mocks.
+REGTEST_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
+check_PROGRAMS += tests/unit/conf_test
+tests_unit_conf_test_SOURCES = tests/unit/conf_test.c
+tests_unit_conf_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
+tests_unit_conf_test_LDADD = $(HARNESS_LIBS) libregconf.la
+TESTS += tests/unit/conf_test
+EXTRA_DIST += tests/fixtures/both.conf tests/fixtures/ofed12.conf tests/fixtures/ofed2.conf tests/fixtures/quoted.conf

@@ -4,7 +4,7 @@
 noinst_LTLIBRARIES += libdatp_core.la
 lib_LTLIBRARIES += libdatp.la
 libdatp_la_SOURCES =
-libdatp_la_LIBADD = libdatp_core.la
+libdatp_la_LIBADD = libdatp_core.la libdat.la
 libdatp_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,nodelete \
 	-Wl,--version-script=$(top_srcdir)/providers/common/libdatp.map
 EXTRA_libdatp_la_DEPENDENCIES = $(top_srcdir)/providers/common/libdatp.map

@@ -39,18 +39,22 @@ static void plugin_list(struct plugin *plugin)
 	datp_unlock(&core.lock);
 }
 
-static void plugin_unlist(struct plugin *plugin)
+/* False: IAs are open through it, and it stays. */
+static bool plugin_unlist(struct plugin *plugin)
 {
 	struct plugin **at;
+	bool idle;
 
 	datp_lock(&core.lock);
-	for (at = &core.plugins; *at; at = &(*at)->next) {
+	idle = !plugin->opens;
+	for (at = &core.plugins; idle && *at; at = &(*at)->next) {
 		if (*at == plugin) {
 			*at = plugin->next;
 			break;
 		}
 	}
 	datp_unlock(&core.lock);
+	return idle;
 }
 
 static void plugin_delete(struct plugin *plugin)
@@ -112,17 +116,21 @@ static struct plugin *plugin_find(const struct datp_plugin *desc, const DAT_PROV
 void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info)
 {
 	struct plugin *plugin = plugin_find(desc, info);
-	DAT_RETURN ret;
 
 	if (!plugin)
 		return;
-	ret = dat_registry_remove_provider(&plugin->table, info);
-	if (DAT_GET_TYPE(ret) == DAT_PROVIDER_IN_USE || plugin->opens) {
-		datp_log(1, "%s: asked to unload while it is open: close every IA first", info->ia_name);
-		return;
-	}
-	plugin_unlist(plugin);
+	if (!plugin_unlist(plugin))
+		goto in_use;
+	/* No lock is held: libdat may call back. */
+	if (DAT_GET_TYPE(dat_registry_remove_provider(&plugin->table, info)) == DAT_PROVIDER_IN_USE)
+		goto relist;
 	plugin_delete(plugin);
+	return;
+
+relist:
+	plugin_list(plugin);
+in_use:
+	datp_log(1, "%s: asked to unload while it is open: close every IA first", info->ia_name);
 }
 
 struct plugin *plugin_get(const char *name)

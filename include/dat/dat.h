@@ -5,12 +5,14 @@
  *
  * What holds for every call, and is not said again at each:
  *  - A handle that is NULL, freed or of another kind gives DAT_INVALID_HANDLE, a NULL pointer for
- *    an OUT parameter DAT_INVALID_PARAMETER; DAT_INTERNAL_ERROR is the provider's own fault, and
- *    DAT_NOT_IMPLEMENTED tells of a provider that lacks the call. Compare DAT_GET_TYPE().
+ *    an OUT parameter DAT_INVALID_PARAMETER unless its text allows it. DAT_INTERNAL_ERROR is the
+ *    provider's own fault, and DAT_NOT_IMPLEMENTED tells of a provider that lacks the call.
+ *  - The type of a return value is DAT_GET_TYPE() of it, except that DAT_NOT_IMPLEMENTED and
+ *    DAT_SUCCESS are compared whole.
  *  - A call that fails has no effect, and sets OUT parameters only where its text says so.
  *  - Times are in microseconds, lengths and sizes in bytes, queue lengths in entries.
  *  - Thread safety: a "safe" call may be made by many threads at once; an "unsafe" one by one
- *    thread at a time for each object. Both hold where is_thread_safe says so, else nothing does.
+ *    thread at a time for each object. The standard promises it where is_thread_safe is DAT_TRUE.
  *
  * A comment that begins with two stars belongs to the declaration behind it. Of a function it tells
  * each parameter (@name), Returns, States (of the endpoint: where the call is allowed, and what it
@@ -765,17 +767,32 @@ typedef struct dat_provider_info {
  *   they say "per"
  * @adapter_name: the name it was opened by
  * @ia_address_ptr: address that peers connect to, an AF_INET address; valid while the IA is open
- * @max_dto_per_ep: transfers of one direction
+ * @max_eps: endpoints in all states
+ * @max_dto_per_ep: transfers and binds outstanding in one direction
  * @max_rdma_read_per_ep_in: RDMA Reads of the peer that one endpoint serves at a time
  * @max_rdma_read_per_ep_out: RDMA Reads that one endpoint has under way at a time
+ * @max_evds: event dispatchers
  * @max_evd_qlen: events of one EVD
+ * @max_iov_segments_per_dto: segments of one Send or Receive
+ * @max_lmrs: registered regions
  * @max_lmr_block_size: bytes of one LMR
  * @max_lmr_virtual_address: highest address that can be registered
+ * @max_pzs: protection zones
  * @max_message_size: bytes of one message; was max_mtu_size in 1.0 and 1.1
  * @max_rdma_size: bytes of one RDMA transfer
+ * @max_rmrs: RMRs, bound or not
  * @max_rmr_target_address: highest address an RMR can be bound to
+ * @max_srqs: shared receive queues
+ * @max_ep_per_srq: endpoints that may share one
+ * @max_recv_per_srq: buffers of one
+ * @max_iov_segments_per_rdma_read: segments of one RDMA Read
+ * @max_iov_segments_per_rdma_write: segments of one RDMA Write
  * @max_rdma_read_in: RDMA Reads served at a time by all endpoints
+ * @max_rdma_read_out: RDMA Reads under way at a time on all endpoints
  * @max_rdma_read_per_ep_in_guaranteed: whether each endpoint always gets its share
+ * @max_rdma_read_per_ep_out_guaranteed: the same for its own RDMA Reads
+ * @num_transport_attr: length of transport_attr
+ * @num_vendor_attr: length of vendor_attr
  */
 typedef struct dat_ia_attr {
 	char adapter_name[DAT_NAME_MAX_LENGTH];
@@ -1612,7 +1629,8 @@ extern DAT_RETURN dat_srq_set_lw(IN DAT_SRQ_HANDLE srq_handle, IN DAT_COUNT low_
  * @max_to_return: length of dat_provider_list; 0 asks for the number alone
  * @entries_returned: entries filled; if max_to_return is 0, entries there are
  * @dat_provider_list: pointers to structs of the caller's, filled in the order of dat.conf
- * Returns: DAT_SUCCESS, DAT_INTERNAL_ERROR; DAT_INVALID_PARAMETER, also if max_to_return is 0.
+ * Returns: DAT_SUCCESS; DAT_INVALID_PARAMETER, also if max_to_return is 0;
+ *   DAT_INSUFFICIENT_RESOURCES.
  * Thread safety: safe. Specification: dat_registry_list_providers(3DAT).
  */
 extern DAT_RETURN dat_registry_list_providers(IN DAT_COUNT max_to_return,
@@ -1622,8 +1640,8 @@ extern DAT_RETURN dat_registry_list_providers(IN DAT_COUNT max_to_return,
  * dat_strerror() - put a return value into words
  * @dat_function_return: what a DAT function returned
  * @major_message_string: name of its type
- * @minor_message_string: name of its subtype, empty if it has none
- * The strings are constants of the library.
+ * @minor_message_string: name of its subtype, empty if it has none; may be NULL
+ * The strings are constants of the library, and are set to something printable in any case.
  * Returns: DAT_SUCCESS; DAT_INVALID_PARAMETER for a value that is none of the standard's.
  * Thread safety: safe. Specification: dat_strerror(3DAT).
  */

@@ -29,14 +29,14 @@ typedef DAT_UINT32 DAT_RETURN;
 	((DAT_UINT32)(status) & DAT_CLASS_WARNING)
 
 /**
- * enum dat_return_type - what a function returned, bits 29 to 16; a success or failure is told by
- *   the class above
+ * enum dat_return_type - what a function returned, bits 29 to 16; the class above tells errors from
+ *   warnings
  * @DAT_ABORT: a wait ended since its object is gone
  * @DAT_LENGTH_ERROR: more data than memory
  * @DAT_MODEL_NOT_SUPPORTED: the provider's attributes decline it
  * @DAT_PRIVILEGES_VIOLATION: the memory lacks the right
  * @DAT_PROTECTION_VIOLATION: memory and endpoint are in different PZs
- * @DAT_NOT_IMPLEMENTED: compare the whole value: it spills into the class bits
+ * @DAT_NOT_IMPLEMENTED: compare the whole value, for it spills into the class bits
  */
 __extension__ typedef enum dat_return_type {
 	DAT_SUCCESS			= 0x0,
@@ -67,8 +67,10 @@ __extension__ typedef enum dat_return_type {
 #define DAT_NAME_NOT_FOUND				DAT_PROVIDER_NOT_FOUND
 
 /**
- * enum dat_return_subtype - what exactly was wrong, bits 15 to 0; HANDLEn and ARGn count the
- *   parameters from 1
+ * enum dat_return_subtype - what exactly was wrong, bits 15 to 0
+ * The numbers run through all types: 2 to 10 tell which resource, 11 to 35 which handle, 36 to 45
+ * which parameter (counted from 1), 46 to 86 which state, 87 to 94 which right or zone, 95 to 97
+ * what of an address, 98 to 101 what the registry did not find.
  */
 typedef enum dat_return_subtype {
 	DAT_NO_SUBTYPE				= 0,

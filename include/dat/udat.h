@@ -221,6 +221,7 @@ typedef enum dat_pz_support {
 /**
  * struct dat_provider_attr - what dat_ia_query() tells of the provider
  * @provider_name: its name
+ * @provider_version_major: its own version
  * @dapl_version_major: version of the API it serves
  * @lmr_mem_types_supported: DAT_MEM_TYPE values it knows, combined
  * @iov_ownership_on_return: whose segment lists are
@@ -228,6 +229,11 @@ typedef enum dat_pz_support {
  * @completion_flags_supported: DAT_COMPLETION_FLAGS, combined
  * @is_thread_safe: whether calls marked safe are
  * @max_private_data_size: bytes of private data with a connection, at most
+ * @supports_multipath: whether DAT_CONNECT_MULTIPATH_FLAG works
+ * @pz_support: what protection its PZs give
+ * @srq_supported: whether there are SRQs
+ * @srq_ep_pz_difference_supported: whether an endpoint and its SRQ may be in different PZs
+ * @num_provider_specific_attr: length of provider_specific_attr
  * @ep_creator: whether a PSP can make endpoints
  * @optimal_buffer_alignment: bytes; divides DAT_OPTIMAL_ALIGNMENT
  * @evd_stream_merging_supported: whether streams i and j may feed one EVD, in the order software,
@@ -283,7 +289,7 @@ struct dat_provider_attr {
  * @privileges: who may do what with it
  * @lmr_handle: the LMR
  * @lmr_context: key for local use, in segment lists
- * @rmr_context: key for the peer; 0 if no remote right was given
+ * @rmr_context: key for the peer; 0 if no remote right was given; may be NULL
  * @registered_length: bytes registered, length or more; may be NULL
  * @registered_address: where they start; may be NULL
  * Any alignment will do, and registrations may overlap.

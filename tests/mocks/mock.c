@@ -31,6 +31,242 @@
 #include <dat/dat_registry.h>
 
 /* What a build does not say of itself is not so. */
+#ifndef MOCK_NO_INIT
+#define MOCK_NO_INIT 0
+#endif
+#ifndef MOCK_NO_FINI
+#define MOCK_NO_FINI 0
+#endif
+#ifndef MOCK_NOTHING
+#define MOCK_NOTHING 0
+#endif
+#ifndef MOCK_OTHER_NAME
+#define MOCK_OTHER_NAME 0
+#endif
+#ifndef MOCK_TWO_NAMES
+#define MOCK_TWO_NAMES 0
+#endif
+#ifndef MOCK_REENTER
+#define MOCK_REENTER 0
+#endif
+#ifndef MOCK_FLIP_SAFETY
+#define MOCK_FLIP_SAFETY 0
+#endif
+#ifndef MOCK_HIGHER_MINOR
+#define MOCK_HIGHER_MINOR 0
+#endif
+#ifndef MOCK_FOREIGN_MAJOR
+#define MOCK_FOREIGN_MAJOR 0
+#endif
+#ifndef MOCK_NO_REMOVE
+#define MOCK_NO_REMOVE 0
+#endif
+#ifndef MOCK_OPEN_FAILS
+#define MOCK_OPEN_FAILS 0
+#endif
+#ifndef MOCK_OPEN_NOTHING
+#define MOCK_OPEN_NOTHING 0
+#endif
+#ifndef MOCK_NULL_SLOTS
+#define MOCK_NULL_SLOTS 0
+#endif
+#ifndef MOCK_OWN_VTABLE
+#define MOCK_OWN_VTABLE 0
+#endif
+#ifndef MOCK_UNDEFINED
+#define MOCK_UNDEFINED 0
+#endif
+#ifndef MOCK_CONSTRUCTOR
+#define MOCK_CONSTRUCTOR 0
+#endif
+
+/* Compiled all the same, under a name that nobody looks for. */
+#if MOCK_NO_INIT
+#define dat_provider_init mock_init_in_disguise
+void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params);
+#endif
+#if MOCK_NO_FINI
+#define dat_provider_fini mock_fini_in_disguise
+void dat_provider_fini(const DAT_PROVIDER_INFO *info);
+#endif
+
+static DAT_RETURN mock_note(int slot, const uint64_t *words, unsigned int n)
+{
+	if (!&mock)
+		return DAT_SUCCESS;
+	mock.slot = slot;
+	mock.nwords = n;
+	memcpy(mock.words, words, n * sizeof(*words));
+	return mock.answer;
+}
+
+#include "mock_slots.h"
+
+static DAT_RETURN mock_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *evd, DAT_IA_ATTR_MASK ia_mask,
+				DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
+				DAT_PROVIDER_ATTR *provider_attr)
+{
+	NOTE(3, WORD(ia), WORD(evd), WORD(ia_mask), WORD(ia_attr), WORD(provider_mask),
+	     WORD(provider_attr));
+}
+
+static DAT_RETURN mock_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *evd,
+			       DAT_IA_HANDLE *ia);
+
+/* A graceful close fails while the test has set an answer. */
+static DAT_RETURN mock_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+{
+	struct mock_object *o = ia;
+
+	if (flags == DAT_CLOSE_GRACEFUL_FLAG && &mock && mock.answer)
+		return mock.answer;
+	o->vtable = NULL;
+	free(o);
+	if (&mock)
+		mock.closes++;
+	return DAT_SUCCESS;
+}
+
+/* Written in one piece, so that every build uses every call. */
+__attribute__((unused))
+static const DAT_PROVIDER all_slots = {
+	.device_name = "mock",
+	.ia_open_func = mock_ia_open,
+	.ia_query_func = mock_ia_query,
+	.ia_close_func = mock_ia_close,
+	MOCK_SLOTS
+};
+
+static DAT_PROVIDER provider = {
+	.device_name = "mock",
+	.ia_open_func = mock_ia_open,
+	.ia_close_func = mock_ia_close,
+#if !MOCK_NULL_SLOTS
+	.ia_query_func = mock_ia_query,
+	MOCK_SLOTS
+#endif
+};
+
+static DAT_PROVIDER own_vtable;
+
+static DAT_RETURN mock_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *evd,
+			       DAT_IA_HANDLE *ia)
+{
+	struct mock_object *o;
+
+	(void)name;
+	(void)qlen;
+	if (MOCK_OPEN_FAILS) {
+		*evd = (DAT_EVD_HANDLE)(uintptr_t)0xbad0;
+		*ia = (DAT_IA_HANDLE)(uintptr_t)0xbad8;
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_DEVICE;
+	}
+	if (MOCK_OPEN_NOTHING) {
+		*ia = NULL;
+		return DAT_SUCCESS;
+	}
+	o = calloc(1, sizeof(*o));
+	if (!o)
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
+	if (MOCK_OWN_VTABLE)
+		own_vtable = provider;
+	o->vtable = MOCK_OWN_VTABLE ? &own_vtable : &provider;
+	o->async_evd = *evd ? *evd : o;
+	*evd = o->async_evd;
+	*ia = o;
+	if (&mock) {
+		mock.opens++;
+		mock.object = o;
+		mock.vtable = o->vtable;
+	}
+	return DAT_SUCCESS;
+}
+
+static void provider_add(const DAT_PROVIDER_INFO *info, const char *suffix)
+{
+	DAT_PROVIDER_INFO mine = *info;
+	DAT_RETURN rc;
+
+	strncat(mine.ia_name, suffix, sizeof(mine.ia_name) - strlen(mine.ia_name) - 1);
+	if (MOCK_OTHER_NAME)
+		strcpy(mine.ia_name, "other");
+	if (MOCK_FLIP_SAFETY)
+		mine.is_thread_safe = mine.is_thread_safe ? DAT_FALSE : DAT_TRUE;
+	if (MOCK_HIGHER_MINOR)
+		mine.dapl_version_minor++;
+	if (MOCK_FOREIGN_MAJOR) {
+		mine.dapl_version_major = 2;
+		mine.dapl_version_minor = 0;
+	}
+	rc = dat_registry_add_provider(&provider, &mine);
+	if (&mock)
+		mock.add = rc;
+	/* The registry has a copy: what was lent is gone. */
+	memset(&mine, 0x5a, sizeof(mine));
+}
+
+static void provider_remove(const DAT_PROVIDER_INFO *info, const char *suffix)
+{
+	DAT_PROVIDER_INFO mine = *info;
+	DAT_RETURN rc;
+
+	strncat(mine.ia_name, suffix, sizeof(mine.ia_name) - strlen(mine.ia_name) - 1);
+	rc = dat_registry_remove_provider(&provider, &mine);
+	if (&mock)
+		mock.remove = rc;
+}
+
+#if MOCK_UNDEFINED
+extern int nobody_defines_this(void);
+#endif
+
+#if MOCK_CONSTRUCTOR
+__attribute__((constructor))
+static void constructed(void)
+{
+	static const DAT_PROVIDER_INFO info = {
+		.ia_name = "constructed",
+		.dapl_version_major = 1,
+		.dapl_version_minor = 2,
+		.is_thread_safe = DAT_FALSE,
+	};
+
+	provider_add(&info, "");
+}
+#endif
+
+static void reenter(const DAT_PROVIDER_INFO *info)
+{
+	DAT_PROVIDER_INFO entry;
+	DAT_PROVIDER_INFO *list = &entry;
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN opened;
+	DAT_COUNT n;
+
+	opened = dat_ia_openv((const DAT_NAME_PTR)info->ia_name, 8, &evd, &ia, 1, 2, DAT_FALSE);
+	if (&mock) {
+		mock.init_open = opened;
+		mock.init_list = dat_registry_list_providers(1, &n, &list);
+	}
+}
+
+static void init_note(const DAT_PROVIDER_INFO *info, const char *params)
+{
+	void (*hook)(const char *);
+
+	if (!&mock)
+		return;
+	if (mock.running++)
+		mock.overlaps++;
+	mock.inits++;
+	snprintf(mock.params, sizeof(mock.params), "%s", params);
+	snprintf(mock.name, sizeof(mock.name), "%s", info->ia_name);
+	hook = mock.init_hook;
+	if (hook)
+		hook(info->ia_name);
+}
+
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 {
 	init_note(info, params);

@@ -381,8 +381,8 @@ static struct place connect_to_server(struct side *s, int pipe_from_server)
 		stop("the server ended before it listened");
 
 	/* The server uses the same adapter, so its address is ours. */
-	MUST(dat_ia_query(s->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, DAT_PROVIDER_FIELD_NONE,
-			  NULL));
+	MUST(dat_ia_query(s->ia, &s->async_evd, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+			  DAT_PROVIDER_FIELD_NONE, NULL));
 	MUST(dat_ep_connect(s->ep, attr.ia_address_ptr, port, PATIENCE, 0, NULL,
 			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 	event = wait_for(s->conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED, "connect");

@@ -296,9 +296,9 @@ int session_serve(struct perf_session *s)
 		else
 			status = ctl_answer(s, false);
 	}
+	s->ctl.connected = false;	/* from here on its end is expected */
 	if (status != 0 || ctl_answer(s, true) != 0)
 		return -1;
-	s->ctl.connected = false;
 	return link_await_event(&s->ctl, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
 }
 

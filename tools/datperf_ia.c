@@ -19,7 +19,6 @@
 
 int perf_ia_open(struct perf_ia *ia, const char *name, unsigned int timeout_s, bool one_cpu)
 {
-	DAT_PROVIDER_ATTR unused;
 	DAT_RETURN ret;
 
 	ia->name = name;
@@ -33,8 +32,8 @@ int perf_ia_open(struct perf_ia *ia, const char *name, unsigned int timeout_s, b
 		cli_dat_error(ret, NULL, "dat_ia_open(\"%s\")", name);
 		return -1;
 	}
-	ret = dat_ia_query(ia->ia, NULL, DAT_IA_FIELD_ALL, &ia->attr, DAT_PROVIDER_FIELD_NONE,
-			   &unused);
+	ret = dat_ia_query(ia->ia, &ia->async_evd, DAT_IA_FIELD_ALL, &ia->attr,
+			   DAT_PROVIDER_FIELD_NONE, NULL);
 	if (ret != DAT_SUCCESS) {
 		cli_dat_error(ret, NULL, "dat_ia_query(\"%s\")", name);
 		return -1;

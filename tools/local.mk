@@ -36,12 +36,8 @@ datperf_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 datperf_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datperf_LDADD = libdat.la -lm
 
-# The first program of a newcomer. Its source is installed, to be compiled as the comment in it says; the tests
-# run the one of the build tree. ./quickstart demo compiles the installed source against the stage:
-#	cc -O2 -o build/exchange build/stage/share/doc/opendat/examples/exchange.c \
-#		$(PKG_CONFIG_PATH=build/stage/lib/pkgconfig pkg-config --cflags --libs dat) -Wl,-rpath,...
-#	build/exchange soft0
-#	build/stage/bin/datperf --ia soft0
+# The first program of a newcomer. Its source is installed, and ./quickstart demo compiles it there as a user would;
+# the tests run the one of the build tree.
 examplesdir = $(docdir)/examples
 dist_examples_DATA = examples/exchange.c
 check_PROGRAMS += examples/exchange

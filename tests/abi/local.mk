@@ -64,4 +64,12 @@ tests_abi_foreign_consumer_CPPFLAGS = -Itests/abi -I$(srcdir)/tests/abi \
 tests_abi_foreign_consumer_LDADD = libdat.la -ldl
 EXTRA_tests_abi_foreign_consumer_DEPENDENCIES = tests/abi/foreign_plugin.la
 
-TESTS += tests/abi/foreign_consumer tests/abi/symbols.sh
+check_PROGRAMS += tests/abi/foreign_local
+tests_abi_foreign_local_SOURCES = tests/abi/foreign_local.c
+nodist_tests_abi_foreign_local_SOURCES = tests/abi/foreign_dat.h
+tests_abi_foreign_local_CPPFLAGS = $(tests_abi_foreign_consumer_CPPFLAGS) \
+	-DLIBDAT='"$(abs_builddir)/.libs/libdat.so.1"'
+tests_abi_foreign_local_LDADD = -ldl
+EXTRA_tests_abi_foreign_local_DEPENDENCIES = libdat.la tests/abi/foreign_plugin.la
+
+TESTS += tests/abi/foreign_consumer tests/abi/foreign_local tests/abi/symbols.sh

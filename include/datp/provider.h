@@ -221,6 +221,9 @@ struct datp_node {
 	uint32_t number;		/* libdatp's: DAT_EVENT_NUMBER or op */
 };
 
+/* datp_wqe.done */
+enum { DATP_WQE_OPEN, DATP_WQE_DONE, DATP_WQE_SILENT };
+
 /*
  * A posted operation (DTO or bind), from post to reap; also the storage of its completion event. Lives in
  * the ring of its EP or SRQ. A transport may keep the address while the operation is outstanding
@@ -235,7 +238,7 @@ struct datp_wqe {
 	uint8_t op;			/* enum datp_op */
 	uint8_t post_flags;		/* DAT_COMPLETION_FLAGS as posted */
 	uint8_t status;			/* DAT_DTO_COMPLETION_STATUS */
-	_Atomic uint8_t done;		/* 1: completed, waits to be reaped or was suppressed (EP lock) */
+	_Atomic uint8_t done;		/* outstanding, completed, or completed without an event (EP lock) */
 	struct datp_rmr *rmr;		/* DATP_BIND */
 };
 

@@ -35,8 +35,10 @@ DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wq
 
 /* The first event of the list, if there is one; EVD lock inside. */
 DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event);
-/* Gives a receive of an SRQ back; takes the SRQ lock. */
+/* Gives a receive of an SRQ back; takes no lock. */
 DATP_API void datp_srq_reap(struct datp_wqe *wqe);
+/* The ring is full: gives suppressed operations back that nobody has reaped. True: there is room now. EP lock. */
+DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
 /* Marks an operation complete. EP lock held; the caller delivers it (evd_poll) or queues it (datp_wqe_done). */
 static inline void datp_wqe_finish(struct datp_wqe *wqe, uint8_t status, uint64_t len)
@@ -45,6 +47,8 @@ static inline void datp_wqe_finish(struct datp_wqe *wqe, uint8_t status, uint64_
 
 	wqe->status = status;
 	wqe->len = len;
+	/* relaxed: read under the EP lock */
+	atomic_store_explicit(&wqe->done, DATP_WQE_DONE, memory_order_relaxed);
 	if (wqe->op != DATP_RECV)
 		ep->sq.finished = wqe->seq + 1;
 	else if (!ep->srq)
@@ -178,8 +182,10 @@ static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *
 	uint32_t used = wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire);
 	struct datp_wqe *wqe = &wq->ring[wq->posted & wq->mask];
 
-	if (used >= wq->max)
+	if (__builtin_expect(used >= wq->max, 0) && !datp_wq_reclaim(wq))
 		return NULL;
+	/* relaxed: under the EP lock */
+	atomic_store_explicit(&wqe->done, DATP_WQE_OPEN, memory_order_relaxed);
 	wqe->ep = ep;
 	wqe->cookie = cookie;
 	wqe->seq = wq->posted;

@@ -353,6 +353,12 @@ struct datp_cm_arrival {
 	const void *pdata;
 	uint32_t pdata_len;
 	const struct datp_ep_attr *attr; /* the active endpoint's, for PSP_PROVIDER endpoints; may be NULL */
+	/*
+	 * Called with the new request before its event can be seen, and so before cr_accept or cr_reject can
+	 * be called: fill your part of the CR here. Locks: service point. NULL: nothing to fill.
+	 */
+	void (*prepare)(struct datp_cr *cr, void *arg);
+	void *arg;
 };
 
 enum datp_close {
@@ -425,8 +431,10 @@ struct datp_ops {
 	 *   things with datp_wqe_done() and return 0. Makes the transport's progress.
 	 * evd_pending: lock-free and nearly free: "evd_poll may find something". Default: always true.
 	 * evd_arm: see enum datp_arm; returns true if a completion may already be there (libdatp polls again).
+	 *   Poll lock held. It holds until the next arming; libdatp arms anew after each wake-up or notification.
 	 * evd_sleep: block until *bell != seen, a completion may be there, or the absolute CLOCK_MONOTONIC
-	 *   deadline (NULL: none); 0, ETIMEDOUT or EINTR. A cancellation point. Default: futex on *bell.
+	 *   deadline (NULL: none); 0, ETIMEDOUT or EINTR. A cancellation point, of threads with asynchronous
+	 *   cancellation too: hold and allocate nothing in it. Default: futex on *bell.
 	 * evd_wake: wake sleepers after libdatp incremented *bell. Default: futex.
 	 */
 	enum datp_err (*evd_create)(struct datp_evd *evd, int32_t qlen);
@@ -494,9 +502,13 @@ struct datp_ops {
 	 *   address that is no good at all.
 	 * cr_accept: start; outcome as above for `ep`. Not DATP_OK: nothing happened. The CR is libdatp's to free.
 	 * cr_reject: tell the peer. cr_free: the CR goes (after accept, reject, or with the IA).
-	 * cr_handoff: libdatp moves a CR between local service points itself.
+	 * cr_move: dat_cr_handoff: `to` is a new CR of the same request, its public head filled; move your part over.
+	 *   `from` is freed without cr_free. SP lock held. Default: DATP_ERR_MODEL, no handoff (last slot below).
 	 * ep_disconnect: see enum datp_close. For ABRUPT and ABORT, when the op returns no peer touches a posted
 	 *   buffer any more, and what had arrived before has been completed. GRACEFUL: returns at once.
+	 * Once a connection is over (ABRUPT or ABORT returned, or you called datp_cm_failed/disconnected) libdatp
+	 *   completes as flushed whatever was posted and is not finished: complete nothing of it any more. A post
+	 *   in the short time until the state shows it is to be accepted (DATP_OK) and left alone.
 	 */
 	enum datp_err (*sp_listen)(struct datp_sp *sp);
 	void (*sp_close)(struct datp_sp *sp);
@@ -505,6 +517,8 @@ struct datp_ops {
 	void (*cr_reject)(struct datp_cr *cr);
 	void (*cr_free)(struct datp_cr *cr);
 	void (*ep_disconnect)(struct datp_ep *ep, enum datp_close how);
+
+	enum datp_err (*cr_move)(struct datp_cr *from, struct datp_cr *to);
 
 	/* Append here, nowhere else: released slots never move. */
 };
@@ -528,7 +542,9 @@ DATP_API void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number);
 
 /*
  * Connection upcalls; on any thread, no lock held. Each is ignored (returning false) where the endpoint's
- * state says that its news is old, so a transport need not reason about races with disconnect or free.
+ * state says that its news is old, so a transport need not reason about races with disconnect or free: an upcall
+ * may run while ep_free (sp_close) does, but none may begin after that op has returned.
+ * datp_cm_request: not DATP_OK means that the request is to be refused, as if nobody listened.
  */
 DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival, struct datp_cr **cr);
 DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len);

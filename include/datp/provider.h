@@ -297,6 +297,7 @@ struct datp_ep {
 	struct datp_wq rq, sq;
 	struct sockaddr_storage remote_address;
 	uint64_t local_port, remote_port;	/* port qualifiers; the transport sets them */
+	_Atomic uint32_t held;			/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
 };
 
 struct datp_sp {			/* a PSP or RSP */
@@ -448,7 +449,7 @@ struct datp_ops {
 
 	/*
 	 * Shared receive queues. Default: DATP_ERR_MODEL. srq_post_recv is called with the SRQ lock held. When an
-	 * endpoint takes a receive the transport sets wqe->ep (SRQ lock). srq_query may first make progress,
+	 * endpoint takes a receive the transport says so with datp_srq_take() (SRQ lock). srq_query may first make progress,
 	 * so that arrived messages count; -1: not known. srq_set_lw/ep_set_watermark arm events, which the
 	 * transport reports with datp_srq_low()/datp_ep_high(). srq_resize: libdatp checked the counts.
 	 */

@@ -35,10 +35,18 @@ DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wq
 
 /* The first event of the list, if there is one; EVD lock inside. */
 DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event);
-/* Gives a receive of an SRQ back; takes no lock. */
+/* Gives a receive of an SRQ back, and takes it off its endpoint's `held`; takes no lock. */
 DATP_API void datp_srq_reap(struct datp_wqe *wqe);
 /* The ring is full: gives suppressed operations back that nobody has reaped. True: there is room now. EP lock. */
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
+
+/* An endpoint takes a receive of its SRQ. SRQ lock held. */
+static inline void datp_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
+{
+	wqe->ep = ep;
+	/* relaxed: a count, no more */
+	atomic_fetch_add_explicit(&ep->held, 1, memory_order_relaxed);
+}
 
 /* Marks an operation complete. EP lock held; the caller delivers it (evd_poll) or queues it (datp_wqe_done). */
 static inline void datp_wqe_finish(struct datp_wqe *wqe, uint8_t status, uint64_t len)

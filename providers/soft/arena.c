@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The arena: the memory of an IA that its peers map. One sealed memfd that grows and never shrinks, so that a
+ * mapping once made stays good; untouched pages cost nothing. Pieces are powers of two; small ones are cut from
+ * an extent, large ones are an extent of their own.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "arena.h"
+
+#define ARENA_EXTENT (2u << 20)	/* what small pieces are cut from */
+#define ARENA_MIN 256u
+#define ARENA_PAGE 4096u
+
+struct soft_extent {
+	struct soft_extent *next;
+	void *addr;
+	uint64_t offset, len;
+};
+
+struct soft_block {
+	struct soft_block *next;
+	struct soft_mem mem;
+};
+
+enum datp_err soft_arena_new(struct soft_arena **out)
+{
+	struct soft_arena *arena = calloc(1, sizeof *arena);
+
+	if (!arena)
+		return DATP_ERR_MEMORY;
+	arena->refs = 1;
+	arena->fd = memfd_create("opendat-soft", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (arena->fd < 0) {
+		datp_log(1, "soft: no shared memory (memfd_create: %s); needs Linux 3.17 and free file descriptors",
+			 strerror(errno));
+		free(arena);
+		return DATP_ERR_DEVICE;
+	}
+	/* a peer that maps a page must never lose it under its feet */
+	if (fcntl(arena->fd, F_ADD_SEALS, F_SEAL_SHRINK) < 0) {
+		close(arena->fd);
+		free(arena);
+		return DATP_ERR_DEVICE;
+	}
+	*out = arena;
+	return DATP_OK;
+}
+
+void soft_arena_put(struct soft_arena *arena)
+{
+	/* release: our use of it; acquire: everybody's, before it is unmapped */
+	if (!arena || atomic_fetch_sub_explicit(&arena->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	for (struct soft_extent *e = arena->extents, *next; e; e = next) {
+		next = e->next;
+		munmap(e->addr, e->len);
+		free(e);
+	}
+	for (size_t kind = 0; kind < 3; kind++)
+		for (size_t i = 0; i < 48; i++)
+			for (struct soft_block *b = arena->free[kind][i], *next; b; b = next) {
+				next = b->next;
+				free(b);
+			}
+	close(arena->fd);
+	free(arena);
+}
+
+void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref)
+{
+	void *addr = NULL;
+
+	datp_lock(&arena->lock);
+	for (struct soft_extent *e = arena->extents; e && !addr; e = e->next)
+		if (e->offset == ref->extent && ref->offset < e->len)
+			addr = (char *)e->addr + ref->offset;
+	datp_unlock(&arena->lock);
+	return addr;
+}
+
+/* Grows the file by one extent and maps it. */
+static void *arena_extend(struct soft_arena *arena, uint64_t len, struct soft_ref *ref)
+{
+	struct soft_extent *extent = malloc(sizeof *extent);
+	void *addr;
+
+	if (!extent)
+		return NULL;
+	if (ftruncate(arena->fd, (off_t)(arena->size + len)) < 0)
+		goto free_extent;
+	addr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena->fd, (off_t)arena->size);
+	if (addr == MAP_FAILED)
+		goto free_extent;
+	*extent = (struct soft_extent){ arena->extents, addr, arena->size, len };
+	arena->extents = extent;
+	*ref = (struct soft_ref){ arena->size, len, 0 };
+	arena->size += len;
+	return addr;
+
+free_extent:
+	free(extent);
+	return NULL;
+}
+
+static unsigned int arena_class(uint64_t size)
+{
+	return 64u - (unsigned int)__builtin_clzll(size - 1);
+}
+
+/* A fresh piece: an extent of its own, or the next cut of the current one. */
+static bool arena_cut(struct soft_arena *arena, struct soft_mem *mem)
+{
+	if (mem->size >= ARENA_EXTENT) {
+		mem->addr = arena_extend(arena, mem->size, &mem->ref);
+		return mem->addr != NULL;
+	}
+	/* naturally aligned; what the alignment skips is never touched, so it costs no memory */
+	arena->cut.offset = (arena->cut.offset + mem->size - 1) & ~(mem->size - 1);
+	if (!arena->mapped || arena->cut.offset + mem->size > arena->cut.extent_len) {
+		void *addr = arena_extend(arena, ARENA_EXTENT, &arena->cut);
+
+		if (!addr)
+			return false;
+		arena->mapped = addr;
+	}
+	mem->addr = (char *)arena->mapped + arena->cut.offset;
+	mem->ref = arena->cut;
+	arena->cut.offset += mem->size;
+	return true;
+}
+
+enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size, struct soft_mem *mem)
+{
+	struct soft_arena *arena = ia->arena;
+	unsigned int class = arena_class(size < ARENA_MIN ? ARENA_MIN : size);
+	struct soft_block *block;
+	bool ok = true;
+
+	memset(mem, 0, sizeof *mem);
+	mem->kind = kind;
+	mem->size = 1ull << class;
+	datp_lock(&ia->arena->lock);
+	block = arena->free[kind][class];
+	if (block) {
+		arena->free[kind][class] = block->next;
+		*mem = block->mem;
+		mem->used_before = true;
+	} else {
+		ok = arena_cut(arena, mem);
+	}
+	datp_unlock(&ia->arena->lock);
+	free(block);
+	if (!ok) {
+		datp_log(1, "soft: cannot get %llu bytes of shared memory: %s", (unsigned long long)size, strerror(errno));
+		return DATP_ERR_MEMORY;
+	}
+	if (mem->used_before && kind == SOFT_KIND_OTHER) {
+		memset(mem->addr, 0, mem->size);
+		mem->used_before = false;
+	}
+	return DATP_OK;
+}
+
+void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem)
+{
+	struct soft_block *block;
+
+	if (!mem->addr)
+		return;
+	/* large pieces give their pages back at once, and read as zeros again */
+	if (mem->size >= ARENA_PAGE && mem->kind == SOFT_KIND_OTHER)
+		(void)fallocate(ia->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				(off_t)(mem->ref.extent + mem->ref.offset), (off_t)mem->size);
+	block = malloc(sizeof *block);
+	if (block) {	/* without a note of it the piece is lost until the IA closes; nothing worse */
+		unsigned int class = arena_class(mem->size);
+
+		block->mem = *mem;
+		datp_lock(&ia->arena->lock);
+		block->next = ia->arena->free[mem->kind][class];
+		ia->arena->free[mem->kind][class] = block;
+		datp_unlock(&ia->arena->lock);
+	}
+	mem->addr = NULL;
+}

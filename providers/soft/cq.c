@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ring of an EVD: how messages and news reach it from every process. Bounded, many senders, one consumer,
+ * no lock; a sender that dies at any instruction leaves at most one cell claimed in its name. What finds no
+ * cell goes on the attention list, which is made of the ports themselves and so is never full.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "arena.h"
+#include "cq.h"
+
+#define CQ_CELLS_MIN 128u
+#define CQ_CELLS_MAX 4096u
+
+enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd, uint32_t min_cells)
+{
+	uint32_t cells = CQ_CELLS_MIN;
+	enum datp_err err;
+
+	while (cells < min_cells && cells < CQ_CELLS_MAX)
+		cells <<= 1;
+	err = soft_arena_alloc(ia, SOFT_KIND_RING, sizeof(struct soft_ring) + cells * sizeof(struct soft_cell), &cq->mem);
+	if (err)
+		return err;
+	cq->ia = ia;
+	cq->evd = evd;
+	cq->ring = cq->mem.addr;
+	if (cq->mem.used_before) {
+		cq->head = cq->ring->head;
+		atomic_store_explicit(&cq->ring->notify, 0, memory_order_relaxed);
+	} else {
+		cq->ring->mask = cells - 1;
+		cq->head = 0;
+		/* relaxed: no peer knows of the ring before a message says where it is */
+		for (uint32_t i = 0; i < cells; i++)
+			atomic_store_explicit(&cq->ring->cell[i].state, SOFT_STATE(i, 0, SOFT_FREE),
+					      memory_order_relaxed);
+	}
+	datp_lock(&ia->lock);
+	cq->next = ia->cqs;
+	cq->prev = &ia->cqs;
+	if (cq->next)
+		cq->next->prev = &cq->next;
+	ia->cqs = cq;
+	datp_unlock(&ia->lock);
+	return DATP_OK;
+}
+
+void soft_cq_fini(struct soft_cq *cq)
+{
+	if (!cq->ring)
+		return;
+	datp_lock(&cq->ia->lock);
+	*cq->prev = cq->next;
+	if (cq->next)
+		cq->next->prev = cq->prev;
+	datp_unlock(&cq->ia->lock);
+	cq->ring->head = cq->head;
+	soft_arena_free(cq->ia, &cq->mem);
+	cq->ring = NULL;
+}
+
+struct soft_cell *soft_cq_peek(struct soft_cq *cq)
+{
+	struct soft_cell *cell = &cq->ring->cell[cq->head & cq->ring->mask];
+
+	/* acquire: pairs with the release in soft_ring_publish, so that the cell's content is seen */
+	if (atomic_load_explicit(&cell->state, memory_order_acquire) != SOFT_STATE(cq->head, 0, SOFT_READY))
+		return NULL;
+	return cell;
+}
+
+void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell)
+{
+	uint64_t free_at = cq->head + cq->ring->mask + 1;
+
+	cq->head++;
+	/* release: what we read of the cell comes before the next claimer's writes, which acquire this */
+	atomic_store_explicit(&cell->state, SOFT_STATE(free_at, 0, SOFT_FREE), memory_order_release);
+}
+
+uint32_t soft_cq_attention(struct soft_cq *cq)
+{
+	if (!atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
+		return 0;
+	/* acquire: what was written before the port was put on the list is seen */
+	return atomic_exchange_explicit(&cq->ring->attention, 0, memory_order_acquire);
+}
+
+bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
+{
+	atomic_fetch_or_explicit(&cq->ring->notify, notify, memory_order_relaxed);
+	/*
+	 * Full fence, pairing with the one in soft_ring_notify: either the sender sees what we armed, or we see
+	 * what it published.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	return soft_cq_pending(cq);
+}
+
+/*
+ * Cells that a sender had claimed and not published when it died would stop the ring. All of the peer's threads
+ * have ended (its sockets are closed), so nobody writes to them any more.
+ */
+void soft_cq_void(struct soft_cq *cq, uint32_t peer_slot)
+{
+	for (uint32_t i = 0; i <= cq->ring->mask; i++) {
+		struct soft_cell *cell = &cq->ring->cell[i];
+		uint64_t state = atomic_load_explicit(&cell->state, memory_order_acquire);
+
+		if (SOFT_STATE_PHASE(state) != SOFT_CLAIMED || SOFT_STATE_PEER(state) != peer_slot)
+			continue;
+		cell->kind = SOFT_CELL_VOID;
+		soft_ring_publish(cell, SOFT_STATE_POS(state));
+	}
+}
+
+struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me, uint64_t *position)
+{
+	for (;;) {
+		/* relaxed: the tail is a hint; the claim below is what decides */
+		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+		struct soft_cell *cell = &ring->cell[tail & ring->mask];
+		uint64_t state = atomic_load_explicit(&cell->state, memory_order_relaxed);
+		uint64_t free_state = SOFT_STATE(tail, 0, SOFT_FREE);
+		int64_t ahead = (int64_t)((SOFT_STATE_POS(state) - tail) << 18);
+
+		if (ahead < 0)	/* the consumer has not yet freed what was here a lap ago */
+			return NULL;
+		/* acquire on success: pairs with the consumer's release of the cell */
+		if (state == free_state &&
+		    atomic_compare_exchange_strong_explicit(&cell->state, &free_state,
+							    SOFT_STATE(tail, me, SOFT_CLAIMED),
+							    memory_order_acquire, memory_order_relaxed)) {
+			*position = tail;
+			atomic_compare_exchange_strong_explicit(&ring->tail, &tail, tail + 1, memory_order_relaxed,
+								memory_order_relaxed);
+			return cell;
+		}
+		/* taken by another, who may have died or been put to sleep before it moved the tail: help */
+		atomic_compare_exchange_strong_explicit(&ring->tail, &tail, tail + 1, memory_order_relaxed,
+							memory_order_relaxed);
+	}
+}
+
+void soft_ring_publish(struct soft_cell *cell, uint64_t position)
+{
+	/* release: the cell's content first; pairs with soft_cq_peek */
+	atomic_store_explicit(&cell->state, SOFT_STATE(position, 0, SOFT_READY), memory_order_release);
+}
+
+void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index, enum soft_side side)
+{
+	uint32_t entry = (index << 1 | (uint32_t)side) + 1;
+	uint32_t head;
+
+	/*
+	 * Sequentially consistent: the owner clears `queued` before it looks at the port; so if we find it
+	 * set, the owner's look is still to come and will see what we did before.
+	 */
+	if (atomic_exchange(&port->attention[side].queued, 1))
+		return;
+	head = atomic_load_explicit(&ring->attention, memory_order_relaxed);
+	do {
+		atomic_store_explicit(&port->attention[side].next, head, memory_order_relaxed);
+		/* release: `next`, and all that the news is about */
+	} while (!atomic_compare_exchange_weak_explicit(&ring->attention, &head, entry, memory_order_release,
+							memory_order_relaxed));
+}
+
+void soft_ring_notify(struct soft_ring *ring, int doorbell)
+{
+	uint32_t wanted;
+
+	/* full fence: see soft_cq_arm */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!atomic_load_explicit(&ring->notify, memory_order_relaxed))
+		return;
+	/* taken by one sender only; acquire/release as for any hand-over */
+	wanted = atomic_exchange_explicit(&ring->notify, 0, memory_order_acq_rel);
+	if (wanted & SOFT_NOTIFY_WAITER) {
+		atomic_fetch_add_explicit(&ring->bell, 1, memory_order_release);
+		syscall(SYS_futex, &ring->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	}
+	if (wanted & SOFT_NOTIFY_DOORBELL) {
+		uint64_t one = 1;
+
+		/* EAGAIN would mean that the counter is full, and the owner sure to be awake */
+		if (write(doorbell, &one, sizeof one) < 0 && errno != EAGAIN)
+			datp_log(2, "soft: a peer's doorbell does not ring: %s", strerror(errno));
+	}
+}

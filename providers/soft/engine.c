@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The engine. A request that is more than a short message goes into its endpoint's queue in shared memory, and is
+ * executed, in order, by whoever has the last thing it waits for: mostly the initiator, within its post; the
+ * target, when it posts the receive that a send was waiting for. One side at a time, by the engine word of
+ * the initiator's port; nobody ever waits for it to execute, only for accesses to end (soft_engine_wait).
+ */
+#include <errno.h>
+#include <sched.h>
+#include <unistd.h>
+#include "cq.h"
+#include "engine.h"
+#include "mr.h"
+#include "recv.h"
+#include "xfer.h"
+
+/* One direction of a connection, as seen from this process. */
+struct soft_dir {
+	struct soft_ep *ep;
+	struct soft_peer *peer;
+	struct soft_port *ip, *tp;	/* the initiator's port, the target's */
+	struct soft_mr *imr, *tmr;
+	bool initiator;			/* we are */
+	bool news;			/* there is something for the target's ring */
+};
+
+static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	*dir = (struct soft_dir){ .ep = ep, .peer = ep->peer, .initiator = initiator };
+	dir->ip = initiator ? ep->port : ep->rport;
+	dir->tp = initiator ? ep->rport : ep->port;
+	dir->imr = initiator ? ia->mr : ep->peer->mr;
+	dir->tmr = initiator ? ep->peer->mr : ia->mr;
+}
+
+static bool engine_try(struct soft_port *port)
+{
+	uint32_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+
+	for (;;) {
+		uint32_t want = word & SOFT_ENGINE_HELD ? word | SOFT_ENGINE_AGAIN : word | SOFT_ENGINE_HELD;
+
+		/*
+		 * Sequentially consistent: whoever closed a port or killed a region before, and did not find
+		 * us here, is seen by the checks that follow. As AGAIN it releases what was added to the holder.
+		 */
+		if (atomic_compare_exchange_weak(&port->engine, &word, want))
+			return !(word & SOFT_ENGINE_HELD);
+	}
+}
+
+/* False: somebody asked for another round, and we still hold it. */
+static bool engine_release(struct soft_port *port)
+{
+	uint32_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+
+	for (;;) {
+		bool again = word & SOFT_ENGINE_AGAIN;
+		uint32_t want = again ? word & ~SOFT_ENGINE_AGAIN
+				      : (word & ~(SOFT_ENGINE_HELD | SOFT_ENGINE_AGAIN)) + SOFT_ENGINE_STEP;
+
+		/* acquire: what the asker added; release: all that we did with the peer's memory */
+		if (atomic_compare_exchange_weak_explicit(&port->engine, &word, want, memory_order_acq_rel,
+							  memory_order_relaxed))
+			return !again;
+	}
+}
+
+void soft_engine_wait(struct soft_port *port, struct soft_peer *peer)
+{
+	/* sequentially consistent: comes after our store that forbids new accesses */
+	uint32_t seen = atomic_load(&port->engine);
+
+	if (!(seen & SOFT_ENGINE_HELD))
+		return;
+	while (!atomic_load_explicit(&peer->dead, memory_order_acquire)) {
+		uint32_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
+
+		if (!(word & SOFT_ENGINE_HELD) || (word & ~SOFT_ENGINE_AGAIN) != (seen & ~SOFT_ENGINE_AGAIN))
+			return;
+		sched_yield();
+	}
+}
+
+/* Moves a request's bytes; returns false if the peer is gone (the connection's end will deal with it). */
+static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct soft_list *ilist, struct soft_list *tlist,
+		     uint64_t len, uint8_t *status)
+{
+	struct soft_list *local = dir->initiator ? ilist : tlist;
+	struct soft_list *remote = dir->initiator ? tlist : ilist;
+	int error = soft_xfer(dir->peer, to_target == dir->initiator, ordered, local, remote, len);
+
+	if (error == ESRCH)
+		return false;
+	if (error) {
+		datp_log(2, "soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
+			 (unsigned long long)len, error);
+		*status = DAT_DTO_ERR_TRANSPORT;
+	}
+	return true;
+}
+
+static uint64_t desc_room(const struct soft_desc *desc)
+{
+	uint64_t room = 0;
+
+	for (uint32_t i = 0; i < desc->n; i++)
+		room += desc->sge[i].len;
+	return room;
+}
+
+/* A send meets its receive. *status is the sender's. */
+static bool exec_match(struct soft_dir *dir, struct soft_sqe *e, struct soft_desc *desc, uint8_t *status)
+{
+	struct soft_list ilist, tlist;
+	uint8_t recv_status = DAT_DTO_SUCCESS;
+
+	if (desc->n > SOFT_MAX_IOV || e->n > SOFT_MAX_IOV)
+		return false;
+	if (soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, false)) {
+		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
+		return true;	/* the receive stays: the message was never sent */
+	}
+	if (e->len > desc_room(desc)) {
+		recv_status = DAT_DTO_ERR_LOCAL_LENGTH;
+	} else if (soft_mr_check_iov(dir->tmr, dir->tp->pz, desc->sge, (int)desc->n, true)) {
+		recv_status = DAT_DTO_ERR_LOCAL_PROTECTION;
+	} else {
+		soft_list_sge(&ilist, e->sge, (int)e->n);
+		soft_list_sge(&tlist, desc->sge, (int)desc->n);
+		if (!dir_move(dir, true, false, &ilist, &tlist, e->len, &recv_status))
+			return false;
+	}
+	if (recv_status != DAT_DTO_SUCCESS)
+		*status = DAT_DTO_ERR_REMOTE_RESPONDER;
+	desc->len = e->len;
+	desc->status = recv_status;
+	desc->solicited = e->solicited;
+	/* release: the data and the result; soft_deliver acquires */
+	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
+	return true;
+}
+
+/* False: it has to wait. */
+static bool exec_send(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
+{
+	struct soft_ia *ia = soft_ia(dir->ep->base.obj.ia);
+	uint32_t seq = dir->tp->rq_base + e->msg;
+	struct soft_desc *desc;
+
+	if (dir->initiator && e->len <= ia->eager_limit) {
+		if (soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, false)) {
+			*status = DAT_DTO_ERR_LOCAL_PROTECTION;
+			return true;
+		}
+		if (soft_eager_send(dir->ep, e->sge, (int)e->n, e->len, e->solicited))
+			return true;
+	}
+	if (dir->tp->srq)
+		return !dir->initiator && soft_srq_pull(dir->ep, dir->ip, e, status);
+	/* acquire: the receive's list */
+	if ((int32_t)(atomic_load_explicit(&dir->tp->rq_posted, memory_order_acquire) - seq) <= 0)
+		return false;
+	desc = soft_port_desc(dir->tp, seq);
+	if (!exec_match(dir, e, desc, status))
+		return false;
+	dir->news = dir->news || atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE;
+	return true;
+}
+
+static bool exec_rdma(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
+{
+	bool write = e->op == DATP_RDMA_WRITE;
+	uint32_t need = write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	struct datp_rge remote = e->remote;
+	struct soft_list ilist, tlist;
+
+	remote.len = e->len;
+	if (e->n > SOFT_MAX_IOV)
+		return false;
+	if (soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, !write)) {
+		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
+		return true;
+	}
+	if (!soft_mr_check_remote(dir->tmr, dir->tp->pz, &remote, need)) {
+		*status = DAT_DTO_ERR_REMOTE_ACCESS;
+		return true;
+	}
+	soft_list_sge(&ilist, e->sge, (int)e->n);
+	soft_list_one(&tlist, remote.addr, remote.len);
+	return dir_move(dir, write, write, &ilist, &tlist, e->len, status);
+}
+
+static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
+{
+	switch (e->op) {
+	case DATP_SEND:
+		return exec_send(dir, e, status);
+	case DATP_BIND:
+		soft_mr_bind(dir->imr, e, dir->ip->pz);
+		return true;
+	default:
+		return exec_rdma(dir, e, status);
+	}
+}
+
+/* Tells the target that receives of its own are done; or, with nothing done, that we wait for it. */
+static void engine_tell_target(struct soft_dir *dir, bool blocked)
+{
+	struct soft_ep *ep = dir->ep;
+	uint64_t position;
+	struct soft_cell *cell = blocked ? NULL : soft_ring_claim(ep->rring, dir->peer->my_slot, &position);
+
+	if (cell) {
+		cell->port = ep->rindex;
+		cell->gen = ep->rgen;
+		cell->kind = SOFT_CELL_DONE;
+		cell->flags = 0;
+		soft_ring_publish(cell, position);
+	} else {
+		soft_ring_attend(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV);
+	}
+	soft_ring_notify(ep->rring, dir->peer->doorbell_fd);
+}
+
+static void engine_tell_initiator(struct soft_dir *dir)
+{
+	struct soft_ep *ep = dir->ep;
+	uint64_t one = 1;
+
+	soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
+	soft_ring_notify(ep->rrequest, dir->peer->doorbell_fd);
+	/* sequentially consistent with the owner's store, after which it looks at sq_done itself */
+	if (atomic_load(&dir->ip->want_bell) && write(dir->peer->doorbell_fd, &one, sizeof one) < 0)
+		return;	/* EAGAIN: it is full, so its reader is awake */
+}
+
+/* One round over the queue. */
+static unsigned int engine_round(struct soft_dir *dir, bool *blocked)
+{
+	struct soft_port *ip = dir->ip;
+	unsigned int count = 0;
+
+	*blocked = false;
+	for (;;) {
+		uint32_t done = atomic_load_explicit(&ip->sq_done, memory_order_relaxed);
+		struct soft_sqe *e = soft_port_sqe(ip, done);
+		uint8_t status = DAT_DTO_SUCCESS;
+
+		/* acquire: the request; all of it was written before it was counted */
+		if (done == atomic_load_explicit(&ip->sq_posted, memory_order_acquire))
+			return count;
+		if (!atomic_load(&ip->open) || !atomic_load(&dir->tp->open) ||
+		    atomic_load_explicit(&ip->failed, memory_order_relaxed))
+			return count;
+		if (!exec(dir, e, &status)) {
+			*blocked = true;
+			return count;
+		}
+		e->status = status;
+		if (status != DAT_DTO_SUCCESS)
+			atomic_store_explicit(&ip->failed, 1, memory_order_relaxed);
+		/* release: the status, and the data for an initiator that reads */
+		atomic_store_explicit(&ip->sq_done, done + 1, memory_order_release);
+		count++;
+	}
+}
+
+bool soft_engine_run(struct soft_ep *ep, bool initiator)
+{
+	struct soft_dir dir;
+	unsigned int count = 0;
+	bool blocked;
+
+	dir_init(&dir, ep, initiator);
+	if (!engine_try(dir.ip))
+		return false;
+	do {
+		unsigned int n = engine_round(&dir, &blocked);
+
+		count += n;
+		if (initiator && (dir.news || blocked) && atomic_load(&dir.tp->open))
+			engine_tell_target(&dir, blocked);
+		if (!initiator && n && atomic_load(&dir.ip->open))
+			engine_tell_initiator(&dir);
+		dir.news = false;
+	} while (!engine_release(dir.ip));
+	return count != 0;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The mover: a thread of an IA that copies between its own process's memory and the mailboxes of peers that the
+ * kernel does not let in (containers, Yama, seccomp). It takes no lock but its own, which nobody holds while
+ * waiting for another process, so two processes may ask each other at the same time. The asker has checked
+ * rights and bounds, and holds the engine of the connection, exactly as if it copied itself.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "mover.h"
+
+#define MOVER_SPIN 200
+#define MOVER_LOOK_NS 50000000L	/* how often an asker that sleeps looks whether the peer still lives */
+
+struct soft_mover {
+	struct soft_ia *ia;
+	pthread_t thread;
+	_Atomic uint32_t lock;
+	struct soft_peer *clients[SOFT_PORT_MAX / 64];	/* lock */
+	unsigned int count;				/* lock */
+	bool cma;					/* the kernel lets us reach ourselves: faults are errors */
+	_Atomic bool stop;
+};
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *timeout)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout, NULL, 0);
+}
+
+/* Waits for the answer; false if the peer has died. */
+static bool ask_wait(struct soft_peer *peer, struct soft_bounce *b)
+{
+	const struct timespec look = { 0, MOVER_LOOK_NS };
+
+	for (unsigned int i = 0;; i++) {
+		/* acquire: the mover's data and error */
+		if (atomic_load_explicit(&b->state, memory_order_acquire) == SOFT_BOUNCE_DONE)
+			return true;
+		if (atomic_load_explicit(&peer->dead, memory_order_acquire))
+			return false;
+		if (i > MOVER_SPIN)
+			futex_wait(&b->state, SOFT_BOUNCE_ASKED, &look);
+	}
+}
+
+/* One mailbox full. */
+static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, uint64_t addr, uint64_t len)
+{
+	struct soft_bounce *b = peer->bounce;
+	struct soft_list data;
+	int error = ESRCH;
+
+	soft_list_one(&data, (uintptr_t)b->data, len);
+	if (write)
+		soft_copy_list(&data, local, len, false);
+	b->write = write;
+	b->ordered = ordered;
+	b->addr = addr;
+	b->len = len;
+	/* release: the question; the mover acquires */
+	atomic_store_explicit(&b->state, SOFT_BOUNCE_ASKED, memory_order_release);
+	atomic_fetch_add_explicit(&peer->shared->mover_bell, 1, memory_order_release);
+	futex_wake(&peer->shared->mover_bell);
+	if (ask_wait(peer, b)) {
+		error = b->error;
+		if (!error && !write)
+			soft_copy_list(local, &data, len, ordered);
+	}
+	atomic_store_explicit(&b->state, SOFT_BOUNCE_IDLE, memory_order_relaxed);
+	return error;
+}
+
+int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
+		   uint64_t len)
+{
+	int error = 0;
+
+	datp_lock(&peer->bounce_lock);
+	for (int i = remote->at; i < remote->n && len && !error; i++) {
+		uint64_t addr = (uintptr_t)remote->iov[i].iov_base;
+		uint64_t left = remote->iov[i].iov_len < len ? remote->iov[i].iov_len : len;
+
+		len -= left;
+		while (left && !error) {
+			uint64_t step = left < SOFT_BOUNCE_SIZE ? left : SOFT_BOUNCE_SIZE;
+
+			error = ask_piece(peer, write, ordered && step == left && !len, local, addr, step);
+			addr += step;
+			left -= step;
+		}
+	}
+	datp_unlock(&peer->bounce_lock);
+	return error;
+}
+
+static void mover_serve(struct soft_mover *mover, struct soft_bounce *b)
+{
+	struct soft_list ours, data;
+	uint64_t len = b->len;
+	bool ordered = b->ordered && b->write;
+	int error = ENOSYS;
+
+	if (len > SOFT_BOUNCE_SIZE)
+		len = SOFT_BOUNCE_SIZE;
+	soft_list_one(&ours, b->addr, len);
+	soft_list_one(&data, (uintptr_t)b->data, len);
+	if (mover->cma)
+		error = soft_cma(getpid(), b->write, ordered, &data, &ours, len);
+	if (error == ENOSYS || error == EPERM) {
+		error = 0;
+		if (b->write)
+			soft_copy_list(&ours, &data, len, ordered);
+		else
+			soft_copy_list(&data, &ours, len, false);
+	}
+	b->error = error;
+	/* release: data and error; ask_wait acquires */
+	atomic_store_explicit(&b->state, SOFT_BOUNCE_DONE, memory_order_release);
+	futex_wake(&b->state);
+}
+
+static void *mover_run(void *arg)
+{
+	struct soft_mover *mover = arg;
+	_Atomic uint32_t *bell = &mover->ia->shared->mover_bell;
+
+	while (!atomic_load_explicit(&mover->stop, memory_order_acquire)) {
+		/* acquire: what was asked before the bell rang is seen */
+		uint32_t seen = atomic_load_explicit(bell, memory_order_acquire);
+
+		datp_lock(&mover->lock);
+		for (unsigned int i = 0; i < mover->count; i++) {
+			struct soft_bounce *b = mover->clients[i]->asks;
+
+			if (atomic_load_explicit(&b->state, memory_order_acquire) == SOFT_BOUNCE_ASKED)
+				mover_serve(mover, b);
+		}
+		datp_unlock(&mover->lock);
+		futex_wait(bell, seen, NULL);
+	}
+	return NULL;
+}
+
+static enum datp_err mover_start(struct soft_ia *ia)
+{
+	struct soft_mover *mover = calloc(1, sizeof *mover);
+	sigset_t all, old;
+	int error;
+
+	if (!mover)
+		return DATP_ERR_MEMORY;
+	mover->ia = ia;
+	ia->shared->probe = ia->id[0];
+	mover->cma = soft_xfer_probe(getpid(), (uintptr_t)&ia->shared->probe, ia->id[0]);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);	/* signals are for the consumer's threads */
+	error = pthread_create(&mover->thread, NULL, mover_run, mover);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (error) {
+		free(mover);
+		return DATP_ERR_DEVICE;
+	}
+	ia->mover = mover;
+	return DATP_OK;
+}
+
+/* Called on the service thread only, as is leave; so is the start. */
+enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer, struct soft_bounce *asks)
+{
+	enum datp_err err = ia->mover ? DATP_OK : mover_start(ia);
+	struct soft_mover *mover = ia->mover;
+
+	if (err)
+		return err;
+	datp_lock(&mover->lock);
+	if (mover->count == sizeof mover->clients / sizeof *mover->clients) {
+		err = DATP_ERR_DEVICE;
+	} else if (!peer->asks) {
+		peer->asks = asks;
+		mover->clients[mover->count++] = peer;
+	}
+	datp_unlock(&mover->lock);
+	/* it may have asked already */
+	atomic_fetch_add_explicit(&ia->shared->mover_bell, 1, memory_order_release);
+	futex_wake(&ia->shared->mover_bell);
+	return err;
+}
+
+void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer)
+{
+	struct soft_mover *mover = ia->mover;
+
+	if (!mover || !peer->asks)
+		return;
+	datp_lock(&mover->lock);
+	for (unsigned int i = 0; i < mover->count; i++)
+		if (mover->clients[i] == peer)
+			mover->clients[i--] = mover->clients[--mover->count];
+	peer->asks = NULL;
+	datp_unlock(&mover->lock);
+}
+
+void soft_mover_stop(struct soft_ia *ia)
+{
+	struct soft_mover *mover = ia->mover;
+
+	if (!mover)
+		return;
+	atomic_store_explicit(&mover->stop, true, memory_order_release);
+	atomic_fetch_add_explicit(&ia->shared->mover_bell, 1, memory_order_release);
+	futex_wake(&ia->shared->mover_bell);
+	pthread_join(mover->thread, NULL);
+	free(mover);
+	ia->mover = NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Registered memory: the table that peers check their accesses against, and our own checks. */
+#ifndef SOFT_MR_H
+#define SOFT_MR_H
+
+#include "soft.h"
+
+enum datp_err soft_mr_init(struct soft_ia *ia);
+void soft_mr_fini(struct soft_ia *ia);
+
+enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie);
+void soft_lmr_free(struct datp_lmr *lmr);
+struct datp_lmr *soft_lmr_find(struct datp_ia *ia, uint32_t context);
+enum datp_err soft_rmr_create(struct datp_rmr *rmr);
+void soft_rmr_free(struct datp_rmr *rmr);
+
+/* The context that the next bind of this RMR will have; it comes to life with soft_mr_bind(). EP lock. */
+uint32_t soft_rmr_next_context(struct soft_ia *ia, struct soft_rmr *rmr);
+/* Executes a bind: old_context dies, and sge->context (if length is not 0) lives. Engine held. */
+void soft_mr_bind(struct soft_mr *table, const struct soft_sqe *e, uint32_t pz);
+
+/* Waits until no access that may have begun before this call is still going on, in either direction. */
+void soft_mr_quiesce(struct soft_ia *ia);
+
+/* Checks of a local list; `sink`: it will be written to. */
+enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n, bool sink);
+/* Of a remote range: rights, bounds and zone. */
+bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need);
+
+#endif

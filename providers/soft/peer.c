@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Peers. A peer is another soft IA (or this one, connected to itself) whose arena we have mapped. It lives while an
+ * endpoint or a socket uses it. It is dead once a socket that both sides meant to keep has hung up: only the end of
+ * the process or the close of the IA does that.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "arena.h"
+#include "cq.h"
+#include "ia.h"
+#include "mover.h"
+#include "peer.h"
+#include "xfer.h"
+
+struct soft_map {
+	struct soft_map *next;
+	uint64_t extent, len;
+	void *addr;
+};
+
+uint32_t soft_slot_name(struct soft_ia *ia)
+{
+	uint32_t name = 0;
+
+	datp_lock(&ia->lock);
+	for (uint32_t i = 1; i < SOFT_PORT_MAX && !name; i++) {
+		uint32_t slot = (ia->slot_hint + i) % SOFT_PORT_MAX;
+
+		if (slot && !ia->slot_used[slot])
+			name = slot;
+	}
+	if (name) {
+		ia->slot_used[name] = 1;
+		ia->slot_hint = name;
+	}
+	datp_unlock(&ia->lock);
+	return name;
+}
+
+void soft_slot_unname(struct soft_ia *ia, uint32_t slot)
+{
+	datp_lock(&ia->lock);
+	if (!ia->peer_slot[slot])
+		ia->slot_used[slot] = 0;
+	datp_unlock(&ia->lock);
+}
+
+struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot)
+{
+	return slot < SOFT_PORT_MAX ? ia->peer_slot[slot] : NULL;
+}
+
+void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref)
+{
+	struct soft_map *map;
+	void *addr = NULL;
+
+	if (peer->arena)
+		return soft_arena_at(peer->arena, ref);
+	if (!ref->extent_len || ref->offset >= ref->extent_len)
+		return NULL;
+	datp_lock(&peer->ia->lock);
+	for (map = peer->maps; map; map = map->next)
+		if (map->extent == ref->extent && map->len == ref->extent_len)
+			break;
+	if (!map && (map = malloc(sizeof *map))) {
+		*map = (struct soft_map){ peer->maps, ref->extent, ref->extent_len, NULL };
+		map->addr = mmap(NULL, map->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, peer->arena_fd,
+				 (off_t)map->extent);
+		if (map->addr == MAP_FAILED) {
+			free(map);
+			map = NULL;
+		} else {
+			peer->maps = map;
+		}
+	}
+	if (map)
+		addr = (char *)map->addr + ref->offset;
+	datp_unlock(&peer->ia->lock);
+	return addr;
+}
+
+static void peer_delete(struct soft_peer *peer)
+{
+	for (struct soft_map *map = peer->maps, *next; map; map = next) {
+		next = map->next;
+		munmap(map->addr, map->len);
+		free(map);
+	}
+	soft_arena_put(peer->arena);
+	soft_arena_free(peer->ia, &peer->bounce_mem);
+	if (peer->arena_fd >= 0)
+		close(peer->arena_fd);
+	if (peer->doorbell_fd >= 0)
+		close(peer->doorbell_fd);
+	free(peer);
+}
+
+/* Maps what every connection to the peer needs. */
+static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
+{
+	int seals;
+
+	peer->arena = soft_ia_arena(intro->id, peer->pid);
+	peer->self = peer->arena != NULL;
+	seals = fcntl(peer->arena_fd, F_GET_SEALS);
+	if (!peer->self && (seals < 0 || !(seals & F_SEAL_SHRINK)))
+		return false;	/* it could take pages away under our feet */
+	peer->shared = soft_peer_map(peer, &intro->shared);
+	if (!peer->shared || peer->shared->version != SOFT_SHM_VERSION)
+		return false;
+	peer->mr = soft_peer_map(peer, &peer->shared->mr);
+	peer->slots = soft_peer_map(peer, &peer->shared->slots);
+	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->pid, intro->probe, intro->id[0]);
+	return peer->mr && peer->slots;
+}
+
+/* ia.lock */
+static struct soft_peer *peer_find(struct soft_ia *ia, const uint64_t id[2])
+{
+	struct soft_peer *peer = ia->peers;
+
+	while (peer && (peer->id[0] != id[0] || peer->id[1] != id[1] ||
+			atomic_load_explicit(&peer->dead, memory_order_relaxed)))
+		peer = peer->next;
+	return peer;
+}
+
+struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid, const int fds[2],
+				uint32_t name)
+{
+	struct soft_peer *peer;
+
+	datp_lock(&ia->lock);
+	peer = peer_find(ia, intro->id);
+	if (peer) {
+		peer->users++;
+		ia->peer_slot[name] = peer;
+		datp_unlock(&ia->lock);
+		close(fds[0]);
+		close(fds[1]);
+		return peer;
+	}
+	datp_unlock(&ia->lock);
+	peer = calloc(1, sizeof *peer);
+	if (!peer) {
+		close(fds[0]);
+		close(fds[1]);
+		return NULL;
+	}
+	peer->ia = ia;
+	peer->id[0] = intro->id[0];
+	peer->id[1] = intro->id[1];
+	peer->pid = pid;
+	peer->arena_fd = fds[0];
+	peer->doorbell_fd = fds[1];
+	peer->slot = name;
+	peer->my_slot = intro->slot;
+	peer->users = 1;
+	if (!peer_setup(peer, intro)) {
+		datp_log(1, "soft: cannot share memory with process %d: is it of another OpenDAT version?", (int)pid);
+		peer_delete(peer);
+		return NULL;
+	}
+	datp_lock(&ia->lock);
+	peer->next = ia->peers;
+	ia->peers = peer;
+	ia->peer_slot[name] = peer;
+	datp_unlock(&ia->lock);
+	return peer;
+}
+
+void soft_peer_hold(struct soft_peer *peer)
+{
+	datp_lock(&peer->ia->lock);
+	peer->users++;
+	datp_unlock(&peer->ia->lock);
+}
+
+void soft_peer_put(struct soft_peer *peer)
+{
+	struct soft_ia *ia = peer->ia;
+	bool last;
+
+	datp_lock(&ia->lock);
+	last = --peer->users == 0;
+	if (last) {
+		struct soft_peer **p = &ia->peers;
+
+		while (*p != peer)
+			p = &(*p)->next;
+		*p = peer->next;
+		for (uint32_t i = 0; i < SOFT_PORT_MAX; i++)
+			if (ia->slot_used[i] && ia->peer_slot[i] == peer) {
+				ia->peer_slot[i] = NULL;
+				ia->slot_used[i] = 0;
+			}
+	}
+	datp_unlock(&ia->lock);
+	if (!last)
+		return;
+	soft_mover_leave(ia, peer);
+	peer_delete(peer);
+}
+
+void soft_peer_died(struct soft_peer *peer)
+{
+	struct soft_ia *ia = peer->ia;
+
+	/*
+	 * release: what we know of it; whoever waits for an engine or a mover of its looks at this. All its
+	 * threads have ended, or it has closed the IA and touches nothing.
+	 */
+	atomic_store_explicit(&peer->dead, 1, memory_order_release);
+	datp_lock(&ia->lock);
+	for (uint32_t i = 1; i < SOFT_PORT_MAX; i++)
+		if (ia->slot_used[i] && ia->peer_slot[i] == peer)
+			for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next)
+				soft_cq_void(cq, i);
+	datp_unlock(&ia->lock);
+}
+
+void soft_peers_fini(struct soft_ia *ia)
+{
+	while (ia->peers) {
+		struct soft_peer *peer = ia->peers;
+
+		ia->peers = peer->next;
+		soft_mover_leave(ia, peer);
+		peer_delete(peer);
+	}
+}
+
+void soft_peer_introduce(struct soft_ia *ia, struct soft_peer *peer, uint32_t slot, struct soft_intro *intro)
+{
+	*intro = (struct soft_intro){ .id = { ia->id[0], ia->id[1] }, .probe = (uintptr_t)&ia->shared->probe,
+				      .shared = ia->shared_mem.ref, .slot = slot,
+				      .my_slot = peer ? peer->my_slot : 0 };
+}
+
+enum datp_err soft_peer_bounce(struct soft_peer *peer, struct soft_ref *ref)
+{
+	enum datp_err err = DATP_OK;
+
+	memset(ref, 0, sizeof *ref);
+	if (peer->self || peer->cma)
+		return DATP_OK;
+	if (!peer->bounce) {
+		err = soft_arena_alloc(peer->ia, SOFT_KIND_OTHER, sizeof *peer->bounce, &peer->bounce_mem);
+		if (!err)
+			peer->bounce = peer->bounce_mem.addr;
+	}
+	if (!err)
+		*ref = peer->bounce_mem.ref;
+	return err;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Ports. An endpoint has one from its creation, so that receives can be posted before there is a connection; it is
+ * known to peers by index and generation, and every connection attempt gets a generation of its own, so that what
+ * was meant for an earlier one is recognised and dropped.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+#include <string.h>
+#include "arena.h"
+#include "conn.h"
+#include "cq.h"
+#include "port.h"
+#include "recv.h"
+#include "send.h"
+#include "srq.h"
+
+enum datp_err soft_ports_init(struct soft_ia *ia)
+{
+	ia->ports = calloc(SOFT_PORT_MAX, sizeof *ia->ports);	/* sparse */
+	ia->port_gen = calloc(SOFT_PORT_MAX, sizeof *ia->port_gen);
+	if (ia->ports && ia->port_gen)
+		return DATP_OK;
+	soft_ports_fini(ia);
+	return DATP_ERR_MEMORY;
+}
+
+void soft_ports_fini(struct soft_ia *ia)
+{
+	free(ia->ports);
+	free(ia->port_gen);
+	ia->ports = NULL;
+	ia->port_gen = NULL;
+}
+
+static uint32_t pow2(int32_t n)
+{
+	uint32_t size = 1;
+
+	while (size < (uint32_t)n)
+		size <<= 1;
+	return size;
+}
+
+static uint32_t max3(int32_t a, int32_t b, int32_t c)
+{
+	int32_t m = a > b ? a : b;
+
+	return (uint32_t)(m > c ? m : c);
+}
+
+/* Memory for a port with these attributes, its queues laid out. */
+static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, struct soft_mem *mem)
+{
+	uint32_t rq = ep->srq ? 1 : pow2(ep->attr.max_recv_dtos);
+	uint32_t sq = pow2(ep->attr.max_request_dtos);
+	uint32_t rq_stride = (uint32_t)(sizeof(struct soft_desc) +
+					(ep->srq ? 0 : (size_t)ep->attr.max_recv_iov * sizeof(struct datp_sge)));
+	uint32_t sq_stride = (uint32_t)(sizeof(struct soft_sqe) +
+					max3(ep->attr.max_request_iov, ep->attr.max_rdma_read_iov,
+					     ep->attr.max_rdma_write_iov) * sizeof(struct datp_sge));
+	uint64_t rq_bytes = (uint64_t)rq * rq_stride;
+	struct soft_port *port;
+	enum datp_err err = soft_arena_alloc(ia, SOFT_KIND_PORT,
+					     sizeof *port + rq_bytes + (uint64_t)sq * sq_stride, mem);
+
+	if (err)
+		return err;
+	port = mem->addr;
+	port->rq_mask = rq - 1;
+	port->rq_stride = rq_stride;
+	port->sq_mask = sq - 1;
+	port->sq_stride = sq_stride;
+	port->rq_offset = sizeof *port;
+	port->sq_offset = sizeof *port + rq_bytes;
+	port->pz = soft_pz_id(ep->pz);
+	port->srq = ep->srq != NULL;
+	atomic_store_explicit(&port->open, 0, memory_order_relaxed);
+	return DATP_OK;
+}
+
+static enum datp_err port_name(struct soft_ia *ia, struct soft_ep *ep)
+{
+	enum datp_err err = DATP_ERR_TEP;
+
+	datp_lock(&ia->lock);
+	/* round and round, so that a name rests before it is used again */
+	for (uint32_t i = 0; i < SOFT_PORT_MAX && err; i++) {
+		uint32_t index = ia->port_hint++ % SOFT_PORT_MAX;
+
+		if (atomic_load_explicit(&ia->ports[index], memory_order_relaxed))
+			continue;
+		ep->index = index;
+		ep->gen = ia->port_gen[index];
+		if (index >= ia->port_next)
+			ia->port_next = index + 1;
+		/* release: see soft_port_ep */
+		atomic_store_explicit(&ia->ports[index], ep, memory_order_release);
+		err = DATP_OK;
+	}
+	datp_unlock(&ia->lock);
+	return err;
+}
+
+void soft_port_begin(struct soft_ep *ep)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_port *port = ep->port;
+
+	ep->gen = ++ia->port_gen[ep->index];	/* only this endpoint's attempts write it: EP lock */
+	port->gen = ep->gen;
+	port->rq_base = ep->base.rq.finished;
+	/* relaxed: the peer learns of the port by a message that is sent after this */
+	atomic_store_explicit(&port->delivered, 0, memory_order_relaxed);
+	atomic_store_explicit(&port->sq_posted, 0, memory_order_relaxed);
+	atomic_store_explicit(&port->sq_done, 0, memory_order_relaxed);
+	atomic_store_explicit(&port->failed, 0, memory_order_relaxed);
+	atomic_store_explicit(&port->want_bell, 0, memory_order_relaxed);
+	for (int side = 0; side < 2; side++)
+		atomic_store_explicit(&port->attention[side].queued, 0, memory_order_relaxed);
+	ep->msg = ep->credit = ep->in_msg = ep->sq_reaped = 0;
+	ep->failing = ep->draining = ep->pull = ep->peer_told = false;
+}
+
+enum datp_err soft_ep_create(struct datp_ep *base)
+{
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct soft_ep *ep = soft_ep(base);
+	enum datp_err err = port_alloc(ia, base, &ep->port_mem);
+
+	if (err)
+		return err;
+	ep->port = ep->port_mem.addr;
+	ep->parked_end = &ep->parked;
+	ep->soft_mark = ep->hard_mark = -1;
+	base->local_port = (uint64_t)atomic_fetch_add_explicit(&ia->next_qual, 1, memory_order_relaxed) << 32 |
+			   (uint32_t)getpid();
+	err = port_name(ia, ep);
+	if (err)
+		soft_arena_free(ia, &ep->port_mem);
+	return err;
+}
+
+/* New queue sizes want a new port; what is posted moves over. No connection: nobody else sees it. */
+enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
+{
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct soft_ep *ep = soft_ep(base);
+	struct soft_mem mem;
+	struct soft_port *port;
+	enum datp_err err = port_alloc(ia, next, &mem);
+
+	if (err)
+		return err;
+	port = mem.addr;
+	for (uint32_t seq = base->rq.finished; !base->srq && seq != base->rq.posted; seq++) {
+		struct soft_desc *from = soft_port_desc(ep->port, seq), *to = soft_port_desc(port, seq);
+
+		to->n = from->n;
+		memcpy(to->sge, from->sge, from->n * sizeof from->sge[0]);
+		atomic_store_explicit(&to->state, SOFT_DESC_POSTED, memory_order_relaxed);
+	}
+	atomic_store_explicit(&port->rq_posted, base->rq.posted, memory_order_relaxed);
+	soft_arena_free(ia, &ep->port_mem);
+	ep->port_mem = mem;
+	ep->port = port;
+	return DATP_OK;
+}
+
+enum datp_err soft_ep_reset(struct datp_ep *base)
+{
+	(void)base;	/* soft_port_begin() does all of it, when there is a next connection */
+	return DATP_OK;
+}
+
+void soft_ep_free(struct datp_ep *base)
+{
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct soft_ep *ep = soft_ep(base);
+
+	soft_ep_abandon(ep);
+	if (base->srq) {
+		datp_lock(&base->lock);
+		soft_srq_forget(ep);
+		datp_unlock(&base->lock);
+	}
+	datp_lock(&ia->lock);
+	atomic_store_explicit(&ia->ports[ep->index], NULL, memory_order_relaxed);
+	datp_unlock(&ia->lock);
+	/* a poll that had found the endpoint by its name is over once its lock was ours */
+	soft_ep_unpoll(ep);
+	soft_arena_free(ia, &ep->port_mem);
+}

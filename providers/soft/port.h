@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Endpoints as objects: their ports in shared memory and their names. */
+#ifndef SOFT_PORT_H
+#define SOFT_PORT_H
+
+#include "soft.h"
+
+enum datp_err soft_ports_init(struct soft_ia *ia);
+void soft_ports_fini(struct soft_ia *ia);
+
+/* The endpoint of a port's name, or NULL. */
+static inline struct soft_ep *soft_port_ep(struct soft_ia *ia, uint32_t index)
+{
+	if (index >= SOFT_PORT_MAX)
+		return NULL;
+	/* acquire: the endpoint was complete when its name was published */
+	return atomic_load_explicit(&ia->ports[index], memory_order_acquire);
+}
+
+/* Makes the port fresh for a connection attempt, under a new generation. EP lock. */
+void soft_port_begin(struct soft_ep *ep);
+
+enum datp_err soft_ep_create(struct datp_ep *ep);
+enum datp_err soft_ep_modify(struct datp_ep *ep, const struct datp_ep *next);
+enum datp_err soft_ep_reset(struct datp_ep *ep);
+void soft_ep_free(struct datp_ep *ep);
+void soft_ep_marks(struct soft_ep *ep);	/* watermarks; srq.c */
+
+#endif

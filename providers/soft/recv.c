@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The receiving half of an endpoint. Receives complete in posting order, in two ways: a short message comes as a
+ * cell of the ring and is copied here; a long one was copied by the engine, on either side, which left its
+ * result in the receive's descriptor. A message that finds no receive is parked, or, if it could not even leave
+ * its sender's queue, waits there.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "conn.h"
+#include "cq.h"
+#include "engine.h"
+#include "mr.h"
+#include "port.h"
+#include "recv.h"
+#include "srq.h"
+#include "xfer.h"
+
+/* A message's payload, wherever it is. */
+struct payload {
+	const unsigned char *data;
+	uint64_t len;
+	bool solicited;
+};
+
+static unsigned char *slot_data(struct soft_peer *peer, uint32_t slot)
+{
+	if (slot >= peer->shared->slot_count)
+		return NULL;
+	return peer->slots + (size_t)slot * (sizeof(struct soft_slot) + peer->shared->slot_size) + sizeof(struct soft_slot);
+}
+
+void soft_slot_drop(struct soft_peer *peer, uint32_t slot)
+{
+	struct soft_slot *s = (struct soft_slot *)(void *)(slot_data(peer, slot) - sizeof *s);
+
+	/* release: we have read what it held; the sender acquires when it takes it again */
+	atomic_store_explicit(&s->busy, 0, memory_order_release);
+}
+
+static bool payload_get(struct soft_peer *peer, const unsigned char *data, uint32_t len, uint32_t slot, uint16_t flags,
+			struct payload *p)
+{
+	p->len = len;
+	p->solicited = flags & SOFT_CELL_SOLICITED;
+	p->data = flags & SOFT_CELL_SLOT ? slot_data(peer, slot) : data;
+	return p->data && len <= (flags & SOFT_CELL_SLOT ? peer->shared->slot_size : SOFT_INLINE);
+}
+
+/* Copies a message into a receive's list; the receive's status. */
+static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_sge *sge, int n, const struct payload *p)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint64_t room = 0;
+
+	for (int i = 0; i < n; i++)
+		room += sge[i].len;
+	if (p->len > room)
+		return DAT_DTO_ERR_LOCAL_LENGTH;
+	/* the region may have gone since the post */
+	if (soft_mr_check_iov(ia->mr, pz, sge, n, true))
+		return DAT_DTO_ERR_LOCAL_PROTECTION;
+	soft_scatter(sge, n, p->data, p->len);
+	return DAT_DTO_SUCCESS;
+}
+
+static void receive_count(struct soft_ep *ep)
+{
+	ep->in_msg++;
+	/*
+	 * The sender reads this when its window looks full; telling it now and then keeps its line to itself.
+	 * release: the receives behind these messages are free again.
+	 */
+	if ((ep->in_msg & (SOFT_WINDOW / 4 - 1)) == 0)
+		atomic_store_explicit(&ep->port->delivered, ep->in_msg, memory_order_release);
+}
+
+/* Completes a receive: through libdatp's list, or, for the poll that is waiting for just this, into *out. */
+static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited,
+			 struct datp_completion *out, int *n)
+{
+	receive_count(ep);
+	if (out && !atomic_load_explicit(&ep->base.recv_evd->queued, memory_order_relaxed)) {
+		datp_wqe_finish(wqe, status, len);
+		out[(*n)++] = (struct datp_completion){ wqe, len, status, solicited };
+	} else {
+		datp_wqe_done(wqe, status, len, solicited);
+	}
+	if (status != DAT_DTO_SUCCESS)
+		soft_ep_fail(ep);
+}
+
+/* The receive that the next message gets, or NULL. *sge, *count: its list. */
+static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge **sge, int *count, uint32_t *pz)
+{
+	struct datp_wq *rq = &ep->base.rq;
+	struct soft_desc *desc;
+
+	if (ep->base.srq)
+		return soft_srq_take(ep, sge, count, pz);
+	if (rq->finished == rq->posted)
+		return NULL;
+	desc = soft_port_desc(ep->port, rq->finished);
+	*sge = desc->sge;
+	*count = (int)desc->n;
+	*pz = ep->port->pz;
+	return &rq->ring[rq->finished & rq->mask];
+}
+
+/* Receives that the engine has filled. */
+static bool deliver_done(struct soft_ep *ep)
+{
+	struct datp_wq *rq = &ep->base.rq;
+	bool any = false;
+
+	while (!ep->base.srq && rq->finished != rq->posted && !ep->failing) {
+		struct soft_desc *desc = soft_port_desc(ep->port, rq->finished);
+
+		/* acquire: the data and the result */
+		if (atomic_load_explicit(&desc->state, memory_order_acquire) != SOFT_DESC_DONE)
+			break;
+		atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
+		receive_done(ep, &rq->ring[rq->finished & rq->mask], desc->status, desc->len, desc->solicited, NULL, NULL);
+		any = true;
+	}
+	return any;
+}
+
+static void parked_free(struct soft_ep *ep, struct soft_parked *m)
+{
+	if (m->flags & SOFT_CELL_SLOT)
+		soft_slot_drop(ep->peer, m->slot);
+	free(m);
+}
+
+static bool deliver_parked(struct soft_ep *ep)
+{
+	const struct datp_sge *sge;
+	bool any = false;
+	uint32_t pz;
+	int count;
+
+	while (ep->parked && !ep->failing) {
+		struct soft_parked *m = ep->parked;
+		struct datp_wqe *wqe = receive_next(ep, &sge, &count, &pz);
+		struct payload p;
+		uint8_t status;
+
+		if (!wqe)
+			break;
+		(void)payload_get(ep->peer, m->data, m->len, m->slot, m->flags, &p);	/* checked when it was parked */
+		status = receive_copy(ep, pz, sge, count, &p);
+		ep->parked = m->next;
+		if (!ep->parked)
+			ep->parked_end = &ep->parked;
+		ep->parked_count--;
+		receive_done(ep, wqe, status, p.len, p.solicited, NULL, NULL);
+		parked_free(ep, m);
+		any = true;
+	}
+	return any;
+}
+
+void soft_recv_discard(struct soft_ep *ep)
+{
+	while (ep->parked) {
+		struct soft_parked *m = ep->parked;
+
+		ep->parked = m->next;
+		parked_free(ep, m);
+	}
+	ep->parked_end = &ep->parked;
+	ep->parked_count = 0;
+}
+
+void soft_recv_progress(struct soft_ep *ep)
+{
+	bool more = ep->open;
+
+	while (more && !ep->failing) {
+		more = deliver_done(ep);
+		more = deliver_parked(ep) || more;
+		/* acquire: requests that wait at the peer for us */
+		if (atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
+		    atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed))
+			more = soft_engine_run(ep, false) || more;
+	}
+	deliver_done(ep);
+}
+
+/* Keeps a message until a receive is posted. */
+static void message_park(struct soft_ep *ep, const struct soft_cell *cell)
+{
+	struct soft_parked *m = malloc(sizeof *m);
+
+	if (!m) {
+		datp_log(1, "soft: no memory to keep a message that no receive was posted for; the connection ends");
+		soft_ep_fail(ep);
+		return;
+	}
+	m->next = NULL;
+	m->len = cell->len;
+	m->slot = cell->slot;
+	m->flags = cell->flags;
+	if (!(m->flags & SOFT_CELL_SLOT))
+		memcpy(m->data, cell->data, m->len);
+	*ep->parked_end = m;
+	ep->parked_end = &m->next;
+	ep->parked_count++;
+}
+
+/* A short message: to its receive, or parked. EP lock. */
+static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp_completion *out, int *n)
+{
+	const struct datp_sge *sge;
+	struct datp_wqe *wqe;
+	struct payload p;
+	uint8_t status;
+	uint32_t pz;
+	int count;
+
+	if (!payload_get(ep->peer, cell->data, cell->len, cell->slot, cell->flags, &p)) {
+		soft_ep_fail(ep);
+		return;
+	}
+	deliver_done(ep);	/* long ones before it */
+	wqe = ep->parked ? NULL : receive_next(ep, &sge, &count, &pz);
+	if (!wqe) {
+		message_park(ep, cell);
+		return;
+	}
+	status = receive_copy(ep, pz, sge, count, &p);
+	receive_done(ep, wqe, status, p.len, p.solicited, out, n);
+	if (cell->flags & SOFT_CELL_SLOT)
+		soft_slot_drop(ep->peer, cell->slot);
+	if (ep->pull)
+		soft_recv_progress(ep);
+}
+
+/* A cell for an endpoint that is no more, or not interested any more. */
+static void cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
+{
+	struct soft_peer *peer;
+
+	if (cell->kind != SOFT_CELL_MESSAGE || !(cell->flags & SOFT_CELL_SLOT))
+		return;
+	datp_lock(&ia->lock);
+	peer = soft_peer_by_slot(ia, cell->from);
+	if (peer && slot_data(peer, cell->slot))
+		soft_slot_drop(peer, cell->slot);
+	datp_unlock(&ia->lock);
+}
+
+static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_completion *out, int *n)
+{
+	struct soft_ep *ep;
+	bool mine;
+
+	if (cell->kind == SOFT_CELL_VOID)
+		return;
+	ep = soft_port_ep(cq->ia, cell->port);
+	if (!ep) {
+		cell_drop(cq->ia, cell);
+		return;
+	}
+	soft_ep_heard(ep, cell->gen);	/* data says that the peer is established, if nothing else has yet */
+	datp_lock(&ep->base.lock);
+	mine = ep->open && !ep->failing && ep->gen == cell->gen;
+	if (mine && cell->kind == SOFT_CELL_MESSAGE)
+		message_take(ep, cell, out, n);
+	else if (mine)
+		soft_recv_progress(ep);
+	datp_unlock(&ep->base.lock);
+	if (!mine)
+		cell_drop(cq->ia, cell);
+}
+
+void soft_sq_reap(struct soft_ep *ep)
+{
+	/* acquire: statuses, and what a read brought */
+	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_acquire);
+
+	while (ep->sq_reaped != done) {
+		struct soft_sqe *e = soft_port_sqe(ep->port, ep->sq_reaped++);
+		uint8_t status = e->status;
+
+		if (e->op == DATP_BIND && e->bind_old)
+			soft_mr_quiesce(soft_ia(ep->base.obj.ia));	/* the old context is dead now, for everybody */
+		datp_wqe_done(&ep->base.sq.ring[e->wqe & ep->base.sq.mask], status, e->len, false);
+		if (status != DAT_DTO_SUCCESS)
+			soft_ep_fail(ep);
+	}
+	if (ep->draining && ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed))
+		soft_ep_drained(ep);
+}
+
+/* A port of ours that somebody put on the attention list. */
+static void attention_take(struct soft_ep *ep, enum soft_side side)
+{
+	datp_lock(&ep->base.lock);
+	if (ep->open && side == SOFT_SIDE_RECV) {
+		ep->pull = ep->base.srq != NULL;
+		soft_recv_progress(ep);
+	} else if (ep->open) {
+		soft_sq_reap(ep);
+	}
+	datp_unlock(&ep->base.lock);
+}
+
+static void attention_poll(struct soft_cq *cq)
+{
+	uint32_t entry = soft_cq_attention(cq);
+
+	while (entry) {
+		enum soft_side side = (entry - 1) & 1;
+		struct soft_ep *ep = soft_port_ep(cq->ia, (entry - 1) >> 1);
+
+		if (!ep)	/* cannot be: an endpoint leaves the lists before it goes */
+			return;
+		entry = atomic_load_explicit(&ep->port->attention[side].next, memory_order_relaxed);
+		/* sequentially consistent: see soft_ring_attend */
+		atomic_store(&ep->port->attention[side].queued, 0);
+		if (side == SOFT_SIDE_RECV)
+			soft_ep_heard(ep, ep->gen);
+		attention_take(ep, side);
+	}
+}
+
+static int cq_poll(struct soft_cq *cq, struct datp_completion *out, int max)
+{
+	int n = 0;
+
+	attention_poll(cq);
+	while (n < max || !out) {
+		struct soft_cell *cell = soft_cq_peek(cq);
+
+		if (!cell)
+			break;
+		cell_take(cq, cell, out, &n);
+		soft_cq_next(cq, cell);
+		/* what went to libdatp's list comes before anything that this poll could still return */
+		if (out && atomic_load_explicit(&cq->evd->queued, memory_order_relaxed))
+			break;
+	}
+	return n;
+}
+
+int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n)
+{
+	return cq_poll(&soft_evd(evd)->cq, out, n);
+}
+
+void soft_cq_drain(struct soft_cq *cq)
+{
+	_Atomic uint32_t *lock = cq->evd ? &cq->evd->poll_lock : &cq->lock;
+
+	datp_lock(lock);
+	cq_poll(cq, NULL, 0);
+	datp_unlock(lock);
+}
+
+void soft_cq_discard(struct soft_cq *cq)
+{
+	struct soft_cell *cell;
+
+	while ((cell = soft_cq_peek(cq))) {
+		cell_drop(cq->ia, cell);
+		soft_cq_next(cq, cell);
+	}
+}
+
+enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+{
+	struct soft_ep *ep = soft_ep(base);
+	struct soft_desc *desc = soft_port_desc(ep->port, wqe->seq);
+	enum datp_err err = soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
+
+	if (err)
+		return err;
+	desc->n = (uint32_t)n;
+	memcpy(desc->sge, iov, (size_t)n * sizeof *iov);
+	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
+	/* release: the descriptor; exec_send acquires */
+	atomic_store_explicit(&ep->port->rq_posted, wqe->seq + 1, memory_order_release);
+	if (ep->soft_mark >= 0 || ep->hard_mark >= 0)
+		soft_ep_marks(ep);
+	if (!ep->open)
+		return DATP_OK;
+	/*
+	 * Full fence: either the sender, which queues its request first and looks for a receive then, sees this
+	 * one, or we see its request.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (ep->parked || atomic_load_explicit(&ep->rport->sq_posted, memory_order_relaxed) !=
+				  atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed))
+		soft_recv_progress(ep);
+	return DATP_OK;
+}
+
+bool soft_srq_pull(struct soft_ep *ep, struct soft_port *from, struct soft_sqe *e, uint8_t *status)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_list to, source;
+	const struct datp_sge *sge;
+	struct datp_wqe *wqe;
+	uint8_t result = DAT_DTO_SUCCESS;
+	uint64_t room = 0;
+	uint32_t pz;
+	int count;
+
+	/* its turn comes after the short messages before it, which may still be in the ring */
+	ep->pull = true;
+	if (e->msg != ep->in_msg || e->n > SOFT_MAX_IOV)
+		return false;
+	if (soft_mr_check_iov(ep->peer->mr, from->pz, e->sge, (int)e->n, false)) {
+		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
+		return true;
+	}
+	wqe = soft_srq_take(ep, &sge, &count, &pz);
+	if (!wqe)
+		return false;
+	ep->pull = false;
+	for (int i = 0; i < count; i++)
+		room += sge[i].len;
+	if (e->len > room) {
+		result = DAT_DTO_ERR_LOCAL_LENGTH;
+	} else if (soft_mr_check_iov(ia->mr, pz, sge, count, true)) {
+		result = DAT_DTO_ERR_LOCAL_PROTECTION;
+	} else {
+		soft_list_sge(&to, sge, count);
+		soft_list_sge(&source, e->sge, (int)e->n);
+		if (soft_xfer(ep->peer, false, false, &to, &source, e->len))
+			result = DAT_DTO_ERR_TRANSPORT;
+	}
+	if (result != DAT_DTO_SUCCESS)
+		*status = DAT_DTO_ERR_REMOTE_RESPONDER;
+	receive_done(ep, wqe, result, e->len, e->solicited, NULL, NULL);
+	return true;
+}

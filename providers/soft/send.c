@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The requesting half of an endpoint. A short message goes straight into a cell of the peer's ring, its payload
+ * inline or in a slot of ours, and is complete. Everything else goes through the endpoint's queue and the
+ * engine, which mostly executes it before the post returns. Once something waits there, what follows waits
+ * behind it: requests are executed in order.
+ */
+#include <string.h>
+#include "arena.h"
+#include "conn.h"
+#include "cq.h"
+#include "engine.h"
+#include "mr.h"
+#include "recv.h"
+#include "send.h"
+#include "xfer.h"
+
+#define SLOT_COUNT 256u
+#define SLOT_TRIES 16u
+#define SLOT_NONE UINT32_MAX
+
+enum datp_err soft_slots_init(struct soft_ia *ia)
+{
+	uint32_t size = (ia->eager_limit + SOFT_LINE - 1) & ~(uint32_t)(SOFT_LINE - 1);
+	enum datp_err err = soft_arena_alloc(ia, SOFT_KIND_OTHER, (uint64_t)SLOT_COUNT * (sizeof(struct soft_slot) + size),
+					     &ia->slot_mem);
+
+	if (err)
+		return err;
+	ia->shared->slot_count = SLOT_COUNT;
+	ia->shared->slot_size = size;
+	ia->shared->slots = ia->slot_mem.ref;
+	return DATP_OK;
+}
+
+static struct soft_slot *slot_at(struct soft_ia *ia, uint32_t index)
+{
+	return (struct soft_slot *)(void *)((unsigned char *)ia->slot_mem.addr +
+					    (size_t)index * (sizeof(struct soft_slot) + ia->shared->slot_size));
+}
+
+static uint32_t slot_get(struct soft_ia *ia, uint32_t port)
+{
+	for (uint32_t i = 0; i < SLOT_TRIES; i++) {
+		/* relaxed: only spreads the search */
+		uint32_t index = __atomic_fetch_add(&ia->slot_next, 1, __ATOMIC_RELAXED) % SLOT_COUNT;
+		struct soft_slot *slot = slot_at(ia, index);
+		uint32_t zero = 0;
+
+		/* acquire: the receiver has read the last payload */
+		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, 1, memory_order_acquire,
+							    memory_order_relaxed)) {
+			slot->port = port;
+			return index;
+		}
+	}
+	return SLOT_NONE;
+}
+
+void soft_slots_reclaim(struct soft_ia *ia, uint32_t port)
+{
+	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
+		struct soft_slot *slot = slot_at(ia, i);
+
+		if (atomic_load_explicit(&slot->busy, memory_order_acquire) && slot->port == port)
+			atomic_store_explicit(&slot->busy, 0, memory_order_release);
+	}
+}
+
+/* Whether the peer has room for one more message of ours. */
+static bool send_credit(struct soft_ep *ep)
+{
+	if (ep->msg - ep->credit < SOFT_WINDOW)
+		return true;
+	/* acquire: pairs with the receiver's release; only the count is used */
+	ep->credit = atomic_load_explicit(&ep->rport->delivered, memory_order_acquire);
+	return ep->msg - ep->credit < SOFT_WINDOW;
+}
+
+bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len, bool solicited)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint32_t slot = SLOT_NONE;
+	struct soft_cell *cell;
+	uint64_t position;
+
+	if (!send_credit(ep))
+		return false;
+	if (len > SOFT_INLINE) {
+		slot = slot_get(ia, ep->index);
+		if (slot == SLOT_NONE)
+			return false;
+		soft_gather(slot_at(ia, slot)->data, iov, n, len);
+	}
+	cell = soft_ring_claim(ep->rring, ep->peer->my_slot, &position);
+	if (!cell) {
+		if (slot != SLOT_NONE)
+			atomic_store_explicit(&slot_at(ia, slot)->busy, 0, memory_order_release);
+		return false;
+	}
+	cell->port = ep->rindex;
+	cell->gen = ep->rgen;
+	cell->len = (uint32_t)len;
+	cell->kind = SOFT_CELL_MESSAGE;
+	cell->flags = solicited ? SOFT_CELL_SOLICITED : 0;
+	if (slot == SLOT_NONE) {
+		soft_gather(cell->data, iov, n, len);
+	} else {
+		cell->flags |= SOFT_CELL_SLOT;
+		cell->slot = slot;
+		cell->from = ep->peer->my_slot;
+	}
+	soft_ring_publish(cell, position);
+	soft_ring_notify(ep->rring, ep->peer->doorbell_fd);
+	return true;
+}
+
+/* Puts a request into the queue; the caller has filled what is particular to it. */
+static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+			  const struct soft_sqe *particular)
+{
+	uint32_t posted = atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
+	struct soft_sqe *e = soft_port_sqe(ep->port, posted);
+
+	memcpy(e, particular, sizeof *e);
+	e->op = wqe->op;
+	e->solicited = (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0;
+	e->wqe = wqe->seq;
+	e->len = wqe->len;
+	e->n = (uint32_t)n;
+	memcpy(e->sge, iov, (size_t)n * sizeof *iov);
+	/* release: the request; the engine acquires */
+	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
+	soft_engine_run(ep, true);
+	soft_sq_reap(ep);
+}
+
+/* Before anything new: what the engine has done meanwhile completes first. True: nothing waits. */
+static bool queue_empty(struct soft_ep *ep)
+{
+	if (ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed))
+		return true;
+	soft_sq_reap(ep);
+	return ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
+}
+
+enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+{
+	struct soft_ep *ep = soft_ep(base);
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	bool solicited = wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	struct soft_sqe e = { .msg = ep->msg };
+	enum datp_err err = soft_mr_check_iov(ia->mr, soft_pz_id(base->pz), iov, n, false);
+
+	if (err)
+		return err;
+	if (queue_empty(ep) && wqe->len <= ia->eager_limit && !ep->failing &&
+	    soft_eager_send(ep, iov, n, wqe->len, solicited)) {
+		ep->msg++;
+		datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, false);
+		return DATP_OK;
+	}
+	ep->msg++;
+	queue_request(ep, wqe, iov, n, &e);
+	return DATP_OK;
+}
+
+enum datp_err soft_post_rdma_write(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+				   const struct datp_rge *remote)
+{
+	struct soft_sqe e = { .remote = *remote };
+	enum datp_err err = soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, false);
+
+	if (!err)
+		queue_request(soft_ep(base), wqe, iov, n, &e);
+	return err;
+}
+
+enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+				  const struct datp_rge *remote)
+{
+	struct soft_sqe e = { .remote = *remote };
+	enum datp_err err = soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
+
+	if (!err)
+		queue_request(soft_ep(base), wqe, iov, n, &e);
+	return err;
+}
+
+enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct datp_rmr *rmr, struct datp_lmr *lmr,
+			    uint64_t addr, uint64_t len, DAT_MEM_PRIV_FLAGS priv, uint32_t *context)
+{
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct soft_sqe e = { .bind_priv = (uint32_t)priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG) };
+
+	(void)lmr;	/* libdatp has checked the range against it and keeps it from being freed */
+	e.bind_old = atomic_load_explicit(&ia->mr[((struct soft_rmr *)rmr)->index].context, memory_order_relaxed);
+	e.remote = (struct datp_rge){ .rmr_context = soft_rmr_next_context(ia, (struct soft_rmr *)rmr), .addr = addr,
+				      .len = len };
+	*context = e.remote.rmr_context;
+	queue_request(soft_ep(base), wqe, NULL, 0, &e);
+	return DATP_OK;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Moving bytes. Three ways with one result: memcpy within the process, process_vm_readv/writev to another, and
+ * by way of the peer's mover thread (mover.c) where the kernel refuses that.
+ *
+ * The order of an RDMA write, which programs that poll on memory rely on: all but the last aligned 8 bytes are
+ * copied first, then those with one store. On x86 stores become visible in program order, and stores of
+ * separate string operations too, so one system call with two remote pieces is enough; elsewhere the last piece
+ * is a call of its own behind a fence.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include "mover.h"
+#include "xfer.h"
+
+/* What is at the front of a list: at most *len bytes of it. */
+static unsigned char *list_front(struct soft_list *list, uint64_t *len)
+{
+	while (list->at < list->n && !list->iov[list->at].iov_len)
+		list->at++;
+	if (list->at == list->n) {
+		*len = 0;
+		return NULL;
+	}
+	if (*len > list->iov[list->at].iov_len)
+		*len = list->iov[list->at].iov_len;
+	return list->iov[list->at].iov_base;
+}
+
+static void list_skip(struct soft_list *list, uint64_t len)
+{
+	while (len) {
+		struct iovec *v = &list->iov[list->at];
+		uint64_t step = len < v->iov_len ? len : v->iov_len;
+
+		v->iov_base = (char *)v->iov_base + step;
+		v->iov_len -= step;
+		len -= step;
+		if (!v->iov_len)
+			list->at++;
+	}
+}
+
+/* Takes `len` bytes off a list into a list of their own. */
+static void list_split(struct soft_list *list, uint64_t len, struct soft_list *front)
+{
+	front->n = front->at = 0;
+	while (len) {
+		uint64_t step = len;
+		unsigned char *p = list_front(list, &step);
+
+		if (!p)
+			return;
+		front->iov[front->n++] = (struct iovec){ p, step };
+		list_skip(list, step);
+		len -= step;
+	}
+}
+
+static void copy_plain(struct soft_list *to, struct soft_list *from, uint64_t len)
+{
+	while (len) {
+		uint64_t step = len;
+		unsigned char *d = list_front(to, &step);
+		unsigned char *s = list_front(from, &step);
+
+		if (!d || !s)
+			return;
+		memmove(d, s, step);
+		list_skip(to, step);
+		list_skip(from, step);
+		len -= step;
+	}
+}
+
+/* How many of the last bytes of [addr, addr+len) the final store covers: up to the last 8-byte boundary. */
+static uint64_t tail_length(uint64_t addr, uint64_t len)
+{
+	uint64_t tail = len ? ((addr + len - 1) & 7) + 1 : 0;
+
+	return tail < len ? tail : len;
+}
+
+/*
+ * Stores up to 8 bytes that lie within one aligned word, in the largest pieces that their alignment allows: one
+ * store for a whole word or a naturally aligned integer, else the last byte last.
+ */
+static void store_tail(unsigned char *to, const unsigned char *from, uint64_t len)
+{
+	while (len) {
+		uint64_t size = 8, v = 0;
+
+		while (size > len || ((uintptr_t)to & (size - 1)))
+			size >>= 1;
+		memcpy(&v, from, size);
+		/* release: everything copied before is visible to whoever sees these bytes */
+		if (size == 8)
+			__atomic_store_n((uint64_t *)(void *)to, v, __ATOMIC_RELEASE);
+		else if (size == 4)
+			__atomic_store_n((uint32_t *)(void *)to, (uint32_t)v, __ATOMIC_RELEASE);
+		else if (size == 2)
+			__atomic_store_n((uint16_t *)(void *)to, (uint16_t)v, __ATOMIC_RELEASE);
+		else
+			__atomic_store_n(to, (unsigned char)v, __ATOMIC_RELEASE);
+		to += size;
+		from += size;
+		len -= size;
+	}
+}
+
+void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered)
+{
+	uint64_t tail = 0, one = UINT64_MAX;
+	unsigned char last[8];
+	struct soft_list bounce;
+	unsigned char *d;
+
+	if (ordered && len) {
+		d = list_front(to, &one);
+		tail = tail_length((uintptr_t)d, len);
+	}
+	copy_plain(to, from, len - tail);
+	if (!tail)
+		return;
+	soft_list_one(&bounce, (uintptr_t)last, tail);
+	copy_plain(&bounce, from, tail);
+	one = tail;
+	d = list_front(to, &one);
+	store_tail(d, last, tail);
+}
+
+void soft_scatter(const struct datp_sge *to, int n, const unsigned char *from, uint64_t len)
+{
+	for (int i = 0; i < n && len; i++) {
+		uint64_t step = to[i].len < len ? to[i].len : len;
+
+		memcpy((void *)(uintptr_t)to[i].addr, from, step);
+		from += step;
+		len -= step;
+	}
+}
+
+void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t len)
+{
+	for (int i = 0; i < n && len; i++) {
+		uint64_t step = from[i].len < len ? from[i].len : len;
+
+		memcpy(to, (const void *)(uintptr_t)from[i].addr, step);
+		to += step;
+		len -= step;
+	}
+}
+
+/* Between processes, by the kernel. Goes on after a partial transfer; fails when nothing more moves. */
+static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote, uint64_t len)
+{
+	while (len) {
+		struct iovec *l = &local->iov[local->at], *r = &remote->iov[remote->at];
+		unsigned long nl = (unsigned long)(local->n - local->at), nr = (unsigned long)(remote->n - remote->at);
+		ssize_t moved = write ? process_vm_writev(pid, l, nl, r, nr, 0) : process_vm_readv(pid, l, nl, r, nr, 0);
+
+		if (moved < 0 && errno == EINTR)
+			continue;
+		if (moved < 0)
+			return errno;
+		if (moved == 0)
+			return EFAULT;
+		list_skip(local, (uint64_t)moved);
+		list_skip(remote, (uint64_t)moved);
+		len -= (uint64_t)moved;
+	}
+	return 0;
+}
+
+/* Both lists cut to exactly len bytes, as the kernel wants them. */
+static int cma_exact(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote, uint64_t len)
+{
+	struct soft_list l, r;
+
+	list_split(local, len, &l);
+	list_split(remote, len, &r);
+	return cma_move(pid, write, &l, &r, len);
+}
+
+static int cma_write_ordered(pid_t pid, struct soft_list *local, struct soft_list *remote, uint64_t len)
+{
+	uint64_t one = UINT64_MAX;
+	uint64_t tail = tail_length((uintptr_t)list_front(remote, &one), len);
+#if defined(__x86_64__)
+	struct soft_list l, two, last;
+
+	list_split(local, len, &l);
+	list_split(remote, len - tail, &two);
+	list_split(remote, tail, &last);
+	two.iov[two.n++] = last.iov[0];
+	return cma_move(pid, true, &l, &two, len);
+#else
+	int error = cma_exact(pid, true, local, remote, len - tail);
+
+	if (error)
+		return error;
+	/* the kernel's copy orders nothing here */
+	atomic_thread_fence(memory_order_seq_cst);
+	return cma_exact(pid, true, local, remote, tail);
+#endif
+}
+
+/* Reading on behalf of the writer: the destination is ours, so the last store is ours too. */
+static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list *remote, uint64_t len)
+{
+	uint64_t one = UINT64_MAX;
+	uint64_t tail = tail_length((uintptr_t)list_front(local, &one), len);
+	unsigned char last[8];
+	struct soft_list bounce;
+	int error = cma_exact(pid, false, local, remote, len - tail);
+
+	if (error)
+		return error;
+	soft_list_one(&bounce, (uintptr_t)last, tail);
+	error = cma_exact(pid, false, &bounce, remote, tail);
+	if (error)
+		return error;
+	one = tail;
+	store_tail(list_front(local, &one), last, tail);
+	return 0;
+}
+
+int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
+	      uint64_t len)
+{
+	if (!len)
+		return 0;
+	if (peer->self) {
+		if (write)
+			soft_copy_list(remote, local, len, ordered);
+		else
+			soft_copy_list(local, remote, len, ordered);
+		return 0;
+	}
+	/* the flag is set before anybody could have been given the pid again */
+	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
+		return ESRCH;
+	if (!peer->cma)
+		return soft_mover_ask(peer, write, ordered, local, remote, len);
+	return soft_cma(peer->pid, write, ordered, local, remote, len);
+}
+
+int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote, uint64_t len)
+{
+	if (!ordered)
+		return cma_exact(pid, write, local, remote, len);
+	return write ? cma_write_ordered(pid, local, remote, len) : cma_read_ordered(pid, local, remote, len);
+}
+
+bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect)
+{
+	uint64_t got = 0;
+	struct iovec local = { &got, sizeof got }, remote = { (void *)(uintptr_t)addr, sizeof got };
+
+	return pid > 0 && process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof got && got == expect;
+}

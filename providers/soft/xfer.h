@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Moving bytes between our memory and a peer's, straight between the two users' buffers. */
+#ifndef SOFT_XFER_H
+#define SOFT_XFER_H
+
+#include "soft.h"
+
+/* A list of buffers, consumed from the front. */
+struct soft_list {
+	struct iovec iov[SOFT_MAX_IOV + 1];
+	int n, at;
+};
+
+static inline void soft_list_sge(struct soft_list *list, const struct datp_sge *sge, int n)
+{
+	list->n = list->at = 0;
+	for (int i = 0; i < n; i++)
+		list->iov[list->n++] = (struct iovec){ (void *)(uintptr_t)sge[i].addr, sge[i].len };
+}
+
+static inline void soft_list_one(struct soft_list *list, uint64_t addr, uint64_t len)
+{
+	list->iov[0] = (struct iovec){ (void *)(uintptr_t)addr, len };
+	list->n = 1;
+	list->at = 0;
+}
+
+/*
+ * Moves len bytes between `local` and `remote` (of the peer); both lists hold at least that much. write: to the
+ * peer. ordered: the destination is one range, and its last aligned 8 bytes become visible after all the rest
+ * (and after everything that this thread moved before), in one store. 0 or an errno: EFAULT for memory that is
+ * not there, ESRCH for a peer that is no more. May block while the bytes move, no longer.
+ */
+int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
+	      uint64_t len);
+
+/* The same by the kernel, to or from process `pid`. */
+int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote, uint64_t len);
+
+/* Within this process. */
+void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered);
+/* From one buffer into a list, and the reverse; len bytes. */
+void soft_scatter(const struct datp_sge *to, int n, const unsigned char *from, uint64_t len);
+void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t len);
+
+/* Whether the kernel lets us read `addr` of process `pid`, where `expect` stands. */
+bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect);
+
+#endif

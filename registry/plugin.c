@@ -63,7 +63,7 @@ static char *why_format(const struct reg_plugin *p, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return NULL;
-	n = asprintf(&whole, "%s: %s:%u: library %s: %s", e->name, e->file, e->line, e->library, text);
+	n = asprintf(&whole, "%s:%u: %s: library %s: %s", e->file, e->line, e->name, e->library, text);
 	free(text);
 	return n < 0 ? NULL : whole;
 }

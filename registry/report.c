@@ -161,6 +161,7 @@ static bool plugin_speaks_locked(struct reg_plugin *p)
 void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 {
 	struct reg_plugin *p;
+	bool mismatch = DAT_GET_SUBTYPE(rc) != DAT_NAME_NOT_REGISTERED;
 	bool known = false;
 	struct text t;
 
@@ -171,11 +172,13 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 		if (strcmp(p->entry->name, rq->name))
 			continue;
 		known = true;
-		if (p->why && plugin_speaks_locked(p))
+		if (!(p->why || mismatch) || !plugin_speaks_locked(p))
+			continue;
+		if (p->why)
 			fprintf(t.stream, "%s\n", p->why);
-		else if (!p->why && DAT_GET_SUBTYPE(rc) != DAT_NAME_NOT_REGISTERED &&
-			 plugin_speaks_locked(p))
+		else
 			mismatch_write_locked(&t, p, rq);
+		mismatch = false;	/* one line tells enough of what is on offer */
 	}
 	if (!known && unknown_is_new_locked(rq->name))
 		unknown_write_locked(&t, rq->name);

@@ -6,4 +6,13 @@ tests_unit_conf_test_SOURCES = tests/unit/conf_test.c
 tests_unit_conf_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
 tests_unit_conf_test_LDADD = $(HARNESS_LIBS) libregconf.la
 TESTS += tests/unit/conf_test
+
+check_PROGRAMS += tests/unit/registry_test
+tests_unit_registry_test_SOURCES = tests/unit/registry_test.c tests/unit/registry_env.h tests/mocks/mock.h
+tests_unit_registry_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
+tests_unit_registry_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_unit_registry_test_LDADD = $(HARNESS_LIBS) libdat.la
+tests_unit_registry_test_DEPENDENCIES = $(HARNESS_LIBS) libdat.la $(MOCKS)
+TESTS += tests/unit/registry_test
+
 EXTRA_DIST += tests/fixtures/both.conf tests/fixtures/ofed12.conf tests/fixtures/ofed2.conf tests/fixtures/quoted.conf

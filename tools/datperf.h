@@ -98,7 +98,6 @@ struct perf_link {
 
 #define PERF_CREDITS 32u		/* credit messages that may be under way (datperf_bw.c) */
 #define PERF_CREDIT_SIZE 64u
-#define PERF_CHECK_ROUNDS 32u		/* messages of a latency test's round that checks each */
 
 /* datperf_data.c: memory and its contents */
 int region_create(struct perf_region *mem, const struct perf_ia *ia, uint64_t size,

@@ -68,7 +68,7 @@ static void cell(double value, int width, int decimals)
 
 void report_head(const char *ia)
 {
-	printf("%s: latency one way (of a read: the whole of it), 1 MB = 10^6 bytes\n\n", ia);
+	printf("%s: latency is one way (a read's: post to completion), 1 MB = 10^6 bytes\n\n", ia);
 	printf("%-12s  %9s  %9s  %9s  %10s  %12s  %s\n", "test", "bytes", "us median", "us p99",
 	       "MB/s", "per second", "data");
 	fflush(stdout);

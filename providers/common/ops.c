@@ -170,6 +170,12 @@ static enum datp_err default_ep_set_watermark(struct datp_ep *ep, int32_t soft, 
 	return DATP_ERR_MODEL;
 }
 
+static enum datp_err default_cr_move(struct datp_cr *from, struct datp_cr *to)
+{
+	(void)from, (void)to;
+	return DATP_ERR_MODEL;
+}
+
 static void fill_defaults(struct datp_ops *ops)
 {
 #define DEFAULT(slot, fn) ops->slot = ops->slot ? ops->slot : (fn)
@@ -195,6 +201,7 @@ static void fill_defaults(struct datp_ops *ops)
 	DEFAULT(ep_reset, default_ep_reset);
 	DEFAULT(ep_recv_query, default_ep_recv_query);
 	DEFAULT(ep_set_watermark, default_ep_set_watermark);
+	DEFAULT(cr_move, default_cr_move);
 #undef DEFAULT
 #define X(type, head) ops->type##_size = ops->type##_size ? ops->type##_size : (uint32_t)sizeof(head);
 	SIZED_OBJECTS(X)

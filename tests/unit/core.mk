@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# libdatp looked at from inside, over transports of its own: core_null.c goes nowhere.
+CORE_TEST_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
+CORE_TEST_LIBS = libdatp_core.la $(HARNESS_LIBS)
+CORE_NULL = tests/unit/core_null.c tests/unit/core_null.h
+CORE_NULL_TESTS = \
+	tests/unit/core_ia_test \
+	tests/unit/core_loop_test \
+	tests/unit/core_mem_test \
+	tests/unit/core_obj_test \
+	tests/unit/core_plugin_test
+check_PROGRAMS += $(CORE_NULL_TESTS)
+TESTS += $(CORE_NULL_TESTS)
+tests_unit_core_ia_test_SOURCES = tests/unit/core_ia_test.c $(CORE_NULL)
+tests_unit_core_ia_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_ia_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_loop_test_SOURCES = tests/unit/core_loop_test.c $(CORE_NULL)
+tests_unit_core_loop_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_loop_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_mem_test_SOURCES = tests/unit/core_mem_test.c $(CORE_NULL)
+tests_unit_core_mem_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_mem_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_obj_test_SOURCES = tests/unit/core_obj_test.c $(CORE_NULL)
+tests_unit_core_obj_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_obj_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_plugin_test_SOURCES = tests/unit/core_plugin_test.c $(CORE_NULL)
+tests_unit_core_plugin_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_plugin_test_LDADD = $(CORE_TEST_LIBS)

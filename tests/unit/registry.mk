@@ -15,4 +15,18 @@ tests_unit_registry_test_LDADD = $(HARNESS_LIBS) libdat.la
 tests_unit_registry_test_DEPENDENCIES = $(HARNESS_LIBS) libdat.la $(MOCKS)
 TESTS += tests/unit/registry_test
 
+check_PROGRAMS += tests/unit/dispatch_test
+tests_unit_dispatch_test_SOURCES = tests/unit/dispatch_test.c tests/unit/dispatch_calls.h tests/unit/registry_env.h tests/mocks/mock.h
+tests_unit_dispatch_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
+tests_unit_dispatch_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_unit_dispatch_test_LDADD = $(HARNESS_LIBS) libdat.la
+tests_unit_dispatch_test_DEPENDENCIES = $(HARNESS_LIBS) libdat.la $(MOCKS)
+TESTS += tests/unit/dispatch_test
+
+check_PROGRAMS += tests/unit/strerror_test
+tests_unit_strerror_test_SOURCES = tests/unit/strerror_test.c
+tests_unit_strerror_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
+tests_unit_strerror_test_LDADD = $(HARNESS_LIBS) libdat.la
+TESTS += tests/unit/strerror_test
+
 EXTRA_DIST += tests/fixtures/both.conf tests/fixtures/ofed12.conf tests/fixtures/ofed2.conf tests/fixtures/quoted.conf

@@ -94,9 +94,11 @@ static DAT_RETURN mock_note(int slot, const uint64_t *words, unsigned int n)
 {
 	if (!&mock)
 		return DAT_SUCCESS;
+	pthread_mutex_lock(&mock.lock);
 	mock.slot = slot;
 	mock.nwords = n;
 	memcpy(mock.words, words, n * sizeof(*words));
+	pthread_mutex_unlock(&mock.lock);
 	return mock.answer;
 }
 
@@ -176,10 +178,21 @@ static DAT_RETURN mock_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_
 	*ia = o;
 	if (&mock) {
 		mock.opens++;
+		pthread_mutex_lock(&mock.lock);
 		mock.object = o;
 		mock.vtable = o->vtable;
+		pthread_mutex_unlock(&mock.lock);
 	}
 	return DAT_SUCCESS;
+}
+
+static void note_return(DAT_RETURN *where, DAT_RETURN rc)
+{
+	if (!&mock)
+		return;
+	pthread_mutex_lock(&mock.lock);
+	*where = rc;
+	pthread_mutex_unlock(&mock.lock);
 }
 
 static void provider_add(const DAT_PROVIDER_INFO *info, const char *suffix)
@@ -199,8 +212,7 @@ static void provider_add(const DAT_PROVIDER_INFO *info, const char *suffix)
 		mine.dapl_version_minor = 0;
 	}
 	rc = dat_registry_add_provider(&provider, &mine);
-	if (&mock)
-		mock.add = rc;
+	note_return(&mock.add, rc);
 	/* The registry has a copy: what was lent is gone. */
 	memset(&mine, 0x5a, sizeof(mine));
 }
@@ -212,8 +224,7 @@ static void provider_remove(const DAT_PROVIDER_INFO *info, const char *suffix)
 
 	strncat(mine.ia_name, suffix, sizeof(mine.ia_name) - strlen(mine.ia_name) - 1);
 	rc = dat_registry_remove_provider(&provider, &mine);
-	if (&mock)
-		mock.remove = rc;
+	note_return(&mock.remove, rc);
 }
 
 #if MOCK_UNDEFINED
@@ -260,8 +271,10 @@ static void init_note(const DAT_PROVIDER_INFO *info, const char *params)
 	if (mock.running++)
 		mock.overlaps++;
 	mock.inits++;
+	pthread_mutex_lock(&mock.lock);
 	snprintf(mock.params, sizeof(mock.params), "%s", params);
 	snprintf(mock.name, sizeof(mock.name), "%s", info->ia_name);
+	pthread_mutex_unlock(&mock.lock);
 	hook = mock.init_hook;
 	if (hook)
 		hook(info->ia_name);

@@ -9,6 +9,7 @@
 #ifndef TESTS_MOCKS_MOCK_H
 #define TESTS_MOCKS_MOCK_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -17,7 +18,8 @@
 #define MOCK_WORDS	16
 
 struct mock {
-	/* Written by the plugin. */
+	/* Written by the plugin; what is not atomic under the lock. */
+	pthread_mutex_t lock;
 	atomic_int inits;
 	atomic_int finis;
 	atomic_int opens;

@@ -29,4 +29,12 @@ tests_unit_strerror_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
 tests_unit_strerror_test_LDADD = $(HARNESS_LIBS) libdat.la
 TESTS += tests/unit/strerror_test
 
+check_PROGRAMS += tests/unit/registry_threads_test
+tests_unit_registry_threads_test_SOURCES = tests/unit/registry_threads_test.c tests/unit/registry_env.h tests/mocks/mock.h
+tests_unit_registry_threads_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
+tests_unit_registry_threads_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_unit_registry_threads_test_LDADD = $(HARNESS_LIBS) libdat.la
+tests_unit_registry_threads_test_DEPENDENCIES = $(HARNESS_LIBS) libdat.la $(MOCKS)
+TESTS += tests/unit/registry_threads_test
+
 EXTRA_DIST += tests/fixtures/both.conf tests/fixtures/ofed12.conf tests/fixtures/ofed2.conf tests/fixtures/quoted.conf

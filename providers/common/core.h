@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of libdatp share. Functions here are neutral: they return enum datp_err and know nothing of a
- * frozen table; the dat12_* files marshal between them and the DAT 1.2 calls. Objects are named as in the
- * standard, `struct datp_x` being the public head and `struct x_priv` libdatp's own part of x.
+ * What the files of libdatp share. Functions here are neutral: they return enum datp_err and know
+ * nothing of a frozen table; the dat12_* files marshal between them and the DAT 1.2 calls. Objects
+ * are named as in the standard, `struct datp_x` being the public head and `struct x_priv` libdatp's
+ * own part of x.
  *
  * Objects are created and freed under these rules, all of them with the IA lock:
- * - what a new object depends on is held (obj_hold) before it is published, and dropped after it is retired;
+ * - what a new object depends on is held (obj_hold) before it is published, and dropped after it is
+ *   retired;
  * - X_create() returns a published object; X_free() is the consumer's free, which may be refused;
  * - X_destroy() cannot be refused: dat_ia_close(abrupt) calls it, in the order of dependency.
  */
 #ifndef CORE_H
 #define CORE_H
 
-#include <datp/provider.h>
 #include "loop.h"
 #include "obj.h"
+#include <datp/provider.h>
 
 struct datp_cno;
 
@@ -22,16 +24,16 @@ struct datp_cno;
 
 /* One registration: a plugin under one IA name. Never changes between init and fini. */
 struct plugin {
-	struct plugin *next;		/* core.lock */
+	struct plugin *next; /* core.lock */
 	const struct datp_plugin *desc;
-	struct datp_ops ops;		/* total */
-	DAT_PROVIDER table;		/* the frozen table of its objects */
+	struct datp_ops ops; /* total */
+	DAT_PROVIDER table;  /* the frozen table of its objects */
 	DAT_PROVIDER_INFO info;
 	char *params;
-	uint32_t opens;			/* core.lock: IAs open through it */
+	uint32_t opens; /* core.lock: IAs open through it */
 };
 
-/* Checks a descriptor against this libdatp and makes a total table of it. False: said why on stderr. */
+/* Checks a descriptor and makes a total table of its ops. False: said why on stderr. */
 bool plugin_negotiate(const struct datp_plugin *desc, const char *ia_name, struct datp_ops *ops);
 /* The latest registration of an IA name, counted in `opens`; NULL if there is none. */
 struct plugin *plugin_get(const char *name);
@@ -40,9 +42,9 @@ void plugin_put(struct plugin *plugin);
 /* ------------------------------------------------------------------ the library */
 
 struct core {
-	_Atomic uint32_t lock;		/* first in the lock order, with the catalogue */
+	_Atomic uint32_t lock; /* first in the lock order, with the catalogue */
 	struct plugin *plugins;
-	struct ia_priv *ias;		/* every open IA */
+	struct ia_priv *ias; /* every open IA */
 };
 
 extern struct core core;
@@ -50,15 +52,15 @@ extern struct core core;
 /* ------------------------------------------------------------------ IA */
 
 struct ia_priv {
-	_Atomic uint32_t lock;		/* the IA lock */
-	bool closing;			/* IA lock: nothing new may be published */
-	bool own_async;			/* the async EVD was made by open; set once */
-	struct obj_list live[DATP_TYPE_COUNT];	/* IA lock */
-	struct datp_evd *async_evd;	/* IA lock; NULL: none, events are dropped */
+	_Atomic uint32_t lock;		       /* the IA lock */
+	bool closing;			       /* IA lock: nothing new may be published */
+	bool own_async;			       /* the async EVD was made by open; set once */
+	struct obj_list live[DATP_TYPE_COUNT]; /* IA lock */
+	struct datp_evd *async_evd;	       /* IA lock; NULL: none, events are dropped */
 	struct loop *loop;
 	struct plugin *plugin;
-	struct datp_ia_attr attr;	/* what ia_query said at open; never changes */
-	struct ia_priv *next;		/* core.lock */
+	struct datp_ia_attr attr; /* what ia_query said at open; never changes */
+	struct ia_priv *next;	  /* core.lock */
 	struct datp_ia *ia;
 };
 
@@ -73,17 +75,18 @@ static inline const struct datp_ia_attr *ia_attr(struct datp_ia *ia)
 }
 
 /*
- * *async: NULL: make one of at least qlen; DAT_EVD_ASYNC_EXISTS: have none; else share that one. Changed, like
- * *ia, on success only.
+ * *async: NULL: make one of at least qlen; DAT_EVD_ASYNC_EXISTS: have none; else share that one.
+ * Changed, like *ia, on success only.
  */
-enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async, struct datp_ia **ia);
+enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async,
+		      struct datp_ia **ia);
 enum datp_err ia_close(struct datp_ia *ia, bool graceful);
 /* How the consumer knows the IA: libdat's small integer, or else the pointer. */
 DAT_IA_HANDLE ia_shown(struct datp_ia *ia);
 /* The limit on the number of objects of a type, and the error beyond it. */
 uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err);
 
-/* ------------------------------------------------------------------ memory (base) */
+/* ------------------------------------------------------------------ memory */
 
 enum datp_err pz_create(struct datp_ia *ia, struct datp_pz **out);
 enum datp_err pz_free(struct datp_pz *pz);
@@ -91,16 +94,16 @@ void pz_destroy(struct datp_pz *pz);
 
 struct lmr_new {
 	DAT_MEM_TYPE mem_type;
-	uint64_t addr, len;		/* VIRTUAL, SHARED_VIRTUAL */
-	DAT_HANDLE source;		/* LMR */
-	const void *cookie;		/* SHARED_VIRTUAL */
+	uint64_t addr, len; /* VIRTUAL, SHARED_VIRTUAL */
+	DAT_HANDLE source;  /* LMR */
+	const void *cookie; /* SHARED_VIRTUAL */
 	DAT_HANDLE pz;
 	DAT_MEM_PRIV_FLAGS priv;
 };
 
 /* What the consumer asked for; the public head has what was registered. Set at creation. */
 struct lmr_priv {
-	DAT_REGION_DESCRIPTION region;	/* a cookie in it points at the copy below */
+	DAT_REGION_DESCRIPTION region; /* a cookie in it points at the copy below */
 	char cookie[DAT_LMR_COOKIE_SIZE];
 	uint64_t asked_len;
 };
@@ -113,23 +116,25 @@ bool lmr_covers(const struct datp_lmr *lmr, uint64_t addr, uint64_t len);
 enum datp_err lmr_sync(struct datp_ia *ia, const struct datp_sge *segments, uint64_t n);
 
 enum datp_err rmr_create(struct datp_pz *pz, struct datp_rmr **out);
-enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep,
-		       DAT_CONTEXT cookie, unsigned int flags, uint32_t *context);
+enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_MEM_PRIV_FLAGS priv,
+		       DAT_EP_HANDLE ep, DAT_CONTEXT cookie, unsigned int flags, uint32_t *context);
 enum datp_err rmr_free(struct datp_rmr *rmr);
 void rmr_destroy(struct datp_rmr *rmr);
 
-/* ------------------------------------------------------------------ events and connections (events) */
+/* ------------------------------------------------------------------ events and connections */
 
 /* `cno` may be NULL; it is the EVD's to hold. qlen 0 means the smallest. */
-enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno, DAT_EVD_FLAGS flags,
-			 struct datp_evd **out);
+enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno,
+			 DAT_EVD_FLAGS flags, struct datp_evd **out);
 /* Waiters return DATP_ERR_ABORT and have left when it returns. */
 void evd_destroy(struct datp_evd *evd);
 /*
- * An asynchronous error about `about`, whose handle it carries, to the IA's async EVD (read and posted to under
- * the IA lock); dropped if there is none. No lock held beyond SRQ, and not the IA lock.
+ * An asynchronous error about `about`, whose handle it carries, to the IA's async EVD (read and
+ * posted to under the IA lock); dropped if there is none. No lock held beyond SRQ, and not the IA
+ * lock.
  */
-void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj *about, int32_t reason);
+void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj *about,
+		    int32_t reason);
 
 /* Waiters return a NULL EVD and have left when it returns. */
 void cno_destroy(struct datp_cno *cno);

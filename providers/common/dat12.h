@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The DAT 1.2 edge: one function per slot of the frozen table, named dat12_<slot>. Each looks at handles and
- * arguments, calls the neutral core and turns its answer into a DAT_RETURN. The five slots of the data path
- * (ep_post_send, _recv, _rdma_read, _rdma_write, evd_dequeue) are the plugin's own.
+ * The DAT 1.2 edge: one function per slot of the frozen table, named dat12_<slot>. Each looks at
+ * handles and arguments, calls the neutral core and turns its answer into a DAT_RETURN. The five
+ * slots of the data path (ep_post_send, _recv, _rdma_read, _rdma_write, evd_dequeue) are the
+ * plugin's own.
  */
 #ifndef DAT12_H
 #define DAT12_H
@@ -14,7 +15,7 @@ void dat12_table_fill(DAT_PROVIDER *table, const char *device_name, const struct
 
 DAT_RETURN dat12_ia_open(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);
 DAT_RETURN dat12_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_IA_ATTR *,
-		DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);
+			  DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);
 DAT_RETURN dat12_ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
 DAT_RETURN dat12_set_consumer_context(DAT_HANDLE, DAT_CONTEXT);
 DAT_RETURN dat12_get_consumer_context(DAT_HANDLE, DAT_CONTEXT *);
@@ -29,7 +30,7 @@ DAT_RETURN dat12_cr_accept(DAT_CR_HANDLE, DAT_EP_HANDLE, DAT_COUNT, const DAT_PV
 DAT_RETURN dat12_cr_reject(DAT_CR_HANDLE);
 DAT_RETURN dat12_cr_handoff(DAT_CR_HANDLE, DAT_CONN_QUAL);
 DAT_RETURN dat12_evd_create(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT_EVD_FLAGS,
-		DAT_EVD_HANDLE *);
+			    DAT_EVD_HANDLE *);
 DAT_RETURN dat12_evd_query(DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT_EVD_PARAM *);
 DAT_RETURN dat12_evd_modify_cno(DAT_EVD_HANDLE, DAT_CNO_HANDLE);
 DAT_RETURN dat12_evd_enable(DAT_EVD_HANDLE);
@@ -39,47 +40,47 @@ DAT_RETURN dat12_evd_resize(DAT_EVD_HANDLE, DAT_COUNT);
 DAT_RETURN dat12_evd_post_se(DAT_EVD_HANDLE, const DAT_EVENT *);
 DAT_RETURN dat12_evd_free(DAT_EVD_HANDLE);
 DAT_RETURN dat12_ep_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,
-		DAT_EVD_HANDLE, const DAT_EP_ATTR *, DAT_EP_HANDLE *);
+			   DAT_EVD_HANDLE, const DAT_EP_ATTR *, DAT_EP_HANDLE *);
 DAT_RETURN dat12_ep_query(DAT_EP_HANDLE, DAT_EP_PARAM_MASK, DAT_EP_PARAM *);
 DAT_RETURN dat12_ep_modify(DAT_EP_HANDLE, DAT_EP_PARAM_MASK, const DAT_EP_PARAM *);
 DAT_RETURN dat12_ep_connect(DAT_EP_HANDLE, DAT_IA_ADDRESS_PTR, DAT_CONN_QUAL, DAT_TIMEOUT,
-		DAT_COUNT, const DAT_PVOID, DAT_QOS, DAT_CONNECT_FLAGS);
-DAT_RETURN dat12_ep_dup_connect(DAT_EP_HANDLE, DAT_EP_HANDLE, DAT_TIMEOUT, DAT_COUNT, const
-		DAT_PVOID, DAT_QOS);
+			    DAT_COUNT, const DAT_PVOID, DAT_QOS, DAT_CONNECT_FLAGS);
+DAT_RETURN dat12_ep_dup_connect(DAT_EP_HANDLE, DAT_EP_HANDLE, DAT_TIMEOUT, DAT_COUNT,
+				const DAT_PVOID, DAT_QOS);
 DAT_RETURN dat12_ep_disconnect(DAT_EP_HANDLE, DAT_CLOSE_FLAGS);
 DAT_RETURN dat12_ep_get_status(DAT_EP_HANDLE, DAT_EP_STATE *, DAT_BOOLEAN *, DAT_BOOLEAN *);
 DAT_RETURN dat12_ep_free(DAT_EP_HANDLE);
 DAT_RETURN dat12_lmr_create(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN,
-		DAT_PZ_HANDLE, DAT_MEM_PRIV_FLAGS, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *,
-		DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *);
+			    DAT_PZ_HANDLE, DAT_MEM_PRIV_FLAGS, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *,
+			    DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *);
 DAT_RETURN dat12_lmr_query(DAT_LMR_HANDLE, DAT_LMR_PARAM_MASK, DAT_LMR_PARAM *);
 DAT_RETURN dat12_lmr_free(DAT_LMR_HANDLE);
 DAT_RETURN dat12_rmr_create(DAT_PZ_HANDLE, DAT_RMR_HANDLE *);
 DAT_RETURN dat12_rmr_query(DAT_RMR_HANDLE, DAT_RMR_PARAM_MASK, DAT_RMR_PARAM *);
 DAT_RETURN dat12_rmr_bind(DAT_RMR_HANDLE, const DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS,
-		DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT *);
+			  DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT *);
 DAT_RETURN dat12_rmr_free(DAT_RMR_HANDLE);
 DAT_RETURN dat12_psp_create(DAT_IA_HANDLE, DAT_CONN_QUAL, DAT_EVD_HANDLE, DAT_PSP_FLAGS,
-		DAT_PSP_HANDLE *);
+			    DAT_PSP_HANDLE *);
 DAT_RETURN dat12_psp_query(DAT_PSP_HANDLE, DAT_PSP_PARAM_MASK, DAT_PSP_PARAM *);
 DAT_RETURN dat12_psp_free(DAT_PSP_HANDLE);
 DAT_RETURN dat12_rsp_create(DAT_IA_HANDLE, DAT_CONN_QUAL, DAT_EP_HANDLE, DAT_EVD_HANDLE,
-		DAT_RSP_HANDLE *);
+			    DAT_RSP_HANDLE *);
 DAT_RETURN dat12_rsp_query(DAT_RSP_HANDLE, DAT_RSP_PARAM_MASK, DAT_RSP_PARAM *);
 DAT_RETURN dat12_rsp_free(DAT_RSP_HANDLE);
 DAT_RETURN dat12_pz_create(DAT_IA_HANDLE, DAT_PZ_HANDLE *);
 DAT_RETURN dat12_pz_query(DAT_PZ_HANDLE, DAT_PZ_PARAM_MASK, DAT_PZ_PARAM *);
 DAT_RETURN dat12_pz_free(DAT_PZ_HANDLE);
 DAT_RETURN dat12_psp_create_any(DAT_IA_HANDLE, DAT_CONN_QUAL *, DAT_EVD_HANDLE, DAT_PSP_FLAGS,
-		DAT_PSP_HANDLE *);
+				DAT_PSP_HANDLE *);
 DAT_RETURN dat12_ep_reset(DAT_EP_HANDLE);
 DAT_RETURN dat12_evd_set_unwaitable(DAT_EVD_HANDLE);
 DAT_RETURN dat12_evd_clear_unwaitable(DAT_EVD_HANDLE);
 DAT_RETURN dat12_lmr_sync_rdma_read(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
 DAT_RETURN dat12_lmr_sync_rdma_write(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
-DAT_RETURN dat12_ep_create_with_srq(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE,
-		DAT_EVD_HANDLE, DAT_EVD_HANDLE, DAT_SRQ_HANDLE, const DAT_EP_ATTR *,
-		DAT_EP_HANDLE *);
+DAT_RETURN dat12_ep_create_with_srq(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,
+				    DAT_EVD_HANDLE, DAT_SRQ_HANDLE, const DAT_EP_ATTR *,
+				    DAT_EP_HANDLE *);
 DAT_RETURN dat12_ep_recv_query(DAT_EP_HANDLE, DAT_COUNT *, DAT_COUNT *);
 DAT_RETURN dat12_ep_set_watermark(DAT_EP_HANDLE, DAT_COUNT, DAT_COUNT);
 DAT_RETURN dat12_srq_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_SRQ_ATTR *, DAT_SRQ_HANDLE *);

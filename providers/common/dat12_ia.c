@@ -9,7 +9,8 @@
 
 enum { PROVIDER_MAJOR = 1, PROVIDER_MINOR = 0, MERGE_KINDS = 6 };
 
-DAT_RETURN dat12_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *handle)
+DAT_RETURN dat12_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			 DAT_IA_HANDLE *handle)
 {
 	struct plugin *plugin;
 	struct datp_ia *ia;
@@ -94,7 +95,7 @@ static void ia_attr_fill(struct datp_ia *ia, DAT_IA_ATTR *out)
 	out->vendor_attr = NULL;
 }
 
-/* Every pair of streams may share an EVD. The field is const for the consumer, whose struct we fill. */
+/* Every pair of streams may share an EVD. The field is const for the consumer only. */
 static void merging_fill(DAT_PROVIDER_ATTR *out)
 {
 	DAT_BOOLEAN all[MERGE_KINDS][MERGE_KINDS];
@@ -102,7 +103,8 @@ static void merging_fill(DAT_PROVIDER_ATTR *out)
 	for (int i = 0; i < MERGE_KINDS; i++)
 		for (int j = 0; j < MERGE_KINDS; j++)
 			all[i][j] = DAT_TRUE;
-	memcpy((char *)out + offsetof(DAT_PROVIDER_ATTR, evd_stream_merging_supported), all, sizeof(all));
+	memcpy((char *)out + offsetof(DAT_PROVIDER_ATTR, evd_stream_merging_supported), all,
+	       sizeof(all));
 }
 
 static void provider_attr_fill(struct datp_ia *ia, DAT_PROVIDER_ATTR *out)
@@ -116,12 +118,16 @@ static void provider_attr_fill(struct datp_ia *ia, DAT_PROVIDER_ATTR *out)
 	out->dapl_version_major = plugin->info.dapl_version_major;
 	out->dapl_version_minor = plugin->info.dapl_version_minor;
 	/* a mask of values that start at 0: VIRTUAL, which there always is, does not show in it */
-	out->lmr_mem_types_supported = (DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_SHARED_VIRTUAL);
+	out->lmr_mem_types_supported =
+		(DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_SHARED_VIRTUAL);
 	out->iov_ownership_on_return = DAT_IOV_CONSUMER;
 	out->dat_qos_supported = DAT_QOS_BEST_EFFORT;
-	out->completion_flags_supported = (DAT_COMPLETION_FLAGS)(
-		DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
-		DAT_COMPLETION_BARRIER_FENCE_FLAG | DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+	out->completion_flags_supported =
+		(DAT_COMPLETION_FLAGS)(DAT_COMPLETION_SUPPRESS_FLAG |
+				       DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+				       DAT_COMPLETION_UNSIGNALLED_FLAG |
+				       DAT_COMPLETION_BARRIER_FENCE_FLAG |
+				       DAT_COMPLETION_EVD_THRESHOLD_FLAG);
 	out->is_thread_safe = plugin->info.is_thread_safe;
 	out->max_private_data_size = (DAT_COUNT)attr->max_private_data;
 	out->supports_multipath = DAT_FALSE;
@@ -141,8 +147,9 @@ static void provider_attr_fill(struct datp_ia *ia, DAT_PROVIDER_ATTR *out)
 	out->provider_specific_attr = (DAT_NAMED_ATTR *)(uintptr_t)attr->provider_attr;
 }
 
-DAT_RETURN dat12_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_out,
-			  DAT_PROVIDER_ATTR_MASK provider_mask, DAT_PROVIDER_ATTR *provider_out)
+DAT_RETURN dat12_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_ATTR_MASK ia_mask,
+			  DAT_IA_ATTR *ia_out, DAT_PROVIDER_ATTR_MASK provider_mask,
+			  DAT_PROVIDER_ATTR *provider_out)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct ia_priv *priv;

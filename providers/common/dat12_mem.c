@@ -6,7 +6,8 @@
 
 #include "dat12.h"
 
-#define REMOTE_PRIVS ((unsigned int)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+#define REMOTE_PRIVS                                                                               \
+	((unsigned int)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 
 /* ------------------------------------------------------------------ PZ */
 
@@ -55,8 +56,8 @@ static DAT_RMR_CONTEXT rmr_context_shown(const struct datp_lmr *lmr)
 	return (unsigned int)lmr->priv & REMOTE_PRIVS ? lmr->rmr_context : 0;
 }
 
-static struct lmr_new lmr_new_of(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, DAT_VLEN length, DAT_PZ_HANDLE pz,
-				 DAT_MEM_PRIV_FLAGS priv)
+static struct lmr_new lmr_new_of(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, DAT_VLEN length,
+				 DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv)
 {
 	struct lmr_new what = { .mem_type = type, .len = length, .pz = pz, .priv = priv };
 
@@ -71,10 +72,10 @@ static struct lmr_new lmr_new_of(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION regio
 	return what;
 }
 
-DAT_RETURN dat12_lmr_create(DAT_IA_HANDLE handle, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, DAT_VLEN length,
-			    DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv, DAT_LMR_HANDLE *lmr_handle,
-			    DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *size,
-			    DAT_VADDR *address)
+DAT_RETURN dat12_lmr_create(DAT_IA_HANDLE handle, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
+			    DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
+			    DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *size, DAT_VADDR *address)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct lmr_new what = lmr_new_of(type, region, length, pz, priv);
@@ -202,8 +203,9 @@ DAT_RETURN dat12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_R
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
-			  DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+DAT_RETURN dat12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
+			  DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
 	struct datp_rmr *rmr = obj_get(NULL, handle, DATP_RMR);
 	uint32_t made = 0;
@@ -215,7 +217,8 @@ DAT_RETURN dat12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 		return datp_ret(DATP_ERR_ARG2);
 	if (!context)
 		return datp_ret(DATP_ERR_ARG7);
-	err = rmr_bind(rmr, (const struct datp_sge *)triplet, priv, ep, cookie, (unsigned int)flags, &made);
+	err = rmr_bind(rmr, (const struct datp_sge *)triplet, priv, ep, cookie, (unsigned int)flags,
+		       &made);
 	if (!err)
 		*context = made;
 	return datp_ret(err);

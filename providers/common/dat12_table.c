@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frozen table of DAT 1.2. Each slot is assigned once, and by type, so a function that does not fit its slot
- * does not compile.
+ * The frozen table of DAT 1.2. Each slot is assigned once, and by type, so a function that does not
+ * fit its slot does not compile.
  */
 #include "dat12.h"
 

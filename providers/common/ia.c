@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns open IAs. Invariant: an IA is on core.ias from before its transport is opened until after it is closed, and
- * once `closing` is set nothing is published on it any more.
+ * Owns open IAs. Invariant: an IA is on core.ias from before its transport is opened until after it
+ * is closed, and once `closing` is set nothing is published on it any more.
  */
 #include "core.h"
 
@@ -80,7 +80,7 @@ static void ia_unlist(struct ia_priv *priv)
 	datp_unlock(&core.lock);
 }
 
-/* The EVD that the consumer wants its asynchronous events on, held; NULL: a new one, or none (EXISTS). */
+/* The EVD that the consumer wants its asynchronous events on, held; NULL: it names none. */
 static enum datp_err async_hold(DAT_EVD_HANDLE handle, struct datp_evd **evd)
 {
 	*evd = NULL;
@@ -152,7 +152,8 @@ static enum datp_err ia_alloc(struct plugin *plugin, struct datp_ia **out)
 	return DATP_OK;
 }
 
-enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async, struct datp_ia **out)
+enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async,
+		      struct datp_ia **out)
 {
 	struct datp_evd *evd;
 	struct datp_ia *ia;
@@ -242,8 +243,9 @@ static void async_detach_all(struct datp_ia *ia)
 }
 
 /*
- * Everything goes, users before what they use: listeners first, so that nothing new arrives; EVDs late, so that
- * what the others report still has a place, and their waiters wake up knowing that it is over.
+ * Everything goes, users before what they use: listeners first, so that nothing new arrives; EVDs
+ * late, so that what the others report still has a place, and their waiters wake up knowing that it
+ * is over.
  */
 static void destroy_objects(struct datp_ia *ia)
 {
@@ -276,8 +278,9 @@ enum datp_err ia_close(struct datp_ia *ia, bool graceful)
 	enum datp_err err;
 
 	if (datp_loop_inside(ia)) {
-		datp_log(1, "%s: dat_ia_close called from a CNO agent, on the service thread that it would have to "
-			 "wait for: close from another thread", ia->name);
+		datp_log(1,
+			 "%s: dat_ia_close in a CNO agent would wait for itself: close elsewhere",
+			 ia->name);
 		return DATP_ERR_STATE;
 	}
 	err = close_begin(ia, graceful);
@@ -295,5 +298,6 @@ enum datp_err ia_close(struct datp_ia *ia, bool graceful)
 void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number)
 {
 	evd_post_async(ia, number, &ia->obj,
-		       number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ? DAT_IA_CATASTROPHIC_ERROR : DAT_IA_OTHER_ERROR);
+		       number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ? DAT_IA_CATASTROPHIC_ERROR
+								 : DAT_IA_OTHER_ERROR);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Registered memory. obj.users counts the RMRs bound to it; it cannot be freed before they are unbound.
+ * Registered memory. obj.users counts the RMRs bound to it; it cannot be freed before they are
+ * unbound.
  */
 #include <string.h>
 
@@ -17,7 +18,8 @@ static enum datp_err range_check(struct datp_ia *ia, const struct lmr_new *what)
 	if (!what->len)
 		return DATP_ERR_LENGTH;
 	/* The last byte must have an address; nothing is said of the one after it. */
-	if (what->len > ia_attr(ia)->max_lmr_block || __builtin_add_overflow(what->addr, what->len - 1, &end))
+	if (what->len > ia_attr(ia)->max_lmr_block ||
+	    __builtin_add_overflow(what->addr, what->len - 1, &end))
 		return DATP_ERR_ARG4;
 	return DATP_OK;
 }
@@ -54,7 +56,7 @@ static void region_set(struct datp_lmr *lmr, const struct lmr_new *what)
 	}
 }
 
-/* `source` is held: of MEM_TYPE_LMR, whose memory is registered once more, independently of the first time. */
+/* `source` is held: of MEM_TYPE_LMR, whose memory is registered once more, by itself. */
 static enum datp_err lmr_make(struct datp_ia *ia, const struct lmr_new *what, struct datp_pz *pz,
 			      const struct datp_lmr *source, struct datp_lmr **out)
 {
@@ -109,7 +111,7 @@ enum datp_err lmr_create(struct datp_ia *ia, const struct lmr_new *what, struct 
 	err = lmr_make(ia, what, pz, source, out);
 	obj_drop(source);
 	if (!err)
-		return DATP_OK;	/* which keeps its hold on the PZ */
+		return DATP_OK; /* which keeps its hold on the PZ */
 drop_pz:
 	obj_drop(pz);
 	return err;
@@ -151,6 +153,6 @@ enum datp_err lmr_sync(struct datp_ia *ia, const struct datp_sge *segments, uint
 		if (!lmr || !lmr_covers(lmr, segments[i].addr, segments[i].len))
 			return DATP_ERR_ARG2;
 	}
-	/* Memory is coherent with every transport there is; the calls that order it are the program's own. */
+	/* Memory is coherent with every transport there is: nothing to do. */
 	return DATP_OK;
 }

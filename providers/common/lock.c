@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The contended half of datp_lock(). The word is 0 free, 1 held, 2 held and somebody may sleep on it; whoever
- * sleeps has set it to 2 before, so an unlocker that reads 1 need not make a system call.
+ * The contended half of datp_lock(). The word is 0 free, 1 held, 2 held and somebody may sleep on
+ * it; whoever sleeps has set it to 2 before, so an unlocker that reads 1 need not make a system
+ * call.
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -30,11 +31,14 @@ void datp_lock_slow(_Atomic uint32_t *lock)
 		uint32_t zero = 0;
 
 		if (atomic_load_explicit(lock, memory_order_relaxed) == 0 &&
-		    atomic_compare_exchange_weak_explicit(lock, &zero, 1, memory_order_acquire, memory_order_relaxed))
+		    atomic_compare_exchange_weak_explicit(lock, &zero, 1, memory_order_acquire,
+							  memory_order_relaxed))
 			return;
 		relax();
 	}
-	/* acquire: as in datp_lock(). 2 and not 1, since others may sleep too and we cannot know. */
+	/*
+	 * acquire: as in datp_lock(). 2 and not 1, since others may sleep too and we cannot know.
+	 */
 	while (atomic_exchange_explicit(lock, 2, memory_order_acquire) != 0)
 		futex(lock, FUTEX_WAIT, 2);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages for the administrator. DAT_DBG_TYPE is a mask as in libdat: 1 errors (the default), 2 general, 0x10
- * provider calls, 0x20 consumer calls; DAT_DBG_DEST: 1 stderr (the default), 2 syslog, 3 both. Standard output
- * belongs to the program and is never written to.
+ * Messages for the administrator. DAT_DBG_TYPE is a mask as in libdat: 1 errors (the default), 2
+ * general, 0x10 provider calls, 0x20 consumer calls; DAT_DBG_DEST: 1 stderr (the default), 2
+ * syslog, 3 both. Standard output belongs to the program and is never written to.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 enum { DEST_STDERR = 1, DEST_SYSLOG = 2 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static unsigned long type_mask, dest_mask;	/* written once */
+static unsigned long type_mask, dest_mask; /* written once */
 
 static unsigned long number_of(const char *name, unsigned long otherwise)
 {

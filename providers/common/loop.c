@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the service thread of an IA: epoll for descriptors, an eventfd to be woken by, a sorted list of timers and a
- * queue of calls. Invariant: `running` names what the thread is calling, and is set and cleared under the loop
- * lock, so whoever finds something neither listed nor running knows that it will not run any more.
+ * Owns the service thread of an IA: epoll for descriptors, an eventfd to be woken by, a sorted list
+ * of timers and a queue of calls. Invariant: `running` names what the thread is calling, and is set
+ * and cleared under the loop lock, so whoever finds something neither listed nor running knows that
+ * it will not run any more.
  *
- * A deleted watch is freed by the thread itself, at the top of its round: what epoll_wait() just returned may still
- * point at it.
+ * A deleted watch is freed by the thread itself, at the top of its round: what epoll_wait() just
+ * returned may still point at it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,10 +20,10 @@
 #include "core.h"
 
 struct datp_watch {
-	struct datp_watch *next, *prev;	/* live or dead list (loop lock) */
+	struct datp_watch *next, *prev; /* live or dead list (loop lock) */
 	struct loop *loop;
 	int fd;
-	bool dead;			/* loop lock */
+	bool dead; /* loop lock */
 	void (*fn)(void *arg, uint32_t events);
 	void *arg;
 };
@@ -34,14 +35,14 @@ struct call {
 };
 
 struct loop {
-	pthread_mutex_t lock;		/* the loop lock: innermost, never held in a callback */
-	pthread_cond_t idle;		/* `running` has changed */
+	pthread_mutex_t lock; /* the loop lock: innermost, never held in a callback */
+	pthread_cond_t idle;  /* `running` has changed */
 	pthread_t thread;
 	int epoll_fd, event_fd;
 	bool started, stop;
-	const void *running;		/* watch, timer or call whose callback runs */
+	const void *running; /* watch, timer or call whose callback runs */
 	struct datp_watch *live, *dead;
-	struct loop_timer *first, *last;	/* sorted by `when` */
+	struct loop_timer *first, *last; /* sorted by `when` */
 	struct call *calls, **calls_tail;
 };
 
@@ -164,7 +165,8 @@ static void run_watches_locked(struct loop *loop, const struct epoll_event *even
 			uint64_t count;
 
 			if (read(loop->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
-				datp_log(1, "cannot read the service thread's eventfd: errno %d", errno);
+				datp_log(1, "cannot read the service thread's eventfd: errno %d",
+					 errno);
 			continue;
 		}
 		if (watch->dead)
@@ -225,7 +227,8 @@ static enum datp_err loop_start(struct loop *loop)
 	/* Signals are the program's: none is ever delivered on a thread that it did not make. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pthread_mutex_lock(&loop->lock);	/* holds the thread back until it is named in loop->thread */
+	/* The lock holds the thread back until it is named in loop->thread. */
+	pthread_mutex_lock(&loop->lock);
 	rc = pthread_create(&loop->thread, NULL, loop_thread, loop);
 	loop->started = rc == 0;
 	pthread_mutex_unlock(&loop->lock);
@@ -307,7 +310,8 @@ void loop_forget(struct loop *loop)
 /* ------------------------------------------------------------------ watches and calls */
 
 enum datp_err datp_loop_add(struct datp_ia *ia, int fd, uint32_t epoll_events,
-			    void (*fn)(void *arg, uint32_t events), void *arg, struct datp_watch **out)
+			    void (*fn)(void *arg, uint32_t events), void *arg,
+			    struct datp_watch **out)
 {
 	struct loop *loop = loop_of(ia);
 	struct datp_watch *watch = calloc(1, sizeof(*watch));
@@ -377,7 +381,8 @@ enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *ar
 
 /* ------------------------------------------------------------------ timers */
 
-void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void (*fn)(void *arg), void *arg)
+void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void (*fn)(void *arg),
+	       void *arg)
 {
 	struct loop *loop = loop_of(ia);
 	struct loop_timer *after;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The service thread of an IA, seen from inside libdatp: its life and its timers. Watches and calls are public.
+ * The service thread of an IA, seen from inside libdatp: its life and its timers. Watches and calls
+ * are public.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -9,7 +10,7 @@
 
 /* Embedded in what it times; zeroed memory is an unarmed timer. All fields: loop lock. */
 struct loop_timer {
-	struct loop_timer *next, *prev;	/* sorted by `when` */
+	struct loop_timer *next, *prev; /* sorted by `when` */
 	uint64_t when;
 	void (*fn)(void *arg);
 	void *arg;
@@ -21,18 +22,22 @@ struct loop;
 /* CLOCK_MONOTONIC in microseconds. */
 uint64_t loop_now(void);
 
-/* fn(arg) once on the service thread, at `when`; an armed timer is moved. Never blocks on a callback. */
-void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void (*fn)(void *arg), void *arg);
+/* fn(arg) once on the service thread, at `when`; moves an armed timer. Waits for no callback. */
+void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void (*fn)(void *arg),
+	       void *arg);
 
 /*
- * After it returns the callback neither runs nor will run, except when called from the callback's own thread.
- * True: it had not run. Hold no lock that the callback takes.
+ * After it returns the callback neither runs nor will run, except when called from the callback's
+ * own thread. True: it had not run. Hold no lock that the callback takes.
  */
 bool timer_cancel(struct datp_ia *ia, struct loop_timer *timer);
 
 enum datp_err loop_create(struct loop **loop);
-void loop_stop(struct loop *loop);	/* joins the thread; watches may still be deleted afterwards */
-void loop_destroy(struct loop *loop);	/* after loop_stop() */
-void loop_forget(struct loop *loop);	/* in a forked child: closes the loop's own descriptors, nothing else */
+/* Joins the thread; watches may still be deleted afterwards. */
+void loop_stop(struct loop *loop);
+/* After loop_stop(). */
+void loop_destroy(struct loop *loop);
+/* In a forked child: closes the loop's own descriptors, nothing else. */
+void loop_forget(struct loop *loop);
 
 #endif

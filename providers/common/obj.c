@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the memory of all objects. Invariant: a slot belongs to one pool, that is to one type, for ever; its tag is
- * non-zero exactly while its handle is valid.
+ * Owns the memory of all objects. Invariant: a slot belongs to one pool, that is to one type, for
+ * ever; its tag is non-zero exactly while its handle is valid.
  *
- * Chunks are aligned to their size and listed in a table without locks, so any number whatsoever can be tested for
- * being a handle. Free slots go to the end of a queue and fresh ones are used first: a handle comes back late.
+ * Chunks are aligned to their size and listed in a table without locks, so any number whatsoever
+ * can be tested for being a handle. Free slots go to the end of a queue and fresh ones are used
+ * first: a handle comes back late.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +14,7 @@
 
 enum {
 	CHUNK_SIZE = 1 << 20,
-	CHUNK_SLOTS = 1 << 13,		/* 8 GB of objects */
+	CHUNK_SLOTS = 1 << 13, /* 8 GB of objects */
 	HEAD_ALIGN = 64,
 	MAX_POOLS = 256,
 };
@@ -24,18 +25,19 @@ struct chunk {
 };
 
 struct obj_pool {
-	enum datp_type type;		/* this and the next two lines never change */
+	enum datp_type type; /* this and the next two lines never change */
 	size_t priv, size;
-	size_t first, stride;		/* of the public heads, from the start of a chunk */
-	struct datp_obj *free_first, *free_last;	/* pool lock */
-	char *fresh, *end;		/* heads never used, of the newest chunk (pool lock) */
+	size_t first, stride; /* of the public heads, from the start of a chunk */
+	struct datp_obj *free_first, *free_last; /* pool lock */
+	char *fresh, *end; /* heads never used, of the newest chunk (pool lock) */
 };
 
 static struct {
-	_Atomic uint32_t lock;		/* the pool lock: of all pools, innermost */
+	_Atomic uint32_t lock; /* the pool lock: of all pools, innermost */
 	struct obj_pool pools[MAX_POOLS];
 	uint32_t pool_count;
-	_Atomic uintptr_t chunks[CHUNK_SLOTS];	/* a hash set of chunk addresses; they only ever come */
+	/* A hash set of chunk addresses; they only ever come. */
+	_Atomic uintptr_t chunks[CHUNK_SLOTS];
 	uint32_t chunk_count;
 } mem;
 
@@ -46,7 +48,8 @@ static struct obj_hdr *hdr_of(void *obj)
 
 static size_t chunk_hash(uintptr_t chunk)
 {
-	return (size_t)(((uint64_t)chunk / CHUNK_SIZE * UINT64_C(0x9E3779B97F4A7C15)) >> 40) % CHUNK_SLOTS;
+	return (size_t)(((uint64_t)chunk / CHUNK_SIZE * UINT64_C(0x9E3779B97F4A7C15)) >> 40) %
+	       CHUNK_SLOTS;
 }
 
 static struct chunk *chunk_find(const void *address)
@@ -83,7 +86,8 @@ static struct chunk *chunk_find(const void *address)
 /* An aligned piece of fresh, zeroed, address space. */
 static void *chunk_map(void)
 {
-	char *base = mmap(NULL, 2 * CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *base = mmap(NULL, 2 * CHUNK_SIZE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	char *chunk;
 	size_t before;
 
@@ -104,13 +108,14 @@ static bool pool_grow_locked(struct obj_pool *pool)
 	size_t i;
 
 	if (mem.chunk_count >= CHUNK_SLOTS / 2)
-		return false;	/* keeps the look-up short */
+		return false; /* keeps the look-up short */
 	chunk = chunk_map();
 	if (!chunk)
 		return false;
 	REGISTER_ROOT(chunk, CHUNK_SIZE);
 	chunk->pool = pool;
-	for (i = chunk_hash((uintptr_t)chunk); atomic_load_explicit(&mem.chunks[i], memory_order_relaxed);)
+	for (i = chunk_hash((uintptr_t)chunk);
+	     atomic_load_explicit(&mem.chunks[i], memory_order_relaxed);)
 		i = (i + 1) % CHUNK_SLOTS;
 	/* release: pairs with chunk_find() */
 	atomic_store_explicit(&mem.chunks[i], (uintptr_t)chunk, memory_order_release);
@@ -215,7 +220,8 @@ static void limit_give(struct datp_ia *ia, enum datp_type type)
 	datp_unlock(&priv->lock);
 }
 
-enum datp_err obj_alloc(struct datp_ia *ia, enum datp_type type, size_t priv, size_t size, struct datp_obj **out)
+enum datp_err obj_alloc(struct datp_ia *ia, enum datp_type type, size_t priv, size_t size,
+			struct datp_obj **out)
 {
 	struct datp_obj *obj;
 	enum datp_err err;
@@ -255,7 +261,7 @@ enum datp_err obj_publish(void *object)
 
 	datp_lock(&priv->lock);
 	if (!priv->closing) {
-		if (obj != &obj->ia->obj) {	/* an IA is on no list of its own */
+		if (obj != &obj->ia->obj) { /* an IA is on no list of its own */
 			hdr_of(obj)->prev = list->last;
 			if (list->last)
 				hdr_of(list->last)->next = obj;
@@ -295,7 +301,10 @@ enum datp_err obj_retire(void *object, bool force, enum datp_err busy, enum datp
 	enum datp_err err = DATP_OK;
 
 	datp_lock(&priv->lock);
-	/* relaxed: it changes under the lock. users, acquire: what was done before obj_drop() is done. */
+	/*
+	 * relaxed: it changes under the lock. users, acquire: what was done before obj_drop() is
+	 * done.
+	 */
 	if (atomic_load_explicit(&obj->tag, memory_order_relaxed) != DATP_TAG(type)) {
 		err = gone;
 	} else if (atomic_load_explicit(&obj->users, memory_order_acquire) && !force) {
@@ -397,9 +406,9 @@ static void chunk_kill(struct chunk *chunk)
 		struct datp_obj *obj = (struct datp_obj *)(void *)((char *)chunk + at);
 
 		if (!hdr_of(obj)->pool)
-			break;		/* never used, and none behind it */
+			break; /* never used, and none behind it */
 		if (!atomic_load_explicit(&obj->tag, memory_order_relaxed))
-			continue;	/* spares the page a copy */
+			continue; /* spares the page a copy */
 		atomic_store_explicit(&obj->tag, 0, memory_order_relaxed);
 		obj->vtable = NULL;
 	}
@@ -413,7 +422,7 @@ void obj_forget_all(void)
 		if (chunk)
 			chunk_kill((struct chunk *)chunk);
 	}
-	/* A thread that is not here any more may have been in the middle of something: use none of it again. */
+	/* A thread that is gone may have been in the middle of something: use none of it again. */
 	atomic_store_explicit(&mem.lock, 0, memory_order_relaxed);
 	for (uint32_t i = 0; i < mem.pool_count; i++) {
 		mem.pools[i].free_first = mem.pools[i].free_last = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From a plugin's sparse ops to libdatp's total ones: what is checked, what is required, and what a transport that
- * says nothing does. After plugin_negotiate() no slot is NULL, so nobody tests for it.
+ * From a plugin's sparse ops to libdatp's total ones: what is checked, what is required, and what a
+ * transport that says nothing does. After plugin_negotiate() no slot is NULL, so nobody tests for
+ * it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,9 +19,10 @@
 #define NEEDS_KNOWN DATP_NEED_NONE
 
 /*
- * What no transport can do without. evd_poll is among them although an EVD without completions never calls it:
- * the data path, inlined in the plugin, calls it untested.
+ * What no transport can do without. evd_poll is among them although an EVD without completions
+ * never calls it: the data path, inlined in the plugin, calls it untested.
  */
+/* clang-format off */
 #define REQUIRED_OPS(X)                                                                            \
 	X(ia_open) X(ia_close) X(ia_query)                                                         \
 	X(lmr_create) X(lmr_free) X(lmr_find)                                                      \
@@ -35,6 +37,7 @@
 	X(ia, struct datp_ia) X(pz, struct datp_pz) X(evd, struct datp_evd) X(ep, struct datp_ep)  \
 	X(lmr, struct datp_lmr) X(rmr, struct datp_rmr) X(srq, struct datp_srq)                    \
 	X(sp, struct datp_sp) X(cr, struct datp_cr)
+/* clang-format on */
 
 /* ------------------------------------------------------------------ defaults */
 
@@ -60,9 +63,9 @@ static void default_rmr_free(struct datp_rmr *rmr)
 	(void)rmr;
 }
 
-static enum datp_err default_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
-				      struct datp_lmr *lmr, uint64_t addr, uint64_t len, DAT_MEM_PRIV_FLAGS priv,
-				      uint32_t *context)
+static enum datp_err default_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe,
+				      struct datp_rmr *rmr, struct datp_lmr *lmr, uint64_t addr,
+				      uint64_t len, DAT_MEM_PRIV_FLAGS priv, uint32_t *context)
 {
 	(void)ep, (void)wqe, (void)rmr, (void)lmr, (void)addr, (void)len, (void)priv, (void)context;
 	return DATP_ERR_MODEL;
@@ -85,7 +88,10 @@ static bool default_evd_pending(struct datp_evd *evd)
 	return true;
 }
 
-/* Nothing to arm: such a transport completes everything with datp_wqe_done(), which wakes by itself. */
+/*
+ * Nothing to arm: such a transport completes everything with datp_wqe_done(), which wakes by
+ * itself.
+ */
 static bool default_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_only)
 {
 	(void)evd, (void)arm, (void)solicited_only;
@@ -99,8 +105,9 @@ static int default_evd_sleep(struct datp_evd *evd, uint32_t seen, const struct t
 	long rc;
 
 	/*
-	 * The raw system call is no cancellation point; being cancellable at any instant around it makes it one.
-	 * Nothing is held here, and the caller's clean-up handler takes the waiter back.
+	 * The raw system call is no cancellation point; being cancellable at any instant around it
+	 * makes it one. Nothing is held here, and the caller's clean-up handler takes the waiter
+	 * back.
 	 */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	rc = syscall(SYS_futex, evd->bell, op, seen, deadline, NULL, FUTEX_BITSET_MATCH_ANY);
@@ -133,7 +140,8 @@ static enum datp_err default_srq_number(struct datp_srq *srq, int32_t number)
 	return DATP_ERR_MODEL;
 }
 
-static enum datp_err default_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+static enum datp_err default_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
+					   const struct datp_sge *iov, int n)
 {
 	(void)srq, (void)wqe, (void)iov, (void)n;
 	return DATP_ERR_MODEL;
@@ -185,7 +193,7 @@ static void fill_defaults(struct datp_ops *ops)
 	DEFAULT(rmr_free, default_rmr_free);
 	DEFAULT(rmr_bind, default_rmr_bind);
 	DEFAULT(evd_create, default_evd_create);
-	DEFAULT(evd_resize, default_evd_create);	/* the same nothing */
+	DEFAULT(evd_resize, default_evd_create); /* the same nothing */
 	DEFAULT(evd_free, default_evd_free);
 	DEFAULT(evd_pending, default_evd_pending);
 	DEFAULT(evd_arm, default_evd_arm);
@@ -203,7 +211,8 @@ static void fill_defaults(struct datp_ops *ops)
 	DEFAULT(ep_set_watermark, default_ep_set_watermark);
 	DEFAULT(cr_move, default_cr_move);
 #undef DEFAULT
-#define X(type, head) ops->type##_size = ops->type##_size ? ops->type##_size : (uint32_t)sizeof(head);
+#define X(type, head)                                                                              \
+	ops->type##_size = ops->type##_size ? ops->type##_size : (uint32_t)sizeof(head);
 	SIZED_OBJECTS(X)
 #undef X
 }
@@ -214,9 +223,11 @@ static bool version_ok(const struct datp_plugin *desc, const char *ia_name)
 {
 	if (desc->sdk_major == DATP_SDK_MAJOR)
 		return true;
-	datp_log(1, "%s: plugin \"%s\" was built with provider SDK %u.%u, this libdatp serves %u.x: install the "
-		 "libdatp of SDK %u, or rebuild the plugin", ia_name, desc->name, desc->sdk_major, desc->sdk_minor,
-		 DATP_SDK_MAJOR, desc->sdk_major);
+	datp_log(1,
+		 "%s: plugin \"%s\" was built with provider SDK %u.%u, this libdatp serves %u.x: "
+		 "install the libdatp of SDK %u, or rebuild the plugin",
+		 ia_name, desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR,
+		 desc->sdk_major);
 	return false;
 }
 
@@ -226,26 +237,34 @@ static bool needs_ok(const struct datp_plugin *desc, const char *ia_name, uint32
 
 	if (!unknown)
 		return true;
-	datp_log(1, "%s: plugin \"%s\" needs feature bit 0x%x (of its needs 0x%x), which libdatp %u.%u does not know: "
-		 "install a libdatp of SDK %u.%u or later", ia_name, desc->name, unknown & -unknown, needs,
-		 DATP_SDK_MAJOR, DATP_SDK_MINOR, desc->sdk_major, desc->sdk_minor);
+	datp_log(1,
+		 "%s: plugin \"%s\" needs feature bit 0x%x (of its needs 0x%x), "
+		 "which libdatp %u.%u does not know: install a libdatp of SDK %u.%u or later",
+		 ia_name, desc->name, unknown & -unknown, needs, DATP_SDK_MAJOR, DATP_SDK_MINOR,
+		 desc->sdk_major, desc->sdk_minor);
 	return false;
 }
 
-static bool op_there(const struct datp_plugin *desc, const char *ia_name, const char *op, bool there)
+static bool op_there(const struct datp_plugin *desc, const char *ia_name, const char *op,
+		     bool there)
 {
 	if (!there)
-		datp_log(1, "%s: plugin \"%s\" lacks the required op %s: set .%s in its struct datp_ops", ia_name,
-			 desc->name, op, op);
+		datp_log(1,
+			 "%s: plugin \"%s\" lacks the required op %s: "
+			 "set .%s in its struct datp_ops",
+			 ia_name, desc->name, op, op);
 	return there;
 }
 
-static bool size_ok(const struct datp_plugin *desc, const char *ia_name, const char *object, uint32_t size, size_t head)
+static bool size_ok(const struct datp_plugin *desc, const char *ia_name, const char *object,
+		    uint32_t size, size_t head)
 {
 	if (!size || size >= head)
 		return true;
-	datp_log(1, "%s: plugin \"%s\" says %s_size = %u, less than the public head of %zu: use the sizeof a struct "
-		 "that starts with struct datp_%s, or 0", ia_name, desc->name, object, size, head, object);
+	datp_log(1,
+		 "%s: plugin \"%s\" says %s_size = %u, less than the public head of %zu: "
+		 "use the sizeof a struct that starts with struct datp_%s, or 0",
+		 ia_name, desc->name, object, size, head, object);
 	return false;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the registrations: one for each IA name that a plugin was initialised for, from dat_provider_init to
- * dat_provider_fini. Invariant: a registration that can be found is complete, and one with IAs open stays.
+ * Owns the registrations: one for each IA name that a plugin was initialised for, from
+ * dat_provider_init to dat_provider_fini. Invariant: a registration that can be found is complete,
+ * and one with IAs open stays.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 struct core core;
 
 /*
- * A child of fork() has none of the service threads, and what the transports share with peers is the parent's:
- * every handle is dead in it. It may open anew.
+ * A child of fork() has none of the service threads, and what the transports share with peers is
+ * the parent's: every handle is dead in it. It may open anew.
  */
 static void after_fork_in_child(void)
 {
@@ -63,7 +64,8 @@ static void plugin_delete(struct plugin *plugin)
 	free(plugin);
 }
 
-void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info, const char *params)
+void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info,
+		      const char *params)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct plugin *plugin;
@@ -74,7 +76,7 @@ void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 	if (!plugin)
 		goto no_memory;
 	if (!plugin_negotiate(desc, info->ia_name, &plugin->ops))
-		goto delete;
+		goto free_plugin;
 	plugin->desc = desc;
 	plugin->info = *info;
 	plugin->params = strdup(params ? params : "");
@@ -86,14 +88,14 @@ void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 	ret = dat_registry_add_provider(&plugin->table, info);
 	if (ret == DAT_SUCCESS)
 		return;
-	datp_log(1, "%s: libdat refuses plugin \"%s\" (0x%x): is the name registered twice?", info->ia_name, desc->name,
-		 ret);
+	datp_log(1, "%s: libdat refuses plugin \"%s\" (0x%x): is the name registered twice?",
+		 info->ia_name, desc->name, ret);
 	plugin_unlist(plugin);
-	goto delete;
+	goto free_plugin;
 
 no_memory:
 	datp_log(1, "%s: no memory for plugin \"%s\"", info->ia_name, desc->name);
-delete:
+free_plugin:
 	if (plugin)
 		plugin_delete(plugin);
 }

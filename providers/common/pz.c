@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Protection zones. obj.users counts the EPs, LMRs, RMRs and SRQs in it; it cannot be freed before them.
+ * Protection zones. obj.users counts the EPs, LMRs, RMRs and SRQs in it; it cannot be freed before
+ * them.
  */
 #include "core.h"
 

@@ -4,10 +4,10 @@
  */
 #include "core.h"
 
-static const DAT_RETURN values[DATP_ERR_COUNT] = {
-	[DATP_OK] = DAT_SUCCESS,
-#define X(name, type, sub) [DATP_ERR_##name] = (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(sub),
-	DATP_ERRORS(X)
+static const DAT_RETURN values[DATP_ERR_COUNT] = { [DATP_OK] = DAT_SUCCESS,
+#define X(name, type, sub)                                                                         \
+	[DATP_ERR_##name] = (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(sub),
+						   DATP_ERRORS(X)
 #undef X
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory windows. Invariant: a bound RMR holds its LMR, from the bind that was posted to the one that replaces it.
- * A bind is an operation of an endpoint's request queue, posted like any other.
+ * Memory windows. Invariant: a bound RMR holds its LMR, from the bind that was posted to the one
+ * that replaces it. A bind is an operation of an endpoint's request queue, posted like any other.
  */
 #include "core.h"
 
@@ -58,8 +58,9 @@ static void binding_set(struct datp_rmr *rmr, struct datp_lmr *lmr, const struct
 }
 
 /* What a bind to `lmr` must satisfy; an unbind (NULL) needs only the endpoint's PZ. */
-static enum datp_err bind_check(const struct datp_rmr *rmr, const struct datp_lmr *lmr, const struct datp_ep *ep,
-				const struct datp_sge *where, unsigned int priv)
+static enum datp_err bind_check(const struct datp_rmr *rmr, const struct datp_lmr *lmr,
+				const struct datp_ep *ep, const struct datp_sge *where,
+				unsigned int priv)
 {
 	if (rmr->pz != ep->pz || (lmr && lmr->pz != rmr->pz))
 		return DATP_ERR_PROTECTION;
@@ -76,19 +77,23 @@ static enum datp_err bind_check(const struct datp_rmr *rmr, const struct datp_lm
 }
 
 /*
- * Posts a bind as datp_post() does the rest. EP lock held (not with DATP_TRAIT_HW_FLUSH). *bound says whether the
- * transport took it: in DISCONNECTED it is flushed, and nothing changes.
+ * Posts a bind as datp_post() does the rest. EP lock held (not with DATP_TRAIT_HW_FLUSH). *bound
+ * says whether the transport took it: in DISCONNECTED it is flushed, and nothing changes.
  */
 static enum datp_err bind_post(struct datp_rmr *rmr, struct datp_lmr *lmr, struct datp_ep *ep,
-			       const struct datp_sge *where, DAT_MEM_PRIV_FLAGS priv, DAT_CONTEXT cookie,
-			       unsigned int flags, uint32_t *context, bool *bound)
+			       const struct datp_sge *where, DAT_MEM_PRIV_FLAGS priv,
+			       DAT_CONTEXT cookie, unsigned int flags, uint32_t *context,
+			       bool *bound)
 {
 	struct datp_wqe *wqe = datp_wq_next(&ep->sq, ep, DATP_BIND, cookie, flags);
 	enum datp_err err;
 
 	if (wqe)
 		wqe->rmr = rmr;
-	/* relaxed: written under the lock we hold, or, with HW_FLUSH, the device flushes what came too late */
+	/*
+	 * relaxed: written under the lock we hold, or, with HW_FLUSH, the device flushes what came
+	 * too late
+	 */
 	if (atomic_load_explicit(&ep->state, memory_order_relaxed) != DAT_EP_STATE_CONNECTED)
 		return datp_post_flushed(ep, wqe);
 	err = bind_check(rmr, lmr, ep, where, (unsigned int)priv);
@@ -105,7 +110,8 @@ static enum datp_err bind_post(struct datp_rmr *rmr, struct datp_lmr *lmr, struc
 	return err;
 }
 
-static enum datp_err bind_args_check(struct datp_ep *ep, DAT_MEM_PRIV_FLAGS priv, unsigned int flags)
+static enum datp_err bind_args_check(struct datp_ep *ep, DAT_MEM_PRIV_FLAGS priv,
+				     unsigned int flags)
 {
 	if ((unsigned int)priv & ~PRIV_KNOWN)
 		return DATP_ERR_ARG3;
@@ -117,7 +123,8 @@ static enum datp_err bind_args_check(struct datp_ep *ep, DAT_MEM_PRIV_FLAGS priv
 }
 
 enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_MEM_PRIV_FLAGS priv,
-		       DAT_EP_HANDLE ep_handle, DAT_CONTEXT cookie, unsigned int flags, uint32_t *context)
+		       DAT_EP_HANDLE ep_handle, DAT_CONTEXT cookie, unsigned int flags,
+		       uint32_t *context)
 {
 	struct datp_ia *ia = rmr->obj.ia;
 	bool locked = !(ia->ops->traits & DATP_TRAIT_HW_FLUSH);

@@ -92,7 +92,8 @@ static void open_with_an_evd_that_takes_no_async_events_is_invalid_handle(void)
 	DAT_EVD_HANDLE evd;
 	DAT_IA_HANDLE other;
 
-	REQUIRE_DAT(dat->evd_create_func(ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd), DAT_SUCCESS);
+	REQUIRE_DAT(dat->evd_create_func(ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd),
+		    DAT_SUCCESS);
 	CHECK_DAT(dat->ia_open_func(name, 8, &evd, &other), DAT_INVALID_HANDLE);
 	CHECK_DAT(dat->evd_free_func(evd), DAT_SUCCESS);
 }
@@ -120,7 +121,7 @@ static void async_exists_opens_without_an_evd(void)
 	CHECK_EQ_INT(null_counts.evds, evds);
 	CHECK_DAT(dat->ia_query_func(other, &asked, 0, NULL, 0, NULL), DAT_SUCCESS);
 	CHECK(asked == DAT_EVD_OUT_OF_SCOPE);
-	datp_ia_error(other, DAT_ASYNC_ERROR_IA_CATASTROPHIC);	/* to nobody */
+	datp_ia_error(other, DAT_ASYNC_ERROR_IA_CATASTROPHIC); /* to nobody */
 	CHECK_DAT(dat->ia_close_func(other, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
 
@@ -171,7 +172,9 @@ static void query_fills_what_is_asked_for(void)
 	DAT_EVD_HANDLE evd;
 	DAT_IA_ATTR attr;
 
-	REQUIRE_DAT(dat->ia_query_func(ia, &evd, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider), DAT_SUCCESS);
+	REQUIRE_DAT(dat->ia_query_func(ia, &evd, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL,
+				       &provider),
+		    DAT_SUCCESS);
 	CHECK(evd == async);
 	CHECK_EQ_STR(attr.adapter_name, "null0");
 	CHECK_EQ_STR(attr.vendor_name, "nobody");
@@ -195,11 +198,16 @@ static void query_checks_masks_and_pointers(void)
 	DAT_IA_ATTR attr;
 
 	CHECK_DAT(dat->ia_query_func(ia, NULL, 0, NULL, 0, NULL), DAT_SUCCESS);
-	CHECK_DAT(dat->ia_query_func(ia, NULL, DAT_IA_FIELD_IA_MAX_EPS, NULL, 0, NULL), DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat->ia_query_func(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_EP_CREATOR, NULL), DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat->ia_query_func(ia, NULL, DAT_IA_FIELD_ALL + 1, &attr, 0, NULL), DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat->ia_query_func(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL + 1, &provider), DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat->ia_query_func(async, NULL, 0, NULL, 0, NULL), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
+	CHECK_DAT(dat->ia_query_func(ia, NULL, DAT_IA_FIELD_IA_MAX_EPS, NULL, 0, NULL),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat->ia_query_func(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_EP_CREATOR, NULL),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat->ia_query_func(ia, NULL, DAT_IA_FIELD_ALL + 1, &attr, 0, NULL),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat->ia_query_func(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL + 1, &provider),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat->ia_query_func(async, NULL, 0, NULL, 0, NULL),
+		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
 }
 
 static void parameters_show_the_ia_as_the_consumer_knows_it(void)
@@ -231,7 +239,8 @@ static void graceful_close_with_objects_is_refused_and_changes_nothing(void)
 	DAT_PZ_HANDLE pz, pz2;
 
 	REQUIRE_DAT(dat->pz_create_func(ia, &pz), DAT_SUCCESS);
-	CHECK_DAT(dat->ia_close_func(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE | DAT_INVALID_STATE_IA_IN_USE);
+	CHECK_DAT(dat->ia_close_func(ia, DAT_CLOSE_GRACEFUL_FLAG),
+		  DAT_INVALID_STATE | DAT_INVALID_STATE_IA_IN_USE);
 	CHECK_DAT(dat->pz_query_func(pz, DAT_PZ_FIELD_ALL, &param), DAT_SUCCESS);
 	CHECK_DAT(dat->pz_create_func(ia, &pz2), DAT_SUCCESS);
 	CHECK_DAT(dat->pz_free_func(pz), DAT_SUCCESS);
@@ -255,14 +264,20 @@ static void make_one_of_everything(DAT_HANDLE made[8])
 
 	region.for_va = memory;
 	REQUIRE_DAT(dat->pz_create_func(ia, &made[0]), DAT_SUCCESS);
-	REQUIRE_DAT(dat->lmr_create_func(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), made[0], DAT_MEM_PRIV_ALL_FLAG,
-					 &made[1], &context, NULL, NULL, NULL), DAT_SUCCESS);
+	REQUIRE_DAT(dat->lmr_create_func(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), made[0],
+					 DAT_MEM_PRIV_ALL_FLAG, &made[1], &context, NULL, NULL,
+					 NULL),
+		    DAT_SUCCESS);
 	REQUIRE_DAT(dat->rmr_create_func(made[0], &made[2]), DAT_SUCCESS);
 	REQUIRE_DAT(dat->cno_create_func(ia, no_agent, &made[3]), DAT_SUCCESS);
-	REQUIRE_DAT(dat->evd_create_func(ia, 8, made[3], DAT_EVD_DEFAULT_FLAG, &made[4]), DAT_SUCCESS);
-	REQUIRE_DAT(dat->ep_create_func(ia, made[0], made[4], made[4], made[4], NULL, &made[5]), DAT_SUCCESS);
-	REQUIRE_DAT(dat->psp_create_func(ia, 7, made[4], DAT_PSP_CONSUMER_FLAG, &made[6]), DAT_SUCCESS);
-	REQUIRE_DAT(dat->ep_create_func(ia, made[0], made[4], made[4], made[4], NULL, &made[7]), DAT_SUCCESS);
+	REQUIRE_DAT(dat->evd_create_func(ia, 8, made[3], DAT_EVD_DEFAULT_FLAG, &made[4]),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(dat->ep_create_func(ia, made[0], made[4], made[4], made[4], NULL, &made[5]),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(dat->psp_create_func(ia, 7, made[4], DAT_PSP_CONSUMER_FLAG, &made[6]),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(dat->ep_create_func(ia, made[0], made[4], made[4], made[4], NULL, &made[7]),
+		    DAT_SUCCESS);
 }
 
 static void abrupt_close_destroys_everything(void)
@@ -318,8 +333,10 @@ static void abrupt_close_ends_every_wait(void)
 	pthread_t threads[2];
 
 	REQUIRE_DAT(dat->cno_create_func(ia, no_agent, &cno.on), DAT_SUCCESS);
-	REQUIRE_DAT(dat->evd_create_func(ia, 8, cno.on, DAT_EVD_SOFTWARE_FLAG, &triggers), DAT_SUCCESS);
-	REQUIRE_DAT(dat->evd_create_func(ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd.on), DAT_SUCCESS);
+	REQUIRE_DAT(dat->evd_create_func(ia, 8, cno.on, DAT_EVD_SOFTWARE_FLAG, &triggers),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(dat->evd_create_func(ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd.on),
+		    DAT_SUCCESS);
 	REQUIRE_EQ_INT(pthread_create(&threads[0], NULL, evd_waiter, &evd), 0);
 	REQUIRE_EQ_INT(pthread_create(&threads[1], NULL, cno_waiter, &cno), 0);
 	REQUIRE_SOON(atomic_load(&((struct datp_evd *)evd.on)->waiter) == 1);
@@ -349,9 +366,9 @@ static void other_instances_are_not_touched_by_a_close(void)
 static void a_context_is_kept_for_every_type_of_handle(void)
 {
 	static const DAT_HANDLE_TYPE types[] = {
-		DAT_HANDLE_TYPE_PZ, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_CNO,
-		DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_EP,
-		DAT_HANDLE_TYPE_IA,
+		DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_RMR,
+		DAT_HANDLE_TYPE_CNO, DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_EP,
+		DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_IA,
 	};
 	DAT_HANDLE made[9];
 	DAT_HANDLE_TYPE type;

@@ -163,7 +163,7 @@ static void watch_deletes_itself(void *arg, uint32_t events)
 static void a_callback_may_delete_its_own_watch(void)
 {
 	REQUIRE_EQ_INT(datp_loop_add(ia, fd, EPOLLIN, watch_deletes_itself, NULL, &own), DATP_OK);
-	signal_fd();	/* and never drained: it would fire for ever */
+	signal_fd(); /* and never drained: it would fire for ever */
 	REQUIRE_SOON(ran == 1);
 	CHECK_EQ_INT(datp_loop_call(ia, count, NULL), DATP_OK);
 	REQUIRE_SOON(inside == 1);
@@ -266,7 +266,8 @@ static void the_service_thread_takes_no_signals(void)
 
 	CHECK_EQ_INT(datp_loop_call(ia, look_at_mask, &set), DATP_OK);
 	REQUIRE_SOON(ran == 1);
-	CHECK(sigismember(&set, SIGINT) && sigismember(&set, SIGUSR1) && sigismember(&set, SIGALRM));
+	CHECK(sigismember(&set, SIGINT) && sigismember(&set, SIGUSR1) &&
+	      sigismember(&set, SIGALRM));
 	pthread_sigmask(SIG_SETMASK, NULL, &set);
 	CHECK(!sigismember(&set, SIGUSR1));
 }

@@ -34,15 +34,17 @@ static void close_ia(void)
 	null_unload();
 }
 
-static DAT_RETURN register_as(DAT_MEM_TYPE type, void *what, DAT_VLEN len, DAT_PZ_HANDLE in, DAT_MEM_PRIV_FLAGS priv,
-			      DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context)
+static DAT_RETURN register_as(DAT_MEM_TYPE type, void *what, DAT_VLEN len, DAT_PZ_HANDLE in,
+			      DAT_MEM_PRIV_FLAGS priv, DAT_LMR_HANDLE *lmr,
+			      DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context)
 {
 	DAT_REGION_DESCRIPTION region;
 	DAT_VADDR address;
 	DAT_VLEN size;
 
 	region.for_va = what;
-	return dat->lmr_create_func(ia, type, region, len, in, priv, lmr, lmr_context, rmr_context, &size, &address);
+	return dat->lmr_create_func(ia, type, region, len, in, priv, lmr, lmr_context, rmr_context,
+				    &size, &address);
 }
 
 static DAT_LMR_HANDLE make_lmr(DAT_PZ_HANDLE in, DAT_MEM_PRIV_FLAGS priv, DAT_LMR_CONTEXT *context)
@@ -50,7 +52,8 @@ static DAT_LMR_HANDLE make_lmr(DAT_PZ_HANDLE in, DAT_MEM_PRIV_FLAGS priv, DAT_LM
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_LMR_HANDLE lmr = NULL;
 
-	REQUIRE_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, sizeof(memory), in, priv, &lmr, context, &rmr_context),
+	REQUIRE_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, sizeof(memory), in, priv, &lmr,
+				context, &rmr_context),
 		    DAT_SUCCESS);
 	return lmr;
 }
@@ -104,8 +107,9 @@ static void an_lmr_shows_what_was_asked_and_what_was_registered(void)
 	DAT_LMR_PARAM param;
 	DAT_LMR_HANDLE lmr;
 
-	REQUIRE_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory + 3, 1001, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context,
-				&rmr_context), DAT_SUCCESS);
+	REQUIRE_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory + 3, 1001, pz, DAT_MEM_PRIV_ALL_FLAG,
+				&lmr, &lmr_context, &rmr_context),
+		    DAT_SUCCESS);
 	CHECK(lmr_context != 0);
 	CHECK(rmr_context != 0);
 	REQUIRE_DAT(dat->lmr_query_func(lmr, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
@@ -119,7 +123,8 @@ static void an_lmr_shows_what_was_asked_and_what_was_registered(void)
 	CHECK_EQ_INT(param.rmr_context, rmr_context);
 	CHECK(param.registered_address <= (uintptr_t)memory + 3);
 	CHECK(param.registered_address + param.registered_size >= (uintptr_t)memory + 3 + 1001);
-	CHECK_DAT(dat->lmr_query_func(lmr, (DAT_LMR_PARAM_MASK)0x400, &param), DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat->lmr_query_func(lmr, (DAT_LMR_PARAM_MASK)0x400, &param),
+		  DAT_INVALID_PARAMETER);
 	CHECK_DAT(dat->lmr_query_func(lmr, DAT_LMR_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
 	CHECK_DAT(dat->lmr_query_func(pz, DAT_LMR_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 }
@@ -131,13 +136,15 @@ static void without_remote_rights_the_rmr_context_is_zero(void)
 	DAT_LMR_PARAM param;
 	DAT_LMR_HANDLE lmr;
 
-	REQUIRE_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, (DAT_MEM_PRIV_FLAGS)0x11, &lmr, &lmr_context,
-				&rmr_context), DAT_SUCCESS);
+	REQUIRE_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, (DAT_MEM_PRIV_FLAGS)0x11, &lmr,
+				&lmr_context, &rmr_context),
+		    DAT_SUCCESS);
 	CHECK_EQ_INT(rmr_context, 0);
 	CHECK_DAT(dat->lmr_query_func(lmr, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
 	CHECK_EQ_INT(param.rmr_context, 0);
-	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, DAT_MEM_PRIV_REMOTE_READ_FLAG, &lmr, &lmr_context,
-			      &rmr_context), DAT_SUCCESS);
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+			      &lmr, &lmr_context, &rmr_context),
+		  DAT_SUCCESS);
 	CHECK(rmr_context != 0);
 }
 
@@ -146,7 +153,8 @@ static void an_empty_lmr_is_a_length_error(void)
 	DAT_LMR_CONTEXT context;
 	DAT_LMR_HANDLE lmr;
 
-	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 0, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL),
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 0, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
+			      &context, NULL),
 		  DAT_LENGTH_ERROR);
 }
 
@@ -155,23 +163,30 @@ static void lmr_arguments_are_checked(void)
 	DAT_LMR_HANDLE lmr = (DAT_LMR_HANDLE)0x55;
 	DAT_LMR_CONTEXT context;
 
-	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, NULL, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL),
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, NULL, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
+			      &context, NULL),
 		  DAT_INVALID_PARAMETER);
-	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, UINT64_MAX, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL),
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, UINT64_MAX, pz, DAT_MEM_PRIV_ALL_FLAG,
+			      &lmr, &context, NULL),
 		  DAT_INVALID_PARAMETER);
-	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, (DAT_MEM_PRIV_FLAGS)0x100, &lmr, &context, NULL),
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, (DAT_MEM_PRIV_FLAGS)0x100, &lmr,
+			      &context, NULL),
 		  DAT_INVALID_PARAMETER);
-	CHECK_DAT(register_as((DAT_MEM_TYPE)3, memory, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL),
+	CHECK_DAT(register_as((DAT_MEM_TYPE)3, memory, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
+			      NULL),
 		  DAT_MODEL_NOT_SUPPORTED);
-	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, ia, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL),
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, ia, DAT_MEM_PRIV_ALL_FLAG, &lmr,
+			      &context, NULL),
 		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_PZ);
-	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, DAT_MEM_PRIV_ALL_FLAG, NULL, &context, NULL),
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, DAT_MEM_PRIV_ALL_FLAG, NULL,
+			      &context, NULL),
 		  DAT_INVALID_PARAMETER);
-	CHECK_DAT(register_as(DAT_MEM_TYPE_LMR, pz, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL),
+	CHECK_DAT(register_as(DAT_MEM_TYPE_LMR, pz, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
+			      NULL),
 		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_LMR);
 	CHECK(lmr == (DAT_LMR_HANDLE)0x55);
 	CHECK_EQ_INT(null_counts.lmrs, 0);
-	CHECK_DAT(dat->pz_free_func(pz), DAT_SUCCESS);	/* no failed call has kept it busy */
+	CHECK_DAT(dat->pz_free_func(pz), DAT_SUCCESS); /* no failed call has kept it busy */
 }
 
 static void a_registration_that_fails_leaves_nothing(void)
@@ -180,7 +195,8 @@ static void a_registration_that_fails_leaves_nothing(void)
 	DAT_LMR_HANDLE lmr;
 
 	null_counts.lmr_answer = DATP_ERR_REGION;
-	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL),
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
+			      &context, NULL),
 		  DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY_REGION);
 	CHECK_DAT(dat->pz_free_func(pz), DAT_SUCCESS);
 }
@@ -192,7 +208,8 @@ static void too_many_lmrs_end_in_insufficient_resources(void)
 
 	for (int i = 0; i < 100; i++)
 		make_lmr(pz, DAT_MEM_PRIV_ALL_FLAG, &context);
-	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL),
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
+			      &context, NULL),
 		  DAT_INSUFFICIENT_RESOURCES);
 }
 
@@ -204,8 +221,9 @@ static void an_lmr_of_an_lmr_covers_it_and_outlives_it(void)
 	DAT_PZ_HANDLE other;
 
 	REQUIRE_DAT(dat->pz_create_func(ia, &other), DAT_SUCCESS);
-	REQUIRE_DAT(register_as(DAT_MEM_TYPE_LMR, lmr, 1, other, DAT_MEM_PRIV_LOCAL_READ_FLAG, &child, &child_context,
-				NULL), DAT_SUCCESS);
+	REQUIRE_DAT(register_as(DAT_MEM_TYPE_LMR, lmr, 1, other, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+				&child, &child_context, NULL),
+		    DAT_SUCCESS);
 	CHECK(child_context != context);
 	CHECK_DAT(dat->lmr_free_func(lmr), DAT_SUCCESS);
 	REQUIRE_DAT(dat->lmr_query_func(child, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
@@ -228,15 +246,17 @@ static void the_cookie_of_shared_memory_is_kept(void)
 	memcpy(copy, cookie, sizeof(copy));
 	region.for_shared_memory.virtual_address = memory;
 	region.for_shared_memory.shared_memory_id = &cookie;
-	REQUIRE_DAT(dat->lmr_create_func(ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, 64, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
-					 &context, NULL, NULL, NULL), DAT_SUCCESS);
+	REQUIRE_DAT(dat->lmr_create_func(ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, 64, pz,
+					 DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL, NULL, NULL),
+		    DAT_SUCCESS);
 	memset(cookie, 0, sizeof(cookie));
 	CHECK_DAT(dat->lmr_query_func(lmr, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
 	CHECK(param.region_desc.for_shared_memory.virtual_address == memory);
 	CHECK_EQ_MEM(*param.region_desc.for_shared_memory.shared_memory_id, copy, sizeof(copy));
 	region.for_shared_memory.shared_memory_id = NULL;
-	CHECK_DAT(dat->lmr_create_func(ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, 64, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
-				       &context, NULL, NULL, NULL), DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat->lmr_create_func(ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, 64, pz,
+				       DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL, NULL, NULL),
+		  DAT_INVALID_PARAMETER);
 }
 
 static void a_freed_lmr_is_invalid(void)
@@ -291,8 +311,9 @@ static void connect_ep(void)
 	struct sockaddr_in address = { .sin_family = AF_INET };
 	DAT_EVENT event;
 
-	REQUIRE_DAT(dat->ep_connect_func(ep, (DAT_IA_ADDRESS_PTR)&address, 1, DAT_TIMEOUT_INFINITE, 0, NULL,
-					 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), DAT_SUCCESS);
+	REQUIRE_DAT(dat->ep_connect_func(ep, (DAT_IA_ADDRESS_PTR)&address, 1, DAT_TIMEOUT_INFINITE,
+					 0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
 	REQUIRE_DAT(dat->evd_dequeue_func(evd, &event), DAT_SUCCESS);
 	REQUIRE_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
@@ -300,7 +321,8 @@ static void connect_ep(void)
 static void open_and_prepare_a_bind(void)
 {
 	open_ia();
-	REQUIRE_DAT(dat->evd_create_func(ia, 64, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &evd), DAT_SUCCESS);
+	REQUIRE_DAT(dat->evd_create_func(ia, 64, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &evd),
+		    DAT_SUCCESS);
 	REQUIRE_DAT(dat->ep_create_func(ia, pz, evd, evd, evd, NULL, &ep), DAT_SUCCESS);
 	REQUIRE_DAT(dat->rmr_create_func(pz, &bound.rmr), DAT_SUCCESS);
 	memset(&bound.where, 0, sizeof(bound.where));
@@ -310,7 +332,8 @@ static void open_and_prepare_a_bind(void)
 	connect_ep();
 }
 
-static DAT_RETURN bind_rmr(DAT_MEM_PRIV_FLAGS priv, DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+static DAT_RETURN bind_rmr(DAT_MEM_PRIV_FLAGS priv, DAT_COMPLETION_FLAGS flags,
+			   DAT_RMR_CONTEXT *context)
 {
 	DAT_RMR_COOKIE cookie = { .as_64 = 4711 };
 
@@ -357,7 +380,8 @@ static void rmr_query_and_free_check_their_arguments(void)
 {
 	DAT_RMR_PARAM param;
 
-	CHECK_DAT(dat->rmr_query_func(bound.rmr, (DAT_RMR_PARAM_MASK)0x20, &param), DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat->rmr_query_func(bound.rmr, (DAT_RMR_PARAM_MASK)0x20, &param),
+		  DAT_INVALID_PARAMETER);
 	CHECK_DAT(dat->rmr_query_func(bound.rmr, DAT_RMR_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
 	CHECK_DAT(dat->rmr_query_func(pz, DAT_RMR_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 	CHECK_DAT(dat->rmr_free_func(pz), DAT_INVALID_HANDLE);
@@ -404,12 +428,15 @@ static void a_bind_checks_handles(void)
 	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
 	DAT_RMR_CONTEXT context = 77;
 
-	CHECK_DAT(dat->rmr_bind_func(pz, &bound.where, DAT_MEM_PRIV_NONE_FLAG, ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
-				     &context), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_RMR);
+	CHECK_DAT(dat->rmr_bind_func(pz, &bound.where, DAT_MEM_PRIV_NONE_FLAG, ep, cookie,
+				     DAT_COMPLETION_DEFAULT_FLAG, &context),
+		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_RMR);
 	CHECK_DAT(dat->rmr_bind_func(bound.rmr, &bound.where, DAT_MEM_PRIV_NONE_FLAG, pz, cookie,
-				     DAT_COMPLETION_DEFAULT_FLAG, &context), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EP);
-	CHECK_DAT(dat->rmr_bind_func(bound.rmr, NULL, DAT_MEM_PRIV_NONE_FLAG, ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
-				     &context), DAT_INVALID_PARAMETER);
+				     DAT_COMPLETION_DEFAULT_FLAG, &context),
+		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EP);
+	CHECK_DAT(dat->rmr_bind_func(bound.rmr, NULL, DAT_MEM_PRIV_NONE_FLAG, ep, cookie,
+				     DAT_COMPLETION_DEFAULT_FLAG, &context),
+		  DAT_INVALID_PARAMETER);
 	CHECK_DAT(bind_plain(NULL), DAT_INVALID_PARAMETER);
 	bound.where.lmr_context = 250;
 	CHECK_DAT(bind_plain(&context), DAT_INVALID_PARAMETER);
@@ -420,13 +447,19 @@ static void a_bind_checks_flags_and_privileges(void)
 {
 	DAT_RMR_CONTEXT context;
 
-	CHECK_DAT(bind_rmr(DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG, &context), DAT_INVALID_PARAMETER);
-	CHECK_DAT(bind_rmr(DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG, &context),
+	CHECK_DAT(
+		bind_rmr(DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG, &context),
+		DAT_INVALID_PARAMETER);
+	CHECK_DAT(bind_rmr(DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+			   &context),
 		  DAT_INVALID_PARAMETER);
-	CHECK_DAT(bind_rmr((DAT_MEM_PRIV_FLAGS)0x40, DAT_COMPLETION_DEFAULT_FLAG, &context), DAT_INVALID_PARAMETER);
+	CHECK_DAT(bind_rmr((DAT_MEM_PRIV_FLAGS)0x40, DAT_COMPLETION_DEFAULT_FLAG, &context),
+		  DAT_INVALID_PARAMETER);
 	make_lmr(pz, DAT_MEM_PRIV_REMOTE_READ_FLAG, &bound.where.lmr_context);
-	CHECK_DAT(bind_rmr(DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_COMPLETION_DEFAULT_FLAG, &context), DAT_PRIVILEGES_VIOLATION);
-	CHECK_DAT(bind_rmr(DAT_MEM_PRIV_NONE_FLAG, DAT_COMPLETION_DEFAULT_FLAG, &context), DAT_SUCCESS);
+	CHECK_DAT(bind_rmr(DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_COMPLETION_DEFAULT_FLAG, &context),
+		  DAT_PRIVILEGES_VIOLATION);
+	CHECK_DAT(bind_rmr(DAT_MEM_PRIV_NONE_FLAG, DAT_COMPLETION_DEFAULT_FLAG, &context),
+		  DAT_SUCCESS);
 }
 
 static void a_bind_beyond_its_lmr_is_invalid_parameter(void)
@@ -458,7 +491,8 @@ static void a_suppressed_bind_makes_no_event(void)
 	DAT_RMR_CONTEXT context;
 	DAT_EVENT event;
 
-	CHECK_DAT(bind_rmr(DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_COMPLETION_SUPPRESS_FLAG, &context), DAT_SUCCESS);
+	CHECK_DAT(bind_rmr(DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_COMPLETION_SUPPRESS_FLAG, &context),
+		  DAT_SUCCESS);
 	CHECK_DAT(dat->evd_dequeue_func(evd, &event), DAT_QUEUE_EMPTY);
 }
 
@@ -549,8 +583,9 @@ static const struct check_test rmr_tests[] = {
 static const struct check_suite pz_lmr = {
 	.name = "libdatp pz and lmr", .setup = open_ia, .teardown = close_ia, .tests = pz_lmr_tests
 };
-static const struct check_suite rmr = {
-	.name = "libdatp rmr", .setup = open_and_prepare_a_bind, .teardown = close_ia, .tests = rmr_tests
-};
+static const struct check_suite rmr = { .name = "libdatp rmr",
+					.setup = open_and_prepare_a_bind,
+					.teardown = close_ia,
+					.tests = rmr_tests };
 
 CHECK_SUITES(&pz_lmr, &rmr);

@@ -85,12 +85,31 @@ static void null_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 {
 	(void)ia;
 	*attr = (struct datp_ia_attr){
-		.vendor_name = "nobody", .hw_major = 1, .hw_minor = 2, .fw_major = 3, .fw_minor = 4,
-		.max_eps = 64, .max_dto_per_ep = 1024, .max_rdma_read_per_ep_in = 16, .max_rdma_read_per_ep_out = 16,
-		.max_evds = 64, .max_evd_qlen = 65536, .max_iov_per_dto = 8, .max_lmrs = 100, .max_pzs = 8, .max_rmrs = 8,
-		.max_iov_per_rdma_read = 8, .max_iov_per_rdma_write = 8, .max_rdma_read_in = 16, .max_rdma_read_out = 16,
-		.max_lmr_block = UINT64_C(1) << 40, .max_lmr_address = UINT64_MAX, .max_message_size = 1 << 20,
-		.max_rdma_size = 1 << 30, .max_rmr_address = UINT64_MAX, .max_private_data = 256,
+		.vendor_name = "nobody",
+		.hw_major = 1,
+		.hw_minor = 2,
+		.fw_major = 3,
+		.fw_minor = 4,
+		.max_eps = 64,
+		.max_dto_per_ep = 1024,
+		.max_rdma_read_per_ep_in = 16,
+		.max_rdma_read_per_ep_out = 16,
+		.max_evds = 64,
+		.max_evd_qlen = 65536,
+		.max_iov_per_dto = 8,
+		.max_lmrs = 100,
+		.max_pzs = 8,
+		.max_rmrs = 8,
+		.max_iov_per_rdma_read = 8,
+		.max_iov_per_rdma_write = 8,
+		.max_rdma_read_in = 16,
+		.max_rdma_read_out = 16,
+		.max_lmr_block = UINT64_C(1) << 40,
+		.max_lmr_address = UINT64_MAX,
+		.max_message_size = 1 << 20,
+		.max_rdma_size = 1 << 30,
+		.max_rmr_address = UINT64_MAX,
+		.max_private_data = 256,
 		.optimal_alignment = 64,
 	};
 }
@@ -163,8 +182,9 @@ static void null_rmr_free(struct datp_rmr *rmr)
 	null_counts.rmrs--;
 }
 
-static enum datp_err null_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr, struct datp_lmr *lmr,
-				   uint64_t addr, uint64_t len, DAT_MEM_PRIV_FLAGS priv, uint32_t *context)
+static enum datp_err null_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
+				   struct datp_lmr *lmr, uint64_t addr, uint64_t len,
+				   DAT_MEM_PRIV_FLAGS priv, uint32_t *context)
 {
 	enum datp_err err = answer_once(&null_counts.bind_answer);
 
@@ -208,20 +228,23 @@ static void null_ep_free(struct datp_ep *ep)
 	null_counts.eps--;
 }
 
-static enum datp_err null_post(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+static enum datp_err null_post(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			       int n)
 {
 	(void)ep, (void)iov, (void)n;
 	datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, false);
 	return DATP_OK;
 }
 
-static enum datp_err null_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+static enum datp_err null_post_recv(struct datp_ep *ep, struct datp_wqe *wqe,
+				    const struct datp_sge *iov, int n)
 {
 	(void)ep, (void)wqe, (void)iov, (void)n;
 	return DATP_OK;
 }
 
-static enum datp_err null_post_rdma(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+static enum datp_err null_post_rdma(struct datp_ep *ep, struct datp_wqe *wqe,
+				    const struct datp_sge *iov, int n,
 				    const struct datp_rge *remote)
 {
 	(void)remote;
@@ -248,7 +271,8 @@ static enum datp_err null_ep_connect(struct datp_ep *ep, const struct datp_conn_
 	return DATP_OK;
 }
 
-static enum datp_err null_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata, uint32_t len)
+static enum datp_err null_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata,
+				    uint32_t len)
 {
 	(void)cr, (void)pdata, (void)len;
 	datp_cm_established(ep, NULL, 0);
@@ -267,23 +291,44 @@ static void null_ep_disconnect(struct datp_ep *ep, enum datp_close how)
 }
 
 const struct datp_ops null_ops = {
-	.ia_open = null_ia_open, .ia_close = null_ia_close, .ia_query = null_ia_query,
-	.pz_create = null_pz_create, .pz_free = null_pz_free,
-	.lmr_create = null_lmr_create, .lmr_free = null_lmr_free, .lmr_find = null_lmr_find,
-	.rmr_create = null_rmr_create, .rmr_free = null_rmr_free, .rmr_bind = null_rmr_bind,
-	.evd_create = null_evd_create, .evd_free = null_evd_free, .evd_poll = null_evd_poll,
-	.ep_create = null_ep_create, .ep_free = null_ep_free,
-	.post_send = null_post, .post_recv = null_post_recv,
-	.post_rdma_write = null_post_rdma, .post_rdma_read = null_post_rdma,
-	.sp_listen = null_sp_listen, .sp_close = null_sp_close, .ep_connect = null_ep_connect,
-	.cr_accept = null_cr_accept, .cr_reject = null_cr, .cr_free = null_cr, .ep_disconnect = null_ep_disconnect,
+	.ia_open = null_ia_open,
+	.ia_close = null_ia_close,
+	.ia_query = null_ia_query,
+	.pz_create = null_pz_create,
+	.pz_free = null_pz_free,
+	.lmr_create = null_lmr_create,
+	.lmr_free = null_lmr_free,
+	.lmr_find = null_lmr_find,
+	.rmr_create = null_rmr_create,
+	.rmr_free = null_rmr_free,
+	.rmr_bind = null_rmr_bind,
+	.evd_create = null_evd_create,
+	.evd_free = null_evd_free,
+	.evd_poll = null_evd_poll,
+	.ep_create = null_ep_create,
+	.ep_free = null_ep_free,
+	.post_send = null_post,
+	.post_recv = null_post_recv,
+	.post_rdma_write = null_post_rdma,
+	.post_rdma_read = null_post_rdma,
+	.sp_listen = null_sp_listen,
+	.sp_close = null_sp_close,
+	.ep_connect = null_ep_connect,
+	.cr_accept = null_cr_accept,
+	.cr_reject = null_cr,
+	.cr_free = null_cr,
+	.ep_disconnect = null_ep_disconnect,
 };
 
 DATP_PROVIDER("null", null_ops)
 
 const struct datp_plugin null_plugin = {
-	.name = "null", .ops = &null_ops, .ops_size = sizeof(null_ops),
-	.sdk_major = DATP_SDK_MAJOR, .sdk_minor = DATP_SDK_MINOR, .fast = DATP_FAST_INIT,
+	.name = "null",
+	.ops = &null_ops,
+	.ops_size = sizeof(null_ops),
+	.sdk_major = DATP_SDK_MAJOR,
+	.sdk_minor = DATP_SDK_MINOR,
+	.fast = DATP_FAST_INIT,
 };
 
 static const DAT_PROVIDER_INFO null_info = { "null0", 1, 2, DAT_FALSE };

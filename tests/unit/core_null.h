@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A transport that goes nowhere, and a registry that only takes notes: what libdatp needs around it to be tested by
- * itself. Endpoints connect to nothing, at once; requests succeed at once; receives never complete.
+ * A transport that goes nowhere, and a registry that only takes notes: what libdatp needs around it
+ * to be tested by itself. Endpoints connect to nothing, at once; requests succeed at once; receives
+ * never complete.
  */
 #ifndef CORE_NULL_H
 #define CORE_NULL_H
@@ -10,21 +11,22 @@
 
 /* What the registry was told. */
 struct null_registry {
-	const DAT_PROVIDER *table;	/* registered, or NULL */
+	const DAT_PROVIDER *table; /* registered, or NULL */
 	DAT_PROVIDER_INFO info;
 	int adds, removes;
-	DAT_RETURN answer;		/* to the next dat_registry_add_provider */
-	DAT_IA_HANDLE shown;		/* what dats_get_ia_handle says; NULL: that it knows no such IA */
+	DAT_RETURN answer;   /* to the next dat_registry_add_provider */
+	DAT_IA_HANDLE shown; /* what dats_get_ia_handle says; NULL: that it knows no such IA */
 };
 
 extern struct null_registry null_registry;
 
 /* What the transport saw. */
 struct null_counts {
-	_Atomic int ias, pzs, lmrs, rmrs, eps, evds, sps;	/* there now */
+	_Atomic int ias, pzs, lmrs, rmrs, eps, evds, sps; /* there now */
 	_Atomic int opens, closes;
 	char params[64];
-	enum datp_err ia_open_answer, lmr_answer, bind_answer;	/* to the next call; then again DATP_OK */
+	enum datp_err ia_open_answer, lmr_answer,
+		bind_answer; /* to the next call; then again DATP_OK */
 };
 
 extern struct null_counts null_counts;

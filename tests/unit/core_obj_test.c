@@ -143,7 +143,8 @@ static void the_limit_of_the_ia_is_kept(void)
 
 	for (int i = 0; i < 8; i++)
 		obj[i] = make();
-	CHECK_EQ_INT(obj_alloc(ia, DATP_PZ, sizeof(struct test_priv), 512, &obj[8]), DATP_ERR_MEMORY);
+	CHECK_EQ_INT(obj_alloc(ia, DATP_PZ, sizeof(struct test_priv), 512, &obj[8]),
+		     DATP_ERR_MEMORY);
 	obj_release(obj[0]);
 	obj[0] = make();
 	for (int i = 0; i < 8; i++)
@@ -156,11 +157,13 @@ static void what_is_held_is_not_freed(void)
 
 	CHECK_EQ_INT(obj_publish(obj), DATP_OK);
 	CHECK(obj_hold(ia, obj, DATP_PZ) == obj);
-	CHECK_EQ_INT(obj_retire(obj, false, DATP_ERR_STATE_PZ_IN_USE, DATP_ERR_HANDLE_PZ), DATP_ERR_STATE_PZ_IN_USE);
+	CHECK_EQ_INT(obj_retire(obj, false, DATP_ERR_STATE_PZ_IN_USE, DATP_ERR_HANDLE_PZ),
+		     DATP_ERR_STATE_PZ_IN_USE);
 	CHECK(obj_get(ia, obj, DATP_PZ) == obj);
 	obj_drop(obj);
 	CHECK_EQ_INT(obj_retire(obj, false, DATP_ERR_STATE_PZ_IN_USE, DATP_ERR_HANDLE_PZ), DATP_OK);
-	CHECK_EQ_INT(obj_retire(obj, false, DATP_ERR_STATE_PZ_IN_USE, DATP_ERR_HANDLE_PZ), DATP_ERR_HANDLE_PZ);
+	CHECK_EQ_INT(obj_retire(obj, false, DATP_ERR_STATE_PZ_IN_USE, DATP_ERR_HANDLE_PZ),
+		     DATP_ERR_HANDLE_PZ);
 	CHECK(obj_hold(ia, obj, DATP_PZ) == NULL);
 	obj_release(obj);
 }
@@ -198,8 +201,8 @@ static void *churn(void *arg)
 	for (int i = 0; i < 2000; i++) {
 		struct datp_obj *obj = NULL;
 
-		if (obj_alloc(ia, DATP_LMR, 32, 512, &obj) != DATP_OK || obj_publish(obj) != DATP_OK ||
-		    obj_hold(ia, obj, DATP_LMR) != obj)
+		if (obj_alloc(ia, DATP_LMR, 32, 512, &obj) != DATP_OK ||
+		    obj_publish(obj) != DATP_OK || obj_hold(ia, obj, DATP_LMR) != obj)
 			return arg;
 		obj_drop(obj);
 		if (obj_retire(obj, false, DATP_ERR_STATE, DATP_ERR_HANDLE) != DATP_OK)
@@ -224,20 +227,18 @@ static void threads_make_and_free_side_by_side(void)
 	CHECK(obj_first(ia, DATP_LMR) == NULL);
 }
 
-static const struct check_test tests[] = {
-	CHECK_TEST(an_object_is_invalid_until_published),
-	CHECK_TEST(a_freed_handle_is_invalid),
-	CHECK_TEST(a_handle_of_another_type_is_invalid),
-	CHECK_TEST(any_number_may_be_asked_about),
-	CHECK_TEST(a_handle_of_another_ia_is_invalid),
-	CHECK_TEST(a_handle_comes_back_late_and_zeroed),
-	CHECK_TEST(the_limit_of_the_ia_is_kept),
-	CHECK_TEST(what_is_held_is_not_freed),
-	CHECK_TEST(the_list_of_an_ia_keeps_its_order),
-	CHECK_TEST(nothing_is_published_on_a_closing_ia),
-	CHECK_TEST(threads_make_and_free_side_by_side),
-	CHECK_END
-};
+static const struct check_test tests[] = { CHECK_TEST(an_object_is_invalid_until_published),
+					   CHECK_TEST(a_freed_handle_is_invalid),
+					   CHECK_TEST(a_handle_of_another_type_is_invalid),
+					   CHECK_TEST(any_number_may_be_asked_about),
+					   CHECK_TEST(a_handle_of_another_ia_is_invalid),
+					   CHECK_TEST(a_handle_comes_back_late_and_zeroed),
+					   CHECK_TEST(the_limit_of_the_ia_is_kept),
+					   CHECK_TEST(what_is_held_is_not_freed),
+					   CHECK_TEST(the_list_of_an_ia_keeps_its_order),
+					   CHECK_TEST(nothing_is_published_on_a_closing_ia),
+					   CHECK_TEST(threads_make_and_free_side_by_side),
+					   CHECK_END };
 
 static const struct check_suite suite = {
 	.name = "libdatp objects", .setup = open_ia, .teardown = close_ia, .tests = tests

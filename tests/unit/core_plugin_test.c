@@ -62,7 +62,7 @@ static void an_older_plugin_gets_defaults_for_what_it_does_not_know(void)
 	/* What lies behind the size is not the plugin's and must not be looked at. */
 	memset((char *)&old + size, 0xee, sizeof(old) - size);
 	check_stderr_begin();
-	CHECK(!negotiate(&old, size, &total));	/* that old a plugin lacks required ops */
+	CHECK(!negotiate(&old, size, &total)); /* that old a plugin lacks required ops */
 	CHECK_HAS_STR(check_stderr_end(), "required op ep_create");
 
 	old = null_ops;
@@ -131,9 +131,11 @@ static void every_missing_required_op_is_named(void)
 		size_t offset;
 	} required[] = {
 #define R(op) { #op, offsetof(struct datp_ops, op) }
-		R(ia_open), R(ia_close), R(ia_query), R(lmr_create), R(lmr_free), R(lmr_find), R(evd_poll),
-		R(ep_create), R(ep_free), R(post_send), R(post_recv), R(post_rdma_write), R(post_rdma_read),
-		R(sp_listen), R(sp_close), R(ep_connect), R(cr_accept), R(cr_reject), R(cr_free), R(ep_disconnect),
+		R(ia_open),	   R(ia_close),	 R(ia_query),  R(lmr_create),
+		R(lmr_free),	   R(lmr_find),	 R(evd_poll),  R(ep_create),
+		R(ep_free),	   R(post_send), R(post_recv), R(post_rdma_write),
+		R(post_rdma_read), R(sp_listen), R(sp_close),  R(ep_connect),
+		R(cr_accept),	   R(cr_reject), R(cr_free),   R(ep_disconnect),
 #undef R
 	};
 
@@ -230,7 +232,8 @@ static void every_slot_of_the_frozen_table_is_filled(void)
 	const DAT_PROVIDER *table = null_load();
 
 	REQUIRE(table != NULL);
-	for (size_t at = offsetof(DAT_PROVIDER, ia_open_func); at < sizeof(*table); at += sizeof(void (*)(void))) {
+	for (size_t at = offsetof(DAT_PROVIDER, ia_open_func); at < sizeof(*table);
+	     at += sizeof(void (*)(void))) {
 		void (*slot)(void);
 
 		memcpy(&slot, (const char *)table + at, sizeof(slot));

@@ -155,18 +155,36 @@ static lt_dlhandle ltdl_open(const char *path)
 	return handle;
 }
 
+/*
+ * Where the library that was loaded as name has been found, malloced. The name itself where that
+ * cannot be told: then it was loaded before, under another name, and will be found again.
+ */
+static char *lib_path(void *dl, const char *name)
+{
+	const char *base = strrchr(name, '/');
+	char origin[PATH_MAX];
+	struct stat st;
+	char *path;
+
+	if (dlinfo(dl, RTLD_DI_ORIGIN, origin))
+		return strdup(name);
+	if (asprintf(&path, "%s/%s", origin, base ? base + 1 : name) < 0)
+		return NULL;
+	if (!stat(path, &st))
+		return path;
+	free(path);
+	return strdup(name);
+}
+
 /* Let libltdl take over from dl, which is loaded. */
 static struct loader_lib *lib_new(void *dl, const char *name, char **why)
 {
 	struct loader_lib *lib = calloc(1, sizeof(*lib));
-	struct link_map *map = NULL;
 	const char *words;
 
 	if (!lib)
 		return NULL;
-	if (!dlinfo(dl, RTLD_DI_LINKMAP, &map) && map->l_name && *map->l_name)
-		name = map->l_name;
-	lib->path = strdup(name);
+	lib->path = lib_path(dl, name);
 	if (!lib->path)
 		goto free_lib;
 	pthread_mutex_lock(&loader_lock);

@@ -37,4 +37,10 @@ tests_unit_registry_threads_test_LDADD = $(HARNESS_LIBS) libdat.la
 tests_unit_registry_threads_test_DEPENDENCIES = $(HARNESS_LIBS) libdat.la $(MOCKS)
 TESTS += tests/unit/registry_threads_test
 
+# Not linked with libdat: it loads it by its path.
+check_PROGRAMS += tests/unit/registry_probe
+tests_unit_registry_probe_SOURCES = tests/unit/registry_probe.c
+TESTS += tests/unit/registry_load.sh
+EXTRA_DIST += tests/unit/registry_load.sh
+
 EXTRA_DIST += tests/fixtures/both.conf tests/fixtures/ofed12.conf tests/fixtures/ofed2.conf tests/fixtures/quoted.conf

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The library as a file: its symbols, where it finds plugins, and what it does when it is loaded hidden, set-uid,
+# or moved. Runs in the top of the build tree, with top_srcdir set.
+probe=tests/unit/registry_probe
+libdat=$PWD/.libs/libdat.so.1
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/opendat-load-XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+n=0
+
+ok() { n=$((n + 1)); echo "ok $n - libdat: $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - libdat: $1"; sed 's/^/# /' <<<"$2"; }
+skip() { n=$((n + 1)); echo "ok $n - libdat: $1 # SKIP $2"; }
+same() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "wanted: $3
+got: $2"; fi; }
+line() { echo "$1 u1.2 nonthreadsafe default $2 mock.1.0 \"\" \"\""; }
+
+# A sanitized library cannot be loaded by a program that is not: the probe is built like it, so it may.
+unset DAT_OVERRIDE DAT_DBG_TYPE DAT_DBG_DEST
+
+want=$(awk -F'\t' '$1 == "symbol" && $2 == "libdat.so.1" { print $3 "@@DAT_1.2" }' "$top_srcdir/tests/abi/abi12.tsv" | sort)
+have=$(nm -D --defined-only "$libdat" | awk '$2 != "A" { print $3 }' | sort)
+same "exports the 73 symbols of the table, in DAT_1.2, and nothing else" "$have" "$want"
+same "there are 73" "$(wc -l <<<"$have")" 73
+same "is called libdat.so.1" "$(objdump -p "$libdat" | awk '$1 == "SONAME" { print $2 }')" libdat.so.1
+
+line a "$PWD/.libs/mock_plain.so" >"$tmp/dat.conf"
+same "promotes itself for plugins when it was loaded hidden" \
+	"$(DAT_OVERRIDE=$tmp/dat.conf $probe "$libdat" a a 2>&1)" $'secure 0\nlisted 1\na 0\na 0'
+
+mkdir -p "$tmp/root/lib/opendat" "$tmp/root/lib64" "$tmp/empty"
+cp "$libdat" "$tmp/root/lib/libdat.so.1"
+cp "$libdat" "$tmp/root/lib64/libdat.so.1"
+cp "$libdat" "$tmp/empty/libdat.so.1"
+cp .libs/mock_plain.so "$tmp/root/lib/opendat/libopendattest.so"
+line a libopendattest.so >"$tmp/bare.conf"
+same "finds a plugin in the folder beside it" \
+	"$(DAT_OVERRIDE=$tmp/bare.conf $probe "$tmp/root/lib/libdat.so.1" a 2>&1)" $'secure 0\nlisted 1\na 0'
+same "finds a plugin in ../lib/opendat" \
+	"$(DAT_OVERRIDE=$tmp/bare.conf $probe "$tmp/root/lib64/libdat.so.1" a 2>&1)" $'secure 0\nlisted 1\na 0'
+said=$(DAT_OVERRIDE=$tmp/bare.conf $probe "$tmp/empty/libdat.so.1" a 2>&1)
+case $said in
+*"a 0x800a0062"*) ok "does not find it from elsewhere" ;;
+*) not_ok "does not find it from elsewhere" "$said" ;;
+esac
+case $said in
+*"nor is it in $tmp/empty/opendat or "*) ok "says where it has looked" ;;
+*) not_ok "says where it has looked" "$said" ;;
+esac
+same "finds a plugin by the loader's own search first" \
+	"$(DAT_OVERRIDE=$tmp/bare.conf LD_LIBRARY_PATH=$tmp/root/lib/opendat $probe "$tmp/empty/libdat.so.1" a 2>&1)" \
+	$'secure 0\nlisted 1\na 0'
+echo rubbish >"$tmp/root/lib/opendat/libopendatbad.so"
+line a libopendatbad.so >"$tmp/bad.conf"
+said=$(DAT_OVERRIDE=$tmp/bad.conf $probe "$tmp/root/lib/libdat.so.1" a 2>&1)
+case $said in
+*"$tmp/root/lib/opendat/libopendatbad.so: "*) ok "says what is wrong with the plugin it found" ;;
+*) not_ok "says what is wrong with the plugin it found" "$said" ;;
+esac
+
+# A set-uid program: DAT_OVERRIDE would let its caller load any code into it.
+what="ignores DAT_OVERRIDE in set-uid programs"
+if [ "$(id -u)" != 0 ] || [ -n "$SANITIZE" ]; then
+	skip "$what" "needs root and a build without sanitizers"
+else
+	chmod -R a+rX "$tmp"
+	cp "$(test -x tests/unit/.libs/registry_probe && echo tests/unit/.libs/registry_probe || echo $probe)" "$tmp/suid"
+	chown nobody "$tmp/suid" && chmod 4755 "$tmp/suid"
+	line secret "$tmp/root/lib/opendat/libopendattest.so" >"$tmp/dat.conf"
+	chmod a+r "$tmp/dat.conf"
+	said=$(DAT_OVERRIDE=$tmp/dat.conf "$tmp/suid" "$tmp/empty/libdat.so.1" secret 2>/dev/null)
+	case $said in
+	"secure 1"*"secret 0x800a0062"*) ok "$what" ;;
+	"secure 1"*) not_ok "$what" "$said" ;;
+	*) skip "$what" "set-uid programs cannot run in $tmp" ;;
+	esac
+fi
+
+# Everything is given back, whatever was opened and what failed: the probe unloads the library, so that what it
+# still holds is lost.
+what="leaves no memory behind"
+{ line a "$PWD/.libs/mock_plain.so"; line b ./nowhere.so; line c "$PWD/.libs/mock_no_init.so"; echo rubbish; } >"$tmp/dat.conf"
+if ! command -v valgrind >/dev/null || [ -n "$SANITIZE" ]; then
+	skip "$what" "needs valgrind and a build without sanitizers"
+else
+	said=$(DAT_OVERRIDE=$tmp/dat.conf "${LIBTOOL:-./libtool}" --mode=execute valgrind -q --leak-check=full \
+		--errors-for-leak-kinds=definite,indirect,possible --error-exitcode=99 $probe "$libdat" a b c d a 2>&1)
+	if [ $? = 0 ]; then ok "$what"; else not_ok "$what" "$said"; fi
+fi
+echo "1..$n"

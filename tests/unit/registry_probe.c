@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program that is not linked with libdat: it loads the library it is told to, hidden from everybody
+ * else, as MPI modules do, and opens and closes the adapters it is told to.
+ *
+ *	registry_probe LIBDAT NAME...
+ *
+ * Prints "secure 0|1", "listed N", and "NAME RETURN" for each name.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include <dat/udat.h>
+#include <dat/udat_redirection.h>
+
+typedef DAT_RETURN list_fn(DAT_COUNT max, DAT_COUNT *n, DAT_PROVIDER_INFO **list);
+typedef DAT_RETURN close_fn(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags);
+
+static void *symbol(void *lib, const char *name)
+{
+	void *address = dlsym(lib, name);
+
+	if (!address) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(1);
+	}
+	return address;
+}
+
+int main(int argc, char **argv)
+{
+	DAT_IA_OPENV_FUNC open_ia;
+	close_fn *close_ia;
+	list_fn *list;
+	DAT_EVD_HANDLE evd;
+	DAT_IA_HANDLE ia;
+	DAT_COUNT n = 0;
+	DAT_RETURN rc;
+	void *lib;
+	int i;
+
+	if (argc < 2)
+		return 2;
+	lib = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+	if (!lib) {
+		fprintf(stderr, "%s\n", dlerror());
+		return 1;
+	}
+	open_ia = (DAT_IA_OPENV_FUNC)(uintptr_t)symbol(lib, "dat_ia_openv");
+	close_ia = (close_fn *)(uintptr_t)symbol(lib, "dat_ia_close");
+	list = (list_fn *)(uintptr_t)symbol(lib, "dat_registry_list_providers");
+	printf("secure %d\n", (int)getauxval(AT_SECURE));
+	list(0, &n, NULL);
+	printf("listed %d\n", n);
+	for (i = 2; i < argc; i++) {
+		evd = DAT_HANDLE_NULL;
+		rc = open_ia(argv[i], 8, &evd, &ia, 1, 2, DAT_FALSE);
+		printf("%s %#x\n", argv[i], rc);
+		if (rc == DAT_SUCCESS && close_ia(ia, DAT_CLOSE_DEFAULT) != DAT_SUCCESS)
+			return 1;
+	}
+	return dlclose(lib) ? 1 : 0;
+}

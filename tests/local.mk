@@ -13,8 +13,9 @@ AM_TESTS_ENVIRONMENT = \
 	DAT_OVERRIDE='$(abs_top_builddir)/tests/dat.conf'; export DAT_OVERRIDE; \
 	ASAN_OPTIONS="detect_stack_use_after_return=1:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
 	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
-	TSAN_OPTIONS="die_after_fork=0:second_deadlock_stack=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
+	TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp:die_after_fork=0:second_deadlock_stack=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
 
+EXTRA_DIST += tests/tsan.supp
 check_DATA += tests/dat.conf
 CLEANFILES += tests/dat.conf
 tests/dat.conf: Makefile

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns CNOs. Invariant: an EVD is on the CNO's list exactly while it has triggers, one for each notifying event that
+ * the CNO has not told of yet; so dat_cno_wait() returns once for each event, and a trigger whose event has been
+ * taken meanwhile is dropped, not reported.
+ *
+ * Waiters sleep on the bell as those of an EVD do; each trigger wakes all of them, and those who come late sleep
+ * again. A waiter holds the CNO by its `users`, which is why it cannot be freed under it.
+ */
+#include <pthread.h>
+
+#include "evd.h"
+#include "futex.h"
+
+static const DAT_OS_WAIT_PROXY_AGENT no_agent;
+
+enum datp_err cno_create(struct datp_ia *ia, DAT_OS_WAIT_PROXY_AGENT agent, struct datp_cno **out)
+{
+	struct datp_obj *obj;
+	enum datp_err err = obj_alloc(ia, DATP_CNO, 0, sizeof(struct datp_cno), &obj);
+
+	if (err)
+		return err;
+	((struct datp_cno *)obj)->agent = agent;
+	err = obj_publish(obj);
+	if (err)
+		obj_release(obj);
+	else
+		*out = (struct datp_cno *)obj;
+	return err;
+}
+
+/* ------------------------------------------------------------------ the agent */
+
+/* CNO lock held. The agent fires, if there is one; true: somebody has to call it. */
+static bool agent_fire_locked(struct datp_cno *cno, struct datp_evd *evd)
+{
+	/* One that is still due is not lost: this one fires when that has been called. */
+	if (!cno->agent.proxy_agent_func || cno->due.proxy_agent_func)
+		return false;
+	cno->due = cno->agent;
+	cno->due_evd = evd;
+	cno->agent = no_agent;
+	return true;
+}
+
+void cno_call_agent(void *arg)
+{
+	struct datp_cno *cno = arg;
+	DAT_OS_WAIT_PROXY_AGENT agent;
+	struct datp_evd *evd;
+	bool more;
+
+	do {
+		datp_lock(&cno->lock);
+		agent = cno->due;
+		evd = cno->due_evd;
+		cno->due = no_agent;
+		/* A re-armed agent that was not fired because this one was still due. */
+		more = agent.proxy_agent_func && cno->first && agent_fire_locked(cno, cno->first);
+		datp_unlock(&cno->lock);
+		if (agent.proxy_agent_func)
+			agent.proxy_agent_func(agent.instance_data, evd);
+	} while (more);
+}
+
+void cno_call_agent_soon(struct datp_cno *cno)
+{
+	/* For want of memory: better with locks held, which most agents do not mind, than not at all. */
+	if (datp_loop_call(cno->obj.ia, cno_call_agent, cno))
+		cno_call_agent(cno);
+}
+
+void cno_set_agent(struct datp_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	datp_lock(&cno->lock);
+	cno->agent = agent;
+	datp_unlock(&cno->lock);
+}
+
+DAT_OS_WAIT_PROXY_AGENT cno_agent(struct datp_cno *cno)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent;
+
+	datp_lock(&cno->lock);
+	agent = cno->agent;
+	datp_unlock(&cno->lock);
+	return agent;
+}
+
+/* ------------------------------------------------------------------ triggers */
+
+static void list_append_locked(struct datp_cno *cno, struct datp_evd *evd)
+{
+	evd_priv(evd)->cno_next = NULL;
+	if (cno->last)
+		evd_priv(cno->last)->cno_next = evd;
+	else
+		cno->first = evd;
+	cno->last = evd;
+	evd_priv(evd)->cno_listed = true;
+}
+
+static void list_remove_locked(struct datp_cno *cno, struct datp_evd *evd)
+{
+	struct datp_evd *before = NULL, *at = cno->first;
+
+	while (at != evd) {
+		before = at;
+		at = evd_priv(at)->cno_next;
+	}
+	if (before)
+		evd_priv(before)->cno_next = evd_priv(evd)->cno_next;
+	else
+		cno->first = evd_priv(evd)->cno_next;
+	if (cno->last == evd)
+		cno->last = before;
+	evd_priv(evd)->cno_listed = false;
+}
+
+void cno_ring(struct datp_cno *cno)
+{
+	/* release: the trigger is seen by who sees the new value */
+	atomic_fetch_add_explicit(&cno->bell, 1, memory_order_release);
+	/* relaxed: a waiter that we miss has registered, and will look, after the trigger was set */
+	if (atomic_load_explicit(&cno->waiters, memory_order_relaxed))
+		futex_wake(&cno->bell, false);
+}
+
+bool cno_trigger(struct datp_cno *cno, struct datp_evd *evd)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	bool call;
+
+	datp_lock(&cno->lock);
+	/* relaxed: we hold the EVD lock. Events taken without a wait have used their triggers up. */
+	if (priv->triggers < atomic_load_explicit(&evd->queued, memory_order_relaxed))
+		priv->triggers++;
+	if (!priv->cno_listed)
+		list_append_locked(cno, evd);
+	call = agent_fire_locked(cno, evd);
+	datp_unlock(&cno->lock);
+	return call;
+}
+
+void cno_attach(struct datp_cno *cno, struct datp_evd *evd)
+{
+	datp_lock(&cno->lock);
+	evd_priv(evd)->triggers = 0;
+	evd_priv(evd)->cno_listed = false;
+	cno->evds++;
+	datp_unlock(&cno->lock);
+}
+
+bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	bool call = false, last;
+
+	datp_lock(&cno->lock);
+	if (priv->cno_listed)
+		list_remove_locked(cno, evd);
+	priv->triggers = 0;
+	last = --cno->evds == 0 && freed;
+	if (last) {
+		cno->orphaned++;
+		call = agent_fire_locked(cno, NULL);
+	}
+	datp_unlock(&cno->lock);
+	if (last)
+		cno_ring(cno);
+	return call;
+}
+
+/* The EVD that the next trigger is about, or NULL: there is none that still has its event. */
+static struct datp_evd *take_locked(struct datp_cno *cno)
+{
+	struct datp_evd *evd;
+
+	while ((evd = cno->first) != NULL) {
+		struct evd_priv *priv = evd_priv(evd);
+		/* relaxed: whoever takes events at the same time makes it a hint in any case */
+		uint32_t queued = atomic_load_explicit(&evd->queued, memory_order_relaxed);
+
+		list_remove_locked(cno, evd);
+		if (priv->triggers > queued)
+			priv->triggers = queued;
+		if (!priv->triggers)
+			continue;
+		/* the others' turn first */
+		if (--priv->triggers)
+			list_append_locked(cno, evd);
+		return evd;
+	}
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+struct wait {
+	struct datp_cno *cno;
+	uint64_t until;
+	int cancel_state;
+};
+
+/* Ends a wait; CNO lock held. `users` goes first, so who finds it 0 has only our unlock to wait for. */
+static void leave_locked(struct datp_cno *cno)
+{
+	obj_drop(cno);
+	/* release: for futex_await_zero() */
+	atomic_fetch_sub_explicit(&cno->waiters, 1, memory_order_release);
+	if (cno->dead)
+		futex_wake(&cno->waiters, false);
+}
+
+static void leave_cancelled(void *arg)
+{
+	struct wait *wait = arg;
+
+	datp_lock(&wait->cno->lock);
+	leave_locked(wait->cno);
+	datp_unlock(&wait->cno->lock);
+}
+
+static int sleep_cancellable(struct wait *wait, uint32_t seen)
+{
+	struct timespec deadline = deadline_of(wait->until);
+	int rc, type, ignored;
+
+	pthread_cleanup_push(leave_cancelled, wait);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	pthread_setcancelstate(wait->cancel_state, &ignored);
+	rc = futex_wait(&wait->cno->bell, seen, wait->until == NO_DEADLINE ? NULL : &deadline, false);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_setcanceltype(type, &ignored);
+	pthread_cleanup_pop(0);
+	return rc;
+}
+
+static enum datp_err wait_loop(struct wait *wait, struct datp_evd **out)
+{
+	struct datp_cno *cno = wait->cno;
+	enum datp_err err = DATP_OK;
+	uint32_t orphaned;
+	int rc = wait->until != NO_DEADLINE && loop_now() >= wait->until ? ETIMEDOUT : 0;
+
+	datp_lock(&cno->lock);
+	orphaned = cno->orphaned;
+	/* relaxed: under the lock; cno_ring()'s look without it is argued there */
+	atomic_fetch_add_explicit(&cno->waiters, 1, memory_order_relaxed);
+	for (;;) {
+		/* acquire: pairs with cno_ring() */
+		uint32_t seen = atomic_load_explicit(&cno->bell, memory_order_acquire);
+
+		*out = NULL;
+		if (cno->dead || cno->orphaned != orphaned)
+			break;
+		*out = take_locked(cno);
+		if (*out)
+			break;
+		if (rc) {
+			err = rc == EINTR ? DATP_ERR_INTERRUPTED : DATP_ERR_QUEUE_EMPTY;
+			break;
+		}
+		datp_unlock(&cno->lock);
+		rc = sleep_cancellable(wait, seen);
+		datp_lock(&cno->lock);
+	}
+	leave_locked(cno);
+	datp_unlock(&cno->lock);
+	return err;
+}
+
+enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd **out)
+{
+	struct wait wait;
+	enum datp_err err = DATP_ERR_HANDLE_CNO;
+	int ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel_state);
+	wait.cno = obj_hold(NULL, handle, DATP_CNO);
+	if (wait.cno) {
+		wait.until = deadline_from(timeout);
+		err = wait_loop(&wait, out);
+	}
+	pthread_setcancelstate(wait.cancel_state, &ignored);
+	return err;
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* Of a retired CNO: nobody is on his way in any more. */
+static void cno_end(struct datp_cno *cno)
+{
+	bool call;
+
+	datp_lock(&cno->lock);
+	cno->dead = true;
+	call = agent_fire_locked(cno, NULL);
+	datp_unlock(&cno->lock);
+	cno_ring(cno);
+	futex_await_zero(&cno->waiters);
+	/* The last thing that a leaving waiter does is to unlock: after this it is out. */
+	datp_lock(&cno->lock);
+	datp_unlock(&cno->lock);
+	if (call)
+		cno_call_agent(cno);
+	obj_release(cno);
+}
+
+enum datp_err cno_free(struct datp_cno *cno)
+{
+	enum datp_err err = obj_retire(cno, false, DATP_ERR_STATE_CNO_IN_USE, DATP_ERR_HANDLE_CNO);
+
+	if (err)
+		return err;
+	/* The consumer knows that it goes: no news for the agent. */
+	cno_set_agent(cno, no_agent);
+	cno_end(cno);
+	return DATP_OK;
+}
+
+void cno_destroy(struct datp_cno *cno)
+{
+	if (!obj_retire(cno, true, DATP_OK, DATP_ERR_HANDLE_CNO))
+		cno_end(cno);
+}
+
+/* ------------------------------------------------------------------ the EVD's side */
+
+enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE handle)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	struct datp_cno *cno = NULL, *old;
+
+	if (handle != DAT_HANDLE_NULL) {
+		cno = obj_hold(evd->obj.ia, handle, DATP_CNO);
+		if (!cno)
+			return DATP_ERR_HANDLE_CNO;
+	}
+	datp_lock(&priv->lock);
+	old = priv->cno;
+	if (old)
+		cno_detach(old, evd, false);
+	if (cno)
+		cno_attach(cno, evd);
+	priv->cno = cno;
+	datp_unlock(&priv->lock);
+	obj_drop(old);
+	evd_rearm(evd);
+	return DATP_OK;
+}
+
+enum datp_err evd_enable(struct datp_evd *evd, bool on)
+{
+	struct evd_priv *priv = evd_priv(evd);
+
+	datp_lock(&priv->lock);
+	priv->disabled = !on;
+	datp_unlock(&priv->lock);
+	if (on)
+		evd_rearm(evd);
+	return DATP_OK;
+}

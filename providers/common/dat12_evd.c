@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The DAT 1.2 edge of event queues and CNOs.
+ */
+#include "dat12.h"
+#include "evd.h"
+
+/* ------------------------------------------------------------------ EVD */
+
+DAT_RETURN dat12_evd_create(DAT_IA_HANDLE handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS flags,
+			    DAT_EVD_HANDLE *evd_handle)
+{
+	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
+	struct datp_cno *cno = NULL;
+	struct datp_evd *evd;
+	enum datp_err err;
+
+	if (!ia)
+		return datp_ret(DATP_ERR_HANDLE_IA);
+	if (qlen <= 0)
+		return datp_ret(DATP_ERR_ARG2);
+	if (cno_handle != DAT_HANDLE_NULL) {
+		cno = obj_get(ia, cno_handle, DATP_CNO);
+		if (!cno)
+			return datp_ret(DATP_ERR_HANDLE_CNO);
+	}
+	if (!evd_handle)
+		return datp_ret(DATP_ERR_ARG5);
+	err = evd_create(ia, qlen, cno, flags, &evd);
+	if (!err)
+		*evd_handle = evd;
+	return datp_ret(err);
+}
+
+DAT_RETURN dat12_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+	struct evd_priv *priv;
+
+	if (!evd)
+		return datp_ret(DATP_ERR_HANDLE);
+	if ((unsigned int)mask & ~(unsigned int)DAT_EVD_FIELD_ALL)
+		return datp_ret(DATP_ERR_ARG2);
+	if (!param)
+		return datp_ret(DATP_ERR_ARG3);
+	priv = evd_priv(evd);
+	param->ia_handle = ia_shown(evd->obj.ia);
+	param->evd_state = (DAT_EVD_STATE)evd_state(evd);
+	param->evd_flags = evd->flags;
+	datp_lock(&priv->lock);
+	param->evd_qlen = (DAT_COUNT)priv->qlen;
+	param->cno_handle = priv->cno;
+	datp_unlock(&priv->lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat12_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	return datp_ret(evd ? evd_modify_cno(evd, cno) : DATP_ERR_HANDLE);
+}
+
+DAT_RETURN dat12_evd_enable(DAT_EVD_HANDLE handle)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	return datp_ret(evd ? evd_enable(evd, true) : DATP_ERR_HANDLE);
+}
+
+DAT_RETURN dat12_evd_disable(DAT_EVD_HANDLE handle)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	return datp_ret(evd ? evd_enable(evd, false) : DATP_ERR_HANDLE);
+}
+
+DAT_RETURN dat12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
+			  DAT_COUNT *nmore)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	if (!evd)
+		return datp_ret(DATP_ERR_HANDLE);
+	if (!event)
+		return datp_ret(DATP_ERR_ARG4);
+	if (!nmore)
+		return datp_ret(DATP_ERR_ARG5);
+	return datp_ret(evd_wait(evd, timeout, threshold, event, nmore));
+}
+
+DAT_RETURN dat12_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	return datp_ret(evd ? evd_resize(evd, qlen) : DATP_ERR_HANDLE);
+}
+
+DAT_RETURN dat12_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	if (!evd)
+		return datp_ret(DATP_ERR_HANDLE);
+	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
+		return datp_ret(DATP_ERR_ARG2);
+	return datp_ret(evd_post_soft(evd, event->event_data.software_event_data.pointer));
+}
+
+DAT_RETURN dat12_evd_free(DAT_EVD_HANDLE handle)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	return datp_ret(evd ? evd_free(evd) : DATP_ERR_HANDLE);
+}
+
+DAT_RETURN dat12_evd_set_unwaitable(DAT_EVD_HANDLE handle)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	return datp_ret(evd ? evd_set_waitable(evd, false) : DATP_ERR_HANDLE);
+}
+
+DAT_RETURN dat12_evd_clear_unwaitable(DAT_EVD_HANDLE handle)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	return datp_ret(evd ? evd_set_waitable(evd, true) : DATP_ERR_HANDLE);
+}
+
+/* ------------------------------------------------------------------ CNO */
+
+/* An agent without a function is none, and then has no data. */
+static bool agent_ok(DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	return agent.proxy_agent_func || !agent.instance_data;
+}
+
+DAT_RETURN dat12_cno_create(DAT_IA_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno_handle)
+{
+	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
+	struct datp_cno *cno;
+	enum datp_err err;
+
+	if (!ia)
+		return datp_ret(DATP_ERR_HANDLE_IA);
+	if (!agent_ok(agent))
+		return datp_ret(DATP_ERR_ARG2);
+	if (!cno_handle)
+		return datp_ret(DATP_ERR_ARG3);
+	err = cno_create(ia, agent, &cno);
+	if (!err)
+		*cno_handle = cno;
+	return datp_ret(err);
+}
+
+DAT_RETURN dat12_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	struct datp_cno *cno = obj_get(NULL, handle, DATP_CNO);
+
+	if (!cno)
+		return datp_ret(DATP_ERR_HANDLE_CNO);
+	if (!agent_ok(agent))
+		return datp_ret(DATP_ERR_ARG2);
+	cno_set_agent(cno, agent);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat12_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
+{
+	struct datp_cno *cno = obj_get(NULL, handle, DATP_CNO);
+
+	if (!cno)
+		return datp_ret(DATP_ERR_HANDLE_CNO);
+	if ((unsigned int)mask & ~(unsigned int)DAT_CNO_FIELD_ALL)
+		return datp_ret(DATP_ERR_ARG2);
+	if (!param)
+		return datp_ret(DATP_ERR_ARG3);
+	param->ia_handle = ia_shown(cno->obj.ia);
+	param->agent = cno_agent(cno);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat12_cno_free(DAT_CNO_HANDLE handle)
+{
+	struct datp_cno *cno = obj_get(NULL, handle, DATP_CNO);
+
+	return datp_ret(cno ? cno_free(cno) : DATP_ERR_HANDLE_CNO);
+}
+
+DAT_RETURN dat12_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
+{
+	struct datp_evd *evd = NULL;
+	enum datp_err err;
+
+	if (!obj_get(NULL, handle, DATP_CNO))
+		return datp_ret(DATP_ERR_HANDLE_CNO);
+	if (!evd_handle)
+		return datp_ret(DATP_ERR_ARG3);
+	err = cno_wait(handle, timeout, &evd);
+	/* A wait that ran out says so in the handle too. */
+	if (!err || err == DATP_ERR_QUEUE_EMPTY)
+		*evd_handle = evd;
+	return datp_ret(err);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Event queues and CNOs, seen from inside libdatp.
+ *
+ * An EVD is a list of nodes which are embedded in what they tell of: a posted operation, an endpoint, a
+ * connection request, or a note (software and asynchronous events) from the EVD's own store. So queueing
+ * never allocates and never overflows, but for notes.
+ */
+#ifndef EVD_H
+#define EVD_H
+
+#include "core.h"
+
+/* ------------------------------------------------------------------ nodes */
+
+enum node_kind { NODE_DTO, NODE_CONN, NODE_CR, NODE_SOFT, NODE_ASYNC };
+
+enum { NODE_QUEUED = 1 };	/* datp_node.flags: it is on a list (EVD lock) */
+
+/* A software or asynchronous event. From the EVD's store, to which it returns when it is taken. */
+struct evd_note {
+	struct datp_node node;
+	void *about;		/* SOFT: the consumer's pointer; ASYNC: the object's handle */
+	int32_t reason;		/* ASYNC */
+};
+
+struct evd_store {
+	struct evd_store *next;
+	struct evd_note notes[];
+};
+
+/* An event about a connection; embedded in its endpoint, and written before it is queued. */
+struct conn_note {
+	struct datp_node node;
+	struct datp_ep *ep;
+	const void *pdata;	/* the endpoint's */
+	uint32_t pdata_len;
+};
+
+/* ------------------------------------------------------------------ EVD */
+
+/*
+ * How the DTO streams that feed an EVD notify: all of an EVD in the same way, and EVERY if a stream that is
+ * none (connection, connection request) feeds it too.
+ */
+enum evd_stream { STREAM_EVERY, STREAM_UNSIGNALLED, STREAM_SOLICITED, STREAM_DTO_COUNT, STREAM_OTHER = STREAM_DTO_COUNT,
+		  STREAM_COUNT };
+
+struct evd_priv {
+	_Atomic uint32_t lock;		/* the EVD lock; guards all below unless said otherwise */
+	struct datp_node *first, **last;
+	uint32_t qlen;			/* what evd_query says */
+	uint32_t crs;			/* connection requests on the list */
+	uint32_t lost;			/* asynchronous events dropped for want of a note */
+	struct evd_note *spare;		/* unused notes, through node.next */
+	struct evd_store *stores;
+	uint32_t notes;			/* in all stores */
+	uint32_t streams[STREAM_COUNT];
+	bool explicit_threshold;	/* a stream asked for EVD_THRESHOLD by name */
+	bool disabled, unwaitable;
+	bool dead;			/* being freed: waiters leave with ABORT */
+	bool gone;			/* poll lock: the transport's queue must not be touched any more */
+	bool notified;			/* a notifying event came since the waiter came */
+	uint32_t threshold;		/* the waiter's */
+	_Atomic uint32_t own_bell;	/* what `bell` points to unless the transport says otherwise */
+	struct datp_cno *cno;		/* held */
+	/* CNO lock of `cno`: */
+	struct datp_evd *cno_next;	/* on the list of EVDs with triggers */
+	bool cno_listed;
+	uint32_t triggers;		/* events told to the CNO and not yet told by it */
+};
+
+static inline struct evd_priv *evd_priv(struct datp_evd *evd)
+{
+	return OBJ_PRIV(struct evd_priv, evd);
+}
+
+/* Who is to be woken once the EVD lock is off. */
+struct evd_wakeup {
+	bool waiter;
+	struct datp_cno *cno;
+	bool agent;
+};
+
+/* Appends a node and wakes whoever is to be. Takes the EVD lock and, inside, the CNO lock. */
+void evd_post(struct datp_evd *evd, struct datp_node *node, bool notify);
+/* Takes a node off the list again, if it is still there. */
+void evd_unpost(struct datp_evd *evd, struct datp_node *node);
+/* Forgets what is queued about an endpoint. The poll lock is held if the EVD has one to hold. */
+void evd_purge_ep(struct datp_evd *evd, const struct datp_ep *ep);
+/* The first event and what is left behind it; false if there is none. */
+bool evd_pop_locked(struct datp_evd *evd, DAT_EVENT *event);
+/* Moves what the transport has completed to the list. Poll lock held. */
+void evd_drain_locked(struct datp_evd *evd);
+/* The same if there may be anything, taking the poll lock. */
+void evd_progress(struct datp_evd *evd);
+/* Has the transport tell of new completions if there is a CNO to tell. No lock held. */
+void evd_rearm(struct datp_evd *evd);
+/* Wakes the waiter for another look. EVD lock not held. */
+void evd_ring(struct datp_evd *evd);
+
+/* A stream of events from an endpoint or service point begins or ends; false: it does not go with the others. */
+bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_threshold);
+void evd_detach(struct datp_evd *evd, enum evd_stream stream);
+/* Whether another connection request finds room. */
+bool evd_takes_cr(struct datp_evd *evd);
+
+enum datp_err evd_free(struct datp_evd *evd);
+enum datp_err evd_resize(struct datp_evd *evd, int32_t qlen);
+enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE cno);
+enum datp_err evd_enable(struct datp_evd *evd, bool on);
+enum datp_err evd_set_waitable(struct datp_evd *evd, bool on);
+enum datp_err evd_post_soft(struct datp_evd *evd, void *pointer);
+enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold, DAT_EVENT *event, int32_t *nmore);
+uint32_t evd_state(struct datp_evd *evd);	/* DAT_EVD_STATE */
+
+/* ------------------------------------------------------------------ CNO */
+
+struct datp_cno {
+	struct datp_obj obj;		/* `users` counts its EVDs and its waiters */
+	_Atomic uint32_t lock;		/* the CNO lock; guards all below */
+	_Atomic uint32_t bell;		/* counts triggers; waiters sleep on it */
+	_Atomic uint32_t waiters;
+	bool dead;			/* being destroyed: waiters leave with a NULL EVD */
+	uint32_t orphaned;		/* counts how often the last EVD was freed */
+	uint32_t evds;
+	struct datp_evd *first, *last;	/* with triggers, through evd_priv.cno_next */
+	DAT_OS_WAIT_PROXY_AGENT agent;	/* armed, or with a NULL function */
+	DAT_OS_WAIT_PROXY_AGENT due;	/* fired and not yet called */
+	struct datp_evd *due_evd;
+};
+
+enum datp_err cno_create(struct datp_ia *ia, DAT_OS_WAIT_PROXY_AGENT agent, struct datp_cno **out);
+enum datp_err cno_free(struct datp_cno *cno);
+enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd **out);
+void cno_set_agent(struct datp_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent);
+DAT_OS_WAIT_PROXY_AGENT cno_agent(struct datp_cno *cno);
+
+/* EVD lock held. An event has come; says whether the agent has to be called. */
+bool cno_trigger(struct datp_cno *cno, struct datp_evd *evd);
+void cno_attach(struct datp_cno *cno, struct datp_evd *evd);
+/* `freed`: the EVD goes; waiters hear of it when it was the last. Returns whether the agent has to be called. */
+bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed);
+void cno_ring(struct datp_cno *cno);
+/* Calls a fired agent: here and now (no lock held), or soon on the service thread. */
+void cno_call_agent(void *cno);
+void cno_call_agent_soon(struct datp_cno *cno);
+
+/* A deadline in microseconds of CLOCK_MONOTONIC, as the kernel wants it. */
+static inline struct timespec deadline_of(uint64_t until)
+{
+	return (struct timespec){ .tv_sec = (time_t)(until / 1000000), .tv_nsec = (long)(until % 1000000) * 1000 };
+}
+
+#define NO_DEADLINE UINT64_MAX
+
+/* When a wait that begins now has to end. */
+static inline uint64_t deadline_from(uint32_t timeout)
+{
+	return timeout == DAT_TIMEOUT_INFINITE ? NO_DEADLINE : loop_now() + timeout;
+}
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the waiter of an EVD. Invariant: `waiter` is 1 exactly while a thread is between enter() and leave(), and
+ * such a thread holds no lock while it sleeps.
+ *
+ * Threads are ended inside dat_evd_wait() with pthread_cancel(), of either type. So cancellation is off from end
+ * to end but for the sleep itself, which is the transport's evd_sleep (or its default) and a cancellation point;
+ * what has to be undone if the sleep is the last thing that the thread does, is leave_cancelled().
+ */
+#include <pthread.h>
+
+#include "evd.h"
+#include "futex.h"
+
+struct wait {
+	struct datp_evd *evd;
+	DAT_EVENT *event;
+	uint32_t threshold;
+	uint32_t left;		/* events queued when the wait ended */
+	uint64_t until;
+	bool looked;		/* not the first look any more */
+	bool armed;		/* the transport was told that somebody waits */
+	int cancel_state;	/* the consumer's own */
+};
+
+static enum datp_err enter(struct wait *wait)
+{
+	struct datp_evd *evd = wait->evd;
+	struct evd_priv *priv = evd_priv(evd);
+	enum datp_err err = DATP_OK;
+
+	datp_lock(&priv->lock);
+	/* relaxed, both: they change under a lock, or it is the consumer's error */
+	if (atomic_load_explicit(&evd->obj.tag, memory_order_relaxed) != DATP_TAG(DATP_EVD) || priv->dead)
+		err = DATP_ERR_HANDLE;
+	else if (wait->threshold > priv->qlen)
+		err = DATP_ERR_ARG3;
+	else if (priv->unwaitable)
+		err = DATP_ERR_STATE_EVD_UNWAITABLE;
+	else if (atomic_load_explicit(&evd->waiter, memory_order_relaxed))
+		err = DATP_ERR_STATE_EVD_WAITER;
+	else if (wait->threshold > 1 && (priv->streams[STREAM_UNSIGNALLED] || priv->streams[STREAM_SOLICITED]))
+		err = DATP_ERR_STATE_EVD_CONFIG_THRESHOLD;
+	if (!err) {
+		priv->threshold = wait->threshold;
+		priv->notified = false;
+		/* relaxed: what it tells to others is under the lock; without it, it is a hint */
+		atomic_store_explicit(&evd->waiter, 1, memory_order_relaxed);
+	}
+	datp_unlock(&priv->lock);
+	return err;
+}
+
+static void leave_locked(struct datp_evd *evd)
+{
+	/* release: for futex_await_zero(); who waits there takes the lock once more, so our unlock is in time */
+	atomic_store_explicit(&evd->waiter, 0, memory_order_release);
+	if (evd_priv(evd)->dead)
+		futex_wake(&evd->waiter, false);
+}
+
+/* The thread was cancelled in its sleep. */
+static void leave_cancelled(void *arg)
+{
+	struct wait *wait = arg;
+	struct evd_priv *priv = evd_priv(wait->evd);
+	bool dead;
+
+	datp_lock(&priv->lock);
+	dead = priv->dead;
+	if (dead)
+		leave_locked(wait->evd);
+	datp_unlock(&priv->lock);
+	if (dead)
+		return;
+	/* While we are the waiter the EVD stays, so the CNO can have its completions back. */
+	evd_rearm(wait->evd);
+	datp_lock(&priv->lock);
+	leave_locked(wait->evd);
+	datp_unlock(&priv->lock);
+}
+
+enum look { LOOK_SLEEP, LOOK_DONE };
+
+/* Looks whether the wait is over, and if so ends it: the caller is no waiter any more. */
+static enum look look(struct wait *wait, bool last, enum datp_err otherwise, enum datp_err *err)
+{
+	struct datp_evd *evd = wait->evd;
+	struct evd_priv *priv = evd_priv(evd);
+	uint32_t queued;
+	enum look found = LOOK_DONE;
+
+	datp_lock(&priv->lock);
+	/* relaxed: it changes under the lock */
+	queued = atomic_load_explicit(&evd->queued, memory_order_relaxed);
+	if (priv->dead) {
+		*err = DATP_ERR_ABORT;
+	} else if (priv->unwaitable) {
+		*err = DATP_ERR_STATE_EVD_UNWAITABLE;
+	} else if (queued >= wait->threshold && (!wait->looked || priv->notified)) {
+		/* What was there before the wait counts as it is; what comes later has to be one that notifies. */
+		evd_pop_locked(evd, wait->event);
+		queued--;
+		*err = DATP_OK;
+	} else if (last) {
+		*err = otherwise;
+	} else {
+		found = LOOK_SLEEP;
+	}
+	wait->looked = true;
+	wait->left = queued;
+	if (found == LOOK_DONE)
+		leave_locked(evd);
+	datp_unlock(&priv->lock);
+	return found;
+}
+
+static int sleep_cancellable(struct wait *wait, uint32_t seen)
+{
+	struct timespec deadline = deadline_of(wait->until);
+	struct datp_evd *evd = wait->evd;
+	int rc, ignored;
+
+	pthread_cleanup_push(leave_cancelled, wait);
+	pthread_setcancelstate(wait->cancel_state, &ignored);
+	rc = evd->obj.ia->ops->evd_sleep(evd, seen, wait->until == NO_DEADLINE ? NULL : &deadline);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_cleanup_pop(0);
+	return rc;
+}
+
+/* Tells the transport that somebody is about to sleep; true if there may be something to look at already. */
+static bool arm(struct datp_evd *evd)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	bool solicited, more = false;
+
+	if (!evd->has_cq)
+		return false;
+	datp_lock(&priv->lock);
+	solicited = priv->streams[STREAM_SOLICITED] != 0;
+	datp_unlock(&priv->lock);
+	datp_lock(&evd->poll_lock);
+	if (!priv->gone)
+		more = evd->obj.ia->ops->evd_arm(evd, DATP_ARM_WAITER, solicited);
+	datp_unlock(&evd->poll_lock);
+	return more;
+}
+
+/* The waiter's life. It is no waiter any more when this returns. */
+static enum datp_err wait_loop(struct wait *wait, uint32_t timeout)
+{
+	struct datp_evd *evd = wait->evd;
+	enum datp_err err, otherwise = DATP_ERR_TIMEOUT;
+	bool last = timeout == 0;
+
+	for (;;) {
+		/* acquire: an event queued before this value was set is seen by the look */
+		uint32_t seen = atomic_load_explicit(evd->bell, memory_order_acquire);
+		int rc;
+
+		evd_progress(evd);
+		if (look(wait, last, otherwise, &err) == LOOK_DONE)
+			return err;
+		wait->armed = true;
+		if (arm(evd))
+			continue;
+		rc = sleep_cancellable(wait, seen);
+		last = rc != 0;
+		otherwise = rc == EINTR ? DATP_ERR_INTERRUPTED : DATP_ERR_TIMEOUT;
+	}
+}
+
+enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold, DAT_EVENT *event, int32_t *nmore)
+{
+	struct wait wait = { .evd = evd, .event = event, .threshold = (uint32_t)threshold };
+	enum datp_err err;
+	int ignored;
+
+	if (threshold <= 0)
+		return DATP_ERR_ARG3;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel_state);
+	wait.until = deadline_from(timeout);
+	err = enter(&wait);
+	if (!err) {
+		err = wait_loop(&wait, timeout);
+		if (!err || err == DATP_ERR_TIMEOUT || err == DATP_ERR_INTERRUPTED) {
+			*nmore = (int32_t)wait.left;
+			/* The transport was told about a waiter: now it is the CNO's turn again. */
+			if (wait.armed)
+				evd_rearm(evd);
+		}
+	}
+	pthread_setcancelstate(wait.cancel_state, &ignored);
+	return err;
+}
+
+enum datp_err evd_set_waitable(struct datp_evd *evd, bool on)
+{
+	struct evd_priv *priv = evd_priv(evd);
+
+	datp_lock(&priv->lock);
+	priv->unwaitable = !on;
+	datp_unlock(&priv->lock);
+	if (!on)
+		evd_ring(evd);
+	return DATP_OK;
+}

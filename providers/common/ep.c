@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns endpoints: creation, the end, and who may still work on one in between. Invariant: as long as an endpoint is
+ * pinned it is not freed, reset or modified, and once it is `dying` nobody pins it any more.
+ */
+#include <stdlib.h>
+
+#include "ep.h"
+#include "futex.h"
+#include "srq.h"
+
+/* ------------------------------------------------------------------ pins */
+
+bool ep_listens_locked(struct datp_ep *ep, unsigned int states)
+{
+	struct ep_priv *priv = ep_priv(ep);
+
+	/* relaxed: a freed endpoint's tag has been 0 since before it could be freed under this lock */
+	return atomic_load_explicit(&ep->obj.tag, memory_order_relaxed) == DATP_TAG(DATP_EP) && !priv->dying &&
+	       !priv->ending && (states & EP_IN(ep_state(ep)));
+}
+
+void ep_pin_locked(struct datp_ep *ep)
+{
+	/* relaxed: under the EP lock */
+	atomic_fetch_add_explicit(&ep_priv(ep)->pins, 1, memory_order_relaxed);
+}
+
+bool ep_pin(struct datp_ep *ep, unsigned int states)
+{
+	bool pinned;
+
+	datp_lock(&ep->lock);
+	pinned = ep_listens_locked(ep, states);
+	if (pinned)
+		ep_pin_locked(ep);
+	datp_unlock(&ep->lock);
+	return pinned;
+}
+
+void ep_unpin(struct datp_ep *ep)
+{
+	struct ep_priv *priv = ep_priv(ep);
+
+	/* Under the lock, which who waits takes once more: then our unlock is over when it goes on. */
+	datp_lock(&ep->lock);
+	/* release: what was done with the pin is seen by who waits for it */
+	if (atomic_fetch_sub_explicit(&priv->pins, 1, memory_order_release) == 1)
+		futex_wake(&priv->pins, false);
+	datp_unlock(&ep->lock);
+}
+
+void ep_await_unpinned(struct datp_ep *ep)
+{
+	futex_await_zero(&ep_priv(ep)->pins);
+	datp_lock(&ep->lock);
+	datp_unlock(&ep->lock);
+}
+
+/* ------------------------------------------------------------------ creation */
+
+static enum datp_err hold_parts(struct datp_ep *ep, const struct ep_new *what)
+{
+	struct datp_ia *ia = ep->obj.ia;
+
+	if (what->with_srq) {
+		ep->srq = obj_hold(ia, what->srq, DATP_SRQ);
+		if (!ep->srq)
+			return DATP_ERR_HANDLE_SRQ;
+	}
+	if (what->pz != DAT_HANDLE_NULL) {
+		ep->pz = obj_hold(ia, what->pz, DATP_PZ);
+		if (!ep->pz)
+			return DATP_ERR_HANDLE_PZ;
+	}
+	if (ep->srq && ep->srq->pz != ep->pz && !ia_attr(ia)->srq_pz_difference)
+		return DATP_ERR_PARAM;
+	return DATP_OK;
+}
+
+static void drop_parts(struct datp_ep *ep)
+{
+	obj_drop(ep->pz);
+	obj_drop(ep->srq);
+}
+
+static enum datp_err init_queues(struct datp_ep *ep)
+{
+	if (!wq_init(&ep->sq, ep->attr.max_request_dtos))
+		return DATP_ERR_MEMORY;
+	/* Of an endpoint with an SRQ: a ring of one, never used. */
+	if (wq_init(&ep->rq, ep->srq ? 1 : ep->attr.max_recv_dtos))
+		return DATP_OK;
+	wq_free(&ep->sq);
+	return DATP_ERR_MEMORY;
+}
+
+/* What an EVD's handle stands for; whether it is alive is looked at when it is held. */
+static bool evd_of(struct datp_ia *ia, DAT_EVD_HANDLE handle, struct datp_evd **evd)
+{
+	*evd = handle == DAT_HANDLE_NULL ? NULL : obj_get(ia, handle, DATP_EVD);
+	return *evd || handle == DAT_HANDLE_NULL;
+}
+
+static enum datp_err evds_of(struct datp_ep *ep, const struct ep_new *what)
+{
+	struct datp_ia *ia = ep->obj.ia;
+
+	if (!evd_of(ia, what->recv_evd, &ep->recv_evd))
+		return DATP_ERR_HANDLE_EVD_RECV;
+	if (!evd_of(ia, what->request_evd, &ep->request_evd))
+		return DATP_ERR_HANDLE_EVD_REQUEST;
+	if (!evd_of(ia, what->connect_evd, &ep->connect_evd))
+		return DATP_ERR_HANDLE_EVD_CONN;
+	return DATP_OK;
+}
+
+static void init_notes(struct datp_ep *ep)
+{
+	struct ep_priv *priv = ep_priv(ep);
+
+	priv->established.node.kind = priv->ended.node.kind = NODE_CONN;
+	priv->established.ep = priv->ended.ep = ep;
+	priv->give_up = NO_DEADLINE;
+}
+
+enum datp_err ep_create(struct datp_ia *ia, const struct ep_new *what, struct datp_ep **out)
+{
+	struct datp_obj *obj;
+	struct datp_ep *ep;
+	enum datp_err err = obj_alloc(ia, DATP_EP, sizeof(struct ep_priv), ia->ops->ep_size, &obj);
+
+	if (err)
+		return err;
+	ep = (struct datp_ep *)obj;
+	ep->attr = what->attr;
+	init_notes(ep);
+	ep_priv(ep)->by_provider = what->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+	ep_born(ep, what->state);
+	err = hold_parts(ep, what);
+	if (err)
+		goto drop_parts;
+	err = evds_of(ep, what);
+	if (err)
+		goto drop_parts;
+	err = ep_streams_attach(ep);
+	if (err)
+		goto drop_parts;
+	err = init_queues(ep);
+	if (err)
+		goto detach;
+	err = ia->ops->ep_create(ep);
+	if (err)
+		goto free_queues;
+	err = obj_publish(ep);
+	if (err)
+		goto free_transport;
+	*out = ep;
+	return DATP_OK;
+
+free_transport:
+	ia->ops->ep_free(ep);
+free_queues:
+	wq_free(&ep->rq);
+	wq_free(&ep->sq);
+detach:
+	ep_streams_detach(ep);
+drop_parts:
+	drop_parts(ep);
+	obj_release(ep);
+	return err;
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* Of a retired endpoint. */
+static void ep_finish(struct datp_ep *ep)
+{
+	struct ep_priv *priv = ep_priv(ep);
+	struct datp_ia *ia = ep->obj.ia;
+
+	datp_lock(&ep->lock);
+	priv->dying = true;
+	datp_unlock(&ep->lock);
+	ep_await_unpinned(ep);
+	timer_cancel(ia, &priv->timer);
+	ia->ops->ep_free(ep);
+	/* A thread that has just polled one of its completions delivers it under the poll lock: let that end. */
+	ep_poll_lock(ep);
+	ep_purge(ep);
+	ep_poll_unlock(ep);
+	ep_streams_detach(ep);
+	drop_parts(ep);
+	wq_free(&ep->rq);
+	wq_free(&ep->sq);
+	free(priv->pdata);
+	obj_release(ep);
+}
+
+enum datp_err ep_free(struct datp_ep *ep)
+{
+	const unsigned int owned = EP_IN(DAT_EP_STATE_RESERVED) | EP_IN(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) |
+				   EP_IN(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+	int state = ep_state(ep);
+	enum datp_err err;
+
+	if (owned & EP_IN(state))
+		return ep_state_error(state);
+	err = obj_retire(ep, false, DATP_ERR_STATE, DATP_ERR_HANDLE_EP);
+	if (!err)
+		ep_finish(ep);
+	return err;
+}
+
+void ep_destroy(struct datp_ep *ep)
+{
+	if (!obj_retire(ep, true, DATP_OK, DATP_ERR_HANDLE_EP))
+		ep_finish(ep);
+}
+
+/* ------------------------------------------------------------------ reset and status */
+
+static void forget_connection_locked(struct datp_ep *ep)
+{
+	struct ep_priv *priv = ep_priv(ep);
+
+	free(priv->pdata);
+	priv->pdata = NULL;
+	priv->active = false;
+	priv->ending = false;
+	priv->give_up = NO_DEADLINE;
+	ep->remote_address = (struct sockaddr_storage){ 0 };
+	ep->remote_port = 0;
+	ep->local_port = 0;
+}
+
+enum datp_err ep_reset(struct datp_ep *ep)
+{
+	enum datp_err err;
+	int state = ep_state(ep);
+
+	if (state == DAT_EP_STATE_UNCONNECTED)
+		return DATP_OK;
+	if (state != DAT_EP_STATE_DISCONNECTED)
+		return ep_state_error(state);
+	/* Whoever ended the connection may not have left yet. */
+	ep_await_unpinned(ep);
+	err = ep->obj.ia->ops->ep_reset(ep);
+	if (err)
+		return err;
+	ep_poll_lock(ep);
+	ep_purge(ep);
+	ep_poll_unlock(ep);
+	datp_lock(&ep->lock);
+	forget_connection_locked(ep);
+	ep_move_locked(ep, EP_RESET);
+	datp_unlock(&ep->lock);
+	return DATP_OK;
+}
+
+static bool queue_idle(const struct datp_wq *wq)
+{
+	return wq->finished == wq->posted;
+}
+
+void ep_status(struct datp_ep *ep, int *state, bool *recv_idle, bool *request_idle)
+{
+	/* What is complete but not yet fetched from the transport is not outstanding. */
+	if (ep->recv_evd)
+		evd_progress(ep->recv_evd);
+	if (ep->request_evd && ep->request_evd != ep->recv_evd)
+		evd_progress(ep->request_evd);
+	datp_lock(&ep->lock);
+	*state = ep_state(ep);
+	*recv_idle = ep->srq ? !srq_busy_with(ep->srq, ep) : queue_idle(&ep->rq);
+	*request_idle = queue_idle(&ep->sq);
+	datp_unlock(&ep->lock);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Endpoints, seen from inside libdatp.
+ *
+ * LOCKS. The state and the work queues are guarded by the EP lock. Ops are called without it, so that a transport
+ * may take its time; whoever works on an endpoint without the lock and is not the consumer's own call on it (an
+ * upcall, a timer) pins it. ep_free, ep_reset and ep_modify first wait until nobody has it pinned, hence a pinned
+ * endpoint keeps its memory, its EVDs and its work queues.
+ */
+#ifndef EP_H
+#define EP_H
+
+#include "core.h"
+#include "evd.h"
+
+struct ep_priv {
+	struct conn_note established, ended;	/* at most one of each a connection (EVD lock once queued) */
+	struct loop_timer timer;	/* of the attempt to connect */
+	uint64_t give_up;		/* when the attempt times out; NO_DEADLINE: never (EP lock) */
+	_Atomic uint32_t pins;		/* who works on it without the lock; up under the EP lock */
+	bool ending;			/* EP lock: somebody is ending the connection; news of it are old */
+	bool dying;			/* EP lock: being freed */
+	bool by_provider;		/* made for a PSP_PROVIDER request; the consumer's once accepted (EP lock) */
+	/* How it was connected, for dat_ep_dup_connect (EP lock). */
+	bool active;
+	struct sockaddr_storage target;
+	uint64_t target_qual;
+	unsigned char *pdata;		/* what came with the peer's accept; lives until reset or free */
+};
+
+static inline struct ep_priv *ep_priv(struct datp_ep *ep)
+{
+	return OBJ_PRIV(struct ep_priv, ep);
+}
+
+/* ------------------------------------------------------------------ ep_state.c */
+
+/* What makes an endpoint change its state. */
+enum ep_cause {
+	EP_CONNECT, EP_CONNECT_REFUSED,		/* dat_ep_connect; the op refused */
+	EP_RESERVE, EP_UNRESERVE,		/* an RSP takes it, gives it back */
+	EP_REQUEST,				/* a request has come for its RSP */
+	EP_REJECT,				/* ... and was rejected */
+	EP_ACCEPT,				/* dat_cr_accept */
+	EP_ACCEPT_REFUSED_UNC, EP_ACCEPT_REFUSED_PAS, EP_ACCEPT_REFUSED_TEN,	/* the op refused */
+	EP_ESTABLISHED,
+	EP_FAILED,				/* an attempt has, or was given up */
+	EP_DRAIN,				/* graceful disconnect */
+	EP_ENDED,				/* a connection has */
+	EP_RESET,
+	EP_CAUSE_COUNT
+};
+
+#define EP_IN(state) (1u << (state))
+
+static inline int ep_state(struct datp_ep *ep)
+{
+	/* relaxed: a snapshot, or the EP lock is held */
+	return atomic_load_explicit(&ep->state, memory_order_relaxed);
+}
+
+/* Changes the state; false, and no change: not from here. EP lock held. */
+bool ep_move_locked(struct datp_ep *ep, enum ep_cause cause);
+/* The state that a new endpoint is born in. */
+void ep_born(struct datp_ep *ep, int state);
+/* DAT_INVALID_STATE with the subtype that names the state. */
+enum datp_err ep_state_error(int state);
+
+/* ------------------------------------------------------------------ ep.c */
+
+struct ep_new {
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE recv_evd, request_evd, connect_evd;
+	DAT_SRQ_HANDLE srq;
+	bool with_srq;
+	struct datp_ep_attr attr;	/* resolved */
+	int state;			/* UNCONNECTED, or TENTATIVE_CONNECTION_PENDING: the provider's */
+};
+
+enum datp_err ep_create(struct datp_ia *ia, const struct ep_new *what, struct datp_ep **out);
+enum datp_err ep_free(struct datp_ep *ep);
+enum datp_err ep_reset(struct datp_ep *ep);
+void ep_status(struct datp_ep *ep, int *state, bool *recv_idle, bool *request_idle);
+
+/* Pins it if it is live, in one of the states and nobody is ending it. */
+bool ep_pin(struct datp_ep *ep, unsigned int states);
+/* EP lock held; already decided. */
+void ep_pin_locked(struct datp_ep *ep);
+void ep_unpin(struct datp_ep *ep);
+void ep_await_unpinned(struct datp_ep *ep);
+/* Whether an upcall may still speak about it. EP lock held. */
+bool ep_listens_locked(struct datp_ep *ep, unsigned int states);
+
+/* ------------------------------------------------------------------ ep_attr.c */
+
+/*
+ * Replaces what is left to us (0) by defaults, and checks the rest against what the IA can do. `srq`: for an
+ * endpoint with one.
+ */
+enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq);
+enum evd_stream ep_recv_stream(const struct datp_ep_attr *attr);
+enum evd_stream ep_request_stream(const struct datp_ep_attr *attr);
+
+/* The streams of an endpoint to its three EVDs, and the hold on them: all or none. */
+enum datp_err ep_streams_attach(const struct datp_ep *ep);
+void ep_streams_detach(const struct datp_ep *ep);
+
+/* ------------------------------------------------------------------ ep_modify.c */
+
+struct ep_change {
+	uint64_t mask;		/* DAT_EP_FIELD_* */
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE recv_evd, request_evd, connect_evd;
+	struct datp_ep_attr attr;
+};
+
+enum datp_err ep_modify(struct datp_ep *ep, const struct ep_change *change);
+
+/* ------------------------------------------------------------------ ep_flush.c */
+
+/* A ring for `max` operations; no memory: false. */
+bool wq_init(struct datp_wq *wq, int32_t max);
+void wq_free(struct datp_wq *wq);
+
+/* Completes all that is outstanding, in order. EP lock held. */
+void ep_flush_locked(struct datp_ep *ep);
+/* The poll locks of its EVDs, and with them on: what the transport has completed is on the lists. */
+void ep_poll_lock(struct datp_ep *ep);
+void ep_poll_unlock(struct datp_ep *ep);
+/* Forgets every event that is queued about it and every operation. Poll locks held. */
+void ep_purge(struct datp_ep *ep);
+
+/* ------------------------------------------------------------------ post.c */
+
+/* Whether a completed operation's event wakes whoever waits. */
+bool wqe_notifies(const struct datp_wqe *wqe, bool solicited);
+
+/* ------------------------------------------------------------------ cm.c */
+
+/*
+ * The one way out of a connection or an attempt: state, flushes, event, in this order. The caller has it pinned
+ * and holds no lock. `number` 0: no event.
+ */
+void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number);
+
+#endif

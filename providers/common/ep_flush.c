@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the work queues of endpoints at their beginning and end. Invariant: whatever was posted is completed, in the
+ * order of posting, or forgotten with the endpoint; never both.
+ */
+#include <stdlib.h>
+
+#include "ep.h"
+#include "srq.h"
+
+bool wq_init(struct datp_wq *wq, int32_t max)
+{
+	uint32_t size = 1;
+
+	while (size < (uint32_t)max)
+		size <<= 1;
+	wq->ring = calloc(size, sizeof(*wq->ring));
+	if (!wq->ring)
+		return false;
+	wq->mask = size - 1;
+	wq->max = (uint32_t)max;
+	return true;
+}
+
+void wq_free(struct datp_wq *wq)
+{
+	free(wq->ring);
+	wq->ring = NULL;
+}
+
+static void flush_queue(struct datp_wq *wq)
+{
+	while (wq->finished != wq->posted)
+		datp_wqe_done(&wq->ring[wq->finished & wq->mask], DAT_DTO_ERR_FLUSHED, 0, false);
+}
+
+void ep_flush_locked(struct datp_ep *ep)
+{
+	/* Such a transport flushes by itself, and we see it in evd_poll. */
+	if (ep->obj.ia->ops->traits & DATP_TRAIT_HW_FLUSH)
+		return;
+	flush_queue(&ep->sq);
+	if (ep->srq)
+		srq_flush_ep(ep->srq, ep);
+	else
+		flush_queue(&ep->rq);
+}
+
+/* The EVDs with a poll lock, each once, in the order of their addresses, which is the order to lock them in. */
+static int poll_evds(const struct datp_ep *ep, struct datp_evd *evds[2])
+{
+	struct datp_evd *a = ep->recv_evd, *b = ep->request_evd;
+	int n = 0;
+
+	if ((uintptr_t)a > (uintptr_t)b) {
+		a = ep->request_evd;
+		b = ep->recv_evd;
+	}
+	if (a)
+		evds[n++] = a;
+	if (b && b != a)
+		evds[n++] = b;
+	return n;
+}
+
+void ep_poll_lock(struct datp_ep *ep)
+{
+	struct datp_evd *evds[2];
+	int n = poll_evds(ep, evds);
+
+	for (int i = 0; i < n; i++)
+		datp_lock(&evds[i]->poll_lock);
+	for (int i = 0; i < n; i++)
+		evd_drain_locked(evds[i]);
+}
+
+void ep_poll_unlock(struct datp_ep *ep)
+{
+	struct datp_evd *evds[2];
+	int n = poll_evds(ep, evds);
+
+	while (n--)
+		datp_unlock(&evds[n]->poll_lock);
+}
+
+static void wq_forget(struct datp_wq *wq)
+{
+	wq->finished = wq->posted;
+	/* release: as a reaper does, pairs with the poster's acquire */
+	atomic_store_explicit(&wq->reaped, wq->posted, memory_order_release);
+}
+
+void ep_purge(struct datp_ep *ep)
+{
+	struct datp_evd *evds[3] = { ep->recv_evd, ep->request_evd, ep->connect_evd };
+
+	for (int i = 0; i < 3; i++)
+		if (evds[i])
+			evd_purge_ep(evds[i], ep);
+	datp_lock(&ep->lock);
+	if (ep->srq)
+		srq_forget_ep(ep->srq, ep);
+	wq_forget(&ep->sq);
+	wq_forget(&ep->rq);
+	datp_unlock(&ep->lock);
+}

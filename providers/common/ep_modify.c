@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_ep_modify. Invariant: all that was asked is done, or nothing is.
+ */
+#include "ep.h"
+
+#define QUIET (EP_IN(DAT_EP_STATE_UNCONNECTED) | EP_IN(DAT_EP_STATE_RESERVED) |			\
+	       EP_IN(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) |					\
+	       EP_IN(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING))
+#define QUIET_PZ (EP_IN(DAT_EP_STATE_UNCONNECTED) | EP_IN(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING))
+
+#define NEVER (DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR |	\
+	       DAT_EP_FIELD_LOCAL_PORT_QUAL | DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR |			\
+	       DAT_EP_FIELD_REMOTE_PORT_QUAL | DAT_EP_FIELD_SRQ_HANDLE)
+
+static enum datp_err may_change(const struct datp_ep *ep, int state, uint64_t mask)
+{
+	if ((mask & ~DAT_EP_FIELD_ALL) || (mask & NEVER))
+		return DATP_ERR_ARG2;
+	if (!(QUIET & EP_IN(state)))
+		return ep_state_error(state);
+	if ((mask & DAT_EP_FIELD_PZ_HANDLE) && !(QUIET_PZ & EP_IN(state)))
+		return ep_state_error(state);
+	/* Receives that are posted already were posted under the old rule. */
+	if ((mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS) && ep->rq.posted != ep->rq.finished)
+		return DATP_ERR_STATE;
+	return DATP_OK;
+}
+
+static void mix_attr(struct datp_ep_attr *attr, const struct datp_ep_attr *with, uint64_t mask)
+{
+#define MIX(FIELD, name)						\
+	do {								\
+		if (mask & DAT_EP_FIELD_EP_ATTR_##FIELD)		\
+			attr->name = with->name;			\
+	} while (0)
+	MIX(SERVICE_TYPE, service_type);
+	MIX(MAX_MESSAGE_SIZE, max_message_size);
+	MIX(MAX_RDMA_SIZE, max_rdma_size);
+	MIX(QOS, qos);
+	MIX(RECV_COMPLETION_FLAGS, recv_flags);
+	MIX(REQUEST_COMPLETION_FLAGS, request_flags);
+	MIX(MAX_RECV_DTOS, max_recv_dtos);
+	MIX(MAX_REQUEST_DTOS, max_request_dtos);
+	MIX(MAX_RECV_IOV, max_recv_iov);
+	MIX(MAX_REQUEST_IOV, max_request_iov);
+	MIX(MAX_RDMA_READ_IN, max_rdma_read_in);
+	MIX(MAX_RDMA_READ_OUT, max_rdma_read_out);
+	MIX(SRQ_SOFT_HW, srq_soft_hw);
+	MIX(MAX_RDMA_READ_IOV, max_rdma_read_iov);
+	MIX(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
+#undef MIX
+}
+
+/* An EVD that is to replace another. */
+static bool mix_evd(struct datp_ia *ia, struct datp_evd **evd, DAT_EVD_HANDLE handle, bool asked)
+{
+	if (!asked)
+		return true;
+	*evd = handle == DAT_HANDLE_NULL ? NULL : obj_get(ia, handle, DATP_EVD);
+	return *evd || handle == DAT_HANDLE_NULL;
+}
+
+/* What the endpoint is to become, held by nobody yet but for the PZ. */
+static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *change, struct datp_ep *next)
+{
+	struct datp_ia *ia = ep->obj.ia;
+	uint64_t mask = change->mask;
+	enum datp_err err;
+
+	mix_attr(&next->attr, &change->attr, mask);
+	err = ep_attr_resolve(ia, &next->attr, ep->srq != NULL);
+	if (err)
+		return err;
+	if (!mix_evd(ia, &next->recv_evd, change->recv_evd, mask & DAT_EP_FIELD_RECV_EVD_HANDLE))
+		return DATP_ERR_HANDLE_EVD_RECV;
+	if (!mix_evd(ia, &next->request_evd, change->request_evd, mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE))
+		return DATP_ERR_HANDLE_EVD_REQUEST;
+	if (!mix_evd(ia, &next->connect_evd, change->connect_evd, mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE))
+		return DATP_ERR_HANDLE_EVD_CONN;
+	if (mask & DAT_EP_FIELD_PZ_HANDLE) {
+		next->pz = change->pz == DAT_HANDLE_NULL ? NULL : obj_hold(ia, change->pz, DATP_PZ);
+		if (!next->pz && change->pz != DAT_HANDLE_NULL)
+			return DATP_ERR_HANDLE_PZ;
+	} else if (next->pz) {
+		obj_hold(ia, next->pz, DATP_PZ);
+	}
+	return DATP_OK;
+}
+
+/*
+ * Makes room in a queue for `max`. One that has operations in it stays where it is: the transport knows their
+ * addresses. *grown is the new ring if there has to be one.
+ */
+static enum datp_err queue_prepare(const struct datp_wq *wq, int32_t max, struct datp_wq *grown)
+{
+	uint32_t used = wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire);
+
+	grown->ring = NULL;
+	if ((uint32_t)max <= wq->mask + 1)
+		return used <= (uint32_t)max ? DATP_OK : DATP_ERR_STATE;
+	if (used)
+		return DATP_ERR_STATE;
+	return wq_init(grown, max) ? DATP_OK : DATP_ERR_MEMORY;
+}
+
+static void queue_commit(struct datp_wq *wq, int32_t max, struct datp_wq *grown)
+{
+	if (grown->ring) {
+		wq_free(wq);
+		wq->ring = grown->ring;
+		wq->mask = grown->mask;
+	}
+	wq->max = (uint32_t)max;
+}
+
+/* The consumer's own error, if another call on the endpoint runs meanwhile: dat_ep_modify is Unsafe. */
+static enum datp_err change_over(struct datp_ep *ep, struct datp_ep *next)
+{
+	struct datp_wq rq = { 0 }, sq = { 0 };
+	enum datp_err err;
+
+	err = queue_prepare(&ep->sq, next->attr.max_request_dtos, &sq);
+	if (err)
+		return err;
+	err = queue_prepare(&ep->rq, ep->srq ? 1 : next->attr.max_recv_dtos, &rq);
+	if (err)
+		goto free_sq;
+	/* Let go first: an endpoint does not clash with its own old streams. */
+	ep_streams_detach(ep);
+	err = ep_streams_attach(next);
+	if (err)
+		goto attach_again;
+	err = ep->obj.ia->ops->ep_modify(ep, next);
+	if (err)
+		goto detach;
+	datp_lock(&ep->lock);
+	queue_commit(&ep->sq, next->attr.max_request_dtos, &sq);
+	queue_commit(&ep->rq, ep->srq ? 1 : next->attr.max_recv_dtos, &rq);
+	ep->attr = next->attr;
+	ep->recv_evd = next->recv_evd;
+	ep->request_evd = next->request_evd;
+	ep->connect_evd = next->connect_evd;
+	obj_drop(ep->pz);
+	ep->pz = next->pz;
+	datp_unlock(&ep->lock);
+	return DATP_OK;
+
+detach:
+	ep_streams_detach(next);
+attach_again:
+	ep_streams_attach(ep);
+	wq_free(&rq);
+free_sq:
+	wq_free(&sq);
+	return err;
+}
+
+enum datp_err ep_modify(struct datp_ep *ep, const struct ep_change *change)
+{
+	struct datp_ep next;
+	enum datp_err err;
+
+	err = may_change(ep, ep_state(ep), change->mask);
+	if (err)
+		return err;
+	ep_await_unpinned(ep);
+	next = *ep;
+	err = mix(ep, change, &next);
+	if (err)
+		return err;
+	err = change_over(ep, &next);
+	if (err)
+		obj_drop(next.pz);
+	return err;
+}

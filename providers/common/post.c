@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Completion of posted operations. Invariant: a completed operation has its event on an EVD, or its slot goes back at
+ * once because it shall have none (suppressed success, no EVD).
+ *
+ * Slots go back in order, by `reaped`: whoever takes an event gives back its slot and all before it. A suppressed
+ * success in between has no event to do that, so it gives itself back if all before it are back already; if not,
+ * the taker of the next event does, or else the poster who finds the ring full (datp_wq_reclaim).
+ */
+#include "ep.h"
+
+bool wqe_notifies(const struct datp_wqe *wqe, bool solicited)
+{
+	const struct datp_ep *ep = wqe->ep;
+	unsigned int flags;
+
+	if (wqe->status != DAT_DTO_SUCCESS)
+		return true;
+	flags = wqe->op == DATP_RECV ? ep->attr.recv_flags : ep->attr.request_flags;
+	if (wqe->op == DATP_RECV && (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		return solicited;
+	/* receives of an SRQ have no flags of their own */
+	return !(wqe->post_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+}
+
+/* Gives the silent ones at the head of the ring back. EP lock held. */
+static void give_silent_back_locked(struct datp_wq *wq)
+{
+	/* acquire: with a reaper's release, so that its reads of the slots are over when they are used again */
+	uint32_t at = atomic_load_explicit(&wq->reaped, memory_order_acquire);
+
+	while (at != wq->finished &&
+	       /* relaxed: written under the EP lock */
+	       atomic_load_explicit(&wq->ring[at & wq->mask].done, memory_order_relaxed) == DATP_WQE_SILENT) {
+		/* A reaper may be faster, and then goes further; release as it does. */
+		if (atomic_compare_exchange_strong_explicit(&wq->reaped, &at, at + 1, memory_order_release,
+							    memory_order_acquire))
+			at++;
+	}
+}
+
+DATP_API bool datp_wq_reclaim(struct datp_wq *wq)
+{
+	give_silent_back_locked(wq);
+	/* acquire: as in datp_wq_next() */
+	return wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire) < wq->max;
+}
+
+DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited)
+{
+	struct datp_ep *ep = wqe->ep;
+	bool from_srq = wqe->op == DATP_RECV && ep->srq;
+	struct datp_evd *evd = wqe->op == DATP_RECV ? ep->recv_evd : ep->request_evd;
+	bool silent = !evd || (status == DAT_DTO_SUCCESS && (wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG));
+
+	datp_wqe_finish(wqe, status, len);
+	if (!silent) {
+		wqe->node.kind = NODE_DTO;
+		evd_post(evd, &wqe->node, wqe_notifies(wqe, solicited));
+		return;
+	}
+	/* relaxed: read under the EP lock */
+	atomic_store_explicit(&wqe->done, DATP_WQE_SILENT, memory_order_relaxed);
+	if (from_srq)
+		datp_srq_reap(wqe);
+	else
+		give_silent_back_locked(wqe->op == DATP_RECV ? &ep->rq : &ep->sq);
+}
+
+DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wqe)
+{
+	static const struct datp_sge none;
+	const struct datp_ops *ops = ep->obj.ia->ops;
+	struct datp_wq *wq;
+	enum datp_err err;
+	int state = ep_state(ep);
+
+	if (state != DAT_EP_STATE_DISCONNECTED)
+		return ep_state_error(state);
+	if (!wqe)
+		return DATP_ERR_CREDITS;
+	wq = wqe->op == DATP_RECV ? &ep->rq : &ep->sq;
+	wqe->len = 0;
+	wq->posted++;
+	if (!(ops->traits & DATP_TRAIT_HW_FLUSH)) {
+		datp_wqe_done(wqe, DAT_DTO_ERR_FLUSHED, 0, false);
+		return DATP_OK;
+	}
+	/* Through the hardware, or it would overtake what the hardware is still flushing. */
+	err = wqe->op == DATP_RECV ? ops->post_recv(ep, wqe, &none, 0) : ops->post_send(ep, wqe, &none, 0);
+	if (err)
+		wq->posted--;
+	return err;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns shared receive queues. Invariant: an element is on the free list, on the stack of those coming back, or
+ * outstanding: posted (ep NULL), taken by an endpoint (ep set), or done and waiting for its event to be taken.
+ *
+ * Elements come back by a stack without a lock, because that happens under the EVD lock, which is below the SRQ
+ * lock. Pushers only push and the one popper takes all at once, so there is no ABA.
+ */
+#include <stdlib.h>
+
+#include "ep.h"
+#include "srq.h"
+
+static void store_add_locked(struct datp_srq *srq, struct srq_store *store)
+{
+	struct srq_priv *priv = srq_priv(srq);
+
+	store->next = priv->stores;
+	priv->stores = store;
+	priv->elements += store->count;
+	for (uint32_t i = 0; i < store->count; i++) {
+		store->wqes[i].node.next = (struct datp_node *)srq->free;
+		srq->free = &store->wqes[i];
+	}
+}
+
+static struct srq_store *store_alloc(uint32_t count)
+{
+	struct srq_store *store = calloc(1, sizeof(*store) + count * sizeof(struct datp_wqe));
+
+	if (store)
+		store->count = count;
+	return store;
+}
+
+/* Puts what came back onto the free list. SRQ lock held. */
+static void collect_locked(struct datp_srq *srq)
+{
+	/* acquire: pairs with the release of datp_srq_reap() */
+	struct datp_wqe *wqe = atomic_exchange_explicit(&srq_priv(srq)->returned, NULL, memory_order_acquire);
+
+	while (wqe) {
+		struct datp_wqe *next = (struct datp_wqe *)wqe->node.next;
+
+		wqe->ep = NULL;
+		wqe->node.next = (struct datp_node *)srq->free;
+		srq->free = wqe;
+		srq->outstanding--;
+		wqe = next;
+	}
+}
+
+DATP_API void datp_srq_reap(struct datp_wqe *wqe)
+{
+	struct srq_priv *priv = srq_priv(wqe->ep->srq);
+	struct datp_wqe *top = atomic_load_explicit(&priv->returned, memory_order_relaxed);
+
+	/* relaxed: a count, no more */
+	atomic_fetch_sub_explicit(&wqe->ep->held, 1, memory_order_relaxed);
+	do
+		wqe->node.next = (struct datp_node *)top;
+	/* release: our reads of the element come before its next use */
+	while (!atomic_compare_exchange_weak_explicit(&priv->returned, &top, wqe, memory_order_release,
+						      memory_order_relaxed));
+}
+
+static enum datp_err attr_check(struct datp_ia *ia, int32_t max_recv_dtos, int32_t max_recv_iov, int32_t low_watermark)
+{
+	const struct datp_ia_attr *attr = ia_attr(ia);
+
+	if (!attr->srq_supported)
+		return DATP_ERR_MODEL;
+	if (max_recv_dtos <= 0 || max_recv_dtos > attr->max_recv_per_srq || max_recv_iov < 0 ||
+	    max_recv_iov > attr->max_iov_per_dto || low_watermark != DAT_SRQ_LW_DEFAULT)
+		return DATP_ERR_ARG3;
+	return DATP_OK;
+}
+
+enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz_handle, int32_t max_recv_dtos, int32_t max_recv_iov,
+			 int32_t low_watermark, struct datp_srq **out)
+{
+	struct srq_store *store;
+	struct datp_obj *obj;
+	struct datp_srq *srq;
+	struct datp_pz *pz;
+	enum datp_err err;
+
+	err = attr_check(ia, max_recv_dtos, max_recv_iov, low_watermark);
+	if (err)
+		return err;
+	pz = obj_hold(ia, pz_handle, DATP_PZ);
+	if (!pz)
+		return DATP_ERR_HANDLE_PZ;
+	err = obj_alloc(ia, DATP_SRQ, sizeof(struct srq_priv), ia->ops->srq_size, &obj);
+	if (err)
+		goto drop_pz;
+	srq = (struct datp_srq *)obj;
+	err = DATP_ERR_MEMORY;
+	store = store_alloc((uint32_t)max_recv_dtos);
+	if (!store)
+		goto release;
+	store_add_locked(srq, store);	/* nobody can see it yet */
+	srq->pz = pz;
+	srq->max_recv_dtos = max_recv_dtos;
+	srq->max_recv_iov = max_recv_iov;
+	err = ia->ops->srq_create(srq);
+	if (err)
+		goto free_store;
+	err = obj_publish(srq);
+	if (err)
+		goto free_transport;
+	*out = srq;
+	return DATP_OK;
+
+free_transport:
+	ia->ops->srq_free(srq);
+free_store:
+	free(store);
+release:
+	obj_release(srq);
+drop_pz:
+	obj_drop(pz);
+	return err;
+}
+
+/* Of a retired SRQ, which has no endpoint. */
+static void srq_end(struct datp_srq *srq)
+{
+	struct srq_priv *priv = srq_priv(srq);
+
+	srq->obj.ia->ops->srq_free(srq);
+	while (priv->stores) {
+		struct srq_store *store = priv->stores;
+
+		priv->stores = store->next;
+		free(store);
+	}
+	obj_drop(srq->pz);
+	obj_release(srq);
+}
+
+enum datp_err srq_free(struct datp_srq *srq)
+{
+	enum datp_err err = obj_retire(srq, false, DATP_ERR_STATE_SRQ_IN_USE, DATP_ERR_HANDLE_SRQ);
+
+	if (!err)
+		srq_end(srq);
+	return err;
+}
+
+void srq_destroy(struct datp_srq *srq)
+{
+	if (!obj_retire(srq, true, DATP_OK, DATP_ERR_HANDLE_SRQ))
+		srq_end(srq);
+}
+
+static enum datp_err post_locked(struct datp_srq *srq, const struct datp_sge *iov, int n, DAT_CONTEXT cookie)
+{
+	struct datp_wqe *wqe;
+	enum datp_err err;
+
+	collect_locked(srq);
+	wqe = srq->free;
+	if (!wqe || srq->outstanding >= (uint32_t)srq->max_recv_dtos)
+		return DATP_ERR_CREDITS;
+	srq->free = (struct datp_wqe *)wqe->node.next;
+	wqe->ep = NULL;
+	wqe->cookie = cookie;
+	wqe->op = DATP_RECV;
+	wqe->post_flags = 0;
+	wqe->seq = srq_priv(srq)->posts++;
+	/* relaxed: under the SRQ lock */
+	atomic_store_explicit(&wqe->done, DATP_WQE_OPEN, memory_order_relaxed);
+	srq->outstanding++;
+	err = srq->obj.ia->ops->srq_post_recv(srq, wqe, iov, n);
+	if (err) {
+		srq->outstanding--;
+		wqe->node.next = (struct datp_node *)srq->free;
+		srq->free = wqe;
+	}
+	return err;
+}
+
+enum datp_err srq_post_recv(struct datp_srq *srq, const struct datp_sge *iov, int n, DAT_CONTEXT cookie)
+{
+	enum datp_err err;
+	uint64_t len;
+
+	if (n < 0 || n > srq->max_recv_iov)
+		return DATP_ERR_ARG2;
+	if ((n > 0 && !iov) || !datp_iov_length(iov, n, &len))
+		return DATP_ERR_ARG3;
+	datp_lock(&srq->lock);
+	err = post_locked(srq, iov, n, cookie);
+	datp_unlock(&srq->lock);
+	return err;
+}
+
+enum datp_err srq_resize(struct datp_srq *srq, int32_t max_recv_dtos)
+{
+	struct srq_priv *priv = srq_priv(srq);
+	struct srq_store *store = NULL;
+	enum datp_err err = DATP_OK;
+
+	if (max_recv_dtos <= 0 || max_recv_dtos > ia_attr(srq->obj.ia)->max_recv_per_srq)
+		return DATP_ERR_ARG2;
+	/* `elements` changes here only, and concurrent resizes of an SRQ are the consumer's to avoid. */
+	if ((uint32_t)max_recv_dtos > priv->elements) {
+		store = store_alloc((uint32_t)max_recv_dtos - priv->elements);
+		if (!store)
+			return DATP_ERR_MEMORY;
+	}
+	datp_lock(&srq->lock);
+	collect_locked(srq);
+	if (srq->outstanding > (uint32_t)max_recv_dtos || max_recv_dtos < srq->low_watermark)
+		err = DATP_ERR_STATE;
+	datp_unlock(&srq->lock);
+	if (!err)
+		err = srq->obj.ia->ops->srq_resize(srq, max_recv_dtos);
+	if (err) {
+		free(store);
+		return err;
+	}
+	datp_lock(&srq->lock);
+	if (store)
+		store_add_locked(srq, store);
+	srq->max_recv_dtos = max_recv_dtos;
+	datp_unlock(&srq->lock);
+	return DATP_OK;
+}
+
+enum datp_err srq_set_lw(struct datp_srq *srq, int32_t low_watermark)
+{
+	enum datp_err err;
+
+	if (low_watermark < 0 || low_watermark > srq->max_recv_dtos)
+		return DATP_ERR_ARG2;
+	err = srq->obj.ia->ops->srq_set_lw(srq, low_watermark);
+	if (!err) {
+		datp_lock(&srq->lock);
+		srq->low_watermark = low_watermark;
+		datp_unlock(&srq->lock);
+	}
+	return err;
+}
+
+enum datp_err srq_count(struct datp_srq *srq, struct srq_counts *counts)
+{
+	int32_t available = -1;
+	enum datp_err err = srq->obj.ia->ops->srq_query(srq, &available);
+
+	if (err == DATP_ERR_MODEL)
+		available = -1;
+	else if (err)
+		return err;
+	datp_lock(&srq->lock);
+	collect_locked(srq);
+	counts->outstanding = (int32_t)srq->outstanding;
+	datp_unlock(&srq->lock);
+	counts->available = available;
+	return DATP_OK;
+}
+
+/* ------------------------------------------------------------------ what endpoints have taken */
+
+/* The element that was posted first of those which the endpoint has taken and which are open; NULL: none. */
+static struct datp_wqe *first_open_locked(struct datp_srq *srq, const struct datp_ep *ep)
+{
+	struct datp_wqe *first = NULL;
+
+	for (struct srq_store *store = srq_priv(srq)->stores; store; store = store->next) {
+		for (uint32_t i = 0; i < store->count; i++) {
+			struct datp_wqe *wqe = &store->wqes[i];
+
+			/* relaxed: done is written under the EP lock, which is held */
+			if (wqe->ep == ep && atomic_load_explicit(&wqe->done, memory_order_relaxed) == DATP_WQE_OPEN &&
+			    (!first || (int32_t)(wqe->seq - first->seq) < 0))
+				first = wqe;
+		}
+	}
+	return first;
+}
+
+void srq_flush_ep(struct datp_srq *srq, struct datp_ep *ep)
+{
+	struct datp_wqe *wqe;
+
+	for (;;) {
+		datp_lock(&srq->lock);
+		collect_locked(srq);	/* what has come back is not the endpoint's any more */
+		wqe = first_open_locked(srq, ep);
+		datp_unlock(&srq->lock);
+		if (!wqe)
+			return;
+		datp_wqe_done(wqe, DAT_DTO_ERR_FLUSHED, 0, false);
+	}
+}
+
+void srq_forget_ep(struct datp_srq *srq, struct datp_ep *ep)
+{
+	struct datp_wqe *wqe;
+
+	datp_lock(&srq->lock);
+	collect_locked(srq);
+	while ((wqe = first_open_locked(srq, ep)) != NULL) {
+		atomic_fetch_sub_explicit(&ep->held, 1, memory_order_relaxed);
+		wqe->ep = NULL;
+		wqe->node.next = (struct datp_node *)srq->free;
+		srq->free = wqe;
+		srq->outstanding--;
+	}
+	datp_unlock(&srq->lock);
+}
+
+bool srq_busy_with(struct datp_srq *srq, struct datp_ep *ep)
+{
+	struct datp_wqe *wqe;
+
+	datp_lock(&srq->lock);
+	collect_locked(srq);
+	wqe = first_open_locked(srq, ep);
+	datp_unlock(&srq->lock);
+	return wqe != NULL;
+}
+
+/* ------------------------------------------------------------------ watermarks */
+
+/*
+ * The standard names reasons for these events but no event number of their own. The handle and the reason tell
+ * what it is about; the number is that of the object's kind, or the general one.
+ */
+DATP_API void datp_srq_low(struct datp_srq *srq)
+{
+	evd_post_async(srq->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, &srq->obj, DAT_SRQ_LOW_WATERMARK_EVENT);
+}

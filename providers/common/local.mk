@@ -13,13 +13,32 @@ EXTRA_DIST += providers/common/libdatp.map
 libdatp_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libdatp_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdatp_core_la_SOURCES = \
+	providers/common/cm.h \
 	providers/common/core.h \
 	providers/common/dat12.h \
+	providers/common/ep.h \
+	providers/common/evd.h \
+	providers/common/futex.h \
 	providers/common/loop.h \
 	providers/common/obj.h \
+	providers/common/srq.h \
+	providers/common/cm.c \
+	providers/common/cno.c \
+	providers/common/cr.c \
+	providers/common/dat12_cm.c \
+	providers/common/dat12_ep.c \
+	providers/common/dat12_evd.c \
 	providers/common/dat12_ia.c \
 	providers/common/dat12_mem.c \
+	providers/common/dat12_srq.c \
 	providers/common/dat12_table.c \
+	providers/common/ep.c \
+	providers/common/ep_attr.c \
+	providers/common/ep_flush.c \
+	providers/common/ep_modify.c \
+	providers/common/ep_state.c \
+	providers/common/evd.c \
+	providers/common/evd_wait.c \
 	providers/common/ia.c \
 	providers/common/lmr.c \
 	providers/common/lock.c \
@@ -28,6 +47,9 @@ libdatp_core_la_SOURCES = \
 	providers/common/obj.c \
 	providers/common/ops.c \
 	providers/common/plugin.c \
+	providers/common/post.c \
 	providers/common/pz.c \
 	providers/common/ret.c \
-	providers/common/rmr.c
+	providers/common/rmr.c \
+	providers/common/sp.c \
+	providers/common/srq.c

@@ -69,6 +69,12 @@ int obj_type(DAT_HANDLE handle);
 /* The first on the IA's list of a type, or NULL. IA lock inside. */
 void *obj_first(struct datp_ia *ia, enum datp_type type);
 
+/* The next on the same list. IA lock held. */
+static inline struct datp_obj *obj_next(struct datp_obj *obj)
+{
+	return ((struct obj_hdr *)obj - 1)->next;
+}
+
 /* In a forked child: every handle dies, and no slot is used again. No locks. */
 void obj_forget_all(void);
 

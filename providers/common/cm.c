@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Connections: how they begin and end. Invariant: an attempt, and a connection, ends once, by whoever set `ending`
+ * under the EP lock; news that come after that are old. So each has one event that says how it ended.
+ *
+ * The end, in this order: the transport lets go of the posted buffers (its own news, or ep_disconnect), what it has
+ * completed is on the lists, the state changes, the rest is flushed, the event is queued.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+#include "ep.h"
+
+#define ACT EP_IN(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
+#define CMP EP_IN(DAT_EP_STATE_COMPLETION_PENDING)
+#define CON EP_IN(DAT_EP_STATE_CONNECTED)
+#define DPN EP_IN(DAT_EP_STATE_DISCONNECT_PENDING)
+
+/* Queues an event about the connection. EP lock held, the state has changed. */
+static void tell_locked(struct datp_ep *ep, struct conn_note *note, DAT_EVENT_NUMBER number)
+{
+	note->node.number = number;
+	if (ep->connect_evd)
+		evd_post(ep->connect_evd, &note->node, true);
+}
+
+void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
+{
+	struct ep_priv *priv = ep_priv(ep);
+
+	ep_poll_lock(ep);
+	datp_lock(&ep->lock);
+	if (ep_move_locked(ep, cause)) {
+		ep_flush_locked(ep);
+		tell_locked(ep, &priv->ended, number);
+	}
+	priv->ending = false;
+	datp_unlock(&ep->lock);
+	ep_poll_unlock(ep);
+}
+
+/* Takes it on to end what goes on in one of the states; EP lock held. Then ep_end() and ep_unpin(). */
+static bool claim_locked(struct datp_ep *ep, unsigned int states)
+{
+	if (!ep_listens_locked(ep, states))
+		return false;
+	ep_priv(ep)->ending = true;
+	ep_pin_locked(ep);
+	return true;
+}
+
+/* ------------------------------------------------------------------ connecting */
+
+/* The attempt may have taken too long. Service thread. */
+static void attempt_timer(void *arg)
+{
+	struct datp_ep *ep = arg;
+	bool mine;
+
+	datp_lock(&ep->lock);
+	/* An old timer may ring in a later attempt, or after it. */
+	mine = loop_now() >= ep_priv(ep)->give_up && claim_locked(ep, ACT);
+	datp_unlock(&ep->lock);
+	if (!mine)
+		return;
+	ep->obj.ia->ops->ep_disconnect(ep, DATP_CLOSE_ABORT);
+	ep_end(ep, EP_FAILED, DAT_CONNECTION_EVENT_TIMED_OUT);
+	ep_unpin(ep);
+}
+
+static size_t address_size(const struct sockaddr *address)
+{
+	switch (address->sa_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	default:
+		return 0;
+	}
+}
+
+static enum datp_err attempt_begin(struct datp_ep *ep, const struct cm_connect *how, size_t size)
+{
+	struct ep_priv *priv = ep_priv(ep);
+	enum datp_err err = DATP_OK;
+
+	datp_lock(&ep->lock);
+	if (ep_move_locked(ep, EP_CONNECT)) {
+		priv->active = true;
+		priv->give_up = NO_DEADLINE;
+		memset(&priv->target, 0, sizeof(priv->target));
+		memcpy(&priv->target, how->address, size);
+		priv->target_qual = how->qual;
+		ep->remote_address = priv->target;
+		ep->remote_port = how->qual;
+	} else {
+		err = ep_state_error(ep_state(ep));
+	}
+	datp_unlock(&ep->lock);
+	return err;
+}
+
+enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
+{
+	struct datp_conn_param param = { .address = how->address, .qual = how->qual, .pdata = how->pdata,
+					 .pdata_len = how->pdata_len };
+	struct ep_priv *priv = ep_priv(ep);
+	size_t size = address_size(how->address);
+	enum datp_err err;
+	uint64_t until;
+
+	if (!size)
+		return DATP_ERR_ADDRESS_UNSUPPORTED;
+	err = attempt_begin(ep, how, size);
+	if (err)
+		return err;
+	/* The outcome may be there before the op returns, so the state was first. */
+	err = ep->obj.ia->ops->ep_connect(ep, &param);
+	if (err) {
+		datp_lock(&ep->lock);
+		ep_move_locked(ep, EP_CONNECT_REFUSED);
+		priv->active = false;
+		datp_unlock(&ep->lock);
+		return err;
+	}
+	until = deadline_from(how->timeout);
+	if (until == NO_DEADLINE)
+		return DATP_OK;
+	datp_lock(&ep->lock);
+	priv->give_up = until;
+	datp_unlock(&ep->lock);
+	timer_set(ep->obj.ia, &priv->timer, until, attempt_timer, ep);
+	return DATP_OK;
+}
+
+enum datp_err ep_dup_connect(struct datp_ep *ep, struct datp_ep *like, struct cm_connect *how)
+{
+	struct sockaddr_storage target;
+	enum datp_err err = DATP_OK;
+	int state = ep_state(ep);
+
+	if (state != DAT_EP_STATE_UNCONNECTED)
+		return ep_state_error(state);
+	datp_lock(&like->lock);
+	if (ep_state(like) != DAT_EP_STATE_CONNECTED)
+		err = ep_state_error(ep_state(like));
+	else if (!ep_priv(like)->active)
+		err = DATP_ERR_ARG2;	/* nobody knows where its peer listens */
+	target = ep_priv(like)->target;
+	how->qual = ep_priv(like)->target_qual;
+	datp_unlock(&like->lock);
+	if (err)
+		return err;
+	how->address = (const struct sockaddr *)&target;
+	return ep_connect(ep, how);
+}
+
+DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len)
+{
+	struct ep_priv *priv = ep_priv(ep);
+	unsigned char *copy = pdata_len ? malloc(pdata_len) : NULL;
+	bool active, fresh;
+
+	if (copy)
+		memcpy(copy, pdata, pdata_len);
+	datp_lock(&ep->lock);
+	fresh = ep_listens_locked(ep, ACT | CMP);
+	active = ep_state(ep) == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
+	if (fresh && ep_move_locked(ep, EP_ESTABLISHED)) {
+		if (active) {
+			free(priv->pdata);
+			priv->pdata = copy;
+			priv->established.pdata = copy;
+			priv->established.pdata_len = copy ? pdata_len : 0;
+			copy = NULL;
+		} else {
+			priv->established.pdata_len = 0;
+		}
+		tell_locked(ep, &priv->established, DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+	datp_unlock(&ep->lock);
+	free(copy);
+	return fresh;
+}
+
+/* The passive side knows one way to fail, and the active side all others. */
+static DAT_EVENT_NUMBER failure_shown(int state, DAT_EVENT_NUMBER why)
+{
+	if (state == DAT_EP_STATE_COMPLETION_PENDING)
+		return DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+	switch (why) {
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return why;
+	default:
+		return DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+	}
+}
+
+DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
+{
+	bool mine;
+
+	datp_lock(&ep->lock);
+	mine = claim_locked(ep, ACT | CMP);
+	why = failure_shown(ep_state(ep), why);
+	datp_unlock(&ep->lock);
+	if (!mine)
+		return false;
+	ep_end(ep, EP_FAILED, why);
+	ep_unpin(ep);
+	return true;
+}
+
+/* ------------------------------------------------------------------ disconnecting */
+
+DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
+{
+	enum ep_cause cause;
+	bool mine;
+
+	datp_lock(&ep->lock);
+	mine = claim_locked(ep, ACT | CMP | CON | DPN);
+	/* A peer that went before the connection was complete, as its transport tells it. */
+	cause = (ACT | CMP) & EP_IN(ep_state(ep)) ? EP_FAILED : EP_ENDED;
+	if (cause == EP_FAILED)
+		why = failure_shown(ep_state(ep), why);
+	datp_unlock(&ep->lock);
+	if (!mine)
+		return false;
+	ep_end(ep, cause, why);
+	ep_unpin(ep);
+	return true;
+}
+
+/* A claimed connection or attempt, ended from this side. */
+static void end_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER why)
+{
+	ep->obj.ia->ops->ep_disconnect(ep, cause == EP_FAILED ? DATP_CLOSE_ABORT : DATP_CLOSE_ABRUPT);
+	ep_end(ep, cause, why);
+	ep_unpin(ep);
+}
+
+enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)
+{
+	enum datp_err err = DATP_OK;
+	enum { END, DRAIN, WAIT, NOTHING } todo = NOTHING;
+	enum ep_cause cause = EP_ENDED;
+	int state;
+
+	datp_lock(&ep->lock);
+	state = ep_state(ep);
+	if (ep_priv(ep)->ending) {
+		todo = WAIT;
+	} else if ((ACT | CMP) & EP_IN(state)) {
+		cause = EP_FAILED;
+		todo = END;
+	} else if (state == DAT_EP_STATE_CONNECTED && graceful) {
+		todo = DRAIN;
+		ep_move_locked(ep, EP_DRAIN);
+		ep_pin_locked(ep);
+	} else if ((CON | DPN) & EP_IN(state)) {
+		todo = graceful ? NOTHING : END;
+	} else if (state != DAT_EP_STATE_DISCONNECTED) {
+		err = ep_state_error(state);
+	}
+	if (todo == END)
+		claim_locked(ep, EP_IN(state));
+	datp_unlock(&ep->lock);
+	if (todo == END) {
+		end_from_here(ep, cause, DAT_CONNECTION_EVENT_DISCONNECTED);
+	} else if (todo == DRAIN) {
+		ep->obj.ia->ops->ep_disconnect(ep, DATP_CLOSE_GRACEFUL);
+		ep_unpin(ep);
+	} else if (todo == WAIT) {
+		/* The peer, or the timer, was faster; on return the state shows it. */
+		ep_await_unpinned(ep);
+	}
+	return err;
+}
+
+/* ------------------------------------------------------------------ watermarks */
+
+struct broken {
+	struct datp_ep *ep;
+	uint32_t gen;
+};
+
+/* Service thread. */
+static void break_connection(void *arg)
+{
+	struct broken *broken = arg;
+	struct datp_ep *ep = broken->ep;
+	bool mine;
+
+	datp_lock(&ep->lock);
+	mine = ep->obj.gen == broken->gen && claim_locked(ep, CON | DPN);
+	datp_unlock(&ep->lock);
+	if (mine)
+		end_from_here(ep, EP_ENDED, DAT_CONNECTION_EVENT_BROKEN);
+	free(broken);
+}
+
+DATP_API void datp_ep_high(struct datp_ep *ep, bool hard)
+{
+	struct broken *broken;
+
+	if (!hard) {
+		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+		return;
+	}
+	/* The caller may hold locks, and the end of a connection takes more of them. */
+	broken = malloc(sizeof(*broken));
+	if (!broken)
+		return;
+	*broken = (struct broken){ .ep = ep, .gen = ep->obj.gen };
+	if (datp_loop_call(ep->obj.ia, break_connection, broken))
+		free(broken);
+}

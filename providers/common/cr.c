@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns connection requests. Invariant: a request is answered once, by accept, reject or handoff, each of which ends
+ * the handle; whatever else ends it (the IA, a lost event) rejects it first.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+#include "ep.h"
+
+#define UNC EP_IN(DAT_EP_STATE_UNCONNECTED)
+#define PAS EP_IN(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
+#define TEN EP_IN(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
+
+struct datp_cr *cr_of_note(struct cr_note *note)
+{
+	/* the note is first in the private part, which the header and the public head follow */
+	return (struct datp_cr *)((char *)((struct cr_priv *)note + 1) + sizeof(struct obj_hdr));
+}
+
+void cr_event(const struct cr_note *note, DAT_EVENT *event)
+{
+	struct datp_cr *cr = cr_of_note((struct cr_note *)(uintptr_t)note);
+	DAT_CR_ARRIVAL_EVENT_DATA *data = &event->event_data.cr_arrival_event_data;
+
+	data->sp_handle.psp_handle = note->sp_shown;
+	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->obj.ia->address;
+	data->conn_qual = cr->qual;
+	data->cr_handle = cr;
+}
+
+/* ------------------------------------------------------------------ arrival */
+
+static enum datp_err cr_make(struct datp_ia *ia, const struct datp_cm_arrival *arrival, struct datp_cr **out)
+{
+	struct datp_obj *obj;
+	struct datp_cr *cr;
+	enum datp_err err = obj_alloc(ia, DATP_CR, sizeof(struct cr_priv), ia->ops->cr_size, &obj);
+
+	if (err)
+		return err;
+	cr = (struct datp_cr *)obj;
+	cr_priv(cr)->note.node.kind = NODE_CR;
+	cr_priv(cr)->note.node.number = DAT_CONNECTION_REQUEST_EVENT;
+	if (arrival->address)
+		memcpy(&cr->remote_address, arrival->address, arrival->address->sa_family == AF_INET6 ?
+		       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+	cr->remote_port = arrival->remote_port;
+	if (arrival->pdata_len) {
+		cr->pdata = malloc(arrival->pdata_len);
+		if (!cr->pdata) {
+			obj_release(cr);
+			return DATP_ERR_MEMORY;
+		}
+		memcpy(cr->pdata, arrival->pdata, arrival->pdata_len);
+		cr->pdata_len = arrival->pdata_len;
+	}
+	*out = cr;
+	return DATP_OK;
+}
+
+static void cr_release(struct datp_cr *cr)
+{
+	free(cr->pdata);
+	obj_release(cr);
+}
+
+/* The endpoint that a PSP_PROVIDER request brings along: like the peer's, without PZ and EVDs. */
+static enum datp_err ep_make(struct datp_ia *ia, const struct datp_ep_attr *like, struct datp_ep **out)
+{
+	struct ep_new what = { .state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING };
+	enum datp_err err;
+
+	if (like) {
+		what.attr = *like;
+		/* how to notify is not the peer's business */
+		what.attr.recv_flags = what.attr.request_flags = DAT_COMPLETION_DEFAULT_FLAG;
+		err = ep_attr_resolve(ia, &what.attr, false);
+		if (!err)
+			return ep_create(ia, &what, out);
+		what.attr = (struct datp_ep_attr){ 0 };
+	}
+	err = ep_attr_resolve(ia, &what.attr, false);
+	return err ? err : ep_create(ia, &what, out);
+}
+
+static void ep_learn_peer_locked(struct datp_ep *ep, const struct datp_cr *cr)
+{
+	ep->remote_address = cr->remote_address;
+	ep->remote_port = cr->remote_port;
+	ep_priv(ep)->active = false;
+}
+
+/* How the transport's part of a CR is filled; not DATP_OK: the request is refused. */
+typedef enum datp_err fill_fn(struct datp_cr *cr, void *arg);
+
+/* The request takes the service point, if it may. SP lock held; on success the event is queued. */
+static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_fn *fill, void *arg)
+{
+	struct cr_priv *priv = cr_priv(cr);
+	enum datp_err err;
+
+	if (sp_priv(sp)->closed)
+		return DATP_ERR_STATE;
+	if (!evd_takes_cr(sp->evd))
+		return DATP_ERR_QUEUE_FULL;
+	cr->sp = sp;
+	cr->qual = sp->qual;
+	if (sp_is_rsp(sp))
+		cr->ep = sp->ep;
+	err = fill(cr, arg);
+	if (err)
+		return err;
+	if (cr->ep) {
+		datp_lock(&cr->ep->lock);
+		if (sp_is_rsp(sp))
+			ep_move_locked(cr->ep, EP_REQUEST);
+		ep_learn_peer_locked(cr->ep, cr);
+		datp_unlock(&cr->ep->lock);
+	}
+	if (sp_is_rsp(sp))
+		sp_priv(sp)->closed = true;
+	priv->note.sp_shown = sp_is_rsp(sp) ? DAT_HANDLE_NULL : (DAT_HANDLE)sp;
+	priv->evd = sp->evd;
+	evd_post(sp->evd, &priv->note.node, true);
+	return DATP_OK;
+}
+
+/* A published CR for a request at a service point, or nothing. `cr` is freed if it fails. */
+static enum datp_err arrive(struct datp_sp *sp, uint64_t qual, struct datp_cr *cr, const struct datp_ep_attr *attr,
+			    fill_fn *fill, void *arg)
+{
+	struct datp_ia *ia = cr->obj.ia;
+	struct datp_ep *ep = NULL;
+	enum datp_err err;
+	bool rsp;
+
+	/* Everything that takes the IA lock comes before the SP lock. */
+	if (sp_priv(sp)->make_ep) {
+		err = ep_make(ia, attr, &ep);
+		if (err)
+			goto release;
+	}
+	err = obj_publish(cr);
+	if (err)
+		goto free_ep;
+	datp_lock(&sp_priv(sp)->lock);
+	cr->ep = ep;
+	rsp = sp_is_rsp(sp);
+	/* The memory may be that of another point by now. */
+	err = sp->obj.ia == ia && sp->qual == qual ? arrive_locked(sp, cr, fill, arg) : DATP_ERR_STATE;
+	datp_unlock(&sp_priv(sp)->lock);
+	if (err)
+		goto retire;
+	if (rsp)
+		rsp_used(sp);
+	return DATP_OK;
+
+retire:
+	obj_retire(cr, true, DATP_OK, DATP_OK);
+free_ep:
+	if (ep)
+		ep_destroy(ep);
+release:
+	cr_release(cr);
+	return err;
+}
+
+static enum datp_err fill_by_transport(struct datp_cr *cr, void *arg)
+{
+	const struct datp_cm_arrival *arrival = arg;
+
+	if (arrival->prepare)
+		arrival->prepare(cr, arrival->arg);
+	return DATP_OK;
+}
+
+DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival, struct datp_cr **out)
+{
+	struct datp_cr *cr;
+	enum datp_err err = cr_make(sp->obj.ia, arrival, &cr);
+
+	if (err)
+		return err;
+	err = arrive(sp, sp->qual, cr, arrival->attr, fill_by_transport, (void *)(uintptr_t)arrival);
+	if (!err && out)
+		*out = cr;
+	return err;
+}
+
+/* ------------------------------------------------------------------ answers */
+
+/* Of a retired CR whose endpoint has been seen to. */
+static void cr_end(struct datp_cr *cr)
+{
+	struct cr_priv *priv = cr_priv(cr);
+
+	/* An EVD that is gone has taken its nodes off first, and its memory can still be looked at. */
+	evd_unpost(priv->evd, &priv->note.node);
+	cr->obj.ia->ops->cr_free(cr);
+	cr_release(cr);
+}
+
+/* The endpoint of a request that is not accepted: the consumer's or ours again. */
+static void give_ep_back(struct datp_cr *cr)
+{
+	struct datp_ep *ep = cr->ep;
+
+	if (!ep)
+		return;
+	if (ep_priv(ep)->by_provider) {
+		ep_destroy(ep);
+		return;
+	}
+	datp_lock(&ep->lock);
+	ep_move_locked(ep, EP_REJECT);
+	ep->remote_address = (struct sockaddr_storage){ 0 };
+	ep->remote_port = 0;
+	datp_unlock(&ep->lock);
+}
+
+static enum datp_err accept_ep(struct datp_cr *cr, DAT_EP_HANDLE handle, struct datp_ep **ep, unsigned int *from)
+{
+	*from = cr->ep ? PAS | TEN : UNC;
+	*ep = cr->ep;
+	if (cr->ep)
+		return handle == DAT_HANDLE_NULL ? DATP_OK : DATP_ERR_ARG2;
+	*ep = obj_get(cr->obj.ia, handle, DATP_EP);
+	return *ep ? DATP_OK : DATP_ERR_HANDLE_EP;
+}
+
+static enum ep_cause accept_refused(int from)
+{
+	switch (from) {
+	case DAT_EP_STATE_UNCONNECTED:
+		return EP_ACCEPT_REFUSED_UNC;
+	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+		return EP_ACCEPT_REFUSED_PAS;
+	default:
+		return EP_ACCEPT_REFUSED_TEN;
+	}
+}
+
+enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pdata, uint32_t pdata_len)
+{
+	unsigned int allowed;
+	struct datp_ep *ep;
+	enum datp_err err;
+	int from;
+
+	err = accept_ep(cr, handle, &ep, &allowed);
+	if (err)
+		return err;
+	datp_lock(&ep->lock);
+	from = ep_state(ep);
+	if ((allowed & EP_IN(from)) && ep_move_locked(ep, EP_ACCEPT))
+		ep_learn_peer_locked(ep, cr);
+	else
+		err = ep_state_error(from);
+	datp_unlock(&ep->lock);
+	if (err)
+		return err;
+	/* The outcome may be there before the op returns, so the state was first. */
+	err = cr->obj.ia->ops->cr_accept(cr, ep, pdata, pdata_len);
+	if (err) {
+		datp_lock(&ep->lock);
+		ep_move_locked(ep, accept_refused(from));
+		datp_unlock(&ep->lock);
+		return err;
+	}
+	datp_lock(&ep->lock);
+	ep_priv(ep)->by_provider = false;
+	datp_unlock(&ep->lock);
+	obj_retire(cr, true, DATP_OK, DATP_OK);
+	cr_end(cr);
+	return DATP_OK;
+}
+
+enum datp_err cr_reject(struct datp_cr *cr)
+{
+	enum datp_err err = obj_retire(cr, true, DATP_OK, DATP_ERR_HANDLE_CR);
+
+	if (err)
+		return err;
+	cr->obj.ia->ops->cr_reject(cr);
+	give_ep_back(cr);
+	cr_end(cr);
+	return DATP_OK;
+}
+
+void cr_destroy(struct datp_cr *cr)
+{
+	cr_reject(cr);
+}
+
+static enum datp_err fill_by_move(struct datp_cr *cr, void *arg)
+{
+	return cr->obj.ia->ops->cr_move(arg, cr);
+}
+
+enum datp_err cr_handoff(struct datp_cr *cr, uint64_t qual)
+{
+	struct datp_ia *ia = cr->obj.ia;
+	struct datp_cm_arrival again = {
+		.address = (const struct sockaddr *)&cr->remote_address, .remote_port = cr->remote_port,
+		.pdata = cr->pdata, .pdata_len = cr->pdata_len,
+	};
+	struct datp_sp *target = sp_find(ia, qual);
+	struct datp_cr *moved;
+	enum datp_err err;
+
+	if (!target)
+		return DATP_ERR_ARG2;
+	err = cr_make(ia, &again, &moved);
+	if (err)
+		return err;
+	err = arrive(target, qual, moved, cr->ep ? &cr->ep->attr : NULL, fill_by_move, cr);
+	if (err == DATP_ERR_STATE || err == DATP_ERR_QUEUE_FULL)
+		err = DATP_ERR_ARG2;
+	if (err)
+		return err;
+	obj_retire(cr, true, DATP_OK, DATP_OK);
+	give_ep_back(cr);
+	cr_release(cr);
+	return DATP_OK;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns service points. Invariant: a request is taken under the service point lock and only while the point is not
+ * `closed`; so a free either comes first, or finds the request with its CR made, and an RSP makes one at most.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cm.h"
+#include "ep.h"
+
+enum {
+	ANY_FIRST = 1024,	/* below are the privileged ones */
+	ANY_LAST = 65535,
+};
+
+/* RSPs that are used up, gone for the consumer, and still to be closed in the transport. */
+static struct {
+	_Atomic uint32_t lock;
+	struct datp_sp *first;	/* through sp_priv.next */
+} used_up;
+
+bool sp_is_rsp(const struct datp_sp *sp)
+{
+	return sp->ep != NULL;
+}
+
+struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual)
+{
+	static const enum datp_type types[] = { DATP_PSP, DATP_RSP };
+	struct ia_priv *priv = ia_priv(ia);
+	struct datp_sp *found = NULL;
+
+	datp_lock(&priv->lock);
+	for (int i = 0; i < 2 && !found; i++)
+		for (struct datp_obj *obj = priv->live[types[i]].first; obj; obj = obj_next(obj))
+			if (((struct datp_sp *)obj)->qual == qual)
+				found = (struct datp_sp *)obj;
+	datp_unlock(&priv->lock);
+	return found;
+}
+
+/* Requests that have arrived outlive the point. */
+static void forget_in_requests(struct datp_sp *sp)
+{
+	struct ia_priv *priv = ia_priv(sp->obj.ia);
+
+	datp_lock(&priv->lock);
+	for (struct datp_obj *obj = priv->live[DATP_CR].first; obj; obj = obj_next(obj))
+		if (((struct datp_cr *)obj)->sp == sp)
+			((struct datp_cr *)obj)->sp = NULL;
+	datp_unlock(&priv->lock);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* The part of it that needs no EVD: the transport's, and the memory. */
+static void sp_close_transport(struct datp_sp *sp)
+{
+	sp->obj.ia->ops->sp_close(sp);
+	obj_release(sp);
+}
+
+static void sp_leave_evd(struct datp_sp *sp)
+{
+	evd_detach(sp->evd, STREAM_OTHER);
+	obj_drop(sp->evd);
+}
+
+/* True: it is off the list, and the caller's to close. */
+static bool used_up_take(struct datp_sp *sp)
+{
+	struct datp_sp **at;
+	bool found;
+
+	datp_lock(&used_up.lock);
+	for (at = &used_up.first; *at && *at != sp;)
+		at = &sp_priv(*at)->next;
+	found = *at != NULL;
+	if (found)
+		*at = sp_priv(sp)->next;
+	datp_unlock(&used_up.lock);
+	return found;
+}
+
+static void close_used_up(void *arg)
+{
+	if (used_up_take(arg))
+		sp_close_transport(arg);
+}
+
+/* A used up RSP may stand in the way of a new one at its qualifier. True: it did. */
+static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
+{
+	struct datp_sp *sp;
+
+	datp_lock(&used_up.lock);
+	for (sp = used_up.first; sp && (sp->obj.ia != ia || sp->qual != qual);)
+		sp = sp_priv(sp)->next;
+	datp_unlock(&used_up.lock);
+	if (!sp || !used_up_take(sp))
+		return false;
+	sp_close_transport(sp);
+	return true;
+}
+
+void rsp_used(struct datp_sp *sp)
+{
+	/* A consumer's rsp_free may have been faster to take the handle; then it does the rest too. */
+	if (obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_RSP))
+		return;
+	forget_in_requests(sp);
+	sp_leave_evd(sp);
+	datp_lock(&used_up.lock);
+	sp_priv(sp)->next = used_up.first;
+	used_up.first = sp;
+	datp_unlock(&used_up.lock);
+	/* We are in an upcall of the transport about this very point: not the moment to close it. */
+	datp_loop_call(sp->obj.ia, close_used_up, sp);
+}
+
+/* Of a retired service point. */
+static void sp_end(struct datp_sp *sp)
+{
+	bool unused;
+
+	datp_lock(&sp_priv(sp)->lock);
+	unused = !sp_priv(sp)->closed;
+	sp_priv(sp)->closed = true;
+	datp_unlock(&sp_priv(sp)->lock);
+	sp->obj.ia->ops->sp_close(sp);
+	/* A reserved endpoint is the consumer's again, unless a request has got it. */
+	if (sp_is_rsp(sp) && unused) {
+		datp_lock(&sp->ep->lock);
+		ep_move_locked(sp->ep, EP_UNRESERVE);
+		datp_unlock(&sp->ep->lock);
+	}
+	forget_in_requests(sp);
+	sp_leave_evd(sp);
+	obj_release(sp);
+}
+
+enum datp_err psp_free(struct datp_sp *sp)
+{
+	enum datp_err err = obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_PSP);
+
+	if (!err)
+		sp_end(sp);
+	return err;
+}
+
+enum datp_err rsp_free(struct datp_sp *sp)
+{
+	enum datp_err err = obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_RSP);
+
+	if (!err)
+		sp_end(sp);
+	return err;
+}
+
+void sp_destroy(struct datp_sp *sp)
+{
+	if (!obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_PSP))
+		sp_end(sp);
+}
+
+/* ------------------------------------------------------------------ creation */
+
+static enum datp_err hold_evd(struct datp_ia *ia, DAT_EVD_HANDLE handle, struct datp_evd **evd)
+{
+	*evd = obj_hold(ia, handle, DATP_EVD);
+	if (!*evd)
+		return DATP_ERR_HANDLE_EVD_CR;
+	if (!((*evd)->flags & DAT_EVD_CR_FLAG)) {
+		obj_drop(*evd);
+		return DATP_ERR_HANDLE_EVD_CR;
+	}
+	if (!evd_attach(*evd, STREAM_OTHER, false)) {
+		obj_drop(*evd);
+		return DATP_ERR_PARAM;
+	}
+	return DATP_OK;
+}
+
+static enum datp_err listen_at(struct datp_sp *sp)
+{
+	const struct datp_ops *ops = sp->obj.ia->ops;
+	enum datp_err err = ops->sp_listen(sp);
+
+	if (err == DATP_ERR_QUAL_IN_USE && close_used_up_at(sp->obj.ia, sp->qual))
+		err = ops->sp_listen(sp);
+	return err;
+}
+
+/* `ep`: of an RSP. `listen` may choose the qualifier. */
+static enum datp_err sp_create(struct datp_ia *ia, enum datp_type type, DAT_EVD_HANDLE evd, struct datp_ep *ep,
+			       bool make_ep, enum datp_err (*listen)(struct datp_sp *sp), uint64_t qual,
+			       struct datp_sp **out)
+{
+	struct datp_obj *obj;
+	struct datp_sp *sp;
+	enum datp_err err = obj_alloc(ia, type, sizeof(struct sp_priv), ia->ops->sp_size, &obj);
+
+	if (err)
+		return err;
+	sp = (struct datp_sp *)obj;
+	sp->qual = qual;
+	sp->ep = ep;
+	sp_priv(sp)->make_ep = make_ep;
+	err = hold_evd(ia, evd, &sp->evd);
+	if (err)
+		goto release;
+	/* The first request may come before sp_listen returns, and its event carries the handle. */
+	err = obj_publish(sp);
+	if (err)
+		goto leave_evd;
+	*out = sp;
+	err = listen(sp);
+	if (!err)
+		return DATP_OK;
+
+	obj_retire(sp, true, DATP_OK, DATP_OK);
+leave_evd:
+	sp_leave_evd(sp);
+release:
+	obj_release(sp);
+	return err;
+}
+
+enum datp_err psp_create(struct datp_ia *ia, uint64_t qual, DAT_EVD_HANDLE evd, bool make_ep, struct datp_sp **out)
+{
+	return sp_create(ia, DATP_PSP, evd, NULL, make_ep, listen_at, qual, out);
+}
+
+/* The next free qualifier, from a place where other processes are not likely to look first. */
+static enum datp_err listen_anywhere(struct datp_sp *sp)
+{
+	static _Atomic uint32_t last;
+	const uint32_t count = ANY_LAST - ANY_FIRST + 1;
+	uint32_t start = (uint32_t)getpid() * 61;
+
+	for (uint32_t i = 0; i < count; i++) {
+		/* relaxed: any number will do */
+		uint32_t n = start + atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
+		enum datp_err err;
+
+		sp->qual = ANY_FIRST + n % count;
+		err = sp->obj.ia->ops->sp_listen(sp);
+		if (err != DATP_ERR_QUAL_IN_USE)
+			return err;
+	}
+	return DATP_ERR_QUAL_UNAVAILABLE;
+}
+
+enum datp_err psp_create_any(struct datp_ia *ia, DAT_EVD_HANDLE evd, bool make_ep, struct datp_sp **out)
+{
+	return sp_create(ia, DATP_PSP, evd, NULL, make_ep, listen_anywhere, 0, out);
+}
+
+enum datp_err rsp_create(struct datp_ia *ia, uint64_t qual, DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd,
+			 struct datp_sp **out)
+{
+	struct datp_ep *ep = obj_get(ia, ep_handle, DATP_EP);
+	enum datp_err err = DATP_OK;
+
+	if (!ep)
+		return DATP_ERR_HANDLE_EP;
+	datp_lock(&ep->lock);
+	if (!ep_move_locked(ep, EP_RESERVE))
+		err = ep_state_error(ep_state(ep));
+	datp_unlock(&ep->lock);
+	if (err)
+		return err;
+	err = sp_create(ia, DATP_RSP, evd, ep, false, listen_at, qual, out);
+	if (err) {
+		datp_lock(&ep->lock);
+		ep_move_locked(ep, EP_UNRESERVE);
+		datp_unlock(&ep->lock);
+	}
+	return err;
+}

@@ -60,7 +60,7 @@ esac
 
 # A set-uid program: DAT_OVERRIDE would let its caller load any code into it.
 what="ignores DAT_OVERRIDE in set-uid programs"
-if [ "$(id -u)" != 0 ] || [ -n "$SANITIZE" ]; then
+if [ "$(id -u)" != 0 ] || [ "${SANITIZE:-no}" != no ]; then
 	skip "$what" "needs root and a build without sanitizers"
 else
 	chmod -R a+rX "$tmp"
@@ -80,7 +80,7 @@ fi
 # still holds is lost.
 what="leaves no memory behind"
 { line a "$PWD/.libs/mock_plain.so"; line b ./nowhere.so; line c "$PWD/.libs/mock_no_init.so"; echo rubbish; } >"$tmp/dat.conf"
-if ! command -v valgrind >/dev/null || [ -n "$SANITIZE" ]; then
+if ! command -v valgrind >/dev/null || [ "${SANITIZE:-no}" != no ]; then
 	skip "$what" "needs valgrind and a build without sanitizers"
 else
 	said=$(DAT_OVERRIDE=$tmp/dat.conf "${LIBTOOL:-./libtool}" --mode=execute valgrind -q --leak-check=full \

@@ -1,1 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# The soft provider: shared memory between the processes of one user on one host.
+plugin_LTLIBRARIES += libdatsoft.la
+libdatsoft_la_SOURCES = \
+	providers/soft/arena.c providers/soft/arena.h \
+	providers/soft/conn.h \
+	providers/soft/cq.c providers/soft/cq.h \
+	providers/soft/ending.c \
+	providers/soft/engine.c providers/soft/engine.h \
+	providers/soft/ia.c providers/soft/ia.h \
+	providers/soft/mover.c providers/soft/mover.h \
+	providers/soft/mr.c providers/soft/mr.h \
+	providers/soft/opening.c providers/soft/opening.h \
+	providers/soft/param.c providers/soft/param.h \
+	providers/soft/peer.c providers/soft/peer.h \
+	providers/soft/port.c providers/soft/port.h \
+	providers/soft/recv.c providers/soft/recv.h \
+	providers/soft/send.c providers/soft/send.h \
+	providers/soft/shm.h \
+	providers/soft/sock.c providers/soft/sock.h \
+	providers/soft/soft.h \
+	providers/soft/srq.c providers/soft/srq.h \
+	providers/soft/xfer.c providers/soft/xfer.h
+libdatsoft_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libdatsoft_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
+libdatsoft_la_LIBADD = libdatp.la

@@ -50,6 +50,14 @@ void soft_slot_unname(struct soft_ia *ia, uint32_t slot)
 	datp_unlock(&ia->lock);
 }
 
+void soft_slot_forget(struct soft_ia *ia, uint32_t slot)
+{
+	datp_lock(&ia->lock);
+	ia->peer_slot[slot] = NULL;
+	ia->slot_used[slot] = 0;
+	datp_unlock(&ia->lock);
+}
+
 struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot)
 {
 	return slot < SOFT_PORT_MAX ? ia->peer_slot[slot] : NULL;
@@ -141,6 +149,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	if (peer) {
 		peer->users++;
 		ia->peer_slot[name] = peer;
+		ia->slot_used[name] = 1;
 		datp_unlock(&ia->lock);
 		close(fds[0]);
 		close(fds[1]);

@@ -19,6 +19,8 @@ void soft_peers_fini(struct soft_ia *ia);
 uint32_t soft_slot_name(struct soft_ia *ia);			/* a free name, 0: none */
 void soft_slot_unname(struct soft_ia *ia, uint32_t slot);	/* of an attempt that came to nothing */
 
+void soft_slot_forget(struct soft_ia *ia, uint32_t slot);	/* a second name of a peer that has one */
+
 /*
  * The peer with this introduction, made if it is new; counted. `name`: what it is called in our rings; it keeps
  * that name too if it is known already. fds: its arena and doorbell, taken or closed. Service thread.

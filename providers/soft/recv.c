@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "engine.h"
 #include "mr.h"
+#include "peer.h"
 #include "port.h"
 #include "recv.h"
 #include "srq.h"
@@ -124,6 +125,11 @@ static bool deliver_done(struct soft_ep *ep)
 		any = true;
 	}
 	return any;
+}
+
+void soft_recv_flush(struct soft_ep *ep)
+{
+	deliver_done(ep);
 }
 
 static void parked_free(struct soft_ep *ep, struct soft_parked *m)

@@ -7,6 +7,8 @@
 
 /* Everything that can be done for the receives of this endpoint now. EP lock. */
 void soft_recv_progress(struct soft_ep *ep);
+/* The end: what the engine had filled before the port was closed. EP lock. */
+void soft_recv_flush(struct soft_ep *ep);
 /* Engine, as the target: a waiting send takes a buffer of our SRQ. EP lock, engine held. */
 bool soft_srq_pull(struct soft_ep *ep, struct soft_port *from, struct soft_sqe *e, uint8_t *status);
 /* Completes requests that the peer or we executed. EP lock. */

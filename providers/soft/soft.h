@@ -23,6 +23,12 @@ struct soft_ia;
 struct soft_ep;
 struct soft_socket;
 
+/* A peer's endpoint, as its message says. */
+struct soft_far {
+	uint32_t index, gen;
+	struct soft_ref port, ring, request;
+};
+
 /*
  * Our own arena: one memfd that only grows. Other IAs of this process use it at the same addresses, so it lives
  * until the last of them lets go. arena.c
@@ -63,6 +69,7 @@ struct soft_cq {
 	_Atomic uint32_t lock;		/* the sink's poll lock */
 	_Atomic bool armed;		/* DATP_ARM_CNO: libdatp wants to be told of arrivals */
 	uint32_t busy;			/* the service thread is at it: not to be freed; soft_ia.lock */
+	uint32_t round;			/* the last round of the service thread that saw it; soft_ia.lock */
 	struct soft_cq *next, **prev;	/* soft_ia.lock */
 };
 
@@ -128,8 +135,10 @@ struct soft_ep {
 	bool open;
 	_Atomic bool accepting;		/* passive: REP sent, nothing heard yet; relaxed reads are hints */
 	bool failing;			/* an operation failed: nothing more happens, the end is on its way */
-	bool draining;			/* graceful disconnect: tell the peer when the last request is done */
-	bool peer_told;			/* the peer knows that it is over, or was the one to say so */
+	bool draining;			/* graceful disconnect: the end comes when the last request is done */
+	bool draining_done;		/* and the service thread has been asked to see to it */
+	_Atomic bool ending;		/* a thread is bringing about the end */
+	bool stale;			/* accepted a request whose sender had gone: the failure is on its way */
 	struct soft_peer *peer;
 	struct soft_port *rport;	/* the peer's port, and its two rings */
 	struct soft_ring *rring, *rrequest;
@@ -171,14 +180,14 @@ struct soft_sp {
 	struct datp_sp base;
 	int fd;
 	struct datp_watch *watch;
+	struct soft_sp *next, **prev;	/* soft_ia.lock */
 };
 
 struct soft_cr {
 	struct datp_cr base;
 	struct soft_socket *socket;	/* NULL: the active side has gone away; soft_ia.lock */
-	struct soft_peer *peer;
-	uint32_t rindex, rgen;
-	struct soft_ref rport, rring, rrequest;
+	struct soft_peer *peer;		/* counted */
+	struct soft_far far;
 };
 
 struct soft_ia {
@@ -193,6 +202,7 @@ struct soft_ia {
 	uint32_t eager_limit;
 	int doorbell_fd;
 	struct datp_watch *doorbell_watch;
+	uint32_t round;			/* of the service thread over the queues */
 	struct soft_cq sink;
 
 	/* Regions. mr.c */
@@ -214,6 +224,8 @@ struct soft_ia {
 	uint8_t *slot_used;		/* names given out, also those of connection attempts */
 	uint32_t slot_hint;
 	struct soft_socket *sockets;
+	struct soft_sp *sps;
+	struct soft_sp *requesting;	/* the service thread is passing a request to it; soft_ia.lock */
 	_Atomic bool watching;		/* watermarks are armed: the doorbell rings for every arrival */
 	_Atomic uint32_t draining;	/* endpoints in a graceful disconnect */
 	_Atomic uint32_t next_qual, next_pz;

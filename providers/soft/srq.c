@@ -6,7 +6,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "conn.h"
 #include "cq.h"
+#include "ia.h"
 #include "mr.h"
 #include "port.h"
 #include "recv.h"

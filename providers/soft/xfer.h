@@ -45,5 +45,6 @@ void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t
 
 /* Whether the kernel lets us read `addr` of process `pid`, where `expect` stands. */
 bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect);
+bool soft_xfer_allowed(void);	/* whether it lets us at all */
 
 #endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connections: from request to end. */
+#ifndef SOFT_CONN_H
+#define SOFT_CONN_H
+
+#include "soft.h"
+
+/* Ops. */
+enum datp_err soft_sp_listen(struct datp_sp *sp);
+void soft_sp_close(struct datp_sp *sp);
+enum datp_err soft_ep_connect(struct datp_ep *ep, const struct datp_conn_param *param);
+enum datp_err soft_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata, uint32_t len);
+void soft_cr_reject(struct datp_cr *cr);
+void soft_cr_free(struct datp_cr *cr);
+enum datp_err soft_cr_move(struct datp_cr *from, struct datp_cr *to);
+void soft_ep_disconnect(struct datp_ep *ep, enum datp_close how);
+
+/* An operation failed: the connection is going to be BROKEN, soon. EP lock. */
+void soft_ep_fail(struct soft_ep *ep);
+/* A graceful disconnect has nothing left to wait for. EP lock. */
+void soft_ep_drained(struct soft_ep *ep);
+/* The peer has shown that it is established. Poll lock at most. */
+void soft_ep_heard(struct soft_ep *ep, uint32_t gen);
+/* Whatever it is doing, it is over: the endpoint is being freed. No lock. */
+void soft_ep_abandon(struct soft_ep *ep);
+/* Waits until no poll is looking at the endpoint. No lock. */
+void soft_ep_unpoll(struct soft_ep *ep);
+
+#endif

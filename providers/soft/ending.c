@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The open connection and its end. While it is open, the peer may touch the buffers posted here. The end, whoever
+ * brings it about, happens once: what has arrived is completed, the port is closed, and every access that had
+ * begun is waited for. Only then does libdatp hear of it, and flushes what is left.
+ */
+#include <sched.h>
+#include "conn.h"
+#include "cq.h"
+#include "engine.h"
+#include "opening.h"
+#include "peer.h"
+#include "recv.h"
+#include "send.h"
+#include "sock.h"
+#include "srq.h"
+
+static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
+{
+	return evd ? &soft_evd(evd)->cq : &ia->sink;
+}
+
+struct soft_cq *soft_ep_recv_cq(struct soft_ep *ep)
+{
+	return evd_cq(soft_ia(ep->base.obj.ia), ep->base.recv_evd);
+}
+
+struct soft_cq *soft_ep_request_cq(struct soft_ep *ep)
+{
+	return evd_cq(soft_ia(ep->base.obj.ia), ep->base.request_evd);
+}
+
+bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far, bool accepting)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_port *rport = soft_peer_map(peer, &far->port);
+	struct soft_ring *rring = soft_peer_map(peer, &far->ring);
+	struct soft_ring *rrequest = soft_peer_map(peer, &far->request);
+
+	if (!rport || !rring || !rrequest)
+		return false;
+	soft_peer_hold(peer);
+	ep->peer = peer;
+	ep->rring = rring;
+	ep->rrequest = rrequest;
+	ep->rindex = far->index;
+	ep->rgen = far->gen;
+	datp_lock(&ia->lock);
+	ep->rport = rport;	/* from here on soft_mr_quiesce() looks at this connection */
+	datp_unlock(&ia->lock);
+	atomic_store_explicit(&ep->accepting, accepting, memory_order_relaxed);
+	ep->open = true;
+	atomic_store(&ep->port->open, 1);
+	return true;
+}
+
+void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_socket *sock;
+
+	datp_lock(&ia->lock);
+	sock = ep->socket ? ep->socket : ep->peer ? ep->peer->sockets : NULL;
+	if (sock)
+		(void)soft_socket_send(sock, msg);	/* a peer that is gone needs no news */
+	datp_unlock(&ia->lock);
+}
+
+/* What follows the closing of the port: nobody begins an access any more; wait for those that had begun. */
+static void end_quiesce(struct soft_ep *ep, bool *deliver)
+{
+	soft_engine_wait(ep->rport, ep->peer);
+	soft_engine_wait(ep->port, ep->peer);
+	datp_lock(&ep->base.lock);
+	if (*deliver)
+		soft_recv_flush(ep);
+	soft_sq_reap(ep);
+	soft_recv_discard(ep);
+	if (ep->base.srq)
+		soft_srq_forget(ep);
+	datp_unlock(&ep->base.lock);
+}
+
+/* Gives up what the connection held. */
+static void end_release(struct soft_ep *ep)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_peer *peer = ep->peer;
+
+	/* off the attention lists: what is on them is looked at, and nothing is put there any more */
+	soft_cq_drain(soft_ep_recv_cq(ep));
+	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
+		soft_cq_drain(soft_ep_request_cq(ep));
+	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
+		soft_slots_reclaim(ia, ep->index);
+	datp_lock(&ia->lock);
+	ep->rport = NULL;
+	ep->peer = NULL;
+	if (ep->socket) {	/* passive, and no RTU yet: what comes over it is of no interest to the endpoint */
+		ep->socket->ep = NULL;
+		ep->socket = NULL;
+	}
+	datp_unlock(&ia->lock);
+	soft_peer_put(peer);
+}
+
+bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER tell, bool only_failing)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_msg msg = { .magic = SOFT_MSG_MAGIC, .version = SOFT_SHM_VERSION, .type = SOFT_MSG_DISC };
+	bool mine, deliver;
+
+	soft_cq_drain(soft_ep_recv_cq(ep));
+	datp_lock(&ep->base.lock);
+	mine = ep->open && (!only_failing || ep->failing);
+	if (mine) {
+		soft_recv_progress(ep);
+		deliver = !ep->failing;
+		ep->open = false;
+		if (ep->draining)
+			atomic_fetch_sub_explicit(&ia->draining, 1, memory_order_relaxed);
+		ep->draining = false;
+		atomic_store(&ep->ending, true);
+		/* sequentially consistent: see engine_try */
+		atomic_store(&ep->port->open, 0);
+		msg.port = ep->rindex;
+		msg.gen = ep->rgen;
+		msg.why = tell;
+	}
+	datp_unlock(&ep->base.lock);
+	if (!mine) {
+		/* another thread is at it: its end is ours */
+		while (atomic_load(&ep->ending))
+			sched_yield();
+		return false;
+	}
+	end_quiesce(ep, &deliver);
+	if (tell)
+		soft_ep_tell(ep, &msg);
+	end_release(ep);
+	atomic_store(&ep->ending, false);
+	return true;
+}
+
+/* ---- who brings it about ---- */
+
+static void fail_now(void *arg)
+{
+	struct soft_ep *ep = arg;
+
+	if (soft_ep_end(ep, DAT_CONNECTION_EVENT_BROKEN, true))
+		datp_cm_disconnected(&ep->base, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+void soft_ep_fail(struct soft_ep *ep)
+{
+	if (ep->failing || !ep->open)
+		return;
+	ep->failing = true;
+	/* endpoints are type-stable: should this one be gone by then, it is not open and failing */
+	if (datp_loop_call(ep->base.obj.ia, fail_now, ep))
+		datp_log(1, "soft: no memory to break a connection that failed; disconnect it by hand");
+}
+
+static void drained_now(void *arg)
+{
+	struct soft_ep *ep = arg;
+	bool drained;
+
+	datp_lock(&ep->base.lock);
+	drained = ep->open && ep->draining && !ep->failing;
+	datp_unlock(&ep->base.lock);
+	if (drained && soft_ep_end(ep, DAT_CONNECTION_EVENT_DISCONNECTED, false))
+		datp_cm_disconnected(&ep->base, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+void soft_ep_drained(struct soft_ep *ep)
+{
+	if (ep->draining_done)
+		return;
+	ep->draining_done = true;
+	if (datp_loop_call(ep->base.obj.ia, drained_now, ep))
+		ep->draining_done = false;	/* the next reap tries again */
+}
+
+static void disconnect_gracefully(struct soft_ep *ep)
+{
+	datp_lock(&ep->base.lock);
+	if (ep->open && !ep->draining) {
+		ep->draining = true;
+		ep->draining_done = false;
+		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1, memory_order_relaxed);
+		/* sequentially consistent with engine_tell_initiator: it rings, or we see what it did */
+		atomic_store(&ep->port->want_bell, 1);
+		soft_engine_run(ep, true);
+		soft_sq_reap(ep);
+	}
+	datp_unlock(&ep->base.lock);
+}
+
+void soft_ep_disconnect(struct datp_ep *base, enum datp_close how)
+{
+	struct soft_ep *ep = soft_ep(base);
+
+	switch (how) {
+	case DATP_CLOSE_GRACEFUL:
+		disconnect_gracefully(ep);
+		break;
+	case DATP_CLOSE_ABRUPT:
+		(void)soft_ep_end(ep, DAT_CONNECTION_EVENT_DISCONNECTED, false);
+		break;
+	default:
+		soft_ep_abandon(ep);
+	}
+}
+
+void soft_ep_abandon(struct soft_ep *ep)
+{
+	/* in this order: an answer that was being taken when we cancelled has opened the endpoint */
+	soft_ep_cancel(ep);
+	atomic_store(&ep->accepting, false);
+	(void)soft_ep_end(ep, DAT_CONNECTION_EVENT_DISCONNECTED, false);
+}
+
+void soft_ep_unpoll(struct soft_ep *ep)
+{
+	struct soft_cq *cqs[2] = { soft_ep_recv_cq(ep), soft_ep_request_cq(ep) };
+
+	for (int i = 0; i < 2; i++) {
+		_Atomic uint32_t *lock = cqs[i]->evd ? &cqs[i]->evd->poll_lock : &cqs[i]->lock;
+
+		datp_lock(lock);
+		datp_unlock(lock);
+	}
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The soft IA: an adapter made of shared memory, for the processes of one user on one host. This file owns its life,
+ * its attributes, its event queues' arming, its doorbell, and the table of ops.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include "arena.h"
+#include "conn.h"
+#include "cq.h"
+#include "ia.h"
+#include "mover.h"
+#include "mr.h"
+#include "param.h"
+#include "peer.h"
+#include "port.h"
+#include "recv.h"
+#include "send.h"
+#include "sock.h"
+#include "srq.h"
+
+/* The soft IAs of this process. */
+static struct {
+	pthread_mutex_t lock;
+	struct soft_ia *all;
+	bool fork_handler;
+} soft = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid)
+{
+	struct soft_arena *arena = NULL;
+
+	if (pid != getpid())
+		return NULL;
+	pthread_mutex_lock(&soft.lock);
+	for (struct soft_ia *ia = soft.all; ia && !arena; ia = ia->next)
+		if (ia->id[0] == id[0] && ia->id[1] == id[1]) {
+			arena = ia->arena;
+			atomic_fetch_add_explicit(&arena->refs, 1, memory_order_relaxed);
+		}
+	pthread_mutex_unlock(&soft.lock);
+	return arena;
+}
+
+/*
+ * A child that does not exec must not keep the parent's peers from noticing when the parent dies, nor its connection
+ * qualifiers taken. It cannot use the IA: it has none of its threads.
+ */
+static void fork_child(void)
+{
+	for (struct soft_ia *ia = soft.all; ia; ia = ia->next) {
+		for (struct soft_socket *s = ia->sockets; s; s = s->next)
+			close(s->fd);
+		for (struct soft_sp *sp = ia->sps; sp; sp = sp->next)
+			close(sp->fd);
+	}
+}
+
+/* ---- the doorbell: peers write it when somebody here wants to know ---- */
+
+/* The next queue that wants the service thread's attention; marked busy, so that it stays. */
+static struct soft_cq *cq_wanting(struct soft_ia *ia)
+{
+	bool watching = atomic_load_explicit(&ia->watching, memory_order_relaxed);
+	struct soft_cq *cq;
+
+	datp_lock(&ia->lock);
+	for (cq = ia->cqs; cq; cq = cq->next)
+		if (cq->round != ia->round &&
+		    (!cq->evd || watching || atomic_load_explicit(&cq->armed, memory_order_relaxed)))
+			break;
+	if (cq) {
+		cq->busy++;
+		cq->round = ia->round;
+	}
+	datp_unlock(&ia->lock);
+	return cq;
+}
+
+static void cq_serve(struct soft_cq *cq)
+{
+	struct soft_ia *ia = cq->ia;
+
+	do {
+		if (cq->evd)
+			datp_evd_notify(cq->evd);
+		else
+			soft_cq_drain(cq);
+	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
+		 soft_cq_arm(cq, SOFT_NOTIFY_DOORBELL));
+	datp_lock(&ia->lock);
+	cq->busy--;
+	datp_unlock(&ia->lock);
+}
+
+static void draining_serve(struct soft_ia *ia)
+{
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = soft_port_ep(ia, i);
+
+		if (!ep)
+			continue;
+		datp_lock(&ep->base.lock);
+		if (ep->open && ep->draining)
+			soft_sq_reap(ep);
+		datp_unlock(&ep->base.lock);
+	}
+}
+
+static void doorbell_event(void *arg, uint32_t events)
+{
+	struct soft_ia *ia = arg;
+	struct soft_cq *cq;
+	uint64_t count;
+
+	(void)events;
+	if (read(ia->doorbell_fd, &count, sizeof count) < 0 && errno != EAGAIN)
+		datp_log(1, "soft: the doorbell of %s is broken: %s", ia->base.name, strerror(errno));
+	ia->round++;
+	while ((cq = cq_wanting(ia)))
+		cq_serve(cq);
+	if (atomic_load_explicit(&ia->draining, memory_order_relaxed))
+		draining_serve(ia);
+}
+
+void soft_ia_watch(struct soft_ia *ia)
+{
+	uint64_t one = 1;
+
+	atomic_store_explicit(&ia->watching, true, memory_order_relaxed);
+	/* the service thread goes round, and arms what it finds */
+	if (write(ia->doorbell_fd, &one, sizeof one) < 0)
+		return;
+}
+
+/* ---- event queues ---- */
+
+static enum datp_err soft_evd_create(struct datp_evd *base, int32_t qlen)
+{
+	struct soft_evd *evd = soft_evd(base);
+	enum datp_err err;
+
+	if (!base->has_cq)
+		return DATP_OK;
+	err = soft_cq_init(&evd->cq, soft_ia(base->obj.ia), base, qlen > 0 ? (uint32_t)qlen : 1);
+	if (err)
+		return err;
+	base->bell = &evd->cq.ring->bell;
+	base->bell_shared = true;
+	/* watermarks want every queue watched, this one too */
+	if (atomic_load_explicit(&soft_ia(base->obj.ia)->watching, memory_order_relaxed))
+		soft_ia_watch(soft_ia(base->obj.ia));
+	return DATP_OK;
+}
+
+static enum datp_err soft_evd_resize(struct datp_evd *evd, int32_t qlen)
+{
+	(void)evd;	/* what finds the ring full waits at its sender: its size loses nothing */
+	(void)qlen;
+	return DATP_OK;
+}
+
+static void soft_evd_free(struct datp_evd *base)
+{
+	struct soft_cq *cq = &soft_evd(base)->cq;
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	bool busy = base->has_cq;
+
+	/* the service thread may be looking at it; it is not, if it is us */
+	while (busy && !datp_loop_inside(base->obj.ia)) {
+		datp_lock(&ia->lock);
+		busy = cq->busy;
+		if (!busy)
+			cq->round = ia->round;
+		datp_unlock(&ia->lock);
+	}
+	if (!base->has_cq)
+		return;
+	soft_cq_discard(cq);
+	soft_cq_fini(cq);
+}
+
+static bool soft_evd_pending(struct datp_evd *evd)
+{
+	return soft_cq_pending(&soft_evd(evd)->cq);
+}
+
+static bool soft_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicited_only)
+{
+	struct soft_cq *cq = &soft_evd(base)->cq;
+
+	(void)solicited_only;	/* woken for any; libdatp sleeps again if it was not one */
+	if (!base->has_cq)
+		return false;
+	atomic_store_explicit(&cq->armed, arm == DATP_ARM_CNO, memory_order_relaxed);
+	if (arm == DATP_ARM_NONE)
+		return false;
+	return soft_cq_arm(cq, arm == DATP_ARM_CNO ? SOFT_NOTIFY_DOORBELL : SOFT_NOTIFY_WAITER);
+}
+
+static enum datp_err soft_pz_create(struct datp_pz *base)
+{
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+
+	((struct soft_pz *)base)->id = atomic_fetch_add_explicit(&ia->next_pz, 1, memory_order_relaxed) + 1;
+	return DATP_OK;
+}
+
+/* ---- life ---- */
+
+static enum datp_err shared_init(struct soft_ia *ia)
+{
+	enum datp_err err = soft_arena_alloc(ia, SOFT_KIND_OTHER, sizeof *ia->shared, &ia->shared_mem);
+
+	if (err)
+		return err;
+	ia->shared = ia->shared_mem.addr;
+	ia->shared->version = SOFT_SHM_VERSION;
+	ia->shared->probe = ia->id[0];
+	err = soft_slots_init(ia);
+	if (!err)
+		err = soft_mr_init(ia);
+	if (!err)
+		ia->shared->mr = ia->mr_mem.ref;
+	return err;
+}
+
+static enum datp_err tables_init(struct soft_ia *ia)
+{
+	enum datp_err err = soft_ports_init(ia);
+
+	ia->peer_slot = calloc(SOFT_PORT_MAX, sizeof *ia->peer_slot);
+	ia->slot_used = calloc(SOFT_PORT_MAX, sizeof *ia->slot_used);
+	return !ia->peer_slot || !ia->slot_used ? DATP_ERR_MEMORY : err;
+}
+
+static enum datp_err doorbell_init(struct soft_ia *ia)
+{
+	ia->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (ia->doorbell_fd < 0) {
+		datp_log(1, "soft: no eventfd: %s; raise the limit of open files (ulimit -n)", strerror(errno));
+		return DATP_ERR_DEVICE;
+	}
+	return datp_loop_add(&ia->base, ia->doorbell_fd, EPOLLIN, doorbell_event, ia, &ia->doorbell_watch);
+}
+
+static void soft_ia_close(struct datp_ia *base)
+{
+	struct soft_ia *ia = soft_ia(base);
+	struct soft_ia **p = &soft.all;
+
+	pthread_mutex_lock(&soft.lock);
+	while (*p && *p != ia)
+		p = &(*p)->next;
+	if (*p)
+		*p = ia->next;
+	pthread_mutex_unlock(&soft.lock);
+	if (ia->doorbell_watch)
+		datp_loop_del(ia->doorbell_watch);
+	soft_sockets_fini(ia);
+	soft_mover_stop(ia);
+	soft_peers_fini(ia);
+	if (ia->sink.ring) {
+		soft_cq_discard(&ia->sink);
+		soft_cq_fini(&ia->sink);
+	}
+	soft_mr_fini(ia);
+	soft_ports_fini(ia);
+	free(ia->peer_slot);
+	free(ia->slot_used);
+	if (ia->doorbell_fd >= 0)
+		close(ia->doorbell_fd);
+	soft_arena_put(ia->arena);
+}
+
+static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
+{
+	struct soft_ia *ia = soft_ia(base);
+	enum datp_err err;
+
+	ia->doorbell_fd = -1;
+	err = soft_param_parse(ia, params);
+	if (err)
+		return err;
+	if (getrandom(ia->id, sizeof ia->id, 0) != (ssize_t)sizeof ia->id)
+		return DATP_ERR_DEVICE;
+	err = soft_arena_new(&ia->arena);
+	if (err)
+		return err;
+	err = shared_init(ia);
+	if (!err)
+		err = tables_init(ia);
+	if (!err)
+		err = soft_cq_init(&ia->sink, ia, NULL, 1);
+	if (!err)
+		err = doorbell_init(ia);
+	if (err) {
+		soft_ia_close(base);
+		return err;
+	}
+	(void)soft_cq_arm(&ia->sink, SOFT_NOTIFY_DOORBELL);
+	pthread_mutex_lock(&soft.lock);
+	if (!soft.fork_handler)
+		soft.fork_handler = pthread_atfork(NULL, NULL, fork_child) == 0;
+	ia->next = soft.all;
+	soft.all = ia;
+	pthread_mutex_unlock(&soft.lock);
+	return DATP_OK;
+}
+
+/* ---- attributes ---- */
+
+static const DAT_NAMED_ATTR attr_cma[] = {
+	{ "transport", "shared memory" },
+	{ "copy", "process_vm_readv/writev" },
+};
+static const DAT_NAMED_ATTR attr_bounce[] = {
+	{ "transport", "shared memory" },
+	{ "copy", "through the peer's mover thread (the kernel refuses process_vm_readv, or cma=off): slower" },
+};
+
+static void soft_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
+{
+	struct soft_ia *ia = soft_ia(base);
+	bool cma = ia->want_cma && soft_xfer_allowed();
+
+	memset(a, 0, sizeof *a);
+	snprintf(a->adapter_name, sizeof a->adapter_name, "soft");
+	snprintf(a->vendor_name, sizeof a->vendor_name, "OpenDAT");
+	a->hw_major = 1;
+	a->fw_major = SOFT_SHM_VERSION;
+	a->max_eps = SOFT_PORT_MAX;
+	a->max_dto_per_ep = 1 << 20;
+	a->max_rdma_read_per_ep_in = a->max_rdma_read_per_ep_out = 1 << 20;
+	a->max_evds = 1 << 20;
+	a->max_evd_qlen = 1 << 24;
+	a->max_iov_per_dto = a->max_iov_per_rdma_read = a->max_iov_per_rdma_write = SOFT_MAX_IOV;
+	a->max_lmrs = a->max_rmrs = (int32_t)SOFT_MR_COUNT - 1;
+	a->max_pzs = a->max_srqs = 1 << 20;
+	a->max_ep_per_srq = SOFT_PORT_MAX;
+	a->max_recv_per_srq = 1 << 20;
+	a->max_rdma_read_in = a->max_rdma_read_out = INT32_MAX;
+	a->read_in_guaranteed = a->read_out_guaranteed = true;
+	a->max_lmr_block = a->max_lmr_address = UINT64_MAX;
+	a->max_message_size = a->max_rdma_size = 1ull << 40;
+	a->max_rmr_address = UINT64_MAX;
+	a->max_private_data = SOFT_PDATA_MAX;
+	a->optimal_alignment = SOFT_LINE;
+	a->srq_supported = a->srq_watermarks = a->srq_pz_difference = a->srq_info = a->ep_recv_info = true;
+	a->transport_attr = cma ? attr_cma : attr_bounce;
+	a->transport_attr_count = 2;
+}
+
+static const struct datp_ops soft_ops = {
+	.ia_size = sizeof(struct soft_ia),
+	.pz_size = sizeof(struct soft_pz),
+	.evd_size = sizeof(struct soft_evd),
+	.ep_size = sizeof(struct soft_ep),
+	.lmr_size = sizeof(struct soft_lmr),
+	.rmr_size = sizeof(struct soft_rmr),
+	.srq_size = sizeof(struct soft_srq),
+	.sp_size = sizeof(struct soft_sp),
+	.cr_size = sizeof(struct soft_cr),
+	.ia_open = soft_ia_open,
+	.ia_close = soft_ia_close,
+	.ia_query = soft_ia_query,
+	.pz_create = soft_pz_create,
+	.lmr_create = soft_lmr_create,
+	.lmr_free = soft_lmr_free,
+	.lmr_find = soft_lmr_find,
+	.rmr_create = soft_rmr_create,
+	.rmr_free = soft_rmr_free,
+	.evd_create = soft_evd_create,
+	.evd_resize = soft_evd_resize,
+	.evd_free = soft_evd_free,
+	.evd_poll = soft_evd_poll,
+	.evd_pending = soft_evd_pending,
+	.evd_arm = soft_evd_arm,
+	.srq_create = soft_srq_create,
+	.srq_resize = soft_srq_resize,
+	.srq_free = soft_srq_free,
+	.srq_post_recv = soft_srq_post_recv,
+	.srq_query = soft_srq_query,
+	.srq_set_lw = soft_srq_set_lw,
+	.ep_create = soft_ep_create,
+	.ep_modify = soft_ep_modify,
+	.ep_reset = soft_ep_reset,
+	.ep_free = soft_ep_free,
+	.ep_recv_query = soft_ep_recv_query,
+	.ep_set_watermark = soft_ep_set_watermark,
+	.post_send = soft_post_send,
+	.post_recv = soft_post_recv,
+	.post_rdma_write = soft_post_rdma_write,
+	.post_rdma_read = soft_post_rdma_read,
+	.rmr_bind = soft_rmr_bind,
+	.sp_listen = soft_sp_listen,
+	.sp_close = soft_sp_close,
+	.ep_connect = soft_ep_connect,
+	.cr_accept = soft_cr_accept,
+	.cr_reject = soft_cr_reject,
+	.cr_free = soft_cr_free,
+	.cr_move = soft_cr_move,
+	.ep_disconnect = soft_ep_disconnect,
+};
+
+DATP_PROVIDER("soft", soft_ops)

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening a connection. The active side connects to the listener of the service point and sends REQ over that socket;
+ * REP or REJ comes back, and RTU ends it; a socket is kept as the link between two IAs if they have none yet. Data may
+ * reach the passive side before RTU does; it says the same.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include "conn.h"
+#include "mover.h"
+#include "opening.h"
+#include "port.h"
+
+static void msg_init(struct soft_msg *msg, enum soft_msg_type type)
+{
+	memset(msg, 0, sizeof *msg);
+	msg->magic = SOFT_MSG_MAGIC;
+	msg->version = SOFT_SHM_VERSION;
+	msg->type = type;
+}
+
+static void far_of(const struct soft_msg *msg, struct soft_far *far)
+{
+	*far = (struct soft_far){ msg->my_port, msg->my_gen, msg->port_ref, msg->ring_ref, msg->request_ref };
+}
+
+/* Our endpoint, for the peer. EP lock. */
+static void msg_endpoint(struct soft_msg *msg, struct soft_ep *ep)
+{
+	msg->my_port = ep->index;
+	msg->my_gen = ep->gen;
+	msg->port_ref = ep->port_mem.ref;
+	msg->ring_ref = soft_ep_recv_cq(ep)->mem.ref;
+	msg->request_ref = soft_ep_request_cq(ep)->mem.ref;
+	msg->port_qual = ep->base.local_port;
+	msg->attr = ep->base.attr;
+	memcpy(&msg->address, &ep->base.obj.ia->address, sizeof msg->address);
+}
+
+/* ---- the active side ---- */
+
+/* Whether the address is one of this host: the kernel lets us bind to it. */
+static bool address_is_local(const struct sockaddr *sa)
+{
+	struct sockaddr_storage copy = { 0 };
+	socklen_t len = sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	int fd = socket(sa->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool local = false;
+
+	if (fd < 0)
+		return true;	/* cannot say: the listener decides */
+	memcpy(&copy, sa, len);
+	if (sa->sa_family == AF_INET)
+		((struct sockaddr_in *)&copy)->sin_port = 0;
+	else
+		((struct sockaddr_in6 *)&copy)->sin6_port = 0;
+	local = bind(fd, (struct sockaddr *)&copy, len) == 0 || errno != EADDRNOTAVAIL;
+	close(fd);
+	return local;
+}
+
+/* The key of an address's own listeners. */
+static enum datp_err address_key(const struct sockaddr *sa, char *key, size_t size)
+{
+	const void *raw;
+
+	if (sa->sa_family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
+
+		if (in->sin_addr.s_addr == INADDR_ANY || IN_MULTICAST(ntohl(in->sin_addr.s_addr)))
+			return DATP_ERR_ADDRESS_MALFORMED;
+		raw = &in->sin_addr;
+	} else if (sa->sa_family == AF_INET6) {
+		raw = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+	} else {
+		return DATP_ERR_ADDRESS_UNSUPPORTED;
+	}
+	inet_ntop(sa->sa_family, raw, key, (socklen_t)size);
+	return DATP_OK;
+}
+
+/* A socket connected to the listener of (address, qual). -1: *why says what the endpoint is to hear. */
+static int listener_reach(const struct datp_conn_param *param, const char *key, pid_t *pid, DAT_EVENT_NUMBER *why)
+{
+	const char *keys[2] = { key, "*" };
+	struct sockaddr_storage sa;
+
+	*why = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+	for (int i = 0; i < 2; i++) {
+		socklen_t len = soft_listener_name(&sa, keys[i], param->qual);
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+		if (fd < 0)
+			return -1;
+		if (connect(fd, (struct sockaddr *)&sa, len) == 0) {
+			if (soft_same_user(fd, pid))
+				return fd;
+			close(fd);
+			return -1;
+		}
+		close(fd);
+	}
+	if (!address_is_local(param->address))
+		*why = DAT_CONNECTION_EVENT_UNREACHABLE;
+	return -1;
+}
+
+enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param *param)
+{
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct soft_ep *ep = soft_ep(base);
+	struct soft_socket *sock;
+	struct soft_msg msg;
+	char key[INET6_ADDRSTRLEN];
+	DAT_EVENT_NUMBER why;
+	enum datp_err err = address_key(param->address, key, sizeof key);
+	pid_t pid = 0;
+	bool sent;
+	int fd;
+
+	if (err)
+		return err;
+	fd = listener_reach(param, key, &pid, &why);
+	if (fd < 0) {
+		(void)datp_cm_failed(base, why);
+		return DATP_OK;
+	}
+	sock = soft_socket_new(ia, fd, pid);
+	if (!sock)
+		return DATP_ERR_MEMORY;
+	sock->active = true;
+	sock->slot = soft_slot_name(ia);
+	msg_init(&msg, SOFT_MSG_REQ);
+	soft_peer_introduce(ia, NULL, sock->slot, &msg.intro);
+	msg.qual = param->qual;
+	msg.pdata_len = (uint16_t)param->pdata_len;
+	if (param->pdata_len)
+		memcpy(msg.pdata, param->pdata, param->pdata_len);
+	datp_lock(&base->lock);
+	soft_port_begin(ep);
+	msg_endpoint(&msg, ep);
+	datp_unlock(&base->lock);
+	datp_lock(&ia->lock);
+	sock->ep = ep;
+	ep->socket = sock;
+	sent = sock->slot && soft_socket_send(sock, &msg);
+	datp_unlock(&ia->lock);
+	err = sent ? soft_socket_watch(sock) : DATP_OK;
+	if (!sent || err) {
+		soft_socket_end(sock);
+		if (!err)
+			(void)datp_cm_failed(base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	}
+	return err;
+}
+
+void soft_ep_cancel(struct soft_ep *ep)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_msg msg;
+
+	msg_init(&msg, SOFT_MSG_CANCEL);
+	datp_lock(&ia->lock);
+	ep->stale = false;
+	if (ep->socket && ep->socket->active) {
+		struct soft_socket *sock = ep->socket;
+
+		ep->socket = NULL;
+		sock->ep = NULL;
+		(void)soft_socket_send(sock, &msg);
+		if (!sock->kept)
+			shutdown(sock->fd, SHUT_WR);	/* the other end hangs up, and then the service thread ends it */
+	}
+	datp_unlock(&ia->lock);
+}
+
+/* ---- the passive side ---- */
+
+static void listener_event(void *arg, uint32_t events)
+{
+	struct soft_sp *sp = arg;
+	struct soft_ia *ia = soft_ia(sp->base.obj.ia);
+	int fd;
+
+	(void)events;
+	while ((fd = accept4(sp->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		struct soft_socket *sock;
+		pid_t pid;
+
+		if (!soft_same_user(fd, &pid)) {
+			close(fd);
+			continue;
+		}
+		sock = soft_socket_new(ia, fd, pid);
+		if (!sock)
+			return;
+		sock->sp = sp;
+		if (soft_socket_watch(sock))
+			soft_socket_end(sock);
+	}
+	if (errno == EMFILE || errno == ENFILE)
+		datp_log(1, "soft: no file descriptor for an incoming connection; raise the limit (ulimit -n)");
+}
+
+enum datp_err soft_sp_listen(struct datp_sp *base)
+{
+	struct soft_sp *sp = (struct soft_sp *)base;
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct sockaddr_storage sa;
+	socklen_t len = soft_listener_name(&sa, ia->key, base->qual);
+	enum datp_err err = DATP_ERR_DEVICE;
+
+	sp->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (sp->fd < 0)
+		return err;
+	if (bind(sp->fd, (struct sockaddr *)&sa, len) < 0) {
+		if (errno == EADDRINUSE)
+			err = DATP_ERR_QUAL_IN_USE;
+		goto close_fd;
+	}
+	if (listen(sp->fd, SOMAXCONN) < 0)
+		goto close_fd;
+	err = datp_loop_add(base->obj.ia, sp->fd, EPOLLIN, listener_event, sp, &sp->watch);
+	if (err)
+		goto close_fd;
+	datp_lock(&ia->lock);
+	sp->next = ia->sps;
+	sp->prev = &ia->sps;
+	if (sp->next)
+		sp->next->prev = &sp->next;
+	ia->sps = sp;
+	datp_unlock(&ia->lock);
+	return DATP_OK;
+close_fd:
+	close(sp->fd);
+	return err;
+}
+
+void soft_sp_close(struct datp_sp *base)
+{
+	struct soft_sp *sp = (struct soft_sp *)base;
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	bool busy = true;
+
+	datp_loop_del(sp->watch);
+	datp_lock(&ia->lock);
+	*sp->prev = sp->next;
+	if (sp->next)
+		sp->next->prev = sp->prev;
+	datp_unlock(&ia->lock);
+	close(sp->fd);
+	/* connections that were accepted and have not said what they want: they will hear that nobody listens */
+	while (busy) {
+		datp_lock(&ia->lock);
+		for (struct soft_socket *s = ia->sockets; s; s = s->next)
+			if (s->sp == sp)
+				s->sp = NULL;
+		busy = ia->requesting == sp && !datp_loop_inside(base->obj.ia);
+		datp_unlock(&ia->lock);
+	}
+}
+
+/* libdatp's new CR gets what the request brought, before anybody can see it. */
+struct request {
+	struct soft_socket *sock;
+	struct soft_peer *peer;
+	const struct soft_msg *msg;
+};
+
+static void request_prepare(struct datp_cr *base, void *arg)
+{
+	struct soft_cr *cr = (struct soft_cr *)base;
+	struct request *request = arg;
+	struct soft_ia *ia = request->sock->ia;
+
+	soft_peer_hold(request->peer);
+	cr->peer = request->peer;
+	far_of(request->msg, &cr->far);
+	datp_lock(&ia->lock);
+	cr->socket = request->sock;
+	request->sock->cr = cr;
+	datp_unlock(&ia->lock);
+}
+
+static void request_refuse(struct soft_socket *sock, DAT_EVENT_NUMBER why)
+{
+	struct soft_msg msg;
+
+	msg_init(&msg, SOFT_MSG_REJ);
+	msg.why = why;
+	datp_lock(&sock->ia->lock);
+	(void)soft_socket_send(sock, &msg);
+	datp_unlock(&sock->ia->lock);
+}
+
+static void on_request(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
+{
+	struct soft_ia *ia = sock->ia;
+	uint32_t name = soft_slot_name(ia);
+	struct request request = { .sock = sock, .msg = msg };
+	struct datp_cm_arrival arrival = { .address = (struct sockaddr *)&msg->address, .remote_port = msg->port_qual,
+					   .pdata = msg->pdata, .pdata_len = msg->pdata_len, .attr = &msg->attr,
+					   .prepare = request_prepare, .arg = &request };
+	struct soft_sp *sp;
+	struct datp_cr *cr;
+	enum datp_err err = DATP_ERR_STATE;
+
+	if (sock->active || sock->peer || !name || fds[0] < 0 || fds[1] < 0) {
+		soft_conn_hangup(sock);
+		return;
+	}
+	request.peer = soft_peer_get(ia, &msg->intro, sock->pid, fds, name);
+	fds[0] = fds[1] = -1;
+	if (!request.peer) {
+		soft_slot_unname(ia, name);
+		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		return;
+	}
+	if (request.peer->slot != name)
+		soft_slot_forget(ia, name);	/* it has one already */
+	sock->peer = request.peer;		/* counted by soft_peer_get */
+	datp_lock(&ia->lock);
+	sp = ia->requesting = sock->sp;
+	sock->sp = NULL;
+	datp_unlock(&ia->lock);
+	if (sp)
+		err = datp_cm_request(&sp->base, &arrival, &cr);
+	datp_lock(&ia->lock);
+	ia->requesting = NULL;
+	datp_unlock(&ia->lock);
+	if (err)
+		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void stale_now(void *arg)
+{
+	struct soft_ep *ep = arg;
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	bool stale;
+
+	datp_lock(&ia->lock);
+	stale = ep->stale;
+	ep->stale = false;
+	datp_unlock(&ia->lock);
+	if (stale)
+		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+}
+
+/* Ties the socket of a request to the accepting endpoint and answers. False: the active side has gone. */
+static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, const struct soft_msg *msg)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_socket *sock;
+
+	datp_lock(&ia->lock);
+	sock = cr->socket;
+	if (sock) {
+		cr->socket = NULL;
+		sock->cr = NULL;
+		sock->ep = ep;
+		ep->socket = sock;
+		(void)soft_socket_send(sock, msg);	/* if it fails, its hang-up is on the way */
+	} else {
+		ep->stale = true;
+	}
+	datp_unlock(&ia->lock);
+	return sock != NULL;
+}
+
+enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, const void *pdata, uint32_t len)
+{
+	struct soft_cr *cr = (struct soft_cr *)base;
+	struct soft_ep *ep = soft_ep(ep_base);
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct soft_msg msg;
+	enum datp_err err;
+	bool open;
+
+	msg_init(&msg, SOFT_MSG_REP);
+	err = soft_peer_bounce(cr->peer, &msg.bounce);
+	if (err)
+		return err;
+	msg.port = cr->far.index;
+	msg.gen = cr->far.gen;
+	msg.pdata_len = (uint16_t)len;
+	if (len)
+		memcpy(msg.pdata, pdata, len);
+	soft_peer_introduce(ia, cr->peer, cr->peer->slot, &msg.intro);
+	datp_lock(&ep_base->lock);
+	soft_port_begin(ep);
+	msg_endpoint(&msg, ep);
+	memcpy(&ep_base->remote_address, &base->remote_address, sizeof base->remote_address);
+	ep_base->remote_port = base->remote_port;
+	open = soft_ep_open(ep, cr->peer, &cr->far, true);
+	datp_unlock(&ep_base->lock);
+	if (!open)
+		return DATP_ERR_MEMORY;
+	if (!accept_answer(cr, ep, &msg)) {
+		atomic_store(&ep->accepting, false);
+		(void)soft_ep_end(ep, 0, false);
+		return datp_loop_call(base->obj.ia, stale_now, ep);
+	}
+	return DATP_OK;
+}
+
+void soft_cr_reject(struct datp_cr *base)
+{
+	struct soft_cr *cr = (struct soft_cr *)base;
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct soft_msg msg;
+
+	msg_init(&msg, SOFT_MSG_REJ);
+	msg.why = DAT_CONNECTION_EVENT_PEER_REJECTED;
+	datp_lock(&ia->lock);
+	if (cr->socket)
+		(void)soft_socket_send(cr->socket, &msg);
+	datp_unlock(&ia->lock);
+}
+
+void soft_cr_free(struct datp_cr *base)
+{
+	struct soft_cr *cr = (struct soft_cr *)base;
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+
+	datp_lock(&ia->lock);
+	if (cr->socket) {	/* rejected, or never answered */
+		cr->socket->cr = NULL;
+		if (!cr->socket->kept)
+			shutdown(cr->socket->fd, SHUT_WR);
+		cr->socket = NULL;
+	}
+	datp_unlock(&ia->lock);
+	if (cr->peer)
+		soft_peer_put(cr->peer);
+	cr->peer = NULL;
+}
+
+enum datp_err soft_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
+{
+	struct soft_cr *from = (struct soft_cr *)from_base, *to = (struct soft_cr *)to_base;
+	struct soft_ia *ia = soft_ia(from_base->obj.ia);
+
+	datp_lock(&ia->lock);
+	to->socket = from->socket;
+	to->peer = from->peer;
+	to->far = from->far;
+	if (to->socket)
+		to->socket->cr = to;
+	from->socket = NULL;
+	from->peer = NULL;
+	datp_unlock(&ia->lock);
+	return DATP_OK;
+}
+
+/* ---- what comes back ---- */
+
+void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
+{
+	/* relaxed: most of the time it is false; the exchange decides who says it */
+	if (!atomic_load_explicit(&ep->accepting, memory_order_relaxed) || ep->gen != gen)
+		return;
+	if (atomic_exchange(&ep->accepting, false))
+		(void)datp_cm_established(&ep->base, NULL, 0);
+}
+
+/* Takes the endpoint of an answer off its socket; NULL if it has given up. */
+static struct soft_ep *socket_take_ep(struct soft_socket *sock)
+{
+	struct soft_ep *ep;
+
+	datp_lock(&sock->ia->lock);
+	ep = sock->ep;
+	if (ep)
+		ep->socket = NULL;
+	sock->ep = NULL;
+	datp_unlock(&sock->ia->lock);
+	return ep;
+}
+
+/* The first socket between two IAs becomes their link. */
+static bool socket_keep(struct soft_socket *sock, bool always)
+{
+	struct soft_peer *peer = sock->peer;
+
+	datp_lock(&sock->ia->lock);
+	if (!sock->kept && (always || !peer->sockets)) {
+		sock->kept = true;
+		sock->link = peer->sockets;
+		peer->sockets = sock;
+	}
+	datp_unlock(&sock->ia->lock);
+	return sock->kept;
+}
+
+static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
+{
+	uint32_t name = msg->intro.my_slot;
+	struct soft_peer *peer;
+
+	if (fds[0] < 0 || fds[1] < 0 || !name || name >= SOFT_PORT_MAX)
+		return NULL;
+	peer = soft_peer_get(sock->ia, &msg->intro, sock->pid, fds, name);
+	fds[0] = fds[1] = -1;
+	if (!peer)
+		return NULL;
+	if (sock->slot != name)
+		soft_slot_unname(sock->ia, sock->slot);
+	sock->slot = 0;
+	sock->peer = peer;
+	return peer;
+}
+
+/* Not given up by another thread. From here on such a thread finds the endpoint open. EP lock. */
+static bool socket_is_of(struct soft_socket *sock, const struct soft_ep *ep)
+{
+	bool same;
+
+	datp_lock(&sock->ia->lock);
+	same = sock->ep == ep;
+	datp_unlock(&sock->ia->lock);
+	return same;
+}
+
+static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
+{
+	struct soft_ep *ep = sock->ep;	/* only this thread and a cancel take it away */
+	struct soft_msg rtu;
+	struct soft_peer *peer;
+	struct soft_far far;
+	bool open = false;
+
+	far_of(msg, &far);
+	peer = sock->active && !sock->peer ? reply_peer(sock, msg, fds) : NULL;
+	msg_init(&rtu, SOFT_MSG_RTU);
+	if (peer && ep && !soft_peer_bounce(peer, &rtu.bounce)) {
+		datp_lock(&ep->base.lock);
+		if (ep->index == msg->port && ep->gen == msg->gen && socket_is_of(sock, ep)) {
+			memcpy(&ep->base.remote_address, &msg->address, sizeof msg->address);
+			ep->base.remote_port = msg->port_qual;
+			open = soft_ep_open(ep, peer, &far, false);
+		}
+		datp_unlock(&ep->base.lock);
+	}
+	if (open && msg->bounce.extent_len && !peer->self)
+		(void)soft_mover_serve(sock->ia, peer, soft_peer_map(peer, &msg->bounce));
+	if (!open) {	/* given up meanwhile: the other side hears of it by the hang-up */
+		soft_conn_hangup(sock);
+		return;
+	}
+	socket_take_ep(sock);
+	rtu.port = msg->my_port;
+	rtu.gen = msg->my_gen;
+	rtu.keep = socket_keep(sock, false);
+	if (!datp_cm_established(&ep->base, msg->pdata, msg->pdata_len)) {
+		rtu.type = SOFT_MSG_CANCEL;
+		(void)soft_ep_end(ep, 0, false);
+	}
+	datp_lock(&sock->ia->lock);
+	(void)soft_socket_send(sock, &rtu);
+	datp_unlock(&sock->ia->lock);
+}
+
+static void on_reject(struct soft_socket *sock, const struct soft_msg *msg)
+{
+	struct soft_ep *ep = socket_take_ep(sock);
+
+	if (ep && sock->active)
+		(void)datp_cm_failed(&ep->base, msg->why == DAT_CONNECTION_EVENT_PEER_REJECTED
+							? DAT_CONNECTION_EVENT_PEER_REJECTED
+							: DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	soft_socket_end(sock);
+}
+
+static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
+{
+	struct soft_peer *peer = sock->peer;
+	struct soft_ep *ep;
+
+	if (!peer || sock->active)
+		return;
+	if (msg->bounce.extent_len && !peer->self)
+		(void)soft_mover_serve(sock->ia, peer, soft_peer_map(peer, &msg->bounce));
+	if (msg->keep)
+		(void)socket_keep(sock, true);
+	ep = socket_take_ep(sock);
+	if (ep)
+		soft_ep_heard(ep, msg->gen);
+	if (!msg->keep)
+		soft_socket_end(sock);
+}
+
+/* The active side gave up. On its socket, which may be the link already. */
+static void on_cancel(struct soft_socket *sock)
+{
+	struct soft_ep *ep = socket_take_ep(sock);
+
+	datp_lock(&sock->ia->lock);
+	if (sock->cr)
+		sock->cr->socket = NULL;
+	sock->cr = NULL;
+	datp_unlock(&sock->ia->lock);
+	if (ep && !sock->active && soft_ep_end(ep, 0, false) && atomic_exchange(&ep->accepting, false))
+		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	else if (ep && sock->active)
+		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void on_disconnect(struct soft_socket *sock, const struct soft_msg *msg)
+{
+	struct soft_ep *ep = soft_port_ep(sock->ia, msg->port);
+	DAT_EVENT_NUMBER why = msg->why == DAT_CONNECTION_EVENT_BROKEN ? DAT_CONNECTION_EVENT_BROKEN
+								       : DAT_CONNECTION_EVENT_DISCONNECTED;
+
+	if (!ep || ep->gen != msg->gen)
+		return;
+	soft_ep_heard(ep, msg->gen);
+	if (soft_ep_end(ep, 0, false))
+		(void)datp_cm_disconnected(&ep->base, why);
+}
+
+void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
+{
+	switch (msg->type) {
+	case SOFT_MSG_REQ:
+		on_request(sock, msg, fds);
+		break;
+	case SOFT_MSG_REP:
+		on_reply(sock, msg, fds);
+		break;
+	case SOFT_MSG_REJ:
+		on_reject(sock, msg);
+		break;
+	case SOFT_MSG_RTU:
+		on_ready(sock, msg);
+		break;
+	case SOFT_MSG_CANCEL:
+		if (msg->keep && sock->peer)
+			(void)socket_keep(sock, true);
+		on_cancel(sock);
+		break;
+	case SOFT_MSG_DISC:
+		on_disconnect(sock, msg);
+		break;
+	default:
+		break;
+	}
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* The link to a peer broke: it has died, or closed its IA without a word. */
+static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
+{
+	soft_peer_died(peer);
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = soft_port_ep(ia, i);
+
+		if (!ep || ep->peer != peer)
+			continue;
+		soft_ep_heard(ep, ep->gen);
+		if (soft_ep_end(ep, 0, false))
+			(void)datp_cm_disconnected(&ep->base, DAT_CONNECTION_EVENT_BROKEN);
+	}
+}
+
+void soft_conn_hangup(struct soft_socket *sock)
+{
+	struct soft_peer *peer = sock->kept ? sock->peer : NULL;
+
+	on_cancel(sock);
+	if (peer) {
+		soft_peer_hold(peer);
+		peer_gone(sock->ia, peer);
+	}
+	soft_socket_end(sock);
+	if (peer)
+		soft_peer_put(peer);
+}

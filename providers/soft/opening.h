@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What opening.c (requests and answers) and ending.c (the open connection) call of each other. */
+#ifndef SOFT_OPENING_H
+#define SOFT_OPENING_H
+
+#include "sock.h"
+
+struct soft_cq *soft_ep_recv_cq(struct soft_ep *ep);
+struct soft_cq *soft_ep_request_cq(struct soft_ep *ep);
+
+/* Data may flow: from here on the peer may touch what is posted. False: it cannot be mapped. EP lock. */
+bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far, bool accepting);
+/*
+ * The end of an open connection; no lock. True: this call ended it (and, if `tell` is not 0, told the peer);
+ * false: it was not open (only_failing: or nothing has failed); then it has been ended when this returns.
+ */
+bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER tell, bool only_failing);
+/* A message to the peer of this connection. No lock. */
+void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg);
+/* Gives up an establishment, if there is one: the peer is told. No lock. */
+void soft_ep_cancel(struct soft_ep *ep);
+
+#endif

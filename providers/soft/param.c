@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The instance data of a soft adapter, and the address that it shows. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "param.h"
+
+#define EAGER_MIN 64
+#define EAGER_MAX (1 << 20)
+
+/*
+ * The address that stands for this host: of the first interface that is up and not the loopback, since programs look
+ * for it among the interfaces and skip 127.0.0.1; else 127.0.0.1. name: only that interface.
+ */
+static bool host_address(const char *name, struct sockaddr_in *in)
+{
+	struct ifaddrs *all, *a;
+	bool found = false;
+
+	if (getifaddrs(&all) < 0)
+		return false;
+	for (a = all; a && !found; a = a->ifa_next) {
+		if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP))
+			continue;
+		if (name ? strcmp(a->ifa_name, name) != 0 : (a->ifa_flags & IFF_LOOPBACK) != 0)
+			continue;
+		memcpy(in, a->ifa_addr, sizeof *in);
+		found = true;
+	}
+	freeifaddrs(all);
+	in->sin_port = 0;
+	return found;
+}
+
+static enum datp_err param_address(struct soft_ia *ia, const char *word)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&ia->base.address;
+
+	if (inet_pton(AF_INET, word, &in->sin_addr) != 1 && !host_address(word, in)) {
+		datp_log(1, "soft: adapter %s: \"%s\" is neither an IPv4 address nor an interface that is up; "
+			    "give one of `ip -br address`, or \"\" for any", ia->base.name, word);
+		return DATP_ERR_ADDRESS_MALFORMED;
+	}
+	in->sin_family = AF_INET;
+	inet_ntop(AF_INET, &in->sin_addr, ia->key, sizeof ia->key);
+	return DATP_OK;
+}
+
+static enum datp_err param_word(struct soft_ia *ia, const char *word)
+{
+	if (!strncmp(word, "cma=", 4)) {
+		ia->want_cma = !strcmp(word + 4, "on");
+		if (ia->want_cma || !strcmp(word + 4, "off"))
+			return DATP_OK;
+	} else if (!strncmp(word, "eager_limit=", 12)) {
+		char *end;
+		unsigned long limit = strtoul(word + 12, &end, 10);
+
+		if (end != word + 12 && !*end && limit >= EAGER_MIN && limit <= EAGER_MAX) {
+			ia->eager_limit = (uint32_t)limit;
+			return DATP_OK;
+		}
+	} else if (!strchr(word, '=')) {
+		return param_address(ia, word);
+	}
+	datp_log(1, "soft: adapter %s: \"%s\" in dat.conf is not known or out of range; "
+		    "known are ADDRESS, cma=on|off, eager_limit=64..1048576", ia->base.name, word);
+	return DATP_ERR_PARAM;
+}
+
+enum datp_err soft_param_parse(struct soft_ia *ia, const char *params)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&ia->base.address;
+	char *copy = strdup(params ? params : ""), *rest = copy, *word;
+	enum datp_err err = copy ? DATP_OK : DATP_ERR_MEMORY;
+
+	ia->want_cma = true;
+	ia->eager_limit = SOFT_EAGER_DEFAULT;
+	snprintf(ia->key, sizeof ia->key, "*");
+	in->sin_family = AF_INET;
+	if (!host_address(NULL, in))
+		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	while (!err && (word = strtok_r(rest, " \t", &rest)))
+		err = param_word(ia, word);
+	free(copy);
+	return err;
+}

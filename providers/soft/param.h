@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The instance data of a soft adapter in dat.conf. */
+#ifndef SOFT_PARAM_H
+#define SOFT_PARAM_H
+
+#include "soft.h"
+
+/*
+ * Sets key, address, want_cma and eager_limit. Words separated by blanks:
+ *	ADDRESS or INTERFACE	be that address only, with conn quals of its own
+ *	cma=on|off		off: never copy through the kernel (tests of the bounce path)
+ *	eager_limit=BYTES	messages up to this go through the ring (64 to 1048576; 8192)
+ */
+enum datp_err soft_param_parse(struct soft_ia *ia, const char *params);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sockets between soft IAs, and what is said over them. */
+#ifndef SOFT_SOCK_H
+#define SOFT_SOCK_H
+
+#include "peer.h"
+
+enum soft_msg_type {
+	SOFT_MSG_REQ = 1,	/* active: the first word; carries the arena and the doorbell */
+	SOFT_MSG_REP,		/* passive: accepted; carries them too */
+	SOFT_MSG_REJ,		/* passive: `why` */
+	SOFT_MSG_RTU,		/* active: established; `keep`: this socket stays */
+	SOFT_MSG_CANCEL,	/* active: it has given up */
+	SOFT_MSG_DISC,		/* either: the connection of `port` is over */
+};
+
+#define SOFT_MSG_MAGIC 0x0da7050fu
+
+struct soft_msg {
+	uint32_t magic, version;
+	uint16_t type, pdata_len;
+	uint32_t why;			/* DAT_EVENT_NUMBER that the receiver is to report */
+	uint32_t keep;
+	uint32_t port, gen;		/* the receiver's endpoint */
+	uint32_t my_port, my_gen;	/* the sender's */
+	struct soft_intro intro;
+	struct soft_ref port_ref, ring_ref, request_ref, bounce;
+	uint64_t qual, port_qual;
+	struct sockaddr_storage address;
+	struct datp_ep_attr attr;
+	unsigned char pdata[SOFT_PDATA_MAX];
+};
+
+/* One socket. Made by any thread, ended on the service thread only. Fields: soft_ia.lock. */
+struct soft_socket {
+	struct soft_ia *ia;
+	int fd;
+	struct datp_watch *watch;
+	pid_t pid;
+	bool active;			/* ours was the connect */
+	bool kept;			/* the link to `peer`: its hang-up is the peer's end */
+	struct soft_peer *peer;		/* counted */
+	struct soft_sp *sp;		/* passive, before its request */
+	struct soft_cr *cr;		/* passive, request not answered */
+	struct soft_ep *ep;		/* establishing */
+	uint32_t slot;			/* active: the name we gave the peer, not yet known to be used */
+	struct soft_out *out, **out_end; /* what the kernel would not take at once */
+	bool out_wanted;		/* and the watch does not yet look for room */
+	struct soft_socket *next, **prev; /* soft_ia.sockets */
+	struct soft_socket *link;	/* soft_peer.sockets */
+};
+
+/* Starts watching an fd; it is closed on failure. */
+struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid);
+/* Sends a message, with our fds if it is a REQ or REP. ia.lock held. False: the other end has gone. */
+bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
+/* Starts watching: after this the service thread may end it at any time. */
+enum datp_err soft_socket_watch(struct soft_socket *sock);
+/* Whether a socket still is; its memory may be gone. Service thread. */
+bool soft_socket_alive(struct soft_ia *ia, const struct soft_socket *sock);
+/* Service thread, or nobody watches. */
+void soft_socket_end(struct soft_socket *sock);
+void soft_sockets_fini(struct soft_ia *ia);
+
+/* What conn.c does with what sock.c reads. Service thread, no lock. fds are the handler's. */
+void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int fds[2]);
+void soft_conn_hangup(struct soft_socket *sock);
+
+/* The abstract name of a listener. Returns the length for bind/connect. */
+socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *key, uint64_t qual);
+bool soft_same_user(int fd, pid_t *pid);
+
+#endif

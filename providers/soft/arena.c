@@ -5,17 +5,17 @@
  * an extent, large ones are an extent of their own.
  */
 #define _GNU_SOURCE
+#include "arena.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "arena.h"
 
-#define ARENA_EXTENT (2u << 20)	/* what small pieces are cut from */
-#define ARENA_MIN 256u
-#define ARENA_PAGE 4096u
+#define ARENA_EXTENT (2u << 20) /* what small pieces are cut from */
+#define ARENA_MIN    256u
+#define ARENA_PAGE   4096u
 
 struct soft_extent {
 	struct soft_extent *next;
@@ -37,8 +37,10 @@ enum datp_err soft_arena_new(struct soft_arena **out)
 	arena->refs = 1;
 	arena->fd = memfd_create("opendat-soft", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (arena->fd < 0) {
-		datp_log(1, "soft: no shared memory (memfd_create: %s); needs Linux 3.17 and free file descriptors",
-			 strerror(errno));
+		datp_log(
+			1,
+			"soft: no shared memory (memfd_create: %s); needs Linux 3.17 and free file descriptors",
+			strerror(errno));
 		free(arena);
 		return DATP_ERR_DEVICE;
 	}
@@ -94,7 +96,8 @@ static void *arena_extend(struct soft_arena *arena, uint64_t len, struct soft_re
 		return NULL;
 	if (ftruncate(arena->fd, (off_t)(arena->size + len)) < 0)
 		goto free_extent;
-	addr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena->fd, (off_t)arena->size);
+	addr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena->fd,
+		    (off_t)arena->size);
 	if (addr == MAP_FAILED)
 		goto free_extent;
 	*extent = (struct soft_extent){ arena->extents, addr, arena->size, len };
@@ -135,7 +138,8 @@ static bool arena_cut(struct soft_arena *arena, struct soft_mem *mem)
 	return true;
 }
 
-enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size, struct soft_mem *mem)
+enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size,
+			       struct soft_mem *mem)
 {
 	struct soft_arena *arena = ia->arena;
 	unsigned int class = arena_class(size < ARENA_MIN ? ARENA_MIN : size);
@@ -157,7 +161,8 @@ enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t
 	datp_unlock(&ia->arena->lock);
 	free(block);
 	if (!ok) {
-		datp_log(1, "soft: cannot get %llu bytes of shared memory: %s", (unsigned long long)size, strerror(errno));
+		datp_log(1, "soft: cannot get %llu bytes of shared memory: %s",
+			 (unsigned long long)size, strerror(errno));
 		return DATP_ERR_MEMORY;
 	}
 	if (mem->used_before && kind == SOFT_KIND_OTHER) {
@@ -178,7 +183,7 @@ void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem)
 		(void)fallocate(ia->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				(off_t)(mem->ref.extent + mem->ref.offset), (off_t)mem->size);
 	block = malloc(sizeof *block);
-	if (block) {	/* without a note of it the piece is lost until the IA closes; nothing worse */
+	if (block) { /* without a note of it the piece is lost until the IA closes; nothing worse */
 		unsigned int class = arena_class(mem->size);
 
 		block->mem = *mem;

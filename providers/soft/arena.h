@@ -6,14 +6,15 @@
 #include "soft.h"
 
 enum datp_err soft_arena_new(struct soft_arena **arena);
-void soft_arena_put(struct soft_arena *arena);	/* the last one unmaps it */
+void soft_arena_put(struct soft_arena *arena); /* the last one unmaps it */
 void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref);
 
 /*
  * A piece of at least `size` bytes, aligned to its size rounded up to a power of two (at most the extent's).
  * SOFT_KIND_OTHER is zeroed; of the others a used piece is as its last user left it. 
  */
-enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size, struct soft_mem *mem);
+enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size,
+			       struct soft_mem *mem);
 void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem);
 
 #endif

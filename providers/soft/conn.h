@@ -9,7 +9,8 @@
 enum datp_err soft_sp_listen(struct datp_sp *sp);
 void soft_sp_close(struct datp_sp *sp);
 enum datp_err soft_ep_connect(struct datp_ep *ep, const struct datp_conn_param *param);
-enum datp_err soft_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata, uint32_t len);
+enum datp_err soft_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata,
+			     uint32_t len);
 void soft_cr_reject(struct datp_cr *cr);
 void soft_cr_free(struct datp_cr *cr);
 enum datp_err soft_cr_move(struct datp_cr *from, struct datp_cr *to);

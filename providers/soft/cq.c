@@ -5,25 +5,28 @@
  * cell goes on the attention list, which is made of the ports themselves and so is never full.
  */
 #define _GNU_SOURCE
+#include "cq.h"
+#include "arena.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "arena.h"
-#include "cq.h"
 
 #define CQ_CELLS_MIN 128u
 #define CQ_CELLS_MAX 4096u
 
-enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd, uint32_t min_cells)
+enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
+			   uint32_t min_cells)
 {
 	uint32_t cells = CQ_CELLS_MIN;
 	enum datp_err err;
 
 	while (cells < min_cells && cells < CQ_CELLS_MAX)
 		cells <<= 1;
-	err = soft_arena_alloc(ia, SOFT_KIND_RING, sizeof(struct soft_ring) + cells * sizeof(struct soft_cell), &cq->mem);
+	err = soft_arena_alloc(ia, SOFT_KIND_RING,
+			       sizeof(struct soft_ring) + cells * sizeof(struct soft_cell),
+			       &cq->mem);
 	if (err)
 		return err;
 	cq->ia = ia;
@@ -69,7 +72,8 @@ struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 	struct soft_cell *cell = &cq->ring->cell[cq->head & cq->ring->mask];
 
 	/* acquire: pairs with the release in soft_ring_publish, so that the cell's content is seen */
-	if (atomic_load_explicit(&cell->state, memory_order_acquire) != SOFT_STATE(cq->head, 0, SOFT_READY))
+	if (atomic_load_explicit(&cell->state, memory_order_acquire) !=
+	    SOFT_STATE(cq->head, 0, SOFT_READY))
 		return NULL;
 	return cell;
 }
@@ -80,7 +84,8 @@ void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell)
 
 	cq->head++;
 	/* release: what we read of the cell comes before the next claimer's writes, which acquire this */
-	atomic_store_explicit(&cell->state, SOFT_STATE(free_at, 0, SOFT_FREE), memory_order_release);
+	atomic_store_explicit(&cell->state, SOFT_STATE(free_at, 0, SOFT_FREE),
+			      memory_order_release);
 }
 
 uint32_t soft_cq_attention(struct soft_cq *cq)
@@ -129,31 +134,34 @@ struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me, uint64_t 
 		uint64_t free_state = SOFT_STATE(tail, 0, SOFT_FREE);
 		int64_t ahead = (int64_t)((SOFT_STATE_POS(state) - tail) << 18);
 
-		if (ahead < 0)	/* the consumer has not yet freed what was here a lap ago */
+		if (ahead < 0) /* the consumer has not yet freed what was here a lap ago */
 			return NULL;
 		/* acquire on success: pairs with the consumer's release of the cell */
 		if (state == free_state &&
-		    atomic_compare_exchange_strong_explicit(&cell->state, &free_state,
-							    SOFT_STATE(tail, me, SOFT_CLAIMED),
-							    memory_order_acquire, memory_order_relaxed)) {
+		    atomic_compare_exchange_strong_explicit(
+			    &cell->state, &free_state, SOFT_STATE(tail, me, SOFT_CLAIMED),
+			    memory_order_acquire, memory_order_relaxed)) {
 			*position = tail;
-			atomic_compare_exchange_strong_explicit(&ring->tail, &tail, tail + 1, memory_order_relaxed,
+			atomic_compare_exchange_strong_explicit(&ring->tail, &tail, tail + 1,
+								memory_order_relaxed,
 								memory_order_relaxed);
 			return cell;
 		}
 		/* taken by another, who may have died or been put to sleep before it moved the tail: help */
-		atomic_compare_exchange_strong_explicit(&ring->tail, &tail, tail + 1, memory_order_relaxed,
-							memory_order_relaxed);
+		atomic_compare_exchange_strong_explicit(&ring->tail, &tail, tail + 1,
+							memory_order_relaxed, memory_order_relaxed);
 	}
 }
 
 void soft_ring_publish(struct soft_cell *cell, uint64_t position)
 {
 	/* release: the cell's content first; pairs with soft_cq_peek */
-	atomic_store_explicit(&cell->state, SOFT_STATE(position, 0, SOFT_READY), memory_order_release);
+	atomic_store_explicit(&cell->state, SOFT_STATE(position, 0, SOFT_READY),
+			      memory_order_release);
 }
 
-void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index, enum soft_side side)
+void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
+		      enum soft_side side)
 {
 	uint32_t entry = (index << 1 | (uint32_t)side) + 1;
 	uint32_t head;
@@ -168,8 +176,8 @@ void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	do {
 		atomic_store_explicit(&port->attention[side].next, head, memory_order_relaxed);
 		/* release: `next`, and all that the news is about */
-	} while (!atomic_compare_exchange_weak_explicit(&ring->attention, &head, entry, memory_order_release,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&ring->attention, &head, entry, memory_order_release, memory_order_relaxed));
 }
 
 void soft_ring_notify(struct soft_ring *ring, int doorbell)

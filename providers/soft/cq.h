@@ -6,20 +6,22 @@
 #include "soft.h"
 
 /* Owner. */
-enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd, uint32_t min_cells);
+enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
+			   uint32_t min_cells);
 void soft_cq_fini(struct soft_cq *cq);
-struct soft_cell *soft_cq_peek(struct soft_cq *cq);			/* poll lock */
-void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell);		/* poll lock */
-uint32_t soft_cq_attention(struct soft_cq *cq);				/* takes the whole list; poll lock */
+struct soft_cell *soft_cq_peek(struct soft_cq *cq);	       /* poll lock */
+void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell); /* poll lock */
+uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);
-void soft_cq_void(struct soft_cq *cq, uint32_t peer_slot);		/* what a dead peer left half claimed */
+void soft_cq_void(struct soft_cq *cq, uint32_t peer_slot); /* what a dead peer left half claimed */
 
 static inline bool soft_cq_pending(struct soft_cq *cq)
 {
 	const struct soft_cell *cell = &cq->ring->cell[cq->head & cq->ring->mask];
 
 	/* relaxed: a hint; soft_cq_peek acquires what it finds */
-	return atomic_load_explicit(&cell->state, memory_order_relaxed) == SOFT_STATE(cq->head, 0, SOFT_READY) ||
+	return atomic_load_explicit(&cell->state, memory_order_relaxed) ==
+		       SOFT_STATE(cq->head, 0, SOFT_READY) ||
 	       atomic_load_explicit(&cq->ring->attention, memory_order_relaxed);
 }
 
@@ -27,7 +29,8 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me, uint64_t *position);
 void soft_ring_publish(struct soft_cell *cell, uint64_t position);
 /* Puts a port of the ring's owner on its attention list: cannot fail. Engine held, port open. */
-void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index, enum soft_side side);
+void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
+		      enum soft_side side);
 /* After publishing: wakes whoever asked for it. `doorbell` is the owner's eventfd. */
 void soft_ring_notify(struct soft_ring *ring, int doorbell);
 

@@ -4,7 +4,6 @@
  * brings it about, happens once: what has arrived is completed, the port is closed, and every access that had
  * begun is waited for. Only then does libdatp hear of it, and flushes what is left.
  */
-#include <sched.h>
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
@@ -14,6 +13,7 @@
 #include "send.h"
 #include "sock.h"
 #include "srq.h"
+#include <sched.h>
 
 static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
 {
@@ -30,7 +30,8 @@ struct soft_cq *soft_ep_request_cq(struct soft_ep *ep)
 	return evd_cq(soft_ia(ep->base.obj.ia), ep->base.request_evd);
 }
 
-bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far, bool accepting)
+bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far,
+		  bool accepting)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_port *rport = soft_peer_map(peer, &far->port);
@@ -46,7 +47,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	ep->rindex = far->index;
 	ep->rgen = far->gen;
 	datp_lock(&ia->lock);
-	ep->rport = rport;	/* from here on soft_mr_quiesce() looks at this connection */
+	ep->rport = rport; /* from here on soft_mr_quiesce() looks at this connection */
 	datp_unlock(&ia->lock);
 	atomic_store_explicit(&ep->accepting, accepting, memory_order_relaxed);
 	ep->open = true;
@@ -62,7 +63,7 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 	datp_lock(&ia->lock);
 	sock = ep->socket ? ep->socket : ep->peer ? ep->peer->sockets : NULL;
 	if (sock)
-		(void)soft_socket_send(sock, msg);	/* a peer that is gone needs no news */
+		(void)soft_socket_send(sock, msg); /* a peer that is gone needs no news */
 	datp_unlock(&ia->lock);
 }
 
@@ -96,7 +97,7 @@ static void end_release(struct soft_ep *ep)
 	datp_lock(&ia->lock);
 	ep->rport = NULL;
 	ep->peer = NULL;
-	if (ep->socket) {	/* passive, and no RTU yet: what comes over it is of no interest to the endpoint */
+	if (ep->socket) { /* passive, and no RTU yet: what comes over it is of no interest to the endpoint */
 		ep->socket->ep = NULL;
 		ep->socket = NULL;
 	}
@@ -107,7 +108,9 @@ static void end_release(struct soft_ep *ep)
 bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER tell, bool only_failing)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	struct soft_msg msg = { .magic = SOFT_MSG_MAGIC, .version = SOFT_SHM_VERSION, .type = SOFT_MSG_DISC };
+	struct soft_msg msg = { .magic = SOFT_MSG_MAGIC,
+				.version = SOFT_SHM_VERSION,
+				.type = SOFT_MSG_DISC };
 	bool mine, deliver;
 
 	soft_cq_drain(soft_ep_recv_cq(ep));
@@ -159,7 +162,9 @@ void soft_ep_fail(struct soft_ep *ep)
 	ep->failing = true;
 	/* endpoints are type-stable: should this one be gone by then, it is not open and failing */
 	if (datp_loop_call(ep->base.obj.ia, fail_now, ep))
-		datp_log(1, "soft: no memory to break a connection that failed; disconnect it by hand");
+		datp_log(
+			1,
+			"soft: no memory to break a connection that failed; disconnect it by hand");
 }
 
 static void drained_now(void *arg)
@@ -180,7 +185,7 @@ void soft_ep_drained(struct soft_ep *ep)
 		return;
 	ep->draining_done = true;
 	if (datp_loop_call(ep->base.obj.ia, drained_now, ep))
-		ep->draining_done = false;	/* the next reap tries again */
+		ep->draining_done = false; /* the next reap tries again */
 }
 
 static void disconnect_gracefully(struct soft_ep *ep)
@@ -189,7 +194,8 @@ static void disconnect_gracefully(struct soft_ep *ep)
 	if (ep->open && !ep->draining) {
 		ep->draining = true;
 		ep->draining_done = false;
-		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1,
+					  memory_order_relaxed);
 		/* sequentially consistent with engine_tell_initiator: it rings, or we see what it did */
 		atomic_store(&ep->port->want_bell, 1);
 		soft_engine_run(ep, true);

@@ -5,23 +5,23 @@
  * target, when it posts the receive that a send was waiting for. One side at a time, by the engine word of
  * the initiator's port; nobody ever waits for it to execute, only for accesses to end (soft_engine_wait).
  */
-#include <errno.h>
-#include <sched.h>
-#include <unistd.h>
-#include "cq.h"
 #include "engine.h"
+#include "cq.h"
 #include "mr.h"
 #include "recv.h"
 #include "xfer.h"
+#include <errno.h>
+#include <sched.h>
+#include <unistd.h>
 
 /* One direction of a connection, as seen from this process. */
 struct soft_dir {
 	struct soft_ep *ep;
 	struct soft_peer *peer;
-	struct soft_port *ip, *tp;	/* the initiator's port, the target's */
+	struct soft_port *ip, *tp; /* the initiator's port, the target's */
 	struct soft_mr *imr, *tmr;
-	bool initiator;			/* we are */
-	bool news;			/* there is something for the target's ring */
+	bool initiator; /* we are */
+	bool news;	/* there is something for the target's ring */
 };
 
 static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
@@ -40,7 +40,8 @@ static bool engine_try(struct soft_port *port)
 	uint32_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 
 	for (;;) {
-		uint32_t want = word & SOFT_ENGINE_HELD ? word | SOFT_ENGINE_AGAIN : word | SOFT_ENGINE_HELD;
+		uint32_t want = word & SOFT_ENGINE_HELD ? word | SOFT_ENGINE_AGAIN
+							: word | SOFT_ENGINE_HELD;
 
 		/*
 		 * Sequentially consistent: whoever closed a port or killed a region before, and did not find
@@ -58,12 +59,13 @@ static bool engine_release(struct soft_port *port)
 
 	for (;;) {
 		bool again = word & SOFT_ENGINE_AGAIN;
-		uint32_t want = again ? word & ~SOFT_ENGINE_AGAIN
-				      : (word & ~(SOFT_ENGINE_HELD | SOFT_ENGINE_AGAIN)) + SOFT_ENGINE_STEP;
+		uint32_t want =
+			again ? word & ~SOFT_ENGINE_AGAIN
+			      : (word & ~(SOFT_ENGINE_HELD | SOFT_ENGINE_AGAIN)) + SOFT_ENGINE_STEP;
 
 		/* acquire: what the asker added; release: all that we did with the peer's memory */
-		if (atomic_compare_exchange_weak_explicit(&port->engine, &word, want, memory_order_acq_rel,
-							  memory_order_relaxed))
+		if (atomic_compare_exchange_weak_explicit(
+			    &port->engine, &word, want, memory_order_acq_rel, memory_order_relaxed))
 			return !again;
 	}
 }
@@ -78,15 +80,16 @@ void soft_engine_wait(struct soft_port *port, struct soft_peer *peer)
 	while (!atomic_load_explicit(&peer->dead, memory_order_acquire)) {
 		uint32_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
 
-		if (!(word & SOFT_ENGINE_HELD) || (word & ~SOFT_ENGINE_AGAIN) != (seen & ~SOFT_ENGINE_AGAIN))
+		if (!(word & SOFT_ENGINE_HELD) ||
+		    (word & ~SOFT_ENGINE_AGAIN) != (seen & ~SOFT_ENGINE_AGAIN))
 			return;
 		sched_yield();
 	}
 }
 
 /* Moves a request's bytes; returns false if the peer is gone (the connection's end will deal with it). */
-static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct soft_list *ilist, struct soft_list *tlist,
-		     uint64_t len, uint8_t *status)
+static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct soft_list *ilist,
+		     struct soft_list *tlist, uint64_t len, uint8_t *status)
 {
 	struct soft_list *local = dir->initiator ? ilist : tlist;
 	struct soft_list *remote = dir->initiator ? tlist : ilist;
@@ -95,8 +98,10 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 	if (error == ESRCH)
 		return false;
 	if (error) {
-		datp_log(2, "soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
-			 (unsigned long long)len, error);
+		datp_log(
+			2,
+			"soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
+			(unsigned long long)len, error);
 		*status = DAT_DTO_ERR_TRANSPORT;
 	}
 	return true;
@@ -112,7 +117,8 @@ static uint64_t desc_room(const struct soft_desc *desc)
 }
 
 /* A send meets its receive. *status is the sender's. */
-static bool exec_match(struct soft_dir *dir, struct soft_sqe *e, struct soft_desc *desc, uint8_t *status)
+static bool exec_match(struct soft_dir *dir, struct soft_sqe *e, struct soft_desc *desc,
+		       uint8_t *status)
 {
 	struct soft_list ilist, tlist;
 	uint8_t recv_status = DAT_DTO_SUCCESS;
@@ -121,7 +127,7 @@ static bool exec_match(struct soft_dir *dir, struct soft_sqe *e, struct soft_des
 		return false;
 	if (soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, false)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
-		return true;	/* the receive stays: the message was never sent */
+		return true; /* the receive stays: the message was never sent */
 	}
 	if (e->len > desc_room(desc)) {
 		recv_status = DAT_DTO_ERR_LOCAL_LENGTH;
@@ -166,7 +172,8 @@ static bool exec_send(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	desc = soft_port_desc(dir->tp, seq);
 	if (!exec_match(dir, e, desc, status))
 		return false;
-	dir->news = dir->news || atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE;
+	dir->news = dir->news ||
+		    atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE;
 	return true;
 }
 
@@ -211,7 +218,8 @@ static void engine_tell_target(struct soft_dir *dir, bool blocked)
 {
 	struct soft_ep *ep = dir->ep;
 	uint64_t position;
-	struct soft_cell *cell = blocked ? NULL : soft_ring_claim(ep->rring, dir->peer->my_slot, &position);
+	struct soft_cell *cell =
+		blocked ? NULL : soft_ring_claim(ep->rring, dir->peer->my_slot, &position);
 
 	if (cell) {
 		cell->port = ep->rindex;
@@ -234,7 +242,7 @@ static void engine_tell_initiator(struct soft_dir *dir)
 	soft_ring_notify(ep->rrequest, dir->peer->doorbell_fd);
 	/* sequentially consistent with the owner's store, after which it looks at sq_done itself */
 	if (atomic_load(&dir->ip->want_bell) && write(dir->peer->doorbell_fd, &one, sizeof one) < 0)
-		return;	/* EAGAIN: it is full, so its reader is awake */
+		return; /* EAGAIN: it is full, so its reader is awake */
 }
 
 /* One round over the queue. */

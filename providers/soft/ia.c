@@ -4,6 +4,19 @@
  * its attributes, its event queues' arming, its doorbell, and the table of ops.
  */
 #define _GNU_SOURCE
+#include "ia.h"
+#include "arena.h"
+#include "conn.h"
+#include "cq.h"
+#include "mover.h"
+#include "mr.h"
+#include "param.h"
+#include "peer.h"
+#include "port.h"
+#include "recv.h"
+#include "send.h"
+#include "sock.h"
+#include "srq.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -17,19 +30,6 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
-#include "arena.h"
-#include "conn.h"
-#include "cq.h"
-#include "ia.h"
-#include "mover.h"
-#include "mr.h"
-#include "param.h"
-#include "peer.h"
-#include "port.h"
-#include "recv.h"
-#include "send.h"
-#include "sock.h"
-#include "srq.h"
 
 /* The soft IAs of this process. */
 static struct {
@@ -79,7 +79,8 @@ static struct soft_cq *cq_wanting(struct soft_ia *ia)
 	datp_lock(&ia->lock);
 	for (cq = ia->cqs; cq; cq = cq->next)
 		if (cq->round != ia->round &&
-		    (!cq->evd || watching || atomic_load_explicit(&cq->armed, memory_order_relaxed)))
+		    (!cq->evd || watching ||
+		     atomic_load_explicit(&cq->armed, memory_order_relaxed)))
 			break;
 	if (cq) {
 		cq->busy++;
@@ -127,7 +128,8 @@ static void doorbell_event(void *arg, uint32_t events)
 
 	(void)events;
 	if (read(ia->doorbell_fd, &count, sizeof count) < 0 && errno != EAGAIN)
-		datp_log(1, "soft: the doorbell of %s is broken: %s", ia->base.name, strerror(errno));
+		datp_log(1, "soft: the doorbell of %s is broken: %s", ia->base.name,
+			 strerror(errno));
 	ia->round++;
 	while ((cq = cq_wanting(ia)))
 		cq_serve(cq);
@@ -167,7 +169,7 @@ static enum datp_err soft_evd_create(struct datp_evd *base, int32_t qlen)
 
 static enum datp_err soft_evd_resize(struct datp_evd *evd, int32_t qlen)
 {
-	(void)evd;	/* what finds the ring full waits at its sender: its size loses nothing */
+	(void)evd; /* what finds the ring full waits at its sender: its size loses nothing */
 	(void)qlen;
 	return DATP_OK;
 }
@@ -201,7 +203,7 @@ static bool soft_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicite
 {
 	struct soft_cq *cq = &soft_evd(base)->cq;
 
-	(void)solicited_only;	/* woken for any; libdatp sleeps again if it was not one */
+	(void)solicited_only; /* woken for any; libdatp sleeps again if it was not one */
 	if (!base->has_cq)
 		return false;
 	atomic_store_explicit(&cq->armed, arm == DATP_ARM_CNO, memory_order_relaxed);
@@ -214,7 +216,8 @@ static enum datp_err soft_pz_create(struct datp_pz *base)
 {
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 
-	((struct soft_pz *)base)->id = atomic_fetch_add_explicit(&ia->next_pz, 1, memory_order_relaxed) + 1;
+	((struct soft_pz *)base)->id =
+		atomic_fetch_add_explicit(&ia->next_pz, 1, memory_order_relaxed) + 1;
 	return DATP_OK;
 }
 
@@ -222,7 +225,8 @@ static enum datp_err soft_pz_create(struct datp_pz *base)
 
 static enum datp_err shared_init(struct soft_ia *ia)
 {
-	enum datp_err err = soft_arena_alloc(ia, SOFT_KIND_OTHER, sizeof *ia->shared, &ia->shared_mem);
+	enum datp_err err =
+		soft_arena_alloc(ia, SOFT_KIND_OTHER, sizeof *ia->shared, &ia->shared_mem);
 
 	if (err)
 		return err;
@@ -250,10 +254,12 @@ static enum datp_err doorbell_init(struct soft_ia *ia)
 {
 	ia->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (ia->doorbell_fd < 0) {
-		datp_log(1, "soft: no eventfd: %s; raise the limit of open files (ulimit -n)", strerror(errno));
+		datp_log(1, "soft: no eventfd: %s; raise the limit of open files (ulimit -n)",
+			 strerror(errno));
 		return DATP_ERR_DEVICE;
 	}
-	return datp_loop_add(&ia->base, ia->doorbell_fd, EPOLLIN, doorbell_event, ia, &ia->doorbell_watch);
+	return datp_loop_add(&ia->base, ia->doorbell_fd, EPOLLIN, doorbell_event, ia,
+			     &ia->doorbell_watch);
 }
 
 static void soft_ia_close(struct datp_ia *base)
@@ -328,7 +334,8 @@ static const DAT_NAMED_ATTR attr_cma[] = {
 };
 static const DAT_NAMED_ATTR attr_bounce[] = {
 	{ "transport", "shared memory" },
-	{ "copy", "through the peer's mover thread (the kernel refuses process_vm_readv, or cma=off): slower" },
+	{ "copy",
+	  "through the peer's mover thread (the kernel refuses process_vm_readv, or cma=off): slower" },
 };
 
 static void soft_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
@@ -358,7 +365,8 @@ static void soft_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	a->max_rmr_address = UINT64_MAX;
 	a->max_private_data = SOFT_PDATA_MAX;
 	a->optimal_alignment = SOFT_LINE;
-	a->srq_supported = a->srq_watermarks = a->srq_pz_difference = a->srq_info = a->ep_recv_info = true;
+	a->srq_supported = a->srq_watermarks = a->srq_pz_difference = a->srq_info =
+		a->ep_recv_info = true;
 	a->transport_attr = cma ? attr_cma : attr_bounce;
 	a->transport_attr_count = 2;
 }

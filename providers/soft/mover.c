@@ -6,6 +6,7 @@
  * rights and bounds, and holds the engine of the connection, exactly as if it copied itself.
  */
 #define _GNU_SOURCE
+#include "mover.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -15,18 +16,18 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "mover.h"
 
 #define MOVER_SPIN 200
-#define MOVER_LOOK_NS 50000000L	/* how often an asker that sleeps looks whether the peer still lives */
+#define MOVER_LOOK_NS                                                                              \
+	50000000L /* how often an asker that sleeps looks whether the peer still lives */
 
 struct soft_mover {
 	struct soft_ia *ia;
 	pthread_t thread;
 	_Atomic uint32_t lock;
-	struct soft_peer *clients[SOFT_PORT_MAX / 64];	/* lock */
-	unsigned int count;				/* lock */
-	bool cma;					/* the kernel lets us reach ourselves: faults are errors */
+	struct soft_peer *clients[SOFT_PORT_MAX / 64]; /* lock */
+	unsigned int count;			       /* lock */
+	bool cma; /* the kernel lets us reach ourselves: faults are errors */
 	_Atomic bool stop;
 };
 
@@ -57,7 +58,8 @@ static bool ask_wait(struct soft_peer *peer, struct soft_bounce *b)
 }
 
 /* One mailbox full. */
-static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, uint64_t addr, uint64_t len)
+static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
+		     uint64_t addr, uint64_t len)
 {
 	struct soft_bounce *b = peer->bounce;
 	struct soft_list data;
@@ -83,8 +85,8 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	return error;
 }
 
-int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
-		   uint64_t len)
+int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
+		   struct soft_list *remote, uint64_t len)
 {
 	int error = 0;
 
@@ -97,7 +99,8 @@ int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft
 		while (left && !error) {
 			uint64_t step = left < SOFT_BOUNCE_SIZE ? left : SOFT_BOUNCE_SIZE;
 
-			error = ask_piece(peer, write, ordered && step == left && !len, local, addr, step);
+			error = ask_piece(peer, write, ordered && step == left && !len, local, addr,
+					  step);
 			addr += step;
 			left -= step;
 		}
@@ -145,7 +148,8 @@ static void *mover_run(void *arg)
 		for (unsigned int i = 0; i < mover->count; i++) {
 			struct soft_bounce *b = mover->clients[i]->asks;
 
-			if (atomic_load_explicit(&b->state, memory_order_acquire) == SOFT_BOUNCE_ASKED)
+			if (atomic_load_explicit(&b->state, memory_order_acquire) ==
+			    SOFT_BOUNCE_ASKED)
 				mover_serve(mover, b);
 		}
 		datp_unlock(&mover->lock);
@@ -166,7 +170,7 @@ static enum datp_err mover_start(struct soft_ia *ia)
 	ia->shared->probe = ia->id[0];
 	mover->cma = soft_xfer_probe(getpid(), (uintptr_t)&ia->shared->probe, ia->id[0]);
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);	/* signals are for the consumer's threads */
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
 	error = pthread_create(&mover->thread, NULL, mover_run, mover);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (error) {

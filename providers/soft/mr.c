@@ -4,27 +4,29 @@
  * peer, finds the entry by its context, and holds the engine of the connection while it touches. So after
  * the context is cleared, and every engine held at that time has been let go, nobody touches it any more.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <sched.h>
+#include "mr.h"
 #include "arena.h"
 #include "engine.h"
-#include "mr.h"
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define MR_REST 4096u		/* so many others are freed before an index is used again */
+#define MR_REST	    4096u /* so many others are freed before an index is used again */
 
 enum datp_err soft_mr_init(struct soft_ia *ia)
 {
-	enum datp_err err = soft_arena_alloc(ia, SOFT_KIND_OTHER, SOFT_MR_COUNT * sizeof(struct soft_mr), &ia->mr_mem);
+	enum datp_err err = soft_arena_alloc(ia, SOFT_KIND_OTHER,
+					     SOFT_MR_COUNT * sizeof(struct soft_mr), &ia->mr_mem);
 
 	if (err)
 		return err;
 	ia->mr = ia->mr_mem.addr;
-	ia->lmrs = calloc(SOFT_MR_COUNT, sizeof *ia->lmrs);	/* sparse: untouched pages cost nothing */
+	ia->lmrs =
+		calloc(SOFT_MR_COUNT, sizeof *ia->lmrs); /* sparse: untouched pages cost nothing */
 	ia->mr_gen = calloc(SOFT_MR_COUNT, sizeof *ia->mr_gen);
 	ia->mr_free = calloc(SOFT_MR_COUNT, sizeof *ia->mr_free);
-	ia->mr_used = 1;	/* index 0 stays unused: no context is 0 */
+	ia->mr_used = 1; /* index 0 stays unused: no context is 0 */
 	if (ia->lmrs && ia->mr_gen && ia->mr_free)
 		return DATP_OK;
 	soft_mr_fini(ia);
@@ -75,7 +77,8 @@ static uint32_t mr_next_context(struct soft_ia *ia, uint32_t index)
 	return index << SOFT_MR_GEN_BITS | gen;
 }
 
-static void mr_publish(struct soft_mr *mr, uint32_t context, uint64_t addr, uint64_t len, uint32_t priv, uint32_t pz)
+static void mr_publish(struct soft_mr *mr, uint32_t context, uint64_t addr, uint64_t len,
+		       uint32_t priv, uint32_t pz)
 {
 	mr->addr = addr;
 	mr->len = len;
@@ -96,13 +99,14 @@ enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 	struct soft_ia *ia = soft_ia(lmr->obj.ia);
 	uint32_t index = mr_index_get(ia, lmr);
 
-	(void)cookie;	/* shared memory is the same bytes in every process that maps it: nothing to look up */
+	(void)cookie; /* shared memory is the same bytes in every process that maps it: nothing to look up */
 	if (!index)
 		return DATP_ERR_REGION;
 	lmr->lmr_context = mr_next_context(ia, index);
 	lmr->rmr_context = lmr->lmr_context;
 	ia->mr[index].window = 0;
-	mr_publish(&ia->mr[index], lmr->lmr_context, lmr->addr, lmr->len, lmr->priv, soft_pz_id(lmr->pz));
+	mr_publish(&ia->mr[index], lmr->lmr_context, lmr->addr, lmr->len, lmr->priv,
+		   soft_pz_id(lmr->pz));
 	return DATP_OK;
 }
 
@@ -164,7 +168,8 @@ void soft_mr_bind(struct soft_mr *table, const struct soft_sqe *e, uint32_t pz)
 
 	mr_kill(mr);
 	if (e->remote.len)
-		mr_publish(mr, e->remote.rmr_context, e->remote.addr, e->remote.len, e->bind_priv, pz);
+		mr_publish(mr, e->remote.rmr_context, e->remote.addr, e->remote.len, e->bind_priv,
+			   pz);
 }
 
 void soft_mr_quiesce(struct soft_ia *ia)
@@ -201,7 +206,8 @@ static bool mr_holds(const struct soft_mr *mr, uint64_t addr, uint64_t len)
 	return addr >= mr->addr && len <= mr->len && addr - mr->addr <= mr->len - len;
 }
 
-enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n, bool sink)
+enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz,
+				const struct datp_sge *iov, int n, bool sink)
 {
 	for (int i = 0; i < n; i++) {
 		const struct soft_mr *mr;
@@ -222,7 +228,8 @@ enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const 
 	return DATP_OK;
 }
 
-bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need)
+bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
+			  uint32_t need)
 {
 	const struct soft_mr *mr;
 

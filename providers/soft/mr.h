@@ -23,8 +23,10 @@ void soft_mr_bind(struct soft_mr *table, const struct soft_sqe *e, uint32_t pz);
 void soft_mr_quiesce(struct soft_ia *ia);
 
 /* Checks of a local list; `sink`: it will be written to. */
-enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n, bool sink);
+enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz,
+				const struct datp_sge *iov, int n, bool sink);
 /* Of a remote range: rights, bounds and zone. */
-bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need);
+bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
+			  uint32_t need);
 
 #endif

@@ -5,6 +5,10 @@
  * reach the passive side before RTU does; it says the same.
  */
 #define _GNU_SOURCE
+#include "opening.h"
+#include "conn.h"
+#include "mover.h"
+#include "port.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -12,10 +16,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
-#include "conn.h"
-#include "mover.h"
-#include "opening.h"
-#include "port.h"
 
 static void msg_init(struct soft_msg *msg, enum soft_msg_type type)
 {
@@ -27,7 +27,8 @@ static void msg_init(struct soft_msg *msg, enum soft_msg_type type)
 
 static void far_of(const struct soft_msg *msg, struct soft_far *far)
 {
-	*far = (struct soft_far){ msg->my_port, msg->my_gen, msg->port_ref, msg->ring_ref, msg->request_ref };
+	*far = (struct soft_far){ msg->my_port, msg->my_gen, msg->port_ref, msg->ring_ref,
+				  msg->request_ref };
 }
 
 /* Our endpoint, for the peer. EP lock. */
@@ -49,12 +50,13 @@ static void msg_endpoint(struct soft_msg *msg, struct soft_ep *ep)
 static bool address_is_local(const struct sockaddr *sa)
 {
 	struct sockaddr_storage copy = { 0 };
-	socklen_t len = sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	socklen_t len =
+		sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 	int fd = socket(sa->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool local = false;
 
 	if (fd < 0)
-		return true;	/* cannot say: the listener decides */
+		return true; /* cannot say: the listener decides */
 	memcpy(&copy, sa, len);
 	if (sa->sa_family == AF_INET)
 		((struct sockaddr_in *)&copy)->sin_port = 0;
@@ -86,7 +88,8 @@ static enum datp_err address_key(const struct sockaddr *sa, char *key, size_t si
 }
 
 /* A socket connected to the listener of (address, qual). -1: *why says what the endpoint is to hear. */
-static int listener_reach(const struct datp_conn_param *param, const char *key, pid_t *pid, DAT_EVENT_NUMBER *why)
+static int listener_reach(const struct datp_conn_param *param, const char *key, pid_t *pid,
+			  DAT_EVENT_NUMBER *why)
 {
 	const char *keys[2] = { key, "*" };
 	struct sockaddr_storage sa;
@@ -175,7 +178,9 @@ void soft_ep_cancel(struct soft_ep *ep)
 		sock->ep = NULL;
 		(void)soft_socket_send(sock, &msg);
 		if (!sock->kept)
-			shutdown(sock->fd, SHUT_WR);	/* the other end hangs up, and then the service thread ends it */
+			shutdown(
+				sock->fd,
+				SHUT_WR); /* the other end hangs up, and then the service thread ends it */
 	}
 	datp_unlock(&ia->lock);
 }
@@ -205,7 +210,9 @@ static void listener_event(void *arg, uint32_t events)
 			soft_socket_end(sock);
 	}
 	if (errno == EMFILE || errno == ENFILE)
-		datp_log(1, "soft: no file descriptor for an incoming connection; raise the limit (ulimit -n)");
+		datp_log(
+			1,
+			"soft: no file descriptor for an incoming connection; raise the limit (ulimit -n)");
 }
 
 enum datp_err soft_sp_listen(struct datp_sp *base)
@@ -304,9 +311,13 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int fds[2
 	struct soft_ia *ia = sock->ia;
 	uint32_t name = soft_slot_name(ia);
 	struct request request = { .sock = sock, .msg = msg };
-	struct datp_cm_arrival arrival = { .address = (struct sockaddr *)&msg->address, .remote_port = msg->port_qual,
-					   .pdata = msg->pdata, .pdata_len = msg->pdata_len, .attr = &msg->attr,
-					   .prepare = request_prepare, .arg = &request };
+	struct datp_cm_arrival arrival = { .address = (struct sockaddr *)&msg->address,
+					   .remote_port = msg->port_qual,
+					   .pdata = msg->pdata,
+					   .pdata_len = msg->pdata_len,
+					   .attr = &msg->attr,
+					   .prepare = request_prepare,
+					   .arg = &request };
 	struct soft_sp *sp;
 	struct datp_cr *cr;
 	enum datp_err err = DATP_ERR_STATE;
@@ -323,8 +334,8 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int fds[2
 		return;
 	}
 	if (request.peer->slot != name)
-		soft_slot_forget(ia, name);	/* it has one already */
-	sock->peer = request.peer;		/* counted by soft_peer_get */
+		soft_slot_forget(ia, name); /* it has one already */
+	sock->peer = request.peer;	    /* counted by soft_peer_get */
 	datp_lock(&ia->lock);
 	sp = ia->requesting = sock->sp;
 	sock->sp = NULL;
@@ -365,7 +376,7 @@ static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, const struct s
 		sock->cr = NULL;
 		sock->ep = ep;
 		ep->socket = sock;
-		(void)soft_socket_send(sock, msg);	/* if it fails, its hang-up is on the way */
+		(void)soft_socket_send(sock, msg); /* if it fails, its hang-up is on the way */
 	} else {
 		ep->stale = true;
 	}
@@ -373,7 +384,8 @@ static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, const struct s
 	return sock != NULL;
 }
 
-enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, const void *pdata, uint32_t len)
+enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, const void *pdata,
+			     uint32_t len)
 {
 	struct soft_cr *cr = (struct soft_cr *)base;
 	struct soft_ep *ep = soft_ep(ep_base);
@@ -429,7 +441,7 @@ void soft_cr_free(struct datp_cr *base)
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 
 	datp_lock(&ia->lock);
-	if (cr->socket) {	/* rejected, or never answered */
+	if (cr->socket) { /* rejected, or never answered */
 		cr->socket->cr = NULL;
 		if (!cr->socket->kept)
 			shutdown(cr->socket->fd, SHUT_WR);
@@ -529,7 +541,7 @@ static bool socket_is_of(struct soft_socket *sock, const struct soft_ep *ep)
 
 static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 {
-	struct soft_ep *ep = sock->ep;	/* only this thread and a cancel take it away */
+	struct soft_ep *ep = sock->ep; /* only this thread and a cancel take it away */
 	struct soft_msg rtu;
 	struct soft_peer *peer;
 	struct soft_far far;
@@ -549,7 +561,7 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 	}
 	if (open && msg->bounce.extent_len && !peer->self)
 		(void)soft_mover_serve(sock->ia, peer, soft_peer_map(peer, &msg->bounce));
-	if (!open) {	/* given up meanwhile: the other side hears of it by the hang-up */
+	if (!open) { /* given up meanwhile: the other side hears of it by the hang-up */
 		soft_conn_hangup(sock);
 		return;
 	}
@@ -605,7 +617,8 @@ static void on_cancel(struct soft_socket *sock)
 		sock->cr->socket = NULL;
 	sock->cr = NULL;
 	datp_unlock(&sock->ia->lock);
-	if (ep && !sock->active && soft_ep_end(ep, 0, false) && atomic_exchange(&ep->accepting, false))
+	if (ep && !sock->active && soft_ep_end(ep, 0, false) &&
+	    atomic_exchange(&ep->accepting, false))
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	else if (ep && sock->active)
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -614,8 +627,9 @@ static void on_cancel(struct soft_socket *sock)
 static void on_disconnect(struct soft_socket *sock, const struct soft_msg *msg)
 {
 	struct soft_ep *ep = soft_port_ep(sock->ia, msg->port);
-	DAT_EVENT_NUMBER why = msg->why == DAT_CONNECTION_EVENT_BROKEN ? DAT_CONNECTION_EVENT_BROKEN
-								       : DAT_CONNECTION_EVENT_DISCONNECTED;
+	DAT_EVENT_NUMBER why = msg->why == DAT_CONNECTION_EVENT_BROKEN
+				       ? DAT_CONNECTION_EVENT_BROKEN
+				       : DAT_CONNECTION_EVENT_DISCONNECTED;
 
 	if (!ep || ep->gen != msg->gen)
 		return;

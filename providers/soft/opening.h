@@ -9,7 +9,8 @@ struct soft_cq *soft_ep_recv_cq(struct soft_ep *ep);
 struct soft_cq *soft_ep_request_cq(struct soft_ep *ep);
 
 /* Data may flow: from here on the peer may touch what is posted. False: it cannot be mapped. EP lock. */
-bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far, bool accepting);
+bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far,
+		  bool accepting);
 /*
  * The end of an open connection; no lock. True: this call ended it (and, if `tell` is not 0, told the peer);
  * false: it was not open (only_failing: or nothing has failed); then it has been ended when this returns.

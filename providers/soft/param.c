@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The instance data of a soft adapter, and the address that it shows. */
 #define _GNU_SOURCE
+#include "param.h"
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "param.h"
 
 #define EAGER_MIN 64
 #define EAGER_MAX (1 << 20)
@@ -42,8 +42,11 @@ static enum datp_err param_address(struct soft_ia *ia, const char *word)
 	struct sockaddr_in *in = (struct sockaddr_in *)&ia->base.address;
 
 	if (inet_pton(AF_INET, word, &in->sin_addr) != 1 && !host_address(word, in)) {
-		datp_log(1, "soft: adapter %s: \"%s\" is neither an IPv4 address nor an interface that is up; "
-			    "give one of `ip -br address`, or \"\" for any", ia->base.name, word);
+		datp_log(
+			1,
+			"soft: adapter %s: \"%s\" is neither an IPv4 address nor an interface that is up; "
+			"give one of `ip -br address`, or \"\" for any",
+			ia->base.name, word);
 		return DATP_ERR_ADDRESS_MALFORMED;
 	}
 	in->sin_family = AF_INET;
@@ -68,8 +71,10 @@ static enum datp_err param_word(struct soft_ia *ia, const char *word)
 	} else if (!strchr(word, '=')) {
 		return param_address(ia, word);
 	}
-	datp_log(1, "soft: adapter %s: \"%s\" in dat.conf is not known or out of range; "
-		    "known are ADDRESS, cma=on|off, eager_limit=64..1048576", ia->base.name, word);
+	datp_log(1,
+		 "soft: adapter %s: \"%s\" in dat.conf is not known or out of range; "
+		 "known are ADDRESS, cma=on|off, eager_limit=64..1048576",
+		 ia->base.name, word);
 	return DATP_ERR_PARAM;
 }
 

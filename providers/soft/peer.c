@@ -5,17 +5,17 @@
  * the process or the close of the IA does that.
  */
 #define _GNU_SOURCE
+#include "peer.h"
+#include "arena.h"
+#include "cq.h"
+#include "ia.h"
+#include "mover.h"
+#include "xfer.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "arena.h"
-#include "cq.h"
-#include "ia.h"
-#include "mover.h"
-#include "peer.h"
-#include "xfer.h"
 
 struct soft_map {
 	struct soft_map *next;
@@ -78,8 +78,8 @@ void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref)
 			break;
 	if (!map && (map = malloc(sizeof *map))) {
 		*map = (struct soft_map){ peer->maps, ref->extent, ref->extent_len, NULL };
-		map->addr = mmap(NULL, map->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, peer->arena_fd,
-				 (off_t)map->extent);
+		map->addr = mmap(NULL, map->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+				 peer->arena_fd, (off_t)map->extent);
 		if (map->addr == MAP_FAILED) {
 			free(map);
 			map = NULL;
@@ -118,7 +118,7 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	peer->self = peer->arena != NULL;
 	seals = fcntl(peer->arena_fd, F_GET_SEALS);
 	if (!peer->self && (seals < 0 || !(seals & F_SEAL_SHRINK)))
-		return false;	/* it could take pages away under our feet */
+		return false; /* it could take pages away under our feet */
 	peer->shared = soft_peer_map(peer, &intro->shared);
 	if (!peer->shared || peer->shared->version != SOFT_SHM_VERSION)
 		return false;
@@ -139,8 +139,8 @@ static struct soft_peer *peer_find(struct soft_ia *ia, const uint64_t id[2])
 	return peer;
 }
 
-struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid, const int fds[2],
-				uint32_t name)
+struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
+				const int fds[2], uint32_t name)
 {
 	struct soft_peer *peer;
 
@@ -172,7 +172,10 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer->my_slot = intro->slot;
 	peer->users = 1;
 	if (!peer_setup(peer, intro)) {
-		datp_log(1, "soft: cannot share memory with process %d: is it of another OpenDAT version?", (int)pid);
+		datp_log(
+			1,
+			"soft: cannot share memory with process %d: is it of another OpenDAT version?",
+			(int)pid);
 		peer_delete(peer);
 		return NULL;
 	}
@@ -245,10 +248,13 @@ void soft_peers_fini(struct soft_ia *ia)
 	}
 }
 
-void soft_peer_introduce(struct soft_ia *ia, struct soft_peer *peer, uint32_t slot, struct soft_intro *intro)
+void soft_peer_introduce(struct soft_ia *ia, struct soft_peer *peer, uint32_t slot,
+			 struct soft_intro *intro)
 {
-	*intro = (struct soft_intro){ .id = { ia->id[0], ia->id[1] }, .probe = (uintptr_t)&ia->shared->probe,
-				      .shared = ia->shared_mem.ref, .slot = slot,
+	*intro = (struct soft_intro){ .id = { ia->id[0], ia->id[1] },
+				      .probe = (uintptr_t)&ia->shared->probe,
+				      .shared = ia->shared_mem.ref,
+				      .slot = slot,
 				      .my_slot = peer ? peer->my_slot : 0 };
 }
 
@@ -260,7 +266,8 @@ enum datp_err soft_peer_bounce(struct soft_peer *peer, struct soft_ref *ref)
 	if (peer->self || peer->cma)
 		return DATP_OK;
 	if (!peer->bounce) {
-		err = soft_arena_alloc(peer->ia, SOFT_KIND_OTHER, sizeof *peer->bounce, &peer->bounce_mem);
+		err = soft_arena_alloc(peer->ia, SOFT_KIND_OTHER, sizeof *peer->bounce,
+				       &peer->bounce_mem);
 		if (!err)
 			peer->bounce = peer->bounce_mem.addr;
 	}

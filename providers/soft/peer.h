@@ -8,28 +8,28 @@
 /* What an IA tells of itself when it first writes to another. */
 struct soft_intro {
 	uint64_t id[2];
-	uint64_t probe;			/* where `id[0]` stands in its memory */
+	uint64_t probe; /* where `id[0]` stands in its memory */
 	struct soft_ref shared;
-	uint32_t slot;			/* the name it gives the other in its rings */
-	uint32_t my_slot;		/* the name that it has in the other's; 0: none yet */
+	uint32_t slot;	  /* the name it gives the other in its rings */
+	uint32_t my_slot; /* the name that it has in the other's; 0: none yet */
 };
 
 void soft_peers_fini(struct soft_ia *ia);
 
-uint32_t soft_slot_name(struct soft_ia *ia);			/* a free name, 0: none */
-void soft_slot_unname(struct soft_ia *ia, uint32_t slot);	/* of an attempt that came to nothing */
+uint32_t soft_slot_name(struct soft_ia *ia);		  /* a free name, 0: none */
+void soft_slot_unname(struct soft_ia *ia, uint32_t slot); /* of an attempt that came to nothing */
 
-void soft_slot_forget(struct soft_ia *ia, uint32_t slot);	/* a second name of a peer that has one */
+void soft_slot_forget(struct soft_ia *ia, uint32_t slot); /* a second name of a peer that has one */
 
 /*
  * The peer with this introduction, made if it is new; counted. `name`: what it is called in our rings; it keeps
  * that name too if it is known already. fds: its arena and doorbell, taken or closed. Service thread.
  */
-struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid, const int fds[2],
-				uint32_t name);
+struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
+				const int fds[2], uint32_t name);
 void soft_peer_hold(struct soft_peer *peer);
-void soft_peer_put(struct soft_peer *peer);	/* the last one unmaps it */
-void soft_peer_died(struct soft_peer *peer);	/* service thread: all its sockets hung up */
+void soft_peer_put(struct soft_peer *peer);  /* the last one unmaps it */
+void soft_peer_died(struct soft_peer *peer); /* service thread: all its sockets hung up */
 
 /* ia.lock held; not counted. */
 struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot);
@@ -37,7 +37,8 @@ struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot);
 /* A place in the peer's arena, or NULL: mapped when first asked for. */
 void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref);
 
-void soft_peer_introduce(struct soft_ia *ia, struct soft_peer *peer, uint32_t slot, struct soft_intro *intro);
+void soft_peer_introduce(struct soft_ia *ia, struct soft_peer *peer, uint32_t slot,
+			 struct soft_intro *intro);
 
 /* Where our mailbox to this peer is, if we need its mover (extent_len is 0 if not). */
 enum datp_err soft_peer_bounce(struct soft_peer *peer, struct soft_ref *ref);

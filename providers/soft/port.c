@@ -4,20 +4,20 @@
  * known to peers by index and generation, and every connection attempt gets a generation of its own, so that what
  * was meant for an earlier one is recognised and dropped.
  */
-#include <stdlib.h>
-#include <unistd.h>
-#include <string.h>
+#include "port.h"
 #include "arena.h"
 #include "conn.h"
 #include "cq.h"
-#include "port.h"
 #include "recv.h"
 #include "send.h"
 #include "srq.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum datp_err soft_ports_init(struct soft_ia *ia)
 {
-	ia->ports = calloc(SOFT_PORT_MAX, sizeof *ia->ports);	/* sparse */
+	ia->ports = calloc(SOFT_PORT_MAX, sizeof *ia->ports); /* sparse */
 	ia->port_gen = calloc(SOFT_PORT_MAX, sizeof *ia->port_gen);
 	if (ia->ports && ia->port_gen)
 		return DATP_OK;
@@ -54,15 +54,17 @@ static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, st
 {
 	uint32_t rq = ep->srq ? 1 : pow2(ep->attr.max_recv_dtos);
 	uint32_t sq = pow2(ep->attr.max_request_dtos);
-	uint32_t rq_stride = (uint32_t)(sizeof(struct soft_desc) +
-					(ep->srq ? 0 : (size_t)ep->attr.max_recv_iov * sizeof(struct datp_sge)));
+	uint32_t rq_stride =
+		(uint32_t)(sizeof(struct soft_desc) +
+			   (ep->srq ? 0 : (size_t)ep->attr.max_recv_iov * sizeof(struct datp_sge)));
 	uint32_t sq_stride = (uint32_t)(sizeof(struct soft_sqe) +
 					max3(ep->attr.max_request_iov, ep->attr.max_rdma_read_iov,
-					     ep->attr.max_rdma_write_iov) * sizeof(struct datp_sge));
+					     ep->attr.max_rdma_write_iov) *
+						sizeof(struct datp_sge));
 	uint64_t rq_bytes = (uint64_t)rq * rq_stride;
 	struct soft_port *port;
-	enum datp_err err = soft_arena_alloc(ia, SOFT_KIND_PORT,
-					     sizeof *port + rq_bytes + (uint64_t)sq * sq_stride, mem);
+	enum datp_err err = soft_arena_alloc(
+		ia, SOFT_KIND_PORT, sizeof *port + rq_bytes + (uint64_t)sq * sq_stride, mem);
 
 	if (err)
 		return err;
@@ -107,7 +109,7 @@ void soft_port_begin(struct soft_ep *ep)
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_port *port = ep->port;
 
-	ep->gen = ++ia->port_gen[ep->index];	/* only this endpoint's attempts write it: EP lock */
+	ep->gen = ++ia->port_gen[ep->index]; /* only this endpoint's attempts write it: EP lock */
 	port->gen = ep->gen;
 	port->rq_base = ep->base.rq.finished;
 	/* relaxed: the peer learns of the port by a message that is sent after this */
@@ -133,8 +135,9 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 	ep->port = ep->port_mem.addr;
 	ep->parked_end = &ep->parked;
 	ep->soft_mark = ep->hard_mark = -1;
-	base->local_port = (uint64_t)atomic_fetch_add_explicit(&ia->next_qual, 1, memory_order_relaxed) << 32 |
-			   (uint32_t)getpid();
+	base->local_port =
+		(uint64_t)atomic_fetch_add_explicit(&ia->next_qual, 1, memory_order_relaxed) << 32 |
+		(uint32_t)getpid();
 	err = port_name(ia, ep);
 	if (err)
 		soft_arena_free(ia, &ep->port_mem);
@@ -154,7 +157,8 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 		return err;
 	port = mem.addr;
 	for (uint32_t seq = base->rq.finished; !base->srq && seq != base->rq.posted; seq++) {
-		struct soft_desc *from = soft_port_desc(ep->port, seq), *to = soft_port_desc(port, seq);
+		struct soft_desc *from = soft_port_desc(ep->port, seq),
+				 *to = soft_port_desc(port, seq);
 
 		to->n = from->n;
 		memcpy(to->sge, from->sge, from->n * sizeof from->sge[0]);
@@ -169,7 +173,7 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 
 enum datp_err soft_ep_reset(struct datp_ep *base)
 {
-	(void)base;	/* soft_port_begin() does all of it, when there is a next connection */
+	(void)base; /* soft_port_begin() does all of it, when there is a next connection */
 	return DATP_OK;
 }
 

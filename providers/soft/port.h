@@ -24,6 +24,6 @@ enum datp_err soft_ep_create(struct datp_ep *ep);
 enum datp_err soft_ep_modify(struct datp_ep *ep, const struct datp_ep *next);
 enum datp_err soft_ep_reset(struct datp_ep *ep);
 void soft_ep_free(struct datp_ep *ep);
-void soft_ep_marks(struct soft_ep *ep);	/* watermarks; srq.c */
+void soft_ep_marks(struct soft_ep *ep); /* watermarks; srq.c */
 
 #endif

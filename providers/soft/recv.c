@@ -5,17 +5,17 @@
  * result in the receive's descriptor. A message that finds no receive is parked, or, if it could not even leave
  * its sender's queue, waits there.
  */
-#include <stdlib.h>
-#include <string.h>
+#include "recv.h"
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
 #include "mr.h"
 #include "peer.h"
 #include "port.h"
-#include "recv.h"
 #include "srq.h"
 #include "xfer.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* A message's payload, wherever it is. */
 struct payload {
@@ -28,7 +28,8 @@ static unsigned char *slot_data(struct soft_peer *peer, uint32_t slot)
 {
 	if (slot >= peer->shared->slot_count)
 		return NULL;
-	return peer->slots + (size_t)slot * (sizeof(struct soft_slot) + peer->shared->slot_size) + sizeof(struct soft_slot);
+	return peer->slots + (size_t)slot * (sizeof(struct soft_slot) + peer->shared->slot_size) +
+	       sizeof(struct soft_slot);
 }
 
 void soft_slot_drop(struct soft_peer *peer, uint32_t slot)
@@ -39,8 +40,8 @@ void soft_slot_drop(struct soft_peer *peer, uint32_t slot)
 	atomic_store_explicit(&s->busy, 0, memory_order_release);
 }
 
-static bool payload_get(struct soft_peer *peer, const unsigned char *data, uint32_t len, uint32_t slot, uint16_t flags,
-			struct payload *p)
+static bool payload_get(struct soft_peer *peer, const unsigned char *data, uint32_t len,
+			uint32_t slot, uint16_t flags, struct payload *p)
 {
 	p->len = len;
 	p->solicited = flags & SOFT_CELL_SOLICITED;
@@ -49,7 +50,8 @@ static bool payload_get(struct soft_peer *peer, const unsigned char *data, uint3
 }
 
 /* Copies a message into a receive's list; the receive's status. */
-static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_sge *sge, int n, const struct payload *p)
+static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_sge *sge, int n,
+			    const struct payload *p)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	uint64_t room = 0;
@@ -77,8 +79,8 @@ static void receive_count(struct soft_ep *ep)
 }
 
 /* Completes a receive: through libdatp's list, or, for the poll that is waiting for just this, into *out. */
-static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited,
-			 struct datp_completion *out, int *n)
+static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t status, uint64_t len,
+			 bool solicited, struct datp_completion *out, int *n)
 {
 	receive_count(ep);
 	if (out && !atomic_load_explicit(&ep->base.recv_evd->queued, memory_order_relaxed)) {
@@ -92,7 +94,8 @@ static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t statu
 }
 
 /* The receive that the next message gets, or NULL. *sge, *count: its list. */
-static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge **sge, int *count, uint32_t *pz)
+static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge **sge, int *count,
+				     uint32_t *pz)
 {
 	struct datp_wq *rq = &ep->base.rq;
 	struct soft_desc *desc;
@@ -121,7 +124,8 @@ static bool deliver_done(struct soft_ep *ep)
 		if (atomic_load_explicit(&desc->state, memory_order_acquire) != SOFT_DESC_DONE)
 			break;
 		atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
-		receive_done(ep, &rq->ring[rq->finished & rq->mask], desc->status, desc->len, desc->solicited, NULL, NULL);
+		receive_done(ep, &rq->ring[rq->finished & rq->mask], desc->status, desc->len,
+			     desc->solicited, NULL, NULL);
 		any = true;
 	}
 	return any;
@@ -154,7 +158,8 @@ static bool deliver_parked(struct soft_ep *ep)
 
 		if (!wqe)
 			break;
-		(void)payload_get(ep->peer, m->data, m->len, m->slot, m->flags, &p);	/* checked when it was parked */
+		(void)payload_get(ep->peer, m->data, m->len, m->slot, m->flags,
+				  &p); /* checked when it was parked */
 		status = receive_copy(ep, pz, sge, count, &p);
 		ep->parked = m->next;
 		if (!ep->parked)
@@ -200,7 +205,9 @@ static void message_park(struct soft_ep *ep, const struct soft_cell *cell)
 	struct soft_parked *m = malloc(sizeof *m);
 
 	if (!m) {
-		datp_log(1, "soft: no memory to keep a message that no receive was posted for; the connection ends");
+		datp_log(
+			1,
+			"soft: no memory to keep a message that no receive was posted for; the connection ends");
 		soft_ep_fail(ep);
 		return;
 	}
@@ -216,7 +223,8 @@ static void message_park(struct soft_ep *ep, const struct soft_cell *cell)
 }
 
 /* A short message: to its receive, or parked. EP lock. */
-static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp_completion *out, int *n)
+static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp_completion *out,
+			 int *n)
 {
 	const struct datp_sge *sge;
 	struct datp_wqe *wqe;
@@ -229,7 +237,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		soft_ep_fail(ep);
 		return;
 	}
-	deliver_done(ep);	/* long ones before it */
+	deliver_done(ep); /* long ones before it */
 	wqe = ep->parked ? NULL : receive_next(ep, &sge, &count, &pz);
 	if (!wqe) {
 		message_park(ep, cell);
@@ -257,7 +265,8 @@ static void cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
 	datp_unlock(&ia->lock);
 }
 
-static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_completion *out, int *n)
+static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_completion *out,
+		      int *n)
 {
 	struct soft_ep *ep;
 	bool mine;
@@ -269,7 +278,9 @@ static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 		cell_drop(cq->ia, cell);
 		return;
 	}
-	soft_ep_heard(ep, cell->gen);	/* data says that the peer is established, if nothing else has yet */
+	soft_ep_heard(
+		ep,
+		cell->gen); /* data says that the peer is established, if nothing else has yet */
 	datp_lock(&ep->base.lock);
 	mine = ep->open && !ep->failing && ep->gen == cell->gen;
 	if (mine && cell->kind == SOFT_CELL_MESSAGE)
@@ -291,12 +302,14 @@ void soft_sq_reap(struct soft_ep *ep)
 		uint8_t status = e->status;
 
 		if (e->op == DATP_BIND && e->bind_old)
-			soft_mr_quiesce(soft_ia(ep->base.obj.ia));	/* the old context is dead now, for everybody */
+			soft_mr_quiesce(soft_ia(
+				ep->base.obj.ia)); /* the old context is dead now, for everybody */
 		datp_wqe_done(&ep->base.sq.ring[e->wqe & ep->base.sq.mask], status, e->len, false);
 		if (status != DAT_DTO_SUCCESS)
 			soft_ep_fail(ep);
 	}
-	if (ep->draining && ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed))
+	if (ep->draining &&
+	    ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed))
 		soft_ep_drained(ep);
 }
 
@@ -321,7 +334,7 @@ static void attention_poll(struct soft_cq *cq)
 		enum soft_side side = (entry - 1) & 1;
 		struct soft_ep *ep = soft_port_ep(cq->ia, (entry - 1) >> 1);
 
-		if (!ep)	/* cannot be: an endpoint leaves the lists before it goes */
+		if (!ep) /* cannot be: an endpoint leaves the lists before it goes */
 			return;
 		entry = atomic_load_explicit(&ep->port->attention[side].next, memory_order_relaxed);
 		/* sequentially consistent: see soft_ring_attend */
@@ -375,11 +388,13 @@ void soft_cq_discard(struct soft_cq *cq)
 	}
 }
 
-enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n)
 {
 	struct soft_ep *ep = soft_ep(base);
 	struct soft_desc *desc = soft_port_desc(ep->port, wqe->seq);
-	enum datp_err err = soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
+	enum datp_err err =
+		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
 
 	if (err)
 		return err;

@@ -16,7 +16,8 @@ void soft_sq_reap(struct soft_ep *ep);
 
 /* Ops. */
 int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
-enum datp_err soft_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n);
+enum datp_err soft_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n);
 
 /* Polls a queue of ours into libdatp's lists: takes its poll lock. */
 void soft_cq_drain(struct soft_cq *cq);

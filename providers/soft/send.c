@@ -5,25 +5,26 @@
  * engine, which mostly executes it before the post returns. Once something waits there, what follows waits
  * behind it: requests are executed in order.
  */
-#include <string.h>
+#include "send.h"
 #include "arena.h"
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
 #include "mr.h"
 #include "recv.h"
-#include "send.h"
 #include "xfer.h"
+#include <string.h>
 
 #define SLOT_COUNT 256u
 #define SLOT_TRIES 16u
-#define SLOT_NONE UINT32_MAX
+#define SLOT_NONE  UINT32_MAX
 
 enum datp_err soft_slots_init(struct soft_ia *ia)
 {
 	uint32_t size = (ia->eager_limit + SOFT_LINE - 1) & ~(uint32_t)(SOFT_LINE - 1);
-	enum datp_err err = soft_arena_alloc(ia, SOFT_KIND_OTHER, (uint64_t)SLOT_COUNT * (sizeof(struct soft_slot) + size),
-					     &ia->slot_mem);
+	enum datp_err err = soft_arena_alloc(
+		ia, SOFT_KIND_OTHER, (uint64_t)SLOT_COUNT * (sizeof(struct soft_slot) + size),
+		&ia->slot_mem);
 
 	if (err)
 		return err;
@@ -36,20 +37,22 @@ enum datp_err soft_slots_init(struct soft_ia *ia)
 static struct soft_slot *slot_at(struct soft_ia *ia, uint32_t index)
 {
 	return (struct soft_slot *)(void *)((unsigned char *)ia->slot_mem.addr +
-					    (size_t)index * (sizeof(struct soft_slot) + ia->shared->slot_size));
+					    (size_t)index * (sizeof(struct soft_slot) +
+							     ia->shared->slot_size));
 }
 
 static uint32_t slot_get(struct soft_ia *ia, uint32_t port)
 {
 	for (uint32_t i = 0; i < SLOT_TRIES; i++) {
 		/* relaxed: only spreads the search */
-		uint32_t index = __atomic_fetch_add(&ia->slot_next, 1, __ATOMIC_RELAXED) % SLOT_COUNT;
+		uint32_t index =
+			__atomic_fetch_add(&ia->slot_next, 1, __ATOMIC_RELAXED) % SLOT_COUNT;
 		struct soft_slot *slot = slot_at(ia, index);
 		uint32_t zero = 0;
 
 		/* acquire: the receiver has read the last payload */
-		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, 1, memory_order_acquire,
-							    memory_order_relaxed)) {
+		if (atomic_compare_exchange_strong_explicit(
+			    &slot->busy, &zero, 1, memory_order_acquire, memory_order_relaxed)) {
 			slot->port = port;
 			return index;
 		}
@@ -77,7 +80,8 @@ static bool send_credit(struct soft_ep *ep)
 	return ep->msg - ep->credit < SOFT_WINDOW;
 }
 
-bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len, bool solicited)
+bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len,
+		     bool solicited)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	uint32_t slot = SLOT_NONE;
@@ -116,8 +120,8 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 }
 
 /* Puts a request into the queue; the caller has filled what is particular to it. */
-static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-			  const struct soft_sqe *particular)
+static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
+			  const struct datp_sge *iov, int n, const struct soft_sqe *particular)
 {
 	uint32_t posted = atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
 	struct soft_sqe *e = soft_port_sqe(ep->port, posted);
@@ -144,7 +148,8 @@ static bool queue_empty(struct soft_ep *ep)
 	return ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
 }
 
-enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n)
 {
 	struct soft_ep *ep = soft_ep(base);
 	struct soft_ia *ia = soft_ia(base->obj.ia);
@@ -165,38 +170,45 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	return DATP_OK;
 }
 
-enum datp_err soft_post_rdma_write(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-				   const struct datp_rge *remote)
+enum datp_err soft_post_rdma_write(struct datp_ep *base, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
 	struct soft_sqe e = { .remote = *remote };
-	enum datp_err err = soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, false);
+	enum datp_err err =
+		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, false);
 
 	if (!err)
 		queue_request(soft_ep(base), wqe, iov, n, &e);
 	return err;
 }
 
-enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-				  const struct datp_rge *remote)
+enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe,
+				  const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
 	struct soft_sqe e = { .remote = *remote };
-	enum datp_err err = soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
+	enum datp_err err =
+		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
 
 	if (!err)
 		queue_request(soft_ep(base), wqe, iov, n, &e);
 	return err;
 }
 
-enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct datp_rmr *rmr, struct datp_lmr *lmr,
-			    uint64_t addr, uint64_t len, DAT_MEM_PRIV_FLAGS priv, uint32_t *context)
+enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct datp_rmr *rmr,
+			    struct datp_lmr *lmr, uint64_t addr, uint64_t len,
+			    DAT_MEM_PRIV_FLAGS priv, uint32_t *context)
 {
 	struct soft_ia *ia = soft_ia(base->obj.ia);
-	struct soft_sqe e = { .bind_priv = (uint32_t)priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG) };
+	struct soft_sqe e = { .bind_priv = (uint32_t)priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG |
+							     DAT_MEM_PRIV_REMOTE_WRITE_FLAG) };
 
-	(void)lmr;	/* libdatp has checked the range against it and keeps it from being freed */
-	e.bind_old = atomic_load_explicit(&ia->mr[((struct soft_rmr *)rmr)->index].context, memory_order_relaxed);
-	e.remote = (struct datp_rge){ .rmr_context = soft_rmr_next_context(ia, (struct soft_rmr *)rmr), .addr = addr,
-				      .len = len };
+	(void)lmr; /* libdatp has checked the range against it and keeps it from being freed */
+	e.bind_old = atomic_load_explicit(&ia->mr[((struct soft_rmr *)rmr)->index].context,
+					  memory_order_relaxed);
+	e.remote =
+		(struct datp_rge){ .rmr_context = soft_rmr_next_context(ia, (struct soft_rmr *)rmr),
+				   .addr = addr,
+				   .len = len };
 	*context = e.remote.rmr_context;
 	queue_request(soft_ep(base), wqe, NULL, 0, &e);
 	return DATP_OK;

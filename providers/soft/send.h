@@ -6,14 +6,18 @@
 #include "soft.h"
 
 enum datp_err soft_slots_init(struct soft_ia *ia);
-void soft_slots_reclaim(struct soft_ia *ia, uint32_t port);	/* those that a dead peer did not give back */
+void soft_slots_reclaim(struct soft_ia *ia,
+			uint32_t port); /* those that a dead peer did not give back */
 
-enum datp_err soft_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n);
-enum datp_err soft_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+enum datp_err soft_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n);
+enum datp_err soft_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n,
 				   const struct datp_rge *remote);
-enum datp_err soft_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-				  const struct datp_rge *remote);
-enum datp_err soft_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr, struct datp_lmr *lmr,
-			    uint64_t addr, uint64_t len, DAT_MEM_PRIV_FLAGS priv, uint32_t *context);
+enum datp_err soft_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
+				  const struct datp_sge *iov, int n, const struct datp_rge *remote);
+enum datp_err soft_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
+			    struct datp_lmr *lmr, uint64_t addr, uint64_t len,
+			    DAT_MEM_PRIV_FLAGS priv, uint32_t *context);
 
 #endif

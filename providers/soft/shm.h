@@ -8,14 +8,14 @@
 #ifndef SOFT_SHM_H
 #define SOFT_SHM_H
 
+#include <datp/provider.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <datp/provider.h>
 
 #define SOFT_SHM_VERSION 1u
-#define SOFT_MAX_IOV 16
-#define SOFT_LINE 64
+#define SOFT_MAX_IOV	 16
+#define SOFT_LINE	 64
 
 /* A place in an arena: the extent to map, and where in it. */
 struct soft_ref {
@@ -27,7 +27,7 @@ struct soft_ref {
 enum soft_cell_kind { SOFT_CELL_VOID, SOFT_CELL_MESSAGE, SOFT_CELL_DONE };
 
 #define SOFT_CELL_SOLICITED 1u
-#define SOFT_CELL_SLOT 2u	/* the payload is in the sender's slot `slot`, not inline */
+#define SOFT_CELL_SLOT	    2u /* the payload is in the sender's slot `slot`, not inline */
 
 #define SOFT_INLINE 88
 
@@ -38,34 +38,39 @@ enum soft_cell_kind { SOFT_CELL_VOID, SOFT_CELL_MESSAGE, SOFT_CELL_DONE };
  */
 enum soft_phase { SOFT_FREE, SOFT_CLAIMED, SOFT_READY };
 
-#define SOFT_STATE(pos, peer, phase) (((uint64_t)(pos) << 18) | ((uint64_t)(peer) << 2) | (uint64_t)(phase))
-#define SOFT_STATE_POS(s) ((s) >> 18)
-#define SOFT_STATE_PEER(s) ((uint32_t)((s) >> 2) & 0xffffu)
-#define SOFT_STATE_PHASE(s) ((enum soft_phase)((s) & 3))
+#define SOFT_STATE(pos, peer, phase)                                                               \
+	(((uint64_t)(pos) << 18) | ((uint64_t)(peer) << 2) | (uint64_t)(phase))
+#define SOFT_STATE_POS(s)   ((s) >> 18)
+#define SOFT_STATE_PEER(s)  ((uint32_t)((s) >> 2) & 0xffffu)
+#define SOFT_STATE_PHASE(s) ((enum soft_phase)((s)&3))
 
 struct soft_cell {
 	_Atomic uint64_t state;
-	uint32_t port, gen;		/* the receiving endpoint */
-	uint32_t msg;			/* number of the message on its connection, from 0 */
+	uint32_t port, gen; /* the receiving endpoint */
+	uint32_t msg;	    /* number of the message on its connection, from 0 */
 	uint32_t len;
 	uint32_t slot;
 	uint16_t kind, flags;
 	unsigned char data[SOFT_INLINE];
-	uint32_t from;			/* the sender's name in this ring: whose slot it is */
+	uint32_t from; /* the sender's name in this ring: whose slot it is */
 	uint32_t pad;
 };
-_Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE, "a short message touches one line, the longest two");
+_Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
+	       "a short message touches one line, the longest two");
 
-#define SOFT_NOTIFY_WAITER 1u	/* somebody sleeps on `bell` */
-#define SOFT_NOTIFY_DOORBELL 2u	/* the owner's service thread wants its eventfd written */
+#define SOFT_NOTIFY_WAITER   1u /* somebody sleeps on `bell` */
+#define SOFT_NOTIFY_DOORBELL 2u /* the owner's service thread wants its eventfd written */
 
 struct soft_ring {
-	alignas(SOFT_LINE) _Atomic uint64_t tail;	/* senders: the next ticket (a hint; the cells decide) */
-	alignas(SOFT_LINE) _Atomic uint32_t attention;	/* list of ports: (index << 1 | side) + 1; 0: empty */
-	_Atomic uint32_t notify;	/* SOFT_NOTIFY_*: set by the owner, taken by the sender that acts on it */
-	_Atomic uint32_t bell;		/* the futex of evd_wait */
-	uint32_t mask;			/* owner */
-	uint64_t head;			/* owner: where its next user goes on; positions never restart */
+	alignas(SOFT_LINE) _Atomic uint64_t
+		tail; /* senders: the next ticket (a hint; the cells decide) */
+	alignas(SOFT_LINE) _Atomic uint32_t
+		attention; /* list of ports: (index << 1 | side) + 1; 0: empty */
+	_Atomic uint32_t
+		notify; /* SOFT_NOTIFY_*: set by the owner, taken by the sender that acts on it */
+	_Atomic uint32_t bell; /* the futex of evd_wait */
+	uint32_t mask;	       /* owner */
+	uint64_t head;	       /* owner: where its next user goes on; positions never restart */
 	alignas(SOFT_LINE) struct soft_cell cell[];
 };
 
@@ -89,10 +94,10 @@ struct soft_desc {
 struct soft_sqe {
 	uint8_t op, status, solicited, pad;
 	uint32_t n;
-	uint32_t msg;			/* DATP_SEND: number of the message */
-	uint32_t wqe;			/* position in the endpoint's ring */
+	uint32_t msg; /* DATP_SEND: number of the message */
+	uint32_t wqe; /* position in the endpoint's ring */
 	uint64_t len;
-	struct datp_rge remote;		/* RDMA; DATP_BIND: new context, address, length */
+	struct datp_rge remote; /* RDMA; DATP_BIND: new context, address, length */
 	uint32_t bind_priv, bind_old;
 	struct datp_sge sge[];
 };
@@ -102,29 +107,30 @@ struct soft_sqe {
  * other side's memory. AGAIN: somebody added work or a receive while it was held; the holder goes round again.
  * The upper bits count the holdings, so that a waiter sees one end although the next has begun.
  */
-#define SOFT_ENGINE_HELD 1u
+#define SOFT_ENGINE_HELD  1u
 #define SOFT_ENGINE_AGAIN 2u
-#define SOFT_ENGINE_STEP 4u
+#define SOFT_ENGINE_STEP  4u
 
 struct soft_port {
 	/* Owner, before the connection: constant while it lasts. */
 	uint32_t gen, pz;
-	uint32_t srq;			/* receives come from an SRQ: only the owner can match */
-	uint32_t rq_base;		/* message 0 goes to the receive at this position */
+	uint32_t srq;	  /* receives come from an SRQ: only the owner can match */
+	uint32_t rq_base; /* message 0 goes to the receive at this position */
 	uint32_t rq_mask, rq_stride, sq_mask, sq_stride;
-	uint64_t rq_offset, sq_offset;	/* from the port */
-	_Atomic uint32_t open;		/* owner: 1 while peers may touch the buffers posted here */
+	uint64_t rq_offset, sq_offset; /* from the port */
+	_Atomic uint32_t open;	       /* owner: 1 while peers may touch the buffers posted here */
 
 	/* Owner, as receiver. */
 	alignas(SOFT_LINE) _Atomic uint32_t rq_posted;
-	_Atomic uint32_t delivered;	/* messages taken off the ring and completed: the sender's credit */
+	_Atomic uint32_t
+		delivered; /* messages taken off the ring and completed: the sender's credit */
 
 	/* Owner as initiator; sq_done by the engine's holder. */
 	alignas(SOFT_LINE) _Atomic uint32_t sq_posted;
 	_Atomic uint32_t sq_done;
 	_Atomic uint32_t engine;
-	_Atomic uint32_t failed;	/* engine's holder: a request failed, none after it is executed */
-	_Atomic uint32_t want_bell;	/* owner: write my doorbell when a request is done */
+	_Atomic uint32_t failed; /* engine's holder: a request failed, none after it is executed */
+	_Atomic uint32_t want_bell; /* owner: write my doorbell when a request is done */
 
 	/* Anybody: the attention lists of the owner's rings. */
 	struct {
@@ -135,22 +141,22 @@ struct soft_port {
 /* ---- memory regions ---- */
 
 /* Contexts: index << 11 | generation: 20 + 11 bits, never 0. */
-#define SOFT_MR_GEN_BITS 11
-#define SOFT_MR_COUNT (1u << 20)
+#define SOFT_MR_GEN_BITS       11
+#define SOFT_MR_COUNT	       (1u << 20)
 #define SOFT_MR_INDEX(context) ((context) >> SOFT_MR_GEN_BITS)
 
 struct soft_mr {
-	_Atomic uint32_t context;	/* owner: 0 while dead; set last, cleared first */
+	_Atomic uint32_t context; /* owner: 0 while dead; set last, cleared first */
 	uint32_t priv, pz;
-	uint32_t window;		/* 1: an RMR, good for remote access only */
+	uint32_t window; /* 1: an RMR, good for remote access only */
 	uint64_t addr, len;
 };
 
 /* ---- slots: where a sender puts the payload of a message that is too long for a cell ---- */
 
 struct soft_slot {
-	_Atomic uint32_t busy;		/* owner sets; the receiver clears when it has copied */
-	uint32_t port;			/* owner: for whom, to take it back from the dead */
+	_Atomic uint32_t busy; /* owner sets; the receiver clears when it has copied */
+	uint32_t port;	       /* owner: for whom, to take it back from the dead */
 	uint8_t pad[SOFT_LINE - 8];
 	unsigned char data[];
 };
@@ -161,11 +167,11 @@ struct soft_slot {
 enum soft_bounce_state { SOFT_BOUNCE_IDLE, SOFT_BOUNCE_ASKED, SOFT_BOUNCE_DONE };
 
 struct soft_bounce {
-	_Atomic uint32_t state;		/* the asker: IDLE -> ASKED; the peer's mover: ASKED -> DONE */
-	uint32_t write;			/* 1: from here to the peer's memory */
-	uint32_t ordered;		/* the last 8 bytes last, in one store */
-	int32_t error;			/* mover: 0 or an errno */
-	uint64_t addr, len;		/* in the peer's memory */
+	_Atomic uint32_t state; /* the asker: IDLE -> ASKED; the peer's mover: ASKED -> DONE */
+	uint32_t write;		/* 1: from here to the peer's memory */
+	uint32_t ordered;	/* the last 8 bytes last, in one store */
+	int32_t error;		/* mover: 0 or an errno */
+	uint64_t addr, len;	/* in the peer's memory */
 	alignas(SOFT_LINE) unsigned char data[SOFT_BOUNCE_SIZE];
 };
 
@@ -174,19 +180,21 @@ struct soft_bounce {
 struct soft_shared {
 	uint32_t version;
 	uint32_t slot_count, slot_size;
-	_Atomic uint32_t mover_bell;	/* askers: the mover of this IA sleeps on it */
+	_Atomic uint32_t mover_bell; /* askers: the mover of this IA sleeps on it */
 	struct soft_ref mr, slots;
-	uint64_t probe;			/* a peer reads it through the kernel to see whether it may */
+	uint64_t probe; /* a peer reads it through the kernel to see whether it may */
 };
 
 static inline struct soft_desc *soft_port_desc(struct soft_port *port, uint32_t seq)
 {
-	return (struct soft_desc *)((char *)port + port->rq_offset + (uint64_t)(seq & port->rq_mask) * port->rq_stride);
+	return (struct soft_desc *)((char *)port + port->rq_offset +
+				    (uint64_t)(seq & port->rq_mask) * port->rq_stride);
 }
 
 static inline struct soft_sqe *soft_port_sqe(struct soft_port *port, uint32_t seq)
 {
-	return (struct soft_sqe *)((char *)port + port->sq_offset + (uint64_t)(seq & port->sq_mask) * port->sq_stride);
+	return (struct soft_sqe *)((char *)port + port->sq_offset +
+				   (uint64_t)(seq & port->sq_mask) * port->sq_stride);
 }
 
 #endif

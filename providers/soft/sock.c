@@ -5,6 +5,8 @@
  * does not take is queued, and sent by the service thread when it does.
  */
 #define _GNU_SOURCE
+#include "sock.h"
+#include "arena.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +14,6 @@
 #include <sys/epoll.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "arena.h"
-#include "sock.h"
 
 struct soft_out {
 	struct soft_out *next;
@@ -27,7 +27,8 @@ socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *key, uint6
 
 	memset(sa, 0, sizeof *sa);
 	un->sun_family = AF_UNIX;
-	n = snprintf(un->sun_path + 1, sizeof un->sun_path - 1, "opendat-soft/%s/%llx", key, (unsigned long long)qual);
+	n = snprintf(un->sun_path + 1, sizeof un->sun_path - 1, "opendat-soft/%s/%llx", key,
+		     (unsigned long long)qual);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
@@ -41,8 +42,10 @@ bool soft_same_user(int fd, pid_t *pid)
 	*pid = cred.pid;
 	if (cred.uid == geteuid())
 		return true;
-	datp_log(1, "soft: process %d of user %u is refused: soft connects processes of one user (this is user %u)",
-		 (int)cred.pid, (unsigned int)cred.uid, (unsigned int)geteuid());
+	datp_log(
+		1,
+		"soft: process %d of user %u is refused: soft connects processes of one user (this is user %u)",
+		(int)cred.pid, (unsigned int)cred.uid, (unsigned int)geteuid());
 	return false;
 }
 
@@ -70,7 +73,8 @@ static bool socket_send_now(struct soft_socket *sock, const struct soft_msg *msg
 {
 	int fds[2] = { sock->ia->arena->fd, sock->ia->doorbell_fd };
 
-	return fd_send(sock->fd, msg, msg->type == SOFT_MSG_REQ || msg->type == SOFT_MSG_REP ? fds : NULL);
+	return fd_send(sock->fd, msg,
+		       msg->type == SOFT_MSG_REQ || msg->type == SOFT_MSG_REP ? fds : NULL);
 }
 
 static void socket_event(void *arg, uint32_t events);
@@ -81,7 +85,8 @@ static void socket_flush(struct soft_socket *sock)
 	struct datp_watch *old = NULL;
 
 	datp_lock(&sock->ia->lock);
-	while (sock->out && (socket_send_now(sock, &sock->out->msg) || (errno != EAGAIN && errno != EWOULDBLOCK))) {
+	while (sock->out && (socket_send_now(sock, &sock->out->msg) ||
+			     (errno != EAGAIN && errno != EWOULDBLOCK))) {
 		struct soft_out *out = sock->out;
 
 		sock->out = out->next;
@@ -158,7 +163,9 @@ static bool socket_read(struct soft_socket *sock, struct soft_msg *msg, int fds[
 		struct cmsghdr header;
 		unsigned char space[CMSG_SPACE(2 * sizeof(int))];
 	} control;
-	struct msghdr hdr = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+	struct msghdr hdr = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
 			      .msg_controllen = sizeof control };
 	ssize_t got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&hdr) : NULL;
@@ -168,11 +175,13 @@ static bool socket_read(struct soft_socket *sock, struct soft_msg *msg, int fds[
 		return false;
 	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
 		memcpy(fds, CMSG_DATA(c), 2 * sizeof(int));
-	*gone = got != (ssize_t)sizeof *msg || msg->magic != SOFT_MSG_MAGIC || msg->version != SOFT_SHM_VERSION ||
-		msg->pdata_len > SOFT_PDATA_MAX;
+	*gone = got != (ssize_t)sizeof *msg || msg->magic != SOFT_MSG_MAGIC ||
+		msg->version != SOFT_SHM_VERSION || msg->pdata_len > SOFT_PDATA_MAX;
 	if (*gone && got > 0)
-		datp_log(1, "soft: process %d speaks another version of OpenDAT, or something else; it is refused",
-			 (int)sock->pid);
+		datp_log(
+			1,
+			"soft: process %d speaks another version of OpenDAT, or something else; it is refused",
+			(int)sock->pid);
 	if (*gone) {
 		if (fds[0] >= 0)
 			close(fds[0]);
@@ -234,8 +243,9 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid)
 
 enum datp_err soft_socket_watch(struct soft_socket *sock)
 {
-	return datp_loop_add(&sock->ia->base, sock->fd, EPOLLIN | EPOLLRDHUP | (sock->out ? EPOLLOUT : 0u), socket_event,
-			     sock, &sock->watch);
+	return datp_loop_add(&sock->ia->base, sock->fd,
+			     EPOLLIN | EPOLLRDHUP | (sock->out ? EPOLLOUT : 0u), socket_event, sock,
+			     &sock->watch);
 }
 
 void soft_socket_end(struct soft_socket *sock)

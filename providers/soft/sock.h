@@ -6,12 +6,12 @@
 #include "peer.h"
 
 enum soft_msg_type {
-	SOFT_MSG_REQ = 1,	/* active: the first word; carries the arena and the doorbell */
-	SOFT_MSG_REP,		/* passive: accepted; carries them too */
-	SOFT_MSG_REJ,		/* passive: `why` */
-	SOFT_MSG_RTU,		/* active: established; `keep`: this socket stays */
-	SOFT_MSG_CANCEL,	/* active: it has given up */
-	SOFT_MSG_DISC,		/* either: the connection of `port` is over */
+	SOFT_MSG_REQ = 1, /* active: the first word; carries the arena and the doorbell */
+	SOFT_MSG_REP,	  /* passive: accepted; carries them too */
+	SOFT_MSG_REJ,	  /* passive: `why` */
+	SOFT_MSG_RTU,	  /* active: established; `keep`: this socket stays */
+	SOFT_MSG_CANCEL,  /* active: it has given up */
+	SOFT_MSG_DISC,	  /* either: the connection of `port` is over */
 };
 
 #define SOFT_MSG_MAGIC 0x0da7050fu
@@ -19,10 +19,10 @@ enum soft_msg_type {
 struct soft_msg {
 	uint32_t magic, version;
 	uint16_t type, pdata_len;
-	uint32_t why;			/* DAT_EVENT_NUMBER that the receiver is to report */
+	uint32_t why; /* DAT_EVENT_NUMBER that the receiver is to report */
 	uint32_t keep;
-	uint32_t port, gen;		/* the receiver's endpoint */
-	uint32_t my_port, my_gen;	/* the sender's */
+	uint32_t port, gen;	  /* the receiver's endpoint */
+	uint32_t my_port, my_gen; /* the sender's */
 	struct soft_intro intro;
 	struct soft_ref port_ref, ring_ref, request_ref, bounce;
 	uint64_t qual, port_qual;
@@ -37,17 +37,17 @@ struct soft_socket {
 	int fd;
 	struct datp_watch *watch;
 	pid_t pid;
-	bool active;			/* ours was the connect */
-	bool kept;			/* the link to `peer`: its hang-up is the peer's end */
-	struct soft_peer *peer;		/* counted */
-	struct soft_sp *sp;		/* passive, before its request */
-	struct soft_cr *cr;		/* passive, request not answered */
-	struct soft_ep *ep;		/* establishing */
-	uint32_t slot;			/* active: the name we gave the peer, not yet known to be used */
-	struct soft_out *out, **out_end; /* what the kernel would not take at once */
-	bool out_wanted;		/* and the watch does not yet look for room */
+	bool active;		/* ours was the connect */
+	bool kept;		/* the link to `peer`: its hang-up is the peer's end */
+	struct soft_peer *peer; /* counted */
+	struct soft_sp *sp;	/* passive, before its request */
+	struct soft_cr *cr;	/* passive, request not answered */
+	struct soft_ep *ep;	/* establishing */
+	uint32_t slot;		/* active: the name we gave the peer, not yet known to be used */
+	struct soft_out *out, **out_end;  /* what the kernel would not take at once */
+	bool out_wanted;		  /* and the watch does not yet look for room */
 	struct soft_socket *next, **prev; /* soft_ia.sockets */
-	struct soft_socket *link;	/* soft_peer.sockets */
+	struct soft_socket *link;	  /* soft_peer.sockets */
 };
 
 /* Starts watching an fd; it is closed on failure. */

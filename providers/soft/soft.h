@@ -9,15 +9,15 @@
 #ifndef SOFT_H
 #define SOFT_H
 
+#include "shm.h"
 #include <limits.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-#include "shm.h"
 
-#define SOFT_PDATA_MAX 256
-#define SOFT_WINDOW 64			/* eager messages a connection may have unmatched */
+#define SOFT_PDATA_MAX	   256
+#define SOFT_WINDOW	   64 /* eager messages a connection may have unmatched */
 #define SOFT_EAGER_DEFAULT 8192
-#define SOFT_PORT_MAX 65536
+#define SOFT_PORT_MAX	   65536
 
 struct soft_ia;
 struct soft_ep;
@@ -36,10 +36,10 @@ struct soft_far {
 struct soft_arena {
 	int fd;
 	_Atomic uint32_t refs;
-	_Atomic uint32_t lock;		/* a leaf */
-	uint64_t size;			/* lock, as all below */
+	_Atomic uint32_t lock; /* a leaf */
+	uint64_t size;	       /* lock, as all below */
 	struct soft_extent *extents;
-	struct soft_block *free[3][48];	/* by kind and log2 of the size */
+	struct soft_block *free[3][48]; /* by kind and log2 of the size */
 	void *mapped;			/* the extent that small pieces are cut from */
 	struct soft_ref cut;
 };
@@ -56,7 +56,7 @@ struct soft_mem {
 	struct soft_ref ref;
 	uint64_t size;
 	enum soft_kind kind;
-	bool used_before;		/* it holds what its last user left */
+	bool used_before; /* it holds what its last user left */
 };
 
 /* The consumer's end of a ring. cq.c */
@@ -64,13 +64,13 @@ struct soft_cq {
 	struct soft_ia *ia;
 	struct soft_mem mem;
 	struct soft_ring *ring;
-	uint64_t head;			/* poll lock */
-	struct datp_evd *evd;		/* NULL: the IA's sink, for endpoints without an EVD */
-	_Atomic uint32_t lock;		/* the sink's poll lock */
-	_Atomic bool armed;		/* DATP_ARM_CNO: libdatp wants to be told of arrivals */
-	uint32_t busy;			/* the service thread is at it: not to be freed; soft_ia.lock */
-	uint32_t round;			/* the last round of the service thread that saw it; soft_ia.lock */
-	struct soft_cq *next, **prev;	/* soft_ia.lock */
+	uint64_t head;	       /* poll lock */
+	struct datp_evd *evd;  /* NULL: the IA's sink, for endpoints without an EVD */
+	_Atomic uint32_t lock; /* the sink's poll lock */
+	_Atomic bool armed;    /* DATP_ARM_CNO: libdatp wants to be told of arrivals */
+	uint32_t busy;	       /* the service thread is at it: not to be freed; soft_ia.lock */
+	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
+	struct soft_cq *next, **prev; /* soft_ia.lock */
 };
 
 struct soft_evd {
@@ -84,7 +84,7 @@ struct soft_lmr {
 
 struct soft_rmr {
 	struct datp_rmr base;
-	uint32_t index;			/* its place in the table of regions, for life */
+	uint32_t index; /* its place in the table of regions, for life */
 };
 
 struct soft_pz {
@@ -95,26 +95,26 @@ struct soft_pz {
 /* Another IA that we share memory with, or ourselves. peer.c */
 struct soft_peer {
 	struct soft_ia *ia;
-	uint64_t id[2];			/* of the remote IA */
-	uint32_t slot;			/* 1..65535: a name of it in our rings */
-	uint32_t my_slot;		/* our name in its rings */
+	uint64_t id[2];	  /* of the remote IA */
+	uint32_t slot;	  /* 1..65535: a name of it in our rings */
+	uint32_t my_slot; /* our name in its rings */
 	pid_t pid;
-	bool self;			/* the same IA or another of this process: copy with memcpy */
-	bool cma;			/* the kernel copies between us */
-	_Atomic uint32_t dead;		/* its sockets hung up: nothing of it is running any more */
+	bool self;	       /* the same IA or another of this process: copy with memcpy */
+	bool cma;	       /* the kernel copies between us */
+	_Atomic uint32_t dead; /* its sockets hung up: nothing of it is running any more */
 	int arena_fd, doorbell_fd;
-	struct soft_arena *arena;	/* of this process, or NULL */
-	struct soft_map *maps;		/* soft_ia.lock */
+	struct soft_arena *arena; /* of this process, or NULL */
+	struct soft_map *maps;	  /* soft_ia.lock */
 	struct soft_shared *shared;
 	struct soft_mr *mr;
 	unsigned char *slots;
-	struct soft_mem bounce_mem;	/* our mailbox to it */
+	struct soft_mem bounce_mem; /* our mailbox to it */
 	struct soft_bounce *bounce;
-	_Atomic uint32_t bounce_lock;	/* one question at a time; nothing is taken inside */
-	struct soft_bounce *asks;	/* its mailbox to us, or NULL */
-	uint32_t users;			/* endpoints and sockets; soft_ia.lock */
-	struct soft_socket *sockets;	/* established ones; soft_ia.lock */
-	struct soft_peer *next;		/* soft_ia.lock */
+	_Atomic uint32_t bounce_lock; /* one question at a time; nothing is taken inside */
+	struct soft_bounce *asks;     /* its mailbox to us, or NULL */
+	uint32_t users;		      /* endpoints and sockets; soft_ia.lock */
+	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
+	struct soft_peer *next;	      /* soft_ia.lock */
 };
 
 /* A message that came before a receive was posted. EP lock. */
@@ -127,47 +127,47 @@ struct soft_parked {
 
 struct soft_ep {
 	struct datp_ep base;
-	uint32_t index, gen;		/* our port's name; gen: EP lock */
+	uint32_t index, gen; /* our port's name; gen: EP lock */
 	struct soft_mem port_mem;
 	struct soft_port *port;
 
 	/* The connection; EP lock. `open`: between establishment and the end. */
 	bool open;
-	_Atomic bool accepting;		/* passive: REP sent, nothing heard yet; relaxed reads are hints */
-	bool failing;			/* an operation failed: nothing more happens, the end is on its way */
-	bool draining;			/* graceful disconnect: the end comes when the last request is done */
-	bool draining_done;		/* and the service thread has been asked to see to it */
-	_Atomic bool ending;		/* a thread is bringing about the end */
-	bool stale;			/* accepted a request whose sender had gone: the failure is on its way */
+	_Atomic bool accepting; /* passive: REP sent, nothing heard yet; relaxed reads are hints */
+	bool failing;	     /* an operation failed: nothing more happens, the end is on its way */
+	bool draining;	     /* graceful disconnect: the end comes when the last request is done */
+	bool draining_done;  /* and the service thread has been asked to see to it */
+	_Atomic bool ending; /* a thread is bringing about the end */
+	bool stale; /* accepted a request whose sender had gone: the failure is on its way */
 	struct soft_peer *peer;
-	struct soft_port *rport;	/* the peer's port, and its two rings */
+	struct soft_port *rport; /* the peer's port, and its two rings */
 	struct soft_ring *rring, *rrequest;
 	uint32_t rindex, rgen;
-	uint32_t msg;			/* messages sent */
-	uint32_t credit;		/* the peer's `delivered`, as last read */
-	uint32_t sq_reaped;		/* of port->sq_done, completed to the consumer */
-	uint32_t in_msg;		/* messages taken: completed, matched or parked */
-	bool pull;			/* the peer has requests waiting for us to come by (SRQ) */
+	uint32_t msg;	    /* messages sent */
+	uint32_t credit;    /* the peer's `delivered`, as last read */
+	uint32_t sq_reaped; /* of port->sq_done, completed to the consumer */
+	uint32_t in_msg;    /* messages taken: completed, matched or parked */
+	bool pull;	    /* the peer has requests waiting for us to come by (SRQ) */
 	struct soft_parked *parked, **parked_end;
 	uint32_t parked_count;
-	struct soft_cq *recv_cq, *request_cq;	/* while connected */
+	struct soft_cq *recv_cq, *request_cq; /* while connected */
 
 	/* Establishment; soft_ia.lock for the pointer. */
 	struct soft_socket *socket;
 	struct soft_cr *cr;
 
-	int32_t soft_mark, hard_mark;	/* watermarks; -1: none. EP lock */
-	struct soft_ep *srq_next;	/* stalled on its SRQ; SRQ lock */
-	bool srq_stalled;		/* SRQ lock */
+	int32_t soft_mark, hard_mark;	       /* watermarks; -1: none. EP lock */
+	struct soft_ep *srq_next;	       /* stalled on its SRQ; SRQ lock */
+	bool srq_stalled;		       /* SRQ lock */
 	struct datp_sge srq_sge[SOFT_MAX_IOV]; /* the list of the buffer last taken; EP lock */
 };
 
 struct soft_srq {
 	struct datp_srq base;
-	struct soft_srqe *ring;		/* posted and not taken; SRQ lock */
+	struct soft_srqe *ring; /* posted and not taken; SRQ lock */
 	uint32_t mask, posted, taken;
-	int32_t low;			/* armed low watermark, 0: none */
-	struct soft_ep *stalled;	/* endpoints that found it empty */
+	int32_t low;		 /* armed low watermark, 0: none */
+	struct soft_ep *stalled; /* endpoints that found it empty */
 };
 
 struct soft_srqe {
@@ -180,13 +180,13 @@ struct soft_sp {
 	struct datp_sp base;
 	int fd;
 	struct datp_watch *watch;
-	struct soft_sp *next, **prev;	/* soft_ia.lock */
+	struct soft_sp *next, **prev; /* soft_ia.lock */
 };
 
 struct soft_cr {
 	struct datp_cr base;
-	struct soft_socket *socket;	/* NULL: the active side has gone away; soft_ia.lock */
-	struct soft_peer *peer;		/* counted */
+	struct soft_socket *socket; /* NULL: the active side has gone away; soft_ia.lock */
+	struct soft_peer *peer;	    /* counted */
 	struct soft_far far;
 };
 
@@ -197,40 +197,41 @@ struct soft_ia {
 	struct soft_mem shared_mem, mr_mem, slot_mem;
 	struct soft_shared *shared;
 	uint64_t id[2];
-	char key[64];			/* of our listeners' names: an address, or "*" for all of this host */
+	char key[64]; /* of our listeners' names: an address, or "*" for all of this host */
 	bool want_cma;
 	uint32_t eager_limit;
 	int doorbell_fd;
 	struct datp_watch *doorbell_watch;
-	uint32_t round;			/* of the service thread over the queues */
+	uint32_t round; /* of the service thread over the queues */
 	struct soft_cq sink;
 
 	/* Regions. mr.c */
 	struct soft_mr *mr;
-	struct datp_lmr **lmrs;		/* by index; soft_ia.lock for writing */
-	uint32_t *mr_gen;		/* last generation used, by index */
-	uint32_t *mr_free;		/* a ring of free indices, oldest first */
+	struct datp_lmr **lmrs; /* by index; soft_ia.lock for writing */
+	uint32_t *mr_gen;	/* last generation used, by index */
+	uint32_t *mr_free;	/* a ring of free indices, oldest first */
 	uint32_t mr_free_head, mr_free_count, mr_used;
 
 	/* Ports. port.c */
-	struct soft_ep *_Atomic *ports;	/* by index; SOFT_PORT_MAX */
+	struct soft_ep *_Atomic *ports; /* by index; SOFT_PORT_MAX */
 	uint32_t *port_gen;
-	uint32_t port_next, port_hint;	/* soft_ia.lock */
+	uint32_t port_next, port_hint; /* soft_ia.lock */
 
-	uint32_t slot_next;		/* where to look for a free slot (a hint) */
+	uint32_t slot_next; /* where to look for a free slot (a hint) */
 	struct soft_cq *cqs;
 	struct soft_peer *peers;
-	struct soft_peer **peer_slot;	/* by name; SOFT_PORT_MAX */
-	uint8_t *slot_used;		/* names given out, also those of connection attempts */
+	struct soft_peer **peer_slot; /* by name; SOFT_PORT_MAX */
+	uint8_t *slot_used;	      /* names given out, also those of connection attempts */
 	uint32_t slot_hint;
 	struct soft_socket *sockets;
 	struct soft_sp *sps;
-	struct soft_sp *requesting;	/* the service thread is passing a request to it; soft_ia.lock */
-	_Atomic bool watching;		/* watermarks are armed: the doorbell rings for every arrival */
-	_Atomic uint32_t draining;	/* endpoints in a graceful disconnect */
+	struct soft_sp
+		*requesting;	   /* the service thread is passing a request to it; soft_ia.lock */
+	_Atomic bool watching;	   /* watermarks are armed: the doorbell rings for every arrival */
+	_Atomic uint32_t draining; /* endpoints in a graceful disconnect */
 	_Atomic uint32_t next_qual, next_pz;
 	struct soft_mover *mover;
-	struct soft_ia *next;		/* all of this process; ia.c's lock */
+	struct soft_ia *next; /* all of this process; ia.c's lock */
 };
 
 static inline struct soft_ia *soft_ia(struct datp_ia *ia)

@@ -4,15 +4,15 @@
  * in which messages come off its rings. An endpoint that finds the queue empty is put on a list, and served by
  * the service thread when a buffer is posted (the poster must not take endpoints' locks).
  */
-#include <stdlib.h>
-#include <string.h>
+#include "srq.h"
 #include "conn.h"
 #include "cq.h"
 #include "ia.h"
 #include "mr.h"
 #include "port.h"
 #include "recv.h"
-#include "srq.h"
+#include <stdlib.h>
+#include <string.h>
 
 static uint32_t ring_size(int32_t max)
 {
@@ -87,11 +87,13 @@ static void srq_serve(void *arg)
 	}
 }
 
-enum datp_err soft_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+enum datp_err soft_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
+				 const struct datp_sge *iov, int n)
 {
 	struct soft_srq *srq = soft_srq(base);
 	struct soft_srqe *e = &srq->ring[srq->posted & srq->mask];
-	enum datp_err err = soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
+	enum datp_err err =
+		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
 
 	if (err)
 		return err;
@@ -102,11 +104,13 @@ enum datp_err soft_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe, co
 	memcpy(e->sge, iov, (size_t)n * sizeof *iov);
 	srq->posted++;
 	if (srq->stalled)
-		(void)datp_loop_call(base->obj.ia, srq_serve, srq);	/* without memory: at the next post */
+		(void)datp_loop_call(base->obj.ia, srq_serve,
+				     srq); /* without memory: at the next post */
 	return DATP_OK;
 }
 
-struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, int *count, uint32_t *pz)
+struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, int *count,
+			       uint32_t *pz)
 {
 	struct soft_srq *srq = soft_srq(ep->base.srq);
 	struct datp_wqe *wqe = NULL;
@@ -131,7 +135,7 @@ struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, 
 		*pz = soft_pz_id(srq->base.pz);
 		low = srq->low && srq->posted - srq->taken < (uint32_t)srq->low;
 		if (low)
-			srq->low = 0;	/* one event a setting */
+			srq->low = 0; /* one event a setting */
 	}
 	datp_unlock(&srq->base.lock);
 	if (low)
@@ -226,7 +230,7 @@ void soft_ep_marks(struct soft_ep *ep)
 	int32_t held = ep_held(ep);
 
 	if (ep->soft_mark >= 0 && held > ep->soft_mark) {
-		ep->soft_mark = -1;	/* one event a setting */
+		ep->soft_mark = -1; /* one event a setting */
 		datp_ep_high(&ep->base, false);
 	}
 	if (ep->hard_mark >= 0 && held > ep->hard_mark) {

@@ -9,11 +9,11 @@
  * is a call of its own behind a fence.
  */
 #define _GNU_SOURCE
+#include "xfer.h"
+#include "mover.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-#include "mover.h"
-#include "xfer.h"
 
 /* What is at the front of a list: at most *len bytes of it. */
 static unsigned char *list_front(struct soft_list *list, uint64_t *len)
@@ -154,12 +154,15 @@ void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t
 }
 
 /* Between processes, by the kernel. Goes on after a partial transfer; fails when nothing more moves. */
-static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote, uint64_t len)
+static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote,
+		    uint64_t len)
 {
 	while (len) {
 		struct iovec *l = &local->iov[local->at], *r = &remote->iov[remote->at];
-		unsigned long nl = (unsigned long)(local->n - local->at), nr = (unsigned long)(remote->n - remote->at);
-		ssize_t moved = write ? process_vm_writev(pid, l, nl, r, nr, 0) : process_vm_readv(pid, l, nl, r, nr, 0);
+		unsigned long nl = (unsigned long)(local->n - local->at),
+			      nr = (unsigned long)(remote->n - remote->at);
+		ssize_t moved = write ? process_vm_writev(pid, l, nl, r, nr, 0)
+				      : process_vm_readv(pid, l, nl, r, nr, 0);
 
 		if (moved < 0 && errno == EINTR)
 			continue;
@@ -175,7 +178,8 @@ static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_
 }
 
 /* Both lists cut to exactly len bytes, as the kernel wants them. */
-static int cma_exact(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote, uint64_t len)
+static int cma_exact(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote,
+		     uint64_t len)
 {
 	struct soft_list l, r;
 
@@ -184,7 +188,8 @@ static int cma_exact(pid_t pid, bool write, struct soft_list *local, struct soft
 	return cma_move(pid, write, &l, &r, len);
 }
 
-static int cma_write_ordered(pid_t pid, struct soft_list *local, struct soft_list *remote, uint64_t len)
+static int cma_write_ordered(pid_t pid, struct soft_list *local, struct soft_list *remote,
+			     uint64_t len)
 {
 	uint64_t one = UINT64_MAX;
 	uint64_t tail = tail_length((uintptr_t)list_front(remote, &one), len);
@@ -208,7 +213,8 @@ static int cma_write_ordered(pid_t pid, struct soft_list *local, struct soft_lis
 }
 
 /* Reading on behalf of the writer: the destination is ours, so the last store is ours too. */
-static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list *remote, uint64_t len)
+static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list *remote,
+			    uint64_t len)
 {
 	uint64_t one = UINT64_MAX;
 	uint64_t tail = tail_length((uintptr_t)list_front(local, &one), len);
@@ -227,8 +233,8 @@ static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list
 	return 0;
 }
 
-int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
-	      uint64_t len)
+int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
+	      struct soft_list *remote, uint64_t len)
 {
 	if (!len)
 		return 0;
@@ -247,11 +253,13 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 	return soft_cma(peer->pid, write, ordered, local, remote, len);
 }
 
-int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote, uint64_t len)
+int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
+	     uint64_t len)
 {
 	if (!ordered)
 		return cma_exact(pid, write, local, remote, len);
-	return write ? cma_write_ordered(pid, local, remote, len) : cma_read_ordered(pid, local, remote, len);
+	return write ? cma_write_ordered(pid, local, remote, len)
+		     : cma_read_ordered(pid, local, remote, len);
 }
 
 bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect)
@@ -259,7 +267,8 @@ bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect)
 	uint64_t got = 0;
 	struct iovec local = { &got, sizeof got }, remote = { (void *)(uintptr_t)addr, sizeof got };
 
-	return pid > 0 && process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof got && got == expect;
+	return pid > 0 && process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof got &&
+	       got == expect;
 }
 
 bool soft_xfer_allowed(void)

@@ -31,11 +31,12 @@ static inline void soft_list_one(struct soft_list *list, uint64_t addr, uint64_t
  * (and after everything that this thread moved before), in one store. 0 or an errno: EFAULT for memory that is
  * not there, ESRCH for a peer that is no more. May block while the bytes move, no longer.
  */
-int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
-	      uint64_t len);
+int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
+	      struct soft_list *remote, uint64_t len);
 
 /* The same by the kernel, to or from process `pid`. */
-int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote, uint64_t len);
+int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
+	     uint64_t len);
 
 /* Within this process. */
 void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered);
@@ -45,6 +46,6 @@ void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t
 
 /* Whether the kernel lets us read `addr` of process `pid`, where `expect` stands. */
 bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect);
-bool soft_xfer_allowed(void);	/* whether it lets us at all */
+bool soft_xfer_allowed(void); /* whether it lets us at all */
 
 #endif

@@ -1,0 +1,228 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# datctl as a person and a script meet it: output, messages, exit status.
+# shellcheck source-path=SCRIPTDIR
+. "${top_srcdir:-.}/tests/tools/tap.sh"
+
+soft0='soft0 u1.2 nonthreadsafe default libdatsoft.so opendat.1.0 "" ""'
+
+# with_conf LINE...: a dat.conf of these lines, for the commands that follow in the same function
+with_conf()
+{
+	printf '%s\n' "$@" >"$dir/dat.conf"
+	DAT_OVERRIDE=$dir/dat.conf
+	export DAT_OVERRIDE
+}
+
+restore_conf()
+{
+	DAT_OVERRIDE=$original
+	export DAT_OVERRIDE
+}
+original=${DAT_OVERRIDE-}
+
+help_goes_to_stdout_and_succeeds()
+{
+	local args
+	for args in --help -h 'list --help' 'show --help' 'show soft0 --help'; do
+		# shellcheck disable=SC2086 # a list of arguments
+		run ./datctl $args
+		exits_with 0
+		prints '^Usage: datctl'
+		says_nothing
+	done
+}
+
+help_names_every_command()
+{
+	run ./datctl --help
+	prints '^  list '
+	prints '^  show IA '
+	prints 'Exit status'
+}
+
+version_is_one_line()
+{
+	run ./datctl --version
+	exits_with 0
+	prints '^datctl \(OpenDAT\) [0-9]+[.][0-9]+[.][0-9]+$'
+	prints_lines 1
+}
+
+wrong_usage_exits_with_2_and_prints_nothing()
+{
+	local args
+	for args in '' 'nonsense' '--nonsense' 'list extra' 'list --nonsense' 'show' 'show --nonsense' \
+		'show soft0 soft1'; do
+		# shellcheck disable=SC2086 # a list of arguments
+		run ./datctl $args
+		exits_with 2
+		prints_nothing
+		says '^datctl: '
+		says "^Try 'datctl --help'"
+	done
+}
+
+results_that_cannot_be_written_are_a_failure()
+{
+	timeout 60 ./datctl --help >/dev/full 2>"$err"
+	status=$?
+	exits_with 1
+	says 'could not be written'
+}
+
+list_prints_one_line_an_adapter_in_order()
+{
+	with_conf '# two of them' "$soft0" '' 'other u1.2 threadsafe default libother.so x.1.0 "a b" ""'
+	run ./datctl list
+	restore_conf
+	exits_with 0
+	says_nothing
+	prints_lines 2
+	prints "^soft0  u1.2  nonthreadsafe  libdatsoft.so  $dir/dat.conf:2$"
+	prints "^other  u1.2  threadsafe     libother.so    $dir/dat.conf:4$"
+}
+
+list_leaves_out_what_no_program_can_open()
+{
+	with_conf "$soft0" 'soft1 u1.2 nonthreadsafe nondefault libdatsoft.so x.1.0 "" ""' \
+		'soft2 k1.2 nonthreadsafe default libdatsoft.so x.1.0 "" ""'
+	run ./datctl list
+	restore_conf
+	exits_with 0
+	prints_lines 1
+}
+
+list_shows_entries_of_other_versions()
+{
+	with_conf 'ofa-v2-ib0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""'
+	run ./datctl list
+	restore_conf
+	prints '^ofa-v2-ib0  u2[.]0 '
+}
+
+list_opens_no_library()
+{
+	with_conf 'ghost u1.2 nonthreadsafe default /nowhere/libghost.so x.1.0 "" ""'
+	run ./datctl list
+	restore_conf
+	exits_with 0
+	prints '^ghost '
+	says_nothing
+}
+
+list_tells_of_a_bad_line_and_shows_the_rest()
+{
+	with_conf 'broken u1 nonthreadsafe' "$soft0"
+	run ./datctl list
+	restore_conf
+	exits_with 0
+	prints_lines 1
+	prints '^soft0 '
+	says "^datctl: $dir/dat.conf:1"
+}
+
+list_shows_adapters_and_tuning_of_drop_ins()
+{
+	with_conf "$soft0"
+	mkdir "$dir/dat.conf.d"
+	printf '[soft0]\neager_limit = 4096\n' >"$dir/dat.conf.d/tune.ini"
+	run ./datctl list
+	rm -r "$dir/dat.conf.d"
+	restore_conf
+	exits_with 0
+	prints "$dir/dat.conf:1, tuned by $dir/dat.conf.d/tune.ini:[0-9]+\$"
+}
+
+list_of_an_empty_file_is_empty_and_says_what_to_do()
+{
+	with_conf '# nothing here'
+	run ./datctl list
+	restore_conf
+	exits_with 0
+	prints_nothing
+	says 'names no adapter'
+	says '^soft0 u1.2 '
+}
+
+list_of_a_missing_file_says_so()
+{
+	DAT_OVERRIDE=$dir/missing.conf run ./datctl list
+	exits_with 0
+	prints_nothing
+	says "$dir/missing.conf: cannot be read"
+}
+
+show_of_an_unknown_adapter_fails_and_names_it()
+{
+	run ./datctl show nosuchadapter
+	exits_with 1
+	prints_nothing
+	says '^datctl: dat_ia_open\("nosuchadapter"\): DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED'
+	says 'datctl list'
+}
+
+show_prints_every_attribute_by_its_standard_name()
+{
+	local field
+	run ./datctl show soft0
+	exits_with 0
+	says_nothing
+	awk -F '\t' '$1 == "field" && ($2 == "struct dat_ia_attr" || $2 == "struct dat_provider_attr") { print $3 }' \
+		"$top_srcdir/tests/abi/abi12.tsv" >"$dir/fields"
+	[ "$(wc -l <"$dir/fields")" -gt 50 ] || fails "the table of the standard has too few attributes"
+	while read -r field; do
+		case $field in
+		transport_attr | vendor_attr | provider_specific_attr)
+			continue ;;	# printed as far as there are any
+		evd_stream_merging_supported)
+			[ "$(grep -c "^$field\[" "$out")" -eq 6 ] || fails "$field has not six rows" ;;
+		*)
+			[ "$(grep -c "^$field  *= " "$out")" -eq 1 ] || fails "$field is not there once" ;;
+		esac
+	done <"$dir/fields"
+}
+
+show_prints_aligned_pairs_only()
+{
+	run ./datctl show soft0
+	grep -v '^#' "$out" | grep -v '^$' | awk '{ at[index($0, " = ")]++ } END { for (c in at) n++; exit n != 1 }' ||
+		fails "the values do not stand in one column"
+	! grep -vE '^(#.*|)$|^[a-zA-Z_0-9.]+(\[[A-Z_]+\])? += ' "$out" || fails "there is a line that is no pair"
+}
+
+show_prints_named_attributes_as_many_as_it_counts()
+{
+	local what n
+	run ./datctl show soft0
+	for what in transport_attr vendor_attr provider_specific_attr; do
+		n=$(sed -n "s/^num_$what *= //p" "$out")
+		[ "$(grep -c "^${what}[.]" "$out")" -eq "$n" ] || fails "num_$what is $n, but others are printed"
+	done
+}
+
+show_decodes_numbers_to_names()
+{
+	run ./datctl show soft0
+	prints '^adapter_name +=  *[^ ]'
+	prints '^is_thread_safe += DAT_(TRUE|FALSE)$'
+	prints '^srq_supported += DAT_(TRUE|FALSE)$'
+	prints '^ep_creator += DAT_PSP_CREATES_EP_'
+	prints '^pz_support += DAT_PZ_'
+	prints '^lmr_mem_types_supported += DAT_MEM_TYPE_VIRTUAL \| '
+	prints '^iov_ownership_on_return += DAT_IOV_'
+	prints '^completion_flags_supported += DAT_COMPLETION_'
+	prints '^dat_qos_supported += DAT_QOS_'
+	prints '^ia_address_ptr += [0-9a-f.:]+$'
+	prints '^dapl_version_major += 1$'
+	prints '^dapl_version_minor += 2$'
+}
+
+tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_line \
+	wrong_usage_exits_with_2_and_prints_nothing results_that_cannot_be_written_are_a_failure \
+	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
+	list_shows_entries_of_other_versions list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
+	list_shows_adapters_and_tuning_of_drop_ins list_of_an_empty_file_is_empty_and_says_what_to_do \
+	list_of_a_missing_file_says_so show_of_an_unknown_adapter_fails_and_names_it \
+	show_prints_every_attribute_by_its_standard_name show_prints_aligned_pairs_only \
+	show_prints_named_attributes_as_many_as_it_counts show_decodes_numbers_to_names

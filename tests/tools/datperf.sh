@@ -1,0 +1,296 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# datperf as a person and a script meet it: usage, JSON, the table, two places, and a peer that dies. No figure is
+# looked at, only that it is one.
+# shellcheck source-path=SCRIPTDIR
+. "${top_srcdir:-.}/tests/tools/tap.sh"
+
+perf=(./datperf --ia soft0 --timeout 60)
+
+help_goes_to_stdout_and_succeeds()
+{
+	run ./datperf --help
+	exits_with 0
+	prints '^Usage: datperf --ia NAME'
+	prints 'Exit status'
+	says_nothing
+}
+
+help_names_every_option_and_test()
+{
+	local word
+	run ./datperf --help
+	for word in --ia --test --size --iters --warmup --cpus --json --server --connect --qual --timeout \
+		--help --version send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
+		prints "(^|[^a-z-])$word([^a-z-]|\$)"
+	done
+}
+
+version_is_one_line()
+{
+	run ./datperf --version
+	exits_with 0
+	prints '^datperf \(OpenDAT\) [0-9]+[.][0-9]+[.][0-9]+$'
+	prints_lines 1
+}
+
+wrong_usage_exits_with_2_and_prints_nothing()
+{
+	local args
+	for args in '' --nonsense --ia '--ia soft0 extra' '--ia soft0 --test nonsense' '--ia soft0 --size 0' \
+		'--ia soft0 --size 8x' '--ia soft0 --size -1' '--ia soft0 --size 99999999999999999999' \
+		'--ia soft0 --iters 0' '--ia soft0 --warmup x' '--ia soft0 --cpus' '--ia soft0 --cpus 0' \
+		'--ia soft0 --cpus a,b' '--ia soft0 --cpus 0,65000' '--ia soft0 --server --connect 127.0.0.1' \
+		'--ia soft0 --server --test send-lat' '--ia soft0 --server --json' \
+		'--ia soft0 --connect 127.0.0.1 --cpus 0,0' '--ia soft0 --qual 0' \
+		'--ia soft0 --test connect-rate --size 8' '--ia soft0 --timeout 0'; do
+		# shellcheck disable=SC2086 # a list of arguments
+		run ./datperf $args
+		exits_with 2
+		prints_nothing
+		says '^datperf: '
+		says "^Try 'datperf --help'"
+	done
+}
+
+an_unknown_adapter_fails_and_is_named()
+{
+	run ./datperf --ia nosuchadapter --test send-lat
+	exits_with 1
+	prints_nothing
+	says 'dat_ia_open\("nosuchadapter"\): DAT_PROVIDER_NOT_FOUND'
+}
+
+# json_line TEST SIZE ITERS LATENCY BANDWIDTH: stdout is exactly this object
+json_line()
+{
+	local number='[0-9]+[.][0-9]+'
+	prints_lines 1
+	prints "^\{\"test\": \"$1\", \"ia\": \"soft0\", \"size\": $2, \"iters\": $3, \"lat_us_median\": $4, \
+\"lat_us_p99\": $4, \"bw_MBps\": $5, \"rate_per_s\": $number, \"verified\": true\}\$"
+}
+
+every_latency_test_prints_one_json_object()
+{
+	local test
+	for test in send-lat write-lat read-lat; do
+		run "${perf[@]}" --json --test $test --iters 200 --warmup 10 --size 64
+		exits_with 0
+		says_nothing
+		json_line $test 64 200 '[0-9]+[.][0-9]+' null
+	done
+}
+
+every_bandwidth_test_prints_one_json_object()
+{
+	local test
+	for test in send-bw write-bw read-bw; do
+		run "${perf[@]}" --json --test $test --iters 200 --warmup 10 --size 4k
+		exits_with 0
+		says_nothing
+		json_line $test 4096 200 null '[0-9]+[.][0-9]+'
+	done
+}
+
+connect_rate_prints_one_json_object()
+{
+	run "${perf[@]}" --json --test connect-rate --iters 20 --warmup 0
+	exits_with 0
+	says_nothing
+	json_line connect-rate 0 20 null null
+}
+
+sizes_from_one_byte_to_megabytes_are_verified()
+{
+	local test size
+	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
+		for size in 1 7 63 64 65 4095 8192 8193 1000001 4m; do
+			run "${perf[@]}" --json --test $test --size $size --iters 20 --warmup 2
+			exits_with 0
+			prints '"verified": true'
+		done
+	done
+}
+
+one_message_without_warmup_is_enough()
+{
+	local test
+	for test in send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
+		run "${perf[@]}" --json --test $test --iters 1 --warmup 0
+		exits_with 0
+		prints '"iters": 1,.*"verified": true'
+	done
+}
+
+without_a_test_there_is_a_table_of_all()
+{
+	local test
+	run "${perf[@]}" --iters 100
+	exits_with 0
+	says_nothing
+	prints '^test +bytes '
+	for test in send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
+		prints "^$test .* verified\$"
+	done
+	! grep -q WRONG "$out" || fails 'data were wrong'
+}
+
+without_a_test_json_has_one_object_a_line()
+{
+	run "${perf[@]}" --iters 100 --json --size 128
+	exits_with 0
+	prints_lines 7
+	! grep -vE '^\{"test": "[a-z-]+", "ia": "soft0", .*, "verified": true\}$' "$out" || fails 'a line is no object'
+}
+
+both_ends_on_one_cpu_work()
+{
+	local cpu
+	cpu=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
+	run "${perf[@]}" --json --test send-lat --iters 200 --cpus "$cpu,$cpu"
+	exits_with 0
+	prints '"verified": true'
+}
+
+# background OUT ERR COMMAND...: with a bound; sets guard, which ends with the command's status
+background()
+{
+	local to=$1 errors=$2
+	shift 2
+	timeout -k 5 "${CHECK_WATCHDOG:-120}" "$@" >"$to" 2>"$errors" </dev/null &
+	guard=$!
+}
+
+# child_of PID: waits for it to have one and prints its number
+child_of()
+{
+	local child='' tries=0
+	while [ -z "$child" ] && [ $tries -lt 500 ]; do
+		child=$(cat "/proc/$1/task/$1/children" 2>/dev/null)
+		tries=$((tries + 1))
+		[ -n "$child" ] || sleep 0.02
+	done
+	printf '%s' "${child// /}"
+}
+
+# start_server: in the background; sets server, address and qual once it listens
+start_server()
+{
+	local line
+	mkfifo "$dir/fifo"
+	background "$dir/server.out" "$dir/fifo" "${perf[@]}" --server --qual $((20000 + $$ % 20000))
+	server=$guard
+	exec 9<"$dir/fifo"
+	rm "$dir/fifo"
+	read -r -t 60 line <&9 || fails 'the server says nothing'
+	address=$(sed -n 's/.*--connect \([^ ]*\) .*/\1/p' <<<"$line")
+	qual=$(sed -n 's/.*--qual \([0-9]*\).*/\1/p' <<<"$line")
+	[ -n "$address" ] && [ -n "$qual" ] || fails "the server says: $line"
+}
+
+a_client_measures_against_a_server_started_elsewhere()
+{
+	start_server
+	run "${perf[@]}" --connect "$address" --qual "$qual" --json --test write-lat --iters 100
+	exits_with 0
+	json_line write-lat 8 100 '[0-9]+[.][0-9]+' null
+	wait "$server"
+	status=$?
+	exits_with 0
+	[ ! -s "$dir/server.out" ] || fails 'the server prints on stdout'
+	exec 9<&-
+}
+
+a_taken_qualifier_is_a_clear_error()
+{
+	start_server
+	run "${perf[@]}" --server --qual "$qual"
+	exits_with 1
+	says 'DAT_CONN_QUAL_IN_USE.*--qual'
+	run "${perf[@]}" --connect "$address" --qual "$qual" --json --test write-lat --iters 10
+	exits_with 0
+	wait "$server"
+	exec 9<&-
+}
+
+nobody_listening_is_a_clear_error()
+{
+	local address
+	address=$(./datctl show soft0 | sed -n 's/^ia_address_ptr *= //p')
+	run "${perf[@]}" --connect "$address" --qual 19999 --test send-lat
+	exits_with 1
+	says 'DAT_CONNECTION_EVENT_.*--server'
+}
+
+a_host_that_does_not_exist_is_a_clear_error()
+{
+	run "${perf[@]}" --connect no-such-host.invalid --test send-lat
+	exits_with 1
+	says 'no-such-host.invalid'
+}
+
+# start_table: a long run in the background whose first line is already there; sets client and child
+start_table()
+{
+	local line
+	mkfifo "$dir/fifo"
+	background "$dir/fifo" "$err" "${perf[@]}" --json --iters 200000
+	exec 9<"$dir/fifo"
+	rm "$dir/fifo"
+	read -r -t 100 line <&9 || fails "no first line: $(cat "$err")"
+	client=$(child_of "$guard")
+	child=$(child_of "$client")
+	[ -n "$child" ] || fails 'there is no second process'
+}
+
+a_server_that_is_killed_ends_the_client_with_an_error()
+{
+	start_table
+	kill -KILL "$child"
+	wait "$guard"
+	status=$?
+	exits_with 1
+	says '^datperf: the forked server was killed by signal 9'
+	exec 9<&-
+}
+
+a_client_that_is_killed_leaves_no_server_behind()
+{
+	start_table
+	kill -KILL "$client"
+	wait "$guard" 2>/dev/null
+	cat <&9 >/dev/null	# ends when the last process that holds the other end does
+	exec 9<&-
+	[ ! -e "/proc/$child" ] || grep -q '^State:.*[ZX]' "/proc/$child/status" 2>/dev/null ||
+		fails "process $child is left"
+}
+
+a_killed_client_ends_a_server_started_elsewhere()
+{
+	local line
+	start_server
+	mkfifo "$dir/fifo"
+	background "$dir/fifo" /dev/null "${perf[@]}" --connect "$address" --qual "$qual" --json --iters 200000
+	exec 8<"$dir/fifo"
+	rm "$dir/fifo"
+	read -r -t 100 line <&8 || fails 'no first line'
+	kill -KILL "$(child_of "$guard")"
+	wait "$guard" 2>/dev/null
+	wait "$server"
+	status=$?
+	cat <&9 >"$err"
+	exits_with 1
+	says '^datperf: '
+	exec 8<&- 9<&-
+}
+
+tests help_goes_to_stdout_and_succeeds help_names_every_option_and_test version_is_one_line \
+	wrong_usage_exits_with_2_and_prints_nothing an_unknown_adapter_fails_and_is_named \
+	every_latency_test_prints_one_json_object every_bandwidth_test_prints_one_json_object \
+	connect_rate_prints_one_json_object sizes_from_one_byte_to_megabytes_are_verified \
+	one_message_without_warmup_is_enough without_a_test_there_is_a_table_of_all \
+	without_a_test_json_has_one_object_a_line both_ends_on_one_cpu_work \
+	a_client_measures_against_a_server_started_elsewhere a_taken_qualifier_is_a_clear_error \
+	nobody_listening_is_a_clear_error a_host_that_does_not_exist_is_a_clear_error \
+	a_server_that_is_killed_ends_the_client_with_an_error a_client_that_is_killed_leaves_no_server_behind \
+	a_killed_client_ends_a_server_started_elsewhere

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The example program, which is also the demo's first half.
+# shellcheck source-path=SCRIPTDIR
+. "${top_srcdir:-.}/tests/tools/tap.sh"
+
+every_step_passes_over_soft0()
+{
+	run examples/exchange soft0
+	exits_with 0
+	says_nothing
+	[ "$(grep -c '^PASS  ' "$out")" -eq 7 ] || fails "$(tr '\n' ' ' <"$out")"
+	! grep -v '^PASS  ' "$out" | grep -v '^All bytes were checked' || fails 'something else was printed'
+}
+
+soft0_is_the_adapter_when_none_is_named()
+{
+	run examples/exchange
+	exits_with 0
+	prints '^PASS  RMR unbind'
+}
+
+it_runs_again_and_again()
+{
+	for _ in 1 2 3 4 5; do
+		run examples/exchange soft0
+		exits_with 0
+	done
+}
+
+an_unknown_adapter_stops_it_with_the_names_of_the_error()
+{
+	run examples/exchange nosuchadapter
+	exits_with 1
+	prints_nothing
+	says 'dat_ia_open.*DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED'
+}
+
+tests every_step_passes_over_soft0 soft0_is_the_adapter_when_none_is_named it_runs_again_and_again \
+	an_unknown_adapter_stops_it_with_the_names_of_the_error

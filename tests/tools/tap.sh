@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# What the tests of the tools share: running a tool and looking at its exit status, stdout and stderr. Prints TAP.
+# A test is a function whose name is the sentence it shows; it fails by calling `fails`, or by returning non-zero.
+
+set -u
+
+count=0
+bad=0
+dir=$(mktemp -d "${TMPDIR:-/tmp}/opendat-tools.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+out=$dir/out
+err=$dir/err
+status=0
+
+# Some kernels lay out memory in a way that older thread sanitizers refuse; without randomisation they agree.
+if [[ ${SANITIZE-} == *thread* && -z ${TAP_FIXED_LAYOUT-} ]] && ! ./datctl --version >/dev/null 2>&1; then
+	TAP_FIXED_LAYOUT=1 exec setarch -R bash "$0" "$@"
+fi
+
+# run COMMAND...: with a bound; sets status, fills $out and $err
+run()
+{
+	timeout -k 5 "${CHECK_WATCHDOG:-120}" "$@" >"$out" 2>"$err" </dev/null
+	status=$?
+}
+
+fails()
+{
+	printf '# %s\n' "$*"
+	verdict=1
+}
+
+exits_with()
+{
+	[ "$status" -eq "$1" ] || fails "exit status $status instead of $1: $(head -c 400 "$err" | tr '\n' ' ')"
+}
+
+# says PATTERN: stderr has a line that matches; prints PATTERN: stdout has
+says()
+{
+	grep -qE -- "$1" "$err" || fails "no '$1' on stderr: $(head -c 600 "$err" | tr '\n' ' ')"
+}
+
+prints()
+{
+	grep -qE -- "$1" "$out" || fails "no '$1' on stdout: $(head -c 600 "$out" | tr '\n' ' ')"
+}
+
+prints_nothing()
+{
+	[ ! -s "$out" ] || fails "on stdout: $(head -c 400 "$out" | tr '\n' ' ')"
+}
+
+says_nothing()
+{
+	[ ! -s "$err" ] || fails "on stderr: $(head -c 400 "$err" | tr '\n' ' ')"
+}
+
+prints_lines()
+{
+	local n
+	n=$(wc -l <"$out")
+	[ "$n" -eq "$1" ] || fails "$n lines on stdout instead of $1"
+}
+
+# tests NAME...: runs them in this order
+tests()
+{
+	local name
+	echo "1..$#"
+	for name; do
+		count=$((count + 1))
+		verdict=0
+		"$name" || fails "$name returned $?"
+		if [ $verdict -eq 0 ]; then
+			echo "ok $count - $name"
+		else
+			echo "not ok $count - $name"
+			bad=1
+		fi
+	done
+	exit $bad
+}

@@ -170,6 +170,48 @@ static void a_callback_may_delete_its_own_watch(void)
 	CHECK_EQ_INT(ran, 2);
 }
 
+static struct datp_watch *pair[2];
+
+static void watch_deletes_the_other(void *arg, uint32_t events)
+{
+	struct datp_watch **other = arg;
+
+	(void)events;
+	datp_loop_del(*other);
+	*other = NULL;
+	drain_fd();
+	ran++;
+}
+
+static void hold_the_thread(void *arg)
+{
+	(void)arg;
+	gate = 1;
+	REQUIRE_SOON(gate == 2);
+}
+
+static void a_callback_may_delete_a_watch_that_is_ready_too(void)
+{
+	int copy = dup(fd);
+
+	REQUIRE(copy >= 0);
+	REQUIRE_EQ_INT(datp_loop_call(ia, hold_the_thread, NULL), DATP_OK);
+	REQUIRE_SOON(gate == 1);
+	REQUIRE_EQ_INT(datp_loop_add(ia, fd, EPOLLIN, watch_deletes_the_other, &pair[1], &pair[0]),
+		       DATP_OK);
+	REQUIRE_EQ_INT(
+		datp_loop_add(ia, copy, EPOLLIN, watch_deletes_the_other, &pair[0], &pair[1]),
+		DATP_OK);
+	signal_fd();
+	gate = 2; /* both are ready in the thread's next round */
+	REQUIRE_SOON(ran == 1);
+	CHECK_EQ_INT(datp_loop_call(ia, count, NULL), DATP_OK);
+	REQUIRE_SOON(inside == 1);
+	CHECK_EQ_INT(ran, 2);
+	datp_loop_del(pair[0] ? pair[0] : pair[1]);
+	close(copy);
+}
+
 static _Atomic int order[4], order_count;
 
 static void note(void *arg)
@@ -296,6 +338,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_deleted_watch_is_silent),
 	CHECK_TEST(del_waits_for_a_running_callback),
 	CHECK_TEST(a_callback_may_delete_its_own_watch),
+	CHECK_TEST(a_callback_may_delete_a_watch_that_is_ready_too),
 	CHECK_TEST(timers_run_in_the_order_of_their_deadlines),
 	CHECK_TEST(a_timer_that_is_set_again_moves),
 	CHECK_TEST(a_cancelled_timer_does_not_run),

@@ -499,12 +499,16 @@ static void a_suppressed_bind_makes_no_event(void)
 static void a_bind_that_the_transport_refuses_changes_nothing(void)
 {
 	DAT_RMR_CONTEXT context = 5;
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_EP_STATE state;
 	DAT_EVENT event;
 
 	null_counts.bind_answer = DATP_ERR_CREDITS;
 	CHECK_DAT(bind_plain(&context), DAT_INSUFFICIENT_RESOURCES);
 	CHECK_EQ_INT(context, 5);
 	CHECK_DAT(dat->evd_dequeue_func(evd, &event), DAT_QUEUE_EMPTY);
+	CHECK_DAT(dat->ep_get_status_func(ep, &state, &recv_idle, &request_idle), DAT_SUCCESS);
+	CHECK_EQ_INT(request_idle, DAT_TRUE);
 	CHECK_DAT(dat->lmr_free_func(bound.lmr), DAT_SUCCESS);
 }
 

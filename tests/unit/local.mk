@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
 include tests/unit/registry.mk
+include tests/unit/core.mk

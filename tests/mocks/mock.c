@@ -122,6 +122,8 @@ static DAT_RETURN mock_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 
 	if (flags == DAT_CLOSE_GRACEFUL_FLAG && &mock && mock.answer)
 		return mock.answer;
+	if (&mock && mock.close_hook)
+		mock.close_hook();
 	o->vtable = NULL;
 	free(o);
 	if (&mock)

@@ -43,6 +43,7 @@ struct mock {
 	DAT_HANDLE event_handle;	/* slow: what an asynchronous error is about */
 	DAT_EVENT_NUMBER event_number;
 	_Atomic(void (*)(const char *name)) init_hook;	/* called within init */
+	void (*close_hook)(void);	/* called within the close of an IA */
 };
 
 extern struct mock mock __attribute__((weak));

@@ -76,9 +76,9 @@ TEST_WITH(a_closed_handle_stays_invalid_for_a_thousand_opens, LINE("a", "plain")
 
 	CHECK_EQ_INT(dat_ia_close(first, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 	for (i = 0; i < 1000; i++) {
-		CHECK_DAT(dat_ia_close(first, DAT_CLOSE_DEFAULT), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
 		ia = open_or_fail("a");
 		CHECK((uintptr_t)ia < 1024);
+		REQUIRE_DAT(dat_ia_close(first, DAT_CLOSE_DEFAULT), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
 		CHECK_EQ_INT(dat_ia_close(ia, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 	}
 	CHECK_EQ_INT(mock.inits, 1);
@@ -111,6 +111,24 @@ TEST_WITH(a_refused_close_changes_nothing, LINE("a", "plain"))
 	CHECK_EQ_INT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	CHECK_EQ_INT(mock.finis, 1);
 	CHECK_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE);
+}
+
+static DAT_IA_HANDLE closing;
+static DAT_RETURN closed_again;
+
+static void close_again(void)
+{
+	mock.close_hook = NULL;
+	closed_again = dat_ia_close(closing, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+TEST_WITH(a_second_close_while_the_first_is_under_way_is_refused, LINE("a", "plain"))
+{
+	closing = open_or_fail("a");
+	mock.close_hook = close_again;
+	CHECK_EQ_INT(dat_ia_close(closing, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK_DAT(closed_again, DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
+	CHECK_EQ_INT(mock.closes, 1);
 }
 
 TEST_WITH(a_close_does_not_ask_the_provider_who_it_is, LINE("a", "plain"))
@@ -755,6 +773,7 @@ static const struct check_test life_tests[] = {
 	CHECK_TEST(a_closed_handle_stays_invalid_for_a_thousand_opens),
 	CHECK_TEST(three_thousand_adapters_can_be_open_at_once),
 	CHECK_TEST(a_refused_close_changes_nothing),
+	CHECK_TEST(a_second_close_while_the_first_is_under_way_is_refused),
 	CHECK_TEST(a_close_does_not_ask_the_provider_who_it_is),
 	CHECK_TEST(one_library_may_serve_several_lines),
 	CHECK_END

@@ -149,7 +149,7 @@ void evd_purge_ep(struct datp_evd *evd, const struct datp_ep *ep)
 
 static void note_give_locked(struct evd_priv *priv, struct evd_note *note)
 {
-	note->node.next = &priv->spare->node;
+	note->node.next = priv->spare ? &priv->spare->node : NULL;
 	priv->spare = note;
 }
 

@@ -399,7 +399,8 @@ enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	if (err)
 		return err;
 	desc->n = (uint32_t)n;
-	memcpy(desc->sge, iov, (size_t)n * sizeof *iov);
+	if (n) /* the list may be NULL */
+		memcpy(desc->sge, iov, (size_t)n * sizeof *iov);
 	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
 	/* release: the descriptor; exec_send acquires */
 	atomic_store_explicit(&ep->port->rq_posted, wqe->seq + 1, memory_order_release);

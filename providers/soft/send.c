@@ -132,7 +132,8 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	e->wqe = wqe->seq;
 	e->len = wqe->len;
 	e->n = (uint32_t)n;
-	memcpy(e->sge, iov, (size_t)n * sizeof *iov);
+	if (n) /* the list may be NULL */
+		memcpy(e->sge, iov, (size_t)n * sizeof *iov);
 	/* release: the request; the engine acquires */
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
 	soft_engine_run(ep, true);

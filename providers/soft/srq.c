@@ -101,7 +101,8 @@ enum datp_err soft_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 		return DATP_ERR_RES_SRQ;
 	e->wqe = wqe;
 	e->n = n;
-	memcpy(e->sge, iov, (size_t)n * sizeof *iov);
+	if (n) /* the list may be NULL */
+		memcpy(e->sge, iov, (size_t)n * sizeof *iov);
 	srq->posted++;
 	if (srq->stalled)
 		(void)datp_loop_call(base->obj.ia, srq_serve,

@@ -175,6 +175,39 @@ static void the_async_evd_of_an_open_ia_cannot_be_freed(void)
 	CHECK_DAT(dat->evd_free_func(async), DAT_INVALID_STATE);
 }
 
+static void *open_and_close(void *shared)
+{
+	for (int i = 0; i < 20; i++) {
+		DAT_EVD_HANDLE evd = i % 2 ? DAT_HANDLE_NULL : *(DAT_EVD_HANDLE *)shared;
+		DAT_IA_HANDLE own;
+		DAT_PZ_HANDLE pz;
+
+		if (dat->ia_open_func(name, 8, &evd, &own) != DAT_SUCCESS ||
+		    dat->pz_create_func(own, &pz) != DAT_SUCCESS)
+			return shared;
+		datp_ia_error(own, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+		if (dat->ia_close_func(own, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
+			return shared;
+	}
+	return NULL;
+}
+
+static void ias_open_and_close_side_by_side(void)
+{
+	pthread_t threads[4];
+	void *bad;
+
+	for (int i = 0; i < 4; i++)
+		REQUIRE_EQ_INT(pthread_create(&threads[i], NULL, open_and_close, &async), 0);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], &bad);
+		CHECK(bad == NULL);
+	}
+	CHECK_EQ_INT(null_counts.ias, 1);
+	CHECK_EQ_INT(null_counts.opens, 81);
+	CHECK_EQ_INT(((struct datp_obj *)async)->users, 1);
+}
+
 /* ------------------------------------------------------------------ query */
 
 static void query_fills_what_is_asked_for(void)
@@ -458,6 +491,7 @@ static const struct check_test open_tests[] = {
 	CHECK_TEST(a_shared_async_evd_gets_the_events_of_both_ias),
 	CHECK_TEST(closing_the_owner_of_a_shared_async_evd_leaves_the_other_ia_without),
 	CHECK_TEST(the_async_evd_of_an_open_ia_cannot_be_freed),
+	CHECK_TEST(ias_open_and_close_side_by_side),
 	CHECK_TEST(query_fills_what_is_asked_for),
 	CHECK_TEST(query_checks_masks_and_pointers),
 	CHECK_TEST(parameters_show_the_ia_as_the_consumer_knows_it),

@@ -51,12 +51,9 @@ DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia)
 
 /* ------------------------------------------------------------------ the transport */
 
-static enum datp_err answer_once(enum datp_err *answer)
+static enum datp_err answer_once(_Atomic int *answer)
 {
-	enum datp_err err = *answer;
-
-	*answer = DATP_OK;
-	return err;
+	return (enum datp_err)atomic_exchange(answer, DATP_OK);
 }
 
 static enum datp_err null_ia_open(struct datp_ia *ia, const char *params)
@@ -68,7 +65,9 @@ static enum datp_err null_ia_open(struct datp_ia *ia, const char *params)
 		return err;
 	address->sin_family = AF_INET;
 	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	datp_lock(&table_lock);
 	snprintf(null_counts.params, sizeof(null_counts.params), "%s", params);
+	datp_unlock(&table_lock);
 	null_counts.ias++;
 	null_counts.opens++;
 	return DATP_OK;

@@ -25,8 +25,7 @@ struct null_counts {
 	_Atomic int ias, pzs, lmrs, rmrs, eps, evds, sps; /* there now */
 	_Atomic int opens, closes;
 	char params[64];
-	enum datp_err ia_open_answer, lmr_answer,
-		bind_answer; /* to the next call; then again DATP_OK */
+	_Atomic int ia_open_answer, lmr_answer, bind_answer; /* to the next call, once */
 };
 
 extern struct null_counts null_counts;

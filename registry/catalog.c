@@ -307,10 +307,9 @@ static int record_acquire_locked(const struct reg_request *rq, enum match *seen,
 		r = record_find_locked(rq, seen, &busy);
 		if (r) {
 			o = info_offer(&r->info);
-			if (offer_distance(&o, rq) || (busy && busy != r->plugin))
-				r = NULL;
-			if (r)
+			if (!offer_distance(&o, rq))
 				break;
+			r = NULL;
 		}
 		if (!busy || plugin_wait_locked(busy))
 			break;

@@ -76,10 +76,13 @@ void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const DAT_PROV
 	atomic_store_explicit(&reg.hot, vtable, memory_order_relaxed);
 }
 
+/* Give a handle back. One that was never published may be the next again: nobody has seen it. */
 void ia_drop_locked(unsigned int handle)
 {
 	struct reg_ia *ia = ia_slot(handle);
 
+	if (!ia->vtable && reg.ia_next == handle + 1)
+		reg.ia_next = handle;
 	atomic_store_explicit(&ia->object, NULL, memory_order_relaxed);
 	ia->record = NULL;
 	ia->vtable = NULL;

@@ -119,9 +119,9 @@ static void unknown_write_locked(struct text *t, const char *name)
 	char clip[48];
 
 	fprintf(t->stream, "%s: no such adapter in %s; it knows ", conf_clip(clip, name, strlen(name)),
-		reg.conf.origin);
+		reg.conf.builtin ? "the built-in registry, used for want of a dat.conf" : reg.conf.origin);
 	names_write(t);
-	fputc('\n', t->stream);
+	fprintf(t->stream, "; name one of these, or add a line for it\n");
 	for (d = reg.conf.diags; d; d = d->next) {
 		if (d->name && !strcmp(d->name, name)) {
 			diag_write(t, d);

@@ -43,4 +43,12 @@ tests_unit_registry_probe_SOURCES = tests/unit/registry_probe.c
 TESTS += tests/unit/registry_load.sh
 EXTRA_DIST += tests/unit/registry_load.sh
 
+check_PROGRAMS += tests/unit/registry_nomem
+tests_unit_registry_nomem_SOURCES = tests/unit/registry_nomem.c tests/unit/registry_env.h tests/mocks/mock.h
+tests_unit_registry_nomem_CPPFLAGS = $(REGTEST_CPPFLAGS)
+tests_unit_registry_nomem_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_unit_registry_nomem_LDADD = $(HARNESS_LIBS) libdat.la
+TESTS += tests/unit/registry_nomem.sh
+EXTRA_DIST += tests/unit/registry_nomem.sh
+
 EXTRA_DIST += tests/fixtures/both.conf tests/fixtures/ofed12.conf tests/fixtures/ofed2.conf tests/fixtures/quoted.conf

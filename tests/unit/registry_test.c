@@ -67,6 +67,16 @@ TEST_WITH(handles_are_small_numbers_from_one_on, LINE("a", "plain"))
 	CHECK_EQ_INT((uintptr_t)open_or_fail("a"), 3);
 }
 
+TEST_WITH(an_open_that_fails_uses_up_no_number, LINE("dead", "open_fails") LINE("a", "plain"))
+{
+	DAT_IA_HANDLE ia;
+
+	check_stderr_begin();
+	CHECK(open_plain("dead", &ia) != DAT_SUCCESS);
+	check_stderr_end();
+	CHECK_EQ_INT((uintptr_t)open_or_fail("a"), 1);
+}
+
 TEST_WITH(a_closed_handle_stays_invalid_for_a_thousand_opens, LINE("a", "plain"))
 {
 	DAT_IA_HANDLE keep = open_or_fail("a");
@@ -770,6 +780,7 @@ TEST_WITH(the_dynamic_registry_is_full_at_some_time, "")
 static const struct check_test life_tests[] = {
 	CHECK_TEST(the_first_open_loads_and_the_last_close_unloads),
 	CHECK_TEST(handles_are_small_numbers_from_one_on),
+	CHECK_TEST(an_open_that_fails_uses_up_no_number),
 	CHECK_TEST(a_closed_handle_stays_invalid_for_a_thousand_opens),
 	CHECK_TEST(three_thousand_adapters_can_be_open_at_once),
 	CHECK_TEST(a_refused_close_changes_nothing),

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Connections: connect, accept, reject, time out, disconnect, and the one event that tells of each. The same
+ * tests run with the passive side in this process and in another.
+ */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "far.h"
+
+#define BIG ((size_t)1 << 20)
+
+static struct api_end near;
+static struct api_buf buf;
+static unsigned char data[FAR_DATA_MAX + 1];
+
+static void open_both(bool forked)
+{
+	far_start(forked);
+	api_open();
+	far_open(NULL);
+	api_end_make(&near, NULL);
+	buf = api_buf(2 * BIG, DAT_MEM_PRIV_ALL_FLAG);
+	api_fill(data, sizeof(data), 1);
+}
+
+static void one_process(void)
+{
+	open_both(false);
+}
+
+static void two_processes(void)
+{
+	open_both(true);
+}
+
+static void end(void)
+{
+	api_close();
+	far_stop();
+}
+
+static DAT_RETURN connect_to(DAT_CONN_QUAL qual, DAT_TIMEOUT timeout)
+{
+	return dat_ep_connect(near.ep, (DAT_IA_ADDRESS_PTR)&far.address, qual, timeout, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static void reset_both(void)
+{
+	REQUIRE_DAT(dat_ep_reset(near.ep), DAT_SUCCESS);
+	API_STATE(near.ep, DAT_EP_STATE_UNCONNECTED);
+	if (far_state() != DAT_EP_STATE_UNCONNECTED)
+		REQUIRE_DAT(far_reset(), DAT_SUCCESS);
+}
+
+static void accepted_request_connects_both_ends(void)
+{
+	struct far_cr cr;
+	DAT_EP_PARAM param;
+
+	REQUIRE_DAT(far_connect(&near, 0, NULL, api_patience()), DAT_SUCCESS);
+	API_STATE(near.ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	cr = far_cr();
+	CHECK(cr.fields_ok);
+	CHECK_EQ_INT(cr.private_data_size, 0);
+	REQUIRE_DAT(dat_ep_query(near.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(cr.remote_port_qual, param.local_port_qual);
+	CHECK_EQ_INT(cr.remote_address.sin_family, AF_INET);
+	CHECK_EQ_INT(cr.remote_address.sin_addr.s_addr,
+		     ((struct sockaddr_in *)api_address())->sin_addr.s_addr);
+	API_QUIET(near.connect); /* not before the accept */
+	REQUIRE_DAT(far_accept(0, NULL), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	FAR_CONN(DAT_CONNECTION_EVENT_ESTABLISHED);
+	CHECK_EQ_INT(far_state(), DAT_EP_STATE_CONNECTED);
+	API_QUIET(near.connect);
+	FAR_QUIET(FAR_EVD_CONNECT);
+}
+
+static void want_data(DAT_COUNT size)
+{
+	DAT_CONNECTION_EVENT_DATA *up;
+	struct far_cr cr;
+	DAT_EVENT event;
+
+	REQUIRE_DAT(far_connect(&near, size, size ? data : NULL, api_patience()), DAT_SUCCESS);
+	cr = far_cr();
+	CHECK_EQ_INT(cr.private_data_size, size);
+	CHECK_EQ_MEM(cr.private_data, data, (size_t)size);
+	REQUIRE_DAT(far_accept(size, data + 1), DAT_SUCCESS);
+	event = API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	FAR_CONN(DAT_CONNECTION_EVENT_ESTABLISHED);
+	up = &event.event_data.connect_event_data;
+	REQUIRE_EQ_INT(up->private_data_size, size);
+	if (size)
+		CHECK_EQ_MEM(up->private_data, data + 1, (size_t)size);
+	REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
+	/* It is the provider's memory, and good until the endpoint is reset or freed. */
+	if (size)
+		CHECK_EQ_MEM(up->private_data, data + 1, (size_t)size);
+	reset_both();
+}
+
+static void private_data_of_every_size_arrives_exactly(void)
+{
+	DAT_COUNT max = api.prov.max_private_data_size;
+	DAT_COUNT sizes[] = { 0, 1, 3, 4, 5, 63, 64, max - 1, max };
+
+	REQUIRE(max >= 64 && max <= FAR_DATA_MAX);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		want_data(sizes[i]);
+}
+
+static void private_data_beyond_the_limit_is_refused(void)
+{
+	DAT_COUNT max = api.prov.max_private_data_size;
+	void *big = api_memory((size_t)max + 1);
+
+	CHECK_DAT(far_connect(&near, max + 1, big, api_patience()), DAT_INVALID_PARAMETER);
+	CHECK_DAT(far_connect(&near, -1, big, api_patience()), DAT_INVALID_PARAMETER);
+	CHECK_DAT(far_connect(&near, 4, NULL, api_patience()), DAT_INVALID_PARAMETER);
+	API_STATE(near.ep, DAT_EP_STATE_UNCONNECTED);
+	REQUIRE_DAT(far_connect(&near, 0, big, api_patience()), DAT_SUCCESS);
+	far_cr();
+	if (max < FAR_DATA_MAX)
+		CHECK_DAT(far_accept(max + 1, data), DAT_INVALID_PARAMETER);
+	CHECK_DAT(far_accept(-1, data), DAT_INVALID_PARAMETER);
+	REQUIRE_DAT(far_accept(0, NULL), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void connect_refuses_bad_arguments(void)
+{
+	DAT_IA_ADDRESS_PTR to = (DAT_IA_ADDRESS_PTR)&far.address;
+
+	CHECK_DAT(dat_ep_connect(near.ep, NULL, far.qual, api_patience(), 0, NULL, 0, 0),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat_ep_connect(near.ep, to, far.qual, 0, 0, NULL, 0, 0), DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat_ep_connect(near.ep, to, far.qual, api_patience(), 0, NULL, 0,
+				 (DAT_CONNECT_FLAGS)0x10),
+		  DAT_INVALID_PARAMETER);
+	API_STATE(near.ep, DAT_EP_STATE_UNCONNECTED);
+	API_EMPTY(near.connect);
+}
+
+static void address_of_no_family_is_refused_now_or_later(void)
+{
+	struct sockaddr_in odd = far.address;
+	DAT_RETURN ret;
+	DAT_EVENT event;
+
+	odd.sin_family = 250;
+	ret = DAT_GET_TYPE(
+		dat_ep_connect(near.ep, (DAT_IA_ADDRESS_PTR)&odd, far.qual, 200000, 0, NULL, 0, 0));
+	if (ret != DAT_SUCCESS) {
+		CHECK(ret == DAT_INVALID_ADDRESS || ret == DAT_INVALID_PARAMETER);
+		API_STATE(near.ep, DAT_EP_STATE_UNCONNECTED);
+		return;
+	}
+	API_EVENT(near.connect, &event);
+	CHECK(event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
+	      event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void dead_address_is_unreachable_or_times_out(void)
+{
+	struct sockaddr_in dead = far.address;
+	DAT_RETURN ret;
+	DAT_EVENT event;
+
+	dead.sin_addr.s_addr = htonl(0xc0000201); /* 192.0.2.1 is nobody's, by RFC 5737 */
+	ret = DAT_GET_TYPE(dat_ep_connect(near.ep, (DAT_IA_ADDRESS_PTR)&dead, far.qual, 200000, 0,
+					  NULL, 0, 0));
+	if (ret != DAT_SUCCESS) {
+		CHECK_EQ_INT(ret, DAT_INVALID_ADDRESS);
+		return;
+	}
+	API_EVENT(near.connect, &event);
+	CHECK(event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
+	      event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT);
+	API_STATE(near.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+/* Whatever goes wrong: one event, DISCONNECTED, receives flushed, and good for another try. */
+static void want_failure_and_recovery(DAT_EVENT_NUMBER number)
+{
+	API_CONN(near.connect, near.ep, number);
+	API_DTO(near.recv, near.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_DTO(near.recv, near.ep, 2, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_QUIET(near.connect);
+	API_EMPTY(near.recv);
+	CHECK_DAT(connect_to(far.qual, api_patience()), DAT_INVALID_STATE);
+	CHECK_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_EMPTY(near.connect);
+	reset_both();
+	far_pair(&near);
+}
+
+static void post_two_receives(void)
+{
+	REQUIRE_DAT(api_recv(near.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(near.ep, &buf, 64, 64, 2), DAT_SUCCESS);
+}
+
+static void nobody_listening_is_a_non_peer_reject(void)
+{
+	post_two_receives();
+	REQUIRE_DAT(connect_to(0x1234567890abcdef, api_patience()), DAT_SUCCESS);
+	want_failure_and_recovery(DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void rejected_request_is_a_peer_reject(void)
+{
+	post_two_receives();
+	REQUIRE_DAT(far_connect(&near, 0, NULL, api_patience()), DAT_SUCCESS);
+	far_cr();
+	REQUIRE_DAT(far_reject(), DAT_SUCCESS);
+	FAR_QUIET(FAR_EVD_CONNECT);
+	want_failure_and_recovery(DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+static void unanswered_request_times_out_and_goes_stale(void)
+{
+	uint64_t start = check_now_ms();
+
+	post_two_receives();
+	REQUIRE_DAT(far_connect(&near, 0, NULL, 100000), DAT_SUCCESS);
+	far_cr();
+	API_EVENT(near.connect, &(DAT_EVENT){ 0 });
+	CHECK(check_now_ms() - start >= 99);
+	API_STATE(near.ep, DAT_EP_STATE_DISCONNECTED);
+	/* The other side does not know: its accept succeeds, and then fails. */
+	REQUIRE_DAT(far_recv(0, 64, 5, 0), DAT_SUCCESS);
+	REQUIRE_DAT(far_recv(64, 64, 6, 0), DAT_SUCCESS);
+	REQUIRE_DAT(far_accept(0, NULL), DAT_SUCCESS);
+	FAR_CONN(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	CHECK_EQ_INT(far_state(), DAT_EP_STATE_DISCONNECTED);
+	FAR_DTO(FAR_EVD_RECV, 5, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	FAR_DTO(FAR_EVD_RECV, 6, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	FAR_QUIET(FAR_EVD_CONNECT);
+	API_QUIET(near.connect);
+}
+
+static void timeout_is_told_as_such(void)
+{
+	post_two_receives();
+	REQUIRE_DAT(far_connect(&near, 0, NULL, 50000), DAT_SUCCESS);
+	far_cr();
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	REQUIRE_DAT(far_reject(), DAT_SUCCESS);
+	API_QUIET(near.connect);
+}
+
+static void disconnect_while_connecting(DAT_CLOSE_FLAGS flags)
+{
+	post_two_receives();
+	REQUIRE_DAT(far_connect(&near, 0, NULL, api_patience()), DAT_SUCCESS);
+	far_cr();
+	REQUIRE_DAT(dat_ep_disconnect(near.ep, flags), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_DTO(near.recv, near.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_DTO(near.recv, near.ep, 2, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	REQUIRE_DAT(far_accept(0, NULL), DAT_SUCCESS);
+	FAR_CONN(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	API_QUIET(near.connect);
+	reset_both();
+	far_pair(&near);
+}
+
+static void abrupt_disconnect_aborts_a_connect(void)
+{
+	disconnect_while_connecting(DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void graceful_disconnect_aborts_a_connect_as_well(void)
+{
+	disconnect_while_connecting(DAT_CLOSE_GRACEFUL_FLAG);
+}
+
+static void free_while_connecting_leaves_a_stale_request(void)
+{
+	REQUIRE_DAT(far_connect(&near, 0, NULL, api_patience()), DAT_SUCCESS);
+	far_cr();
+	REQUIRE_DAT(dat_ep_free(near.ep), DAT_SUCCESS);
+	REQUIRE_DAT(far_accept(0, NULL), DAT_SUCCESS);
+	FAR_CONN(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+}
+
+/* The accepting side changes its mind at once: either the connection was up already, or it never is. */
+static void disconnect_right_after_accept_ends_in_one_event_a_side(void)
+{
+	for (int round = 0; round < 20; round++) {
+		DAT_EVENT event;
+		DAT_COUNT nmore;
+
+		REQUIRE_DAT(far_connect(&near, 0, NULL, api_patience()), DAT_SUCCESS);
+		far_cr();
+		REQUIRE_DAT(far_accept(0, NULL), DAT_SUCCESS);
+		REQUIRE_DAT(far_disconnect(DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		REQUIRE_DAT(far_wait(FAR_EVD_CONNECT, api_patience() / 2, 1, &event, &nmore),
+			    DAT_SUCCESS);
+		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+			REQUIRE_DAT(
+				far_wait(FAR_EVD_CONNECT, api_patience() / 2, 1, &event, &nmore),
+				DAT_SUCCESS);
+		CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+		API_EVENT(near.connect, &event);
+		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+			API_CONN_OVER(near.connect, near.ep);
+		else
+			CHECK(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+			      event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
+			      event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED);
+		API_EMPTY(near.connect);
+		reset_both();
+	}
+}
+
+static void abrupt_disconnect_is_told_once_on_each_side(void)
+{
+	far_pair(&near);
+	REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
+	CHECK_EQ_INT(far_state(), DAT_EP_STATE_DISCONNECTED);
+	CHECK_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	CHECK_DAT(far_disconnect(DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	CHECK_DAT(far_disconnect(DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_QUIET(near.connect);
+	FAR_QUIET(FAR_EVD_CONNECT);
+}
+
+static void disconnects_that_cross_are_told_once_on_each_side(void)
+{
+	for (int round = 0; round < 10; round++) {
+		far_pair(&near);
+		REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		REQUIRE_DAT(far_disconnect(DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
+		API_EMPTY(near.connect);
+		reset_both();
+	}
+	API_QUIET(near.connect);
+	FAR_QUIET(FAR_EVD_CONNECT);
+}
+
+static void peers_disconnect_is_told_here(void)
+{
+	far_pair(&near);
+	REQUIRE_DAT(far_disconnect(DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_QUIET(near.connect);
+}
+
+static void graceful_disconnect_lets_posted_requests_finish(void)
+{
+	enum { N = 20 };
+
+	far_pair(&near);
+	REQUIRE_DAT(far_recv_many(N + 3, 1024, 100), DAT_SUCCESS);
+	api_fill(buf.mem, 1024, 9);
+	for (uint64_t n = 0; n < N; n++)
+		REQUIRE_DAT(api_send(near.ep, &buf, 0, 1024, n, 0), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	for (uint64_t n = 0; n < N; n++)
+		API_DTO(near.request, near.ep, n, DAT_DTO_SUCCESS, 1024);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	for (uint64_t n = 0; n < N; n++) {
+		FAR_DTO(FAR_EVD_RECV, 100 + n, DAT_DTO_SUCCESS, 1024);
+		CHECK_EQ_INT(far_mismatch(n * 1024, 1024, 9), -1);
+	}
+	for (uint64_t n = N; n < N + 3; n++)
+		FAR_DTO(FAR_EVD_RECV, 100 + n, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* One message nobody takes holds a graceful disconnect up; an abrupt one does not wait for it. */
+static void graceful_disconnect_waits_and_an_abrupt_one_cuts_it_short(void)
+{
+	far_pair(&near);
+	REQUIRE_DAT(api_recv(near.ep, &buf, BIG, 64, 8), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(near.ep, &buf, 0, BIG, 7, 0), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_STATE(near.ep, DAT_EP_STATE_DISCONNECT_PENDING);
+	CHECK_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_STATE(near.ep, DAT_EP_STATE_DISCONNECT_PENDING);
+	CHECK_DAT(api_send(near.ep, &buf, 0, 64, 9, 0), DAT_INVALID_STATE);
+	API_QUIET(near.connect);
+	REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_DTO(near.request, near.ep, 7, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_DTO(near.recv, near.ep, 8, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	FAR_CONN_OVER();
+	API_QUIET(near.connect);
+	FAR_QUIET(FAR_EVD_CONNECT);
+}
+
+static void graceful_disconnect_ends_when_the_last_message_is_taken(void)
+{
+	far_pair(&near);
+	api_fill(buf.mem, BIG, 4);
+	REQUIRE_DAT(api_send(near.ep, &buf, 0, BIG, 7, 0), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	REQUIRE_DAT(far_recv(0, BIG, 8, 0), DAT_SUCCESS);
+	FAR_DTO(FAR_EVD_RECV, 8, DAT_DTO_SUCCESS, BIG);
+	CHECK_EQ_INT(far_mismatch(0, BIG, 4), -1);
+	API_DTO(near.request, near.ep, 7, DAT_DTO_SUCCESS, BIG);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void peers_disconnect_ends_a_pending_graceful_one(void)
+{
+	far_pair(&near);
+	REQUIRE_DAT(api_send(near.ep, &buf, 0, BIG, 7, 0), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	REQUIRE_DAT(far_disconnect(DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(near.connect, near.ep);
+	API_QUIET(near.connect);
+	FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
+	FAR_QUIET(FAR_EVD_CONNECT);
+}
+
+static void disconnect_refuses_bad_flags(void)
+{
+	far_pair(&near);
+	CHECK_DAT(dat_ep_disconnect(near.ep, (DAT_CLOSE_FLAGS)7), DAT_INVALID_PARAMETER);
+	API_STATE(near.ep, DAT_EP_STATE_CONNECTED);
+}
+
+static void peer_that_frees_its_endpoint_ends_the_connection(void)
+{
+	far_pair(&near);
+	REQUIRE_DAT(far_ep_free(), DAT_SUCCESS);
+	API_CONN_OVER(near.connect, near.ep);
+	API_QUIET(near.connect);
+}
+
+static void peer_that_closes_its_ia_ends_the_connection(void)
+{
+	if (!far.forked)
+		check_skip("both sides share the IA in one process");
+	far_pair(&near);
+	REQUIRE_DAT(api_recv(near.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	far_close_ia();
+	API_CONN_OVER(near.connect, near.ep);
+	API_DTO(near.recv, near.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_QUIET(near.connect);
+	REQUIRE_DAT(dat_ep_reset(near.ep), DAT_SUCCESS);
+	REQUIRE_DAT(connect_to(far.qual, api_patience()), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void refused_connect_leaves_the_connection_as_it_is(void)
+{
+	far_pair(&near);
+	CHECK_DAT(connect_to(far.qual, api_patience()), DAT_INVALID_STATE);
+	CHECK_DAT(dat_ep_reset(near.ep), DAT_INVALID_STATE);
+	API_STATE(near.ep, DAT_EP_STATE_CONNECTED);
+	REQUIRE_DAT(far_recv(0, 64, 5, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(near.ep, &buf, 0, 64, 6, 0), DAT_SUCCESS);
+	FAR_DTO(FAR_EVD_RECV, 5, DAT_DTO_SUCCESS, 64);
+	API_DTO(near.request, near.ep, 6, DAT_DTO_SUCCESS, 64);
+}
+
+static void receives_posted_before_connect_take_the_first_messages(void)
+{
+	REQUIRE_DAT(far_recv(0, 64, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(near.ep, &buf, 0, 64, 2), DAT_SUCCESS);
+	far_fill(1024, 64, 3);
+	api_fill(buf.mem + 1024, 64, 4);
+	far_pair(&near);
+	REQUIRE_DAT(far_send(1024, 64, 5, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(near.ep, &buf, 1024, 64, 6, 0), DAT_SUCCESS);
+	API_DTO(near.recv, near.ep, 2, DAT_DTO_SUCCESS, 64);
+	FAR_DTO(FAR_EVD_RECV, 1, DAT_DTO_SUCCESS, 64);
+	CHECK_EQ_INT(api_mismatch(buf.mem, 64, 3), -1);
+	CHECK_EQ_INT(far_mismatch(0, 64, 4), -1);
+}
+
+static void port_in_the_address_does_not_count(void)
+{
+	far.address.sin_port = htons(12345);
+	far_pair(&near);
+}
+
+static void freed_service_point_refuses_and_keeps_its_connections(void)
+{
+	far_pair(&near);
+	REQUIRE_DAT(far_psp_free(), DAT_SUCCESS);
+	REQUIRE_DAT(far_recv(0, 64, 5, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(near.ep, &buf, 0, 64, 6, 0), DAT_SUCCESS);
+	FAR_DTO(FAR_EVD_RECV, 5, DAT_DTO_SUCCESS, 64);
+	REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
+	reset_both();
+	REQUIRE_DAT(connect_to(far.qual, api_patience()), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void request_outlives_its_service_point(void)
+{
+	REQUIRE_DAT(far_connect(&near, 0, NULL, api_patience()), DAT_SUCCESS);
+	far_cr();
+	REQUIRE_DAT(far_psp_free(), DAT_SUCCESS);
+	usleep(50000); /* no deadline on the passive side */
+	REQUIRE_DAT(far_accept(0, NULL), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	FAR_CONN(DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void infinite_timeout_never_times_out(void)
+{
+	REQUIRE_DAT(far_connect(&near, 0, NULL, DAT_TIMEOUT_INFINITE), DAT_SUCCESS);
+	far_cr();
+	API_QUIET(near.connect);
+	API_STATE(near.ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	REQUIRE_DAT(far_accept(0, NULL), DAT_SUCCESS);
+	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void attributes_are_not_changed_by_connecting(void)
+{
+	DAT_EP_PARAM before, after;
+
+	REQUIRE_DAT(dat_ep_query(near.ep, DAT_EP_FIELD_ALL, &before), DAT_SUCCESS);
+	far_pair(&near);
+	REQUIRE_DAT(dat_ep_query(near.ep, DAT_EP_FIELD_ALL, &after), DAT_SUCCESS);
+	CHECK_EQ_INT(after.ep_attr.max_message_size, before.ep_attr.max_message_size);
+	CHECK_EQ_INT(after.ep_attr.max_rdma_size, before.ep_attr.max_rdma_size);
+	CHECK_EQ_INT(after.ep_attr.max_recv_dtos, before.ep_attr.max_recv_dtos);
+	CHECK_EQ_INT(after.ep_attr.max_request_dtos, before.ep_attr.max_request_dtos);
+	CHECK(after.recv_evd_handle == before.recv_evd_handle &&
+	      after.pz_handle == before.pz_handle);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(accepted_request_connects_both_ends),
+	CHECK_TEST(private_data_of_every_size_arrives_exactly),
+	CHECK_TEST(private_data_beyond_the_limit_is_refused),
+	CHECK_TEST(connect_refuses_bad_arguments),
+	CHECK_TEST(address_of_no_family_is_refused_now_or_later),
+	CHECK_TEST(dead_address_is_unreachable_or_times_out),
+	CHECK_TEST(nobody_listening_is_a_non_peer_reject),
+	CHECK_TEST(rejected_request_is_a_peer_reject),
+	CHECK_TEST(unanswered_request_times_out_and_goes_stale),
+	CHECK_TEST(timeout_is_told_as_such),
+	CHECK_TEST(abrupt_disconnect_aborts_a_connect),
+	CHECK_TEST(graceful_disconnect_aborts_a_connect_as_well),
+	CHECK_TEST(free_while_connecting_leaves_a_stale_request),
+	CHECK_TEST(disconnect_right_after_accept_ends_in_one_event_a_side),
+	CHECK_TEST(abrupt_disconnect_is_told_once_on_each_side),
+	CHECK_TEST(disconnects_that_cross_are_told_once_on_each_side),
+	CHECK_TEST(peers_disconnect_is_told_here),
+	CHECK_TEST(graceful_disconnect_lets_posted_requests_finish),
+	CHECK_TEST(graceful_disconnect_waits_and_an_abrupt_one_cuts_it_short),
+	CHECK_TEST(graceful_disconnect_ends_when_the_last_message_is_taken),
+	CHECK_TEST(peers_disconnect_ends_a_pending_graceful_one),
+	CHECK_TEST(disconnect_refuses_bad_flags),
+	CHECK_TEST(peer_that_frees_its_endpoint_ends_the_connection),
+	CHECK_TEST(peer_that_closes_its_ia_ends_the_connection),
+	CHECK_TEST(refused_connect_leaves_the_connection_as_it_is),
+	CHECK_TEST(receives_posted_before_connect_take_the_first_messages),
+	CHECK_TEST(port_in_the_address_does_not_count),
+	CHECK_TEST(freed_service_point_refuses_and_keeps_its_connections),
+	CHECK_TEST(request_outlives_its_service_point),
+	CHECK_TEST(infinite_timeout_never_times_out),
+	CHECK_TEST(attributes_are_not_changed_by_connecting),
+	CHECK_END
+};
+
+static const struct check_suite inside = {
+	.name = "conn in one process",
+	.setup = one_process,
+	.teardown = end,
+	.tests = tests,
+};
+
+static const struct check_suite between = {
+	.name = "conn between processes",
+	.setup = two_processes,
+	.teardown = end,
+	.tests = tests,
+};
+
+CHECK_SUITES(&inside, &between);

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory order: what programs that poll on memory rely on. The target polls and makes no DAT call meanwhile,
+ * the initiator makes none after its post. Wrong here is silent corruption, so every round looks at all bytes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api.h"
+
+#define MB   ((size_t)1 << 20)
+#define AREA (4 * MB)
+
+/* What the target tells the initiator at the start. */
+struct offer {
+	struct sockaddr_in address;
+	DAT_CONN_QUAL qual;
+	DAT_VADDR mem;
+	DAT_RMR_CONTEXT context;
+};
+
+static struct api_end end;
+static struct api_buf buf;
+static struct offer offer;
+
+/* The target is the peer: it runs `rounds` and lives in the process that polls. */
+static void target_open(void)
+{
+	struct offer mine = { 0 };
+	DAT_EVD_HANDLE cr_evd;
+
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &mine.qual);
+	memcpy(&mine.address, api_address(), sizeof(mine.address));
+	mine.mem = (uintptr_t)buf.mem;
+	mine.context = buf.rmr_context;
+	check_put(CHECK_PARENT, &mine, sizeof(mine));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static pid_t initiator_open(void (*target)(void *))
+{
+	pid_t peer = check_fork(target, NULL);
+
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	check_get(peer, &offer, sizeof(offer));
+	REQUIRE_DAT(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&offer.address, offer.qual,
+				   api_patience(), 0, NULL, DAT_QOS_BEST_EFFORT,
+				   DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	return peer;
+}
+
+static DAT_RMR_TRIPLET at(size_t offset, size_t length)
+{
+	return (DAT_RMR_TRIPLET){ .rmr_context = offer.context,
+				  .target_address = offer.mem + offset,
+				  .segment_length = length };
+}
+
+/* A plain load, as programs have it: no fence on the reader's side, but the compiler must look again. */
+static uint64_t load(const void *where, size_t size)
+{
+	uint64_t word = 0;
+
+	if (size == 8 && !((uintptr_t)where & 7))
+		return *(const volatile uint64_t *)where;
+	for (size_t i = 0; i < size; i++)
+		word |= (uint64_t)((const volatile unsigned char *)where)[i] << 8 * i;
+	return word;
+}
+
+/* Both sides may share one processor: give it up now and then. */
+static void poll_until(const void *where, size_t size, uint64_t value)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+
+	for (unsigned int spins = 1; load(where, size) != value; spins++) {
+		if (spins % 256)
+			continue;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
+		if (check_now_ms() > until)
+			REQUIRE_FAIL("the data did not land in time");
+	}
+}
+
+/* Calls round after round; the target says when it is ready, which also tells that it has seen the last one. */
+static void initiate(pid_t peer, int rounds, void (*post)(int k), void (*reap)(int k))
+{
+	for (int k = 0; k < rounds; k++) {
+		check_await(peer);
+		if (k)
+			reap(k - 1);
+		post(k);
+		/* And now no DAT call until the target has seen it. */
+	}
+	check_await(peer);
+	reap(rounds - 1);
+	check_signal(peer);
+	check_join(peer);
+}
+
+static void target_done(void)
+{
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+static void reap_write(int k)
+{
+	API_DTO(end.request, end.ep, (uint64_t)k, DAT_DTO_SUCCESS, API_ANY_LENGTH);
+}
+
+/* One write a round, of every size at every alignment. */
+static const size_t sizes[] = { 1,  2,	 7,    8,    9,	   12,	 15,	16,    17,     24, 31,
+				64, 100, 1000, 4096, 4097, 8195, 65536, 65543, 300001, MB };
+#define ALIGNMENTS 9
+#define WRITES	   ((int)(sizeof(sizes) / sizeof(*sizes)) * ALIGNMENTS)
+
+static size_t size_of(int k)
+{
+	return sizes[k / ALIGNMENTS];
+}
+
+static size_t align_of(int k)
+{
+	return (size_t)(k % ALIGNMENTS);
+}
+
+/* The last byte is what is polled on: it is never 0, which was there before. */
+static void make_write(unsigned char *mem, int k)
+{
+	api_fill(mem, size_of(k), (uint64_t)k);
+	mem[size_of(k) - 1] = (unsigned char)(k % 255 + 1);
+}
+
+static void poll_last_bytes(void *arg)
+{
+	unsigned char *want = malloc(MB);
+
+	(void)arg;
+	REQUIRE(want != NULL);
+	target_open();
+	for (int k = 0; k < WRITES; k++) {
+		unsigned char *mem = buf.mem + 4096 + align_of(k);
+		size_t size = size_of(k);
+
+		memset(mem - 8, 0, size + 16);
+		make_write(want, k);
+		check_signal(CHECK_PARENT);
+		poll_until(mem + size - 1, 1, want[size - 1]);
+		/* At once, with nothing in between: all of it is there. */
+		if (memcmp(mem, want, size))
+			CHECK_EQ_MEM(mem, want, size);
+		CHECK(load(mem - 8, 8) == 0 && load(mem + size, 8) == 0);
+	}
+	free(want);
+	target_done();
+}
+
+static void post_any_write(int k)
+{
+	size_t from = (size_t)(k % 2) * 2 * MB + (size_t)k % 5;
+
+	make_write(buf.mem + from, k);
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, from, size_of(k)),
+			      at(4096 + align_of(k), size_of(k)), (uint64_t)k, 0),
+		    DAT_SUCCESS);
+}
+
+static void last_byte_of_a_write_tells_that_all_of_it_has_landed(void)
+{
+	initiate(initiator_open(poll_last_bytes), WRITES, post_any_write, reap_write);
+}
+
+/* A word at the end of the write counts up: the way of benchmarks and MPI libraries. */
+#define WORDS 600
+
+static size_t word_size(int k)
+{
+	static const size_t some[] = { 8, 16, 24, 64, 128, 1024, 4096, 8192, 65536, 512 * 1024 };
+
+	return some[k % (int)(sizeof(some) / sizeof(*some))];
+}
+
+static void poll_last_words(void *arg)
+{
+	(void)arg;
+	target_open();
+	for (int k = 0; k < WORDS; k++) {
+		size_t size = word_size(k), words = size / 8;
+		const uint64_t *mem = (uint64_t *)(void *)buf.mem;
+
+		memset(buf.mem, 0, size);
+		check_signal(CHECK_PARENT);
+		poll_until(buf.mem + size - 8, 8, (uint64_t)k + 1);
+		for (size_t w = 0; w < words; w++)
+			REQUIRE_EQ_INT(mem[w], k + 1);
+	}
+	target_done();
+}
+
+static void post_words(int k)
+{
+	size_t size = word_size(k), from = (size_t)(k % 2) * 2 * MB;
+	uint64_t *mem = (uint64_t *)(void *)(buf.mem + from);
+
+	for (size_t w = 0; w < size / 8; w++)
+		mem[w] = (uint64_t)k + 1;
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, from, size), at(0, size), (uint64_t)k, 0),
+		    DAT_SUCCESS);
+}
+
+static void last_word_of_a_write_tells_that_all_of_it_has_landed(void)
+{
+	initiate(initiator_open(poll_last_words), WORDS, post_words, reap_write);
+}
+
+/* Many writes, of all sizes and from many places, then a flag: all of them have landed when the flag has. */
+#define BURSTS 60
+#define BURST  24
+
+static size_t burst_size(int k, int i)
+{
+	return i % 8 == 3 ? 40000 + (size_t)k : 1 + (size_t)((k * 7 + i * 13) % 300);
+}
+
+static size_t burst_place(int i)
+{
+	return 4096 + (size_t)i * 65536 + (size_t)i % 7;
+}
+
+static void poll_flag_after_burst(void *arg)
+{
+	(void)arg;
+	target_open();
+	for (int k = 0; k < BURSTS; k++) {
+		for (int i = 0; i < BURST; i++)
+			memset(buf.mem + burst_place(i), 0, burst_size(k, i));
+		check_signal(CHECK_PARENT);
+		poll_until(buf.mem, 8, (uint64_t)k + 1);
+		for (int i = 0; i < BURST; i++)
+			REQUIRE_EQ_INT(api_mismatch(buf.mem + burst_place(i), burst_size(k, i),
+						    (uint64_t)(k * BURST + i)),
+				       -1);
+	}
+	target_done();
+}
+
+static void post_burst(int k)
+{
+	uint64_t flag = (uint64_t)k + 1;
+
+	for (int i = 0; i < BURST; i++) {
+		size_t size = burst_size(k, i);
+
+		api_fill(buf.mem + burst_place(i), size, (uint64_t)(k * BURST + i));
+		REQUIRE_DAT(api_write(end.ep, api_seg(&buf, burst_place(i), size),
+				      at(burst_place(i), size), 0, DAT_COMPLETION_SUPPRESS_FLAG),
+			    DAT_SUCCESS);
+	}
+	memcpy(buf.mem + (k % 2) * 8, &flag, 8);
+	REQUIRE_DAT(
+		api_write(end.ep, api_seg(&buf, (size_t)(k % 2) * 8, 8), at(0, 8), (uint64_t)k, 0),
+		DAT_SUCCESS);
+}
+
+static void flag_tells_that_all_earlier_writes_have_landed(void)
+{
+	initiate(initiator_open(poll_flag_after_burst), BURSTS, post_burst, reap_write);
+}
+
+/* A send, then a write: when the write shows, the receive event is there to be dequeued, at the first try. */
+#define SENDS 300
+
+static size_t send_size(int k)
+{
+	static const size_t some[] = { 8, 64, 1000, 4096, 20000, 300000 };
+
+	return some[k % 6];
+}
+
+static void poll_flag_after_send(void *arg)
+{
+	DAT_EVENT event;
+
+	(void)arg;
+	target_open();
+	for (int k = 0; k < SENDS; k++) {
+		DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+
+		REQUIRE_DAT(api_recv(end.ep, &buf, MB, MB, (uint64_t)k), DAT_SUCCESS);
+		check_signal(CHECK_PARENT);
+		poll_until(buf.mem, 8, (uint64_t)k + 1);
+		REQUIRE_DAT(dat_evd_dequeue(end.recv, &event), DAT_SUCCESS);
+		CHECK_EQ_INT(dto->user_cookie.as_64, k);
+		CHECK_EQ_INT(dto->status, DAT_DTO_SUCCESS);
+		CHECK_EQ_INT(dto->transfered_length, send_size(k));
+		REQUIRE_EQ_INT(api_mismatch(buf.mem + MB, send_size(k), (uint64_t)k), -1);
+	}
+	target_done();
+}
+
+static void post_send_and_flag(int k)
+{
+	uint64_t flag = (uint64_t)k + 1;
+
+	api_fill(buf.mem + MB, send_size(k), (uint64_t)k);
+	memcpy(buf.mem, &flag, 8);
+	REQUIRE_DAT(api_send(end.ep, &buf, MB, send_size(k), 1000, DAT_COMPLETION_SUPPRESS_FLAG),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, 8), at(0, 8), (uint64_t)k, 0), DAT_SUCCESS);
+}
+
+static void write_after_send_shows_when_the_receive_event_is_there(void)
+{
+	initiate(initiator_open(poll_flag_after_send), SENDS, post_send_and_flag, reap_write);
+}
+
+/* Writes, then a send: when its receive completes, the writes have landed. */
+static void wait_for_send_after_writes(void *arg)
+{
+	(void)arg;
+	target_open();
+	for (int k = 0; k < SENDS; k++) {
+		memset(buf.mem + MB, 0, send_size(k));
+		REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, (uint64_t)k), DAT_SUCCESS);
+		check_signal(CHECK_PARENT);
+		API_DTO(end.recv, end.ep, (uint64_t)k, DAT_DTO_SUCCESS, 8);
+		REQUIRE_EQ_INT(api_mismatch(buf.mem + MB, send_size(k), (uint64_t)k), -1);
+	}
+	target_done();
+}
+
+static void post_write_and_send(int k)
+{
+	api_fill(buf.mem + MB, send_size(k), (uint64_t)k);
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, MB, send_size(k)), at(MB, send_size(k)), 1000,
+			      DAT_COMPLETION_SUPPRESS_FLAG),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, 8, (uint64_t)k, 0), DAT_SUCCESS);
+}
+
+static void receive_completes_after_earlier_writes_have_landed(void)
+{
+	initiate(initiator_open(wait_for_send_after_writes), SENDS, post_write_and_send,
+		 reap_write);
+}
+
+/* Once its completion is there the buffer is the sender's again; what was sent does not change any more. */
+#define REUSES 400
+
+static void collect_reused(void *arg)
+{
+	(void)arg;
+	target_open();
+	for (uint64_t n = 0; n < 16; n++)
+		REQUIRE_DAT(api_recv(end.ep, &buf, n * 65536, 65536, n), DAT_SUCCESS);
+	check_signal(CHECK_PARENT);
+	for (uint64_t k = 0; k < REUSES; k++) {
+		size_t size = 8 + k * 331 % 40000;
+
+		API_DTO(end.recv, end.ep, k, DAT_DTO_SUCCESS, size);
+		REQUIRE_EQ_INT(api_mismatch(buf.mem + k % 16 * 65536, size, k), -1);
+		REQUIRE_DAT(api_recv(end.ep, &buf, k % 16 * 65536, 65536, k + 16), DAT_SUCCESS);
+	}
+	target_done();
+}
+
+static void completion_gives_the_buffer_back(void)
+{
+	pid_t peer = initiator_open(collect_reused);
+
+	check_await(peer);
+	for (uint64_t k = 0; k < REUSES; k++) {
+		size_t size = 8 + k * 331 % 40000;
+
+		api_fill(buf.mem, size, k);
+		REQUIRE_DAT(api_send(end.ep, &buf, 0, size, k, 0), DAT_SUCCESS);
+		API_DTO(end.request, end.ep, k, DAT_DTO_SUCCESS, size);
+	}
+	check_await(peer);
+	check_signal(peer);
+	check_join(peer);
+}
+
+/* What the target stored before it told of it is what a read brings. */
+static void store_and_tell(void *arg)
+{
+	(void)arg;
+	target_open();
+	for (int k = 0; k < SENDS; k++) {
+		api_fill(buf.mem, send_size(k), (uint64_t)k);
+		check_signal(CHECK_PARENT);
+		check_await(CHECK_PARENT);
+	}
+	target_done();
+}
+
+static void read_brings_what_was_stored_before(void)
+{
+	pid_t peer = initiator_open(store_and_tell);
+
+	for (int k = 0; k < SENDS; k++) {
+		check_await(peer);
+		REQUIRE_DAT(api_read(end.ep, api_seg(&buf, 0, send_size(k)), at(0, send_size(k)),
+				     (uint64_t)k, 0),
+			    DAT_SUCCESS);
+		reap_write(k);
+		REQUIRE_EQ_INT(api_mismatch(buf.mem, send_size(k), (uint64_t)k), -1);
+		check_signal(peer);
+	}
+	check_await(peer);
+	check_signal(peer);
+	check_join(peer);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(last_byte_of_a_write_tells_that_all_of_it_has_landed),
+	CHECK_TEST(last_word_of_a_write_tells_that_all_of_it_has_landed),
+	CHECK_TEST(flag_tells_that_all_earlier_writes_have_landed),
+	CHECK_TEST(write_after_send_shows_when_the_receive_event_is_there),
+	CHECK_TEST(receive_completes_after_earlier_writes_have_landed),
+	CHECK_TEST(completion_gives_the_buffer_back),
+	CHECK_TEST(read_brings_what_was_stored_before),
+	CHECK_END
+};
+
+static const struct check_suite order = {
+	.name = "order",
+	.teardown = api_close,
+	.tests = tests,
+};
+
+CHECK_SUITES(&order);

@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A peer that dies, at whatever point: the survivor is told once, its requests complete, its waiters wake, and
+ * nothing of the dead one is left on the machine. And a peer of another user, who is kept out.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api.h"
+
+#define MB    ((size_t)1 << 20)
+#define AREA  (4 * MB)
+#define DEPTH 16
+
+/* What each side tells the other of itself. */
+struct offer {
+	struct sockaddr_in address;
+	DAT_CONN_QUAL qual;
+	DAT_VADDR mem;
+	DAT_RMR_CONTEXT context;
+};
+
+static struct api_end end;
+static struct api_buf buf;
+static DAT_EVD_HANDLE cr_evd;
+static struct offer mine, theirs;
+static pid_t peer;
+
+static void open_side(void)
+{
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	memset(&mine, 0, sizeof(mine));
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &mine.qual);
+	memcpy(&mine.address, api_address(), sizeof(mine.address));
+	mine.mem = (uintptr_t)buf.mem;
+	mine.context = buf.rmr_context;
+}
+
+static DAT_RETURN connect_to(const struct offer *offer)
+{
+	return dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)&offer->address, offer->qual,
+			      api_patience(), 0, NULL, DAT_QOS_BEST_EFFORT,
+			      DAT_CONNECT_DEFAULT_FLAG);
+}
+
+/* In the peer: opens, swaps offers, accepts. */
+static void peer_up(void)
+{
+	open_side();
+	check_put(CHECK_PARENT, &mine, sizeof(mine));
+	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* In the test: forks the peer that runs this, opens, and connects to it. */
+static void start(void (*run)(void *))
+{
+	peer = check_fork(run, NULL);
+	open_side();
+	check_get(peer, &theirs, sizeof(theirs));
+	check_put(peer, &mine, sizeof(mine));
+	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void wait_to_be_killed(void *arg)
+{
+	(void)arg;
+	peer_up();
+	for (;;)
+		pause();
+}
+
+/* The connection is over, told once, and the endpoint is good for another. */
+static void want_the_end(void)
+{
+	API_CONN_OVER(end.connect, end.ep);
+	API_QUIET(end.connect);
+	CHECK_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void idle_connection_ends_when_the_peer_is_killed(void)
+{
+	start(wait_to_be_killed);
+	for (uint64_t n = 0; n < 4; n++)
+		REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, n), DAT_SUCCESS);
+	check_kill(peer);
+	API_CONN_OVER(end.connect, end.ep);
+	for (uint64_t n = 0; n < 4; n++)
+		API_DTO(end.recv, end.ep, n, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_QUIET(end.connect);
+	API_EMPTY(end.recv);
+}
+
+static void waiters_on_evds_and_cno_wake_when_the_peer_is_killed(void)
+{
+	struct api_waiter connect, recv, notified;
+	DAT_CNO_HANDLE cno;
+
+	start(wait_to_be_killed);
+	cno = api_cno();
+	REQUIRE_DAT(dat_evd_modify_cno(end.request, cno), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, MB, 2, 0), DAT_SUCCESS); /* never taken */
+	api_wait_start(&connect, end.connect, 1);
+	api_wait_start(&recv, end.recv, 1);
+	api_cno_wait_start(&notified, cno);
+	check_kill(peer);
+	api_wait_end(&connect);
+	api_wait_end(&recv);
+	api_wait_end(&notified);
+	CHECK_DAT(connect.ret, DAT_SUCCESS);
+	CHECK_DAT(recv.ret, DAT_SUCCESS);
+	CHECK_EQ_INT(recv.event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+	CHECK_DAT(notified.ret, DAT_SUCCESS);
+	API_STATE(end.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+static void pending_graceful_disconnect_ends_when_the_peer_is_killed(void)
+{
+	start(wait_to_be_killed);
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, MB, 2, 0), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	check_kill(peer);
+	want_the_end();
+}
+
+static void listen_only(void *arg)
+{
+	(void)arg;
+	open_side();
+	check_put(CHECK_PARENT, &mine, sizeof(mine));
+	api_cr(cr_evd);
+	check_signal(CHECK_PARENT);
+	for (;;)
+		pause();
+}
+
+static void connect_fails_when_the_peer_is_killed_before_it_accepts(void)
+{
+	DAT_EVENT event;
+
+	peer = check_fork(listen_only, NULL);
+	open_side();
+	check_get(peer, &theirs, sizeof(theirs));
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	check_await(peer);
+	check_kill(peer);
+	API_EVENT(end.connect, &event);
+	CHECK(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+	      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
+	API_STATE(end.ep, DAT_EP_STATE_DISCONNECTED);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_QUIET(end.connect);
+}
+
+static void connect_only(void *arg)
+{
+	(void)arg;
+	open_side();
+	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
+	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	for (;;)
+		pause();
+}
+
+static void accept_fails_when_the_peer_was_killed(void)
+{
+	DAT_CR_HANDLE cr;
+
+	peer = check_fork(connect_only, NULL);
+	open_side();
+	check_put(peer, &mine, sizeof(mine));
+	cr = api_cr(cr_evd);
+	check_kill(peer);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(cr, end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_QUIET(end.connect);
+}
+
+/* Peers that are busy until they die. */
+static void take_for_ever(void *arg)
+{
+	uint64_t n;
+
+	(void)arg;
+	peer_up();
+	for (n = 0; n < DEPTH; n++)
+		REQUIRE_DAT(api_recv(end.ep, &buf, 0, MB, n), DAT_SUCCESS);
+	check_signal(CHECK_PARENT);
+	for (n = 0;; n++) {
+		API_EVENT(end.recv, &(DAT_EVENT){ 0 });
+		REQUIRE_DAT(api_recv(end.ep, &buf, 0, MB, n), DAT_SUCCESS);
+	}
+}
+
+static void write_for_ever(void *arg)
+{
+	DAT_RMR_TRIPLET to;
+
+	(void)arg;
+	peer_up();
+	to = (DAT_RMR_TRIPLET){ .rmr_context = theirs.context,
+				.target_address = theirs.mem,
+				.segment_length = MB };
+	check_signal(CHECK_PARENT);
+	for (uint64_t n = 0;; n++) {
+		REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, MB), to, n, 0), DAT_SUCCESS);
+		API_DTO(end.request, end.ep, n, DAT_DTO_SUCCESS, MB);
+	}
+}
+
+static void send_for_ever(void *arg)
+{
+	(void)arg;
+	peer_up();
+	check_signal(CHECK_PARENT);
+	for (uint64_t n = 0;; n++) {
+		REQUIRE_DAT(api_send(end.ep, &buf, 0, n % 3 ? 100 : MB, n, 0), DAT_SUCCESS);
+		API_DTO(end.request, end.ep, n, DAT_DTO_SUCCESS, API_ANY_LENGTH);
+	}
+}
+
+static void nap_us(long us)
+{
+	nanosleep(&(struct timespec){ .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 },
+		  NULL);
+}
+
+enum stream { SENDS, WRITES, READS };
+
+static DAT_RETURN post_one(enum stream stream, uint64_t n)
+{
+	size_t size = n % 3 ? 200 : MB;
+	DAT_RMR_TRIPLET to = { .rmr_context = theirs.context,
+			       .target_address = theirs.mem + 2 * MB,
+			       .segment_length = size };
+
+	return stream == SENDS	  ? api_send(end.ep, &buf, 0, size, n, 0)
+	       : stream == WRITES ? api_write(end.ep, api_seg(&buf, 0, size), to, n, 0)
+				  : api_read(end.ep, api_seg(&buf, 2 * MB, size), to, n, 0);
+}
+
+/* One completion: in order, and no success behind a failure. */
+static void reap_one(uint64_t n, bool *failed)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
+
+	API_EVENT(end.request, &event);
+	REQUIRE_EQ_INT(event.event_number, DAT_DTO_COMPLETION_EVENT);
+	dto = &event.event_data.dto_completion_event_data;
+	CHECK_EQ_INT(dto->user_cookie.as_64, n);
+	if (dto->status != DAT_DTO_SUCCESS)
+		*failed = true;
+	else
+		CHECK(!*failed);
+}
+
+/* The kill comes from a thread, so that it falls anywhere in the stream. */
+static void *kill_later(void *arg)
+{
+	nap_us(*(long *)arg);
+	kill(peer, SIGKILL);
+	return NULL;
+}
+
+static void stream_at_a_peer_that_is_killed(enum stream stream, long after_us)
+{
+	uint64_t posted = 0, reaped = 0;
+	bool failed = false;
+	pthread_t killer;
+
+	start(take_for_ever);
+	check_await(peer);
+	REQUIRE(pthread_create(&killer, NULL, kill_later, &after_us) == 0);
+	while (!failed) {
+		while (posted < reaped + DEPTH / 2 && post_one(stream, posted) == DAT_SUCCESS)
+			posted++;
+		reap_one(reaped++, &failed);
+	}
+	while (reaped < posted)
+		reap_one(reaped++, &failed);
+	REQUIRE(pthread_join(killer, NULL) == 0);
+	check_kill(peer);
+	API_CONN_OVER(end.connect, end.ep);
+	API_QUIET(end.request);
+	API_EMPTY(end.connect);
+	api_close();
+}
+
+static void stream_of_sends_ends_when_the_peer_is_killed(void)
+{
+	for (int i = 0; i < 6; i++)
+		stream_at_a_peer_that_is_killed(SENDS, 1000 + 2700 * i);
+}
+
+static void stream_of_writes_ends_when_the_peer_is_killed(void)
+{
+	for (int i = 0; i < 6; i++)
+		stream_at_a_peer_that_is_killed(WRITES, 1000 + 2300 * i);
+}
+
+static void stream_of_reads_ends_when_the_peer_is_killed(void)
+{
+	for (int i = 0; i < 6; i++)
+		stream_at_a_peer_that_is_killed(READS, 1000 + 2500 * i);
+}
+
+static void survivor_of_a_sender_keeps_what_it_got(long after_us)
+{
+	DAT_EVENT event;
+	bool over = false;
+	uint64_t n;
+
+	start(send_for_ever);
+	for (n = 0; n < DEPTH; n++)
+		REQUIRE_DAT(api_recv(end.ep, &buf, 0, MB, n), DAT_SUCCESS);
+	check_await(peer);
+	for (n = 0; !over; n++) {
+		API_EVENT(end.recv, &event);
+		over = event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS;
+		CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, n);
+		if (!over)
+			REQUIRE_DAT(api_recv(end.ep, &buf, 0, MB, n + DEPTH), DAT_SUCCESS);
+		if (n == 5) {
+			nap_us(after_us);
+			kill(peer, SIGKILL);
+		}
+	}
+	for (uint64_t last = n + DEPTH - 1; n < last; n++)
+		API_DTO(end.recv, end.ep, n, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	check_kill(peer);
+	want_the_end();
+	api_close();
+}
+
+static void receiver_is_told_when_the_sender_is_killed(void)
+{
+	for (int i = 0; i < 6; i++)
+		survivor_of_a_sender_keeps_what_it_got(i * 700);
+}
+
+static void target_of_writes_is_told_when_the_writer_is_killed(void)
+{
+	for (int i = 0; i < 6; i++) {
+		start(write_for_ever);
+		check_await(peer);
+		nap_us(500 + 900 * i);
+		check_kill(peer);
+		want_the_end();
+		/* Nobody writes here any more: the memory can go. */
+		CHECK_DAT(dat_lmr_free(buf.lmr), DAT_SUCCESS);
+		api_close();
+	}
+}
+
+static void leave(void *arg)
+{
+	(void)arg;
+	peer_up();
+	check_await(CHECK_PARENT);
+	_exit(0);
+}
+
+static void peer_that_just_exits_ends_the_connection(void)
+{
+	start(leave);
+	check_signal(peer);
+	API_CONN_OVER(end.connect, end.ep);
+	API_QUIET(end.connect);
+	check_join(peer);
+}
+
+static void leave_properly(void *arg)
+{
+	(void)arg;
+	peer_up();
+	check_await(CHECK_PARENT);
+	/* The harness leaves by exit, with the IA open. */
+}
+
+static void peer_that_returns_from_main_ends_the_connection(void)
+{
+	start(leave_properly);
+	check_signal(peer);
+	API_CONN_OVER(end.connect, end.ep);
+	check_join(peer);
+}
+
+static void hold_qual(void *arg)
+{
+	DAT_PSP_HANDLE psp;
+
+	(void)arg;
+	open_side();
+	REQUIRE_DAT(dat_psp_create(api.ia, UINT64_C(0x7a7a7a7a00000000) + (DAT_CONN_QUAL)getppid(),
+				   cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		    DAT_SUCCESS);
+	check_signal(CHECK_PARENT);
+	for (;;)
+		pause();
+}
+
+static void qualifier_of_another_process_is_in_use_until_it_dies(void)
+{
+	DAT_CONN_QUAL qual = UINT64_C(0x7a7a7a7a00000000) + (DAT_CONN_QUAL)getpid();
+	DAT_PSP_HANDLE psp;
+
+	peer = check_fork(hold_qual, NULL);
+	open_side();
+	check_await(peer);
+	CHECK_DAT(dat_psp_create(api.ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_CONN_QUAL_IN_USE);
+	check_kill(peer);
+	REQUIRE_SOON(dat_psp_create(api.ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp) ==
+		     DAT_SUCCESS);
+}
+
+/* Names that other programs of this machine make meanwhile do not count. */
+static int entries(const char *path)
+{
+	struct dirent *entry;
+	DIR *dir = opendir(path);
+	int count = 0;
+
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir)))
+		if ((strstr(entry->d_name, "dat") || strstr(entry->d_name, "soft")) &&
+		    !strstr(entry->d_name, "opendat-check"))
+			count++;
+	closedir(dir);
+	return count;
+}
+
+static int open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	REQUIRE(dir != NULL);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static void nothing_is_left_of_either_process(void)
+{
+	int shm = entries("/dev/shm"), tmp = entries("/tmp"), run = entries("/var/run"), files = 0;
+
+	for (int i = 0; i < 8; i++) {
+		start(i % 2 ? send_for_ever : wait_to_be_killed);
+		if (i % 2)
+			check_await(peer);
+		for (uint64_t n = 0; n < 4; n++)
+			REQUIRE_DAT(api_recv(end.ep, &buf, 0, MB, n), DAT_SUCCESS);
+		nap_us(1000 * i);
+		check_kill(peer);
+		API_CONN_OVER(end.connect, end.ep);
+		api_close();
+		if (i == 1)
+			files = open_files(); /* what is loaded once is loaded by now */
+	}
+	CHECK_EQ_INT(open_files(), files);
+	CHECK_EQ_INT(entries("/dev/shm"), shm);
+	CHECK_EQ_INT(entries("/tmp"), tmp);
+	CHECK_EQ_INT(entries("/var/run"), run);
+	CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+
+/* Another user's process. */
+#define NOBODY 65534
+
+static void become_nobody(void)
+{
+	REQUIRE(setgroups(0, NULL) == 0);
+	REQUIRE(setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
+}
+
+static bool can_open(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	if (dat_ia_open(api_ia_name(), 8, &async, &ia) != DAT_SUCCESS)
+		return false;
+	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS;
+}
+
+static void knock_as_nobody(void *arg)
+{
+	DAT_EVENT event;
+	char able;
+
+	(void)arg;
+	become_nobody();
+	able = can_open();
+	check_put(CHECK_PARENT, &able, 1);
+	if (!able)
+		return;
+	open_side();
+	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
+	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	API_EVENT(end.connect, &event);
+	CHECK(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+	      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
+	API_STATE(end.ep, DAT_EP_STATE_DISCONNECTED);
+	check_signal(CHECK_PARENT);
+	api_close();
+}
+
+static void listen_as_nobody(void *arg)
+{
+	char able;
+
+	(void)arg;
+	become_nobody();
+	able = can_open();
+	check_put(CHECK_PARENT, &able, 1);
+	if (!able)
+		return;
+	open_side();
+	check_put(CHECK_PARENT, &mine, sizeof(mine));
+	check_await(CHECK_PARENT);
+	API_QUIET(cr_evd);
+	api_close();
+}
+
+static void start_nobody(void (*run)(void *))
+{
+	char able;
+
+	if (geteuid() != 0)
+		check_skip("only root can become another user");
+	peer = check_fork(run, NULL);
+	check_get(peer, &able, 1);
+	if (!able) {
+		check_join(peer);
+		check_skip("the other user cannot read the build tree");
+	}
+	open_side();
+}
+
+static void request_of_another_user_is_refused(void)
+{
+	start_nobody(knock_as_nobody);
+	check_put(peer, &mine, sizeof(mine));
+	check_await(peer);
+	API_QUIET(cr_evd);
+	check_join(peer);
+}
+
+static void listener_of_another_user_is_not_reached(void)
+{
+	DAT_EVENT event;
+
+	start_nobody(listen_as_nobody);
+	check_get(peer, &theirs, sizeof(theirs));
+	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	API_EVENT(end.connect, &event);
+	CHECK(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+	      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
+	check_signal(peer);
+	check_join(peer);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(idle_connection_ends_when_the_peer_is_killed),
+	CHECK_TEST(waiters_on_evds_and_cno_wake_when_the_peer_is_killed),
+	CHECK_TEST(pending_graceful_disconnect_ends_when_the_peer_is_killed),
+	CHECK_TEST(connect_fails_when_the_peer_is_killed_before_it_accepts),
+	CHECK_TEST(accept_fails_when_the_peer_was_killed),
+	CHECK_TEST(stream_of_sends_ends_when_the_peer_is_killed),
+	CHECK_TEST(stream_of_writes_ends_when_the_peer_is_killed),
+	CHECK_TEST(stream_of_reads_ends_when_the_peer_is_killed),
+	CHECK_TEST(receiver_is_told_when_the_sender_is_killed),
+	CHECK_TEST(target_of_writes_is_told_when_the_writer_is_killed),
+	CHECK_TEST(peer_that_just_exits_ends_the_connection),
+	CHECK_TEST(peer_that_returns_from_main_ends_the_connection),
+	CHECK_TEST(qualifier_of_another_process_is_in_use_until_it_dies),
+	CHECK_TEST(nothing_is_left_of_either_process),
+	CHECK_TEST(request_of_another_user_is_refused),
+	CHECK_TEST(listener_of_another_user_is_not_reached),
+	CHECK_END
+};
+
+static const struct check_suite peers = {
+	.name = "peer",
+	.teardown = api_close,
+	.tests = tests,
+};
+
+CHECK_SUITES(&peers);

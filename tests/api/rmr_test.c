@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RMRs: bind, rebind, unbind, free, and what their contexts are good for meanwhile. */
+#include <string.h>
+
+#include "api.h"
+
+#define SIZE   ((size_t)16384)
+#define REMOTE (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+/* b binds windows onto `target`, a reaches through them. */
+static struct api_pair pair;
+static struct api_buf buf, target;
+static DAT_RMR_HANDLE rmr;
+
+static void setup(void)
+{
+	api_open();
+	api_pair_make(&pair, NULL);
+	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	target = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+}
+
+static DAT_RETURN bind_window(DAT_LMR_TRIPLET seg, DAT_MEM_PRIV_FLAGS privileges, uint64_t cookie,
+			      DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	return dat_rmr_bind(rmr, &seg, privileges, pair.b.ep, api_cookie(cookie), flags, context);
+}
+
+/* Binds, and sees the bind complete. */
+static DAT_RMR_CONTEXT bound(size_t offset, size_t length, DAT_MEM_PRIV_FLAGS privileges)
+{
+	DAT_RMR_CONTEXT context = 0;
+
+	REQUIRE_DAT(bind_window(api_seg(&target, offset, length), privileges, 4, 0, &context),
+		    DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	return context;
+}
+
+static DAT_RMR_TRIPLET to(DAT_RMR_CONTEXT context, size_t offset, size_t length)
+{
+	return (DAT_RMR_TRIPLET){ .rmr_context = context,
+				  .segment_length = length,
+				  .target_address = (DAT_VADDR)(uintptr_t)target.mem + offset };
+}
+
+static void want_reach(DAT_RMR_CONTEXT context, size_t offset, size_t length)
+{
+	memset(target.mem, 0, SIZE);
+	api_fill(buf.mem, length, 6);
+	REQUIRE_DAT(
+		api_write(pair.a.ep, api_seg(&buf, 0, length), to(context, offset, length), 1, 0),
+		DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, length);
+	CHECK_EQ_INT(api_mismatch(target.mem + offset, length, 6), -1);
+	memset(buf.mem, 0, length);
+	REQUIRE_DAT(
+		api_read(pair.a.ep, api_seg(&buf, 0, length), to(context, offset, length), 2, 0),
+		DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, length);
+	CHECK_EQ_INT(api_mismatch(buf.mem, length, 6), -1);
+}
+
+/* The access is refused, the connection breaks, nothing is written; then it is made anew. */
+static void want_no_reach(DAT_RMR_CONTEXT context, size_t offset, size_t length, bool write)
+{
+	memset(target.mem, 0, SIZE);
+	memset(buf.mem, 0x77, SIZE);
+	if (write)
+		REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 0, length),
+				      to(context, offset, length), 3, 0),
+			    DAT_SUCCESS);
+	else
+		REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 0, length),
+				     to(context, offset, length), 3, 0),
+			    DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 3, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	for (size_t i = 0; i < SIZE; i++)
+		REQUIRE(target.mem[i] == 0);
+	REQUIRE_DAT(dat_ep_reset(pair.a.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+	api_pair_connect(&pair);
+}
+
+static void query_tells_ia_pz_and_the_last_bind(void)
+{
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM param;
+
+	REQUIRE_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK(param.ia_handle == api.ia && param.pz_handle == api.pz);
+	context = bound(100, 1000, REMOTE);
+	REQUIRE_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(param.rmr_context, context);
+	CHECK_EQ_INT(param.mem_priv, REMOTE);
+	CHECK_EQ_INT(param.lmr_triplet.lmr_context, target.lmr_context);
+	CHECK_EQ_INT(param.lmr_triplet.virtual_address, (uintptr_t)target.mem + 100);
+	CHECK_EQ_INT(param.lmr_triplet.segment_length, 1000);
+	for (int bit = 1; bit < DAT_RMR_FIELD_ALL; bit <<= 1)
+		CHECK_DAT(dat_rmr_query(rmr, (DAT_RMR_PARAM_MASK)bit, &param), DAT_SUCCESS);
+	CHECK_DAT(dat_rmr_query(rmr, (DAT_RMR_PARAM_MASK)(DAT_RMR_FIELD_ALL + 1), &param),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	CHECK(dat_rmr_create(api.pz, NULL) != DAT_SUCCESS);
+}
+
+static void bound_window_lets_the_peer_in_within_its_bounds(void)
+{
+	DAT_RMR_CONTEXT context = bound(1000, 5000, REMOTE);
+
+	want_reach(context, 1000, 5000);
+	want_reach(context, 1003, 17);
+	want_no_reach(context, 999, 100, true);
+	want_no_reach(context, 5990, 11, true);
+	want_no_reach(context, 5990, 11, false);
+	want_reach(context, 5990, 10);
+}
+
+static void window_gives_only_the_rights_it_was_bound_with(void)
+{
+	DAT_RMR_CONTEXT context = bound(0, 4096, DAT_MEM_PRIV_REMOTE_READ_FLAG);
+
+	want_no_reach(context, 0, 64, true);
+	context = bound(0, 4096, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	want_no_reach(context, 0, 64, false);
+	context = bound(0, 4096, DAT_MEM_PRIV_NONE_FLAG);
+	want_no_reach(context, 0, 64, true);
+	context = bound(0, 4096, DAT_MEM_PRIV_NONE_FLAG);
+	want_no_reach(context, 0, 64, false);
+}
+
+static void each_bind_has_a_new_context_and_the_old_one_is_dead(void)
+{
+	DAT_RMR_CONTEXT first = bound(0, 4096, REMOTE), second = bound(0, 4096, REMOTE);
+
+	CHECK(first != 0 && second != 0 && first != second);
+	want_reach(second, 0, 4096);
+	want_no_reach(first, 0, 64, true);
+	want_reach(second, 0, 64);
+	want_no_reach(first, 0, 64, false);
+}
+
+static void bind_of_length_zero_unbinds(void)
+{
+	DAT_RMR_CONTEXT old = bound(0, 4096, REMOTE), none;
+
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_INVALID_STATE);
+	want_reach(old, 0, 100);
+	REQUIRE_DAT(bind_window(api_seg(&target, 0, 0), REMOTE, 5, 0, &none), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 5, DAT_RMR_BIND_SUCCESS);
+	want_no_reach(old, 0, 64, true);
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS);
+}
+
+static void rebind_elsewhere_lets_the_region_go(void)
+{
+	struct api_buf other = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_RMR_CONTEXT context;
+
+	bound(0, 4096, REMOTE);
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_INVALID_STATE);
+	REQUIRE_DAT(bind_window(api_seg(&other, 0, 4096), REMOTE, 5, 0, &context), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 5, DAT_RMR_BIND_SUCCESS);
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS);
+	CHECK_DAT(dat_lmr_free(other.lmr), DAT_INVALID_STATE);
+}
+
+static void free_unbinds(void)
+{
+	DAT_RMR_CONTEXT context = bound(0, 4096, REMOTE);
+
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+	want_no_reach(context, 0, 64, true);
+	CHECK_DAT(dat_rmr_free(rmr), DAT_INVALID_HANDLE);
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS);
+}
+
+static void bind_refuses_what_the_region_does_not_cover(void)
+{
+	struct api_buf ro = api_buf_in(api.pz, target.mem, SIZE, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	struct api_buf gone = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_RMR_CONTEXT context;
+	DAT_RETURN ret;
+
+	CHECK_DAT(bind_window(api_seg(&target, 0, SIZE + 8192), REMOTE, 1, 0, &context),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(bind_window(api_seg(&target, (size_t)-8192, 64), REMOTE, 1, 0, &context),
+		  DAT_INVALID_PARAMETER);
+	ret = bind_window(api_seg(&ro, 0, 64), DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 1, 0, &context);
+	CHECK_DAT(ret, DAT_PRIVILEGES_VIOLATION);
+	CHECK_DAT(bind_window(api_seg(&target, 0, 64), (DAT_MEM_PRIV_FLAGS)0x100, 1, 0, &context),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat_lmr_free(gone.lmr), DAT_SUCCESS);
+	CHECK(bind_window(api_seg(&gone, 0, 64), REMOTE, 1, 0, &context) != DAT_SUCCESS);
+	CHECK_DAT(dat_rmr_bind(rmr, NULL, REMOTE, pair.b.ep, api_cookie(1), 0, &context),
+		  DAT_INVALID_PARAMETER);
+	API_EMPTY(pair.b.request);
+	API_STATE(pair.b.ep, DAT_EP_STATE_CONNECTED);
+}
+
+static void bind_refuses_a_mixture_of_zones(void)
+{
+	DAT_PZ_HANDLE pz = api_pz();
+	struct api_buf other = api_buf_in(pz, target.mem, SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_LMR_TRIPLET seg = api_seg(&target, 0, 64), other_seg = api_seg(&other, 0, 64);
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE alien;
+
+	REQUIRE_DAT(dat_rmr_create(pz, &alien), DAT_SUCCESS);
+	CHECK_DAT(dat_rmr_bind(rmr, &other_seg, REMOTE, pair.b.ep, api_cookie(1), 0, &context),
+		  DAT_PROTECTION_VIOLATION);
+	CHECK_DAT(dat_rmr_bind(alien, &seg, REMOTE, pair.b.ep, api_cookie(1), 0, &context),
+		  DAT_PROTECTION_VIOLATION);
+	CHECK_DAT(dat_rmr_bind(alien, &other_seg, REMOTE, pair.b.ep, api_cookie(1), 0, &context),
+		  DAT_PROTECTION_VIOLATION);
+	API_EMPTY(pair.b.request);
+}
+
+static void bind_needs_a_connection_and_is_flushed_after_it(void)
+{
+	DAT_LMR_TRIPLET seg = api_seg(&target, 0, 64);
+	DAT_RMR_CONTEXT context;
+	struct api_end end;
+
+	api_end_make(&end, NULL);
+	CHECK_DAT(dat_rmr_bind(rmr, &seg, REMOTE, end.ep, api_cookie(1), 0, &context),
+		  DAT_INVALID_STATE);
+	api_disconnect(&pair);
+	REQUIRE_DAT(bind_window(seg, REMOTE, 6, 0, &context), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 6, DAT_RMR_BIND_FAILURE);
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS); /* nothing was bound */
+}
+
+static void suppressed_bind_completes_silently(void)
+{
+	DAT_RMR_CONTEXT context;
+
+	REQUIRE_DAT(bind_window(api_seg(&target, 0, 4096), REMOTE, 1, DAT_COMPLETION_SUPPRESS_FLAG,
+				&context),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(bind_window(api_seg(&target, 0, 4096), REMOTE, 0xfedcba9876543210, 0, &context),
+		    DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 0xfedcba9876543210, DAT_RMR_BIND_SUCCESS);
+	API_QUIET(pair.b.request);
+	want_reach(context, 0, 4096);
+}
+
+static void unsignalled_bind_needs_the_endpoint_to_be_so(void)
+{
+	DAT_RMR_CONTEXT context;
+
+	CHECK_DAT(bind_window(api_seg(&target, 0, 4096), REMOTE, 1, DAT_COMPLETION_UNSIGNALLED_FLAG,
+			      &context),
+		  DAT_INVALID_PARAMETER);
+	API_EMPTY(pair.b.request);
+}
+
+/* The context may be sent along without waiting for the bind: the send is fenced behind it. */
+static void bind_is_done_before_what_is_posted_after_it(void)
+{
+	for (uint32_t i = 0; i < 200; i++) {
+		DAT_RMR_CONTEXT context;
+		uint32_t got;
+
+		REQUIRE_DAT(api_recv(pair.a.ep, &buf, 0, 64, i), DAT_SUCCESS);
+		REQUIRE_DAT(bind_window(api_seg(&target, 0, 4096), REMOTE, i,
+					DAT_COMPLETION_SUPPRESS_FLAG, &context),
+			    DAT_SUCCESS);
+		memcpy(target.mem + 8192, &context, sizeof(context));
+		REQUIRE_DAT(api_send(pair.b.ep, &target, 8192, sizeof(context), i,
+				     DAT_COMPLETION_SUPPRESS_FLAG),
+			    DAT_SUCCESS);
+		API_DTO(pair.a.recv, pair.a.ep, i, DAT_DTO_SUCCESS, sizeof(context));
+		memcpy(&got, buf.mem, sizeof(got));
+		REQUIRE_EQ_INT(got, context);
+		memcpy(buf.mem + 100, &i, sizeof(i));
+		REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 100, 4), to(got, 16, 4), i, 0),
+			    DAT_SUCCESS);
+		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_SUCCESS, 4);
+		REQUIRE(memcmp(target.mem + 16, &i, sizeof(i)) == 0);
+	}
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(query_tells_ia_pz_and_the_last_bind),
+	CHECK_TEST(bound_window_lets_the_peer_in_within_its_bounds),
+	CHECK_TEST(window_gives_only_the_rights_it_was_bound_with),
+	CHECK_TEST(each_bind_has_a_new_context_and_the_old_one_is_dead),
+	CHECK_TEST(bind_of_length_zero_unbinds),
+	CHECK_TEST(rebind_elsewhere_lets_the_region_go),
+	CHECK_TEST(free_unbinds),
+	CHECK_TEST(bind_refuses_what_the_region_does_not_cover),
+	CHECK_TEST(bind_refuses_a_mixture_of_zones),
+	CHECK_TEST(bind_needs_a_connection_and_is_flushed_after_it),
+	CHECK_TEST(suppressed_bind_completes_silently),
+	CHECK_TEST(unsignalled_bind_needs_the_endpoint_to_be_so),
+	CHECK_TEST(bind_is_done_before_what_is_posted_after_it),
+	CHECK_END
+};
+
+static const struct check_suite rmrs = {
+	.name = "rmr",
+	.setup = setup,
+	.teardown = api_close,
+	.tests = tests,
+};
+
+CHECK_SUITES(&rmrs);

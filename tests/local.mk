@@ -23,6 +23,7 @@ tests/dat.conf: Makefile
 	$(AM_V_GEN)echo 'soft0 u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "" ""' > $@
 
 include tests/harness/local.mk
+include tests/install/local.mk
 include tests/abi/local.mk
 include tests/unit/local.mk
 include tests/mocks/local.mk

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Installs with DESTDIR, moves the tree elsewhere, and uses it from there: the tools, and what pkg-config says of it.
+set -u
+. "${top_srcdir:=.}/tests/harness/tap.sh"
+unset DAT_OVERRIDE LD_LIBRARY_PATH MAKEFLAGS MAKELEVEL MFLAGS
+
+prefix=$(sed -n 's/^prefix = //p' Makefile)
+moved=$tap_dir/moved
+export PKG_CONFIG_PATH=$moved/lib/pkgconfig
+
+install_and_move()
+{
+	make -s install DESTDIR="$tap_dir/dest" && mv "$tap_dir/dest$prefix" "$moved"
+}
+
+# The libraries under $moved that a file needs are found under $moved.
+finds_its_libraries()
+{
+	local libs
+	libs=$(ldd "$1") || return 1
+	printf '%s\n' "$libs"
+	! grep -E 'libdatp?[.]so' <<<"$libs" | grep -v -F "=> $moved/"
+}
+
+flags()
+{
+	pkg-config --define-prefix "$@"
+}
+
+builds_a_program()
+{
+	cat >"$tap_dir/program.c" <<-'END'
+	#include <stdio.h>
+	#include <dat/udat.h>
+
+	int main(void)
+	{
+		DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+		DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+		DAT_RETURN ret = dat_ia_open((DAT_NAME_PTR)"soft0", 8, &evd, &ia);
+
+		if (ret == DAT_SUCCESS)
+			ret = dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
+		printf("0x%08x\n", ret);
+		return ret != DAT_SUCCESS;
+	}
+	END
+	# shellcheck disable=SC2046 # lists of flags
+	$CC -std=c99 -Wall -Wextra -Werror $CFLAGS $(flags --cflags dat) -o "$tap_dir/program" \
+		"$tap_dir/program.c" $(flags --libs dat)
+}
+
+builds_a_plugin()
+{
+	cat >"$tap_dir/plugin.c" <<-'END'
+	#include <datp/provider.h>
+
+	DAT_RETURN plugin_ret(enum datp_err err);
+	DAT_RETURN plugin_ret(enum datp_err err) { return datp_ret(err); }
+	END
+	# shellcheck disable=SC2046 # lists of flags
+	$CC -std=gnu11 -Wall -Wextra -Werror $CFLAGS -fPIC -shared -Wl,-z,defs $(flags --cflags datp) \
+		-o "$tap_dir/plugin.so" "$tap_dir/plugin.c" $(flags --libs datp)
+}
+
+uninstall_leaves_nothing()
+{
+	make -s install DESTDIR="$tap_dir/again" && make -s uninstall DESTDIR="$tap_dir/again" || return 1
+	! find "$tap_dir/again" -type f | grep .
+}
+
+tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
+for file in bin/datctl bin/datperf lib/libdat.so.1 lib/libdatp.so.0 lib/opendat/libdatsoft.so; do
+	tap "install: moved, $file finds its libraries" finds_its_libraries "$moved/$file"
+done
+tap 'install: moved, datctl lists soft0' tap_holds '^soft0' "$moved/bin/datctl" list
+tap 'install: moved, datctl opens soft0' tap_holds soft0 "$moved/bin/datctl" show soft0
+tap 'install: a program builds with the flags of dat.pc' builds_a_program
+tap 'install: that program opens soft0' env LD_LIBRARY_PATH="$moved/lib" "$tap_dir/program"
+tap 'install: datp.pc names the folder of plugins' test "$(flags --variable=plugindir datp)" = "$moved/lib/opendat"
+tap 'install: a plugin builds with the flags of datp.pc' builds_a_plugin
+tap 'install: uninstall leaves no file' uninstall_leaves_nothing
+tap_end

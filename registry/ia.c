@@ -99,6 +99,28 @@ static DAT_RETURN ia_open_check(const char *name, const DAT_EVD_HANDLE *evd, con
 	return DAT_SUCCESS;
 }
 
+/* Find a provider and have it open the IA. */
+static DAT_RETURN request_open(const struct reg_request *rq, DAT_COUNT qlen,
+			       DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle)
+{
+	struct reg_record *record;
+	DAT_RETURN rc;
+
+	rc = catalog_ready();
+	if (rc != DAT_SUCCESS)
+		return rc;
+	rc = record_acquire(rq, &record);
+	if (rc != DAT_SUCCESS) {
+		if (DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND)
+			report_not_found(rq, rc);
+		return rc;
+	}
+	rc = ia_open(record, rq->name, qlen, async_evd_handle, ia_handle);
+	if (rc != DAT_SUCCESS)
+		record_release(record);
+	return rc;
+}
+
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
 			DAT_UINT32 dat_major, DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safety)
@@ -109,23 +131,15 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 		.minor = dat_minor,
 		.thread_safe = thread_safety != DAT_FALSE,
 	};
-	struct reg_record *record;
 	DAT_RETURN rc;
+	int state;
 
 	rc = ia_open_check(name, async_evd_handle, ia_handle);
-	if (rc == DAT_SUCCESS)
-		rc = catalog_ready();
 	if (rc != DAT_SUCCESS)
 		return rc;
-	rc = record_acquire(&rq, &record);
-	if (rc != DAT_SUCCESS) {
-		if (DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND)
-			report_not_found(&rq, rc);
-		return rc;
-	}
-	rc = ia_open(record, name, async_evd_min_qlen, async_evd_handle, ia_handle);
-	if (rc != DAT_SUCCESS)
-		record_release(record);
+	state = cancel_off();
+	rc = request_open(&rq, async_evd_min_qlen, async_evd_handle, ia_handle);
+	cancel_restore(state);
 	return rc;
 }
 
@@ -146,22 +160,13 @@ static unsigned int ia_claim(DAT_IA_HANDLE ia_handle, struct reg_ia **ia)
 	return handle;
 }
 
-/*
- * Until the provider has agreed the IA stays what it is, for a refused close must change nothing. A
- * second close meanwhile finds it claimed.
- */
-DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
+/* Ask the provider to close an IA that has been claimed, and forget it when it agrees. */
+static DAT_RETURN ia_close(unsigned int handle, struct reg_ia *ia, DAT_CLOSE_FLAGS flags)
 {
+	DAT_IA_HANDLE object = atomic_load_explicit(&ia->object, memory_order_relaxed);
 	struct reg_record *record;
-	DAT_IA_HANDLE object;
-	unsigned int handle;
-	struct reg_ia *ia;
 	DAT_RETURN rc;
 
-	handle = ia_claim(ia_handle, &ia);
-	if (!handle)
-		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	object = atomic_load_explicit(&ia->object, memory_order_relaxed);
 	if (ia->vtable->ia_close_func)
 		rc = ia->vtable->ia_close_func(object, flags);
 	else
@@ -178,6 +183,24 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	pthread_mutex_unlock(&reg.lock);
 	record_release(record);
 	return DAT_SUCCESS;
+}
+
+/*
+ * Until the provider has agreed the IA stays what it is, for a refused close must change nothing. A
+ * second close meanwhile finds it claimed.
+ */
+DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
+{
+	unsigned int handle;
+	struct reg_ia *ia;
+	DAT_RETURN rc;
+	int state;
+
+	state = cancel_off();
+	handle = ia_claim(ia_handle, &ia);
+	rc = handle ? ia_close(handle, ia, flags) : REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	cancel_restore(state);
+	return rc;
 }
 
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,

@@ -34,4 +34,17 @@ libdat_la_LIBADD = libregconf.la $(LTDL_LIBS)
 EXTRA_libdat_la_DEPENDENCIES = registry/libdat.map
 EXTRA_DIST += registry/libdat.map
 
-dist_sysconf_DATA += etc/dat.conf
+# A dat.conf that is there belongs to the administrator: it is neither written over nor taken away.
+EXTRA_DIST += etc/dat.conf
+install-data-local:
+	@$(MKDIR_P) '$(DESTDIR)$(sysconfdir)'
+	@if test -e '$(DESTDIR)$(sysconfdir)/dat.conf'; then \
+		cmp -s '$(srcdir)/etc/dat.conf' '$(DESTDIR)$(sysconfdir)/dat.conf' || \
+			echo "keeping $(DESTDIR)$(sysconfdir)/dat.conf as it is"; \
+	else \
+		$(INSTALL_DATA) '$(srcdir)/etc/dat.conf' '$(DESTDIR)$(sysconfdir)/dat.conf'; \
+	fi
+uninstall-local:
+	@if cmp -s '$(srcdir)/etc/dat.conf' '$(DESTDIR)$(sysconfdir)/dat.conf'; then \
+		rm -f '$(DESTDIR)$(sysconfdir)/dat.conf'; \
+	fi

@@ -185,6 +185,23 @@ bool diag_wanted(enum diag_type type);
 bool diag_explicit(void);
 
 /*
+ * A thread that is cancelled must not take a lock with it: calls that load, wait or read files begin
+ * with cancel_off() and end with cancel_restore(). The calls that are only passed on do neither.
+ */
+static inline int cancel_off(void)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	return state;
+}
+
+static inline void cancel_restore(int state)
+{
+	pthread_setcancelstate(state, NULL);
+}
+
+/*
  * The provider behind any handle but an IA's: NULL unless its first word is the vtable of a live
  * provider. NULL handles, small integers and misaligned ones are not read at all; for a freed handle
  * or the address of something else the first word tells. Relaxed loads do: the handle reached this
@@ -267,7 +284,7 @@ static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 	if (REG_UNLIKELY(!provider_->slot))							\
 		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
 	rc_ = provider_->slot(handle, mask, param);						\
-	if (rc_ == DAT_SUCCESS && ((mask) & (field)))						\
+	if (rc_ == DAT_SUCCESS && (param) && ((mask) & (field)))				\
 		(param)->ia_handle = ia_to_consumer((param)->ia_handle);			\
 	return rc_;										\
 } while (0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening and closing adapters, odd plugins, matching, listing, and what is said when it fails. */
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "registry_env.h"
@@ -162,6 +163,24 @@ TEST_WITH(one_library_may_serve_several_lines, LINE("a", "plain") LINE("b", "pla
 	CHECK_EQ_INT(dat_ia_query(b, NULL, 0, NULL, 0, NULL), DAT_SUCCESS);
 	CHECK_EQ_INT(dat_ia_close(b, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 	CHECK_EQ_INT(mock.finis, 2);
+}
+
+TEST_WITH(a_drop_in_tunes_what_the_plugin_is_given, LINE_AS("a", "u1.2", "nonthreadsafe", MOCK_LIB("plain"), "p q"))
+{
+	char path[1100];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.d", getenv("DAT_OVERRIDE"));
+	REQUIRE_EQ_INT(mkdir(path, 0700), 0);
+	strcat(path, "/a.ini");
+	f = fopen(path, "w");
+	REQUIRE(f != NULL);
+	fputs("[a]\neager_limit = 8192\n[b]\nlibrary = " MOCK_LIB("plain") "\n", f);
+	fclose(f);
+	open_or_fail("a");
+	CHECK_EQ_STR(mock.params, "p q eager_limit=8192");
+	open_or_fail("b");
+	CHECK_EQ_STR(mock.params, "");
 }
 
 /* Odd plugins. */
@@ -662,6 +681,48 @@ TEST_WITH(a_maximum_of_0_asks_for_the_number, FOUR_LINES)
 	CHECK_DAT(dat_registry_list_providers(-1, &n, list), DAT_INVALID_PARAMETER | DAT_INVALID_ARG1);
 }
 
+static void fixture_peer(void *arg)
+{
+	const char *top = getenv("top_srcdir");
+	DAT_PROVIDER_INFO info[64];
+	DAT_PROVIDER_INFO *list[64];
+	DAT_COUNT n, i;
+	char path[1024];
+
+	snprintf(path, sizeof(path), "%s/tests/fixtures/%s", top ? top : ".", (const char *)arg);
+	setenv("DAT_OVERRIDE", path, 1);
+	for (i = 0; i < 64; i++)
+		list[i] = &info[i];
+	REQUIRE_EQ_INT(dat_registry_list_providers(64, &n, list), DAT_SUCCESS);
+	check_put(CHECK_PARENT, &n, sizeof(n));
+	for (i = 0; i < n; i++) {
+		DAT_IA_HANDLE ia;
+
+		check_stderr_begin();
+		CHECK_EQ_INT(open_plain(info[i].ia_name, &ia), NOT_FOUND(DAT_NAME_NOT_REGISTERED));
+		CHECK_EQ_STR(check_stderr_end(), "");
+	}
+}
+
+/* How many adapters of a registry found in the field a program is told of. */
+static int listed_of(const char *fixture)
+{
+	pid_t peer = check_fork(fixture_peer, (void *)(uintptr_t)fixture);
+	DAT_COUNT n = -1;
+
+	check_get(peer, &n, sizeof(n));
+	check_join(peer);
+	return n;
+}
+
+static void registries_in_the_field_list_what_this_library_can_open(void)
+{
+	CHECK_EQ_INT(listed_of("ofed12.conf"), 15);
+	CHECK_EQ_INT(listed_of("ofed2.conf"), 0);
+	CHECK_EQ_INT(listed_of("both.conf"), 3);
+	CHECK_EQ_INT(listed_of("quoted.conf"), 1);
+}
+
 /* The dynamic registry, from within the program. */
 
 static DAT_RETURN own_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *evd, DAT_IA_HANDLE *ia);
@@ -787,6 +848,7 @@ static const struct check_test life_tests[] = {
 	CHECK_TEST(a_second_close_while_the_first_is_under_way_is_refused),
 	CHECK_TEST(a_close_does_not_ask_the_provider_who_it_is),
 	CHECK_TEST(one_library_may_serve_several_lines),
+	CHECK_TEST(a_drop_in_tunes_what_the_plugin_is_given),
 	CHECK_END
 };
 
@@ -837,6 +899,7 @@ static const struct check_test list_tests[] = {
 	CHECK_TEST(a_list_is_filled_as_far_as_it_goes_and_not_touched_beyond),
 	CHECK_TEST(one_pointer_is_enough_for_one_entry_whatever_the_maximum),
 	CHECK_TEST(a_maximum_of_0_asks_for_the_number),
+	CHECK_TEST(registries_in_the_field_list_what_this_library_can_open),
 	CHECK_END
 };
 

@@ -107,6 +107,26 @@ TEST_WITH(a_slow_init_holds_up_nobody_else, LINE("slow", "plain") LINE("b", "pla
 	CHECK_EQ_INT(mock.opens, 3);
 }
 
+TEST_WITH(a_thread_cancelled_while_it_waits_for_an_init_leaves_no_lock_behind, LINE("slow", "plain"))
+{
+	pthread_t first, second;
+	void *result;
+
+	sem_init(&init_started, 0, 0);
+	sem_init(&init_may_end, 0, 0);
+	mock.init_hook = slow_init;
+	REQUIRE_EQ_INT(pthread_create(&first, NULL, open_slow, NULL), 0);
+	sem_wait(&init_started);
+	REQUIRE_EQ_INT(pthread_create(&second, NULL, open_slow, NULL), 0);
+	pthread_cancel(second);
+	pthread_cancel(first);
+	sem_post(&init_may_end);
+	pthread_join(first, &result);
+	pthread_join(second, &result);
+	mock.init_hook = NULL;
+	open_or_fail("slow");
+}
+
 /* Two inits, each of which opens the other's adapter. */
 
 static pthread_barrier_t both_in_init;
@@ -250,6 +270,7 @@ static const struct check_test thread_tests[] = {
 	CHECK_TEST(one_adapter_is_opened_and_closed_by_many_threads),
 	CHECK_TEST(many_threads_open_one_adapter_and_init_runs_once),
 	CHECK_TEST(a_slow_init_holds_up_nobody_else),
+	CHECK_TEST(a_thread_cancelled_while_it_waits_for_an_init_leaves_no_lock_behind),
 	CHECK_TEST(inits_that_open_each_other_s_adapter_do_not_wait_for_ever),
 	CHECK_TEST(calls_go_on_while_other_adapters_come_and_go),
 	CHECK_TEST(many_threads_may_be_the_first_to_list),

@@ -156,7 +156,10 @@ static DAT_RETURN do_rsp_create(void)
 
 static DAT_RETURN do_accept(void)
 {
-	return dat_cr_accept(knock(bystander.qual), now.ep, 0, NULL);
+	DAT_CONN_QUAL qual;
+
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	return dat_cr_accept(knock(qual), now.ep, 0, NULL);
 }
 
 static DAT_RETURN do_post_recv(void)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Events, endpoints and connections of libdatp, over the loopback transport.
+CORE_LOOPBACK = $(CORE_NULL) tests/unit/core_loopback.c tests/unit/core_loopback.h tests/unit/core_world.h
+CORE_LOOPBACK_TESTS = \
+	tests/unit/core_cm_test \
+	tests/unit/core_cno_test \
+	tests/unit/core_ep_test \
+	tests/unit/core_evd_test \
+	tests/unit/core_srq_test
+check_PROGRAMS += $(CORE_LOOPBACK_TESTS)
+TESTS += $(CORE_LOOPBACK_TESTS)
+tests_unit_core_cm_test_SOURCES = tests/unit/core_cm_test.c $(CORE_LOOPBACK)
+tests_unit_core_cm_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_cm_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_cno_test_SOURCES = tests/unit/core_cno_test.c $(CORE_LOOPBACK)
+tests_unit_core_cno_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_cno_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_ep_test_SOURCES = tests/unit/core_ep_test.c $(CORE_LOOPBACK)
+tests_unit_core_ep_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_ep_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_evd_test_SOURCES = tests/unit/core_evd_test.c $(CORE_LOOPBACK)
+tests_unit_core_evd_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_evd_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_srq_test_SOURCES = tests/unit/core_srq_test.c $(CORE_LOOPBACK)
+tests_unit_core_srq_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_srq_test_LDADD = $(CORE_TEST_LIBS)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The catalogue: the static registry's lines and the dynamic registry's providers, and which of them
- * serves a request.
+ * The catalogue: the static registry's lines and the dynamic registry's providers, and which of
+ * them serves a request.
  *
  * A provider serves a request for (name, major, minor, thread safety) if the name and the major
- * version are equal, its minor version is not lower, and it is thread-safe if that is asked for. The
- * nearest minor version is taken, then the thread safety asked for, then the earlier one.
+ * version are equal, its minor version is not lower, and it is thread-safe if that is asked for.
+ * The nearest minor version is taken, then the thread safety asked for, then the earlier one.
  *
  * Invariant: a record is unlinked only while its count of opens is 0.
  */
@@ -237,6 +237,7 @@ static void record_take_locked(struct reg_record *r)
 /* What p has registered, as a list for a message. Returns how many. */
 static unsigned int records_list_locked(const struct reg_plugin *p, char *buf, size_t size)
 {
+	const DAT_PROVIDER_INFO *i;
 	const struct reg_record *r;
 	unsigned int n = 0;
 	size_t used = 0;
@@ -245,11 +246,12 @@ static unsigned int records_list_locked(const struct reg_plugin *p, char *buf, s
 	for (r = reg.records; r; r = r->next) {
 		if (r->plugin != p)
 			continue;
+		i = &r->info;
 		if (n++ < 4 && used < size)
-			used += (size_t)snprintf(buf + used, size - used, "%s%.60s u%u.%u %s", n > 1 ? ", " : "",
-						 r->info.ia_name, r->info.dapl_version_major,
-						 r->info.dapl_version_minor,
-						 r->info.is_thread_safe ? "threadsafe" : "nonthreadsafe");
+			used += (size_t)snprintf(
+				buf + used, size - used, "%s%.60s u%u.%u %s", n > 1 ? ", " : "",
+				i->ia_name, i->dapl_version_major, i->dapl_version_minor,
+				i->is_thread_safe ? "threadsafe" : "nonthreadsafe");
 	}
 	return n;
 }
@@ -263,13 +265,16 @@ static void plugin_useless_locked(struct reg_plugin *p)
 	int n;
 
 	if (records_list_locked(p, list, sizeof(list)))
-		n = asprintf(&why, "%s:%u: %s: library %s registered %s instead of what was asked for; "
-			     "correct the name, version or thread safety in that line", e->file, e->line,
-			     e->name, e->library, list);
+		n = asprintf(&why,
+			     "%s:%u: %s: library %s registered %s instead of what was asked for; "
+			     "correct the name, version or thread safety in that line",
+			     e->file, e->line, e->name, e->library, list);
 	else
-		n = asprintf(&why, "%s:%u: %s: library %s registered no adapter for the parameters \"%.80s\"; "
-			     "correct them in that line, or check that the device is there", e->file, e->line,
-			     e->name, e->library, e->ia_params);
+		n = asprintf(
+			&why,
+			"%s:%u: %s: library %s registered no adapter for the parameters "
+			"\"%.80s\"; correct them in that line, or check that the device is there",
+			e->file, e->line, e->name, e->library, e->ia_params);
 	plugin_why_locked(p, n < 0 ? NULL : why);
 }
 
@@ -291,9 +296,9 @@ static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq,
 }
 
 /*
- * Find a provider for a request, loading what it takes, and count an open for it. A provider that is
- * there already and fits exactly goes first; then the lines of the static registry, best first, until
- * one works; then whatever has registered itself.
+ * Find a provider for a request, loading what it takes, and count an open for it. A provider that
+ * is there already and fits exactly goes first; then the lines of the static registry, best first,
+ * until one works; then whatever has registered itself.
  */
 static int record_acquire_locked(const struct reg_request *rq, enum match *seen, bool *tried,
 				 struct reg_record **record)
@@ -430,7 +435,8 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PRO
 	if (!info_is_valid(info))
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (info->dapl_version_major != REG_API_MAJOR) {
-		diag_print(DIAG_DR, "a provider for %s was refused: it speaks DAT %u.%u, this library 1.x",
+		diag_print(DIAG_DR,
+			   "a provider for %s was refused: it speaks DAT %u.%u, this library 1.x",
 			   info->ia_name, info->dapl_version_major, info->dapl_version_minor);
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	}
@@ -444,8 +450,9 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PRO
 	pthread_mutex_lock(&reg.lock);
 	rc = record_add_locked(r);
 	pthread_mutex_unlock(&reg.lock);
-	diag_print(DIAG_DR, "provider for %s u%u.%u %s: %s", info->ia_name, info->dapl_version_major,
-		   info->dapl_version_minor, info->is_thread_safe ? "threadsafe" : "nonthreadsafe",
+	diag_print(DIAG_DR, "provider for %s u%u.%u %s: %s", info->ia_name,
+		   info->dapl_version_major, info->dapl_version_minor,
+		   info->is_thread_safe ? "threadsafe" : "nonthreadsafe",
 		   rc ? "refused" : "registered");
 	if (rc)
 		free(r);

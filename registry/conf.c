@@ -4,9 +4,9 @@
  *
  *	ia_name api_version thread_safety default library provider_version ia_params platform_params
  *
- * Blanks separate fields; "..." quotes, in which \x is x; # at the start of a field begins a comment
- * that ends with the line. A record never goes on in the next line. A carriage return before the
- * newline and a byte order mark at the start of the file belong to neither.
+ * Blanks separate fields; "..." quotes, in which \x is x; # at the start of a field begins a
+ * comment that ends with the line. A record never goes on in the next line. A carriage return
+ * before the newline and a byte order mark at the start of the file belong to neither.
  *
  * Invariant: each line is judged by itself. Whatever is wrong with one, the next starts afresh.
  */
@@ -388,14 +388,18 @@ static int token_refuse(struct cursor *c, const struct conf_where *where, const 
 	switch (t->kind) {
 	case TOKEN_EOR:
 		if (where->field == CONF_PLATFORM_PARAMS)
-			err = conf_diag_add(c->conf, where, "field 8 of 8 is missing; where there is nothing "
+			err = conf_diag_add(c->conf, where,
+					    "field 8 of 8 is missing; where there is nothing "
 					    "to say, write \"\"");
 		else
-			err = conf_diag_add(c->conf, where, "the line ends after %d of 8 fields; each record "
-					    "needs all eight on one line", (int)where->field - 1);
+			err = conf_diag_add(c->conf, where,
+					    "the line ends after %d of 8 fields; each record "
+					    "needs all eight on one line",
+					    (int)where->field - 1);
 		break;
 	case TOKEN_OPEN_QUOTE:
-		err = conf_diag_add(c->conf, where, "the quote opened here is not closed on this line; "
+		err = conf_diag_add(c->conf, where,
+				    "the quote opened here is not closed on this line; "
 				    "add the closing \"");
 		break;
 	case TOKEN_NUL:
@@ -410,8 +414,8 @@ static int token_refuse(struct cursor *c, const struct conf_where *where, const 
 }
 
 /*
- * Read the fields of one record into e. Each bad field is noted; a field that cannot be read ends the
- * record. Returns 0, -ENOENT for a line without a record, -EINVAL for a refused one, -ENOMEM.
+ * Read the fields of one record into e. Each bad field is noted; a field that cannot be read ends
+ * the record. Returns 0, -ENOENT for a line without a record, -EINVAL for a refused one, -ENOMEM.
  */
 static int fields_read(struct cursor *c, struct conf_entry *e)
 {
@@ -450,7 +454,8 @@ static int fields_read(struct cursor *c, struct conf_entry *e)
 	if (t.kind != TOKEN_EOR) {
 		where.field = 0;
 		where.column = t.column;
-		err = conf_diag_add(c->conf, &where, "the line goes on after its eighth field; quote "
+		err = conf_diag_add(c->conf, &where,
+				    "the line goes on after its eighth field; quote "
 				    "values that hold blanks");
 		return err ? err : -EINVAL;
 	}

@@ -98,8 +98,8 @@ int conf_parse(struct conf *conf, const char *file, const char *text, size_t len
 int conf_parse_ini(struct conf *conf, const char *file, const char *text, size_t len);
 
 /*
- * Read path, then the drop-ins of the directory that is called like path with ".d" appended. Returns
- * 0 when path was read, -ENOMEM, or another -errno (then also noted as a diagnostic).
+ * Read path, then the drop-ins of the directory that is called like path with ".d" appended.
+ * Returns 0 when path was read, -ENOMEM, or another -errno (then also noted as a diagnostic).
  */
 int conf_read(struct conf *conf, const char *path);
 

@@ -3,8 +3,8 @@
  * Which files make up the static registry, and reading them.
  *
  * Invariant: a file that cannot be read is a diagnostic and never an abort; what the others hold is
- * used. Drop-ins stand in the directory called like the file with ".d" appended, so DAT_OVERRIDE=/x/my
- * brings /x/my.d along and nothing else.
+ * used. Drop-ins stand in the directory called like the file with ".d" appended, so
+ * DAT_OVERRIDE=/x/my brings /x/my.d along and nothing else.
  */
 #include "conf.h"
 
@@ -80,7 +80,9 @@ static int unreadable_note(struct conf *conf, const char *path, int err)
 
 typedef int parse_fn(struct conf *conf, const char *file, const char *text, size_t len);
 
-/* Returns 0, -ENOMEM, or why the file could not be read. The latter is noted unless it is missing. */
+/*
+ * Returns 0, -ENOMEM, or why the file could not be read. The latter is noted unless it is missing.
+ */
 static int file_parse(struct conf *conf, const char *path, parse_fn *parse)
 {
 	char *text = NULL;

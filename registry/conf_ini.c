@@ -8,8 +8,9 @@
  *	[soft1]			; not named yet: add it
  *	library = libdatsoft.so
  *
- * Keys with a meaning of their own: library, api_version, thread_safety, provider_version, ia_params,
- * platform_params. They replace the field; all other keys are appended to ia_params as key=value.
+ * Keys with a meaning of their own: library, api_version, thread_safety, provider_version,
+ * ia_params, platform_params. They replace the field; all other keys are appended to ia_params as
+ * key=value.
  *
  * inih does the parsing, but it has fixed buffers and reports only the first bad line. So the text
  * passes line by line through line_next(), which refuses what inih would silently cut or drop.
@@ -30,7 +31,7 @@
 struct section {
 	char *name;			/* NULL: none yet */
 	unsigned int line;		/* of its header */
-	struct conf_entry set;		/* fields given; api and thread safety when the flags say so */
+	struct conf_entry set; /* fields given; api and thread safety when the flags say so */
 	bool has_api;
 	bool has_thread_safety;
 	char *tuning;			/* "key=value key=value", or NULL */
@@ -195,8 +196,9 @@ static void section_end(struct ini *ini)
 	if (known)
 		goto done;
 	if (!sec->set.library)
-		ini_refuse(ini, sec->line, CONF_LIBRARY, sec->name, sec->name,
-			   "is no adapter known here, and the section names no library = to add one");
+		ini_refuse(
+			ini, sec->line, CONF_LIBRARY, sec->name, sec->name,
+			"is no adapter known here, and the section names no library = to add one");
 	else if (section_add(ini, sec))
 		ini->err = -ENOMEM;
 done:
@@ -204,8 +206,8 @@ done:
 }
 
 /* Keys that are fields. Returns false for any other key; *wrong is set when the value is bad. */
-static bool section_field(struct ini *ini, const char *key, const char *value, enum conf_field *field,
-			  const char **wrong)
+static bool section_field(struct ini *ini, const char *key, const char *value,
+			  enum conf_field *field, const char **wrong)
 {
 	struct section *sec = &ini->sec;
 	char **string = NULL;
@@ -267,7 +269,8 @@ static int key_handle(void *user, const char *section, const char *key, const ch
 	if (ini->err)
 		return 1;
 	if (!*section) {
-		ini_refuse(ini, ini->line, 0, NULL, key, "stands before any [adapter]; put it below one");
+		ini_refuse(ini, ini->line, 0, NULL, key,
+			   "stands before any [adapter]; put it below one");
 		return 1;
 	}
 	if (!sec->name && string_set(&sec->name, section)) {
@@ -283,7 +286,8 @@ static int key_handle(void *user, const char *section, const char *key, const ch
 		return 1;
 	}
 	if (!key_is_word(key)) {
-		ini_refuse(ini, ini->line, 0, section, key, "cannot be a key; use one word without quotes");
+		ini_refuse(ini, ini->line, 0, section, key,
+			   "cannot be a key; use one word without quotes");
 		sec->refused = true;
 		return 1;
 	}
@@ -337,7 +341,8 @@ static bool line_check(struct ini *ini, const char *s, size_t len, int room)
 		else if (close == s + 1)
 			line_refuse(ini, s, len, "names no adapter; the section is not read");
 		else if (close - s - 1 > SECTION_MAX)
-			line_refuse(ini, s, len, "is longer than 49 bytes; name such an adapter in dat.conf");
+			line_refuse(ini, s, len,
+				    "is longer than 49 bytes; name such an adapter in dat.conf");
 		else
 			ini->skipping = false;
 	}
@@ -348,7 +353,8 @@ static bool line_check(struct ini *ini, const char *s, size_t len, int room)
 		return false;
 	}
 	if (len + 3 > (size_t)room) {
-		line_refuse(ini, s, len, "is longer than a drop-in may have; put the adapter in dat.conf");
+		line_refuse(ini, s, len,
+			    "is longer than a drop-in may have; put the adapter in dat.conf");
 		return false;
 	}
 	if (*s != '[' && !find_plain(s, len, "=:")) {

@@ -3,8 +3,8 @@
  * The consumer's calls on event dispatchers and notification objects,
  * each passed on to its slot in the vtable.
  *
- * Invariant: a handle that is no object of a live provider never reaches one, and a provider without
- * the call answers DAT_NOT_IMPLEMENTED.
+ * Invariant: a handle that is no object of a live provider never reaches one, and a provider
+ * without the call answers DAT_NOT_IMPLEMENTED.
  */
 #include "reg.h"
 
@@ -98,8 +98,8 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 }
 
 /*
- * An asynchronous error may be about the IA itself, which old plugins name by their own pointer; the
- * consumer gets the handle it knows. Costs one compare an event, and an empty queue nothing.
+ * An asynchronous error may be about the IA itself, which old plugins name by their own pointer;
+ * the consumer gets the handle it knows. Costs one compare an event, and an empty queue nothing.
  */
 static inline void event_translate(DAT_EVENT *event)
 {

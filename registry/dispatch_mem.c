@@ -3,8 +3,8 @@
  * The consumer's calls on protection zones, memory regions and shared receive queues,
  * each passed on to its slot in the vtable.
  *
- * Invariant: a handle that is no object of a live provider never reaches one, and a provider without
- * the call answers DAT_NOT_IMPLEMENTED.
+ * Invariant: a handle that is no object of a live provider never reaches one, and a provider
+ * without the call answers DAT_NOT_IMPLEMENTED.
  */
 #include "reg.h"
 

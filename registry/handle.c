@@ -2,9 +2,9 @@
 /*
  * IA handles: small integers, and what is behind them.
  *
- * Invariant: looking a handle up takes no lock and never reads freed memory: slots live in chunks that
- * stay until the library goes. A number is given out again only after all others below the table's
- * size have been, so a handle kept after dat_ia_close stays invalid for a long while.
+ * Invariant: looking a handle up takes no lock and never reads freed memory: slots live in chunks
+ * that stay until the library goes. A number is given out again only after all others below the
+ * table's size have been, so a handle kept after dat_ia_close stays invalid for a long while.
  */
 #include "reg.h"
 
@@ -29,7 +29,9 @@ static unsigned int ia_room_locked(void)
 	return i * REG_IA_CHUNK;
 }
 
-/* Add a chunk when three quarters are in use. Fails quietly: a full table is noticed by the search. */
+/*
+ * Add a chunk when three quarters are in use. Fails quietly: a full table is noticed by the search.
+ */
 static void ia_grow_locked(unsigned int room)
 {
 	struct reg_ia *chunk;
@@ -90,8 +92,8 @@ void ia_drop_locked(unsigned int handle)
 }
 
 /*
- * The handle of a provider's object, 0 if it is none. The newest wins where a provider hands out one
- * object twice.
+ * The handle of a provider's object, 0 if it is none. The newest wins where a provider hands out
+ * one object twice.
  */
 unsigned int ia_handle_of(DAT_IA_HANDLE object)
 {
@@ -108,7 +110,9 @@ unsigned int ia_handle_of(DAT_IA_HANDLE object)
 	return 0;
 }
 
-/* An IA named by the provider's pointer: good only while that IA is open. The pointer is not read. */
+/*
+ * An IA named by the provider's pointer: good only while that IA is open. The pointer is not read.
+ */
 DAT_IA_HANDLE ia_object_of_pointer(DAT_IA_HANDLE pointer)
 {
 	return ia_handle_of(pointer) ? pointer : NULL;
@@ -123,8 +127,8 @@ DAT_HANDLE ia_to_consumer(DAT_HANDLE handle)
 }
 
 /*
- * For plugins. 1.2 plugins turn a handle into a pointer with it, 2.0 plugins a pointer into a handle;
- * the value itself tells which is meant.
+ * For plugins. 1.2 plugins turn a handle into a pointer with it, 2.0 plugins a pointer into a
+ * handle; the value itself tells which is meant.
  */
 DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_handle)
 {

@@ -2,9 +2,9 @@
 /*
  * Interface adapters: open, close and query, and the calls that take a handle of any kind.
  *
- * Invariant: each open IA counts once on its record and so on its plugin, whatever the provider says
- * about itself later; an open that failed counts nowhere. OUT parameters are written on success only:
- * providers work on copies.
+ * Invariant: each open IA counts once on its record and so on its plugin, whatever the provider
+ * says about itself later; an open that failed counts nowhere. OUT parameters are written on
+ * success only: providers work on copies.
  */
 #include "reg.h"
 
@@ -86,7 +86,8 @@ static DAT_RETURN ia_open(struct reg_record *r, const char *name, DAT_COUNT qlen
 }
 
 /* What can be said about the arguments without a provider. */
-static DAT_RETURN ia_open_check(const char *name, const DAT_EVD_HANDLE *evd, const DAT_IA_HANDLE *ia)
+static DAT_RETURN ia_open_check(const char *name, const DAT_EVD_HANDLE *evd,
+				const DAT_IA_HANDLE *ia)
 {
 	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
@@ -198,7 +199,8 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 
 	state = cancel_off();
 	handle = ia_claim(ia_handle, &ia);
-	rc = handle ? ia_close(handle, ia, flags) : REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	rc = handle ? ia_close(handle, ia, flags)
+		    : REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	cancel_restore(state);
 	return rc;
 }
@@ -207,8 +209,8 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handl
 			DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
 			DAT_PROVIDER_ATTR_MASK provider_attr_mask, DAT_PROVIDER_ATTR *provider_attr)
 {
-	REG_DISPATCH_IA(ia_handle, ia_query_func, ia_object, async_evd_handle, ia_attr_mask, ia_attr,
-			provider_attr_mask, provider_attr);
+	REG_DISPATCH_IA(ia_handle, ia_query_func, ia_object, async_evd_handle, ia_attr_mask,
+			ia_attr, provider_attr_mask, provider_attr);
 }
 
 /* Calls on a handle of any kind: an integer is an IA, all else an object. */

@@ -3,15 +3,17 @@
  * Loading provider libraries, through libltdl.
  *
  * Plugins of the field were linked without -ldat and find dat_registry_add_provider in the global
- * scope, or not at all; so libdat puts itself there before it loads one, however it was loaded itself.
+ * scope, or not at all; so libdat puts itself there before it loads one, however it was loaded
+ * itself.
  *
  * Invariant: a library is either loaded with every symbol bound or not loaded. libltdl would bind
  * lazily, and explains each failure with "file not found"; so dlopen goes first, with RTLD_NOW, and
  * gives the words, and libltdl then takes its reference to what is already there.
  *
- * libltdl is not thread-safe: loader_lock is held around each of its calls. It is recursive, for the
- * constructors of a library may come back. dlopen holds a recursive lock of its own around them, so
- * ours adds no way to block; it is taken only where the dynamic linker's lock is taken as well.
+ * libltdl is not thread-safe: loader_lock is held around each of its calls. It is recursive, for
+ * the constructors of a library may come back. dlopen holds a recursive lock of its own around
+ * them, so ours adds no way to block; it is taken only where the dynamic linker's lock is taken as
+ * well.
  */
 #include "loader.h"
 
@@ -100,8 +102,8 @@ static bool says_missing(const char *why, const char *name)
 }
 
 /*
- * Look for a bare name where providers live: beside libdat first, so that a tree which was staged or
- * moved uses its own providers and not those of another installation.
+ * Look for a bare name where providers live: beside libdat first, so that a tree which was staged
+ * or moved uses its own providers and not those of another installation.
  */
 static void *bind_installed(const char *name, char **why)
 {
@@ -156,9 +158,9 @@ static lt_dlhandle ltdl_open(const char *path)
 }
 
 /*
- * Where the library behind dl was found, malloced. Its link map does not change while it is loaded, and
- * was made under a lock of the dynamic linker's that the thread sanitizer does not know of: hence the
- * attribute, and a copy by hand.
+ * Where the library behind dl was found, malloced. Its link map does not change while it is loaded,
+ * and was made under a lock of the dynamic linker's that the thread sanitizer does not know of:
+ * hence the attribute, and a copy by hand.
  */
 __attribute__((no_sanitize("thread")))
 static char *lib_path(void *dl, const char *name)

@@ -43,7 +43,9 @@ int plugin_wait_locked(struct reg_plugin *p)
 	return 0;
 }
 
-/* Remember the latest reason for a failure; takes over why, which may be NULL for want of memory. */
+/*
+ * Remember the latest reason for a failure; takes over why, which may be NULL for want of memory.
+ */
 void plugin_why_locked(struct reg_plugin *p, char *why)
 {
 	free(p->why);
@@ -63,7 +65,8 @@ static char *why_format(const struct reg_plugin *p, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return NULL;
-	n = asprintf(&whole, "%s:%u: %s: library %s: %s", e->file, e->line, e->name, e->library, text);
+	n = asprintf(&whole, "%s:%u: %s: library %s: %s", e->file, e->line, e->name, e->library,
+		     text);
 	free(text);
 	return n < 0 ? NULL : whole;
 }
@@ -118,15 +121,17 @@ static int plugin_load(struct reg_plugin *p, char **why)
 	reg_self.plugin = p;
 	p->lib = loader_open(p->entry->library, &words);
 	if (!p->lib) {
-		*why = words ? why_format(p, "%s; install the provider, or correct the library in that "
-					  "line", words) : NULL;
+		if (words)
+			*why = why_format(p, "%s; install the provider, or correct the library in "
+					  "that line", words);
 		free(words);
 		goto fail;
 	}
 	init = (DAT_PROVIDER_INIT_FUNC)(uintptr_t)loader_symbol(p->lib, DAT_PROVIDER_INIT_FUNC_STR);
 	if (!init) {
-		*why = why_format(p, "%s has no symbol " DAT_PROVIDER_INIT_FUNC_STR ", so it is no DAT "
-				  "provider; correct the library in that line", loader_path(p->lib));
+		*why = why_format(p, "%s has no symbol %s, so it is no DAT provider; correct the "
+				  "library in that line", loader_path(p->lib),
+				  DAT_PROVIDER_INIT_FUNC_STR);
 		plugin_unload(p);
 		goto fail;
 	}
@@ -159,8 +164,10 @@ int plugin_acquire_locked(struct reg_plugin *p)
 	while (p->state == PLUGIN_LOADING || p->state == PLUGIN_UNLOADING) {
 		err = plugin_wait_locked(p);
 		if (err) {
-			plugin_why_locked(p, why_format(p, "the adapter was opened from within the provider's "
-							"own initialisation; open it from somewhere else"));
+			plugin_why_locked(
+				p, why_format(p, "the adapter was opened from within a "
+						 "provider's initialisation, which waits for "
+						 "it; open it from somewhere else"));
 			return err;
 		}
 	}

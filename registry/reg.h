@@ -3,14 +3,16 @@
  * What the files of the registry share: its one state, and the few inline functions that stand
  * between a consumer's call and the provider's.
  *
- * Locks: reg.lock guards all of struct registry but the atomics; it is a leaf (nothing else is taken
- * under it) and is never held across dlopen, dat_provider_init, dat_provider_fini or any other call
- * into a plugin. The loader has one lock of its own, see loader.c.
+ * Locks: reg.lock guards all of struct registry but the atomics; it is a leaf (nothing else is
+ * taken under it) and is never held across dlopen, dat_provider_init, dat_provider_fini or any
+ * other call into a plugin. The loader has one lock of its own, see loader.c.
  */
 #ifndef REGISTRY_REG_H
 #define REGISTRY_REG_H
 
-/* The library is compiled with hidden visibility: what the standard's headers declare is its face. */
+/*
+ * The library is compiled with hidden visibility: what the standard's headers declare is its face.
+ */
 #pragma GCC visibility push(default)
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
@@ -34,7 +36,9 @@ extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_han
 /* The API this library serves. */
 #define REG_API_MAJOR	1
 
-/* Values below are never addresses (the kernel maps nothing there): they are IA handles or nothing. */
+/*
+ * Values below are never addresses (the kernel maps nothing there): they are IA handles or nothing.
+ */
 #define REG_POINTER_MIN	((uintptr_t)65536)
 
 /* Providers that may be registered at a time. */
@@ -75,7 +79,7 @@ struct reg_record {
 
 /* One open IA: what is behind a handle. */
 struct reg_ia {
-	_Atomic(DAT_IA_HANDLE) object;	/* the provider's; NULL: the handle is free or being opened */
+	_Atomic(DAT_IA_HANDLE) object;	/* the provider's; NULL: not open, or not yet */
 	struct reg_record *record;	/* reg.lock; NULL: the slot is free */
 	const DAT_PROVIDER *vtable;	/* reg.lock */
 	bool closing;			/* reg.lock */
@@ -185,8 +189,9 @@ bool diag_wanted(enum diag_type type);
 bool diag_explicit(void);
 
 /*
- * A thread that is cancelled must not take a lock with it: calls that load, wait or read files begin
- * with cancel_off() and end with cancel_restore(). The calls that are only passed on do neither.
+ * A thread that is cancelled must not take a lock with it: calls that load, wait or read files
+ * begin with cancel_off() and end with cancel_restore(). The calls that are only passed on do
+ * neither.
  */
 static inline int cancel_off(void)
 {
@@ -203,10 +208,10 @@ static inline void cancel_restore(int state)
 
 /*
  * The provider behind any handle but an IA's: NULL unless its first word is the vtable of a live
- * provider. NULL handles, small integers and misaligned ones are not read at all; for a freed handle
- * or the address of something else the first word tells. Relaxed loads do: the handle reached this
- * thread by way of whoever created the object, and with it all that the vtable holds; the compare
- * itself needs no order.
+ * provider. NULL handles, small integers and misaligned ones are not read at all; for a freed
+ * handle or the address of something else the first word tells. Relaxed loads do: the handle
+ * reached this thread by way of whoever created the object, and with it all that the vtable holds;
+ * the compare itself needs no order.
  */
 static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
 {
@@ -225,8 +230,8 @@ static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
 }
 
 /*
- * The provider's object behind an IA handle, NULL if there is none. Acquire pairs with the release in
- * ia_publish_locked: whoever sees the object sees what the provider put into it.
+ * The provider's object behind an IA handle, NULL if there is none. Acquire pairs with the release
+ * in ia_publish_locked: whoever sees the object sees what the provider put into it.
  */
 static inline DAT_IA_HANDLE reg_ia_object(DAT_IA_HANDLE handle)
 {

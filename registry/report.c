@@ -2,8 +2,8 @@
 /*
  * What a user is told when an adapter cannot be opened.
  *
- * Invariant: each cause is told once a process, and only for an adapter that was asked for by name. A
- * program that got the name from dat_registry_list_providers and tries one after the other is
+ * Invariant: each cause is told once a process, and only for an adapter that was asked for by name.
+ * A program that got the name from dat_registry_list_providers and tries one after the other is
  * probing: it hears nothing, unless DAT_DBG_TYPE is set. Nothing is printed under the lock.
  */
 #include "reg.h"
@@ -103,7 +103,8 @@ static void names_write(struct text *t)
 		if (reg.plugins[i].entry->major != REG_API_MAJOR)
 			continue;
 		if (n++ < 8)
-			fprintf(t->stream, "%s%.80s", n > 1 ? ", " : "", reg.plugins[i].entry->name);
+			fprintf(t->stream, "%s%.80s", n > 1 ? ", " : "",
+				reg.plugins[i].entry->name);
 	}
 	if (n > 8)
 		fprintf(t->stream, " and %u more", n - 8);
@@ -118,8 +119,10 @@ static void unknown_write_locked(struct text *t, const char *name)
 	const struct conf_diag *first = NULL;
 	char clip[48];
 
-	fprintf(t->stream, "%s: no such adapter in %s; it knows ", conf_clip(clip, name, strlen(name)),
-		reg.conf.builtin ? "the built-in registry, used for want of a dat.conf" : reg.conf.origin);
+	fprintf(t->stream, "%s: no such adapter in %s; it knows ",
+		conf_clip(clip, name, strlen(name)),
+		reg.conf.builtin ? "the built-in registry, used for want of a dat.conf"
+				 : reg.conf.origin);
 	names_write(t);
 	fprintf(t->stream, "; name one of these, or add a line for it\n");
 	for (d = reg.conf.diags; d; d = d->next) {
@@ -139,13 +142,15 @@ static void unknown_write_locked(struct text *t, const char *name)
 }
 
 /* The name is there, but in no version and thread safety that would do. */
-static void mismatch_write_locked(struct text *t, struct reg_plugin *p, const struct reg_request *rq)
+static void mismatch_write_locked(struct text *t, struct reg_plugin *p,
+				  const struct reg_request *rq)
 {
 	const struct conf_entry *e = p->entry;
 
-	fprintf(t->stream, "%s:%u: %s: offers u%u.%u %s, the program asks for u%u.%u%s; ", e->file, e->line,
-		e->name, e->major, e->minor, e->thread_safe ? "threadsafe" : "nonthreadsafe", rq->major,
-		rq->minor, rq->thread_safe ? " threadsafe" : "");
+	fprintf(t->stream, "%s:%u: %s: offers u%u.%u %s, the program asks for u%u.%u%s; ", e->file,
+		e->line, e->name, e->major, e->minor,
+		e->thread_safe ? "threadsafe" : "nonthreadsafe", rq->major, rq->minor,
+		rq->thread_safe ? " threadsafe" : "");
 	fprintf(t->stream, "name another adapter, or add a line for this one\n");
 }
 
@@ -206,7 +211,9 @@ void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc)
 			 DAT_GET_TYPE(rc) != DAT_INVALID_HANDLE && plugin_speaks_locked(r->plugin);
 	}
 	pthread_mutex_unlock(&reg.lock);
-	diag_print(speaks ? DIAG_ERROR : DIAG_CONSUMER, "%s:%u: %s: library %s could not open it: %s%s%s; "
-		   "check that its device is there and that the line's parameters are right", file, line,
-		   name, r->plugin ? r->plugin->entry->library : "-", type, *subtype ? " " : "", subtype);
+	diag_print(speaks ? DIAG_ERROR : DIAG_CONSUMER,
+		   "%s:%u: %s: library %s could not open it: %s%s%s; "
+		   "check that its device is there and that the line's parameters are right",
+		   file, line, name, r->plugin ? r->plugin->entry->library : "-", type,
+		   *subtype ? " " : "", subtype);
 }

@@ -2,8 +2,8 @@
 /*
  * dat_strerror: the names of all types and subtypes.
  *
- * Invariant: every enumerator of dat_error.h is in one of the two tables, under its own name; nothing
- * is written that a caller could change.
+ * Invariant: every enumerator of dat_error.h is in one of the two tables, under its own name;
+ * nothing is written that a caller could change.
  */
 #include "reg.h"
 
@@ -161,9 +161,9 @@ static const char *subtype_name(DAT_RETURN value)
 }
 
 /*
- * A value succeeds if its type has a name; the class bits do not matter. Programs compare the failure
- * with DAT_INVALID_PARAMETER as it stands, without the class bit, and print the strings unseen: so
- * both are set in every case.
+ * A value succeeds if its type has a name; the class bits do not matter. Programs compare the
+ * failure with DAT_INVALID_PARAMETER as it stands, without the class bit, and print the strings
+ * unseen: so both are set in every case.
  */
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message, const char **minor_message)
 {

@@ -3,8 +3,9 @@
  * The set of vtables that the objects of live providers begin with: those registered and those of
  * each open IA, counted.
  *
- * Invariant: lookups take no lock. Slots are set and cleared in place and chunks are only ever added,
- * so a reader that races with a change sees the set as it was before or after it, for each vtable.
+ * Invariant: lookups take no lock. Slots are set and cleared in place and chunks are only ever
+ * added, so a reader that races with a change sees the set as it was before or after it, for each
+ * vtable.
  */
 #include "reg.h"
 
@@ -12,8 +13,9 @@
 #include <stdlib.h>
 
 /*
- * Relaxed loads of the slots: only pointer values are compared, see reg_provider(). The chunk itself
- * is read through its pointer, hence acquire there, which pairs with the release that linked it in.
+ * Relaxed loads of the slots: only pointer values are compared, see reg_provider(). The chunk
+ * itself is read through its pointer, hence acquire there, which pairs with the release that linked
+ * it in.
  */
 const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable)
 {
@@ -38,7 +40,8 @@ int vtables_add_locked(const DAT_PROVIDER *vtable)
 	const DAT_PROVIDER *v;
 	int i, free_slot = 0;
 
-	for (; chunk; last = chunk, chunk = atomic_load_explicit(&chunk->next, memory_order_relaxed)) {
+	for (; chunk; chunk = atomic_load_explicit(&chunk->next, memory_order_relaxed)) {
+		last = chunk;
 		for (i = 0; i < REG_VTABLE_CHUNK; i++) {
 			v = atomic_load_explicit(&chunk->vtable[i], memory_order_relaxed);
 			if (v == vtable) {

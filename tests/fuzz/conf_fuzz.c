@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libFuzzer target for the parsers of the static registry. What stands before a line "%%" is a dat.conf,
- * what follows it a drop-in, and so on in turn.
+ * libFuzzer target for the parsers of the static registry. What stands before a line "%%" is a
+ * dat.conf, what follows it a drop-in, and so on in turn.
  *
- * Invariant checked: whatever comes in, each entry is complete and each refusal has its place and words.
+ * Invariant checked: whatever comes in, each entry is complete and each refusal has its place and
+ * words.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,7 +49,8 @@ static void part_parse(struct conf *conf, const uint8_t *data, size_t size, bool
 
 	DEMAND(text);
 	memcpy(text, data, size);
-	DEMAND(!(ini ? conf_parse_ini(conf, "fuzz.ini", text, size) : conf_parse(conf, "fuzz.conf", text, size)));
+	DEMAND(!(ini ? conf_parse_ini(conf, "fuzz.ini", text, size)
+		     : conf_parse(conf, "fuzz.conf", text, size)));
 	free(text);
 }
 

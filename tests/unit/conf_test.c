@@ -79,7 +79,8 @@ static void all_eight_fields_are_read(void)
 {
 	const struct conf_entry *e;
 
-	parse("# a comment\n\nsoft0\tu1.2  threadsafe default /lib/x.so dapl.3.14 \"ib0 0\" \"plat\"\n");
+	parse("# a comment\n\n"
+	      "soft0\tu1.2  threadsafe default /lib/x.so dapl.3.14 \"ib0 0\" \"plat\"\n");
 	REQUIRE_EQ_INT(entries(), 1);
 	e = entry(0);
 	CHECK_EQ_STR(e->name, "soft0");
@@ -98,7 +99,8 @@ static void all_eight_fields_are_read(void)
 
 static void a_quoted_field_may_hold_anything_but_a_newline(void)
 {
-	parse("\"a \\\"b\\\" \\\\ # c\" \"u1.2\"\"nonthreadsafe\" \"default\" \"l x.so\" \"i.1.2\" \"\" \"\\n\"\n");
+	parse("\"a \\\"b\\\" \\\\ # c\" \"u1.2\""
+	      "\"nonthreadsafe\" \"default\" \"l x.so\" \"i.1.2\" \"\" \"\\n\"\n");
 	REQUIRE_EQ_INT(entries(), 1);
 	CHECK_EQ_STR(entry(0)->name, "a \"b\" \\ # c");
 	CHECK_EQ_STR(entry(0)->library, "l x.so");
@@ -134,7 +136,8 @@ static void a_file_may_end_anywhere(void)
 
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		conf_free(&conf);
-		snprintf(text, sizeof(text), "a u1.2 nonthreadsafe default l.so i.1.2 \"\" \"\" %s", ends[i]);
+		snprintf(text, sizeof(text), "a u1.2 nonthreadsafe default l.so i.1.2 \"\" \"\" %s",
+			 ends[i]);
 		parse(text);
 		CHECK_EQ_INT(entries(), 1);
 		CHECK_EQ_INT(conf.ndiags, 0);
@@ -172,7 +175,8 @@ static void dos_line_ends_and_a_byte_order_mark_do_no_harm(void)
 
 static void a_lone_quote_is_named_by_line_and_column(void)
 {
-	refuse("a u1.2 nonthreadsafe default l.so i.1.2 \"\n" GOOD("b"), 1, 41, CONF_IA_PARAMS, "closing \"");
+	refuse("a u1.2 nonthreadsafe default l.so i.1.2 \"\n" GOOD("b"), 1, 41, CONF_IA_PARAMS,
+	       "closing \"");
 	CHECK_EQ_INT(entries(), 1);
 	CHECK_EQ_STR(conf.diags->name, "a");
 	refuse("\"", 1, 1, CONF_IA_NAME, "not closed");
@@ -184,14 +188,27 @@ static void a_lone_quote_is_named_by_line_and_column(void)
 static void an_api_version_is_whole_or_refused(void)
 {
 	static const char *const bad[] = {
-		"u1", "u1.", "u.2", "u", "1.2", "u1.2.3", "u1.x", "x1.2", "u-1.2", "\"\"", "u99999999999.0",
-		"u1.99999999999999999999", "U1.2", "u1,2",
+		"u1",
+		"u1.",
+		"u.2",
+		"u",
+		"1.2",
+		"u1.2.3",
+		"u1.x",
+		"x1.2",
+		"u-1.2",
+		"\"\"",
+		"u99999999999.0",
+		"u1.99999999999999999999",
+		"U1.2",
+		"u1,2",
 	};
 	char text[256];
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		snprintf(text, sizeof(text), "a %s nonthreadsafe default l.so i.1.2 \"\" \"\"\n", bad[i]);
+		snprintf(text, sizeof(text), "a %s nonthreadsafe default l.so i.1.2 \"\" \"\"\n",
+			 bad[i]);
 		refuse(text, 1, 3, CONF_API_VERSION, "u1.2");
 		CHECK_EQ_INT(entries(), 0);
 	}
@@ -199,26 +216,32 @@ static void an_api_version_is_whole_or_refused(void)
 
 static void keywords_are_taken_whole_and_in_their_case(void)
 {
-	refuse("a u1.2 nonthreadsafeX default l.so i.1.2 \"\" \"\"", 1, 8, CONF_THREAD_SAFETY, "threadsafe");
-	refuse("a u1.2 Threadsafe default l.so i.1.2 \"\" \"\"", 1, 8, CONF_THREAD_SAFETY, "threadsafe");
-	refuse("a u1.2 threadsafe defaults l.so i.1.2 \"\" \"\"", 1, 19, CONF_DEFAULT, "nondefault");
+	refuse("a u1.2 nonthreadsafeX default l.so i.1.2 \"\" \"\"", 1, 8, CONF_THREAD_SAFETY,
+	       "threadsafe");
+	refuse("a u1.2 Threadsafe default l.so i.1.2 \"\" \"\"", 1, 8, CONF_THREAD_SAFETY,
+	       "threadsafe");
+	refuse("a u1.2 threadsafe defaults l.so i.1.2 \"\" \"\"", 1, 19, CONF_DEFAULT,
+	       "nondefault");
 }
 
 static void provider_versions_are_checked(void)
 {
-	static const char *const bad[] = { "dapl", "dapl.1", "dapl.1.", ".1.2", "dapl.x.2", "dapl.1.2x", "\"\"" };
+	static const char *const bad[] = { "dapl",     "dapl.1",    "dapl.1.", ".1.2",
+					   "dapl.x.2", "dapl.1.2x", "\"\"" };
 	char text[256];
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		snprintf(text, sizeof(text), "a u1.2 threadsafe default l.so %s \"\" \"\"\n", bad[i]);
+		snprintf(text, sizeof(text), "a u1.2 threadsafe default l.so %s \"\" \"\"\n",
+			 bad[i]);
 		refuse(text, 1, 32, CONF_PROVIDER_VERSION, "dapl.1.2");
 	}
 }
 
 static void missing_and_surplus_fields_are_told_apart(void)
 {
-	refuse("a u1.2 threadsafe default l.so i.1.2 \"\"\n", 1, 40, CONF_PLATFORM_PARAMS, "write \"\"");
+	refuse("a u1.2 threadsafe default l.so i.1.2 \"\"\n", 1, 40, CONF_PLATFORM_PARAMS,
+	       "write \"\"");
 	refuse("a u1.2 # x\n", 1, 8, CONF_THREAD_SAFETY, "after 2 of 8");
 	refuse("a u1.2 threadsafe default l.so i.1.2 p q r\n", 1, 42, 0, "eighth");
 	refuse("\"\" u1.2 threadsafe default l.so i.1.2 p q\n", 1, 1, CONF_IA_NAME, "empty");
@@ -253,8 +276,9 @@ static void one_bad_record_never_voids_the_others(void)
 
 static void kernel_and_nondefault_entries_are_kept_out_of_use(void)
 {
-	parse("a k1.2 threadsafe default l.so i.1.2 \"\" \"\"\nb u1.2 threadsafe nondefault l.so i.1.2 \"\" \"\"\n"
-	      GOOD("c"));
+	parse("a k1.2 threadsafe default l.so i.1.2 \"\" \"\"\n"
+	      "b u1.2 threadsafe nondefault l.so i.1.2 \"\" \"\"\n" GOOD(
+		"c"));
 	REQUIRE_EQ_INT(entries(), 3);
 	CHECK_EQ_INT(entry(0)->skip, CONF_SKIP_KDAPL);
 	CHECK_EQ_INT(entry(1)->skip, CONF_SKIP_NONDEFAULT);
@@ -324,7 +348,8 @@ static void messages_hold_no_control_characters(void)
 
 static void duplicates_are_all_kept_in_file_order(void)
 {
-	parse("a u1.2 threadsafe default 1.so i.1.2 \"\" \"\"\na u1.2 threadsafe default 2.so i.1.2 \"\" \"\"\n");
+	parse("a u1.2 threadsafe default 1.so i.1.2 \"\" \"\"\n"
+	      "a u1.2 threadsafe default 2.so i.1.2 \"\" \"\"\n");
 	REQUIRE_EQ_INT(entries(), 2);
 	CHECK_EQ_STR(entry(0)->library, "1.so");
 	CHECK_EQ_STR(entry(1)->library, "2.so");
@@ -439,7 +464,8 @@ static void a_section_tunes_the_adapter_of_its_name(void)
 
 static void a_section_adds_an_adapter_that_is_not_named_yet(void)
 {
-	ini("[a]\nlibrary = l.so\nia_params = ib0 0\nthread_safety = threadsafe\napi_version = u1.3\nx = 1\n"
+	ini("[a]\nlibrary = l.so\nia_params = ib0 0\nthread_safety = threadsafe\n"
+	    "api_version = u1.3\nx = 1\n"
 	    "[a]\nx = 2\n");
 	CHECK_EQ_INT(conf.ndiags, 0);
 	REQUIRE_EQ_INT(entries(), 1);
@@ -480,9 +506,18 @@ static void an_indented_key_is_a_key(void)
 static void a_section_with_a_mistake_has_no_effect_at_all(void)
 {
 	static const char *const bad[] = {
-		"[a]\nk = 1\napi_version = u1\n", "[a]\nrubbish\nk = 1\n", "[a]\nk = 1\nthread_safety = no\n",
-		"[a]\nk = 1\nlibrary =\n", "[a]\nk l = 1\n", "[a\nk = 1\n", "[]\nk = 1\n", "k = 1\n[a]\n",
-		"[a ;b]\nk = 1\n", "[a]\nk ;l = 1\n", "[a]\nprovider_version = 1\nk = 1\n", "[unknown]\nk = 1\n",
+		"[a]\nk = 1\napi_version = u1\n",
+		"[a]\nrubbish\nk = 1\n",
+		"[a]\nk = 1\nthread_safety = no\n",
+		"[a]\nk = 1\nlibrary =\n",
+		"[a]\nk l = 1\n",
+		"[a\nk = 1\n",
+		"[]\nk = 1\n",
+		"k = 1\n[a]\n",
+		"[a ;b]\nk = 1\n",
+		"[a]\nk ;l = 1\n",
+		"[a]\nprovider_version = 1\nk = 1\n",
+		"[unknown]\nk = 1\n",
 	};
 	size_t i;
 
@@ -504,7 +539,8 @@ static void what_the_ini_parser_would_cut_is_refused(void)
 	memset(word, 'x', sizeof(word));
 	word[sizeof(word) - 1] = '\0';
 	parse(GOOD("a"));
-	snprintf(text, sizeof(text), "[a]\nk = %s\n[%.50s]\nlibrary = l.so\n[a]\nl = 1\n", word, word);
+	snprintf(text, sizeof(text), "[a]\nk = %s\n[%.50s]\nlibrary = l.so\n[a]\nl = 1\n", word,
+		 word);
 	ini(text);
 	CHECK_EQ_INT(conf.ndiags, 2);
 	CHECK_EQ_INT(entries(), 1);
@@ -695,7 +731,8 @@ static const struct check_test file_tests[] = {
 static const struct check_suite grammar = {
 	.name = "dat.conf", .setup = empty, .teardown = release, .tests = grammar_tests };
 static const struct check_suite field = {
-	.name = "dat.conf in the field", .setup = empty, .teardown = release, .tests = field_tests };
+	.name = "dat.conf in the field", .setup = empty, .teardown = release, .tests = field_tests
+};
 static const struct check_suite drop_ins = {
 	.name = "drop-ins", .setup = empty, .teardown = release, .tests = ini_tests };
 static const struct check_suite files = {

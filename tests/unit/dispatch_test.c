@@ -90,8 +90,10 @@ TEST_WITH(a_bad_handle_is_refused_by_every_call, LINE("a", "plain"))
 		if (!takes_ia(&calls[i]) && !takes_any(&calls[i]))
 			is_refused(&calls[i], ia, "an IA");
 	}
-	CHECK_DAT(dat_ia_close(DAT_HANDLE_NULL, DAT_CLOSE_DEFAULT), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
-	CHECK_DAT(dat_ia_close(&variable, DAT_CLOSE_DEFAULT), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
+	CHECK_DAT(dat_ia_close(DAT_HANDLE_NULL, DAT_CLOSE_DEFAULT),
+		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
+	CHECK_DAT(dat_ia_close(&variable, DAT_CLOSE_DEFAULT),
+		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
 	CHECK_DAT(dat_ia_close((DAT_IA_HANDLE)4711, DAT_CLOSE_DEFAULT), DAT_INVALID_HANDLE);
 }
 
@@ -160,7 +162,8 @@ TEST_WITH(an_ia_handle_translates_both_ways, LINE("a", "plain"))
 	CHECK_EQ_INT(dats_get_ia_handle((uintptr_t)object, &h), DAT_SUCCESS);
 	CHECK(h == ia);
 	CHECK_DAT(dats_get_ia_handle(0, &h), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
-	CHECK_DAT(dats_get_ia_handle((uintptr_t)&h, &h), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
+	CHECK_DAT(dats_get_ia_handle((uintptr_t)&h, &h),
+		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
 	CHECK_DAT(dats_get_ia_handle((uintptr_t)ia, NULL), DAT_INVALID_PARAMETER);
 	CHECK_EQ_INT(dat_ia_close(object, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 	CHECK_DAT(dats_get_ia_handle((uintptr_t)object, &h), DAT_INVALID_HANDLE);

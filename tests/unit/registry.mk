@@ -41,6 +41,14 @@ TESTS += tests/unit/registry_threads_test
 check_PROGRAMS += tests/unit/registry_probe
 tests_unit_registry_probe_SOURCES = tests/unit/registry_probe.c
 TESTS += tests/unit/registry_load.sh
+check_PROGRAMS += tests/unit/registry_find_test
+tests_unit_registry_find_test_SOURCES = tests/unit/registry_find_test.c tests/unit/registry_env.h tests/mocks/mock.h
+tests_unit_registry_find_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
+tests_unit_registry_find_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_unit_registry_find_test_LDADD = $(HARNESS_LIBS) libdat.la
+tests_unit_registry_find_test_DEPENDENCIES = $(HARNESS_LIBS) libdat.la $(MOCKS)
+TESTS += tests/unit/registry_find_test
+
 EXTRA_DIST += tests/unit/registry_load.sh
 
 check_PROGRAMS += tests/unit/registry_nomem

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For tests that need a registry of their own: libdat reads dat.conf once a process, so each such test
- * runs in a peer, which has the given text as its DAT_OVERRIDE.
+ * For tests that need a registry of their own: libdat reads dat.conf once a process, so each such
+ * test runs in a peer, which has the given text as its DAT_OVERRIDE.
  */
 #ifndef TESTS_UNIT_REGISTRY_ENV_H
 #define TESTS_UNIT_REGISTRY_ENV_H
@@ -65,7 +65,8 @@ static inline DAT_RETURN open_version(const char *name, DAT_UINT32 api_major, DA
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 
-	return dat_ia_openv((const DAT_NAME_PTR)name, 8, &evd, ia, api_major, api_minor, thread_safe);
+	return dat_ia_openv((const DAT_NAME_PTR)name, 8, &evd, ia, api_major, api_minor,
+			    thread_safe);
 }
 
 static inline DAT_RETURN open_plain(const char *name, DAT_IA_HANDLE *ia)
@@ -83,6 +84,38 @@ static inline DAT_IA_HANDLE open_or_fail(const char *name)
 }
 
 #define NOT_FOUND(subtype)	(DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | (subtype))
+
+static inline int lines(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+/*
+ * Open name, which must fail with rc and say one line with this word in it; and nothing the next
+ * time.
+ */
+static inline void fails_saying(const char *name, DAT_RETURN rc, const char *word)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)0x77;
+	const char *said;
+
+	check_stderr_begin();
+	CHECK_EQ_INT(dat_ia_open((const DAT_NAME_PTR)name, 8, &evd, &ia), rc);
+	said = check_stderr_end();
+	CHECK_EQ_INT(lines(said), 1);
+	CHECK_HAS_STR(said, word);
+	CHECK_HAS_STR(said, name);
+	CHECK(evd == DAT_HANDLE_NULL);
+	CHECK(ia == (DAT_IA_HANDLE)0x77);
+	check_stderr_begin();
+	CHECK_EQ_INT(dat_ia_open((const DAT_NAME_PTR)name, 8, &evd, &ia), rc);
+	CHECK_EQ_STR(check_stderr_end(), "");
+}
 
 extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_handle);
 

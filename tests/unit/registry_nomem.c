@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory that runs out: each allocation under way to an open adapter is made to fail once, the first
- * in one round, the second in the next, until a round gets through. Run by registry_nomem.sh, for the
- * allocator below cannot live together with valgrind's or a sanitizer's. Allocations within libltdl are
- * spared: it does not survive their failure.
+ * Memory that runs out: each allocation under way to an open adapter is made to fail once, the
+ * first in one round, the second in the next, until a round gets through. Run by registry_nomem.sh,
+ * for the allocator below cannot live together with valgrind's or a sanitizer's. Allocations within
+ * libltdl are spared: it does not survive their failure.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -94,7 +94,8 @@ void *lt_dlopenadvise(const char *name, void *advise)
 static bool may_be(DAT_RETURN rc)
 {
 	/* The dynamic linker's want of memory looks like any other reason of its own. */
-	return DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES || DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND;
+	return DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES ||
+	       DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND;
 }
 
 /* In a process of its own, as the registry is read once. Returns whether the open got through. */
@@ -133,7 +134,8 @@ int main(void)
 	pid_t pid;
 
 	if (!OWN_ALLOCATOR) {
-		printf("1..1\nok 1 - libdat: %s # SKIP the sanitizer has an allocator of its own\n", what);
+		printf("1..1\nok 1 - libdat: %s # SKIP the sanitizer has an allocator of its own\n",
+		       what);
 		return 0;
 	}
 	for (n = 0; n < 5000; n++) {
@@ -145,7 +147,8 @@ int main(void)
 			fflush(stdout);
 			_exit(through ? 1 : 0);
 		}
-		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) > 1) {
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+		    WEXITSTATUS(status) > 1) {
 			printf("# round %d ended with status %#x\n", n, status);
 			break;
 		}

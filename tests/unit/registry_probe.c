@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that is not linked with libdat: it loads the library it is told to, hidden from everybody
- * else, as MPI modules do, and opens and closes the adapters it is told to.
+ * A program that is not linked with libdat: it loads the library it is told to, hidden from
+ * everybody else, as MPI modules do, and opens and closes the adapters it is told to.
  *
  *	registry_probe LIBDAT NAME...
  *

@@ -32,8 +32,10 @@ static int for_each_enumerator(const char *of, void (*each)(const char *name, DA
 	f = fopen(path, "r");
 	REQUIRE(f != NULL);
 	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "enumerator\tenum %255[^\t]\t%255[^\t]\t%lu", parent, name, &value) != 3 &&
-		    sscanf(line, "enumerator\tenum %255[^\t]\t%255[^\t]\t\t%lu", parent, name, &value) != 3)
+		if (sscanf(line, "enumerator\tenum %255[^\t]\t%255[^\t]\t%lu", parent, name,
+			   &value) != 3 &&
+		    sscanf(line, "enumerator\tenum %255[^\t]\t%255[^\t]\t\t%lu", parent, name,
+			   &value) != 3)
 			continue;
 		if (strcmp(parent, of))
 			continue;
@@ -78,7 +80,8 @@ static void not_implemented_is_known_in_every_encoding(void)
 
 static void a_type_without_name_is_an_invalid_parameter_without_class(void)
 {
-	static const DAT_RETURN bad[] = { 0x80150000, 0x00150000, 0x9FFF0000, 0x10000000, 0x80FF0001 };
+	static const DAT_RETURN bad[] = { 0x80150000, 0x00150000, 0x9FFF0000, 0x10000000,
+					  0x80FF0001 };
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -92,8 +95,10 @@ static void a_type_without_name_is_an_invalid_parameter_without_class(void)
 
 static void a_subtype_without_name_spoils_nothing(void)
 {
-	names(DAT_CLASS_ERROR | DAT_INVALID_STATE | 102, "DAT_INVALID_STATE", "unknown minor error");
-	names(DAT_CLASS_ERROR | DAT_INVALID_STATE | 0xFFFF, "DAT_INVALID_STATE", "unknown minor error");
+	names(DAT_CLASS_ERROR | DAT_INVALID_STATE | 102, "DAT_INVALID_STATE",
+	      "unknown minor error");
+	names(DAT_CLASS_ERROR | DAT_INVALID_STATE | 0xFFFF, "DAT_INVALID_STATE",
+	      "unknown minor error");
 }
 
 static void the_minor_message_may_be_left_out(void)

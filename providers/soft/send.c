@@ -51,11 +51,10 @@ static uint32_t slot_get(struct soft_ia *ia, uint32_t port)
 		uint32_t zero = 0;
 
 		/* acquire: the receiver has read the last payload */
-		if (atomic_compare_exchange_strong_explicit(
-			    &slot->busy, &zero, 1, memory_order_acquire, memory_order_relaxed)) {
-			slot->port = port;
+		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, port + 1,
+							    memory_order_acquire,
+							    memory_order_relaxed))
 			return index;
-		}
 	}
 	return SLOT_NONE;
 }
@@ -63,10 +62,12 @@ static uint32_t slot_get(struct soft_ia *ia, uint32_t port)
 void soft_slots_reclaim(struct soft_ia *ia, uint32_t port)
 {
 	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
-		struct soft_slot *slot = slot_at(ia, i);
+		uint32_t taken = port + 1;
 
-		if (atomic_load_explicit(&slot->busy, memory_order_acquire) && slot->port == port)
-			atomic_store_explicit(&slot->busy, 0, memory_order_release);
+		/* relaxed: the dead peer does not read it any more */
+		atomic_compare_exchange_strong_explicit(&slot_at(ia, i)->busy, &taken, 0,
+							memory_order_relaxed,
+							memory_order_relaxed);
 	}
 }
 

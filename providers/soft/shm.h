@@ -155,9 +155,10 @@ struct soft_mr {
 /* ---- slots: where a sender puts the payload of a message that is too long for a cell ---- */
 
 struct soft_slot {
-	_Atomic uint32_t busy; /* owner sets; the receiver clears when it has copied */
-	uint32_t port;	       /* owner: for whom, to take it back from the dead */
-	uint8_t pad[SOFT_LINE - 8];
+	/* 0, or 1 + the port that the owner took it for; the receiver clears it when it has copied,
+	 * the owner when that port's peer has died. One word: whose it is cannot be read stale. */
+	_Atomic uint32_t busy;
+	uint8_t pad[SOFT_LINE - 4];
 	unsigned char data[];
 };
 

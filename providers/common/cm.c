@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections: how they begin and end. Invariant: an attempt, and a connection, ends once, by whoever set `ending`
- * under the EP lock; news that come after that are old. So each has one event that says how it ended.
+ * Connections: how they begin and end. Invariant: an attempt, and a connection, ends once, by
+ * whoever set `ending` under the EP lock; news that come after that are old. So each has one event
+ * that says how it ended.
  *
- * The end, in this order: the transport lets go of the posted buffers (its own news, or ep_disconnect), what it has
- * completed is on the lists, the state changes, the rest is flushed, the event is queued.
+ * The end, in this order: the transport lets go of the posted buffers (its own news, or
+ * ep_disconnect), what it has completed is on the lists, the state changes, the rest is flushed,
+ * the event is queued.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +42,9 @@ void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
 	ep_poll_unlock(ep);
 }
 
-/* Takes it on to end what goes on in one of the states; EP lock held. Then ep_end() and ep_unpin(). */
+/*
+ * Takes it on to end what goes on in one of the states; EP lock held. Then ep_end() and ep_unpin().
+ */
 static bool claim_locked(struct datp_ep *ep, unsigned int states)
 {
 	if (!ep_listens_locked(ep, states))
@@ -104,7 +108,9 @@ static enum datp_err attempt_begin(struct datp_ep *ep, const struct cm_connect *
 
 enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 {
-	struct datp_conn_param param = { .address = how->address, .qual = how->qual, .pdata = how->pdata,
+	struct datp_conn_param param = { .address = how->address,
+					 .qual = how->qual,
+					 .pdata = how->pdata,
 					 .pdata_len = how->pdata_len };
 	struct ep_priv *priv = ep_priv(ep);
 	size_t size = address_size(how->address);
@@ -239,7 +245,8 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 /* A claimed connection or attempt, ended from this side. */
 static void end_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER why)
 {
-	ep->obj.ia->ops->ep_disconnect(ep, cause == EP_FAILED ? DATP_CLOSE_ABORT : DATP_CLOSE_ABRUPT);
+	ep->obj.ia->ops->ep_disconnect(ep,
+				       cause == EP_FAILED ? DATP_CLOSE_ABORT : DATP_CLOSE_ABRUPT);
 	ep_end(ep, cause, why);
 	ep_unpin(ep);
 }
@@ -309,7 +316,8 @@ DATP_API void datp_ep_high(struct datp_ep *ep, bool hard)
 	struct broken *broken;
 
 	if (!hard) {
-		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj,
+			       DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 		return;
 	}
 	/* The caller may hold locks, and the end of a connection takes more of them. */

@@ -26,8 +26,8 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful);
 /* ------------------------------------------------------------------ sp.c */
 
 /*
- * A service point. An RSP is used up by its first request: it vanishes from the consumer's view with that, while
- * the transport's part is closed a little later, by the service thread.
+ * A service point. An RSP is used up by its first request: it vanishes from the consumer's view
+ * with that, while the transport's part is closed a little later, by the service thread.
  */
 struct sp_priv {
 	_Atomic uint32_t lock;	/* the service point lock; guards all below */
@@ -41,12 +41,18 @@ static inline struct sp_priv *sp_priv(struct datp_sp *sp)
 	return OBJ_PRIV(struct sp_priv, sp);
 }
 
-enum datp_err psp_create(struct datp_ia *ia, uint64_t qual, DAT_EVD_HANDLE evd, bool make_ep, struct datp_sp **out);
-enum datp_err psp_create_any(struct datp_ia *ia, DAT_EVD_HANDLE evd, bool make_ep, struct datp_sp **out);
-enum datp_err rsp_create(struct datp_ia *ia, uint64_t qual, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, struct datp_sp **out);
+enum datp_err psp_create(struct datp_ia *ia, uint64_t qual, DAT_EVD_HANDLE evd, bool make_ep,
+			 struct datp_sp **out);
+enum datp_err psp_create_any(struct datp_ia *ia, DAT_EVD_HANDLE evd, bool make_ep,
+			     struct datp_sp **out);
+enum datp_err rsp_create(struct datp_ia *ia, uint64_t qual, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
+			 struct datp_sp **out);
 enum datp_err psp_free(struct datp_sp *sp);
 enum datp_err rsp_free(struct datp_sp *sp);
-/* The service point at a qualifier, or NULL. It may be gone when looked at: lock it, and check again. */
+/*
+ * The service point at a qualifier, or NULL. It may be gone when looked at: lock it, and check
+ * again.
+ */
 struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual);
 /* A request has come to an RSP, which is used up by it. No lock held. */
 void rsp_used(struct datp_sp *sp);
@@ -57,7 +63,7 @@ bool sp_is_rsp(const struct datp_sp *sp);
 /* The event of a connection request; embedded in it. */
 struct cr_note {
 	struct datp_node node;
-	DAT_HANDLE sp_shown;	/* the service point's handle as the event tells it: of an RSP none */
+	DAT_HANDLE sp_shown; /* the service point's handle as the event tells it: of an RSP none */
 };
 
 struct cr_priv {
@@ -74,7 +80,8 @@ struct datp_cr *cr_of_note(struct cr_note *note);
 void cr_event(const struct cr_note *note, DAT_EVENT *event);
 
 /* `ep`: DAT_HANDLE_NULL if the request has one. */
-enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE ep, const void *pdata, uint32_t pdata_len);
+enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE ep, const void *pdata,
+			uint32_t pdata_len);
 enum datp_err cr_reject(struct datp_cr *cr);
 enum datp_err cr_handoff(struct datp_cr *cr, uint64_t qual);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns CNOs. Invariant: an EVD is on the CNO's list exactly while it has triggers, one for each notifying event that
- * the CNO has not told of yet; so dat_cno_wait() returns once for each event, and a trigger whose event has been
- * taken meanwhile is dropped, not reported.
+ * Owns CNOs. Invariant: an EVD is on the CNO's list exactly while it has triggers, one for each
+ * notifying event that the CNO has not told of yet; so dat_cno_wait() returns once for each event,
+ * and a trigger whose event has been taken meanwhile is dropped, not reported.
  *
- * Waiters sleep on the bell as those of an EVD do; each trigger wakes all of them, and those who come late sleep
- * again. A waiter holds the CNO by its `users`, which is why it cannot be freed under it.
+ * Waiters sleep on the bell as those of an EVD do; each trigger wakes all of them, and those who
+ * come late sleep again. A waiter holds the CNO by its `users`, which is why it cannot be freed
+ * under it.
  */
 #include <pthread.h>
 
@@ -66,7 +67,10 @@ void cno_call_agent(void *arg)
 
 void cno_call_agent_soon(struct datp_cno *cno)
 {
-	/* For want of memory: better with locks held, which most agents do not mind, than not at all. */
+	/*
+	 * For want of memory: better with locks held, which most agents do not mind, than not at
+	 * all.
+	 */
 	if (datp_loop_call(cno->obj.ia, cno_call_agent, cno))
 		cno_call_agent(cno);
 }
@@ -122,7 +126,9 @@ void cno_ring(struct datp_cno *cno)
 {
 	/* release: the trigger is seen by who sees the new value */
 	atomic_fetch_add_explicit(&cno->bell, 1, memory_order_release);
-	/* relaxed: a waiter that we miss has registered, and will look, after the trigger was set */
+	/*
+	 * relaxed: a waiter that we miss has registered, and will look, after the trigger was set
+	 */
 	if (atomic_load_explicit(&cno->waiters, memory_order_relaxed))
 		futex_wake(&cno->bell, false);
 }
@@ -133,7 +139,9 @@ bool cno_trigger(struct datp_cno *cno, struct datp_evd *evd)
 	bool call;
 
 	datp_lock(&cno->lock);
-	/* relaxed: we hold the EVD lock. Events taken without a wait have used their triggers up. */
+	/*
+	 * relaxed: we hold the EVD lock. Events taken without a wait have used their triggers up.
+	 */
 	if (priv->triggers < atomic_load_explicit(&evd->queued, memory_order_relaxed))
 		priv->triggers++;
 	if (!priv->cno_listed)
@@ -203,7 +211,10 @@ struct wait {
 	int cancel_state;
 };
 
-/* Ends a wait; CNO lock held. `users` goes first, so who finds it 0 has only our unlock to wait for. */
+/*
+ * Ends a wait; CNO lock held. `users` goes first, so who finds it 0 has only our unlock to wait
+ * for.
+ */
 static void leave_locked(struct datp_cno *cno)
 {
 	obj_drop(cno);
@@ -230,7 +241,8 @@ static int sleep_cancellable(struct wait *wait, uint32_t seen)
 	pthread_cleanup_push(leave_cancelled, wait);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	pthread_setcancelstate(wait->cancel_state, &ignored);
-	rc = futex_wait(&wait->cno->bell, seen, wait->until == NO_DEADLINE ? NULL : &deadline, false);
+	rc = futex_wait(&wait->cno->bell, seen, wait->until == NO_DEADLINE ? NULL : &deadline,
+			false);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	pthread_setcanceltype(type, &ignored);
 	pthread_cleanup_pop(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns connection requests. Invariant: a request is answered once, by accept, reject or handoff, each of which ends
- * the handle; whatever else ends it (the IA, a lost event) rejects it first.
+ * Owns connection requests. Invariant: a request is answered once, by accept, reject or handoff,
+ * each of which ends the handle; whatever else ends it (the IA, a lost event) rejects it first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ void cr_event(const struct cr_note *note, DAT_EVENT *event)
 
 /* ------------------------------------------------------------------ arrival */
 
-static enum datp_err cr_make(struct datp_ia *ia, const struct datp_cm_arrival *arrival, struct datp_cr **out)
+static enum datp_err cr_make(struct datp_ia *ia, const struct datp_cm_arrival *arrival,
+			     struct datp_cr **out)
 {
 	struct datp_obj *obj;
 	struct datp_cr *cr;
@@ -44,8 +45,9 @@ static enum datp_err cr_make(struct datp_ia *ia, const struct datp_cm_arrival *a
 	cr_priv(cr)->note.node.kind = NODE_CR;
 	cr_priv(cr)->note.node.number = DAT_CONNECTION_REQUEST_EVENT;
 	if (arrival->address)
-		memcpy(&cr->remote_address, arrival->address, arrival->address->sa_family == AF_INET6 ?
-		       sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+		memcpy(&cr->remote_address, arrival->address,
+		       arrival->address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							       : sizeof(struct sockaddr_in));
 	cr->remote_port = arrival->remote_port;
 	if (arrival->pdata_len) {
 		cr->pdata = malloc(arrival->pdata_len);
@@ -67,7 +69,8 @@ static void cr_release(struct datp_cr *cr)
 }
 
 /* The endpoint that a PSP_PROVIDER request brings along: like the peer's, without PZ and EVDs. */
-static enum datp_err ep_make(struct datp_ia *ia, const struct datp_ep_attr *like, struct datp_ep **out)
+static enum datp_err ep_make(struct datp_ia *ia, const struct datp_ep_attr *like,
+			     struct datp_ep **out)
 {
 	struct ep_new what = { .state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING };
 	enum datp_err err;
@@ -128,8 +131,8 @@ static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_
 }
 
 /* A published CR for a request at a service point, or nothing. `cr` is freed if it fails. */
-static enum datp_err arrive(struct datp_sp *sp, uint64_t qual, struct datp_cr *cr, const struct datp_ep_attr *attr,
-			    fill_fn *fill, void *arg)
+static enum datp_err arrive(struct datp_sp *sp, uint64_t qual, struct datp_cr *cr,
+			    const struct datp_ep_attr *attr, fill_fn *fill, void *arg)
 {
 	struct datp_ia *ia = cr->obj.ia;
 	struct datp_ep *ep = NULL;
@@ -149,7 +152,8 @@ static enum datp_err arrive(struct datp_sp *sp, uint64_t qual, struct datp_cr *c
 	cr->ep = ep;
 	rsp = sp_is_rsp(sp);
 	/* The memory may be that of another point by now. */
-	err = sp->obj.ia == ia && sp->qual == qual ? arrive_locked(sp, cr, fill, arg) : DATP_ERR_STATE;
+	err = sp->obj.ia == ia && sp->qual == qual ? arrive_locked(sp, cr, fill, arg)
+						   : DATP_ERR_STATE;
 	datp_unlock(&sp_priv(sp)->lock);
 	if (err)
 		goto retire;
@@ -176,14 +180,16 @@ static enum datp_err fill_by_transport(struct datp_cr *cr, void *arg)
 	return DATP_OK;
 }
 
-DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival, struct datp_cr **out)
+DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival,
+				       struct datp_cr **out)
 {
 	struct datp_cr *cr;
 	enum datp_err err = cr_make(sp->obj.ia, arrival, &cr);
 
 	if (err)
 		return err;
-	err = arrive(sp, sp->qual, cr, arrival->attr, fill_by_transport, (void *)(uintptr_t)arrival);
+	err = arrive(sp, sp->qual, cr, arrival->attr, fill_by_transport,
+		     (void *)(uintptr_t)arrival);
 	if (!err && out)
 		*out = cr;
 	return err;
@@ -196,7 +202,9 @@ static void cr_end(struct datp_cr *cr)
 {
 	struct cr_priv *priv = cr_priv(cr);
 
-	/* An EVD that is gone has taken its nodes off first, and its memory can still be looked at. */
+	/*
+	 * An EVD that is gone has taken its nodes off first, and its memory can still be looked at.
+	 */
 	evd_unpost(priv->evd, &priv->note.node);
 	cr->obj.ia->ops->cr_free(cr);
 	cr_release(cr);
@@ -220,7 +228,8 @@ static void give_ep_back(struct datp_cr *cr)
 	datp_unlock(&ep->lock);
 }
 
-static enum datp_err accept_ep(struct datp_cr *cr, DAT_EP_HANDLE handle, struct datp_ep **ep, unsigned int *from)
+static enum datp_err accept_ep(struct datp_cr *cr, DAT_EP_HANDLE handle, struct datp_ep **ep,
+			       unsigned int *from)
 {
 	*from = cr->ep ? PAS | TEN : UNC;
 	*ep = cr->ep;
@@ -242,7 +251,8 @@ static enum ep_cause accept_refused(int from)
 	}
 }
 
-enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pdata, uint32_t pdata_len)
+enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pdata,
+			uint32_t pdata_len)
 {
 	unsigned int allowed;
 	struct datp_ep *ep;
@@ -303,8 +313,10 @@ enum datp_err cr_handoff(struct datp_cr *cr, uint64_t qual)
 {
 	struct datp_ia *ia = cr->obj.ia;
 	struct datp_cm_arrival again = {
-		.address = (const struct sockaddr *)&cr->remote_address, .remote_port = cr->remote_port,
-		.pdata = cr->pdata, .pdata_len = cr->pdata_len,
+		.address = (const struct sockaddr *)&cr->remote_address,
+		.remote_port = cr->remote_port,
+		.pdata = cr->pdata,
+		.pdata_len = cr->pdata_len,
 	};
 	struct datp_sp *target = sp_find(ia, qual);
 	struct datp_cr *moved;

@@ -7,8 +7,8 @@
 #include "ep.h"
 
 /* Private data is whole or wrong. */
-static enum datp_err pdata_check(struct datp_ia *ia, DAT_COUNT size, const void *pdata, enum datp_err bad_size,
-				 enum datp_err bad_pointer)
+static enum datp_err pdata_check(struct datp_ia *ia, DAT_COUNT size, const void *pdata,
+				 enum datp_err bad_size, enum datp_err bad_pointer)
 {
 	if (size < 0 || (uint32_t)size > ia_attr(ia)->max_private_data)
 		return bad_size;
@@ -21,11 +21,14 @@ static enum datp_err qos_check(DAT_QOS qos)
 	return qos == DAT_QOS_BEST_EFFORT ? DATP_OK : DATP_ERR_MODEL;
 }
 
-DAT_RETURN dat12_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
-			    DAT_COUNT pdata_size, const DAT_PVOID pdata, DAT_QOS qos, DAT_CONNECT_FLAGS flags)
+DAT_RETURN dat12_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL qual,
+			    DAT_TIMEOUT timeout, DAT_COUNT pdata_size, const DAT_PVOID pdata,
+			    DAT_QOS qos, DAT_CONNECT_FLAGS flags)
 {
 	struct datp_ep *ep = obj_get(NULL, handle, DATP_EP);
-	struct cm_connect how = { .address = address, .qual = qual, .timeout = timeout, .pdata = pdata };
+	struct cm_connect how = {
+		.address = address, .qual = qual, .timeout = timeout, .pdata = pdata
+	};
 	enum datp_err err;
 
 	if (!ep)
@@ -82,8 +85,8 @@ DAT_RETURN dat12_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 
 /* ------------------------------------------------------------------ service points */
 
-DAT_RETURN dat12_psp_create(DAT_IA_HANDLE handle, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
-			    DAT_PSP_HANDLE *psp_handle)
+DAT_RETURN dat12_psp_create(DAT_IA_HANDLE handle, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
+			    DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp_handle)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct datp_sp *sp;
@@ -103,8 +106,8 @@ DAT_RETURN dat12_psp_create(DAT_IA_HANDLE handle, DAT_CONN_QUAL qual, DAT_EVD_HA
 	return datp_ret(err);
 }
 
-DAT_RETURN dat12_psp_create_any(DAT_IA_HANDLE handle, DAT_CONN_QUAL *qual, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
-				DAT_PSP_HANDLE *psp_handle)
+DAT_RETURN dat12_psp_create_any(DAT_IA_HANDLE handle, DAT_CONN_QUAL *qual, DAT_EVD_HANDLE evd,
+				DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp_handle)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct datp_sp *sp;
@@ -152,8 +155,8 @@ DAT_RETURN dat12_psp_free(DAT_PSP_HANDLE handle)
 	return datp_ret(sp ? psp_free(sp) : DATP_ERR_HANDLE_PSP);
 }
 
-DAT_RETURN dat12_rsp_create(DAT_IA_HANDLE handle, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
-			    DAT_RSP_HANDLE *rsp_handle)
+DAT_RETURN dat12_rsp_create(DAT_IA_HANDLE handle, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep,
+			    DAT_EVD_HANDLE evd, DAT_RSP_HANDLE *rsp_handle)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct datp_sp *sp;
@@ -217,7 +220,8 @@ DAT_RETURN dat12_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_P
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat12_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep, DAT_COUNT pdata_size, const DAT_PVOID pdata)
+DAT_RETURN dat12_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep, DAT_COUNT pdata_size,
+			   const DAT_PVOID pdata)
 {
 	struct datp_cr *cr = obj_get(NULL, handle, DATP_CR);
 	enum datp_err err;

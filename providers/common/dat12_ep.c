@@ -40,7 +40,8 @@ static bool named_attrs_ok(const DAT_EP_ATTR *attr)
 	return attr->ep_transport_specific_count == 0 && attr->ep_provider_specific_count == 0;
 }
 
-static enum datp_err create(struct datp_ia *ia, struct ep_new *what, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep_handle)
+static enum datp_err create(struct datp_ia *ia, struct ep_new *what, const DAT_EP_ATTR *attr,
+			    DAT_EP_HANDLE *ep_handle)
 {
 	struct datp_ep *ep;
 	enum datp_err err;
@@ -83,12 +84,16 @@ static enum datp_err handles_check(struct datp_ia *ia, const struct ep_new *what
 	return DATP_OK;
 }
 
-DAT_RETURN dat12_ep_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
-			   DAT_EVD_HANDLE connect_evd, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep_handle)
+DAT_RETURN dat12_ep_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			   const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep_handle)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct ep_new what = {
-		.pz = pz, .recv_evd = recv_evd, .request_evd = request_evd, .connect_evd = connect_evd,
+		.pz = pz,
+		.recv_evd = recv_evd,
+		.request_evd = request_evd,
+		.connect_evd = connect_evd,
 		.state = DAT_EP_STATE_UNCONNECTED,
 	};
 	enum datp_err err = handles_check(ia, &what);
@@ -99,13 +104,19 @@ DAT_RETURN dat12_ep_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDL
 }
 
 DAT_RETURN dat12_ep_create_with_srq(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
-				    DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
-				    const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep_handle)
+				    DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+				    DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr,
+				    DAT_EP_HANDLE *ep_handle)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct ep_new what = {
-		.pz = pz, .recv_evd = recv_evd, .request_evd = request_evd, .connect_evd = connect_evd,
-		.srq = srq, .with_srq = true, .state = DAT_EP_STATE_UNCONNECTED,
+		.pz = pz,
+		.recv_evd = recv_evd,
+		.request_evd = request_evd,
+		.connect_evd = connect_evd,
+		.srq = srq,
+		.with_srq = true,
+		.state = DAT_EP_STATE_UNCONNECTED,
 	};
 	enum datp_err err;
 
@@ -131,7 +142,8 @@ static void param_out(DAT_EP_PARAM *param, struct datp_ep *ep)
 	param->ep_state = (DAT_EP_STATE)ep_state(ep);
 	param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->address;
 	param->local_port_qual = ep->local_port;
-	param->remote_ia_address_ptr = ep->remote_address.ss_family ? (DAT_IA_ADDRESS_PTR)&ep->remote_address : NULL;
+	param->remote_ia_address_ptr =
+		ep->remote_address.ss_family ? (DAT_IA_ADDRESS_PTR)&ep->remote_address : NULL;
 	param->remote_port_qual = ep->remote_port;
 	param->pz_handle = ep->pz;
 	param->recv_evd_handle = ep->recv_evd;
@@ -156,8 +168,10 @@ DAT_RETURN dat12_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_P
 	return DAT_SUCCESS;
 }
 
-#define NAMED_COUNTS (DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
-#define NAMED_ARRAYS (DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+#define NAMED_COUNTS                                                                               \
+	(DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
+#define NAMED_ARRAYS                                                                               \
+	(DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 
 DAT_RETURN dat12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
 {

@@ -7,8 +7,8 @@
 
 /* ------------------------------------------------------------------ EVD */
 
-DAT_RETURN dat12_evd_create(DAT_IA_HANDLE handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS flags,
-			    DAT_EVD_HANDLE *evd_handle)
+DAT_RETURN dat12_evd_create(DAT_IA_HANDLE handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle,
+			    DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd_handle)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct datp_cno *cno = NULL;
@@ -75,8 +75,8 @@ DAT_RETURN dat12_evd_disable(DAT_EVD_HANDLE handle)
 	return datp_ret(evd ? evd_enable(evd, false) : DATP_ERR_HANDLE);
 }
 
-DAT_RETURN dat12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
-			  DAT_COUNT *nmore)
+DAT_RETURN dat12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			  DAT_EVENT *event, DAT_COUNT *nmore)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
@@ -136,7 +136,8 @@ static bool agent_ok(DAT_OS_WAIT_PROXY_AGENT agent)
 	return agent.proxy_agent_func || !agent.instance_data;
 }
 
-DAT_RETURN dat12_cno_create(DAT_IA_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno_handle)
+DAT_RETURN dat12_cno_create(DAT_IA_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent,
+			    DAT_CNO_HANDLE *cno_handle)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct datp_cno *cno;

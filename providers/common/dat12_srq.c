@@ -5,7 +5,8 @@
 #include "dat12.h"
 #include "srq.h"
 
-DAT_RETURN dat12_srq_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *srq_handle)
+DAT_RETURN dat12_srq_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
+			    DAT_SRQ_HANDLE *srq_handle)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
 	struct datp_srq *srq;
@@ -19,7 +20,8 @@ DAT_RETURN dat12_srq_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR
 		return datp_ret(DATP_ERR_ARG3);
 	if (!srq_handle)
 		return datp_ret(DATP_ERR_ARG4);
-	err = srq_create(ia, pz, attr->max_recv_dtos, attr->max_recv_iov, attr->low_watermark, &srq);
+	err = srq_create(ia, pz, attr->max_recv_dtos, attr->max_recv_iov, attr->low_watermark,
+			 &srq);
 	if (!err)
 		*srq_handle = srq;
 	return datp_ret(err);
@@ -32,7 +34,8 @@ DAT_RETURN dat12_srq_free(DAT_SRQ_HANDLE handle)
 	return datp_ret(srq ? srq_free(srq) : DATP_ERR_HANDLE_SRQ);
 }
 
-DAT_RETURN dat12_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+DAT_RETURN dat12_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			       DAT_DTO_COOKIE cookie)
 {
 	struct datp_srq *srq = obj_get(NULL, handle, DATP_SRQ);
 

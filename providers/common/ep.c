@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns endpoints: creation, the end, and who may still work on one in between. Invariant: as long as an endpoint is
- * pinned it is not freed, reset or modified, and once it is `dying` nobody pins it any more.
+ * Owns endpoints: creation, the end, and who may still work on one in between. Invariant: as long
+ * as an endpoint is pinned it is not freed, reset or modified, and once it is `dying` nobody pins
+ * it any more.
  */
 #include <stdlib.h>
 
@@ -15,9 +16,11 @@ bool ep_listens_locked(struct datp_ep *ep, unsigned int states)
 {
 	struct ep_priv *priv = ep_priv(ep);
 
-	/* relaxed: a freed endpoint's tag has been 0 since before it could be freed under this lock */
-	return atomic_load_explicit(&ep->obj.tag, memory_order_relaxed) == DATP_TAG(DATP_EP) && !priv->dying &&
-	       !priv->ending && (states & EP_IN(ep_state(ep)));
+	/*
+	 * relaxed: a freed endpoint's tag has been 0 since before it could be freed under this lock
+	 */
+	return atomic_load_explicit(&ep->obj.tag, memory_order_relaxed) == DATP_TAG(DATP_EP) &&
+	       !priv->dying && !priv->ending && (states & EP_IN(ep_state(ep)));
 }
 
 void ep_pin_locked(struct datp_ep *ep)
@@ -42,7 +45,9 @@ void ep_unpin(struct datp_ep *ep)
 {
 	struct ep_priv *priv = ep_priv(ep);
 
-	/* Under the lock, which who waits takes once more: then our unlock is over when it goes on. */
+	/*
+	 * Under the lock, which who waits takes once more: then our unlock is over when it goes on.
+	 */
 	datp_lock(&ep->lock);
 	/* release: what was done with the pin is seen by who waits for it */
 	if (atomic_fetch_sub_explicit(&priv->pins, 1, memory_order_release) == 1)
@@ -185,7 +190,10 @@ static void ep_finish(struct datp_ep *ep)
 	ep_await_unpinned(ep);
 	timer_cancel(ia, &priv->timer);
 	ia->ops->ep_free(ep);
-	/* A thread that has just polled one of its completions delivers it under the poll lock: let that end. */
+	/*
+	 * A thread that has just polled one of its completions delivers it under the poll lock: let
+	 * that end.
+	 */
 	ep_poll_lock(ep);
 	ep_purge(ep);
 	ep_poll_unlock(ep);
@@ -199,7 +207,8 @@ static void ep_finish(struct datp_ep *ep)
 
 enum datp_err ep_free(struct datp_ep *ep)
 {
-	const unsigned int owned = EP_IN(DAT_EP_STATE_RESERVED) | EP_IN(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) |
+	const unsigned int owned = EP_IN(DAT_EP_STATE_RESERVED) |
+				   EP_IN(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) |
 				   EP_IN(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 	int state = ep_state(ep);
 	enum datp_err err;

@@ -2,10 +2,11 @@
 /*
  * Endpoints, seen from inside libdatp.
  *
- * LOCKS. The state and the work queues are guarded by the EP lock. Ops are called without it, so that a transport
- * may take its time; whoever works on an endpoint without the lock and is not the consumer's own call on it (an
- * upcall, a timer) pins it. ep_free, ep_reset and ep_modify first wait until nobody has it pinned, hence a pinned
- * endpoint keeps its memory, its EVDs and its work queues.
+ * LOCKS. The state and the work queues are guarded by the EP lock. Ops are called without it, so
+ * that a transport may take its time; whoever works on an endpoint without the lock and is not the
+ * consumer's own call on it (an upcall, a timer) pins it. ep_free, ep_reset and ep_modify first
+ * wait until nobody has it pinned, hence a pinned endpoint keeps its memory, its EVDs and its work
+ * queues.
  */
 #ifndef EP_H
 #define EP_H
@@ -14,18 +15,19 @@
 #include "evd.h"
 
 struct ep_priv {
-	struct conn_note established, ended;	/* at most one of each a connection (EVD lock once queued) */
+	/* One of each a connection, at most (EVD lock once queued). */
+	struct conn_note established, ended;
 	struct loop_timer timer;	/* of the attempt to connect */
-	uint64_t give_up;		/* when the attempt times out; NO_DEADLINE: never (EP lock) */
+	uint64_t give_up; /* when the attempt times out; NO_DEADLINE: never (EP lock) */
 	_Atomic uint32_t pins;		/* who works on it without the lock; up under the EP lock */
-	bool ending;			/* EP lock: somebody is ending the connection; news of it are old */
+	bool ending; /* EP lock: somebody is ending the connection; news of it are old */
 	bool dying;			/* EP lock: being freed */
-	bool by_provider;		/* made for a PSP_PROVIDER request; the consumer's once accepted (EP lock) */
+	bool by_provider;	/* made for a PSP_PROVIDER request, not accepted yet (EP lock) */
 	/* How it was connected, for dat_ep_dup_connect (EP lock). */
 	bool active;
 	struct sockaddr_storage target;
 	uint64_t target_qual;
-	unsigned char *pdata;		/* what came with the peer's accept; lives until reset or free */
+	unsigned char *pdata; /* what came with the peer's accept; lives until reset or free */
 };
 
 static inline struct ep_priv *ep_priv(struct datp_ep *ep)
@@ -74,7 +76,7 @@ struct ep_new {
 	DAT_SRQ_HANDLE srq;
 	bool with_srq;
 	struct datp_ep_attr attr;	/* resolved */
-	int state;			/* UNCONNECTED, or TENTATIVE_CONNECTION_PENDING: the provider's */
+	int state; /* UNCONNECTED, or TENTATIVE_CONNECTION_PENDING: the provider's */
 };
 
 enum datp_err ep_create(struct datp_ia *ia, const struct ep_new *what, struct datp_ep **out);
@@ -94,8 +96,8 @@ bool ep_listens_locked(struct datp_ep *ep, unsigned int states);
 /* ------------------------------------------------------------------ ep_attr.c */
 
 /*
- * Replaces what is left to us (0) by defaults, and checks the rest against what the IA can do. `srq`: for an
- * endpoint with one.
+ * Replaces what is left to us (0) by defaults, and checks the rest against what the IA can do.
+ * `srq`: for an endpoint with one.
  */
 enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq);
 enum evd_stream ep_recv_stream(const struct datp_ep_attr *attr);
@@ -124,7 +126,9 @@ void wq_free(struct datp_wq *wq);
 
 /* Completes all that is outstanding, in order. EP lock held. */
 void ep_flush_locked(struct datp_ep *ep);
-/* The poll locks of its EVDs, and with them on: what the transport has completed is on the lists. */
+/*
+ * The poll locks of its EVDs, and with them on: what the transport has completed is on the lists.
+ */
 void ep_poll_lock(struct datp_ep *ep);
 void ep_poll_unlock(struct datp_ep *ep);
 /* Forgets every event that is queued about it and every operation. Poll locks held. */
@@ -138,8 +142,8 @@ bool wqe_notifies(const struct datp_wqe *wqe, bool solicited);
 /* ------------------------------------------------------------------ cm.c */
 
 /*
- * The one way out of a connection or an attempt: state, flushes, event, in this order. The caller has it pinned
- * and holds no lock. `number` 0: no event.
+ * The one way out of a connection or an attempt: state, flushes, event, in this order. The caller
+ * has it pinned and holds no lock. `number` 0: no event.
  */
 void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number);
 

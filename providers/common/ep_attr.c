@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attributes of endpoints, and what follows from them for the EVDs. Invariant: the attributes of an endpoint are
- * complete, within what the IA can do, and what dat_ep_query says; an EVD is held once for each stream to it.
+ * Attributes of endpoints, and what follows from them for the EVDs. Invariant: the attributes of an
+ * endpoint are complete, within what the IA can do, and what dat_ep_query says; an EVD is held once
+ * for each stream to it.
  */
 #include "ep.h"
 
@@ -40,13 +41,15 @@ static bool flags_ok(unsigned int flags, unsigned int allowed)
 enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq)
 {
 	const struct datp_ia_attr *can = ia_attr(ia);
-	const unsigned int request = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+	const unsigned int request =
+		DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_EVD_THRESHOLD_FLAG;
 
 	if (attr->service_type != DAT_SERVICE_TYPE_RC)
 		return DATP_ERR_PARAM;
 	if (attr->qos != DAT_QOS_BEST_EFFORT)
 		return DATP_ERR_MODEL;
-	if (!flags_ok((unsigned int)attr->recv_flags, request | DAT_COMPLETION_SOLICITED_WAIT_FLAG) ||
+	if (!flags_ok((unsigned int)attr->recv_flags,
+		      request | DAT_COMPLETION_SOLICITED_WAIT_FLAG) ||
 	    !flags_ok((unsigned int)attr->request_flags, request))
 		return DATP_ERR_PARAM;
 	if (srq)
@@ -60,7 +63,8 @@ enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, boo
 	    !resolve_count(&attr->max_recv_iov, DEFAULT_IOV, can->max_iov_per_dto) ||
 	    !resolve_count(&attr->max_request_iov, DEFAULT_IOV, can->max_iov_per_dto) ||
 	    !resolve_count(&attr->max_rdma_read_in, DEFAULT_READS, can->max_rdma_read_per_ep_in) ||
-	    !resolve_count(&attr->max_rdma_read_out, DEFAULT_READS, can->max_rdma_read_per_ep_out) ||
+	    !resolve_count(&attr->max_rdma_read_out, DEFAULT_READS,
+			   can->max_rdma_read_per_ep_out) ||
 	    !resolve_count(&attr->max_rdma_read_iov, DEFAULT_IOV, can->max_iov_per_rdma_read) ||
 	    !resolve_count(&attr->max_rdma_write_iov, DEFAULT_IOV, can->max_iov_per_rdma_write) ||
 	    attr->srq_soft_hw < DAT_HW_DEFAULT)
@@ -88,8 +92,8 @@ enum evd_stream ep_request_stream(const struct datp_ep_attr *attr)
 }
 
 /* One stream to one EVD. */
-static enum datp_err attach(struct datp_ia *ia, struct datp_evd *evd, enum evd_stream stream, unsigned int flags,
-			    DAT_EVD_FLAGS need, enum datp_err bad)
+static enum datp_err attach(struct datp_ia *ia, struct datp_evd *evd, enum evd_stream stream,
+			    unsigned int flags, DAT_EVD_FLAGS need, enum datp_err bad)
 {
 	if (!evd)
 		return DATP_OK;
@@ -118,15 +122,17 @@ enum datp_err ep_streams_attach(const struct datp_ep *ep)
 	const struct datp_ep_attr *attr = &ep->attr;
 	enum datp_err err;
 
-	err = attach(ia, ep->recv_evd, ep_recv_stream(attr), (unsigned int)attr->recv_flags, DAT_EVD_DTO_FLAG,
-		     DATP_ERR_HANDLE_EVD_RECV);
+	err = attach(ia, ep->recv_evd, ep_recv_stream(attr), (unsigned int)attr->recv_flags,
+		     DAT_EVD_DTO_FLAG, DATP_ERR_HANDLE_EVD_RECV);
 	if (err)
 		return err;
-	err = attach(ia, ep->request_evd, ep_request_stream(attr), (unsigned int)attr->request_flags, DAT_EVD_DTO_FLAG,
+	err = attach(ia, ep->request_evd, ep_request_stream(attr),
+		     (unsigned int)attr->request_flags, DAT_EVD_DTO_FLAG,
 		     DATP_ERR_HANDLE_EVD_REQUEST);
 	if (err)
 		goto detach_recv;
-	err = attach(ia, ep->connect_evd, STREAM_OTHER, 0, DAT_EVD_CONNECTION_FLAG, DATP_ERR_HANDLE_EVD_CONN);
+	err = attach(ia, ep->connect_evd, STREAM_OTHER, 0, DAT_EVD_CONNECTION_FLAG,
+		     DATP_ERR_HANDLE_EVD_CONN);
 	if (err)
 		goto detach_request;
 	return DATP_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the work queues of endpoints at their beginning and end. Invariant: whatever was posted is completed, in the
- * order of posting, or forgotten with the endpoint; never both.
+ * Owns the work queues of endpoints at their beginning and end. Invariant: whatever was posted is
+ * completed, in the order of posting, or forgotten with the endpoint; never both.
  */
 #include <stdlib.h>
 
@@ -46,7 +46,10 @@ void ep_flush_locked(struct datp_ep *ep)
 		flush_queue(&ep->rq);
 }
 
-/* The EVDs with a poll lock, each once, in the order of their addresses, which is the order to lock them in. */
+/*
+ * The EVDs with a poll lock, each once, in the order of their addresses, which is the order to lock
+ * them in.
+ */
 static int poll_evds(const struct datp_ep *ep, struct datp_evd *evds[2])
 {
 	struct datp_evd *a = ep->recv_evd, *b = ep->request_evd;

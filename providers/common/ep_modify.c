@@ -7,11 +7,13 @@
 #define QUIET (EP_IN(DAT_EP_STATE_UNCONNECTED) | EP_IN(DAT_EP_STATE_RESERVED) |			\
 	       EP_IN(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) |					\
 	       EP_IN(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING))
-#define QUIET_PZ (EP_IN(DAT_EP_STATE_UNCONNECTED) | EP_IN(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING))
+#define QUIET_PZ                                                                                   \
+	(EP_IN(DAT_EP_STATE_UNCONNECTED) | EP_IN(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING))
 
-#define NEVER (DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR |	\
-	       DAT_EP_FIELD_LOCAL_PORT_QUAL | DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR |			\
-	       DAT_EP_FIELD_REMOTE_PORT_QUAL | DAT_EP_FIELD_SRQ_HANDLE)
+#define NEVER                                                                                      \
+	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR |      \
+	 DAT_EP_FIELD_LOCAL_PORT_QUAL | DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR |                       \
+	 DAT_EP_FIELD_REMOTE_PORT_QUAL | DAT_EP_FIELD_SRQ_HANDLE)
 
 static enum datp_err may_change(const struct datp_ep *ep, int state, uint64_t mask)
 {
@@ -62,7 +64,8 @@ static bool mix_evd(struct datp_ia *ia, struct datp_evd **evd, DAT_EVD_HANDLE ha
 }
 
 /* What the endpoint is to become, held by nobody yet but for the PZ. */
-static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *change, struct datp_ep *next)
+static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *change,
+			 struct datp_ep *next)
 {
 	struct datp_ia *ia = ep->obj.ia;
 	uint64_t mask = change->mask;
@@ -74,9 +77,11 @@ static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *chang
 		return err;
 	if (!mix_evd(ia, &next->recv_evd, change->recv_evd, mask & DAT_EP_FIELD_RECV_EVD_HANDLE))
 		return DATP_ERR_HANDLE_EVD_RECV;
-	if (!mix_evd(ia, &next->request_evd, change->request_evd, mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE))
+	if (!mix_evd(ia, &next->request_evd, change->request_evd,
+		     mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE))
 		return DATP_ERR_HANDLE_EVD_REQUEST;
-	if (!mix_evd(ia, &next->connect_evd, change->connect_evd, mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE))
+	if (!mix_evd(ia, &next->connect_evd, change->connect_evd,
+		     mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE))
 		return DATP_ERR_HANDLE_EVD_CONN;
 	if (mask & DAT_EP_FIELD_PZ_HANDLE) {
 		next->pz = change->pz == DAT_HANDLE_NULL ? NULL : obj_hold(ia, change->pz, DATP_PZ);
@@ -89,8 +94,8 @@ static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *chang
 }
 
 /*
- * Makes room in a queue for `max`. One that has operations in it stays where it is: the transport knows their
- * addresses. *grown is the new ring if there has to be one.
+ * Makes room in a queue for `max`. One that has operations in it stays where it is: the transport
+ * knows their addresses. *grown is the new ring if there has to be one.
  */
 static enum datp_err queue_prepare(const struct datp_wq *wq, int32_t max, struct datp_wq *grown)
 {
@@ -114,7 +119,10 @@ static void queue_commit(struct datp_wq *wq, int32_t max, struct datp_wq *grown)
 	wq->max = (uint32_t)max;
 }
 
-/* The consumer's own error, if another call on the endpoint runs meanwhile: dat_ep_modify is Unsafe. */
+/*
+ * The consumer's own error, if another call on the endpoint runs meanwhile: dat_ep_modify is
+ * Unsafe.
+ */
 static enum datp_err change_over(struct datp_ep *ep, struct datp_ep *next)
 {
 	struct datp_wq rq = { 0 }, sq = { 0 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the queue of an EVD. Invariant: `queued` is the length of the list, and whoever puts the event there that
- * somebody waits for also wakes him, after the EVD lock is off.
+ * Owns the queue of an EVD. Invariant: `queued` is the length of the list, and whoever puts the
+ * event there that somebody waits for also wakes him, after the EVD lock is off.
  *
- * No wake-up is lost. A waiter reads the bell before it looks at the queue and sleeps only while the bell has not
- * changed; a poster queues before it rings. So either the waiter's look sees the event, or its sleep sees the bell.
- * That the poster rings at all only if a waiter has registered is decided under the EVD lock, which the waiter
- * takes to register before its first look.
+ * No wake-up is lost. A waiter reads the bell before it looks at the queue and sleeps only while
+ * the bell has not changed; a poster queues before it rings. So either the waiter's look sees the
+ * event, or its sleep sees the bell. That the poster rings at all only if a waiter has registered
+ * is decided under the EVD lock, which the waiter takes to register before its first look.
  *
- * Who may post: somebody who keeps the EVD from being freed, by a lock of an object that feeds it (EP, SP), by a
- * pin on that object, or by the IA lock (asynchronous events).
+ * Who may post: somebody who keeps the EVD from being freed, by a lock of an object that feeds it
+ * (EP, SP), by a pin on that object, or by the IA lock (asynchronous events).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,10 @@ static void append_locked(struct datp_evd *evd, struct datp_node *node)
 	priv->last = &node->next;
 	if (node->kind == NODE_CR)
 		priv->crs++;
-	/* release: who sees the count without the lock and then polls must not poll what came before this */
+	/*
+	 * release: who sees the count without the lock and then polls must not poll what came
+	 * before this
+	 */
 	atomic_fetch_add_explicit(&evd->queued, 1, memory_order_release);
 }
 
@@ -306,7 +309,10 @@ bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_thre
 	priv = evd_priv(evd);
 	datp_lock(&priv->lock);
 	for (int i = 0; i < STREAM_COUNT; i++) {
-		/* the other kinds of event only mix with DTOs that always notify; DTOs only with their like */
+		/*
+		 * the other kinds of event only mix with DTOs that always notify; DTOs only with
+		 * their like
+		 */
 		bool mixes = i == (int)stream || (i == STREAM_OTHER && stream == STREAM_EVERY) ||
 			     (i == STREAM_EVERY && stream == STREAM_OTHER);
 
@@ -427,8 +433,8 @@ static enum datp_err evd_init(struct datp_evd *evd, int32_t qlen, DAT_EVD_FLAGS 
 	return DATP_OK;
 }
 
-enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno, DAT_EVD_FLAGS flags,
-			 struct datp_evd **out)
+enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno,
+			 DAT_EVD_FLAGS flags, struct datp_evd **out)
 {
 	struct datp_obj *obj;
 	struct datp_evd *evd;
@@ -485,7 +491,10 @@ enum datp_err evd_resize(struct datp_evd *evd, int32_t asked)
 		return DATP_ERR_ARG2;
 	qlen = qlen_round(evd->obj.ia, asked);
 	notes = notes_wanted(evd->flags, qlen);
-	/* Only resize changes `notes`, and concurrent resizes of an EVD are the consumer's to avoid. */
+	/*
+	 * Only resize changes `notes`, and concurrent resizes of an EVD are the consumer's to
+	 * avoid.
+	 */
 	if (notes > priv->notes) {
 		more = notes - priv->notes;
 		store = store_alloc(more);
@@ -521,7 +530,9 @@ static void discard(struct datp_evd *evd)
 		datp_unlock(&priv->lock);
 		if (!node)
 			return;
-		/* The consumer has not seen the request and never will: nobody else can answer it. */
+		/*
+		 * The consumer has not seen the request and never will: nobody else can answer it.
+		 */
 		if (node->kind == NODE_CR)
 			cr_destroy(cr_of_note((struct cr_note *)node));
 		else if (node->kind == NODE_DTO)
@@ -602,7 +613,8 @@ enum datp_err evd_post_soft(struct datp_evd *evd, void *pointer)
 	return note ? DATP_OK : DATP_ERR_QUEUE_FULL;
 }
 
-void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj *about, int32_t reason)
+void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj *about,
+		    int32_t reason)
 {
 	struct ia_priv *ia_part = ia_priv(ia);
 	struct evd_wakeup wakeup = { 0 };
@@ -621,7 +633,8 @@ void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj
 	if (note) {
 		note->node.kind = NODE_ASYNC;
 		note->node.number = number;
-		note->about = about->ia == (struct datp_ia *)about ? ia_shown(ia) : (DAT_HANDLE)about;
+		note->about =
+			about->ia == (struct datp_ia *)about ? ia_shown(ia) : (DAT_HANDLE)about;
 		note->reason = reason;
 		append_locked(evd, &note->node);
 		notify_locked(evd, &wakeup);

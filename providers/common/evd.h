@@ -2,9 +2,9 @@
 /*
  * Event queues and CNOs, seen from inside libdatp.
  *
- * An EVD is a list of nodes which are embedded in what they tell of: a posted operation, an endpoint, a
- * connection request, or a note (software and asynchronous events) from the EVD's own store. So queueing
- * never allocates and never overflows, but for notes.
+ * An EVD is a list of nodes which are embedded in what they tell of: a posted operation, an
+ * endpoint, a connection request, or a note (software and asynchronous events) from the EVD's own
+ * store. So queueing never allocates and never overflows, but for notes.
  */
 #ifndef EVD_H
 #define EVD_H
@@ -40,11 +40,16 @@ struct conn_note {
 /* ------------------------------------------------------------------ EVD */
 
 /*
- * How the DTO streams that feed an EVD notify: all of an EVD in the same way, and EVERY if a stream that is
- * none (connection, connection request) feeds it too.
+ * How the DTO streams that feed an EVD notify: all of an EVD in the same way, and EVERY if a stream
+ * that is none (connection, connection request) feeds it too.
  */
-enum evd_stream { STREAM_EVERY, STREAM_UNSIGNALLED, STREAM_SOLICITED, STREAM_DTO_COUNT, STREAM_OTHER = STREAM_DTO_COUNT,
-		  STREAM_COUNT };
+enum evd_stream {
+	STREAM_EVERY,
+	STREAM_UNSIGNALLED,
+	STREAM_SOLICITED,
+	STREAM_OTHER,
+	STREAM_COUNT
+};
 
 struct evd_priv {
 	_Atomic uint32_t lock;		/* the EVD lock; guards all below unless said otherwise */
@@ -59,10 +64,10 @@ struct evd_priv {
 	bool explicit_threshold;	/* a stream asked for EVD_THRESHOLD by name */
 	bool disabled, unwaitable;
 	bool dead;			/* being freed: waiters leave with ABORT */
-	bool gone;			/* poll lock: the transport's queue must not be touched any more */
+	bool gone; /* poll lock: the transport's queue must not be touched any more */
 	bool notified;			/* a notifying event came since the waiter came */
 	uint32_t threshold;		/* the waiter's */
-	_Atomic uint32_t own_bell;	/* what `bell` points to unless the transport says otherwise */
+	_Atomic uint32_t own_bell; /* what `bell` points to unless the transport says otherwise */
 	struct datp_cno *cno;		/* held */
 	/* CNO lock of `cno`: */
 	struct datp_evd *cno_next;	/* on the list of EVDs with triggers */
@@ -99,7 +104,10 @@ void evd_rearm(struct datp_evd *evd);
 /* Wakes the waiter for another look. EVD lock not held. */
 void evd_ring(struct datp_evd *evd);
 
-/* A stream of events from an endpoint or service point begins or ends; false: it does not go with the others. */
+/*
+ * A stream of events from an endpoint or service point begins or ends; false: it does not go with
+ * the others.
+ */
 bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_threshold);
 void evd_detach(struct datp_evd *evd, enum evd_stream stream);
 /* Whether another connection request finds room. */
@@ -111,7 +119,8 @@ enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE cno);
 enum datp_err evd_enable(struct datp_evd *evd, bool on);
 enum datp_err evd_set_waitable(struct datp_evd *evd, bool on);
 enum datp_err evd_post_soft(struct datp_evd *evd, void *pointer);
-enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold, DAT_EVENT *event, int32_t *nmore);
+enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold, DAT_EVENT *event,
+		       int32_t *nmore);
 uint32_t evd_state(struct datp_evd *evd);	/* DAT_EVD_STATE */
 
 /* ------------------------------------------------------------------ CNO */
@@ -139,7 +148,10 @@ DAT_OS_WAIT_PROXY_AGENT cno_agent(struct datp_cno *cno);
 /* EVD lock held. An event has come; says whether the agent has to be called. */
 bool cno_trigger(struct datp_cno *cno, struct datp_evd *evd);
 void cno_attach(struct datp_cno *cno, struct datp_evd *evd);
-/* `freed`: the EVD goes; waiters hear of it when it was the last. Returns whether the agent has to be called. */
+/*
+ * `freed`: the EVD goes; waiters hear of it when it was the last. Returns whether the agent has to
+ * be called.
+ */
 bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed);
 void cno_ring(struct datp_cno *cno);
 /* Calls a fired agent: here and now (no lock held), or soon on the service thread. */
@@ -149,7 +161,8 @@ void cno_call_agent_soon(struct datp_cno *cno);
 /* A deadline in microseconds of CLOCK_MONOTONIC, as the kernel wants it. */
 static inline struct timespec deadline_of(uint64_t until)
 {
-	return (struct timespec){ .tv_sec = (time_t)(until / 1000000), .tv_nsec = (long)(until % 1000000) * 1000 };
+	return (struct timespec){ .tv_sec = (time_t)(until / 1000000),
+				  .tv_nsec = (long)(until % 1000000) * 1000 };
 }
 
 #define NO_DEADLINE UINT64_MAX

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the waiter of an EVD. Invariant: `waiter` is 1 exactly while a thread is between enter() and leave(), and
- * such a thread holds no lock while it sleeps.
+ * Owns the waiter of an EVD. Invariant: `waiter` is 1 exactly while a thread is between enter() and
+ * leave(), and such a thread holds no lock while it sleeps.
  *
- * Threads are ended inside dat_evd_wait() with pthread_cancel(), of either type. So cancellation is off from end
- * to end but for the sleep itself, which is the transport's evd_sleep (or its default) and a cancellation point;
- * what has to be undone if the sleep is the last thing that the thread does, is leave_cancelled().
+ * Threads are ended inside dat_evd_wait() with pthread_cancel(), of either type. So cancellation is
+ * off from end to end but for the sleep itself, which is the transport's evd_sleep (or its default)
+ * and a cancellation point; what has to be undone if the sleep is the last thing that the thread
+ * does, is leave_cancelled().
  */
 #include <pthread.h>
 
@@ -31,7 +32,8 @@ static enum datp_err enter(struct wait *wait)
 
 	datp_lock(&priv->lock);
 	/* relaxed, both: they change under a lock, or it is the consumer's error */
-	if (atomic_load_explicit(&evd->obj.tag, memory_order_relaxed) != DATP_TAG(DATP_EVD) || priv->dead)
+	if (atomic_load_explicit(&evd->obj.tag, memory_order_relaxed) != DATP_TAG(DATP_EVD) ||
+	    priv->dead)
 		err = DATP_ERR_HANDLE;
 	else if (wait->threshold > priv->qlen)
 		err = DATP_ERR_ARG3;
@@ -39,7 +41,8 @@ static enum datp_err enter(struct wait *wait)
 		err = DATP_ERR_STATE_EVD_UNWAITABLE;
 	else if (atomic_load_explicit(&evd->waiter, memory_order_relaxed))
 		err = DATP_ERR_STATE_EVD_WAITER;
-	else if (wait->threshold > 1 && (priv->streams[STREAM_UNSIGNALLED] || priv->streams[STREAM_SOLICITED]))
+	else if (wait->threshold > 1 &&
+		 (priv->streams[STREAM_UNSIGNALLED] || priv->streams[STREAM_SOLICITED]))
 		err = DATP_ERR_STATE_EVD_CONFIG_THRESHOLD;
 	if (!err) {
 		priv->threshold = wait->threshold;
@@ -53,7 +56,10 @@ static enum datp_err enter(struct wait *wait)
 
 static void leave_locked(struct datp_evd *evd)
 {
-	/* release: for futex_await_zero(); who waits there takes the lock once more, so our unlock is in time */
+	/*
+	 * release: for futex_await_zero(); who waits there takes the lock once more, so our unlock
+	 * is in time
+	 */
 	atomic_store_explicit(&evd->waiter, 0, memory_order_release);
 	if (evd_priv(evd)->dead)
 		futex_wake(&evd->waiter, false);
@@ -98,7 +104,10 @@ static enum look look(struct wait *wait, bool last, enum datp_err otherwise, enu
 	} else if (priv->unwaitable) {
 		*err = DATP_ERR_STATE_EVD_UNWAITABLE;
 	} else if (queued >= wait->threshold && (!wait->looked || priv->notified)) {
-		/* What was there before the wait counts as it is; what comes later has to be one that notifies. */
+		/*
+		 * What was there before the wait counts as it is; what comes later has to be one
+		 * that notifies.
+		 */
 		evd_pop_locked(evd, wait->event);
 		queued--;
 		*err = DATP_OK;
@@ -129,7 +138,10 @@ static int sleep_cancellable(struct wait *wait, uint32_t seen)
 	return rc;
 }
 
-/* Tells the transport that somebody is about to sleep; true if there may be something to look at already. */
+/*
+ * Tells the transport that somebody is about to sleep; true if there may be something to look at
+ * already.
+ */
 static bool arm(struct datp_evd *evd)
 {
 	struct evd_priv *priv = evd_priv(evd);
@@ -171,7 +183,8 @@ static enum datp_err wait_loop(struct wait *wait, uint32_t timeout)
 	}
 }
 
-enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold, DAT_EVENT *event, int32_t *nmore)
+enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold, DAT_EVENT *event,
+		       int32_t *nmore)
 {
 	struct wait wait = { .evd = evd, .event = event, .threshold = (uint32_t)threshold };
 	enum datp_err err;

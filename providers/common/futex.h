@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 /* Returns 0 (woken, or the word is not `seen` any more), ETIMEDOUT or EINTR. */
-static inline int futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *deadline, bool shared)
+static inline int futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *deadline,
+			     bool shared)
 {
 	int op = FUTEX_WAIT_BITSET | (shared ? 0 : FUTEX_PRIVATE_FLAG);
 
@@ -27,7 +28,8 @@ static inline int futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct
 
 static inline void futex_wake(_Atomic uint32_t *word, bool shared)
 {
-	syscall(SYS_futex, word, FUTEX_WAKE | (shared ? 0 : FUTEX_PRIVATE_FLAG), INT_MAX, NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAKE | (shared ? 0 : FUTEX_PRIVATE_FLAG), INT_MAX, NULL,
+		NULL, 0);
 }
 
 /* Waits until the word, which only goes down now, is 0; whoever takes it there wakes. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Completion of posted operations. Invariant: a completed operation has its event on an EVD, or its slot goes back at
- * once because it shall have none (suppressed success, no EVD).
+ * Completion of posted operations. Invariant: a completed operation has its event on an EVD, or its
+ * slot goes back at once because it shall have none (suppressed success, no EVD).
  *
- * Slots go back in order, by `reaped`: whoever takes an event gives back its slot and all before it. A suppressed
- * success in between has no event to do that, so it gives itself back if all before it are back already; if not,
- * the taker of the next event does, or else the poster who finds the ring full (datp_wq_reclaim).
+ * Slots go back in order, by `reaped`: whoever takes an event gives back its slot and all before
+ * it. A suppressed success in between has no event to do that, so it gives itself back if all
+ * before it are back already; if not, the taker of the next event does, or else the poster who
+ * finds the ring full (datp_wq_reclaim).
  */
 #include "ep.h"
 
@@ -26,15 +27,19 @@ bool wqe_notifies(const struct datp_wqe *wqe, bool solicited)
 /* Gives the silent ones at the head of the ring back. EP lock held. */
 static void give_silent_back_locked(struct datp_wq *wq)
 {
-	/* acquire: with a reaper's release, so that its reads of the slots are over when they are used again */
+	/*
+	 * acquire: with a reaper's release, so that its reads of the slots are over when they are
+	 * used again
+	 */
 	uint32_t at = atomic_load_explicit(&wq->reaped, memory_order_acquire);
 
 	while (at != wq->finished &&
 	       /* relaxed: written under the EP lock */
-	       atomic_load_explicit(&wq->ring[at & wq->mask].done, memory_order_relaxed) == DATP_WQE_SILENT) {
+	       atomic_load_explicit(&wq->ring[at & wq->mask].done, memory_order_relaxed) ==
+		       DATP_WQE_SILENT) {
 		/* A reaper may be faster, and then goes further; release as it does. */
-		if (atomic_compare_exchange_strong_explicit(&wq->reaped, &at, at + 1, memory_order_release,
-							    memory_order_acquire))
+		if (atomic_compare_exchange_strong_explicit(
+			    &wq->reaped, &at, at + 1, memory_order_release, memory_order_acquire))
 			at++;
 	}
 }
@@ -51,7 +56,8 @@ DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, 
 	struct datp_ep *ep = wqe->ep;
 	bool from_srq = wqe->op == DATP_RECV && ep->srq;
 	struct datp_evd *evd = wqe->op == DATP_RECV ? ep->recv_evd : ep->request_evd;
-	bool silent = !evd || (status == DAT_DTO_SUCCESS && (wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG));
+	bool silent = !evd || (status == DAT_DTO_SUCCESS &&
+			       (wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG));
 
 	datp_wqe_finish(wqe, status, len);
 	if (!silent) {
@@ -87,7 +93,8 @@ DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wq
 		return DATP_OK;
 	}
 	/* Through the hardware, or it would overtake what the hardware is still flushing. */
-	err = wqe->op == DATP_RECV ? ops->post_recv(ep, wqe, &none, 0) : ops->post_send(ep, wqe, &none, 0);
+	err = wqe->op == DATP_RECV ? ops->post_recv(ep, wqe, &none, 0)
+				   : ops->post_send(ep, wqe, &none, 0);
 	if (err)
 		wq->posted--;
 	return err;

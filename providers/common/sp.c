@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns service points. Invariant: a request is taken under the service point lock and only while the point is not
- * `closed`; so a free either comes first, or finds the request with its CR made, and an RSP makes one at most.
+ * Owns service points. Invariant: a request is taken under the service point lock and only while
+ * the point is not `closed`; so a free either comes first, or finds the request with its CR made,
+ * and an RSP makes one at most.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -106,7 +107,9 @@ static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 
 void rsp_used(struct datp_sp *sp)
 {
-	/* A consumer's rsp_free may have been faster to take the handle; then it does the rest too. */
+	/*
+	 * A consumer's rsp_free may have been faster to take the handle; then it does the rest too.
+	 */
 	if (obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_RSP))
 		return;
 	forget_in_requests(sp);
@@ -115,7 +118,9 @@ void rsp_used(struct datp_sp *sp)
 	sp_priv(sp)->next = used_up.first;
 	used_up.first = sp;
 	datp_unlock(&used_up.lock);
-	/* We are in an upcall of the transport about this very point: not the moment to close it. */
+	/*
+	 * We are in an upcall of the transport about this very point: not the moment to close it.
+	 */
 	datp_loop_call(sp->obj.ia, close_used_up, sp);
 }
 
@@ -193,8 +198,9 @@ static enum datp_err listen_at(struct datp_sp *sp)
 }
 
 /* `ep`: of an RSP. `listen` may choose the qualifier. */
-static enum datp_err sp_create(struct datp_ia *ia, enum datp_type type, DAT_EVD_HANDLE evd, struct datp_ep *ep,
-			       bool make_ep, enum datp_err (*listen)(struct datp_sp *sp), uint64_t qual,
+static enum datp_err sp_create(struct datp_ia *ia, enum datp_type type, DAT_EVD_HANDLE evd,
+			       struct datp_ep *ep, bool make_ep,
+			       enum datp_err (*listen)(struct datp_sp *sp), uint64_t qual,
 			       struct datp_sp **out)
 {
 	struct datp_obj *obj;
@@ -227,7 +233,8 @@ release:
 	return err;
 }
 
-enum datp_err psp_create(struct datp_ia *ia, uint64_t qual, DAT_EVD_HANDLE evd, bool make_ep, struct datp_sp **out)
+enum datp_err psp_create(struct datp_ia *ia, uint64_t qual, DAT_EVD_HANDLE evd, bool make_ep,
+			 struct datp_sp **out)
 {
 	return sp_create(ia, DATP_PSP, evd, NULL, make_ep, listen_at, qual, out);
 }
@@ -252,13 +259,14 @@ static enum datp_err listen_anywhere(struct datp_sp *sp)
 	return DATP_ERR_QUAL_UNAVAILABLE;
 }
 
-enum datp_err psp_create_any(struct datp_ia *ia, DAT_EVD_HANDLE evd, bool make_ep, struct datp_sp **out)
+enum datp_err psp_create_any(struct datp_ia *ia, DAT_EVD_HANDLE evd, bool make_ep,
+			     struct datp_sp **out)
 {
 	return sp_create(ia, DATP_PSP, evd, NULL, make_ep, listen_anywhere, 0, out);
 }
 
-enum datp_err rsp_create(struct datp_ia *ia, uint64_t qual, DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd,
-			 struct datp_sp **out)
+enum datp_err rsp_create(struct datp_ia *ia, uint64_t qual, DAT_EP_HANDLE ep_handle,
+			 DAT_EVD_HANDLE evd, struct datp_sp **out)
 {
 	struct datp_ep *ep = obj_get(ia, ep_handle, DATP_EP);
 	enum datp_err err = DATP_OK;

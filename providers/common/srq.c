@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns shared receive queues. Invariant: an element is on the free list, on the stack of those coming back, or
- * outstanding: posted (ep NULL), taken by an endpoint (ep set), or done and waiting for its event to be taken.
+ * Owns shared receive queues. Invariant: an element is on the free list, on the stack of those
+ * coming back, or outstanding: posted (ep NULL), taken by an endpoint (ep set), or done and waiting
+ * for its event to be taken.
  *
- * Elements come back by a stack without a lock, because that happens under the EVD lock, which is below the SRQ
- * lock. Pushers only push and the one popper takes all at once, so there is no ABA.
+ * Elements come back by a stack without a lock, because that happens under the EVD lock, which is
+ * below the SRQ lock. Pushers only push and the one popper takes all at once, so there is no ABA.
  */
 #include <stdlib.h>
 
@@ -37,7 +38,8 @@ static struct srq_store *store_alloc(uint32_t count)
 static void collect_locked(struct datp_srq *srq)
 {
 	/* acquire: pairs with the release of datp_srq_reap() */
-	struct datp_wqe *wqe = atomic_exchange_explicit(&srq_priv(srq)->returned, NULL, memory_order_acquire);
+	struct datp_wqe *wqe =
+		atomic_exchange_explicit(&srq_priv(srq)->returned, NULL, memory_order_acquire);
 
 	while (wqe) {
 		struct datp_wqe *next = (struct datp_wqe *)wqe->node.next;
@@ -60,11 +62,12 @@ DATP_API void datp_srq_reap(struct datp_wqe *wqe)
 	do
 		wqe->node.next = (struct datp_node *)top;
 	/* release: our reads of the element come before its next use */
-	while (!atomic_compare_exchange_weak_explicit(&priv->returned, &top, wqe, memory_order_release,
-						      memory_order_relaxed));
+	while (!atomic_compare_exchange_weak_explicit(&priv->returned, &top, wqe,
+						      memory_order_release, memory_order_relaxed));
 }
 
-static enum datp_err attr_check(struct datp_ia *ia, int32_t max_recv_dtos, int32_t max_recv_iov, int32_t low_watermark)
+static enum datp_err attr_check(struct datp_ia *ia, int32_t max_recv_dtos, int32_t max_recv_iov,
+				int32_t low_watermark)
 {
 	const struct datp_ia_attr *attr = ia_attr(ia);
 
@@ -76,8 +79,8 @@ static enum datp_err attr_check(struct datp_ia *ia, int32_t max_recv_dtos, int32
 	return DATP_OK;
 }
 
-enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz_handle, int32_t max_recv_dtos, int32_t max_recv_iov,
-			 int32_t low_watermark, struct datp_srq **out)
+enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz_handle, int32_t max_recv_dtos,
+			 int32_t max_recv_iov, int32_t low_watermark, struct datp_srq **out)
 {
 	struct srq_store *store;
 	struct datp_obj *obj;
@@ -154,7 +157,8 @@ void srq_destroy(struct datp_srq *srq)
 		srq_end(srq);
 }
 
-static enum datp_err post_locked(struct datp_srq *srq, const struct datp_sge *iov, int n, DAT_CONTEXT cookie)
+static enum datp_err post_locked(struct datp_srq *srq, const struct datp_sge *iov, int n,
+				 DAT_CONTEXT cookie)
 {
 	struct datp_wqe *wqe;
 	enum datp_err err;
@@ -181,7 +185,8 @@ static enum datp_err post_locked(struct datp_srq *srq, const struct datp_sge *io
 	return err;
 }
 
-enum datp_err srq_post_recv(struct datp_srq *srq, const struct datp_sge *iov, int n, DAT_CONTEXT cookie)
+enum datp_err srq_post_recv(struct datp_srq *srq, const struct datp_sge *iov, int n,
+			    DAT_CONTEXT cookie)
 {
 	enum datp_err err;
 	uint64_t len;
@@ -204,7 +209,10 @@ enum datp_err srq_resize(struct datp_srq *srq, int32_t max_recv_dtos)
 
 	if (max_recv_dtos <= 0 || max_recv_dtos > ia_attr(srq->obj.ia)->max_recv_per_srq)
 		return DATP_ERR_ARG2;
-	/* `elements` changes here only, and concurrent resizes of an SRQ are the consumer's to avoid. */
+	/*
+	 * `elements` changes here only, and concurrent resizes of an SRQ are the consumer's to
+	 * avoid.
+	 */
 	if ((uint32_t)max_recv_dtos > priv->elements) {
 		store = store_alloc((uint32_t)max_recv_dtos - priv->elements);
 		if (!store)
@@ -263,7 +271,10 @@ enum datp_err srq_count(struct datp_srq *srq, struct srq_counts *counts)
 
 /* ------------------------------------------------------------------ what endpoints have taken */
 
-/* The element that was posted first of those which the endpoint has taken and which are open; NULL: none. */
+/*
+ * The element that was posted first of those which the endpoint has taken and which are open; NULL:
+ * none.
+ */
 static struct datp_wqe *first_open_locked(struct datp_srq *srq, const struct datp_ep *ep)
 {
 	struct datp_wqe *first = NULL;
@@ -273,7 +284,9 @@ static struct datp_wqe *first_open_locked(struct datp_srq *srq, const struct dat
 			struct datp_wqe *wqe = &store->wqes[i];
 
 			/* relaxed: done is written under the EP lock, which is held */
-			if (wqe->ep == ep && atomic_load_explicit(&wqe->done, memory_order_relaxed) == DATP_WQE_OPEN &&
+			if (wqe->ep == ep &&
+			    atomic_load_explicit(&wqe->done, memory_order_relaxed) ==
+				    DATP_WQE_OPEN &&
 			    (!first || (int32_t)(wqe->seq - first->seq) < 0))
 				first = wqe;
 		}
@@ -326,10 +339,11 @@ bool srq_busy_with(struct datp_srq *srq, struct datp_ep *ep)
 /* ------------------------------------------------------------------ watermarks */
 
 /*
- * The standard names reasons for these events but no event number of their own. The handle and the reason tell
- * what it is about; the number is that of the object's kind, or the general one.
+ * The standard names reasons for these events but no event number of their own. The handle and the
+ * reason tell what it is about; the number is that of the object's kind, or the general one.
  */
 DATP_API void datp_srq_low(struct datp_srq *srq)
 {
-	evd_post_async(srq->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, &srq->obj, DAT_SRQ_LOW_WATERMARK_EVENT);
+	evd_post_async(srq->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, &srq->obj,
+		       DAT_SRQ_LOW_WATERMARK_EVENT);
 }

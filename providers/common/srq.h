@@ -17,7 +17,10 @@ struct srq_priv {
 	struct srq_store *stores;	/* SRQ lock */
 	uint32_t elements;		/* in all stores (SRQ lock) */
 	uint32_t posts;			/* ever (SRQ lock) */
-	/* Reaped and not yet back on the free list: a stack that any thread pushes to, without a lock. */
+	/*
+	 * Reaped and not yet back on the free list: a stack that any thread pushes to, without a
+	 * lock.
+	 */
 	_Atomic(struct datp_wqe *) returned;
 };
 
@@ -30,17 +33,24 @@ struct srq_counts {
 	int32_t available, outstanding;	/* -1: not known */
 };
 
-enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz, int32_t max_recv_dtos, int32_t max_recv_iov,
-			 int32_t low_watermark, struct datp_srq **out);
+enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz, int32_t max_recv_dtos,
+			 int32_t max_recv_iov, int32_t low_watermark, struct datp_srq **out);
 enum datp_err srq_free(struct datp_srq *srq);
-enum datp_err srq_post_recv(struct datp_srq *srq, const struct datp_sge *iov, int n, DAT_CONTEXT cookie);
+enum datp_err srq_post_recv(struct datp_srq *srq, const struct datp_sge *iov, int n,
+			    DAT_CONTEXT cookie);
 enum datp_err srq_resize(struct datp_srq *srq, int32_t max_recv_dtos);
 enum datp_err srq_set_lw(struct datp_srq *srq, int32_t low_watermark);
 enum datp_err srq_count(struct datp_srq *srq, struct srq_counts *counts);
 
-/* Completes as flushed what an endpoint has taken and not finished. EP lock held, takes the SRQ lock. */
+/*
+ * Completes as flushed what an endpoint has taken and not finished. EP lock held, takes the SRQ
+ * lock.
+ */
 void srq_flush_ep(struct datp_srq *srq, struct datp_ep *ep);
-/* Takes back what an endpoint has taken, finished or not; its events are off the lists. EP lock held. */
+/*
+ * Takes back what an endpoint has taken, finished or not; its events are off the lists. EP lock
+ * held.
+ */
 void srq_forget_ep(struct datp_srq *srq, struct datp_ep *ep);
 /* Whether an endpoint has taken a receive that is not finished. */
 bool srq_busy_with(struct datp_srq *srq, struct datp_ep *ep);

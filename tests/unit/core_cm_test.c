@@ -47,7 +47,8 @@ static void connect_brings_a_request_with_all_its_fields(void)
 	CHECK(event.event_data.cr_arrival_event_data.sp_handle.psp_handle == w.psp);
 	CHECK_EQ_INT(event.event_data.cr_arrival_event_data.conn_qual, WORLD_QUAL);
 	CHECK(event.event_data.cr_arrival_event_data.local_ia_address_ptr->sa_family == AF_INET);
-	REQUIRE_DAT(DAT->cr_query_func(event.event_data.cr_arrival_event_data.cr_handle, DAT_CR_FIELD_ALL, &param),
+	REQUIRE_DAT(DAT->cr_query_func(event.event_data.cr_arrival_event_data.cr_handle,
+				       DAT_CR_FIELD_ALL, &param),
 		    DAT_SUCCESS);
 	CHECK_EQ_INT(param.private_data_size, 5);
 	CHECK_EQ_MEM(param.private_data, "hello", 5);
@@ -79,7 +80,8 @@ static void accept_establishes_both_sides_with_the_data_on_the_active_one(void)
 			CHECK_EQ_INT(conn->private_data_size, 0);
 		}
 	}
-	CHECK_DAT(DAT->cr_query_func(cr, DAT_CR_FIELD_ALL, (DAT_CR_PARAM *)&param), DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->cr_query_func(cr, DAT_CR_FIELD_ALL, (DAT_CR_PARAM *)&param),
+		  DAT_INVALID_HANDLE);
 	REQUIRE_DAT(DAT->ep_query_func(a, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
 	CHECK_EQ_INT(param.ep_state, DAT_EP_STATE_CONNECTED);
 	CHECK(param.remote_ia_address_ptr && param.remote_ia_address_ptr->sa_family == AF_INET);
@@ -93,8 +95,9 @@ static void connect_checks_its_arguments(void)
 	char data[512];
 	struct sockaddr unknown = { .sa_family = AF_UNIX };
 
-#define TRY(ep, address, timeout, size, pdata, qos, flags) \
-	DAT->ep_connect_func(ep, address, WORLD_QUAL, timeout, size, pdata, (DAT_QOS)(qos), (DAT_CONNECT_FLAGS)(flags))
+#define TRY(ep, address, timeout, size, pdata, qos, flags)                                         \
+	DAT->ep_connect_func(ep, address, WORLD_QUAL, timeout, size, pdata, (DAT_QOS)(qos),        \
+			     (DAT_CONNECT_FLAGS)(flags))
 	CHECK_DAT(TRY(w.pz, world_address(), 1000, 0, NULL, 0, 0), DAT_INVALID_HANDLE);
 	CHECK_DAT(TRY(a, NULL, 1000, 0, NULL, 0, 0), DAT_INVALID_PARAMETER);
 	CHECK_DAT(TRY(a, &unknown, 1000, 0, NULL, 0, 0), DAT_INVALID_ADDRESS);
@@ -102,7 +105,8 @@ static void connect_checks_its_arguments(void)
 	CHECK_DAT(TRY(a, world_address(), 1000, -1, data, 0, 0), DAT_INVALID_PARAMETER);
 	CHECK_DAT(TRY(a, world_address(), 1000, 257, data, 0, 0), DAT_INVALID_PARAMETER);
 	CHECK_DAT(TRY(a, world_address(), 1000, 4, NULL, 0, 0), DAT_INVALID_PARAMETER);
-	CHECK_DAT(TRY(a, world_address(), 1000, 0, NULL, DAT_QOS_PREMIUM, 0), DAT_MODEL_NOT_SUPPORTED);
+	CHECK_DAT(TRY(a, world_address(), 1000, 0, NULL, DAT_QOS_PREMIUM, 0),
+		  DAT_MODEL_NOT_SUPPORTED);
 	CHECK_DAT(TRY(a, world_address(), 1000, 0, NULL, 0, 1), DAT_MODEL_NOT_SUPPORTED);
 	CHECK_DAT(TRY(a, world_address(), 1000, 0, NULL, 0, 2), DAT_INVALID_PARAMETER);
 #undef TRY
@@ -111,7 +115,8 @@ static void connect_checks_its_arguments(void)
 	CHECK_DAT(world_connect(a, WORLD_QUAL, NULL), DAT_INSUFFICIENT_RESOURCES);
 	CHECK_STATE(a, DAT_EP_STATE_UNCONNECTED);
 	REQUIRE_DAT(world_connect(a, WORLD_QUAL, NULL), DAT_SUCCESS);
-	CHECK_DAT(world_connect(a, WORLD_QUAL, NULL), DAT_INVALID_STATE | DAT_INVALID_STATE_EP_ACTCONNPENDING);
+	CHECK_DAT(world_connect(a, WORLD_QUAL, NULL),
+		  DAT_INVALID_STATE | DAT_INVALID_STATE_EP_ACTCONNPENDING);
 }
 
 /* After a failed attempt: DISCONNECTED, receives flushed, one event, and usable again. */
@@ -148,8 +153,8 @@ static void reject_is_peer_rejected(void)
 
 static DAT_RETURN connect_for(DAT_TIMEOUT timeout)
 {
-	return DAT->ep_connect_func(a, world_address(), WORLD_QUAL, timeout, 0, NULL, DAT_QOS_BEST_EFFORT,
-				    DAT_CONNECT_DEFAULT_FLAG);
+	return DAT->ep_connect_func(a, world_address(), WORLD_QUAL, timeout, 0, NULL,
+				    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
 static void an_attempt_that_takes_too_long_is_timed_out(void)
@@ -305,8 +310,9 @@ static void a_broken_connection_is_broken_once_on_both_sides(void)
 
 	world_pair(a, b);
 	REQUIRE_DAT(world_recv(a, 0, 16, 1), DAT_SUCCESS);
-	REQUIRE_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, (DAT_DTO_COOKIE){ .as_64 = 2 }, &remote,
-						 DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, (DAT_DTO_COOKIE){ .as_64 = 2 },
+						 &remote, DAT_COMPLETION_DEFAULT_FLAG),
+		    DAT_SUCCESS);
 	CHECK_DTO(w.dto, 2, DAT_DTO_ERR_REMOTE_ACCESS);
 	expect_both(DAT_CONNECTION_EVENT_BROKEN);
 	CHECK_DTO(w.dto, 1, DAT_DTO_ERR_FLUSHED);
@@ -331,11 +337,17 @@ static void dup_connect_goes_where_the_other_went(void)
 	DAT_EP_HANDLE c = world_ep(), d = world_ep();
 
 	world_pair(a, b);
-	CHECK_DAT(DAT->ep_dup_connect_func(c, d, 1000, 0, NULL, DAT_QOS_BEST_EFFORT), DAT_INVALID_STATE);
-	CHECK_DAT(DAT->ep_dup_connect_func(a, a, 1000, 0, NULL, DAT_QOS_BEST_EFFORT), DAT_INVALID_STATE);
-	CHECK_DAT(DAT->ep_dup_connect_func(c, b, 1000, 0, NULL, DAT_QOS_BEST_EFFORT), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->ep_dup_connect_func(c, w.pz, 1000, 0, NULL, DAT_QOS_BEST_EFFORT), DAT_INVALID_HANDLE);
-	REQUIRE_DAT(DAT->ep_dup_connect_func(c, a, DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT), DAT_SUCCESS);
+	CHECK_DAT(DAT->ep_dup_connect_func(c, d, 1000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		  DAT_INVALID_STATE);
+	CHECK_DAT(DAT->ep_dup_connect_func(a, a, 1000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		  DAT_INVALID_STATE);
+	CHECK_DAT(DAT->ep_dup_connect_func(c, b, 1000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->ep_dup_connect_func(c, w.pz, 1000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		  DAT_INVALID_HANDLE);
+	REQUIRE_DAT(
+		DAT->ep_dup_connect_func(c, a, DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT),
+		DAT_SUCCESS);
 	REQUIRE_DAT(DAT->cr_accept_func(world_request(), d, 0, NULL), DAT_SUCCESS);
 	world_expect(w.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
 	world_expect(w.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -350,12 +362,15 @@ static void a_qualifier_is_taken_once_and_free_again_after_free(void)
 	DAT_PSP_PARAM param;
 	const DAT_CONN_QUAL big = UINT64_C(0xfedcba9876543210);
 
-	CHECK_DAT(DAT->psp_create_func(w.ia, WORLD_QUAL, w.cr, DAT_PSP_CONSUMER_FLAG, &psp), DAT_CONN_QUAL_IN_USE);
+	CHECK_DAT(DAT->psp_create_func(w.ia, WORLD_QUAL, w.cr, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_CONN_QUAL_IN_USE);
 	CHECK(psp == NULL);
 	REQUIRE_DAT(DAT->psp_free_func(w.psp), DAT_SUCCESS);
 	CHECK_DAT(DAT->psp_free_func(w.psp), DAT_INVALID_HANDLE);
-	REQUIRE_DAT(DAT->psp_create_func(w.ia, WORLD_QUAL, w.cr, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
-	REQUIRE_DAT(DAT->psp_create_func(w.ia, big, w.cr, DAT_PSP_PROVIDER_FLAG, &psp), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->psp_create_func(w.ia, WORLD_QUAL, w.cr, DAT_PSP_CONSUMER_FLAG, &psp),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(DAT->psp_create_func(w.ia, big, w.cr, DAT_PSP_PROVIDER_FLAG, &psp),
+		    DAT_SUCCESS);
 	REQUIRE_DAT(DAT->psp_query_func(psp, DAT_PSP_FIELD_ALL, &param), DAT_SUCCESS);
 	CHECK(param.conn_qual == big);
 	CHECK(param.evd_handle == w.cr);
@@ -367,12 +382,18 @@ static void psp_create_checks_its_arguments(void)
 {
 	DAT_PSP_HANDLE psp;
 
-	CHECK_DAT(DAT->psp_create_func(NULL, 1, w.cr, DAT_PSP_CONSUMER_FLAG, &psp), DAT_INVALID_HANDLE);
-	CHECK_DAT(DAT->psp_create_func(w.ia, 1, w.pz, DAT_PSP_CONSUMER_FLAG, &psp), DAT_INVALID_HANDLE);
-	CHECK_DAT(DAT->psp_create_func(w.ia, 1, w.dto, DAT_PSP_CONSUMER_FLAG, &psp), DAT_INVALID_HANDLE);
-	CHECK_DAT(DAT->psp_create_func(w.ia, 1, w.cr, (DAT_PSP_FLAGS)2, &psp), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->psp_create_func(w.ia, 1, w.cr, DAT_PSP_CONSUMER_FLAG, NULL), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->psp_create_any_func(w.ia, NULL, w.cr, DAT_PSP_CONSUMER_FLAG, &psp), DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->psp_create_func(NULL, 1, w.cr, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->psp_create_func(w.ia, 1, w.pz, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->psp_create_func(w.ia, 1, w.dto, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->psp_create_func(w.ia, 1, w.cr, (DAT_PSP_FLAGS)2, &psp),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->psp_create_func(w.ia, 1, w.cr, DAT_PSP_CONSUMER_FLAG, NULL),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->psp_create_any_func(w.ia, NULL, w.cr, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_INVALID_PARAMETER);
 }
 
 static void create_any_finds_a_free_one_below_65536(void)
@@ -380,8 +401,10 @@ static void create_any_finds_a_free_one_below_65536(void)
 	DAT_CONN_QUAL one = 0, two = 0;
 	DAT_PSP_HANDLE psp;
 
-	REQUIRE_DAT(DAT->psp_create_any_func(w.ia, &one, w.cr, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
-	REQUIRE_DAT(DAT->psp_create_any_func(w.ia, &two, w.cr, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->psp_create_any_func(w.ia, &one, w.cr, DAT_PSP_CONSUMER_FLAG, &psp),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(DAT->psp_create_any_func(w.ia, &two, w.cr, DAT_PSP_CONSUMER_FLAG, &psp),
+		    DAT_SUCCESS);
 	CHECK(one >= 1024 && one <= 65535);
 	CHECK(two >= 1024 && two <= 65535);
 	CHECK(one != two);
@@ -443,15 +466,19 @@ static void a_provider_request_brings_an_endpoint(void)
 	ep = request.local_ep_handle;
 	REQUIRE_DAT(DAT->ep_query_func(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
 	CHECK_EQ_INT(param.ep_state, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
-	CHECK(!param.pz_handle && !param.recv_evd_handle && !param.request_evd_handle && !param.connect_evd_handle);
+	CHECK(!param.pz_handle && !param.recv_evd_handle && !param.request_evd_handle &&
+	      !param.connect_evd_handle);
 	CHECK(param.ep_attr.max_recv_dtos > 0);
 	CHECK_DAT(DAT->ep_free_func(ep), DAT_INVALID_STATE);
 	CHECK_DAT(DAT->cr_accept_func(cr, b, 0, NULL), DAT_INVALID_PARAMETER);
 	param.pz_handle = w.pz;
 	param.recv_evd_handle = param.request_evd_handle = w.dto2;
 	param.connect_evd_handle = w.conn;
-	REQUIRE_DAT(DAT->ep_modify_func(ep, DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
-					DAT_EP_FIELD_REQUEST_EVD_HANDLE | DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param),
+	REQUIRE_DAT(DAT->ep_modify_func(ep,
+					DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
+						DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+						DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+					&param),
 		    DAT_SUCCESS);
 	REQUIRE_DAT(world_recv(ep, 0, 16, 9), DAT_SUCCESS);
 	REQUIRE_DAT(DAT->cr_accept_func(cr, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
@@ -474,7 +501,8 @@ static void a_rejected_provider_endpoint_is_gone(void)
 	cr = world_request();
 	REQUIRE_DAT(DAT->cr_query_func(cr, DAT_CR_FIELD_ALL, &request), DAT_SUCCESS);
 	REQUIRE_DAT(DAT->cr_reject_func(cr), DAT_SUCCESS);
-	CHECK_DAT(DAT->ep_get_status_func(request.local_ep_handle, &state, NULL, NULL), DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->ep_get_status_func(request.local_ep_handle, &state, NULL, NULL),
+		  DAT_INVALID_HANDLE);
 	EXPECT_CONN(a, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
@@ -499,7 +527,8 @@ static void an_rsp_reserves_its_endpoint_and_gives_it_back(void)
 	CHECK_DAT(DAT->rsp_create_func(w.ia, 6, a, w.cr, &other), DAT_CONN_QUAL_IN_USE);
 	CHECK_STATE(a, DAT_EP_STATE_UNCONNECTED);
 	REQUIRE_DAT(DAT->rsp_query_func(rsp, DAT_RSP_FIELD_ALL, &param), DAT_SUCCESS);
-	CHECK(param.conn_qual == 6 && param.ep_handle == b && param.evd_handle == w.cr && param.ia_handle == w.ia);
+	CHECK(param.conn_qual == 6 && param.ep_handle == b && param.evd_handle == w.cr &&
+	      param.ia_handle == w.ia);
 	REQUIRE_DAT(DAT->rsp_free_func(rsp), DAT_SUCCESS);
 	CHECK_STATE(b, DAT_EP_STATE_UNCONNECTED);
 	CHECK_DAT(DAT->rsp_free_func(rsp), DAT_INVALID_HANDLE);
@@ -551,7 +580,8 @@ static void handoff_moves_a_request_to_another_point(void)
 	DAT_CR_PARAM param;
 	DAT_EVENT event;
 
-	REQUIRE_DAT(DAT->psp_create_func(w.ia, 9, w.cr, DAT_PSP_CONSUMER_FLAG, &other), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->psp_create_func(w.ia, 9, w.cr, DAT_PSP_CONSUMER_FLAG, &other),
+		    DAT_SUCCESS);
 	REQUIRE_DAT(world_connect(a, WORLD_QUAL, "data"), DAT_SUCCESS);
 	cr = world_request();
 	CHECK_DAT(DAT->cr_handoff_func(cr, 10), DAT_INVALID_PARAMETER);
@@ -664,6 +694,8 @@ static const struct check_test tests[] = {
 	CHECK_END,
 };
 
-static const struct check_suite suite = { .name = "cm", .setup = open_world, .teardown = world_close, .tests = tests };
+static const struct check_suite suite = {
+	.name = "cm", .setup = open_world, .teardown = world_close, .tests = tests
+};
 
 CHECK_SUITES(&suite);

@@ -482,6 +482,8 @@ static const struct check_test tests[] = {
 	CHECK_END,
 };
 
-static const struct check_suite suite = { .name = "cno", .setup = open_world, .teardown = world_close, .tests = tests };
+static const struct check_suite suite = {
+	.name = "cno", .setup = open_world, .teardown = world_close, .tests = tests
+};
 
 CHECK_SUITES(&suite);

@@ -26,7 +26,8 @@ static DAT_EP_PARAM query(DAT_EP_HANDLE ep)
 	return param;
 }
 
-static DAT_RETURN create(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HANDLE conn, const DAT_EP_ATTR *attr)
+static DAT_RETURN create(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HANDLE conn,
+			 const DAT_EP_ATTR *attr)
 {
 	DAT_EP_HANDLE ep;
 
@@ -61,8 +62,14 @@ static void no_attributes_and_zeros_mean_defaults_that_create_takes_back(void)
 
 static void asked_attributes_are_honoured(void)
 {
-	DAT_EP_ATTR attr = { .max_message_size = 100, .max_recv_dtos = 3, .max_request_dtos = 5, .max_recv_iov = 1,
-			     .max_request_iov = 2, .max_rdma_read_in = 1, .max_rdma_read_out = 2 }, got;
+	DAT_EP_ATTR attr = { .max_message_size = 100,
+			     .max_recv_dtos = 3,
+			     .max_request_dtos = 5,
+			     .max_recv_iov = 1,
+			     .max_request_iov = 2,
+			     .max_rdma_read_in = 1,
+			     .max_rdma_read_out = 2 },
+		    got;
 
 	got = query(world_ep_on(w.dto, &attr)).ep_attr;
 	CHECK_EQ_INT(got.max_message_size, 100);
@@ -79,15 +86,21 @@ static void attributes_beyond_the_limits_are_refused(void)
 	const DAT_EP_ATTR bad[] = {
 		{ .max_message_size = (1 << 20) + 1 },
 		{ .max_rdma_size = UINT64_C(1) << 40 },
-		{ .max_recv_dtos = 1025 }, { .max_recv_dtos = -1 },
-		{ .max_request_dtos = 1025 }, { .max_request_iov = 9 }, { .max_recv_iov = -3 },
-		{ .max_rdma_read_in = 17 }, { .max_rdma_read_iov = 9 }, { .srq_soft_hw = -2 },
+		{ .max_recv_dtos = 1025 },
+		{ .max_recv_dtos = -1 },
+		{ .max_request_dtos = 1025 },
+		{ .max_request_iov = 9 },
+		{ .max_recv_iov = -3 },
+		{ .max_rdma_read_in = 17 },
+		{ .max_rdma_read_iov = 9 },
+		{ .srq_soft_hw = -2 },
 		{ .service_type = (DAT_SERVICE_TYPE)1 },
 		{ .recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG },
 		{ .recv_completion_flags = DAT_COMPLETION_BARRIER_FENCE_FLAG },
 		{ .request_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG },
-		{ .recv_completion_flags = (DAT_COMPLETION_FLAGS)(DAT_COMPLETION_UNSIGNALLED_FLAG |
-								  DAT_COMPLETION_SOLICITED_WAIT_FLAG) },
+		{ .recv_completion_flags =
+			  (DAT_COMPLETION_FLAGS)(DAT_COMPLETION_UNSIGNALLED_FLAG |
+						 DAT_COMPLETION_SOLICITED_WAIT_FLAG) },
 	};
 	const DAT_EP_ATTR qos = { .qos = DAT_QOS_PREMIUM };
 
@@ -104,15 +117,18 @@ static void create_wants_live_handles_of_the_right_kind(void)
 
 	REQUIRE_DAT(DAT->pz_create_func(w.ia, &pz), DAT_SUCCESS);
 	REQUIRE_DAT(DAT->pz_free_func(pz), DAT_SUCCESS);
-	CHECK_DAT(DAT->ep_create_func(w.ia, pz, w.dto, w.dto, w.conn, NULL, &ep), DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->ep_create_func(w.ia, pz, w.dto, w.dto, w.conn, NULL, &ep),
+		  DAT_INVALID_HANDLE);
 	CHECK_DAT(DAT->ep_create_func(w.ia, w.pz, w.pz, w.dto, w.conn, NULL, &ep),
 		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_RECV);
 	CHECK_DAT(DAT->ep_create_func(w.ia, w.pz, w.dto, w.conn, w.conn, NULL, &ep),
 		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_REQUEST);
 	CHECK_DAT(DAT->ep_create_func(w.ia, w.pz, w.dto, w.dto, w.dto, NULL, &ep),
 		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_CONN);
-	CHECK_DAT(DAT->ep_create_func(&ep, w.pz, w.dto, w.dto, w.conn, NULL, &ep), DAT_INVALID_HANDLE);
-	CHECK_DAT(DAT->ep_create_func(w.ia, w.pz, w.dto, w.dto, w.conn, NULL, NULL), DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->ep_create_func(&ep, w.pz, w.dto, w.dto, w.conn, NULL, &ep),
+		  DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->ep_create_func(w.ia, w.pz, w.dto, w.dto, w.conn, NULL, NULL),
+		  DAT_INVALID_PARAMETER);
 	CHECK(ep == (DAT_EP_HANDLE)&ep);
 	CHECK_DAT(create(NULL, NULL, NULL, NULL), DAT_SUCCESS);
 }
@@ -121,12 +137,16 @@ static void create_wants_live_handles_of_the_right_kind(void)
 
 static void streams_that_notify_differently_do_not_share_a_queue(void)
 {
-	const DAT_EP_ATTR plain = { 0 }, all = { .request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG,
-						 .recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG };
-	const DAT_EP_ATTR unsignalled = { .request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
-					  .recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG };
+	const DAT_EP_ATTR plain = { 0 },
+			  all = { .request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG,
+				  .recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG };
+	const DAT_EP_ATTR unsignalled = { .request_completion_flags =
+						  DAT_COMPLETION_UNSIGNALLED_FLAG,
+					  .recv_completion_flags =
+						  DAT_COMPLETION_UNSIGNALLED_FLAG };
 	const DAT_EP_ATTR half = { .request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG };
-	const DAT_EP_ATTR solicited = { .recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG };
+	const DAT_EP_ATTR solicited = { .recv_completion_flags =
+						DAT_COMPLETION_SOLICITED_WAIT_FLAG };
 	DAT_EVD_HANDLE one = world_evd(DAT_EVD_DTO_FLAG), two = world_evd(DAT_EVD_DTO_FLAG);
 	DAT_EVD_HANDLE mixed = world_evd(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
 
@@ -158,22 +178,41 @@ static void a_refused_create_leaves_no_stream_behind(void)
 /* The table of the specification: where each cause leads from, and to. */
 static void every_state_change_is_one_of_the_table(void)
 {
-	enum { UNC = DAT_EP_STATE_UNCONNECTED, RES = DAT_EP_STATE_RESERVED,
-	       PAS = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, ACT = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
-	       TEN = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, CON = DAT_EP_STATE_CONNECTED,
-	       DPN = DAT_EP_STATE_DISCONNECT_PENDING, DIS = DAT_EP_STATE_DISCONNECTED,
-	       CMP = DAT_EP_STATE_COMPLETION_PENDING };
+	enum {
+		UNC = DAT_EP_STATE_UNCONNECTED,
+		RES = DAT_EP_STATE_RESERVED,
+		PAS = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+		ACT = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
+		TEN = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+		CON = DAT_EP_STATE_CONNECTED,
+		DPN = DAT_EP_STATE_DISCONNECT_PENDING,
+		DIS = DAT_EP_STATE_DISCONNECTED,
+		CMP = DAT_EP_STATE_COMPLETION_PENDING
+	};
 	static const struct {
 		enum ep_cause cause;
 		int from, to;
 	} legal[] = {
-		{ EP_CONNECT, UNC, ACT }, { EP_CONNECT_REFUSED, ACT, UNC }, { EP_RESERVE, UNC, RES },
-		{ EP_UNRESERVE, RES, UNC }, { EP_REQUEST, RES, PAS }, { EP_REJECT, PAS, UNC },
-		{ EP_ACCEPT, UNC, CMP }, { EP_ACCEPT, PAS, CMP }, { EP_ACCEPT, TEN, CMP },
-		{ EP_ACCEPT_REFUSED_UNC, CMP, UNC }, { EP_ACCEPT_REFUSED_PAS, CMP, PAS },
-		{ EP_ACCEPT_REFUSED_TEN, CMP, TEN }, { EP_ESTABLISHED, ACT, CON }, { EP_ESTABLISHED, CMP, CON },
-		{ EP_FAILED, ACT, DIS }, { EP_FAILED, CMP, DIS }, { EP_DRAIN, CON, DPN }, { EP_ENDED, CON, DIS },
-		{ EP_ENDED, DPN, DIS }, { EP_RESET, DIS, UNC },
+		{ EP_CONNECT, UNC, ACT },
+		{ EP_CONNECT_REFUSED, ACT, UNC },
+		{ EP_RESERVE, UNC, RES },
+		{ EP_UNRESERVE, RES, UNC },
+		{ EP_REQUEST, RES, PAS },
+		{ EP_REJECT, PAS, UNC },
+		{ EP_ACCEPT, UNC, CMP },
+		{ EP_ACCEPT, PAS, CMP },
+		{ EP_ACCEPT, TEN, CMP },
+		{ EP_ACCEPT_REFUSED_UNC, CMP, UNC },
+		{ EP_ACCEPT_REFUSED_PAS, CMP, PAS },
+		{ EP_ACCEPT_REFUSED_TEN, CMP, TEN },
+		{ EP_ESTABLISHED, ACT, CON },
+		{ EP_ESTABLISHED, CMP, CON },
+		{ EP_FAILED, ACT, DIS },
+		{ EP_FAILED, CMP, DIS },
+		{ EP_DRAIN, CON, DPN },
+		{ EP_ENDED, CON, DIS },
+		{ EP_ENDED, DPN, DIS },
+		{ EP_RESET, DIS, UNC },
 	};
 	const size_t count = sizeof(legal) / sizeof(legal[0]);
 	struct datp_ep ep = { .obj = { 0 } };
@@ -202,9 +241,11 @@ static void requests_are_refused_where_there_is_no_connection(void)
 
 	CHECK_DAT(world_send(a, 0, 16, 1, DAT_COMPLETION_DEFAULT_FLAG),
 		  DAT_INVALID_STATE | DAT_INVALID_STATE_EP_UNCONNECTED);
-	CHECK_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG),
+	CHECK_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, cookie, &remote,
+					       DAT_COMPLETION_DEFAULT_FLAG),
 		  DAT_INVALID_STATE);
-	CHECK_DAT(DAT->ep_post_rdma_read_func(a, 1, &segment, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG),
+	CHECK_DAT(DAT->ep_post_rdma_read_func(a, 1, &segment, cookie, &remote,
+					      DAT_COMPLETION_DEFAULT_FLAG),
 		  DAT_INVALID_STATE);
 	CHECK_DAT(world_recv(a, 0, 16, 1), DAT_SUCCESS);
 	CHECK_EMPTY(w.dto);
@@ -254,9 +295,11 @@ static void data_arrives_scattered_as_it_was_gathered(void)
 	memcpy(w.bytes + 100, "abc", 3);
 	memcpy(w.bytes + 200, "defg", 4);
 	world_pair(a, b);
-	REQUIRE_DAT(DAT->ep_post_recv_func(b, 2, in, (DAT_DTO_COOKIE){ .as_64 = 7 }, DAT_COMPLETION_DEFAULT_FLAG),
+	REQUIRE_DAT(DAT->ep_post_recv_func(b, 2, in, (DAT_DTO_COOKIE){ .as_64 = 7 },
+					   DAT_COMPLETION_DEFAULT_FLAG),
 		    DAT_SUCCESS);
-	REQUIRE_DAT(DAT->ep_post_send_func(a, 2, out, (DAT_DTO_COOKIE){ .as_64 = 8 }, DAT_COMPLETION_DEFAULT_FLAG),
+	REQUIRE_DAT(DAT->ep_post_send_func(a, 2, out, (DAT_DTO_COOKIE){ .as_64 = 8 },
+					   DAT_COMPLETION_DEFAULT_FLAG),
 		    DAT_SUCCESS);
 	dto = world_dto(w.dto2);
 	CHECK(dto.ep_handle == b);
@@ -267,33 +310,41 @@ static void data_arrives_scattered_as_it_was_gathered(void)
 	dto = world_dto(w.dto);
 	CHECK(dto.ep_handle == a);
 	CHECK_EQ_INT(dto.transfered_length, 7);
-	REQUIRE_DAT(DAT->ep_post_recv_func(b, 0, NULL, (DAT_DTO_COOKIE){ .as_64 = 9 }, DAT_COMPLETION_DEFAULT_FLAG),
+	REQUIRE_DAT(DAT->ep_post_recv_func(b, 0, NULL, (DAT_DTO_COOKIE){ .as_64 = 9 },
+					   DAT_COMPLETION_DEFAULT_FLAG),
 		    DAT_SUCCESS);
-	REQUIRE_DAT(DAT->ep_post_send_func(a, 0, NULL, (DAT_DTO_COOKIE){ .as_64 = 9 }, DAT_COMPLETION_DEFAULT_FLAG),
+	REQUIRE_DAT(DAT->ep_post_send_func(a, 0, NULL, (DAT_DTO_COOKIE){ .as_64 = 9 },
+					   DAT_COMPLETION_DEFAULT_FLAG),
 		    DAT_SUCCESS);
 	CHECK_DTO(w.dto2, 9, DAT_DTO_SUCCESS);
 }
 
 static void posts_are_checked(void)
 {
-	DAT_LMR_TRIPLET segment = world_segment(0, 16), outside = world_segment(WORLD_BYTES - 8, 16);
-	DAT_RMR_TRIPLET remote = { .rmr_context = w.rmr_context, .target_address = (DAT_VADDR)(uintptr_t)w.bytes,
+	DAT_LMR_TRIPLET segment = world_segment(0, 16),
+			outside = world_segment(WORLD_BYTES - 8, 16);
+	DAT_RMR_TRIPLET remote = { .rmr_context = w.rmr_context,
+				   .target_address = (DAT_VADDR)(uintptr_t)w.bytes,
 				   .segment_length = 8 };
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 
 	world_pair(a, b);
 #define SEND(n, iov, flags) DAT->ep_post_send_func(a, n, iov, cookie, (DAT_COMPLETION_FLAGS)(flags))
-	CHECK_DAT(DAT->ep_post_send_func(w.pz, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG), DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->ep_post_send_func(w.pz, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		  DAT_INVALID_HANDLE);
 	CHECK_DAT(SEND(-1, &segment, 0), DAT_INVALID_PARAMETER);
 	CHECK_DAT(SEND(9, &segment, 0), DAT_INVALID_PARAMETER);
 	CHECK_DAT(SEND(1, NULL, 0), DAT_INVALID_PARAMETER);
 	CHECK_DAT(SEND(1, &outside, 0), DAT_INVALID_PARAMETER);
 	CHECK_DAT(SEND(1, &segment, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_INVALID_PARAMETER);
 	CHECK_DAT(SEND(1, &segment, 0x40), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->ep_post_recv_func(a, 1, &segment, cookie, DAT_COMPLETION_SUPPRESS_FLAG), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG),
+	CHECK_DAT(DAT->ep_post_recv_func(a, 1, &segment, cookie, DAT_COMPLETION_SUPPRESS_FLAG),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, cookie, &remote,
+					       DAT_COMPLETION_DEFAULT_FLAG),
 		  DAT_LENGTH_ERROR);
-	CHECK_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, cookie, NULL, DAT_COMPLETION_DEFAULT_FLAG),
+	CHECK_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, cookie, NULL,
+					       DAT_COMPLETION_DEFAULT_FLAG),
 		  DAT_INVALID_PARAMETER);
 #undef SEND
 	CHECK_EMPTY(w.dto);
@@ -371,18 +422,21 @@ static void a_silent_request_behind_a_taken_event_is_given_back(void)
 static void rdma_moves_bytes_without_the_peer(void)
 {
 	DAT_LMR_TRIPLET segment = world_segment(0, 5);
-	DAT_RMR_TRIPLET remote = { .rmr_context = w.rmr_context, .target_address = (DAT_VADDR)(uintptr_t)(w.bytes + 64),
+	DAT_RMR_TRIPLET remote = { .rmr_context = w.rmr_context,
+				   .target_address = (DAT_VADDR)(uintptr_t)(w.bytes + 64),
 				   .segment_length = 5 };
 	DAT_DTO_COOKIE cookie = { .as_64 = 3 };
 
 	memcpy(w.bytes, "write", 5);
 	world_pair(a, b);
-	REQUIRE_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG),
+	REQUIRE_DAT(DAT->ep_post_rdma_write_func(a, 1, &segment, cookie, &remote,
+						 DAT_COMPLETION_DEFAULT_FLAG),
 		    DAT_SUCCESS);
 	CHECK_DTO(w.dto, 3, DAT_DTO_SUCCESS);
 	CHECK_EQ_MEM(w.bytes + 64, "write", 5);
 	memcpy(w.bytes + 64, "again", 5);
-	REQUIRE_DAT(DAT->ep_post_rdma_read_func(a, 1, &segment, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG),
+	REQUIRE_DAT(DAT->ep_post_rdma_read_func(a, 1, &segment, cookie, &remote,
+						DAT_COMPLETION_DEFAULT_FLAG),
 		    DAT_SUCCESS);
 	CHECK_DTO(w.dto, 3, DAT_DTO_SUCCESS);
 	CHECK_EQ_MEM(w.bytes, "again", 5);
@@ -465,7 +519,9 @@ static void modify_changes_what_it_may_and_nothing_else(void)
 	param.ep_attr.max_recv_dtos = 7;
 	param.ep_attr.max_request_dtos = 9;
 	param.ep_attr.max_message_size = 99;
-	REQUIRE_DAT(modify(a, DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param), DAT_SUCCESS);
+	REQUIRE_DAT(modify(a, DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+			   &param),
+		    DAT_SUCCESS);
 	param = query(a);
 	CHECK(param.recv_evd_handle == evd);
 	CHECK_EQ_INT(param.ep_attr.max_recv_dtos, 7);
@@ -485,9 +541,15 @@ static void modify_changes_what_it_may_and_nothing_else(void)
 static void modify_refuses_all_or_nothing(void)
 {
 	const DAT_EP_PARAM_MASK never[] = {
-		DAT_EP_FIELD_IA_HANDLE, DAT_EP_FIELD_EP_STATE, DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR,
-		DAT_EP_FIELD_LOCAL_PORT_QUAL, DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR, DAT_EP_FIELD_REMOTE_PORT_QUAL,
-		DAT_EP_FIELD_SRQ_HANDLE, UINT64_C(0x800), UINT64_C(1) << 40,
+		DAT_EP_FIELD_IA_HANDLE,
+		DAT_EP_FIELD_EP_STATE,
+		DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR,
+		DAT_EP_FIELD_LOCAL_PORT_QUAL,
+		DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR,
+		DAT_EP_FIELD_REMOTE_PORT_QUAL,
+		DAT_EP_FIELD_SRQ_HANDLE,
+		UINT64_C(0x800),
+		UINT64_C(1) << 40,
 	};
 	DAT_EP_PARAM param = query(a);
 	int32_t dtos = param.ep_attr.max_recv_dtos;
@@ -498,13 +560,19 @@ static void modify_refuses_all_or_nothing(void)
 	CHECK_DAT(modify(w.pz, DAT_EP_FIELD_PZ_HANDLE, &param), DAT_INVALID_HANDLE);
 	param.ep_attr.max_recv_dtos = 9;
 	param.ep_attr.max_message_size = UINT64_C(1) << 50;
-	CHECK_DAT(modify(a, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE, &param),
+	CHECK_DAT(modify(a,
+			 DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE,
+			 &param),
 		  DAT_INVALID_PARAMETER);
 	param.ep_attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-	CHECK_DAT(modify(a, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, &param),
+	CHECK_DAT(modify(a,
+			 DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
+				 DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS,
+			 &param),
 		  DAT_INVALID_PARAMETER);
 	param.recv_evd_handle = w.conn;
-	CHECK_DAT(modify(a, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_RECV_EVD_HANDLE, &param),
+	CHECK_DAT(modify(a, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_RECV_EVD_HANDLE,
+			 &param),
 		  DAT_INVALID_HANDLE);
 	CHECK_EQ_INT(query(a).ep_attr.max_recv_dtos, dtos);
 	CHECK(query(a).recv_evd_handle == w.dto);
@@ -605,6 +673,8 @@ static const struct check_test tests[] = {
 	CHECK_END,
 };
 
-static const struct check_suite suite = { .name = "ep", .setup = open_world, .teardown = world_close, .tests = tests };
+static const struct check_suite suite = {
+	.name = "ep", .setup = open_world, .teardown = world_close, .tests = tests
+};
 
 CHECK_SUITES(&suite);

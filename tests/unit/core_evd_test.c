@@ -48,8 +48,8 @@ static void *waiter_run(void *arg)
 {
 	struct waiter *waiter = arg;
 
-	waiter->ret = DAT->evd_wait_func(waiter->evd, waiter->timeout, waiter->threshold, &waiter->event,
-					 &waiter->nmore);
+	waiter->ret = DAT->evd_wait_func(waiter->evd, waiter->timeout, waiter->threshold,
+					 &waiter->event, &waiter->nmore);
 	waiter->left = true;
 	return NULL;
 }
@@ -57,7 +57,9 @@ static void *waiter_run(void *arg)
 /* Returns when it is inside. */
 static void waiter_start(struct waiter *waiter, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 {
-	*waiter = (struct waiter){ .evd = evd, .timeout = DAT_TIMEOUT_INFINITE, .threshold = threshold };
+	*waiter = (struct waiter){ .evd = evd,
+				   .timeout = DAT_TIMEOUT_INFINITE,
+				   .threshold = threshold };
 	REQUIRE(!pthread_create(&waiter->thread, NULL, waiter_run, waiter));
 	REQUIRE_SOON(atomic_load(&((struct datp_evd *)evd)->waiter));
 }
@@ -90,11 +92,16 @@ static void create_checks_its_arguments(void)
 	CHECK_DAT(DAT->evd_create_func(NULL, 8, NULL, DAT_EVD_DTO_FLAG, &evd), DAT_INVALID_HANDLE);
 	CHECK_DAT(DAT->evd_create_func(w.ia, 8, soft, DAT_EVD_DTO_FLAG, &evd),
 		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_CNO);
-	CHECK_DAT(DAT->evd_create_func(w.ia, 0, NULL, DAT_EVD_DTO_FLAG, &evd), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->evd_create_func(w.ia, 1 << 20, NULL, DAT_EVD_DTO_FLAG, &evd), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->evd_create_func(w.ia, 8, NULL, (DAT_EVD_FLAGS)0, &evd), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->evd_create_func(w.ia, 8, NULL, (DAT_EVD_FLAGS)2, &evd), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->evd_create_func(w.ia, 8, NULL, DAT_EVD_DTO_FLAG, NULL), DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->evd_create_func(w.ia, 0, NULL, DAT_EVD_DTO_FLAG, &evd),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->evd_create_func(w.ia, 1 << 20, NULL, DAT_EVD_DTO_FLAG, &evd),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->evd_create_func(w.ia, 8, NULL, (DAT_EVD_FLAGS)0, &evd),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->evd_create_func(w.ia, 8, NULL, (DAT_EVD_FLAGS)2, &evd),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->evd_create_func(w.ia, 8, NULL, DAT_EVD_DTO_FLAG, NULL),
+		  DAT_INVALID_PARAMETER);
 	CHECK(evd == (DAT_EVD_HANDLE)&evd);
 }
 
@@ -191,7 +198,8 @@ static void wait_checks_its_arguments(void)
 
 	CHECK_DAT(DAT->evd_wait_func(soft, 0, 0, &event, &nmore), DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->evd_wait_func(soft, 0, -1, &event, &nmore), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->evd_wait_func(soft, 0, query(soft).evd_qlen + 1, &event, &nmore), DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->evd_wait_func(soft, 0, query(soft).evd_qlen + 1, &event, &nmore),
+		  DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->evd_wait_func(soft, 0, 1, NULL, &nmore), DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->evd_wait_func(soft, 0, 1, &event, NULL), DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->evd_wait_func(w.pz, 0, 1, &event, &nmore), DAT_INVALID_HANDLE);
@@ -375,7 +383,8 @@ static void only_solicited_receives_wake_where_that_was_asked(void)
 	DAT_EP_HANDLE a = world_ep(), b;
 	struct waiter waiter;
 
-	REQUIRE_DAT(DAT->ep_create_func(w.ia, w.pz, w.dto2, requests, w.conn, &attr, &b), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->ep_create_func(w.ia, w.pz, w.dto2, requests, w.conn, &attr, &b),
+		    DAT_SUCCESS);
 	world_pair(a, b);
 	for (uint64_t i = 0; i < 2; i++)
 		REQUIRE_DAT(world_recv(b, 16 * i, 16, i), DAT_SUCCESS);
@@ -422,7 +431,8 @@ static void async_errors_reach_the_async_queue(void)
 	datp_ep_high(ep, false);
 	event = world_next(w.async);
 	CHECK(event.event_data.asynch_error_event_data.dat_handle == ep);
-	CHECK_EQ_INT(event.event_data.asynch_error_event_data.reason, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+	CHECK_EQ_INT(event.event_data.asynch_error_event_data.reason,
+		     DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 	datp_ia_error(w.ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	event = world_expect(w.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	CHECK(event.event_data.asynch_error_event_data.dat_handle == w.ia);
@@ -498,6 +508,8 @@ static const struct check_test tests[] = {
 	CHECK_END,
 };
 
-static const struct check_suite evd = { .name = "evd", .setup = open_world, .teardown = world_close, .tests = tests };
+static const struct check_suite evd = {
+	.name = "evd", .setup = open_world, .teardown = world_close, .tests = tests
+};
 
 CHECK_SUITES(&evd);

@@ -47,7 +47,7 @@ struct lo_ep {
 	struct lo_ep *next;
 	struct link *link;
 	int side, upcalls;
-	bool over;			/* libdatp was told, or told us: nothing completes any more */
+	bool over; /* libdatp was told, or told us: nothing completes any more */
 	struct queue inbox;
 	struct takers takers;
 };
@@ -76,7 +76,7 @@ struct lo_srq {
 	int32_t count;
 };
 
-static pthread_mutex_t wire = PTHREAD_MUTEX_INITIALIZER;	/* all of the above, and these lists */
+static pthread_mutex_t wire = PTHREAD_MUTEX_INITIALIZER; /* all of the above, and these lists */
 static pthread_cond_t wire_idle = PTHREAD_COND_INITIALIZER;
 static struct lo_ep *eps;
 static struct lo_sp *sps;
@@ -141,7 +141,9 @@ static void queues_empty(struct queue *queue, struct takers *takers)
 		free(taker);
 }
 
-/* ------------------------------------------------------------------ jobs for the service threads */
+/*
+ * ------------------------------------------------------------------ jobs for the service threads
+ */
 
 enum job_kind { JOB_REQUEST, JOB_ESTABLISHED, JOB_FAILED, JOB_OVER };
 
@@ -169,13 +171,20 @@ static void request_prepare(struct datp_cr *cr, void *arg)
 	loopback.crs++;
 }
 
-/* The request arrives at whoever listens. The active endpoint cannot go meanwhile: its upcalls are counted. */
+/*
+ * The request arrives at whoever listens. The active endpoint cannot go meanwhile: its upcalls are
+ * counted.
+ */
 static void request(struct job *job, struct lo_ep *from)
 {
 	struct datp_cm_arrival arrival = {
 		.address = (const struct sockaddr *)&from->base.obj.ia->address,
-		.remote_port = from->base.local_port, .pdata = job->pdata, .pdata_len = job->pdata_len,
-		.attr = &from->base.attr, .prepare = request_prepare, .arg = job->link,
+		.remote_port = from->base.local_port,
+		.pdata = job->pdata,
+		.pdata_len = job->pdata_len,
+		.attr = &from->base.attr,
+		.prepare = request_prepare,
+		.arg = job->link,
 	};
 	enum datp_err err = DATP_ERR_NOT_FOUND;
 	struct datp_cr *cr;
@@ -243,8 +252,9 @@ static void run_job(void *arg)
 }
 
 /* Nothing, if that side is gone. */
-static struct job *job_post_locked(enum job_kind kind, struct link *link, int side, DAT_EVENT_NUMBER why,
-				   const void *pdata, uint32_t pdata_len, uint64_t qual)
+static struct job *job_post_locked(enum job_kind kind, struct link *link, int side,
+				   DAT_EVENT_NUMBER why, const void *pdata, uint32_t pdata_len,
+				   uint64_t qual)
 {
 	struct job *job;
 
@@ -327,7 +337,8 @@ static bool lo_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_o
 	((struct lo_evd *)evd)->armed = arm;
 	ready = ((struct lo_evd *)evd)->done.first != NULL;
 	for (struct lo_ep *ep = eps; ep && !ready; ep = ep->next)
-		ready = ep->base.recv_evd == evd && !ep->over && ep->inbox.first && ep->takers.first;
+		ready = ep->base.recv_evd == evd && !ep->over && ep->inbox.first &&
+			ep->takers.first;
 	pthread_mutex_unlock(&wire);
 	return ready;
 }
@@ -348,7 +359,8 @@ static uint8_t deliver(const struct item *item, const struct taker *taker)
 	uint64_t at = 0;
 
 	for (int i = 0; i < taker->n && at < item->len; i++) {
-		uint64_t len = taker->iov[i].len < item->len - at ? taker->iov[i].len : item->len - at;
+		uint64_t len =
+			taker->iov[i].len < item->len - at ? taker->iov[i].len : item->len - at;
 
 		memcpy((void *)(uintptr_t)taker->iov[i].addr, item->data + at, len);
 		at += len;
@@ -434,7 +446,9 @@ static bool poll_done(struct lo_evd *evd, struct datp_completion *out)
 		if (!item)
 			return false;
 		ep = item->wqe->ep;
-		*out = (struct datp_completion){ .wqe = item->wqe, .len = item->len, .status = item->status };
+		*out = (struct datp_completion){ .wqe = item->wqe,
+						 .len = item->len,
+						 .status = item->status };
 		datp_lock(&ep->lock);
 		if (!(item->wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG) || item->status) {
 			datp_wqe_finish(item->wqe, item->status, item->len);
@@ -558,13 +572,14 @@ static void lo_ep_free(struct datp_ep *ep)
 
 /* ------------------------------------------------------------------ data */
 
-static enum datp_err iov_check(struct datp_ia *ia, const struct datp_pz *pz, const struct datp_sge *iov, int n,
-			       unsigned int need)
+static enum datp_err iov_check(struct datp_ia *ia, const struct datp_pz *pz,
+			       const struct datp_sge *iov, int n, unsigned int need)
 {
 	for (int i = 0; i < n; i++) {
 		struct datp_lmr *lmr = null_ops.lmr_find(ia, iov[i].lmr_context);
 
-		if (!lmr || iov[i].addr < lmr->addr || iov[i].addr + iov[i].len > lmr->addr + lmr->len)
+		if (!lmr || iov[i].addr < lmr->addr ||
+		    iov[i].addr + iov[i].len > lmr->addr + lmr->len)
 			return DATP_ERR_PARAM;
 		if (lmr->pz != pz)
 			return DATP_ERR_PROTECTION;
@@ -574,7 +589,8 @@ static enum datp_err iov_check(struct datp_ia *ia, const struct datp_pz *pz, con
 	return DATP_OK;
 }
 
-static enum datp_err lo_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+static enum datp_err lo_post_recv(struct datp_ep *ep, struct datp_wqe *wqe,
+				  const struct datp_sge *iov, int n)
 {
 	struct lo_ep *lo = (struct lo_ep *)ep;
 	enum datp_err err = iov_check(ep->obj.ia, ep->pz, iov, n, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
@@ -621,7 +637,8 @@ static void complete(struct datp_ep *ep, struct datp_wqe *wqe, uint8_t status)
 	pthread_mutex_unlock(&wire);
 }
 
-static enum datp_err lo_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+static enum datp_err lo_post_send(struct datp_ep *ep, struct datp_wqe *wqe,
+				  const struct datp_sge *iov, int n)
 {
 	struct lo_ep *lo = (struct lo_ep *)ep, *peer;
 	enum datp_err err = iov_check(ep->obj.ia, ep->pz, iov, n, 0);
@@ -650,8 +667,8 @@ static enum datp_err lo_post_send(struct datp_ep *ep, struct datp_wqe *wqe, cons
 }
 
 /* RDMA: to and from memory of the peer's IA, under the wire lock. */
-static enum datp_err rdma(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-			  const struct datp_rge *remote, bool write)
+static enum datp_err rdma(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			  int n, const struct datp_rge *remote, bool write)
 {
 	struct lo_ep *lo = (struct lo_ep *)ep;
 	unsigned int need = write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
@@ -664,7 +681,8 @@ static enum datp_err rdma(struct datp_ep *ep, struct datp_wqe *wqe, const struct
 		return err;
 	pthread_mutex_lock(&wire);
 	if (lo->link && lo->link->ep[!lo->side]) {
-		lmr = null_ops.lmr_find(lo->link->ep[!lo->side]->base.obj.ia, remote->rmr_context - 256);
+		lmr = null_ops.lmr_find(lo->link->ep[!lo->side]->base.obj.ia,
+					remote->rmr_context - 256);
 		if (lmr && !(need & ~(unsigned int)lmr->priv) && at >= lmr->addr &&
 		    at + wqe->len <= lmr->addr + lmr->len)
 			status = DAT_DTO_SUCCESS;
@@ -682,14 +700,14 @@ static enum datp_err rdma(struct datp_ep *ep, struct datp_wqe *wqe, const struct
 	return DATP_OK;
 }
 
-static enum datp_err lo_post_write(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-				   const struct datp_rge *remote)
+static enum datp_err lo_post_write(struct datp_ep *ep, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
 	return rdma(ep, wqe, iov, n, remote, true);
 }
 
-static enum datp_err lo_post_read(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-				  const struct datp_rge *remote)
+static enum datp_err lo_post_read(struct datp_ep *ep, struct datp_wqe *wqe,
+				  const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
 	return rdma(ep, wqe, iov, n, remote, false);
 }
@@ -715,7 +733,8 @@ static enum datp_err lo_srq_resize(struct datp_srq *srq, int32_t max)
 	return DATP_OK;
 }
 
-static enum datp_err lo_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+static enum datp_err lo_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
+				      const struct datp_sge *iov, int n)
 {
 	enum datp_err err = iov_check(srq->obj.ia, srq->pz, iov, n, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 
@@ -788,12 +807,14 @@ static enum datp_err lo_ep_connect(struct datp_ep *ep, const struct datp_conn_pa
 	lo->side = 0;
 	ep->local_port = next_port++;
 	if (!loopback.drop_requests)
-		job_post_locked(JOB_REQUEST, lo->link, 0, 0, param->pdata, param->pdata_len, param->qual);
+		job_post_locked(JOB_REQUEST, lo->link, 0, 0, param->pdata, param->pdata_len,
+				param->qual);
 	pthread_mutex_unlock(&wire);
 	return DATP_OK;
 }
 
-static enum datp_err lo_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata, uint32_t len)
+static enum datp_err lo_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata,
+				  uint32_t len)
 {
 	struct link *link = ((struct lo_cr *)cr)->link;
 	struct lo_ep *lo = (struct lo_ep *)ep;
@@ -808,7 +829,8 @@ static enum datp_err lo_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const 
 	link->ep[1] = lo;
 	ep->local_port = next_port++;
 	if (link->dead) {
-		job_post_locked(JOB_FAILED, link, 1, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0, 0);
+		job_post_locked(JOB_FAILED, link, 1, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,
+				NULL, 0, 0);
 	} else {
 		link->up = true;
 		link->ep[0]->base.remote_port = ep->local_port;
@@ -855,9 +877,11 @@ static void lo_ep_disconnect(struct datp_ep *ep, enum datp_close how)
 	}
 	pthread_mutex_lock(&wire);
 	lo->link->dead = true;
-	job_post_locked(JOB_OVER, lo->link, !lo->side, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, 0, 0);
+	job_post_locked(JOB_OVER, lo->link, !lo->side, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, 0,
+			0);
 	if (graceful)
-		job_post_locked(JOB_OVER, lo->link, lo->side, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, 0, 0);
+		job_post_locked(JOB_OVER, lo->link, lo->side, DAT_CONNECTION_EVENT_DISCONNECTED,
+				NULL, 0, 0);
 	else
 		lo->over = true;
 	pthread_mutex_unlock(&wire);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A transport inside one process: what is sent to an endpoint waits in its inbox until its EVD is polled, connections
- * are made and ended by the service threads. It stands on the null transport for all that is not about endpoints.
+ * A transport inside one process: what is sent to an endpoint waits in its inbox until its EVD is
+ * polled, connections are made and ended by the service threads. It stands on the null transport
+ * for all that is not about endpoints.
  */
 #ifndef CORE_LOOPBACK_H
 #define CORE_LOOPBACK_H
@@ -13,7 +14,8 @@ struct loopback_knobs {
 	bool complete_in_post;		/* requests complete within the post, not by evd_poll */
 	bool drop_requests;		/* connection requests get lost on the way */
 	enum datp_err connect_answer, accept_answer;	/* of the next op; then again DATP_OK */
-	_Atomic int rejects, crs, upcalls;	/* CRs the peer was told no for; CRs alive; upcalls made */
+	_Atomic int rejects, crs,
+		upcalls; /* CRs the peer was told no for; CRs alive; upcalls made */
 };
 
 extern struct loopback_knobs loopback;

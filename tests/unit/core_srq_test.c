@@ -7,13 +7,17 @@ static DAT_EP_HANDLE a, b;
 
 static void open_world(void)
 {
-	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 2, .low_watermark = DAT_SRQ_LW_DEFAULT };
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4,
+			      .max_recv_iov = 2,
+			      .low_watermark = DAT_SRQ_LW_DEFAULT };
 	DAT_EP_ATTR ep_attr = { 0 };
 
 	world_open();
 	REQUIRE_DAT(DAT->srq_create_func(w.ia, w.pz, &attr, &srq), DAT_SUCCESS);
 	a = world_ep();
-	REQUIRE_DAT(DAT->ep_create_with_srq_func(w.ia, w.pz, w.dto2, w.dto2, w.conn, srq, &ep_attr, &b), DAT_SUCCESS);
+	REQUIRE_DAT(
+		DAT->ep_create_with_srq_func(w.ia, w.pz, w.dto2, w.dto2, w.conn, srq, &ep_attr, &b),
+		DAT_SUCCESS);
 }
 
 static DAT_RETURN post(uint64_t cookie)
@@ -35,7 +39,8 @@ static DAT_SRQ_PARAM query(void)
 static void create_checks_its_arguments(void)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 2 };
-	DAT_SRQ_ATTR many = { .max_recv_dtos = 257, .max_recv_iov = 2 }, none = { .max_recv_iov = 2 };
+	DAT_SRQ_ATTR many = { .max_recv_dtos = 257, .max_recv_iov = 2 },
+		     none = { .max_recv_iov = 2 };
 	DAT_SRQ_ATTR wide = { .max_recv_dtos = 4, .max_recv_iov = 9 };
 	DAT_SRQ_HANDLE other;
 
@@ -62,7 +67,8 @@ static void query_tells_attributes_and_counts(void)
 	CHECK_EQ_INT(param.low_watermark, 0);
 	CHECK_EQ_INT(param.available_dto_count, 0);
 	CHECK_EQ_INT(param.outstanding_dto_count, 0);
-	CHECK_DAT(DAT->srq_query_func(srq, (DAT_SRQ_PARAM_MASK)0x100, &param), DAT_INVALID_PARAMETER);
+	CHECK_DAT(DAT->srq_query_func(srq, (DAT_SRQ_PARAM_MASK)0x100, &param),
+		  DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->srq_query_func(srq, DAT_SRQ_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
 }
 
@@ -89,7 +95,8 @@ static void a_receive_counts_until_its_event_is_taken(void)
 
 static void posts_are_checked(void)
 {
-	DAT_LMR_TRIPLET segments[3] = { world_segment(0, 8), world_segment(8, 8), world_segment(16, 8) };
+	DAT_LMR_TRIPLET segments[3] = { world_segment(0, 8), world_segment(8, 8),
+					world_segment(16, 8) };
 	DAT_LMR_TRIPLET outside = world_segment(WORLD_BYTES - 4, 8);
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 
@@ -125,7 +132,8 @@ static void two_endpoints_take_from_one_queue(void)
 	DAT_EP_ATTR attr = { 0 };
 	DAT_EP_HANDLE c = world_ep(), d;
 
-	REQUIRE_DAT(DAT->ep_create_with_srq_func(w.ia, w.pz, w.dto, w.dto, w.conn, srq, &attr, &d), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->ep_create_with_srq_func(w.ia, w.pz, w.dto, w.dto, w.conn, srq, &attr, &d),
+		    DAT_SUCCESS);
 	world_pair(a, b);
 	world_pair(c, d);
 	for (uint64_t i = 1; i <= 2; i++)
@@ -187,7 +195,8 @@ static void low_watermark_is_checked_and_its_event_names_the_queue(void)
 
 	CHECK_DAT(DAT->srq_set_lw_func(srq, -1), DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->srq_set_lw_func(srq, 5), DAT_INVALID_PARAMETER);
-	CHECK_DAT(DAT->srq_set_lw_func(srq, 2), DAT_MODEL_NOT_SUPPORTED);	/* the transport has none */
+	CHECK_DAT(DAT->srq_set_lw_func(srq, 2),
+		  DAT_MODEL_NOT_SUPPORTED); /* the transport has none */
 	datp_srq_low(srq);
 	event = world_next(w.async);
 	CHECK(event.event_data.asynch_error_event_data.dat_handle == srq);
@@ -205,7 +214,7 @@ static void an_endpoint_with_a_queue_wants_attributes_and_a_live_one(void)
 	CHECK_DAT(CREATE(w.pz, srq, NULL), DAT_INVALID_PARAMETER);
 	CHECK_DAT(CREATE(w.pz, w.pz, &attr), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_SRQ);
 	REQUIRE_DAT(DAT->pz_create_func(w.ia, &pz), DAT_SUCCESS);
-	CHECK_DAT(CREATE(pz, srq, &attr), DAT_INVALID_PARAMETER);	/* the IA wants one PZ for both */
+	CHECK_DAT(CREATE(pz, srq, &attr), DAT_INVALID_PARAMETER); /* the IA wants one PZ for both */
 	CHECK_DAT(DAT->pz_free_func(pz), DAT_SUCCESS);
 #undef CREATE
 }
@@ -225,6 +234,8 @@ static const struct check_test tests[] = {
 	CHECK_END,
 };
 
-static const struct check_suite suite = { .name = "srq", .setup = open_world, .teardown = world_close, .tests = tests };
+static const struct check_suite suite = {
+	.name = "srq", .setup = open_world, .teardown = world_close, .tests = tests
+};
 
 CHECK_SUITES(&suite);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An IA of the loopback transport with the usual objects on it, and the usual things done with them.
+ * An IA of the loopback transport with the usual objects on it, and the usual things done with
+ * them.
  */
 #ifndef CORE_WORLD_H
 #define CORE_WORLD_H
@@ -58,9 +59,12 @@ static inline void world_open(void)
 	w.dto = world_evd(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	w.dto2 = world_evd(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	REQUIRE_DAT(DAT->pz_create_func(w.ia, &w.pz), DAT_SUCCESS);
-	REQUIRE_DAT(DAT->lmr_create_func(w.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(w.bytes), w.pz, DAT_MEM_PRIV_ALL_FLAG,
-					 &w.lmr, &w.lmr_context, &w.rmr_context, &size, &address), DAT_SUCCESS);
-	REQUIRE_DAT(DAT->psp_create_func(w.ia, WORLD_QUAL, w.cr, DAT_PSP_CONSUMER_FLAG, &w.psp), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->lmr_create_func(w.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(w.bytes), w.pz,
+					 DAT_MEM_PRIV_ALL_FLAG, &w.lmr, &w.lmr_context,
+					 &w.rmr_context, &size, &address),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(DAT->psp_create_func(w.ia, WORLD_QUAL, w.cr, DAT_PSP_CONSUMER_FLAG, &w.psp),
+		    DAT_SUCCESS);
 }
 
 /* Whatever a test left behind goes with the IA, and nothing of the transport's stays. */
@@ -130,14 +134,17 @@ static inline DAT_IA_ADDRESS_PTR world_address(void)
 
 static inline DAT_RETURN world_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, const char *pdata)
 {
-	return DAT->ep_connect_func(ep, world_address(), qual, DAT_TIMEOUT_INFINITE, pdata ? (DAT_COUNT)strlen(pdata) : 0,
-				    (DAT_PVOID)(uintptr_t)pdata, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	return DAT->ep_connect_func(ep, world_address(), qual, DAT_TIMEOUT_INFINITE,
+				    pdata ? (DAT_COUNT)strlen(pdata) : 0,
+				    (DAT_PVOID)(uintptr_t)pdata, DAT_QOS_BEST_EFFORT,
+				    DAT_CONNECT_DEFAULT_FLAG);
 }
 
 /* The CR of a request that is on its way. */
 static inline DAT_CR_HANDLE world_request(void)
 {
-	return world_expect(w.cr, DAT_CONNECTION_REQUEST_EVENT).event_data.cr_arrival_event_data.cr_handle;
+	return world_expect(w.cr, DAT_CONNECTION_REQUEST_EVENT)
+		.event_data.cr_arrival_event_data.cr_handle;
 }
 
 /* Connects a to b, both UNCONNECTED, and takes both ESTABLISHED. */
@@ -154,7 +161,8 @@ static inline void world_pair(DAT_EP_HANDLE a, DAT_EP_HANDLE b)
 
 static inline DAT_LMR_TRIPLET world_segment(size_t at, size_t len)
 {
-	return (DAT_LMR_TRIPLET){ .lmr_context = w.lmr_context, .virtual_address = (DAT_VADDR)(uintptr_t)(w.bytes + at),
+	return (DAT_LMR_TRIPLET){ .lmr_context = w.lmr_context,
+				  .virtual_address = (DAT_VADDR)(uintptr_t)(w.bytes + at),
 				  .segment_length = len };
 }
 
@@ -170,7 +178,8 @@ static inline DAT_RETURN world_recv(DAT_EP_HANDLE ep, size_t at, size_t len, uin
 {
 	DAT_LMR_TRIPLET segment = world_segment(at, len);
 
-	return DAT->ep_post_recv_func(ep, 1, &segment, (DAT_DTO_COOKIE){ .as_64 = cookie }, DAT_COMPLETION_DEFAULT_FLAG);
+	return DAT->ep_post_recv_func(ep, 1, &segment, (DAT_DTO_COOKIE){ .as_64 = cookie },
+				      DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 /* The next completion of an EVD, by dequeue or wait. */

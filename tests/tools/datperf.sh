@@ -104,7 +104,7 @@ sizes_from_one_byte_to_megabytes_are_verified()
 {
 	local test size
 	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
-		for size in 1 7 63 64 65 4095 8192 8193 1000001 4m; do
+		for size in 1 63 65 4095 8193 1000001; do
 			run "${perf[@]}" --json --test $test --size $size --iters 20 --warmup 2
 			exits_with 0
 			prints '"verified": true'
@@ -234,7 +234,7 @@ start_table()
 {
 	local line
 	mkfifo "$dir/fifo"
-	background "$dir/fifo" "$err" "${perf[@]}" --json --iters 200000
+	background "$dir/fifo" "$err" "${perf[@]}" --json --iters 20000
 	exec 9<"$dir/fifo"
 	rm "$dir/fifo"
 	read -r -t 100 line <&9 || fails "no first line: $(cat "$err")"
@@ -270,7 +270,7 @@ a_killed_client_ends_a_server_started_elsewhere()
 	local line
 	start_server
 	mkfifo "$dir/fifo"
-	background "$dir/fifo" /dev/null "${perf[@]}" --connect "$address" --qual "$qual" --json --iters 200000
+	background "$dir/fifo" /dev/null "${perf[@]}" --connect "$address" --qual "$qual" --json --iters 20000
 	exec 8<"$dir/fifo"
 	rm "$dir/fifo"
 	read -r -t 100 line <&8 || fails 'no first line'

@@ -169,16 +169,34 @@ bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 	return true;
 }
 
+/* The bytes of the UTF-8 character at p, or 0 when there is none: JSON holds nothing else. */
+static size_t utf8_length(const unsigned char *p)
+{
+	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 :
+			p[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < length; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
 void cli_json_string(const char *text)
 {
+	const unsigned char *p = (const unsigned char *)text;
+	size_t length;
+
 	putchar('"');
-	for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
-		if (*p == '"' || *p == '\\')
+	for (; *p != '\0'; p += length > 0 ? length : 1) {
+		length = utf8_length(p);
+		if (length == 0)
+			printf("\\ufffd");
+		else if (*p == '"' || *p == '\\')
 			printf("\\%c", *p);
 		else if (*p < 0x20 || *p == 0x7f)
 			printf("\\u%04x", *p);
 		else
-			putchar(*p);
+			fwrite(p, 1, length, stdout);
 	}
 	putchar('"');
 }

@@ -143,6 +143,23 @@ without_a_test_json_has_one_object_a_line()
 	! grep -vE '^\{"test": "[a-z-]+", "ia": "soft0", .*, "verified": true\}$' "$out" || fails 'a line is no object'
 }
 
+every_test_is_verified_where_the_kernel_refuses_to_copy()
+{
+	sed 's/ "" ""$/ "cma=off" ""/' "$DAT_OVERRIDE" >"$dir/dat.conf"
+	DAT_OVERRIDE=$dir/dat.conf run "${perf[@]}" --iters 50 --json
+	exits_with 0
+	prints_lines 13
+	! grep -v '"verified": true}$' "$out" || fails 'a line is not verified'
+}
+
+an_odd_name_is_still_json()
+{
+	sed 's/^soft0 /so"f\\t\xff /' "$DAT_OVERRIDE" >"$dir/dat.conf"
+	DAT_OVERRIDE=$dir/dat.conf run ./datperf --ia $'so"f\\t\xff' --iters 5 --json --test send-lat
+	exits_with 0
+	prints '"ia": "so\\"f\\\\t\\ufffd", '
+}
+
 both_ends_on_one_cpu_work()
 {
 	local cpu
@@ -289,7 +306,8 @@ tests help_goes_to_stdout_and_succeeds help_names_every_option_and_test version_
 	every_latency_test_prints_one_json_object every_bandwidth_test_prints_one_json_object \
 	connect_rate_prints_one_json_object sizes_from_one_byte_to_megabytes_are_verified \
 	one_message_without_warmup_is_enough without_a_test_there_is_a_table_of_all \
-	without_a_test_json_has_one_object_a_line both_ends_on_one_cpu_work \
+	without_a_test_json_has_one_object_a_line every_test_is_verified_where_the_kernel_refuses_to_copy \
+	an_odd_name_is_still_json both_ends_on_one_cpu_work \
 	a_client_measures_against_a_server_started_elsewhere a_taken_qualifier_is_a_clear_error \
 	nobody_listening_is_a_clear_error a_host_that_does_not_exist_is_a_clear_error \
 	a_server_that_is_killed_ends_the_client_with_an_error a_client_that_is_killed_leaves_no_server_behind \

@@ -28,6 +28,15 @@ it_runs_again_and_again()
 	done
 }
 
+every_step_passes_where_the_kernel_refuses_to_copy()
+{
+	sed 's/ "" ""$/ "cma=off" ""/' "$DAT_OVERRIDE" >"$dir/dat.conf"
+	DAT_OVERRIDE=$dir/dat.conf run examples/exchange soft0
+	exits_with 0
+	says_nothing
+	prints '^PASS  RMR unbind'
+}
+
 an_unknown_adapter_stops_it_with_the_names_of_the_error()
 {
 	run examples/exchange nosuchadapter
@@ -37,4 +46,5 @@ an_unknown_adapter_stops_it_with_the_names_of_the_error()
 }
 
 tests every_step_passes_over_soft0 soft0_is_the_adapter_when_none_is_named it_runs_again_and_again \
+	every_step_passes_where_the_kernel_refuses_to_copy \
 	an_unknown_adapter_stops_it_with_the_names_of_the_error

@@ -286,7 +286,7 @@ TEST_WITH(an_async_evd_may_be_shared_or_exist_elsewhere, LINE("a", "plain"))
 	LINE("a", "plain")                                                                         \
 	LINE_AS("c", "u2.0", "nonthreadsafe", "x.so", "")                                          \
 	LINE_AS("a", "u1.2", "threadsafe", "x.so", "")                                             \
-	"k k1.2 threadsafe default x.so i.1.2 \"\" \"\"\n"                                          \
+	"k k1.2 threadsafe default x.so i.1.2 \"\" \"\"\n"                                     \
 	"n u1.2 threadsafe nondefault x.so i.1.2 \"\" \"\"\nrubbish\n"
 
 TEST_WITH(what_can_be_opened_is_listed_in_file_order_and_once, FOUR_LINES)

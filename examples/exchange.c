@@ -117,7 +117,8 @@ static void release_memory(struct memory *m)
 
 static void open_side(struct side *s, const char *adapter)
 {
-	const DAT_MEM_PRIV_FLAGS ours = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	const DAT_MEM_PRIV_FLAGS ours =
+		DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 
 	memset(s, 0, sizeof(*s));
 	MUST(dat_ia_open((DAT_NAME_PTR)adapter, 8, &s->async_evd, &s->ia));

@@ -106,7 +106,7 @@ static void print_diags(const struct conf *conf)
 {
 	unsigned int shown = 0;
 
-	for (const struct conf_diag *d = conf->diags; d != NULL && shown < DIAGS_SHOWN; d = d->next) {
+	for (const struct conf_diag *d = conf->diags; d != NULL; d = d->next) {
 		char *where = d->line == 0 ? text("%s", d->file) :
 			      d->column == 0 ? text("%s:%u", d->file, d->line) :
 			      text("%s:%u:%u", d->file, d->line, d->column);
@@ -116,10 +116,20 @@ static void print_diags(const struct conf *conf)
 		else
 			cli_error("%s: %s", where, d->text);
 		free(where);
-		shown++;
+		if (++shown == DIAGS_SHOWN)
+			break;
 	}
 	if (conf->ndiags > shown)
-		cli_error("... and %u more lines that cannot be used", conf->ndiags - shown);
+		cli_error("... and %u more of this kind", conf->ndiags - shown);
+}
+
+/* Nothing to list because the file could not be read: that is not an empty list. */
+static bool unreadable(const struct conf *conf)
+{
+	for (const struct conf_diag *d = conf->diags; d != NULL; d = d->next)
+		if (d->line == 0 && strcmp(d->file, conf->origin) == 0)
+			return true;
+	return false;
 }
 
 static int list(const struct conf *conf)
@@ -144,6 +154,8 @@ static int list(const struct conf *conf)
 			free(rows[i].cell[col]);
 	free(rows);
 	print_diags(conf);
+	if (count == 0 && unreadable(conf))
+		return CLI_FAILED;
 	if (count == 0)
 		cli_error("%s names no adapter; a line like this one adds the soft provider:\n"
 			  "soft0 u1.2 nonthreadsafe default libdatsoft.so opendat.1.0 \"\" \"\"",

@@ -372,7 +372,7 @@ static int test_end(struct perf_session *s)
 static int test_check(struct perf_session *s, bool *right)
 {
 	bool latency = perf_methods[s->spec.test].latency;
-	uint64_t size = s->spec.size > 0 ? s->spec.size : 65536;	/* a connection is work, too */
+	uint64_t size = s->spec.size > 0 ? s->spec.size : 65536;	/* of a connection, say */
 	uint64_t messages = (UINT64_C(8) << 20) / size;
 	uint32_t each = latency ? 1 : s->data.mem.slots;
 	struct perf_phase phase = { .check = true };

@@ -145,10 +145,10 @@ list_of_an_empty_file_is_empty_and_says_what_to_do()
 	says '^soft0 u1.2 '
 }
 
-list_of_a_missing_file_says_so()
+list_of_a_missing_file_fails_and_says_so()
 {
 	DAT_OVERRIDE=$dir/missing.conf run ./datctl list
-	exits_with 0
+	exits_with 1
 	prints_nothing
 	says "$dir/missing.conf: cannot be read"
 }
@@ -223,6 +223,6 @@ tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_l
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
 	list_shows_entries_of_other_versions list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins list_of_an_empty_file_is_empty_and_says_what_to_do \
-	list_of_a_missing_file_says_so show_of_an_unknown_adapter_fails_and_names_it \
+	list_of_a_missing_file_fails_and_says_so show_of_an_unknown_adapter_fails_and_names_it \
 	show_prints_every_attribute_by_its_standard_name show_prints_aligned_pairs_only \
 	show_prints_named_attributes_as_many_as_it_counts show_decodes_numbers_to_names

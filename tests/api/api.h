@@ -48,7 +48,18 @@ struct api_pair {
 	DAT_CONN_QUAL qual;
 };
 
-#define API_NS_PER_MS  1000000
+/* Under the thread sanitizer a cancelled thread may take locks of the sanitizer with it. */
+#if defined(__SANITIZE_THREAD__)
+#define API_UNDER_TSAN true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define API_UNDER_TSAN true
+#endif
+#endif
+#ifndef API_UNDER_TSAN
+#define API_UNDER_TSAN false
+#endif
+
 #define API_QUIET_MS   25 /* how long "nothing comes" is watched */
 #define API_ANY_LENGTH ((DAT_VLEN)-1)
 

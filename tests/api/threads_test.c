@@ -142,7 +142,9 @@ static void *accept_loop(void *arg)
 
 static void be_client(int number)
 {
-	(void)number;
+	DAT_LMR_TRIPLET from = api_seg(&buf, (size_t)number * 64, 64);
+	DAT_RMR_TRIPLET to = api_target(&buf, 4096 + (size_t)number * 64, 64);
+
 	for (int i = 0; i < 25; i++) {
 		struct api_end end;
 
@@ -281,6 +283,11 @@ static void waits_end_while_the_evd_is_toggled(void)
 /* One end's thread sends while the other's receives, and a third looks on. */
 static struct api_pair talk;
 
+static DAT_RETURN talk_recv(uint64_t n)
+{
+	return api_recv(talk.b.ep, &buf, 65536 * (2 + (size_t)(n % 8)), 65536, n);
+}
+
 static void talk_and_watch(int number)
 {
 	DAT_BOOLEAN recv_idle, request_idle;
@@ -293,8 +300,7 @@ static void talk_and_watch(int number)
 			API_DTO(talk.a.request, talk.a.ep, n, DAT_DTO_SUCCESS, API_ANY_LENGTH);
 		} else if (number == 1) {
 			API_DTO(talk.b.recv, talk.b.ep, n, DAT_DTO_SUCCESS, n % 50 ? 64 : 60000);
-			REQUIRE_DAT(api_recv(talk.b.ep, &buf, 65536 * 2, 65536, n + 8),
-				    DAT_SUCCESS);
+			REQUIRE_DAT(talk_recv(n + 8), DAT_SUCCESS);
 		} else {
 			REQUIRE_DAT(dat_ep_get_status(number == 2 ? talk.a.ep : talk.b.ep, &state,
 						      &recv_idle, &request_idle),
@@ -308,7 +314,7 @@ static void sender_receiver_and_onlooker_are_threads_of_their_own(void)
 {
 	api_pair_make(&talk, NULL);
 	for (uint64_t n = 0; n < 8; n++)
-		REQUIRE_DAT(api_recv(talk.b.ep, &buf, 65536 * 2, 65536, n), DAT_SUCCESS);
+		REQUIRE_DAT(talk_recv(n), DAT_SUCCESS);
 	in_threads(talk_and_watch);
 }
 

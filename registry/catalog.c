@@ -287,10 +287,12 @@ static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq,
 	if (err)
 		return err;
 	*record = record_find_locked(rq, seen, NULL);
-	if (*record)
+	if (*record) {
 		record_take_locked(*record);
-	else
+		plugin_why_locked(p, NULL);
+	} else {
 		plugin_useless_locked(p);
+	}
 	plugin_release_locked(p);
 	return *record ? 0 : -ENOENT;
 }
@@ -368,7 +370,7 @@ void record_release(struct reg_record *r)
 	pthread_mutex_unlock(&reg.lock);
 }
 
-/* Everything but the list of the lines, which stay as constant as the file they were read from. */
+/* No IA is open, and no plugin loaded. */
 void catalog_free_locked(void)
 {
 	struct reg_record *r;

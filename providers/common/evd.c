@@ -29,14 +29,16 @@ enum {
 
 /* ------------------------------------------------------------------ the list */
 
-static void append_locked(struct datp_evd *evd, struct datp_node *node)
+/* Puts a node where *at is. */
+static void insert_locked(struct datp_evd *evd, struct datp_node **at, struct datp_node *node)
 {
 	struct evd_priv *priv = evd_priv(evd);
 
-	node->next = NULL;
+	node->next = *at;
 	node->flags |= NODE_QUEUED;
-	*priv->last = node;
-	priv->last = &node->next;
+	*at = node;
+	if (!node->next)
+		priv->last = &node->next;
 	if (node->kind == NODE_CR)
 		priv->crs++;
 	/*
@@ -44,6 +46,12 @@ static void append_locked(struct datp_evd *evd, struct datp_node *node)
 	 * before this
 	 */
 	atomic_fetch_add_explicit(&evd->queued, 1, memory_order_release);
+}
+
+static void append_locked(struct datp_evd *evd, struct datp_node *node)
+{
+	evd_priv(evd)->appended++;
+	insert_locked(evd, evd_priv(evd)->last, node);
 }
 
 /* Takes out the node that *at points to. */
@@ -210,22 +218,75 @@ bool evd_pop_locked(struct datp_evd *evd, DAT_EVENT *event)
 	return true;
 }
 
+/* EVD lock held, and the poll lock if a drain must not be under way. */
+static enum datp_err take_locked(struct datp_evd *evd, DAT_EVENT *event)
+{
+	/* relaxed: written under the lock */
+	if (atomic_load_explicit(&evd->waiter, memory_order_relaxed))
+		return DATP_ERR_STATE_EVD_WAITER;
+	return evd_pop_locked(evd, event) ? DATP_OK : DATP_ERR_QUEUE_EMPTY;
+}
+
 DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event)
 {
 	struct evd_priv *priv = evd_priv(evd);
 	enum datp_err err = DATP_OK;
+	bool draining;
 
 	datp_lock(&priv->lock);
-	/* relaxed: written under the lock */
-	if (atomic_load_explicit(&evd->waiter, memory_order_relaxed))
-		err = DATP_ERR_STATE_EVD_WAITER;
-	else if (!evd_pop_locked(evd, event))
-		err = DATP_ERR_QUEUE_EMPTY;
+	draining = priv->draining;
+	if (!draining)
+		err = take_locked(evd, event);
 	datp_unlock(&priv->lock);
+	if (!draining)
+		return err;
+	datp_lock(&evd->poll_lock);
+	datp_lock(&priv->lock);
+	err = take_locked(evd, event);
+	datp_unlock(&priv->lock);
+	datp_unlock(&evd->poll_lock);
 	return err;
 }
 
 /* ------------------------------------------------------------------ the transport's completions */
+
+/*
+ * What a poll returned was completed before anything that has been queued since the poll began: by
+ * the transport in the same poll, or by a post on another thread. So it goes before that; and as
+ * long as the poll lasts nobody takes what is queued (`draining`).
+ */
+static void drained_insert(struct datp_evd *evd, const struct datp_completion *done, int n,
+			   uint32_t appended_before)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	struct evd_wakeup wakeup = { 0 };
+	struct datp_node **at;
+	uint32_t newer;
+
+	datp_lock(&priv->lock);
+	newer = priv->appended - appended_before;
+	at = priv->last;
+	if (newer) {
+		/* relaxed: under the lock */
+		uint32_t older = atomic_load_explicit(&evd->queued, memory_order_relaxed);
+
+		older = older > newer ? older - newer : 0;
+		for (at = &priv->first; older; older--)
+			at = &(*at)->next;
+	}
+	for (int i = 0; i < n; i++) {
+		struct datp_wqe *wqe = done[i].wqe;
+
+		wqe->node.kind = NODE_DTO;
+		insert_locked(evd, at, &wqe->node);
+		at = &wqe->node.next;
+		if (wqe_notifies(wqe, done[i].solicited))
+			notify_locked(evd, &wakeup);
+	}
+	priv->draining = false;
+	datp_unlock(&priv->lock);
+	wake(evd, &wakeup, true);
+}
 
 void evd_drain_locked(struct datp_evd *evd)
 {
@@ -235,21 +296,16 @@ void evd_drain_locked(struct datp_evd *evd)
 
 	if (!evd->has_cq || priv->gone)
 		return;
-	while ((n = evd->obj.ia->ops->evd_poll(evd, done, DRAIN_BATCH)) > 0) {
-		struct evd_wakeup wakeup = { 0 };
+	do {
+		uint32_t appended;
 
 		datp_lock(&priv->lock);
-		for (int i = 0; i < n; i++) {
-			struct datp_wqe *wqe = done[i].wqe;
-
-			wqe->node.kind = NODE_DTO;
-			append_locked(evd, &wqe->node);
-			if (wqe_notifies(wqe, done[i].solicited))
-				notify_locked(evd, &wakeup);
-		}
+		priv->draining = true;
+		appended = priv->appended;
 		datp_unlock(&priv->lock);
-		wake(evd, &wakeup, true);
-	}
+		n = evd->obj.ia->ops->evd_poll(evd, done, DRAIN_BATCH);
+		drained_insert(evd, done, n, appended);
+	} while (n > 0);
 }
 
 void evd_progress(struct datp_evd *evd)

@@ -55,6 +55,8 @@ struct evd_priv {
 	_Atomic uint32_t lock;		/* the EVD lock; guards all below unless said otherwise */
 	struct datp_node *first, **last;
 	uint32_t qlen;			/* what evd_query says */
+	uint32_t appended;		/* ever, at the end */
+	bool draining;			/* what was completed earlier is on its way to the list */
 	uint32_t crs;			/* connection requests on the list */
 	uint32_t lost;			/* asynchronous events dropped for want of a note */
 	struct evd_note *spare;		/* unused notes, through node.next */

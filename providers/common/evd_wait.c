@@ -97,6 +97,12 @@ static enum look look(struct wait *wait, bool last, enum datp_err otherwise, enu
 	enum look found = LOOK_DONE;
 
 	datp_lock(&priv->lock);
+	while (priv->draining) {
+		datp_unlock(&priv->lock);
+		datp_lock(&evd->poll_lock);
+		datp_unlock(&evd->poll_lock);
+		datp_lock(&priv->lock);
+	}
 	/* relaxed: it changes under the lock */
 	queued = atomic_load_explicit(&evd->queued, memory_order_relaxed);
 	if (priv->dead) {

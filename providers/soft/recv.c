@@ -222,6 +222,20 @@ static void message_park(struct soft_ep *ep, const struct soft_cell *cell)
 	ep->parked_count++;
 }
 
+/* Whether completing the next receive will bring more of them along: those must not overtake it. */
+static bool more_follow(struct soft_ep *ep)
+{
+	struct datp_wq *rq = &ep->base.rq;
+
+	if (ep->pull)
+		return true;
+	if (ep->base.srq || rq->posted - rq->finished < 2)
+		return false;
+	/* relaxed: what becomes DONE after this look is announced by a cell that follows */
+	return atomic_load_explicit(&soft_port_desc(ep->port, rq->finished + 1)->state,
+				    memory_order_relaxed) == SOFT_DESC_DONE;
+}
+
 /* A short message: to its receive, or parked. EP lock. */
 static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp_completion *out,
 			 int *n)
@@ -231,6 +245,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 	struct payload p;
 	uint8_t status;
 	uint32_t pz;
+	bool more;
 	int count;
 
 	if (!payload_get(ep->peer, cell->data, cell->len, cell->slot, cell->flags, &p)) {
@@ -243,11 +258,12 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		message_park(ep, cell);
 		return;
 	}
+	more = more_follow(ep);
 	status = receive_copy(ep, pz, sge, count, &p);
-	receive_done(ep, wqe, status, p.len, p.solicited, out, n);
+	receive_done(ep, wqe, status, p.len, p.solicited, more ? NULL : out, n);
 	if (cell->flags & SOFT_CELL_SLOT)
 		soft_slot_drop(ep->peer, cell->slot);
-	if (ep->pull)
+	if (more)
 		soft_recv_progress(ep);
 }
 
@@ -345,28 +361,27 @@ static void attention_poll(struct soft_cq *cq)
 	}
 }
 
-static int cq_poll(struct soft_cq *cq, struct datp_completion *out, int max)
+/*
+ * Polls until there is a completion to return, or nothing more to do. One at a time: what the next cell puts on
+ * libdatp's list would overtake it. Without `out`, all of it goes to the list.
+ */
+static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 {
+	struct soft_cell *cell;
 	int n = 0;
 
 	attention_poll(cq);
-	while (n < max || !out) {
-		struct soft_cell *cell = soft_cq_peek(cq);
-
-		if (!cell)
-			break;
+	while (!n && (cell = soft_cq_peek(cq))) {
 		cell_take(cq, cell, out, &n);
 		soft_cq_next(cq, cell);
-		/* what went to libdatp's list comes before anything that this poll could still return */
-		if (out && atomic_load_explicit(&cq->evd->queued, memory_order_relaxed))
-			break;
 	}
 	return n;
 }
 
 int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n)
 {
-	return cq_poll(&soft_evd(evd)->cq, out, n);
+	(void)n; /* at least 1 */
+	return cq_poll(&soft_evd(evd)->cq, out);
 }
 
 void soft_cq_drain(struct soft_cq *cq)
@@ -374,7 +389,7 @@ void soft_cq_drain(struct soft_cq *cq)
 	_Atomic uint32_t *lock = cq->evd ? &cq->evd->poll_lock : &cq->lock;
 
 	datp_lock(lock);
-	cq_poll(cq, NULL, 0);
+	cq_poll(cq, NULL);
 	datp_unlock(lock);
 }
 

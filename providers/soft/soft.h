@@ -150,7 +150,6 @@ struct soft_ep {
 	bool pull;	    /* the peer has requests waiting for us to come by (SRQ) */
 	struct soft_parked *parked, **parked_end;
 	uint32_t parked_count;
-	struct soft_cq *recv_cq, *request_cq; /* while connected */
 
 	/* Establishment; soft_ia.lock for the pointer. */
 	struct soft_socket *socket;

@@ -9,6 +9,7 @@
 #include "cq.h"
 #include "ia.h"
 #include "mr.h"
+#include "opening.h"
 #include "port.h"
 #include "recv.h"
 #include <stdlib.h>
@@ -167,13 +168,9 @@ static void srq_drain(struct soft_srq *srq)
 
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = soft_port_ep(ia, i);
-		struct soft_cq *cq;
 
-		if (!ep || ep->base.srq != &srq->base)
-			continue;
-		cq = ep->recv_cq;
-		if (cq)
-			soft_cq_drain(cq);
+		if (ep && ep->base.srq == &srq->base)
+			soft_cq_drain(soft_ep_recv_cq(ep));
 	}
 }
 
@@ -217,8 +214,7 @@ enum datp_err soft_ep_recv_query(struct datp_ep *base, int32_t *allocated, int32
 {
 	struct soft_ep *ep = soft_ep(base);
 
-	if (ep->recv_cq)
-		soft_cq_drain(ep->recv_cq);
+	soft_cq_drain(soft_ep_recv_cq(ep));
 	datp_lock(&base->lock);
 	*allocated = *span = ep_held(ep);
 	datp_unlock(&base->lock);
@@ -249,8 +245,7 @@ enum datp_err soft_ep_set_watermark(struct datp_ep *base, int32_t soft, int32_t 
 	ep->hard_mark = hard;
 	datp_unlock(&base->lock);
 	soft_ia_watch(soft_ia(base->obj.ia));
-	if (ep->recv_cq)
-		soft_cq_drain(ep->recv_cq);
+	soft_cq_drain(soft_ep_recv_cq(ep));
 	datp_lock(&base->lock);
 	soft_ep_marks(ep);
 	datp_unlock(&base->lock);

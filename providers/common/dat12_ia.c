@@ -18,10 +18,11 @@ DAT_RETURN dat12_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE
 
 	if (!name)
 		return datp_ret(DATP_ERR_ARG1);
-	if (qlen < 0)
-		return datp_ret(DATP_ERR_ARG2);
 	if (!async)
 		return datp_ret(DATP_ERR_ARG3);
+	/* of an EVD that there is already the length is not asked for */
+	if (qlen < 0 || (!qlen && *async == DAT_HANDLE_NULL))
+		return datp_ret(DATP_ERR_ARG2);
 	if (!handle)
 		return datp_ret(DATP_ERR_ARG4);
 	plugin = plugin_get(name);

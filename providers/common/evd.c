@@ -496,7 +496,7 @@ enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno,
 	struct datp_evd *evd;
 	enum datp_err err;
 
-	if (qlen < 0 || qlen > ia_attr(ia)->max_evd_qlen)
+	if (qlen <= 0 || qlen > ia_attr(ia)->max_evd_qlen)
 		return DATP_ERR_ARG2;
 	if (!flags || ((unsigned int)flags & ~EVD_FLAGS_ALL))
 		return DATP_ERR_ARG4;

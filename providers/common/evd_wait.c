@@ -177,7 +177,8 @@ static enum datp_err wait_loop(struct wait *wait, uint32_t timeout)
 		uint32_t seen = atomic_load_explicit(evd->bell, memory_order_acquire);
 		int rc;
 
-		evd_progress(evd);
+		if (wait->looked)
+			evd_progress(evd);
 		if (look(wait, last, otherwise, &err) == LOOK_DONE)
 			return err;
 		wait->armed = true;
@@ -200,6 +201,11 @@ enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold
 		return DATP_ERR_ARG3;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel_state);
 	wait.until = deadline_from(timeout);
+	/*
+	 * What has come by now is not the waiter's: it counts, and it triggers the CNO. Only what comes while a
+	 * waiter is blocked does not.
+	 */
+	evd_progress(evd);
 	err = enter(&wait);
 	if (!err) {
 		err = wait_loop(&wait, timeout);

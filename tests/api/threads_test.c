@@ -151,9 +151,7 @@ static void be_client(int number)
 		api_end_make(&end, NULL);
 		REQUIRE_DAT(api_connect(end.ep, server.qual), DAT_SUCCESS);
 		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-		REQUIRE_DAT(
-			api_write(end.ep, api_seg(&buf, 0, 64), api_target(&buf, 4096, 64), 1, 0),
-			DAT_SUCCESS);
+		REQUIRE_DAT(api_write(end.ep, from, to, 1, 0), DAT_SUCCESS);
 		API_DTO(end.request, end.ep, 1, DAT_DTO_SUCCESS, 64);
 		api_end_free(&end);
 	}

@@ -2,24 +2,27 @@
 /*
  * <datp/provider.h>: the provider SDK, the one header a uDAPL provider plugin includes.
  *
- * A plugin supplies a `struct datp_ops`: what its transport does, and no more. libdatp implements the
- * standard's semantics once, for all transports, over it: parameter and handle checks, state machines,
- * event queues, service points, connection requests, timers, contexts, flushes. A whole plugin:
+ * A plugin supplies a `struct datp_ops`: what its transport does, and no more. libdatp implements
+ * the standard's semantics once, for all transports, over it: parameter and handle checks, state
+ * machines, event queues, service points, connection requests, timers, contexts, flushes. A whole
+ * plugin:
  *
  *	#include <datp/provider.h>
  *	static enum datp_err my_ia_open(struct datp_ia *ia, const char *params) { ... }
  *	static const struct datp_ops my_ops = { .ia_open = my_ia_open, ... };
  *	DATP_PROVIDER("my", my_ops)
  *
- * THE GUARANTEE. A plugin built against this header loads in every later libdatp.so.0. struct datp_ops is
- * sized: libdatp zero-fills its own copy and takes the smaller size, so an older plugin gets defaults and
- * the tail of a newer one is ignored. Slots are only ever appended, never moved. Public heads do not change at
- * all: your part begins where the head ends. What libdatp adds later goes into its own part.
+ * THE GUARANTEE. A plugin built against this header loads in every later libdatp.so.0. struct
+ * datp_ops is sized: libdatp zero-fills its own copy and takes the smaller size, so an older plugin
+ * gets defaults and the tail of a newer one is ignored. Slots are only ever appended, never moved.
+ * Public heads do not change at all: your part begins where the head ends. What libdatp adds later
+ * goes into its own part.
  *
- * OBJECTS. libdatp allocates every object in type-stable memory: [libdatp's part][public head][your part].
- * The handle is the address of the public head, whose first word is the DAT_PROVIDER table. You say in
- * the ops how large your own object is, `sizeof(struct my_ep)`, whose first member is the public head
- * (`struct datp_ep base`); your part is zeroed at creation. Public fields are read-only for plugins.
+ * OBJECTS. libdatp allocates every object in type-stable memory: [libdatp's part][public head][your
+ * part]. The handle is the address of the public head, whose first word is the DAT_PROVIDER table.
+ * You say in the ops how large your own object is, `sizeof(struct my_ep)`, whose first member is
+ * the public head (`struct datp_ep base`); your part is zeroed at creation. Public fields are
+ * read-only for plugins.
  *
  * LOCK ORDER, stated here once for the whole project (left is taken first):
  *
@@ -29,8 +32,9 @@
  * transport's own slots in after EP and before EVD, unless it is held only around its own data.
  * Upcalls (datp_*) say which locks they take: call them with none that comes later in the order.
  *
- * THREADS. Ops are called on consumers' threads, or on the IA's service thread where so said. Each IA has
- * one service thread (datp_loop_*), for connection management and notification, never for data.
+ * THREADS. Ops are called on consumers' threads, or on the IA's service thread where so said. Each
+ * IA has one service thread (datp_loop_*), for connection management and notification, never for
+ * data.
  */
 #ifndef DATP_PROVIDER_H
 #define DATP_PROVIDER_H
@@ -51,7 +55,8 @@
 /* ------------------------------------------------------------------ errors */
 
 /*
- * The one internal error type: what every op returns. Each maps to a DAT return type and subtype at the
+ * The one internal error type: what every op returns. Each maps to a DAT return type and subtype at
+ * the
  * edge (X(name, type, subtype)); a later DAT 2.0 edge has its own table.
  */
 #define DATP_ERRORS(X)                                                                             \
@@ -156,12 +161,15 @@ struct datp_ia;
 struct datp_ops;
 
 struct datp_obj {
-	const DAT_PROVIDER *vtable;	/* the frozen table; NULL once freed, so that libdat refuses the handle */
+	/* the frozen table; NULL once freed, so that libdat refuses the handle */
+	const DAT_PROVIDER *vtable;
 	_Atomic uint32_t tag;		/* DATP_TAG(type) or 0 */
 	uint32_t gen;			/* counts the lives of this piece of memory */
 	struct datp_ia *ia;		/* owner; of an IA: itself */
-	DAT_CONTEXT context;		/* the consumer's; guarded by the consumer (calls are Unsafe) */
-	_Atomic uint32_t users;		/* objects that depend on this one; free is refused above 0 */
+	/* the consumer's; guarded by the consumer (calls are Unsafe) */
+	DAT_CONTEXT context;
+	/* objects that depend on this one; free is refused above 0 */
+	_Atomic uint32_t users;
 	uint32_t reserved;
 };
 
@@ -183,7 +191,8 @@ struct datp_lmr {
 	DAT_MEM_PRIV_FLAGS priv;
 	uint64_t addr, len;		/* the registered range */
 	uint32_t lmr_context;		/* set by lmr_create: 1 .. 2^31-1 */
-	uint32_t rmr_context;		/* likewise; libdatp shows 0 if no remote right was asked for */
+	/* likewise; libdatp shows 0 if no remote right was asked for */
+	uint32_t rmr_context;
 };
 
 struct datp_rmr {
@@ -195,7 +204,10 @@ struct datp_rmr {
 	uint32_t rmr_context;
 };
 
-/* A scatter/gather entry; the layout of DAT_LMR_TRIPLET, so that the 1.2 edge passes it as it stands. */
+/*
+ * A scatter/gather entry; the layout of DAT_LMR_TRIPLET, so that the 1.2 edge passes it as it
+ * stands.
+ */
 struct datp_sge {
 	uint32_t lmr_context;
 	uint32_t pad;
@@ -213,7 +225,10 @@ struct datp_rge {
 
 enum datp_op { DATP_SEND, DATP_RECV, DATP_RDMA_WRITE, DATP_RDMA_READ, DATP_BIND };
 
-/* An element of an EVD's queue. Embedded in what the event is about, so that queueing never allocates. */
+/*
+ * An element of an EVD's queue. Embedded in what the event is about, so that queueing never
+ * allocates.
+ */
 struct datp_node {
 	struct datp_node *next;		/* EVD lock */
 	uint16_t kind;			/* libdatp's */
@@ -225,9 +240,9 @@ struct datp_node {
 enum { DATP_WQE_OPEN, DATP_WQE_DONE, DATP_WQE_SILENT };
 
 /*
- * A posted operation (DTO or bind), from post to reap; also the storage of its completion event. Lives in
- * the ring of its EP or SRQ. A transport may keep the address while the operation is outstanding
- * (as wr_id, say) and hands it back in a completion.
+ * A posted operation (DTO or bind), from post to reap; also the storage of its completion event.
+ * Lives in the ring of its EP or SRQ. A transport may keep the address while the operation is
+ * outstanding (as wr_id, say) and hands it back in a completion.
  */
 struct datp_wqe {
 	struct datp_node node;
@@ -238,7 +253,8 @@ struct datp_wqe {
 	uint8_t op;			/* enum datp_op */
 	uint8_t post_flags;		/* DAT_COMPLETION_FLAGS as posted */
 	uint8_t status;			/* DAT_DTO_COMPLETION_STATUS */
-	_Atomic uint8_t done;		/* outstanding, completed, or completed without an event (EP lock) */
+	/* outstanding, completed, or completed without an event (EP lock) */
+	_Atomic uint8_t done;
 	struct datp_rmr *rmr;		/* DATP_BIND */
 };
 
@@ -249,7 +265,8 @@ struct datp_wq {
 	uint32_t max;			/* asked depth, honoured exactly */
 	uint32_t posted;		/* operations ever posted */
 	uint32_t finished;		/* operations ever completed, reaped or not */
-	_Atomic uint32_t reaped;	/* slots ever given back; release by the reaper, acquire by the poster */
+	/* slots ever given back; release by the reaper, acquire by the poster */
+	_Atomic uint32_t reaped;
 };
 
 struct datp_ep_attr {
@@ -265,16 +282,19 @@ struct datp_ep_attr {
 struct datp_evd {
 	struct datp_obj obj;
 	DAT_EVD_FLAGS flags;
-	_Atomic uint32_t poll_lock;	/* the poll lock: held around evd_poll and the delivery of what it found */
+	/* the poll lock: held around evd_poll and the delivery of what it found */
+	_Atomic uint32_t poll_lock;
 	_Atomic uint32_t queued;	/* nodes on libdatp's list; a hint outside the EVD lock */
 	_Atomic uint32_t waiter;	/* 1: a consumer is inside evd_wait */
 	/*
-	 * The word that sleeping waiters watch: incremented before each wake. A transport may point it, in
-	 * evd_create, into memory it shares with its peers (bell_shared true); libdatp's own by default.
+	 * The word that sleeping waiters watch: incremented before each wake. A transport may point
+	 * it, in evd_create, into memory it shares with its peers (bell_shared true); libdatp's own
+	 * by default.
 	 */
 	_Atomic uint32_t *bell;
 	bool bell_shared;
-	bool has_cq;			/* the transport has completions to poll for (DTO or RMR_BIND flag) */
+	/* the transport has completions to poll for (DTO or RMR_BIND flag) */
+	bool has_cq;
 };
 
 struct datp_srq {
@@ -288,7 +308,8 @@ struct datp_srq {
 
 struct datp_ep {
 	struct datp_obj obj;
-	_Atomic int state;		/* DAT_EP_STATE; written by libdatp only, under the EP lock */
+	/* DAT_EP_STATE; written by libdatp only, under the EP lock */
+	_Atomic int state;
 	_Atomic uint32_t lock;		/* the EP lock: datp_lock()/datp_unlock() */
 	struct datp_pz *pz;
 	struct datp_evd *recv_evd, *request_evd, *connect_evd;
@@ -297,7 +318,8 @@ struct datp_ep {
 	struct datp_wq rq, sq;
 	struct sockaddr_storage remote_address;
 	uint64_t local_port, remote_port;	/* port qualifiers; the transport sets them */
-	_Atomic uint32_t held;			/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
+	/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
+	_Atomic uint32_t held;
 };
 
 struct datp_sp {			/* a PSP or RSP */
@@ -320,7 +342,10 @@ struct datp_cr {
 
 /* ------------------------------------------------------------------ attributes */
 
-/* What the transport can do. ia_query fills it from the device, none from constants where there is one. */
+/*
+ * What the transport can do. ia_query fills it from the device, none from constants where there is
+ * one.
+ */
 struct datp_ia_attr {
 	char adapter_name[DAT_NAME_MAX_LENGTH], vendor_name[DAT_NAME_MAX_LENGTH];
 	uint32_t hw_major, hw_minor, fw_major, fw_minor;
@@ -341,7 +366,8 @@ struct datp_ia_attr {
 /* ------------------------------------------------------------------ connections */
 
 struct datp_conn_param {
-	const struct sockaddr *address;	/* ep_connect: the remote IA; only the address counts, not its port */
+	/* ep_connect: the remote IA; only the address counts, not its port */
+	const struct sockaddr *address;
 	uint64_t qual;
 	const void *pdata;		/* valid during the call */
 	uint32_t pdata_len;
@@ -353,10 +379,12 @@ struct datp_cm_arrival {
 	uint64_t remote_port;
 	const void *pdata;
 	uint32_t pdata_len;
-	const struct datp_ep_attr *attr; /* the active endpoint's, for PSP_PROVIDER endpoints; may be NULL */
+	/* the active endpoint's, for PSP_PROVIDER endpoints; may be NULL */
+	const struct datp_ep_attr *attr;
 	/*
-	 * Called with the new request before its event can be seen, and so before cr_accept or cr_reject can
-	 * be called: fill your part of the CR here. Locks: service point. NULL: nothing to fill.
+	 * Called with the new request before its event can be seen, and so before cr_accept or
+	 * cr_reject can be called: fill your part of the CR here. Locks: service point. NULL:
+	 * nothing to fill.
 	 */
 	void (*prepare)(struct datp_cr *cr, void *arg);
 	void *arg;
@@ -370,7 +398,8 @@ enum datp_close {
 
 enum datp_arm {
 	DATP_ARM_NONE,		/* nobody wants to be told */
-	DATP_ARM_WAITER,	/* a thread is about to sleep on `bell`: wake it upon the next completion */
+	/* a thread is about to sleep on `bell`: wake it upon the next completion */
+	DATP_ARM_WAITER,
 	DATP_ARM_CNO		/* call datp_evd_notify() upon the next completion */
 };
 
@@ -385,8 +414,8 @@ struct datp_completion {
 /* ------------------------------------------------------------------ the ops */
 
 /*
- * Bits of datp_ops.needs: what the plugin cannot live without. libdatp refuses a bit that it does not know,
- * by name, and the plugin does not load.
+ * Bits of datp_ops.needs: what the plugin cannot live without. libdatp refuses a bit that it does
+ * not know, by name, and the plugin does not load.
  */
 #define DATP_NEED_NONE 0u
 
@@ -400,9 +429,9 @@ struct datp_ops {
 	uint32_t ia_size, pz_size, evd_size, ep_size, lmr_size, rmr_size, srq_size, sp_size, cr_size;
 
 	/*
-	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the dat.conf's instance data, sets
-	 * ia->address and may start datp_loop_* watches. ia_close is called when every object is gone and
-	 * the service thread has been joined; it cannot fail.
+	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the dat.conf's instance data,
+	 * sets ia->address and may start datp_loop_* watches. ia_close is called when every object
+	 * is gone and the service thread has been joined; it cannot fail.
 	 */
 	enum datp_err (*ia_open)(struct datp_ia *ia, const char *params);
 	void (*ia_close)(struct datp_ia *ia);
@@ -413,27 +442,33 @@ struct datp_ops {
 	void (*pz_free)(struct datp_pz *pz);
 
 	/*
-	 * Memory. REQUIRED: lmr_create, lmr_free. addr, len, priv, pz and mem_type are set; the op registers,
-	 * may enlarge addr/len to what is really registered, and sets both contexts. `cookie`: the 40 bytes
-	 * of DAT_LMR_COOKIE for SHARED_VIRTUAL, else NULL. After lmr_free returns no peer touches the memory.
+	 * Memory. REQUIRED: lmr_create, lmr_free. addr, len, priv, pz and mem_type are set; the op
+	 * registers, may enlarge addr/len to what is really registered, and sets both contexts.
+	 * `cookie`: the 40 bytes of DAT_LMR_COOKIE for SHARED_VIRTUAL, else NULL. After lmr_free
+	 * returns no peer touches the memory.
 	 */
 	enum datp_err (*lmr_create)(struct datp_lmr *lmr, const void *cookie);
 	void (*lmr_free)(struct datp_lmr *lmr);
-	struct datp_lmr *(*lmr_find)(struct datp_ia *ia, uint32_t lmr_context); /* REQUIRED: NULL if unknown */
+	/* REQUIRED: NULL if unknown */
+	struct datp_lmr *(*lmr_find)(struct datp_ia *ia, uint32_t lmr_context);
 
 	/* Memory windows. Default: DATP_ERR_MODEL. rmr_free unbinds first. */
 	enum datp_err (*rmr_create)(struct datp_rmr *rmr);
 	void (*rmr_free)(struct datp_rmr *rmr);
 
 	/*
-	 * Event queues. evd_create is called for every EVD; one with has_cq gets completions. Defaults: nothing.
-	 * evd_poll (REQUIRED): for has_cq only; take up to n completions, return how many. Poll lock held, nothing
+	 * Event queues. evd_create is called for every EVD; one with has_cq gets completions.
+	 * Defaults: nothing.
+	 * evd_poll (REQUIRED): for has_cq only; take up to n completions, return how many. Poll
+	 * lock held, nothing
 	 *   else. Every completion was passed to datp_wqe_finish() under its EP lock. It may also complete
 	 *   things with datp_wqe_done() and return 0. Makes the transport's progress.
-	 * evd_pending: lock-free and nearly free: "evd_poll may find something". Default: always true.
-	 * evd_arm: see enum datp_arm; returns true if a completion may already be there (libdatp polls again).
+	 * evd_pending: lock-free and nearly free: "evd_poll may find something". Default: always
+	 * true. evd_arm: see enum datp_arm; returns true if a completion may already be there
+	 * (libdatp polls again).
 	 *   Poll lock held. It holds until the next arming; libdatp arms anew after each wake-up or notification.
-	 * evd_sleep: block until *bell != seen, a completion may be there, or the absolute CLOCK_MONOTONIC
+	 * evd_sleep: block until *bell != seen, a completion may be there, or the absolute
+	 * CLOCK_MONOTONIC
 	 *   deadline (NULL: none); 0, ETIMEDOUT or EINTR. A cancellation point, of threads with asynchronous
 	 *   cancellation too: hold and allocate nothing in it. Default: futex on *bell.
 	 * evd_wake: wake sleepers after libdatp incremented *bell. Default: futex.
@@ -448,10 +483,11 @@ struct datp_ops {
 	void (*evd_wake)(struct datp_evd *evd);
 
 	/*
-	 * Shared receive queues. Default: DATP_ERR_MODEL. srq_post_recv is called with the SRQ lock held. When an
-	 * endpoint takes a receive the transport says so with datp_srq_take() (SRQ lock). srq_query may first make progress,
-	 * so that arrived messages count; -1: not known. srq_set_lw/ep_set_watermark arm events, which the
-	 * transport reports with datp_srq_low()/datp_ep_high(). srq_resize: libdatp checked the counts.
+	 * Shared receive queues. Default: DATP_ERR_MODEL. srq_post_recv is called with the SRQ lock
+	 * held. When an endpoint takes a receive the transport says so with datp_srq_take() (SRQ
+	 * lock). srq_query may first make progress, so that arrived messages count; -1: not known.
+	 * srq_set_lw/ep_set_watermark arm events, which the transport reports with
+	 * datp_srq_low()/datp_ep_high(). srq_resize: libdatp checked the counts.
 	 */
 	enum datp_err (*srq_create)(struct datp_srq *srq);
 	enum datp_err (*srq_resize)(struct datp_srq *srq, int32_t max_recv_dtos);
@@ -461,8 +497,8 @@ struct datp_ops {
 	enum datp_err (*srq_set_lw)(struct datp_srq *srq, int32_t low_watermark);
 
 	/*
-	 * Endpoints. REQUIRED: ep_create, ep_free. ep->attr, pz, EVDs and srq are set.
-	 * ep_modify: attr/pz/EVDs are about to change to those of `next` (state UNCONNECTED and the like);
+	 * Endpoints. REQUIRED: ep_create, ep_free. ep->attr, pz, EVDs and srq are set. ep_modify:
+	 * attr/pz/EVDs are about to change to those of `next` (state UNCONNECTED and the like);
 	 *   on success libdatp stores them. Default: nothing to do.
 	 * ep_reset: DISCONNECTED -> UNCONNECTED: forget the old connection, be connectable again.
 	 * ep_free: any state; ends a connection so that the peer notices.
@@ -475,13 +511,14 @@ struct datp_ops {
 	enum datp_err (*ep_set_watermark)(struct datp_ep *ep, int32_t soft, int32_t hard);
 
 	/*
-	 * The data path. REQUIRED: post_send, post_recv, post_rdma_write, post_rdma_read; rmr_bind's default
-	 * is DATP_ERR_MODEL. Called with the EP lock held (not with DATP_TRAIT_HW_FLUSH), after libdatp
-	 * checked handle, state, flags, counts and queue depth. `wqe` is filled. Not DATP_OK: nothing was
-	 * posted, no completion comes. Local segments are the transport's to check (PZ, bounds, rights):
-	 * DATP_ERR_PARAM outside the LMR, PROTECTION, PRIV_READ or PRIV_WRITE; or a failed completion later.
-	 * A completion may be given within the call, by datp_wqe_done(), or later through evd_poll. Requests
-	 * of an EP complete in order, and so do its receives. BARRIER_FENCE: start after all earlier reads.
+	 * The data path. REQUIRED: post_send, post_recv, post_rdma_write, post_rdma_read;
+	 * rmr_bind's default is DATP_ERR_MODEL. Called with the EP lock held (not with
+	 * DATP_TRAIT_HW_FLUSH), after libdatp checked handle, state, flags, counts and queue depth.
+	 * `wqe` is filled. Not DATP_OK: nothing was posted, no completion comes. Local segments are
+	 * the transport's to check (PZ, bounds, rights): DATP_ERR_PARAM outside the LMR,
+	 * PROTECTION, PRIV_READ or PRIV_WRITE; or a failed completion later. A completion may be
+	 * given within the call, by datp_wqe_done(), or later through evd_poll. Requests of an EP
+	 * complete in order, and so do its receives. BARRIER_FENCE: start after all earlier reads.
 	 * rmr_bind: len 0 unbinds; sets *context to the new context. Locks: EP.
 	 */
 	enum datp_err (*post_send)(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n);
@@ -495,19 +532,22 @@ struct datp_ops {
 				  uint32_t *context);
 
 	/*
-	 * Connections. REQUIRED: all of them. Called with no lock held.
-	 * sp_listen: be reachable at sp->qual; DATP_ERR_QUAL_IN_USE if it is taken. Arrivals: datp_cm_request().
-	 * sp_close: no further datp_cm_request() for it once this returns.
-	 * ep_connect: start; the outcome comes by datp_cm_established()/datp_cm_failed(), possibly before the
+	 * Connections. REQUIRED: all of them. Called with no lock held. sp_listen: be reachable at
+	 * sp->qual; DATP_ERR_QUAL_IN_USE if it is taken. Arrivals: datp_cm_request(). sp_close: no
+	 * further datp_cm_request() for it once this returns. ep_connect: start; the outcome comes
+	 * by datp_cm_established()/datp_cm_failed(), possibly before the
 	 *   op returns. Must not block on the network. libdatp runs the timeout. DATP_ERR_ADDRESS_* for an
 	 *   address that is no good at all.
-	 * cr_accept: start; outcome as above for `ep`. Not DATP_OK: nothing happened. The CR is libdatp's to free.
-	 * cr_reject: tell the peer. cr_free: the CR goes (after accept, reject, or with the IA).
-	 * cr_move: dat_cr_handoff: `to` is a new CR of the same request, its public head filled; move your part over.
+	 * cr_accept: start; outcome as above for `ep`. Not DATP_OK: nothing happened. The CR is
+	 * libdatp's to free. cr_reject: tell the peer. cr_free: the CR goes (after accept, reject,
+	 * or with the IA). cr_move: dat_cr_handoff: `to` is a new CR of the same request, its
+	 * public head filled; move your part over.
 	 *   `from` is freed without cr_free. SP lock held. Default: DATP_ERR_MODEL, no handoff (last slot below).
-	 * ep_disconnect: see enum datp_close. For ABRUPT and ABORT, when the op returns no peer touches a posted
+	 * ep_disconnect: see enum datp_close. For ABRUPT and ABORT, when the op returns no peer
+	 * touches a posted
 	 *   buffer any more, and what had arrived before has been completed. GRACEFUL: returns at once.
-	 * Once a connection is over (ABRUPT or ABORT returned, or you called datp_cm_failed/disconnected) libdatp
+	 * Once a connection is over (ABRUPT or ABORT returned, or you called
+	 * datp_cm_failed/disconnected) libdatp
 	 *   completes as flushed whatever was posted and is not finished: complete nothing of it any more. A post
 	 *   in the short time until the state shows it is to be accepted (DATP_OK) and left alone.
 	 */
@@ -527,9 +567,9 @@ struct datp_ops {
 /* ------------------------------------------------------------------ what libdatp offers */
 
 /*
- * Completion of one posted operation, in posting order for its ring: finishes it and queues its event, if it
- * is to have one. Call with the EP lock held (which the post ops have). Takes the EVD lock, may wake a waiter
- * or trigger a CNO.
+ * Completion of one posted operation, in posting order for its ring: finishes it and queues its
+ * event, if it is to have one. Call with the EP lock held (which the post ops have). Takes the EVD
+ * lock, may wake a waiter or trigger a CNO.
  */
 DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited);
 
@@ -542,19 +582,22 @@ DATP_API void datp_ep_high(struct datp_ep *ep, bool hard);
 DATP_API void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number);
 
 /*
- * Connection upcalls; on any thread, no lock held. Each is ignored (returning false) where the endpoint's
- * state says that its news is old, so a transport need not reason about races with disconnect or free: an upcall
- * may run while ep_free (sp_close) does, but none may begin after that op has returned.
- * datp_cm_request: not DATP_OK means that the request is to be refused, as if nobody listened.
+ * Connection upcalls; on any thread, no lock held. Each is ignored (returning false) where the
+ * endpoint's state says that its news is old, so a transport need not reason about races with
+ * disconnect or free: an upcall may run while ep_free (sp_close) does, but none may begin after
+ * that op has returned. datp_cm_request: not DATP_OK means that the request is to be refused, as if
+ * nobody listened.
  */
 DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival, struct datp_cr **cr);
 DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len);
-DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why); /* PEER_REJECTED .. UNREACHABLE, ACCEPT_COMPLETION_ERROR */
-DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why); /* DISCONNECTED or BROKEN */
+/* PEER_REJECTED .. UNREACHABLE, ACCEPT_COMPLETION_ERROR */
+DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why);
+/* DISCONNECTED or BROKEN */
+DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 
 /*
- * The IA's service thread. Callbacks run on it, one at a time. del: no further callback runs once it
- * returns, except that a callback may delete its own watch.
+ * The IA's service thread. Callbacks run on it, one at a time. del: no further callback runs once
+ * it returns, except that a callback may delete its own watch.
  */
 struct datp_watch;
 DATP_API enum datp_err datp_loop_add(struct datp_ia *ia, int fd, uint32_t epoll_events,
@@ -564,7 +607,10 @@ DATP_API void datp_loop_del(struct datp_watch *watch);
 DATP_API enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *arg);
 DATP_API bool datp_loop_inside(struct datp_ia *ia); /* is this the service thread? */
 
-/* Messages for the administrator: stderr, as DAT_DBG_TYPE/DAT_DBG_DEST say; level 1 error .. 4 trace. */
+/*
+ * Messages for the administrator: stderr, as DAT_DBG_TYPE/DAT_DBG_DEST say; level 1 error .. 4
+ * trace.
+ */
 DATP_API void datp_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A small lock: three states in one word, sleeps on a futex when contended. Not recursive. */
@@ -599,7 +645,10 @@ static inline void *datp_object(DAT_HANDLE handle, enum datp_type type)
 {
 	struct datp_obj *obj = handle;
 
-	/* relaxed: racing with a free on another thread is the consumer's error; the memory stays mapped */
+	/*
+	 * relaxed: racing with a free on another thread is the consumer's error; the memory stays
+	 * mapped
+	 */
 	if (!obj || ((uintptr_t)obj & 7) || atomic_load_explicit(&obj->tag, memory_order_relaxed) != DATP_TAG(type))
 		return NULL;
 	return obj;
@@ -608,8 +657,8 @@ static inline void *datp_object(DAT_HANDLE handle, enum datp_type type)
 #include <datp/provider_post.h>
 
 /*
- * The plugin's entry points. Emits dat_provider_init and dat_provider_fini, and the data path of the frozen
- * table with the plugin's own post ops inlined into libdatp's checks.
+ * The plugin's entry points. Emits dat_provider_init and dat_provider_fini, and the data path of
+ * the frozen table with the plugin's own post ops inlined into libdatp's checks.
  */
 struct datp_plugin {
 	const char *name;

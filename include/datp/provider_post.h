@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data path of the frozen table: libdatp's checks around the plugin's own ops, inlined into the plugin by
- * DATP_PROVIDER, so that a consumer's call costs one indirect call. Included by <datp/provider.h> only.
+ * The data path of the frozen table: libdatp's checks around the plugin's own ops, inlined into the
+ * plugin by DATP_PROVIDER, so that a consumer's call costs one indirect call. Included by
+ * <datp/provider.h> only.
  */
 #ifndef DATP_PROVIDER_POST_H
 #define DATP_PROVIDER_POST_H
@@ -37,7 +38,10 @@ DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wq
 DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event);
 /* Gives a receive of an SRQ back, and takes it off its endpoint's `held`; takes no lock. */
 DATP_API void datp_srq_reap(struct datp_wqe *wqe);
-/* The ring is full: gives suppressed operations back that nobody has reaped. True: there is room now. EP lock. */
+/*
+ * The ring is full: gives suppressed operations back that nobody has reaped. True: there is room
+ * now. EP lock.
+ */
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
 /* An endpoint takes a receive of its SRQ. SRQ lock held. */
@@ -48,7 +52,10 @@ static inline void datp_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
 	atomic_fetch_add_explicit(&ep->held, 1, memory_order_relaxed);
 }
 
-/* Marks an operation complete. EP lock held; the caller delivers it (evd_poll) or queues it (datp_wqe_done). */
+/*
+ * Marks an operation complete. EP lock held; the caller delivers it (evd_poll) or queues it
+ * (datp_wqe_done).
+ */
 static inline void datp_wqe_finish(struct datp_wqe *wqe, uint8_t status, uint64_t len)
 {
 	struct datp_ep *ep = wqe->ep;
@@ -75,7 +82,10 @@ static inline void datp_wqe_reap(struct datp_wqe *wqe)
 		datp_srq_reap(wqe);
 		return;
 	}
-	/* release: our reads of the slot come before the poster's writes; never backwards, whoever is late */
+	/*
+	 * release: our reads of the slot come before the poster's writes; never backwards, whoever
+	 * is late
+	 */
 	old = atomic_load_explicit(&wq->reaped, memory_order_relaxed);
 	while ((int32_t)(next - old) > 0 &&
 	       !atomic_compare_exchange_weak_explicit(&wq->reaped, &old, next, memory_order_release,
@@ -226,7 +236,10 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	wq = op == DATP_RECV ? &ep->rq : &ep->sq;
 	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
 		datp_lock(&ep->lock);
-	/* relaxed: written under the lock we hold, or, with HW_FLUSH, the device flushes what came too late */
+	/*
+	 * relaxed: written under the lock we hold, or, with HW_FLUSH, the device flushes what came
+	 * too late
+	 */
 	state = atomic_load_explicit(&ep->state, memory_order_relaxed);
 	wqe = datp_wq_next(wq, ep, op, cookie, (unsigned int)flags);
 	if (__builtin_expect(state != DAT_EP_STATE_CONNECTED && (op != DATP_RECV || state == DAT_EP_STATE_DISCONNECTED),

@@ -606,6 +606,11 @@ DATP_API void datp_loop_del(struct datp_watch *watch);
 /* Run fn(arg) once on the service thread, soon; never blocks. */
 DATP_API enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *arg);
 DATP_API bool datp_loop_inside(struct datp_ia *ia); /* is this the service thread? */
+/*
+ * Run fn(ep) once on the service thread, soon; never blocks. ep_reset and ep_free cancel it, or wait until it is over
+ * before they call your op. Any lock may be held.
+ */
+DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_ep *ep));
 
 /*
  * Messages for the administrator: stderr, as DAT_DBG_TYPE/DAT_DBG_DEST say; level 1 error .. 4

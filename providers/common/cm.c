@@ -291,40 +291,26 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)
 
 /* ------------------------------------------------------------------ watermarks */
 
-struct broken {
-	struct datp_ep *ep;
-	uint32_t gen;
-};
-
 /* Service thread. */
-static void break_connection(void *arg)
+static void break_connection(struct datp_ep *ep)
 {
-	struct broken *broken = arg;
-	struct datp_ep *ep = broken->ep;
 	bool mine;
 
 	datp_lock(&ep->lock);
-	mine = ep->obj.gen == broken->gen && claim_locked(ep, CON | DPN);
+	mine = claim_locked(ep, CON | DPN);
 	datp_unlock(&ep->lock);
 	if (mine)
 		end_from_here(ep, EP_ENDED, DAT_CONNECTION_EVENT_BROKEN);
-	free(broken);
 }
 
 DATP_API void datp_ep_high(struct datp_ep *ep, bool hard)
 {
-	struct broken *broken;
-
-	if (!hard) {
+	/* The caller may hold locks, and the end of a connection takes more of them. */
+	if (!hard)
 		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj,
 			       DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
-		return;
-	}
-	/* The caller may hold locks, and the end of a connection takes more of them. */
-	broken = malloc(sizeof(*broken));
-	if (!broken)
-		return;
-	*broken = (struct broken){ .ep = ep, .gen = ep->obj.gen };
-	if (datp_loop_call(ep->obj.ia, break_connection, broken))
-		free(broken);
+	else if (datp_ep_call(ep, break_connection))
+		datp_log(
+			1,
+			"no memory to break a connection beyond its hard watermark: disconnect it by hand");
 }

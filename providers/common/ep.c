@@ -25,7 +25,7 @@ bool ep_listens_locked(struct datp_ep *ep, unsigned int states)
 
 void ep_pin_locked(struct datp_ep *ep)
 {
-	/* relaxed: under the EP lock */
+	/* relaxed: under a lock that who waits for 0 has had since he ruled out new ones */
 	atomic_fetch_add_explicit(&ep_priv(ep)->pins, 1, memory_order_relaxed);
 }
 
@@ -60,6 +60,80 @@ void ep_await_unpinned(struct datp_ep *ep)
 	futex_await_zero(&ep_priv(ep)->pins);
 	datp_lock(&ep->lock);
 	datp_unlock(&ep->lock);
+}
+
+/* ------------------------------------------------------------------ calls */
+
+/* A call to come. Freed by the service thread, whether it was cancelled or not. */
+struct ep_call {
+	struct ep_call *next;
+	struct datp_ep *ep;
+	void (*fn)(struct datp_ep *ep);
+	bool cancelled;
+};
+
+/* Guards ep_priv.calls of all endpoints, and `cancelled`; innermost but for the loop's own. */
+static _Atomic uint32_t calls_lock;
+
+static void call_unlink_locked(struct ep_call *call)
+{
+	struct ep_call **at = &ep_priv(call->ep)->calls;
+
+	while (*at != call)
+		at = &(*at)->next;
+	*at = call->next;
+}
+
+static void call_run(void *arg)
+{
+	struct ep_call *call = arg;
+	bool wanted;
+
+	datp_lock(&calls_lock);
+	wanted = !call->cancelled;
+	if (wanted) {
+		call_unlink_locked(call);
+		/* before the lock is off: who cancels now finds it pinned */
+		ep_pin_locked(call->ep);
+	}
+	datp_unlock(&calls_lock);
+	if (wanted) {
+		call->fn(call->ep);
+		ep_unpin(call->ep);
+	}
+	free(call);
+}
+
+DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_ep *ep))
+{
+	struct ep_call *call = calloc(1, sizeof(*call));
+	enum datp_err err;
+
+	if (!call)
+		return DATP_ERR_MEMORY;
+	call->ep = ep;
+	call->fn = fn;
+	datp_lock(&calls_lock);
+	call->next = ep_priv(ep)->calls;
+	ep_priv(ep)->calls = call;
+	err = datp_loop_call(ep->obj.ia, call_run, call);
+	if (err)
+		call_unlink_locked(call);
+	datp_unlock(&calls_lock);
+	if (err)
+		free(call);
+	return err;
+}
+
+void ep_cancel_calls(struct datp_ep *ep)
+{
+	struct ep_priv *priv = ep_priv(ep);
+
+	datp_lock(&calls_lock);
+	for (struct ep_call *call = priv->calls; call; call = call->next)
+		call->cancelled = true;
+	priv->calls = NULL;
+	datp_unlock(&calls_lock);
 }
 
 /* ------------------------------------------------------------------ creation */
@@ -187,6 +261,7 @@ static void ep_finish(struct datp_ep *ep)
 	datp_lock(&ep->lock);
 	priv->dying = true;
 	datp_unlock(&ep->lock);
+	ep_cancel_calls(ep);
 	ep_await_unpinned(ep);
 	timer_cancel(ia, &priv->timer);
 	ia->ops->ep_free(ep);
@@ -253,6 +328,7 @@ enum datp_err ep_reset(struct datp_ep *ep)
 	if (state != DAT_EP_STATE_DISCONNECTED)
 		return ep_state_error(state);
 	/* Whoever ended the connection may not have left yet. */
+	ep_cancel_calls(ep);
 	ep_await_unpinned(ep);
 	err = ep->obj.ia->ops->ep_reset(ep);
 	if (err)

@@ -27,6 +27,7 @@ struct ep_priv {
 	bool active;
 	struct sockaddr_storage target;
 	uint64_t target_qual;
+	struct ep_call *calls;	/* to come, on the service thread (its own lock) */
 	unsigned char *pdata; /* what came with the peer's accept; lives until reset or free */
 };
 
@@ -86,10 +87,12 @@ void ep_status(struct datp_ep *ep, int *state, bool *recv_idle, bool *request_id
 
 /* Pins it if it is live, in one of the states and nobody is ending it. */
 bool ep_pin(struct datp_ep *ep, unsigned int states);
-/* EP lock held; already decided. */
+/* EP lock held, or that of the calls; already decided. */
 void ep_pin_locked(struct datp_ep *ep);
 void ep_unpin(struct datp_ep *ep);
 void ep_await_unpinned(struct datp_ep *ep);
+/* None of the calls of datp_ep_call() begins any more; the one that runs has it pinned. */
+void ep_cancel_calls(struct datp_ep *ep);
 /* Whether an upcall may still speak about it. EP lock held. */
 bool ep_listens_locked(struct datp_ep *ep, unsigned int states);
 

@@ -147,9 +147,9 @@ bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER tell, bool only_failing)
 
 /* ---- who brings it about ---- */
 
-static void fail_now(void *arg)
+static void fail_now(struct datp_ep *base)
 {
-	struct soft_ep *ep = arg;
+	struct soft_ep *ep = soft_ep(base);
 
 	if (soft_ep_end(ep, DAT_CONNECTION_EVENT_BROKEN, true))
 		datp_cm_disconnected(&ep->base, DAT_CONNECTION_EVENT_BROKEN);
@@ -160,16 +160,15 @@ void soft_ep_fail(struct soft_ep *ep)
 	if (ep->failing || !ep->open)
 		return;
 	ep->failing = true;
-	/* endpoints are type-stable: should this one be gone by then, it is not open and failing */
-	if (datp_loop_call(ep->base.obj.ia, fail_now, ep))
+	if (datp_ep_call(&ep->base, fail_now))
 		datp_log(
 			1,
 			"soft: no memory to break a connection that failed; disconnect it by hand");
 }
 
-static void drained_now(void *arg)
+static void drained_now(struct datp_ep *base)
 {
-	struct soft_ep *ep = arg;
+	struct soft_ep *ep = soft_ep(base);
 	bool drained;
 
 	datp_lock(&ep->base.lock);
@@ -184,7 +183,7 @@ void soft_ep_drained(struct soft_ep *ep)
 	if (ep->draining_done)
 		return;
 	ep->draining_done = true;
-	if (datp_loop_call(ep->base.obj.ia, drained_now, ep))
+	if (datp_ep_call(&ep->base, drained_now))
 		ep->draining_done = false; /* the next reap tries again */
 }
 

@@ -349,9 +349,9 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int fds[2
 		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-static void stale_now(void *arg)
+static void stale_now(struct datp_ep *base)
 {
-	struct soft_ep *ep = arg;
+	struct soft_ep *ep = soft_ep(base);
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	bool stale;
 
@@ -416,7 +416,7 @@ enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, cons
 	if (!accept_answer(cr, ep, &msg)) {
 		atomic_store(&ep->accepting, false);
 		(void)soft_ep_end(ep, 0, false);
-		return datp_loop_call(base->obj.ia, stale_now, ep);
+		return datp_ep_call(&ep->base, stale_now);
 	}
 	return DATP_OK;
 }

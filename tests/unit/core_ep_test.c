@@ -643,6 +643,60 @@ static void endpoints_come_and_go_while_others_talk(void)
 		pthread_join(threads[i], NULL);
 }
 
+static _Atomic int calls, held_up;
+
+static void count_call(struct datp_ep *ep)
+{
+	CHECK(ep == a);
+	calls++;
+	REQUIRE_SOON(!held_up);
+}
+
+static void hold_up(void *arg)
+{
+	(void)arg;
+	REQUIRE_SOON(!held_up);
+}
+
+static void a_call_runs_once_and_not_after_free(void)
+{
+	calls = held_up = 0;
+	REQUIRE(!datp_ep_call(a, count_call));
+	REQUIRE_SOON(calls == 1);
+	/* the service thread is kept busy, so the next one is still to come */
+	held_up = 1;
+	REQUIRE(!datp_loop_call(w.ia, hold_up, NULL));
+	REQUIRE(!datp_ep_call(a, count_call));
+	REQUIRE_DAT(DAT->ep_free_func(a), DAT_SUCCESS);
+	held_up = 0;
+	a = world_ep();
+	REQUIRE(!datp_ep_call(a, count_call));
+	REQUIRE_SOON(calls == 2);
+	CHECK_EQ_INT(calls, 2);
+}
+
+static void *free_run(void *ep)
+{
+	CHECK_DAT(DAT->ep_free_func(ep), DAT_SUCCESS);
+	return NULL;
+}
+
+static void free_waits_for_the_call_that_runs(void)
+{
+	pthread_t thread;
+
+	calls = 0;
+	held_up = 1;
+	REQUIRE(!datp_ep_call(a, count_call));
+	REQUIRE_SOON(calls == 1);
+	REQUIRE(!pthread_create(&thread, NULL, free_run, a));
+	REQUIRE_SOON(!atomic_load(&((struct datp_ep *)a)->obj.tag));
+	CHECK_EQ_INT(null_counts.eps, 2);
+	held_up = 0;
+	pthread_join(thread, NULL);
+	CHECK_EQ_INT(null_counts.eps, 1);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(no_attributes_and_zeros_mean_defaults_that_create_takes_back),
 	CHECK_TEST(asked_attributes_are_honoured),
@@ -669,6 +723,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(modify_refuses_all_or_nothing),
 	CHECK_TEST(the_pz_of_a_reserved_endpoint_stays),
 	CHECK_TEST(watermarks_and_counts_that_a_transport_lacks_are_not_supported),
+	CHECK_TEST(a_call_runs_once_and_not_after_free),
+	CHECK_TEST(free_waits_for_the_call_that_runs),
 	CHECK_TEST(endpoints_come_and_go_while_others_talk),
 	CHECK_END,
 };

@@ -104,6 +104,12 @@ DAT_RETURN api_read(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET local, DAT_RMR_TRIPLET rem
 void api_fill(void *mem, size_t size, uint64_t seed);
 long api_mismatch(const void *mem, size_t size, uint64_t seed); /* first wrong byte, or -1 */
 
+/*
+ * From here on the kernel refuses to copy between processes, as it does in many containers; there is no way
+ * back. Meant as the initialiser of a program's last suite.
+ */
+int api_forbid_copies(void);
+
 /* Software events, the handiest events there are. */
 DAT_RETURN api_post_se(DAT_EVD_HANDLE evd, uint64_t number);
 

@@ -166,6 +166,40 @@ static void data_is_scattered_in_order(void)
 	free(want);
 }
 
+static void large_data_is_scattered_in_order(void)
+{
+	DAT_LMR_TRIPLET iov[3] = { api_seg(&buf, 3, 300001), api_seg(&buf, 4 * MB, 1),
+				   api_seg(&buf, 2 * MB + 5, 700000) };
+	size_t size = 300001 + 1 + 700000 - 77;
+	unsigned char *want = malloc(size);
+	DAT_RMR_TRIPLET from = far_target(1, size);
+
+	REQUIRE(want != NULL);
+	api_fill(want, size, 6);
+	far_fill(1, size, 6);
+	for (int read = 0; read < 2; read++) {
+		memset(buf.mem, 0xee, 5 * MB);
+		if (read) {
+			REQUIRE_DAT(dat_ep_post_rdma_read(near.ep, 3, iov, api_cookie(1), &from, 0),
+				    DAT_SUCCESS);
+			API_DTO(near.request, near.ep, 1, DAT_DTO_SUCCESS, size);
+		} else {
+			REQUIRE_DAT(dat_ep_post_recv(near.ep, 3, iov, api_cookie(1), 0),
+				    DAT_SUCCESS);
+			REQUIRE_DAT(far_send(1, size, 1, 0), DAT_SUCCESS);
+			API_DTO(near.recv, near.ep, 1, DAT_DTO_SUCCESS, size);
+		}
+		CHECK_EQ_MEM(buf.mem + 3, want, 300001);
+		CHECK_EQ_MEM(buf.mem + 4 * MB, want + 300001, 1);
+		CHECK_EQ_MEM(buf.mem + 2 * MB + 5, want + 300002, size - 300002);
+		CHECK(buf.mem[2] == 0xee && buf.mem[3 + 300001] == 0xee);
+		CHECK(buf.mem[4 * MB - 1] == 0xee && buf.mem[4 * MB + 1] == 0xee);
+		CHECK(buf.mem[2 * MB + 4] == 0xee);
+		CHECK(buf.mem[2 * MB + 5 + 700000 - 77] == 0xee);
+	}
+	free(want);
+}
+
 static void too_many_segments_are_refused(void)
 {
 	DAT_EP_PARAM param;
@@ -467,6 +501,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(message_smaller_than_its_receive_leaves_the_rest_alone),
 	CHECK_TEST(segments_are_gathered_in_order),
 	CHECK_TEST(data_is_scattered_in_order),
+	CHECK_TEST(large_data_is_scattered_in_order),
 	CHECK_TEST(too_many_segments_are_refused),
 	CHECK_TEST(receive_posted_late_takes_the_message_that_waits),
 	CHECK_TEST(many_messages_to_a_slow_receiver_keep_their_order),
@@ -496,4 +531,13 @@ static const struct check_suite between = {
 	.tests = tests,
 };
 
-CHECK_SUITES(&inside, &between);
+/* The last one: what its initialiser does cannot be undone. */
+static const struct check_suite apart = {
+	.name = "data between processes that may not copy",
+	.setup = two_processes,
+	.teardown = end,
+	.tests = tests,
+	.init = api_forbid_copies,
+};
+
+CHECK_SUITES(&inside, &between, &apart);

@@ -481,6 +481,65 @@ static void sync_takes_segments_of_regions_and_refuses_others(void)
 	CHECK_DAT(dat_lmr_sync_rdma_read(api.ia, NULL, 1), DAT_INVALID_PARAMETER);
 }
 
+/* Two processes register one piece of shared memory under one cookie, and reach it through each other. */
+static unsigned char *common;
+
+static DAT_RETURN register_common(struct api_buf *made)
+{
+	char cookie[DAT_LMR_COOKIE_SIZE] = "common to both";
+	DAT_REGION_DESCRIPTION region = { 0 };
+
+	region.for_shared_memory.virtual_address = common;
+	region.for_shared_memory.shared_memory_id = &cookie;
+	*made = (struct api_buf){ .mem = common, .size = SIZE };
+	return lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, api.pz, DAT_MEM_PRIV_ALL_FLAG, made);
+}
+
+static void share_too(void *arg)
+{
+	struct api_buf mine;
+
+	(void)arg;
+	api_open();
+	api_pair_make(&pair, NULL);
+	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK_DAT(register_common(&mine), DAT_SUCCESS);
+	check_await(CHECK_PARENT);
+	/* What the other process wrote through its own region is here as well. */
+	CHECK_EQ_INT(api_mismatch(common, 1000, 8), -1);
+	REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 0, 1000), api_target(&mine, 0, 1000), 1, 0),
+		    DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, 1000);
+	CHECK_EQ_INT(api_mismatch(buf.mem, 1000, 8), -1);
+	CHECK_DAT(dat_lmr_free(mine.lmr), DAT_SUCCESS);
+	check_signal(CHECK_PARENT);
+	api_close();
+}
+
+static void shared_region_is_common_to_two_processes(void)
+{
+	struct api_buf mine;
+	pid_t peer;
+
+	common = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(common != MAP_FAILED);
+	peer = check_fork(share_too, NULL);
+	open_pair();
+	REQUIRE_DAT(register_common(&mine), DAT_SUCCESS);
+	api_fill(buf.mem, 1000, 8);
+	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 0, 1000), api_target(&mine, 0, 1000), 1, 0),
+		    DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, 1000);
+	check_signal(peer);
+	check_await(peer);
+	/* The other's free does not take this one. */
+	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 0, 64), api_target(&mine, 0, 64), 2, 0),
+		    DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
+	check_join(peer);
+	munmap(common, SIZE);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(pz_tells_its_ia),
 	CHECK_TEST(pz_free_is_refused_while_something_uses_it),
@@ -512,4 +571,14 @@ static const struct check_suite mem = {
 	.tests = tests,
 };
 
-CHECK_SUITES(&mem);
+static const struct check_test shared_tests[] = {
+	CHECK_TEST(shared_region_is_common_to_two_processes), CHECK_END
+};
+
+static const struct check_suite shared = {
+	.name = "mem between processes",
+	.teardown = api_close,
+	.tests = shared_tests,
+};
+
+CHECK_SUITES(&mem, &shared);

@@ -441,4 +441,12 @@ static const struct check_suite order = {
 	.tests = tests,
 };
 
-CHECK_SUITES(&order);
+/* The last one: what its initialiser does cannot be undone. */
+static const struct check_suite apart = {
+	.name = "order where the kernel does not copy",
+	.teardown = api_close,
+	.tests = tests,
+	.init = api_forbid_copies,
+};
+
+CHECK_SUITES(&order, &apart);

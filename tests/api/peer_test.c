@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -405,6 +406,51 @@ static void peer_that_returns_from_main_ends_the_connection(void)
 	check_join(peer);
 }
 
+/* What the peer has started does not keep its connections: descriptors are closed on exec. */
+static void leave_a_child_behind(void *arg)
+{
+	pid_t child;
+
+	(void)arg;
+	peer_up();
+	child = fork();
+	REQUIRE(child >= 0);
+	if (!child) {
+		execlp("sleep", "sleep", "60", (char *)NULL);
+		_exit(127);
+	}
+	check_put(CHECK_PARENT, &child, sizeof(child));
+	for (;;)
+		pause();
+}
+
+static bool runs_sleep(pid_t pid)
+{
+	char path[64], name[16] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (!fgets(name, sizeof(name), file))
+		name[0] = '\0';
+	fclose(file);
+	return !strcmp(name, "sleep\n");
+}
+
+static void program_that_the_peer_started_does_not_hold_the_connection(void)
+{
+	pid_t child;
+
+	start(leave_a_child_behind);
+	check_get(peer, &child, sizeof(child));
+	REQUIRE_SOON(runs_sleep(child));
+	check_kill(peer);
+	API_CONN_OVER(end.connect, end.ep);
+	kill(child, SIGKILL);
+}
+
 static void hold_qual(void *arg)
 {
 	DAT_PSP_HANDLE psp;
@@ -596,6 +642,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(target_of_writes_is_told_when_the_writer_is_killed),
 	CHECK_TEST(peer_that_just_exits_ends_the_connection),
 	CHECK_TEST(peer_that_returns_from_main_ends_the_connection),
+	CHECK_TEST(program_that_the_peer_started_does_not_hold_the_connection),
 	CHECK_TEST(qualifier_of_another_process_is_in_use_until_it_dies),
 	CHECK_TEST(nothing_is_left_of_either_process),
 	CHECK_TEST(request_of_another_user_is_refused),
@@ -609,4 +656,12 @@ static const struct check_suite peers = {
 	.tests = tests,
 };
 
-CHECK_SUITES(&peers);
+/* The last one: what its initialiser does cannot be undone. */
+static const struct check_suite apart = {
+	.name = "peer where the kernel does not copy",
+	.teardown = api_close,
+	.tests = tests,
+	.init = api_forbid_copies,
+};
+
+CHECK_SUITES(&peers, &apart);

@@ -101,15 +101,4 @@ tests_api_threads_test_SOURCES = tests/api/threads_test.c
 tests_api_threads_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_api_threads_test_LDADD = $(API_LIBS)
 
-TESTS += tests/api/handles_test \
-	tests/api/evd_test \
-	tests/api/cno_test \
-	tests/api/mem_test \
-	tests/api/rmr_test \
-	tests/api/ep_test \
-	tests/api/ep_state_test \
-	tests/api/sp_test \
-	tests/api/conn_test \
-	tests/api/flags_test \
-	tests/api/consumers2_test \
-	tests/api/threads_test
+TESTS += $(API_TESTS)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The table of clauses with what a run found out about each. Made from clauses.tsv at build time; only the
+ * process that runs datconform writes to it, never the children that run the tests.
+ */
+#ifndef CONFORM_CLAUSES_H
+#define CONFORM_CLAUSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum verdict {
+	UNTESTED,	/* no test, not selected, or a written reason */
+	PASSED,
+	FAILED,
+	NOT_APPLICABLE	/* an attribute of the provider declares the feature absent */
+};
+
+struct failure {
+	struct failure *next;
+	char *at;	/* file:line of the check */
+	char *call;	/* what was called or compared */
+	char *expected;
+	char *got;
+};
+
+struct clause {
+	const char *id;
+	const char *function;
+	const char *kind;
+	const char *text;
+	const char *how;	/* to test it */
+	const char *optional;	/* "no", or what lets a provider opt out */
+	const char *strength;	/* must, should, may, undefined */
+	const char *source;
+	const char *reason;	/* why no black-box test can exist; NULL: one can */
+	int tests;		/* how many test bodies name it */
+	bool selected;
+	enum verdict verdict;
+	char *attribute;	/* NOT_APPLICABLE: which attribute says so */
+	char *outcome;		/* which of several accepted outcomes came */
+	struct failure *failures;
+};
+
+extern struct clause clauses[];
+extern const int clause_count;
+
+struct clause *clause_find(const char *id);
+const char *verdict_name(enum verdict verdict);
+int clause_tally(enum verdict verdict);	/* how many selected clauses have this verdict */
+
+#endif /* CONFORM_CLAUSES_H */

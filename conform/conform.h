@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How a clause's test is written. A test names the clauses it judges, and runs in a process of its own:
+ *
+ *	CLAUSE("EVD_WAIT-07", "EVD_WAIT-08")
+ *	{
+ *		DAT_EVD_HANDLE evd = kit_evd(8, DAT_EVD_SOFTWARE_FLAG);
+ *		...
+ *		ABOUT("EVD_WAIT-08");
+ *		CHECK_NUM(nmore, 2);
+ *	}
+ *
+ * A failed check is charged to the clause that ABOUT() named last; without any ABOUT() all clauses of the test
+ * share its verdict. Once a test uses ABOUT(), a clause that it never came to has failed: nothing passes unseen.
+ *
+ * CHECK...() records a failure and goes on, MUST...() ends the test. Checks belong to the thread of the test; a
+ * thread that the test starts keeps what it found for that one to judge.
+ */
+#ifndef CONFORM_H
+#define CONFORM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <CUnit/CUnit.h>
+#include <dat/udat.h>
+
+struct conform_test {
+	const char *const *ids;	/* closed by NULL */
+	void (*run)(void);
+	const char *file;
+	bool bare;		/* the test opens its IA itself, if it needs one */
+};
+
+#define CONFORM_TEST_(is_bare, n, ...) \
+	static void clause_##n(void); \
+	static const char *const ids_##n[] = { __VA_ARGS__, NULL }; \
+	static const struct conform_test test_##n = { ids_##n, clause_##n, __FILE__, is_bare }; \
+	static const struct conform_test *const entry_##n \
+		__attribute__((section("conform_tests"), used)) = &test_##n; \
+	static void clause_##n(void)
+#define CONFORM_TEST(is_bare, n, ...) CONFORM_TEST_(is_bare, n, __VA_ARGS__)
+
+#define CLAUSE(...)	 CONFORM_TEST(false, __COUNTER__, __VA_ARGS__)	/* with an open IA */
+#define CLAUSE_BARE(...) CONFORM_TEST(true, __COUNTER__, __VA_ARGS__)	/* with nothing */
+
+/* The entries of all files, put side by side by the linker. */
+extern const struct conform_test *const __start_conform_tests[];
+extern const struct conform_test *const __stop_conform_tests[];
+
+/* What the running test works on. */
+struct conform {
+	const char *ia_name;
+	unsigned int patience_ms;	/* the bound of one wait */
+	unsigned int quiet_ms;		/* how long "nothing comes" is watched */
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async;
+	DAT_PZ_HANDLE pz;
+	DAT_IA_ATTR attr;
+	DAT_PROVIDER_ATTR prov;
+};
+
+extern struct conform t;
+
+/* The checks that follow are about this clause. */
+void judge_about(const char *id);
+#define ABOUT(id) judge_about(id)
+
+/* Ends the test unless the provider has the feature; `attribute` is what declares it absent. */
+#define NEEDS(cond, attribute) judge_needs((cond), attribute)
+void judge_needs(bool there, const char *attribute);
+
+/* Which of several accepted outcomes came; it is kept with the verdict. */
+void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define CHECK_THAT(expr) judge_true((expr), false, #expr, __FILE__, __LINE__)
+#define MUST(expr)	 judge_true((expr), true, #expr, __FILE__, __LINE__)
+#define CHECK_NUM(got, want) \
+	judge_num((long long)(got), (long long)(want), false, #got, __FILE__, __LINE__)
+#define MUST_NUM(got, want) \
+	judge_num((long long)(got), (long long)(want), true, #got, __FILE__, __LINE__)
+#define CHECK_FAIL(call, expected, ...) \
+	judge_fail(false, __FILE__, __LINE__, call, expected, __VA_ARGS__)
+#define MUST_NOT_COME_HERE(call, expected, ...) \
+	judge_fail(true, __FILE__, __LINE__, call, expected, __VA_ARGS__)
+
+/* Returns are compared by type; a call that answers DAT_NOT_IMPLEMENTED never gave what was expected. */
+#define CHECK_RET(call, want) judge_ret(call, want, false, #call, __FILE__, __LINE__)
+#define MUST_RET(call, want)  judge_ret(call, want, true, #call, __FILE__, __LINE__)
+/* One of several; which one is kept as the outcome. */
+#define CHECK_RET_IN(call, ...) \
+	judge_ret_in(call, (const DAT_RETURN[]){ __VA_ARGS__, CONFORM_END }, #call, __FILE__, __LINE__)
+/* Any refusal. */
+#define CHECK_REFUSED(call)	judge_refused(call, #call, __FILE__, __LINE__)
+#define CONFORM_END		0xfffffffe
+
+/* Waits, in small steps and with a bound, for something that no event tells of. */
+#define CONFORM_WAIT(expr, fatal) \
+	do { \
+		uint64_t until_ = judge_now_ms() + t.patience_ms; \
+		bool ok_; \
+		while (!(ok_ = (expr)) && judge_now_ms() < until_) \
+			judge_nap(); \
+		judge_true(ok_, fatal, "soon: " #expr, __FILE__, __LINE__); \
+	} while (0)
+#define CHECK_SOON(expr) CONFORM_WAIT(expr, false)
+#define MUST_SOON(expr)	 CONFORM_WAIT(expr, true)
+
+void judge_true(bool ok, bool fatal, const char *text, const char *file, int line);
+void judge_num(long long got, long long want, bool fatal, const char *text, const char *file,
+	       int line);
+void judge_ret(DAT_RETURN got, DAT_RETURN want, bool fatal, const char *call, const char *file,
+	       int line);
+void judge_ret_in(DAT_RETURN got, const DAT_RETURN *wanted, const char *call, const char *file,
+		  int line);
+void judge_refused(DAT_RETURN got, const char *call, const char *file, int line);
+void judge_fail(bool fatal, const char *file, int line, const char *call, const char *expected,
+		const char *format, ...) __attribute__((format(printf, 6, 7)));
+const char *judge_ret_name(DAT_RETURN ret);	/* "DAT_INVALID_STATE" */
+uint64_t judge_now_ms(void);
+void judge_nap(void);
+
+/* A helper that checks on a test's behalf says where the test called it. */
+void judge_site(const char *file, int line);
+
+/*
+ * A process of its own on the other side. It is forked before this process opens its IA, is told and tells over
+ * a socket, and its checks count as the test's. It is killed when the test ends.
+ */
+int peer_start(void (*run)(int fd));	/* -> socket to it */
+void peer_tell(int fd, const void *data, size_t size);
+void peer_hear(int fd, void *data, size_t size);	/* MUST come in time */
+void peer_kill(void);	/* SIGKILL, and wait until it is gone */
+
+/* The child's side of run.c: runs one test, and tells of it on this descriptor. */
+int judge_child(const struct conform_test *test, int report_fd);
+
+#endif /* CONFORM_H */

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connections within the process, what events they bring, and threads that wait for events. */
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kit.h"
+
+const char *kit_event_name(DAT_EVENT_NUMBER number)
+{
+	switch (number) {
+	case DAT_DTO_COMPLETION_EVENT: return "DAT_DTO_COMPLETION_EVENT";
+	case DAT_RMR_BIND_COMPLETION_EVENT: return "DAT_RMR_BIND_COMPLETION_EVENT";
+	case DAT_CONNECTION_REQUEST_EVENT: return "DAT_CONNECTION_REQUEST_EVENT";
+	case DAT_CONNECTION_EVENT_ESTABLISHED: return "DAT_CONNECTION_EVENT_ESTABLISHED";
+	case DAT_CONNECTION_EVENT_PEER_REJECTED: return "DAT_CONNECTION_EVENT_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED: return "DAT_CONNECTION_EVENT_NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
+		return "DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR";
+	case DAT_CONNECTION_EVENT_DISCONNECTED: return "DAT_CONNECTION_EVENT_DISCONNECTED";
+	case DAT_CONNECTION_EVENT_BROKEN: return "DAT_CONNECTION_EVENT_BROKEN";
+	case DAT_CONNECTION_EVENT_TIMED_OUT: return "DAT_CONNECTION_EVENT_TIMED_OUT";
+	case DAT_CONNECTION_EVENT_UNREACHABLE: return "DAT_CONNECTION_EVENT_UNREACHABLE";
+	case DAT_SOFTWARE_EVENT: return "DAT_SOFTWARE_EVENT";
+	default: return "another event";
+	}
+}
+
+DAT_EVENT kit_event_at(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	memset(&event, 0xa5, sizeof(event));
+	MUST_RET(dat_evd_wait(evd, kit_patience(), 1, &event, &nmore), DAT_SUCCESS);
+	MUST(event.evd_handle == evd);
+	return event;
+}
+
+DAT_EVENT kit_conn_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, const char *name)
+{
+	DAT_EVENT event = kit_event_at(evd);
+
+	if (event.event_number != number)
+		MUST_NOT_COME_HERE("the next event", name, "%s (0x%x)", kit_event_name(event.event_number),
+				   (unsigned int)event.event_number);
+	if (ep)
+		MUST(event.event_data.connect_event_data.ep_handle == ep);
+	return event;
+}
+
+DAT_EVENT_NUMBER kit_over_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep)
+{
+	DAT_EVENT event = kit_event_at(evd);
+
+	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED &&
+	    event.event_number != DAT_CONNECTION_EVENT_BROKEN)
+		MUST_NOT_COME_HERE("the next event", "DISCONNECTED or BROKEN", "%s (0x%x)",
+				   kit_event_name(event.event_number), (unsigned int)event.event_number);
+	MUST(event.event_data.connect_event_data.ep_handle == ep);
+	judge_outcome("%s", kit_event_name(event.event_number));
+	return event.event_number;
+}
+
+DAT_DTO_COMPLETION_EVENT_DATA kit_dto_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
+					 DAT_DTO_COMPLETION_STATUS status, const char *name)
+{
+	DAT_EVENT event = kit_event_at(evd);
+	DAT_DTO_COMPLETION_EVENT_DATA *data = &event.event_data.dto_completion_event_data;
+
+	if (event.event_number != DAT_DTO_COMPLETION_EVENT)
+		MUST_NOT_COME_HERE("the next event", "DAT_DTO_COMPLETION_EVENT", "%s (0x%x)",
+				   kit_event_name(event.event_number), (unsigned int)event.event_number);
+	MUST(data->ep_handle == ep);
+	MUST_NUM(data->user_cookie.as_64, cookie);
+	if (data->status != status)
+		MUST_NOT_COME_HERE("the completion's status", name, "%d", (int)data->status);
+	return *data;
+}
+
+void kit_se_at(DAT_EVD_HANDLE evd, uint64_t number)
+{
+	DAT_EVENT event = kit_event_at(evd);
+
+	MUST_NUM(event.event_number, DAT_SOFTWARE_EVENT);
+	MUST_NUM((uintptr_t)event.event_data.software_event_data.pointer, number);
+}
+
+void kit_empty_at(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	CHECK_RET(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+}
+
+void kit_quiet_at(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	CHECK_RET(dat_evd_wait(evd, t.quiet_ms * 1000, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+}
+
+DAT_RETURN kit_connect_data(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT size, const void *data)
+{
+	return dat_ep_connect(ep, t.attr.ia_address_ptr, qual, 4 * kit_patience(), size, (DAT_PVOID)data,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
+{
+	return kit_connect_data(ep, qual, 0, NULL);
+}
+
+/* One that was just free, and is known to be a good one. */
+DAT_CONN_QUAL kit_unused_qual(void)
+{
+	DAT_EVD_HANDLE evd = kit_evd_at(t.ia, 4, DAT_EVD_CR_FLAG, DAT_HANDLE_NULL);
+	DAT_CONN_QUAL qual = 0;
+	DAT_PSP_HANDLE psp = kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, &qual);
+
+	MUST_RET(dat_psp_free(psp), DAT_SUCCESS);
+	MUST_RET(dat_evd_free(evd), DAT_SUCCESS);
+	return qual;
+}
+
+DAT_CR_HANDLE kit_cr_at(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event = kit_event_at(evd);
+
+	if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
+		MUST_NOT_COME_HERE("the next event", "DAT_CONNECTION_REQUEST_EVENT", "%s (0x%x)",
+				   kit_event_name(event.event_number), (unsigned int)event.event_number);
+	return event.event_data.cr_arrival_event_data.cr_handle;
+}
+
+void kit_pair_unconnected_at(struct kit_pair *pair, const DAT_EP_ATTR *attr)
+{
+	kit_end_at(&pair->a, attr);
+	kit_end_at(&pair->b, attr);
+	pair->cr_evd = kit_evd_at(t.ia, 8, DAT_EVD_CR_FLAG, DAT_HANDLE_NULL);
+	pair->psp = kit_psp_at(pair->cr_evd, DAT_PSP_CONSUMER_FLAG, &pair->qual);
+}
+
+void kit_pair_connect_at(struct kit_pair *pair)
+{
+	MUST_RET(kit_connect(pair->a.ep, pair->qual), DAT_SUCCESS);
+	MUST_RET(dat_cr_accept(kit_cr_at(pair->cr_evd), pair->b.ep, 0, NULL), DAT_SUCCESS);
+	kit_conn_at(pair->b.connect, pair->b.ep, DAT_CONNECTION_EVENT_ESTABLISHED, "ESTABLISHED");
+	kit_conn_at(pair->a.connect, pair->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, "ESTABLISHED");
+}
+
+void kit_pair_at(struct kit_pair *pair, const DAT_EP_ATTR *attr)
+{
+	kit_pair_unconnected_at(pair, attr);
+	kit_pair_connect_at(pair);
+}
+
+void kit_disconnect_at(struct kit_pair *pair)
+{
+	MUST_RET(dat_ep_disconnect(pair->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	kit_conn_at(pair->a.connect, pair->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, "DISCONNECTED");
+	kit_conn_at(pair->b.connect, pair->b.ep, DAT_CONNECTION_EVENT_DISCONNECTED, "DISCONNECTED");
+}
+
+void kit_exchange_at(struct kit_end *from, struct kit_end *to)
+{
+	static unsigned int seed = 1000;
+	struct kit_buf source = kit_buf_at(t.pz, 256, KIT_LOCAL), sink = kit_buf_at(t.pz, 256, KIT_LOCAL);
+
+	kit_fill(source.mem, 256, ++seed);
+	MUST_RET(kit_recv(to->ep, &sink, 0, 256, seed), DAT_SUCCESS);
+	MUST_RET(kit_send(from->ep, &source, 0, 256, seed, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	kit_dto_at(to->recv, to->ep, seed, DAT_DTO_SUCCESS, "DAT_DTO_SUCCESS");
+	kit_dto_at(from->request, from->ep, seed, DAT_DTO_SUCCESS, "DAT_DTO_SUCCESS");
+	MUST(kit_filled(sink.mem, 256, seed));
+}
+
+static void *wait_thread(void *arg)
+{
+	struct kit_waiter *w = arg;
+
+	__atomic_store_n(&w->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	if (w->cno)
+		w->ret = dat_cno_wait(w->cno, w->timeout, &w->hint);
+	else
+		w->ret = dat_evd_wait(w->evd, w->timeout, w->threshold, &w->event, &w->nmore);
+	__atomic_store_n(&w->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Nothing tells from outside that the thread blocks: once it runs, it is given the time to get there. */
+static void start(struct kit_waiter *w)
+{
+	w->timeout = 4 * kit_patience();
+	MUST(pthread_create(&w->thread, NULL, wait_thread, w) == 0);
+	MUST_SOON(__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE) != 0);
+	kit_sleep_ms(t.quiet_ms);
+}
+
+void kit_wait_start_at(struct kit_waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
+{
+	memset(w, 0, sizeof(*w));
+	w->evd = evd;
+	w->threshold = threshold;
+	start(w);
+}
+
+void kit_cno_wait_start_at(struct kit_waiter *w, DAT_CNO_HANDLE cno)
+{
+	memset(w, 0, sizeof(*w));
+	w->cno = cno;
+	w->hint = KIT_BAD;
+	start(w);
+}
+
+bool kit_wait_done(struct kit_waiter *w)
+{
+	return __atomic_load_n(&w->done, __ATOMIC_ACQUIRE);
+}
+
+void kit_wait_end_at(struct kit_waiter *w)
+{
+	struct timespec until;
+
+	if (w->joined)
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += t.patience_ms / 1000 + 1;
+	if (pthread_timedjoin_np(w->thread, NULL, &until))
+		MUST_NOT_COME_HERE("a thread in dat_evd_wait() or dat_cno_wait()", "it returns", "it blocks");
+	w->joined = true;
+}

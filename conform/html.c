@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One self-contained page: functions down, a row for each clause, a column for each run. Runs come from memory or
+ * from files that --json wrote; the reader below takes any JSON and keeps the few members it knows.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clauses.h"
+#include "report.h"
+
+static char *copy(const char *text)
+{
+	char *own = strdup(text);
+
+	if (!own)
+		abort();
+	return own;
+}
+
+static char *detail_of(const struct clause *clause)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		abort();
+	for (const struct failure *f = clause->failures; f; f = f->next)
+		fprintf(out, "%s: %s: expected %s, got %s\n", f->at, f->call, f->expected, f->got);
+	if (clause->verdict == NOT_APPLICABLE && clause->attribute)
+		fprintf(out, "not applicable: %s\n", clause->attribute);
+	if (clause->verdict == UNTESTED && clause->reason)
+		fprintf(out, "untested: %s\n", clause->reason);
+	if (clause->outcome)
+		fprintf(out, "outcome: %s\n", clause->outcome);
+	fclose(out);
+	return text;
+}
+
+bool column_of_run(struct column *column, const char *ia_name)
+{
+	column->title = copy(ia_name);
+	column->cells = calloc((size_t)clause_count, sizeof(*column->cells));
+	if (!column->cells)
+		abort();
+	for (int i = 0; i < clause_count; i++) {
+		if (!clauses[i].selected)
+			continue;
+		column->cells[i].verdict = verdict_name(clauses[i].verdict)[0];
+		column->cells[i].detail = detail_of(&clauses[i]);
+	}
+	return true;
+}
+
+/* The place in a JSON text; `bad` sticks. */
+struct reader {
+	const char *at;
+	bool bad;
+	struct column *column;
+	struct cell cell;	/* of the clause that is being read */
+	char id[64];
+};
+
+static void blanks(struct reader *r)
+{
+	while (isspace((unsigned char)*r->at))
+		r->at++;
+}
+
+static bool is(struct reader *r, char c)
+{
+	blanks(r);
+	if (*r->at != c)
+		return false;
+	r->at++;
+	return true;
+}
+
+static char *string(struct reader *r)
+{
+	size_t used = 0, room = strcspn(r->at, "\n") + 1;
+	char *text = malloc(room + 1);
+
+	if (!text)
+		abort();
+	r->bad |= !is(r, '"');
+	while (!r->bad && *r->at && *r->at != '"' && used < room) {
+		if (*r->at == '\\' && r->at[1] == 'u') {
+			text[used++] = ' ';
+			r->at += strnlen(r->at, 6);
+			continue;
+		}
+		if (*r->at == '\\' && r->at[1])
+			r->at++;
+		text[used++] = *r->at++;
+	}
+	text[used] = '\0';
+	r->bad |= *r->at != '"';
+	if (!r->bad)
+		r->at++;
+	return text;
+}
+
+static void append(char **detail, const char *before, const char *text)
+{
+	char *longer = NULL;
+
+	if (asprintf(&longer, "%s%s%s", *detail ? *detail : "", before, text) < 0)
+		abort();
+	free(*detail);
+	*detail = longer;
+}
+
+/* A member whose value is a string: kept if the page shows it. */
+static void member(struct reader *r, const char *name, const char *text)
+{
+	if (!strcmp(name, "ia") && !r->column->title)
+		r->column->title = copy(text);
+	else if (!strcmp(name, "id"))
+		snprintf(r->id, sizeof(r->id), "%s", text);
+	else if (!strcmp(name, "verdict"))
+		r->cell.verdict = text[0];
+	else if (!strcmp(name, "at"))
+		append(&r->cell.detail, "", text);
+	else if (!strcmp(name, "call"))
+		append(&r->cell.detail, ": ", text);
+	else if (!strcmp(name, "expected"))
+		append(&r->cell.detail, ": expected ", text);
+	else if (!strcmp(name, "got"))
+		append(&r->cell.detail, ", got ", text);
+	else if (!strcmp(name, "attribute"))
+		append(&r->cell.detail, "not applicable: ", text);
+	else if (!strcmp(name, "reason"))
+		append(&r->cell.detail, "untested: ", text);
+	else if (!strcmp(name, "outcome"))
+		append(&r->cell.detail, "outcome: ", text);
+}
+
+static void close_clause(struct reader *r)
+{
+	struct clause *clause = r->id[0] ? clause_find(r->id) : NULL;
+
+	if (clause)
+		r->column->cells[clause - clauses] = r->cell;
+	else
+		free(r->cell.detail);
+	memset(&r->cell, 0, sizeof(r->cell));
+	r->id[0] = '\0';
+}
+
+static void value(struct reader *r, const char *name, int depth)
+{
+	char close = is(r, '{') ? '}' : is(r, '[') ? ']' : '\0';
+	char *text;
+
+	if (depth > 16 || r->bad) {
+		r->bad = true;
+	} else if (close) {
+		while (!r->bad && !is(r, close)) {
+			char *inner = close == '}' ? string(r) : copy("");
+
+			r->bad |= close == '}' && !is(r, ':');
+			value(r, inner, depth + 1);
+			free(inner);
+			if (!is(r, ',') && (blanks(r), *r->at != close))
+				r->bad = true;
+		}
+		if (close == '}' && depth == 2)
+			close_clause(r);
+	} else if (blanks(r), *r->at == '"') {
+		text = string(r);
+		member(r, name, text);
+		free(text);
+	} else {
+		size_t size = strspn(r->at, "+-.0123456789eEtrufalsn");
+
+		r->bad |= !size;
+		r->at += size;
+	}
+}
+
+bool column_of_json(struct column *column, const char *path)
+{
+	struct reader r = { .column = column };
+	FILE *in = fopen(path, "r");
+	char *text = NULL;
+	size_t room = 0;
+	bool read;
+
+	if (!in) {
+		fprintf(stderr, "datconform: %s: cannot be opened\n", path);
+		return false;
+	}
+	read = getdelim(&text, &room, '\0', in) > 0;
+	fclose(in);
+	column->cells = calloc((size_t)clause_count, sizeof(*column->cells));
+	if (!column->cells)
+		abort();
+	r.at = read ? text : "";
+	value(&r, "", 0);
+	free(text);
+	if (r.bad || !column->title) {
+		fprintf(stderr, "datconform: %s is no result that --json wrote\n", path);
+		return false;
+	}
+	return true;
+}
+
+static void escaped(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '&': fputs("&amp;", out); break;
+		case '<': fputs("&lt;", out); break;
+		case '>': fputs("&gt;", out); break;
+		case '"': fputs("&quot;", out); break;
+		default: fputc(*text, out);
+		}
+}
+
+static const char style[] =
+	"body{font:14px/1.4 system-ui,sans-serif;margin:2em;max-width:90em}"
+	"table{border-collapse:collapse;width:100%}"
+	"th,td{border:1px solid #ccc;padding:.25em .5em;text-align:left;vertical-align:top}"
+	"thead th{position:sticky;top:0;background:#fff}"
+	"tr.function th{background:#eee}"
+	"td.v{white-space:nowrap}td.p{background:#d8f0d8}td.f{background:#f6c8c8}"
+	"td.n{background:#eef}td.u{color:#888}"
+	"details pre{white-space:pre-wrap;margin:.3em 0;max-width:40em}"
+	"@media (prefers-color-scheme:dark){body,thead th{background:#181818;color:#ddd}"
+	"tr.function th{background:#333}td.p{background:#1c3a1c}td.f{background:#5a1c1c}td.n{background:#22304a}}";
+
+static void cell_of(FILE *out, const struct cell *cell)
+{
+	const char *word = cell->verdict == 'p' ? "passed" : cell->verdict == 'f' ? "FAILED" :
+		cell->verdict == 'n' ? "n/a" : cell->verdict == 'u' ? "untested" : "-";
+
+	fprintf(out, "<td class=\"v %c\">", cell->verdict ? cell->verdict : 'u');
+	if (cell->detail && cell->detail[0]) {
+		fprintf(out, "<details><summary>%s</summary><pre>", word);
+		escaped(out, cell->detail);
+		fprintf(out, "</pre></details>");
+	} else {
+		fputs(word, out);
+	}
+	fprintf(out, "</td>");
+}
+
+static int tally(const struct column *column, char verdict)
+{
+	int n = 0;
+
+	for (int i = 0; i < clause_count; i++)
+		n += column->cells[i].verdict == verdict;
+	return n;
+}
+
+static void head(FILE *out, const struct column *columns, int count)
+{
+	fprintf(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>datconform</title>"
+		"<style>%s</style></head><body>\n<h1>uDAPL 1.2 conformance</h1>\n<table><thead><tr><th>clause</th>",
+		style);
+	for (int c = 0; c < count; c++) {
+		fprintf(out, "<th>");
+		escaped(out, columns[c].title);
+		fprintf(out, "<br><small>%d passed, %d failed, %d n/a, %d untested</small></th>",
+			tally(&columns[c], 'p'), tally(&columns[c], 'f'), tally(&columns[c], 'n'),
+			tally(&columns[c], 'u'));
+	}
+	fprintf(out, "</tr></thead>\n");
+}
+
+void report_html(FILE *out, const struct column *columns, int count)
+{
+	const char *function = "";
+
+	head(out, columns, count);
+	for (int i = 0; i < clause_count; i++) {
+		if (strcmp(function, clauses[i].function)) {
+			function = clauses[i].function;
+			fprintf(out, "<tr class=\"function\"><th colspan=\"%d\" id=\"%s\">", count + 1, function);
+			escaped(out, function);
+			fprintf(out, "</th></tr>\n");
+		}
+		fprintf(out, "<tr id=\"%s\"><td><b>%s</b> <small>%s</small><br>", clauses[i].id, clauses[i].id,
+			clauses[i].strength);
+		escaped(out, clauses[i].text);
+		fprintf(out, "</td>");
+		for (int c = 0; c < count; c++)
+			cell_of(out, &columns[c].cells[i]);
+		fprintf(out, "</tr>\n");
+	}
+	fprintf(out, "</table></body></html>\n");
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What happens in the process of one test: CUnit runs it, every check is a CUnit assertion, and every finding is
+ * written at once as one line to the process that collects the verdicts, so that a crash loses nothing.
+ *
+ * The lines, fields separated by tabs: "A id" about, "C" a check was made, "F file:line call expected got"
+ * failure, "N attribute" not applicable, "O text" outcome, "T" the test is over and the IA gets closed, "E" end.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conform.h"
+#include "kit.h"
+
+struct conform t;
+
+static struct {
+	const struct conform_test *test;
+	int fd;
+	bool checked;		/* "C" was sent since the last "A" */
+	char site[128];		/* where the test called the helper that checks now; "" outside of helpers */
+	pid_t peer;
+	bool is_peer;
+} judge = { .fd = -1 };
+
+/* One write for each line: a peer shares the pipe. */
+static void tell(const char *format, ...)
+{
+	char line[2048];
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vsnprintf(line, sizeof(line) - 1, format, args);
+	va_end(args);
+	if (size > (int)sizeof(line) - 2)
+		size = (int)sizeof(line) - 2;
+	for (int i = 0; i < size; i++)
+		if (line[i] == '\n')
+			line[i] = ' ';
+	line[size++] = '\n';
+	while (write(judge.fd, line, (size_t)size) < 0 && errno == EINTR)
+		;
+}
+
+static _Noreturn void leave(void)
+{
+	if (judge.is_peer)
+		_exit(1);
+	longjmp(*CU_get_current_test()->pJumpBuf, 1);
+}
+
+void judge_about(const char *id)
+{
+	judge.checked = false;
+	judge.site[0] = '\0';
+	tell("A\t%s", id);
+}
+
+void judge_needs(bool there, const char *attribute)
+{
+	if (there)
+		return;
+	tell("N\t%s", attribute);
+	leave();
+}
+
+void judge_outcome(const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	tell("O\t%s", text);
+}
+
+void judge_site(const char *file, int line)
+{
+	snprintf(judge.site, sizeof(judge.site), "%s:%d", file, line);
+}
+
+static void made_a_check(void)
+{
+	if (judge.checked)
+		return;
+	judge.checked = true;
+	tell("C");
+}
+
+void judge_fail(bool fatal, const char *file, int line, const char *call, const char *expected,
+		const char *format, ...)
+{
+	char got[512], at[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(got, sizeof(got), format, args);
+	va_end(args);
+	made_a_check();
+	snprintf(at, sizeof(at), "%s%s%s:%d", judge.site, judge.site[0] ? " in " : "", file, line);
+	tell("F\t%s\t%s\t%s\t%s", at, call, expected, got);
+	if (!judge.is_peer)
+		CU_assertImplementation(CU_FALSE, (unsigned int)line, call, file, "", CU_FALSE);
+	if (fatal)
+		leave();
+}
+
+static void fine(const char *text, const char *file, int line)
+{
+	made_a_check();
+	if (!judge.is_peer)
+		CU_assertImplementation(CU_TRUE, (unsigned int)line, text, file, "", CU_FALSE);
+}
+
+void judge_true(bool ok, bool fatal, const char *text, const char *file, int line)
+{
+	if (ok)
+		fine(text, file, line);
+	else
+		judge_fail(fatal, file, line, text, "true", "false");
+}
+
+void judge_num(long long got, long long want, bool fatal, const char *text, const char *file, int line)
+{
+	char expected[64];
+
+	if (got == want) {
+		fine(text, file, line);
+		return;
+	}
+	snprintf(expected, sizeof(expected), "%lld (0x%llx)", want, (unsigned long long)want);
+	judge_fail(fatal, file, line, text, expected, "%lld (0x%llx)", got, (unsigned long long)got);
+}
+
+/* The type's name, by the values of the standard: dat_strerror() is itself under test. */
+const char *judge_ret_name(DAT_RETURN ret)
+{
+	static const char *const names[] = {
+		"DAT_SUCCESS", "DAT_ABORT", "DAT_CONN_QUAL_IN_USE", "DAT_INSUFFICIENT_RESOURCES",
+		"DAT_INTERNAL_ERROR", "DAT_INVALID_HANDLE", "DAT_INVALID_PARAMETER",
+		"DAT_INVALID_STATE", "DAT_LENGTH_ERROR", "DAT_MODEL_NOT_SUPPORTED",
+		"DAT_PROVIDER_NOT_FOUND", "DAT_PRIVILEGES_VIOLATION", "DAT_PROTECTION_VIOLATION",
+		"DAT_QUEUE_EMPTY", "DAT_QUEUE_FULL", "DAT_TIMEOUT_EXPIRED",
+		"DAT_PROVIDER_ALREADY_REGISTERED", "DAT_PROVIDER_IN_USE", "DAT_INVALID_ADDRESS",
+		"DAT_INTERRUPTED_CALL", "DAT_CONN_QUAL_UNAVAILABLE",
+	};
+	size_t type = DAT_GET_TYPE(ret) >> 16;
+
+	if ((ret & 0xffff0000) == (DAT_RETURN)DAT_NOT_IMPLEMENTED)
+		return "DAT_NOT_IMPLEMENTED";
+	return type < sizeof(names) / sizeof(names[0]) ? names[type] : "a return of no known type";
+}
+
+void judge_ret(DAT_RETURN got, DAT_RETURN want, bool fatal, const char *call, const char *file,
+	       int line)
+{
+	if (DAT_GET_TYPE(got) == DAT_GET_TYPE(want))
+		fine(call, file, line);
+	else
+		judge_fail(fatal, file, line, call, judge_ret_name(want), "%s (0x%08x)",
+			   judge_ret_name(got), got);
+}
+
+void judge_ret_in(DAT_RETURN got, const DAT_RETURN *wanted, const char *call, const char *file,
+		  int line)
+{
+	char expected[512] = "";
+	size_t used = 0;
+
+	for (const DAT_RETURN *want = wanted; *want != CONFORM_END; want++) {
+		if (DAT_GET_TYPE(got) == DAT_GET_TYPE(*want)) {
+			judge_outcome("%s", judge_ret_name(got));
+			fine(call, file, line);
+			return;
+		}
+		used += (size_t)snprintf(expected + used, sizeof(expected) - used, "%s%s",
+					 want == wanted ? "" : " or ", judge_ret_name(*want));
+	}
+	judge_fail(false, file, line, call, expected, "%s (0x%08x)", judge_ret_name(got), got);
+}
+
+void judge_refused(DAT_RETURN got, const char *call, const char *file, int line)
+{
+	if (DAT_GET_TYPE(got) != DAT_SUCCESS &&
+	    (got & 0xffff0000) != (DAT_RETURN)DAT_NOT_IMPLEMENTED) {
+		judge_outcome("%s", judge_ret_name(got));
+		fine(call, file, line);
+	} else {
+		judge_fail(false, file, line, call, "a refusal", "%s", judge_ret_name(got));
+	}
+}
+
+uint64_t judge_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void judge_nap(void)
+{
+	struct timespec step = { .tv_nsec = 1000000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
+}
+
+int peer_start(void (*run)(int fd))
+{
+	int pair[2];
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+	judge.peer = fork();
+	MUST(judge.peer >= 0);
+	if (judge.peer == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		judge.is_peer = true;
+		close(pair[0]);
+		run(pair[1]);
+		_exit(0);
+	}
+	close(pair[1]);
+	return pair[0];
+}
+
+void peer_tell(int fd, const void *data, size_t size)
+{
+	MUST(send(fd, data, size, MSG_NOSIGNAL) == (ssize_t)size);
+}
+
+void peer_hear(int fd, void *data, size_t size)
+{
+	char *at = data;
+
+	while (size) {
+		struct pollfd one = { .fd = fd, .events = POLLIN };
+		ssize_t got = 0;
+
+		if (poll(&one, 1, (int)t.patience_ms) == 1)
+			got = recv(fd, at, size, 0);
+		if (got <= 0)
+			MUST_NOT_COME_HERE("peer_hear()", "word from the peer process", "%s",
+					   got < 0 ? strerror(errno) : "nothing, or its end");
+		at += got;
+		size -= (size_t)got;
+	}
+}
+
+void peer_kill(void)
+{
+	if (judge.peer <= 0)
+		return;
+	kill(judge.peer, SIGKILL);
+	waitpid(judge.peer, NULL, 0);
+	judge.peer = 0;
+}
+
+static void body(void)
+{
+	if (!judge.test->bare)
+		kit_open();
+	judge.test->run();
+}
+
+static void teardown(void)
+{
+	tell("T");
+	peer_kill();
+	kit_close();
+}
+
+int judge_child(const struct conform_test *test, int report_fd)
+{
+	CU_pSuite suite;
+	CU_pTest one;
+
+	judge.test = test;
+	judge.fd = report_fd;
+	if (CU_initialize_registry() != CUE_SUCCESS)
+		return 1;
+	suite = CU_add_suite_with_setup_and_teardown(test->ids[0], NULL, NULL, NULL, teardown);
+	one = suite ? CU_add_test(suite, test->ids[0], body) : NULL;
+	if (!one)
+		return 1;
+	if (!test->ids[1])
+		judge_about(test->ids[0]);
+	if (CU_run_test(suite, one) != CUE_SUCCESS)
+		return 1;
+	tell("E");
+	return 0;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the tests of clauses build with: objects on the IA under test, connections within the process, transfers,
+ * and expectations of events. All of it MUSTs success, with the place in the test that asked for it.
+ * Invariant: kit_close() leaves nothing of the test behind in this process.
+ */
+#ifndef CONFORM_KIT_H
+#define CONFORM_KIT_H
+
+#include <pthread.h>
+
+#include "conform.h"
+
+#define KIT_HERE judge_site(__FILE__, __LINE__)
+
+/* An endpoint and the three EVDs that it feeds. */
+struct kit_end {
+	DAT_EVD_HANDLE recv, request, connect;
+	DAT_EP_HANDLE ep;
+};
+
+/* Two endpoints of this process, a connected to b by way of the service point. */
+struct kit_pair {
+	struct kit_end a, b;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+};
+
+/* Memory and the region over it; the memory goes with kit_close(). */
+struct kit_buf {
+	unsigned char *mem;
+	size_t size;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT rmr_context;
+};
+
+#define KIT_LOCAL  (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+#define KIT_REMOTE DAT_MEM_PRIV_ALL_FLAG
+#define KIT_BAD	   ((DAT_HANDLE)(uintptr_t)0xa5a5a5a5)	/* poison for OUT parameters; never passed in */
+
+void kit_open(void);
+void kit_close(void);
+DAT_IA_HANDLE kit_open_another(void);	/* a second instance, closed with the first */
+DAT_TIMEOUT kit_patience(void);		/* the bound of a wait in microseconds */
+void kit_sleep_ms(unsigned int ms);
+
+/* Objects. */
+#define kit_evd(qlen, flags)	      (KIT_HERE, kit_evd_at(t.ia, qlen, flags, DAT_HANDLE_NULL))
+#define kit_evd_cno(qlen, flags, cno) (KIT_HERE, kit_evd_at(t.ia, qlen, flags, cno))
+#define kit_cno()		      (KIT_HERE, kit_cno_at())
+#define kit_pz()		      (KIT_HERE, kit_pz_at())
+#define kit_end(end, attr)	      (KIT_HERE, kit_end_at(end, attr))
+#define kit_psp(evd, qual)	      (KIT_HERE, kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, qual))
+#define kit_buf(size, priv)	      (KIT_HERE, kit_buf_at(t.pz, size, priv))
+#define kit_buf_in(pz, size, priv)    (KIT_HERE, kit_buf_at(pz, size, priv))
+DAT_EVD_HANDLE kit_evd_at(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_CNO_HANDLE cno);
+DAT_CNO_HANDLE kit_cno_at(void);
+DAT_PZ_HANDLE kit_pz_at(void);
+void kit_end_at(struct kit_end *end, const DAT_EP_ATTR *attr);	/* NULL: kit_attr() */
+DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual);
+struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv);
+DAT_EP_ATTR kit_attr(void);	/* modest sizes and depths, within the IA's limits */
+DAT_EP_STATE kit_state(DAT_EP_HANDLE ep);
+
+/* Connections within this process. */
+#define kit_pair(pair, attr)	(KIT_HERE, kit_pair_at(pair, attr))
+#define kit_pair_connect(pair)	(KIT_HERE, kit_pair_connect_at(pair))
+#define kit_cr(evd)		(KIT_HERE, kit_cr_at(evd))
+#define kit_disconnect(pair)	(KIT_HERE, kit_disconnect_at(pair))
+void kit_pair_unconnected_at(struct kit_pair *pair, const DAT_EP_ATTR *attr);
+#define kit_pair_unconnected(pair, attr) (KIT_HERE, kit_pair_unconnected_at(pair, attr))
+void kit_pair_at(struct kit_pair *pair, const DAT_EP_ATTR *attr);
+void kit_pair_connect_at(struct kit_pair *pair);
+void kit_disconnect_at(struct kit_pair *pair);	/* abruptly; takes the events of both sides */
+DAT_CR_HANDLE kit_cr_at(DAT_EVD_HANDLE evd);	/* of the next connection request */
+DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
+DAT_RETURN kit_connect_data(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT size, const void *data);
+DAT_CONN_QUAL kit_unused_qual(void);	/* that nobody listens on */
+
+/* Events. */
+#define kit_event(evd)			(KIT_HERE, kit_event_at(evd))
+#define kit_conn(evd, ep, number)	(KIT_HERE, kit_conn_at(evd, ep, number, #number))
+#define kit_over(evd, ep)		(KIT_HERE, kit_over_at(evd, ep))
+#define kit_dto(evd, ep, cookie, st)	(KIT_HERE, kit_dto_at(evd, ep, cookie, st, #st))
+#define kit_se(evd, number)		(KIT_HERE, kit_se_at(evd, number))
+#define kit_quiet(evd)			(KIT_HERE, kit_quiet_at(evd))
+#define kit_empty(evd)			(KIT_HERE, kit_empty_at(evd))
+DAT_EVENT kit_event_at(DAT_EVD_HANDLE evd);
+DAT_EVENT kit_conn_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, const char *name);
+DAT_EVENT_NUMBER kit_over_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep);	/* DISCONNECTED or BROKEN */
+DAT_DTO_COMPLETION_EVENT_DATA kit_dto_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
+					 DAT_DTO_COMPLETION_STATUS status, const char *name);
+void kit_se_at(DAT_EVD_HANDLE evd, uint64_t number);
+void kit_quiet_at(DAT_EVD_HANDLE evd);	/* nothing is there, and nothing comes for a while */
+void kit_empty_at(DAT_EVD_HANDLE evd);	/* nothing is there now */
+const char *kit_event_name(DAT_EVENT_NUMBER number);
+
+/* Transfers; a length of 0 is posted as no segments at all. */
+DAT_LMR_TRIPLET kit_seg(const struct kit_buf *buf, size_t offset, size_t length);
+DAT_RMR_TRIPLET kit_target(const struct kit_buf *buf, size_t offset, size_t length);
+DAT_DTO_COOKIE kit_cookie(uint64_t number);
+DAT_RETURN kit_recv(DAT_EP_HANDLE ep, const struct kit_buf *buf, size_t offset, size_t length,
+		    uint64_t cookie);
+DAT_RETURN kit_send(DAT_EP_HANDLE ep, const struct kit_buf *buf, size_t offset, size_t length,
+		    uint64_t cookie, DAT_COMPLETION_FLAGS flags);
+DAT_RETURN kit_write(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET from, DAT_RMR_TRIPLET to, uint64_t cookie,
+		     DAT_COMPLETION_FLAGS flags);
+DAT_RETURN kit_read(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET to, DAT_RMR_TRIPLET from, uint64_t cookie,
+		    DAT_COMPLETION_FLAGS flags);
+void kit_fill(void *mem, size_t size, unsigned int seed);
+bool kit_filled(const void *mem, size_t size, unsigned int seed);
+/* A message goes from one end to the other and arrives whole. */
+#define kit_exchange(from, to)	(KIT_HERE, kit_exchange_at(from, to))
+void kit_exchange_at(struct kit_end *from, struct kit_end *to);
+
+DAT_RETURN kit_post_se(DAT_EVD_HANDLE evd, uint64_t number);
+
+/* A thread that waits on an EVD or, when cno is set, on a CNO. */
+struct kit_waiter {
+	pthread_t thread;
+	pid_t tid;
+	DAT_EVD_HANDLE evd;
+	DAT_CNO_HANDLE cno;
+	DAT_TIMEOUT timeout;
+	DAT_COUNT threshold;
+	DAT_RETURN ret;	/* from here on: valid after kit_wait_end() */
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	DAT_EVD_HANDLE hint;
+	bool done;	/* atomic */
+	bool joined;
+};
+
+#define kit_wait_start(w, evd, threshold)	(KIT_HERE, kit_wait_start_at(w, evd, threshold))
+#define kit_cno_wait_start(w, cno)		(KIT_HERE, kit_cno_wait_start_at(w, cno))
+#define kit_wait_end(w)				(KIT_HERE, kit_wait_end_at(w))
+void kit_wait_start_at(struct kit_waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold);
+void kit_cno_wait_start_at(struct kit_waiter *w, DAT_CNO_HANDLE cno);
+bool kit_wait_done(struct kit_waiter *w);
+void kit_wait_end_at(struct kit_waiter *w);	/* MUST return in time */
+/* A waiter that stays blocked while this is watched. */
+#define kit_still_waits(w)	(kit_sleep_ms(t.quiet_ms), !kit_wait_done(w))
+
+#endif /* CONFORM_KIT_H */

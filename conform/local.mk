@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# datconform: sees <dat/udat.h> and CUnit, and nothing else of the project.
+bin_PROGRAMS += datconform
+datconform_SOURCES = \
+	conform/clauses.h \
+	conform/conform.h \
+	conform/expect.c \
+	conform/html.c \
+	conform/judge.c \
+	conform/kit.c \
+	conform/kit.h \
+	conform/main.c \
+	conform/report.c \
+	conform/report.h \
+	conform/run.c \
+	conform/run.h \
+	conform/t_cno.c
+nodist_datconform_SOURCES = conform/clauses.c
+datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform
+datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
+datconform_LDADD = libdat.la $(CUNIT_LIBS)
+
+CONFORM_FACTS = conform/untestable.tsv conform/clauses.tsv
+EXTRA_DIST += $(CONFORM_FACTS) conform/gen-clauses.awk
+BUILT_SOURCES += conform/clauses.c
+CLEANFILES += conform/clauses.c
+conform/clauses.c: $(CONFORM_FACTS) conform/gen-clauses.awk
+	$(AM_V_at)$(MKDIR_P) conform
+	$(AM_V_GEN)$(AWK) -f $(srcdir)/conform/gen-clauses.awk $(srcdir)/conform/untestable.tsv \
+		$(srcdir)/conform/clauses.tsv > $@.tmp && mv $@.tmp $@

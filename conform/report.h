@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is told of a run, and in which format. Every function writes to a stream that the caller owns. */
+#ifndef CONFORM_REPORT_H
+#define CONFORM_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+void report_list(FILE *out);
+void report_coverage(FILE *out);
+void report_text(FILE *out);	/* failures, tallies, and the last line */
+void report_tap(FILE *out);
+void report_json(FILE *out, const char *ia_name);
+void report_junit(FILE *out, const char *ia_name);
+
+/* A column of the page: the verdicts of one run. */
+struct column {
+	char *title;
+	struct cell {
+		char verdict;	/* p f n u, or 0: not in that run */
+		char *detail;
+	} *cells;		/* as many as there are clauses */
+};
+
+/* The run that was just made, or one that --json wrote; false, with a word on stderr, if it is none. */
+bool column_of_run(struct column *column, const char *ia_name);
+bool column_of_json(struct column *column, const char *path);
+void report_html(FILE *out, const struct column *columns, int count);
+
+#endif /* CONFORM_REPORT_H */

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Runs the tests in children and turns what they tell (judge.c) into verdicts. Invariant: whatever a child does,
+ * every clause that its test names has a verdict afterwards.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clauses.h"
+#include "conform.h"
+#include "run.h"
+
+#define MAX_JOBS  64
+#define MAX_IDS	  64
+#define LINE_SIZE 4096
+
+/* A running child. */
+struct child {
+	const struct conform_test *test;	/* NULL: the slot is free */
+	pid_t pid;
+	int fd;			/* its lines come from here */
+	int noise_fd;		/* memfd with its stdout and stderr */
+	uint64_t deadline;
+	bool late;		/* killed since it took too long */
+	bool ended;		/* it said so itself */
+	bool closing;		/* the test was over */
+	int current;		/* index of the clause it is about; -1: all of them */
+	bool about_used;
+	bool touched[MAX_IDS];	/* a check was made, or it does not apply */
+	bool na[MAX_IDS];
+	char line[LINE_SIZE];
+	size_t used;
+};
+
+static struct child children[MAX_JOBS];
+
+static char *copy(const char *text)
+{
+	char *own = strdup(text ? text : "");
+
+	if (!own)
+		abort();
+	return own;
+}
+
+static int id_count(const struct conform_test *test)
+{
+	int n = 0;
+
+	while (test->ids[n])
+		n++;
+	return n;
+}
+
+static void fail_clause(struct clause *clause, const char *at, const char *call, const char *expected,
+			const char *got)
+{
+	struct failure *failure = calloc(1, sizeof(*failure)), **last = &clause->failures;
+
+	if (!failure)
+		abort();
+	failure->at = copy(at);
+	failure->call = copy(call);
+	failure->expected = copy(expected);
+	failure->got = copy(got);
+	while (*last)
+		last = &(*last)->next;
+	*last = failure;
+	clause->verdict = FAILED;
+}
+
+/* The clauses that a line is about: one of the test's, or all. */
+#define EACH_CURRENT(child, i) \
+	for (int i = 0; (child)->test->ids[i]; i++) \
+		if ((child)->current < 0 || (child)->current == i)
+
+static void about(struct child *child, const char *id)
+{
+	for (int i = 0; child->test->ids[i]; i++)
+		if (!strcmp(child->test->ids[i], id)) {
+			child->current = i;
+			child->about_used = true;
+			return;
+		}
+	fprintf(stderr, "datconform: %s: ABOUT(\"%s\") is none of the test's clauses\n",
+		child->test->file, id);
+	exit(3);
+}
+
+static char *field(char **rest)
+{
+	char *start = *rest ? *rest : (char *)"", *tab = strchr(start, '\t');
+
+	*rest = tab ? tab + 1 : NULL;
+	if (tab)
+		*tab = '\0';
+	return start;
+}
+
+static void take_failure(struct child *child, char *rest)
+{
+	const char *at = field(&rest), *call = field(&rest), *expected = field(&rest),
+		   *got = field(&rest);
+
+	EACH_CURRENT(child, i) {
+		child->touched[i] = true;
+		fail_clause(clause_find(child->test->ids[i]), at, call, expected, got);
+	}
+}
+
+static void take_line(struct child *child, char *line)
+{
+	char *rest = line;
+	const char *kind = field(&rest);
+
+	switch (kind[0]) {
+	case 'A':
+		about(child, rest ? rest : "");
+		break;
+	case 'C':
+		EACH_CURRENT(child, i)
+			child->touched[i] = true;
+		break;
+	case 'F':
+		take_failure(child, rest);
+		break;
+	case 'N':
+		for (int i = 0; child->test->ids[i]; i++) {
+			if (child->touched[i] && child->current != i)
+				continue;
+			child->touched[i] = child->na[i] = true;
+			free(clause_find(child->test->ids[i])->attribute);
+			clause_find(child->test->ids[i])->attribute = copy(rest);
+		}
+		break;
+	case 'O':
+		EACH_CURRENT(child, i) {
+			free(clause_find(child->test->ids[i])->outcome);
+			clause_find(child->test->ids[i])->outcome = copy(rest);
+		}
+		break;
+	case 'T':
+		child->closing = true;
+		break;
+	case 'E':
+		child->ended = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static void take_bytes(struct child *child, const char *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (bytes[i] == '\n') {
+			child->line[child->used] = '\0';
+			take_line(child, child->line);
+			child->used = 0;
+		} else if (child->used < LINE_SIZE - 1) {
+			child->line[child->used++] = bytes[i];
+		}
+	}
+}
+
+/* The last of what it wrote, in one line: a sanitizer's or an assertion's words. */
+static void noise_of(struct child *child, char *text, size_t size)
+{
+	off_t end = lseek(child->noise_fd, 0, SEEK_END);
+	off_t start = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
+	ssize_t got = pread(child->noise_fd, text, size - 1, start);
+
+	text[got > 0 ? got : 0] = '\0';
+	for (char *at = text; *at; at++)
+		if (*at == '\n' || *at == '\t')
+			*at = ' ';
+}
+
+static void judge_end(struct child *child, int status)
+{
+	char noise[600], got[800], where[200];
+	const char *about_id = child->current < 0 ? child->test->ids[0] : child->test->ids[child->current];
+
+	noise_of(child, noise, sizeof(noise));
+	snprintf(where, sizeof(where), "%s%s", child->closing ? "closing the IA after the test of " : "the test of ",
+		 about_id);
+	if (child->late)
+		snprintf(got, sizeof(got), "a hang: killed. %s", noise);
+	else if (WIFSIGNALED(status))
+		snprintf(got, sizeof(got), "a crash: signal %d (%s). %s", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)), noise);
+	else
+		snprintf(got, sizeof(got), "the process left with status %d. %s", WEXITSTATUS(status), noise);
+	/* A sanitizer speaks up at exit, after the test said that it ended. */
+	if (!child->ended || child->late || !WIFEXITED(status) || WEXITSTATUS(status))
+		EACH_CURRENT(child, i) {
+			child->touched[i] = true;
+			fail_clause(clause_find(child->test->ids[i]), child->test->file, where, "an end", got);
+		}
+	for (int i = 0; child->test->ids[i]; i++)
+		if (!child->touched[i])
+			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,
+				    "the test comes to this clause",
+				    child->ended ? "it ended before, or checked nothing" : got);
+}
+
+static void conclude(struct child *child)
+{
+	int status = 0;
+
+	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	kill(-child->pid, SIGKILL);	/* its peers */
+	judge_end(child, status);
+	for (int i = 0; child->test->ids[i]; i++) {
+		struct clause *clause = clause_find(child->test->ids[i]);
+
+		if (clause->failures)
+			clause->verdict = FAILED;
+		else if (child->na[i] && clause->verdict == UNTESTED)
+			clause->verdict = NOT_APPLICABLE;
+		else if (!child->na[i])
+			clause->verdict = PASSED;
+	}
+	close(child->fd);
+	close(child->noise_fd);
+	child->test = NULL;
+}
+
+static void child_main(const struct conform_test *test, const struct run_options *options, int report_fd,
+		       int noise_fd)
+{
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!options->verbose)
+		dup2(noise_fd, STDERR_FILENO);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	t.ia_name = options->ia_name;
+	t.patience_ms = options->patience_ms;
+	t.quiet_ms = 25;
+	exit(judge_child(test, report_fd));
+}
+
+static void launch(struct child *child, const struct conform_test *test, const struct run_options *options)
+{
+	int pair[2];
+
+	memset(child, 0, sizeof(*child));
+	child->current = -1;
+	child->noise_fd = memfd_create("noise", MFD_CLOEXEC);
+	if (child->noise_fd < 0 || pipe2(pair, O_CLOEXEC)) {
+		perror("datconform");
+		exit(3);
+	}
+	fflush(NULL);
+	child->pid = fork();
+	if (child->pid < 0) {
+		perror("datconform: fork");
+		exit(3);
+	}
+	if (child->pid == 0) {
+		close(pair[0]);
+		child_main(test, options, pair[1], child->noise_fd);
+	}
+	setpgid(child->pid, child->pid);
+	close(pair[1]);
+	child->fd = pair[0];
+	child->test = test;
+	child->deadline = judge_now_ms() + options->bound_s * 1000ull;
+}
+
+/* Waits until one of the children has said something or is due; concludes those that are done. */
+static int attend(unsigned int jobs)
+{
+	struct pollfd polls[MAX_JOBS];
+	struct child *of[MAX_JOBS];
+	char bytes[8192];
+	int count = 0, done = 0;
+
+	for (unsigned int i = 0; i < jobs; i++)
+		if (children[i].test) {
+			polls[count] = (struct pollfd){ .fd = children[i].fd, .events = POLLIN };
+			of[count++] = &children[i];
+		}
+	if (poll(polls, (nfds_t)count, 100) < 0)
+		return 0;
+	for (int i = 0; i < count; i++) {
+		ssize_t got = polls[i].revents ? read(of[i]->fd, bytes, sizeof(bytes)) : -1;
+
+		if (got > 0)
+			take_bytes(of[i], bytes, (size_t)got);
+		if (judge_now_ms() > of[i]->deadline && !of[i]->late) {
+			of[i]->late = true;
+			kill(-of[i]->pid, SIGKILL);
+		}
+		/* The end of the pipe: nobody of the child's group is left. */
+		if (got == 0) {
+			conclude(of[i]);
+			done++;
+		}
+	}
+	return done;
+}
+
+static bool wanted(const struct conform_test *test)
+{
+	for (int i = 0; test->ids[i]; i++)
+		if (clause_find(test->ids[i])->selected)
+			return true;
+	return false;
+}
+
+void run_all(const struct run_options *options)
+{
+	const struct conform_test *const *next = __start_conform_tests;
+	unsigned int jobs = options->jobs < MAX_JOBS ? options->jobs : MAX_JOBS, running = 0;
+	int total = 0, done = 0;
+
+	for (const struct conform_test *const *at = next; at < __stop_conform_tests; at++)
+		total += wanted(*at);
+	while (done < total) {
+		for (unsigned int i = 0; i < jobs && running < jobs; i++) {
+			if (children[i].test)
+				continue;
+			while (next < __stop_conform_tests && !wanted(*next))
+				next++;
+			if (next == __stop_conform_tests)
+				break;
+			if (id_count(*next) > MAX_IDS)
+				abort();
+			launch(&children[i], *next, options);
+			running++;
+			if (options->progress)
+				options->progress(done, total, (*next)->ids[0]);
+			next++;
+		}
+		int ended = attend(jobs);
+
+		done += ended;
+		running -= (unsigned int)ended;
+	}
+	if (options->progress)
+		options->progress(done, total, NULL);
+}
+
+bool run_probe(const struct run_options *options)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+		DAT_IA_HANDLE ia;
+		DAT_RETURN ret;
+
+		alarm(options->bound_s);
+		ret = dat_ia_open((char *)options->ia_name, 8, &async, &ia);
+		if (ret == DAT_SUCCESS)
+			_exit(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS);
+		fprintf(stderr, "datconform: dat_ia_open(\"%s\"): %s (0x%08x)\n", options->ia_name,
+			judge_ret_name(ret), ret);
+		_exit(2);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "datconform: opening and closing \"%s\" ended with signal %d (%s)\n",
+			options->ia_name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+		fprintf(stderr, "datconform: \"%s\" opens, but does not close\n", options->ia_name);
+	return WIFEXITED(status) && WEXITSTATUS(status) != 2;
+}

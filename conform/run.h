@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How the tests are run: each in a child with a bound, several at a time. */
+#ifndef CONFORM_RUN_H
+#define CONFORM_RUN_H
+
+#include <stdio.h>
+
+struct run_options {
+	const char *ia_name;
+	unsigned int jobs;		/* children at a time */
+	unsigned int bound_s;		/* of one test; beyond it is a hang */
+	unsigned int patience_ms;
+	bool verbose;			/* show what the provider wrote on stderr */
+	void (*progress)(int done, int total, const char *id);	/* NULL: none */
+};
+
+/* Opens the IA once in a child; false, with a word on stderr, if that fails or crashes. */
+bool run_probe(const struct run_options *options);
+/* Runs every test that names a selected clause, and fills in the clauses' verdicts. */
+void run_all(const struct run_options *options);
+
+#endif /* CONFORM_RUN_H */

@@ -26,7 +26,7 @@
  *
  * LOCK ORDER, stated here once for the whole project (left is taken first):
  *
- *	catalogue > IA > poll lock of an EVD > service point > EP > SRQ > EVD > CNO
+ *	catalogue > IA > poll lock of an EVD > service point > EP > SRQ > async of an IA > EVD > CNO
  *
  * "Poll lock" is whatever serialises the transport's own completion queue (evd_poll). A lock of a
  * transport's own slots in after EP and before EVD, unless it is held only around its own data.

@@ -56,7 +56,9 @@ struct ia_priv {
 	bool closing;			       /* IA lock: nothing new may be published */
 	bool own_async;			       /* the async EVD was made by open; set once */
 	struct obj_list live[DATP_TYPE_COUNT]; /* IA lock */
-	struct datp_evd *async_evd;	       /* IA lock; NULL: none, events are dropped */
+	/* Below the SRQ locks and above those of EVDs: errors are reported with an SRQ locked. */
+	_Atomic uint32_t async_lock;
+	struct datp_evd *async_evd; /* async lock; NULL: none, events are dropped */
 	struct loop *loop;
 	struct plugin *plugin;
 	struct datp_ia_attr attr; /* what ia_query said at open; never changes */
@@ -130,8 +132,7 @@ enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno,
 void evd_destroy(struct datp_evd *evd);
 /*
  * An asynchronous error about `about`, whose handle it carries, to the IA's async EVD (read and
- * posted to under the IA lock); dropped if there is none. No lock held beyond SRQ, and not the IA
- * lock.
+ * posted to under the async lock); dropped if there is none. No lock held beyond SRQ.
  */
 void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj *about,
 		    int32_t reason);

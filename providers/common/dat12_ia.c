@@ -167,9 +167,9 @@ DAT_RETURN dat12_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_AT
 		return datp_ret(DATP_ERR_ARG6);
 	if (async) {
 		priv = ia_priv(ia);
-		datp_lock(&priv->lock);
+		datp_lock(&priv->async_lock);
 		*async = priv->async_evd ? (DAT_EVD_HANDLE)priv->async_evd : DAT_EVD_OUT_OF_SCOPE;
-		datp_unlock(&priv->lock);
+		datp_unlock(&priv->async_lock);
 	}
 	if (ia_mask)
 		ia_attr_fill(ia, ia_out);

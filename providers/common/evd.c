@@ -9,7 +9,7 @@
  * is decided under the EVD lock, which the waiter takes to register before its first look.
  *
  * Who may post: somebody who keeps the EVD from being freed, by a lock of an object that feeds it
- * (EP, SP), by a pin on that object, or by the IA lock (asynchronous events).
+ * (EP, SP), by a pin on that object, or by the async lock of an IA.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -677,9 +677,10 @@ void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj
 	struct evd_note *note;
 	struct evd_priv *priv;
 	struct datp_evd *evd;
+	DAT_HANDLE shown = about == &ia->obj ? ia_shown(ia) : (DAT_HANDLE)about;
 
-	/* The IA lock keeps the EVD from being freed until the waking is done. */
-	datp_lock(&ia_part->lock);
+	/* The lock keeps the EVD from being freed until the waking is done. */
+	datp_lock(&ia_part->async_lock);
 	evd = ia_part->async_evd;
 	if (!evd)
 		goto unlock;
@@ -689,8 +690,7 @@ void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj
 	if (note) {
 		note->node.kind = NODE_ASYNC;
 		note->node.number = number;
-		note->about =
-			about->ia == (struct datp_ia *)about ? ia_shown(ia) : (DAT_HANDLE)about;
+		note->about = shown;
 		note->reason = reason;
 		append_locked(evd, &note->node);
 		notify_locked(evd, &wakeup);
@@ -700,5 +700,5 @@ void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj
 	datp_unlock(&priv->lock);
 	wake(evd, &wakeup, true);
 unlock:
-	datp_unlock(&ia_part->lock);
+	datp_unlock(&ia_part->async_lock);
 }

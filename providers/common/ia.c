@@ -174,7 +174,9 @@ enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async
 		if (err)
 			goto close_transport;
 	}
+	datp_lock(&ia_priv(ia)->async_lock);
 	ia_priv(ia)->async_evd = evd;
+	datp_unlock(&ia_priv(ia)->async_lock);
 	err = obj_publish(ia);
 	if (err)
 		goto destroy_async;
@@ -234,10 +236,10 @@ static void async_detach_all(struct datp_ia *ia)
 {
 	datp_lock(&core.lock);
 	for (struct ia_priv *priv = core.ias; priv; priv = priv->next) {
-		datp_lock(&priv->lock);
+		datp_lock(&priv->async_lock);
 		if (priv->async_evd && (priv->ia == ia || priv->async_evd->obj.ia == ia))
 			async_detach_locked(priv);
-		datp_unlock(&priv->lock);
+		datp_unlock(&priv->async_lock);
 	}
 	datp_unlock(&core.lock);
 }

@@ -251,6 +251,15 @@ give_limit:
 	return DATP_ERR_MEMORY;
 }
 
+/*
+ * relaxed: libdat reads the word of a stale handle at any time, and finds a live table or none; what
+ * a fresh handle's table holds was there when its plugin registered.
+ */
+static void vtable_set(struct datp_obj *obj, const DAT_PROVIDER *table)
+{
+	__atomic_store_n(&obj->vtable, table, __ATOMIC_RELAXED);
+}
+
 enum datp_err obj_publish(void *object)
 {
 	struct datp_obj *obj = object;
@@ -269,7 +278,7 @@ enum datp_err obj_publish(void *object)
 				list->first = obj;
 			list->last = obj;
 		}
-		obj->vtable = &priv->plugin->table;
+		vtable_set(obj, &priv->plugin->table);
 		/* release: whoever sees the tag sees the object */
 		atomic_store_explicit(&obj->tag, DATP_TAG(type), memory_order_release);
 		err = DATP_OK;
@@ -311,7 +320,7 @@ enum datp_err obj_retire(void *object, bool force, enum datp_err busy, enum datp
 		err = busy;
 	} else {
 		atomic_store_explicit(&obj->tag, 0, memory_order_relaxed);
-		obj->vtable = NULL;
+		vtable_set(obj, NULL);
 		unlink_locked(&priv->live[type], obj);
 	}
 	datp_unlock(&priv->lock);
@@ -410,7 +419,7 @@ static void chunk_kill(struct chunk *chunk)
 		if (!atomic_load_explicit(&obj->tag, memory_order_relaxed))
 			continue; /* spares the page a copy */
 		atomic_store_explicit(&obj->tag, 0, memory_order_relaxed);
-		obj->vtable = NULL;
+		vtable_set(obj, NULL);
 	}
 }
 

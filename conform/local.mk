@@ -14,7 +14,9 @@ datconform_SOURCES = \
 	conform/report.h \
 	conform/run.c \
 	conform/run.h \
-	conform/t_cno.c
+	conform/t_cno.c \
+	conform/t_evd.c \
+	conform/t_handles.c
 nodist_datconform_SOURCES = conform/clauses.c
 datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform
 datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)

@@ -15,6 +15,8 @@
 #include "cli.h"
 #include "datperf.h"
 
+static const char peer_gone[] = "see what the peer said, or whether it was killed";
+
 static int check_number(const void *data, DAT_COUNT size, uint64_t want)
 {
 	uint64_t number = 0;
@@ -33,7 +35,7 @@ static int await_end_and_reset(struct perf_link *l)
 	DAT_EVENT event;
 	DAT_RETURN ret;
 
-	if (link_await_event(l, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event) != 0)
+	if (link_await_event(l, DAT_CONNECTION_EVENT_DISCONNECTED, peer_gone, &event) != 0)
 		return -1;
 	ret = dat_ep_reset(l->ep);
 	if (ret == DAT_SUCCESS)
@@ -56,7 +58,7 @@ static int connect_once(struct perf_session *s, uint64_t number)
 		cli_dat_error(ret, NULL, "dat_ep_connect(connection %" PRIu64 ")", number);
 		return -1;
 	}
-	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, NULL, &event) != 0)
+	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, peer_gone, &event) != 0)
 		return -1;
 	if (check_number(event.event_data.connect_event_data.private_data,
 			 event.event_data.connect_event_data.private_data_size, number) != 0)
@@ -87,7 +89,7 @@ static int accept_once(struct perf_session *s, uint64_t number)
 		cli_dat_error(ret, NULL, "dat_cr_accept(connection %" PRIu64 ")", number);
 		return -1;
 	}
-	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, NULL, &event) != 0)
+	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, peer_gone, &event) != 0)
 		return -1;
 	return await_end_and_reset(l);
 }

@@ -159,7 +159,7 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	struct soft_sqe e = { .msg = ep->msg };
 	enum datp_err err = soft_mr_check_iov(ia->mr, soft_pz_id(base->pz), iov, n, false);
 
-	if (err)
+	if (err || !ep->open) /* over already, and its state will say so in a moment: left for the flush */
 		return err;
 	if (queue_empty(ep) && wqe->len <= ia->eager_limit && !ep->failing &&
 	    soft_eager_send(ep, iov, n, wqe->len, solicited)) {
@@ -179,7 +179,7 @@ enum datp_err soft_post_rdma_write(struct datp_ep *base, struct datp_wqe *wqe,
 	enum datp_err err =
 		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, false);
 
-	if (!err)
+	if (!err && soft_ep(base)->open)
 		queue_request(soft_ep(base), wqe, iov, n, &e);
 	return err;
 }
@@ -191,7 +191,7 @@ enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe,
 	enum datp_err err =
 		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
 
-	if (!err)
+	if (!err && soft_ep(base)->open)
 		queue_request(soft_ep(base), wqe, iov, n, &e);
 	return err;
 }
@@ -212,6 +212,7 @@ enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct d
 				   .addr = addr,
 				   .len = len };
 	*context = e.remote.rmr_context;
-	queue_request(soft_ep(base), wqe, NULL, 0, &e);
+	if (soft_ep(base)->open)
+		queue_request(soft_ep(base), wqe, NULL, 0, &e);
 	return DATP_OK;
 }

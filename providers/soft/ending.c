@@ -51,7 +51,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	datp_unlock(&ia->lock);
 	atomic_store_explicit(&ep->accepting, accepting, memory_order_relaxed);
 	ep->open = true;
-	atomic_store(&ep->port->open, 1);
+	atomic_store(&ep->port->open, ep->gen);
 	return true;
 }
 
@@ -70,8 +70,11 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 /* What follows the closing of the port: nobody begins an access any more; wait for those that had begun. */
 static void end_quiesce(struct soft_ep *ep, bool *deliver)
 {
-	soft_engine_wait(ep->rport, ep->peer);
-	soft_engine_wait(ep->port, ep->peer);
+	soft_engine_wait(ep->rport, ep->peer, false);
+	soft_engine_wait(ep->port, ep->peer, true);
+	/* acquire: see soft_peer_died */
+	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
+		soft_engine_take_back(ep->port);
 	datp_lock(&ep->base.lock);
 	if (*deliver)
 		soft_recv_flush(ep);

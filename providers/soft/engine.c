@@ -8,11 +8,17 @@
 #include "engine.h"
 #include "cq.h"
 #include "mr.h"
+#include "peer.h"
 #include "recv.h"
 #include "xfer.h"
 #include <errno.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
+
+#define ENGINE_SPIN   256    /* so often a waiter only yields */
+#define ENGINE_NAP_NS 50000L /* and then sleeps so long */
+#define ENGINE_LOOK   64     /* every so many times it looks whether the holder still lives */
 
 /* One direction of a connection, as seen from this process. */
 struct soft_dir {
@@ -20,7 +26,8 @@ struct soft_dir {
 	struct soft_peer *peer;
 	struct soft_port *ip, *tp; /* the initiator's port, the target's */
 	struct soft_mr *imr, *tmr;
-	bool initiator; /* we are */
+	uint32_t igen, tgen; /* the connection, as each side numbers it */
+	bool initiator;	     /* we are */
 	bool news;	/* there is something for the target's ring */
 };
 
@@ -33,15 +40,26 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	dir->tp = initiator ? ep->rport : ep->port;
 	dir->imr = initiator ? ia->mr : ep->peer->mr;
 	dir->tmr = initiator ? ep->peer->mr : ia->mr;
+	dir->igen = initiator ? ep->gen : ep->rgen;
+	dir->tgen = initiator ? ep->rgen : ep->gen;
 }
 
-static bool engine_try(struct soft_port *port)
+/*
+ * Whether the connection still is, on both sides: asked before anything of the other side is touched. Who closes
+ * a port and does not find the engine held is seen here; who finds it held waits for its end.
+ */
+static bool dir_open(const struct soft_dir *dir)
+{
+	return atomic_load(&dir->ip->open) == dir->igen && atomic_load(&dir->tp->open) == dir->tgen;
+}
+
+static bool engine_try(struct soft_port *port, bool initiator)
 {
 	uint32_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+	uint32_t held = initiator ? SOFT_ENGINE_HELD : SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET;
 
 	for (;;) {
-		uint32_t want = word & SOFT_ENGINE_HELD ? word | SOFT_ENGINE_AGAIN
-							: word | SOFT_ENGINE_HELD;
+		uint32_t want = word & SOFT_ENGINE_HELD ? word | SOFT_ENGINE_AGAIN : word | held;
 
 		/*
 		 * Sequentially consistent: whoever closed a port or killed a region before, and did not find
@@ -61,7 +79,7 @@ static bool engine_release(struct soft_port *port)
 		bool again = word & SOFT_ENGINE_AGAIN;
 		uint32_t want =
 			again ? word & ~SOFT_ENGINE_AGAIN
-			      : (word & ~(SOFT_ENGINE_HELD | SOFT_ENGINE_AGAIN)) + SOFT_ENGINE_STEP;
+			      : (word & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP;
 
 		/* acquire: what the asker added; release: all that we did with the peer's memory */
 		if (atomic_compare_exchange_weak_explicit(
@@ -70,21 +88,43 @@ static bool engine_release(struct soft_port *port)
 	}
 }
 
-void soft_engine_wait(struct soft_port *port, struct soft_peer *peer)
+void soft_engine_wait(struct soft_port *port, struct soft_peer *peer, bool initiator)
 {
 	/* sequentially consistent: comes after our store that forbids new accesses */
 	uint32_t seen = atomic_load(&port->engine);
+	const struct timespec nap = { 0, ENGINE_NAP_NS };
 
 	if (!(seen & SOFT_ENGINE_HELD))
 		return;
-	while (!atomic_load_explicit(&peer->dead, memory_order_acquire)) {
+	for (unsigned int i = 1;; i++) {
+		/* acquire: all that the holder did */
 		uint32_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
+		bool theirs = !(word & SOFT_ENGINE_TARGET) != initiator;
 
 		if (!(word & SOFT_ENGINE_HELD) ||
 		    (word & ~SOFT_ENGINE_AGAIN) != (seen & ~SOFT_ENGINE_AGAIN))
 			return;
-		sched_yield();
+		/* a thread of our own lets go in any case */
+		if (theirs && i % ENGINE_LOOK == 0 && soft_peer_lost(peer))
+			return;
+		if (i < ENGINE_SPIN)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
 	}
+}
+
+void soft_engine_take_back(struct soft_port *port)
+{
+	uint32_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+
+	/* of our own port, so who died was the target; the acquire is for what it had written */
+	while ((word & SOFT_ENGINE_HELD) && (word & SOFT_ENGINE_TARGET))
+		if (atomic_compare_exchange_weak_explicit(
+			    &port->engine, &word,
+			    (word & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP,
+			    memory_order_acq_rel, memory_order_relaxed))
+			return;
 }
 
 /* Moves a request's bytes; returns false if the peer is gone (the connection's end will deal with it). */
@@ -260,8 +300,7 @@ static unsigned int engine_round(struct soft_dir *dir, bool *blocked)
 		/* acquire: the request; all of it was written before it was counted */
 		if (done == atomic_load_explicit(&ip->sq_posted, memory_order_acquire))
 			return count;
-		if (!atomic_load(&ip->open) || !atomic_load(&dir->tp->open) ||
-		    atomic_load_explicit(&ip->failed, memory_order_relaxed))
+		if (!dir_open(dir) || atomic_load_explicit(&ip->failed, memory_order_relaxed))
 			return count;
 		if (!exec(dir, e, &status)) {
 			*blocked = true;
@@ -283,15 +322,15 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 	bool blocked;
 
 	dir_init(&dir, ep, initiator);
-	if (!engine_try(dir.ip))
+	if (!engine_try(dir.ip, initiator))
 		return false;
 	do {
 		unsigned int n = engine_round(&dir, &blocked);
 
 		count += n;
-		if (initiator && (dir.news || blocked) && atomic_load(&dir.tp->open))
+		if (initiator && (dir.news || blocked) && dir_open(&dir))
 			engine_tell_target(&dir, blocked);
-		if (!initiator && n && atomic_load(&dir.ip->open))
+		if (!initiator && n && dir_open(&dir))
 			engine_tell_initiator(&dir);
 		dir.news = false;
 	} while (!engine_release(dir.ip));

@@ -11,8 +11,13 @@
  */
 bool soft_engine_run(struct soft_ep *ep, bool initiator);
 
-/* Waits until who holds the engine of this port now has let go, or has died. */
-void soft_engine_wait(struct soft_port *port, struct soft_peer *peer);
+/*
+ * Waits until who holds the engine of this port now has let go, or has died. initiator: the port is ours. Locks:
+ * none that the holder wants, nor soft_ia.lock.
+ */
+void soft_engine_wait(struct soft_port *port, struct soft_peer *peer, bool initiator);
+/* The peer of our port has died, maybe with its engine in hand. Nobody of ours holds it. */
+void soft_engine_take_back(struct soft_port *port);
 
 /* A message of up to the eager limit goes to the peer's ring. False: no cell, slot or credit. EP lock. */
 bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len,

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "mover.h"
+#include "peer.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -36,9 +37,11 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *timeout)
+/* False: the time is up. */
+static bool futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *timeout)
 {
-	syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout, NULL, 0);
+	return syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout, NULL, 0) == 0 ||
+	       errno != ETIMEDOUT;
 }
 
 /* Waits for the answer; false if the peer has died. */
@@ -50,10 +53,10 @@ static bool ask_wait(struct soft_peer *peer, struct soft_bounce *b)
 		/* acquire: the mover's data and error */
 		if (atomic_load_explicit(&b->state, memory_order_acquire) == SOFT_BOUNCE_DONE)
 			return true;
-		if (atomic_load_explicit(&peer->dead, memory_order_acquire))
+		if (i <= MOVER_SPIN)
+			continue;
+		if (!futex_wait(&b->state, SOFT_BOUNCE_ASKED, &look) && soft_peer_lost(peer))
 			return false;
-		if (i > MOVER_SPIN)
-			futex_wait(&b->state, SOFT_BOUNCE_ASKED, &look);
 	}
 }
 

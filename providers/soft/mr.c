@@ -7,7 +7,7 @@
 #include "mr.h"
 #include "arena.h"
 #include "engine.h"
-#include <sched.h>
+#include "peer.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,20 +172,36 @@ void soft_mr_bind(struct soft_mr *table, const struct soft_sqe *e, uint32_t pz)
 			   pz);
 }
 
+/* Sequentially consistent: see mr_kill. */
+static bool engine_held(const struct soft_port *port)
+{
+	return atomic_load(&port->engine) & SOFT_ENGINE_HELD;
+}
+
 void soft_mr_quiesce(struct soft_ia *ia)
 {
 	/*
-	 * The IA's lock keeps the ports and the peers' mappings where they are. No holder of an engine waits
-	 * for it, so it lets go while we wait here.
+	 * The IA's lock keeps the endpoints' connections where they are, but is not held while we wait: the peer that
+	 * we wait for may have died, and who finds that out needs it. A port's memory stays mapped whatever
+	 * becomes of it, and the peer's with the peer, which we hold.
 	 */
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
+		struct soft_port *port, *rport;
+		struct soft_peer *peer;
 
-		if (!ep || !ep->rport)
+		if (!ep || !ep->rport || (!engine_held(ep->port) && !engine_held(ep->rport)))
 			continue;
-		soft_engine_wait(ep->port, ep->peer);
-		soft_engine_wait(ep->rport, ep->peer);
+		port = ep->port;
+		rport = ep->rport;
+		peer = ep->peer;
+		peer->users++;
+		datp_unlock(&ia->lock);
+		soft_engine_wait(port, peer, true);
+		soft_engine_wait(rport, peer, false);
+		soft_peer_put(peer);
+		datp_lock(&ia->lock);
 	}
 	datp_unlock(&ia->lock);
 }

@@ -10,8 +10,10 @@
 #include "cq.h"
 #include "ia.h"
 #include "mover.h"
+#include "sock.h"
 #include "xfer.h"
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -235,6 +237,28 @@ void soft_peer_died(struct soft_peer *peer)
 			for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next)
 				soft_cq_void(cq, i);
 	datp_unlock(&ia->lock);
+}
+
+bool soft_peer_lost(struct soft_peer *peer)
+{
+	struct soft_ia *ia = peer->ia;
+	bool lives = false;
+
+	/* acquire: see soft_peer_died */
+	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
+		return true;
+	datp_lock(&ia->lock);
+	/* there is at least one while it lives; only the end of the process, or of its IA, ends the last */
+	for (struct soft_socket *s = ia->sockets; s && !lives; s = s->next) {
+		struct pollfd fd = { .fd = s->fd };
+
+		lives = s->peer == peer && poll(&fd, 1, 0) >= 0 &&
+			!(fd.revents & (POLLHUP | POLLERR | POLLNVAL));
+	}
+	if (!lives)
+		atomic_store_explicit(&peer->dead, 1, memory_order_release);
+	datp_unlock(&ia->lock);
+	return !lives;
 }
 
 void soft_peers_fini(struct soft_ia *ia)

@@ -30,6 +30,11 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 void soft_peer_hold(struct soft_peer *peer);
 void soft_peer_put(struct soft_peer *peer);  /* the last one unmaps it */
 void soft_peer_died(struct soft_peer *peer); /* service thread: all its sockets hung up */
+/*
+ * Whether it has died, found out here and now: for who waits for it, as the service thread may be waiting too.
+ * Takes soft_ia.lock.
+ */
+bool soft_peer_lost(struct soft_peer *peer);
 
 /* ia.lock held; not counted. */
 struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot);

@@ -18,19 +18,13 @@
 enum datp_err soft_ports_init(struct soft_ia *ia)
 {
 	ia->ports = calloc(SOFT_PORT_MAX, sizeof *ia->ports); /* sparse */
-	ia->port_gen = calloc(SOFT_PORT_MAX, sizeof *ia->port_gen);
-	if (ia->ports && ia->port_gen)
-		return DATP_OK;
-	soft_ports_fini(ia);
-	return DATP_ERR_MEMORY;
+	return ia->ports ? DATP_OK : DATP_ERR_MEMORY;
 }
 
 void soft_ports_fini(struct soft_ia *ia)
 {
 	free(ia->ports);
-	free(ia->port_gen);
 	ia->ports = NULL;
-	ia->port_gen = NULL;
 }
 
 static uint32_t pow2(int32_t n)
@@ -93,9 +87,9 @@ static enum datp_err port_name(struct soft_ia *ia, struct soft_ep *ep)
 		if (atomic_load_explicit(&ia->ports[index], memory_order_relaxed))
 			continue;
 		ep->index = index;
-		ep->gen = ia->port_gen[index];
-		if (index >= ia->port_next)
-			ia->port_next = index + 1;
+		/* relaxed: who goes through the ports finds an old end, or an index without endpoint */
+		if (index >= atomic_load_explicit(&ia->port_next, memory_order_relaxed))
+			atomic_store_explicit(&ia->port_next, index + 1, memory_order_relaxed);
 		/* release: see soft_port_ep */
 		atomic_store_explicit(&ia->ports[index], ep, memory_order_release);
 		err = DATP_OK;
@@ -109,8 +103,9 @@ void soft_port_begin(struct soft_ep *ep)
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_port *port = ep->port;
 
-	ep->gen = ++ia->port_gen[ep->index]; /* only this endpoint's attempts write it: EP lock */
-	port->gen = ep->gen;
+	do /* relaxed: a number that no other connection of this IA has */
+		ep->gen = atomic_fetch_add_explicit(&ia->next_gen, 1, memory_order_relaxed);
+	while (!ep->gen);
 	port->rq_base = ep->base.rq.finished;
 	/* relaxed: the peer learns of the port by a message that is sent after this */
 	atomic_store_explicit(&port->delivered, 0, memory_order_relaxed);

@@ -104,21 +104,28 @@ struct soft_sqe {
 
 /*
  * The engine word of a direction: who executes the initiator's requests. Holding it is the right to touch the
- * other side's memory. AGAIN: somebody added work or a receive while it was held; the holder goes round again.
- * The upper bits count the holdings, so that a waiter sees one end although the next has begun.
+ * other side's memory, while both ports are open for this connection. AGAIN: somebody added work or a receive
+ * while it was held; the holder goes round again. TARGET: the holder is the target, else the initiator; it
+ * matters when one of them has died. The upper bits count the holdings, so that a waiter sees one end although
+ * the next has begun.
  */
-#define SOFT_ENGINE_HELD  1u
-#define SOFT_ENGINE_AGAIN 2u
-#define SOFT_ENGINE_STEP  4u
+#define SOFT_ENGINE_HELD   1u
+#define SOFT_ENGINE_AGAIN  2u
+#define SOFT_ENGINE_TARGET 4u
+#define SOFT_ENGINE_STEP   8u
 
 struct soft_port {
 	/* Owner, before the connection: constant while it lasts. */
-	uint32_t gen, pz;
+	uint32_t pz;
 	uint32_t srq;	  /* receives come from an SRQ: only the owner can match */
 	uint32_t rq_base; /* message 0 goes to the receive at this position */
 	uint32_t rq_mask, rq_stride, sq_mask, sq_stride;
 	uint64_t rq_offset, sq_offset; /* from the port */
-	_Atomic uint32_t open;	       /* owner: 1 while peers may touch the buffers posted here */
+	/*
+	 * Owner: the generation of the connection while its peer may touch the buffers posted here, else 0. No
+	 * other connection over this memory has the same, so a peer that has not heard of the end does no harm.
+	 */
+	_Atomic uint32_t open;
 
 	/* Owner, as receiver. */
 	alignas(SOFT_LINE) _Atomic uint32_t rq_posted;
@@ -128,7 +135,7 @@ struct soft_port {
 	/* Owner as initiator; sq_done by the engine's holder. */
 	alignas(SOFT_LINE) _Atomic uint32_t sq_posted;
 	_Atomic uint32_t sq_done;
-	_Atomic uint32_t engine;
+	_Atomic uint32_t engine; /* goes on from life to life of this memory */
 	_Atomic uint32_t failed; /* engine's holder: a request failed, none after it is executed */
 	_Atomic uint32_t want_bell; /* owner: write my doorbell when a request is done */
 

@@ -213,8 +213,9 @@ struct soft_ia {
 
 	/* Ports. port.c */
 	struct soft_ep *_Atomic *ports; /* by index; SOFT_PORT_MAX */
-	uint32_t *port_gen;
-	uint32_t port_next, port_hint; /* soft_ia.lock */
+	_Atomic uint32_t next_gen;	/* of connections */
+	_Atomic uint32_t port_next;	/* above all indices ever used; written under soft_ia.lock */
+	uint32_t port_hint;		/* soft_ia.lock */
 
 	uint32_t slot_next; /* where to look for a free slot (a hint) */
 	struct soft_cq *cqs;

@@ -194,3 +194,13 @@ void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem)
 	}
 	mem->addr = NULL;
 }
+
+void soft_arena_resting(struct soft_arena *arena, enum soft_kind kind,
+			void (*fn)(const struct soft_mem *mem, void *arg), void *arg)
+{
+	datp_lock(&arena->lock);
+	for (size_t i = 0; i < 48; i++)
+		for (const struct soft_block *b = arena->free[kind][i]; b; b = b->next)
+			fn(&b->mem, arg);
+	datp_unlock(&arena->lock);
+}

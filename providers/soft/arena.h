@@ -16,5 +16,8 @@ void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref);
 enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size,
 			       struct soft_mem *mem);
 void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem);
+/* Calls fn for every piece of a kind that was given back and waits for its next user. */
+void soft_arena_resting(struct soft_arena *arena, enum soft_kind kind,
+			void (*fn)(const struct soft_mem *mem, void *arg), void *arg);
 
 #endif

@@ -16,6 +16,15 @@
 #define CQ_CELLS_MIN 128u
 #define CQ_CELLS_MAX 4096u
 
+/* A fresh ring. Relaxed: no peer knows of it before a message says where it is. */
+static void ring_init(struct soft_ring *ring, uint32_t cells)
+{
+	ring->mask = cells - 1;
+	for (uint32_t i = 0; i < cells; i++)
+		atomic_store_explicit(&ring->cell[i].state, SOFT_STATE(i, 0, SOFT_FREE),
+				      memory_order_relaxed);
+}
+
 enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
 			   uint32_t min_cells)
 {
@@ -24,26 +33,23 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 
 	while (cells < min_cells && cells < CQ_CELLS_MAX)
 		cells <<= 1;
+	cq->ia = ia;
+	cq->evd = evd;
+	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_bury */
+	datp_lock(&ia->lock);
 	err = soft_arena_alloc(ia, SOFT_KIND_RING,
 			       sizeof(struct soft_ring) + cells * sizeof(struct soft_cell),
 			       &cq->mem);
-	if (err)
+	if (err) {
+		datp_unlock(&ia->lock);
 		return err;
-	cq->ia = ia;
-	cq->evd = evd;
-	cq->ring = cq->mem.addr;
-	if (cq->mem.used_before) {
-		cq->head = cq->ring->head;
-		atomic_store_explicit(&cq->ring->notify, 0, memory_order_relaxed);
-	} else {
-		cq->ring->mask = cells - 1;
-		cq->head = 0;
-		/* relaxed: no peer knows of the ring before a message says where it is */
-		for (uint32_t i = 0; i < cells; i++)
-			atomic_store_explicit(&cq->ring->cell[i].state, SOFT_STATE(i, 0, SOFT_FREE),
-					      memory_order_relaxed);
 	}
-	datp_lock(&ia->lock);
+	cq->ring = cq->mem.addr;
+	if (!cq->mem.used_before)
+		ring_init(cq->ring, cells);
+	/* relaxed: old askers are gone, and nobody has asked yet */
+	atomic_store_explicit(&cq->ring->notify, 0, memory_order_relaxed);
+	atomic_store_explicit(&cq->head, cq->ring->head, memory_order_relaxed);
 	cq->next = ia->cqs;
 	cq->prev = &ia->cqs;
 	if (cq->next)
@@ -61,30 +67,33 @@ void soft_cq_fini(struct soft_cq *cq)
 	*cq->prev = cq->next;
 	if (cq->next)
 		cq->next->prev = cq->prev;
-	datp_unlock(&cq->ia->lock);
-	cq->ring->head = cq->head;
-	soft_arena_free(cq->ia, &cq->mem);
+	cq->ring->head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	cq->ring = NULL;
+	soft_arena_free(cq->ia, &cq->mem);
+	datp_unlock(&cq->ia->lock);
 }
 
 struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 {
-	struct soft_cell *cell = &cq->ring->cell[cq->head & cq->ring->mask];
+	/* relaxed: the poll lock is held */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	struct soft_cell *cell = &cq->ring->cell[head & cq->ring->mask];
 
 	/* acquire: pairs with the release in soft_ring_publish, so that the cell's content is seen */
 	if (atomic_load_explicit(&cell->state, memory_order_acquire) !=
-	    SOFT_STATE(cq->head, 0, SOFT_READY))
+	    SOFT_STATE(head, 0, SOFT_READY))
 		return NULL;
 	return cell;
 }
 
 void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell)
 {
-	uint64_t free_at = cq->head + cq->ring->mask + 1;
+	/* relaxed: the poll lock is held */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 
-	cq->head++;
+	atomic_store_explicit(&cq->head, head + 1, memory_order_relaxed);
 	/* release: what we read of the cell comes before the next claimer's writes, which acquire this */
-	atomic_store_explicit(&cell->state, SOFT_STATE(free_at, 0, SOFT_FREE),
+	atomic_store_explicit(&cell->state, SOFT_STATE(head + cq->ring->mask + 1, 0, SOFT_FREE),
 			      memory_order_release);
 }
 
@@ -111,16 +120,52 @@ bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
  * Cells that a sender had claimed and not published when it died would stop the ring. All of the peer's threads
  * have ended (its sockets are closed), so nobody writes to them any more.
  */
-void soft_cq_void(struct soft_cq *cq, uint32_t peer_slot)
+static void ring_void(struct soft_ia *ia, struct soft_ring *ring, const struct soft_peer *peer)
 {
-	for (uint32_t i = 0; i <= cq->ring->mask; i++) {
-		struct soft_cell *cell = &cq->ring->cell[i];
+	for (uint32_t i = 0; i <= ring->mask; i++) {
+		struct soft_cell *cell = &ring->cell[i];
+		/* acquire: pairs with the claim of a thread that is no more */
 		uint64_t state = atomic_load_explicit(&cell->state, memory_order_acquire);
 
-		if (SOFT_STATE_PHASE(state) != SOFT_CLAIMED || SOFT_STATE_PEER(state) != peer_slot)
+		if (SOFT_STATE_PHASE(state) != SOFT_CLAIMED ||
+		    ia->peer_slot[SOFT_STATE_PEER(state)] != peer)
 			continue;
 		cell->kind = SOFT_CELL_VOID;
 		soft_ring_publish(cell, SOFT_STATE_POS(state));
+	}
+}
+
+struct burial {
+	struct soft_ia *ia;
+	const struct soft_peer *peer;
+};
+
+static void ring_void_resting(const struct soft_mem *mem, void *arg)
+{
+	struct burial *burial = arg;
+
+	ring_void(burial->ia, mem->addr, burial->peer);
+}
+
+static void ring_wake(struct soft_ring *ring)
+{
+	/* release: what the waiter has to find was published before */
+	atomic_fetch_add_explicit(&ring->bell, 1, memory_order_release);
+	syscall(SYS_futex, &ring->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer)
+{
+	struct burial burial = { ia, peer };
+
+	soft_arena_resting(ia->arena, SOFT_KIND_RING, ring_void_resting, &burial);
+	for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next) {
+		ring_void(ia, cq->ring, peer);
+		/*
+		 * Others may have published behind such a cell, and found nobody to wake; or it took a request to be
+		 * woken (soft_ring_notify) and died before it did so.
+		 */
+		ring_wake(cq->ring);
 	}
 }
 
@@ -190,10 +235,8 @@ void soft_ring_notify(struct soft_ring *ring, int doorbell)
 		return;
 	/* taken by one sender only; acquire/release as for any hand-over */
 	wanted = atomic_exchange_explicit(&ring->notify, 0, memory_order_acq_rel);
-	if (wanted & SOFT_NOTIFY_WAITER) {
-		atomic_fetch_add_explicit(&ring->bell, 1, memory_order_release);
-		syscall(SYS_futex, &ring->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-	}
+	if (wanted & SOFT_NOTIFY_WAITER)
+		ring_wake(ring);
 	if (wanted & SOFT_NOTIFY_DOORBELL) {
 		uint64_t one = 1;
 

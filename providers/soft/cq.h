@@ -12,16 +12,23 @@ void soft_cq_fini(struct soft_cq *cq);
 struct soft_cell *soft_cq_peek(struct soft_cq *cq);	       /* poll lock */
 void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell); /* poll lock */
 uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
-bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);
-void soft_cq_void(struct soft_cq *cq, uint32_t peer_slot); /* what a dead peer left half claimed */
+bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
+/* A peer has died: frees what it left half claimed, in rings in use and at rest, and wakes all. soft_ia.lock */
+void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer);
+
+static inline _Atomic uint32_t *soft_cq_lock(struct soft_cq *cq)
+{
+	return cq->evd ? &cq->evd->poll_lock : &cq->lock;
+}
 
 static inline bool soft_cq_pending(struct soft_cq *cq)
 {
-	const struct soft_cell *cell = &cq->ring->cell[cq->head & cq->ring->mask];
+	/* relaxed, all: a hint without the poll lock; soft_cq_peek acquires what it finds */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	const struct soft_cell *cell = &cq->ring->cell[head & cq->ring->mask];
 
-	/* relaxed: a hint; soft_cq_peek acquires what it finds */
 	return atomic_load_explicit(&cell->state, memory_order_relaxed) ==
-		       SOFT_STATE(cq->head, 0, SOFT_READY) ||
+		       SOFT_STATE(head, 0, SOFT_READY) ||
 	       atomic_load_explicit(&cq->ring->attention, memory_order_relaxed);
 }
 

@@ -235,9 +235,7 @@ void soft_ep_unpoll(struct soft_ep *ep)
 	struct soft_cq *cqs[2] = { soft_ep_recv_cq(ep), soft_ep_request_cq(ep) };
 
 	for (int i = 0; i < 2; i++) {
-		_Atomic uint32_t *lock = cqs[i]->evd ? &cqs[i]->evd->poll_lock : &cqs[i]->lock;
-
-		datp_lock(lock);
-		datp_unlock(lock);
+		datp_lock(soft_cq_lock(cqs[i]));
+		datp_unlock(soft_cq_lock(cqs[i]));
 	}
 }

@@ -23,6 +23,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +79,7 @@ static struct soft_cq *cq_wanting(struct soft_ia *ia)
 
 	datp_lock(&ia->lock);
 	for (cq = ia->cqs; cq; cq = cq->next)
-		if (cq->round != ia->round &&
+		if (!cq->closing && cq->round != ia->round &&
 		    (!cq->evd || watching ||
 		     atomic_load_explicit(&cq->armed, memory_order_relaxed)))
 			break;
@@ -90,6 +91,17 @@ static struct soft_cq *cq_wanting(struct soft_ia *ia)
 	return cq;
 }
 
+/* Asks for the doorbell at the next arrival; true: something has arrived already. */
+static bool cq_watch(struct soft_cq *cq)
+{
+	bool more;
+
+	datp_lock(soft_cq_lock(cq));
+	more = soft_cq_arm(cq, SOFT_NOTIFY_DOORBELL);
+	datp_unlock(soft_cq_lock(cq));
+	return more;
+}
+
 static void cq_serve(struct soft_cq *cq)
 {
 	struct soft_ia *ia = cq->ia;
@@ -97,10 +109,9 @@ static void cq_serve(struct soft_cq *cq)
 	do {
 		if (cq->evd)
 			datp_evd_notify(cq->evd);
-		else
-			soft_cq_drain(cq);
+		soft_cq_drain(cq); /* the sink; and what libdatp does not look at any more */
 	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
-		 soft_cq_arm(cq, SOFT_NOTIFY_DOORBELL));
+		 cq_watch(cq));
 	datp_lock(&ia->lock);
 	cq->busy--;
 	datp_unlock(&ia->lock);
@@ -137,14 +148,19 @@ static void doorbell_event(void *arg, uint32_t events)
 		draining_serve(ia);
 }
 
-void soft_ia_watch(struct soft_ia *ia)
+void soft_ia_ring(struct soft_ia *ia)
 {
 	uint64_t one = 1;
 
-	atomic_store_explicit(&ia->watching, true, memory_order_relaxed);
-	/* the service thread goes round, and arms what it finds */
+	/* EAGAIN: the counter is full, so it is going to */
 	if (write(ia->doorbell_fd, &one, sizeof one) < 0)
 		return;
+}
+
+void soft_ia_watch(struct soft_ia *ia)
+{
+	atomic_store_explicit(&ia->watching, true, memory_order_relaxed);
+	soft_ia_ring(ia); /* it goes round, and arms what it finds */
 }
 
 /* ---- event queues ---- */
@@ -181,17 +197,21 @@ static void soft_evd_free(struct datp_evd *base)
 	bool busy = base->has_cq;
 
 	/* the service thread may be looking at it; it is not, if it is us */
-	while (busy && !datp_loop_inside(base->obj.ia)) {
+	while (busy) {
 		datp_lock(&ia->lock);
-		busy = cq->busy;
-		if (!busy)
-			cq->round = ia->round;
+		cq->closing = true;
+		busy = cq->busy && !datp_loop_inside(base->obj.ia);
 		datp_unlock(&ia->lock);
+		if (busy)
+			sched_yield();
 	}
 	if (!base->has_cq)
 		return;
+	/* under the poll lock: soft_cq_drain() may still come by for an endpoint that fed it */
+	datp_lock(&base->poll_lock);
 	soft_cq_discard(cq);
 	soft_cq_fini(cq);
+	datp_unlock(&base->poll_lock);
 }
 
 static bool soft_evd_pending(struct datp_evd *evd)

@@ -232,11 +232,10 @@ void soft_peer_died(struct soft_peer *peer)
 	 */
 	atomic_store_explicit(&peer->dead, 1, memory_order_release);
 	datp_lock(&ia->lock);
-	for (uint32_t i = 1; i < SOFT_PORT_MAX; i++)
-		if (ia->slot_used[i] && ia->peer_slot[i] == peer)
-			for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next)
-				soft_cq_void(cq, i);
+	soft_cqs_bury(ia, peer);
 	datp_unlock(&ia->lock);
+	/* as for those who sleep, so for those who are told by the service thread */
+	soft_ia_ring(ia);
 }
 
 bool soft_peer_lost(struct soft_peer *peer)

@@ -386,11 +386,10 @@ int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n)
 
 void soft_cq_drain(struct soft_cq *cq)
 {
-	_Atomic uint32_t *lock = cq->evd ? &cq->evd->poll_lock : &cq->lock;
-
-	datp_lock(lock);
-	cq_poll(cq, NULL);
-	datp_unlock(lock);
+	datp_lock(soft_cq_lock(cq));
+	if (cq->ring)
+		cq_poll(cq, NULL);
+	datp_unlock(soft_cq_lock(cq));
 }
 
 void soft_cq_discard(struct soft_cq *cq)

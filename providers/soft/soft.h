@@ -64,10 +64,11 @@ struct soft_cq {
 	struct soft_ia *ia;
 	struct soft_mem mem;
 	struct soft_ring *ring;
-	uint64_t head;	       /* poll lock */
+	_Atomic uint64_t head; /* poll lock; without it a hint */
 	struct datp_evd *evd;  /* NULL: the IA's sink, for endpoints without an EVD */
 	_Atomic uint32_t lock; /* the sink's poll lock */
 	_Atomic bool armed;    /* DATP_ARM_CNO: libdatp wants to be told of arrivals */
+	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread is at it: not to be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
 	struct soft_cq *next, **prev; /* soft_ia.lock */

@@ -165,12 +165,19 @@ void soft_srq_forget(struct soft_ep *ep)
 static void srq_drain(struct soft_srq *srq)
 {
 	struct soft_ia *ia = soft_ia(srq->base.obj.ia);
+	struct soft_cq *last = NULL;
 
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = soft_port_ep(ia, i);
+		struct soft_cq *cq;
 
-		if (ep && ep->base.srq == &srq->base)
-			soft_cq_drain(soft_ep_recv_cq(ep));
+		if (!ep || ep->base.srq != &srq->base)
+			continue;
+		/* type-stable memory, should it be freed meanwhile; mostly they share one */
+		cq = soft_ep_recv_cq(ep);
+		if (cq != last)
+			soft_cq_drain(cq);
+		last = cq;
 	}
 }
 

@@ -74,13 +74,13 @@ void soft_arena_put(struct soft_arena *arena)
 	free(arena);
 }
 
-void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref)
+void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref, uint64_t size)
 {
 	void *addr = NULL;
 
 	datp_lock(&arena->lock);
 	for (struct soft_extent *e = arena->extents; e && !addr; e = e->next)
-		if (e->offset == ref->extent && ref->offset < e->len)
+		if (e->offset == ref->extent && size <= e->len && ref->offset <= e->len - size)
 			addr = (char *)e->addr + ref->offset;
 	datp_unlock(&arena->lock);
 	return addr;

@@ -7,7 +7,8 @@
 
 enum datp_err soft_arena_new(struct soft_arena **arena);
 void soft_arena_put(struct soft_arena *arena); /* the last one unmaps it */
-void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref);
+/* The place, of at least that size; NULL: there is none. */
+void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref, uint64_t size);
 
 /*
  * A piece of at least `size` bytes, aligned to its size rounded up to a power of two (at most the extent's).

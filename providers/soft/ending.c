@@ -34,22 +34,24 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 		  bool accepting)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	struct soft_port *rport = soft_peer_map(peer, &far->port);
-	struct soft_ring *rring = soft_peer_map(peer, &far->ring);
-	struct soft_ring *rrequest = soft_peer_map(peer, &far->request);
+	struct soft_port *rport = soft_peer_port(peer, &far->port);
+	struct soft_ring *rring = soft_peer_ring(peer, &far->ring);
+	struct soft_ring *rrequest = soft_peer_ring(peer, &far->request);
 
 	if (!rport || !rring || !rrequest)
 		return false;
-	soft_peer_hold(peer);
-	ep->peer = peer;
 	ep->rring = rring;
 	ep->rrequest = rrequest;
 	ep->rindex = far->index;
 	ep->rgen = far->gen;
+	ep->my_slot = far->my_slot;
 	datp_lock(&ia->lock);
+	peer->users++;
+	ep->peer = peer;
 	ep->rport = rport; /* from here on soft_mr_quiesce() looks at this connection */
 	datp_unlock(&ia->lock);
-	atomic_store_explicit(&ep->accepting, accepting, memory_order_relaxed);
+	/* relaxed: who finds it set has found the endpoint open, under the EP lock, or by the socket's message */
+	atomic_store_explicit(&ep->accepting, accepting ? ep->gen : 0, memory_order_relaxed);
 	ep->open = true;
 	atomic_store(&ep->port->open, ep->gen);
 	return true;
@@ -61,14 +63,14 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 	struct soft_socket *sock;
 
 	datp_lock(&ia->lock);
-	sock = ep->socket ? ep->socket : ep->peer ? ep->peer->sockets : NULL;
+	sock = ep->socket ? ep->socket : ep->peer->sockets;
 	if (sock)
 		(void)soft_socket_send(sock, msg); /* a peer that is gone needs no news */
 	datp_unlock(&ia->lock);
 }
 
 /* What follows the closing of the port: nobody begins an access any more; wait for those that had begun. */
-static void end_quiesce(struct soft_ep *ep, bool *deliver)
+static void end_quiesce(struct soft_ep *ep, bool deliver)
 {
 	soft_engine_wait(ep->rport, ep->peer, false);
 	soft_engine_wait(ep->port, ep->peer, true);
@@ -76,7 +78,7 @@ static void end_quiesce(struct soft_ep *ep, bool *deliver)
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
 		soft_engine_take_back(ep->port);
 	datp_lock(&ep->base.lock);
-	if (*deliver)
+	if (deliver)
 		soft_recv_flush(ep);
 	soft_sq_reap(ep);
 	soft_recv_discard(ep);
@@ -95,8 +97,6 @@ static void end_release(struct soft_ep *ep)
 	soft_cq_drain(soft_ep_recv_cq(ep));
 	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
 		soft_cq_drain(soft_ep_request_cq(ep));
-	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
-		soft_slots_reclaim(ia, ep->index);
 	datp_lock(&ia->lock);
 	ep->rport = NULL;
 	ep->peer = NULL;
@@ -108,17 +108,29 @@ static void end_release(struct soft_ep *ep)
 	soft_peer_put(peer);
 }
 
-bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER tell, bool only_failing)
+/* Until the end that another thread has begun is over. No lock: it takes many. */
+void soft_ep_await_end(struct soft_ep *ep)
+{
+	while (atomic_load(&ep->ending))
+		sched_yield();
+}
+
+void soft_ep_ended(struct soft_ep *ep)
+{
+	atomic_store(&ep->ending, false);
+}
+
+bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_msg msg = { .magic = SOFT_MSG_MAGIC,
 				.version = SOFT_SHM_VERSION,
 				.type = SOFT_MSG_DISC };
-	bool mine, deliver;
+	bool mine, deliver = false;
 
 	soft_cq_drain(soft_ep_recv_cq(ep));
 	datp_lock(&ep->base.lock);
-	mine = ep->open && (!only_failing || ep->failing);
+	mine = ep->open && (!gen || ep->gen == gen) && (!only_failing || ep->failing);
 	if (mine) {
 		soft_recv_progress(ep);
 		deliver = !ep->failing;
@@ -135,16 +147,28 @@ bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER tell, bool only_failing)
 	}
 	datp_unlock(&ep->base.lock);
 	if (!mine) {
-		/* another thread is at it: its end is ours */
-		while (atomic_load(&ep->ending))
-			sched_yield();
+		/* if another thread is at it, its end is ours */
+		soft_ep_await_end(ep);
 		return false;
 	}
-	end_quiesce(ep, &deliver);
+	end_quiesce(ep, deliver);
 	if (tell)
 		soft_ep_tell(ep, &msg);
 	end_release(ep);
-	atomic_store(&ep->ending, false);
+	return true;
+}
+
+bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
+			  bool only_failing, DAT_EVENT_NUMBER why)
+{
+	if (!soft_ep_end(ep, gen, tell, only_failing))
+		return false;
+	/* passive, and never heard of the peer: then this was no connection yet */
+	if (atomic_exchange(&ep->accepting, 0))
+		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	else
+		(void)datp_cm_disconnected(&ep->base, why);
+	soft_ep_ended(ep);
 	return true;
 }
 
@@ -154,8 +178,7 @@ static void fail_now(struct datp_ep *base)
 {
 	struct soft_ep *ep = soft_ep(base);
 
-	if (soft_ep_end(ep, DAT_CONNECTION_EVENT_BROKEN, true))
-		datp_cm_disconnected(&ep->base, DAT_CONNECTION_EVENT_BROKEN);
+	soft_ep_end_and_tell(ep, 0, DAT_CONNECTION_EVENT_BROKEN, true, DAT_CONNECTION_EVENT_BROKEN);
 }
 
 void soft_ep_fail(struct soft_ep *ep)
@@ -172,13 +195,16 @@ void soft_ep_fail(struct soft_ep *ep)
 static void drained_now(struct datp_ep *base)
 {
 	struct soft_ep *ep = soft_ep(base);
+	uint32_t gen;
 	bool drained;
 
 	datp_lock(&ep->base.lock);
-	drained = ep->open && ep->draining && !ep->failing;
+	drained = ep->open && ep->draining && ep->draining_done && !ep->failing;
+	gen = ep->gen;
 	datp_unlock(&ep->base.lock);
-	if (drained && soft_ep_end(ep, DAT_CONNECTION_EVENT_DISCONNECTED, false))
-		datp_cm_disconnected(&ep->base, DAT_CONNECTION_EVENT_DISCONNECTED);
+	if (drained)
+		soft_ep_end_and_tell(ep, gen, DAT_CONNECTION_EVENT_DISCONNECTED, false,
+				     DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 void soft_ep_drained(struct soft_ep *ep)
@@ -215,7 +241,8 @@ void soft_ep_disconnect(struct datp_ep *base, enum datp_close how)
 		disconnect_gracefully(ep);
 		break;
 	case DATP_CLOSE_ABRUPT:
-		(void)soft_ep_end(ep, DAT_CONNECTION_EVENT_DISCONNECTED, false);
+		if (soft_ep_end(ep, 0, DAT_CONNECTION_EVENT_DISCONNECTED, false))
+			soft_ep_ended(ep);
 		break;
 	default:
 		soft_ep_abandon(ep);
@@ -226,8 +253,9 @@ void soft_ep_abandon(struct soft_ep *ep)
 {
 	/* in this order: an answer that was being taken when we cancelled has opened the endpoint */
 	soft_ep_cancel(ep);
-	atomic_store(&ep->accepting, false);
-	(void)soft_ep_end(ep, DAT_CONNECTION_EVENT_DISCONNECTED, false);
+	atomic_store(&ep->accepting, 0);
+	if (soft_ep_end(ep, 0, DAT_CONNECTION_EVENT_DISCONNECTED, false))
+		soft_ep_ended(ep);
 }
 
 void soft_ep_unpoll(struct soft_ep *ep)

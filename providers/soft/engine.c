@@ -28,7 +28,7 @@ struct soft_dir {
 	struct soft_mr *imr, *tmr;
 	uint32_t igen, tgen; /* the connection, as each side numbers it */
 	bool initiator;	     /* we are */
-	bool news;	/* there is something for the target's ring */
+	bool news;	     /* there is something for the target's ring */
 };
 
 static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
@@ -77,9 +77,8 @@ static bool engine_release(struct soft_port *port)
 
 	for (;;) {
 		bool again = word & SOFT_ENGINE_AGAIN;
-		uint32_t want =
-			again ? word & ~SOFT_ENGINE_AGAIN
-			      : (word & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP;
+		uint32_t want = again ? word & ~SOFT_ENGINE_AGAIN
+				      : (word & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP;
 
 		/* acquire: what the asker added; release: all that we did with the peer's memory */
 		if (atomic_compare_exchange_weak_explicit(
@@ -259,7 +258,7 @@ static void engine_tell_target(struct soft_dir *dir, bool blocked)
 	struct soft_ep *ep = dir->ep;
 	uint64_t position;
 	struct soft_cell *cell =
-		blocked ? NULL : soft_ring_claim(ep->rring, dir->peer->my_slot, &position);
+		blocked ? NULL : soft_ring_claim(ep->rring, ep->my_slot, &position);
 
 	if (cell) {
 		cell->port = ep->rindex;

@@ -184,18 +184,21 @@ static enum datp_err mover_start(struct soft_ia *ia)
 	return DATP_OK;
 }
 
-/* Called on the service thread only, as is leave; so is the start. */
-enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer, struct soft_bounce *asks)
+enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
+			       const struct soft_ref *mailbox)
 {
+	struct soft_bounce *asks = soft_peer_map(peer, mailbox, sizeof *asks);
 	enum datp_err err = ia->mover ? DATP_OK : mover_start(ia);
 	struct soft_mover *mover = ia->mover;
 
-	if (err)
-		return err;
+	if (err || !asks)
+		return err ? err : DATP_ERR_MEMORY;
 	datp_lock(&mover->lock);
-	if (mover->count == sizeof mover->clients / sizeof *mover->clients) {
+	if (peer->asks) {
+		err = DATP_OK;
+	} else if (mover->count == sizeof mover->clients / sizeof *mover->clients) {
 		err = DATP_ERR_DEVICE;
-	} else if (!peer->asks) {
+	} else {
 		peer->asks = asks;
 		mover->clients[mover->count++] = peer;
 	}

@@ -9,9 +9,9 @@
 int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 		   struct soft_list *remote, uint64_t len);
 
-/* Serves the mailbox of a peer from now on; starts the thread with the first one. */
+/* Serves the mailbox of a peer from now on; starts the thread with the first one. Service thread. */
 enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
-			       struct soft_bounce *asks);
+			       const struct soft_ref *mailbox);
 /* No longer; when it returns the mailbox is not touched any more. */
 void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer);
 void soft_mover_stop(struct soft_ia *ia);

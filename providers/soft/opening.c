@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -27,8 +28,8 @@ static void msg_init(struct soft_msg *msg, enum soft_msg_type type)
 
 static void far_of(const struct soft_msg *msg, struct soft_far *far)
 {
-	*far = (struct soft_far){ msg->my_port, msg->my_gen, msg->port_ref, msg->ring_ref,
-				  msg->request_ref };
+	*far = (struct soft_far){ msg->my_port,	 msg->my_gen,	msg->intro.slot,
+				  msg->port_ref, msg->ring_ref, msg->request_ref };
 }
 
 /* Our endpoint, for the peer. EP lock. */
@@ -87,7 +88,10 @@ static enum datp_err address_key(const struct sockaddr *sa, char *key, size_t si
 	return DATP_OK;
 }
 
-/* A socket connected to the listener of (address, qual). -1: *why says what the endpoint is to hear. */
+/*
+ * A socket connected to the listener of (address, qual). -1: *why says what the endpoint is to hear, 0: nothing, as
+ * it is we who have no socket.
+ */
 static int listener_reach(const struct datp_conn_param *param, const char *key, pid_t *pid,
 			  DAT_EVENT_NUMBER *why)
 {
@@ -99,8 +103,13 @@ static int listener_reach(const struct datp_conn_param *param, const char *key, 
 		socklen_t len = soft_listener_name(&sa, keys[i], param->qual);
 		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-		if (fd < 0)
+		if (fd < 0) {
+			datp_log(1,
+				 "soft: no socket to connect with: %s; raise the limit (ulimit -n)",
+				 strerror(errno));
+			*why = 0;
 			return -1;
+		}
 		if (connect(fd, (struct sockaddr *)&sa, len) == 0) {
 			if (soft_same_user(fd, pid))
 				return fd;
@@ -130,6 +139,8 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	if (err)
 		return err;
 	fd = listener_reach(param, key, &pid, &why);
+	if (fd < 0 && !why)
+		return DATP_ERR_DEVICE;
 	if (fd < 0) {
 		(void)datp_cm_failed(base, why);
 		return DATP_OK;
@@ -140,17 +151,19 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	sock->active = true;
 	sock->slot = soft_slot_name(ia);
 	msg_init(&msg, SOFT_MSG_REQ);
-	soft_peer_introduce(ia, NULL, sock->slot, &msg.intro);
+	soft_peer_introduce(ia, sock->slot, 0, &msg.intro);
 	msg.qual = param->qual;
 	msg.pdata_len = (uint16_t)param->pdata_len;
 	if (param->pdata_len)
 		memcpy(msg.pdata, param->pdata, param->pdata_len);
+	soft_ep_await_end(ep); /* of the connection before */
 	datp_lock(&base->lock);
 	soft_port_begin(ep);
 	msg_endpoint(&msg, ep);
 	datp_unlock(&base->lock);
 	datp_lock(&ia->lock);
 	sock->ep = ep;
+	sock->gen = msg.my_gen;
 	ep->socket = sock;
 	sent = sock->slot && soft_socket_send(sock, &msg);
 	datp_unlock(&ia->lock);
@@ -176,11 +189,14 @@ void soft_ep_cancel(struct soft_ep *ep)
 
 		ep->socket = NULL;
 		sock->ep = NULL;
-		(void)soft_socket_send(sock, &msg);
-		if (!sock->kept)
-			shutdown(
-				sock->fd,
-				SHUT_WR); /* the other end hangs up, and then the service thread ends it */
+		/*
+		 * The other end hangs up, and then the service thread ends it. But if the service thread is taking the
+		 * answer just now, it says the same, and the socket may have become the link of the two IAs.
+		 */
+		if (!sock->answered) {
+			(void)soft_socket_send(sock, &msg);
+			shutdown(sock->fd, SHUT_WR);
+		}
 	}
 	datp_unlock(&ia->lock);
 }
@@ -270,6 +286,8 @@ void soft_sp_close(struct datp_sp *base)
 				s->sp = NULL;
 		busy = ia->requesting == sp && !datp_loop_inside(base->obj.ia);
 		datp_unlock(&ia->lock);
+		if (busy)
+			sched_yield();
 	}
 }
 
@@ -309,7 +327,7 @@ static void request_refuse(struct soft_socket *sock, DAT_EVENT_NUMBER why)
 static void on_request(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 {
 	struct soft_ia *ia = sock->ia;
-	uint32_t name = soft_slot_name(ia);
+	uint32_t name;
 	struct request request = { .sock = sock, .msg = msg };
 	struct datp_cm_arrival arrival = { .address = (struct sockaddr *)&msg->address,
 					   .remote_port = msg->port_qual,
@@ -322,8 +340,14 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int fds[2
 	struct datp_cr *cr;
 	enum datp_err err = DATP_ERR_STATE;
 
-	if (sock->active || sock->peer || !name || fds[0] < 0 || fds[1] < 0) {
+	if (sock->active || sock->peer || fds[0] < 0 || fds[1] < 0 || !msg->intro.slot ||
+	    msg->intro.slot >= SOFT_PORT_MAX) {
 		soft_conn_hangup(sock);
+		return;
+	}
+	name = soft_slot_name(ia);
+	if (!name) {
+		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		return;
 	}
 	request.peer = soft_peer_get(ia, &msg->intro, sock->pid, fds, name);
@@ -335,8 +359,8 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int fds[2
 	}
 	if (request.peer->slot != name)
 		soft_slot_forget(ia, name); /* it has one already */
-	sock->peer = request.peer;	    /* counted by soft_peer_get */
 	datp_lock(&ia->lock);
+	sock->peer = request.peer; /* counted by soft_peer_get */
 	sp = ia->requesting = sock->sp;
 	sock->sp = NULL;
 	datp_unlock(&ia->lock);
@@ -363,8 +387,11 @@ static void stale_now(struct datp_ep *base)
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 }
 
-/* Ties the socket of a request to the accepting endpoint and answers. False: the active side has gone. */
-static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, const struct soft_msg *msg)
+/*
+ * Ties the socket of a request to the accepting endpoint and answers. False: the active side has gone. EP lock; so
+ * whoever ends this connection either did before, or finds the socket to say so.
+ */
+static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, struct soft_msg *msg)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_socket *sock;
@@ -375,6 +402,8 @@ static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, const struct s
 		cr->socket = NULL;
 		sock->cr = NULL;
 		sock->ep = ep;
+		sock->gen = ep->gen;
+		sock->my_slot = ep->my_slot;
 		ep->socket = sock;
 		(void)soft_socket_send(sock, msg); /* if it fails, its hang-up is on the way */
 	} else {
@@ -384,15 +413,41 @@ static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, const struct s
 	return sock != NULL;
 }
 
+/* Opens the endpoint and answers. *stale: the active side has gone. */
+static enum datp_err accept_open(struct soft_cr *cr, struct soft_ep *ep, struct soft_msg *msg,
+				 bool *stale)
+{
+	struct datp_cr *base = &cr->base;
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	enum datp_err err = DATP_OK;
+
+	soft_ep_await_end(ep); /* of the connection before */
+	datp_lock(&ep->base.lock);
+	soft_port_begin(ep);
+	datp_lock(&ia->lock);
+	if (cr->peer->my_slot)
+		cr->far.my_slot = cr->peer->my_slot;
+	datp_unlock(&ia->lock);
+	soft_peer_introduce(ia, cr->peer->slot, cr->far.my_slot, &msg->intro);
+	msg_endpoint(msg, ep);
+	memcpy(&ep->base.remote_address, &base->remote_address, sizeof base->remote_address);
+	ep->base.remote_port = base->remote_port;
+	if (!soft_ep_open(ep, cr->peer, &cr->far, true))
+		err = DATP_ERR_MEMORY;
+	else
+		*stale = !accept_answer(cr, ep, msg);
+	datp_unlock(&ep->base.lock);
+	return err;
+}
+
 enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, const void *pdata,
 			     uint32_t len)
 {
 	struct soft_cr *cr = (struct soft_cr *)base;
 	struct soft_ep *ep = soft_ep(ep_base);
-	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct soft_msg msg;
 	enum datp_err err;
-	bool open;
+	bool stale = false;
 
 	msg_init(&msg, SOFT_MSG_REP);
 	err = soft_peer_bounce(cr->peer, &msg.bounce);
@@ -403,22 +458,14 @@ enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, cons
 	msg.pdata_len = (uint16_t)len;
 	if (len)
 		memcpy(msg.pdata, pdata, len);
-	soft_peer_introduce(ia, cr->peer, cr->peer->slot, &msg.intro);
-	datp_lock(&ep_base->lock);
-	soft_port_begin(ep);
-	msg_endpoint(&msg, ep);
-	memcpy(&ep_base->remote_address, &base->remote_address, sizeof base->remote_address);
-	ep_base->remote_port = base->remote_port;
-	open = soft_ep_open(ep, cr->peer, &cr->far, true);
-	datp_unlock(&ep_base->lock);
-	if (!open)
-		return DATP_ERR_MEMORY;
-	if (!accept_answer(cr, ep, &msg)) {
-		atomic_store(&ep->accepting, false);
-		(void)soft_ep_end(ep, 0, false);
-		return datp_ep_call(&ep->base, stale_now);
+	err = accept_open(cr, ep, &msg, &stale);
+	if (!err && stale) {
+		atomic_store(&ep->accepting, 0);
+		if (soft_ep_end(ep, 0, 0, false))
+			soft_ep_ended(ep);
+		err = datp_ep_call(&ep->base, stale_now);
 	}
-	return DATP_OK;
+	return err;
 }
 
 void soft_cr_reject(struct datp_cr *base)
@@ -474,10 +521,11 @@ enum datp_err soft_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 
 void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
 {
-	/* relaxed: most of the time it is false; the exchange decides who says it */
-	if (!atomic_load_explicit(&ep->accepting, memory_order_relaxed) || ep->gen != gen)
-		return;
-	if (atomic_exchange(&ep->accepting, false))
+	uint32_t waiting = gen;
+
+	/* relaxed: most of the time it is 0; the exchange decides who says it */
+	if (atomic_load_explicit(&ep->accepting, memory_order_relaxed) == gen && gen &&
+	    atomic_compare_exchange_strong(&ep->accepting, &waiting, 0))
 		(void)datp_cm_established(&ep->base, NULL, 0);
 }
 
@@ -505,74 +553,96 @@ static bool socket_keep(struct soft_socket *sock, bool always)
 		sock->kept = true;
 		sock->link = peer->sockets;
 		peer->sockets = sock;
+		if (!peer->my_slot)
+			peer->my_slot = sock->my_slot;
 	}
 	datp_unlock(&sock->ia->lock);
 	return sock->kept;
 }
 
+/* The one who answers; the socket's from now on. NULL: it makes no sense, or there is no memory. */
 static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 {
+	struct soft_ia *ia = sock->ia;
 	uint32_t name = msg->intro.my_slot;
 	struct soft_peer *peer;
 
-	if (fds[0] < 0 || fds[1] < 0 || !name || name >= SOFT_PORT_MAX)
+	/* it is called as we said in our request, or as we agreed on before */
+	if (!sock->active || sock->peer || fds[0] < 0 || fds[1] < 0 || !msg->intro.slot ||
+	    msg->intro.slot >= SOFT_PORT_MAX ||
+	    (name != sock->slot && !soft_slot_is_of(ia, name, msg->intro.id)))
 		return NULL;
-	peer = soft_peer_get(sock->ia, &msg->intro, sock->pid, fds, name);
+	peer = soft_peer_get(ia, &msg->intro, sock->pid, fds, name);
 	fds[0] = fds[1] = -1;
 	if (!peer)
 		return NULL;
 	if (sock->slot != name)
-		soft_slot_unname(sock->ia, sock->slot);
+		soft_slot_unname(ia, sock->slot);
 	sock->slot = 0;
+	datp_lock(&ia->lock);
 	sock->peer = peer;
+	sock->my_slot = msg->intro.slot;
+	datp_unlock(&ia->lock);
 	return peer;
 }
 
-/* Not given up by another thread. From here on such a thread finds the endpoint open. EP lock. */
-static bool socket_is_of(struct soft_socket *sock, const struct soft_ep *ep)
+/* The endpoint that waits for the answer: it may still give up, but leaves it to us to say so. NULL: it has. */
+static struct soft_ep *reply_ep(struct soft_socket *sock, const struct soft_msg *msg)
 {
-	bool same;
+	struct soft_ep *ep;
 
 	datp_lock(&sock->ia->lock);
-	same = sock->ep == ep;
+	ep = sock->ep;
+	if (ep && (ep->index != msg->port || sock->gen != msg->gen))
+		ep = NULL;
+	sock->answered = ep != NULL;
 	datp_unlock(&sock->ia->lock);
-	return same;
+	return ep;
+}
+
+/* Opens the endpoint, unless it has given up. Who gives up later finds it open. */
+static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft_peer *peer,
+		       const struct soft_msg *msg)
+{
+	struct soft_far far;
+	bool waits;
+
+	far_of(msg, &far);
+	datp_lock(&ep->base.lock);
+	datp_lock(&sock->ia->lock);
+	waits = sock->ep == ep && ep->gen == sock->gen;
+	datp_unlock(&sock->ia->lock);
+	if (waits) {
+		memcpy(&ep->base.remote_address, &msg->address, sizeof msg->address);
+		ep->base.remote_port = msg->port_qual;
+		waits = soft_ep_open(ep, peer, &far, false);
+	}
+	datp_unlock(&ep->base.lock);
+	return waits;
 }
 
 static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 {
-	struct soft_ep *ep = sock->ep; /* only this thread and a cancel take it away */
+	struct soft_ep *ep = reply_ep(sock, msg);
+	struct soft_peer *peer = ep ? reply_peer(sock, msg, fds) : NULL;
 	struct soft_msg rtu;
-	struct soft_peer *peer;
-	struct soft_far far;
-	bool open = false;
 
-	far_of(msg, &far);
-	peer = sock->active && !sock->peer ? reply_peer(sock, msg, fds) : NULL;
 	msg_init(&rtu, SOFT_MSG_RTU);
-	if (peer && ep && !soft_peer_bounce(peer, &rtu.bounce)) {
-		datp_lock(&ep->base.lock);
-		if (ep->index == msg->port && ep->gen == msg->gen && socket_is_of(sock, ep)) {
-			memcpy(&ep->base.remote_address, &msg->address, sizeof msg->address);
-			ep->base.remote_port = msg->port_qual;
-			open = soft_ep_open(ep, peer, &far, false);
-		}
-		datp_unlock(&ep->base.lock);
-	}
-	if (open && msg->bounce.extent_len && !peer->self)
-		(void)soft_mover_serve(sock->ia, peer, soft_peer_map(peer, &msg->bounce));
-	if (!open) { /* given up meanwhile: the other side hears of it by the hang-up */
-		soft_conn_hangup(sock);
+	if (!peer || soft_peer_bounce(peer, &rtu.bounce) || !reply_open(sock, ep, peer, msg)) {
+		soft_conn_hangup(sock); /* by which the other side hears of it */
 		return;
 	}
-	socket_take_ep(sock);
+	if (msg->bounce.extent_len && !peer->self)
+		(void)soft_mover_serve(sock->ia, peer, &msg->bounce);
 	rtu.port = msg->my_port;
 	rtu.gen = msg->my_gen;
 	rtu.keep = socket_keep(sock, false);
 	if (!datp_cm_established(&ep->base, msg->pdata, msg->pdata_len)) {
 		rtu.type = SOFT_MSG_CANCEL;
-		(void)soft_ep_end(ep, 0, false);
+		if (soft_ep_end(ep, msg->gen, 0, false))
+			soft_ep_ended(ep);
 	}
+	socket_take_ep(sock);
 	datp_lock(&sock->ia->lock);
 	(void)soft_socket_send(sock, &rtu);
 	datp_unlock(&sock->ia->lock);
@@ -580,13 +650,13 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 
 static void on_reject(struct soft_socket *sock, const struct soft_msg *msg)
 {
-	struct soft_ep *ep = socket_take_ep(sock);
+	struct soft_ep *ep = sock->kept ? NULL : socket_take_ep(sock);
 
 	if (ep && sock->active)
 		(void)datp_cm_failed(&ep->base, msg->why == DAT_CONNECTION_EVENT_PEER_REJECTED
 							? DAT_CONNECTION_EVENT_PEER_REJECTED
 							: DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	soft_socket_end(sock);
+	soft_conn_hangup(sock);
 }
 
 static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
@@ -594,20 +664,23 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 	struct soft_peer *peer = sock->peer;
 	struct soft_ep *ep;
 
-	if (!peer || sock->active)
+	if (!peer || sock->active || sock->kept)
 		return;
 	if (msg->bounce.extent_len && !peer->self)
-		(void)soft_mover_serve(sock->ia, peer, soft_peer_map(peer, &msg->bounce));
-	if (msg->keep)
-		(void)socket_keep(sock, true);
+		(void)soft_mover_serve(sock->ia, peer, &msg->bounce);
+	/*
+	 * Should the word about the socket that is to be the link not have come yet, this one is kept too: there has to
+	 * be one to say that a connection ended.
+	 */
+	(void)socket_keep(sock, msg->keep);
 	ep = socket_take_ep(sock);
 	if (ep)
 		soft_ep_heard(ep, msg->gen);
-	if (!msg->keep)
+	if (!sock->kept)
 		soft_socket_end(sock);
 }
 
-/* The active side gave up. On its socket, which may be the link already. */
+/* The active side gave up, or the socket hung up. It may be the link already. */
 static void on_cancel(struct soft_socket *sock)
 {
 	struct soft_ep *ep = socket_take_ep(sock);
@@ -617,11 +690,22 @@ static void on_cancel(struct soft_socket *sock)
 		sock->cr->socket = NULL;
 	sock->cr = NULL;
 	datp_unlock(&sock->ia->lock);
-	if (ep && !sock->active && soft_ep_end(ep, 0, false) &&
-	    atomic_exchange(&ep->accepting, false))
-		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-	else if (ep && sock->active)
+	if (ep && sock->active)
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	else if (ep) /* it may have been heard already, by its data */
+		soft_ep_end_and_tell(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+/* Of the connection that the endpoint has with this peer, the generation; 0: it has none. */
+static uint32_t ep_gen_with(struct soft_ep *ep, const struct soft_peer *peer)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint32_t gen;
+
+	datp_lock(&ia->lock);
+	gen = peer && ep->peer == peer ? ep->gen : 0;
+	datp_unlock(&ia->lock);
+	return gen;
 }
 
 static void on_disconnect(struct soft_socket *sock, const struct soft_msg *msg)
@@ -631,11 +715,10 @@ static void on_disconnect(struct soft_socket *sock, const struct soft_msg *msg)
 				       ? DAT_CONNECTION_EVENT_BROKEN
 				       : DAT_CONNECTION_EVENT_DISCONNECTED;
 
-	if (!ep || ep->gen != msg->gen)
+	if (!ep || !msg->gen || ep_gen_with(ep, sock->peer) != msg->gen)
 		return;
 	soft_ep_heard(ep, msg->gen);
-	if (soft_ep_end(ep, 0, false))
-		(void)datp_cm_disconnected(&ep->base, why);
+	soft_ep_end_and_tell(ep, msg->gen, 0, false, why);
 }
 
 void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
@@ -675,12 +758,10 @@ static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 	soft_peer_died(peer);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = soft_port_ep(ia, i);
+		uint32_t gen = ep ? ep_gen_with(ep, peer) : 0;
 
-		if (!ep || ep->peer != peer)
-			continue;
-		soft_ep_heard(ep, ep->gen);
-		if (soft_ep_end(ep, 0, false))
-			(void)datp_cm_disconnected(&ep->base, DAT_CONNECTION_EVENT_BROKEN);
+		if (gen)
+			soft_ep_end_and_tell(ep, gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
 	}
 }
 

@@ -12,10 +12,17 @@ struct soft_cq *soft_ep_request_cq(struct soft_ep *ep);
 bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far,
 		  bool accepting);
 /*
- * The end of an open connection; no lock. True: this call ended it (and, if `tell` is not 0, told the peer);
- * false: it was not open (only_failing: or nothing has failed); then it has been ended when this returns.
+ * The end of an open connection, of that generation (0: whichever it is); no lock. True: this call ended it (and,
+ * if `tell` is not 0, told the peer), and the caller says soft_ep_ended() once libdatp has heard of it too: others
+ * that want to end it wait for that. False: it was not open (only_failing: or nothing has failed); then it has been
+ * ended when this returns.
  */
-bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER tell, bool only_failing);
+bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing);
+void soft_ep_ended(struct soft_ep *ep);
+/* The same with libdatp's news: `why`, or that the accept came to nothing. Service thread. */
+bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
+			  bool only_failing, DAT_EVENT_NUMBER why);
+void soft_ep_await_end(struct soft_ep *ep);
 /* A message to the peer of this connection. No lock. */
 void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg);
 /* Gives up an establishment, if there is one: the peer is told. No lock. */

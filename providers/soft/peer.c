@@ -10,6 +10,7 @@
 #include "cq.h"
 #include "ia.h"
 #include "mover.h"
+#include "send.h"
 #include "sock.h"
 #include "xfer.h"
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct soft_map {
@@ -44,6 +46,20 @@ uint32_t soft_slot_name(struct soft_ia *ia)
 	return name;
 }
 
+bool soft_slot_is_of(struct soft_ia *ia, uint32_t slot, const uint64_t id[2])
+{
+	struct soft_peer *peer;
+	bool same;
+
+	datp_lock(&ia->lock);
+	peer = slot && slot < SOFT_PORT_MAX ? ia->peer_slot[slot] : NULL;
+	same = peer && peer->id[0] == id[0] && peer->id[1] == id[1] &&
+	       /* relaxed: a peer that dies in this moment is seen to die soon */
+	       !atomic_load_explicit(&peer->dead, memory_order_relaxed);
+	datp_unlock(&ia->lock);
+	return same;
+}
+
 void soft_slot_unname(struct soft_ia *ia, uint32_t slot)
 {
 	datp_lock(&ia->lock);
@@ -65,34 +81,78 @@ struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot)
 	return slot < SOFT_PORT_MAX ? ia->peer_slot[slot] : NULL;
 }
 
-void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref)
+/* An extent that the file has: what lies behind its end is SIGBUS. It cannot shrink, that is sealed. */
+static bool extent_exists(int fd, const struct soft_ref *ref)
+{
+	struct stat st;
+	uint64_t end;
+
+	return ref->extent_len && !__builtin_add_overflow(ref->extent, ref->extent_len, &end) &&
+	       fstat(fd, &st) == 0 && end <= (uint64_t)st.st_size;
+}
+
+/* ia.lock */
+static struct soft_map *map_new(struct soft_peer *peer, const struct soft_ref *ref)
+{
+	struct soft_map *map = extent_exists(peer->arena_fd, ref) ? malloc(sizeof *map) : NULL;
+
+	if (!map)
+		return NULL;
+	*map = (struct soft_map){ peer->maps, ref->extent, ref->extent_len, NULL };
+	map->addr = mmap(NULL, map->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			 peer->arena_fd, (off_t)map->extent);
+	if (map->addr == MAP_FAILED) {
+		free(map);
+		return NULL;
+	}
+	peer->maps = map;
+	return map;
+}
+
+void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size)
 {
 	struct soft_map *map;
-	void *addr = NULL;
 
+	if (ref->offset % SOFT_LINE)
+		return NULL;
 	if (peer->arena)
-		return soft_arena_at(peer->arena, ref);
-	if (!ref->extent_len || ref->offset >= ref->extent_len)
+		return soft_arena_at(peer->arena, ref, size);
+	if (size > ref->extent_len || ref->offset > ref->extent_len - size)
 		return NULL;
 	datp_lock(&peer->ia->lock);
 	for (map = peer->maps; map; map = map->next)
 		if (map->extent == ref->extent && map->len == ref->extent_len)
 			break;
-	if (!map && (map = malloc(sizeof *map))) {
-		*map = (struct soft_map){ peer->maps, ref->extent, ref->extent_len, NULL };
-		map->addr = mmap(NULL, map->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-				 peer->arena_fd, (off_t)map->extent);
-		if (map->addr == MAP_FAILED) {
-			free(map);
-			map = NULL;
-		} else {
-			peer->maps = map;
-		}
-	}
-	if (map)
-		addr = (char *)map->addr + ref->offset;
+	if (!map)
+		map = map_new(peer, ref);
 	datp_unlock(&peer->ia->lock);
-	return addr;
+	return map ? (char *)map->addr + ref->offset : NULL;
+}
+
+struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref)
+{
+	struct soft_ring *ring = soft_peer_map(peer, ref, sizeof *ring);
+	uint64_t size = ring ? sizeof *ring + ((uint64_t)ring->mask + 1) * sizeof ring->cell[0] : 0;
+
+	return ring ? soft_peer_map(peer, ref, size) : NULL;
+}
+
+/* Whether a queue lies within what is left of the extent. */
+static bool queue_fits(const struct soft_ref *ref, uint64_t offset, uint32_t mask, uint32_t stride)
+{
+	uint64_t bytes = ((uint64_t)mask + 1) * stride, room = ref->extent_len - ref->offset;
+
+	return !((mask + 1) & mask) && bytes <= room && offset <= room - bytes;
+}
+
+struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref)
+{
+	struct soft_port *port = soft_peer_map(peer, ref, sizeof *port);
+
+	if (!port || !queue_fits(ref, port->rq_offset, port->rq_mask, port->rq_stride) ||
+	    !queue_fits(ref, port->sq_offset, port->sq_mask, port->sq_stride))
+		return NULL;
+	return port;
 }
 
 static void peer_delete(struct soft_peer *peer)
@@ -121,11 +181,13 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	seals = fcntl(peer->arena_fd, F_GET_SEALS);
 	if (!peer->self && (seals < 0 || !(seals & F_SEAL_SHRINK)))
 		return false; /* it could take pages away under our feet */
-	peer->shared = soft_peer_map(peer, &intro->shared);
+	peer->shared = soft_peer_map(peer, &intro->shared, sizeof *peer->shared);
 	if (!peer->shared || peer->shared->version != SOFT_SHM_VERSION)
 		return false;
-	peer->mr = soft_peer_map(peer, &peer->shared->mr);
-	peer->slots = soft_peer_map(peer, &peer->shared->slots);
+	peer->mr = soft_peer_map(peer, &peer->shared->mr, SOFT_MR_COUNT * sizeof *peer->mr);
+	peer->slots = soft_peer_map(peer, &peer->shared->slots,
+				    (uint64_t)peer->shared->slot_count *
+					    (sizeof(struct soft_slot) + peer->shared->slot_size));
 	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->pid, intro->probe, intro->id[0]);
 	return peer->mr && peer->slots;
 }
@@ -171,7 +233,6 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer->arena_fd = fds[0];
 	peer->doorbell_fd = fds[1];
 	peer->slot = name;
-	peer->my_slot = intro->slot;
 	peer->users = 1;
 	if (!peer_setup(peer, intro)) {
 		datp_log(
@@ -209,6 +270,7 @@ void soft_peer_put(struct soft_peer *peer)
 		while (*p != peer)
 			p = &(*p)->next;
 		*p = peer->next;
+		soft_slots_reclaim(ia, peer); /* before its names are another's */
 		for (uint32_t i = 0; i < SOFT_PORT_MAX; i++)
 			if (ia->slot_used[i] && ia->peer_slot[i] == peer) {
 				ia->peer_slot[i] = NULL;
@@ -271,14 +333,14 @@ void soft_peers_fini(struct soft_ia *ia)
 	}
 }
 
-void soft_peer_introduce(struct soft_ia *ia, struct soft_peer *peer, uint32_t slot,
+void soft_peer_introduce(struct soft_ia *ia, uint32_t slot, uint32_t my_slot,
 			 struct soft_intro *intro)
 {
 	*intro = (struct soft_intro){ .id = { ia->id[0], ia->id[1] },
 				      .probe = (uintptr_t)&ia->shared->probe,
 				      .shared = ia->shared_mem.ref,
 				      .slot = slot,
-				      .my_slot = peer ? peer->my_slot : 0 };
+				      .my_slot = my_slot };
 }
 
 enum datp_err soft_peer_bounce(struct soft_peer *peer, struct soft_ref *ref)
@@ -288,6 +350,8 @@ enum datp_err soft_peer_bounce(struct soft_peer *peer, struct soft_ref *ref)
 	memset(ref, 0, sizeof *ref);
 	if (peer->self || peer->cma)
 		return DATP_OK;
+	/* under its lock: two endpoints may be the first */
+	datp_lock(&peer->bounce_lock);
 	if (!peer->bounce) {
 		err = soft_arena_alloc(peer->ia, SOFT_KIND_OTHER, sizeof *peer->bounce,
 				       &peer->bounce_mem);
@@ -296,5 +360,6 @@ enum datp_err soft_peer_bounce(struct soft_peer *peer, struct soft_ref *ref)
 	}
 	if (!err)
 		*ref = peer->bounce_mem.ref;
+	datp_unlock(&peer->bounce_lock);
 	return err;
 }

@@ -16,7 +16,8 @@ struct soft_intro {
 
 void soft_peers_fini(struct soft_ia *ia);
 
-uint32_t soft_slot_name(struct soft_ia *ia);		  /* a free name, 0: none */
+uint32_t soft_slot_name(struct soft_ia *ia); /* a free name, 0: none */
+bool soft_slot_is_of(struct soft_ia *ia, uint32_t slot, const uint64_t id[2]);
 void soft_slot_unname(struct soft_ia *ia, uint32_t slot); /* of an attempt that came to nothing */
 
 void soft_slot_forget(struct soft_ia *ia, uint32_t slot); /* a second name of a peer that has one */
@@ -39,10 +40,16 @@ bool soft_peer_lost(struct soft_peer *peer);
 /* ia.lock held; not counted. */
 struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot);
 
-/* A place in the peer's arena, or NULL: mapped when first asked for. */
-void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref);
+/*
+ * A place of at least `size` bytes in the peer's arena, mapped when first asked for; NULL: it cannot be mapped, or is
+ * none. A ring and a port with their queues: what they say of themselves fits as well.
+ */
+void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size);
+struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref);
+struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref);
 
-void soft_peer_introduce(struct soft_ia *ia, struct soft_peer *peer, uint32_t slot,
+/* slot, my_slot: as in the introduction. */
+void soft_peer_introduce(struct soft_ia *ia, uint32_t slot, uint32_t my_slot,
 			 struct soft_intro *intro);
 
 /* Where our mailbox to this peer is, if we need its mover (extent_len is 0 if not). */

@@ -41,7 +41,7 @@ static struct soft_slot *slot_at(struct soft_ia *ia, uint32_t index)
 							     ia->shared->slot_size));
 }
 
-static uint32_t slot_get(struct soft_ia *ia, uint32_t port)
+static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
 {
 	for (uint32_t i = 0; i < SLOT_TRIES; i++) {
 		/* relaxed: only spreads the search */
@@ -51,7 +51,7 @@ static uint32_t slot_get(struct soft_ia *ia, uint32_t port)
 		uint32_t zero = 0;
 
 		/* acquire: the receiver has read the last payload */
-		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, port + 1,
+		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, peer->slot,
 							    memory_order_acquire,
 							    memory_order_relaxed))
 			return index;
@@ -59,15 +59,14 @@ static uint32_t slot_get(struct soft_ia *ia, uint32_t port)
 	return SLOT_NONE;
 }
 
-void soft_slots_reclaim(struct soft_ia *ia, uint32_t port)
+void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 {
 	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
-		uint32_t taken = port + 1;
+		uint32_t name = peer->slot;
 
-		/* relaxed: the dead peer does not read it any more */
-		atomic_compare_exchange_strong_explicit(&slot_at(ia, i)->busy, &taken, 0,
-							memory_order_relaxed,
-							memory_order_relaxed);
+		/* relaxed: its reader is no more; another's slot is left alone */
+		atomic_compare_exchange_strong_explicit(&slot_at(ia, i)->busy, &name, 0,
+							memory_order_relaxed, memory_order_relaxed);
 	}
 }
 
@@ -92,12 +91,12 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 	if (!send_credit(ep))
 		return false;
 	if (len > SOFT_INLINE) {
-		slot = slot_get(ia, ep->index);
+		slot = slot_get(ia, ep->peer);
 		if (slot == SLOT_NONE)
 			return false;
 		soft_gather(slot_at(ia, slot)->data, iov, n, len);
 	}
-	cell = soft_ring_claim(ep->rring, ep->peer->my_slot, &position);
+	cell = soft_ring_claim(ep->rring, ep->my_slot, &position);
 	if (!cell) {
 		if (slot != SLOT_NONE)
 			atomic_store_explicit(&slot_at(ia, slot)->busy, 0, memory_order_release);
@@ -113,7 +112,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 	} else {
 		cell->flags |= SOFT_CELL_SLOT;
 		cell->slot = slot;
-		cell->from = ep->peer->my_slot;
+		cell->from = ep->my_slot;
 	}
 	soft_ring_publish(cell, position);
 	soft_ring_notify(ep->rring, ep->peer->doorbell_fd);
@@ -159,7 +158,8 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	struct soft_sqe e = { .msg = ep->msg };
 	enum datp_err err = soft_mr_check_iov(ia->mr, soft_pz_id(base->pz), iov, n, false);
 
-	if (err || !ep->open) /* over already, and its state will say so in a moment: left for the flush */
+	if (err ||
+	    !ep->open) /* over already, and its state will say so in a moment: left for the flush */
 		return err;
 	if (queue_empty(ep) && wqe->len <= ia->eager_limit && !ep->failing &&
 	    soft_eager_send(ep, iov, n, wqe->len, solicited)) {

@@ -162,8 +162,7 @@ struct soft_mr {
 /* ---- slots: where a sender puts the payload of a message that is too long for a cell ---- */
 
 struct soft_slot {
-	/* 0, or 1 + the port that the owner took it for; the receiver clears it when it has copied,
-	 * the owner when that port's peer has died. One word: whose it is cannot be read stale. */
+	/* owner: its name of who reads it; the reader: 0 when it has copied */
 	_Atomic uint32_t busy;
 	uint8_t pad[SOFT_LINE - 4];
 	unsigned char data[];

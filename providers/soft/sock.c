@@ -155,6 +155,20 @@ bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg)
 	return true;
 }
 
+/* What came along: two, or one if this process has no room for the second; it is the handler's all the same. */
+static void socket_read_fds(struct msghdr *hdr, int fds[2])
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fds, CMSG_DATA(c),
+		       c->cmsg_len < CMSG_LEN(2 * sizeof(int)) ? sizeof(int) : 2 * sizeof(int));
+	if (hdr->msg_flags & MSG_CTRUNC)
+		datp_log(
+			1,
+			"soft: no file descriptor for a peer's memory; raise the limit (ulimit -n)");
+}
+
 /* One message; false when there is none now. *gone: there will be none any more. */
 static bool socket_read(struct soft_socket *sock, struct soft_msg *msg, int fds[2], bool *gone)
 {
@@ -168,13 +182,12 @@ static bool socket_read(struct soft_socket *sock, struct soft_msg *msg, int fds[
 			      .msg_control = &control,
 			      .msg_controllen = sizeof control };
 	ssize_t got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&hdr) : NULL;
 
 	fds[0] = fds[1] = -1;
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return false;
-	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
-		memcpy(fds, CMSG_DATA(c), 2 * sizeof(int));
+	if (got > 0)
+		socket_read_fds(&hdr, fds);
 	*gone = got != (ssize_t)sizeof *msg || msg->magic != SOFT_MSG_MAGIC ||
 		msg->version != SOFT_SHM_VERSION || msg->pdata_len > SOFT_PDATA_MAX;
 	if (*gone && got > 0)

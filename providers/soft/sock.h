@@ -43,7 +43,10 @@ struct soft_socket {
 	struct soft_sp *sp;	/* passive, before its request */
 	struct soft_cr *cr;	/* passive, request not answered */
 	struct soft_ep *ep;	/* establishing */
-	uint32_t slot;		/* active: the name we gave the peer, not yet known to be used */
+	uint32_t gen;		/* of that endpoint's connection */
+	bool answered;	  /* active: the answer is being taken; to give up is its taker's to say */
+	uint32_t slot;	  /* active: the name we gave the peer, not yet known to be used */
+	uint32_t my_slot; /* our name in the peer's rings, by this connection */
 	struct soft_out *out, **out_end;  /* what the kernel would not take at once */
 	bool out_wanted;		  /* and the watch does not yet look for room */
 	struct soft_socket *next, **prev; /* soft_ia.sockets */

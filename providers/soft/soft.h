@@ -26,6 +26,7 @@ struct soft_socket;
 /* A peer's endpoint, as its message says. */
 struct soft_far {
 	uint32_t index, gen;
+	uint32_t my_slot; /* our name in its rings */
 	struct soft_ref port, ring, request;
 };
 
@@ -96,9 +97,14 @@ struct soft_pz {
 /* Another IA that we share memory with, or ourselves. peer.c */
 struct soft_peer {
 	struct soft_ia *ia;
-	uint64_t id[2];	  /* of the remote IA */
-	uint32_t slot;	  /* 1..65535: a name of it in our rings */
-	uint32_t my_slot; /* our name in its rings */
+	uint64_t id[2]; /* of the remote IA */
+	uint32_t slot;	/* 1..65535: a name of it in our rings */
+	/*
+	 * Our name in its rings, for connections that are accepted; 0 before there is a link. A name given with a
+	 * request is good only once the other side has seen the answer: until then it is that connection's own.
+	 * soft_ia.lock
+	 */
+	uint32_t my_slot;
 	pid_t pid;
 	bool self;	       /* the same IA or another of this process: copy with memcpy */
 	bool cma;	       /* the kernel copies between us */
@@ -128,22 +134,25 @@ struct soft_parked {
 
 struct soft_ep {
 	struct datp_ep base;
-	uint32_t index, gen; /* our port's name; gen: EP lock */
+	uint32_t index;	      /* our port's name */
+	_Atomic uint32_t gen; /* of the connection; written under the EP lock */
 	struct soft_mem port_mem;
 	struct soft_port *port;
 
 	/* The connection; EP lock. `open`: between establishment and the end. */
 	bool open;
-	_Atomic bool accepting; /* passive: REP sent, nothing heard yet; relaxed reads are hints */
+	_Atomic uint32_t
+		accepting;   /* passive: the generation, from REP until the peer is heard; or 0 */
 	bool failing;	     /* an operation failed: nothing more happens, the end is on its way */
 	bool draining;	     /* graceful disconnect: the end comes when the last request is done */
 	bool draining_done;  /* and the service thread has been asked to see to it */
 	_Atomic bool ending; /* a thread is bringing about the end */
 	bool stale; /* accepted a request whose sender had gone: the failure is on its way */
-	struct soft_peer *peer;
-	struct soft_port *rport; /* the peer's port, and its two rings */
+	struct soft_peer *peer;	 /* also soft_ia.lock */
+	struct soft_port *rport; /* the peer's port, and its two rings; also soft_ia.lock */
 	struct soft_ring *rring, *rrequest;
 	uint32_t rindex, rgen;
+	uint32_t my_slot;   /* our name in the peer's rings */
 	uint32_t msg;	    /* messages sent */
 	uint32_t credit;    /* the peer's `delivered`, as last read */
 	uint32_t sq_reaped; /* of port->sq_done, completed to the consumer */
@@ -215,8 +224,8 @@ struct soft_ia {
 	/* Ports. port.c */
 	struct soft_ep *_Atomic *ports; /* by index; SOFT_PORT_MAX */
 	_Atomic uint32_t next_gen;	/* of connections */
-	_Atomic uint32_t port_next;	/* above all indices ever used; written under soft_ia.lock */
-	uint32_t port_hint;		/* soft_ia.lock */
+	_Atomic uint32_t port_next; /* above all indices ever used; written under soft_ia.lock */
+	uint32_t port_hint;	    /* soft_ia.lock */
 
 	uint32_t slot_next; /* where to look for a free slot (a hint) */
 	struct soft_cq *cqs;

@@ -308,6 +308,12 @@ int api_forbid_copies(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
+void api_skip_where_threads_copy(void)
+{
+	if (API_UNDER_TSAN)
+		check_skip("the thread sanitizer does not see how two processes synchronise");
+}
+
 DAT_RETURN api_post_se(DAT_EVD_HANDLE evd, uint64_t number)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT, .evd_handle = evd };

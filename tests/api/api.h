@@ -106,9 +106,12 @@ long api_mismatch(const void *mem, size_t size, uint64_t seed); /* first wrong b
 
 /*
  * From here on the kernel refuses to copy between processes, as it does in many containers; there is no way
- * back. Meant as the initialiser of a program's last suite.
+ * back. Meant as the initialiser of a program's last suite. A thread of the target then moves the data, and
+ * what tells the test of it goes through the other process, where the thread sanitizer does not follow: the
+ * suite's setup skips its tests.
  */
 int api_forbid_copies(void);
+void api_skip_where_threads_copy(void);
 
 /* Software events, the handiest events there are. */
 DAT_RETURN api_post_se(DAT_EVD_HANDLE evd, uint64_t number);

@@ -444,6 +444,7 @@ static const struct check_suite order = {
 /* The last one: what its initialiser does cannot be undone. */
 static const struct check_suite apart = {
 	.name = "order where the kernel does not copy",
+	.setup = api_skip_where_threads_copy,
 	.teardown = api_close,
 	.tests = tests,
 	.init = api_forbid_copies,

@@ -15,6 +15,7 @@ datconform_SOURCES = \
 	conform/run.c \
 	conform/run.h \
 	conform/t_cno.c \
+	conform/t_conn.c \
 	conform/t_evd.c \
 	conform/t_handles.c
 nodist_datconform_SOURCES = conform/clauses.c

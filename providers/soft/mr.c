@@ -77,21 +77,30 @@ static uint32_t mr_next_context(struct soft_ia *ia, uint32_t index)
 	return index << SOFT_MR_GEN_BITS | gen;
 }
 
-static void mr_publish(struct soft_mr *mr, uint32_t context, uint64_t addr, uint64_t len,
-		       uint32_t priv, uint32_t pz)
+/* Sequentially consistent: either an engine's holder sees 0, or our look at the engine finds it held. */
+static uint32_t mr_kill(struct soft_mr *mr)
 {
-	mr->addr = addr;
-	mr->len = len;
-	mr->priv = priv;
-	mr->pz = pz;
-	/* release: who finds the context finds what belongs to it */
-	atomic_store_explicit(&mr->context, context, memory_order_release);
+	return atomic_exchange(&mr->context, 0);
 }
 
-/* Sequentially consistent: either an engine's holder sees 0, or our look at the engine finds it held. */
-static void mr_kill(struct soft_mr *mr)
+/* What a context stands for. */
+struct range {
+	uint64_t addr, len;
+	uint32_t priv, pz, lmr;
+};
+
+/* Of an entry that is dead. */
+static void mr_publish(struct soft_mr *mr, uint32_t context, const struct range *range)
 {
-	atomic_store(&mr->context, 0);
+	/* release: who finds a new field does not find the old context any more, see mr_get */
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&mr->addr, range->addr, memory_order_relaxed);
+	atomic_store_explicit(&mr->len, range->len, memory_order_relaxed);
+	atomic_store_explicit(&mr->priv, range->priv, memory_order_relaxed);
+	atomic_store_explicit(&mr->pz, range->pz, memory_order_relaxed);
+	atomic_store_explicit(&mr->lmr, range->lmr, memory_order_relaxed);
+	/* release: who finds the context finds what belongs to it */
+	atomic_store_explicit(&mr->context, context, memory_order_release);
 }
 
 enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
@@ -104,9 +113,11 @@ enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 		return DATP_ERR_REGION;
 	lmr->lmr_context = mr_next_context(ia, index);
 	lmr->rmr_context = lmr->lmr_context;
-	ia->mr[index].window = 0;
-	mr_publish(&ia->mr[index], lmr->lmr_context, lmr->addr, lmr->len, lmr->priv,
-		   soft_pz_id(lmr->pz));
+	mr_publish(&ia->mr[index], lmr->lmr_context,
+		   &(struct range){ .addr = lmr->addr,
+				    .len = lmr->len,
+				    .priv = lmr->priv,
+				    .pz = soft_pz_id(lmr->pz) });
 	return DATP_OK;
 }
 
@@ -115,8 +126,8 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	struct soft_ia *ia = soft_ia(lmr->obj.ia);
 	uint32_t index = SOFT_MR_INDEX(lmr->lmr_context);
 
-	mr_kill(&ia->mr[index]);
-	soft_mr_quiesce(ia);
+	(void)mr_kill(&ia->mr[index]);
+	soft_mr_quiesce(ia, true);
 	mr_index_put(ia, index);
 }
 
@@ -141,10 +152,7 @@ enum datp_err soft_rmr_create(struct datp_rmr *base)
 	struct soft_rmr *rmr = (struct soft_rmr *)base;
 
 	rmr->index = mr_index_get(ia, NULL);
-	if (!rmr->index)
-		return DATP_ERR_REGION;
-	ia->mr[rmr->index].window = 1;
-	return DATP_OK;
+	return rmr->index ? DATP_OK : DATP_ERR_REGION;
 }
 
 void soft_rmr_free(struct datp_rmr *base)
@@ -152,24 +160,38 @@ void soft_rmr_free(struct datp_rmr *base)
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct soft_rmr *rmr = (struct soft_rmr *)base;
 
-	mr_kill(&ia->mr[rmr->index]);
-	soft_mr_quiesce(ia);
+	/* a bind that still waits in its queue comes to nothing from now on, and one that is under way ends */
+	atomic_fetch_add(&ia->mr[rmr->index].life, 1);
+	soft_mr_quiesce(ia, false);
+	(void)mr_kill(&ia->mr[rmr->index]);
+	soft_mr_quiesce(ia, false);
 	mr_index_put(ia, rmr->index);
 }
 
-uint32_t soft_rmr_next_context(struct soft_ia *ia, struct soft_rmr *rmr)
+void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_lmr *lmr,
+		      struct soft_sqe *e)
 {
-	return mr_next_context(ia, rmr->index);
+	e->remote.rmr_context = mr_next_context(ia, rmr->index);
+	e->bind_lmr = lmr ? lmr->lmr_context : 0;
+	/* relaxed: it changes when the RMR is freed, and then this call is an error */
+	e->bind_life = atomic_load_explicit(&ia->mr[rmr->index].life, memory_order_relaxed);
 }
 
-void soft_mr_bind(struct soft_mr *table, const struct soft_sqe *e, uint32_t pz)
+void soft_mr_bind(struct soft_mr *table, struct soft_sqe *e, uint32_t pz)
 {
 	struct soft_mr *mr = &table[SOFT_MR_INDEX(e->remote.rmr_context)];
 
-	mr_kill(mr);
+	/* sequentially consistent: the engine is held, so soft_rmr_free waits for us, or we see its count */
+	if (atomic_load(&mr->life) != e->bind_life)
+		return;
+	e->bind_old = mr_kill(mr);
 	if (e->remote.len)
-		mr_publish(mr, e->remote.rmr_context, e->remote.addr, e->remote.len, e->bind_priv,
-			   pz);
+		mr_publish(mr, e->remote.rmr_context,
+			   &(struct range){ .addr = e->remote.addr,
+					    .len = e->remote.len,
+					    .priv = e->bind_priv,
+					    .pz = pz,
+					    .lmr = e->bind_lmr });
 }
 
 /* Sequentially consistent: see mr_kill. */
@@ -178,67 +200,96 @@ static bool engine_held(const struct soft_port *port)
 	return atomic_load(&port->engine) & SOFT_ENGINE_HELD;
 }
 
-void soft_mr_quiesce(struct soft_ia *ia)
+/* Engines that are held are waited for. ia.lock held; it is not held meanwhile. */
+static void quiesce_engines_locked(struct soft_ia *ia, const struct soft_ep *ep)
+{
+	struct soft_port *port = ep->port, *rport = ep->rport;
+	struct soft_peer *peer = ep->peer;
+
+	if (!engine_held(port) && !engine_held(rport))
+		return;
+	peer->users++;
+	datp_unlock(&ia->lock);
+	soft_engine_wait(port, peer, true);
+	soft_engine_wait(rport, peer, false);
+	soft_peer_put(peer);
+	datp_lock(&ia->lock);
+}
+
+/* The same for who copies a message under the EP lock. */
+static void quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
+{
+	bool free = datp_trylock(&ep->base.lock);
+
+	if (!free) {
+		datp_unlock(&ia->lock);
+		datp_lock(&ep->base.lock);
+	}
+	datp_unlock(&ep->base.lock);
+	if (!free)
+		datp_lock(&ia->lock);
+}
+
+void soft_mr_quiesce(struct soft_ia *ia, bool copies)
 {
 	/*
 	 * The IA's lock keeps the endpoints' connections where they are, but is not held while we wait: the peer that
 	 * we wait for may have died, and who finds that out needs it. A port's memory stays mapped whatever
-	 * becomes of it, and the peer's with the peer, which we hold.
+	 * becomes of it, and the peer's with the peer, which we hold; endpoints are type-stable.
 	 */
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
-		struct soft_port *port, *rport;
-		struct soft_peer *peer;
 
-		if (!ep || !ep->rport || (!engine_held(ep->port) && !engine_held(ep->rport)))
+		if (!ep || !ep->rport)
 			continue;
-		port = ep->port;
-		rport = ep->rport;
-		peer = ep->peer;
-		peer->users++;
-		datp_unlock(&ia->lock);
-		soft_engine_wait(port, peer, true);
-		soft_engine_wait(rport, peer, false);
-		soft_peer_put(peer);
-		datp_lock(&ia->lock);
+		quiesce_engines_locked(ia, ep);
+		if (copies)
+			quiesce_copies_locked(ia, ep);
 	}
 	datp_unlock(&ia->lock);
 }
 
-/* The live entry of a context, or NULL. */
-static const struct soft_mr *mr_find(const struct soft_mr *table, uint32_t context)
+/* What a context stands for now; false: nothing. */
+static bool mr_get(const struct soft_mr *table, uint32_t context, struct range *range)
 {
 	uint32_t index = SOFT_MR_INDEX(context);
+	const struct soft_mr *mr = &table[index];
 
-	if (!context || index >= SOFT_MR_COUNT)
-		return NULL;
 	/* sequentially consistent: see mr_kill; it also acquires what mr_publish released */
-	return atomic_load(&table[index].context) == context ? &table[index] : NULL;
+	if (!context || index >= SOFT_MR_COUNT || atomic_load(&mr->context) != context)
+		return false;
+	range->addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
+	range->len = atomic_load_explicit(&mr->len, memory_order_relaxed);
+	range->priv = atomic_load_explicit(&mr->priv, memory_order_relaxed);
+	range->pz = atomic_load_explicit(&mr->pz, memory_order_relaxed);
+	range->lmr = atomic_load_explicit(&mr->lmr, memory_order_relaxed);
+	/* acquire: if one of them is of a later life, the context is not ours any more; see mr_publish */
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&mr->context, memory_order_relaxed) == context;
 }
 
-static bool mr_holds(const struct soft_mr *mr, uint64_t addr, uint64_t len)
+static bool range_holds(const struct range *range, uint64_t addr, uint64_t len)
 {
-	return addr >= mr->addr && len <= mr->len && addr - mr->addr <= mr->len - len;
+	return addr >= range->addr && len <= range->len && addr - range->addr <= range->len - len;
 }
 
 enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz,
 				const struct datp_sge *iov, int n, bool sink)
 {
 	for (int i = 0; i < n; i++) {
-		const struct soft_mr *mr;
+		struct range range;
 
 		if (!iov[i].len)
 			continue;
-		mr = mr_find(table, iov[i].lmr_context);
-		if (!mr || mr->window)
+		if (!mr_get(table, iov[i].lmr_context, &range) || range.lmr)
 			return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
-		if (mr->pz != pz)
+		if (range.pz != pz)
 			return DATP_ERR_PROTECTION;
-		if (!mr_holds(mr, iov[i].addr, iov[i].len))
+		if (!range_holds(&range, iov[i].addr, iov[i].len))
 			return DATP_ERR_ARG3;
 		/* reading needs any right at all: programs send from memory registered without LOCAL_READ */
-		if (sink ? !(mr->priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) : !mr->priv)
+		if (sink ? !(range.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) : !range.priv)
 			return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
 	}
 	return DATP_OK;
@@ -247,10 +298,13 @@ enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz,
 bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
 			  uint32_t need)
 {
-	const struct soft_mr *mr;
+	struct range range, region;
 
 	if (!remote->len)
 		return true;
-	mr = mr_find(table, remote->rmr_context);
-	return mr && mr->pz == pz && (mr->priv & need) && mr_holds(mr, remote->addr, remote->len);
+	if (!mr_get(table, remote->rmr_context, &range) || range.pz != pz || !(range.priv & need) ||
+	    !range_holds(&range, remote->addr, remote->len))
+		return false;
+	/* a window onto a region that is no more: its next bind was posted first, and executed last */
+	return !range.lmr || mr_get(table, range.lmr, &region);
 }

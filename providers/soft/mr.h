@@ -14,13 +14,17 @@ struct datp_lmr *soft_lmr_find(struct datp_ia *ia, uint32_t context);
 enum datp_err soft_rmr_create(struct datp_rmr *rmr);
 void soft_rmr_free(struct datp_rmr *rmr);
 
-/* The context that the next bind of this RMR will have; it comes to life with soft_mr_bind(). EP lock. */
-uint32_t soft_rmr_next_context(struct soft_ia *ia, struct soft_rmr *rmr);
-/* Executes a bind: old_context dies, and sge->context (if length is not 0) lives. Engine held. */
-void soft_mr_bind(struct soft_mr *table, const struct soft_sqe *e, uint32_t pz);
+/* What the bind has to know of the window's RMR and region; the rest is the caller's. EP lock. */
+void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_lmr *lmr,
+		      struct soft_sqe *e);
+/* Executes a bind: the old context dies, and the new one (if the length is not 0) lives. Engine held. */
+void soft_mr_bind(struct soft_mr *table, struct soft_sqe *e, uint32_t pz);
 
-/* Waits until no access that may have begun before this call is still going on, in either direction. */
-void soft_mr_quiesce(struct soft_ia *ia);
+/*
+ * Waits until no access of the peers, or of ours to them, that may have begun before this call is still going on.
+ * copies: nor one of ours to our own memory, when a message is received; then no EP lock is held.
+ */
+void soft_mr_quiesce(struct soft_ia *ia, bool copies);
 
 /* Checks of a local list; `sink`: it will be written to. */
 enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz,

@@ -318,8 +318,8 @@ void soft_sq_reap(struct soft_ep *ep)
 		uint8_t status = e->status;
 
 		if (e->op == DATP_BIND && e->bind_old)
-			soft_mr_quiesce(soft_ia(
-				ep->base.obj.ia)); /* the old context is dead now, for everybody */
+			/* the old context is dead now, for everybody */
+			soft_mr_quiesce(soft_ia(ep->base.obj.ia), false);
 		datp_wqe_done(&ep->base.sq.ring[e->wqe & ep->base.sq.mask], status, e->len, false);
 		if (status != DAT_DTO_SUCCESS)
 			soft_ep_fail(ep);

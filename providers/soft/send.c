@@ -204,13 +204,9 @@ enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct d
 	struct soft_sqe e = { .bind_priv = (uint32_t)priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG |
 							     DAT_MEM_PRIV_REMOTE_WRITE_FLAG) };
 
-	(void)lmr; /* libdatp has checked the range against it and keeps it from being freed */
-	e.bind_old = atomic_load_explicit(&ia->mr[((struct soft_rmr *)rmr)->index].context,
-					  memory_order_relaxed);
-	e.remote =
-		(struct datp_rge){ .rmr_context = soft_rmr_next_context(ia, (struct soft_rmr *)rmr),
-				   .addr = addr,
-				   .len = len };
+	soft_rmr_prepare(ia, (struct soft_rmr *)rmr, lmr, &e);
+	e.remote.addr = addr;
+	e.remote.len = len;
 	*context = e.remote.rmr_context;
 	if (soft_ep(base)->open)
 		queue_request(soft_ep(base), wqe, NULL, 0, &e);

@@ -98,7 +98,8 @@ struct soft_sqe {
 	uint32_t wqe; /* position in the endpoint's ring */
 	uint64_t len;
 	struct datp_rge remote; /* RDMA; DATP_BIND: new context, address, length */
-	uint32_t bind_priv, bind_old;
+	uint32_t bind_priv, bind_lmr, bind_life;
+	uint32_t bind_old; /* executor: the context that the bind ended */
 	struct datp_sge sge[];
 };
 
@@ -152,11 +153,18 @@ struct soft_port {
 #define SOFT_MR_COUNT	       (1u << 20)
 #define SOFT_MR_INDEX(context) ((context) >> SOFT_MR_GEN_BITS)
 
+/*
+ * The fields change only while the context is 0, and their reader looks at the context again when it has them: so
+ * a rebind in the middle of a check gives no mixture of two ranges.
+ */
 struct soft_mr {
-	_Atomic uint32_t context; /* owner: 0 while dead; set last, cleared first */
-	uint32_t priv, pz;
-	uint32_t window; /* 1: an RMR, good for remote access only */
-	uint64_t addr, len;
+	_Atomic uint32_t
+		context; /* owner, binds: the executor; 0 while dead; set last, cleared first */
+	_Atomic uint32_t priv, pz;
+	_Atomic uint32_t
+		lmr; /* of a window: the context of the region that it opens; of a region 0 */
+	_Atomic uint32_t life; /* owner: counts the RMRs that had this index */
+	_Atomic uint64_t addr, len;
 };
 
 /* ---- slots: where a sender puts the payload of a message that is too long for a cell ---- */

@@ -239,19 +239,6 @@ static bool exec_rdma(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	return dir_move(dir, write, write, &ilist, &tlist, e->len, status);
 }
 
-static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
-{
-	switch (e->op) {
-	case DATP_SEND:
-		return exec_send(dir, e, status);
-	case DATP_BIND:
-		soft_mr_bind(dir->imr, e, dir->ip->pz);
-		return true;
-	default:
-		return exec_rdma(dir, e, status);
-	}
-}
-
 /* Tells the target that receives of its own are done; or, with nothing done, that we wait for it. */
 static void engine_tell_target(struct soft_dir *dir, bool blocked)
 {
@@ -282,6 +269,32 @@ static void engine_tell_initiator(struct soft_dir *dir)
 	/* sequentially consistent with the owner's store, after which it looks at sq_done itself */
 	if (atomic_load(&dir->ip->want_bell) && write(dir->peer->doorbell_fd, &one, sizeof one) < 0)
 		return; /* EAGAIN: it is full, so its reader is awake */
+}
+
+/* Who sees the last byte of a write also finds the receives of the sends before it. */
+static void dir_announce(struct soft_dir *dir)
+{
+	if (!dir->news)
+		return;
+	if (dir->initiator)
+		engine_tell_target(dir, false);
+	else
+		soft_recv_flush(dir->ep);
+	dir->news = false;
+}
+
+static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
+{
+	switch (e->op) {
+	case DATP_SEND:
+		return exec_send(dir, e, status);
+	case DATP_BIND:
+		soft_mr_bind(dir->imr, e, dir->ip->pz);
+		return true;
+	default:
+		dir_announce(dir);
+		return exec_rdma(dir, e, status);
+	}
 }
 
 /* One round over the queue. */

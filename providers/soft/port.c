@@ -155,6 +155,10 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 		struct soft_desc *from = soft_port_desc(ep->port, seq),
 				 *to = soft_port_desc(port, seq);
 
+		if (from->n > (uint32_t)next->attr.max_recv_iov) {
+			soft_arena_free(ia, &mem);
+			return DATP_ERR_STATE; /* what is posted has more segments than that */
+		}
 		to->n = from->n;
 		memcpy(to->sge, from->sge, from->n * sizeof from->sge[0]);
 		atomic_store_explicit(&to->state, SOFT_DESC_POSTED, memory_order_relaxed);

@@ -19,6 +19,7 @@
 #include "srq.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -308,6 +309,8 @@ static void soft_ia_close(struct datp_ia *base)
 	free(ia->slot_used);
 	if (ia->doorbell_fd >= 0)
 		close(ia->doorbell_fd);
+	if (ia->spare_fd >= 0)
+		close(ia->spare_fd);
 	soft_arena_put(ia->arena);
 }
 
@@ -317,15 +320,14 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	enum datp_err err;
 
 	ia->doorbell_fd = -1;
+	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	err = soft_param_parse(ia, params);
-	if (err)
-		return err;
-	if (getrandom(ia->id, sizeof ia->id, 0) != (ssize_t)sizeof ia->id)
-		return DATP_ERR_DEVICE;
-	err = soft_arena_new(&ia->arena);
-	if (err)
-		return err;
-	err = shared_init(ia);
+	if (!err && getrandom(ia->id, sizeof ia->id, 0) != (ssize_t)sizeof ia->id)
+		err = DATP_ERR_DEVICE;
+	if (!err)
+		err = soft_arena_new(&ia->arena);
+	if (!err)
+		err = shared_init(ia);
 	if (!err)
 		err = tables_init(ia);
 	if (!err)

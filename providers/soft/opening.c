@@ -11,12 +11,15 @@
 #include "port.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+#define LISTENER_NAP_US 1000
 
 static void msg_init(struct soft_msg *msg, enum soft_msg_type type)
 {
@@ -203,6 +206,29 @@ void soft_ep_cancel(struct soft_ep *ep)
 
 /* ---- the passive side ---- */
 
+/*
+ * The next connection of a listener, or -1. Without a file descriptor for it, it would stay in the queue and ring
+ * for ever: so it is taken with the spare one, and closed.
+ */
+static int listener_accept(struct soft_ia *ia, int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+		return fd;
+	datp_log(1, "soft: no file descriptor for an incoming connection, which is refused; "
+		    "raise the limit (ulimit -n)");
+	if (ia->spare_fd >= 0)
+		close(ia->spare_fd);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		close(fd);
+	else
+		usleep(LISTENER_NAP_US); /* somebody else was faster to take it: not all the time for this */
+	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return -1;
+}
+
 static void listener_event(void *arg, uint32_t events)
 {
 	struct soft_sp *sp = arg;
@@ -210,7 +236,7 @@ static void listener_event(void *arg, uint32_t events)
 	int fd;
 
 	(void)events;
-	while ((fd = accept4(sp->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+	while ((fd = listener_accept(ia, sp->fd)) >= 0) {
 		struct soft_socket *sock;
 		pid_t pid;
 
@@ -225,10 +251,6 @@ static void listener_event(void *arg, uint32_t events)
 		if (soft_socket_watch(sock))
 			soft_socket_end(sock);
 	}
-	if (errno == EMFILE || errno == ENFILE)
-		datp_log(
-			1,
-			"soft: no file descriptor for an incoming connection; raise the limit (ulimit -n)");
 }
 
 enum datp_err soft_sp_listen(struct datp_sp *base)

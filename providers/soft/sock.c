@@ -184,6 +184,9 @@ static bool socket_read(struct soft_socket *sock, struct soft_msg *msg, int fds[
 	ssize_t got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	fds[0] = fds[1] = -1;
+	/* a reset is said before what was sent before it; the end comes behind that once more */
+	if (got < 0 && errno == ECONNRESET)
+		got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return false;
 	if (got > 0)
@@ -294,6 +297,8 @@ void soft_socket_end(struct soft_socket *sock)
 		sock->out = out->next;
 		free(out);
 	}
+	/* a child that was forked at a bad moment may have it open too */
+	shutdown(sock->fd, SHUT_RDWR);
 	close(sock->fd);
 	free(sock);
 	if (peer)

@@ -175,8 +175,8 @@ struct soft_srq {
 	struct datp_srq base;
 	struct soft_srqe *ring; /* posted and not taken; SRQ lock */
 	uint32_t mask, posted, taken;
-	int32_t low;		 /* armed low watermark, 0: none */
-	struct soft_ep *stalled; /* endpoints that found it empty */
+	int32_t low;				/* armed low watermark, 0: none */
+	struct soft_ep *stalled, **stalled_end; /* endpoints that found it empty, oldest first */
 };
 
 struct soft_srqe {
@@ -210,6 +210,7 @@ struct soft_ia {
 	bool want_cma;
 	uint32_t eager_limit;
 	int doorbell_fd;
+	int spare_fd; /* to take a connection with that there is no descriptor for; service thread */
 	struct datp_watch *doorbell_watch;
 	uint32_t round; /* of the service thread over the queues */
 	struct soft_cq sink;

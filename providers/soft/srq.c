@@ -31,6 +31,7 @@ enum datp_err soft_srq_create(struct datp_srq *base)
 
 	srq->ring = calloc(size, sizeof *srq->ring);
 	srq->mask = size - 1;
+	srq->stalled_end = &srq->stalled;
 	return srq->ring ? DATP_OK : DATP_ERR_RES_SRQ;
 }
 
@@ -63,6 +64,17 @@ enum datp_err soft_srq_resize(struct datp_srq *base, int32_t max_recv_dtos)
 	return DATP_OK;
 }
 
+/* Takes the endpoint off the list that *at points to. SRQ lock. */
+static void stalled_unlink(struct soft_srq *srq, struct soft_ep **at)
+{
+	struct soft_ep *ep = *at;
+
+	*at = ep->srq_next;
+	if (!*at)
+		srq->stalled_end = at;
+	ep->srq_stalled = false;
+}
+
 /* Endpoints that were waiting. Service thread. */
 static void srq_serve(void *arg)
 {
@@ -74,8 +86,7 @@ static void srq_serve(void *arg)
 		datp_lock(&srq->base.lock);
 		ep = srq->posted != srq->taken ? srq->stalled : NULL;
 		if (ep) {
-			srq->stalled = ep->srq_next;
-			ep->srq_stalled = false;
+			stalled_unlink(srq, &srq->stalled);
 		}
 		datp_unlock(&srq->base.lock);
 		if (!ep)
@@ -121,8 +132,9 @@ struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, 
 	datp_lock(&srq->base.lock);
 	if (srq->taken == srq->posted) {
 		if (!ep->srq_stalled) {
-			ep->srq_next = srq->stalled;
-			srq->stalled = ep;
+			ep->srq_next = NULL;
+			*srq->stalled_end = ep;
+			srq->stalled_end = &ep->srq_next;
 			ep->srq_stalled = true;
 		}
 	} else {
@@ -152,12 +164,13 @@ void soft_srq_forget(struct soft_ep *ep)
 	struct soft_srq *srq = soft_srq(ep->base.srq);
 
 	datp_lock(&srq->base.lock);
-	for (struct soft_ep **p = &srq->stalled; ep->srq_stalled && *p; p = &(*p)->srq_next)
-		if (*p == ep) {
-			*p = ep->srq_next;
-			break;
-		}
-	ep->srq_stalled = false;
+	if (ep->srq_stalled) {
+		struct soft_ep **at = &srq->stalled;
+
+		while (*at != ep)
+			at = &(*at)->srq_next;
+		stalled_unlink(srq, at);
+	}
 	datp_unlock(&srq->base.lock);
 }
 

@@ -628,9 +628,22 @@ static void evd_end(struct datp_evd *evd)
 	obj_release(evd);
 }
 
+/*
+ * A waiter took the EVD lock to register, after it had looked at the handle: with the lock taken
+ * here, its look was before the handle goes.
+ */
+static void see_waiter(struct datp_evd *evd)
+{
+	datp_lock(&evd_priv(evd)->lock);
+	datp_unlock(&evd_priv(evd)->lock);
+}
+
 enum datp_err evd_free(struct datp_evd *evd)
 {
-	enum datp_err err = obj_retire(evd, false, DATP_ERR_STATE_EVD_IN_USE, DATP_ERR_HANDLE);
+	enum datp_err err;
+
+	see_waiter(evd);
+	err = obj_retire(evd, false, DATP_ERR_STATE_EVD_IN_USE, DATP_ERR_HANDLE);
 
 	if (!err)
 		evd_end(evd);
@@ -639,6 +652,7 @@ enum datp_err evd_free(struct datp_evd *evd)
 
 void evd_destroy(struct datp_evd *evd)
 {
+	see_waiter(evd);
 	if (!obj_retire(evd, true, DATP_OK, DATP_ERR_HANDLE))
 		evd_end(evd);
 }

@@ -89,14 +89,27 @@ struct evd_wakeup {
 	bool agent;
 };
 
+/* EVD lock held, all of these. */
+void evd_append_locked(struct datp_evd *evd, struct datp_node *node);
+/* Takes out the node that *at points to. */
+struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at);
+/* What an event that has just been queued sets off: adds to *wakeup, for evd_wake(). */
+void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup);
+void evd_note_give_locked(struct evd_priv *priv, struct evd_note *note);
+/* The first event; false if there is none. */
+bool evd_pop_locked(struct datp_evd *evd, DAT_EVENT *event);
+
+/*
+ * Without the EVD lock. `soon`: the caller holds other locks, so the consumer's agent is called by
+ * the service thread.
+ */
+void evd_wake(struct datp_evd *evd, const struct evd_wakeup *wakeup, bool soon);
 /* Appends a node and wakes whoever is to be. Takes the EVD lock and, inside, the CNO lock. */
 void evd_post(struct datp_evd *evd, struct datp_node *node, bool notify);
 /* Takes a node off the list again, if it is still there. */
 void evd_unpost(struct datp_evd *evd, struct datp_node *node);
 /* Forgets what is queued about an endpoint. The poll lock is held if the EVD has one to hold. */
 void evd_purge_ep(struct datp_evd *evd, const struct datp_ep *ep);
-/* The first event and what is left behind it; false if there is none. */
-bool evd_pop_locked(struct datp_evd *evd, DAT_EVENT *event);
 /* Moves what the transport has completed to the list. Poll lock held. */
 void evd_drain_locked(struct datp_evd *evd);
 /* The same if there may be anything, taking the poll lock. */

@@ -38,6 +38,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/ep_modify.c \
 	providers/common/ep_state.c \
 	providers/common/evd.c \
+	providers/common/evd_queue.c \
 	providers/common/evd_wait.c \
 	providers/common/ia.c \
 	providers/common/lmr.c \

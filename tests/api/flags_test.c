@@ -193,6 +193,24 @@ static void only_a_solicited_message_wakes_a_solicited_receiver(void)
 	CHECK_EQ_INT(waiter.nmore, 2);
 }
 
+/* It has to wait behind a message that nobody takes, and does not lose its flag meanwhile. */
+static void solicited_message_that_was_held_up_wakes_as_well(void)
+{
+	DAT_EP_ATTR attr = { .recv_completion_flags = SOLICITED };
+	struct api_waiter waiter;
+
+	make(&attr);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, MB, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 2, SOLICITED), DAT_SUCCESS);
+	api_wait_start(&waiter, pair.b.recv, 1);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 4 * MB, MB, 3), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 6 * MB, 64, 4), DAT_SUCCESS);
+	api_wait_end(&waiter);
+	CHECK_DAT(waiter.ret, DAT_SUCCESS);
+	CHECK_EQ_INT(waiter.event.event_data.dto_completion_event_data.user_cookie.as_64, 3);
+	API_DTO(pair.b.recv, pair.b.ep, 4, DAT_DTO_SUCCESS, 64);
+}
+
 static void solicited_message_is_harmless_elsewhere(void)
 {
 	make(NULL);
@@ -396,6 +414,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(unsignalled_event_can_be_dequeued),
 	CHECK_TEST(unsignalled_receive_queues_silently),
 	CHECK_TEST(only_a_solicited_message_wakes_a_solicited_receiver),
+	CHECK_TEST(solicited_message_that_was_held_up_wakes_as_well),
 	CHECK_TEST(solicited_message_is_harmless_elsewhere),
 	CHECK_TEST(fence_waits_for_the_reads_before_it),
 	CHECK_TEST(threshold_counts_completions),

@@ -373,6 +373,66 @@ static void target_of_writes_is_told_when_the_writer_is_killed(void)
 	}
 }
 
+/* Writes to a region of the test's, told anew each round, until that is gone. */
+#define FREES 12
+
+static void write_until_refused(void *arg)
+{
+	(void)arg;
+	open_side();
+	check_put(CHECK_PARENT, &mine, sizeof(mine));
+	for (int round = 0; round < FREES; round++) {
+		DAT_EVENT event;
+		DAT_RMR_TRIPLET to;
+
+		check_get(CHECK_PARENT, &theirs, sizeof(theirs));
+		to = (DAT_RMR_TRIPLET){ .rmr_context = theirs.context,
+					.target_address = theirs.mem,
+					.segment_length = AREA };
+		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		memset(buf.mem, 0x77, AREA);
+		do {
+			REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, AREA), to, 1, 0),
+				    DAT_SUCCESS);
+			API_EVENT(end.request, &event);
+		} while (event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS);
+		CHECK_EQ_INT(event.event_data.dto_completion_event_data.status,
+			     DAT_DTO_ERR_REMOTE_ACCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
+		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	}
+	api_close();
+}
+
+static void freed_region_is_touched_no_more(void)
+{
+	unsigned char *area;
+
+	peer = check_fork(write_until_refused, NULL);
+	open_side();
+	area = api_memory(AREA);
+	check_get(peer, &theirs, sizeof(theirs));
+	for (int round = 0; round < FREES; round++) {
+		struct api_buf target = api_buf_in(api.pz, area, AREA, DAT_MEM_PRIV_ALL_FLAG);
+		struct offer offer = { .mem = (uintptr_t)area, .context = target.rmr_context };
+
+		memset(area, 0, AREA);
+		check_put(peer, &offer, sizeof(offer));
+		REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		REQUIRE_SOON(*(volatile unsigned char *)area == 0x77);
+		nap_us(300 * round);
+		REQUIRE_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS);
+		memset(area, 0x11, AREA);
+		API_CONN_OVER(end.connect, end.ep);
+		for (size_t i = 0; i < AREA; i++)
+			REQUIRE_EQ_INT(area[i], 0x11);
+		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	}
+	check_join(peer);
+}
+
 static void leave(void *arg)
 {
 	(void)arg;
@@ -640,6 +700,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(stream_of_reads_ends_when_the_peer_is_killed),
 	CHECK_TEST(receiver_is_told_when_the_sender_is_killed),
 	CHECK_TEST(target_of_writes_is_told_when_the_writer_is_killed),
+	CHECK_TEST(freed_region_is_touched_no_more),
 	CHECK_TEST(peer_that_just_exits_ends_the_connection),
 	CHECK_TEST(peer_that_returns_from_main_ends_the_connection),
 	CHECK_TEST(program_that_the_peer_started_does_not_hold_the_connection),

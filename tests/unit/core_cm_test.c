@@ -559,6 +559,28 @@ static void an_rsp_is_used_up_by_its_request(void)
 	expect_both(DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
+static _Atomic bool held_up;
+
+static void hold_up(void *arg)
+{
+	(void)arg;
+	REQUIRE_SOON(!held_up);
+}
+
+/* The transport still listens for the old RSP: the service thread has not come to closing it. */
+static void a_used_up_rsp_does_not_stand_in_the_way(void)
+{
+	reserve(6);
+	REQUIRE_DAT(world_connect(a, 6, NULL), DAT_SUCCESS);
+	held_up = true;
+	REQUIRE(!datp_loop_call(w.ia, hold_up, NULL));
+	REQUIRE_DAT(DAT->cr_reject_func(world_request()), DAT_SUCCESS);
+	reserve(6);
+	held_up = false;
+	EXPECT_CONN(a, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	CHECK_STATE(b, DAT_EP_STATE_RESERVED);
+}
+
 static void a_rejected_reservation_can_be_made_again_at_once(void)
 {
 	for (int i = 0; i < 20; i++) {
@@ -686,6 +708,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_rejected_provider_endpoint_is_gone),
 	CHECK_TEST(an_rsp_reserves_its_endpoint_and_gives_it_back),
 	CHECK_TEST(an_rsp_is_used_up_by_its_request),
+	CHECK_TEST(a_used_up_rsp_does_not_stand_in_the_way),
 	CHECK_TEST(a_rejected_reservation_can_be_made_again_at_once),
 	CHECK_TEST(handoff_moves_a_request_to_another_point),
 	CHECK_TEST(disconnects_from_both_sides_at_once_give_one_event_each),

@@ -276,6 +276,8 @@ static void free_aborts_the_waiter(void)
 
 	waiter_start(&waiter, soft, 1);
 	CHECK_DAT(DAT->evd_free_func(soft), DAT_SUCCESS);
+	/* it has left when free returns; the memory is there to be looked at */
+	CHECK(!atomic_load(&((struct datp_evd *)soft)->waiter));
 	CHECK_DAT(waiter_end(&waiter), DAT_ABORT);
 	CHECK_DAT(DAT->evd_free_func(soft), DAT_INVALID_HANDLE);
 }
@@ -351,6 +353,45 @@ static void completions_wake_a_waiter_and_count(void)
 	CHECK_EQ_INT(waiter.nmore, 2);
 	CHECK_DTO(w.dto2, 1, DAT_DTO_SUCCESS);
 	CHECK_DTO(w.dto2, 2, DAT_DTO_SUCCESS);
+}
+
+static DAT_EVENT_NUMBER _Atomic first_taken;
+
+static void *dequeue_run(void *evd)
+{
+	DAT_EVENT event;
+
+	REQUIRE_SOON(DAT->evd_dequeue_func(evd, &event) == DAT_SUCCESS);
+	first_taken = event.event_number;
+	return NULL;
+}
+
+static pthread_t dequeuer;
+
+/* Something is queued, and somebody wants it, when the poll has already got what came before. */
+static void post_in_poll(struct datp_evd *evd)
+{
+	loopback.in_poll = NULL;
+	REQUIRE_DAT(post(evd, 1), DAT_SUCCESS);
+	REQUIRE(!pthread_create(&dequeuer, NULL, dequeue_run, evd));
+	usleep(20000);
+}
+
+static void what_a_poll_found_goes_before_what_was_queued_meanwhile(void)
+{
+	DAT_EVD_HANDLE both = world_evd(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	DAT_EP_HANDLE a = world_ep(), b = world_ep_on(both, NULL);
+	DAT_EP_STATE state;
+
+	world_pair(a, b);
+	REQUIRE_DAT(world_recv(b, 0, 16, 1), DAT_SUCCESS);
+	REQUIRE_DAT(world_send(a, 16, 16, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	first_taken = 0;
+	loopback.in_poll = post_in_poll;
+	REQUIRE_DAT(DAT->ep_get_status_func(b, &state, NULL, NULL), DAT_SUCCESS);
+	pthread_join(dequeuer, NULL);
+	CHECK_EQ_INT(first_taken, DAT_DTO_COMPLETION_EVENT);
+	world_expect(both, DAT_SOFTWARE_EVENT);
 }
 
 static void unsignalled_completions_do_not_wake_but_are_there(void)
@@ -499,6 +540,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(abrupt_close_aborts_all_waiters),
 	CHECK_TEST(a_cancelled_waiter_leaves_the_queue_usable),
 	CHECK_TEST(completions_wake_a_waiter_and_count),
+	CHECK_TEST(what_a_poll_found_goes_before_what_was_queued_meanwhile),
 	CHECK_TEST(unsignalled_completions_do_not_wake_but_are_there),
 	CHECK_TEST(only_solicited_receives_wake_where_that_was_asked),
 	CHECK_TEST(free_of_a_fed_queue_is_refused),

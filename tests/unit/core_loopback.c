@@ -484,6 +484,8 @@ static int lo_evd_poll(struct datp_evd *evd, struct datp_completion *out, int ma
 			n++;
 		}
 	}
+	if (n && loopback.in_poll)
+		loopback.in_poll(evd);
 	return n;
 }
 

@@ -13,6 +13,7 @@
 struct loopback_knobs {
 	bool complete_in_post;		/* requests complete within the post, not by evd_poll */
 	bool drop_requests;		/* connection requests get lost on the way */
+	void (*in_poll)(struct datp_evd *evd);	/* called with what a poll is about to return */
 	enum datp_err connect_answer, accept_answer;	/* of the next op; then again DATP_OK */
 	_Atomic int rejects, crs,
 		upcalls; /* CRs the peer was told no for; CRs alive; upcalls made */

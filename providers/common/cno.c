@@ -160,6 +160,30 @@ void cno_attach(struct datp_cno *cno, struct datp_evd *evd)
 	datp_unlock(&cno->lock);
 }
 
+/* The triggers of an EVD that its CNO has not told of. EVD lock held. */
+static uint32_t cno_untold(struct datp_cno *cno, struct datp_evd *evd)
+{
+	uint32_t triggers;
+
+	datp_lock(&cno->lock);
+	triggers = evd_priv(evd)->triggers;
+	datp_unlock(&cno->lock);
+	return triggers;
+}
+
+/* The triggers that an EVD brings along from another CNO; true: call the agent. EVD lock held. */
+static bool cno_inherit(struct datp_cno *cno, struct datp_evd *evd, uint32_t triggers)
+{
+	bool call;
+
+	datp_lock(&cno->lock);
+	evd_priv(evd)->triggers = triggers;
+	list_append_locked(cno, evd);
+	call = agent_fire_locked(cno, evd);
+	datp_unlock(&cno->lock);
+	return call;
+}
+
 bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed)
 {
 	struct evd_priv *priv = evd_priv(evd);
@@ -344,6 +368,8 @@ enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE handle)
 {
 	struct evd_priv *priv = evd_priv(evd);
 	struct datp_cno *cno = NULL, *old;
+	uint32_t triggers = 0;
+	bool call;
 
 	if (handle != DAT_HANDLE_NULL) {
 		cno = obj_hold(evd->obj.ia, handle, DATP_CNO);
@@ -352,12 +378,20 @@ enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE handle)
 	}
 	datp_lock(&priv->lock);
 	old = priv->cno;
-	if (old)
+	if (old) {
+		triggers = cno_untold(old, evd);
 		cno_detach(old, evd, false);
+	}
 	if (cno)
 		cno_attach(cno, evd);
 	priv->cno = cno;
+	/* what the old one has not told of yet, the new one does */
+	call = cno && triggers && cno_inherit(cno, evd, triggers);
 	datp_unlock(&priv->lock);
+	if (cno && triggers)
+		cno_ring(cno);
+	if (call)
+		cno_call_agent(cno);
 	obj_drop(old);
 	evd_rearm(evd);
 	return DATP_OK;

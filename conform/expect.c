@@ -164,6 +164,20 @@ void kit_disconnect_at(struct kit_pair *pair)
 	kit_conn_at(pair->b.connect, pair->b.ep, DAT_CONNECTION_EVENT_DISCONNECTED, "DISCONNECTED");
 }
 
+void kit_reconnect_at(struct kit_pair *pair)
+{
+	MUST_RET(dat_ep_reset(pair->a.ep), DAT_SUCCESS);
+	MUST_RET(dat_ep_reset(pair->b.ep), DAT_SUCCESS);
+	kit_pair_connect_at(pair);
+}
+
+void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie)
+{
+	kit_dto_at(pair->a.request, pair->a.ep, cookie, DAT_DTO_ERR_REMOTE_ACCESS, "DAT_DTO_ERR_REMOTE_ACCESS");
+	kit_conn_at(pair->a.connect, pair->a.ep, DAT_CONNECTION_EVENT_BROKEN, "DAT_CONNECTION_EVENT_BROKEN");
+	kit_over_at(pair->b.connect, pair->b.ep);
+}
+
 void kit_exchange_at(struct kit_end *from, struct kit_end *to)
 {
 	static unsigned int seed = 1000;
@@ -231,4 +245,34 @@ void kit_wait_end_at(struct kit_waiter *w)
 	if (pthread_timedjoin_np(w->thread, NULL, &until))
 		MUST_NOT_COME_HERE("a thread in dat_evd_wait() or dat_cno_wait()", "it returns", "it blocks");
 	w->joined = true;
+}
+
+static struct {
+	pthread_barrier_t start;
+	int (*work)(int who);
+} together;
+
+static void *together_thread(void *arg)
+{
+	pthread_barrier_wait(&together.start);
+	return (void *)(intptr_t)together.work((int)(intptr_t)arg);
+}
+
+int kit_together_at(int (*work)(int who))
+{
+	pthread_t threads[4];
+	int failures = 0;
+
+	together.work = work;
+	MUST(pthread_barrier_init(&together.start, NULL, 4) == 0);
+	for (intptr_t i = 0; i < 4; i++)
+		MUST(pthread_create(&threads[i], NULL, together_thread, (void *)i) == 0);
+	for (int i = 0; i < 4; i++) {
+		void *ret;
+
+		pthread_join(threads[i], &ret);
+		failures += (int)(intptr_t)ret;
+	}
+	pthread_barrier_destroy(&together.start);
+	return failures;
 }

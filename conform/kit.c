@@ -138,23 +138,27 @@ DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL
 	return psp;
 }
 
-struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv)
+struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS priv)
 {
-	struct kit_buf buf = { .size = size };
-	DAT_REGION_DESCRIPTION region;
+	struct kit_buf buf = { .mem = mem, .size = size };
+	DAT_REGION_DESCRIPTION region = { .for_va = mem };
 	DAT_VLEN registered;
 	DAT_VADDR address;
+
+	MUST_RET(dat_lmr_create(t.ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, priv, &buf.lmr, &buf.context,
+				&buf.rmr_context, &registered, &address),
+		 DAT_SUCCESS);
+	return buf;
+}
+
+struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv)
+{
 	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	MUST(mem != MAP_FAILED && held.memory_count < MEMORIES);
 	held.memories[held.memory_count].mem = mem;
 	held.memories[held.memory_count++].size = size;
-	buf.mem = mem;
-	region.for_va = mem;
-	MUST_RET(dat_lmr_create(t.ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, priv, &buf.lmr, &buf.context,
-				&buf.rmr_context, &registered, &address),
-		 DAT_SUCCESS);
-	return buf;
+	return kit_region_at(pz, mem, size, priv);
 }
 
 DAT_EP_STATE kit_state(DAT_EP_HANDLE ep)

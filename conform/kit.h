@@ -55,12 +55,14 @@ void kit_sleep_ms(unsigned int ms);
 #define kit_psp(evd, qual)	      (KIT_HERE, kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, qual))
 #define kit_buf(size, priv)	      (KIT_HERE, kit_buf_at(t.pz, size, priv))
 #define kit_buf_in(pz, size, priv)    (KIT_HERE, kit_buf_at(pz, size, priv))
+#define kit_region(pz, mem, size, priv) (KIT_HERE, kit_region_at(pz, mem, size, priv))
 DAT_EVD_HANDLE kit_evd_at(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_CNO_HANDLE cno);
 DAT_CNO_HANDLE kit_cno_at(void);
 DAT_PZ_HANDLE kit_pz_at(void);
 void kit_end_at(struct kit_end *end, const DAT_EP_ATTR *attr);	/* NULL: kit_attr() */
 DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual);
 struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv);
+struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS priv);
 DAT_EP_ATTR kit_attr(void);	/* modest sizes and depths, within the IA's limits */
 DAT_EP_STATE kit_state(DAT_EP_HANDLE ep);
 
@@ -69,10 +71,12 @@ DAT_EP_STATE kit_state(DAT_EP_HANDLE ep);
 #define kit_pair_connect(pair)	(KIT_HERE, kit_pair_connect_at(pair))
 #define kit_cr(evd)		(KIT_HERE, kit_cr_at(evd))
 #define kit_disconnect(pair)	(KIT_HERE, kit_disconnect_at(pair))
+#define kit_reconnect(pair)	(KIT_HERE, kit_reconnect_at(pair))	/* after a reset of both ends */
 void kit_pair_unconnected_at(struct kit_pair *pair, const DAT_EP_ATTR *attr);
 #define kit_pair_unconnected(pair, attr) (KIT_HERE, kit_pair_unconnected_at(pair, attr))
 void kit_pair_at(struct kit_pair *pair, const DAT_EP_ATTR *attr);
 void kit_pair_connect_at(struct kit_pair *pair);
+void kit_reconnect_at(struct kit_pair *pair);
 void kit_disconnect_at(struct kit_pair *pair);	/* abruptly; takes the events of both sides */
 DAT_CR_HANDLE kit_cr_at(DAT_EVD_HANDLE evd);	/* of the next connection request */
 DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
@@ -115,7 +119,31 @@ bool kit_filled(const void *mem, size_t size, unsigned int seed);
 #define kit_exchange(from, to)	(KIT_HERE, kit_exchange_at(from, to))
 void kit_exchange_at(struct kit_end *from, struct kit_end *to);
 
+/* a's RDMA of this cookie failed for b's sake: remote access error, and the connection is broken. */
+#define kit_remote_access(pair, cookie)	(KIT_HERE, kit_remote_access_at(pair, cookie))
+void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie);
+
 DAT_RETURN kit_post_se(DAT_EVD_HANDLE evd, uint64_t number);
+
+/* An endpoint in a state of its own, and what holds it there. */
+struct kit_at {
+	DAT_EP_HANDLE ep;
+	struct kit_end end;	/* its EVDs; none in TENTATIVE_CONNECTION_PENDING */
+	struct kit_pair pair;	/* end is its a; CONNECTED, DISCONNECT_PENDING and DISCONNECTED only */
+	DAT_EVD_HANDLE cr_evd;
+	DAT_CR_HANDLE cr;	/* the pending request of PASSIVE, ACTIVE and TENTATIVE */
+	struct kit_buf buf;
+};
+
+#define KIT_STATES 8
+extern const DAT_EP_STATE kit_states[KIT_STATES];
+/* False: the provider has no endpoint in this state that stays in it. */
+#define kit_enter(at, state)	(KIT_HERE, kit_enter_at(at, state))
+bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state);
+
+/* Four threads call it at once, with 0 to 3; the sum of what they return, which is how often something failed. */
+#define kit_together(work)	(KIT_HERE, kit_together_at(work))
+int kit_together_at(int (*work)(int who));
 
 /* A thread that waits on an EVD or, when cno is set, on a CNO. */
 struct kit_waiter {

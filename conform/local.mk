@@ -14,11 +14,13 @@ datconform_SOURCES = \
 	conform/report.h \
 	conform/run.c \
 	conform/run.h \
+	conform/states.c \
 	conform/t_cno.c \
 	conform/t_conn.c \
 	conform/t_disc.c \
 	conform/t_evd.c \
 	conform/t_handles.c \
+	conform/t_mem.c \
 	conform/t_sp.c
 nodist_datconform_SOURCES = conform/clauses.c
 datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform

@@ -36,6 +36,7 @@ struct child {
 	bool closing;		/* the test was over */
 	int current;		/* index of the clause it is about; -1: all of them */
 	bool about_used;
+	bool checked;		/* a check was made before any ABOUT(): the setup's, or the test has none */
 	bool touched[MAX_IDS];	/* a check was made, or it does not apply */
 	bool na[MAX_IDS];
 	char line[LINE_SIZE];
@@ -128,8 +129,10 @@ static void take_line(struct child *child, char *line)
 		about(child, rest ? rest : "");
 		break;
 	case 'C':
-		EACH_CURRENT(child, i)
-			child->touched[i] = true;
+		if (child->current < 0)
+			child->checked = true;
+		else
+			child->touched[child->current] = true;
 		break;
 	case 'F':
 		take_failure(child, rest);
@@ -208,7 +211,7 @@ static void judge_end(struct child *child, int status)
 			fail_clause(clause_find(child->test->ids[i]), child->test->file, where, "an end", got);
 		}
 	for (int i = 0; child->test->ids[i]; i++)
-		if (!child->touched[i])
+		if (!child->touched[i] && (child->about_used || !child->checked))
 			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,
 				    "the test comes to this clause",
 				    child->ended ? "it ended before, or checked nothing" : got);

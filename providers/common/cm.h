@@ -31,6 +31,7 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful);
  */
 struct sp_priv {
 	_Atomic uint32_t lock;	/* the service point lock; guards all below */
+	bool arriving;		/* an RSP whose request has just come: see rsp_used() */
 	bool closed;		/* takes no more requests */
 	bool make_ep;		/* DAT_PSP_PROVIDER_FLAG; set once */
 	struct datp_sp *next;	/* on the list of used up RSPs (its own lock) */

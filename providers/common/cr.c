@@ -123,7 +123,7 @@ static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_
 		datp_unlock(&cr->ep->lock);
 	}
 	if (sp_is_rsp(sp))
-		sp_priv(sp)->closed = true;
+		sp_priv(sp)->closed = sp_priv(sp)->arriving = true;
 	priv->note.sp_shown = sp_is_rsp(sp) ? DAT_HANDLE_NULL : (DAT_HANDLE)sp;
 	priv->evd = sp->evd;
 	evd_post(sp->evd, &priv->note.node, true);

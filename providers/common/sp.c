@@ -4,6 +4,7 @@
  * the point is not `closed`; so a free either comes first, or finds the request with its CR made,
  * and an RSP makes one at most.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -90,8 +91,22 @@ static void close_used_up(void *arg)
 		sp_close_transport(arg);
 }
 
-/* A used up RSP may stand in the way of a new one at its qualifier. True: it did. */
-static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
+/* The upcall that used it up is a few steps from being done with it. */
+static void await_arrived(struct datp_sp *sp)
+{
+	bool arriving;
+
+	for (;;) {
+		datp_lock(&sp_priv(sp)->lock);
+		arriving = sp_priv(sp)->arriving;
+		datp_unlock(&sp_priv(sp)->lock);
+		if (!arriving)
+			return;
+		sched_yield();
+	}
+}
+
+static struct datp_sp *used_up_find(struct datp_ia *ia, uint64_t qual)
 {
 	struct datp_sp *sp;
 
@@ -99,29 +114,69 @@ static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 	for (sp = used_up.first; sp && (sp->obj.ia != ia || sp->qual != qual);)
 		sp = sp_priv(sp)->next;
 	datp_unlock(&used_up.lock);
-	if (!sp || !used_up_take(sp))
-		return false;
-	sp_close_transport(sp);
-	return true;
+	return sp;
 }
 
+/* Whether there is an RSP that has its request and is still to come onto the list. */
+static bool about_to_be_used_up(struct datp_ia *ia, uint64_t qual)
+{
+	struct datp_sp *sp = sp_find(ia, qual);
+	bool used = false;
+
+	if (sp && sp_is_rsp(sp)) {
+		datp_lock(&sp_priv(sp)->lock);
+		used = sp_priv(sp)->arriving;
+		datp_unlock(&sp_priv(sp)->lock);
+	}
+	return used;
+}
+
+/* A used up RSP may stand in the way of a new one at its qualifier. True: it did. */
+static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
+{
+	for (;;) {
+		struct datp_sp *sp = used_up_find(ia, qual);
+
+		if (sp) {
+			await_arrived(sp);
+			if (!used_up_take(sp))
+				return true;	/* somebody else has closed it */
+			sp_close_transport(sp);
+			return true;
+		}
+		if (!about_to_be_used_up(ia, qual))
+			return false;
+		sched_yield();
+	}
+}
+
+/*
+ * From the moment when its request can be seen, an RSP is found as `arriving` among the live ones,
+ * or on the list, by whoever wants to reserve its qualifier again.
+ */
 void rsp_used(struct datp_sp *sp)
 {
-	/*
-	 * A consumer's rsp_free may have been faster to take the handle; then it does the rest too.
-	 */
-	if (obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_RSP))
-		return;
-	forget_in_requests(sp);
-	sp_leave_evd(sp);
+	struct datp_ia *ia = sp->obj.ia;
+	bool mine;
+
 	datp_lock(&used_up.lock);
 	sp_priv(sp)->next = used_up.first;
 	used_up.first = sp;
 	datp_unlock(&used_up.lock);
-	/*
-	 * We are in an upcall of the transport about this very point: not the moment to close it.
-	 */
-	datp_loop_call(sp->obj.ia, close_used_up, sp);
+	mine = !obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_RSP);
+	if (mine) {
+		forget_in_requests(sp);
+		sp_leave_evd(sp);
+	} else {
+		/* A rsp_free was faster to take the handle, and does the rest. */
+		used_up_take(sp);
+	}
+	datp_lock(&sp_priv(sp)->lock);
+	sp_priv(sp)->arriving = false;
+	datp_unlock(&sp_priv(sp)->lock);
+	/* We are in an upcall of the transport about this very point: not the moment to close it. */
+	if (mine)
+		datp_loop_call(ia, close_used_up, sp);
 }
 
 /* Of a retired service point. */
@@ -133,6 +188,7 @@ static void sp_end(struct datp_sp *sp)
 	unused = !sp_priv(sp)->closed;
 	sp_priv(sp)->closed = true;
 	datp_unlock(&sp_priv(sp)->lock);
+	await_arrived(sp);
 	sp->obj.ia->ops->sp_close(sp);
 	/* A reserved endpoint is the consumer's again, unless a request has got it. */
 	if (sp_is_rsp(sp) && unused) {

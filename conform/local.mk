@@ -21,6 +21,7 @@ datconform_SOURCES = \
 	conform/t_evd.c \
 	conform/t_handles.c \
 	conform/t_mem.c \
+	conform/t_rmr.c \
 	conform/t_sp.c
 nodist_datconform_SOURCES = conform/clauses.c
 datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform

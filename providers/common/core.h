@@ -139,6 +139,9 @@ void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj
 
 /* Waiters return a NULL EVD and have left when it returns. */
 void cno_destroy(struct datp_cno *cno);
+/* In a forked child: what these keep for all IAs is as if never used. No locks. */
+void ep_forget_all(void);
+void sp_forget_all(void);
 /* Any state; ends the connection so that the peer notices. */
 void ep_destroy(struct datp_ep *ep);
 void sp_destroy(struct datp_sp *sp);

@@ -125,6 +125,11 @@ DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_e
 	return err;
 }
 
+void ep_forget_all(void)
+{
+	atomic_store_explicit(&calls_lock, 0, memory_order_relaxed);
+}
+
 void ep_cancel_calls(struct datp_ep *ep)
 {
 	struct ep_priv *priv = ep_priv(ep);

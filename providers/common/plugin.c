@@ -19,6 +19,8 @@ struct core core;
 static void after_fork_in_child(void)
 {
 	obj_forget_all();
+	ep_forget_all();
+	sp_forget_all();
 	for (struct ia_priv *ia = core.ias; ia; ia = ia->next)
 		loop_forget(ia->loop);
 	core.ias = NULL;

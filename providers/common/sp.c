@@ -56,6 +56,12 @@ static void forget_in_requests(struct datp_sp *sp)
 
 /* ------------------------------------------------------------------ the end */
 
+void sp_forget_all(void)
+{
+	atomic_store_explicit(&used_up.lock, 0, memory_order_relaxed);
+	used_up.first = NULL;
+}
+
 /* The part of it that needs no EVD: the transport's, and the memory. */
 static void sp_close_transport(struct datp_sp *sp)
 {

@@ -134,7 +134,7 @@ struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *
 	struct soft_ring *ring = soft_peer_map(peer, ref, sizeof *ring);
 	uint64_t size = ring ? sizeof *ring + ((uint64_t)ring->mask + 1) * sizeof ring->cell[0] : 0;
 
-	return ring ? soft_peer_map(peer, ref, size) : NULL;
+	return ring && !((ring->mask + 1) & ring->mask) ? soft_peer_map(peer, ref, size) : NULL;
 }
 
 /* Whether a queue lies within what is left of the extent. */

@@ -1,4 +1,36 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The soft provider looked at from inside, and under strain.
+SOFT_TEST_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
+SOFT_TEST_LIBS = libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+check_LTLIBRARIES += libsoft_core.la
+libsoft_core_la_SOURCES = $(libdatsoft_la_SOURCES)
+libsoft_core_la_CFLAGS = $(AM_CFLAGS)
+
+SOFT_UNIT_TESTS = \
+	tests/soft/arena_test \
+	tests/soft/mover_test \
+	tests/soft/mr_test \
+	tests/soft/ring_test \
+	tests/soft/xfer_test
+
+check_PROGRAMS += $(SOFT_UNIT_TESTS)
+TESTS += $(SOFT_UNIT_TESTS)
+
+tests_soft_arena_test_SOURCES = tests/soft/arena_test.c
+tests_soft_arena_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_arena_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_mover_test_SOURCES = tests/soft/mover_test.c
+tests_soft_mover_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_mover_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_mr_test_SOURCES = tests/soft/mr_test.c
+tests_soft_mr_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_mr_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_ring_test_SOURCES = tests/soft/ring_test.c
+tests_soft_ring_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_ring_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_xfer_test_SOURCES = tests/soft/xfer_test.c
+tests_soft_xfer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
+
 TESTS += tests/soft/bounce.sh
 EXTRA_DIST += tests/soft/bounce.sh

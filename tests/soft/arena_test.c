@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The arena: pieces that do not overlap, come back and are used again, and what a peer says of its memory. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "providers/soft/arena.h"
+#include "providers/soft/param.h"
+#include "providers/soft/peer.h"
+
+#define PIECES 400
+
+static struct soft_ia *ia;
+static struct soft_mem pieces[PIECES];
+
+static void arena_open(void)
+{
+	memset(pieces, 0, sizeof(pieces));
+	ia = calloc(1, sizeof(*ia));
+	REQUIRE(ia != NULL);
+	REQUIRE(soft_arena_new(&ia->arena) == DATP_OK);
+}
+
+static void arena_close(void)
+{
+	soft_arena_put(ia ? ia->arena : NULL);
+	free(ia);
+	ia = NULL;
+}
+
+static off_t file_size(void)
+{
+	struct stat st;
+
+	REQUIRE(fstat(ia->arena->fd, &st) == 0);
+	return st.st_size;
+}
+
+static uint64_t some_size(unsigned int *seed)
+{
+	return 1 + (uint64_t)rand_r(seed) % (rand_r(seed) % 20 ? 20000 : 5u << 20);
+}
+
+static void pieces_do_not_overlap_and_are_aligned(void)
+{
+	unsigned int seed = 3;
+
+	for (uint32_t i = 0; i < PIECES; i++) {
+		uint64_t size = some_size(&seed);
+
+		REQUIRE(soft_arena_alloc(ia, (enum soft_kind)(i % 3), size, &pieces[i]) == DATP_OK);
+		REQUIRE(pieces[i].size >= size);
+		REQUIRE_EQ_INT((uintptr_t)pieces[i].addr %
+				       (pieces[i].size < 4096 ? pieces[i].size : 4096),
+			       0);
+		memset(pieces[i].addr, (int)(i & 0xff), size < 4096 ? size : 4096);
+		CHECK(soft_arena_at(ia->arena, &pieces[i].ref, size) == pieces[i].addr);
+	}
+	for (uint32_t i = 0; i < PIECES; i++)
+		CHECK_EQ_INT(*(unsigned char *)pieces[i].addr, i & 0xff);
+}
+
+static void pieces_given_back_are_used_again(void)
+{
+	unsigned int seed = 3, again = 3;
+	off_t size = 0;
+
+	for (int round = 0; round < 20; round++, seed = again) {
+		for (uint32_t i = 0; i < PIECES; i++)
+			REQUIRE(soft_arena_alloc(ia, (enum soft_kind)(i % 3), some_size(&seed),
+						 &pieces[i]) == DATP_OK);
+		if (!round)
+			size = file_size();
+		for (uint32_t i = 0; i < PIECES; i++)
+			soft_arena_free(ia, &pieces[i]);
+	}
+	CHECK_EQ_INT(file_size(), size);
+}
+
+static void piece_serves_its_own_kind_again(void)
+{
+	struct soft_mem ring, port, other;
+	void *at;
+
+	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_RING, 5000, &ring) == DATP_OK);
+	at = ring.addr;
+	memset(at, 0x55, 5000);
+	soft_arena_free(ia, &ring);
+	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_PORT, 5000, &port) == DATP_OK);
+	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_OTHER, 5000, &other) == DATP_OK);
+	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_RING, 5000, &ring) == DATP_OK);
+	CHECK(ring.addr == at && ring.used_before);
+	CHECK_EQ_INT(*(unsigned char *)at, 0x55);
+	CHECK(port.addr != at && other.addr != at);
+}
+
+static void other_pieces_are_zeroed(void)
+{
+	static const unsigned char zeros[8192];
+
+	for (uint64_t size = 300; size <= 8192; size += 3946) {
+		REQUIRE(soft_arena_alloc(ia, SOFT_KIND_OTHER, size, &pieces[0]) == DATP_OK);
+		memset(pieces[0].addr, 0x55, size);
+		soft_arena_free(ia, &pieces[0]);
+		REQUIRE(soft_arena_alloc(ia, SOFT_KIND_OTHER, size, &pieces[0]) == DATP_OK);
+		CHECK_EQ_MEM(pieces[0].addr, zeros, size);
+	}
+}
+
+static void place_outside_an_extent_is_none(void)
+{
+	struct soft_ref ref;
+
+	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_PORT, 5000, &pieces[0]) == DATP_OK);
+	ref = pieces[0].ref;
+	CHECK(soft_arena_at(ia->arena, &ref, ref.extent_len - ref.offset) != NULL);
+	CHECK(soft_arena_at(ia->arena, &ref, ref.extent_len - ref.offset + 1) == NULL);
+	CHECK(soft_arena_at(ia->arena, &ref, UINT64_MAX) == NULL);
+	ref.offset = UINT64_MAX - 63;
+	CHECK(soft_arena_at(ia->arena, &ref, 64) == NULL);
+	ref = pieces[0].ref;
+	ref.extent += 4096;
+	CHECK(soft_arena_at(ia->arena, &ref, 64) == NULL);
+}
+
+/* ------------------------------------------------------------------ a peer's memory */
+
+/* A peer that is this arena, as another process would see it. */
+static struct soft_peer other_process(void)
+{
+	return (struct soft_peer){ .ia = ia, .arena_fd = ia->arena->fd, .slot = 1 };
+}
+
+static void only_memory_that_a_peer_has_is_mapped(void)
+{
+	struct soft_peer peer = other_process();
+	struct soft_ref ref;
+	unsigned char *there;
+
+	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_PORT, 5000, &pieces[0]) == DATP_OK);
+	ref = pieces[0].ref;
+	*(unsigned char *)pieces[0].addr = 0x77;
+	there = soft_peer_map(&peer, &ref, 5000);
+	REQUIRE(there != NULL);
+	CHECK(there != pieces[0].addr);
+	CHECK_EQ_INT(*there, 0x77);
+	CHECK(soft_peer_map(&peer, &ref, 5000) == there);
+	CHECK(soft_peer_map(&peer, &ref, ref.extent_len + 1) == NULL);
+	ref.extent_len = 1ull << 40; /* beyond the end of the file: it would be a SIGBUS */
+	CHECK(soft_peer_map(&peer, &ref, 5000) == NULL);
+	ref.extent_len = UINT64_MAX - 4095;
+	CHECK(soft_peer_map(&peer, &ref, 5000) == NULL);
+	ref = pieces[0].ref;
+	ref.extent = 1ull << 40;
+	CHECK(soft_peer_map(&peer, &ref, 5000) == NULL);
+	ref = pieces[0].ref;
+	ref.extent++; /* not a page */
+	ref.extent_len--;
+	CHECK(soft_peer_map(&peer, &ref, 64) == NULL);
+	ref = pieces[0].ref;
+	ref.offset++;
+	CHECK(soft_peer_map(&peer, &ref, 64) == NULL);
+	ref.extent_len = 0;
+	CHECK(soft_peer_map(&peer, &ref, 0) == NULL);
+	munmap((void *)((uintptr_t)there - pieces[0].ref.offset), pieces[0].ref.extent_len);
+	free(peer.maps);
+}
+
+static void ring_or_port_that_does_not_fit_is_none(void)
+{
+	struct soft_peer peer = { .ia = ia, .arena = ia->arena };
+	struct soft_ring *ring;
+	struct soft_port *port;
+
+	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_RING, 1 << 20, &pieces[0]) == DATP_OK);
+	ring = pieces[0].addr;
+	ring->mask = 127;
+	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == ring);
+	ring->mask = UINT32_MAX;
+	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == NULL);
+	ring->mask = 126; /* no power of two */
+	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == NULL);
+	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_PORT, 1 << 20, &pieces[1]) == DATP_OK);
+	port = pieces[1].addr;
+	memset(port, 0, sizeof(*port));
+	CHECK(soft_peer_port(&peer, &pieces[1].ref) == port);
+	port->rq_mask = 1023;
+	port->rq_stride = 64;
+	port->rq_offset = sizeof(*port);
+	CHECK(soft_peer_port(&peer, &pieces[1].ref) == port);
+	port->rq_offset = 2u << 20;
+	CHECK(soft_peer_port(&peer, &pieces[1].ref) == NULL);
+	port->rq_offset = UINT64_MAX - 64;
+	CHECK(soft_peer_port(&peer, &pieces[1].ref) == NULL);
+	port->rq_offset = 0;
+	port->sq_mask = port->sq_stride = UINT32_MAX;
+	CHECK(soft_peer_port(&peer, &pieces[1].ref) == NULL);
+	port->sq_mask = 5;
+	port->sq_stride = 8;
+	CHECK(soft_peer_port(&peer, &pieces[1].ref) == NULL);
+}
+
+/* ------------------------------------------------------------------ instance data */
+
+static enum datp_err parse(const char *text)
+{
+	enum datp_err err;
+
+	ia->base.name = "soft-test";
+	check_stderr_begin();
+	err = soft_param_parse(ia, text);
+	check_stderr_end();
+	return err;
+}
+
+static void instance_data_is_understood(void)
+{
+	CHECK_EQ_INT(parse(NULL), DATP_OK);
+	CHECK(ia->want_cma);
+	CHECK_EQ_INT(ia->eager_limit, SOFT_EAGER_DEFAULT);
+	CHECK_EQ_STR(ia->key, "*");
+	CHECK_EQ_INT(parse(" cma=off\teager_limit=64  "), DATP_OK);
+	CHECK(!ia->want_cma);
+	CHECK_EQ_INT(ia->eager_limit, 64);
+	CHECK_EQ_INT(parse("cma=on eager_limit=1048576 127.0.0.7"), DATP_OK);
+	CHECK(ia->want_cma);
+	CHECK_EQ_INT(ia->eager_limit, 1 << 20);
+	CHECK_EQ_STR(ia->key, "127.0.0.7");
+	CHECK_EQ_INT(parse("lo"), DATP_OK);
+	CHECK_EQ_STR(ia->key, "127.0.0.1");
+}
+
+static void instance_data_that_makes_no_sense_is_refused(void)
+{
+	static const char *const bad[] = {
+		"cma=",		  "cma=maybe",		 "eager_limit=",
+		"eager_limit=63", "eager_limit=x",	 "eager_limit=64k",
+		"eager_limit=-1", "eager_limit=1048577", "nosuchinterface",
+		"1.2.3.4.5",	  "colour=blue",	 "eager_limit=99999999999999999999",
+		"CMA=on",	  "eager_limit= 100",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		if (parse(bad[i]) == DATP_OK)
+			CHECK_FAIL("\"%s\" was taken", bad[i]);
+}
+
+static const struct check_test arena_tests[] = { CHECK_TEST(pieces_do_not_overlap_and_are_aligned),
+						 CHECK_TEST(pieces_given_back_are_used_again),
+						 CHECK_TEST(piece_serves_its_own_kind_again),
+						 CHECK_TEST(other_pieces_are_zeroed),
+						 CHECK_TEST(place_outside_an_extent_is_none),
+						 CHECK_TEST(only_memory_that_a_peer_has_is_mapped),
+						 CHECK_TEST(ring_or_port_that_does_not_fit_is_none),
+						 CHECK_END };
+
+static const struct check_test param_tests[] = {
+	CHECK_TEST(instance_data_is_understood),
+	CHECK_TEST(instance_data_that_makes_no_sense_is_refused), CHECK_END
+};
+
+static const struct check_suite arena = {
+	.name = "arena", .setup = arena_open, .teardown = arena_close, .tests = arena_tests
+};
+static const struct check_suite param = {
+	.name = "param", .setup = arena_open, .teardown = arena_close, .tests = param_tests
+};
+
+CHECK_SUITES(&arena, &param);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of memory regions as a peer reads it, while its owner and the engines change it. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "providers/soft/arena.h"
+#include "providers/soft/mr.h"
+
+#define REBINDS 1000000u
+#define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+#define PZ	3
+
+/* Two ranges, of which no mixture is allowed: neither's start with the other's length. */
+static const struct datp_rge ranges[2] = {
+	{ .addr = 0x100000, .len = 0x8000 },
+	{ .addr = 0x900000, .len = 0x40 },
+};
+
+static struct {
+	struct soft_ia *ia;
+	struct soft_pz pz;
+	struct soft_lmr lmr;
+	struct soft_rmr rmr;
+	_Atomic bool stop;
+} t;
+
+static void table_open(void)
+{
+	memset(&t, 0, sizeof(t));
+	t.ia = calloc(1, sizeof(*t.ia));
+	REQUIRE(t.ia != NULL);
+	t.ia->ports = calloc(SOFT_PORT_MAX, sizeof(*t.ia->ports));
+	REQUIRE(t.ia->ports != NULL);
+	REQUIRE(soft_arena_new(&t.ia->arena) == DATP_OK);
+	REQUIRE(soft_mr_init(t.ia) == DATP_OK);
+	t.pz.id = PZ;
+	t.lmr.base.obj.ia = t.rmr.base.obj.ia = &t.ia->base;
+	t.lmr.base.pz = &t.pz.base;
+	t.lmr.base.addr = 0x100000;
+	t.lmr.base.len = 0x900000;
+	t.lmr.base.priv = DAT_MEM_PRIV_ALL_FLAG;
+	REQUIRE(soft_lmr_create(&t.lmr.base, NULL) == DATP_OK);
+	REQUIRE(soft_rmr_create(&t.rmr.base) == DATP_OK);
+}
+
+static void table_close(void)
+{
+	if (!t.ia)
+		return;
+	soft_mr_fini(t.ia);
+	soft_arena_put(t.ia->arena);
+	free(t.ia->ports);
+	free(t.ia);
+	t.ia = NULL;
+}
+
+/* A bind as it is posted; soft_mr_bind() executes it. */
+static struct soft_sqe bind_post(const struct datp_rge *range)
+{
+	struct soft_sqe e = { .op = DATP_BIND, .bind_priv = RIGHTS };
+
+	soft_rmr_prepare(t.ia, &t.rmr, &t.lmr.base, &e);
+	e.remote.addr = range->addr;
+	e.remote.len = range->len;
+	return e;
+}
+
+static bool allowed(uint32_t context, uint64_t addr, uint64_t len)
+{
+	struct datp_rge rge = { .rmr_context = context, .addr = addr, .len = len };
+
+	return soft_mr_check_remote(t.ia->mr, PZ, &rge, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+}
+
+static void *onlooker(void *arg)
+{
+	uint32_t index = SOFT_MR_INDEX(*(uint32_t *)arg);
+	uintptr_t wrong = 0;
+
+	while (!atomic_load_explicit(&t.stop, memory_order_relaxed)) {
+		uint32_t context =
+			atomic_load_explicit(&t.ia->mr[index].context, memory_order_relaxed);
+
+		/* the short range with the long one's length, and the long one's start with both of the other */
+		wrong += context && allowed(context, ranges[1].addr, ranges[1].len + 1);
+		wrong += context && allowed(context, ranges[0].addr + ranges[0].len, 1);
+		wrong += context && allowed(context, ranges[1].addr - 1, 2);
+	}
+	return (void *)wrong;
+}
+
+static void rebind_is_never_seen_by_halves(void)
+{
+	struct soft_sqe e = bind_post(&ranges[0]);
+	uint32_t context = e.remote.rmr_context;
+	pthread_t thread;
+	void *wrong;
+
+	REQUIRE(pthread_create(&thread, NULL, onlooker, &context) == 0);
+	for (uint32_t n = 0; n < REBINDS; n++) {
+		e = bind_post(&ranges[n & 1]);
+		soft_mr_bind(t.ia->mr, &e, PZ);
+	}
+	atomic_store(&t.stop, true);
+	pthread_join(thread, &wrong);
+	CHECK_EQ_INT((uintptr_t)wrong, 0);
+}
+
+static void bind_gives_its_range_and_ends_the_one_before(void)
+{
+	struct soft_sqe one = bind_post(&ranges[0]), two;
+
+	CHECK(!allowed(one.remote.rmr_context, ranges[0].addr, 1));
+	soft_mr_bind(t.ia->mr, &one, PZ);
+	CHECK_EQ_INT(one.bind_old, 0);
+	CHECK(allowed(one.remote.rmr_context, ranges[0].addr, ranges[0].len));
+	CHECK(!allowed(one.remote.rmr_context, ranges[0].addr, ranges[0].len + 1));
+	two = bind_post(&ranges[1]);
+	soft_mr_bind(t.ia->mr, &two, PZ);
+	CHECK_EQ_INT(two.bind_old, one.remote.rmr_context);
+	CHECK(!allowed(one.remote.rmr_context, ranges[0].addr, 1));
+	CHECK(allowed(two.remote.rmr_context, ranges[1].addr, ranges[1].len));
+}
+
+static void window_is_good_for_no_local_access(void)
+{
+	struct soft_sqe e = bind_post(&ranges[0]);
+	struct datp_sge sge = { .addr = ranges[0].addr, .len = 8 };
+
+	soft_mr_bind(t.ia->mr, &e, PZ);
+	sge.lmr_context = e.remote.rmr_context;
+	CHECK_EQ_INT(soft_mr_check_iov(t.ia->mr, PZ, &sge, 1, false), DATP_ERR_PRIV_READ);
+	sge.lmr_context = t.lmr.base.lmr_context;
+	CHECK_EQ_INT(soft_mr_check_iov(t.ia->mr, PZ, &sge, 1, false), DATP_OK);
+}
+
+static void bind_that_waited_while_its_window_was_freed_comes_to_nothing(void)
+{
+	struct soft_sqe e = bind_post(&ranges[0]);
+
+	soft_rmr_free(&t.rmr.base);
+	soft_mr_bind(t.ia->mr, &e, PZ);
+	CHECK(!allowed(e.remote.rmr_context, ranges[0].addr, 1));
+}
+
+static void window_onto_a_region_that_is_freed_is_shut(void)
+{
+	struct soft_sqe e = bind_post(&ranges[0]);
+
+	soft_mr_bind(t.ia->mr, &e, PZ);
+	CHECK(allowed(e.remote.rmr_context, ranges[0].addr, 1));
+	soft_lmr_free(&t.lmr.base);
+	CHECK(!allowed(e.remote.rmr_context, ranges[0].addr, 1));
+}
+
+static void context_is_not_used_again_soon(void)
+{
+	struct soft_lmr lmr = t.lmr;
+	uint32_t first;
+
+	REQUIRE(soft_lmr_create(&lmr.base, NULL) == DATP_OK);
+	first = lmr.base.lmr_context;
+	for (int i = 0; i < 100000; i++) {
+		soft_lmr_free(&lmr.base);
+		REQUIRE(soft_lmr_create(&lmr.base, NULL) == DATP_OK);
+		REQUIRE(lmr.base.lmr_context != first);
+		REQUIRE(lmr.base.lmr_context && lmr.base.lmr_context < 1u << 31);
+	}
+	/* and the table has not grown for it */
+	CHECK(t.ia->mr_used < 10000);
+	soft_lmr_free(&lmr.base);
+}
+
+static void garbage_is_no_context(void)
+{
+	static const uint32_t garbage[] = { 0, 1, 2047, 2048, 0x7fffffff, 0x80000000, 0xffffffff };
+
+	for (size_t i = 0; i < sizeof(garbage) / sizeof(*garbage); i++)
+		CHECK(!allowed(garbage[i], ranges[0].addr, 1));
+	CHECK(allowed(t.lmr.base.rmr_context, t.lmr.base.addr, t.lmr.base.len));
+	CHECK(!allowed(t.lmr.base.rmr_context, t.lmr.base.addr, UINT64_MAX));
+	CHECK(!allowed(t.lmr.base.rmr_context, UINT64_MAX, 2));
+	CHECK(!allowed(t.lmr.base.rmr_context, t.lmr.base.addr - 1, 2));
+	CHECK(!allowed(t.lmr.base.rmr_context, t.lmr.base.addr + t.lmr.base.len, 1));
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(rebind_is_never_seen_by_halves),
+	CHECK_TEST(bind_gives_its_range_and_ends_the_one_before),
+	CHECK_TEST(window_is_good_for_no_local_access),
+	CHECK_TEST(bind_that_waited_while_its_window_was_freed_comes_to_nothing),
+	CHECK_TEST(window_onto_a_region_that_is_freed_is_shut),
+	CHECK_TEST(context_is_not_used_again_soon),
+	CHECK_TEST(garbage_is_no_context),
+	CHECK_END
+};
+
+static const struct check_suite mr = {
+	.name = "mr", .setup = table_open, .teardown = table_close, .tests = tests
+};
+
+CHECK_SUITES(&mr);

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ring of an event queue, without anything around it: many senders, in threads and in processes, one of them
+ * killed with a cell in its hand; wake-ups; rings that are used again; the attention list.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "providers/soft/arena.h"
+#include "providers/soft/cq.h"
+
+#define SENDERS	 4
+#define MESSAGES 20000u
+#define PEERS	 8
+
+static struct {
+	struct soft_ia *ia;
+	struct soft_cq cq;
+	struct soft_peer peer[PEERS]; /* [n] has the name n + 1 */
+	uint32_t next[SENDERS];	      /* what each sender's next message says */
+} t;
+
+static void ring_open(void)
+{
+	memset(&t, 0, sizeof(t));
+	t.ia = calloc(1, sizeof(*t.ia));
+	REQUIRE(t.ia != NULL);
+	t.ia->peer_slot = calloc(SOFT_PORT_MAX, sizeof(*t.ia->peer_slot));
+	REQUIRE(t.ia->peer_slot != NULL);
+	REQUIRE(soft_arena_new(&t.ia->arena) == DATP_OK);
+	for (uint32_t n = 0; n < PEERS; n++) {
+		t.peer[n].ia = t.ia;
+		t.ia->peer_slot[n + 1] = &t.peer[n];
+	}
+	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
+}
+
+static void ring_close(void)
+{
+	if (!t.ia)
+		return;
+	soft_cq_fini(&t.cq);
+	soft_arena_put(t.ia->arena);
+	free(t.ia->peer_slot);
+	free(t.ia);
+	t.ia = NULL;
+}
+
+/* ------------------------------------------------------------------ senders */
+
+static void send_one(uint32_t sender, uint32_t number)
+{
+	struct soft_cell *cell;
+	uint64_t position;
+
+	while (!(cell = soft_ring_claim(t.cq.ring, sender + 1, &position)))
+		sched_yield();
+	cell->kind = SOFT_CELL_MESSAGE;
+	cell->port = sender;
+	cell->len = number;
+	memset(cell->data, (int)(number & 0xff), sizeof(cell->data));
+	soft_ring_publish(cell, position);
+	soft_ring_notify(t.cq.ring, -1);
+}
+
+static void send_all(uint32_t sender)
+{
+	for (uint32_t n = 0; n < MESSAGES; n++)
+		send_one(sender, n);
+}
+
+static void *sender_thread(void *arg)
+{
+	send_all((uint32_t)(uintptr_t)arg);
+	return NULL;
+}
+
+static void sender_process(void *arg)
+{
+	send_all((uint32_t)(uintptr_t)arg);
+}
+
+/* Takes what is there, and checks that it is each sender's next. */
+static unsigned int take(void)
+{
+	struct soft_cell *cell;
+	unsigned int count = 0;
+
+	while ((cell = soft_cq_peek(&t.cq))) {
+		if (cell->kind == SOFT_CELL_MESSAGE) {
+			REQUIRE(cell->port < SENDERS);
+			REQUIRE_EQ_INT(cell->len, t.next[cell->port]++);
+			REQUIRE_EQ_INT(cell->data[0], cell->len & 0xff);
+			REQUIRE_EQ_INT(cell->data[SOFT_INLINE - 1], cell->len & 0xff);
+			count++;
+		}
+		soft_cq_next(&t.cq, cell);
+	}
+	return count;
+}
+
+static void take_all(unsigned int count)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+
+	for (unsigned int n = take(); n < count; n += take()) {
+		REQUIRE(check_now_ms() < until);
+		sched_yield();
+	}
+	REQUIRE(soft_cq_peek(&t.cq) == NULL);
+}
+
+static void messages_of_many_threads_arrive_once_and_in_order(void)
+{
+	pthread_t thread[SENDERS];
+
+	for (uintptr_t i = 0; i < SENDERS; i++)
+		REQUIRE(pthread_create(&thread[i], NULL, sender_thread, (void *)i) == 0);
+	take_all(SENDERS * MESSAGES);
+	for (int i = 0; i < SENDERS; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void messages_of_many_processes_arrive_once_and_in_order(void)
+{
+	pid_t peer[SENDERS];
+
+	for (uintptr_t i = 0; i < SENDERS; i++)
+		peer[i] = check_fork(sender_process, (void *)i);
+	take_all(SENDERS * MESSAGES);
+	for (int i = 0; i < SENDERS; i++)
+		check_join(peer[i]);
+}
+
+static void full_ring_refuses_until_a_cell_is_taken(void)
+{
+	uint64_t position;
+
+	for (uint32_t n = 0; n <= t.cq.ring->mask; n++)
+		send_one(0, n);
+	for (int i = 0; i < 3; i++)
+		REQUIRE(soft_ring_claim(t.cq.ring, 1, &position) == NULL);
+	soft_cq_next(&t.cq, soft_cq_peek(&t.cq));
+	t.next[0] = 1;
+	send_one(0, t.cq.ring->mask + 1);
+	REQUIRE(soft_ring_claim(t.cq.ring, 1, &position) == NULL);
+	CHECK_EQ_INT(take(), t.cq.ring->mask + 1);
+}
+
+/* Makes the ring one that has been in use for long. */
+static void ring_age(uint64_t position)
+{
+	struct soft_ring *ring = t.cq.ring;
+
+	for (uint32_t i = 0; i <= ring->mask; i++)
+		ring->cell[i].state = SOFT_STATE(position + i, 0, SOFT_FREE);
+	ring->tail = position;
+	t.cq.head = position;
+}
+
+static void positions_go_on_beyond_every_boundary(void)
+{
+	/* of 32 bits, of a signed number, and of the bits that a cell has for it */
+	static const uint64_t boundaries[] = { 1ull << 32, 1ull << 45, 1ull << 46 };
+
+	for (int i = 0; i < 3; i++) {
+		memset(t.next, 0, sizeof(t.next));
+		ring_age(boundaries[i] - 2 * (t.cq.ring->mask + 1));
+		for (uint32_t n = 0; n < 1000; n++) {
+			send_one(0, n);
+			REQUIRE_EQ_INT(take(), 1);
+		}
+		for (uint32_t n = 1000; n <= 1000 + t.cq.ring->mask; n++)
+			send_one(0, n);
+		REQUIRE_EQ_INT(take(), t.cq.ring->mask + 1);
+	}
+}
+
+/* ------------------------------------------------------------------ the dead */
+
+static void claim_and_stay(void *arg)
+{
+	uint64_t position;
+
+	(void)arg;
+	send_one(1, 0);
+	REQUIRE(soft_ring_claim(t.cq.ring, 2, &position) != NULL);
+	check_signal(CHECK_PARENT);
+	pause();
+}
+
+static void bury(uint32_t n)
+{
+	datp_lock(&t.ia->lock);
+	soft_cqs_bury(t.ia, &t.peer[n]);
+	datp_unlock(&t.ia->lock);
+}
+
+static void sender_killed_with_a_cell_claimed_is_passed_over(void)
+{
+	pid_t peer = check_fork(claim_and_stay, NULL);
+
+	check_await(peer);
+	for (uint32_t n = 0; n < 10; n++)
+		send_one(0, n);
+	CHECK_EQ_INT(take(), 1);
+	check_kill(peer);
+	bury(0); /* of another: nothing changes */
+	CHECK_EQ_INT(take(), 0);
+	bury(1);
+	CHECK_EQ_INT(take(), 10);
+	CHECK_EQ_INT(t.next[0], 10);
+}
+
+static void claim_in_a_ring_at_rest_does_not_block_its_next_user(void)
+{
+	struct soft_ring *ring = t.cq.ring;
+	uint64_t position;
+
+	send_one(0, 0);
+	REQUIRE(soft_ring_claim(ring, 2, &position) != NULL);
+	send_one(0, 1);
+	CHECK_EQ_INT(take(), 1);
+	soft_cq_fini(&t.cq);
+	bury(1);
+	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
+	REQUIRE(t.cq.ring == ring);
+	send_one(0, 2);
+	CHECK_EQ_INT(take(), 2);
+}
+
+/* A peer that has not heard of the end of its connection writes to a ring that is somebody else's by now. */
+static void ring_that_is_used_again_goes_on_where_it_was(void)
+{
+	struct soft_ring *ring = t.cq.ring;
+	uint32_t n = 0;
+
+	for (int life = 0; life < 5; life++) {
+		for (uint32_t i = 0; i < 100; i++)
+			send_one(0, n++);
+		CHECK_EQ_INT(take(), 100);
+		soft_cq_fini(&t.cq);
+		REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
+		REQUIRE(t.cq.ring == ring);
+		CHECK_EQ_INT(take(), 0);
+	}
+}
+
+/* ------------------------------------------------------------------ wake-ups */
+
+/* Sleeps until the bell is not `seen` any more; false: it takes too long. */
+static bool sleep_on(struct soft_ring *ring, uint32_t seen)
+{
+	const struct timespec step = { 0, 100000000 };
+	uint64_t until = check_now_ms() + check_patience_ms();
+
+	while (atomic_load(&ring->bell) == seen && check_now_ms() < until)
+		syscall(SYS_futex, &ring->bell, FUTEX_WAIT, seen, &step, NULL, 0);
+	return atomic_load(&ring->bell) != seen;
+}
+
+/* Each message is sent when the one before was taken: each may be the one that wakes, and none may be missed. */
+static void *answering_thread(void *arg)
+{
+	_Atomic uint32_t *taken = arg;
+
+	for (uint32_t n = 0; n < MESSAGES; n++) {
+		while (atomic_load(taken) != n)
+			sched_yield();
+		send_one(0, n);
+	}
+	return NULL;
+}
+
+static void no_wake_up_is_lost(void)
+{
+	_Atomic uint32_t taken = 0;
+	bool awake = true;
+	pthread_t thread;
+
+	REQUIRE(pthread_create(&thread, NULL, answering_thread, (void *)&taken) == 0);
+	while (atomic_load(&taken) < MESSAGES && awake) {
+		uint32_t seen = atomic_load(&t.cq.ring->bell);
+		unsigned int got = take();
+
+		if (got)
+			atomic_fetch_add(&taken, got);
+		else if (!soft_cq_arm(&t.cq, SOFT_NOTIFY_WAITER))
+			awake = sleep_on(t.cq.ring, seen);
+	}
+	CHECK(awake);
+	atomic_store(&taken, MESSAGES);
+	if (awake)
+		pthread_join(thread, NULL);
+}
+
+static void *sleeping_thread(void *arg)
+{
+	uint32_t seen = *(uint32_t *)arg;
+
+	return (void *)(uintptr_t)sleep_on(t.cq.ring, seen);
+}
+
+/* It had taken the request to wake somebody, and died before it did. */
+static void who_sleeps_is_woken_when_a_peer_dies(void)
+{
+	uint32_t seen = atomic_load(&t.cq.ring->bell);
+	pthread_t thread;
+	void *woken;
+
+	CHECK(!soft_cq_arm(&t.cq, SOFT_NOTIFY_WAITER));
+	CHECK_EQ_INT(atomic_exchange(&t.cq.ring->notify, 0), SOFT_NOTIFY_WAITER);
+	REQUIRE(pthread_create(&thread, NULL, sleeping_thread, &seen) == 0);
+	bury(1);
+	pthread_join(thread, &woken);
+	CHECK(woken != NULL);
+}
+
+/* ------------------------------------------------------------------ the attention list */
+
+#define PORTS 16
+
+static struct soft_port ports[PORTS];
+static _Atomic uint32_t todo[PORTS][2], attending;
+
+static void *attending_thread(void *arg)
+{
+	unsigned int seed = (unsigned int)(uintptr_t)arg;
+
+	for (unsigned int n = 0; n < MESSAGES; n++) {
+		uint32_t i = (uint32_t)rand_r(&seed) % PORTS, side = (uint32_t)rand_r(&seed) & 1;
+
+		atomic_fetch_add(&todo[i][side], 1);
+		soft_ring_attend(t.cq.ring, &ports[i], i, (enum soft_side)side);
+	}
+	atomic_fetch_sub(&attending, 1);
+	return NULL;
+}
+
+static uint32_t attend_taken(void)
+{
+	uint32_t done = 0;
+
+	for (uint32_t entry = soft_cq_attention(&t.cq); entry;) {
+		uint32_t i = (entry - 1) >> 1, side = (entry - 1) & 1;
+
+		REQUIRE(i < PORTS);
+		entry = atomic_load(&ports[i].attention[side].next);
+		atomic_store(&ports[i].attention[side].queued, 0);
+		done += atomic_exchange(&todo[i][side], 0);
+	}
+	return done;
+}
+
+static void whoever_asks_for_attention_gets_it(void)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	pthread_t thread[SENDERS];
+	uint32_t done = 0;
+
+	memset(ports, 0, sizeof(ports));
+	atomic_store(&attending, SENDERS);
+	for (uintptr_t i = 0; i < SENDERS; i++)
+		REQUIRE(pthread_create(&thread[i], NULL, attending_thread, (void *)(i + 1)) == 0);
+	while (atomic_load(&attending) && check_now_ms() < until)
+		done += attend_taken();
+	for (int i = 0; i < SENDERS; i++)
+		pthread_join(thread[i], NULL);
+	done += attend_taken();
+	CHECK_EQ_INT(done, SENDERS * MESSAGES);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(messages_of_many_threads_arrive_once_and_in_order),
+	CHECK_TEST(messages_of_many_processes_arrive_once_and_in_order),
+	CHECK_TEST(full_ring_refuses_until_a_cell_is_taken),
+	CHECK_TEST(positions_go_on_beyond_every_boundary),
+	CHECK_TEST(sender_killed_with_a_cell_claimed_is_passed_over),
+	CHECK_TEST(claim_in_a_ring_at_rest_does_not_block_its_next_user),
+	CHECK_TEST(ring_that_is_used_again_goes_on_where_it_was),
+	CHECK_TEST(no_wake_up_is_lost),
+	CHECK_TEST(who_sleeps_is_woken_when_a_peer_dies),
+	CHECK_TEST(whoever_asks_for_attention_gets_it),
+	CHECK_END
+};
+
+static const struct check_suite ring = {
+	.name = "ring", .setup = ring_open, .teardown = ring_close, .tests = tests
+};
+
+CHECK_SUITES(&ring);

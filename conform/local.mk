@@ -17,12 +17,15 @@ datconform_SOURCES = \
 	conform/states.c \
 	conform/t_cno.c \
 	conform/t_conn.c \
+	conform/t_data.c \
 	conform/t_disc.c \
+	conform/t_ep.c \
 	conform/t_evd.c \
 	conform/t_handles.c \
 	conform/t_mem.c \
 	conform/t_rmr.c \
-	conform/t_sp.c
+	conform/t_sp.c \
+	conform/t_wait.c
 nodist_datconform_SOURCES = conform/clauses.c
 datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform
 datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)

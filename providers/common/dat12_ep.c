@@ -168,10 +168,10 @@ DAT_RETURN dat12_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_P
 	return DAT_SUCCESS;
 }
 
-#define NAMED_COUNTS                                                                               \
-	(DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
-#define NAMED_ARRAYS                                                                               \
-	(DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+#define TRANSPORT_ATTRS                                                                            \
+	(DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR)
+#define PROVIDER_ATTRS                                                                             \
+	(DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 
 DAT_RETURN dat12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
 {
@@ -182,7 +182,9 @@ DAT_RETURN dat12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 		return datp_ret(DATP_ERR_HANDLE_EP);
 	if (!param)
 		return datp_ret(DATP_ERR_ARG3);
-	if ((mask & (NAMED_COUNTS | NAMED_ARRAYS)) && !named_attrs_ok(&param->ep_attr))
+	/* what is not asked for may be anything */
+	if (((mask & TRANSPORT_ATTRS) && param->ep_attr.ep_transport_specific_count != 0) ||
+	    ((mask & PROVIDER_ATTRS) && param->ep_attr.ep_provider_specific_count != 0))
 		return datp_ret(DATP_ERR_ARG3);
 	change.pz = param->pz_handle;
 	change.recv_evd = param->recv_evd_handle;

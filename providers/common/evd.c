@@ -25,6 +25,10 @@ bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_thre
 	if (!evd)
 		return true;
 	priv = evd_priv(evd);
+	/* who asked for software events posts them, sooner or later */
+	if ((evd->flags & DAT_EVD_SOFTWARE_FLAG) &&
+	    (stream == STREAM_UNSIGNALLED || stream == STREAM_SOLICITED))
+		return false;
 	datp_lock(&priv->lock);
 	for (int i = 0; i < STREAM_COUNT; i++) {
 		/*

@@ -22,7 +22,9 @@ datconform_SOURCES = \
 	conform/t_ep.c \
 	conform/t_evd.c \
 	conform/t_handles.c \
+	conform/t_ia.c \
 	conform/t_mem.c \
+	conform/t_reg.c \
 	conform/t_rmr.c \
 	conform/t_sp.c \
 	conform/t_wait.c

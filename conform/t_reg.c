@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_registry_add_provider and _remove_provider, with a provider that is nothing but a table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kit.h"
+
+#include <dat/dat_registry.h>
+
+static DAT_RETURN openv(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia, DAT_UINT32 major,
+			DAT_UINT32 minor)
+{
+	return dat_ia_openv((char *)name, qlen, async, ia, major, minor, DAT_FALSE);
+}
+
+/* A provider of this process's own: a table of which the registry only asks for the open. */
+static DAT_RETURN fake_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)
+{
+	(void)name;
+	(void)qlen;
+	(void)async;
+	(void)ia;
+	return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;	/* shows that this is where the open went */
+}
+
+static DAT_PROVIDER fake = { .device_name = "conform_fake", .ia_open_func = fake_open };
+
+static DAT_PROVIDER_INFO info_of(const char *name)
+{
+	DAT_PROVIDER_INFO info;
+
+	memset(&info, 0, sizeof(info));
+	snprintf(info.ia_name, sizeof(info.ia_name), "%s", name);
+	info.dapl_version_major = 1;
+	info.dapl_version_minor = 2;
+	return info;
+}
+
+CLAUSE_BARE("REG_ADD-01", "REG_ADD-02", "REG_ADD-04", "REG_ADD-05", "REG_ADD-06", "REG_ADD-07", "REG_REMOVE-01",
+	    "REG_REMOVE-02", "REG_REMOVE-05")
+{
+	static const char *const names[] = { "conform_fake", "conform_fake2", "conform_fake3" };
+	DAT_PROVIDER_INFO info = info_of("conform_fake"), empty = info_of("");
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_PROVIDER second = fake;
+
+	second.ia_open_func = NULL;
+	ABOUT("REG_ADD-01");
+	CHECK_RET(dat_registry_add_provider(&fake, &info), DAT_SUCCESS);
+	ABOUT("REG_ADD-02");
+	CHECK_RET(dat_registry_add_provider(&second, &info), DAT_PROVIDER_ALREADY_REGISTERED);
+	ABOUT("REG_ADD-07");
+	CHECK_RET(openv("conform_fake", 8, &async, &ia, 1, 2), DAT_INSUFFICIENT_RESOURCES);
+	ABOUT("REG_ADD-06");
+	CHECK_RET(openv("conform_fake", 8, &async, &ia, 2, 0), DAT_PROVIDER_NOT_FOUND);
+	CHECK_RET(openv("conform_fake", 8, &async, &ia, 1, 3), DAT_PROVIDER_NOT_FOUND);
+	ABOUT("REG_ADD-04");
+	CHECK_RET(dat_registry_add_provider(NULL, &info), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_registry_add_provider(&fake, NULL), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_registry_add_provider(&fake, &empty), DAT_INVALID_PARAMETER);
+	ABOUT("REG_ADD-05");
+	for (int i = 1; i < 3; i++) {
+		info = info_of(names[i]);
+		CHECK_RET(dat_registry_add_provider(&fake, &info), DAT_SUCCESS);
+		CHECK_RET(openv(names[i], 8, &async, &ia, 1, 2), DAT_INSUFFICIENT_RESOURCES);
+	}
+	ABOUT("REG_REMOVE-01");
+	for (int i = 0; i < 3; i++) {
+		info = info_of(names[i]);
+		CHECK_RET(dat_registry_remove_provider(&fake, &info), DAT_SUCCESS);
+	}
+	ABOUT("REG_REMOVE-02");
+	CHECK_RET(dat_registry_remove_provider(&fake, &info), DAT_INVALID_PARAMETER);
+	ABOUT("REG_REMOVE-05");
+	CHECK_RET(openv("conform_fake", 8, &async, &ia, 1, 2), DAT_PROVIDER_NOT_FOUND);
+}
+
+CLAUSE_BARE("REG_ADD-03")
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	char name[64];
+
+	for (int i = 0; i < 2000 && ret == DAT_SUCCESS; i++) {
+		DAT_PROVIDER_INFO info;
+
+		snprintf(name, sizeof(name), "conform_fake_%d", i);
+		info = info_of(name);
+		ret = dat_registry_add_provider(&fake, &info);
+	}
+	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
+}

@@ -27,6 +27,9 @@ datconform_SOURCES = \
 	conform/t_reg.c \
 	conform/t_rmr.c \
 	conform/t_sp.c \
+	conform/t_srq.c \
+	conform/t_srq.h \
+	conform/t_srq_ep.c \
 	conform/t_wait.c
 nodist_datconform_SOURCES = conform/clauses.c
 datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform

@@ -28,16 +28,16 @@ line a "$PWD/.libs/mock_plain.so" >"$tmp/dat.conf"
 same "promotes itself for plugins when it was loaded hidden" \
 	"$(DAT_OVERRIDE=$tmp/dat.conf $probe "$libdat" a a 2>&1)" $'secure 0\nlisted 1\na 0\na 0'
 
-mkdir -p "$tmp/root/lib/opendat" "$tmp/root/lib64" "$tmp/empty"
-cp "$libdat" "$tmp/root/lib/libdat.so.1"
-cp "$libdat" "$tmp/root/lib64/libdat.so.1"
+mkdir -p "$tmp/tree/lib/opendat" "$tmp/tree/lib64" "$tmp/empty"
+cp "$libdat" "$tmp/tree/lib/libdat.so.1"
+cp "$libdat" "$tmp/tree/lib64/libdat.so.1"
 cp "$libdat" "$tmp/empty/libdat.so.1"
-cp .libs/mock_plain.so "$tmp/root/lib/opendat/libopendattest.so"
+cp .libs/mock_plain.so "$tmp/tree/lib/opendat/libopendattest.so"
 line a libopendattest.so >"$tmp/bare.conf"
 same "finds a plugin in the folder beside it" \
-	"$(DAT_OVERRIDE=$tmp/bare.conf $probe "$tmp/root/lib/libdat.so.1" a 2>&1)" $'secure 0\nlisted 1\na 0'
+	"$(DAT_OVERRIDE=$tmp/bare.conf $probe "$tmp/tree/lib/libdat.so.1" a 2>&1)" $'secure 0\nlisted 1\na 0'
 same "finds a plugin in ../lib/opendat" \
-	"$(DAT_OVERRIDE=$tmp/bare.conf $probe "$tmp/root/lib64/libdat.so.1" a 2>&1)" $'secure 0\nlisted 1\na 0'
+	"$(DAT_OVERRIDE=$tmp/bare.conf $probe "$tmp/tree/lib64/libdat.so.1" a 2>&1)" $'secure 0\nlisted 1\na 0'
 said=$(DAT_OVERRIDE=$tmp/bare.conf $probe "$tmp/empty/libdat.so.1" a 2>&1)
 case $said in
 *"a 0x800a0062"*) ok "does not find it from elsewhere" ;;
@@ -48,13 +48,13 @@ case $said in
 *) not_ok "says where it has looked" "$said" ;;
 esac
 same "finds a plugin by the loader's own search first" \
-	"$(DAT_OVERRIDE=$tmp/bare.conf LD_LIBRARY_PATH=$tmp/root/lib/opendat $probe "$tmp/empty/libdat.so.1" a 2>&1)" \
+	"$(DAT_OVERRIDE=$tmp/bare.conf LD_LIBRARY_PATH=$tmp/tree/lib/opendat $probe "$tmp/empty/libdat.so.1" a 2>&1)" \
 	$'secure 0\nlisted 1\na 0'
-echo rubbish >"$tmp/root/lib/opendat/libopendatbad.so"
+echo rubbish >"$tmp/tree/lib/opendat/libopendatbad.so"
 line a libopendatbad.so >"$tmp/bad.conf"
-said=$(DAT_OVERRIDE=$tmp/bad.conf $probe "$tmp/root/lib/libdat.so.1" a 2>&1)
+said=$(DAT_OVERRIDE=$tmp/bad.conf $probe "$tmp/tree/lib/libdat.so.1" a 2>&1)
 case $said in
-*"$tmp/root/lib/opendat/libopendatbad.so: "*) ok "says what is wrong with the plugin it found" ;;
+*"$tmp/tree/lib/opendat/libopendatbad.so: "*) ok "says what is wrong with the plugin it found" ;;
 *) not_ok "says what is wrong with the plugin it found" "$said" ;;
 esac
 
@@ -66,7 +66,7 @@ else
 	chmod -R a+rX "$tmp"
 	cp "$(test -x tests/unit/.libs/registry_probe && echo tests/unit/.libs/registry_probe || echo $probe)" "$tmp/suid"
 	chown nobody "$tmp/suid" && chmod 4755 "$tmp/suid"
-	line secret "$tmp/root/lib/opendat/libopendattest.so" >"$tmp/dat.conf"
+	line secret "$tmp/tree/lib/opendat/libopendattest.so" >"$tmp/dat.conf"
 	chmod a+r "$tmp/dat.conf"
 	said=$(DAT_OVERRIDE=$tmp/dat.conf "$tmp/suid" "$tmp/empty/libdat.so.1" secret 2>/dev/null)
 	case $said in

@@ -147,11 +147,20 @@ enum datp_err {
 
 /* ------------------------------------------------------------------ objects */
 
-enum datp_type { /* values of DAT_HANDLE_TYPE */
-	DATP_CR = DAT_HANDLE_TYPE_CR, DATP_EP = DAT_HANDLE_TYPE_EP, DATP_EVD = DAT_HANDLE_TYPE_EVD,
-	DATP_IA = DAT_HANDLE_TYPE_IA, DATP_LMR = DAT_HANDLE_TYPE_LMR, DATP_PSP = DAT_HANDLE_TYPE_PSP,
-	DATP_PZ = DAT_HANDLE_TYPE_PZ, DATP_RMR = DAT_HANDLE_TYPE_RMR, DATP_RSP = DAT_HANDLE_TYPE_RSP,
-	DATP_CNO = DAT_HANDLE_TYPE_CNO, DATP_SRQ = DAT_HANDLE_TYPE_SRQ, DATP_TYPE_COUNT
+/* Values of DAT_HANDLE_TYPE. */
+enum datp_type {
+	DATP_CR = DAT_HANDLE_TYPE_CR,
+	DATP_EP = DAT_HANDLE_TYPE_EP,
+	DATP_EVD = DAT_HANDLE_TYPE_EVD,
+	DATP_IA = DAT_HANDLE_TYPE_IA,
+	DATP_LMR = DAT_HANDLE_TYPE_LMR,
+	DATP_PSP = DAT_HANDLE_TYPE_PSP,
+	DATP_PZ = DAT_HANDLE_TYPE_PZ,
+	DATP_RMR = DAT_HANDLE_TYPE_RMR,
+	DATP_RSP = DAT_HANDLE_TYPE_RSP,
+	DATP_CNO = DAT_HANDLE_TYPE_CNO,
+	DATP_SRQ = DAT_HANDLE_TYPE_SRQ,
+	DATP_TYPE_COUNT
 };
 
 /* What a live object of each type carries in datp_obj.tag; a freed one carries 0. */
@@ -163,9 +172,9 @@ struct datp_ops;
 struct datp_obj {
 	/* the frozen table; NULL once freed, so that libdat refuses the handle */
 	const DAT_PROVIDER *vtable;
-	_Atomic uint32_t tag;		/* DATP_TAG(type) or 0 */
-	uint32_t gen;			/* counts the lives of this piece of memory */
-	struct datp_ia *ia;		/* owner; of an IA: itself */
+	_Atomic uint32_t tag; /* DATP_TAG(type) or 0 */
+	uint32_t gen;	      /* counts the lives of this piece of memory */
+	struct datp_ia *ia;   /* owner; of an IA: itself */
 	/* the consumer's; guarded by the consumer (calls are Unsafe) */
 	DAT_CONTEXT context;
 	/* objects that depend on this one; free is refused above 0 */
@@ -175,8 +184,8 @@ struct datp_obj {
 
 struct datp_ia {
 	struct datp_obj obj;
-	const struct datp_ops *ops;	/* total: no slot is NULL */
-	const char *name;		/* as in dat.conf; valid while open */
+	const struct datp_ops *ops;	 /* total: no slot is NULL */
+	const char *name;		 /* as in dat.conf; valid while open */
 	struct sockaddr_storage address; /* set by ia_open: the IA's own address, port 0 */
 };
 
@@ -189,8 +198,8 @@ struct datp_lmr {
 	struct datp_pz *pz;
 	DAT_MEM_TYPE mem_type;
 	DAT_MEM_PRIV_FLAGS priv;
-	uint64_t addr, len;		/* the registered range */
-	uint32_t lmr_context;		/* set by lmr_create: 1 .. 2^31-1 */
+	uint64_t addr, len;   /* the registered range */
+	uint32_t lmr_context; /* set by lmr_create: 1 .. 2^31-1 */
 	/* likewise; libdatp shows 0 if no remote right was asked for */
 	uint32_t rmr_context;
 };
@@ -198,7 +207,7 @@ struct datp_lmr {
 struct datp_rmr {
 	struct datp_obj obj;
 	struct datp_pz *pz;
-	struct datp_lmr *lmr;		/* bound to, or NULL (EP lock of the bind, then IA lock) */
+	struct datp_lmr *lmr; /* bound to, or NULL (EP lock of the bind, then IA lock) */
 	uint64_t addr, len;
 	DAT_MEM_PRIV_FLAGS priv;
 	uint32_t rmr_context;
@@ -230,10 +239,10 @@ enum datp_op { DATP_SEND, DATP_RECV, DATP_RDMA_WRITE, DATP_RDMA_READ, DATP_BIND 
  * allocates.
  */
 struct datp_node {
-	struct datp_node *next;		/* EVD lock */
-	uint16_t kind;			/* libdatp's */
-	uint16_t flags;			/* libdatp's */
-	uint32_t number;		/* libdatp's: DAT_EVENT_NUMBER or op */
+	struct datp_node *next; /* EVD lock */
+	uint16_t kind;		/* libdatp's */
+	uint16_t flags;		/* libdatp's */
+	uint32_t number;	/* libdatp's: DAT_EVENT_NUMBER or op */
 };
 
 /* datp_wqe.done */
@@ -246,25 +255,25 @@ enum { DATP_WQE_OPEN, DATP_WQE_DONE, DATP_WQE_SILENT };
  */
 struct datp_wqe {
 	struct datp_node node;
-	struct datp_ep *ep;		/* of an SRQ's receive: NULL until an EP took it */
+	struct datp_ep *ep; /* of an SRQ's receive: NULL until an EP took it */
 	DAT_CONTEXT cookie;
-	uint64_t len;			/* bytes transferred */
-	uint32_t seq;			/* position in its ring: counts up for ever */
-	uint8_t op;			/* enum datp_op */
-	uint8_t post_flags;		/* DAT_COMPLETION_FLAGS as posted */
-	uint8_t status;			/* DAT_DTO_COMPLETION_STATUS */
+	uint64_t len;	    /* bytes transferred */
+	uint32_t seq;	    /* position in its ring: counts up for ever */
+	uint8_t op;	    /* enum datp_op */
+	uint8_t post_flags; /* DAT_COMPLETION_FLAGS as posted */
+	uint8_t status;	    /* DAT_DTO_COMPLETION_STATUS */
 	/* outstanding, completed, or completed without an event (EP lock) */
 	_Atomic uint8_t done;
-	struct datp_rmr *rmr;		/* DATP_BIND */
+	struct datp_rmr *rmr; /* DATP_BIND */
 };
 
 /* A ring of posted operations. Guarded by the EP lock (SRQ lock), but for `reaped`. */
 struct datp_wq {
-	struct datp_wqe *ring;		/* `mask + 1` elements */
+	struct datp_wqe *ring; /* `mask + 1` elements */
 	uint32_t mask;
-	uint32_t max;			/* asked depth, honoured exactly */
-	uint32_t posted;		/* operations ever posted */
-	uint32_t finished;		/* operations ever completed, reaped or not */
+	uint32_t max;	   /* asked depth, honoured exactly */
+	uint32_t posted;   /* operations ever posted */
+	uint32_t finished; /* operations ever completed, reaped or not */
 	/* slots ever given back; release by the reaper, acquire by the poster */
 	_Atomic uint32_t reaped;
 };
@@ -284,8 +293,8 @@ struct datp_evd {
 	DAT_EVD_FLAGS flags;
 	/* the poll lock: held around evd_poll and the delivery of what it found */
 	_Atomic uint32_t poll_lock;
-	_Atomic uint32_t queued;	/* nodes on libdatp's list; a hint outside the EVD lock */
-	_Atomic uint32_t waiter;	/* 1: a consumer is inside evd_wait */
+	_Atomic uint32_t queued; /* nodes on libdatp's list; a hint outside the EVD lock */
+	_Atomic uint32_t waiter; /* 1: a consumer is inside evd_wait */
 	/*
 	 * The word that sleeping waiters watch: incremented before each wake. A transport may point
 	 * it, in evd_create, into memory it shares with its peers (bell_shared true); libdatp's own
@@ -300,44 +309,44 @@ struct datp_evd {
 struct datp_srq {
 	struct datp_obj obj;
 	struct datp_pz *pz;
-	_Atomic uint32_t lock;		/* the SRQ lock */
+	_Atomic uint32_t lock; /* the SRQ lock */
 	int32_t max_recv_dtos, max_recv_iov, low_watermark;
-	uint32_t outstanding;		/* receives posted and not yet reaped (SRQ lock) */
-	struct datp_wqe *free;		/* unused elements, through node.next (SRQ lock) */
+	uint32_t outstanding;  /* receives posted and not yet reaped (SRQ lock) */
+	struct datp_wqe *free; /* unused elements, through node.next (SRQ lock) */
 };
 
 struct datp_ep {
 	struct datp_obj obj;
 	/* DAT_EP_STATE; written by libdatp only, under the EP lock */
 	_Atomic int state;
-	_Atomic uint32_t lock;		/* the EP lock: datp_lock()/datp_unlock() */
+	_Atomic uint32_t lock; /* the EP lock: datp_lock()/datp_unlock() */
 	struct datp_pz *pz;
 	struct datp_evd *recv_evd, *request_evd, *connect_evd;
 	struct datp_srq *srq;
 	struct datp_ep_attr attr;
 	struct datp_wq rq, sq;
 	struct sockaddr_storage remote_address;
-	uint64_t local_port, remote_port;	/* port qualifiers; the transport sets them */
+	uint64_t local_port, remote_port; /* port qualifiers; the transport sets them */
 	/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
 	_Atomic uint32_t held;
 };
 
-struct datp_sp {			/* a PSP or RSP */
+struct datp_sp { /* a PSP or RSP */
 	struct datp_obj obj;
 	uint64_t qual;
 	struct datp_evd *evd;
-	struct datp_ep *ep;		/* RSP: the reserved endpoint */
+	struct datp_ep *ep; /* RSP: the reserved endpoint */
 };
 
 struct datp_cr {
 	struct datp_obj obj;
-	struct datp_sp *sp;		/* where it arrived; NULL once that is gone */
+	struct datp_sp *sp; /* where it arrived; NULL once that is gone */
 	uint64_t qual;
 	struct sockaddr_storage remote_address;
 	uint64_t remote_port;
 	uint32_t pdata_len;
 	unsigned char *pdata;
-	struct datp_ep *ep;		/* PSP_PROVIDER's new or RSP's reserved endpoint, or NULL */
+	struct datp_ep *ep; /* PSP_PROVIDER's new or RSP's reserved endpoint, or NULL */
 };
 
 /* ------------------------------------------------------------------ attributes */
@@ -359,7 +368,7 @@ struct datp_ia_attr {
 	uint32_t optimal_alignment;
 	bool srq_supported, srq_watermarks, srq_pz_difference, srq_info, ep_recv_info;
 	bool lmr_sync_required, async_return_guaranteed, write_for_read_required;
-	const DAT_NAMED_ATTR *transport_attr, *provider_attr;	/* valid while the IA is open */
+	const DAT_NAMED_ATTR *transport_attr, *provider_attr; /* valid while the IA is open */
 	int32_t transport_attr_count, provider_attr_count;
 };
 
@@ -369,7 +378,7 @@ struct datp_conn_param {
 	/* ep_connect: the remote IA; only the address counts, not its port */
 	const struct sockaddr *address;
 	uint64_t qual;
-	const void *pdata;		/* valid during the call */
+	const void *pdata; /* valid during the call */
 	uint32_t pdata_len;
 };
 
@@ -391,24 +400,24 @@ struct datp_cm_arrival {
 };
 
 enum datp_close {
-	DATP_CLOSE_GRACEFUL,	/* let posted requests finish, then datp_cm_disconnected() */
-	DATP_CLOSE_ABRUPT,	/* now: libdatp flushes when the op returns */
-	DATP_CLOSE_ABORT	/* give up an establishment (disconnect, timeout, free) */
+	DATP_CLOSE_GRACEFUL, /* let posted requests finish, then datp_cm_disconnected() */
+	DATP_CLOSE_ABRUPT,   /* now: libdatp flushes when the op returns */
+	DATP_CLOSE_ABORT     /* give up an establishment (disconnect, timeout, free) */
 };
 
 enum datp_arm {
-	DATP_ARM_NONE,		/* nobody wants to be told */
+	DATP_ARM_NONE, /* nobody wants to be told */
 	/* a thread is about to sleep on `bell`: wake it upon the next completion */
 	DATP_ARM_WAITER,
-	DATP_ARM_CNO		/* call datp_evd_notify() upon the next completion */
+	DATP_ARM_CNO /* call datp_evd_notify() upon the next completion */
 };
 
 /* A polled completion. */
 struct datp_completion {
 	struct datp_wqe *wqe;
 	uint64_t len;
-	uint8_t status;		/* DAT_DTO_COMPLETION_STATUS */
-	bool solicited;		/* a receive whose send asked for SOLICITED_WAIT */
+	uint8_t status; /* DAT_DTO_COMPLETION_STATUS */
+	bool solicited; /* a receive whose send asked for SOLICITED_WAIT */
 };
 
 /* ------------------------------------------------------------------ the ops */
@@ -420,13 +429,14 @@ struct datp_completion {
 #define DATP_NEED_NONE 0u
 
 /* Bits of datp_ops.traits: how the transport behaves. */
-#define DATP_TRAIT_HW_FLUSH 1u	/* flushes arrive by evd_poll; posts need no EP lock (verbs) */
+#define DATP_TRAIT_HW_FLUSH 1u /* flushes arrive by evd_poll; posts need no EP lock (verbs) */
 
 struct datp_ops {
-	uint32_t needs;			/* DATP_NEED_* */
-	uint32_t traits;		/* DATP_TRAIT_* */
+	uint32_t needs;	 /* DATP_NEED_* */
+	uint32_t traits; /* DATP_TRAIT_* */
 	/* sizeof your objects, public head included; 0: nothing of your own */
-	uint32_t ia_size, pz_size, evd_size, ep_size, lmr_size, rmr_size, srq_size, sp_size, cr_size;
+	uint32_t ia_size, pz_size, evd_size, ep_size, lmr_size, rmr_size, srq_size, sp_size,
+		cr_size;
 
 	/*
 	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the dat.conf's instance data,
@@ -461,16 +471,18 @@ struct datp_ops {
 	 * Defaults: nothing.
 	 * evd_poll (REQUIRED): for has_cq only; take up to n completions, return how many. Poll
 	 * lock held, nothing
-	 *   else. Every completion was passed to datp_wqe_finish() under its EP lock. It may also complete
-	 *   things with datp_wqe_done() and return 0. Makes the transport's progress.
+	 *   else. Every completion was passed to datp_wqe_finish() under its EP lock. It may also
+	 *   complete things with datp_wqe_done() and return 0. Makes the transport's progress.
 	 * evd_pending: lock-free and nearly free: "evd_poll may find something". Default: always
 	 * true. evd_arm: see enum datp_arm; returns true if a completion may already be there
 	 * (libdatp polls again).
-	 *   Poll lock held. It holds until the next arming; libdatp arms anew after each wake-up or notification.
+	 *   Poll lock held. It holds until the next arming; libdatp arms anew after each wake-up or
+	 *   notification.
 	 * evd_sleep: block until *bell != seen, a completion may be there, or the absolute
 	 * CLOCK_MONOTONIC
-	 *   deadline (NULL: none); 0, ETIMEDOUT or EINTR. A cancellation point, of threads with asynchronous
-	 *   cancellation too: hold and allocate nothing in it. Default: futex on *bell.
+	 *   deadline (NULL: none); 0, ETIMEDOUT or EINTR. A cancellation point, of threads with
+	 *   asynchronous cancellation too: hold and allocate nothing in it. Default: futex on
+	 *   *bell.
 	 * evd_wake: wake sleepers after libdatp incremented *bell. Default: futex.
 	 */
 	enum datp_err (*evd_create)(struct datp_evd *evd, int32_t qlen);
@@ -492,7 +504,8 @@ struct datp_ops {
 	enum datp_err (*srq_create)(struct datp_srq *srq);
 	enum datp_err (*srq_resize)(struct datp_srq *srq, int32_t max_recv_dtos);
 	void (*srq_free)(struct datp_srq *srq);
-	enum datp_err (*srq_post_recv)(struct datp_srq *srq, struct datp_wqe *wqe, const struct datp_sge *iov, int n);
+	enum datp_err (*srq_post_recv)(struct datp_srq *srq, struct datp_wqe *wqe,
+				       const struct datp_sge *iov, int n);
 	enum datp_err (*srq_query)(struct datp_srq *srq, int32_t *available);
 	enum datp_err (*srq_set_lw)(struct datp_srq *srq, int32_t low_watermark);
 
@@ -521,40 +534,48 @@ struct datp_ops {
 	 * complete in order, and so do its receives. BARRIER_FENCE: start after all earlier reads.
 	 * rmr_bind: len 0 unbinds; sets *context to the new context. Locks: EP.
 	 */
-	enum datp_err (*post_send)(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n);
-	enum datp_err (*post_recv)(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n);
-	enum datp_err (*post_rdma_write)(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
-					 int n, const struct datp_rge *remote);
-	enum datp_err (*post_rdma_read)(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
-					int n, const struct datp_rge *remote);
+	enum datp_err (*post_send)(struct datp_ep *ep, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n);
+	enum datp_err (*post_recv)(struct datp_ep *ep, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n);
+	enum datp_err (*post_rdma_write)(struct datp_ep *ep, struct datp_wqe *wqe,
+					 const struct datp_sge *iov, int n,
+					 const struct datp_rge *remote);
+	enum datp_err (*post_rdma_read)(struct datp_ep *ep, struct datp_wqe *wqe,
+					const struct datp_sge *iov, int n,
+					const struct datp_rge *remote);
 	enum datp_err (*rmr_bind)(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
-				  struct datp_lmr *lmr, uint64_t addr, uint64_t len, DAT_MEM_PRIV_FLAGS priv,
-				  uint32_t *context);
+				  struct datp_lmr *lmr, uint64_t addr, uint64_t len,
+				  DAT_MEM_PRIV_FLAGS priv, uint32_t *context);
 
 	/*
 	 * Connections. REQUIRED: all of them. Called with no lock held. sp_listen: be reachable at
 	 * sp->qual; DATP_ERR_QUAL_IN_USE if it is taken. Arrivals: datp_cm_request(). sp_close: no
 	 * further datp_cm_request() for it once this returns. ep_connect: start; the outcome comes
 	 * by datp_cm_established()/datp_cm_failed(), possibly before the
-	 *   op returns. Must not block on the network. libdatp runs the timeout. DATP_ERR_ADDRESS_* for an
-	 *   address that is no good at all.
+	 *   op returns. Must not block on the network. libdatp runs the timeout. DATP_ERR_ADDRESS_*
+	 *   for an address that is no good at all.
 	 * cr_accept: start; outcome as above for `ep`. Not DATP_OK: nothing happened. The CR is
 	 * libdatp's to free. cr_reject: tell the peer. cr_free: the CR goes (after accept, reject,
 	 * or with the IA). cr_move: dat_cr_handoff: `to` is a new CR of the same request, its
 	 * public head filled; move your part over.
-	 *   `from` is freed without cr_free. SP lock held. Default: DATP_ERR_MODEL, no handoff (last slot below).
+	 *   `from` is freed without cr_free. SP lock held. Default: DATP_ERR_MODEL, no handoff
+	 *   (last slot below).
 	 * ep_disconnect: see enum datp_close. For ABRUPT and ABORT, when the op returns no peer
 	 * touches a posted
-	 *   buffer any more, and what had arrived before has been completed. GRACEFUL: returns at once.
+	 *   buffer any more, and what had arrived before has been completed. GRACEFUL: returns at
+	 *   once.
 	 * Once a connection is over (ABRUPT or ABORT returned, or you called
 	 * datp_cm_failed/disconnected) libdatp
-	 *   completes as flushed whatever was posted and is not finished: complete nothing of it any more. A post
-	 *   in the short time until the state shows it is to be accepted (DATP_OK) and left alone.
+	 *   completes as flushed whatever was posted and is not finished: complete nothing of it
+	 *   any more. A post in the short time until the state shows it is to be accepted (DATP_OK)
+	 *   and left alone.
 	 */
 	enum datp_err (*sp_listen)(struct datp_sp *sp);
 	void (*sp_close)(struct datp_sp *sp);
 	enum datp_err (*ep_connect)(struct datp_ep *ep, const struct datp_conn_param *param);
-	enum datp_err (*cr_accept)(struct datp_cr *cr, struct datp_ep *ep, const void *pdata, uint32_t len);
+	enum datp_err (*cr_accept)(struct datp_cr *cr, struct datp_ep *ep, const void *pdata,
+				   uint32_t len);
 	void (*cr_reject)(struct datp_cr *cr);
 	void (*cr_free)(struct datp_cr *cr);
 	void (*ep_disconnect)(struct datp_ep *ep, enum datp_close how);
@@ -588,7 +609,8 @@ DATP_API void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number);
  * that op has returned. datp_cm_request: not DATP_OK means that the request is to be refused, as if
  * nobody listened.
  */
-DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival, struct datp_cr **cr);
+DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival,
+				       struct datp_cr **cr);
 DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len);
 /* PEER_REJECTED .. UNREACHABLE, ACCEPT_COMPLETION_ERROR */
 DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why);
@@ -601,14 +623,15 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why);
  */
 struct datp_watch;
 DATP_API enum datp_err datp_loop_add(struct datp_ia *ia, int fd, uint32_t epoll_events,
-				     void (*fn)(void *arg, uint32_t events), void *arg, struct datp_watch **watch);
+				     void (*fn)(void *arg, uint32_t events), void *arg,
+				     struct datp_watch **watch);
 DATP_API void datp_loop_del(struct datp_watch *watch);
 /* Run fn(arg) once on the service thread, soon; never blocks. */
 DATP_API enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *arg);
 DATP_API bool datp_loop_inside(struct datp_ia *ia); /* is this the service thread? */
 /*
- * Run fn(ep) once on the service thread, soon; never blocks. ep_reset and ep_free cancel it, or wait until it is over
- * before they call your op. Any lock may be held.
+ * Run fn(ep) once on the service thread, soon; never blocks. ep_reset and ep_free cancel it, or
+ * wait until it is over before they call your op. Any lock may be held.
  */
 DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_ep *ep));
 
@@ -627,7 +650,8 @@ static inline void datp_lock(_Atomic uint32_t *lock)
 	uint32_t zero = 0;
 
 	/* acquire: what the last holder wrote is seen here */
-	if (!atomic_compare_exchange_strong_explicit(lock, &zero, 1, memory_order_acquire, memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(lock, &zero, 1, memory_order_acquire,
+						     memory_order_relaxed))
 		datp_lock_slow(lock);
 }
 
@@ -635,7 +659,8 @@ static inline bool datp_trylock(_Atomic uint32_t *lock)
 {
 	uint32_t zero = 0;
 
-	return atomic_compare_exchange_strong_explicit(lock, &zero, 1, memory_order_acquire, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(lock, &zero, 1, memory_order_acquire,
+						       memory_order_relaxed);
 }
 
 static inline void datp_unlock(_Atomic uint32_t *lock)
@@ -654,7 +679,8 @@ static inline void *datp_object(DAT_HANDLE handle, enum datp_type type)
 	 * relaxed: racing with a free on another thread is the consumer's error; the memory stays
 	 * mapped
 	 */
-	if (!obj || ((uintptr_t)obj & 7) || atomic_load_explicit(&obj->tag, memory_order_relaxed) != DATP_TAG(type))
+	if (!obj || ((uintptr_t)obj & 7) ||
+	    atomic_load_explicit(&obj->tag, memory_order_relaxed) != DATP_TAG(type))
 		return NULL;
 	return obj;
 }
@@ -672,14 +698,19 @@ struct datp_plugin {
 	struct datp_fast fast;
 };
 
-DATP_API void datp_plugin_init(const struct datp_plugin *plugin, const DAT_PROVIDER_INFO *info, const char *params);
+DATP_API void datp_plugin_init(const struct datp_plugin *plugin, const DAT_PROVIDER_INFO *info,
+			       const char *params);
 DATP_API void datp_plugin_fini(const struct datp_plugin *plugin, const DAT_PROVIDER_INFO *info);
 
 #define DATP_PROVIDER(plugin_name, plugin_ops)                                                     \
 	DATP_FAST_PATH(plugin_ops)                                                                 \
 	static const struct datp_plugin datp_plugin_ = {                                           \
-		.name = plugin_name, .ops = &(plugin_ops), .ops_size = sizeof(plugin_ops),         \
-		.sdk_major = DATP_SDK_MAJOR, .sdk_minor = DATP_SDK_MINOR, .fast = DATP_FAST_INIT,  \
+		.name = plugin_name,                                                               \
+		.ops = &(plugin_ops),                                                              \
+		.ops_size = sizeof(plugin_ops),                                                    \
+		.sdk_major = DATP_SDK_MAJOR,                                                       \
+		.sdk_minor = DATP_SDK_MINOR,                                                       \
+		.fast = DATP_FAST_INIT,                                                            \
 	};                                                                                         \
 	DATP_API void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)         \
 	{                                                                                          \

@@ -17,12 +17,14 @@ struct datp_fast {
 };
 
 _Static_assert(sizeof(struct datp_sge) == sizeof(DAT_LMR_TRIPLET) &&
-	       offsetof(struct datp_sge, addr) == offsetof(DAT_LMR_TRIPLET, virtual_address) &&
-	       offsetof(struct datp_sge, len) == offsetof(DAT_LMR_TRIPLET, segment_length),
+		       offsetof(struct datp_sge, addr) ==
+			       offsetof(DAT_LMR_TRIPLET, virtual_address) &&
+		       offsetof(struct datp_sge, len) == offsetof(DAT_LMR_TRIPLET, segment_length),
 	       "a 1.2 local segment is passed as it stands");
 _Static_assert(sizeof(struct datp_rge) == sizeof(DAT_RMR_TRIPLET) &&
-	       offsetof(struct datp_rge, addr) == offsetof(DAT_RMR_TRIPLET, target_address) &&
-	       offsetof(struct datp_rge, len) == offsetof(DAT_RMR_TRIPLET, segment_length),
+		       offsetof(struct datp_rge, addr) ==
+			       offsetof(DAT_RMR_TRIPLET, target_address) &&
+		       offsetof(struct datp_rge, len) == offsetof(DAT_RMR_TRIPLET, segment_length),
 	       "a 1.2 remote segment is passed as it stands");
 
 /* An internal error as the DAT 1.2 value. */
@@ -94,7 +96,8 @@ static inline void datp_wqe_reap(struct datp_wqe *wqe)
 }
 
 /* The DAT event of a completed operation. */
-static inline void datp_wqe_event(const struct datp_wqe *wqe, struct datp_evd *evd, DAT_EVENT *event)
+static inline void datp_wqe_event(const struct datp_wqe *wqe, struct datp_evd *evd,
+				  DAT_EVENT *event)
 {
 	event->evd_handle = evd;
 	if (wqe->op == DATP_BIND) {
@@ -123,7 +126,8 @@ static inline bool datp_post_flags_ok(const struct datp_ep *ep, unsigned int fla
 		allowed |= DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	if (flags & ~allowed)
 		return false;
-	return !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG) || (has & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	return !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG) ||
+	       (has & DAT_COMPLETION_UNSIGNALLED_FLAG);
 }
 
 static inline int datp_post_max_iov(const struct datp_ep *ep, enum datp_op op)
@@ -153,9 +157,9 @@ static inline bool datp_iov_length(const struct datp_sge *iov, int n, uint64_t *
 }
 
 /* Everything that can be said of a post without a lock; fills *len. */
-static inline enum datp_err datp_post_check(const struct datp_ep *ep, const struct datp_sge *iov, int n,
-					    const struct datp_rge *remote, unsigned int flags, enum datp_op op,
-					    uint64_t *len)
+static inline enum datp_err datp_post_check(const struct datp_ep *ep, const struct datp_sge *iov,
+					    int n, const struct datp_rge *remote,
+					    unsigned int flags, enum datp_op op, uint64_t *len)
 {
 	if (n < 0 || n > datp_post_max_iov(ep, op))
 		return DATP_ERR_ARG2;
@@ -177,7 +181,8 @@ static inline enum datp_err datp_post_check(const struct datp_ep *ep, const stru
 	return DATP_OK;
 }
 
-static inline enum datp_err datp_post_op(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+static inline enum datp_err datp_post_op(struct datp_ep *ep, struct datp_wqe *wqe,
+					 const struct datp_sge *iov, int n,
 					 const struct datp_rge *remote, const struct datp_ops *ops)
 {
 	switch (wqe->op) {
@@ -215,7 +220,8 @@ static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *
 /* One post, start to end. `op` and `ops` are constants where this is inlined. */
 static inline __attribute__((always_inline)) DAT_RETURN
 datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DAT_CONTEXT cookie,
-	  const DAT_RMR_TRIPLET *target, DAT_COMPLETION_FLAGS flags, enum datp_op op, const struct datp_ops *ops)
+	  const DAT_RMR_TRIPLET *target, DAT_COMPLETION_FLAGS flags, enum datp_op op,
+	  const struct datp_ops *ops)
 {
 	struct datp_ep *ep = (struct datp_ep *)datp_object(handle, DATP_EP);
 	const struct datp_sge *iov = (const struct datp_sge *)triplets;
@@ -242,7 +248,8 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	 */
 	state = atomic_load_explicit(&ep->state, memory_order_relaxed);
 	wqe = datp_wq_next(wq, ep, op, cookie, (unsigned int)flags);
-	if (__builtin_expect(state != DAT_EP_STATE_CONNECTED && (op != DATP_RECV || state == DAT_EP_STATE_DISCONNECTED),
+	if (__builtin_expect(state != DAT_EP_STATE_CONNECTED &&
+				     (op != DATP_RECV || state == DAT_EP_STATE_DISCONNECTED),
 			     0)) {
 		err = datp_post_flushed(ep, wqe);
 	} else if (!wqe) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns EVDs: their life, what feeds them, and the notes for events that are embedded in nothing.
- * Invariant: an EVD that is fed is not freed, and when a freed one's memory is given back its waiter
- * and the service thread have left it.
+ * Invariant: an EVD that is fed is not freed, and when a freed one's memory is given back its
+ * waiter and the service thread have left it.
  */
 #include <stdlib.h>
 

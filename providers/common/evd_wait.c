@@ -202,8 +202,8 @@ enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel_state);
 	wait.until = deadline_from(timeout);
 	/*
-	 * What has come by now is not the waiter's: it counts, and it triggers the CNO. Only what comes while a
-	 * waiter is blocked does not.
+	 * What has come by now is not the waiter's: it counts, and it triggers the CNO. Only what
+	 * comes while a waiter is blocked does not.
 	 */
 	evd_progress(evd);
 	err = enter(&wait);

@@ -252,8 +252,8 @@ give_limit:
 }
 
 /*
- * relaxed: libdat reads the word of a stale handle at any time, and finds a live table or none; what
- * a fresh handle's table holds was there when its plugin registered.
+ * relaxed: libdat reads the word of a stale handle at any time, and finds a live table or none;
+ * what a fresh handle's table holds was there when its plugin registered.
  */
 static void vtable_set(struct datp_obj *obj, const DAT_PROVIDER *table)
 {

@@ -180,7 +180,9 @@ void rsp_used(struct datp_sp *sp)
 	datp_lock(&sp_priv(sp)->lock);
 	sp_priv(sp)->arriving = false;
 	datp_unlock(&sp_priv(sp)->lock);
-	/* We are in an upcall of the transport about this very point: not the moment to close it. */
+	/*
+	 * We are in an upcall of the transport about this very point: not the moment to close it.
+	 */
 	if (mine)
 		datp_loop_call(ia, close_used_up, sp);
 }

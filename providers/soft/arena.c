@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The arena: the memory of an IA that its peers map. One sealed memfd that grows and never shrinks, so that a
- * mapping once made stays good; untouched pages cost nothing. Pieces are powers of two; small ones are cut from
- * an extent, large ones are an extent of their own.
+ * The arena: the memory of an IA that its peers map. One sealed memfd that grows and never shrinks,
+ * so that a mapping once made stays good; untouched pages cost nothing. Pieces are powers of two;
+ * small ones are cut from an extent, large ones are an extent of their own.
  */
 #define _GNU_SOURCE
 #include "arena.h"

@@ -11,8 +11,8 @@ void soft_arena_put(struct soft_arena *arena); /* the last one unmaps it */
 void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref, uint64_t size);
 
 /*
- * A piece of at least `size` bytes, aligned to its size rounded up to a power of two (at most the extent's).
- * SOFT_KIND_OTHER is zeroed; of the others a used piece is as its last user left it. 
+ * A piece of at least `size` bytes, aligned to its size rounded up to a power of two (at most the
+ * extent's). SOFT_KIND_OTHER is zeroed; of the others a used piece is as its last user left it. 
  */
 enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size,
 			       struct soft_mem *mem);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring of an EVD: how messages and news reach it from every process. Bounded, many senders, one consumer,
- * no lock; a sender that dies at any instruction leaves at most one cell claimed in its name. What finds no
- * cell goes on the attention list, which is made of the ports themselves and so is never full.
+ * The ring of an EVD: how messages and news reach it from every process. Bounded, many senders, one
+ * consumer, no lock; a sender that dies at any instruction leaves at most one cell claimed in its
+ * name. What finds no cell goes on the attention list, which is made of the ports themselves and so
+ * is never full.
  */
 #define _GNU_SOURCE
 #include "cq.h"
@@ -79,7 +80,9 @@ struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	struct soft_cell *cell = &cq->ring->cell[head & cq->ring->mask];
 
-	/* acquire: pairs with the release in soft_ring_publish, so that the cell's content is seen */
+	/*
+	 * acquire: pairs with the release in soft_ring_publish, so that the cell's content is seen
+	 */
 	if (atomic_load_explicit(&cell->state, memory_order_acquire) !=
 	    SOFT_STATE(head, 0, SOFT_READY))
 		return NULL;
@@ -92,7 +95,10 @@ void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell)
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 
 	atomic_store_explicit(&cq->head, head + 1, memory_order_relaxed);
-	/* release: what we read of the cell comes before the next claimer's writes, which acquire this */
+	/*
+	 * release: what we read of the cell comes before the next claimer's writes, which acquire
+	 * this
+	 */
 	atomic_store_explicit(&cell->state, SOFT_STATE(head + cq->ring->mask + 1, 0, SOFT_FREE),
 			      memory_order_release);
 }
@@ -109,16 +115,16 @@ bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
 {
 	atomic_fetch_or_explicit(&cq->ring->notify, notify, memory_order_relaxed);
 	/*
-	 * Full fence, pairing with the one in soft_ring_notify: either the sender sees what we armed, or we see
-	 * what it published.
+	 * Full fence, pairing with the one in soft_ring_notify: either the sender sees what we
+	 * armed, or we see what it published.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	return soft_cq_pending(cq);
 }
 
 /*
- * Cells that a sender had claimed and not published when it died would stop the ring. All of the peer's threads
- * have ended (its sockets are closed), so nobody writes to them any more.
+ * Cells that a sender had claimed and not published when it died would stop the ring. All of the
+ * peer's threads have ended (its sockets are closed), so nobody writes to them any more.
  */
 static void ring_void(struct soft_ia *ia, struct soft_ring *ring, const struct soft_peer *peer)
 {
@@ -162,7 +168,8 @@ void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer)
 	for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next) {
 		ring_void(ia, cq->ring, peer);
 		/*
-		 * Others may have published behind such a cell, and found nobody to wake; or it took a request to be
+		 * Others may have published behind such a cell, and found nobody to wake; or it
+		 * took a request to be
 		 * woken (soft_ring_notify) and died before it did so.
 		 */
 		ring_wake(cq->ring);
@@ -192,7 +199,10 @@ struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me, uint64_t 
 								memory_order_relaxed);
 			return cell;
 		}
-		/* taken by another, who may have died or been put to sleep before it moved the tail: help */
+		/*
+		 * taken by another, who may have died or been put to sleep before it moved the
+		 * tail: help
+		 */
 		atomic_compare_exchange_strong_explicit(&ring->tail, &tail, tail + 1,
 							memory_order_relaxed, memory_order_relaxed);
 	}
@@ -212,8 +222,8 @@ void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	uint32_t head;
 
 	/*
-	 * Sequentially consistent: the owner clears `queued` before it looks at the port; so if we find it
-	 * set, the owner's look is still to come and will see what we did before.
+	 * Sequentially consistent: the owner clears `queued` before it looks at the port; so if we
+	 * find it set, the owner's look is still to come and will see what we did before.
 	 */
 	if (atomic_exchange(&port->attention[side].queued, 1))
 		return;

@@ -13,7 +13,10 @@ struct soft_cell *soft_cq_peek(struct soft_cq *cq);	       /* poll lock */
 void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell); /* poll lock */
 uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
-/* A peer has died: frees what it left half claimed, in rings in use and at rest, and wakes all. soft_ia.lock */
+/*
+ * A peer has died: frees what it left half claimed, in rings in use and at rest, and wakes all.
+ * soft_ia.lock
+ */
 void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer);
 
 static inline _Atomic uint32_t *soft_cq_lock(struct soft_cq *cq)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The open connection and its end. While it is open, the peer may touch the buffers posted here. The end, whoever
- * brings it about, happens once: what has arrived is completed, the port is closed, and every access that had
- * begun is waited for. Only then does libdatp hear of it, and flushes what is left.
+ * The open connection and its end. While it is open, the peer may touch the buffers posted here.
+ * The end, whoever brings it about, happens once: what has arrived is completed, the port is
+ * closed, and every access that had begun is waited for. Only then does libdatp hear of it, and
+ * flushes what is left.
  */
 #include "conn.h"
 #include "cq.h"
@@ -50,7 +51,10 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	ep->peer = peer;
 	ep->rport = rport; /* from here on soft_mr_quiesce() looks at this connection */
 	datp_unlock(&ia->lock);
-	/* relaxed: who finds it set has found the endpoint open, under the EP lock, or by the socket's message */
+	/*
+	 * relaxed: who finds it set has found the endpoint open, under the EP lock, or by the
+	 * socket's message
+	 */
 	atomic_store_explicit(&ep->accepting, accepting ? ep->gen : 0, memory_order_relaxed);
 	ep->open = true;
 	atomic_store(&ep->port->open, ep->gen);
@@ -69,7 +73,10 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 	datp_unlock(&ia->lock);
 }
 
-/* What follows the closing of the port: nobody begins an access any more; wait for those that had begun. */
+/*
+ * What follows the closing of the port: nobody begins an access any more; wait for those that had
+ * begun.
+ */
 static void end_quiesce(struct soft_ep *ep, bool deliver)
 {
 	soft_engine_wait(ep->rport, ep->peer, false);
@@ -93,14 +100,17 @@ static void end_release(struct soft_ep *ep)
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_peer *peer = ep->peer;
 
-	/* off the attention lists: what is on them is looked at, and nothing is put there any more */
+	/*
+	 * off the attention lists: what is on them is looked at, and nothing is put there any more
+	 */
 	soft_cq_drain(soft_ep_recv_cq(ep));
 	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
 		soft_cq_drain(soft_ep_request_cq(ep));
 	datp_lock(&ia->lock);
 	ep->rport = NULL;
 	ep->peer = NULL;
-	if (ep->socket) { /* passive, and no RTU yet: what comes over it is of no interest to the endpoint */
+	/* passive, and no RTU yet: what comes over it is of no interest to the endpoint */
+	if (ep->socket) {
 		ep->socket->ep = NULL;
 		ep->socket = NULL;
 	}
@@ -224,7 +234,10 @@ static void disconnect_gracefully(struct soft_ep *ep)
 		ep->draining_done = false;
 		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1,
 					  memory_order_relaxed);
-		/* sequentially consistent with engine_tell_initiator: it rings, or we see what it did */
+		/*
+		 * sequentially consistent with engine_tell_initiator: it rings, or we see what it
+		 * did
+		 */
 		atomic_store(&ep->port->want_bell, 1);
 		soft_engine_run(ep, true);
 		soft_sq_reap(ep);
@@ -251,7 +264,9 @@ void soft_ep_disconnect(struct datp_ep *base, enum datp_close how)
 
 void soft_ep_abandon(struct soft_ep *ep)
 {
-	/* in this order: an answer that was being taken when we cancelled has opened the endpoint */
+	/*
+	 * in this order: an answer that was being taken when we cancelled has opened the endpoint
+	 */
 	soft_ep_cancel(ep);
 	atomic_store(&ep->accepting, 0);
 	if (soft_ep_end(ep, 0, DAT_CONNECTION_EVENT_DISCONNECTED, false))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine. A request that is more than a short message goes into its endpoint's queue in shared memory, and is
- * executed, in order, by whoever has the last thing it waits for: mostly the initiator, within its post; the
- * target, when it posts the receive that a send was waiting for. One side at a time, by the engine word of
- * the initiator's port; nobody ever waits for it to execute, only for accesses to end (soft_engine_wait).
+ * The engine. A request that is more than a short message goes into its endpoint's queue in shared
+ * memory, and is executed, in order, by whoever has the last thing it waits for: mostly the
+ * initiator, within its post; the target, when it posts the receive that a send was waiting for.
+ * One side at a time, by the engine word of the initiator's port; nobody ever waits for it to
+ * execute, only for accesses to end (soft_engine_wait).
  */
 #include "engine.h"
 #include "cq.h"
@@ -45,8 +46,9 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 }
 
 /*
- * Whether the connection still is, on both sides: asked before anything of the other side is touched. Who closes
- * a port and does not find the engine held is seen here; who finds it held waits for its end.
+ * Whether the connection still is, on both sides: asked before anything of the other side is
+ * touched. Who closes a port and does not find the engine held is seen here; who finds it held
+ * waits for its end.
  */
 static bool dir_open(const struct soft_dir *dir)
 {
@@ -62,8 +64,9 @@ static bool engine_try(struct soft_port *port, bool initiator)
 		uint32_t want = word & SOFT_ENGINE_HELD ? word | SOFT_ENGINE_AGAIN : word | held;
 
 		/*
-		 * Sequentially consistent: whoever closed a port or killed a region before, and did not find
-		 * us here, is seen by the checks that follow. As AGAIN it releases what was added to the holder.
+		 * Sequentially consistent: whoever closed a port or killed a region before, and did
+		 * not find us here, is seen by the checks that follow. As AGAIN it releases what
+		 * was added to the holder.
 		 */
 		if (atomic_compare_exchange_weak(&port->engine, &word, want))
 			return !(word & SOFT_ENGINE_HELD);
@@ -126,7 +129,10 @@ void soft_engine_take_back(struct soft_port *port)
 			return;
 }
 
-/* Moves a request's bytes; returns false if the peer is gone (the connection's end will deal with it). */
+/*
+ * Moves a request's bytes; returns false if the peer is gone (the connection's end will deal with
+ * it).
+ */
 static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct soft_list *ilist,
 		     struct soft_list *tlist, uint64_t len, uint8_t *status)
 {
@@ -239,7 +245,9 @@ static bool exec_rdma(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	return dir_move(dir, write, write, &ilist, &tlist, e->len, status);
 }
 
-/* Tells the target that receives of its own are done; or, with nothing done, that we wait for it. */
+/*
+ * Tells the target that receives of its own are done; or, with nothing done, that we wait for it.
+ */
 static void engine_tell_target(struct soft_dir *dir, bool blocked)
 {
 	struct soft_ep *ep = dir->ep;

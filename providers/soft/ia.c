@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The soft IA: an adapter made of shared memory, for the processes of one user on one host. This file owns its life,
- * its attributes, its event queues' arming, its doorbell, and the table of ops.
+ * The soft IA: an adapter made of shared memory, for the processes of one user on one host. This
+ * file owns its life, its attributes, its event queues' arming, its doorbell, and the table of ops.
  */
 #define _GNU_SOURCE
 #include "ia.h"
@@ -57,8 +57,8 @@ struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid)
 }
 
 /*
- * A child that does not exec must not keep the parent's peers from noticing when the parent dies, nor its connection
- * qualifiers taken. It cannot use the IA: it has none of its threads.
+ * A child that does not exec must not keep the parent's peers from noticing when the parent dies,
+ * nor its connection qualifiers taken. It cannot use the IA: it has none of its threads.
  */
 static void fork_child(void)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The mover: a thread of an IA that copies between its own process's memory and the mailboxes of peers that the
- * kernel does not let in (containers, Yama, seccomp). It takes no lock but its own, which nobody holds while
- * waiting for another process, so two processes may ask each other at the same time. The asker has checked
- * rights and bounds, and holds the engine of the connection, exactly as if it copied itself.
+ * The mover: a thread of an IA that copies between its own process's memory and the mailboxes of
+ * peers that the kernel does not let in (containers, Yama, seccomp). It takes no lock but its own,
+ * which nobody holds while waiting for another process, so two processes may ask each other at the
+ * same time. The asker has checked rights and bounds, and holds the engine of the connection,
+ * exactly as if it copied itself.
  */
 #define _GNU_SOURCE
 #include "mover.h"

@@ -5,11 +5,15 @@
 
 #include "xfer.h"
 
-/* Asks the peer's mover to move len bytes through our mailbox; blocks until it has. As soft_xfer(). */
+/*
+ * Asks the peer's mover to move len bytes through our mailbox; blocks until it has. As soft_xfer().
+ */
 int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 		   struct soft_list *remote, uint64_t len);
 
-/* Serves the mailbox of a peer from now on; starts the thread with the first one. Service thread. */
+/*
+ * Serves the mailbox of a peer from now on; starts the thread with the first one. Service thread.
+ */
 enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
 			       const struct soft_ref *mailbox);
 /* No longer; when it returns the mailbox is not touched any more. */

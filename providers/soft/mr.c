@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Registered memory. An LMR or RMR is one entry of a table in the arena: who wants to touch the memory, we or a
- * peer, finds the entry by its context, and holds the engine of the connection while it touches. So after
- * the context is cleared, and every engine held at that time has been let go, nobody touches it any more.
+ * Registered memory. An LMR or RMR is one entry of a table in the arena: who wants to touch the
+ * memory, we or a peer, finds the entry by its context, and holds the engine of the connection
+ * while it touches. So after the context is cleared, and every engine held at that time has been
+ * let go, nobody touches it any more.
  */
 #include "mr.h"
 #include "arena.h"
@@ -77,7 +78,10 @@ static uint32_t mr_next_context(struct soft_ia *ia, uint32_t index)
 	return index << SOFT_MR_GEN_BITS | gen;
 }
 
-/* Sequentially consistent: either an engine's holder sees 0, or our look at the engine finds it held. */
+/*
+ * Sequentially consistent: either an engine's holder sees 0, or our look at the engine finds it
+ * held.
+ */
 static uint32_t mr_kill(struct soft_mr *mr)
 {
 	return atomic_exchange(&mr->context, 0);
@@ -108,7 +112,8 @@ enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 	struct soft_ia *ia = soft_ia(lmr->obj.ia);
 	uint32_t index = mr_index_get(ia, lmr);
 
-	(void)cookie; /* shared memory is the same bytes in every process that maps it: nothing to look up */
+	/* shared memory is the same bytes in every process that maps it: nothing to look up */
+	(void)cookie;
 	if (!index)
 		return DATP_ERR_REGION;
 	lmr->lmr_context = mr_next_context(ia, index);
@@ -160,7 +165,10 @@ void soft_rmr_free(struct datp_rmr *base)
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct soft_rmr *rmr = (struct soft_rmr *)base;
 
-	/* a bind that still waits in its queue comes to nothing from now on, and one that is under way ends */
+	/*
+	 * a bind that still waits in its queue comes to nothing from now on, and one that is under
+	 * way ends
+	 */
 	atomic_fetch_add(&ia->mr[rmr->index].life, 1);
 	soft_mr_quiesce(ia, false);
 	(void)mr_kill(&ia->mr[rmr->index]);
@@ -181,7 +189,10 @@ void soft_mr_bind(struct soft_mr *table, struct soft_sqe *e, uint32_t pz)
 {
 	struct soft_mr *mr = &table[SOFT_MR_INDEX(e->remote.rmr_context)];
 
-	/* sequentially consistent: the engine is held, so soft_rmr_free waits for us, or we see its count */
+	/*
+	 * sequentially consistent: the engine is held, so soft_rmr_free waits for us, or we see its
+	 * count
+	 */
 	if (atomic_load(&mr->life) != e->bind_life)
 		return;
 	e->bind_old = mr_kill(mr);
@@ -233,9 +244,10 @@ static void quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
 void soft_mr_quiesce(struct soft_ia *ia, bool copies)
 {
 	/*
-	 * The IA's lock keeps the endpoints' connections where they are, but is not held while we wait: the peer that
-	 * we wait for may have died, and who finds that out needs it. A port's memory stays mapped whatever
-	 * becomes of it, and the peer's with the peer, which we hold; endpoints are type-stable.
+	 * The IA's lock keeps the endpoints' connections where they are, but is not held while we
+	 * wait: the peer that we wait for may have died, and who finds that out needs it. A port's
+	 * memory stays mapped whatever becomes of it, and the peer's with the peer, which we hold;
+	 * endpoints are type-stable.
 	 */
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
@@ -264,7 +276,10 @@ static bool mr_get(const struct soft_mr *table, uint32_t context, struct range *
 	range->priv = atomic_load_explicit(&mr->priv, memory_order_relaxed);
 	range->pz = atomic_load_explicit(&mr->pz, memory_order_relaxed);
 	range->lmr = atomic_load_explicit(&mr->lmr, memory_order_relaxed);
-	/* acquire: if one of them is of a later life, the context is not ours any more; see mr_publish */
+	/*
+	 * acquire: if one of them is of a later life, the context is not ours any more; see
+	 * mr_publish
+	 */
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit(&mr->context, memory_order_relaxed) == context;
 }
@@ -288,7 +303,10 @@ enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz,
 			return DATP_ERR_PROTECTION;
 		if (!range_holds(&range, iov[i].addr, iov[i].len))
 			return DATP_ERR_ARG3;
-		/* reading needs any right at all: programs send from memory registered without LOCAL_READ */
+		/*
+		 * reading needs any right at all: programs send from memory registered without
+		 * LOCAL_READ
+		 */
 		if (sink ? !(range.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) : !range.priv)
 			return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
 	}
@@ -305,6 +323,8 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
 	if (!mr_get(table, remote->rmr_context, &range) || range.pz != pz || !(range.priv & need) ||
 	    !range_holds(&range, remote->addr, remote->len))
 		return false;
-	/* a window onto a region that is no more: its next bind was posted first, and executed last */
+	/*
+	 * a window onto a region that is no more: its next bind was posted first, and executed last
+	 */
 	return !range.lmr || mr_get(table, range.lmr, &region);
 }

@@ -17,12 +17,16 @@ void soft_rmr_free(struct datp_rmr *rmr);
 /* What the bind has to know of the window's RMR and region; the rest is the caller's. EP lock. */
 void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_lmr *lmr,
 		      struct soft_sqe *e);
-/* Executes a bind: the old context dies, and the new one (if the length is not 0) lives. Engine held. */
+/*
+ * Executes a bind: the old context dies, and the new one (if the length is not 0) lives. Engine
+ * held.
+ */
 void soft_mr_bind(struct soft_mr *table, struct soft_sqe *e, uint32_t pz);
 
 /*
- * Waits until no access of the peers, or of ours to them, that may have begun before this call is still going on.
- * copies: nor one of ours to our own memory, when a message is received; then no EP lock is held.
+ * Waits until no access of the peers, or of ours to them, that may have begun before this call is
+ * still going on. copies: nor one of ours to our own memory, when a message is received; then no EP
+ * lock is held.
  */
 void soft_mr_quiesce(struct soft_ia *ia, bool copies);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening a connection. The active side connects to the listener of the service point and sends REQ over that socket;
- * REP or REJ comes back, and RTU ends it; a socket is kept as the link between two IAs if they have none yet. Data may
- * reach the passive side before RTU does; it says the same.
+ * Opening a connection. The active side connects to the listener of the service point and sends REQ
+ * over that socket; REP or REJ comes back, and RTU ends it; a socket is kept as the link between
+ * two IAs if they have none yet. Data may reach the passive side before RTU does; it says the same.
  */
 #define _GNU_SOURCE
 #include "opening.h"
@@ -92,8 +92,8 @@ static enum datp_err address_key(const struct sockaddr *sa, char *key, size_t si
 }
 
 /*
- * A socket connected to the listener of (address, qual). -1: *why says what the endpoint is to hear, 0: nothing, as
- * it is we who have no socket.
+ * A socket connected to the listener of (address, qual). -1: *why says what the endpoint is to
+ * hear, 0: nothing, as it is we who have no socket.
  */
 static int listener_reach(const struct datp_conn_param *param, const char *key, pid_t *pid,
 			  DAT_EVENT_NUMBER *why)
@@ -193,8 +193,9 @@ void soft_ep_cancel(struct soft_ep *ep)
 		ep->socket = NULL;
 		sock->ep = NULL;
 		/*
-		 * The other end hangs up, and then the service thread ends it. But if the service thread is taking the
-		 * answer just now, it says the same, and the socket may have become the link of the two IAs.
+		 * The other end hangs up, and then the service thread ends it. But if the service
+		 * thread is taking the answer just now, it says the same, and the socket may have
+		 * become the link of the two IAs.
 		 */
 		if (!sock->answered) {
 			(void)soft_socket_send(sock, &msg);
@@ -207,8 +208,8 @@ void soft_ep_cancel(struct soft_ep *ep)
 /* ---- the passive side ---- */
 
 /*
- * The next connection of a listener, or -1. Without a file descriptor for it, it would stay in the queue and ring
- * for ever: so it is taken with the spare one, and closed.
+ * The next connection of a listener, or -1. Without a file descriptor for it, it would stay in the
+ * queue and ring for ever: so it is taken with the spare one, and closed.
  */
 static int listener_accept(struct soft_ia *ia, int listener)
 {
@@ -224,7 +225,8 @@ static int listener_accept(struct soft_ia *ia, int listener)
 	if (fd >= 0)
 		close(fd);
 	else
-		usleep(LISTENER_NAP_US); /* somebody else was faster to take it: not all the time for this */
+		/* somebody else was faster to take it: not all the time for this */
+		usleep(LISTENER_NAP_US);
 	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return -1;
 }
@@ -300,7 +302,10 @@ void soft_sp_close(struct datp_sp *base)
 		sp->next->prev = sp->prev;
 	datp_unlock(&ia->lock);
 	close(sp->fd);
-	/* connections that were accepted and have not said what they want: they will hear that nobody listens */
+	/*
+	 * connections that were accepted and have not said what they want: they will hear that
+	 * nobody listens
+	 */
 	while (busy) {
 		datp_lock(&ia->lock);
 		for (struct soft_socket *s = ia->sockets; s; s = s->next)
@@ -410,8 +415,8 @@ static void stale_now(struct datp_ep *base)
 }
 
 /*
- * Ties the socket of a request to the accepting endpoint and answers. False: the active side has gone. EP lock; so
- * whoever ends this connection either did before, or finds the socket to say so.
+ * Ties the socket of a request to the accepting endpoint and answers. False: the active side has
+ * gone. EP lock; so whoever ends this connection either did before, or finds the socket to say so.
  */
 static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, struct soft_msg *msg)
 {
@@ -608,7 +613,10 @@ static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *m
 	return peer;
 }
 
-/* The endpoint that waits for the answer: it may still give up, but leaves it to us to say so. NULL: it has. */
+/*
+ * The endpoint that waits for the answer: it may still give up, but leaves it to us to say so.
+ * NULL: it has.
+ */
 static struct soft_ep *reply_ep(struct soft_socket *sock, const struct soft_msg *msg)
 {
 	struct soft_ep *ep;
@@ -691,8 +699,8 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 	if (msg->bounce.extent_len && !peer->self)
 		(void)soft_mover_serve(sock->ia, peer, &msg->bounce);
 	/*
-	 * Should the word about the socket that is to be the link not have come yet, this one is kept too: there has to
-	 * be one to say that a connection ended.
+	 * Should the word about the socket that is to be the link not have come yet, this one is
+	 * kept too: there has to be one to say that a connection ended.
 	 */
 	(void)socket_keep(sock, msg->keep);
 	ep = socket_take_ep(sock);

@@ -8,14 +8,17 @@
 struct soft_cq *soft_ep_recv_cq(struct soft_ep *ep);
 struct soft_cq *soft_ep_request_cq(struct soft_ep *ep);
 
-/* Data may flow: from here on the peer may touch what is posted. False: it cannot be mapped. EP lock. */
+/*
+ * Data may flow: from here on the peer may touch what is posted. False: it cannot be mapped. EP
+ * lock.
+ */
 bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far,
 		  bool accepting);
 /*
- * The end of an open connection, of that generation (0: whichever it is); no lock. True: this call ended it (and,
- * if `tell` is not 0, told the peer), and the caller says soft_ep_ended() once libdatp has heard of it too: others
- * that want to end it wait for that. False: it was not open (only_failing: or nothing has failed); then it has been
- * ended when this returns.
+ * The end of an open connection, of that generation (0: whichever it is); no lock. True: this call
+ * ended it (and, if `tell` is not 0, told the peer), and the caller says soft_ep_ended() once
+ * libdatp has heard of it too: others that want to end it wait for that. False: it was not open
+ * (only_failing: or nothing has failed); then it has been ended when this returns.
  */
 bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing);
 void soft_ep_ended(struct soft_ep *ep);

@@ -14,8 +14,9 @@
 #define EAGER_MAX (1 << 20)
 
 /*
- * The address that stands for this host: of the first interface that is up and not the loopback, since programs look
- * for it among the interfaces and skip 127.0.0.1; else 127.0.0.1. name: only that interface.
+ * The address that stands for this host: of the first interface that is up and not the loopback,
+ * since programs look for it among the interfaces and skip 127.0.0.1; else 127.0.0.1. name: only
+ * that interface.
  */
 static bool host_address(const char *name, struct sockaddr_in *in)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peers. A peer is another soft IA (or this one, connected to itself) whose arena we have mapped. It lives while an
- * endpoint or a socket uses it. It is dead once a socket that both sides meant to keep has hung up: only the end of
- * the process or the close of the IA does that.
+ * Peers. A peer is another soft IA (or this one, connected to itself) whose arena we have mapped.
+ * It lives while an endpoint or a socket uses it. It is dead once a socket that both sides meant to
+ * keep has hung up: only the end of the process or the close of the IA does that.
  */
 #define _GNU_SOURCE
 #include "peer.h"
@@ -81,7 +81,10 @@ struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot)
 	return slot < SOFT_PORT_MAX ? ia->peer_slot[slot] : NULL;
 }
 
-/* An extent that the file has: what lies behind its end is SIGBUS. It cannot shrink, that is sealed. */
+/*
+ * An extent that the file has: what lies behind its end is SIGBUS. It cannot shrink, that is
+ * sealed.
+ */
 static bool extent_exists(int fd, const struct soft_ref *ref)
 {
 	struct stat st;
@@ -289,8 +292,8 @@ void soft_peer_died(struct soft_peer *peer)
 	struct soft_ia *ia = peer->ia;
 
 	/*
-	 * release: what we know of it; whoever waits for an engine or a mover of its looks at this. All its
-	 * threads have ended, or it has closed the IA and touches nothing.
+	 * release: what we know of it; whoever waits for an engine or a mover of its looks at this.
+	 * All its threads have ended, or it has closed the IA and touches nothing.
 	 */
 	atomic_store_explicit(&peer->dead, 1, memory_order_release);
 	datp_lock(&ia->lock);
@@ -309,7 +312,10 @@ bool soft_peer_lost(struct soft_peer *peer)
 	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
 		return true;
 	datp_lock(&ia->lock);
-	/* there is at least one while it lives; only the end of the process, or of its IA, ends the last */
+	/*
+	 * there is at least one while it lives; only the end of the process, or of its IA, ends the
+	 * last
+	 */
 	for (struct soft_socket *s = ia->sockets; s && !lives; s = s->next) {
 		struct pollfd fd = { .fd = s->fd };
 

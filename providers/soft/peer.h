@@ -23,8 +23,9 @@ void soft_slot_unname(struct soft_ia *ia, uint32_t slot); /* of an attempt that 
 void soft_slot_forget(struct soft_ia *ia, uint32_t slot); /* a second name of a peer that has one */
 
 /*
- * The peer with this introduction, made if it is new; counted. `name`: what it is called in our rings; it keeps
- * that name too if it is known already. fds: its arena and doorbell, taken or closed. Service thread.
+ * The peer with this introduction, made if it is new; counted. `name`: what it is called in our
+ * rings; it keeps that name too if it is known already. fds: its arena and doorbell, taken or
+ * closed. Service thread.
  */
 struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
 				const int fds[2], uint32_t name);
@@ -32,8 +33,8 @@ void soft_peer_hold(struct soft_peer *peer);
 void soft_peer_put(struct soft_peer *peer);  /* the last one unmaps it */
 void soft_peer_died(struct soft_peer *peer); /* service thread: all its sockets hung up */
 /*
- * Whether it has died, found out here and now: for who waits for it, as the service thread may be waiting too.
- * Takes soft_ia.lock.
+ * Whether it has died, found out here and now: for who waits for it, as the service thread may be
+ * waiting too. Takes soft_ia.lock.
  */
 bool soft_peer_lost(struct soft_peer *peer);
 
@@ -41,8 +42,9 @@ bool soft_peer_lost(struct soft_peer *peer);
 struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot);
 
 /*
- * A place of at least `size` bytes in the peer's arena, mapped when first asked for; NULL: it cannot be mapped, or is
- * none. A ring and a port with their queues: what they say of themselves fits as well.
+ * A place of at least `size` bytes in the peer's arena, mapped when first asked for; NULL: it
+ * cannot be mapped, or is none. A ring and a port with their queues: what they say of themselves
+ * fits as well.
  */
 void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size);
 struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref);

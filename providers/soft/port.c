@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ports. An endpoint has one from its creation, so that receives can be posted before there is a connection; it is
- * known to peers by index and generation, and every connection attempt gets a generation of its own, so that what
- * was meant for an earlier one is recognised and dropped.
+ * Ports. An endpoint has one from its creation, so that receives can be posted before there is a
+ * connection; it is known to peers by index and generation, and every connection attempt gets a
+ * generation of its own, so that what was meant for an earlier one is recognised and dropped.
  */
 #include "port.h"
 #include "arena.h"
@@ -87,7 +87,10 @@ static enum datp_err port_name(struct soft_ia *ia, struct soft_ep *ep)
 		if (atomic_load_explicit(&ia->ports[index], memory_order_relaxed))
 			continue;
 		ep->index = index;
-		/* relaxed: who goes through the ports finds an old end, or an index without endpoint */
+		/*
+		 * relaxed: who goes through the ports finds an old end, or an index without
+		 * endpoint
+		 */
 		if (index >= atomic_load_explicit(&ia->port_next, memory_order_relaxed))
 			atomic_store_explicit(&ia->port_next, index + 1, memory_order_relaxed);
 		/* release: see soft_port_ep */
@@ -139,7 +142,9 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 	return err;
 }
 
-/* New queue sizes want a new port; what is posted moves over. No connection: nobody else sees it. */
+/*
+ * New queue sizes want a new port; what is posted moves over. No connection: nobody else sees it.
+ */
 enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 {
 	struct soft_ia *ia = soft_ia(base->obj.ia);

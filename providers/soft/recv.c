@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The receiving half of an endpoint. Receives complete in posting order, in two ways: a short message comes as a
- * cell of the ring and is copied here; a long one was copied by the engine, on either side, which left its
- * result in the receive's descriptor. A message that finds no receive is parked, or, if it could not even leave
- * its sender's queue, waits there.
+ * The receiving half of an endpoint. Receives complete in posting order, in two ways: a short
+ * message comes as a cell of the ring and is copied here; a long one was copied by the engine, on
+ * either side, which left its result in the receive's descriptor. A message that finds no receive
+ * is parked, or, if it could not even leave its sender's queue, waits there.
  */
 #include "recv.h"
 #include "conn.h"
@@ -71,14 +71,17 @@ static void receive_count(struct soft_ep *ep)
 {
 	ep->in_msg++;
 	/*
-	 * The sender reads this when its window looks full; telling it now and then keeps its line to itself.
-	 * release: the receives behind these messages are free again.
+	 * The sender reads this when its window looks full; telling it now and then keeps its line
+	 * to itself. release: the receives behind these messages are free again.
 	 */
 	if ((ep->in_msg & (SOFT_WINDOW / 4 - 1)) == 0)
 		atomic_store_explicit(&ep->port->delivered, ep->in_msg, memory_order_release);
 }
 
-/* Completes a receive: through libdatp's list, or, for the poll that is waiting for just this, into *out. */
+/*
+ * Completes a receive: through libdatp's list, or, for the poll that is waiting for just this, into
+ * *out.
+ */
 static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t status, uint64_t len,
 			 bool solicited, struct datp_completion *out, int *n)
 {
@@ -362,8 +365,8 @@ static void attention_poll(struct soft_cq *cq)
 }
 
 /*
- * Polls until there is a completion to return, or nothing more to do. One at a time: what the next cell puts on
- * libdatp's list would overtake it. Without `out`, all of it goes to the list.
+ * Polls until there is a completion to return, or nothing more to do. One at a time: what the next
+ * cell puts on libdatp's list would overtake it. Without `out`, all of it goes to the list.
  */
 static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 {
@@ -423,8 +426,8 @@ enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	if (!ep->open)
 		return DATP_OK;
 	/*
-	 * Full fence: either the sender, which queues its request first and looks for a receive then, sees this
-	 * one, or we see its request.
+	 * Full fence: either the sender, which queues its request first and looks for a receive
+	 * then, sees this one, or we see its request.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (ep->parked || atomic_load_explicit(&ep->rport->sq_posted, memory_order_relaxed) !=

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The requesting half of an endpoint. A short message goes straight into a cell of the peer's ring, its payload
- * inline or in a slot of ours, and is complete. Everything else goes through the endpoint's queue and the
- * engine, which mostly executes it before the post returns. Once something waits there, what follows waits
- * behind it: requests are executed in order.
+ * The requesting half of an endpoint. A short message goes straight into a cell of the peer's ring,
+ * its payload inline or in a slot of ours, and is complete. Everything else goes through the
+ * endpoint's queue and the engine, which mostly executes it before the post returns. Once something
+ * waits there, what follows waits behind it: requests are executed in order.
  */
 #include "send.h"
 #include "arena.h"

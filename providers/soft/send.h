@@ -6,7 +6,10 @@
 #include "soft.h"
 
 enum datp_err soft_slots_init(struct soft_ia *ia);
-/* Those that a peer has not given back and never will: nothing of it is left, and nobody sends to it. */
+/*
+ * Those that a peer has not given back and never will: nothing of it is left, and nobody sends to
+ * it.
+ */
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
 
 enum datp_err soft_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,

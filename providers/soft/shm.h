@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the processes of one host see of each other: the layout of everything in a soft IA's shared arena.
- * Peers of another build refuse each other by SOFT_SHM_VERSION, so this may change freely with it.
+ * What the processes of one host see of each other: the layout of everything in a soft IA's shared
+ * arena. Peers of another build refuse each other by SOFT_SHM_VERSION, so this may change freely
+ * with it.
  *
  * Every word has one kind of writer, said beside it. "Owner" is the IA whose arena it is.
  */
@@ -32,9 +33,9 @@ enum soft_cell_kind { SOFT_CELL_VOID, SOFT_CELL_MESSAGE, SOFT_CELL_DONE };
 #define SOFT_INLINE 88
 
 /*
- * cell.state: position << 18 | peer << 2 | phase. A cell of position p is FREE(p) until the sender that drew
- * ticket p claims it in its own name, CLAIMED(p, me); the name is what lets the owner void the claim of a
- * sender that died. READY(p) is the consumer's; it leaves FREE(p + size).
+ * cell.state: position << 18 | peer << 2 | phase. A cell of position p is FREE(p) until the sender
+ * that drew ticket p claims it in its own name, CLAIMED(p, me); the name is what lets the owner
+ * void the claim of a sender that died. READY(p) is the consumer's; it leaves FREE(p + size).
  */
 enum soft_phase { SOFT_FREE, SOFT_CLAIMED, SOFT_READY };
 
@@ -90,7 +91,9 @@ struct soft_desc {
 	struct datp_sge sge[];
 };
 
-/* A request that could not be executed at once. Written by the owner, `status` by who executes it. */
+/*
+ * A request that could not be executed at once. Written by the owner, `status` by who executes it.
+ */
 struct soft_sqe {
 	uint8_t op, status, solicited, pad;
 	uint32_t n;
@@ -104,11 +107,11 @@ struct soft_sqe {
 };
 
 /*
- * The engine word of a direction: who executes the initiator's requests. Holding it is the right to touch the
- * other side's memory, while both ports are open for this connection. AGAIN: somebody added work or a receive
- * while it was held; the holder goes round again. TARGET: the holder is the target, else the initiator; it
- * matters when one of them has died. The upper bits count the holdings, so that a waiter sees one end although
- * the next has begun.
+ * The engine word of a direction: who executes the initiator's requests. Holding it is the right to
+ * touch the other side's memory, while both ports are open for this connection. AGAIN: somebody
+ * added work or a receive while it was held; the holder goes round again. TARGET: the holder is the
+ * target, else the initiator; it matters when one of them has died. The upper bits count the
+ * holdings, so that a waiter sees one end although the next has begun.
  */
 #define SOFT_ENGINE_HELD   1u
 #define SOFT_ENGINE_AGAIN  2u
@@ -123,8 +126,9 @@ struct soft_port {
 	uint32_t rq_mask, rq_stride, sq_mask, sq_stride;
 	uint64_t rq_offset, sq_offset; /* from the port */
 	/*
-	 * Owner: the generation of the connection while its peer may touch the buffers posted here, else 0. No
-	 * other connection over this memory has the same, so a peer that has not heard of the end does no harm.
+	 * Owner: the generation of the connection while its peer may touch the buffers posted here,
+	 * else 0. No other connection over this memory has the same, so a peer that has not heard
+	 * of the end does no harm.
 	 */
 	_Atomic uint32_t open;
 
@@ -154,8 +158,8 @@ struct soft_port {
 #define SOFT_MR_INDEX(context) ((context) >> SOFT_MR_GEN_BITS)
 
 /*
- * The fields change only while the context is 0, and their reader looks at the context again when it has them: so
- * a rebind in the middle of a check gives no mixture of two ranges.
+ * The fields change only while the context is 0, and their reader looks at the context again when
+ * it has them: so a rebind in the middle of a check gives no mixture of two ranges.
  */
 struct soft_mr {
 	_Atomic uint32_t

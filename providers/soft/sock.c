@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sockets between soft IAs: abstract Unix SOCK_SEQPACKET, so that nothing is left behind by a process that dies, and
- * the kernel tells its peers that it did. Every message has the same form. Sending never blocks: what the kernel
- * does not take is queued, and sent by the service thread when it does.
+ * Sockets between soft IAs: abstract Unix SOCK_SEQPACKET, so that nothing is left behind by a
+ * process that dies, and the kernel tells its peers that it did. Every message has the same form.
+ * Sending never blocks: what the kernel does not take is queued, and sent by the service thread
+ * when it does.
  */
 #define _GNU_SOURCE
 #include "sock.h"
@@ -155,7 +156,10 @@ bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg)
 	return true;
 }
 
-/* What came along: two, or one if this process has no room for the second; it is the handler's all the same. */
+/*
+ * What came along: two, or one if this process has no room for the second; it is the handler's all
+ * the same.
+ */
 static void socket_read_fds(struct msghdr *hdr, int fds[2])
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(hdr);

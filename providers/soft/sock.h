@@ -55,7 +55,9 @@ struct soft_socket {
 
 /* Starts watching an fd; it is closed on failure. */
 struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid);
-/* Sends a message, with our fds if it is a REQ or REP. ia.lock held. False: the other end has gone. */
+/*
+ * Sends a message, with our fds if it is a REQ or REP. ia.lock held. False: the other end has gone.
+ */
 bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 /* Starts watching: after this the service thread may end it at any time. */
 enum datp_err soft_socket_watch(struct soft_socket *sock);

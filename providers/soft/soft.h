@@ -2,9 +2,9 @@
 /*
  * The soft provider's private objects and what its files call of each other.
  *
- * Locks of its own, in the order of <datp/provider.h>: poll lock of an EVD (or soft_cq.lock of the sink) > EP >
- * engine word (shared, see shm.h) > { soft_ia.lock, SRQ } > EVD. soft_ia.lock guards the tables of ports,
- * peers and memory, and is held for no call but the arena's.
+ * Locks of its own, in the order of <datp/provider.h>: poll lock of an EVD (or soft_cq.lock of the
+ * sink) > EP > engine word (shared, see shm.h) > { soft_ia.lock, SRQ } > EVD. soft_ia.lock guards
+ * the tables of ports, peers and memory, and is held for no call but the arena's.
  */
 #ifndef SOFT_H
 #define SOFT_H
@@ -31,8 +31,8 @@ struct soft_far {
 };
 
 /*
- * Our own arena: one memfd that only grows. Other IAs of this process use it at the same addresses, so it lives
- * until the last of them lets go. arena.c
+ * Our own arena: one memfd that only grows. Other IAs of this process use it at the same addresses,
+ * so it lives until the last of them lets go. arena.c
  */
 struct soft_arena {
 	int fd;
@@ -46,8 +46,9 @@ struct soft_arena {
 };
 
 /*
- * What a piece is for. A piece given back serves its own kind again: a peer that has not yet heard of the end of
- * a connection may write to an old ring or port once more, and must find a ring or port there.
+ * What a piece is for. A piece given back serves its own kind again: a peer that has not yet heard
+ * of the end of a connection may write to an old ring or port once more, and must find a ring or
+ * port there.
  */
 enum soft_kind { SOFT_KIND_RING, SOFT_KIND_PORT, SOFT_KIND_OTHER };
 
@@ -100,9 +101,9 @@ struct soft_peer {
 	uint64_t id[2]; /* of the remote IA */
 	uint32_t slot;	/* 1..65535: a name of it in our rings */
 	/*
-	 * Our name in its rings, for connections that are accepted; 0 before there is a link. A name given with a
-	 * request is good only once the other side has seen the answer: until then it is that connection's own.
-	 * soft_ia.lock
+	 * Our name in its rings, for connections that are accepted; 0 before there is a link. A
+	 * name given with a request is good only once the other side has seen the answer: until
+	 * then it is that connection's own. soft_ia.lock
 	 */
 	uint32_t my_slot;
 	pid_t pid;
@@ -210,7 +211,8 @@ struct soft_ia {
 	bool want_cma;
 	uint32_t eager_limit;
 	int doorbell_fd;
-	int spare_fd; /* to take a connection with that there is no descriptor for; service thread */
+	/* to take a connection with that there is no descriptor for; service thread */
+	int spare_fd;
 	struct datp_watch *doorbell_watch;
 	uint32_t round; /* of the service thread over the queues */
 	struct soft_cq sink;

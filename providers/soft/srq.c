@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared receive queues. The buffers of one live in private memory and are matched by the owner only, in the order
- * in which messages come off its rings. An endpoint that finds the queue empty is put on a list, and served by
- * the service thread when a buffer is posted (the poster must not take endpoints' locks).
+ * Shared receive queues. The buffers of one live in private memory and are matched by the owner
+ * only, in the order in which messages come off its rings. An endpoint that finds the queue empty
+ * is put on a list, and served by the service thread when a buffer is posted (the poster must not
+ * take endpoints' locks).
  */
 #include "srq.h"
 #include "conn.h"
@@ -91,7 +92,10 @@ static void srq_serve(void *arg)
 		datp_unlock(&srq->base.lock);
 		if (!ep)
 			return;
-		/* type-stable memory: should it have been freed meanwhile, it is not open, or another's */
+		/*
+		 * type-stable memory: should it have been freed meanwhile, it is not open, or
+		 * another's
+		 */
 		datp_lock(&ep->base.lock);
 		if (ep->open && ep->base.srq == &srq->base)
 			soft_recv_progress(ep);
@@ -222,7 +226,10 @@ enum datp_err soft_srq_set_lw(struct datp_srq *base, int32_t low_watermark)
 	return DATP_OK;
 }
 
-/* Buffers that this endpoint holds: posted to it and not completed, or taken from its SRQ and not reaped. */
+/*
+ * Buffers that this endpoint holds: posted to it and not completed, or taken from its SRQ and not
+ * reaped.
+ */
 static int32_t ep_held(struct soft_ep *ep)
 {
 	if (ep->base.srq)

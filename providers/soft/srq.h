@@ -6,8 +6,8 @@
 #include "soft.h"
 
 /*
- * Takes the oldest buffer for this endpoint, or notes that it waits for one and returns NULL. The list stays
- * valid until the next take. EP lock; takes the SRQ lock.
+ * Takes the oldest buffer for this endpoint, or notes that it waits for one and returns NULL. The
+ * list stays valid until the next take. EP lock; takes the SRQ lock.
  */
 struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, int *count,
 			       uint32_t *pz);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Moving bytes. Three ways with one result: memcpy within the process, process_vm_readv/writev to another, and
- * by way of the peer's mover thread (mover.c) where the kernel refuses that.
+ * Moving bytes. Three ways with one result: memcpy within the process, process_vm_readv/writev to
+ * another, and by way of the peer's mover thread (mover.c) where the kernel refuses that.
  *
- * The order of an RDMA write, which programs that poll on memory rely on: all but the last aligned 8 bytes are
- * copied first, then those with one store. On x86 stores become visible in program order, and stores of
- * separate string operations too, so one system call with two remote pieces is enough; elsewhere the last piece
- * is a call of its own behind a fence.
+ * The order of an RDMA write, which programs that poll on memory rely on: all but the last aligned
+ * 8 bytes are copied first, then those with one store. On x86 stores become visible in program
+ * order, and stores of separate string operations too, so one system call with two remote pieces is
+ * enough; elsewhere the last piece is a call of its own behind a fence.
  */
 #define _GNU_SOURCE
 #include "xfer.h"
@@ -75,7 +75,10 @@ static void copy_plain(struct soft_list *to, struct soft_list *from, uint64_t le
 	}
 }
 
-/* How many of the last bytes of [addr, addr+len) the final store covers: up to the last 8-byte boundary. */
+/*
+ * How many of the last bytes of [addr, addr+len) the final store covers: up to the last 8-byte
+ * boundary.
+ */
 static uint64_t tail_length(uint64_t addr, uint64_t len)
 {
 	uint64_t tail = len ? ((addr + len - 1) & 7) + 1 : 0;
@@ -84,8 +87,8 @@ static uint64_t tail_length(uint64_t addr, uint64_t len)
 }
 
 /*
- * Stores up to 8 bytes that lie within one aligned word, in the largest pieces that their alignment allows: one
- * store for a whole word or a naturally aligned integer, else the last byte last.
+ * Stores up to 8 bytes that lie within one aligned word, in the largest pieces that their alignment
+ * allows: one store for a whole word or a naturally aligned integer, else the last byte last.
  */
 static void store_tail(unsigned char *to, const unsigned char *from, uint64_t len)
 {
@@ -153,7 +156,10 @@ void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t
 	}
 }
 
-/* Between processes, by the kernel. Goes on after a partial transfer; fails when nothing more moves. */
+/*
+ * Between processes, by the kernel. Goes on after a partial transfer; fails when nothing more
+ * moves.
+ */
 static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote,
 		    uint64_t len)
 {

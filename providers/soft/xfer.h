@@ -26,10 +26,11 @@ static inline void soft_list_one(struct soft_list *list, uint64_t addr, uint64_t
 }
 
 /*
- * Moves len bytes between `local` and `remote` (of the peer); both lists hold at least that much. write: to the
- * peer. ordered: the destination is one range, and its last aligned 8 bytes become visible after all the rest
- * (and after everything that this thread moved before), in one store. 0 or an errno: EFAULT for memory that is
- * not there, ESRCH for a peer that is no more. May block while the bytes move, no longer.
+ * Moves len bytes between `local` and `remote` (of the peer); both lists hold at least that much.
+ * write: to the peer. ordered: the destination is one range, and its last aligned 8 bytes become
+ * visible after all the rest (and after everything that this thread moved before), in one store. 0
+ * or an errno: EFAULT for memory that is not there, ESRCH for a peer that is no more. May block
+ * while the bytes move, no longer.
  */
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 	      struct soft_list *remote, uint64_t len);

@@ -459,6 +459,22 @@ static void peer_that_closes_its_ia_ends_the_connection(void)
 	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
+static void peer_that_closes_its_ia_refuses_pending_requests(void)
+{
+	DAT_EVENT event;
+
+	if (!far.forked)
+		check_skip("both sides share the IA in one process");
+	REQUIRE_DAT(far_connect(&near, 0, NULL, api_patience()), DAT_SUCCESS);
+	far_cr();
+	far_close_ia();
+	API_EVENT(near.connect, &event);
+	CHECK(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+	      event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED);
+	API_STATE(near.ep, DAT_EP_STATE_DISCONNECTED);
+	API_QUIET(near.connect);
+}
+
 static void refused_connect_leaves_the_connection_as_it_is(void)
 {
 	far_pair(&near);
@@ -568,6 +584,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(disconnect_refuses_bad_flags),
 	CHECK_TEST(peer_that_frees_its_endpoint_ends_the_connection),
 	CHECK_TEST(peer_that_closes_its_ia_ends_the_connection),
+	CHECK_TEST(peer_that_closes_its_ia_refuses_pending_requests),
 	CHECK_TEST(refused_connect_leaves_the_connection_as_it_is),
 	CHECK_TEST(receives_posted_before_connect_take_the_first_messages),
 	CHECK_TEST(port_in_the_address_does_not_count),

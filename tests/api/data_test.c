@@ -502,6 +502,65 @@ static void rdma_through_a_window_works_until_it_is_freed(void)
 	want_remote_fault(at, true);
 }
 
+/* Whoever waits is asleep when the message comes, and is woken by the other side. */
+static void message_wakes_a_waiter(void)
+{
+	static const size_t some[] = { 0, 64, 5000, MB };
+
+	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+		struct api_waiter waiter;
+
+		far_fill(0, some[i], i);
+		REQUIRE_DAT(api_recv(near.ep, &buf, 0, MB, i), DAT_SUCCESS);
+		api_wait_start(&waiter, near.recv, 1);
+		REQUIRE_DAT(far_send(0, some[i], i, 0), DAT_SUCCESS);
+		api_wait_end(&waiter);
+		CHECK_DAT(waiter.ret, DAT_SUCCESS);
+		CHECK_EQ_INT(waiter.event.event_data.dto_completion_event_data.transfered_length,
+			     some[i]);
+		CHECK_EQ_INT(api_mismatch(buf.mem, some[i], i), -1);
+		FAR_DTO(FAR_EVD_REQUEST, i, DAT_DTO_SUCCESS, some[i]);
+	}
+}
+
+static void message_wakes_a_waiter_on_a_cno(void)
+{
+	static const size_t some[] = { 0, 64, 5000, MB };
+	DAT_CNO_HANDLE cno = api_cno();
+
+	REQUIRE_DAT(dat_evd_modify_cno(near.recv, cno), DAT_SUCCESS);
+	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+		struct api_waiter waiter;
+
+		REQUIRE_DAT(api_recv(near.ep, &buf, 0, MB, i), DAT_SUCCESS);
+		api_cno_wait_start(&waiter, cno);
+		REQUIRE_DAT(far_send(0, some[i], i, 0), DAT_SUCCESS);
+		api_wait_end(&waiter);
+		CHECK_DAT(waiter.ret, DAT_SUCCESS);
+		CHECK(waiter.hint == near.recv);
+		API_DTO(near.recv, near.ep, i, DAT_DTO_SUCCESS, some[i]);
+		FAR_DTO(FAR_EVD_REQUEST, i, DAT_DTO_SUCCESS, some[i]);
+	}
+}
+
+/* The depth of reads limits how many are under way, not how many are posted. */
+static void more_reads_than_the_depth_take_turns(void)
+{
+	DAT_EP_ATTR attr = { .max_rdma_read_in = 1,
+			     .max_rdma_read_out = 1,
+			     .max_request_dtos = 20 };
+
+	again_with(&attr);
+	far_fill(0, 20 * 64 * KB, 3);
+	for (uint64_t n = 0; n < 20; n++)
+		REQUIRE_DAT(api_read(near.ep, api_seg(&buf, n * 64 * KB, 64 * KB),
+				     far_target(n * 64 * KB, 64 * KB), n, 0),
+			    DAT_SUCCESS);
+	for (uint64_t n = 0; n < 20; n++)
+		API_DTO(near.request, near.ep, n, DAT_DTO_SUCCESS, 64 * KB);
+	CHECK_EQ_INT(api_mismatch(buf.mem, 20 * 64 * KB, 3), -1);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_many_sizes_arrive_whole),
 	CHECK_TEST(message_smaller_than_its_receive_leaves_the_rest_alone),
@@ -520,6 +579,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(rdma_longer_than_its_other_side_is_a_length_error),
 	CHECK_TEST(rdma_against_bounds_rights_or_zone_is_a_remote_access_error),
 	CHECK_TEST(rdma_through_a_window_works_until_it_is_freed),
+	CHECK_TEST(message_wakes_a_waiter),
+	CHECK_TEST(message_wakes_a_waiter_on_a_cno),
+	CHECK_TEST(more_reads_than_the_depth_take_turns),
 	CHECK_END
 };
 

@@ -424,6 +424,44 @@ static void objects_of_two_instances_do_not_mix(void)
 	CHECK(dat_psp_create_any(other, &q, evd, DAT_PSP_CONSUMER_FLAG, &psp) != DAT_SUCCESS);
 }
 
+/* Two instances of one process are strangers that connect like any others. */
+static void two_instances_of_one_process_connect(void)
+{
+	DAT_IA_HANDLE first = api.ia, second = api_open_another();
+	DAT_PZ_HANDLE pz = api.pz;
+	struct api_buf here = api_buf(1 << 20, DAT_MEM_PRIV_ALL_FLAG), there;
+	DAT_EVD_HANDLE cr_evd;
+	struct api_end a, b;
+	DAT_CONN_QUAL qual;
+
+	api_end_make(&a, NULL);
+	api.ia = second;
+	api.pz = api_pz();
+	api_end_make(&b, NULL);
+	there = api_buf(1 << 20, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	api.ia = first;
+	api.pz = pz;
+	REQUIRE_DAT(api_recv(b.ep, &there, 0, 500000, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), b.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_CONN(b.connect, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	api_fill(here.mem, 500000, 2);
+	REQUIRE_DAT(api_send(a.ep, &here, 0, 500000, 2, 0), DAT_SUCCESS);
+	API_DTO(b.recv, b.ep, 1, DAT_DTO_SUCCESS, 500000);
+	API_DTO(a.request, a.ep, 2, DAT_DTO_SUCCESS, 500000);
+	CHECK_EQ_INT(api_mismatch(there.mem, 500000, 2), -1);
+	REQUIRE_DAT(
+		api_write(b.ep, api_seg(&there, 0, 1000), api_target(&here, 600000, 1000), 3, 0),
+		DAT_SUCCESS);
+	API_DTO(b.request, b.ep, 3, DAT_DTO_SUCCESS, 1000);
+	CHECK_EQ_INT(api_mismatch(here.mem + 600000, 1000, 2), -1);
+	CHECK_DAT(dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(a.connect, a.ep);
+}
+
 static void strerror_names_every_type_and_subtype(void)
 {
 	for (DAT_UINT32 type = DAT_SUCCESS; type <= DAT_CONN_QUAL_UNAVAILABLE; type += 0x10000) {
@@ -471,6 +509,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(close_refuses_bad_flags),
 	CHECK_TEST(abrupt_close_takes_everything_again_and_again),
 	CHECK_TEST(objects_of_two_instances_do_not_mix),
+	CHECK_TEST(two_instances_of_one_process_connect),
 	CHECK_TEST(strerror_names_every_type_and_subtype),
 	CHECK_TEST(strerror_tells_types_apart_and_refuses_unknown_ones),
 	CHECK_END

@@ -465,6 +465,22 @@ static void rejected_reserved_endpoint_can_be_used_again(void)
 	established(&a, &b);
 }
 
+/* Some providers make the endpoint then, others decline. */
+static void rsp_without_an_endpoint_gets_one_or_is_declined(void)
+{
+	struct api_end a = new_end();
+	DAT_CONN_QUAL qual = free_qual();
+	DAT_RSP_HANDLE rsp;
+	DAT_RETURN ret = DAT_GET_TYPE(dat_rsp_create(api.ia, qual, DAT_HANDLE_NULL, cr_evd, &rsp));
+
+	if (ret != DAT_SUCCESS) {
+		CHECK(ret == DAT_INVALID_HANDLE || ret == DAT_MODEL_NOT_SUPPORTED);
+		return;
+	}
+	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
+	CHECK(cr_query(api_cr(cr_evd)).local_ep_handle != DAT_HANDLE_NULL);
+}
+
 static void freed_rsp_refuses(void)
 {
 	struct api_end a = new_end(), b = new_end();
@@ -632,6 +648,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(rsp_tells_what_it_was_made_with_and_gives_its_endpoint_back),
 	CHECK_TEST(rsp_connects_its_endpoint_once),
 	CHECK_TEST(rejected_reserved_endpoint_can_be_used_again),
+	CHECK_TEST(rsp_without_an_endpoint_gets_one_or_is_declined),
 	CHECK_TEST(freed_rsp_refuses),
 	CHECK_TEST(request_handed_off_comes_to_the_other_service_point),
 	CHECK_TEST(duplicate_goes_where_the_first_connect_went),

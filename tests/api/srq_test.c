@@ -338,6 +338,38 @@ static void solicited_endpoint_is_woken_by_solicited_messages(void)
 	CHECK_EQ_INT(waiter.nmore, 1);
 }
 
+/* The queue's zone rules over its buffers, the endpoint's over everything else. */
+static void endpoint_of_another_zone_is_taken_where_the_provider_says_so(void)
+{
+	DAT_PZ_HANDLE pz = api_pz();
+	struct api_buf other = api_buf_in(pz, api_memory(4096), 4096, DAT_MEM_PRIV_ALL_FLAG);
+	struct api_end *to = &links[0].to;
+	DAT_EP_ATTR attr = { 0 };
+	DAT_RETURN ret;
+
+	to->recv = api_evd(8, DAT_EVD_DTO_FLAG);
+	to->request = api_evd(8, DAT_EVD_DTO_FLAG);
+	to->connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+	ret = dat_ep_create_with_srq(api.ia, pz, to->recv, to->request, to->connect, srq, &attr,
+				     &to->ep);
+	if (!api.prov.srq_ep_pz_difference_supported) {
+		CHECK_DAT(ret, DAT_INVALID_PARAMETER);
+		return;
+	}
+	REQUIRE_DAT(ret, DAT_SUCCESS);
+	api_end_make(&links[0].from, NULL);
+	join(0);
+	post_many(1, 1);
+	send_msg(0, 100, 1);
+	API_DTO(to->recv, to->ep, 1, DAT_DTO_SUCCESS, 100);
+	CHECK_EQ_INT(api_mismatch(buf.mem + 4096, 100, 1), -1);
+	REQUIRE_DAT(api_write(links[0].from.ep, api_seg(&buf, 512 * 1024, 100),
+			      api_target(&other, 0, 100), 2, 0),
+		    DAT_SUCCESS);
+	API_DTO(links[0].from.request, links[0].from.ep, 2, DAT_DTO_SUCCESS, 100);
+	CHECK_EQ_INT(api_mismatch(other.mem, 100, 1), -1);
+}
+
 static void want_low_watermark(void)
 {
 	DAT_EVENT event;
@@ -523,6 +555,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(unconnected_endpoint_takes_nothing),
 	CHECK_TEST(completions_notify_though_the_endpoint_is_unsignalled),
 	CHECK_TEST(solicited_endpoint_is_woken_by_solicited_messages),
+	CHECK_TEST(endpoint_of_another_zone_is_taken_where_the_provider_says_so),
 	CHECK_TEST(low_watermark_is_told_once_a_setting),
 	CHECK_TEST(low_watermark_can_be_replaced_and_taken_away),
 	CHECK_TEST(resize_keeps_buffers_and_refuses_what_does_not_fit),

@@ -316,6 +316,35 @@ static void sender_receiver_and_onlooker_are_threads_of_their_own(void)
 	in_threads(talk_and_watch);
 }
 
+/* Whichever CNO an event finds its EVD on, one of them is triggered. */
+static DAT_CNO_HANDLE two_cnos[2];
+static DAT_EVD_HANDLE moved;
+
+static void move_or_post(int number)
+{
+	for (uint64_t n = 0; n < 400; n++) {
+		if (number == 0) {
+			REQUIRE_DAT(dat_evd_modify_cno(moved, two_cnos[n % 2]), DAT_SUCCESS);
+		} else if (number == 1) {
+			DAT_EVD_HANDLE hint;
+			DAT_EVENT event;
+
+			REQUIRE_DAT(api_post_se(moved, n), DAT_SUCCESS);
+			REQUIRE_SOON(dat_cno_wait(two_cnos[0], 500, &hint) == DAT_SUCCESS ||
+				     dat_cno_wait(two_cnos[1], 500, &hint) == DAT_SUCCESS);
+			REQUIRE_DAT(dat_evd_dequeue(moved, &event), DAT_SUCCESS);
+		}
+	}
+}
+
+static void event_triggers_one_cno_while_its_evd_is_moved_between_two(void)
+{
+	two_cnos[0] = api_cno();
+	two_cnos[1] = api_cno();
+	moved = api_evd_cno(8, DAT_EVD_SOFTWARE_FLAG, two_cnos[0]);
+	in_threads(move_or_post);
+}
+
 static void churn_ia(int number)
 {
 	for (int i = 0; i < 15; i++) {
@@ -373,6 +402,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(several_waiters_on_a_cno_lose_no_event),
 	CHECK_TEST(waits_end_while_the_evd_is_toggled),
 	CHECK_TEST(sender_receiver_and_onlooker_are_threads_of_their_own),
+	CHECK_TEST(event_triggers_one_cno_while_its_evd_is_moved_between_two),
 	CHECK_TEST(ias_are_opened_and_closed_by_many_threads),
 	CHECK_TEST(exactly_one_thread_gets_a_qualifier),
 	CHECK_END

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The IA under test, objects on it, and expectations of events. Invariant: after api_close() nothing of the
- * test is left in this process, whatever became of it.
+ * The IA under test, objects on it, and expectations of events. Invariant: after api_close()
+ * nothing of the test is left in this process, whatever became of it.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of the API share. They see <dat/udat.h> and nothing else of the project, and judge whatever
- * adapter OPENDAT_TEST_IA names (soft0 when it is not set).
+ * What the tests of the API share. They see <dat/udat.h> and nothing else of the project, and judge
+ * whatever adapter OPENDAT_TEST_IA names (soft0 when it is not set).
  *
- * A test works on one open IA, held in `api`: a suite's setup opens it, its teardown closes it abruptly, which
- * frees whatever the test left. Peers are forked before the IA is opened, and open one of their own.
+ * A test works on one open IA, held in `api`: a suite's setup opens it, its teardown closes it
+ * abruptly, which frees whatever the test left. Peers are forked before the IA is opened, and open
+ * one of their own.
  */
 #ifndef API_H
 #define API_H
@@ -105,10 +106,10 @@ void api_fill(void *mem, size_t size, uint64_t seed);
 long api_mismatch(const void *mem, size_t size, uint64_t seed); /* first wrong byte, or -1 */
 
 /*
- * From here on the kernel refuses to copy between processes, as it does in many containers; there is no way
- * back. Meant as the initialiser of a program's last suite. A thread of the target then moves the data, and
- * what tells the test of it goes through the other process, where the thread sanitizer does not follow: the
- * suite's setup skips its tests.
+ * From here on the kernel refuses to copy between processes, as it does in many containers; there
+ * is no way back. Meant as the initialiser of a program's last suite. A thread of the target then
+ * moves the data, and what tells the test of it goes through the other process, where the thread
+ * sanitizer does not follow: the suite's setup skips its tests.
  */
 int api_forbid_copies(void);
 void api_skip_where_threads_copy(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections: connect, accept, reject, time out, disconnect, and the one event that tells of each. The same
- * tests run with the passive side in this process and in another.
+ * Connections: connect, accept, reject, time out, disconnect, and the one event that tells of each.
+ * The same tests run with the passive side in this process and in another.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -291,7 +291,10 @@ static void free_while_connecting_leaves_a_stale_request(void)
 	FAR_CONN(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 }
 
-/* The accepting side changes its mind at once: either the connection was up already, or it never is. */
+/*
+ * The accepting side changes its mind at once: either the connection was up already, or it never
+ * is.
+ */
 static void disconnect_right_after_accept_ends_in_one_event_a_side(void)
 {
 	for (int round = 0; round < 20; round++) {

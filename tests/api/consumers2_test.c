@@ -171,7 +171,10 @@ static void *watch_states(void *arg)
 	return NULL;
 }
 
-/* Both sides connect to each other; one gives way, resets, and accepts the request that it could not before. */
+/*
+ * Both sides connect to each other; one gives way, resets, and accepts the request that it could
+ * not before.
+ */
 static void crossing_connects_are_sorted_out(void)
 {
 	struct api_end a = new_end(), b = new_end();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What existing uDAPL 1.2 programs depend on beyond the letter of the specification, one test each: headers,
- * registry, events. consumers2_test.c has the rest; the order of memory is order_test.c's.
+ * What existing uDAPL 1.2 programs depend on beyond the letter of the specification, one test each:
+ * headers, registry, events. consumers2_test.c has the rest; the order of memory is order_test.c's.
  */
 #include <ifaddrs.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transfers: sizes, segments, order, depth, late receives, completion flags, flushes and faults. The same
- * tests run with the far side in this process and in another.
+ * Transfers: sizes, segments, order, depth, late receives, completion flags, flushes and faults.
+ * The same tests run with the far side in this process and in another.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,9 @@ static void segments_are_gathered_in_order(void)
 	CHECK_EQ_INT(far_mismatch(64 * KB, 3101, 4), -1);
 }
 
-/* Scattered over three places: front full, one in part, the rest untouched, and nothing in between. */
+/*
+ * Scattered over three places: front full, one in part, the rest untouched, and nothing in between.
+ */
 static void check_scattered(const unsigned char *want, size_t size)
 {
 	static const struct {
@@ -253,7 +255,9 @@ static void receive_posted_late_takes_the_message_that_waits(void)
 	FAR_QUIET(FAR_EVD_CONNECT);
 }
 
-/* Far more than the EVD's length and any ring, to a receiver that is slow, small and large mixed. */
+/*
+ * Far more than the EVD's length and any ring, to a receiver that is slow, small and large mixed.
+ */
 static void many_messages_to_a_slow_receiver_keep_their_order(void)
 {
 	enum { N = 3000, DEPTH = 64 };

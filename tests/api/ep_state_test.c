@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each call does in each state of an endpoint. Invariant: the tables here are the specification's; a
- * refused call leaves the state as it was.
+ * What each call does in each state of an endpoint. Invariant: the tables here are the
+ * specification's; a refused call leaves the state as it was.
  *
  * COMPLETION_PENDING is not held still by any call of the API, so it has no row.
  */

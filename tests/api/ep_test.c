@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints: creation, attributes, modify, mixing of streams on an EVD, queries, reset and reuse. */
+/*
+ * Endpoints: creation, attributes, modify, mixing of streams on an EVD, queries, reset and reuse.
+ */
 #include <netinet/in.h>
 #include <string.h>
 

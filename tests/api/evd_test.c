@@ -522,7 +522,9 @@ static void free_is_refused_while_a_service_point_feeds_the_evd(void)
 	CHECK_DAT(dat_evd_free(rsp_evd), DAT_SUCCESS);
 }
 
-/* The consumer's mistake: either reading of the specification is taken, a hang or a crash is not. */
+/*
+ * The consumer's mistake: either reading of the specification is taken, a hang or a crash is not.
+ */
 static void free_under_a_waiter_aborts_it_or_is_refused(void)
 {
 	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_SOFTWARE_FLAG);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Expectations of events and states, and threads that wait. A failure names the line of the test. */
+/*
+ * Expectations of events and states, and threads that wait. A failure names the line of the test.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -52,7 +54,10 @@ DAT_EVENT api_conn_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER num
 	want_number(&event, number, name, file, line);
 	of = event.event_data.connect_event_data.ep_handle;
 	check_true(!ep || of == ep, false, "the event names its endpoint", file, line);
-	/* The state has changed before the event is seen; the peer may end a connection again meanwhile. */
+	/*
+	 * The state has changed before the event is seen; the peer may end a connection again
+	 * meanwhile.
+	 */
 	if (up)
 		check_true(api_state(of) == DAT_EP_STATE_CONNECTED ||
 				   api_state(of) == DAT_EP_STATE_DISCONNECTED,
@@ -216,7 +221,9 @@ static void wait_launch(struct api_waiter *waiter)
 	REQUIRE_SOON(sleeps(waiter) || api_wait_done(waiter));
 }
 
-/* The queue has to be empty: an EVD that somebody waits on is told by its refusal to be dequeued. */
+/*
+ * The queue has to be empty: an EVD that somebody waits on is told by its refusal to be dequeued.
+ */
 void api_wait_start(struct api_waiter *waiter, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 {
 	DAT_EVENT event;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The near half of the far side: makes each call a message, and gives it to far_execute() directly or
- * through the peer's socket.
+ * The near half of the far side: makes each call a message, and gives it to far_execute() directly
+ * or through the peer's socket.
  */
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The far end of a connection: the passive side, which does what the test tells it to, in the test's own
- * process or in a peer. So one test body runs both ways.
+ * The far end of a connection: the passive side, which does what the test tells it to, in the
+ * test's own process or in a peer. So one test body runs both ways.
  *
  *	far_start(true) forks the peer, api_open() opens this side's IA, far_open() the far one's.
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completion flags and flushes: what is told of a transfer, when it wakes somebody, and what an end leaves. */
+/*
+ * Completion flags and flushes: what is told of a transfer, when it wakes somebody, and what an end
+ * leaves.
+ */
 #include <string.h>
 #include <unistd.h>
 

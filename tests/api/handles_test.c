@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bad handles to every function: DAT_INVALID_HANDLE, and no crash. Invariant: in each call exactly one handle
- * is bad and every other argument is good, so nothing else can be the reason of a refusal.
+ * Bad handles to every function: DAT_INVALID_HANDLE, and no crash. Invariant: in each call exactly
+ * one handle is bad and every other argument is good, so nothing else can be the reason of a
+ * refusal.
  */
 #include <stdio.h>
 #include <string.h>
@@ -431,7 +432,9 @@ static void live_objects_are_as_good_as_before(void)
 	free_all(zoo.live);
 }
 
-/* The freed ones are made last: nothing is created after them that could have got the same handle. */
+/*
+ * The freed ones are made last: nothing is created after them that could have got the same handle.
+ */
 static void setup(void)
 {
 	struct api_buf live_buf;

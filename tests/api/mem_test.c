@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Protection zones and local memory regions: what they cover, who may use them, when they can be freed. */
+/*
+ * Protection zones and local memory regions: what they cover, who may use them, when they can be
+ * freed.
+ */
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,8 +40,8 @@ static DAT_RETURN lmr_of(void *mem, size_t length, DAT_MEM_PRIV_FLAGS privileges
 }
 
 /*
- * A local fault is refused at the post, or reported by the completion: one of the two, never both. Posts of
- * this test use the a end's request EVD, or its receive EVD.
+ * A local fault is refused at the post, or reported by the completion: one of the two, never both.
+ * Posts of this test use the a end's request EVD, or its receive EVD.
  */
 static void want_local_fault(DAT_RETURN ret, DAT_RETURN wanted, DAT_EVD_HANDLE evd)
 {
@@ -297,7 +300,10 @@ static void segment_beyond_the_region_is_an_invalid_parameter(void)
 	DAT_RMR_TRIPLET to = api_target(&buf, 0, 8192);
 	DAT_LMR_TRIPLET bad[4];
 
-	/* The provider may have registered more than was asked for; a page on either side is never meant. */
+	/*
+	 * The provider may have registered more than was asked for; a page on either side is never
+	 * meant.
+	 */
 	bad[0] = api_seg(&part, 0, 4096 + 8192);
 	bad[1] = api_seg(&part, (size_t)-8192, 10);
 	bad[2] = api_seg(&part, 4096 + 4096, 1);
@@ -481,7 +487,10 @@ static void sync_takes_segments_of_regions_and_refuses_others(void)
 	CHECK_DAT(dat_lmr_sync_rdma_read(api.ia, NULL, 1), DAT_INVALID_PARAMETER);
 }
 
-/* Two processes register one piece of shared memory under one cookie, and reach it through each other. */
+/*
+ * Two processes register one piece of shared memory under one cookie, and reach it through each
+ * other.
+ */
 static unsigned char *common;
 
 static DAT_RETURN register_common(struct api_buf *made)

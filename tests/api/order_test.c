@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory order: what programs that poll on memory rely on. The target polls and makes no DAT call meanwhile,
- * the initiator makes none after its post. Wrong here is silent corruption, so every round looks at all bytes.
+ * Memory order: what programs that poll on memory rely on. The target polls and makes no DAT call
+ * meanwhile, the initiator makes none after its post. Wrong here is silent corruption, so every
+ * round looks at all bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,10 @@ static DAT_RMR_TRIPLET at(size_t offset, size_t length)
 				  .segment_length = length };
 }
 
-/* A plain load, as programs have it: no fence on the reader's side, but the compiler must look again. */
+/*
+ * A plain load, as programs have it: no fence on the reader's side, but the compiler must look
+ * again.
+ */
 static uint64_t load(const void *where, size_t size)
 {
 	uint64_t word = 0;
@@ -92,7 +96,10 @@ static void poll_until(const void *where, size_t size, uint64_t value)
 	}
 }
 
-/* Calls round after round; the target says when it is ready, which also tells that it has seen the last one. */
+/*
+ * Calls round after round; the target says when it is ready, which also tells that it has seen the
+ * last one.
+ */
 static void initiate(pid_t peer, int rounds, void (*post)(int k), void (*reap)(int k))
 {
 	for (int k = 0; k < rounds; k++) {
@@ -183,8 +190,8 @@ static void last_byte_of_a_write_tells_that_all_of_it_has_landed(void)
 }
 
 /*
- * A word at the end of the write tells of it: the way of benchmarks and MPI libraries. They wait until it
- * differs from what was there, and take its value at once: it must not come in pieces.
+ * A word at the end of the write tells of it: the way of benchmarks and MPI libraries. They wait
+ * until it differs from what was there, and take its value at once: it must not come in pieces.
  */
 #define WORDS 600
 
@@ -248,7 +255,10 @@ static void last_word_of_a_write_tells_that_all_of_it_has_landed(void)
 	initiate(initiator_open(poll_last_words), WORDS, post_words, reap_write);
 }
 
-/* Many writes, of all sizes and from many places, then a flag: all of them have landed when the flag has. */
+/*
+ * Many writes, of all sizes and from many places, then a flag: all of them have landed when the
+ * flag has.
+ */
 #define BURSTS 60
 #define BURST  24
 
@@ -302,7 +312,10 @@ static void flag_tells_that_all_earlier_writes_have_landed(void)
 	initiate(initiator_open(poll_flag_after_burst), BURSTS, post_burst, reap_write);
 }
 
-/* A send, then a write: when the write shows, the receive event is there to be dequeued, at the first try. */
+/*
+ * A send, then a write: when the write shows, the receive event is there to be dequeued, at the
+ * first try.
+ */
 #define SENDS 300
 
 static size_t send_size(int k)
@@ -379,7 +392,10 @@ static void receive_completes_after_earlier_writes_have_landed(void)
 		 reap_write);
 }
 
-/* Once its completion is there the buffer is the sender's again; what was sent does not change any more. */
+/*
+ * Once its completion is there the buffer is the sender's again; what was sent does not change any
+ * more.
+ */
 #define REUSES 400
 
 static void collect_reused(void *arg)

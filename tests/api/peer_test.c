@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer that dies, at whatever point: the survivor is told once, its requests complete, its waiters wake, and
- * nothing of the dead one is left on the machine. And a peer of another user, who is kept out.
+ * A peer that dies, at whatever point: the survivor is told once, its requests complete, its
+ * waiters wake, and nothing of the dead one is left on the machine. And a peer of another user, who
+ * is kept out.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Service points and connection requests: PSPs of both kinds, RSPs, backlog, handoff, dup_connect. */
+/*
+ * Service points and connection requests: PSPs of both kinds, RSPs, backlog, handoff, dup_connect.
+ */
 #include <string.h>
 
 #include "api.h"

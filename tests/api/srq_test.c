@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared receive queues: posting, taking, counting, watermarks, resize, and what an endpoint's end leaves. */
+/*
+ * Shared receive queues: posting, taking, counting, watermarks, resize, and what an endpoint's end
+ * leaves.
+ */
 #include <string.h>
 
 #include "api.h"

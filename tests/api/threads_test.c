@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many threads on one IA. The functions that the specification calls safe are called from several threads at
- * once; of the others every object has one thread at a time. Run these under the thread sanitizer as well.
+ * Many threads on one IA. The functions that the specification calls safe are called from several
+ * threads at once; of the others every object has one thread at a time. Run these under the thread
+ * sanitizer as well.
  */
 #include <string.h>
 #include <unistd.h>
@@ -111,7 +112,9 @@ static void connections_are_made_and_ended_by_many_threads(void)
 	in_threads(churn_connections);
 }
 
-/* The program that is seen most: one thread accepts, others connect, talk and free, all on one IA. */
+/*
+ * The program that is seen most: one thread accepts, others connect, talk and free, all on one IA.
+ */
 static struct {
 	DAT_EVD_HANDLE cr_evd, dto, conn;
 	DAT_CONN_QUAL qual;

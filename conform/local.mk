@@ -23,6 +23,7 @@ datconform_SOURCES = \
 	conform/t_evd.c \
 	conform/t_handles.c \
 	conform/t_ia.c \
+	conform/t_limits.c \
 	conform/t_mem.c \
 	conform/t_reg.c \
 	conform/t_rmr.c \
@@ -30,6 +31,7 @@ datconform_SOURCES = \
 	conform/t_srq.c \
 	conform/t_srq.h \
 	conform/t_srq_ep.c \
+	conform/t_threads.c \
 	conform/t_wait.c
 nodist_datconform_SOURCES = conform/clauses.c
 datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform

@@ -79,7 +79,7 @@ CLAUSE_BARE("IA_OPEN-02", "IA_OPEN-03", "IA_OPEN-04", "IA_OPEN-16")
 	CHECK_RET(openv(NULL, 8, &async, &ia, 1, 2), DAT_INVALID_PARAMETER);
 	CHECK_RET(openv(overlong, 8, &async, &ia, 1, 2), DAT_INVALID_PARAMETER);
 	CHECK_RET(openv(t.ia_name, 8, NULL, &ia, 1, 2), DAT_INVALID_PARAMETER);
-	CHECK_RET(openv(t.ia_name, 8, &async, NULL, 1, 2), DAT_INVALID_PARAMETER);
+	CHECK_RET_IN(openv(t.ia_name, 8, &async, NULL, 1, 2), DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE);
 	CHECK_RET(openv(t.ia_name, 0, &async, &ia, 1, 2), DAT_INVALID_PARAMETER);
 	CHECK_RET(openv(t.ia_name, -1, &async, &ia, 1, 2), DAT_INVALID_PARAMETER);
 	CHECK_THAT(async == DAT_HANDLE_NULL);

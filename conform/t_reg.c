@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_registry_add_provider and _remove_provider, with a provider that is nothing but a table. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kit.h"
@@ -89,4 +90,35 @@ CLAUSE_BARE("REG_ADD-03")
 		ret = dat_registry_add_provider(&fake, &info);
 	}
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
+}
+
+/* The table behind an adapter is the first word of each of its objects. */
+CLAUSE("REG_REMOVE-03", "REG_REMOVE-04")
+{
+	DAT_PROVIDER *provider = *(DAT_PROVIDER **)t.pz;
+	DAT_PROVIDER_INFO info = info_of(t.ia_name);
+	struct kit_pair p;
+
+	ABOUT("REG_REMOVE-03");
+	kit_pair(&p, NULL);
+	info.is_thread_safe = t.prov.is_thread_safe;
+	CHECK_RET(dat_registry_remove_provider(provider, &info), DAT_PROVIDER_IN_USE);
+	ABOUT("REG_REMOVE-04");
+	kit_exchange(&p.a, &p.b);
+	CHECK_RET(dat_ia_query(t.ia, NULL, 0, NULL, 0, NULL), DAT_SUCCESS);
+}
+
+/* In a process that has not looked at the registry before. */
+CLAUSE_BARE("REG_LIST-05")
+{
+	static DAT_PROVIDER_INFO infos[4];
+	DAT_PROVIDER_INFO *list[] = { &infos[0], &infos[1], &infos[2], &infos[3] };
+	DAT_COUNT n = -1;
+	DAT_RETURN ret;
+
+	MUST(setenv("DAT_OVERRIDE", "/nonexistent/dat.conf", 1) == 0);
+	ret = dat_registry_list_providers(4, &n, list);
+	/* The registries in the field take no file for an empty one. */
+	CHECK_RET_IN(ret, DAT_INTERNAL_ERROR, DAT_SUCCESS);
+	CHECK_THAT(ret != DAT_SUCCESS || n == 0);
 }

@@ -301,7 +301,7 @@ static void want_low_mark(void)
 	CHECK_NUM(event.event_data.asynch_error_event_data.reason, DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 
-CLAUSE("SRQ_LW-01", "SRQ_LW-03", "SRQ_LW-05", "SRQ_LW-06", "SRQ_LW-07")
+CLAUSE("SRQ_LW-01", "SRQ_LW-03", "SRQ_LW-05", "SRQ_LW-06", "SRQ_LW-07", "ASYNC-02")
 {
 	marks_setup(1);
 	srq_post_many(1, 5);
@@ -327,6 +327,7 @@ CLAUSE("SRQ_LW-01", "SRQ_LW-03", "SRQ_LW-05", "SRQ_LW-06", "SRQ_LW-07")
 	srq_post_many(1, 5);
 	MUST_RET(dat_srq_set_lw(s.srq, 6), DAT_SUCCESS);
 	kit_quiet(t.async);
+	ABOUT("ASYNC-02");
 	srq_message(0, 5);
 	want_low_mark();
 }
@@ -370,7 +371,7 @@ static void want_soft_mark(void)
 }
 
 /* Buffers that the endpoint took and whose completions nobody has dequeued count. */
-CLAUSE("EP_WM-01", "EP_WM-06", "EP_WM-07", "EP_WM-08", "EP_WM-11")
+CLAUSE("EP_WM-01", "EP_WM-06", "EP_WM-07", "EP_WM-08", "EP_WM-11", "ASYNC-02")
 {
 	marks_setup(1);
 	srq_post_many(1, 9);
@@ -391,6 +392,7 @@ CLAUSE("EP_WM-01", "EP_WM-06", "EP_WM-07", "EP_WM-08", "EP_WM-11")
 	ABOUT("EP_WM-07");
 	MUST_RET(marks(3, DAT_WATERMARK_INFINITE), DAT_SUCCESS);
 	kit_quiet(t.async);
+	ABOUT("ASYNC-02");
 	srq_send(0, 64, 4);
 	want_soft_mark();
 	ABOUT("EP_WM-11");

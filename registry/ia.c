@@ -94,7 +94,7 @@ static DAT_RETURN ia_open_check(const char *name, const DAT_EVD_HANDLE *evd,
 	if (!evd)
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (!ia)
-		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	if (*evd != DAT_HANDLE_NULL && *evd != DAT_EVD_ASYNC_EXISTS && !reg_provider(*evd))
 		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
 	return DAT_SUCCESS;

@@ -245,7 +245,7 @@ TEST_WITH(bad_arguments_to_open_are_refused_before_anything_is_loaded, LINE("a",
 	CHECK_DAT(dat_ia_open((DAT_NAME_PTR) "a", 8, NULL, &ia),
 		  DAT_INVALID_PARAMETER | DAT_INVALID_ARG3);
 	CHECK_DAT(dat_ia_open((DAT_NAME_PTR) "a", 8, &evd, NULL),
-		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
+		  DAT_INVALID_PARAMETER | DAT_INVALID_ARG4);
 	bad = DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_ASYNC;
 	evd = DAT_EVD_OUT_OF_SCOPE;
 	CHECK_DAT(dat_ia_open((DAT_NAME_PTR)"a", 8, &evd, &ia), bad);

@@ -324,6 +324,26 @@ CLAUSE("LMR_CREATE-06")
 		     DAT_INVALID_PARAMETER);
 }
 
+/* DAT_MEM_TYPE_VIRTUAL is 0 and has no bit to show: kit_buf() registers such a region. */
+CLAUSE("IA_QUERY-09")
+{
+	char cookie[DAT_LMR_COOKIE_SIZE] = "a cookie";
+	struct kit_buf buf = kit_buf(SIZE, KIT_LOCAL), made;
+	DAT_REGION_DESCRIPTION region = { .for_va = NULL };
+	void *mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	MUST(mem != MAP_FAILED);
+	CHECK_THAT((t.prov.lmr_mem_types_supported & DAT_MEM_TYPE_LMR) != 0);
+	CHECK_THAT((t.prov.lmr_mem_types_supported & DAT_MEM_TYPE_SHARED_VIRTUAL) != 0);
+	made = lmr_of_lmr(&buf, SIZE, t.pz);
+	CHECK_RET(dat_lmr_free(made.lmr), DAT_SUCCESS);
+	region.for_shared_memory.virtual_address = mem;
+	region.for_shared_memory.shared_memory_id = &cookie;
+	CHECK_RET(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_LOCAL, &made), DAT_SUCCESS);
+	CHECK_RET(dat_lmr_free(made.lmr), DAT_SUCCESS);
+	munmap(mem, SIZE);
+}
+
 CLAUSE("LMR_CREATE-08", "LMR_CREATE-09")
 {
 	struct kit_buf parent = kit_buf_in(kit_pz(), SIZE, KIT_LOCAL), child = lmr_of_lmr(&parent, 1, t.pz);

@@ -35,6 +35,7 @@ include tests/fuzz/local.mk
 include tests/soft/local.mk
 include tests/api/local.mk
 include tests/tools/local.mk
+include tests/conform/local.mk
 
 # The unit tests under valgrind, with results of their own: valgrind/NAME.log and .trs.
 VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/%,$(TESTS)))

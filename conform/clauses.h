@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of clauses with what a run found out about each. Made from clauses.tsv at build time; only the
- * process that runs datconform writes to it, never the children that run the tests.
+ * The table of clauses with what a run found out about each. Made from clauses.tsv at build time;
+ * only the process that runs datconform writes to it, never the children that run the tests.
  */
 #ifndef CONFORM_CLAUSES_H
 #define CONFORM_CLAUSES_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a clause's test is written. A test names the clauses it judges, and runs in a process of its own:
+ * How a clause's test is written. A test names the clauses it judges, and runs in a process of its
+ * own:
  *
  *	CLAUSE("EVD_WAIT-07", "EVD_WAIT-08")
  *	{
@@ -10,11 +11,12 @@
  *		CHECK_NUM(nmore, 2);
  *	}
  *
- * A failed check is charged to the clause that ABOUT() named last; without any ABOUT() all clauses of the test
- * share its verdict. Once a test uses ABOUT(), a clause that it never came to has failed: nothing passes unseen.
+ * A failed check is charged to the clause that ABOUT() named last; without any ABOUT() all clauses
+ * of the test share its verdict. Once a test uses ABOUT(), a clause that it never came to has
+ * failed: nothing passes unseen.
  *
- * CHECK...() records a failure and goes on, MUST...() ends the test. Checks belong to the thread of the test; a
- * thread that the test starts keeps what it found for that one to judge.
+ * CHECK...() records a failure and goes on, MUST...() ends the test. Checks belong to the thread of
+ * the test; a thread that the test starts keeps what it found for that one to judge.
  */
 #ifndef CONFORM_H
 #define CONFORM_H
@@ -85,12 +87,16 @@ void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2))
 #define MUST_NOT_COME_HERE(call, expected, ...) \
 	judge_fail(true, __FILE__, __LINE__, call, expected, __VA_ARGS__)
 
-/* Returns are compared by type; a call that answers DAT_NOT_IMPLEMENTED never gave what was expected. */
+/*
+ * Returns are compared by type; a call that answers DAT_NOT_IMPLEMENTED never gave what was
+ * expected.
+ */
 #define CHECK_RET(call, want) judge_ret(call, want, false, #call, __FILE__, __LINE__)
 #define MUST_RET(call, want)  judge_ret(call, want, true, #call, __FILE__, __LINE__)
 /* One of several; which one is kept as the outcome. */
-#define CHECK_RET_IN(call, ...) \
-	judge_ret_in(call, (const DAT_RETURN[]){ __VA_ARGS__, CONFORM_END }, #call, __FILE__, __LINE__)
+#define CHECK_RET_IN(call, ...)                                                                    \
+	judge_ret_in(call, (const DAT_RETURN[]){ __VA_ARGS__, CONFORM_END }, #call, __FILE__,      \
+		     __LINE__)
 /* Any refusal. */
 #define CHECK_REFUSED(call)	judge_refused(call, #call, __FILE__, __LINE__)
 #define CONFORM_END		0xfffffffe
@@ -125,8 +131,8 @@ void judge_nap(void);
 void judge_site(const char *file, int line);
 
 /*
- * A process of its own on the other side. It is forked before this process opens its IA, is told and tells over
- * a socket, and its checks count as the test's. It is killed when the test ends.
+ * A process of its own on the other side. It is forked before this process opens its IA, is told
+ * and tells over a socket, and its checks count as the test's. It is killed when the test ends.
  */
 int peer_start(void (*run)(int fd));	/* -> socket to it */
 void peer_tell(int fd, const void *data, size_t size);

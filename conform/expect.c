@@ -15,7 +15,8 @@ const char *kit_event_name(DAT_EVENT_NUMBER number)
 	case DAT_CONNECTION_REQUEST_EVENT: return "DAT_CONNECTION_REQUEST_EVENT";
 	case DAT_CONNECTION_EVENT_ESTABLISHED: return "DAT_CONNECTION_EVENT_ESTABLISHED";
 	case DAT_CONNECTION_EVENT_PEER_REJECTED: return "DAT_CONNECTION_EVENT_PEER_REJECTED";
-	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED: return "DAT_CONNECTION_EVENT_NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		return "DAT_CONNECTION_EVENT_NON_PEER_REJECTED";
 	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
 		return "DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR";
 	case DAT_CONNECTION_EVENT_DISCONNECTED: return "DAT_CONNECTION_EVENT_DISCONNECTED";
@@ -38,12 +39,14 @@ DAT_EVENT kit_event_at(DAT_EVD_HANDLE evd)
 	return event;
 }
 
-DAT_EVENT kit_conn_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, const char *name)
+DAT_EVENT kit_conn_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number,
+		      const char *name)
 {
 	DAT_EVENT event = kit_event_at(evd);
 
 	if (event.event_number != number)
-		MUST_NOT_COME_HERE("the next event", name, "%s (0x%x)", kit_event_name(event.event_number),
+		MUST_NOT_COME_HERE("the next event", name, "%s (0x%x)",
+				   kit_event_name(event.event_number),
 				   (unsigned int)event.event_number);
 	if (ep)
 		MUST(event.event_data.connect_event_data.ep_handle == ep);
@@ -57,7 +60,8 @@ DAT_EVENT_NUMBER kit_over_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep)
 	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED &&
 	    event.event_number != DAT_CONNECTION_EVENT_BROKEN)
 		MUST_NOT_COME_HERE("the next event", "DISCONNECTED or BROKEN", "%s (0x%x)",
-				   kit_event_name(event.event_number), (unsigned int)event.event_number);
+				   kit_event_name(event.event_number),
+				   (unsigned int)event.event_number);
 	MUST(event.event_data.connect_event_data.ep_handle == ep);
 	judge_outcome("%s", kit_event_name(event.event_number));
 	return event.event_number;
@@ -71,7 +75,8 @@ DAT_DTO_COMPLETION_EVENT_DATA kit_dto_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, u
 
 	if (event.event_number != DAT_DTO_COMPLETION_EVENT)
 		MUST_NOT_COME_HERE("the next event", "DAT_DTO_COMPLETION_EVENT", "%s (0x%x)",
-				   kit_event_name(event.event_number), (unsigned int)event.event_number);
+				   kit_event_name(event.event_number),
+				   (unsigned int)event.event_number);
 	MUST(data->ep_handle == ep);
 	MUST_NUM(data->user_cookie.as_64, cookie);
 	if (data->status != status)
@@ -104,8 +109,8 @@ void kit_quiet_at(DAT_EVD_HANDLE evd)
 
 DAT_RETURN kit_connect_data(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT size, const void *data)
 {
-	return dat_ep_connect(ep, t.attr.ia_address_ptr, qual, 4 * kit_patience(), size, (DAT_PVOID)data,
-			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	return dat_ep_connect(ep, t.attr.ia_address_ptr, qual, 4 * kit_patience(), size,
+			      (DAT_PVOID)data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
 DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
@@ -131,7 +136,8 @@ DAT_CR_HANDLE kit_cr_at(DAT_EVD_HANDLE evd)
 
 	if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
 		MUST_NOT_COME_HERE("the next event", "DAT_CONNECTION_REQUEST_EVENT", "%s (0x%x)",
-				   kit_event_name(event.event_number), (unsigned int)event.event_number);
+				   kit_event_name(event.event_number),
+				   (unsigned int)event.event_number);
 	return event.event_data.cr_arrival_event_data.cr_handle;
 }
 
@@ -173,19 +179,23 @@ void kit_reconnect_at(struct kit_pair *pair)
 
 void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie)
 {
-	kit_dto_at(pair->a.request, pair->a.ep, cookie, DAT_DTO_ERR_REMOTE_ACCESS, "DAT_DTO_ERR_REMOTE_ACCESS");
-	kit_conn_at(pair->a.connect, pair->a.ep, DAT_CONNECTION_EVENT_BROKEN, "DAT_CONNECTION_EVENT_BROKEN");
+	kit_dto_at(pair->a.request, pair->a.ep, cookie, DAT_DTO_ERR_REMOTE_ACCESS,
+		   "DAT_DTO_ERR_REMOTE_ACCESS");
+	kit_conn_at(pair->a.connect, pair->a.ep, DAT_CONNECTION_EVENT_BROKEN,
+		    "DAT_CONNECTION_EVENT_BROKEN");
 	kit_over_at(pair->b.connect, pair->b.ep);
 }
 
 void kit_exchange_at(struct kit_end *from, struct kit_end *to)
 {
 	static unsigned int seed = 1000;
-	struct kit_buf source = kit_buf_at(t.pz, 256, KIT_LOCAL), sink = kit_buf_at(t.pz, 256, KIT_LOCAL);
+	struct kit_buf source = kit_buf_at(t.pz, 256, KIT_LOCAL),
+		       sink = kit_buf_at(t.pz, 256, KIT_LOCAL);
 
 	kit_fill(source.mem, 256, ++seed);
 	MUST_RET(kit_recv(to->ep, &sink, 0, 256, seed), DAT_SUCCESS);
-	MUST_RET(kit_send(from->ep, &source, 0, 256, seed, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(kit_send(from->ep, &source, 0, 256, seed, DAT_COMPLETION_DEFAULT_FLAG),
+		 DAT_SUCCESS);
 	kit_dto_at(to->recv, to->ep, seed, DAT_DTO_SUCCESS, "DAT_DTO_SUCCESS");
 	kit_dto_at(from->request, from->ep, seed, DAT_DTO_SUCCESS, "DAT_DTO_SUCCESS");
 	MUST(kit_filled(sink.mem, 256, seed));
@@ -204,7 +214,10 @@ static void *wait_thread(void *arg)
 	return NULL;
 }
 
-/* Nothing tells from outside that the thread blocks: once it runs, it is given the time to get there. */
+/*
+ * Nothing tells from outside that the thread blocks: once it runs, it is given the time to get
+ * there.
+ */
 static void start(struct kit_waiter *w)
 {
 	w->timeout = 4 * kit_patience();
@@ -243,7 +256,8 @@ void kit_wait_end_at(struct kit_waiter *w)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += t.patience_ms / 1000 + 1;
 	if (pthread_timedjoin_np(w->thread, NULL, &until))
-		MUST_NOT_COME_HERE("a thread in dat_evd_wait() or dat_cno_wait()", "it returns", "it blocks");
+		MUST_NOT_COME_HERE("a thread in dat_evd_wait() or dat_cno_wait()", "it returns",
+				   "it blocks");
 	w->joined = true;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One self-contained page: functions down, a row for each clause, a column for each run. Runs come from memory or
- * from files that --json wrote; the reader below takes any JSON and keeps the few members it knows.
+ * One self-contained page: functions down, a row for each clause, a column for each run. Runs come
+ * from memory or from files that --json wrote; the reader below takes any JSON and keeps the few
+ * members it knows.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -259,7 +260,8 @@ static int tally(const struct column *column, char verdict)
 
 static void head(FILE *out, const struct column *columns, int count)
 {
-	fprintf(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>datconform</title>"
+	fprintf(out,
+		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>datconform</title>"
 		"<style>%s</style></head><body>\n<h1>uDAPL 1.2 conformance</h1>\n<table><thead><tr><th>clause</th>",
 		style);
 	for (int c = 0; c < count; c++) {
@@ -280,12 +282,13 @@ void report_html(FILE *out, const struct column *columns, int count)
 	for (int i = 0; i < clause_count; i++) {
 		if (strcmp(function, clauses[i].function)) {
 			function = clauses[i].function;
-			fprintf(out, "<tr class=\"function\"><th colspan=\"%d\" id=\"%s\">", count + 1, function);
+			fprintf(out, "<tr class=\"function\"><th colspan=\"%d\" id=\"%s\">",
+				count + 1, function);
 			escaped(out, function);
 			fprintf(out, "</th></tr>\n");
 		}
-		fprintf(out, "<tr id=\"%s\"><td><b>%s</b> <small>%s</small><br>", clauses[i].id, clauses[i].id,
-			clauses[i].strength);
+		fprintf(out, "<tr id=\"%s\"><td><b>%s</b> <small>%s</small><br>", clauses[i].id,
+			clauses[i].id, clauses[i].strength);
 		escaped(out, clauses[i].text);
 		fprintf(out, "</td>");
 		for (int c = 0; c < count; c++)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What happens in the process of one test: CUnit runs it, every check is a CUnit assertion, and every finding is
- * written at once as one line to the process that collects the verdicts, so that a crash loses nothing.
+ * What happens in the process of one test: CUnit runs it, every check is a CUnit assertion, and
+ * every finding is written at once as one line to the process that collects the verdicts, so that a
+ * crash loses nothing.
  *
- * The lines, fields separated by tabs: "A id" about, "C" a check was made, "F file:line call expected got"
- * failure, "N attribute" not applicable, "O text" outcome, "T" the test is over and the IA gets closed, "E" end.
+ * The lines, fields separated by tabs: "A id" about, "C" a check was made, "F file:line call
+ * expected got" failure, "N attribute" not applicable, "O text" outcome, "T" the test is over and
+ * the IA gets closed, "E" end.
  */
 #include <errno.h>
 #include <poll.h>
@@ -29,7 +31,8 @@ static struct {
 	const struct conform_test *test;
 	int fd;
 	bool checked;		/* "C" was sent since the last "A" */
-	char site[128];		/* where the test called the helper that checks now; "" outside of helpers */
+	char site
+		[128]; /* where the test called the helper that checks now; "" outside of helpers */
 	pid_t peer;
 	bool is_peer;
 } judge = { .fd = -1 };
@@ -133,7 +136,8 @@ void judge_true(bool ok, bool fatal, const char *text, const char *file, int lin
 		judge_fail(fatal, file, line, text, "true", "false");
 }
 
-void judge_num(long long got, long long want, bool fatal, const char *text, const char *file, int line)
+void judge_num(long long got, long long want, bool fatal, const char *text, const char *file,
+	       int line)
 {
 	char expected[64];
 
@@ -142,7 +146,8 @@ void judge_num(long long got, long long want, bool fatal, const char *text, cons
 		return;
 	}
 	snprintf(expected, sizeof(expected), "%lld (0x%llx)", want, (unsigned long long)want);
-	judge_fail(fatal, file, line, text, expected, "%lld (0x%llx)", got, (unsigned long long)got);
+	judge_fail(fatal, file, line, text, expected, "%lld (0x%llx)", got,
+		   (unsigned long long)got);
 }
 
 /* The type's name, by the values of the standard: dat_strerror() is itself under test. */

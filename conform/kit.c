@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The IA under test, objects on it, and transfers. What was made here goes with the abrupt close of the IA. */
+/*
+ * The IA under test, objects on it, and transfers. What was made here goes with the abrupt close of
+ * the IA.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +42,8 @@ void kit_open(void)
 
 	MUST_RET(dat_ia_open((char *)t.ia_name, 8, &async, &t.ia), DAT_SUCCESS);
 	t.async = async;
-	MUST_RET(dat_ia_query(t.ia, NULL, DAT_IA_FIELD_ALL, &t.attr, DAT_PROVIDER_FIELD_ALL, &t.prov),
+	MUST_RET(dat_ia_query(t.ia, NULL, DAT_IA_FIELD_ALL, &t.attr, DAT_PROVIDER_FIELD_ALL,
+			      &t.prov),
 		 DAT_SUCCESS);
 	MUST_RET(dat_pz_create(t.ia, &t.pz), DAT_SUCCESS);
 }
@@ -124,7 +128,8 @@ void kit_end_at(struct kit_end *end, const DAT_EP_ATTR *attr)
 	DAT_EP_ATTR own = attr ? *attr : kit_attr();
 
 	end->recv = kit_evd_at(t.ia, 64, DAT_EVD_DTO_FLAG, DAT_HANDLE_NULL);
-	end->request = kit_evd_at(t.ia, 64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, DAT_HANDLE_NULL);
+	end->request =
+		kit_evd_at(t.ia, 64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, DAT_HANDLE_NULL);
 	end->connect = kit_evd_at(t.ia, 8, DAT_EVD_CONNECTION_FLAG, DAT_HANDLE_NULL);
 	MUST_RET(dat_ep_create(t.ia, t.pz, end->recv, end->request, end->connect, &own, &end->ep),
 		 DAT_SUCCESS);
@@ -145,8 +150,8 @@ struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_P
 	DAT_VLEN registered;
 	DAT_VADDR address;
 
-	MUST_RET(dat_lmr_create(t.ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, priv, &buf.lmr, &buf.context,
-				&buf.rmr_context, &registered, &address),
+	MUST_RET(dat_lmr_create(t.ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, priv, &buf.lmr,
+				&buf.context, &buf.rmr_context, &registered, &address),
 		 DAT_SUCCESS);
 	return buf;
 }
@@ -195,7 +200,8 @@ DAT_RETURN kit_recv(DAT_EP_HANDLE ep, const struct kit_buf *buf, size_t offset, 
 	DAT_LMR_TRIPLET seg;
 
 	if (!length)
-		return dat_ep_post_recv(ep, 0, NULL, kit_cookie(cookie), DAT_COMPLETION_DEFAULT_FLAG);
+		return dat_ep_post_recv(ep, 0, NULL, kit_cookie(cookie),
+					DAT_COMPLETION_DEFAULT_FLAG);
 	seg = kit_seg(buf, offset, length);
 	return dat_ep_post_recv(ep, 1, &seg, kit_cookie(cookie), DAT_COMPLETION_DEFAULT_FLAG);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of clauses build with: objects on the IA under test, connections within the process, transfers,
- * and expectations of events. All of it MUSTs success, with the place in the test that asked for it.
- * Invariant: kit_close() leaves nothing of the test behind in this process.
+ * What the tests of clauses build with: objects on the IA under test, connections within the
+ * process, transfers, and expectations of events. All of it MUSTs success, with the place in the
+ * test that asked for it. Invariant: kit_close() leaves nothing of the test behind in this process.
  */
 #ifndef CONFORM_KIT_H
 #define CONFORM_KIT_H
@@ -38,7 +38,7 @@ struct kit_buf {
 
 #define KIT_LOCAL  (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
 #define KIT_REMOTE DAT_MEM_PRIV_ALL_FLAG
-#define KIT_BAD	   ((DAT_HANDLE)(uintptr_t)0xa5a5a5a5)	/* poison for OUT parameters; never passed in */
+#define KIT_BAD	   ((DAT_HANDLE)(uintptr_t)0xa5a5a5a5) /* poison for OUT parameters; never passed in */
 
 void kit_open(void);
 void kit_close(void);
@@ -56,7 +56,8 @@ void kit_sleep_ms(unsigned int ms);
 #define kit_buf(size, priv)	      (KIT_HERE, kit_buf_at(t.pz, size, priv))
 #define kit_buf_in(pz, size, priv)    (KIT_HERE, kit_buf_at(pz, size, priv))
 #define kit_region(pz, mem, size, priv) (KIT_HERE, kit_region_at(pz, mem, size, priv))
-DAT_EVD_HANDLE kit_evd_at(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_CNO_HANDLE cno);
+DAT_EVD_HANDLE kit_evd_at(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+			  DAT_CNO_HANDLE cno);
 DAT_CNO_HANDLE kit_cno_at(void);
 DAT_PZ_HANDLE kit_pz_at(void);
 void kit_end_at(struct kit_end *end, const DAT_EP_ATTR *attr);	/* NULL: kit_attr() */
@@ -71,7 +72,7 @@ DAT_EP_STATE kit_state(DAT_EP_HANDLE ep);
 #define kit_pair_connect(pair)	(KIT_HERE, kit_pair_connect_at(pair))
 #define kit_cr(evd)		(KIT_HERE, kit_cr_at(evd))
 #define kit_disconnect(pair)	(KIT_HERE, kit_disconnect_at(pair))
-#define kit_reconnect(pair)	(KIT_HERE, kit_reconnect_at(pair))	/* after a reset of both ends */
+#define kit_reconnect(pair)	(KIT_HERE, kit_reconnect_at(pair)) /* after a reset of both ends */
 void kit_pair_unconnected_at(struct kit_pair *pair, const DAT_EP_ATTR *attr);
 #define kit_pair_unconnected(pair, attr) (KIT_HERE, kit_pair_unconnected_at(pair, attr))
 void kit_pair_at(struct kit_pair *pair, const DAT_EP_ATTR *attr);
@@ -92,7 +93,8 @@ DAT_CONN_QUAL kit_unused_qual(void);	/* that nobody listens on */
 #define kit_quiet(evd)			(KIT_HERE, kit_quiet_at(evd))
 #define kit_empty(evd)			(KIT_HERE, kit_empty_at(evd))
 DAT_EVENT kit_event_at(DAT_EVD_HANDLE evd);
-DAT_EVENT kit_conn_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, const char *name);
+DAT_EVENT kit_conn_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number,
+		      const char *name);
 DAT_EVENT_NUMBER kit_over_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep);	/* DISCONNECTED or BROKEN */
 DAT_DTO_COMPLETION_EVENT_DATA kit_dto_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
 					 DAT_DTO_COMPLETION_STATUS status, const char *name);
@@ -119,7 +121,9 @@ bool kit_filled(const void *mem, size_t size, unsigned int seed);
 #define kit_exchange(from, to)	(KIT_HERE, kit_exchange_at(from, to))
 void kit_exchange_at(struct kit_end *from, struct kit_end *to);
 
-/* a's RDMA of this cookie failed for b's sake: remote access error, and the connection is broken. */
+/*
+ * a's RDMA of this cookie failed for b's sake: remote access error, and the connection is broken.
+ */
 #define kit_remote_access(pair, cookie)	(KIT_HERE, kit_remote_access_at(pair, cookie))
 void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie);
 
@@ -129,7 +133,8 @@ DAT_RETURN kit_post_se(DAT_EVD_HANDLE evd, uint64_t number);
 struct kit_at {
 	DAT_EP_HANDLE ep;
 	struct kit_end end;	/* its EVDs; none in TENTATIVE_CONNECTION_PENDING */
-	struct kit_pair pair;	/* end is its a; CONNECTED, DISCONNECT_PENDING and DISCONNECTED only */
+	struct kit_pair
+		pair; /* end is its a; CONNECTED, DISCONNECT_PENDING and DISCONNECTED only */
 	DAT_EVD_HANDLE cr_evd;
 	DAT_CR_HANDLE cr;	/* the pending request of PASSIVE, ACTIVE and TENTATIVE */
 	struct kit_buf buf;
@@ -141,7 +146,10 @@ extern const DAT_EP_STATE kit_states[KIT_STATES];
 #define kit_enter(at, state)	(KIT_HERE, kit_enter_at(at, state))
 bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state);
 
-/* Four threads call it at once, with 0 to 3; the sum of what they return, which is how often something failed. */
+/*
+ * Four threads call it at once, with 0 to 3; the sum of what they return, which is how often
+ * something failed.
+ */
 #define kit_together(work)	(KIT_HERE, kit_together_at(work))
 int kit_together_at(int (*work)(int who));
 

@@ -33,6 +33,8 @@ datconform_SOURCES = \
 	conform/t_srq_ep.c \
 	conform/t_threads.c \
 	conform/t_wait.c
+dist_man_MANS = man/datconform.1
+
 nodist_datconform_SOURCES = conform/clauses.c
 datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform
 datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)

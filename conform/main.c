@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* datconform: the command line. Exit status: 0 no failure, 1 failures, 2 wrong usage, 3 it could not be run. */
+/*
+ * datconform: the command line. Exit status: 0 no failure, 1 failures, 2 wrong usage, 3 it could
+ * not be run.
+ */
 #include <fnmatch.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -48,7 +51,22 @@ static _Noreturn void bad_usage(const char *word)
 	exit(2);
 }
 
-enum { IA, ONLY, JSON, JUNIT, HTML, TAP, JOBS, TIMEOUT, PATIENCE, VERBOSE, LIST, COVERAGE, STRICT, HELP };
+enum {
+	IA,
+	ONLY,
+	JSON,
+	JUNIT,
+	HTML,
+	TAP,
+	JOBS,
+	TIMEOUT,
+	PATIENCE,
+	VERBOSE,
+	LIST,
+	COVERAGE,
+	STRICT,
+	HELP
+};
 
 static const struct option names[] = {
 	{ "ia", required_argument, NULL, IA },
@@ -74,7 +92,8 @@ static unsigned int number(const char *text, const char *name)
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (*end || !n || n > 3600) {
-		fprintf(stderr, "datconform: --%s wants a number from 1 to 3600, not \"%s\"\n", name, text);
+		fprintf(stderr, "datconform: --%s wants a number from 1 to 3600, not \"%s\"\n",
+			name, text);
 		exit(2);
 	}
 	return (unsigned int)n;
@@ -126,13 +145,14 @@ static void take_options(int argc, char **argv)
 /* Every test has to be of clauses that there are. */
 static void count_tests(void)
 {
-	for (const struct conform_test *const *at = __start_conform_tests; at < __stop_conform_tests; at++)
+	for (const struct conform_test *const *at = __start_conform_tests;
+	     at < __stop_conform_tests; at++)
 		for (int i = 0; (*at)->ids[i]; i++) {
 			struct clause *clause = clause_find((*at)->ids[i]);
 
 			if (!clause) {
-				fprintf(stderr, "datconform: %s tests %s, which is no clause\n", (*at)->file,
-					(*at)->ids[i]);
+				fprintf(stderr, "datconform: %s tests %s, which is no clause\n",
+					(*at)->file, (*at)->ids[i]);
 				exit(3);
 			}
 			clause->tests++;
@@ -160,7 +180,8 @@ static int neither_test_nor_reason(void)
 	int n = 0;
 
 	for (int i = 0; i < clause_count; i++)
-		if (!strcmp(clauses[i].strength, "must") && !clauses[i].tests && !clauses[i].reason) {
+		if (!strcmp(clauses[i].strength, "must") && !clauses[i].tests &&
+		    !clauses[i].reason) {
 			printf("neither test nor reason: %s\n", clauses[i].id);
 			n++;
 		}
@@ -170,7 +191,8 @@ static int neither_test_nor_reason(void)
 static void progress(int done, int total, const char *id)
 {
 	if (id)
-		fprintf(stderr, "\r\033[K%d of %d, %d failed: %s", done, total, clause_tally(FAILED), id);
+		fprintf(stderr, "\r\033[K%d of %d, %d failed: %s", done, total,
+			clause_tally(FAILED), id);
 	else
 		fprintf(stderr, "\r\033[K");
 	fflush(stderr);

@@ -55,8 +55,9 @@ static void cover(FILE *out, const char *strength)
 		tested += clauses[i].tests > 0;
 		reasons += !clauses[i].tests && clauses[i].reason;
 	}
-	fprintf(out, "%-9s %d of %d tested (%.1f %%), %d with a written reason, %d with neither\n", strength,
-		tested, all, all ? 100.0 * tested / all : 0.0, reasons, all - tested - reasons);
+	fprintf(out, "%-9s %d of %d tested (%.1f %%), %d with a written reason, %d with neither\n",
+		strength, tested, all, all ? 100.0 * tested / all : 0.0, reasons,
+		all - tested - reasons);
 }
 
 void report_coverage(FILE *out)
@@ -74,21 +75,23 @@ void report_text(FILE *out)
 
 		if (!clause->selected || clause->verdict != FAILED)
 			continue;
-		fprintf(out, "FAILED %s (%s, %s): %s\n", clause->id, clause->function, clause->strength,
-			clause->text);
+		fprintf(out, "FAILED %s (%s, %s): %s\n", clause->id, clause->function,
+			clause->strength, clause->text);
 		for (struct failure *f = clause->failures; f; f = f->next)
-			fprintf(out, "  %s: %s\n    expected %s\n    got      %s\n", f->at, f->call, f->expected,
-				f->got);
+			fprintf(out, "  %s: %s\n    expected %s\n    got      %s\n", f->at, f->call,
+				f->expected, f->got);
 	}
-	fprintf(out, "%d not applicable, %d untested\n", clause_tally(NOT_APPLICABLE), clause_tally(UNTESTED));
-	fprintf(out, "%d passed, %d failed, %d skipped\n", clause_tally(PASSED), clause_tally(FAILED),
-		clause_tally(NOT_APPLICABLE) + clause_tally(UNTESTED));
+	fprintf(out, "%d not applicable, %d untested\n", clause_tally(NOT_APPLICABLE),
+		clause_tally(UNTESTED));
+	fprintf(out, "%d passed, %d failed, %d skipped\n", clause_tally(PASSED),
+		clause_tally(FAILED), clause_tally(NOT_APPLICABLE) + clause_tally(UNTESTED));
 }
 
 static void tap_detail(FILE *out, const struct clause *clause)
 {
 	for (struct failure *f = clause->failures; f; f = f->next)
-		fprintf(out, "# %s: %s: expected %s, got %s\n", f->at, f->call, f->expected, f->got);
+		fprintf(out, "# %s: %s: expected %s, got %s\n", f->at, f->call, f->expected,
+			f->got);
 }
 
 void report_tap(FILE *out)
@@ -100,8 +103,8 @@ void report_tap(FILE *out)
 
 		if (!clause->selected)
 			continue;
-		fprintf(out, "%sok %d - %s %s", clause->verdict == FAILED ? "not " : "", ++n, clause->id,
-			clause->function);
+		fprintf(out, "%sok %d - %s %s", clause->verdict == FAILED ? "not " : "", ++n,
+			clause->id, clause->function);
 		if (clause->verdict == NOT_APPLICABLE)
 			fprintf(out, " # SKIP not applicable: %s", clause->attribute);
 		else if (clause->verdict == UNTESTED)
@@ -153,7 +156,8 @@ void report_json(FILE *out, const char *ia_name)
 
 	fprintf(out, "{\"datconform\": 1, \"ia\": ");
 	json_string(out, ia_name);
-	fprintf(out, ",\n \"passed\": %d, \"failed\": %d, \"not_applicable\": %d, \"untested\": %d,\n \"clauses\": [",
+	fprintf(out,
+		",\n \"passed\": %d, \"failed\": %d, \"not_applicable\": %d, \"untested\": %d,\n \"clauses\": [",
 		clause_tally(PASSED), clause_tally(FAILED), clause_tally(NOT_APPLICABLE),
 		clause_tally(UNTESTED));
 	for (int i = 0; i < clause_count; i++) {
@@ -197,14 +201,16 @@ void report_junit(FILE *out, const char *ia_name)
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"datconform ");
 	xml_text(out, ia_name);
 	fprintf(out, "\" tests=\"%d\" failures=\"%d\" skipped=\"%d\">\n",
-		clause_tally(PASSED) + clause_tally(FAILED) + clause_tally(NOT_APPLICABLE) + clause_tally(UNTESTED),
+		clause_tally(PASSED) + clause_tally(FAILED) + clause_tally(NOT_APPLICABLE) +
+			clause_tally(UNTESTED),
 		clause_tally(FAILED), clause_tally(NOT_APPLICABLE) + clause_tally(UNTESTED));
 	for (int i = 0; i < clause_count; i++) {
 		struct clause *clause = &clauses[i];
 
 		if (!clause->selected)
 			continue;
-		fprintf(out, "<testcase classname=\"%s\" name=\"%s: ", clause->function, clause->id);
+		fprintf(out, "<testcase classname=\"%s\" name=\"%s: ", clause->function,
+			clause->id);
 		xml_text(out, clause->text);
 		fprintf(out, "\">");
 		for (struct failure *f = clause->failures; f; f = f->next) {

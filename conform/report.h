@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is told of a run, and in which format. Every function writes to a stream that the caller owns. */
+/*
+ * What is told of a run, and in which format. Every function writes to a stream that the caller
+ * owns.
+ */
 #ifndef CONFORM_REPORT_H
 #define CONFORM_REPORT_H
 
@@ -22,7 +25,10 @@ struct column {
 	} *cells;		/* as many as there are clauses */
 };
 
-/* The run that was just made, or one that --json wrote; false, with a word on stderr, if it is none. */
+/*
+ * The run that was just made, or one that --json wrote; false, with a word on stderr, if it is
+ * none.
+ */
 bool column_of_run(struct column *column, const char *ia_name);
 bool column_of_json(struct column *column, const char *path);
 void report_html(FILE *out, const struct column *columns, int count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs the tests in children and turns what they tell (judge.c) into verdicts. Invariant: whatever a child does,
- * every clause that its test names has a verdict afterwards.
+ * Runs the tests in children and turns what they tell (judge.c) into verdicts. Invariant: whatever
+ * a child does, every clause that its test names has a verdict afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ struct child {
 	bool closing;		/* the test was over */
 	int current;		/* index of the clause it is about; -1: all of them */
 	bool about_used;
-	bool checked;		/* a check was made before any ABOUT(): the setup's, or the test has none */
+	bool checked; /* a check was made before any ABOUT(): the setup's, or the test has none */
 	bool touched[MAX_IDS];	/* a check was made, or it does not apply */
 	bool na[MAX_IDS];
 	char line[LINE_SIZE];
@@ -63,8 +63,8 @@ static int id_count(const struct conform_test *test)
 	return n;
 }
 
-static void fail_clause(struct clause *clause, const char *at, const char *call, const char *expected,
-			const char *got)
+static void fail_clause(struct clause *clause, const char *at, const char *call,
+			const char *expected, const char *got)
 {
 	struct failure *failure = calloc(1, sizeof(*failure)), **last = &clause->failures;
 
@@ -192,23 +192,26 @@ static void noise_of(struct child *child, char *text, size_t size)
 static void judge_end(struct child *child, int status)
 {
 	char noise[600], got[800], where[200];
-	const char *about_id = child->current < 0 ? child->test->ids[0] : child->test->ids[child->current];
+	const char *about_id =
+		child->current < 0 ? child->test->ids[0] : child->test->ids[child->current];
 
 	noise_of(child, noise, sizeof(noise));
-	snprintf(where, sizeof(where), "%s%s", child->closing ? "closing the IA after the test of " : "the test of ",
-		 about_id);
+	snprintf(where, sizeof(where), "%s%s",
+		 child->closing ? "closing the IA after the test of " : "the test of ", about_id);
 	if (child->late)
 		snprintf(got, sizeof(got), "a hang: killed. %s", noise);
 	else if (WIFSIGNALED(status))
 		snprintf(got, sizeof(got), "a crash: signal %d (%s). %s", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)), noise);
 	else
-		snprintf(got, sizeof(got), "the process left with status %d. %s", WEXITSTATUS(status), noise);
+		snprintf(got, sizeof(got), "the process left with status %d. %s",
+			 WEXITSTATUS(status), noise);
 	/* A sanitizer speaks up at exit, after the test said that it ended. */
 	if (!child->ended || child->late || !WIFEXITED(status) || WEXITSTATUS(status))
 		EACH_CURRENT(child, i) {
 			child->touched[i] = true;
-			fail_clause(clause_find(child->test->ids[i]), child->test->file, where, "an end", got);
+			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,
+				    "an end", got);
 		}
 	for (int i = 0; child->test->ids[i]; i++)
 		if (!child->touched[i] && (child->about_used || !child->checked))
@@ -240,8 +243,8 @@ static void conclude(struct child *child)
 	child->test = NULL;
 }
 
-static void child_main(const struct conform_test *test, const struct run_options *options, int report_fd,
-		       int noise_fd)
+static void child_main(const struct conform_test *test, const struct run_options *options,
+		       int report_fd, int noise_fd)
 {
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -254,7 +257,8 @@ static void child_main(const struct conform_test *test, const struct run_options
 	exit(judge_child(test, report_fd));
 }
 
-static void launch(struct child *child, const struct conform_test *test, const struct run_options *options)
+static void launch(struct child *child, const struct conform_test *test,
+		   const struct run_options *options)
 {
 	int pair[2];
 
@@ -379,7 +383,8 @@ bool run_probe(const struct run_options *options)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status))
-		fprintf(stderr, "datconform: opening and closing \"%s\" ended with signal %d (%s)\n",
+		fprintf(stderr,
+			"datconform: opening and closing \"%s\" ended with signal %d (%s)\n",
 			options->ia_name, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
 		fprintf(stderr, "datconform: \"%s\" opens, but does not close\n", options->ia_name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints in each state that can be held still; COMPLETION_PENDING is not held by any call of the API. */
+/*
+ * Endpoints in each state that can be held still; COMPLETION_PENDING is not held by any call of the
+ * API.
+ */
 #include <string.h>
 
 #include "kit.h"
@@ -70,7 +73,8 @@ static void enter_connected(struct kit_at *at, DAT_EP_STATE state)
 		return;
 	/* Nobody receives this one, so the graceful disconnect cannot finish. */
 	at->buf = kit_buf_at(t.pz, kit_attr().max_message_size, KIT_LOCAL);
-	MUST_RET(kit_send(at->ep, &at->buf, 0, at->buf.size, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(kit_send(at->ep, &at->buf, 0, at->buf.size, 77, DAT_COMPLETION_DEFAULT_FLAG),
+		 DAT_SUCCESS);
 	MUST_RET(dat_ep_disconnect(at->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
 
@@ -92,7 +96,9 @@ bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state)
 		break;
 	default: enter_connected(at, state); break;
 	}
-	/* A provider may take a message that nobody receives yet, and has nothing to wait for then. */
+	/*
+	 * A provider may take a message that nobody receives yet, and has nothing to wait for then.
+	 */
 	if (state == DAT_EP_STATE_DISCONNECT_PENDING && kit_state(at->ep) != state)
 		return false;
 	MUST_NUM(kit_state(at->ep), state);

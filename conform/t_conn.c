@@ -10,8 +10,8 @@
 
 static DAT_RETURN connect_for(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout)
 {
-	return dat_ep_connect(ep, t.attr.ia_address_ptr, qual, timeout, 0, NULL, DAT_QOS_BEST_EFFORT,
-			      DAT_CONNECT_DEFAULT_FLAG);
+	return dat_ep_connect(ep, t.attr.ia_address_ptr, qual, timeout, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
 static DAT_CR_PARAM cr_query(DAT_CR_HANDLE cr)
@@ -48,9 +48,10 @@ static void want_flushed(struct kit_end *end, int n)
 	kit_empty(end->recv);
 }
 
-CLAUSE("EP_CONNECT-01", "EP_CONNECT-02", "EP_CONNECT-03", "EP_CONNECT-04", "CR_QUERY-01", "CR_QUERY-04", "CR_ACCEPT-01",
-       "CR_ACCEPT-10", "CR_ACCEPT-11", "CR_ACCEPT-12", "CR_ACCEPT-14", "CR_ACCEPT-18", "EP_CONNECT-22", "EP_CONNECT-23",
-       "EVD_DEQ-10", "PSP_CREATE-09", "PSP_CREATE-12", "EP_QUERY-10", "GEN-12", "EP_QUERY-04", "EP_QUERY-06")
+CLAUSE("EP_CONNECT-01", "EP_CONNECT-02", "EP_CONNECT-03", "EP_CONNECT-04", "CR_QUERY-01",
+       "CR_QUERY-04", "CR_ACCEPT-01", "CR_ACCEPT-10", "CR_ACCEPT-11", "CR_ACCEPT-12",
+       "CR_ACCEPT-14", "CR_ACCEPT-18", "EP_CONNECT-22", "EP_CONNECT-23", "EVD_DEQ-10",
+       "PSP_CREATE-09", "PSP_CREATE-12", "EP_QUERY-10", "GEN-12", "EP_QUERY-04", "EP_QUERY-06")
 {
 	struct kit_pair p;
 	DAT_EVENT event;
@@ -76,7 +77,9 @@ CLAUSE("EP_CONNECT-01", "EP_CONNECT-02", "EP_CONNECT-03", "EP_CONNECT-04", "CR_Q
 	ABOUT("CR_QUERY-01");
 	cr = cr_query(data->cr_handle);
 	for (unsigned int bit = 1; bit <= 0x10; bit <<= 1)
-		CHECK_RET(dat_cr_query(data->cr_handle, (DAT_CR_PARAM_MASK)bit, &(DAT_CR_PARAM){ 0 }), DAT_SUCCESS);
+		CHECK_RET(
+			dat_cr_query(data->cr_handle, (DAT_CR_PARAM_MASK)bit, &(DAT_CR_PARAM){ 0 }),
+			DAT_SUCCESS);
 	ABOUT("CR_QUERY-04");
 	MUST(cr.remote_ia_address_ptr != NULL);
 	CHECK_THAT(((struct sockaddr_in *)cr.remote_ia_address_ptr)->sin_addr.s_addr ==
@@ -113,17 +116,20 @@ CLAUSE("EP_CONNECT-01", "EP_CONNECT-02", "EP_CONNECT-03", "EP_CONNECT-04", "CR_Q
 	a = ep_query(p.a.ep);
 	b = ep_query(p.b.ep);
 	ABOUT("EP_QUERY-10");
-	CHECK_THAT(a.remote_port_qual == b.local_port_qual && b.remote_port_qual == a.local_port_qual);
+	CHECK_THAT(a.remote_port_qual == b.local_port_qual &&
+		   b.remote_port_qual == a.local_port_qual);
 	ABOUT("EP_QUERY-04");
 	MUST(a.remote_ia_address_ptr && b.remote_ia_address_ptr);
 	CHECK_THAT(((struct sockaddr_in *)a.remote_ia_address_ptr)->sin_addr.s_addr ==
 		   ((struct sockaddr_in *)t.attr.ia_address_ptr)->sin_addr.s_addr);
-	CHECK_THAT(b.remote_port_qual == cr.remote_port_qual || b.remote_port_qual == a.local_port_qual);
+	CHECK_THAT(b.remote_port_qual == cr.remote_port_qual ||
+		   b.remote_port_qual == a.local_port_qual);
 	ABOUT("EP_QUERY-06");
 	CHECK_THAT(a.local_port_qual == b.remote_port_qual);
 }
 
-CLAUSE("EP_CONNECT-06", "EP_CONNECT-07", "EP_CONNECT-08", "EP_CONNECT-13", "EP_CONNECT-15", "EP_CONNECT-26")
+CLAUSE("EP_CONNECT-06", "EP_CONNECT-07", "EP_CONNECT-08", "EP_CONNECT-13", "EP_CONNECT-15",
+       "EP_CONNECT-26")
 {
 	static char data[65536];
 	struct kit_pair p;
@@ -135,19 +141,22 @@ CLAUSE("EP_CONNECT-06", "EP_CONNECT-07", "EP_CONNECT-08", "EP_CONNECT-13", "EP_C
 				 DAT_CONNECT_DEFAULT_FLAG), DAT_INVALID_PARAMETER);
 	CHECK_RET(kit_connect_data(p.a.ep, p.qual, -1, data), DAT_INVALID_PARAMETER);
 	CHECK_RET(kit_connect_data(p.a.ep, p.qual, 8, NULL), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_ep_connect(p.a.ep, t.attr.ia_address_ptr, p.qual, 1000 * MS, 0, NULL, DAT_QOS_BEST_EFFORT,
-				 (DAT_CONNECT_FLAGS)0x40), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_ep_connect(p.a.ep, t.attr.ia_address_ptr, p.qual, 1000 * MS, 0, NULL,
+				 DAT_QOS_BEST_EFFORT, (DAT_CONNECT_FLAGS)0x40),
+		  DAT_INVALID_PARAMETER);
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_UNCONNECTED);
 	ABOUT("EP_CONNECT-07");
 	MUST(t.prov.max_private_data_size < (DAT_COUNT)sizeof(data));
-	CHECK_RET(kit_connect_data(p.a.ep, p.qual, t.prov.max_private_data_size + 1, data), DAT_INVALID_PARAMETER);
+	CHECK_RET(kit_connect_data(p.a.ep, p.qual, t.prov.max_private_data_size + 1, data),
+		  DAT_INVALID_PARAMETER);
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_UNCONNECTED);
 	ABOUT("EP_CONNECT-08");
 	CHECK_RET(connect_for(p.a.ep, p.qual, 0), DAT_INVALID_PARAMETER);
 	ABOUT("EP_CONNECT-13");
 	if (!(t.prov.dat_qos_supported & DAT_QOS_PREMIUM)) {
-		CHECK_RET(dat_ep_connect(p.a.ep, t.attr.ia_address_ptr, p.qual, 1000 * MS, 0, NULL, DAT_QOS_PREMIUM,
-					 DAT_CONNECT_DEFAULT_FLAG), DAT_MODEL_NOT_SUPPORTED);
+		CHECK_RET(dat_ep_connect(p.a.ep, t.attr.ia_address_ptr, p.qual, 1000 * MS, 0, NULL,
+					 DAT_QOS_PREMIUM, DAT_CONNECT_DEFAULT_FLAG),
+			  DAT_MODEL_NOT_SUPPORTED);
 		CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_UNCONNECTED);
 	} else {
 		CHECK_THAT(t.prov.dat_qos_supported & DAT_QOS_PREMIUM);
@@ -159,8 +168,8 @@ CLAUSE("EP_CONNECT-06", "EP_CONNECT-07", "EP_CONNECT-08", "EP_CONNECT-13", "EP_C
 	kit_disconnect(&p);
 	MUST_RET(dat_ep_reset(p.a.ep), DAT_SUCCESS);
 	ABOUT("EP_CONNECT-26");
-	ret = dat_ep_connect(p.a.ep, t.attr.ia_address_ptr, p.qual, 1000 * MS, 0, NULL, DAT_QOS_BEST_EFFORT,
-			     DAT_CONNECT_MULTIPATH_FLAG);
+	ret = dat_ep_connect(p.a.ep, t.attr.ia_address_ptr, p.qual, 1000 * MS, 0, NULL,
+			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_MULTIPATH_FLAG);
 	if (t.prov.supports_multipath)
 		CHECK_RET(ret, DAT_SUCCESS);
 	else
@@ -207,8 +216,8 @@ CLAUSE("EP_CONNECT-09", "EP_CONNECT-19")
 	dead.sin_addr.s_addr = htonl(0xc0000201);	/* 192.0.2.1, which nobody has */
 	kit_end(&end, NULL);
 	ABOUT("EP_CONNECT-09");
-	ret = dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&odd, 4711, 300 * MS, 0, NULL, DAT_QOS_BEST_EFFORT,
-			     DAT_CONNECT_DEFAULT_FLAG);
+	ret = dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&odd, 4711, 300 * MS, 0, NULL,
+			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INVALID_ADDRESS);
 	if (ret == DAT_SUCCESS) {
 		event = kit_event(end.connect);
@@ -218,8 +227,9 @@ CLAUSE("EP_CONNECT-09", "EP_CONNECT-19")
 		MUST_RET(dat_ep_reset(end.ep), DAT_SUCCESS);
 	}
 	ABOUT("EP_CONNECT-19");
-	MUST_RET(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&dead, 4711, 300 * MS, 0, NULL, DAT_QOS_BEST_EFFORT,
-				DAT_CONNECT_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&dead, 4711, 300 * MS, 0, NULL,
+				DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		 DAT_SUCCESS);
 	event = kit_event(end.connect);
 	judge_outcome("%s", kit_event_name(event.event_number));
 	CHECK_THAT(event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
@@ -287,8 +297,8 @@ CLAUSE("EP_CONNECT-17", "PSP_CREATE-10", "PSP_CREATE-11")
 	free(ends);
 }
 
-CLAUSE("EP_CONNECT-18", "CR_REJECT-01", "CR_REJECT-03", "CR_REJECT-04", "CR_REJECT-05", "CR_REJECT-08", "CR_REJECT-09",
-       "CR_REJECT-10")
+CLAUSE("EP_CONNECT-18", "CR_REJECT-01", "CR_REJECT-03", "CR_REJECT-04", "CR_REJECT-05",
+       "CR_REJECT-08", "CR_REJECT-09", "CR_REJECT-10")
 {
 	struct kit_pair p;
 	DAT_CR_HANDLE cr;
@@ -394,7 +404,8 @@ static void private_data(struct kit_pair *p, DAT_COUNT size)
 	free(back);
 }
 
-CLAUSE("EP_CONNECT-24", "CR_QUERY-05", "CR_ACCEPT-13", "EVD_DEQ-08", "EVD_DEQ-09", "EVD_DEQ-11", "IA_QUERY-08", "EVD_WAIT-23")
+CLAUSE("EP_CONNECT-24", "CR_QUERY-05", "CR_ACCEPT-13", "EVD_DEQ-08", "EVD_DEQ-09", "EVD_DEQ-11",
+       "IA_QUERY-08", "EVD_WAIT-23")
 {
 	struct kit_pair p;
 
@@ -437,7 +448,8 @@ CLAUSE("CR_QUERY-07", "EVD_DEQ-07", "PSP_CREATE-17")
 	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-CLAUSE("CR_ACCEPT-03", "CR_ACCEPT-04", "CR_ACCEPT-05", "CR_ACCEPT-07", "CR_ACCEPT-08", "CR_ACCEPT-09", "CR_ACCEPT-19")
+CLAUSE("CR_ACCEPT-03", "CR_ACCEPT-04", "CR_ACCEPT-05", "CR_ACCEPT-07", "CR_ACCEPT-08",
+       "CR_ACCEPT-09", "CR_ACCEPT-19")
 {
 	static char data[65536];
 	struct kit_pair p, other;
@@ -457,7 +469,8 @@ CLAUSE("CR_ACCEPT-03", "CR_ACCEPT-04", "CR_ACCEPT-05", "CR_ACCEPT-07", "CR_ACCEP
 	ABOUT("CR_ACCEPT-04");
 	CHECK_RET(dat_cr_accept(cr, p.b.ep, 4, NULL), DAT_INVALID_PARAMETER);
 	ABOUT("CR_ACCEPT-05");
-	CHECK_RET(dat_cr_accept(cr, p.b.ep, t.prov.max_private_data_size + 1, data), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_cr_accept(cr, p.b.ep, t.prov.max_private_data_size + 1, data),
+		  DAT_INVALID_PARAMETER);
 	ABOUT("CR_ACCEPT-07");
 	CHECK_RET(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), DAT_INVALID_HANDLE);
 	ABOUT("CR_ACCEPT-08");
@@ -480,7 +493,10 @@ CLAUSE("CR_ACCEPT-03", "CR_ACCEPT-04", "CR_ACCEPT-05", "CR_ACCEPT-07", "CR_ACCEP
 	kit_exchange(&p.a, &p.b);
 }
 
-/* The active side goes away, in one way or another, while its request waits: the acceptance comes too late. */
+/*
+ * The active side goes away, in one way or another, while its request waits: the acceptance comes
+ * too late.
+ */
 static void accept_too_late(struct kit_pair *p, DAT_CR_HANDLE cr)
 {
 	post_recvs(&p->b, 3);
@@ -542,7 +558,9 @@ CLAUSE("EP_DISC-23")
 		kit_pair_unconnected(&p, NULL);
 		MUST_RET(kit_connect(p.a.ep, p.qual), DAT_SUCCESS);
 		MUST_RET(dat_cr_accept(kit_cr(p.cr_evd), p.b.ep, 0, NULL), DAT_SUCCESS);
-		CHECK_RET(dat_ep_disconnect(p.b.ep, i ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		CHECK_RET(dat_ep_disconnect(p.b.ep,
+					    i ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG),
+			  DAT_SUCCESS);
 		event = kit_event(p.b.connect);
 		/* it may have been established in the meantime */
 		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
@@ -625,7 +643,8 @@ CLAUSE("CR_ACCEPT-22", "EP_CONNECT-25", "CR_ACCEPT-23")
 	CHECK_THAT(event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED ||
 		   event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
 		   event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED);
-	CHECK_THAT(kit_state(p.a.ep) == DAT_EP_STATE_CONNECTED || kit_state(p.a.ep) == DAT_EP_STATE_DISCONNECTED);
+	CHECK_THAT(kit_state(p.a.ep) == DAT_EP_STATE_CONNECTED ||
+		   kit_state(p.a.ep) == DAT_EP_STATE_DISCONNECTED);
 }
 
 CLAUSE("EP_CONNECT-27")
@@ -634,7 +653,8 @@ CLAUSE("EP_CONNECT-27")
 	DAT_EP_ATTR attr = kit_attr();
 
 	kit_pair_unconnected(&p, NULL);
-	MUST_RET(dat_ep_create(t.ia, t.pz, p.a.recv, p.a.request, DAT_HANDLE_NULL, &attr, &p.a.ep), DAT_SUCCESS);
+	MUST_RET(dat_ep_create(t.ia, t.pz, p.a.recv, p.a.request, DAT_HANDLE_NULL, &attr, &p.a.ep),
+		 DAT_SUCCESS);
 	MUST_RET(kit_connect(p.a.ep, p.qual), DAT_SUCCESS);
 	MUST_RET(dat_cr_accept(kit_cr(p.cr_evd), p.b.ep, 0, NULL), DAT_SUCCESS);
 	CHECK_SOON(kit_state(p.a.ep) == DAT_EP_STATE_CONNECTED);
@@ -659,7 +679,8 @@ CLAUSE("CR_HANDOFF-01", "CR_HANDOFF-04", "CR_HANDOFF-05")
 	kit_pair_unconnected(&p, NULL);
 	kit_psp(evd2, &qual2);
 	ret = handoff(&p, &cr, qual2);
-	NEEDS(DAT_GET_TYPE(ret) != DAT_MODEL_NOT_SUPPORTED && (ret & 0xffff0000) != (DAT_RETURN)DAT_NOT_IMPLEMENTED,
+	NEEDS(DAT_GET_TYPE(ret) != DAT_MODEL_NOT_SUPPORTED &&
+		      (ret & 0xffff0000) != (DAT_RETURN)DAT_NOT_IMPLEMENTED,
 	      "dat_cr_handoff answers that it is not supported, which the readings accept");
 	ABOUT("CR_HANDOFF-01");
 	MUST_RET(ret, DAT_SUCCESS);
@@ -683,7 +704,8 @@ CLAUSE("CR_HANDOFF-03", "CR_HANDOFF-06")
 
 	kit_pair_unconnected(&p, NULL);
 	ret = handoff(&p, &cr, kit_unused_qual());
-	NEEDS(DAT_GET_TYPE(ret) != DAT_MODEL_NOT_SUPPORTED && (ret & 0xffff0000) != (DAT_RETURN)DAT_NOT_IMPLEMENTED,
+	NEEDS(DAT_GET_TYPE(ret) != DAT_MODEL_NOT_SUPPORTED &&
+		      (ret & 0xffff0000) != (DAT_RETURN)DAT_NOT_IMPLEMENTED,
 	      "dat_cr_handoff answers that it is not supported, which the readings accept");
 	ABOUT("CR_HANDOFF-03");
 	CHECK_RET(ret, DAT_INVALID_PARAMETER);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The four posts of dat_ep_post_*: what is refused, what completes, where the data goes, in which order. */
+/*
+ * The four posts of dat_ep_post_*: what is refused, what completes, where the data goes, in which
+ * order.
+ */
 #include <string.h>
 
 #include "kit.h"
@@ -25,7 +28,8 @@ static void lay_out(struct field *f, const DAT_EP_ATTR *attr)
 /* The requests, so that a rule of all of them is one test. `near` is the local segment's place. */
 enum op { SEND, WRITE, READ, OPS };
 
-static DAT_RETURN post(struct field *f, enum op op, size_t at, size_t size, uint64_t cookie, DAT_COMPLETION_FLAGS flags)
+static DAT_RETURN post(struct field *f, enum op op, size_t at, size_t size, uint64_t cookie,
+		       DAT_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET seg = kit_seg(&f->near, at, size);
 	DAT_RMR_TRIPLET target = kit_target(&f->far, at, size);
@@ -48,9 +52,9 @@ static void recvs(struct field *f, int n)
 		MUST_RET(kit_recv(f->p.b.ep, &f->far, 0, 4096, (uint64_t)i), DAT_SUCCESS);
 }
 
-CLAUSE("EP_SEND-01", "EP_SEND-10", "EP_SEND-21", "EP_RECV-01", "EP_RECV-11", "EP_RECV-18", "EP_RECV-22",
-       "EP_RDMA_WRITE-01", "EP_RDMA_WRITE-11", "EP_RDMA_WRITE-13", "EP_RDMA_WRITE-18", "EP_RDMA_READ-01",
-       "EP_RDMA_READ-12", "EP_RDMA_READ-13", "EP_CREATE-13")
+CLAUSE("EP_SEND-01", "EP_SEND-10", "EP_SEND-21", "EP_RECV-01", "EP_RECV-11", "EP_RECV-18",
+       "EP_RECV-22", "EP_RDMA_WRITE-01", "EP_RDMA_WRITE-11", "EP_RDMA_WRITE-13", "EP_RDMA_WRITE-18",
+       "EP_RDMA_READ-01", "EP_RDMA_READ-12", "EP_RDMA_READ-13", "EP_CREATE-13")
 {
 	static const uint64_t cookies[] = { 0, 1, 1, 0xfedcba9876543210, ~0ull };
 	static const size_t sizes[] = { 0, 1, 1000, 65536, 64 };
@@ -59,7 +63,8 @@ CLAUSE("EP_SEND-01", "EP_SEND-10", "EP_SEND-21", "EP_RECV-01", "EP_RECV-11", "EP
 
 	lay_out(&f, NULL);
 	for (int i = 0; i < 5; i++) {
-		DAT_VLEN size = sizes[i] < t.attr.max_message_size ? sizes[i] : t.attr.max_message_size;
+		DAT_VLEN size =
+			sizes[i] < t.attr.max_message_size ? sizes[i] : t.attr.max_message_size;
 
 		kit_fill(f.near.mem, size, (unsigned int)i);
 		ABOUT("EP_RECV-01");
@@ -107,7 +112,10 @@ CLAUSE("EP_SEND-01", "EP_SEND-10", "EP_SEND-21", "EP_RECV-01", "EP_RECV-11", "EP
 	kit_empty(f.p.a.request);
 }
 
-/* Posted until the queue is full: never before the depth that was asked for, and with one answer only. */
+/*
+ * Posted until the queue is full: never before the depth that was asked for, and with one answer
+ * only.
+ */
 static void fill_queue(enum op op, bool receive)
 {
 	DAT_EP_ATTR attr = kit_attr();
@@ -121,8 +129,9 @@ static void fill_queue(enum op op, bool receive)
 	depth = receive ? param.ep_attr.max_recv_dtos : param.ep_attr.max_request_dtos;
 	for (; n < 100000; n++) {
 		/* Messages as long as they get, for which there is no receive, stay. */
-		ret = receive ? kit_recv(f.p.a.ep, &f.near, 0, 64, 1) :
-				post(&f, op, 0, op == SEND ? attr.max_message_size : 64, 1, DEFAULT);
+		ret = receive ? kit_recv(f.p.a.ep, &f.near, 0, 64, 1)
+			      : post(&f, op, 0, op == SEND ? attr.max_message_size : 64, 1,
+				     DEFAULT);
 		if (ret != DAT_SUCCESS)
 			break;
 	}
@@ -137,18 +146,23 @@ CLAUSE("EP_RDMA_WRITE-02") { fill_queue(WRITE, false); }
 CLAUSE("EP_RDMA_READ-02") { fill_queue(READ, false); }
 CLAUSE("EP_RECV-02") { fill_queue(SEND, true); }
 
-static DAT_RETURN post_iov(struct field *f, enum op op, DAT_COUNT n, DAT_LMR_TRIPLET *iov, size_t size)
+static DAT_RETURN post_iov(struct field *f, enum op op, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			   size_t size)
 {
 	DAT_RMR_TRIPLET target = kit_target(&f->far, 0, size);
 
 	switch (op) {
 	case SEND: return dat_ep_post_send(f->p.a.ep, n, iov, kit_cookie(1), DEFAULT);
-	case WRITE: return dat_ep_post_rdma_write(f->p.a.ep, n, iov, kit_cookie(1), &target, DEFAULT);
+	case WRITE:
+		return dat_ep_post_rdma_write(f->p.a.ep, n, iov, kit_cookie(1), &target, DEFAULT);
 	default: return dat_ep_post_rdma_read(f->p.a.ep, n, iov, kit_cookie(1), &target, DEFAULT);
 	}
 }
 
-/* One byte beyond the region at either end, and one segment too many; nothing is left of a refused post. */
+/*
+ * One byte beyond the region at either end, and one segment too many; nothing is left of a refused
+ * post.
+ */
 static void bad_segments(enum op op, bool receive)
 {
 	struct field f;
@@ -193,11 +207,14 @@ CLAUSE("EP_SEND-04")
 	lay_out(&f, &attr);
 	MUST_RET(dat_ep_query(f.p.a.ep, DAT_EP_FIELD_EP_ATTR_ALL, &param), DAT_SUCCESS);
 	NEEDS(param.ep_attr.max_message_size < 65536, "max_message_size: more than was asked for");
-	CHECK_RET_IN(post(&f, SEND, 0, param.ep_attr.max_message_size + 1, 1, DEFAULT), DAT_INVALID_PARAMETER,
-		     DAT_LENGTH_ERROR);
+	CHECK_RET_IN(post(&f, SEND, 0, param.ep_attr.max_message_size + 1, 1, DEFAULT),
+		     DAT_INVALID_PARAMETER, DAT_LENGTH_ERROR);
 }
 
-/* UNCONNECTED, RESERVED, ACTIVE and PASSIVE: the states before a connection; t_disc.c has DISCONNECT_PENDING. */
+/*
+ * UNCONNECTED, RESERVED, ACTIVE and PASSIVE: the states before a connection; t_disc.c has
+ * DISCONNECT_PENDING.
+ */
 static void wrong_states(enum op op)
 {
 	struct field f;
@@ -241,7 +258,9 @@ CLAUSE("EP_RECV-07", "EP_RECV-10")
 	CHECK_RET(kit_recv(p.b.ep, &buf, 0, 8, 1), DAT_SUCCESS);
 	MUST_RET(kit_connect(p.a.ep, qual), DAT_SUCCESS);
 	CHECK_RET(kit_recv(p.a.ep, &buf, 0, 8, 2), DAT_SUCCESS);
-	MUST_RET(dat_cr_accept((kit_recv(p.b.ep, &buf, 0, 8, 2), kit_cr(p.cr_evd)), DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+	MUST_RET(dat_cr_accept((kit_recv(p.b.ep, &buf, 0, 8, 2), kit_cr(p.cr_evd)), DAT_HANDLE_NULL,
+			       0, NULL),
+		 DAT_SUCCESS);
 	CHECK_RET(kit_recv(p.b.ep, &buf, 0, 8, 3), DAT_SUCCESS);
 	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	kit_conn(p.b.connect, p.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -249,8 +268,10 @@ CLAUSE("EP_RECV-07", "EP_RECV-10")
 	ABOUT("EP_RECV-10");
 	CHECK_RET(kit_recv(p.b.ep, &buf, 0, 0, 4), DAT_SUCCESS);
 	for (int i = 1; i <= 4; i++) {
-		MUST_RET(kit_send(p.a.ep, &buf, 0, i == 4 ? 0 : 8, (uint64_t)i, DEFAULT), DAT_SUCCESS);
-		CHECK_NUM(kit_dto(p.b.recv, p.b.ep, (uint64_t)i, DAT_DTO_SUCCESS).transfered_length, i == 4 ? 0 : 8);
+		MUST_RET(kit_send(p.a.ep, &buf, 0, i == 4 ? 0 : 8, (uint64_t)i, DEFAULT),
+			 DAT_SUCCESS);
+		CHECK_NUM(kit_dto(p.b.recv, p.b.ep, (uint64_t)i, DAT_DTO_SUCCESS).transfered_length,
+			  i == 4 ? 0 : 8);
 	}
 	ABOUT("EP_RECV-07");
 	kit_disconnect(&p);
@@ -270,12 +291,17 @@ CLAUSE("EP_SEND-09", "EP_RDMA_READ-27")
 	CHECK_NUM(kit_dto(f.p.b.recv, f.p.b.ep, 1, DAT_DTO_SUCCESS).transfered_length, 0);
 	done(&f, 2);
 	ABOUT("EP_RDMA_READ-27");
-	CHECK_RET(dat_ep_post_rdma_read(f.p.a.ep, 0, NULL, kit_cookie(3), &target, DEFAULT), DAT_SUCCESS);
+	CHECK_RET(dat_ep_post_rdma_read(f.p.a.ep, 0, NULL, kit_cookie(3), &target, DEFAULT),
+		  DAT_SUCCESS);
 	done(&f, 3);
 }
 
-/* Memory of another protection zone, or without the right: refused at once, or a completion; never both. */
-static void bad_memory(enum op op, bool receive, bool other_pz, DAT_MEM_PRIV_FLAGS priv, DAT_RETURN sync)
+/*
+ * Memory of another protection zone, or without the right: refused at once, or a completion; never
+ * both.
+ */
+static void bad_memory(enum op op, bool receive, bool other_pz, DAT_MEM_PRIV_FLAGS priv,
+		       DAT_RETURN sync)
 {
 	struct field f;
 	DAT_RETURN ret;
@@ -302,12 +328,18 @@ CLAUSE("EP_RDMA_READ-07") { bad_memory(READ, false, true, KIT_LOCAL, DAT_PROTECT
 CLAUSE("EP_RECV-05") { bad_memory(SEND, true, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION); }
 CLAUSE("EP_CREATE-12") { bad_memory(SEND, false, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION); }
 CLAUSE("LMR_CREATE-18") { bad_memory(WRITE, false, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION); }
-CLAUSE("EP_RDMA_READ-08") { bad_memory(READ, false, false, DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_PRIVILEGES_VIOLATION); }
-CLAUSE("EP_RECV-06") { bad_memory(SEND, true, false, DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_PRIVILEGES_VIOLATION); }
+CLAUSE("EP_RDMA_READ-08")
+{
+	bad_memory(READ, false, false, DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_PRIVILEGES_VIOLATION);
+}
+CLAUSE("EP_RECV-06")
+{
+	bad_memory(SEND, true, false, DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_PRIVILEGES_VIOLATION);
+}
 
 /*
- * Without LOCAL_READ. Programs send from such memory, which InfiniBand allows: what happens is recorded, and has to be
- * one thing. A context that was freed is refused in any case.
+ * Without LOCAL_READ. Programs send from such memory, which InfiniBand allows: what happens is
+ * recorded, and has to be one thing. A context that was freed is refused in any case.
  */
 static void no_local_read(enum op op)
 {
@@ -321,7 +353,8 @@ static void no_local_read(enum op op)
 	CHECK_RET_IN(ret, DAT_PRIVILEGES_VIOLATION, DAT_SUCCESS);
 	if (ret == DAT_SUCCESS) {
 		DAT_EVENT event = kit_event(f.p.a.request);
-		DAT_DTO_COMPLETION_STATUS status = event.event_data.dto_completion_event_data.status;
+		DAT_DTO_COMPLETION_STATUS status =
+			event.event_data.dto_completion_event_data.status;
 
 		CHECK_THAT(status == DAT_DTO_SUCCESS || status == DAT_DTO_ERR_LOCAL_PROTECTION);
 		judge_outcome("completes with %d", (int)status);
@@ -330,7 +363,8 @@ static void no_local_read(enum op op)
 	}
 	MUST_RET(dat_lmr_free(f.near.lmr), DAT_SUCCESS);
 	ret = post(&f, op, 0, 64, 10, DEFAULT);
-	CHECK_RET_IN(ret, DAT_PRIVILEGES_VIOLATION, DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER, DAT_SUCCESS);
+	CHECK_RET_IN(ret, DAT_PRIVILEGES_VIOLATION, DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER,
+		     DAT_SUCCESS);
 	if (ret == DAT_SUCCESS)
 		kit_dto(f.p.a.request, f.p.a.ep, 10, DAT_DTO_ERR_LOCAL_PROTECTION);
 }
@@ -344,14 +378,22 @@ CLAUSE("EP_RDMA_READ-06", "EP_RDMA_WRITE-06")
 
 	lay_out(&f, NULL);
 	ABOUT("EP_RDMA_READ-06");
-	CHECK_RET(kit_read(f.p.a.ep, kit_seg(&f.near, 0, 10), kit_target(&f.far, 0, 20), 1, DEFAULT), DAT_LENGTH_ERROR);
+	CHECK_RET(
+		kit_read(f.p.a.ep, kit_seg(&f.near, 0, 10), kit_target(&f.far, 0, 20), 1, DEFAULT),
+		DAT_LENGTH_ERROR);
 	ABOUT("EP_RDMA_WRITE-06");
-	CHECK_RET(kit_write(f.p.a.ep, kit_seg(&f.near, 0, 20), kit_target(&f.far, 0, 10), 1, DEFAULT), DAT_LENGTH_ERROR);
+	CHECK_RET(
+		kit_write(f.p.a.ep, kit_seg(&f.near, 0, 20), kit_target(&f.far, 0, 10), 1, DEFAULT),
+		DAT_LENGTH_ERROR);
 	kit_empty(f.p.a.request);
 }
 
-/* What the other side does not allow: REMOTE_ACCESS, the connection is broken, and no byte has moved. */
-static void remote_fault(enum op op, bool other_pz, DAT_MEM_PRIV_FLAGS priv, size_t offset, DAT_COMPLETION_FLAGS flags)
+/*
+ * What the other side does not allow: REMOTE_ACCESS, the connection is broken, and no byte has
+ * moved.
+ */
+static void remote_fault(enum op op, bool other_pz, DAT_MEM_PRIV_FLAGS priv, size_t offset,
+			 DAT_COMPLETION_FLAGS flags)
 {
 	struct field f;
 	struct kit_buf far;
@@ -364,9 +406,13 @@ static void remote_fault(enum op op, bool other_pz, DAT_MEM_PRIV_FLAGS priv, siz
 	kit_fill(far.mem, 4096, 2);
 	f.far = far;
 	if (op == WRITE)
-		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.near, 0, 64), kit_target(&far, offset, 64), 1, flags), DAT_SUCCESS);
+		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.near, 0, 64), kit_target(&far, offset, 64),
+				   1, flags),
+			 DAT_SUCCESS);
 	else
-		MUST_RET(kit_read(f.p.a.ep, kit_seg(&f.near, 0, 64), kit_target(&far, offset, 64), 1, flags), DAT_SUCCESS);
+		MUST_RET(kit_read(f.p.a.ep, kit_seg(&f.near, 0, 64), kit_target(&far, offset, 64),
+				  1, flags),
+			 DAT_SUCCESS);
 	kit_dto(f.p.a.request, f.p.a.ep, 1, DAT_DTO_ERR_REMOTE_ACCESS);
 	kit_conn(f.p.a.connect, f.p.a.ep, DAT_CONNECTION_EVENT_BROKEN);
 	kit_over(f.p.b.connect, f.p.b.ep);
@@ -386,8 +432,11 @@ CLAUSE("EP_RDMA_READ-18") { remote_fault(READ, false, KIT_REMOTE, 4096 - 63, SUP
 CLAUSE("EP_RDMA_WRITE-09") { remote_fault(WRITE, false, NO_WRITE, 0, DEFAULT); }
 CLAUSE("EP_RDMA_WRITE-10") { remote_fault(WRITE, false, KIT_REMOTE, 4096 - 63, DEFAULT); }
 CLAUSE("EP_RDMA_WRITE-10") { remote_fault(WRITE, false, KIT_REMOTE, (size_t)-1, DEFAULT); }
-CLAUSE("EP_RDMA_WRITE-10", "PZ_CREATE-05") { NEEDS(t.prov.pz_support == DAT_PZ_UNIQUE, "pz_support");
-					     remote_fault(WRITE, true, KIT_REMOTE, 0, DEFAULT); }
+CLAUSE("EP_RDMA_WRITE-10", "PZ_CREATE-05")
+{
+	NEEDS(t.prov.pz_support == DAT_PZ_UNIQUE, "pz_support");
+	remote_fault(WRITE, true, KIT_REMOTE, 0, DEFAULT);
+}
 CLAUSE("LMR_CREATE-13") { remote_fault(WRITE, false, KIT_LOCAL, 0, DEFAULT); }
 
 /* Segments of odd sizes: sizes[] of the list, and how many bytes go through it. */
@@ -407,12 +456,14 @@ static void scatter(enum op op, size_t bytes)
 	}
 	if (op == READ) {
 		target = kit_target(&f.far, 0, bytes);
-		MUST_RET(dat_ep_post_rdma_read(f.p.a.ep, 3, iov, kit_cookie(1), &target, DEFAULT), DAT_SUCCESS);
+		MUST_RET(dat_ep_post_rdma_read(f.p.a.ep, 3, iov, kit_cookie(1), &target, DEFAULT),
+			 DAT_SUCCESS);
 		done(&f, 1);
 	} else {
 		MUST_RET(dat_ep_post_recv(f.p.a.ep, 3, iov, kit_cookie(1), DEFAULT), DAT_SUCCESS);
 		MUST_RET(kit_send(f.p.b.ep, &f.far, 0, bytes, 2, DEFAULT), DAT_SUCCESS);
-		CHECK_NUM(kit_dto(f.p.a.recv, f.p.a.ep, 1, DAT_DTO_SUCCESS).transfered_length, bytes);
+		CHECK_NUM(kit_dto(f.p.a.recv, f.p.a.ep, 1, DAT_DTO_SUCCESS).transfered_length,
+			  bytes);
 	}
 	for (int i = 0; i < 3; i++) {
 		unsigned char *seg = f.near.mem + 500 * i + 1;
@@ -427,7 +478,12 @@ static void scatter(enum op op, size_t bytes)
 	}
 }
 
-CLAUSE("EP_RDMA_READ-14", "EP_RDMA_READ-15") { scatter(READ, 373); scatter(READ, 20); scatter(READ, 17); }
+CLAUSE("EP_RDMA_READ-14", "EP_RDMA_READ-15")
+{
+	scatter(READ, 373);
+	scatter(READ, 20);
+	scatter(READ, 17);
+}
 CLAUSE("EP_RECV-14") { scatter(SEND, 373); scatter(SEND, 20); scatter(SEND, 5); }
 
 CLAUSE("EP_SEND-11", "EP_RDMA_WRITE-12", "EP_SEND-23", "EP_RDMA_READ-23")
@@ -464,13 +520,15 @@ CLAUSE("EP_SEND-11", "EP_RDMA_WRITE-12", "EP_SEND-23", "EP_RDMA_READ-23")
 	memcpy(iov, kept, sizeof(iov));
 	ABOUT("EP_RDMA_WRITE-12");
 	target = kit_target(&f.far, 2000, 351);
-	MUST_RET(dat_ep_post_rdma_write(f.p.a.ep, 3, iov, kit_cookie(3), &target, DEFAULT), DAT_SUCCESS);
+	MUST_RET(dat_ep_post_rdma_write(f.p.a.ep, 3, iov, kit_cookie(3), &target, DEFAULT),
+		 DAT_SUCCESS);
 	done(&f, 3);
 	CHECK_THAT(!memcmp(f.far.mem + 2000, whole, 351));
 	ABOUT("EP_RDMA_READ-23");
 	kit_fill(f.far.mem, 351, 8);
 	target = kit_target(&f.far, 0, 351);
-	MUST_RET(dat_ep_post_rdma_read(f.p.a.ep, 3, iov, kit_cookie(4), &target, DEFAULT), DAT_SUCCESS);
+	MUST_RET(dat_ep_post_rdma_read(f.p.a.ep, 3, iov, kit_cookie(4), &target, DEFAULT),
+		 DAT_SUCCESS);
 	if (t.prov.iov_ownership_on_return == DAT_IOV_CONSUMER)
 		memset(iov, 0xff, sizeof(iov));
 	done(&f, 4);
@@ -497,10 +555,13 @@ CLAUSE("EP_RECV-15", "EP_SEND-12")
 	lay_out(&f, NULL);
 	for (int round = 0; round < 50; round++) {
 		for (int i = 0; i < COUNT; i++)
-			MUST_RET(kit_recv(f.p.b.ep, &f.far, 64 * (size_t)i, 64, (uint64_t)i), DAT_SUCCESS);
+			MUST_RET(kit_recv(f.p.b.ep, &f.far, 64 * (size_t)i, 64, (uint64_t)i),
+				 DAT_SUCCESS);
 		for (int i = 0; i < COUNT; i++) {
 			f.near.mem[64 * i] = (unsigned char)(round * COUNT + i);
-			MUST_RET(kit_send(f.p.a.ep, &f.near, 64 * (size_t)i, 64, (uint64_t)i, DEFAULT), DAT_SUCCESS);
+			MUST_RET(kit_send(f.p.a.ep, &f.near, 64 * (size_t)i, 64, (uint64_t)i,
+					  DEFAULT),
+				 DAT_SUCCESS);
 		}
 		for (uint64_t i = 0; i < COUNT; i++) {
 			ABOUT("EP_RECV-15");
@@ -524,9 +585,12 @@ CLAUSE("EP_SEND-12", "GEN-13")
 	for (int i = 0; i < COUNT; i++)
 		MUST_RET(kit_recv(f.p.b.ep, &f.far, 0, longest, (uint64_t)i), DAT_SUCCESS);
 	for (int i = 0; i < COUNT; i++)
-		MUST_RET(kit_send(f.p.a.ep, &f.near, 0, (size_t)i * 7919 % longest + 1, (uint64_t)i, DEFAULT), DAT_SUCCESS);
+		MUST_RET(kit_send(f.p.a.ep, &f.near, 0, (size_t)i * 7919 % longest + 1, (uint64_t)i,
+				  DEFAULT),
+			 DAT_SUCCESS);
 	for (int i = 0; i < COUNT; i++)
-		CHECK_NUM(kit_dto(f.p.b.recv, f.p.b.ep, (uint64_t)i, DAT_DTO_SUCCESS).transfered_length,
+		CHECK_NUM(kit_dto(f.p.b.recv, f.p.b.ep, (uint64_t)i, DAT_DTO_SUCCESS)
+				  .transfered_length,
 			  (size_t)i * 7919 % longest + 1);
 	for (uint64_t i = 0; i < COUNT; i++)
 		done(&f, i);
@@ -540,12 +604,14 @@ CLAUSE("EP_SEND-19", "EP_RDMA_READ-26", "EP_MODIFY-21")
 	recvs(&f, 4);
 	ABOUT("EP_SEND-19");
 	for (uint64_t i = 0; i < 12; i++)
-		MUST_RET(post(&f, (enum op)(i % OPS), 4096 * (size_t)i, 4096, i, DEFAULT), DAT_SUCCESS);
+		MUST_RET(post(&f, (enum op)(i % OPS), 4096 * (size_t)i, 4096, i, DEFAULT),
+			 DAT_SUCCESS);
 	for (uint64_t i = 0; i < 12; i++)
 		done(&f, i);
 	ABOUT("EP_RDMA_READ-26");
 	for (uint64_t i = 0; i < 6; i++)
-		MUST_RET(post(&f, i % 2 ? WRITE : READ, 0, i % 2 ? 8 : 65536, i, DEFAULT), DAT_SUCCESS);
+		MUST_RET(post(&f, i % 2 ? WRITE : READ, 0, i % 2 ? 8 : 65536, i, DEFAULT),
+			 DAT_SUCCESS);
 	for (uint64_t i = 0; i < 6; i++)
 		done(&f, i);
 	ABOUT("EP_MODIFY-21");
@@ -559,7 +625,8 @@ CLAUSE("EP_SEND-19", "EP_RDMA_READ-26", "EP_MODIFY-21")
 
 CLAUSE("EP_SEND-14", "EP_RDMA_READ-17", "EP_RDMA_WRITE-16", "EP_SEND-20")
 {
-	static const char *const about[OPS] = { "EP_SEND-14", "EP_RDMA_WRITE-16", "EP_RDMA_READ-17" };
+	static const char *const about[OPS] = { "EP_SEND-14", "EP_RDMA_WRITE-16",
+						"EP_RDMA_READ-17" };
 	struct field f;
 
 	lay_out(&f, NULL);
@@ -603,15 +670,19 @@ CLAUSE("EP_RDMA_WRITE-14", "EP_SEND-17", "EP_RDMA_READ-21", "EP_SEND-16")
 		kit_fill(f.far.mem + 20000, 64, 100 + i);
 		MUST_RET(kit_recv(f.p.b.ep, &f.far, 30000, 64, i), DAT_SUCCESS);
 		MUST_RET(post(&f, READ, 20000, 64, 3, DEFAULT), DAT_SUCCESS);
-		MUST_RET(kit_send(f.p.a.ep, &f.near, 20000, 64, 4, DAT_COMPLETION_BARRIER_FENCE_FLAG), DAT_SUCCESS);
+		MUST_RET(kit_send(f.p.a.ep, &f.near, 20000, 64, 4,
+				  DAT_COMPLETION_BARRIER_FENCE_FLAG),
+			 DAT_SUCCESS);
 		kit_dto(f.p.b.recv, f.p.b.ep, i, DAT_DTO_SUCCESS);
 		CHECK_THAT(kit_filled(f.far.mem + 30000, 64, 100 + i));
 		done(&f, 3);
 		done(&f, 4);
 		ABOUT("EP_RDMA_READ-21");
 		MUST_RET(post(&f, READ, 20000, 64, 5, DEFAULT), DAT_SUCCESS);
-		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.near, 20000, 64), kit_target(&f.far, 40000, 64), 6,
-				   DAT_COMPLETION_BARRIER_FENCE_FLAG), DAT_SUCCESS);
+		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.near, 20000, 64),
+				   kit_target(&f.far, 40000, 64), 6,
+				   DAT_COMPLETION_BARRIER_FENCE_FLAG),
+			 DAT_SUCCESS);
 		done(&f, 5);
 		done(&f, 6);
 		CHECK_THAT(kit_filled(f.far.mem + 40000, 64, 100 + i));
@@ -680,7 +751,8 @@ static void lay_out_unsignalled(struct field *u)
 	lay_out(u, &attr);
 }
 
-CLAUSE("EP_SEND-13", "EP_RDMA_WRITE-15", "EP_RDMA_READ-16", "EP_RECV-16", "EP_RECV-17", "EP_RDMA_READ-20")
+CLAUSE("EP_SEND-13", "EP_RDMA_WRITE-15", "EP_RDMA_READ-16", "EP_RECV-16", "EP_RECV-17",
+       "EP_RDMA_READ-20")
 {
 	struct field f, u;
 	DAT_LMR_TRIPLET seg;
@@ -693,14 +765,17 @@ CLAUSE("EP_SEND-13", "EP_RDMA_WRITE-15", "EP_RDMA_READ-16", "EP_RECV-16", "EP_RE
 	seg = kit_seg(&f.far, 0, 64);
 	CHECK_RET(dat_ep_post_recv(f.p.b.ep, 1, &seg, kit_cookie(1), UNSIG), DAT_INVALID_PARAMETER);
 	ABOUT("EP_RECV-17");
-	CHECK_RET(dat_ep_post_recv(f.p.b.ep, 1, &seg, kit_cookie(1), SUPPRESS), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_ep_post_recv(f.p.b.ep, 1, &seg, kit_cookie(1), DAT_COMPLETION_BARRIER_FENCE_FLAG),
+	CHECK_RET(dat_ep_post_recv(f.p.b.ep, 1, &seg, kit_cookie(1), SUPPRESS),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_ep_post_recv(f.p.b.ep, 1, &seg, kit_cookie(1),
+				   DAT_COMPLETION_BARRIER_FENCE_FLAG),
 		  DAT_INVALID_PARAMETER);
 	unsignalled_rules(&f, &u, SEND, "EP_SEND-13");
 	unsignalled_rules(&f, &u, WRITE, "EP_RDMA_WRITE-15");
 	unsignalled_rules(&f, &u, READ, "EP_RDMA_READ-16");
 	ABOUT("EP_RDMA_READ-20");
-	CHECK_RET_IN(post(&f, READ, 0, 8, 1, DAT_COMPLETION_SOLICITED_WAIT_FLAG), DAT_INVALID_PARAMETER, DAT_SUCCESS);
+	CHECK_RET_IN(post(&f, READ, 0, 8, 1, DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+		     DAT_INVALID_PARAMETER, DAT_SUCCESS);
 }
 
 CLAUSE("EP_RDMA_READ-19", "EP_RECV-20", "EVD_WAIT-25", "EVD_WAIT-17")
@@ -780,7 +855,8 @@ CLAUSE("EP_SEND-22", "EP_RDMA_WRITE-19", "EP_RDMA_READ-24", "EP_RECV-23")
 	start = judge_now_ms();
 	for (uint64_t i = 0; i < 4; i++) {
 		ABOUT("EP_SEND-22");
-		MUST_RET(kit_send(f.p.a.ep, &f.near, 0, kit_attr().max_message_size, i, DEFAULT), DAT_SUCCESS);
+		MUST_RET(kit_send(f.p.a.ep, &f.near, 0, kit_attr().max_message_size, i, DEFAULT),
+			 DAT_SUCCESS);
 		ABOUT("EP_RECV-23");
 		MUST_RET(kit_recv(f.p.a.ep, &f.far, 0, 64, i), DAT_SUCCESS);
 		ABOUT("EP_RDMA_WRITE-19");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end of connections: dat_ep_disconnect, _reset, _free, flushes, broken connections; and dat_ep_dup_connect. */
+/*
+ * The end of connections: dat_ep_disconnect, _reset, _free, flushes, broken connections; and
+ * dat_ep_dup_connect.
+ */
 #include <string.h>
 
 #include "kit.h"
@@ -12,7 +15,10 @@ static void post_recvs(struct kit_end *end, int n)
 		MUST_RET(kit_recv(end->ep, &buf, 0, 64, (uint64_t)i), DAT_SUCCESS);
 }
 
-/* Everything that was posted with cookies 1..n completes, in order, and after the first failure nothing succeeds. */
+/*
+ * Everything that was posted with cookies 1..n completes, in order, and after the first failure
+ * nothing succeeds.
+ */
 static void want_all(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, int n)
 {
 	bool failed = false;
@@ -30,14 +36,17 @@ static void want_all(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, int n)
 	kit_empty(evd);
 }
 
-CLAUSE("EP_DISC-01", "EP_DISC-08", "EP_DISC-09", "EP_DISC-10", "EP_DISC-11", "EP_DISC-07", "EP_CREATE-14")
+CLAUSE("EP_DISC-01", "EP_DISC-08", "EP_DISC-09", "EP_DISC-10", "EP_DISC-11", "EP_DISC-07",
+       "EP_CREATE-14")
 {
 	struct kit_pair p;
 
 	for (int i = 0; i < 2; i++) {
 		kit_pair(&p, NULL);
 		ABOUT("EP_DISC-01");
-		MUST_RET(dat_ep_disconnect(p.a.ep, i ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		MUST_RET(dat_ep_disconnect(p.a.ep,
+					   i ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG),
+			 DAT_SUCCESS);
 		ABOUT("EP_DISC-08");
 		kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		ABOUT("EP_DISC-09");
@@ -109,7 +118,8 @@ CLAUSE("EP_DISC-12", "EP_DISC-13", "EP_DISC-14", "EP_DISC-15")
 	post_recvs(&p.a, 5);
 	post_recvs(&p.b, 2);
 	for (int i = 1; i <= 6; i++)	/* two of them find a receive */
-		MUST_RET(kit_send(p.a.ep, &buf, 0, i <= 2 ? 64 : longest, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG),
+		MUST_RET(kit_send(p.a.ep, &buf, 0, i <= 2 ? 64 : longest, (uint64_t)i,
+				  DAT_COMPLETION_DEFAULT_FLAG),
 			 DAT_SUCCESS);
 	MUST_RET(dat_ep_disconnect(p.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	ABOUT("EP_DISC-13");
@@ -134,8 +144,8 @@ CLAUSE("EP_DISC-12", "EP_DISC-13", "EP_DISC-14", "EP_DISC-15")
 }
 
 /*
- * Nothing takes the messages, so a graceful disconnect cannot come to its end by itself. They are as long as they
- * may be: a short one could be on its way to the peer, and done.
+ * Nothing takes the messages, so a graceful disconnect cannot come to its end by itself. They are
+ * as long as they may be: a short one could be on its way to the peer, and done.
  */
 static void stuck_pair(struct kit_pair *p, int sends, DAT_COMPLETION_FLAGS flags)
 {
@@ -144,17 +154,22 @@ static void stuck_pair(struct kit_pair *p, int sends, DAT_COMPLETION_FLAGS flags
 
 	kit_pair(p, &attr);
 	for (int i = 1; i <= sends; i++)
-		MUST_RET(kit_send(p->a.ep, &buf, 0, attr.max_message_size, (uint64_t)i, flags), DAT_SUCCESS);
+		MUST_RET(kit_send(p->a.ep, &buf, 0, attr.max_message_size, (uint64_t)i, flags),
+			 DAT_SUCCESS);
 }
 
-/* Whether the provider holds a message until there is a receive; with others such a send breaks the connection. */
+/*
+ * Whether the provider holds a message until there is a receive; with others such a send breaks the
+ * connection.
+ */
 static bool holds_messages(struct kit_pair *p)
 {
 	kit_sleep_ms(t.quiet_ms);
 	return kit_state(p->a.ep) == DAT_EP_STATE_CONNECTED;
 }
 
-#define WAITS_FOR_RECV "messages that find no receive: they do not wait (receiver not ready, AMB-47)"
+#define WAITS_FOR_RECV                                                                             \
+	"messages that find no receive: they do not wait (receiver not ready, AMB-47)"
 
 CLAUSE("EP_DISC-16", "EP_DISC-19", "EP_DISC-20", "EP_DISC-21")
 {
@@ -169,9 +184,11 @@ CLAUSE("EP_DISC-16", "EP_DISC-19", "EP_DISC-20", "EP_DISC-21")
 	MUST_NUM(kit_state(p.a.ep), DAT_EP_STATE_DISCONNECT_PENDING);
 	ABOUT("EP_DISC-21");
 	CHECK_RET(kit_send(p.a.ep, &buf, 0, 8, 9, DAT_COMPLETION_DEFAULT_FLAG), DAT_INVALID_STATE);
-	CHECK_RET(kit_write(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&far, 0, 8), 9, DAT_COMPLETION_DEFAULT_FLAG),
+	CHECK_RET(kit_write(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&far, 0, 8), 9,
+			    DAT_COMPLETION_DEFAULT_FLAG),
 		  DAT_INVALID_STATE);
-	CHECK_RET(kit_read(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&far, 0, 8), 9, DAT_COMPLETION_DEFAULT_FLAG),
+	CHECK_RET(kit_read(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&far, 0, 8), 9,
+			   DAT_COMPLETION_DEFAULT_FLAG),
 		  DAT_INVALID_STATE);
 	ABOUT("EP_DISC-20");
 	CHECK_RET(dat_ep_disconnect(p.a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
@@ -196,7 +213,8 @@ CLAUSE("EP_DISC-17", "EP_DISC-18")
 	post_recvs(&p.a, 3);
 	post_recvs(&p.b, 8);
 	for (int i = 1; i <= 8; i++)
-		MUST_RET(kit_send(p.a.ep, &buf, 0, 64, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+		MUST_RET(kit_send(p.a.ep, &buf, 0, 64, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG),
+			 DAT_SUCCESS);
 	MUST_RET(dat_ep_disconnect(p.a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	ABOUT("EP_DISC-17");
 	for (uint64_t i = 1; i <= 8; i++)
@@ -217,19 +235,22 @@ CLAUSE("EP_DISC-25", "EP_CREATE-15")
 	DAT_EVENT event;
 	int done = 0;
 
-	NEEDS(t.prov.evd_stream_merging_supported[2][3] && t.prov.evd_stream_merging_supported[2][4],
+	NEEDS(t.prov.evd_stream_merging_supported[2][3] &&
+		      t.prov.evd_stream_merging_supported[2][4],
 	      "evd_stream_merging_supported");
 	kit_pair_unconnected(&p, NULL);
 	p.a.recv = p.a.request = p.a.connect =
 		kit_evd(64, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	ABOUT("EP_CREATE-15");
-	MUST_RET(dat_ep_create(t.ia, t.pz, p.a.recv, p.a.recv, p.a.recv, &attr, &p.a.ep), DAT_SUCCESS);
+	MUST_RET(dat_ep_create(t.ia, t.pz, p.a.recv, p.a.recv, p.a.recv, &attr, &p.a.ep),
+		 DAT_SUCCESS);
 	kit_pair_connect(&p);
 	kit_exchange(&p.b, &p.a);
 	ABOUT("EP_DISC-25");
 	post_recvs(&p.b, 8);
 	for (int i = 1; i <= 8; i++)
-		MUST_RET(kit_send(p.a.ep, &buf, 0, 64, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+		MUST_RET(kit_send(p.a.ep, &buf, 0, 64, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG),
+			 DAT_SUCCESS);
 	MUST_RET(dat_ep_disconnect(p.a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	for (;;) {
 		event = kit_event(p.a.recv);
@@ -252,7 +273,8 @@ CLAUSE("EP_DISC-27")
 		kit_dto(p.a.request, p.a.ep, i, DAT_DTO_ERR_FLUSHED);
 }
 
-CLAUSE("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESET-10", "EP_RESET-11", "EP_RESET-08")
+CLAUSE("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESET-10", "EP_RESET-11",
+       "EP_RESET-08")
 {
 	struct kit_pair p;
 	struct kit_buf source = kit_buf(64, KIT_LOCAL), sink = kit_buf(64, KIT_LOCAL);
@@ -279,7 +301,7 @@ CLAUSE("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESET-10"
 		CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_UNCONNECTED);
 		ABOUT("EP_RESET-10");
 		MUST_RET(dat_ep_reset(p.b.ep), DAT_SUCCESS);
-		ABOUT("EP_RESET-08");	/* what is left of the flush may come now; nothing of it later */
+		ABOUT("EP_RESET-08"); /* what is left of the flush may come now; nothing of it later */
 		while (dat_evd_dequeue(p.b.recv, &(DAT_EVENT){ 0 }) == DAT_SUCCESS)
 			;
 		CHECK_NUM(kit_state(p.b.ep), DAT_EP_STATE_UNCONNECTED);
@@ -338,11 +360,13 @@ CLAUSE("EP_RESET-09", "EP_RECV-08", "EP_SEND-18", "EP_RDMA_WRITE-17", "EP_RDMA_R
 	MUST_RET(kit_send(p.a.ep, &buf, 0, 64, 5, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	kit_dto(p.a.request, p.a.ep, 5, DAT_DTO_ERR_FLUSHED);
 	ABOUT("EP_RDMA_WRITE-17");
-	MUST_RET(kit_write(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&buf, 64, 8), 6, DAT_COMPLETION_DEFAULT_FLAG),
+	MUST_RET(kit_write(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&buf, 64, 8), 6,
+			   DAT_COMPLETION_DEFAULT_FLAG),
 		 DAT_SUCCESS);
 	kit_dto(p.a.request, p.a.ep, 6, DAT_DTO_ERR_FLUSHED);
 	ABOUT("EP_RDMA_READ-22");
-	MUST_RET(kit_read(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&buf, 64, 8), 7, DAT_COMPLETION_DEFAULT_FLAG),
+	MUST_RET(kit_read(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&buf, 64, 8), 7,
+			  DAT_COMPLETION_DEFAULT_FLAG),
 		 DAT_SUCCESS);
 	kit_dto(p.a.request, p.a.ep, 7, DAT_DTO_ERR_FLUSHED);
 	ABOUT("EP_RESET-09");
@@ -350,7 +374,8 @@ CLAUSE("EP_RESET-09", "EP_RECV-08", "EP_SEND-18", "EP_RDMA_WRITE-17", "EP_RDMA_R
 	kit_empty(p.a.request);
 }
 
-CLAUSE("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14", "EP_FREE-15", "EP_FREE-16")
+CLAUSE("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14", "EP_FREE-15",
+       "EP_FREE-16")
 {
 	struct kit_pair p, other;
 	struct kit_end active;
@@ -391,7 +416,8 @@ CLAUSE("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14", "EP
 		CHECK_NUM(event.event_number, DAT_DTO_COMPLETION_EVENT);
 }
 
-CLAUSE("EP_STATUS-01", "EP_STATUS-03", "EP_STATUS-04", "EP_STATUS-05", "EP_STATUS-06", "EP_QUERY-07")
+CLAUSE("EP_STATUS-01", "EP_STATUS-03", "EP_STATUS-04", "EP_STATUS-05", "EP_STATUS-06",
+       "EP_QUERY-07")
 {
 	struct kit_pair p;
 	struct kit_buf buf = kit_buf(64, KIT_LOCAL);
@@ -435,10 +461,12 @@ CLAUSE("EP_STATUS-01", "EP_STATUS-03", "EP_STATUS-04", "EP_STATUS-05", "EP_STATU
 
 static DAT_RETURN dup(DAT_EP_HANDLE ep, DAT_EP_HANDLE of, DAT_COUNT size, const void *data)
 {
-	return dat_ep_dup_connect(ep, of, kit_patience(), size, (DAT_PVOID)data, DAT_QOS_BEST_EFFORT);
+	return dat_ep_dup_connect(ep, of, kit_patience(), size, (DAT_PVOID)data,
+				  DAT_QOS_BEST_EFFORT);
 }
 
-CLAUSE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "EP_DUP-11", "EP_DUP-12", "EP_DUP-13")
+CLAUSE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "EP_DUP-11", "EP_DUP-12",
+       "EP_DUP-13")
 {
 	struct kit_pair p;
 	struct kit_end active, passive;
@@ -478,7 +506,8 @@ CLAUSE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "EP_DUP-
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_CONNECTED);
 	ABOUT("EP_DUP-08");
 	MUST_RET(dat_ep_reset(active.ep), DAT_SUCCESS);
-	MUST_RET(dat_ep_dup_connect(active.ep, p.a.ep, 100000, 0, NULL, DAT_QOS_BEST_EFFORT), DAT_SUCCESS);
+	MUST_RET(dat_ep_dup_connect(active.ep, p.a.ep, 100000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		 DAT_SUCCESS);
 	kit_conn(active.connect, active.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	ABOUT("EP_DUP-13");
 	MUST_RET(dat_psp_free(p.psp), DAT_SUCCESS);
@@ -504,14 +533,17 @@ CLAUSE("EP_DUP-04", "EP_DUP-05", "EP_DUP-07")
 	ABOUT("EP_DUP-05");
 	CHECK_RET(dup(fresh.ep, p.a.ep, -1, data), DAT_INVALID_PARAMETER);
 	CHECK_RET(dup(fresh.ep, p.a.ep, 4, NULL), DAT_INVALID_PARAMETER);
-	CHECK_RET(dup(fresh.ep, p.a.ep, t.prov.max_private_data_size + 1, data), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_ep_dup_connect(fresh.ep, p.a.ep, 0, 0, NULL, DAT_QOS_BEST_EFFORT), DAT_INVALID_PARAMETER);
+	CHECK_RET(dup(fresh.ep, p.a.ep, t.prov.max_private_data_size + 1, data),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_ep_dup_connect(fresh.ep, p.a.ep, 0, 0, NULL, DAT_QOS_BEST_EFFORT),
+		  DAT_INVALID_PARAMETER);
 	ABOUT("EP_DUP-07");
 	if (t.prov.dat_qos_supported & DAT_QOS_PREMIUM) {
 		judge_outcome("every quality of service is supported");
 		CHECK_THAT(true);
 	} else {
-		CHECK_RET(dat_ep_dup_connect(fresh.ep, p.a.ep, kit_patience(), 0, NULL, DAT_QOS_PREMIUM),
+		CHECK_RET(dat_ep_dup_connect(fresh.ep, p.a.ep, kit_patience(), 0, NULL,
+					     DAT_QOS_PREMIUM),
 			  DAT_MODEL_NOT_SUPPORTED);
 	}
 	ABOUT("EP_DUP-04");
@@ -532,7 +564,8 @@ CLAUSE("BROKEN-01", "BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 	post_recvs(&p.b, 2);
 	target.rmr_context = 0x7fffff01;	/* of no memory at all */
 	ABOUT("BROKEN-01");
-	MUST_RET(kit_write(p.a.ep, kit_seg(&near, 0, 8), target, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(kit_write(p.a.ep, kit_seg(&near, 0, 8), target, 1, DAT_COMPLETION_DEFAULT_FLAG),
+		 DAT_SUCCESS);
 	kit_dto(p.a.request, p.a.ep, 1, DAT_DTO_ERR_REMOTE_ACCESS);
 	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_BROKEN);
 	ABOUT("BROKEN-02");

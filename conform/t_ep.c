@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_ep_create, _query, _modify, _recv_query, _set_watermark: what an endpoint is made of, and when it may change. */
+/*
+ * dat_ep_create, _query, _modify, _recv_query, _set_watermark: what an endpoint is made of, and
+ * when it may change.
+ */
 #include <string.h>
 
 #include "kit.h"
@@ -13,7 +16,8 @@ static DAT_EP_PARAM query(DAT_EP_HANDLE ep)
 	return param;
 }
 
-static DAT_RETURN create(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, DAT_EP_ATTR attr)
+static DAT_RETURN create(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
+			 DAT_EP_ATTR attr)
 {
 	DAT_EP_HANDLE ep;
 
@@ -21,8 +25,8 @@ static DAT_RETURN create(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HA
 }
 
 /* An endpoint with these completion flags on these EVDs; the connect stream on one of its own. */
-static DAT_RETURN with_flags(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_COMPLETION_FLAGS recv_flags,
-			     DAT_COMPLETION_FLAGS request_flags)
+static DAT_RETURN with_flags(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
+			     DAT_COMPLETION_FLAGS recv_flags, DAT_COMPLETION_FLAGS request_flags)
 {
 	DAT_EP_ATTR attr = kit_attr();
 
@@ -31,11 +35,18 @@ static DAT_RETURN with_flags(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_CO
 	return create(recv, request, DAT_HANDLE_NULL, attr);
 }
 
-CLAUSE("EP_CREATE-01", "EP_CREATE-02", "EP_CREATE-09", "EP_CREATE-10", "EP_CREATE-11", "EP_QUERY-01", "EP_QUERY-08")
+CLAUSE("EP_CREATE-01", "EP_CREATE-02", "EP_CREATE-09", "EP_CREATE-10", "EP_CREATE-11",
+       "EP_QUERY-01", "EP_QUERY-08")
 {
-	static const DAT_EP_PARAM_MASK bits[] = { DAT_EP_FIELD_IA_HANDLE, DAT_EP_FIELD_EP_STATE,
-		DAT_EP_FIELD_PZ_HANDLE, DAT_EP_FIELD_RECV_EVD_HANDLE, DAT_EP_FIELD_REQUEST_EVD_HANDLE,
-		DAT_EP_FIELD_CONNECT_EVD_HANDLE, DAT_EP_FIELD_SRQ_HANDLE, DAT_EP_FIELD_EP_ATTR_ALL, DAT_EP_FIELD_ALL };
+	static const DAT_EP_PARAM_MASK bits[] = { DAT_EP_FIELD_IA_HANDLE,
+						  DAT_EP_FIELD_EP_STATE,
+						  DAT_EP_FIELD_PZ_HANDLE,
+						  DAT_EP_FIELD_RECV_EVD_HANDLE,
+						  DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+						  DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+						  DAT_EP_FIELD_SRQ_HANDLE,
+						  DAT_EP_FIELD_EP_ATTR_ALL,
+						  DAT_EP_FIELD_ALL };
 	DAT_EP_ATTR attr = kit_attr();
 	DAT_BOOLEAN recv_idle, request_idle;
 	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -56,9 +67,9 @@ CLAUSE("EP_CREATE-01", "EP_CREATE-02", "EP_CREATE-09", "EP_CREATE-10", "EP_CREAT
 		CHECK_RET(dat_ep_query(end.ep, bits[i], &param), DAT_SUCCESS);
 	ABOUT("EP_QUERY-08");
 	param = query(end.ep);
-	CHECK_THAT(param.ia_handle == t.ia && param.pz_handle == t.pz && param.recv_evd_handle == end.recv &&
-		   param.request_evd_handle == end.request && param.connect_evd_handle == end.connect &&
-		   param.srq_handle == DAT_HANDLE_NULL);
+	CHECK_THAT(param.ia_handle == t.ia && param.pz_handle == t.pz &&
+		   param.recv_evd_handle == end.recv && param.request_evd_handle == end.request &&
+		   param.connect_evd_handle == end.connect && param.srq_handle == DAT_HANDLE_NULL);
 	ABOUT("EP_CREATE-11");
 	CHECK_THAT(param.ep_attr.max_recv_dtos >= attr.max_recv_dtos);
 	CHECK_THAT(param.ep_attr.max_request_dtos >= attr.max_request_dtos);
@@ -68,10 +79,13 @@ CLAUSE("EP_CREATE-01", "EP_CREATE-02", "EP_CREATE-09", "EP_CREATE-10", "EP_CREAT
 	CHECK_NUM(param.ep_attr.max_rdma_size, attr.max_rdma_size);
 	CHECK_NUM(param.ep_attr.service_type, DAT_SERVICE_TYPE_RC);
 	ABOUT("EP_CREATE-09");
-	MUST_RET(dat_ep_create(t.ia, t.pz, end.recv, end.request, end.connect, NULL, &ep), DAT_SUCCESS);
+	MUST_RET(dat_ep_create(t.ia, t.pz, end.recv, end.request, end.connect, NULL, &ep),
+		 DAT_SUCCESS);
 	param = query(ep);
-	CHECK_THAT(param.ep_attr.max_recv_dtos > 0 && param.ep_attr.max_recv_dtos <= t.attr.max_dto_per_ep);
-	CHECK_THAT(param.ep_attr.max_message_size > 0 && param.ep_attr.max_message_size <= t.attr.max_message_size);
+	CHECK_THAT(param.ep_attr.max_recv_dtos > 0 &&
+		   param.ep_attr.max_recv_dtos <= t.attr.max_dto_per_ep);
+	CHECK_THAT(param.ep_attr.max_message_size > 0 &&
+		   param.ep_attr.max_message_size <= t.attr.max_message_size);
 	ABOUT("EP_CREATE-10");
 	CHECK_NUM(kit_state(ep), DAT_EP_STATE_UNCONNECTED);
 	CHECK_RET(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &param), DAT_SUCCESS);
@@ -110,13 +124,15 @@ CLAUSE("EP_CREATE-05", "EP_CREATE-21", "EP_CREATE-06")
 	BAD_ATTR(attr.max_recv_iov = t.attr.max_iov_segments_per_dto + 1);
 	BAD_ATTR(attr.max_request_iov = t.attr.max_iov_segments_per_dto + 1);
 	BAD_ATTR(attr.service_type = (DAT_SERVICE_TYPE)7);
-	CHECK_RET(dat_ep_create(t.ia, t.pz, evd, evd, DAT_HANDLE_NULL, NULL, NULL), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_ep_create(t.ia, t.pz, evd, evd, DAT_HANDLE_NULL, NULL, NULL),
+		  DAT_INVALID_PARAMETER);
 	ABOUT("EP_CREATE-21");
 	BAD_ATTR(attr.request_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 	ABOUT("EP_CREATE-06");
 	premium.qos = DAT_QOS_PREMIUM;
 	CHECK_RET(create(evd, evd, DAT_HANDLE_NULL, premium),
-		  t.prov.dat_qos_supported & DAT_QOS_PREMIUM ? DAT_SUCCESS : DAT_MODEL_NOT_SUPPORTED);
+		  t.prov.dat_qos_supported & DAT_QOS_PREMIUM ? DAT_SUCCESS
+							     : DAT_MODEL_NOT_SUPPORTED);
 }
 
 CLAUSE("EP_CREATE-07")
@@ -126,12 +142,14 @@ CLAUSE("EP_CREATE-07")
 
 	kit_end(&end, NULL);
 	for (int i = 0; i < 8; i++) {
-		DAT_EVD_HANDLE recv = i & 1 ? end.recv : DAT_HANDLE_NULL, request = i & 2 ? end.request : DAT_HANDLE_NULL,
+		DAT_EVD_HANDLE recv = i & 1 ? end.recv : DAT_HANDLE_NULL,
+			       request = i & 2 ? end.request : DAT_HANDLE_NULL,
 			       connect = i & 4 ? end.connect : DAT_HANDLE_NULL;
 		DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 		DAT_EP_PARAM param;
 
-		MUST_RET(dat_ep_create(t.ia, t.pz, recv, request, connect, &attr, &ep), DAT_SUCCESS);
+		MUST_RET(dat_ep_create(t.ia, t.pz, recv, request, connect, &attr, &ep),
+			 DAT_SUCCESS);
 		param = query(ep);
 		CHECK_THAT(param.recv_evd_handle == recv && param.request_evd_handle == request &&
 			   param.connect_evd_handle == connect);
@@ -145,7 +163,9 @@ CLAUSE("EP_CREATE-08")
 	DAT_EP_ATTR attr = kit_attr();
 
 	kit_pair_unconnected(&p, NULL);
-	MUST_RET(dat_ep_create(t.ia, t.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, p.a.connect, &attr, &p.a.ep), DAT_SUCCESS);
+	MUST_RET(dat_ep_create(t.ia, t.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, p.a.connect, &attr,
+			       &p.a.ep),
+		 DAT_SUCCESS);
 	kit_pair_connect(&p);
 	kit_fill(near.mem, 64, 4);
 	MUST_RET(kit_recv(p.b.ep, &far, 0, 64, 1), DAT_SUCCESS);
@@ -160,8 +180,10 @@ CLAUSE("EP_CREATE-16")
 	DAT_EVD_HANDLE se = kit_evd(8, DAT_EVD_SOFTWARE_FLAG), dto = kit_evd(8, DAT_EVD_DTO_FLAG);
 	DAT_EP_ATTR attr = kit_attr();
 
-	CHECK_RET_IN(create(se, dto, DAT_HANDLE_NULL, attr), DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
-	CHECK_RET_IN(create(dto, se, DAT_HANDLE_NULL, attr), DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
+	CHECK_RET_IN(create(se, dto, DAT_HANDLE_NULL, attr), DAT_INVALID_HANDLE,
+		     DAT_INVALID_PARAMETER);
+	CHECK_RET_IN(create(dto, se, DAT_HANDLE_NULL, attr), DAT_INVALID_HANDLE,
+		     DAT_INVALID_PARAMETER);
 	CHECK_RET_IN(create(dto, dto, se, attr), DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
 }
 
@@ -171,7 +193,8 @@ CLAUSE("EP_CREATE-16")
 
 CLAUSE("EP_CREATE-17", "EP_CREATE-18", "EP_CREATE-19", "EP_CREATE-20", "EP_MODIFY-27")
 {
-	DAT_EVD_HANDLE shared = kit_evd(8, DAT_EVD_DTO_FLAG), mixed, other = kit_evd(8, DAT_EVD_DTO_FLAG);
+	DAT_EVD_HANDLE shared = kit_evd(8, DAT_EVD_DTO_FLAG), mixed,
+		       other = kit_evd(8, DAT_EVD_DTO_FLAG);
 	DAT_EP_HANDLE ep;
 	DAT_EP_ATTR attr = kit_attr();
 	DAT_EP_PARAM param;
@@ -190,8 +213,10 @@ CLAUSE("EP_CREATE-17", "EP_CREATE-18", "EP_CREATE-19", "EP_CREATE-20", "EP_MODIF
 	ABOUT("EP_CREATE-18");
 	if (t.prov.evd_stream_merging_supported[0][2]) {
 		mixed = kit_evd(8, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
-		CHECK_RET(with_flags(mixed, DAT_HANDLE_NULL, UNSIG, THRESHOLD), DAT_INVALID_PARAMETER);
-		CHECK_RET(with_flags(mixed, DAT_HANDLE_NULL, SOLICITED, THRESHOLD), DAT_INVALID_PARAMETER);
+		CHECK_RET(with_flags(mixed, DAT_HANDLE_NULL, UNSIG, THRESHOLD),
+			  DAT_INVALID_PARAMETER);
+		CHECK_RET(with_flags(mixed, DAT_HANDLE_NULL, SOLICITED, THRESHOLD),
+			  DAT_INVALID_PARAMETER);
 		CHECK_RET(with_flags(mixed, mixed, THRESHOLD, THRESHOLD), DAT_SUCCESS);
 	} else {
 		CHECK_THAT(!t.prov.evd_stream_merging_supported[0][2]);
@@ -199,7 +224,8 @@ CLAUSE("EP_CREATE-17", "EP_CREATE-18", "EP_CREATE-19", "EP_CREATE-20", "EP_MODIF
 	}
 	ABOUT("EP_CREATE-19");
 	shared = kit_evd(8, DAT_EVD_DTO_FLAG);
-	CHECK_RET(with_flags(shared, shared, UNSIG, (DAT_COMPLETION_FLAGS)0), DAT_INVALID_PARAMETER);
+	CHECK_RET(with_flags(shared, shared, UNSIG, (DAT_COMPLETION_FLAGS)0),
+		  DAT_INVALID_PARAMETER);
 	CHECK_RET(with_flags(shared, shared, UNSIG, THRESHOLD), DAT_INVALID_PARAMETER);
 	CHECK_RET(with_flags(shared, shared, UNSIG, UNSIG), DAT_SUCCESS);
 	ABOUT("EP_CREATE-20");
@@ -288,7 +314,8 @@ static void walk(DAT_EP_HANDLE ep[STATES])
 #define OK DAT_SUCCESS
 
 /* dat_ep_modify: what each field's change is answered with in each state. */
-static void modify(const char *id, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *values, const DAT_RETURN wanted[STATES])
+static void modify(const char *id, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *values,
+		   const DAT_RETURN wanted[STATES])
 {
 	DAT_EP_HANDLE ep[STATES];
 
@@ -298,14 +325,17 @@ static void modify(const char *id, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *v
 		char call[128];
 		DAT_EP_PARAM param = *values;
 
-		snprintf(call, sizeof(call), "dat_ep_modify(ep, 0x%llx, ...) in state %d", (unsigned long long)mask,
-			 (int)ep_states[i]);
-		judge_ret(dat_ep_modify(ep[i], mask, &param), wanted[i], false, call, __FILE__, __LINE__);
+		snprintf(call, sizeof(call), "dat_ep_modify(ep, 0x%llx, ...) in state %d",
+			 (unsigned long long)mask, (int)ep_states[i]);
+		judge_ret(dat_ep_modify(ep[i], mask, &param), wanted[i], false, call, __FILE__,
+			  __LINE__);
 	}
 }
 
 static const DAT_RETURN never[STATES] = { IP, IP, IP, IP, IP, IP };
-static const DAT_RETURN pending[STATES] = { OK, OK, OK, IS, IS, IS };	/* before the connection is on its way */
+static const DAT_RETURN pending[STATES] = {
+	OK, OK, OK, IS, IS, IS
+}; /* before the connection is on its way */
 static const DAT_RETURN quiescent[STATES] = { OK, IS, IS, IS, IS, IS };
 
 static DAT_EP_PARAM some_values(void)
@@ -337,11 +367,13 @@ MODIFY("EP_MODIFY-14", DAT_EP_FIELD_CONNECT_EVD_HANDLE, pending)
 MODIFY("EP_MODIFY-16", A(SERVICE_TYPE) | A(MAX_MESSAGE_SIZE) | A(MAX_RDMA_SIZE) | A(QOS), pending)
 MODIFY("EP_MODIFY-17", A(RECV_COMPLETION_FLAGS), pending)
 MODIFY("EP_MODIFY-20", A(REQUEST_COMPLETION_FLAGS), pending)
-MODIFY("EP_MODIFY-22", A(MAX_RECV_DTOS) | A(MAX_REQUEST_DTOS) | A(MAX_RECV_IOV) | A(MAX_REQUEST_IOV), pending)
+MODIFY("EP_MODIFY-22",
+       A(MAX_RECV_DTOS) | A(MAX_REQUEST_DTOS) | A(MAX_RECV_IOV) | A(MAX_REQUEST_IOV), pending)
 MODIFY("EP_MODIFY-24", A(MAX_RDMA_READ_IN) | A(MAX_RDMA_READ_OUT), pending)
 MODIFY("EP_MODIFY-04", A(MAX_RECV_DTOS) | DAT_EP_FIELD_CONNECT_EVD_HANDLE, pending)
 
-CLAUSE("EP_MODIFY-01", "EP_MODIFY-03", "EP_MODIFY-05", "EP_MODIFY-18", "EP_MODIFY-19", "EP_MODIFY-17", "EP_MODIFY-25")
+CLAUSE("EP_MODIFY-01", "EP_MODIFY-03", "EP_MODIFY-05", "EP_MODIFY-18", "EP_MODIFY-19",
+       "EP_MODIFY-17", "EP_MODIFY-25")
 {
 	static const DAT_COMPLETION_FLAGS recv_ok[] = { UNSIG, SOLICITED, THRESHOLD },
 		bad[] = { DAT_COMPLETION_SUPPRESS_FLAG, DAT_COMPLETION_BARRIER_FENCE_FLAG };
@@ -357,7 +389,8 @@ CLAUSE("EP_MODIFY-01", "EP_MODIFY-03", "EP_MODIFY-05", "EP_MODIFY-18", "EP_MODIF
 	CHECK_RET(dat_ep_modify(end.ep, A(MAX_MESSAGE_SIZE), &param), DAT_SUCCESS);
 	after = query(end.ep);
 	CHECK_NUM(after.ep_attr.max_message_size, 1024);
-	CHECK_THAT(after.pz_handle == before.pz_handle && after.ep_attr.max_rdma_size == before.ep_attr.max_rdma_size &&
+	CHECK_THAT(after.pz_handle == before.pz_handle &&
+		   after.ep_attr.max_rdma_size == before.ep_attr.max_rdma_size &&
 		   after.ep_attr.max_recv_dtos == before.ep_attr.max_recv_dtos);
 	ABOUT("EP_MODIFY-03");
 	CHECK_RET(dat_ep_modify(end.ep, UINT64_C(1) << 50, &param), IP);
@@ -387,11 +420,13 @@ CLAUSE("EP_MODIFY-01", "EP_MODIFY-03", "EP_MODIFY-05", "EP_MODIFY-18", "EP_MODIF
 	ABOUT("EP_MODIFY-17");
 	MUST_RET(kit_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
 	param.ep_attr.recv_completion_flags = UNSIG;
-	CHECK_RET_IN(dat_ep_modify(end.ep, A(RECV_COMPLETION_FLAGS), &param), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+	CHECK_RET_IN(dat_ep_modify(end.ep, A(RECV_COMPLETION_FLAGS), &param), DAT_INVALID_STATE,
+		     DAT_INVALID_PARAMETER);
 	ABOUT("EP_MODIFY-25");
 	param.ep_attr.ep_transport_specific_count = 0;
 	param.ep_attr.ep_transport_specific = NULL;
-	CHECK_RET(dat_ep_modify(end.ep, A(NUM_TRANSPORT_ATTR) | A(TRANSPORT_SPECIFIC_ATTR), &param), DAT_SUCCESS);
+	CHECK_RET(dat_ep_modify(end.ep, A(NUM_TRANSPORT_ATTR) | A(TRANSPORT_SPECIFIC_ATTR), &param),
+		  DAT_SUCCESS);
 }
 
 CLAUSE("EP_MODIFY-11")
@@ -445,8 +480,8 @@ CLAUSE("EP_MODIFY-15", "EP_MODIFY-23", "EP_QUERY-09")
 	CHECK_NUM(n, param.ep_attr.max_recv_dtos);
 }
 
-CLAUSE("EP_RECV_QUERY-01", "EP_RECV_QUERY-05", "EP_RECV_QUERY-06", "EP_RECV_QUERY-08", "EP_RECV_QUERY-09",
-       "EP_RECV_QUERY-10", "EP_RECV_QUERY-03")
+CLAUSE("EP_RECV_QUERY-01", "EP_RECV_QUERY-05", "EP_RECV_QUERY-06", "EP_RECV_QUERY-08",
+       "EP_RECV_QUERY-09", "EP_RECV_QUERY-10", "EP_RECV_QUERY-03")
 {
 	struct kit_pair p;
 	struct kit_buf buf = kit_buf(64, KIT_LOCAL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_evd_*: creation, queues, waiters, thresholds, the two switches, software events. t_cno.c has the triggers. */
+/*
+ * dat_evd_*: creation, queues, waiters, thresholds, the two switches, software events. t_cno.c has
+ * the triggers.
+ */
 #include <signal.h>
 #include <string.h>
 
@@ -85,14 +88,20 @@ CLAUSE("EVD_CREATE-06")
 {
 	DAT_EVD_HANDLE evd;
 
-	CHECK_RET(dat_evd_create(t.ia, 0, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_evd_create(t.ia, -1, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_evd_create(t.ia, 8, DAT_HANDLE_NULL, (DAT_EVD_FLAGS)0, &evd), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_evd_create(t.ia, 8, DAT_HANDLE_NULL, (DAT_EVD_FLAGS)0x4000, &evd), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_evd_create(t.ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, NULL), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_evd_create(t.ia, 0, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_evd_create(t.ia, -1, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_evd_create(t.ia, 8, DAT_HANDLE_NULL, (DAT_EVD_FLAGS)0, &evd),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_evd_create(t.ia, 8, DAT_HANDLE_NULL, (DAT_EVD_FLAGS)0x4000, &evd),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_evd_create(t.ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, NULL),
+		  DAT_INVALID_PARAMETER);
 	if (t.attr.max_evd_qlen < 0x7fffffff)
-		CHECK_RET_IN(dat_evd_create(t.ia, t.attr.max_evd_qlen + 1, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG,
-					    &evd), DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES);
+		CHECK_RET_IN(dat_evd_create(t.ia, t.attr.max_evd_qlen + 1, DAT_HANDLE_NULL,
+					    DAT_EVD_SOFTWARE_FLAG, &evd),
+			     DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES);
 }
 
 CLAUSE("EVD_CREATE-07", "IA_QUERY-13")
@@ -109,8 +118,11 @@ CLAUSE("EVD_CREATE-07", "IA_QUERY-13")
 			DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 
 			ABOUT("EVD_CREATE-07");
-			CHECK_RET(dat_evd_create(t.ia, 8, DAT_HANDLE_NULL, flags[i] | flags[j], &evd),
-				  t.prov.evd_stream_merging_supported[i][j] ? DAT_SUCCESS : DAT_MODEL_NOT_SUPPORTED);
+			CHECK_RET(
+				dat_evd_create(t.ia, 8, DAT_HANDLE_NULL, flags[i] | flags[j], &evd),
+				t.prov.evd_stream_merging_supported[i][j]
+					? DAT_SUCCESS
+					: DAT_MODEL_NOT_SUPPORTED);
 		}
 	}
 }
@@ -125,8 +137,9 @@ CLAUSE("EVD_CREATE-08")
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
 }
 
-CLAUSE("EVD_SETUNW-01", "EVD_SETUNW-03", "EVD_SETUNW-05", "EVD_SETUNW-07", "EVD_SETUNW-08", "EVD_WAIT-16",
-       "EVD_DEQ-16", "EVD_CLRUNW-01", "EVD_CLRUNW-03", "EVD_CLRUNW-04", "EVD_CLRUNW-06")
+CLAUSE("EVD_SETUNW-01", "EVD_SETUNW-03", "EVD_SETUNW-05", "EVD_SETUNW-07", "EVD_SETUNW-08",
+       "EVD_WAIT-16", "EVD_DEQ-16", "EVD_CLRUNW-01", "EVD_CLRUNW-03", "EVD_CLRUNW-04",
+       "EVD_CLRUNW-06")
 {
 	DAT_EVD_HANDLE evd = se_evd();
 	DAT_EVENT event;
@@ -134,13 +147,15 @@ CLAUSE("EVD_SETUNW-01", "EVD_SETUNW-03", "EVD_SETUNW-05", "EVD_SETUNW-07", "EVD_
 	ABOUT("EVD_SETUNW-01");
 	CHECK_RET(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
 	ABOUT("EVD_SETUNW-03");
-	CHECK_THAT(in_state(evd, DAT_EVD_STATE_UNWAITABLE) && !in_state(evd, DAT_EVD_STATE_WAITABLE));
+	CHECK_THAT(in_state(evd, DAT_EVD_STATE_UNWAITABLE) &&
+		   !in_state(evd, DAT_EVD_STATE_WAITABLE));
 	ABOUT("EVD_SETUNW-07");
 	post(evd, 1, 3);
 	ABOUT("EVD_SETUNW-05");
 	CHECK_RET(poll_se(evd), DAT_INVALID_STATE);
 	ABOUT("EVD_WAIT-16");
-	CHECK_RET(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &(DAT_COUNT){ 0 }), DAT_INVALID_STATE);
+	CHECK_RET(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &(DAT_COUNT){ 0 }),
+		  DAT_INVALID_STATE);
 	ABOUT("EVD_DEQ-16");
 	CHECK_RET(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
 	ABOUT("EVD_SETUNW-08");
@@ -149,7 +164,8 @@ CLAUSE("EVD_SETUNW-01", "EVD_SETUNW-03", "EVD_SETUNW-05", "EVD_SETUNW-07", "EVD_
 	ABOUT("EVD_CLRUNW-01");
 	CHECK_RET(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
 	ABOUT("EVD_CLRUNW-03");
-	CHECK_THAT(in_state(evd, DAT_EVD_STATE_WAITABLE) && !in_state(evd, DAT_EVD_STATE_UNWAITABLE));
+	CHECK_THAT(in_state(evd, DAT_EVD_STATE_WAITABLE) &&
+		   !in_state(evd, DAT_EVD_STATE_UNWAITABLE));
 	ABOUT("EVD_CLRUNW-04");
 	kit_se(evd, 2);
 	ABOUT("EVD_SETUNW-07");
@@ -241,8 +257,8 @@ CLAUSE("EVD_DEQ-04", "EVD_WAIT-14", "EVD_WAIT-15")
 	kit_se(evd, 2);
 }
 
-CLAUSE("EVD_DIS-01", "EVD_DIS-03", "EVD_DIS-04", "EVD_DIS-07", "EVD_DEQ-15", "EVD_WAIT-22", "EVD_EN-01", "EVD_EN-03",
-       "EVD_EN-04", "EVD_QUERY-01", "EVD_QUERY-04")
+CLAUSE("EVD_DIS-01", "EVD_DIS-03", "EVD_DIS-04", "EVD_DIS-07", "EVD_DEQ-15", "EVD_WAIT-22",
+       "EVD_EN-01", "EVD_EN-03", "EVD_EN-04", "EVD_QUERY-01", "EVD_QUERY-04")
 {
 	DAT_EVD_HANDLE evd = se_evd();
 	DAT_EVD_PARAM param;
@@ -375,8 +391,9 @@ CLAUSE("EVD_FREE-10")
 	DAT_EVENT event;
 
 	kit_end(&active, NULL);
-	MUST_RET(dat_ep_connect(active.ep, t.attr.ia_address_ptr, qual, 500000, 0, NULL, DAT_QOS_BEST_EFFORT,
-				DAT_CONNECT_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(dat_ep_connect(active.ep, t.attr.ia_address_ptr, qual, 500000, 0, NULL,
+				DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		 DAT_SUCCESS);
 	kit_sleep_ms(t.quiet_ms);	/* the request is on its way, or has come */
 	MUST_RET(dat_psp_free(psp), DAT_SUCCESS);
 	CHECK_RET(dat_evd_free(evd), DAT_SUCCESS);
@@ -390,7 +407,8 @@ CLAUSE("EVD_FREE-11")
 	CHECK_RET_IN(dat_evd_free(t.async), DAT_INVALID_STATE, DAT_SUCCESS);
 }
 
-CLAUSE("EVD_MODCNO-01", "EVD_MODCNO-03", "EVD_MODCNO-04", "EVD_MODCNO-06", "EVD_MODCNO-07", "EVD_MODCNO-09")
+CLAUSE("EVD_MODCNO-01", "EVD_MODCNO-03", "EVD_MODCNO-04", "EVD_MODCNO-06", "EVD_MODCNO-07",
+       "EVD_MODCNO-09")
 {
 	DAT_CNO_HANDLE one = kit_cno(), two = kit_cno();
 	DAT_EVD_HANDLE evd = se_evd(), hint;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Handles that are none, query masks, consumer contexts. Most of it is a table: a clause, the kind of object that
- * the call wants, and the call with `h` in the place of the handle. Everything else in the call is in order, so
- * that nothing but the handle can be what is refused.
+ * Handles that are none, query masks, consumer contexts. Most of it is a table: a clause, the kind
+ * of object that the call wants, and the call with `h` in the place of the handle. Everything else
+ * in the call is in order, so that nothing but the handle can be what is refused.
  */
 #include <string.h>
 
@@ -50,16 +50,16 @@ static DAT_RETURN lmr_create(DAT_HANDLE ia, DAT_HANDLE pz)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = v.buf.mem };
 
-	return dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, v.buf.size, pz, KIT_LOCAL, &v.out, &v.lmr_context,
-			      &v.rmr_context, &v.size, &v.address);
+	return dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, v.buf.size, pz, KIT_LOCAL, &v.out,
+			      &v.lmr_context, &v.rmr_context, &v.size, &v.address);
 }
 
 static DAT_RETURN lmr_of_lmr(DAT_HANDLE lmr)
 {
 	DAT_REGION_DESCRIPTION region = { .for_lmr_handle = lmr };
 
-	return dat_lmr_create(t.ia, DAT_MEM_TYPE_LMR, region, v.buf.size, t.pz, KIT_LOCAL, &v.out, &v.lmr_context,
-			      &v.rmr_context, &v.size, &v.address);
+	return dat_lmr_create(t.ia, DAT_MEM_TYPE_LMR, region, v.buf.size, t.pz, KIT_LOCAL, &v.out,
+			      &v.lmr_context, &v.rmr_context, &v.size, &v.address);
 }
 
 static DAT_RETURN rsp_create(DAT_HANDLE ia, DAT_HANDLE ep, DAT_HANDLE evd)
@@ -136,14 +136,24 @@ static void make_freed(enum kind kind)
 	DAT_HANDLE *h = &v.freed[kind];
 
 	switch (kind) {
-	case IA: *h = kit_open_another(); MUST_RET(dat_ia_close(*h, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS); break;
+	case IA:
+		*h = kit_open_another();
+		MUST_RET(dat_ia_close(*h, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		break;
 	case EVD: *h = kit_evd(8, DAT_EVD_DEFAULT_FLAG & ~DAT_EVD_ASYNC_FLAG);
 		MUST_RET(dat_evd_free(*h), DAT_SUCCESS); break;
 	case CNO: *h = kit_cno(); MUST_RET(dat_cno_free(*h), DAT_SUCCESS); break;
 	case EP: kit_end(&end, NULL); *h = end.ep; MUST_RET(dat_ep_free(*h), DAT_SUCCESS); break;
 	case PZ: *h = kit_pz(); MUST_RET(dat_pz_free(*h), DAT_SUCCESS); break;
-	case LMR: buf = kit_buf(4096, KIT_LOCAL); *h = buf.lmr; MUST_RET(dat_lmr_free(*h), DAT_SUCCESS); break;
-	case RMR: MUST_RET(dat_rmr_create(t.pz, h), DAT_SUCCESS); MUST_RET(dat_rmr_free(*h), DAT_SUCCESS); break;
+	case LMR:
+		buf = kit_buf(4096, KIT_LOCAL);
+		*h = buf.lmr;
+		MUST_RET(dat_lmr_free(*h), DAT_SUCCESS);
+		break;
+	case RMR:
+		MUST_RET(dat_rmr_create(t.pz, h), DAT_SUCCESS);
+		MUST_RET(dat_rmr_free(*h), DAT_SUCCESS);
+		break;
 	case PSP: *h = kit_psp(v.cr_evd, &qual); MUST_RET(dat_psp_free(*h), DAT_SUCCESS); break;
 	case RSP: *h = make_rsp(); MUST_RET(dat_rsp_free(*h), DAT_SUCCESS); break;
 	case CR: *h = make_cr(); MUST_RET(dat_cr_reject(*h), DAT_SUCCESS); break;
@@ -161,10 +171,11 @@ static void refuse(DAT_RETURN got, const char *call, const char *what, const cha
 }
 
 /* NULL, a freed one, and live objects of other kinds. */
-static void try_bad(enum kind kind, bool null_is_bad, DAT_RETURN (*make_call)(DAT_HANDLE h), const char *call,
-		    const char *file, int line)
+static void try_bad(enum kind kind, bool null_is_bad, DAT_RETURN (*make_call)(DAT_HANDLE h),
+		    const char *call, const char *file, int line)
 {
-	static const char *const names[] = { "an IA", "an EVD", "a CNO", "an EP", "a PZ", "an LMR", "an RMR" };
+	static const char *const names[] = { "an IA", "an EVD", "a CNO", "an EP",
+					     "a PZ",  "an LMR", "an RMR" };
 	/* memory of the process that is no object at all */
 	static uint64_t garbage[32];
 
@@ -209,13 +220,15 @@ BAD_UNLESS_NULL("EP_CREATE-04", PZ, dat_ep_create(t.ia, h, DTO, DTO, v.conn_evd,
 BAD_UNLESS_NULL("EP_CREATE-04", EVD, dat_ep_create(t.ia, t.pz, h, DTO, v.conn_evd, &v.attr, &v.out))
 BAD_UNLESS_NULL("EP_CREATE-04", EVD, dat_ep_create(t.ia, t.pz, DTO, h, v.conn_evd, &v.attr, &v.out))
 BAD_UNLESS_NULL("EP_CREATE-04", EVD, dat_ep_create(t.ia, t.pz, DTO, DTO, h, &v.attr, &v.out))
-BAD_HANDLE("EP_CREATE_SRQ-03", SRQ, dat_ep_create_with_srq(t.ia, t.pz, DTO, DTO, NONE, h, &v.attr, &v.out))
+BAD_HANDLE("EP_CREATE_SRQ-03", SRQ,
+	   dat_ep_create_with_srq(t.ia, t.pz, DTO, DTO, NONE, h, &v.attr, &v.out))
 BAD_HANDLE("EP_DISC-02", EP, dat_ep_disconnect(h, DAT_CLOSE_ABRUPT_FLAG))
 BAD_HANDLE("EP_DUP-03", EP, dat_ep_dup_connect(h, v.end.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT))
 BAD_HANDLE("EP_DUP-03", EP, dat_ep_dup_connect(v.end.ep, h, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT))
 BAD_HANDLE("EP_FREE-06", EP, dat_ep_free(h))
 BAD_HANDLE("EP_STATUS-02", EP, dat_ep_get_status(h, &v.state, &v.idle, &v.idle2))
-BAD_HANDLE("EP_MODIFY-02", EP, dat_ep_modify(h, DAT_EP_FIELD_PZ_HANDLE, (v.param.ep.pz_handle = t.pz, &v.param.ep)))
+BAD_HANDLE("EP_MODIFY-02", EP,
+	   dat_ep_modify(h, DAT_EP_FIELD_PZ_HANDLE, (v.param.ep.pz_handle = t.pz, &v.param.ep)))
 BAD_HANDLE("EP_RDMA_READ-04", EP, dat_ep_post_rdma_read(h, 1, &v.seg, COOKIE, &v.target, FLAGS))
 BAD_HANDLE("EP_RDMA_WRITE-04", EP, dat_ep_post_rdma_write(h, 1, &v.seg, COOKIE, &v.target, FLAGS))
 BAD_HANDLE("EP_RECV-04", EP, dat_ep_post_recv(h, 1, &v.seg, COOKIE, FLAGS))
@@ -239,7 +252,8 @@ BAD_HANDLE("EVD_RESIZE-02", EVD, dat_evd_resize(h, 16))
 BAD_HANDLE("EVD_SETUNW-02", EVD, dat_evd_set_unwaitable(h))
 BAD_HANDLE("EVD_WAIT-02", EVD, dat_evd_wait(h, 0, 1, &v.event, &v.count))
 BAD_HANDLE("IA_CLOSE-04", IA, dat_ia_close(h, DAT_CLOSE_ABRUPT_FLAG))
-BAD_HANDLE("IA_QUERY-02", IA, dat_ia_query(h, &v.out, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL))
+BAD_HANDLE("IA_QUERY-02", IA,
+	   dat_ia_query(h, &v.out, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL))
 BAD_HANDLE("LMR_CREATE-04", IA, lmr_create(h, t.pz))
 BAD_HANDLE("LMR_CREATE-04", PZ, lmr_create(t.ia, h))
 BAD_HANDLE("LMR_CREATE-04", LMR, lmr_of_lmr(h))
@@ -247,17 +261,22 @@ BAD_HANDLE("LMR_FREE-02", LMR, dat_lmr_free(h))
 BAD_HANDLE("LMR_QUERY-03", LMR, dat_lmr_query(h, DAT_LMR_FIELD_ALL, &v.param.lmr))
 BAD_HANDLE("LMR_SYNC_R-02", IA, dat_lmr_sync_rdma_read(h, &v.seg, 1))
 BAD_HANDLE("LMR_SYNC_W-02", IA, dat_lmr_sync_rdma_write(h, &v.seg, 1))
-BAD_HANDLE("PSP_CREATE-03", IA, dat_psp_create(h, v.unused_qual, v.cr_evd, DAT_PSP_CONSUMER_FLAG, &v.out))
-BAD_HANDLE("PSP_CREATE-03", EVD, dat_psp_create(t.ia, v.unused_qual, h, DAT_PSP_CONSUMER_FLAG, &v.out))
-BAD_HANDLE("PSP_ANY-03", IA, dat_psp_create_any(h, &v.qual, v.cr_evd, DAT_PSP_CONSUMER_FLAG, &v.out))
+BAD_HANDLE("PSP_CREATE-03", IA,
+	   dat_psp_create(h, v.unused_qual, v.cr_evd, DAT_PSP_CONSUMER_FLAG, &v.out))
+BAD_HANDLE("PSP_CREATE-03", EVD,
+	   dat_psp_create(t.ia, v.unused_qual, h, DAT_PSP_CONSUMER_FLAG, &v.out))
+BAD_HANDLE("PSP_ANY-03", IA,
+	   dat_psp_create_any(h, &v.qual, v.cr_evd, DAT_PSP_CONSUMER_FLAG, &v.out))
 BAD_HANDLE("PSP_ANY-03", EVD, dat_psp_create_any(t.ia, &v.qual, h, DAT_PSP_CONSUMER_FLAG, &v.out))
 BAD_HANDLE("PSP_FREE-02", PSP, dat_psp_free(h))
 BAD_HANDLE("PSP_QUERY-02", PSP, dat_psp_query(h, DAT_PSP_FIELD_ALL, &v.param.psp))
 BAD_HANDLE("PZ_CREATE-04", IA, dat_pz_create(h, &v.out))
 BAD_HANDLE("PZ_FREE-02", PZ, dat_pz_free(h))
 BAD_HANDLE("PZ_QUERY-03", PZ, dat_pz_query(h, DAT_PZ_FIELD_ALL, &v.param.pz))
-BAD_HANDLE("RMR_BIND-04", RMR, dat_rmr_bind(h, &v.seg, KIT_REMOTE, v.end.ep, COOKIE, FLAGS, &v.rmr_context))
-BAD_HANDLE("RMR_BIND-04", EP, dat_rmr_bind(v.live[RMR], &v.seg, KIT_REMOTE, h, COOKIE, FLAGS, &v.rmr_context))
+BAD_HANDLE("RMR_BIND-04", RMR,
+	   dat_rmr_bind(h, &v.seg, KIT_REMOTE, v.end.ep, COOKIE, FLAGS, &v.rmr_context))
+BAD_HANDLE("RMR_BIND-04", EP,
+	   dat_rmr_bind(v.live[RMR], &v.seg, KIT_REMOTE, h, COOKIE, FLAGS, &v.rmr_context))
 BAD_HANDLE("RMR_CREATE-03", PZ, dat_rmr_create(h, &v.out))
 BAD_HANDLE("RMR_FREE-03", RMR, dat_rmr_free(h))
 BAD_HANDLE("RMR_QUERY-03", RMR, dat_rmr_query(h, DAT_RMR_FIELD_ALL, &v.param.rmr))
@@ -274,7 +293,10 @@ BAD_HANDLE("SRQ_QUERY-03", SRQ, dat_srq_query(h, DAT_SRQ_FIELD_ALL, &v.param.srq
 BAD_HANDLE("SRQ_RESIZE-02", SRQ, dat_srq_resize(h, 16))
 BAD_HANDLE("SRQ_LW-02", SRQ, dat_srq_set_lw(h, 1))
 
-/* GEN-02 is all of the above once more; what makes it a clause of its own is a query of one kind with another. */
+/*
+ * GEN-02 is all of the above once more; what makes it a clause of its own is a query of one kind
+ * with another.
+ */
 BAD_HANDLE("GEN-02", EP, dat_ep_query(h, DAT_EP_FIELD_ALL, &v.param.ep))
 BAD_HANDLE("GEN-02", LMR, dat_lmr_query(h, DAT_LMR_FIELD_ALL, &v.param.lmr))
 BAD_HANDLE("GEN-02", EVD, dat_evd_query(h, DAT_EVD_FIELD_ALL, &v.param.evd))
@@ -286,7 +308,8 @@ BAD_HANDLE("GEN-02", EVD, dat_evd_query(h, DAT_EVD_FIELD_ALL, &v.param.evd))
 #define NO_HANDLE_(n, ...)  NO_HANDLE__(n, __VA_ARGS__)
 #define NO_HANDLE(id, call) NO_HANDLE_(__LINE__, id, call)
 
-static void try_none(DAT_RETURN (*make_call)(DAT_HANDLE h), const char *call, const char *file, int line)
+static void try_none(DAT_RETURN (*make_call)(DAT_HANDLE h), const char *call, const char *file,
+		     int line)
 {
 	static uint64_t garbage[32];
 
@@ -312,9 +335,12 @@ NO_HANDLE("CTX_SET-02", dat_set_consumer_context(h, kit_cookie(1)))
 #define MASK_(n, ...)	     MASK__(n, __VA_ARGS__)
 #define MASK(id, kind, call) MASK_(__LINE__, id, kind, call)
 
-/* One bit beyond the documented ones, and all bits: any mask from the table's call that is not empty of them. */
-static void try_masks(enum kind kind, DAT_RETURN (*query)(DAT_HANDLE h, uint64_t mask), const char *call,
-		      const char *file, int line)
+/*
+ * One bit beyond the documented ones, and all bits: any mask from the table's call that is not
+ * empty of them.
+ */
+static void try_masks(enum kind kind, DAT_RETURN (*query)(DAT_HANDLE h, uint64_t mask),
+		      const char *call, const char *file, int line)
 {
 	if (kind == SRQ)
 		NEEDS(t.prov.srq_supported, "srq_supported");

@@ -7,9 +7,11 @@
 
 #include "kit.h"
 
-/* dat_ia_open() is a macro around this, which is where version and thread safety can be asked for. */
-static DAT_RETURN openv(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia, DAT_UINT32 major,
-			DAT_UINT32 minor)
+/*
+ * dat_ia_open() is a macro around this, which is where version and thread safety can be asked for.
+ */
+static DAT_RETURN openv(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia,
+			DAT_UINT32 major, DAT_UINT32 minor)
 {
 	return dat_ia_openv((char *)name, qlen, async, ia, major, minor, DAT_FALSE);
 }
@@ -20,8 +22,8 @@ static DAT_RETURN open_simply(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async)
 	return openv(t.ia_name, 8, async, ia, 1, 2);
 }
 
-CLAUSE_BARE("IA_OPEN-01", "IA_OPEN-08", "IA_QUERY-04", "IA_QUERY-05", "IA_CLOSE-01", "IA_CLOSE-13", "IA_CLOSE-15",
-	    "IA_CLOSE-19", "IA_CLOSE-07")
+CLAUSE_BARE("IA_OPEN-01", "IA_OPEN-08", "IA_QUERY-04", "IA_QUERY-05", "IA_CLOSE-01", "IA_CLOSE-13",
+	    "IA_CLOSE-15", "IA_CLOSE-19", "IA_CLOSE-07")
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL, asked = KIT_BAD, evd;
 	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
@@ -43,7 +45,8 @@ CLAUSE_BARE("IA_OPEN-01", "IA_OPEN-08", "IA_QUERY-04", "IA_QUERY-05", "IA_CLOSE-
 	CHECK_THAT(asked == async);
 	ABOUT("IA_QUERY-05");
 	memset(&attr, 0xa5, sizeof(attr));
-	CHECK_RET(dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADAPTER_NAME, &attr, 0, NULL), DAT_SUCCESS);
+	CHECK_RET(dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADAPTER_NAME, &attr, 0, NULL),
+		  DAT_SUCCESS);
 	CHECK_THAT(!strncmp(attr.adapter_name, t.ia_name, DAT_NAME_MAX_LENGTH));
 	ABOUT("IA_CLOSE-01");
 	CHECK_RET(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
@@ -53,7 +56,8 @@ CLAUSE_BARE("IA_OPEN-01", "IA_OPEN-08", "IA_QUERY-04", "IA_QUERY-05", "IA_CLOSE-
 	CHECK_RET(dat_evd_query(async, DAT_EVD_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 	ABOUT("IA_CLOSE-19");
 	CHECK_RET(dat_pz_create(ia, &made), DAT_INVALID_HANDLE);
-	CHECK_RET(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd), DAT_INVALID_HANDLE);
+	CHECK_RET(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd),
+		  DAT_INVALID_HANDLE);
 	CHECK_RET(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made), DAT_INVALID_HANDLE);
 	MUST_RET(open_simply(&ia, &async), DAT_SUCCESS);
 	MUST_RET(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
@@ -79,7 +83,8 @@ CLAUSE_BARE("IA_OPEN-02", "IA_OPEN-03", "IA_OPEN-04", "IA_OPEN-16")
 	CHECK_RET(openv(NULL, 8, &async, &ia, 1, 2), DAT_INVALID_PARAMETER);
 	CHECK_RET(openv(overlong, 8, &async, &ia, 1, 2), DAT_INVALID_PARAMETER);
 	CHECK_RET(openv(t.ia_name, 8, NULL, &ia, 1, 2), DAT_INVALID_PARAMETER);
-	CHECK_RET_IN(openv(t.ia_name, 8, &async, NULL, 1, 2), DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE);
+	CHECK_RET_IN(openv(t.ia_name, 8, &async, NULL, 1, 2), DAT_INVALID_PARAMETER,
+		     DAT_INVALID_HANDLE);
 	CHECK_RET(openv(t.ia_name, 0, &async, &ia, 1, 2), DAT_INVALID_PARAMETER);
 	CHECK_RET(openv(t.ia_name, -1, &async, &ia, 1, 2), DAT_INVALID_PARAMETER);
 	CHECK_THAT(async == DAT_HANDLE_NULL);
@@ -113,7 +118,8 @@ CLAUSE("IA_OPEN-07", "IA_QUERY-17", "IA_CLOSE-17")
 	ABOUT("IA_QUERY-17");
 	memset(&attr, 0, sizeof(attr));
 	CHECK_RET(dat_ia_query(other, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), DAT_SUCCESS);
-	CHECK_THAT(attr.max_eps == t.attr.max_eps && attr.max_message_size == t.attr.max_message_size &&
+	CHECK_THAT(attr.max_eps == t.attr.max_eps &&
+		   attr.max_message_size == t.attr.max_message_size &&
 		   attr.max_evd_qlen == t.attr.max_evd_qlen && attr.max_lmrs == t.attr.max_lmrs &&
 		   attr.max_dto_per_ep == t.attr.max_dto_per_ep);
 	ABOUT("IA_CLOSE-17");
@@ -166,7 +172,8 @@ CLAUSE("IA_CLOSE-02", "IA_CLOSE-03")
 	DAT_CONN_QUAL qual;
 
 	ABOUT("IA_CLOSE-02");
-	CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);	/* the PZ of every test */
+	CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG),
+		  DAT_INVALID_STATE); /* the PZ of every test */
 	buf = kit_buf(4096, KIT_LOCAL);
 	CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
 	MUST_RET(dat_lmr_free(buf.lmr), DAT_SUCCESS);
@@ -307,8 +314,8 @@ CLAUSE_BARE("IA_CLOSE-16", "IA_CLOSE-06")
 	CHECK_THAT(n <= after_first);
 }
 
-CLAUSE("IA_QUERY-01", "IA_QUERY-03", "IA_QUERY-06", "IA_QUERY-07", "IA_QUERY-10", "IA_QUERY-11", "IA_QUERY-12",
-       "IA_QUERY-15", "IA_QUERY-16", "IA_QUERY-18", "GEN-11")
+CLAUSE("IA_QUERY-01", "IA_QUERY-03", "IA_QUERY-06", "IA_QUERY-07", "IA_QUERY-10", "IA_QUERY-11",
+       "IA_QUERY-12", "IA_QUERY-15", "IA_QUERY-16", "IA_QUERY-18", "GEN-11")
 {
 	DAT_IA_ATTR attr;
 	DAT_PROVIDER_ATTR prov;
@@ -317,22 +324,29 @@ CLAUSE("IA_QUERY-01", "IA_QUERY-03", "IA_QUERY-06", "IA_QUERY-07", "IA_QUERY-10"
 	ABOUT("IA_QUERY-01");
 	CHECK_RET(dat_ia_query(t.ia, NULL, 0, NULL, 0, NULL), DAT_SUCCESS);
 	for (int bit = 0; bit < 35; bit++)
-		CHECK_RET(dat_ia_query(t.ia, NULL, UINT64_C(1) << bit, &attr, 0, NULL), DAT_SUCCESS);
+		CHECK_RET(dat_ia_query(t.ia, NULL, UINT64_C(1) << bit, &attr, 0, NULL),
+			  DAT_SUCCESS);
 	for (int bit = 0; bit < 26; bit++)
-		CHECK_RET(dat_ia_query(t.ia, NULL, 0, NULL, UINT64_C(1) << bit, &prov), DAT_SUCCESS);
+		CHECK_RET(dat_ia_query(t.ia, NULL, 0, NULL, UINT64_C(1) << bit, &prov),
+			  DAT_SUCCESS);
 	ABOUT("IA_QUERY-03");
-	CHECK_RET(dat_ia_query(t.ia, NULL, UINT64_C(1) << 50, &attr, 0, NULL), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_ia_query(t.ia, NULL, 0, NULL, UINT64_C(1) << 50, &prov), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_ia_query(t.ia, NULL, UINT64_C(1) << 50, &attr, 0, NULL),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_ia_query(t.ia, NULL, 0, NULL, UINT64_C(1) << 50, &prov),
+		  DAT_INVALID_PARAMETER);
 	CHECK_RET(dat_ia_query(t.ia, NULL, DAT_IA_FIELD_ALL, NULL, 0, NULL), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_ia_query(t.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_ia_query(t.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, NULL),
+		  DAT_INVALID_PARAMETER);
 	ABOUT("IA_QUERY-06");
 	MUST(t.attr.ia_address_ptr != NULL);
 	kit_pair(&p, NULL);
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_CONNECTED);
 	ABOUT("IA_QUERY-07");
-	CHECK_THAT(t.attr.max_eps > 0 && t.attr.max_dto_per_ep > 0 && t.attr.max_evds > 0 && t.attr.max_evd_qlen > 0 &&
-		   t.attr.max_iov_segments_per_dto > 0 && t.attr.max_lmrs > 0 && t.attr.max_pzs > 0);
-	CHECK_THAT(t.attr.max_message_size > 0 && t.attr.max_rdma_size > 0 && t.attr.max_lmr_block_size > 0);
+	CHECK_THAT(t.attr.max_eps > 0 && t.attr.max_dto_per_ep > 0 && t.attr.max_evds > 0 &&
+		   t.attr.max_evd_qlen > 0 && t.attr.max_iov_segments_per_dto > 0 &&
+		   t.attr.max_lmrs > 0 && t.attr.max_pzs > 0);
+	CHECK_THAT(t.attr.max_message_size > 0 && t.attr.max_rdma_size > 0 &&
+		   t.attr.max_lmr_block_size > 0);
 	ABOUT("IA_QUERY-10");
 	CHECK_THAT(t.prov.iov_ownership_on_return <= DAT_IOV_PROVIDER_MOD);
 	ABOUT("IA_QUERY-11");
@@ -349,18 +363,20 @@ CLAUSE("IA_QUERY-01", "IA_QUERY-03", "IA_QUERY-06", "IA_QUERY-07", "IA_QUERY-10"
 	for (int i = 0; i < t.attr.num_vendor_attr; i++)
 		CHECK_THAT(t.attr.vendor_attr[i].name && t.attr.vendor_attr[i].value);
 	for (int i = 0; i < t.prov.num_provider_specific_attr; i++)
-		CHECK_THAT(t.prov.provider_specific_attr[i].name && t.prov.provider_specific_attr[i].value);
-	ABOUT("IA_QUERY-18");	/* the tests of what may be absent go by them; here: that they are values at all */
+		CHECK_THAT(t.prov.provider_specific_attr[i].name &&
+			   t.prov.provider_specific_attr[i].value);
+	ABOUT("IA_QUERY-18"); /* the tests of what may be absent go by them; here: that they are values at all */
 	CHECK_THAT(t.prov.pz_support <= DAT_PZ_SHAREABLE && t.prov.srq_supported <= DAT_TRUE &&
-		   t.prov.supports_multipath <= DAT_TRUE && t.prov.srq_ep_pz_difference_supported <= DAT_TRUE);
+		   t.prov.supports_multipath <= DAT_TRUE &&
+		   t.prov.srq_ep_pz_difference_supported <= DAT_TRUE);
 	ABOUT("GEN-11");
 	CHECK_THAT(t.prov.is_thread_safe == DAT_TRUE || t.prov.is_thread_safe == DAT_FALSE);
 }
 
 #define MOST 64
 
-CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIST-06", "REG_LIST-07", "REG_LIST-08",
-	    "REG_LIST-10")
+CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIST-06",
+	    "REG_LIST-07", "REG_LIST-08", "REG_LIST-10")
 {
 	static DAT_PROVIDER_INFO infos[MOST], again[MOST];
 	DAT_PROVIDER_INFO *list[MOST + 1], *list2[MOST];
@@ -383,7 +399,8 @@ CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIS
 	for (int i = 0; i < n; i++) {
 		MUST(memchr(infos[i].ia_name, '\0', DAT_NAME_MAX_LENGTH) != NULL);
 		CHECK_THAT(infos[i].ia_name[0] != '\0' && infos[i].dapl_version_major >= 1);
-		CHECK_THAT(infos[i].is_thread_safe == DAT_TRUE || infos[i].is_thread_safe == DAT_FALSE);
+		CHECK_THAT(infos[i].is_thread_safe == DAT_TRUE ||
+			   infos[i].is_thread_safe == DAT_FALSE);
 		if (!strcmp(infos[i].ia_name, t.ia_name))
 			ours = &infos[i];
 	}
@@ -409,7 +426,8 @@ CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIS
 	CHECK_RET(dat_registry_list_providers(0, &m, list2), DAT_INVALID_PARAMETER);
 	ABOUT("REG_LIST-03");
 	CHECK_NUM(m, n);
-	if (n > 1) {	/* the registries in the field fill what there is room for, and programs rely on it */
+	if (n >
+	    1) { /* the registries in the field fill what there is room for, and programs rely on it */
 		ABOUT("REG_LIST-02");
 		ret = dat_registry_list_providers(n - 1, &m, list2);
 		CHECK_RET_IN(ret, DAT_INVALID_PARAMETER, DAT_SUCCESS);
@@ -418,11 +436,15 @@ CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIS
 	}
 	ABOUT("REG_LIST-08");
 	MUST(ours != NULL);
-	CHECK_RET(openv(t.ia_name, 8, &async, &ia, ours->dapl_version_major, ours->dapl_version_minor), DAT_SUCCESS);
+	CHECK_RET(openv(t.ia_name, 8, &async, &ia, ours->dapl_version_major,
+			ours->dapl_version_minor),
+		  DAT_SUCCESS);
 	MUST_RET(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	async = DAT_HANDLE_NULL;
-	CHECK_RET(openv(t.ia_name, 8, &async, &ia, ours->dapl_version_major + 1, 0), DAT_PROVIDER_NOT_FOUND);
-	CHECK_RET(openv(t.ia_name, 8, &async, &ia, ours->dapl_version_major, ours->dapl_version_minor + 1),
+	CHECK_RET(openv(t.ia_name, 8, &async, &ia, ours->dapl_version_major + 1, 0),
+		  DAT_PROVIDER_NOT_FOUND);
+	CHECK_RET(openv(t.ia_name, 8, &async, &ia, ours->dapl_version_major,
+			ours->dapl_version_minor + 1),
 		  DAT_PROVIDER_NOT_FOUND);
 }
 
@@ -450,7 +472,10 @@ CLAUSE_BARE("STRERROR-01", "STRERROR-02", "STRERROR-03", "STRERROR-04", "GEN-04"
 	CHECK_NUM(DAT_GET_TYPE(dat_pz_free(DAT_HANDLE_NULL)), DAT_INVALID_HANDLE);
 }
 
-/* Of the three types that every provider has, two are bits of the combination; the third is 0, and used everywhere. */
+/*
+ * Of the three types that every provider has, two are bits of the combination; the third is 0, and
+ * used everywhere.
+ */
 CLAUSE("IA_QUERY-09")
 {
 	CHECK_THAT((t.prov.lmr_mem_types_supported & DAT_MEM_TYPE_LMR) != 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Resources that run out. No test can make them run out on every provider; each asks for a good many and accepts one
- * refusal only. Which of the two came is recorded.
+ * Resources that run out. No test can make them run out on every provider; each asks for a good
+ * many and accepts one refusal only. Which of the two came is recorded.
  */
 #include <string.h>
 
@@ -19,7 +19,8 @@ CLAUSE("PSP_CREATE-02")
 	DAT_PSP_HANDLE psp;
 
 	for (int i = 0; i < MANY && ret == DAT_SUCCESS; i++) {
-		ret = dat_psp_create(t.ia, qual + (DAT_CONN_QUAL)i, evd, DAT_PSP_CONSUMER_FLAG, &psp);
+		ret = dat_psp_create(t.ia, qual + (DAT_CONN_QUAL)i, evd, DAT_PSP_CONSUMER_FLAG,
+				     &psp);
 		if (DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE)
 			ret = DAT_SUCCESS;	/* somebody else's */
 	}
@@ -56,7 +57,8 @@ CLAUSE("RSP_CREATE-02", "RSP_CREATE-04")
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
 	ABOUT("RSP_CREATE-04");	/* which numbers a transport cannot have is the transport's own */
 	kit_end(&end, NULL);
-	CHECK_RET_IN(dat_rsp_create(t.ia, ~(DAT_CONN_QUAL)0 - (DAT_CONN_QUAL)getpid(), end.ep, evd, &rsp),
+	CHECK_RET_IN(dat_rsp_create(t.ia, ~(DAT_CONN_QUAL)0 - (DAT_CONN_QUAL)getpid(), end.ep, evd,
+				    &rsp),
 		     DAT_INVALID_PARAMETER, DAT_SUCCESS);
 	kit_end(&end, NULL);
 	CHECK_RET(dat_rsp_create(t.ia, qual, end.ep, evd, NULL), DAT_INVALID_PARAMETER);
@@ -88,7 +90,8 @@ CLAUSE("EP_CONNECT-05", "EP_DISC-04", "EP_DUP-06")
 	ret = DAT_SUCCESS;
 	for (int i = 0; i < 50 && ret == DAT_SUCCESS; i++) {
 		kit_end(&ends[0], NULL);
-		ret = dat_ep_dup_connect(ends[0].ep, p.a.ep, kit_patience(), 0, NULL, DAT_QOS_BEST_EFFORT);
+		ret = dat_ep_dup_connect(ends[0].ep, p.a.ep, kit_patience(), 0, NULL,
+					 DAT_QOS_BEST_EFFORT);
 	}
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
 }
@@ -101,7 +104,10 @@ CLAUSE("EVD_RESIZE-04")
 	CHECK_RET_IN(dat_evd_resize(evd, most), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* More completions than the EVD was asked to hold: all of them come, or the asynchronous EVD tells of the overflow. */
+/*
+ * More completions than the EVD was asked to hold: all of them come, or the asynchronous EVD tells
+ * of the overflow.
+ */
 CLAUSE("ASYNC-01", "IA_OPEN-11")
 {
 	DAT_EVD_HANDLE tiny = kit_evd(1, DAT_EVD_DTO_FLAG), async = t.async;
@@ -114,11 +120,13 @@ CLAUSE("ASYNC-01", "IA_OPEN-11")
 
 	MUST_RET(dat_ia_openv((char *)t.ia_name, 8, &async, &other, 1, 2, DAT_FALSE), DAT_SUCCESS);
 	kit_pair_unconnected(&p, NULL);
-	MUST_RET(dat_ep_create(t.ia, t.pz, tiny, p.b.request, p.b.connect, &attr, &p.b.ep), DAT_SUCCESS);
+	MUST_RET(dat_ep_create(t.ia, t.pz, tiny, p.b.request, p.b.connect, &attr, &p.b.ep),
+		 DAT_SUCCESS);
 	kit_pair_connect(&p);
 	for (uint64_t i = 0; i < 16; i++) {
 		MUST_RET(kit_recv(p.b.ep, &buf, 0, 64, i), DAT_SUCCESS);
-		MUST_RET(kit_send(p.a.ep, &buf, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+		MUST_RET(kit_send(p.a.ep, &buf, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG),
+			 DAT_SUCCESS);
 	}
 	ABOUT("ASYNC-01");
 	if (dat_evd_wait(t.async, t.quiet_ms * 1000, 1, &event, &(DAT_COUNT){ 0 }) == DAT_SUCCESS) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_pz_*, dat_lmr_*: zones and regions, what they cover, who may use them, when they can be freed. */
+/*
+ * dat_pz_*, dat_lmr_*: zones and regions, what they cover, who may use them, when they can be
+ * freed.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,8 +19,8 @@ static bool zeroed(const unsigned char *mem, size_t size)
 	return true;
 }
 
-static DAT_RETURN lmr(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, DAT_VLEN length, DAT_PZ_HANDLE pz,
-		      DAT_MEM_PRIV_FLAGS priv, struct kit_buf *made)
+static DAT_RETURN lmr(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, DAT_VLEN length,
+		      DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv, struct kit_buf *made)
 {
 	DAT_VADDR address;
 	DAT_VLEN size;
@@ -53,13 +56,15 @@ static DAT_LMR_PARAM query(DAT_LMR_HANDLE handle)
 	return param;
 }
 
-#define REVOKED DAT_PRIVILEGES_VIOLATION	/* pages give both types for the context of a freed region */
+#define REVOKED                                                                                    \
+	DAT_PRIVILEGES_VIOLATION /* pages give both types for the context of a freed region */
 
 /*
- * A local fault is refused by the post, with this type, or told by the completion, which ends the connection:
- * one of the two, never both. After the latter the two ends are connected anew.
+ * A local fault is refused by the post, with this type, or told by the completion, which ends the
+ * connection: one of the two, never both. After the latter the two ends are connected anew.
  */
-static void want_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type, DAT_RETURN or_type, DAT_EVD_HANDLE evd)
+static void want_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type, DAT_RETURN or_type,
+		       DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
 
@@ -76,13 +81,15 @@ static void want_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type, DAT_
 	kit_reconnect(p);
 }
 
-static void want_local_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type, DAT_EVD_HANDLE evd)
+static void want_local_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type,
+			     DAT_EVD_HANDLE evd)
 {
 	want_fault(p, ret, type, type, evd);
 }
 
 /* a reaches for b's memory and must not get it: neither is anything written, nor anything read. */
-static void want_no_reach(struct kit_pair *p, const struct kit_buf *target, DAT_RMR_TRIPLET to, bool write)
+static void want_no_reach(struct kit_pair *p, const struct kit_buf *target, DAT_RMR_TRIPLET to,
+			  bool write)
 {
 	struct kit_buf own = kit_buf(SIZE, KIT_LOCAL);
 	DAT_LMR_TRIPLET seg = kit_seg(&own, 0, to.segment_length);
@@ -122,7 +129,8 @@ static void want_send(struct kit_pair *p, const struct kit_buf *from, size_t off
 
 	kit_fill(from->mem + offset, length, 5);
 	MUST_RET(kit_recv(p->b.ep, &sink, 0, SIZE, 1), DAT_SUCCESS);
-	MUST_RET(kit_send(p->a.ep, from, offset, length, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(kit_send(p->a.ep, from, offset, length, 2, DAT_COMPLETION_DEFAULT_FLAG),
+		 DAT_SUCCESS);
 	CHECK_NUM(kit_dto(p->b.recv, p->b.ep, 1, DAT_DTO_SUCCESS).transfered_length, length);
 	kit_dto(p->a.request, p->a.ep, 2, DAT_DTO_SUCCESS);
 	CHECK_THAT(kit_filled(sink.mem, length, 5));
@@ -146,7 +154,8 @@ CLAUSE("PZ_CREATE-01", "PZ_QUERY-01", "PZ_FREE-01", "PZ_FREE-08")
 	ABOUT("PZ_FREE-01");
 	CHECK_RET(dat_pz_free(pz), DAT_SUCCESS);
 	ABOUT("PZ_FREE-08");
-	CHECK_RET(lmr(DAT_MEM_TYPE_VIRTUAL, region, sizeof(param), pz, KIT_LOCAL, &made), DAT_INVALID_HANDLE);
+	CHECK_RET(lmr(DAT_MEM_TYPE_VIRTUAL, region, sizeof(param), pz, KIT_LOCAL, &made),
+		  DAT_INVALID_HANDLE);
 	CHECK_RET(dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 	CHECK_RET(dat_pz_free(pz), DAT_INVALID_HANDLE);
 }
@@ -179,10 +188,13 @@ CLAUSE("PZ_CREATE-05", "LMR_CREATE-18")
 	ABOUT("LMR_CREATE-18");
 	want_local_fault(&p, kit_send(p.a.ep, &other, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG),
 			 DAT_PROTECTION_VIOLATION, p.a.request);
-	want_local_fault(&p, kit_write(p.a.ep, seg, kit_target(&own, 64, 64), 1, DAT_COMPLETION_DEFAULT_FLAG),
-			 DAT_PROTECTION_VIOLATION, p.a.request);
-	want_local_fault(&p, kit_read(p.a.ep, seg, kit_target(&own, 64, 64), 1, DAT_COMPLETION_DEFAULT_FLAG),
-			 DAT_PROTECTION_VIOLATION, p.a.request);
+	want_local_fault(
+		&p,
+		kit_write(p.a.ep, seg, kit_target(&own, 64, 64), 1, DAT_COMPLETION_DEFAULT_FLAG),
+		DAT_PROTECTION_VIOLATION, p.a.request);
+	want_local_fault(
+		&p, kit_read(p.a.ep, seg, kit_target(&own, 64, 64), 1, DAT_COMPLETION_DEFAULT_FLAG),
+		DAT_PROTECTION_VIOLATION, p.a.request);
 	ABOUT("PZ_CREATE-05");
 	want_local_fault(&p, kit_send(p.a.ep, &other, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG),
 			 DAT_PROTECTION_VIOLATION, p.a.request);
@@ -200,7 +212,8 @@ static int work_on_pzs(int who)
 	for (int i = 0; i < 200; i++) {
 		failures += dat_pz_create(t.ia, &pz) != DAT_SUCCESS;
 		failures += dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param) != DAT_SUCCESS;
-		failures += dat_pz_query(t.pz, DAT_PZ_FIELD_ALL, &param) != DAT_SUCCESS || param.ia_handle != t.ia;
+		failures += dat_pz_query(t.pz, DAT_PZ_FIELD_ALL, &param) != DAT_SUCCESS ||
+			    param.ia_handle != t.ia;
 		failures += dat_pz_free(pz) != DAT_SUCCESS;
 	}
 	return failures;
@@ -238,7 +251,8 @@ CLAUSE("PZ_FREE-03", "PZ_FREE-04", "PZ_FREE-07", "LMR_CREATE-20")
 
 /* Regions. */
 
-CLAUSE("LMR_CREATE-01", "LMR_CREATE-07", "LMR_QUERY-01", "LMR_QUERY-04", "LMR_FREE-01", "LMR_FREE-06", "LMR_FREE-10")
+CLAUSE("LMR_CREATE-01", "LMR_CREATE-07", "LMR_QUERY-01", "LMR_QUERY-04", "LMR_FREE-01",
+       "LMR_FREE-06", "LMR_FREE-10")
 {
 	struct kit_buf whole = kit_buf(SIZE, KIT_LOCAL);
 	unsigned char *mem = whole.mem + 3;
@@ -251,14 +265,16 @@ CLAUSE("LMR_CREATE-01", "LMR_CREATE-07", "LMR_QUERY-01", "LMR_QUERY-04", "LMR_FR
 	DAT_VLEN size = 0;
 
 	ABOUT("LMR_CREATE-01");
-	MUST_RET(dat_lmr_create(t.ia, DAT_MEM_TYPE_VIRTUAL, region, 1001, t.pz, KIT_REMOTE, &handle, &context,
-				&rmr_context, &size, &address), DAT_SUCCESS);
+	MUST_RET(dat_lmr_create(t.ia, DAT_MEM_TYPE_VIRTUAL, region, 1001, t.pz, KIT_REMOTE, &handle,
+				&context, &rmr_context, &size, &address),
+		 DAT_SUCCESS);
 	CHECK_THAT(handle != DAT_HANDLE_NULL && context != 0 && rmr_context != 0);
 	ABOUT("LMR_CREATE-07");
 	CHECK_THAT(address <= (uintptr_t)mem && address + size >= (uintptr_t)mem + 1001);
 	ABOUT("LMR_QUERY-04");
 	param = query(handle);
-	CHECK_THAT(param.ia_handle == t.ia && param.pz_handle == t.pz && param.region_desc.for_va == mem);
+	CHECK_THAT(param.ia_handle == t.ia && param.pz_handle == t.pz &&
+		   param.region_desc.for_va == mem);
 	CHECK_NUM(param.mem_type, DAT_MEM_TYPE_VIRTUAL);
 	CHECK_NUM(param.length, 1001);
 	CHECK_NUM(param.mem_priv, KIT_REMOTE);
@@ -296,11 +312,14 @@ CLAUSE("LMR_CREATE-03")
 	DAT_VADDR address;
 	DAT_VLEN size;
 
-	CHECK_RET_IN(lmr_of(buf.mem, ~(DAT_VLEN)0 - 10, KIT_LOCAL), DAT_INVALID_PARAMETER, DAT_LENGTH_ERROR);
+	CHECK_RET_IN(lmr_of(buf.mem, ~(DAT_VLEN)0 - 10, KIT_LOCAL), DAT_INVALID_PARAMETER,
+		     DAT_LENGTH_ERROR);
 	CHECK_RET(lmr_of(buf.mem, SIZE, (DAT_MEM_PRIV_FLAGS)0x100), DAT_INVALID_PARAMETER);
-	CHECK_RET(lmr_of(buf.mem, SIZE, (DAT_MEM_PRIV_FLAGS)(KIT_LOCAL | 4)), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_lmr_create(t.ia, DAT_MEM_TYPE_VIRTUAL, region, SIZE, t.pz, KIT_LOCAL, NULL, &buf.context,
-				 &buf.rmr_context, &size, &address), DAT_INVALID_PARAMETER);
+	CHECK_RET(lmr_of(buf.mem, SIZE, (DAT_MEM_PRIV_FLAGS)(KIT_LOCAL | 4)),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_lmr_create(t.ia, DAT_MEM_TYPE_VIRTUAL, region, SIZE, t.pz, KIT_LOCAL, NULL,
+				 &buf.context, &buf.rmr_context, &size, &address),
+		  DAT_INVALID_PARAMETER);
 }
 
 CLAUSE("LMR_CREATE-05")
@@ -311,8 +330,8 @@ CLAUSE("LMR_CREATE-05")
 
 	region.for_shared_memory.virtual_address = buf.mem;
 	region.for_shared_memory.shared_memory_id = &cookie;
-	CHECK_RET_IN(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_LOCAL, &buf), DAT_SUCCESS,
-		     DAT_INVALID_STATE);
+	CHECK_RET_IN(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_LOCAL, &buf),
+		     DAT_SUCCESS, DAT_INVALID_STATE);
 }
 
 CLAUSE("LMR_CREATE-06")
@@ -320,8 +339,8 @@ CLAUSE("LMR_CREATE-06")
 	struct kit_buf buf = kit_buf(SIZE, KIT_LOCAL);
 	DAT_REGION_DESCRIPTION region = { .for_va = buf.mem };
 
-	CHECK_RET_IN(lmr((DAT_MEM_TYPE)77, region, SIZE, t.pz, KIT_LOCAL, &buf), DAT_MODEL_NOT_SUPPORTED,
-		     DAT_INVALID_PARAMETER);
+	CHECK_RET_IN(lmr((DAT_MEM_TYPE)77, region, SIZE, t.pz, KIT_LOCAL, &buf),
+		     DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_PARAMETER);
 }
 
 /* DAT_MEM_TYPE_VIRTUAL is 0 and has no bit to show: kit_buf() registers such a region. */
@@ -339,14 +358,16 @@ CLAUSE("IA_QUERY-09")
 	CHECK_RET(dat_lmr_free(made.lmr), DAT_SUCCESS);
 	region.for_shared_memory.virtual_address = mem;
 	region.for_shared_memory.shared_memory_id = &cookie;
-	CHECK_RET(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_LOCAL, &made), DAT_SUCCESS);
+	CHECK_RET(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_LOCAL, &made),
+		  DAT_SUCCESS);
 	CHECK_RET(dat_lmr_free(made.lmr), DAT_SUCCESS);
 	munmap(mem, SIZE);
 }
 
 CLAUSE("LMR_CREATE-08", "LMR_CREATE-09")
 {
-	struct kit_buf parent = kit_buf_in(kit_pz(), SIZE, KIT_LOCAL), child = lmr_of_lmr(&parent, 1, t.pz);
+	struct kit_buf parent = kit_buf_in(kit_pz(), SIZE, KIT_LOCAL),
+		       child = lmr_of_lmr(&parent, 1, t.pz);
 	DAT_LMR_PARAM param = query(child.lmr);
 	struct kit_pair p;
 
@@ -355,7 +376,8 @@ CLAUSE("LMR_CREATE-08", "LMR_CREATE-09")
 	CHECK_THAT(param.pz_handle == t.pz && child.context != parent.context);
 	CHECK_NUM(param.mem_priv, KIT_REMOTE);
 	CHECK_THAT(param.registered_address <= (uintptr_t)parent.mem);
-	CHECK_THAT(param.registered_address + param.registered_size >= (uintptr_t)parent.mem + SIZE);
+	CHECK_THAT(param.registered_address + param.registered_size >=
+		   (uintptr_t)parent.mem + SIZE);
 	want_send(&p, &child, 0, SIZE);
 	want_reach(&p, kit_target(&child, 100, 1000));
 	ABOUT("LMR_CREATE-09");
@@ -364,7 +386,10 @@ CLAUSE("LMR_CREATE-08", "LMR_CREATE-09")
 	CHECK_RET(dat_lmr_free(child.lmr), DAT_SUCCESS);
 }
 
-/* Memory that both processes have mapped; the second half is registered under a cookie that differs at its end. */
+/*
+ * Memory that both processes have mapped; the second half is registered under a cookie that differs
+ * at its end.
+ */
 static struct {
 	unsigned char *mem;
 	struct kit_buf one, two;
@@ -381,10 +406,12 @@ static void register_common(void)
 	common.two = (struct kit_buf){ .mem = common.mem + SIZE, .size = SIZE };
 	region.for_shared_memory.virtual_address = common.one.mem;
 	region.for_shared_memory.shared_memory_id = &cookies[0];
-	MUST_RET(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_REMOTE, &common.one), DAT_SUCCESS);
+	MUST_RET(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_REMOTE, &common.one),
+		 DAT_SUCCESS);
 	region.for_shared_memory.virtual_address = common.two.mem;
 	region.for_shared_memory.shared_memory_id = &cookies[1];
-	MUST_RET(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_REMOTE, &common.two), DAT_SUCCESS);
+	MUST_RET(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_REMOTE, &common.two),
+		 DAT_SUCCESS);
 	kit_pair(&common.p, NULL);
 }
 
@@ -420,7 +447,8 @@ CLAUSE_BARE("LMR_CREATE-10")
 	char word;
 	int fd;
 
-	common.mem = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	common.mem =
+		mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	MUST(common.mem != MAP_FAILED);
 	fd = peer_start(share_too);
 	kit_open();
@@ -445,7 +473,8 @@ CLAUSE_BARE("LMR_CREATE-10")
 /* InfiniBand and iWARP have no right to read locally: there a send from such a region works. */
 CLAUSE("LMR_CREATE-11", "LMR_CREATE-12")
 {
-	static const DAT_MEM_PRIV_FLAGS not_written[] = { DAT_MEM_PRIV_NONE_FLAG, DAT_MEM_PRIV_LOCAL_READ_FLAG };
+	static const DAT_MEM_PRIV_FLAGS not_written[] = { DAT_MEM_PRIV_NONE_FLAG,
+							  DAT_MEM_PRIV_LOCAL_READ_FLAG };
 	static const char *const ids[] = { "LMR_CREATE-11", "LMR_CREATE-12" };
 	struct kit_buf own = kit_buf(SIZE, KIT_REMOTE), bad, good;
 	struct kit_pair p;
@@ -455,11 +484,14 @@ CLAUSE("LMR_CREATE-11", "LMR_CREATE-12")
 	for (int i = 0; i < 2; i++) {
 		ABOUT(ids[i]);
 		bad = kit_buf(SIZE, not_written[i]);
-		want_local_fault(&p, kit_read(p.a.ep, kit_seg(&bad, 0, 64), kit_target(&own, 0, 64), 1,
-					      DAT_COMPLETION_DEFAULT_FLAG), DAT_PRIVILEGES_VIOLATION, p.a.request);
+		want_local_fault(&p,
+				 kit_read(p.a.ep, kit_seg(&bad, 0, 64), kit_target(&own, 0, 64), 1,
+					  DAT_COMPLETION_DEFAULT_FLAG),
+				 DAT_PRIVILEGES_VIOLATION, p.a.request);
 		ret = kit_recv(p.a.ep, &bad, 0, 64, 1);
 		if (ret == DAT_SUCCESS)
-			MUST_RET(kit_send(p.b.ep, &own, 0, 64, 2, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+			MUST_RET(kit_send(p.b.ep, &own, 0, 64, 2, DAT_COMPLETION_SUPPRESS_FLAG),
+				 DAT_SUCCESS);
 		want_local_fault(&p, ret, DAT_PRIVILEGES_VIOLATION, p.a.recv);
 		CHECK_THAT(zeroed(bad.mem, SIZE));
 	}
@@ -478,8 +510,10 @@ CLAUSE("LMR_CREATE-11", "LMR_CREATE-12")
 CLAUSE("LMR_CREATE-13")
 {
 	struct kit_buf local = kit_buf(SIZE, KIT_LOCAL);
-	struct kit_buf ro = kit_region(t.pz, local.mem, SIZE, KIT_LOCAL | DAT_MEM_PRIV_REMOTE_READ_FLAG);
-	struct kit_buf wo = kit_region(t.pz, local.mem, SIZE, KIT_LOCAL | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	struct kit_buf ro =
+		kit_region(t.pz, local.mem, SIZE, KIT_LOCAL | DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	struct kit_buf wo =
+		kit_region(t.pz, local.mem, SIZE, KIT_LOCAL | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 	DAT_RMR_TRIPLET by_lmr_context = kit_target(&local, 0, 64);
 	struct kit_pair p;
 
@@ -494,7 +528,8 @@ CLAUSE("LMR_CREATE-13")
 
 CLAUSE("LMR_CREATE-14")
 {
-	static const DAT_MEM_PRIV_FLAGS local[] = { DAT_MEM_PRIV_NONE_FLAG, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+	static const DAT_MEM_PRIV_FLAGS local[] = { DAT_MEM_PRIV_NONE_FLAG,
+						    DAT_MEM_PRIV_LOCAL_READ_FLAG,
 						    DAT_MEM_PRIV_LOCAL_WRITE_FLAG, KIT_LOCAL };
 	struct kit_buf buf = kit_buf(SIZE, KIT_REMOTE);
 	DAT_REGION_DESCRIPTION region = { .for_va = buf.mem };
@@ -503,7 +538,8 @@ CLAUSE("LMR_CREATE-14")
 	CHECK_THAT(buf.rmr_context != 0);
 	for (int i = 0; i < 4; i++) {
 		made.rmr_context = 0xa5a5a5a5;
-		CHECK_RET(lmr(DAT_MEM_TYPE_VIRTUAL, region, SIZE, t.pz, local[i], &made), DAT_SUCCESS);
+		CHECK_RET(lmr(DAT_MEM_TYPE_VIRTUAL, region, SIZE, t.pz, local[i], &made),
+			  DAT_SUCCESS);
 		CHECK_NUM(made.rmr_context, 0);
 	}
 	CHECK_THAT(kit_region(t.pz, buf.mem, SIZE, DAT_MEM_PRIV_READ_FLAG).rmr_context != 0);
@@ -549,8 +585,9 @@ CLAUSE("LMR_CREATE-16")
 	NEEDS(t.attr.max_rmrs > 0, "max_rmrs");
 	kit_pair(&p, NULL);
 	MUST_RET(dat_rmr_create(t.pz, &rmr), DAT_SUCCESS);
-	CHECK_RET(dat_rmr_bind(rmr, &seg, KIT_REMOTE & ~KIT_LOCAL, p.a.ep, kit_cookie(1), DAT_COMPLETION_DEFAULT_FLAG,
-			       &context), DAT_SUCCESS);
+	CHECK_RET(dat_rmr_bind(rmr, &seg, KIT_REMOTE & ~KIT_LOCAL, p.a.ep, kit_cookie(1),
+			       DAT_COMPLETION_DEFAULT_FLAG, &context),
+		  DAT_SUCCESS);
 	CHECK_NUM(kit_event(p.a.request).event_number, DAT_RMR_BIND_COMPLETION_EVENT);
 }
 
@@ -568,7 +605,8 @@ static int work_on_lmrs(int who)
 	int failures = 0;
 
 	for (int i = 0; i < 200; i++) {
-		failures += lmr(DAT_MEM_TYPE_VIRTUAL, region, SIZE, t.pz, KIT_REMOTE, &made) != DAT_SUCCESS;
+		failures += lmr(DAT_MEM_TYPE_VIRTUAL, region, SIZE, t.pz, KIT_REMOTE, &made) !=
+			    DAT_SUCCESS;
 		failures += dat_lmr_free(made.lmr) != DAT_SUCCESS;
 	}
 	return failures;
@@ -628,7 +666,8 @@ CLAUSE("LMR_FREE-09")
 		if (event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS)
 			continue;
 		refused++;
-		CHECK_NUM(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_REMOTE_ACCESS);
+		CHECK_NUM(event.event_data.dto_completion_event_data.status,
+			  DAT_DTO_ERR_REMOTE_ACCESS);
 		kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_BROKEN);
 		kit_over(p.b.connect, p.b.ep);
 		kit_reconnect(&p);
@@ -636,11 +675,15 @@ CLAUSE("LMR_FREE-09")
 	judge_outcome("%d of 20 refused", refused);
 }
 
-/* What a peer reads after a sync is what was stored before it, and what it wrote can be loaded after one. */
-static void sync_segments(DAT_RETURN (*sync)(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN), const char *ok,
-			  const char *bad)
+/*
+ * What a peer reads after a sync is what was stored before it, and what it wrote can be loaded
+ * after one.
+ */
+static void sync_segments(DAT_RETURN (*sync)(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN),
+			  const char *ok, const char *bad)
 {
-	struct kit_buf buf = kit_buf(SIZE, KIT_REMOTE), other = kit_buf_in(kit_pz(), SIZE, KIT_REMOTE);
+	struct kit_buf buf = kit_buf(SIZE, KIT_REMOTE),
+		       other = kit_buf_in(kit_pz(), SIZE, KIT_REMOTE);
 	DAT_LMR_TRIPLET segs[2] = { kit_seg(&buf, 10, 100), kit_seg(&other, 20, 50) };
 
 	ABOUT(ok);
@@ -668,7 +711,8 @@ CLAUSE("LMR_SYNC_R-04", "LMR_SYNC_R-05", "LMR_SYNC_R-06")
 {
 	struct kit_buf own = kit_buf(SIZE, KIT_LOCAL), buf = kit_buf(SIZE, KIT_REMOTE);
 	struct kit_buf other = kit_buf_in(kit_pz(), SIZE, KIT_REMOTE);
-	DAT_LMR_TRIPLET segs[3] = { kit_seg(&buf, 0, SIZE), kit_seg(&other, 0, SIZE), kit_seg(&own, 0, SIZE) };
+	DAT_LMR_TRIPLET segs[3] = { kit_seg(&buf, 0, SIZE), kit_seg(&other, 0, SIZE),
+				    kit_seg(&own, 0, SIZE) };
 	struct kit_pair p;
 
 	kit_pair(&p, NULL);

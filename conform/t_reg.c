@@ -8,20 +8,22 @@
 
 #include <dat/dat_registry.h>
 
-static DAT_RETURN openv(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia, DAT_UINT32 major,
-			DAT_UINT32 minor)
+static DAT_RETURN openv(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia,
+			DAT_UINT32 major, DAT_UINT32 minor)
 {
 	return dat_ia_openv((char *)name, qlen, async, ia, major, minor, DAT_FALSE);
 }
 
 /* A provider of this process's own: a table of which the registry only asks for the open. */
-static DAT_RETURN fake_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)
+static DAT_RETURN fake_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			    DAT_IA_HANDLE *ia)
 {
 	(void)name;
 	(void)qlen;
 	(void)async;
 	(void)ia;
-	return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;	/* shows that this is where the open went */
+	return DAT_CLASS_ERROR |
+	       DAT_INSUFFICIENT_RESOURCES; /* shows that this is where the open went */
 }
 
 static DAT_PROVIDER fake = { .device_name = "conform_fake", .ia_open_func = fake_open };
@@ -37,8 +39,8 @@ static DAT_PROVIDER_INFO info_of(const char *name)
 	return info;
 }
 
-CLAUSE_BARE("REG_ADD-01", "REG_ADD-02", "REG_ADD-04", "REG_ADD-05", "REG_ADD-06", "REG_ADD-07", "REG_REMOVE-01",
-	    "REG_REMOVE-02", "REG_REMOVE-05")
+CLAUSE_BARE("REG_ADD-01", "REG_ADD-02", "REG_ADD-04", "REG_ADD-05", "REG_ADD-06", "REG_ADD-07",
+	    "REG_REMOVE-01", "REG_REMOVE-02", "REG_REMOVE-05")
 {
 	static const char *const names[] = { "conform_fake", "conform_fake2", "conform_fake3" };
 	DAT_PROVIDER_INFO info = info_of("conform_fake"), empty = info_of("");

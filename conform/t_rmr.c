@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_rmr_*: windows onto regions, and what their contexts are good for before, between and after the binds. */
+/*
+ * dat_rmr_*: windows onto regions, and what their contexts are good for before, between and after
+ * the binds.
+ */
 #include <string.h>
 
 #include "kit.h"
 
 #define SIZE	((size_t)16384)
-#define REMOTE	((DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+#define REMOTE                                                                                     \
+	((DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 #define DEFAULT DAT_COMPLETION_DEFAULT_FLAG
 
 /* b binds windows onto `target`, a reaches through them. */
@@ -29,7 +33,8 @@ static void setup(void)
 	kit_pair(&w.p, NULL);
 }
 
-static DAT_RETURN try_bind(DAT_LMR_TRIPLET seg, DAT_MEM_PRIV_FLAGS priv, uint64_t cookie, DAT_COMPLETION_FLAGS flags)
+static DAT_RETURN try_bind(DAT_LMR_TRIPLET seg, DAT_MEM_PRIV_FLAGS priv, uint64_t cookie,
+			   DAT_COMPLETION_FLAGS flags)
 {
 	DAT_RMR_CONTEXT context;
 
@@ -52,7 +57,8 @@ static DAT_RMR_CONTEXT bound(size_t offset, size_t length, DAT_MEM_PRIV_FLAGS pr
 	DAT_LMR_TRIPLET seg = kit_seg(&w.target, offset, length);
 	DAT_RMR_CONTEXT context = 0;
 
-	MUST_RET(dat_rmr_bind(w.rmr, &seg, priv, w.p.b.ep, kit_cookie(4), DEFAULT, &context), DAT_SUCCESS);
+	MUST_RET(dat_rmr_bind(w.rmr, &seg, priv, w.p.b.ep, kit_cookie(4), DEFAULT, &context),
+		 DAT_SUCCESS);
 	want_bind(4, DAT_RMR_BIND_SUCCESS);
 	return context;
 }
@@ -172,7 +178,8 @@ CLAUSE("RMR_BIND-01", "RMR_BIND-10", "RMR_BIND-23", "RMR_QUERY-04")
 	setup();
 	seg = kit_seg(&w.target, 100, 1000);
 	ABOUT("RMR_BIND-01");
-	MUST_RET(dat_rmr_bind(w.rmr, &seg, REMOTE, w.p.b.ep, kit_cookie(3), DEFAULT, &context), DAT_SUCCESS);
+	MUST_RET(dat_rmr_bind(w.rmr, &seg, REMOTE, w.p.b.ep, kit_cookie(3), DEFAULT, &context),
+		 DAT_SUCCESS);
 	CHECK_THAT(context != 0);
 	ABOUT("RMR_BIND-10");
 	want_bind(3, DAT_RMR_BIND_SUCCESS);
@@ -222,11 +229,14 @@ CLAUSE("RMR_BIND-03", "RMR_BIND-07", "RMR_BIND-09")
 	gone = kit_buf(SIZE, KIT_REMOTE);
 	MUST_RET(dat_lmr_free(gone.lmr), DAT_SUCCESS);
 	ABOUT("RMR_BIND-03");
-	CHECK_RET(try_bind(kit_seg(&w.target, 0, SIZE + 8192), REMOTE, 1, DEFAULT), DAT_INVALID_PARAMETER);
-	CHECK_RET(try_bind(kit_seg(&w.target, (size_t)-8192, 64), REMOTE, 1, DEFAULT), DAT_INVALID_PARAMETER);
+	CHECK_RET(try_bind(kit_seg(&w.target, 0, SIZE + 8192), REMOTE, 1, DEFAULT),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(try_bind(kit_seg(&w.target, (size_t)-8192, 64), REMOTE, 1, DEFAULT),
+		  DAT_INVALID_PARAMETER);
 	CHECK_REFUSED(try_bind(kit_seg(&gone, 0, 64), REMOTE, 1, DEFAULT));
 	ABOUT("RMR_BIND-07");
-	CHECK_RET(try_bind(kit_seg(&ro, 0, 64), DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 1, DEFAULT), DAT_PRIVILEGES_VIOLATION);
+	CHECK_RET(try_bind(kit_seg(&ro, 0, 64), DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 1, DEFAULT),
+		  DAT_PRIVILEGES_VIOLATION);
 	/* where the transport has no right to read locally, there is nothing to demand */
 	ret = try_bind(kit_seg(&wo, 0, 64), DAT_MEM_PRIV_REMOTE_READ_FLAG, 1, DEFAULT);
 	if (ret == DAT_SUCCESS)
@@ -235,7 +245,8 @@ CLAUSE("RMR_BIND-03", "RMR_BIND-07", "RMR_BIND-09")
 		CHECK_RET(ret, DAT_PRIVILEGES_VIOLATION);
 	judge_outcome("remote read without LOCAL_READ: %s", judge_ret_name(ret));
 	ABOUT("RMR_BIND-09");
-	CHECK_RET(try_bind(kit_seg(&w.target, 0, 64), (DAT_MEM_PRIV_FLAGS)0x100, 1, DEFAULT), DAT_INVALID_PARAMETER);
+	CHECK_RET(try_bind(kit_seg(&w.target, 0, 64), (DAT_MEM_PRIV_FLAGS)0x100, 1, DEFAULT),
+		  DAT_INVALID_PARAMETER);
 	ret = try_bind(kit_seg(&w.target, 0, 64), DAT_MEM_PRIV_LOCAL_READ_FLAG, 1, DEFAULT);
 	if (ret == DAT_SUCCESS)
 		want_bind(1, DAT_RMR_BIND_SUCCESS);
@@ -266,11 +277,12 @@ CLAUSE("RMR_BIND-05")
 	make_rmr();
 	seg = kit_seg(&w.target, 0, 64);
 	for (int i = 0; i < KIT_STATES; i++) {
-		if (kit_states[i] == DAT_EP_STATE_CONNECTED || kit_states[i] == DAT_EP_STATE_DISCONNECTED ||
-		    !kit_enter(&at, kit_states[i]))
+		if (kit_states[i] == DAT_EP_STATE_CONNECTED ||
+		    kit_states[i] == DAT_EP_STATE_DISCONNECTED || !kit_enter(&at, kit_states[i]))
 			continue;
-		CHECK_RET(dat_rmr_bind(w.rmr, &seg, REMOTE, at.ep, kit_cookie(1), DEFAULT, &context),
-			  DAT_INVALID_STATE);
+		CHECK_RET(
+			dat_rmr_bind(w.rmr, &seg, REMOTE, at.ep, kit_cookie(1), DEFAULT, &context),
+			DAT_INVALID_STATE);
 		CHECK_NUM(kit_state(at.ep), kit_states[i]);
 	}
 	CHECK_RET(dat_lmr_free(w.target.lmr), DAT_SUCCESS);	/* nothing was bound */
@@ -294,8 +306,9 @@ CLAUSE("RMR_BIND-08")
 	CHECK_RET(try_bind(other_seg, REMOTE, 1, DEFAULT), DAT_PROTECTION_VIOLATION);
 	CHECK_RET(dat_rmr_bind(alien, &seg, REMOTE, w.p.b.ep, kit_cookie(1), DEFAULT, &context),
 		  DAT_PROTECTION_VIOLATION);
-	CHECK_RET(dat_rmr_bind(alien, &other_seg, REMOTE, w.p.b.ep, kit_cookie(1), DEFAULT, &context),
-		  DAT_PROTECTION_VIOLATION);
+	CHECK_RET(
+		dat_rmr_bind(alien, &other_seg, REMOTE, w.p.b.ep, kit_cookie(1), DEFAULT, &context),
+		DAT_PROTECTION_VIOLATION);
 	kit_empty(w.p.b.request);
 }
 
@@ -358,10 +371,12 @@ CLAUSE("RMR_BIND-15")
 		uint32_t got;
 
 		MUST_RET(kit_recv(w.p.a.ep, &w.own, 0, 64, i), DAT_SUCCESS);
-		MUST_RET(dat_rmr_bind(w.rmr, &seg, REMOTE, w.p.b.ep, kit_cookie(i), DAT_COMPLETION_SUPPRESS_FLAG,
-				      &context), DAT_SUCCESS);
+		MUST_RET(dat_rmr_bind(w.rmr, &seg, REMOTE, w.p.b.ep, kit_cookie(i),
+				      DAT_COMPLETION_SUPPRESS_FLAG, &context),
+			 DAT_SUCCESS);
 		memcpy(w.target.mem + 8192, &context, 4);
-		MUST_RET(kit_send(w.p.b.ep, &w.target, 8192, 4, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+		MUST_RET(kit_send(w.p.b.ep, &w.target, 8192, 4, i, DAT_COMPLETION_DEFAULT_FLAG),
+			 DAT_SUCCESS);
 		kit_dto(w.p.a.recv, w.p.a.ep, i, DAT_DTO_SUCCESS);
 		memcpy(&got, w.own.mem, 4);
 		MUST_NUM(got, context);
@@ -421,17 +436,20 @@ CLAUSE("RMR_BIND-18", "RMR_BIND-19")
 	make_rmr();
 	kit_pair(&w.p, NULL);
 	ABOUT("RMR_BIND-18");
-	CHECK_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 1, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_INVALID_PARAMETER);
+	CHECK_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 1, DAT_COMPLETION_UNSIGNALLED_FLAG),
+		  DAT_INVALID_PARAMETER);
 	kit_empty(w.p.b.request);
 	ABOUT("RMR_BIND-19");
-	CHECK_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	CHECK_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 1, DAT_COMPLETION_SUPPRESS_FLAG),
+		  DAT_SUCCESS);
 	MUST_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 2, DEFAULT), DAT_SUCCESS);
 	want_bind(2, DAT_RMR_BIND_SUCCESS);
 	kit_quiet(w.p.b.request);
 	ABOUT("RMR_BIND-18");
 	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	kit_pair(&w.p, &attr);
-	CHECK_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 3, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_SUCCESS);
+	CHECK_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 3, DAT_COMPLETION_UNSIGNALLED_FLAG),
+		  DAT_SUCCESS);
 	CHECK_SOON(dat_evd_dequeue(w.p.b.request, &event) == DAT_SUCCESS);
 	CHECK_NUM(event.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
 	CHECK_NUM(event.event_data.rmr_completion_event_data.user_cookie.as_64, 3);
@@ -442,7 +460,8 @@ CLAUSE("RMR_BIND-20")
 	setup();
 	kit_disconnect(&w.p);
 	MUST_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 6, DEFAULT), DAT_SUCCESS);
-	MUST_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 7, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	MUST_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, 7, DAT_COMPLETION_SUPPRESS_FLAG),
+		 DAT_SUCCESS);
 	want_bind(6, DAT_RMR_BIND_FAILURE);
 	want_bind(7, DAT_RMR_BIND_FAILURE);
 	CHECK_RET(dat_lmr_free(w.target.lmr), DAT_SUCCESS);
@@ -476,7 +495,8 @@ CLAUSE("RMR_FREE-05")
 		if (event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS)
 			continue;
 		refused++;
-		CHECK_NUM(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_REMOTE_ACCESS);
+		CHECK_NUM(event.event_data.dto_completion_event_data.status,
+			  DAT_DTO_ERR_REMOTE_ACCESS);
 		kit_conn(w.p.a.connect, w.p.a.ep, DAT_CONNECTION_EVENT_BROKEN);
 		kit_over(w.p.b.connect, w.p.b.ep);
 		kit_reconnect(&w.p);

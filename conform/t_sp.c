@@ -27,8 +27,8 @@ static void reserve(struct reserved *r)
 	MUST_RET(dat_rsp_create(t.ia, r->qual, r->end.ep, r->evd, &r->rsp), DAT_SUCCESS);
 }
 
-CLAUSE("PSP_CREATE-01", "PSP_CREATE-05", "PSP_FREE-01", "PSP_FREE-06", "PSP_FREE-07", "PSP_FREE-08", "RSP_CREATE-06",
-       "PSP_QUERY-01")
+CLAUSE("PSP_CREATE-01", "PSP_CREATE-05", "PSP_FREE-01", "PSP_FREE-06", "PSP_FREE-07", "PSP_FREE-08",
+       "RSP_CREATE-06", "PSP_QUERY-01")
 {
 	DAT_EVD_HANDLE evd = kit_evd(8, DAT_EVD_CR_FLAG);
 	DAT_CONN_QUAL qual = kit_unused_qual();
@@ -75,15 +75,20 @@ CLAUSE("PSP_CREATE-04", "PSP_CREATE-07", "PSP_ANY-04")
 	DAT_PSP_HANDLE psp;
 
 	ABOUT("PSP_CREATE-04");
-	CHECK_RET(dat_psp_create(t.ia, qual, evd, (DAT_PSP_FLAGS)0x40, &psp), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_psp_create(t.ia, qual, evd, DAT_PSP_CONSUMER_FLAG, NULL), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_psp_create(t.ia, qual, evd, (DAT_PSP_FLAGS)0x40, &psp),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_psp_create(t.ia, qual, evd, DAT_PSP_CONSUMER_FLAG, NULL),
+		  DAT_INVALID_PARAMETER);
 	ABOUT("PSP_CREATE-07");
-	CHECK_RET_IN(dat_psp_create(t.ia, qual, dto, DAT_PSP_CONSUMER_FLAG, &psp), DAT_INVALID_HANDLE,
-		     DAT_INVALID_PARAMETER);
+	CHECK_RET_IN(dat_psp_create(t.ia, qual, dto, DAT_PSP_CONSUMER_FLAG, &psp),
+		     DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
 	ABOUT("PSP_ANY-04");
-	CHECK_RET(dat_psp_create_any(t.ia, &qual, evd, (DAT_PSP_FLAGS)0x40, &psp), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_psp_create_any(t.ia, NULL, evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_psp_create_any(t.ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, NULL), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_psp_create_any(t.ia, &qual, evd, (DAT_PSP_FLAGS)0x40, &psp),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_psp_create_any(t.ia, NULL, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_psp_create_any(t.ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, NULL),
+		  DAT_INVALID_PARAMETER);
 }
 
 CLAUSE("PSP_CREATE-06", "PSP_ANY-06", "IA_QUERY-14")
@@ -91,14 +96,19 @@ CLAUSE("PSP_CREATE-06", "PSP_ANY-06", "IA_QUERY-14")
 	DAT_EVD_HANDLE evd = kit_evd(8, DAT_EVD_CR_FLAG);
 	DAT_CONN_QUAL qual = kit_unused_qual();
 	DAT_PSP_HANDLE psp;
-	DAT_RETURN provider = t.prov.ep_creator == DAT_PSP_CREATES_EP_NEVER ? DAT_MODEL_NOT_SUPPORTED : DAT_SUCCESS;
-	DAT_RETURN consumer = t.prov.ep_creator == DAT_PSP_CREATES_EP_ALWAYS ? DAT_MODEL_NOT_SUPPORTED : DAT_SUCCESS;
+	DAT_RETURN provider = t.prov.ep_creator == DAT_PSP_CREATES_EP_NEVER
+				      ? DAT_MODEL_NOT_SUPPORTED
+				      : DAT_SUCCESS;
+	DAT_RETURN consumer = t.prov.ep_creator == DAT_PSP_CREATES_EP_ALWAYS
+				      ? DAT_MODEL_NOT_SUPPORTED
+				      : DAT_SUCCESS;
 
 	ABOUT("IA_QUERY-14");
 	CHECK_THAT(t.prov.ep_creator <= DAT_PSP_CREATES_EP_ALWAYS);
 	ABOUT("PSP_CREATE-06");
 	CHECK_RET(dat_psp_create(t.ia, qual, evd, DAT_PSP_PROVIDER_FLAG, &psp), provider);
-	CHECK_RET(dat_psp_create(t.ia, kit_unused_qual(), evd, DAT_PSP_CONSUMER_FLAG, &psp), consumer);
+	CHECK_RET(dat_psp_create(t.ia, kit_unused_qual(), evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		  consumer);
 	ABOUT("PSP_ANY-06");
 	CHECK_RET(dat_psp_create_any(t.ia, &qual, evd, DAT_PSP_PROVIDER_FLAG, &psp), provider);
 	CHECK_RET(dat_psp_create_any(t.ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), consumer);
@@ -124,7 +134,8 @@ CLAUSE("PSP_CREATE-08", "PSP_CREATE-19")
 		for (int j = 0; j < i; j++)
 			CHECK_THAT(seen[i] != seen[j]);
 		ABOUT("PSP_CREATE-19");
-		CHECK_THAT(event.event_data.cr_arrival_event_data.sp_handle.psp_handle == psp[i % 2]);
+		CHECK_THAT(event.event_data.cr_arrival_event_data.sp_handle.psp_handle ==
+			   psp[i % 2]);
 		CHECK_THAT(event.event_data.cr_arrival_event_data.conn_qual == qual[i % 2]);
 	}
 }
@@ -159,13 +170,19 @@ static void outfit(DAT_EP_HANDLE ep, struct kit_end *end)
 	end->ep = ep;
 	param.pz_handle = t.pz;
 	param.recv_evd_handle = end->recv = kit_evd(64, DAT_EVD_DTO_FLAG);
-	param.request_evd_handle = end->request = kit_evd(64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+	param.request_evd_handle = end->request =
+		kit_evd(64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	param.connect_evd_handle = end->connect = kit_evd(8, DAT_EVD_CONNECTION_FLAG);
-	MUST_RET(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
-			       DAT_EP_FIELD_REQUEST_EVD_HANDLE | DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param), DAT_SUCCESS);
+	MUST_RET(dat_ep_modify(ep,
+			       DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
+				       DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+				       DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+			       &param),
+		 DAT_SUCCESS);
 }
 
-CLAUSE("PSP_CREATE-13", "PSP_CREATE-14", "PSP_CREATE-15", "EP_FREE-04", "CR_QUERY-06", "CR_ACCEPT-06", "EP_MODIFY-26")
+CLAUSE("PSP_CREATE-13", "PSP_CREATE-14", "PSP_CREATE-15", "EP_FREE-04", "CR_QUERY-06",
+       "CR_ACCEPT-06", "EP_MODIFY-26")
 {
 	struct kit_end active, passive;
 	struct reserved r;
@@ -205,7 +222,8 @@ CLAUSE("PSP_CREATE-13", "PSP_CREATE-14", "PSP_CREATE-15", "EP_FREE-04", "CR_QUER
 	ABOUT("CR_QUERY-06");
 	kit_end(&active, NULL);
 	MUST_RET(kit_connect(active.ep, r.qual), DAT_SUCCESS);
-	CHECK_RET(dat_cr_query(kit_cr(r.evd), DAT_CR_FIELD_LOCAL_EP_HANDLE, &cr_param), DAT_SUCCESS);
+	CHECK_RET(dat_cr_query(kit_cr(r.evd), DAT_CR_FIELD_LOCAL_EP_HANDLE, &cr_param),
+		  DAT_SUCCESS);
 	CHECK_THAT(cr_param.local_ep_handle == r.end.ep);
 }
 
@@ -266,7 +284,10 @@ CLAUSE("PSP_FREE-04", "PSP_FREE-09")
 	CHECK_NUM(kit_state(other.a.ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* Frees a service point while a request comes in: there is a CR, or the active side is refused; never half of it. */
+/*
+ * Frees a service point while a request comes in: there is a CR, or the active side is refused;
+ * never half of it.
+ */
 static void free_during_request(bool reserved)
 {
 	for (int i = 0; i < 20; i++) {
@@ -301,7 +322,8 @@ static void free_during_request(bool reserved)
 			continue;
 		}
 		MUST_RET(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
-				       reserved ? DAT_HANDLE_NULL : passive.ep, 0, NULL), DAT_SUCCESS);
+				       reserved ? DAT_HANDLE_NULL : passive.ep, 0, NULL),
+			 DAT_SUCCESS);
 		kit_conn(active.connect, active.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	}
 	CHECK_THAT(true);
@@ -320,8 +342,9 @@ CLAUSE("RSP_FREE-06", "RSP_FREE-05")
 	free_during_request(true);
 }
 
-CLAUSE("RSP_CREATE-01", "RSP_CREATE-08", "RSP_CREATE-10", "RSP_CREATE-11", "RSP_CREATE-12", "RSP_CREATE-13",
-       "RSP_CREATE-14", "RSP_CREATE-16", "RSP_QUERY-01", "EP_FREE-02", "EP_FREE-03", "EP_FREE-05")
+CLAUSE("RSP_CREATE-01", "RSP_CREATE-08", "RSP_CREATE-10", "RSP_CREATE-11", "RSP_CREATE-12",
+       "RSP_CREATE-13", "RSP_CREATE-14", "RSP_CREATE-16", "RSP_QUERY-01", "EP_FREE-02",
+       "EP_FREE-03", "EP_FREE-05")
 {
 	struct reserved r;
 	struct kit_end active, other, late;
@@ -342,8 +365,8 @@ CLAUSE("RSP_CREATE-01", "RSP_CREATE-08", "RSP_CREATE-10", "RSP_CREATE-11", "RSP_
 	CHECK_RET(dat_ep_free(r.end.ep), DAT_INVALID_STATE);
 	ABOUT("RSP_QUERY-01");
 	CHECK_RET(dat_rsp_query(r.rsp, DAT_RSP_FIELD_ALL, &param), DAT_SUCCESS);
-	CHECK_THAT(param.ia_handle == t.ia && param.conn_qual == r.qual && param.evd_handle == r.evd &&
-		   param.ep_handle == r.end.ep);
+	CHECK_THAT(param.ia_handle == t.ia && param.conn_qual == r.qual &&
+		   param.evd_handle == r.evd && param.ep_handle == r.end.ep);
 	ABOUT("RSP_CREATE-11");
 	MUST_RET(kit_connect(active.ep, r.qual), DAT_SUCCESS);
 	event = kit_event(r.evd);
@@ -458,7 +481,8 @@ CLAUSE("RSP_FREE-01", "RSP_FREE-03", "RSP_FREE-04", "RSP_FREE-07", "RSP_FREE-08"
 	ABOUT("RSP_FREE-03");
 	CHECK_NUM(kit_state(r.end.ep), DAT_EP_STATE_UNCONNECTED);
 	ABOUT("RSP_FREE-07");
-	CHECK_RET(dat_rsp_query(r.rsp, DAT_RSP_FIELD_ALL, &(DAT_RSP_PARAM){ 0 }), DAT_INVALID_HANDLE);
+	CHECK_RET(dat_rsp_query(r.rsp, DAT_RSP_FIELD_ALL, &(DAT_RSP_PARAM){ 0 }),
+		  DAT_INVALID_HANDLE);
 	ABOUT("RSP_FREE-04");
 	MUST_RET(kit_connect(active.ep, r.qual), DAT_SUCCESS);
 	kit_conn(active.connect, active.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);

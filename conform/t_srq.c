@@ -10,7 +10,9 @@ struct srq_kit s;
 
 DAT_SRQ_HANDLE srq_make(DAT_PZ_HANDLE pz)
 {
-	DAT_SRQ_ATTR attr = { .max_recv_dtos = SRQ_DEPTH, .max_recv_iov = 2, .low_watermark = DAT_SRQ_LW_DEFAULT };
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = SRQ_DEPTH,
+			      .max_recv_iov = 2,
+			      .low_watermark = DAT_SRQ_LW_DEFAULT };
 	DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
 
 	NEEDS(t.prov.srq_supported, "srq_supported");
@@ -32,7 +34,8 @@ DAT_RETURN srq_end_create(struct kit_end *end, DAT_SRQ_HANDLE srq, const DAT_EP_
 	end->recv = kit_evd(128, DAT_EVD_DTO_FLAG);
 	end->request = kit_evd(64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	end->connect = kit_evd(8, DAT_EVD_CONNECTION_FLAG);
-	return dat_ep_create_with_srq(t.ia, t.pz, end->recv, end->request, end->connect, srq, attr, &end->ep);
+	return dat_ep_create_with_srq(t.ia, t.pz, end->recv, end->request, end->connect, srq, attr,
+				      &end->ep);
 }
 
 void srq_end_make(struct kit_end *end, DAT_COMPLETION_FLAGS recv_flags)
@@ -73,8 +76,10 @@ bool srq_counts(DAT_COUNT available, DAT_COUNT outstanding)
 {
 	DAT_SRQ_PARAM param = srq_query();
 
-	return (param.available_dto_count == available || param.available_dto_count == DAT_VALUE_UNKNOWN) &&
-	       (param.outstanding_dto_count == outstanding || param.outstanding_dto_count == DAT_VALUE_UNKNOWN);
+	return (param.available_dto_count == available ||
+		param.available_dto_count == DAT_VALUE_UNKNOWN) &&
+	       (param.outstanding_dto_count == outstanding ||
+		param.outstanding_dto_count == DAT_VALUE_UNKNOWN);
 }
 
 DAT_RETURN srq_post(uint64_t cookie, size_t size)
@@ -95,13 +100,15 @@ void srq_send(int i, size_t size, uint64_t seed)
 	struct kit_end *from = &s.link[i].from;
 
 	kit_fill(s.send.mem, size, (unsigned int)seed);
-	MUST_RET(kit_send(from->ep, &s.send, 0, size, seed, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(kit_send(from->ep, &s.send, 0, size, seed, DAT_COMPLETION_DEFAULT_FLAG),
+		 DAT_SUCCESS);
 	kit_dto(from->request, from->ep, seed, DAT_DTO_SUCCESS);
 }
 
 void srq_want(int i, uint64_t cookie, size_t size, unsigned int seed)
 {
-	DAT_DTO_COMPLETION_EVENT_DATA dto = kit_dto(s.link[i].to.recv, s.link[i].to.ep, cookie, DAT_DTO_SUCCESS);
+	DAT_DTO_COMPLETION_EVENT_DATA dto =
+		kit_dto(s.link[i].to.recv, s.link[i].to.ep, cookie, DAT_DTO_SUCCESS);
 
 	CHECK_NUM(dto.transfered_length, size);
 	CHECK_THAT(kit_filled(s.recv.mem + BUFFER * cookie, size, seed));
@@ -113,7 +120,8 @@ void srq_message(int i, uint64_t cookie)
 	srq_want(i, cookie, 64, (unsigned int)cookie);
 }
 
-CLAUSE("SRQ_CREATE-01", "SRQ_CREATE-06", "SRQ_CREATE-07", "SRQ_CREATE-09", "SRQ_QUERY-01", "SRQ_QUERY-08", "PZ_FREE-06")
+CLAUSE("SRQ_CREATE-01", "SRQ_CREATE-06", "SRQ_CREATE-07", "SRQ_CREATE-09", "SRQ_QUERY-01",
+       "SRQ_QUERY-08", "PZ_FREE-06")
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 7, .max_recv_iov = 1, .low_watermark = 3 };
 	DAT_SRQ_HANDLE other;
@@ -146,7 +154,8 @@ CLAUSE("SRQ_CREATE-01", "SRQ_CREATE-06", "SRQ_CREATE-07", "SRQ_CREATE-09", "SRQ_
 	kit_quiet(t.async);
 	ret = dat_srq_create(t.ia, t.pz, &attr, &other);
 	if (ret == DAT_SUCCESS)
-		CHECK_THAT(kit_event(t.async).event_data.asynch_error_event_data.dat_handle == other);
+		CHECK_THAT(kit_event(t.async).event_data.asynch_error_event_data.dat_handle ==
+			   other);
 	else
 		CHECK_RET(ret, DAT_INVALID_PARAMETER);
 	judge_outcome("low watermark at creation: %s", judge_ret_name(ret));
@@ -211,7 +220,8 @@ CLAUSE("SRQ_CREATE-08", "SRQ_POST-04", "SRQ_POST-05", "SRQ_POST-06")
 		segs[i] = kit_seg(&s.recv, (size_t)i * 10, 10);
 	ABOUT("SRQ_POST-04");
 	if (most < 64)
-		CHECK_RET(dat_srq_post_recv(s.srq, most + 1, segs, kit_cookie(1)), DAT_INVALID_PARAMETER);
+		CHECK_RET(dat_srq_post_recv(s.srq, most + 1, segs, kit_cookie(1)),
+			  DAT_INVALID_PARAMETER);
 	CHECK_RET(dat_srq_post_recv(s.srq, -1, segs, kit_cookie(1)), DAT_INVALID_PARAMETER);
 	CHECK_RET(dat_srq_post_recv(s.srq, 1, NULL, kit_cookie(1)), DAT_INVALID_PARAMETER);
 	segs[0] = kit_seg(&s.recv, s.recv.size - 10, 5000);
@@ -238,8 +248,10 @@ CLAUSE("SRQ_CREATE-10", "EP_WM-13")
 
 	srq_setup();
 	srq_links(1);
-	MUST_RET(kit_send(s.link[0].from.ep, &s.send, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
-	if (dat_evd_wait(s.link[0].to.connect, 4 * t.quiet_ms * 1000, 1, &event, &nmore) == DAT_SUCCESS) {
+	MUST_RET(kit_send(s.link[0].from.ep, &s.send, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG),
+		 DAT_SUCCESS);
+	if (dat_evd_wait(s.link[0].to.connect, 4 * t.quiet_ms * 1000, 1, &event, &nmore) ==
+	    DAT_SUCCESS) {
 		CHECK_NUM(event.event_number, DAT_CONNECTION_EVENT_BROKEN);
 		CHECK_NUM(kit_state(s.link[0].to.ep), DAT_EP_STATE_DISCONNECTED);
 		judge_outcome("DAT_CONNECTION_EVENT_BROKEN");
@@ -266,14 +278,16 @@ CLAUSE("SRQ_CREATE-11", "SRQ_CREATE-13", "SRQ_POST-08")
 	for (unsigned int i = 0; i < 3; i++) {
 		for (unsigned int round = 0; round < 3; round++) {
 			DAT_EVENT event = kit_event(s.link[i].to.recv);
-			DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+			DAT_DTO_COMPLETION_EVENT_DATA *dto =
+				&event.event_data.dto_completion_event_data;
 			uint64_t cookie = dto->user_cookie.as_64;
 
 			ABOUT(ids[2]);
 			CHECK_THAT(dto->ep_handle == s.link[i].to.ep);
 			MUST(cookie >= 1 && cookie <= 9 && !used[cookie]);
 			used[cookie] = true;
-			CHECK_THAT(kit_filled(s.recv.mem + BUFFER * cookie, 100 + round, 10 * round + i));
+			CHECK_THAT(kit_filled(s.recv.mem + BUFFER * cookie, 100 + round,
+					      10 * round + i));
 			ABOUT(ids[0]);
 			CHECK_NUM(dto->status, DAT_DTO_SUCCESS);
 			CHECK_NUM(dto->transfered_length, 100 + round);
@@ -389,7 +403,8 @@ CLAUSE("SRQ_POST-09", "EP_CREATE_SRQ-17")
 	kit_wait_start(&w, s.link[2].to.recv, 1);
 	srq_send(2, 64, 1);
 	CHECK_THAT(kit_still_waits(&w));
-	MUST_RET(kit_send(s.link[2].from.ep, &s.send, 0, 64, 2, DAT_COMPLETION_SOLICITED_WAIT_FLAG), DAT_SUCCESS);
+	MUST_RET(kit_send(s.link[2].from.ep, &s.send, 0, 64, 2, DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+		 DAT_SUCCESS);
 	kit_wait_end(&w);
 	CHECK_RET(w.ret, DAT_SUCCESS);
 	CHECK_NUM(w.nmore, 1);
@@ -544,7 +559,8 @@ CLAUSE("SRQ_RESIZE-01", "SRQ_RESIZE-03", "SRQ_RESIZE-07", "SRQ_RESIZE-08")
 	CHECK_RET(dat_srq_resize(s.srq, 0), DAT_INVALID_PARAMETER);
 	CHECK_RET(dat_srq_resize(s.srq, -1), DAT_INVALID_PARAMETER);
 	if (t.attr.max_recv_per_srq < 0x7fffffff)
-		CHECK_RET(dat_srq_resize(s.srq, t.attr.max_recv_per_srq + 1), DAT_INVALID_PARAMETER);
+		CHECK_RET(dat_srq_resize(s.srq, t.attr.max_recv_per_srq + 1),
+			  DAT_INVALID_PARAMETER);
 	CHECK_NUM(srq_query().max_recv_dtos, depth);
 	ABOUT("SRQ_RESIZE-07");
 	CHECK_THAT(srq_counts(100, 100));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An SRQ and up to three connections to endpoints that take from it: what the clauses of SRQs and those of
- * their endpoints are tested with. One set for each test, made by srq_setup().
+ * An SRQ and up to three connections to endpoints that take from it: what the clauses of SRQs and
+ * those of their endpoints are tested with. One set for each test, made by srq_setup().
  */
 #ifndef CONFORM_T_SRQ_H
 #define CONFORM_T_SRQ_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_ep_create_with_srq, dat_srq_set_lw, dat_ep_set_watermark: endpoints of an SRQ, and the marks on both. */
+/*
+ * dat_ep_create_with_srq, dat_srq_set_lw, dat_ep_set_watermark: endpoints of an SRQ, and the marks
+ * on both.
+ */
 #include <string.h>
 
 #include "t_srq.h"
@@ -13,7 +16,8 @@ static DAT_EP_PARAM ep_query(DAT_EP_HANDLE ep)
 	return param;
 }
 
-CLAUSE("EP_CREATE_SRQ-01", "EP_CREATE_SRQ-09", "EP_CREATE_SRQ-10", "EP_CREATE_SRQ-12", "EP_CREATE_SRQ-21")
+CLAUSE("EP_CREATE_SRQ-01", "EP_CREATE_SRQ-09", "EP_CREATE_SRQ-10", "EP_CREATE_SRQ-12",
+       "EP_CREATE_SRQ-21")
 {
 	DAT_EP_ATTR attr, got, later;
 	struct kit_end end;
@@ -27,10 +31,12 @@ CLAUSE("EP_CREATE_SRQ-01", "EP_CREATE_SRQ-09", "EP_CREATE_SRQ-10", "EP_CREATE_SR
 	MUST_RET(srq_end_create(&end, s.srq, &attr), DAT_SUCCESS);
 	CHECK_NUM(kit_state(end.ep), DAT_EP_STATE_UNCONNECTED);
 	param = ep_query(end.ep);
-	CHECK_THAT(param.srq_handle == s.srq && param.pz_handle == t.pz && param.recv_evd_handle == end.recv);
+	CHECK_THAT(param.srq_handle == s.srq && param.pz_handle == t.pz &&
+		   param.recv_evd_handle == end.recv);
 	got = param.ep_attr;
 	ABOUT("EP_CREATE_SRQ-09");
-	CHECK_THAT(got.max_request_dtos >= attr.max_request_dtos && got.max_request_iov >= attr.max_request_iov);
+	CHECK_THAT(got.max_request_dtos >= attr.max_request_dtos &&
+		   got.max_request_iov >= attr.max_request_iov);
 	ABOUT("EP_CREATE_SRQ-10");
 	CHECK_NUM(got.max_recv_dtos, attr.max_recv_dtos);
 	CHECK_NUM(got.max_message_size, attr.max_message_size);
@@ -64,11 +70,13 @@ CLAUSE("EP_CREATE_SRQ-02")
 	srq_setup();
 	evd = kit_evd(64, DAT_EVD_DTO_FLAG);
 	for (int i = 0; i < 500 && ret == DAT_SUCCESS; i++)
-		ret = dat_ep_create_with_srq(t.ia, t.pz, evd, evd, DAT_HANDLE_NULL, s.srq, &attr, &ep);
+		ret = dat_ep_create_with_srq(t.ia, t.pz, evd, evd, DAT_HANDLE_NULL, s.srq, &attr,
+					     &ep);
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
 }
 
-CLAUSE("EP_CREATE_SRQ-04", "EP_CREATE_SRQ-07", "EP_CREATE_SRQ-11", "EP_CREATE_SRQ-13", "EP_CREATE_SRQ-22")
+CLAUSE("EP_CREATE_SRQ-04", "EP_CREATE_SRQ-07", "EP_CREATE_SRQ-11", "EP_CREATE_SRQ-13",
+       "EP_CREATE_SRQ-22")
 {
 	DAT_EP_ATTR attr = kit_attr(), bad = attr;
 	struct kit_end end;
@@ -143,8 +151,9 @@ CLAUSE("EP_CREATE_SRQ-08")
 	DAT_EP_HANDLE ep;
 
 	NEEDS(!t.prov.srq_supported, "srq_supported");
-	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-					 DAT_HANDLE_NULL, &attr, &ep), DAT_MODEL_NOT_SUPPORTED);
+	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+					 DAT_HANDLE_NULL, DAT_HANDLE_NULL, &attr, &ep),
+		  DAT_MODEL_NOT_SUPPORTED);
 }
 
 CLAUSE("EP_CREATE_SRQ-14", "EP_CREATE_SRQ-16")
@@ -180,7 +189,8 @@ CLAUSE("EP_CREATE_SRQ-15", "EP_CREATE_SRQ-20")
 		srq_message(0, round);
 		ABOUT("EP_CREATE_SRQ-20");
 		MUST_RET(dat_ep_disconnect(s.link[0].from.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-		kit_conn(s.link[0].from.connect, s.link[0].from.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		kit_conn(s.link[0].from.connect, s.link[0].from.ep,
+			 DAT_CONNECTION_EVENT_DISCONNECTED);
 		kit_over(s.link[0].to.connect, s.link[0].to.ep);
 		MUST_RET(dat_ep_reset(s.link[0].from.ep), DAT_SUCCESS);
 		MUST_RET(dat_ep_reset(s.link[0].to.ep), DAT_SUCCESS);
@@ -199,7 +209,8 @@ CLAUSE("EP_CREATE_SRQ-18")
 	evd = kit_evd(64, DAT_EVD_DTO_FLAG);
 	attr.recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
 	attr.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
-	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, evd, DAT_HANDLE_NULL, s.srq, &attr, &ep), DAT_SUCCESS);
+	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, evd, DAT_HANDLE_NULL, s.srq, &attr, &ep),
+		  DAT_SUCCESS);
 	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, evd, DAT_HANDLE_NULL, s.srq, &attr, &ep),
 		  DAT_INVALID_PARAMETER);
@@ -207,7 +218,8 @@ CLAUSE("EP_CREATE_SRQ-18")
 		return;
 	attr.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
 	shared = kit_evd(64, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
-	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, shared, shared, shared, s.srq, &attr, &ep), DAT_SUCCESS);
+	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, shared, shared, shared, s.srq, &attr, &ep),
+		  DAT_SUCCESS);
 }
 
 CLAUSE("EP_CREATE_SRQ-19")
@@ -220,13 +232,18 @@ CLAUSE("EP_CREATE_SRQ-19")
 	evd = kit_evd(64, DAT_EVD_DTO_FLAG);
 	request = kit_evd(64, DAT_EVD_DTO_FLAG);
 	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, request, DAT_HANDLE_NULL, s.srq, &attr, &ep), DAT_SUCCESS);
-	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, request, DAT_HANDLE_NULL, s.srq, &attr, &ep), DAT_SUCCESS);
+	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, request, DAT_HANDLE_NULL, s.srq, &attr,
+					 &ep),
+		  DAT_SUCCESS);
+	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, request, DAT_HANDLE_NULL, s.srq, &attr,
+					 &ep),
+		  DAT_SUCCESS);
 	/* a request stream joins it, and then receives of another kind */
 	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, evd, DAT_HANDLE_NULL, s.srq, &attr, &ep),
 		  DAT_INVALID_PARAMETER);
 	attr.recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
-	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, request, DAT_HANDLE_NULL, s.srq, &attr, &ep),
+	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, request, DAT_HANDLE_NULL, s.srq, &attr,
+					 &ep),
 		  DAT_INVALID_PARAMETER);
 }
 
@@ -280,7 +297,8 @@ CLAUSE("EP_RECV_QUERY-04")
 
 	NEEDS(!t.prov.ep_recv_info_supported, "ep_recv_info_supported");
 	kit_end(&end, NULL);
-	CHECK_RET_IN(dat_ep_recv_query(end.ep, &count, &span), DAT_MODEL_NOT_SUPPORTED, DAT_SUCCESS);
+	CHECK_RET_IN(dat_ep_recv_query(end.ep, &count, &span), DAT_MODEL_NOT_SUPPORTED,
+		     DAT_SUCCESS);
 }
 
 /* Marks. */
@@ -367,7 +385,8 @@ static void want_soft_mark(void)
 
 	CHECK_THAT((event.event_number & 0x8000) != 0);
 	CHECK_THAT(event.event_data.asynch_error_event_data.dat_handle == s.link[0].to.ep);
-	CHECK_NUM(event.event_data.asynch_error_event_data.reason, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+	CHECK_NUM(event.event_data.asynch_error_event_data.reason,
+		  DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 }
 
 /* Buffers that the endpoint took and whose completions nobody has dequeued count. */
@@ -436,7 +455,8 @@ CLAUSE("EP_WM-09", "EP_WM-10", "EP_WM-11")
 	srq_post_many(1, 8);
 	srq_send(0, 64, 1);
 	kit_quiet(s.link[0].to.connect);
-	MUST_RET(kit_send(s.link[0].from.ep, &s.send, 0, 64, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(kit_send(s.link[0].from.ep, &s.send, 0, 64, 2, DAT_COMPLETION_DEFAULT_FLAG),
+		 DAT_SUCCESS);
 	kit_conn(s.link[0].to.connect, s.link[0].to.ep, DAT_CONNECTION_EVENT_BROKEN);
 	ABOUT("EP_WM-09");
 	CHECK_NUM(kit_state(s.link[0].to.ep), DAT_EP_STATE_DISCONNECTED);

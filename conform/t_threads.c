@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls that the standard lets many threads make at once. Four threads do the same, each on objects of its own or
- * all on one; the sanitizers of a sanitized provider say the rest. A provider that is not thread safe says so.
+ * Calls that the standard lets many threads make at once. Four threads do the same, each on objects
+ * of its own or all on one; the sanitizers of a sanitized provider say the rest. A provider that is
+ * not thread safe says so.
  */
 #include <string.h>
 
@@ -65,7 +66,8 @@ static void make_sp(void)
 	shared.psp = kit_psp(shared.cr_evd, &shared.qual);
 	shared.free_qual = kit_unused_qual();
 	kit_end(&end, NULL);
-	MUST_RET(dat_rsp_create(t.ia, kit_unused_qual(), end.ep, shared.cr_evd, &shared.rsp), DAT_SUCCESS);
+	MUST_RET(dat_rsp_create(t.ia, kit_unused_qual(), end.ep, shared.cr_evd, &shared.rsp),
+		 DAT_SUCCESS);
 }
 
 static int makes_cno(void)
@@ -80,7 +82,8 @@ static int makes_ep(void)
 	DAT_EP_ATTR attr = kit_attr();
 	DAT_EP_HANDLE ep;
 
-	return dat_ep_create(t.ia, t.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, &attr, &ep) ||
+	return dat_ep_create(t.ia, t.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, &attr,
+			     &ep) ||
 	       dat_ep_free(ep);
 }
 
@@ -130,7 +133,8 @@ static int makes_psp(int who)
 	int bad = dat_psp_create(t.ia, shared.free_qual + 1000 + (DAT_CONN_QUAL)who, shared.cr_evd,
 				 DAT_PSP_CONSUMER_FLAG, &psp) || dat_psp_free(psp);
 
-	if (dat_psp_create(t.ia, shared.free_qual, shared.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp) == DAT_SUCCESS) {
+	if (dat_psp_create(t.ia, shared.free_qual, shared.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp) ==
+	    DAT_SUCCESS) {
 		bad += __atomic_fetch_add(&shared.won, 1, __ATOMIC_ACQ_REL) != 0;
 		__atomic_fetch_sub(&shared.won, 1, __ATOMIC_ACQ_REL);
 		bad += dat_psp_free(psp) != DAT_SUCCESS;
@@ -144,8 +148,10 @@ static int makes_rsp(int who)
 	DAT_RSP_HANDLE rsp;
 	DAT_EP_HANDLE ep;
 
-	return dat_ep_create(t.ia, t.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, &attr, &ep) ||
-	       dat_rsp_create(t.ia, shared.free_qual + 2000 + (DAT_CONN_QUAL)who, ep, shared.cr_evd, &rsp) ||
+	return dat_ep_create(t.ia, t.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, &attr,
+			     &ep) ||
+	       dat_rsp_create(t.ia, shared.free_qual + 2000 + (DAT_CONN_QUAL)who, ep, shared.cr_evd,
+			      &rsp) ||
 	       dat_rsp_free(rsp) || dat_ep_free(ep);
 }
 
@@ -153,11 +159,13 @@ static int errs(void)
 {
 	const char *major = NULL, *minor = NULL;
 
-	return dat_strerror(DAT_CLASS_ERROR | DAT_INVALID_HANDLE, &major, &minor) != DAT_SUCCESS || !major || !minor;
+	return dat_strerror(DAT_CLASS_ERROR | DAT_INVALID_HANDLE, &major, &minor) != DAT_SUCCESS ||
+	       !major || !minor;
 }
 
 TOGETHER("CNO_CREATE-11", nothing(), bad += makes_cno())
-TOGETHER("CR_QUERY-08", make_cr(), bad += dat_cr_query(shared.cr, DAT_CR_FIELD_ALL, &(DAT_CR_PARAM){ 0 }) != 0)
+TOGETHER("CR_QUERY-08", make_cr(),
+	 bad += dat_cr_query(shared.cr, DAT_CR_FIELD_ALL, &(DAT_CR_PARAM){ 0 }) != 0)
 TOGETHER("EP_CREATE-25", nothing(), bad += makes_ep())
 TOGETHER("EP_STATUS-07", kit_pair(&shared.p, NULL), bad += gets_status())
 TOGETHER("EVD_CLRUNW-07", make_evd(), bad += dat_evd_clear_unwaitable(shared.evd) != 0)
@@ -167,10 +175,12 @@ TOGETHER("EVD_WAIT-27", make_evd(), bad += waits())
 TOGETHER("IA_OPEN-17", nothing(), if (round < 5) bad += opens())
 TOGETHER("IA_QUERY-19", nothing(), bad += dat_ia_query(t.ia, NULL, 0, NULL, 0, NULL) != 0)
 TOGETHER("PSP_CREATE-20", make_sp(), bad += makes_psp(who))
-TOGETHER("PSP_QUERY-04", make_sp(), bad += dat_psp_query(shared.psp, DAT_PSP_FIELD_ALL, &(DAT_PSP_PARAM){ 0 }) != 0)
+TOGETHER("PSP_QUERY-04", make_sp(),
+	 bad += dat_psp_query(shared.psp, DAT_PSP_FIELD_ALL, &(DAT_PSP_PARAM){ 0 }) != 0)
 TOGETHER("REG_LIST-11", nothing(), bad += lists())
 TOGETHER("RSP_CREATE-17", make_sp(), bad += makes_rsp(who))
-TOGETHER("RSP_QUERY-04", make_sp(), bad += dat_rsp_query(shared.rsp, DAT_RSP_FIELD_ALL, &(DAT_RSP_PARAM){ 0 }) != 0)
+TOGETHER("RSP_QUERY-04", make_sp(),
+	 bad += dat_rsp_query(shared.rsp, DAT_RSP_FIELD_ALL, &(DAT_RSP_PARAM){ 0 }) != 0)
 TOGETHER("GEN-10", make_evd(), bad += makes_cno() + makes_ep() + waits() + lists() + errs())
 
 /* This one is the registry's alone, which is safe whatever the provider is. */

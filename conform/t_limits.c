@@ -4,7 +4,6 @@
  * many and accepts one refusal only. Which of the two came is recorded.
  */
 #include <string.h>
-
 #include <unistd.h>
 
 #include "kit.h"

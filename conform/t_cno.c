@@ -7,7 +7,7 @@
 
 #define QUIET_US (t.quiet_ms * 1000)
 
-/* What a proxy agent was called with. */
+/* What a proxy agent was called with. Static in each test: the close of the IA, after it, calls agents that stand. */
 struct agent_log {
 	int calls;	/* atomic */
 	DAT_EVD_HANDLE evd;
@@ -104,7 +104,7 @@ CLAUSE("CNO_CREATE-04")
 
 CLAUSE("CNO_CREATE-07", "CNO_QUERY-01", "CNO_QUERY-04", "CNO_QUERY-05")
 {
-	struct agent_log log = { 0 };
+	static struct agent_log log;
 	DAT_CNO_HANDLE cno = cno_with(&log), none = kit_cno();
 	DAT_CNO_PARAM param;
 
@@ -126,7 +126,7 @@ CLAUSE("CNO_CREATE-07", "CNO_QUERY-01", "CNO_QUERY-04", "CNO_QUERY-05")
 
 CLAUSE("CNO_CREATE-08", "CNO_CREATE-09", "CNO_MODIFY_AGENT-07")
 {
-	struct agent_log log = { 0 };
+	static struct agent_log log;
 	DAT_CNO_HANDLE cno = cno_with(&log);
 	DAT_EVD_HANDLE evd = se_evd(cno);
 
@@ -149,7 +149,7 @@ CLAUSE("CNO_CREATE-08", "CNO_CREATE-09", "CNO_MODIFY_AGENT-07")
 
 CLAUSE("CNO_CREATE-10", "CNO_MODIFY_AGENT-04")
 {
-	struct agent_log log = { 0 };
+	static struct agent_log log;
 	DAT_CNO_HANDLE cno = cno_with(&log);
 	DAT_EVD_HANDLE evd = se_evd(cno);
 	struct kit_waiter w;
@@ -224,7 +224,7 @@ CLAUSE("CNO_FREE-07")
 
 CLAUSE("CNO_MODIFY_AGENT-01", "CNO_MODIFY_AGENT-05", "CNO_MODIFY_AGENT-06")
 {
-	struct agent_log a = { 0 }, b = { 0 };
+	static struct agent_log a, b;
 	DAT_CNO_HANDLE cno = kit_cno();
 	DAT_EVD_HANDLE evd = se_evd(cno);
 
@@ -397,7 +397,7 @@ CLAUSE("CNO_WAIT-13")
 
 CLAUSE("CNO_WAIT-14", "IA_CLOSE-10")
 {
-	struct agent_log log = { 0 };
+	static struct agent_log log;
 	DAT_CNO_HANDLE cno = cno_with(&log);
 	DAT_IA_HANDLE ia = t.ia;
 	struct kit_waiter one, two;
@@ -422,7 +422,7 @@ CLAUSE("CNO_WAIT-14", "IA_CLOSE-10")
 
 CLAUSE("CNO_WAIT-15", "CNO_WAIT-16")
 {
-	struct agent_log log = { 0 };
+	static struct agent_log log;
 	DAT_CNO_HANDLE cno = cno_with(&log);
 	DAT_EVD_HANDLE one = se_evd(cno), two = se_evd(cno);
 	struct kit_waiter w;

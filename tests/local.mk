@@ -38,7 +38,7 @@ include tests/tools/local.mk
 include tests/conform/local.mk
 
 # The unit tests under valgrind, with results of their own: valgrind/NAME.log and .trs.
-VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/%,$(TESTS)))
+VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/% $(SOFT_UNIT_TESTS),$(TESTS)))
 VALGRIND_RESULTS = $(VALGRIND_TESTS:%=valgrind/%.trs)
 VALGRIND_RUN = $(LIBTOOL) --mode=execute $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no
 

@@ -546,14 +546,25 @@ enum datp_err soft_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 
 /* ---- what comes back ---- */
 
+/* The accept was given up while it was under way; the peer does not know. */
+static void unwanted_now(struct datp_ep *base)
+{
+	struct soft_ep *ep = soft_ep(base);
+
+	if (soft_ep_end(ep, 0, DAT_CONNECTION_EVENT_DISCONNECTED, false))
+		soft_ep_ended(ep);
+}
+
 void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
 {
 	uint32_t waiting = gen;
 
 	/* relaxed: most of the time it is 0; the exchange decides who says it */
 	if (atomic_load_explicit(&ep->accepting, memory_order_relaxed) == gen && gen &&
-	    atomic_compare_exchange_strong(&ep->accepting, &waiting, 0))
-		(void)datp_cm_established(&ep->base, NULL, 0);
+	    atomic_compare_exchange_strong(&ep->accepting, &waiting, 0) &&
+	    !datp_cm_established(&ep->base, NULL, 0))
+		/* disconnected before it was open. Without memory for this: at the reset */
+		(void)datp_ep_call(&ep->base, unwanted_now);
 }
 
 /* Takes the endpoint of an answer off its socket; NULL if it has given up. */

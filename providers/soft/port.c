@@ -177,7 +177,8 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 
 enum datp_err soft_ep_reset(struct datp_ep *base)
 {
-	(void)base; /* soft_port_begin() does all of it, when there is a next connection */
+	/* mostly nothing; soft_port_begin() does the rest, when there is a next connection */
+	soft_ep_abandon(soft_ep(base));
 	return DATP_OK;
 }
 

@@ -32,5 +32,21 @@ tests_soft_xfer_test_SOURCES = tests/soft/xfer_test.c
 tests_soft_xfer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
 
+# Black-box programs, by the helpers of the API's tests.
+SOFT_API_TESTS = \
+	tests/soft/end_test \
+	tests/soft/mix_test
+
+check_PROGRAMS += $(SOFT_API_TESTS)
+TESTS += $(SOFT_API_TESTS)
+
+tests_soft_end_test_SOURCES = tests/soft/end_test.c
+tests_soft_end_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_end_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_mix_test_SOURCES = tests/soft/mix_test.c
+tests_soft_mix_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_mix_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
 TESTS += tests/soft/bounce.sh
 EXTRA_DIST += tests/soft/bounce.sh

@@ -7,7 +7,7 @@
 
 #define QUIET_US (t.quiet_ms * 1000)
 
-/* What a proxy agent was called with. Static in each test: the close of the IA, after it, calls agents that stand. */
+/* What a proxy agent was called with. Static in tests: after them, the IA's close calls agents. */
 struct agent_log {
 	int calls;	/* atomic */
 	DAT_EVD_HANDLE evd;

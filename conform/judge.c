@@ -5,8 +5,8 @@
  * crash loses nothing.
  *
  * The lines, fields separated by tabs: "A id" about, "C" a check was made, "F file:line call
- * expected got" failure, "N attribute" not applicable, "O text" outcome, "T" the test is over and
- * the IA gets closed, "E" end.
+ * expected got" failure, "N attribute" not applicable, "O text" outcome, "B" the body came to its
+ * end, "T" the test is over and the IA gets closed, "E" end.
  */
 #include <errno.h>
 #include <poll.h>
@@ -278,6 +278,7 @@ static void body(void)
 	if (!judge.test->bare)
 		kit_open();
 	judge.test->run();
+	tell("B");
 }
 
 static void teardown(void)

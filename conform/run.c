@@ -39,6 +39,8 @@ struct child {
 	bool checked; /* a check was made before any ABOUT(): the setup's, or the test has none */
 	bool touched[MAX_IDS];	/* a check was made, or it does not apply */
 	bool na[MAX_IDS];
+	bool failed[MAX_IDS];	/* in this test */
+	bool whole;		/* the test ran to its end, or to where it did not apply */
 	char line[LINE_SIZE];
 	size_t used;
 };
@@ -114,7 +116,7 @@ static void take_failure(struct child *child, char *rest)
 		   *got = field(&rest);
 
 	EACH_CURRENT(child, i) {
-		child->touched[i] = true;
+		child->touched[i] = child->failed[i] = true;
 		fail_clause(clause_find(child->test->ids[i]), at, call, expected, got);
 	}
 }
@@ -138,6 +140,7 @@ static void take_line(struct child *child, char *line)
 		take_failure(child, rest);
 		break;
 	case 'N':
+		child->whole = true;
 		for (int i = 0; child->test->ids[i]; i++) {
 			if (child->touched[i] && child->current != i)
 				continue;
@@ -151,6 +154,9 @@ static void take_line(struct child *child, char *line)
 			free(clause_find(child->test->ids[i])->outcome);
 			clause_find(child->test->ids[i])->outcome = copy(rest);
 		}
+		break;
+	case 'B':
+		child->whole = true;
 		break;
 	case 'T':
 		child->closing = true;
@@ -209,10 +215,18 @@ static void judge_end(struct child *child, int status)
 	/* A sanitizer speaks up at exit, after the test said that it ended. */
 	if (!child->ended || child->late || !WIFEXITED(status) || WEXITSTATUS(status))
 		EACH_CURRENT(child, i) {
-			child->touched[i] = true;
+			child->touched[i] = child->failed[i] = true;
 			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,
 				    "an end", got);
 		}
+	/*
+	 * What the rest of the test would have said of the others is not known: they do not pass.
+	 */
+	for (int i = 0; child->test->ids[i] && !child->whole; i++)
+		if (child->touched[i] && !child->failed[i] && !child->na[i])
+			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,
+				    "the test comes to its end",
+				    child->ended ? "it ended at a failure of another clause" : got);
 	for (int i = 0; child->test->ids[i]; i++)
 		if (!child->touched[i] && (child->about_used || !child->checked))
 			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,

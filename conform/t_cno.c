@@ -328,7 +328,9 @@ CLAUSE("CNO_WAIT-10", "EVD_DIS-05", "EVD_EN-05")
 	want_no_trigger(cno);
 	ABOUT("EVD_DIS-05");
 	kit_se(evd, 1);
+	MUST_RET(kit_post_se(evd, 5), DAT_SUCCESS);
 	want_no_trigger(cno);
+	kit_se(evd, 5);
 	ABOUT("EVD_EN-05");
 	MUST_RET(dat_evd_enable(evd), DAT_SUCCESS);
 	MUST_RET(kit_post_se(evd, 2), DAT_SUCCESS);

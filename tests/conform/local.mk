@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The conformance suite over soft0, and the suite's own behaviour.
-TESTS += tests/conform/datconform.sh tests/conform/soft0.sh
-EXTRA_DIST += tests/conform/datconform.sh tests/conform/soft0.sh
-tests/conform/datconform.log tests/conform/soft0.log: datconform$(EXEEXT)
+# The conformance suite over soft0, the suite's own behaviour, and that it fails where a provider is wrong.
+TESTS += tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/mutants.sh
+EXTRA_DIST += tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/mutants.sh
+tests/conform/datconform.log tests/conform/soft0.log tests/conform/mutants.log: datconform$(EXEEXT)
+
+# -rpath makes a shared object of it, though it is not installed.
+check_LTLIBRARIES += libmutant.la
+libmutant_la_SOURCES = tests/conform/mutant.c
+libmutant_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libmutant_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

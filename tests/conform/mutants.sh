@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The suite has to fail: each mutant breaks one rule, and the clause beside it has to turn red.
+set -u
+. "${top_srcdir:=.}/tests/harness/tap.sh"
+
+if [ "${SANITIZE:-no}" != no ]; then
+	echo "1..0 # SKIP nothing can be preloaded before a sanitizer"
+	exit 0
+fi
+
+# red MUTANT CLAUSE: what datconform says of the clause, and that it failed
+red()
+{
+	local status=0
+	MUTANT=$1 LD_PRELOAD=$PWD/.libs/libmutant.so ./datconform --ia soft0 --only "$2" --patience 2 --timeout 6 || status=$?
+	[ $status -eq 1 ]
+}
+
+caught=0
+total=0
+while read -r mutant clause; do
+	total=$((total + 1))
+	tap "mutants: $mutant turns $clause red" red "$mutant" "$clause" && caught=$((caught + 1))
+done <<END
+cno_timed_out CNO_WAIT-02
+cno_evd_untouched CNO_WAIT-03
+modify_agent_nothing CNO_MODIFY_AGENT-01
+cno_free_busy CNO_FREE-03
+crash CNO_QUERY-01
+hang CNO_QUERY-01
+threshold_ignored EVD_WAIT-10
+threshold_unchecked EVD_WAIT-03
+nmore_zero EVD_WAIT-09
+nmore_timeout EVD_WAIT-08
+second_waiter EVD_WAIT-14
+abort_is_state EVD_WAIT-18
+interrupted_is_timeout EVD_WAIT-19
+dequeue_beside_waiter EVD_DEQ-04
+set_unwaitable_nothing EVD_SETUNW-04
+clear_unwaitable_nothing EVD_CLRUNW-03
+disable_nothing EVD_DIS-05
+enable_nothing EVD_EN-05
+modify_cno_nothing EVD_MODCNO-04
+resize_nothing EVD_RESIZE-01
+evd_free_busy EVD_FREE-03
+evd_short EVD_CREATE-02
+post_se_full EVD_SE-05
+se_pointer_cut EVD_SE-07
+event_without_evd GEN-12
+reset_nothing EP_RESET-02
+reset_connected EP_RESET-06
+disconnect_twice EP_DISC-07
+disconnect_unconnected EP_DISC-05
+graceful_is_abrupt EP_DISC-16
+disconnected_is_broken EP_DISC-08
+broken_is_disconnected BROKEN-01
+flushed_is_transport EP_RESET-09
+flushed_is_success EP_RECV-08
+flush_lost EP_DISC-24
+peer_is_non_peer EP_CONNECT-18
+non_peer_is_peer EP_CONNECT-16
+timed_out_is_unreachable EP_CONNECT-20
+private_data_truncated EP_CONNECT-07
+connected_late EP_CONNECT-22
+disconnected_late EP_DISC-09
+reserved_hidden RSP_CREATE-08
+recv_always_idle EP_STATUS-04
+ep_without_pz EP_QUERY-08
+mask_unchecked EP_QUERY-03
+ep_free_reserved EP_FREE-02
+private_data_short CR_ACCEPT-13
+private_data_padded CR_ACCEPT-14
+accept_error_is_disconnected CR_ACCEPT-15
+request_data_short CR_QUERY-05
+cr_reject_twice CR_REJECT-02
+cr_without_sp PSP_CREATE-09
+psp_free_nothing PSP_FREE-03
+rsp_free_bad RSP_FREE-02
+cookie_cut EP_RECV-22
+length_more EP_RECV-11
+length_error_is_success EP_RECV-12
+suppress_ignored EP_SEND-14
+unsignalled_unchecked EP_SEND-13
+pz_free_busy PZ_FREE-03
+lmr_free_bound LMR_FREE-03
+local_has_key LMR_CREATE-14
+registered_less LMR_CREATE-07
+bind_same_context RMR_BIND-12
+srq_free_used SRQ_FREE-03
+srq_lw_nothing SRQ_LW-06
+close_always_abrupt IA_CLOSE-02
+evd_is_cno HANDLE_TYPE-01
+context_nothing CTX_SET-04
+END
+echo "# $caught/$total mutants caught"
+tap 'mutants: without a mutant nothing is red' env LD_PRELOAD="$PWD/.libs/libmutant.so" ./datconform --ia soft0 --only 'CNO_*'
+tap_end

@@ -58,6 +58,8 @@ struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual);
 /* A request has come to an RSP, which is used up by it. No lock held. */
 void rsp_used(struct datp_sp *sp);
 bool sp_is_rsp(const struct datp_sp *sp);
+/* Of an RSP: its request is there, so it is no more, although its handle may still be. */
+bool sp_is_used_up(struct datp_sp *sp);
 
 /* ------------------------------------------------------------------ cr.c */
 

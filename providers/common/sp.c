@@ -209,6 +209,16 @@ static void sp_end(struct datp_sp *sp)
 	obj_release(sp);
 }
 
+bool sp_is_used_up(struct datp_sp *sp)
+{
+	bool closed;
+
+	datp_lock(&sp_priv(sp)->lock);
+	closed = sp_priv(sp)->closed;
+	datp_unlock(&sp_priv(sp)->lock);
+	return closed;
+}
+
 enum datp_err psp_free(struct datp_sp *sp)
 {
 	enum datp_err err = obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_PSP);

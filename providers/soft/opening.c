@@ -249,7 +249,9 @@ static void listener_event(void *arg, uint32_t events)
 		sock = soft_socket_new(ia, fd, pid);
 		if (!sock)
 			return;
+		datp_lock(&ia->lock);
 		sock->sp = sp;
+		datp_unlock(&ia->lock);
 		if (soft_socket_watch(sock))
 			soft_socket_end(sock);
 	}

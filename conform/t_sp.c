@@ -378,9 +378,7 @@ CLAUSE("RSP_CREATE-01", "RSP_CREATE-08", "RSP_CREATE-10", "RSP_CREATE-11", "RSP_
 	CHECK_NUM(kit_state(r.end.ep), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	ABOUT("RSP_CREATE-13");
 	CHECK_THAT(event.event_data.cr_arrival_event_data.sp_handle.rsp_handle == DAT_HANDLE_NULL);
-	/* No page says that it is gone before its event can be seen. */
-	CHECK_SOON(DAT_GET_TYPE(dat_rsp_query(r.rsp, DAT_RSP_FIELD_ALL, &param)) ==
-		   DAT_INVALID_HANDLE);
+	CHECK_RET(dat_rsp_query(r.rsp, DAT_RSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 	ABOUT("EP_FREE-03");
 	CHECK_RET(dat_ep_free(r.end.ep), DAT_INVALID_STATE);
 	ABOUT("RSP_CREATE-10");

@@ -34,15 +34,30 @@ tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
 
 # Black-box programs, by the helpers of the API's tests.
 SOFT_API_TESTS = \
+	tests/soft/cycle_test \
 	tests/soft/end_test \
+	tests/soft/hostile_test \
+	tests/soft/kill_test \
 	tests/soft/mix_test
 
 check_PROGRAMS += $(SOFT_API_TESTS)
 TESTS += $(SOFT_API_TESTS)
 
+tests_soft_cycle_test_SOURCES = tests/soft/cycle_test.c
+tests_soft_cycle_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_cycle_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
 tests_soft_end_test_SOURCES = tests/soft/end_test.c
 tests_soft_end_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_end_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_hostile_test_SOURCES = tests/soft/hostile_test.c
+tests_soft_hostile_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_kill_test_SOURCES = tests/soft/kill_test.c
+tests_soft_kill_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_kill_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_mix_test_SOURCES = tests/soft/mix_test.c
 tests_soft_mix_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

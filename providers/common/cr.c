@@ -108,7 +108,8 @@ static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_
 		return DATP_ERR_STATE;
 	if (!evd_takes_cr(sp->evd))
 		return DATP_ERR_QUEUE_FULL;
-	cr->sp = sp;
+	/* relaxed: who closes another point compares it at the same time, and finds neither of his */
+	__atomic_store_n(&cr->sp, sp, __ATOMIC_RELAXED);
 	cr->qual = sp->qual;
 	if (sp_is_rsp(sp))
 		cr->ep = sp->ep;

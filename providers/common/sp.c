@@ -42,6 +42,13 @@ struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual)
 	return found;
 }
 
+/* relaxed: a request that is just arriving at another point gets its own value meanwhile */
+static void forget_in(struct datp_sp **where, struct datp_sp *sp)
+{
+	if (__atomic_load_n(where, __ATOMIC_RELAXED) == sp)
+		__atomic_store_n(where, NULL, __ATOMIC_RELAXED);
+}
+
 /* Requests that have arrived outlive the point. */
 static void forget_in_requests(struct datp_sp *sp)
 {
@@ -49,8 +56,7 @@ static void forget_in_requests(struct datp_sp *sp)
 
 	datp_lock(&priv->lock);
 	for (struct datp_obj *obj = priv->live[DATP_CR].first; obj; obj = obj_next(obj))
-		if (((struct datp_cr *)obj)->sp == sp)
-			((struct datp_cr *)obj)->sp = NULL;
+		forget_in(&((struct datp_cr *)obj)->sp, sp);
 	datp_unlock(&priv->lock);
 }
 

@@ -38,12 +38,14 @@ static int descriptors(void)
 	return count;
 }
 
-static uint32_t names_used(const struct soft_ia *ia)
+static uint32_t names_used(struct soft_ia *ia)
 {
 	uint32_t count = 0;
 
+	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < SOFT_PORT_MAX; i++)
 		count += ia->slot_used[i];
+	datp_unlock(&ia->lock);
 	return count;
 }
 

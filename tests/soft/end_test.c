@@ -20,7 +20,7 @@ static struct api_buf buf;
 static void open_all(void)
 {
 	api_open();
-	buf = api_buf(1 << 20, DAT_MEM_PRIV_ALL_FLAG);
+	buf = api_buf(2 << 20, DAT_MEM_PRIV_ALL_FLAG);
 }
 
 /* ------------------------------------------------------------------ posts */
@@ -83,7 +83,8 @@ static void every_post_amid_the_end_completes_once(void)
 		pthread_t thread;
 
 		for (uint64_t n = 0; n < 8; n++)
-			REQUIRE_DAT(api_recv(pair.b.ep, &buf, 600000, 100000, n), DAT_SUCCESS);
+			REQUIRE_DAT(api_recv(pair.b.ep, &buf, (1 << 20) + n * 100000, 100000, n),
+				    DAT_SUCCESS);
 		REQUIRE(pthread_create(&thread, NULL, poster_thread, &poster) == 0);
 		while (!atomic_load(&poster.posting))
 			sched_yield();

@@ -143,10 +143,12 @@ static void close_clause(struct reader *r)
 {
 	struct clause *clause = r->id[0] ? clause_find(r->id) : NULL;
 
-	if (clause)
+	if (clause) {
+		free(r->column->cells[clause - clauses].detail);
 		r->column->cells[clause - clauses] = r->cell;
-	else
+	} else {
 		free(r->cell.detail);
+	}
 	memset(&r->cell, 0, sizeof(r->cell));
 	r->id[0] = '\0';
 }
@@ -204,9 +206,18 @@ bool column_of_json(struct column *column, const char *path)
 	free(text);
 	if (r.bad || !column->title) {
 		fprintf(stderr, "datconform: %s is no result that --json wrote\n", path);
+		free(r.cell.detail);
 		return false;
 	}
 	return true;
+}
+
+void column_free(struct column *column)
+{
+	for (int i = 0; column->cells && i < clause_count; i++)
+		free(column->cells[i].detail);
+	free(column->cells);
+	free(column->title);
 }
 
 static void escaped(FILE *out, const char *text)

@@ -234,6 +234,8 @@ static void write_page(void)
 	out = open_out(options.html);
 	report_html(out, columns, count);
 	close_out(out, options.html);
+	for (int i = 0; i < count; i++)
+		column_free(&columns[i]);
 }
 
 static void write_reports(void)

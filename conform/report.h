@@ -31,6 +31,7 @@ struct column {
  */
 bool column_of_run(struct column *column, const char *ia_name);
 bool column_of_json(struct column *column, const char *path);
+void column_free(struct column *column);
 void report_html(FILE *out, const struct column *columns, int count);
 
 #endif /* CONFORM_REPORT_H */

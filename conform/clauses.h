@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of clauses with what a run found out about each. Made from clauses.tsv at build time;
- * only the process that runs datconform writes to it, never the children that run the tests.
+ * The table of clauses with what a run found out about each, and the table of readings. Made from
+ * the .tsv files at build time; only the process that runs datconform writes to it, never the
+ * children that run the tests.
  */
 #ifndef CONFORM_CLAUSES_H
 #define CONFORM_CLAUSES_H
@@ -34,6 +35,7 @@ struct clause {
 	const char *strength;	/* must, should, may, undefined */
 	const char *source;
 	const char *reason;	/* why no black-box test can exist; NULL: one can */
+	const char *mended;	/* where the test departs from the page's letter: why; or NULL */
 	int tests;		/* how many test bodies name it */
 	bool selected;
 	enum verdict verdict;
@@ -44,6 +46,18 @@ struct clause {
 
 extern struct clause clauses[];
 extern const int clause_count;
+
+/* What the specification leaves open or says in two ways, and how this suite reads it. */
+struct ambiguity {
+	const char *id;		/* "AMB-07" */
+	const char *where;
+	const char *question;
+	const char *reading;
+	bool selected;
+};
+
+extern struct ambiguity ambiguities[];
+extern const int ambiguity_count;
 
 struct clause *clause_find(const char *id);
 const char *verdict_name(enum verdict verdict);

@@ -40,11 +40,12 @@ datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdi
 datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datconform_LDADD = libdat.la $(CUNIT_LIBS)
 
-CONFORM_FACTS = conform/untestable.tsv conform/clauses.tsv
+# clauses.tsv comes last.
+CONFORM_FACTS = conform/untestable.tsv conform/mended.tsv conform/ambiguities.tsv conform/clauses.tsv
 EXTRA_DIST += $(CONFORM_FACTS) conform/gen-clauses.awk
 BUILT_SOURCES += conform/clauses.c
 CLEANFILES += conform/clauses.c
 conform/clauses.c: $(CONFORM_FACTS) conform/gen-clauses.awk
 	$(AM_V_at)$(MKDIR_P) conform
-	$(AM_V_GEN)$(AWK) -f $(srcdir)/conform/gen-clauses.awk $(srcdir)/conform/untestable.tsv \
-		$(srcdir)/conform/clauses.tsv > $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)cd $(srcdir) && $(AWK) -f conform/gen-clauses.awk $(CONFORM_FACTS) \
+		> $(abs_builddir)/$@.tmp && mv $(abs_builddir)/$@.tmp $(abs_builddir)/$@

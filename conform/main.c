@@ -159,17 +159,25 @@ static void count_tests(void)
 		}
 }
 
+static bool wanted(const char *id, const char *function)
+{
+	for (int o = 0; o < options.only_count; o++)
+		if (!fnmatch(options.only[o], id, 0) || !fnmatch(options.only[o], function, 0))
+			return true;
+	return !options.only_count;
+}
+
 static void select_clauses(void)
 {
 	int n = 0;
 
 	for (int i = 0; i < clause_count; i++) {
-		clauses[i].selected = !options.only_count;
-		for (int o = 0; o < options.only_count; o++)
-			if (!fnmatch(options.only[o], clauses[i].id, 0) ||
-			    !fnmatch(options.only[o], clauses[i].function, 0))
-				clauses[i].selected = true;
+		clauses[i].selected = wanted(clauses[i].id, clauses[i].function);
 		n += clauses[i].selected;
+	}
+	for (int i = 0; i < ambiguity_count; i++) {
+		ambiguities[i].selected = wanted(ambiguities[i].id, ambiguities[i].where);
+		n += options.list && ambiguities[i].selected;
 	}
 	if (!n)
 		bad_usage("no clause has an id or function like that: see --list");
@@ -264,8 +272,10 @@ int main(int argc, char **argv)
 	take_options(argc, argv);
 	count_tests();
 	select_clauses();
-	if (options.list)
+	if (options.list) {
 		report_list(stdout);
+		report_readings(stdout);
+	}
 	if (options.coverage) {
 		int missing = options.strict ? neither_test_nor_reason() : 0;
 

@@ -39,9 +39,25 @@ void report_list(FILE *out)
 		fprintf(out, "%-18s %-9s %-9s %s: %s\n", clauses[i].id, clauses[i].strength,
 			clauses[i].tests ? "tested" : clauses[i].reason ? "reason" : "untested",
 			clauses[i].function, clauses[i].text);
+		if (clauses[i].mended)
+			fprintf(out, "%-18s why: %s\n", "", clauses[i].mended);
 		n++;
 	}
 	fprintf(out, "%d clauses\n", n);
+}
+
+void report_readings(FILE *out)
+{
+	int n = 0;
+
+	for (int i = 0; i < ambiguity_count; i++) {
+		if (!ambiguities[i].selected)
+			continue;
+		fprintf(out, "%-18s %s: %s\n%-18s read as: %s\n", ambiguities[i].id,
+			ambiguities[i].where, ambiguities[i].question, "", ambiguities[i].reading);
+		n++;
+	}
+	fprintf(out, "%d readings\n", n);
 }
 
 static void cover(FILE *out, const char *strength)
@@ -77,6 +93,8 @@ void report_text(FILE *out)
 			continue;
 		fprintf(out, "FAILED %s (%s, %s): %s\n", clause->id, clause->function,
 			clause->strength, clause->text);
+		if (clause->mended)
+			fprintf(out, "  why: %s\n", clause->mended);
 		for (struct failure *f = clause->failures; f; f = f->next)
 			fprintf(out, "  %s: %s\n    expected %s\n    got      %s\n", f->at, f->call,
 				f->expected, f->got);
@@ -171,6 +189,8 @@ void report_json(FILE *out, const char *ia_name)
 		json_member(out, "strength", clause->strength);
 		json_member(out, "verdict", verdict_name(clause->verdict));
 		json_member(out, "text", clause->text);
+		if (clause->mended)
+			json_member(out, "why", clause->mended);
 		if (clause->verdict == NOT_APPLICABLE && clause->attribute)
 			json_member(out, "attribute", clause->attribute);
 		if (clause->verdict == UNTESTED && clause->reason)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 void report_list(FILE *out);
+void report_readings(FILE *out);	/* of what the specification leaves open */
 void report_coverage(FILE *out);
 void report_text(FILE *out);	/* failures, tallies, and the last line */
 void report_tap(FILE *out);

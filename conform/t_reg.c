@@ -124,3 +124,26 @@ CLAUSE_BARE("REG_LIST-05")
 	CHECK_RET_IN(ret, DAT_INTERNAL_ERROR, DAT_SUCCESS);
 	CHECK_THAT(ret != DAT_SUCCESS || n == 0);
 }
+
+/* Whoever takes the adapter's entry away after the last close, or leaves it: it opens again. */
+CLAUSE_BARE("PROV_FINI-04")
+{
+	static DAT_PROVIDER_INFO infos[64];
+	DAT_PROVIDER_INFO *list[64];
+	DAT_COUNT n = 0, there = 0;
+
+	for (int i = 0; i < 64; i++)
+		list[i] = &infos[i];
+	for (int i = 0; i < 3; i++) {
+		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+		DAT_IA_HANDLE ia;
+
+		MUST_RET(dat_ia_open((char *)t.ia_name, 8, &async, &ia), DAT_SUCCESS);
+		MUST_RET(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	}
+	MUST_RET(dat_registry_list_providers(64, &n, list), DAT_SUCCESS);
+	for (int i = 0; i < n; i++)
+		there += !strcmp(infos[i].ia_name, t.ia_name);
+	CHECK_THAT(there <= 1);
+	judge_outcome("the entry is %s", there ? "still there" : "gone, and comes back");
+}

@@ -25,10 +25,21 @@ page()
 }
 compared() { ./datconform --html - "$tap_dir/one.json" | grep -q 'id="CNO_WAIT-02".*class="v p"'; }
 
+# Each reading that a clause, a test or the manual names is in the table.
+readings()
+{
+	grep -rhoE 'AMB-[0-9]+' "$top_srcdir/conform" "$top_srcdir/man/datconform.1" | sort -u >"$tap_dir/named"
+	./datconform --list --only 'AMB-*' | grep -oE '^AMB-[0-9]+' | sort >"$tap_dir/there"
+	[ "$(uniq -d <"$tap_dir/there" | wc -l)" -eq 0 ] && [ -z "$(comm -23 "$tap_dir/named" "$tap_dir/there")" ]
+}
+why() { ./datconform --list --only STRERROR-03 | grep -A 1 '^STRERROR-03' | grep '^ *why: '; }
+
 tap 'datconform: every clause that must hold has a test or a reason' ./datconform --coverage --strict
 tap 'datconform: the clauses are counted' tap_holds '^[0-9]{3,} clauses$' ./datconform --list
 tap 'datconform: a glob selects by id' tap_holds '^1 clauses$' ./datconform --list --only EVD_WAIT-08
 tap 'datconform: a glob selects by function' has_no '^(CNO|EP)_' ./datconform --list --only dat_evd_wait
+tap 'datconform: every reading that is named is in the table' readings
+tap 'datconform: a clause that departs from the page says why' why
 tap 'datconform: the last line sums up' last_line
 tap 'datconform: JSON has a verdict for each clause' passed
 tap 'datconform: JUnit counts the clauses' junit

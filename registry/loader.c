@@ -36,13 +36,23 @@ struct loader_lib {
 static pthread_mutex_t loader_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static bool loader_ready;		/* loader_lock: lt_dlinit has been called */
 
-/* The link map of the library that this code is in. */
+/* An address within libdat. The tools compile this file too, and look where libdat would. */
+static void *self_address(void)
+{
+#ifdef LOADER_OUTSIDE
+	return dlsym(RTLD_DEFAULT, "dat_strerror");
+#else
+	return (void *)(uintptr_t)loader_exit;
+#endif
+}
+
+/* The link map of libdat. */
 static struct link_map *self_map(void)
 {
 	struct link_map *map = NULL;
 	Dl_info info;
 
-	if (!dladdr1((void *)(uintptr_t)loader_exit, &info, (void **)&map, RTLD_DL_LINKMAP))
+	if (!dladdr1(self_address(), &info, (void **)&map, RTLD_DL_LINKMAP))
 		return NULL;
 	return map;
 }

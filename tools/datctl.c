@@ -18,6 +18,8 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
+	{ "check", "check     why adapters cannot be used, and what to do about it",
+	  datctl_check, datctl_check_help },
 	{ "list", "list      the adapters (IAs) that programs of this host can open",
 	  datctl_list, datctl_list_help },
 	{ "show", "show IA   every attribute of one adapter and of its provider",

@@ -7,9 +7,11 @@
 #ifndef TOOLS_DATCTL_H
 #define TOOLS_DATCTL_H
 
+int datctl_check(int argc, char **argv);
 int datctl_list(int argc, char **argv);
 int datctl_show(int argc, char **argv);
 
+extern const char datctl_check_help[];
 extern const char datctl_list_help[];
 extern const char datctl_show_help[];
 

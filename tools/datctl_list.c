@@ -10,7 +10,6 @@
  */
 #include "config.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,43 +36,25 @@ struct row {
 
 static const char *const heading[COLUMNS] = { "NAME", "API", "THREADS", "LIBRARY", "READ AT" };
 
-/* Never NULL: a listing without memory is not worth going on with. */
-__attribute__((format(printf, 1, 2)))
-static char *text(const char *fmt, ...)
-{
-	va_list args;
-	char *result;
-	int n;
-
-	va_start(args, fmt);
-	n = vasprintf(&result, fmt, args);
-	va_end(args);
-	if (n < 0) {
-		cli_error("out of memory");
-		exit(CLI_FAILED);
-	}
-	return result;
-}
-
 static char *place(const struct conf_entry *e, bool builtin)
 {
 	char *where = builtin && strcmp(e->file, "built-in") == 0 ?
-		      text("built-in") : text("%s:%u", e->file, e->line);
+		      cli_text("built-in") : cli_text("%s:%u", e->file, e->line);
 	char *tuned;
 
 	if (e->tuned_file == NULL)
 		return where;
-	tuned = text("%s, tuned by %s:%u", where, e->tuned_file, e->tuned_line);
+	tuned = cli_text("%s, tuned by %s:%u", where, e->tuned_file, e->tuned_line);
 	free(where);
 	return tuned;
 }
 
 static void fill_row(struct row *row, const struct conf_entry *e, bool builtin)
 {
-	row->cell[NAME] = text("%s", e->name);
-	row->cell[API] = text("u%u.%u", e->major, e->minor);
-	row->cell[THREADS] = text("%s", e->thread_safe ? "threadsafe" : "nonthreadsafe");
-	row->cell[LIBRARY] = text("%s", e->library);
+	row->cell[NAME] = cli_text("%s", e->name);
+	row->cell[API] = cli_text("u%u.%u", e->major, e->minor);
+	row->cell[THREADS] = cli_text("%s", e->thread_safe ? "threadsafe" : "nonthreadsafe");
+	row->cell[LIBRARY] = cli_text("%s", e->library);
 	row->cell[PLACE] = place(e, builtin);
 }
 
@@ -107,9 +88,9 @@ static void print_diags(const struct conf *conf)
 	unsigned int shown = 0;
 
 	for (const struct conf_diag *d = conf->diags; d != NULL; d = d->next) {
-		char *where = d->line == 0 ? text("%s", d->file) :
-			      d->column == 0 ? text("%s:%u", d->file, d->line) :
-			      text("%s:%u:%u", d->file, d->line, d->column);
+		char *where = d->line == 0 ? cli_text("%s", d->file) :
+			      d->column == 0 ? cli_text("%s:%u", d->file, d->line) :
+			      cli_text("%s:%u:%u", d->file, d->line, d->column);
 
 		if (d->field != 0)
 			cli_error("%s: %s: %s", where, conf_field_name(d->field), d->text);

@@ -9,13 +9,29 @@ TOOLS_COMMON = \
 bin_PROGRAMS += datctl
 datctl_SOURCES = \
 	$(TOOLS_COMMON) \
+	registry/loader.c \
+	registry/loader.h \
+	tools/check.h \
+	tools/check_device.c \
+	tools/check_entry.c \
+	tools/check_file.c \
+	tools/check_try.c \
+	tools/conffile.c \
+	tools/conffile.h \
 	tools/datctl.c \
 	tools/datctl.h \
+	tools/datctl_check.c \
 	tools/datctl_list.c \
-	tools/datctl_show.c
-datctl_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
+	tools/datctl_show.c \
+	tools/devices.c \
+	tools/devices.h \
+	tools/json.c \
+	tools/json.h \
+	tools/probe.c \
+	tools/probe.h
+datctl_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -DLOADER_OUTSIDE
 datctl_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
-datctl_LDADD = libregconf.la libdat.la
+datctl_LDADD = libregconf.la libdat.la $(LTDL_LIBS)
 
 bin_PROGRAMS += datperf
 datperf_SOURCES = \

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What `datctl check` finds: a list of findings, made by the check_*.c files and printed by
+ * datctl_check.c.
+ *
+ * Invariant: every finding that is not CHECK_OK says what to do about it.
+ */
+#ifndef TOOLS_CHECK_H
+#define TOOLS_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "devices.h"
+#include "registry/conf.h"
+
+enum verdict { CHECK_OK, CHECK_SKIP, CHECK_WARN, CHECK_FAIL };
+
+struct finding {
+	enum verdict verdict;
+	const char *code;	/* one word for scripts, constant from release to release */
+	char *name;		/* of the adapter, or NULL */
+	char *file;		/* where, or NULL */
+	unsigned int line;	/* 0: the file as a whole */
+	unsigned int column;	/* 0: the line as a whole */
+	const char *field;	/* its name, or NULL */
+	char *cause;
+	char *remedy;		/* a command or an edit */
+};
+
+struct check {
+	struct conf conf;
+	const char *why_file;	/* why this file */
+	struct devices devices;
+	const char *root;	/* in front of /sys and /dev */
+	unsigned int seconds;	/* for each adapter */
+	const char *only;	/* this adapter, or NULL for all */
+	uint64_t listen;	/* a connection qualifier to listen at, or 0 */
+	uint64_t peer_qual;	/* and of a peer to reach, or 0 */
+	const char *peer_name;
+	struct sockaddr_storage peer;
+	struct finding *finding;
+	size_t count;
+};
+
+/* Takes over cause and remedy, which are malloced. e may be NULL. */
+struct finding *check_add(struct check *c, enum verdict verdict, const char *code,
+			  const struct conf_entry *e, char *cause, char *remedy);
+
+/* The command that puts a # in front of an entry's line, malloced. */
+char *check_comment_out(const struct conf_entry *e);
+
+void check_file(struct check *c);	/* grammar, rights, duplicates */
+void check_entry(struct check *c, const struct conf_entry *e);
+
+/* What is in the way of an RDMA adapter. Adds nothing and returns false if nothing is. */
+bool check_device(struct check *c, const struct conf_entry *e);
+bool check_is_rdma(const struct conf_entry *e);
+/* The limit of registered memory, of any adapter. Adds a warning if it is low. */
+void check_memlock(struct check *c, const struct conf_entry *e);
+char *check_memlock_remedy(void);
+
+/* The body of the child process that tries an adapter; see check_try.c for what it reports. */
+struct check_try {
+	const struct check *check;
+	const struct conf_entry *entry;
+};
+void check_try(void *arg);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One adapter: from its version up to registered memory, each rung only if the one below holds.
+ *
+ * Invariant: an entry yields exactly one finding that is its verdict: ok, skipped or failed.
+ * Warnings may stand beside it.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <dat/udat.h>
+
+#include "check.h"
+#include "cli.h"
+#include "names.h"
+#include "probe.h"
+
+static const struct stage {
+	const char *name;
+	const char *doing;
+} stages[] = {
+	{ "library", "while it was loaded" },
+	{ "symbol", "while it was loaded" },
+	{ "open", "while it was initialised and opened" },
+	{ "query", "in dat_ia_query" },
+	{ "memory", "while memory was registered" },
+	{ "listen", "in dat_psp_create" },
+	{ "connect", "while it connected" },
+	{ "close", "while it was closed" },
+	{ NULL, "before it was loaded" },
+};
+
+static const char *stage_doing(const char *stage)
+{
+	const struct stage *s = stages;
+
+	while (s->name != NULL && (stage == NULL || strcmp(s->name, stage) != 0))
+		s++;
+	return s->doing;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* One of the providers that come with this library? */
+static bool is_ours(const struct conf_entry *e)
+{
+	static const char *const names[] = { "libdatsoft.so", "libdatib.so", "libdatiwarp.so" };
+
+	for (size_t i = 0; i < 3; i++)
+		if (strcmp(base_name(e->library), names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Entries that are not meant for programs of uDAPL 1.2. Returns true if the entry is done with. */
+static bool version_check(struct check *c, const struct conf_entry *e)
+{
+	if (e->skip == CONF_SKIP_KDAPL) {
+		check_add(c, CHECK_SKIP, "kernel-api", e,
+			  cli_text("for the kernel's API (k%u.%u), not for programs", e->major,
+				   e->minor), cli_text("leave it"));
+	} else if (e->skip == CONF_SKIP_NONDEFAULT) {
+		check_add(c, CHECK_SKIP, "nondefault", e,
+			  cli_text("field 4 is nondefault: libraries pass such lines over"),
+			  cli_text("leave it; to use it, write default"));
+	} else if (e->major == 2 && !is_ours(e)) {
+		check_add(c, CHECK_SKIP, "other-version", e,
+			  cli_text("for programs of uDAPL %u.%u (libdat2), not of 1.2", e->major,
+				   e->minor), cli_text("leave it"));
+	} else if (e->major != 1) {
+		check_add(c, CHECK_FAIL, "wrong-version", e,
+			  cli_text("field 2 says uDAPL %u.%u; %s", e->major, e->minor,
+				   is_ours(e) ? "this provider serves 1.2"
+					      : "there is no library that serves it"),
+			  cli_text("write u1.2 in field 2 of %s:%u", e->file, e->line));
+	} else {
+		if (e->minor < 2)
+			check_add(c, CHECK_WARN, "old-version", e,
+				  cli_text("only programs written for uDAPL 1.%u can open it: "
+					   "those for 1.2 ask for u1.2", e->minor),
+				  cli_text("write u1.2 in field 2 of %s:%u", e->file, e->line));
+		return false;
+	}
+	return true;
+}
+
+static void fail(struct check *c, const struct conf_entry *e, const char *code, char *cause,
+		 char *remedy)
+{
+	check_add(c, CHECK_FAIL, code, e, cause, remedy);
+}
+
+/* The library itself is nowhere, or one that it needs, or it is no library. */
+static void library_add(struct check *c, const struct conf_entry *e, const char *why)
+{
+	static const char gone[] = ": cannot open shared object file: No such file";
+	const char *where = strstr(why, gone);
+	size_t length = where != NULL ? (size_t)(where - why) : 0;
+	char *drop = check_comment_out(e);
+
+	if (length > 0 && (strlen(e->library) != length ||
+			   strncmp(why, e->library, length) != 0))
+		fail(c, e, "library-needs", cli_text("library %s: %s", e->library, why),
+		     cli_text("install the package that holds %.*s: apt-file search %.*s",
+			      (int)length, why, (int)length, why));
+	else if (length > 0)
+		fail(c, e, "library-missing", cli_text("library %s", why),
+		     cli_text("%s, or take the line out: %s",
+			      is_ours(e) ? "install OpenDAT's providers" :
+					   "install the provider, or write its full path in field 5",
+			      drop));
+	else
+		fail(c, e, "library-broken", cli_text("library %s: %s", e->library, why),
+		     cli_text("install a library for this machine, or take the line out: %s",
+			      drop));
+	free(drop);
+}
+
+/*
+ * What the provider itself has said, as "cause; remedy", malloced, or NULL. Lines of libdat are
+ * about the registry of the child, which nobody knows.
+ */
+static char *provider_words(const struct probe_result *r)
+{
+	for (const char *line = r->said; *line != '\0'; line += strcspn(line, "\n")) {
+		line += strspn(line, "\n");
+		if (*line == '\0')
+			break;
+		if (strncmp(line, "libdat:", 7) == 0)
+			continue;
+		if (strncmp(line, "libdatp: ", 9) == 0)
+			line += 9;
+		return cli_plain(cli_text("%.*s", (int)strcspn(line, "\n"), line));
+	}
+	return NULL;
+}
+
+/* "DAT_INTERNAL_ERROR", "DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY" */
+static char *return_name(DAT_RETURN ret)
+{
+	const char *major, *minor;
+
+	if (dat_strerror(ret, &major, &minor) != DAT_SUCCESS)
+		return cli_text("0x%08x", (unsigned int)ret);
+	return cli_text("%s%s%s", major, *minor != '\0' ? " " : "", minor);
+}
+
+static void open_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret,
+		     const struct probe_result *r)
+{
+	char *words = provider_words(r), *name = return_name(ret);
+	char *semicolon = words != NULL ? strrchr(words, ';') : NULL;
+	bool unregistered = DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND;
+	const char *code = unregistered ? "not-registered" : "open-failed";
+
+	if (semicolon != NULL) {
+		*semicolon = '\0';
+		fail(c, e, code, cli_text("%s", words),
+		     cli_text("correct field 7 of %s:%u, or what it names: %s", e->file, e->line,
+			      semicolon + 1 + strspn(semicolon + 1, " ")));
+	} else if (unregistered) {
+		fail(c, e, code,
+		     cli_text("library %s registers no adapter for the parameters \"%s\"%s%s",
+			      e->library, e->ia_params, words != NULL ? ": " : "",
+			      words != NULL ? words : ""),
+		     cli_text("correct field 7 of %s:%u, or see that its device is there", e->file,
+			      e->line));
+	} else {
+		fail(c, e, code,
+		     cli_text("library %s could not open it: %s%s%s", e->library, name,
+			      words != NULL ? ": " : "", words != NULL ? words : ""),
+		     cli_text("see that its device is there, and that field 7 of %s:%u is right; "
+			      "more: DAT_LOG=debug datctl show '%s'", e->file, e->line, e->name));
+	}
+	free(name);
+	free(words);
+}
+
+static void memory_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret)
+{
+	char *name = return_name(ret);
+	struct rlimit limit = { 0, 0 };
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	fail(c, e, "memory",
+	     cli_text("1 MiB of memory cannot be registered: %s; RLIMIT_MEMLOCK allows %llu KiB",
+		      name, (unsigned long long)limit.rlim_cur >> 10),
+	     check_memlock_remedy());
+	free(name);
+}
+
+static void listen_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret)
+{
+	unsigned long long qual = c->listen;
+	char *name = return_name(ret);
+
+	if (DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE)
+		fail(c, e, "qualifier-busy",
+		     cli_text("connection qualifier %llu is held by another program: %s", qual,
+			      name),
+		     cli_text("end that program, or have yours listen at another qualifier; who "
+			      "holds it: ss -lxtnp | grep -w %llu", qual));
+	else
+		fail(c, e, "listen",
+		     cli_text("nobody can listen at connection qualifier %llu: %s", qual, name),
+		     cli_text("choose another one; TCP ports (1 to 65535) work on every adapter"));
+	free(name);
+}
+
+static void connect_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret,
+			const char *event)
+{
+	unsigned long number = event != NULL ? strtoul(event, NULL, 10) : 0;
+	unsigned long long qual = c->peer_qual;
+	char *name = number != 0 ? cli_text("%s", event_name((DAT_EVENT_NUMBER)number))
+				 : return_name(ret);
+
+	if (number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
+	    number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
+		fail(c, e, "peer-refuses",
+		     cli_text("%s can be reached, but nobody accepts at connection qualifier "
+			      "%llu: %s", c->peer_name, qual, name),
+		     cli_text("start the server there: datctl ping --server %llu '%s'", qual,
+			      e->name));
+	else
+		fail(c, e, "peer-unreachable",
+		     cli_text("%s cannot be reached at connection qualifier %llu: %s",
+			      c->peer_name, qual, name),
+		     cli_text("give the address of the peer's adapter, on the network of this one; "
+			      "ip route get %s; ping %s", c->peer_name, c->peer_name));
+	free(name);
+}
+
+/* The child came to an end of its own, but not through all stages. */
+static void stage_add(struct check *c, const struct conf_entry *e, const char *stage,
+		      const struct probe_result *r)
+{
+	char *why = probe_get(r, "why"), *ret_text = probe_get(r, "ret"),
+	     *event = probe_get(r, "event");
+	DAT_RETURN ret = ret_text != NULL ? (DAT_RETURN)strtoul(ret_text, NULL, 10) : DAT_SUCCESS;
+
+	if (strcmp(stage, "library") == 0)
+		library_add(c, e, why != NULL ? why : "the loader gave no reason");
+	else if (strcmp(stage, "symbol") == 0)
+		fail(c, e, "no-init-symbol",
+		     cli_text("library %s has no symbol dat_provider_init, so it is no provider",
+			      e->library),
+		     cli_text("name a provider's library in field 5 of %s:%u", e->file, e->line));
+	else if (strcmp(stage, "memory") == 0 && ret != DAT_SUCCESS)
+		memory_add(c, e, ret);
+	else if (strcmp(stage, "listen") == 0)
+		listen_add(c, e, ret);
+	else if (strcmp(stage, "connect") == 0)
+		connect_add(c, e, ret, event);
+	else
+		open_add(c, e, ret, r);
+	free(why);
+	free(ret_text);
+	free(event);
+}
+
+static void crash_add(struct check *c, const struct conf_entry *e, const char *stage,
+		      const struct probe_result *r)
+{
+	char *remedy = check_comment_out(e);
+
+	if (r->timed_out)
+		fail(c, e, "hangs",
+		     cli_text("library %s hangs %s: given up after %u s", e->library,
+			      stage_doing(stage), c->seconds),
+		     cli_text("take the line out: %s (a slow device: datctl check --timeout %u)",
+			      remedy, c->seconds * 6));
+	else if (r->signal != 0)
+		fail(c, e, "crashes",
+		     cli_text("library %s crashes %s: %s", e->library, stage_doing(stage),
+			      strsignal(r->signal)),
+		     cli_text("update or reinstall it, or take the line out: %s", remedy));
+	else
+		fail(c, e, "exits",
+		     cli_text("library %s ends the program %s, with status %d", e->library,
+			      stage_doing(stage), r->status),
+		     cli_text("update or reinstall it, or take the line out: %s", remedy));
+	free(remedy);
+}
+
+/* Do the library and its symbol stand? Then the device is the next to ask. */
+static bool is_loaded(const char *stage)
+{
+	return stage != NULL && strcmp(stage, "library") != 0 && strcmp(stage, "symbol") != 0;
+}
+
+static void verdict_add(struct check *c, const struct conf_entry *e, const struct probe_result *r)
+{
+	char *stage = probe_get(r, "stage"), *address = probe_get(r, "address");
+	bool ended = !r->timed_out && r->signal == 0;
+	bool done = ended && stage != NULL && strcmp(stage, "done") == 0;
+
+	if (is_loaded(stage) && check_device(c, e))
+		;	/* that is the reason, or will be when it is used */
+	else if (done)
+		check_add(c, CHECK_OK, "ok", e,
+			  cli_text("opened%s%s, memory registered%s", address != NULL ? ", address " : "",
+				   address != NULL ? address : "",
+				   c->peer_qual != 0 ? ", peer reached" : ""), NULL);
+	else if (!ended || stage == NULL || r->status != 0)
+		crash_add(c, e, stage, r);
+	else
+		stage_add(c, e, stage, r);
+	if (done && check_is_rdma(e))
+		check_memlock(c, e);
+	free(stage);
+	free(address);
+}
+
+void check_entry(struct check *c, const struct conf_entry *e)
+{
+	struct check_try try = { c, e };
+	struct probe_result result;
+	int err;
+
+	if (version_check(c, e))
+		return;
+	err = probe_run(check_try, &try, c->seconds, &result);
+	if (err != 0)
+		fail(c, e, "no-process", cli_text("no process to try it in: %s", strerror(-err)),
+		     cli_text("end some programs, or raise ulimit -u and ulimit -n"));
+	else
+		verdict_add(c, e, &result);
+	probe_free(&result);
+}

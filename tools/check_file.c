@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is wrong with dat.conf as a file: its grammar, who may write it, lines that repeat others.
+ *
+ * Invariant: nothing is loaded, and each thing is found once.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "check.h"
+#include "cli.h"
+#include "conffile.h"
+
+/* The parser says "cause; remedy". Each half is malloced; the second may be missing. */
+static void halves(const char *text, char **cause, char **remedy)
+{
+	const char *semicolon = strrchr(text, ';');
+
+	*remedy = NULL;
+	if (semicolon == NULL) {
+		*cause = cli_text("%s", text);
+		return;
+	}
+	*cause = cli_text("%.*s", (int)(semicolon - text), text);
+	*remedy = cli_text("%s", semicolon + 1 + strspn(semicolon + 1, " "));
+}
+
+static void unreadable_add(struct check *c, const struct conf_diag *d)
+{
+	char *remedy;
+
+	if (strstr(d->text, strerror(ENOENT)) != NULL)
+		remedy = cli_text("datctl discover >'%s'", d->file);
+	else if (strstr(d->text, strerror(EACCES)) != NULL)
+		remedy = cli_text("chmod a+r '%s'    (as its owner or root)", d->file);
+	else
+		remedy = cli_text("name a text file in the format of dat.conf; "
+				  "'datctl discover' prints one");
+	check_add(c, CHECK_FAIL, "file-unreadable", NULL, cli_text("%s", d->text), remedy);
+	c->finding[c->count - 1].file = cli_text("%s", d->file);
+}
+
+static void diag_add(struct check *c, const struct conf_diag *d)
+{
+	struct finding *f;
+	char *cause, *remedy;
+
+	if (d->line == 0) {
+		unreadable_add(c, d);
+		return;
+	}
+	halves(d->text, &cause, &remedy);
+	if (remedy == NULL)
+		remedy = cli_text("correct line %u", d->line);
+	f = check_add(c, CHECK_FAIL, "grammar", NULL, cause, remedy);
+	if (d->name != NULL)
+		f->name = cli_plain(cli_text("%s", d->name));
+	f->file = cli_text("%s", d->file);
+	f->line = d->line;
+	f->column = d->column;
+	f->field = d->field != 0 ? conf_field_name(d->field) : NULL;
+}
+
+/* Whoever may write the file can have any library loaded into the programs of everybody else. */
+static void rights_check(struct check *c, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_mode & S_IWOTH) == 0)
+		return;
+	check_add(c, CHECK_WARN, "world-writable", NULL,
+		  cli_text("every user of this host may write it, and so have any library loaded "
+			   "into the programs of others"),
+		  cli_text("chmod o-w '%s'", path))->file = cli_text("%s", path);
+}
+
+static bool is_repeated(const struct conf_entry *a, const struct conf_entry *b)
+{
+	return a->skip == CONF_USED && b->skip == CONF_USED && strcmp(a->name, b->name) == 0 &&
+	       a->major == b->major && a->minor == b->minor && a->thread_safe == b->thread_safe;
+}
+
+static void duplicates_check(struct check *c)
+{
+	for (const struct conf_entry *e = c->conf.entries; e != NULL; e = e->next) {
+		for (const struct conf_entry *first = c->conf.entries; first != e;
+		     first = first->next) {
+			if (!is_repeated(first, e))
+				continue;
+			check_add(c, CHECK_WARN, "duplicate", e,
+				  cli_text("repeats the adapter of %s:%u, and is tried only when "
+					   "that one's library cannot serve", first->file,
+					   first->line),
+				  cli_text("give it a name of its own, or: "
+					   "sed -i '%us/^/#/' '%s'", e->line, e->file));
+			break;
+		}
+	}
+}
+
+void check_file(struct check *c)
+{
+	unsigned int shown = 0;
+
+	for (const struct conf_diag *d = c->conf.diags; d != NULL; d = d->next, shown++)
+		diag_add(c, d);
+	if (c->conf.ndiags > shown)
+		check_add(c, CHECK_FAIL, "grammar", NULL,
+			  cli_text("%u more complaints of this kind", c->conf.ndiags - shown),
+			  cli_text("see that this is a dat.conf at all: %s", c->conf.origin));
+	for (const struct conf_source *s = c->conf.sources; s != NULL; s = s->next)
+		rights_check(c, s->path);
+	duplicates_check(c);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The file behind the static registry; conffile.h says what is offered.
+ *
+ * Invariant: the order of look-up here is that of registry/conf_file.c, which does the reading.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conffile.h"
+
+static const char system_file[] = SYSCONFDIR "/dat.conf";
+static const char etc_file[] = "/etc/dat.conf";
+
+static const char *override_file(void)
+{
+	const char *path = secure_getenv("DAT_OVERRIDE");
+
+	return path != NULL && *path != '\0' ? path : NULL;
+}
+
+const char *conffile_why(const struct conf *conf)
+{
+	if (override_file() != NULL)
+		return "DAT_OVERRIDE names it, and it counts alone";
+	if (conf->builtin)
+		return strcmp(system_file, etc_file) == 0 ?
+		       "there is no " SYSCONFDIR "/dat.conf" :
+		       "there is neither " SYSCONFDIR "/dat.conf nor /etc/dat.conf";
+	if (strcmp(conf->origin, system_file) == 0)
+		return "the system's; DAT_OVERRIDE is not set";
+	return "DAT_OVERRIDE is not set, and there is no readable " SYSCONFDIR "/dat.conf";
+}
+
+const char *conffile_path(void)
+{
+	const char *path = override_file();
+
+	if (path != NULL)
+		return path;
+	if (access(system_file, R_OK) != 0 && access(etc_file, R_OK) == 0)
+		return etc_file;
+	return system_file;
+}
+
+bool conffile_unreadable(const struct conf *conf)
+{
+	for (const struct conf_diag *d = conf->diags; d != NULL; d = d->next)
+		if (d->line == 0 && conf->origin != NULL && strcmp(d->file, conf->origin) == 0)
+			return true;
+	return false;
+}
+
+static int line_append(struct conffile *file, char *line)
+{
+	char **more = realloc(file->line, (file->count + 1) * sizeof(*more));
+
+	if (more == NULL)
+		return -ENOMEM;
+	file->line = more;
+	file->line[file->count++] = line;
+	return 0;
+}
+
+int conffile_read(struct conffile *file, const char *path)
+{
+	FILE *stream = fopen(path, "re");
+	size_t room = 0;
+	ssize_t length;
+	int err = 0;
+
+	memset(file, 0, sizeof(*file));
+	if (stream == NULL)
+		return -errno;
+	while (err == 0) {
+		char *line = NULL;
+
+		room = 0;
+		errno = 0;
+		length = getline(&line, &room, stream);
+		if (length < 0) {
+			err = errno != 0 ? -errno : 1;
+			free(line);
+			break;
+		}
+		file->ends_in_newline = line[length - 1] == '\n';
+		if (file->ends_in_newline)
+			line[length - 1] = '\0';
+		err = line_append(file, line);
+		if (err != 0)
+			free(line);
+	}
+	fclose(stream);
+	if (err < 0) {
+		conffile_free(file);
+		return err;
+	}
+	return 0;
+}
+
+void conffile_free(struct conffile *file)
+{
+	for (size_t i = 0; i < file->count; i++)
+		free(file->line[i]);
+	free(file->line);
+	memset(file, 0, sizeof(*file));
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The file behind the static registry: which one it is, why, and its text as it stands.
+ */
+#ifndef TOOLS_CONFFILE_H
+#define TOOLS_CONFFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "registry/conf.h"
+
+/* A file as lines. */
+struct conffile {
+	char **line;		/* without their newlines */
+	size_t count;
+	bool ends_in_newline;
+};
+
+/* Why conf_read_system() has taken the file it has, for people. */
+const char *conffile_why(const struct conf *conf);
+
+/* The file that programs read, or where one would have to be made; never NULL, not malloced. */
+const char *conffile_path(void);
+
+/* Could the file itself not be read? */
+bool conffile_unreadable(const struct conf *conf);
+
+/* Returns 0 or -errno. A failure leaves an empty file. */
+int conffile_read(struct conffile *file, const char *path);
+void conffile_free(struct conffile *file);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datctl check: can the adapters of dat.conf be opened, and if not, why not and what is to be done?
+ *
+ * Invariant: the verdict on an adapter is one line, the remedy the next one. The exit status is 0
+ * only if every adapter can be opened.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cli.h"
+#include "conffile.h"
+#include "datctl.h"
+#include "json.h"
+
+const char datctl_check_help[] =
+	"Usage: datctl check [OPTION...] [FILE]\n"
+	"Try every adapter of dat.conf, each in a process of its own, and say of each that cannot be\n"
+	"used why not and what to do. FILE is checked instead of the file that programs read.\n"
+	"\n"
+	"  --ia NAME           only this adapter\n"
+	"  --listen QUAL       also: can a program listen at this connection qualifier?\n"
+	"  --peer HOST:QUAL    also: can a peer be reached there? ([ADDRESS]:QUAL for IPv6)\n"
+	"  --timeout SECONDS   for each adapter; 10 unless given\n"
+	"  --root DIR          look for devices in DIR/sys and DIR/dev\n"
+	"  --json              print JSON\n"
+	"\n"
+	"Exit status: 0 every adapter can be used (lines for other versions and warnings do not\n"
+	"matter), 1 something cannot be used, 2 the command line is wrong.\n";
+
+struct finding *check_add(struct check *c, enum verdict verdict, const char *code,
+			  const struct conf_entry *e, char *cause, char *remedy)
+{
+	struct finding *more = realloc(c->finding, (c->count + 1) * sizeof(*more));
+	struct finding *f;
+
+	if (more == NULL) {
+		cli_error("out of memory");
+		exit(CLI_FAILED);
+	}
+	c->finding = more;
+	f = &more[c->count++];
+	memset(f, 0, sizeof(*f));
+	f->verdict = verdict;
+	f->code = code;
+	f->cause = cli_plain(cause);
+	f->remedy = cli_plain(remedy);
+	if (e != NULL) {
+		f->name = cli_plain(cli_text("%s", e->name));
+		f->file = cli_text("%s", e->file);
+		f->line = e->line;
+	}
+	return f;
+}
+
+char *check_comment_out(const struct conf_entry *e)
+{
+	const char *dot = strrchr(e->file, '.');
+
+	if (strcmp(e->file, "built-in") == 0)
+		return cli_text("datctl discover >" SYSCONFDIR "/dat.conf");
+	if (dot != NULL && strcmp(dot, ".ini") == 0)
+		return cli_text("remove the section [%s] from %s", e->name, e->file);
+	return cli_text("sed -i '%us/^/#/' '%s'", e->line, e->file);
+}
+
+static void findings_free(struct check *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		free(c->finding[i].name);
+		free(c->finding[i].file);
+		free(c->finding[i].cause);
+		free(c->finding[i].remedy);
+	}
+	free(c->finding);
+}
+
+/* ---------------------------------------------------------------------------------- printing */
+
+/* The line that a finding is about, with a caret under the place where its field begins. */
+static void line_print(const struct finding *f)
+{
+	struct conffile file;
+
+	if (f->line == 0 || f->column == 0 || f->file == NULL)
+		return;
+	if (conffile_read(&file, f->file) == 0 && f->line <= file.count) {
+		char *line = file.line[f->line - 1];
+		size_t length = strlen(line), at = f->column - 1;
+
+		for (char *p = line; *p != '\0'; p++)
+			if (*p == '\t')
+				*p = ' ';
+		cli_plain(line);
+		if (at > length)
+			at = length;
+		/* What is far to the left of the place tells nobody anything. */
+		printf("        %.100s\n        %*s^\n", line + (at > 90 ? at - 90 : 0),
+		       (int)(at > 90 ? 90 : at), "");
+	}
+	conffile_free(&file);
+}
+
+static void finding_print(const struct finding *f, int width)
+{
+	static const char *const words[] = { "ok", "skip", "warn", "FAIL" };
+
+	printf("%-4s  %-*s  ", words[f->verdict], width, f->name != NULL ? f->name : "-");
+	if (f->file != NULL && f->verdict != CHECK_OK) {
+		fputs(f->file, stdout);
+		if (f->line != 0)
+			printf(":%u", f->line);
+		if (f->column != 0)
+			printf(":%u", f->column);
+		fputs(": ", stdout);
+	}
+	if (f->field != NULL)
+		printf("%s: ", f->field);
+	puts(f->cause);
+	line_print(f);
+	if (f->remedy != NULL)
+		printf("      to do: %s\n", f->remedy);
+}
+
+static size_t count_of(const struct check *c, enum verdict verdict)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		n += c->finding[i].verdict == verdict;
+	return n;
+}
+
+/* A file of a distribution holds dozens of lines for other libraries: one line for all of them. */
+static void skips_print(const struct check *c, int width)
+{
+	const struct finding *first = NULL;
+	size_t n = count_of(c, CHECK_SKIP);
+
+	for (size_t i = 0; i < c->count && first == NULL; i++)
+		if (c->finding[i].verdict == CHECK_SKIP)
+			first = &c->finding[i];
+	if (n == 1)
+		finding_print(first, width);
+	else if (n > 1)
+		printf("skip  %-*s  and %zu more are not for programs of uDAPL 1.2, the first since it "
+		       "is %s\n      to do: leave them\n", width, first->name, n - 1,
+		       first->cause);
+}
+
+static void text_print(const struct check *c)
+{
+	size_t ok = count_of(c, CHECK_OK), bad = count_of(c, CHECK_FAIL);
+	int width = 1;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->finding[i].name != NULL && (int)strlen(c->finding[i].name) > width)
+			width = (int)strlen(c->finding[i].name);
+	if (width > 24)
+		width = 24;
+	printf("Registry: %s (%s)\n\n", c->conf.origin, c->why_file);
+	for (size_t i = 0; i < c->count; i++)
+		if (c->finding[i].verdict != CHECK_SKIP)
+			finding_print(&c->finding[i], width);
+	skips_print(c, width);
+	printf("%s%zu %s can be used, %zu %s not.\n", c->count > 0 ? "\n" : "", ok,
+	       ok == 1 ? "adapter" : "adapters", bad, bad == 1 ? "thing does" : "things do");
+}
+
+static void json_print(const struct check *c)
+{
+	static const char *const words[] = { "ok", "skip", "warn", "fail" };
+
+	json_object(NULL);
+	json_string("registry", c->conf.origin);
+	json_string("reason", c->why_file);
+	json_number("usable", count_of(c, CHECK_OK));
+	json_number("failed", count_of(c, CHECK_FAIL));
+	json_array("findings");
+	for (size_t i = 0; i < c->count; i++) {
+		const struct finding *f = &c->finding[i];
+
+		json_object(NULL);
+		json_string("verdict", words[f->verdict]);
+		json_string("code", f->code);
+		json_string("adapter", f->name);
+		json_string("file", f->file);
+		json_number("line", f->line);
+		json_number("column", f->column);
+		json_string("field", f->field);
+		json_string("cause", f->cause);
+		json_string("remedy", f->remedy);
+		json_end();
+	}
+	json_end();
+	json_end();
+}
+
+/* ----------------------------------------------------------------------------------- running */
+
+static int check_all(struct check *c, const char *file, bool json)
+{
+	int err = file != NULL ? conf_read(&c->conf, file) : conf_read_system(&c->conf);
+	bool known = c->only == NULL;
+	int status;
+
+	if (err == -ENOMEM || devices_scan(&c->devices, c->root) != 0) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
+	if (c->conf.origin == NULL)
+		c->conf.origin = file;
+	c->why_file = file != NULL ? "named on the command line" : conffile_why(&c->conf);
+	check_file(c);
+	for (const struct conf_entry *e = c->conf.entries; e != NULL; e = e->next) {
+		if (c->only != NULL && strcmp(e->name, c->only) != 0)
+			continue;
+		known = true;
+		check_entry(c, e);
+	}
+	if (!known)
+		check_add(c, CHECK_FAIL, "unknown-adapter", NULL,
+			  cli_text("no line names the adapter \"%s\"", c->only),
+			  cli_text("choose one that 'datctl list' prints, or add a line: "
+				   "datctl discover"));
+	if (count_of(c, CHECK_OK) == 0 && count_of(c, CHECK_FAIL) == 0)
+		check_add(c, CHECK_FAIL, "no-adapter", NULL,
+			  cli_text("%s holds no adapter for programs of uDAPL 1.2", c->conf.origin),
+			  cli_text("datctl discover --update '%s'", c->conf.origin));
+	if (json)
+		json_print(c);
+	else
+		text_print(c);
+	status = count_of(c, CHECK_FAIL) > 0 ? CLI_FAILED : CLI_OK;
+	devices_free(&c->devices);
+	return status;
+}
+
+/* HOST:QUAL or [ADDRESS]:QUAL */
+static bool peer_parse(struct check *c, char *text)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	char *colon = strrchr(text, ':');
+	struct addrinfo *found;
+	bool bracketed;
+
+	if (colon == NULL || !cli_number(colon + 1, 1, UINT64_MAX, &c->peer_qual))
+		return false;
+	bracketed = text[0] == '[' && colon > text && colon[-1] == ']';
+	*colon = '\0';
+	if (bracketed) {
+		colon[-1] = '\0';
+		text++;
+	}
+	c->peer_name = text;
+	if (getaddrinfo(text, NULL, &hints, &found) != 0)
+		return false;
+	memcpy(&c->peer, found->ai_addr, found->ai_addrlen);
+	freeaddrinfo(found);
+	return true;
+}
+
+/* An option that takes a value. Returns false when the value is wrong or missing. */
+static bool option_take(struct check *c, const char *option, char *value)
+{
+	uint64_t number;
+
+	if (value == NULL)
+		return false;
+	if (strcmp(option, "--ia") == 0)
+		c->only = value;
+	else if (strcmp(option, "--root") == 0)
+		c->root = value;
+	else if (strcmp(option, "--listen") == 0)
+		return cli_number(value, 1, UINT64_MAX, &c->listen);
+	else if (strcmp(option, "--peer") == 0)
+		return peer_parse(c, value);
+	else if (cli_number(value, 1, 3600, &number))
+		c->seconds = (unsigned int)number;
+	else
+		return false;
+	return true;
+}
+
+int datctl_check(int argc, char **argv)
+{
+	static const char *const valued[] = {
+		"--ia", "--root", "--listen", "--peer", "--timeout", NULL
+	};
+	struct check c = { .root = "", .seconds = 10 };
+	const char *file = NULL;
+	bool json = false;
+	int status, i;
+
+	for (i = 1; i < argc; i++) {
+		size_t v = 0;
+
+		while (valued[v] != NULL && strcmp(valued[v], argv[i]) != 0)
+			v++;
+		if (valued[v] != NULL) {
+			if (!option_take(&c, valued[v], i + 1 < argc ? argv[i + 1] : NULL))
+				return cli_usage("check: %s: \"%s\" is not what this option takes",
+						 argv[i], i + 1 < argc ? argv[i + 1] : "");
+			i++;
+		} else if (strcmp(argv[i], "--json") == 0) {
+			json = true;
+		} else if (strcmp(argv[i], "--") == 0 && i + 2 == argc && file == NULL) {
+			file = argv[++i];
+		} else if (argv[i][0] == '-' && argv[i][1] != '\0') {
+			return cli_usage("check: unknown option '%s'", argv[i]);
+		} else if (file != NULL) {
+			return cli_usage("check: one file at a time; '%s' is one too many",
+					 argv[i]);
+		} else {
+			file = argv[i];
+		}
+	}
+	conf_init(&c.conf);
+	status = check_all(&c, file, json);
+	findings_free(&c);
+	conf_free(&c.conf);
+	return status;
+}

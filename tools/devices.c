@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The RDMA ports of this host; devices.h states the invariant.
+ *
+ * Which network interface belongs to a port is told in several places, depending on the kernel and
+ * the driver; they are asked in the order of how certain they are.
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "devices.h"
+
+struct scan {
+	struct devices *devices;
+	const char *root;
+};
+
+/* The first line of a file of sysfs, without its newline. */
+__attribute__((format(printf, 3, 4)))
+static bool line_read(char *text, size_t size, const char *fmt, ...)
+{
+	char path[512];
+	va_list args;
+	bool read_it = false;
+	FILE *file;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(path, sizeof(path), fmt, args);
+	va_end(args);
+	text[0] = '\0';
+	if (n < 0 || n >= (int)sizeof(path))
+		return false;
+	file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	if (fgets(text, (int)size, file) != NULL) {
+		text[strcspn(text, "\n")] = '\0';
+		read_it = text[0] != '\0';
+	}
+	fclose(file);
+	return read_it;
+}
+
+typedef bool visit_fn(struct scan *scan, struct rdma_port *port, const char *name);
+
+/* Calls visit for each entry of a folder, in the order of their names, until it returns true. */
+static bool folder_visit(struct scan *scan, struct rdma_port *port, const char *path,
+			 visit_fn *visit)
+{
+	struct dirent **names;
+	int n = scandir(path, &names, NULL, versionsort);
+	bool found = false;
+
+	for (int i = 0; i < n; i++) {
+		if (!found && names[i]->d_name[0] != '.')
+			found = visit(scan, port, names[i]->d_name);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return found;
+}
+
+static void netdev_set(struct rdma_port *port, const char *name)
+{
+	snprintf(port->netdev, sizeof(port->netdev), "%.*s", IF_NAMESIZE - 1, name);
+}
+
+static bool netdev_take(struct scan *scan, struct rdma_port *port, const char *name)
+{
+	(void)scan;
+	netdev_set(port, name);
+	return true;
+}
+
+/* "fe80:0000:0000:..." as bytes; returns how many. */
+static size_t hex_bytes(const char *text, unsigned char *bytes, size_t room)
+{
+	size_t n = 0;
+	unsigned int byte;
+
+	for (; *text != '\0' && n < room; text++) {
+		if (*text == ':')
+			continue;
+		if (sscanf(text, "%2x", &byte) != 1)
+			break;
+		bytes[n++] = (unsigned char)byte;
+		if (*++text == '\0')
+			break;
+	}
+	return n;
+}
+
+/*
+ * An iWARP port's first GID begins with the hardware address of its interface; the hardware
+ * address of an IPoIB interface, 20 bytes, ends in the GID of its port.
+ */
+static bool netdev_matches(struct scan *scan, struct rdma_port *port, const char *name)
+{
+	unsigned char gid[16], address[20];
+	char text[128];
+	size_t n;
+
+	if (!line_read(text, sizeof(text), "%s/sys/class/infiniband/%s/ports/%u/gids/0",
+		       scan->root, port->device, port->port) ||
+	    hex_bytes(text, gid, sizeof(gid)) != sizeof(gid))
+		return false;
+	if (!line_read(text, sizeof(text), "%s/sys/class/net/%s/address", scan->root, name))
+		return false;
+	n = hex_bytes(text, address, sizeof(address));
+	if (port->kind == PORT_IB ? n != 20 || memcmp(address + 4, gid, 16) != 0
+				  : n != 6 || memcmp(address, gid, 6) != 0)
+		return false;
+	if (memcmp(address, "\0\0\0\0\0", 6) == 0)
+		return false;	/* many interfaces have this one */
+	netdev_set(port, name);
+	return true;
+}
+
+static void netdev_find(struct scan *scan, struct rdma_port *port)
+{
+	char path[512], name[64];
+
+	if (line_read(name, sizeof(name), "%s/sys/class/infiniband/%s/ports/%u/gid_attrs/ndevs/0",
+		      scan->root, port->device, port->port) ||
+	    line_read(name, sizeof(name), "%s/sys/class/infiniband/%s/parent", scan->root,
+		      port->device)) {
+		netdev_set(port, name);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/sys/class/net", scan->root);
+	if (port->kind != PORT_ROCE && folder_visit(scan, port, path, netdev_matches))
+		return;
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/device/net", scan->root,
+		 port->device);
+	folder_visit(scan, port, path, netdev_take);
+}
+
+static int node_try(const char *root, const char *path)
+{
+	char whole[256];
+	int fd;
+
+	snprintf(whole, sizeof(whole), "%s%s", root, path);
+	fd = open(whole, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+static bool node_take(struct scan *scan, struct rdma_port *port, const char *name)
+{
+	char device[64];
+
+	if (strncmp(name, "uverbs", 6) != 0 || strlen(name) > 32 ||
+	    !line_read(device, sizeof(device), "%s/sys/class/infiniband_verbs/%s/ibdev",
+		       scan->root, name) ||
+	    strcmp(device, port->device) != 0)
+		return false;
+	snprintf(port->node, sizeof(port->node), "/dev/infiniband/%.32s", name);
+	port->node_errno = node_try(scan->root, port->node);
+	return true;
+}
+
+static enum port_kind kind_read(const struct scan *scan, const struct rdma_port *port)
+{
+	char text[64];
+
+	/* "1: CA", "4: RNIC" */
+	if (line_read(text, sizeof(text), "%s/sys/class/infiniband/%s/node_type", scan->root,
+		      port->device) && text[0] == '4')
+		return PORT_IWARP;
+	if (line_read(text, sizeof(text), "%s/sys/class/infiniband/%s/ports/%u/link_layer",
+		      scan->root, port->device, port->port) && strcmp(text, "Ethernet") == 0)
+		return PORT_ROCE;
+	return PORT_IB;
+}
+
+static bool port_add(struct scan *scan, struct rdma_port *device, const char *name)
+{
+	struct devices *d = scan->devices;
+	struct rdma_port *more = realloc(d->port, (d->count + 1) * sizeof(*more));
+	struct rdma_port *port;
+	char text[64], path[512];
+	const char *word;
+
+	if (more == NULL)
+		return true;	/* ends the visit, and devices_scan() with it */
+	d->port = more;
+	port = &d->port[d->count++];
+	*port = *device;
+	port->port = (unsigned int)strtoul(name, NULL, 10);
+	port->kind = kind_read(scan, port);
+	/* "4: ACTIVE" */
+	line_read(text, sizeof(text), "%s/sys/class/infiniband/%s/ports/%u/state", scan->root,
+		  port->device, port->port);
+	word = strchr(text, ' ');
+	snprintf(port->state, sizeof(port->state), "%.31s", word != NULL ? word + 1 : text);
+	port->active = strcmp(port->state, "ACTIVE") == 0;
+	netdev_find(scan, port);
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs", scan->root);
+	folder_visit(scan, port, path, node_take);
+	return false;
+}
+
+static bool device_add(struct scan *scan, struct rdma_port *unused, const char *name)
+{
+	struct rdma_port device;
+	char path[512];
+
+	(void)unused;
+	memset(&device, 0, sizeof(device));
+	snprintf(device.device, sizeof(device.device), "%.63s", name);
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/ports", scan->root,
+		 device.device);
+	return folder_visit(scan, &device, path, port_add);
+}
+
+int devices_scan(struct devices *devices, const char *root)
+{
+	struct scan scan = { devices, root };
+	char path[512];
+
+	memset(devices, 0, sizeof(*devices));
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband", root);
+	if (folder_visit(&scan, NULL, path, device_add)) {
+		devices_free(devices);
+		return -ENOMEM;
+	}
+	devices->cm_errno = node_try(root, "/dev/infiniband/rdma_cm");
+	return 0;
+}
+
+void devices_free(struct devices *devices)
+{
+	free(devices->port);
+	devices->port = NULL;
+	devices->count = 0;
+}
+
+const struct rdma_port *devices_find(const struct devices *devices, const char *name,
+				     unsigned int port)
+{
+	for (size_t i = 0; i < devices->count; i++)
+		if (strcmp(devices->port[i].netdev, name) == 0)
+			return &devices->port[i];
+	for (size_t i = 0; i < devices->count; i++)
+		if (strcmp(devices->port[i].device, name) == 0 &&
+		    (port == 0 || port == devices->port[i].port))
+			return &devices->port[i];
+	return NULL;
+}
+
+bool netdev_exists(const char *root, const char *name)
+{
+	char path[512];
+
+	if (strchr(name, '/') != NULL || name[0] == '.' || name[0] == '\0')
+		return false;
+	snprintf(path, sizeof(path), "%s/sys/class/net/%.64s", root, name);
+	return access(path, F_OK) == 0;
+}
+
+/* IPv4 goes first: that is what nearly every line of dat.conf is about. */
+bool netdev_address(const char *name, char *text, size_t size)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+	struct ifaddrs *all;
+	bool found = false;
+
+	if (getifaddrs(&all) != 0)
+		return false;
+	for (size_t f = 0; f < 2 && !found; f++) {
+		for (struct ifaddrs *a = all; a != NULL && !found; a = a->ifa_next) {
+			if (strcmp(a->ifa_name, name) != 0 || a->ifa_addr == NULL ||
+			    a->ifa_addr->sa_family != families[f])
+				continue;
+			if (families[f] == AF_INET6 &&
+			    IN6_IS_ADDR_LINKLOCAL(&((struct sockaddr_in6 *)a->ifa_addr)->sin6_addr))
+				continue;
+			found = getnameinfo(a->ifa_addr, families[f] == AF_INET ?
+					    sizeof(struct sockaddr_in) :
+					    sizeof(struct sockaddr_in6),
+					    text, (socklen_t)size, NULL, 0, NI_NUMERICHOST) == 0;
+		}
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+const char *port_kind_name(enum port_kind kind)
+{
+	static const char *const names[] = { "InfiniBand", "RoCE", "iWARP" };
+
+	return names[kind];
+}

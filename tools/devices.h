@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The RDMA ports of this host, as sysfs shows them. No RDMA library is needed to look.
+ *
+ * Invariant: a port is listed whether it can be used or not; its fields say what is in the way.
+ */
+#ifndef TOOLS_DEVICES_H
+#define TOOLS_DEVICES_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum port_kind { PORT_IB, PORT_ROCE, PORT_IWARP };
+
+struct rdma_port {
+	char device[64];	/* "mlx5_0", "rxe0" */
+	unsigned int port;
+	enum port_kind kind;
+	char state[32];		/* "ACTIVE", "DOWN": the words of sysfs */
+	bool active;
+	char netdev[IF_NAMESIZE]; /* the network interface on top; "" if there is none */
+	char node[64];		/* "/dev/infiniband/uverbs0"; "" if the kernel offers none */
+	int node_errno;		/* why the node cannot be opened, or 0 */
+};
+
+struct devices {
+	struct rdma_port *port;
+	size_t count;
+	int cm_errno;		/* why /dev/infiniband/rdma_cm cannot be opened, or 0 */
+};
+
+/* root stands in front of /sys and /dev: "" for this host. Returns 0 or -ENOMEM. */
+int devices_scan(struct devices *devices, const char *root);
+void devices_free(struct devices *devices);
+
+/* The port that a line of dat.conf means by `name`, an interface or a device, or NULL. */
+const struct rdma_port *devices_find(const struct devices *devices, const char *name,
+				     unsigned int port);
+
+/* Is there a network interface of this name? */
+bool netdev_exists(const char *root, const char *name);
+/* The first address of the interface, as text; false if it has none. */
+bool netdev_address(const char *name, char *text, size_t size);
+
+const char *port_kind_name(enum port_kind kind);
+
+#endif

@@ -1,1 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# What the tools print and return.
+TOOLS_TESTS = \
+	tests/tools/datctl.sh \
+	tests/tools/datctl_check.sh \
+	tests/tools/datperf.sh \
+	tests/tools/exchange.sh
+TESTS += $(TOOLS_TESTS)
+EXTRA_DIST += $(TOOLS_TESTS) tests/tools/tap.sh
+$(TOOLS_TESTS:.sh=.log): datctl$(EXEEXT) datperf$(EXEEXT) examples/exchange$(EXEEXT)

@@ -35,7 +35,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 		  bool accepting)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	struct soft_port *rport = soft_peer_port(peer, &far->port);
+	struct soft_port *rport = soft_peer_port(peer, &far->port, &far->layout);
 	struct soft_ring *rring = soft_peer_ring(peer, &far->ring);
 	struct soft_ring *rrequest = soft_peer_ring(peer, &far->request);
 
@@ -43,6 +43,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 		return false;
 	ep->rring = rring;
 	ep->rrequest = rrequest;
+	ep->rlayout = far->layout;
 	ep->rindex = far->index;
 	ep->rgen = far->gen;
 	ep->my_slot = far->my_slot;

@@ -26,6 +26,7 @@ struct soft_dir {
 	struct soft_ep *ep;
 	struct soft_peer *peer;
 	struct soft_port *ip, *tp; /* the initiator's port, the target's */
+	const struct soft_layout *il, *tl;
 	struct soft_mr *imr, *tmr;
 	uint32_t igen, tgen; /* the connection, as each side numbers it */
 	bool initiator;	     /* we are */
@@ -39,6 +40,8 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	*dir = (struct soft_dir){ .ep = ep, .peer = ep->peer, .initiator = initiator };
 	dir->ip = initiator ? ep->port : ep->rport;
 	dir->tp = initiator ? ep->rport : ep->port;
+	dir->il = initiator ? &ep->layout : &ep->rlayout;
+	dir->tl = initiator ? &ep->rlayout : &ep->layout;
 	dir->imr = initiator ? ia->mr : ep->peer->mr;
 	dir->tmr = initiator ? ep->peer->mr : ia->mr;
 	dir->igen = initiator ? ep->gen : ep->rgen;
@@ -55,13 +58,14 @@ static bool dir_open(const struct soft_dir *dir)
 	return atomic_load(&dir->ip->open) == dir->igen && atomic_load(&dir->tp->open) == dir->tgen;
 }
 
-static bool engine_try(struct soft_port *port, bool initiator)
+/* False: somebody holds it, or it works for another connection by now. */
+static bool engine_try(struct soft_port *port, uint32_t gen, bool initiator)
 {
-	uint32_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 	uint32_t held = initiator ? SOFT_ENGINE_HELD : SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET;
 
-	for (;;) {
-		uint32_t want = word & SOFT_ENGINE_HELD ? word | SOFT_ENGINE_AGAIN : word | held;
+	while (SOFT_ENGINE_GEN(word) == gen) {
+		uint64_t want = word & SOFT_ENGINE_HELD ? word | SOFT_ENGINE_AGAIN : word | held;
 
 		/*
 		 * Sequentially consistent: whoever closed a port or killed a region before, and did
@@ -71,40 +75,42 @@ static bool engine_try(struct soft_port *port, bool initiator)
 		if (atomic_compare_exchange_weak(&port->engine, &word, want))
 			return !(word & SOFT_ENGINE_HELD);
 	}
+	return false;
 }
 
 /* False: somebody asked for another round, and we still hold it. */
-static bool engine_release(struct soft_port *port)
+static bool engine_release(struct soft_port *port, uint32_t gen)
 {
-	uint32_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 
-	for (;;) {
+	/* of another generation: its owner took it from us, see soft_port_begin() */
+	while (SOFT_ENGINE_GEN(word) == gen) {
 		bool again = word & SOFT_ENGINE_AGAIN;
-		uint32_t want = again ? word & ~SOFT_ENGINE_AGAIN
-				      : (word & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP;
+		uint64_t want =
+			again ? word & ~(uint64_t)SOFT_ENGINE_AGAIN : SOFT_ENGINE_NEXT(word, gen);
 
 		/* acquire: what the asker added; release: all that we did with the peer's memory */
 		if (atomic_compare_exchange_weak_explicit(
 			    &port->engine, &word, want, memory_order_acq_rel, memory_order_relaxed))
 			return !again;
 	}
+	return true;
 }
 
 void soft_engine_wait(struct soft_port *port, struct soft_peer *peer, bool initiator)
 {
 	/* sequentially consistent: comes after our store that forbids new accesses */
-	uint32_t seen = atomic_load(&port->engine);
+	uint64_t seen = atomic_load(&port->engine);
 	const struct timespec nap = { 0, ENGINE_NAP_NS };
 
 	if (!(seen & SOFT_ENGINE_HELD))
 		return;
 	for (unsigned int i = 1;; i++) {
 		/* acquire: all that the holder did */
-		uint32_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
+		uint64_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
 		bool theirs = !(word & SOFT_ENGINE_TARGET) != initiator;
 
-		if (!(word & SOFT_ENGINE_HELD) ||
-		    (word & ~SOFT_ENGINE_AGAIN) != (seen & ~SOFT_ENGINE_AGAIN))
+		if (!(word & SOFT_ENGINE_HELD) || ((word ^ seen) & ~(uint64_t)SOFT_ENGINE_AGAIN))
 			return;
 		/* a thread of our own lets go in any case */
 		if (theirs && i % ENGINE_LOOK == 0 && soft_peer_lost(peer))
@@ -118,13 +124,12 @@ void soft_engine_wait(struct soft_port *port, struct soft_peer *peer, bool initi
 
 void soft_engine_take_back(struct soft_port *port)
 {
-	uint32_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 
 	/* of our own port, so who died was the target; the acquire is for what it had written */
 	while ((word & SOFT_ENGINE_HELD) && (word & SOFT_ENGINE_TARGET))
 		if (atomic_compare_exchange_weak_explicit(
-			    &port->engine, &word,
-			    (word & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP,
+			    &port->engine, &word, SOFT_ENGINE_NEXT(word, SOFT_ENGINE_GEN(word)),
 			    memory_order_acq_rel, memory_order_relaxed))
 			return;
 }
@@ -214,7 +219,7 @@ static bool exec_send(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	/* acquire: the receive's list */
 	if ((int32_t)(atomic_load_explicit(&dir->tp->rq_posted, memory_order_acquire) - seq) <= 0)
 		return false;
-	desc = soft_port_desc(dir->tp, seq);
+	desc = soft_port_desc(dir->tp, dir->tl, seq);
 	if (!exec_match(dir, e, desc, status))
 		return false;
 	dir->news = dir->news ||
@@ -314,7 +319,7 @@ static unsigned int engine_round(struct soft_dir *dir, bool *blocked)
 	*blocked = false;
 	for (;;) {
 		uint32_t done = atomic_load_explicit(&ip->sq_done, memory_order_relaxed);
-		struct soft_sqe *e = soft_port_sqe(ip, done);
+		struct soft_sqe *e = soft_port_sqe(ip, dir->il, done);
 		uint8_t status = DAT_DTO_SUCCESS;
 
 		/* acquire: the request; all of it was written before it was counted */
@@ -342,7 +347,7 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 	bool blocked;
 
 	dir_init(&dir, ep, initiator);
-	if (!engine_try(dir.ip, initiator))
+	if (!engine_try(dir.ip, dir.igen, initiator))
 		return false;
 	do {
 		unsigned int n = engine_round(&dir, &blocked);
@@ -353,6 +358,6 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 		if (!initiator && n && dir_open(&dir))
 			engine_tell_initiator(&dir);
 		dir.news = false;
-	} while (!engine_release(dir.ip));
+	} while (!engine_release(dir.ip, dir.igen));
 	return count != 0;
 }

@@ -31,8 +31,8 @@ static void msg_init(struct soft_msg *msg, enum soft_msg_type type)
 
 static void far_of(const struct soft_msg *msg, struct soft_far *far)
 {
-	*far = (struct soft_far){ msg->my_port,	 msg->my_gen,	msg->intro.slot,
-				  msg->port_ref, msg->ring_ref, msg->request_ref };
+	*far = (struct soft_far){ msg->my_port,	 msg->my_gen,	   msg->intro.slot, msg->port_ref,
+				  msg->ring_ref, msg->request_ref, msg->layout };
 }
 
 /* Our endpoint, for the peer. EP lock. */
@@ -41,6 +41,7 @@ static void msg_endpoint(struct soft_msg *msg, struct soft_ep *ep)
 	msg->my_port = ep->index;
 	msg->my_gen = ep->gen;
 	msg->port_ref = ep->port_mem.ref;
+	msg->layout = ep->layout;
 	msg->ring_ref = soft_ep_recv_cq(ep)->mem.ref;
 	msg->request_ref = soft_ep_request_cq(ep)->mem.ref;
 	msg->port_qual = ep->base.local_port;

@@ -148,12 +148,13 @@ static bool queue_fits(const struct soft_ref *ref, uint64_t offset, uint32_t mas
 	return !((mask + 1) & mask) && bytes <= room && offset <= room - bytes;
 }
 
-struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref)
+struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref,
+				 const struct soft_layout *layout)
 {
 	struct soft_port *port = soft_peer_map(peer, ref, sizeof *port);
 
-	if (!port || !queue_fits(ref, port->rq_offset, port->rq_mask, port->rq_stride) ||
-	    !queue_fits(ref, port->sq_offset, port->sq_mask, port->sq_stride))
+	if (!port || !queue_fits(ref, layout->rq_offset, layout->rq_mask, layout->rq_stride) ||
+	    !queue_fits(ref, layout->sq_offset, layout->sq_mask, layout->sq_stride))
 		return NULL;
 	return port;
 }

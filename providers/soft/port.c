@@ -43,8 +43,9 @@ static uint32_t max3(int32_t a, int32_t b, int32_t c)
 	return (uint32_t)(m > c ? m : c);
 }
 
-/* Memory for a port with these attributes, its queues laid out. */
-static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, struct soft_mem *mem)
+/* Memory for a port with these attributes, and how its queues are laid out in it. */
+static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, struct soft_mem *mem,
+				struct soft_layout *layout)
 {
 	uint32_t rq = ep->srq ? 1 : pow2(ep->attr.max_recv_dtos);
 	uint32_t sq = pow2(ep->attr.max_request_dtos);
@@ -63,12 +64,12 @@ static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, st
 	if (err)
 		return err;
 	port = mem->addr;
-	port->rq_mask = rq - 1;
-	port->rq_stride = rq_stride;
-	port->sq_mask = sq - 1;
-	port->sq_stride = sq_stride;
-	port->rq_offset = sizeof *port;
-	port->sq_offset = sizeof *port + rq_bytes;
+	*layout = (struct soft_layout){ .rq_mask = rq - 1,
+					.rq_stride = rq_stride,
+					.sq_mask = sq - 1,
+					.sq_stride = sq_stride,
+					.rq_offset = sizeof *port,
+					.sq_offset = sizeof *port + rq_bytes };
 	port->pz = soft_pz_id(ep->pz);
 	port->srq = ep->srq != NULL;
 	atomic_store_explicit(&port->open, 0, memory_order_relaxed);
@@ -105,11 +106,22 @@ void soft_port_begin(struct soft_ep *ep)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_port *port = ep->port;
+	uint64_t word;
 
 	do /* relaxed: a number that no other connection of this IA has */
 		ep->gen = atomic_fetch_add_explicit(&ia->next_gen, 1, memory_order_relaxed);
 	while (!ep->gen);
 	port->rq_base = ep->base.rq.finished;
+	/*
+	 * From a peer of an earlier connection that has taken it at this moment we take it away: it
+	 * finds that connection closed, and touches nothing. release: our use of the port so far;
+	 * who gets the engine acquires it.
+	 */
+	word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&port->engine, &word,
+						      SOFT_ENGINE_NEXT(word, ep->gen),
+						      memory_order_acq_rel, memory_order_relaxed))
+		;
 	/* relaxed: the peer learns of the port by a message that is sent after this */
 	atomic_store_explicit(&port->delivered, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->sq_posted, 0, memory_order_relaxed);
@@ -126,7 +138,7 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 {
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct soft_ep *ep = soft_ep(base);
-	enum datp_err err = port_alloc(ia, base, &ep->port_mem);
+	enum datp_err err = port_alloc(ia, base, &ep->port_mem, &ep->layout);
 
 	if (err)
 		return err;
@@ -149,16 +161,17 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 {
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct soft_ep *ep = soft_ep(base);
+	struct soft_layout layout;
 	struct soft_mem mem;
 	struct soft_port *port;
-	enum datp_err err = port_alloc(ia, next, &mem);
+	enum datp_err err = port_alloc(ia, next, &mem, &layout);
 
 	if (err)
 		return err;
 	port = mem.addr;
 	for (uint32_t seq = base->rq.finished; !base->srq && seq != base->rq.posted; seq++) {
-		struct soft_desc *from = soft_port_desc(ep->port, seq),
-				 *to = soft_port_desc(port, seq);
+		struct soft_desc *from = soft_port_desc(ep->port, &ep->layout, seq),
+				 *to = soft_port_desc(port, &layout, seq);
 
 		if (from->n > (uint32_t)next->attr.max_recv_iov) {
 			soft_arena_free(ia, &mem);
@@ -172,6 +185,7 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 	soft_arena_free(ia, &ep->port_mem);
 	ep->port_mem = mem;
 	ep->port = port;
+	ep->layout = layout;
 	return DATP_OK;
 }
 

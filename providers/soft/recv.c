@@ -107,7 +107,7 @@ static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge *
 		return soft_srq_take(ep, sge, count, pz);
 	if (rq->finished == rq->posted)
 		return NULL;
-	desc = soft_port_desc(ep->port, rq->finished);
+	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
 	*sge = desc->sge;
 	*count = (int)desc->n;
 	*pz = ep->port->pz;
@@ -121,7 +121,7 @@ static bool deliver_done(struct soft_ep *ep)
 	bool any = false;
 
 	while (!ep->base.srq && rq->finished != rq->posted && !ep->failing) {
-		struct soft_desc *desc = soft_port_desc(ep->port, rq->finished);
+		struct soft_desc *desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
 
 		/* acquire: the data and the result */
 		if (atomic_load_explicit(&desc->state, memory_order_acquire) != SOFT_DESC_DONE)
@@ -235,7 +235,7 @@ static bool more_follow(struct soft_ep *ep)
 	if (ep->base.srq || rq->posted - rq->finished < 2)
 		return false;
 	/* relaxed: what becomes DONE after this look is announced by a cell that follows */
-	return atomic_load_explicit(&soft_port_desc(ep->port, rq->finished + 1)->state,
+	return atomic_load_explicit(&soft_port_desc(ep->port, &ep->layout, rq->finished + 1)->state,
 				    memory_order_relaxed) == SOFT_DESC_DONE;
 }
 
@@ -317,7 +317,7 @@ void soft_sq_reap(struct soft_ep *ep)
 	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_acquire);
 
 	while (ep->sq_reaped != done) {
-		struct soft_sqe *e = soft_port_sqe(ep->port, ep->sq_reaped++);
+		struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, ep->sq_reaped++);
 		uint8_t status = e->status;
 
 		if (e->op == DATP_BIND && e->bind_old)
@@ -409,7 +409,7 @@ enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 			     int n)
 {
 	struct soft_ep *ep = soft_ep(base);
-	struct soft_desc *desc = soft_port_desc(ep->port, wqe->seq);
+	struct soft_desc *desc = soft_port_desc(ep->port, &ep->layout, wqe->seq);
 	enum datp_err err =
 		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
 

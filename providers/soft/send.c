@@ -124,7 +124,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 			  const struct datp_sge *iov, int n, const struct soft_sqe *particular)
 {
 	uint32_t posted = atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
-	struct soft_sqe *e = soft_port_sqe(ep->port, posted);
+	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, posted);
 
 	memcpy(e, particular, sizeof *e);
 	e->op = wqe->op;

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 1u
+#define SOFT_SHM_VERSION 2u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -110,21 +110,36 @@ struct soft_sqe {
  * The engine word of a direction: who executes the initiator's requests. Holding it is the right to
  * touch the other side's memory, while both ports are open for this connection. AGAIN: somebody
  * added work or a receive while it was held; the holder goes round again. TARGET: the holder is the
- * target, else the initiator; it matters when one of them has died. The upper bits count the
- * holdings, so that a waiter sees one end although the next has begun.
+ * target, else the initiator; it matters when one of them has died. The bits above count the
+ * holdings, so that a waiter sees one end although the next has begun. The upper half is the
+ * generation of the connection that the engine works for: a peer that has not heard of the end of
+ * an earlier one does not get it, or else it could hold it at the moment when its owner wants it,
+ * and go round for a request that it cannot see.
  */
-#define SOFT_ENGINE_HELD   1u
-#define SOFT_ENGINE_AGAIN  2u
-#define SOFT_ENGINE_TARGET 4u
-#define SOFT_ENGINE_STEP   8u
+#define SOFT_ENGINE_HELD      1u
+#define SOFT_ENGINE_AGAIN     2u
+#define SOFT_ENGINE_TARGET    4u
+#define SOFT_ENGINE_STEP      8u
+#define SOFT_ENGINE_GEN(word) ((uint32_t)((word) >> 32))
+/* Not held, for this generation, and another word than any lately. */
+#define SOFT_ENGINE_NEXT(word, gen)                                                                \
+	((uint64_t)(gen) << 32 | (((uint32_t)(word) & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP))
+
+/*
+ * Where a port's queues are. It is told along with the port, and each side keeps it to itself: by
+ * the time that a peer hears of the end of a connection the memory may be another endpoint's port,
+ * laid out in another way.
+ */
+struct soft_layout {
+	uint32_t rq_mask, rq_stride, sq_mask, sq_stride;
+	uint64_t rq_offset, sq_offset; /* from the port */
+};
 
 struct soft_port {
 	/* Owner, before the connection: constant while it lasts. */
 	uint32_t pz;
 	uint32_t srq;	  /* receives come from an SRQ: only the owner can match */
 	uint32_t rq_base; /* message 0 goes to the receive at this position */
-	uint32_t rq_mask, rq_stride, sq_mask, sq_stride;
-	uint64_t rq_offset, sq_offset; /* from the port */
 	/*
 	 * Owner: the generation of the connection while its peer may touch the buffers posted here,
 	 * else 0. No other connection over this memory has the same, so a peer that has not heard
@@ -140,7 +155,7 @@ struct soft_port {
 	/* Owner as initiator; sq_done by the engine's holder. */
 	alignas(SOFT_LINE) _Atomic uint32_t sq_posted;
 	_Atomic uint32_t sq_done;
-	_Atomic uint32_t engine; /* goes on from life to life of this memory */
+	_Atomic uint64_t engine; /* goes on from life to life of this memory */
 	_Atomic uint32_t failed; /* engine's holder: a request failed, none after it is executed */
 	_Atomic uint32_t want_bell; /* owner: write my doorbell when a request is done */
 
@@ -204,16 +219,18 @@ struct soft_shared {
 	uint64_t probe; /* a peer reads it through the kernel to see whether it may */
 };
 
-static inline struct soft_desc *soft_port_desc(struct soft_port *port, uint32_t seq)
+static inline struct soft_desc *soft_port_desc(struct soft_port *port,
+					       const struct soft_layout *layout, uint32_t seq)
 {
-	return (struct soft_desc *)((char *)port + port->rq_offset +
-				    (uint64_t)(seq & port->rq_mask) * port->rq_stride);
+	return (struct soft_desc *)((char *)port + layout->rq_offset +
+				    (uint64_t)(seq & layout->rq_mask) * layout->rq_stride);
 }
 
-static inline struct soft_sqe *soft_port_sqe(struct soft_port *port, uint32_t seq)
+static inline struct soft_sqe *soft_port_sqe(struct soft_port *port,
+					     const struct soft_layout *layout, uint32_t seq)
 {
-	return (struct soft_sqe *)((char *)port + port->sq_offset +
-				   (uint64_t)(seq & port->sq_mask) * port->sq_stride);
+	return (struct soft_sqe *)((char *)port + layout->sq_offset +
+				   (uint64_t)(seq & layout->sq_mask) * layout->sq_stride);
 }
 
 #endif

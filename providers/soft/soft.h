@@ -28,6 +28,7 @@ struct soft_far {
 	uint32_t index, gen;
 	uint32_t my_slot; /* our name in its rings */
 	struct soft_ref port, ring, request;
+	struct soft_layout layout; /* of the port */
 };
 
 /*
@@ -139,6 +140,7 @@ struct soft_ep {
 	_Atomic uint32_t gen; /* of the connection; written under the EP lock */
 	struct soft_mem port_mem;
 	struct soft_port *port;
+	struct soft_layout layout; /* of the port; as the port itself */
 
 	/* The connection; EP lock. `open`: between establishment and the end. */
 	bool open;
@@ -152,6 +154,7 @@ struct soft_ep {
 	struct soft_peer *peer;	 /* also soft_ia.lock */
 	struct soft_port *rport; /* the peer's port, and its two rings; also soft_ia.lock */
 	struct soft_ring *rring, *rrequest;
+	struct soft_layout rlayout; /* of its port */
 	uint32_t rindex, rgen;
 	uint32_t my_slot;   /* our name in the peer's rings */
 	uint32_t msg;	    /* messages sent */

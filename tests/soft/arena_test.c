@@ -173,6 +173,7 @@ static void only_memory_that_a_peer_has_is_mapped(void)
 static void ring_or_port_that_does_not_fit_is_none(void)
 {
 	struct soft_peer peer = { .ia = ia, .arena = ia->arena };
+	struct soft_layout layout = { 0 };
 	struct soft_ring *ring;
 	struct soft_port *port;
 
@@ -186,22 +187,21 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == NULL);
 	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_PORT, 1 << 20, &pieces[1]) == DATP_OK);
 	port = pieces[1].addr;
-	memset(port, 0, sizeof(*port));
-	CHECK(soft_peer_port(&peer, &pieces[1].ref) == port);
-	port->rq_mask = 1023;
-	port->rq_stride = 64;
-	port->rq_offset = sizeof(*port);
-	CHECK(soft_peer_port(&peer, &pieces[1].ref) == port);
-	port->rq_offset = 2u << 20;
-	CHECK(soft_peer_port(&peer, &pieces[1].ref) == NULL);
-	port->rq_offset = UINT64_MAX - 64;
-	CHECK(soft_peer_port(&peer, &pieces[1].ref) == NULL);
-	port->rq_offset = 0;
-	port->sq_mask = port->sq_stride = UINT32_MAX;
-	CHECK(soft_peer_port(&peer, &pieces[1].ref) == NULL);
-	port->sq_mask = 5;
-	port->sq_stride = 8;
-	CHECK(soft_peer_port(&peer, &pieces[1].ref) == NULL);
+	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == port);
+	layout.rq_mask = 1023;
+	layout.rq_stride = 64;
+	layout.rq_offset = sizeof(*port);
+	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == port);
+	layout.rq_offset = 2u << 20;
+	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
+	layout.rq_offset = UINT64_MAX - 64;
+	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
+	layout.rq_offset = 0;
+	layout.sq_mask = layout.sq_stride = UINT32_MAX;
+	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
+	layout.sq_mask = 5;
+	layout.sq_stride = 8;
+	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
 }
 
 /* ------------------------------------------------------------------ instance data */

@@ -8,6 +8,7 @@ libsoft_core_la_CFLAGS = $(AM_CFLAGS)
 
 SOFT_UNIT_TESTS = \
 	tests/soft/arena_test \
+	tests/soft/engine_test \
 	tests/soft/mover_test \
 	tests/soft/mr_test \
 	tests/soft/ring_test \
@@ -19,6 +20,9 @@ TESTS += $(SOFT_UNIT_TESTS)
 tests_soft_arena_test_SOURCES = tests/soft/arena_test.c
 tests_soft_arena_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_arena_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_engine_test_SOURCES = tests/soft/engine_test.c
+tests_soft_engine_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_engine_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_mover_test_SOURCES = tests/soft/mover_test.c
 tests_soft_mover_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_mover_test_LDADD = $(SOFT_TEST_LIBS)

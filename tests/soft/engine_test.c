@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The engine of a port whose memory had another connection before, and a peer of that one which has not heard of its
+ * end: it neither gets the engine nor keeps it, and no request of the owner's is left lying because of it.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "providers/soft/arena.h"
+#include "providers/soft/engine.h"
+#include "providers/soft/port.h"
+
+#define REQUESTS 200000u
+
+static struct {
+	struct soft_ia *ia;
+	struct soft_peer peer;
+	struct soft_ep owner; /* of the port */
+	struct soft_ep far;   /* its peer now */
+	struct soft_ep old;   /* its peer before */
+	struct soft_ring ring; /* for its news; nobody looks at them */
+	_Atomic bool stop;
+} t;
+
+static void make(struct soft_ep *ep)
+{
+	ep->base.obj.ia = &t.ia->base;
+	ep->base.attr.max_recv_dtos = ep->base.attr.max_request_dtos = 16;
+	ep->base.attr.max_recv_iov = ep->base.attr.max_request_iov = 1;
+	REQUIRE(soft_ep_create(&ep->base) == DATP_OK);
+	soft_port_begin(ep);
+}
+
+/* As soft_ep_open() leaves it. */
+static void join(struct soft_ep *ep, struct soft_ep *to)
+{
+	ep->peer = &t.peer;
+	ep->rport = to->port;
+	ep->rring = ep->rrequest = &t.ring;
+	ep->rlayout = to->layout;
+	ep->rgen = to->gen;
+	atomic_store(&ep->port->open, ep->gen);
+}
+
+static void engines_open(void)
+{
+	memset(&t, 0, sizeof(t));
+	t.ia = calloc(1, sizeof(*t.ia));
+	REQUIRE(t.ia != NULL);
+	REQUIRE(soft_ports_init(t.ia) == DATP_OK);
+	REQUIRE(soft_arena_new(&t.ia->arena) == DATP_OK);
+	t.peer.ia = t.ia;
+	t.peer.self = true;
+	make(&t.owner);
+	make(&t.far);
+	make(&t.old);
+	join(&t.old, &t.owner);
+	soft_port_begin(&t.owner); /* the next connection */
+	join(&t.owner, &t.far);
+	join(&t.far, &t.owner);
+}
+
+static void engines_close(void)
+{
+	if (!t.ia)
+		return;
+	soft_arena_put(t.ia->arena);
+	soft_ports_fini(t.ia);
+	free(t.ia);
+	t.ia = NULL;
+}
+
+/* An RDMA Write of nothing: executed at once, and it asks for no memory. */
+static void post(struct soft_ep *ep)
+{
+	uint32_t posted = atomic_load(&ep->port->sq_posted);
+	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, posted);
+
+	memset(e, 0, sizeof(*e));
+	e->op = DATP_RDMA_WRITE;
+	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
+}
+
+static void peer_of_now_gets_the_engine(void)
+{
+	post(&t.owner);
+	CHECK(soft_engine_run(&t.far, false));
+	CHECK_EQ_INT(t.owner.port->sq_done, 1);
+	post(&t.owner);
+	CHECK(soft_engine_run(&t.owner, true));
+	CHECK_EQ_INT(t.owner.port->sq_done, 2);
+}
+
+static void peer_of_an_earlier_connection_does_not_get_the_engine(void)
+{
+	uint64_t word = t.owner.port->engine;
+
+	post(&t.owner);
+	CHECK(!soft_engine_run(&t.old, false));
+	CHECK(t.owner.port->engine == word);
+	/* nor does it ask who holds it to go round for it */
+	word = t.owner.port->engine |= SOFT_ENGINE_HELD;
+	CHECK(!soft_engine_run(&t.old, false));
+	CHECK(t.owner.port->engine == word);
+}
+
+static void engine_that_an_earlier_peer_holds_is_taken_from_it(void)
+{
+	uint64_t before = t.owner.port->engine |= SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET;
+
+	soft_port_begin(&t.owner);
+	CHECK(!(t.owner.port->engine & SOFT_ENGINE_HELD));
+	CHECK_EQ_INT(SOFT_ENGINE_GEN(t.owner.port->engine), t.owner.gen);
+	CHECK((uint32_t)t.owner.port->engine != (uint32_t)before);
+}
+
+static void count_of_holdings_does_not_run_into_the_generation(void)
+{
+	t.owner.port->engine |= UINT32_MAX & ~(SOFT_ENGINE_STEP - 1);
+	post(&t.owner);
+	CHECK(soft_engine_run(&t.owner, true));
+	CHECK_EQ_INT(SOFT_ENGINE_GEN(t.owner.port->engine), t.owner.gen);
+	CHECK_EQ_INT((uint32_t)t.owner.port->engine, 0);
+}
+
+static void *press(void *arg)
+{
+	(void)arg;
+	while (!atomic_load_explicit(&t.stop, memory_order_relaxed))
+		soft_engine_run(&t.old, false);
+	return NULL;
+}
+
+static void request_is_not_left_lying_by_an_earlier_peer(void)
+{
+	uint32_t left = 0;
+	pthread_t thread;
+
+	REQUIRE(pthread_create(&thread, NULL, press, NULL) == 0);
+	for (uint32_t i = 0; i < REQUESTS && !left; i++) {
+		post(&t.owner);
+		soft_engine_run(&t.owner, true);
+		left = atomic_load(&t.owner.port->sq_posted) - atomic_load(&t.owner.port->sq_done);
+	}
+	atomic_store(&t.stop, true);
+	pthread_join(thread, NULL);
+	CHECK_EQ_INT(left, 0);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(peer_of_now_gets_the_engine),
+	CHECK_TEST(peer_of_an_earlier_connection_does_not_get_the_engine),
+	CHECK_TEST(engine_that_an_earlier_peer_holds_is_taken_from_it),
+	CHECK_TEST(count_of_holdings_does_not_run_into_the_generation),
+	CHECK_TEST(request_is_not_left_lying_by_an_earlier_peer),
+	CHECK_END
+};
+
+static const struct check_suite engines = {
+	.name = "soft engine", .setup = engines_open, .teardown = engines_close, .tests = tests
+};
+
+CHECK_SUITES(&engines);

@@ -33,7 +33,7 @@ datconform_SOURCES = \
 	conform/t_srq_ep.c \
 	conform/t_threads.c \
 	conform/t_wait.c
-dist_man_MANS = man/datconform.1
+dist_man_MANS += man/datconform.1
 
 nodist_datconform_SOURCES = conform/clauses.c
 datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform

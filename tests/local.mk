@@ -37,6 +37,7 @@ include tests/soft/local.mk
 include tests/api/local.mk
 include tests/tools/local.mk
 include tests/conform/local.mk
+include tests/man/local.mk
 
 # The unit tests under valgrind, with results of their own: valgrind/NAME.log and .trs.
 VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/% $(SOFT_UNIT_TESTS),$(TESTS)))

@@ -901,12 +901,14 @@ typedef enum dat_ep_creator_for_psp {
 typedef struct dat_provider_attr DAT_PROVIDER_ATTR;
 
 /**
- * dat_ia_open() - open an adapter by name: what consumers call
+ * dat_ia_open() - open an adapter by its name
  * @name: name of the IA, as in dat.conf
  * @qlen: events its asynchronous EVD has to hold
  * @async_evd: in: DAT_HANDLE_NULL or an EVD to use; out: the EVD in use
  * @ia: the open IA
- * dat_ia_openv() with the version this header is of, and with DAT_THREADSAFE.
+ * This is what consumers call: dat_ia_openv() with the version that this header is of, and with
+ * DAT_THREADSAFE. The first open of a name loads the provider. Each open makes an instance of its
+ * own; objects of two instances do not mix.
  * Returns: as dat_ia_openv().
  * Thread safety: safe. Specification: dat_ia_open(3DAT).
  */
@@ -1464,7 +1466,8 @@ extern DAT_RETURN dat_psp_create(IN DAT_IA_HANDLE ia_handle, IN DAT_CONN_QUAL co
  * @evd_handle: EVD for the requests, made with DAT_EVD_CR_FLAG
  * @psp_flags: who makes the endpoints
  * @psp_handle: the PSP; it listens
- * Returns: as dat_psp_create(), but DAT_CONN_QUAL_UNAVAILABLE when all are taken.
+ * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_CONN_QUAL_UNAVAILABLE,
+ *   DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
  * Thread safety: safe. Specification: dat_psp_create_any(3DAT).
  */
 extern DAT_RETURN dat_psp_create_any(IN DAT_IA_HANDLE ia_handle, OUT DAT_CONN_QUAL *conn_qual,

@@ -241,7 +241,7 @@ typedef enum dat_pz_support {
  * @srq_watermarks_supported: whether dat_srq_set_lw() and dat_ep_set_watermark() work; 0 for no
  * @srq_info_supported: which counts dat_srq_query() knows
  * @ep_recv_info_supported: which counts dat_ep_recv_query() knows
- * @lmr_sync_req: whether dat_lmr_sync_rdma_read() and _write() are needed
+ * @lmr_sync_req: whether dat_lmr_sync_rdma_read() and dat_lmr_sync_rdma_write() are needed
  * @dto_async_return_guaranteed: whether a post never waits for the transfer
  * @rdma_write_for_rdma_read_req: whether the sink of an RDMA Read needs REMOTE_WRITE
  */

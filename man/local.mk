@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The manual. Section 3 is made from the doc comments of the headers by gen-man.awk, which needs nothing but awk;
+# the other pages are written by hand, in mdoc(7). mandoc(1), where it is installed, makes the HTML site of both, and
+# checks them (tests/man).
+MAN_DATE = November 21, 2026
+
+dist_man_MANS += $(MAN_PAGES)
+MAN_PAGES =
+
+nodist_man_MANS = man/dat.3 $(API_PAGES)
+API_PAGES = \
+	man/dat_cno_create.3 \
+	man/dat_cno_free.3 \
+	man/dat_cno_modify_agent.3 \
+	man/dat_cno_query.3 \
+	man/dat_cno_wait.3 \
+	man/dat_cr_accept.3 \
+	man/dat_cr_handoff.3 \
+	man/dat_cr_query.3 \
+	man/dat_cr_reject.3 \
+	man/dat_ep_connect.3 \
+	man/dat_ep_create.3 \
+	man/dat_ep_create_with_srq.3 \
+	man/dat_ep_disconnect.3 \
+	man/dat_ep_dup_connect.3 \
+	man/dat_ep_free.3 \
+	man/dat_ep_get_status.3 \
+	man/dat_ep_modify.3 \
+	man/dat_ep_post_rdma_read.3 \
+	man/dat_ep_post_rdma_write.3 \
+	man/dat_ep_post_recv.3 \
+	man/dat_ep_post_send.3 \
+	man/dat_ep_query.3 \
+	man/dat_ep_recv_query.3 \
+	man/dat_ep_reset.3 \
+	man/dat_ep_set_watermark.3 \
+	man/dat_evd_clear_unwaitable.3 \
+	man/dat_evd_create.3 \
+	man/dat_evd_dequeue.3 \
+	man/dat_evd_disable.3 \
+	man/dat_evd_enable.3 \
+	man/dat_evd_free.3 \
+	man/dat_evd_modify_cno.3 \
+	man/dat_evd_post_se.3 \
+	man/dat_evd_query.3 \
+	man/dat_evd_resize.3 \
+	man/dat_evd_set_unwaitable.3 \
+	man/dat_evd_wait.3 \
+	man/dat_get_consumer_context.3 \
+	man/dat_get_handle_type.3 \
+	man/dat_ia_close.3 \
+	man/dat_ia_open.3 \
+	man/dat_ia_openv.3 \
+	man/dat_ia_query.3 \
+	man/dat_lmr_create.3 \
+	man/dat_lmr_free.3 \
+	man/dat_lmr_query.3 \
+	man/dat_lmr_sync_rdma_read.3 \
+	man/dat_lmr_sync_rdma_write.3 \
+	man/dat_provider_fini.3 \
+	man/dat_provider_init.3 \
+	man/dat_psp_create.3 \
+	man/dat_psp_create_any.3 \
+	man/dat_psp_free.3 \
+	man/dat_psp_query.3 \
+	man/dat_pz_create.3 \
+	man/dat_pz_free.3 \
+	man/dat_pz_query.3 \
+	man/dat_registry_add_provider.3 \
+	man/dat_registry_list_providers.3 \
+	man/dat_registry_remove_provider.3 \
+	man/dat_rmr_bind.3 \
+	man/dat_rmr_create.3 \
+	man/dat_rmr_free.3 \
+	man/dat_rmr_query.3 \
+	man/dat_rsp_create.3 \
+	man/dat_rsp_free.3 \
+	man/dat_rsp_query.3 \
+	man/dat_set_consumer_context.3 \
+	man/dat_srq_create.3 \
+	man/dat_srq_free.3 \
+	man/dat_srq_post_recv.3 \
+	man/dat_srq_query.3 \
+	man/dat_srq_resize.3 \
+	man/dat_srq_set_lw.3 \
+	man/dat_strerror.3
+
+API_TEXTS = include/dat/dat_error.h include/dat/udat.h include/dat/dat.h include/dat/dat_registry.h
+MAN_INPUT = man/gen-man.awk man/dat.in $(MAN_MORE)
+MAN_MORE =
+
+EXTRA_DIST += $(MAN_INPUT)
+CLEANFILES += man/api.stamp man/dat.3 $(API_PAGES)
+
+# All pages are made by one run; the stamp stands for them.
+man/api.stamp: $(MAN_INPUT) $(API_TEXTS) $(srcdir)/man/local.mk
+	$(AM_V_at)$(MKDIR_P) man
+	$(AM_V_GEN)$(AWK) -v out=man -v date='$(MAN_DATE)' -v more='$(srcdir)/man/more' -f $(srcdir)/man/gen-man.awk \
+		$(srcdir)/man/dat.in $(API_TEXTS:%=$(srcdir)/%) && touch $@
+man/dat.3 $(API_PAGES): man/api.stamp
+	$(AM_V_at)test -f $@ || { rm -f man/api.stamp; $(MAKE) $(AM_MAKEFLAGS) man/api.stamp; }

@@ -128,7 +128,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 			DAT_EVENT *event, DAT_COUNT *n_more_events)
 {
-	const DAT_PROVIDER *provider = reg_provider(evd_handle);
+	const DAT_PROVIDER *provider = probe_provider(evd_handle);
 	DAT_RETURN rc;
 
 	if (REG_UNLIKELY(!provider))

@@ -80,7 +80,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_tr
 			DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags,
 			DAT_RMR_CONTEXT *context)
 {
-	REG_DISPATCH(rmr_handle, DAT_INVALID_HANDLE_RMR, rmr_bind_func, rmr_handle, lmr_triplet,
+	REG_DISPATCH_FAST(rmr_handle, DAT_INVALID_HANDLE_RMR, rmr_bind_func, rmr_handle, lmr_triplet,
 		     mem_priv, ep_handle, user_cookie, completion_flags, context);
 }
 
@@ -103,7 +103,7 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)
 {
-	REG_DISPATCH(srq_handle, DAT_INVALID_HANDLE_SRQ, srq_post_recv_func, srq_handle,
+	REG_DISPATCH_FAST(srq_handle, DAT_INVALID_HANDLE_SRQ, srq_post_recv_func, srq_handle,
 		     num_segments, local_iov, user_cookie);
 }
 

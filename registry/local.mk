@@ -22,6 +22,7 @@ libdat_la_SOURCES = \
 	registry/loader.c \
 	registry/loader.h \
 	registry/plugin.c \
+	registry/probe.c \
 	registry/reg.h \
 	registry/report.c \
 	registry/strerror.c \

@@ -162,6 +162,10 @@ void vtables_free_locked(void);
 extern const DAT_PROVIDER vtables_none;
 const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable);
 
+/* probe.c */
+const DAT_PROVIDER *probe_provider(DAT_HANDLE handle);
+void probe_forget(void);
+
 /* handle.c */
 unsigned int ia_reserve_locked(struct reg_record *record);
 void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const DAT_PROVIDER *vtable);
@@ -208,19 +212,25 @@ static inline void cancel_restore(int state)
 	pthread_setcancelstate(state, NULL);
 }
 
+/* NULL handles, small integers and misaligned ones point at no object. */
+static inline bool reg_handle_is_pointer(DAT_HANDLE handle)
+{
+	return REG_LIKELY((uintptr_t)handle >= REG_POINTER_MIN &&
+			  !((uintptr_t)handle & (sizeof(void *) - 1)));
+}
+
 /*
  * The provider behind any handle but an IA's: NULL unless its first word is the vtable of a live
- * provider. NULL handles, small integers and misaligned ones are not read at all; for a freed
- * handle or the address of something else the first word tells. Relaxed loads do: the handle
- * reached this thread by way of whoever created the object, and with it all that the vtable holds;
- * the compare itself needs no order.
+ * provider. What is no pointer is not read at all; for a freed handle or the address of something
+ * else the first word tells. It has to be mapped, hence this is for the data path, and
+ * probe_provider() for all else. Relaxed loads do: the handle reached this thread by way of whoever
+ * created the object, and with it all that the vtable holds; the compare itself needs no order.
  */
 static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
 {
 	const DAT_PROVIDER *p;
 
-	if (REG_UNLIKELY((uintptr_t)handle < REG_POINTER_MIN ||
-			 ((uintptr_t)handle & (sizeof(void *) - 1))))
+	if (!reg_handle_is_pointer(handle))
 		return NULL;
 	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
 	if (REG_LIKELY(p == atomic_load_explicit(&reg.hot, memory_order_relaxed))) {
@@ -255,8 +265,8 @@ static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 }
 
 /* Pass a call on by the object it is about; sub is the subtype for a bad handle. */
-#define REG_DISPATCH(handle, sub, slot, ...) do {						\
-	const DAT_PROVIDER *provider_ = reg_provider(handle);					\
+#define REG_DISPATCH_BY(find, handle, sub, slot, ...) do {					\
+	const DAT_PROVIDER *provider_ = find(handle);						\
 												\
 	if (REG_UNLIKELY(!provider_))								\
 		return REG_ERROR(DAT_INVALID_HANDLE, sub);					\
@@ -264,6 +274,8 @@ static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
 	return provider_->slot(__VA_ARGS__);							\
 } while (0)
+#define REG_DISPATCH(handle, ...)	REG_DISPATCH_BY(probe_provider, handle, __VA_ARGS__)
+#define REG_DISPATCH_FAST(handle, ...)	REG_DISPATCH_BY(reg_provider, handle, __VA_ARGS__)
 
 /* Pass a call on by its IA; the arguments after slot see the provider's object as ia_object. */
 #define REG_DISPATCH_IA(handle, slot, ...) do {							\
@@ -283,7 +295,7 @@ static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
  * consumer gets the handle it knows.
  */
 #define REG_DISPATCH_QUERY(handle, sub, slot, mask, field, param) do {				\
-	const DAT_PROVIDER *provider_ = reg_provider(handle);					\
+	const DAT_PROVIDER *provider_ = probe_provider(handle);					\
 	DAT_RETURN rc_;										\
 												\
 	if (REG_UNLIKELY(!provider_))								\

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every call of the API: that it reaches its slot unchanged, and that no bad handle does. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
 #include "registry_env.h"
 
 struct mock mock;
@@ -95,6 +103,89 @@ TEST_WITH(a_bad_handle_is_refused_by_every_call, LINE("a", "plain"))
 	CHECK_DAT(dat_ia_close(&variable, DAT_CLOSE_DEFAULT),
 		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
 	CHECK_DAT(dat_ia_close((DAT_IA_HANDLE)4711, DAT_CLOSE_DEFAULT), DAT_INVALID_HANDLE);
+}
+
+/* The calls of the data path trust a pointer to be one to memory. */
+static bool is_data_path(const struct call *c)
+{
+	return strstr(c->name, "_post_recv") || strstr(c->name, "_post_send") ||
+	       strstr(c->name, "_post_rdma") || !strcmp(c->name, "dat_evd_dequeue") ||
+	       !strcmp(c->name, "dat_rmr_bind");
+}
+
+static void unmapped_is_refused(const char *what, DAT_HANDLE handle)
+{
+	int fast = 0;
+	size_t i;
+
+	for (i = 0; i < NCALLS; i++) {
+		if (is_data_path(&calls[i]))
+			fast++;
+		else
+			is_refused(&calls[i], handle, what);
+	}
+	CHECK_EQ_INT(fast, 7);
+}
+
+TEST_WITH(a_handle_that_points_at_nothing_is_refused_off_the_data_path, LINE("a", "plain"))
+{
+	char *page = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	DAT_IA_HANDLE ia = open_or_fail("a");
+
+	REQUIRE(page != MAP_FAILED && munmap(page + 4096, 4096) == 0);
+	unmapped_is_refused("an unmapped page", page + 4096);
+	REQUIRE_EQ_INT(mprotect(page, 4096, PROT_NONE), 0);
+	unmapped_is_refused("an unreadable page", page + 64);
+	unmapped_is_refused("no address at all", (DAT_HANDLE)0xdeadbeefdeadbee8);
+	CHECK_DAT(dat_ia_close(page, DAT_CLOSE_DEFAULT), DAT_INVALID_HANDLE);
+	CHECK_EQ_INT(dat_ia_close(ia, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
+}
+
+/* A page where an object was is not trusted any more once its IA is gone. */
+TEST_WITH(a_page_that_goes_with_its_adapter_is_forgotten, LINE("a", "plain"))
+{
+	DAT_HANDLE *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+				0);
+	DAT_IA_HANDLE ia = open_or_fail("a"), other = open_or_fail("a");
+	DAT_EVD_PARAM param;
+
+	REQUIRE(page != MAP_FAILED);
+	page[0] = (DAT_HANDLE)mock.vtable;
+	CHECK_EQ_INT(dat_evd_query(page, 0, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(dat_ia_close(ia, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
+	REQUIRE_EQ_INT(munmap(page, 4096), 0);
+	CHECK_DAT(dat_evd_query(page, 0, &param), DAT_INVALID_HANDLE);
+	CHECK_EQ_INT(dat_ia_close(other, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
+}
+
+/* Where the kernel does not read for the process, a handle is trusted to point at memory. */
+static void refuse_reads(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		check_skip("this kernel does not filter system calls");
+}
+
+TEST_WITH(handles_work_where_the_kernel_refuses_to_read, LINE("a", "plain"))
+{
+	static uintptr_t zeroes[4];
+	DAT_IA_HANDLE ia = open_or_fail("a");
+	DAT_HANDLE object = object_of(ia);
+
+	refuse_reads();
+	mock.answer = FAILED;
+	for (size_t i = 0; i < NCALLS; i++) {
+		arrives(&calls[i], object, object);
+		is_refused(&calls[i], zeroes, "zeroes");
+	}
 }
 
 TEST_WITH(out_of_scope_and_async_exists_are_no_evds, LINE("a", "plain"))
@@ -227,6 +318,9 @@ TEST_WITH(asynchronous_errors_give_the_consumer_s_ia_handle, LINE("a", "plain"))
 static const struct check_test dispatch_tests[] = {
 	CHECK_TEST(every_call_reaches_its_slot_with_its_arguments),
 	CHECK_TEST(a_bad_handle_is_refused_by_every_call),
+	CHECK_TEST(a_handle_that_points_at_nothing_is_refused_off_the_data_path),
+	CHECK_TEST(a_page_that_goes_with_its_adapter_is_forgotten),
+	CHECK_TEST(handles_work_where_the_kernel_refuses_to_read),
 	CHECK_TEST(out_of_scope_and_async_exists_are_no_evds),
 	CHECK_TEST(objects_of_a_closed_adapter_are_refused),
 	CHECK_TEST(a_slot_left_empty_is_not_implemented),

@@ -85,7 +85,10 @@ static DAT_RETURN ia_open(struct reg_record *r, const char *name, DAT_COUNT qlen
 	return DAT_SUCCESS;
 }
 
-/* What can be said about the arguments without a provider. */
+/*
+ * What can be said about the arguments without a provider. The async EVD comes later: programs that
+ * try one name after the other leave it unwritten, and count on hearing that there is no provider.
+ */
 static DAT_RETURN ia_open_check(const char *name, const DAT_EVD_HANDLE *evd,
 				const DAT_IA_HANDLE *ia)
 {
@@ -95,9 +98,13 @@ static DAT_RETURN ia_open_check(const char *name, const DAT_EVD_HANDLE *evd,
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (!ia)
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	if (*evd != DAT_HANDLE_NULL && *evd != DAT_EVD_ASYNC_EXISTS && !reg_provider(*evd))
-		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
 	return DAT_SUCCESS;
+}
+
+/* None, one that is elsewhere, or an object of some provider. */
+static bool async_evd_is_valid(DAT_EVD_HANDLE evd)
+{
+	return evd == DAT_HANDLE_NULL || evd == DAT_EVD_ASYNC_EXISTS || probe_provider(evd);
 }
 
 /* Find a provider and have it open the IA. */
@@ -116,7 +123,10 @@ static DAT_RETURN request_open(const struct reg_request *rq, DAT_COUNT qlen,
 			report_not_found(rq, rc);
 		return rc;
 	}
-	rc = ia_open(record, rq->name, qlen, async_evd_handle, ia_handle);
+	if (async_evd_is_valid(*async_evd_handle))
+		rc = ia_open(record, rq->name, qlen, async_evd_handle, ia_handle);
+	else
+		rc = REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
 	if (rc != DAT_SUCCESS)
 		record_release(record);
 	return rc;
@@ -182,6 +192,7 @@ static DAT_RETURN ia_close(unsigned int handle, struct reg_ia *ia, DAT_CLOSE_FLA
 	vtables_remove_locked(ia->vtable);
 	ia_drop_locked(handle);
 	pthread_mutex_unlock(&reg.lock);
+	probe_forget();
 	record_release(record);
 	return DAT_SUCCESS;
 }

@@ -236,7 +236,6 @@ TEST_WITH(bad_arguments_to_open_are_refused_before_anything_is_loaded, LINE("a",
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)0x77;
 	char name[300];
-	DAT_RETURN bad;
 
 	memset(name, 'n', sizeof(name));
 	name[256] = '\0';
@@ -246,19 +245,48 @@ TEST_WITH(bad_arguments_to_open_are_refused_before_anything_is_loaded, LINE("a",
 		  DAT_INVALID_PARAMETER | DAT_INVALID_ARG3);
 	CHECK_DAT(dat_ia_open((DAT_NAME_PTR) "a", 8, &evd, NULL),
 		  DAT_INVALID_PARAMETER | DAT_INVALID_ARG4);
-	bad = DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_ASYNC;
-	evd = DAT_EVD_OUT_OF_SCOPE;
-	CHECK_DAT(dat_ia_open((DAT_NAME_PTR)"a", 8, &evd, &ia), bad);
-	CHECK(evd == DAT_EVD_OUT_OF_SCOPE);
-	evd = &evd;
-	CHECK_DAT(dat_ia_open((DAT_NAME_PTR)"a", 8, &evd, &ia), bad);
-	CHECK(evd == &evd);
 	CHECK(ia == (DAT_IA_HANDLE)0x77);
 	CHECK_EQ_INT(mock.inits, 0);
 	name[255] = '\0';
 	evd = DAT_HANDLE_NULL;
 	check_stderr_begin();
 	CHECK_DAT(dat_ia_open(name, 8, &evd, &ia), DAT_PROVIDER_NOT_FOUND);
+	check_stderr_end();
+}
+
+/* Where nothing is mapped; and something that is no object. */
+#define NOWHERE ((DAT_EVD_HANDLE)0xdeadbeefdeadbee8)
+
+TEST_WITH(an_async_evd_that_is_none_is_refused_without_a_look_at_it, LINE("a", "plain"))
+{
+	DAT_EVD_HANDLE evd, bad[] = { DAT_EVD_OUT_OF_SCOPE, &evd, NOWHERE };
+	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)0x77;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		evd = bad[i];
+		CHECK_DAT(dat_ia_open((DAT_NAME_PTR)"a", 8, &evd, &ia),
+			  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_ASYNC);
+		CHECK(evd == bad[i]);
+	}
+	CHECK(ia == (DAT_IA_HANDLE)0x77);
+	CHECK_EQ_INT(mock.opens, 0);
+	CHECK_EQ_INT(mock.inits, mock.finis);
+}
+
+/* Programs try names with a variable that nobody has written to yet. */
+TEST_WITH(an_unknown_name_is_not_found_whatever_the_async_evd_holds,
+	  LINE_AS("dead", "u1.2", "nonthreadsafe", "./nowhere.so", ""))
+{
+	DAT_EVD_HANDLE evd, bad[] = { DAT_EVD_OUT_OF_SCOPE, &evd, NOWHERE };
+	DAT_IA_HANDLE ia;
+
+	check_stderr_begin();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		evd = bad[i];
+		CHECK_DAT(dat_ia_open((DAT_NAME_PTR)"none", 8, &evd, &ia), DAT_PROVIDER_NOT_FOUND);
+		CHECK_DAT(dat_ia_open((DAT_NAME_PTR)"dead", 8, &evd, &ia), DAT_PROVIDER_NOT_FOUND);
+		CHECK(evd == bad[i]);
+	}
 	check_stderr_end();
 }
 
@@ -542,6 +570,8 @@ static const struct check_test match_tests[] = {
 	CHECK_TEST(nothing_is_ever_printed_on_stdout),
 	CHECK_TEST(dat_dbg_dest_1_asks_for_stdout),
 	CHECK_TEST(bad_arguments_to_open_are_refused_before_anything_is_loaded),
+	CHECK_TEST(an_async_evd_that_is_none_is_refused_without_a_look_at_it),
+	CHECK_TEST(an_unknown_name_is_not_found_whatever_the_async_evd_holds),
 	CHECK_TEST(an_async_evd_may_be_shared_or_exist_elsewhere),
 	CHECK_END
 };

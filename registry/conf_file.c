@@ -57,14 +57,26 @@ static int fd_read_all(int fd, char **text, size_t *len)
 	}
 }
 
+/*
+ * Opening a pipe would wait for somebody to write to it, perhaps for ever: open it without, and
+ * read it, which waits for a writer only if there is one. -EPIPE: there is none, and no text.
+ */
 static int file_read(const char *path, char **text, size_t *len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int err;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int err = 0;
 
 	if (fd < 0)
 		return -errno;
-	err = fd_read_all(fd, text, len);
+	if (fstat(fd, &st) || fcntl(fd, F_SETFL, 0))
+		err = -errno;
+	if (!err)
+		err = fd_read_all(fd, text, len);
+	if (!err && !*len && S_ISFIFO(st.st_mode)) {
+		free(*text);
+		err = -EPIPE;
+	}
 	close(fd);
 	return err;
 }
@@ -75,6 +87,9 @@ static int unreadable_note(struct conf *conf, const char *path, int err)
 
 	if (!where.file || err == -ENOMEM)
 		return -ENOMEM;
+	if (err == -EPIPE)
+		return conf_diag_add(conf, &where, "is a pipe that nobody writes to; name a file, "
+				     "or start the writer first");
 	return conf_diag_add(conf, &where, "cannot be read: %s", strerror(-err));
 }
 

@@ -2,6 +2,7 @@
 /* The grammar of dat.conf: what is read, what is refused, and what is said about it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -642,6 +643,52 @@ static void a_pipe_can_be_read(void)
 	CHECK_EQ_INT(entries(), 1);
 }
 
+/* Opened in the usual way it would wait for a writer for ever. */
+static void a_pipe_that_nobody_writes_to_is_a_complaint(void)
+{
+	REQUIRE_EQ_INT(mkfifo(tmp_path("fifo"), 0600), 0);
+	CHECK_EQ_INT(conf_read(&conf, tmp_path("fifo")), -EPIPE);
+	REQUIRE_EQ_INT(conf.ndiags, 1);
+	CHECK_EQ_STR(conf.diags->file, tmp_path("fifo"));
+	CHECK_HAS_STR(conf.diags->text, "a pipe that nobody writes to");
+}
+
+static void write_to_fifo(void *arg)
+{
+	int fd = open(arg, O_WRONLY);
+
+	REQUIRE(fd >= 0);
+	check_await(CHECK_PARENT);
+	REQUIRE_EQ_INT(write(fd, GOOD("a"), sizeof(GOOD("a")) - 1), sizeof(GOOD("a")) - 1);
+	REQUIRE_EQ_INT(write(fd, GOOD("b"), sizeof(GOOD("b")) - 1), sizeof(GOOD("b")) - 1);
+	close(fd);
+}
+
+static void *signal_writer(void *arg)
+{
+	check_signal(*(pid_t *)arg);
+	return NULL;
+}
+
+/* The writer is there, and writes after the reading has begun. */
+static void a_pipe_with_a_writer_is_read_to_its_end(void)
+{
+	pthread_t thread;
+	pid_t peer;
+	int fd;
+
+	REQUIRE_EQ_INT(mkfifo(tmp_path("fifo"), 0600), 0);
+	peer = check_fork(write_to_fifo, (void *)tmp_path("fifo"));
+	fd = open(tmp_path("fifo"), O_RDONLY);	/* once it has been opened there is a writer */
+	REQUIRE(fd >= 0);
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, signal_writer, &peer), 0);
+	CHECK_EQ_INT(conf_read(&conf, tmp_path("fifo")), 0);
+	close(fd);
+	pthread_join(thread, NULL);
+	check_join(peer);
+	CHECK_EQ_INT(entries(), 2);
+}
+
 static void a_device_without_end_is_refused(void)
 {
 	CHECK_EQ_INT(conf_read(&conf, "/dev/zero"), -EFBIG);
@@ -728,6 +775,8 @@ static const struct check_test file_tests[] = {
 	CHECK_TEST(a_directory_in_the_file_s_place_is_a_complaint),
 	CHECK_TEST(an_unreadable_file_is_a_complaint),
 	CHECK_TEST(a_pipe_can_be_read),
+	CHECK_TEST(a_pipe_that_nobody_writes_to_is_a_complaint),
+	CHECK_TEST(a_pipe_with_a_writer_is_read_to_its_end),
 	CHECK_TEST(a_device_without_end_is_refused),
 	CHECK_TEST(dat_override_stands_alone),
 	CHECK_TEST(an_unconfigured_machine_has_soft0),

@@ -3,8 +3,8 @@
  * Messages. By default errors only, on stderr; DAT_DBG_TYPE is a mask of the types wanted, and
  * DAT_DBG_DEST where they go: 1 standard output, 2 syslog, 3 both.
  *
- * Invariant: a message is one line and one write; standard output is touched only if DAT_DBG_DEST
- * says so.
+ * Invariant: a message is one line and one write, and what a file or a library has put into it
+ * cannot steer the terminal; standard output is touched only if DAT_DBG_DEST says so.
  */
 #include "reg.h"
 
@@ -66,19 +66,57 @@ bool diag_explicit(void)
 	return settings_get()->is_explicit;
 }
 
+/* How many bytes at p are a character that can be shown as it is; 0: it is a control, or none. */
+static size_t shown_length(const unsigned char *p)
+{
+	size_t n = p[0] < 0x20 ? 0 : p[0] < 0x7f ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 :
+		   p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return p[0] == 0xc2 && p[1] < 0xa0 ? 0 : n;	/* U+0080 to U+009f are controls too */
+}
+
+/* A copy of text with all that is not shown written as \xNN; NULL: no memory. */
+static char *text_escape(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	char *copy = malloc(4 * strlen(text) + 1);
+	char *to = copy;
+	size_t n;
+
+	if (!copy)
+		return NULL;
+	for (; *p; p += n ? n : 1) {
+		n = shown_length(p);
+		if (n)
+			to = mempcpy(to, p, n);
+		else
+			to += sprintf(to, "\\x%02x", *p);
+	}
+	*to = '\0';
+	return copy;
+}
+
 void diag_print(enum diag_type type, const char *fmt, ...)
 {
 	const struct diag_settings *s = settings_get();
-	char *text;
+	char *raw, *text;
 	va_list ap;
 	int n;
 
 	if (!diag_wanted(type))
 		return;
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	n = vasprintf(&raw, fmt, ap);
 	va_end(ap);
 	if (n < 0)
+		return;
+	text = text_escape(raw);
+	free(raw);
+	if (!text)
 		return;
 	if (s->dest & DEST_SYSLOG)
 		syslog(LOG_USER | LOG_DEBUG, "libdat: %s", text);

@@ -60,16 +60,16 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_send_func, ep_handle, num_segments,
-		     local_iov, user_cookie, completion_flags);
+	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_send_func, ep_handle,
+			  num_segments, local_iov, user_cookie, completion_flags);
 }
 
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_recv_func, ep_handle, num_segments,
-		     local_iov, user_cookie, completion_flags);
+	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_recv_func, ep_handle,
+			  num_segments, local_iov, user_cookie, completion_flags);
 }
 
 DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -78,7 +78,7 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
 				 DAT_COMPLETION_FLAGS completion_flags)
 {
 	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_rdma_read_func, ep_handle,
-		     num_segments, local_iov, user_cookie, remote_iov, completion_flags);
+			  num_segments, local_iov, user_cookie, remote_iov, completion_flags);
 }
 
 DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -87,7 +87,7 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 				  DAT_COMPLETION_FLAGS completion_flags)
 {
 	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_rdma_write_func, ep_handle,
-		     num_segments, local_iov, user_cookie, remote_iov, completion_flags);
+			  num_segments, local_iov, user_cookie, remote_iov, completion_flags);
 }
 
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,

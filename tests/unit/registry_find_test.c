@@ -229,6 +229,28 @@ TEST_WITH(dat_dbg_dest_1_asks_for_stdout,
 	CHECK_HAS_STR(buf, "libnowhere.so");
 }
 
+/* What a file holds must not steer the terminal: ESC, DEL, a C1 control, a byte of no UTF-8. */
+TEST_WITH(control_characters_of_a_file_are_escaped,
+	  "\"a\33[31m\177\302\233\233\303\204\" u1.2 nonthreadsafe default "
+	  "\"./no\33]0;x\7.so\" i.1.2 \"\" \"\"\n")
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	const char *said;
+
+	check_stderr_begin();
+	CHECK_DAT(dat_ia_open((DAT_NAME_PTR)"a\33[31m\177\302\233\233\303\204", 8, &evd, &ia),
+		  DAT_PROVIDER_NOT_FOUND);
+	CHECK_DAT(dat_ia_open((DAT_NAME_PTR)"\33c", 8, &evd, &ia), DAT_PROVIDER_NOT_FOUND);
+	said = check_stderr_end();
+	CHECK_EQ_INT(lines(said), 2);
+	CHECK_HAS_STR(said, ": a\\x1b[31m\\x7f\\xc2\\x9b\\x9b\303\204: library "
+		      "./no\\x1b]0;x\\x07.so");
+	for (; *said; said++)
+		if (*said != '\n' && ((unsigned char)*said < 0x20 || *said == 0x7f))
+			CHECK_FAIL("byte 0x%02x came through", *said);
+}
+
 /* Arguments. */
 
 TEST_WITH(bad_arguments_to_open_are_refused_before_anything_is_loaded, LINE("a", "plain"))
@@ -569,6 +591,7 @@ static const struct check_test match_tests[] = {
 	CHECK_TEST(dat_dbg_type_0_silences),
 	CHECK_TEST(nothing_is_ever_printed_on_stdout),
 	CHECK_TEST(dat_dbg_dest_1_asks_for_stdout),
+	CHECK_TEST(control_characters_of_a_file_are_escaped),
 	CHECK_TEST(bad_arguments_to_open_are_refused_before_anything_is_loaded),
 	CHECK_TEST(an_async_evd_that_is_none_is_refused_without_a_look_at_it),
 	CHECK_TEST(an_unknown_name_is_not_found_whatever_the_async_evd_holds),

@@ -43,11 +43,65 @@ int cli_version(void)
 	return CLI_OK;
 }
 
+/* The bytes of the UTF-8 character at p, or 0 when there is none: JSON holds nothing else. */
+static size_t utf8_length(const unsigned char *p)
+{
+	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 :
+			p[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < length; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
+/* How many bytes at p can be shown as they are: one character, and not a control character; or 0. */
+static size_t shown_length(const unsigned char *p)
+{
+	if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0))
+		return 0;
+	return utf8_length(p);
+}
+
+char *cli_escape(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	char *result = malloc(4 * strlen(text) + 1), *to = result;
+	size_t length;
+
+	if (result == NULL) {
+		fprintf(stderr, "%s: out of memory\n", cli.name);
+		exit(CLI_FAILED);
+	}
+	for (; *p != '\0'; p += length > 0 ? length : 1) {
+		length = shown_length(p);
+		if (length > 0)
+			to = mempcpy(to, p, length);
+		else
+			to += sprintf(to, "\\x%02x", *p);
+	}
+	*to = '\0';
+	return result;
+}
+
+char *cli_vtext(const char *fmt, va_list args)
+{
+	char *raw, *result;
+
+	if (vasprintf(&raw, fmt, args) < 0)
+		raw = NULL;
+	result = cli_escape(raw != NULL ? raw : "out of memory");
+	free(raw);
+	return result;
+}
+
 static void message(const char *fmt, va_list args)
 {
+	char *text = cli_vtext(fmt, args);
+
 	fflush(stdout);
-	fprintf(stderr, "%s: ", cli.name);
-	vfprintf(stderr, fmt, args);
+	fprintf(stderr, "%s: %s", cli.name, text);
+	free(text);
 }
 
 int cli_usage(const char *fmt, ...)
@@ -169,18 +223,6 @@ bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 	return true;
 }
 
-/* The bytes of the UTF-8 character at p, or 0 when there is none: JSON holds nothing else. */
-static size_t utf8_length(const unsigned char *p)
-{
-	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 :
-			p[0] < 0xf5 ? 4 : 0;
-
-	for (size_t i = 1; i < length; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	return length;
-}
-
 void cli_json_string(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -193,8 +235,8 @@ void cli_json_string(const char *text)
 			printf("\\ufffd");
 		else if (*p == '"' || *p == '\\')
 			printf("\\%c", *p);
-		else if (*p < 0x20 || *p == 0x7f)
-			printf("\\u%04x", *p);
+		else if (shown_length(p) == 0)
+			printf("\\u%04x", p[length - 1]);	/* C1 controls: the second byte */
 		else
 			fwrite(p, 1, length, stdout);
 	}

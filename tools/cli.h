@@ -9,6 +9,7 @@
 #ifndef TOOLS_CLI_H
 #define TOOLS_CLI_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -43,6 +44,14 @@ void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 
 /* The general remedy for a return value; NULL when there is none worth printing. */
 const char *cli_remedy(DAT_RETURN ret);
+
+/*
+ * A copy of the text with control characters, and bytes that are no UTF-8, written as \xNN; never
+ * NULL. What files, libraries and the command line hold is shown in this way only: names of
+ * adapters may be anything. Messages are escaped already.
+ */
+char *cli_escape(const char *text);
+char *cli_vtext(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* Writes out stdout. Returns `status`, or CLI_FAILED when the results could not be written. */
 int cli_finish(int status);

@@ -51,11 +51,15 @@ static char *place(const struct conf_entry *e, bool builtin)
 
 static void fill_row(struct row *row, const struct conf_entry *e, bool builtin)
 {
-	row->cell[NAME] = cli_text("%s", e->name);
+	char *where = place(e, builtin);
+
+	/* Names, libraries and paths are whatever the files say. */
+	row->cell[NAME] = cli_escape(e->name);
 	row->cell[API] = cli_text("u%u.%u", e->major, e->minor);
 	row->cell[THREADS] = cli_text("%s", e->thread_safe ? "threadsafe" : "nonthreadsafe");
-	row->cell[LIBRARY] = cli_text("%s", e->library);
-	row->cell[PLACE] = place(e, builtin);
+	row->cell[LIBRARY] = cli_escape(e->library);
+	row->cell[PLACE] = cli_escape(where);
+	free(where);
 }
 
 static void print_row(const char *const cell[], const int width[])
@@ -138,8 +142,8 @@ static int list(const struct conf *conf)
 	if (count == 0 && unreadable(conf))
 		return CLI_FAILED;
 	if (count == 0)
-		cli_error("%s names no adapter; a line like this one adds the soft provider:\n"
-			  "soft0 u1.2 nonthreadsafe default libdatsoft.so opendat.1.0 \"\" \"\"",
+		cli_error("%s names no adapter; a line like 'soft0 u1.2 nonthreadsafe default "
+			  "libdatsoft.so opendat.1.0 \"\" \"\"' adds the soft provider",
 			  conf->origin);
 	return CLI_OK;
 }

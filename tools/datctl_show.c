@@ -12,6 +12,7 @@
 #include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -31,12 +32,14 @@ __attribute__((format(printf, 2, 3)))
 static void show(const char *name, const char *fmt, ...)
 {
 	va_list args;
+	char *shown = cli_escape(name), *value;
 
-	printf("%-*s = ", NAME_WIDTH, name);
 	va_start(args, fmt);
-	vprintf(fmt, args);
+	value = cli_vtext(fmt, args);
 	va_end(args);
-	putchar('\n');
+	printf("%-*s = %s\n", NAME_WIDTH, shown, value);
+	free(shown);
+	free(value);
 }
 
 static void show_text(const char *name, const char *text, size_t size)

@@ -68,7 +68,11 @@ static void cell(double value, int width, int decimals)
 
 void report_head(const char *ia)
 {
-	printf("%s: latency is one way (a read's: post to completion), 1 MB = 10^6 bytes\n\n", ia);
+	char *shown = cli_escape(ia);
+
+	printf("%s: latency is one way (a read's: post to completion), 1 MB = 10^6 bytes\n\n",
+	       shown);
+	free(shown);
 	printf("%-12s  %9s  %9s  %9s  %10s  %12s  %s\n", "test", "bytes", "us median", "us p99",
 	       "MB/s", "per second", "data");
 	fflush(stdout);

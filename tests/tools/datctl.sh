@@ -142,7 +142,7 @@ list_of_an_empty_file_is_empty_and_says_what_to_do()
 	exits_with 0
 	prints_nothing
 	says 'names no adapter'
-	says '^soft0 u1.2 '
+	says "'soft0 u1.2 .*' adds the soft provider"
 }
 
 list_of_a_missing_file_fails_and_says_so()
@@ -151,6 +151,39 @@ list_of_a_missing_file_fails_and_says_so()
 	exits_with 1
 	prints_nothing
 	says "$dir/missing.conf: cannot be read"
+}
+
+# Names, libraries and paths may hold anything; what they hold must not steer the terminal.
+no_control_characters()
+{
+	! LC_ALL=C grep -q '[^[:print:][:blank:]]' "$1" || fails "control characters: $(head -c 400 "$1" | cat -v)"
+}
+
+list_escapes_control_characters()
+{
+	with_conf $'"a\e[31m\x7f" u1.2 nonthreadsafe default "lib\e]0;x\a.so" opendat.1.0 "" ""' $'b\e[1m u1 x'
+	run ./datctl list
+	restore_conf
+	exits_with 0
+	no_control_characters "$out"
+	no_control_characters "$err"
+	prints '^a\\x1b\[31m\\x7f  u1.2  nonthreadsafe  lib\\x1b\]0;x\\x07[.]so '
+}
+
+messages_escape_control_characters()
+{
+	with_conf $'"a\e[31m" u1.2 nonthreadsafe default "./no\elib.so" opendat.1.0 "" ""'
+	run ./datctl show $'a\e[31m'
+	exits_with 1
+	no_control_characters "$err"
+	says '^datctl: dat_ia_open\("a\\x1b\[31m"\): '
+	run ./datctl $'sh\eow'
+	exits_with 2
+	no_control_characters "$err"
+	run ./datperf --ia $'a\n\e[31m'
+	no_control_characters "$err"
+	says 'a\\x0a\\x1b\[31m'
+	restore_conf
 }
 
 show_of_an_unknown_adapter_fails_and_names_it()
@@ -223,6 +256,7 @@ tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_l
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
 	list_shows_entries_of_other_versions list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins list_of_an_empty_file_is_empty_and_says_what_to_do \
-	list_of_a_missing_file_fails_and_says_so show_of_an_unknown_adapter_fails_and_names_it \
+	list_of_a_missing_file_fails_and_says_so \
+	list_escapes_control_characters messages_escape_control_characters show_of_an_unknown_adapter_fails_and_names_it \
 	show_prints_every_attribute_by_its_standard_name show_prints_aligned_pairs_only \
 	show_prints_named_attributes_as_many_as_it_counts show_decodes_numbers_to_names

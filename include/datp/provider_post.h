@@ -274,7 +274,7 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 	int n = 0;
 
 	if (!evd)
-		return datp_ret(DATP_ERR_HANDLE);
+		return datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
 	if (!event)
 		return datp_ret(DATP_ERR_ARG2);
 	/* relaxed, both: hints. What they miss was concurrent with this call. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The DAT 1.2 edge of event queues and CNOs.
+ * The DAT 1.2 edge of event queues and CNOs. There is no subtype for an EVD as such: libdat calls a
+ * bad one DAT_INVALID_HANDLE_EVD_REQUEST in these calls, and so does this file.
  */
 #include "dat12.h"
 #include "evd.h"
@@ -38,7 +39,7 @@ DAT_RETURN dat12_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_E
 	struct evd_priv *priv;
 
 	if (!evd)
-		return datp_ret(DATP_ERR_HANDLE);
+		return datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
 	if ((unsigned int)mask & ~(unsigned int)DAT_EVD_FIELD_ALL)
 		return datp_ret(DATP_ERR_ARG2);
 	if (!param)
@@ -58,21 +59,21 @@ DAT_RETURN dat12_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
-	return datp_ret(evd ? evd_modify_cno(evd, cno) : DATP_ERR_HANDLE);
+	return datp_ret(evd ? evd_modify_cno(evd, cno) : DATP_ERR_HANDLE_EVD_REQUEST);
 }
 
 DAT_RETURN dat12_evd_enable(DAT_EVD_HANDLE handle)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
-	return datp_ret(evd ? evd_enable(evd, true) : DATP_ERR_HANDLE);
+	return datp_ret(evd ? evd_enable(evd, true) : DATP_ERR_HANDLE_EVD_REQUEST);
 }
 
 DAT_RETURN dat12_evd_disable(DAT_EVD_HANDLE handle)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
-	return datp_ret(evd ? evd_enable(evd, false) : DATP_ERR_HANDLE);
+	return datp_ret(evd ? evd_enable(evd, false) : DATP_ERR_HANDLE_EVD_REQUEST);
 }
 
 DAT_RETURN dat12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
@@ -81,7 +82,7 @@ DAT_RETURN dat12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
 	if (!evd)
-		return datp_ret(DATP_ERR_HANDLE);
+		return datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
 	if (!event)
 		return datp_ret(DATP_ERR_ARG4);
 	if (!nmore)
@@ -93,7 +94,7 @@ DAT_RETURN dat12_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
-	return datp_ret(evd ? evd_resize(evd, qlen) : DATP_ERR_HANDLE);
+	return datp_ret(evd ? evd_resize(evd, qlen) : DATP_ERR_HANDLE_EVD_REQUEST);
 }
 
 DAT_RETURN dat12_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
@@ -101,7 +102,7 @@ DAT_RETURN dat12_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
 	if (!evd)
-		return datp_ret(DATP_ERR_HANDLE);
+		return datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
 	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
 		return datp_ret(DATP_ERR_ARG2);
 	return datp_ret(evd_post_soft(evd, event->event_data.software_event_data.pointer));
@@ -111,21 +112,21 @@ DAT_RETURN dat12_evd_free(DAT_EVD_HANDLE handle)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
-	return datp_ret(evd ? evd_free(evd) : DATP_ERR_HANDLE);
+	return datp_ret(evd ? evd_free(evd) : DATP_ERR_HANDLE_EVD_REQUEST);
 }
 
 DAT_RETURN dat12_evd_set_unwaitable(DAT_EVD_HANDLE handle)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
-	return datp_ret(evd ? evd_set_waitable(evd, false) : DATP_ERR_HANDLE);
+	return datp_ret(evd ? evd_set_waitable(evd, false) : DATP_ERR_HANDLE_EVD_REQUEST);
 }
 
 DAT_RETURN dat12_evd_clear_unwaitable(DAT_EVD_HANDLE handle)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
-	return datp_ret(evd ? evd_set_waitable(evd, true) : DATP_ERR_HANDLE);
+	return datp_ret(evd ? evd_set_waitable(evd, true) : DATP_ERR_HANDLE_EVD_REQUEST);
 }
 
 /* ------------------------------------------------------------------ CNO */

@@ -309,7 +309,7 @@ enum datp_err evd_free(struct datp_evd *evd)
 	enum datp_err err;
 
 	see_waiter(evd);
-	err = obj_retire(evd, false, DATP_ERR_STATE_EVD_IN_USE, DATP_ERR_HANDLE);
+	err = obj_retire(evd, false, DATP_ERR_STATE_EVD_IN_USE, DATP_ERR_HANDLE_EVD_REQUEST);
 
 	if (!err)
 		evd_end(evd);
@@ -319,7 +319,7 @@ enum datp_err evd_free(struct datp_evd *evd)
 void evd_destroy(struct datp_evd *evd)
 {
 	see_waiter(evd);
-	if (!obj_retire(evd, true, DATP_OK, DATP_ERR_HANDLE))
+	if (!obj_retire(evd, true, DATP_OK, DATP_ERR_HANDLE_EVD_REQUEST))
 		evd_end(evd);
 }
 

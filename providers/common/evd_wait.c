@@ -34,7 +34,7 @@ static enum datp_err enter(struct wait *wait)
 	/* relaxed, both: they change under a lock, or it is the consumer's error */
 	if (atomic_load_explicit(&evd->obj.tag, memory_order_relaxed) != DATP_TAG(DATP_EVD) ||
 	    priv->dead)
-		err = DATP_ERR_HANDLE;
+		err = DATP_ERR_HANDLE_EVD_REQUEST;
 	else if (wait->threshold > priv->qlen)
 		err = DATP_ERR_ARG3;
 	else if (priv->unwaitable)

@@ -205,6 +205,31 @@ static void wait_checks_its_arguments(void)
 	CHECK_DAT(DAT->evd_wait_func(w.pz, 0, 1, &event, &nmore), DAT_INVALID_HANDLE);
 }
 
+/* Of another type or freed: with the subtype that libdat gives too. */
+static void a_bad_handle_is_told_with_its_subtype(void)
+{
+	const DAT_RETURN bad = DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_REQUEST;
+	DAT_EVD_HANDLE freed = world_evd(DAT_EVD_SOFTWARE_FLAG), handles[] = { w.pz, freed };
+	DAT_EVD_PARAM param;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	REQUIRE_DAT(DAT->evd_free_func(freed), DAT_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		CHECK_DAT(DAT->evd_query_func(handles[i], DAT_EVD_FIELD_ALL, &param), bad);
+		CHECK_DAT(DAT->evd_modify_cno_func(handles[i], DAT_HANDLE_NULL), bad);
+		CHECK_DAT(DAT->evd_enable_func(handles[i]), bad);
+		CHECK_DAT(DAT->evd_disable_func(handles[i]), bad);
+		CHECK_DAT(DAT->evd_wait_func(handles[i], 0, 1, &event, &nmore), bad);
+		CHECK_DAT(DAT->evd_resize_func(handles[i], 16), bad);
+		CHECK_DAT(post(handles[i], 1), bad);
+		CHECK_DAT(DAT->evd_dequeue_func(handles[i], &event), bad);
+		CHECK_DAT(DAT->evd_set_unwaitable_func(handles[i]), bad);
+		CHECK_DAT(DAT->evd_clear_unwaitable_func(handles[i]), bad);
+		CHECK_DAT(DAT->evd_free_func(handles[i]), bad);
+	}
+}
+
 static void wait_wakes_for_the_threshold_and_not_before(void)
 {
 	struct waiter waiter;
@@ -532,6 +557,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(wait_returns_at_once_what_is_there),
 	CHECK_TEST(wait_that_runs_out_takes_nothing_and_counts),
 	CHECK_TEST(wait_checks_its_arguments),
+	CHECK_TEST(a_bad_handle_is_told_with_its_subtype),
 	CHECK_TEST(wait_wakes_for_the_threshold_and_not_before),
 	CHECK_TEST(a_second_waiter_and_a_dequeue_are_refused),
 	CHECK_TEST(set_unwaitable_wakes_the_waiter_and_clear_lets_it_back),

@@ -30,13 +30,18 @@ struct plugin {
 	DAT_PROVIDER table;  /* the frozen table of its objects */
 	DAT_PROVIDER_INFO info;
 	char *params;
+	uint32_t nth;   /* of its IA name: which slot of the table opens it; core.lock */
 	uint32_t opens; /* core.lock: IAs open through it */
+	bool leaving;	/* core.lock: in dat_provider_fini */
 };
+
+/* Registrations of one IA name at a time: they differ in version, thread safety or library. */
+enum { PLUGIN_NTHS = 16 };
 
 /* Checks a descriptor and makes a total table of its ops. False: said why on stderr. */
 bool plugin_negotiate(const struct datp_plugin *desc, const char *ia_name, struct datp_ops *ops);
-/* The latest registration of an IA name, counted in `opens`; NULL if there is none. */
-struct plugin *plugin_get(const char *name);
+/* The nth registration of an IA name, counted in `opens`; NULL if there is none. */
+struct plugin *plugin_get(const char *name, uint32_t nth);
 void plugin_put(struct plugin *plugin);
 
 /* ------------------------------------------------------------------ the library */

@@ -10,10 +10,15 @@
 
 #include "core.h"
 
-/* Fills the table of one registration: everything but the data path from here, that from `fast`. */
-void dat12_table_fill(DAT_PROVIDER *table, const char *device_name, const struct datp_fast *fast);
+/*
+ * Fills the table of one registration, the nth of its name: everything but the data path from here,
+ * that from `fast`.
+ */
+void dat12_table_fill(DAT_PROVIDER *table, const char *device_name, uint32_t nth,
+		      const struct datp_fast *fast);
 
-DAT_RETURN dat12_ia_open(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);
+/* What opens the nth registration of a name: the call itself tells the name only. */
+DAT_IA_OPEN_FUNC dat12_ia_opener(uint32_t nth);
 DAT_RETURN dat12_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_IA_ATTR *,
 			  DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);
 DAT_RETURN dat12_ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);

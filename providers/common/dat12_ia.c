@@ -9,8 +9,8 @@
 
 enum { PROVIDER_MAJOR = 1, PROVIDER_MINOR = 0, MERGE_KINDS = 6 };
 
-DAT_RETURN dat12_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
-			 DAT_IA_HANDLE *handle)
+static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT qlen,
+			      DAT_EVD_HANDLE *async, DAT_IA_HANDLE *handle)
 {
 	struct plugin *plugin;
 	struct datp_ia *ia;
@@ -25,7 +25,7 @@ DAT_RETURN dat12_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE
 		return datp_ret(DATP_ERR_ARG2);
 	if (!handle)
 		return datp_ret(DATP_ERR_ARG4);
-	plugin = plugin_get(name);
+	plugin = plugin_get(name, nth);
 	if (!plugin)
 		return datp_ret(DATP_ERR_NOT_FOUND);
 	err = ia_open(plugin, qlen, async, &ia);
@@ -35,6 +35,32 @@ DAT_RETURN dat12_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE
 	}
 	*handle = ia;
 	return DAT_SUCCESS;
+}
+
+/*
+ * libdat tells an open function nothing but the name, and a name may have several registrations.
+ * Each has a function of its own, which knows its number.
+ */
+#define NTHS(X)							\
+	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)			\
+	X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+
+#define X(nth)									\
+	static DAT_RETURN open_##nth(const DAT_NAME_PTR name, DAT_COUNT qlen,	\
+				     DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)	\
+	{									\
+		return ia_open_nth(nth, name, qlen, async, ia);			\
+	}
+NTHS(X)
+#undef X
+
+DAT_IA_OPEN_FUNC dat12_ia_opener(uint32_t nth)
+{
+#define X(nth) open_##nth,
+	static const DAT_IA_OPEN_FUNC openers[] = { NTHS(X) };
+#undef X
+	_Static_assert(sizeof(openers) / sizeof(openers[0]) == PLUGIN_NTHS, "one for each");
+	return openers[nth];
 }
 
 DAT_RETURN dat12_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)

@@ -8,7 +8,6 @@
 _Static_assert(sizeof(DAT_PROVIDER) == 560, "the table of DAT 1.2 has 70 slots");
 
 static const DAT_PROVIDER dat12_template = {
-	.ia_open_func = dat12_ia_open,
 	.ia_query_func = dat12_ia_query,
 	.ia_close_func = dat12_ia_close,
 	.set_consumer_context_func = dat12_set_consumer_context,
@@ -73,10 +72,12 @@ static const DAT_PROVIDER dat12_template = {
 	.srq_set_lw_func = dat12_srq_set_lw,
 };
 
-void dat12_table_fill(DAT_PROVIDER *table, const char *device_name, const struct datp_fast *fast)
+void dat12_table_fill(DAT_PROVIDER *table, const char *device_name, uint32_t nth,
+		      const struct datp_fast *fast)
 {
 	*table = dat12_template;
 	table->device_name = device_name;
+	table->ia_open_func = dat12_ia_opener(nth);
 	table->ep_post_send_func = fast->post_send;
 	table->ep_post_recv_func = fast->post_recv;
 	table->ep_post_rdma_read_func = fast->post_rdma_read;

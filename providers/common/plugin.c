@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the registrations: one for each IA name that a plugin was initialised for, from
- * dat_provider_init to dat_provider_fini. Invariant: a registration that can be found is complete,
- * and one with IAs open stays.
+ * Owns the registrations: one for each time that a plugin was initialised, from dat_provider_init
+ * to dat_provider_fini. Several may have one IA name. Invariant: a registration that can be found
+ * is complete, and one with IAs open stays.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,30 +34,61 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
-static void plugin_list(struct plugin *plugin)
+static struct plugin *nth_locked(const char *name, uint32_t nth)
 {
-	datp_lock(&core.lock);
-	plugin->next = core.plugins;
-	core.plugins = plugin;
-	datp_unlock(&core.lock);
+	struct plugin *plugin;
+
+	for (plugin = core.plugins; plugin; plugin = plugin->next)
+		if (plugin->nth == nth && !strcmp(plugin->info.ia_name, name))
+			break;
+	return plugin;
 }
 
-/* False: IAs are open through it, and it stays. */
-static bool plugin_unlist(struct plugin *plugin)
+/* Takes the first place among those of its name. False: there are too many of them. */
+static bool plugin_list(struct plugin *plugin)
 {
-	struct plugin **at;
-	bool idle;
+	uint32_t nth = 0;
 
 	datp_lock(&core.lock);
-	idle = !plugin->opens;
-	for (at = &core.plugins; idle && *at; at = &(*at)->next) {
+	while (nth < PLUGIN_NTHS && nth_locked(plugin->info.ia_name, nth))
+		nth++;
+	if (nth < PLUGIN_NTHS) {
+		plugin->nth = nth;
+		plugin->next = core.plugins;
+		core.plugins = plugin;
+	}
+	datp_unlock(&core.lock);
+	return nth < PLUGIN_NTHS;
+}
+
+static void plugin_unlist(struct plugin *plugin)
+{
+	struct plugin **at;
+
+	datp_lock(&core.lock);
+	for (at = &core.plugins; *at; at = &(*at)->next) {
 		if (*at == plugin) {
 			*at = plugin->next;
 			break;
 		}
 	}
 	datp_unlock(&core.lock);
-	return idle;
+}
+
+/* Nothing opens it from here on, and its place stays its own. False: IAs are open through it. */
+static bool plugin_leave(struct plugin *plugin)
+{
+	datp_lock(&core.lock);
+	plugin->leaving = !plugin->opens;
+	datp_unlock(&core.lock);
+	return plugin->leaving;
+}
+
+static void plugin_stay(struct plugin *plugin)
+{
+	datp_lock(&core.lock);
+	plugin->leaving = false;
+	datp_unlock(&core.lock);
 }
 
 static void plugin_delete(struct plugin *plugin)
@@ -84,9 +115,14 @@ void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 	plugin->params = strdup(params ? params : "");
 	if (!plugin->params)
 		goto no_memory;
-	dat12_table_fill(&plugin->table, plugin->info.ia_name, &desc->fast);
+	if (!plugin_list(plugin)) {
+		datp_log(1, "%s: %d adapters have this name already: leave out some lines",
+			 info->ia_name, PLUGIN_NTHS);
+		goto free_plugin;
+	}
+	/* Nobody opens it before libdat knows its table. */
+	dat12_table_fill(&plugin->table, plugin->info.ia_name, plugin->nth, &desc->fast);
 	/* No lock is held: libdat may call back. */
-	plugin_list(plugin);
 	ret = dat_registry_add_provider(&plugin->table, info);
 	if (ret == DAT_SUCCESS)
 		return;
@@ -123,28 +159,29 @@ void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 
 	if (!plugin)
 		return;
-	if (!plugin_unlist(plugin))
+	if (!plugin_leave(plugin))
 		goto in_use;
 	/* No lock is held: libdat may call back. */
 	if (DAT_GET_TYPE(dat_registry_remove_provider(&plugin->table, info)) == DAT_PROVIDER_IN_USE)
-		goto relist;
+		goto stay;
+	plugin_unlist(plugin);
 	plugin_delete(plugin);
 	return;
 
-relist:
-	plugin_list(plugin);
+stay:
+	plugin_stay(plugin);
 in_use:
 	datp_log(1, "%s: asked to unload while it is open: close every IA first", info->ia_name);
 }
 
-struct plugin *plugin_get(const char *name)
+struct plugin *plugin_get(const char *name, uint32_t nth)
 {
 	struct plugin *plugin;
 
 	datp_lock(&core.lock);
-	for (plugin = core.plugins; plugin; plugin = plugin->next)
-		if (!strcmp(plugin->info.ia_name, name))
-			break;
+	plugin = nth_locked(name, nth);
+	if (plugin && plugin->leaving)
+		plugin = NULL;
 	if (plugin)
 		plugin->opens++;
 	datp_unlock(&core.lock);

@@ -31,7 +31,12 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PRO
 
 DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
 {
+	DAT_RETURN answer = null_registry.remove_answer;
+
 	(void)info;
+	null_registry.remove_answer = DAT_SUCCESS;
+	if (answer != DAT_SUCCESS)
+		return answer;
 	if (provider != null_registry.table)
 		return (DAT_RETURN)DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND;
 	null_registry.table = NULL;

@@ -15,6 +15,7 @@ struct null_registry {
 	DAT_PROVIDER_INFO info;
 	int adds, removes;
 	DAT_RETURN answer;   /* to the next dat_registry_add_provider */
+	DAT_RETURN remove_answer; /* to the next dat_registry_remove_provider */
 	DAT_IA_HANDLE shown; /* what dats_get_ia_handle says; NULL: that it knows no such IA */
 };
 

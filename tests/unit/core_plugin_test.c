@@ -261,7 +261,101 @@ static void a_refused_registration_leaves_nothing_behind(void)
 	CHECK_HAS_STR(check_stderr_end(), "null0");
 	null_unload();
 	CHECK_EQ_INT(null_registry.removes, removes);
-	CHECK(plugin_get("null0") == NULL);
+	CHECK(plugin_get("null0", 0) == NULL);
+}
+
+static DAT_PROVIDER_INFO info_of(DAT_UINT32 minor, DAT_BOOLEAN thread_safe)
+{
+	DAT_PROVIDER_INFO info = { .dapl_version_major = 1, .dapl_version_minor = minor,
+				   .is_thread_safe = thread_safe };
+
+	strcpy(info.ia_name, "null0");
+	return info;
+}
+
+/* Opens through a registration's own table; what it was given shows whose it is. */
+static void opens_with(const DAT_PROVIDER *table, const char *params, DAT_BOOLEAN thread_safe)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_PROVIDER_ATTR attr;
+	DAT_IA_HANDLE ia;
+	char name[] = "null0";
+
+	REQUIRE_DAT(table->ia_open_func(name, 8, &async, &ia), DAT_SUCCESS);
+	CHECK_EQ_STR(null_counts.params, params);
+	CHECK(*(const DAT_PROVIDER **)ia == table);
+	CHECK_DAT(table->ia_query_func(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr),
+		  DAT_SUCCESS);
+	CHECK_EQ_INT(attr.is_thread_safe, thread_safe);
+	CHECK_DAT(table->ia_close_func(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+}
+
+/* Lines of one name that differ in version or thread safety only: each opens what it says. */
+static void registrations_of_one_name_are_told_apart(void)
+{
+	const DAT_PROVIDER_INFO infos[] = { info_of(2, DAT_FALSE), info_of(2, DAT_TRUE),
+					    info_of(1, DAT_FALSE) };
+	static const char *const params[] = { "first", "second", "third" };
+	const DAT_PROVIDER *tables[3];
+
+	for (int i = 0; i < 3; i++) {
+		datp_plugin_init(&null_plugin, &infos[i], params[i]);
+		tables[i] = null_registry.table;
+	}
+	for (int i = 2; i >= 0; i--)
+		opens_with(tables[i], params[i], infos[i].is_thread_safe);
+	/* The first goes and comes back, and takes no other's place. */
+	null_registry.table = tables[0];
+	datp_plugin_fini(&null_plugin, &infos[0]);
+	for (int i = 1; i < 3; i++)
+		opens_with(tables[i], params[i], infos[i].is_thread_safe);
+	datp_plugin_init(&null_plugin, &infos[0], "again");
+	tables[0] = null_registry.table;
+	opens_with(tables[0], "again", DAT_FALSE);
+	for (int i = 0; i < 3; i++) {
+		opens_with(tables[i], i ? params[i] : "again", infos[i].is_thread_safe);
+		null_registry.table = tables[i];
+		datp_plugin_fini(&null_plugin, &infos[i]);
+	}
+	CHECK(null_registry.table == NULL);
+}
+
+static void too_many_registrations_of_one_name_are_refused(void)
+{
+	const DAT_PROVIDER *tables[PLUGIN_NTHS];
+	DAT_PROVIDER_INFO info;
+
+	for (DAT_UINT32 i = 0; i < PLUGIN_NTHS; i++) {
+		info = info_of(i, DAT_FALSE);
+		datp_plugin_init(&null_plugin, &info, "");
+		tables[i] = null_registry.table;
+	}
+	null_registry.table = NULL;
+	info = info_of(PLUGIN_NTHS, DAT_FALSE);
+	check_stderr_begin();
+	datp_plugin_init(&null_plugin, &info, "");
+	CHECK_HAS_STR(check_stderr_end(), "null0: 16 adapters have this name");
+	CHECK(null_registry.table == NULL);
+	for (DAT_UINT32 i = 0; i < PLUGIN_NTHS; i++) {
+		info = info_of(i, DAT_FALSE);
+		null_registry.table = tables[i];
+		datp_plugin_fini(&null_plugin, &info);
+	}
+}
+
+/* libdat still has IAs of it: the registration stays what it was, with its place. */
+static void a_plugin_that_libdat_keeps_stays_open_to_all(void)
+{
+	const DAT_PROVIDER *table = null_load();
+
+	REQUIRE(table != NULL);
+	null_registry.remove_answer = (DAT_RETURN)DAT_CLASS_ERROR | DAT_PROVIDER_IN_USE;
+	check_stderr_begin();
+	null_unload();
+	CHECK_HAS_STR(check_stderr_end(), "close every IA first");
+	opens_with(table, "some params", null_registry.info.is_thread_safe);
+	null_unload();
+	CHECK(null_registry.table == NULL);
 }
 
 static void a_plugin_that_is_open_is_not_forgotten(void)
@@ -309,6 +403,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(every_slot_of_the_frozen_table_is_filled),
 	CHECK_TEST(init_after_fini_registers_again),
 	CHECK_TEST(a_refused_registration_leaves_nothing_behind),
+	CHECK_TEST(registrations_of_one_name_are_told_apart),
+	CHECK_TEST(too_many_registrations_of_one_name_are_refused),
+	CHECK_TEST(a_plugin_that_libdat_keeps_stays_open_to_all),
 	CHECK_TEST(a_plugin_that_is_open_is_not_forgotten),
 	CHECK_TEST(every_internal_error_has_a_dat_value),
 	CHECK_END

@@ -38,6 +38,7 @@ include tests/api/local.mk
 include tests/tools/local.mk
 include tests/conform/local.mk
 include tests/man/local.mk
+include tests/fabric/local.mk
 
 # The unit tests under valgrind, with results of their own: valgrind/NAME.log and .trs.
 VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/% $(SOFT_UNIT_TESTS),$(TESTS)))

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# The guest's kernel and initramfs, made from Debian's packages and kept in a cache. Sourced by `lab`.
+# Invariant: a folder of the cache is complete or absent, and its name is the hash of all that went into it.
+
+# What `lab` needs of the machine; quickstart installs the same list.
+fabric_packages=(
+	qemu-system-x86 busybox-static cpio kmod iproute2 util-linux make gcc xz-utils
+	linux-headers-amd64 linux-source-6.1 ibverbs-providers
+)
+fabric_siw_source=/usr/src/linux-source-6.1.tar.xz
+
+# Loaded in this order by stage1, each after what it depends on. rxe cannot be added before crc32_generic is there.
+fabric_modules=(
+	virtio_pci virtio_console virtio_net 9pnet_virtio 9p overlay dummy
+	crc32_generic crc32c_generic libcrc32c
+	ib_core ib_uverbs iw_cm rdma_cm rdma_ucm ib_umad rdma_rxe
+)
+
+# image_missing: says what the machine lacks, one line each; nothing if an image can be made or is there
+image_missing()
+{
+	local package headers
+	if [ "$(uname -m)" != x86_64 ]; then
+		echo "the guest is an x86-64 one and is built from Debian's amd64 packages; this is $(uname -m)"
+		return
+	fi
+	if ! command -v dpkg-query >/dev/null; then
+		echo "the guest is made from Debian packages, and there is no dpkg here"
+		return
+	fi
+	for package in "${fabric_packages[@]}"; do
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+			echo "package $package is not installed: apt-get install $package"
+	done
+	headers=$(image_kernel)
+	[ -n "$headers" ] || echo "no /usr/src/linux-headers-*-amd64: apt-get install linux-headers-amd64"
+}
+
+# The kernel whose headers are installed, the newest of them: siw is built for it.
+image_kernel()
+{
+	local dir newest=
+	for dir in $(printf '%s\n' /usr/src/linux-headers-*-amd64 | sort -V); do
+		case $dir in
+		*-rt-* | *-cloud-*) ;;
+		*) [ ! -e "$dir/Makefile" ] || newest=${dir#/usr/src/linux-headers-} ;;
+		esac
+	done
+	printf '%s' "$newest"
+}
+
+package_version()
+{
+	dpkg-query -W -f '${Version}' "$1" 2>/dev/null
+}
+
+image_key()
+{
+	local here=$1 kernel=$2
+	{
+		printf '%s\n' "$kernel" "$(package_version "linux-headers-$kernel")" \
+			"$(package_version linux-source-6.1)" "$(package_version busybox-static)"
+		cat "$here/image.sh" "$here/stage1"
+	} | sha256sum | cut -c1-20
+}
+
+image_cache()
+{
+	local build=$1 dir
+	for dir in "${LAB_CACHE-}" "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/opendat-lab" "$build/fabric-cache"; do
+		if [ -n "$dir" ] && mkdir -p "$dir" 2>/dev/null && [ -w "$dir" ]; then
+			printf '%s' "$dir"
+			return
+		fi
+	done
+	return 1
+}
+
+# image_prepare HERE BUILD: makes the image unless it is cached, and sets image_dir
+image_prepare()
+{
+	local here=$1 build=$2 cache key kernel missing work
+	missing=$(image_missing)
+	if [ -n "$missing" ]; then
+		printf 'lab: %s\n' "$missing" >&2
+		return 77
+	fi
+	kernel=$(image_kernel)
+	cache=$(image_cache "$build") || { echo "lab: no writable folder for the guest's image: set LAB_CACHE" >&2; return 1; }
+	key=$(image_key "$here" "$kernel")
+	image_dir=$cache/$key
+	[ ! -d "$image_dir" ] || return 0
+	exec 9>"$cache/.lock"
+	flock 9
+	if [ ! -d "$image_dir" ]; then
+		work=$(mktemp -d "$cache/.making.XXXXXX") || return 1
+		echo "lab: making the guest's image for Linux $kernel (once): log in $image_dir.log" >&2
+		if ! image_make "$here" "$kernel" "$work" >"$image_dir.log" 2>&1; then
+			tail -n 15 "$image_dir.log" | sed 's/^/lab: | /' >&2
+			echo "lab: the guest's image could not be made: all of it is in $image_dir.log" >&2
+			rm -rf "$work"
+			exec 9>&-
+			return 77
+		fi
+		image_forget_old "$cache"
+		mv "$work" "$image_dir"
+	fi
+	exec 9>&-
+}
+
+# Images of other keys are kept for a week: other trees of the same user may be using them.
+image_forget_old()
+{
+	find "$1" -mindepth 1 -maxdepth 1 -mtime +7 ! -name .lock -exec rm -rf {} +
+}
+
+image_make()
+{
+	local here=$1 kernel=$2 work=$3
+	(
+		set -x
+		image_fetch_kernel "$kernel" "$work/deb" &&
+			image_build_siw "$kernel" "$work/siw" &&
+			image_pack "$here" "$kernel" "$work" &&
+			rm -rf "$work/deb" "$work/siw" "$work/ramfs"
+	)
+}
+
+# The kernel as Debian packs it: unpacked, not installed. The version must be the one of the headers.
+image_fetch_kernel()
+{
+	local kernel=$1 dir=$2 package version
+	package=linux-image-$kernel
+	version=$(package_version "linux-headers-$kernel")
+	mkdir -p "$dir" || return
+	if ! (cd "$dir" && apt-get download -q "$package=$version"); then
+		echo "apt-get could not download $package $version." \
+			"If the archive has a newer kernel: apt-get update && apt-get install linux-headers-amd64"
+		return 1
+	fi
+	dpkg -x "$dir"/linux-image-*.deb "$dir" && depmod -b "$dir" "$kernel"
+}
+
+# siw is in the kernel's source, but not in Debian's kernel.
+image_build_siw()
+{
+	local kernel=$1 dir=$2
+	mkdir -p "$dir" &&
+		tar xJf "$fabric_siw_source" -C "$dir" --strip-components=5 --wildcards '*/drivers/infiniband/sw/siw/*' &&
+		make -C "/usr/src/linux-headers-$kernel" M="$dir" CONFIG_RDMA_SIW=m modules
+}
+
+image_pack()
+{
+	local here=$1 kernel=$2 work=$3 module path
+	mkdir -p "$work"/ramfs/{bin,modules,proc,sys,dev,host,upper,root} || return
+	cp /bin/busybox "$work/ramfs/bin/" && cp "$here/stage1" "$work/ramfs/init" && chmod 755 "$work/ramfs/init" || return
+	for module in "${fabric_modules[@]}"; do
+		modprobe -d "$work/deb" -S "$kernel" -D "$module" || return
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >"$work/paths" || return
+	while read -r path; do
+		cp "$path" "$work/ramfs/modules/" || return
+		basename "$path"
+	done <"$work/paths" >"$work/ramfs/modules/order"
+	cp "$work/siw/siw.ko" "$work/ramfs/modules/" && echo siw.ko >>"$work/ramfs/modules/order" || return
+	(cd "$work/ramfs" && find . | cpio -o -H newc --owner 0:0) >"$work/initrd" &&
+		image_unpack_kernel "$work/deb/boot/vmlinuz-$kernel" "$work/kernel" && rm "$work/paths"
+}
+
+# A kernel that unpacks itself takes long over it under emulation. Where the payload is lies in the boot header
+# (Documentation/arch/x86/boot.rst in the kernel's source); any other packing than xz is left to the kernel.
+image_unpack_kernel()
+{
+	local from=$1 to=$2 sectors offset
+	sectors=$(od -An -tu1 -j 497 -N 1 "$from")
+	offset=$(od -An -tu4 -j 584 -N 4 "$from")
+	tail -c +$(((sectors + 1) * 512 + offset + 1)) "$from" | xz -dc --single-stream >"$to" 2>/dev/null
+	[ "$(head -c 4 "$to" | tail -c 3)" = ELF ] || cp "$from" "$to"
+}

@@ -17,6 +17,11 @@ datconform_SOURCES = \
 	conform/states.c \
 	conform/t_cno.c \
 	conform/t_conn.c \
+	conform/t_consumer_conn.c \
+	conform/t_consumer_data.c \
+	conform/t_consumer_evd.c \
+	conform/t_consumer_order.c \
+	conform/t_consumer_reg.c \
 	conform/t_data.c \
 	conform/t_disc.c \
 	conform/t_ep.c \

@@ -76,11 +76,24 @@ static DAT_HANDLE make_cr(void)
 	return kit_cr(v.cr_evd);
 }
 
+/* What a provider may do without, by its attributes. */
+static bool kind_there(enum kind kind)
+{
+	if (kind == SRQ)
+		return t.prov.srq_supported;
+	return kind != RMR || t.attr.max_rmrs > 0;
+}
+
+static void needs_kind(enum kind kind)
+{
+	NEEDS(kind_there(kind), kind == SRQ ? "srq_supported" : "max_rmrs");
+}
+
 static DAT_HANDLE make_srq(void)
 {
 	DAT_HANDLE srq = DAT_HANDLE_NULL;
 
-	if (t.prov.srq_supported)
+	if (kind_there(SRQ))
 		MUST_RET(dat_srq_create(t.ia, t.pz, &v.srq_attr, &srq), DAT_SUCCESS);
 	return srq;
 }
@@ -112,7 +125,8 @@ static void make_live(void)
 	v.live[LMR] = v.buf.lmr;
 	v.seg = kit_seg(&v.buf, 0, 64);
 	v.target = kit_target(&v.buf, 0, 64);
-	MUST_RET(dat_rmr_create(t.pz, &v.live[RMR]), DAT_SUCCESS);
+	if (kind_there(RMR))
+		MUST_RET(dat_rmr_create(t.pz, &v.live[RMR]), DAT_SUCCESS);
 	v.live[PSP] = kit_psp(v.cr_evd, &v.qual);
 	v.unused_qual = kit_unused_qual();
 }
@@ -179,8 +193,7 @@ static void try_bad(enum kind kind, bool null_is_bad, DAT_RETURN (*make_call)(DA
 	/* memory of the process that is no object at all */
 	static uint64_t garbage[32];
 
-	if (kind == SRQ)
-		NEEDS(t.prov.srq_supported, "srq_supported");
+	needs_kind(kind);
 	make_live();
 	make_kind(kind);
 	make_freed(kind);
@@ -189,7 +202,7 @@ static void try_bad(enum kind kind, bool null_is_bad, DAT_RETURN (*make_call)(DA
 	refuse(make_call(v.freed[kind]), call, "a freed one", file, line);
 	refuse(make_call(&garbage[8]), call, "the address of something else", file, line);
 	for (int other = EVD; other <= RMR; other++)
-		if (other != (int)kind)
+		if (other != (int)kind && kind_there((enum kind)other))
 			refuse(make_call(v.live[other]), call, names[other], file, line);
 }
 
@@ -317,7 +330,7 @@ static void try_none(DAT_RETURN (*make_call)(DAT_HANDLE h), const char *call, co
 	refuse(make_call(DAT_HANDLE_NULL), call, "NULL", file, line);
 	refuse(make_call(&garbage[8]), call, "the address of something else", file, line);
 	for (enum kind kind = IA; kind < KINDS; kind++) {
-		if (kind == SRQ && !t.prov.srq_supported)
+		if (!kind_there(kind))
 			continue;
 		make_freed(kind);
 		refuse(make_call(v.freed[kind]), call, "a freed one", file, line);
@@ -342,8 +355,7 @@ NO_HANDLE("CTX_SET-02", dat_set_consumer_context(h, kit_cookie(1)))
 static void try_masks(enum kind kind, DAT_RETURN (*query)(DAT_HANDLE h, uint64_t mask),
 		      const char *call, const char *file, int line)
 {
-	if (kind == SRQ)
-		NEEDS(t.prov.srq_supported, "srq_supported");
+	needs_kind(kind);
 	make_live();
 	make_kind(kind);
 	judge_ret(query(v.live[kind], 0x40000000), DAT_INVALID_PARAMETER, false, call, file, line);
@@ -375,7 +387,9 @@ CLAUSE("GEN-09")
 	CHECK_RET(dat_lmr_query(v.live[LMR], DAT_LMR_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
 	CHECK_RET(dat_psp_query(v.live[PSP], DAT_PSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
 	CHECK_RET(dat_pz_query(v.live[PZ], DAT_PZ_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
-	CHECK_RET(dat_rmr_query(v.live[RMR], DAT_RMR_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	if (kind_there(RMR))
+		CHECK_RET(dat_rmr_query(v.live[RMR], DAT_RMR_FIELD_ALL, NULL),
+			  DAT_INVALID_PARAMETER);
 	CHECK_RET(dat_rsp_query(v.live[RSP], DAT_RSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
 	CHECK_RET(dat_ia_query(t.ia, NULL, DAT_IA_FIELD_ALL, NULL, 0, NULL), DAT_INVALID_PARAMETER);
 }
@@ -419,7 +433,7 @@ CLAUSE("HANDLE_TYPE-01", "HANDLE_TYPE-03")
 	ABOUT("HANDLE_TYPE-01");
 	for (enum kind kind = IA; kind < KINDS; kind++) {
 		make_kind(kind);
-		if (kind == SRQ && !t.prov.srq_supported)
+		if (!kind_there(kind))
 			continue;
 		type = (DAT_HANDLE_TYPE)-1;
 		CHECK_RET(dat_get_handle_type(v.live[kind], &type), DAT_SUCCESS);
@@ -438,7 +452,7 @@ CLAUSE("CTX_GET-01", "CTX_GET-03", "CTX_SET-01", "CTX_SET-03", "CTX_SET-04", "CT
 	for (enum kind kind = IA; kind < KINDS; kind++) {
 		DAT_HANDLE h = (make_kind(kind), v.live[kind]);
 
-		if (kind == SRQ && !t.prov.srq_supported)
+		if (!kind_there(kind))
 			continue;
 		ABOUT("CTX_GET-03");
 		memset(&context, 0xa5, sizeof(context));

@@ -177,9 +177,11 @@ CLAUSE("IA_CLOSE-02", "IA_CLOSE-03")
 	buf = kit_buf(4096, KIT_LOCAL);
 	CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
 	MUST_RET(dat_lmr_free(buf.lmr), DAT_SUCCESS);
-	MUST_RET(dat_rmr_create(t.pz, &one), DAT_SUCCESS);
-	CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
-	MUST_RET(dat_rmr_free(one), DAT_SUCCESS);
+	if (t.attr.max_rmrs > 0) {
+		MUST_RET(dat_rmr_create(t.pz, &one), DAT_SUCCESS);
+		CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+		MUST_RET(dat_rmr_free(one), DAT_SUCCESS);
+	}
 	if (t.prov.srq_supported) {
 		MUST_RET(dat_srq_create(t.ia, t.pz, &srq_attr, &one), DAT_SUCCESS);
 		CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
@@ -214,7 +216,7 @@ CLAUSE("IA_CLOSE-08")
 	struct kit_pair p, q;
 	struct kit_buf buf = kit_buf(4096, KIT_REMOTE);
 	DAT_CNO_HANDLE cno = kit_cno();
-	DAT_RMR_HANDLE rmr;
+	DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
 	DAT_CR_HANDLE cr;
 	DAT_EVENT event;
 	DAT_HANDLE_TYPE type;
@@ -224,7 +226,8 @@ CLAUSE("IA_CLOSE-08")
 	kit_pair_unconnected(&q, NULL);
 	MUST_RET(kit_connect(q.a.ep, q.qual), DAT_SUCCESS);
 	cr = kit_cr(q.cr_evd);
-	MUST_RET(dat_rmr_create(t.pz, &rmr), DAT_SUCCESS);
+	if (t.attr.max_rmrs > 0)
+		MUST_RET(dat_rmr_create(t.pz, &rmr), DAT_SUCCESS);
 	MUST_RET(kit_recv(p.a.ep, &buf, 0, 64, 1), DAT_SUCCESS);
 	t.ia = DAT_HANDLE_NULL;
 	MUST_RET(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);

@@ -114,6 +114,12 @@ DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_e
 	call->ep = ep;
 	call->fn = fn;
 	datp_lock(&calls_lock);
+	/* A peer's news, say, for an endpoint on its way out: as good as cancelled. */
+	if (ep_priv(ep)->deaf) {
+		datp_unlock(&calls_lock);
+		free(call);
+		return DATP_OK;
+	}
 	call->next = ep_priv(ep)->calls;
 	ep_priv(ep)->calls = call;
 	err = datp_loop_call(ep->obj.ia, call_run, call);
@@ -130,11 +136,12 @@ void ep_forget_all(void)
 	atomic_store_explicit(&calls_lock, 0, memory_order_relaxed);
 }
 
-void ep_cancel_calls(struct datp_ep *ep)
+void ep_cancel_calls(struct datp_ep *ep, bool for_ever)
 {
 	struct ep_priv *priv = ep_priv(ep);
 
 	datp_lock(&calls_lock);
+	priv->deaf |= for_ever;
 	for (struct ep_call *call = priv->calls; call; call = call->next)
 		call->cancelled = true;
 	priv->calls = NULL;
@@ -266,7 +273,7 @@ static void ep_finish(struct datp_ep *ep)
 	datp_lock(&ep->lock);
 	priv->dying = true;
 	datp_unlock(&ep->lock);
-	ep_cancel_calls(ep);
+	ep_cancel_calls(ep, true);
 	ep_await_unpinned(ep);
 	timer_cancel(ia, &priv->timer);
 	ia->ops->ep_free(ep);
@@ -333,7 +340,7 @@ enum datp_err ep_reset(struct datp_ep *ep)
 	if (state != DAT_EP_STATE_DISCONNECTED)
 		return ep_state_error(state);
 	/* Whoever ended the connection may not have left yet. */
-	ep_cancel_calls(ep);
+	ep_cancel_calls(ep, false);
 	ep_await_unpinned(ep);
 	err = ep->obj.ia->ops->ep_reset(ep);
 	if (err)

@@ -28,6 +28,7 @@ struct ep_priv {
 	struct sockaddr_storage target;
 	uint64_t target_qual;
 	struct ep_call *calls;	/* to come, on the service thread (its own lock) */
+	bool deaf;		/* no call may come any more (the calls' lock) */
 	unsigned char *pdata; /* what came with the peer's accept; lives until reset or free */
 };
 
@@ -91,8 +92,11 @@ bool ep_pin(struct datp_ep *ep, unsigned int states);
 void ep_pin_locked(struct datp_ep *ep);
 void ep_unpin(struct datp_ep *ep);
 void ep_await_unpinned(struct datp_ep *ep);
-/* None of the calls of datp_ep_call() begins any more; the one that runs has it pinned. */
-void ep_cancel_calls(struct datp_ep *ep);
+/*
+ * None of the calls of datp_ep_call() begins any more; the one that runs has it pinned. For ever: those
+ * asked for later neither.
+ */
+void ep_cancel_calls(struct datp_ep *ep, bool for_ever);
 /* Whether an upcall may still speak about it. EP lock held. */
 bool ep_listens_locked(struct datp_ep *ep, unsigned int states);
 

@@ -675,6 +675,24 @@ static void a_call_runs_once_and_not_after_free(void)
 	CHECK_EQ_INT(calls, 2);
 }
 
+static void call_late(struct datp_ep *ep)
+{
+	CHECK(!datp_ep_call(ep, count_call));
+}
+
+/* A peer may have news for an endpoint until the transport has let go of it. */
+static void a_call_asked_for_during_free_is_not_made(void)
+{
+	calls = held_up = 0;
+	null_in_ep_free = call_late;
+	REQUIRE_DAT(DAT->ep_free_func(a), DAT_SUCCESS);
+	null_in_ep_free = NULL;
+	a = world_ep();
+	REQUIRE(!datp_ep_call(a, count_call));
+	REQUIRE_SOON(calls);
+	CHECK_EQ_INT(calls, 1);
+}
+
 static void *free_run(void *ep)
 {
 	CHECK_DAT(DAT->ep_free_func(ep), DAT_SUCCESS);
@@ -724,6 +742,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(the_pz_of_a_reserved_endpoint_stays),
 	CHECK_TEST(watermarks_and_counts_that_a_transport_lacks_are_not_supported),
 	CHECK_TEST(a_call_runs_once_and_not_after_free),
+	CHECK_TEST(a_call_asked_for_during_free_is_not_made),
 	CHECK_TEST(free_waits_for_the_call_that_runs),
 	CHECK_TEST(endpoints_come_and_go_while_others_talk),
 	CHECK_END,

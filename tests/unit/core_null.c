@@ -226,9 +226,12 @@ static enum datp_err null_ep_create(struct datp_ep *ep)
 	return DATP_OK;
 }
 
+void (*null_in_ep_free)(struct datp_ep *ep);
+
 static void null_ep_free(struct datp_ep *ep)
 {
-	(void)ep;
+	if (null_in_ep_free)
+		null_in_ep_free(ep);
 	null_counts.eps--;
 }
 

@@ -31,6 +31,9 @@ struct null_counts {
 
 extern struct null_counts null_counts;
 
+/* Called within ep_free; NULL: nothing. */
+extern void (*null_in_ep_free)(struct datp_ep *ep);
+
 /* The ops themselves, for tests that bend them. */
 extern const struct datp_ops null_ops;
 extern const struct datp_plugin null_plugin;

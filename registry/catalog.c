@@ -266,9 +266,12 @@ static void plugin_useless_locked(struct reg_plugin *p)
 
 	if (records_list_locked(p, list, sizeof(list)))
 		n = asprintf(&why,
-			     "%s:%u: %s: library %s registered %s instead of what was asked for; "
+			     "%s:%u: %s: DUTY-01: library %s registered %s instead of what was asked for; "
 			     "correct the name, version or thread safety in that line",
 			     e->file, e->line, e->name, e->library, list);
+	else if (p->said)
+		n = asprintf(&why, "%s:%u: %s: library %s: %s", e->file, e->line, e->name, e->library,
+			     p->said);
 	else
 		n = asprintf(
 			&why,
@@ -381,8 +384,10 @@ void catalog_free_locked(void)
 		free(r);
 	}
 	reg.records_tail = &reg.records;
-	for (i = 0; i < reg.nplugins; i++)
+	for (i = 0; i < reg.nplugins; i++) {
 		free(reg.plugins[i].why);
+		free(reg.plugins[i].said);
+	}
 	free(reg.plugins);
 	reg.plugins = NULL;
 	reg.nplugins = 0;

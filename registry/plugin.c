@@ -111,6 +111,21 @@ static void plugin_unload(struct reg_plugin *p)
 	reg_self.plugin = outer;
 }
 
+/*
+ * A provider library may have a function that says why its init registered nothing; libdatp has. Copied:
+ * the words are the library's.
+ */
+static void plugin_ask_why(struct reg_plugin *p)
+{
+	const char *(*why)(void);
+	const char *words;
+
+	why = (const char *(*)(void))(uintptr_t)loader_symbol(p->lib, "datp_plugin_why");
+	words = why ? why() : NULL;
+	free(p->said);
+	p->said = words ? strdup(words) : NULL;
+}
+
 /* Without the lock; p->thread is this thread. Returns 0, or -ENOENT with *why, or -ENOMEM. */
 static int plugin_load(struct reg_plugin *p, char **why)
 {
@@ -129,14 +144,15 @@ static int plugin_load(struct reg_plugin *p, char **why)
 	}
 	init = (DAT_PROVIDER_INIT_FUNC)(uintptr_t)loader_symbol(p->lib, DAT_PROVIDER_INIT_FUNC_STR);
 	if (!init) {
-		*why = why_format(p, "%s has no symbol %s, so it is no DAT provider; correct the "
-				  "library in that line", loader_path(p->lib),
+		*why = why_format(p, "DUTY-01: %s has no symbol %s, so it is no DAT provider; "
+				  "correct the library in that line", loader_path(p->lib),
 				  DAT_PROVIDER_INIT_FUNC_STR);
 		plugin_unload(p);
 		goto fail;
 	}
 	p->initialised = true;
 	init(&p->info, p->entry->ia_params);
+	plugin_ask_why(p);
 	reg_self.plugin = outer;
 	return 0;
 
@@ -165,7 +181,7 @@ int plugin_acquire_locked(struct reg_plugin *p)
 		err = plugin_wait_locked(p);
 		if (err) {
 			plugin_why_locked(
-				p, why_format(p, "the adapter was opened from within a "
+				p, why_format(p, "DUTY-17: the adapter was opened from within a "
 						 "provider's initialisation, which waits for "
 						 "it; open it from somewhere else"));
 			return err;

@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 pkgconfig_DATA += sdk/dat.pc sdk/datp.pc
+
+# A whole plugin to begin from: `cp -r "$(pkg-config --variable=templatedir datp)" mine && cd mine && make`.
+templatedir = $(datadir)/opendat/template
+dist_template_DATA = sdk/template/template.c sdk/template/Makefile sdk/template/README.md

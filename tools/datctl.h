@@ -8,10 +8,12 @@
 #define TOOLS_DATCTL_H
 
 int datctl_check(int argc, char **argv);
+int datctl_dump(int argc, char **argv);
 int datctl_list(int argc, char **argv);
 int datctl_show(int argc, char **argv);
 
 extern const char datctl_check_help[];
+extern const char datctl_dump_help[];
 extern const char datctl_list_help[];
 extern const char datctl_show_help[];
 

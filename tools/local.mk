@@ -21,6 +21,7 @@ datctl_SOURCES = \
 	tools/datctl.c \
 	tools/datctl.h \
 	tools/datctl_check.c \
+	tools/datctl_dump.c \
 	tools/datctl_list.c \
 	tools/datctl_show.c \
 	tools/devices.c \

@@ -48,7 +48,7 @@
 #include <dat/dat_registry.h>
 
 #define DATP_SDK_MAJOR 0
-#define DATP_SDK_MINOR 1
+#define DATP_SDK_MINOR 2
 
 #define DATP_API __attribute__((visibility("default")))
 
@@ -696,11 +696,31 @@ struct datp_plugin {
 	const struct datp_ops *ops;
 	uint32_t ops_size, sdk_major, sdk_minor;
 	struct datp_fast fast;
+	const char *version; /* since SDK 0.2 */
 };
+
+/* Define it before you include this header: your own version, for `datctl dump`. */
+#ifndef DATP_PLUGIN_VERSION
+#define DATP_PLUGIN_VERSION "unknown"
+#endif
 
 DATP_API void datp_plugin_init(const struct datp_plugin *plugin, const DAT_PROVIDER_INFO *info,
 			       const char *params);
 DATP_API void datp_plugin_fini(const struct datp_plugin *plugin, const DAT_PROVIDER_INFO *info);
+
+/*
+ * For who loads plugins. Why this thread's latest dat_provider_init of an SDK plugin registered
+ * nothing, with the duty broken and the remedy; NULL: it registered. Since SDK 0.2.
+ */
+DATP_API const char *datp_plugin_why(void);
+/*
+ * Calls a plugin's dat_provider_init so that it registers nothing, and tells what the plugin is made
+ * of, key by key. False: it is no plugin of this SDK, and has registered what it wanted to. Since SDK
+ * 0.2.
+ */
+DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
+			       void (*line)(void *arg, const char *key, const char *value),
+			       void *arg);
 
 #define DATP_PROVIDER(plugin_name, plugin_ops)                                                     \
 	DATP_FAST_PATH(plugin_ops)                                                                 \
@@ -711,6 +731,7 @@ DATP_API void datp_plugin_fini(const struct datp_plugin *plugin, const DAT_PROVI
 		.sdk_major = DATP_SDK_MAJOR,                                                       \
 		.sdk_minor = DATP_SDK_MINOR,                                                       \
 		.fast = DATP_FAST_INIT,                                                            \
+		.version = DATP_PLUGIN_VERSION,                                                    \
 	};                                                                                         \
 	DATP_API void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)         \
 	{                                                                                          \

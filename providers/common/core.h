@@ -38,8 +38,15 @@ struct plugin {
 /* Registrations of one IA name at a time: they differ in version, thread safety or library. */
 enum { PLUGIN_NTHS = 16 };
 
-/* Checks a descriptor and makes a total table of its ops. False: said why on stderr. */
-bool plugin_negotiate(const struct datp_plugin *desc, const char *ia_name, struct datp_ops *ops);
+/* Checks a descriptor and makes a total table of its ops. False: plugin_refuse() knows why. */
+bool plugin_negotiate(const struct datp_plugin *desc, struct datp_ops *ops);
+/* As a host that knows the first `known` bytes of the ops only. */
+bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct datp_ops *ops);
+/* Keeps, for this thread, why a plugin is not registered: datp_plugin_why() tells it. */
+void plugin_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void plugin_refuse_begin(void); /* nothing is refused yet */
+/* True: somebody only wants to know what the plugin is made of (datp_plugin_dump). */
+bool plugin_dump_takes(const struct datp_plugin *desc);
 /* The nth registration of an IA name, counted in `opens`; NULL if there is none. */
 struct plugin *plugin_get(const char *name, uint32_t nth);
 void plugin_put(struct plugin *plugin);

@@ -21,6 +21,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/futex.h \
 	providers/common/loop.h \
 	providers/common/obj.h \
+	providers/common/ops_list.h \
 	providers/common/srq.h \
 	providers/common/cm.c \
 	providers/common/cno.c \
@@ -32,6 +33,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat12_mem.c \
 	providers/common/dat12_srq.c \
 	providers/common/dat12_table.c \
+	providers/common/dump.c \
 	providers/common/ep.c \
 	providers/common/ep_attr.c \
 	providers/common/ep_flush.c \
@@ -50,6 +52,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/plugin.c \
 	providers/common/post.c \
 	providers/common/pz.c \
+	providers/common/refuse.c \
 	providers/common/ret.c \
 	providers/common/rmr.c \
 	providers/common/sp.c \

@@ -8,36 +8,17 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core.h"
+#include "ops_list.h"
 
 /* Every bit of DATP_NEED_* that this libdatp can serve. */
 #define NEEDS_KNOWN DATP_NEED_NONE
-
-/*
- * What no transport can do without. evd_poll is among them although an EVD without completions
- * never calls it: the data path, inlined in the plugin, calls it untested.
- */
-/* clang-format off */
-#define REQUIRED_OPS(X)                                                                            \
-	X(ia_open) X(ia_close) X(ia_query)                                                         \
-	X(lmr_create) X(lmr_free) X(lmr_find)                                                      \
-	X(evd_poll)                                                                                \
-	X(ep_create) X(ep_free)                                                                    \
-	X(post_send) X(post_recv) X(post_rdma_write) X(post_rdma_read)                             \
-	X(sp_listen) X(sp_close)                                                                   \
-	X(ep_connect) X(cr_accept) X(cr_reject) X(cr_free) X(ep_disconnect)
-
-/* The objects a plugin may extend, with the public head that its own struct starts with. */
-#define SIZED_OBJECTS(X)                                                                           \
-	X(ia, struct datp_ia) X(pz, struct datp_pz) X(evd, struct datp_evd) X(ep, struct datp_ep)  \
-	X(lmr, struct datp_lmr) X(rmr, struct datp_rmr) X(srq, struct datp_srq)                    \
-	X(sp, struct datp_sp) X(cr, struct datp_cr)
-/* clang-format on */
 
 /* ------------------------------------------------------------------ defaults */
 
@@ -184,33 +165,19 @@ static enum datp_err default_cr_move(struct datp_cr *from, struct datp_cr *to)
 	return DATP_ERR_MODEL;
 }
 
+/* Every slot is named in ops_list.h. */
+#define COUNT(...) +1
+_Static_assert(offsetof(struct datp_ops, ia_open) +
+			       (0 REQUIRED_OPS(COUNT) OPTIONAL_OPS(COUNT)) * sizeof(void (*)(void)) ==
+		       sizeof(struct datp_ops),
+	       "a slot of struct datp_ops is missing in ops_list.h");
+#undef COUNT
+
 static void fill_defaults(struct datp_ops *ops)
 {
-#define DEFAULT(slot, fn) ops->slot = ops->slot ? ops->slot : (fn)
-	DEFAULT(pz_create, default_pz_create);
-	DEFAULT(pz_free, default_pz_free);
-	DEFAULT(rmr_create, default_rmr_create);
-	DEFAULT(rmr_free, default_rmr_free);
-	DEFAULT(rmr_bind, default_rmr_bind);
-	DEFAULT(evd_create, default_evd_create);
-	DEFAULT(evd_resize, default_evd_create); /* the same nothing */
-	DEFAULT(evd_free, default_evd_free);
-	DEFAULT(evd_pending, default_evd_pending);
-	DEFAULT(evd_arm, default_evd_arm);
-	DEFAULT(evd_sleep, default_evd_sleep);
-	DEFAULT(evd_wake, default_evd_wake);
-	DEFAULT(srq_create, default_srq_create);
-	DEFAULT(srq_resize, default_srq_number);
-	DEFAULT(srq_free, default_srq_free);
-	DEFAULT(srq_post_recv, default_srq_post_recv);
-	DEFAULT(srq_query, default_srq_query);
-	DEFAULT(srq_set_lw, default_srq_number);
-	DEFAULT(ep_modify, default_ep_modify);
-	DEFAULT(ep_reset, default_ep_reset);
-	DEFAULT(ep_recv_query, default_ep_recv_query);
-	DEFAULT(ep_set_watermark, default_ep_set_watermark);
-	DEFAULT(cr_move, default_cr_move);
-#undef DEFAULT
+#define X(slot, fn) ops->slot = ops->slot ? ops->slot : (fn);
+	OPTIONAL_OPS(X)
+#undef X
 #define X(type, head)                                                                              \
 	ops->type##_size = ops->type##_size ? ops->type##_size : (uint32_t)sizeof(head);
 	SIZED_OBJECTS(X)
@@ -219,74 +186,84 @@ static void fill_defaults(struct datp_ops *ops)
 
 /* ------------------------------------------------------------------ checks */
 
-static bool version_ok(const struct datp_plugin *desc, const char *ia_name)
+static bool version_ok(const struct datp_plugin *desc)
 {
 	if (desc->sdk_major == DATP_SDK_MAJOR)
 		return true;
-	datp_log(1,
-		 "%s: plugin \"%s\" was built with provider SDK %u.%u, this libdatp serves %u.x: "
-		 "install the libdatp of SDK %u, or rebuild the plugin",
-		 ia_name, desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR,
-		 desc->sdk_major);
+	plugin_refuse("DUTY-03: plugin \"%s\" was built with provider SDK %u.%u, this libdatp serves "
+		      "%u.x; install the libdatp of SDK %u, or rebuild the plugin",
+		      desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR,
+		      desc->sdk_major);
 	return false;
 }
 
-static bool needs_ok(const struct datp_plugin *desc, const char *ia_name, uint32_t needs)
+static bool needs_ok(const struct datp_plugin *desc, uint32_t needs)
 {
 	uint32_t unknown = needs & ~NEEDS_KNOWN;
 
 	if (!unknown)
 		return true;
-	datp_log(1,
-		 "%s: plugin \"%s\" needs feature bit 0x%x (of its needs 0x%x), "
-		 "which libdatp %u.%u does not know: install a libdatp of SDK %u.%u or later",
-		 ia_name, desc->name, unknown & -unknown, needs, DATP_SDK_MAJOR, DATP_SDK_MINOR,
-		 desc->sdk_major, desc->sdk_minor);
+	plugin_refuse("DUTY-07: plugin \"%s\" needs feature bit 0x%x (of its needs 0x%x), which "
+		      "libdatp %u.%u does not know; install a libdatp of SDK %u.%u or later",
+		      desc->name, unknown & -unknown, needs, DATP_SDK_MAJOR, DATP_SDK_MINOR,
+		      desc->sdk_major, desc->sdk_minor);
 	return false;
 }
 
-static bool op_there(const struct datp_plugin *desc, const char *ia_name, const char *op,
-		     bool there)
+static bool ops_ok(const struct datp_plugin *desc, const struct datp_ops *ops)
 {
-	if (!there)
-		datp_log(1,
-			 "%s: plugin \"%s\" lacks the required op %s: "
-			 "set .%s in its struct datp_ops",
-			 ia_name, desc->name, op, op);
-	return there;
+	const char *missing[sizeof(*ops) / sizeof(void (*)(void))];
+	char list[512] = "";
+	int n = 0;
+
+#define X(op)                                                                                      \
+	if (!ops->op)                                                                              \
+		missing[n++] = #op;
+	REQUIRED_OPS(X)
+#undef X
+	if (!n)
+		return true;
+	for (int i = 0; i < n; i++) {
+		size_t len = strlen(list);
+
+		snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "", missing[i]);
+	}
+	plugin_refuse("DUTY-04: plugin \"%s\" lacks the required op%s %s; set %s in its struct "
+		      "datp_ops", desc->name, n > 1 ? "s" : "", list, n > 1 ? "them" : "it");
+	return false;
 }
 
-static bool size_ok(const struct datp_plugin *desc, const char *ia_name, const char *object,
-		    uint32_t size, size_t head)
+static bool size_ok(const struct datp_plugin *desc, const char *object, uint32_t size, size_t head)
 {
 	if (!size || size >= head)
 		return true;
-	datp_log(1,
-		 "%s: plugin \"%s\" says %s_size = %u, less than the public head of %zu: "
-		 "use the sizeof a struct that starts with struct datp_%s, or 0",
-		 ia_name, desc->name, object, size, head, object);
+	plugin_refuse("DUTY-06: plugin \"%s\" says %s_size = %u, less than the public head of %zu; "
+		      "use the sizeof a struct that starts with struct datp_%s, or 0",
+		      desc->name, object, size, head, object);
 	return false;
 }
 
-bool plugin_negotiate(const struct datp_plugin *desc, const char *ia_name, struct datp_ops *ops)
+bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct datp_ops *ops)
 {
-	size_t size = desc->ops_size < sizeof(*ops) ? desc->ops_size : sizeof(*ops);
-	bool ok = true;
+	size_t size = desc->ops_size < known ? desc->ops_size : known;
+	bool ok;
 
-	if (!version_ok(desc, ia_name))
+	if (!version_ok(desc))
 		return false;
 	memset(ops, 0, sizeof(*ops));
 	memcpy(ops, desc->ops, size);
-	if (!needs_ok(desc, ia_name, ops->needs))
+	if (!needs_ok(desc, ops->needs))
 		return false;
-	/* All that is missing is said in one go. */
-#define X(op) ok &= op_there(desc, ia_name, #op, ops->op != NULL);
-	REQUIRED_OPS(X)
-#undef X
-#define X(type, head) ok &= size_ok(desc, ia_name, #type, ops->type##_size, sizeof(head));
+	ok = ops_ok(desc, ops);
+#define X(type, head) ok = ok && size_ok(desc, #type, ops->type##_size, sizeof(head));
 	SIZED_OBJECTS(X)
 #undef X
 	if (ok)
 		fill_defaults(ops);
 	return ok;
+}
+
+bool plugin_negotiate(const struct datp_plugin *desc, struct datp_ops *ops)
+{
+	return plugin_negotiate_as(desc, sizeof(*ops), ops);
 }

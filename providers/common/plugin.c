@@ -104,11 +104,14 @@ void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 	struct plugin *plugin;
 	DAT_RETURN ret;
 
+	if (plugin_dump_takes(desc))
+		return;
 	pthread_once(&once, watch_forks);
+	plugin_refuse_begin();
 	plugin = calloc(1, sizeof(*plugin));
 	if (!plugin)
 		goto no_memory;
-	if (!plugin_negotiate(desc, info->ia_name, &plugin->ops))
+	if (!plugin_negotiate(desc, &plugin->ops))
 		goto free_plugin;
 	plugin->desc = desc;
 	plugin->info = *info;
@@ -126,13 +129,13 @@ void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 	ret = dat_registry_add_provider(&plugin->table, info);
 	if (ret == DAT_SUCCESS)
 		return;
-	datp_log(1, "%s: libdat refuses plugin \"%s\" (0x%x): is the name registered twice?",
-		 info->ia_name, desc->name, ret);
+	plugin_refuse("DUTY-01: libdat refuses to register plugin \"%s\" as %s (0x%x); see that the name "
+		      "is registered once only", desc->name, info->ia_name, ret);
 	plugin_unlist(plugin);
 	goto free_plugin;
 
 no_memory:
-	datp_log(1, "%s: no memory for plugin \"%s\"", info->ia_name, desc->name);
+	plugin_refuse("no memory for plugin \"%s\"; free some and open it again", desc->name);
 free_plugin:
 	if (plugin)
 		plugin_delete(plugin);
@@ -171,7 +174,8 @@ void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 stay:
 	plugin_stay(plugin);
 in_use:
-	datp_log(1, "%s: asked to unload while it is open: close every IA first", info->ia_name);
+	datp_log(1, "%s: DUTY-13: asked to unload plugin \"%s\" while it is open; close every IA first",
+		 info->ia_name, desc->name);
 }
 
 struct plugin *plugin_get(const char *name, uint32_t nth)

@@ -21,6 +21,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/soft.h \
 	providers/soft/srq.c providers/soft/srq.h \
 	providers/soft/xfer.c providers/soft/xfer.h
+libdatsoft_la_CPPFLAGS = $(AM_CPPFLAGS) -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'
 libdatsoft_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdatsoft_la_LDFLAGS = $(AM_LDFLAGS) $(PLUGIN_RPATH) -module -avoid-version -shared
 libdatsoft_la_LIBADD = libdatp.la

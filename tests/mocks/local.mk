@@ -14,6 +14,7 @@ MOCKS = \
 	mock_flip_safety.la \
 	mock_higher_minor.la \
 	mock_foreign_major.la \
+	mock_legacy11.la \
 	mock_no_remove.la \
 	mock_open_fails.la \
 	mock_open_nothing.la \
@@ -63,6 +64,10 @@ mock_higher_minor_la_LDFLAGS = $(MOCK_LDFLAGS)
 mock_foreign_major_la_SOURCES = $(MOCK_SOURCES)
 mock_foreign_major_la_CPPFLAGS = $(MOCK_CPPFLAGS) -DMOCK_FOREIGN_MAJOR
 mock_foreign_major_la_LDFLAGS = $(MOCK_LDFLAGS)
+
+mock_legacy11_la_SOURCES = $(MOCK_SOURCES)
+mock_legacy11_la_CPPFLAGS = $(MOCK_CPPFLAGS) -DMOCK_LEGACY11
+mock_legacy11_la_LDFLAGS = $(MOCK_LDFLAGS)
 
 mock_no_remove_la_SOURCES = $(MOCK_SOURCES)
 mock_no_remove_la_CPPFLAGS = $(MOCK_CPPFLAGS) -DMOCK_NO_REMOVE

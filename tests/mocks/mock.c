@@ -11,6 +11,7 @@
  *	MOCK_FLIP_SAFETY	registers the opposite of the thread safety in dat.conf
  *	MOCK_HIGHER_MINOR	registers a minor version one higher than in dat.conf
  *	MOCK_FOREIGN_MAJOR	registers as a DAT 2.0 provider
+ *	MOCK_LEGACY11		registers as a DAT 1.1 provider
  *	MOCK_NO_REMOVE		leaves its registration behind in dat_provider_fini
  *	MOCK_OPEN_FAILS		cannot open an IA, and leaves junk in the OUT parameters
  *	MOCK_OPEN_NOTHING	says that it opened an IA, and returns none
@@ -57,6 +58,9 @@
 #endif
 #ifndef MOCK_FOREIGN_MAJOR
 #define MOCK_FOREIGN_MAJOR 0
+#endif
+#ifndef MOCK_LEGACY11
+#define MOCK_LEGACY11 0
 #endif
 #ifndef MOCK_NO_REMOVE
 #define MOCK_NO_REMOVE 0
@@ -213,6 +217,8 @@ static void provider_add(const DAT_PROVIDER_INFO *info, const char *suffix)
 		mine.dapl_version_major = 2;
 		mine.dapl_version_minor = 0;
 	}
+	if (MOCK_LEGACY11)
+		mine.dapl_version_minor = 1;
 	rc = dat_registry_add_provider(&provider, &mine);
 	note_return(&mock.add, rc);
 	/* The registry has a copy: what was lent is gone. */

@@ -27,7 +27,7 @@ static bool negotiate(const struct datp_ops *ops, size_t size, struct datp_ops *
 	plugin.name = "bent";
 	plugin.ops = ops;
 	plugin.ops_size = (uint32_t)size;
-	return plugin_negotiate(&plugin, "bent0", total);
+	return plugin_negotiate(&plugin, total);
 }
 
 /* Every slot behind the sizes is a function pointer. */
@@ -61,9 +61,8 @@ static void an_older_plugin_gets_defaults_for_what_it_does_not_know(void)
 
 	/* What lies behind the size is not the plugin's and must not be looked at. */
 	memset((char *)&old + size, 0xee, sizeof(old) - size);
-	check_stderr_begin();
 	CHECK(!negotiate(&old, size, &total)); /* that old a plugin lacks required ops */
-	CHECK_HAS_STR(check_stderr_end(), "required op ep_create");
+	CHECK_HAS_STR(datp_plugin_why(), "required ops evd_poll, ep_create");
 
 	old = null_ops;
 	size = offsetof(struct datp_ops, ep_disconnect) + sizeof(old.ep_disconnect);
@@ -86,16 +85,43 @@ static void the_tail_of_a_newer_plugin_is_ignored(void)
 		CHECK_EQ_INT(room.guard[i], 0x5a);
 }
 
+/*
+ * A host knows the ops up to some slot and a plugin those up to another: each has to live with each. The
+ * sizes of released SDKs are among them.
+ */
+static void every_pair_of_host_and_plugin_works(void)
+{
+	const size_t first = offsetof(struct datp_ops, cr_move);
+	struct future_ops future = { .known = null_ops, .unheard_of = never };
+	struct datp_plugin plugin = null_plugin;
+
+	plugin.ops = &future.known;
+	for (size_t host = first; host <= sizeof(struct datp_ops); host += sizeof(void (*)(void))) {
+		for (size_t size = first; size <= sizeof(future); size += sizeof(void (*)(void))) {
+			size_t known = size < host ? size : host;
+			struct datp_ops total;
+
+			plugin.ops_size = (uint32_t)size;
+			plugin.sdk_minor = (uint32_t)(size - first);
+			REQUIRE(plugin_negotiate_as(&plugin, host, &total));
+			check_total(&total);
+			CHECK(!memcmp((const char *)&total + offsetof(struct datp_ops, sp_listen),
+				      (const char *)&null_ops + offsetof(struct datp_ops, sp_listen),
+				      first - offsetof(struct datp_ops, sp_listen)));
+			CHECK((total.cr_move == null_ops.cr_move) ==
+			      (known >= first + sizeof(total.cr_move) && null_ops.cr_move));
+		}
+	}
+}
+
 static void an_unknown_need_is_refused_by_name(void)
 {
 	struct datp_ops ops = null_ops, total;
 	const char *text;
 
 	ops.needs = 0x40;
-	check_stderr_begin();
 	CHECK(!negotiate(&ops, sizeof(ops), &total));
-	text = check_stderr_end();
-	CHECK_HAS_STR(text, "bent0");
+	text = datp_plugin_why();
 	CHECK_HAS_STR(text, "\"bent\"");
 	CHECK_HAS_STR(text, "0x40");
 	CHECK_HAS_STR(text, "install a libdatp");
@@ -108,9 +134,8 @@ static void another_major_is_refused(void)
 	const char *text;
 
 	plugin.sdk_major = DATP_SDK_MAJOR + 1;
-	check_stderr_begin();
-	CHECK(!plugin_negotiate(&plugin, "bent0", &total));
-	text = check_stderr_end();
+	CHECK(!plugin_negotiate(&plugin, &total));
+	text = datp_plugin_why();
 	CHECK_HAS_STR(text, "SDK 1.");
 	CHECK_HAS_STR(text, "rebuild the plugin");
 }
@@ -121,7 +146,7 @@ static void a_later_minor_is_served(void)
 	struct datp_ops total;
 
 	plugin.sdk_minor = DATP_SDK_MINOR + 7;
-	CHECK(plugin_negotiate(&plugin, "bent0", &total));
+	CHECK(plugin_negotiate(&plugin, &total));
 }
 
 static void every_missing_required_op_is_named(void)
@@ -144,9 +169,8 @@ static void every_missing_required_op_is_named(void)
 		const char *text;
 
 		memset((char *)&ops + required[i].offset, 0, sizeof(void (*)(void)));
-		check_stderr_begin();
-		CHECK(!negotiate(&ops, sizeof(ops), &total));
-		text = check_stderr_end();
+			CHECK(!negotiate(&ops, sizeof(ops), &total));
+		text = datp_plugin_why();
 		CHECK_HAS_STR(text, "\"bent\"");
 		CHECK_HAS_STR(text, required[i].name);
 	}
@@ -159,9 +183,8 @@ static void all_missing_ops_are_named_at_once(void)
 
 	ops.sp_listen = NULL;
 	ops.ia_query = NULL;
-	check_stderr_begin();
 	CHECK(!negotiate(&ops, sizeof(ops), &total));
-	text = check_stderr_end();
+	text = datp_plugin_why();
 	CHECK_HAS_STR(text, "sp_listen");
 	CHECK_HAS_STR(text, "ia_query");
 }
@@ -172,9 +195,8 @@ static void an_object_smaller_than_its_head_is_refused(void)
 	const char *text;
 
 	ops.ep_size = sizeof(struct datp_ep) - 8;
-	check_stderr_begin();
 	CHECK(!negotiate(&ops, sizeof(ops), &total));
-	text = check_stderr_end();
+	text = datp_plugin_why();
 	CHECK_HAS_STR(text, "ep_size");
 	CHECK_HAS_STR(text, "struct datp_ep");
 }
@@ -256,9 +278,8 @@ static void a_refused_registration_leaves_nothing_behind(void)
 	int removes = null_registry.removes;
 
 	null_registry.answer = (DAT_RETURN)DAT_CLASS_ERROR | DAT_PROVIDER_ALREADY_REGISTERED;
-	check_stderr_begin();
 	CHECK(null_load() == NULL);
-	CHECK_HAS_STR(check_stderr_end(), "null0");
+	CHECK_HAS_STR(datp_plugin_why(), "null0");
 	null_unload();
 	CHECK_EQ_INT(null_registry.removes, removes);
 	CHECK(plugin_get("null0", 0) == NULL);
@@ -391,6 +412,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_sparse_table_becomes_total),
 	CHECK_TEST(an_older_plugin_gets_defaults_for_what_it_does_not_know),
 	CHECK_TEST(the_tail_of_a_newer_plugin_is_ignored),
+	CHECK_TEST(every_pair_of_host_and_plugin_works),
 	CHECK_TEST(an_unknown_need_is_refused_by_name),
 	CHECK_TEST(another_major_is_refused),
 	CHECK_TEST(a_later_minor_is_served),

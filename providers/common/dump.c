@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tells what a plugin is made of, without registering it. Invariant: the keys are the same for every
+ * plugin, in the same order; new ones are appended.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core.h"
+#include "ops_list.h"
+
+/* What datp_plugin_init() of this thread does instead of registering. */
+static _Thread_local const struct datp_plugin *dumped;
+static _Thread_local bool dumping;
+
+bool plugin_dump_takes(const struct datp_plugin *desc)
+{
+	if (dumping)
+		dumped = desc;
+	return dumping;
+}
+
+struct sink {
+	void (*line)(void *arg, const char *key, const char *value);
+	void *arg;
+};
+
+static void say(const struct sink *sink, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void say(const struct sink *sink, const char *key, const char *fmt, ...)
+{
+	char value[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(value, sizeof(value), fmt, args);
+	va_end(args);
+	sink->line(sink->arg, key, value);
+}
+
+static void say_op(const struct sink *sink, const char *name, bool present, const char *otherwise)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "op.%s", name);
+	say(sink, key, "%s", present ? "present" : otherwise);
+}
+
+static void say_size(const struct sink *sink, const char *name, uint32_t size)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "size.%s", name);
+	if (size)
+		say(sink, key, "%u", size);
+	else
+		say(sink, key, "default");
+}
+
+static void say_all(const struct sink *sink, const struct datp_plugin *desc)
+{
+	size_t size = desc->ops_size;
+	struct datp_ops ops = { 0 }, total;
+	bool loads;
+
+	memcpy(&ops, desc->ops, size < sizeof(ops) ? size : sizeof(ops));
+	plugin_refuse_begin();
+	loads = plugin_negotiate(desc, &total);
+	say(sink, "name", "%s", desc->name);
+	say(sink, "version", "%s", desc->sdk_minor >= 2 && desc->version ? desc->version : "unknown");
+	say(sink, "sdk", "%u.%u", desc->sdk_major, desc->sdk_minor);
+	say(sink, "host", "%u.%u", DATP_SDK_MAJOR, DATP_SDK_MINOR);
+	say(sink, "loads", "%s", loads ? "yes" : "no");
+	say(sink, "why", "%s", loads ? "" : datp_plugin_why());
+	if (desc->sdk_major != DATP_SDK_MAJOR)
+		return; /* the rest is in a form that we do not know */
+	say(sink, "needs", "0x%x", ops.needs);
+	say(sink, "traits", "0x%x", ops.traits);
+#define X(type, head) say_size(sink, #type, ops.type##_size);
+	SIZED_OBJECTS(X)
+#undef X
+#define X(op) say_op(sink, #op, ops.op, "missing");
+	REQUIRED_OPS(X)
+#undef X
+#define X(op, fn) say_op(sink, #op, ops.op, "default");
+	OPTIONAL_OPS(X)
+#undef X
+	if (size > sizeof(ops))
+		say(sink, "ignored", "%zu", (size - sizeof(ops)) / sizeof(void (*)(void)));
+}
+
+DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
+			       void (*line)(void *arg, const char *key, const char *value), void *arg)
+{
+	static const DAT_PROVIDER_INFO nobody = { .ia_name = "dump",
+						  .dapl_version_major = 1,
+						  .dapl_version_minor = 2 };
+	const struct sink sink = { line, arg };
+
+	dumped = NULL;
+	dumping = true;
+	init(&nobody, "");
+	dumping = false;
+	if (dumped)
+		say_all(&sink, dumped);
+	return dumped != NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Why a plugin was refused: kept for whoever asked for it to be initialised, who knows the file and the
+ * line that named it and tells all of it in one message. Invariant: each thread has its own, of its
+ * latest datp_plugin_init().
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core.h"
+
+static _Thread_local char refusal[1024];
+
+void plugin_refuse_begin(void)
+{
+	refusal[0] = '\0';
+}
+
+void plugin_refuse(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(refusal, sizeof(refusal), fmt, args);
+	va_end(args);
+	/* for a registry that does not ask */
+	datp_log(2, "%s", refusal);
+}
+
+DATP_API const char *datp_plugin_why(void)
+{
+	return refusal[0] ? refusal : NULL;
+}

@@ -1,0 +1,853 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A uDAPL provider to begin from: everything connects and moves data, within one process. Copy it,
+ * rename `my`, and replace the wire (one mutex and memcpy) by your own, piece by piece. datp(7) says
+ * of each op when it is called and what it must do; the DUTY-nn below are explained there.
+ *
+ * How it works: a posted operation is a struct work. It waits in a queue of its endpoint until it
+ * can be executed, and then, done, in a queue of its event queue (EVD) until libdatp polls it.
+ *
+ * Invariant: an operation is in one queue, or known to libdatp alone.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <datp/provider.h>
+
+#define MY_MAX_IOV	16
+#define MY_MAX_PDATA	256
+#define MY_MAX_LMRS	4096	/* a power of two */
+
+struct work {
+	struct work *next;
+	struct datp_wqe *wqe;
+	struct datp_rge remote;		/* RDMA */
+	uint64_t len;			/* bytes to go; of a receive, bytes arrived */
+	uint8_t status;
+	bool solicited;
+	int n;
+	struct datp_sge iov[MY_MAX_IOV];
+};
+
+struct queue {
+	struct work *first, **last;
+};
+
+/* Our objects. The public head comes first; the rest is zeroed when libdatp makes one. */
+struct my_ia {
+	struct datp_ia base;
+	struct my_ia *next;
+	struct my_lmr *lmrs[MY_MAX_LMRS];	/* by the low bits of their context */
+	uint32_t last_context;
+};
+
+struct my_lmr {
+	struct datp_lmr base;
+};
+
+struct my_evd {
+	struct datp_evd base;
+	struct queue done;
+	enum datp_arm armed;
+	int calls;			/* of notify(), asked for and not yet over */
+};
+
+struct my_cr {
+	struct datp_cr base;
+	struct my_ep *from;		/* who asks; NULL: gave up */
+};
+
+struct my_ep {
+	struct datp_ep base;
+	struct my_ep *peer;		/* from the accept to the end of the connection */
+	struct my_cr *cr;		/* our request, while it is neither accepted nor rejected */
+	bool asking;			/* from the connect to the accept, reject or abort */
+	bool up;			/* libdatp knows that the connection is there */
+	bool over;			/* it has ended: what is posted now is libdatp's to flush */
+	bool draining;			/* a graceful disconnect waits for `requests` */
+	DAT_EVENT_NUMBER why;		/* of the end */
+	struct queue requests, receives;
+	struct queue lone;		/* done, and no EVD to say it on */
+	struct sockaddr_in target;
+	uint64_t target_qual;
+	uint32_t pdata_len;		/* of the request, then of the answer */
+	unsigned char pdata[MY_MAX_PDATA];
+};
+
+struct my_sp {
+	struct datp_sp base;
+	struct my_sp *next;
+	int calls;			/* requests that are being delivered to it */
+};
+
+/*
+ * The wire guards every field above. It comes after the EP and SP locks and before none: nothing of
+ * libdatp that takes a lock is called under it, but for the calls that queue work (DUTY-02).
+ */
+static pthread_mutex_t wire = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wire_calm = PTHREAD_COND_INITIALIZER;
+static struct my_ia *ias;
+static struct my_sp *sps;
+static uint64_t next_port = 1;
+
+/* ------------------------------------------------------------------ queues */
+
+static void queue_put(struct queue *q, struct work *w)
+{
+	if (!q->first)
+		q->last = &q->first;
+	w->next = NULL;
+	*q->last = w;
+	q->last = &w->next;
+}
+
+static struct work *queue_take(struct queue *q)
+{
+	struct work *w = q->first;
+
+	if (w)
+		q->first = w->next;
+	return w;
+}
+
+/* Frees the work of one endpoint, or of all. */
+static void queue_drop(struct queue *q, const struct my_ep *ep)
+{
+	struct queue kept = { NULL, NULL };
+	struct work *w;
+
+	while ((w = queue_take(q))) {
+		if (ep && w->wqe->ep != &ep->base)
+			queue_put(&kept, w);
+		else
+			free(w);
+	}
+	while ((w = queue_take(&kept)))
+		queue_put(q, w);
+}
+
+/* ------------------------------------------------------------------ interface adapters */
+
+static enum datp_err my_ia_open(struct datp_ia *ia, const char *params)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&ia->address;
+
+	in->sin_family = AF_INET;
+	if (inet_pton(AF_INET, *params ? params : "127.0.0.1", &in->sin_addr) != 1) {
+		/* DUTY-05: who can mend it is told what is wrong, and how to mend it */
+		datp_log(1, "%s: \"%s\" in dat.conf is no IPv4 address; give one, or \"\"",
+			 ia->name, params);
+		return DATP_ERR_ADDRESS_MALFORMED;
+	}
+	pthread_mutex_lock(&wire);
+	((struct my_ia *)ia)->next = ias;
+	ias = (struct my_ia *)ia;
+	pthread_mutex_unlock(&wire);
+	return DATP_OK;
+}
+
+static void my_ia_close(struct datp_ia *ia)
+{
+	struct my_ia **at = &ias;
+
+	pthread_mutex_lock(&wire);
+	while (*at != (struct my_ia *)ia)
+		at = &(*at)->next;
+	*at = (*at)->next;
+	pthread_mutex_unlock(&wire);
+}
+
+static bool same_address(const struct datp_ia *ia, const struct sockaddr_in *in)
+{
+	return ((const struct sockaddr_in *)&ia->address)->sin_addr.s_addr == in->sin_addr.s_addr;
+}
+
+static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
+{
+	static const DAT_NAMED_ATTR reach[] = { { "reach", "process" } };
+
+	(void)ia;
+	memset(attr, 0, sizeof(*attr));
+	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "template");
+	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "example");
+	attr->hw_major = attr->fw_major = 1;
+	attr->max_eps = attr->max_evds = attr->max_pzs = 65536;
+	attr->max_dto_per_ep = attr->max_evd_qlen = 65536;
+	attr->max_rdma_read_per_ep_in = attr->max_rdma_read_per_ep_out = 65536;
+	attr->max_rdma_read_in = attr->max_rdma_read_out = INT32_MAX;
+	attr->read_in_guaranteed = attr->read_out_guaranteed = true;
+	attr->max_iov_per_dto = MY_MAX_IOV;
+	attr->max_iov_per_rdma_read = attr->max_iov_per_rdma_write = MY_MAX_IOV;
+	attr->max_lmrs = MY_MAX_LMRS - 1;
+	attr->max_lmr_block = attr->max_lmr_address = UINT64_MAX;
+	attr->max_message_size = attr->max_rdma_size = 1u << 30;
+	attr->max_private_data = MY_MAX_PDATA;
+	attr->optimal_alignment = 64;
+	/* No RMRs and no SRQs: their maxima stay 0, and their ops stay NULL. */
+	attr->transport_attr = reach;
+	attr->transport_attr_count = 1;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static struct my_lmr *lmr_find_locked(struct datp_ia *ia, uint32_t context)
+{
+	struct my_lmr *lmr = ((struct my_ia *)ia)->lmrs[context % MY_MAX_LMRS];
+
+	return lmr && lmr->base.lmr_context == context ? lmr : NULL;
+}
+
+static struct datp_lmr *my_lmr_find(struct datp_ia *ia, uint32_t context)
+{
+	struct my_lmr *lmr;
+
+	pthread_mutex_lock(&wire);
+	lmr = lmr_find_locked(ia, context);
+	pthread_mutex_unlock(&wire);
+	return lmr ? &lmr->base : NULL;
+}
+
+/* A context is not used again for a long time, so that an old one is found out. */
+static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
+{
+	struct my_ia *ia = (struct my_ia *)lmr->obj.ia;
+	enum datp_err err = DATP_ERR_REGION;
+	uint32_t context;
+
+	(void)cookie;
+	pthread_mutex_lock(&wire);
+	for (int i = 0; i < MY_MAX_LMRS && err; i++) {
+		ia->last_context = (ia->last_context + 1) & 0x7fffffff;
+		context = ia->last_context;
+		if (!context || ia->lmrs[context % MY_MAX_LMRS])
+			continue;
+		ia->lmrs[context % MY_MAX_LMRS] = (struct my_lmr *)lmr;
+		lmr->lmr_context = lmr->rmr_context = context;
+		err = DATP_OK;
+	}
+	pthread_mutex_unlock(&wire);
+	return err;
+}
+
+/* Data moves under the wire: afterwards nobody touches the memory (DUTY-08). */
+static void my_lmr_free(struct datp_lmr *lmr)
+{
+	pthread_mutex_lock(&wire);
+	((struct my_ia *)lmr->obj.ia)->lmrs[lmr->lmr_context % MY_MAX_LMRS] = NULL;
+	pthread_mutex_unlock(&wire);
+}
+
+/* May this endpoint touch so much memory, locally or from remote? */
+static enum datp_err access_locked(const struct datp_ep *ep, uint32_t context, uint64_t addr,
+				   uint64_t len, unsigned int need)
+{
+	struct my_lmr *my = lmr_find_locked(ep->obj.ia, context);
+	const struct datp_lmr *lmr = my ? &my->base : NULL;
+
+	if (!lmr)
+		return DATP_ERR_PROTECTION;
+	if (addr < lmr->addr || len > lmr->len || addr - lmr->addr > lmr->len - len)
+		return DATP_ERR_PARAM;
+	if (lmr->pz != ep->pz)
+		return DATP_ERR_PROTECTION;
+	if ((lmr->priv & need) == need)
+		return DATP_OK;
+	return need == DAT_MEM_PRIV_LOCAL_READ_FLAG ? DATP_ERR_PRIV_READ : DATP_ERR_PRIV_WRITE;
+}
+
+static enum datp_err local_check_locked(const struct datp_ep *ep, enum datp_op op,
+					const struct datp_sge *iov, int n)
+{
+	unsigned int need = op == DATP_RECV || op == DATP_RDMA_READ ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+								    : DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	enum datp_err err = DATP_OK;
+
+	for (int i = 0; i < n && !err; i++)
+		if (iov[i].len)
+			err = access_locked(ep, iov[i].lmr_context, iov[i].addr, iov[i].len, need);
+	return err;
+}
+
+/* ------------------------------------------------------------------ events */
+
+static void my_evd_free(struct datp_evd *evd)
+{
+	struct my_evd *my = (struct my_evd *)evd;
+
+	pthread_mutex_lock(&wire);
+	while (my->calls)
+		pthread_cond_wait(&wire_calm, &wire);
+	queue_drop(&my->done, NULL);
+	pthread_mutex_unlock(&wire);
+}
+
+/* Service thread. */
+static void notify(void *arg)
+{
+	struct my_evd *my = arg;
+
+	datp_evd_notify(&my->base);
+	pthread_mutex_lock(&wire);
+	my->calls--;
+	pthread_cond_broadcast(&wire_calm);
+	pthread_mutex_unlock(&wire);
+}
+
+/* Somebody sleeps, or waits to be called, until this EVD has something to poll. */
+static void ring_locked(struct my_evd *my)
+{
+	struct datp_ia *ia = my->base.obj.ia;
+
+	if (my->armed == DATP_ARM_WAITER) {
+		/* release: who sees the bell change sees what it rang for */
+		atomic_fetch_add_explicit(my->base.bell, 1, memory_order_release);
+		ia->ops->evd_wake(&my->base);
+	} else if (my->armed == DATP_ARM_CNO && !datp_loop_call(ia, notify, my)) {
+		my->calls++;
+	}
+	my->armed = DATP_ARM_NONE;
+}
+
+static bool my_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_only)
+{
+	struct my_evd *my = (struct my_evd *)evd;
+	bool ready;
+
+	(void)solicited_only;		/* telling too often is allowed */
+	pthread_mutex_lock(&wire);
+	my->armed = arm;
+	ready = my->done.first != NULL;
+	pthread_mutex_unlock(&wire);
+	return ready;
+}
+
+/* The EP lock keeps the completion and a flush apart (DUTY-10). */
+static bool complete(struct work *w, struct datp_completion *out)
+{
+	struct datp_ep *ep = w->wqe->ep;
+	bool shown = w->status || !(w->wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG);
+
+	*out = (struct datp_completion){
+		.wqe = w->wqe, .len = w->len, .status = w->status, .solicited = w->solicited
+	};
+	datp_lock(&ep->lock);
+	if (shown)
+		datp_wqe_finish(w->wqe, w->status, w->len);
+	else
+		datp_wqe_done(w->wqe, w->status, w->len, false);
+	datp_unlock(&ep->lock);
+	free(w);
+	return shown;
+}
+
+static int my_evd_poll(struct datp_evd *evd, struct datp_completion *out, int max)
+{
+	struct my_evd *my = (struct my_evd *)evd;
+	struct work *w = NULL;
+	int n = 0;
+
+	while (n < max) {
+		pthread_mutex_lock(&wire);
+		w = queue_take(&my->done);
+		pthread_mutex_unlock(&wire);
+		if (!w)
+			break;
+		n += complete(w, &out[n]);
+	}
+	return n;
+}
+
+/* Service thread: completions of an endpoint that has no EVD for them. */
+static void complete_lone(struct datp_ep *ep)
+{
+	struct my_ep *my = (struct my_ep *)ep;
+	struct work *w;
+
+	datp_lock(&ep->lock);
+	for (;;) {
+		pthread_mutex_lock(&wire);
+		w = queue_take(&my->lone);
+		pthread_mutex_unlock(&wire);
+		if (!w)
+			break;
+		datp_wqe_done(w->wqe, w->status, w->len, false);
+		free(w);
+	}
+	datp_unlock(&ep->lock);
+}
+
+static void done_locked(struct my_ep *my, struct work *w, uint8_t status, uint64_t len)
+{
+	struct datp_evd *evd = w->wqe->op == DATP_RECV ? my->base.recv_evd : my->base.request_evd;
+
+	w->status = status;
+	w->len = len;
+	if (evd) {
+		queue_put(&((struct my_evd *)evd)->done, w);
+		ring_locked((struct my_evd *)evd);
+	} else {
+		queue_put(&my->lone, w);
+		datp_ep_call(&my->base, complete_lone);
+	}
+}
+
+/* ------------------------------------------------------------------ the end of a connection */
+
+static void tell_over(struct datp_ep *ep)
+{
+	datp_cm_disconnected(ep, ((struct my_ep *)ep)->why);
+}
+
+static void tell_failed(struct datp_ep *ep)
+{
+	datp_cm_failed(ep, ((struct my_ep *)ep)->why);
+}
+
+/* Nothing is sent or received any more; what is done already can still be polled. */
+static void cut_locked(struct my_ep *my)
+{
+	my->peer = NULL;
+	my->up = my->draining = my->asking = false;
+	my->over = true;
+	queue_drop(&my->requests, NULL);
+	queue_drop(&my->receives, NULL);
+	queue_drop(&my->lone, NULL);
+	if (my->cr)
+		my->cr->from = NULL;
+	my->cr = NULL;
+}
+
+static void end_locked(struct my_ep *my, bool tell_me, DAT_EVENT_NUMBER why)
+{
+	struct my_ep *peer = my->peer;
+
+	if (peer) {
+		peer->why = why;
+		cut_locked(peer);
+		datp_ep_call(&peer->base, tell_over);
+	}
+	my->why = why;
+	cut_locked(my);
+	if (tell_me)
+		datp_ep_call(&my->base, tell_over);
+}
+
+/* ------------------------------------------------------------------ data */
+
+/* From one list of segments to another, as far as both go. */
+static void copy(const struct datp_sge *to, int nto, const struct datp_sge *from, int nfrom)
+{
+	uint64_t to_at = 0, from_at = 0;
+
+	while (nto && nfrom) {
+		uint64_t len = to->len - to_at;
+
+		if (len > from->len - from_at)
+			len = from->len - from_at;
+		memmove((void *)(uintptr_t)(to->addr + to_at),
+			(const void *)(uintptr_t)(from->addr + from_at), len);
+		to_at += len;
+		from_at += len;
+		if (to_at == to->len)
+			to++, nto--, to_at = 0;
+		if (from_at == from->len)
+			from++, nfrom--, from_at = 0;
+	}
+}
+
+static uint64_t length(const struct work *w)
+{
+	uint64_t len = 0;
+
+	for (int i = 0; i < w->n; i++)
+		len += w->iov[i].len;
+	return len;
+}
+
+/* The memory may have gone since the post. */
+static bool still_there_locked(const struct my_ep *my, const struct work *w)
+{
+	return !local_check_locked(&my->base, w->wqe->op, w->iov, w->n);
+}
+
+static uint8_t rdma_locked(struct my_ep *my, struct work *w)
+{
+	bool write = w->wqe->op == DATP_RDMA_WRITE;
+	unsigned int need =
+		write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	struct datp_sge there = { .addr = w->remote.addr, .len = w->len };
+
+	if (w->len && access_locked(&my->peer->base, w->remote.rmr_context, there.addr, there.len,
+				    need))
+		return DAT_DTO_ERR_REMOTE_ACCESS;
+	if (write)
+		copy(&there, 1, w->iov, w->n);
+	else
+		copy(w->iov, w->n, &there, 1);
+	return DAT_DTO_SUCCESS;
+}
+
+static uint8_t send_locked(struct my_ep *my, struct work *w)
+{
+	struct my_ep *peer = my->peer;
+	struct work *into = queue_take(&peer->receives);
+	uint8_t status = DAT_DTO_SUCCESS;
+
+	if (!still_there_locked(peer, into))
+		status = DAT_DTO_ERR_LOCAL_PROTECTION;
+	else if (w->len > length(into))
+		status = DAT_DTO_ERR_LOCAL_LENGTH;
+	else
+		copy(into->iov, into->n, w->iov, w->n);
+	into->solicited = w->wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	done_locked(peer, into, status, status ? 0 : w->len);
+	return status ? DAT_DTO_ERR_REMOTE_RESPONDER : DAT_DTO_SUCCESS;
+}
+
+/* Executes what an endpoint has posted, in order, as far as it can go now. */
+static void progress_locked(struct my_ep *my)
+{
+	uint8_t status = DAT_DTO_SUCCESS;
+	struct work *w;
+
+	while (!status && my->up && my->peer->up && (w = my->requests.first)) {
+		if (!still_there_locked(my, w))
+			status = DAT_DTO_ERR_LOCAL_PROTECTION;
+		else if (w->wqe->op != DATP_SEND)
+			status = rdma_locked(my, w);
+		else if (my->peer->receives.first)
+			status = send_locked(my, w);
+		else
+			return;
+		done_locked(my, queue_take(&my->requests), status, status ? 0 : w->len);
+	}
+	if (status)
+		end_locked(my, true, DAT_CONNECTION_EVENT_BROKEN);
+	else if (my->draining && !my->requests.first)
+		end_locked(my, true, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* Every post. EP lock held; after the end of a connection: accepted, and left alone (DUTY-11). */
+static enum datp_err post(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			  int n, const struct datp_rge *remote)
+{
+	struct my_ep *my = (struct my_ep *)ep;
+	struct work *w = calloc(1, sizeof(*w));
+	enum datp_err err;
+
+	if (!w)
+		return DATP_ERR_MEMORY;
+	w->wqe = wqe;
+	w->len = wqe->len;
+	w->n = n;
+	if (n)
+		memcpy(w->iov, iov, (size_t)n * sizeof(*iov));
+	if (remote)
+		w->remote = *remote;
+	pthread_mutex_lock(&wire);
+	err = local_check_locked(ep, wqe->op, iov, n);
+	if (err || my->over) {
+		free(w);
+	} else if (wqe->op == DATP_RECV) {
+		queue_put(&my->receives, w);
+		if (my->peer)
+			progress_locked(my->peer);
+	} else {
+		queue_put(&my->requests, w);
+		progress_locked(my);
+	}
+	pthread_mutex_unlock(&wire);
+	return err;
+}
+
+static enum datp_err my_post(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n)
+{
+	return post(ep, wqe, iov, n, NULL);
+}
+
+/* ------------------------------------------------------------------ connections */
+
+static enum datp_err my_sp_listen(struct datp_sp *sp)
+{
+	struct my_sp *at;
+
+	pthread_mutex_lock(&wire);
+	for (at = sps; at && at->base.qual != sp->qual;)
+		at = at->next;
+	if (!at) {
+		((struct my_sp *)sp)->next = sps;
+		sps = (struct my_sp *)sp;
+	}
+	pthread_mutex_unlock(&wire);
+	return at ? DATP_ERR_QUAL_IN_USE : DATP_OK;
+}
+
+/* When it returns no request is on its way to the service point any more (DUTY-12). */
+static void my_sp_close(struct datp_sp *sp)
+{
+	struct my_sp **at = &sps;
+
+	pthread_mutex_lock(&wire);
+	while (*at != (struct my_sp *)sp)
+		at = &(*at)->next;
+	*at = (*at)->next;
+	while (((struct my_sp *)sp)->calls)
+		pthread_cond_wait(&wire_calm, &wire);
+	pthread_mutex_unlock(&wire);
+}
+
+/* The service point that a request goes to; or NULL, and why there is none. */
+static struct my_sp *sp_find_locked(const struct my_ep *from, DAT_EVENT_NUMBER *why)
+{
+	*why = DAT_CONNECTION_EVENT_UNREACHABLE;
+	for (struct my_ia *ia = ias; ia; ia = ia->next)
+		if (same_address(&ia->base, &from->target))
+			*why = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+	for (struct my_sp *sp = sps; sp; sp = sp->next)
+		if (sp->base.qual == from->target_qual &&
+		    same_address(sp->base.obj.ia, &from->target))
+			return sp;
+	return NULL;
+}
+
+/* libdatp made a CR; nobody can accept it before this returns. */
+static void request_prepare(struct datp_cr *cr, void *arg)
+{
+	struct my_ep *from = arg;
+
+	pthread_mutex_lock(&wire);
+	if (from->asking) {
+		((struct my_cr *)cr)->from = from;
+		from->cr = (struct my_cr *)cr;
+	}
+	pthread_mutex_unlock(&wire);
+}
+
+/* Service thread. */
+static void request_deliver(struct datp_ep *ep)
+{
+	struct my_ep *from = (struct my_ep *)ep;
+	struct datp_cm_arrival arrival = {
+		.address = (const struct sockaddr *)&ep->obj.ia->address,
+		.remote_port = ep->local_port,
+		.pdata = from->pdata,
+		.pdata_len = from->pdata_len,
+		.attr = &ep->attr,
+		.prepare = request_prepare,
+		.arg = from,
+	};
+	enum datp_err err = DATP_ERR_NOT_FOUND;
+	DAT_EVENT_NUMBER why;
+	struct datp_cr *cr;
+	struct my_sp *sp;
+
+	pthread_mutex_lock(&wire);
+	sp = sp_find_locked(from, &why);
+	if (sp)
+		sp->calls++;
+	pthread_mutex_unlock(&wire);
+	if (sp) {
+		err = datp_cm_request(&sp->base, &arrival, &cr);
+		pthread_mutex_lock(&wire);
+		sp->calls--;
+		pthread_cond_broadcast(&wire_calm);
+		pthread_mutex_unlock(&wire);
+	}
+	if (err)
+		datp_cm_failed(ep, why);
+}
+
+/* The outcome is told on the service thread: here the op would only lose time (DUTY-09). */
+static enum datp_err my_ep_connect(struct datp_ep *ep, const struct datp_conn_param *param)
+{
+	struct my_ep *my = (struct my_ep *)ep;
+
+	if (param->address->sa_family != AF_INET)
+		return DATP_ERR_ADDRESS_UNSUPPORTED;
+	if (param->pdata_len > MY_MAX_PDATA)
+		return DATP_ERR_PARAM;
+	pthread_mutex_lock(&wire);
+	memcpy(&my->target, param->address, sizeof(my->target));
+	my->target_qual = param->qual;
+	my->pdata_len = param->pdata_len;
+	if (param->pdata_len)
+		memcpy(my->pdata, param->pdata, param->pdata_len);
+	my->asking = true;
+	ep->local_port = next_port++;
+	pthread_mutex_unlock(&wire);
+	return datp_ep_call(ep, request_deliver);
+}
+
+static void tell_up(struct datp_ep *ep)
+{
+	struct my_ep *my = (struct my_ep *)ep;
+
+	if (!datp_cm_established(ep, my->pdata, my->pdata_len))
+		return;
+	pthread_mutex_lock(&wire);
+	my->up = my->peer != NULL;
+	if (my->up) {
+		progress_locked(my);
+		if (my->peer)
+			progress_locked(my->peer);
+	}
+	pthread_mutex_unlock(&wire);
+}
+
+static enum datp_err my_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata,
+				  uint32_t len)
+{
+	struct my_ep *my = (struct my_ep *)ep, *from;
+
+	if (len > MY_MAX_PDATA)
+		return DATP_ERR_PARAM;
+	pthread_mutex_lock(&wire);
+	ep->local_port = next_port++;
+	from = ((struct my_cr *)cr)->from;
+	if (from) {
+		((struct my_cr *)cr)->from = NULL;
+		from->cr = NULL;
+		from->asking = false;
+		from->peer = my;
+		from->pdata_len = len;
+		if (len)
+			memcpy(from->pdata, pdata, len);
+		from->base.remote_port = ep->local_port;
+		my->peer = from;
+		datp_ep_call(ep, tell_up);
+		datp_ep_call(&from->base, tell_up);
+	} else {
+		/* it gave up before we could answer */
+		my->why = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+		datp_ep_call(ep, tell_failed);
+	}
+	pthread_mutex_unlock(&wire);
+	return DATP_OK;
+}
+
+static void my_cr_reject(struct datp_cr *cr)
+{
+	struct my_cr *my = (struct my_cr *)cr;
+
+	pthread_mutex_lock(&wire);
+	if (my->from) {
+		my->from->cr = NULL;
+		my->from->asking = false;
+		my->from->why = DAT_CONNECTION_EVENT_PEER_REJECTED;
+		datp_ep_call(&my->from->base, tell_failed);
+	}
+	my->from = NULL;
+	pthread_mutex_unlock(&wire);
+}
+
+static void my_cr_free(struct datp_cr *cr)
+{
+	my_cr_reject(cr);
+}
+
+static enum datp_err my_cr_move(struct datp_cr *from, struct datp_cr *to)
+{
+	struct my_cr *old = (struct my_cr *)from, *new = (struct my_cr *)to;
+
+	pthread_mutex_lock(&wire);
+	new->from = old->from;
+	if (new->from)
+		new->from->cr = new;
+	old->from = NULL;
+	pthread_mutex_unlock(&wire);
+	return DATP_OK;
+}
+
+static void my_ep_disconnect(struct datp_ep *ep, enum datp_close how)
+{
+	struct my_ep *my = (struct my_ep *)ep;
+
+	pthread_mutex_lock(&wire);
+	if (how == DATP_CLOSE_GRACEFUL && my->peer) {
+		my->draining = true;
+		progress_locked(my);
+	} else if (how != DATP_CLOSE_GRACEFUL) {
+		end_locked(my, false, DAT_CONNECTION_EVENT_DISCONNECTED);
+	}
+	pthread_mutex_unlock(&wire);
+}
+
+/* ------------------------------------------------------------------ endpoints */
+
+static enum datp_err my_ep_create(struct datp_ep *ep)
+{
+	(void)ep;			/* zeroes are where it begins */
+	return DATP_OK;
+}
+
+/* What is done and was not polled goes with the endpoint; a poll under way ends first. */
+static void forget_done(const struct my_ep *my, struct datp_evd *evd)
+{
+	if (!evd)
+		return;
+	datp_lock(&evd->poll_lock);
+	pthread_mutex_lock(&wire);
+	queue_drop(&((struct my_evd *)evd)->done, my);
+	pthread_mutex_unlock(&wire);
+	datp_unlock(&evd->poll_lock);
+}
+
+static void my_ep_free(struct datp_ep *ep)
+{
+	struct my_ep *my = (struct my_ep *)ep;
+
+	my_ep_disconnect(ep, DATP_CLOSE_ABORT);
+	forget_done(my, ep->recv_evd);
+	forget_done(my, ep->request_evd);
+}
+
+static enum datp_err my_ep_reset(struct datp_ep *ep)
+{
+	my_ep_free(ep);
+	pthread_mutex_lock(&wire);
+	((struct my_ep *)ep)->over = false;
+	pthread_mutex_unlock(&wire);
+	return DATP_OK;
+}
+
+/* ------------------------------------------------------------------ the plugin */
+
+static const struct datp_ops my_ops = {
+	.ia_size = sizeof(struct my_ia),
+	.lmr_size = sizeof(struct my_lmr),
+	.evd_size = sizeof(struct my_evd),
+	.ep_size = sizeof(struct my_ep),
+	.sp_size = sizeof(struct my_sp),
+	.cr_size = sizeof(struct my_cr),
+	.ia_open = my_ia_open,
+	.ia_close = my_ia_close,
+	.ia_query = my_ia_query,
+	.lmr_create = my_lmr_create,
+	.lmr_free = my_lmr_free,
+	.lmr_find = my_lmr_find,
+	.evd_free = my_evd_free,
+	.evd_poll = my_evd_poll,
+	.evd_arm = my_evd_arm,
+	.ep_create = my_ep_create,
+	.ep_reset = my_ep_reset,
+	.ep_free = my_ep_free,
+	.post_send = my_post,
+	.post_recv = my_post,
+	.post_rdma_write = post,
+	.post_rdma_read = post,
+	.sp_listen = my_sp_listen,
+	.sp_close = my_sp_close,
+	.ep_connect = my_ep_connect,
+	.cr_accept = my_cr_accept,
+	.cr_reject = my_cr_reject,
+	.cr_free = my_cr_free,
+	.cr_move = my_cr_move,
+	.ep_disconnect = my_ep_disconnect,
+};
+
+DATP_PROVIDER("template", my_ops)

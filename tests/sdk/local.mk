@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Plugins old, new and odd, and the way of a newcomer to a plugin of his own.
+TESTS += tests/sdk/matrix.sh tests/sdk/path.sh
+EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/path.sh $(SDK_RELEASED)
+# `make install` links the libraries again, in their places in the build tree: no other test may run meanwhile.
+INSTALLING = tests/install/install.log tests/sdk/path.log
+$(INSTALLING): $(filter-out $(INSTALLING),$(TEST_LOGS))
+tests/sdk/path.log: $(filter tests/install/install.log,$(TEST_LOGS))
+check_PROGRAMS += tests/sdk/tour
+tests_sdk_tour_SOURCES = tests/sdk/tour.c
+tests_sdk_tour_LDADD = libdat.la
+
+# The header of every released SDK, as it was; each new release adds one, and a plugin built from it.
+SDK_RELEASED = \
+	tests/abi/sdk-0.1/datp/provider.h \
+	tests/abi/sdk-0.1/datp/provider_post.h
+
+# One source, one library for each way of being odd: .libs/odd_ODDITY.so.
+ODD_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere
+ODD = odd_none.la odd_sdk01.la odd_major.la odd_minor.la odd_future.la odd_short.la odd_null.la odd_need.la odd_small.la odd_slow.la
+check_LTLIBRARIES += $(ODD)
+odd_none_la_SOURCES = tests/sdk/odd.c
+odd_none_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_none_la_LIBADD = libdatp.la
+odd_sdk01_la_SOURCES = tests/sdk/odd.c
+odd_sdk01_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-0.1 $(AM_CPPFLAGS)
+odd_sdk01_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_sdk01_la_LIBADD = libdatp.la
+odd_major_la_SOURCES = tests/sdk/odd.c
+odd_major_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_MAJOR=7
+odd_major_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_major_la_LIBADD = libdatp.la
+odd_minor_la_SOURCES = tests/sdk/odd.c
+odd_minor_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_MINOR=99
+odd_minor_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_minor_la_LIBADD = libdatp.la
+odd_future_la_SOURCES = tests/sdk/odd.c
+odd_future_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_FUTURE
+odd_future_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_future_la_LIBADD = libdatp.la
+odd_short_la_SOURCES = tests/sdk/odd.c
+odd_short_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_SHORT
+odd_short_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_short_la_LIBADD = libdatp.la
+odd_null_la_SOURCES = tests/sdk/odd.c
+odd_null_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_NULL
+odd_null_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_null_la_LIBADD = libdatp.la
+odd_need_la_SOURCES = tests/sdk/odd.c
+odd_need_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_NEED
+odd_need_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_need_la_LIBADD = libdatp.la
+odd_small_la_SOURCES = tests/sdk/odd.c
+odd_small_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_SMALL
+odd_small_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_small_la_LIBADD = libdatp.la
+odd_slow_la_SOURCES = tests/sdk/odd.c
+odd_slow_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_SLOW
+odd_slow_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_slow_la_LIBADD = libdatp.la

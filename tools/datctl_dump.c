@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datctl dump: what a provider plugin is made of, as KEY=VALUE lines. Nothing of it is opened.
+ *
+ * Invariant: every plugin of the SDK gets the same keys, in the same order. They are told by the libdatp that
+ * the plugin itself is linked with, so datctl needs none.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dat/dat_registry.h>
+
+#include "cli.h"
+#include "datctl.h"
+
+typedef bool (*dump_fn)(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
+			void (*line)(void *arg, const char *key, const char *value), void *arg);
+
+const char datctl_dump_help[] =
+	"Usage: datctl dump PLUGIN.so\n"
+	"Say what a provider plugin is made of: KEY=VALUE lines on stdout.\n"
+	"\n"
+	"  file      the plugin\n"
+	"  init, fini  whether it has the functions that libdat calls: present or missing\n"
+	"  name, version  what it calls itself\n"
+	"  sdk       the provider SDK it was built with; none: it brings its own DAT 1.2 table\n"
+	"  host      the SDK of the libdatp that it would run with\n"
+	"  loads     whether that libdatp takes it; why not: in `why`, with the duty of datp(7)\n"
+	"  needs, traits  its feature bits\n"
+	"  size.X    the size of its own object X\n"
+	"  op.X      present, default (libdatp's own is used) or missing (it must have it)\n"
+	"  ignored   how many ops it has that this libdatp is too old for; only if there are some\n"
+	"\n"
+	"Exit status: 0 a plugin that loads, 1 it is none or is refused, 2 the command line is wrong.\n";
+
+static void print_line(void *arg, const char *key, const char *value)
+{
+	bool *loads = arg;
+
+	if (!strcmp(key, "loads"))
+		*loads = !strcmp(value, "yes");
+	printf("%s=%s\n", key, value);
+}
+
+static void *plugin_load(const char *file)
+{
+	char path[PATH_MAX];
+	void *dl;
+
+	/* a file, never a name to search for */
+	if (!realpath(file, path)) {
+		cli_error("%s: %m; name the plugin's file", file);
+		return NULL;
+	}
+	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!dl) {
+		cli_error("%s; install what it needs, or name another file", dlerror());
+		return NULL;
+	}
+	printf("file=%s\n", path);
+	return dl;
+}
+
+static bool print_plugin(void *dl)
+{
+	DAT_PROVIDER_INIT_FUNC init =
+		(DAT_PROVIDER_INIT_FUNC)(uintptr_t)dlsym(dl, DAT_PROVIDER_INIT_FUNC_STR);
+	void *fini = dlsym(dl, DAT_PROVIDER_FINI_FUNC_STR);
+	dump_fn dump = (dump_fn)(uintptr_t)dlsym(dl, "datp_plugin_dump");
+	bool loads = true;
+
+	printf("init=%s\n", init ? "present" : "missing");
+	printf("fini=%s\n", fini ? "present" : "missing");
+	if (!init) {
+		cli_error("it has no symbol %s, so it is no DAT provider; name another file",
+			  DAT_PROVIDER_INIT_FUNC_STR);
+		return false;
+	}
+	/* Without libdatp behind it, nothing can be asked of it but to be loaded. */
+	if (!dump || !dump(init, print_line, &loads))
+		printf("sdk=none\n");
+	return loads;
+}
+
+int datctl_dump(int argc, char **argv)
+{
+	void *dl;
+	bool loads;
+
+	if (argc != 2 || argv[1][0] == '-')
+		return cli_usage("dump wants one PLUGIN.so");
+	dl = plugin_load(argv[1]);
+	if (!dl)
+		return CLI_FAILED;
+	loads = print_plugin(dl);
+	/* not unloaded: a plugin that is no good at loading need not be good at this */
+	return loads ? CLI_OK : CLI_FAILED;
+}

@@ -368,7 +368,8 @@ CLAUSE("IA_QUERY-01", "IA_QUERY-03", "IA_QUERY-06", "IA_QUERY-07", "IA_QUERY-10"
 	for (int i = 0; i < t.prov.num_provider_specific_attr; i++)
 		CHECK_THAT(t.prov.provider_specific_attr[i].name &&
 			   t.prov.provider_specific_attr[i].value);
-	ABOUT("IA_QUERY-18"); /* the tests of what may be absent go by them; here: that they are values at all */
+	/* the tests of what may be absent go by them; here: that they are values at all */
+	ABOUT("IA_QUERY-18");
 	CHECK_THAT(t.prov.pz_support <= DAT_PZ_SHAREABLE && t.prov.srq_supported <= DAT_TRUE &&
 		   t.prov.supports_multipath <= DAT_TRUE &&
 		   t.prov.srq_ep_pz_difference_supported <= DAT_TRUE);
@@ -430,7 +431,8 @@ CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIS
 	ABOUT("REG_LIST-03");
 	CHECK_NUM(m, n);
 	if (n >
-	    1) { /* the registries in the field fill what there is room for, and programs rely on it */
+	    /* the registries in the field fill what there is room for, and programs rely on it */
+	    1) {
 		ABOUT("REG_LIST-02");
 		ret = dat_registry_list_providers(n - 1, &m, list2);
 		CHECK_RET_IN(ret, DAT_INVALID_PARAMETER, DAT_SUCCESS);

@@ -265,13 +265,14 @@ static void plugin_useless_locked(struct reg_plugin *p)
 	int n;
 
 	if (records_list_locked(p, list, sizeof(list)))
-		n = asprintf(&why,
-			     "%s:%u: %s: DUTY-01: library %s registered %s instead of what was asked for; "
-			     "correct the name, version or thread safety in that line",
-			     e->file, e->line, e->name, e->library, list);
+		n = asprintf(
+			&why,
+			"%s:%u: %s: DUTY-01: library %s registered %s instead of what was asked for; "
+			"correct the name, version or thread safety in that line",
+			e->file, e->line, e->name, e->library, list);
 	else if (p->said)
-		n = asprintf(&why, "%s:%u: %s: library %s: %s", e->file, e->line, e->name, e->library,
-			     p->said);
+		n = asprintf(&why, "%s:%u: %s: library %s: %s", e->file, e->line, e->name,
+			     e->library, p->said);
 	else
 		n = asprintf(
 			&why,

@@ -112,8 +112,8 @@ static void plugin_unload(struct reg_plugin *p)
 }
 
 /*
- * A provider library may have a function that says why its init registered nothing; libdatp has. Copied:
- * the words are the library's.
+ * A provider library may have a function that says why its init registered nothing; libdatp has.
+ * Copied: the words are the library's.
  */
 static void plugin_ask_why(struct reg_plugin *p)
 {
@@ -144,9 +144,10 @@ static int plugin_load(struct reg_plugin *p, char **why)
 	}
 	init = (DAT_PROVIDER_INIT_FUNC)(uintptr_t)loader_symbol(p->lib, DAT_PROVIDER_INIT_FUNC_STR);
 	if (!init) {
-		*why = why_format(p, "DUTY-01: %s has no symbol %s, so it is no DAT provider; "
-				  "correct the library in that line", loader_path(p->lib),
-				  DAT_PROVIDER_INIT_FUNC_STR);
+		*why = why_format(p,
+				  "DUTY-01: %s has no symbol %s, so it is no DAT provider; "
+				  "correct the library in that line",
+				  loader_path(p->lib), DAT_PROVIDER_INIT_FUNC_STR);
 		plugin_unload(p);
 		goto fail;
 	}

@@ -67,7 +67,8 @@ struct reg_plugin {
 	bool listed;			/* reg.lock: dat_registry_list_providers has named it */
 	bool reported;			/* reg.lock: why has been printed */
 	char *why;			/* reg.lock: what the last failure was, malloced, or NULL */
-	char *said;			/* owned by thread, then by reg.lock: the library's own words, or NULL */
+	/* owned by thread, then by reg.lock: the library's own words, or NULL */
+	char *said;
 };
 
 /* One provider of the dynamic registry. */

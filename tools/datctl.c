@@ -18,14 +18,13 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
-	{ "check", "check     why adapters cannot be used, and what to do about it",
-	  datctl_check, datctl_check_help },
-	{ "dump", "dump FILE what a provider plugin is made of",
-	  datctl_dump, datctl_dump_help },
-	{ "list", "list      the adapters (IAs) that programs of this host can open",
-	  datctl_list, datctl_list_help },
-	{ "show", "show IA   every attribute of one adapter and of its provider",
-	  datctl_show, datctl_show_help },
+	{ "check", "check     why adapters cannot be used, and what to do about it", datctl_check,
+	  datctl_check_help },
+	{ "dump", "dump FILE what a provider plugin is made of", datctl_dump, datctl_dump_help },
+	{ "list", "list      the adapters (IAs) that programs of this host can open", datctl_list,
+	  datctl_list_help },
+	{ "show", "show IA   every attribute of one adapter and of its provider", datctl_show,
+	  datctl_show_help },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

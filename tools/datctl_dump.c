@@ -2,8 +2,8 @@
 /*
  * datctl dump: what a provider plugin is made of, as KEY=VALUE lines. Nothing of it is opened.
  *
- * Invariant: every plugin of the SDK gets the same keys, in the same order. They are told by the libdatp that
- * the plugin itself is linked with, so datctl needs none.
+ * Invariant: every plugin of the SDK gets the same keys, in the same order. They are told by the
+ * libdatp that the plugin itself is linked with, so datctl needs none.
  */
 #include "config.h"
 

@@ -714,9 +714,9 @@ DATP_API void datp_plugin_fini(const struct datp_plugin *plugin, const DAT_PROVI
  */
 DATP_API const char *datp_plugin_why(void);
 /*
- * Calls a plugin's dat_provider_init so that it registers nothing, and tells what the plugin is made
- * of, key by key. False: it is no plugin of this SDK, and has registered what it wanted to. Since SDK
- * 0.2.
+ * Calls a plugin's dat_provider_init so that it registers nothing, and tells what the plugin is
+ * made of, key by key. False: it is no plugin of this SDK, and has registered what it wanted to.
+ * Since SDK 0.2.
  */
 DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
 			       void (*line)(void *arg, const char *key, const char *value),

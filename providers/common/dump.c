@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tells what a plugin is made of, without registering it. Invariant: the keys are the same for every
- * plugin, in the same order; new ones are appended.
+ * Tells what a plugin is made of, without registering it. Invariant: the keys are the same for
+ * every plugin, in the same order; new ones are appended.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -69,7 +69,8 @@ static void say_all(const struct sink *sink, const struct datp_plugin *desc)
 	plugin_refuse_begin();
 	loads = plugin_negotiate(desc, &total);
 	say(sink, "name", "%s", desc->name);
-	say(sink, "version", "%s", desc->sdk_minor >= 2 && desc->version ? desc->version : "unknown");
+	say(sink, "version", "%s",
+	    desc->sdk_minor >= 2 && desc->version ? desc->version : "unknown");
 	say(sink, "sdk", "%u.%u", desc->sdk_major, desc->sdk_minor);
 	say(sink, "host", "%u.%u", DATP_SDK_MAJOR, DATP_SDK_MINOR);
 	say(sink, "loads", "%s", loads ? "yes" : "no");
@@ -92,7 +93,8 @@ static void say_all(const struct sink *sink, const struct datp_plugin *desc)
 }
 
 DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
-			       void (*line)(void *arg, const char *key, const char *value), void *arg)
+			       void (*line)(void *arg, const char *key, const char *value),
+			       void *arg)
 {
 	static const DAT_PROVIDER_INFO nobody = { .ia_name = "dump",
 						  .dapl_version_major = 1,

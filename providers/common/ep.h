@@ -93,8 +93,8 @@ void ep_pin_locked(struct datp_ep *ep);
 void ep_unpin(struct datp_ep *ep);
 void ep_await_unpinned(struct datp_ep *ep);
 /*
- * None of the calls of datp_ep_call() begins any more; the one that runs has it pinned. For ever: those
- * asked for later neither.
+ * None of the calls of datp_ep_call() begins any more; the one that runs has it pinned. For ever:
+ * those asked for later neither.
  */
 void ep_cancel_calls(struct datp_ep *ep, bool for_ever);
 /* Whether an upcall may still speak about it. EP lock held. */

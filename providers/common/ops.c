@@ -167,8 +167,8 @@ static enum datp_err default_cr_move(struct datp_cr *from, struct datp_cr *to)
 
 /* Every slot is named in ops_list.h. */
 #define COUNT(...) +1
-_Static_assert(offsetof(struct datp_ops, ia_open) +
-			       (0 REQUIRED_OPS(COUNT) OPTIONAL_OPS(COUNT)) * sizeof(void (*)(void)) ==
+_Static_assert(offsetof(struct datp_ops, ia_open) + (0 REQUIRED_OPS(COUNT) OPTIONAL_OPS(COUNT)) *
+							    sizeof(void (*)(void)) ==
 		       sizeof(struct datp_ops),
 	       "a slot of struct datp_ops is missing in ops_list.h");
 #undef COUNT
@@ -190,10 +190,10 @@ static bool version_ok(const struct datp_plugin *desc)
 {
 	if (desc->sdk_major == DATP_SDK_MAJOR)
 		return true;
-	plugin_refuse("DUTY-03: plugin \"%s\" was built with provider SDK %u.%u, this libdatp serves "
-		      "%u.x; install the libdatp of SDK %u, or rebuild the plugin",
-		      desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR,
-		      desc->sdk_major);
+	plugin_refuse(
+		"DUTY-03: plugin \"%s\" was built with provider SDK %u.%u, this libdatp serves "
+		"%u.x; install the libdatp of SDK %u, or rebuild the plugin",
+		desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR, desc->sdk_major);
 	return false;
 }
 
@@ -229,7 +229,8 @@ static bool ops_ok(const struct datp_plugin *desc, const struct datp_ops *ops)
 		snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "", missing[i]);
 	}
 	plugin_refuse("DUTY-04: plugin \"%s\" lacks the required op%s %s; set %s in its struct "
-		      "datp_ops", desc->name, n > 1 ? "s" : "", list, n > 1 ? "them" : "it");
+		      "datp_ops",
+		      desc->name, n > 1 ? "s" : "", list, n > 1 ? "them" : "it");
 	return false;
 }
 

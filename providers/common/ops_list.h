@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The names of all ops of struct datp_ops, in two lists. Invariant: every slot is in one of them, and
- * ops.c does not compile otherwise; who appends a slot to the struct appends its name here.
+ * The names of all ops of struct datp_ops, in two lists. Invariant: every slot is in one of them,
+ * and ops.c does not compile otherwise; who appends a slot to the struct appends its name here.
  */
 #ifndef OPS_LIST_H
 #define OPS_LIST_H

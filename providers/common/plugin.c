@@ -119,8 +119,8 @@ void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 	if (!plugin->params)
 		goto no_memory;
 	if (!plugin_list(plugin)) {
-		datp_log(1, "%s: %d adapters have this name already: leave out some lines",
-			 info->ia_name, PLUGIN_NTHS);
+		plugin_refuse("%d adapters have this name already; leave out some lines",
+			      PLUGIN_NTHS);
 		goto free_plugin;
 	}
 	/* Nobody opens it before libdat knows its table. */
@@ -129,8 +129,10 @@ void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 	ret = dat_registry_add_provider(&plugin->table, info);
 	if (ret == DAT_SUCCESS)
 		return;
-	plugin_refuse("DUTY-01: libdat refuses to register plugin \"%s\" as %s (0x%x); see that the name "
-		      "is registered once only", desc->name, info->ia_name, ret);
+	plugin_refuse(
+		"DUTY-01: libdat refuses to register plugin \"%s\" as %s (0x%x); see that the "
+		"name is registered once only",
+		desc->name, info->ia_name, ret);
 	plugin_unlist(plugin);
 	goto free_plugin;
 
@@ -174,8 +176,10 @@ void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 stay:
 	plugin_stay(plugin);
 in_use:
-	datp_log(1, "%s: DUTY-13: asked to unload plugin \"%s\" while it is open; close every IA first",
-		 info->ia_name, desc->name);
+	datp_log(
+		1,
+		"%s: DUTY-13: asked to unload plugin \"%s\" while it is open; close every IA first",
+		info->ia_name, desc->name);
 }
 
 struct plugin *plugin_get(const char *name, uint32_t nth)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why a plugin was refused: kept for whoever asked for it to be initialised, who knows the file and the
- * line that named it and tells all of it in one message. Invariant: each thread has its own, of its
- * latest datp_plugin_init().
+ * Why a plugin was refused: kept for whoever asked for it to be initialised, who knows the file and
+ * the line that named it and tells all of it in one message. Invariant: each thread has its own, of
+ * its latest datp_plugin_init().
  */
 #include <stdarg.h>
 #include <stdio.h>

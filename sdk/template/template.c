@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A uDAPL provider to begin from: everything connects and moves data, within one process. Copy it,
- * rename `my`, and replace the wire (one mutex and memcpy) by your own, piece by piece. datp(7) says
- * of each op when it is called and what it must do; the DUTY-nn below are explained there.
+ * rename `my`, and replace the wire (one mutex and memcpy) by your own, piece by piece. datp(7)
+ * says of each op when it is called and what it must do; the DUTY-nn below are explained there.
  *
  * How it works: a posted operation is a struct work. It waits in a queue of its endpoint until it
  * can be executed, and then, done, in a queue of its event queue (EVD) until libdatp polls it.
@@ -18,15 +18,15 @@
 
 #include <datp/provider.h>
 
-#define MY_MAX_IOV	16
-#define MY_MAX_PDATA	256
-#define MY_MAX_LMRS	4096	/* a power of two */
+#define MY_MAX_IOV   16
+#define MY_MAX_PDATA 256
+#define MY_MAX_LMRS  4096 /* a power of two */
 
 struct work {
 	struct work *next;
 	struct datp_wqe *wqe;
-	struct datp_rge remote;		/* RDMA */
-	uint64_t len;			/* bytes to go; of a receive, bytes arrived */
+	struct datp_rge remote; /* RDMA */
+	uint64_t len;		/* bytes to go; of a receive, bytes arrived */
 	uint8_t status;
 	bool solicited;
 	int n;
@@ -41,7 +41,7 @@ struct queue {
 struct my_ia {
 	struct datp_ia base;
 	struct my_ia *next;
-	struct my_lmr *lmrs[MY_MAX_LMRS];	/* by the low bits of their context */
+	struct my_lmr *lmrs[MY_MAX_LMRS]; /* by the low bits of their context */
 	uint32_t last_context;
 };
 
@@ -53,35 +53,35 @@ struct my_evd {
 	struct datp_evd base;
 	struct queue done;
 	enum datp_arm armed;
-	int calls;			/* of notify(), asked for and not yet over */
+	int calls; /* of notify(), asked for and not yet over */
 };
 
 struct my_cr {
 	struct datp_cr base;
-	struct my_ep *from;		/* who asks; NULL: gave up */
+	struct my_ep *from; /* who asks; NULL: gave up */
 };
 
 struct my_ep {
 	struct datp_ep base;
-	struct my_ep *peer;		/* from the accept to the end of the connection */
-	struct my_cr *cr;		/* our request, while it is neither accepted nor rejected */
-	bool asking;			/* from the connect to the accept, reject or abort */
-	bool up;			/* libdatp knows that the connection is there */
-	bool over;			/* it has ended: what is posted now is libdatp's to flush */
-	bool draining;			/* a graceful disconnect waits for `requests` */
-	DAT_EVENT_NUMBER why;		/* of the end */
+	struct my_ep *peer;   /* from the accept to the end of the connection */
+	struct my_cr *cr;     /* our request, while it is neither accepted nor rejected */
+	bool asking;	      /* from the connect to the accept, reject or abort */
+	bool up;	      /* libdatp knows that the connection is there */
+	bool over;	      /* it has ended: what is posted now is libdatp's to flush */
+	bool draining;	      /* a graceful disconnect waits for `requests` */
+	DAT_EVENT_NUMBER why; /* of the end */
 	struct queue requests, receives;
-	struct queue lone;		/* done, and no EVD to say it on */
+	struct queue lone; /* done, and no EVD to say it on */
 	struct sockaddr_in target;
 	uint64_t target_qual;
-	uint32_t pdata_len;		/* of the request, then of the answer */
+	uint32_t pdata_len; /* of the request, then of the answer */
 	unsigned char pdata[MY_MAX_PDATA];
 };
 
 struct my_sp {
 	struct datp_sp base;
 	struct my_sp *next;
-	int calls;			/* requests that are being delivered to it */
+	int calls; /* requests that are being delivered to it */
 };
 
 /*
@@ -317,7 +317,7 @@ static bool my_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_o
 	struct my_evd *my = (struct my_evd *)evd;
 	bool ready;
 
-	(void)solicited_only;		/* telling too often is allowed */
+	(void)solicited_only; /* telling too often is allowed */
 	pthread_mutex_lock(&wire);
 	my->armed = arm;
 	ready = my->done.first != NULL;
@@ -477,12 +477,11 @@ static bool still_there_locked(const struct my_ep *my, const struct work *w)
 static uint8_t rdma_locked(struct my_ep *my, struct work *w)
 {
 	bool write = w->wqe->op == DATP_RDMA_WRITE;
-	unsigned int need =
-		write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	unsigned int need = write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
 	struct datp_sge there = { .addr = w->remote.addr, .len = w->len };
 
-	if (w->len && access_locked(&my->peer->base, w->remote.rmr_context, there.addr, there.len,
-				    need))
+	if (w->len &&
+	    access_locked(&my->peer->base, w->remote.rmr_context, there.addr, there.len, need))
 		return DAT_DTO_ERR_REMOTE_ACCESS;
 	if (write)
 		copy(&there, 1, w->iov, w->n);
@@ -781,7 +780,7 @@ static void my_ep_disconnect(struct datp_ep *ep, enum datp_close how)
 
 static enum datp_err my_ep_create(struct datp_ep *ep)
 {
-	(void)ep;			/* zeroes are where it begins */
+	(void)ep; /* zeroes are where it begins */
 	return DATP_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An SDK plugin that opens and closes, and no more. It is built many times, and each binary is named for
- * what is odd about it, which its macros tell:
+ * An SDK plugin that opens and closes, and no more. It is built many times, and each binary is
+ * named for what is odd about it, which its macros tell:
  *
  *	ODD_MAJOR	built with an SDK of another major version
  *	ODD_MINOR	built with an SDK of a much later minor version

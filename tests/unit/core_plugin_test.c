@@ -86,8 +86,8 @@ static void the_tail_of_a_newer_plugin_is_ignored(void)
 }
 
 /*
- * A host knows the ops up to some slot and a plugin those up to another: each has to live with each. The
- * sizes of released SDKs are among them.
+ * A host knows the ops up to some slot and a plugin those up to another: each has to live with
+ * each. The sizes of released SDKs are among them.
  */
 static void every_pair_of_host_and_plugin_works(void)
 {
@@ -106,7 +106,8 @@ static void every_pair_of_host_and_plugin_works(void)
 			REQUIRE(plugin_negotiate_as(&plugin, host, &total));
 			check_total(&total);
 			CHECK(!memcmp((const char *)&total + offsetof(struct datp_ops, sp_listen),
-				      (const char *)&null_ops + offsetof(struct datp_ops, sp_listen),
+				      (const char *)&null_ops +
+					      offsetof(struct datp_ops, sp_listen),
 				      first - offsetof(struct datp_ops, sp_listen)));
 			CHECK((total.cr_move == null_ops.cr_move) ==
 			      (known >= first + sizeof(total.cr_move) && null_ops.cr_move));
@@ -169,7 +170,7 @@ static void every_missing_required_op_is_named(void)
 		const char *text;
 
 		memset((char *)&ops + required[i].offset, 0, sizeof(void (*)(void)));
-			CHECK(!negotiate(&ops, sizeof(ops), &total));
+		CHECK(!negotiate(&ops, sizeof(ops), &total));
 		text = datp_plugin_why();
 		CHECK_HAS_STR(text, "\"bent\"");
 		CHECK_HAS_STR(text, required[i].name);

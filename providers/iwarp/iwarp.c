@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is particular to iWARP: private data that keep their length; no way for a receiver to ask a sender
+ * for patience; and a connect that may sleep in the kernel.
+ */
+#include "iwarp.h"
+#include <string.h>
+
+/* siw adds 4 bytes of its own to a length of 8 bits, and so goes wrong above 251. */
+enum { PDATA_BYTES = 248 };
+
+static bool iw_rejected_by_consumer(int status)
+{
+	/*
+	 * The status is an errno that drivers choose differently (siw: ECONNRESET for the peer's
+	 * rejection, ECONNREFUSED for a mismatch): the consumer's word alone tells.
+	 */
+	return status != 0;
+}
+
+static void iw_tune(struct ibv_qp_attr *attr, int *mask)
+{
+	(void)attr, (void)mask; /* the device takes a queue pair through its states by itself */
+}
+
+/*
+ * The answer to an RDMA Read is a write by the peer, as the protocol has it, and some devices want the
+ * sink of a read to have that right. siw does not.
+ */
+static bool sinks_want_write(const struct rdma_ia *ia)
+{
+	return ia->opt.read_sink && strncmp(ibv_get_device_name(ia->verbs->device), "siw", 3) != 0 &&
+	       strncmp(ia->verbs->device->dev_name, "siw", 3) != 0;
+}
+
+static int iw_access(const struct rdma_ia *ia, int access)
+{
+	if ((access & IBV_ACCESS_LOCAL_WRITE) && sinks_want_write(ia))
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	return ia->windows ? access | IBV_ACCESS_MW_BIND : access;
+}
+
+const struct rdma_kind iw_kind = {
+	.name = "iwarp",
+	.transport = IBV_TRANSPORT_IWARP,
+	.shown = "iWARP",
+	.max_private_data = PDATA_BYTES,
+	.connect_blocks = true,
+	.rejected_by_consumer = iw_rejected_by_consumer,
+	.tune = iw_tune,
+	.access = iw_access,
+};

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The plugin under the name that dat.conf files of the field give to rdma_cm's provider, whatever the
+ * device: libdaplcma.so.1. The device's transport decides what it is.
+ */
+#include "../ib/ib.h"
+#include "../iwarp/iwarp.h"
+
+static enum datp_err cma_ia_open(struct datp_ia *ia, const char *params)
+{
+	static const struct rdma_kind *const kinds[] = { &ib_kind, &iw_kind, NULL };
+
+	return rdma_ia_open(ia, params, kinds);
+}
+
+static const struct datp_ops cma_ops = { .ia_open = cma_ia_open, RDMA_OPS };
+
+DATP_PROVIDER("cma", cma_ops)

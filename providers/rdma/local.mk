@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The verbs providers: what they share is built once, and each plugin adds what it differs in.
+# A worker may outlive its adapter, so the plugins stay mapped.
+RDMA_SOURCES = \
+	providers/rdma/rdma.h \
+	providers/rdma/rdma_async.c \
+	providers/rdma/rdma_cm.c \
+	providers/rdma/rdma_conn.c \
+	providers/rdma/rdma_cq.c \
+	providers/rdma/rdma_device.c \
+	providers/rdma/rdma_ia.c \
+	providers/rdma/rdma_mr.c \
+	providers/rdma/rdma_mw.c \
+	providers/rdma/rdma_poll.c \
+	providers/rdma/rdma_post.c \
+	providers/rdma/rdma_qp.c \
+	providers/rdma/rdma_srq.c \
+	providers/rdma/rdma_wire.c
+RDMA_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS) -fvisibility=hidden
+RDMA_LDFLAGS = $(AM_LDFLAGS) $(PLUGIN_RPATH) -module -shared -Wl,-z,nodelete
+
+if HAVE_RDMA
+noinst_LTLIBRARIES += librdma_core.la
+librdma_core_la_SOURCES = $(RDMA_SOURCES) providers/ib/ib.c providers/ib/ib.h \
+	providers/iwarp/iwarp.c providers/iwarp/iwarp.h
+librdma_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+librdma_core_la_CFLAGS = $(RDMA_CFLAGS)
+librdma_core_la_LIBADD = $(RDMACM_LIBS) $(VERBS_LIBS)
+
+plugin_LTLIBRARIES += libdatib.la libdatiwarp.la libdaplcma.la
+libdatib_la_SOURCES = providers/ib/plugin.c
+libdatib_la_CFLAGS = $(RDMA_CFLAGS)
+libdatib_la_LDFLAGS = $(RDMA_LDFLAGS) -avoid-version
+libdatib_la_LIBADD = librdma_core.la libdatp.la
+libdatiwarp_la_SOURCES = providers/iwarp/plugin.c
+libdatiwarp_la_CFLAGS = $(RDMA_CFLAGS)
+libdatiwarp_la_LDFLAGS = $(RDMA_LDFLAGS) -avoid-version
+libdatiwarp_la_LIBADD = librdma_core.la libdatp.la
+libdaplcma_la_SOURCES = providers/rdma/alias.c
+libdaplcma_la_CFLAGS = $(RDMA_CFLAGS)
+libdaplcma_la_LDFLAGS = $(RDMA_LDFLAGS) -version-info 1:0:0
+libdaplcma_la_LIBADD = librdma_core.la libdatp.la
+endif

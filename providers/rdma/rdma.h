@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of the verbs transport share: their private objects, and what ib and iwarp differ in.
+ *
+ * LOCKS, in the order of <datp/provider.h>: rdma_ia.cq_lock > poll lock of an EVD (or of the IA's sink)
+ * > EP > SRQ. The leaves are rdma_ia.lock (the IA mutex: who has which connection), qp_lock and mr_lock
+ * (tables). No upcall to libdatp is made with one of them held.
+ */
+#ifndef RDMA_H
+#define RDMA_H
+
+#include <datp/provider.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <rdma/rdma_cma.h>
+
+#define RDMA_SGE_MAX	  32  /* what a post can hold on its stack */
+#define RDMA_CQ_MAX	  16  /* CQs of one EVD, where a CQ cannot grow */
+#define RDMA_SPARE_WR	  2   /* requests of our own on a send queue: the marker of a drain */
+#define RDMA_PDATA_MAX	  256 /* what any transport can carry */
+#define RDMA_BUCKETS	  4096
+#define RDMA_REJECT_BYTES 4
+
+struct rdma_ia;
+struct rdma_ep;
+struct rdma_conn;
+
+/* What ib and iwarp differ in. */
+struct rdma_kind {
+	const char *name; /* of the provider, as it calls itself in messages */
+	enum ibv_transport_type transport;
+	const char *shown;	   /* of the transport, to the administrator */
+	uint32_t max_private_data; /* of a consumer */
+	uint32_t request_bytes;	   /* that a request carries, padded; 0: the exact length is carried */
+	uint32_t reply_bytes;	   /* likewise, of an accept */
+	bool three_way;		   /* the active side confirms the reply (rdma_establish) */
+	bool connect_blocks;	   /* rdma_connect may sleep for minutes: not on the service thread */
+	/* what the status of a REJECTED event says: that a consumer has rejected, or may have */
+	bool (*rejected_by_consumer)(int status);
+	/* the last touch to the attributes of a transition, after librdmacm has filled them */
+	void (*tune)(struct ibv_qp_attr *attr, int *mask);
+	/* the rights that memory needs besides those asked for */
+	int (*access)(const struct rdma_ia *ia, int access);
+};
+
+/* ------------------------------------------------------------------ completion queues */
+
+struct rdma_cq {
+	struct ibv_cq *cq;
+	uint32_t size, used; /* entries, and those promised to queue pairs (the IA's cq_lock) */
+};
+
+/*
+ * The CQs of one EVD, on one completion channel. More than one only where the device cannot resize.
+ * `count` grows under the poll lock.
+ */
+struct rdma_cqset {
+	struct rdma_ia *ia;
+	_Atomic uint32_t *poll_lock;
+	struct datp_evd *evd; /* NULL: the IA's sink, for endpoints without an EVD */
+	struct ibv_comp_channel *channel;
+	struct rdma_cq cq[RDMA_CQ_MAX];
+	uint32_t count;
+	struct datp_watch *watch; /* on the channel; poll lock */
+	bool armed;		  /* an event is to come, or is in the channel (poll lock) */
+	bool armed_solicited;	  /* ... but only a solicited one */
+	bool stopping;		  /* the watch must not be added any more (poll lock) */
+	/*
+	 * A sleeper has seen the channel readable. relaxed: a hint between the sleeper and the same
+	 * thread's next call
+	 */
+	_Atomic bool fired;
+	_Atomic bool solicited; /* what is polled next may have been solicited */
+	uint32_t drains;	/* endpoints that wait for their last request (poll lock) */
+};
+
+struct rdma_evd {
+	struct datp_evd base;
+	struct rdma_cqset set;
+	int wake_fd;	   /* eventfd: wakes a sleeper who watches the channel too */
+	_Atomic bool rung; /* it has been written since it was last read */
+};
+
+/* ------------------------------------------------------------------ memory */
+
+struct rdma_pz {
+	struct datp_pz base;
+	struct ibv_pd *pd;
+};
+
+struct rdma_lmr {
+	struct datp_lmr base;
+	struct ibv_mr *mr;
+	struct rdma_lmr *next; /* in its bucket (the IA's mr_lock) */
+};
+
+struct rdma_rmr {
+	struct datp_rmr base;
+	struct ibv_mw *mw;    /* or emulated: */
+	struct ibv_mr *mr;    /* of the bind that was posted last (EP lock of the bind) */
+	struct ibv_mr *old;   /* of the one before, until that bind completes */
+	struct ibv_mr *bound; /* mw: of the LMR it was bound to last; an unbind has to name one */
+};
+
+struct rdma_srq {
+	struct datp_srq base;
+	struct ibv_srq *srq;
+	uint32_t size; /* that the device gave */
+};
+
+/* ------------------------------------------------------------------ connections */
+
+/* A receive that was posted before there was a queue pair to post it to. */
+struct rdma_staged {
+	struct rdma_staged *next;
+	struct datp_wqe *wqe;
+	int n;
+	struct ibv_sge sge[];
+};
+
+/*
+ * One attempt to connect or one connection: an rdma_cm_id and the endpoint that it is for. Ids are
+ * single use, so an endpoint has a new one of these each time. Destroyed on the service thread only,
+ * which is also the only one that reads events.
+ */
+struct rdma_conn {
+	struct rdma_ia *ia; /* NULL: closed meanwhile (workers' lock in rdma_conn.c) */
+	struct rdma_conn *next, **prev;
+	struct rdma_channel *channel;
+	struct rdma_cm_id *id;
+	struct rdma_ep *ep; /* NULL: it is not the endpoint's any more (IA mutex) */
+	bool busy;	    /* the service thread is handling an event of it (IA mutex) */
+	bool working;	    /* a worker is in rdma_connect (IA mutex) */
+	bool dead;	    /* to be destroyed (IA mutex) */
+	bool active;
+	bool established; /* the service thread's */
+	int tries;	  /* resolutions; the service thread's */
+	bool stale_tried; /* a rejection for a stale connection has been answered with a new try */
+	struct rdma_conn_param param;
+	unsigned char pdata[RDMA_PDATA_MAX];
+};
+
+/* An event channel; outlives its IA while a worker's id is on it. */
+struct rdma_channel {
+	struct rdma_event_channel *channel;
+	_Atomic uint32_t refs;
+};
+
+struct rdma_ep {
+	struct datp_ep base;
+	struct ibv_qp *qp;
+	uint32_t qpn; /* 0: none. Completions of other numbers are of the past (EP lock) */
+	struct rdma_ep *next; /* in the table of queue pairs (IA's qp_lock) */
+	struct rdma_cq *send_cq, *recv_cq;
+	struct rdma_cqset *send_set, *recv_set;
+	uint32_t send_need, recv_need;
+	uint32_t max_inline;
+	uint32_t unsignaled, signal_every; /* suppressed posts since the last that was signaled */
+	bool ready;			   /* receives go to the queue pair (EP lock) */
+	bool over; /* the connection is: accept posts and leave them alone (EP lock) */
+	bool up;   /* ESTABLISHED has been queued: completions may be shown (EP lock) */
+	bool broken; /* a request has failed, and the end is on its way (EP lock) */
+	bool draining;
+	struct rdma_staged *staged, **staged_end; /* EP lock */
+	struct datp_node *early, **early_end;	  /* receives complete before `up` (EP lock) */
+	struct rdma_conn *conn;			  /* IA mutex */
+};
+
+struct rdma_sp {
+	struct datp_sp base;
+	struct rdma_cm_id *id;
+};
+
+struct rdma_cr {
+	struct datp_cr base;
+	struct rdma_cm_id *id;
+	struct rdma_conn_param offer; /* what the active side asked for */
+};
+
+/* What dat.conf says about an adapter. */
+struct rdma_options {
+	char where[256]; /* netdev, address, host name or verbs device */
+	int port;	 /* of a verbs device, from 1; 0: any */
+	int resolve_ms, resolve_tries;
+	uint32_t inline_bytes;
+	bool emulate_rmr; /* where there are no windows */
+	bool read_sink;	  /* iWARP: read sinks get remote write */
+};
+
+struct rdma_ia {
+	struct datp_ia base;
+	const struct rdma_kind *kind;
+	struct rdma_options opt;
+	struct ibv_context *verbs;
+	uint8_t port;
+	struct ibv_device_attr dev;
+	struct ibv_port_attr port_attr;
+	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
+	bool windows;	   /* the device has memory windows of type 1 */
+	struct rdma_channel *channel;
+	struct datp_watch *cm_watch, *async_watch;
+	bool lost; /* the device is gone; the service thread's */
+	pthread_mutex_t lock;
+	pthread_cond_t idle; /* a connection is not busy any more */
+	struct rdma_conn *conns;
+	bool reaping; /* a call to destroy dead ones is on its way (IA mutex) */
+	pthread_mutex_t cq_lock; /* outside the poll locks: sizes of CQs */
+	_Atomic uint32_t mr_lock; /* a leaf */
+	struct rdma_cqset sink;
+	_Atomic uint32_t sink_lock;
+	_Atomic uint32_t qp_lock; /* a leaf */
+	struct rdma_ep **qps;	  /* by number */
+	struct rdma_lmr **lmrs;	  /* by context (mr_lock) */
+	DAT_NAMED_ATTR named[8];
+	int named_count;
+	char named_text[4][64];
+};
+
+static inline struct rdma_ia *rdma_ia(struct datp_ia *ia)
+{
+	return (struct rdma_ia *)ia;
+}
+
+static inline struct rdma_ep *rdma_ep(struct datp_ep *ep)
+{
+	return (struct rdma_ep *)ep;
+}
+
+static inline struct rdma_ia *rdma_ep_ia(struct rdma_ep *ep)
+{
+	return (struct rdma_ia *)ep->base.obj.ia;
+}
+
+static inline struct rdma_evd *rdma_evd(struct datp_evd *evd)
+{
+	return (struct rdma_evd *)evd;
+}
+
+/* The sizes of the objects and every op but ia_open: those of all verbs providers. */
+#define RDMA_OPS                                                                                   \
+	.ia_size = sizeof(struct rdma_ia), .pz_size = sizeof(struct rdma_pz),                      \
+	.evd_size = sizeof(struct rdma_evd), .ep_size = sizeof(struct rdma_ep),                    \
+	.lmr_size = sizeof(struct rdma_lmr), .rmr_size = sizeof(struct rdma_rmr),                  \
+	.srq_size = sizeof(struct rdma_srq), .sp_size = sizeof(struct rdma_sp),                    \
+	.cr_size = sizeof(struct rdma_cr), .ia_close = rdma_ia_close, .ia_query = rdma_ia_query,   \
+	.pz_create = rdma_pz_create, .pz_free = rdma_pz_free, .lmr_create = rdma_lmr_create,       \
+	.lmr_free = rdma_lmr_free, .lmr_find = rdma_lmr_find, .rmr_create = rdma_rmr_create,       \
+	.rmr_free = rdma_rmr_free, .evd_create = rdma_evd_create, .evd_resize = rdma_evd_resize,   \
+	.evd_free = rdma_evd_free, .evd_poll = rdma_evd_poll, .evd_arm = rdma_evd_arm,             \
+	.evd_sleep = rdma_evd_sleep, .evd_wake = rdma_evd_wake, .srq_create = rdma_srq_create,     \
+	.srq_resize = rdma_srq_resize, .srq_free = rdma_srq_free,                                  \
+	.srq_post_recv = rdma_srq_post_recv, .srq_set_lw = rdma_srq_set_lw,                        \
+	.ep_create = rdma_ep_create, .ep_modify = rdma_ep_modify, .ep_reset = rdma_ep_reset,       \
+	.ep_free = rdma_ep_free, .post_send = rdma_post_send, .post_recv = rdma_post_recv,         \
+	.post_rdma_write = rdma_post_rdma_write, .post_rdma_read = rdma_post_rdma_read,            \
+	.rmr_bind = rdma_rmr_bind, .sp_listen = rdma_sp_listen, .sp_close = rdma_sp_close,         \
+	.ep_connect = rdma_ep_connect, .cr_accept = rdma_cr_accept, .cr_reject = rdma_cr_reject,   \
+	.cr_free = rdma_cr_free, .cr_move = rdma_cr_move, .ep_disconnect = rdma_ep_disconnect
+
+/* ------------------------------------------------------------------ rdma_ia.c, rdma_device.c */
+
+/* `kinds`: NULL-terminated; the device's transport chooses one. */
+enum datp_err rdma_ia_open(struct datp_ia *ia, const char *params,
+			   const struct rdma_kind *const *kinds);
+void rdma_ia_close(struct datp_ia *ia);
+void rdma_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr);
+
+/* The words of dat.conf. False: said what is wrong. */
+bool rdma_options_parse(struct rdma_ia *ia, const char *params);
+/* The address, verbs device and port that the options name; opens the device. */
+enum datp_err rdma_device_open(struct rdma_ia *ia);
+
+/* ------------------------------------------------------------------ rdma_cq.c */
+
+enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct datp_evd *evd,
+			      _Atomic uint32_t *poll_lock, uint32_t size);
+void rdma_cqset_fini(struct rdma_cqset *set);
+/* A CQ with room for `need` completions more, which are the caller's until they are given back. */
+enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, uint32_t need, struct rdma_cq **cq);
+void rdma_cqset_release(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need);
+/* The service thread sees to completions until the count of drains is 0 again. */
+void rdma_cqset_watch(struct rdma_cqset *set, int drains);
+bool rdma_cqset_arm(struct rdma_cqset *set, bool solicited);
+/* Delivers all that has been completed. No lock held. */
+void rdma_cqset_drain(struct rdma_cqset *set);
+
+enum datp_err rdma_evd_create(struct datp_evd *evd, int32_t qlen);
+enum datp_err rdma_evd_resize(struct datp_evd *evd, int32_t qlen);
+void rdma_evd_free(struct datp_evd *evd);
+bool rdma_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_only);
+int rdma_evd_sleep(struct datp_evd *evd, uint32_t seen, const struct timespec *deadline);
+void rdma_evd_wake(struct datp_evd *evd);
+
+/* ------------------------------------------------------------------ rdma_poll.c */
+
+/*
+ * Polls; at most n completions go to `out`, what needs no event or shall not be returned (`out` NULL)
+ * is done on the spot. Poll lock.
+ */
+int rdma_cqset_poll(struct rdma_cqset *set, struct datp_completion *out, int n);
+int rdma_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
+/* ESTABLISHED has been queued: shows what came before it. EP lock held. */
+void rdma_early_show_locked(struct rdma_ep *ep);
+
+/* ------------------------------------------------------------------ rdma_post.c */
+
+enum datp_err rdma_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n);
+enum datp_err rdma_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n);
+enum datp_err rdma_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n,
+				   const struct datp_rge *remote);
+enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
+				  const struct datp_sge *iov, int n, const struct datp_rge *remote);
+enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
+				 const struct datp_sge *iov, int n);
+/* A request that moves nothing and completes after all before it. `wr_id` as it is. EP lock. */
+int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
+enum datp_err rdma_post_error(int rc);
+
+/* What the low bits of a work request's id say; the rest is an address. */
+enum { RDMA_ID_WQE = 0, RDMA_ID_DRAIN = 1, RDMA_ID_SRQ = 2, RDMA_ID_MASK = 7 };
+
+/* ------------------------------------------------------------------ rdma_qp.c */
+
+enum datp_err rdma_ep_create(struct datp_ep *ep);
+enum datp_err rdma_ep_modify(struct datp_ep *ep, const struct datp_ep *next);
+enum datp_err rdma_ep_reset(struct datp_ep *ep);
+void rdma_ep_free(struct datp_ep *ep);
+/* There is a queue pair that has never been connected. */
+enum datp_err rdma_qp_ensure(struct rdma_ep *ep);
+/* To INIT, and the staged receives to the queue pair. errno-like; 0 is good. */
+int rdma_qp_begin(struct rdma_ep *ep, struct rdma_cm_id *id);
+/* To RTR and RTS, with the numbers of reads in each direction. */
+int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in, uint8_t reads_out);
+/* To ERR: nobody touches a posted buffer any more. */
+void rdma_qp_stop(struct rdma_ep *ep);
+/* The endpoint with this queue pair, or NULL. */
+struct rdma_ep *rdma_qp_find(struct rdma_ia *ia, uint32_t qpn);
+
+/* ------------------------------------------------------------------ rdma_mr.c, rdma_mw.c, rdma_srq.c */
+
+enum datp_err rdma_pz_create(struct datp_pz *pz);
+void rdma_pz_free(struct datp_pz *pz);
+enum datp_err rdma_lmr_create(struct datp_lmr *lmr, const void *cookie);
+void rdma_lmr_free(struct datp_lmr *lmr);
+struct datp_lmr *rdma_lmr_find(struct datp_ia *ia, uint32_t lmr_context);
+int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS priv);
+/* Says why memory could not be registered. */
+enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err);
+
+enum datp_err rdma_rmr_create(struct datp_rmr *rmr);
+void rdma_rmr_free(struct datp_rmr *rmr);
+enum datp_err rdma_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
+			    struct datp_lmr *lmr, uint64_t addr, uint64_t len,
+			    DAT_MEM_PRIV_FLAGS priv, uint32_t *context);
+/* A bind has completed. EP lock held. */
+void rdma_bind_done(struct rdma_rmr *rmr, bool good);
+
+enum datp_err rdma_srq_create(struct datp_srq *srq);
+enum datp_err rdma_srq_resize(struct datp_srq *srq, int32_t max_recv_dtos);
+void rdma_srq_free(struct datp_srq *srq);
+enum datp_err rdma_srq_set_lw(struct datp_srq *srq, int32_t low_watermark);
+
+/* ------------------------------------------------------------------ rdma_cm.c, rdma_conn.c */
+
+enum datp_err rdma_sp_listen(struct datp_sp *sp);
+void rdma_sp_close(struct datp_sp *sp);
+enum datp_err rdma_ep_connect(struct datp_ep *ep, const struct datp_conn_param *param);
+enum datp_err rdma_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata,
+			     uint32_t len);
+void rdma_cr_reject(struct datp_cr *cr);
+void rdma_cr_free(struct datp_cr *cr);
+enum datp_err rdma_cr_move(struct datp_cr *from, struct datp_cr *to);
+void rdma_ep_disconnect(struct datp_ep *ep, enum datp_close how);
+
+/* Events of the channel. Service thread. */
+void rdma_cm_event(void *arg, uint32_t events);
+/* A failed request: ends the connection soon. EP lock. */
+void rdma_ep_break_locked(struct rdma_ep *ep);
+/* The same for whatever other reason. Any lock. */
+void rdma_ep_break(struct rdma_ep *ep);
+/* The last request before a graceful end is complete. EP lock. */
+void rdma_ep_drained_locked(struct rdma_ep *ep);
+/* A message has come before the confirmation: it will do for one. EP lock. */
+void rdma_ep_heard_locked(struct rdma_ep *ep);
+/* Ends the connection of an endpoint from the service thread. */
+void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why);
+
+struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep);
+/* Takes it away from its endpoint, unless there is none; nobody handles its events any more. */
+struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep);
+/* It is not needed any more: disconnect (if established) or destroy it, soon. */
+void rdma_conn_retire(struct rdma_conn *conn);
+void rdma_conn_dead(struct rdma_conn *conn);
+/* An id that belongs to no connection. */
+void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id);
+void rdma_conns_fini(struct rdma_ia *ia);
+/*
+ * rdma_connect, on a thread of its own where it may block. Returns an errno; with a thread,
+ * rdma_connect_result() gets it on the service thread. Service thread.
+ */
+int rdma_conn_connect(struct rdma_conn *conn);
+void rdma_connect_result(struct rdma_conn *conn, int err);
+/* Marks it as being handled, and tells whose it is; NULL: nobody's any more. Service thread. */
+struct rdma_ep *rdma_conn_enter(struct rdma_conn *conn);
+void rdma_conn_leave(struct rdma_conn *conn);
+struct rdma_channel *rdma_channel_new(void);
+void rdma_channel_put(struct rdma_channel *channel);
+
+/* ------------------------------------------------------------------ rdma_wire.c */
+
+/* The port that stands for a connection qualifier; 0: none does. */
+uint16_t rdma_wire_port(uint64_t qual);
+enum rdma_message { RDMA_REQUEST, RDMA_REPLY };
+/* Private data as it goes onto the wire: sets private_data, its length, and the retry count. */
+void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const void *data,
+		    uint32_t len, unsigned char wire[RDMA_PDATA_MAX], struct rdma_conn_param *param);
+/* How much of what came is the consumer's. */
+uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
+			  const struct rdma_conn_param *param);
+/* The word in front of a rejection's data, which tells it from the transport's own. */
+void rdma_wire_reject(unsigned char word[RDMA_REJECT_BYTES]);
+bool rdma_wire_is_reject(const struct rdma_conn_param *param);
+
+/* ------------------------------------------------------------------ rdma_async.c */
+
+void rdma_async_event(void *arg, uint32_t events);
+/* The device is gone: everybody is told, once. Service thread. */
+void rdma_device_lost(struct rdma_ia *ia);
+
+#endif

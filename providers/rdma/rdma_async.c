@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the device tells unasked. Invariant: the loss of the device is told once: BROKEN to each connected
+ * endpoint, and a catastrophic error of the IA.
+ */
+#include "rdma.h"
+
+static void break_all(struct rdma_ia *ia)
+{
+	for (uint32_t i = 0; i < RDMA_BUCKETS; i++) {
+		datp_lock(&ia->qp_lock);
+		/* datp_ep_call takes no lock that comes before this one, and runs nothing */
+		for (struct rdma_ep *ep = ia->qps[i]; ep; ep = ep->next)
+			rdma_ep_break(ep);
+		datp_unlock(&ia->qp_lock);
+	}
+}
+
+void rdma_device_lost(struct rdma_ia *ia)
+{
+	if (ia->lost)
+		return;
+	ia->lost = true;
+	datp_log(1, "%s: the RDMA device is gone: close the adapter, and open it again when it is back",
+		 ia->base.name);
+	break_all(ia);
+	datp_ia_error(&ia->base, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+}
+
+static void port_event(struct rdma_ia *ia, const struct ibv_async_event *event)
+{
+	if (event->element.port_num != ia->port)
+		return;
+	if (event->event_type == IBV_EVENT_PORT_ERR)
+		datp_log(1, "%s: the link is down: connections wait for it, and break if it stays so",
+			 ia->base.name);
+	else
+		datp_log(2, "%s: the link is up again", ia->base.name);
+}
+
+static void handle(struct rdma_ia *ia, const struct ibv_async_event *event)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		rdma_ep_lost(event->element.qp->qp_context, DAT_CONNECTION_EVENT_BROKEN);
+		break;
+	case IBV_EVENT_CQ_ERR:
+		datp_log(1, "%s: a completion queue has overflowed or failed", ia->base.name);
+		datp_ia_error(&ia->base, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+		break;
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		datp_srq_low(event->element.srq->srq_context);
+		break;
+	case IBV_EVENT_DEVICE_FATAL:
+		rdma_device_lost(ia);
+		break;
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_PORT_ERR:
+		port_event(ia, event);
+		break;
+	default: /* the connection manager tells what is to be done about the rest */
+		break;
+	}
+}
+
+void rdma_async_event(void *arg, uint32_t events)
+{
+	struct rdma_ia *ia = arg;
+	struct ibv_async_event event;
+
+	(void)events;
+	while (!ibv_get_async_event(ia->verbs, &event)) {
+		handle(ia, &event);
+		/* an object whose event is not acknowledged cannot be destroyed: it was there until here */
+		ibv_ack_async_event(&event);
+	}
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Connections over rdma_cm, by an external queue pair: we take it through its states, librdmacm never
+ * sees it. Invariant: of the ops here only those that libdatp calls touch an endpoint's connection from
+ * outside the service thread, and they detach it first.
+ */
+#include "rdma.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+enum { RETRIES = 7, BACKLOG = 0 };
+
+static uint8_t least(int64_t a, int64_t b)
+{
+	int64_t n = a < b ? a : b;
+
+	return n < 0 ? 0 : n > 255 ? 255 : (uint8_t)n;
+}
+
+/* ------------------------------------------------------------------ failing later */
+
+/*
+ * An op that has begun something must not fail any more; what failed is told as an event. The service
+ * thread calls these.
+ */
+static void tell_unreachable(struct datp_ep *ep)
+{
+	datp_cm_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+static void tell_accept_failed(struct datp_ep *ep)
+{
+	datp_cm_failed(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+}
+
+static enum datp_err fail_later(struct rdma_ep *ep, void (*tell)(struct datp_ep *ep))
+{
+	return datp_ep_call(&ep->base, tell);
+}
+
+/* ------------------------------------------------------------------ the active side, up to the wire */
+
+static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
+{
+	const struct ibv_device_attr *dev = &rdma_ep_ia(ep)->dev;
+
+	/* with 0 the peer's kernel takes away the right to read; what is read is guarded by the LMRs */
+	param->responder_resources = least(ep->base.attr.max_rdma_read_in, dev->max_qp_rd_atom);
+	if (!param->responder_resources)
+		param->responder_resources = 1;
+	param->initiator_depth =
+		least(ep->base.attr.max_rdma_read_out, dev->max_qp_init_rd_atom);
+	param->flow_control = 1;
+	param->rnr_retry_count = RETRIES; /* for ever: a message waits for its receive */
+	param->srq = ep->base.srq != NULL;
+	param->qp_num = ep->qpn;
+}
+
+/* errno, or 0. */
+static int resolve(struct rdma_conn *conn, const struct sockaddr_in *to)
+{
+	struct sockaddr_in from = *(struct sockaddr_in *)&conn->ia->base.address;
+
+	from.sin_port = 0;
+	return rdma_resolve_addr(conn->id, (struct sockaddr *)&from,
+				 (struct sockaddr *)(uintptr_t)to, conn->ia->opt.resolve_ms)
+		       ? errno
+		       : 0;
+}
+
+enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param *what)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+	struct sockaddr_in to;
+	struct rdma_conn *conn;
+	enum datp_err err;
+
+	if (what->address->sa_family != AF_INET)
+		return DATP_ERR_ADDRESS_UNSUPPORTED;
+	memcpy(&to, what->address, sizeof(to));
+	to.sin_port = htons(rdma_wire_port(what->qual));
+	if (!to.sin_port)
+		return DATP_ERR_ARG3;
+	err = rdma_qp_ensure(ep);
+	if (err)
+		return err;
+	conn = rdma_conn_new(ia, ep);
+	if (!conn)
+		return DATP_ERR_MEMORY;
+	conn->active = true;
+	fill_param(ep, &conn->param);
+	rdma_wire_pack(ia->kind, RDMA_REQUEST, what->pdata, what->pdata_len, conn->pdata,
+		       &conn->param);
+	if (rdma_create_id(conn->channel->channel, &conn->id, conn, RDMA_PS_TCP)) {
+		datp_log(1, "%s: cannot connect: %s", ia->base.name, strerror(errno));
+		rdma_conn_retire(rdma_conn_detach(ep));
+		return DATP_ERR_TEP;
+	}
+	/* No way to the peer is an event, as it is when it takes time to find out. */
+	if (resolve(conn, &to))
+		return fail_later(ep, tell_unreachable);
+	return DATP_OK;
+}
+
+/* The address is known, the route is, the request can go. Service thread. */
+static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
+{
+	int err = rdma_qp_begin(ep, conn->id);
+
+	if (err) {
+		datp_log(1, "%s: cannot bring up a queue pair: %s", conn->ia->base.name,
+			 strerror(err));
+		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+		return;
+	}
+	ep->base.local_port = ntohs(rdma_get_src_port(conn->id));
+	err = rdma_conn_connect(conn);
+	if (err)
+		rdma_connect_result(conn, err);
+}
+
+void rdma_connect_result(struct rdma_conn *conn, int err)
+{
+	struct rdma_ep *ep = rdma_conn_enter(conn);
+
+	pthread_mutex_lock(&conn->ia->lock);
+	conn->working = false;
+	pthread_mutex_unlock(&conn->ia->lock);
+	/* siw connects its socket in the call, and says here that nobody listens */
+	if (ep && err)
+		datp_cm_failed(&ep->base, err == ECONNREFUSED
+						  ? DAT_CONNECTION_EVENT_NON_PEER_REJECTED
+						  : DAT_CONNECTION_EVENT_UNREACHABLE);
+	rdma_conn_leave(conn);
+}
+
+/* ------------------------------------------------------------------ the passive side */
+
+enum datp_err rdma_sp_listen(struct datp_sp *base)
+{
+	struct rdma_sp *sp = (struct rdma_sp *)base;
+	struct rdma_ia *ia = rdma_ia(base->obj.ia);
+	struct sockaddr_in at = *(struct sockaddr_in *)&ia->base.address;
+	int err;
+
+	at.sin_port = htons(rdma_wire_port(base->qual));
+	/* port 0 would be any: nobody could connect to it */
+	if (!at.sin_port)
+		return DATP_ERR_QUAL_UNAVAILABLE;
+	if (rdma_create_id(ia->channel->channel, &sp->id, sp, RDMA_PS_TCP))
+		return DATP_ERR_DEVICE;
+	if (!rdma_bind_addr(sp->id, (struct sockaddr *)&at) && !rdma_listen(sp->id, BACKLOG))
+		return DATP_OK;
+	err = errno;
+	rdma_destroy_id(sp->id);
+	sp->id = NULL;
+	switch (err) {
+	case EBUSY:
+	case EADDRINUSE:
+	case EADDRNOTAVAIL:
+		return DATP_ERR_QUAL_IN_USE;
+	case EACCES:
+	case EPERM:
+		datp_log(1, "%s: port %u needs CAP_NET_BIND_SERVICE: use connection qualifiers from 1024",
+			 ia->base.name, ntohs(at.sin_port));
+		return DATP_ERR_QUAL_UNAVAILABLE;
+	default:
+		datp_log(1, "%s: cannot listen on port %u: %s", ia->base.name, ntohs(at.sin_port),
+			 strerror(err));
+		return DATP_ERR_QUAL_UNAVAILABLE;
+	}
+}
+
+void rdma_sp_close(struct datp_sp *base)
+{
+	struct rdma_sp *sp = (struct rdma_sp *)base;
+
+	/* Waits until the service thread has acknowledged what it has read, hence is through with it. */
+	if (sp->id)
+		rdma_destroy_id(sp->id);
+	sp->id = NULL;
+}
+
+static void cr_prepare(struct datp_cr *base, void *arg)
+{
+	const struct rdma_cm_event *event = arg;
+	struct rdma_cr *cr = (struct rdma_cr *)base;
+
+	cr->id = event->id;
+	cr->offer = event->param.conn;
+	cr->offer.private_data = NULL;
+}
+
+/* Service thread. */
+static void request(struct rdma_ia *ia, struct rdma_cm_event *event)
+{
+	struct rdma_sp *sp = event->listen_id->context;
+	const struct rdma_conn_param *param = &event->param.conn;
+	struct datp_cm_arrival arrival = {
+		.address = rdma_get_peer_addr(event->id),
+		.remote_port = ntohs(rdma_get_dst_port(event->id)),
+		.pdata = param->private_data,
+		.pdata_len = rdma_wire_length(ia->kind, RDMA_REQUEST, param),
+		.prepare = cr_prepare,
+		.arg = event,
+	};
+
+	if (!datp_cm_request(&sp->base, &arrival, NULL))
+		return;
+	/* without the word of a consumer: as if nobody listened */
+	rdma_reject(event->id, NULL, 0);
+	rdma_id_drop(ia, event->id);
+}
+
+/* What goes wrong from here on is told by an event: the request is used up. */
+static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
+				  const struct rdma_conn_param *offer)
+{
+	struct rdma_conn_param *param = &conn->param;
+
+	fill_param(ep, param);
+	param->responder_resources = least(param->responder_resources, offer->responder_resources);
+	param->initiator_depth = least(param->initiator_depth, offer->initiator_depth);
+	/* The peer may ask for no reads at all and read nevertheless, as uDAPL programs do. */
+	if (!param->responder_resources)
+		param->responder_resources = 1;
+	ep->base.local_port = ntohs(rdma_get_src_port(conn->id));
+	if (!rdma_qp_begin(ep, conn->id) &&
+	    !rdma_qp_connect(ep, conn->id, param->responder_resources, param->initiator_depth) &&
+	    !rdma_accept(conn->id, param))
+		return DATP_OK;
+	/* the active side has given up, most likely */
+	datp_log(3, "%s: cannot accept a request: %s", conn->ia->base.name, strerror(errno));
+	return fail_later(ep, tell_accept_failed);
+}
+
+enum datp_err rdma_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, const void *pdata,
+			     uint32_t len)
+{
+	struct rdma_cr *cr = (struct rdma_cr *)base;
+	struct rdma_ep *ep = rdma_ep(ep_base);
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+	struct rdma_conn *conn;
+	enum datp_err err = rdma_qp_ensure(ep);
+
+	if (err)
+		return err;
+	conn = rdma_conn_new(ia, ep);
+	if (!conn)
+		return DATP_ERR_MEMORY;
+	conn->id = cr->id;
+	conn->id->context = conn;
+	cr->id = NULL;
+	rdma_wire_pack(ia->kind, RDMA_REPLY, pdata, len, conn->pdata, &conn->param);
+	return accept_begin(conn, ep, &cr->offer);
+}
+
+void rdma_cr_reject(struct datp_cr *base)
+{
+	struct rdma_cr *cr = (struct rdma_cr *)base;
+	unsigned char word[RDMA_REJECT_BYTES];
+
+	rdma_wire_reject(word);
+	/* a request whose sender has gone needs no answer */
+	if (cr->id)
+		rdma_reject(cr->id, word, sizeof(word));
+}
+
+void rdma_cr_free(struct datp_cr *base)
+{
+	struct rdma_cr *cr = (struct rdma_cr *)base;
+
+	if (cr->id)
+		rdma_id_drop(rdma_ia(base->obj.ia), cr->id);
+	cr->id = NULL;
+}
+
+enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
+{
+	struct rdma_cr *from = (struct rdma_cr *)from_base, *to = (struct rdma_cr *)to_base;
+
+	to->id = from->id;
+	to->offer = from->offer;
+	from->id = NULL;
+	return DATP_OK;
+}
+
+/* ------------------------------------------------------------------ established */
+
+/* Upcall first: what the peer sends upon our confirmation shall find the connection established. */
+static void established(struct rdma_conn *conn, struct rdma_ep *ep,
+			const struct rdma_conn_param *param)
+{
+	uint32_t len = conn->active ? rdma_wire_length(conn->ia->kind, RDMA_REPLY, param) : 0;
+
+	conn->established = true;
+	datp_cm_established(&ep->base, param->private_data, len);
+	datp_lock(&ep->base.lock);
+	rdma_early_show_locked(ep);
+	ep->up = true;
+	datp_unlock(&ep->base.lock);
+}
+
+/* The peer's reply: our side of the queue pair, then the confirmation. Service thread. */
+static void response(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_conn_param *param)
+{
+	/* they are seen from here: we may read as much as the peer serves, and the other way round */
+	uint8_t out = least(param->initiator_depth, conn->param.initiator_depth);
+	uint8_t in = least(param->responder_resources, conn->param.responder_resources);
+	int err = rdma_qp_connect(ep, conn->id, in ? in : 1, out);
+
+	if (err) {
+		datp_log(1, "%s: cannot connect a queue pair: %s", conn->ia->base.name,
+			 strerror(err));
+		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+		return;
+	}
+	established(conn, ep, param);
+	if (rdma_establish(conn->id))
+		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+static void notify_heard(struct datp_ep *base)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+
+	pthread_mutex_lock(&ia->lock);
+	if (ep->conn && ep->conn->id && !ep->conn->established && !ep->conn->active)
+		rdma_notify(ep->conn->id, IBV_EVENT_COMM_EST);
+	pthread_mutex_unlock(&ia->lock);
+}
+
+void rdma_ep_heard_locked(struct rdma_ep *ep)
+{
+	/* once: the first of those that are kept */
+	if (rdma_ep_ia(ep)->kind->three_way && ep->early && !ep->early->next)
+		datp_ep_call(&ep->base, notify_heard);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why)
+{
+	struct rdma_conn *conn;
+
+	rdma_qp_stop(ep);
+	datp_cm_disconnected(&ep->base, why);
+	conn = rdma_conn_detach(ep);
+	if (conn)
+		rdma_conn_retire(conn);
+}
+
+static void broke(struct datp_ep *ep)
+{
+	rdma_ep_lost(rdma_ep(ep), DAT_CONNECTION_EVENT_BROKEN);
+}
+
+void rdma_ep_break_locked(struct rdma_ep *ep)
+{
+	if (!ep->broken)
+		rdma_ep_break(ep);
+	ep->broken = true;
+}
+
+void rdma_ep_break(struct rdma_ep *ep)
+{
+	if (datp_ep_call(&ep->base, broke))
+		datp_log(1, "%s: no memory to end a broken connection: disconnect it by hand",
+			 ep->base.obj.ia->name);
+}
+
+static void drained(struct datp_ep *base)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+
+	rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+void rdma_ep_drained_locked(struct rdma_ep *ep)
+{
+	if (datp_ep_call(&ep->base, drained))
+		datp_log(1, "%s: no memory to end a connection: disconnect it abruptly",
+			 ep->base.obj.ia->name);
+}
+
+/* A request behind all others tells when they are done. */
+static void drain(struct rdma_ep *ep)
+{
+	bool idle;
+	int rc = 0;
+
+	datp_lock(&ep->base.lock);
+	idle = ep->base.sq.posted == ep->base.sq.finished;
+	ep->draining = !idle;
+	if (!idle && !ep->over)
+		rc = rdma_post_marker(ep, (uintptr_t)ep | RDMA_ID_DRAIN, true);
+	if (idle || rc)
+		rdma_ep_drained_locked(ep);
+	datp_unlock(&ep->base.lock);
+	if (!idle && !rc)
+		rdma_cqset_watch(ep->send_set, 1);
+}
+
+void rdma_ep_disconnect(struct datp_ep *base, enum datp_close how)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct rdma_conn *conn;
+
+	if (how == DATP_CLOSE_GRACEFUL) {
+		drain(ep);
+		return;
+	}
+	rdma_qp_stop(ep);
+	conn = rdma_conn_detach(ep);
+	if (conn)
+		rdma_conn_retire(conn);
+}
+
+/* ------------------------------------------------------------------ events */
+
+static void resolve_again(struct rdma_conn *conn, struct rdma_ep *ep, int status, bool route)
+{
+	struct sockaddr_in to = *(struct sockaddr_in *)rdma_get_peer_addr(conn->id);
+	int err = status == -ETIMEDOUT && ++conn->tries < conn->ia->opt.resolve_tries ? 0 : EHOSTUNREACH;
+
+	if (!err && route)
+		err = rdma_resolve_route(conn->id, conn->ia->opt.resolve_ms) ? errno : 0;
+	else if (!err)
+		err = resolve(conn, &to);
+	if (err)
+		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_cm_event *event)
+{
+	bool by_consumer = conn->ia->kind->rejected_by_consumer(event->status) &&
+			   rdma_wire_is_reject(&event->param.conn);
+
+	datp_cm_failed(&ep->base, by_consumer ? DAT_CONNECTION_EVENT_PEER_REJECTED
+					      : DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+/*
+ * Since Linux 6.0 UNREACHABLE also comes to an established connection, when the neighbour's hardware
+ * address changes: that one is broken, it has not failed to connect.
+ */
+static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep)
+{
+	if (conn->established)
+		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
+	else
+		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+/* Both sides have to call rdma_disconnect: this side's answer lets the peer's connection go. */
+static void disconnected(struct rdma_conn *conn, struct rdma_ep *ep)
+{
+	(void)conn;
+	rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void handle(struct rdma_conn *conn, struct rdma_ep *ep, struct rdma_cm_event *event)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (rdma_resolve_route(conn->id, conn->ia->opt.resolve_ms))
+			datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		connect_now(conn, ep);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		resolve_again(conn, ep, event->status, event->event == RDMA_CM_EVENT_ROUTE_ERROR);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		response(conn, ep, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		if (!conn->established)
+			established(conn, ep, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		rejected(conn, ep, event);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		unreachable(conn, ep);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		disconnected(conn, ep);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
+		rdma_device_lost(conn->ia);
+		break;
+	default: /* TIMEWAIT_EXIT, ADDR_CHANGE: nothing follows from them */
+		break;
+	}
+}
+
+/* What ends an id that nobody has any more. */
+static bool is_end(enum rdma_cm_event_type type)
+{
+	switch (type) {
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void conn_event(struct rdma_cm_event *event)
+{
+	struct rdma_conn *conn = event->id->context;
+	struct rdma_ep *ep = rdma_conn_enter(conn);
+
+	if (ep)
+		handle(conn, ep, event);
+	else if (is_end(event->event))
+		rdma_conn_dead(conn);
+	rdma_conn_leave(conn);
+}
+
+void rdma_cm_event(void *arg, uint32_t events)
+{
+	struct rdma_ia *ia = arg;
+	struct rdma_cm_event *event;
+
+	(void)events;
+	while (!rdma_get_cm_event(ia->channel->channel, &event)) {
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			request(ia, event);
+		else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && !event->id->context)
+			rdma_device_lost(ia);
+		else
+			conn_event(event);
+		rdma_ack_cm_event(event);
+	}
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who owns an rdma_cm_id, and until when. Invariant: an id is destroyed by the service thread (or when
+ * that has ended), so that it is never destroyed under an event of its own; an endpoint's op returns with
+ * its connection detached only when no event of that is being handled.
+ *
+ * A worker is a thread in rdma_connect on a device where that blocks. Nothing waits for it: an IA that is
+ * closed meanwhile leaves it its connection and its hold on the channel, and it cleans up.
+ */
+#include "rdma.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Guards rdma_conn.ia of connections with a worker; inside it, the IA mutex. */
+static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ------------------------------------------------------------------ channels */
+
+struct rdma_channel *rdma_channel_new(void)
+{
+	struct rdma_channel *channel = calloc(1, sizeof(*channel));
+
+	if (!channel)
+		return NULL;
+	atomic_init(&channel->refs, 1);
+	channel->channel = rdma_create_event_channel();
+	if (channel->channel)
+		return channel;
+	free(channel);
+	return NULL;
+}
+
+void rdma_channel_put(struct rdma_channel *channel)
+{
+	/* acq_rel: the last one sees what the others did with it */
+	if (atomic_fetch_sub_explicit(&channel->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	rdma_destroy_event_channel(channel->channel);
+	free(channel);
+}
+
+/* ------------------------------------------------------------------ life */
+
+struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep)
+{
+	struct rdma_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	conn->ia = ia;
+	conn->ep = ep;
+	conn->channel = ia->channel;
+	/* relaxed: the IA has a hold on it */
+	atomic_fetch_add_explicit(&ia->channel->refs, 1, memory_order_relaxed);
+	pthread_mutex_lock(&ia->lock);
+	conn->next = ia->conns;
+	conn->prev = &ia->conns;
+	if (conn->next)
+		conn->next->prev = &conn->next;
+	ia->conns = conn;
+	if (ep)
+		ep->conn = conn;
+	pthread_mutex_unlock(&ia->lock);
+	return conn;
+}
+
+static void unlink_locked(struct rdma_conn *conn)
+{
+	*conn->prev = conn->next;
+	if (conn->next)
+		conn->next->prev = conn->prev;
+}
+
+/* Of an unlinked one. */
+static void conn_destroy(struct rdma_conn *conn)
+{
+	if (conn->id)
+		rdma_destroy_id(conn->id);
+	rdma_channel_put(conn->channel);
+	free(conn);
+}
+
+/* Service thread. */
+static void reap(void *arg)
+{
+	struct rdma_ia *ia = arg;
+	struct rdma_conn *conn, *next, *dead = NULL;
+
+	pthread_mutex_lock(&ia->lock);
+	ia->reaping = false;
+	for (conn = ia->conns; conn; conn = next) {
+		next = conn->next;
+		if (!conn->dead || conn->working || conn->busy)
+			continue;
+		unlink_locked(conn);
+		conn->next = dead;
+		dead = conn;
+	}
+	pthread_mutex_unlock(&ia->lock);
+	while (dead) {
+		conn = dead;
+		dead = conn->next;
+		conn_destroy(conn);
+	}
+}
+
+void rdma_conn_dead(struct rdma_conn *conn)
+{
+	struct rdma_ia *ia = conn->ia;
+	bool call;
+
+	pthread_mutex_lock(&ia->lock);
+	conn->dead = true;
+	call = !ia->reaping;
+	ia->reaping = true;
+	pthread_mutex_unlock(&ia->lock);
+	/* no memory: the next one takes it along, or the end of the IA */
+	if (call && datp_loop_call(&ia->base, reap, ia)) {
+		pthread_mutex_lock(&ia->lock);
+		ia->reaping = false;
+		pthread_mutex_unlock(&ia->lock);
+	}
+}
+
+void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id)
+{
+	struct rdma_conn *conn = rdma_conn_new(ia, NULL);
+
+	if (!conn) {
+		datp_log(1, "%s: no memory to end a connection request", ia->base.name);
+		return;
+	}
+	conn->id = id;
+	id->context = conn;
+	rdma_conn_dead(conn);
+}
+
+struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
+{
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+	bool inside = datp_loop_inside(&ia->base);
+	struct rdma_conn *conn;
+
+	pthread_mutex_lock(&ia->lock);
+	/* what the service thread handles may detach it, too */
+	while ((conn = ep->conn) != NULL && conn->busy && !inside)
+		pthread_cond_wait(&ia->idle, &ia->lock);
+	ep->conn = NULL;
+	if (conn)
+		conn->ep = NULL;
+	pthread_mutex_unlock(&ia->lock);
+	return conn;
+}
+
+void rdma_conn_retire(struct rdma_conn *conn)
+{
+	/*
+	 * A connection is disconnected by message, and its id stays until the peer has answered, for a
+	 * destroyed id does not repeat a message that got lost. The event that says so ends it.
+	 */
+	if (!conn->established || rdma_disconnect(conn->id))
+		rdma_conn_dead(conn);
+}
+
+struct rdma_ep *rdma_conn_enter(struct rdma_conn *conn)
+{
+	struct rdma_ep *ep;
+
+	pthread_mutex_lock(&conn->ia->lock);
+	conn->busy = true;
+	ep = conn->ep;
+	pthread_mutex_unlock(&conn->ia->lock);
+	return ep;
+}
+
+void rdma_conn_leave(struct rdma_conn *conn)
+{
+	struct rdma_ia *ia = conn->ia;
+	bool dead;
+
+	pthread_mutex_lock(&ia->lock);
+	conn->busy = false;
+	dead = conn->dead;
+	pthread_cond_broadcast(&ia->idle);
+	pthread_mutex_unlock(&ia->lock);
+	/* it may have been passed over while it was busy */
+	if (dead)
+		rdma_conn_dead(conn);
+}
+
+/* The service thread has ended. */
+void rdma_conns_fini(struct rdma_ia *ia)
+{
+	struct rdma_conn *conn;
+
+	pthread_mutex_lock(&workers_lock);
+	pthread_mutex_lock(&ia->lock);
+	while ((conn = ia->conns) != NULL) {
+		bool working = conn->working;
+
+		unlink_locked(conn);
+		pthread_mutex_unlock(&ia->lock);
+		if (working)
+			conn->ia = NULL; /* the worker's */
+		else
+			conn_destroy(conn);
+		pthread_mutex_lock(&ia->lock);
+	}
+	pthread_mutex_unlock(&ia->lock);
+	pthread_mutex_unlock(&workers_lock);
+}
+
+/* ------------------------------------------------------------------ workers */
+
+struct result {
+	struct rdma_conn *conn;
+	int err;
+};
+
+/* Service thread. */
+static void result_show(void *arg)
+{
+	struct result *result = arg;
+
+	rdma_connect_result(result->conn, result->err);
+	free(result);
+}
+
+static void *worker(void *arg)
+{
+	struct result *result = arg;
+	struct rdma_conn *conn = result->conn;
+	struct rdma_ia *ia;
+
+	result->err = rdma_connect(conn->id, &conn->param) ? errno : 0;
+	pthread_mutex_lock(&workers_lock);
+	ia = conn->ia;
+	if (ia) {
+		/*
+		 * Queued with the lock held, while the IA is there. `working` goes with the call: until
+		 * then the connection stays.
+		 */
+		if (datp_loop_call(&ia->base, result_show, result)) {
+			free(result);
+			pthread_mutex_lock(&ia->lock);
+			conn->working = false;
+			pthread_mutex_unlock(&ia->lock);
+		}
+	}
+	pthread_mutex_unlock(&workers_lock);
+	if (!ia) {
+		free(result);
+		conn_destroy(conn);
+	}
+	return NULL;
+}
+
+static int start_worker(struct rdma_conn *conn)
+{
+	struct result *result = calloc(1, sizeof(*result));
+	sigset_t all, old;
+	pthread_t thread;
+	pthread_attr_t attr;
+	int rc;
+
+	if (!result)
+		return ENOMEM;
+	result->conn = conn;
+	pthread_mutex_lock(&conn->ia->lock);
+	conn->working = true;
+	pthread_mutex_unlock(&conn->ia->lock);
+	/* signals are the program's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&thread, &attr, worker, result);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
+		pthread_mutex_lock(&conn->ia->lock);
+		conn->working = false;
+		pthread_mutex_unlock(&conn->ia->lock);
+		free(result);
+	}
+	return rc;
+}
+
+int rdma_conn_connect(struct rdma_conn *conn)
+{
+	if (!conn->ia->kind->connect_blocks)
+		return rdma_connect(conn->id, &conn->param) ? errno : 0;
+	return start_worker(conn);
+}

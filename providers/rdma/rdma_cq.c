@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Completion queues: their size, their completion channel, and who is told. Invariant: a CQ has an entry
+ * for every completion that the queue pairs on it can have outstanding, whatever length its EVD was
+ * asked to have; so it never overflows.
+ *
+ * Telling. `armed` says that the device will put an event into the channel, or has. Two read the channel:
+ * a thread in evd_sleep sees that it is readable, and the next evd_arm takes the event out (a sleep may
+ * be cancelled at any instant, so it takes nothing itself); and the service thread, if the EVD has a CNO
+ * or an endpoint drains. Should the service thread take an event that a sleeper was to see, its
+ * datp_evd_notify() rings that sleeper's bell.
+ */
+#include "rdma.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ size */
+
+static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size)
+{
+	struct rdma_ia *ia = set->ia;
+	struct rdma_cq *cq = &set->cq[set->count];
+
+	if (set->count == RDMA_CQ_MAX)
+		return DATP_ERR_TEVD;
+	if (size > (uint32_t)ia->dev.max_cqe)
+		size = (uint32_t)ia->dev.max_cqe;
+	cq->cq = ibv_create_cq(ia->verbs, (int)size, set, set->channel, 0);
+	if (!cq->cq)
+		return DATP_ERR_TEVD;
+	cq->size = (uint32_t)cq->cq->cqe;
+	cq->used = 0;
+	if (set->armed)
+		ibv_req_notify_cq(cq->cq, set->armed_solicited);
+	set->count++;
+	return DATP_OK;
+}
+
+/* Poll lock held: drivers do not expect a poll while they replace the queue. */
+static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
+{
+	uint32_t limit = (uint32_t)set->ia->dev.max_cqe, size = cq->size;
+
+	if (need > limit || cq->used > limit - need)
+		return false;
+	while (size < cq->used + need)
+		size = size < limit / 2 ? size * 2 : limit;
+	if (ibv_resize_cq(cq->cq, (int)size))
+		return false;
+	cq->size = size;
+	return true;
+}
+
+static enum datp_err reserve_locked(struct rdma_cqset *set, uint32_t need, struct rdma_cq **out)
+{
+	struct rdma_cq *cq;
+	uint32_t more;
+	enum datp_err err;
+
+	for (uint32_t i = 0; i < set->count; i++) {
+		cq = &set->cq[i];
+		if (cq->size - cq->used >= need || cq_grow(set, cq, need)) {
+			*out = cq;
+			return DATP_OK;
+		}
+	}
+	/* Not every device can resize: siw cannot. Then one more, larger than those before. */
+	more = set->cq[set->count - 1].size * 2;
+	err = cq_add(set, more > need ? more : need);
+	if (err)
+		return err;
+	*out = &set->cq[set->count - 1];
+	return (*out)->size >= need ? DATP_OK : DATP_ERR_TEVD;
+}
+
+enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, uint32_t need, struct rdma_cq **cq)
+{
+	enum datp_err err;
+
+	pthread_mutex_lock(&set->ia->cq_lock);
+	datp_lock(set->poll_lock);
+	err = reserve_locked(set, need, cq);
+	if (!err)
+		(*cq)->used += need;
+	datp_unlock(set->poll_lock);
+	pthread_mutex_unlock(&set->ia->cq_lock);
+	return err;
+}
+
+void rdma_cqset_release(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
+{
+	pthread_mutex_lock(&set->ia->cq_lock);
+	cq->used -= need;
+	pthread_mutex_unlock(&set->ia->cq_lock);
+}
+
+/* ------------------------------------------------------------------ telling */
+
+/* Takes what is in the channel; the CQs have to be armed anew. Poll lock. */
+static void channel_take(struct rdma_cqset *set)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	while (!ibv_get_cq_event(set->channel, &cq, &context)) {
+		ibv_ack_cq_events(cq, 1);
+		set->armed = false;
+	}
+	if (!set->armed)
+		atomic_store_explicit(&set->fired, false, memory_order_relaxed);
+}
+
+/* Poll lock held. True: look again, something may have come before. */
+bool rdma_cqset_arm(struct rdma_cqset *set, bool solicited)
+{
+	if (atomic_load_explicit(&set->fired, memory_order_relaxed))
+		channel_take(set);
+	if (set->armed && (!set->armed_solicited || solicited))
+		return false;
+	for (uint32_t i = 0; i < set->count; i++)
+		ibv_req_notify_cq(set->cq[i].cq, solicited);
+	set->armed = true;
+	set->armed_solicited = solicited;
+	/* what came just before may have been solicited: only the channel tells */
+	atomic_store_explicit(&set->solicited, true, memory_order_relaxed);
+	return true;
+}
+
+/* Looks at what has come until nothing comes before the next arming. Service thread. */
+static void serve(struct rdma_cqset *set)
+{
+	bool again;
+
+	do {
+		if (set->evd)
+			datp_evd_notify(set->evd);
+		else
+			rdma_cqset_drain(set);
+		datp_lock(set->poll_lock);
+		again = set->drains && rdma_cqset_arm(set, false);
+		datp_unlock(set->poll_lock);
+	} while (again);
+}
+
+static void channel_event(void *arg, uint32_t events)
+{
+	struct rdma_cqset *set = arg;
+
+	(void)events;
+	datp_lock(set->poll_lock);
+	channel_take(set);
+	atomic_store_explicit(&set->solicited, true, memory_order_relaxed);
+	datp_unlock(set->poll_lock);
+	serve(set);
+}
+
+/* The service thread watches the channel from now on. Poll lock. */
+static void watch_locked(struct rdma_cqset *set)
+{
+	if (set->watch || set->stopping)
+		return;
+	if (datp_loop_add(&set->ia->base, set->channel->fd, EPOLLIN, channel_event, set,
+			  &set->watch))
+		datp_log(1, "%s: no memory to watch a completion channel: CNOs are not triggered",
+			 set->ia->base.name);
+}
+
+void rdma_cqset_watch(struct rdma_cqset *set, int drains)
+{
+	bool look;
+
+	datp_lock(set->poll_lock);
+	set->drains += (uint32_t)drains;
+	watch_locked(set);
+	look = set->drains && rdma_cqset_arm(set, false);
+	datp_unlock(set->poll_lock);
+	if (look)
+		rdma_cqset_drain(set);
+}
+
+/* ------------------------------------------------------------------ life */
+
+enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct datp_evd *evd,
+			      _Atomic uint32_t *poll_lock, uint32_t size)
+{
+	enum datp_err err;
+	int flags;
+
+	set->ia = ia;
+	set->evd = evd;
+	set->poll_lock = poll_lock;
+	set->channel = ibv_create_comp_channel(ia->verbs);
+	if (!set->channel)
+		return DATP_ERR_TEVD;
+	flags = fcntl(set->channel->fd, F_GETFL);
+	if (flags < 0 || fcntl(set->channel->fd, F_SETFL, flags | O_NONBLOCK))
+		return DATP_ERR_DEVICE;
+	err = cq_add(set, size);
+	return err;
+}
+
+void rdma_cqset_fini(struct rdma_cqset *set)
+{
+	struct datp_watch *watch;
+
+	if (!set->channel)
+		return;
+	datp_lock(set->poll_lock);
+	set->stopping = true;
+	watch = set->watch;
+	datp_unlock(set->poll_lock);
+	if (watch)
+		datp_loop_del(watch);
+	channel_take(set);
+	while (set->count)
+		if (ibv_destroy_cq(set->cq[--set->count].cq))
+			datp_log(1, "%s: cannot free a completion queue: %s", set->ia->base.name,
+				 strerror(errno));
+	ibv_destroy_comp_channel(set->channel);
+	set->channel = NULL;
+}
+
+enum datp_err rdma_evd_create(struct datp_evd *base, int32_t qlen)
+{
+	struct rdma_evd *evd = rdma_evd(base);
+	enum datp_err err;
+
+	evd->wake_fd = -1;
+	if (!base->has_cq)
+		return DATP_OK;
+	evd->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = evd->wake_fd < 0 ? DATP_ERR_TEVD
+			       : rdma_cqset_init(&evd->set, rdma_ia(base->obj.ia), base,
+						 &base->poll_lock, qlen > 0 ? (uint32_t)qlen : 1);
+	if (err)
+		rdma_evd_free(base);
+	return err;
+}
+
+enum datp_err rdma_evd_resize(struct datp_evd *evd, int32_t qlen)
+{
+	/* The queue is libdatp's list; how large the CQ is follows from the endpoints on it. */
+	(void)evd, (void)qlen;
+	return DATP_OK;
+}
+
+void rdma_evd_free(struct datp_evd *base)
+{
+	struct rdma_evd *evd = rdma_evd(base);
+
+	rdma_cqset_fini(&evd->set);
+	if (evd->wake_fd >= 0)
+		close(evd->wake_fd);
+}
+
+/* ------------------------------------------------------------------ sleeping */
+
+bool rdma_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicited_only)
+{
+	struct rdma_evd *evd = rdma_evd(base);
+	uint64_t count;
+
+	if (!base->has_cq || arm == DATP_ARM_NONE)
+		return false;
+	if (arm == DATP_ARM_CNO)
+		watch_locked(&evd->set);
+	/* acq_rel: who rang after this finds it false and writes again */
+	else if (atomic_exchange_explicit(&evd->rung, false, memory_order_acq_rel) &&
+		 read(evd->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		return true;
+	return rdma_cqset_arm(&evd->set, solicited_only && !evd->set.drains);
+}
+
+/* An EVD without completions: its bell is all there is. */
+static int sleep_on_bell(struct datp_evd *evd, uint32_t seen, const struct timespec *deadline)
+{
+	int type, err;
+	long rc;
+
+	/* a cancellation point, as in libdatp's own: nothing is held here */
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	rc = syscall(SYS_futex, evd->bell, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, deadline,
+		     NULL, FUTEX_BITSET_MATCH_ANY);
+	err = rc ? errno : 0;
+	pthread_setcanceltype(type, NULL);
+	return err == ETIMEDOUT || err == EINTR ? err : 0;
+}
+
+static struct timespec time_left(const struct timespec *deadline)
+{
+	struct timespec now, left = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	left.tv_sec = deadline->tv_sec - now.tv_sec;
+	left.tv_nsec = deadline->tv_nsec - now.tv_nsec;
+	if (left.tv_nsec < 0) {
+		left.tv_sec--;
+		left.tv_nsec += 1000000000;
+	}
+	if (left.tv_sec < 0)
+		left = (struct timespec){ 0 };
+	return left;
+}
+
+int rdma_evd_sleep(struct datp_evd *base, uint32_t seen, const struct timespec *deadline)
+{
+	struct rdma_evd *evd = rdma_evd(base);
+	struct pollfd fds[2];
+	struct timespec left;
+	int rc;
+
+	if (!base->has_cq)
+		return sleep_on_bell(base, seen, deadline);
+	/* acquire: what was queued before the bell was rung is seen */
+	if (atomic_load_explicit(base->bell, memory_order_acquire) != seen)
+		return 0;
+	fds[0] = (struct pollfd){ .fd = evd->set.channel->fd, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = evd->wake_fd, .events = POLLIN };
+	if (deadline)
+		left = time_left(deadline);
+	rc = ppoll(fds, 2, deadline ? &left : NULL, NULL);
+	if (rc > 0 && fds[0].revents) {
+		atomic_store_explicit(&evd->set.fired, true, memory_order_relaxed);
+		atomic_store_explicit(&evd->set.solicited, true, memory_order_relaxed);
+	}
+	return rc > 0 ? 0 : rc == 0 ? ETIMEDOUT : errno == EINTR ? EINTR : 0;
+}
+
+void rdma_evd_wake(struct datp_evd *base)
+{
+	struct rdma_evd *evd = rdma_evd(base);
+	uint64_t one = 1;
+
+	if (!base->has_cq) {
+		syscall(SYS_futex, base->bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, NULL, NULL,
+			0);
+		return;
+	}
+	/* acq_rel: pairs with the one in evd_arm */
+	if (!atomic_exchange_explicit(&evd->rung, true, memory_order_acq_rel) &&
+	    write(evd->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		datp_log(1, "%s: cannot wake a waiter: %s", base->obj.ia->name, strerror(errno));
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From the words of dat.conf to an open verbs device. Invariant: whatever fails here says on stderr
+ * what is missing and what to do about it; afterwards address, device and port belong together.
+ */
+#include "rdma.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ options */
+
+static bool number_word(const char *text, unsigned long low, unsigned long high,
+			unsigned long *value)
+{
+	char *end;
+
+	*value = strtoul(text, &end, 10);
+	return end != text && !*end && *value >= low && *value <= high;
+}
+
+static bool key_word(struct rdma_options *opt, const char *word)
+{
+	unsigned long n;
+
+	if (!strncmp(word, "inline=", 7) && number_word(word + 7, 0, 4096, &n))
+		opt->inline_bytes = (uint32_t)n;
+	else if (!strncmp(word, "resolve_ms=", 11) && number_word(word + 11, 1, 600000, &n))
+		opt->resolve_ms = (int)n;
+	else if (!strncmp(word, "resolve_tries=", 14) && number_word(word + 14, 1, 1000, &n))
+		opt->resolve_tries = (int)n;
+	else if (!strcmp(word, "rmr=emulate") || !strcmp(word, "rmr=device"))
+		opt->emulate_rmr = !strcmp(word, "rmr=emulate");
+	else if (!strcmp(word, "readsink=open") || !strcmp(word, "readsink=strict"))
+		opt->read_sink = !strcmp(word, "readsink=open");
+	else
+		return false;
+	return true;
+}
+
+static bool take_word(struct rdma_options *opt, const char *word)
+{
+	unsigned long n;
+
+	if (strchr(word, '='))
+		return key_word(opt, word);
+	if (!opt->where[0])
+		return (size_t)snprintf(opt->where, sizeof(opt->where), "%s", word) <
+		       sizeof(opt->where);
+	if (opt->port >= 0 || !number_word(word, 0, 255, &n))
+		return false;
+	opt->port = (int)n;
+	return true;
+}
+
+bool rdma_options_parse(struct rdma_ia *ia, const char *params)
+{
+	char *copy = strdup(params ? params : ""), *rest = copy, *word;
+	bool good = copy != NULL;
+
+	ia->opt = (struct rdma_options){ .port = -1,
+					 .resolve_ms = 4000,
+					 .resolve_tries = 4,
+					 .emulate_rmr = true,
+					 .read_sink = true };
+	while (good && (word = strtok_r(rest, " \t", &rest)) != NULL) {
+		good = take_word(&ia->opt, word);
+		if (!good)
+			datp_log(1,
+				 "%s: \"%s\" in dat.conf is not known or out of range; it takes "
+				 "NETDEV|ADDRESS|HOST|DEVICE [PORT] [inline=BYTES] [resolve_ms=N] "
+				 "[resolve_tries=N] [rmr=emulate|device] [readsink=open|strict]",
+				 ia->base.name, word);
+	}
+	free(copy);
+	if (good && !ia->opt.where[0]) {
+		datp_log(1,
+			 "%s: dat.conf does not say which adapter: give a network interface, an "
+			 "address or a verbs device, as in \"eth0 0\"; `rdma link` lists them",
+			 ia->base.name);
+		good = false;
+	}
+	return good;
+}
+
+/* ------------------------------------------------------------------ addresses */
+
+static struct sockaddr_in *address_of(struct rdma_ia *ia)
+{
+	return (struct sockaddr_in *)&ia->base.address;
+}
+
+/* The device behind a local address: an id bound to it, or NULL with errno. */
+static struct rdma_cm_id *bind_to(struct rdma_ia *ia, const struct sockaddr_in *in)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = in->sin_addr };
+	struct rdma_cm_id *id;
+	int err;
+
+	if (rdma_create_id(ia->channel->channel, &id, NULL, RDMA_PS_TCP))
+		return NULL;
+	err = rdma_bind_addr(id, (struct sockaddr *)&at) ? errno : id->verbs ? 0 : ENODEV;
+	if (!err)
+		return id;
+	rdma_destroy_id(id);
+	errno = err;
+	return NULL;
+}
+
+/* Takes the device of a bound id for the IA's own, in a context of our own. */
+static enum datp_err adopt(struct rdma_ia *ia, const struct rdma_cm_id *id,
+			   const struct sockaddr_in *in)
+{
+	const char *device = ibv_get_device_name(id->verbs->device);
+
+	*address_of(ia) = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = in->sin_addr };
+	ia->port = id->port_num;
+	/*
+	 * Not librdmacm's context, which the whole process shares: its asynchronous events would be
+	 * everybody's.
+	 */
+	ia->verbs = ibv_open_device(id->verbs->device);
+	if (ia->verbs)
+		return DATP_OK;
+	datp_log(1, "%s: cannot open verbs device %s: %s; is /dev/infiniband readable and writable?",
+		 ia->base.name, device, strerror(errno));
+	return DATP_ERR_DEVICE;
+}
+
+/* Why an address has no device. */
+static void say_no_device(const struct rdma_ia *ia, const char *what, int err)
+{
+	if (err == ENODEV)
+		datp_log(1,
+			 "%s: no RDMA device serves %s: `rdma link` lists those there are; over "
+			 "Ethernet one is added with `rdma link add rxe0 type rxe netdev NETDEV`",
+			 ia->base.name, what);
+	else
+		datp_log(1, "%s: cannot use %s: %s; is it an address of this host, and the interface up?",
+			 ia->base.name, what, strerror(err));
+}
+
+static enum datp_err open_address(struct rdma_ia *ia, const struct sockaddr_in *in,
+				  const char *what)
+{
+	struct rdma_cm_id *id = bind_to(ia, in);
+	enum datp_err err;
+
+	if (!id) {
+		say_no_device(ia, what, errno);
+		return errno == ENODEV ? DATP_ERR_DEVICE : DATP_ERR_ADDRESS;
+	}
+	err = adopt(ia, id, in);
+	rdma_destroy_id(id);
+	return err;
+}
+
+/* The first IPv4 address of an interface. 1: found; 0: it has none; -1: no such interface. */
+static int netdev_address(const char *name, struct sockaddr_in *in, bool *up)
+{
+	struct ifaddrs *all, *a;
+	int found = if_nametoindex(name) ? 0 : -1;
+
+	*up = false;
+	if (found < 0 || getifaddrs(&all))
+		return found;
+	for (a = all; a && found < 1; a = a->ifa_next) {
+		if (strcmp(a->ifa_name, name))
+			continue;
+		*up = a->ifa_flags & IFF_UP;
+		if (a->ifa_addr && a->ifa_addr->sa_family == AF_INET) {
+			memcpy(in, a->ifa_addr, sizeof(*in));
+			found = 1;
+		}
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+static enum datp_err open_netdev(struct rdma_ia *ia, bool *known)
+{
+	const char *name = ia->opt.where;
+	struct sockaddr_in in;
+	bool up;
+	int found = netdev_address(name, &in, &up);
+
+	*known = found >= 0;
+	if (found < 0)
+		return DATP_ERR_ADDRESS;
+	if (!found)
+		datp_log(1,
+			 "%s: network interface %s has no IPv4 address: give it one with `ip address "
+			 "add ADDRESS/BITS dev %s`",
+			 ia->base.name, name, name);
+	else if (!up)
+		datp_log(1, "%s: network interface %s is down: `ip link set %s up`", ia->base.name,
+			 name, name);
+	if (!found || !up)
+		return DATP_ERR_ADDRESS;
+	return open_address(ia, &in, name);
+}
+
+/* ------------------------------------------------------------------ verbs devices by name */
+
+static bool verbs_device_known(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	bool known = false;
+
+	for (int i = 0; list && list[i] && !known; i++)
+		known = !strcmp(ibv_get_device_name(list[i]), name);
+	if (list)
+		ibv_free_device_list(list);
+	return known;
+}
+
+/* A verbs device says nothing of addresses; but each address knows its device. */
+static enum datp_err open_verbs_device(struct rdma_ia *ia)
+{
+	const char *name = ia->opt.where;
+	struct ifaddrs *all = NULL;
+	enum datp_err err = DATP_ERR_ADDRESS;
+	bool found = false;
+
+	if (getifaddrs(&all))
+		return DATP_ERR_DEVICE;
+	for (struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)a->ifa_addr;
+		struct rdma_cm_id *id;
+
+		if (!in || in->sin_family != AF_INET || !(a->ifa_flags & IFF_UP))
+			continue;
+		id = bind_to(ia, in);
+		if (!id)
+			continue;
+		found = !strcmp(ibv_get_device_name(id->verbs->device), name) &&
+			(ia->opt.port <= 0 || id->port_num == ia->opt.port);
+		if (found)
+			err = adopt(ia, id, in);
+		rdma_destroy_id(id);
+	}
+	freeifaddrs(all);
+	if (!found)
+		datp_log(1,
+			 "%s: no interface that is up has an IPv4 address on verbs device %s port %d: "
+			 "`rdma link` tells the netdev, `ip address` its addresses",
+			 ia->base.name, name, ia->opt.port > 0 ? ia->opt.port : 1);
+	return err;
+}
+
+static enum datp_err open_host(struct rdma_ia *ia)
+{
+	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *found;
+	enum datp_err err;
+	int rc = getaddrinfo(ia->opt.where, NULL, &hints, &found);
+
+	if (rc) {
+		datp_log(1,
+			 "%s: \"%s\" in dat.conf is no network interface, no verbs device, no IPv4 "
+			 "address and no host (%s): see `ip -br address` and `rdma link`",
+			 ia->base.name, ia->opt.where, gai_strerror(rc));
+		return DATP_ERR_ADDRESS_MALFORMED;
+	}
+	err = open_address(ia, (const struct sockaddr_in *)found->ai_addr, ia->opt.where);
+	freeaddrinfo(found);
+	return err;
+}
+
+/* ------------------------------------------------------------------ all together */
+
+static enum datp_err check_port(struct rdma_ia *ia)
+{
+	if (ibv_query_device(ia->verbs, &ia->dev) ||
+	    ibv_query_port(ia->verbs, ia->port, &ia->port_attr)) {
+		datp_log(1, "%s: cannot query verbs device %s: %s", ia->base.name,
+			 ibv_get_device_name(ia->verbs->device), strerror(errno));
+		return DATP_ERR_DEVICE;
+	}
+	if (ia->opt.port > ia->dev.phys_port_cnt) {
+		datp_log(1, "%s: verbs device %s has no port %d, only 1 to %d", ia->base.name,
+			 ibv_get_device_name(ia->verbs->device), ia->opt.port,
+			 ia->dev.phys_port_cnt);
+		return DATP_ERR_PARAM;
+	}
+	if (ia->port_attr.state != IBV_PORT_ACTIVE) {
+		datp_log(1,
+			 "%s: port %d of verbs device %s is %s: connect its cable, or `ip link set "
+			 "NETDEV up`",
+			 ia->base.name, ia->port, ibv_get_device_name(ia->verbs->device),
+			 ibv_port_state_str(ia->port_attr.state));
+		return DATP_ERR_DEVICE;
+	}
+	return DATP_OK;
+}
+
+enum datp_err rdma_device_open(struct rdma_ia *ia)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	enum datp_err err;
+	bool known = false;
+
+	if (inet_pton(AF_INET, ia->opt.where, &in.sin_addr) == 1) {
+		err = open_address(ia, &in, ia->opt.where);
+	} else {
+		err = open_netdev(ia, &known);
+		if (!known)
+			err = verbs_device_known(ia->opt.where) ? open_verbs_device(ia)
+								: open_host(ia);
+	}
+	return err ? err : check_port(ia);
+}

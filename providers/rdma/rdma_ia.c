@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * IAs on a verbs device: their life and their attributes. Invariant: what dat_ia_query says comes from
+ * the device, or follows from how we use it.
+ */
+#include "rdma.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+/* ------------------------------------------------------------------ life */
+
+static bool no_wait(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+static const struct rdma_kind *kind_of(const struct rdma_ia *ia,
+				       const struct rdma_kind *const *kinds)
+{
+	for (int i = 0; kinds[i]; i++)
+		if (kinds[i]->transport == ia->verbs->device->transport_type)
+			return kinds[i];
+	return NULL;
+}
+
+/* The device must be of a transport that the plugin serves. */
+static enum datp_err choose_kind(struct rdma_ia *ia, const struct rdma_kind *const *kinds)
+{
+	bool iwarp = ia->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+
+	ia->kind = kind_of(ia, kinds);
+	if (ia->kind)
+		return DATP_OK;
+	datp_log(1, "%s: verbs device %s is %s: name %s in dat.conf instead", ia->base.name,
+		 ibv_get_device_name(ia->verbs->device), iwarp ? "iWARP" : "InfiniBand or RoCE",
+		 iwarp ? "libdatiwarp.so" : "libdatib.so");
+	return DATP_ERR_DEVICE;
+}
+
+/* A device may say that it has windows and not have them: only trying tells. */
+static bool windows_work(struct rdma_ia *ia)
+{
+	struct ibv_mw *mw;
+
+	if (!ia->dev.max_mw || (mw = ibv_alloc_mw(ia->pd, IBV_MW_TYPE_1)) == NULL)
+		return false;
+	ibv_dealloc_mw(mw);
+	return true;
+}
+
+static enum datp_err open_tables(struct rdma_ia *ia)
+{
+	ia->qps = calloc(RDMA_BUCKETS, sizeof(*ia->qps));
+	ia->lmrs = calloc(RDMA_BUCKETS, sizeof(*ia->lmrs));
+	ia->pd = ibv_alloc_pd(ia->verbs);
+	if (!ia->qps || !ia->lmrs || !ia->pd)
+		return DATP_ERR_MEMORY;
+	ia->windows = windows_work(ia);
+	return rdma_cqset_init(&ia->sink, ia, NULL, &ia->sink_lock, 256);
+}
+
+static enum datp_err open_watches(struct rdma_ia *ia)
+{
+	int cm_fd = ia->channel->channel->fd, async_fd = ia->verbs->async_fd;
+	enum datp_err err;
+
+	if (!no_wait(cm_fd) || !no_wait(async_fd))
+		return DATP_ERR_DEVICE;
+	err = datp_loop_add(&ia->base, cm_fd, EPOLLIN, rdma_cm_event, ia, &ia->cm_watch);
+	if (!err)
+		err = datp_loop_add(&ia->base, async_fd, EPOLLIN, rdma_async_event, ia,
+				    &ia->async_watch);
+	if (!err)
+		rdma_cqset_watch(&ia->sink, 1); /* nobody else looks at it */
+	return err;
+}
+
+static enum datp_err open_channel(struct rdma_ia *ia)
+{
+	ia->channel = rdma_channel_new();
+	if (ia->channel)
+		return DATP_OK;
+	datp_log(1,
+		 "%s: cannot reach the RDMA connection manager: %s; `modprobe rdma_ucm`, and see that "
+		 "/dev/infiniband/rdma_cm is there and accessible",
+		 ia->base.name, strerror(errno));
+	return DATP_ERR_DEVICE;
+}
+
+enum datp_err rdma_ia_open(struct datp_ia *base, const char *params,
+			   const struct rdma_kind *const *kinds)
+{
+	struct rdma_ia *ia = rdma_ia(base);
+	enum datp_err err = DATP_ERR_PARAM;
+
+	pthread_mutex_init(&ia->lock, NULL);
+	pthread_mutex_init(&ia->cq_lock, NULL);
+	pthread_cond_init(&ia->idle, NULL);
+	if (!rdma_options_parse(ia, params))
+		goto close;
+	err = open_channel(ia);
+	if (!err)
+		err = rdma_device_open(ia);
+	if (!err)
+		err = choose_kind(ia, kinds);
+	if (!err)
+		err = open_tables(ia);
+	if (!err)
+		err = open_watches(ia);
+	if (!err)
+		return DATP_OK;
+close:
+	rdma_ia_close(base);
+	return err;
+}
+
+void rdma_ia_close(struct datp_ia *base)
+{
+	struct rdma_ia *ia = rdma_ia(base);
+
+	if (ia->cm_watch)
+		datp_loop_del(ia->cm_watch);
+	if (ia->async_watch)
+		datp_loop_del(ia->async_watch);
+	rdma_conns_fini(ia);
+	rdma_cqset_fini(&ia->sink);
+	if (ia->pd)
+		ibv_dealloc_pd(ia->pd);
+	if (ia->verbs)
+		ibv_close_device(ia->verbs);
+	if (ia->channel)
+		rdma_channel_put(ia->channel);
+	free(ia->qps);
+	free(ia->lmrs);
+	pthread_cond_destroy(&ia->idle);
+	pthread_mutex_destroy(&ia->cq_lock);
+	pthread_mutex_destroy(&ia->lock);
+}
+
+/* ------------------------------------------------------------------ attributes */
+
+static int32_t count_of(int64_t n)
+{
+	return n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
+}
+
+static int32_t least(int64_t a, int64_t b)
+{
+	return count_of(a < b ? a : b);
+}
+
+static void name_attr(struct rdma_ia *ia, const char *name, const char *value)
+{
+	ia->named[ia->named_count++] = (DAT_NAMED_ATTR){ .name = (char *)(uintptr_t)name,
+							 .value = (char *)(uintptr_t)value };
+}
+
+static void fill_named(struct rdma_ia *ia)
+{
+	ia->named_count = 0;
+	snprintf(ia->named_text[0], sizeof(ia->named_text[0]), "%s port %d",
+		 ibv_get_device_name(ia->verbs->device), ia->port);
+	snprintf(ia->named_text[1], sizeof(ia->named_text[1]), "%.60s", ia->dev.fw_ver);
+	name_attr(ia, "transport", ia->kind->shown);
+	name_attr(ia, "device", ia->named_text[0]);
+	name_attr(ia, "firmware", ia->named_text[1]);
+	name_attr(ia, "rmr",
+		  ia->windows		  ? "memory windows"
+		  : ia->opt.emulate_rmr ? "emulated: each bind registers its range anew"
+					  : "none: the device has no memory windows");
+}
+
+static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
+{
+	const struct ibv_device_attr *dev = &ia->dev;
+	/* a queue pair's completions go to one CQ */
+	int32_t depth = least(dev->max_qp_wr - RDMA_SPARE_WR, dev->max_cqe - RDMA_SPARE_WR);
+
+	a->max_eps = count_of(dev->max_qp);
+	a->max_dto_per_ep = depth;
+	a->max_rdma_read_per_ep_in = a->max_rdma_read_in = count_of(dev->max_qp_rd_atom);
+	a->max_rdma_read_per_ep_out = a->max_rdma_read_out = count_of(dev->max_qp_init_rd_atom);
+	a->max_rdma_read_in = count_of(dev->max_res_rd_atom);
+	a->max_rdma_read_out = count_of((int64_t)dev->max_qp_init_rd_atom * dev->max_qp);
+	a->read_in_guaranteed = a->read_out_guaranteed = true;
+	a->max_evds = count_of(dev->max_cq - 1);
+	/* of the list in libdatp; how many completions a CQ holds follows from the endpoints */
+	a->max_evd_qlen = count_of((int64_t)dev->max_cqe * RDMA_CQ_MAX);
+	a->max_iov_per_dto = least(dev->max_sge, RDMA_SGE_MAX);
+	a->max_iov_per_rdma_write = a->max_iov_per_dto;
+	/* siw and cxgb4 take one segment only, whatever max_sge says */
+	a->max_iov_per_rdma_read = least(dev->max_sge_rd > 0 ? dev->max_sge_rd : 1,
+					 a->max_iov_per_dto);
+	a->max_lmrs = count_of(dev->max_mr);
+	a->max_pzs = count_of(dev->max_pd - 1);
+	a->max_rmrs = ia->windows	    ? count_of(dev->max_mw)
+		      : ia->opt.emulate_rmr ? count_of(dev->max_mr)
+					    : 0;
+}
+
+static void fill_srq(const struct rdma_ia *ia, struct datp_ia_attr *a)
+{
+	a->srq_supported = ia->dev.max_srq > 0;
+	if (!a->srq_supported)
+		return;
+	a->max_srqs = count_of(ia->dev.max_srq);
+	a->max_ep_per_srq = count_of(ia->dev.max_qp);
+	a->max_recv_per_srq = least(ia->dev.max_srq_wr, ia->dev.max_cqe - RDMA_SPARE_WR);
+	a->max_iov_per_dto = least(a->max_iov_per_dto, ia->dev.max_srq_sge);
+}
+
+void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
+{
+	struct rdma_ia *ia = rdma_ia(base);
+	uint32_t message = ia->port_attr.max_msg_sz;
+
+	memset(a, 0, sizeof(*a));
+	snprintf(a->adapter_name, sizeof(a->adapter_name), "%s",
+		 ibv_get_device_name(ia->verbs->device));
+	snprintf(a->vendor_name, sizeof(a->vendor_name), "0x%06x", ia->dev.vendor_id);
+	a->hw_major = ia->dev.hw_ver;
+	a->hw_minor = ia->dev.vendor_part_id;
+	sscanf(ia->dev.fw_ver, "%u.%u", &a->fw_major, &a->fw_minor);
+	fill_counts(ia, a);
+	fill_srq(ia, a);
+	a->max_lmr_block = ia->dev.max_mr_size;
+	a->max_lmr_address = a->max_rmr_address = UINT64_MAX;
+	/* a segment's length has 32 bits */
+	a->max_message_size = a->max_rdma_size = message && message < 1u << 31 ? message : 1u << 31;
+	a->max_private_data = ia->kind->max_private_data;
+	a->optimal_alignment = 64;
+	fill_named(ia);
+	a->transport_attr = ia->named;
+	a->transport_attr_count = ia->named_count;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Protection zones and registered memory. Invariant: an LMR is in the table of contexts exactly while it
+ * is registered, and once it is deregistered the device does not touch its memory any more.
+ */
+#include "rdma.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum datp_err rdma_pz_create(struct datp_pz *base)
+{
+	struct rdma_pz *pz = (struct rdma_pz *)base;
+
+	pz->pd = ibv_alloc_pd(rdma_ia(base->obj.ia)->verbs);
+	return pz->pd ? DATP_OK : DATP_ERR_DEVICE;
+}
+
+void rdma_pz_free(struct datp_pz *base)
+{
+	struct rdma_pz *pz = (struct rdma_pz *)base;
+
+	if (ibv_dealloc_pd(pz->pd))
+		datp_log(2, "%s: cannot free a protection domain: %s", base->obj.ia->name,
+			 strerror(errno));
+}
+
+/* ------------------------------------------------------------------ rights */
+
+int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS flags)
+{
+	unsigned int priv = (unsigned int)flags;
+	int access = 0;
+
+	/* reading is always allowed; remote writing asks for local writing too */
+	if (priv & (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+		access |= IBV_ACCESS_LOCAL_WRITE;
+	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
+		access |= IBV_ACCESS_REMOTE_READ;
+	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	return ia->kind->access(ia, access);
+}
+
+static void say_memlock(const struct rdma_ia *ia, uint64_t len)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY) {
+		datp_log(1, "%s: cannot register %" PRIu64 " bytes: no memory", ia->base.name, len);
+		return;
+	}
+	/* siw counts root's memory too, unlike other devices */
+	datp_log(1,
+		 "%s: cannot register %" PRIu64 " bytes: this process may lock %" PRIu64
+		 " KiB in all; raise it with `ulimit -l`, or memlock in /etc/security/limits.conf",
+		 ia->base.name, len, (uint64_t)limit.rlim_cur / 1024);
+}
+
+enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err)
+{
+	switch (err) {
+	case ENOMEM:
+	case EAGAIN:
+		say_memlock(ia, len);
+		return DATP_ERR_REGION;
+	case EFAULT:
+		datp_log(2, "%s: cannot register memory that is not mapped, or not writable",
+			 ia->base.name);
+		return DATP_ERR_PRIV_WRITE;
+	case EINVAL:
+		return DATP_ERR_ARG4;
+	default:
+		datp_log(1, "%s: cannot register %" PRIu64 " bytes: %s", ia->base.name, len,
+			 strerror(err));
+		return DATP_ERR_DEVICE;
+	}
+}
+
+/* ------------------------------------------------------------------ LMR */
+
+static struct rdma_lmr **bucket_of(struct rdma_ia *ia, uint32_t context)
+{
+	/* the low byte is a key that changes; the high ones count */
+	return &ia->lmrs[(context ^ context >> 8) % RDMA_BUCKETS];
+}
+
+enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
+{
+	struct rdma_lmr *lmr = (struct rdma_lmr *)base, **bucket;
+	struct rdma_ia *ia = rdma_ia(base->obj.ia);
+
+	/* Memory that processes share is registered by each of them, and is the same to peers. */
+	(void)cookie;
+	lmr->mr = ibv_reg_mr(((struct rdma_pz *)base->pz)->pd, (void *)(uintptr_t)base->addr,
+			     base->len, rdma_access(ia, base->priv));
+	if (!lmr->mr)
+		return rdma_mr_error(ia, base->len, errno);
+	base->lmr_context = lmr->mr->lkey;
+	base->rmr_context = lmr->mr->rkey;
+	datp_lock(&ia->mr_lock);
+	bucket = bucket_of(ia, base->lmr_context);
+	lmr->next = *bucket;
+	*bucket = lmr;
+	datp_unlock(&ia->mr_lock);
+	return DATP_OK;
+}
+
+void rdma_lmr_free(struct datp_lmr *base)
+{
+	struct rdma_lmr *lmr = (struct rdma_lmr *)base, **at;
+	struct rdma_ia *ia = rdma_ia(base->obj.ia);
+
+	datp_lock(&ia->mr_lock);
+	for (at = bucket_of(ia, base->lmr_context); *at && *at != lmr;)
+		at = &(*at)->next;
+	if (*at)
+		*at = lmr->next;
+	datp_unlock(&ia->mr_lock);
+	if (ibv_dereg_mr(lmr->mr))
+		datp_log(1, "%s: cannot deregister memory: %s; is an RMR's unbind still on its way?",
+			 base->obj.ia->name, strerror(errno));
+}
+
+struct datp_lmr *rdma_lmr_find(struct datp_ia *base, uint32_t context)
+{
+	struct rdma_ia *ia = rdma_ia(base);
+	struct rdma_lmr *lmr;
+
+	datp_lock(&ia->mr_lock);
+	for (lmr = *bucket_of(ia, context); lmr && lmr->base.lmr_context != context;)
+		lmr = lmr->next;
+	datp_unlock(&ia->mr_lock);
+	return lmr ? &lmr->base : NULL;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From the device's completions to libdatp's. Invariant: a completion counts only if it is of the
+ * endpoint's present queue pair and of an operation that is still open; all else is of a connection that
+ * is over, whose operations libdatp has flushed.
+ */
+#include "rdma.h"
+#include <string.h>
+
+enum { BATCH = 16 };
+
+static uint8_t status_of(enum ibv_wc_status status)
+{
+	switch (status) {
+	case IBV_WC_SUCCESS:
+		return DAT_DTO_SUCCESS;
+	case IBV_WC_WR_FLUSH_ERR:
+		return DAT_DTO_ERR_FLUSHED;
+	case IBV_WC_LOC_LEN_ERR:
+		return DAT_DTO_ERR_LOCAL_LENGTH;
+	case IBV_WC_LOC_PROT_ERR:
+	case IBV_WC_LOC_ACCESS_ERR:
+	case IBV_WC_MW_BIND_ERR:
+		return DAT_DTO_ERR_LOCAL_PROTECTION;
+	case IBV_WC_LOC_QP_OP_ERR:
+	case IBV_WC_LOC_EEC_OP_ERR:
+		return DAT_DTO_ERR_LOCAL_EP;
+	case IBV_WC_BAD_RESP_ERR:
+		return DAT_DTO_ERR_BAD_RESPONSE;
+	case IBV_WC_REM_ACCESS_ERR:
+		return DAT_DTO_ERR_REMOTE_ACCESS;
+	case IBV_WC_REM_INV_REQ_ERR:
+	case IBV_WC_REM_OP_ERR:
+	case IBV_WC_REM_ABORT_ERR:
+		return DAT_DTO_ERR_REMOTE_RESPONDER;
+	case IBV_WC_RNR_RETRY_EXC_ERR:
+		return DAT_DTO_ERR_RECEIVER_NOT_READY;
+	default:
+		return DAT_DTO_ERR_TRANSPORT;
+	}
+}
+
+/*
+ * A receive is complete before the connection is known to be: it is kept until ESTABLISHED has been
+ * queued, which its arrival brings about on the passive side. EP lock.
+ */
+static void early_keep_locked(struct rdma_ep *ep, struct datp_wqe *wqe, uint64_t len)
+{
+	wqe->len = len;
+	wqe->node.next = NULL;
+	if (!ep->early)
+		ep->early_end = &ep->early;
+	*ep->early_end = &wqe->node;
+	ep->early_end = &wqe->node.next;
+	rdma_ep_heard_locked(ep);
+}
+
+void rdma_early_show_locked(struct rdma_ep *ep)
+{
+	struct datp_node *node = ep->early;
+
+	ep->early = NULL;
+	while (node) {
+		struct datp_wqe *wqe = (struct datp_wqe *)node;
+
+		node = node->next;
+		datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, true);
+	}
+}
+
+/* Suppressed requests before this one have no completion of their own: they are done by now. */
+static void silent_before_locked(struct datp_ep *ep, const struct datp_wqe *wqe)
+{
+	for (uint32_t s = ep->sq.finished; s != wqe->seq; s++)
+		/* relaxed: read under the EP lock */
+		atomic_store_explicit(&ep->sq.ring[s & ep->sq.mask].done, DATP_WQE_SILENT,
+				      memory_order_relaxed);
+}
+
+/* True: `out` has been filled. EP lock. */
+static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_wqe *wqe,
+			    const struct ibv_wc *wc, struct datp_completion *out)
+{
+	uint8_t status = status_of(wc->status);
+	bool solicited = atomic_load_explicit(&set->solicited, memory_order_relaxed);
+	bool recv = wqe->op == DATP_RECV;
+	uint64_t len = recv ? wc->byte_len : wqe->len;
+
+	if (status == DAT_DTO_SUCCESS && recv && !ep->up) {
+		early_keep_locked(ep, wqe, len);
+		return false;
+	}
+	if (!recv)
+		silent_before_locked(&ep->base, wqe);
+	if (wqe->op == DATP_BIND)
+		rdma_bind_done((struct rdma_rmr *)wqe->rmr, status == DAT_DTO_SUCCESS);
+	if (status != DAT_DTO_SUCCESS) {
+		len = 0;
+		/* a flush alone tells nothing: its cause does, or the connection manager will */
+		if (status != DAT_DTO_ERR_FLUSHED)
+			rdma_ep_break_locked(ep);
+	}
+	if (!out || !set->evd ||
+	    (status == DAT_DTO_SUCCESS && (wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))) {
+		datp_wqe_done(wqe, status, len, solicited);
+		return false;
+	}
+	datp_wqe_finish(wqe, status, len);
+	*out = (struct datp_completion){
+		.wqe = wqe, .len = len, .status = status, .solicited = solicited
+	};
+	return true;
+}
+
+/* The last request before a graceful end. */
+static void drained(struct rdma_ep *ep, const struct ibv_wc *wc)
+{
+	datp_lock(&ep->base.lock);
+	if (ep->qpn == wc->qp_num && ep->draining)
+		rdma_ep_drained_locked(ep);
+	datp_unlock(&ep->base.lock);
+}
+
+/* Which endpoint took a receive of an SRQ. */
+static struct rdma_ep *srq_taker(struct rdma_ia *ia, struct datp_wqe *wqe, uint32_t qpn)
+{
+	struct rdma_ep *ep = rdma_qp_find(ia, qpn);
+
+	if (!ep || !ep->base.srq)
+		return NULL;
+	datp_lock(&ep->base.srq->lock);
+	datp_srq_take(wqe, &ep->base);
+	datp_unlock(&ep->base.srq->lock);
+	return ep;
+}
+
+static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct datp_completion *out)
+{
+	void *about = (void *)(uintptr_t)(wc->wr_id & ~(uint64_t)RDMA_ID_MASK);
+	struct datp_wqe *wqe = about;
+	struct rdma_ep *ep;
+	bool filled = false;
+
+	switch (wc->wr_id & RDMA_ID_MASK) {
+	case RDMA_ID_DRAIN:
+		drained(about, wc);
+		return false;
+	case RDMA_ID_SRQ:
+		ep = srq_taker(set->ia, wqe, wc->qp_num);
+		break;
+	default:
+		ep = rdma_ep(wqe->ep);
+	}
+	if (!ep)
+		return false;
+	datp_lock(&ep->base.lock);
+	/* relaxed: written under the EP lock */
+	if (ep->qpn == wc->qp_num &&
+	    atomic_load_explicit(&wqe->done, memory_order_relaxed) == DATP_WQE_OPEN)
+		filled = complete_locked(set, ep, wqe, wc, out);
+	datp_unlock(&ep->base.lock);
+	return filled;
+}
+
+int rdma_cqset_poll(struct rdma_cqset *set, struct datp_completion *out, int n)
+{
+	struct ibv_wc wc[BATCH];
+	int found = 0;
+
+	for (uint32_t i = 0; i < set->count; i++) {
+		while (found < n) {
+			int want = n - found < BATCH ? n - found : BATCH;
+			int got = ibv_poll_cq(set->cq[i].cq, want, wc);
+
+			for (int k = 0; k < got; k++)
+				found += complete(set, &wc[k], out ? &out[found] : NULL);
+			if (got < want)
+				break;
+		}
+	}
+	/* all is polled: what comes now is not what the channel told of */
+	if (found < n)
+		atomic_store_explicit(&set->solicited, false, memory_order_relaxed);
+	return found;
+}
+
+int rdma_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n)
+{
+	return rdma_cqset_poll(&rdma_evd(evd)->set, out, n);
+}
+
+void rdma_cqset_drain(struct rdma_cqset *set)
+{
+	datp_lock(set->poll_lock);
+	rdma_cqset_poll(set, NULL, BATCH);
+	datp_unlock(set->poll_lock);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Posting. Invariant: what is posted here is on the device's queue, or staged until there is a device's
+ * queue to put it on; nothing here allocates once an endpoint is being connected, and the only system
+ * call is the driver's.
+ */
+#include "rdma.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum datp_err rdma_post_error(int rc)
+{
+	switch (rc) {
+	case ENOMEM:
+		return DATP_ERR_CREDITS;
+	case EINVAL:
+		return DATP_ERR_PARAM;
+	default:
+		return DATP_ERR_DEVICE;
+	}
+}
+
+/* libdatp's segments as the device takes them; empty ones are left out. Returns how many. */
+static int sges_of(struct ibv_sge *sge, const struct datp_sge *iov, int n)
+{
+	int used = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (!iov[i].len)
+			continue;
+		sge[used++] = (struct ibv_sge){
+			.addr = iov[i].addr,
+			/* a receive may be larger than any message; a segment may not */
+			.length = iov[i].len > INT32_MAX ? INT32_MAX : (uint32_t)iov[i].len,
+			.lkey = iov[i].lmr_context,
+		};
+	}
+	return used;
+}
+
+/* ------------------------------------------------------------------ requests */
+
+/*
+ * Whether the device is to tell of the completion. Suppressed requests have none, but for one in a
+ * while, by which their places in the queues come back.
+ */
+static unsigned int signal_of(struct rdma_ep *ep, const struct datp_wqe *wqe)
+{
+	if (!(wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG) ||
+	    ++ep->unsignaled >= ep->signal_every) {
+		ep->unsignaled = 0;
+		return IBV_SEND_SIGNALED;
+	}
+	return 0;
+}
+
+/* The bytes can be taken at once: no registration is needed then, but has to be there all the same. */
+static bool may_inline(const struct rdma_ep *ep, const struct datp_wqe *wqe,
+		       const struct ibv_sge *sge, int n)
+{
+	struct datp_ia *ia = ep->base.obj.ia;
+
+	if (wqe->len > ep->max_inline)
+		return false;
+	for (int i = 0; i < n; i++) {
+		struct datp_lmr *lmr = rdma_lmr_find(ia, sge[i].lkey);
+
+		if (!lmr || lmr->pz != ep->base.pz || sge[i].addr < lmr->addr ||
+		    sge[i].addr + sge[i].length > lmr->addr + lmr->len)
+			return false;
+	}
+	return true;
+}
+
+static inline __attribute__((always_inline)) enum datp_err
+post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+	     const struct datp_rge *remote, enum ibv_wr_opcode opcode)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct ibv_sge sge[RDMA_SGE_MAX];
+	struct ibv_send_wr wr, *bad;
+	int rc;
+
+	if (__builtin_expect(ep->over, 0))
+		return DATP_OK;
+	wr.wr_id = (uintptr_t)wqe;
+	wr.next = NULL;
+	wr.sg_list = sge;
+	wr.num_sge = sges_of(sge, iov, n);
+	wr.opcode = opcode;
+	wr.send_flags = signal_of(ep, wqe);
+	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+		wr.send_flags |= IBV_SEND_FENCE;
+	if (opcode == IBV_WR_SEND && (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		wr.send_flags |= IBV_SEND_SOLICITED;
+	if (opcode != IBV_WR_RDMA_READ && ep->max_inline && may_inline(ep, wqe, sge, wr.num_sge))
+		wr.send_flags |= IBV_SEND_INLINE;
+	if (remote) {
+		wr.wr.rdma.remote_addr = remote->addr;
+		wr.wr.rdma.rkey = remote->rmr_context;
+	}
+	rc = ibv_post_send(ep->qp, &wr, &bad);
+	return __builtin_expect(rc, 0) ? rdma_post_error(rc) : DATP_OK;
+}
+
+enum datp_err rdma_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n)
+{
+	return post_request(ep, wqe, iov, n, NULL, IBV_WR_SEND);
+}
+
+enum datp_err rdma_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n, const struct datp_rge *remote)
+{
+	return post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_WRITE);
+}
+
+enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
+				  const struct datp_sge *iov, int n, const struct datp_rge *remote)
+{
+	return post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_READ);
+}
+
+int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
+{
+	/* of length 0: needs no right to any memory, and there is none at address 0 */
+	struct ibv_send_wr wr = { .wr_id = wr_id, .opcode = IBV_WR_RDMA_WRITE }, *bad;
+
+	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
+	return ibv_post_send(ep->qp, &wr, &bad);
+}
+
+/* ------------------------------------------------------------------ receives */
+
+/* Until the endpoint is being connected, since a queue pair cannot be altered as an endpoint can. */
+static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
+				  const struct datp_sge *iov, int n)
+{
+	struct rdma_staged *staged = malloc(sizeof(*staged) + (size_t)n * sizeof(struct ibv_sge));
+
+	if (!staged)
+		return DATP_ERR_MEMORY;
+	staged->next = NULL;
+	staged->wqe = wqe;
+	staged->n = sges_of(staged->sge, iov, n);
+	if (!ep->staged)
+		ep->staged_end = &ep->staged;
+	*ep->staged_end = staged;
+	ep->staged_end = &staged->next;
+	return DATP_OK;
+}
+
+enum datp_err rdma_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct ibv_sge sge[RDMA_SGE_MAX];
+	struct ibv_recv_wr wr, *bad;
+	int rc;
+
+	if (__builtin_expect(!ep->ready, 0))
+		return ep->over ? DATP_OK : stage_locked(ep, wqe, iov, n);
+	wr.wr_id = (uintptr_t)wqe;
+	wr.next = NULL;
+	wr.sg_list = sge;
+	wr.num_sge = sges_of(sge, iov, n);
+	rc = ibv_post_recv(ep->qp, &wr, &bad);
+	return __builtin_expect(rc, 0) ? rdma_post_error(rc) : DATP_OK;
+}
+
+enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
+				 const struct datp_sge *iov, int n)
+{
+	struct ibv_sge sge[RDMA_SGE_MAX];
+	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)wqe | RDMA_ID_SRQ, .sg_list = sge }, *bad;
+	int rc;
+
+	wr.num_sge = sges_of(sge, iov, n);
+	rc = ibv_post_srq_recv(((struct rdma_srq *)base)->srq, &wr, &bad);
+	return rc ? rdma_post_error(rc) : DATP_OK;
+}

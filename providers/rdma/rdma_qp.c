@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Endpoints and their queue pairs. Invariant: a queue pair serves one attempt to connect; after that the
+ * endpoint gets a new one, as it gets a new id. It exists from the time when the endpoint has a PZ, so
+ * that a device's limits show at dat_ep_create, but nothing is posted to it before it is connected.
+ */
+#include "rdma.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ by number */
+
+static struct rdma_ep **bucket_of(struct rdma_ia *ia, uint32_t qpn)
+{
+	return &ia->qps[qpn % RDMA_BUCKETS];
+}
+
+struct rdma_ep *rdma_qp_find(struct rdma_ia *ia, uint32_t qpn)
+{
+	struct rdma_ep *ep;
+
+	datp_lock(&ia->qp_lock);
+	for (ep = *bucket_of(ia, qpn); ep && ep->qpn != qpn;)
+		ep = ep->next;
+	datp_unlock(&ia->qp_lock);
+	return ep;
+}
+
+static void qp_list(struct rdma_ia *ia, struct rdma_ep *ep)
+{
+	struct rdma_ep **bucket = bucket_of(ia, ep->qpn);
+
+	datp_lock(&ia->qp_lock);
+	ep->next = *bucket;
+	*bucket = ep;
+	datp_unlock(&ia->qp_lock);
+}
+
+static void qp_unlist(struct rdma_ia *ia, struct rdma_ep *ep)
+{
+	struct rdma_ep **at = bucket_of(ia, ep->qpn);
+
+	datp_lock(&ia->qp_lock);
+	while (*at && *at != ep)
+		at = &(*at)->next;
+	if (*at)
+		*at = ep->next;
+	datp_unlock(&ia->qp_lock);
+}
+
+/* ------------------------------------------------------------------ queue pairs */
+
+static struct rdma_cqset *set_of(struct rdma_ia *ia, struct datp_evd *evd)
+{
+	return evd ? &rdma_evd(evd)->set : &ia->sink;
+}
+
+/* Receives of an SRQ are shared: no endpoint can have more complete than the SRQ has. */
+static uint32_t recv_need(const struct rdma_ep *ep)
+{
+	return ep->base.srq ? (uint32_t)ep->base.srq->max_recv_dtos
+			    : (uint32_t)ep->base.attr.max_recv_dtos;
+}
+
+static enum datp_err reserve_cqs(struct rdma_ia *ia, struct rdma_ep *ep)
+{
+	enum datp_err err;
+
+	ep->recv_set = set_of(ia, ep->base.recv_evd);
+	ep->send_set = set_of(ia, ep->base.request_evd);
+	ep->recv_need = recv_need(ep);
+	ep->send_need = (uint32_t)ep->base.attr.max_request_dtos + RDMA_SPARE_WR;
+	err = rdma_cqset_reserve(ep->recv_set, ep->recv_need, &ep->recv_cq);
+	if (err)
+		return err;
+	err = rdma_cqset_reserve(ep->send_set, ep->send_need, &ep->send_cq);
+	if (err)
+		rdma_cqset_release(ep->recv_set, ep->recv_cq, ep->recv_need);
+	return err;
+}
+
+static void release_cqs(struct rdma_ep *ep)
+{
+	rdma_cqset_release(ep->recv_set, ep->recv_cq, ep->recv_need);
+	rdma_cqset_release(ep->send_set, ep->send_cq, ep->send_need);
+}
+
+static uint32_t largest(int32_t a, int32_t b, int32_t c)
+{
+	int32_t most = a > b ? a : b;
+
+	most = most > c ? most : c;
+	return most > 0 ? (uint32_t)most : 1;
+}
+
+static void fill_init(struct rdma_ia *ia, struct rdma_ep *ep, struct ibv_qp_init_attr *init)
+{
+	const struct datp_ep_attr *attr = &ep->base.attr;
+
+	*init = (struct ibv_qp_init_attr){
+		.qp_context = ep,
+		.send_cq = ep->send_cq->cq,
+		.recv_cq = ep->recv_cq->cq,
+		.srq = ep->base.srq ? ((struct rdma_srq *)ep->base.srq)->srq : NULL,
+		.qp_type = IBV_QPT_RC,
+	};
+	init->cap.max_send_wr = (uint32_t)attr->max_request_dtos + RDMA_SPARE_WR;
+	init->cap.max_recv_wr = ep->base.srq ? 0 : (uint32_t)attr->max_recv_dtos;
+	init->cap.max_send_sge =
+		largest(attr->max_request_iov, attr->max_rdma_read_iov, attr->max_rdma_write_iov);
+	init->cap.max_recv_sge = ep->base.srq ? 0 : largest(attr->max_recv_iov, 1, 1);
+	init->cap.max_inline_data = ia->opt.inline_bytes;
+}
+
+static struct ibv_qp *create(struct rdma_ia *ia, struct rdma_ep *ep)
+{
+	struct ibv_pd *pd = ep->base.pz ? ((struct rdma_pz *)ep->base.pz)->pd : ia->pd;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp *qp;
+
+	fill_init(ia, ep, &init);
+	qp = ibv_create_qp(pd, &init);
+	if (!qp && init.cap.max_inline_data) {
+		/* deep queues and inlined data may not go together */
+		fill_init(ia, ep, &init);
+		init.cap.max_inline_data = 0;
+		qp = ibv_create_qp(pd, &init);
+	}
+	ep->max_inline = qp && ia->opt.inline_bytes ? init.cap.max_inline_data : 0;
+	return qp;
+}
+
+static enum datp_err qp_make(struct rdma_ep *ep)
+{
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+	enum datp_err err = reserve_cqs(ia, ep);
+	struct ibv_qp *qp;
+
+	if (err)
+		return err;
+	qp = create(ia, ep);
+	if (!qp) {
+		datp_log(2, "%s: cannot create a queue pair: %s", ia->base.name, strerror(errno));
+		release_cqs(ep);
+		return errno == EINVAL ? DATP_ERR_PARAM : DATP_ERR_TEP;
+	}
+	datp_lock(&ep->base.lock);
+	ep->qp = qp;
+	ep->qpn = qp->qp_num;
+	ep->ready = ep->over = ep->up = ep->broken = ep->draining = false;
+	ep->early = NULL;
+	ep->unsignaled = 0;
+	ep->signal_every = (uint32_t)ep->base.attr.max_request_dtos / 2 + 1;
+	datp_unlock(&ep->base.lock);
+	qp_list(ia, ep);
+	return DATP_OK;
+}
+
+/* What it has completed is delivered first. Nobody posts. */
+static void qp_unmake(struct rdma_ep *ep)
+{
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+
+	if (!ep->qp)
+		return;
+	if (ibv_destroy_qp(ep->qp))
+		datp_log(1, "%s: cannot free a queue pair: %s", ia->base.name, strerror(errno));
+	/*
+	 * A destroyed queue pair's completions stay in the CQs of some devices, and their receives of
+	 * an SRQ have to be given back.
+	 */
+	rdma_cqset_drain(ep->recv_set);
+	rdma_cqset_drain(ep->send_set);
+	qp_unlist(ia, ep);
+	release_cqs(ep);
+	datp_lock(&ep->base.lock);
+	ep->qp = NULL;
+	ep->qpn = 0;
+	ep->ready = false;
+	datp_unlock(&ep->base.lock);
+}
+
+static void staged_free(struct rdma_ep *ep)
+{
+	struct rdma_staged *staged;
+
+	datp_lock(&ep->base.lock);
+	staged = ep->staged;
+	ep->staged = NULL;
+	datp_unlock(&ep->base.lock);
+	while (staged) {
+		struct rdma_staged *next = staged->next;
+
+		free(staged);
+		staged = next;
+	}
+}
+
+enum datp_err rdma_qp_ensure(struct rdma_ep *ep)
+{
+	return ep->qp ? DATP_OK : qp_make(ep);
+}
+
+/* ------------------------------------------------------------------ transitions */
+
+static int modify(struct rdma_ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state,
+		  uint8_t reads_in, uint8_t reads_out)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask;
+
+	if (rdma_init_qp_attr(id, &attr, &mask))
+		return errno;
+	/* an adapter may have nothing to say: iWARP's goes on by itself */
+	if (!mask)
+		return 0;
+	/*
+	 * librdmacm gives the right to read only if the number of reads is not 0, and so the peer's
+	 * would fail: the right is always given, the LMRs guard the memory.
+	 */
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		attr.qp_access_flags |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+					IBV_ACCESS_REMOTE_WRITE;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		attr.max_dest_rd_atomic = reads_in;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		attr.max_rd_atomic = reads_out;
+	rdma_ep_ia(ep)->kind->tune(&attr, &mask);
+	return ibv_modify_qp(ep->qp, &attr, mask);
+}
+
+static int post_staged_locked(struct rdma_ep *ep)
+{
+	int rc = 0;
+
+	for (struct rdma_staged *s = ep->staged; s && !rc; s = s->next) {
+		struct ibv_recv_wr wr = { .wr_id = (uintptr_t)s->wqe,
+					  .sg_list = s->sge,
+					  .num_sge = s->n },
+				   *bad;
+
+		rc = ibv_post_recv(ep->qp, &wr, &bad);
+	}
+	ep->ready = true;
+	return rc;
+}
+
+int rdma_qp_begin(struct rdma_ep *ep, struct rdma_cm_id *id)
+{
+	int rc = modify(ep, id, IBV_QPS_INIT, 0, 0);
+
+	if (rc)
+		return rc;
+	datp_lock(&ep->base.lock);
+	rc = post_staged_locked(ep);
+	datp_unlock(&ep->base.lock);
+	staged_free(ep);
+	return rc;
+}
+
+int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in, uint8_t reads_out)
+{
+	int rc = modify(ep, id, IBV_QPS_RTR, reads_in, reads_out);
+
+	return rc ? rc : modify(ep, id, IBV_QPS_RTS, reads_in, reads_out);
+}
+
+void rdma_qp_stop(struct rdma_ep *ep)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	datp_lock(&ep->base.lock);
+	ep->over = true;
+	/* later receives are libdatp's to flush */
+	ep->ready = false;
+	datp_unlock(&ep->base.lock);
+	if (ep->qp && ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE))
+		datp_log(3, "%s: a queue pair does not stop: %s", ep->base.obj.ia->name,
+			 strerror(errno));
+	staged_free(ep);
+}
+
+/* ------------------------------------------------------------------ endpoints */
+
+enum datp_err rdma_ep_create(struct datp_ep *base)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+
+	/* without a PZ there will be changes; the queue pair waits for them */
+	return base->pz ? qp_make(ep) : DATP_OK;
+}
+
+/* Whether a queue pair made for one will do for the other. */
+static bool same_qp(const struct datp_ep *a, const struct datp_ep *b)
+{
+	return a->pz == b->pz && a->recv_evd == b->recv_evd && a->request_evd == b->request_evd &&
+	       a->attr.max_recv_dtos == b->attr.max_recv_dtos &&
+	       a->attr.max_request_dtos == b->attr.max_request_dtos &&
+	       a->attr.max_recv_iov == b->attr.max_recv_iov &&
+	       a->attr.max_request_iov == b->attr.max_request_iov &&
+	       a->attr.max_rdma_read_iov == b->attr.max_rdma_read_iov &&
+	       a->attr.max_rdma_write_iov == b->attr.max_rdma_write_iov;
+}
+
+enum datp_err rdma_ep_modify(struct datp_ep *base, const struct datp_ep *next)
+{
+	if (!same_qp(base, next))
+		qp_unmake(rdma_ep(base)); /* the connection makes the new one */
+	return DATP_OK;
+}
+
+enum datp_err rdma_ep_reset(struct datp_ep *base)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct rdma_conn *conn = rdma_conn_detach(ep);
+
+	if (conn)
+		rdma_conn_retire(conn);
+	qp_unmake(ep);
+	staged_free(ep);
+	datp_lock(&base->lock);
+	ep->over = false;
+	ep->early = NULL;
+	datp_unlock(&base->lock);
+	return qp_make(ep);
+}
+
+void rdma_ep_free(struct datp_ep *base)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct rdma_conn *conn = rdma_conn_detach(ep);
+
+	if (conn) {
+		rdma_qp_stop(ep);
+		rdma_conn_retire(conn);
+	}
+	if (ep->draining && ep->qp)
+		rdma_cqset_watch(ep->send_set, -1);
+	qp_unmake(ep);
+	staged_free(ep);
+}

@@ -456,11 +456,24 @@ static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep)
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
+/*
+ * The peer's message is the same whether it wanted to go or had to, because it did what we do not allow;
+ * but then our queue pair is in error already.
+ */
+static bool in_error(struct rdma_ep *ep)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return !ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR;
+}
+
 /* Both sides have to call rdma_disconnect: this side's answer lets the peer's connection go. */
 static void disconnected(struct rdma_conn *conn, struct rdma_ep *ep)
 {
-	(void)conn;
-	rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	bool broken = conn->ia->kind->three_way && in_error(ep);
+
+	rdma_ep_lost(ep, broken ? DAT_CONNECTION_EVENT_BROKEN : DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 static void handle(struct rdma_conn *conn, struct rdma_ep *ep, struct rdma_cm_event *event)

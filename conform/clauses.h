@@ -37,6 +37,7 @@ struct clause {
 	const char *reason;	/* why no black-box test can exist; NULL: one can */
 	const char *mended;	/* where the test departs from the page's letter: why; or NULL */
 	int tests;		/* how many test bodies name it */
+	bool two_sided;		/* and one of them has its other side elsewhere */
 	bool selected;
 	enum verdict verdict;
 	char *attribute;	/* NOT_APPLICABLE: which attribute says so */

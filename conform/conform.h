@@ -11,6 +11,16 @@
  *		CHECK_NUM(nmore, 2);
  *	}
  *
+
+ * A clause about two sides has its other side in a process of its own (far.h):
+ *
+ *	CLAUSE_ACTIVE("EP_DISC-10")	this process connects, the other one listens
+ *	CLAUSE_PASSIVE("CR_QUERY-05")	the other one connects, this process listens
+ *	CLAUSE_EACH("EP_DISC-08")	once as the active side and once as the passive one
+ *
+ * The endpoints of a kit_pair are then a here and b there, or b here and a there; the calls are
+ * the same. With CLAUSE() both are here.
+ *
  * A failed check is charged to the clause that ABOUT() named last; without any ABOUT() all clauses
  * of the test share its verdict. Once a test uses ABOUT(), a clause that it never came to has
  * failed: nothing passes unseen.
@@ -23,6 +33,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <CUnit/CUnit.h>
@@ -32,20 +43,40 @@ struct conform_test {
 	const char *const *ids;	/* closed by NULL */
 	void (*run)(void);
 	const char *file;
-	bool bare;		/* the test opens its IA itself, if it needs one */
+	enum conform_sides {
+		ONE_SIDED,
+		BARE,		/* the test opens its IA itself, if it needs one */
+		ACTIVE,		/* it connects to another process */
+		PASSIVE		/* another process connects to it */
+	} sides;
 };
 
-#define CONFORM_TEST_(is_bare, n, ...) \
+#define CONFORM_TEST_(sides_, n, ...) \
 	static void clause_##n(void); \
 	static const char *const ids_##n[] = { __VA_ARGS__, NULL }; \
-	static const struct conform_test test_##n = { ids_##n, clause_##n, __FILE__, is_bare }; \
+	static const struct conform_test test_##n = { ids_##n, clause_##n, __FILE__, sides_ }; \
 	static const struct conform_test *const entry_##n \
 		__attribute__((section("conform_tests"), used)) = &test_##n; \
 	static void clause_##n(void)
-#define CONFORM_TEST(is_bare, n, ...) CONFORM_TEST_(is_bare, n, __VA_ARGS__)
+#define CONFORM_TESTS_(n, ...) \
+	static void clause_##n(void); \
+	static const char *const ids_##n[] = { __VA_ARGS__, NULL }; \
+	static const struct conform_test tests_##n[] = { \
+		{ ids_##n, clause_##n, __FILE__, ACTIVE }, { ids_##n, clause_##n, __FILE__, PASSIVE } \
+	}; \
+	static const struct conform_test *const active_##n \
+		__attribute__((section("conform_tests"), used)) = &tests_##n[0]; \
+	static const struct conform_test *const passive_##n \
+		__attribute__((section("conform_tests"), used)) = &tests_##n[1]; \
+	static void clause_##n(void)
+#define CONFORM_TEST(sides, n, ...) CONFORM_TEST_(sides, n, __VA_ARGS__)
 
-#define CLAUSE(...)	 CONFORM_TEST(false, __COUNTER__, __VA_ARGS__)	/* with an open IA */
-#define CLAUSE_BARE(...) CONFORM_TEST(true, __COUNTER__, __VA_ARGS__)	/* with nothing */
+#define CLAUSE(...)	    CONFORM_TEST(ONE_SIDED, __COUNTER__, __VA_ARGS__)	/* with an open IA */
+#define CLAUSE_BARE(...)    CONFORM_TEST(BARE, __COUNTER__, __VA_ARGS__)	/* with nothing */
+#define CLAUSE_ACTIVE(...)  CONFORM_TEST(ACTIVE, __COUNTER__, __VA_ARGS__)
+#define CLAUSE_PASSIVE(...) CONFORM_TEST(PASSIVE, __COUNTER__, __VA_ARGS__)
+#define CONFORM_TESTS(n, ...) CONFORM_TESTS_(n, __VA_ARGS__)
+#define CLAUSE_EACH(...)    CONFORM_TESTS(__COUNTER__, __VA_ARGS__)
 
 /* The entries of all files, put side by side by the linker. */
 extern const struct conform_test *const __start_conform_tests[];
@@ -61,6 +92,14 @@ struct conform {
 	DAT_PZ_HANDLE pz;
 	DAT_IA_ATTR attr;
 	DAT_PROVIDER_ATTR prov;
+	bool a_far, b_far;	/* which end of a pair is in the other process */
+	struct {
+		DAT_IA_HANDLE ia;
+		DAT_EVD_HANDLE async;
+		DAT_PZ_HANDLE pz;
+		DAT_IA_ADDRESS_PTR address;
+	} far;			/* stand-ins for what that process has */
+	struct sockaddr_storage server;	/* where to find it; AF_UNSPEC: it is forked */
 };
 
 extern struct conform t;
@@ -131,13 +170,17 @@ void judge_nap(void);
 void judge_site(const char *file, int line);
 
 /*
- * A process of its own on the other side. It is forked before this process opens its IA, is told
- * and tells over a socket, and its checks count as the test's. It is killed when the test ends.
+ * A process of its own for something else than connections. It is forked before this process opens
+ * its IA, is told and tells over a socket, and its checks count as the test's. It is killed when
+ * the test ends.
  */
 int peer_start(void (*run)(int fd));	/* -> socket to it */
 void peer_tell(int fd, const void *data, size_t size);
 void peer_hear(int fd, void *data, size_t size);	/* MUST come in time */
 void peer_kill(void);	/* SIGKILL, and wait until it is gone */
+
+/* In a process that only serves: nothing it does is a verdict. */
+void judge_leave_to_parent(void);
 
 /* The child's side of run.c: runs one test, and tells of it on this descriptor. */
 int judge_child(const struct conform_test *test, int report_fd);

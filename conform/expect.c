@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections within the process, what events they bring, and threads that wait for events. */
+/* Connections, what events they bring, and threads that wait for events. */
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -109,7 +110,7 @@ void kit_quiet_at(DAT_EVD_HANDLE evd)
 
 DAT_RETURN kit_connect_data(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT size, const void *data)
 {
-	return dat_ep_connect(ep, t.attr.ia_address_ptr, qual, 4 * kit_patience(), size,
+	return dat_ep_connect(ep, kit_address_of(t.b_far), qual, 4 * kit_patience(), size,
 			      (DAT_PVOID)data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
@@ -118,10 +119,27 @@ DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
 	return kit_connect_data(ep, qual, 0, NULL);
 }
 
+DAT_IA_ADDRESS_PTR kit_address_of(bool far)
+{
+	return far ? t.far.address : t.attr.ia_address_ptr;
+}
+
+bool kit_same_address(const void *one, const void *other)
+{
+	const struct sockaddr_in *in[] = { one, other };
+	const struct sockaddr_in6 *in6[] = { one, other };
+
+	if (in[0]->sin_family != in[1]->sin_family)
+		return false;
+	if (in[0]->sin_family == AF_INET)
+		return in[0]->sin_addr.s_addr == in[1]->sin_addr.s_addr;
+	return !memcmp(&in6[0]->sin6_addr, &in6[1]->sin6_addr, sizeof(in6[0]->sin6_addr));
+}
+
 /* One that was just free, and is known to be a good one. */
 DAT_CONN_QUAL kit_unused_qual(void)
 {
-	DAT_EVD_HANDLE evd = kit_evd_at(t.ia, 4, DAT_EVD_CR_FLAG, DAT_HANDLE_NULL);
+	DAT_EVD_HANDLE evd = kit_evd_at(kit_ia_b(), 4, DAT_EVD_CR_FLAG, DAT_HANDLE_NULL);
 	DAT_CONN_QUAL qual = 0;
 	DAT_PSP_HANDLE psp = kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, &qual);
 
@@ -143,9 +161,9 @@ DAT_CR_HANDLE kit_cr_at(DAT_EVD_HANDLE evd)
 
 void kit_pair_unconnected_at(struct kit_pair *pair, const DAT_EP_ATTR *attr)
 {
-	kit_end_at(&pair->a, attr);
-	kit_end_at(&pair->b, attr);
-	pair->cr_evd = kit_evd_at(t.ia, 8, DAT_EVD_CR_FLAG, DAT_HANDLE_NULL);
+	kit_end_at(t.a_far, &pair->a, attr);
+	kit_end_at(t.b_far, &pair->b, attr);
+	pair->cr_evd = kit_evd_at(kit_ia_b(), 8, DAT_EVD_CR_FLAG, DAT_HANDLE_NULL);
 	pair->psp = kit_psp_at(pair->cr_evd, DAT_PSP_CONSUMER_FLAG, &pair->qual);
 }
 
@@ -189,16 +207,16 @@ void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie)
 void kit_exchange_at(struct kit_end *from, struct kit_end *to)
 {
 	static unsigned int seed = 1000;
-	struct kit_buf source = kit_buf_at(t.pz, 256, KIT_LOCAL),
-		       sink = kit_buf_at(t.pz, 256, KIT_LOCAL);
+	struct kit_buf source = kit_buf_at(kit_pz_of(far_is(from->ep)), 256, KIT_LOCAL),
+		       sink = kit_buf_at(kit_pz_of(far_is(to->ep)), 256, KIT_LOCAL);
 
-	kit_fill(source.mem, 256, ++seed);
+	kit_buf_fill(&source, 0, 256, ++seed);
 	MUST_RET(kit_recv(to->ep, &sink, 0, 256, seed), DAT_SUCCESS);
 	MUST_RET(kit_send(from->ep, &source, 0, 256, seed, DAT_COMPLETION_DEFAULT_FLAG),
 		 DAT_SUCCESS);
 	kit_dto_at(to->recv, to->ep, seed, DAT_DTO_SUCCESS, "DAT_DTO_SUCCESS");
 	kit_dto_at(from->request, from->ep, seed, DAT_DTO_SUCCESS, "DAT_DTO_SUCCESS");
-	MUST(kit_filled(sink.mem, 256, seed));
+	MUST(kit_buf_filled(&sink, 0, 256, seed));
 }
 
 static void *wait_thread(void *arg)
@@ -220,6 +238,8 @@ static void *wait_thread(void *arg)
  */
 static void start(struct kit_waiter *w)
 {
+	/* One step at a time: the other process would wait, and so would everything. */
+	MUST(!far_is(w->evd));
 	w->timeout = 4 * kit_patience();
 	MUST(pthread_create(&w->thread, NULL, wait_thread, w) == 0);
 	MUST_SOON(__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE) != 0);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "conform.h"
+#include "far.h"
 #include "kit.h"
 
 struct conform t;
@@ -35,6 +36,7 @@ static struct {
 		[128]; /* where the test called the helper that checks now; "" outside of helpers */
 	pid_t peer;
 	bool is_peer;
+	bool closing;		/* the test is over; there is nothing left to jump out of */
 } judge = { .fd = -1 };
 
 /* One write for each line: a peer shares the pipe. */
@@ -59,7 +61,7 @@ static void tell(const char *format, ...)
 
 static _Noreturn void leave(void)
 {
-	if (judge.is_peer)
+	if (judge.is_peer || judge.closing)
 		_exit(1);
 	longjmp(*CU_get_current_test()->pJumpBuf, 1);
 }
@@ -115,7 +117,7 @@ void judge_fail(bool fatal, const char *file, int line, const char *call, const 
 	made_a_check();
 	snprintf(at, sizeof(at), "%s%s%s:%d", judge.site, judge.site[0] ? " in " : "", file, line);
 	tell("F\t%s\t%s\t%s\t%s", at, call, expected, got);
-	if (!judge.is_peer)
+	if (!judge.is_peer && !judge.closing)
 		CU_assertImplementation(CU_FALSE, (unsigned int)line, call, file, "", CU_FALSE);
 	if (fatal)
 		leave();
@@ -273,10 +275,25 @@ void peer_kill(void)
 	judge.peer = 0;
 }
 
+void judge_leave_to_parent(void)
+{
+	judge.is_peer = true;
+	close(judge.fd);
+	judge.fd = -1;
+}
+
 static void body(void)
 {
-	if (!judge.test->bare)
+	bool two_sided = judge.test->sides == ACTIVE || judge.test->sides == PASSIVE;
+
+	if (two_sided)
+		far_start();
+	if (judge.test->sides != BARE)
 		kit_open();
+	if (two_sided)
+		far_meet();
+	t.b_far = judge.test->sides == ACTIVE;
+	t.a_far = judge.test->sides == PASSIVE;
 	judge.test->run();
 	tell("B");
 }
@@ -284,8 +301,10 @@ static void body(void)
 static void teardown(void)
 {
 	tell("T");
+	judge.closing = true;
 	peer_kill();
 	kit_close();
+	far_end();
 }
 
 int judge_child(const struct conform_test *test, int report_fd)

@@ -123,15 +123,32 @@ DAT_EP_ATTR kit_attr(void)
 	return attr;
 }
 
-void kit_end_at(struct kit_end *end, const DAT_EP_ATTR *attr)
+DAT_IA_HANDLE kit_ia_b(void)
+{
+	return t.b_far ? t.far.ia : t.ia;
+}
+
+DAT_EVD_HANDLE kit_async_b(void)
+{
+	return t.b_far ? t.far.async : t.async;
+}
+
+DAT_PZ_HANDLE kit_pz_of(bool far)
+{
+	return far ? t.far.pz : t.pz;
+}
+
+void kit_end_at(bool far, struct kit_end *end, const DAT_EP_ATTR *attr)
 {
 	DAT_EP_ATTR own = attr ? *attr : kit_attr();
+	DAT_IA_HANDLE ia = far ? t.far.ia : t.ia;
 
-	end->recv = kit_evd_at(t.ia, 64, DAT_EVD_DTO_FLAG, DAT_HANDLE_NULL);
+	end->recv = kit_evd_at(ia, 64, DAT_EVD_DTO_FLAG, DAT_HANDLE_NULL);
 	end->request =
-		kit_evd_at(t.ia, 64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, DAT_HANDLE_NULL);
-	end->connect = kit_evd_at(t.ia, 8, DAT_EVD_CONNECTION_FLAG, DAT_HANDLE_NULL);
-	MUST_RET(dat_ep_create(t.ia, t.pz, end->recv, end->request, end->connect, &own, &end->ep),
+		kit_evd_at(ia, 64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, DAT_HANDLE_NULL);
+	end->connect = kit_evd_at(ia, 8, DAT_EVD_CONNECTION_FLAG, DAT_HANDLE_NULL);
+	MUST_RET(dat_ep_create(ia, kit_pz_of(far), end->recv, end->request, end->connect, &own,
+			       &end->ep),
 		 DAT_SUCCESS);
 }
 
@@ -139,13 +156,13 @@ DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL
 {
 	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
 
-	MUST_RET(dat_psp_create_any(t.ia, qual, evd, flags, &psp), DAT_SUCCESS);
+	MUST_RET(dat_psp_create_any(kit_ia_b(), qual, evd, flags, &psp), DAT_SUCCESS);
 	return psp;
 }
 
 struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS priv)
 {
-	struct kit_buf buf = { .mem = mem, .size = size };
+	struct kit_buf buf = { .mem = mem, .size = size, .address = (DAT_VADDR)(uintptr_t)mem };
 	DAT_REGION_DESCRIPTION region = { .for_va = mem };
 	DAT_VLEN registered;
 	DAT_VADDR address;
@@ -158,8 +175,15 @@ struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_P
 
 struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv)
 {
-	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct kit_buf far = { .size = size };
+	void *mem;
 
+	if (far_is(pz)) {
+		far.lmr = far_buf_create(pz, size, priv, &far.context, &far.rmr_context,
+					 &far.address);
+		return far;
+	}
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	MUST(mem != MAP_FAILED && held.memory_count < MEMORIES);
 	held.memories[held.memory_count].mem = mem;
 	held.memories[held.memory_count++].size = size;
@@ -178,14 +202,14 @@ DAT_EP_STATE kit_state(DAT_EP_HANDLE ep)
 DAT_LMR_TRIPLET kit_seg(const struct kit_buf *buf, size_t offset, size_t length)
 {
 	return (DAT_LMR_TRIPLET){ .lmr_context = buf->context,
-				  .virtual_address = (DAT_VADDR)(uintptr_t)buf->mem + offset,
+				  .virtual_address = buf->address + offset,
 				  .segment_length = length };
 }
 
 DAT_RMR_TRIPLET kit_target(const struct kit_buf *buf, size_t offset, size_t length)
 {
 	return (DAT_RMR_TRIPLET){ .rmr_context = buf->rmr_context,
-				  .target_address = (DAT_VADDR)(uintptr_t)buf->mem + offset,
+				  .target_address = buf->address + offset,
 				  .segment_length = length };
 }
 
@@ -253,6 +277,45 @@ bool kit_filled(const void *mem, size_t size, unsigned int seed)
 		if (at[i] != pattern(i, seed))
 			return false;
 	return true;
+}
+
+void kit_buf_fill(const struct kit_buf *buf, size_t offset, size_t size, unsigned int seed)
+{
+	if (buf->mem)
+		kit_fill(buf->mem + offset, size, seed);
+	else
+		far_buf_fill(buf->lmr, offset, size, seed);
+}
+
+bool kit_buf_filled(const struct kit_buf *buf, size_t offset, size_t size, unsigned int seed)
+{
+	return buf->mem ? kit_filled(buf->mem + offset, size, seed)
+			: far_buf_filled(buf->lmr, offset, size, seed);
+}
+
+void kit_buf_set(const struct kit_buf *buf, size_t offset, size_t size, unsigned char byte)
+{
+	if (buf->mem)
+		memset(buf->mem + offset, byte, size);
+	else
+		far_buf_set(buf->lmr, offset, size, byte);
+}
+
+void kit_buf_read(const struct kit_buf *buf, size_t offset, void *data, size_t size)
+{
+	if (buf->mem)
+		memcpy(data, buf->mem + offset, size);
+	else
+		far_buf_read(buf->lmr, offset, size, data);
+}
+
+bool kit_buf_is(const struct kit_buf *buf, size_t offset, const void *data, size_t size)
+{
+	unsigned char got[4096];
+
+	MUST(size <= sizeof(got));
+	kit_buf_read(buf, offset, got, size);
+	return !memcmp(got, data, size);
 }
 
 DAT_RETURN kit_post_se(DAT_EVD_HANDLE evd, uint64_t number)

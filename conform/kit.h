@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of clauses build with: objects on the IA under test, connections within the
- * process, transfers, and expectations of events. All of it MUSTs success, with the place in the
- * test that asked for it. Invariant: kit_close() leaves nothing of the test behind in this process.
+ * What the tests of clauses build with: objects on the IA under test, connections, transfers, and
+ * expectations of events. All of it MUSTs success, with the place in the test that asked for it.
+ * Invariant: kit_close() leaves nothing of the test behind in this process.
+ *
+ * Side a connects, side b listens: which of them is here is said by the test's CLAUSE macro. What
+ * has no side in its name is made here.
  */
 #ifndef CONFORM_KIT_H
 #define CONFORM_KIT_H
@@ -10,6 +13,7 @@
 #include <pthread.h>
 
 #include "conform.h"
+#include "far.h"
 
 #define KIT_HERE judge_site(__FILE__, __LINE__)
 
@@ -19,7 +23,7 @@ struct kit_end {
 	DAT_EP_HANDLE ep;
 };
 
-/* Two endpoints of this process, a connected to b by way of the service point. */
+/* Two endpoints, a connected to b by way of b's service point. */
 struct kit_pair {
 	struct kit_end a, b;
 	DAT_EVD_HANDLE cr_evd;
@@ -29,8 +33,9 @@ struct kit_pair {
 
 /* Memory and the region over it; the memory goes with kit_close(). */
 struct kit_buf {
-	unsigned char *mem;
+	unsigned char *mem;	/* NULL: in the other process */
 	size_t size;
+	DAT_VADDR address;
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT context;
 	DAT_RMR_CONTEXT rmr_context;
@@ -51,23 +56,34 @@ void kit_sleep_ms(unsigned int ms);
 #define kit_evd_cno(qlen, flags, cno) (KIT_HERE, kit_evd_at(t.ia, qlen, flags, cno))
 #define kit_cno()		      (KIT_HERE, kit_cno_at())
 #define kit_pz()		      (KIT_HERE, kit_pz_at())
-#define kit_end(end, attr)	      (KIT_HERE, kit_end_at(end, attr))
+#define kit_end(end, attr)	      (KIT_HERE, kit_end_at(false, end, attr))
+#define kit_end_a(end, attr)	      (KIT_HERE, kit_end_at(t.a_far, end, attr))
+#define kit_end_b(end, attr)	      (KIT_HERE, kit_end_at(t.b_far, end, attr))
+#define kit_evd_b(qlen, flags)	      (KIT_HERE, kit_evd_at(kit_ia_b(), qlen, flags, DAT_HANDLE_NULL))
 #define kit_psp(evd, qual)	      (KIT_HERE, kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, qual))
 #define kit_buf(size, priv)	      (KIT_HERE, kit_buf_at(t.pz, size, priv))
+#define kit_buf_a(size, priv)	      (KIT_HERE, kit_buf_at(kit_pz_of(t.a_far), size, priv))
+#define kit_buf_b(size, priv)	      (KIT_HERE, kit_buf_at(kit_pz_of(t.b_far), size, priv))
+#define kit_buf_of(end, size, priv)   \
+	(KIT_HERE, kit_buf_at(kit_pz_of(far_is((end)->ep)), size, priv))
 #define kit_buf_in(pz, size, priv)    (KIT_HERE, kit_buf_at(pz, size, priv))
 #define kit_region(pz, mem, size, priv) (KIT_HERE, kit_region_at(pz, mem, size, priv))
 DAT_EVD_HANDLE kit_evd_at(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 			  DAT_CNO_HANDLE cno);
+DAT_IA_HANDLE kit_ia_b(void);	/* on which b's service points are */
+DAT_EVD_HANDLE kit_async_b(void);
+DAT_PZ_HANDLE kit_pz_of(bool far);
 DAT_CNO_HANDLE kit_cno_at(void);
 DAT_PZ_HANDLE kit_pz_at(void);
-void kit_end_at(struct kit_end *end, const DAT_EP_ATTR *attr);	/* NULL: kit_attr() */
+void kit_end_at(bool far, struct kit_end *end, const DAT_EP_ATTR *attr); /* NULL: kit_attr() */
+/* On side b, whose qualifier it is. */
 DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual);
 struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv);
 struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS priv);
 DAT_EP_ATTR kit_attr(void);	/* modest sizes and depths, within the IA's limits */
 DAT_EP_STATE kit_state(DAT_EP_HANDLE ep);
 
-/* Connections within this process. */
+/* Connections. */
 #define kit_pair(pair, attr)	(KIT_HERE, kit_pair_at(pair, attr))
 #define kit_pair_connect(pair)	(KIT_HERE, kit_pair_connect_at(pair))
 #define kit_cr(evd)		(KIT_HERE, kit_cr_at(evd))
@@ -82,7 +98,9 @@ void kit_disconnect_at(struct kit_pair *pair);	/* abruptly; takes the events of 
 DAT_CR_HANDLE kit_cr_at(DAT_EVD_HANDLE evd);	/* of the next connection request */
 DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
 DAT_RETURN kit_connect_data(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT size, const void *data);
-DAT_CONN_QUAL kit_unused_qual(void);	/* that nobody listens on */
+DAT_CONN_QUAL kit_unused_qual(void);	/* that nobody listens on, on side b */
+bool kit_same_address(const void *one, const void *other);
+DAT_IA_ADDRESS_PTR kit_address_of(bool far);	/* of that side's IA */
 
 /* Events. */
 #define kit_event(evd)			(KIT_HERE, kit_event_at(evd))
@@ -117,6 +135,12 @@ DAT_RETURN kit_read(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET to, DAT_RMR_TRIPLET from, 
 		    DAT_COMPLETION_FLAGS flags);
 void kit_fill(void *mem, size_t size, unsigned int seed);
 bool kit_filled(const void *mem, size_t size, unsigned int seed);
+/* The same of memory that may be in the other process. */
+void kit_buf_fill(const struct kit_buf *buf, size_t offset, size_t size, unsigned int seed);
+bool kit_buf_filled(const struct kit_buf *buf, size_t offset, size_t size, unsigned int seed);
+void kit_buf_set(const struct kit_buf *buf, size_t offset, size_t size, unsigned char byte);
+bool kit_buf_is(const struct kit_buf *buf, size_t offset, const void *data, size_t size);
+void kit_buf_read(const struct kit_buf *buf, size_t offset, void *data, size_t size);
 /* A message goes from one end to the other and arrives whole. */
 #define kit_exchange(from, to)	(KIT_HERE, kit_exchange_at(from, to))
 void kit_exchange_at(struct kit_end *from, struct kit_end *to);

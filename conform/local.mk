@@ -5,6 +5,10 @@ datconform_SOURCES = \
 	conform/clauses.h \
 	conform/conform.h \
 	conform/expect.c \
+	conform/far.c \
+	conform/far.h \
+	conform/far_serve.c \
+	conform/far_wire.c \
 	conform/html.c \
 	conform/judge.c \
 	conform/kit.c \

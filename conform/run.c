@@ -267,7 +267,8 @@ static void child_main(const struct conform_test *test, const struct run_options
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	t.ia_name = options->ia_name;
 	t.patience_ms = options->patience_ms;
-	t.quiet_ms = 25;
+	t.quiet_ms = options->patience_ms > 5000 ? options->patience_ms / 200 : 25;
+	t.server = options->server;
 	exit(judge_child(test, report_fd));
 }
 
@@ -333,8 +334,10 @@ static int attend(unsigned int jobs)
 	return done;
 }
 
-static bool wanted(const struct conform_test *test)
+static bool wanted(const struct conform_test *test, const struct run_options *options)
 {
+	if (options->server.ss_family && test->sides != ACTIVE && test->sides != PASSIVE)
+		return false;
 	for (int i = 0; test->ids[i]; i++)
 		if (clause_find(test->ids[i])->selected)
 			return true;
@@ -348,12 +351,12 @@ void run_all(const struct run_options *options)
 	int total = 0, done = 0;
 
 	for (const struct conform_test *const *at = next; at < __stop_conform_tests; at++)
-		total += wanted(*at);
+		total += wanted(*at, options);
 	while (done < total) {
 		for (unsigned int i = 0; i < jobs && running < jobs; i++) {
 			if (children[i].test)
 				continue;
-			while (next < __stop_conform_tests && !wanted(*next))
+			while (next < __stop_conform_tests && !wanted(*next, options))
 				next++;
 			if (next == __stop_conform_tests)
 				break;

@@ -4,12 +4,14 @@
 #define CONFORM_RUN_H
 
 #include <stdio.h>
+#include <sys/socket.h>
 
 struct run_options {
 	const char *ia_name;
 	unsigned int jobs;		/* children at a time */
 	unsigned int bound_s;		/* of one test; beyond it is a hang */
 	unsigned int patience_ms;
+	struct sockaddr_storage server;	/* where the other side is; AF_UNSPEC: it is forked */
 	bool verbose;			/* show what the provider wrote on stderr */
 	void (*progress)(int done, int total, const char *id);	/* NULL: none */
 };

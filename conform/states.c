@@ -23,7 +23,7 @@ static DAT_CR_HANDLE knock(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL qual)
 {
 	struct kit_end active;
 
-	kit_end_at(&active, NULL);
+	kit_end_at(t.a_far, &active, NULL);
 	MUST_RET(kit_connect(active.ep, qual), DAT_SUCCESS);
 	return kit_cr_at(cr_evd);
 }
@@ -33,7 +33,7 @@ static void enter_reserved(struct kit_at *at, bool passive)
 	DAT_CONN_QUAL qual = kit_unused_qual();
 	DAT_RSP_HANDLE rsp;
 
-	kit_end_at(&at->end, NULL);
+	kit_end_at(false, &at->end, NULL);
 	at->ep = at->end.ep;
 	MUST_RET(dat_rsp_create(t.ia, qual, at->ep, at->cr_evd, &rsp), DAT_SUCCESS);
 	if (passive)
@@ -44,7 +44,7 @@ static void enter_active(struct kit_at *at)
 {
 	DAT_CONN_QUAL qual;
 
-	kit_end_at(&at->end, NULL);
+	kit_end_at(false, &at->end, NULL);
 	at->ep = at->end.ep;
 	kit_psp_at(at->cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
 	MUST_RET(kit_connect(at->ep, qual), DAT_SUCCESS);
@@ -91,7 +91,7 @@ bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state)
 	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING: enter_active(at); break;
 	case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING: enter_tentative(at); break;
 	case DAT_EP_STATE_UNCONNECTED:
-		kit_end_at(&at->end, NULL);
+		kit_end_at(false, &at->end, NULL);
 		at->ep = at->end.ep;
 		break;
 	default: enter_connected(at, state); break;

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The process on the other side: it takes one step after the other, each of which is a DAT call,
+ * and answers with what came of it. Invariant: a message names objects by their place in the table
+ * of this process, never by an address.
+ */
+#define FAR_PLAIN
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "conform.h"
+#include "far.h"
+#include "kit.h"
+
+#define BUFS	1024
+#define LONGEST (16u << 20)	/* of memory that is asked for */
+#define IDLE_S	600		/* a test that asks for nothing for so long is gone */
+#define STEP_S	120		/* no call of the API takes so long */
+
+static struct {
+	DAT_HANDLE handles[FAR_HANDLES];	/* place 0 is DAT_HANDLE_NULL */
+	unsigned int handle_count;
+	struct {
+		DAT_LMR_HANDLE lmr;
+		unsigned char *mem;
+		size_t size;
+	} bufs[BUFS];
+	unsigned int buf_count;
+	DAT_IA_HANDLE ia;
+	int fd;
+	struct far_message in, out;
+	unsigned char bytes[FAR_BYTES];
+	unsigned char scratch[FAR_BYTES];	/* behind the blobs of an answer */
+} far = { .handle_count = 1 };
+
+/* What is no step of ours ends the process: the other side is not a datconform like this one. */
+static _Noreturn void garbage(void)
+{
+	_exit(1);
+}
+
+static uint64_t place_of(DAT_HANDLE handle)
+{
+	if (!handle)
+		return 0;
+	for (unsigned int i = 1; i < far.handle_count; i++)
+		if (far.handles[i] == handle)
+			return i;
+	if (far.handle_count == FAR_HANDLES)
+		garbage();
+	far.handles[far.handle_count] = handle;
+	return far.handle_count++;
+}
+
+static DAT_HANDLE handle_at(uint64_t place)
+{
+	if (place >= far.handle_count)
+		garbage();
+	return far.handles[place];
+}
+
+#define H(i) handle_at(far.in.words[i])
+#define W(i) far.in.words[i]
+
+static void answer(uint64_t word)
+{
+	far.out.words[far.out.word_count++] = word;
+}
+
+static void answer_blob(const void *at, size_t size)
+{
+	far.out.blobs[far.out.blob_count].at = at;
+	far.out.blobs[far.out.blob_count++].size = at ? size : 0;
+}
+
+/* A blob of the message that has to be one of these structures. */
+static const void *want_blob(unsigned int i, size_t size)
+{
+	if (i >= far.in.blob_count || far.in.blobs[i].size != size)
+		garbage();
+	return far.in.blobs[i].at;
+}
+
+static DAT_RETURN made(DAT_RETURN ret, const DAT_HANDLE *handle)
+{
+	answer(ret == DAT_SUCCESS ? place_of(*handle) : 0);
+	return ret;
+}
+
+static DAT_RETURN hello(const char *ia_name)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	static DAT_IA_ATTR attr;
+	static DAT_PROVIDER_ATTR prov;
+	DAT_PZ_HANDLE pz;
+	DAT_RETURN ret;
+
+	if (far.ia || W(0) != FAR_MAGIC || W(1) != sizeof(DAT_EVENT) ||
+	    W(2) != sizeof(DAT_EP_PARAM) || W(3) != sizeof(DAT_CR_PARAM) || W(4) != STEP_END)
+		garbage();
+	ret = dat_ia_open((char *)ia_name, 8, &async, &far.ia);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = dat_ia_query(far.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &prov);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = dat_pz_create(far.ia, &pz);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	answer(place_of(far.ia));
+	answer(place_of(pz));
+	answer(place_of(async));
+	answer_blob(attr.ia_address_ptr, far_address_size(attr.ia_address_ptr));
+	answer_blob(ia_name, strlen(ia_name));
+	return DAT_SUCCESS;
+}
+
+/* The handles in an event, by their places, and what its pointer points to. */
+static void answer_event(DAT_EVENT *event)
+{
+	DAT_EVENT_DATA *data = &event->event_data;
+	DAT_HANDLE first = DAT_HANDLE_NULL, second = DAT_HANDLE_NULL;
+	const void *private_data = NULL;
+	size_t size = 0;
+
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
+		first = data->dto_completion_event_data.ep_handle;
+	} else if (event->event_number == DAT_RMR_BIND_COMPLETION_EVENT) {
+		first = data->rmr_completion_event_data.rmr_handle;
+	} else if (event->event_number == DAT_CONNECTION_REQUEST_EVENT) {
+		first = data->cr_arrival_event_data.cr_handle;
+		second = data->cr_arrival_event_data.sp_handle.psp_handle;
+	} else if (event->event_number & FAR_CONNECTION_EVENTS) {
+		first = data->connect_event_data.ep_handle;
+		private_data = data->connect_event_data.private_data;
+		size = (size_t)data->connect_event_data.private_data_size;
+	}
+	if (size > FAR_BYTES / 2)	/* no provider says so, unless it is broken */
+		size = 0;
+	answer(place_of(event->evd_handle));
+	answer(place_of(first));
+	answer(place_of(second));
+	answer_blob(event, sizeof(*event));
+	answer_blob(private_data, size);
+}
+
+static DAT_RETURN evd_step(void)
+{
+	static DAT_EVENT event;
+	static DAT_EVD_PARAM param;
+	DAT_EVD_HANDLE evd;
+	DAT_COUNT nmore = 0;
+	DAT_RETURN ret;
+
+	memset(&event, 0, sizeof(event));
+	memset(&param, 0, sizeof(param));
+	switch (far.in.step) {
+	case STEP_EVD_CREATE:
+		ret = dat_evd_create(H(0), (DAT_COUNT)W(1), DAT_HANDLE_NULL, (DAT_EVD_FLAGS)W(2),
+				     &evd);
+		return made(ret, &evd);
+	case STEP_EVD_FREE: return dat_evd_free(H(0));
+	case STEP_EVD_QUERY:
+		ret = dat_evd_query(H(0), (DAT_EVD_PARAM_MASK)W(1), &param);
+		answer((uint64_t)param.evd_qlen);
+		answer((uint64_t)param.evd_state);
+		answer((uint64_t)param.evd_flags);
+		return ret;
+	case STEP_EVD_WAIT:
+		ret = dat_evd_wait(H(0), (DAT_TIMEOUT)W(1), (DAT_COUNT)W(2), &event, &nmore);
+		break;
+	default: ret = dat_evd_dequeue(H(0), &event); break;
+	}
+	answer((uint64_t)nmore);
+	if (ret == DAT_SUCCESS)
+		answer_event(&event);
+	return ret;
+}
+
+static DAT_RETURN ep_query(void)
+{
+	static DAT_EP_PARAM param;
+	DAT_RETURN ret;
+
+	memset(&param, 0, sizeof(param));
+	ret = dat_ep_query(H(0), (DAT_EP_PARAM_MASK)W(1), &param);
+	answer(place_of(param.ia_handle));
+	answer(place_of(param.pz_handle));
+	answer(place_of(param.recv_evd_handle));
+	answer(place_of(param.request_evd_handle));
+	answer(place_of(param.connect_evd_handle));
+	answer_blob(&param, sizeof(param));
+	answer_blob(param.local_ia_address_ptr, far_address_size(param.local_ia_address_ptr));
+	/* Defined only while there is a peer. */
+	if (param.ep_state == DAT_EP_STATE_CONNECTED)
+		answer_blob(param.remote_ia_address_ptr,
+			    far_address_size(param.remote_ia_address_ptr));
+	return ret;
+}
+
+static DAT_RETURN ep_step(void)
+{
+	DAT_BOOLEAN recv_idle = DAT_FALSE, request_idle = DAT_FALSE;
+	DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
+	static DAT_EP_ATTR attr;
+	static struct sockaddr_in6 address;
+	DAT_EP_HANDLE ep;
+	DAT_RETURN ret;
+
+	switch (far.in.step) {
+	case STEP_EP_CREATE:
+		memcpy(&attr, want_blob(0, sizeof(attr)), sizeof(attr));
+		attr.ep_transport_specific = attr.ep_provider_specific = NULL;
+		attr.ep_transport_specific_count = attr.ep_provider_specific_count = 0;
+		ret = dat_ep_create(H(0), H(1), H(2), H(3), H(4), &attr, &ep);
+		return made(ret, &ep);
+	case STEP_EP_FREE: return dat_ep_free(H(0));
+	case STEP_EP_RESET: return dat_ep_reset(H(0));
+	case STEP_EP_QUERY: return ep_query();
+	case STEP_EP_STATUS:
+		ret = dat_ep_get_status(H(0), &state, &recv_idle, &request_idle);
+		answer(state);
+		answer(recv_idle);
+		answer(request_idle);
+		return ret;
+	case STEP_EP_DISCONNECT: return dat_ep_disconnect(H(0), (DAT_CLOSE_FLAGS)W(1));
+	default: break;
+	}
+	if (far.in.blob_count != 2 || far.in.blobs[0].size > sizeof(address))
+		garbage();
+	memset(&address, 0, sizeof(address));
+	memcpy(&address, far.in.blobs[0].at, far.in.blobs[0].size);
+	return dat_ep_connect(H(0), (DAT_IA_ADDRESS_PTR)&address, W(1), (DAT_TIMEOUT)W(2),
+			      (DAT_COUNT)W(3),
+			      far.in.blobs[1].size ? (DAT_PVOID)(uintptr_t)far.in.blobs[1].at
+						   : NULL,
+			      (DAT_QOS)W(4), (DAT_CONNECT_FLAGS)W(5));
+}
+
+static DAT_RETURN cr_query(void)
+{
+	static DAT_CR_PARAM param;
+	DAT_RETURN ret;
+
+	memset(&param, 0, sizeof(param));
+	ret = dat_cr_query(H(0), (DAT_CR_PARAM_MASK)W(1), &param);
+	answer(place_of(param.local_ep_handle));
+	answer_blob(&param, sizeof(param));
+	answer_blob(param.private_data, (size_t)param.private_data_size);
+	answer_blob(param.remote_ia_address_ptr, far_address_size(param.remote_ia_address_ptr));
+	return ret;
+}
+
+static DAT_RETURN sp_step(void)
+{
+	DAT_CONN_QUAL qual;
+	DAT_HANDLE sp;
+	DAT_RETURN ret;
+
+	switch (far.in.step) {
+	case STEP_PSP_CREATE:
+		ret = dat_psp_create(H(0), W(1), H(2), (DAT_PSP_FLAGS)W(3), &sp);
+		return made(ret, &sp);
+	case STEP_PSP_CREATE_ANY:
+		ret = made(dat_psp_create_any(H(0), &qual, H(1), (DAT_PSP_FLAGS)W(2), &sp), &sp);
+		answer(ret == DAT_SUCCESS ? qual : 0);
+		return ret;
+	case STEP_PSP_FREE: return dat_psp_free(H(0));
+	case STEP_RSP_CREATE:
+		ret = dat_rsp_create(H(0), W(1), H(2), H(3), &sp);
+		return made(ret, &sp);
+	case STEP_RSP_FREE: return dat_rsp_free(H(0));
+	case STEP_CR_QUERY: return cr_query();
+	case STEP_CR_ACCEPT:
+		if (far.in.blob_count != 1)
+			garbage();
+		return dat_cr_accept(H(0), H(1), (DAT_COUNT)W(2),
+				     far.in.blobs[0].size
+					     ? (DAT_PVOID)(uintptr_t)far.in.blobs[0].at
+					     : NULL);
+	default: return dat_cr_reject(H(0));
+	}
+}
+
+static DAT_RETURN post_step(void)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = W(2) };
+	DAT_COMPLETION_FLAGS flags = (DAT_COMPLETION_FLAGS)W(3);
+	DAT_COUNT n = (DAT_COUNT)W(1);
+	DAT_LMR_TRIPLET *iov = NULL;
+	DAT_RMR_TRIPLET target = { .rmr_context = (DAT_RMR_CONTEXT)W(4),
+				   .target_address = W(5),
+				   .segment_length = W(6) };
+
+	/* Exactly as many segments as the test had: the provider may look at each. */
+	if (far.in.blob_count != 1 || n < 0 ||
+	    far.in.blobs[0].size != (size_t)n * sizeof(DAT_LMR_TRIPLET))
+		garbage();
+	if (n)
+		iov = memcpy(far.scratch, far.in.blobs[0].at, far.in.blobs[0].size);
+	switch (far.in.step) {
+	case STEP_POST_RECV: return dat_ep_post_recv(H(0), n, iov, cookie, flags);
+	case STEP_POST_SEND: return dat_ep_post_send(H(0), n, iov, cookie, flags);
+	case STEP_POST_WRITE:
+		return dat_ep_post_rdma_write(H(0), n, iov, cookie, &target, flags);
+	default: return dat_ep_post_rdma_read(H(0), n, iov, cookie, &target, flags);
+	}
+}
+
+static DAT_RETURN buf_create(void)
+{
+	size_t size = (size_t)W(1);
+	DAT_REGION_DESCRIPTION region;
+	DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+	DAT_LMR_CONTEXT context = 0;
+	DAT_RMR_CONTEXT rmr_context = 0;
+	DAT_VLEN registered;
+	DAT_VADDR address;
+	DAT_RETURN ret;
+	void *mem;
+
+	if (!size || size > LONGEST || far.buf_count == BUFS)
+		garbage();
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED)
+		return (DAT_RETURN)DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;
+	region.for_va = mem;
+	ret = dat_lmr_create(far.ia, DAT_MEM_TYPE_VIRTUAL, region, size, H(0),
+			     (DAT_MEM_PRIV_FLAGS)W(2), &lmr, &context, &rmr_context, &registered,
+			     &address);
+	if (ret == DAT_SUCCESS) {
+		far.bufs[far.buf_count].lmr = lmr;
+		far.bufs[far.buf_count].mem = mem;
+		far.bufs[far.buf_count++].size = size;
+	} else {
+		munmap(mem, size);
+	}
+	made(ret, &lmr);
+	answer(context);
+	answer(rmr_context);
+	answer((uint64_t)(uintptr_t)mem);
+	return ret;
+}
+
+/* The bytes of the newest memory under this region: words 1 and 2 are offset and length. */
+static unsigned char *mem_at(void)
+{
+	DAT_LMR_HANDLE lmr = H(0);
+
+	for (unsigned int i = far.buf_count; i-- > 0;)
+		if (far.bufs[i].lmr == lmr && W(1) <= far.bufs[i].size &&
+		    W(2) <= far.bufs[i].size - W(1))
+			return far.bufs[i].mem + W(1);
+	garbage();
+}
+
+static DAT_RETURN buf_step(void)
+{
+	unsigned char *mem;
+
+	if (far.in.step == STEP_BUF_CREATE)
+		return buf_create();
+	if (far.in.step == STEP_LMR_FREE)
+		return dat_lmr_free(H(0));
+	mem = mem_at();
+	switch (far.in.step) {
+	case STEP_BUF_FILL: kit_fill(mem, (size_t)W(2), (unsigned int)W(3)); break;
+	case STEP_BUF_SET: memset(mem, (int)(W(3) & 0xff), (size_t)W(2)); break;
+	case STEP_BUF_FILLED: answer(kit_filled(mem, (size_t)W(2), (unsigned int)W(3))); break;
+	default:
+		if (W(2) > FAR_BYTES)
+			garbage();
+		answer_blob(mem, (size_t)W(2));
+	}
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN take_step(const char *ia_name)
+{
+	DAT_PZ_HANDLE pz;
+	DAT_RETURN ret;
+
+	if (!far.ia && far.in.step != STEP_HELLO)
+		garbage();
+	switch (far.in.step) {
+	case STEP_HELLO: return hello(ia_name);
+	case STEP_BYE: return dat_ia_close(far.ia, DAT_CLOSE_ABRUPT_FLAG);
+	case STEP_DIE:
+		raise(SIGKILL);
+		_exit(1);
+	case STEP_IA_CLOSE: return dat_ia_close(H(0), (DAT_CLOSE_FLAGS)W(1));
+	case STEP_PZ_CREATE:
+		ret = dat_pz_create(H(0), &pz);
+		return made(ret, &pz);
+	case STEP_PZ_FREE: return dat_pz_free(H(0));
+	default: break;
+	}
+	if (far.in.step >= STEP_EVD_CREATE && far.in.step <= STEP_EVD_DEQUEUE)
+		return evd_step();
+	if (far.in.step >= STEP_EP_CREATE && far.in.step <= STEP_EP_DISCONNECT)
+		return ep_step();
+	if (far.in.step >= STEP_PSP_CREATE && far.in.step <= STEP_CR_REJECT)
+		return sp_step();
+	if (far.in.step >= STEP_POST_RECV && far.in.step <= STEP_POST_READ)
+		return post_step();
+	if (far.in.step >= STEP_BUF_CREATE && far.in.step < STEP_END)
+		return buf_step();
+	garbage();
+}
+
+void far_serve(int fd, const char *ia_name)
+{
+	bool bye = false;
+
+	for (;;) {
+		/* What hangs, here or there, does not outlive this. */
+		alarm(far.ia ? IDLE_S : 10);
+		if (!far_get(fd, &far.in, far.bytes, -1))
+			_exit(errno == EPROTO);
+		alarm(STEP_S);
+		memset(&far.out, 0, sizeof(far.out));
+		far.out.step = far.in.step;
+		far.out.word_count = 1;
+		far.out.words[0] = take_step(ia_name);
+		bye = far.in.step == STEP_BYE;
+		if (!far_put(fd, &far.out) || bye)
+			break;
+	}
+	alarm(0);
+	exit(bye ? 0 : 1);
+}

@@ -214,7 +214,8 @@ void far_end(void)
 		if (WIFSIGNALED(status) || WEXITSTATUS(status))
 			judge_fail(false, __FILE__, __LINE__,
 				   "the end of the process on the other side", "status 0",
-				   "signal %d, status %d", WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+				   "signal %d, status %d",
+				   WIFSIGNALED(status) ? WTERMSIG(status) : 0,
 				   WIFEXITED(status) ? WEXITSTATUS(status) : 0);
 	}
 	while (far.kept_count)
@@ -495,10 +496,12 @@ static DAT_RETURN post(enum step step, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_
 		       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target,
 		       DAT_COMPLETION_FLAGS flags)
 {
-	DAT_RMR_TRIPLET none = { .segment_length = 0 }, *at = target ? (DAT_RMR_TRIPLET *)(uintptr_t)target : &none;
+	DAT_RMR_TRIPLET at = { .segment_length = 0 };
 
+	if (target)
+		at = *target;
 	return ASK_BLOB(step, iov, (size_t)n * sizeof(*iov), place(ep), (uint64_t)n, cookie.as_64,
-			(uint64_t)flags, at->rmr_context, at->target_address, at->segment_length);
+			(uint64_t)flags, at.rmr_context, at.target_address, at.segment_length);
 }
 
 DAT_RETURN far_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,

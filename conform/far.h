@@ -65,7 +65,7 @@ enum step {
 #define FAR_BYTES   (256 * 1024)	/* of all blobs of a message */
 #define FAR_HANDLES 4096
 #define FAR_CONNECTION_EVENTS 0x4000	/* the bit that their numbers have in common */
-#define FAR_PORT    "19751"	/* of datconform --server */
+#define FAR_PORT    19751	/* of datconform --server */
 #define FAR_MAGIC   0x64617463666d3031	/* "datcfm01" */
 
 struct far_message {
@@ -90,7 +90,7 @@ _Noreturn void far_serve(int fd, const char *ia_name);
 void far_tune(int fd);	/* a TCP connection for what goes over it */
 
 /* datconform --server, and whether there is one at the address. */
-int far_host(const char *ia_name, const char *port);
+int far_host(const char *ia_name, unsigned int port);	/* -> exit status */
 bool far_resolve(const char *text, struct sockaddr_storage *address);
 int far_dial(const struct sockaddr_storage *address, unsigned int bound_ms);	/* -1: errno */
 /* The first step and its answer; false, with a word on what is wrong, if there is none. */

@@ -60,12 +60,15 @@ bool far_put(int fd, const struct far_message *message)
 	counts[2] = htobe32(message->word_count);
 	counts[3] = htobe32(message->blob_count);
 	memcpy(head, counts, sizeof(counts));
-	if (!send_all(fd, head, HEAD + fixed, length > fixed ? MSG_MORE : 0))
+	length -= fixed;
+	if (!send_all(fd, head, HEAD + fixed, length ? MSG_MORE : 0))
 		return false;
-	for (unsigned int i = 0; i < message->blob_count; i++)
+	for (unsigned int i = 0; i < message->blob_count; i++) {
+		length -= message->blobs[i].size;
 		if (!send_all(fd, message->blobs[i].at, message->blobs[i].size,
-			      i + 1 < message->blob_count ? MSG_MORE : 0))
+			      length ? MSG_MORE : 0))
 			return false;
+	}
 	return true;
 }
 
@@ -157,13 +160,16 @@ size_t far_address_size(const void *address)
 bool far_resolve(const char *text, struct sockaddr_storage *address)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
-	char host[256];
-	const char *port = FAR_PORT, *name = host;
+	char host[256], standard[8];
+	const char *port = standard, *name = host;
 	char *colon;
 	int error;
 
-	if (snprintf(host, sizeof(host), "%s", text) >= (int)sizeof(host))
+	snprintf(standard, sizeof(standard), "%d", FAR_PORT);
+	if (snprintf(host, sizeof(host), "%s", text) >= (int)sizeof(host)) {
+		fprintf(stderr, "datconform: --connect: the address is too long\n");
 		return false;
+	}
 	if (host[0] == '[' && (colon = strchr(host, ']'))) {
 		*colon = '\0';
 		name = host + 1;

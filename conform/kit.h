@@ -59,7 +59,8 @@ void kit_sleep_ms(unsigned int ms);
 #define kit_end(end, attr)	      (KIT_HERE, kit_end_at(false, end, attr))
 #define kit_end_a(end, attr)	      (KIT_HERE, kit_end_at(t.a_far, end, attr))
 #define kit_end_b(end, attr)	      (KIT_HERE, kit_end_at(t.b_far, end, attr))
-#define kit_evd_b(qlen, flags)	      (KIT_HERE, kit_evd_at(kit_ia_b(), qlen, flags, DAT_HANDLE_NULL))
+#define kit_evd_b(qlen, flags) \
+	(KIT_HERE, kit_evd_at(kit_ia_b(), qlen, flags, DAT_HANDLE_NULL))
 #define kit_psp(evd, qual)	      (KIT_HERE, kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, qual))
 #define kit_buf(size, priv)	      (KIT_HERE, kit_buf_at(t.pz, size, priv))
 #define kit_buf_a(size, priv)	      (KIT_HERE, kit_buf_at(kit_pz_of(t.a_far), size, priv))

@@ -7,6 +7,7 @@ datconform_SOURCES = \
 	conform/expect.c \
 	conform/far.c \
 	conform/far.h \
+	conform/far_host.c \
 	conform/far_serve.c \
 	conform/far_wire.c \
 	conform/html.c \

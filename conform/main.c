@@ -11,6 +11,8 @@
 
 #include "clauses.h"
 #include "conform.h"
+#define FAR_PLAIN
+#include "far.h"
 #include "report.h"
 #include "run.h"
 
@@ -21,13 +23,17 @@ static struct {
 	const char *only[64];
 	int only_count;
 	const char *json, *junit, *html;
-	bool list, coverage, strict, tap;
+	bool list, coverage, strict, tap, server;
+	const char *connect;
+	unsigned int port;
 	char **results;		/* JSON files for more columns of the page */
 	int result_count;
-} options = { .run = { .jobs = 2, .bound_s = 30, .patience_ms = 5000 } };
+} options = { .run = { .jobs = 2, .patience_ms = 5000 } };
 
 static const char usage[] =
 	"usage: datconform --ia NAME [options]       run the clauses of uDAPL 1.2 on an adapter\n"
+	"       datconform --ia NAME --server         be the other side of the clauses that have two\n"
+	"       datconform --ia NAME --connect ADDRESS [options]    run those, with that server\n"
 	"       datconform --list | --coverage       what clauses there are; how many have a test\n"
 	"       datconform --html FILE RESULT.json...  compare results that --json wrote\n"
 	"\n"
@@ -38,8 +44,9 @@ static const char usage[] =
 	"  --html FILE       ... as a page; JSON results named behind the options become further columns\n"
 	"  --tap             ... as TAP on standard output, instead of the summary\n"
 	"  --jobs N          tests at a time (2)\n"
-	"  --timeout SECONDS a test that takes longer hangs (30)\n"
+	"  --timeout SECONDS a test that takes longer hangs (six times the patience)\n"
 	"  --patience SECONDS an event that takes longer does not come (5)\n"
+	"  --port N          where --server waits (19751); --connect has it in its ADDRESS, HOST:PORT\n"
 	"  --verbose         let what the provider prints through to standard error\n"
 	"  --coverage        with --strict: fails if a clause that must hold has neither test nor reason\n";
 
@@ -61,6 +68,9 @@ enum {
 	JOBS,
 	TIMEOUT,
 	PATIENCE,
+	SERVER,
+	CONNECT,
+	PORT,
 	VERBOSE,
 	LIST,
 	COVERAGE,
@@ -78,6 +88,9 @@ static const struct option names[] = {
 	{ "jobs", required_argument, NULL, JOBS },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "patience", required_argument, NULL, PATIENCE },
+	{ "server", no_argument, NULL, SERVER },
+	{ "connect", required_argument, NULL, CONNECT },
+	{ "port", required_argument, NULL, PORT },
 	{ "verbose", no_argument, NULL, VERBOSE },
 	{ "list", no_argument, NULL, LIST },
 	{ "coverage", no_argument, NULL, COVERAGE },
@@ -86,14 +99,13 @@ static const struct option names[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static unsigned int number(const char *text, const char *name)
+static unsigned int number(const char *text, const char *name, unsigned int most)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 
-	if (*end || !n || n > 3600) {
-		fprintf(stderr, "datconform: --%s wants a number from 1 to 3600, not \"%s\"\n",
-			name, text);
+	if (*end || !n || n > most) {
+		fprintf(stderr, "datconform: --%s wants a number from 1 to %u\n", name, most);
 		exit(2);
 	}
 	return (unsigned int)n;
@@ -112,9 +124,12 @@ static void take_option(int which)
 	case JUNIT: options.junit = optarg; break;
 	case HTML: options.html = optarg; break;
 	case TAP: options.tap = true; break;
-	case JOBS: options.run.jobs = number(optarg, "jobs"); break;
-	case TIMEOUT: options.run.bound_s = number(optarg, "timeout"); break;
-	case PATIENCE: options.run.patience_ms = number(optarg, "patience") * 1000; break;
+	case JOBS: options.run.jobs = number(optarg, "jobs", 64); break;
+	case TIMEOUT: options.run.bound_s = number(optarg, "timeout", 3600); break;
+	case PATIENCE: options.run.patience_ms = number(optarg, "patience", 600) * 1000; break;
+	case SERVER: options.server = true; break;
+	case CONNECT: options.connect = optarg; break;
+	case PORT: options.port = number(optarg, "port", 65535); break;
 	case VERBOSE: options.run.verbose = true; break;
 	case LIST: options.list = true; break;
 	case COVERAGE: options.coverage = true; break;
@@ -138,8 +153,15 @@ static void take_options(int argc, char **argv)
 		bad_usage("results are compared on a page: name it with --html");
 	if (options.result_count > MAX_COLUMNS - 1)
 		bad_usage("too many results for one page");
-	if (!options.run.ia_name && !options.list && !options.coverage && !options.result_count)
+	if (!options.run.ia_name && (options.server || options.connect || (!options.list &&
+	    !options.coverage && !options.result_count)))
 		bad_usage("which adapter? --ia NAME");
+	if (options.server && options.connect)
+		bad_usage("--server and --connect are the two sides; give one of them");
+	if (options.port && !options.server)
+		bad_usage("--port is the server's; give --connect an address with a port");
+	if (!options.run.bound_s)
+		options.run.bound_s = 6 * options.run.patience_ms / 1000;
 }
 
 /* Every test has to be of clauses that there are. */
@@ -156,6 +178,7 @@ static void count_tests(void)
 				exit(3);
 			}
 			clause->tests++;
+			clause->two_sided |= (*at)->sides == ACTIVE || (*at)->sides == PASSIVE;
 		}
 }
 
@@ -172,7 +195,8 @@ static void select_clauses(void)
 	int n = 0;
 
 	for (int i = 0; i < clause_count; i++) {
-		clauses[i].selected = wanted(clauses[i].id, clauses[i].function);
+		clauses[i].selected = wanted(clauses[i].id, clauses[i].function) &&
+				      (!options.connect || clauses[i].two_sided);
 		n += clauses[i].selected;
 	}
 	for (int i = 0; i < ambiguity_count; i++) {
@@ -267,9 +291,37 @@ static void write_reports(void)
 	fflush(stdout);
 }
 
+/* That the server is there, is of this version, and has an adapter that opens. */
+static bool probe_server(void)
+{
+	static unsigned char bytes[FAR_BYTES];
+	struct far_message answer, bye = { .step = STEP_BYE };
+	unsigned int bound_ms = 4 * options.run.patience_ms;
+	const char *wrong = "";
+	bool good = false;
+	int fd;
+
+	if (!far_resolve(options.connect, &options.run.server))
+		return false;
+	fd = far_dial(&options.run.server, bound_ms);
+	if (fd < 0) {
+		perror("datconform: --connect");
+		return false;
+	}
+	good = far_hello(fd, bound_ms, &answer, bytes, &wrong);
+	if (!good)
+		fprintf(stderr, "datconform: the server: %s\n", wrong);
+	else if (far_put(fd, &bye))
+		far_get(fd, &answer, bytes, (int)bound_ms);
+	close(fd);
+	return good;
+}
+
 int main(int argc, char **argv)
 {
 	take_options(argc, argv);
+	if (options.server)
+		return far_host(options.run.ia_name, options.port ? options.port : FAR_PORT);
 	count_tests();
 	select_clauses();
 	if (options.list) {
@@ -286,7 +338,7 @@ int main(int argc, char **argv)
 	if (options.run.ia_name) {
 		if (!options.tap && isatty(STDERR_FILENO))
 			options.run.progress = progress;
-		if (!run_probe(&options.run))
+		if (!run_probe(&options.run) || (options.connect && !probe_server()))
 			return 3;
 		run_all(&options.run);
 		write_reports();

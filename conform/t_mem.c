@@ -402,8 +402,12 @@ static void register_common(void)
 	DAT_REGION_DESCRIPTION region = { .for_va = NULL };
 
 	cookies[1][DAT_LMR_COOKIE_SIZE - 1] = 'x';
-	common.one = (struct kit_buf){ .mem = common.mem, .size = SIZE };
-	common.two = (struct kit_buf){ .mem = common.mem + SIZE, .size = SIZE };
+	for (int i = 0; i < 2; i++) {
+		struct kit_buf *buf = i ? &common.two : &common.one;
+
+		*buf = (struct kit_buf){ .mem = common.mem + SIZE * (size_t)i, .size = SIZE };
+		buf->address = (DAT_VADDR)(uintptr_t)buf->mem;
+	}
 	region.for_shared_memory.virtual_address = common.one.mem;
 	region.for_shared_memory.shared_memory_id = &cookies[0];
 	MUST_RET(lmr(DAT_MEM_TYPE_SHARED_VIRTUAL, region, SIZE, t.pz, KIT_REMOTE, &common.one),

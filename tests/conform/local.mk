@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The conformance suite over soft0, the suite's own behaviour, and that it fails where a provider is wrong.
-TESTS += tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/mutants.sh
-EXTRA_DIST += tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/mutants.sh
-tests/conform/datconform.log tests/conform/soft0.log tests/conform/mutants.log: datconform$(EXEEXT)
+TESTS += tests/conform/server.sh tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/mutants.sh
+EXTRA_DIST += tests/conform/server.sh tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/mutants.sh
+tests/conform/server.log tests/conform/datconform.log tests/conform/soft0.log tests/conform/mutants.log: datconform$(EXEEXT)
 
 # -rpath makes a shared object of it, though it is not installed.
 check_LTLIBRARIES += libmutant.la

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datconform --server: a process for each test that connects, so that one that crashes, hangs or
+ * talks nonsense takes nothing with it. Invariant: this process itself calls no provider.
+ */
+#define FAR_PLAIN
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conform.h"
+#include "far.h"
+
+#define MOST 64		/* tests at a time */
+
+static struct {
+	pid_t children[MOST];	/* 0: a free place */
+	sigset_t before;	/* the mask that children start with */
+} host;
+
+/* The adapter's address, asked for by a process that may crash or hang over it. */
+static bool adapter_address(const char *ia_name, struct sockaddr_storage *address)
+{
+	int fds[2], status = 0;
+	ssize_t got;
+	pid_t pid;
+
+	if (pipe(fds))
+		return false;
+	pid = fork();
+	if (pid == 0) {
+		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+		DAT_IA_HANDLE ia;
+		DAT_IA_ATTR attr;
+		DAT_RETURN ret;
+
+		alarm(60);
+		ret = dat_ia_open((char *)ia_name, 8, &async, &ia);
+		if (ret != DAT_SUCCESS) {
+			fprintf(stderr, "datconform: dat_ia_open(\"%s\"): %s (0x%08x)\n", ia_name,
+				judge_ret_name(ret), ret);
+			_exit(1);
+		}
+		ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL);
+		if (ret == DAT_SUCCESS && far_address_size(attr.ia_address_ptr))
+			got = write(fds[1], attr.ia_address_ptr,
+				    far_address_size(attr.ia_address_ptr));
+		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+		_exit(0);
+	}
+	close(fds[1]);
+	memset(address, 0, sizeof(*address));
+	got = pid < 0 ? -1 : read(fds[0], address, sizeof(*address));
+	close(fds[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (got <= 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+		fprintf(stderr, "datconform: %s names no address (ia_address_ptr)\n", ia_name);
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "datconform: opening \"%s\" ended with signal %d\n", ia_name,
+			WTERMSIG(status));
+	return got > 0;
+}
+
+static void set_port(struct sockaddr_storage *address, uint16_t port)
+{
+	if (address->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)address)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)address)->sin_port = htons(port);
+}
+
+/* At the adapter's own address if the host has it, so that a test finds the two at one place. */
+static int listen_at(const struct sockaddr_storage *address)
+{
+	static const int on = 1;
+	socklen_t size = (socklen_t)far_address_size(address);
+	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)address, size)) {
+		struct sockaddr_storage any = { .ss_family = address->ss_family };
+
+		set_port(&any, ntohs(((struct sockaddr_in *)address)->sin_port));
+		if (errno != EADDRNOTAVAIL || bind(fd, (struct sockaddr *)&any, size))
+			goto close_it;
+	}
+	if (listen(fd, 16) == 0)
+		return fd;
+close_it:
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static void serve_one(int listener, int signals, const char *ia_name)
+{
+	int fd = accept(listener, NULL, NULL), place = 0;
+
+	if (fd < 0)
+		return;
+	while (place < MOST && host.children[place])
+		place++;
+	if (place == MOST) {
+		close(fd);
+		return;
+	}
+	host.children[place] = fork();
+	if (host.children[place] == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sigprocmask(SIG_SETMASK, &host.before, NULL);
+		close(listener);
+		close(signals);
+		far_tune(fd);
+		far_serve(fd, ia_name);
+	}
+	if (host.children[place] < 0)
+		host.children[place] = 0;
+	close(fd);
+}
+
+static void reap(void)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+			fprintf(stderr, "datconform: a test's process ended with signal %d (%s)\n",
+				WTERMSIG(status), strsignal(WTERMSIG(status)));
+		for (int i = 0; i < MOST; i++)
+			if (host.children[i] == pid)
+				host.children[i] = 0;
+	}
+}
+
+/* Until somebody asks for the end. */
+static void serve_all(int listener, int signals, const char *ia_name)
+{
+	struct pollfd polls[] = { { .fd = listener, .events = POLLIN },
+				  { .fd = signals, .events = POLLIN } };
+	struct signalfd_siginfo info;
+
+	for (;;) {
+		if (poll(polls, 2, -1) < 0)
+			continue;
+		if (polls[1].revents & POLLIN && read(signals, &info, sizeof(info)) > 0) {
+			if (info.ssi_signo != SIGCHLD)
+				return;
+			reap();
+		}
+		if (polls[0].revents & POLLIN)
+			serve_one(listener, signals, ia_name);
+	}
+}
+
+int far_host(const char *ia_name, unsigned int port)
+{
+	struct sockaddr_storage address;
+	char name[NI_MAXHOST] = "unknown", number[NI_MAXSERV] = "";
+	sigset_t set;
+	int listener, signals;
+
+	if (!adapter_address(ia_name, &address))
+		return 3;
+	set_port(&address, (uint16_t)port);
+	listener = listen_at(&address);
+	if (listener < 0) {
+		fprintf(stderr, "datconform: port %u: %s; name another one with --port\n", port,
+			strerror(errno));
+		return 3;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &host.before);
+	signals = signalfd(-1, &set, SFD_CLOEXEC);
+	getnameinfo((struct sockaddr *)&address, (socklen_t)far_address_size(&address), name,
+		    sizeof(name), number, sizeof(number), NI_NUMERICHOST | NI_NUMERICSERV);
+	fprintf(stderr, "datconform: %s serves: datconform --ia %s --connect %s%s%s:%s\n", ia_name,
+		ia_name, address.ss_family == AF_INET6 ? "[" : "", name,
+		address.ss_family == AF_INET6 ? "]" : "", number);
+	if (signals >= 0)
+		serve_all(listener, signals, ia_name);
+	for (int i = 0; i < MOST; i++)
+		if (host.children[i])
+			kill(host.children[i], SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	close(listener);
+	return 0;
+}

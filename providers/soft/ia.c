@@ -10,6 +10,7 @@
 #include "cq.h"
 #include "mover.h"
 #include "mr.h"
+#include "pages.h"
 #include "param.h"
 #include "peer.h"
 #include "port.h"
@@ -311,6 +312,8 @@ static void soft_ia_close(struct datp_ia *base)
 		close(ia->doorbell_fd);
 	if (ia->spare_fd >= 0)
 		close(ia->spare_fd);
+	if (ia->maps_fd >= 0)
+		close(ia->maps_fd);
 	soft_arena_put(ia->arena);
 }
 
@@ -321,6 +324,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 
 	ia->doorbell_fd = -1;
 	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	ia->maps_fd = soft_pages_open();
 	err = soft_param_parse(ia, params);
 	if (!err && getrandom(ia->id, sizeof ia->id, 0) != (ssize_t)sizeof ia->id)
 		err = DATP_ERR_DEVICE;

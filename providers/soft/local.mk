@@ -11,6 +11,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/mover.c providers/soft/mover.h \
 	providers/soft/mr.c providers/soft/mr.h \
 	providers/soft/opening.c providers/soft/opening.h \
+	providers/soft/pages.c providers/soft/pages.h \
 	providers/soft/param.c providers/soft/param.h \
 	providers/soft/peer.c providers/soft/peer.h \
 	providers/soft/port.c providers/soft/port.h \

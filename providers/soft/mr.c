@@ -8,6 +8,7 @@
 #include "mr.h"
 #include "arena.h"
 #include "engine.h"
+#include "pages.h"
 #include "peer.h"
 #include <stdlib.h>
 #include <string.h>
@@ -109,11 +110,20 @@ static void mr_publish(struct soft_mr *mr, uint32_t context, const struct range 
 
 enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
-	struct soft_ia *ia = soft_ia(lmr->obj.ia);
-	uint32_t index = mr_index_get(ia, lmr);
+	const unsigned int writes = DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	enum datp_err err = soft_pages_check(soft_ia(lmr->obj.ia)->maps_fd, lmr->addr, lmr->len,
+					     (unsigned int)lmr->priv & writes);
 
 	/* shared memory is the same bytes in every process that maps it: nothing to look up */
 	(void)cookie;
+	return err ? err : soft_lmr_add(lmr);
+}
+
+enum datp_err soft_lmr_add(struct datp_lmr *lmr)
+{
+	struct soft_ia *ia = soft_ia(lmr->obj.ia);
+	uint32_t index = mr_index_get(ia, lmr);
+
 	if (!index)
 		return DATP_ERR_REGION;
 	lmr->lmr_context = mr_next_context(ia, index);

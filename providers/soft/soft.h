@@ -226,6 +226,7 @@ struct soft_ia {
 	uint32_t *mr_gen;	/* last generation used, by index */
 	uint32_t *mr_free;	/* a ring of free indices, oldest first */
 	uint32_t mr_free_head, mr_free_count, mr_used;
+	int maps_fd; /* to ask what memory the process has, or -1; pages.c */
 
 	/* Ports. port.c */
 	struct soft_ep *_Atomic *ports; /* by index; SOFT_PORT_MAX */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "api.h"
 
@@ -176,6 +177,81 @@ static void create_refuses_bad_arguments(void)
 				 DAT_MEM_PRIV_ALL_FLAG, NULL, &lmr_context, &rmr_context, &size,
 				 &address),
 		  DAT_INVALID_PARAMETER);
+}
+
+static void memory_that_is_not_there_is_refused(void)
+{
+	unsigned char *mem =
+		mmap(NULL, 4 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	REQUIRE(mem != MAP_FAILED);
+	REQUIRE(munmap(mem + SIZE, SIZE) == 0);
+	REQUIRE(mprotect(mem + 3 * SIZE, SIZE, PROT_NONE) == 0);
+	CHECK_DAT(lmr_of(mem + SIZE, SIZE, DAT_MEM_PRIV_ALL_FLAG), DAT_INVALID_PARAMETER);
+	CHECK_DAT(lmr_of(mem + SIZE, 1, DAT_MEM_PRIV_LOCAL_READ_FLAG), DAT_INVALID_PARAMETER);
+	CHECK_DAT(lmr_of(mem, SIZE + 1, DAT_MEM_PRIV_LOCAL_READ_FLAG), DAT_INVALID_PARAMETER);
+	CHECK_DAT(lmr_of(mem, 3 * SIZE, DAT_MEM_PRIV_ALL_FLAG), DAT_INVALID_PARAMETER);
+	CHECK_DAT(lmr_of(mem + 2 * SIZE, SIZE + 1, DAT_MEM_PRIV_LOCAL_READ_FLAG),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(lmr_of(mem, SIZE, DAT_MEM_PRIV_ALL_FLAG), DAT_SUCCESS);
+	CHECK_DAT(lmr_of(mem + 2 * SIZE, SIZE, DAT_MEM_PRIV_ALL_FLAG), DAT_SUCCESS);
+	munmap(mem, SIZE);
+	munmap(mem + 2 * SIZE, 2 * SIZE);
+}
+
+static void memory_that_cannot_be_written_is_registered_for_reading_only(void)
+{
+	static const DAT_MEM_PRIV_FLAGS writes[] = { DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+						     DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+						     DAT_MEM_PRIV_ALL_FLAG };
+	struct api_buf ro = { .size = SIZE };
+
+	ro.mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(ro.mem != MAP_FAILED);
+	api_fill(ro.mem, SIZE, 9);
+	REQUIRE(mprotect(ro.mem, SIZE, PROT_READ) == 0);
+	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++)
+		CHECK_DAT(lmr_of(ro.mem, SIZE, writes[i]), DAT_INVALID_PARAMETER);
+	ro = api_buf_in(api.pz, ro.mem, SIZE,
+			DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, SIZE, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &ro, 0, SIZE, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, SIZE);
+	CHECK_EQ_INT(api_mismatch(buf.mem, SIZE, 9), -1);
+	munmap(ro.mem, SIZE);
+}
+
+static void mapping_beyond_the_end_of_its_file_is_refused(void)
+{
+	int fd = memfd_create("short", MFD_CLOEXEC);
+	unsigned char *mem;
+
+	REQUIRE(fd >= 0);
+	REQUIRE(ftruncate(fd, (off_t)SIZE) == 0);
+	mem = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	REQUIRE(mem != MAP_FAILED);
+	CHECK_DAT(lmr_of(mem, SIZE, DAT_MEM_PRIV_ALL_FLAG), DAT_SUCCESS);
+	CHECK_DAT(lmr_of(mem, 2 * SIZE, DAT_MEM_PRIV_ALL_FLAG), DAT_INVALID_PARAMETER);
+	CHECK_DAT(lmr_of(mem + SIZE, 1, DAT_MEM_PRIV_ALL_FLAG), DAT_INVALID_PARAMETER);
+	munmap(mem, 2 * SIZE);
+}
+
+/* Another region over the same bytes asks for what it needs itself. */
+static void region_made_of_a_region_gets_no_right_that_the_memory_lacks(void)
+{
+	struct api_buf ro = { .size = SIZE }, child = ro;
+	DAT_REGION_DESCRIPTION region = { 0 };
+
+	ro.mem = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(ro.mem != MAP_FAILED);
+	ro = api_buf_in(api.pz, ro.mem, SIZE, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	region.for_lmr_handle = ro.lmr;
+	CHECK_DAT(lmr(DAT_MEM_TYPE_LMR, region, SIZE, api.pz, DAT_MEM_PRIV_ALL_FLAG, &child),
+		  DAT_INVALID_PARAMETER);
+	CHECK_DAT(lmr(DAT_MEM_TYPE_LMR, region, SIZE, api.pz, DAT_MEM_PRIV_LOCAL_READ_FLAG, &child),
+		  DAT_SUCCESS);
+	munmap(ro.mem, SIZE);
 }
 
 static void rmr_context_is_none_without_remote_privileges(void)
@@ -555,6 +631,10 @@ static const struct check_test tests[] = {
 	CHECK_TEST(region_covers_what_was_asked_for_and_query_tells_all),
 	CHECK_TEST(length_of_zero_is_a_length_error),
 	CHECK_TEST(create_refuses_bad_arguments),
+	CHECK_TEST(memory_that_is_not_there_is_refused),
+	CHECK_TEST(memory_that_cannot_be_written_is_registered_for_reading_only),
+	CHECK_TEST(mapping_beyond_the_end_of_its_file_is_refused),
+	CHECK_TEST(region_made_of_a_region_gets_no_right_that_the_memory_lacks),
 	CHECK_TEST(rmr_context_is_none_without_remote_privileges),
 	CHECK_TEST(contexts_are_distinct_and_positive_though_regions_overlap),
 	CHECK_TEST(odd_addresses_and_lengths_carry_data),

@@ -11,6 +11,7 @@ SOFT_UNIT_TESTS = \
 	tests/soft/engine_test \
 	tests/soft/mover_test \
 	tests/soft/mr_test \
+	tests/soft/pages_test \
 	tests/soft/ring_test \
 	tests/soft/xfer_test
 
@@ -29,6 +30,9 @@ tests_soft_mover_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_mr_test_SOURCES = tests/soft/mr_test.c
 tests_soft_mr_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_mr_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_pages_test_SOURCES = tests/soft/pages_test.c
+tests_soft_pages_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_pages_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_ring_test_SOURCES = tests/soft/ring_test.c
 tests_soft_ring_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_ring_test_LDADD = $(SOFT_TEST_LIBS)
@@ -40,6 +44,7 @@ tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
 SOFT_API_TESTS = \
 	tests/soft/cycle_test \
 	tests/soft/end_test \
+	tests/soft/gone_test \
 	tests/soft/hostile_test \
 	tests/soft/kill_test \
 	tests/soft/mix_test
@@ -54,6 +59,10 @@ tests_soft_cycle_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.l
 tests_soft_end_test_SOURCES = tests/soft/end_test.c
 tests_soft_end_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_end_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_gone_test_SOURCES = tests/soft/gone_test.c
+tests_soft_gone_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_gone_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_hostile_test_SOURCES = tests/soft/hostile_test.c
 tests_soft_hostile_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -18,13 +18,20 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
-	{ "check", "check     why adapters cannot be used, and what to do about it", datctl_check,
-	  datctl_check_help },
-	{ "dump", "dump FILE what a provider plugin is made of", datctl_dump, datctl_dump_help },
-	{ "list", "list      the adapters (IAs) that programs of this host can open", datctl_list,
-	  datctl_list_help },
-	{ "show", "show IA   every attribute of one adapter and of its provider", datctl_show,
-	  datctl_show_help },
+	{ "check", "check          why adapters cannot be used, and what to do about it",
+	  datctl_check, datctl_check_help },
+	{ "dump", "dump FILE      what a provider plugin is made of",
+	  datctl_dump, datctl_dump_help },
+	{ "env", "env            the environment variables that are read",
+	  datctl_env, datctl_env_help },
+	{ "explain", "explain CODE   what a return value, event or status means, and what to do",
+	  datctl_explain, datctl_explain_help },
+	{ "list", "list           the adapters (IAs) that programs of this host can open",
+	  datctl_list, datctl_list_help },
+	{ "show", "show IA        every attribute of one adapter and of its provider",
+	  datctl_show, datctl_show_help },
+	{ "which", "which [IA]     the files of the registry, and the library of an adapter",
+	  datctl_which, datctl_which_help },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -44,6 +51,7 @@ static int help(void)
 			"\n"
 			"Environment:\n"
 			"  DAT_OVERRIDE   the dat.conf to read instead of the system's\n"
+			"  'datctl env' prints all variables.\n"
 			"\n"
 			"Exit status: 0 it worked, 1 it failed, 2 the command line is wrong.\n");
 }

@@ -9,12 +9,18 @@
 
 int datctl_check(int argc, char **argv);
 int datctl_dump(int argc, char **argv);
+int datctl_env(int argc, char **argv);
+int datctl_explain(int argc, char **argv);
 int datctl_list(int argc, char **argv);
 int datctl_show(int argc, char **argv);
+int datctl_which(int argc, char **argv);
 
 extern const char datctl_check_help[];
 extern const char datctl_dump_help[];
+extern const char datctl_env_help[];
+extern const char datctl_explain_help[];
 extern const char datctl_list_help[];
 extern const char datctl_show_help[];
+extern const char datctl_which_help[];
 
 #endif

@@ -22,10 +22,16 @@ datctl_SOURCES = \
 	tools/datctl.h \
 	tools/datctl_check.c \
 	tools/datctl_dump.c \
+	tools/datctl_env.c \
+	tools/datctl_explain.c \
 	tools/datctl_list.c \
 	tools/datctl_show.c \
+	tools/datctl_which.c \
 	tools/devices.c \
 	tools/devices.h \
+	tools/explain.h \
+	tools/explain_events.c \
+	tools/explain_returns.c \
 	tools/json.c \
 	tools/json.h \
 	tools/probe.c \

@@ -24,7 +24,7 @@ original=${DAT_OVERRIDE-}
 help_goes_to_stdout_and_succeeds()
 {
 	local args
-	for args in --help -h 'list --help' 'show --help' 'show soft0 --help'; do
+	for args in --help -h 'check --help' 'env --help' 'explain --help' 'which --help' 'list --help' 'show --help' 'show soft0 --help'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datctl $args
 		exits_with 0
@@ -35,9 +35,12 @@ help_goes_to_stdout_and_succeeds()
 
 help_names_every_command()
 {
+	local command
 	run ./datctl --help
 	prints '^  list '
-	prints '^  show IA '
+	for command in check env explain which show; do
+		prints "^  $command "
+	done
 	prints 'Exit status'
 }
 

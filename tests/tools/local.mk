@@ -3,6 +3,7 @@
 TOOLS_TESTS = \
 	tests/tools/datctl.sh \
 	tests/tools/datctl_check.sh \
+	tests/tools/datctl_explain.sh \
 	tests/tools/datperf.sh \
 	tests/tools/exchange.sh
 TESTS += $(TOOLS_TESTS)

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datctl env: every environment variable that OpenDAT reads.
+ *
+ * Invariant: the table is complete; a test holds it against what the libraries read.
+ */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "datctl.h"
+#include "json.h"
+
+const char datctl_env_help[] =
+	"Usage: datctl env [--json]\n"
+	"Print every environment variable that OpenDAT reads: its present value, what counts when it\n"
+	"is not set, and its meaning. Programs that run set-uid ignore all of them.\n";
+
+static const struct variable {
+	const char *name;
+	const char *reader;
+	const char *otherwise;	/* what counts when it is not set */
+	const char *meaning;
+} variables[] = {
+	{ "DAT_OVERRIDE", "libdat", "the system's file; see datctl which",
+	  "the dat.conf to read. It counts alone: there is no fallback. Its drop-ins are in the folder "
+	  "of the same name with .d behind" },
+	{ "DAT_LOG", "libdat, libdatp, providers", "warning",
+	  "LEVEL[,COMPONENT...][:WHERE]. LEVEL is none, error, warning, info or debug. COMPONENT is "
+	  "registry, core, or the name of a provider (soft, ib, iwarp); all of them unless some are "
+	  "named. WHERE is stderr, syslog, or a file that messages are appended to" },
+	{ "DAT_DBG_TYPE", "libdat, libdatp, providers", "as DAT_LOG says",
+	  "the older form, a sum: 1 errors, 2 general, 4 static registry, 8 dynamic registry, 16 "
+	  "calls of providers, 32 calls of programs. DAT_LOG goes before it" },
+	{ "DAT_DBG_DEST", "libdat, libdatp, providers", "1",
+	  "the older form: 1 standard error (never standard output), 2 syslog, 3 both. DAT_LOG goes "
+	  "before it" },
+};
+
+#define VARIABLES (sizeof(variables) / sizeof(variables[0]))
+
+/* Text of a paragraph, folded between words. */
+static void paragraph(const char *text, int indent, int width)
+{
+	int column = 0;
+
+	while (*text != '\0') {
+		int word = (int)strcspn(text, " ");
+
+		if (column > 0 && column + 1 + word > width) {
+			putchar('\n');
+			column = 0;
+		}
+		column += column == 0 ? printf("%*s%.*s", indent, "", word, text)
+				      : printf(" %.*s", word, text);
+		text += word + strspn(text + word, " ");
+	}
+	putchar('\n');
+}
+
+static void text_print(void)
+{
+	for (size_t i = 0; i < VARIABLES; i++) {
+		const struct variable *v = &variables[i];
+		const char *value = getenv(v->name);
+		char *shown = cli_plain(cli_text("%s", value != NULL ? value : ""));
+
+		if (value != NULL)
+			printf("%s=%s\n", v->name, shown);
+		else
+			printf("%s  (not set: %s)\n", v->name, v->otherwise);
+		paragraph(v->meaning, 4, 92);
+		printf("    read by: %s\n", v->reader);
+		free(shown);
+	}
+}
+
+static void json_print(void)
+{
+	json_array(NULL);
+	for (size_t i = 0; i < VARIABLES; i++) {
+		json_object(NULL);
+		json_string("name", variables[i].name);
+		json_string("value", getenv(variables[i].name));
+		json_string("otherwise", variables[i].otherwise);
+		json_string("meaning", variables[i].meaning);
+		json_string("read_by", variables[i].reader);
+		json_end();
+	}
+	json_end();
+}
+
+int datctl_env(int argc, char **argv)
+{
+	bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+
+	if (argc > 1 + json)
+		return cli_usage("env: '%s' is no option, and no argument is wanted",
+				 argv[1 + json]);
+	if (json)
+		json_print();
+	else
+		text_print();
+	return CLI_OK;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datctl which: the files that make up the registry, in the order in which they are looked for, and
+ * the library behind one adapter.
+ *
+ * Invariant: a library is looked for in a child process, for its constructors run there.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "conffile.h"
+#include "datctl.h"
+#include "json.h"
+#include "probe.h"
+#include "registry/loader.h"
+
+const char datctl_which_help[] =
+	"Usage: datctl which [--json] [IA]\n"
+	"Print which files make up the registry of adapters and why these, the one that counts marked\n"
+	"with *. With the name of an adapter: the line that it is read from, and the library behind it.\n";
+
+#define SECONDS 10
+
+static const char *const candidates[] = { SYSCONFDIR "/dat.conf", "/etc/dat.conf" };
+
+static const char *state_of(const char *path)
+{
+	if (access(path, R_OK) == 0)
+		return "can be read";
+	return errno == ENOENT ? "is not there" : strerror(errno);
+}
+
+static void file_print(const struct conf *conf, const char *path, const char *what, bool counts)
+{
+	printf("%c %-32s  %s: %s\n", counts && strcmp(conf->origin, path) == 0 ? '*' : ' ', path,
+	       what, state_of(path));
+}
+
+static void files_print(const struct conf *conf)
+{
+	const char *override = getenv("DAT_OVERRIDE");
+	bool overridden = override != NULL && *override != '\0';
+
+	if (overridden)
+		file_print(conf, override, "DAT_OVERRIDE, which counts alone", true);
+	for (size_t i = 0; i < 2; i++)
+		if (i == 0 || strcmp(candidates[0], candidates[1]) != 0)
+			file_print(conf, candidates[i], i == 0 ? "the system's" : "the older place",
+				   !overridden);
+	printf("%c %-32s  for want of a file: soft0\n", conf->builtin ? '*' : ' ', "built-in");
+	for (const struct conf_source *s = conf->sources; s != NULL; s = s->next)
+		if (strcmp(s->path, conf->origin) != 0)
+			printf("+ %-32s  drop-in: %s\n", s->path, state_of(s->path));
+}
+
+static void files_json(const struct conf *conf)
+{
+	json_string("registry", conf->origin);
+	json_string("reason", conffile_why(conf));
+	json_array("drop_ins");
+	for (const struct conf_source *s = conf->sources; s != NULL; s = s->next)
+		if (strcmp(s->path, conf->origin) != 0)
+			json_string(NULL, s->path);
+	json_end();
+}
+
+static void look(void *arg)
+{
+	char *why;
+	struct loader_lib *library = loader_open(arg, &why);
+
+	if (library != NULL)
+		probe_say("path", "%s", loader_path(library));
+	else
+		probe_say("why", "%s", why != NULL ? why : "out of memory");
+}
+
+static int entry_print(const struct conf_entry *e, bool json)
+{
+	struct probe_result result;
+	char *path = NULL, *why = NULL;
+	int err = probe_run(look, e->library, SECONDS, &result);
+
+	if (err == 0) {
+		path = probe_get(&result, "path");
+		why = probe_get(&result, "why");
+	}
+	if (json) {
+		json_object(NULL);
+		json_string("adapter", e->name);
+		json_string("file", e->file);
+		json_number("line", e->line);
+		json_string("library", e->library);
+		json_string("path", path);
+		json_string("why_not", path != NULL ? NULL : why);
+		json_end();
+	} else {
+		printf("%s  u%u.%u %s  %s:%u\n", e->name, e->major, e->minor,
+		       e->thread_safe ? "threadsafe" : "nonthreadsafe", e->file, e->line);
+		if (e->tuned_file != NULL)
+			printf("  tuned by %s:%u\n", e->tuned_file, e->tuned_line);
+		printf("  %s -> %s\n", e->library, path != NULL ? path : "not found");
+	}
+	if (path == NULL)
+		cli_error("%s: %s; 'datctl check --ia %s' tells what to do", e->name,
+			  why != NULL ? cli_plain(why) : "the library cannot be loaded", e->name);
+	probe_free(&result);
+	free(why);
+	err = path != NULL ? CLI_OK : CLI_FAILED;
+	free(path);
+	return err;
+}
+
+static int which(const struct conf *conf, const char *name, bool json)
+{
+	int status = CLI_OK;
+	bool known = false;
+
+	if (name == NULL) {
+		if (json) {
+			json_object(NULL);
+			files_json(conf);
+			json_end();
+		} else {
+			files_print(conf);
+		}
+		return CLI_OK;
+	}
+	if (json)
+		json_array(NULL);
+	for (const struct conf_entry *e = conf->entries; e != NULL; e = e->next) {
+		if (e->skip != CONF_USED || strcmp(e->name, name) != 0)
+			continue;
+		known = true;
+		if (entry_print(e, json) != CLI_OK)
+			status = CLI_FAILED;
+	}
+	if (json)
+		json_end();
+	if (known)
+		return status;
+	cli_error("no adapter is called '%s' in %s; 'datctl list' prints their names", name,
+		  conf->origin);
+	return CLI_FAILED;
+}
+
+int datctl_which(int argc, char **argv)
+{
+	int status = CLI_FAILED, first = 1;
+	struct conf conf;
+	bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+
+	first += json;
+	if (first < argc && strcmp(argv[first], "--") == 0)
+		first++;
+	else if (first < argc && argv[first][0] == '-')
+		return cli_usage("which: unknown option '%s'", argv[first]);
+	if (argc > first + 1)
+		return cli_usage("which: one adapter at a time; '%s' is one too many",
+				 argv[first + 1]);
+	conf_init(&conf);
+	if (conf_read_system(&conf) == 0)
+		status = which(&conf, first < argc ? argv[first] : NULL, json);
+	else
+		cli_error("out of memory");
+	conf_free(&conf);
+	return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the standard's numbers mean, in words for people, and what to do about them.
+ *
+ * Invariant: every table is complete; a test holds them against the standard's table of names.
+ */
+#ifndef TOOLS_EXPLAIN_H
+#define TOOLS_EXPLAIN_H
+
+#include <stdint.h>
+
+#include <dat/udat.h>
+
+struct meaning {
+	uint64_t value;
+	const char *name;
+	const char *text;
+	const char *remedy;	/* or NULL */
+};
+
+/* They end with a NULL name. */
+extern const struct meaning explain_types[];		/* of a DAT_RETURN */
+extern const struct meaning explain_subtypes[];
+extern const struct meaning explain_events[];
+extern const struct meaning explain_dto[];
+extern const struct meaning explain_reasons[];		/* several have the same number */
+
+#endif

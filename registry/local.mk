@@ -27,11 +27,11 @@ libdat_la_SOURCES = \
 	registry/report.c \
 	registry/strerror.c \
 	registry/vtables.c
-libdat_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libdat_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
 libdat_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdat_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:2:0 \
 	-Wl,--version-script=$(srcdir)/registry/libdat.map
-libdat_la_LIBADD = libregconf.la $(LTDL_LIBS)
+libdat_la_LIBADD = libregconf.la libdatlog.la $(LTDL_LIBS)
 EXTRA_libdat_la_DEPENDENCIES = registry/libdat.map
 EXTRA_DIST += registry/libdat.map
 

@@ -184,6 +184,7 @@ void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc);
 void report_free_locked(void);
 
 /* diag.c */
+/* The bits of the older DAT_DBG_TYPE. */
 enum diag_type {
 	DIAG_ERROR = 1,
 	DIAG_GENERIC = 2,

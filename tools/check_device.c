@@ -181,7 +181,6 @@ bool check_device(struct check *c, const struct conf_entry *e)
 				   "host"));
 		return true;
 	}
-	cli_plain(name);
 	p = devices_find(&c->devices, name, port);
 	if (p == NULL) {
 		absent_add(c, e, name);

@@ -139,7 +139,7 @@ static char *provider_words(const struct probe_result *r)
 			continue;
 		if (strncmp(line, "libdatp: ", 9) == 0)
 			line += 9;
-		return cli_plain(cli_text("%.*s", (int)strcspn(line, "\n"), line));
+		return cli_text("%.*s", (int)strcspn(line, "\n"), line);
 	}
 	return NULL;
 }

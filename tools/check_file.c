@@ -58,7 +58,7 @@ static void diag_add(struct check *c, const struct conf_diag *d)
 		remedy = cli_text("correct line %u", d->line);
 	f = check_add(c, CHECK_FAIL, "grammar", NULL, cause, remedy);
 	if (d->name != NULL)
-		f->name = cli_plain(cli_text("%s", d->name));
+		f->name = cli_text("%s", d->name);
 	f->file = cli_text("%s", d->file);
 	f->line = d->line;
 	f->column = d->column;

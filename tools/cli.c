@@ -247,22 +247,9 @@ char *cli_text(const char *fmt, ...)
 {
 	va_list args;
 	char *text;
-	int n;
 
 	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
+	text = cli_vtext(fmt, args);
 	va_end(args);
-	if (n < 0) {
-		cli_error("out of memory");
-		exit(CLI_FAILED);
-	}
-	return text;
-}
-
-char *cli_plain(char *text)
-{
-	for (char *p = text; p != NULL && *p != '\0'; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
 	return text;
 }

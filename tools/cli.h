@@ -62,10 +62,7 @@ bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /* Prints `text` as a JSON string, quotes included. */
 void cli_json_string(const char *text);
 
-/* A malloced text. Never NULL: the program ends when there is no memory for a line of text. */
+/* A malloced text, escaped like that. Never NULL. */
 char *cli_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* Turns what could move a terminal into '?', in place. Returns text, which may be NULL. */
-char *cli_plain(char *text);
 
 #endif

@@ -49,10 +49,10 @@ struct finding *check_add(struct check *c, enum verdict verdict, const char *cod
 	memset(f, 0, sizeof(*f));
 	f->verdict = verdict;
 	f->code = code;
-	f->cause = cli_plain(cause);
-	f->remedy = cli_plain(remedy);
+	f->cause = cause;
+	f->remedy = remedy;
 	if (e != NULL) {
-		f->name = cli_plain(cli_text("%s", e->name));
+		f->name = cli_text("%s", e->name);
 		f->file = cli_text("%s", e->file);
 		f->line = e->line;
 	}
@@ -83,6 +83,16 @@ static void findings_free(struct check *c)
 
 /* ---------------------------------------------------------------------------------- printing */
 
+/* How many columns a text without control characters takes, near enough. */
+static size_t columns(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text != '\0'; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
 /* The line that a finding is about, with a caret under the place where its field begins. */
 static void line_print(const struct finding *f)
 {
@@ -91,18 +101,18 @@ static void line_print(const struct finding *f)
 	if (f->line == 0 || f->column == 0 || f->file == NULL)
 		return;
 	if (conffile_read(&file, f->file) == 0 && f->line <= file.count) {
-		char *line = file.line[f->line - 1];
-		size_t length = strlen(line), at = f->column - 1;
+		char *line = file.line[f->line - 1], *before, *rest;
+		size_t at = strnlen(line, f->column - 1), from;
 
 		for (char *p = line; *p != '\0'; p++)
 			if (*p == '\t')
 				*p = ' ';
-		cli_plain(line);
-		if (at > length)
-			at = length;
-		/* What is far to the left of the place tells nobody anything. */
-		printf("        %.100s\n        %*s^\n", line + (at > 90 ? at - 90 : 0),
-		       (int)(at > 90 ? 90 : at), "");
+		from = at > 90 ? at - 90 : 0;	/* what is far to the left tells nobody anything */
+		rest = cli_text("%.100s", line + at);
+		before = cli_text("%.*s", (int)(at - from), line + from);
+		printf("        %s%s\n        %*s^\n", before, rest, (int)columns(before), "");
+		free(before);
+		free(rest);
 	}
 	conffile_free(&file);
 }

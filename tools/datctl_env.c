@@ -67,7 +67,7 @@ static void text_print(void)
 	for (size_t i = 0; i < VARIABLES; i++) {
 		const struct variable *v = &variables[i];
 		const char *value = getenv(v->name);
-		char *shown = cli_plain(cli_text("%s", value != NULL ? value : ""));
+		char *shown = cli_text("%s", value != NULL ? value : "");
 
 		if (value != NULL)
 			printf("%s=%s\n", v->name, shown);

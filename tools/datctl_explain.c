@@ -190,7 +190,7 @@ int datctl_explain(int argc, char **argv)
 		i += pair;
 		if (!pair && !explain(argv[i])) {
 			cli_error("'%s' is no code of uDAPL 1.2; give a number such as 0x800a0062, or a "
-				  "name such as DAT_INVALID_HANDLE", cli_plain(argv[i]));
+				  "name such as DAT_INVALID_HANDLE", argv[i]);
 			status = CLI_FAILED;
 		}
 	}

@@ -109,7 +109,7 @@ static int entry_print(const struct conf_entry *e, bool json)
 	}
 	if (path == NULL)
 		cli_error("%s: %s; 'datctl check --ia %s' tells what to do", e->name,
-			  why != NULL ? cli_plain(why) : "the library cannot be loaded", e->name);
+			  why != NULL ? why : "the library cannot be loaded", e->name);
 	probe_free(&result);
 	free(why);
 	err = path != NULL ? CLI_OK : CLI_FAILED;

@@ -13,6 +13,7 @@
 
 #include "cm.h"
 #include "ep.h"
+#include "tell.h"
 
 #define ACT EP_IN(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 #define CMP EP_IN(DAT_EP_STATE_COMPLETION_PENDING)
@@ -69,6 +70,7 @@ static void attempt_timer(void *arg)
 	if (!mine)
 		return;
 	ep->obj.ia->ops->ep_disconnect(ep, DATP_CLOSE_ABORT);
+	tell_connect(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	ep_end(ep, EP_FAILED, DAT_CONNECTION_EVENT_TIMED_OUT);
 	ep_unpin(ep);
 }
@@ -129,6 +131,7 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 		ep_move_locked(ep, EP_CONNECT_REFUSED);
 		priv->active = false;
 		datp_unlock(&ep->lock);
+		tell_connect_refused(ep, how->address, how->qual, err);
 		return err;
 	}
 	until = deadline_from(how->timeout);
@@ -216,6 +219,7 @@ DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	datp_unlock(&ep->lock);
 	if (!mine)
 		return false;
+	tell_connect(ep, why);
 	ep_end(ep, EP_FAILED, why);
 	ep_unpin(ep);
 	return true;
@@ -310,5 +314,5 @@ DATP_API void datp_ep_high(struct datp_ep *ep, bool hard)
 		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj,
 			       DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 	else if (datp_ep_call(ep, break_connection))
-		datp_log(1, "no memory to break a connection: disconnect it by hand");
+		core_log(1, "no memory to break a connection: disconnect it by hand");
 }

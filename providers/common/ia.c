@@ -4,6 +4,7 @@
  * is closed, and once `closing` is set nothing is published on it any more.
  */
 #include "core.h"
+#include "tell.h"
 
 /* Declared by no header of the standard's: what libdat 1.2 calls the pointer's integer. */
 extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
@@ -280,7 +281,7 @@ enum datp_err ia_close(struct datp_ia *ia, bool graceful)
 	enum datp_err err;
 
 	if (datp_loop_inside(ia)) {
-		datp_log(1,
+		core_log(1,
 			 "%s: dat_ia_close in a CNO agent would wait for itself: close elsewhere",
 			 ia->name);
 		return DATP_ERR_STATE;
@@ -299,6 +300,7 @@ enum datp_err ia_close(struct datp_ia *ia, bool graceful)
 
 void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number)
 {
+	tell_async(ia, number);
 	evd_post_async(ia, number, &ia->obj,
 		       number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ? DAT_IA_CATASTROPHIC_ERROR
 								 : DAT_IA_OTHER_ERROR);

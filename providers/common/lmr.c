@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "tell.h"
 
 #define PRIV_KNOWN ((unsigned int)DAT_MEM_PRIV_ALL_FLAG)
 
@@ -109,6 +110,8 @@ enum datp_err lmr_create(struct datp_ia *ia, const struct lmr_new *what, struct 
 			goto drop_pz;
 	}
 	err = lmr_make(ia, what, pz, source, out);
+	if (err)
+		tell_memory(ia, what->len, err);
 	obj_drop(source);
 	if (!err)
 		return DATP_OK; /* which keeps its hold on the PZ */

@@ -10,7 +10,7 @@ libdatp_la_LDFLAGS = $(AM_LDFLAGS) $(LIB_RPATH) -version-info 0:0:0 -Wl,-z,nodel
 EXTRA_libdatp_la_DEPENDENCIES = $(top_srcdir)/providers/common/libdatp.map
 EXTRA_DIST += providers/common/libdatp.map
 
-libdatp_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libdatp_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
 libdatp_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdatp_core_la_SOURCES = \
 	providers/common/cm.h \
@@ -23,6 +23,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/obj.h \
 	providers/common/ops_list.h \
 	providers/common/srq.h \
+	providers/common/tell.h \
 	providers/common/cm.c \
 	providers/common/cno.c \
 	providers/common/cr.c \
@@ -56,4 +57,6 @@ libdatp_core_la_SOURCES = \
 	providers/common/ret.c \
 	providers/common/rmr.c \
 	providers/common/sp.c \
-	providers/common/srq.c
+	providers/common/srq.c \
+	providers/common/tell.c
+libdatp_core_la_LIBADD = libdatlog.la

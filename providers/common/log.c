@@ -1,58 +1,93 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages for the administrator. DAT_DBG_TYPE is a mask as in libdat: 1 errors (the default), 2
- * general, 0x10 provider calls, 0x20 consumer calls; DAT_DBG_DEST: 1 stderr (the default), 2
- * syslog, 3 both. Standard output belongs to the program and is never written to.
+ * Messages of libdatp and of providers. log/datlog.h says which of them are printed, and where.
+ *
+ * Invariant: what can happen again and again is said once for each cause, see log_once().
  */
-#include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <syslog.h>
+#include <string.h>
 
-#include "core.h"
+#include "log/datlog.h"
+#include "tell.h"
 
-enum { DEST_STDERR = 1, DEST_SYSLOG = 2 };
+/* Causes that are told apart; what comes beyond them is said no more. */
+#define CAUSES 64
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static unsigned long type_mask, dest_mask; /* written once */
+static struct {
+	_Atomic uint32_t lock;
+	unsigned int count;
+	uint64_t cause[CAUSES];
+} said;
 
-static unsigned long number_of(const char *name, unsigned long otherwise)
+static void print(int level, const char *component, const char *fmt, va_list args)
 {
-	const char *text = getenv(name);
-	char *end;
-	unsigned long value;
+	/* what an older libdatp and libdat had for these levels */
+	static const unsigned int types[] = { 0, DATLOG_TYPE_ERROR,
+					      DATLOG_TYPE_ERROR | DATLOG_TYPE_GENERIC,
+					      DATLOG_TYPE_PROVIDER, DATLOG_TYPE_CONSUMER };
+	char *text;
 
-	if (!text)
-		return otherwise;
-	value = strtoul(text, &end, 0);
-	return end == text ? otherwise : value;
+	if (level < DATLOG_ERROR || level > DATLOG_DEBUG ||
+	    !datlog_wanted((enum datlog_level)level, types[level], component))
+		return;
+	if (vasprintf(&text, fmt, args) < 0)
+		return;
+	datlog_write((enum datlog_level)level, "libdatp", text);
+	free(text);
 }
 
-static void read_environment(void)
+/* Of a provider: its messages begin with its name and a colon. */
+DATP_API void datp_log(int level, const char *fmt, ...)
 {
-	type_mask = number_of("DAT_DBG_TYPE", 1);
-	dest_mask = number_of("DAT_DBG_DEST", DEST_STDERR);
-}
-
-void datp_log(int level, const char *fmt, ...)
-{
-	static const unsigned long bit_of[] = { 0x1, 0x1, 0x2, 0x10, 0x20 };
-	int saved = errno;
-	char line[512];
+	char component[32] = "provider";
+	size_t length = strcspn(fmt, ": %");
 	va_list args;
 
-	pthread_once(&once, read_environment);
-	if (level < 1 || level > 4 || !(type_mask & bit_of[level]))
-		return;
+	if (fmt[length] == ':' && length > 0 && length < sizeof(component))
+		snprintf(component, sizeof(component), "%.*s", (int)length, fmt);
 	va_start(args, fmt);
-	vsnprintf(line, sizeof(line), fmt, args);
+	print(level, component, fmt, args);
 	va_end(args);
-	/* One call a message, so that those of several threads do not mix. */
-	if (dest_mask & DEST_STDERR)
-		fprintf(stderr, "libdatp: %s\n", line);
-	if (dest_mask & DEST_SYSLOG)
-		syslog(LOG_USER | (level == 1 ? LOG_ERR : LOG_DEBUG), "libdatp: %s", line);
-	errno = saved;
+}
+
+void core_log(int level, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print(level, "core", fmt, args);
+	va_end(args);
+}
+
+/* FNV-1a */
+static uint64_t hash(uint64_t so_far, const void *bytes, size_t size)
+{
+	const unsigned char *p = bytes;
+
+	while (size--)
+		so_far = (so_far ^ *p++) * 0x100000001b3;
+	return so_far;
+}
+
+bool log_once(const char *what, const void *detail, size_t size)
+{
+	uint64_t cause = hash(hash(0xcbf29ce484222325, what, strlen(what)), detail, size);
+	bool fresh;
+
+	datp_lock(&said.lock);
+	fresh = said.count < CAUSES;
+	for (unsigned int i = 0; i < said.count && fresh; i++)
+		fresh = said.cause[i] != cause;
+	if (fresh)
+		said.cause[said.count++] = cause;
+	datp_unlock(&said.lock);
+	return fresh;
+}
+
+/* The child of a fork may come from a moment when another thread held the lock. */
+void log_forget(void)
+{
+	atomic_store_explicit(&said.lock, 0, memory_order_relaxed);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "tell.h"
 
 struct datp_watch {
 	struct datp_watch *next, *prev; /* live or dead list (loop lock) */
@@ -75,7 +76,7 @@ static void wake(struct loop *loop)
 
 	/* A full counter (EAGAIN) wakes as well. */
 	if (write(loop->event_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
-		datp_log(1, "cannot wake the service thread: errno %d", errno);
+		core_log(1, "cannot wake the service thread: errno %d", errno);
 }
 
 /* Waits until the callback of `what` is over, if it is running on another thread. */
@@ -165,7 +166,7 @@ static void run_watches_locked(struct loop *loop, const struct epoll_event *even
 			uint64_t count;
 
 			if (read(loop->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
-				datp_log(1, "cannot read the service thread's eventfd: errno %d",
+				core_log(1, "cannot read the service thread's eventfd: errno %d",
 					 errno);
 			continue;
 		}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dat12.h"
+#include "tell.h"
 
 struct core core;
 
@@ -21,6 +22,7 @@ static void after_fork_in_child(void)
 	obj_forget_all();
 	ep_forget_all();
 	sp_forget_all();
+	log_forget();
 	for (struct ia_priv *ia = core.ias; ia; ia = ia->next)
 		loop_forget(ia->loop);
 	core.ias = NULL;
@@ -176,7 +178,7 @@ void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 stay:
 	plugin_stay(plugin);
 in_use:
-	datp_log(
+	core_log(
 		1,
 		"%s: DUTY-13: asked to unload plugin \"%s\" while it is open; close every IA first",
 		info->ia_name, desc->name);

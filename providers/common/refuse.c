@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "core.h"
+#include "tell.h"
 
 static _Thread_local char refusal[1024];
 
@@ -24,7 +25,7 @@ void plugin_refuse(const char *fmt, ...)
 	vsnprintf(refusal, sizeof(refusal), fmt, args);
 	va_end(args);
 	/* for a registry that does not ask */
-	datp_log(2, "%s", refusal);
+	core_log(2, "%s", refusal);
 }
 
 DATP_API const char *datp_plugin_why(void)

@@ -10,6 +10,7 @@
 
 #include "cm.h"
 #include "ep.h"
+#include "tell.h"
 
 enum {
 	ANY_FIRST = 1024,	/* below are the privileged ones */
@@ -274,6 +275,8 @@ static enum datp_err listen_at(struct datp_sp *sp)
 
 	if (err == DATP_ERR_QUAL_IN_USE && close_used_up_at(sp->obj.ia, sp->qual))
 		err = ops->sp_listen(sp);
+	if (err)
+		tell_listen(sp->obj.ia, sp->qual, err);
 	return err;
 }
 

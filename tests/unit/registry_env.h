@@ -41,6 +41,7 @@ static inline void env_peer(void *arg)
 	fputs(job->conf, f);
 	fclose(f);
 	setenv("DAT_OVERRIDE", path, 1);
+	unsetenv("DAT_LOG");
 	unsetenv("DAT_DBG_TYPE");
 	unsetenv("DAT_DBG_DEST");
 	job->body();

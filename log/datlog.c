@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Messages of the libraries; datlog.h states what DAT_LOG says and the invariant.
+ *
+ * A file is opened for each message: messages are rare, and a descriptor that is kept would be
+ * closed, and its number used for something else, by programs that close all they do not know.
+ */
+#include "datlog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEST_STDERR	1
+#define DEST_SYSLOG	2
+
+static struct {
+	bool given;			/* DAT_LOG counts, and not the mask */
+	enum datlog_level level;
+	const char *components;		/* "a,b", or NULL: all; up to the colon */
+	size_t components_length;
+	const char *file;		/* NULL: as dest says */
+	unsigned long dest;
+	bool masked;			/* DAT_DBG_TYPE counts */
+	unsigned long types;
+	const char *wrong;		/* what of DAT_LOG is no level, or NULL */
+} setting = { .level = DATLOG_WARNING, .dest = DEST_STDERR };	/* written once */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* A number in the environment, in any base C knows. Returns false when unset or no number. */
+static bool env_number(const char *name, unsigned long *value)
+{
+	const char *s = secure_getenv(name);
+	unsigned long v;
+	char *end;
+
+	if (!s || !*s)
+		return false;
+	v = strtoul(s, &end, 0);
+	if (*end)
+		return false;
+	*value = v;
+	return true;
+}
+
+static bool level_parse(const char *s, size_t length, enum datlog_level *level)
+{
+	static const char *const names[] = { "none", "error", "warning", "info", "debug" };
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		if (length == strlen(names[i]) && !strncmp(s, names[i], length)) {
+			*level = (enum datlog_level)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void log_parse(const char *s)
+{
+	size_t whole = strcspn(s, ":");
+	size_t level = strcspn(s, ",:");
+	const char *where = s + whole + (s[whole] == ':');
+
+	if (!level_parse(s, level, &setting.level)) {
+		setting.wrong = s;
+		return;
+	}
+	setting.given = true;
+	if (level < whole) {
+		setting.components = s + level + 1;
+		setting.components_length = whole - level - 1;
+	}
+	if (!strcmp(where, "syslog"))
+		setting.dest = DEST_SYSLOG;
+	else if (*where && strcmp(where, "stderr"))
+		setting.file = where;
+}
+
+/* The environment may change later; the strings are kept, so they are copied. */
+static void setting_read(void)
+{
+	const char *s = secure_getenv("DAT_LOG");
+	unsigned long dest;
+
+	if (s && *s) {
+		s = strdup(s);
+		if (s)
+			log_parse(s);
+	}
+	if (setting.given)
+		return;
+	setting.masked = env_number("DAT_DBG_TYPE", &setting.types);
+	if (env_number("DAT_DBG_DEST", &dest) && dest & (DEST_STDERR | DEST_SYSLOG))
+		setting.dest = dest;
+}
+
+static bool component_listed(const char *name)
+{
+	const char *p = setting.components;
+	const char *end = p + setting.components_length;
+	size_t length = strlen(name);
+
+	while (p < end) {
+		size_t word = strcspn(p, ",:");
+
+		if (word == length && !strncmp(p, name, length))
+			return true;
+		p += word + 1;
+	}
+	return false;
+}
+
+bool datlog_wanted(enum datlog_level level, unsigned int types, const char *component)
+{
+	pthread_once(&once, setting_read);
+	if (setting.masked)
+		return setting.types & types;
+	return level <= setting.level && (!setting.components || component_listed(component));
+}
+
+bool datlog_curious(void)
+{
+	pthread_once(&once, setting_read);
+	return setting.masked || (setting.given && setting.level >= DATLOG_INFO);
+}
+
+char *datlog_complaint(void)
+{
+	char *text;
+
+	pthread_once(&once, setting_read);
+	if (!setting.wrong ||
+	    asprintf(&text, "DAT_LOG=%s: does not begin with a level; write none, error, warning, "
+			    "info or debug, as in DAT_LOG=debug,registry:/tmp/dat.log",
+		     setting.wrong) < 0)
+		return NULL;
+	return text;
+}
+
+/* How many bytes at p are a character that can be shown as it is; 0: it is a control, or none. */
+static size_t shown_length(const unsigned char *p)
+{
+	size_t n = p[0] < 0x20 ? 0 : p[0] < 0x7f ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 :
+		   p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return p[0] == 0xc2 && p[1] < 0xa0 ? 0 : n;	/* U+0080 to U+009f are controls too */
+}
+
+/* A copy of text with all that is not shown written as \xNN; NULL: no memory. */
+static char *text_escape(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	char *copy = malloc(4 * strlen(text) + 1);
+	char *to = copy;
+	size_t n;
+
+	if (!copy)
+		return NULL;
+	for (; *p; p += n ? n : 1) {
+		n = shown_length(p);
+		if (n)
+			to = mempcpy(to, p, n);
+		else
+			to += sprintf(to, "\\x%02x", *p);
+	}
+	*to = '\0';
+	return copy;
+}
+
+/* "2026-01-31T12:00:00.123 4711 libdat: error: text". Returns false if it could not be written. */
+static bool file_write(enum datlog_level level, const char *library, const char *text)
+{
+	static const char *const names[] = { "", "error", "warning", "info", "debug" };
+	struct timespec now;
+	char stamp[32] = "";
+	struct tm tm;
+	bool written;
+	char *line;
+	int fd, n;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (localtime_r(&now.tv_sec, &tm))
+		strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
+	n = asprintf(&line, "%s.%03ld %ld %s: %s: %s\n", stamp, now.tv_nsec / 1000000,
+		     (long)getpid(), library, names[level], text);
+	if (n < 0)
+		return false;
+	fd = open(setting.file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		  0644);
+	written = fd >= 0 && write(fd, line, (size_t)n) == n;
+	if (fd >= 0)
+		close(fd);
+	free(line);
+	return written;
+}
+
+void datlog_write(enum datlog_level level, const char *library, const char *text)
+{
+	int saved = errno;
+	char *shown = text_escape(text);
+	bool to_file;
+
+	if (!shown)
+		return;
+	pthread_once(&once, setting_read);
+	to_file = setting.file && file_write(level, library, shown);
+	if (!to_file && (setting.file || setting.dest & DEST_STDERR))
+		fprintf(stderr, "%s: %s\n", library, shown);
+	if (!setting.file && setting.dest & DEST_SYSLOG)
+		syslog(LOG_USER | (level == DATLOG_ERROR   ? LOG_ERR :
+				   level == DATLOG_WARNING ? LOG_WARNING :
+				   level == DATLOG_INFO	   ? LOG_INFO : LOG_DEBUG),
+		       "%s: %s", library, shown);
+	free(shown);
+	errno = saved;
+}

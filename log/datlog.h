@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Messages of the libraries: which of them, and where they go. libdat and libdatp each hold a copy.
+ *
+ *	DAT_LOG=LEVEL[,COMPONENT...][:WHERE]
+ *
+ * LEVEL is none, error, warning (the default), info or debug; COMPONENT is registry, core or the
+ * name of a provider; WHERE is stderr (the default), syslog or the name of a file. Without DAT_LOG
+ * the older DAT_DBG_TYPE, a mask, and DAT_DBG_DEST count.
+ *
+ * Invariant: a message is one line and one write, and what a file or a library has put into it
+ * cannot steer the terminal; standard output is never touched; set-uid programs heed none of the
+ * variables.
+ */
+#ifndef LOG_DATLOG_H
+#define LOG_DATLOG_H
+
+#include <stdbool.h>
+
+#pragma GCC visibility push(hidden)
+
+enum datlog_level {
+	DATLOG_NONE,
+	DATLOG_ERROR,		/* something does not work */
+	DATLOG_WARNING,		/* it works, or will be tried again, but look at it */
+	DATLOG_INFO,		/* what is being done */
+	DATLOG_DEBUG,		/* each step of it */
+};
+
+/* The bits of DAT_DBG_TYPE. */
+#define DATLOG_TYPE_ERROR	0x01
+#define DATLOG_TYPE_GENERIC	0x02
+#define DATLOG_TYPE_SR		0x04	/* static registry */
+#define DATLOG_TYPE_DR		0x08	/* dynamic registry */
+#define DATLOG_TYPE_PROVIDER	0x10	/* the calls providers make */
+#define DATLOG_TYPE_CONSUMER	0x20	/* the calls consumers make */
+
+/* Is a message of this level wanted, which the older mask counts among `types`? */
+bool datlog_wanted(enum datlog_level level, unsigned int types, const char *component);
+
+/* Has the user asked for more than what everybody gets? */
+bool datlog_curious(void);
+
+/* Writes "library: text" whatever the level: ask datlog_wanted() first. errno is kept. */
+void datlog_write(enum datlog_level level, const char *library, const char *text);
+
+/* What is wrong with DAT_LOG, malloced, or NULL. Then it counts as not set. */
+char *datlog_complaint(void);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the administrator is told when something fails in the middle of a program's work: what, with
+ * whom, why, and what to do. The program gets its event or return value as well.
+ *
+ * Invariant: each cause is told once a process, so that a program which tries again and again is not
+ * drowned; nothing is told of wrong arguments, which are the programmer's business.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "ep.h"
+#include "tell.h"
+
+struct sentence {
+	DAT_EVENT_NUMBER number;
+	int level;
+	const char *name;
+	const char *cause;
+	const char *remedy;
+};
+
+static const struct sentence connecting[] = {
+	{ DAT_CONNECTION_EVENT_PEER_REJECTED, 3, "DAT_CONNECTION_EVENT_PEER_REJECTED",
+	  "the program there said no", "ask it why" },
+	{ DAT_CONNECTION_EVENT_NON_PEER_REJECTED, 2, "DAT_CONNECTION_EVENT_NON_PEER_REJECTED",
+	  "nobody listens there, or its backlog is full",
+	  "start the server, and see that both sides use this connection qualifier" },
+	{ DAT_CONNECTION_EVENT_TIMED_OUT, 2, "DAT_CONNECTION_EVENT_TIMED_OUT", "no answer in time",
+	  "see that the server runs, that nothing between the hosts drops its packets, and that the "
+	  "timeout given to dat_ep_connect is long enough" },
+	{ DAT_CONNECTION_EVENT_UNREACHABLE, 2, "DAT_CONNECTION_EVENT_UNREACHABLE",
+	  "there is no way to that address",
+	  "give an address of the peer's adapter, on the network of this one" },
+	{ DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, 2,
+	  "DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR",
+	  "it was accepted here, and did not come about", "see what the other side says" },
+	{ 0, 2, "", "", "" },
+};
+
+static const char *address_text(const struct sockaddr_storage *address, char *text, size_t size)
+{
+	const void *bytes = address->ss_family == AF_INET6 ?
+			    (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr :
+			    (const void *)&((const struct sockaddr_in *)address)->sin_addr;
+
+	if (!inet_ntop(address->ss_family, bytes, text, (socklen_t)size))
+		snprintf(text, size, "a peer");
+	return text;
+}
+
+void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
+{
+	const struct sentence *s = connecting;
+	char peer[INET6_ADDRSTRLEN];
+	char key[128];
+	int length;
+
+	while (s->number && s->number != why)
+		s++;
+	if (!s->number)
+		return;
+	address_text(&ep->remote_address, peer, sizeof(peer));
+	length = snprintf(key, sizeof(key), "%s %s %llu", s->name, peer,
+			  (unsigned long long)ep->remote_port);
+	if (!log_once("connect", key, (size_t)length))
+		return;
+	core_log(s->level, "%s: no connection with %s, connection qualifier %llu: %s (%s); %s",
+		 ep->obj.ia->name, peer, (unsigned long long)ep->remote_port, s->cause, s->name,
+		 s->remedy);
+}
+
+void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,
+			  enum datp_err err)
+{
+	struct sockaddr_storage copy = { 0 };
+	char peer[INET6_ADDRSTRLEN];
+
+	if (err != DATP_ERR_ADDRESS_UNREACHABLE && err != DATP_ERR_ADDRESS &&
+	    err != DATP_ERR_ADDRESS_UNSUPPORTED)
+		return;
+	if (address->sa_family == AF_INET6)
+		*(struct sockaddr_in6 *)&copy = *(const struct sockaddr_in6 *)address;
+	else if (address->sa_family == AF_INET)
+		*(struct sockaddr_in *)&copy = *(const struct sockaddr_in *)address;
+	if (!log_once("address", &copy, sizeof(copy)))
+		return;
+	core_log(2,
+		 "%s: no connection with %s, connection qualifier %llu: this adapter cannot use that "
+		 "address (%s); give an address of the peer's adapter, on the network of this one",
+		 ep->obj.ia->name, address_text(&copy, peer, sizeof(peer)),
+		 (unsigned long long)qual, err_name(err));
+}
+
+void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
+{
+	if (err != DATP_ERR_QUAL_IN_USE || !log_once("listen", &qual, sizeof(qual)))
+		return;
+	core_log(2,
+		 "%s: connection qualifier %llu is held by another program or service point (%s); end "
+		 "that one or choose another qualifier ('ss -lxtnp | grep -w %llu' may tell who)",
+		 ia->name, (unsigned long long)qual, err_name(err), (unsigned long long)qual);
+}
+
+void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err)
+{
+	struct rlimit limit;
+	char allowed[64] = "unlimited";
+
+	if (err != DATP_ERR_MEMORY && err != DATP_ERR_REGION && err != DATP_ERR_DEVICE)
+		return;
+	if (!log_once("memory", &err, sizeof(err)))
+		return;
+	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
+		snprintf(allowed, sizeof(allowed), "%llu KiB in all",
+			 (unsigned long long)limit.rlim_cur >> 10);
+	core_log(2,
+		 "%s: %llu bytes of memory cannot be registered (%s); RLIMIT_MEMLOCK is %s: raise it "
+		 "with 'ulimit -l unlimited', for good in /etc/security/limits.d, for a service with "
+		 "LimitMEMLOCK=infinity",
+		 ia->name, (unsigned long long)length, err_name(err), allowed);
+}
+
+void tell_async(struct datp_ia *ia, DAT_EVENT_NUMBER number)
+{
+	if (!log_once("async", &number, sizeof(number)))
+		return;
+	if (number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+		core_log(1,
+			 "%s: the adapter is broken (DAT_ASYNC_ERROR_IA_CATASTROPHIC); 'dmesg' tells "
+			 "what its driver says; the program has to close and open it again",
+			 ia->name);
+	else
+		core_log(1,
+			 "%s: asynchronous error 0x%x of the adapter; 'datctl explain 0x%x' tells what "
+			 "it means, DAT_LOG=debug shows what the provider says",
+			 ia->name, (unsigned int)number, (unsigned int)number);
+}

@@ -94,6 +94,52 @@ static void diag_write(struct text *t, const struct conf_diag *d)
 	fprintf(t->stream, "%s", d->text);
 }
 
+/* How many letters have to be changed, put in or taken out to make b of a; names are short. */
+static unsigned int name_distance(const char *a, const char *b)
+{
+	unsigned int row[CONF_NAME_MAX + 1];
+	unsigned int corner, above, least;
+	size_t length = strnlen(b, CONF_NAME_MAX), i;
+
+	for (i = 0; i <= length; i++)
+		row[i] = (unsigned int)i;
+	for (; *a; a++) {
+		corner = row[0]++;
+		for (i = 1; i <= length; i++) {
+			above = row[i];
+			least = corner + (*a != b[i - 1]);
+			if (above + 1 < least)
+				least = above + 1;
+			if (row[i - 1] + 1 < least)
+				least = row[i - 1] + 1;
+			row[i] = least;
+			corner = above;
+		}
+	}
+	return row[length];
+}
+
+/* The adapter whose name is so near that a slip of the finger explains it, or NULL. */
+static const char *name_nearest(const char *name)
+{
+	unsigned int too_far = strlen(name) < 4 ? 2 : 2 + (unsigned int)strlen(name) / 4;
+	const char *nearest = NULL;
+	unsigned int i, distance;
+
+	for (i = 0; i < reg.nplugins; i++) {
+		const struct conf_entry *e = reg.plugins[i].entry;
+
+		if (e->major != REG_API_MAJOR)
+			continue;
+		distance = name_distance(name, e->name);
+		if (distance < too_far) {
+			nearest = e->name;
+			too_far = distance;
+		}
+	}
+	return nearest;
+}
+
 /* The names the user could have meant. */
 static void names_write(struct text *t)
 {
@@ -117,6 +163,7 @@ static void unknown_write_locked(struct text *t, const char *name)
 {
 	const struct conf_diag *d;
 	const struct conf_diag *first = NULL;
+	const char *nearest = name_nearest(name);
 	char clip[48];
 
 	fprintf(t->stream, "%s: no such adapter in %s; it knows ",
@@ -124,7 +171,10 @@ static void unknown_write_locked(struct text *t, const char *name)
 		reg.conf.builtin ? "the built-in registry, used for want of a dat.conf"
 				 : reg.conf.origin);
 	names_write(t);
-	fprintf(t->stream, "; name one of these, or add a line for it\n");
+	if (nearest)
+		fprintf(t->stream, "; did you mean %.80s?\n", nearest);
+	else
+		fprintf(t->stream, "; name one of these, or add a line for it\n");
 	for (d = reg.conf.diags; d; d = d->next) {
 		if (d->name && !strcmp(d->name, name)) {
 			diag_write(t, d);

@@ -5,7 +5,8 @@ TOOLS_TESTS = \
 	tests/tools/datctl_check.sh \
 	tests/tools/datctl_explain.sh \
 	tests/tools/datperf.sh \
-	tests/tools/exchange.sh
+	tests/tools/exchange.sh \
+	tests/tools/log.sh
 TESTS += $(TOOLS_TESTS)
 EXTRA_DIST += $(TOOLS_TESTS) tests/tools/tap.sh
 $(TOOLS_TESTS:.sh=.log): datctl$(EXEEXT) datperf$(EXEEXT) examples/exchange$(EXEEXT)

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What a program's user reads on stderr, and how DAT_LOG chooses it. examples/exchange and datctl show are the programs.
+# shellcheck source-path=SCRIPTDIR
+. "${top_srcdir:-.}/tests/tools/tap.sh"
+unset DAT_LOG DAT_DBG_TYPE DAT_DBG_DEST
+
+a_mistyped_name_is_guessed()
+{
+	run ./examples/exchange sotf0
+	exits_with 1
+	says '^libdat: sotf0: no such adapter in .*; did you mean soft0\?$'
+	run ./examples/exchange something-else-altogether
+	says '^libdat: something-else-altogether: no such adapter .*; name one of these, or add a line for it$'
+}
+
+a_failure_is_said_once_and_not_on_stdout()
+{
+	run ./examples/exchange nosuch
+	prints_nothing
+	[ "$(grep -c '^libdat: nosuch' "$err")" -le 2 ] || fails 'said more than once a process'
+}
+
+nothing_is_printed_when_all_is_well()
+{
+	run ./examples/exchange soft0
+	exits_with 0
+	says_nothing
+}
+
+level_none_silences()
+{
+	DAT_LOG=none run ./examples/exchange nosuch
+	exits_with 1
+	! grep -q '^libdat' "$err" || fails 'it speaks'
+}
+
+level_info_tells_which_file_was_read()
+{
+	DAT_LOG=info run ./datctl show soft0
+	exits_with 0
+	says '^libdat: static registry: '
+}
+
+components_are_chosen()
+{
+	DAT_LOG=info,core run ./datctl show soft0
+	says_nothing
+	DAT_LOG=info,core,registry run ./datctl show soft0
+	says '^libdat: static registry: '
+}
+
+messages_go_to_a_file()
+{
+	DAT_LOG=info:$dir/log run ./datctl show soft0
+	exits_with 0
+	says_nothing
+	grep -qE '^20[0-9-]+T[0-9:.]+ [0-9]+ libdat: info: static registry: ' "$dir/log" || fails 'not in the file'
+	DAT_LOG=info:$dir/log run ./datctl show soft0
+	[ "$(grep -c 'static registry' "$dir/log")" -eq 2 ] || fails 'not appended'
+}
+
+a_file_that_cannot_be_written_does_not_swallow_messages()
+{
+	DAT_LOG=info:/nowhere/log run ./datctl show soft0
+	exits_with 0
+	says '^libdat: static registry: '
+}
+
+a_wrong_level_is_complained_of_and_warning_counts()
+{
+	DAT_LOG=loud run ./examples/exchange nosuch
+	says '^libdat: DAT_LOG=loud: does not begin with a level; write none, error, warning, info or debug'
+	says '^libdat: nosuch: no such adapter'
+}
+
+the_older_variables_still_work()
+{
+	DAT_DBG_TYPE=0 run ./examples/exchange nosuch
+	! grep -q '^libdat' "$err" || fails 'DAT_DBG_TYPE=0 speaks'
+	DAT_DBG_TYPE=4 run ./datctl show soft0
+	says '^libdat: static registry: '
+	DAT_DBG_TYPE=1 DAT_DBG_DEST=1 run ./examples/exchange nosuch
+	says '^libdat: nosuch'
+	prints_nothing
+}
+
+the_newer_variable_goes_before_the_older_ones()
+{
+	DAT_LOG=none DAT_DBG_TYPE=0xff run ./datctl show soft0
+	says_nothing
+}
+
+a_peer_that_nobody_answers_for_is_named()
+{
+	run ./datperf --ia soft0 --connect 127.0.0.1 --qual 7911 --timeout 3
+	exits_with 1
+	says '^libdatp: soft0: no connection with 127.0.0.1, connection qualifier 7911: '
+	says '(DAT_CONNECTION_EVENT_[A-Z_]+|DAT_INVALID_ADDRESS.*)[)]; '
+}
+
+an_unreachable_peer_is_named()
+{
+	run ./datperf --ia soft0 --connect 192.0.2.77 --qual 7912 --timeout 3
+	exits_with 1
+	says '^libdatp: soft0: no connection with 192.0.2.77, connection qualifier 7912: .*; '
+}
+
+a_busy_qualifier_is_named()
+{
+	local pid
+	mkfifo "$dir/up"
+	./datperf --ia soft0 --server --qual 7913 >"$dir/up" 2>&1 &
+	pid=$!
+	read -r -t 60 <"$dir/up" || fails 'no server'
+	run ./datperf --ia soft0 --server --qual 7913
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	exits_with 1
+	says '^libdatp: soft0: connection qualifier 7913 is held by another program .*DAT_CONN_QUAL_IN_USE.*; end '
+}
+
+tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothing_is_printed_when_all_is_well \
+	level_none_silences level_info_tells_which_file_was_read components_are_chosen messages_go_to_a_file \
+	a_file_that_cannot_be_written_does_not_swallow_messages a_wrong_level_is_complained_of_and_warning_counts \
+	the_older_variables_still_work the_newer_variable_goes_before_the_older_ones \
+	a_peer_that_nobody_answers_for_is_named an_unreachable_peer_is_named a_busy_qualifier_is_named

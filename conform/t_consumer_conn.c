@@ -215,7 +215,8 @@ CLAUSE("CONSUMER-35")
 CLAUSE("CONSUMER-36")
 {
 	enum { SENDS = 8, SIZE = 4096 };
-	struct kit_buf from = kit_buf(SENDS * SIZE, KIT_LOCAL), to = kit_buf(SENDS * SIZE, KIT_LOCAL);
+	struct kit_buf from = kit_buf(SENDS * SIZE, KIT_LOCAL),
+		       to = kit_buf(SENDS * SIZE, KIT_LOCAL);
 	struct kit_pair p;
 
 	kit_pair(&p, NULL);

@@ -254,7 +254,8 @@ CLAUSE_BARE("CONSUMER-08")
 /* A registry with one line, whose library is nowhere. */
 static void use_dead_registry(void)
 {
-	static const char line[] = "dead0 u1.2 nonthreadsafe default /nonexistent/lib.so x.1.0 \"\" \"\"\n";
+	static const char line[] = "dead0 u1.2 nonthreadsafe default /nonexistent/lib.so x.1.0 "
+				   "\"\" \"\"\n";
 	char path[64];
 	int fd = memfd_create("dat.conf", 0);
 

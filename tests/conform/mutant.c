@@ -4,25 +4,18 @@
  * suite and libdat and breaks one rule, the one that MUTANT names. mutants.sh says which clause has
  * to turn red for each.
  */
-#include <dlfcn.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <dat/udat.h>
+#include "mutant.h"
 
-static bool is(const char *name)
+bool is(const char *name)
 {
 	const char *mutant = getenv("MUTANT");
 
 	return mutant && !strcmp(mutant, name);
 }
-
-/* The function that this one stands in front of. */
-#define NEXT(name)	((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-#define TYPE(ret)	DAT_GET_TYPE(ret)
-#define ERROR(type)	(DAT_CLASS_ERROR | (DAT_RETURN)(type))
 
 /* What some call answers when it refuses, turned into success. */
 #define LETS_PASS(function, mutant, type, params, args) \
@@ -155,6 +148,7 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thres
 {
 	DAT_RETURN ret;
 
+	order_look();
 	if (is("threshold_ignored") && threshold > 1)
 		threshold = 1;
 	if (is("threshold_unchecked") && threshold < 1)
@@ -180,8 +174,10 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thres
 
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
-	DAT_RETURN ret = NEXT(dat_evd_dequeue)(evd, event);
+	DAT_RETURN ret;
 
+	order_look();
+	ret = NEXT(dat_evd_dequeue)(evd, event);
 	if (ret == DAT_SUCCESS)
 		bend(event);
 	return is("dequeue_beside_waiter") && TYPE(ret) == DAT_INVALID_STATE
@@ -268,10 +264,14 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN
 DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
+	DAT_RETURN ret;
+
 	if (is("suppress_ignored"))
 		flags &= ~DAT_COMPLETION_SUPPRESS_FLAG;
 	if (is("unsignalled_unchecked"))
 		flags &= ~DAT_COMPLETION_UNSIGNALLED_FLAG;
+	if (order_takes_send(ep, n, iov, cookie, flags, &ret))
+		return ret;
 	return NEXT(dat_ep_post_send)(ep, n, iov, cookie, flags);
 }
 

@@ -92,6 +92,20 @@ srq_lw_nothing SRQ_LW-06
 close_always_abrupt IA_CLOSE-02
 evd_is_cno HANDLE_TYPE-01
 context_nothing CTX_SET-04
+close_always_abrupt CONSUMER-14
+disconnect_twice CONSUMER-35
+reset_nothing CONSUMER-34
+private_data_padded CONSUMER-31
+cr_without_sp CONSUMER-26
+modify_cno_nothing CONSUMER-24
+psp_free_nothing CONSUMER-28
+write_tail_first CONSUMER-52
+write_tail_first CONSUMER-53
+suppressed_late CONSUMER-54
+write_waits_for_look CONSUMER-55
+suppressed_late CONSUMER-56
+suppressed_late CONSUMER-57
+send_done_early CONSUMER-58
 END
 echo "# $caught/$total mutants caught"
 tap 'mutants: without a mutant nothing is red' env LD_PRELOAD="$PWD/.libs/libmutant.so" ./datconform --ia soft0 --only 'CNO_*'

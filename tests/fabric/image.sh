@@ -3,12 +3,12 @@
 # The guest's kernel and initramfs, made from Debian's packages and kept in a cache. Sourced by `lab`.
 # Invariant: a folder of the cache is complete or absent, and its name is the hash of all that went into it.
 
-# What `lab` needs of the machine; quickstart installs the same list.
+# What `lab` needs of the machine, and what its tests run in the guest where it can be had. quickstart installs both.
 fabric_packages=(
 	qemu-system-x86 busybox-static cpio kmod iproute2 util-linux make gcc xz-utils
-	linux-headers-amd64 linux-source-6.1 ibverbs-providers
+	linux-headers-amd64 linux-source
 )
-fabric_siw_source=/usr/src/linux-source-6.1.tar.xz
+fabric_test_packages=(rdmacm-utils ibverbs-utils ibverbs-providers perftest dapl2-utils libdapl2 procps)
 
 # Loaded in this order by stage1, each after what it depends on. rxe cannot be added before crc32_generic is there.
 fabric_modules=(
@@ -17,24 +17,35 @@ fabric_modules=(
 	ib_core ib_uverbs iw_cm rdma_cm rdma_ucm ib_umad rdma_rxe
 )
 
-# image_missing: says what the machine lacks, one line each; nothing if an image can be made or is there
+# image_missing: says what the machine lacks, one line each; nothing if an image can be made
 image_missing()
 {
-	local package headers
+	local need kernel
 	if [ "$(uname -m)" != x86_64 ]; then
 		echo "the guest is an x86-64 one and is built from Debian's amd64 packages; this is $(uname -m)"
 		return
 	fi
-	if ! command -v dpkg-query >/dev/null; then
-		echo "the guest is made from Debian packages, and there is no dpkg here"
+	if ! command -v apt-get >/dev/null; then
+		echo "the guest is made from Debian packages, and there is no apt-get here"
 		return
 	fi
-	for package in "${fabric_packages[@]}"; do
-		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
-			echo "package $package is not installed: apt-get install $package"
+	for need in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio modprobe:kmod rdma:iproute2 \
+		setpriv:util-linux make:make gcc:gcc xz:xz-utils; do
+		command -v "${need%:*}" >/dev/null || [ -x "/sbin/${need%:*}" ] ||
+			echo "no ${need%:*} here: apt-get install ${need#*:}"
 	done
-	headers=$(image_kernel)
-	[ -n "$headers" ] || echo "no /usr/src/linux-headers-*-amd64: apt-get install linux-headers-amd64"
+	kernel=$(image_kernel)
+	if [ -z "$kernel" ]; then
+		echo "no /usr/src/linux-headers-*-amd64: apt-get install linux-headers-amd64"
+	elif [ ! -e "$(image_source "$kernel")" ]; then
+		echo "no $(image_source "$kernel"), in which siw is: apt-get install linux-source"
+	fi
+}
+
+# image_source KERNEL: the archive of the kernel's source, of the same series
+image_source()
+{
+	printf '/usr/src/linux-source-%s.tar.xz' "$(cut -d. -f1,2 <<<"$1")"
 }
 
 # The kernel whose headers are installed, the newest of them: siw is built for it.
@@ -60,7 +71,7 @@ image_key()
 	local here=$1 kernel=$2
 	{
 		printf '%s\n' "$kernel" "$(package_version "linux-headers-$kernel")" \
-			"$(package_version linux-source-6.1)" "$(package_version busybox-static)"
+			"$(stat -c %s:%Y "$(image_source "$kernel")")" "$(package_version busybox-static)"
 		cat "$here/image.sh" "$here/stage1"
 	} | sha256sum | cut -c1-20
 }
@@ -83,7 +94,7 @@ image_prepare()
 	local here=$1 build=$2 cache key kernel missing work
 	missing=$(image_missing)
 	if [ -n "$missing" ]; then
-		printf 'lab: %s\n' "$missing" >&2
+		sed 's/^/lab: /' <<<"$missing" >&2
 		return 77
 	fi
 	kernel=$(image_kernel)
@@ -147,7 +158,7 @@ image_build_siw()
 {
 	local kernel=$1 dir=$2
 	mkdir -p "$dir" &&
-		tar xJf "$fabric_siw_source" -C "$dir" --strip-components=5 --wildcards '*/drivers/infiniband/sw/siw/*' &&
+		tar xJf "$(image_source "$kernel")" -C "$dir" --strip-components=5 --wildcards '*/drivers/infiniband/sw/siw/*' &&
 		make -C "/usr/src/linux-headers-$kernel" M="$dir" CONFIG_RDMA_SIW=m modules
 }
 

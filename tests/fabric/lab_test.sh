@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The lab itself, without any of our libraries: links, output and exit status, and that every guest ends. Runs on the host.
+# shellcheck source-path=SCRIPTDIR
+. "${top_srcdir:-.}/tests/tools/tap.sh"
+
+lab=$top_srcdir/tests/fabric/lab
+build=$PWD
+
+in_lab()
+{
+	CHECK_WATCHDOG=300 run "$lab" run --build "$build" --out "$dir/results" "$@"
+}
+
+# no_guest_is_left PATTERN: no machine whose command line has it
+no_guest_is_left()
+{
+	local pid
+	for pid in $(pgrep qemu-system-x86); do
+		! tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF "$1" || fails "machine $pid is still there"
+	done
+}
+
+a_command_sees_both_links_and_its_output_and_status_come_back()
+{
+	# shellcheck disable=SC2016 # for the guest's shell
+	OPENDAT_LAB_WORD='two words' in_lab --timeout 60 -- bash -c '
+		echo "links: $(rdma link | grep -c "state ACTIVE")"
+		echo "devices: $(ls /sys/class/infiniband | tr "\n" " ")"
+		echo "word: $OPENDAT_LAB_WORD"
+		echo "here: $PWD"
+		echo "conf: $(cut -d" " -f1 "$DAT_OVERRIDE" | tr "\n" " ")"
+		echo "memlock: $(ulimit -l)"
+		echo kept >"$LAB_OUT/kept"
+		echo lost >"$PWD/lost-in-the-guest"
+		echo "to stderr" >&2
+		sleep 1000 &
+		exit 7' 'an argument'
+	exits_with 7
+	prints '^links: 2$'
+	prints '^devices: rxe0 siw0 $'
+	prints '^word: two words$'
+	prints "^here: $PWD\$"
+	prints '^conf: ib-rxe0 iwarp-siw0 OpenIB-cma soft0 $'
+	prints '^memlock: unlimited$'
+	says '^to stderr$'
+	! grep -q 'to stderr' "$out" || fails 'stderr is among stdout'
+	[ "$(cat "$dir/results/kept" 2>/dev/null)" = kept ] || fails 'what was written to LAB_OUT is not there'
+	[ ! -e lost-in-the-guest ] || fails 'the guest wrote to the host'
+}
+
+a_command_that_ignores_signals_is_ended_in_time()
+{
+	in_lab --timeout 5 -- bash -c 'trap "" TERM INT HUP; while :; do sleep 1; done'
+	exits_with 124
+	says 'took longer than 5 s'
+}
+
+a_guest_that_dies_is_told_from_a_command_that_fails()
+{
+	in_lab --timeout 60 -- bash -c 'echo c >/proc/sysrq-trigger; sleep 100'
+	exits_with 125
+	says 'Kernel panic'
+	says 'without an exit status'
+}
+
+a_terminated_lab_takes_its_guest_along()
+{
+	local pid i
+	"$lab" run --build "$build" --out "$dir/terminated" -- sleep 1000 >"$out" 2>"$err" &
+	pid=$!
+	for ((i = 0; i < 100; i++)); do
+		! pgrep -f "qemu-system-x86_64.*$dir/terminated" >/dev/null || break
+		sleep 0.1
+	done
+	[ $i -lt 100 ] || fails 'no guest was started'
+	kill -TERM $pid
+	wait $pid
+	status=$?
+	exits_with 143
+	no_guest_is_left "$dir/terminated"
+}
+
+a_killed_lab_takes_its_guest_along()
+{
+	local pid i
+	"$lab" run --build "$build" --out "$dir/killed" -- sleep 1000 >"$out" 2>"$err" &
+	pid=$!
+	for ((i = 0; i < 100; i++)); do
+		! pgrep -f "qemu-system-x86_64.*$dir/killed" >/dev/null || break
+		sleep 0.1
+	done
+	[ $i -lt 100 ] || fails 'no guest was started'
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	for ((i = 0; i < 100; i++)); do
+		pgrep -f "qemu-system-x86_64.*$dir/killed" >/dev/null || return 0
+		sleep 0.1
+	done
+	no_guest_is_left "$dir/killed"
+}
+
+# rping says on stderr whatever it does; every ping that came back is a line on stdout.
+two_hosts_exchange_over_rxe_and_siw()
+{
+	command -v rping >/dev/null || { skips 'no rping: install rdmacm-utils'; return; }
+	# shellcheck disable=SC2016 # for the guest's shell
+	in_lab --hosts 2 --timeout 120 -- bash -c '
+		lab-peer bash -c "hostname; exit 3"
+		echo "peer: $?"
+		for address in "$LAB_PEER_IB" "$LAB_PEER_IW"; do
+			lab-peer timeout 60 rping -s -a "$address" -C 3 &
+			until lab-peer rdma resource show cm_id | grep -q "state LISTEN"; do sleep 0.5; done
+			timeout 60 rping -c -a "$address" -C 3 -v
+			wait
+		done
+		true'
+	exits_with 0
+	prints '^host2$'
+	prints '^peer: 3$'
+	[ "$(grep -c '^ping data: rdma-ping-2' "$out")" -eq 2 ] || fails "no answer from the other host: $(tr '\n' ' ' <"$err")"
+}
+
+a_server_on_the_second_host_is_stopped_after_the_first()
+{
+	in_lab --hosts 2 --timeout 60 --server 'echo I am $LAB_HOST; trap "" TERM; sleep 1000' -- \
+		bash -c 'for i in 1 2 3 4 5; do busybox ping -c 1 $LAB_PEER_IB >/dev/null && exit 0; done; exit 1'
+	exits_with 0
+	says '^\[host 2\] I am 2$'
+}
+
+bad_use_is_refused_before_any_guest_is_started()
+{
+	in_lab --hosts 3 -- true
+	exits_with 125
+	says 'hosts is 1 or 2'
+	in_lab --timeout soon -- true
+	exits_with 125
+	in_lab
+	exits_with 125
+	says 'no command'
+	run "$lab"
+	exits_with 2
+}
+
+tests bad_use_is_refused_before_any_guest_is_started \
+	a_command_sees_both_links_and_its_output_and_status_come_back \
+	a_command_that_ignores_signals_is_ended_in_time \
+	a_guest_that_dies_is_told_from_a_command_that_fails \
+	a_terminated_lab_takes_its_guest_along \
+	a_killed_lab_takes_its_guest_along \
+	two_hosts_exchange_over_rxe_and_siw \
+	a_server_on_the_second_host_is_stopped_after_the_first

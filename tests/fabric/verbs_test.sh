@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# That the guest's devices carry data at all, with other people's programs: what fails here is no fault of ours. In one guest.
+# shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/tools/tap.sh"
+
+# until_listening: a server of rdma_cm is ready when the kernel shows its listening id
+until_listening()
+{
+	local i
+	for ((i = 0; i < 300; i++)); do
+		! rdma resource show cm_id | grep -q 'state LISTEN' || return 0
+		sleep 0.1
+	done
+	fails 'nothing listens'
+}
+
+pings()
+{
+	local server
+	command -v rping >/dev/null || { skips 'no rping: install rdmacm-utils'; return; }
+	timeout 60 rping -s -a "$1" -C 5 >"$dir/server" 2>&1 &
+	server=$!
+	until_listening
+	run timeout 60 rping -c -a "$1" -C 5 -v
+	prints '^ping data: rdma-ping-4'
+	wait $server
+}
+
+verbs_finds_both_devices()
+{
+	command -v ibv_devices >/dev/null || { skips 'no ibv_devices: install ibverbs-utils'; return; }
+	run ibv_devices
+	exits_with 0
+	prints ' rxe0 '
+	prints ' siw0 '
+}
+
+rping_runs_over_rxe()
+{
+	pings "$LAB_IB"
+}
+
+rping_runs_over_siw()
+{
+	pings "$LAB_IW"
+}
+
+ib_send_lat_runs_over_rxe()
+{
+	local server
+	command -v ib_send_lat >/dev/null || { skips 'no ib_send_lat: install perftest'; return; }
+	timeout 60 ib_send_lat -R -d rxe0 -n 100 >"$dir/server" 2>&1 &
+	server=$!
+	until_listening
+	run timeout 60 ib_send_lat -R -d rxe0 -n 100 "$LAB_IB"
+	exits_with 0
+	wait $server
+}
+
+tests verbs_finds_both_devices rping_runs_over_rxe rping_runs_over_siw ib_send_lat_runs_over_rxe

@@ -229,8 +229,8 @@ static void connect_add(struct check *c, const struct conf_entry *e, DAT_RETURN 
 		fail(c, e, "peer-refuses",
 		     cli_text("%s can be reached, but nobody accepts at connection qualifier "
 			      "%llu: %s", c->peer_name, qual, name),
-		     cli_text("start the server there: datctl ping --server %llu '%s'", qual,
-			      e->name));
+		     cli_text("start the server there; to try without it: datctl ping --server "
+			      "--qual %llu '%s'", qual, e->name));
 	else
 		fail(c, e, "peer-unreachable",
 		     cli_text("%s cannot be reached at connection qualifier %llu: %s",

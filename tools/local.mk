@@ -25,6 +25,7 @@ datctl_SOURCES = \
 	tools/datctl_env.c \
 	tools/datctl_explain.c \
 	tools/datctl_list.c \
+	tools/datctl_ping.c \
 	tools/datctl_show.c \
 	tools/datctl_which.c \
 	tools/devices.c \
@@ -34,6 +35,8 @@ datctl_SOURCES = \
 	tools/explain_returns.c \
 	tools/json.c \
 	tools/json.h \
+	tools/ping.h \
+	tools/ping_end.c \
 	tools/probe.c \
 	tools/probe.h
 datctl_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -DLOADER_OUTSIDE

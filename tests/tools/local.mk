@@ -4,6 +4,7 @@ TOOLS_TESTS = \
 	tests/tools/datctl.sh \
 	tests/tools/datctl_check.sh \
 	tests/tools/datctl_explain.sh \
+	tests/tools/datctl_ping.sh \
 	tests/tools/datperf.sh \
 	tests/tools/exchange.sh \
 	tests/tools/log.sh

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# datctl ping: between two processes, with a server elsewhere, and when it fails.
+# shellcheck source-path=SCRIPTDIR
+. "${top_srcdir:-.}/tests/tools/tap.sh"
+
+every_step_is_printed_in_order()
+{
+	local adapter
+	for adapter in soft0 soft-bounce; do
+		run ./datctl ping $adapter
+		exits_with 0
+		says_nothing
+		[ "$(sed -n 's/^ok  //p' "$out" | cut -c1-14 | sed 's/  *$//' | tr '\n' ';')" = \
+			'open;memory;connect;agreed;send, receive;RDMA write;RDMA read;RMR;disconnect;' ] ||
+			fails "other steps: $(cut -c1-20 "$out" | tr '\n' ';')"
+		prints "^$adapter works.$"
+	done
+}
+
+what_was_agreed_is_told()
+{
+	run ./datctl ping soft0
+	prints '^ok  agreed .*messages to [0-9]+ bytes, RDMA to [0-9]+; RDMA Reads at a time: [0-9]+ in, [0-9]+ out'
+}
+
+a_server_answers_one_after_the_other()
+{
+	local pid
+	mkfifo "$dir/up"
+	./datctl ping --server --qual 7921 soft0 2>"$dir/up" &
+	pid=$!
+	read -r -t 60 line <"$dir/up" || fails 'no server'
+	[[ $line = "datctl: soft0 listens: datctl ping --qual 7921 soft0 "* ]] || fails "it says $line"
+	for _ in 1 2; do
+		# the command that the server has printed
+		run ./${line#*listens: }
+		exits_with 0
+		prints '^soft0 works.$'
+	done
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	return 0
+}
+
+without_a_server_the_reason_is_told()
+{
+	run ./datctl ping --qual 7922 --timeout 3 soft0 127.0.0.1
+	exits_with 1
+	says '^datctl: (connect|dat_ep_connect): '
+	! grep -q works "$out" || fails 'it works'
+}
+
+an_unknown_adapter_is_told()
+{
+	run ./datctl ping nosuch
+	exits_with 1
+	prints_nothing
+	says '^datctl.*: dat_ia_open\("nosuch"\): DAT_PROVIDER_NOT_FOUND'
+}
+
+an_address_that_is_none_is_told()
+{
+	run ./datctl ping soft0 no.such.host.invalid
+	exits_with 1
+	says 'no.such.host.invalid: .*; give the IP address'
+}
+
+json_is_json_and_says_ok()
+{
+	run ./datctl ping --json soft0
+	exits_with 0
+	prints '"ok": true'
+	command -v python3 >/dev/null || return 0
+	python3 -m json.tool "$out" >/dev/null || fails 'this is no JSON'
+}
+
+wrong_usage_exits_with_2()
+{
+	local args
+	for args in '' '--nonsense' '--qual x soft0' '--timeout 0 soft0' 'a b c' '--server a b'; do
+		# shellcheck disable=SC2086 # a list of arguments
+		run ./datctl ping $args
+		exits_with 2
+		prints_nothing
+	done
+}
+
+tests every_step_is_printed_in_order what_was_agreed_is_told a_server_answers_one_after_the_other \
+	without_a_server_the_reason_is_told an_unknown_adapter_is_told an_address_that_is_none_is_told \
+	json_is_json_and_says_ok wrong_usage_exits_with_2

@@ -5,7 +5,16 @@
 MAN_DATE = November 21, 2026
 
 dist_man_MANS += $(MAN_PAGES)
-MAN_PAGES =
+MAN_PAGES = \
+	man/dat.conf.5 \
+	man/datctl.1 \
+	man/datperf.1 \
+	man/opendat.7 \
+	man/opendat-containers.7 \
+	man/opendat-ib.7 \
+	man/opendat-iwarp.7 \
+	man/opendat-migration.7 \
+	man/opendat-soft.7
 
 nodist_man_MANS = man/dat.3 $(API_PAGES)
 API_PAGES = \

@@ -91,11 +91,11 @@ DAT_CNO_HANDLE kit_cno_at(void)
 	return cno;
 }
 
-DAT_PZ_HANDLE kit_pz_at(void)
+DAT_PZ_HANDLE kit_pz_at(DAT_IA_HANDLE ia)
 {
 	DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
 
-	MUST_RET(dat_pz_create(t.ia, &pz), DAT_SUCCESS);
+	MUST_RET(dat_pz_create(ia, &pz), DAT_SUCCESS);
 	return pz;
 }
 

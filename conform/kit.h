@@ -55,12 +55,13 @@ void kit_sleep_ms(unsigned int ms);
 #define kit_evd(qlen, flags)	      (KIT_HERE, kit_evd_at(t.ia, qlen, flags, DAT_HANDLE_NULL))
 #define kit_evd_cno(qlen, flags, cno) (KIT_HERE, kit_evd_at(t.ia, qlen, flags, cno))
 #define kit_cno()		      (KIT_HERE, kit_cno_at())
-#define kit_pz()		      (KIT_HERE, kit_pz_at())
+#define kit_pz()		      (KIT_HERE, kit_pz_at(t.ia))
 #define kit_end(end, attr)	      (KIT_HERE, kit_end_at(false, end, attr))
 #define kit_end_a(end, attr)	      (KIT_HERE, kit_end_at(t.a_far, end, attr))
 #define kit_end_b(end, attr)	      (KIT_HERE, kit_end_at(t.b_far, end, attr))
 #define kit_evd_b(qlen, flags) \
 	(KIT_HERE, kit_evd_at(kit_ia_b(), qlen, flags, DAT_HANDLE_NULL))
+#define kit_pz_b()		      (KIT_HERE, kit_pz_at(kit_ia_b()))
 #define kit_psp(evd, qual)	      (KIT_HERE, kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, qual))
 #define kit_buf(size, priv)	      (KIT_HERE, kit_buf_at(t.pz, size, priv))
 #define kit_buf_a(size, priv)	      (KIT_HERE, kit_buf_at(kit_pz_of(t.a_far), size, priv))
@@ -75,7 +76,7 @@ DAT_IA_HANDLE kit_ia_b(void);	/* on which b's service points are */
 DAT_EVD_HANDLE kit_async_b(void);
 DAT_PZ_HANDLE kit_pz_of(bool far);
 DAT_CNO_HANDLE kit_cno_at(void);
-DAT_PZ_HANDLE kit_pz_at(void);
+DAT_PZ_HANDLE kit_pz_at(DAT_IA_HANDLE ia);
 void kit_end_at(bool far, struct kit_end *end, const DAT_EP_ATTR *attr); /* NULL: kit_attr() */
 /* On side b, whose qualifier it is. */
 DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual);

@@ -9,7 +9,7 @@
 
 static void post_recvs(struct kit_end *end, int n)
 {
-	struct kit_buf buf = kit_buf(4096, KIT_LOCAL);
+	struct kit_buf buf = kit_buf_of(end, 4096, KIT_LOCAL);
 
 	for (int i = 1; i <= n; i++)
 		MUST_RET(kit_recv(end->ep, &buf, 0, 64, (uint64_t)i), DAT_SUCCESS);
@@ -36,7 +36,7 @@ static void want_all(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, int n)
 	kit_empty(evd);
 }
 
-CLAUSE("EP_DISC-01", "EP_DISC-08", "EP_DISC-09", "EP_DISC-10", "EP_DISC-11", "EP_DISC-07",
+CLAUSE_EACH("EP_DISC-01", "EP_DISC-08", "EP_DISC-09", "EP_DISC-10", "EP_DISC-11", "EP_DISC-07",
        "EP_CREATE-14")
 {
 	struct kit_pair p;
@@ -67,7 +67,7 @@ CLAUSE("EP_DISC-01", "EP_DISC-08", "EP_DISC-09", "EP_DISC-10", "EP_DISC-11", "EP
 	}
 }
 
-CLAUSE("EP_DISC-03", "EP_DISC-05", "EP_DISC-06")
+CLAUSE_PASSIVE("EP_DISC-03", "EP_DISC-05", "EP_DISC-06")
 {
 	static const DAT_CLOSE_FLAGS flags[] = { DAT_CLOSE_ABRUPT_FLAG, DAT_CLOSE_GRACEFUL_FLAG };
 	struct kit_pair p;
@@ -80,7 +80,7 @@ CLAUSE("EP_DISC-03", "EP_DISC-05", "EP_DISC-06")
 	ABOUT("EP_DISC-03");
 	CHECK_RET(dat_ep_disconnect(p.a.ep, (DAT_CLOSE_FLAGS)0x40), DAT_INVALID_PARAMETER);
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_CONNECTED);
-	kit_end(&active, NULL);
+	kit_end_a(&active, NULL);
 	kit_end(&p.b, NULL);
 	for (int i = 0; i < 2; i++) {
 		ABOUT("EP_DISC-05");
@@ -107,42 +107,6 @@ CLAUSE("EP_DISC-03", "EP_DISC-05", "EP_DISC-06")
 	kit_conn(p.b.connect, p.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-CLAUSE("EP_DISC-12", "EP_DISC-13", "EP_DISC-14", "EP_DISC-15")
-{
-	struct kit_pair p;
-	size_t longest = kit_attr().max_message_size;
-	struct kit_buf buf = kit_buf(longest, KIT_LOCAL);
-	bool flushed = false;
-
-	kit_pair(&p, NULL);
-	post_recvs(&p.a, 5);
-	post_recvs(&p.b, 2);
-	for (int i = 1; i <= 6; i++)	/* two of them find a receive */
-		MUST_RET(kit_send(p.a.ep, &buf, 0, i <= 2 ? 64 : longest, (uint64_t)i,
-				  DAT_COMPLETION_DEFAULT_FLAG),
-			 DAT_SUCCESS);
-	MUST_RET(dat_ep_disconnect(p.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	ABOUT("EP_DISC-13");
-	for (int i = 1; i <= 6; i++) {
-		DAT_EVENT event = kit_event(p.a.request);
-		DAT_DTO_COMPLETION_EVENT_DATA *data = &event.event_data.dto_completion_event_data;
-
-		ABOUT("EP_DISC-15");
-		CHECK_NUM(data->user_cookie.as_64, i);
-		ABOUT("EP_DISC-14");
-		CHECK_THAT(!flushed || data->status != DAT_DTO_SUCCESS);
-		flushed |= data->status != DAT_DTO_SUCCESS;
-		ABOUT("EP_DISC-13");
-		CHECK_THAT(data->status == DAT_DTO_SUCCESS || data->status == DAT_DTO_ERR_FLUSHED);
-	}
-	ABOUT("EP_DISC-12");
-	want_all(p.a.recv, p.a.ep, 5);
-	want_all(p.b.recv, p.b.ep, 2);
-	kit_empty(p.a.request);
-	ABOUT("EP_DISC-15");
-	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
 /*
  * Nothing takes the messages, so a graceful disconnect cannot come to its end by itself. They are
  * as long as they may be: a short one could be on its way to the peer, and done.
@@ -150,7 +114,7 @@ CLAUSE("EP_DISC-12", "EP_DISC-13", "EP_DISC-14", "EP_DISC-15")
 static void stuck_pair(struct kit_pair *p, int sends, DAT_COMPLETION_FLAGS flags)
 {
 	DAT_EP_ATTR attr = kit_attr();
-	struct kit_buf buf = kit_buf(attr.max_message_size, KIT_LOCAL);
+	struct kit_buf buf = kit_buf_a(attr.max_message_size, KIT_LOCAL);
 
 	kit_pair(p, &attr);
 	for (int i = 1; i <= sends; i++)
@@ -171,11 +135,56 @@ static bool holds_messages(struct kit_pair *p)
 #define WAITS_FOR_RECV                                                                             \
 	"messages that find no receive: they do not wait (receiver not ready, AMB-47)"
 
-CLAUSE("EP_DISC-16", "EP_DISC-19", "EP_DISC-20", "EP_DISC-21")
+/*
+ * Six messages are sent, of which this many find a receive, and the connection is ended abruptly:
+ * everything completes in order, and what was not done is flushed.
+ */
+static void abrupt_end(int receives)
+{
+	struct kit_pair p;
+	DAT_EP_ATTR attr = kit_attr();
+	struct kit_buf buf = kit_buf_a(attr.max_message_size, KIT_LOCAL);
+	bool flushed = false;
+
+	kit_pair(&p, NULL);
+	post_recvs(&p.a, 5);
+	post_recvs(&p.b, receives);
+	for (int i = 1; i <= 6; i++)
+		MUST_RET(kit_send(p.a.ep, &buf, 0, i <= receives ? 64 : attr.max_message_size,
+				  (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG),
+			 DAT_SUCCESS);
+	if (receives < 6)
+		NEEDS(holds_messages(&p), WAITS_FOR_RECV);
+	MUST_RET(dat_ep_disconnect(p.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	ABOUT("EP_DISC-13");
+	for (int i = 1; i <= 6; i++) {
+		DAT_EVENT event = kit_event(p.a.request);
+		DAT_DTO_COMPLETION_EVENT_DATA *data = &event.event_data.dto_completion_event_data;
+
+		ABOUT("EP_DISC-15");
+		CHECK_NUM(data->user_cookie.as_64, i);
+		ABOUT("EP_DISC-14");
+		CHECK_THAT(!flushed || data->status != DAT_DTO_SUCCESS);
+		flushed |= data->status != DAT_DTO_SUCCESS;
+		ABOUT("EP_DISC-13");
+		CHECK_THAT(data->status == DAT_DTO_SUCCESS || data->status == DAT_DTO_ERR_FLUSHED);
+	}
+	ABOUT("EP_DISC-12");
+	want_all(p.a.recv, p.a.ep, 5);
+	want_all(p.b.recv, p.b.ep, receives);
+	kit_empty(p.a.request);
+	ABOUT("EP_DISC-15");
+	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+CLAUSE_EACH("EP_DISC-12", "EP_DISC-13", "EP_DISC-14", "EP_DISC-15") { abrupt_end(6); }
+CLAUSE_EACH("EP_DISC-12", "EP_DISC-13", "EP_DISC-14", "EP_DISC-15") { abrupt_end(2); }
+
+CLAUSE_ACTIVE("EP_DISC-16", "EP_DISC-19", "EP_DISC-20", "EP_DISC-21")
 {
 	struct kit_pair p;
 	struct kit_buf buf = kit_buf(64, KIT_LOCAL);
-	struct kit_buf far = kit_buf(64, KIT_REMOTE);
+	struct kit_buf far = kit_buf_b(64, KIT_REMOTE);
 
 	stuck_pair(&p, 4, DAT_COMPLETION_DEFAULT_FLAG);
 	NEEDS(holds_messages(&p), WAITS_FOR_RECV);
@@ -204,10 +213,10 @@ CLAUSE("EP_DISC-16", "EP_DISC-19", "EP_DISC-20", "EP_DISC-21")
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-CLAUSE("EP_DISC-17", "EP_DISC-18")
+CLAUSE_EACH("EP_DISC-17", "EP_DISC-18")
 {
 	struct kit_pair p;
-	struct kit_buf buf = kit_buf(4096, KIT_LOCAL);
+	struct kit_buf buf = kit_buf_a(4096, KIT_LOCAL);
 
 	kit_pair(&p, NULL);
 	post_recvs(&p.a, 3);
@@ -227,7 +236,7 @@ CLAUSE("EP_DISC-17", "EP_DISC-18")
 		kit_dto(p.a.recv, p.a.ep, i, DAT_DTO_ERR_FLUSHED);
 }
 
-CLAUSE("EP_DISC-25", "EP_CREATE-15")
+CLAUSE_ACTIVE("EP_DISC-25", "EP_CREATE-15")
 {
 	struct kit_pair p;
 	struct kit_buf buf = kit_buf(4096, KIT_LOCAL);
@@ -245,6 +254,7 @@ CLAUSE("EP_DISC-25", "EP_CREATE-15")
 	MUST_RET(dat_ep_create(t.ia, t.pz, p.a.recv, p.a.recv, p.a.recv, &attr, &p.a.ep),
 		 DAT_SUCCESS);
 	kit_pair_connect(&p);
+	kit_exchange(&p.a, &p.b);
 	kit_exchange(&p.b, &p.a);
 	ABOUT("EP_DISC-25");
 	post_recvs(&p.b, 8);
@@ -262,7 +272,7 @@ CLAUSE("EP_DISC-25", "EP_CREATE-15")
 	CHECK_NUM(done, 8);
 }
 
-CLAUSE("EP_DISC-27")
+CLAUSE_ACTIVE("EP_DISC-27")
 {
 	struct kit_pair p;
 
@@ -273,11 +283,11 @@ CLAUSE("EP_DISC-27")
 		kit_dto(p.a.request, p.a.ep, i, DAT_DTO_ERR_FLUSHED);
 }
 
-CLAUSE("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESET-10", "EP_RESET-11",
+CLAUSE_EACH("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESET-10", "EP_RESET-11",
        "EP_RESET-08")
 {
 	struct kit_pair p;
-	struct kit_buf source = kit_buf(64, KIT_LOCAL), sink = kit_buf(64, KIT_LOCAL);
+	struct kit_buf source = kit_buf_a(64, KIT_LOCAL), sink = kit_buf_b(64, KIT_LOCAL);
 
 	kit_pair_unconnected(&p, NULL);
 	ABOUT("EP_RESET-03");
@@ -286,12 +296,12 @@ CLAUSE("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESET-10"
 	ABOUT("EP_RESET-04");
 	MUST_RET(kit_recv(p.b.ep, &sink, 0, 64, 77), DAT_SUCCESS);
 	CHECK_RET(dat_ep_reset(p.b.ep), DAT_SUCCESS);
-	kit_fill(source.mem, 64, 9);
+	kit_buf_fill(&source, 0, 64, 9);
 	kit_pair_connect(&p);
 	MUST_RET(kit_send(p.a.ep, &source, 0, 64, 78, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	kit_dto(p.b.recv, p.b.ep, 77, DAT_DTO_SUCCESS);
 	kit_dto(p.a.request, p.a.ep, 78, DAT_DTO_SUCCESS);
-	CHECK_THAT(kit_filled(sink.mem, 64, 9));
+	CHECK_THAT(kit_buf_filled(&sink, 0, 64, 9));
 	for (int i = 0; i < 3; i++) {
 		MUST_RET(kit_recv(p.b.ep, &sink, 0, 64, 500), DAT_SUCCESS);
 		kit_disconnect(&p);
@@ -316,7 +326,7 @@ CLAUSE("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESET-10"
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_CONNECTED);
 }
 
-CLAUSE("EP_RESET-06", "EP_RESET-07")
+CLAUSE_EACH("EP_RESET-06", "EP_RESET-07")
 {
 	struct kit_pair p;
 	struct kit_end active, reserved;
@@ -324,12 +334,12 @@ CLAUSE("EP_RESET-06", "EP_RESET-07")
 	DAT_RSP_HANDLE rsp;
 
 	kit_pair(&p, NULL);
-	kit_end(&active, NULL);
-	kit_end(&reserved, NULL);
+	kit_end_a(&active, NULL);
+	kit_end_b(&reserved, NULL);
 	ABOUT("EP_RESET-06");
 	CHECK_RET(dat_ep_reset(p.a.ep), DAT_INVALID_STATE);
 	CHECK_RET(dat_ep_reset(p.b.ep), DAT_INVALID_STATE);
-	MUST_RET(dat_rsp_create(t.ia, qual, reserved.ep, p.cr_evd, &rsp), DAT_SUCCESS);
+	MUST_RET(dat_rsp_create(kit_ia_b(), qual, reserved.ep, p.cr_evd, &rsp), DAT_SUCCESS);
 	CHECK_RET(dat_ep_reset(reserved.ep), DAT_INVALID_STATE);
 	MUST_RET(kit_connect(active.ep, qual), DAT_SUCCESS);
 	kit_cr(p.cr_evd);
@@ -341,7 +351,7 @@ CLAUSE("EP_RESET-06", "EP_RESET-07")
 	kit_exchange(&p.b, &p.a);
 }
 
-CLAUSE("EP_RESET-09", "EP_RECV-08", "EP_SEND-18", "EP_RDMA_WRITE-17", "EP_RDMA_READ-22")
+CLAUSE_ACTIVE("EP_RESET-09", "EP_RECV-08", "EP_SEND-18", "EP_RDMA_WRITE-17", "EP_RDMA_READ-22")
 {
 	struct kit_pair p;
 	struct kit_buf buf = kit_buf(4096, KIT_REMOTE);
@@ -374,7 +384,7 @@ CLAUSE("EP_RESET-09", "EP_RECV-08", "EP_SEND-18", "EP_RDMA_WRITE-17", "EP_RDMA_R
 	kit_empty(p.a.request);
 }
 
-CLAUSE("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14", "EP_FREE-15",
+CLAUSE_EACH("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14", "EP_FREE-15",
        "EP_FREE-16")
 {
 	struct kit_pair p, other;
@@ -386,9 +396,9 @@ CLAUSE("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14", "EP
 	t.pz = kit_pz();
 	kit_pair(&p, NULL);
 	ABOUT("EP_FREE-01");
-	kit_end(&active, NULL);
+	kit_end_a(&active, NULL);
 	CHECK_RET(dat_ep_free(active.ep), DAT_SUCCESS);
-	kit_end(&active, NULL);
+	kit_end_a(&active, NULL);
 	MUST_RET(kit_connect(active.ep, p.qual), DAT_SUCCESS);
 	CHECK_RET(dat_ep_free(active.ep), DAT_SUCCESS);
 	CHECK_RET(dat_ep_free(p.a.ep), DAT_SUCCESS);
@@ -405,7 +415,7 @@ CLAUSE("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14", "EP
 	CHECK_RET(dat_evd_free(p.a.recv), DAT_SUCCESS);
 	CHECK_RET(dat_evd_free(p.a.request), DAT_SUCCESS);
 	CHECK_RET(dat_evd_free(p.a.connect), DAT_SUCCESS);
-	CHECK_RET(dat_pz_free(t.pz), DAT_SUCCESS);
+	CHECK_RET(dat_pz_free(t.pz), DAT_SUCCESS);	/* of whichever end is here */
 	t.pz = pz;
 	ABOUT("EP_FREE-16");
 	kit_exchange(&other.a, &other.b);
@@ -416,11 +426,11 @@ CLAUSE("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14", "EP
 		CHECK_NUM(event.event_number, DAT_DTO_COMPLETION_EVENT);
 }
 
-CLAUSE("EP_STATUS-01", "EP_STATUS-03", "EP_STATUS-04", "EP_STATUS-05", "EP_STATUS-06",
+CLAUSE_EACH("EP_STATUS-01", "EP_STATUS-03", "EP_STATUS-04", "EP_STATUS-05", "EP_STATUS-06",
        "EP_QUERY-07")
 {
 	struct kit_pair p;
-	struct kit_buf buf = kit_buf(64, KIT_LOCAL);
+	struct kit_buf from = kit_buf_a(64, KIT_LOCAL), to = kit_buf_b(64, KIT_LOCAL);
 	DAT_EP_STATE state;
 	DAT_BOOLEAN recv_idle, request_idle;
 	DAT_EP_PARAM param;
@@ -435,10 +445,10 @@ CLAUSE("EP_STATUS-01", "EP_STATUS-03", "EP_STATUS-04", "EP_STATUS-05", "EP_STATU
 	CHECK_RET(dat_ep_get_status(p.b.ep, &state, &recv_idle, &request_idle), DAT_SUCCESS);
 	CHECK_NUM(state, DAT_EP_STATE_CONNECTED);
 	ABOUT("EP_STATUS-04");
-	MUST_RET(kit_recv(p.b.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	MUST_RET(kit_recv(p.b.ep, &to, 0, 64, 1), DAT_SUCCESS);
 	CHECK_RET(dat_ep_get_status(p.b.ep, &state, &recv_idle, &request_idle), DAT_SUCCESS);
 	CHECK_NUM(recv_idle, DAT_FALSE);
-	MUST_RET(kit_send(p.a.ep, &buf, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(kit_send(p.a.ep, &from, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	kit_dto(p.b.recv, p.b.ep, 1, DAT_DTO_SUCCESS);
 	CHECK_RET(dat_ep_get_status(p.b.ep, &state, &recv_idle, &request_idle), DAT_SUCCESS);
 	CHECK_NUM(recv_idle, DAT_TRUE);
@@ -465,7 +475,7 @@ static DAT_RETURN dup(DAT_EP_HANDLE ep, DAT_EP_HANDLE of, DAT_COUNT size, const 
 				  DAT_QOS_BEST_EFFORT);
 }
 
-CLAUSE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "EP_DUP-11", "EP_DUP-12",
+CLAUSE_ACTIVE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "EP_DUP-11", "EP_DUP-12",
        "EP_DUP-13")
 {
 	struct kit_pair p;
@@ -476,7 +486,7 @@ CLAUSE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "EP_DUP-
 
 	kit_pair(&p, NULL);
 	kit_end(&active, NULL);
-	kit_end(&passive, NULL);
+	kit_end_b(&passive, NULL);
 	ABOUT("EP_DUP-01");
 	MUST_RET(dup(active.ep, p.a.ep, 4, "abcd"), DAT_SUCCESS);
 	ABOUT("EP_DUP-02");
@@ -518,7 +528,7 @@ CLAUSE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "EP_DUP-
 	CHECK_NUM(kit_state(active.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-CLAUSE("EP_DUP-04", "EP_DUP-05", "EP_DUP-07")
+CLAUSE_ACTIVE("EP_DUP-04", "EP_DUP-05", "EP_DUP-07")
 {
 	static char data[65536];
 	struct kit_pair p;
@@ -552,10 +562,10 @@ CLAUSE("EP_DUP-04", "EP_DUP-05", "EP_DUP-07")
 	CHECK_NUM(kit_state(fresh.ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-CLAUSE("BROKEN-01", "BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
+CLAUSE_EACH("BROKEN-01", "BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 {
 	struct kit_pair p;
-	struct kit_buf near = kit_buf(64, KIT_LOCAL), far = kit_buf(64, KIT_LOCAL);
+	struct kit_buf near = kit_buf_a(64, KIT_LOCAL), far = kit_buf_b(64, KIT_LOCAL);
 	DAT_RMR_TRIPLET target = kit_target(&far, 0, 8);
 	DAT_EVENT event;
 
@@ -588,4 +598,30 @@ CLAUSE("BROKEN-01", "BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 	CHECK_RET(dat_ep_reset(p.b.ep), DAT_SUCCESS);
 	kit_pair_connect(&p);
 	kit_exchange(&p.a, &p.b);
+}
+
+/* The process on the other side is killed: the end of the connection is like any other. */
+CLAUSE_EACH("BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
+{
+	struct kit_pair p;
+	struct kit_end *here;
+
+	kit_pair(&p, NULL);
+	here = t.a_far ? &p.b : &p.a;
+	kit_exchange(&p.a, &p.b);
+	post_recvs(here, 3);
+	far_die();
+	kit_over(here->connect, here->ep);
+	ABOUT("BROKEN-02");
+	CHECK_NUM(kit_state(here->ep), DAT_EP_STATE_DISCONNECTED);
+	ABOUT("BROKEN-03");
+	for (uint64_t i = 1; i <= 3; i++)
+		kit_dto(here->recv, here->ep, i, DAT_DTO_ERR_FLUSHED);
+	kit_empty(here->recv);
+	ABOUT("BROKEN-05");
+	kit_quiet(here->connect);
+	ABOUT("BROKEN-04");
+	CHECK_RET(dat_ep_disconnect(here->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK_RET(dat_ep_reset(here->ep), DAT_SUCCESS);
+	CHECK_NUM(kit_state(here->ep), DAT_EP_STATE_UNCONNECTED);
 }

@@ -21,13 +21,13 @@ struct reserved {
 
 static void reserve(struct reserved *r)
 {
-	kit_end(&r->end, NULL);
-	r->evd = kit_evd(8, DAT_EVD_CR_FLAG);
+	kit_end_b(&r->end, NULL);
+	r->evd = kit_evd_b(8, DAT_EVD_CR_FLAG);
 	r->qual = kit_unused_qual();
-	MUST_RET(dat_rsp_create(t.ia, r->qual, r->end.ep, r->evd, &r->rsp), DAT_SUCCESS);
+	MUST_RET(dat_rsp_create(kit_ia_b(), r->qual, r->end.ep, r->evd, &r->rsp), DAT_SUCCESS);
 }
 
-CLAUSE("PSP_CREATE-01", "PSP_CREATE-05", "PSP_FREE-01", "PSP_FREE-06", "PSP_FREE-07", "PSP_FREE-08",
+CLAUSE_PASSIVE("PSP_CREATE-01", "PSP_CREATE-05", "PSP_FREE-01", "PSP_FREE-06", "PSP_FREE-07", "PSP_FREE-08",
        "RSP_CREATE-06", "PSP_QUERY-01")
 {
 	DAT_EVD_HANDLE evd = kit_evd(8, DAT_EVD_CR_FLAG);
@@ -38,7 +38,7 @@ CLAUSE("PSP_CREATE-01", "PSP_CREATE-05", "PSP_FREE-01", "PSP_FREE-06", "PSP_FREE
 	struct kit_end end;
 	struct reserved r;
 
-	kit_end(&end, NULL);
+	kit_end_a(&end, NULL);
 	ABOUT("PSP_CREATE-01");
 	MUST_RET(dat_psp_create(t.ia, qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
 	MUST_RET(kit_connect(end.ep, qual), DAT_SUCCESS);
@@ -114,7 +114,7 @@ CLAUSE("PSP_CREATE-06", "PSP_ANY-06", "IA_QUERY-14")
 	CHECK_RET(dat_psp_create_any(t.ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), consumer);
 }
 
-CLAUSE("PSP_CREATE-08", "PSP_CREATE-19")
+CLAUSE_PASSIVE("PSP_CREATE-08", "PSP_CREATE-19")
 {
 	DAT_EVD_HANDLE evd = kit_evd(32, DAT_EVD_CR_FLAG);
 	DAT_CONN_QUAL qual[2];
@@ -125,7 +125,7 @@ CLAUSE("PSP_CREATE-08", "PSP_CREATE-19")
 	for (int i = 0; i < 10; i++) {
 		DAT_EVENT event;
 
-		kit_end(&end, NULL);
+		kit_end_a(&end, NULL);
 		MUST_RET(kit_connect(end.ep, qual[i % 2]), DAT_SUCCESS);
 		event = kit_event(evd);
 		ABOUT("PSP_CREATE-08");
@@ -151,7 +151,7 @@ static DAT_CR_HANDLE tentative(struct kit_end *active, DAT_EP_HANDLE *ep)
 
 	NEEDS(t.prov.ep_creator != DAT_PSP_CREATES_EP_NEVER, "ep_creator");
 	MUST_RET(dat_psp_create_any(t.ia, &qual, evd, DAT_PSP_PROVIDER_FLAG, &psp), DAT_SUCCESS);
-	kit_end(active, NULL);
+	kit_end_a(active, NULL);
 	MUST_RET(kit_connect(active->ep, qual), DAT_SUCCESS);
 	cr = kit_cr(evd);
 	memset(&param, 0, sizeof(param));
@@ -181,7 +181,7 @@ static void outfit(DAT_EP_HANDLE ep, struct kit_end *end)
 		 DAT_SUCCESS);
 }
 
-CLAUSE("PSP_CREATE-13", "PSP_CREATE-14", "PSP_CREATE-15", "EP_FREE-04", "CR_QUERY-06",
+CLAUSE_PASSIVE("PSP_CREATE-13", "PSP_CREATE-14", "PSP_CREATE-15", "EP_FREE-04", "CR_QUERY-06",
        "CR_ACCEPT-06", "EP_MODIFY-26")
 {
 	struct kit_end active, passive;
@@ -220,14 +220,14 @@ CLAUSE("PSP_CREATE-13", "PSP_CREATE-14", "PSP_CREATE-15", "EP_FREE-04", "CR_QUER
 	kit_exchange(&passive, &active);
 	CHECK_NUM(kit_state(ep), DAT_EP_STATE_CONNECTED);
 	ABOUT("CR_QUERY-06");
-	kit_end(&active, NULL);
+	kit_end_a(&active, NULL);
 	MUST_RET(kit_connect(active.ep, r.qual), DAT_SUCCESS);
 	CHECK_RET(dat_cr_query(kit_cr(r.evd), DAT_CR_FIELD_LOCAL_EP_HANDLE, &cr_param),
 		  DAT_SUCCESS);
 	CHECK_THAT(cr_param.local_ep_handle == r.end.ep);
 }
 
-CLAUSE("EP_FREE-09")
+CLAUSE_PASSIVE("EP_FREE-09")
 {
 	struct kit_end active;
 	DAT_EP_HANDLE ep;
@@ -239,13 +239,13 @@ CLAUSE("EP_FREE-09")
 	CHECK_RET(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 }
 
-CLAUSE("PSP_ANY-01", "PSP_ANY-07", "PSP_ANY-08")
+CLAUSE_PASSIVE("PSP_ANY-01", "PSP_ANY-07", "PSP_ANY-08")
 {
 	DAT_EVD_HANDLE evd = kit_evd(8, DAT_EVD_CR_FLAG);
 	DAT_CONN_QUAL qual[50];
 	struct kit_end end;
 
-	kit_end(&end, NULL);
+	kit_end_a(&end, NULL);
 	for (int i = 0; i < 50; i++) {
 		DAT_PSP_HANDLE psp = kit_psp(evd, &qual[i]);
 		DAT_PSP_PARAM param;
@@ -263,7 +263,7 @@ CLAUSE("PSP_ANY-01", "PSP_ANY-07", "PSP_ANY-08")
 	CHECK_THAT(kit_cr(evd) != DAT_HANDLE_NULL);
 }
 
-CLAUSE("PSP_FREE-04", "PSP_FREE-09")
+CLAUSE_PASSIVE("PSP_FREE-04", "PSP_FREE-09")
 {
 	struct kit_pair p, other;
 	DAT_CR_HANDLE cr;
@@ -299,7 +299,7 @@ static void free_during_request(bool reserved)
 		DAT_EVENT event;
 		DAT_RETURN ret;
 
-		kit_end(&active, NULL);
+		kit_end_a(&active, NULL);
 		kit_end(&passive, NULL);
 		if (reserved) {
 			reserve(&r);
@@ -329,12 +329,12 @@ static void free_during_request(bool reserved)
 	CHECK_THAT(true);
 }
 
-CLAUSE("PSP_FREE-05")
+CLAUSE_PASSIVE("PSP_FREE-05")
 {
 	free_during_request(false);
 }
 
-CLAUSE("RSP_FREE-06", "RSP_FREE-05")
+CLAUSE_PASSIVE("RSP_FREE-06", "RSP_FREE-05")
 {
 	ABOUT("RSP_FREE-06");
 	free_during_request(true);
@@ -342,7 +342,7 @@ CLAUSE("RSP_FREE-06", "RSP_FREE-05")
 	free_during_request(true);
 }
 
-CLAUSE("RSP_CREATE-01", "RSP_CREATE-08", "RSP_CREATE-10", "RSP_CREATE-11", "RSP_CREATE-12",
+CLAUSE_PASSIVE("RSP_CREATE-01", "RSP_CREATE-08", "RSP_CREATE-10", "RSP_CREATE-11", "RSP_CREATE-12",
        "RSP_CREATE-13", "RSP_CREATE-14", "RSP_CREATE-16", "RSP_QUERY-01", "EP_FREE-02",
        "EP_FREE-03", "EP_FREE-05")
 {
@@ -354,9 +354,9 @@ CLAUSE("RSP_CREATE-01", "RSP_CREATE-08", "RSP_CREATE-10", "RSP_CREATE-11", "RSP_
 	DAT_CR_HANDLE cr;
 
 	reserve(&r);
-	kit_end(&active, NULL);
+	kit_end_a(&active, NULL);
 	kit_end(&other, NULL);
-	kit_end(&late, NULL);
+	kit_end_a(&late, NULL);
 	ABOUT("RSP_CREATE-01");
 	CHECK_THAT(r.rsp != DAT_HANDLE_NULL);
 	ABOUT("RSP_CREATE-08");
@@ -422,7 +422,7 @@ CLAUSE("RSP_CREATE-05", "RSP_CREATE-07")
 	CHECK_NUM(kit_state(active.ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-CLAUSE("RSP_CREATE-09")
+CLAUSE_PASSIVE("RSP_CREATE-09")
 {
 	DAT_EVD_HANDLE evd = kit_evd(8, DAT_EVD_CR_FLAG);
 	DAT_CONN_QUAL qual = kit_unused_qual();
@@ -434,13 +434,13 @@ CLAUSE("RSP_CREATE-09")
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED);
 	if (ret != DAT_SUCCESS)
 		return;
-	kit_end(&active, NULL);
+	kit_end_a(&active, NULL);
 	MUST_RET(kit_connect(active.ep, qual), DAT_SUCCESS);
 	MUST_RET(dat_cr_query(kit_cr(evd), DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
 	CHECK_THAT(param.local_ep_handle != DAT_HANDLE_NULL);
 }
 
-CLAUSE("RSP_CREATE-15", "CR_REJECT-06", "EP_FREE-08")
+CLAUSE_EACH("RSP_CREATE-15", "CR_REJECT-06", "EP_FREE-08")
 {
 	struct reserved r;
 	struct kit_pair p;
@@ -448,7 +448,7 @@ CLAUSE("RSP_CREATE-15", "CR_REJECT-06", "EP_FREE-08")
 
 	kit_pair_unconnected(&p, NULL);
 	reserve(&r);
-	kit_end(&active, NULL);
+	kit_end_a(&active, NULL);
 	MUST_RET(kit_connect(active.ep, r.qual), DAT_SUCCESS);
 	ABOUT("RSP_CREATE-15");
 	MUST_RET(dat_cr_reject(kit_cr(r.evd)), DAT_SUCCESS);
@@ -456,25 +456,25 @@ CLAUSE("RSP_CREATE-15", "CR_REJECT-06", "EP_FREE-08")
 	kit_conn(active.connect, active.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	ABOUT("CR_REJECT-06");
 	CHECK_NUM(kit_state(r.end.ep), DAT_EP_STATE_UNCONNECTED);
-	p.a = r.end;
+	p.b = r.end;
 	kit_pair_connect(&p);
 	kit_exchange(&p.a, &p.b);
 	ABOUT("EP_FREE-08");
 	reserve(&r);
-	kit_end(&active, NULL);
+	kit_end_a(&active, NULL);
 	MUST_RET(kit_connect(active.ep, r.qual), DAT_SUCCESS);
 	MUST_RET(dat_cr_reject(kit_cr(r.evd)), DAT_SUCCESS);
 	CHECK_RET(dat_ep_free(r.end.ep), DAT_SUCCESS);
 }
 
-CLAUSE("RSP_FREE-01", "RSP_FREE-03", "RSP_FREE-04", "RSP_FREE-07", "RSP_FREE-08", "EP_FREE-07")
+CLAUSE_PASSIVE("RSP_FREE-01", "RSP_FREE-03", "RSP_FREE-04", "RSP_FREE-07", "RSP_FREE-08", "EP_FREE-07")
 {
 	struct reserved r;
 	struct kit_end active, other;
 	DAT_RSP_HANDLE again;
 
 	reserve(&r);
-	kit_end(&active, NULL);
+	kit_end_a(&active, NULL);
 	kit_end(&other, NULL);
 	ABOUT("RSP_FREE-01");
 	CHECK_RET(dat_rsp_free(r.rsp), DAT_SUCCESS);
@@ -493,5 +493,5 @@ CLAUSE("RSP_FREE-01", "RSP_FREE-03", "RSP_FREE-04", "RSP_FREE-07", "RSP_FREE-08"
 	ABOUT("EP_FREE-07");
 	CHECK_RET(dat_ep_free(r.end.ep), DAT_SUCCESS);
 	ABOUT("RSP_FREE-03");
-	CHECK_RET(kit_connect(other.ep, r.qual), DAT_SUCCESS);
+	CHECK_RET(kit_connect(other.ep, r.qual), DAT_SUCCESS);	/* whoever listens there */
 }

@@ -80,6 +80,7 @@ static void enter_connected(struct kit_at *at, DAT_EP_STATE state)
 
 bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state)
 {
+	MUST(!t.a_far && !t.b_far);	/* all of it is in this process */
 	memset(at, 0, sizeof(*at));
 	if (state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING &&
 	    t.prov.ep_creator == DAT_PSP_CREATES_EP_NEVER)

@@ -24,8 +24,8 @@ void srq_setup(void)
 {
 	s.srq = srq_make(t.pz);
 	s.recv = kit_buf(128 * BUFFER, KIT_LOCAL);
-	s.send = kit_buf(65536, KIT_LOCAL);
-	s.cr_evd = kit_evd(8, DAT_EVD_CR_FLAG);
+	s.send = kit_buf_a(65536, KIT_LOCAL);
+	s.cr_evd = kit_evd_b(8, DAT_EVD_CR_FLAG);
 	kit_psp(s.cr_evd, &s.qual);
 }
 
@@ -57,7 +57,7 @@ void srq_join(int i)
 void srq_links(int count)
 {
 	for (int i = 0; i < count; i++) {
-		kit_end(&s.link[i].from, NULL);
+		kit_end_a(&s.link[i].from, NULL);
 		srq_end_make(&s.link[i].to, DAT_COMPLETION_DEFAULT_FLAG);
 		srq_join(i);
 	}
@@ -99,7 +99,7 @@ void srq_send(int i, size_t size, uint64_t seed)
 {
 	struct kit_end *from = &s.link[i].from;
 
-	kit_fill(s.send.mem, size, (unsigned int)seed);
+	kit_buf_fill(&s.send, 0, size, (unsigned int)seed);
 	MUST_RET(kit_send(from->ep, &s.send, 0, size, seed, DAT_COMPLETION_DEFAULT_FLAG),
 		 DAT_SUCCESS);
 	kit_dto(from->request, from->ep, seed, DAT_DTO_SUCCESS);
@@ -241,7 +241,7 @@ CLAUSE("SRQ_CREATE-08", "SRQ_POST-04", "SRQ_POST-05", "SRQ_POST-06")
 }
 
 /* With nothing posted: the connection breaks, or the message waits for a buffer. */
-CLAUSE("SRQ_CREATE-10", "EP_WM-13")
+CLAUSE_PASSIVE("SRQ_CREATE-10", "EP_WM-13")
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -264,7 +264,7 @@ CLAUSE("SRQ_CREATE-10", "EP_WM-13")
 	judge_outcome("the message waits for a buffer");
 }
 
-CLAUSE("SRQ_CREATE-11", "SRQ_CREATE-13", "SRQ_POST-08")
+CLAUSE_PASSIVE("SRQ_CREATE-11", "SRQ_CREATE-13", "SRQ_POST-08")
 {
 	static const char *const ids[] = { "SRQ_CREATE-11", "SRQ_CREATE-13", "SRQ_POST-08" };
 	bool used[SRQ_DEPTH] = { false };
@@ -318,7 +318,7 @@ CLAUSE("SRQ_CREATE-14")
 	CHECK_NUM(kit_together(work_on_srqs), 0);
 }
 
-CLAUSE("SRQ_FREE-01", "SRQ_FREE-03", "SRQ_FREE-04", "SRQ_FREE-05")
+CLAUSE_PASSIVE("SRQ_FREE-01", "SRQ_FREE-03", "SRQ_FREE-04", "SRQ_FREE-05")
 {
 	DAT_SRQ_PARAM param;
 
@@ -343,13 +343,13 @@ CLAUSE("SRQ_FREE-01", "SRQ_FREE-03", "SRQ_FREE-04", "SRQ_FREE-05")
 	CHECK_THAT(srq_make(t.pz) != s.srq);
 }
 
-CLAUSE("SRQ_POST-01", "SRQ_POST-11", "SRQ_POST-07")
+CLAUSE_PASSIVE("SRQ_POST-01", "SRQ_POST-11", "SRQ_POST-07")
 {
 	srq_setup();
 	ABOUT("SRQ_POST-01");
 	CHECK_RET(srq_post(1, 64), DAT_SUCCESS);
 	ABOUT("SRQ_POST-11");
-	kit_end(&s.link[0].from, NULL);
+	kit_end_a(&s.link[0].from, NULL);
 	srq_end_make(&s.link[0].to, DAT_COMPLETION_DEFAULT_FLAG);
 	CHECK_THAT(srq_counts(1, 1));
 	kit_quiet(s.link[0].to.recv);
@@ -377,7 +377,7 @@ CLAUSE("SRQ_POST-03")
 }
 
 /* A waiter is woken by any message unless the endpoint waits for solicited ones. */
-CLAUSE("SRQ_POST-09", "EP_CREATE_SRQ-17")
+CLAUSE_PASSIVE("SRQ_POST-09", "EP_CREATE_SRQ-17")
 {
 	static const DAT_COMPLETION_FLAGS flags[] = { DAT_COMPLETION_UNSIGNALLED_FLAG,
 						      DAT_COMPLETION_EVD_THRESHOLD_FLAG };
@@ -386,7 +386,7 @@ CLAUSE("SRQ_POST-09", "EP_CREATE_SRQ-17")
 	srq_setup();
 	ABOUT("EP_CREATE_SRQ-17");
 	for (int i = 0; i < 2; i++) {
-		kit_end(&s.link[i].from, NULL);
+		kit_end_a(&s.link[i].from, NULL);
 		srq_end_make(&s.link[i].to, flags[i]);
 		srq_join(i);
 		srq_post_many(1, 1);
@@ -396,7 +396,7 @@ CLAUSE("SRQ_POST-09", "EP_CREATE_SRQ-17")
 		CHECK_RET(w.ret, DAT_SUCCESS);
 		ABOUT("SRQ_POST-09");
 	}
-	kit_end(&s.link[2].from, NULL);
+	kit_end_a(&s.link[2].from, NULL);
 	srq_end_make(&s.link[2].to, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 	srq_join(2);
 	srq_post_many(1, 2);
@@ -410,12 +410,12 @@ CLAUSE("SRQ_POST-09", "EP_CREATE_SRQ-17")
 	CHECK_NUM(w.nmore, 1);
 }
 
-CLAUSE("SRQ_POST-10")
+CLAUSE_PASSIVE("SRQ_POST-10")
 {
 	struct kit_waiter w;
 
 	srq_setup();
-	kit_end(&s.link[0].from, NULL);
+	kit_end_a(&s.link[0].from, NULL);
 	srq_end_make(&s.link[0].to, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
 	srq_join(0);
 	srq_post_many(1, 2);
@@ -429,7 +429,7 @@ CLAUSE("SRQ_POST-10")
 }
 
 /* What the endpoint took may come back flushed; what it did not take is left to the others. */
-CLAUSE("SRQ_POST-12")
+CLAUSE_PASSIVE("SRQ_POST-12")
 {
 	DAT_COUNT flushed = 0;
 	DAT_EVENT event;
@@ -454,13 +454,15 @@ CLAUSE("SRQ_POST-12")
 	}
 }
 
-CLAUSE("SRQ_POST-13")
+CLAUSE_PASSIVE("SRQ_POST-13")
 {
 	static const uint64_t cookies[] = { 0, ~0ull, 0xfedcba9876543210 };
+	unsigned char sent[100];
 	DAT_LMR_TRIPLET segs[2];
 
 	srq_setup();
 	srq_links(1);
+	kit_fill(sent, sizeof(sent), 5);
 	/* the second place in memory first */
 	segs[0] = kit_seg(&s.recv, 2 * BUFFER, 40);
 	segs[1] = kit_seg(&s.recv, BUFFER, 60);
@@ -469,8 +471,8 @@ CLAUSE("SRQ_POST-13")
 		MUST_RET(dat_srq_post_recv(s.srq, 2, segs, kit_cookie(cookies[i])), DAT_SUCCESS);
 		srq_send(0, 100, 5);
 		kit_dto(s.link[0].to.recv, s.link[0].to.ep, cookies[i], DAT_DTO_SUCCESS);
-		CHECK_THAT(memcmp(s.recv.mem + 2 * BUFFER, s.send.mem, 40) == 0);
-		CHECK_THAT(memcmp(s.recv.mem + BUFFER, s.send.mem + 40, 60) == 0);
+		CHECK_THAT(memcmp(s.recv.mem + 2 * BUFFER, sent, 40) == 0);
+		CHECK_THAT(memcmp(s.recv.mem + BUFFER, sent + 40, 60) == 0);
 		CHECK_NUM(s.recv.mem[2 * BUFFER + 40], 0);
 	}
 }
@@ -489,7 +491,7 @@ static int post_in_turn(int who)
 	return failures;
 }
 
-CLAUSE("SRQ_POST-14")
+CLAUSE_PASSIVE("SRQ_POST-14")
 {
 	bool used[9] = { false };
 
@@ -508,7 +510,7 @@ CLAUSE("SRQ_POST-14")
 	}
 }
 
-CLAUSE("SRQ_QUERY-04", "SRQ_QUERY-05", "SRQ_QUERY-06")
+CLAUSE_PASSIVE("SRQ_QUERY-04", "SRQ_QUERY-05", "SRQ_QUERY-06")
 {
 	srq_setup();
 	NEEDS(t.prov.srq_info_supported, "srq_info_supported");
@@ -543,7 +545,7 @@ CLAUSE("SRQ_QUERY-07")
 	}
 }
 
-CLAUSE("SRQ_RESIZE-01", "SRQ_RESIZE-03", "SRQ_RESIZE-07", "SRQ_RESIZE-08")
+CLAUSE_PASSIVE("SRQ_RESIZE-01", "SRQ_RESIZE-03", "SRQ_RESIZE-07", "SRQ_RESIZE-08")
 {
 	DAT_COUNT depth;
 
@@ -578,7 +580,7 @@ CLAUSE("SRQ_RESIZE-01", "SRQ_RESIZE-03", "SRQ_RESIZE-07", "SRQ_RESIZE-08")
 		CHECK_RET(srq_post((uint64_t)n, 64), DAT_SUCCESS);
 }
 
-CLAUSE("SRQ_RESIZE-04")
+CLAUSE_PASSIVE("SRQ_RESIZE-04")
 {
 	DAT_COUNT most = t.attr.max_recv_per_srq < 65536 ? t.attr.max_recv_per_srq : 65536;
 
@@ -589,7 +591,7 @@ CLAUSE("SRQ_RESIZE-04")
 	srq_message(0, 1);
 }
 
-CLAUSE("SRQ_RESIZE-05", "SRQ_RESIZE-06")
+CLAUSE_PASSIVE("SRQ_RESIZE-05", "SRQ_RESIZE-06")
 {
 	DAT_COUNT depth;
 

@@ -16,7 +16,7 @@ static DAT_EP_PARAM ep_query(DAT_EP_HANDLE ep)
 	return param;
 }
 
-CLAUSE("EP_CREATE_SRQ-01", "EP_CREATE_SRQ-09", "EP_CREATE_SRQ-10", "EP_CREATE_SRQ-12",
+CLAUSE_PASSIVE("EP_CREATE_SRQ-01", "EP_CREATE_SRQ-09", "EP_CREATE_SRQ-10", "EP_CREATE_SRQ-12",
        "EP_CREATE_SRQ-21")
 {
 	DAT_EP_ATTR attr, got, later;
@@ -50,7 +50,7 @@ CLAUSE("EP_CREATE_SRQ-01", "EP_CREATE_SRQ-09", "EP_CREATE_SRQ-10", "EP_CREATE_SR
 	CHECK_NUM(got.max_rdma_write_iov, attr.max_rdma_write_iov);
 	ABOUT("EP_CREATE_SRQ-21");
 	s.link[0].to = end;
-	kit_end(&s.link[0].from, NULL);
+	kit_end_a(&s.link[0].from, NULL);
 	srq_join(0);
 	later = ep_query(end.ep).ep_attr;
 	CHECK_NUM(later.max_message_size, got.max_message_size);
@@ -119,10 +119,10 @@ CLAUSE("EP_CREATE_SRQ-05")
 }
 
 /* The SRQ's zone is that of the receives, the endpoint's that of all else. */
-CLAUSE("EP_CREATE_SRQ-06")
+CLAUSE_PASSIVE("EP_CREATE_SRQ-06")
 {
 	DAT_EP_ATTR attr = kit_attr();
-	struct kit_buf buf;
+	struct kit_buf buf, peers;
 	DAT_PZ_HANDLE pz;
 
 	srq_setup();
@@ -130,19 +130,21 @@ CLAUSE("EP_CREATE_SRQ-06")
 	pz = kit_pz();
 	s.srq = srq_make(pz);
 	s.recv = kit_buf_in(pz, 65536, KIT_LOCAL);
-	kit_end(&s.link[0].from, NULL);
+	kit_end_a(&s.link[0].from, NULL);
 	MUST_RET(srq_end_create(&s.link[0].to, s.srq, &attr), DAT_SUCCESS);
 	srq_join(0);
 	srq_post_many(1, 1);
 	srq_message(0, 1);
 	buf = kit_buf(4096, KIT_REMOTE);
+	peers = kit_buf_a(64, KIT_REMOTE);
+	kit_buf_fill(&peers, 0, 64, 7);
 	MUST_RET(kit_write(s.link[0].from.ep, kit_seg(&s.send, 0, 64), kit_target(&buf, 0, 64), 2,
 			   DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	kit_dto(s.link[0].from.request, s.link[0].from.ep, 2, DAT_DTO_SUCCESS);
-	MUST_RET(kit_read(s.link[0].to.ep, kit_seg(&buf, 64, 64), kit_target(&buf, 0, 64), 3,
+	MUST_RET(kit_read(s.link[0].to.ep, kit_seg(&buf, 64, 64), kit_target(&peers, 0, 64), 3,
 			  DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	kit_dto(s.link[0].to.request, s.link[0].to.ep, 3, DAT_DTO_SUCCESS);
-	CHECK_THAT(memcmp(buf.mem + 64, s.send.mem, 64) == 0);
+	CHECK_THAT(kit_filled(buf.mem, 64, 1) && kit_filled(buf.mem + 64, 64, 7));
 }
 
 CLAUSE("EP_CREATE_SRQ-08")
@@ -179,7 +181,7 @@ CLAUSE("EP_CREATE_SRQ-14", "EP_CREATE_SRQ-16")
 }
 
 /* Each round is another generation of the connection; nothing of an old one may show. */
-CLAUSE("EP_CREATE_SRQ-15", "EP_CREATE_SRQ-20")
+CLAUSE_PASSIVE("EP_CREATE_SRQ-15", "EP_CREATE_SRQ-20")
 {
 	srq_setup();
 	srq_links(1);
@@ -247,10 +249,10 @@ CLAUSE("EP_CREATE_SRQ-19")
 		  DAT_INVALID_PARAMETER);
 }
 
-/* As the active side, as the passive one, and reserved. */
-CLAUSE("EP_CREATE_SRQ-23")
+/* As the passive side, and reserved. */
+CLAUSE_PASSIVE("EP_CREATE_SRQ-23")
 {
-	struct kit_end active, reserved, plain;
+	struct kit_end reserved, plain;
 	DAT_CONN_QUAL qual = kit_unused_qual();
 	DAT_RSP_HANDLE rsp;
 
@@ -258,26 +260,38 @@ CLAUSE("EP_CREATE_SRQ-23")
 	srq_links(1);
 	srq_post_many(1, 3);
 	srq_message(0, 1);
+	srq_end_make(&reserved, DAT_COMPLETION_DEFAULT_FLAG);
+	MUST_RET(dat_rsp_create(t.ia, qual, reserved.ep, s.cr_evd, &rsp), DAT_SUCCESS);
+	kit_end_a(&plain, NULL);
+	MUST_RET(kit_connect(plain.ep, qual), DAT_SUCCESS);
+	MUST_RET(dat_cr_accept(kit_cr(s.cr_evd), DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+	kit_conn(reserved.connect, reserved.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(plain.connect, plain.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	MUST_RET(kit_send(plain.ep, &s.send, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	kit_dto(reserved.recv, reserved.ep, 2, DAT_DTO_SUCCESS);
+}
+
+/* As the active side. */
+CLAUSE_ACTIVE("EP_CREATE_SRQ-23")
+{
+	struct kit_end active, plain;
+	struct kit_buf from;
+
+	srq_setup();
+	srq_post_many(1, 1);
 	srq_end_make(&active, DAT_COMPLETION_DEFAULT_FLAG);
-	kit_end(&plain, NULL);
+	kit_end_b(&plain, NULL);
+	from = kit_buf_b(64, KIT_LOCAL);
 	MUST_RET(kit_connect(active.ep, s.qual), DAT_SUCCESS);
 	MUST_RET(dat_cr_accept(kit_cr(s.cr_evd), plain.ep, 0, NULL), DAT_SUCCESS);
 	kit_conn(active.connect, active.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	kit_conn(plain.connect, plain.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	kit_exchange(&active, &plain);
-	MUST_RET(kit_send(plain.ep, &s.send, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
-	kit_dto(active.recv, active.ep, 2, DAT_DTO_SUCCESS);
-	srq_end_make(&reserved, DAT_COMPLETION_DEFAULT_FLAG);
-	MUST_RET(dat_rsp_create(t.ia, qual, reserved.ep, s.cr_evd, &rsp), DAT_SUCCESS);
-	kit_end(&plain, NULL);
-	MUST_RET(kit_connect(plain.ep, qual), DAT_SUCCESS);
-	MUST_RET(dat_cr_accept(kit_cr(s.cr_evd), DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
-	kit_conn(reserved.connect, reserved.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	MUST_RET(kit_send(plain.ep, &s.send, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
-	kit_dto(reserved.recv, reserved.ep, 3, DAT_DTO_SUCCESS);
+	MUST_RET(kit_send(plain.ep, &from, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	kit_dto(active.recv, active.ep, 1, DAT_DTO_SUCCESS);
 }
 
-CLAUSE("EP_RECV_QUERY-07")
+CLAUSE_PASSIVE("EP_RECV_QUERY-07")
 {
 	DAT_COUNT count = -7, span = -7;
 
@@ -319,7 +333,7 @@ static void want_low_mark(void)
 	CHECK_NUM(event.event_data.asynch_error_event_data.reason, DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 
-CLAUSE("SRQ_LW-01", "SRQ_LW-03", "SRQ_LW-05", "SRQ_LW-06", "SRQ_LW-07", "ASYNC-02")
+CLAUSE_PASSIVE("SRQ_LW-01", "SRQ_LW-03", "SRQ_LW-05", "SRQ_LW-06", "SRQ_LW-07", "ASYNC-02")
 {
 	marks_setup(1);
 	srq_post_many(1, 5);
@@ -357,7 +371,7 @@ CLAUSE("SRQ_LW-04")
 	CHECK_RET(dat_srq_set_lw(s.srq, 2), DAT_MODEL_NOT_SUPPORTED);
 }
 
-CLAUSE("SRQ_LW-08", "SRQ_LW-09")
+CLAUSE_PASSIVE("SRQ_LW-08", "SRQ_LW-09")
 {
 	marks_setup(1);
 	srq_post_many(1, 5);
@@ -390,7 +404,7 @@ static void want_soft_mark(void)
 }
 
 /* Buffers that the endpoint took and whose completions nobody has dequeued count. */
-CLAUSE("EP_WM-01", "EP_WM-06", "EP_WM-07", "EP_WM-08", "EP_WM-11", "ASYNC-02")
+CLAUSE_PASSIVE("EP_WM-01", "EP_WM-06", "EP_WM-07", "EP_WM-08", "EP_WM-11", "ASYNC-02")
 {
 	marks_setup(1);
 	srq_post_many(1, 9);
@@ -444,10 +458,10 @@ CLAUSE("EP_WM-04")
 	CHECK_RET(dat_ep_set_watermark(end.ep, 1, 2), DAT_MODEL_NOT_SUPPORTED);
 }
 
-CLAUSE("EP_WM-09", "EP_WM-10", "EP_WM-11")
+CLAUSE_PASSIVE("EP_WM-09", "EP_WM-10", "EP_WM-11")
 {
 	marks_setup(0);
-	kit_end(&s.link[0].from, NULL);
+	kit_end_a(&s.link[0].from, NULL);
 	srq_end_make(&s.link[0].to, DAT_COMPLETION_DEFAULT_FLAG);
 	ABOUT("EP_WM-10");
 	MUST_RET(marks(DAT_WATERMARK_INFINITE, 1), DAT_SUCCESS);
@@ -465,7 +479,7 @@ CLAUSE("EP_WM-09", "EP_WM-10", "EP_WM-11")
 	kit_quiet(t.async);
 }
 
-CLAUSE("EP_WM-12", "EP_WM-14")
+CLAUSE_PASSIVE("EP_WM-12", "EP_WM-14")
 {
 	marks_setup(1);
 	srq_post_many(1, 9);

@@ -124,7 +124,8 @@ bool datlog_wanted(enum datlog_level level, unsigned int types, const char *comp
 	pthread_once(&once, setting_read);
 	if (setting.masked)
 		return setting.types & types;
-	return level <= setting.level && (!setting.components || component_listed(component));
+	return level <= setting.level &&
+	       (!component || !setting.components || component_listed(component));
 }
 
 bool datlog_curious(void)

@@ -4,8 +4,8 @@
  *
  *	DAT_LOG=LEVEL[,COMPONENT...][:WHERE]
  *
- * LEVEL is none, error, warning (the default), info or debug; COMPONENT is registry, core or the
- * name of a provider; WHERE is stderr (the default), syslog or the name of a file. Without DAT_LOG
+ * LEVEL is none, error, warning (the default), info or debug; COMPONENT is registry, core, or the
+ * name of a provider or an adapter; WHERE is stderr (the default), syslog or the name of a file. Without DAT_LOG
  * the older DAT_DBG_TYPE, a mask, and DAT_DBG_DEST count.
  *
  * Invariant: a message is one line and one write, and what a file or a library has put into it
@@ -35,7 +35,10 @@ enum datlog_level {
 #define DATLOG_TYPE_PROVIDER	0x10	/* the calls providers make */
 #define DATLOG_TYPE_CONSUMER	0x20	/* the calls consumers make */
 
-/* Is a message of this level wanted, which the older mask counts among `types`? */
+/*
+ * Is a message of this level wanted, which the older mask counts among `types`? With a NULL
+ * component: of any component?
+ */
 bool datlog_wanted(enum datlog_level level, unsigned int types, const char *component);
 
 /* Has the user asked for more than what everybody gets? */

@@ -170,7 +170,7 @@ bool check_device(struct check *c, const struct conf_entry *e)
 {
 	const struct rdma_port *p;
 	unsigned int port = 0;
-	char name[64];
+	char name[64], netdev[IF_NAMESIZE];
 
 	if (!check_is_rdma(e))
 		return false;
@@ -182,6 +182,10 @@ bool check_device(struct check *c, const struct conf_entry *e)
 		return true;
 	}
 	p = devices_find(&c->devices, name, port);
+	if (p == NULL && !netdev_exists(c->root, name)) {
+		netdev_of_address(name, netdev);
+		p = netdev[0] != '\0' ? devices_find(&c->devices, netdev, 0) : NULL;
+	}
 	if (p == NULL) {
 		absent_add(c, e, name);
 		return true;

@@ -20,6 +20,8 @@ static const struct command {
 } commands[] = {
 	{ "check", "check          why adapters cannot be used, and what to do about it",
 	  datctl_check, datctl_check_help },
+	{ "discover", "discover       lines of dat.conf for the adapters that this host has",
+	  datctl_discover, datctl_discover_help },
 	{ "dump", "dump FILE      what a provider plugin is made of",
 	  datctl_dump, datctl_dump_help },
 	{ "env", "env            the environment variables that are read",
@@ -51,6 +53,12 @@ static int help(void)
 			"  --help      print this text; after a command, the text of that command\n"
 			"  --version   print the version\n"
 			"\n"
+			"As with Solaris's datadm:\n"
+			"  -v          as list\n"
+			"  -u          as discover --update, of the file that programs read\n"
+			"  -a FILE     add the lines of FILE to it\n"
+			"  -r FILE     remove the adapters of FILE from it\n"
+			"\n"
 			"Environment:\n"
 			"  DAT_OVERRIDE   the dat.conf to read instead of the system's\n"
 			"  'datctl env' prints all variables.\n"
@@ -77,6 +85,8 @@ static int choose(int argc, char **argv)
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return run(&commands[i], argc - 1, argv + 1);
+	if (datctl_is_datadm(argv[1]))
+		return datctl_datadm(argc - 1, argv + 1);
 	if (argv[1][0] == '-')
 		return cli_usage("unknown option '%s'", argv[1]);
 	return cli_usage("unknown command '%s'", argv[1]);

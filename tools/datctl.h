@@ -7,7 +7,10 @@
 #ifndef TOOLS_DATCTL_H
 #define TOOLS_DATCTL_H
 
+#include <stdbool.h>
+
 int datctl_check(int argc, char **argv);
+int datctl_discover(int argc, char **argv);
 int datctl_dump(int argc, char **argv);
 int datctl_env(int argc, char **argv);
 int datctl_explain(int argc, char **argv);
@@ -16,7 +19,15 @@ int datctl_ping(int argc, char **argv);
 int datctl_show(int argc, char **argv);
 int datctl_which(int argc, char **argv);
 
+/* Brings a dat.conf up to date with the devices that there are below root. */
+int datctl_update(const char *path, const char *root, bool dry);
+
+/* The options of Solaris's datadm, in place of a command; argv begins with the option. */
+bool datctl_is_datadm(const char *option);
+int datctl_datadm(int argc, char **argv);
+
 extern const char datctl_check_help[];
+extern const char datctl_discover_help[];
 extern const char datctl_dump_help[];
 extern const char datctl_env_help[];
 extern const char datctl_explain_help[];

@@ -301,6 +301,36 @@ bool netdev_address(const char *name, char *text, size_t size)
 	return found;
 }
 
+static bool address_equal(const struct sockaddr *a, const struct sockaddr *b)
+{
+	if (a == NULL || a->sa_family != b->sa_family)
+		return false;
+	if (a->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return a->sa_family == AF_INET6 &&
+	       memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+		      &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
+}
+
+void netdev_of_address(const char *text, char name[IF_NAMESIZE])
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found;
+	struct ifaddrs *all;
+
+	name[0] = '\0';
+	if (getaddrinfo(text, NULL, &hints, &found) != 0)
+		return;
+	if (getifaddrs(&all) == 0) {
+		for (struct ifaddrs *a = all; a != NULL && name[0] == '\0'; a = a->ifa_next)
+			if (address_equal(a->ifa_addr, found->ai_addr))
+				snprintf(name, IF_NAMESIZE, "%.*s", IF_NAMESIZE - 1, a->ifa_name);
+		freeifaddrs(all);
+	}
+	freeaddrinfo(found);
+}
+
 const char *port_kind_name(enum port_kind kind)
 {
 	static const char *const names[] = { "InfiniBand", "RoCE", "iWARP" };

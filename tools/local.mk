@@ -16,11 +16,15 @@ datctl_SOURCES = \
 	tools/check_entry.c \
 	tools/check_file.c \
 	tools/check_try.c \
+	tools/confedit.c \
+	tools/confedit.h \
 	tools/conffile.c \
 	tools/conffile.h \
 	tools/datctl.c \
 	tools/datctl.h \
 	tools/datctl_check.c \
+	tools/datctl_datadm.c \
+	tools/datctl_discover.c \
 	tools/datctl_dump.c \
 	tools/datctl_env.c \
 	tools/datctl_explain.c \

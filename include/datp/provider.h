@@ -637,8 +637,8 @@ DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_e
 
 /*
  * Messages for the administrator, to where DAT_LOG (or the older DAT_DBG_TYPE and DAT_DBG_DEST) sends
- * them: level 1 error, 2 warning, 3 info, 4 debug. Begin with the provider's name and a colon, by
- * which users select them ("soft: ..."); name the cause, then what to do. One line, no newline.
+ * them: level 1 error, 2 warning, 3 info, 4 debug. Begin with the name of the provider or the adapter
+ * and a colon, by which users select them ("soft: ..."); name the cause, then what to do. One line, no newline.
  */
 DATP_API void datp_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

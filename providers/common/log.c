@@ -21,6 +21,7 @@ static struct {
 	uint64_t cause[CAUSES];
 } said;
 
+/* component NULL: the first word of the text */
 static void print(int level, const char *component, const char *fmt, va_list args)
 {
 	/* what an older libdatp and libdat had for these levels */
@@ -29,26 +30,27 @@ static void print(int level, const char *component, const char *fmt, va_list arg
 					      DATLOG_TYPE_PROVIDER, DATLOG_TYPE_CONSUMER };
 	char *text;
 
+	char first[64] = "";
+
 	if (level < DATLOG_ERROR || level > DATLOG_DEBUG ||
 	    !datlog_wanted((enum datlog_level)level, types[level], component))
 		return;
 	if (vasprintf(&text, fmt, args) < 0)
 		return;
-	datlog_write((enum datlog_level)level, "libdatp", text);
+	if (!component)
+		snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, ": "), text);
+	if (component || datlog_wanted((enum datlog_level)level, types[level], first))
+		datlog_write((enum datlog_level)level, "libdatp", text);
 	free(text);
 }
 
-/* Of a provider: its messages begin with its name and a colon. */
+/* Of a provider: its messages begin with its name, or the adapter's, and a colon. */
 DATP_API void datp_log(int level, const char *fmt, ...)
 {
-	char component[32] = "provider";
-	size_t length = strcspn(fmt, ": %");
 	va_list args;
 
-	if (fmt[length] == ':' && length > 0 && length < sizeof(component))
-		snprintf(component, sizeof(component), "%.*s", (int)length, fmt);
 	va_start(args, fmt);
-	print(level, component, fmt, args);
+	print(level, NULL, fmt, args);
 	va_end(args);
 }
 

@@ -3,6 +3,7 @@
 TOOLS_TESTS = \
 	tests/tools/datctl.sh \
 	tests/tools/datctl_check.sh \
+	tests/tools/datctl_discover.sh \
 	tests/tools/datctl_explain.sh \
 	tests/tools/datctl_ping.sh \
 	tests/tools/datperf.sh \

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datctl discover: lines of dat.conf for the adapters that this host really has.
+ *
+ * Invariant: names depend on nothing but the network interface (or the device, where the interface
+ * has another one already), so they stay the same from one boot to the next. A line that is in the
+ * file is changed only if it names one of our providers and its device has come or gone.
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "confedit.h"
+#include "datctl.h"
+#include "devices.h"
+#include "json.h"
+
+const char datctl_discover_help[] =
+	"Usage: datctl discover [OPTION...]\n"
+	"Print lines of dat.conf for the adapters that this host has: soft0, and one for each InfiniBand,\n"
+	"RoCE or iWARP port. No line is printed for what is not there.\n"
+	"\n"
+	"  --update FILE   put them into FILE instead: lines that are missing are added, lines whose\n"
+	"                  device is gone are commented out (#gone#) and come back with it; everything\n"
+	"                  else stays as it is. What changes is printed, and FILE is replaced as a whole\n"
+	"  --dry-run       with --update: only print what would change\n"
+	"  --root DIR      look for devices in DIR/sys and DIR/dev\n"
+	"  --json          print the adapters as JSON\n";
+
+#define GONE "#gone# "
+
+/* An adapter that this host has. */
+struct found {
+	char *name;
+	const char *library;
+	char *params;
+	char *about;		/* a comment */
+	const struct rdma_port *port; /* NULL: soft0 */
+	bool listed;		/* the file has a line for it */
+};
+
+struct finds {
+	struct found *found;
+	size_t count;
+};
+
+static void find_add(struct finds *finds, struct found what)
+{
+	struct found *more = realloc(finds->found, (finds->count + 1) * sizeof(*more));
+
+	if (more == NULL) {
+		cli_error("out of memory");
+		exit(CLI_FAILED);
+	}
+	finds->found = more;
+	finds->found[finds->count++] = what;
+}
+
+static bool netdev_is_taken(const struct finds *finds, const char *netdev)
+{
+	for (size_t i = 0; i < finds->count; i++)
+		if (finds->found[i].port != NULL &&
+		    strcmp(finds->found[i].port->netdev, netdev) == 0)
+			return true;
+	return false;
+}
+
+static void port_add(struct finds *finds, const struct rdma_port *p)
+{
+	static const char *const prefixes[] = { "", "roce-", "iwarp-" };
+	bool by_netdev = p->netdev[0] != '\0' && !netdev_is_taken(finds, p->netdev);
+	struct found f = { .port = p };
+
+	f.library = p->kind == PORT_IWARP ? "libdatiwarp.so" : "libdatib.so";
+	if (by_netdev) {
+		f.name = cli_text("%s%s", prefixes[p->kind], p->netdev);
+		f.params = cli_text("%s 0", p->netdev);
+	} else {
+		f.name = cli_text("%s%s-%u", prefixes[p->kind], p->device, p->port);
+		f.params = cli_text("%s %u", p->device, p->port);
+	}
+	f.about = cli_text("%s: port %u of %s%s%s", port_kind_name(p->kind), p->port, p->device,
+			   p->netdev[0] != '\0' ? ", network interface " : "", p->netdev);
+	find_add(finds, f);
+}
+
+static void finds_make(struct finds *finds, const struct devices *devices)
+{
+	find_add(finds, (struct found){ .name = cli_text("soft0"), .library = "libdatsoft.so",
+					.params = cli_text("%s", ""),
+					.about = cli_text("Between the processes of this host.") });
+	for (size_t i = 0; i < devices->count; i++)
+		port_add(finds, &devices->port[i]);
+}
+
+static void finds_free(struct finds *finds)
+{
+	for (size_t i = 0; i < finds->count; i++) {
+		free(finds->found[i].name);
+		free(finds->found[i].params);
+		free(finds->found[i].about);
+	}
+	free(finds->found);
+}
+
+static char *line_of(const struct found *f, const char *name)
+{
+	return cli_text("%s u1.2 nonthreadsafe default %s opendat.1.0 \"%s\" \"\"", name, f->library,
+			f->params);
+}
+
+/* ----------------------------------------------------------------------------------- merging */
+
+struct merge {
+	struct confedit edit;
+	struct conf all;		/* the file as it is, with its drop-ins */
+	struct finds *finds;
+	const struct devices *devices;
+};
+
+static bool is_library(const struct conf_entry *e, const char *name)
+{
+	const char *slash = strrchr(e->library, '/');
+
+	return strcmp(slash != NULL ? slash + 1 : e->library, name) == 0;
+}
+
+/* Is its place an address? Then it is the administrator's affair. */
+static bool is_by_address(const char *where)
+{
+	unsigned char bytes[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, where, bytes) == 1 || inet_pton(AF_INET6, where, bytes) == 1;
+}
+
+enum fate { FOREIGN, HERE, AWAY };
+
+/* What an entry means on this host; *found is what it stands for if it is here. */
+static enum fate fate_of(const struct merge *m, const struct conf_entry *e, struct found **found)
+{
+	const struct rdma_port *port;
+	char where[64] = "";
+	unsigned int number = 0;
+
+	*found = NULL;
+	if (e->major != 1 || e->skip != CONF_USED)
+		return FOREIGN;
+	if (is_library(e, "libdatsoft.so")) {
+		*found = &m->finds->found[0];
+		return HERE;
+	}
+	if (!is_library(e, "libdatib.so") && !is_library(e, "libdatiwarp.so"))
+		return FOREIGN;
+	sscanf(e->ia_params, "%63s %u", where, &number);
+	if (where[0] == '\0' || is_by_address(where))
+		return FOREIGN;
+	port = devices_find(m->devices, where, number);
+	for (size_t i = 1; i < m->finds->count && port != NULL; i++)
+		if (m->finds->found[i].port == port)
+			*found = &m->finds->found[i];
+	return port != NULL ? HERE : AWAY;
+}
+
+static void line_merge(struct merge *m, size_t i)
+{
+	const char *line = m->edit.file.line[i];
+	bool gone = strncmp(line, GONE, strlen(GONE)) == 0;
+	struct found *found;
+	struct conf conf;
+	enum fate fate;
+
+	if (confedit_parse(&conf, gone ? line + strlen(GONE) : line)) {
+		fate = fate_of(m, conf.entries, &found);
+		if (gone && fate == HERE && found != NULL && !found->listed)
+			confedit_change(&m->edit, i, cli_text("%s", line + strlen(GONE)));
+		else if (!gone && fate == AWAY)
+			confedit_change(&m->edit, i, cli_text(GONE "%s", line));
+		if (found != NULL)
+			found->listed = true;
+	}
+	conf_free(&conf);
+}
+
+/* Lines that stand as they are go first: one that comes back must not repeat them. */
+static void lines_merge(struct merge *m)
+{
+	for (int gone = 0; gone < 2; gone++)
+		for (size_t i = 0; i < m->edit.file.count; i++)
+			if ((strncmp(m->edit.file.line[i], GONE, strlen(GONE)) == 0) == gone)
+				line_merge(m, i);
+}
+
+static bool name_is_used(const struct merge *m, const char *name)
+{
+	for (const struct conf_entry *e = m->all.entries; e != NULL; e = e->next)
+		if (strcmp(e->name, name) == 0)
+			return true;
+	return false;
+}
+
+static void missing_add(struct merge *m)
+{
+	if (m->edit.is_new)
+		confedit_add(&m->edit, cli_text("# dat.conf: the adapters that uDAPL programs may open, "
+						"one a line; see dat.conf(5)."));
+	for (size_t i = 0; i < m->finds->count; i++) {
+		struct found *f = &m->finds->found[i];
+		char *name = cli_text("%s", f->name);
+
+		for (unsigned int n = 2; name_is_used(m, name); n++) {
+			free(name);
+			name = cli_text("%s-%u", f->name, n);
+		}
+		if (!f->listed) {
+			confedit_add(&m->edit, cli_text("# %s", f->about));
+			confedit_add(&m->edit, line_of(f, name));
+		}
+		free(name);
+	}
+}
+
+/* What drop-ins add is listed as well. */
+static void drop_ins_count(struct merge *m)
+{
+	struct found *found;
+
+	for (const struct conf_entry *e = m->all.entries; e != NULL; e = e->next)
+		if (strcmp(e->file, m->edit.path) != 0 && fate_of(m, e, &found) == HERE &&
+		    found != NULL)
+			found->listed = true;
+}
+
+static int update(struct finds *finds, const struct devices *devices, const char *path, bool dry)
+{
+	struct merge m = { .finds = finds, .devices = devices };
+	int err = confedit_open(&m.edit, path);
+	int status = CLI_OK;
+
+	conf_init(&m.all);
+	if (err != 0) {
+		cli_error("%s: cannot be read: %s", path, strerror(-err));
+		status = CLI_FAILED;
+	} else {
+		conf_read(&m.all, path);	/* what it does not hold is added */
+		drop_ins_count(&m);
+		lines_merge(&m);
+		missing_add(&m);
+		if (confedit_is_empty(&m.edit))
+			printf("%s needs no change\n", path);
+		else
+			confedit_print(&m.edit);
+		if (!confedit_is_empty(&m.edit) && !dry && !confedit_write(&m.edit))
+			status = CLI_FAILED;
+	}
+	conf_free(&m.all);
+	confedit_close(&m.edit);
+	return status;
+}
+
+/* ---------------------------------------------------------------------------------- printing */
+
+static void text_print(const struct finds *finds)
+{
+	for (size_t i = 0; i < finds->count; i++) {
+		char *line = line_of(&finds->found[i], finds->found[i].name);
+
+		printf("# %s\n%s\n", finds->found[i].about, line);
+		free(line);
+	}
+}
+
+static void json_print(const struct finds *finds)
+{
+	json_array(NULL);
+	for (size_t i = 0; i < finds->count; i++) {
+		const struct found *f = &finds->found[i];
+		char *line = line_of(f, f->name);
+
+		json_object(NULL);
+		json_string("name", f->name);
+		json_string("library", f->library);
+		json_string("ia_params", f->params);
+		json_string("device", f->port != NULL ? f->port->device : NULL);
+		json_string("netdev", f->port != NULL ? f->port->netdev : NULL);
+		json_string("kind", f->port != NULL ? port_kind_name(f->port->kind) : "soft");
+		json_string("state", f->port != NULL ? f->port->state : NULL);
+		json_string("line", line);
+		json_end();
+		free(line);
+	}
+	json_end();
+}
+
+int datctl_update(const char *path, const char *root, bool dry)
+{
+	struct finds finds = { 0 };
+	struct devices devices;
+	int status;
+
+	if (devices_scan(&devices, root) != 0) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
+	finds_make(&finds, &devices);
+	status = update(&finds, &devices, path, dry);
+	finds_free(&finds);
+	devices_free(&devices);
+	return status;
+}
+
+static int print(const char *root, bool json)
+{
+	struct finds finds = { 0 };
+	struct devices devices;
+
+	if (devices_scan(&devices, root) != 0) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
+	finds_make(&finds, &devices);
+	if (json)
+		json_print(&finds);
+	else
+		text_print(&finds);
+	finds_free(&finds);
+	devices_free(&devices);
+	return CLI_OK;
+}
+
+int datctl_discover(int argc, char **argv)
+{
+	const char *path = NULL, *root = "";
+	bool dry = false, json = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--dry-run") == 0)
+			dry = true;
+		else if (strcmp(argv[i], "--json") == 0)
+			json = true;
+		else if (strcmp(argv[i], "--update") == 0 && i + 1 < argc)
+			path = argv[++i];
+		else if (strcmp(argv[i], "--root") == 0 && i + 1 < argc)
+			root = argv[++i];
+		else if (strcmp(argv[i], "--update") == 0 || strcmp(argv[i], "--root") == 0)
+			return cli_usage("discover: %s: its value is missing", argv[i]);
+		else
+			return cli_usage("discover: '%s' is no option", argv[i]);
+	}
+	if (dry && path == NULL)
+		return cli_usage("discover: --dry-run: which file? give --update FILE as well");
+	if (json && path != NULL)
+		return cli_usage("discover: --json and --update do not go together");
+	return path != NULL ? datctl_update(path, root, dry) : print(root, json);
+}

@@ -241,6 +241,14 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 	text_print(&t);
 }
 
+static const char *open_remedy(DAT_RETURN rc)
+{
+	if (DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES)
+		return "raise the limits of this process ('ulimit -n' for open files, 'ulimit -l' "
+		       "for registered memory), or close what is not used";
+	return "check that its device is there and that the line's parameters are right";
+}
+
 /*
  * The provider is there and refused to open the adapter. Arguments that it did not like are for the
  * programmer, who has the return code; the rest is for the user.
@@ -262,8 +270,7 @@ void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc)
 	}
 	pthread_mutex_unlock(&reg.lock);
 	diag_print(speaks ? DIAG_ERROR : DIAG_CONSUMER,
-		   "%s:%u: %s: library %s could not open it: %s%s%s; "
-		   "check that its device is there and that the line's parameters are right",
-		   file, line, name, r->plugin ? r->plugin->entry->library : "-", type,
-		   *subtype ? " " : "", subtype);
+		   "%s:%u: %s: library %s could not open it: %s%s%s; %s", file, line, name,
+		   r->plugin ? r->plugin->entry->library : "-", type, *subtype ? " " : "", subtype,
+		   open_remedy(rc));
 }

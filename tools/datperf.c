@@ -21,6 +21,7 @@
 #define DEFAULT_TIMEOUT_S 20
 #define MAX_ITERS 10000000
 #define MAX_SIZE (UINT64_C(1) << 30)
+#define LARGE (UINT64_C(16) << 20)	/* so long that a few messages give a steady figure */
 
 static const char help_text[] =
 	"Usage: datperf --ia NAME [OPTION...]                      both ends on this host\n"
@@ -116,12 +117,14 @@ static struct perf_spec complete(const struct perf_options *opt, enum perf_test 
 			spec.iters = 1000;
 	} else if (method->latency) {
 		if (spec.iters == 0)
-			spec.iters = (uint32_t)clamp((UINT64_C(256) << 20) / size, 100, 10000);
+			spec.iters = (uint32_t)clamp((UINT64_C(256) << 20) / size,
+						     size > LARGE ? 3 : 100, 10000);
 	} else {
 		/* As many as fit into the caches of most machines, and at least two. */
 		spec.window = (uint32_t)clamp((UINT64_C(8) << 20) / size, 2, 64);
 		if (spec.iters == 0)
-			spec.iters = (uint32_t)clamp((UINT64_C(512) << 20) / size, 64, 100000);
+			spec.iters = (uint32_t)clamp((UINT64_C(512) << 20) / size,
+						     size > LARGE ? 4 : 64, 100000);
 	}
 	if (!opt->warmup_given)
 		spec.warmup = spec.iters / 10;
@@ -148,6 +151,24 @@ static uint64_t default_size(enum perf_test test)
 	if (test == PERF_CONNECT_RATE)
 		return 0;
 	return perf_methods[test].latency ? 8 : 1048576;
+}
+
+/* A --size that this adapter or this host cannot take is a wrong command line. */
+static int check_size(const struct perf_ia *ia, const struct perf_options *opt)
+{
+	unsigned int processes = opt->connect == NULL ? 2 : 1;
+
+	for (int test = 0; opt->spec.size > 0 && test < PERF_CONNECT_RATE; test++) {
+		struct perf_spec spec = complete(opt, (enum perf_test)test, opt->spec.size);
+		int status;
+
+		if (!opt->table && opt->spec.test != (enum perf_test)test)
+			continue;
+		status = perf_ia_takes(ia, &spec, processes);
+		if (status != CLI_OK)
+			return status;
+	}
+	return CLI_OK;
 }
 
 /* Wrong data do not end a table: the other lines tell whether it is one test or all. */
@@ -315,7 +336,7 @@ static int run(int argc, char **argv)
 		status = proc_pick_cpus(&opt);
 	if (status != CLI_OK)
 		return status;
-	return opt.server ? proc_server(&opt) : proc_client(&opt, measure);
+	return opt.server ? proc_server(&opt) : proc_client(&opt, check_size, measure);
 }
 
 int main(int argc, char **argv)

@@ -102,6 +102,7 @@ struct perf_link {
 /* datperf_data.c: memory and its contents */
 int region_create(struct perf_region *mem, const struct perf_ia *ia, uint64_t size,
 		  uint32_t slots);
+uint64_t region_length(uint64_t size, uint32_t slots);
 void region_destroy(struct perf_region *mem);
 unsigned char *region_out(const struct perf_region *mem, uint64_t index);
 unsigned char *region_in(const struct perf_region *mem, uint64_t index);
@@ -119,6 +120,7 @@ int perf_ia_open(struct perf_ia *ia, const char *name, unsigned int timeout_s, b
 int perf_ia_listen(struct perf_ia *ia, DAT_CONN_QUAL conn_qual);
 int perf_ia_close(struct perf_ia *ia);
 int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec);
+int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes);
 
 /* datperf_conn.c: connections */
 enum link_kind { LINK_CONTROL = 1, LINK_DATA = 2 };
@@ -139,8 +141,9 @@ int link_accept(struct perf_link *l, enum link_kind kind);
 int link_disconnect(struct perf_link *l);
 int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr,
 		  DAT_CR_PARAM *param);
-int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *remedy,
+int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *(*remedy)(void),
 		     DAT_EVENT *event);
+unsigned int link_patience_s(const struct perf_link *l);
 
 /*
  * Every loop that polls calls link_idle() after each poll that found nothing: it returns -1, with
@@ -186,6 +189,7 @@ struct perf_session {
 	uint64_t done;				/* messages of the present test so far */
 };
 
+uint32_t session_slots(const struct perf_spec *spec);
 int session_serve(struct perf_session *s);
 int session_connect(struct perf_session *s);
 int session_test(struct perf_session *s, const struct perf_spec *spec,
@@ -244,8 +248,10 @@ struct perf_options {
 };
 
 int proc_server(const struct perf_options *opt);
-int proc_client(const struct perf_options *opt, int (*measure)(struct perf_session *s,
-							       const struct perf_options *opt));
+/* `check` may refuse what the adapter cannot do, with CLI_USAGE, before anything is measured. */
+int proc_client(const struct perf_options *opt,
+		int (*check)(const struct perf_ia *ia, const struct perf_options *opt),
+		int (*measure)(struct perf_session *s, const struct perf_options *opt));
 int proc_pick_cpus(struct perf_options *opt);
 
 /* datperf_report.c: figures and how they are printed */

@@ -11,9 +11,12 @@
 #include "config.h"
 
 #include <endian.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "cli.h"
@@ -165,6 +168,29 @@ static bool hello_take(struct perf_link *l, enum link_kind kind, const void *dat
 	return true;
 }
 
+/* So few are free that a connection, which needs some, may have failed for that. */
+#define FEW_DESCRIPTORS 16u
+
+static const char *connect_remedy(void)
+{
+	static char text[128];
+	struct rlimit limit;
+	unsigned int used = 0, most;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		limit.rlim_cur = RLIM_INFINITY;
+	/* Beyond this many a process has not run out. */
+	most = limit.rlim_cur < 65536 ? (unsigned int)limit.rlim_cur : 65536;
+	for (unsigned int fd = 0; fd < most; fd++)
+		used += fcntl((int)fd, F_GETFD) >= 0;
+	if (most - used >= FEW_DESCRIPTORS)
+		return "see that 'datperf --server' runs at that address, for the same adapter "
+		       "and --qual, and serves nobody else";
+	snprintf(text, sizeof(text), "%u of the %u file descriptors of this process are in use: "
+		 "raise the limit ('ulimit -n 1024')", used, most);
+	return text;
+}
+
 int link_connect(struct perf_link *l, enum link_kind kind, const struct sockaddr *address)
 {
 	struct hello hello;
@@ -180,9 +206,7 @@ int link_connect(struct perf_link *l, enum link_kind kind, const struct sockaddr
 			      (uint64_t)l->ia->conn_qual);
 		return -1;
 	}
-	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED,
-			     "see that 'datperf --server' runs at that address, for the same "
-			     "adapter and --qual, and serves nobody else", &event) != 0)
+	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, connect_remedy, &event) != 0)
 		return -1;
 	if (!hello_take(l, kind, event.event_data.connect_event_data.private_data,
 			event.event_data.connect_event_data.private_data_size)) {
@@ -227,6 +251,11 @@ int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr
 	return 0;
 }
 
+static const char *accept_remedy(void)
+{
+	return "see what the client says; it gave up";
+}
+
 /* Takes the next request of a datperf for this kind of link and turns all others away. */
 int link_accept(struct perf_link *l, enum link_kind kind)
 {
@@ -249,8 +278,7 @@ int link_accept(struct perf_link *l, enum link_kind kind)
 		cli_dat_error(ret, NULL, "dat_cr_accept");
 		return -1;
 	}
-	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED,
-			     "see what the client says; it gave up", &event) != 0)
+	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, accept_remedy, &event) != 0)
 		return -1;
 	l->connected = true;
 	return 0;
@@ -271,8 +299,11 @@ int link_disconnect(struct perf_link *l)
 	return link_await_event(l, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
 }
 
-/* Polls for the next connection event and insists on its being the expected one. */
-int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *remedy,
+/*
+ * Polls for the next connection event and insists on its being the expected one. `remedy`, which
+ * may be NULL, says what to do otherwise.
+ */
+int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *(*remedy)(void),
 		     DAT_EVENT *event)
 {
 	struct perf_idle idle = { 0, 0 };
@@ -289,7 +320,8 @@ int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char 
 	if (event->event_number == expected)
 		return 0;
 	cli_error("the connection failed: %s instead of %s%s%s", event_name(event->event_number),
-		  event_name(expected), remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
+		  event_name(expected), remedy != NULL ? "; " : "",
+		  remedy != NULL ? remedy() : "");
 	return -1;
 }
 
@@ -310,6 +342,17 @@ static int look_at(struct perf_link *l)
 	return -1;
 }
 
+/* Memory has to be filled, moved and compared before there is news: more time for more of it. */
+#define SLOWEST_BYTES_PER_S (32u << 20)
+
+unsigned int link_patience_s(const struct perf_link *l)
+{
+	size_t length = l->watch != NULL && l->watch->mem.length > l->mem.length ?
+			l->watch->mem.length : l->mem.length;
+
+	return l->ia->timeout_s + (unsigned int)(length / SLOWEST_BYTES_PER_S);
+}
+
 /* The seldom part of link_idle(): lets others run, and looks for reasons to stop waiting. */
 int link_look(struct perf_link *l, struct perf_idle *idle)
 {
@@ -322,9 +365,9 @@ int link_look(struct perf_link *l, struct perf_idle *idle)
 	now = perf_now_ns();
 	if (idle->since_ns == 0)
 		idle->since_ns = now;
-	if (now - idle->since_ns < (uint64_t)l->ia->timeout_s * 1000000000u)
+	if (now - idle->since_ns < (uint64_t)link_patience_s(l) * 1000000000u)
 		return 0;
 	cli_error("nothing has moved for %u s; see whether the peer hangs, or give more time with "
-		  "--timeout", l->ia->timeout_s);
+		  "--timeout", link_patience_s(l));
 	return -1;
 }

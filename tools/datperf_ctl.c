@@ -77,7 +77,9 @@ static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
  * may wait long, as the client may measure long, and hears of its end as a flushed receive. */
 static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
 {
-	DAT_TIMEOUT timeout = s->ia.server ? DAT_TIMEOUT_INFINITE : s->ia.timeout_s * 1000000u;
+	unsigned int patience_s = link_patience_s(s->data.ia != NULL ? &s->data : &s->ctl);
+	DAT_TIMEOUT timeout = s->ia.server ? DAT_TIMEOUT_INFINITE :
+			      (patience_s < 4000 ? patience_s : 4000) * 1000000u;
 	uint64_t wire[sizeof(*msg) / sizeof(uint64_t)], *to = (uint64_t *)msg;
 	DAT_COUNT more;
 	DAT_EVENT event;
@@ -139,17 +141,26 @@ static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
 
 /* What both sides do alike */
 
+/* A power of two: one message at a time, or a window of them. */
+uint32_t session_slots(const struct perf_spec *spec)
+{
+	uint32_t slots = 1;
+
+	while (!perf_methods[spec->test].latency && slots < spec->window)
+		slots *= 2;
+	return slots;
+}
+
 static int data_create(struct perf_session *s)
 {
 	const struct perf_method *method = &perf_methods[s->spec.test];
 	uint64_t size = s->spec.size > 0 ? s->spec.size : 1;
 	struct link_shape shape = {
-		.size = size, .slots = 1, .recvs = 16, .requests = 32, .signal_every = 16,
+		.size = size, .slots = session_slots(&s->spec), .recvs = 16, .requests = 32,
+		.signal_every = 16,
 	};
 
 	if (!method->latency && s->spec.window > 0) {
-		while (shape.slots < s->spec.window)
-			shape.slots *= 2;
 		shape.recvs = 2 * shape.slots + PERF_CREDITS;
 		shape.requests = s->spec.window > 2 ? s->spec.window : 2;
 		shape.signal_every = s->spec.window / 4 > 0 ? s->spec.window / 4 : 1;
@@ -378,7 +389,7 @@ static int test_check(struct perf_session *s, bool *right)
 	struct perf_phase phase = { .check = true };
 	uint64_t phases;
 
-	messages = messages < 4 ? 4 : messages > 256 ? 256 : messages;
+	messages = messages < 2 ? 2 : messages > 256 ? 256 : messages;
 	phases = latency ? 1 : (messages + each - 1) / each;
 	for (uint64_t i = 0; i < phases; i++) {
 		phase.iters = latency ? (uint32_t)messages : each;

@@ -18,6 +18,19 @@
 #define PAGE 4096u
 #define CACHE_LINE 64u
 
+static size_t stride_of(uint64_t size)
+{
+	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+/* The bytes of a region: what goes out, what comes in, and the credits. */
+uint64_t region_length(uint64_t size, uint32_t slots)
+{
+	uint64_t length = 2 * slots * stride_of(size) + PERF_CREDITS * PERF_CREDIT_SIZE;
+
+	return (length + PAGE - 1) / PAGE * PAGE;
+}
+
 int region_create(struct perf_region *mem, const struct perf_ia *ia, uint64_t size, uint32_t slots)
 {
 	DAT_REGION_DESCRIPTION where;
@@ -27,9 +40,8 @@ int region_create(struct perf_region *mem, const struct perf_ia *ia, uint64_t si
 
 	mem->size = size;
 	mem->slots = slots;
-	mem->stride = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	mem->length = 2 * mem->slots * mem->stride + PERF_CREDITS * PERF_CREDIT_SIZE;
-	mem->length = (mem->length + PAGE - 1) / PAGE * PAGE;
+	mem->stride = stride_of(size);
+	mem->length = region_length(size, slots);
 
 	mem->base = aligned_alloc(PAGE, mem->length);
 	if (mem->base == NULL) {

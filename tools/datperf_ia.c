@@ -7,7 +7,10 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "datperf.h"
@@ -105,16 +108,65 @@ int perf_ia_close(struct perf_ia *ia)
 	return status;
 }
 
+static uint64_t size_limit(const struct perf_ia *ia, enum perf_test test, const char **name)
+{
+	bool send = test == PERF_SEND_LAT || test == PERF_SEND_BW;
+
+	*name = send ? "max_message_size" : "max_rdma_size";
+	return send ? ia->attr.max_message_size : ia->attr.max_rdma_size;
+}
+
 /* Asked before a test, so that the limit is named and not the call that runs into it. */
 int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec)
 {
-	bool send = spec->test == PERF_SEND_LAT || spec->test == PERF_SEND_BW;
-	uint64_t limit = send ? ia->attr.max_message_size : ia->attr.max_rdma_size;
+	const char *name;
+	uint64_t limit = size_limit(ia, spec->test, &name);
 
 	if (spec->size <= limit)
 		return 0;
 	cli_error("%s: a message of %" PRIu64 " bytes is too long; the adapter's %s is %" PRIu64
-		  ", so give a smaller --size", ia->name, spec->size,
-		  send ? "max_message_size" : "max_rdma_size", limit);
+		  ", so give a smaller --size", ia->name, spec->size, name, limit);
 	return -1;
+}
+
+/* What may be filled without pushing others out: half of what the kernel could hand out. */
+static uint64_t memory_limit(void)
+{
+	uint64_t free_bytes = (uint64_t)sysconf(_SC_AVPHYS_PAGES) *
+			      (uint64_t)sysconf(_SC_PAGESIZE);
+	FILE *file = fopen("/proc/meminfo", "re");
+	unsigned long long kib;
+	struct rlimit limit;
+	char line[128];
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+			free_bytes = (uint64_t)kib * 1024;
+	if (file != NULL)
+		fclose(file);
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < free_bytes)
+		free_bytes = limit.rlim_cur;
+	return free_bytes / 2;
+}
+
+/*
+ * Asked once a --size is given, before anything is measured: what the adapter takes, and what fits
+ * into the memory of this host, on which so many processes of the test run.
+ */
+int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes)
+{
+	uint64_t need = processes * region_length(spec->size, session_slots(spec));
+	uint64_t have = memory_limit(), limit;
+	const char *name;
+
+	limit = size_limit(ia, spec->test, &name);
+	if (spec->size > limit)
+		return cli_usage("--size: %s takes no message of %" PRIu64 " bytes; its %s is %"
+				 PRIu64, ia->name, spec->size, name, limit);
+	if (need > have)
+		return cli_usage("--size: messages of %" PRIu64 " bytes need %" PRIu64 " MiB of "
+				 "memory for %s, and %" PRIu64 " MiB can be spared; give a smaller "
+				 "one", spec->size, need >> 20, perf_methods[spec->test].name,
+				 have >> 20);
+	return CLI_OK;
 }

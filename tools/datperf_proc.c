@@ -29,6 +29,7 @@
 #include "datperf.h"
 
 #define CHILD_END_MS 5000
+#define CHILD_LAST_WORDS_MS 500
 
 /* What the forked server sends to its parent. */
 struct listening {
@@ -200,17 +201,21 @@ static int peer_await(const struct perf_options *opt, const struct peer *peer,
 	return -1;
 }
 
-/* Collects the child, by force when it does not end by itself. 0: it ended well. */
-static int peer_finish(const struct peer *peer)
+/*
+ * Collects the child, by force when it does not end by itself. A server that no client came to
+ * listens for ever: it gets the time to say what is wrong with it, and no more. 0: it ended well.
+ */
+static int peer_finish(const struct peer *peer, bool met)
 {
 	struct pollfd pfd = { .fd = peer->fd, .events = 0 };
 	int n, status;
 
 	do {
-		n = poll(&pfd, 1, CHILD_END_MS);
+		n = poll(&pfd, 1, met ? CHILD_END_MS : CHILD_LAST_WORDS_MS);
 	} while (n < 0 && errno == EINTR);
 	if (n == 0) {
-		cli_error("the forked server does not end; killing it");
+		if (met)
+			cli_error("the forked server does not end; killing it");
 		kill(peer->pid, SIGKILL);
 	}
 	while (waitpid(peer->pid, &status, 0) < 0)
@@ -241,7 +246,9 @@ static int resolve(const char *host, struct sockaddr_storage *address)
 	return 0;
 }
 
-static int client(const struct perf_options *opt, const struct listening *server,
+/* Returns 0, a positive status of `check` or `measure`, or -1. *met: the server knows of it. */
+static int client(const struct perf_options *opt, const struct listening *server, bool *met,
+		  int (*check)(const struct perf_ia *ia, const struct perf_options *opt),
 		  int (*measure)(struct perf_session *s, const struct perf_options *opt))
 {
 	struct perf_session s;
@@ -254,7 +261,10 @@ static int client(const struct perf_options *opt, const struct listening *server
 	if (status == 0)
 		status = perf_ia_open(&s.ia, opt->ia, opt->timeout_s, opt->one_cpu);
 	if (status == 0)
+		status = check(&s.ia, opt);
+	if (status == 0)
 		status = session_connect(&s);
+	*met = status == 0;
 	if (status == 0) {
 		status = measure(&s, opt);
 		if (status >= 0 && session_end(&s) != 0)	/* also after wrong data */
@@ -267,11 +277,20 @@ static int client(const struct perf_options *opt, const struct listening *server
 	return status;
 }
 
+static int exit_status(int status)
+{
+	if (status == 0 || status == CLI_USAGE)
+		return status;
+	return CLI_FAILED;
+}
+
 int proc_client(const struct perf_options *opt,
+		int (*check)(const struct perf_ia *ia, const struct perf_options *opt),
 		int (*measure)(struct perf_session *s, const struct perf_options *opt))
 {
 	struct listening server;
 	struct peer peer;
+	bool met = false;
 	int status;
 
 	memset(&server, 0, sizeof(server));
@@ -279,15 +298,15 @@ int proc_client(const struct perf_options *opt,
 		server.conn_qual = opt->conn_qual;
 		status = resolve(opt->connect, &server.address);
 		if (status == 0)
-			status = client(opt, &server, measure);
-		return status == 0 ? CLI_OK : CLI_FAILED;
+			status = client(opt, &server, &met, check, measure);
+		return exit_status(status);
 	}
 	if (peer_start(opt, &peer) != 0)
 		return CLI_FAILED;
 	status = peer_await(opt, &peer, &server);
 	if (status == 0)
-		status = client(opt, &server, measure);
-	if (peer_finish(&peer) != 0)
+		status = client(opt, &server, &met, check, measure);
+	if (peer_finish(&peer, met) != 0 && status == 0)
 		status = -1;
-	return status == 0 ? CLI_OK : CLI_FAILED;
+	return exit_status(status);
 }

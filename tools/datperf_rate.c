@@ -15,7 +15,10 @@
 #include "cli.h"
 #include "datperf.h"
 
-static const char peer_gone[] = "see what the peer said, or whether it was killed";
+static const char *peer_gone(void)
+{
+	return "see what the peer said, or whether it was killed";
+}
 
 static int check_number(const void *data, DAT_COUNT size, uint64_t want)
 {

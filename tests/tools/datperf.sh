@@ -61,6 +61,32 @@ an_unknown_adapter_fails_and_is_named()
 	says 'dat_ia_open\("nosuchadapter"\): DAT_PROVIDER_NOT_FOUND'
 }
 
+# Whatever fails for want of descriptors says so, and what to do; nobody is left to be killed.
+without_descriptors_the_limit_is_named()
+{
+	local limit
+	for limit in 10 12 14 16; do
+		run bash -c "ulimit -n $limit; exec ./datperf --ia soft0 --test send-lat --iters 10"
+		[ "$status" -ne 0 ] || continue
+		exits_with 1
+		says "^datperf.*('ulimit -n|ulimit -n 1024)"
+		! grep -E "see that 'datperf --server' runs|device is there|does not end" "$err" || fails "at $limit: other advice"
+	done
+}
+
+# The memory of the host is asked before it is filled.
+a_size_that_does_not_fit_is_wrong_usage()
+{
+	[ -z "${SANITIZE-}" ] || [ "$SANITIZE" = no ] || return 0	# sanitizers need all addresses
+	run bash -c 'ulimit -v 2000000; exec ./datperf --ia soft0 --test write-bw --size 1g'
+	exits_with 2
+	says '^datperf: --size: messages of 1073741824 bytes need [0-9]+ MiB of memory for write-bw, and [0-9]+ MiB can be spared'
+	says "^Try 'datperf --help'"
+	[ "$(wc -l <"$err")" -eq 2 ] || fails "more is said: $(tail -n +3 "$err")"
+	run "${perf[@]}" --json --test send-bw --size 17m --iters 1 --warmup 0
+	exits_with 0
+}
+
 # json_line TEST SIZE ITERS LATENCY BANDWIDTH: stdout is exactly this object
 json_line()
 {
@@ -301,7 +327,8 @@ a_killed_client_ends_a_server_started_elsewhere()
 	exec 8<&- 9<&-
 }
 
-tests help_goes_to_stdout_and_succeeds help_names_every_option_and_test version_is_one_line \
+tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_usage \
+	help_goes_to_stdout_and_succeeds help_names_every_option_and_test version_is_one_line \
 	wrong_usage_exits_with_2_and_prints_nothing an_unknown_adapter_fails_and_is_named \
 	every_latency_test_prints_one_json_object every_bandwidth_test_prints_one_json_object \
 	connect_rate_prints_one_json_object sizes_from_one_byte_to_megabytes_are_verified \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Events, endpoints and connections of libdatp, over the loopback transport.
-CORE_LOOPBACK = $(CORE_NULL) tests/unit/core_loopback.c tests/unit/core_loopback.h tests/unit/core_world.h
+CORE_LOOPBACK = $(CORE_NULL) tests/unit/core_loopback.c tests/unit/core_loopback.h tests/unit/core_loopback_cm.c \
+	tests/unit/core_loopback_data.c tests/unit/core_loopback_evd.c tests/unit/core_loopback_priv.h tests/unit/core_world.h
 CORE_LOOPBACK_TESTS = \
 	tests/unit/core_cm_test \
 	tests/unit/core_cno_test \

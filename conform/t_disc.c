@@ -128,7 +128,7 @@ static void stuck_pair(struct kit_pair *p, int sends, DAT_COMPLETION_FLAGS flags
  */
 static bool holds_messages(struct kit_pair *p)
 {
-	kit_sleep_ms(t.quiet_ms);
+	kit_sleep_ms(4 * t.quiet_ms);
 	return kit_state(p->a.ep) == DAT_EP_STATE_CONNECTED;
 }
 

@@ -283,6 +283,34 @@ CLAUSE("IA_CLOSE-11", "IA_CLOSE-12")
 	kit_conn(late.connect, late.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
+/* And now a process of its own. */
+CLAUSE_ACTIVE("IA_CLOSE-11", "IA_CLOSE-12")
+{
+	struct kit_pair p;
+	struct kit_end pending, late;
+	DAT_EVENT event;
+
+	kit_pair(&p, NULL);
+	kit_end(&pending, NULL);
+	kit_end(&late, NULL);
+	kit_exchange(&p.a, &p.b);
+	MUST_RET(kit_connect(pending.ep, p.qual), DAT_SUCCESS);
+	kit_cr(p.cr_evd);
+	MUST_RET(dat_ia_close(t.far.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	ABOUT("IA_CLOSE-11");
+	kit_over(p.a.connect, p.a.ep);
+	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_DISCONNECTED);
+	ABOUT("IA_CLOSE-12");
+	event = kit_event(pending.connect);
+	judge_outcome("%s", kit_event_name(event.event_number));
+	CHECK_THAT(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+		   event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
+		   event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
+		   event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
+	MUST_RET(kit_connect(late.ep, p.qual), DAT_SUCCESS);
+	kit_conn(late.connect, late.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 static int open_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");

@@ -87,39 +87,42 @@ static void want_local_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type
 	want_fault(p, ret, type, type, evd);
 }
 
-/* a reaches for b's memory and must not get it: neither is anything written, nor anything read. */
+/* a reaches for b's memory, which is here, and must not get it: neither is anything written, nor anything read. */
 static void want_no_reach(struct kit_pair *p, const struct kit_buf *target, DAT_RMR_TRIPLET to,
 			  bool write)
 {
-	struct kit_buf own = kit_buf(SIZE, KIT_LOCAL);
+	struct kit_buf own = kit_buf_a(SIZE, KIT_LOCAL);
 	DAT_LMR_TRIPLET seg = kit_seg(&own, 0, to.segment_length);
 
 	memset(target->mem, write ? 0 : 0x77, target->size);
-	memset(own.mem, write ? 0x77 : 0, own.size);
+	kit_buf_set(&own, 0, own.size, write ? 0x77 : 0);
 	if (write)
 		MUST_RET(kit_write(p->a.ep, seg, to, 9, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	else
 		MUST_RET(kit_read(p->a.ep, seg, to, 9, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	kit_remote_access(p, 9);
-	CHECK_THAT(write ? zeroed(target->mem, target->size) : zeroed(own.mem, own.size));
+	if (write)
+		CHECK_THAT(zeroed(target->mem, target->size));
+	else
+		CHECK_THAT(kit_buf_is(&own, 0, (unsigned char[64]){ 0 }, 64));
 	kit_reconnect(p);
 }
 
 /* a writes to and reads from b's memory. */
 static void want_reach(struct kit_pair *p, DAT_RMR_TRIPLET to)
 {
-	struct kit_buf own = kit_buf(SIZE, KIT_LOCAL);
+	struct kit_buf own = kit_buf_a(SIZE, KIT_LOCAL);
 	void *there = (void *)(uintptr_t)to.target_address;
 	DAT_LMR_TRIPLET seg = kit_seg(&own, 0, to.segment_length);
 
-	kit_fill(own.mem, to.segment_length, 3);
+	kit_buf_fill(&own, 0, to.segment_length, 3);
 	MUST_RET(kit_write(p->a.ep, seg, to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	kit_dto(p->a.request, p->a.ep, 1, DAT_DTO_SUCCESS);
 	CHECK_SOON(kit_filled(there, to.segment_length, 3));
 	kit_fill(there, to.segment_length, 4);
 	MUST_RET(kit_read(p->a.ep, seg, to, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	kit_dto(p->a.request, p->a.ep, 2, DAT_DTO_SUCCESS);
-	CHECK_THAT(kit_filled(own.mem, to.segment_length, 4));
+	CHECK_THAT(kit_buf_filled(&own, 0, to.segment_length, 4));
 }
 
 /* a sends from this memory, and b receives it. */
@@ -485,6 +488,7 @@ CLAUSE("LMR_CREATE-11", "LMR_CREATE-12")
 	DAT_RETURN ret;
 
 	kit_pair(&p, NULL);
+	kit_exchange(&p.a, &p.b);	/* on iWARP b must not be the first to send */
 	for (int i = 0; i < 2; i++) {
 		ABOUT(ids[i]);
 		bad = kit_buf(SIZE, not_written[i]);
@@ -511,7 +515,7 @@ CLAUSE("LMR_CREATE-11", "LMR_CREATE-12")
 	want_send(&p, &good, 0, 64);
 }
 
-CLAUSE("LMR_CREATE-13")
+CLAUSE_PASSIVE("LMR_CREATE-13")
 {
 	struct kit_buf local = kit_buf(SIZE, KIT_LOCAL);
 	struct kit_buf ro =
@@ -640,7 +644,7 @@ CLAUSE("LMR_FREE-07", "LMR_FREE-11")
 	want_no_reach(&p, &gone, kit_target(&gone, 0, 64), true);
 }
 
-CLAUSE("LMR_FREE-08")
+CLAUSE_PASSIVE("LMR_FREE-08")
 {
 	struct kit_buf gone = kit_buf(SIZE, KIT_REMOTE);
 	struct kit_pair p;
@@ -652,9 +656,9 @@ CLAUSE("LMR_FREE-08")
 	want_no_reach(&p, &gone, kit_target(&gone, 0, 64), false);
 }
 
-CLAUSE("LMR_FREE-09")
+CLAUSE_PASSIVE("LMR_FREE-09")
 {
-	struct kit_buf own = kit_buf(SIZE, KIT_LOCAL);
+	struct kit_buf own = kit_buf_a(SIZE, KIT_LOCAL);
 	int refused = 0;
 	struct kit_pair p;
 
@@ -711,12 +715,13 @@ CLAUSE("LMR_SYNC_W-01", "LMR_SYNC_W-03")
 	sync_segments(dat_lmr_sync_rdma_write, "LMR_SYNC_W-01", "LMR_SYNC_W-03");
 }
 
-CLAUSE("LMR_SYNC_R-04", "LMR_SYNC_R-05", "LMR_SYNC_R-06")
+CLAUSE_PASSIVE("LMR_SYNC_R-04", "LMR_SYNC_R-05", "LMR_SYNC_R-06")
 {
-	struct kit_buf own = kit_buf(SIZE, KIT_LOCAL), buf = kit_buf(SIZE, KIT_REMOTE);
+	struct kit_buf own = kit_buf_a(SIZE, KIT_LOCAL), buf = kit_buf(SIZE, KIT_REMOTE);
 	struct kit_buf other = kit_buf_in(kit_pz(), SIZE, KIT_REMOTE);
+	struct kit_buf local = kit_buf(SIZE, KIT_LOCAL);
 	DAT_LMR_TRIPLET segs[3] = { kit_seg(&buf, 0, SIZE), kit_seg(&other, 0, SIZE),
-				    kit_seg(&own, 0, SIZE) };
+				    kit_seg(&local, 0, SIZE) };
 	struct kit_pair p;
 
 	kit_pair(&p, NULL);
@@ -731,19 +736,19 @@ CLAUSE("LMR_SYNC_R-04", "LMR_SYNC_R-05", "LMR_SYNC_R-06")
 		MUST_RET(kit_read(p.a.ep, kit_seg(&own, 0, SIZE), kit_target(&buf, 0, SIZE), seed,
 				  DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 		kit_dto(p.a.request, p.a.ep, seed, DAT_DTO_SUCCESS);
-		CHECK_THAT(kit_filled(own.mem, SIZE, seed));
+		CHECK_THAT(kit_buf_filled(&own, 0, SIZE, seed));
 	}
 }
 
-CLAUSE("LMR_SYNC_W-04", "LMR_SYNC_W-05")
+CLAUSE_PASSIVE("LMR_SYNC_W-04", "LMR_SYNC_W-05")
 {
-	struct kit_buf own = kit_buf(SIZE, KIT_LOCAL), buf = kit_buf(SIZE, KIT_REMOTE);
+	struct kit_buf own = kit_buf_a(SIZE, KIT_LOCAL), buf = kit_buf(SIZE, KIT_REMOTE);
 	DAT_LMR_TRIPLET seg = kit_seg(&buf, 0, SIZE);
 	struct kit_pair p;
 
 	kit_pair(&p, NULL);
 	for (unsigned int seed = 0; seed < 10; seed++) {
-		kit_fill(own.mem, SIZE, seed);
+		kit_buf_fill(&own, 0, SIZE, seed);
 		ABOUT("LMR_SYNC_W-05");
 		MUST_RET(kit_write(p.a.ep, kit_seg(&own, 0, SIZE), kit_target(&buf, 0, SIZE), seed,
 				   DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);

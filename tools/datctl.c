@@ -32,6 +32,8 @@ static const struct command {
 	  datctl_list, datctl_list_help },
 	{ "ping", "ping IA        a conversation of two processes over an adapter, each byte verified",
 	  datctl_ping, datctl_ping_help },
+	{ "report", "report         everything that somebody who is to help would ask for, as text",
+	  datctl_report, datctl_report_help },
 	{ "show", "show IA        every attribute of one adapter and of its provider",
 	  datctl_show, datctl_show_help },
 	{ "which", "which [IA]     the files of the registry, and the library of an adapter",

@@ -16,6 +16,7 @@ int datctl_env(int argc, char **argv);
 int datctl_explain(int argc, char **argv);
 int datctl_list(int argc, char **argv);
 int datctl_ping(int argc, char **argv);
+int datctl_report(int argc, char **argv);
 int datctl_show(int argc, char **argv);
 int datctl_which(int argc, char **argv);
 
@@ -33,6 +34,7 @@ extern const char datctl_env_help[];
 extern const char datctl_explain_help[];
 extern const char datctl_list_help[];
 extern const char datctl_ping_help[];
+extern const char datctl_report_help[];
 extern const char datctl_show_help[];
 extern const char datctl_which_help[];
 

@@ -17,16 +17,21 @@
 
 #include "cli.h"
 #include "datctl.h"
+#include "json.h"
 #include "registry/conf.h"
 
 #define DIAGS_SHOWN 8
 
 const char datctl_list_help[] =
-	"Usage: datctl list\n"
+	"Usage: datctl list [--json]\n"
 	"Print the adapters that programs of this host can name, one a line: name, version of the\n"
 	"API (u1.2: uDAPL 1.2), thread safety, the provider's library, and where the entry was\n"
 	"read: a line of dat.conf, a drop-in of dat.conf.d, or built-in. No adapter is opened.\n"
-	"Lines of the files that cannot be used are reported on standard error.\n";
+	"Lines of the files that cannot be used are reported on standard error.\n"
+	"\n"
+	"  --json   print JSON\n";
+
+static bool as_json;
 
 enum column { NAME, API, THREADS, LIBRARY, PLACE, COLUMNS };
 
@@ -108,6 +113,32 @@ static void print_diags(const struct conf *conf)
 		cli_error("... and %u more of this kind", conf->ndiags - shown);
 }
 
+static void print_json(const struct conf *conf)
+{
+	json_array(NULL);
+	for (const struct conf_entry *e = conf->entries; e != NULL; e = e->next) {
+		char *api;
+
+		if (e->skip != CONF_USED)
+			continue;
+		api = cli_text("u%u.%u", e->major, e->minor);
+		json_object(NULL);
+		json_string("name", e->name);
+		json_string("api", api);
+		json_bool("thread_safe", e->thread_safe);
+		json_string("library", e->library);
+		json_string("provider_version", e->provider_version);
+		json_string("ia_params", e->ia_params);
+		json_string("file", e->file);
+		json_number("line", e->line);
+		json_string("tuned_file", e->tuned_file);
+		json_number("tuned_line", e->tuned_line);
+		json_end();
+		free(api);
+	}
+	json_end();
+}
+
 /* Nothing to list because the file could not be read: that is not an empty list. */
 static bool unreadable(const struct conf *conf)
 {
@@ -133,7 +164,10 @@ static int list(const struct conf *conf)
 	for (const struct conf_entry *e = conf->entries; e != NULL; e = e->next)
 		if (e->skip == CONF_USED)
 			fill_row(&rows[count++], e, conf->builtin);
-	print_table(rows, count);
+	if (as_json)
+		print_json(conf);
+	else
+		print_table(rows, count);
 	for (size_t i = 0; i < count; i++)
 		for (int col = 0; col < COLUMNS; col++)
 			free(rows[i].cell[col]);
@@ -153,8 +187,10 @@ int datctl_list(int argc, char **argv)
 	struct conf conf;
 	int status = CLI_FAILED;
 
-	if (argc > 1)
-		return cli_usage("list: '%s' is no option, and no argument is wanted", argv[1]);
+	as_json = argc > 1 && strcmp(argv[1], "--json") == 0;
+	if (argc > 1 + as_json)
+		return cli_usage("list: '%s' is no option, and no argument is wanted",
+				 argv[1 + as_json]);
 	conf_init(&conf);
 	if (conf_read_system(&conf) == 0)
 		status = list(&conf);

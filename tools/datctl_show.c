@@ -2,7 +2,7 @@
 /*
  * datctl show IA: everything dat_ia_query() tells, in the standard's names.
  *
- * Invariant: one `name = value` per line; a line that starts with '#' is a heading. Every field of
+ * Invariant (of the text; JSON has the same pairs): one `name = value` per line; a line that starts with '#' is a heading. Every field of
  * DAT_IA_ATTR and DAT_PROVIDER_ATTR is printed, in the order of the structure.
  */
 #include "config.h"
@@ -18,13 +18,18 @@
 
 #include "cli.h"
 #include "datctl.h"
+#include "json.h"
 #include "names.h"
 
 const char datctl_show_help[] =
-	"Usage: datctl show IA\n"
+	"Usage: datctl show [--json] IA\n"
 	"Open the adapter IA (a name that 'datctl list' prints) and print every attribute of the\n"
 	"adapter and of its provider, one 'name = value' per line, in the standard's names.\n"
-	"Named attributes of the transport, the vendor and the provider follow their structure.\n";
+	"Named attributes of the transport, the vendor and the provider follow their structure.\n"
+	"\n"
+	"  --json   print JSON: the same names and values, all as text\n";
+
+static bool as_json;
 
 #define NAME_WIDTH 40	/* the longest is evd_stream_merging_supported[CONNECTION] */
 
@@ -37,9 +42,29 @@ static void show(const char *name, const char *fmt, ...)
 	va_start(args, fmt);
 	value = cli_vtext(fmt, args);
 	va_end(args);
-	printf("%-*s = %s\n", NAME_WIDTH, shown, value);
+	if (as_json)
+		json_string(name, value);
+	else
+		printf("%-*s = %s\n", NAME_WIDTH, shown, value);
 	free(shown);
 	free(value);
+}
+
+static void heading(const char *structure)
+{
+	if (as_json)
+		json_object(structure);
+	else
+		printf("# %s\n", structure);
+}
+
+/* What ends a structure, between it and a next one. */
+static void structure_end(const char *between)
+{
+	if (as_json)
+		json_end();
+	else
+		fputs(between, stdout);
 }
 
 static void show_text(const char *name, const char *text, size_t size)
@@ -150,7 +175,7 @@ static void show_merging(const DAT_BOOLEAN table[6][6])
 
 static void show_ia(const DAT_IA_ATTR *ia)
 {
-	printf("# DAT_IA_ATTR\n");
+	heading("DAT_IA_ATTR");
 	TEXT(ia, adapter_name);
 	TEXT(ia, vendor_name);
 	U32(ia, hardware_version_major);
@@ -190,7 +215,7 @@ static void show_ia(const DAT_IA_ATTR *ia)
 
 static void show_provider(const DAT_PROVIDER_ATTR *pr)
 {
-	printf("\n# DAT_PROVIDER_ATTR\n");
+	heading("DAT_PROVIDER_ATTR");
 	TEXT(pr, provider_name);
 	U32(pr, provider_version_major);
 	U32(pr, provider_version_minor);
@@ -236,8 +261,14 @@ static int show_open(DAT_IA_HANDLE ia, const char *name)
 		cli_dat_error(ret, NULL, "dat_ia_query(\"%s\")", name);
 		return CLI_FAILED;
 	}
+	if (as_json)
+		json_object(NULL);
 	show_ia(&ia_attr);
+	structure_end("\n");
 	show_provider(&provider_attr);
+	structure_end("");
+	if (as_json)
+		json_end();
 	return CLI_OK;
 }
 
@@ -248,6 +279,11 @@ int datctl_show(int argc, char **argv)
 	DAT_RETURN ret;
 	int status;
 
+	if (argc > 1 && strcmp(argv[1], "--json") == 0) {
+		as_json = true;
+		argc--;
+		argv++;
+	}
 	if (argc > 1 && strcmp(argv[1], "--") == 0) {
 		argc--;
 		argv++;

@@ -30,6 +30,7 @@ datctl_SOURCES = \
 	tools/datctl_explain.c \
 	tools/datctl_list.c \
 	tools/datctl_ping.c \
+	tools/datctl_report.c \
 	tools/datctl_show.c \
 	tools/datctl_which.c \
 	tools/devices.c \
@@ -73,3 +74,7 @@ dist_examples_DATA = examples/exchange.c
 check_PROGRAMS += examples/exchange
 examples_exchange_SOURCES = examples/exchange.c
 examples_exchange_LDADD = libdat.la
+
+# In the folder where bash-completion looks below every prefix; it wants a file called like the command.
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = tools/completions/datctl

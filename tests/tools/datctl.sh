@@ -24,7 +24,7 @@ original=${DAT_OVERRIDE-}
 help_goes_to_stdout_and_succeeds()
 {
 	local args
-	for args in --help -h 'check --help' 'discover --help' 'env --help' 'ping --help' 'explain --help' 'which --help' 'list --help' 'show --help' 'show soft0 --help'; do
+	for args in --help -h 'check --help' 'discover --help' 'env --help' 'ping --help' 'report --help' 'explain --help' 'which --help' 'list --help' 'show --help' 'show soft0 --help'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datctl $args
 		exits_with 0
@@ -189,6 +189,68 @@ messages_escape_control_characters()
 	restore_conf
 }
 
+list_and_show_speak_json()
+{
+	run ./datctl list --json
+	exits_with 0
+	says_nothing
+	prints '"name": "soft0"'
+	prints '"thread_safe": false'
+	cp "$out" "$dir/list.json"
+	run ./datctl show --json soft0
+	exits_with 0
+	prints '"DAT_PROVIDER_ATTR": \{'
+	prints '"srq_supported": "DAT_TRUE"'
+	command -v python3 >/dev/null || return 0
+	python3 -m json.tool "$out" >/dev/null && python3 -m json.tool "$dir/list.json" >/dev/null || fails 'no JSON'
+}
+
+report_holds_what_helps_and_no_secret()
+{
+	SECRET_TOKEN=hush DAT_LOG=warning run ./datctl report
+	exits_with 0
+	prints '^== versions$'
+	prints '^OpenDAT [0-9]'
+	prints '^memlock  '
+	prints '^DAT_LOG=warning$'
+	prints "^-- $DAT_OVERRIDE\$"
+	prints '^soft0 u1.2 '
+	prints '^ok    soft0 '
+	! grep -q -e hush -e SECRET "$out" || fails 'a secret is in it'
+	! grep -qw -e "$(uname -n)" "$out" || fails 'the name of the host is in it'
+	run ./datctl report --json
+	exits_with 0
+	command -v python3 >/dev/null || return 0
+	python3 -m json.tool "$out" >/dev/null || fails 'no JSON'
+}
+
+# complete WORD...: what bash would offer for the last word of this line
+complete_line()
+{
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	COMPREPLY=()
+	_datctl
+	printf '%s\n' "${COMPREPLY[@]}" >"$out"
+}
+
+completion_offers_commands_options_and_adapters()
+{
+	# shellcheck source=/dev/null
+	. "$top_srcdir/tools/completions/datctl"
+	PATH=$PWD:$PATH
+	complete_line datctl che
+	prints '^check$'
+	prints_lines 1
+	complete_line datctl check --
+	prints '^--json$'
+	prints '^--root$'
+	complete_line datctl show so
+	prints '^soft0$'
+	complete_line datctl check --ia soft-b
+	prints '^soft-bounce$'
+}
+
 show_of_an_unknown_adapter_fails_and_names_it()
 {
 	run ./datctl show nosuchadapter
@@ -259,6 +321,7 @@ tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_l
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
 	list_shows_entries_of_other_versions list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins list_of_an_empty_file_is_empty_and_says_what_to_do \
+	list_and_show_speak_json report_holds_what_helps_and_no_secret completion_offers_commands_options_and_adapters \
 	list_of_a_missing_file_fails_and_says_so \
 	list_escapes_control_characters messages_escape_control_characters show_of_an_unknown_adapter_fails_and_names_it \
 	show_prints_every_attribute_by_its_standard_name show_prints_aligned_pairs_only \

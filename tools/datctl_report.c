@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datctl report: what somebody who is to help would ask for, in one text.
+ *
+ * Invariant: nothing is printed but what is listed in the help text: of the environment only our own
+ * variables, of the host no name, and no file but those of the registry.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "conffile.h"
+#include "datctl.h"
+#include "devices.h"
+#include "json.h"
+
+const char datctl_report_help[] =
+	"Usage: datctl report [--json]\n"
+	"Print what somebody who is to help would ask for, as text to be sent: the versions of OpenDAT,\n"
+	"kernel and distribution, limits of this process, the variables of 'datctl env', the files of the\n"
+	"registry with their text, RDMA devices and their interfaces, kernel modules for RDMA, and what\n"
+	"'datctl check' says. The name of the host and other variables are not in it; addresses and names\n"
+	"of adapters are: read it before you send it.\n"
+	"\n"
+	"  --json   print JSON, without the text of the files and what 'datctl check' says; both have a\n"
+	"           --json of their own\n";
+
+static void heading(const char *text)
+{
+	printf("\n== %s\n", text);
+}
+
+/* PRETTY_NAME of os-release, malloced. */
+static char *distribution(void)
+{
+	char *name = NULL;
+	struct conffile file;
+
+	if (conffile_read(&file, "/etc/os-release") == 0)
+		for (size_t i = 0; i < file.count && name == NULL; i++)
+			if (strncmp(file.line[i], "PRETTY_NAME=", 12) == 0)
+				name = cli_text("%s", file.line[i] + 12);
+	conffile_free(&file);
+	return name != NULL ? name : cli_text("unknown");
+}
+
+static const struct limit {
+	const char *name;
+	int resource;
+	const char *meaning;
+} limits[] = {
+	{ "memlock", RLIMIT_MEMLOCK, "bytes of memory that may be registered" },
+	{ "nofile", RLIMIT_NOFILE, "open files" },
+	{ "nproc", RLIMIT_NPROC, "processes" },
+	{ "as", RLIMIT_AS, "bytes of address space" },
+};
+
+#define LIMITS (sizeof(limits) / sizeof(limits[0]))
+
+static char *limit_text(rlim_t value)
+{
+	return value == RLIM_INFINITY ? cli_text("unlimited")
+				      : cli_text("%llu", (unsigned long long)value);
+}
+
+static void limits_print(bool json)
+{
+	for (size_t i = 0; i < LIMITS; i++) {
+		struct rlimit limit = { 0, 0 };
+		char *soft, *hard;
+
+		getrlimit((__rlimit_resource_t)limits[i].resource, &limit);
+		soft = limit_text(limit.rlim_cur);
+		hard = limit_text(limit.rlim_max);
+		if (json) {
+			json_object(limits[i].name);
+			json_string("soft", soft);
+			json_string("hard", hard);
+			json_end();
+		} else {
+			printf("%-8s %s (up to %s): %s\n", limits[i].name, soft, hard,
+			       limits[i].meaning);
+		}
+		free(soft);
+		free(hard);
+	}
+}
+
+static void files_print(void)
+{
+	struct conf conf;
+
+	conf_init(&conf);
+	conf_read_system(&conf);
+	for (const struct conf_source *s = conf.sources; s != NULL; s = s->next) {
+		struct conffile file;
+
+		printf("-- %s\n", s->path);
+		if (strcmp(s->path, "built-in") == 0)
+			continue;
+		if (conffile_read(&file, s->path) != 0)
+			printf("(cannot be read)\n");
+		for (size_t i = 0; i < file.count; i++) {
+			char *shown = cli_escape(file.line[i]);
+
+			printf("%s\n", shown);
+			free(shown);
+		}
+		conffile_free(&file);
+	}
+	conf_free(&conf);
+}
+
+static void devices_print(bool json)
+{
+	struct devices devices;
+
+	if (devices_scan(&devices, "") != 0)
+		return;
+	for (size_t i = 0; i < devices.count; i++) {
+		const struct rdma_port *p = &devices.port[i];
+		char address[128] = "none";
+
+		if (p->netdev[0] != '\0')
+			netdev_address(p->netdev, address, sizeof(address));
+		if (json) {
+			json_object(NULL);
+			json_string("device", p->device);
+			json_number("port", p->port);
+			json_string("kind", port_kind_name(p->kind));
+			json_string("state", p->state);
+			json_string("netdev", p->netdev);
+			json_string("address", address);
+			json_string("node", p->node);
+			json_string("node_error", p->node_errno ? strerror(p->node_errno) : NULL);
+			json_end();
+		} else {
+			printf("%s port %u: %s, %s, interface %s, address %s, node %s: %s\n",
+			       p->device, p->port, port_kind_name(p->kind), p->state,
+			       p->netdev[0] != '\0' ? p->netdev : "none", address,
+			       p->node[0] != '\0' ? p->node : "none",
+			       p->node_errno ? strerror(p->node_errno) : "can be opened");
+		}
+	}
+	if (!json)
+		printf("%s/dev/infiniband/rdma_cm: %s\n", devices.count == 0 ? "none\n" : "",
+		       devices.cm_errno ? strerror(devices.cm_errno) : "can be opened");
+	devices_free(&devices);
+}
+
+static void modules_print(bool json)
+{
+	static const char *const parts[] = { "rdma", "ib_", "iw_", "rxe", "siw", "mlx", "ipoib",
+					     "irdma", "cxgb", "qedr", "bnxt_re", "hfi", "efa" };
+	struct conffile file;
+
+	if (conffile_read(&file, "/proc/modules") != 0)
+		return;
+	for (size_t i = 0; i < file.count; i++) {
+		bool wanted = false;
+
+		file.line[i][strcspn(file.line[i], " ")] = '\0';
+		for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
+			wanted = wanted || strstr(file.line[i], parts[k]) != NULL;
+		if (wanted && json)
+			json_string(NULL, file.line[i]);
+		else if (wanted)
+			printf("%s\n", file.line[i]);
+	}
+	conffile_free(&file);
+}
+
+static void text_report(const struct utsname *uts, const char *system)
+{
+	char *arguments[] = { (char *)"report", NULL };
+
+	printf("== versions\nOpenDAT %s\n%s %s %s\n%s\n", PACKAGE_VERSION, uts->sysname, uts->release,
+	       uts->machine, system);
+	heading("limits");
+	limits_print(false);
+	heading("environment");
+	datctl_env(1, arguments);
+	heading("registry");
+	datctl_which(1, arguments);
+	files_print();
+	heading("RDMA devices");
+	devices_print(false);
+	heading("kernel modules for RDMA");
+	modules_print(false);
+	heading("datctl check");
+	datctl_check(1, arguments);
+}
+
+static void json_report(const struct utsname *uts, const char *system)
+{
+	json_object(NULL);
+	json_string("opendat", PACKAGE_VERSION);
+	json_string("kernel", uts->release);
+	json_string("machine", uts->machine);
+	json_string("distribution", system);
+	json_object("limits");
+	limits_print(true);
+	json_end();
+	json_string("registry", conffile_path());
+	json_array("rdma_ports");
+	devices_print(true);
+	json_end();
+	json_array("modules");
+	modules_print(true);
+	json_end();
+	json_end();
+}
+
+int datctl_report(int argc, char **argv)
+{
+	bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+	struct utsname uts;
+	char *system;
+
+	if (argc > 1 + json)
+		return cli_usage("report: '%s' is no option, and no argument is wanted",
+				 argv[1 + json]);
+	memset(&uts, 0, sizeof(uts));
+	uname(&uts);
+	system = distribution();
+	if (json)
+		json_report(&uts, system);
+	else
+		text_report(&uts, system);
+	free(system);
+	return CLI_OK;
+}

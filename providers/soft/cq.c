@@ -215,7 +215,7 @@ void soft_ring_publish(struct soft_cell *cell, uint64_t position)
 			      memory_order_release);
 }
 
-void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
+bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
 		      enum soft_side side)
 {
 	uint32_t entry = (index << 1 | (uint32_t)side) + 1;
@@ -226,13 +226,14 @@ void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	 * find it set, the owner's look is still to come and will see what we did before.
 	 */
 	if (atomic_exchange(&port->attention[side].queued, 1))
-		return;
+		return false;
 	head = atomic_load_explicit(&ring->attention, memory_order_relaxed);
 	do {
 		atomic_store_explicit(&port->attention[side].next, head, memory_order_relaxed);
 		/* release: `next`, and all that the news is about */
 	} while (!atomic_compare_exchange_weak_explicit(
 		&ring->attention, &head, entry, memory_order_release, memory_order_relaxed));
+	return true;
 }
 
 void soft_ring_notify(struct soft_ring *ring, int doorbell)

@@ -38,8 +38,11 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 /* Any process. `me` is the claimer's name in the ring. NULL: the ring is full. */
 struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me, uint64_t *position);
 void soft_ring_publish(struct soft_cell *cell, uint64_t position);
-/* Puts a port of the ring's owner on its attention list: cannot fail. Engine held, port open. */
-void soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
+/*
+ * Puts a port of the ring's owner on its attention list: cannot fail. Engine held, port open.
+ * False: it was there, and the owner has not looked yet.
+ */
+bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
 		      enum soft_side side);
 /* After publishing: wakes whoever asked for it. `doorbell` is the owner's eventfd. */
 void soft_ring_notify(struct soft_ring *ring, int doorbell);

@@ -252,11 +252,14 @@ static bool exec_rdma(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 
 /*
  * Tells the target that receives of its own are done; or, with nothing done, that we wait for it.
+ * Only the owner of an SRQ can give us one of its buffers, and that must not wait until somebody
+ * looks at the queue of events: so the service thread there is told, too.
  */
 static void engine_tell_target(struct soft_dir *dir, bool blocked)
 {
 	struct soft_ep *ep = dir->ep;
-	uint64_t position;
+	uint64_t position, one = 1;
+	bool bell = false;
 	struct soft_cell *cell =
 		blocked ? NULL : soft_ring_claim(ep->rring, ep->my_slot, &position);
 
@@ -267,9 +270,12 @@ static void engine_tell_target(struct soft_dir *dir, bool blocked)
 		cell->flags = 0;
 		soft_ring_publish(cell, position);
 	} else {
-		soft_ring_attend(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV);
+		bell = soft_ring_attend(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV) &&
+		       dir->tp->srq;
 	}
 	soft_ring_notify(ep->rring, dir->peer->doorbell_fd);
+	if (bell && write(dir->peer->doorbell_fd, &one, sizeof one) < 0)
+		return; /* EAGAIN: it is full, so its reader is awake */
 }
 
 static void engine_tell_initiator(struct soft_dir *dir)

@@ -240,6 +240,41 @@ static void large_messages_go_through_it_as_well(void)
 	CHECK_EQ_INT(api_mismatch(big.mem, 2 << 20, 7), -1);
 }
 
+/* Whoever has posted buffers need not look at his events before they are filled. */
+static void large_message_is_taken_though_nobody_looks_at_the_events(void)
+{
+	struct api_buf big = api_buf(4 << 20, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_LMR_TRIPLET seg = api_seg(&big, 0, 2 << 20);
+
+	links_make(1);
+	post_many(1, 2);
+	REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(7)), DAT_SUCCESS);
+	api_fill(big.mem + (2 << 20), 2 << 20, 7);
+	send_msg(0, 64, 11);
+	send_msg(0, 64, 12);
+	REQUIRE_DAT(api_send(links[0].from.ep, &big, 2 << 20, 2 << 20, 13, 0), DAT_SUCCESS);
+	API_DTO(links[0].from.request, links[0].from.ep, 13, DAT_DTO_SUCCESS, 2 << 20);
+	CHECK_EQ_INT(api_mismatch(big.mem, 2 << 20, 7), -1);
+	API_DTO(links[0].to.recv, links[0].to.ep, 1, DAT_DTO_SUCCESS, 64);
+	API_DTO(links[0].to.recv, links[0].to.ep, 2, DAT_DTO_SUCCESS, 64);
+	API_DTO(links[0].to.recv, links[0].to.ep, 7, DAT_DTO_SUCCESS, 2 << 20);
+}
+
+static void graceful_disconnect_ends_though_nobody_looks_at_the_events(void)
+{
+	struct api_buf big = api_buf(4 << 20, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_LMR_TRIPLET seg = api_seg(&big, 0, 2 << 20);
+
+	links_make(1);
+	REQUIRE_DAT(api_send(links[0].from.ep, &big, 2 << 20, 2 << 20, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_disconnect(links[0].from.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(7)), DAT_SUCCESS);
+	API_CONN(links[0].to.connect, links[0].to.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_CONN(links[0].from.connect, links[0].from.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_DTO(links[0].from.request, links[0].from.ep, 1, DAT_DTO_SUCCESS, 2 << 20);
+	API_DTO(links[0].to.recv, links[0].to.ep, 7, DAT_DTO_SUCCESS, 2 << 20);
+}
+
 static void endpoint_of_a_queue_posts_no_receives_of_its_own(void)
 {
 	DAT_RETURN ret;
@@ -551,6 +586,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_several_endpoints_share_the_buffers),
 	CHECK_TEST(message_waits_for_a_buffer),
 	CHECK_TEST(large_messages_go_through_it_as_well),
+	CHECK_TEST(large_message_is_taken_though_nobody_looks_at_the_events),
+	CHECK_TEST(graceful_disconnect_ends_though_nobody_looks_at_the_events),
 	CHECK_TEST(endpoint_of_a_queue_posts_no_receives_of_its_own),
 	CHECK_TEST(create_of_an_endpoint_needs_attributes_and_ignores_the_recv_iov),
 	CHECK_TEST(free_is_refused_while_an_endpoint_is_associated),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine of a port whose memory had another connection before, and a peer of that one which has not heard of its
- * end: it neither gets the engine nor keeps it, and no request of the owner's is left lying because of it.
+ * The engine of a port whose memory had another connection before, and a peer of that one which has
+ * not heard of its end: it neither gets the engine nor keeps it, and no request of the owner's is
+ * left lying because of it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,9 +18,9 @@
 static struct {
 	struct soft_ia *ia;
 	struct soft_peer peer;
-	struct soft_ep owner; /* of the port */
-	struct soft_ep far;   /* its peer now */
-	struct soft_ep old;   /* its peer before */
+	struct soft_ep owner;  /* of the port */
+	struct soft_ep far;    /* its peer now */
+	struct soft_ep old;    /* its peer before */
 	struct soft_ring ring; /* for its news; nobody looks at them */
 	_Atomic bool stop;
 } t;
@@ -125,6 +126,17 @@ static void count_of_holdings_does_not_run_into_the_generation(void)
 	CHECK_EQ_INT((uint32_t)t.owner.port->engine, 0);
 }
 
+/* What the service thread was asked to end, and did not get to before its calls were cancelled. */
+static void reset_ends_what_is_still_open(void)
+{
+	t.peer.users = 2;
+	t.owner.open = true;
+	CHECK_EQ_INT(soft_ep_reset(&t.owner.base), DATP_OK);
+	CHECK(!t.owner.open && !t.owner.peer && !t.owner.rport);
+	CHECK_EQ_INT(t.owner.port->open, 0);
+	CHECK_EQ_INT(t.peer.users, 1);
+}
+
 static void *press(void *arg)
 {
 	(void)arg;
@@ -154,6 +166,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(peer_of_an_earlier_connection_does_not_get_the_engine),
 	CHECK_TEST(engine_that_an_earlier_peer_holds_is_taken_from_it),
 	CHECK_TEST(count_of_holdings_does_not_run_into_the_generation),
+	CHECK_TEST(reset_ends_what_is_still_open),
 	CHECK_TEST(request_is_not_left_lying_by_an_earlier_peer),
 	CHECK_END
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process takes away memory that it has registered and told its peer of. That is its own error, and no hardware
- * would notice; here the transfer fails and the connection breaks, and neither of the two dies of it.
+ * A process takes away memory that it has registered and told its peer of. That is its own error,
+ * and no hardware would notice; here the transfer fails and the connection breaks, and neither of
+ * the two dies of it.
  */
 #include <stdlib.h>
 #include <string.h>

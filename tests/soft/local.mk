@@ -47,7 +47,8 @@ SOFT_API_TESTS = \
 	tests/soft/gone_test \
 	tests/soft/hostile_test \
 	tests/soft/kill_test \
-	tests/soft/mix_test
+	tests/soft/mix_test \
+	tests/soft/window_test
 
 check_PROGRAMS += $(SOFT_API_TESTS)
 TESTS += $(SOFT_API_TESTS)
@@ -75,6 +76,10 @@ tests_soft_kill_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_mix_test_SOURCES = tests/soft/mix_test.c
 tests_soft_mix_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_mix_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_window_test_SOURCES = tests/soft/window_test.c
+tests_soft_window_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_window_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 TESTS += tests/soft/bounce.sh
 EXTRA_DIST += tests/soft/bounce.sh

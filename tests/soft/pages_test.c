@@ -14,7 +14,7 @@ static uint64_t page;
 static unsigned char *memory; /* PAGES of it, see setup() */
 static int fd = -1;
 
-/* Page 2 cannot be written, page 4 not be touched, page 6 is not there, and page 8 cannot be written either. */
+/* Pages 2 and 8 cannot be written, page 4 not be touched, and page 6 is not there. */
 static void setup(void)
 {
 	page = (uint64_t)sysconf(_SC_PAGESIZE);

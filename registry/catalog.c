@@ -467,6 +467,23 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PRO
 	return rc;
 }
 
+/*
+ * Do the objects of an IA that is open through r begin with this table? It need not be the one that
+ * was registered: each IA of a wrapper has a table of its own.
+ */
+static bool table_is_open_locked(const struct reg_record *r, const DAT_PROVIDER *table)
+{
+	unsigned int h = atomic_load_explicit(&reg.ia_top, memory_order_relaxed);
+	const struct reg_ia *ia;
+
+	while (h-- > 1) {
+		ia = ia_slot(h);
+		if (ia && ia->record == r && ia->vtable == table)
+			return true;
+	}
+	return false;
+}
+
 static DAT_RETURN record_remove_locked(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
 {
 	struct reg_record **link = &reg.records;
@@ -478,7 +495,7 @@ static DAT_RETURN record_remove_locked(const DAT_PROVIDER *provider, const DAT_P
 		link = &r->next;
 	if (!r)
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (r->provider != provider)
+	if (r->provider != provider && !table_is_open_locked(r, provider))
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 	if (r->opens)
 		return REG_ERROR(DAT_PROVIDER_IN_USE, 0);

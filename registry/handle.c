@@ -92,12 +92,28 @@ void ia_drop_locked(unsigned int handle)
 }
 
 /*
- * The handle of a provider's object, 0 if it is none. The newest wins where a provider hands out
- * one object twice.
+ * Of two handles of one object: the one whose table is the object's own now. A wrapper hands out
+ * the object of the IA beneath, with its own table in place; the number of the IA beneath is
+ * nobody's but the wrapper's. The newer one, a, where a provider hands out one object twice.
  */
+static unsigned int ia_uppermost(unsigned int a, unsigned int b, DAT_IA_HANDLE object)
+{
+	const DAT_PROVIDER *vtable;
+	bool is_b;
+
+	/* Open, or about to be closed by a thread that has made sure of it: so it can be read. */
+	vtable = __atomic_load_n((const DAT_PROVIDER **)object, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&reg.lock);
+	is_b = ia_slot(a)->vtable != vtable && ia_slot(b)->vtable == vtable;
+	pthread_mutex_unlock(&reg.lock);
+	return is_b ? b : a;
+}
+
+/* The handle of a provider's object, 0 if it is none. */
 unsigned int ia_handle_of(DAT_IA_HANDLE object)
 {
 	unsigned int h = atomic_load_explicit(&reg.ia_top, memory_order_acquire);
+	unsigned int found = 0;
 	struct reg_ia *ia;
 
 	if ((uintptr_t)object < REG_POINTER_MIN)
@@ -105,9 +121,9 @@ unsigned int ia_handle_of(DAT_IA_HANDLE object)
 	while (h-- > 1) {
 		ia = ia_slot(h);
 		if (ia && atomic_load_explicit(&ia->object, memory_order_acquire) == object)
-			return h;
+			found = found ? ia_uppermost(found, h, object) : h;
 	}
-	return 0;
+	return found;
 }
 
 /*

@@ -112,18 +112,18 @@ static void plugin_unload(struct reg_plugin *p)
 }
 
 /*
- * A provider library may have a function that says why its init registered nothing; libdatp has.
- * Copied: the words are the library's.
+ * A provider library may have a function that says why it did not do what it was just asked for;
+ * libdatp has. Malloced, for the words are the library's; NULL: it does not say. Without the lock;
+ * the library is loaded.
  */
-static void plugin_ask_why(struct reg_plugin *p)
+char *plugin_words(struct reg_plugin *p)
 {
 	const char *(*why)(void);
 	const char *words;
 
 	why = (const char *(*)(void))(uintptr_t)loader_symbol(p->lib, "datp_plugin_why");
 	words = why ? why() : NULL;
-	free(p->said);
-	p->said = words ? strdup(words) : NULL;
+	return words ? strdup(words) : NULL;
 }
 
 /* Without the lock; p->thread is this thread. Returns 0, or -ENOENT with *why, or -ENOMEM. */
@@ -153,7 +153,8 @@ static int plugin_load(struct reg_plugin *p, char **why)
 	}
 	p->initialised = true;
 	init(&p->info, p->entry->ia_params);
-	plugin_ask_why(p);
+	free(p->said);
+	p->said = plugin_words(p);
 	reg_self.plugin = outer;
 	return 0;
 

@@ -156,6 +156,7 @@ int plugin_acquire_locked(struct reg_plugin *p);
 void plugin_release_locked(struct reg_plugin *p);
 int plugin_wait_locked(struct reg_plugin *p);
 void plugin_why_locked(struct reg_plugin *p, char *why);
+char *plugin_words(struct reg_plugin *p);
 
 /* vtables.c */
 int vtables_add_locked(const DAT_PROVIDER *vtable);

@@ -258,19 +258,29 @@ void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc)
 	const char *type, *subtype;
 	const char *file = "registered by the program";
 	unsigned int line = 0;
+	char *words = r->plugin ? plugin_words(r->plugin) : NULL;
 	bool speaks = true;
+	bool nested;
 
 	dat_strerror(rc, &type, &subtype);
 	pthread_mutex_lock(&reg.lock);
 	if (r->plugin) {
 		file = r->plugin->entry->file;
 		line = r->plugin->entry->line;
-		speaks = DAT_GET_TYPE(rc) != DAT_INVALID_PARAMETER &&
-			 DAT_GET_TYPE(rc) != DAT_INVALID_HANDLE && plugin_speaks_locked(r->plugin);
+		/*
+		 * Opened by a provider that wraps it, which has the same words and a line of its
+		 * own.
+		 */
+		nested = words && reg_self.plugin;
+		speaks = !nested &&
+			 (words || (DAT_GET_TYPE(rc) != DAT_INVALID_PARAMETER &&
+				    DAT_GET_TYPE(rc) != DAT_INVALID_HANDLE)) &&
+			 plugin_speaks_locked(r->plugin);
 	}
 	pthread_mutex_unlock(&reg.lock);
 	diag_print(speaks ? DIAG_ERROR : DIAG_CONSUMER,
-		   "%s:%u: %s: library %s could not open it: %s%s%s; %s", file, line, name,
+		   "%s:%u: %s: library %s could not open it: %s%s%s%s%s", file, line, name,
 		   r->plugin ? r->plugin->entry->library : "-", type, *subtype ? " " : "", subtype,
-		   open_remedy(rc));
+		   words ? ": " : "; ", words ? words : open_remedy(rc));
+	free(words);
 }

@@ -19,13 +19,15 @@
 #include <datp/provider.h>
 
 struct datp_cno;
+struct datp_wrapper;
 
 /* ------------------------------------------------------------------ plugins */
 
 /* One registration: a plugin under one IA name. Never changes between init and fini. */
 struct plugin {
 	struct plugin *next; /* core.lock */
-	const struct datp_plugin *desc;
+	const struct datp_plugin *desc;	    /* NULL: a wrapper */
+	const struct datp_wrapper *wrapper; /* NULL: a plugin */
 	struct datp_ops ops; /* total */
 	DAT_PROVIDER table;  /* the frozen table of its objects */
 	DAT_PROVIDER_INFO info;
@@ -46,7 +48,7 @@ bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct da
 void plugin_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void plugin_refuse_begin(void); /* nothing is refused yet */
 /* True: somebody only wants to know what the plugin is made of (datp_plugin_dump). */
-bool plugin_dump_takes(const struct datp_plugin *desc);
+bool plugin_dump_takes(const struct datp_plugin *desc, const struct datp_wrapper *wrapper);
 /* The nth registration of an IA name, counted in `opens`; NULL if there is none. */
 struct plugin *plugin_get(const char *name, uint32_t nth);
 void plugin_put(struct plugin *plugin);

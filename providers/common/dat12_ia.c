@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dat12.h"
+#include "wrap.h"
 
 enum { PROVIDER_MAJOR = 1, PROVIDER_MINOR = 0, MERGE_KINDS = 6 };
 
@@ -15,7 +16,9 @@ static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT q
 	struct plugin *plugin;
 	struct datp_ia *ia;
 	enum datp_err err;
+	DAT_RETURN ret;
 
+	plugin_refuse_begin();
 	if (!name)
 		return datp_ret(DATP_ERR_ARG1);
 	if (!async)
@@ -28,6 +31,12 @@ static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT q
 	plugin = plugin_get(name, nth);
 	if (!plugin)
 		return datp_ret(DATP_ERR_NOT_FOUND);
+	if (plugin->wrapper) {
+		ret = wrap_open(plugin, name, qlen, async, handle);
+		if (ret != DAT_SUCCESS)
+			plugin_put(plugin);
+		return ret;
+	}
 	err = ia_open(plugin, qlen, async, &ia);
 	if (err) {
 		plugin_put(plugin);

@@ -7,17 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core.h"
 #include "ops_list.h"
+#include "wrap.h"
 
 /* What datp_plugin_init() of this thread does instead of registering. */
 static _Thread_local const struct datp_plugin *dumped;
+static _Thread_local const struct datp_wrapper *dumped_wrapper;
 static _Thread_local bool dumping;
 
-bool plugin_dump_takes(const struct datp_plugin *desc)
+bool plugin_dump_takes(const struct datp_plugin *desc, const struct datp_wrapper *wrapper)
 {
-	if (dumping)
+	if (dumping) {
 		dumped = desc;
+		dumped_wrapper = wrapper;
+	}
 	return dumping;
 }
 
@@ -59,24 +62,29 @@ static void say_size(const struct sink *sink, const char *name, uint32_t size)
 		say(sink, key, "default");
 }
 
-static void say_all(const struct sink *sink, const struct datp_plugin *desc)
+/* What a plugin and a wrapper have in common. */
+static void say_head(const struct sink *sink, const char *name, const char *version, uint32_t major,
+		     uint32_t minor, bool loads)
 {
-	size_t size = desc->ops_size;
-	struct datp_ops ops = { 0 }, total;
-	bool loads;
-
-	memcpy(&ops, desc->ops, size < sizeof(ops) ? size : sizeof(ops));
-	plugin_refuse_begin();
-	loads = plugin_negotiate(desc, &total);
-	say(sink, "name", "%s", desc->name);
-	say(sink, "version", "%s",
-	    desc->sdk_minor >= 2 && desc->version ? desc->version : "unknown");
-	say(sink, "sdk", "%u.%u", desc->sdk_major, desc->sdk_minor);
+	say(sink, "name", "%s", name);
+	say(sink, "version", "%s", version ? version : "unknown");
+	say(sink, "sdk", "%u.%u", major, minor);
 	say(sink, "host", "%u.%u", DATP_SDK_MAJOR, DATP_SDK_MINOR);
 	say(sink, "loads", "%s", loads ? "yes" : "no");
 	say(sink, "why", "%s", loads ? "" : datp_plugin_why());
+}
+
+static void say_plugin(const struct sink *sink, const struct datp_plugin *desc)
+{
+	size_t size = desc->ops_size;
+	struct datp_ops ops = { 0 }, total;
+
+	plugin_refuse_begin();
+	say_head(sink, desc->name, desc->sdk_minor >= 2 ? desc->version : NULL, desc->sdk_major,
+		 desc->sdk_minor, plugin_negotiate(desc, &total));
 	if (desc->sdk_major != DATP_SDK_MAJOR)
 		return; /* the rest is in a form that we do not know */
+	memcpy(&ops, desc->ops, size < sizeof(ops) ? size : sizeof(ops));
 	say(sink, "needs", "0x%x", ops.needs);
 	say(sink, "traits", "0x%x", ops.traits);
 #define X(type, head) say_size(sink, #type, ops.type##_size);
@@ -92,6 +100,27 @@ static void say_all(const struct sink *sink, const struct datp_plugin *desc)
 		say(sink, "ignored", "%zu", (size - sizeof(ops)) / sizeof(void (*)(void)));
 }
 
+/* Objects and ops are those of the adapter beneath. */
+static void say_wrapper(const struct sink *sink, const struct datp_wrapper *wrapper)
+{
+	struct datp_wrap_ops total;
+
+	plugin_refuse_begin();
+	say_head(sink, wrapper->name, wrapper->version, wrapper->sdk_major, wrapper->sdk_minor,
+		 wrap_negotiate(wrapper, &total));
+	if (wrapper->sdk_major != DATP_SDK_MAJOR)
+		return;
+	say(sink, "needs", "0x%x", wrapper->ops->needs);
+	say(sink, "traits", "0x%x", 0);
+#define X(type, head) say(sink, "size." #type, "beneath");
+	SIZED_OBJECTS(X)
+#undef X
+#define X(op, ...) say(sink, "op." #op, "beneath");
+	REQUIRED_OPS(X)
+	OPTIONAL_OPS(X)
+#undef X
+}
+
 DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
 			       void (*line)(void *arg, const char *key, const char *value),
 			       void *arg)
@@ -102,10 +131,13 @@ DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const
 	const struct sink sink = { line, arg };
 
 	dumped = NULL;
+	dumped_wrapper = NULL;
 	dumping = true;
 	init(&nobody, "");
 	dumping = false;
 	if (dumped)
-		say_all(&sink, dumped);
-	return dumped != NULL;
+		say_plugin(&sink, dumped);
+	else if (dumped_wrapper)
+		say_wrapper(&sink, dumped_wrapper);
+	return dumped || dumped_wrapper;
 }

@@ -23,6 +23,8 @@ libdatp_core_la_SOURCES = \
 	providers/common/obj.h \
 	providers/common/ops_list.h \
 	providers/common/srq.h \
+	providers/common/wrap.h \
+	providers/common/wrap_calls.h \
 	providers/common/tell.h \
 	providers/common/cm.c \
 	providers/common/cno.c \
@@ -58,5 +60,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/rmr.c \
 	providers/common/sp.c \
 	providers/common/srq.c \
+	providers/common/wrap.c \
+	providers/common/wrap_calls.c \
 	providers/common/tell.c
 libdatp_core_la_LIBADD = libdatlog.la

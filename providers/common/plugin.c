@@ -10,6 +10,7 @@
 
 #include "dat12.h"
 #include "tell.h"
+#include "wrap.h"
 
 struct core core;
 
@@ -22,6 +23,7 @@ static void after_fork_in_child(void)
 	obj_forget_all();
 	ep_forget_all();
 	sp_forget_all();
+	wrap_forget_all();
 	log_forget();
 	for (struct ia_priv *ia = core.ias; ia; ia = ia->next)
 		loop_forget(ia->loop);
@@ -99,59 +101,94 @@ static void plugin_delete(struct plugin *plugin)
 	free(plugin);
 }
 
-void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info,
-		      const char *params)
+/* One of the two is NULL. */
+static struct plugin *plugin_new(const struct datp_plugin *desc, const struct datp_wrapper *wrapper,
+				 const DAT_PROVIDER_INFO *info, const char *params)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct plugin *plugin;
-	DAT_RETURN ret;
+	struct plugin *plugin = calloc(1, sizeof(*plugin));
+	struct datp_wrap_ops ops;
 
-	if (plugin_dump_takes(desc))
-		return;
-	pthread_once(&once, watch_forks);
-	plugin_refuse_begin();
-	plugin = calloc(1, sizeof(*plugin));
 	if (!plugin)
 		goto no_memory;
-	if (!plugin_negotiate(desc, &plugin->ops))
-		goto free_plugin;
 	plugin->desc = desc;
+	plugin->wrapper = wrapper;
 	plugin->info = *info;
+	if (desc ? !plugin_negotiate(desc, &plugin->ops) : !wrap_negotiate(wrapper, &ops))
+		goto free_plugin;
 	plugin->params = strdup(params ? params : "");
-	if (!plugin->params)
-		goto no_memory;
+	if (plugin->params)
+		return plugin;
+
+no_memory:
+	plugin_refuse("no memory for plugin \"%s\"; free some and open it again",
+		      desc ? desc->name : wrapper->name);
+free_plugin:
+	free(plugin);
+	return NULL;
+}
+
+static void plugin_register(struct plugin *plugin)
+{
+	DAT_RETURN ret;
+
 	if (!plugin_list(plugin)) {
 		plugin_refuse("%d adapters have this name already; leave out some lines",
 			      PLUGIN_NTHS);
-		goto free_plugin;
+		goto delete;
 	}
 	/* Nobody opens it before libdat knows its table. */
-	dat12_table_fill(&plugin->table, plugin->info.ia_name, plugin->nth, &desc->fast);
+	if (plugin->desc)
+		dat12_table_fill(&plugin->table, plugin->info.ia_name, plugin->nth,
+				 &plugin->desc->fast);
+	plugin->table.device_name = plugin->info.ia_name;
+	plugin->table.ia_open_func = dat12_ia_opener(plugin->nth);
 	/* No lock is held: libdat may call back. */
-	ret = dat_registry_add_provider(&plugin->table, info);
+	ret = dat_registry_add_provider(&plugin->table, &plugin->info);
 	if (ret == DAT_SUCCESS)
 		return;
-	plugin_refuse(
-		"DUTY-01: libdat refuses to register plugin \"%s\" as %s (0x%x); see that the "
-		"name is registered once only",
-		desc->name, info->ia_name, ret);
+	plugin_refuse("DUTY-01: libdat refuses to register %s (0x%x); see that the name is "
+		      "registered once only",
+		      plugin->info.ia_name, ret);
 	plugin_unlist(plugin);
-	goto free_plugin;
-
-no_memory:
-	plugin_refuse("no memory for plugin \"%s\"; free some and open it again", desc->name);
-free_plugin:
-	if (plugin)
-		plugin_delete(plugin);
+	delete : plugin_delete(plugin);
 }
 
-static struct plugin *plugin_find(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info)
+static void init(const struct datp_plugin *desc, const struct datp_wrapper *wrapper,
+		 const DAT_PROVIDER_INFO *info, const char *params)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct plugin *plugin;
+
+	if (plugin_dump_takes(desc, wrapper))
+		return;
+	pthread_once(&once, watch_forks);
+	plugin_refuse_begin();
+	plugin = plugin_new(desc, wrapper, info, params);
+	if (plugin)
+		plugin_register(plugin);
+}
+
+DATP_API void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info,
+			       const char *params)
+{
+	init(desc, NULL, info, params);
+}
+
+DATP_API void datp_wrapper_init(const struct datp_wrapper *wrapper, const DAT_PROVIDER_INFO *info,
+				const char *params)
+{
+	init(NULL, wrapper, info, params);
+}
+
+static struct plugin *plugin_find(const struct datp_plugin *desc,
+				  const struct datp_wrapper *wrapper, const DAT_PROVIDER_INFO *info)
 {
 	struct plugin *plugin;
 
 	datp_lock(&core.lock);
 	for (plugin = core.plugins; plugin; plugin = plugin->next)
-		if (plugin->desc == desc && !strcmp(plugin->info.ia_name, info->ia_name) &&
+		if (plugin->desc == desc && plugin->wrapper == wrapper &&
+		    !strcmp(plugin->info.ia_name, info->ia_name) &&
 		    plugin->info.dapl_version_major == info->dapl_version_major &&
 		    plugin->info.dapl_version_minor == info->dapl_version_minor &&
 		    !plugin->info.is_thread_safe == !info->is_thread_safe)
@@ -160,16 +197,15 @@ static struct plugin *plugin_find(const struct datp_plugin *desc, const DAT_PROV
 	return plugin;
 }
 
-void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info)
+static void fini(struct plugin *plugin)
 {
-	struct plugin *plugin = plugin_find(desc, info);
-
 	if (!plugin)
 		return;
 	if (!plugin_leave(plugin))
 		goto in_use;
 	/* No lock is held: libdat may call back. */
-	if (DAT_GET_TYPE(dat_registry_remove_provider(&plugin->table, info)) == DAT_PROVIDER_IN_USE)
+	if (DAT_GET_TYPE(dat_registry_remove_provider(&plugin->table, &plugin->info)) ==
+	    DAT_PROVIDER_IN_USE)
 		goto stay;
 	plugin_unlist(plugin);
 	plugin_delete(plugin);
@@ -178,10 +214,18 @@ void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *i
 stay:
 	plugin_stay(plugin);
 in_use:
-	core_log(
-		1,
-		"%s: DUTY-13: asked to unload plugin \"%s\" while it is open; close every IA first",
-		info->ia_name, desc->name);
+	datp_log(1, "%s: DUTY-13: asked to unload it while it is open; close every IA first",
+		 plugin->info.ia_name);
+}
+
+DATP_API void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info)
+{
+	fini(plugin_find(desc, NULL, info));
+}
+
+DATP_API void datp_wrapper_fini(const struct datp_wrapper *wrapper, const DAT_PROVIDER_INFO *info)
+{
+	fini(plugin_find(NULL, wrapper, info));
 }
 
 struct plugin *plugin_get(const char *name, uint32_t nth)

@@ -25,7 +25,7 @@ void plugin_refuse(const char *fmt, ...)
 	vsnprintf(refusal, sizeof(refusal), fmt, args);
 	va_end(args);
 	/* for a registry that does not ask */
-	core_log(2, "%s", refusal);
+	core_log(4, "%s", refusal);
 }
 
 DATP_API const char *datp_plugin_why(void)

@@ -29,6 +29,20 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PRO
 	return DAT_SUCCESS;
 }
 
+/* What a wrapper would wrap. */
+DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			DAT_IA_HANDLE *ia, DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN safe)
+{
+	(void)name, (void)qlen, (void)async, (void)ia, (void)major, (void)minor, (void)safe;
+	return datp_ret(DATP_ERR_NOT_FOUND);
+}
+
+DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+{
+	(void)ia, (void)flags;
+	return datp_ret(DATP_ERR_HANDLE);
+}
+
 DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
 {
 	DAT_RETURN answer = null_registry.remove_answer;

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the layers: one for each IA that is open through a wrapper, between the program and the IA
+ * beneath. The first word of every object of that IA is the address of the uppermost layer's table.
+ *
+ * Invariant: a layer's memory is a layer for ever, so a call that comes too late finds it dead; a
+ * layer dies with the IA beneath, after the last call through it.
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dat12.h"
+#include "futex.h"
+#include "wrap.h"
+
+/* Declared by no header of the standard's: an IA's integer as the pointer that is behind it. */
+extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
+
+/* Values below are integers of libdat's, or nothing. */
+#define POINTER_MIN ((uintptr_t)65536)
+
+struct layer {
+	DAT_PROVIDER table; /* first: what the objects point at */
+	struct layer *next; /* layers_lock, while unused */
+	_Atomic bool live;
+	_Atomic uint32_t calls; /* under way */
+	/* The rest is constant while it lives. */
+	const DAT_PROVIDER *beneath;
+	struct layer *under; /* whose table `beneath` is, or NULL: another provider's */
+	struct plugin *plugin;
+	struct datp_wrap_ops ops; /* total */
+	struct datp_wrap *wrap;
+	DAT_IA_HANDLE handle; /* libdat's, of the IA beneath */
+	char name[DAT_NAME_MAX_LENGTH];
+};
+
+static _Atomic uint32_t layers_lock; /* innermost */
+static struct layer *layers_unused;
+
+/* The adapters that this thread is opening, the innermost first. */
+struct opening {
+	const char *name;
+	const struct opening *outer;
+};
+
+static _Thread_local const struct opening *openings;
+
+/* ------------------------------------------------------------------ layers */
+
+static struct layer *layer_new(void)
+{
+	struct layer *layer;
+
+	datp_lock(&layers_lock);
+	layer = layers_unused;
+	if (layer)
+		layers_unused = layer->next;
+	datp_unlock(&layers_lock);
+	return layer ? layer : calloc(1, sizeof(*layer));
+}
+
+static void layer_delete(struct layer *layer)
+{
+	datp_lock(&layers_lock);
+	layer->next = layers_unused;
+	layers_unused = layer;
+	datp_unlock(&layers_lock);
+}
+
+void wrap_forget_all(void)
+{
+	atomic_store_explicit(&layers_lock, 0, memory_order_relaxed);
+}
+
+/* Whoever finds it dead afterwards has not been waited for (hence the full order of all three). */
+static bool layer_pin(struct layer *layer)
+{
+	atomic_fetch_add(&layer->calls, 1);
+	return atomic_load(&layer->live);
+}
+
+static void layer_unpin(void *arg)
+{
+	struct layer *layer = arg;
+
+	if (atomic_fetch_sub(&layer->calls, 1) == 1 && !atomic_load(&layer->live))
+		futex_wake(&layer->calls, false);
+}
+
+static void layer_kill(struct layer *layer)
+{
+	atomic_store(&layer->live, false);
+	futex_await_zero(&layer->calls);
+}
+
+/* ------------------------------------------------------------------ objects */
+
+/* An object of the IA beneath that was seen for the first time, or any other handle. */
+static void adopt(struct layer *layer, DAT_HANDLE handle)
+{
+	const DAT_PROVIDER **word = handle;
+	const DAT_PROVIDER *was;
+
+	if ((uintptr_t)handle < POINTER_MIN || ((uintptr_t)handle & 7))
+		return;
+	/* acquire, release: who finds it adopted may call through it */
+	was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	if (was == layer->beneath)
+		__atomic_compare_exchange_n(word, &was, &layer->table, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED);
+}
+
+static void adopt_event(struct layer *layer, const DAT_EVENT *event)
+{
+	switch (event->event_number) {
+	case DAT_CONNECTION_REQUEST_EVENT:
+		adopt(layer, event->event_data.cr_arrival_event_data.cr_handle);
+		break;
+	case DAT_DTO_COMPLETION_EVENT:
+	case DAT_RMR_BIND_COMPLETION_EVENT:
+	case DAT_SOFTWARE_EVENT:
+		break;
+	default:
+		/* a connection event tells of an endpoint that the provider may have made */
+		if ((event->event_number & 0xff000) == (DAT_CONNECTION_EVENT_ESTABLISHED & 0xff000))
+			adopt(layer, event->event_data.connect_event_data.ep_handle);
+	}
+}
+
+static void adopt_results(struct layer *layer, enum datp_call id, const uint64_t *w)
+{
+	const struct datp_arg *args;
+	int n = datp_call_args(id, &args);
+
+	for (int i = 0; i < n; i++) {
+		void *at = (void *)(uintptr_t)w[i];
+
+		if (!at)
+			continue;
+		if (args[i].kind == DATP_ARG_OUT_HANDLE)
+			adopt(layer, *(DAT_HANDLE *)at);
+		else if (args[i].kind == DATP_ARG_EVENT)
+			adopt_event(layer, at);
+	}
+	if (id == DATP_CALL_cr_query && (w[1] & DAT_CR_FIELD_LOCAL_EP_HANDLE))
+		adopt(layer, ((const DAT_CR_PARAM *)(uintptr_t)w[2])->local_ep_handle);
+}
+
+/* ------------------------------------------------------------------ calls */
+
+static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint64_t *w);
+
+/* The adapter goes by the name in dat.conf that it was opened by. */
+static void ia_queried(struct layer *layer, const uint64_t *w)
+{
+	DAT_IA_ATTR *attr = (DAT_IA_ATTR *)(uintptr_t)w[3];
+
+	if (attr && (w[2] & DAT_IA_FIELD_IA_ADAPTER_NAME))
+		snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s", layer->wrap->name);
+}
+
+static DAT_RETURN beneath_call(struct layer *layer, enum datp_call id, const uint64_t *w)
+{
+	DAT_RETURN ret;
+
+	ret = layer->under ? layer_call(layer->under, id, w) : wrap_invoke(layer->beneath, id, w);
+	if (ret == DAT_SUCCESS)
+		adopt_results(layer, id, w);
+	if (ret == DAT_SUCCESS && id == DATP_CALL_ia_query)
+		ia_queried(layer, w);
+	return ret;
+}
+
+static DAT_RETURN hooked_call(struct layer *layer, enum datp_call id, const uint64_t *w)
+{
+	struct datp_wrap_call call = { .id = id, .arg = w };
+
+	call.made = layer->ops.before(layer->wrap, &call);
+	if (call.made)
+		call.ret = beneath_call(layer, id, w);
+	layer->ops.after(layer->wrap, &call);
+	return call.ret;
+}
+
+/* A wait may be cancelled. */
+static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint64_t *w)
+{
+	DAT_RETURN ret = datp_ret(DATP_ERR_HANDLE);
+
+	if (id != DATP_CALL_evd_wait && id != DATP_CALL_cno_wait) {
+		if (layer_pin(layer))
+			ret = hooked_call(layer, id, w);
+		layer_unpin(layer);
+		return ret;
+	}
+	pthread_cleanup_push(layer_unpin, layer);
+	if (layer_pin(layer))
+		ret = hooked_call(layer, id, w);
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
+DAT_RETURN wrap_enter(DAT_HANDLE handle, enum datp_call id, const uint64_t *w)
+{
+	return layer_call(__atomic_load_n((struct layer **)handle, __ATOMIC_ACQUIRE), id, w);
+}
+
+/* datp_wrap is the wrapper's; its layer is before it. */
+struct wrap_box {
+	struct layer *layer;
+	uint64_t align;
+	struct datp_wrap wrap;
+};
+
+static struct wrap_box *box_of(struct datp_wrap *wrap)
+{
+	return (struct wrap_box *)(void *)((char *)wrap - offsetof(struct wrap_box, wrap));
+}
+
+DATP_API DAT_RETURN datp_wrap_beneath(struct datp_wrap *wrap, enum datp_call id,
+				      const uint64_t *arg)
+{
+	struct layer *layer = box_of(wrap)->layer;
+
+	if ((unsigned int)id >= DATP_CALL_COUNT || id == DATP_CALL_ia_open ||
+	    id == DATP_CALL_ia_close)
+		return datp_ret(DATP_ERR_ARG2);
+	return beneath_call(layer, id, arg);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static bool before_nothing(struct datp_wrap *wrap, struct datp_wrap_call *call)
+{
+	(void)wrap, (void)call;
+	return true;
+}
+
+static void after_nothing(struct datp_wrap *wrap, struct datp_wrap_call *call)
+{
+	(void)wrap, (void)call;
+}
+
+static enum datp_err open_nothing(struct datp_wrap *wrap, const char *params)
+{
+	(void)wrap, (void)params;
+	return DATP_OK;
+}
+
+static void close_nothing(struct datp_wrap *wrap)
+{
+	(void)wrap;
+}
+
+bool wrap_negotiate(const struct datp_wrapper *desc, struct datp_wrap_ops *ops)
+{
+	size_t size = desc->ops_size < sizeof(*ops) ? desc->ops_size : sizeof(*ops);
+
+	if (desc->sdk_major != DATP_SDK_MAJOR) {
+		plugin_refuse("DUTY-03: wrapper \"%s\" was built with provider SDK %u.%u, this "
+			      "libdatp serves %u.x; install the libdatp of SDK %u, or rebuild it",
+			      desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR,
+			      desc->sdk_major);
+		return false;
+	}
+	memset(ops, 0, sizeof(*ops));
+	memcpy(ops, desc->ops, size);
+	if (ops->needs) {
+		plugin_refuse("DUTY-07: wrapper \"%s\" needs feature bit 0x%x, which libdatp %u.%u "
+			      "does not know; install a libdatp of SDK %u.%u or later",
+			      desc->name, ops->needs & -ops->needs, DATP_SDK_MAJOR, DATP_SDK_MINOR,
+			      desc->sdk_major, desc->sdk_minor);
+		return false;
+	}
+	if (ops->wrap_size && ops->wrap_size < sizeof(struct datp_wrap)) {
+		plugin_refuse("DUTY-06: wrapper \"%s\" says wrap_size = %u, less than the public "
+			      "head of %zu; use the sizeof a struct that starts with struct "
+			      "datp_wrap, or 0",
+			      desc->name, ops->wrap_size, sizeof(struct datp_wrap));
+		return false;
+	}
+	ops->open = ops->open ? ops->open : open_nothing;
+	ops->close = ops->close ? ops->close : close_nothing;
+	ops->before = ops->before ? ops->before : before_nothing;
+	ops->after = ops->after ? ops->after : after_nothing;
+	return true;
+}
+
+/* The first word of the instance data; *rest: what is behind it. */
+static bool beneath_name(const struct plugin *plugin, char name[DAT_NAME_MAX_LENGTH],
+			 const char **rest)
+{
+	const char *at = plugin->params + strspn(plugin->params, " \t");
+	size_t len = strcspn(at, " \t");
+
+	*rest = at + len + strspn(at + len, " \t");
+	if (!len || len >= DAT_NAME_MAX_LENGTH) {
+		plugin_refuse("wrapper \"%s\" is not told what to wrap; begin the instance data of "
+			      "its line with the name of another adapter, as in \"soft0\"",
+			      plugin->wrapper->name);
+		return false;
+	}
+	memcpy(name, at, len);
+	name[len] = '\0';
+	return true;
+}
+
+/* Is the adapter beneath, or beneath that, this one again? */
+static bool is_circle(const struct opening *step, const char *name)
+{
+	char way[512] = "";
+	size_t len;
+
+	for (; step; step = step->outer) {
+		if (strcmp(step->name, name) != 0)
+			continue;
+		for (step = openings; step; step = step->outer) {
+			len = strlen(way);
+			snprintf(way + len, sizeof(way) - len, " <- %s", step->name);
+			if (!strcmp(step->name, name))
+				break;
+		}
+		plugin_refuse("DUTY-16: \"%s\" would be beneath itself (%s%s); name an adapter "
+			      "beneath that does not lead back here",
+			      name, name, way);
+		return true;
+	}
+	return false;
+}
+
+/* Opens what is beneath, under its name; *object: its provider's own pointer. */
+static DAT_RETURN beneath_open(const struct plugin *plugin, const char *name, DAT_COUNT qlen,
+			       DAT_EVD_HANDLE *async, DAT_IA_HANDLE *handle, DAT_IA_HANDLE *object)
+{
+	const struct opening step = { plugin->info.ia_name, openings };
+	DAT_RETURN ret;
+
+	openings = &step;
+	if (is_circle(&step, name)) {
+		openings = step.outer;
+		return datp_ret(DATP_ERR_NOT_FOUND);
+	}
+	ret = dat_ia_openv((const DAT_NAME_PTR)name, qlen, async, handle, 1, 2,
+			   plugin->info.is_thread_safe);
+	openings = step.outer;
+	if (ret != DAT_SUCCESS) {
+		if (!datp_plugin_why())
+			plugin_refuse("the adapter beneath, \"%s\", does not open (0x%x); name one "
+				      "that `datctl check` is content with",
+				      name, ret);
+		return ret;
+	}
+	ret = dats_get_ia_handle((unsigned long)(uintptr_t)*handle, object);
+	if (ret != DAT_SUCCESS)
+		dat_ia_close(*handle, DAT_CLOSE_ABRUPT_FLAG);
+	return ret;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct datp_wrap *wrap_new(struct layer *layer, const char *beneath)
+{
+	size_t size = layer->ops.wrap_size ? layer->ops.wrap_size : sizeof(struct datp_wrap);
+	struct wrap_box *box = calloc(1, offsetof(struct wrap_box, wrap) + size);
+
+	if (!box)
+		return NULL;
+	box->layer = layer;
+	snprintf(layer->name, sizeof(layer->name), "%s", beneath);
+	box->wrap.name = layer->plugin->info.ia_name;
+	box->wrap.beneath = layer->name;
+	return &box->wrap;
+}
+
+static void wrap_delete(struct layer *layer)
+{
+	free(box_of(layer->wrap));
+	layer->wrap = NULL;
+}
+
+/* The IA beneath is open: puts the layer over it. */
+static void layer_put(struct layer *layer, DAT_IA_HANDLE object, DAT_EVD_HANDLE async)
+{
+	layer->beneath = *(const DAT_PROVIDER **)object;
+	layer->under =
+		wrap_is_ours(layer->beneath) ? (struct layer *)(uintptr_t)layer->beneath : NULL;
+	memset(&layer->table, 0, sizeof(layer->table));
+	layer->table.device_name = layer->plugin->info.ia_name;
+	wrap_table_fill(&layer->table, layer->beneath);
+	layer->wrap->ia = object;
+	layer->wrap->async = async;
+	atomic_store(&layer->live, true);
+	adopt(layer, object);
+	adopt(layer, async);
+}
+
+static void layer_take_off(struct layer *layer, DAT_IA_HANDLE object)
+{
+	__atomic_store_n((const DAT_PROVIDER **)object, layer->beneath, __ATOMIC_RELEASE);
+}
+
+DAT_RETURN wrap_open(struct plugin *plugin, const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+		     DAT_IA_HANDLE *ia)
+{
+	DAT_EVD_HANDLE evd = *async;
+	DAT_IA_HANDLE object = NULL;
+	struct datp_wrap_call call = { .id = DATP_CALL_ia_open,
+				       .made = true,
+				       .scratch = { now_ns() } };
+	char beneath[DAT_NAME_MAX_LENGTH];
+	uint64_t w[4] = { (uintptr_t)name, (uint32_t)qlen, (uintptr_t)&evd, (uintptr_t)&object };
+	struct layer *layer;
+	const char *rest;
+	enum datp_err err = DATP_ERR_MEMORY;
+	DAT_RETURN ret;
+
+	if (!beneath_name(plugin, beneath, &rest))
+		return datp_ret(DATP_ERR_NOT_FOUND);
+	layer = layer_new();
+	if (!layer)
+		return datp_ret(DATP_ERR_MEMORY);
+	layer->plugin = plugin;
+	wrap_negotiate(plugin->wrapper, &layer->ops);
+	layer->wrap = wrap_new(layer, beneath);
+	ret = datp_ret(DATP_ERR_MEMORY);
+	if (!layer->wrap)
+		goto delete_layer;
+	ret = beneath_open(plugin, beneath, qlen, &evd, &layer->handle, &object);
+	if (ret != DAT_SUCCESS)
+		goto delete;
+	/* An EVD that was there before is of another IA, which need not be wrapped. */
+	layer_put(layer, object, *async == DAT_HANDLE_NULL ? evd : DAT_HANDLE_NULL);
+	err = layer->ops.open(layer->wrap, rest);
+	if (err)
+		goto close_beneath;
+	call.arg = w;
+	layer->ops.after(layer->wrap, &call);
+	*async = evd;
+	*ia = object;
+	return DAT_SUCCESS;
+
+close_beneath:
+	ret = datp_ret(err);
+	layer_kill(layer);
+	layer_take_off(layer, object);
+	dat_ia_close(layer->handle, DAT_CLOSE_ABRUPT_FLAG);
+	delete : wrap_delete(layer);
+delete_layer:
+	layer_delete(layer);
+	return ret;
+}
+
+/*
+ * The IA beneath is closed by libdat, which counts it. A layer beneath must find its own table
+ * there, as if there were none above it.
+ */
+DAT_RETURN wrap_close(DAT_IA_HANDLE ia, const uint64_t *w)
+{
+	struct layer *layer = __atomic_load_n((struct layer **)ia, __ATOMIC_ACQUIRE);
+	struct datp_wrap_call call = { .id = DATP_CALL_ia_close, .arg = w };
+	struct plugin *plugin = layer->plugin;
+
+	call.made = layer->ops.before(layer->wrap, &call);
+	if (call.made) {
+		layer_take_off(layer, ia);
+		call.ret = dat_ia_close(layer->handle, (DAT_CLOSE_FLAGS)w[1]);
+		if (call.ret != DAT_SUCCESS)
+			adopt(layer, ia);
+	}
+	layer->ops.after(layer->wrap, &call);
+	if (!call.made || call.ret != DAT_SUCCESS)
+		return call.ret;
+	layer_kill(layer);
+	layer->ops.close(layer->wrap);
+	wrap_delete(layer);
+	layer_delete(layer);
+	plugin_put(plugin);
+	return DAT_SUCCESS;
+}
+
+DATP_API void datp_wrap_refuse(const char *fmt, ...)
+{
+	char text[768];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	plugin_refuse("%s", text);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the tracing wrapper share. */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <datp/wrap.h>
+
+enum trace_format { TRACE_TEXT, TRACE_CHROME };
+
+/* sink.c: where records go. One for each file of the process, shared by its adapters. */
+struct trace_sink;
+
+/* NULL: *why says what is wrong with the file, and what to do. */
+struct trace_sink *trace_sink_open(const char *file, enum trace_format format, char *why,
+				   size_t size);
+void trace_sink_close(struct trace_sink *sink);
+/* One record, whole or not at all. */
+void trace_sink_write(struct trace_sink *sink, const char *record, size_t len);
+
+/* print.c: a call as text. Cut off where the room ends. */
+struct trace_text {
+	char *at;
+	size_t room;
+	bool json; /* "name": "value" pairs instead of name=value */
+	bool some; /* there was one already */
+};
+
+void trace_put(struct trace_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void trace_print_args(struct trace_text *text, const struct datp_wrap_call *call);
+const char *trace_ret_name(DAT_RETURN ret, char *room, size_t size);
+
+#endif

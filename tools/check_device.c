@@ -69,16 +69,20 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 			  cli_text("no RDMA device sits on the network interface %s%s%s", name,
 				   ports[0] != '\0' ? "; there are some on " : "", ports),
 			  cli_text("load the driver of its card, or put software RDMA on it: "
-				   "rdma link add rxe_%s type rxe netdev %s", name, name));
+				   "rdma link add rxe_%s type rxe netdev %s",
+				   name, name));
 	} else if (c->devices.count == 0) {
-		check_add(c, CHECK_FAIL, "device-absent", e,
-			  cli_text("there is no network interface \"%s\", and this host has no RDMA "
-				   "device at all", name),
-			  cli_text("take the line out: %s", drop));
+		check_add(
+			c, CHECK_FAIL, "device-absent", e,
+			cli_text("there is no network interface \"%s\", and this host has no RDMA "
+				 "device at all",
+				 name),
+			cli_text("take the line out: %s", drop));
 	} else {
 		check_add(c, CHECK_FAIL, "device-absent", e,
 			  cli_text("there is no network interface or RDMA device \"%s\"; there are "
-				   "%s", name, ports),
+				   "%s",
+				   name, ports),
 			  cli_text("name one of these in field 7, or take the line out: %s", drop));
 	}
 	free(drop);
@@ -95,8 +99,8 @@ static bool kind_check(struct check *c, const struct conf_entry *e, const struct
 	check_add(c, CHECK_FAIL, "wrong-provider", e,
 		  cli_text("%s port %u is %s, which %s does not serve", p->device, p->port,
 			   port_kind_name(p->kind), base_name(e->library)),
-		  cli_text("write %s in field 5 of %s:%u",
-			   iwarp ? "libdatiwarp.so" : "libdatib.so", e->file, e->line));
+		  cli_text("write %s in field 5 of %s:%u", iwarp ? "libdatiwarp.so" : "libdatib.so",
+			   e->file, e->line));
 	return false;
 }
 
@@ -107,10 +111,12 @@ static void node_add(struct check *c, const struct conf_entry *e, const char *no
 
 	if (error == EACCES || error == EPERM)
 		remedy = cli_text("chmod a+rw %s    (as root; or join the group that owns it; in a "
-				  "container allow the device)", node);
+				  "container allow the device)",
+				  node);
 	else if (error == ENOENT)
 		remedy = cli_text("modprobe %s    (as root; start a container with "
-				  "--device=/dev/infiniband)", module);
+				  "--device=/dev/infiniband)",
+				  module);
 	else
 		remedy = cli_text("rmmod %s; modprobe %s    (as root)", module, module);
 	check_add(c, CHECK_FAIL, "node-unusable", e,
@@ -142,13 +148,15 @@ static bool port_check(struct check *c, const struct conf_entry *e, const struct
 				  "systemctl start opensm");
 	else if (p->netdev[0] != '\0')
 		remedy = cli_text("ip link set dev %s up    (as root; if it is up, look at the "
-				  "cable and the switch)", p->netdev);
+				  "cable and the switch)",
+				  p->netdev);
 	else
 		remedy = cli_text("look at the cable and the switch: rdma link show %s/%u",
 				  p->device, p->port);
 	check_add(c, CHECK_FAIL, "port-down", e,
 		  cli_text("port %u of %s is %s", p->port, p->device,
-			   p->state[0] != '\0' ? p->state : "not readable"), remedy);
+			   p->state[0] != '\0' ? p->state : "not readable"),
+		  remedy);
 	return false;
 }
 
@@ -162,7 +170,8 @@ static bool address_check(struct check *c, const struct conf_entry *e, const str
 		  cli_text("the network interface %s has no IP address, which connections need",
 			   p->netdev),
 		  cli_text("ip address add ADDRESS/LENGTH dev %s    (as root; ADDRESS is yours to "
-			   "choose, as 192.168.100.1/24)", p->netdev));
+			   "choose, as 192.168.100.1/24)",
+			   p->netdev));
 	return false;
 }
 
@@ -175,10 +184,11 @@ bool check_device(struct check *c, const struct conf_entry *e)
 	if (!check_is_rdma(e))
 		return false;
 	if (sscanf(e->ia_params, "%63s %u", name, &port) < 1) {
-		check_add(c, CHECK_FAIL, "no-device-named", e,
-			  cli_text("field 7 names no network interface"),
-			  cli_text("write it as \"eth0 0\"; 'datctl discover' prints lines for this "
-				   "host"));
+		check_add(
+			c, CHECK_FAIL, "no-device-named", e,
+			cli_text("field 7 names no network interface"),
+			cli_text("write it as \"eth0 0\"; 'datctl discover' prints lines for this "
+				 "host"));
 		return true;
 	}
 	p = devices_find(&c->devices, name, port);
@@ -196,9 +206,10 @@ bool check_device(struct check *c, const struct conf_entry *e)
 
 char *check_memlock_remedy(void)
 {
-	return cli_text("ulimit -l unlimited; for good, '* - memlock unlimited' in "
-			"/etc/security/limits.d/rdma.conf and a new login; LimitMEMLOCK=infinity for "
-			"a service, --ulimit memlock=-1 for a container");
+	return cli_text(
+		"ulimit -l unlimited; for good, '* - memlock unlimited' in "
+		"/etc/security/limits.d/rdma.conf and a new login; LimitMEMLOCK=infinity for "
+		"a service, --ulimit memlock=-1 for a container");
 }
 
 void check_memlock(struct check *c, const struct conf_entry *e)

@@ -67,7 +67,8 @@ static bool version_check(struct check *c, const struct conf_entry *e)
 	if (e->skip == CONF_SKIP_KDAPL) {
 		check_add(c, CHECK_SKIP, "kernel-api", e,
 			  cli_text("for the kernel's API (k%u.%u), not for programs", e->major,
-				   e->minor), cli_text("leave it"));
+				   e->minor),
+			  cli_text("leave it"));
 	} else if (e->skip == CONF_SKIP_NONDEFAULT) {
 		check_add(c, CHECK_SKIP, "nondefault", e,
 			  cli_text("field 4 is nondefault: libraries pass such lines over"),
@@ -75,7 +76,8 @@ static bool version_check(struct check *c, const struct conf_entry *e)
 	} else if (e->major == 2 && !is_ours(e)) {
 		check_add(c, CHECK_SKIP, "other-version", e,
 			  cli_text("for programs of uDAPL %u.%u (libdat2), not of 1.2", e->major,
-				   e->minor), cli_text("leave it"));
+				   e->minor),
+			  cli_text("leave it"));
 	} else if (e->major != 1) {
 		check_add(c, CHECK_FAIL, "wrong-version", e,
 			  cli_text("field 2 says uDAPL %u.%u; %s", e->major, e->minor,
@@ -86,7 +88,8 @@ static bool version_check(struct check *c, const struct conf_entry *e)
 		if (e->minor < 2)
 			check_add(c, CHECK_WARN, "old-version", e,
 				  cli_text("only programs written for uDAPL 1.%u can open it: "
-					   "those for 1.2 ask for u1.2", e->minor),
+					   "those for 1.2 ask for u1.2",
+					   e->minor),
 				  cli_text("write u1.2 in field 2 of %s:%u", e->file, e->line));
 		return false;
 	}
@@ -107,16 +110,16 @@ static void library_add(struct check *c, const struct conf_entry *e, const char 
 	size_t length = where != NULL ? (size_t)(where - why) : 0;
 	char *drop = check_comment_out(e);
 
-	if (length > 0 && (strlen(e->library) != length ||
-			   strncmp(why, e->library, length) != 0))
+	if (length > 0 && (strlen(e->library) != length || strncmp(why, e->library, length) != 0))
 		fail(c, e, "library-needs", cli_text("library %s: %s", e->library, why),
 		     cli_text("install the package that holds %.*s: apt-file search %.*s",
 			      (int)length, why, (int)length, why));
 	else if (length > 0)
 		fail(c, e, "library-missing", cli_text("library %s", why),
 		     cli_text("%s, or take the line out: %s",
-			      is_ours(e) ? "install OpenDAT's providers" :
-					   "install the provider, or write its full path in field 5",
+			      is_ours(e)
+				      ? "install OpenDAT's providers"
+				      : "install the provider, or write its full path in field 5",
 			      drop));
 	else
 		fail(c, e, "library-broken", cli_text("library %s: %s", e->library, why),
@@ -179,7 +182,8 @@ static void open_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret
 		     cli_text("library %s could not open it: %s%s%s", e->library, name,
 			      words != NULL ? ": " : "", words != NULL ? words : ""),
 		     cli_text("see that its device is there, and that field 7 of %s:%u is right; "
-			      "more: DAT_LOG=debug datctl show '%s'", e->file, e->line, e->name));
+			      "more: DAT_LOG=debug datctl show '%s'",
+			      e->file, e->line, e->name));
 	}
 	free(name);
 	free(words);
@@ -208,7 +212,8 @@ static void listen_add(struct check *c, const struct conf_entry *e, DAT_RETURN r
 		     cli_text("connection qualifier %llu is held by another program: %s", qual,
 			      name),
 		     cli_text("end that program, or have yours listen at another qualifier; who "
-			      "holds it: ss -lxtnp | grep -w %llu", qual));
+			      "holds it: ss -lxtnp | grep -w %llu",
+			      qual));
 	else
 		fail(c, e, "listen",
 		     cli_text("nobody can listen at connection qualifier %llu: %s", qual, name),
@@ -228,15 +233,18 @@ static void connect_add(struct check *c, const struct conf_entry *e, DAT_RETURN 
 	    number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
 		fail(c, e, "peer-refuses",
 		     cli_text("%s can be reached, but nobody accepts at connection qualifier "
-			      "%llu: %s", c->peer_name, qual, name),
+			      "%llu: %s",
+			      c->peer_name, qual, name),
 		     cli_text("start the server there; to try without it: datctl ping --server "
-			      "--qual %llu '%s'", qual, e->name));
+			      "--qual %llu '%s'",
+			      qual, e->name));
 	else
 		fail(c, e, "peer-unreachable",
-		     cli_text("%s cannot be reached at connection qualifier %llu: %s",
-			      c->peer_name, qual, name),
+		     cli_text("%s cannot be reached at connection qualifier %llu: %s", c->peer_name,
+			      qual, name),
 		     cli_text("give the address of the peer's adapter, on the network of this one; "
-			      "ip route get %s; ping %s", c->peer_name, c->peer_name));
+			      "ip route get %s; ping %s",
+			      c->peer_name, c->peer_name));
 	free(name);
 }
 
@@ -305,12 +313,14 @@ static void verdict_add(struct check *c, const struct conf_entry *e, const struc
 	bool done = ended && stage != NULL && strcmp(stage, "done") == 0;
 
 	if (is_loaded(stage) && check_device(c, e))
-		;	/* that is the reason, or will be when it is used */
+		; /* that is the reason, or will be when it is used */
 	else if (done)
 		check_add(c, CHECK_OK, "ok", e,
-			  cli_text("opened%s%s, memory registered%s", address != NULL ? ", address " : "",
+			  cli_text("opened%s%s, memory registered%s",
+				   address != NULL ? ", address " : "",
 				   address != NULL ? address : "",
-				   c->peer_qual != 0 ? ", peer reached" : ""), NULL);
+				   c->peer_qual != 0 ? ", peer reached" : ""),
+			  NULL);
 	else if (!ended || stage == NULL || r->status != 0)
 		crash_add(c, e, stage, r);
 	else

@@ -75,7 +75,8 @@ static void rights_check(struct check *c, const char *path)
 	check_add(c, CHECK_WARN, "world-writable", NULL,
 		  cli_text("every user of this host may write it, and so have any library loaded "
 			   "into the programs of others"),
-		  cli_text("chmod o-w '%s'", path))->file = cli_text("%s", path);
+		  cli_text("chmod o-w '%s'", path))
+		->file = cli_text("%s", path);
 }
 
 static bool is_repeated(const struct conf_entry *a, const struct conf_entry *b)
@@ -93,10 +94,11 @@ static void duplicates_check(struct check *c)
 				continue;
 			check_add(c, CHECK_WARN, "duplicate", e,
 				  cli_text("repeats the adapter of %s:%u, and is tried only when "
-					   "that one's library cannot serve", first->file,
-					   first->line),
+					   "that one's library cannot serve",
+					   first->file, first->line),
 				  cli_text("give it a name of its own, or: "
-					   "sed -i '%us/^/#/' '%s'", e->line, e->file));
+					   "sed -i '%us/^/#/' '%s'",
+					   e->line, e->file));
 			break;
 		}
 	}

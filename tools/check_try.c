@@ -21,15 +21,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <dat/udat.h>
 #include <dat/dat_registry.h>
+#include <dat/udat.h>
 
 #include "check.h"
 #include "probe.h"
 #include "registry/loader.h"
 
-#define SAMPLE ((size_t)1 << 20)	/* bytes of memory to register */
-#define PATIENCE (5 * 1000000u)		/* for a peer to answer, in microseconds */
+#define SAMPLE	 ((size_t)1 << 20) /* bytes of memory to register */
+#define PATIENCE (5 * 1000000u)	   /* for a peer to answer, in microseconds */
 
 static bool library_try(const struct conf_entry *e)
 {
@@ -126,8 +126,8 @@ static bool memory_try(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
 	region.for_va = calloc(1, SAMPLE);
 	return region.for_va != NULL &&
 	       step(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, SAMPLE, pz,
-				   DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context, &rmr_context,
-				   &length, &address)) &&
+				   DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context, &rmr_context, &length,
+				   &address)) &&
 	       step(dat_lmr_free(lmr));
 }
 

@@ -55,7 +55,7 @@ static size_t utf8_length(const unsigned char *p)
 	return length;
 }
 
-/* How many bytes at p can be shown as they are: one character, and not a control character; or 0. */
+/* How many bytes at p can be shown as they are: one character that is no control; or 0. */
 static size_t shown_length(const unsigned char *p)
 {
 	if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0))

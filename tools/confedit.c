@@ -113,8 +113,8 @@ static bool text_write(const struct confedit *edit, FILE *file)
 {
 	for (size_t i = 0; i < edit->file.count; i++)
 		if (!edit->gone[i])
-			fprintf(file, "%s\n", edit->now[i] != NULL ? edit->now[i]
-								   : edit->file.line[i]);
+			fprintf(file, "%s\n",
+				edit->now[i] != NULL ? edit->now[i] : edit->file.line[i]);
 	for (size_t i = 0; i < edit->nadded; i++)
 		fprintf(file, "%s\n", edit->added[i]);
 	return fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
@@ -159,8 +159,9 @@ static bool file_replace(const struct confedit *edit, const char *path)
 		close(fd);
 	done = done && rename(beside, path) == 0;
 	if (!done) {
-		cli_error("%s: cannot be replaced: %s; it is as it was (are you its owner, or root?)",
-			  path, strerror(errno));
+		cli_error(
+			"%s: cannot be replaced: %s; it is as it was (are you its owner, or root?)",
+			path, strerror(errno));
 		if (fd >= 0)
 			unlink(beside);
 	} else {

@@ -30,7 +30,7 @@ static const struct command {
 	  datctl_explain, datctl_explain_help },
 	{ "list", "list           the adapters (IAs) that programs of this host can open",
 	  datctl_list, datctl_list_help },
-	{ "ping", "ping IA        a conversation of two processes over an adapter, each byte verified",
+	{ "ping", "ping IA        two processes talk over an adapter, each byte verified",
 	  datctl_ping, datctl_ping_help },
 	{ "report", "report         everything that somebody who is to help would ask for, as text",
 	  datctl_report, datctl_report_help },

@@ -21,8 +21,8 @@
 
 const char datctl_check_help[] =
 	"Usage: datctl check [OPTION...] [FILE]\n"
-	"Try every adapter of dat.conf, each in a process of its own, and say of each that cannot be\n"
-	"used why not and what to do. FILE is checked instead of the file that programs read.\n"
+	"Try every adapter of dat.conf, each in a process of its own, and say of each that cannot\n"
+	"be used why not and what to do. FILE is checked instead of the file that programs read.\n"
 	"\n"
 	"  --ia NAME           only this adapter\n"
 	"  --listen QUAL       also: can a program listen at this connection qualifier?\n"
@@ -107,7 +107,7 @@ static void line_print(const struct finding *f)
 		for (char *p = line; *p != '\0'; p++)
 			if (*p == '\t')
 				*p = ' ';
-		from = at > 90 ? at - 90 : 0;	/* what is far to the left tells nobody anything */
+		from = at > 90 ? at - 90 : 0; /* what is far to the left tells nobody anything */
 		rest = cli_text("%.100s", line + at);
 		before = cli_text("%.*s", (int)(at - from), line + from);
 		printf("        %s%s\n        %*s^\n", before, rest, (int)columns(before), "");
@@ -159,9 +159,9 @@ static void skips_print(const struct check *c, int width)
 	if (n == 1)
 		finding_print(first, width);
 	else if (n > 1)
-		printf("skip  %-*s  and %zu more are not for programs of uDAPL 1.2, the first since it "
-		       "is %s\n      to do: leave them\n", width, first->name, n - 1,
-		       first->cause);
+		printf("skip  %-*s  and %zu more are not for programs of uDAPL 1.2, the first "
+		       "since it is %s\n      to do: leave them\n",
+		       width, first->name, n - 1, first->cause);
 }
 
 static void text_print(const struct check *c)
@@ -300,9 +300,8 @@ static bool option_take(struct check *c, const char *option, char *value)
 
 int datctl_check(int argc, char **argv)
 {
-	static const char *const valued[] = {
-		"--ia", "--root", "--listen", "--peer", "--timeout", NULL
-	};
+	static const char *const valued[] = { "--ia",	"--root",    "--listen",
+					      "--peer", "--timeout", NULL };
 	struct check c = { .root = "", .seconds = 10 };
 	const char *file = NULL;
 	bool json = false;

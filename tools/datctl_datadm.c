@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options of Solaris's datadm: -v shows the registry, -u brings it up to date, -a and -r add and
- * remove the lines of a file.
+ * The options of Solaris's datadm: -v shows the registry, -u brings it up to date, -a and -r add
+ * and remove the lines of a file.
  *
  * Invariant: the file that is changed is the one that programs read.
  */
@@ -29,8 +29,7 @@ static size_t line_of(const struct confedit *edit, const struct conf_entry *e, b
 
 	for (i = 0; i < edit->file.count; i++) {
 		struct conf conf;
-		bool hit = confedit_parse(&conf, edit->file.line[i]) &&
-			   is_same(conf.entries, e) &&
+		bool hit = confedit_parse(&conf, edit->file.line[i]) && is_same(conf.entries, e) &&
 			   (!same_library || strcmp(conf.entries->library, e->library) == 0);
 
 		conf_free(&conf);
@@ -50,7 +49,8 @@ static void take(struct confedit *edit, const char *text, bool add)
 		bool there = line < edit->file.count;
 
 		if (add && there)
-			cli_error("%s: is in %s already, in line %zu", e->name, edit->path, line + 1);
+			cli_error("%s: is in %s already, in line %zu", e->name, edit->path,
+				  line + 1);
 		else if (add)
 			confedit_add(edit, cli_text("%s", text));
 		else if (there)
@@ -116,7 +116,8 @@ int datctl_datadm(int argc, char **argv)
 
 	if (argc != 1 + takes_file)
 		return cli_usage(takes_file ? "-%c takes one file, with lines as in dat.conf"
-					    : "-%c takes no argument", option);
+					    : "-%c takes no argument",
+				 option);
 	if (option == 'v')
 		return datctl_list(1, argv);
 	if (option == 'u')

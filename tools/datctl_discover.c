@@ -21,12 +21,13 @@
 
 const char datctl_discover_help[] =
 	"Usage: datctl discover [OPTION...]\n"
-	"Print lines of dat.conf for the adapters that this host has: soft0, and one for each InfiniBand,\n"
-	"RoCE or iWARP port. No line is printed for what is not there.\n"
+	"Print lines of dat.conf for the adapters that this host has: soft0, and one for each\n"
+	"InfiniBand, RoCE or iWARP port. No line is printed for what is not there.\n"
 	"\n"
-	"  --update FILE   put them into FILE instead: lines that are missing are added, lines whose\n"
-	"                  device is gone are commented out (#gone#) and come back with it; everything\n"
-	"                  else stays as it is. What changes is printed, and FILE is replaced as a whole\n"
+	"  --update FILE   put them into FILE instead: lines that are missing are added, lines\n"
+	"                  whose device is gone are commented out (#gone#) and come back with it;\n"
+	"                  everything else stays as it is. What changes is printed, and FILE is\n"
+	"                  replaced as a whole\n"
 	"  --dry-run       with --update: only print what would change\n"
 	"  --root DIR      look for devices in DIR/sys and DIR/dev\n"
 	"  --json          print the adapters as JSON\n";
@@ -38,9 +39,9 @@ struct found {
 	char *name;
 	const char *library;
 	char *params;
-	char *about;		/* a comment */
+	char *about;		      /* a comment */
 	const struct rdma_port *port; /* NULL: soft0 */
-	bool listed;		/* the file has a line for it */
+	bool listed;		      /* the file has a line for it */
 };
 
 struct finds {
@@ -90,7 +91,8 @@ static void port_add(struct finds *finds, const struct rdma_port *p)
 
 static void finds_make(struct finds *finds, const struct devices *devices)
 {
-	find_add(finds, (struct found){ .name = cli_text("soft0"), .library = "libdatsoft.so",
+	find_add(finds, (struct found){ .name = cli_text("soft0"),
+					.library = "libdatsoft.so",
 					.params = cli_text("%s", ""),
 					.about = cli_text("Between the processes of this host.") });
 	for (size_t i = 0; i < devices->count; i++)
@@ -109,15 +111,15 @@ static void finds_free(struct finds *finds)
 
 static char *line_of(const struct found *f, const char *name)
 {
-	return cli_text("%s u1.2 nonthreadsafe default %s opendat.1.0 \"%s\" \"\"", name, f->library,
-			f->params);
+	return cli_text("%s u1.2 nonthreadsafe default %s opendat.1.0 \"%s\" \"\"", name,
+			f->library, f->params);
 }
 
 /* ----------------------------------------------------------------------------------- merging */
 
 struct merge {
 	struct confedit edit;
-	struct conf all;		/* the file as it is, with its drop-ins */
+	struct conf all; /* the file as it is, with its drop-ins */
 	struct finds *finds;
 	const struct devices *devices;
 };
@@ -205,8 +207,9 @@ static bool name_is_used(const struct merge *m, const char *name)
 static void missing_add(struct merge *m)
 {
 	if (m->edit.is_new)
-		confedit_add(&m->edit, cli_text("# dat.conf: the adapters that uDAPL programs may open, "
-						"one a line; see dat.conf(5)."));
+		confedit_add(&m->edit,
+			     cli_text("# dat.conf: the adapters that uDAPL programs may open, "
+				      "one a line; see dat.conf(5)."));
 	for (size_t i = 0; i < m->finds->count; i++) {
 		struct found *f = &m->finds->found[i];
 		char *name = cli_text("%s", f->name);
@@ -245,7 +248,7 @@ static int update(struct finds *finds, const struct devices *devices, const char
 		cli_error("%s: cannot be read: %s", path, strerror(-err));
 		status = CLI_FAILED;
 	} else {
-		conf_read(&m.all, path);	/* what it does not hold is added */
+		conf_read(&m.all, path); /* what it does not hold is added */
 		drop_ins_count(&m);
 		lines_merge(&m);
 		missing_add(&m);

@@ -36,7 +36,8 @@ const char datctl_dump_help[] =
 	"  op.X      present, default (libdatp's own is used) or missing (it must have it)\n"
 	"  ignored   how many ops it has that this libdatp is too old for; only if there are some\n"
 	"\n"
-	"Exit status: 0 a plugin that loads, 1 it is none or is refused, 2 the command line is wrong.\n";
+	"Exit status: 0 a plugin that loads, 1 it is none or is refused, 2 the command line is\n"
+	"wrong.\n";
 
 static void print_line(void *arg, const char *key, const char *value)
 {

@@ -17,28 +17,29 @@
 
 const char datctl_env_help[] =
 	"Usage: datctl env [--json]\n"
-	"Print every environment variable that OpenDAT reads: its present value, what counts when it\n"
-	"is not set, and its meaning. Programs that run set-uid ignore all of them.\n";
+	"Print every environment variable that OpenDAT reads: its present value, what counts when\n"
+	"it is not set, and its meaning. Programs that run set-uid ignore all of them.\n";
 
 static const struct variable {
 	const char *name;
 	const char *reader;
-	const char *otherwise;	/* what counts when it is not set */
+	const char *otherwise; /* what counts when it is not set */
 	const char *meaning;
 } variables[] = {
 	{ "DAT_OVERRIDE", "libdat", "the system's file; see datctl which",
-	  "the dat.conf to read. It counts alone: there is no fallback. Its drop-ins are in the folder "
-	  "of the same name with .d behind" },
+	  "the dat.conf to read. It counts alone: there is no fallback. Its drop-ins are in the "
+	  "folder of the same name with .d behind" },
 	{ "DAT_LOG", "libdat, libdatp, providers", "warning",
-	  "LEVEL[,COMPONENT...][:WHERE]. LEVEL is none, error, warning, info or debug. COMPONENT is "
-	  "registry, core, or the name of a provider (soft, ib, iwarp) or an adapter; all of them "
-	  "unless some are named. WHERE is stderr, syslog, or a file that messages are appended to" },
+	  "LEVEL[,COMPONENT...][:WHERE]. LEVEL is none, error, warning, info or debug. COMPONENT "
+	  "is registry, core, or the name of a provider (soft, ib, iwarp) or an adapter; all of "
+	  "them unless some are named. WHERE is stderr, syslog, or a file that messages are "
+	  "appended to" },
 	{ "DAT_DBG_TYPE", "libdat, libdatp, providers", "as DAT_LOG says",
 	  "the older form, a sum: 1 errors, 2 general, 4 static registry, 8 dynamic registry, 16 "
 	  "calls of providers, 32 calls of programs. DAT_LOG goes before it" },
 	{ "DAT_DBG_DEST", "libdat, libdatp, providers", "1",
-	  "the older form: 1 standard error (never standard output), 2 syslog, 3 both. DAT_LOG goes "
-	  "before it" },
+	  "the older form: 1 standard error (never standard output), 2 syslog, 3 both. DAT_LOG "
+	  "goes before it" },
 };
 
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))

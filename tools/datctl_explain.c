@@ -21,20 +21,18 @@
 
 const char datctl_explain_help[] =
 	"Usage: datctl explain [--json] CODE...\n"
-	"Say what CODE means and what to do about it. CODE is a number as programs print it (hexadecimal\n"
-	"with 0x, or decimal, also negative) or a name: of a DAT_RETURN or its subtype, an event, the\n"
-	"completion status of a transfer, or the reason in an asynchronous event. Names may be joined,\n"
-	"as in 'DAT_INVALID_HANDLE DAT_INVALID_HANDLE_EP'. A number that can be several things is\n"
-	"explained as each of them.\n";
+	"Say what CODE means and what to do about it. CODE is a number as programs print it\n"
+	"(hexadecimal with 0x, or decimal, also negative) or a name: of a DAT_RETURN or its\n"
+	"subtype, an event, the completion status of a transfer, or the reason in an asynchronous\n"
+	"event. Names may be joined, as in 'DAT_INVALID_HANDLE DAT_INVALID_HANDLE_EP'. A number\n"
+	"that can be several things is explained as each of them.\n";
 
 static const struct table {
 	const char *kind;
 	const struct meaning *rows;
 } tables[] = {
-	{ "return type", explain_types },
-	{ "return subtype", explain_subtypes },
-	{ "event", explain_events },
-	{ "completion status", explain_dto },
+	{ "return type", explain_types }, { "return subtype", explain_subtypes },
+	{ "event", explain_events },	  { "completion status", explain_dto },
 	{ "reason", explain_reasons },
 };
 
@@ -139,7 +137,8 @@ static bool explain_name(const char *text)
 	if (type != NULL) {
 		print("DAT_RETURN", type, sub,
 		      (type->value | (type->value != 0 ? DAT_CLASS_ERROR : 0) |
-		       (sub != NULL ? sub->value : 0)) & UINT32_MAX);
+		       (sub != NULL ? sub->value : 0)) &
+			      UINT32_MAX);
 		return true;
 	}
 	for (size_t t = SUBTYPES; t < TABLES; t++) {
@@ -183,14 +182,15 @@ int datctl_explain(int argc, char **argv)
 	for (int i = first; i < argc; i++) {
 		/* 'TYPE SUBTYPE' as two words, the way dat_strerror gives them */
 		char *joined = i + 1 < argc ? cli_text("%s %s", argv[i], argv[i + 1]) : NULL;
-		bool pair = joined != NULL && strncmp(argv[i], "DAT_", 4) == 0 &&
-			    explain(joined);
+		bool pair = joined != NULL && strncmp(argv[i], "DAT_", 4) == 0 && explain(joined);
 
 		free(joined);
 		i += pair;
 		if (!pair && !explain(argv[i])) {
-			cli_error("'%s' is no code of uDAPL 1.2; give a number such as 0x800a0062, or a "
-				  "name such as DAT_INVALID_HANDLE", argv[i]);
+			cli_error(
+				"'%s' is no code of uDAPL 1.2; give a number such as 0x800a0062, "
+				"or a name such as DAT_INVALID_HANDLE",
+				argv[i]);
 			status = CLI_FAILED;
 		}
 	}

@@ -27,15 +27,16 @@
 #include "json.h"
 #include "ping.h"
 
-#define QUAL 4520	/* where --server listens unless told otherwise */
+#define QUAL	4520 /* where --server listens unless told otherwise */
 #define SECONDS 10
 
 const char datctl_ping_help[] =
 	"Usage: datctl ping [OPTION...] IA [ADDRESS]\n"
 	"       datctl ping --server [OPTION...] IA\n"
-	"Hold a conversation over the adapter IA: connect with private data, send and receive, RDMA\n"
-	"write and read, the same through a memory window (RMR), disconnect. Each byte is verified. The\n"
-	"peer is a second process on this host; with ADDRESS it is a 'datctl ping --server' there.\n"
+	"Hold a conversation over the adapter IA: connect with private data, send and receive,\n"
+	"RDMA write and read, the same through a memory window (RMR), disconnect. Each byte is\n"
+	"verified. The peer is a second process on this host; with ADDRESS it is a 'datctl ping\n"
+	"--server' there.\n"
 	"\n"
 	"  --server            be the peer of others, one after the other, until ended\n"
 	"  --qual QUAL         the connection qualifier of the server; 4520 unless given\n"
@@ -48,7 +49,7 @@ struct ping {
 	DAT_CONN_QUAL qual;
 	bool server;
 	bool json;
-	struct timespec began;		/* the step under way */
+	struct timespec began; /* the step under way */
 };
 
 /* ------------------------------------------------------------------------------------- peer */
@@ -165,8 +166,7 @@ static int serve_others(struct ping *p)
 }
 
 /* The second process of a ping on one host: any free qualifier will do, told through the pipe. */
-__attribute__((noreturn))
-static void peer_process(struct ping *p, int to_client, pid_t parent)
+__attribute__((noreturn)) static void peer_process(struct ping *p, int to_client, pid_t parent)
 {
 	struct ping_end *end = &p->end;
 	DAT_PSP_HANDLE psp;
@@ -199,8 +199,8 @@ static void step_begin(struct ping *p)
 	clock_gettime(CLOCK_MONOTONIC, &p->began);
 }
 
-__attribute__((format(printf, 3, 4)))
-static void step_done(struct ping *p, const char *name, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void step_done(struct ping *p, const char *name,
+							    const char *fmt, ...)
 {
 	struct timespec now;
 	char detail[256];
@@ -208,8 +208,9 @@ static void step_done(struct ping *p, const char *name, const char *fmt, ...)
 	double us;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	us = p->began.tv_sec == 0 ? -1 : (double)(now.tv_sec - p->began.tv_sec) * 1e6 +
-	     (double)(now.tv_nsec - p->began.tv_nsec) / 1e3;
+	us = p->began.tv_sec == 0 ? -1
+				  : (double)(now.tv_sec - p->began.tv_sec) * 1e6 +
+					    (double)(now.tv_nsec - p->began.tv_nsec) / 1e3;
 	va_start(args, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, args);
 	va_end(args);
@@ -242,8 +243,9 @@ static void agreed_print(struct ping *p)
 	memset(&param, 0, sizeof(param));
 	if (dat_ep_query(end->ep, DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
 		return;
-	p->began.tv_sec = 0;	/* this takes no time */
-	step_done(p, "agreed", "messages to %" PRIu64 " bytes, RDMA to %" PRIu64 "; RDMA Reads at a "
+	p->began.tv_sec = 0; /* this takes no time */
+	step_done(p, "agreed",
+		  "messages to %" PRIu64 " bytes, RDMA to %" PRIu64 "; RDMA Reads at a "
 		  "time: %d in, %d out; %d receives, %d requests outstanding",
 		  (uint64_t)a->max_message_size, (uint64_t)a->max_rdma_size,
 		  (int)a->max_rdma_read_in, (int)a->max_rdma_read_out, (int)a->max_recv_dtos,
@@ -261,8 +263,9 @@ static bool peer_address(struct ping *p, struct sockaddr_storage *address)
 
 	memset(address, 0, sizeof(*address));
 	if (p->address == NULL) {
-		memcpy(address, own, own->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-								 : sizeof(struct sockaddr_in));
+		memcpy(address, own,
+		       own->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						  : sizeof(struct sockaddr_in));
 		return true;
 	}
 	err = getaddrinfo(p->address, NULL, &hints, &found);
@@ -404,7 +407,8 @@ static bool peer_end(struct ping *p, pid_t pid, bool kill_it)
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
 		if (!kill_it)
-			cli_error("the peer did not end and was killed; DAT_LOG=debug may tell why");
+			cli_error(
+				"the peer did not end and was killed; DAT_LOG=debug may tell why");
 		return false;
 	}
 	return WIFEXITED(status) && WEXITSTATUS(status) == CLI_OK;

@@ -2,8 +2,8 @@
 /*
  * datctl report: what somebody who is to help would ask for, in one text.
  *
- * Invariant: nothing is printed but what is listed in the help text: of the environment only our own
- * variables, of the host no name, and no file but those of the registry.
+ * Invariant: nothing is printed but what is listed in the help text: of the environment only our
+ * own variables, of the host no name, and no file but those of the registry.
  */
 #include "config.h"
 
@@ -24,14 +24,14 @@
 
 const char datctl_report_help[] =
 	"Usage: datctl report [--json]\n"
-	"Print what somebody who is to help would ask for, as text to be sent: the versions of OpenDAT,\n"
-	"kernel and distribution, limits of this process, the variables of 'datctl env', the files of the\n"
-	"registry with their text, RDMA devices and their interfaces, kernel modules for RDMA, and what\n"
-	"'datctl check' says. The name of the host and other variables are not in it; addresses and names\n"
-	"of adapters are: read it before you send it.\n"
+	"Print what somebody who is to help would ask for, as text to be sent: the versions of\n"
+	"OpenDAT, kernel and distribution, limits of this process, the variables of 'datctl env',\n"
+	"the files of the registry with their text, RDMA devices and their interfaces, kernel\n"
+	"modules for RDMA, and what 'datctl check' says. The name of the host and other variables\n"
+	"are not in it; addresses and names of adapters are: read it before you send it.\n"
 	"\n"
-	"  --json   print JSON, without the text of the files and what 'datctl check' says; both have a\n"
-	"           --json of their own\n";
+	"  --json   print JSON, without the text of the files and what 'datctl check' says, which\n"
+	"           has a --json of its own\n";
 
 static void heading(const char *text)
 {
@@ -158,8 +158,9 @@ static void devices_print(bool json)
 
 static void modules_print(bool json)
 {
-	static const char *const parts[] = { "rdma", "ib_", "iw_", "rxe", "siw", "mlx", "ipoib",
-					     "irdma", "cxgb", "qedr", "bnxt_re", "hfi", "efa" };
+	static const char *const parts[] = { "rdma",	"ib_",	 "iw_",	  "rxe",  "siw",
+					     "mlx",	"ipoib", "irdma", "cxgb", "qedr",
+					     "bnxt_re", "hfi",	 "efa" };
 	struct conffile file;
 
 	if (conffile_read(&file, "/proc/modules") != 0)
@@ -182,8 +183,8 @@ static void text_report(const struct utsname *uts, const char *system)
 {
 	char *arguments[] = { (char *)"report", NULL };
 
-	printf("== versions\nOpenDAT %s\n%s %s %s\n%s\n", PACKAGE_VERSION, uts->sysname, uts->release,
-	       uts->machine, system);
+	printf("== versions\nOpenDAT %s\n%s %s %s\n%s\n", PACKAGE_VERSION, uts->sysname,
+	       uts->release, uts->machine, system);
 	heading("limits");
 	limits_print(false);
 	heading("environment");

@@ -2,8 +2,9 @@
 /*
  * datctl show IA: everything dat_ia_query() tells, in the standard's names.
  *
- * Invariant (of the text; JSON has the same pairs): one `name = value` per line; a line that starts with '#' is a heading. Every field of
- * DAT_IA_ATTR and DAT_PROVIDER_ATTR is printed, in the order of the structure.
+ * Invariant (of the text; JSON has the same pairs): one `name = value` per line; a line that starts
+ * with '#' is a heading. Every field of DAT_IA_ATTR and DAT_PROVIDER_ATTR is printed, in the order
+ * of the structure.
  */
 #include "config.h"
 

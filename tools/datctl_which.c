@@ -22,8 +22,9 @@
 
 const char datctl_which_help[] =
 	"Usage: datctl which [--json] [IA]\n"
-	"Print which files make up the registry of adapters and why these, the one that counts marked\n"
-	"with *. With the name of an adapter: the line that it is read from, and the library behind it.\n";
+	"Print which files make up the registry of adapters and why these, the one that counts\n"
+	"marked with *. With the name of an adapter: the line that it is read from, and the\n"
+	"library behind it.\n";
 
 #define SECONDS 10
 

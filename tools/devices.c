@@ -27,8 +27,8 @@ struct scan {
 };
 
 /* The first line of a file of sysfs, without its newline. */
-__attribute__((format(printf, 3, 4)))
-static bool line_read(char *text, size_t size, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static bool line_read(char *text, size_t size,
+							    const char *fmt, ...)
 {
 	char path[512];
 	va_list args;
@@ -113,8 +113,8 @@ static bool netdev_matches(struct scan *scan, struct rdma_port *port, const char
 	char text[128];
 	size_t n;
 
-	if (!line_read(text, sizeof(text), "%s/sys/class/infiniband/%s/ports/%u/gids/0",
-		       scan->root, port->device, port->port) ||
+	if (!line_read(text, sizeof(text), "%s/sys/class/infiniband/%s/ports/%u/gids/0", scan->root,
+		       port->device, port->port) ||
 	    hex_bytes(text, gid, sizeof(gid)) != sizeof(gid))
 		return false;
 	if (!line_read(text, sizeof(text), "%s/sys/class/net/%s/address", scan->root, name))
@@ -124,7 +124,7 @@ static bool netdev_matches(struct scan *scan, struct rdma_port *port, const char
 				  : n != 6 || memcmp(address, gid, 6) != 0)
 		return false;
 	if (memcmp(address, "\0\0\0\0\0", 6) == 0)
-		return false;	/* many interfaces have this one */
+		return false; /* many interfaces have this one */
 	netdev_set(port, name);
 	return true;
 }
@@ -166,8 +166,8 @@ static bool node_take(struct scan *scan, struct rdma_port *port, const char *nam
 	char device[64];
 
 	if (strncmp(name, "uverbs", 6) != 0 || strlen(name) > 32 ||
-	    !line_read(device, sizeof(device), "%s/sys/class/infiniband_verbs/%s/ibdev",
-		       scan->root, name) ||
+	    !line_read(device, sizeof(device), "%s/sys/class/infiniband_verbs/%s/ibdev", scan->root,
+		       name) ||
 	    strcmp(device, port->device) != 0)
 		return false;
 	snprintf(port->node, sizeof(port->node), "/dev/infiniband/%.32s", name);
@@ -181,10 +181,12 @@ static enum port_kind kind_read(const struct scan *scan, const struct rdma_port 
 
 	/* "1: CA", "4: RNIC" */
 	if (line_read(text, sizeof(text), "%s/sys/class/infiniband/%s/node_type", scan->root,
-		      port->device) && text[0] == '4')
+		      port->device) &&
+	    text[0] == '4')
 		return PORT_IWARP;
 	if (line_read(text, sizeof(text), "%s/sys/class/infiniband/%s/ports/%u/link_layer",
-		      scan->root, port->device, port->port) && strcmp(text, "Ethernet") == 0)
+		      scan->root, port->device, port->port) &&
+	    strcmp(text, "Ethernet") == 0)
 		return PORT_ROCE;
 	return PORT_IB;
 }
@@ -198,7 +200,7 @@ static bool port_add(struct scan *scan, struct rdma_port *device, const char *na
 	const char *word;
 
 	if (more == NULL)
-		return true;	/* ends the visit, and devices_scan() with it */
+		return true; /* ends the visit, and devices_scan() with it */
 	d->port = more;
 	port = &d->port[d->count++];
 	*port = *device;
@@ -224,8 +226,7 @@ static bool device_add(struct scan *scan, struct rdma_port *unused, const char *
 	(void)unused;
 	memset(&device, 0, sizeof(device));
 	snprintf(device.device, sizeof(device.device), "%.63s", name);
-	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/ports", scan->root,
-		 device.device);
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/ports", scan->root, device.device);
 	return folder_visit(scan, &device, path, port_add);
 }
 
@@ -291,9 +292,9 @@ bool netdev_address(const char *name, char *text, size_t size)
 			if (families[f] == AF_INET6 &&
 			    IN6_IS_ADDR_LINKLOCAL(&((struct sockaddr_in6 *)a->ifa_addr)->sin6_addr))
 				continue;
-			found = getnameinfo(a->ifa_addr, families[f] == AF_INET ?
-					    sizeof(struct sockaddr_in) :
-					    sizeof(struct sockaddr_in6),
+			found = getnameinfo(a->ifa_addr,
+					    families[f] == AF_INET ? sizeof(struct sockaddr_in)
+								   : sizeof(struct sockaddr_in6),
 					    text, (socklen_t)size, NULL, 0, NI_NUMERICHOST) == 0;
 		}
 	}

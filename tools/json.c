@@ -14,8 +14,8 @@
 #define DEPTH 8
 
 static struct {
-	char close[DEPTH];	/* what ends each open object or array */
-	bool filled[DEPTH];	/* it has a member already */
+	char close[DEPTH];  /* what ends each open object or array */
+	bool filled[DEPTH]; /* it has a member already */
 	int depth;
 } json;
 
@@ -42,7 +42,7 @@ static void open_level(const char *key, const char *brackets)
 {
 	member(key);
 	if (json.depth == DEPTH)
-		abort();	/* the depth is the program's, never the data's */
+		abort(); /* the depth is the program's, never the data's */
 	putchar(brackets[0]);
 	json.close[json.depth] = brackets[1];
 	json.filled[json.depth++] = false;

@@ -12,7 +12,7 @@
 #include "names.h"
 #include "ping.h"
 
-#define MAGIC 0x64617463746c3031	/* "datctl01" */
+#define MAGIC 0x64617463746c3031 /* "datctl01" */
 
 static bool good(DAT_RETURN ret, const char *call)
 {
@@ -134,9 +134,10 @@ bool ping_check(const struct ping_memory *m, size_t from, enum ping_step step, c
 	for (size_t i = from; i < m->size; i++) {
 		if (m->byte[i] == pattern(step, i))
 			continue;
-		cli_error("%s: byte %zu is 0x%02x and should be 0x%02x: data were damaged on the way; "
-			  "report it to the makers of this provider", what, i, m->byte[i],
-			  pattern(step, i));
+		cli_error(
+			"%s: byte %zu is 0x%02x and should be 0x%02x: data were damaged on the "
+			"way; report it to the makers of this provider",
+			what, i, m->byte[i], pattern(step, i));
 		return false;
 	}
 	return true;
@@ -234,8 +235,7 @@ bool ping_post_receive(struct ping_end *end)
 {
 	DAT_LMR_TRIPLET segment = mine(&end->in);
 
-	return GOOD(dat_ep_post_recv, end->ep, 1, &segment, no_cookie,
-		    DAT_COMPLETION_DEFAULT_FLAG);
+	return GOOD(dat_ep_post_recv, end->ep, 1, &segment, no_cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 #define NOTE_SIZE 40
@@ -262,8 +262,9 @@ bool ping_hear(struct ping_end *end, enum ping_step expected, struct ping_place 
 		return false;
 	if (!ping_place_unpack(end->in.byte, PING_PRIVATE, place != NULL ? place : &unused) ||
 	    get64(end->in.byte + PING_PRIVATE) != expected) {
-		cli_error("receive: the peer is no 'datctl ping', or another version of it; use the "
-			  "same version on both hosts");
+		cli_error(
+			"receive: the peer is no 'datctl ping', or another version of it; use the "
+			"same version on both hosts");
 		return false;
 	}
 	return expected == PING_DONE || ping_post_receive(end);
@@ -303,14 +304,14 @@ bool ping_bind(struct ping_end *end, struct ping_place *place)
 		       good(ret, "dat_rmr_create");
 	}
 	if (!GOOD(dat_rmr_bind, end->rmr, &segment,
-		  DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG, end->ep, no_cookie,
-		  DAT_COMPLETION_DEFAULT_FLAG, &place->key) ||
+		  DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG, end->ep,
+		  no_cookie, DAT_COMPLETION_DEFAULT_FLAG, &place->key) ||
 	    !ping_event(end, end->request_evd, DAT_RMR_BIND_COMPLETION_EVENT, "dat_rmr_bind",
 			&event))
 		return false;
 	if (event.event_data.rmr_completion_event_data.status != DAT_RMR_BIND_SUCCESS) {
-		cli_error("dat_rmr_bind: completed with %s", dto_status_name(
-				  event.event_data.rmr_completion_event_data.status));
+		cli_error("dat_rmr_bind: completed with %s",
+			  dto_status_name(event.event_data.rmr_completion_event_data.status));
 		return false;
 	}
 	place->address = segment.virtual_address;

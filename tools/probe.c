@@ -23,7 +23,7 @@
 
 #include "probe.h"
 
-#define KEPT 16384	/* bytes of each stream; the rest is read and dropped */
+#define KEPT 16384 /* bytes of each stream; the rest is read and dropped */
 
 enum stream { REPORT, SAID, STREAMS };
 
@@ -52,8 +52,8 @@ void probe_say(const char *key, const char *fmt, ...)
 		_exit(1);
 }
 
-__attribute__((noreturn))
-static void child(probe_body *body, void *arg, const int fds[STREAMS], pid_t parent)
+__attribute__((noreturn)) static void child(probe_body *body, void *arg, const int fds[STREAMS],
+					    pid_t parent)
 {
 	const struct rlimit no_core = { 0, 0 };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -155,8 +155,8 @@ static int parent_side(const int fds[STREAMS], pid_t pid, unsigned int seconds,
 		buffers[i].text = calloc(1, KEPT + 1);
 	if (buffers[REPORT].text != NULL && buffers[SAID].text != NULL)
 		result->timed_out = !listen_to(fds, buffers, pid, seconds);
-	kill(-pid, SIGKILL);	/* the group is ours alone: it has the child's own number */
-	kill(pid, SIGKILL);	/* if it had not come to found the group */
+	kill(-pid, SIGKILL); /* the group is ours alone: it has the child's own number */
+	kill(pid, SIGKILL);  /* if it had not come to found the group */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	result->report = buffers[REPORT].text;

@@ -3,8 +3,8 @@
  * What the administrator is told when something fails in the middle of a program's work: what, with
  * whom, why, and what to do. The program gets its event or return value as well.
  *
- * Invariant: each cause is told once a process, so that a program which tries again and again is not
- * drowned; nothing is told of wrong arguments, which are the programmer's business.
+ * Invariant: each cause is told once a process, so that a program which tries again and again is
+ * not drowned; nothing is told of wrong arguments, which are the programmer's business.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ static const struct sentence connecting[] = {
 	  "nobody listens there, or its backlog is full",
 	  "start the server, and see that both sides use this connection qualifier" },
 	{ DAT_CONNECTION_EVENT_TIMED_OUT, 2, "DAT_CONNECTION_EVENT_TIMED_OUT", "no answer in time",
-	  "see that the server runs, that nothing between the hosts drops its packets, and that the "
-	  "timeout given to dat_ep_connect is long enough" },
+	  "see that the server runs, that nothing between the hosts drops its packets, and that "
+	  "the timeout given to dat_ep_connect is long enough" },
 	{ DAT_CONNECTION_EVENT_UNREACHABLE, 2, "DAT_CONNECTION_EVENT_UNREACHABLE",
 	  "there is no way to that address",
 	  "give an address of the peer's adapter, on the network of this one" },
@@ -87,8 +87,9 @@ void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, ui
 	if (!log_once("address", &copy, sizeof(copy)))
 		return;
 	core_log(2,
-		 "%s: no connection with %s, connection qualifier %llu: this adapter cannot use that "
-		 "address (%s); give an address of the peer's adapter, on the network of this one",
+		 "%s: no connection with %s, connection qualifier %llu: this adapter cannot use "
+		 "that address (%s); give an address of the peer's adapter, on the network of "
+		 "this one",
 		 ep->obj.ia->name, address_text(&copy, peer, sizeof(peer)),
 		 (unsigned long long)qual, err_name(err));
 }
@@ -98,8 +99,9 @@ void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
 	if (err != DATP_ERR_QUAL_IN_USE || !log_once("listen", &qual, sizeof(qual)))
 		return;
 	core_log(2,
-		 "%s: connection qualifier %llu is held by another program or service point (%s); end "
-		 "that one or choose another qualifier ('ss -lxtnp | grep -w %llu' may tell who)",
+		 "%s: connection qualifier %llu is held by another program or service point (%s); "
+		 "end that one or choose another qualifier ('ss -lxtnp | grep -w %llu' may tell "
+		 "who)",
 		 ia->name, (unsigned long long)qual, err_name(err), (unsigned long long)qual);
 }
 
@@ -116,9 +118,9 @@ void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err)
 		snprintf(allowed, sizeof(allowed), "%llu KiB in all",
 			 (unsigned long long)limit.rlim_cur >> 10);
 	core_log(2,
-		 "%s: %llu bytes of memory cannot be registered (%s); RLIMIT_MEMLOCK is %s: raise it "
-		 "with 'ulimit -l unlimited', for good in /etc/security/limits.d, for a service with "
-		 "LimitMEMLOCK=infinity",
+		 "%s: %llu bytes of memory cannot be registered (%s); RLIMIT_MEMLOCK is %s: raise "
+		 "it with 'ulimit -l unlimited', for good in /etc/security/limits.d, for a service "
+		 "with LimitMEMLOCK=infinity",
 		 ia->name, (unsigned long long)length, err_name(err), allowed);
 }
 
@@ -128,12 +130,12 @@ void tell_async(struct datp_ia *ia, DAT_EVENT_NUMBER number)
 		return;
 	if (number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
 		core_log(1,
-			 "%s: the adapter is broken (DAT_ASYNC_ERROR_IA_CATASTROPHIC); 'dmesg' tells "
-			 "what its driver says; the program has to close and open it again",
+			 "%s: the adapter is broken (DAT_ASYNC_ERROR_IA_CATASTROPHIC); 'dmesg' "
+			 "tells what its driver says; the program has to close and open it again",
 			 ia->name);
 	else
 		core_log(1,
-			 "%s: asynchronous error 0x%x of the adapter; 'datctl explain 0x%x' tells what "
-			 "it means, DAT_LOG=debug shows what the provider says",
+			 "%s: asynchronous error 0x%x of the adapter; 'datctl explain 0x%x' tells "
+			 "what it means, DAT_LOG=debug shows what the provider says",
 			 ia->name, (unsigned int)number, (unsigned int)number);
 }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. Their results are
 # fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it.
-FABRIC_TESTS = verbs_test
+FABRIC_TESTS = datctl_test verbs_test
 FABRIC_HOST_TESTS = lab_test
+FABRIC_OPTIONS_datctl_test = --timeout 1200
 FABRIC_NEEDS = examples/exchange
 FABRIC_RESULTS = $(FABRIC_HOST_TESTS:%=fabric/%.trs) $(FABRIC_TESTS:%=fabric/%.trs)
 

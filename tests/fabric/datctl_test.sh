@@ -1,0 +1,202 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# datctl on a host with RDMA: what it finds, and the misconfigurations that need RDMA. Each is named, with cause and remedy,
+# by `datctl check` and to the user of a plain program, and the remedy is carried out as it was printed. In one guest.
+# shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/tools/tap.sh"
+unset DAT_LOG DAT_DBG_TYPE DAT_DBG_DEST
+
+# the_remedy: of the last `datctl check`, up to what is said about it
+the_remedy()
+{
+	sed -n 's/^      to do: //p' "$out" | head -n 1 | sed 's/    (.*//'
+}
+
+# check ADAPTER OPTION...: the adapter alone
+check()
+{
+	local adapter=$1
+	shift
+	run ./datctl check --ia "$adapter" --timeout 60 "$@"
+}
+
+works()
+{
+	check "$1"
+	exits_with 0
+	prints "^ok    $1 "
+}
+
+# until_there COMMAND...: the kernel takes a moment to bring a port up
+until_there()
+{
+	local i
+	for ((i = 0; i < 300; i++)); do
+		! "$@" >/dev/null 2>&1 || return 0
+		sleep 0.1
+	done
+	fails "this did not come: $*"
+}
+
+is_active()
+{
+	grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"
+}
+
+# repair: carries out what was printed
+repair()
+{
+	local remedy
+	remedy=$(the_remedy)
+	echo "# remedy: $remedy"
+	bash -c "$remedy" || fails "the printed command fails: $remedy"
+}
+
+the_adapters_of_the_lab_can_be_used()
+{
+	run ./datctl check --timeout 60
+	exits_with 0
+	prints '^ok    ib-rxe0 '
+	prints '^ok    iwarp-siw0 '
+}
+
+discover_finds_both_and_they_work()
+{
+	run ./datctl discover --update "$dir/found.conf"
+	exits_with 0
+	prints '^\+roce-eth0 .* libdatib.so .*"eth0 0"'
+	prints '^\+iwarp-eth1 .* libdatiwarp.so .*"eth1 0"'
+	# of the build tree, which is not installed
+	sed -i "s| libdat\(soft\|ib\|iwarp\).so | $PWD/.libs/libdat\1.so |" "$dir/found.conf"
+	run ./datctl discover --update "$dir/found.conf"
+	prints 'needs no change'
+	# from here on these are the adapters, which are named by their network interfaces
+	export DAT_OVERRIDE=$dir/found.conf
+	run ./datctl check --timeout 60
+	exits_with 0
+}
+
+ping_works_over_both()
+{
+	local adapter
+	for adapter in roce-eth0 iwarp-eth1; do
+		run ./datctl ping --timeout 30 $adapter
+		exits_with 0
+		prints "^$adapter works.$"
+	done
+}
+
+an_absent_device_is_named()
+{
+	rdma link delete rxe0
+	check roce-eth0
+	exits_with 1
+	prints '^FAIL  roce-eth0 .*no RDMA device sits on the network interface eth0'
+	run ./examples/exchange roce-eth0
+	exits_with 1
+	says '^libdat.*: .*(no RDMA device serves|device)'
+	run ./datctl check --ia roce-eth0 --timeout 60
+	rdma link add rxe0 type rxe netdev eth0 || return 1
+	until_there is_active rxe0
+	works roce-eth0
+}
+
+a_port_that_is_down_is_named()
+{
+	ip link set eth0 down
+	check roce-eth0
+	exits_with 1
+	prints '^FAIL  roce-eth0 .*port 1 of rxe0 is DOWN'
+	run ./examples/exchange roce-eth0
+	exits_with 1
+	says '^libdat.*roce-eth0'
+	check roce-eth0
+	repair
+	until_there is_active rxe0
+	works roce-eth0
+}
+
+an_interface_without_address_is_named()
+{
+	ip -4 addr flush dev eth1
+	ip -6 addr flush dev eth1
+	check iwarp-eth1
+	exits_with 1
+	prints '^FAIL  iwarp-eth1 .*(network interface eth1 has no (IP|IPv4) address|no address)'
+	prints 'to do: ip address add ADDRESS/LENGTH dev eth1'
+	run ./examples/exchange iwarp-eth1
+	exits_with 1
+	says '^libdat.*iwarp-eth1.*address'
+	ip addr add "$LAB_IW/24" dev eth1
+	works iwarp-eth1
+}
+
+a_missing_device_node_is_named()
+{
+	mv /dev/infiniband /dev/hidden
+	check roce-eth0
+	exits_with 1
+	prints '^FAIL  roce-eth0 .*the device node /dev/infiniband/.* cannot be opened: No such file or directory'
+	prints 'to do: modprobe .*--device=/dev/infiniband'
+	run ./examples/exchange roce-eth0
+	exits_with 1
+	says '^libdat.*roce-eth0'
+	mv /dev/hidden /dev/infiniband
+	works roce-eth0
+}
+
+# siw counts what it pins against the limit whoever asks, so root will do.
+a_limit_of_64_kib_is_named()
+{
+	run bash -c 'ulimit -l 64 && exec ./datctl check --ia iwarp-eth1 --timeout 60'
+	exits_with 1
+	prints '^FAIL  iwarp-eth1 .*RLIMIT_MEMLOCK'
+	prints 'to do: ulimit -l unlimited'
+	run bash -c 'ulimit -l 64 && exec ./examples/exchange iwarp-eth1'
+	exits_with 1
+	says '^libdatp?: iwarp-eth1: .*RLIMIT_MEMLOCK is 64 KiB.*ulimit -l unlimited'
+}
+
+a_busy_qualifier_is_named()
+{
+	local adapter pid
+	for adapter in roce-eth0 iwarp-eth1; do
+		rm -f "$dir/up"
+		mkfifo "$dir/up"
+		./datctl ping --server --qual 7931 $adapter 2>"$dir/up" &
+		pid=$!
+		read -r -t 60 <"$dir/up" || fails 'no server'
+		check $adapter --listen 7931
+		exits_with 1
+		prints "^FAIL  $adapter .*connection qualifier 7931 is held by another program"
+		run ./datctl ping --server --qual 7931 $adapter
+		exits_with 1
+		says "^libdatp: $adapter: connection qualifier 7931 is held by another program"
+		kill $pid
+		wait $pid 2>/dev/null
+		check $adapter --listen 7931
+		exits_with 0
+	done
+}
+
+an_unreachable_peer_is_named()
+{
+	check roce-eth0 --peer 10.9.0.77:7932
+	exits_with 1
+	prints '^FAIL  roce-eth0 .*10.9.0.77 cannot be reached'
+	run ./datctl ping --timeout 30 --qual 7932 roce-eth0 10.9.0.77
+	exits_with 1
+	says '^libdatp: roce-eth0: no connection with 10.9.0.77, connection qualifier 7932: '
+}
+
+a_peer_without_a_server_is_told_from_an_unreachable_one()
+{
+	check roce-eth0 --peer "$LAB_IB:7933"
+	exits_with 1
+	prints "^FAIL  roce-eth0 .*$LAB_IB can be reached, but nobody accepts at connection qualifier 7933"
+}
+
+tests the_adapters_of_the_lab_can_be_used discover_finds_both_and_they_work ping_works_over_both an_absent_device_is_named \
+	a_port_that_is_down_is_named an_interface_without_address_is_named a_missing_device_node_is_named \
+	a_limit_of_64_kib_is_named a_busy_qualifier_is_named an_unreachable_peer_is_named \
+	a_peer_without_a_server_is_told_from_an_unreachable_one

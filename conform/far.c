@@ -138,9 +138,9 @@ bool far_hello(int fd, unsigned int bound_ms, struct far_message *answer, unsign
 	       const char **wrong)
 {
 	struct far_message hello = { .step = STEP_HELLO,
-				     .word_count = 5,
+				     .word_count = 6,
 				     .words = { FAR_MAGIC, sizeof(DAT_EVENT), sizeof(DAT_EP_PARAM),
-						sizeof(DAT_CR_PARAM), STEP_END } };
+						sizeof(DAT_CR_PARAM), STEP_END, t.patience_ms } };
 
 	*wrong = "it does not answer as a datconform of this version does";
 	if (!far_put(fd, &hello) || !far_get(fd, answer, bytes, (int)bound_ms) ||

@@ -20,7 +20,8 @@
 #define BUFS	1024
 #define LONGEST (16u << 20)	/* of memory that is asked for */
 #define IDLE_S	600		/* a test that asks for nothing for so long is gone */
-#define STEP_S	120		/* no call of the API takes so long */
+#define STEP_S	120		/* no call of the API takes so long, or so many times the patience */
+#define STEPS	8
 
 static struct {
 	DAT_HANDLE handles[FAR_HANDLES];	/* place 0 is DAT_HANDLE_NULL */
@@ -32,11 +33,11 @@ static struct {
 	} bufs[BUFS];
 	unsigned int buf_count;
 	DAT_IA_HANDLE ia;
-	int fd;
+	unsigned int step_s;	/* the bound of one step */
 	struct far_message in, out;
 	unsigned char bytes[FAR_BYTES];
 	unsigned char scratch[FAR_BYTES];	/* behind the blobs of an answer */
-} far = { .handle_count = 1 };
+} far = { .handle_count = 1, .step_s = STEP_S };
 
 /* What is no step of ours ends the process: the other side is not a datconform like this one. */
 static _Noreturn void garbage(void)
@@ -103,6 +104,8 @@ static DAT_RETURN hello(const char *ia_name)
 	if (far.ia || W(0) != FAR_MAGIC || W(1) != sizeof(DAT_EVENT) ||
 	    W(2) != sizeof(DAT_EP_PARAM) || W(3) != sizeof(DAT_CR_PARAM) || W(4) != STEP_END)
 		garbage();
+	if (W(5) / 1000 > STEP_S / STEPS && W(5) / 1000 <= 600)
+		far.step_s = (unsigned int)(W(5) / 1000 * STEPS);
 	ret = dat_ia_open((char *)ia_name, 8, &async, &far.ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
@@ -419,10 +422,10 @@ void far_serve(int fd, const char *ia_name)
 
 	for (;;) {
 		/* What hangs, here or there, does not outlive this. */
-		alarm(far.ia ? IDLE_S : 10);
+		alarm(far.ia ? IDLE_S : STEP_S);
 		if (!far_get(fd, &far.in, far.bytes, -1))
 			_exit(errno == EPROTO);
-		alarm(STEP_S);
+		alarm(far.step_s);
 		memset(&far.out, 0, sizeof(far.out));
 		far.out.step = far.in.step;
 		far.out.word_count = 1;

@@ -25,6 +25,7 @@ static struct {
 	const char *json, *junit, *html;
 	bool list, coverage, strict, tap, server;
 	const char *connect;
+	char label[128];	/* of the run, in reports */
 	unsigned int port;
 	char **results;		/* JSON files for more columns of the page */
 	int result_count;
@@ -160,6 +161,9 @@ static void take_options(int argc, char **argv)
 		bad_usage("--server and --connect are the two sides; give one of them");
 	if (options.port && !options.server)
 		bad_usage("--port is the server's; give --connect an address with a port");
+	snprintf(options.label, sizeof(options.label), "%s%s%s",
+		 options.run.ia_name ? options.run.ia_name : "", options.connect ? " with " : "",
+		 options.connect ? options.connect : "");
 	if (!options.run.bound_s)
 		options.run.bound_s = 6 * options.run.patience_ms / 1000;
 }
@@ -258,7 +262,7 @@ static void write_page(void)
 	FILE *out;
 
 	memset(columns, 0, sizeof(columns));
-	if (options.run.ia_name && column_of_run(&columns[count], options.run.ia_name))
+	if (options.run.ia_name && column_of_run(&columns[count], options.label))
 		count++;
 	for (int i = 0; i < options.result_count; i++, count++)
 		if (!column_of_json(&columns[count], options.results[i]))
@@ -276,12 +280,12 @@ static void write_reports(void)
 
 	if (options.json) {
 		out = open_out(options.json);
-		report_json(out, options.run.ia_name);
+		report_json(out, options.label);
 		close_out(out, options.json);
 	}
 	if (options.junit) {
 		out = open_out(options.junit);
-		report_junit(out, options.run.ia_name);
+		report_junit(out, options.label);
 		close_out(out, options.junit);
 	}
 	if (options.tap)

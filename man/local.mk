@@ -108,3 +108,13 @@ man/api.stamp: $(MAN_INPUT) $(API_TEXTS) $(srcdir)/man/local.mk
 		$(srcdir)/man/dat.in $(API_TEXTS:%=$(srcdir)/%) && touch $@
 man/dat.3 $(API_PAGES): man/api.stamp
 	$(AM_V_at)test -f $@ || { rm -f man/api.stamp; $(MAKE) $(AM_MAKEFLAGS) man/api.stamp; }
+
+# The HTML site: html/index.html.
+EXTRA_DIST += man/gen-html.sh man/style.css
+html-local: $(MANS)
+if HAVE_MANDOC
+	$(AM_V_GEN)MANDOC='$(MANDOC)' bash $(srcdir)/man/gen-html.sh html $(srcdir)/man/style.css $(PACKAGE_VERSION) \
+		$(nodist_man_MANS) $(dist_man_MANS:%=$(srcdir)/%)
+else
+	@echo "no mandoc here: install it and configure again" >&2; exit 1
+endif

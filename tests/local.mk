@@ -63,4 +63,4 @@ FORCE:
 .PHONY: check-valgrind FORCE
 
 clean-local:
-	rm -rf valgrind
+	rm -rf valgrind html

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the program sees of endpoints that something was done to, and asynchronous errors.
+ * Invariant: what it sees is one of the standard's stories: a completion that failed is followed by
+ * flushed ones, the connection by one event of its end, and an attempt has one outcome.
+ */
+#include <stdlib.h>
+
+#include "fault.h"
+
+static struct fault_ep *ep_find_locked(struct fault *fault, DAT_EP_HANDLE ep)
+{
+	struct fault_ep *at;
+
+	for (at = fault->eps; at && at->ep != ep;)
+		at = at->next;
+	return at;
+}
+
+/* NULL: no memory, and then nothing is done to it. */
+static struct fault_ep *ep_get_locked(struct fault *fault, DAT_EP_HANDLE ep)
+{
+	struct fault_ep *at = ep_find_locked(fault, ep);
+
+	if (at)
+		return at;
+	at = calloc(1, sizeof(*at));
+	if (at) {
+		at->ep = ep;
+		at->next = fault->eps;
+		fault->eps = at;
+	}
+	return at;
+}
+
+void fault_forget(struct fault *fault, DAT_EP_HANDLE ep)
+{
+	struct fault_ep **at, *gone = NULL;
+
+	pthread_mutex_lock(&fault->lock);
+	for (at = &fault->eps; *at && (*at)->ep != ep;)
+		at = &(*at)->next;
+	if (*at) {
+		gone = *at;
+		*at = gone->next;
+	}
+	pthread_mutex_unlock(&fault->lock);
+	free(gone);
+}
+
+static void disconnect(struct fault *fault, DAT_EP_HANDLE ep)
+{
+	uint64_t arg[2] = { (uintptr_t)ep, DAT_CLOSE_ABRUPT_FLAG };
+
+	datp_wrap_beneath(&fault->base, DATP_CALL_ep_disconnect, arg);
+}
+
+static bool is_connected(struct fault *fault, DAT_EP_HANDLE ep)
+{
+	DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
+	DAT_BOOLEAN recv_idle, request_idle;
+	uint64_t arg[4] = { (uintptr_t)ep, (uintptr_t)&state, (uintptr_t)&recv_idle,
+			    (uintptr_t)&request_idle };
+
+	return datp_wrap_beneath(&fault->base, DATP_CALL_ep_get_status, arg) == DAT_SUCCESS &&
+	       state == DAT_EP_STATE_CONNECTED;
+}
+
+void fault_break(struct fault *fault, DAT_EP_HANDLE ep, bool broken)
+{
+	struct fault_ep *at;
+
+	if (!is_connected(fault, ep))
+		return;
+	pthread_mutex_lock(&fault->lock);
+	at = ep_get_locked(fault, ep);
+	if (at)
+		at->broken = broken;
+	pthread_mutex_unlock(&fault->lock);
+	disconnect(fault, ep);
+}
+
+void fault_doom(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how)
+{
+	struct fault_ep *at;
+
+	pthread_mutex_lock(&fault->lock);
+	at = ep_get_locked(fault, ep);
+	if (at)
+		at->doom = how;
+	pthread_mutex_unlock(&fault->lock);
+}
+
+/* ------------------------------------------------------------------ asynchronous errors */
+
+void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_HANDLE about)
+{
+	struct fault_async *async = calloc(1, sizeof(*async)), **last;
+
+	if (!async)
+		return;
+	async->event.event_number = number;
+	async->event.evd_handle = fault->base.async;
+	async->event.event_data.asynch_error_event_data.dat_handle = about;
+	pthread_mutex_lock(&fault->lock);
+	for (last = &fault->async; *last;)
+		last = &(*last)->next;
+	*last = async;
+	pthread_mutex_unlock(&fault->lock);
+}
+
+bool fault_async_take(struct fault *fault, DAT_EVENT *event)
+{
+	struct fault_async *async;
+
+	pthread_mutex_lock(&fault->lock);
+	async = fault->async;
+	if (async)
+		fault->async = async->next;
+	pthread_mutex_unlock(&fault->lock);
+	if (async)
+		*event = async->event;
+	free(async);
+	return async != NULL;
+}
+
+/* ------------------------------------------------------------------ events */
+
+/* Whose completions an EVD has, as far as it can be told. */
+static bool is_of(struct fault *fault, const DAT_EVENT *event, enum fault_target target)
+{
+	DAT_EP_HANDLE ep = event->event_data.dto_completion_event_data.ep_handle;
+	DAT_EP_PARAM param;
+	uint64_t arg[3] = { (uintptr_t)ep,
+			    DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+			    (uintptr_t)&param };
+
+	if (datp_wrap_beneath(&fault->base, DATP_CALL_ep_query, arg) != DAT_SUCCESS ||
+	    param.recv_evd_handle == param.request_evd_handle)
+		return false;
+	return event->evd_handle ==
+	       (target == FAULT_RECV ? param.recv_evd_handle : param.request_evd_handle);
+}
+
+static void nap(uint32_t ms)
+{
+	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	nanosleep(&time, NULL);
+}
+
+static void completion_fail(struct fault *fault, DAT_EVENT *event, uint32_t status)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+	struct fault_ep *at;
+
+	if (!is_connected(fault, dto->ep_handle))
+		return;
+	pthread_mutex_lock(&fault->lock);
+	at = ep_get_locked(fault, dto->ep_handle);
+	if (at) {
+		at->failed_on = event->evd_handle;
+		at->broken = true;
+	}
+	pthread_mutex_unlock(&fault->lock);
+	if (!at)
+		return;
+	dto->status = (DAT_DTO_COMPLETION_STATUS)status;
+	dto->transfered_length = 0;
+	disconnect(fault, dto->ep_handle);
+}
+
+static void completion(struct fault *fault, DAT_EVENT *event)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+	struct fault_ep *at;
+	bool flushed;
+
+	if (dto->status != DAT_DTO_SUCCESS)
+		return;
+	pthread_mutex_lock(&fault->lock);
+	at = ep_find_locked(fault, dto->ep_handle);
+	flushed = at && at->failed_on == event->evd_handle;
+	pthread_mutex_unlock(&fault->lock);
+	if (flushed) {
+		dto->status = DAT_DTO_ERR_FLUSHED;
+		dto->transfered_length = 0;
+		return;
+	}
+	for (struct fault_rule *rule = fault->rules; rule; rule = rule->next) {
+		if (rule->target == FAULT_CALL || !is_of(fault, event, rule->target) ||
+		    !fault_rule_fires(fault, rule))
+			continue;
+		if (rule->action == FAULT_DELAY)
+			nap(rule->value);
+		else if (rule->action == FAULT_ASYNC)
+			fault_async_post(fault, (DAT_EVENT_NUMBER)rule->value, fault->base.ia);
+		else if (dto->status == DAT_DTO_SUCCESS)
+			completion_fail(fault, event, rule->value);
+	}
+}
+
+static bool connection(struct fault *fault, DAT_EVENT *event)
+{
+	DAT_CONNECTION_EVENT_DATA *conn = &event->event_data.connect_event_data;
+	struct fault_ep *at;
+	bool shown = true, doomed = false;
+
+	pthread_mutex_lock(&fault->lock);
+	at = ep_find_locked(fault, conn->ep_handle);
+	if (at && event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED && at->doom) {
+		event->event_number = at->doom;
+		conn->private_data_size = 0;
+		at->doom = (DAT_EVENT_NUMBER)0;
+		at->over = doomed = true;
+	} else if (at && event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED) {
+		shown = !at->over;
+		if (at->broken)
+			event->event_number = DAT_CONNECTION_EVENT_BROKEN;
+		at->over = at->broken = false;
+	} else if (at && event->event_number == DAT_CONNECTION_EVENT_BROKEN) {
+		shown = !at->over;
+		at->over = at->broken = false;
+	} else if (at) {
+		at->doom = (DAT_EVENT_NUMBER)0;
+	}
+	pthread_mutex_unlock(&fault->lock);
+	if (doomed)
+		disconnect(fault, conn->ep_handle);
+	return shown;
+}
+
+bool fault_event(struct fault *fault, DAT_EVENT *event)
+{
+	if (!fault->rules)
+		return true;
+	switch (event->event_number) {
+	case DAT_DTO_COMPLETION_EVENT:
+		completion(fault, event);
+		return true;
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
+	case DAT_CONNECTION_EVENT_DISCONNECTED:
+	case DAT_CONNECTION_EVENT_BROKEN:
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return connection(fault, event);
+	default:
+		return true;
+	}
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The fault-injecting wrapper: makes another adapter fail on purpose, so that a program's way out
+ * can be tried. Its instance data:
+ *
+ *	NAME [seed=N] [script=FILE] [RULE]...
+ *
+ * with rules as rule.c has them. Invariant: without a rule that fires, every call passes as it is;
+ * and what is injected is what the standard allows.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fault.h"
+
+/* How long a wait for asynchronous errors does not look for ours. */
+#define SLICE_US 20000
+
+static bool is_wait(const struct datp_wrap_call *call)
+{
+	return call->id == DATP_CALL_evd_wait || call->id == DATP_CALL_evd_dequeue;
+}
+
+static DAT_EVENT *event_of(const struct datp_wrap_call *call)
+{
+	return (DAT_EVENT *)(uintptr_t)call->arg[call->id == DATP_CALL_evd_wait ? 3 : 1];
+}
+
+static void delay(uint32_t ms)
+{
+	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	nanosleep(&time, NULL);
+}
+
+/* A wait on the asynchronous EVD, in slices: nothing of ours can wake it. */
+static DAT_RETURN async_wait(struct fault *fault, const uint64_t *arg)
+{
+	uint64_t slice[5] = { arg[0], SLICE_US, arg[2], arg[3], arg[4] };
+	uint32_t left = (uint32_t)arg[1];
+	bool for_ever = left == DAT_TIMEOUT_INFINITE;
+	DAT_RETURN ret;
+
+	for (;;) {
+		if (arg[2] == 1 && arg[3] && arg[4] &&
+		    fault_async_take(fault, (DAT_EVENT *)(uintptr_t)arg[3])) {
+			*(DAT_COUNT *)(uintptr_t)arg[4] = 0;
+			return DAT_SUCCESS;
+		}
+		if (!for_ever && left < SLICE_US)
+			slice[1] = left;
+		ret = datp_wrap_beneath(&fault->base, DATP_CALL_evd_wait, slice);
+		if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED || (!for_ever && left <= SLICE_US))
+			return ret;
+		left -= for_ever ? 0 : SLICE_US;
+	}
+}
+
+/* True: it is answered here. */
+static bool async_call(struct fault *fault, struct datp_wrap_call *call)
+{
+	if (!fault->has_async || !is_wait(call) || !fault->base.async ||
+	    (DAT_EVD_HANDLE)(uintptr_t)call->arg[0] != fault->base.async)
+		return false;
+	if (call->id == DATP_CALL_evd_wait) {
+		call->ret = async_wait(fault, call->arg);
+		return true;
+	}
+	call->ret = DAT_SUCCESS;
+	return event_of(call) && fault_async_take(fault, event_of(call));
+}
+
+/*
+ * Which endpoint a call connects; of an accept that names none, the one that the request came with.
+ */
+static DAT_EP_HANDLE endpoint_of(struct fault *fault, const struct datp_wrap_call *call)
+{
+	DAT_CR_PARAM param = { .local_ep_handle = DAT_HANDLE_NULL };
+	uint64_t arg[3] = { call->arg[0], DAT_CR_FIELD_LOCAL_EP_HANDLE, (uintptr_t)&param };
+
+	if (call->id != DATP_CALL_cr_accept)
+		return (DAT_EP_HANDLE)(uintptr_t)call->arg[0];
+	if (call->arg[1])
+		return (DAT_EP_HANDLE)(uintptr_t)call->arg[1];
+	datp_wrap_beneath(&fault->base, DATP_CALL_cr_query, arg);
+	return param.local_ep_handle;
+}
+
+/* False: the call is not made. */
+static bool rule_apply(struct fault *fault, struct fault_rule *rule, struct datp_wrap_call *call)
+{
+	DAT_HANDLE about = (DAT_HANDLE)(uintptr_t)call->arg[0];
+
+	switch (rule->action) {
+	case FAULT_RETURN:
+		call->ret = (DAT_RETURN)(DAT_CLASS_ERROR | rule->value);
+		return false;
+	case FAULT_DELAY:
+		delay(rule->value);
+		return true;
+	case FAULT_DISCONNECT:
+	case FAULT_LOST:
+		fault_break(fault, about, rule->action == FAULT_LOST);
+		return true;
+	case FAULT_EVENT:
+		/* before the call: its outcome may be there before it returns */
+		call->scratch[0] = (uintptr_t)endpoint_of(fault, call);
+		fault_doom(fault, (DAT_EP_HANDLE)(uintptr_t)call->scratch[0],
+			   (DAT_EVENT_NUMBER)rule->value);
+		return true;
+	case FAULT_ASYNC:
+		fault_async_post(fault, (DAT_EVENT_NUMBER)rule->value, fault->base.ia);
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool fault_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
+{
+	struct fault *fault = (struct fault *)wrap;
+	struct fault_rule *rule;
+
+	for (rule = fault->rules; rule; rule = rule->next)
+		if (rule->target == FAULT_CALL && rule->call == call->id &&
+		    fault_rule_fires(fault, rule) && !rule_apply(fault, rule, call))
+			return false;
+	return !async_call(fault, call);
+}
+
+static void fault_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
+{
+	struct fault *fault = (struct fault *)wrap;
+
+	if (call->ret != DAT_SUCCESS && call->scratch[0])
+		fault_doom(fault, (DAT_EP_HANDLE)(uintptr_t)call->scratch[0], (DAT_EVENT_NUMBER)0);
+	if (call->ret != DAT_SUCCESS || !call->made)
+		return;
+	switch (call->id) {
+	case DATP_CALL_ep_reset:
+	case DATP_CALL_ep_free:
+		fault_forget(fault, (DAT_EP_HANDLE)(uintptr_t)call->arg[0]);
+		break;
+	case DATP_CALL_evd_wait:
+	case DATP_CALL_evd_dequeue:
+		while (call->ret == DAT_SUCCESS && !fault_event(fault, event_of(call)))
+			call->ret = datp_wrap_beneath(wrap, call->id, call->arg);
+		break;
+	default:
+		break;
+	}
+}
+
+static enum datp_err fault_open(struct datp_wrap *wrap, const char *params)
+{
+	struct fault *fault = (struct fault *)wrap;
+
+	pthread_mutex_init(&fault->lock, NULL);
+	return fault_rules_parse(fault, params) ? DATP_OK : DATP_ERR_PARAM;
+}
+
+static void fault_close(struct datp_wrap *wrap)
+{
+	struct fault *fault = (struct fault *)wrap;
+	DAT_EVENT event;
+
+	while (fault_async_take(fault, &event))
+		;
+	while (fault->eps)
+		fault_forget(fault, fault->eps->ep);
+	fault_rules_free(fault);
+}
+
+static const struct datp_wrap_ops fault_ops = {
+	.wrap_size = sizeof(struct fault),
+	.open = fault_open,
+	.close = fault_close,
+	.before = fault_before,
+	.after = fault_after,
+};
+
+DATP_WRAPPER("fault", fault_ops)

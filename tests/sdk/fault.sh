@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The fault-injecting wrapper: what a program is told when something fails, and which rules are refused.
+set -u
+. "${top_srcdir:=.}/tests/harness/tap.sh"
+unset DAT_DBG_TYPE DAT_DBG_DEST DAT_LOG
+libs=$PWD/.libs
+conf=$tap_dir/dat.conf
+export DAT_OVERRIDE=$conf
+
+# adapter RULES: one line, named broken, over soft0
+adapter()
+{
+	{
+		echo "soft0 u1.2 nonthreadsafe default $libs/libdatsoft.so opendat.1.0 \"\" \"\""
+		echo "broken u1.2 nonthreadsafe default $libs/libdat-fault.so opendat.1.0 \"soft0 $1\" \"\""
+	} >"$conf"
+}
+
+# tells RULES LINE...: the story has these lines, in this order and next to each other
+tells()
+{
+	local story wanted
+	adapter "$1"
+	shift
+	story=$(timeout 100 tests/sdk/story broken 2>&1)
+	wanted=$(printf '%s\n' "$@")
+	echo "$story"
+	[[ $'\n'$story$'\n' == *$'\n'$wanted$'\n'* ]]
+}
+
+# refuses RULES PATTERN
+refuses()
+{
+	adapter "$1"
+	tests/sdk/tour broken >"$tap_dir/out" 2>"$tap_dir/err"
+	cat "$tap_dir/out" "$tap_dir/err"
+	grep -q '^broken DAT_INVALID_PARAMETER' "$tap_dir/out" && [ "$(wc -l <"$tap_dir/err")" -eq 1 ] &&
+		grep -q -F "$conf:2: broken: " "$tap_dir/err" && grep -q -E -e "$2" "$tap_dir/err"
+}
+
+whole=('a ESTABLISHED' 'b ESTABLISHED' 'sent status 0' 'sent status 0' 'sent status 0'
+	'received status 0' 'received status 0' 'received status 0' 'a DISCONNECTED' 'b DISCONNECTED')
+printf '# a comment\nep_create:return=INSUFFICIENT_RESOURCES:nth=2 # the second\n' >"$tap_dir/script"
+
+same_seed()
+{
+	local first
+	adapter 'seed=7 ep_post_send:return=INSUFFICIENT_RESOURCES:p=0.5'
+	first=$(tests/sdk/story broken)
+	[ "$first" = "$(tests/sdk/story broken)" ]
+}
+
+tap 'fault: without rules nothing fails' tells '' "${whole[@]}"
+tap 'fault: a rule whose time never comes does nothing' tells 'ep_create:return=INSUFFICIENT_RESOURCES:nth=99' "${whole[@]}"
+tap 'fault: a resource is exhausted' tells 'ep_create:return=INSUFFICIENT_RESOURCES' 'ep_create DAT_INSUFFICIENT_RESOURCES'
+tap 'fault: a script has rules too' tells "script=$tap_dir/script" 'ep_create DAT_INSUFFICIENT_RESOURCES'
+tap 'fault: the second of a kind alone' tells 'ep_post_send:return=INSUFFICIENT_RESOURCES:nth=2' \
+	'post_send DAT_INSUFFICIENT_RESOURCES' 'sent status 0' 'sent status 0' 'received status 0' 'received status 0'
+tap 'fault: after the first, twice' tells 'ep_post_send:return=INSUFFICIENT_RESOURCES:after=1,times=2' \
+	'post_send DAT_INSUFFICIENT_RESOURCES' 'post_send DAT_INSUFFICIENT_RESOURCES' 'sent status 0' 'received status 0'
+tap 'fault: a delay changes nothing else' tells 'ep_post_send:delay=20' "${whole[@]}"
+tap 'fault: a completion fails, what follows is flushed, the connection is broken' tells 'request:status=TRANSPORT:nth=2' \
+	'sent status 0' "sent status 8" 'sent status 1'
+tap 'fault: the program is told that it is broken' tells 'request:status=TRANSPORT:nth=3' 'a BROKEN'
+tap 'fault: a receive fails' tells 'recv:status=TRANSPORT:nth=1' 'received status 8' 'received status 1' 'received status 1'
+tap 'fault: the peer is lost' tells 'ep_post_send:lost:nth=1' 'a BROKEN'
+tap 'fault: the connection ends' tells 'ep_post_send:disconnect:nth=1' 'a DISCONNECTED'
+tap 'fault: there is no way to the peer' tells 'ep_connect:event=UNREACHABLE' 'a UNREACHABLE'
+tap 'fault: an attempt has one outcome' eval "! tells 'ep_connect:event=TIMED_OUT' 'a TIMED_OUT' 'b ESTABLISHED' 'a DISCONNECTED'"
+tap 'fault: an accept is not completed' tells 'cr_accept:event=ACCEPT_COMPLETION_ERROR' 'b ACCEPT_COMPLETION_ERROR'
+tap 'fault: an asynchronous error' tells 'ep_post_send:async=IA_CATASTROPHIC:nth=1' 'async 0x8002'
+tap 'fault: the same seed gives the same story' same_seed
+tap 'fault: what the standard does not allow is refused' refuses 'evd_dequeue:return=INSUFFICIENT_RESOURCES' \
+	'does not allow INSUFFICIENT_RESOURCES there; allowed are: .*QUEUE_EMPTY'
+tap 'fault: an unknown status is refused' refuses 'request:status=FLUSHED' 'does not allow FLUSHED there; allowed are TRANSPORT'
+tap 'fault: an unknown call is refused' refuses 'ep_explode:delay=1' 'is no rule and no option; write TARGET:ACTION'
+tap 'fault: an action in the wrong place is refused' refuses 'pz_create:lost' 'cannot be done there; known are'
+tap 'fault: a time that is none is refused' refuses 'ep_create:delay=1:nth=0' 'is no time; known are nth=N'
+tap 'fault: a script that is not there is refused' refuses 'script=/no/such/file' 'cannot be read: .*; name another'
+tap_end

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two endpoints of one process connect, three messages go from a to b, and they part; what the
+ * program is told on the way goes to stdout, a line each. Usage: story ADAPTER.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dat/udat.h>
+
+#define PATIENCE 20000000
+#define MESSAGES 3
+
+struct end {
+	DAT_EVD_HANDLE recv, request, connect;
+	DAT_EP_HANDLE ep;
+};
+
+static DAT_IA_HANDLE ia;
+static DAT_EVD_HANDLE async = DAT_HANDLE_NULL, cr_evd;
+static DAT_PZ_HANDLE pz;
+static DAT_LMR_CONTEXT context;
+static char memory[4096];
+
+static const char *name(DAT_RETURN ret)
+{
+	const char *type = "?", *subtype;
+
+	dat_strerror(ret, &type, &subtype);
+	return type;
+}
+
+/* Says what a call returned, if that is news. */
+static bool did(const char *call, DAT_RETURN ret)
+{
+	if (ret != DAT_SUCCESS)
+		printf("%s %s\n", call, name(ret));
+	return ret == DAT_SUCCESS;
+}
+
+static bool next(DAT_EVD_HANDLE evd, DAT_EVENT *event, const char *who)
+{
+	DAT_COUNT more;
+	DAT_RETURN ret = dat_evd_wait(evd, PATIENCE, 1, event, &more);
+
+	if (ret != DAT_SUCCESS)
+		printf("%s %s\n", who, name(ret));
+	return ret == DAT_SUCCESS;
+}
+
+static const char *conn_name(DAT_EVENT_NUMBER number)
+{
+	switch (number) {
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		return "ESTABLISHED";
+	case DAT_CONNECTION_EVENT_DISCONNECTED:
+		return "DISCONNECTED";
+	case DAT_CONNECTION_EVENT_BROKEN:
+		return "BROKEN";
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return "UNREACHABLE";
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+		return "TIMED_OUT";
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		return "PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		return "NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
+		return "ACCEPT_COMPLETION_ERROR";
+	default:
+		return "another event";
+	}
+}
+
+static DAT_EVENT_NUMBER conn(const struct end *end, const char *who)
+{
+	DAT_EVENT event = { .event_number = (DAT_EVENT_NUMBER)0 };
+
+	if (next(end->connect, &event, who))
+		printf("%s %s\n", who, conn_name(event.event_number));
+	return event.event_number;
+}
+
+static void completion(DAT_EVD_HANDLE evd, const char *who)
+{
+	DAT_EVENT event;
+
+	if (next(evd, &event, who))
+		printf("%s status %d\n", who,
+		       (int)event.event_data.dto_completion_event_data.status);
+}
+
+static bool make(struct end *end)
+{
+	return did("evd_create",
+		   dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &end->recv)) &&
+	       did("evd_create",
+		   dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &end->request)) &&
+	       did("evd_create", dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
+						&end->connect)) &&
+	       did("ep_create",
+		   dat_ep_create(ia, pz, end->recv, end->request, end->connect, NULL, &end->ep));
+}
+
+static DAT_RETURN post(const struct end *end, bool send, int i)
+{
+	DAT_LMR_TRIPLET seg = { .lmr_context = context,
+				.segment_length = 64,
+				.virtual_address = (DAT_VADDR)(uintptr_t)memory };
+	DAT_DTO_COOKIE cookie = { .as_64 = (DAT_UINT64)i };
+
+	if (send)
+		return dat_ep_post_send(end->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+	return dat_ep_post_recv(end->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static bool join(struct end *a, struct end *b, DAT_CONN_QUAL qual, DAT_IA_ADDRESS_PTR address)
+{
+	DAT_EVENT event;
+	DAT_EVENT_NUMBER at_a, at_b;
+
+	if (!did("ep_connect", dat_ep_connect(a->ep, address, qual, PATIENCE, 0, NULL,
+					      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)))
+		return false;
+	if (!next(cr_evd, &event, "cr") ||
+	    !did("cr_accept",
+		 dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, b->ep, 0, NULL)))
+		return false;
+	at_a = conn(a, "a");
+	at_b = conn(b, "b");
+	return at_a == DAT_CONNECTION_EVENT_ESTABLISHED && at_b == at_a;
+}
+
+static void talk(const struct end *a, const struct end *b)
+{
+	int posted[2] = { 0, 0 };
+
+	for (int i = 0; i < MESSAGES; i++)
+		posted[0] += did("post_recv", post(b, false, i));
+	for (int i = 0; i < MESSAGES; i++)
+		posted[1] += did("post_send", post(a, true, i));
+	for (int i = 0; i < posted[1]; i++)
+		completion(a->request, "sent");
+	for (int i = 0; i < posted[1] && i < posted[0]; i++)
+		completion(b->recv, "received");
+}
+
+static bool open_all(const char *adapter, DAT_CONN_QUAL *qual, DAT_IA_ATTR *attr)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = memory };
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_CONTEXT rmr;
+	DAT_VLEN size;
+	DAT_VADDR at;
+	DAT_PSP_HANDLE psp;
+
+	return did("ia_open", dat_ia_open((char *)(uintptr_t)adapter, 8, &async, &ia)) &&
+	       did("ia_query", dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, attr, 0, NULL)) &&
+	       did("pz_create", dat_pz_create(ia, &pz)) &&
+	       did("lmr_create",
+		   dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), pz,
+				  DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, &rmr, &size, &at)) &&
+	       did("evd_create",
+		   dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr_evd)) &&
+	       did("psp_create", dat_psp_create_any(ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+}
+
+int main(int argc, char **argv)
+{
+	struct end a, b;
+	DAT_CONN_QUAL qual;
+	DAT_IA_ATTR attr;
+	DAT_EVENT event;
+
+	if (argc != 2 || !open_all(argv[1], &qual, &attr) || !make(&a) || !make(&b))
+		return 1;
+	if (join(&a, &b, qual, attr.ia_address_ptr)) {
+		talk(&a, &b);
+		did("ep_disconnect", dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+		conn(&a, "a");
+		conn(&b, "b");
+	}
+	while (dat_evd_dequeue(a.connect, &event) == DAT_SUCCESS)
+		printf("a %s\n", conn_name(event.event_number));
+	while (dat_evd_dequeue(async, &event) == DAT_SUCCESS)
+		printf("async 0x%x\n", event.event_number);
+	did("ia_close", dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	return 0;
+}

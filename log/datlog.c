@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,16 +86,16 @@ static void log_parse(const char *s)
 		setting.file = where;
 }
 
-/* The environment may change later; the strings are kept, so they are copied. */
 static void setting_read(void)
 {
+	/* The environment may change later, so what setting points at is a copy. */
+	static char text[PATH_MAX + 256];
 	const char *s = secure_getenv("DAT_LOG");
 	unsigned long dest;
 
 	if (s && *s) {
-		s = strdup(s);
-		if (s)
-			log_parse(s);
+		strncpy(text, s, sizeof(text) - 1);
+		log_parse(text);
 	}
 	if (setting.given)
 		return;

@@ -4,7 +4,7 @@
 # Use: awk -f gen-man.awk -v out=DIR -v date=DATE -v more=DIR dat.in dat_error.h udat.h dat.h dat_registry.h
 #
 # The form of a doc comment is told at the top of dat.h, and kept by tests/abi/docs.awk. A file FUNCTION.mdoc in the
-# folder "more" goes into the page of that function, before its return values.
+# folder "more" goes into the page of that function, behind its return values.
 
 #
 # Reading. doc[NAME] is the comment, code[NAME] the declaration; a type is also known by its typedef.
@@ -202,8 +202,8 @@ function put_page(name) {
 	put_parameters(name)
 	put_types(name)
 	put_states(name)
-	put_more(name)
 	put_returns(name)
+	put_more(name)
 	put_safety(name)
 	put_see_also(name)
 	put(".Sh STANDARDS")

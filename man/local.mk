@@ -11,10 +11,12 @@ MAN_PAGES = \
 	man/datperf.1 \
 	man/opendat.7 \
 	man/opendat-containers.7 \
+	man/opendat-fault.7 \
 	man/opendat-ib.7 \
 	man/opendat-iwarp.7 \
 	man/opendat-migration.7 \
-	man/opendat-soft.7
+	man/opendat-soft.7 \
+	man/opendat-trace.7
 
 nodist_man_MANS = man/dat.3 $(API_PAGES)
 API_PAGES = \
@@ -96,7 +98,22 @@ API_PAGES = \
 
 API_TEXTS = include/dat/dat_error.h include/dat/udat.h include/dat/dat.h include/dat/dat_registry.h
 MAN_INPUT = man/gen-man.awk man/dat.in $(MAN_MORE)
-MAN_MORE =
+# What a page has beyond the header's comment: examples.
+MAN_MORE = \
+	man/more/dat_cr_accept.mdoc \
+	man/more/dat_ep_connect.mdoc \
+	man/more/dat_ep_post_rdma_write.mdoc \
+	man/more/dat_ep_post_send.mdoc \
+	man/more/dat_evd_create.mdoc \
+	man/more/dat_evd_dequeue.mdoc \
+	man/more/dat_evd_wait.mdoc \
+	man/more/dat_ia_open.mdoc \
+	man/more/dat_ia_query.mdoc \
+	man/more/dat_lmr_create.mdoc \
+	man/more/dat_psp_create.mdoc \
+	man/more/dat_registry_list_providers.mdoc \
+	man/more/dat_rmr_bind.mdoc \
+	man/more/dat_strerror.mdoc
 
 EXTRA_DIST += $(MAN_INPUT)
 CLEANFILES += man/api.stamp man/dat.3 $(API_PAGES)

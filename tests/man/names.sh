@@ -163,11 +163,11 @@ tap 'manual: opendat(7) has each variable that the libraries read' variables_are
 tap 'manual: opendat(7) has no variable that nothing reads' page_invents_no_variable
 tap 'manual: dat.conf(5) has each field, and each word that a field may hold' conf_words_are_in_page
 tap 'manual: opendat-soft(7) has each parameter' parameters_are_in_page opendat-soft.7 "$top_srcdir/providers/soft/param.c"
-if [ -d "$top_srcdir/providers/rdma" ]; then
-	for page in opendat-ib.7 opendat-iwarp.7; do
-		tap "manual: $page has each parameter" parameters_are_in_page $page "$top_srcdir"/providers/rdma/*.c
-	done
-fi
+for page in opendat-ib opendat-iwarp; do
+	tap "manual: $page(7) has each parameter" parameters_are_in_page $page.7 "$top_srcdir"/providers/rdma/*.c
+done
+tap 'manual: opendat-trace(7) has each parameter' parameters_are_in_page opendat-trace.7 "$top_srcdir/providers/trace/trace.c"
+tap 'manual: opendat-fault(7) has each parameter' parameters_are_in_page opendat-fault.7 "$top_srcdir/providers/fault/rule.c"
 if [ -f "$man/datp.7" ]; then
 	tap 'manual: datp(7) has each op' ops_are_in_page
 fi

@@ -8,6 +8,7 @@ dist_man_MANS += $(MAN_PAGES)
 MAN_PAGES = \
 	man/dat.conf.5 \
 	man/datctl.1 \
+	man/datp.7 \
 	man/datperf.1 \
 	man/opendat.7 \
 	man/opendat-containers.7 \

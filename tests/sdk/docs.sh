@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# datp(7) and the code say the same: every op has a section, every duty that a message quotes is there, and every SDK minor.
+set -u
+. "${top_srcdir:=.}/tests/harness/tap.sh"
+page=$top_srcdir/man/datp.7
+header=$top_srcdir/include/datp/provider.h
+
+ops() { grep -oE 'X\([a-z_]+' "$top_srcdir/providers/common/ops_list.h" | cut -c3- | grep '_' | sort -u; }
+
+each_op_has_a_section()
+{
+	local op bad=0
+	[ "$(ops | wc -l)" -ge 40 ] || { echo 'the list of ops is short'; return 1; }
+	for op in $(ops); do
+		grep -qx "[.]Ss $op" "$page" || { echo "$op has no section"; bad=1; }
+	done
+	for op in $(sed -n 's/^[.]Ss \([a-z_]*_[a-z_]*\)$/\1/p' "$page"); do
+		ops | grep -qx "$op" || { echo "$op is no op"; bad=1; }
+	done
+	return $bad
+}
+
+each_duty_is_there()
+{
+	local duty bad=0
+	for duty in $(grep -rhoE 'DUTY-[0-9]+' "$top_srcdir"/{registry,providers,sdk,include,tests/sdk} "$page" | sort -u); do
+		grep -qx "[.]It $duty" "$page" || { echo "$duty is quoted and not listed"; bad=1; }
+	done
+	return $bad
+}
+
+each_minor_has_a_section()
+{
+	local minor
+	minor=$(sed -n 's/^#define DATP_SDK_MINOR //p' "$header")
+	for ((; minor >= 1; minor--)); do
+		grep -qx "[.]Ss SDK 0[.]$minor" "$page" || { echo "SDK 0.$minor has no section"; return 1; }
+	done
+}
+
+# SDKs that are behind us are kept, and an odd plugin is built from each.
+each_older_minor_is_frozen()
+{
+	local minor
+	minor=$(sed -n 's/^#define DATP_SDK_MINOR //p' "$header")
+	for ((minor--; minor >= 1; minor--)); do
+		grep -qx "#define DATP_SDK_MINOR $minor" "$top_srcdir/tests/abi/sdk-0.$minor/datp/provider.h" || return 1
+		ls ".libs/odd_sdk0$minor.so" || return 1
+	done
+}
+
+tap 'sdk: datp(7) has a section for every op, and for nothing else' each_op_has_a_section
+tap 'sdk: datp(7) lists every duty that is quoted' each_duty_is_there
+tap 'sdk: datp(7) has a section for every minor' each_minor_has_a_section
+tap 'sdk: the header of every older minor is kept' each_older_minor_is_frozen
+tap_end

@@ -18,7 +18,8 @@
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, where a CQ cannot grow */
 #define RDMA_SPARE_WR	  2   /* requests of our own on a send queue: the marker of a drain */
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
-#define RDMA_BUCKETS	  4096
+#define RDMA_BUCKETS	  4096 /* of queue pairs */
+#define RDMA_MR_BUCKETS	  65536
 #define RDMA_REJECT_BYTES 4
 
 struct rdma_ia;
@@ -91,7 +92,9 @@ struct rdma_pz {
 struct rdma_lmr {
 	struct datp_lmr base;
 	struct ibv_mr *mr;
-	struct rdma_lmr *next; /* in its bucket (the IA's mr_lock) */
+	/* written under the IA's mr_lock, read without; see rdma_lmr_get() */
+	_Atomic uint32_t key;	       /* the context while it is registered, else 0 */
+	_Atomic(struct rdma_lmr *) next; /* in its bucket */
 };
 
 struct rdma_rmr {
@@ -114,6 +117,7 @@ struct rdma_srq {
 struct rdma_staged {
 	struct rdma_staged *next;
 	struct datp_wqe *wqe;
+	struct datp_pz *pz; /* that its memory was checked against */
 	int n;
 	struct ibv_sge sge[];
 };
@@ -131,6 +135,7 @@ struct rdma_conn {
 	struct rdma_ep *ep; /* NULL: it is not the endpoint's any more (IA mutex) */
 	bool busy;	    /* the service thread is handling an event of it (IA mutex) */
 	bool working;	    /* a worker is in rdma_connect (IA mutex) */
+	bool held;	    /* detached, and not retired yet (IA mutex) */
 	bool dead;	    /* to be destroyed (IA mutex) */
 	bool active;
 	bool established; /* the service thread's */
@@ -183,7 +188,7 @@ struct rdma_options {
 	int port;	 /* of a verbs device, from 1; 0: any */
 	int resolve_ms, resolve_tries;
 	uint32_t inline_bytes;
-	bool emulate_rmr; /* where there are no windows */
+	bool emulate_rmr; /* where there are no windows, or none to rely on */
 	bool read_sink;	  /* iWARP: read sinks get remote write */
 };
 
@@ -196,7 +201,7 @@ struct rdma_ia {
 	struct ibv_device_attr dev;
 	struct ibv_port_attr port_attr;
 	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
-	bool windows;	   /* the device has memory windows of type 1 */
+	bool windows;	   /* RMRs are memory windows of type 1 */
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
 	bool lost; /* the device is gone; the service thread's */
@@ -210,7 +215,7 @@ struct rdma_ia {
 	_Atomic uint32_t sink_lock;
 	_Atomic uint32_t qp_lock; /* a leaf */
 	struct rdma_ep **qps;	  /* by number */
-	struct rdma_lmr **lmrs;	  /* by context (mr_lock) */
+	_Atomic(struct rdma_lmr *) *lmrs; /* by context (written under mr_lock) */
 	DAT_NAMED_ATTR named[8];
 	int named_count;
 	char named_text[4][64];
@@ -249,7 +254,7 @@ static inline struct rdma_evd *rdma_evd(struct datp_evd *evd)
 	.evd_free = rdma_evd_free, .evd_poll = rdma_evd_poll, .evd_arm = rdma_evd_arm,             \
 	.evd_sleep = rdma_evd_sleep, .evd_wake = rdma_evd_wake, .srq_create = rdma_srq_create,     \
 	.srq_resize = rdma_srq_resize, .srq_free = rdma_srq_free,                                  \
-	.srq_post_recv = rdma_srq_post_recv, .srq_set_lw = rdma_srq_set_lw,                        \
+	.srq_post_recv = rdma_srq_post_recv,                                                       \
 	.ep_create = rdma_ep_create, .ep_modify = rdma_ep_modify, .ep_reset = rdma_ep_reset,       \
 	.ep_free = rdma_ep_free, .post_send = rdma_post_send, .post_recv = rdma_post_recv,         \
 	.post_rdma_write = rdma_post_rdma_write, .post_rdma_read = rdma_post_rdma_read,            \
@@ -319,8 +324,11 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
 enum datp_err rdma_post_error(int rc);
 
-/* What the low bits of a work request's id say; the rest is an address. */
-enum { RDMA_ID_WQE = 0, RDMA_ID_DRAIN = 1, RDMA_ID_SRQ = 2, RDMA_ID_MASK = 7 };
+/*
+ * What the low bits of a work request's id say; the rest is an address. FOREIGN: a receive that was
+ * posted when the endpoint had another PZ.
+ */
+enum { RDMA_ID_WQE = 0, RDMA_ID_DRAIN = 1, RDMA_ID_SRQ = 2, RDMA_ID_FOREIGN = 4, RDMA_ID_MASK = 7 };
 
 /* ------------------------------------------------------------------ rdma_qp.c */
 
@@ -346,6 +354,31 @@ void rdma_pz_free(struct datp_pz *pz);
 enum datp_err rdma_lmr_create(struct datp_lmr *lmr, const void *cookie);
 void rdma_lmr_free(struct datp_lmr *lmr);
 struct datp_lmr *rdma_lmr_find(struct datp_ia *ia, uint32_t lmr_context);
+struct rdma_lmr *rdma_lmr_find_locked(struct rdma_ia *ia, uint32_t context);
+
+static inline _Atomic(struct rdma_lmr *) *rdma_lmr_bucket(struct rdma_ia *ia, uint32_t context)
+{
+	/* rxe counts in the high bytes, others in the low ones */
+	return &ia->lmrs[(context ^ context >> 8) % RDMA_MR_BUCKETS];
+}
+
+/*
+ * The LMR of a context, or NULL; no lock on the way that is usual. LMRs are type-stable memory, so one that
+ * goes away meanwhile leads astray at worst, into another bucket: nothing found is asked again with the lock.
+ */
+static inline struct rdma_lmr *rdma_lmr_get(struct rdma_ia *ia, uint32_t context)
+{
+	/* acquire: pairs with the release that publishes an LMR, and with that of its key */
+	struct rdma_lmr *lmr =
+		atomic_load_explicit(rdma_lmr_bucket(ia, context), memory_order_acquire);
+
+	for (int steps = 0; lmr && steps < 64; steps++) {
+		if (atomic_load_explicit(&lmr->key, memory_order_acquire) == context)
+			return lmr;
+		lmr = atomic_load_explicit(&lmr->next, memory_order_acquire);
+	}
+	return rdma_lmr_find_locked(ia, context);
+}
 int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS priv);
 /* Says why memory could not be registered. */
 enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err);
@@ -361,7 +394,6 @@ void rdma_bind_done(struct rdma_rmr *rmr, bool good);
 enum datp_err rdma_srq_create(struct datp_srq *srq);
 enum datp_err rdma_srq_resize(struct datp_srq *srq, int32_t max_recv_dtos);
 void rdma_srq_free(struct datp_srq *srq);
-enum datp_err rdma_srq_set_lw(struct datp_srq *srq, int32_t low_watermark);
 
 /* ------------------------------------------------------------------ rdma_cm.c, rdma_conn.c */
 
@@ -389,7 +421,10 @@ void rdma_ep_heard_locked(struct rdma_ep *ep);
 void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why);
 
 struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep);
-/* Takes it away from its endpoint, unless there is none; nobody handles its events any more. */
+/*
+ * Takes it away from its endpoint, if there is one: none of its events is being handled any more. Then
+ * rdma_conn_retire().
+ */
 struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep);
 /* It is not needed any more: disconnect (if established) or destroy it, soon. */
 void rdma_conn_retire(struct rdma_conn *conn);

@@ -92,7 +92,7 @@ static void reap(void *arg)
 	ia->reaping = false;
 	for (conn = ia->conns; conn; conn = next) {
 		next = conn->next;
-		if (!conn->dead || conn->working || conn->busy)
+		if (!conn->dead || conn->working || conn->busy || conn->held)
 			continue;
 		unlink_locked(conn);
 		conn->next = dead;
@@ -106,14 +106,11 @@ static void reap(void *arg)
 	}
 }
 
-void rdma_conn_dead(struct rdma_conn *conn)
+/* The service thread is to destroy those that are dead. IA mutex held, and off on return. */
+static void reap_soon_unlock(struct rdma_ia *ia)
 {
-	struct rdma_ia *ia = conn->ia;
-	bool call;
+	bool call = !ia->reaping;
 
-	pthread_mutex_lock(&ia->lock);
-	conn->dead = true;
-	call = !ia->reaping;
 	ia->reaping = true;
 	pthread_mutex_unlock(&ia->lock);
 	/* no memory: the next one takes it along, or the end of the IA */
@@ -122,6 +119,15 @@ void rdma_conn_dead(struct rdma_conn *conn)
 		ia->reaping = false;
 		pthread_mutex_unlock(&ia->lock);
 	}
+}
+
+void rdma_conn_dead(struct rdma_conn *conn)
+{
+	struct rdma_ia *ia = conn->ia;
+
+	pthread_mutex_lock(&ia->lock);
+	conn->dead = true;
+	reap_soon_unlock(ia);
 }
 
 void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id)
@@ -148,20 +154,30 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 	while ((conn = ep->conn) != NULL && conn->busy && !inside)
 		pthread_cond_wait(&ia->idle, &ia->lock);
 	ep->conn = NULL;
-	if (conn)
+	if (conn) {
 		conn->ep = NULL;
+		conn->held = true;
+	}
 	pthread_mutex_unlock(&ia->lock);
 	return conn;
 }
 
 void rdma_conn_retire(struct rdma_conn *conn)
 {
+	struct rdma_ia *ia = conn->ia;
 	/*
 	 * A connection is disconnected by message, and its id stays until the peer has answered, for a
 	 * destroyed id does not repeat a message that got lost. The event that says so ends it.
 	 */
-	if (!conn->established || rdma_disconnect(conn->id))
-		rdma_conn_dead(conn);
+	bool dead = !conn->established || rdma_disconnect(conn->id);
+
+	pthread_mutex_lock(&ia->lock);
+	conn->held = false;
+	conn->dead |= dead;
+	if (conn->dead)
+		reap_soon_unlock(ia);
+	else
+		pthread_mutex_unlock(&ia->lock);
 }
 
 struct rdma_ep *rdma_conn_enter(struct rdma_conn *conn)

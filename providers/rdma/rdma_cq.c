@@ -36,8 +36,11 @@ static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size)
 	if (size > (uint32_t)ia->dev.max_cqe)
 		size = (uint32_t)ia->dev.max_cqe;
 	cq->cq = ibv_create_cq(ia->verbs, (int)size, set, set->channel, 0);
-	if (!cq->cq)
+	if (!cq->cq) {
+		datp_log(2, "%s: cannot create a completion queue of %u entries: %s", ia->base.name,
+			 size, strerror(errno));
 		return DATP_ERR_TEVD;
+	}
 	cq->size = (uint32_t)cq->cq->cqe;
 	cq->used = 0;
 	if (set->armed)
@@ -200,8 +203,11 @@ enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct
 	set->evd = evd;
 	set->poll_lock = poll_lock;
 	set->channel = ibv_create_comp_channel(ia->verbs);
-	if (!set->channel)
+	if (!set->channel) {
+		datp_log(2, "%s: cannot create a completion channel: %s; `ulimit -n`?",
+			 ia->base.name, strerror(errno));
 		return DATP_ERR_TEVD;
+	}
 	flags = fcntl(set->channel->fd, F_GETFL);
 	if (flags < 0 || fcntl(set->channel->fd, F_SETFL, flags | O_NONBLOCK))
 		return DATP_ERR_DEVICE;

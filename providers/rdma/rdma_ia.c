@@ -44,11 +44,19 @@ static enum datp_err choose_kind(struct rdma_ia *ia, const struct rdma_kind *con
 	return DATP_ERR_DEVICE;
 }
 
+enum { RXE_VENDOR = 0xffffff };
+
 /* A device may say that it has windows and not have them: only trying tells. */
 static bool windows_work(struct rdma_ia *ia)
 {
 	struct ibv_mw *mw;
 
+	/*
+	 * rxe checks an access through a window against the whole region, not against the window. An RMR
+	 * that opens more than was asked for is worse than a slow one.
+	 */
+	if (ia->dev.vendor_id == RXE_VENDOR && ia->opt.emulate_rmr)
+		return false;
 	if (!ia->dev.max_mw || (mw = ibv_alloc_mw(ia->pd, IBV_MW_TYPE_1)) == NULL)
 		return false;
 	ibv_dealloc_mw(mw);
@@ -58,7 +66,7 @@ static bool windows_work(struct rdma_ia *ia)
 static enum datp_err open_tables(struct rdma_ia *ia)
 {
 	ia->qps = calloc(RDMA_BUCKETS, sizeof(*ia->qps));
-	ia->lmrs = calloc(RDMA_BUCKETS, sizeof(*ia->lmrs));
+	ia->lmrs = calloc(RDMA_MR_BUCKETS, sizeof(*ia->lmrs)); /* sparse: untouched pages cost nothing */
 	ia->pd = ibv_alloc_pd(ia->verbs);
 	if (!ia->qps || !ia->lmrs || !ia->pd)
 		return DATP_ERR_MEMORY;

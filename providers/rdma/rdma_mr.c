@@ -80,16 +80,11 @@ enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err)
 
 /* ------------------------------------------------------------------ LMR */
 
-static struct rdma_lmr **bucket_of(struct rdma_ia *ia, uint32_t context)
-{
-	/* the low byte is a key that changes; the high ones count */
-	return &ia->lmrs[(context ^ context >> 8) % RDMA_BUCKETS];
-}
-
 enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 {
-	struct rdma_lmr *lmr = (struct rdma_lmr *)base, **bucket;
+	struct rdma_lmr *lmr = (struct rdma_lmr *)base;
 	struct rdma_ia *ia = rdma_ia(base->obj.ia);
+	_Atomic(struct rdma_lmr *) *bucket;
 
 	/* Memory that processes share is registered by each of them, and is the same to peers. */
 	(void)cookie;
@@ -99,38 +94,53 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 		return rdma_mr_error(ia, base->len, errno);
 	base->lmr_context = lmr->mr->lkey;
 	base->rmr_context = lmr->mr->rkey;
+	bucket = rdma_lmr_bucket(ia, base->lmr_context);
 	datp_lock(&ia->mr_lock);
-	bucket = bucket_of(ia, base->lmr_context);
-	lmr->next = *bucket;
-	*bucket = lmr;
+	/* relaxed, then release: who finds it finds it whole */
+	atomic_store_explicit(&lmr->next, atomic_load_explicit(bucket, memory_order_relaxed),
+			      memory_order_relaxed);
+	atomic_store_explicit(&lmr->key, base->lmr_context, memory_order_release);
+	atomic_store_explicit(bucket, lmr, memory_order_release);
 	datp_unlock(&ia->mr_lock);
 	return DATP_OK;
 }
 
 void rdma_lmr_free(struct datp_lmr *base)
 {
-	struct rdma_lmr *lmr = (struct rdma_lmr *)base, **at;
+	struct rdma_lmr *lmr = (struct rdma_lmr *)base, *here;
 	struct rdma_ia *ia = rdma_ia(base->obj.ia);
+	_Atomic(struct rdma_lmr *) *at = rdma_lmr_bucket(ia, base->lmr_context);
 
 	datp_lock(&ia->mr_lock);
-	for (at = bucket_of(ia, base->lmr_context); *at && *at != lmr;)
-		at = &(*at)->next;
-	if (*at)
-		*at = lmr->next;
+	/* relaxed: written under the lock; release: who goes on from there finds what that points to */
+	atomic_store_explicit(&lmr->key, 0, memory_order_relaxed);
+	while ((here = atomic_load_explicit(at, memory_order_relaxed)) != NULL && here != lmr)
+		at = &here->next;
+	if (here)
+		atomic_store_explicit(at, atomic_load_explicit(&lmr->next, memory_order_relaxed),
+				      memory_order_release);
 	datp_unlock(&ia->mr_lock);
 	if (ibv_dereg_mr(lmr->mr))
 		datp_log(1, "%s: cannot deregister memory: %s; is an RMR's unbind still on its way?",
 			 base->obj.ia->name, strerror(errno));
 }
 
-struct datp_lmr *rdma_lmr_find(struct datp_ia *base, uint32_t context)
+struct rdma_lmr *rdma_lmr_find_locked(struct rdma_ia *ia, uint32_t context)
 {
-	struct rdma_ia *ia = rdma_ia(base);
 	struct rdma_lmr *lmr;
 
 	datp_lock(&ia->mr_lock);
-	for (lmr = *bucket_of(ia, context); lmr && lmr->base.lmr_context != context;)
-		lmr = lmr->next;
+	/* relaxed: written under the lock */
+	lmr = atomic_load_explicit(rdma_lmr_bucket(ia, context), memory_order_relaxed);
+	while (lmr && atomic_load_explicit(&lmr->key, memory_order_relaxed) != context)
+		lmr = atomic_load_explicit(&lmr->next, memory_order_relaxed);
 	datp_unlock(&ia->mr_lock);
+	return lmr;
+}
+
+struct datp_lmr *rdma_lmr_find(struct datp_ia *ia, uint32_t context)
+{
+	struct rdma_lmr *lmr = rdma_lmr_find_locked(rdma_ia(ia), context);
+
 	return lmr ? &lmr->base : NULL;
 }

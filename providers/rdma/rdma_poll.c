@@ -41,6 +41,17 @@ static uint8_t status_of(enum ibv_wc_status status)
 }
 
 /*
+ * The memory of a receive has been checked when it was posted, so what is wrong with it is its size; rxe
+ * has other names for that.
+ */
+static uint8_t recv_status_of(enum ibv_wc_status status)
+{
+	if (status == IBV_WC_LOC_QP_OP_ERR || status == IBV_WC_REM_INV_REQ_ERR)
+		return DAT_DTO_ERR_LOCAL_LENGTH;
+	return status_of(status);
+}
+
+/*
  * A receive is complete before the connection is known to be: it is kept until ESTABLISHED has been
  * queued, which its arrival brings about on the passive side. EP lock.
  */
@@ -81,9 +92,9 @@ static void silent_before_locked(struct datp_ep *ep, const struct datp_wqe *wqe)
 static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_wqe *wqe,
 			    const struct ibv_wc *wc, struct datp_completion *out)
 {
-	uint8_t status = status_of(wc->status);
 	bool solicited = atomic_load_explicit(&set->solicited, memory_order_relaxed);
 	bool recv = wqe->op == DATP_RECV;
+	uint8_t status = recv ? recv_status_of(wc->status) : status_of(wc->status);
 	uint64_t len = recv ? wc->byte_len : wqe->len;
 
 	if (status == DAT_DTO_SUCCESS && recv && !ep->up) {
@@ -96,6 +107,11 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 		rdma_bind_done((struct rdma_rmr *)wqe->rmr, status == DAT_DTO_SUCCESS);
 	if (status != DAT_DTO_SUCCESS) {
 		len = 0;
+		/* what we ended ourselves has not failed, whatever the device calls it */
+		if (ep->over)
+			status = DAT_DTO_ERR_FLUSHED;
+		else if ((wc->wr_id & RDMA_ID_FOREIGN) && status != DAT_DTO_ERR_FLUSHED)
+			status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		/* a flush alone tells nothing: its cause does, or the connection manager will */
 		if (status != DAT_DTO_ERR_FLUSHED)
 			rdma_ep_break_locked(ep);

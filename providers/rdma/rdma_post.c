@@ -7,6 +7,7 @@
 #include "rdma.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum datp_err rdma_post_error(int rc)
 {
@@ -20,25 +21,65 @@ enum datp_err rdma_post_error(int rc)
 	}
 }
 
-/* libdatp's segments as the device takes them; empty ones are left out. Returns how many. */
-static int sges_of(struct ibv_sge *sge, const struct datp_sge *iov, int n)
+/* What may be said against a local segment: the errors of the standard, not a broken connection later. */
+static enum datp_err segment_check(const struct rdma_lmr *lmr, const struct datp_pz *pz,
+				   const struct datp_sge *seg, bool sink)
 {
-	int used = 0;
+	if (!lmr)
+		return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
+	if (lmr->base.pz != pz)
+		return DATP_ERR_PROTECTION;
+	if (seg->addr < lmr->base.addr || seg->len > lmr->base.len ||
+	    seg->addr - lmr->base.addr > lmr->base.len - seg->len)
+		return DATP_ERR_ARG3;
+	/* reading needs no right: programs send from memory registered without LOCAL_READ */
+	if (sink && !((unsigned int)lmr->base.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
+		return DATP_ERR_PRIV_WRITE;
+	return DATP_OK;
+}
 
+/*
+ * libdatp's segments as the device takes them, checked; empty ones are left out, since to some devices a
+ * length of 0 means 2 GiB.
+ */
+static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz,
+				    const struct datp_sge *iov, int n, bool sink,
+				    struct ibv_sge *sge, int *used)
+{
+	*used = 0;
 	for (int i = 0; i < n; i++) {
+		enum datp_err err;
+
 		if (!iov[i].len)
 			continue;
-		sge[used++] = (struct ibv_sge){
+		err = segment_check(rdma_lmr_get(rdma_ia(ia), iov[i].lmr_context), pz, &iov[i],
+				    sink);
+		if (__builtin_expect(err, 0))
+			return err;
+		sge[(*used)++] = (struct ibv_sge){
 			.addr = iov[i].addr,
 			/* a receive may be larger than any message; a segment may not */
 			.length = iov[i].len > INT32_MAX ? INT32_MAX : (uint32_t)iov[i].len,
 			.lkey = iov[i].lmr_context,
 		};
 	}
-	return used;
+	return DATP_OK;
 }
 
 /* ------------------------------------------------------------------ requests */
+
+/* A read fills the front of its list, as far as the remote segment goes; verbs would fill all of it. */
+static int cut(struct ibv_sge *sge, int n, uint64_t len)
+{
+	int used = 0;
+
+	for (; used < n && len; used++) {
+		if (sge[used].length > len)
+			sge[used].length = (uint32_t)len;
+		len -= sge[used].length;
+	}
+	return used;
+}
 
 /*
  * Whether the device is to tell of the completion. Suppressed requests have none, but for one in a
@@ -54,24 +95,6 @@ static unsigned int signal_of(struct rdma_ep *ep, const struct datp_wqe *wqe)
 	return 0;
 }
 
-/* The bytes can be taken at once: no registration is needed then, but has to be there all the same. */
-static bool may_inline(const struct rdma_ep *ep, const struct datp_wqe *wqe,
-		       const struct ibv_sge *sge, int n)
-{
-	struct datp_ia *ia = ep->base.obj.ia;
-
-	if (wqe->len > ep->max_inline)
-		return false;
-	for (int i = 0; i < n; i++) {
-		struct datp_lmr *lmr = rdma_lmr_find(ia, sge[i].lkey);
-
-		if (!lmr || lmr->pz != ep->base.pz || sge[i].addr < lmr->addr ||
-		    sge[i].addr + sge[i].length > lmr->addr + lmr->len)
-			return false;
-	}
-	return true;
-}
-
 static inline __attribute__((always_inline)) enum datp_err
 post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
 	     const struct datp_rge *remote, enum ibv_wr_opcode opcode)
@@ -79,22 +102,27 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 	struct rdma_ep *ep = rdma_ep(base);
 	struct ibv_sge sge[RDMA_SGE_MAX];
 	struct ibv_send_wr wr, *bad;
+	enum datp_err err;
 	int rc;
 
 	if (__builtin_expect(ep->over, 0))
 		return DATP_OK;
+	err = sges_of(base->obj.ia, base->pz, iov, n, opcode == IBV_WR_RDMA_READ, sge, &wr.num_sge);
+	if (__builtin_expect(err, 0))
+		return err;
 	wr.wr_id = (uintptr_t)wqe;
 	wr.next = NULL;
 	wr.sg_list = sge;
-	wr.num_sge = sges_of(sge, iov, n);
 	wr.opcode = opcode;
 	wr.send_flags = signal_of(ep, wqe);
 	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
 		wr.send_flags |= IBV_SEND_FENCE;
 	if (opcode == IBV_WR_SEND && (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
 		wr.send_flags |= IBV_SEND_SOLICITED;
-	if (opcode != IBV_WR_RDMA_READ && ep->max_inline && may_inline(ep, wqe, sge, wr.num_sge))
+	if (opcode != IBV_WR_RDMA_READ && wqe->len <= ep->max_inline)
 		wr.send_flags |= IBV_SEND_INLINE;
+	if (opcode == IBV_WR_RDMA_READ)
+		wr.num_sge = cut(sge, wr.num_sge, wqe->len);
 	if (remote) {
 		wr.wr.rdma.remote_addr = remote->addr;
 		wr.wr.rdma.rkey = remote->rmr_context;
@@ -134,7 +162,7 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 
 /* Until the endpoint is being connected, since a queue pair cannot be altered as an endpoint can. */
 static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
-				  const struct datp_sge *iov, int n)
+				  const struct ibv_sge *sge, int n)
 {
 	struct rdma_staged *staged = malloc(sizeof(*staged) + (size_t)n * sizeof(struct ibv_sge));
 
@@ -142,7 +170,9 @@ static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
 		return DATP_ERR_MEMORY;
 	staged->next = NULL;
 	staged->wqe = wqe;
-	staged->n = sges_of(staged->sge, iov, n);
+	staged->pz = ep->base.pz;
+	staged->n = n;
+	memcpy(staged->sge, sge, (size_t)n * sizeof(*sge));
 	if (!ep->staged)
 		ep->staged_end = &ep->staged;
 	*ep->staged_end = staged;
@@ -156,14 +186,17 @@ enum datp_err rdma_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	struct rdma_ep *ep = rdma_ep(base);
 	struct ibv_sge sge[RDMA_SGE_MAX];
 	struct ibv_recv_wr wr, *bad;
+	enum datp_err err;
 	int rc;
 
+	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge);
+	if (__builtin_expect(err, 0))
+		return err;
 	if (__builtin_expect(!ep->ready, 0))
-		return ep->over ? DATP_OK : stage_locked(ep, wqe, iov, n);
+		return ep->over ? DATP_OK : stage_locked(ep, wqe, sge, wr.num_sge);
 	wr.wr_id = (uintptr_t)wqe;
 	wr.next = NULL;
 	wr.sg_list = sge;
-	wr.num_sge = sges_of(sge, iov, n);
 	rc = ibv_post_recv(ep->qp, &wr, &bad);
 	return __builtin_expect(rc, 0) ? rdma_post_error(rc) : DATP_OK;
 }
@@ -173,9 +206,12 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 {
 	struct ibv_sge sge[RDMA_SGE_MAX];
 	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)wqe | RDMA_ID_SRQ, .sg_list = sge }, *bad;
+	enum datp_err err;
 	int rc;
 
-	wr.num_sge = sges_of(sge, iov, n);
+	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge);
+	if (err)
+		return err;
 	rc = ibv_post_srq_recv(((struct rdma_srq *)base)->srq, &wr, &bad);
 	return rc ? rdma_post_error(rc) : DATP_OK;
 }

@@ -240,6 +240,8 @@ static int post_staged_locked(struct rdma_ep *ep)
 					  .num_sge = s->n },
 				   *bad;
 
+		if (s->pz != ep->base.pz)
+			wr.wr_id |= RDMA_ID_FOREIGN;
 		rc = ibv_post_recv(ep->qp, &wr, &bad);
 	}
 	ep->ready = true;

@@ -54,11 +54,3 @@ void rdma_srq_free(struct datp_srq *base)
 		datp_log(1, "%s: cannot free a shared receive queue: errno %d", base->obj.ia->name,
 			 errno);
 }
-
-enum datp_err rdma_srq_set_lw(struct datp_srq *base, int32_t low_watermark)
-{
-	struct ibv_srq_attr attr = { .srq_limit = (uint32_t)low_watermark };
-
-	return ibv_modify_srq(((struct rdma_srq *)base)->srq, &attr, IBV_SRQ_LIMIT) ? DATP_ERR_MODEL
-										     : DATP_OK;
-}

@@ -11,6 +11,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_ia.c \
 	providers/rdma/rdma_mr.c \
 	providers/rdma/rdma_mw.c \
+	providers/rdma/rdma_parts.c \
 	providers/rdma/rdma_poll.c \
 	providers/rdma/rdma_post.c \
 	providers/rdma/rdma_qp.c \

@@ -21,10 +21,12 @@
 #define RDMA_BUCKETS	  4096 /* of queue pairs */
 #define RDMA_MR_BUCKETS	  65536
 #define RDMA_REJECT_BYTES 4
+#define RDMA_TRAILER	  4 /* bytes behind padded private data */
 
 struct rdma_ia;
 struct rdma_ep;
 struct rdma_conn;
+struct rdma_part;
 
 /* What ib and iwarp differ in. */
 struct rdma_kind {
@@ -140,9 +142,11 @@ struct rdma_conn {
 	bool active;
 	bool established; /* the service thread's */
 	int tries;	  /* resolutions; the service thread's */
-	bool stale_tried; /* a rejection for a stale connection has been answered with a new try */
+	int part;	  /* of its private data that has been sent: 1, 2; the service thread's */
 	struct rdma_conn_param param;
-	unsigned char pdata[RDMA_PDATA_MAX];
+	unsigned char pdata[RDMA_PDATA_MAX]; /* as on the wire */
+	unsigned char whole[RDMA_PDATA_MAX]; /* of what goes in parts; `whole_len` 0: of nothing */
+	uint32_t whole_len;
 };
 
 /* An event channel; outlives its IA while a worker's id is on it. */
@@ -208,6 +212,7 @@ struct rdma_ia {
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* a connection is not busy any more */
 	struct rdma_conn *conns;
+	struct rdma_part *parts; /* the service thread's */
 	bool reaping; /* a call to destroy dead ones is on its way (IA mutex) */
 	pthread_mutex_t cq_lock; /* outside the poll locks: sizes of CQs */
 	_Atomic uint32_t mr_lock; /* a leaf */
@@ -455,9 +460,32 @@ void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const 
 /* How much of what came is the consumer's. */
 uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
 			  const struct rdma_conn_param *param);
+/* Data beyond what a request holds go in two of them, numbered 1 and 2. */
+bool rdma_wire_in_parts(const struct rdma_kind *kind, uint32_t len);
+void rdma_wire_pack_part(const struct rdma_kind *kind, const unsigned char *data, uint32_t len,
+			 int part, unsigned char wire[RDMA_PDATA_MAX]);
+/* 0: it is no part. */
+int rdma_wire_part(const struct rdma_kind *kind, const struct rdma_conn_param *param,
+		   uint32_t *total);
+/* The rejection of a first part, which asks for the second. */
+void rdma_wire_more(unsigned char word[RDMA_REJECT_BYTES]);
+bool rdma_wire_is_more(const struct rdma_conn_param *param);
 /* The word in front of a rejection's data, which tells it from the transport's own. */
 void rdma_wire_reject(unsigned char word[RDMA_REJECT_BYTES]);
 bool rdma_wire_is_reject(const struct rdma_conn_param *param);
+
+/* ------------------------------------------------------------------ rdma_parts.c */
+
+enum rdma_parts {
+	RDMA_PARTS_NONE, /* a request like any other */
+	RDMA_PARTS_MORE, /* a first part, kept */
+	RDMA_PARTS_WHOLE, /* the second part: here is the whole */
+	RDMA_PARTS_BAD	 /* a second part without the first, or no memory */
+};
+
+enum rdma_parts rdma_parts_join(struct rdma_ia *ia, const struct rdma_cm_event *event,
+				unsigned char whole[RDMA_PDATA_MAX], uint32_t *len);
+void rdma_parts_fini(struct rdma_ia *ia);
 
 /* ------------------------------------------------------------------ rdma_async.c */
 

@@ -94,6 +94,10 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	fill_param(ep, &conn->param);
 	rdma_wire_pack(ia->kind, RDMA_REQUEST, what->pdata, what->pdata_len, conn->pdata,
 		       &conn->param);
+	if (rdma_wire_in_parts(ia->kind, what->pdata_len)) {
+		memcpy(conn->whole, what->pdata, what->pdata_len);
+		conn->whole_len = what->pdata_len;
+	}
 	if (rdma_create_id(conn->channel->channel, &conn->id, conn, RDMA_PS_TCP)) {
 		datp_log(1, "%s: cannot connect: %s", ia->base.name, strerror(errno));
 		rdma_conn_retire(rdma_conn_detach(ep));
@@ -117,6 +121,9 @@ static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 		return;
 	}
 	ep->base.local_port = ntohs(rdma_get_src_port(conn->id));
+	if (conn->whole_len)
+		rdma_wire_pack_part(conn->ia->kind, conn->whole, conn->whole_len, ++conn->part,
+				    conn->pdata);
 	err = rdma_conn_connect(conn);
 	if (err)
 		rdma_connect_result(conn, err);
@@ -194,11 +201,19 @@ static void cr_prepare(struct datp_cr *base, void *arg)
 	cr->offer.private_data = NULL;
 }
 
+/* `word`: a consumer's, or ours that asks for more; NULL: as if nobody listened. Service thread. */
+static void refuse(struct rdma_ia *ia, struct rdma_cm_id *id, const unsigned char *word)
+{
+	rdma_reject(id, word, word ? RDMA_REJECT_BYTES : 0);
+	rdma_id_drop(ia, id);
+}
+
 /* Service thread. */
 static void request(struct rdma_ia *ia, struct rdma_cm_event *event)
 {
 	struct rdma_sp *sp = event->listen_id->context;
 	const struct rdma_conn_param *param = &event->param.conn;
+	unsigned char whole[RDMA_PDATA_MAX], word[RDMA_REJECT_BYTES];
 	struct datp_cm_arrival arrival = {
 		.address = rdma_get_peer_addr(event->id),
 		.remote_port = ntohs(rdma_get_dst_port(event->id)),
@@ -208,11 +223,22 @@ static void request(struct rdma_ia *ia, struct rdma_cm_event *event)
 		.arg = event,
 	};
 
-	if (!datp_cm_request(&sp->base, &arrival, NULL))
+	switch (rdma_parts_join(ia, event, whole, &arrival.pdata_len)) {
+	case RDMA_PARTS_NONE:
+		break;
+	case RDMA_PARTS_MORE:
+		rdma_wire_more(word);
+		refuse(ia, event->id, word);
 		return;
-	/* without the word of a consumer: as if nobody listened */
-	rdma_reject(event->id, NULL, 0);
-	rdma_id_drop(ia, event->id);
+	case RDMA_PARTS_WHOLE:
+		arrival.pdata = whole;
+		break;
+	case RDMA_PARTS_BAD:
+		refuse(ia, event->id, NULL);
+		return;
+	}
+	if (datp_cm_request(&sp->base, &arrival, NULL))
+		refuse(ia, event->id, NULL);
 }
 
 /* What goes wrong from here on is told by an event: the request is used up. */
@@ -435,13 +461,29 @@ static void resolve_again(struct rdma_conn *conn, struct rdma_ep *ep, int status
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
+/* The second half of the private data, by an id of its own. False: it cannot be sent. */
+static bool send_more(struct rdma_conn *conn)
+{
+	struct sockaddr_in to = *(struct sockaddr_in *)rdma_get_peer_addr(conn->id);
+	struct rdma_cm_id *id;
+
+	if (rdma_create_id(conn->channel->channel, &id, conn, RDMA_PS_TCP))
+		return false;
+	/* not at once: its event is not acknowledged yet */
+	rdma_id_drop(conn->ia, conn->id);
+	conn->id = id;
+	return resolve(conn, &to) == 0;
+}
+
 static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_cm_event *event)
 {
-	bool by_consumer = conn->ia->kind->rejected_by_consumer(event->status) &&
-			   rdma_wire_is_reject(&event->param.conn);
-
-	datp_cm_failed(&ep->base, by_consumer ? DAT_CONNECTION_EVENT_PEER_REJECTED
-					      : DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	if (conn->part == 1 && rdma_wire_is_more(&event->param.conn) && send_more(conn))
+		return;
+	if (conn->ia->kind->rejected_by_consumer(event->status) &&
+	    rdma_wire_is_reject(&event->param.conn))
+		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	else
+		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
 /*

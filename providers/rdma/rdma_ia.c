@@ -138,6 +138,7 @@ void rdma_ia_close(struct datp_ia *base)
 	if (ia->async_watch)
 		datp_loop_del(ia->async_watch);
 	rdma_conns_fini(ia);
+	rdma_parts_fini(ia);
 	rdma_cqset_fini(&ia->sink);
 	if (ia->pd)
 		ibv_dealloc_pd(ia->pd);

@@ -25,14 +25,28 @@ uint16_t rdma_wire_port(uint64_t qual)
  * InfiniBand pads private data with zeros to the size of the message, and programs need the size that
  * was sent. So its length follows in the last bytes of the padding, behind a mark. A peer that does
  * not know of it sees padding; a peer's data without it count in full.
+ *
+ * A request has no room for the 64 bytes that the standard promises. More than it holds goes in two
+ * requests: the first is rejected with a word that asks for the rest (rdma_parts.c). Only peers like us
+ * understand that, and only they can take so much.
  */
-static const unsigned char mark[3] = { 0xe7, 0x0d, 0xa7 };
+static const unsigned char mark[3] = { 0xe7, 0x0d, 0xa7 }; /* in parts: the last byte is 1 or 2 more */
+static const unsigned char more_word[RDMA_REJECT_BYTES] = { 0xe7, 0x0d, 0xa7, 2 };
 
-enum { TRAILER = sizeof(mark) + 1, RETRIES = 7 };
+enum { TRAILER = RDMA_TRAILER, RETRIES = 7 };
+
+_Static_assert(sizeof(mark) + 1 == TRAILER, "a mark and a length");
 
 static uint32_t wire_bytes(const struct rdma_kind *kind, enum rdma_message what)
 {
 	return what == RDMA_REQUEST ? kind->request_bytes : kind->reply_bytes;
+}
+
+static void put_trailer(unsigned char *trailer, int part, uint32_t len)
+{
+	memcpy(trailer, mark, sizeof(mark));
+	trailer[2] = (unsigned char)(trailer[2] + part);
+	trailer[3] = (unsigned char)len;
 }
 
 void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const void *data,
@@ -41,23 +55,63 @@ void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const 
 	uint32_t size = wire_bytes(kind, what);
 
 	memset(wire, 0, RDMA_PDATA_MAX);
-	if (len)
-		memcpy(wire, data, len);
 	param->private_data = wire;
 	param->private_data_len = (uint8_t)(size ? size : len);
 	param->retry_count = RETRIES;
+	if (size && len > size)
+		return; /* in parts */
+	if (len)
+		memcpy(wire, data, len);
 	if (!size)
 		return;
-	if (len <= size - TRAILER) {
-		memcpy(wire + size - TRAILER, mark, sizeof(mark));
-		wire[size - 1] = (unsigned char)len;
-	} else if (what == RDMA_REQUEST) {
+	if (len <= size - TRAILER)
+		put_trailer(wire + size - TRAILER, 0, len);
+	else if (what == RDMA_REQUEST)
 		/*
 		 * No room for the trailer. The retry count is carried to the peer's consumer; a
 		 * few retries less say how many bytes are missing.
 		 */
 		param->retry_count = (uint8_t)(RETRIES - (size - len));
-	}
+}
+
+bool rdma_wire_in_parts(const struct rdma_kind *kind, uint32_t len)
+{
+	return kind->request_bytes && len > kind->request_bytes;
+}
+
+void rdma_wire_pack_part(const struct rdma_kind *kind, const unsigned char *data, uint32_t len,
+			 int part, unsigned char wire[RDMA_PDATA_MAX])
+{
+	uint32_t each = kind->request_bytes - TRAILER, from = part == 1 ? 0 : each;
+
+	memset(wire, 0, RDMA_PDATA_MAX);
+	memcpy(wire, data + from, part == 1 ? each : len - each);
+	put_trailer(wire + each, part, len);
+}
+
+int rdma_wire_part(const struct rdma_kind *kind, const struct rdma_conn_param *param, uint32_t *total)
+{
+	const unsigned char *data = param->private_data;
+	uint32_t each = kind->request_bytes - TRAILER;
+	int part;
+
+	if (!kind->request_bytes || !data || param->private_data_len < kind->request_bytes ||
+	    memcmp(data + each, mark, sizeof(mark) - 1))
+		return 0;
+	part = data[each + 2] - mark[2];
+	*total = data[each + 3];
+	return (part == 1 || part == 2) && *total > kind->request_bytes && *total <= 2 * each ? part : 0;
+}
+
+void rdma_wire_more(unsigned char word[RDMA_REJECT_BYTES])
+{
+	memcpy(word, more_word, sizeof(more_word));
+}
+
+bool rdma_wire_is_more(const struct rdma_conn_param *param)
+{
+	return param->private_data && param->private_data_len >= RDMA_REJECT_BYTES &&
+	       !memcmp(param->private_data, more_word, sizeof(more_word));
 }
 
 static bool zero(const unsigned char *data, uint32_t from, uint32_t to)
@@ -73,10 +127,11 @@ uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
 {
 	const unsigned char *data = param->private_data;
 	uint32_t size = wire_bytes(kind, what), len = data ? param->private_data_len : 0;
-	const unsigned char *trailer = data + size - TRAILER;
+	const unsigned char *trailer;
 
 	if (!size || len < size)
 		return len;
+	trailer = data + size - TRAILER;
 	if (!memcmp(trailer, mark, sizeof(mark)) && trailer[3] <= size - TRAILER &&
 	    zero(data, trailer[3], size - TRAILER))
 		len = trailer[3];

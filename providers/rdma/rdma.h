@@ -38,6 +38,9 @@ struct rdma_kind {
 	uint32_t reply_bytes;	   /* likewise, of an accept */
 	bool three_way;		   /* the active side confirms the reply (rdma_establish) */
 	bool connect_blocks;	   /* rdma_connect may sleep for minutes: not on the service thread */
+	bool reads_overtaken;	   /* later requests may complete before an earlier read */
+	bool solicited_unknown;	   /* the device may not tell of solicited messages in particular */
+	bool empty_needs_segment;  /* a receive without segments is refused */
 	/* what the status of a REJECTED event says: that a consumer has rejected, or may have */
 	bool (*rejected_by_consumer)(int status);
 	/* the last touch to the attributes of a transition, after librdmacm has filled them */
@@ -74,6 +77,7 @@ struct rdma_cqset {
 	 */
 	_Atomic bool fired;
 	_Atomic bool solicited; /* what is polled next may have been solicited */
+	bool queued; /* this poll has queued an event: what follows goes behind it (poll lock) */
 	uint32_t drains;	/* endpoints that wait for their last request (poll lock) */
 };
 
@@ -164,6 +168,7 @@ struct rdma_ep {
 	struct rdma_cqset *send_set, *recv_set;
 	uint32_t send_need, recv_need;
 	uint32_t max_inline;
+	int read_sge; /* segments that one read of the device takes */
 	uint32_t unsignaled, signal_every; /* suppressed posts since the last that was signaled */
 	bool ready;			   /* receives go to the queue pair (EP lock) */
 	bool over; /* the connection is: accept posts and leave them alone (EP lock) */
@@ -172,6 +177,7 @@ struct rdma_ep {
 	bool draining;
 	struct rdma_staged *staged, **staged_end; /* EP lock */
 	struct datp_node *early, **early_end;	  /* receives complete before `up` (EP lock) */
+	unsigned char *overtook; /* by place in the ring: complete, but not all before it (EP lock) */
 	struct rdma_conn *conn;			  /* IA mutex */
 };
 

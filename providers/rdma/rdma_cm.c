@@ -324,10 +324,13 @@ static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 
 	conn->established = true;
 	datp_cm_established(&ep->base, param->private_data, len);
+	/* with the poll lock: what is polled meanwhile goes behind these */
+	datp_lock(ep->recv_set->poll_lock);
 	datp_lock(&ep->base.lock);
 	rdma_early_show_locked(ep);
 	ep->up = true;
 	datp_unlock(&ep->base.lock);
+	datp_unlock(ep->recv_set->poll_lock);
 }
 
 /* The peer's reply: our side of the queue pair, then the confirmation. Service thread. */

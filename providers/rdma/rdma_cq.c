@@ -126,6 +126,8 @@ static void channel_take(struct rdma_cqset *set)
 /* Poll lock held. True: look again, something may have come before. */
 bool rdma_cqset_arm(struct rdma_cqset *set, bool solicited)
 {
+	/* better to wake somebody in vain than not at all */
+	solicited = solicited && !set->ia->kind->solicited_unknown;
 	if (atomic_load_explicit(&set->fired, memory_order_relaxed))
 		channel_take(set);
 	if (set->armed && (!set->armed_solicited || solicited))

@@ -204,9 +204,8 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_evd_qlen = count_of((int64_t)dev->max_cqe * RDMA_CQ_MAX);
 	a->max_iov_per_dto = least(dev->max_sge, RDMA_SGE_MAX);
 	a->max_iov_per_rdma_write = a->max_iov_per_dto;
-	/* siw and cxgb4 take one segment only, whatever max_sge says */
-	a->max_iov_per_rdma_read = least(dev->max_sge_rd > 0 ? dev->max_sge_rd : 1,
-					 a->max_iov_per_dto);
+	/* where the device takes fewer in a read than in others, it is done in pieces */
+	a->max_iov_per_rdma_read = a->max_iov_per_dto;
 	a->max_lmrs = count_of(dev->max_mr);
 	a->max_pzs = count_of(dev->max_pd - 1);
 	a->max_rmrs = ia->windows	    ? count_of(dev->max_mw)

@@ -79,6 +79,31 @@ void rdma_early_show_locked(struct rdma_ep *ep)
 	}
 }
 
+/*
+ * Whether the device tells of the completion of a request by itself: suppressed ones have none, but for
+ * those that tell of the others, and for reads where they can be overtaken.
+ */
+static bool told_of(const struct rdma_ep *ep, const struct datp_wqe *wqe)
+{
+	return !(wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG) ||
+	       (wqe->op == DATP_RDMA_READ && rdma_ep_ia((struct rdma_ep *)ep)->kind->reads_overtaken);
+}
+
+/*
+ * An earlier request is still to complete: this one waits, so that requests complete in order. EP lock.
+ */
+static bool overtakes_locked(struct rdma_ep *ep, const struct datp_wqe *wqe)
+{
+	const struct datp_wq *sq = &ep->base.sq;
+
+	if (!ep->overtook)
+		return false;
+	for (uint32_t s = sq->finished; s != wqe->seq; s++)
+		if (told_of(ep, &sq->ring[s & sq->mask]) && !ep->overtook[s & sq->mask])
+			return true;
+	return false;
+}
+
 /* Suppressed requests before this one have no completion of their own: they are done by now. */
 static void silent_before_locked(struct datp_ep *ep, const struct datp_wqe *wqe)
 {
@@ -86,6 +111,43 @@ static void silent_before_locked(struct datp_ep *ep, const struct datp_wqe *wqe)
 		/* relaxed: read under the EP lock */
 		atomic_store_explicit(&ep->sq.ring[s & ep->sq.mask].done, DATP_WQE_SILENT,
 				      memory_order_relaxed);
+}
+
+/* Returns `out` if it has been filled, and NULL if the event has been queued, or there is none. */
+static struct datp_completion *deliver_locked(struct rdma_cqset *set, struct rdma_ep *ep,
+					      struct datp_wqe *wqe, uint8_t status, uint64_t len,
+					      bool solicited, struct datp_completion *out)
+{
+	if (wqe->op != DATP_RECV)
+		silent_before_locked(&ep->base, wqe);
+	if (!out || !set->evd || set->queued ||
+	    (status == DAT_DTO_SUCCESS && (wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))) {
+		datp_wqe_done(wqe, status, len, solicited);
+		return NULL;
+	}
+	datp_wqe_finish(wqe, status, len);
+	*out = (struct datp_completion){
+		.wqe = wqe, .len = len, .status = status, .solicited = solicited
+	};
+	return out;
+}
+
+/* Those that had to wait for the one that has just completed. They are queued, and so is what follows. */
+static void overtakers_locked(struct rdma_cqset *set, struct rdma_ep *ep)
+{
+	struct datp_wq *sq = &ep->base.sq;
+
+	for (uint32_t s = sq->finished; s != sq->posted; s++) {
+		struct datp_wqe *wqe = &sq->ring[s & sq->mask];
+
+		if (ep->overtook[s & sq->mask]) {
+			ep->overtook[s & sq->mask] = 0;
+			set->queued = true;
+			deliver_locked(set, ep, wqe, wqe->status, wqe->len, true, NULL);
+		} else if (told_of(ep, wqe)) {
+			return;
+		}
+	}
 }
 
 /* True: `out` has been filled. EP lock. */
@@ -101,8 +163,6 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 		early_keep_locked(ep, wqe, len);
 		return false;
 	}
-	if (!recv)
-		silent_before_locked(&ep->base, wqe);
 	if (wqe->op == DATP_BIND)
 		rdma_bind_done((struct rdma_rmr *)wqe->rmr, status == DAT_DTO_SUCCESS);
 	if (status != DAT_DTO_SUCCESS) {
@@ -116,16 +176,16 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 		if (status != DAT_DTO_ERR_FLUSHED)
 			rdma_ep_break_locked(ep);
 	}
-	if (!out || !set->evd ||
-	    (status == DAT_DTO_SUCCESS && (wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))) {
-		datp_wqe_done(wqe, status, len, solicited);
+	if (!recv && overtakes_locked(ep, wqe)) {
+		wqe->status = status;
+		wqe->len = len;
+		ep->overtook[wqe->seq & ep->base.sq.mask] = 1;
 		return false;
 	}
-	datp_wqe_finish(wqe, status, len);
-	*out = (struct datp_completion){
-		.wqe = wqe, .len = len, .status = status, .solicited = solicited
-	};
-	return true;
+	out = deliver_locked(set, ep, wqe, status, len, solicited, out);
+	if (!recv && ep->overtook)
+		overtakers_locked(set, ep);
+	return out != NULL;
 }
 
 /* The last request before a graceful end. */
@@ -183,6 +243,7 @@ int rdma_cqset_poll(struct rdma_cqset *set, struct datp_completion *out, int n)
 	struct ibv_wc wc[BATCH];
 	int found = 0;
 
+	set->queued = false;
 	for (uint32_t i = 0; i < set->count; i++) {
 		while (found < n) {
 			int want = n - found < BATCH ? n - found : BATCH;

@@ -88,11 +88,39 @@ static int cut(struct ibv_sge *sge, int n, uint64_t len)
 static unsigned int signal_of(struct rdma_ep *ep, const struct datp_wqe *wqe)
 {
 	if (!(wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG) ||
+	    (wqe->op == DATP_RDMA_READ && ep->overtook) ||
 	    ++ep->unsignaled >= ep->signal_every) {
 		ep->unsignaled = 0;
 		return IBV_SEND_SIGNALED;
 	}
 	return 0;
+}
+
+/*
+ * A read of more segments than the device takes in one (siw and others: 1; beyond that they read wrongly
+ * or fail): one for each, and the last tells of all. The send queue has been made long enough.
+ */
+static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr *whole)
+{
+	struct ibv_send_wr wr[RDMA_SGE_MAX], *bad;
+	uint64_t at = whole->wr.rdma.remote_addr;
+	int n = whole->num_sge, rc;
+
+	for (int i = 0; i < n; i++) {
+		wr[i] = *whole;
+		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+		wr[i].sg_list = &whole->sg_list[i];
+		wr[i].num_sge = 1;
+		wr[i].wr.rdma.remote_addr = at;
+		at += whole->sg_list[i].length;
+		/* the first waits for all, each read for the one before it */
+		if (i)
+			wr[i].send_flags &= ~(unsigned int)IBV_SEND_FENCE;
+		if (i + 1 < n)
+			wr[i].send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
+	}
+	rc = ibv_post_send(ep->qp, wr, &bad);
+	return rc ? rdma_post_error(rc) : DATP_OK;
 }
 
 static inline __attribute__((always_inline)) enum datp_err
@@ -127,6 +155,8 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		wr.wr.rdma.remote_addr = remote->addr;
 		wr.wr.rdma.rkey = remote->rmr_context;
 	}
+	if (opcode == IBV_WR_RDMA_READ && __builtin_expect(wr.num_sge > ep->read_sge, 0))
+		return read_in_pieces(ep, &wr);
 	rc = ibv_post_send(ep->qp, &wr, &bad);
 	return __builtin_expect(rc, 0) ? rdma_post_error(rc) : DATP_OK;
 }
@@ -160,6 +190,15 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 
 /* ------------------------------------------------------------------ receives */
 
+/* A receive of nothing. siw wants a segment all the same, and looks at no memory for it. */
+static void give_segment(struct datp_ia *ia, struct ibv_sge *sge, int *n)
+{
+	if (*n || !rdma_ia(ia)->kind->empty_needs_segment)
+		return;
+	sge[0] = (struct ibv_sge){ 0 };
+	*n = 1;
+}
+
 /* Until the endpoint is being connected, since a queue pair cannot be altered as an endpoint can. */
 static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
 				  const struct ibv_sge *sge, int n)
@@ -192,6 +231,7 @@ enum datp_err rdma_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge);
 	if (__builtin_expect(err, 0))
 		return err;
+	give_segment(base->obj.ia, sge, &wr.num_sge);
 	if (__builtin_expect(!ep->ready, 0))
 		return ep->over ? DATP_OK : stage_locked(ep, wqe, sge, wr.num_sge);
 	wr.wr_id = (uintptr_t)wqe;
@@ -212,6 +252,7 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge);
 	if (err)
 		return err;
+	give_segment(base->obj.ia, sge, &wr.num_sge);
 	rc = ibv_post_srq_recv(((struct rdma_srq *)base)->srq, &wr, &bad);
 	return rc ? rdma_post_error(rc) : DATP_OK;
 }

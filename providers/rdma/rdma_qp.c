@@ -94,6 +94,16 @@ static uint32_t largest(int32_t a, int32_t b, int32_t c)
 	return most > 0 ? (uint32_t)most : 1;
 }
 
+/* A read of several segments may take as many places of the device's queue. */
+static uint32_t send_depth(const struct rdma_ia *ia, const struct rdma_ep *ep)
+{
+	const struct datp_ep_attr *attr = &ep->base.attr;
+	int64_t each = (attr->max_rdma_read_iov + ep->read_sge - 1) / ep->read_sge;
+	int64_t depth = (int64_t)attr->max_request_dtos * (each > 1 ? each : 1) + RDMA_SPARE_WR;
+
+	return (uint32_t)(depth < ia->dev.max_qp_wr ? depth : ia->dev.max_qp_wr);
+}
+
 static void fill_init(struct rdma_ia *ia, struct rdma_ep *ep, struct ibv_qp_init_attr *init)
 {
 	const struct datp_ep_attr *attr = &ep->base.attr;
@@ -105,7 +115,7 @@ static void fill_init(struct rdma_ia *ia, struct rdma_ep *ep, struct ibv_qp_init
 		.srq = ep->base.srq ? ((struct rdma_srq *)ep->base.srq)->srq : NULL,
 		.qp_type = IBV_QPT_RC,
 	};
-	init->cap.max_send_wr = (uint32_t)attr->max_request_dtos + RDMA_SPARE_WR;
+	init->cap.max_send_wr = send_depth(ia, ep);
 	init->cap.max_recv_wr = ep->base.srq ? 0 : (uint32_t)attr->max_recv_dtos;
 	init->cap.max_send_sge =
 		largest(attr->max_request_iov, attr->max_rdma_read_iov, attr->max_rdma_write_iov);
@@ -131,15 +141,24 @@ static struct ibv_qp *create(struct rdma_ia *ia, struct rdma_ep *ep)
 	return qp;
 }
 
+static bool overtook_make(struct rdma_ep *ep)
+{
+	free(ep->overtook);
+	ep->overtook = calloc((size_t)ep->base.sq.mask + 1, 1);
+	return ep->overtook != NULL;
+}
+
 static enum datp_err qp_make(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
 	enum datp_err err = reserve_cqs(ia, ep);
-	struct ibv_qp *qp;
+	struct ibv_qp *qp = NULL;
 
 	if (err)
 		return err;
-	qp = create(ia, ep);
+	ep->read_sge = ia->dev.max_sge_rd > 0 ? ia->dev.max_sge_rd : 1;
+	if (!ia->kind->reads_overtaken || overtook_make(ep))
+		qp = create(ia, ep);
 	if (!qp) {
 		datp_log(2, "%s: cannot create a queue pair: %s", ia->base.name, strerror(errno));
 		release_cqs(ep);
@@ -341,4 +360,6 @@ void rdma_ep_free(struct datp_ep *base)
 		rdma_cqset_watch(ep->send_set, -1);
 	qp_unmake(ep);
 	staged_free(ep);
+	free(ep->overtook);
+	ep->overtook = NULL;
 }

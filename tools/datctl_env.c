@@ -40,6 +40,15 @@ static const struct variable {
 	{ "DAT_DBG_DEST", "libdat, libdatp, providers", "1",
 	  "the older form: 1 standard error (never standard output), 2 syslog, 3 both. DAT_LOG "
 	  "goes before it" },
+	{ "DAPL_MAX_INLINE", "ib, iwarp", "0",
+	  "OFED's name for inline=: bytes of a send that go with the request itself, 0 to 4096. A "
+	  "word of dat.conf goes before it" },
+	{ "DAPL_CM_ARP_TIMEOUT_MS", "ib, iwarp", "4000",
+	  "OFED's name for resolve_ms=: milliseconds for each try to find the way to a peer. A word "
+	  "of dat.conf goes before it" },
+	{ "DAPL_CM_ARP_RETRY_COUNT", "ib, iwarp", "4",
+	  "OFED's name for resolve_tries=: how often that is tried. A word of dat.conf goes before "
+	  "it" },
 };
 
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))

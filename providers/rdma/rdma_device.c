@@ -59,6 +59,27 @@ static bool take_word(struct rdma_options *opt, const char *word)
 	return true;
 }
 
+static bool env_number(const char *name, unsigned long low, unsigned long high,
+		       unsigned long *value)
+{
+	const char *text = secure_getenv(name);
+
+	return text && number_word(text, low, high, value);
+}
+
+/* The names that OFED's providers have for some options. A word of dat.conf goes before them. */
+static void take_environment(struct rdma_options *opt)
+{
+	unsigned long n;
+
+	if (env_number("DAPL_MAX_INLINE", 0, 4096, &n))
+		opt->inline_bytes = (uint32_t)n;
+	if (env_number("DAPL_CM_ARP_TIMEOUT_MS", 1, 600000, &n))
+		opt->resolve_ms = (int)n;
+	if (env_number("DAPL_CM_ARP_RETRY_COUNT", 1, 1000, &n))
+		opt->resolve_tries = (int)n;
+}
+
 bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 {
 	char *copy = strdup(params ? params : ""), *rest = copy, *word;
@@ -69,6 +90,7 @@ bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 					 .resolve_tries = 4,
 					 .emulate_rmr = true,
 					 .read_sink = true };
+	take_environment(&ia->opt);
 	while (good && (word = strtok_r(rest, " \t", &rest)) != NULL) {
 		good = take_word(&ia->opt, word);
 		if (!good)

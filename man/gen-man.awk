@@ -392,7 +392,10 @@ function put_states(name,   s, other) {
 		other = substr(s, 4, RLENGTH - 6)
 		s = states[other]
 	}
-	put("Of the endpoint:")
+	if (s ~ /^(the endpoint|endpoints)/)
+		s = capital(s)
+	else
+		put("Of the endpoint:")
 	put_text(full_stop(s))
 }
 

@@ -1153,8 +1153,9 @@ extern DAT_RETURN dat_ep_modify(IN DAT_EP_HANDLE ep_handle, IN DAT_EP_PARAM_MASK
  * @private_data: the bytes; may be NULL if there are none
  * @quality_of_service: DAT_QOS_BEST_EFFORT always works
  * @connect_flags: DAT_CONNECT_DEFAULT_FLAG or DAT_CONNECT_MULTIPATH_FLAG
- * Exactly one event tells the outcome: ESTABLISHED with the peer's private data, PEER_REJECTED,
- * NON_PEER_REJECTED, UNREACHABLE or TIMED_OUT. After a failure the endpoint is to be reset.
+ * Exactly one event on the connection EVD tells the outcome: DAT_CONNECTION_EVENT_ESTABLISHED with
+ * the peer's private data, or with the same beginning PEER_REJECTED, NON_PEER_REJECTED, UNREACHABLE
+ * or TIMED_OUT. After a failure the endpoint is to be reset.
  * Returns: DAT_SUCCESS: under way; DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_ADDRESS,
  *   DAT_INVALID_STATE, DAT_INSUFFICIENT_RESOURCES; DAT_MODEL_NOT_SUPPORTED for a quality not
  *   offered.
@@ -1261,7 +1262,8 @@ extern DAT_RETURN dat_ep_post_rdma_read(IN DAT_EP_HANDLE ep_handle, IN DAT_COUNT
  * @user_cookie: comes back with the completion
  * @remote_iov: the peer's memory; REMOTE_WRITE
  * @completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE or 0
- * As dat_ep_post_rdma_read(). What is sent afterwards arrives after the data.
+ * The peer takes no part and sees no event; what is sent afterwards arrives after the data. A fault
+ * at the peer's memory completes with DAT_DTO_ERR_REMOTE_ACCESS and breaks the connection.
  * Returns: DAT_SUCCESS: posted; DAT_LENGTH_ERROR when the remote memory is too small; else as
  *   dat_ep_post_send().
  * States: as dat_ep_post_send().

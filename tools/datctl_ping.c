@@ -416,6 +416,7 @@ static bool peer_end(struct ping *p, pid_t pid, bool kill_it)
 
 static bool ping_forked(struct ping *p)
 {
+	struct pollfd polled = { .events = POLLIN };
 	pid_t self = getpid(), pid;
 	bool done = false;
 	int fds[2];
@@ -430,7 +431,11 @@ static bool ping_forked(struct ping *p)
 		peer_process(p, fds[1], self);
 	}
 	close(fds[1]);
-	if (read(fds[0], &p->qual, sizeof(p->qual)) == sizeof(p->qual))
+	polled.fd = fds[0];
+	if (poll(&polled, 1, (int)(p->end.patience / 1000)) == 0)
+		cli_error("the peer does not come up; 'datctl check --ia %s' may tell why",
+			  p->end.adapter);
+	else if (read(fds[0], &p->qual, sizeof(p->qual)) == sizeof(p->qual))
 		done = run_client(p);
 	close(fds[0]);
 	return peer_end(p, pid, !done) && done;

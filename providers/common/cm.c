@@ -96,6 +96,7 @@ static enum datp_err attempt_begin(struct datp_ep *ep, const struct cm_connect *
 	if (ep_move_locked(ep, EP_CONNECT)) {
 		priv->active = true;
 		priv->give_up = NO_DEADLINE;
+		priv->began = loop_now();
 		memset(&priv->target, 0, sizeof(priv->target));
 		memcpy(&priv->target, how->address, size);
 		priv->target_qual = how->qual;

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "ep.h"
+#include "loop.h"
 #include "tell.h"
 
 struct sentence {
@@ -54,7 +55,7 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
 	const struct sentence *s = connecting;
 	char peer[INET6_ADDRSTRLEN];
-	char key[128];
+	char key[128], after[32] = "";
 	int length;
 
 	while (s->number && s->number != why)
@@ -66,9 +67,12 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 			  (unsigned long long)ep->remote_port);
 	if (!log_once("connect", key, (size_t)length))
 		return;
-	core_log(s->level, "%s: no connection with %s, connection qualifier %llu: %s (%s); %s",
-		 ep->obj.ia->name, peer, (unsigned long long)ep->remote_port, s->cause, s->name,
-		 s->remedy);
+	if (ep_priv(ep)->active)
+		snprintf(after, sizeof(after), " after %llu ms",
+			 (unsigned long long)(loop_now() - ep_priv(ep)->began) / 1000);
+	core_log(s->level, "%s: no connection with %s, connection qualifier %llu%s: %s (%s); %s",
+		 ep->obj.ia->name, peer, (unsigned long long)ep->remote_port, after, s->cause,
+		 s->name, s->remedy);
 }
 
 void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,

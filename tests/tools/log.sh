@@ -95,7 +95,7 @@ a_peer_that_nobody_answers_for_is_named()
 {
 	run ./datperf --ia soft0 --connect 127.0.0.1 --qual 7911 --timeout 3
 	exits_with 1
-	says '^libdatp: soft0: no connection with 127.0.0.1, connection qualifier 7911: '
+	says '^libdatp: soft0: no connection with 127.0.0.1, connection qualifier 7911( after [0-9]+ ms)?: '
 	says '(DAT_CONNECTION_EVENT_[A-Z_]+|DAT_INVALID_ADDRESS.*)[)]; '
 }
 
@@ -103,7 +103,7 @@ an_unreachable_peer_is_named()
 {
 	run ./datperf --ia soft0 --connect 192.0.2.77 --qual 7912 --timeout 3
 	exits_with 1
-	says '^libdatp: soft0: no connection with 192.0.2.77, connection qualifier 7912: .*; '
+	says '^libdatp: soft0: no connection with 192.0.2.77, connection qualifier 7912( after [0-9]+ ms)?: .*; '
 }
 
 a_busy_qualifier_is_named()

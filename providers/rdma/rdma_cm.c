@@ -518,6 +518,8 @@ static void disconnected(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	bool broken = conn->ia->kind->three_way && in_error(ep);
 
+	/* iWARP's queue pair is in error either way; but the device has told before, if it was the reason */
+	rdma_async_event(conn->ia, 0);
 	rdma_ep_lost(ep, broken ? DAT_CONNECTION_EVENT_BROKEN : DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 

@@ -5,7 +5,8 @@
  * its connection detached only when no event of that is being handled.
  *
  * A worker is a thread in rdma_connect on a device where that blocks. Nothing waits for it: an IA that is
- * closed meanwhile leaves it its connection and its hold on the channel, and it cleans up.
+ * closed meanwhile leaves it its connection and its hold on the channel, and it cleans up. Likewise a
+ * thread that destroys an attempt there.
  */
 #include "rdma.h"
 #include <errno.h>
@@ -82,6 +83,42 @@ static void conn_destroy(struct rdma_conn *conn)
 	free(conn);
 }
 
+static void *destroyer(void *arg)
+{
+	conn_destroy(arg);
+	return NULL;
+}
+
+/* A thread that nobody waits for; no signal of the program's is delivered on it. errno-like. */
+static int start_aside(void *(*fn)(void *arg), void *arg)
+{
+	sigset_t all, old;
+	pthread_t thread;
+	pthread_attr_t attr;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&thread, &attr, fn, arg);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc;
+}
+
+/*
+ * iWARP's connection manager does not let go of an attempt before the peer has answered, or 10 seconds have
+ * passed: the service thread has other things to do.
+ */
+static void conn_destroy_aside(struct rdma_conn *conn, const struct rdma_kind *kind)
+{
+	bool slow = kind && kind->connect_blocks && conn->active && !conn->established;
+
+	if (!slow || start_aside(destroyer, conn))
+		conn_destroy(conn);
+}
+
 /* Service thread. */
 static void reap(void *arg)
 {
@@ -102,7 +139,7 @@ static void reap(void *arg)
 	while (dead) {
 		conn = dead;
 		dead = conn->next;
-		conn_destroy(conn);
+		conn_destroy_aside(conn, ia->kind);
 	}
 }
 
@@ -221,7 +258,7 @@ void rdma_conns_fini(struct rdma_ia *ia)
 		if (working)
 			conn->ia = NULL; /* the worker's */
 		else
-			conn_destroy(conn);
+			conn_destroy_aside(conn, ia->kind);
 		pthread_mutex_lock(&ia->lock);
 	}
 	pthread_mutex_unlock(&ia->lock);
@@ -276,9 +313,6 @@ static void *worker(void *arg)
 static int start_worker(struct rdma_conn *conn)
 {
 	struct result *result = calloc(1, sizeof(*result));
-	sigset_t all, old;
-	pthread_t thread;
-	pthread_attr_t attr;
 	int rc;
 
 	if (!result)
@@ -287,14 +321,7 @@ static int start_worker(struct rdma_conn *conn)
 	pthread_mutex_lock(&conn->ia->lock);
 	conn->working = true;
 	pthread_mutex_unlock(&conn->ia->lock);
-	/* signals are the program's */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&thread, &attr, worker, result);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = start_aside(worker, result);
 	if (rc) {
 		pthread_mutex_lock(&conn->ia->lock);
 		conn->working = false;

@@ -121,7 +121,7 @@ static enum datp_err answer(enum verdict verdict, uint64_t addr, uint64_t len)
 {
 	if (verdict == GOOD)
 		return DATP_OK;
-	datp_log(2, "soft: of the %llu bytes at 0x%llx, which are to be registered, %s",
+	datp_log(3, "soft: of the %llu bytes at 0x%llx, which are to be registered, %s",
 		 (unsigned long long)len, (unsigned long long)addr,
 		 verdict == NOT_WRITABLE ? "some cannot be written: ask for no right to write"
 					 : "some are not mapped, or cannot be read");

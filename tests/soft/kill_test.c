@@ -142,7 +142,9 @@ static void victim(void *arg)
 	struct busy busy = { 0 };
 	DAT_CONN_QUAL qual;
 
-	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	do /* 0: not yet, see others_wait() */
+		check_get(CHECK_PARENT, &qual, sizeof(qual));
+	while (!qual);
 	open_side((unsigned int)(uintptr_t)arg);
 	busy.ep = make_endpoint();
 	connect_to(busy.ep, qual, &busy.there);
@@ -200,6 +202,15 @@ static void fork_all(void)
 		victims[i] = check_fork(victim, (void *)(i + 1));
 }
 
+/* Those whose turn is still to come would lose their patience. */
+static void others_wait(int from)
+{
+	const DAT_CONN_QUAL not_yet = 0;
+
+	for (int i = from; i < VICTIMS; i++)
+		check_put(victims[i], &not_yet, sizeof(not_yet));
+}
+
 /* Until the victim is killed, by now and then, and long enough to hear of it. */
 static void live_with(struct busy *busy, pid_t pid, unsigned int rounds)
 {
@@ -219,12 +230,17 @@ static void live_with(struct busy *busy, pid_t pid, unsigned int rounds)
 	CHECK_EQ_INT(busy->receives, 0);
 }
 
+static struct {
+	pthread_t thread;
+	bool runs;
+	_Atomic bool stop;
+} freeing;
+
 /* Who frees memory waits for those who may be at it, dead ones included. */
 static void *freeing_thread(void *arg)
 {
-	_Atomic bool *stop = arg;
-
-	while (!atomic_load(stop)) {
+	(void)arg;
+	while (!atomic_load(&freeing.stop)) {
 		DAT_REGION_DESCRIPTION region = { .for_va = my.buf.mem };
 		DAT_LMR_CONTEXT lmr_context;
 		DAT_RMR_CONTEXT rmr_context;
@@ -241,10 +257,31 @@ static void *freeing_thread(void *arg)
 	return NULL;
 }
 
+static void freeing_begin(void)
+{
+	atomic_store(&freeing.stop, false);
+	REQUIRE(pthread_create(&freeing.thread, NULL, freeing_thread, NULL) == 0);
+	freeing.runs = true;
+}
+
+static void freeing_end(void)
+{
+	if (!freeing.runs)
+		return;
+	atomic_store(&freeing.stop, true);
+	pthread_join(freeing.thread, NULL);
+	freeing.runs = false;
+}
+
+/* Also after a failure: the thread must not outlive the IA. */
+static void close_side(void)
+{
+	freeing_end();
+	api_close();
+}
+
 static void killed_peers_take_nobody_along(void)
 {
-	static _Atomic bool stop;
-	pthread_t freeing;
 	DAT_EP_HANDLE pinged;
 	DAT_EVD_HANDLE cr_evd;
 	DAT_CONN_QUAL qual;
@@ -260,18 +297,17 @@ static void killed_peers_take_nobody_along(void)
 	check_put(steady, &qual, sizeof(qual));
 	accept_on(cr_evd, pinged, &there);
 	busy.ep = make_endpoint();
-	atomic_store(&stop, false);
-	REQUIRE(pthread_create(&freeing, NULL, freeing_thread, (void *)&stop) == 0);
+	freeing_begin();
 	for (int i = 0; i < VICTIMS; i++) {
 		check_put(victims[i], &qual, sizeof(qual));
+		others_wait(i + 1);
 		accept_on(cr_evd, busy.ep, &busy.there);
 		live_with(&busy, victims[i], (unsigned int)rand_r(&my.seed) % 3000);
 		for (int n = 0; n < 20; n++)
 			ping(pinged);
 		REQUIRE_DAT(dat_ep_reset(busy.ep), DAT_SUCCESS);
 	}
-	atomic_store(&stop, true);
-	pthread_join(freeing, NULL);
+	freeing_end();
 	REQUIRE_DAT(dat_ep_disconnect(pinged, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	check_join(steady);
 	CHECK_DAT(dat_psp_free(psp), DAT_SUCCESS);
@@ -279,6 +315,6 @@ static void killed_peers_take_nobody_along(void)
 
 static const struct check_test tests[] = { CHECK_TEST(killed_peers_take_nobody_along), CHECK_END };
 
-static const struct check_suite kills = { .name = "kill", .teardown = api_close, .tests = tests };
+static const struct check_suite kills = { .name = "kill", .teardown = close_side, .tests = tests };
 
 CHECK_SUITES(&kills);

@@ -305,7 +305,9 @@ static void go_on(void)
 			receive_next(draw(CONNECTIONS));
 		for (uint32_t n = draw(2 * CONNECTIONS); n; n--)
 			some = take_one(draw(2) ? my.recv : my.request) || some;
-		if (!some)
+		if (some) /* the patience is for a standstill: a busy machine is only slow */
+			until = check_now_ms() + check_patience_ms();
+		else
 			await_some();
 	}
 	REQUIRE_EQ_INT(my.left, 0);

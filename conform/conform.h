@@ -62,7 +62,8 @@ struct conform_test {
 	static void clause_##n(void); \
 	static const char *const ids_##n[] = { __VA_ARGS__, NULL }; \
 	static const struct conform_test tests_##n[] = { \
-		{ ids_##n, clause_##n, __FILE__, ACTIVE }, { ids_##n, clause_##n, __FILE__, PASSIVE } \
+		{ ids_##n, clause_##n, __FILE__, ACTIVE }, \
+		{ ids_##n, clause_##n, __FILE__, PASSIVE } \
 	}; \
 	static const struct conform_test *const active_##n \
 		__attribute__((section("conform_tests"), used)) = &tests_##n[0]; \
@@ -71,7 +72,7 @@ struct conform_test {
 	static void clause_##n(void)
 #define CONFORM_TEST(sides, n, ...) CONFORM_TEST_(sides, n, __VA_ARGS__)
 
-#define CLAUSE(...)	    CONFORM_TEST(ONE_SIDED, __COUNTER__, __VA_ARGS__)	/* with an open IA */
+#define CLAUSE(...)	    CONFORM_TEST(ONE_SIDED, __COUNTER__, __VA_ARGS__) /* with an open IA */
 #define CLAUSE_BARE(...)    CONFORM_TEST(BARE, __COUNTER__, __VA_ARGS__)	/* with nothing */
 #define CLAUSE_ACTIVE(...)  CONFORM_TEST(ACTIVE, __COUNTER__, __VA_ARGS__)
 #define CLAUSE_PASSIVE(...) CONFORM_TEST(PASSIVE, __COUNTER__, __VA_ARGS__)

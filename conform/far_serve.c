@@ -20,7 +20,8 @@
 #define BUFS	1024
 #define LONGEST (16u << 20)	/* of memory that is asked for */
 #define IDLE_S	600		/* a test that asks for nothing for so long is gone */
-#define STEP_S	120		/* no call of the API takes so long, or so many times the patience */
+/* No call of the API takes so long, or this many times the patience. */
+#define STEP_S	120
 #define STEPS	8
 
 static struct {

@@ -33,7 +33,7 @@ static struct {
 
 static const char usage[] =
 	"usage: datconform --ia NAME [options]       run the clauses of uDAPL 1.2 on an adapter\n"
-	"       datconform --ia NAME --server         be the other side of the clauses that have two\n"
+	"       datconform --ia NAME --server        be the other side of clauses that have two\n"
 	"       datconform --ia NAME --connect ADDRESS [options]    run those, with that server\n"
 	"       datconform --list | --coverage       what clauses there are; how many have a test\n"
 	"       datconform --html FILE RESULT.json...  compare results that --json wrote\n"
@@ -47,7 +47,7 @@ static const char usage[] =
 	"  --jobs N          tests at a time (2)\n"
 	"  --timeout SECONDS a test that takes longer hangs (six times the patience)\n"
 	"  --patience SECONDS an event that takes longer does not come (5)\n"
-	"  --port N          where --server waits (19751); --connect has it in its ADDRESS, HOST:PORT\n"
+	"  --port N          where --server waits (19751); --connect takes HOST:PORT\n"
 	"  --verbose         let what the provider prints through to standard error\n"
 	"  --coverage        with --strict: fails if a clause that must hold has neither test nor reason\n";
 

@@ -49,9 +49,9 @@ static void want_flushed(struct kit_end *end, int n)
 }
 
 CLAUSE_EACH("EP_CONNECT-01", "EP_CONNECT-02", "EP_CONNECT-03", "EP_CONNECT-04", "CR_QUERY-01",
-       "CR_QUERY-04", "CR_ACCEPT-01", "CR_ACCEPT-10", "CR_ACCEPT-11", "CR_ACCEPT-12",
-       "CR_ACCEPT-14", "CR_ACCEPT-18", "EP_CONNECT-22", "EP_CONNECT-23", "EVD_DEQ-10",
-       "PSP_CREATE-09", "PSP_CREATE-12", "EP_QUERY-10", "GEN-12", "EP_QUERY-04", "EP_QUERY-06")
+	    "CR_QUERY-04", "CR_ACCEPT-01", "CR_ACCEPT-10", "CR_ACCEPT-11", "CR_ACCEPT-12",
+	    "CR_ACCEPT-14", "CR_ACCEPT-18", "EP_CONNECT-22", "EP_CONNECT-23", "EVD_DEQ-10",
+	    "PSP_CREATE-09", "PSP_CREATE-12", "EP_QUERY-10", "GEN-12", "EP_QUERY-04", "EP_QUERY-06")
 {
 	struct kit_pair p;
 	DAT_EVENT event;
@@ -128,7 +128,7 @@ CLAUSE_EACH("EP_CONNECT-01", "EP_CONNECT-02", "EP_CONNECT-03", "EP_CONNECT-04", 
 }
 
 CLAUSE_ACTIVE("EP_CONNECT-06", "EP_CONNECT-07", "EP_CONNECT-08", "EP_CONNECT-13", "EP_CONNECT-15",
-       "EP_CONNECT-26")
+	      "EP_CONNECT-26")
 {
 	static char data[65536];
 	struct kit_pair p;
@@ -307,7 +307,7 @@ CLAUSE_EACH("EP_CONNECT-17", "PSP_CREATE-10", "PSP_CREATE-11")
 }
 
 CLAUSE_EACH("EP_CONNECT-18", "CR_REJECT-01", "CR_REJECT-03", "CR_REJECT-04", "CR_REJECT-05",
-       "CR_REJECT-08", "CR_REJECT-09", "CR_REJECT-10")
+	    "CR_REJECT-08", "CR_REJECT-09", "CR_REJECT-10")
 {
 	struct kit_pair p;
 	DAT_CR_HANDLE cr;
@@ -413,8 +413,8 @@ static void private_data(struct kit_pair *p, DAT_COUNT size)
 	free(back);
 }
 
-CLAUSE_EACH("EP_CONNECT-24", "CR_QUERY-05", "CR_ACCEPT-13", "EVD_DEQ-08", "EVD_DEQ-09", "EVD_DEQ-11",
-       "IA_QUERY-08", "EVD_WAIT-23")
+CLAUSE_EACH("EP_CONNECT-24", "CR_QUERY-05", "CR_ACCEPT-13", "EVD_DEQ-08", "EVD_DEQ-09",
+	    "EVD_DEQ-11", "IA_QUERY-08", "EVD_WAIT-23")
 {
 	struct kit_pair p;
 
@@ -458,7 +458,7 @@ CLAUSE_PASSIVE("CR_QUERY-07", "EVD_DEQ-07", "PSP_CREATE-17")
 }
 
 CLAUSE_PASSIVE("CR_ACCEPT-03", "CR_ACCEPT-04", "CR_ACCEPT-05", "CR_ACCEPT-07", "CR_ACCEPT-08",
-       "CR_ACCEPT-09", "CR_ACCEPT-19")
+	       "CR_ACCEPT-09", "CR_ACCEPT-19")
 {
 	static char data[65536];
 	struct kit_pair p, other;
@@ -527,7 +527,8 @@ static void accept_too_late(struct kit_pair *p, DAT_CR_HANDLE cr)
 	kit_conn(p->b.connect, p->b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 }
 
-CLAUSE_EACH("CR_ACCEPT-15", "CR_ACCEPT-16", "CR_ACCEPT-17", "EP_DISC-22", "EP_DISC-24", "EP_DISC-26")
+CLAUSE_EACH("CR_ACCEPT-15", "CR_ACCEPT-16", "CR_ACCEPT-17", "EP_DISC-22", "EP_DISC-24",
+	    "EP_DISC-26")
 {
 	struct kit_pair p;
 	DAT_CR_HANDLE cr;

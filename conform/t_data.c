@@ -53,8 +53,9 @@ static void recvs(struct field *f, int n)
 }
 
 CLAUSE_EACH("EP_SEND-01", "EP_SEND-10", "EP_SEND-21", "EP_RECV-01", "EP_RECV-11", "EP_RECV-18",
-       "EP_RECV-22", "EP_RDMA_WRITE-01", "EP_RDMA_WRITE-11", "EP_RDMA_WRITE-13", "EP_RDMA_WRITE-18",
-       "EP_RDMA_READ-01", "EP_RDMA_READ-12", "EP_RDMA_READ-13", "EP_CREATE-13")
+	    "EP_RECV-22", "EP_RDMA_WRITE-01", "EP_RDMA_WRITE-11", "EP_RDMA_WRITE-13",
+	    "EP_RDMA_WRITE-18", "EP_RDMA_READ-01", "EP_RDMA_READ-12", "EP_RDMA_READ-13",
+	    "EP_CREATE-13")
 {
 	static const uint64_t cookies[] = { 0, 1, 1, 0xfedcba9876543210, ~0ull };
 	static const size_t sizes[] = { 0, 1, 1000, 65536, 64 };
@@ -249,6 +250,7 @@ CLAUSE_EACH("EP_RECV-07", "EP_RECV-10")
 	struct kit_pair p;
 	struct kit_buf of_a = kit_buf_a(64, KIT_LOCAL), of_b = kit_buf_b(64, KIT_LOCAL);
 	DAT_RSP_HANDLE rsp;
+	DAT_CR_HANDLE cr;
 	DAT_CONN_QUAL qual = kit_unused_qual();
 
 	ABOUT("EP_RECV-07");
@@ -258,9 +260,9 @@ CLAUSE_EACH("EP_RECV-07", "EP_RECV-10")
 	CHECK_RET(kit_recv(p.b.ep, &of_b, 0, 8, 1), DAT_SUCCESS);
 	MUST_RET(kit_connect(p.a.ep, qual), DAT_SUCCESS);
 	CHECK_RET(kit_recv(p.a.ep, &of_a, 0, 8, 2), DAT_SUCCESS);
-	MUST_RET(dat_cr_accept((kit_recv(p.b.ep, &of_b, 0, 8, 2), kit_cr(p.cr_evd)), DAT_HANDLE_NULL,
-			       0, NULL),
-		 DAT_SUCCESS);
+	cr = kit_cr(p.cr_evd);
+	CHECK_RET(kit_recv(p.b.ep, &of_b, 0, 8, 2), DAT_SUCCESS);
+	MUST_RET(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
 	CHECK_RET(kit_recv(p.b.ep, &of_b, 0, 8, 3), DAT_SUCCESS);
 	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	kit_conn(p.b.connect, p.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -322,12 +324,17 @@ static void bad_memory(enum op op, bool receive, bool other_pz, DAT_MEM_PRIV_FLA
 	}
 }
 
-CLAUSE_ACTIVE("EP_SEND-07") { bad_memory(SEND, false, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION); }
-CLAUSE_ACTIVE("EP_RDMA_WRITE-07") { bad_memory(WRITE, false, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION); }
-CLAUSE_ACTIVE("EP_RDMA_READ-07") { bad_memory(READ, false, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION); }
-CLAUSE_ACTIVE("EP_RECV-05") { bad_memory(SEND, true, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION); }
-CLAUSE_ACTIVE("EP_CREATE-12") { bad_memory(SEND, false, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION); }
-CLAUSE_ACTIVE("LMR_CREATE-18") { bad_memory(WRITE, false, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION); }
+static void other_zone(enum op op, bool receive)
+{
+	bad_memory(op, receive, true, KIT_LOCAL, DAT_PROTECTION_VIOLATION);
+}
+
+CLAUSE_ACTIVE("EP_SEND-07") { other_zone(SEND, false); }
+CLAUSE_ACTIVE("EP_RDMA_WRITE-07") { other_zone(WRITE, false); }
+CLAUSE_ACTIVE("EP_RDMA_READ-07") { other_zone(READ, false); }
+CLAUSE_ACTIVE("EP_RECV-05") { other_zone(SEND, true); }
+CLAUSE_ACTIVE("EP_CREATE-12") { other_zone(SEND, false); }
+CLAUSE_ACTIVE("LMR_CREATE-18") { other_zone(WRITE, false); }
 CLAUSE_ACTIVE("EP_RDMA_READ-08")
 {
 	bad_memory(READ, false, false, DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_PRIVILEGES_VIOLATION);
@@ -758,7 +765,7 @@ static void lay_out_unsignalled(struct field *u)
 }
 
 CLAUSE_EACH("EP_SEND-13", "EP_RDMA_WRITE-15", "EP_RDMA_READ-16", "EP_RECV-16", "EP_RECV-17",
-       "EP_RDMA_READ-20")
+	    "EP_RDMA_READ-20")
 {
 	struct field f, u;
 	DAT_LMR_TRIPLET seg;

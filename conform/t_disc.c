@@ -37,7 +37,7 @@ static void want_all(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, int n)
 }
 
 CLAUSE_EACH("EP_DISC-01", "EP_DISC-08", "EP_DISC-09", "EP_DISC-10", "EP_DISC-11", "EP_DISC-07",
-       "EP_CREATE-14")
+	    "EP_CREATE-14")
 {
 	struct kit_pair p;
 
@@ -283,8 +283,8 @@ CLAUSE_ACTIVE("EP_DISC-27")
 		kit_dto(p.a.request, p.a.ep, i, DAT_DTO_ERR_FLUSHED);
 }
 
-CLAUSE_EACH("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESET-10", "EP_RESET-11",
-       "EP_RESET-08")
+CLAUSE_EACH("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESET-10",
+	    "EP_RESET-11", "EP_RESET-08")
 {
 	struct kit_pair p;
 	struct kit_buf source = kit_buf_a(64, KIT_LOCAL), sink = kit_buf_b(64, KIT_LOCAL);
@@ -385,7 +385,7 @@ CLAUSE_ACTIVE("EP_RESET-09", "EP_RECV-08", "EP_SEND-18", "EP_RDMA_WRITE-17", "EP
 }
 
 CLAUSE_EACH("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14", "EP_FREE-15",
-       "EP_FREE-16")
+	    "EP_FREE-16")
 {
 	struct kit_pair p, other;
 	struct kit_end active;
@@ -427,7 +427,7 @@ CLAUSE_EACH("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14"
 }
 
 CLAUSE_EACH("EP_STATUS-01", "EP_STATUS-03", "EP_STATUS-04", "EP_STATUS-05", "EP_STATUS-06",
-       "EP_QUERY-07")
+	    "EP_QUERY-07")
 {
 	struct kit_pair p;
 	struct kit_buf from = kit_buf_a(64, KIT_LOCAL), to = kit_buf_b(64, KIT_LOCAL);
@@ -475,8 +475,8 @@ static DAT_RETURN dup(DAT_EP_HANDLE ep, DAT_EP_HANDLE of, DAT_COUNT size, const 
 				  DAT_QOS_BEST_EFFORT);
 }
 
-CLAUSE_ACTIVE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "EP_DUP-11", "EP_DUP-12",
-       "EP_DUP-13")
+CLAUSE_ACTIVE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "EP_DUP-11",
+	      "EP_DUP-12", "EP_DUP-13")
 {
 	struct kit_pair p;
 	struct kit_end active, passive;

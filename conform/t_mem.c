@@ -87,7 +87,10 @@ static void want_local_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type
 	want_fault(p, ret, type, type, evd);
 }
 
-/* a reaches for b's memory, which is here, and must not get it: neither is anything written, nor anything read. */
+/*
+ * a reaches for b's memory, which is here, and must not get it: neither is anything written, nor
+ * anything read.
+ */
 static void want_no_reach(struct kit_pair *p, const struct kit_buf *target, DAT_RMR_TRIPLET to,
 			  bool write)
 {

@@ -27,8 +27,8 @@ static void reserve(struct reserved *r)
 	MUST_RET(dat_rsp_create(kit_ia_b(), r->qual, r->end.ep, r->evd, &r->rsp), DAT_SUCCESS);
 }
 
-CLAUSE_PASSIVE("PSP_CREATE-01", "PSP_CREATE-05", "PSP_FREE-01", "PSP_FREE-06", "PSP_FREE-07", "PSP_FREE-08",
-       "RSP_CREATE-06", "PSP_QUERY-01")
+CLAUSE_PASSIVE("PSP_CREATE-01", "PSP_CREATE-05", "PSP_FREE-01", "PSP_FREE-06", "PSP_FREE-07",
+	       "PSP_FREE-08", "RSP_CREATE-06", "PSP_QUERY-01")
 {
 	DAT_EVD_HANDLE evd = kit_evd(8, DAT_EVD_CR_FLAG);
 	DAT_CONN_QUAL qual = kit_unused_qual();
@@ -182,7 +182,7 @@ static void outfit(DAT_EP_HANDLE ep, struct kit_end *end)
 }
 
 CLAUSE_PASSIVE("PSP_CREATE-13", "PSP_CREATE-14", "PSP_CREATE-15", "EP_FREE-04", "CR_QUERY-06",
-       "CR_ACCEPT-06", "EP_MODIFY-26")
+	       "CR_ACCEPT-06", "EP_MODIFY-26")
 {
 	struct kit_end active, passive;
 	struct reserved r;
@@ -343,8 +343,8 @@ CLAUSE_PASSIVE("RSP_FREE-06", "RSP_FREE-05")
 }
 
 CLAUSE_PASSIVE("RSP_CREATE-01", "RSP_CREATE-08", "RSP_CREATE-10", "RSP_CREATE-11", "RSP_CREATE-12",
-       "RSP_CREATE-13", "RSP_CREATE-14", "RSP_CREATE-16", "RSP_QUERY-01", "EP_FREE-02",
-       "EP_FREE-03", "EP_FREE-05")
+	       "RSP_CREATE-13", "RSP_CREATE-14", "RSP_CREATE-16", "RSP_QUERY-01", "EP_FREE-02",
+	       "EP_FREE-03", "EP_FREE-05")
 {
 	struct reserved r;
 	struct kit_end active, other, late;
@@ -467,7 +467,8 @@ CLAUSE_EACH("RSP_CREATE-15", "CR_REJECT-06", "EP_FREE-08")
 	CHECK_RET(dat_ep_free(r.end.ep), DAT_SUCCESS);
 }
 
-CLAUSE_PASSIVE("RSP_FREE-01", "RSP_FREE-03", "RSP_FREE-04", "RSP_FREE-07", "RSP_FREE-08", "EP_FREE-07")
+CLAUSE_PASSIVE("RSP_FREE-01", "RSP_FREE-03", "RSP_FREE-04", "RSP_FREE-07", "RSP_FREE-08",
+	       "EP_FREE-07")
 {
 	struct reserved r;
 	struct kit_end active, other;

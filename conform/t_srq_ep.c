@@ -17,7 +17,7 @@ static DAT_EP_PARAM ep_query(DAT_EP_HANDLE ep)
 }
 
 CLAUSE_PASSIVE("EP_CREATE_SRQ-01", "EP_CREATE_SRQ-09", "EP_CREATE_SRQ-10", "EP_CREATE_SRQ-12",
-       "EP_CREATE_SRQ-21")
+	       "EP_CREATE_SRQ-21")
 {
 	DAT_EP_ATTR attr, got, later;
 	struct kit_end end;

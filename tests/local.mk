@@ -39,6 +39,7 @@ include tests/api/local.mk
 include tests/tools/local.mk
 include tests/conform/local.mk
 include tests/man/local.mk
+include tests/debian/local.mk
 include tests/fabric/local.mk
 
 # The unit tests under valgrind, with results of their own: valgrind/NAME.log and .trs.

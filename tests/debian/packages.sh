@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The Debian packages: built from the tree's own tarball, judged by lintian, installed in a scratch root, and used from
+# there. Use: packages.sh BUILD-TREE, which must be configured.
+set -u
+top_srcdir=$(cd "$(dirname "$0")/../.." && pwd -P)
+. "$top_srcdir/tests/harness/tap.sh"
+unset DAT_OVERRIDE LD_LIBRARY_PATH PKG_CONFIG_PATH MAKEFLAGS MAKELEVEL MFLAGS
+export DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)"
+build=${1:?usage: packages.sh BUILD-TREE}
+command -v dpkg-buildpackage >/dev/null || { echo '1..0 # SKIP this is no Debian'; exit 0; }
+root=$tap_dir/root
+lib=$root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+packages='libdat-dev libdat1 libdatp0 opendat-providers opendat-tools'
+
+unpacked_tarball()
+{
+	make -s -C "$build" dist-xz && tar -C "$tap_dir" -xf "$build"/opendat-*.tar.xz && cd "$tap_dir"/opendat-*/
+}
+
+packages_build()
+{
+	unpacked_tarball && dpkg-buildpackage -us -uc -b
+}
+
+all_are_there()
+{
+	[ "$(for deb in "$tap_dir"/*.deb; do dpkg-deb -f "$deb" Package; done | sort | xargs)" = "$packages" ]
+}
+
+# Nothing is uploaded to Debian, so that no bug there is closed.
+lintian_is_content()
+{
+	lintian --allow-root --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$tap_dir"/*.changes
+}
+
+# A scratch root has none of the packages that ours depend on; that those are named is a test of its own.
+installs()
+{
+	mkdir -p "$root/var/lib/dpkg" && touch "$root/var/lib/dpkg/status" || return
+	fakeroot dpkg --root="$root" --force-not-root --force-script-chrootless --force-depends --log=/dev/null \
+		--install "$tap_dir"/*.deb || return
+	! dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${db:Status-Status}\n' | grep -v '^installed$'
+}
+
+# needs PACKAGE OTHER: the package names the other among its dependencies
+needs()
+{
+	dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${Depends}, ${Pre-Depends}\n' "$1" | grep -E "(^|[ ,])$2( |,|\$)"
+}
+
+# What libdapl2, libdapl-dev and dapl2-utils of Debian own.
+nothing_of_libdapl2_is_taken()
+{
+	local paths='etc/dat.conf usr/share/man/man5/dat.conf.5.gz usr/include/dat2'
+	local path taken=0
+	for path in $paths $(cd "$root" && ls usr/bin/d*test* usr/lib/*/libdat2* usr/lib/*/libdaplo* 2>/dev/null); do
+		[ ! -e "$root/$path" ] || { echo "$path belongs to libdapl2 or its friends"; taken=1; }
+	done
+	return $taken
+}
+
+example_builds()
+{
+	local flags
+	flags=$(PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$lib/pkgconfig pkg-config --cflags --libs dat) || return
+	# shellcheck disable=SC2086 # a list of flags
+	cc -o "$tap_dir/exchange" "$root/usr/share/doc/libdat-dev/examples/exchange.c" -I"$root/usr/include" $flags -L"$lib"
+}
+
+installed()
+{
+	env LD_LIBRARY_PATH="$lib" DAT_OVERRIDE="$root/etc/opendat/dat.conf" "$@"
+}
+
+tap 'packages: they build from the tarball' packages_build || tap_end
+tap 'packages: there are these five' all_are_there
+tap 'packages: lintian has no complaint' lintian_is_content
+tap 'packages: they install in a scratch root' installs || tap_end
+for pair in 'libdat1 libltdl7' 'libdat1 libinih1' 'opendat-providers libdat1' 'opendat-providers libdatp0' \
+	'opendat-tools opendat-providers' 'opendat-tools libdat1' 'libdat-dev libdat1' 'libdat-dev libdatp0'; do
+	# shellcheck disable=SC2086 # two words
+	tap "packages: ${pair% *} depends on ${pair#* }" needs $pair
+done
+tap 'packages: nothing of libdapl2 is taken' nothing_of_libdapl2_is_taken
+tap 'packages: datctl lists soft0' tap_holds '^soft0' installed "$root/usr/bin/datctl" list
+tap 'packages: the example builds with the flags of dat.pc' example_builds
+tap 'packages: the example exchanges data over soft0' tap_holds 'All bytes were checked' installed "$tap_dir/exchange" soft0
+tap 'packages: datperf measures and verifies' installed "$root/usr/bin/datperf" --ia soft0 --test send-lat --iters 100
+tap 'packages: dat_ep_connect(3) is there' test -s "$root/usr/share/man/man3/dat_ep_connect.3.gz"
+tap_end

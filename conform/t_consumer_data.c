@@ -166,11 +166,6 @@ CLAUSE("CONSUMER-47")
 	CHECK_RET(create_region(mem, 0, &made), DAT_LENGTH_ERROR);
 }
 
-static bool good_context(uint32_t context)
-{
-	return context != 0 && context < 0x80000000u;
-}
-
 CLAUSE("CONSUMER-48")
 {
 	struct kit_buf all = kit_buf(8192, KIT_REMOTE), one, two;
@@ -180,8 +175,7 @@ CLAUSE("CONSUMER-48")
 	for (size_t i = 0; i < 20; i++) {
 		one = kit_region(t.pz, all.mem + i, 100 + i, KIT_REMOTE);
 		two = kit_region(t.pz, all.mem + i, 100 + i, KIT_REMOTE);
-		CHECK_THAT(good_context(one.context) && good_context(two.context));
-		CHECK_THAT(good_context(one.rmr_context) && good_context(two.rmr_context));
+		CHECK_THAT(one.context && two.context && one.rmr_context && two.rmr_context);
 		CHECK_THAT(one.context != two.context);
 		/* The one that stays still covers the memory of the one that goes. */
 		CHECK_RET(dat_lmr_free(i % 2 ? one.lmr : two.lmr), DAT_SUCCESS);
@@ -269,4 +263,17 @@ CLAUSE("CONSUMER-51")
 	for (int i = 0; i < QUEUES && ret == DAT_SUCCESS; i++)
 		ret = dat_evd_create(t.ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd);
 	want_clean(ret);
+}
+
+/* Programs keep them in signed variables, with -1 or 0 for none. */
+CLAUSE("CONSUMER-59")
+{
+	struct kit_buf buf;
+	int large = 0;
+
+	for (int i = 0; i < 20; i++) {
+		buf = kit_buf(4096, KIT_REMOTE);
+		large += buf.context >= 0x80000000u || buf.rmr_context >= 0x80000000u;
+	}
+	CHECK_NUM(large, 0);
 }

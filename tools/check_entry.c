@@ -118,7 +118,7 @@ static void library_add(struct check *c, const struct conf_entry *e, const char 
 		fail(c, e, "library-missing", cli_text("library %s", why),
 		     cli_text("%s, or take the line out: %s",
 			      is_ours(e)
-				      ? "install OpenDAT's providers"
+				      ? "install OpenDAT's providers (package opendat-providers)"
 				      : "install the provider, or write its full path in field 5",
 			      drop));
 	else

@@ -65,18 +65,31 @@ static void diag_add(struct check *c, const struct conf_diag *d)
 	f->field = d->field != 0 ? conf_field_name(d->field) : NULL;
 }
 
-/* Whoever may write the file can have any library loaded into the programs of everybody else. */
+/*
+ * Whoever may write the file, or put one into the folder of drop-ins, can have any library loaded
+ * into the programs of everybody else.
+ */
 static void rights_check(struct check *c, const char *path)
 {
 	struct stat st;
+	char *cause;
 
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_mode & S_IWOTH) == 0)
+	if (stat(path, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+	    (st.st_mode & S_IWOTH) == 0)
 		return;
-	check_add(c, CHECK_WARN, "world-writable", NULL,
-		  cli_text("every user of this host may write it, and so have any library loaded "
-			   "into the programs of others"),
-		  cli_text("chmod o-w '%s'", path))
+	cause = cli_text("every user of this host may %s, and so have any library loaded into the "
+			 "programs of others",
+			 S_ISDIR(st.st_mode) ? "put files into it" : "write it");
+	check_add(c, CHECK_WARN, "world-writable", NULL, cause, cli_text("chmod o-w '%s'", path))
 		->file = cli_text("%s", path);
+}
+
+static void drop_in_folder_check(struct check *c)
+{
+	char *path = cli_text("%s.d", c->conf.builtin ? SYSCONFDIR "/dat.conf" : c->conf.origin);
+
+	rights_check(c, path);
+	free(path);
 }
 
 static bool is_repeated(const struct conf_entry *a, const struct conf_entry *b)
@@ -116,5 +129,6 @@ void check_file(struct check *c)
 			  cli_text("see that this is a dat.conf at all: %s", c->conf.origin));
 	for (const struct conf_source *s = c->conf.sources; s != NULL; s = s->next)
 		rights_check(c, s->path);
+	drop_in_folder_check(c);
 	duplicates_check(c);
 }

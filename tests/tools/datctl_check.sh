@@ -236,6 +236,11 @@ a_file_that_everybody_may_write_is_warned_of()
 	exits_with 0
 	prints "^warn  .*$conf: every user of this host may write it"
 	prints "to do: chmod o-w '$conf'"
+	mkdir "$conf.d"
+	chmod 777 "$conf.d"
+	run ./datctl check "$conf"
+	rm -r "$conf.d"
+	prints "^warn  .*$conf.d: every user of this host may put files into it"
 }
 
 a_repeated_adapter_is_warned_of()

@@ -8,8 +8,8 @@
  * an event that came in place of a connection, "path" and "address" when they are known. The last
  * stage of an adapter that works is "done".
  *
- * Invariant: exactly this entry is tried, and no other of its name: the registry of the child holds
- * one line.
+ * Invariant: exactly this entry is tried, and no other of its name: in the registry of the child
+ * the name is there once.
  */
 #include "config.h"
 
@@ -61,15 +61,8 @@ static void field_write(FILE *file, const char *text)
 	fputc('"', file);
 }
 
-/* A registry of this entry alone, for libdat to read. */
-static bool registry_make(const struct conf_entry *e)
+static void entry_write(FILE *file, const struct conf_entry *e)
 {
-	char path[64];
-	int fd = memfd_create("dat.conf", 0);
-	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-
-	if (file == NULL)
-		return false;
 	field_write(file, e->name);
 	fprintf(file, " u%u.%u %s default", e->major, e->minor,
 		e->thread_safe ? "threadsafe" : "nonthreadsafe");
@@ -77,6 +70,24 @@ static bool registry_make(const struct conf_entry *e)
 	field_write(file, e->provider_version);
 	field_write(file, e->ia_params);
 	fprintf(file, " \"\"\n");
+}
+
+/*
+ * A registry for libdat to read: this entry, and those of other names, for a wrapper opens the
+ * adapter that it stands before.
+ */
+static bool registry_make(const struct check *c, const struct conf_entry *e)
+{
+	char path[64];
+	int fd = memfd_create("dat.conf", 0);
+	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	if (file == NULL)
+		return false;
+	entry_write(file, e);
+	for (const struct conf_entry *other = c->conf.entries; other != NULL; other = other->next)
+		if (other->skip == CONF_USED && strcmp(other->name, e->name) != 0)
+			entry_write(file, other);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return fflush(file) == 0 && setenv("DAT_OVERRIDE", path, 1) == 0 &&
 	       unsetenv("DAT_DBG_TYPE") == 0 && unsetenv("DAT_DBG_DEST") == 0 &&
@@ -177,7 +188,7 @@ void check_try(void *arg)
 	if (!library_try(e))
 		return;
 	probe_say("stage", "open");
-	if (!registry_make(e)) {
+	if (!registry_make(try->check, e)) {
 		probe_say("why", "no registry could be made for it: %s", strerror(errno));
 		return;
 	}

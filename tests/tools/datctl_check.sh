@@ -385,6 +385,13 @@ an_unreachable_peer_is_named()
 	prints 'to do: '
 }
 
+a_wrapper_finds_the_adapter_behind_it()
+{
+	check "$soft0" "$(line traced "$PWD/.libs/libdat-trace.so" soft0)"
+	exits_with 0
+	prints '^ok    traced '
+}
+
 json_says_the_same()
 {
 	checked --json -- "$soft0" "$(line ghost /nowhere/libghost.so)"
@@ -421,4 +428,5 @@ tests an_adapter_that_works_is_ok it_says_which_file_is_read_and_why \
 	an_absent_device_is_named a_host_without_rdma_says_so an_interface_without_rdma_says_how_to_get_some \
 	a_port_that_is_down_is_named a_fabric_without_subnet_manager_is_named an_interface_without_address_is_named \
 	a_missing_device_node_is_named the_wrong_provider_for_a_port_is_named a_low_limit_of_memory_is_warned_of \
-	a_busy_qualifier_is_named an_unreachable_peer_is_named json_says_the_same wrong_usage_exits_with_2
+	a_busy_qualifier_is_named an_unreachable_peer_is_named a_wrapper_finds_the_adapter_behind_it \
+	json_says_the_same wrong_usage_exits_with_2

@@ -66,6 +66,19 @@ an_address_that_is_none_is_told()
 	says 'no.such.host.invalid: .*; give the IP address'
 }
 
+a_transfer_that_fails_is_told()
+{
+	{
+		cat "$DAT_OVERRIDE"
+		echo "faulty u1.2 nonthreadsafe default $PWD/.libs/libdat-fault.so opendat.1.0 \"soft0 request:status=TRANSPORT:nth=2\" \"\""
+	} >"$dir/dat.conf"
+	DAT_OVERRIDE=$dir/dat.conf run ./datctl ping faulty
+	exits_with 1
+	prints '^ok  send, receive '
+	says '^datctl: RDMA write: completed with DAT_DTO_ERR_TRANSPORT; '
+	! grep -q works "$out" || fails 'it works'
+}
+
 json_is_json_and_says_ok()
 {
 	run ./datctl ping --json soft0
@@ -88,4 +101,4 @@ wrong_usage_exits_with_2()
 
 tests every_step_is_printed_in_order what_was_agreed_is_told a_server_answers_one_after_the_other \
 	without_a_server_the_reason_is_told an_unknown_adapter_is_told an_address_that_is_none_is_told \
-	json_is_json_and_says_ok wrong_usage_exits_with_2
+	a_transfer_that_fails_is_told json_is_json_and_says_ok wrong_usage_exits_with_2

@@ -23,6 +23,7 @@
 #define MAX_JOBS  64
 #define MAX_IDS	  64
 #define LINE_SIZE 4096
+#define MAX_FAILURES 10	/* of one clause that are told */
 
 /* A running child. */
 struct child {
@@ -65,21 +66,26 @@ static int id_count(const struct conform_test *test)
 	return n;
 }
 
+/* The first of them tell what is wrong; a loop may find the same a thousand times. */
 static void fail_clause(struct clause *clause, const char *at, const char *call,
 			const char *expected, const char *got)
 {
-	struct failure *failure = calloc(1, sizeof(*failure)), **last = &clause->failures;
+	struct failure *failure, **last = &clause->failures;
+	int n = 0;
 
+	clause->verdict = FAILED;
+	for (; *last; last = &(*last)->next)
+		n++;
+	if (n >= MAX_FAILURES)
+		return;
+	failure = calloc(1, sizeof(*failure));
 	if (!failure)
 		abort();
 	failure->at = copy(at);
 	failure->call = copy(call);
 	failure->expected = copy(expected);
 	failure->got = copy(got);
-	while (*last)
-		last = &(*last)->next;
 	*last = failure;
-	clause->verdict = FAILED;
 }
 
 /* The clauses that a line is about: one of the test's, or all. */

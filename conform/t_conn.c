@@ -416,16 +416,15 @@ static void private_data(struct kit_pair *p, DAT_COUNT size)
 CLAUSE_EACH("EP_CONNECT-24", "CR_QUERY-05", "CR_ACCEPT-13", "EVD_DEQ-08", "EVD_DEQ-09",
 	    "EVD_DEQ-11", "IA_QUERY-08", "EVD_WAIT-23")
 {
+	static const DAT_COUNT sizes[] = { 0, 1, 4, 55, 63, 64 };
 	struct kit_pair p;
 
 	kit_pair_unconnected(&p, NULL);
 	ABOUT("IA_QUERY-08");
 	CHECK_THAT(t.prov.max_private_data_size >= 64);
-	private_data(&p, 0);
-	private_data(&p, 1);
-	private_data(&p, 4);
-	private_data(&p, 63);
-	private_data(&p, 64);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (sizes[i] < t.prov.max_private_data_size)
+			private_data(&p, sizes[i]);
 	private_data(&p, t.prov.max_private_data_size);
 	ABOUT("IA_QUERY-08");
 	CHECK_THAT(t.prov.max_private_data_size >= 64);	/* and that many went */
@@ -439,17 +438,19 @@ CLAUSE_PASSIVE("CR_QUERY-07", "EVD_DEQ-07", "PSP_CREATE-17")
 	DAT_CR_HANDLE cr;
 	DAT_CR_PARAM param;
 	unsigned char data[64];
+	DAT_COUNT size = t.prov.max_private_data_size;
 
 	kit_pair_unconnected(&p, NULL);
+	size = size < (DAT_COUNT)sizeof(data) ? size : (DAT_COUNT)sizeof(data);
 	kit_fill(data, sizeof(data), 7);
-	MUST_RET(kit_connect_data(p.a.ep, p.qual, sizeof(data), data), DAT_SUCCESS);
+	MUST_RET(kit_connect_data(p.a.ep, p.qual, size, data), DAT_SUCCESS);
 	cr = kit_cr(p.cr_evd);
 	param = cr_query(cr);
 	kit_pair(&other, NULL);
 	kit_exchange(&other.a, &other.b);
 	kit_sleep_ms(300);
 	ABOUT("CR_QUERY-07");
-	CHECK_THAT(kit_filled(param.private_data, sizeof(data), 7));
+	CHECK_THAT(kit_filled(param.private_data, (size_t)size, 7));
 	ABOUT("EVD_DEQ-07");
 	CHECK_RET(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
 	ABOUT("PSP_CREATE-17");

@@ -46,6 +46,12 @@ DATP_API void datp_srq_reap(struct datp_wqe *wqe);
  */
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
+/*
+ * A request found its ring full: what the transport has completed meanwhile is taken in, for whoever posts
+ * nothing but suppressed requests has no reason to look at the EVD himself. No lock held.
+ */
+DATP_API void datp_post_full(struct datp_ep *ep);
+
 /* An endpoint takes a receive of its SRQ. SRQ lock held. */
 static inline void datp_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
 {
@@ -263,6 +269,8 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	}
 	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
 		datp_unlock(&ep->lock);
+	if (__builtin_expect(err == DATP_ERR_CREDITS && op != DATP_RECV, 0))
+		datp_post_full(ep);
 	return err ? datp_ret(err) : DAT_SUCCESS;
 }
 

@@ -51,6 +51,12 @@ DATP_API bool datp_wq_reclaim(struct datp_wq *wq)
 	return wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire) < wq->max;
 }
 
+DATP_API void datp_post_full(struct datp_ep *ep)
+{
+	if (ep->request_evd)
+		evd_progress(ep->request_evd);
+}
+
 DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited)
 {
 	struct datp_ep *ep = wqe->ep;

@@ -7,12 +7,19 @@
 # folder "more" goes into the page of that function, behind its return values.
 
 #
-# Reading. doc[NAME] is the comment, code[NAME] the declaration; a type is also known by its typedef.
+# Reading. code[NAME] is a declaration; what its comment says is in head[NAME], prose[NAME] and so on, by parse_comment();
+# type[TYPEDEF] is the name of a struct, union or enum.
 #
 
 FILENAME ~ /[.]in$/ { overview[++overview_lines] = $0; next }
 
-FNR == 1 { state = "code"; header = FILENAME; sub(/^.*include[\/]/, "", header); sub(/dat\/dat.h$/, "dat/udat.h", header) }
+# Programs include udat.h, whichever of the two has the declaration.
+FNR == 1 {
+	state = "code"
+	header = FILENAME
+	sub(/^.*include[\/]/, "", header)
+	sub(/dat\/dat.h$/, "dat/udat.h", header)
+}
 
 state == "code" && /^[\/][*][*]/ {
 	comment = ""
@@ -57,7 +64,6 @@ function end_declaration(   title, name) {
 		sub(/^__extension__ /, "", text)
 		learn_type(name)
 	}
-	is_function[name] = title ~ /\(\)$/
 	code[name] = text
 	parse_comment(name, comment)
 }
@@ -70,7 +76,6 @@ function learn_type(name,   alias) {
 	else
 		alias = toupper(name)
 	type[alias] = name
-	alias_of[name] = alias
 	split(text, line, "\n")
 	for (i in line)
 		if (match(line[i], /^\tDAT_[A-Z0-9_]+/) && text ~ /enum/)
@@ -79,8 +84,8 @@ function learn_type(name,   alias) {
 			member[substr(line[i], RSTART, RLENGTH - 1)] = 1
 }
 
-# Takes a comment apart: head[], the members' texts in order, prose[], returns[], states[], safety[], page[].
-function parse_comment(name, s,   n, i, line, where, key) {
+# Takes a comment apart: head[], members[] in order and their member_text[], prose[], returns[], states[], safety[], page[].
+function parse_comment(name, s,   n, i, line, key) {
 	gsub(/\n  +/, " ", s)
 	n = split(s, line, "\n")
 	head[name] = line[1]
@@ -91,10 +96,9 @@ function parse_comment(name, s,   n, i, line, where, key) {
 			key = substr(s, 2, RLENGTH - 3)
 			members[name] = members[name] key "\n"
 			member_text[name, key] = substr(s, RLENGTH + 1)
-		} else if (sub(/^Returns: /, "", s)) {
+		} else if (sub(/^Returns: /, "", s))
 			returns[name] = s
-			where = ""
-		} else if (sub(/^States: /, "", s))
+		else if (sub(/^States: /, "", s))
 			states[name] = s
 		else if (sub(/^Thread safety: /, "", s)) {
 			safety[name] = s
@@ -292,7 +296,7 @@ function put_parameters(name,   i) {
 function capital_word(s) { return s ~ /^[a-z]+[_(]/ ? s : capital(s) }
 
 # The types that the prototype names, and those that they are made of.
-function put_types(name,   i, begun) {
+function put_types(name,   i) {
 	for (i in seen)
 		delete seen[i]
 	types_begun = 0
@@ -431,8 +435,8 @@ function put_returns(name,   i) {
 	put(".El")
 	if (remarks != "")
 		put_text(remarks)
-	put(".Pp\nCompare\n.Fn DAT_GET_TYPE ret\nwith these;\n." macro_for("dat_strerror()") "\nputs a value into words.\nSee\n" \
-		".Xr dat 3\nfor what every function may return, and for the value's subtype.")
+	put(".Pp\nCompare\n.Fn DAT_GET_TYPE ret\nwith these;\n." macro_for("dat_strerror()") "\nputs a value into words.")
+	put("See\n.Xr dat 3\nfor what every function may return, and for the value's subtype.")
 }
 
 function learn_returns(s,   n, i, part, piece, m, k) {

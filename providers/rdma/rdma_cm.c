@@ -591,6 +591,12 @@ static void conn_event(struct rdma_cm_event *event)
 	rdma_conn_leave(conn);
 }
 
+/* An id of ours alone, or one that listens: its context is no connection. Such an id has no peer. */
+static bool has_no_connection(struct rdma_cm_id *id)
+{
+	return !id->context || rdma_get_peer_addr(id)->sa_family == AF_UNSPEC;
+}
+
 void rdma_cm_event(void *arg, uint32_t events)
 {
 	struct rdma_ia *ia = arg;
@@ -600,7 +606,7 @@ void rdma_cm_event(void *arg, uint32_t events)
 	while (!rdma_get_cm_event(ia->channel->channel, &event)) {
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			request(ia, event);
-		else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && !event->id->context)
+		else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && has_no_connection(event->id))
 			rdma_device_lost(ia);
 		else
 			conn_event(event);

@@ -214,11 +214,16 @@ static void receive(struct side *s)
 	wait_for_dto(s->recv_evd, DAT_DTO_SUCCESS, "receive");
 }
 
-static void send_out(struct side *s, struct memory *m)
+static void post_send(struct side *s, struct memory *m)
 {
 	DAT_LMR_TRIPLET segment = mine(m);
 
 	MUST(dat_ep_post_send(s->ep, 1, &segment, no_cookie, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void send_out(struct side *s, struct memory *m)
+{
+	post_send(s, m);
 	wait_for_dto(s->request_evd, DAT_DTO_SUCCESS, "send");
 }
 
@@ -380,10 +385,11 @@ static void server(struct side *s, int pipe_to_client)
 	tell(s, nowhere);
 
 	/* 5. The window closes. The client tries it again: that breaks the connection, and leaves
-	 * no trace in the memory. */
+	 * no trace in the memory. The end may be quicker than the completion of our last note. */
 	hear(s);
 	bind_window(s, rmr, 0);
-	tell(s, nowhere);
+	memcpy(s->note_out.byte, &nowhere, sizeof(nowhere));
+	post_send(s, &s->note_out);
 	wait_for_the_end(s);
 	check(&s->window, RMR_READ, "memory behind the closed window");
 	MUST(dat_rmr_free(rmr));

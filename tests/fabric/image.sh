@@ -8,7 +8,7 @@ fabric_packages=(
 	qemu-system-x86 busybox-static cpio kmod iproute2 util-linux make gcc xz-utils
 	linux-headers-amd64 linux-source
 )
-fabric_test_packages=(rdmacm-utils ibverbs-utils ibverbs-providers perftest dapl2-utils libdapl2 procps)
+fabric_test_packages=(rdmacm-utils ibverbs-utils ibverbs-providers perftest libdapl2 libdapl-dev dapl2-utils procps)
 
 # Loaded in this order by stage1, each after what it depends on. rxe cannot be added before crc32_generic is there.
 fabric_modules=(

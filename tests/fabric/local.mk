@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. Their results are
 # fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it.
-FABRIC_TESTS = datctl_test verbs_test
+FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test hosts_test
 FABRIC_HOST_TESTS = lab_test
 FABRIC_OPTIONS_datctl_test = --timeout 1200
-FABRIC_NEEDS = examples/exchange
+FABRIC_OPTIONS_hosts_test = --hosts 2
+FABRIC_NEEDS = examples/exchange $(FABRIC_PROGS)
+FABRIC_PROGS =
 FABRIC_RESULTS = $(FABRIC_HOST_TESTS:%=fabric/%.trs) $(FABRIC_TESTS:%=fabric/%.trs)
 
 EXTRA_DIST += \
@@ -12,10 +14,55 @@ EXTRA_DIST += \
 	tests/fabric/image.sh \
 	tests/fabric/in-lab \
 	tests/fabric/lab-peer \
+	tests/fabric/rdma.sh \
 	tests/fabric/stage1 \
 	tests/fabric/stage2 \
+	tests/fabric/bench \
+	tests/fabric/bench.c \
+	tests/fabric/wire.c \
 	$(FABRIC_HOST_TESTS:%=tests/fabric/%.sh) \
 	$(FABRIC_TESTS:%=tests/fabric/%.sh)
+
+# The same source over our library and over OFED's.
+if HAVE_RDMA
+FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test
+tests_fabric_fault_test_SOURCES = tests/fabric/fault_test.c
+tests_fabric_fault_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_fabric_fault_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_wire12_SOURCES = tests/fabric/wire.c
+tests_fabric_wire12_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_fabric_wire12_LDADD = libdat.la
+endif
+if HAVE_DAT2
+FABRIC_PROGS += tests/fabric/wire20
+tests_fabric_wire20_SOURCES = tests/fabric/wire.c
+tests_fabric_wire20_CPPFLAGS = -DWIRE_DAT2 -D_GNU_SOURCE
+tests_fabric_wire20_LDADD = -ldat2
+endif
+check_PROGRAMS += $(FABRIC_PROGS)
+
+# `make bench-fabric`: what a message costs over verbs, over our providers, and over OFED's.
+FABRIC_BENCH =
+if HAVE_RDMA
+FABRIC_BENCH += tests/fabric/bench_verbs tests/fabric/bench12
+tests_fabric_bench_verbs_SOURCES = tests/fabric/bench.c
+tests_fabric_bench_verbs_CPPFLAGS = -D_GNU_SOURCE
+tests_fabric_bench_verbs_LDADD = $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_bench12_SOURCES = tests/fabric/bench.c
+tests_fabric_bench12_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_DAT -D_GNU_SOURCE
+tests_fabric_bench12_LDADD = libdat.la
+endif
+if HAVE_DAT2
+FABRIC_BENCH += tests/fabric/bench20
+tests_fabric_bench20_SOURCES = tests/fabric/bench.c
+tests_fabric_bench20_CPPFLAGS = -DBENCH_DAT2 -D_GNU_SOURCE
+tests_fabric_bench20_LDADD = -ldat2
+endif
+EXTRA_PROGRAMS = $(FABRIC_BENCH)
+CLEANFILES += $(FABRIC_BENCH)
+bench-fabric: all $(FABRIC_BENCH)
+	$(abs_top_srcdir)/tests/fabric/bench
+.PHONY: bench-fabric
 
 FABRIC_RUN = $(AM_V_at)$(MKDIR_P) fabric && $(AM_TESTS_ENVIRONMENT) CHECK_PATIENCE=60; export CHECK_PATIENCE; \
 	$(TAP_DRIVER) --test-name fabric/$* --log-file fabric/$*.log --trs-file $@ --color-tests no -- \
@@ -27,9 +74,14 @@ $(FABRIC_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
 	$(FABRIC_RUN) $(FABRIC_OPTIONS_$*) -- bash $(abs_top_srcdir)/tests/fabric/$*.sh
 
 # One after the other: a guest takes two processors.
+if HAVE_RDMA
 check-fabric: all $(FABRIC_NEEDS)
 	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) -j1 $(FABRIC_RESULTS)
 	@! grep -lE '^:test-result: (FAIL|ERROR|XPASS)' $(FABRIC_RESULTS)
+else
+check-fabric:
+	@echo "built without rdma-core: install libibverbs-dev and librdmacm-dev, and configure again" >&2; exit 1
+endif
 .PHONY: check-fabric
 
 clean-local: clean-fabric

@@ -1,0 +1,188 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The ib and iwarp providers as a user meets them: what they show, that data pass, and what a wrong line or a machine
+# that is not ready gets. In one guest.
+# shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/fabric/rdma.sh"
+
+all_adapters_show_what_their_device_can()
+{
+	run ./datctl show ib-rxe0
+	exits_with 0
+	says_nothing
+	prints '^ia_address_ptr += 10\.9\.0\.1$'
+	prints '^transport_attr.transport += InfiniBand or RoCE$'
+	run ./datctl show iwarp-siw0
+	exits_with 0
+	says_nothing
+	prints '^ia_address_ptr += 10\.9\.1\.1$'
+	prints '^transport_attr.transport += iWARP$'
+	prints '^transport_attr.rmr += emulated'
+}
+
+exchanges()
+{
+	run examples/exchange "$1"
+	exits_with 0
+	[ "$(grep -c '^PASS  ' "$out")" -eq 7 ] || fails "$(tr '\n' ' ' <"$out")"
+}
+
+two_processes_exchange_over_rxe()
+{
+	exchanges ib-rxe0
+}
+
+two_processes_exchange_over_siw()
+{
+	exchanges iwarp-siw0
+}
+
+# The names of the field: an alias of the library, and a network interface with port 0.
+a_line_for_another_library_of_the_field_opens_ours()
+{
+	[ -e "$plugins/libdaplcma.so.1" ] || fails "no $plugins/libdaplcma.so.1"
+	exchanges OpenIB-cma
+}
+
+an_adapter_is_named_by_interface_address_or_device()
+{
+	local line n=0
+	for line in 'ib eth0 0' 'ib eth0 1' 'ib 10.9.0.1 0' 'ib rxe0 1' 'ib rxe0' 'iwarp eth1 0' 'iwarp 10.9.1.1 0' 'iwarp siw0 1'; do
+		n=$((n + 1))
+		adapter "named$n" "${line%% *}" "${line#* }"
+		run ./datctl show "named$n"
+		exits_with 0
+		prints '^transport_attr.device += (rxe0|siw0) port 1'
+	done
+}
+
+measures()
+{
+	local test
+	for test in send-lat write-lat read-lat send-bw; do
+		run ./datperf --ia "$1" --test $test --size 4096 --iters 50 --warmup 5 --timeout 60 --json
+		exits_with 0
+		prints '"verified": ?true'
+	done
+}
+
+datperf_verifies_its_data_over_rxe()
+{
+	measures ib-rxe0
+}
+
+datperf_verifies_its_data_over_siw()
+{
+	measures iwarp-siw0
+}
+
+a_line_that_names_nothing_is_refused_with_the_remedy()
+{
+	adapter none ib ''
+	refused_at_open none 'give a network interface'
+	adapter word ib 'rxe0 1 speed=fast'
+	refused_at_open word '"speed=fast" in dat.conf is not known'
+	adapter absent ib 'eth9 0'
+	refused_at_open absent 'eth9'
+	adapter host ib 'no-such-host.invalid 0'
+	refused_at_open host 'no-such-host.invalid'
+	adapter foreign ib '10.9.0.77 0'
+	refused_at_open foreign '10\.9\.0\.77'
+}
+
+a_port_that_the_device_has_not_is_refused()
+{
+	adapter port ib 'rxe0 7'
+	refused_at_open port 'rxe0 (has no )?port 7'
+}
+
+a_device_of_the_other_kind_is_refused()
+{
+	adapter crossed ib 'siw0 1'
+	refused_at_open crossed 'libdatiwarp'
+	adapter crossed2 iwarp 'rxe0 1'
+	refused_at_open crossed2 'libdatib'
+}
+
+an_interface_without_device_is_refused()
+{
+	ip link add plain0 type dummy && ip addr add 10.9.7.1/24 dev plain0 && ip link set plain0 up || return
+	adapter plain ib 'plain0 0'
+	refused_at_open plain 'rdma link'
+	ip link del plain0
+}
+
+an_interface_without_address_is_refused()
+{
+	ip addr del 10.9.0.1/24 dev eth0
+	adapter bare ib 'eth0 0'
+	refused_at_open bare 'ip addr'
+	adapter baredev ib 'rxe0 1'
+	refused_at_open baredev 'ip addr'
+	ip addr add 10.9.0.1/24 dev eth0
+}
+
+an_interface_that_is_down_is_refused()
+{
+	ip link set eth0 down
+	adapter down ib 'eth0 0'
+	refused_at_open down 'ip link set eth0 up'
+	ip link set eth0 up
+}
+
+missing_device_nodes_are_named()
+{
+	mkdir -p "$dir/empty" && mount --bind "$dir/empty" /dev/infiniband || return
+	adapter nodes ib 'rxe0 1'
+	refused_at_open nodes '/dev/infiniband'
+	umount /dev/infiniband
+}
+
+# siw counts registered memory against the limit even for root.
+too_little_lockable_memory_is_named_with_limit_and_size()
+{
+	run bash -c 'ulimit -l 64; exec ./datperf --ia iwarp-siw0 --test send-bw --size 1m --iters 3'
+	exits_with 1
+	says 'ulimit -l|RLIMIT_MEMLOCK|memlock'
+	says '64 ?(KiB|kB|K)|65536'
+	! grep -q '^{' "$out" || fails 'it measured something'
+}
+
+a_port_in_use_is_told_as_such()
+{
+	local server
+	./datperf --ia ib-rxe0 --server --timeout 60 >/dev/null 2>&1 &
+	server=$!
+	until_listening 1
+	run ./datperf --ia ib-rxe0 --server --timeout 20
+	exits_with 1
+	says 'DAT_CONN_QUAL_IN_USE'
+	kill $server
+	wait $server
+}
+
+nobody_listening_is_a_rejection()
+{
+	run ./datperf --ia ib-rxe0 --connect 10.9.0.1 --test send-lat --timeout 5
+	exits_with 1
+	run ./datperf --ia iwarp-siw0 --connect 10.9.1.1 --test send-lat --timeout 5
+	exits_with 1
+}
+
+tests all_adapters_show_what_their_device_can \
+	two_processes_exchange_over_rxe \
+	two_processes_exchange_over_siw \
+	a_line_for_another_library_of_the_field_opens_ours \
+	an_adapter_is_named_by_interface_address_or_device \
+	datperf_verifies_its_data_over_rxe \
+	datperf_verifies_its_data_over_siw \
+	a_line_that_names_nothing_is_refused_with_the_remedy \
+	a_port_that_the_device_has_not_is_refused \
+	a_device_of_the_other_kind_is_refused \
+	an_interface_without_device_is_refused \
+	an_interface_without_address_is_refused \
+	an_interface_that_is_down_is_refused \
+	missing_device_nodes_are_named \
+	too_little_lockable_memory_is_named_with_limit_and_size \
+	a_port_in_use_is_told_as_such \
+	nobody_listening_is_a_rejection

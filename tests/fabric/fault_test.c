@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What goes wrong between two machines: a peer that is killed, a link that goes down, a device that
+ * is removed, and strangers that speak rdma_cm but not our manners. Each ends in the event the
+ * standard names, and afterwards the adapter works, or closes. Runs as root of a guest of the lab,
+ * over the adapter that OPENDAT_TEST_IA names: FAULT_NETDEV is the interface under it, FAULT_LINK
+ * its RDMA link of type FAULT_KIND.
+ */
+#include <netinet/in.h>
+#include <rdma/rdma_cma.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api.h"
+
+#define AREA	((size_t)1 << 20)
+#define STREAM	8
+#define FOREIGN 7471 /* port of a foreign server */
+
+/* What each side tells the other of itself. */
+struct offer {
+	struct sockaddr_in address;
+	DAT_CONN_QUAL qual;
+	DAT_VADDR mem;
+	DAT_RMR_CONTEXT context;
+};
+
+static struct api_end end;
+static struct api_buf buf;
+static DAT_EVD_HANDLE cr_evd;
+static struct offer mine, theirs;
+static pid_t peer;
+
+static void open_side(void)
+{
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	memset(&mine, 0, sizeof(mine));
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &mine.qual);
+	memcpy(&mine.address, api_address(), sizeof(mine.address));
+	mine.mem = (uintptr_t)buf.mem;
+	mine.context = buf.rmr_context;
+}
+
+static DAT_RETURN connect_to(const struct offer *offer, DAT_TIMEOUT timeout)
+{
+	return dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)&offer->address, offer->qual,
+			      timeout, 0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static void peer_up(void)
+{
+	open_side();
+	check_put(CHECK_PARENT, &mine, sizeof(mine));
+	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void wait_to_be_killed(void *arg)
+{
+	(void)arg;
+	peer_up();
+	for (;;)
+		pause();
+}
+
+static void start(void (*run)(void *))
+{
+	peer = check_fork(run, NULL);
+	open_side();
+	check_get(peer, &theirs, sizeof(theirs));
+	check_put(peer, &mine, sizeof(mine));
+	REQUIRE_DAT(connect_to(&theirs, api_patience()), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void guest_runs(const char *format, const char *a, const char *b, const char *c)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command), format, a, b, c);
+	REQUIRE_EQ_INT(system(command), 0);
+}
+
+static const char *setting(const char *name)
+{
+	const char *value = getenv(name);
+
+	if (!value)
+		check_skip("only in a guest of the lab");
+	return value;
+}
+
+/* Takes completions until nothing is outstanding; returns how many were errors. */
+static int drain(DAT_EVD_HANDLE evd, int outstanding)
+{
+	DAT_EVENT event;
+	int errors = 0;
+
+	while (outstanding-- > 0) {
+		API_EVENT(evd, &event);
+		errors += event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS;
+	}
+	return errors;
+}
+
+static void post_writes(int count)
+{
+	DAT_RMR_TRIPLET there = { .rmr_context = theirs.context,
+				  .target_address = theirs.mem,
+				  .segment_length = AREA };
+
+	for (int n = 0; n < count; n++)
+		REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, AREA), there, (uint64_t)n, 0),
+			    DAT_SUCCESS);
+}
+
+/* Both ends of this process, after a fault: the adapter is as good as before. */
+static void works_again(void)
+{
+	struct api_pair pair;
+
+	api_pair_make(&pair, NULL);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 64, 64, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 64);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
+	api_disconnect(&pair);
+}
+
+static void killed_peer_ends_the_connection_and_flushes_receives(void)
+{
+	start(wait_to_be_killed);
+	for (uint64_t n = 0; n < 4; n++)
+		REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, n), DAT_SUCCESS);
+	check_kill(peer);
+	API_CONN_OVER(end.connect, end.ep);
+	for (uint64_t n = 0; n < 4; n++)
+		API_DTO(end.recv, end.ep, n, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_QUIET(end.connect);
+	works_again();
+}
+
+static void writes_to_a_killed_peer_complete(void)
+{
+	start(wait_to_be_killed);
+	post_writes(STREAM);
+	check_kill(peer);
+	drain(end.request, STREAM);
+	API_CONN_OVER(end.connect, end.ep);
+	API_EMPTY(end.request);
+	works_again();
+}
+
+static void endpoint_connects_anew_after_a_reset(void)
+{
+	struct api_pair pair;
+
+	api_open();
+	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	for (int n = 0; n < 4; n++) {
+		api_disconnect(&pair);
+		REQUIRE_DAT(dat_ep_reset(pair.a.ep), DAT_SUCCESS);
+		REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+		api_pair_connect(&pair);
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 64, 64, 2, 0), DAT_SUCCESS);
+		API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 64);
+		API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
+	}
+}
+
+/* The receive is posted only when the send has long been on its way. */
+static void receives_late(void *arg)
+{
+	(void)arg;
+	peer_up();
+	check_await(CHECK_PARENT);
+	usleep(300000);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_SUCCESS, 64);
+	check_signal(CHECK_PARENT);
+	API_CONN_OVER(end.connect, end.ep);
+}
+
+static void message_waits_for_the_first_receive(void)
+{
+	start(receives_late);
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
+	check_signal(peer);
+	API_DTO(end.request, end.ep, 7, DAT_DTO_SUCCESS, 64);
+	check_await(peer);
+	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	check_join(peer);
+}
+
+/* More segments than the device reads into: refused, or all of it right; never a part of it. */
+static void read_into_two_segments_is_refused_or_right(void)
+{
+	DAT_LMR_TRIPLET into[2];
+	DAT_RMR_TRIPLET from;
+	struct api_pair pair;
+	DAT_RETURN ret;
+
+	api_open();
+	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	api_fill(buf.mem, 8192, 5);
+	into[0] = api_seg(&buf, 65536, 4096);
+	into[1] = api_seg(&buf, 131072, 4096);
+	from = api_target(&buf, 0, 8192);
+	ret = dat_ep_post_rdma_read(pair.a.ep, 2, into, api_cookie(3), &from,
+				    DAT_COMPLETION_DEFAULT_FLAG);
+	if (api.attr.max_iov_segments_per_rdma_read < 2) {
+		CHECK(ret != DAT_SUCCESS);
+		return;
+	}
+	REQUIRE_DAT(ret, DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 3, DAT_DTO_SUCCESS, 8192);
+	CHECK_EQ_MEM(buf.mem + 65536, buf.mem, 4096);
+	CHECK_EQ_MEM(buf.mem + 131072, buf.mem + 4096, 4096);
+}
+
+/* ------------------------------------------------------------------ the link and the device */
+
+static void add_link(void)
+{
+	guest_runs("rdma link add %s type %s netdev %s", setting("FAULT_LINK"),
+		   setting("FAULT_KIND"), setting("FAULT_NETDEV"));
+}
+
+static void link_back_up(void)
+{
+	const char *netdev = getenv("FAULT_NETDEV");
+
+	if (netdev)
+		guest_runs("ip link set %s up%s%s", netdev, "", "");
+	api_close();
+}
+
+static bool link_is_gone(void)
+{
+	return system("! rdma link | grep -q \"link $FAULT_LINK/\"") == 0;
+}
+
+/*
+ * rxe has to be made anew afterwards: once it could not send a message of the connection manager, it
+ * sends none any more, whoever asks (rping as well).
+ */
+static void link_that_goes_down_ends_transfers_and_connections(void)
+{
+	const char *netdev = setting("FAULT_NETDEV");
+
+	start(wait_to_be_killed);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	guest_runs("ip link set %s down%s%s", netdev, "", "");
+	post_writes(STREAM);
+	drain(end.request, STREAM);
+	API_CONN_OVER(end.connect, end.ep);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	guest_runs("ip link set %s up%s%s", netdev, "", "");
+	check_kill(peer);
+	api_close();
+	guest_runs("rdma link delete %s%s%s", setting("FAULT_LINK"), "", "");
+	add_link();
+	api_open();
+	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	works_again();
+}
+
+/*
+ * The kernel tells the users of a device that it goes, and lets it go when they have closed it: the
+ * command ends only after that.
+ */
+static void removed_device_breaks_connections_and_is_told(void)
+{
+	const char *link = setting("FAULT_LINK");
+	DAT_EVENT event;
+
+	start(wait_to_be_killed);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	guest_runs("rdma link delete %s & :%s%s", link, "", "");
+	API_CONN_OVER(end.connect, end.ep);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_EVENT(api.async, &event);
+	CHECK(event.event_number == DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||
+	      event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	check_kill(peer);
+	api_close();
+	REQUIRE_SOON(link_is_gone());
+	add_link();
+	api_open();
+	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	works_again();
+}
+
+/* ------------------------------------------------------------------ strangers */
+
+static struct rdma_event_channel *channel;
+static struct rdma_cm_id *stranger;
+
+static struct rdma_cm_id *foreign_event(enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	REQUIRE_EQ_INT(rdma_get_cm_event(channel, &event), 0);
+	REQUIRE_EQ_STR(rdma_event_str(event->event), rdma_event_str(type));
+	id = event->id;
+	rdma_ack_cm_event(event);
+	return id;
+}
+
+/* A client of rdma_cm with a queue pair, up to the connection request, which has garbage in it. */
+static void foreign_connect(void)
+{
+	struct ibv_qp_init_attr attr = { .cap = { .max_send_wr = 4,
+						  .max_recv_wr = 4,
+						  .max_send_sge = 1,
+						  .max_recv_sge = 1 },
+					 .qp_type = IBV_QPT_RC };
+	unsigned char garbage[56];
+	struct rdma_conn_param param = { .private_data = garbage,
+					 .private_data_len = sizeof(garbage),
+					 .retry_count = 7 };
+
+	memset(garbage, 0xff, sizeof(garbage));
+	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
+	theirs.address.sin_port = htons((uint16_t)theirs.qual);
+	REQUIRE((channel = rdma_create_event_channel()) != NULL);
+	REQUIRE_EQ_INT(rdma_create_id(channel, &stranger, NULL, RDMA_PS_TCP), 0);
+	REQUIRE_EQ_INT(rdma_resolve_addr(stranger, NULL, (struct sockaddr *)&theirs.address, 4000),
+		       0);
+	foreign_event(RDMA_CM_EVENT_ADDR_RESOLVED);
+	REQUIRE_EQ_INT(rdma_resolve_route(stranger, 4000), 0);
+	foreign_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	REQUIRE_EQ_INT(rdma_create_qp(stranger, NULL, &attr), 0);
+	REQUIRE_EQ_INT(rdma_connect(stranger, &param), 0);
+}
+
+static void foreign_client_is_rejected(void *arg)
+{
+	(void)arg;
+	foreign_connect();
+	foreign_event(RDMA_CM_EVENT_REJECTED);
+}
+
+static void foreign_client_goes_silent(void *arg)
+{
+	(void)arg;
+	foreign_connect();
+	for (;;)
+		pause();
+}
+
+static void invite(void (*run)(void *))
+{
+	peer = check_fork(run, NULL);
+	open_side();
+	check_put(peer, &mine, sizeof(mine));
+}
+
+static void garbage_in_a_request_is_the_consumers_to_judge(void)
+{
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	invite(foreign_client_is_rejected);
+	cr = api_cr(cr_evd);
+	REQUIRE_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+	REQUIRE(param.private_data_size >= 56 && param.private_data_size <= 512);
+	for (int i = 0; i < 56; i++)
+		CHECK_EQ_INT(((unsigned char *)param.private_data)[i], 0xff);
+	REQUIRE_DAT(dat_cr_reject(cr), DAT_SUCCESS);
+	check_join(peer);
+	works_again();
+}
+
+/* It may or may not count as connected while it is silent; when it dies, nothing of it is left. */
+static void client_that_goes_silent_and_dies_leaves_nothing(void)
+{
+	DAT_EVENT event;
+
+	invite(foreign_client_goes_silent);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	check_kill(peer);
+	API_EVENT(end.connect, &event);
+	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		API_CONN_OVER(end.connect, end.ep);
+	else
+		CHECK(event.event_number == DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR ||
+		      event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+		      event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED);
+	works_again();
+}
+
+static void adapter_closes_while_a_client_is_silent(void)
+{
+	invite(foreign_client_goes_silent);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	CHECK_DAT(dat_ia_close(api.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	api.ia = DAT_HANDLE_NULL;
+	check_kill(peer);
+}
+
+static void request_of_a_client_that_died_cannot_be_accepted(void)
+{
+	DAT_CR_HANDLE cr;
+	DAT_RETURN ret;
+
+	invite(foreign_client_goes_silent);
+	cr = api_cr(cr_evd);
+	check_kill(peer);
+	ret = dat_cr_accept(cr, end.ep, 0, NULL);
+	if (ret == DAT_SUCCESS) {
+		DAT_EVENT event;
+
+		API_EVENT(end.connect, &event);
+		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+			API_CONN_OVER(end.connect, end.ep);
+	}
+	works_again();
+}
+
+/* Listens, and never answers. */
+static void foreign_server_is_silent(void *arg)
+{
+	struct sockaddr_in at;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
+	at = theirs.address;
+	at.sin_port = htons(FOREIGN);
+	REQUIRE((channel = rdma_create_event_channel()) != NULL);
+	REQUIRE_EQ_INT(rdma_create_id(channel, &stranger, NULL, RDMA_PS_TCP), 0);
+	REQUIRE_EQ_INT(rdma_bind_addr(stranger, (struct sockaddr *)&at), 0);
+	REQUIRE_EQ_INT(rdma_listen(stranger, 4), 0);
+	check_signal(CHECK_PARENT);
+	for (;;)
+		pause();
+}
+
+static void connect_to_a_silent_server_times_out(void)
+{
+	invite(foreign_server_is_silent);
+	check_await(peer);
+	theirs = mine;
+	theirs.qual = FOREIGN;
+	REQUIRE_DAT(connect_to(&theirs, 2000000), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	check_kill(peer);
+	works_again();
+}
+
+/* siw listens on a TCP socket that anybody can reach; rxe on none. */
+static void bytes_that_are_no_request_disturb_nobody(void)
+{
+	struct sockaddr_in to;
+	char garbage[600];
+	int fd;
+
+	open_side();
+	to = mine.address;
+	to.sin_port = htons((uint16_t)mine.qual);
+	REQUIRE((fd = socket(AF_INET, SOCK_STREAM, 0)) >= 0);
+	memset(garbage, 0xa5, sizeof(garbage));
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
+		CHECK(send(fd, garbage, sizeof(garbage), MSG_NOSIGNAL) > 0);
+	works_again();
+	close(fd);
+	API_QUIET(cr_evd);
+}
+
+static const struct check_test fault_tests[] = {
+	CHECK_TEST(endpoint_connects_anew_after_a_reset),
+	CHECK_TEST(message_waits_for_the_first_receive),
+	CHECK_TEST(read_into_two_segments_is_refused_or_right),
+	CHECK_TEST(killed_peer_ends_the_connection_and_flushes_receives),
+	CHECK_TEST(writes_to_a_killed_peer_complete),
+	CHECK_TEST(garbage_in_a_request_is_the_consumers_to_judge),
+	CHECK_TEST(client_that_goes_silent_and_dies_leaves_nothing),
+	CHECK_TEST(adapter_closes_while_a_client_is_silent),
+	CHECK_TEST(request_of_a_client_that_died_cannot_be_accepted),
+	CHECK_TEST(connect_to_a_silent_server_times_out),
+	CHECK_TEST(bytes_that_are_no_request_disturb_nobody),
+	CHECK_END
+};
+
+static const struct check_test link_tests[] = {
+	CHECK_TEST(link_that_goes_down_ends_transfers_and_connections),
+	CHECK_TEST(removed_device_breaks_connections_and_is_told),
+	CHECK_END
+};
+
+static const struct check_suite faults = {
+	.name = "fault",
+	.teardown = api_close,
+	.tests = fault_tests,
+};
+
+static const struct check_suite links = {
+	.name = "link",
+	.teardown = link_back_up,
+	.tests = link_tests,
+};
+
+CHECK_SUITES(&faults, &links);

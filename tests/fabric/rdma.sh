@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# What tests in a guest share: dat.conf lines of their own, both adapters in turn, and bounds that suit an emulated machine.
+# shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/tools/tap.sh"
+
+plugins=$(sed -n 's|^ib-rxe0 .* \(/[^ ]*\)/libdatib\.so .*|\1|p' "$DAT_OVERRIDE")
+
+# adapter NAME ib|iwarp PARAMS: adds a line to a copy of the lab's dat.conf
+adapter()
+{
+	[ -e "$dir/dat.conf" ] || cp "$DAT_OVERRIDE" "$dir/dat.conf"
+	echo "$1 u1.2 nonthreadsafe default $plugins/libdat$2.so opendat.1.0 \"$3\" \"\"" >>"$dir/dat.conf"
+	export DAT_OVERRIDE=$dir/dat.conf
+}
+
+# refused_at_open NAME REMEDY: dat_ia_open fails, and stderr has a line that names the adapter and the remedy
+refused_at_open()
+{
+	run ./datctl show "$1"
+	exits_with 1
+	says "$2"
+}
+
+# until_listening N: the kernel shows that many listening ids
+until_listening()
+{
+	local i
+	for ((i = 0; i < 300; i++)); do
+		[ "$(rdma resource show cm_id | grep -c 'state LISTEN')" -lt "$1" ] || return 0
+		sleep 0.1
+	done
+	fails 'nothing listens'
+	return 1
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One side of a conversation that uses each thing the wire carries: private data both ways,
+ * rejection, send and receive, RDMA write and read, and a graceful end. Built twice, as wire12 over
+ * our libdat and, with WIRE_DAT2, as wire20 over OFED's libdat2: that the two understand each other
+ * is the test. Both sides are of one machine type.
+ */
+#include <stdint.h>
+#ifdef WIRE_DAT2
+#include <dat2/udat.h>
+#else
+#include <dat/udat.h>
+#endif
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AREA	 65536 /* bytes of each of the two areas that RDMA goes to and comes from */
+#define MESSAGE	 64
+#define MESSAGES 4
+#define PATIENCE (60 * 1000000u)
+
+enum { TO_WRITE = 0x11, TO_READ = 0x77 };
+
+/* What a message says; the first one of each side tells where its memory is. */
+struct message {
+	uint32_t key, step;
+	uint64_t written, read;
+};
+
+/* In the order of use: incoming messages, one outgoing message, where the peer writes, what it reads. */
+struct memory {
+	unsigned char in[MESSAGES][MESSAGE];
+	unsigned char out[MESSAGE];
+	unsigned char written[AREA];
+	unsigned char read[AREA];
+	unsigned char local[AREA];
+};
+
+static struct memory mem __attribute__((aligned(4096)));
+static DAT_IA_HANDLE ia;
+static DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, request_evd;
+static DAT_PZ_HANDLE pz;
+static DAT_EP_HANDLE ep;
+static DAT_LMR_HANDLE lmr;
+static DAT_LMR_CONTEXT lmr_key;
+static DAT_RMR_CONTEXT rmr_key;
+static unsigned heard;
+
+static void stop(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static void must(DAT_RETURN ret, const char *call)
+{
+	const char *type = "?", *detail = "?";
+
+	if (ret == DAT_SUCCESS)
+		return;
+	dat_strerror(ret, &type, &detail);
+	stop("%s: %s %s", call, type, detail);
+}
+
+#define MUST(call) must((call), #call)
+
+static void open_side(const char *name)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = &mem };
+	DAT_VLEN length;
+	DAT_VADDR address;
+
+	MUST(dat_ia_open((DAT_NAME_PTR)(uintptr_t)name, 8, &async_evd, &ia));
+	MUST(dat_pz_create(ia, &pz));
+	MUST(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr_evd));
+	MUST(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn_evd));
+	MUST(dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &recv_evd));
+	MUST(dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &request_evd));
+	MUST(dat_ep_create(ia, pz, recv_evd, request_evd, conn_evd, NULL, &ep));
+#ifdef WIRE_DAT2
+	MUST(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(mem), pz,
+			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &lmr_key, &rmr_key,
+			    &length, &address));
+#else
+	MUST(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(mem), pz,
+			    DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_key, &rmr_key, &length, &address));
+#endif
+}
+
+static DAT_EVENT next(DAT_EVD_HANDLE evd, const char *what)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	must(dat_evd_wait(evd, PATIENCE, 1, &event, &more), what);
+	return event;
+}
+
+static void completed(DAT_EVD_HANDLE evd, const char *what)
+{
+	DAT_EVENT event = next(evd, what);
+
+	if (event.event_number != DAT_DTO_COMPLETION_EVENT ||
+	    event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		stop("%s: event 0x%x, status %d", what, event.event_number,
+		     event.event_data.dto_completion_event_data.status);
+}
+
+static DAT_LMR_TRIPLET piece(void *at, size_t size)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = lmr_key,
+				  .virtual_address = (uintptr_t)at,
+				  .segment_length = size };
+}
+
+static const DAT_DTO_COOKIE cookie;
+
+static void post_messages(void)
+{
+	for (unsigned i = 0; i < MESSAGES; i++) {
+		DAT_LMR_TRIPLET to = piece(mem.in[i], MESSAGE);
+
+		MUST(dat_ep_post_recv(ep, 1, &to, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+	}
+}
+
+static void tell(uint32_t step)
+{
+	struct message message = { .key = rmr_key,
+				   .step = step,
+				   .written = (uintptr_t)mem.written,
+				   .read = (uintptr_t)mem.read };
+	DAT_LMR_TRIPLET from = piece(mem.out, MESSAGE);
+
+	memcpy(mem.out, &message, sizeof(message));
+	MUST(dat_ep_post_send(ep, 1, &from, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+	completed(request_evd, "send");
+}
+
+static struct message hear(uint32_t step)
+{
+	struct message message;
+
+	completed(recv_evd, "receive");
+	memcpy(&message, mem.in[heard++], sizeof(message));
+	if (message.step != step)
+		stop("message %u instead of %u", message.step, step);
+	return message;
+}
+
+static void fill(unsigned char *area, unsigned char seed)
+{
+	for (size_t i = 0; i < AREA; i++)
+		area[i] = (unsigned char)(seed + i * 13 + (i >> 8));
+}
+
+static void check(const unsigned char *area, unsigned char seed, const char *what)
+{
+	for (size_t i = 0; i < AREA; i++) {
+		if (area[i] != (unsigned char)(seed + i * 13 + (i >> 8)))
+			stop("%s: byte %zu is wrong", what, i);
+	}
+	printf("%s: %d bytes\n", what, AREA);
+}
+
+static DAT_RMR_TRIPLET theirs(const struct message *there, uint64_t address)
+{
+#ifdef WIRE_DAT2
+	return (DAT_RMR_TRIPLET){ .rmr_context = there->key,
+				  .virtual_address = address,
+				  .segment_length = AREA };
+#else
+	return (DAT_RMR_TRIPLET){ .rmr_context = there->key,
+				  .target_address = address,
+				  .segment_length = AREA };
+#endif
+}
+
+/* The text of private data ends at the first NUL, or at the end: InfiniBand pads them. */
+static void print_private(const char *what, const void *data, DAT_COUNT size)
+{
+	printf("%s: %d bytes: %.*s\n", what, size, size > 0 ? (int)size : 0,
+	       size > 0 ? (const char *)data : "");
+}
+
+static void client_talks(void)
+{
+	DAT_LMR_TRIPLET local = piece(mem.local, AREA);
+	DAT_RMR_TRIPLET remote;
+	struct message there;
+
+	tell(1);
+	there = hear(2);
+	fill(mem.local, TO_WRITE);
+	remote = theirs(&there, there.written);
+	MUST(dat_ep_post_rdma_write(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	completed(request_evd, "RDMA write");
+	tell(3);
+	hear(4);
+	remote = theirs(&there, there.read);
+	MUST(dat_ep_post_rdma_read(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	completed(request_evd, "RDMA read");
+	check(mem.local, TO_READ, "read");
+	tell(5);
+	hear(6);
+}
+
+static void server_talks(void)
+{
+	DAT_LMR_TRIPLET local = piece(mem.local, AREA);
+	DAT_RMR_TRIPLET remote;
+	struct message there = hear(1);
+
+	tell(2);
+	hear(3);
+	check(mem.written, TO_WRITE, "written");
+	fill(mem.read, TO_READ);
+	tell(4);
+	hear(5);
+	/* And the other way round, for the responder's half of both. */
+	fill(mem.local, TO_READ);
+	remote = theirs(&there, there.written);
+	MUST(dat_ep_post_rdma_write(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	completed(request_evd, "RDMA write");
+	memset(mem.local, 0, AREA);
+	MUST(dat_ep_post_rdma_read(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	completed(request_evd, "RDMA read");
+	check(mem.local, TO_READ, "read back");
+	tell(6);
+}
+
+static void serve(DAT_CONN_QUAL qual, char *text, int reject)
+{
+	const DAT_CR_ARRIVAL_EVENT_DATA *arrival;
+	DAT_PSP_HANDLE psp;
+	DAT_CR_PARAM param;
+	DAT_EVENT event;
+
+	MUST(dat_psp_create(ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	printf("listening\n");
+	fflush(stdout);
+	event = next(cr_evd, "request");
+	arrival = &event.event_data.cr_arrival_event_data;
+	MUST(dat_cr_query(arrival->cr_handle, DAT_CR_FIELD_ALL, &param));
+	print_private("requested with", param.private_data, param.private_data_size);
+	if (reject) {
+#ifdef WIRE_DAT2
+		MUST(dat_cr_reject(arrival->cr_handle, 0, NULL));
+#else
+		MUST(dat_cr_reject(arrival->cr_handle));
+#endif
+		MUST(dat_psp_free(psp));
+		return;
+	}
+	post_messages();
+	MUST(dat_cr_accept(arrival->cr_handle, ep, (DAT_COUNT)strlen(text), text));
+	event = next(conn_evd, "establishment");
+	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+		stop("accepted, and then event 0x%x", event.event_number);
+	server_talks();
+	event = next(conn_evd, "end");
+	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		stop("the client's disconnect is event 0x%x", event.event_number);
+	(void)dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
+	MUST(dat_psp_free(psp));
+	printf("disconnected\n");
+}
+
+static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	const DAT_CONNECTION_EVENT_DATA *connection;
+	DAT_EVENT event;
+
+	if (inet_pton(AF_INET, host, &at.sin_addr) != 1)
+		stop("%s is not an address", host);
+	post_messages();
+	MUST(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&at, qual, PATIENCE, (DAT_COUNT)strlen(text),
+			    text, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	event = next(conn_evd, "connection");
+	connection = &event.event_data.connect_event_data;
+	switch (event.event_number) {
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		break;
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		printf("peer rejected\n");
+		return;
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		printf("non-peer rejected\n");
+		return;
+	default:
+		stop("connect: event 0x%x", event.event_number);
+	}
+	print_private("accepted with", connection->private_data, connection->private_data_size);
+	client_talks();
+	MUST(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
+	event = next(conn_evd, "end");
+	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		stop("our disconnect is event 0x%x", event.event_number);
+	printf("disconnected\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 5)
+		stop("usage: wire ADAPTER serve|reject QUAL TEXT | wire ADAPTER ADDRESS QUAL TEXT");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	open_side(argv[1]);
+	if (!strcmp(argv[2], "serve") || !strcmp(argv[2], "reject"))
+		serve(strtoull(argv[3], NULL, 0), argv[4], argv[2][0] == 'r');
+	else
+		connect_to(argv[2], strtoull(argv[3], NULL, 0), argv[4]);
+	MUST(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	return 0;
+}

@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Our providers and OFED's (Debian's libdapl2) on one wire, each way round, over both devices. In one guest.
+# shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/fabric/rdma.sh"
+
+ours=tests/fabric/wire12
+ofed=tests/fabric/wire20
+qual=2000
+
+# side WHO ARGUMENT...: sets command. OFED opens adapters by a dat.conf of its own format.
+side()
+{
+	local who=$1
+	shift
+	case $who in
+	ours-ib) command=(timeout -k 5 100 $ours ib-rxe0 "$@") ;;
+	ours-iw) command=(timeout -k 5 100 $ours iwarp-siw0 "$@") ;;
+	ofed-ib) command=(env DAT_OVERRIDE="$LAB_OFED_CONF" timeout -k 5 100 $ofed ofa-rxe0 "$@") ;;
+	ofed-iw) command=(env DAT_OVERRIDE="$LAB_OFED_CONF" timeout -k 5 100 $ofed ofa-siw0 "$@") ;;
+	esac
+}
+
+have_both()
+{
+	[ -x $ofed ] || { skips 'built without OFED: install libdapl-dev and configure again'; return 1; }
+}
+
+# conversation CLIENT SERVER ADDRESS serve|reject [QUAL]: the server's stdout is in $dir/server
+conversation()
+{
+	local number=$5 server
+	[ -n "$number" ] || number=$((qual += 1))
+	side "$2" "$4" "$number" 'from the server'
+	"${command[@]}" >"$dir/server" 2>"$dir/server.err" &
+	server=$!
+	until_listening 1 || return
+	side "$1" "$3" "$number" 'from the client'
+	run "${command[@]}"
+	wait $server || fails "the server: $(tail -n 3 "$dir/server.err" | tr '\n' ' ')"
+	out="$dir/server" prints '^requested with: [0-9]+ bytes: from the client'
+}
+
+talks()
+{
+	conversation "$1" "$2" "$3" serve "${4-}"
+	exits_with 0
+	prints '^accepted with: [0-9]+ bytes: from the server'
+	prints '^read: 65536 bytes$'
+	prints '^disconnected$'
+	out="$dir/server" prints '^written: 65536 bytes$'
+	out="$dir/server" prints '^read back: 65536 bytes$'
+	out="$dir/server" prints '^disconnected$'
+}
+
+our_client_talks_to_our_server_with_exact_private_data()
+{
+	talks ours-ib ours-ib "$LAB_IB"
+	prints '^accepted with: 15 bytes: from the server$'
+	out="$dir/server" prints '^requested with: 15 bytes: from the client$'
+	talks ours-iw ours-iw "$LAB_IW"
+	prints '^accepted with: 15 bytes: from the server$'
+	out="$dir/server" prints '^requested with: 15 bytes: from the client$'
+}
+
+our_client_talks_to_an_ofed_server_over_rxe()
+{
+	have_both || return 0
+	talks ours-ib ofed-ib "$LAB_IB"
+}
+
+an_ofed_client_talks_to_our_server_over_rxe()
+{
+	have_both || return 0
+	talks ofed-ib ours-ib "$LAB_IB"
+}
+
+our_client_talks_to_an_ofed_server_over_siw()
+{
+	have_both || return 0
+	talks ours-iw ofed-iw "$LAB_IW"
+	prints '^accepted with: 15 bytes: from the server$'
+}
+
+an_ofed_client_talks_to_our_server_over_siw()
+{
+	have_both || return 0
+	talks ofed-iw ours-iw "$LAB_IW"
+	out="$dir/server" prints '^requested with: 15 bytes: from the client$'
+}
+
+# A qualifier that is no port is mapped to one, by both in the same way.
+a_long_connection_qualifier_meets_the_same_port()
+{
+	have_both || return 0
+	talks ours-ib ofed-ib "$LAB_IB" 0x123456789
+	talks ofed-ib ours-ib "$LAB_IB" 0x987654321
+}
+
+a_rejection_by_an_ofed_server_is_the_peers()
+{
+	have_both || return 0
+	conversation ours-ib ofed-ib "$LAB_IB" reject ""
+	exits_with 0
+	prints '^peer rejected$'
+}
+
+a_rejection_by_our_server_is_the_peers_for_ofed()
+{
+	have_both || return 0
+	conversation ofed-ib ours-ib "$LAB_IB" reject ""
+	exits_with 0
+	prints '^peer rejected$'
+}
+
+# On iWARP an OFED client calls every rejection the network's; ours looks at what came with it.
+a_rejection_crosses_siw()
+{
+	have_both || return 0
+	conversation ours-iw ofed-iw "$LAB_IW" reject ""
+	exits_with 0
+	prints '^peer rejected$'
+	conversation ofed-iw ours-iw "$LAB_IW" reject ""
+	exits_with 0
+	prints '^non-peer rejected$'
+}
+
+nobody_listening_is_a_rejection_by_the_network()
+{
+	side ours-ib "$LAB_IB" 1999 x
+	run "${command[@]}"
+	exits_with 0
+	prints '^non-peer rejected$'
+	side ours-iw "$LAB_IW" 1999 x
+	run "${command[@]}"
+	exits_with 0
+	prints '^non-peer rejected$'
+}
+
+tests our_client_talks_to_our_server_with_exact_private_data \
+	our_client_talks_to_an_ofed_server_over_rxe \
+	an_ofed_client_talks_to_our_server_over_rxe \
+	our_client_talks_to_an_ofed_server_over_siw \
+	an_ofed_client_talks_to_our_server_over_siw \
+	a_long_connection_qualifier_meets_the_same_port \
+	a_rejection_by_an_ofed_server_is_the_peers \
+	a_rejection_by_our_server_is_the_peers_for_ofed \
+	a_rejection_crosses_siw \
+	nobody_listening_is_a_rejection_by_the_network

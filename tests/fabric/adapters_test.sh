@@ -159,6 +159,7 @@ a_port_in_use_is_told_as_such()
 	says 'DAT_CONN_QUAL_IN_USE'
 	kill $server
 	wait $server
+	return 0
 }
 
 nobody_listening_is_a_rejection()

@@ -237,69 +237,93 @@ static void add_link(void)
 		   setting("FAULT_KIND"), setting("FAULT_NETDEV"));
 }
 
-static void link_back_up(void)
-{
-	const char *netdev = getenv("FAULT_NETDEV");
-
-	if (netdev)
-		guest_runs("ip link set %s up%s%s", netdev, "", "");
-	api_close();
-}
-
 static bool link_is_gone(void)
 {
 	return system("! rdma link | grep -q \"link $FAULT_LINK/\"") == 0;
 }
 
 /*
- * rxe has to be made anew afterwards: once it could not send a message of the connection manager, it
- * sends none any more, whoever asks (rping as well).
+ * librdmacm keeps a device open as long as the process lives, and a device that is open is not
+ * removed: so here both ends are peers, and the test has no adapter open itself.
  */
-static void link_that_goes_down_ends_transfers_and_connections(void)
+static void connect_as_one_end(void)
 {
-	const char *netdev = setting("FAULT_NETDEV");
-
-	start(wait_to_be_killed);
+	open_side();
+	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
+	REQUIRE_DAT(connect_to(&theirs, api_patience()), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
-	guest_runs("ip link set %s down%s%s", netdev, "", "");
+}
+
+static void sees_the_link_go_down(void *arg)
+{
+	(void)arg;
+	connect_as_one_end();
+	guest_runs("ip link set %s down%s%s", setting("FAULT_NETDEV"), "", "");
 	post_writes(STREAM);
 	drain(end.request, STREAM);
 	API_CONN_OVER(end.connect, end.ep);
 	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
-	guest_runs("ip link set %s up%s%s", netdev, "", "");
-	check_kill(peer);
+	guest_runs("ip link set %s up%s%s", setting("FAULT_NETDEV"), "", "");
 	api_close();
-	guest_runs("rdma link delete %s%s%s", setting("FAULT_LINK"), "", "");
-	add_link();
-	api_open();
-	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
-	works_again();
 }
 
-/*
- * The kernel tells the users of a device that it goes, and lets it go when they have closed it: the
- * command ends only after that.
- */
-static void removed_device_breaks_connections_and_is_told(void)
+static void sees_the_device_go(void *arg)
 {
-	const char *link = setting("FAULT_LINK");
 	DAT_EVENT event;
 
-	start(wait_to_be_killed);
-	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
-	guest_runs("rdma link delete %s & :%s%s", link, "", "");
+	(void)arg;
+	connect_as_one_end();
+	guest_runs("rdma link delete %s & :%s%s", setting("FAULT_LINK"), "", "");
 	API_CONN_OVER(end.connect, end.ep);
 	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	API_EVENT(api.async, &event);
 	CHECK(event.event_number == DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||
 	      event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	check_kill(peer);
 	api_close();
-	REQUIRE_SOON(link_is_gone());
-	add_link();
+}
+
+static void works_in_a_peer(void *arg)
+{
+	(void)arg;
 	api_open();
 	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
 	works_again();
+	api_close();
+}
+
+static void two_ends(void (*run)(void *))
+{
+	pid_t one;
+
+	setting("FAULT_NETDEV");
+	peer = check_fork(wait_to_be_killed, NULL);
+	check_get(peer, &theirs, sizeof(theirs));
+	check_put(peer, &theirs, sizeof(theirs));
+	one = check_fork(run, NULL);
+	check_put(one, &theirs, sizeof(theirs));
+	check_join(one);
+	check_kill(peer);
+}
+
+/*
+ * The link is made anew afterwards, for rxe's sake: once that could not send a message of the
+ * connection manager, it sends none any more, whoever asks (rping as well).
+ */
+static void link_that_goes_down_ends_transfers_and_connections(void)
+{
+	two_ends(sees_the_link_go_down);
+	guest_runs("timeout 30 rdma link delete %s%s%s", setting("FAULT_LINK"), "", "");
+	add_link();
+	check_join(check_fork(works_in_a_peer, NULL));
+}
+
+static void removed_device_breaks_connections_and_is_told(void)
+{
+	two_ends(sees_the_device_go);
+	REQUIRE_SOON(link_is_gone());
+	add_link();
+	check_join(check_fork(works_in_a_peer, NULL));
 }
 
 /* ------------------------------------------------------------------ strangers */
@@ -508,7 +532,6 @@ static const struct check_suite faults = {
 
 static const struct check_suite links = {
 	.name = "link",
-	.teardown = link_back_up,
 	.tests = link_tests,
 };
 

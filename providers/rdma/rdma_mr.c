@@ -80,6 +80,35 @@ enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err)
 
 /* ------------------------------------------------------------------ LMR */
 
+static bool fits_signed(const struct ibv_mr *mr)
+{
+	return mr->lkey <= INT32_MAX && mr->rkey <= INT32_MAX;
+}
+
+/*
+ * Programs keep contexts in signed variables. Some devices (siw) draw their keys by lot: ask such a
+ * one again a few times, holding on to what did not fit so that it is not drawn once more. Better a
+ * large key than none.
+ */
+static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t len, int access)
+{
+	struct ibv_mr *tries[8];
+	int n = 0, err;
+
+	tries[0] = ibv_reg_mr(pd, addr, len, access);
+	while (tries[n] && !fits_signed(tries[n]) && n < 7) {
+		n++;
+		tries[n] = ibv_reg_mr(pd, addr, len, access);
+	}
+	err = errno;
+	if (n && !tries[n])
+		n--;
+	for (int i = 0; i < n; i++)
+		ibv_dereg_mr(tries[i]);
+	errno = err;
+	return tries[n];
+}
+
 enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 {
 	struct rdma_lmr *lmr = (struct rdma_lmr *)base;
@@ -88,8 +117,9 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 
 	/* Memory that processes share is registered by each of them, and is the same to peers. */
 	(void)cookie;
-	lmr->mr = ibv_reg_mr(((struct rdma_pz *)base->pz)->pd, (void *)(uintptr_t)base->addr,
-			     base->len, rdma_access(ia, base->priv));
+	lmr->mr = register_region(((struct rdma_pz *)base->pz)->pd,
+				  (void *)(uintptr_t)base->addr, base->len,
+				  rdma_access(ia, base->priv));
 	if (!lmr->mr)
 		return rdma_mr_error(ia, base->len, errno);
 	base->lmr_context = lmr->mr->lkey;

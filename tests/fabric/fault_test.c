@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What goes wrong between two machines: a peer that is killed, a link that goes down, a device that
- * is removed, and strangers that speak rdma_cm but not our manners. Each ends in the event the
- * standard names, and afterwards the adapter works, or closes. Runs as root of a guest of the lab,
- * over the adapter that OPENDAT_TEST_IA names: FAULT_NETDEV is the interface under it, FAULT_LINK
- * its RDMA link of type FAULT_KIND.
+ * What goes wrong between two machines: a peer that is killed, and strangers that speak rdma_cm but
+ * not our manners. Each ends in the event the standard names, and afterwards the adapter works, or
+ * closes. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
@@ -79,23 +77,6 @@ static void start(void (*run)(void *))
 	check_put(peer, &mine, sizeof(mine));
 	REQUIRE_DAT(connect_to(&theirs, api_patience()), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-}
-
-static void guest_runs(const char *format, const char *a, const char *b, const char *c)
-{
-	char command[200];
-
-	snprintf(command, sizeof(command), format, a, b, c);
-	REQUIRE_EQ_INT(system(command), 0);
-}
-
-static const char *setting(const char *name)
-{
-	const char *value = getenv(name);
-
-	if (!value)
-		check_skip("only in a guest of the lab");
-	return value;
 }
 
 /* Takes completions until nothing is outstanding; returns how many were errors. */
@@ -181,17 +162,27 @@ static void endpoint_connects_anew_after_a_reset(void)
 /* The receive is posted only when the send has long been on its way. */
 static void receives_late(void *arg)
 {
+	DAT_EVENT event;
+	bool came;
+
 	(void)arg;
 	peer_up();
 	check_await(CHECK_PARENT);
 	usleep(300000);
 	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
-	API_DTO(end.recv, end.ep, 1, DAT_DTO_SUCCESS, 64);
+	API_EVENT(end.recv, &event);
+	came = event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
+	if (!came) {
+		/* iWARP has no "receiver not ready": there this ends the connection */
+		CHECK(!strncmp(api_ia_name(), "iwarp", 5));
+		CHECK_EQ_INT(event.event_data.dto_completion_event_data.status,
+			     DAT_DTO_ERR_FLUSHED);
+	}
 	check_signal(CHECK_PARENT);
 	API_CONN_OVER(end.connect, end.ep);
 }
 
-static void message_waits_for_the_first_receive(void)
+static void message_before_the_first_receive_waits_or_ends_the_connection(void)
 {
 	start(receives_late);
 	REQUIRE_DAT(api_send(end.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
@@ -227,103 +218,6 @@ static void read_into_two_segments_is_refused_or_right(void)
 	API_DTO(pair.a.request, pair.a.ep, 3, DAT_DTO_SUCCESS, 8192);
 	CHECK_EQ_MEM(buf.mem + 65536, buf.mem, 4096);
 	CHECK_EQ_MEM(buf.mem + 131072, buf.mem + 4096, 4096);
-}
-
-/* ------------------------------------------------------------------ the link and the device */
-
-static void add_link(void)
-{
-	guest_runs("rdma link add %s type %s netdev %s", setting("FAULT_LINK"),
-		   setting("FAULT_KIND"), setting("FAULT_NETDEV"));
-}
-
-static bool link_is_gone(void)
-{
-	return system("! rdma link | grep -q \"link $FAULT_LINK/\"") == 0;
-}
-
-/*
- * librdmacm keeps a device open as long as the process lives, and a device that is open is not
- * removed: so here both ends are peers, and the test has no adapter open itself.
- */
-static void connect_as_one_end(void)
-{
-	open_side();
-	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
-	REQUIRE_DAT(connect_to(&theirs, api_patience()), DAT_SUCCESS);
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
-}
-
-static void sees_the_link_go_down(void *arg)
-{
-	(void)arg;
-	connect_as_one_end();
-	guest_runs("ip link set %s down%s%s", setting("FAULT_NETDEV"), "", "");
-	post_writes(STREAM);
-	drain(end.request, STREAM);
-	API_CONN_OVER(end.connect, end.ep);
-	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
-	guest_runs("ip link set %s up%s%s", setting("FAULT_NETDEV"), "", "");
-	api_close();
-}
-
-static void sees_the_device_go(void *arg)
-{
-	DAT_EVENT event;
-
-	(void)arg;
-	connect_as_one_end();
-	guest_runs("rdma link delete %s & :%s%s", setting("FAULT_LINK"), "", "");
-	API_CONN_OVER(end.connect, end.ep);
-	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
-	API_EVENT(api.async, &event);
-	CHECK(event.event_number == DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||
-	      event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	api_close();
-}
-
-static void works_in_a_peer(void *arg)
-{
-	(void)arg;
-	api_open();
-	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
-	works_again();
-	api_close();
-}
-
-static void two_ends(void (*run)(void *))
-{
-	pid_t one;
-
-	setting("FAULT_NETDEV");
-	peer = check_fork(wait_to_be_killed, NULL);
-	check_get(peer, &theirs, sizeof(theirs));
-	check_put(peer, &theirs, sizeof(theirs));
-	one = check_fork(run, NULL);
-	check_put(one, &theirs, sizeof(theirs));
-	check_join(one);
-	check_kill(peer);
-}
-
-/*
- * The link is made anew afterwards, for rxe's sake: once that could not send a message of the
- * connection manager, it sends none any more, whoever asks (rping as well).
- */
-static void link_that_goes_down_ends_transfers_and_connections(void)
-{
-	two_ends(sees_the_link_go_down);
-	guest_runs("timeout 30 rdma link delete %s%s%s", setting("FAULT_LINK"), "", "");
-	add_link();
-	check_join(check_fork(works_in_a_peer, NULL));
-}
-
-static void removed_device_breaks_connections_and_is_told(void)
-{
-	two_ends(sees_the_device_go);
-	REQUIRE_SOON(link_is_gone());
-	add_link();
-	check_join(check_fork(works_in_a_peer, NULL));
 }
 
 /* ------------------------------------------------------------------ strangers */
@@ -505,7 +399,7 @@ static void bytes_that_are_no_request_disturb_nobody(void)
 
 static const struct check_test fault_tests[] = {
 	CHECK_TEST(endpoint_connects_anew_after_a_reset),
-	CHECK_TEST(message_waits_for_the_first_receive),
+	CHECK_TEST(message_before_the_first_receive_waits_or_ends_the_connection),
 	CHECK_TEST(read_into_two_segments_is_refused_or_right),
 	CHECK_TEST(killed_peer_ends_the_connection_and_flushes_receives),
 	CHECK_TEST(writes_to_a_killed_peer_complete),
@@ -518,21 +412,10 @@ static const struct check_test fault_tests[] = {
 	CHECK_END
 };
 
-static const struct check_test link_tests[] = {
-	CHECK_TEST(link_that_goes_down_ends_transfers_and_connections),
-	CHECK_TEST(removed_device_breaks_connections_and_is_told),
-	CHECK_END
-};
-
 static const struct check_suite faults = {
 	.name = "fault",
 	.teardown = api_close,
 	.tests = fault_tests,
 };
 
-static const struct check_suite links = {
-	.name = "link",
-	.tests = link_tests,
-};
-
-CHECK_SUITES(&faults, &links);
+CHECK_SUITES(&faults);

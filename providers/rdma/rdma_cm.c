@@ -129,6 +129,17 @@ static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 		rdma_connect_result(conn, err);
 }
 
+/*
+ * siw connects its socket within rdma_connect, and says by an errno that nobody listens, or that who
+ * listened has gone meanwhile: a host that says so has been reached.
+ */
+static DAT_EVENT_NUMBER failure_of(int err)
+{
+	return err == ECONNREFUSED || err == ECONNRESET || err == EPIPE
+		       ? DAT_CONNECTION_EVENT_NON_PEER_REJECTED
+		       : DAT_CONNECTION_EVENT_UNREACHABLE;
+}
+
 void rdma_connect_result(struct rdma_conn *conn, int err)
 {
 	struct rdma_ep *ep = rdma_conn_enter(conn);
@@ -136,11 +147,8 @@ void rdma_connect_result(struct rdma_conn *conn, int err)
 	pthread_mutex_lock(&conn->ia->lock);
 	conn->working = false;
 	pthread_mutex_unlock(&conn->ia->lock);
-	/* siw connects its socket in the call, and says here that nobody listens */
 	if (ep && err)
-		datp_cm_failed(&ep->base, err == ECONNREFUSED
-						  ? DAT_CONNECTION_EVENT_NON_PEER_REJECTED
-						  : DAT_CONNECTION_EVENT_UNREACHABLE);
+		datp_cm_failed(&ep->base, failure_of(err));
 	rdma_conn_leave(conn);
 }
 
@@ -493,12 +501,12 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
  * Since Linux 6.0 UNREACHABLE also comes to an established connection, when the neighbour's hardware
  * address changes: that one is broken, it has not failed to connect.
  */
-static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep)
+static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 {
 	if (conn->established)
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
 	else
-		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+		datp_cm_failed(&ep->base, failure_of(-status));
 }
 
 /*
@@ -549,7 +557,7 @@ static void handle(struct rdma_conn *conn, struct rdma_ep *ep, struct rdma_cm_ev
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-		unreachable(conn, ep);
+		unreachable(conn, ep, event->status);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		disconnected(conn, ep);

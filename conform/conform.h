@@ -112,6 +112,13 @@ void judge_about(const char *id);
 /* Ends the test unless the provider has the feature; `attribute` is what declares it absent. */
 #define NEEDS(cond, attribute) judge_needs((cond), attribute)
 void judge_needs(bool there, const char *attribute);
+/*
+ * A provider may declare, by its transport attribute "reach", that its adapters talk within one process
+ * only: a template or a simulator, say. Its two sides are then in one; what needs a second process says
+ * so. After kit_open().
+ */
+bool judge_reaches(void);
+#define NEEDS_REACH() NEEDS(judge_reaches(), "reach")
 
 /* Which of several accepted outcomes came; it is kept with the verdict. */
 void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -282,6 +282,15 @@ void judge_leave_to_parent(void)
 	judge.fd = -1;
 }
 
+bool judge_reaches(void)
+{
+	for (DAT_COUNT i = 0; i < t.attr.num_transport_attr; i++)
+		if (!strcmp(t.attr.transport_attr[i].name, "reach") &&
+		    !strcmp(t.attr.transport_attr[i].value, "process"))
+			return false;
+	return true;
+}
+
 static void body(void)
 {
 	bool two_sided = judge.test->sides == ACTIVE || judge.test->sides == PASSIVE;
@@ -292,8 +301,8 @@ static void body(void)
 		kit_open();
 	if (two_sided)
 		far_meet();
-	t.b_far = judge.test->sides == ACTIVE;
-	t.a_far = judge.test->sides == PASSIVE;
+	t.b_far = judge.test->sides == ACTIVE && judge_reaches();
+	t.a_far = judge.test->sides == PASSIVE && judge_reaches();
 	judge.test->run();
 	tell("B");
 }

@@ -580,6 +580,7 @@ CLAUSE_PASSIVE("CR_ACCEPT-15", "CR_ACCEPT-16")
 	struct kit_pair p;
 	DAT_CR_HANDLE cr;
 
+	NEEDS_REACH();
 	kit_pair_unconnected(&p, NULL);
 	MUST_RET(kit_connect(p.a.ep, p.qual), DAT_SUCCESS);
 	cr = kit_cr(p.cr_evd);

@@ -268,6 +268,7 @@ CLAUSE_BARE("CONSUMER-37")
 	struct kit_end b;
 
 	kit_open();
+	NEEDS_REACH();
 	memcpy(&card.address, t.attr.ia_address_ptr, sizeof(card.address));
 	kit_end(&b, NULL);
 	buf = kit_buf(64, KIT_LOCAL);

@@ -68,6 +68,7 @@ static void initiator_open(void (*target)(int fd))
 
 	o.fd = peer_start(target);
 	kit_open();
+	NEEDS_REACH();
 	attr = attributes();
 	kit_end(&o.end, &attr);
 	o.buf = kit_buf(AREA, KIT_REMOTE);

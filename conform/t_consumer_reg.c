@@ -342,6 +342,7 @@ CLAUSE_BARE("CONSUMER-12")
 	char word;
 
 	kit_open();
+	NEEDS_REACH();
 	MUST(t.attr.ia_address_ptr != NULL);
 	memcpy(&card.address, t.attr.ia_address_ptr, sizeof(card.address));
 	CHECK_NUM(sizeof(card.address), 16);

@@ -606,6 +606,7 @@ CLAUSE_EACH("BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 	struct kit_pair p;
 	struct kit_end *here;
 
+	NEEDS_REACH();
 	kit_pair(&p, NULL);
 	here = t.a_far ? &p.b : &p.a;
 	kit_exchange(&p.a, &p.b);

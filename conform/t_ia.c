@@ -290,6 +290,7 @@ CLAUSE_ACTIVE("IA_CLOSE-11", "IA_CLOSE-12")
 	struct kit_end pending, late;
 	DAT_EVENT event;
 
+	NEEDS_REACH();
 	kit_pair(&p, NULL);
 	kit_end(&pending, NULL);
 	kit_end(&late, NULL);

@@ -10,6 +10,8 @@
  * Invariant: an operation is in one queue, or known to libdatp alone.
  */
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -132,12 +134,30 @@ static void queue_drop(struct queue *q, const struct my_ep *ep)
 
 /* ------------------------------------------------------------------ interface adapters */
 
+/* Programs look for an adapter's address among the host's, and skip the loopback's. */
+static void host_address(struct sockaddr_in *in)
+{
+	struct ifaddrs *all = NULL, *at;
+
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (getifaddrs(&all))
+		return;
+	for (at = all; at; at = at->ifa_next)
+		if (at->ifa_addr && at->ifa_addr->sa_family == AF_INET &&
+		    (at->ifa_flags & (IFF_UP | IFF_LOOPBACK)) == IFF_UP)
+			break;
+	if (at)
+		in->sin_addr = ((struct sockaddr_in *)(void *)at->ifa_addr)->sin_addr;
+	freeifaddrs(all);
+}
+
 static enum datp_err my_ia_open(struct datp_ia *ia, const char *params)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&ia->address;
 
 	in->sin_family = AF_INET;
-	if (inet_pton(AF_INET, *params ? params : "127.0.0.1", &in->sin_addr) != 1) {
+	host_address(in);
+	if (*params && inet_pton(AF_INET, params, &in->sin_addr) != 1) {
 		/* DUTY-05: who can mend it is told what is wrong, and how to mend it */
 		datp_log(1, "%s: \"%s\" in dat.conf is no IPv4 address; give one, or \"\"",
 			 ia->name, params);
@@ -254,9 +274,10 @@ static enum datp_err access_locked(const struct datp_ep *ep, uint32_t context, u
 		return DATP_ERR_PARAM;
 	if (lmr->pz != ep->pz)
 		return DATP_ERR_PROTECTION;
-	if ((lmr->priv & need) == need)
-		return DATP_OK;
-	return need == DAT_MEM_PRIV_LOCAL_READ_FLAG ? DATP_ERR_PRIV_READ : DATP_ERR_PRIV_WRITE;
+	/* Reading locally takes any right: programs of the field send from what they may only write. */
+	if (need == DAT_MEM_PRIV_LOCAL_READ_FLAG)
+		return lmr->priv ? DATP_OK : DATP_ERR_PRIV_READ;
+	return (lmr->priv & need) == need ? DATP_OK : DATP_ERR_PRIV_WRITE;
 }
 
 static enum datp_err local_check_locked(const struct datp_ep *ep, enum datp_op op,

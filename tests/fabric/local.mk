@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. Their results are
 # fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it.
-FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test
+FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test hosts_test
 FABRIC_HOST_TESTS = lab_test
 FABRIC_OPTIONS_datctl_test = --timeout 1200
 FABRIC_OPTIONS_hosts_test = --hosts 2
@@ -21,7 +21,6 @@ EXTRA_DIST += \
 	tests/fabric/bench.c \
 	tests/fabric/wire.c \
 	$(FABRIC_HOST_TESTS:%=tests/fabric/%.sh) \
-	tests/fabric/hosts_test.sh \
 	$(FABRIC_TESTS:%=tests/fabric/%.sh)
 
 # The same source over our library and over OFED's.

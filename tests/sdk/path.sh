@@ -29,7 +29,7 @@ cat >"$DAT_OVERRIDE" <<END
 template0 u1.2 nonthreadsafe default $mine/libdattemplate.so template.1.0 "" ""
 END
 tap 'sdk: it can be dumped' tap_holds '^loads=yes$' "$moved/bin/datctl" dump "$mine/libdattemplate.so"
-tap 'sdk: datctl check is content with it' "$moved/bin/datctl" check template0
+tap 'sdk: datctl check is content with it' "$moved/bin/datctl" check "$DAT_OVERRIDE"
 tap 'sdk: it opens' tap_holds template0 "$moved/bin/datctl" show template0
 tap 'sdk: it conforms to what it declares' conforms
 tap_end

@@ -11,8 +11,12 @@ if ! files 2>/dev/null | grep -qx configure.ac; then
 	exit 0
 fi
 
-# Formats without comments, and input for the fuzzer, where every byte counts.
-commentless() { grep -vE '[.]tsv$|^LICENSE$|^tests/fuzz/corpus/'; }
+# Formats without comments, input for the fuzzer, where every byte counts, and what debian/copyright tells of for them.
+commentless()
+{
+	grep -vE '[.]tsv$|^LICENSE$|^tests/fuzz/corpus/' |
+		grep -vE '^debian/(changelog|control|copyright|source/format|.*[.](install|symbols))$'
+}
 
 # The first line; the second behind "#!", and in the files whose first line a program wants for itself.
 unlicensed()

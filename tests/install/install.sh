@@ -3,11 +3,12 @@
 # Installs with DESTDIR, moves the tree elsewhere, and uses it from there: the tools, and what pkg-config says of it.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
-unset DAT_OVERRIDE LD_LIBRARY_PATH MAKEFLAGS MAKELEVEL MFLAGS
+unset LD_LIBRARY_PATH MAKEFLAGS MAKELEVEL MFLAGS
 
 prefix=$(sed -n 's/^prefix = //p' Makefile)
 moved=$tap_dir/moved
-export PKG_CONFIG_PATH=$moved/lib/pkgconfig
+# what /etc/dat.conf says on this machine is another matter
+export PKG_CONFIG_PATH=$moved/lib/pkgconfig DAT_OVERRIDE=$moved/etc/dat.conf
 
 install_and_move()
 {

@@ -133,7 +133,7 @@ static void conf_diags_print(void)
 DAT_RETURN catalog_ready(void)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
-	int state = cancel_off();
+	struct cancel own = cancel_off();
 	bool first = false;
 
 	pthread_mutex_lock(&reg.lock);
@@ -151,7 +151,7 @@ DAT_RETURN catalog_ready(void)
 	pthread_mutex_unlock(&reg.lock);
 	if (first && diag_wanted(DIAG_SR))
 		conf_diags_print();
-	cancel_restore(state);
+	cancel_restore(own);
 	return rc;
 }
 

@@ -143,14 +143,14 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 		.thread_safe = thread_safety != DAT_FALSE,
 	};
 	DAT_RETURN rc;
-	int state;
+	struct cancel own;
 
 	rc = ia_open_check(name, async_evd_handle, ia_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	state = cancel_off();
+	own = cancel_off();
 	rc = request_open(&rq, async_evd_min_qlen, async_evd_handle, ia_handle);
-	cancel_restore(state);
+	cancel_restore(own);
 	return rc;
 }
 
@@ -206,13 +206,13 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	unsigned int handle;
 	struct reg_ia *ia;
 	DAT_RETURN rc;
-	int state;
+	struct cancel own;
 
-	state = cancel_off();
+	own = cancel_off();
 	handle = ia_claim(ia_handle, &ia);
 	rc = handle ? ia_close(handle, ia, flags)
 		    : REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	cancel_restore(state);
+	cancel_restore(own);
 	return rc;
 }
 

@@ -201,19 +201,27 @@ bool diag_explicit(void);
 /*
  * A thread that is cancelled must not take a lock with it: calls that load, wait or read files
  * begin with cancel_off() and end with cancel_restore(). The calls that are only passed on do
- * neither.
+ * neither. The type goes first and comes back last: a signal of pthread_cancel() on its way to a
+ * thread that can be cancelled at any instant ends it as long as the type says so, whatever the
+ * state is by then.
  */
-static inline int cancel_off(void)
-{
-	int state;
+struct cancel {
+	int state, type;	/* the consumer's own */
+};
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	return state;
+static inline struct cancel cancel_off(void)
+{
+	struct cancel own;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &own.type);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own.state);
+	return own;
 }
 
-static inline void cancel_restore(int state)
+static inline void cancel_restore(struct cancel own)
 {
-	pthread_setcancelstate(state, NULL);
+	pthread_setcancelstate(own.state, NULL);
+	pthread_setcanceltype(own.type, NULL);
 }
 
 /* NULL handles, small integers and misaligned ones point at no object. */

@@ -8,8 +8,7 @@
  * come late sleep again. A waiter holds the CNO by its `users`, which is why it cannot be freed
  * under it.
  */
-#include <pthread.h>
-
+#include "cancel.h"
 #include "evd.h"
 #include "futex.h"
 
@@ -232,7 +231,7 @@ static struct datp_evd *take_locked(struct datp_cno *cno)
 struct wait {
 	struct datp_cno *cno;
 	uint64_t until;
-	int cancel_state;
+	struct cancel cancel;
 };
 
 /*
@@ -263,12 +262,12 @@ static int sleep_cancellable(struct wait *wait, uint32_t seen)
 	int rc, type, ignored;
 
 	pthread_cleanup_push(leave_cancelled, wait);
+	pthread_setcancelstate(wait->cancel.state, &ignored);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	pthread_setcancelstate(wait->cancel_state, &ignored);
 	rc = futex_wait(&wait->cno->bell, seen, wait->until == NO_DEADLINE ? NULL : &deadline,
 			false);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	pthread_setcanceltype(type, &ignored);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	pthread_cleanup_pop(0);
 	return rc;
 }
@@ -311,15 +310,14 @@ enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd 
 {
 	struct wait wait;
 	enum datp_err err = DATP_ERR_HANDLE_CNO;
-	int ignored;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel_state);
+	cancel_off(&wait.cancel);
 	wait.cno = obj_hold(NULL, handle, DATP_CNO);
 	if (wait.cno) {
 		wait.until = deadline_from(timeout);
 		err = wait_loop(&wait, out);
 	}
-	pthread_setcancelstate(wait.cancel_state, &ignored);
+	cancel_restore(&wait.cancel);
 	return err;
 }
 

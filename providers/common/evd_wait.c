@@ -8,8 +8,7 @@
  * and a cancellation point; what has to be undone if the sleep is the last thing that the thread
  * does, is leave_cancelled().
  */
-#include <pthread.h>
-
+#include "cancel.h"
 #include "evd.h"
 #include "futex.h"
 
@@ -21,7 +20,7 @@ struct wait {
 	uint64_t until;
 	bool looked;		/* not the first look any more */
 	bool armed;		/* the transport was told that somebody waits */
-	int cancel_state;	/* the consumer's own */
+	struct cancel cancel;
 };
 
 static enum datp_err enter(struct wait *wait)
@@ -137,7 +136,7 @@ static int sleep_cancellable(struct wait *wait, uint32_t seen)
 	int rc, ignored;
 
 	pthread_cleanup_push(leave_cancelled, wait);
-	pthread_setcancelstate(wait->cancel_state, &ignored);
+	pthread_setcancelstate(wait->cancel.state, &ignored);
 	rc = evd->obj.ia->ops->evd_sleep(evd, seen, wait->until == NO_DEADLINE ? NULL : &deadline);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	pthread_cleanup_pop(0);
@@ -195,11 +194,10 @@ enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold
 {
 	struct wait wait = { .evd = evd, .event = event, .threshold = (uint32_t)threshold };
 	enum datp_err err;
-	int ignored;
 
 	if (threshold <= 0)
 		return DATP_ERR_ARG3;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel_state);
+	cancel_off(&wait.cancel);
 	wait.until = deadline_from(timeout);
 	/*
 	 * What has come by now is not the waiter's: it counts, and it triggers the CNO. Only what
@@ -216,7 +214,7 @@ enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold
 				evd_rearm(evd);
 		}
 	}
-	pthread_setcancelstate(wait.cancel_state, &ignored);
+	cancel_restore(&wait.cancel);
 	return err;
 }
 

@@ -358,7 +358,7 @@ static void cancelled_event_threads_leave_nothing_locked(void)
 {
 	if (API_UNDER_TSAN)
 		check_skip("the thread sanitizer does not survive asynchronous cancellation");
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < 100; i++) {
 		DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_CR_FLAG | DAT_EVD_SOFTWARE_FLAG);
 		struct api_waiter waiter = { .evd = evd };
 		DAT_EVENT event;

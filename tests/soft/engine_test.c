@@ -18,10 +18,10 @@
 static struct {
 	struct soft_ia *ia;
 	struct soft_peer peer;
-	struct soft_ep owner;  /* of the port */
-	struct soft_ep far;    /* its peer now */
-	struct soft_ep old;    /* its peer before */
-	struct soft_ring ring; /* for its news; nobody looks at them */
+	struct soft_ep owner;	/* of the port */
+	struct soft_ep far;	/* its peer now */
+	struct soft_ep old;	/* its peer before */
+	struct soft_ring *ring; /* for its news; nobody looks at them */
 	_Atomic bool stop;
 } t;
 
@@ -39,7 +39,7 @@ static void join(struct soft_ep *ep, struct soft_ep *to)
 {
 	ep->peer = &t.peer;
 	ep->rport = to->port;
-	ep->rring = ep->rrequest = &t.ring;
+	ep->rring = ep->rrequest = t.ring;
 	ep->rlayout = to->layout;
 	ep->rgen = to->gen;
 	atomic_store(&ep->port->open, ep->gen);
@@ -50,6 +50,9 @@ static void engines_open(void)
 	memset(&t, 0, sizeof(t));
 	t.ia = calloc(1, sizeof(*t.ia));
 	REQUIRE(t.ia != NULL);
+	t.ring = aligned_alloc(SOFT_LINE, sizeof(*t.ring));
+	REQUIRE(t.ring != NULL);
+	memset(t.ring, 0, sizeof(*t.ring));
 	REQUIRE(soft_ports_init(t.ia) == DATP_OK);
 	REQUIRE(soft_arena_new(&t.ia->arena) == DATP_OK);
 	t.peer.ia = t.ia;
@@ -69,7 +72,9 @@ static void engines_close(void)
 		return;
 	soft_arena_put(t.ia->arena);
 	soft_ports_fini(t.ia);
+	free(t.ring);
 	free(t.ia);
+	t.ring = NULL;
 	t.ia = NULL;
 }
 
@@ -102,15 +107,17 @@ static void peer_of_an_earlier_connection_does_not_get_the_engine(void)
 	CHECK(!soft_engine_run(&t.old, false));
 	CHECK(t.owner.port->engine == word);
 	/* nor does it ask who holds it to go round for it */
-	word = t.owner.port->engine |= SOFT_ENGINE_HELD;
+	word |= SOFT_ENGINE_HELD;
+	atomic_store(&t.owner.port->engine, word);
 	CHECK(!soft_engine_run(&t.old, false));
 	CHECK(t.owner.port->engine == word);
 }
 
 static void engine_that_an_earlier_peer_holds_is_taken_from_it(void)
 {
-	uint64_t before = t.owner.port->engine |= SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET;
+	uint64_t before = t.owner.port->engine | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET;
 
+	atomic_store(&t.owner.port->engine, before);
 	soft_port_begin(&t.owner);
 	CHECK(!(t.owner.port->engine & SOFT_ENGINE_HELD));
 	CHECK_EQ_INT(SOFT_ENGINE_GEN(t.owner.port->engine), t.owner.gen);

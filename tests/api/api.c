@@ -3,6 +3,7 @@
  * The IA under test, objects on it, and expectations of events. Invariant: after api_close()
  * nothing of the test is left in this process, whatever became of it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -86,6 +87,18 @@ void api_close(void)
 DAT_IA_ADDRESS_PTR api_address(void)
 {
 	return api.attr.ia_address_ptr;
+}
+
+int api_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	REQUIRE(dir != NULL);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
 }
 
 DAT_EVD_HANDLE api_evd_cno(DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_CNO_HANDLE cno)

@@ -70,6 +70,7 @@ void api_close(void);
 DAT_IA_HANDLE api_open_another(void); /* a second instance; closed with the first */
 DAT_TIMEOUT api_patience(void);	      /* the bound of a wait, in microseconds */
 DAT_IA_ADDRESS_PTR api_address(void); /* this IA's own */
+int api_descriptors(void);	      /* how many files this process has open */
 
 /* Objects; each REQUIREs success. */
 DAT_EVD_HANDLE api_evd(DAT_COUNT qlen, DAT_EVD_FLAGS flags);

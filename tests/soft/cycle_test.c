@@ -3,7 +3,6 @@
  * What is used comes back: shared memory, file descriptors, slots and names over very many connections, also when the
  * other side is killed; and very many connections at a time.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,18 +23,6 @@
 static struct soft_ia *soft_of(DAT_EP_HANDLE ep)
 {
 	return soft_ia(((struct datp_ep *)ep)->obj.ia);
-}
-
-static int descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
-
-	REQUIRE(dir != NULL);
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
 }
 
 static uint32_t names_used(struct soft_ia *ia)
@@ -97,12 +84,12 @@ static void nothing_grows_over_many_connections(void)
 		one_cycle(&buf);
 		if (i == 10) {
 			arena = ia->arena->size;
-			fds = descriptors();
+			fds = api_descriptors();
 		}
 	}
 	CHECK_EQ_INT(ia->arena->size, arena);
 	/* sockets of the last ones may still be hanging up */
-	REQUIRE_SOON(descriptors() <= fds);
+	REQUIRE_SOON(api_descriptors() <= fds);
 	CHECK(names_used(ia) <= 4);
 	CHECK_EQ_INT(slots_busy(ia), 0);
 }
@@ -162,9 +149,9 @@ static void slots_and_names_of_the_killed_come_back(void)
 		REQUIRE_SOON(slots_busy(ia) == 0);
 		REQUIRE_SOON(names_used(ia) == 0);
 		if (!i)
-			fds = descriptors();
+			fds = api_descriptors();
 	}
-	REQUIRE_SOON(descriptors() <= fds);
+	REQUIRE_SOON(api_descriptors() <= fds);
 }
 
 /* ------------------------------------------------------------------ many */
@@ -244,7 +231,7 @@ static void many_connections_of_two_processes_share_their_queues(void)
 
 	check_get(peer, &qual, sizeof(qual));
 	api_open();
-	fds = descriptors();
+	fds = api_descriptors();
 	dto = api_evd(2 * MANY, DAT_EVD_DTO_FLAG);
 	connect = api_evd(2 * MANY, DAT_EVD_CONNECTION_FLAG);
 	buf = api_buf(8192, DAT_MEM_PRIV_ALL_FLAG);
@@ -254,7 +241,7 @@ static void many_connections_of_two_processes_share_their_queues(void)
 		REQUIRE_DAT(api_connect(ep[0][i], qual), DAT_SUCCESS);
 		API_CONN(connect, ep[0][i], DAT_CONNECTION_EVENT_ESTABLISHED);
 	}
-	CHECK(descriptors() < fds + 16);
+	CHECK(api_descriptors() < fds + 16);
 	for (int i = 0; i < MANY; i++)
 		REQUIRE_DAT(api_send(ep[0][i], &buf, 0, 100, 2, DAT_COMPLETION_SUPPRESS_FLAG),
 			    DAT_SUCCESS);

@@ -4,7 +4,6 @@
  * something else, memory that is not there, ends of connections that are not its own. The listener refuses it, keeps
  * nothing of it, and its own connections go on.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,18 +25,6 @@ struct target {
 
 static struct api_pair pair;
 static struct api_buf buf;
-
-static int descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
-
-	REQUIRE(dir != NULL);
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
 
 /* ------------------------------------------------------------------ the hostile process */
 
@@ -235,7 +222,7 @@ static void suffer(hostility *what)
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	api_pair_make(&pair, NULL);
 	pair_works();
-	fds = descriptors();
+	fds = api_descriptors();
 	target.qual = pair.qual;
 	target.port = ((struct soft_ep *)pair.b.ep)->index;
 	target.gen = ((struct soft_ep *)pair.b.ep)->gen;
@@ -247,7 +234,7 @@ static void suffer(hostility *what)
 	API_STATE(pair.a.ep, DAT_EP_STATE_CONNECTED);
 	API_STATE(pair.b.ep, DAT_EP_STATE_CONNECTED);
 	pair_works();
-	REQUIRE_SOON(descriptors() <= fds);
+	REQUIRE_SOON(api_descriptors() <= fds);
 	check_signal(peer);
 	check_join(peer);
 }

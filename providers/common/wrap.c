@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cancel.h"
 #include "dat12.h"
 #include "futex.h"
 #include "wrap.h"
@@ -47,6 +48,12 @@ struct opening {
 };
 
 static _Thread_local const struct opening *openings;
+
+/*
+ * The wait whose hooks this thread is in, of the uppermost layer: hooks hold locks, so the thread
+ * cannot be cancelled in them, but it can in the provider beneath, by the settings that are here.
+ */
+static _Thread_local struct cancel *waiting;
 
 /* ------------------------------------------------------------------ layers */
 
@@ -153,6 +160,11 @@ static void adopt_results(struct layer *layer, enum datp_call id, const uint64_t
 
 static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint64_t *w);
 
+static bool is_wait(enum datp_call id)
+{
+	return id == DATP_CALL_evd_wait || id == DATP_CALL_cno_wait;
+}
+
 /* The adapter goes by the name in dat.conf that it was opened by. */
 static void ia_queried(struct layer *layer, const uint64_t *w)
 {
@@ -162,11 +174,28 @@ static void ia_queried(struct layer *layer, const uint64_t *w)
 		snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s", layer->wrap->name);
 }
 
+/* The provider's own part of a call; of a wait, the part in which the thread may be cancelled. */
+static DAT_RETURN provider_call(const DAT_PROVIDER *to, enum datp_call id, const uint64_t *w)
+{
+	struct cancel *own = waiting;
+	DAT_RETURN ret;
+
+	if (!is_wait(id) || !own)
+		return wrap_invoke(to, id, w);
+	waiting = NULL; /* the thread may end in here */
+	cancel_restore(own);
+	ret = wrap_invoke(to, id, w);
+	cancel_off(own);
+	waiting = own;
+	return ret;
+}
+
 static DAT_RETURN beneath_call(struct layer *layer, enum datp_call id, const uint64_t *w)
 {
 	DAT_RETURN ret;
 
-	ret = layer->under ? layer_call(layer->under, id, w) : wrap_invoke(layer->beneath, id, w);
+	ret = layer->under ? layer_call(layer->under, id, w)
+			   : provider_call(layer->beneath, id, w);
 	if (ret == DAT_SUCCESS)
 		adopt_results(layer, id, w);
 	if (ret == DAT_SUCCESS && id == DATP_CALL_ia_query)
@@ -185,27 +214,49 @@ static DAT_RETURN hooked_call(struct layer *layer, enum datp_call id, const uint
 	return call.ret;
 }
 
-/* A wait may be cancelled. */
-static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint64_t *w)
+static DAT_RETURN wait_call(struct layer *layer, enum datp_call id, const uint64_t *w)
 {
 	DAT_RETURN ret = datp_ret(DATP_ERR_HANDLE);
+	struct cancel own, *outer;
 
-	if (id != DATP_CALL_evd_wait && id != DATP_CALL_cno_wait) {
-		if (layer_pin(layer))
-			ret = hooked_call(layer, id, w);
-		layer_unpin(layer);
-		return ret;
-	}
+	cancel_off(&own);
+	outer = waiting;
+	if (!outer)
+		waiting = &own;
 	pthread_cleanup_push(layer_unpin, layer);
 	if (layer_pin(layer))
 		ret = hooked_call(layer, id, w);
 	pthread_cleanup_pop(1);
+	waiting = outer;
+	cancel_restore(&own);
 	return ret;
 }
 
+static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint64_t *w)
+{
+	DAT_RETURN ret = datp_ret(DATP_ERR_HANDLE);
+
+	if (is_wait(id))
+		return wait_call(layer, id, w);
+	if (layer_pin(layer))
+		ret = hooked_call(layer, id, w);
+	layer_unpin(layer);
+	return ret;
+}
+
+/*
+ * libdat found a layer's table in the handle's first word. Since then another thread may have freed
+ * the object (the word is NULL), and even made another of it, which nobody has adopted yet.
+ */
 DAT_RETURN wrap_enter(DAT_HANDLE handle, enum datp_call id, const uint64_t *w)
 {
-	return layer_call(__atomic_load_n((struct layer **)handle, __ATOMIC_ACQUIRE), id, w);
+	const DAT_PROVIDER *table = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_ACQUIRE);
+
+	if (!table)
+		return datp_ret(DATP_ERR_HANDLE);
+	if (!wrap_is_ours(table))
+		return wrap_invoke(table, id, w);
+	return layer_call((struct layer *)(uintptr_t)table, id, w);
 }
 
 /* datp_wrap is the wrapper's; its layer is before it. */
@@ -436,7 +487,7 @@ DAT_RETURN wrap_open(struct plugin *plugin, const char *name, DAT_COUNT qlen, DA
 		goto delete_layer;
 	ret = beneath_open(plugin, beneath, qlen, &evd, &layer->handle, &object);
 	if (ret != DAT_SUCCESS)
-		goto delete;
+		goto delete_wrap;
 	/* An EVD that was there before is of another IA, which need not be wrapped. */
 	layer_put(layer, object, *async == DAT_HANDLE_NULL ? evd : DAT_HANDLE_NULL);
 	err = layer->ops.open(layer->wrap, rest);
@@ -453,7 +504,8 @@ close_beneath:
 	layer_kill(layer);
 	layer_take_off(layer, object);
 	dat_ia_close(layer->handle, DAT_CLOSE_ABRUPT_FLAG);
-	delete : wrap_delete(layer);
+delete_wrap:
+	wrap_delete(layer);
 delete_layer:
 	layer_delete(layer);
 	return ret;

@@ -7,6 +7,19 @@ INSTALLING = tests/install/install.log tests/sdk/path.log
 $(INSTALLING): $(filter-out $(INSTALLING),$(TEST_LOGS))
 tests/sdk/path.log: $(filter tests/install/install.log,$(TEST_LOGS))
 tests/sdk/wrapped.log: datconform$(EXEEXT)
+
+# A wrapper of the tests' own beneath itself.
+check_LTLIBRARIES += watch.la
+watch_la_SOURCES = tests/sdk/watch.c
+watch_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere
+watch_la_LIBADD = libdatp.la
+check_PROGRAMS += tests/sdk/wrap_test
+tests_sdk_wrap_test_SOURCES = tests/sdk/wrap_test.c tests/unit/registry_env.h tests/mocks/mock.h
+tests_sdk_wrap_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit -D_GNU_SOURCE
+tests_sdk_wrap_test_LDADD = $(HARNESS_LIBS) libdat.la
+tests_sdk_wrap_test_DEPENDENCIES = $(HARNESS_LIBS) libdat.la watch.la libdatsoft.la
+TESTS += tests/sdk/wrap_test
+
 check_PROGRAMS += tests/sdk/tour tests/sdk/story
 tests_sdk_story_SOURCES = tests/sdk/story.c
 tests_sdk_story_LDADD = libdat.la

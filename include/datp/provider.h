@@ -325,8 +325,9 @@ struct datp_ep {
 	struct datp_srq *srq;
 	struct datp_ep_attr attr;
 	struct datp_wq rq, sq;
-	struct sockaddr_storage remote_address;
-	uint64_t local_port, remote_port; /* port qualifiers; the transport sets them */
+	struct sockaddr_storage remote_address; /* EP lock */
+	/* port qualifiers; the transport sets them, after ep_create under the EP lock */
+	uint64_t local_port, remote_port;
 	/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
 	_Atomic uint32_t held;
 };

@@ -327,7 +327,6 @@ static void forget_connection_locked(struct datp_ep *ep)
 	priv->give_up = NO_DEADLINE;
 	ep->remote_address = (struct sockaddr_storage){ 0 };
 	ep->remote_port = 0;
-	ep->local_port = 0;
 }
 
 enum datp_err ep_reset(struct datp_ep *ep)

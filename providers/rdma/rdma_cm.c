@@ -109,6 +109,13 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	return DATP_OK;
 }
 
+static void learn_port(struct rdma_ep *ep, struct rdma_cm_id *id)
+{
+	datp_lock(&ep->base.lock);
+	ep->base.local_port = ntohs(rdma_get_src_port(id));
+	datp_unlock(&ep->base.lock);
+}
+
 /* The address is known, the route is, the request can go. Service thread. */
 static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 {
@@ -120,7 +127,7 @@ static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 		return;
 	}
-	ep->base.local_port = ntohs(rdma_get_src_port(conn->id));
+	learn_port(ep, conn->id);
 	if (conn->whole_len)
 		rdma_wire_pack_part(conn->ia->kind, conn->whole, conn->whole_len, ++conn->part,
 				    conn->pdata);
@@ -261,7 +268,7 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	/* The peer may ask for no reads at all and read nevertheless, as uDAPL programs do. */
 	if (!param->responder_resources)
 		param->responder_resources = 1;
-	ep->base.local_port = ntohs(rdma_get_src_port(conn->id));
+	learn_port(ep, conn->id);
 	if (!rdma_qp_begin(ep, conn->id) &&
 	    !rdma_qp_connect(ep, conn->id, param->responder_resources, param->initiator_depth) &&
 	    !rdma_accept(conn->id, param))

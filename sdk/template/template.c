@@ -418,14 +418,24 @@ static void done_locked(struct my_ep *my, struct work *w, uint8_t status, uint64
 
 /* ------------------------------------------------------------------ the end of a connection */
 
+static DAT_EVENT_NUMBER why_over(const struct datp_ep *ep)
+{
+	DAT_EVENT_NUMBER why;
+
+	pthread_mutex_lock(&wire);
+	why = ((const struct my_ep *)ep)->why;
+	pthread_mutex_unlock(&wire);
+	return why;
+}
+
 static void tell_over(struct datp_ep *ep)
 {
-	datp_cm_disconnected(ep, ((struct my_ep *)ep)->why);
+	datp_cm_disconnected(ep, why_over(ep));
 }
 
 static void tell_failed(struct datp_ep *ep)
 {
-	datp_cm_failed(ep, ((struct my_ep *)ep)->why);
+	datp_cm_failed(ep, why_over(ep));
 }
 
 /* Nothing is sent or received any more; what is done already can still be polled. */
@@ -698,15 +708,28 @@ static enum datp_err my_ep_connect(struct datp_ep *ep, const struct datp_conn_pa
 	if (param->pdata_len)
 		memcpy(my->pdata, param->pdata, param->pdata_len);
 	my->asking = true;
-	ep->local_port = next_port++;
 	pthread_mutex_unlock(&wire);
 	return datp_ep_call(ep, request_deliver);
+}
+
+/* Who asked for a service point learns from the answer which endpoint is behind it. */
+static void learn_peer(struct datp_ep *ep)
+{
+	struct my_ep *my = (struct my_ep *)ep;
+
+	datp_lock(&ep->lock);
+	pthread_mutex_lock(&wire);
+	if (my->peer)
+		ep->remote_port = my->peer->base.local_port;
+	pthread_mutex_unlock(&wire);
+	datp_unlock(&ep->lock);
 }
 
 static void tell_up(struct datp_ep *ep)
 {
 	struct my_ep *my = (struct my_ep *)ep;
 
+	learn_peer(ep);
 	if (!datp_cm_established(ep, my->pdata, my->pdata_len))
 		return;
 	pthread_mutex_lock(&wire);
@@ -727,7 +750,6 @@ static enum datp_err my_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const 
 	if (len > MY_MAX_PDATA)
 		return DATP_ERR_PARAM;
 	pthread_mutex_lock(&wire);
-	ep->local_port = next_port++;
 	from = ((struct my_cr *)cr)->from;
 	if (from) {
 		((struct my_cr *)cr)->from = NULL;
@@ -737,7 +759,6 @@ static enum datp_err my_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const 
 		from->pdata_len = len;
 		if (len)
 			memcpy(from->pdata, pdata, len);
-		from->base.remote_port = ep->local_port;
 		my->peer = from;
 		datp_ep_call(ep, tell_up);
 		datp_ep_call(&from->base, tell_up);
@@ -799,9 +820,12 @@ static void my_ep_disconnect(struct datp_ep *ep, enum datp_close how)
 
 /* ------------------------------------------------------------------ endpoints */
 
+/* Of its own fields, zeroes are where it begins. The port is the same in all its connections. */
 static enum datp_err my_ep_create(struct datp_ep *ep)
 {
-	(void)ep; /* zeroes are where it begins */
+	pthread_mutex_lock(&wire);
+	ep->local_port = next_port++;
+	pthread_mutex_unlock(&wire);
 	return DATP_OK;
 }
 

@@ -464,6 +464,20 @@ static void connected_ends_tell_each_others_addresses(void)
 	CHECK_EQ_INT(b.local_port_qual, a.remote_port_qual);
 }
 
+static void an_endpoint_has_a_port_in_its_second_connection_too(void)
+{
+	struct api_pair pair;
+
+	api_pair_make(&pair, NULL);
+	api_disconnect(&pair);
+	REQUIRE_DAT(dat_ep_reset(pair.a.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+	api_pair_connect(&pair);
+	CHECK(query(pair.a.ep).local_port_qual != 0);
+	CHECK(query(pair.b.ep).local_port_qual != 0);
+	CHECK_EQ_INT(query(pair.a.ep).local_port_qual, query(pair.b.ep).remote_port_qual);
+}
+
 static void status_tells_whether_queues_are_idle(void)
 {
 	DAT_BOOLEAN recv_idle, request_idle;
@@ -589,6 +603,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(receive_posted_under_another_zone_is_a_protection_fault),
 	CHECK_TEST(query_answers_each_mask_bit_and_refuses_others),
 	CHECK_TEST(connected_ends_tell_each_others_addresses),
+	CHECK_TEST(an_endpoint_has_a_port_in_its_second_connection_too),
 	CHECK_TEST(status_tells_whether_queues_are_idle),
 	CHECK_TEST(reset_of_an_unconnected_endpoint_keeps_its_receives),
 	CHECK_TEST(marker_posted_after_the_end_comes_out_last),

@@ -4,10 +4,11 @@
  * for patience; and a connect that may sleep in the kernel.
  */
 #include "iwarp.h"
-#include <string.h>
 
 /* siw adds 4 bytes of its own to a length of 8 bits, and so goes wrong above 251. */
 enum { PDATA_BYTES = 248 };
+
+enum { SIW_VENDOR = 0x626d74 };
 
 static bool iw_rejected_by_consumer(int status)
 {
@@ -23,14 +24,19 @@ static void iw_tune(struct ibv_qp_attr *attr, int *mask)
 	(void)attr, (void)mask; /* the device takes a queue pair through its states by itself */
 }
 
+/* By whatever name: `rdma link add` gives a device any. */
+static bool is_siw(const struct rdma_ia *ia)
+{
+	return ia->dev.vendor_id == SIW_VENDOR;
+}
+
 /*
  * The answer to an RDMA Read is a write by the peer, as the protocol has it, and some devices want the
  * sink of a read to have that right. siw does not.
  */
 static bool sinks_want_write(const struct rdma_ia *ia)
 {
-	return ia->opt.read_sink && strncmp(ibv_get_device_name(ia->verbs->device), "siw", 3) != 0 &&
-	       strncmp(ia->verbs->device->dev_name, "siw", 3) != 0;
+	return ia->opt.read_sink && !is_siw(ia);
 }
 
 static int iw_access(const struct rdma_ia *ia, int access)
@@ -52,4 +58,5 @@ const struct rdma_kind iw_kind = {
 	.rejected_by_consumer = iw_rejected_by_consumer,
 	.tune = iw_tune,
 	.access = iw_access,
+	.greets = is_siw,
 };

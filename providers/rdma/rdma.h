@@ -16,7 +16,7 @@
 
 #define RDMA_SGE_MAX	  32  /* what a post can hold on its stack */
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, where a CQ cannot grow */
-#define RDMA_SPARE_WR	  2   /* requests of our own on a send queue: the marker of a drain */
+#define RDMA_SPARE_WR	  2   /* requests of our own on a send queue: a greeting, a drain's marker */
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
 #define RDMA_BUCKETS	  4096 /* of queue pairs */
 #define RDMA_MR_BUCKETS	  65536
@@ -47,6 +47,8 @@ struct rdma_kind {
 	void (*tune)(struct ibv_qp_attr *attr, int *mask);
 	/* the rights that memory needs besides those asked for */
 	int (*access)(const struct rdma_ia *ia, int access);
+	/* whether a connection has to be greeted: see rdma_post_greeting(). NULL: never */
+	bool (*greets)(const struct rdma_ia *ia);
 };
 
 /* ------------------------------------------------------------------ completion queues */
@@ -212,6 +214,7 @@ struct rdma_ia {
 	struct ibv_port_attr port_attr;
 	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
 	bool windows;	   /* RMRs are memory windows of type 1 */
+	bool greets;	   /* each side of a connection begins with a greeting */
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
 	bool lost; /* the device is gone; the service thread's */
@@ -333,13 +336,22 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
 				 const struct datp_sge *iov, int n);
 /* A request that moves nothing and completes after all before it. `wr_id` as it is. EP lock. */
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
+/* A read of nothing, which the peer's device answers. EP lock. */
+void rdma_post_greeting(struct rdma_ep *ep);
 enum datp_err rdma_post_error(int rc);
 
 /*
  * What the low bits of a work request's id say; the rest is an address. FOREIGN: a receive that was
  * posted when the endpoint had another PZ.
  */
-enum { RDMA_ID_WQE = 0, RDMA_ID_DRAIN = 1, RDMA_ID_SRQ = 2, RDMA_ID_FOREIGN = 4, RDMA_ID_MASK = 7 };
+enum {
+	RDMA_ID_WQE = 0,
+	RDMA_ID_DRAIN = 1,
+	RDMA_ID_SRQ = 2,
+	RDMA_ID_GREETING = 3,
+	RDMA_ID_FOREIGN = 4,
+	RDMA_ID_MASK = 7
+};
 
 /* ------------------------------------------------------------------ rdma_qp.c */
 

@@ -52,6 +52,8 @@ static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
 		param->responder_resources = 1;
 	param->initiator_depth =
 		least(ep->base.attr.max_rdma_read_out, dev->max_qp_init_rd_atom);
+	if (!param->initiator_depth && rdma_ep_ia(ep)->greets)
+		param->initiator_depth = 1;
 	param->flow_control = 1;
 	param->rnr_retry_count = RETRIES; /* for ever: a message waits for its receive */
 	param->srq = ep->base.srq != NULL;
@@ -331,6 +333,13 @@ enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 
 /* ------------------------------------------------------------------ established */
 
+/* It takes a read, which the peer must have agreed to serve. */
+static bool greets(const struct rdma_conn *conn, const struct rdma_conn_param *param)
+{
+	return conn->ia->greets &&
+	       (conn->active ? param->initiator_depth : conn->param.initiator_depth) > 0;
+}
+
 /* Upcall first: what the peer sends upon our confirmation shall find the connection established. */
 static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 			const struct rdma_conn_param *param)
@@ -344,6 +353,8 @@ static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 	datp_lock(&ep->base.lock);
 	rdma_early_show_locked(ep);
 	ep->up = true;
+	if (greets(conn, param) && !ep->over)
+		rdma_post_greeting(ep);
 	datp_unlock(&ep->base.lock);
 	datp_unlock(ep->recv_set->poll_lock);
 }

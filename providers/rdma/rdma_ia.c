@@ -71,6 +71,7 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 	if (!ia->qps || !ia->lmrs || !ia->pd)
 		return DATP_ERR_MEMORY;
 	ia->windows = windows_work(ia);
+	ia->greets = ia->kind->greets && ia->kind->greets(ia);
 	return rdma_cqset_init(&ia->sink, ia, NULL, &ia->sink_lock, 256);
 }
 

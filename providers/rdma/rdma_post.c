@@ -188,6 +188,28 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 	return ibv_post_send(ep->qp, &wr, &bad);
 }
 
+/*
+ * siw's passive side sends its reply before it looks for data on the connection, and its active side does
+ * not look while it changes the queue pair's state: what comes in that instant stays in the socket until
+ * the peer sends something more, which it may not do before it has been answered. So each side asks the
+ * other for an answer, as soon as it looks. Not both can be deaf to it: the active side's instant is over
+ * before it can send anything, and the passive side has sent what can have met it before its own was.
+ */
+void rdma_post_greeting(struct rdma_ep *ep)
+{
+	/* the device wants one segment in a read, and looks at no memory for one of length 0 */
+	struct ibv_sge nothing = { 0 };
+	struct ibv_send_wr wr = { .wr_id = RDMA_ID_GREETING,
+				  .opcode = IBV_WR_RDMA_READ,
+				  .sg_list = &nothing,
+				  .num_sge = 1 },
+			   *bad;
+	int rc = ibv_post_send(ep->qp, &wr, &bad);
+
+	if (rc)
+		datp_log(3, "%s: cannot greet the peer: %s", ep->base.obj.ia->name, strerror(rc));
+}
+
 /* ------------------------------------------------------------------ receives */
 
 /* A receive of nothing. siw wants a segment all the same, and looks at no memory for it. */

@@ -37,6 +37,24 @@ two_processes_exchange_over_siw()
 	exchanges iwarp-siw0
 }
 
+# deaf SIDE MS: siw hears nothing for so long after the handshake, as it does for an instant anyway
+deaf()
+{
+	echo "$2" 2>/dev/null >"/sys/module/siw/parameters/deaf_$1_ms"
+}
+
+a_message_that_comes_while_siw_is_deaf_is_received()
+{
+	deaf passive 1000 || { skips 'the siw of this kernel does not take the parameter that the lab adds'; return; }
+	exchanges iwarp-siw0
+	deaf passive 0
+	deaf active 1000
+	OPENDAT_TEST_IA=iwarp-siw0 run tests/fabric/fault_test 'first message'
+	exits_with 0
+	prints '^ok 1 '
+	deaf active 0
+}
+
 # The names of the field: an alias of the library, and a network interface with port 0.
 a_line_for_another_library_of_the_field_opens_ours()
 {
@@ -173,6 +191,7 @@ nobody_listening_is_a_rejection()
 tests all_adapters_show_what_their_device_can \
 	two_processes_exchange_over_rxe \
 	two_processes_exchange_over_siw \
+	a_message_that_comes_while_siw_is_deaf_is_received \
 	a_line_for_another_library_of_the_field_opens_ours \
 	an_adapter_is_named_by_interface_address_or_device \
 	datperf_verifies_its_data_over_rxe \

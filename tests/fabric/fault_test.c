@@ -193,6 +193,30 @@ static void message_before_the_first_receive_waits_or_ends_the_connection(void)
 	check_join(peer);
 }
 
+static void sends_at_once(void *arg)
+{
+	(void)arg;
+	peer_up();
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 7, DAT_DTO_SUCCESS, 64);
+	API_CONN_OVER(end.connect, end.ep);
+}
+
+/* iWARP wants the active side to be first, and siw may not hear the other one's message. */
+static void first_message_may_be_the_passive_sides(void)
+{
+	peer = check_fork(sends_at_once, NULL);
+	open_side();
+	check_get(peer, &theirs, sizeof(theirs));
+	check_put(peer, &mine, sizeof(mine));
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 3), DAT_SUCCESS);
+	REQUIRE_DAT(connect_to(&theirs, api_patience()), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_DTO(end.recv, end.ep, 3, DAT_DTO_SUCCESS, 64);
+	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	check_join(peer);
+}
+
 /* More segments than the device reads into: refused, or all of it right; never a part of it. */
 static void read_into_two_segments_is_refused_or_right(void)
 {
@@ -400,6 +424,7 @@ static void bytes_that_are_no_request_disturb_nobody(void)
 static const struct check_test fault_tests[] = {
 	CHECK_TEST(endpoint_connects_anew_after_a_reset),
 	CHECK_TEST(message_before_the_first_receive_waits_or_ends_the_connection),
+	CHECK_TEST(first_message_may_be_the_passive_sides),
 	CHECK_TEST(read_into_two_segments_is_refused_or_right),
 	CHECK_TEST(killed_peer_ends_the_connection_and_flushes_receives),
 	CHECK_TEST(writes_to_a_killed_peer_complete),

@@ -159,7 +159,20 @@ image_build_siw()
 	local kernel=$1 dir=$2
 	mkdir -p "$dir" &&
 		tar xJf "$(image_source "$kernel")" -C "$dir" --strip-components=5 --wildcards '*/drivers/infiniband/sw/siw/*' &&
+		image_slow_siw "$dir/siw_cm.c" &&
 		make -C "/usr/src/linux-headers-$kernel" M="$dir" CONFIG_RDMA_SIW=m modules
+}
+
+# siw hears nothing for an instant, on the passive side after its reply and on the active side after it has read that. Parameters
+# draw the two out, so that a test can be sure to hit them; they do nothing unless they are set.
+image_slow_siw()
+{
+	sed -i \
+		-e '0,/^#include <linux\/errno.h>/s//#include <linux\/delay.h>\n#include <linux\/module.h>\n&/' \
+		-e '0,/^static /s//static int deaf_passive_ms, deaf_active_ms;\nmodule_param(deaf_passive_ms, int, 0644);\nmodule_param(deaf_active_ms, int, 0644);\n\n&/' \
+		-e 's/^\tif (wait_for_peer_rts) {$/\tif (deaf_passive_ms)\n\t\tmsleep(deaf_passive_ms);\n&/' \
+		-e '/^static int siw_proc_mpareply/,/^}/s/^\tsiw_qp_socket_assoc(cep, qp);$/&\n\tif (deaf_active_ms)\n\t\tmsleep(deaf_active_ms);/' \
+		"$1"
 }
 
 image_pack()

@@ -37,15 +37,27 @@ struct perf_spec {
 	uint32_t iters;
 	uint32_t warmup;
 	uint32_t window;	/* messages under way at once; 1 for latency */
+	uint32_t duration_s;	/* iters are chosen to take so long; 0: they are given */
+	bool wait;		/* sleep for events */
+};
+
+/* Samples, counted in bins (datperf_hist.c). */
+struct perf_hist {
+	uint64_t count;
+	uint32_t min_ns, max_ns;
+	uint32_t bin[];
 };
 
 /* What was measured. NAN stands for "this test does not measure it". */
 struct perf_result {
+	uint32_t iters;
 	double lat_us_median;
 	double lat_us_p99;
 	double bw_MBps;
 	double rate_per_s;
 	bool verified;
+	/* round trips, or what `one_way` of the method says; the session's, or NULL */
+	const struct perf_hist *hist;
 };
 
 /* An open adapter and, on the server, its service point. */
@@ -94,6 +106,7 @@ struct perf_link {
 	uint32_t depth;			/* requests that may be outstanding */
 	uint32_t signal_every;		/* one request in so many reports its completion */
 	bool connected;
+	bool wait;			/* for events, instead of polling */
 };
 
 #define PERF_CREDITS 32u		/* credit messages that may be under way (datperf_bw.c) */
@@ -120,7 +133,8 @@ int perf_ia_open(struct perf_ia *ia, const char *name, unsigned int timeout_s, b
 int perf_ia_listen(struct perf_ia *ia, DAT_CONN_QUAL conn_qual);
 int perf_ia_close(struct perf_ia *ia);
 int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec);
-int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes);
+int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
+		  const char *option);
 
 /* datperf_conn.c: connections */
 enum link_kind { LINK_CONTROL = 1, LINK_DATA = 2 };
@@ -164,7 +178,15 @@ static inline int link_idle(struct perf_link *l, struct perf_idle *idle)
 	return link_look(l, idle);
 }
 
+int link_next_event(struct perf_link *l, DAT_EVD_HANDLE evd, const char *what, DAT_EVENT *event);
 uint64_t perf_now_ns(void);
+
+/* datperf_hist.c: samples */
+struct perf_hist *hist_create(void);
+void hist_clear(struct perf_hist *hist);
+void hist_add(struct perf_hist *hist, uint64_t took);
+double hist_quantile(const struct perf_hist *hist, double part);
+uint64_t hist_between(const struct perf_hist *hist, double from, double to);
 
 /* datperf_post.c: the data path */
 enum perf_request { PERF_SEND, PERF_WRITE, PERF_READ };
@@ -187,6 +209,7 @@ struct perf_session {
 	uint64_t ctl_sent;
 	uint64_t ctl_received;
 	uint64_t done;				/* messages of the present test so far */
+	struct perf_hist *hist;			/* of the timed phase; client only */
 };
 
 uint32_t session_slots(const struct perf_spec *spec);
@@ -201,7 +224,7 @@ struct perf_phase {
 	uint32_t iters;
 	uint64_t generation;	/* of the pattern in the messages */
 	bool check;		/* the round in which every byte of every message is verified */
-	uint32_t *sample_ns;	/* one for each message, or NULL */
+	struct perf_hist *hist;	/* takes a sample of each message, or NULL */
 	uint64_t elapsed_ns;	/* out: from the first post to the last completion */
 };
 
@@ -217,6 +240,7 @@ struct perf_method {
 };
 
 extern const struct perf_method perf_methods[PERF_TESTS];
+bool perf_waits(enum perf_test test);	/* it can sleep for its events */
 
 /* datperf_lat.c, datperf_bw.c, datperf_rate.c: the methods */
 int lat_send_client(struct perf_session *s, struct perf_phase *phase);
@@ -232,21 +256,31 @@ int bw_read_client(struct perf_session *s, struct perf_phase *phase);
 int rate_client(struct perf_session *s, struct perf_phase *phase);
 int rate_server(struct perf_session *s, struct perf_phase *phase);
 
-/* datperf_proc.c: the two processes */
+/* datperf_opt.c: the command line */
+enum perf_form { PERF_TABLE, PERF_JSON, PERF_CSV };
+
 struct perf_options {
-	const char *ia;
+	const char *ia;			/* NULL: only a picture of earlier results */
 	const char *connect;		/* the server's host; NULL unless --connect */
+	bool done;			/* help has been printed: there is nothing to do */
 	bool server;
-	bool json;
+	enum perf_form form;
+	bool histogram;
 	bool table;			/* no --test: a few of each */
+	const char *plot;		/* the picture, or NULL */
+	char **results;			/* files of earlier results; NULL, or ends with NULL */
 	DAT_CONN_QUAL conn_qual;
 	unsigned int timeout_s;
 	int cpu[2];			/* the client's and the server's; -1: not pinned */
 	bool one_cpu;			/* client and server have to share one */
+	uint64_t sweep_min, sweep_max;	/* sizes; sweep_max is 0 without --sweep */
 	struct perf_spec spec;		/* of --test; what is 0 takes the default */
 	bool warmup_given;
 };
 
+int options_read(int argc, char **argv, struct perf_options *opt);
+
+/* datperf_proc.c: the two processes */
 int proc_server(const struct perf_options *opt);
 /* `check` may refuse what the adapter cannot do, with CLI_USAGE, before anything is measured. */
 int proc_client(const struct perf_options *opt,
@@ -254,11 +288,14 @@ int proc_client(const struct perf_options *opt,
 		int (*measure)(struct perf_session *s, const struct perf_options *opt));
 int proc_pick_cpus(struct perf_options *opt);
 
-/* datperf_report.c: figures and how they are printed */
-void stats_latency(uint32_t *sample_ns, uint32_t count, unsigned int one_way,
-		   struct perf_result *result);
-void report_json(const char *ia, const struct perf_spec *spec, const struct perf_result *result);
-void report_head(const char *ia);
-void report_line(const struct perf_spec *spec, const struct perf_result *result);
+/* datperf_report.c: how results are printed */
+void report_head(const struct perf_options *opt);
+void report_result(const struct perf_options *opt, const struct perf_spec *spec,
+		   const struct perf_result *result);
+
+/* datperf_plot.c: the picture */
+int plot_begin(const struct perf_options *opt);
+int plot_add(const char *ia, const struct perf_spec *spec, const struct perf_result *result);
+int plot_end(const struct perf_options *opt);
 
 #endif

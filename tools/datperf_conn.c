@@ -299,24 +299,48 @@ int link_disconnect(struct perf_link *l)
 	return link_await_event(l, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
 }
 
+#define SLICE_US 100000		/* of a sleep: then the connection is looked at */
+
+static DAT_RETURN next_event(const struct perf_link *l, DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_RETURN ret;
+	DAT_COUNT more;
+
+	if (!l->wait)
+		return dat_evd_dequeue(evd, event);
+	ret = dat_evd_wait(evd, SLICE_US, 1, event, &more);
+	if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED || DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL)
+		return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
+	return ret;
+}
+
+/* Takes the next event of one of the link's EVDs, whose events are `what`. */
+int link_next_event(struct perf_link *l, DAT_EVD_HANDLE evd, const char *what, DAT_EVENT *event)
+{
+	struct perf_idle idle = { 0, 0 };
+	DAT_RETURN ret;
+
+	while ((ret = next_event(l, evd, event)) != DAT_SUCCESS) {
+		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY) {
+			cli_dat_error(ret, NULL, "dat_evd_%s(%s)", l->wait ? "wait" : "dequeue",
+				      what);
+			return -1;
+		}
+		if ((l->wait ? link_look(l, &idle) : link_idle(l, &idle)) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 /*
- * Polls for the next connection event and insists on its being the expected one. `remedy`, which
+ * Takes the next connection event and insists on its being the expected one. `remedy`, which
  * may be NULL, says what to do otherwise.
  */
 int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *(*remedy)(void),
 		     DAT_EVENT *event)
 {
-	struct perf_idle idle = { 0, 0 };
-	DAT_RETURN ret;
-
-	while ((ret = dat_evd_dequeue(l->conn_evd, event)) != DAT_SUCCESS) {
-		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY) {
-			cli_dat_error(ret, NULL, "dat_evd_dequeue(connection events)");
-			return -1;
-		}
-		if (link_idle(l, &idle) != 0)
-			return -1;
-	}
+	if (link_next_event(l, l->conn_evd, "connection events", event) != 0)
+		return -1;
 	if (event->event_number == expected)
 		return 0;
 	cli_error("the connection failed: %s instead of %s%s%s", event_name(event->event_number),

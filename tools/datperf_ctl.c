@@ -12,7 +12,6 @@
 #include "config.h"
 
 #include <endian.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +40,11 @@ const struct perf_method perf_methods[PERF_TESTS] = {
 	[PERF_READ_BW] = { "read-bw", bw_read_client, NULL, false, true, false, 0 },
 	[PERF_CONNECT_RATE] = { "connect-rate", rate_client, rate_server, false, false, false, 0 },
 };
+
+bool perf_waits(enum perf_test test)
+{
+	return test != PERF_WRITE_LAT && test != PERF_CONNECT_RATE;
+}
 
 /* The control connection */
 
@@ -168,6 +172,7 @@ static int data_create(struct perf_session *s)
 	s->done = 0;
 	if (link_create(&s->data, &s->ia, &s->ctl, &shape) != 0)
 		return -1;
+	s->data.wait = s->spec.wait && perf_waits(s->spec.test);
 	if (s->spec.test == PERF_SEND_BW)
 		return bw_post_recvs(s);
 	for (uint32_t i = 0; s->spec.test == PERF_SEND_LAT && i < shape.recvs / 2; i++)
@@ -236,6 +241,7 @@ static int serve_test(struct perf_session *s, const struct ctl_msg *msg)
 	s->spec.test = (enum perf_test)msg->arg[0];
 	s->spec.size = msg->arg[1];
 	s->spec.window = (uint32_t)msg->arg[2];
+	s->spec.wait = msg->arg[3] != 0;
 	if (perf_ia_fits(&s->ia, &s->spec) != 0 || data_create(s) != 0 ||
 	    ctl_answer(s, true) != 0)
 		return -1;
@@ -334,7 +340,8 @@ int session_end(struct perf_session *s)
 static int test_begin(struct perf_session *s)
 {
 	struct ctl_msg msg = {
-		.op = CTL_TEST, .arg = { s->spec.test, s->spec.size, s->spec.window },
+		.op = CTL_TEST,
+		.arg = { s->spec.test, s->spec.size, s->spec.window, s->spec.wait },
 	};
 
 	if (perf_ia_fits(&s->ia, &s->spec) != 0 || data_create(s) != 0 || ctl_order(s, &msg) != 0)
@@ -400,24 +407,49 @@ static int test_check(struct perf_session *s, bool *right)
 	return 0;
 }
 
+#define TRIAL_NS 50000000u	/* so long a phase tells how many messages a second there are */
+
+/* Phases that double, until one tells how many messages take the given time. They warm up too. */
+static int test_trial(struct perf_session *s, bool *right)
+{
+	struct perf_phase phase = { .iters = s->spec.window, .generation = 1 };
+	double per_ns;
+
+	for (;;) {
+		if (test_phase(s, &phase, right) != 0)
+			return -1;
+		if (phase.elapsed_ns >= TRIAL_NS || phase.iters > UINT32_MAX / 2)
+			break;
+		phase.iters *= 2;
+	}
+	per_ns = phase.iters / (double)(phase.elapsed_ns + 1);
+	s->spec.iters = (uint32_t)fmin(fmax(per_ns * 1e9 * s->spec.duration_s, 1), UINT32_MAX);
+	return 0;
+}
+
 /* Warm-up, the timed phase, and the check. */
-static int test_phases(struct perf_session *s, uint32_t *sample_ns, struct perf_result *result)
+static int test_phases(struct perf_session *s, struct perf_result *result)
 {
 	const struct perf_method *method = &perf_methods[s->spec.test];
 	struct perf_phase warmup = { .iters = s->spec.warmup, .generation = 1 };
-	struct perf_phase timed = {
-		.iters = s->spec.iters, .generation = 2, .sample_ns = sample_ns,
-	};
+	struct perf_phase timed = { .generation = 2 };
 	double seconds;
 
 	result->verified = true;
-	if (test_phase(s, &warmup, &result->verified) != 0 ||
-	    test_phase(s, &timed, &result->verified) != 0 ||
+	if ((s->spec.duration_s > 0 && test_trial(s, &result->verified) != 0) ||
+	    test_phase(s, &warmup, &result->verified) != 0)
+		return -1;
+	timed.iters = result->iters = s->spec.iters;
+	timed.hist = method->one_way > 0 ? s->hist : NULL;
+	if (test_phase(s, &timed, &result->verified) != 0 ||
 	    test_check(s, &result->verified) != 0)
 		return -1;
 
-	if (method->one_way > 0)
-		stats_latency(sample_ns, timed.iters, method->one_way, result);
+	if (timed.hist != NULL) {
+		result->hist = timed.hist;
+		result->lat_us_median = hist_quantile(timed.hist, 0.5) / 1e3 / method->one_way;
+		result->lat_us_p99 = hist_quantile(timed.hist, 0.99) / 1e3 / method->one_way;
+	}
 	seconds = (double)timed.elapsed_ns / 1e9;
 	result->rate_per_s = seconds > 0 ? timed.iters / seconds : NAN;
 	if (method->one_way == 0 && s->spec.size > 0)
@@ -425,28 +457,15 @@ static int test_phases(struct perf_session *s, uint32_t *sample_ns, struct perf_
 	return 0;
 }
 
+/* What result->hist points at is the session's, until its next test. */
 int session_test(struct perf_session *s, const struct perf_spec *spec, struct perf_result *result)
 {
-	uint32_t *sample_ns = NULL;
-	int status;
-
-	*result = (struct perf_result){ NAN, NAN, NAN, NAN, false };
+	*result = (struct perf_result){ 0, NAN, NAN, NAN, NAN, false, NULL };
 	s->spec = *spec;
-	if (perf_methods[spec->test].one_way > 0) {
-		/* Written to before the clock runs: no page fault falls into a sample. */
-		sample_ns = malloc(spec->iters * sizeof(*sample_ns));
-		if (sample_ns == NULL) {
-			cli_error("no memory for %" PRIu32 " samples; give fewer --iters",
-				  spec->iters);
-			return -1;
-		}
-		memset(sample_ns, 0xff, spec->iters * sizeof(*sample_ns));
-	}
-	status = test_begin(s);
-	if (status == 0)
-		status = test_phases(s, sample_ns, result);
-	if (status == 0)
-		status = test_end(s);
-	free(sample_ns);
-	return status;
+	if (s->hist == NULL && (s->hist = hist_create()) == NULL)
+		return -1;
+	hist_clear(s->hist);
+	if (test_begin(s) != 0 || test_phases(s, result) != 0)
+		return -1;
+	return test_end(s);
 }

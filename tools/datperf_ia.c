@@ -150,10 +150,11 @@ static uint64_t memory_limit(void)
 }
 
 /*
- * Asked once a --size is given, before anything is measured: what the adapter takes, and what fits
+ * Asked once `option` gives sizes, before anything is measured: what the adapter takes, and what fits
  * into the memory of this host, on which so many processes of the test run.
  */
-int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes)
+int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
+		  const char *option)
 {
 	uint64_t need = processes * region_length(spec->size, session_slots(spec));
 	uint64_t have = memory_limit(), limit;
@@ -161,12 +162,12 @@ int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsign
 
 	limit = size_limit(ia, spec->test, &name);
 	if (spec->size > limit)
-		return cli_usage("--size: %s takes no message of %" PRIu64 " bytes; its %s is %"
-				 PRIu64, ia->name, spec->size, name, limit);
+		return cli_usage("%s: %s takes no message of %" PRIu64 " bytes; its %s is %"
+				 PRIu64, option, ia->name, spec->size, name, limit);
 	if (need > have)
-		return cli_usage("--size: messages of %" PRIu64 " bytes need %" PRIu64 " MiB of "
+		return cli_usage("%s: messages of %" PRIu64 " bytes need %" PRIu64 " MiB of "
 				 "memory for %s, and %" PRIu64 " MiB can be spared; give a smaller "
-				 "one", spec->size, need >> 20, perf_methods[spec->test].name,
-				 have >> 20);
+				 "one", option, spec->size, need >> 20,
+				 perf_methods[spec->test].name, have >> 20);
 	return CLI_OK;
 }

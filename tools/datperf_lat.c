@@ -16,15 +16,14 @@
 #define SLOT 0u
 
 /* The time of one round trip ends where that of the next begins: one reading of the clock each. */
-static void sample(struct perf_phase *phase, uint32_t i, uint64_t *last)
+static void sample(struct perf_phase *phase, uint64_t *last)
 {
-	uint64_t now, took;
+	uint64_t now;
 
-	if (phase->sample_ns == NULL)
+	if (phase->hist == NULL)
 		return;
 	now = perf_now_ns();
-	took = now - *last;
-	phase->sample_ns[i] = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
+	hist_add(phase->hist, now - *last);
 	*last = now;
 }
 
@@ -66,7 +65,7 @@ int lat_send_client(struct perf_session *s, struct perf_phase *phase)
 	for (uint32_t i = 0; i < phase->iters; i++) {
 		if (ping_send(s, phase, i) != 0 || ping_recv(s, phase, i) != 0)
 			return -1;
-		sample(phase, i, &last);
+		sample(phase, &last);
 	}
 	phase->elapsed_ns = perf_now_ns() - start;
 	return link_drain(&s->data);
@@ -120,7 +119,7 @@ int lat_write_client(struct perf_session *s, struct perf_phase *phase)
 	for (uint32_t i = 0; i < phase->iters; i++) {
 		if (flag_write(s, phase, i) != 0 || flag_await(s, phase, i) != 0)
 			return -1;
-		sample(phase, i, &last);
+		sample(phase, &last);
 	}
 	phase->elapsed_ns = perf_now_ns() - start;
 	return link_drain(&s->data);
@@ -146,7 +145,7 @@ int lat_read_client(struct perf_session *s, struct perf_phase *phase)
 			pattern_poison(&l->mem, true, phase->generation, SLOT);
 		if (link_post(l, PERF_READ, SLOT, true) != 0 || link_drain(l) != 0)
 			return -1;
-		sample(phase, i, &last);
+		sample(phase, &last);
 		if (phase->check && !pattern_verify(&l->mem, true, phase->generation,
 						    phase->generation, SLOT))
 			return -1;

@@ -52,18 +52,10 @@ int link_dto_failed(const DAT_EVENT *event, const char *what)
 
 static int reap(struct perf_link *l)
 {
-	struct perf_idle idle = { 0, 0 };
 	DAT_EVENT event;
-	DAT_RETURN ret;
 
-	while ((ret = dat_evd_dequeue(l->request_evd, &event)) != DAT_SUCCESS) {
-		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY) {
-			cli_dat_error(ret, NULL, "dat_evd_dequeue(requests)");
-			return -1;
-		}
-		if (link_idle(l, &idle) != 0)
-			return -1;
-	}
+	if (link_next_event(l, l->request_evd, "requests", &event) != 0)
+		return -1;
 	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 		return link_dto_failed(&event, "a transfer");
 	l->completed = event.event_data.dto_completion_event_data.user_cookie.as_64;
@@ -173,22 +165,14 @@ int link_post_credit(struct perf_link *l, uint64_t index)
 	return -1;
 }
 
-/* Polls for the next message, which has to have `size` bytes. */
+/* Takes the next message, which has to have `size` bytes. */
 int link_poll_recv(struct perf_link *l, uint64_t size, uint64_t *number)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
-	struct perf_idle idle = { 0, 0 };
 	DAT_EVENT event;
-	DAT_RETURN ret;
 
-	while ((ret = dat_evd_dequeue(l->recv_evd, &event)) != DAT_SUCCESS) {
-		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY) {
-			cli_dat_error(ret, NULL, "dat_evd_dequeue(receives)");
-			return -1;
-		}
-		if (link_idle(l, &idle) != 0)
-			return -1;
-	}
+	if (link_next_event(l, l->recv_evd, "receives", &event) != 0)
+		return -1;
 	dto = &event.event_data.dto_completion_event_data;
 	if (dto->status != DAT_DTO_SUCCESS)
 		return link_dto_failed(&event, "a receive");

@@ -272,6 +272,7 @@ static int client(const struct perf_options *opt, const struct listening *server
 	}
 	link_destroy(&s.data);
 	link_destroy(&s.ctl);
+	free(s.hist);
 	if (perf_ia_close(&s.ia) != 0)
 		status = -1;
 	return status;

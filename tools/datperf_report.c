@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datperf's figures: from samples to a median, and from results to lines on stdout.
+ * datperf's results on stdout: a table, JSON, or comma-separated values.
  *
- * Invariant: a figure that a test does not measure is null in JSON and a dash in the table.
+ * Invariant: a figure that a test does not measure is null in JSON, nothing in CSV, and a dash in
+ * the table.
  */
 #include "config.h"
 
@@ -14,29 +15,6 @@
 #include "cli.h"
 #include "datperf.h"
 
-static int compare(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The smallest sample that `percent` of all samples do not exceed. `sorted` is not empty. */
-static uint32_t percentile(const uint32_t *sorted, uint32_t count, unsigned int percent)
-{
-	uint64_t rank = ((uint64_t)count * percent + 99) / 100;
-
-	return sorted[rank > 0 ? rank - 1 : 0];
-}
-
-void stats_latency(uint32_t *sample_ns, uint32_t count, unsigned int one_way,
-		   struct perf_result *result)
-{
-	qsort(sample_ns, count, sizeof(*sample_ns), compare);
-	result->lat_us_median = percentile(sample_ns, count, 50) / 1e3 / one_way;
-	result->lat_us_p99 = percentile(sample_ns, count, 99) / 1e3 / one_way;
-}
-
 static void json_number(const char *name, double value, int decimals)
 {
 	if (isfinite(value))
@@ -45,17 +23,93 @@ static void json_number(const char *name, double value, int decimals)
 		printf(", \"%s\": null", name);
 }
 
-void report_json(const char *ia, const struct perf_spec *spec, const struct perf_result *result)
+/* So many ranges up to the 99.9th percentile, each wider than the one before; one for the rest. */
+#define RANGES 20
+#define STEP 1.02	/* so much wider at least */
+
+/* Calls `line` for each range of latencies, in us, that has samples in it. */
+static void each_range(const struct perf_result *result, unsigned int one_way,
+		       void (*line)(double from, double to, uint64_t n, uint64_t all))
 {
-	printf("{\"test\": \"%s\", \"ia\": ", perf_methods[spec->test].name);
-	cli_json_string(ia);
-	printf(", \"size\": %" PRIu64 ", \"iters\": %" PRIu32, spec->size, spec->iters);
+	const struct perf_hist *hist = result->hist;
+	double from = hist->min_ns, counted = 0, most = hist_quantile(hist, 0.999), all = hist->max_ns + 1.0;
+	double step = fmax(pow(most / fmax(from, 1), 1.0 / RANGES), STEP);
+	double scale = 1e3 * one_way;
+
+	while (from < all) {
+		double to = from <= most ? fmin(fmax(from * step, from + 1), all) : all;
+		uint64_t n = hist_between(hist, counted, to);
+
+		if (n > 0)
+			line(from / scale, to / scale, n, hist->count);
+		from = counted = to;
+	}
+}
+
+static void bar(double from, double to, uint64_t n, uint64_t all)
+{
+	static const char hashes[] = "##################################################";
+	int length = (int)((double)n / (double)all * (double)(sizeof(hashes) - 1) + 0.5);
+
+	printf("  %10.3f to %10.3f us  %10" PRIu64 "  %.*s\n", from, to, n, length, hashes);
+}
+
+static void json_range(double from, double to, uint64_t n, uint64_t all)
+{
+	(void)to, (void)all;
+	printf("[%.3f, %" PRIu64 "], ", from, n);
+}
+
+static void json(const struct perf_options *opt, const struct perf_spec *spec,
+		 const struct perf_result *result)
+{
+	const struct perf_method *method = &perf_methods[spec->test];
+
+	printf("{\"test\": \"%s\", \"ia\": ", method->name);
+	cli_json_string(opt->ia);
+	printf(", \"size\": %" PRIu64 ", \"iters\": %" PRIu32, spec->size, result->iters);
 	json_number("lat_us_median", result->lat_us_median, 3);
 	json_number("lat_us_p99", result->lat_us_p99, 3);
 	json_number("bw_MBps", result->bw_MBps, 1);
 	json_number("rate_per_s", result->rate_per_s, 1);
+	if (opt->histogram && result->hist != NULL) {
+		printf(", \"histogram\": [");
+		each_range(result, method->one_way, json_range);
+		printf("[%.3f, 0]]", (result->hist->max_ns + 1) / 1e3 / method->one_way);
+	}
 	printf(", \"verified\": %s}\n", result->verified ? "true" : "false");
-	fflush(stdout);
+}
+
+/* What is quoted has its quotes doubled, as spreadsheets read it. */
+static void csv_text(const char *text)
+{
+	char *shown = cli_escape(text);
+
+	putchar('"');
+	for (const char *c = shown; *c != '\0'; c++)
+		printf(*c == '"' ? "\"\"" : "%c", *c);
+	putchar('"');
+	free(shown);
+}
+
+static void csv_number(double value, int decimals)
+{
+	putchar(',');
+	if (isfinite(value))
+		printf("%.*f", decimals, value);
+}
+
+static void csv(const struct perf_options *opt, const struct perf_spec *spec,
+		const struct perf_result *result)
+{
+	printf("%s,", perf_methods[spec->test].name);
+	csv_text(opt->ia);
+	printf(",%" PRIu64 ",%" PRIu32, spec->size, result->iters);
+	csv_number(result->lat_us_median, 3);
+	csv_number(result->lat_us_p99, 3);
+	csv_number(result->bw_MBps, 1);
+	csv_number(result->rate_per_s, 1);
+	printf(",%s\n", result->verified ? "true" : "false");
 }
 
 static void cell(double value, int width, int decimals)
@@ -66,25 +120,46 @@ static void cell(double value, int width, int decimals)
 		printf("  %*s", width, "-");
 }
 
-void report_head(const char *ia)
+static void line(const struct perf_options *opt, const struct perf_spec *spec,
+		 const struct perf_result *result)
 {
-	char *shown = cli_escape(ia);
+	const struct perf_method *method = &perf_methods[spec->test];
 
-	printf("%s: latency is one way (a read's: post to completion), 1 MB = 10^6 bytes\n\n",
-	       shown);
-	free(shown);
-	printf("%-12s  %9s  %9s  %9s  %10s  %12s  %s\n", "test", "bytes", "us median", "us p99",
-	       "MB/s", "per second", "data");
-	fflush(stdout);
-}
-
-void report_line(const struct perf_spec *spec, const struct perf_result *result)
-{
-	printf("%-12s  %9" PRIu64, perf_methods[spec->test].name, spec->size);
+	printf("%-12s  %9" PRIu64, method->name, spec->size);
 	cell(result->lat_us_median, 9, 2);
 	cell(result->lat_us_p99, 9, 2);
 	cell(result->bw_MBps, 10, 1);
 	cell(result->rate_per_s, 12, 0);
 	printf("  %s\n", result->verified ? "verified" : "WRONG");
+	if (opt->histogram && result->hist != NULL)
+		each_range(result, method->one_way, bar);
+}
+
+void report_head(const struct perf_options *opt)
+{
+	char *shown;
+
+	if (opt->form == PERF_CSV)
+		puts("test,ia,size,iters,lat_us_median,lat_us_p99,bw_MBps,rate_per_s,verified");
+	if (opt->form == PERF_TABLE) {
+		shown = cli_escape(opt->ia);
+		printf("%s: latency is one way (a read's: post to completion), 1 MB = 10^6 "
+		       "bytes\n\n", shown);
+		free(shown);
+		printf("%-12s  %9s  %9s  %9s  %10s  %12s  %s\n", "test", "bytes", "us median",
+		       "us p99", "MB/s", "per second", "data");
+	}
+	fflush(stdout);
+}
+
+void report_result(const struct perf_options *opt, const struct perf_spec *spec,
+		   const struct perf_result *result)
+{
+	if (opt->form == PERF_JSON)
+		json(opt, spec, result);
+	else if (opt->form == PERF_CSV)
+		csv(opt, spec, result);
+	else
+		line(opt, spec, result);
 	fflush(stdout);
 }

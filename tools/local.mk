@@ -57,8 +57,11 @@ datperf_SOURCES = \
 	tools/datperf_conn.c \
 	tools/datperf_ctl.c \
 	tools/datperf_data.c \
+	tools/datperf_hist.c \
 	tools/datperf_ia.c \
 	tools/datperf_lat.c \
+	tools/datperf_opt.c \
+	tools/datperf_plot.c \
 	tools/datperf_post.c \
 	tools/datperf_proc.c \
 	tools/datperf_rate.c \

@@ -20,8 +20,8 @@ help_names_every_option_and_test()
 {
 	local word
 	run ./datperf --help
-	for word in --ia --test --size --iters --warmup --cpus --json --server --connect --qual --timeout \
-		--help --version send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
+	for word in --ia --test --size --sweep --window --iters --duration --warmup --wait --cpus --histogram --json \
+		--csv --plot --server --connect --qual --timeout --help --version send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
 		prints "(^|[^a-z-])$word([^a-z-]|\$)"
 	done
 }
@@ -43,7 +43,12 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		'--ia soft0 --cpus a,b' '--ia soft0 --cpus 0,65000' '--ia soft0 --server --connect 127.0.0.1' \
 		'--ia soft0 --server --test send-lat' '--ia soft0 --server --json' \
 		'--ia soft0 --connect 127.0.0.1 --cpus 0,0' '--ia soft0 --qual 0' \
-		'--ia soft0 --test connect-rate --size 8' '--ia soft0 --timeout 0'; do
+		'--ia soft0 --test connect-rate --size 8' '--ia soft0 --timeout 0' '--ia soft0 --sweep=8:4' \
+		'--ia soft0 --sweep=a:8' '--ia soft0 --sweep --size 8' '--ia soft0 --test connect-rate --sweep' \
+		'--ia soft0 --window 0' '--ia soft0 --window 8 --test send-lat' '--ia soft0 --duration 0' \
+		'--ia soft0 --duration 1 --iters 5' '--ia soft0 --test write-lat --wait' \
+		'--ia soft0 --test send-bw --histogram' '--ia soft0 --plot picture.jpg' '--plot a.svg' \
+		'--plot a.svg --csv results' '--plot a.svg --server results' '--ia soft0 --server --wait'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datperf $args
 		exits_with 2
@@ -176,6 +181,131 @@ every_test_is_verified_where_the_kernel_refuses_to_copy()
 	exits_with 0
 	prints_lines 13
 	! grep -v '"verified": true}$' "$out" || fails 'a line is not verified'
+}
+
+a_sweep_has_every_power_of_two()
+{
+	local size
+	run "${perf[@]}" --json --test send-lat --sweep=3:64 --iters 20
+	exits_with 0
+	says_nothing
+	prints_lines 6
+	for size in 3 4 8 16 32 64; do
+		prints "\"size\": $size, .*\"verified\": true"
+	done
+	run "${perf[@]}" --json --sweep=64:128 --iters 5
+	exits_with 0
+	prints_lines 12
+}
+
+a_window_is_as_many_as_one_likes()
+{
+	local window
+	for window in 1 2 3 64 1024; do
+		run "${perf[@]}" --json --test send-bw --size 100 --window $window --iters 3000
+		exits_with 0
+		json_line send-bw 100 3000 null '[0-9]+[.][0-9]+'
+	done
+}
+
+a_duration_chooses_the_number_of_messages()
+{
+	local test
+	for test in send-lat write-bw connect-rate; do
+		run "${perf[@]}" --json --test $test --duration 1
+		exits_with 0
+		prints "\"iters\": [1-9][0-9]*, .*\"verified\": true"
+	done
+}
+
+waiting_gives_the_same_data()
+{
+	run "${perf[@]}" --json --wait --iters 50 --size 3000
+	exits_with 0
+	says_nothing
+	prints_lines 5
+	! grep -E 'write-lat|connect-rate|"verified": false' "$out" || fails 'something that it should not print'
+}
+
+a_histogram_counts_every_message()
+{
+	run "${perf[@]}" --json --test read-lat --iters 777 --histogram
+	exits_with 0
+	prints '"histogram": \[(\[[0-9.]+, [0-9]+\], )+\[[0-9.]+, 0\]\], "verified": true\}$'
+	[ "$(grep -o '\[[0-9.]*, [0-9]*\]' "$out" | tr -d '[],' | awk '{ n += $2 } END { print n }')" -eq 777 ] ||
+		fails "other than 777 messages: $(cat "$out")"
+	run "${perf[@]}" --test send-lat --iters 500 --histogram
+	exits_with 0
+	[ "$(awk '$2 == "to" { n += $5 } END { print n }' "$out")" -eq 500 ] || fails "other than 500: $(cat "$out")"
+}
+
+csv_has_a_head_and_a_line_a_result()
+{
+	run "${perf[@]}" --csv --test write-bw --sweep=8:16 --iters 10
+	exits_with 0
+	says_nothing
+	prints_lines 3
+	prints '^test,ia,size,iters,lat_us_median,lat_us_p99,bw_MBps,rate_per_s,verified$'
+	prints '^write-bw,"soft0",16,10,,,[0-9.]+,[0-9.]+,true$'
+}
+
+has_gnuplot()
+{
+	command -v gnuplot >/dev/null || skips 'gnuplot is not here'
+	[ "$verdict" = 0 ]
+}
+
+# Each curve has its name in the picture.
+a_picture_shows_this_run_and_earlier_ones()
+{
+	has_gnuplot || return 0
+	run "${perf[@]}" --json --sweep=8:32 --iters 5
+	cp "$out" "$dir/before.json"
+	run "${perf[@]}" --csv --test send-bw --sweep=8:32 --iters 5 --plot "$dir/p.svg" "$dir/before.json"
+	exits_with 0
+	says_nothing
+	[ "$(grep -c '<title>soft0 send-bw</title>' "$dir/p.svg")" -eq 2 ] || fails "not two curves: $(grep -o '<title>.*' "$dir/p.svg")"
+	run ./datperf --plot "$dir/q.svg" "$dir/before.json" "$dir/before.json"
+	exits_with 0
+	prints_nothing
+	[ "$(grep -c '<title>soft0 [a-z-]* (before.json)</title>' "$dir/q.svg")" -eq 12 ] || fails 'not twelve curves'
+	run ./datperf --plot "$dir/p.png" "$dir/before.json"
+	exits_with 0
+	[ "$(head -c 4 "$dir/p.png" | tail -c 3)" = PNG ] || fails 'no PNG'
+}
+
+a_picture_that_cannot_be_is_refused_before_anything_is_measured()
+{
+	echo nonsense >"$dir/bad.json"
+	if has_gnuplot; then
+		run "${perf[@]}" --test send-lat --plot "$dir/p.svg" "$dir/bad.json"
+		exits_with 1
+		prints_nothing
+		says 'bad.json:1: no result'
+		run ./datperf --plot "$dir/p.svg" "$dir/nosuchfile"
+		exits_with 1
+		says 'nosuchfile: No such file'
+		run "${perf[@]}" --json --test connect-rate --iters 2 --plot "$dir/p.svg"
+		exits_with 1
+		says 'nothing to draw'
+		run "${perf[@]}" --json --test send-lat --iters 2 --plot /nosuchfolder/p.svg
+		exits_with 1
+		says 'gnuplot failed'
+	fi
+	verdict=${verdict#skip*}
+	verdict=${verdict:-0}
+	run env PATH=/nosuchfolder "$PWD/datperf" --ia soft0 --test send-lat --plot "$dir/p.svg"
+	exits_with 1
+	prints_nothing
+	says '--plot needs gnuplot'
+}
+
+a_terminal_sees_how_far_it_is()
+{
+	command -v script >/dev/null || { skips 'script(1) is not here'; return 0; }
+	run script -qec './datperf --ia soft0 --json --sweep=8:16 --test send-lat --iters 5 >/dev/null' /dev/null
+	exits_with 0
+	prints 'send-lat, 16 bytes \(2 of 2\)'
 }
 
 an_odd_name_is_still_json()
@@ -334,7 +464,10 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	connect_rate_prints_one_json_object sizes_from_one_byte_to_megabytes_are_verified \
 	one_message_without_warmup_is_enough without_a_test_there_is_a_table_of_all \
 	without_a_test_json_has_one_object_a_line every_test_is_verified_where_the_kernel_refuses_to_copy \
-	an_odd_name_is_still_json both_ends_on_one_cpu_work \
+	a_sweep_has_every_power_of_two a_window_is_as_many_as_one_likes a_duration_chooses_the_number_of_messages \
+	waiting_gives_the_same_data a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
+	a_picture_shows_this_run_and_earlier_ones a_picture_that_cannot_be_is_refused_before_anything_is_measured \
+	a_terminal_sees_how_far_it_is an_odd_name_is_still_json both_ends_on_one_cpu_work \
 	a_client_measures_against_a_server_started_elsewhere a_taken_qualifier_is_a_clear_error \
 	nobody_listening_is_a_clear_error a_host_that_does_not_exist_is_a_clear_error \
 	a_server_that_is_killed_ends_the_client_with_an_error a_client_that_is_killed_leaves_no_server_behind \

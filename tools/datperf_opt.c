@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datperf's command line: from words to struct perf_options.
+ *
+ * Invariant: options_read() returns CLI_OK only for options that make sense together; what depends
+ * on the adapter is asked later.
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "datperf.h"
+
+#define DEFAULT_QUAL 19750
+#define DEFAULT_TIMEOUT_S 20
+#define MAX_ITERS 100000000
+#define MAX_SIZE (UINT64_C(1) << 30)
+#define MAX_WINDOW 1024
+
+static const char help_text[] =
+	"Usage: datperf --ia NAME [OPTION...]                      both ends on this host\n"
+	"       datperf --ia NAME --server [OPTION...]             one end here,\n"
+	"       datperf --ia NAME --connect ADDRESS [OPTION...]    and one there\n"
+	"       datperf --plot FILE RESULTS...                     a picture of earlier results\n"
+	"Measure the latency and the bandwidth of a uDAPL adapter between two processes, and\n"
+	"verify the data. Without --test: a table of a few tests and sizes.\n"
+	"\n"
+	"What is measured:\n"
+	"  --ia NAME          the adapter ('datctl list' prints them)\n"
+	"  --test TEST        send-lat, write-lat, read-lat: one message at a time;\n"
+	"                     send-bw, write-bw, read-bw: a window of messages under way;\n"
+	"                     connect-rate: connections made and ended, one after the other\n"
+	"  --size BYTES       of one message; 8 for latency and 1m for bandwidth by default;\n"
+	"                     k, m and g stand for powers of 1024\n"
+	"  --sweep[=MIN:MAX]  all powers of two from MIN to MAX (1:4m) as sizes\n"
+	"  --window N         messages under way in send-bw, write-bw and read-bw\n"
+	"  --iters N          messages (or connections) to measure\n"
+	"  --duration S       as many as take about S seconds\n"
+	"  --warmup N         messages before the clock starts\n"
+	"  --wait             sleep in dat_evd_wait for each event instead of polling\n"
+	"  --cpus A,B         run the client on CPU A and the server on CPU B;\n"
+	"                     with --server or --connect: --cpus A\n"
+	"\n"
+	"How it is shown:\n"
+	"  --histogram        the distribution of each latency too\n"
+	"  --json, --csv      one JSON object, or one line of comma-separated values, a result\n"
+	"  --plot FILE        latency and bandwidth over the size as a picture (.svg or .png),\n"
+	"                     of this run and of the RESULTS, files that --json wrote\n"
+	"\n"
+	"The two ends:\n"
+	"  --server           serve one client, which chooses the tests\n"
+	"  --connect ADDRESS  be the client of the server on that host\n"
+	"  --qual N           the connection qualifier of the server (default 19750)\n"
+	"  --timeout S        give up when nothing moves for S seconds (default 20)\n"
+	"  --help, --version\n"
+	"\n"
+	"Latency is one way: half the median (and 99th percentile) of the round trips. A read has\n"
+	"no way back of its own: its latency is the time from the post to the completion. Loops\n"
+	"poll. Data are verified byte by byte: what the timed part left in each buffer, and every\n"
+	"message of a further round in which each differs from all others.\n"
+	"\n"
+	"JSON: test, ia, size, iters, lat_us_median, lat_us_p99, bw_MBps (1 MB = 10^6 bytes),\n"
+	"rate_per_s, verified; null for what a test does not measure. With --histogram also\n"
+	"histogram: pairs of a latency and how many messages took so long.\n"
+	"\n"
+	"Exit status: 0 it worked and all data were right, 1 it failed, 2 the command line is\n"
+	"wrong.\n";
+
+enum option_id {
+	OPT_IA = 256, OPT_TEST, OPT_SIZE, OPT_SWEEP, OPT_WINDOW, OPT_ITERS, OPT_DURATION,
+	OPT_WARMUP, OPT_WAIT, OPT_CPUS, OPT_HISTOGRAM, OPT_JSON, OPT_CSV, OPT_PLOT, OPT_SERVER,
+	OPT_CONNECT, OPT_QUAL, OPT_TIMEOUT, OPT_HELP, OPT_VERSION
+};
+
+static const struct option options[] = {
+	{ "ia", required_argument, NULL, OPT_IA },
+	{ "test", required_argument, NULL, OPT_TEST },
+	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "sweep", optional_argument, NULL, OPT_SWEEP },
+	{ "window", required_argument, NULL, OPT_WINDOW },
+	{ "iters", required_argument, NULL, OPT_ITERS },
+	{ "duration", required_argument, NULL, OPT_DURATION },
+	{ "warmup", required_argument, NULL, OPT_WARMUP },
+	{ "wait", no_argument, NULL, OPT_WAIT },
+	{ "cpus", required_argument, NULL, OPT_CPUS },
+	{ "histogram", no_argument, NULL, OPT_HISTOGRAM },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "csv", no_argument, NULL, OPT_CSV },
+	{ "plot", required_argument, NULL, OPT_PLOT },
+	{ "server", no_argument, NULL, OPT_SERVER },
+	{ "connect", required_argument, NULL, OPT_CONNECT },
+	{ "qual", required_argument, NULL, OPT_QUAL },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int parse_test(const char *text, struct perf_options *opt)
+{
+	for (int i = 0; i < PERF_TESTS; i++) {
+		if (strcmp(text, perf_methods[i].name) == 0) {
+			opt->spec.test = (enum perf_test)i;
+			opt->table = false;
+			return CLI_OK;
+		}
+	}
+	return cli_usage("--test: there is no test '%s'", text);
+}
+
+/* "FIRST" or "FIRST<by>SECOND". Without a second *second stays. */
+static bool parse_pair(const char *text, char by, uint64_t min, uint64_t max, uint64_t *first,
+		       uint64_t *second)
+{
+	char head[24];
+	const char *mark = strchr(text, by);
+	size_t length = mark != NULL ? (size_t)(mark - text) : strlen(text);
+
+	if (length >= sizeof(head))
+		return false;
+	snprintf(head, sizeof(head), "%.*s", (int)length, text);
+	return cli_number(head, min, max, first) &&
+	       (mark == NULL || cli_number(mark + 1, min, max, second));
+}
+
+static int parse_cpus(const char *text, struct perf_options *opt)
+{
+	uint64_t first, second = UINT64_MAX;
+
+	if (!parse_pair(text, ',', 0, 65535, &first, &second))
+		return cli_usage("--cpus: '%s' is no CPU number and no A,B", text);
+	opt->cpu[0] = (int)first;
+	if (second != UINT64_MAX)
+		opt->cpu[1] = (int)second;
+	return CLI_OK;
+}
+
+static int parse_sweep(const char *text, struct perf_options *opt)
+{
+	opt->sweep_min = 1;
+	opt->sweep_max = UINT64_C(4) << 20;
+	if (text == NULL)
+		return CLI_OK;
+	if (!parse_pair(text, ':', 1, MAX_SIZE, &opt->sweep_min, &opt->sweep_max))
+		return cli_usage("--sweep: '%s' is not MIN:MAX, as in --sweep=8:1m", text);
+	if (opt->sweep_min > opt->sweep_max)
+		return cli_usage("--sweep: '%s' begins above its end", text);
+	return CLI_OK;
+}
+
+static int parse_plot(const char *text, struct perf_options *opt)
+{
+	const char *dot = strrchr(text, '.');
+
+	opt->plot = text;
+	if (dot != NULL && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".png") == 0))
+		return CLI_OK;
+	return cli_usage("--plot: '%s' ends neither in .svg nor in .png", text);
+}
+
+static int parse_number(const char *name, const char *text, uint64_t min, uint64_t max,
+			uint64_t *value)
+{
+	if (cli_number(text, min, max, value))
+		return CLI_OK;
+	return cli_usage("%s: '%s' is not a number from %llu to %llu", name, text,
+			 (unsigned long long)min, (unsigned long long)max);
+}
+
+static int parse_u32(const char *name, const char *text, uint64_t min, uint64_t max,
+		     uint32_t *value)
+{
+	uint64_t wide = 0;
+	int status = parse_number(name, text, min, max, &wide);
+
+	*value = (uint32_t)wide;
+	return status;
+}
+
+/* Options without a value. */
+static bool parse_flag(int id, struct perf_options *opt)
+{
+	switch (id) {
+	case OPT_WAIT:
+		opt->spec.wait = true;
+		return true;
+	case OPT_HISTOGRAM:
+		opt->histogram = true;
+		return true;
+	case OPT_JSON:
+		opt->form = PERF_JSON;
+		return true;
+	case OPT_CSV:
+		opt->form = PERF_CSV;
+		return true;
+	case OPT_SERVER:
+		opt->server = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int parse_option(int id, const char *text, struct perf_options *opt)
+{
+	switch (id) {
+	case OPT_IA:
+		opt->ia = text;
+		return CLI_OK;
+	case OPT_TEST:
+		return parse_test(text, opt);
+	case OPT_SIZE:
+		return parse_number("--size", text, 1, MAX_SIZE, &opt->spec.size);
+	case OPT_SWEEP:
+		return parse_sweep(text, opt);
+	case OPT_WINDOW:
+		return parse_u32("--window", text, 1, MAX_WINDOW, &opt->spec.window);
+	case OPT_ITERS:
+		return parse_u32("--iters", text, 1, MAX_ITERS, &opt->spec.iters);
+	case OPT_DURATION:
+		return parse_u32("--duration", text, 1, 3600, &opt->spec.duration_s);
+	case OPT_WARMUP:
+		opt->warmup_given = true;
+		return parse_u32("--warmup", text, 0, MAX_ITERS, &opt->spec.warmup);
+	case OPT_CPUS:
+		return parse_cpus(text, opt);
+	case OPT_PLOT:
+		return parse_plot(text, opt);
+	case OPT_CONNECT:
+		opt->connect = text;
+		return CLI_OK;
+	case OPT_QUAL:
+		return parse_number("--qual", text, 1, UINT64_MAX, &opt->conn_qual);
+	default:
+		return parse_u32("--timeout", text, 1, 3600, &opt->timeout_s);
+	}
+}
+
+/* Options that choose what to measure. */
+static bool measures(const struct perf_options *opt)
+{
+	return !opt->table || opt->histogram || opt->sweep_max > 0 || opt->spec.size > 0 ||
+	       opt->spec.iters > 0 || opt->spec.duration_s > 0 || opt->spec.window > 0 ||
+	       opt->spec.wait || opt->warmup_given;
+}
+
+static int check_ends(const struct perf_options *opt)
+{
+	bool pair = !opt->server && opt->connect == NULL;
+
+	if (opt->server && opt->connect != NULL)
+		return cli_usage("--server and --connect are the two ends; give one of them");
+	if (opt->server && (measures(opt) || opt->form != PERF_TABLE || opt->plot != NULL))
+		return cli_usage("--server: the client chooses what to measure and shows it; give "
+				 "it all but --ia, --cpus, --qual and --timeout");
+	if (pair && opt->cpu[0] >= 0 && opt->cpu[1] < 0)
+		return cli_usage("--cpus: give two, one for each process: --cpus A,B");
+	if (!pair && opt->cpu[1] >= 0)
+		return cli_usage("--cpus: give one; the other process is started elsewhere");
+	return CLI_OK;
+}
+
+static int check_test(const struct perf_options *opt)
+{
+	const struct perf_method *method = &perf_methods[opt->spec.test];
+
+	if (opt->spec.iters > 0 && opt->spec.duration_s > 0)
+		return cli_usage("--iters and --duration both say how long; give one of them");
+	if (opt->spec.size > 0 && opt->sweep_max > 0)
+		return cli_usage("--size is one size and --sweep many; give one of them");
+	if (opt->table)
+		return CLI_OK;
+	if ((opt->spec.size > 0 || opt->sweep_max > 0) && opt->spec.test == PERF_CONNECT_RATE)
+		return cli_usage("%s: connect-rate sends no messages",
+				 opt->sweep_max > 0 ? "--sweep" : "--size");
+	if (opt->spec.window > 0 && (method->latency || opt->spec.test == PERF_CONNECT_RATE))
+		return cli_usage("--window: %s has one message under way at a time", method->name);
+	if (opt->spec.wait && !perf_waits(opt->spec.test))
+		return cli_usage("--wait: %s polls always", method->name);
+	if (opt->histogram && method->one_way == 0)
+		return cli_usage("--histogram: %s measures no latency", method->name);
+	return CLI_OK;
+}
+
+/* What is wrong only in company. */
+static int check_options(const struct perf_options *opt)
+{
+	int status;
+
+	if (opt->ia == NULL && opt->results == NULL)
+		return cli_usage("--ia is missing: which adapter? ('datctl list' prints them)");
+	if (opt->ia == NULL && (measures(opt) || opt->form != PERF_TABLE || opt->server ||
+				opt->connect != NULL || opt->cpu[0] >= 0))
+		return cli_usage("--ia is missing: without it a picture of RESULTS is drawn, and "
+				 "nothing measured");
+	status = check_ends(opt);
+	return status == CLI_OK ? check_test(opt) : status;
+}
+
+int options_read(int argc, char **argv, struct perf_options *opt)
+{
+	int id, status;
+
+	*opt = (struct perf_options){
+		.table = true, .conn_qual = DEFAULT_QUAL, .timeout_s = DEFAULT_TIMEOUT_S,
+		.cpu = { -1, -1 },
+	};
+	opterr = 0;
+	while ((id = getopt_long(argc, argv, ":hV", options, NULL)) != -1) {
+		if (id == OPT_HELP || id == 'h' || id == OPT_VERSION || id == 'V') {
+			opt->done = true;
+			return id == OPT_HELP || id == 'h' ? cli_help(help_text) : cli_version();
+		}
+		if (id == ':')
+			return cli_usage("%s needs a value", argv[optind - 1]);
+		if (id == '?')
+			return cli_usage("unknown option '%s'", argv[optind - 1]);
+		if (parse_flag(id, opt))
+			continue;
+		status = parse_option(id, optarg, opt);
+		if (status != CLI_OK)
+			return status;
+	}
+	if (optind < argc && opt->plot == NULL)
+		return cli_usage("'%s' is no option", argv[optind]);
+	if (optind < argc)
+		opt->results = argv + optind;
+	status = check_options(opt);
+	return status == CLI_OK ? proc_pick_cpus(opt) : status;
+}

@@ -12,6 +12,37 @@ const char *verdict_name(enum verdict verdict)
 	return names[verdict];
 }
 
+/* How many bytes one character takes; 0 if it is none, or one that does something to a terminal. */
+static size_t utf8_size(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 :
+		at[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < size; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	if (size == 1 && ((at[0] < ' ' && at[0] != '\t') || at[0] == 0x7f))
+		return 0;
+	if ((at[0] == 0xc2 && at[1] < 0xa0) ||		/* C1 */
+	    (at[0] == 0xe0 && at[1] < 0xa0) ||		/* more bytes than it needs */
+	    (at[0] == 0xed && at[1] > 0x9f) ||		/* half of a pair */
+	    (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
+		return 0;
+	return size;
+}
+
+void make_printable(char *text)
+{
+	while (*text) {
+		size_t size = utf8_size(text);
+
+		if (!size)
+			*text = '?';
+		text += size ? size : 1;
+	}
+}
+
 struct clause *clause_find(const char *id)
 {
 	for (int i = 0; i < clause_count; i++)

@@ -9,6 +9,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/*
+ * Words of others, to be shown: control characters, and what is no UTF-8, become question marks.
+ * Tabs stay.
+ */
+void make_printable(char *text);
+
 void report_list(FILE *out);
 void report_readings(FILE *out);	/* of what the specification leaves open */
 void report_coverage(FILE *out);
@@ -26,11 +32,9 @@ struct column {
 	} *cells;		/* as many as there are clauses */
 };
 
-/*
- * The run that was just made, or one that --json wrote; false, with a word on stderr, if it is
- * none.
- */
-bool column_of_run(struct column *column, const char *ia_name);
+/* The run that was just made. */
+void column_of_run(struct column *column, const char *ia_name);
+/* One that --json wrote; false, with a word on stderr, if it is none. */
 bool column_of_json(struct column *column, const char *path);
 void column_free(struct column *column);
 void report_html(FILE *out, const struct column *columns, int count);

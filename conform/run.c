@@ -18,6 +18,7 @@
 
 #include "clauses.h"
 #include "conform.h"
+#include "report.h"
 #include "run.h"
 
 #define MAX_JOBS  64
@@ -29,7 +30,7 @@
 struct child {
 	const struct conform_test *test;	/* NULL: the slot is free */
 	pid_t pid;
-	int fd;			/* its lines come from here */
+	int fd;			/* its lines come from here; -1: there will be no more */
 	int noise_fd;		/* memfd with its stdout and stderr */
 	uint64_t deadline;
 	bool late;		/* killed since it took too long */
@@ -180,6 +181,7 @@ static void take_bytes(struct child *child, const char *bytes, size_t size)
 	for (size_t i = 0; i < size; i++) {
 		if (bytes[i] == '\n') {
 			child->line[child->used] = '\0';
+			make_printable(child->line);
 			take_line(child, child->line);
 			child->used = 0;
 		} else if (child->used < LINE_SIZE - 1) {
@@ -199,6 +201,7 @@ static void noise_of(struct child *child, char *text, size_t size)
 	for (char *at = text; *at; at++)
 		if (*at == '\n' || *at == '\t')
 			*at = ' ';
+	make_printable(text);
 }
 
 static void judge_end(struct child *child, int status)
@@ -240,13 +243,42 @@ static void judge_end(struct child *child, int status)
 				    child->ended ? "it ended before, or checked nothing" : got);
 }
 
+/* What there is to read now; after its end, -1 stands for the descriptor. */
+static void listen_to(struct child *child)
+{
+	char bytes[8192];
+	ssize_t got;
+
+	while (child->fd >= 0 && (got = read(child->fd, bytes, sizeof(bytes))) >= 0) {
+		if (got > 0) {
+			take_bytes(child, bytes, (size_t)got);
+			continue;
+		}
+		close(child->fd);
+		child->fd = -1;
+	}
+}
+
+/*
+ * Whether the test's own process is over. The pipe does not tell: a provider may close descriptors
+ * that are not its own, or leave a process behind that has them open.
+ */
+static bool has_ended(const struct child *child)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	return !waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid == child->pid;
+}
+
 static void conclude(struct child *child)
 {
 	int status = 0;
 
+	kill(-child->pid, SIGKILL);	/* its peers; not yet waited for, it keeps the number */
 	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	kill(-child->pid, SIGKILL);	/* its peers */
+	listen_to(child);
 	judge_end(child, status);
 	for (int i = 0; child->test->ids[i]; i++) {
 		struct clause *clause = clause_find(child->test->ids[i]);
@@ -258,7 +290,8 @@ static void conclude(struct child *child)
 		else if (!child->na[i])
 			clause->verdict = PASSED;
 	}
-	close(child->fd);
+	if (child->fd >= 0)
+		close(child->fd);
 	close(child->noise_fd);
 	child->test = NULL;
 }
@@ -302,37 +335,35 @@ static void launch(struct child *child, const struct conform_test *test,
 	}
 	setpgid(child->pid, child->pid);
 	close(pair[1]);
+	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	child->fd = pair[0];
 	child->test = test;
 	child->deadline = judge_now_ms() + options->bound_s * 1000ull;
 }
 
-/* Waits until one of the children has said something or is due; concludes those that are done. */
+/* Waits until one of the children has said something or is due; concludes those that are over. */
 static int attend(unsigned int jobs)
 {
 	struct pollfd polls[MAX_JOBS];
 	struct child *of[MAX_JOBS];
-	char bytes[8192];
-	int count = 0, done = 0;
+	int count = 0, done = 0, wait_ms = 100;
 
 	for (unsigned int i = 0; i < jobs; i++)
 		if (children[i].test) {
 			polls[count] = (struct pollfd){ .fd = children[i].fd, .events = POLLIN };
 			of[count++] = &children[i];
+			if (children[i].fd < 0)
+				wait_ms = 1;	/* it is about to end */
 		}
-	if (poll(polls, (nfds_t)count, 100) < 0)
+	if (poll(polls, (nfds_t)count, wait_ms) < 0)
 		return 0;
 	for (int i = 0; i < count; i++) {
-		ssize_t got = polls[i].revents ? read(of[i]->fd, bytes, sizeof(bytes)) : -1;
-
-		if (got > 0)
-			take_bytes(of[i], bytes, (size_t)got);
+		listen_to(of[i]);
 		if (judge_now_ms() > of[i]->deadline && !of[i]->late) {
 			of[i]->late = true;
 			kill(-of[i]->pid, SIGKILL);
 		}
-		/* The end of the pipe: nobody of the child's group is left. */
-		if (got == 0) {
+		if (has_ended(of[i])) {
 			conclude(of[i]);
 			done++;
 		}
@@ -385,11 +416,19 @@ void run_all(const struct run_options *options)
 
 bool run_probe(const struct run_options *options)
 {
+	char name[DAT_NAME_MAX_LENGTH];
 	int status = 0;
 	pid_t pid;
 
+	snprintf(name, sizeof(name), "%s", options->ia_name);
+	make_printable(name);
+
 	fflush(NULL);
 	pid = fork();
+	if (pid < 0) {
+		perror("datconform: fork");
+		return false;
+	}
 	if (pid == 0) {
 		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 		DAT_IA_HANDLE ia;
@@ -399,7 +438,7 @@ bool run_probe(const struct run_options *options)
 		ret = dat_ia_open((char *)options->ia_name, 8, &async, &ia);
 		if (ret == DAT_SUCCESS)
 			_exit(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS);
-		fprintf(stderr, "datconform: dat_ia_open(\"%s\"): %s (0x%08x)\n", options->ia_name,
+		fprintf(stderr, "datconform: dat_ia_open(\"%s\"): %s (0x%08x)\n", name,
 			judge_ret_name(ret), ret);
 		_exit(2);
 	}
@@ -408,8 +447,8 @@ bool run_probe(const struct run_options *options)
 	if (WIFSIGNALED(status))
 		fprintf(stderr,
 			"datconform: opening and closing \"%s\" ended with signal %d (%s)\n",
-			options->ia_name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+			name, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
-		fprintf(stderr, "datconform: \"%s\" opens, but does not close\n", options->ia_name);
+		fprintf(stderr, "datconform: \"%s\" opens, but does not close\n", name);
 	return WIFEXITED(status) && WEXITSTATUS(status) != 2;
 }

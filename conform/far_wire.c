@@ -12,6 +12,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -179,11 +180,15 @@ bool far_resolve(const char *text, struct sockaddr_storage *address)
 		*colon = '\0';
 		port = colon + 1;
 	}
-	error = getaddrinfo(name, port, &hints, &list);
+	/* getaddrinfo() takes any number for a port, and cuts it. */
+	error = strspn(port, "0123456789") != strlen(port) || strlen(port) > 5 || atoi(port) > 65535
+			? EAI_SERVICE
+			: getaddrinfo(name, port, &hints, &list);
 	if (error) {
 		fprintf(stderr,
 			"datconform: --connect: %s; give the address that the server printed\n",
-			gai_strerror(error));
+			error == EAI_SERVICE ? "the port is no number from 1 to 65535" :
+					       gai_strerror(error));
 		return false;
 	}
 	memcpy(address, list->ai_addr, list->ai_addrlen);

@@ -40,7 +40,7 @@ static char *detail_of(const struct clause *clause)
 	return text;
 }
 
-bool column_of_run(struct column *column, const char *ia_name)
+void column_of_run(struct column *column, const char *ia_name)
 {
 	column->title = copy(ia_name);
 	column->cells = calloc((size_t)clause_count, sizeof(*column->cells));
@@ -52,7 +52,6 @@ bool column_of_run(struct column *column, const char *ia_name)
 		column->cells[i].verdict = verdict_name(clauses[i].verdict)[0];
 		column->cells[i].detail = detail_of(&clauses[i]);
 	}
-	return true;
 }
 
 /* The place in a JSON text; `bad` sticks. */
@@ -122,7 +121,7 @@ static void member(struct reader *r, const char *name, const char *text)
 	else if (!strcmp(name, "id"))
 		snprintf(r->id, sizeof(r->id), "%s", text);
 	else if (!strcmp(name, "verdict"))
-		r->cell.verdict = text[0];
+		r->cell.verdict = strchr("pfnu", text[0]) ? text[0] : '\0';
 	else if (!strcmp(name, "at"))
 		append(&r->cell.detail, "", text);
 	else if (!strcmp(name, "call"))
@@ -285,12 +284,22 @@ static void head(FILE *out, const struct column *columns, int count)
 	fprintf(out, "</tr></thead>\n");
 }
 
+static bool is_in_a_run(const struct column *columns, int count, int clause)
+{
+	for (int c = 0; c < count; c++)
+		if (columns[c].cells[clause].verdict)
+			return true;
+	return false;
+}
+
 void report_html(FILE *out, const struct column *columns, int count)
 {
 	const char *function = "";
 
 	head(out, columns, count);
 	for (int i = 0; i < clause_count; i++) {
+		if (!is_in_a_run(columns, count, i))
+			continue;
 		if (strcmp(function, clauses[i].function)) {
 			function = clauses[i].function;
 			fprintf(out, "<tr class=\"function\"><th colspan=\"%d\" id=\"%s\">",

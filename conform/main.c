@@ -3,10 +3,14 @@
  * datconform: the command line. Exit status: 0 no failure, 1 failures, 2 wrong usage, 3 it could
  * not be run.
  */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clauses.h"
@@ -31,6 +35,12 @@ static struct {
 	int result_count;
 } options = { .run = { .jobs = 2, .patience_ms = 5000 } };
 
+static struct {
+	struct column columns[MAX_COLUMNS];
+	int count;
+	bool unwritten;		/* a report, or part of it, was not written: the others still are */
+} output;
+
 static const char usage[] =
 	"usage: datconform --ia NAME [options]       run the clauses of uDAPL 1.2 on an adapter\n"
 	"       datconform --ia NAME --server        be the other side of clauses that have two\n"
@@ -40,7 +50,7 @@ static const char usage[] =
 	"\n"
 	"  --ia NAME         adapter, as in dat.conf\n"
 	"  --only GLOB       clauses whose id or function matches (may be repeated)\n"
-	"  --json FILE       write the verdicts as JSON       (- is standard output)\n"
+	"  --json FILE       write the verdicts as JSON       (-: on standard output, the summary on the other)\n"
 	"  --junit FILE      ... as JUnit XML\n"
 	"  --html FILE       ... as a page; JSON results named behind the options become further columns\n"
 	"  --tap             ... as TAP on standard output, instead of the summary\n"
@@ -105,7 +115,7 @@ static unsigned int number(const char *text, const char *name, unsigned int most
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 
-	if (*end || !n || n > most) {
+	if (!isdigit((unsigned char)*text) || *end || !n || n > most) {
 		fprintf(stderr, "datconform: --%s wants a number from 1 to %u\n", name, most);
 		exit(2);
 	}
@@ -142,6 +152,11 @@ static void take_option(int which)
 	}
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
 static void take_options(int argc, char **argv)
 {
 	int which;
@@ -157,6 +172,9 @@ static void take_options(int argc, char **argv)
 	if (!options.run.ia_name && (options.server || options.connect || (!options.list &&
 	    !options.coverage && !options.result_count)))
 		bad_usage("which adapter? --ia NAME");
+	if (is_stdout(options.json) + is_stdout(options.junit) + is_stdout(options.html) +
+		    options.tap > 1)
+		bad_usage("standard output takes one report: give the others a file");
 	if (options.server && options.connect)
 		bad_usage("--server and --connect are the two sides; give one of them");
 	if (options.port && !options.server)
@@ -164,6 +182,7 @@ static void take_options(int argc, char **argv)
 	snprintf(options.label, sizeof(options.label), "%s%s%s",
 		 options.run.ia_name ? options.run.ia_name : "", options.connect ? " with " : "",
 		 options.connect ? options.connect : "");
+	make_printable(options.label);
 	if (!options.run.bound_s)
 		options.run.bound_s = 6 * options.run.patience_ms / 1000;
 }
@@ -207,8 +226,10 @@ static void select_clauses(void)
 		ambiguities[i].selected = wanted(ambiguities[i].id, ambiguities[i].where);
 		n += options.list && ambiguities[i].selected;
 	}
-	if (!n)
-		bad_usage("no clause has an id or function like that: see --list");
+	if (!n) {
+		fputs("datconform: no clause has an id or function like that: see --list\n", stderr);
+		exit(2);
+	}
 }
 
 static int neither_test_nor_reason(void)
@@ -234,65 +255,98 @@ static void progress(int done, int total, const char *id)
 	fflush(stderr);
 }
 
-static FILE *open_out(const char *path)
+static void cannot_write(const char *path)
 {
-	FILE *out = !strcmp(path, "-") ? stdout : fopen(path, "w");
+	fprintf(stderr, "datconform: %s: %s\n", path, strerror(errno));
+	output.unwritten = true;
+}
 
-	if (!out) {
-		perror(path);
+/* Before the run, so that it is not for nothing. Leaves nothing behind. */
+static void check_out(const char *path)
+{
+	struct stat there;
+	bool is_new;
+	int fd;
+
+	if (!path || is_stdout(path))
+		return;
+	is_new = lstat(path, &there) != 0;
+	if (!is_new && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+		return;
+	fd = open(path, O_WRONLY | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+	if (fd < 0) {
+		cannot_write(path);
 		exit(3);
 	}
+	close(fd);
+	if (is_new)
+		unlink(path);
+}
+
+static FILE *open_out(const char *path)
+{
+	FILE *out = is_stdout(path) ? stdout : fopen(path, "w");
+
+	if (!out)
+		cannot_write(path);
 	return out;
 }
 
 static void close_out(FILE *out, const char *path)
 {
-	if (fflush(out) || ferror(out)) {
-		perror(path);
-		exit(3);
-	}
-	if (out != stdout)
-		fclose(out);
+	if (!out)
+		return;
+	if (fflush(out) || ferror(out) || (out != stdout && fclose(out)))
+		cannot_write(out == stdout ? "standard output" : path);
+}
+
+/* Columns of other runs, before this one; its own comes first. */
+static void read_results(void)
+{
+	output.count = options.run.ia_name ? 1 : 0;
+	for (int i = 0; i < options.result_count; i++)
+		if (!column_of_json(&output.columns[output.count++], options.results[i]))
+			exit(3);
 }
 
 static void write_page(void)
 {
-	struct column columns[MAX_COLUMNS];
-	int count = 0;
 	FILE *out;
 
-	memset(columns, 0, sizeof(columns));
-	if (options.run.ia_name && column_of_run(&columns[count], options.label))
-		count++;
-	for (int i = 0; i < options.result_count; i++, count++)
-		if (!column_of_json(&columns[count], options.results[i]))
-			exit(3);
+	if (options.run.ia_name)
+		column_of_run(&output.columns[0], options.label);
 	out = open_out(options.html);
-	report_html(out, columns, count);
+	if (out)
+		report_html(out, output.columns, output.count);
 	close_out(out, options.html);
-	for (int i = 0; i < count; i++)
-		column_free(&columns[i]);
+	for (int i = 0; i < output.count; i++)
+		column_free(&output.columns[i]);
 }
 
+/* The summary comes last, and never between the lines of a report. */
 static void write_reports(void)
 {
+	bool taken = is_stdout(options.json) || is_stdout(options.junit) || is_stdout(options.html);
 	FILE *out;
 
 	if (options.json) {
 		out = open_out(options.json);
-		report_json(out, options.label);
+		if (out)
+			report_json(out, options.label);
 		close_out(out, options.json);
 	}
 	if (options.junit) {
 		out = open_out(options.junit);
-		report_junit(out, options.label);
+		if (out)
+			report_junit(out, options.label);
 		close_out(out, options.junit);
 	}
+	if (options.html)
+		write_page();
 	if (options.tap)
 		report_tap(stdout);
 	else
-		report_text(stdout);
-	fflush(stdout);
+		report_text(taken ? stderr : stdout);
 }
 
 /* That the server is there, is of this version, and has an adapter that opens. */
@@ -321,8 +375,21 @@ static bool probe_server(void)
 	return good;
 }
 
+/*
+ * Descriptors 0 to 2 are what they are called: a pipe of ours that took the place of one would be
+ * lost. A standard output that was closed cannot be written to.
+ */
+static void hold_standard_files(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDERR_FILENO ? O_RDWR : O_RDONLY) != fd)
+			exit(3);
+}
+
 int main(int argc, char **argv)
 {
+	hold_standard_files();
 	take_options(argc, argv);
 	if (options.server)
 		return far_host(options.run.ia_name, options.port ? options.port : FAR_PORT);
@@ -339,6 +406,10 @@ int main(int argc, char **argv)
 		if (missing)
 			return 1;
 	}
+	check_out(options.json);
+	check_out(options.junit);
+	check_out(options.html);
+	read_results();
 	if (options.run.ia_name) {
 		if (!options.tap && isatty(STDERR_FILENO))
 			options.run.progress = progress;
@@ -346,8 +417,9 @@ int main(int argc, char **argv)
 			return 3;
 		run_all(&options.run);
 		write_reports();
-	}
-	if (options.html)
+	} else if (options.html) {
 		write_page();
-	return clause_tally(FAILED) ? 1 : 0;
+	}
+	close_out(stdout, "");
+	return output.unwritten ? 3 : clause_tally(FAILED) ? 1 : 0;
 }

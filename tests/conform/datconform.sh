@@ -34,6 +34,27 @@ readings()
 }
 why() { ./datconform --list --only STRERROR-03 | grep -A 1 '^STRERROR-03' | grep '^ *why: '; }
 
+alone() { few --json - 2>/dev/null | tail -n 1 | grep -x ' ]}'; }
+unwritable()
+{
+	local status=0
+	few --json "$tap_dir/left.json" --html "$tap_dir/none/page.html" >"$tap_dir/out" 2>&1 || status=$?
+	cat "$tap_dir/out"
+	[ $status -eq 3 ] && ! grep passed "$tap_dir/out" && [ ! -e "$tap_dir/left.json" ]
+}
+cut_off()
+{
+	local status=0
+	few --json /dev/full >"$tap_dir/out" || status=$?
+	[ $status -eq 3 ] && tail -n 1 "$tap_dir/out" | grep -E -x '9 passed, 0 failed, 0 skipped'
+}
+to_full() { few >/dev/full; }
+all_closed()
+{
+	few --json "$tap_dir/closed.json" <&- >&- 2>&-
+	[ $? -eq 3 ] && grep -c '"verdict": "passed"' "$tap_dir/closed.json" | grep -x 9
+}
+
 tap 'datconform: every clause that must hold has a test or a reason' ./datconform --coverage --strict
 tap 'datconform: the clauses are counted' tap_holds '^[0-9]{3,} clauses$' ./datconform --list
 tap 'datconform: a glob selects by id' tap_holds '^1 clauses$' ./datconform --list --only EVD_WAIT-08
@@ -48,6 +69,14 @@ tap 'datconform: the page needs nothing but itself, and has a column for each ru
 tap 'datconform: results are compared without running anything' compared
 tap 'datconform: an unknown adapter is an error of its own' tap_status 3 ./datconform --ia nobody
 tap 'datconform: a result that is none is refused' tap_status 3 ./datconform --html - /dev/null
+tap 'datconform: a report on standard output has that for itself' alone
+tap 'datconform: two reports on standard output are wrong usage' tap_status 2 few --json - --tap
+tap 'datconform: a report that cannot be written is told of before the run, and nothing is left behind' unwritable
+tap 'datconform: a report that is cut off is an error, and the summary comes all the same' cut_off
+tap 'datconform: standard output that takes nothing is an error' tap_status 3 to_full
+tap 'datconform: closed standard files take no part in the tests' all_closed
+tap 'datconform: an unknown name is told without its control characters' has_no "$(printf '\033')" ./datconform --ia "$(printf '\033[31m')"
+tap 'datconform: a port beyond 65535 is none' tap_status 3 ./datconform --ia soft0 --connect 127.0.0.1:85311
 tap 'datconform: a glob that fits nothing is wrong usage' tap_status 2 ./datconform --ia soft0 --only NONE-01
 tap 'datconform: no adapter is wrong usage' tap_status 2 ./datconform
 tap_end

@@ -2,6 +2,7 @@
 /* Connections, what events they bring, and threads that wait for events. */
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -136,13 +137,21 @@ bool kit_same_address(const void *one, const void *other)
 	return !memcmp(&in6[0]->sin6_addr, &in6[1]->sin6_addr, sizeof(in6[0]->sin6_addr));
 }
 
-/* One that was just free, and is known to be a good one. */
+/*
+ * One that was just free, and is known to be a good one. Out of 2^61, so that no program on this
+ * host and no test beside this one chooses the same before it is used; a provider that does not
+ * take so large a number chooses itself.
+ */
 DAT_CONN_QUAL kit_unused_qual(void)
 {
 	DAT_EVD_HANDLE evd = kit_evd_at(kit_ia_b(), 4, DAT_EVD_CR_FLAG, DAT_HANDLE_NULL);
 	DAT_CONN_QUAL qual = 0;
-	DAT_PSP_HANDLE psp = kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	DAT_PSP_HANDLE psp;
 
+	MUST(getrandom(&qual, sizeof(qual), 0) == sizeof(qual));
+	qual = qual >> 2 | (DAT_CONN_QUAL)1 << 61;
+	if (dat_psp_create(kit_ia_b(), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp) != DAT_SUCCESS)
+		psp = kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, &qual);
 	MUST_RET(dat_psp_free(psp), DAT_SUCCESS);
 	MUST_RET(dat_evd_free(evd), DAT_SUCCESS);
 	return qual;

@@ -35,7 +35,8 @@ static struct {
 	struct kit_end passive[CONNECTIONS];
 	DAT_EVD_HANDLE cr_evd;
 	bool over;		/* atomic */
-	int accepted, worked;	/* of a thread, judged when it is joined */
+	int worked;		/* atomic: rounds */
+	int accepted;		/* of a thread, judged when it is joined */
 	int bad_accepts, bad_works;
 } threads;
 
@@ -79,7 +80,7 @@ static void *work(void *arg)
 {
 	while (!__atomic_load_n(&threads.over, __ATOMIC_ACQUIRE)) {
 		threads.bad_works += work_once();
-		threads.worked++;
+		__atomic_fetch_add(&threads.worked, 1, __ATOMIC_RELAXED);
 	}
 	return arg;
 }
@@ -96,6 +97,8 @@ CLAUSE("CONSUMER-02")
 		kit_end(&threads.passive[i], NULL);
 	MUST(pthread_create(&acceptor, NULL, accept_all, NULL) == 0);
 	MUST(pthread_create(&worker, NULL, work, NULL) == 0);
+	/* On a loaded machine all the rest may be over before a new thread comes to run. */
+	MUST_SOON(__atomic_load_n(&threads.worked, __ATOMIC_RELAXED) > 0);
 	for (int i = 0; i < CONNECTIONS; i++) {
 		kit_end(&a, NULL);
 		MUST_RET(kit_connect(a.ep, qual), DAT_SUCCESS);
@@ -109,7 +112,6 @@ CLAUSE("CONSUMER-02")
 	MUST(pthread_join(worker, NULL) == 0 && pthread_join(acceptor, NULL) == 0);
 	CHECK_NUM(threads.accepted, CONNECTIONS);
 	CHECK_NUM(threads.bad_accepts, 0);
-	CHECK_THAT(threads.worked > 0);
 	CHECK_NUM(threads.bad_works, 0);
 }
 

@@ -39,19 +39,35 @@ each_minor_has_a_section()
 	done
 }
 
-# SDKs that are behind us are kept, and an odd plugin is built from each.
-each_older_minor_is_frozen()
+# Every SDK is kept, and an odd plugin is built from each.
+each_minor_is_frozen()
 {
 	local minor
 	minor=$(sed -n 's/^#define DATP_SDK_MINOR //p' "$header")
-	for ((minor--; minor >= 1; minor--)); do
+	for ((; minor >= 1; minor--)); do
 		grep -qx "#define DATP_SDK_MINOR $minor" "$top_srcdir/tests/abi/sdk-0.$minor/datp/provider.h" || return 1
 		ls ".libs/odd_sdk0$minor.so" || return 1
+	done
+}
+
+# A header without its comments and its layout.
+bare() { sed -z 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' "$1" | tr -d ' \t\n\\'; }
+
+# A change of what the headers declare, but for comments, needs a minor of its own.
+this_minor_is_as_it_was_frozen()
+{
+	local minor name
+	minor=$(sed -n 's/^#define DATP_SDK_MINOR //p' "$header")
+	for name in "$top_srcdir"/include/datp/*.h; do
+		name=${name##*/}
+		[ "$(bare "$top_srcdir/include/datp/$name" | wc -c)" -gt 1000 ] || return 1
+		cmp <(bare "$top_srcdir/include/datp/$name") <(bare "$top_srcdir/tests/abi/sdk-0.$minor/datp/$name") || return 1
 	done
 }
 
 tap 'sdk: datp(7) has a section for every op, and for nothing else' each_op_has_a_section
 tap 'sdk: datp(7) lists every duty that is quoted' each_duty_is_there
 tap 'sdk: datp(7) has a section for every minor' each_minor_has_a_section
-tap 'sdk: the header of every older minor is kept' each_older_minor_is_frozen
+tap 'sdk: the headers of every minor are kept' each_minor_is_frozen
+tap 'sdk: those of this minor declare what they did' this_minor_is_as_it_was_frozen
 tap_end

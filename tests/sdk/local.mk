@@ -26,14 +26,17 @@ tests_sdk_story_LDADD = libdat.la
 tests_sdk_tour_SOURCES = tests/sdk/tour.c
 tests_sdk_tour_LDADD = libdat.la
 
-# The header of every released SDK, as it was; each new release adds one, and a plugin built from it.
+# The headers of every SDK, as they are released; each new minor adds them, and a plugin and a wrapper built from them.
 SDK_RELEASED = \
 	tests/abi/sdk-0.1/datp/provider.h \
-	tests/abi/sdk-0.1/datp/provider_post.h
+	tests/abi/sdk-0.1/datp/provider_post.h \
+	tests/abi/sdk-0.2/datp/provider.h \
+	tests/abi/sdk-0.2/datp/provider_post.h \
+	tests/abi/sdk-0.2/datp/wrap.h
 
 # One source, one library for each way of being odd: .libs/odd_ODDITY.so.
 ODD_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere
-ODD = odd_none.la odd_sdk01.la odd_major.la odd_minor.la odd_future.la odd_short.la odd_null.la odd_need.la odd_small.la odd_slow.la
+ODD = odd_none.la odd_sdk01.la odd_sdk02.la watch_sdk02.la odd_major.la odd_minor.la odd_future.la odd_short.la odd_null.la odd_need.la odd_small.la odd_slow.la
 check_LTLIBRARIES += $(ODD)
 odd_none_la_SOURCES = tests/sdk/odd.c
 odd_none_la_LDFLAGS = $(ODD_LDFLAGS)
@@ -42,6 +45,14 @@ odd_sdk01_la_SOURCES = tests/sdk/odd.c
 odd_sdk01_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-0.1 $(AM_CPPFLAGS)
 odd_sdk01_la_LDFLAGS = $(ODD_LDFLAGS)
 odd_sdk01_la_LIBADD = libdatp.la
+odd_sdk02_la_SOURCES = tests/sdk/odd.c
+odd_sdk02_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-0.2 $(AM_CPPFLAGS)
+odd_sdk02_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_sdk02_la_LIBADD = libdatp.la
+watch_sdk02_la_SOURCES = tests/sdk/watch.c
+watch_sdk02_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-0.2 $(AM_CPPFLAGS)
+watch_sdk02_la_LDFLAGS = $(ODD_LDFLAGS)
+watch_sdk02_la_LIBADD = libdatp.la
 odd_major_la_SOURCES = tests/sdk/odd.c
 odd_major_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_MAJOR=7
 odd_major_la_LDFLAGS = $(ODD_LDFLAGS)

@@ -29,6 +29,8 @@ mock_open_nothing nonthreadsafe DAT_INTERNAL_ERROR      could not open it: DAT_I
 mock_reenter     nonthreadsafe  DAT_SUCCESS             DUTY-17: .*from within .*; open it from somewhere else
 odd_none         nonthreadsafe  DAT_SUCCESS             -
 odd_sdk01        nonthreadsafe  DAT_SUCCESS             -
+odd_sdk02        nonthreadsafe  DAT_SUCCESS             -
+watch_sdk02      nonthreadsafe  DAT_SUCCESS             -
 odd_minor        nonthreadsafe  DAT_SUCCESS             -
 odd_future       nonthreadsafe  DAT_SUCCESS             -
 odd_slow         nonthreadsafe  DAT_SUCCESS             -
@@ -42,7 +44,8 @@ odd_small        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-06: .*ep_size = .*;
 names=()
 while read -r mock safety _; do
 	[ -n "$mock" ] || continue
-	echo "$mock u1.2 $safety default $libs/$mock.so test.1.0 \"\" \"\"" >>"$conf"
+	# what a wrapper wraps; others do not look at it
+	echo "$mock u1.2 $safety default $libs/$mock.so test.1.0 \"mock_plain\" \"\"" >>"$conf"
 	if [ "$safety" = threadsafe ]; then
 		names+=("$mock!")
 	else
@@ -79,6 +82,8 @@ while read -r mock safety result message; do
 done <<<"$table"
 tap 'sdk: afterwards the others open as before' test "$(tail -n 3 "$tap_dir/out" | grep -c ' DAT_SUCCESS$')" -eq 3
 tap 'sdk: dump takes a plugin of SDK 0.1' tap_holds '^sdk=0.1$' ./datctl dump "$libs/odd_sdk01.so"
+tap 'sdk: dump takes a plugin of SDK 0.2' tap_holds '^sdk=0.2$' ./datctl dump "$libs/odd_sdk02.so"
+tap 'sdk: dump takes a wrapper of SDK 0.2' tap_holds '^sdk=0.2$' ./datctl dump "$libs/watch_sdk02.so"
 tap 'sdk: dump says of a later one what is ignored' tap_holds '^ignored=1$' ./datctl dump "$libs/odd_future.so"
 tap 'sdk: dump fails for one that does not load' tap_status 1 ./datctl dump "$libs/odd_need.so"
 tap 'sdk: dump names the duty' grep -q '^why=DUTY-04: ' <(./datctl dump "$libs/odd_null.so")

@@ -23,8 +23,8 @@
  * beneath itself is refused (DUTY-16).
  *
  * THREADS. Hooks are called on the thread of the call, many at a time, and hold no lock. close is
- * called when the last of them is over. In the hooks of evd_wait and cno_wait the thread cannot be
- * cancelled; if it is cancelled in the call itself, after is not called.
+ * called when the last of them is over. Threads are not cancelled in hooks; one that is cancelled in
+ * a wait itself does not come to after.
  */
 #ifndef DATP_WRAP_H
 #define DATP_WRAP_H

@@ -50,8 +50,8 @@ struct opening {
 static _Thread_local const struct opening *openings;
 
 /*
- * The wait whose hooks this thread is in, of the uppermost layer: hooks hold locks, so the thread
- * cannot be cancelled in them, but it can in the provider beneath, by the settings that are here.
+ * The wait whose hooks this thread is in, of the uppermost layer: it cannot be cancelled in them,
+ * but it can in the provider beneath, by the settings that are here.
  */
 static _Thread_local struct cancel *waiting;
 
@@ -147,7 +147,8 @@ static void adopt_results(struct layer *layer, enum datp_call id, const uint64_t
 
 		if (!at)
 			continue;
-		if (args[i].kind == DATP_ARG_OUT_HANDLE)
+		/* not the EVD for asynchronous errors: it may be another IA's */
+		if (args[i].kind == DATP_ARG_OUT_HANDLE && id != DATP_CALL_ia_query)
 			adopt(layer, *(DAT_HANDLE *)at);
 		else if (args[i].kind == DATP_ARG_EVENT)
 			adopt_event(layer, at);
@@ -214,14 +215,15 @@ static DAT_RETURN hooked_call(struct layer *layer, enum datp_call id, const uint
 	return call.ret;
 }
 
-static DAT_RETURN wait_call(struct layer *layer, enum datp_call id, const uint64_t *w)
+/* Hooks hold locks, so they are not cancelled; of a wait, the provider's own part is. */
+static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint64_t *w)
 {
 	DAT_RETURN ret = datp_ret(DATP_ERR_HANDLE);
 	struct cancel own, *outer;
 
 	cancel_off(&own);
 	outer = waiting;
-	if (!outer)
+	if (!outer && is_wait(id))
 		waiting = &own;
 	pthread_cleanup_push(layer_unpin, layer);
 	if (layer_pin(layer))
@@ -229,18 +231,6 @@ static DAT_RETURN wait_call(struct layer *layer, enum datp_call id, const uint64
 	pthread_cleanup_pop(1);
 	waiting = outer;
 	cancel_restore(&own);
-	return ret;
-}
-
-static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint64_t *w)
-{
-	DAT_RETURN ret = datp_ret(DATP_ERR_HANDLE);
-
-	if (is_wait(id))
-		return wait_call(layer, id, w);
-	if (layer_pin(layer))
-		ret = hooked_call(layer, id, w);
-	layer_unpin(layer);
 	return ret;
 }
 

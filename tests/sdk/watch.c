@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wrapper that looks at its thread in the hooks of each wait: where the thread could be
- * cancelled, the wait fails with DAT_INTERNAL_ERROR.
+ * A wrapper that looks at its thread in its hooks: where the thread could be cancelled, the call
+ * fails with DAT_INTERNAL_ERROR.
  */
 #include <pthread.h>
 
@@ -21,8 +21,6 @@ static bool can_be_cancelled(void)
 static bool watch_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
 {
 	(void)wrap;
-	if (call->id != DATP_CALL_evd_wait && call->id != DATP_CALL_cno_wait)
-		return true;
 	call->ret = DAT_CLASS_ERROR | DAT_INTERNAL_ERROR;
 	return !can_be_cancelled();
 }
@@ -30,8 +28,7 @@ static bool watch_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
 static void watch_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 {
 	(void)wrap;
-	if ((call->id == DATP_CALL_evd_wait || call->id == DATP_CALL_cno_wait) &&
-	    can_be_cancelled())
+	if (can_be_cancelled())
 		call->ret = DAT_CLASS_ERROR | DAT_INTERNAL_ERROR;
 }
 

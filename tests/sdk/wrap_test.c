@@ -103,10 +103,30 @@ TEST_WITH(an_object_freed_on_the_way_through_is_an_invalid_handle, CONF)
 	CHECK_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
 
+/* The adapter beneath is open without the wrapper too, and one EVD takes the errors of both. */
+TEST_WITH(an_evd_of_the_unwrapped_adapter_stays_unwrapped, CONF)
+{
+	DAT_IA_HANDLE plain = open_or_fail("soft0"), ia;
+	DAT_EVD_HANDLE mine, seen;
+	DAT_EVD_PARAM param;
+
+	REQUIRE_DAT(dat_evd_create(plain, 8, DAT_HANDLE_NULL, DAT_EVD_ASYNC_FLAG, &mine),
+		    DAT_SUCCESS);
+	seen = mine;
+	REQUIRE_DAT(dat_ia_open("outer", 8, &seen, &ia), DAT_SUCCESS);
+	CHECK_DAT(dat_ia_query(ia, &seen, 0, NULL, 0, NULL), DAT_SUCCESS);
+	CHECK(seen == mine);
+	CHECK_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	CHECK_DAT(dat_evd_query(mine, DAT_EVD_FIELD_EVD_FLAGS, &param), DAT_SUCCESS);
+	CHECK_DAT(dat_evd_free(mine), DAT_SUCCESS);
+	CHECK_DAT(dat_ia_close(plain, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(hooks_are_not_cancelled_and_the_wait_beneath_is),
 	CHECK_TEST(hooks_are_not_cancelled_at_any_instant_either),
 	CHECK_TEST(an_object_freed_on_the_way_through_is_an_invalid_handle),
+	CHECK_TEST(an_evd_of_the_unwrapped_adapter_stays_unwrapped),
 	CHECK_END
 };
 

@@ -4,22 +4,23 @@
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 
-./datconform --ia soft0 --server --port 19777 --patience 20 2>"$tap_dir/server" &
+port=$((20000 + $$ % 10000))	# of this run: another one may go on beside it
+./datconform --ia soft0 --server --port $port --patience 20 2>"$tap_dir/server" &
 server=$!
 trap 'kill -KILL $server 2>/dev/null; rm -rf "$tap_dir"' EXIT
 for _ in $(seq 600); do
 	grep -q serves "$tap_dir/server" || ! kill -0 $server 2>/dev/null && break
 	sleep 0.1
 done
-at=$(sed -n 's/.*--connect \([^ ]*\):19777$/\1/p' "$tap_dir/server")
+at=$(sed -n 's/.*--connect \([^ ]*\):[0-9]*$/\1/p' "$tap_dir/server")
 
-few() { ./datconform --ia soft0 --connect "$at:19777" --patience 20 "$@"; }
+few() { ./datconform --ia soft0 --connect "$at:$port" --patience 20 "$@"; }
 judged() { few --only 'CR_*' --only 'EP_DISC-*' | tail -n 1 | grep -E -x '[0-9]{2,} passed, 0 failed, [0-9]+ skipped'; }
 only_two() { [ "$(few --only EVD_WAIT-08 2>&1 | head -n 1)" = 'datconform: no clause has an id or function like that: see --list' ]; }
 # say BYTES...: to the server, which shall go on
 say()
 {
-	timeout 30 bash -c "exec 3<>/dev/tcp/$at/19777; printf '$1' >&3; cat <&3 >/dev/null"
+	timeout 30 bash -c "exec 3<>/dev/tcp/$at/$port; printf '$1' >&3; cat <&3 >/dev/null"
 	one
 }
 one() { few --only CR_QUERY-04 | grep -x '1 passed, 0 failed, 0 skipped'; }
@@ -40,7 +41,7 @@ tap 'server: words that are no steps end only their own connection' say 'GET / H
 tap 'server: lengths beyond reason too' say '\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377'
 tap 'server: a step before the first one too' say '\0\0\0\0\0\0\0\12\0\0\0\0\0\0\0\0'
 tap 'server: a client that dies in the middle leaves it alone' killed_client
-tap 'server: another one at the same port says so' tap_status 3 ./datconform --ia soft0 --server --port 19777
+tap 'server: another one at the same port says so' tap_status 3 ./datconform --ia soft0 --server --port $port
 kill -TERM $server
 wait $server
 tap 'server: it ends well when asked to' test $? -eq 0

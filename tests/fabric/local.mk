@@ -58,7 +58,7 @@ tests_fabric_bench20_SOURCES = tests/fabric/bench.c
 tests_fabric_bench20_CPPFLAGS = -DBENCH_DAT2 -D_GNU_SOURCE
 tests_fabric_bench20_LDADD = -ldat2
 endif
-EXTRA_PROGRAMS = $(FABRIC_BENCH)
+EXTRA_PROGRAMS += $(FABRIC_BENCH)
 CLEANFILES += $(FABRIC_BENCH)
 bench-fabric: all $(FABRIC_BENCH)
 	$(abs_top_srcdir)/tests/fabric/bench

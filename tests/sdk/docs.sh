@@ -15,8 +15,42 @@ each_op_has_a_section()
 	for op in $(ops); do
 		grep -qx "[.]Ss $op" "$page" || { echo "$op has no section"; bad=1; }
 	done
-	for op in $(sed -n 's/^[.]Ss \([a-z_]*_[a-z_]*\)$/\1/p' "$page"); do
+	for op in $(sed -n 's/^[.]Ss \([a-z_]*_[a-z_]*\)$/\1/p' "$page" | grep -v '^datp_'); do
 		ops | grep -qx "$op" || { echo "$op is no op"; bad=1; }
+	done
+	return $bad
+}
+
+# A header without its comments and its layout.
+bare() { sed -z 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' "$1" | tr -d ' \t\n\\'; }
+
+# Name and declaration of each op and upcall, as the page has them, without blanks.
+declared() { awk '/^[.]Ss [a-z_]+$/ { name = $2; getline; if ($0 == ".Bd -literal -compact") in_it = 1; next }
+	/^[.]Ed$/ { if (in_it) print name, text; in_it = 0; text = "" } in_it { gsub(/[ \t]/, ""); text = text $0 }' "$page"; }
+
+each_declaration_is_that_of_the_header()
+{
+	local headers name text n=0
+	headers=$(bare "$header"; bare "${header%.h}_post.h")
+	while read -r name text; do
+		n=$((n + 1))
+		case $name in
+		datp_*) ;;
+		*) text=${text/$name(/(*$name)(} ;;
+		esac
+		[[ $headers == *"${text%;}"* ]] || { echo "$name is declared otherwise: $text"; return 1; }
+	done < <(declared)
+	[ "$n" -ge 60 ] || { echo "$n declarations are too few"; return 1; }
+}
+
+each_upcall_has_a_section()
+{
+	local name bad=0
+	for name in $(tr '\n' ' ' <"$header" | grep -oE 'DATP_API [a-z_ ]+[ *]datp_[a-z_]+\(' | grep -oE 'datp_[a-z_]+\($' | tr -d '('); do
+		case $name in
+		*_slow | datp_plugin_*) continue ;;
+		esac
+		grep -qx "[.]Ss $name" "$page" || { echo "$name has no section"; bad=1; }
 	done
 	return $bad
 }
@@ -50,9 +84,6 @@ each_minor_is_frozen()
 	done
 }
 
-# A header without its comments and its layout.
-bare() { sed -z 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' "$1" | tr -d ' \t\n\\'; }
-
 # A change of what the headers declare, but for comments, needs a minor of its own.
 this_minor_is_as_it_was_frozen()
 {
@@ -66,6 +97,8 @@ this_minor_is_as_it_was_frozen()
 }
 
 tap 'sdk: datp(7) has a section for every op, and for nothing else' each_op_has_a_section
+tap 'sdk: datp(7) declares ops and upcalls as the header does' each_declaration_is_that_of_the_header
+tap 'sdk: datp(7) has a section for every upcall' each_upcall_has_a_section
 tap 'sdk: datp(7) lists every duty that is quoted' each_duty_is_there
 tap 'sdk: datp(7) has a section for every minor' each_minor_has_a_section
 tap 'sdk: the headers of every minor are kept' each_minor_is_frozen

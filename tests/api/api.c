@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "api.h"
 
@@ -183,6 +184,19 @@ DAT_PSP_HANDLE api_listen(DAT_EVD_HANDLE cr_evd, DAT_PSP_FLAGS flags, DAT_CONN_Q
 
 	REQUIRE_DAT(dat_psp_create_any(api.ia, qual, cr_evd, flags, &psp), DAT_SUCCESS);
 	return psp;
+}
+
+/* One that is this process's; an adapter with small ones only says which is free at the moment. */
+DAT_CONN_QUAL api_free_qual(DAT_EVD_HANDLE cr_evd)
+{
+	static uint32_t last;
+	DAT_CONN_QUAL qual = ((DAT_CONN_QUAL)getpid() << 32) + ++last;
+	DAT_PSP_HANDLE psp;
+
+	if (dat_psp_create(api.ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp) != DAT_SUCCESS)
+		psp = api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	REQUIRE_DAT(dat_psp_free(psp), DAT_SUCCESS);
+	return qual;
 }
 
 DAT_RETURN api_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)

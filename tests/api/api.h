@@ -83,6 +83,7 @@ struct api_buf api_buf(size_t size, DAT_MEM_PRIV_FLAGS privileges);
 struct api_buf api_buf_in(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS privileges);
 void *api_memory(size_t size); /* zeroed, page aligned, freed with the IA */
 DAT_PSP_HANDLE api_listen(DAT_EVD_HANDLE cr_evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual);
+DAT_CONN_QUAL api_free_qual(DAT_EVD_HANDLE cr_evd); /* nobody listens there, nor will by chance */
 
 /* Connections within this process. */
 void api_pair_make(struct api_pair *pair, const DAT_EP_ATTR *attr);

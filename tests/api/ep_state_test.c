@@ -49,17 +49,9 @@ static void setup(void)
 	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
 }
 
-static DAT_CONN_QUAL free_qual(void)
-{
-	DAT_CONN_QUAL qual;
-
-	REQUIRE_DAT(dat_psp_free(api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual)), DAT_SUCCESS);
-	return qual;
-}
-
 static DAT_CONN_QUAL reserve(void)
 {
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 	DAT_RSP_HANDLE rsp;
 
 	REQUIRE_DAT(dat_rsp_create(api.ia, qual, now.ep, cr_evd, &rsp), DAT_SUCCESS);
@@ -151,7 +143,7 @@ static DAT_RETURN do_rsp_create(void)
 {
 	DAT_RSP_HANDLE rsp;
 
-	return dat_rsp_create(api.ia, free_qual(), now.ep, cr_evd, &rsp);
+	return dat_rsp_create(api.ia, api_free_qual(cr_evd), now.ep, cr_evd, &rsp);
 }
 
 static DAT_RETURN do_accept(void)

@@ -24,15 +24,6 @@ static struct api_end new_end(void)
 	return end;
 }
 
-/* A qualifier that nobody uses. */
-static DAT_CONN_QUAL free_qual(void)
-{
-	DAT_CONN_QUAL qual;
-
-	REQUIRE_DAT(dat_psp_free(api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual)), DAT_SUCCESS);
-	return qual;
-}
-
 static DAT_CR_PARAM cr_query(DAT_CR_HANDLE cr)
 {
 	DAT_CR_PARAM param;
@@ -59,7 +50,7 @@ static void exchange(const struct api_end *a, const struct api_end *b)
 static void psp_tells_what_it_was_made_with(void)
 {
 	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 	DAT_PSP_PARAM param;
 
 	REQUIRE_DAT(dat_psp_create(api.ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
@@ -80,7 +71,7 @@ static void psp_tells_what_it_was_made_with(void)
 static void psp_create_refuses_bad_arguments(void)
 {
 	DAT_EVD_HANDLE dto = api_evd(8, DAT_EVD_DTO_FLAG);
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 	DAT_PSP_HANDLE psp;
 
 	CHECK_DAT(dat_psp_create(api.ia, qual, cr_evd, (DAT_PSP_FLAGS)8, &psp),
@@ -112,7 +103,7 @@ static void provider_endpoints_are_made_as_the_provider_says(void)
 
 static void taken_qualifier_is_in_use_until_freed(void)
 {
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 	struct api_end end = new_end();
 	DAT_PSP_HANDLE psp, second;
 	DAT_RSP_HANDLE rsp;
@@ -402,7 +393,7 @@ static DAT_RSP_HANDLE reserve(const struct api_end *end, DAT_CONN_QUAL qual)
 static void rsp_tells_what_it_was_made_with_and_gives_its_endpoint_back(void)
 {
 	struct api_end end = new_end();
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 	DAT_RSP_HANDLE rsp = reserve(&end, qual), second;
 	DAT_RSP_PARAM param;
 
@@ -411,7 +402,8 @@ static void rsp_tells_what_it_was_made_with_and_gives_its_endpoint_back(void)
 	CHECK_EQ_INT(param.conn_qual, qual);
 	CHECK_DAT(dat_rsp_query(rsp, (DAT_RSP_PARAM_MASK)0x10, &param), DAT_INVALID_PARAMETER);
 	CHECK_DAT(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat_rsp_create(api.ia, free_qual(), end.ep, cr_evd, &second), DAT_INVALID_STATE);
+	CHECK_DAT(dat_rsp_create(api.ia, api_free_qual(cr_evd), end.ep, cr_evd, &second),
+		  DAT_INVALID_STATE);
 	CHECK_DAT(dat_ep_free(end.ep), DAT_INVALID_STATE);
 	REQUIRE_DAT(dat_rsp_free(rsp), DAT_SUCCESS);
 	API_STATE(end.ep, DAT_EP_STATE_UNCONNECTED);
@@ -426,7 +418,7 @@ static void rsp_tells_what_it_was_made_with_and_gives_its_endpoint_back(void)
 static void rsp_connects_its_endpoint_once(void)
 {
 	struct api_end a = new_end(), b = new_end(), late = new_end(), other = new_end();
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 	DAT_RSP_HANDLE rsp = reserve(&b, qual);
 	DAT_CR_ARRIVAL_EVENT_DATA *arrival;
 	DAT_RSP_PARAM param;
@@ -452,7 +444,7 @@ static void rsp_connects_its_endpoint_once(void)
 static void rejected_reserved_endpoint_can_be_used_again(void)
 {
 	struct api_end a = new_end(), b = new_end();
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 
 	reserve(&b, qual);
 	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
@@ -471,7 +463,7 @@ static void rejected_reserved_endpoint_can_be_used_again(void)
 static void rsp_without_an_endpoint_gets_one_or_is_declined(void)
 {
 	struct api_end a = new_end();
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 	DAT_RSP_HANDLE rsp;
 	DAT_RETURN ret = DAT_GET_TYPE(dat_rsp_create(api.ia, qual, DAT_HANDLE_NULL, cr_evd, &rsp));
 
@@ -486,7 +478,7 @@ static void rsp_without_an_endpoint_gets_one_or_is_declined(void)
 static void freed_rsp_refuses(void)
 {
 	struct api_end a = new_end(), b = new_end();
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 
 	REQUIRE_DAT(dat_rsp_free(reserve(&b, qual)), DAT_SUCCESS);
 	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
@@ -508,7 +500,7 @@ static void request_handed_off_comes_to_the_other_service_point(void)
 	REQUIRE_DAT(dat_ep_connect(a.ep, api_address(), one, api_patience(), 6, hello, 0, 0),
 		    DAT_SUCCESS);
 	cr = api_cr(cr_evd);
-	ret = DAT_GET_TYPE(dat_cr_handoff(cr, free_qual()));
+	ret = DAT_GET_TYPE(dat_cr_handoff(cr, api_free_qual(cr_evd)));
 	CHECK(ret == DAT_INVALID_PARAMETER);
 	cr_query(cr);
 	REQUIRE_DAT(dat_cr_handoff(cr, two), DAT_SUCCESS);
@@ -603,7 +595,7 @@ static void stale_request_can_be_queried_and_rejected(void)
 static void stale_request_on_an_rsp_fails_the_accept(void)
 {
 	struct api_end a = new_end(), b = new_end();
-	DAT_CONN_QUAL qual = free_qual();
+	DAT_CONN_QUAL qual = api_free_qual(cr_evd);
 	DAT_CR_HANDLE cr;
 
 	reserve(&b, qual);

@@ -9,6 +9,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_cq.c \
 	providers/rdma/rdma_device.c \
 	providers/rdma/rdma_ia.c \
+	providers/rdma/rdma_late.c \
 	providers/rdma/rdma_mr.c \
 	providers/rdma/rdma_mw.c \
 	providers/rdma/rdma_parts.c \

@@ -16,7 +16,9 @@
 
 #define RDMA_SGE_MAX	  32  /* what a post can hold on its stack */
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, where a CQ cannot grow */
-#define RDMA_SPARE_WR	  2   /* requests of our own on a send queue: a greeting, a drain's marker */
+#define RDMA_KNOCKS	  8   /* writes of nothing on a new connection; see rdma_late.c */
+/* requests of our own on a send queue: those, a greeting, a drain's marker */
+#define RDMA_SPARE_WR	  (RDMA_KNOCKS + 2)
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
 #define RDMA_BUCKETS	  4096 /* of queue pairs */
 #define RDMA_MR_BUCKETS	  65536
@@ -39,6 +41,7 @@ struct rdma_kind {
 	bool three_way;		   /* the active side confirms the reply (rdma_establish) */
 	bool connect_blocks;	   /* rdma_connect may sleep for minutes: not on the service thread */
 	bool reads_overtaken;	   /* later requests may complete before an earlier read */
+	bool impatient; /* a message that finds no receive ends the connection */
 	bool solicited_unknown;	   /* the device may not tell of solicited messages in particular */
 	bool empty_needs_segment;  /* a receive without segments is refused */
 	/* what the status of a REJECTED event says: that a consumer has rejected, or may have */
@@ -47,7 +50,7 @@ struct rdma_kind {
 	void (*tune)(struct ibv_qp_attr *attr, int *mask);
 	/* the rights that memory needs besides those asked for */
 	int (*access)(const struct rdma_ia *ia, int access);
-	/* whether a connection has to be greeted: see rdma_post_greeting(). NULL: never */
+	/* whether the active side has to greet and knock: see rdma_late.c. NULL: never */
 	bool (*greets)(const struct rdma_ia *ia);
 };
 
@@ -146,7 +149,9 @@ struct rdma_conn {
 	bool held;	    /* detached, and not retired yet (IA mutex) */
 	bool dead;	    /* to be destroyed (IA mutex) */
 	bool active;
-	bool established; /* the service thread's */
+	bool established; /* the service thread's; late accepts: IA mutex */
+	uint64_t due_ns;  /* of the next knock, or of a late accept; 0: none (IA mutex) */
+	int knocks;	  /* so far (IA mutex) */
 	int tries;	  /* resolutions; the service thread's */
 	int part;	  /* of its private data that has been sent: 1, 2; the service thread's */
 	struct rdma_conn_param param;
@@ -161,6 +166,9 @@ struct rdma_channel {
 	_Atomic uint32_t refs;
 };
 
+/* Whether a request to connect has been accepted towards the consumer only; see rdma_late.c. */
+enum rdma_late { LATE_NOT, LATE_WAITS, LATE_CALLED };
+
 struct rdma_ep {
 	struct datp_ep base;
 	struct ibv_qp *qp;
@@ -174,6 +182,7 @@ struct rdma_ep {
 	uint32_t unsignaled, signal_every; /* suppressed posts since the last that was signaled */
 	bool ready;			   /* receives go to the queue pair (EP lock) */
 	bool over; /* the connection is: accept posts and leave them alone (EP lock) */
+	uint8_t late; /* enum rdma_late (EP lock) */
 	bool up;   /* ESTABLISHED has been queued: completions may be shown (EP lock) */
 	bool broken; /* a request has failed, and the end is on its way (EP lock) */
 	bool draining;
@@ -199,6 +208,7 @@ struct rdma_options {
 	char where[256]; /* netdev, address, host name or verbs device */
 	int port;	 /* of a verbs device, from 1; 0: any */
 	int resolve_ms, resolve_tries;
+	int late_ms; /* how long an accept waits for the first receive, where it may have to */
 	uint32_t inline_bytes;
 	bool emulate_rmr; /* where there are no windows, or none to rely on */
 	bool read_sink;	  /* iWARP: read sinks get remote write */
@@ -214,9 +224,12 @@ struct rdma_ia {
 	struct ibv_port_attr port_attr;
 	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
 	bool windows;	   /* RMRs are memory windows of type 1 */
-	bool greets;	   /* each side of a connection begins with a greeting */
+	bool greets;	   /* an active side begins with a greeting */
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
+	struct datp_watch *timer_watch; /* of rdma_late.c; NULL: nothing is done late */
+	int timer_fd;
+	uint64_t timer_ns; /* when it fires; 0: not at all (IA mutex) */
 	bool lost; /* the device is gone; the service thread's */
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* a connection is not busy any more */
@@ -348,7 +361,7 @@ enum {
 	RDMA_ID_WQE = 0,
 	RDMA_ID_DRAIN = 1,
 	RDMA_ID_SRQ = 2,
-	RDMA_ID_GREETING = 3,
+	RDMA_ID_OURS = 3, /* nobody waits for it */
 	RDMA_ID_FOREIGN = 4,
 	RDMA_ID_MASK = 7
 };
@@ -363,6 +376,7 @@ void rdma_ep_free(struct datp_ep *ep);
 enum datp_err rdma_qp_ensure(struct rdma_ep *ep);
 /* To INIT, and the staged receives to the queue pair. errno-like; 0 is good. */
 int rdma_qp_begin(struct rdma_ep *ep, struct rdma_cm_id *id);
+int rdma_qp_begin_locked(struct rdma_ep *ep, struct rdma_cm_id *id);
 /* To RTR and RTS, with the numbers of reads in each direction. */
 int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in, uint8_t reads_out);
 /* To ERR: nobody touches a posted buffer any more. */
@@ -466,6 +480,22 @@ struct rdma_ep *rdma_conn_enter(struct rdma_conn *conn);
 void rdma_conn_leave(struct rdma_conn *conn);
 struct rdma_channel *rdma_channel_new(void);
 void rdma_channel_put(struct rdma_channel *channel);
+
+/* ------------------------------------------------------------------ rdma_late.c */
+
+enum datp_err rdma_timer_open(struct rdma_ia *ia);
+void rdma_timer_close(struct rdma_ia *ia);
+/* An accepted request: true if the peer is to be answered later, and ESTABLISHED is on its way. */
+bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep);
+/* Answers now, if that is still to be done. EP lock. */
+void rdma_late_accept_locked(struct rdma_ep *ep);
+void rdma_late_accept(struct rdma_ep *ep);
+/* A receive has been staged: answers soon. EP lock. */
+void rdma_late_receive_locked(struct rdma_ep *ep);
+/* A request is about to be posted: answers before it. EP lock. */
+void rdma_late_request_locked(struct rdma_ep *ep);
+/* An active side is established: knocks a few times. */
+void rdma_knock_begin(struct rdma_conn *conn);
 
 /* ------------------------------------------------------------------ rdma_wire.c */
 

@@ -271,6 +271,8 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	if (!param->responder_resources)
 		param->responder_resources = 1;
 	learn_port(ep, conn->id);
+	if (rdma_late_begin(conn, ep))
+		return DATP_OK;
 	if (!rdma_qp_begin(ep, conn->id) &&
 	    !rdma_qp_connect(ep, conn->id, param->responder_resources, param->initiator_depth) &&
 	    !rdma_accept(conn->id, param))
@@ -333,17 +335,11 @@ enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 
 /* ------------------------------------------------------------------ established */
 
-/* It takes a read, which the peer must have agreed to serve. */
-static bool greets(const struct rdma_conn *conn, const struct rdma_conn_param *param)
-{
-	return conn->ia->greets &&
-	       (conn->active ? param->initiator_depth : conn->param.initiator_depth) > 0;
-}
-
 /* Upcall first: what the peer sends upon our confirmation shall find the connection established. */
 static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 			const struct rdma_conn_param *param)
 {
+	bool greets = conn->active && conn->ia->greets;
 	uint32_t len = conn->active ? rdma_wire_length(conn->ia->kind, RDMA_REPLY, param) : 0;
 
 	conn->established = true;
@@ -353,10 +349,13 @@ static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 	datp_lock(&ep->base.lock);
 	rdma_early_show_locked(ep);
 	ep->up = true;
-	if (greets(conn, param) && !ep->over)
+	/* it is a read, which the peer must have agreed to serve */
+	if (greets && param->initiator_depth && !ep->over)
 		rdma_post_greeting(ep);
 	datp_unlock(&ep->base.lock);
 	datp_unlock(ep->recv_set->poll_lock);
+	if (greets)
+		rdma_knock_begin(conn);
 }
 
 /* The peer's reply: our side of the queue pair, then the confirmation. Service thread. */
@@ -465,6 +464,8 @@ void rdma_ep_disconnect(struct datp_ep *base, enum datp_close how)
 	struct rdma_ep *ep = rdma_ep(base);
 	struct rdma_conn *conn;
 
+	/* the peer is to see a connection and its end, as the consumer does */
+	rdma_late_accept(ep);
 	if (how == DATP_CLOSE_GRACEFUL) {
 		drain(ep);
 		return;

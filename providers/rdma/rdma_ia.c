@@ -87,6 +87,8 @@ static enum datp_err open_watches(struct rdma_ia *ia)
 		err = datp_loop_add(&ia->base, async_fd, EPOLLIN, rdma_async_event, ia,
 				    &ia->async_watch);
 	if (!err)
+		err = rdma_timer_open(ia);
+	if (!err)
 		rdma_cqset_watch(&ia->sink, 1); /* nobody else looks at it */
 	return err;
 }
@@ -138,6 +140,7 @@ void rdma_ia_close(struct datp_ia *base)
 		datp_loop_del(ia->cm_watch);
 	if (ia->async_watch)
 		datp_loop_del(ia->async_watch);
+	rdma_timer_close(ia);
 	rdma_conns_fini(ia);
 	rdma_parts_fini(ia);
 	rdma_cqset_fini(&ia->sink);

@@ -122,7 +122,8 @@ enum datp_err rdma_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct d
 	struct ibv_mw_bind_info info = { .addr = addr, .length = len };
 	unsigned int priv = (unsigned int)flags;
 
-	if (ep->over)
+	rdma_late_request_locked(ep);
+	if (ep->over || ep->broken)
 		return DATP_OK;
 	if (len && (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG))
 		info.mw_access_flags |= IBV_ACCESS_REMOTE_READ;

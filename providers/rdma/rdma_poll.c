@@ -221,7 +221,7 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	case RDMA_ID_DRAIN:
 		drained(about, wc);
 		return false;
-	case RDMA_ID_GREETING:
+	case RDMA_ID_OURS:
 		/* it tells of itself only if it failed, and then so does all that comes after it */
 		return false;
 	case RDMA_ID_SRQ:

@@ -133,8 +133,11 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 	enum datp_err err;
 	int rc;
 
-	if (__builtin_expect(ep->over, 0))
-		return DATP_OK;
+	if (__builtin_expect(ep->over | ep->late, 0)) {
+		rdma_late_request_locked(ep);
+		if (ep->over || ep->broken)
+			return DATP_OK;
+	}
 	err = sges_of(base->obj.ia, base->pz, iov, n, opcode == IBV_WR_RDMA_READ, sge, &wr.num_sge);
 	if (__builtin_expect(err, 0))
 		return err;
@@ -189,17 +192,14 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 }
 
 /*
- * siw's passive side sends its reply before it looks for data on the connection, and its active side does
- * not look while it changes the queue pair's state: what comes in that instant stays in the socket until
- * the peer sends something more, which it may not do before it has been answered. So each side asks the
- * other for an answer, as soon as it looks. Not both can be deaf to it: the active side's instant is over
- * before it can send anything, and the passive side has sent what can have met it before its own was.
+ * siw's active side does not listen to its socket while it changes the queue pair's state at the end of the
+ * handshake: what comes in that instant stays there until more comes. The answer to this makes it look.
  */
 void rdma_post_greeting(struct rdma_ep *ep)
 {
 	/* the device wants one segment in a read, and looks at no memory for one of length 0 */
 	struct ibv_sge nothing = { 0 };
-	struct ibv_send_wr wr = { .wr_id = RDMA_ID_GREETING,
+	struct ibv_send_wr wr = { .wr_id = RDMA_ID_OURS,
 				  .opcode = IBV_WR_RDMA_READ,
 				  .sg_list = &nothing,
 				  .num_sge = 1 },
@@ -238,6 +238,7 @@ static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
 		ep->staged_end = &ep->staged;
 	*ep->staged_end = staged;
 	ep->staged_end = &staged->next;
+	rdma_late_receive_locked(ep);
 	return DATP_OK;
 }
 

@@ -168,6 +168,7 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	ep->qp = qp;
 	ep->qpn = qp->qp_num;
 	ep->ready = ep->over = ep->up = ep->broken = ep->draining = false;
+	ep->late = LATE_NOT;
 	ep->early = NULL;
 	ep->unsignaled = 0;
 	ep->signal_every = (uint32_t)ep->base.attr.max_request_dtos / 2 + 1;
@@ -200,20 +201,24 @@ static void qp_unmake(struct rdma_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
-static void staged_free(struct rdma_ep *ep)
+static void staged_free_locked(struct rdma_ep *ep)
 {
-	struct rdma_staged *staged;
+	struct rdma_staged *staged = ep->staged;
 
-	datp_lock(&ep->base.lock);
-	staged = ep->staged;
 	ep->staged = NULL;
-	datp_unlock(&ep->base.lock);
 	while (staged) {
 		struct rdma_staged *next = staged->next;
 
 		free(staged);
 		staged = next;
 	}
+}
+
+static void staged_free(struct rdma_ep *ep)
+{
+	datp_lock(&ep->base.lock);
+	staged_free_locked(ep);
+	datp_unlock(&ep->base.lock);
 }
 
 enum datp_err rdma_qp_ensure(struct rdma_ep *ep)
@@ -267,16 +272,24 @@ static int post_staged_locked(struct rdma_ep *ep)
 	return rc;
 }
 
-int rdma_qp_begin(struct rdma_ep *ep, struct rdma_cm_id *id)
+int rdma_qp_begin_locked(struct rdma_ep *ep, struct rdma_cm_id *id)
 {
 	int rc = modify(ep, id, IBV_QPS_INIT, 0, 0);
 
 	if (rc)
 		return rc;
-	datp_lock(&ep->base.lock);
 	rc = post_staged_locked(ep);
+	staged_free_locked(ep);
+	return rc;
+}
+
+int rdma_qp_begin(struct rdma_ep *ep, struct rdma_cm_id *id)
+{
+	int rc;
+
+	datp_lock(&ep->base.lock);
+	rc = rdma_qp_begin_locked(ep, id);
 	datp_unlock(&ep->base.lock);
-	staged_free(ep);
 	return rc;
 }
 
@@ -295,6 +308,7 @@ void rdma_qp_stop(struct rdma_ep *ep)
 	ep->over = true;
 	/* later receives are libdatp's to flush */
 	ep->ready = false;
+	ep->late = LATE_NOT;
 	datp_unlock(&ep->base.lock);
 	if (ep->qp && ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE))
 		datp_log(3, "%s: a queue pair does not stop: %s", ep->base.obj.ia->name,
@@ -350,8 +364,10 @@ enum datp_err rdma_ep_reset(struct datp_ep *base)
 void rdma_ep_free(struct datp_ep *base)
 {
 	struct rdma_ep *ep = rdma_ep(base);
-	struct rdma_conn *conn = rdma_conn_detach(ep);
+	struct rdma_conn *conn;
 
+	rdma_late_accept(ep);
+	conn = rdma_conn_detach(ep);
 	if (conn) {
 		rdma_qp_stop(ep);
 		rdma_conn_retire(conn);

@@ -37,7 +37,7 @@ two_processes_exchange_over_siw()
 	exchanges iwarp-siw0
 }
 
-# deaf SIDE MS: siw hears nothing for so long after the handshake, as it does for an instant anyway
+# deaf SIDE MS: siw, on the passive or the active side, hears nothing for so long after the handshake, as it does for an instant anyway
 deaf()
 {
 	echo "$2" 2>/dev/null >"/sys/module/siw/parameters/deaf_$1_ms"
@@ -45,14 +45,9 @@ deaf()
 
 a_message_that_comes_while_siw_is_deaf_is_received()
 {
-	deaf passive 1000 || { skips 'the siw of this kernel does not take the parameter that the lab adds'; return; }
+	deaf passive 500 || { skips 'the siw of this kernel does not take the parameter that the lab adds'; return; }
 	exchanges iwarp-siw0
 	deaf passive 0
-	deaf active 1000
-	OPENDAT_TEST_IA=iwarp-siw0 run tests/fabric/fault_test 'first message'
-	exits_with 0
-	prints '^ok 1 '
-	deaf active 0
 }
 
 # The names of the field: an alias of the library, and a network interface with port 0.

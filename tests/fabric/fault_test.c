@@ -184,35 +184,42 @@ static void receives_late(void *arg)
 
 static void message_before_the_first_receive_waits_or_ends_the_connection(void)
 {
+	DAT_EVENT event;
+
 	start(receives_late);
 	REQUIRE_DAT(api_send(end.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
 	check_signal(peer);
-	API_DTO(end.request, end.ep, 7, DAT_DTO_SUCCESS, 64);
+	API_EVENT(end.request, &event);
+	/* the end that iWARP makes of it may be quicker than the completion */
+	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS) {
+		CHECK(!strncmp(api_ia_name(), "iwarp", 5));
+		CHECK_EQ_INT(event.event_data.dto_completion_event_data.status,
+			     DAT_DTO_ERR_FLUSHED);
+	}
 	check_await(peer);
 	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	check_join(peer);
 }
 
-static void sends_at_once(void *arg)
+/* As MPI libraries do. What they have to do first takes a while. */
+static void receives_when_established(void *arg)
 {
 	(void)arg;
 	peer_up();
-	REQUIRE_DAT(api_send(end.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
-	API_DTO(end.request, end.ep, 7, DAT_DTO_SUCCESS, 64);
+	usleep(300000);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 64, 64, 2), DAT_SUCCESS);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_SUCCESS, 64);
+	check_signal(CHECK_PARENT);
 	API_CONN_OVER(end.connect, end.ep);
 }
 
-/* iWARP wants the active side to be first, and siw may not hear the other one's message. */
-static void first_message_may_be_the_passive_sides(void)
+static void receive_may_be_posted_when_the_connection_is_established(void)
 {
-	peer = check_fork(sends_at_once, NULL);
-	open_side();
-	check_get(peer, &theirs, sizeof(theirs));
-	check_put(peer, &mine, sizeof(mine));
-	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 3), DAT_SUCCESS);
-	REQUIRE_DAT(connect_to(&theirs, api_patience()), DAT_SUCCESS);
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	API_DTO(end.recv, end.ep, 3, DAT_DTO_SUCCESS, 64);
+	start(receives_when_established);
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 7, DAT_DTO_SUCCESS, 64);
+	check_await(peer);
 	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	check_join(peer);
 }
@@ -424,7 +431,7 @@ static void bytes_that_are_no_request_disturb_nobody(void)
 static const struct check_test fault_tests[] = {
 	CHECK_TEST(endpoint_connects_anew_after_a_reset),
 	CHECK_TEST(message_before_the_first_receive_waits_or_ends_the_connection),
-	CHECK_TEST(first_message_may_be_the_passive_sides),
+	CHECK_TEST(receive_may_be_posted_when_the_connection_is_established),
 	CHECK_TEST(read_into_two_segments_is_refused_or_right),
 	CHECK_TEST(killed_peer_ends_the_connection_and_flushes_receives),
 	CHECK_TEST(writes_to_a_killed_peer_complete),

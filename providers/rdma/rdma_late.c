@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What iWARP wants to be done a little later, by a timer of the IA.
+ *
+ * Accepting late. Where a message that finds no receive ends the connection, programs that post their
+ * first receive upon ESTABLISHED lose a race. So theirs is queued at once, and the active side, which has
+ * to be the first to send, hears of it when a receive or a request has been posted, or when the program
+ * has had time enough. Invariant: while rdma_ep.late is not LATE_NOT the peer has no answer yet, receives
+ * are staged, and no request is on the queue pair.
+ *
+ * Knocking. siw's passive side sends its reply before it listens to its socket: what comes in that instant
+ * stays there until more comes. So the active side sends a few writes of nothing after it is established.
+ * The passive side must not do the like: siw's active side takes what comes with the reply for an error.
+ */
+#include "rdma.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KNOCK_FIRST_MS = 20, KNOCKS = RDMA_KNOCKS, REPLY_MS = 20, MS = 1000000 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ------------------------------------------------------------------ the accept itself */
+
+/* EP lock and IA mutex. errno, or 0. */
+static int answer_locked(struct rdma_conn *conn, struct rdma_ep *ep)
+{
+	const struct rdma_conn_param *param = &conn->param;
+	int err = rdma_qp_begin_locked(ep, conn->id);
+
+	if (!err)
+		err = rdma_qp_connect(ep, conn->id, param->responder_resources,
+				      param->initiator_depth);
+	if (!err)
+		err = rdma_accept(conn->id, &conn->param) ? errno : 0;
+	if (err)
+		return err;
+	/* the event that says so takes the IA mutex first, and finds it done */
+	conn->established = true;
+	return 0;
+}
+
+void rdma_late_accept_locked(struct rdma_ep *ep)
+{
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+	int err = 0;
+
+	if (ep->late == LATE_NOT)
+		return;
+	ep->late = LATE_NOT;
+	pthread_mutex_lock(&ia->lock);
+	if (ep->conn && ep->conn->id) {
+		ep->conn->due_ns = 0;
+		err = answer_locked(ep->conn, ep);
+	}
+	pthread_mutex_unlock(&ia->lock);
+	if (!err)
+		return;
+	/* the active side has given up, most likely; ESTABLISHED has been said */
+	datp_log(3, "%s: cannot accept a request: %s", ia->base.name, strerror(err));
+	rdma_ep_break_locked(ep);
+}
+
+static void accept_now(struct datp_ep *base)
+{
+	datp_lock(&base->lock);
+	rdma_late_accept_locked(rdma_ep(base));
+	datp_unlock(&base->lock);
+}
+
+void rdma_late_accept(struct rdma_ep *ep)
+{
+	accept_now(&ep->base);
+}
+
+void rdma_late_request_locked(struct rdma_ep *ep)
+{
+	struct timespec pause = { .tv_nsec = REPLY_MS * MS };
+
+	if (ep->late == LATE_NOT)
+		return;
+	rdma_late_accept_locked(ep);
+	/*
+	 * This side is about to be the first to send, against iWARP's rule. siw takes a message that
+	 * comes with the reply for an error; one that comes after it has seen that is as good as any.
+	 */
+	nanosleep(&pause, NULL);
+}
+
+void rdma_late_receive_locked(struct rdma_ep *ep)
+{
+	if (ep->late != LATE_WAITS)
+		return;
+	/* on the service thread: who posts one receive often posts some more */
+	ep->late = LATE_CALLED;
+	if (datp_ep_call(&ep->base, accept_now))
+		rdma_late_accept_locked(ep);
+}
+
+/* ------------------------------------------------------------------ when to wait, and how long */
+
+/* IA mutex. */
+static void set_timer_locked(struct rdma_ia *ia, uint64_t due_ns)
+{
+	struct itimerspec at = { .it_value = { .tv_sec = (time_t)(due_ns / 1000000000),
+					       .tv_nsec = (long)(due_ns % 1000000000) } };
+
+	if (ia->timer_ns && ia->timer_ns <= due_ns)
+		return;
+	ia->timer_ns = due_ns;
+	timerfd_settime(ia->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+static void set_due_locked(struct rdma_conn *conn, uint32_t ms)
+{
+	conn->due_ns = now_ns() + (uint64_t)ms * MS;
+	set_timer_locked(conn->ia, conn->due_ns);
+}
+
+/* One whose time has come, marked as being handled; without one, the timer is set for the next. */
+static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep)
+{
+	uint64_t now = now_ns(), next = 0;
+	struct rdma_conn *conn;
+
+	pthread_mutex_lock(&ia->lock);
+	for (conn = ia->conns; conn; conn = conn->next) {
+		if (!conn->due_ns || !conn->ep)
+			continue;
+		if (conn->due_ns <= now)
+			break;
+		if (!next || conn->due_ns < next)
+			next = conn->due_ns;
+	}
+	if (conn) {
+		conn->due_ns = 0;
+		conn->busy = true;
+		*ep = conn->ep;
+	} else if (next) {
+		set_timer_locked(ia, next);
+	}
+	pthread_mutex_unlock(&ia->lock);
+	return conn;
+}
+
+static void knock(struct rdma_conn *conn, struct rdma_ep *ep)
+{
+	datp_lock(&ep->base.lock);
+	if (!ep->over && !ep->broken)
+		rdma_post_marker(ep, RDMA_ID_OURS, false);
+	datp_unlock(&ep->base.lock);
+	pthread_mutex_lock(&conn->ia->lock);
+	if (++conn->knocks < KNOCKS)
+		set_due_locked(conn, (uint32_t)KNOCK_FIRST_MS << conn->knocks);
+	pthread_mutex_unlock(&conn->ia->lock);
+}
+
+void rdma_knock_begin(struct rdma_conn *conn)
+{
+	if (!conn->ia->timer_watch)
+		return;
+	pthread_mutex_lock(&conn->ia->lock);
+	set_due_locked(conn, KNOCK_FIRST_MS);
+	pthread_mutex_unlock(&conn->ia->lock);
+}
+
+static void timer_event(void *arg, uint32_t events)
+{
+	struct rdma_ia *ia = arg;
+	struct rdma_conn *conn;
+	struct rdma_ep *ep;
+	uint64_t count;
+
+	(void)events;
+	if (read(ia->timer_fd, &count, sizeof(count)) < 0)
+		return;
+	pthread_mutex_lock(&ia->lock);
+	ia->timer_ns = 0;
+	pthread_mutex_unlock(&ia->lock);
+	while ((conn = one_due(ia, &ep)) != NULL) {
+		if (conn->active)
+			knock(conn, ep);
+		else
+			rdma_late_accept(ep);
+		rdma_conn_leave(conn);
+	}
+}
+
+/* Service thread. */
+static void tell_established(struct datp_ep *base)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+
+	datp_cm_established(base, NULL, 0);
+	datp_lock(ep->recv_set->poll_lock);
+	datp_lock(&base->lock);
+	rdma_early_show_locked(ep);
+	ep->up = true;
+	datp_unlock(&base->lock);
+	datp_unlock(ep->recv_set->poll_lock);
+}
+
+bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
+{
+	struct rdma_ia *ia = conn->ia;
+	bool waits;
+
+	if (!ia->kind->impatient || !ia->opt.late_ms || ep->base.srq ||
+	    !ep->base.attr.max_recv_dtos)
+		return false;
+	datp_lock(&ep->base.lock);
+	waits = !ep->staged && !datp_ep_call(&ep->base, tell_established);
+	if (waits)
+		ep->late = LATE_WAITS;
+	datp_unlock(&ep->base.lock);
+	if (!waits)
+		return false;
+	pthread_mutex_lock(&ia->lock);
+	set_due_locked(conn, (uint32_t)ia->opt.late_ms);
+	pthread_mutex_unlock(&ia->lock);
+	return true;
+}
+
+/* ------------------------------------------------------------------ life */
+
+enum datp_err rdma_timer_open(struct rdma_ia *ia)
+{
+	enum datp_err err;
+
+	if (!ia->kind->impatient && !ia->greets)
+		return DATP_OK;
+	ia->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (ia->timer_fd < 0)
+		return DATP_ERR_DEVICE;
+	err = datp_loop_add(&ia->base, ia->timer_fd, EPOLLIN, timer_event, ia, &ia->timer_watch);
+	if (err)
+		close(ia->timer_fd);
+	return err;
+}
+
+void rdma_timer_close(struct rdma_ia *ia)
+{
+	if (!ia->timer_watch)
+		return;
+	datp_loop_del(ia->timer_watch);
+	ia->timer_watch = NULL;
+	close(ia->timer_fd);
+}

@@ -37,7 +37,7 @@ DAT_EVENT kit_event_at(DAT_EVD_HANDLE evd)
 
 	memset(&event, 0xa5, sizeof(event));
 	MUST_RET(dat_evd_wait(evd, kit_patience(), 1, &event, &nmore), DAT_SUCCESS);
-	MUST(event.evd_handle == evd);
+	CHECK_THAT(event.evd_handle == evd);
 	return event;
 }
 
@@ -51,7 +51,7 @@ DAT_EVENT kit_conn_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER num
 				   kit_event_name(event.event_number),
 				   (unsigned int)event.event_number);
 	if (ep)
-		MUST(event.event_data.connect_event_data.ep_handle == ep);
+		CHECK_THAT(event.event_data.connect_event_data.ep_handle == ep);
 	return event;
 }
 
@@ -79,10 +79,10 @@ DAT_DTO_COMPLETION_EVENT_DATA kit_dto_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, u
 		MUST_NOT_COME_HERE("the next event", "DAT_DTO_COMPLETION_EVENT", "%s (0x%x)",
 				   kit_event_name(event.event_number),
 				   (unsigned int)event.event_number);
-	MUST(data->ep_handle == ep);
-	MUST_NUM(data->user_cookie.as_64, cookie);
+	CHECK_THAT(data->ep_handle == ep);
+	CHECK_NUM(data->user_cookie.as_64, cookie);
 	if (data->status != status)
-		MUST_NOT_COME_HERE("the completion's status", name, "%d", (int)data->status);
+		CHECK_FAIL("the completion's status", name, "%d", (int)data->status);
 	return *data;
 }
 

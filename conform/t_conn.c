@@ -236,7 +236,7 @@ CLAUSE("EP_CONNECT-09", "EP_CONNECT-19")
 	CHECK_NUM(kit_state(end.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-CLAUSE_EACH("EP_CONNECT-16", "EP_CONNECT-28", "EP_CONNECT-29", "PSP_FREE-03")
+CLAUSE_EACH("EP_CONNECT-16", "EP_CONNECT-28", "EP_CONNECT-29")
 {
 	struct kit_pair p;
 
@@ -252,8 +252,14 @@ CLAUSE_EACH("EP_CONNECT-16", "EP_CONNECT-28", "EP_CONNECT-29", "PSP_FREE-03")
 	CHECK_RET(kit_connect(p.a.ep, p.qual), DAT_INVALID_STATE);
 	MUST_RET(dat_ep_reset(p.a.ep), DAT_SUCCESS);
 	kit_pair_connect(&p);
+}
+
+CLAUSE_EACH("PSP_FREE-03")
+{
+	struct kit_pair p;
+
+	kit_pair(&p, NULL);
 	kit_disconnect(&p);
-	ABOUT("PSP_FREE-03");
 	MUST_RET(dat_ep_reset(p.a.ep), DAT_SUCCESS);
 	MUST_RET(dat_psp_free(p.psp), DAT_SUCCESS);
 	MUST_RET(kit_connect(p.a.ep, p.qual), DAT_SUCCESS);

@@ -7,5 +7,7 @@ tests/conform/server.log tests/conform/datconform.log tests/conform/soft0.log te
 # -rpath makes a shared object of it, though it is not installed.
 check_LTLIBRARIES += libmutant.la
 libmutant_la_SOURCES = tests/conform/mutant.c tests/conform/mutant.h tests/conform/mutant_order.c
-libmutant_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libmutant_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'
+libmutant_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libmutant_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+libmutant_la_LIBADD = libdatp.la

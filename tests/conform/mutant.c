@@ -1,319 +1,415 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Mutants of whatever provider is under test: preloaded into datconform, it stands between the
- * suite and libdat and breaks one rule, the one that MUTANT names. mutants.sh says which clause has
- * to turn red for each.
+ * The mutant wrapper: mutants.sh says which clause has to turn red for each rule that it breaks.
+ * Invariant: what is not about that rule passes as it is.
  */
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "mutant.h"
 
-bool is(const char *name)
-{
-	const char *mutant = getenv("MUTANT");
-
-	return mutant && !strcmp(mutant, name);
-}
-
-/* What some call answers when it refuses, turned into success. */
-#define LETS_PASS(function, mutant, type, params, args) \
-	DAT_RETURN function params \
-	{ \
-		DAT_RETURN ret = NEXT(function) args; \
-		return is(mutant) && TYPE(ret) == (DAT_RETURN)(type) ? DAT_SUCCESS : ret; \
-	}
+/* What some call answers, turned into something else. */
+static const struct {
+	const char *rule;
+	enum datp_call call;
+	DAT_RETURN_TYPE from, to;
+} answers[] = {
+	{ "evd_free_busy", DATP_CALL_evd_free, DAT_INVALID_STATE, DAT_SUCCESS },
+	{ "cno_free_busy", DATP_CALL_cno_free, DAT_INVALID_STATE, DAT_SUCCESS },
+	{ "pz_free_busy", DATP_CALL_pz_free, DAT_INVALID_STATE, DAT_SUCCESS },
+	{ "lmr_free_bound", DATP_CALL_lmr_free, DAT_INVALID_STATE, DAT_SUCCESS },
+	{ "srq_free_used", DATP_CALL_srq_free, DAT_INVALID_STATE, DAT_SUCCESS },
+	{ "ep_free_reserved", DATP_CALL_ep_free, DAT_INVALID_STATE, DAT_SUCCESS },
+	{ "post_se_full", DATP_CALL_evd_post_se, DAT_QUEUE_FULL, DAT_SUCCESS },
+	{ "reset_connected", DATP_CALL_ep_reset, DAT_INVALID_STATE, DAT_SUCCESS },
+	{ "disconnect_unconnected", DATP_CALL_ep_disconnect, DAT_INVALID_STATE, DAT_SUCCESS },
+	{ "abort_is_state", DATP_CALL_evd_wait, DAT_ABORT, DAT_INVALID_STATE },
+	{ "second_waiter", DATP_CALL_evd_wait, DAT_INVALID_STATE, DAT_TIMEOUT_EXPIRED },
+	{ "interrupted_is_timeout", DATP_CALL_evd_wait, DAT_INTERRUPTED_CALL,
+	  DAT_TIMEOUT_EXPIRED },
+	{ "dequeue_beside_waiter", DATP_CALL_evd_dequeue, DAT_INVALID_STATE, DAT_QUEUE_EMPTY },
+	{ "cno_timed_out", DATP_CALL_cno_wait, DAT_QUEUE_EMPTY, DAT_TIMEOUT_EXPIRED },
+};
 
 /* A call that says it is done, and does nothing. */
-#define DOES_NOTHING(function, mutant, params, args) \
-	DAT_RETURN function params \
-	{ \
-		return is(mutant) ? DAT_SUCCESS : NEXT(function) args; \
-	}
+static const struct {
+	const char *rule;
+	enum datp_call call;
+} idle[] = {
+	{ "set_unwaitable_nothing", DATP_CALL_evd_set_unwaitable },
+	{ "clear_unwaitable_nothing", DATP_CALL_evd_clear_unwaitable },
+	{ "disable_nothing", DATP_CALL_evd_disable },
+	{ "enable_nothing", DATP_CALL_evd_enable },
+	{ "modify_cno_nothing", DATP_CALL_evd_modify_cno },
+	{ "resize_nothing", DATP_CALL_evd_resize },
+	{ "modify_agent_nothing", DATP_CALL_cno_modify_agent },
+	{ "psp_free_nothing", DATP_CALL_psp_free },
+	{ "rsp_free_nothing", DATP_CALL_rsp_free },
+	{ "cr_reject_nothing", DATP_CALL_cr_reject },
+	{ "srq_lw_nothing", DATP_CALL_srq_set_lw },
+	{ "context_nothing", DATP_CALL_set_consumer_context },
+	{ "reset_nothing", DATP_CALL_ep_reset },
+};
 
-LETS_PASS(dat_evd_free, "evd_free_busy", DAT_INVALID_STATE, (DAT_EVD_HANDLE evd), (evd))
-LETS_PASS(dat_cno_free, "cno_free_busy", DAT_INVALID_STATE, (DAT_CNO_HANDLE cno), (cno))
-LETS_PASS(dat_pz_free, "pz_free_busy", DAT_INVALID_STATE, (DAT_PZ_HANDLE pz), (pz))
-LETS_PASS(dat_lmr_free, "lmr_free_bound", DAT_INVALID_STATE, (DAT_LMR_HANDLE lmr), (lmr))
-LETS_PASS(dat_srq_free, "srq_free_used", DAT_INVALID_STATE, (DAT_SRQ_HANDLE srq), (srq))
-LETS_PASS(dat_ep_free, "ep_free_reserved", DAT_INVALID_STATE, (DAT_EP_HANDLE ep), (ep))
-LETS_PASS(dat_evd_post_se, "post_se_full", DAT_QUEUE_FULL, (DAT_EVD_HANDLE evd, const DAT_EVENT *e),
-	  (evd, e))
-LETS_PASS(dat_cr_reject, "cr_reject_twice", DAT_INVALID_HANDLE, (DAT_CR_HANDLE cr), (cr))
-LETS_PASS(dat_rsp_free, "rsp_free_bad", DAT_INVALID_HANDLE, (DAT_RSP_HANDLE rsp), (rsp))
+/* An event that goes by another name. */
+static const struct {
+	const char *rule;
+	DAT_EVENT_NUMBER from, to;
+} numbers[] = {
+	{ "disconnected_is_broken", DAT_CONNECTION_EVENT_DISCONNECTED,
+	  DAT_CONNECTION_EVENT_BROKEN },
+	{ "broken_is_disconnected", DAT_CONNECTION_EVENT_BROKEN,
+	  DAT_CONNECTION_EVENT_DISCONNECTED },
+	{ "peer_is_non_peer", DAT_CONNECTION_EVENT_PEER_REJECTED,
+	  DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
+	{ "non_peer_is_peer", DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+	  DAT_CONNECTION_EVENT_PEER_REJECTED },
+	{ "timed_out_is_unreachable", DAT_CONNECTION_EVENT_TIMED_OUT,
+	  DAT_CONNECTION_EVENT_UNREACHABLE },
+	{ "accept_error_is_disconnected", DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,
+	  DAT_CONNECTION_EVENT_DISCONNECTED },
+};
 
-DOES_NOTHING(dat_evd_set_unwaitable, "set_unwaitable_nothing", (DAT_EVD_HANDLE evd), (evd))
-DOES_NOTHING(dat_evd_clear_unwaitable, "clear_unwaitable_nothing", (DAT_EVD_HANDLE evd), (evd))
-DOES_NOTHING(dat_evd_disable, "disable_nothing", (DAT_EVD_HANDLE evd), (evd))
-DOES_NOTHING(dat_evd_enable, "enable_nothing", (DAT_EVD_HANDLE evd), (evd))
-DOES_NOTHING(dat_evd_modify_cno, "modify_cno_nothing", (DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno),
-	     (evd, cno))
-DOES_NOTHING(dat_cno_modify_agent, "modify_agent_nothing",
-	     (DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT a), (cno, a))
-DOES_NOTHING(dat_psp_free, "psp_free_nothing", (DAT_PSP_HANDLE psp), (psp))
-DOES_NOTHING(dat_srq_set_lw, "srq_lw_nothing", (DAT_SRQ_HANDLE srq, DAT_COUNT lw), (srq, lw))
-DOES_NOTHING(dat_set_consumer_context, "context_nothing", (DAT_HANDLE h, DAT_CONTEXT c), (h, c))
-DOES_NOTHING(dat_evd_resize, "resize_nothing", (DAT_EVD_HANDLE evd, DAT_COUNT n), (evd, n))
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep)
+/* ------------------------------------------------------------------ before */
+
+/* Passes a call on with one argument changed. */
+static bool passes_changed(struct mutant *mutant, struct datp_wrap_call *call, int i,
+			   uint64_t value)
 {
-	DAT_RETURN ret = is("reset_nothing") ? DAT_SUCCESS : NEXT(dat_ep_reset)(ep);
+	uint64_t words[DATP_CALL_ARGS];
+	const struct datp_arg *args;
+	int n = datp_call_args(call->id, &args);
 
-	return is("reset_connected") && TYPE(ret) == DAT_INVALID_STATE ? DAT_SUCCESS : ret;
+	memcpy(words, call->arg, (size_t)n * sizeof(words[0]));
+	words[i] = value;
+	call->ret = datp_wrap_beneath(&mutant->base, call->id, words);
+	return false;
 }
 
-DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags)
+static bool answers_itself(struct datp_wrap_call *call, DAT_RETURN ret)
 {
-	DAT_RETURN ret;
+	call->ret = ret;
+	return false;
+}
 
-	if (is("graceful_is_abrupt"))
-		flags = DAT_CLOSE_ABRUPT_FLAG;
-	if (is("disconnect_twice")) {
-		DAT_BOOLEAN idle;
-		DAT_EP_STATE state;
+static bool before_wait(struct mutant *mutant, struct datp_wrap_call *call)
+{
+	DAT_COUNT threshold = (DAT_COUNT)call->arg[2];
 
-		NEXT(dat_ep_get_status)(ep, &state, &idle, &idle);
-		if (state == DAT_EP_STATE_DISCONNECTED)
-			return ERROR(DAT_INVALID_STATE);
+	order_look(mutant);
+	if ((breaks(mutant, "threshold_ignored") && threshold > 1) ||
+	    (breaks(mutant, "threshold_unchecked") && threshold < 1))
+		return passes_changed(mutant, call, 2, 1);
+	return true;
+}
+
+/* Sends and receives have their flags in the fourth argument after the endpoint, RDMA in the fifth. */
+static bool before_post(struct mutant *mutant, struct datp_wrap_call *call)
+{
+	int at = call->id == DATP_CALL_ep_post_send || call->id == DATP_CALL_ep_post_recv ? 4 : 5;
+	DAT_COMPLETION_FLAGS without = 0;
+
+	if (breaks(mutant, "suppress_ignored"))
+		without = DAT_COMPLETION_SUPPRESS_FLAG;
+	if (breaks(mutant, "unsignalled_unchecked"))
+		without = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	if (without)
+		return passes_changed(mutant, call, at, call->arg[at] & ~(uint64_t)without);
+	if (call->id != DATP_CALL_ep_post_send && call->id != DATP_CALL_ep_post_rdma_write)
+		return true;
+	return !order_takes(mutant, call);
+}
+
+static bool before_disconnect(struct mutant *mutant, struct datp_wrap_call *call)
+{
+	DAT_BOOLEAN busy;
+	DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
+	const uint64_t words[] = { call->arg[0], (uintptr_t)&state, (uintptr_t)&busy,
+				   (uintptr_t)&busy };
+
+	if (breaks(mutant, "graceful_is_abrupt"))
+		return passes_changed(mutant, call, 1, DAT_CLOSE_ABRUPT_FLAG);
+	if (!breaks(mutant, "disconnect_twice"))
+		return true;
+	datp_wrap_beneath(&mutant->base, DATP_CALL_ep_get_status, words);
+	return state != DAT_EP_STATE_DISCONNECTED || answers_itself(call, ERROR(DAT_INVALID_STATE));
+}
+
+static void misbehave(const struct mutant *mutant)
+{
+	if (breaks(mutant, "crash"))
+		abort();
+	if (breaks(mutant, "exit"))
+		_exit(0);
+	if (breaks(mutant, "hang"))
+		pause();
+	if (breaks(mutant, "close_files")) {
+		for (int fd = 3; fd < 1024; fd++)
+			close(fd);
+		pause();
 	}
-	ret = NEXT(dat_ep_disconnect)(ep, flags);
-	return is("disconnect_unconnected") && TYPE(ret) == DAT_INVALID_STATE ? DAT_SUCCESS : ret;
+	if (breaks(mutant, "leave_process") && fork() == 0) {
+		/* Out of reach of who kills the test's processes, for longer than a test may take. */
+		setsid();
+		alarm(60);
+		pause();
+		_exit(0);
+	}
+}
+
+static bool mutant_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
+{
+	struct mutant *mutant = (struct mutant *)wrap;
+
+	for (size_t i = 0; i < COUNT(idle); i++)
+		if (call->id == idle[i].call && breaks(mutant, idle[i].rule))
+			return answers_itself(call, DAT_SUCCESS);
+	switch (call->id) {
+	case DATP_CALL_evd_wait: return before_wait(mutant, call);
+	case DATP_CALL_evd_dequeue: order_look(mutant); return true;
+	case DATP_CALL_ep_post_send:
+	case DATP_CALL_ep_post_recv:
+	case DATP_CALL_ep_post_rdma_read:
+	case DATP_CALL_ep_post_rdma_write: return before_post(mutant, call);
+	case DATP_CALL_ep_disconnect: return before_disconnect(mutant, call);
+	case DATP_CALL_ia_close:
+		if (breaks(mutant, "close_busy") && call->arg[1] == DAT_CLOSE_GRACEFUL_FLAG)
+			return answers_itself(call, DAT_SUCCESS);
+		return true;
+	case DATP_CALL_ep_connect:
+		if (breaks(mutant, "private_data_truncated") && (DAT_COUNT)call->arg[4] > 64)
+			return passes_changed(mutant, call, 4, 64);
+		return true;
+	case DATP_CALL_ep_query:
+		if (breaks(mutant, "mask_unchecked"))
+			return passes_changed(mutant, call, 1, call->arg[1] & DAT_EP_FIELD_ALL);
+		return true;
+	case DATP_CALL_cno_wait:
+		if (call->arg[2])
+			call->scratch[0] = (uintptr_t)*AT(call, 2, DAT_EVD_HANDLE);
+		return true;
+	case DATP_CALL_cno_query: misbehave(mutant); return true;
+	default: return true;
+	}
+}
+
+/* ------------------------------------------------------------------ after */
+
+static void bend_connection(struct mutant *mutant, DAT_EVENT *event)
+{
+	DAT_CONNECTION_EVENT_DATA *conn = &event->event_data.connect_event_data;
+
+	for (size_t i = 0; i < COUNT(numbers); i++)
+		if (event->event_number == numbers[i].from && breaks(mutant, numbers[i].rule)) {
+			event->event_number = numbers[i].to;
+			return;
+		}
+	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
+		if (breaks(mutant, "private_data_short") && conn->private_data_size)
+			conn->private_data_size--;
+		if (breaks(mutant, "private_data_padded") && !conn->private_data_size)
+			conn->private_data_size = 4;
+	}
+	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT && breaks(mutant, "cr_without_sp"))
+		event->event_data.cr_arrival_event_data.sp_handle.psp_handle = DAT_HANDLE_NULL;
+}
+
+static void bend_dto(struct mutant *mutant, DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	if (breaks(mutant, "cookie_cut"))
+		dto->user_cookie.as_64 &= 0xffffffff;
+	if (breaks(mutant, "length_more"))
+		dto->transfered_length++;
+	if (breaks(mutant, "flushed_is_transport") && dto->status == DAT_DTO_ERR_FLUSHED)
+		dto->status = DAT_DTO_ERR_TRANSPORT;
+	if (breaks(mutant, "flushed_is_success") && dto->status == DAT_DTO_ERR_FLUSHED)
+		dto->status = DAT_DTO_SUCCESS;
+	if (breaks(mutant, "length_error_is_success") && dto->status == DAT_DTO_ERR_LOCAL_LENGTH)
+		dto->status = DAT_DTO_SUCCESS;
 }
 
 /* What an event says. */
-static void bend(DAT_EVENT *event)
+static void bend(struct mutant *mutant, DAT_EVENT *event)
 {
-	DAT_CONNECTION_EVENT_DATA *conn = &event->event_data.connect_event_data;
-	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
-	static const struct {
-		const char *mutant;
-		DAT_EVENT_NUMBER from, to;
-	} numbers[] = {
-		{ "disconnected_is_broken", DAT_CONNECTION_EVENT_DISCONNECTED,
-		  DAT_CONNECTION_EVENT_BROKEN },
-		{ "broken_is_disconnected", DAT_CONNECTION_EVENT_BROKEN,
-		  DAT_CONNECTION_EVENT_DISCONNECTED },
-		{ "peer_is_non_peer", DAT_CONNECTION_EVENT_PEER_REJECTED,
-		  DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
-		{ "non_peer_is_peer", DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
-		  DAT_CONNECTION_EVENT_PEER_REJECTED },
-		{ "timed_out_is_unreachable", DAT_CONNECTION_EVENT_TIMED_OUT,
-		  DAT_CONNECTION_EVENT_UNREACHABLE },
-		{ "accept_error_is_disconnected", DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,
-		  DAT_CONNECTION_EVENT_DISCONNECTED },
-	};
+	DAT_SOFTWARE_EVENT_DATA *se = &event->event_data.software_event_data;
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (event->event_number == numbers[i].from && is(numbers[i].mutant)) {
-			event->event_number = numbers[i].to;
-			break;
-		}
-	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
-		if (is("private_data_short") && conn->private_data_size)
-			conn->private_data_size--;
-		if (is("private_data_padded") && !conn->private_data_size)
-			conn->private_data_size = 4;
-	}
-	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT && is("cr_without_sp"))
-		event->event_data.cr_arrival_event_data.sp_handle.psp_handle = DAT_HANDLE_NULL;
-	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
-		if (is("cookie_cut"))
-			dto->user_cookie.as_64 &= 0xffffffff;
-		if (is("length_more"))
-			dto->transfered_length++;
-		if (is("flushed_is_transport") && dto->status == DAT_DTO_ERR_FLUSHED)
-			dto->status = DAT_DTO_ERR_TRANSPORT;
-		if (is("flushed_is_success") && dto->status == DAT_DTO_ERR_FLUSHED)
-			dto->status = DAT_DTO_SUCCESS;
-		if (is("length_error_is_success") && dto->status == DAT_DTO_ERR_LOCAL_LENGTH)
-			dto->status = DAT_DTO_SUCCESS;
-	}
-	if (event->event_number == DAT_SOFTWARE_EVENT && is("se_pointer_cut"))
-		event->event_data.software_event_data.pointer =
-			(DAT_PVOID)((uintptr_t)event->event_data.software_event_data.pointer &
-				    0xffffffff);
-	if (is("event_without_evd"))
+	bend_connection(mutant, event);
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
+		bend_dto(mutant, &event->event_data.dto_completion_event_data);
+	if (event->event_number == DAT_SOFTWARE_EVENT && breaks(mutant, "se_pointer_cut"))
+		se->pointer = (DAT_PVOID)((uintptr_t)se->pointer & 0xffffffff);
+	if (breaks(mutant, "event_without_evd"))
 		event->evd_handle = DAT_HANDLE_NULL;
 }
 
-static bool lost(const DAT_EVENT *event)
+/* The CNO of an EVD on which an event came to a waiter. */
+static void trigger_cno(struct mutant *mutant, DAT_EVD_HANDLE evd)
 {
-	return is("flush_lost") && event->event_number == DAT_DTO_COMPLETION_EVENT &&
+	static const DAT_EVENT se = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_EVD_HANDLE other = DAT_HANDLE_NULL;
+	DAT_EVD_PARAM param = { .cno_handle = DAT_HANDLE_NULL };
+	const uint64_t query[] = { (uintptr_t)evd, DAT_EVD_FIELD_ALL, (uintptr_t)&param };
+
+	datp_wrap_beneath(&mutant->base, DATP_CALL_evd_query, query);
+	if (!param.cno_handle)
+		return;
+	const uint64_t create[] = { (uintptr_t)mutant->base.ia, 1, (uintptr_t)param.cno_handle,
+				    DAT_EVD_SOFTWARE_FLAG, (uintptr_t)&other };
+
+	if (datp_wrap_beneath(&mutant->base, DATP_CALL_evd_create, create) != DAT_SUCCESS)
+		return;
+	const uint64_t post[] = { (uintptr_t)other, (uintptr_t)&se };
+
+	datp_wrap_beneath(&mutant->base, DATP_CALL_evd_post_se, post);
+}
+
+static bool is_lost(struct mutant *mutant, const DAT_EVENT *event)
+{
+	return breaks(mutant, "flush_lost") && event->event_number == DAT_DTO_COMPLETION_EVENT &&
 	       event->event_data.dto_completion_event_data.status == DAT_DTO_ERR_FLUSHED;
 }
 
-DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-			DAT_EVENT *event, DAT_COUNT *nmore)
+static void after_wait(struct mutant *mutant, struct datp_wrap_call *call)
 {
-	DAT_RETURN ret;
+	DAT_COUNT *nmore = AT(call, 4, DAT_COUNT);
 
-	order_look();
-	if (is("threshold_ignored") && threshold > 1)
-		threshold = 1;
-	if (is("threshold_unchecked") && threshold < 1)
-		threshold = 1;
-	do {
-		ret = NEXT(dat_evd_wait)(evd, timeout, threshold, event, nmore);
-	} while (ret == DAT_SUCCESS && lost(event));
-	if (ret == DAT_SUCCESS) {
-		bend(event);
-		if (is("nmore_zero"))
+	while (call->ret == DAT_SUCCESS && is_lost(mutant, AT(call, 3, DAT_EVENT)))
+		call->ret = datp_wrap_beneath(&mutant->base, call->id, call->arg);
+	if (call->ret == DAT_SUCCESS) {
+		bend(mutant, AT(call, 3, DAT_EVENT));
+		if (breaks(mutant, "nmore_zero"))
 			*nmore = 0;
+		if (breaks(mutant, "cno_beside_waiter"))
+			trigger_cno(mutant, (DAT_EVD_HANDLE)(uintptr_t)call->arg[0]);
 	}
-	if (is("nmore_timeout") && TYPE(ret) == DAT_TIMEOUT_EXPIRED)
+	if (breaks(mutant, "nmore_timeout") && TYPE(call->ret) == DAT_TIMEOUT_EXPIRED)
 		*nmore = 0;
-	if (is("abort_is_state") && TYPE(ret) == DAT_ABORT)
-		return ERROR(DAT_INVALID_STATE);
-	if (is("second_waiter") && TYPE(ret) == DAT_INVALID_STATE)
-		return ERROR(DAT_TIMEOUT_EXPIRED);
-	if (is("interrupted_is_timeout") && TYPE(ret) == DAT_INTERRUPTED_CALL)
-		return ERROR(DAT_TIMEOUT_EXPIRED);
-	return ret;
 }
 
-DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+static void after_status(struct mutant *mutant, struct datp_wrap_call *call)
 {
-	DAT_RETURN ret;
+	static const struct {
+		const char *rule;
+		DAT_EP_STATE from, to;
+	} states[] = {
+		{ "reserved_hidden", DAT_EP_STATE_RESERVED, DAT_EP_STATE_UNCONNECTED },
+		{ "connected_late", DAT_EP_STATE_CONNECTED,
+		  DAT_EP_STATE_ACTIVE_CONNECTION_PENDING },
+		{ "disconnected_late", DAT_EP_STATE_DISCONNECTED, DAT_EP_STATE_CONNECTED },
+	};
+	DAT_EP_STATE *state = AT(call, 1, DAT_EP_STATE);
 
-	order_look();
-	ret = NEXT(dat_evd_dequeue)(evd, event);
-	if (ret == DAT_SUCCESS)
-		bend(event);
-	return is("dequeue_beside_waiter") && TYPE(ret) == DAT_INVALID_STATE
-		       ? ERROR(DAT_QUEUE_EMPTY)
-		       : ret;
+	for (size_t i = 0; state && i < COUNT(states); i++)
+		if (*state == states[i].from && breaks(mutant, states[i].rule)) {
+			*state = states[i].to;
+			break;
+		}
+	if (call->arg[2] && breaks(mutant, "recv_always_idle"))
+		*AT(call, 2, DAT_BOOLEAN) = DAT_TRUE;
 }
 
-DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd)
+static void after_query(struct mutant *mutant, struct datp_wrap_call *call)
 {
-	DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
-	DAT_RETURN ret = NEXT(dat_cno_wait)(cno, timeout, evd ? &hint : NULL);
+	DAT_CR_PARAM *cr = AT(call, 2, DAT_CR_PARAM);
 
-	if (TYPE(ret) == DAT_QUEUE_EMPTY && is("cno_timed_out"))
-		ret = ERROR(DAT_TIMEOUT_EXPIRED);
-	if (evd && !(TYPE(ret) == DAT_QUEUE_EMPTY && is("cno_evd_untouched")))
-		*evd = hint;
-	return ret;
+	if (call->id == DATP_CALL_ep_query && breaks(mutant, "ep_without_pz"))
+		AT(call, 2, DAT_EP_PARAM)->pz_handle = DAT_HANDLE_NULL;
+	if (call->id == DATP_CALL_evd_query && breaks(mutant, "evd_short"))
+		AT(call, 2, DAT_EVD_PARAM)->evd_qlen = 1;
+	if (call->id == DATP_CALL_cr_query && breaks(mutant, "request_data_short") &&
+	    cr->private_data_size)
+		cr->private_data_size--;
+	if (call->id == DATP_CALL_srq_query && breaks(mutant, "srq_counts_posted"))
+		AT(call, 2, DAT_SRQ_PARAM)->available_dto_count =
+			AT(call, 2, DAT_SRQ_PARAM)->outstanding_dto_count;
 }
 
-DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
+static void after_memory(struct mutant *mutant, struct datp_wrap_call *call)
 {
-	if (is("crash"))
-		abort();
-	if (is("hang"))
-		pause();
-	return NEXT(dat_cno_query)(cno, mask, param);
+	DAT_RMR_CONTEXT none = 0;
+
+	if (call->id == DATP_CALL_rmr_bind && breaks(mutant, "bind_same_context")) {
+		DAT_RMR_CONTEXT *context = AT(call, 6, DAT_RMR_CONTEXT);
+
+		if (!__atomic_compare_exchange_n(&mutant->first_context, &none, *context, false,
+						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			*context = none;
+	}
+	if (call->id == DATP_CALL_lmr_create && breaks(mutant, "local_has_key") && call->arg[9] &&
+	    !*AT(call, 9, DAT_RMR_CONTEXT))
+		*AT(call, 9, DAT_RMR_CONTEXT) = 1;
+	if (call->id == DATP_CALL_lmr_create && breaks(mutant, "registered_less") && call->arg[10])
+		*AT(call, 10, DAT_VLEN) = call->arg[4] / 2;
 }
 
-DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
-			     DAT_BOOLEAN *request_idle)
+/* What a call that succeeded gave back. */
+static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 {
-	DAT_RETURN ret = NEXT(dat_ep_get_status)(ep, state, recv_idle, request_idle);
-
-	if (ret != DAT_SUCCESS)
-		return ret;
-	if (is("recv_always_idle"))
-		*recv_idle = DAT_TRUE;
-	if (is("reserved_hidden") && *state == DAT_EP_STATE_RESERVED)
-		*state = DAT_EP_STATE_UNCONNECTED;
-	if (is("connected_late") && *state == DAT_EP_STATE_CONNECTED)
-		*state = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
-	if (is("disconnected_late") && *state == DAT_EP_STATE_DISCONNECTED)
-		*state = DAT_EP_STATE_CONNECTED;
-	return ret;
+	switch (call->id) {
+	case DATP_CALL_evd_dequeue: bend(mutant, AT(call, 1, DAT_EVENT)); break;
+	case DATP_CALL_ep_get_status: after_status(mutant, call); break;
+	case DATP_CALL_ep_query:
+	case DATP_CALL_evd_query:
+	case DATP_CALL_srq_query:
+	case DATP_CALL_cr_query: after_query(mutant, call); break;
+	case DATP_CALL_rmr_bind:
+	case DATP_CALL_lmr_create: after_memory(mutant, call); break;
+	case DATP_CALL_get_handle_type:
+		if (breaks(mutant, "evd_is_cno") &&
+		    *AT(call, 1, DAT_HANDLE_TYPE) == DAT_HANDLE_TYPE_EVD)
+			*AT(call, 1, DAT_HANDLE_TYPE) = DAT_HANDLE_TYPE_CNO;
+		break;
+	default: break;
+	}
 }
 
-DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+static void mutant_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 {
-	DAT_RETURN ret = NEXT(dat_ep_query)(
-		ep, is("mask_unchecked") ? mask & DAT_EP_FIELD_ALL : mask, param);
+	struct mutant *mutant = (struct mutant *)wrap;
 
-	if (ret == DAT_SUCCESS && is("ep_without_pz"))
-		param->pz_handle = DAT_HANDLE_NULL;
-	return ret;
+	if (call->id == DATP_CALL_evd_wait)
+		after_wait(mutant, call);
+	if (call->id == DATP_CALL_cno_wait && call->arg[2] &&
+	    TYPE(call->ret) == DAT_QUEUE_EMPTY && breaks(mutant, "cno_evd_untouched"))
+		*AT(call, 2, DAT_EVD_HANDLE) = (DAT_EVD_HANDLE)(uintptr_t)call->scratch[0];
+	if (call->id == DATP_CALL_cr_accept && TYPE(call->ret) != DAT_SUCCESS &&
+	    breaks(mutant, "refused_accept_rejects"))
+		datp_wrap_beneath(wrap, DATP_CALL_cr_reject, call->arg);
+	if (call->ret == DAT_SUCCESS)
+		bend_results(mutant, call);
+	for (size_t i = 0; i < COUNT(answers); i++)
+		if (call->id == answers[i].call && TYPE(call->ret) == (DAT_RETURN)answers[i].from &&
+		    breaks(mutant, answers[i].rule)) {
+			call->ret = answers[i].to ? ERROR(answers[i].to) : DAT_SUCCESS;
+			break;
+		}
 }
 
-DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
+/* ------------------------------------------------------------------ opening */
+
+static enum datp_err mutant_open(struct datp_wrap *wrap, const char *params)
 {
-	DAT_RETURN ret = NEXT(dat_evd_query)(evd, mask, param);
+	struct mutant *mutant = (struct mutant *)wrap;
 
-	if (ret == DAT_SUCCESS && is("evd_short"))
-		param->evd_qlen = 1;
-	return ret;
+	snprintf(mutant->rule, sizeof(mutant->rule), "%s", params);
+	pthread_mutex_init(&mutant->lock, NULL);
+	return DATP_OK;
 }
 
-DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
+static void mutant_close(struct datp_wrap *wrap)
 {
-	DAT_RETURN ret = NEXT(dat_cr_query)(cr, mask, param);
-
-	if (ret == DAT_SUCCESS && is("request_data_short") && param->private_data_size)
-		param->private_data_size--;
-	return ret;
+	pthread_mutex_destroy(&((struct mutant *)wrap)->lock);
 }
 
-DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL qual,
-			  DAT_TIMEOUT timeout, DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos,
-			  DAT_CONNECT_FLAGS flags)
-{
-	if (is("private_data_truncated") && size > 64)
-		size = 64;
-	return NEXT(dat_ep_connect)(ep, address, qual, timeout, size, data, qos, flags);
-}
+static const struct datp_wrap_ops mutant_ops = {
+	.wrap_size = sizeof(struct mutant),
+	.open = mutant_open,
+	.close = mutant_close,
+	.before = mutant_before,
+	.after = mutant_after,
+};
 
-DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
-{
-	DAT_RETURN ret;
-
-	if (is("suppress_ignored"))
-		flags &= ~DAT_COMPLETION_SUPPRESS_FLAG;
-	if (is("unsignalled_unchecked"))
-		flags &= ~DAT_COMPLETION_UNSIGNALLED_FLAG;
-	if (order_takes_send(ep, n, iov, cookie, flags, &ret))
-		return ret;
-	return NEXT(dat_ep_post_send)(ep, n, iov, cookie, flags);
-}
-
-DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *seg, DAT_MEM_PRIV_FLAGS priv,
-			DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-			DAT_RMR_CONTEXT *context)
-{
-	static DAT_RMR_CONTEXT first;
-	DAT_RETURN ret = NEXT(dat_rmr_bind)(rmr, seg, priv, ep, cookie, flags, context);
-
-	if (ret == DAT_SUCCESS && is("bind_same_context"))
-		*context = first = first ? first : *context;
-	return ret;
-}
-
-DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
-			  DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
-			  DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context,
-			  DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *size, DAT_VADDR *address)
-{
-	DAT_RETURN ret = NEXT(dat_lmr_create)(ia, type, region, length, pz, priv, lmr, context,
-					      rmr_context, size, address);
-
-	if (ret == DAT_SUCCESS && is("local_has_key") && rmr_context && !*rmr_context)
-		*rmr_context = 1;
-	if (ret == DAT_SUCCESS && is("registered_less") && size)
-		*size = length / 2;
-	return ret;
-}
-
-DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
-{
-	if (is("close_always_abrupt") && flags == DAT_CLOSE_GRACEFUL_FLAG)
-		flags = DAT_CLOSE_ABRUPT_FLAG;
-	return NEXT(dat_ia_close)(ia, flags);
-}
-
-DAT_RETURN dat_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
-{
-	DAT_RETURN ret = NEXT(dat_get_handle_type)(handle, type);
-
-	if (ret == DAT_SUCCESS && is("evd_is_cno") && *type == DAT_HANDLE_TYPE_EVD)
-		*type = DAT_HANDLE_TYPE_CNO;
-	return ret;
-}
+DATP_WRAPPER("mutant", mutant_ops)

@@ -1,26 +1,58 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the mutants of mutant.c, and those of the order of memory in mutant_order.c, have in common. */
+/*
+ * Mutants: a wrapper that breaks one rule of whatever adapter is beneath. Its instance data:
+ *
+ *	NAME RULE
+ *
+ * What most of them do is in the tables of mutant.c; those of the order of memory are in
+ * mutant_order.c.
+ */
 #ifndef MUTANT_H
 #define MUTANT_H
 
-#include <dlfcn.h>
-#include <stdbool.h>
+#include <pthread.h>
+#include <string.h>
 
-#include <dat/udat.h>
+#include <datp/wrap.h>
 
-/* Is this the rule to break? */
-bool is(const char *name);
+#define HELD_MAX 64
 
-/* The function that this one stands in front of. */
-#define NEXT(name)	((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-#define TYPE(ret)	DAT_GET_TYPE(ret)
-#define ERROR(type)	(DAT_CLASS_ERROR | (DAT_RETURN)(type))
+/* A request of one segment. */
+struct request {
+	bool is_send;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_TRIPLET seg;
+	DAT_RMR_TRIPLET to;
+	uint64_t cookie;
+	DAT_COMPLETION_FLAGS flags;
+};
 
-/* Takes a send, to post it later: true, with what the post answers. */
-bool order_takes_send(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
-		      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, DAT_RETURN *ret);
+struct mutant {
+	struct datp_wrap base;
+	char rule[64]; /* the one to break */
+	DAT_RMR_CONTEXT first_context; /* of a bind; atomic */
+
+	pthread_mutex_t lock;
+	struct request held[HELD_MAX]; /* lock */
+	int held_count;		       /* lock */
+	DAT_RMR_TRIPLET last_target;   /* lock */
+};
+
+static inline bool breaks(const struct mutant *mutant, const char *rule)
+{
+	return !strcmp(mutant->rule, rule);
+}
+
+#define TYPE(ret)   ((DAT_RETURN)DAT_GET_TYPE(ret))
+#define ERROR(type) (DAT_CLASS_ERROR | (DAT_RETURN)(type))
+
+/* An argument that points at something. */
+#define AT(call, i, type) ((type *)(uintptr_t)(call)->arg[i])
+
+/* Posts a send or an RDMA Write in its own way: true, with call->ret. */
+bool order_takes(struct mutant *mutant, struct datp_wrap_call *call);
 
 /* An EVD is about to be looked at. */
-void order_look(void);
+void order_look(struct mutant *mutant);
 
 #endif

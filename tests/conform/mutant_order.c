@@ -7,51 +7,46 @@
 
 #include "mutant.h"
 
-#define HELD_MAX 64
-
-struct request {
-	bool is_send;
-	DAT_EP_HANDLE ep;
-	DAT_LMR_TRIPLET seg;
-	DAT_RMR_TRIPLET to;
-	DAT_DTO_COOKIE cookie;
-	DAT_COMPLETION_FLAGS flags;
-};
-
-static struct request held[HELD_MAX];
-static int held_count;
-static DAT_RMR_TRIPLET last_target;
-
 /* So long that whoever polls meanwhile sees what is there. */
 static void pause_a_little(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
 }
 
-static DAT_RETURN post(struct request *r)
+static DAT_RETURN post_write(struct mutant *mutant, const struct request *r, uint32_t segments)
 {
-	if (r->is_send)
-		return NEXT(dat_ep_post_send)(r->ep, 1, &r->seg, r->cookie, r->flags);
-	return NEXT(dat_ep_post_rdma_write)(r->ep, 1, &r->seg, r->cookie, &r->to, r->flags);
+	const uint64_t words[] = { (uintptr_t)r->ep, segments,		 (uintptr_t)&r->seg,
+				   r->cookie,	     (uintptr_t)&r->to, r->flags };
+
+	return datp_wrap_beneath(&mutant->base, DATP_CALL_ep_post_rdma_write, words);
 }
 
-static void release(void)
+static DAT_RETURN post(struct mutant *mutant, const struct request *r)
 {
-	for (int i = 0; i < held_count; i++)
-		post(&held[i]);
-	held_count = 0;
+	const uint64_t words[] = { (uintptr_t)r->ep, 1, (uintptr_t)&r->seg, r->cookie, r->flags };
+
+	if (!r->is_send)
+		return post_write(mutant, r, 1);
+	return datp_wrap_beneath(&mutant->base, DATP_CALL_ep_post_send, words);
 }
 
-static DAT_RETURN hold(const struct request *r)
+static void release_locked(struct mutant *mutant)
 {
-	if (held_count == HELD_MAX)
+	for (int i = 0; i < mutant->held_count; i++)
+		post(mutant, &mutant->held[i]);
+	mutant->held_count = 0;
+}
+
+static DAT_RETURN hold_locked(struct mutant *mutant, const struct request *r)
+{
+	if (mutant->held_count == HELD_MAX)
 		return ERROR(DAT_INSUFFICIENT_RESOURCES);
-	held[held_count++] = *r;
+	mutant->held[mutant->held_count++] = *r;
 	return DAT_SUCCESS;
 }
 
 /* The last 8 bytes land before the rest does. */
-static void post_tail(const struct request *r)
+static void post_tail(struct mutant *mutant, const struct request *r)
 {
 	struct request tail = *r;
 	DAT_VLEN rest = r->seg.segment_length - 8;
@@ -60,72 +55,78 @@ static void post_tail(const struct request *r)
 	tail.to.target_address += rest;
 	tail.seg.segment_length = tail.to.segment_length = 8;
 	tail.flags = DAT_COMPLETION_SUPPRESS_FLAG;
-	post(&tail);
+	post(mutant, &tail);
 	pause_a_little();
 }
 
 /* A send is done before its data is taken: another request completes in its name. */
-static DAT_RETURN complete_early(struct request *r)
+static DAT_RETURN complete_early_locked(struct mutant *mutant, struct request *r)
 {
-	DAT_RMR_TRIPLET none = last_target;
+	struct request none = *r;
 	DAT_RETURN ret;
 
-	none.segment_length = 0;
-	ret = NEXT(dat_ep_post_rdma_write)(r->ep, 0, NULL, r->cookie, &none, r->flags);
+	none.to = mutant->last_target;
+	none.to.segment_length = 0;
+	ret = post_write(mutant, &none, 0);
 	r->flags = DAT_COMPLETION_SUPPRESS_FLAG;
-	return ret == DAT_SUCCESS ? hold(r) : ret;
+	return ret == DAT_SUCCESS ? hold_locked(mutant, r) : ret;
 }
 
-static DAT_RETURN take(struct request *r)
+static DAT_RETURN take_locked(struct mutant *mutant, struct request *r)
 {
 	DAT_RETURN ret;
 
-	if (is("suppressed_late") && (r->flags & DAT_COMPLETION_SUPPRESS_FLAG))
-		return hold(r);
-	if (is("write_waits_for_look") && !r->is_send)
-		return hold(r);
-	if (is("send_done_early")) {
-		release();
+	if (!r->is_send)
+		mutant->last_target = r->to;
+	if (breaks(mutant, "suppressed_late") && (r->flags & DAT_COMPLETION_SUPPRESS_FLAG))
+		return hold_locked(mutant, r);
+	if (breaks(mutant, "write_waits_for_look") && !r->is_send)
+		return hold_locked(mutant, r);
+	if (breaks(mutant, "send_done_early")) {
+		release_locked(mutant);
 		if (r->is_send)
-			return complete_early(r);
+			return complete_early_locked(mutant, r);
 	}
-	if (is("write_tail_first") && !r->is_send && r->seg.segment_length > 8)
-		post_tail(r);
-	ret = post(r);
-	if (is("suppressed_late") && held_count) {
+	if (breaks(mutant, "write_tail_first") && !r->is_send && r->seg.segment_length > 8)
+		post_tail(mutant, r);
+	ret = post(mutant, r);
+	if (breaks(mutant, "suppressed_late") && mutant->held_count) {
 		pause_a_little();
-		release();
+		release_locked(mutant);
 	}
 	return ret;
 }
 
-bool order_takes_send(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
-		      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, DAT_RETURN *ret)
+static bool breaks_order(const struct mutant *mutant)
 {
-	struct request r = { .is_send = true, .ep = ep, .cookie = cookie, .flags = flags };
+	return breaks(mutant, "suppressed_late") || breaks(mutant, "write_waits_for_look") ||
+	       breaks(mutant, "send_done_early") || breaks(mutant, "write_tail_first");
+}
 
-	if (n != 1)
+bool order_takes(struct mutant *mutant, struct datp_wrap_call *call)
+{
+	bool is_send = call->id == DATP_CALL_ep_post_send;
+	struct request r = { .is_send = is_send };
+
+	if (!breaks_order(mutant) || (DAT_COUNT)call->arg[1] != 1)
 		return false;
-	r.seg = *iov;
-	*ret = take(&r);
+	r.ep = (DAT_EP_HANDLE)(uintptr_t)call->arg[0];
+	r.seg = *AT(call, 2, DAT_LMR_TRIPLET);
+	r.cookie = call->arg[3];
+	r.flags = (DAT_COMPLETION_FLAGS)call->arg[is_send ? 4 : 5];
+	if (!is_send)
+		r.to = *AT(call, 4, DAT_RMR_TRIPLET);
+	pthread_mutex_lock(&mutant->lock);
+	call->ret = take_locked(mutant, &r);
+	pthread_mutex_unlock(&mutant->lock);
 	return true;
 }
 
-DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
-				  DAT_COMPLETION_FLAGS flags)
+void order_look(struct mutant *mutant)
 {
-	struct request r = { .ep = ep, .cookie = cookie, .flags = flags };
-
-	if (n != 1)
-		return NEXT(dat_ep_post_rdma_write)(ep, n, iov, cookie, to, flags);
-	r.seg = *iov;
-	r.to = last_target = *to;
-	return take(&r);
-}
-
-void order_look(void)
-{
-	if (is("write_waits_for_look"))
-		release();
+	if (!breaks(mutant, "write_waits_for_look"))
+		return;
+	pthread_mutex_lock(&mutant->lock);
+	release_locked(mutant);
+	pthread_mutex_unlock(&mutant->lock);
 }

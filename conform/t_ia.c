@@ -188,6 +188,12 @@ CLAUSE("IA_CLOSE-02", "IA_CLOSE-03")
 		MUST_RET(dat_srq_free(one), DAT_SUCCESS);
 	}
 	MUST_RET(dat_pz_free(t.pz), DAT_SUCCESS);
+	/* a provider may want an endpoint to have a PZ; without one, nothing but the endpoint is there */
+	if (dat_ep_create(t.ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+			  NULL, &one) == DAT_SUCCESS) {
+		CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+		MUST_RET(dat_ep_free(one), DAT_SUCCESS);
+	}
 	evd = kit_evd(8, DAT_EVD_CR_FLAG);
 	CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
 	one = kit_psp(evd, &qual);
@@ -242,6 +248,26 @@ CLAUSE("IA_CLOSE-08")
 	CHECK_RET(dat_pz_free(t.pz), DAT_INVALID_HANDLE);
 }
 
+/* What an IA that is closed abruptly leaves of its peers: one connected, one that asked, one that asks now. */
+static void judge_closed(struct kit_end *connected, struct kit_end *pending, struct kit_end *late,
+			 DAT_CONN_QUAL qual)
+{
+	DAT_EVENT event;
+
+	ABOUT("IA_CLOSE-11");
+	kit_over(connected->connect, connected->ep);
+	CHECK_NUM(kit_state(connected->ep), DAT_EP_STATE_DISCONNECTED);
+	ABOUT("IA_CLOSE-12");
+	event = kit_event(pending->connect);
+	judge_outcome("%s", kit_event_name(event.event_number));
+	CHECK_THAT(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+		   event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
+		   event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
+		   event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
+	MUST_RET(kit_connect(late->ep, qual), DAT_SUCCESS);
+	kit_conn(late->connect, late->ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 /* The other side is a second instance, whose end of the connection is looked at. */
 CLAUSE("IA_CLOSE-11", "IA_CLOSE-12")
 {
@@ -250,8 +276,8 @@ CLAUSE("IA_CLOSE-11", "IA_CLOSE-12")
 	DAT_PZ_HANDLE pz = t.pz;
 	DAT_EVD_HANDLE cr_evd;
 	struct kit_end passive;
-	DAT_CONN_QUAL qual;
-	DAT_EVENT event;
+	DAT_CONN_QUAL qual = kit_unused_qual();
+	DAT_PSP_HANDLE psp;
 
 	kit_end(&active, NULL);
 	kit_end(&pending, NULL);
@@ -259,7 +285,7 @@ CLAUSE("IA_CLOSE-11", "IA_CLOSE-12")
 	t.ia = other;
 	MUST_RET(dat_pz_create(other, &t.pz), DAT_SUCCESS);
 	cr_evd = kit_evd(8, DAT_EVD_CR_FLAG);
-	kit_psp(cr_evd, &qual);
+	MUST_RET(dat_psp_create(other, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
 	kit_end(&passive, NULL);
 	t.ia = first;
 	t.pz = pz;
@@ -269,47 +295,28 @@ CLAUSE("IA_CLOSE-11", "IA_CLOSE-12")
 	MUST_RET(kit_connect(pending.ep, qual), DAT_SUCCESS);
 	kit_cr(cr_evd);
 	MUST_RET(dat_ia_close(other, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	ABOUT("IA_CLOSE-11");
-	kit_over(active.connect, active.ep);
-	CHECK_NUM(kit_state(active.ep), DAT_EP_STATE_DISCONNECTED);
-	ABOUT("IA_CLOSE-12");
-	event = kit_event(pending.connect);
-	judge_outcome("%s", kit_event_name(event.event_number));
-	CHECK_THAT(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
-		   event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
-		   event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
-		   event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
-	MUST_RET(kit_connect(late.ep, qual), DAT_SUCCESS);
-	kit_conn(late.connect, late.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	judge_closed(&active, &pending, &late, qual);
 }
 
 /* And now a process of its own. */
 CLAUSE_ACTIVE("IA_CLOSE-11", "IA_CLOSE-12")
 {
-	struct kit_pair p;
+	DAT_CONN_QUAL qual = kit_unused_qual();
 	struct kit_end pending, late;
-	DAT_EVENT event;
+	DAT_PSP_HANDLE psp;
+	struct kit_pair p;
 
 	NEEDS_REACH();
 	kit_pair(&p, NULL);
 	kit_end(&pending, NULL);
 	kit_end(&late, NULL);
 	kit_exchange(&p.a, &p.b);
-	MUST_RET(kit_connect(pending.ep, p.qual), DAT_SUCCESS);
+	MUST_RET(dat_psp_create(kit_ia_b(), qual, p.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		 DAT_SUCCESS);
+	MUST_RET(kit_connect(pending.ep, qual), DAT_SUCCESS);
 	kit_cr(p.cr_evd);
 	MUST_RET(dat_ia_close(t.far.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	ABOUT("IA_CLOSE-11");
-	kit_over(p.a.connect, p.a.ep);
-	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_DISCONNECTED);
-	ABOUT("IA_CLOSE-12");
-	event = kit_event(pending.connect);
-	judge_outcome("%s", kit_event_name(event.event_number));
-	CHECK_THAT(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
-		   event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
-		   event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
-		   event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
-	MUST_RET(kit_connect(late.ep, p.qual), DAT_SUCCESS);
-	kit_conn(late.connect, late.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	judge_closed(&p.a, &pending, &late, qual);
 }
 
 static int open_fds(void)
@@ -446,7 +453,6 @@ CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIS
 	CHECK_RET(dat_registry_list_providers(n, &m, list2), DAT_SUCCESS);
 	CHECK_NUM(m, n);
 	ABOUT("REG_LIST-06");
-	CHECK_THAT(!memcmp(infos, again, sizeof(infos[0]) * (size_t)n) || n > 0);
 	for (int i = 0; i < n; i++)
 		CHECK_THAT(!strcmp(infos[i].ia_name, again[i].ia_name));
 	ABOUT("REG_LIST-02");
@@ -459,9 +465,8 @@ CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIS
 	CHECK_RET(dat_registry_list_providers(0, &m, list2), DAT_INVALID_PARAMETER);
 	ABOUT("REG_LIST-03");
 	CHECK_NUM(m, n);
-	if (n >
-	    /* the registries in the field fill what there is room for, and programs rely on it */
-	    1) {
+	/* the registries in the field fill what there is room for, and programs rely on it */
+	if (n > 1) {
 		ABOUT("REG_LIST-02");
 		ret = dat_registry_list_providers(n - 1, &m, list2);
 		CHECK_RET_IN(ret, DAT_INVALID_PARAMETER, DAT_SUCCESS);

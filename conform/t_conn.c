@@ -254,15 +254,24 @@ CLAUSE_EACH("EP_CONNECT-16", "EP_CONNECT-28", "EP_CONNECT-29")
 	kit_pair_connect(&p);
 }
 
+/* On a qualifier of its own: one that dat_psp_create_any() chose may be chosen again for another program. */
 CLAUSE_EACH("PSP_FREE-03")
 {
+	DAT_CONN_QUAL qual = kit_unused_qual();
+	DAT_PSP_HANDLE psp;
 	struct kit_pair p;
 
-	kit_pair(&p, NULL);
+	kit_pair_unconnected(&p, NULL);
+	MUST_RET(dat_psp_create(kit_ia_b(), qual, p.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		 DAT_SUCCESS);
+	MUST_RET(kit_connect(p.a.ep, qual), DAT_SUCCESS);
+	MUST_RET(dat_cr_accept(kit_cr(p.cr_evd), p.b.ep, 0, NULL), DAT_SUCCESS);
+	kit_conn(p.b.connect, p.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	kit_disconnect(&p);
 	MUST_RET(dat_ep_reset(p.a.ep), DAT_SUCCESS);
-	MUST_RET(dat_psp_free(p.psp), DAT_SUCCESS);
-	MUST_RET(kit_connect(p.a.ep, p.qual), DAT_SUCCESS);
+	MUST_RET(dat_psp_free(psp), DAT_SUCCESS);
+	MUST_RET(kit_connect(p.a.ep, qual), DAT_SUCCESS);
 	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 

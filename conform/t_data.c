@@ -649,7 +649,7 @@ CLAUSE_EACH("EP_SEND-14", "EP_RDMA_READ-17", "EP_RDMA_WRITE-16", "EP_SEND-20")
 		ABOUT(about[op]);
 		if (op == SEND)
 			recvs(&f, 10);
-		kit_buf_fill(&f.near, 0, 4096, (unsigned int)op);
+		kit_buf_fill(op == READ ? &f.far : &f.near, 0, 4096, (unsigned int)op);
 		for (int i = 0; i < 9; i++)
 			MUST_RET(post(&f, op, 64 * (size_t)i, 64, 1, SUPPRESS), DAT_SUCCESS);
 		MUST_RET(post(&f, op, 640, 64, 2, DEFAULT), DAT_SUCCESS);
@@ -660,8 +660,8 @@ CLAUSE_EACH("EP_SEND-14", "EP_RDMA_READ-17", "EP_RDMA_WRITE-16", "EP_SEND-20")
 			for (uint64_t i = 1; i <= 10; i++)
 				kit_dto(f.p.b.recv, f.p.b.ep, i, DAT_DTO_SUCCESS);
 		}
-		if (op == WRITE)
-			CHECK_THAT(kit_buf_filled(&f.far, 0, 9 * 64, WRITE));
+		else
+			CHECK_THAT(kit_buf_filled(op == READ ? &f.near : &f.far, 0, 9 * 64, op));
 	}
 }
 

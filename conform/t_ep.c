@@ -514,16 +514,6 @@ CLAUSE("EP_RECV_QUERY-01", "EP_RECV_QUERY-05", "EP_RECV_QUERY-06", "EP_RECV_QUER
 	CHECK_THAT(n == DAT_VALUE_UNKNOWN || span == DAT_VALUE_UNKNOWN || span >= n);
 }
 
-CLAUSE("EP_RECV_QUERY-04")
-{
-	struct kit_end end;
-	DAT_COUNT n, span;
-
-	kit_end(&end, NULL);
-	NEEDS(!t.prov.ep_recv_info_supported, "ep_recv_info_supported: it is");
-	CHECK_RET(dat_ep_recv_query(end.ep, &n, &span), DAT_MODEL_NOT_SUPPORTED);
-}
-
 #define INFINITE DAT_WATERMARK_INFINITE
 
 CLAUSE("EP_WM-01", "EP_WM-03", "EP_WM-05", "EP_WM-11", "EP_WM-14")

@@ -504,3 +504,29 @@ CLAUSE_PASSIVE("RMR_FREE-05")
 	}
 	judge_outcome("%d of 20 refused", refused);
 }
+
+/* The binds' part in the order of requests. */
+CLAUSE_PASSIVE("EP_SEND-19")
+{
+	struct kit_buf there;
+
+	setup();
+	there = kit_buf_a(SIZE, KIT_REMOTE);
+	for (uint64_t i = 0; i < 4; i++)
+		MUST_RET(kit_recv(w.p.a.ep, &w.own, 0, 64, i), DAT_SUCCESS);
+	for (uint64_t i = 0; i < 16; i += 4) {
+		MUST_RET(kit_send(w.p.b.ep, &w.target, 0, 64, i, DEFAULT), DAT_SUCCESS);
+		MUST_RET(try_bind(kit_seg(&w.target, 0, 64), REMOTE, i + 1, DEFAULT), DAT_SUCCESS);
+		MUST_RET(kit_write(w.p.b.ep, kit_seg(&w.target, 0, SIZE),
+				   kit_target(&there, 0, SIZE), i + 2, DEFAULT),
+			 DAT_SUCCESS);
+		MUST_RET(kit_read(w.p.b.ep, kit_seg(&w.target, 0, SIZE),
+				  kit_target(&there, 0, SIZE), i + 3, DEFAULT),
+			 DAT_SUCCESS);
+	}
+	for (uint64_t i = 0; i < 16; i++)
+		if (i % 4 == 1)
+			want_bind(i, DAT_RMR_BIND_SUCCESS);
+		else
+			kit_dto(w.p.b.request, w.p.b.ep, i, DAT_DTO_SUCCESS);
+}

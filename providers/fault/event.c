@@ -93,20 +93,49 @@ void fault_doom(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how)
 
 /* ------------------------------------------------------------------ asynchronous errors */
 
-void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_HANDLE about)
+/* Of the error's own kind of object: an endpoint is broken indeed, all else is the IA's. */
+void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep,
+		      DAT_EVD_HANDLE evd)
 {
-	struct fault_async *async = calloc(1, sizeof(*async)), **last;
+	DAT_ASYNCH_ERROR_EVENT_DATA about = { fault->base.ia, DAT_IA_OTHER_ERROR };
+	struct fault_async *async, **last;
 
+	if (number == DAT_ASYNC_ERROR_IA_CATASTROPHIC) {
+		about.reason = DAT_IA_CATASTROPHIC_ERROR;
+	} else if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW) {
+		about.dat_handle = evd;
+		about.reason = DAT_EVD_OVERFLOW_ERROR;
+	} else if (number == DAT_ASYNC_ERROR_EP_BROKEN) {
+		if (!is_connected(fault, ep))
+			return;
+		fault_break(fault, ep, true);
+		about.dat_handle = ep;
+		about.reason = DAT_EP_TRANSFER_TO_ERROR;
+	}
+	async = calloc(1, sizeof(*async));
 	if (!async)
 		return;
 	async->event.event_number = number;
 	async->event.evd_handle = fault->base.async;
-	async->event.event_data.asynch_error_event_data.dat_handle = about;
+	async->event.event_data.asynch_error_event_data = about;
 	pthread_mutex_lock(&fault->lock);
 	for (last = &fault->async; *last;)
 		last = &(*last)->next;
 	*last = async;
 	pthread_mutex_unlock(&fault->lock);
+}
+
+bool fault_async_tell(struct fault *fault)
+{
+	bool news = false;
+
+	pthread_mutex_lock(&fault->lock);
+	for (struct fault_async *async = fault->async; async; async = async->next) {
+		news |= !async->told;
+		async->told = true;
+	}
+	pthread_mutex_unlock(&fault->lock);
+	return news;
 }
 
 bool fault_async_take(struct fault *fault, DAT_EVENT *event)
@@ -140,13 +169,6 @@ static bool is_of(struct fault *fault, const DAT_EVENT *event, enum fault_target
 		return false;
 	return event->evd_handle ==
 	       (target == FAULT_RECV ? param.recv_evd_handle : param.request_evd_handle);
-}
-
-static void nap(uint32_t ms)
-{
-	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
-
-	nanosleep(&time, NULL);
 }
 
 static void completion_fail(struct fault *fault, DAT_EVENT *event, uint32_t status)
@@ -192,9 +214,10 @@ static void completion(struct fault *fault, DAT_EVENT *event)
 		    !fault_rule_fires(fault, rule))
 			continue;
 		if (rule->action == FAULT_DELAY)
-			nap(rule->value);
+			fault_nap(rule->value);
 		else if (rule->action == FAULT_ASYNC)
-			fault_async_post(fault, (DAT_EVENT_NUMBER)rule->value, fault->base.ia);
+			fault_async_post(fault, (DAT_EVENT_NUMBER)rule->value, dto->ep_handle,
+					 event->evd_handle);
 		else if (dto->status == DAT_DTO_SUCCESS)
 			completion_fail(fault, event, rule->value);
 	}

@@ -14,7 +14,7 @@
 
 #include "fault.h"
 
-/* How long a wait for asynchronous errors does not look for ours. */
+/* How long a wait that may be for asynchronous errors does not look for ours. */
 #define SLICE_US 20000
 
 static bool is_wait(const struct datp_wrap_call *call)
@@ -27,31 +27,56 @@ static DAT_EVENT *event_of(const struct datp_wrap_call *call)
 	return (DAT_EVENT *)(uintptr_t)call->arg[call->id == DATP_CALL_evd_wait ? 3 : 1];
 }
 
-static void delay(uint32_t ms)
+void fault_nap(uint32_t ms)
 {
 	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
 
 	nanosleep(&time, NULL);
 }
 
-/* A wait on the asynchronous EVD, in slices: nothing of ours can wake it. */
-static DAT_RETURN async_wait(struct fault *fault, const uint64_t *arg)
+/* An answer to dat_evd_wait. */
+static bool answers_wait(struct fault *fault, const uint64_t *arg)
 {
-	uint64_t slice[5] = { arg[0], SLICE_US, arg[2], arg[3], arg[4] };
-	uint32_t left = (uint32_t)arg[1];
+	if (arg[2] != 1 || !arg[3] || !arg[4] ||
+	    !fault_async_take(fault, (DAT_EVENT *)(uintptr_t)arg[3]))
+		return false;
+	*(DAT_COUNT *)(uintptr_t)arg[4] = 0;
+	return true;
+}
+
+/* An answer to dat_cno_wait. */
+static bool answers_cno_wait(struct fault *fault, const uint64_t *arg)
+{
+	DAT_EVD_PARAM param = { .cno_handle = DAT_HANDLE_NULL };
+	uint64_t query[3] = { (uintptr_t)fault->base.async, DAT_EVD_FIELD_CNO, (uintptr_t)&param };
+
+	if (!arg[2] ||
+	    datp_wrap_beneath(&fault->base, DATP_CALL_evd_query, query) != DAT_SUCCESS ||
+	    param.cno_handle != (DAT_CNO_HANDLE)(uintptr_t)arg[0] || !fault_async_tell(fault))
+		return false;
+	*(DAT_EVD_HANDLE *)(uintptr_t)arg[2] = fault->base.async;
+	return true;
+}
+
+/* A wait in slices: nothing of ours can wake it. */
+static DAT_RETURN sliced_wait(struct fault *fault, const struct datp_wrap_call *call,
+			      bool (*answers)(struct fault *fault, const uint64_t *arg))
+{
+	const struct datp_arg *args;
+	uint64_t slice[DATP_CALL_ARGS];
+	uint32_t left = (uint32_t)call->arg[1];
 	bool for_ever = left == DAT_TIMEOUT_INFINITE;
 	DAT_RETURN ret;
 
+	memcpy(slice, call->arg, (size_t)datp_call_args(call->id, &args) * sizeof(*slice));
 	for (;;) {
-		if (arg[2] == 1 && arg[3] && arg[4] &&
-		    fault_async_take(fault, (DAT_EVENT *)(uintptr_t)arg[3])) {
-			*(DAT_COUNT *)(uintptr_t)arg[4] = 0;
+		if (answers(fault, call->arg))
 			return DAT_SUCCESS;
-		}
-		if (!for_ever && left < SLICE_US)
-			slice[1] = left;
-		ret = datp_wrap_beneath(&fault->base, DATP_CALL_evd_wait, slice);
-		if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED || (!for_ever && left <= SLICE_US))
+		slice[1] = for_ever || left > SLICE_US ? SLICE_US : left;
+		ret = datp_wrap_beneath(&fault->base, call->id, slice);
+		if ((DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED &&
+		     DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY) ||
+		    (!for_ever && left <= SLICE_US))
 			return ret;
 		left -= for_ever ? 0 : SLICE_US;
 	}
@@ -60,11 +85,16 @@ static DAT_RETURN async_wait(struct fault *fault, const uint64_t *arg)
 /* True: it is answered here. */
 static bool async_call(struct fault *fault, struct datp_wrap_call *call)
 {
-	if (!fault->has_async || !is_wait(call) || !fault->base.async ||
-	    (DAT_EVD_HANDLE)(uintptr_t)call->arg[0] != fault->base.async)
+	if (!fault->has_async || !fault->base.async)
+		return false;
+	if (call->id == DATP_CALL_cno_wait) {
+		call->ret = sliced_wait(fault, call, answers_cno_wait);
+		return true;
+	}
+	if (!is_wait(call) || (DAT_EVD_HANDLE)(uintptr_t)call->arg[0] != fault->base.async)
 		return false;
 	if (call->id == DATP_CALL_evd_wait) {
-		call->ret = async_wait(fault, call->arg);
+		call->ret = sliced_wait(fault, call, answers_wait);
 		return true;
 	}
 	call->ret = DAT_SUCCESS;
@@ -97,7 +127,7 @@ static bool rule_apply(struct fault *fault, struct fault_rule *rule, struct datp
 		call->ret = (DAT_RETURN)(DAT_CLASS_ERROR | rule->value);
 		return false;
 	case FAULT_DELAY:
-		delay(rule->value);
+		fault_nap(rule->value);
 		return true;
 	case FAULT_DISCONNECT:
 	case FAULT_LOST:
@@ -110,7 +140,7 @@ static bool rule_apply(struct fault *fault, struct fault_rule *rule, struct datp
 			   (DAT_EVENT_NUMBER)rule->value);
 		return true;
 	case FAULT_ASYNC:
-		fault_async_post(fault, (DAT_EVENT_NUMBER)rule->value, fault->base.ia);
+		fault_async_post(fault, (DAT_EVENT_NUMBER)rule->value, about, about);
 		return true;
 	default:
 		return true;
@@ -152,12 +182,39 @@ static void fault_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	}
 }
 
-static enum datp_err fault_open(struct datp_wrap *wrap, const char *params)
+/* The types of fault_allowed(DATP_CALL_ia_open). */
+static enum datp_err open_error(uint32_t type)
 {
-	struct fault *fault = (struct fault *)wrap;
+	switch (type) {
+	case DAT_INSUFFICIENT_RESOURCES:
+		return DATP_ERR_MEMORY;
+	case DAT_PROVIDER_NOT_FOUND:
+		return DATP_ERR_NOT_FOUND;
+	case DAT_INVALID_HANDLE:
+		return DATP_ERR_HANDLE_EVD_ASYNC;
+	default:
+		return DATP_ERR_PARAM;
+	}
+}
 
-	pthread_mutex_init(&fault->lock, NULL);
-	return fault_rules_parse(fault, params) ? DATP_OK : DATP_ERR_PARAM;
+static enum datp_err apply_at_open(struct fault *fault)
+{
+	for (struct fault_rule *rule = fault->rules; rule; rule = rule->next) {
+		if (rule->target != FAULT_CALL || rule->call != DATP_CALL_ia_open ||
+		    !fault_rule_fires_at_open(fault, rule))
+			continue;
+		if (rule->action == FAULT_DELAY) {
+			fault_nap(rule->value);
+		} else if (rule->action == FAULT_ASYNC) {
+			fault_async_post(fault, (DAT_EVENT_NUMBER)rule->value, NULL, NULL);
+		} else {
+			datp_wrap_refuse("rule \"%s\" lets it fail; take the rule out if it is "
+					 "not meant to",
+					 rule->text);
+			return open_error(rule->value);
+		}
+	}
+	return DATP_OK;
 }
 
 static void fault_close(struct datp_wrap *wrap)
@@ -170,6 +227,20 @@ static void fault_close(struct datp_wrap *wrap)
 	while (fault->eps)
 		fault_forget(fault, fault->eps->ep);
 	fault_rules_free(fault);
+}
+
+static enum datp_err fault_open(struct datp_wrap *wrap, const char *params)
+{
+	struct fault *fault = (struct fault *)wrap;
+	enum datp_err err;
+
+	pthread_mutex_init(&fault->lock, NULL);
+	if (!fault_rules_parse(fault, params))
+		return DATP_ERR_PARAM;
+	err = apply_at_open(fault);
+	if (err)
+		fault_close(wrap);
+	return err;
 }
 
 static const struct datp_wrap_ops fault_ops = {

@@ -28,6 +28,7 @@ struct fault_rule {
 	enum datp_call call;
 	enum fault_action action;
 	uint32_t value;
+	char *text;
 	uint64_t seen, fired;		   /* fault.lock */
 	uint64_t nth, after, every, times; /* 0: does not matter */
 	uint32_t chance;		   /* of 2^32; 0: does not matter */
@@ -46,6 +47,7 @@ struct fault_ep {
 /* An asynchronous error that nobody has taken. */
 struct fault_async {
 	struct fault_async *next;
+	bool told; /* to who waits for its CNO */
 	DAT_EVENT event;
 };
 
@@ -64,16 +66,23 @@ bool fault_rules_parse(struct fault *fault, const char *params);
 void fault_rules_free(struct fault *fault);
 /* Is it time? Counts. */
 bool fault_rule_fires(struct fault *fault, struct fault_rule *rule);
+/* Likewise for a rule about ia_open, which counts all opens of the adapter in this process. */
+bool fault_rule_fires_at_open(struct fault *fault, struct fault_rule *rule);
 
 /* allowed.c */
 const char *fault_allowed(enum datp_call id);
 bool fault_may_return(enum datp_call id, const char *name);
 
+void fault_nap(uint32_t ms);
+
 /* event.c */
 void fault_break(struct fault *fault, DAT_EP_HANDLE ep, bool broken);
 void fault_doom(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how);
 void fault_forget(struct fault *fault, DAT_EP_HANDLE ep);
-void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_HANDLE about);
+void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep,
+		      DAT_EVD_HANDLE evd);
+/* True: there is one that no CNO has told of yet. */
+bool fault_async_tell(struct fault *fault);
 bool fault_async_take(struct fault *fault, DAT_EVENT *event);
 /* False: the program is not to see it. */
 bool fault_event(struct fault *fault, DAT_EVENT *event);

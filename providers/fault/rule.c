@@ -76,6 +76,29 @@ static const struct name accept_events[] = {
 static const struct name async_events[] = {
 	N(DAT_ASYNC_ERROR_, IA_CATASTROPHIC),
 	N(DAT_ASYNC_ERROR_, PROVIDER_INTERNAL_ERROR),
+	N(DAT_ASYNC_ERROR_, TIMED_OUT),
+	{ NULL, 0 },
+};
+static const struct name ep_async_events[] = {
+	N(DAT_ASYNC_ERROR_, IA_CATASTROPHIC),
+	N(DAT_ASYNC_ERROR_, PROVIDER_INTERNAL_ERROR),
+	N(DAT_ASYNC_ERROR_, TIMED_OUT),
+	N(DAT_ASYNC_ERROR_, EP_BROKEN),
+	{ NULL, 0 },
+};
+static const struct name evd_async_events[] = {
+	N(DAT_ASYNC_ERROR_, IA_CATASTROPHIC),
+	N(DAT_ASYNC_ERROR_, PROVIDER_INTERNAL_ERROR),
+	N(DAT_ASYNC_ERROR_, TIMED_OUT),
+	N(DAT_ASYNC_ERROR_, EVD_OVERFLOW),
+	{ NULL, 0 },
+};
+static const struct name dto_async_events[] = {
+	N(DAT_ASYNC_ERROR_, IA_CATASTROPHIC),
+	N(DAT_ASYNC_ERROR_, PROVIDER_INTERNAL_ERROR),
+	N(DAT_ASYNC_ERROR_, TIMED_OUT),
+	N(DAT_ASYNC_ERROR_, EP_BROKEN),
+	N(DAT_ASYNC_ERROR_, EVD_OVERFLOW),
 	{ NULL, 0 },
 };
 #undef N
@@ -118,9 +141,8 @@ static bool parse_target(struct fault_rule *rule, const char *target)
 	rule->target = FAULT_CALL;
 	for (int id = 0; id < DATP_CALL_COUNT; id++) {
 		rule->call = (enum datp_call)id;
-		/* these two make the wrapper itself */
 		if (!strcmp(datp_call_name(rule->call), target))
-			return rule->call != DATP_CALL_ia_open && rule->call != DATP_CALL_ia_close;
+			return true;
 	}
 	return false;
 }
@@ -131,6 +153,21 @@ static bool is_ep_call(const struct fault_rule *rule)
 
 	return rule->target == FAULT_CALL && !strncmp(name, "ep_", 3) && !strstr(name, "create") &&
 	       rule->call != DATP_CALL_ep_free;
+}
+
+/* The errors that can be about what the call is about. */
+static const struct name *async_names(const struct fault_rule *rule)
+{
+	const char *name = datp_call_name(rule->call);
+
+	if (rule->target != FAULT_CALL)
+		return dto_async_events;
+	if (is_ep_call(rule))
+		return ep_async_events;
+	if (!strncmp(name, "evd_", 4) && rule->call != DATP_CALL_evd_create &&
+	    rule->call != DATP_CALL_evd_free)
+		return evd_async_events;
+	return async_events;
 }
 
 static bool parse_return(struct fault_rule *rule, const char *value, const char *text)
@@ -175,7 +212,7 @@ static bool parse_action(struct fault_rule *rule, const char *action, const char
 	}
 	if (!strncmp(action, "async=", 6)) {
 		rule->action = FAULT_ASYNC;
-		return name_value(async_events, action + 6, text, &rule->value);
+		return name_value(async_names(rule), action + 6, text, &rule->value);
 	}
 	if (!strncmp(action, "delay=", 6) && number(action + 6, &ms) && ms <= 600000) {
 		rule->action = FAULT_DELAY;
@@ -228,13 +265,16 @@ static bool rule_parse(struct fault *fault, const char *text)
 
 	if (!rule || !copy)
 		goto free_rule;
+	rule->text = strdup(text);
+	if (!rule->text)
+		goto free_rule;
 	target = strsep(&rest, ":");
 	action = strsep(&rest, ":");
 	if (!action || !parse_target(rule, target)) {
 		datp_wrap_refuse(
 			"\"%s\" is no rule and no option; write TARGET:ACTION[:WHEN], where "
-			"TARGET is request, recv or a call such as ep_create (but ia_open "
-			"and ia_close), or seed=N, or script=FILE",
+			"TARGET is request, recv or a call such as ep_create, or seed=N, or "
+			"script=FILE",
 			text);
 		goto free_rule;
 	}
@@ -250,6 +290,8 @@ static bool rule_parse(struct fault *fault, const char *text)
 	rule = NULL;
 free_rule:
 	free(copy);
+	if (rule)
+		free(rule->text);
 	free(rule);
 	return ok;
 }
@@ -307,6 +349,7 @@ void fault_rules_free(struct fault *fault)
 
 	while ((rule = fault->rules)) {
 		fault->rules = rule->next;
+		free(rule->text);
 		free(rule);
 	}
 }
@@ -340,5 +383,72 @@ bool fault_rule_fires(struct fault *fault, struct fault_rule *rule)
 		datp_log(4, "fault: %s: %s, the %llu. time of its kind", fault->base.name,
 			 rule->target == FAULT_CALL ? datp_call_name(rule->call) : "completion",
 			 (unsigned long long)rule->seen);
+	return fires;
+}
+
+/* ------------------------------------------------------------------ opens */
+
+/*
+ * What a rule about ia_open has seen. It outlives the adapter, which each open makes anew, and so
+ * the plugin stays in memory (-z nodelete). There are as many as there are such rules.
+ */
+struct past {
+	struct past *next;
+	uint64_t seen, fired, random;
+	char key[];
+};
+
+static pthread_mutex_t pasts_lock = PTHREAD_MUTEX_INITIALIZER; /* before fault.lock */
+static struct past *pasts;
+
+static void fork_child(void)
+{
+	pasts_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, fork_child);
+}
+
+static struct past *past_get_locked(const struct fault *fault, const struct fault_rule *rule)
+{
+	size_t size = strlen(fault->base.name) + strlen(rule->text) + 2;
+	struct past *past = calloc(1, sizeof(*past) + size), *at;
+
+	if (!past)
+		return NULL;
+	snprintf(past->key, size, "%s %s", fault->base.name, rule->text);
+	for (at = pasts; at && strcmp(at->key, past->key) != 0;)
+		at = at->next;
+	if (at) {
+		free(past);
+		return at;
+	}
+	past->random = fault->random;
+	past->next = pasts;
+	pasts = past;
+	return past;
+}
+
+bool fault_rule_fires_at_open(struct fault *fault, struct fault_rule *rule)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct past *past;
+	bool fires = false;
+
+	pthread_once(&once, watch_forks);
+	pthread_mutex_lock(&pasts_lock);
+	past = past_get_locked(fault, rule);
+	if (past) {
+		rule->seen = past->seen;
+		rule->fired = past->fired;
+		fault->random = past->random;
+		fires = fault_rule_fires(fault, rule);
+		past->seen = rule->seen;
+		past->fired = rule->fired;
+		past->random = fault->random;
+	}
+	pthread_mutex_unlock(&pasts_lock);
 	return fires;
 }

@@ -43,6 +43,14 @@ whole=('a ESTABLISHED' 'b ESTABLISHED' 'sent status 0' 'sent status 0' 'sent sta
 	'received status 0' 'received status 0' 'received status 0' 'a DISCONNECTED' 'b DISCONNECTED')
 printf '# a comment\nep_create:return=INSUFFICIENT_RESOURCES:nth=2 # the second\n' >"$tap_dir/script"
 
+says_rule()
+{
+	adapter 'ia_open:return=INVALID_PARAMETER:nth=1'
+	tests/sdk/story broken 2>&1 >"$tap_dir/out" | tee "$tap_dir/err"
+	[ "$(wc -l <"$tap_dir/err")" -eq 1 ] && grep -q -F "$conf:2: broken: " "$tap_dir/err" &&
+		grep -q -F 'rule "ia_open:return=INVALID_PARAMETER:nth=1" lets it fail; take the rule out' "$tap_dir/err"
+}
+
 same_seed()
 {
 	local first
@@ -69,11 +77,27 @@ tap 'fault: the connection ends' tells 'ep_post_send:disconnect:nth=1' 'a DISCON
 tap 'fault: there is no way to the peer' tells 'ep_connect:event=UNREACHABLE' 'a UNREACHABLE'
 tap 'fault: an attempt has one outcome' eval "! tells 'ep_connect:event=TIMED_OUT' 'a TIMED_OUT' 'b ESTABLISHED' 'a DISCONNECTED'"
 tap 'fault: an accept is not completed' tells 'cr_accept:event=ACCEPT_COMPLETION_ERROR' 'b ACCEPT_COMPLETION_ERROR'
-tap 'fault: an asynchronous error' tells 'ep_post_send:async=IA_CATASTROPHIC:nth=1' 'async 0x8002'
+tap 'fault: an asynchronous error' tells 'ep_post_send:async=IA_CATASTROPHIC:nth=1' 'the CNO tells of an asynchronous event' 'async 0x8002 of the IA, reason 0'
+tap 'fault: an internal error' tells 'ep_post_send:async=PROVIDER_INTERNAL_ERROR:nth=1' 'async 0x8005 of the IA, reason 1'
+tap 'fault: something timed out' tells 'ep_post_send:async=TIMED_OUT:nth=1' 'async 0x8004 of the IA, reason 1'
+tap 'fault: an EVD overflows' tells 'request:async=EVD_OVERFLOW:nth=2' 'async 0x8001 of the EVD, reason 0'
+tap 'fault: an endpoint is broken' tells 'request:async=EP_BROKEN:nth=3' 'a BROKEN' 'b DISCONNECTED' \
+	'the CNO tells of an asynchronous event' 'async 0x8003 of the endpoint, reason 0'
+tap 'fault: an asynchronous error is there when the adapter opens' tells 'ia_open:async=IA_CATASTROPHIC' 'async 0x8002 of the IA, reason 0'
+tap 'fault: without one, no CNO tells of it' eval "! tells 'ep_post_send:async=TIMED_OUT:nth=99' 'the CNO tells of an asynchronous event'"
+tap 'fault: an adapter opens the second time' tells 'ia_open:return=INSUFFICIENT_RESOURCES:nth=1' \
+	'ia_open DAT_INSUFFICIENT_RESOURCES' "${whole[@]}"
+tap 'fault: it says which rule let it fail' says_rule
+tap 'fault: an adapter closes the second time' tells 'ia_close:return=INSUFFICIENT_RESOURCES:nth=1' 'b DISCONNECTED' \
+	'ia_close DAT_INSUFFICIENT_RESOURCES'
+tap 'fault: a CNO is not to be had' tells 'cno_create:return=INSUFFICIENT_RESOURCES' 'cno_create DAT_INSUFFICIENT_RESOURCES'
+tap 'fault: a wait for a CNO takes its time' tells 'cno_wait:delay=20' "${whole[@]}"
 tap 'fault: the same seed gives the same story' same_seed
 tap 'fault: what the standard does not allow is refused' refuses 'evd_dequeue:return=INSUFFICIENT_RESOURCES' \
 	'does not allow INSUFFICIENT_RESOURCES there; allowed are: .*QUEUE_EMPTY'
 tap 'fault: an unknown status is refused' refuses 'request:status=FLUSHED' 'does not allow FLUSHED there; allowed are TRANSPORT'
+tap 'fault: an error of an EVD is not that of an endpoint' refuses 'ep_post_send:async=EVD_OVERFLOW' \
+	'does not allow EVD_OVERFLOW there; allowed are .*EP_BROKEN'
 tap 'fault: an unknown call is refused' refuses 'ep_explode:delay=1' 'is no rule and no option; write TARGET:ACTION'
 tap 'fault: an action in the wrong place is refused' refuses 'pz_create:lost' 'cannot be done there; known are'
 tap 'fault: a time that is none is refused' refuses 'ep_create:delay=1:nth=0' 'is no time; known are nth=N'

@@ -20,6 +20,7 @@ struct end {
 
 static DAT_IA_HANDLE ia;
 static DAT_EVD_HANDLE async = DAT_HANDLE_NULL, cr_evd;
+static DAT_CNO_HANDLE cno;
 static DAT_PZ_HANDLE pz;
 static DAT_LMR_CONTEXT context;
 static char memory[4096];
@@ -156,7 +157,11 @@ static bool open_all(const char *adapter, DAT_CONN_QUAL *qual, DAT_IA_ATTR *attr
 	DAT_VADDR at;
 	DAT_PSP_HANDLE psp;
 
-	return did("ia_open", dat_ia_open((char *)(uintptr_t)adapter, 8, &async, &ia)) &&
+	/* what fails once may work the next time */
+	return (did("ia_open", dat_ia_open((char *)(uintptr_t)adapter, 8, &async, &ia)) ||
+		did("ia_open", dat_ia_open((char *)(uintptr_t)adapter, 8, &async, &ia))) &&
+	       did("cno_create", dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno)) &&
+	       did("evd_modify_cno", dat_evd_modify_cno(async, cno)) &&
 	       did("ia_query", dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, attr, 0, NULL)) &&
 	       did("pz_create", dat_pz_create(ia, &pz)) &&
 	       did("lmr_create",
@@ -165,6 +170,23 @@ static bool open_all(const char *adapter, DAT_CONN_QUAL *qual, DAT_IA_ATTR *attr
 	       did("evd_create",
 		   dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr_evd)) &&
 	       did("psp_create", dat_psp_create_any(ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+}
+
+/* What has gone wrong besides. */
+static void tell_async(const struct end *a)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_EVENT event;
+	DAT_HANDLE about;
+
+	if (dat_cno_wait(cno, 0, &evd) == DAT_SUCCESS && evd == async)
+		printf("the CNO tells of an asynchronous event\n");
+	while (dat_evd_dequeue(async, &event) == DAT_SUCCESS) {
+		about = event.event_data.asynch_error_event_data.dat_handle;
+		printf("async 0x%x of %s, reason %d\n", event.event_number,
+		       about == a->ep ? "the endpoint" : about == a->request ? "the EVD" : "the IA",
+		       event.event_data.asynch_error_event_data.reason);
+	}
 }
 
 int main(int argc, char **argv)
@@ -184,8 +206,8 @@ int main(int argc, char **argv)
 	}
 	while (dat_evd_dequeue(a.connect, &event) == DAT_SUCCESS)
 		printf("a %s\n", conn_name(event.event_number));
-	while (dat_evd_dequeue(async, &event) == DAT_SUCCESS)
-		printf("async 0x%x\n", event.event_number);
-	did("ia_close", dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	tell_async(&a);
+	if (!did("ia_close", dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG)))
+		did("ia_close", dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	return 0;
 }

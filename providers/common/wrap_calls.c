@@ -19,73 +19,35 @@ _Static_assert(sizeof(DAT_CONTEXT) == 8 && sizeof(DAT_VLEN) == 8, "they are word
 _Static_assert(sizeof(DAT_OS_WAIT_PROXY_AGENT) == 16 && sizeof(DAT_REGION_DESCRIPTION) == 16,
 	       "they are two words");
 
+/* What is made of the ith argument of a call, by its type, its name, and what it is. */
+#define PARAM(i, type, name, kind)    type name
+#define STORE(i, type, name, kind)    PUT(i, name)
+#define LOAD(i, type, name, kind)     GET(type, i)
+#define DESCRIBE(i, type, name, kind) { #name, DATP_ARG_##kind }
+#define FIRST(...)                    FIRST_OF(__VA_ARGS__, )
+#define FIRST_OF(type, name, ...)     name
+
+/* EACHn(MAKE, 0, the n arguments of a call): MAKE of each of them, with commas between. */
+#define EACH1(M, i, t, n, k)      M(i, t, n, k)
+#define EACH2(M, i, t, n, k, ...) M(i, t, n, k), EACH1(M, i + 1, __VA_ARGS__)
+#define EACH3(M, i, t, n, k, ...) M(i, t, n, k), EACH2(M, i + 1, __VA_ARGS__)
+#define EACH4(M, i, t, n, k, ...) M(i, t, n, k), EACH3(M, i + 1, __VA_ARGS__)
+#define EACH5(M, i, t, n, k, ...) M(i, t, n, k), EACH4(M, i + 1, __VA_ARGS__)
+#define EACH6(M, i, t, n, k, ...) M(i, t, n, k), EACH5(M, i + 1, __VA_ARGS__)
+#define EACH7(M, i, t, n, k, ...) M(i, t, n, k), EACH6(M, i + 1, __VA_ARGS__)
+#define EACH8(M, i, t, n, k, ...) M(i, t, n, k), EACH7(M, i + 1, __VA_ARGS__)
+
 /* ------------------------------------------------------------------ thunks */
 
-#define C1(slot, t0, n0, k0) \
-	static DAT_RETURN thunk_##slot(t0 n0) \
+#define CALL(n, slot, ...) \
+	static DAT_RETURN thunk_##slot(EACH##n(PARAM, 0, __VA_ARGS__)) \
 	{ \
-		uint64_t w[1] = { 0 }; \
-		PUT(0, n0); \
-		return wrap_enter(n0, DATP_CALL_##slot, w); \
-	}
-#define C2(slot, t0, n0, k0, t1, n1, k1) \
-	static DAT_RETURN thunk_##slot(t0 n0, t1 n1) \
-	{ \
-		uint64_t w[2] = { 0 }; \
-		PUT(0, n0); PUT(1, n1); \
-		return wrap_enter(n0, DATP_CALL_##slot, w); \
-	}
-#define C3(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2) \
-	static DAT_RETURN thunk_##slot(t0 n0, t1 n1, t2 n2) \
-	{ \
-		uint64_t w[3] = { 0 }; \
-		PUT(0, n0); PUT(1, n1); PUT(2, n2); \
-		return wrap_enter(n0, DATP_CALL_##slot, w); \
-	}
-#define C4(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3) \
-	static DAT_RETURN thunk_##slot(t0 n0, t1 n1, t2 n2, t3 n3) \
-	{ \
-		uint64_t w[4] = { 0 }; \
-		PUT(0, n0); PUT(1, n1); PUT(2, n2); PUT(3, n3); \
-		return wrap_enter(n0, DATP_CALL_##slot, w); \
-	}
-#define C5(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4) \
-	static DAT_RETURN thunk_##slot(t0 n0, t1 n1, t2 n2, t3 n3, t4 n4) \
-	{ \
-		uint64_t w[5] = { 0 }; \
-		PUT(0, n0); PUT(1, n1); PUT(2, n2); PUT(3, n3); PUT(4, n4); \
-		return wrap_enter(n0, DATP_CALL_##slot, w); \
-	}
-#define C6(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4, t5, n5, k5) \
-	static DAT_RETURN thunk_##slot(t0 n0, t1 n1, t2 n2, t3 n3, t4 n4, t5 n5) \
-	{ \
-		uint64_t w[6] = { 0 }; \
-		PUT(0, n0); PUT(1, n1); PUT(2, n2); PUT(3, n3); PUT(4, n4); PUT(5, n5); \
-		return wrap_enter(n0, DATP_CALL_##slot, w); \
-	}
-#define C7(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4, t5, n5, k5, t6, n6, k6) \
-	static DAT_RETURN thunk_##slot(t0 n0, t1 n1, t2 n2, t3 n3, t4 n4, t5 n5, t6 n6) \
-	{ \
-		uint64_t w[7] = { 0 }; \
-		PUT(0, n0); PUT(1, n1); PUT(2, n2); PUT(3, n3); PUT(4, n4); PUT(5, n5); PUT(6, n6); \
-		return wrap_enter(n0, DATP_CALL_##slot, w); \
-	}
-#define C8(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4, t5, n5, k5, t6, n6, k6, t7, n7, k7) \
-	static DAT_RETURN thunk_##slot(t0 n0, t1 n1, t2 n2, t3 n3, t4 n4, t5 n5, t6 n6, t7 n7) \
-	{ \
-		uint64_t w[8] = { 0 }; \
-		PUT(0, n0); PUT(1, n1); PUT(2, n2); PUT(3, n3); PUT(4, n4); PUT(5, n5); PUT(6, n6); PUT(7, n7); \
-		return wrap_enter(n0, DATP_CALL_##slot, w); \
+		uint64_t w[n] = { 0 }; \
+		EACH##n(STORE, 0, __VA_ARGS__); \
+		return wrap_enter(FIRST(__VA_ARGS__), DATP_CALL_##slot, w); \
 	}
 WRAPPED_CALLS
-#undef C1
-#undef C2
-#undef C3
-#undef C4
-#undef C5
-#undef C6
-#undef C7
-#undef C8
+#undef CALL
 
 static DAT_RETURN thunk_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 {
@@ -128,30 +90,9 @@ static DAT_RETURN thunk_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
 
 /* ------------------------------------------------------------------ and back */
 
-#define C1(slot, t0, n0, k0) \
+#define CALL(n, slot, ...) \
 	case DATP_CALL_##slot: \
-		return to->slot##_func(GET(t0, 0));
-#define C2(slot, t0, n0, k0, t1, n1, k1) \
-	case DATP_CALL_##slot: \
-		return to->slot##_func(GET(t0, 0), GET(t1, 1));
-#define C3(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2) \
-	case DATP_CALL_##slot: \
-		return to->slot##_func(GET(t0, 0), GET(t1, 1), GET(t2, 2));
-#define C4(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3) \
-	case DATP_CALL_##slot: \
-		return to->slot##_func(GET(t0, 0), GET(t1, 1), GET(t2, 2), GET(t3, 3));
-#define C5(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4) \
-	case DATP_CALL_##slot: \
-		return to->slot##_func(GET(t0, 0), GET(t1, 1), GET(t2, 2), GET(t3, 3), GET(t4, 4));
-#define C6(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4, t5, n5, k5) \
-	case DATP_CALL_##slot: \
-		return to->slot##_func(GET(t0, 0), GET(t1, 1), GET(t2, 2), GET(t3, 3), GET(t4, 4), GET(t5, 5));
-#define C7(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4, t5, n5, k5, t6, n6, k6) \
-	case DATP_CALL_##slot: \
-		return to->slot##_func(GET(t0, 0), GET(t1, 1), GET(t2, 2), GET(t3, 3), GET(t4, 4), GET(t5, 5), GET(t6, 6));
-#define C8(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4, t5, n5, k5, t6, n6, k6, t7, n7, k7) \
-	case DATP_CALL_##slot: \
-		return to->slot##_func(GET(t0, 0), GET(t1, 1), GET(t2, 2), GET(t3, 3), GET(t4, 4), GET(t5, 5), GET(t6, 6), GET(t7, 7));
+		return to->slot##_func(EACH##n(LOAD, 0, __VA_ARGS__));
 
 DAT_RETURN wrap_invoke(const DAT_PROVIDER *to, enum datp_call id, const uint64_t *w)
 {
@@ -174,42 +115,14 @@ DAT_RETURN wrap_invoke(const DAT_PROVIDER *to, enum datp_call id, const uint64_t
 		return datp_ret(DATP_ERR_PARAM);
 	}
 }
-#undef C1
-#undef C2
-#undef C3
-#undef C4
-#undef C5
-#undef C6
-#undef C7
-#undef C8
+#undef CALL
 
 /* ------------------------------------------------------------------ descriptions */
 
-#define C1(slot, t0, n0, k0) \
-	static const struct datp_arg args_##slot[] = { { #n0, DATP_ARG_##k0 } };
-#define C2(slot, t0, n0, k0, t1, n1, k1) \
-	static const struct datp_arg args_##slot[] = { { #n0, DATP_ARG_##k0 }, { #n1, DATP_ARG_##k1 } };
-#define C3(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2) \
-	static const struct datp_arg args_##slot[] = { { #n0, DATP_ARG_##k0 }, { #n1, DATP_ARG_##k1 }, { #n2, DATP_ARG_##k2 } };
-#define C4(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3) \
-	static const struct datp_arg args_##slot[] = { { #n0, DATP_ARG_##k0 }, { #n1, DATP_ARG_##k1 }, { #n2, DATP_ARG_##k2 }, { #n3, DATP_ARG_##k3 } };
-#define C5(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4) \
-	static const struct datp_arg args_##slot[] = { { #n0, DATP_ARG_##k0 }, { #n1, DATP_ARG_##k1 }, { #n2, DATP_ARG_##k2 }, { #n3, DATP_ARG_##k3 }, { #n4, DATP_ARG_##k4 } };
-#define C6(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4, t5, n5, k5) \
-	static const struct datp_arg args_##slot[] = { { #n0, DATP_ARG_##k0 }, { #n1, DATP_ARG_##k1 }, { #n2, DATP_ARG_##k2 }, { #n3, DATP_ARG_##k3 }, { #n4, DATP_ARG_##k4 }, { #n5, DATP_ARG_##k5 } };
-#define C7(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4, t5, n5, k5, t6, n6, k6) \
-	static const struct datp_arg args_##slot[] = { { #n0, DATP_ARG_##k0 }, { #n1, DATP_ARG_##k1 }, { #n2, DATP_ARG_##k2 }, { #n3, DATP_ARG_##k3 }, { #n4, DATP_ARG_##k4 }, { #n5, DATP_ARG_##k5 }, { #n6, DATP_ARG_##k6 } };
-#define C8(slot, t0, n0, k0, t1, n1, k1, t2, n2, k2, t3, n3, k3, t4, n4, k4, t5, n5, k5, t6, n6, k6, t7, n7, k7) \
-	static const struct datp_arg args_##slot[] = { { #n0, DATP_ARG_##k0 }, { #n1, DATP_ARG_##k1 }, { #n2, DATP_ARG_##k2 }, { #n3, DATP_ARG_##k3 }, { #n4, DATP_ARG_##k4 }, { #n5, DATP_ARG_##k5 }, { #n6, DATP_ARG_##k6 }, { #n7, DATP_ARG_##k7 } };
+#define CALL(n, slot, ...) \
+	static const struct datp_arg args_##slot[] = { EACH##n(DESCRIBE, 0, __VA_ARGS__) };
 WRAPPED_CALLS
-#undef C1
-#undef C2
-#undef C3
-#undef C4
-#undef C5
-#undef C6
-#undef C7
-#undef C8
+#undef CALL
 
 static const struct datp_arg args_ia_open[] = {
 	{ "ia_name_ptr", DATP_ARG_STRING }, { "async_evd_min_qlen", DATP_ARG_INT },
@@ -236,14 +149,7 @@ static const struct datp_arg args_lmr_create[] = {
 	{ "registered_address", DATP_ARG_OUT_HEX64 },
 };
 
-#define C1(slot, ...) [DATP_CALL_##slot] = { #slot, args_##slot, 1 },
-#define C2(slot, ...) [DATP_CALL_##slot] = { #slot, args_##slot, 2 },
-#define C3(slot, ...) [DATP_CALL_##slot] = { #slot, args_##slot, 3 },
-#define C4(slot, ...) [DATP_CALL_##slot] = { #slot, args_##slot, 4 },
-#define C5(slot, ...) [DATP_CALL_##slot] = { #slot, args_##slot, 5 },
-#define C6(slot, ...) [DATP_CALL_##slot] = { #slot, args_##slot, 6 },
-#define C7(slot, ...) [DATP_CALL_##slot] = { #slot, args_##slot, 7 },
-#define C8(slot, ...) [DATP_CALL_##slot] = { #slot, args_##slot, 8 },
+#define CALL(n, slot, ...) [DATP_CALL_##slot] = { #slot, args_##slot, n },
 
 static const struct {
 	const char *name;
@@ -251,17 +157,10 @@ static const struct {
 	int n;
 } calls[] = {
 	WRAPPED_CALLS
-	C4(ia_open) C2(ia_close) C4(cno_create) C3(cno_modify_agent)
-	[DATP_CALL_lmr_create] = { "lmr_create", args_lmr_create, 12 },
+	CALL(4, ia_open) CALL(2, ia_close) CALL(4, cno_create) CALL(3, cno_modify_agent)
+	CALL(12, lmr_create)
 };
-#undef C1
-#undef C2
-#undef C3
-#undef C4
-#undef C5
-#undef C6
-#undef C7
-#undef C8
+#undef CALL
 
 #define X(name) +1
 _Static_assert(0 DATP_CALLS(X) == DATP_CALL_COUNT && DATP_CALL_COUNT * sizeof(void (*)(void)) +
@@ -289,23 +188,9 @@ DATP_API int datp_call_args(enum datp_call id, const struct datp_arg **args)
 void wrap_table_fill(DAT_PROVIDER *table, const DAT_PROVIDER *beneath)
 {
 #define FILL(slot)    table->slot##_func = beneath->slot##_func ? thunk_##slot : NULL;
-#define C1(slot, ...) FILL(slot)
-#define C2(slot, ...) FILL(slot)
-#define C3(slot, ...) FILL(slot)
-#define C4(slot, ...) FILL(slot)
-#define C5(slot, ...) FILL(slot)
-#define C6(slot, ...) FILL(slot)
-#define C7(slot, ...) FILL(slot)
-#define C8(slot, ...) FILL(slot)
+#define CALL(n, slot, ...) FILL(slot)
 	WRAPPED_CALLS
-#undef C1
-#undef C2
-#undef C3
-#undef C4
-#undef C5
-#undef C6
-#undef C7
-#undef C8
+#undef CALL
 	FILL(ia_close)
 	FILL(cno_create)
 	FILL(cno_modify_agent)

@@ -39,6 +39,7 @@ struct clause {
 	int tests;		/* how many test bodies name it */
 	bool two_sided;		/* and one of them has its other side elsewhere */
 	bool selected;
+	bool unserved;		/* one of its tests found no server any more */
 	enum verdict verdict;
 	char *attribute;	/* NOT_APPLICABLE: which attribute says so */
 	char *outcome;		/* which of several accepted outcomes came */

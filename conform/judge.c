@@ -6,7 +6,7 @@
  *
  * The lines, fields separated by tabs: "A id" about, "C" a check was made, "F file:line call
  * expected got" failure, "N attribute" not applicable, "O text" outcome, "B" the body came to its
- * end, "T" the test is over and the IA gets closed, "E" end.
+ * end, "T" the test is over and the IA gets closed, "X" the server is gone, "E" end.
  */
 #include <errno.h>
 #include <poll.h>
@@ -36,6 +36,7 @@ static struct {
 		[128]; /* where the test called the helper that checks now; "" outside of helpers */
 	pid_t peer;
 	bool is_peer;
+	bool asked;		/* whether the server is still there */
 	bool closing;		/* the test is over; there is nothing left to jump out of */
 } judge = { .fd = -1 };
 
@@ -105,6 +106,25 @@ static void made_a_check(void)
 	tell("C");
 }
 
+/*
+ * Whatever fails once the server is gone, and with it the other side, is nobody's fault, and what
+ * the test would have come to is not known.
+ */
+static void leave_unserved(void)
+{
+	int fd;
+
+	judge.asked = true;
+	if (!t.server.ss_family)
+		return;
+	fd = far_dial(&t.server, t.patience_ms);
+	if (fd < 0) {
+		tell("X");
+		_exit(1);
+	}
+	close(fd);
+}
+
 void judge_fail(bool fatal, const char *file, int line, const char *call, const char *expected,
 		const char *format, ...)
 {
@@ -114,6 +134,8 @@ void judge_fail(bool fatal, const char *file, int line, const char *call, const 
 	va_start(args, format);
 	vsnprintf(got, sizeof(got), format, args);
 	va_end(args);
+	if (fatal || !judge.asked)
+		leave_unserved();
 	made_a_check();
 	snprintf(at, sizeof(at), "%s%s%s:%d", judge.site, judge.site[0] ? " in " : "", file, line);
 	tell("F\t%s\t%s\t%s\t%s", at, call, expected, got);

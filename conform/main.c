@@ -38,6 +38,7 @@ static struct {
 static struct {
 	struct column columns[MAX_COLUMNS];
 	int count;
+	bool unserved;		/* the server went before the end */
 	bool unwritten;		/* a report, or part of it, was not written: the others still are */
 } output;
 
@@ -415,11 +416,13 @@ int main(int argc, char **argv)
 			options.run.progress = progress;
 		if (!run_probe(&options.run) || (options.connect && !probe_server()))
 			return 3;
-		run_all(&options.run);
+		output.unserved = !run_all(&options.run);
 		write_reports();
+		if (output.unserved)
+			fputs("datconform: the server was gone before the end\n", stderr);
 	} else if (options.html) {
 		write_page();
 	}
 	close_out(stdout, "");
-	return output.unwritten ? 3 : clause_tally(FAILED) ? 1 : 0;
+	return output.unwritten || output.unserved ? 3 : clause_tally(FAILED) ? 1 : 0;
 }

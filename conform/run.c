@@ -36,6 +36,7 @@ struct child {
 	bool late;		/* killed since it took too long */
 	bool ended;		/* it said so itself */
 	bool closing;		/* the test was over */
+	bool unserved;		/* the server was gone */
 	int current;		/* index of the clause it is about; -1: all of them */
 	bool about_used;
 	bool checked; /* a check was made before any ABOUT(): the setup's, or the test has none */
@@ -48,6 +49,7 @@ struct child {
 };
 
 static struct child children[MAX_JOBS];
+static bool server_gone;
 
 static char *copy(const char *text)
 {
@@ -168,6 +170,9 @@ static void take_line(struct child *child, char *line)
 	case 'T':
 		child->closing = true;
 		break;
+	case 'X':
+		child->unserved = true;
+		break;
 	case 'E':
 		child->ended = true;
 		break;
@@ -271,6 +276,19 @@ static bool has_ended(const struct child *child)
 	       info.si_pid == child->pid;
 }
 
+/* It may have passed another of its tests. */
+static void leave_untested(const struct conform_test *test)
+{
+	for (int i = 0; test->ids[i]; i++) {
+		struct clause *clause = clause_find(test->ids[i]);
+
+		clause->unserved = true;
+		if (!clause->failures)
+			clause->verdict = UNTESTED;
+		clause->reason = "the server was gone";
+	}
+}
+
 static void conclude(struct child *child)
 {
 	int status = 0;
@@ -279,12 +297,19 @@ static void conclude(struct child *child)
 	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	listen_to(child);
-	judge_end(child, status);
-	for (int i = 0; child->test->ids[i]; i++) {
+	if (child->unserved) {
+		leave_untested(child->test);
+		server_gone = true;
+	} else {
+		judge_end(child, status);
+	}
+	for (int i = 0; child->test->ids[i] && !child->unserved; i++) {
 		struct clause *clause = clause_find(child->test->ids[i]);
 
 		if (clause->failures)
 			clause->verdict = FAILED;
+		else if (clause->unserved)
+			clause->verdict = UNTESTED;
 		else if (child->na[i] && clause->verdict == UNTESTED)
 			clause->verdict = NOT_APPLICABLE;
 		else if (!child->na[i])
@@ -381,7 +406,7 @@ static bool wanted(const struct conform_test *test, const struct run_options *op
 	return false;
 }
 
-void run_all(const struct run_options *options)
+bool run_all(const struct run_options *options)
 {
 	const struct conform_test *const *next = __start_conform_tests;
 	unsigned int jobs = options->jobs < MAX_JOBS ? options->jobs : MAX_JOBS, running = 0;
@@ -397,6 +422,12 @@ void run_all(const struct run_options *options)
 				next++;
 			if (next == __stop_conform_tests)
 				break;
+			if (server_gone) {
+				leave_untested(*next++);
+				done++;
+				i--;
+				continue;
+			}
 			if (id_count(*next) > MAX_IDS)
 				abort();
 			launch(&children[i], *next, options);
@@ -412,6 +443,7 @@ void run_all(const struct run_options *options)
 	}
 	if (options->progress)
 		options->progress(done, total, NULL);
+	return !server_gone;
 }
 
 bool run_probe(const struct run_options *options)

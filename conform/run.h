@@ -3,6 +3,7 @@
 #ifndef CONFORM_RUN_H
 #define CONFORM_RUN_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -18,7 +19,10 @@ struct run_options {
 
 /* Opens the IA once in a child; false, with a word on stderr, if that fails or crashes. */
 bool run_probe(const struct run_options *options);
-/* Runs every test that names a selected clause, and fills in the clauses' verdicts. */
-void run_all(const struct run_options *options);
+/*
+ * Runs every test that names a selected clause, and fills in the clauses' verdicts. False: the
+ * server went meanwhile, and what it was needed for is untested.
+ */
+bool run_all(const struct run_options *options);
 
 #endif /* CONFORM_RUN_H */

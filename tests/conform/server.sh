@@ -34,6 +34,23 @@ killed_client()
 	one
 }
 
+# A server that is killed is no failure of the provider's.
+server_gone()
+{
+	local status=0 gone run other=$((port - 10000))
+	./datconform --ia soft0 --server --port $other --patience 20 2>"$tap_dir/gone" &
+	gone=$!
+	until grep -q serves "$tap_dir/gone" || ! kill -0 $gone; do sleep 0.1; done
+	./datconform --ia soft0 --connect "$at:$other" --patience 20 --jobs 1 --only 'EP_*' --tap >"$tap_dir/tap" &
+	run=$!
+	until pgrep -P $gone >"$tap_dir/pids"; do kill -0 $run || break; sleep 0.01; done
+	kill -KILL $gone
+	wait $run || status=$?
+	wait $gone
+	grep -c '^ok.*SKIP untested: the server was gone' "$tap_dir/tap"
+	[ $status -eq 3 ] && ! grep '^not ok' "$tap_dir/tap"
+}
+
 tap 'server: it says how to be reached' test -n "$at"
 tap 'server: clauses with two sides are judged with it' judged
 tap 'server: clauses of one side are not run' only_two
@@ -42,6 +59,7 @@ tap 'server: lengths beyond reason too' say '\377\377\377\377\377\377\377\377\37
 tap 'server: a step before the first one too' say '\0\0\0\0\0\0\0\12\0\0\0\0\0\0\0\0'
 tap 'server: a client that dies in the middle leaves it alone' killed_client
 tap 'server: another one at the same port says so' tap_status 3 ./datconform --ia soft0 --server --port $port
+tap 'server: when it is killed, what is left is untested, and the status says so' server_gone
 kill -TERM $server
 wait $server
 tap 'server: it ends well when asked to' test $? -eq 0

@@ -69,6 +69,10 @@ static void fork_child(void)
 		for (struct soft_sp *sp = ia->sps; sp; sp = sp->next)
 			close(sp->fd);
 	}
+	/* once: what has these numbers when the child forks is something else */
+	soft.all = NULL;
+	/* another thread of the parent may hold it */
+	pthread_mutex_init(&soft.lock, NULL);
 }
 
 /* ---- the doorbell: peers write it when somebody here wants to know ---- */

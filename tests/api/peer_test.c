@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -692,6 +693,37 @@ static void start_nobody(void (*run)(void *))
 	open_side();
 }
 
+/* Files that take the numbers of what a forked child does not keep, and a child of its own. */
+static void fork_with_files(void *arg)
+{
+	int files[32], status;
+	pid_t child;
+
+	(void)arg;
+	for (int i = 0; i < 32; i++)
+		files[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	child = fork();
+	if (!child) {
+		for (int i = 0; i < 32; i++)
+			if (fcntl(files[i], F_GETFD) < 0)
+				_exit(1);
+		_exit(0);
+	}
+	REQUIRE(child > 0);
+	REQUIRE_EQ_INT(waitpid(child, &status, 0), child);
+	CHECK_EQ_INT(status, 0);
+}
+
+static void forked_child_forks_and_both_keep_their_files(void)
+{
+	DAT_CONN_QUAL qual;
+
+	api_open();
+	api_listen(api_evd(8, DAT_EVD_CR_FLAG), DAT_PSP_CONSUMER_FLAG, &qual);
+	check_join(check_fork(fork_with_files, NULL));
+	api_close();
+}
+
 static void request_of_another_user_is_refused(void)
 {
 	start_nobody(knock_as_nobody);
@@ -732,6 +764,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(program_that_the_peer_started_does_not_hold_the_connection),
 	CHECK_TEST(qualifier_of_another_process_is_in_use_until_it_dies),
 	CHECK_TEST(nothing_is_left_of_either_process),
+	CHECK_TEST(forked_child_forks_and_both_keep_their_files),
 	CHECK_TEST(request_of_another_user_is_refused),
 	CHECK_TEST(listener_of_another_user_is_not_reached),
 	CHECK_END

@@ -44,7 +44,7 @@ static void put_end(struct trace_text *text)
 }
 
 /* Text that is not ours: an adapter's name. */
-static void put_string(struct trace_text *text, const char *string)
+void trace_put_string(struct trace_text *text, const char *string)
 {
 	for (; string && *string; string++) {
 		if ((unsigned char)*string < 0x20 || *string == '"' || *string == '\\' ||
@@ -244,7 +244,7 @@ static void put_value(struct trace_text *text, const struct datp_wrap_call *call
 			trace_put(text, "%" PRIu32 "us", (uint32_t)word);
 		break;
 	case DATP_ARG_STRING:
-		put_string(text, at);
+		trace_put_string(text, at);
 		break;
 	case DATP_ARG_ADDRESS:
 		put_address(text, at);

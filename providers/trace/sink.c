@@ -25,6 +25,7 @@
 struct trace_sink {
 	struct trace_sink *next; /* sinks_lock */
 	unsigned int users;	 /* sinks_lock */
+	pid_t pid;		 /* a child of fork() shares the lock on the file, and begins its own */
 	enum trace_format format;
 	int fd;
 	/* one record at a time; the lock on the file does not know threads */
@@ -34,6 +35,17 @@ struct trace_sink {
 
 static pthread_mutex_t sinks_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct trace_sink *sinks;
+
+/* Another thread of the parent may have held it. */
+static void fork_child(void)
+{
+	sinks_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, fork_child);
+}
 
 /* Each %p becomes the process's number. */
 static void file_expand(const char *file, char out[PATH_MAX])
@@ -92,6 +104,7 @@ static struct trace_sink *sink_new(const char *file, enum trace_format format, c
 		return NULL;
 	}
 	sink->format = format;
+	sink->pid = getpid();
 	pthread_mutex_init(&sink->lock, NULL);
 	snprintf(sink->file, sizeof(sink->file), "%s", file);
 	if (*file)
@@ -116,13 +129,15 @@ free_sink:
 struct trace_sink *trace_sink_open(const char *file, enum trace_format format, char *why,
 				   size_t size)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	char path[PATH_MAX];
 	struct trace_sink *sink;
 
+	pthread_once(&once, watch_forks);
 	file_expand(file, path);
 	pthread_mutex_lock(&sinks_lock);
 	for (sink = sinks; sink; sink = sink->next)
-		if (!strcmp(sink->file, path) && sink->format == format)
+		if (!strcmp(sink->file, path) && sink->format == format && sink->pid == getpid())
 			break;
 	if (!sink) {
 		sink = sink_new(path, format, why, size);
@@ -162,6 +177,7 @@ static void write_json(struct trace_sink *sink, const char *record, size_t len)
 		{ .iov_base = (char *)(uintptr_t)record, .iov_len = len },
 		{ .iov_base = (char *)(uintptr_t)JSON_TAIL, .iov_len = TAIL_LEN },
 	};
+	size_t whole = 2 + len + TAIL_LEN;
 	bool first;
 	off_t end;
 
@@ -170,7 +186,12 @@ static void write_json(struct trace_sink *sink, const char *record, size_t len)
 	first = end <= (off_t)strlen(JSON_HEAD JSON_TAIL);
 	if (end < TAIL_LEN)
 		end = TAIL_LEN;
-	if (pwritev(sink->fd, parts + first, 3 - first, end - TAIL_LEN) < 0)
+	if (first)
+		whole -= 2;
+	/* a part of a record is none: the file ends as before */
+	if (pwritev(sink->fd, parts + first, 3 - first, end - TAIL_LEN) != (ssize_t)whole &&
+	    pwrite(sink->fd, JSON_TAIL, TAIL_LEN, end - TAIL_LEN) == TAIL_LEN &&
+	    ftruncate(sink->fd, end) < 0)
 		errno = 0;
 	flock(sink->fd, LOCK_UN);
 }

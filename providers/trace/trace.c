@@ -64,10 +64,12 @@ static size_t record_text(const struct datp_wrap_call *call, const char *ret, ui
 static size_t record_json(const struct datp_wrap *wrap, const struct datp_wrap_call *call,
 			  const char *ret, uint64_t from, uint64_t took, char *record)
 {
-	char args[RECORD_MAX - 512];
+	char args[RECORD_MAX - 1024], beneath[DAT_NAME_MAX_LENGTH];
 	struct trace_text text = { .at = args, .room = sizeof(args), .json = true };
+	struct trace_text name = { .at = beneath, .room = sizeof(beneath) };
 	char *end;
 
+	trace_put_string(&name, wrap->beneath);
 	trace_print_args(&text, call);
 	if (text.room <= 1) {
 		/* back to where an argument ended */
@@ -81,7 +83,7 @@ static size_t record_json(const struct datp_wrap *wrap, const struct datp_wrap_c
 				"\"ts\": %" PRIu64 ".%03u, \"dur\": %" PRIu64 ".%03u, "
 				"\"pid\": %d, \"tid\": %d, "
 				"\"args\": {%s%s\"result\": \"%s\"}}",
-				datp_call_name(call->id), wrap->beneath, from / 1000,
+				datp_call_name(call->id), beneath, from / 1000,
 				(unsigned int)(from % 1000), took / 1000,
 				(unsigned int)(took % 1000), (int)getpid(), (int)gettid(), args,
 				args[0] ? ", " : "", ret);

@@ -29,6 +29,7 @@ struct trace_text {
 };
 
 void trace_put(struct trace_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void trace_put_string(struct trace_text *text, const char *string);
 void trace_print_args(struct trace_text *text, const struct datp_wrap_call *call);
 const char *trace_ret_name(DAT_RETURN ret, char *room, size_t size);
 

@@ -14,6 +14,10 @@ line() { printf '%s u1.2 nonthreadsafe default %s opendat.1.0 "%s" ""\n' "$1" "$
 line soft0  libdatsoft.so   ""
 line json   libdat-trace.so "soft0 file=$json format=chrome"
 line text   libdat-trace.so "soft0 file=$text polls=off"
+line slow   libdat-fault.so "soft0 evd_wait:delay=600000"
+line killed libdat-trace.so "slow file=$json format=chrome"
+line oddé   libdatsoft.so   ""
+line name   libdat-trace.so "oddé file=$json format=chrome"
 line both   libdat-trace.so "json file=$text"
 line pid    libdat-trace.so "soft0 file=$tap_dir/p-%p.txt"
 line mock   libdat-trace.so "plain file=$text"
@@ -44,17 +48,33 @@ refuses()
 refuses_in_one_line() { refuses "$@" && [ "$(wc -l <"$tap_dir/err")" -eq 1 ]; }
 
 # Every record of the trace event format that Perfetto reads: an array of complete events with name, time, duration, who.
+# Those of a thread follow each other, or one is within the other.
 is_json()
 {
 	command -v python3 >/dev/null || { echo "no python3"; return 1; }
 	python3 - "$json" <<-'END'
 	import json, sys
-	events = json.load(open(sys.argv[1]))
-	assert events, "no event"
-	for e in events:
-	    assert e["ph"] == "X" and e["name"].startswith("dat_") and e["dur"] >= 0 and e["ts"] > 0
-	    assert isinstance(e["pid"], int) and isinstance(e["tid"], int)
-	    assert e["args"]["result"].startswith("DAT_")
+	def once(pairs):
+	    assert len({k for k, _ in pairs}) == len(pairs), pairs
+	    return dict(pairs)
+	def never(word):
+	    raise ValueError(word)
+	events = json.load(open(sys.argv[1], encoding="ascii"), object_pairs_hook=once, parse_constant=never)
+	assert isinstance(events, list) and events, "no event"
+	ends = {}
+	for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
+	    assert set(e) == {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args"}, e
+	    assert e["ph"] == "X" and e["name"].startswith("dat_") and e["cat"], e
+	    assert isinstance(e["ts"], float) and isinstance(e["dur"], float) and e["dur"] >= 0 and e["ts"] > 0, e
+	    assert type(e["pid"]) is int and type(e["tid"]) is int, e
+	    assert all(isinstance(v, str) for v in e["args"].values()) and e["args"]["result"].startswith("DAT_"), e
+	    begin = round(e["ts"] * 1000)
+	    end = begin + round(e["dur"] * 1000)
+	    stack = ends.setdefault((e["pid"], e["tid"]), [])
+	    while stack and stack[-1] <= begin:
+	        stack.pop()
+	    assert not stack or end <= stack[-1], e
+	    stack.append(end)
 	names = {e["name"] for e in events}
 	assert {"dat_ia_open", "dat_ia_close"} <= names, names
 	sends = [e for e in events if e["name"] == "dat_ep_post_send" and e["args"]["result"] == "DAT_SUCCESS"]
@@ -67,12 +87,25 @@ crashes()
 	( tests/sdk/tour json json json & echo $! >"$tap_dir/pid"; wait ) >/dev/null
 	is_json
 }
+# A process that is killed in a call: it waits there, so the file is at rest.
+is_killed()
+{
+	local pid tries=600
+	tests/sdk/story killed >/dev/null 2>&1 &
+	pid=$!
+	while [ $((--tries)) -gt 0 ] && ! grep -q '"dat_ep_connect".*"cat": "slow"' "$json"; do sleep 0.1; done
+	kill -KILL $pid
+	wait $pid
+	[ $tries -gt 0 ] && is_json
+}
 
 tap 'trace: an adapter opens and closes through it' visits json DAT_SUCCESS
 tap 'trace: messages pass through it' exchanges json
 if command -v python3 >/dev/null; then
 	tap 'trace: what it writes is a whole trace in JSON' is_json
 	tap 'trace: the next run continues it' crashes
+	tap 'trace: a process that is killed leaves a whole one' is_killed
+	tap 'trace: which is continued, too' eval 'visits name DAT_SUCCESS && grep -q "\"cat\": \"odd??\"" "$json" && is_json'
 else
 	tap_skip 'trace: what it writes is a whole trace in JSON' 'no python3'
 fi

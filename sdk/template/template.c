@@ -151,10 +151,36 @@ static void host_address(struct sockaddr_in *in)
 	freeifaddrs(all);
 }
 
+/* A child of fork() may open anew, and what its parent had is not there (DUTY-19). */
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&wire);
+}
+
+static void fork_parent(void)
+{
+	pthread_mutex_unlock(&wire);
+}
+
+static void fork_child(void)
+{
+	ias = NULL;
+	sps = NULL;
+	wire_calm = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	pthread_mutex_unlock(&wire);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
 static enum datp_err my_ia_open(struct datp_ia *ia, const char *params)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct sockaddr_in *in = (struct sockaddr_in *)&ia->address;
 
+	pthread_once(&once, watch_forks);
 	in->sin_family = AF_INET;
 	host_address(in);
 	if (*params && inet_pton(AF_INET, params, &in->sin_addr) != 1) {

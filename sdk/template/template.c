@@ -43,12 +43,8 @@ struct queue {
 struct my_ia {
 	struct datp_ia base;
 	struct my_ia *next;
-	struct my_lmr *lmrs[MY_MAX_LMRS]; /* by the low bits of their context */
+	struct datp_lmr *lmrs[MY_MAX_LMRS]; /* by the low bits of their context */
 	uint32_t last_context;
-};
-
-struct my_lmr {
-	struct datp_lmr base;
 };
 
 struct my_evd {
@@ -151,28 +147,18 @@ static void host_address(struct sockaddr_in *in)
 	freeifaddrs(all);
 }
 
-/* A child of fork() may open anew, and what its parent had is not there (DUTY-19). */
-static void fork_prepare(void)
-{
-	pthread_mutex_lock(&wire);
-}
-
-static void fork_parent(void)
-{
-	pthread_mutex_unlock(&wire);
-}
-
+/* A child may open anew, and what its parent had is not there (DUTY-19). */
 static void fork_child(void)
 {
+	pthread_mutex_init(&wire, NULL);
+	pthread_cond_init(&wire_calm, NULL);
 	ias = NULL;
 	sps = NULL;
-	wire_calm = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-	pthread_mutex_unlock(&wire);
 }
 
 static void watch_forks(void)
 {
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	pthread_atfork(NULL, NULL, fork_child);
 }
 
 static enum datp_err my_ia_open(struct datp_ia *ia, const char *params)
@@ -240,21 +226,21 @@ static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 
 /* ------------------------------------------------------------------ memory */
 
-static struct my_lmr *lmr_find_locked(struct datp_ia *ia, uint32_t context)
+static struct datp_lmr *lmr_find_locked(struct datp_ia *ia, uint32_t context)
 {
-	struct my_lmr *lmr = ((struct my_ia *)ia)->lmrs[context % MY_MAX_LMRS];
+	struct datp_lmr *lmr = ((struct my_ia *)ia)->lmrs[context % MY_MAX_LMRS];
 
-	return lmr && lmr->base.lmr_context == context ? lmr : NULL;
+	return lmr && lmr->lmr_context == context ? lmr : NULL;
 }
 
 static struct datp_lmr *my_lmr_find(struct datp_ia *ia, uint32_t context)
 {
-	struct my_lmr *lmr;
+	struct datp_lmr *lmr;
 
 	pthread_mutex_lock(&wire);
 	lmr = lmr_find_locked(ia, context);
 	pthread_mutex_unlock(&wire);
-	return lmr ? &lmr->base : NULL;
+	return lmr;
 }
 
 /* A context is not used again for a long time, so that an old one is found out. */
@@ -271,7 +257,7 @@ static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 		context = ia->last_context;
 		if (!context || ia->lmrs[context % MY_MAX_LMRS])
 			continue;
-		ia->lmrs[context % MY_MAX_LMRS] = (struct my_lmr *)lmr;
+		ia->lmrs[context % MY_MAX_LMRS] = lmr;
 		lmr->lmr_context = lmr->rmr_context = context;
 		err = DATP_OK;
 	}
@@ -291,8 +277,7 @@ static void my_lmr_free(struct datp_lmr *lmr)
 static enum datp_err access_locked(const struct datp_ep *ep, uint32_t context, uint64_t addr,
 				   uint64_t len, unsigned int need)
 {
-	struct my_lmr *my = lmr_find_locked(ep->obj.ia, context);
-	const struct datp_lmr *lmr = my ? &my->base : NULL;
+	const struct datp_lmr *lmr = lmr_find_locked(ep->obj.ia, context);
 
 	if (!lmr)
 		return DATP_ERR_PROTECTION;
@@ -738,24 +723,17 @@ static enum datp_err my_ep_connect(struct datp_ep *ep, const struct datp_conn_pa
 	return datp_ep_call(ep, request_deliver);
 }
 
-/* Who asked for a service point learns from the answer which endpoint is behind it. */
-static void learn_peer(struct datp_ep *ep)
+static void tell_up(struct datp_ep *ep)
 {
 	struct my_ep *my = (struct my_ep *)ep;
 
+	/* who asked for a service point learns from the answer which endpoint is behind it */
 	datp_lock(&ep->lock);
 	pthread_mutex_lock(&wire);
 	if (my->peer)
 		ep->remote_port = my->peer->base.local_port;
 	pthread_mutex_unlock(&wire);
 	datp_unlock(&ep->lock);
-}
-
-static void tell_up(struct datp_ep *ep)
-{
-	struct my_ep *my = (struct my_ep *)ep;
-
-	learn_peer(ep);
 	if (!datp_cm_established(ep, my->pdata, my->pdata_len))
 		return;
 	pthread_mutex_lock(&wire);
@@ -797,6 +775,7 @@ static enum datp_err my_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const 
 	return DATP_OK;
 }
 
+/* Also when the request goes, and nobody has answered it. */
 static void my_cr_reject(struct datp_cr *cr)
 {
 	struct my_cr *my = (struct my_cr *)cr;
@@ -810,11 +789,6 @@ static void my_cr_reject(struct datp_cr *cr)
 	}
 	my->from = NULL;
 	pthread_mutex_unlock(&wire);
-}
-
-static void my_cr_free(struct datp_cr *cr)
-{
-	my_cr_reject(cr);
 }
 
 static enum datp_err my_cr_move(struct datp_cr *from, struct datp_cr *to)
@@ -889,7 +863,6 @@ static enum datp_err my_ep_reset(struct datp_ep *ep)
 
 static const struct datp_ops my_ops = {
 	.ia_size = sizeof(struct my_ia),
-	.lmr_size = sizeof(struct my_lmr),
 	.evd_size = sizeof(struct my_evd),
 	.ep_size = sizeof(struct my_ep),
 	.sp_size = sizeof(struct my_sp),
@@ -915,7 +888,7 @@ static const struct datp_ops my_ops = {
 	.ep_connect = my_ep_connect,
 	.cr_accept = my_cr_accept,
 	.cr_reject = my_cr_reject,
-	.cr_free = my_cr_free,
+	.cr_free = my_cr_reject,
 	.cr_move = my_cr_move,
 	.ep_disconnect = my_ep_disconnect,
 };

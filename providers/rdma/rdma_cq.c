@@ -26,6 +26,8 @@
 
 /* ------------------------------------------------------------------ size */
 
+enum { CQ_MORE = 1024 }; /* at least so many entries at a time */
+
 static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size)
 {
 	struct rdma_ia *ia = set->ia;
@@ -66,8 +68,8 @@ static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 
 static enum datp_err reserve_locked(struct rdma_cqset *set, uint32_t need, struct rdma_cq **out)
 {
+	uint32_t more = CQ_MORE;
 	struct rdma_cq *cq;
-	uint32_t more;
 	enum datp_err err;
 
 	for (uint32_t i = 0; i < set->count; i++) {
@@ -76,10 +78,15 @@ static enum datp_err reserve_locked(struct rdma_cqset *set, uint32_t need, struc
 			*out = cq;
 			return DATP_OK;
 		}
+		more = more < UINT32_MAX - cq->size ? more + cq->size : UINT32_MAX;
 	}
-	/* Not every device can resize: siw cannot. Then one more, larger than those before. */
-	more = set->cq[set->count - 1].size * 2;
+	/*
+	 * Not every device can resize: siw cannot. Then one more, as large as all before, so that a few
+	 * go a long way; if the device has no memory for that, one that is large enough for now.
+	 */
 	err = cq_add(set, more > need ? more : need);
+	if (err && more > need)
+		err = cq_add(set, need);
 	if (err)
 		return err;
 	*out = &set->cq[set->count - 1];

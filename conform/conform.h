@@ -119,6 +119,14 @@ void judge_needs(bool there, const char *attribute);
  */
 bool judge_reaches(void);
 #define NEEDS_REACH() NEEDS(judge_reaches(), "reach")
+/*
+ * What a provider may declare for a transport such as iWARP. "refused_access" = "ends": that the peer
+ * refuses an RDMA operation shows in the end of the connection only, not in the completion. "accept" =
+ * "unconfirmed": who accepts cannot tell whether the side that asked is still there.
+ */
+bool judge_refusals_are_told(void);
+#define NEEDS_REFUSALS() NEEDS(judge_refusals_are_told(), "refused_access")
+bool judge_accepts_are_confirmed(void);
 
 /* Which of several accepted outcomes came; it is kept with the verdict. */
 void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2)));

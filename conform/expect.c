@@ -204,8 +204,25 @@ void kit_reconnect_at(struct kit_pair *pair)
 	kit_pair_connect_at(pair);
 }
 
-void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie)
+/* The end is what tells. A write may have been complete when it was sent. */
+static void refused_untold(struct kit_pair *pair, uint64_t cookie, bool write)
 {
+	DAT_EVENT event = kit_event_at(pair->a.request);
+
+	MUST_NUM(event.event_number, DAT_DTO_COMPLETION_EVENT);
+	CHECK_NUM(event.event_data.dto_completion_event_data.user_cookie.as_64, cookie);
+	CHECK_THAT(write ||
+		   event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+	kit_over_at(pair->a.connect, pair->a.ep);
+	kit_over_at(pair->b.connect, pair->b.ep);
+}
+
+void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie, bool write)
+{
+	if (!judge_refusals_are_told()) {
+		refused_untold(pair, cookie, write);
+		return;
+	}
 	kit_dto_at(pair->a.request, pair->a.ep, cookie, DAT_DTO_ERR_REMOTE_ACCESS,
 		   "DAT_DTO_ERR_REMOTE_ACCESS");
 	kit_conn_at(pair->a.connect, pair->a.ep, DAT_CONNECTION_EVENT_BROKEN,

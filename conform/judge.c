@@ -304,13 +304,28 @@ void judge_leave_to_parent(void)
 	judge.fd = -1;
 }
 
-bool judge_reaches(void)
+static bool declares(const char *name, const char *value)
 {
 	for (DAT_COUNT i = 0; i < t.attr.num_transport_attr; i++)
-		if (!strcmp(t.attr.transport_attr[i].name, "reach") &&
-		    !strcmp(t.attr.transport_attr[i].value, "process"))
-			return false;
-	return true;
+		if (!strcmp(t.attr.transport_attr[i].name, name) &&
+		    !strcmp(t.attr.transport_attr[i].value, value))
+			return true;
+	return false;
+}
+
+bool judge_reaches(void)
+{
+	return !declares("reach", "process");
+}
+
+bool judge_refusals_are_told(void)
+{
+	return !declares("refused_access", "ends");
+}
+
+bool judge_accepts_are_confirmed(void)
+{
+	return !declares("accept", "unconfirmed");
 }
 
 static void body(void)

@@ -150,8 +150,9 @@ void kit_exchange_at(struct kit_end *from, struct kit_end *to);
 /*
  * a's RDMA of this cookie failed for b's sake: remote access error, and the connection is broken.
  */
-#define kit_remote_access(pair, cookie)	(KIT_HERE, kit_remote_access_at(pair, cookie))
-void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie);
+#define kit_remote_access(pair, cookie, write)                                                     \
+	(KIT_HERE, kit_remote_access_at(pair, cookie, write))
+void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie, bool write);
 
 DAT_RETURN kit_post_se(DAT_EVD_HANDLE evd, uint64_t number);
 

@@ -538,6 +538,7 @@ CLAUSE("CR_ACCEPT-08")
  */
 static void accept_too_late(struct kit_pair *p, DAT_CR_HANDLE cr)
 {
+	NEEDS(judge_accepts_are_confirmed(), "accept");
 	post_recvs(&p->b, 3);
 	MUST_RET(dat_cr_accept(cr, p->b.ep, 0, NULL), DAT_SUCCESS);
 	kit_conn(p->b.connect, p->b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);

@@ -420,9 +420,7 @@ static void remote_fault(enum op op, bool other_pz, DAT_MEM_PRIV_FLAGS priv, siz
 		MUST_RET(kit_read(f.p.a.ep, kit_seg(&f.near, 0, 64), kit_target(&far, offset, 64),
 				  1, flags),
 			 DAT_SUCCESS);
-	kit_dto(f.p.a.request, f.p.a.ep, 1, DAT_DTO_ERR_REMOTE_ACCESS);
-	kit_conn(f.p.a.connect, f.p.a.ep, DAT_CONNECTION_EVENT_BROKEN);
-	kit_over(f.p.b.connect, f.p.b.ep);
+	kit_remote_access(&f.p, 1, op == WRITE);
 	CHECK_THAT(kit_buf_filled(&far, 0, 4096, 2));
 	CHECK_NUM(kit_state(f.p.a.ep), DAT_EP_STATE_DISCONNECTED);
 	CHECK_NUM(kit_state(f.p.b.ep), DAT_EP_STATE_DISCONNECTED);

@@ -574,6 +574,7 @@ CLAUSE_EACH("BROKEN-01", "BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 	post_recvs(&p.b, 2);
 	target.rmr_context = 0x7fffff01;	/* of no memory at all */
 	ABOUT("BROKEN-01");
+	NEEDS_REFUSALS();
 	MUST_RET(kit_write(p.a.ep, kit_seg(&near, 0, 8), target, 1, DAT_COMPLETION_DEFAULT_FLAG),
 		 DAT_SUCCESS);
 	kit_dto(p.a.request, p.a.ep, 1, DAT_DTO_ERR_REMOTE_ACCESS);

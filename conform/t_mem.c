@@ -103,7 +103,7 @@ static void want_no_reach(struct kit_pair *p, const struct kit_buf *target, DAT_
 		MUST_RET(kit_write(p->a.ep, seg, to, 9, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	else
 		MUST_RET(kit_read(p->a.ep, seg, to, 9, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
-	kit_remote_access(p, 9);
+	kit_remote_access(p, 9, write);
 	if (write)
 		CHECK_THAT(zeroed(target->mem, target->size));
 	else
@@ -665,6 +665,7 @@ CLAUSE_PASSIVE("LMR_FREE-09")
 	int refused = 0;
 	struct kit_pair p;
 
+	NEEDS_REFUSALS();
 	kit_pair(&p, NULL);
 	for (int i = 0; i < 20; i++) {
 		struct kit_buf target = kit_buf(SIZE, KIT_REMOTE);

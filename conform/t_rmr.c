@@ -97,7 +97,7 @@ static void want_no_reach(DAT_RMR_CONTEXT context, size_t offset, size_t length,
 	kit_fill(w.target.mem, SIZE, 8);
 	kit_buf_fill(&w.own, 0, SIZE, 9);
 	MUST_RET(reach(context, offset, length, write), DAT_SUCCESS);
-	kit_remote_access(&w.p, 1);
+	kit_remote_access(&w.p, 1, write);
 	CHECK_THAT(kit_filled(w.target.mem, SIZE, 8) && kit_buf_filled(&w.own, 0, SIZE, 9));
 	kit_reconnect(&w.p);
 }
@@ -484,6 +484,7 @@ CLAUSE_PASSIVE("RMR_FREE-05")
 {
 	int refused = 0;
 
+	NEEDS_REFUSALS();
 	setup();
 	for (int i = 0; i < 20; i++) {
 		DAT_RMR_CONTEXT context = bound(0, SIZE, REMOTE);

@@ -188,6 +188,11 @@ static void fill_named(struct rdma_ia *ia)
 		  ia->windows		  ? "memory windows"
 		  : ia->opt.emulate_rmr ? "emulated: each bind registers its range anew"
 					  : "none: the device has no memory windows");
+	/* datconform asks for these */
+	if (!ia->kind->three_way) {
+		name_attr(ia, "refused_access", "ends");
+		name_attr(ia, "accept", "unconfirmed");
+	}
 }
 
 static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)

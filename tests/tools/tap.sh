@@ -7,6 +7,7 @@ set -u
 
 count=0
 bad=0
+runs=0
 dir=$(mktemp -d "${TMPDIR:-/tmp}/opendat-tools.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 out=$dir/out
@@ -18,9 +19,13 @@ if [[ ${SANITIZE-} == *thread* && -z ${TAP_FIXED_LAYOUT-} ]] && ! ./datctl --ver
 	TAP_FIXED_LAYOUT=1 exec setarch -R bash "$0" "$@"
 fi
 
-# run COMMAND...: with a bound; sets status, fills $out and $err
+# run COMMAND...: with a bound; sets status, fills $out and $err. They are new files each time: a second process that a
+# command leaves behind for a moment may still write to those of the run before.
 run()
 {
+	runs=$((runs + 1))
+	out=$dir/out.$runs
+	err=$dir/err.$runs
 	timeout -k 5 "${CHECK_WATCHDOG:-120}" "$@" >"$out" 2>"$err" </dev/null
 	status=$?
 }

@@ -5,7 +5,8 @@
  *	DAT_LOG=LEVEL[,COMPONENT...][:WHERE]
  *
  * LEVEL is none, error, warning (the default), info or debug; COMPONENT is registry, core, or the
- * name of a provider or an adapter; WHERE is stderr (the default), syslog or the name of a file.
+ * name of a provider or an adapter (a message may be of several: one that is named is enough);
+ * WHERE is stderr (the default), syslog or the name of a file.
  * Without DAT_LOG the older DAT_DBG_TYPE, a mask, and DAT_DBG_DEST count.
  *
  * Invariant: a message is one line and one write, and what a file or a library has put into it

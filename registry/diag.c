@@ -45,25 +45,45 @@ bool diag_wanted(enum diag_type type)
 	return datlog_wanted(level_of(type), type, component);
 }
 
+bool diag_wanted_about(enum diag_type type, const char *adapter)
+{
+	return diag_wanted(type) || datlog_wanted(level_of(type), type, adapter);
+}
+
 /* Has the user chosen to see more? */
 bool diag_explicit(void)
 {
 	return datlog_curious();
 }
 
-void diag_print(enum diag_type type, const char *fmt, ...)
+static void print(enum diag_type type, const char *fmt, va_list ap)
 {
 	char *text;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		return;
+	datlog_write(level_of(type), "libdat", text);
+	free(text);
+}
+
+void diag_print(enum diag_type type, const char *fmt, ...)
+{
 	va_list ap;
-	int n;
 
 	if (!diag_wanted(type))
 		return;
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	print(type, fmt, ap);
 	va_end(ap);
-	if (n < 0)
+}
+
+void diag_print_about(enum diag_type type, const char *adapter, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!diag_wanted_about(type, adapter))
 		return;
-	datlog_write(level_of(type), "libdat", text);
-	free(text);
+	va_start(ap, fmt);
+	print(type, fmt, ap);
+	va_end(ap);
 }

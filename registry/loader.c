@@ -111,6 +111,15 @@ static bool says_missing(const char *why, const char *name)
 	       !strncmp(why + len, ": cannot open shared object file: No such file", 46);
 }
 
+/* Also under two names. */
+static bool is_same_dir(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return !strcmp(a, b) || (!stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev &&
+				 sa.st_ino == sb.st_ino);
+}
+
 /*
  * Look for a bare name where providers live: beside libdat first, so that a tree which was staged
  * or moved uses its own providers and not those of another installation.
@@ -123,6 +132,7 @@ static void *bind_installed(const char *name, char **why)
 	struct stat st;
 	void *dl = NULL;
 	char *where;
+	bool also;
 	int i;
 
 	snprintf(dirs[0], sizeof(dirs[0]), "%s/opendat", self ? self : "");
@@ -141,8 +151,10 @@ static void *bind_installed(const char *name, char **why)
 		if (!dl)
 			goto done;	/* it is there, and broken: that is the reason */
 	}
-	if (!dl && *why && asprintf(&where, "%s; nor is it in %s or %s", *why,
-				    self ? dirs[0] : dirs[1], dirs[1]) >= 0) {
+	also = self && !is_same_dir(dirs[0], dirs[1]);
+	if (!dl && *why && asprintf(&where, "%s; nor is it in %s%s%s", *why,
+				    also ? dirs[0] : dirs[1], also ? " or " : "",
+				    also ? dirs[1] : "") >= 0) {
 		free(*why);
 		*why = where;
 	}

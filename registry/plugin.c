@@ -71,6 +71,16 @@ static char *why_format(const struct reg_plugin *p, const char *fmt, ...)
 	return n < 0 ? NULL : whole;
 }
 
+/* The loader begins with the library's name, which stands in front of its words already. */
+static const char *words_proper(const struct reg_plugin *p, const char *words)
+{
+	size_t length = strlen(p->entry->library);
+
+	return !strncmp(words, p->entry->library, length) && !strncmp(words + length, ": ", 2) ?
+		       words + length + 2 :
+		       words;
+}
+
 /* Take the records that p left behind out of the registry: their code is about to go. */
 static void records_purge_locked(struct reg_plugin *p)
 {
@@ -138,7 +148,7 @@ static int plugin_load(struct reg_plugin *p, char **why)
 	if (!p->lib) {
 		if (words)
 			*why = why_format(p, "%s; install the provider, or correct the library in "
-					  "that line", words);
+					  "that line", words_proper(p, words));
 		free(words);
 		goto fail;
 	}

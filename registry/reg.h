@@ -195,6 +195,10 @@ enum diag_type {
 	DIAG_CONSUMER = 0x20,		/* the calls consumers make */
 };
 void diag_print(enum diag_type type, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A message about an adapter is wanted by its name as well. */
+bool diag_wanted_about(enum diag_type type, const char *adapter);
+void diag_print_about(enum diag_type type, const char *adapter, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 bool diag_wanted(enum diag_type type);
 bool diag_explicit(void);
 

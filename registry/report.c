@@ -33,7 +33,7 @@ static bool text_open(struct text *t)
 	return t->stream;
 }
 
-static void text_print(struct text *t)
+static void text_print(struct text *t, const char *adapter)
 {
 	char *line, *next;
 
@@ -43,7 +43,7 @@ static void text_print(struct text *t)
 		next = strchrnul(line, '\n');
 		if (*next)
 			*next++ = '\0';
-		diag_print(DIAG_ERROR, "%s", line);
+		diag_print_about(DIAG_ERROR, adapter, "%s", line);
 	}
 	free(t->buf);
 }
@@ -140,6 +140,15 @@ static const char *name_nearest(const char *name)
 	return nearest;
 }
 
+static unsigned int names_count(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < reg.nplugins; i++)
+		n += reg.plugins[i].entry->major == REG_API_MAJOR;
+	return n;
+}
+
 /* The names the user could have meant. */
 static void names_write(struct text *t)
 {
@@ -158,33 +167,81 @@ static void names_write(struct text *t)
 		fprintf(t->stream, "none");
 }
 
+/* A line that was passed over. */
+static const char *skip_name(enum conf_skip skip)
+{
+	return skip == CONF_SKIP_KDAPL ?
+		       "is for the kernel's API, not for programs; name another adapter" :
+		       "says nondefault in field 4 and is passed over; write default there";
+}
+
+/*
+ * There is a line with this name, which cannot be used, or a file that may hold it cannot. Returns
+ * false if nothing is known of it.
+ */
+static bool unusable_write_locked(struct text *t, const char *name)
+{
+	const struct conf_entry *e;
+	const struct conf_diag *d;
+	bool known = false;
+
+	for (d = reg.conf.diags; d; d = d->next) {
+		if (!d->name || strcmp(d->name, name) != 0)
+			continue;
+		fprintf(t->stream, "%s: its line cannot be used: ", name);
+		diag_write(t, d);
+		fputc('\n', t->stream);
+		known = true;
+	}
+	for (e = reg.conf.entries; e && !known; e = e->next) {
+		if (e->skip == CONF_USED || strcmp(e->name, name) != 0)
+			continue;
+		fprintf(t->stream, "%s: its line %s:%u %s\n", name, e->file, e->line,
+			skip_name(e->skip));
+		known = true;
+	}
+	return known;
+}
+
+/* The first complaint that is about no line in particular, or about one without a name. */
+static const struct conf_diag *diag_general(void)
+{
+	const struct conf_diag *d;
+
+	for (d = reg.conf.diags; d && d->line && d->name; d = d->next)
+		;
+	return d;
+}
+
 /* No line and no provider has this name. What was refused in the files may be the reason. */
 static void unknown_write_locked(struct text *t, const char *name)
 {
-	const struct conf_diag *d;
-	const struct conf_diag *first = NULL;
+	const struct conf_diag *d = diag_general();
 	const char *nearest = name_nearest(name);
 	char clip[48];
 
-	fprintf(t->stream, "%s: no such adapter in %s; it knows ",
-		conf_clip(clip, name, strlen(name)),
+	if (unusable_write_locked(t, name))
+		return;
+	fprintf(t->stream, "%s: no such adapter in %s; ", conf_clip(clip, name, strlen(name)),
 		reg.conf.builtin ? "the built-in registry, used for want of a dat.conf"
 				 : reg.conf.origin);
+	if (d && names_count() == 0) {
+		diag_write(t, d);
+		if (reg.conf.ndiags > 1)
+			fprintf(t->stream, " (the first of %u such complaints)", reg.conf.ndiags);
+		fprintf(t->stream, "; 'datctl check' says what to do\n");
+		return;
+	}
+	fprintf(t->stream, "it knows ");
 	names_write(t);
 	if (nearest)
 		fprintf(t->stream, "; did you mean %.80s?\n", nearest);
-	else
+	else if (names_count() > 0)
 		fprintf(t->stream, "; name one of these, or add a line for it\n");
-	for (d = reg.conf.diags; d; d = d->next) {
-		if (d->name && !strcmp(d->name, name)) {
-			diag_write(t, d);
-			fputc('\n', t->stream);
-		} else if (!first && (!d->line || !d->name)) {
-			first = d;
-		}
-	}
-	if (first) {
-		diag_write(t, first);
+	else
+		fprintf(t->stream, "; 'datctl discover' prints lines for what this host has\n");
+	if (d) {
+		diag_write(t, d);
 		if (reg.conf.ndiags > 1)
 			fprintf(t->stream, " (the first of %u such complaints)", reg.conf.ndiags);
 		fputc('\n', t->stream);
@@ -220,7 +277,7 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 	bool known = false;
 	struct text t;
 
-	if (!diag_wanted(DIAG_ERROR) || !text_open(&t))
+	if (!diag_wanted_about(DIAG_ERROR, rq->name) || !text_open(&t))
 		return;
 	pthread_mutex_lock(&reg.lock);
 	for (p = reg.plugins; p < reg.plugins + reg.nplugins; p++) {
@@ -238,15 +295,17 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 	if (!known && unknown_is_new_locked(rq->name))
 		unknown_write_locked(&t, rq->name);
 	pthread_mutex_unlock(&reg.lock);
-	text_print(&t);
+	text_print(&t, rq->name);
 }
 
 static const char *open_remedy(DAT_RETURN rc)
 {
-	if (DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES)
+	if (DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES &&
+	    DAT_GET_SUBTYPE(rc) != DAT_RESOURCE_DEVICE)
 		return "raise the limits of this process ('ulimit -n' for open files, 'ulimit -l' "
 		       "for registered memory), or close what is not used";
-	return "check that its device is there and that the line's parameters are right";
+	return "check that its device is there and that the line's parameters are right, as "
+	       "'datctl check' does";
 }
 
 /*
@@ -278,9 +337,9 @@ void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc)
 			 plugin_speaks_locked(r->plugin);
 	}
 	pthread_mutex_unlock(&reg.lock);
-	diag_print(speaks ? DIAG_ERROR : DIAG_CONSUMER,
-		   "%s:%u: %s: library %s could not open it: %s%s%s%s%s", file, line, name,
-		   r->plugin ? r->plugin->entry->library : "-", type, *subtype ? " " : "", subtype,
-		   words ? ": " : "; ", words ? words : open_remedy(rc));
+	diag_print_about(speaks ? DIAG_ERROR : DIAG_CONSUMER, name,
+			 "%s:%u: %s: library %s could not open it: %s%s%s%s%s", file, line, name,
+			 r->plugin ? r->plugin->entry->library : "-", type, *subtype ? " " : "",
+			 subtype, words ? ": " : "; ", words ? words : open_remedy(rc));
 	free(words);
 }

@@ -129,20 +129,21 @@ static void library_add(struct check *c, const struct conf_entry *e, const char 
 }
 
 /*
- * What the provider itself has said, as "cause; remedy", malloced, or NULL. Lines of libdat are
- * about the registry of the child, which nobody knows.
+ * What the provider itself gives as the reason, as "cause; remedy", malloced, or NULL: in the words
+ * that the child was told, or else what it has printed. Lines of libdat are about the registry of
+ * the child, which nobody knows.
  */
 static char *provider_words(const struct probe_result *r)
 {
+	char *why = probe_get(r, "why");
+
+	if (why != NULL)
+		return why;
 	for (const char *line = r->said; *line != '\0'; line += strcspn(line, "\n")) {
 		line += strspn(line, "\n");
-		if (*line == '\0')
-			break;
-		if (strncmp(line, "libdat:", 7) == 0)
-			continue;
-		if (strncmp(line, "libdatp: ", 9) == 0)
-			line += 9;
-		return cli_text("%.*s", (int)strcspn(line, "\n"), line);
+		if (*line != '\0' && strncmp(line, "libdat:", 7) != 0 &&
+		    strncmp(line, "libdatp:", 8) != 0)
+			return cli_text("%.*s", (int)strcspn(line, "\n"), line);
 	}
 	return NULL;
 }
@@ -157,6 +158,13 @@ static char *return_name(DAT_RETURN ret)
 	return cli_text("%s%s%s", major, *minor != '\0' ? " " : "", minor);
 }
 
+/* Is it dat.conf that it does not like? Else the device, or the system. */
+static bool is_about_conf(DAT_RETURN ret)
+{
+	return DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER ||
+	       DAT_GET_TYPE(ret) == DAT_INVALID_ADDRESS;
+}
+
 static void open_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret,
 		     const struct probe_result *r)
 {
@@ -164,12 +172,15 @@ static void open_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret
 	char *semicolon = words != NULL ? strrchr(words, ';') : NULL;
 	bool unregistered = DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND;
 	const char *code = unregistered ? "not-registered" : "open-failed";
+	const char *remedy = semicolon != NULL ? semicolon + 1 + strspn(semicolon + 1, " ") : NULL;
 
-	if (semicolon != NULL) {
+	if (semicolon != NULL)
 		*semicolon = '\0';
+	if (remedy != NULL && is_about_conf(ret)) {
 		fail(c, e, code, cli_text("%s", words),
-		     cli_text("correct field 7 of %s:%u, or what it names: %s", e->file, e->line,
-			      semicolon + 1 + strspn(semicolon + 1, " ")));
+		     cli_text("correct field 7 of %s:%u: %s", e->file, e->line, remedy));
+	} else if (remedy != NULL) {
+		fail(c, e, code, cli_text("%s", words), cli_text("%s", remedy));
 	} else if (unregistered) {
 		fail(c, e, code,
 		     cli_text("library %s registers no adapter for the parameters \"%s\"%s%s",

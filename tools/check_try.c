@@ -31,9 +31,10 @@
 #define SAMPLE	 ((size_t)1 << 20) /* bytes of memory to register */
 #define PATIENCE (5 * 1000000u)	   /* for a peer to answer, in microseconds */
 
+static struct loader_lib *library; /* of this child; it stays loaded */
+
 static bool library_try(const struct conf_entry *e)
 {
-	struct loader_lib *library;
 	char *why;
 
 	probe_say("stage", "library");
@@ -44,10 +45,18 @@ static bool library_try(const struct conf_entry *e)
 	}
 	probe_say("path", "%s", loader_path(library));
 	probe_say("stage", "symbol");
-	if (loader_symbol(library, DAT_PROVIDER_INIT_FUNC_STR) == NULL)
-		return false;
-	/* It stays loaded, so that what follows is about the same file. */
-	return true;
+	return loader_symbol(library, DAT_PROVIDER_INIT_FUNC_STR) != NULL;
+}
+
+/* Why it did not register or open, in its own words, if it is one that tells. */
+static void words_tell(void)
+{
+	const char *(*why)(void) =
+		(const char *(*)(void))(uintptr_t)loader_symbol(library, "datp_plugin_why");
+	const char *words = why != NULL ? why() : NULL;
+
+	if (words != NULL)
+		probe_say("why", "%s", words);
 }
 
 static void field_write(FILE *file, const char *text)
@@ -192,8 +201,10 @@ void check_try(void *arg)
 		probe_say("why", "no registry could be made for it: %s", strerror(errno));
 		return;
 	}
-	if (!step(dat_ia_openv(e->name, 8, &async_evd, &ia, e->major, e->minor, e->thread_safe)))
+	if (!step(dat_ia_openv(e->name, 8, &async_evd, &ia, e->major, e->minor, e->thread_safe))) {
+		words_tell();
 		return;
+	}
 	if (!address_tell(ia))
 		return;
 	probe_say("stage", "memory");

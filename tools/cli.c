@@ -128,8 +128,6 @@ void cli_error(const char *fmt, ...)
 const char *cli_remedy(DAT_RETURN ret)
 {
 	switch (DAT_GET_TYPE(ret)) {
-	case DAT_PROVIDER_NOT_FOUND:
-		return "'datctl list' prints the adapters that can be named here";
 	case DAT_INSUFFICIENT_RESOURCES:
 		return "ask for less, or raise the limits of this process ('ulimit -l' for "
 		       "registered memory, 'ulimit -n' for open files)";
@@ -168,6 +166,15 @@ void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 	if (remedy != NULL)
 		fprintf(stderr, "; %s", remedy);
 	fputc('\n', stderr);
+}
+
+void cli_open_error(DAT_RETURN ret, const char *adapter)
+{
+	char *remedy = cli_text("'datctl check --ia %s' says what is in the way, and what to do",
+				adapter);
+
+	cli_dat_error(ret, remedy, "dat_ia_open(\"%s\")", adapter);
+	free(remedy);
 }
 
 int cli_finish(int status)

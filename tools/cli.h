@@ -42,6 +42,9 @@ void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* dat_ia_open failed; libdat has told the cause, unless DAT_LOG forbids it. */
+void cli_open_error(DAT_RETURN ret, const char *adapter);
+
 /* The general remedy for a return value; NULL when there is none worth printing. */
 const char *cli_remedy(DAT_RETURN ret);
 

@@ -31,8 +31,8 @@ static const struct variable {
 	  "folder of the same name with .d behind" },
 	{ "DAT_LOG", "libdat, libdatp, providers", "warning",
 	  "LEVEL[,COMPONENT...][:WHERE]. LEVEL is none, error, warning, info or debug. COMPONENT "
-	  "is registry, core, or the name of a provider (soft, ib, iwarp) or an adapter; all of "
-	  "them unless some are named. WHERE is stderr, syslog, or a file that messages are "
+	  "is registry, core, or the name of a provider (soft, ib, iwarp, cma, trace, fault) or of "
+	  "an adapter; all of them unless some are named. WHERE is stderr, syslog, or a file that messages are "
 	  "appended to" },
 	{ "DAT_DBG_TYPE", "libdat, libdatp, providers", "as DAT_LOG says",
 	  "the older form, a sum: 1 errors, 2 general, 4 static registry, 8 dynamic registry, 16 "

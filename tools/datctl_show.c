@@ -298,7 +298,7 @@ int datctl_show(int argc, char **argv)
 
 	ret = dat_ia_open(argv[1], 8, &async_evd, &ia);
 	if (ret != DAT_SUCCESS) {
-		cli_dat_error(ret, NULL, "dat_ia_open(\"%s\")", argv[1]);
+		cli_open_error(ret, argv[1]);
 		return CLI_FAILED;
 	}
 	status = show_open(ia, argv[1]);

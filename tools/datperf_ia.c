@@ -32,7 +32,7 @@ int perf_ia_open(struct perf_ia *ia, const char *name, unsigned int timeout_s, b
 	ret = dat_ia_open((DAT_NAME_PTR)name, 8, &ia->async_evd, &ia->ia);
 	if (ret != DAT_SUCCESS) {
 		ia->ia = DAT_HANDLE_NULL;
-		cli_dat_error(ret, NULL, "dat_ia_open(\"%s\")", name);
+		cli_open_error(ret, name);
 		return -1;
 	}
 	ret = dat_ia_query(ia->ia, &ia->async_evd, DAT_IA_FIELD_ALL, &ia->attr,

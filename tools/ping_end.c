@@ -32,7 +32,7 @@ bool ping_open(struct ping_end *end)
 	end->async_evd = DAT_HANDLE_NULL;
 	ret = dat_ia_open((DAT_NAME_PTR)end->adapter, 8, &end->async_evd, &end->ia);
 	if (ret != DAT_SUCCESS) {
-		cli_dat_error(ret, NULL, "dat_ia_open(\"%s\")", end->adapter);
+		cli_open_error(ret, end->adapter);
 		end->ia = DAT_HANDLE_NULL;
 		return false;
 	}

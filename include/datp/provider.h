@@ -640,6 +640,8 @@ DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_e
  * Messages for the administrator, to where DAT_LOG (or the older DAT_DBG_TYPE and DAT_DBG_DEST) sends
  * them: level 1 error, 2 warning, 3 info, 4 debug. Begin with the name of the provider or the adapter
  * and a colon, by which users select them ("soft: ..."); name the cause, then what to do. One line, no newline.
+ * Errors and warnings from within ia_open, on its own thread, are not printed if it fails: libdat
+ * makes one sentence of the first error, the adapter's name and its line of dat.conf.
  */
 DATP_API void datp_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -712,7 +714,8 @@ DATP_API void datp_plugin_fini(const struct datp_plugin *plugin, const DAT_PROVI
 
 /*
  * For who loads plugins. Why this thread's latest dat_provider_init of an SDK plugin registered
- * nothing, with the duty broken and the remedy; NULL: it registered. Since SDK 0.2.
+ * nothing, with the duty broken and the remedy, or why its latest attempt to open an adapter failed,
+ * in the provider's words; NULL: it registered, or opened, or said nothing. Since SDK 0.2.
  */
 DATP_API const char *datp_plugin_why(void);
 /*

@@ -23,6 +23,11 @@ struct datp_wrapper;
 
 /* ------------------------------------------------------------------ plugins */
 
+struct log_name {
+	struct log_name *next; /* the lock in log.c */
+	const char *adapter, *provider;
+};
+
 /* One registration: a plugin under one IA name. Never changes between init and fini. */
 struct plugin {
 	struct plugin *next; /* core.lock */
@@ -32,10 +37,16 @@ struct plugin {
 	DAT_PROVIDER table;  /* the frozen table of its objects */
 	DAT_PROVIDER_INFO info;
 	char *params;
+	char provider[DAT_NAME_MAX_LENGTH]; /* its name, which may go away with the library */
+	struct log_name log_name;
 	uint32_t nth;   /* of its IA name: which slot of the table opens it; core.lock */
 	uint32_t opens; /* core.lock: IAs open through it */
 	bool leaving;	/* core.lock: in dat_provider_fini */
 };
+
+/* Whose adapter it is, for who selects messages by the provider's name or by the adapter's. */
+void log_name_add(struct log_name *name);
+void log_name_remove(struct log_name *name);
 
 /* Registrations of one IA name at a time: they differ in version, thread safety or library. */
 enum { PLUGIN_NTHS = 16 };
@@ -46,6 +57,7 @@ bool plugin_negotiate(const struct datp_plugin *desc, struct datp_ops *ops);
 bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct datp_ops *ops);
 /* Keeps, for this thread, why a plugin is not registered: datp_plugin_why() tells it. */
 void plugin_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void plugin_refuse_words(const char *words); /* the same, without a message of its own */
 void plugin_refuse_begin(void); /* nothing is refused yet */
 /* True: somebody only wants to know what the plugin is made of (datp_plugin_dump). */
 bool plugin_dump_takes(const struct datp_plugin *desc, const struct datp_wrapper *wrapper);

@@ -117,7 +117,9 @@ static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
 	err = loop_create(&priv->loop);
 	if (err)
 		return err;
+	log_hold();
 	err = ia->ops->ia_open(ia, plugin->params);
+	log_hold_end(&plugin->log_name, !err);
 	if (err) {
 		loop_stop(priv->loop);
 		loop_destroy(priv->loop);

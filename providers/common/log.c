@@ -2,7 +2,9 @@
 /*
  * Messages of libdatp and of providers. log/datlog.h says which of them are printed, and where.
  *
- * Invariant: what can happen again and again is said once for each cause, see log_once().
+ * Invariant: what can happen again and again is said once for each cause, see log_once(); and what
+ * a provider complains of while it opens an adapter in vain is not printed but handed to libdat,
+ * which knows whether somebody wants to hear of it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,28 +23,159 @@ static struct {
 	uint64_t cause[CAUSES];
 } said;
 
-/* component NULL: the first word of the text */
-static void print(int level, const char *component, const char *fmt, va_list args)
+static struct {
+	_Atomic uint32_t lock; /* nothing else is locked under it */
+	struct log_name *first;
+} names;
+
+/* A message that waits for the end of an open. */
+struct held {
+	struct held *next;
+	int level;
+	char *text;
+};
+
+static _Thread_local struct {
+	bool on;
+	struct held *first, **last;
+} held;
+
+/* ------------------------------------------------------------------ components */
+
+void log_name_add(struct log_name *name)
+{
+	datp_lock(&names.lock);
+	name->next = names.first;
+	names.first = name;
+	datp_unlock(&names.lock);
+}
+
+void log_name_remove(struct log_name *name)
+{
+	struct log_name **at;
+
+	datp_lock(&names.lock);
+	for (at = &names.first; *at && *at != name; at = &(*at)->next)
+		;
+	if (*at)
+		*at = name->next;
+	datp_unlock(&names.lock);
+}
+
+/*
+ * Has the user asked for messages that begin with this word? An adapter's are its provider's too;
+ * and what a provider says without an adapter's name concerns each of its adapters.
+ */
+static bool word_wanted(enum datlog_level level, unsigned int types, const char *word)
+{
+	const struct log_name *n;
+	bool wanted = datlog_wanted(level, types, word);
+
+	if (wanted)
+		return true;
+	datp_lock(&names.lock);
+	for (n = names.first; n && !wanted; n = n->next) {
+		if (!strcmp(n->adapter, word))
+			wanted = datlog_wanted(level, types, n->provider);
+		else if (!strcmp(n->provider, word))
+			wanted = datlog_wanted(level, types, n->adapter);
+	}
+	datp_unlock(&names.lock);
+	return wanted;
+}
+
+/* component: one that the message has beside the first word of its text, or NULL */
+static void text_print(int level, const char *component, const char *text)
 {
 	/* what an older libdatp and libdat had for these levels */
 	static const unsigned int types[] = { 0, DATLOG_TYPE_ERROR,
 					      DATLOG_TYPE_ERROR | DATLOG_TYPE_GENERIC,
 					      DATLOG_TYPE_PROVIDER, DATLOG_TYPE_CONSUMER };
-	char *text;
-
-	char first[64] = "";
+	char first[DAT_NAME_MAX_LENGTH];
 
 	if (level < DATLOG_ERROR || level > DATLOG_DEBUG ||
-	    !datlog_wanted((enum datlog_level)level, types[level], component))
+	    !datlog_wanted((enum datlog_level)level, types[level], NULL))
 		return;
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, ": "), text);
+	if ((component && datlog_wanted((enum datlog_level)level, types[level], component)) ||
+	    word_wanted((enum datlog_level)level, types[level], first))
+		datlog_write((enum datlog_level)level, "libdatp", text);
+}
+
+static void print(int level, const char *component, const char *fmt, va_list args)
+{
+	char *text;
+
 	if (vasprintf(&text, fmt, args) < 0)
 		return;
-	if (!component)
-		snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, ": "), text);
-	if (component || datlog_wanted((enum datlog_level)level, types[level], first))
-		datlog_write((enum datlog_level)level, "libdatp", text);
+	text_print(level, component, text);
 	free(text);
 }
+
+/* ------------------------------------------------------------------ while an adapter is opened */
+
+void log_hold(void)
+{
+	held.on = true;
+	held.first = NULL;
+	held.last = &held.first;
+}
+
+static void hold(int level, const char *fmt, va_list args)
+{
+	struct held *h = malloc(sizeof(*h));
+
+	if (!h)
+		return;
+	*h = (struct held){ .level = level };
+	if (vasprintf(&h->text, fmt, args) < 0) {
+		free(h);
+		return;
+	}
+	*held.last = h;
+	held.last = &h->next;
+}
+
+/* Behind the names in front of it, which whoever passes it on has said already. */
+static const char *text_proper(const char *text, const struct log_name *name)
+{
+	const char *const fronts[] = { name->provider, "adapter ", name->adapter };
+	const char *after;
+
+	for (int i = 0; i < 3; i++) {
+		if (strncmp(text, fronts[i], strlen(fronts[i])) != 0)
+			continue;
+		after = text + strlen(fronts[i]);
+		if (i == 1)
+			text = after;
+		else if (!strncmp(after, ": ", 2))
+			text = after + 2;
+	}
+	return text;
+}
+
+void log_hold_end(const struct log_name *name, bool opened)
+{
+	struct held *h, *next;
+	int worst = DATLOG_DEBUG;
+	bool passed_on; /* libdat's messages are wanted, so it says what there is to say */
+
+	held.on = false;
+	passed_on = !opened && (datlog_wanted(DATLOG_ERROR, DATLOG_TYPE_ERROR, "registry") ||
+				datlog_wanted(DATLOG_ERROR, DATLOG_TYPE_ERROR, name->adapter));
+	for (h = held.first; h; h = next) {
+		next = h->next;
+		if (!opened && h->level < worst) {
+			worst = h->level;
+			plugin_refuse_words(text_proper(h->text, name));
+		}
+		text_print(passed_on ? DATLOG_DEBUG : h->level, NULL, h->text);
+		free(h->text);
+		free(h);
+	}
+}
+
+/* ------------------------------------------------------------------ */
 
 /* Of a provider: its messages begin with its name, or the adapter's, and a colon. */
 DATP_API void datp_log(int level, const char *fmt, ...)
@@ -50,10 +183,14 @@ DATP_API void datp_log(int level, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	print(level, NULL, fmt, args);
+	if (held.on && (level == DATLOG_ERROR || level == DATLOG_WARNING))
+		hold(level, fmt, args);
+	else
+		print(level, NULL, fmt, args);
 	va_end(args);
 }
 
+/* Of libdatp: they begin with the adapter's name if they are about one. */
 void core_log(int level, const char *fmt, ...)
 {
 	va_list args;
@@ -88,8 +225,9 @@ bool log_once(const char *what, const void *detail, size_t size)
 	return fresh;
 }
 
-/* The child of a fork may come from a moment when another thread held the lock. */
+/* The child of a fork may come from a moment when another thread held a lock. */
 void log_forget(void)
 {
 	atomic_store_explicit(&said.lock, 0, memory_order_relaxed);
+	atomic_store_explicit(&names.lock, 0, memory_order_relaxed);
 }

@@ -5,6 +5,7 @@
  * is complete, and one with IAs open stays.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ static bool plugin_list(struct plugin *plugin)
 	while (nth < PLUGIN_NTHS && nth_locked(plugin->info.ia_name, nth))
 		nth++;
 	if (nth < PLUGIN_NTHS) {
+		log_name_add(&plugin->log_name);
 		plugin->nth = nth;
 		plugin->next = core.plugins;
 		core.plugins = plugin;
@@ -77,6 +79,7 @@ static void plugin_unlist(struct plugin *plugin)
 		}
 	}
 	datp_unlock(&core.lock);
+	log_name_remove(&plugin->log_name);
 }
 
 /* Nothing opens it from here on, and its place stays its own. False: IAs are open through it. */
@@ -113,6 +116,10 @@ static struct plugin *plugin_new(const struct datp_plugin *desc, const struct da
 	plugin->desc = desc;
 	plugin->wrapper = wrapper;
 	plugin->info = *info;
+	snprintf(plugin->provider, sizeof(plugin->provider), "%s",
+		 desc ? desc->name : wrapper->name);
+	plugin->log_name = (struct log_name){ .adapter = plugin->info.ia_name,
+					      .provider = plugin->provider };
 	if (desc ? !plugin_negotiate(desc, &plugin->ops) : !wrap_negotiate(wrapper, &ops))
 		goto free_plugin;
 	plugin->params = strdup(params ? params : "");

@@ -2,7 +2,7 @@
 /*
  * Why a plugin was refused: kept for whoever asked for it to be initialised, who knows the file and
  * the line that named it and tells all of it in one message. Invariant: each thread has its own, of
- * its latest datp_plugin_init().
+ * its latest datp_plugin_init() or attempt to open an adapter.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,6 +26,11 @@ void plugin_refuse(const char *fmt, ...)
 	va_end(args);
 	/* for a registry that does not ask */
 	core_log(4, "%s", refusal);
+}
+
+void plugin_refuse_words(const char *words)
+{
+	snprintf(refusal, sizeof(refusal), "%s", words);
 }
 
 DATP_API const char *datp_plugin_why(void)

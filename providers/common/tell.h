@@ -8,6 +8,13 @@
 
 #include "core.h"
 
+/*
+ * From here on errors and warnings of a provider on this thread are kept. At the end they are
+ * printed if the adapter has opened; else the first of the gravest is what datp_plugin_why() tells.
+ */
+void log_hold(void);
+void log_hold_end(const struct log_name *name, bool opened);
+
 /* Level 1 error .. 4 debug. Begin with the adapter's name where there is one. */
 void core_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -257,7 +257,7 @@ show_of_an_unknown_adapter_fails_and_names_it()
 	exits_with 1
 	prints_nothing
 	says '^datctl: dat_ia_open\("nosuchadapter"\): DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED'
-	says 'datctl list'
+	says 'datctl check --ia nosuchadapter'
 }
 
 show_prints_every_attribute_by_its_standard_name()

@@ -50,6 +50,85 @@ components_are_chosen()
 	says '^libdat: static registry: '
 }
 
+# selects COMPONENT yes|no PATTERN COMMAND...: is a message of the default level printed?
+selects()
+{
+	local component=$1 expected=$2 pattern=$3
+	shift 3
+	DAT_LOG=debug,$component run "$@"
+	case $expected in
+	yes) says "$pattern" ;;
+	no) ! grep -qE -- "$pattern" "$err" || fails "DAT_LOG=debug,$component lets it pass: $(head -n 1 "$err")" ;;
+	esac
+}
+
+a_provider_is_chosen_by_its_name_and_by_its_adapters()
+{
+	local component expected
+	echo "fast0 u1.2 nonthreadsafe default $PWD/.libs/libdatsoft.so opendat.1.0 \"eager=1\" \"\"" >"$dir/wrong.conf"
+	for component in soft fast0 registry,soft soft,ib; do
+		DAT_OVERRIDE=$dir/wrong.conf selects "$component" yes '^libdatp: soft: adapter fast0: ' ./datctl show fast0
+	done
+	for component in core ib iwarp registry fast; do
+		DAT_OVERRIDE=$dir/wrong.conf selects "$component" no '^libdatp: ' ./datctl show fast0
+	done
+	for component in registry fast0; do
+		DAT_OVERRIDE=$dir/wrong.conf selects "$component" yes '^libdat: .*: fast0: library ' ./datctl show fast0
+	done
+	for component in core soft; do
+		DAT_OVERRIDE=$dir/wrong.conf selects "$component" no '^libdat: ' ./datctl show fast0
+	done
+}
+
+a_reason_is_told_once_whichever_component_is_chosen()
+{
+	local component
+	echo "fast0 u1.2 nonthreadsafe default $PWD/.libs/libdatsoft.so opendat.1.0 \"eager=1\" \"\"" >"$dir/wrong.conf"
+	for component in '' ,registry ,soft ,fast0 ,registry,soft; do
+		DAT_LOG=warning$component DAT_OVERRIDE=$dir/wrong.conf run ./datctl show fast0
+		[ "$(grep -c 'eager=1' "$err")" -eq 1 ] || fails "DAT_LOG=warning$component: $(tr '\n' ' ' <"$err")"
+	done
+}
+
+the_core_is_chosen_by_its_name_and_by_adapter_and_provider()
+{
+	local component
+	for component in core soft soft0; do
+		selects "$component" yes '^libdatp: soft0: no connection with ' \
+			./datperf --ia soft0 --connect 192.0.2.77 --qual 7914 --timeout 3
+	done
+	for component in registry ib; do
+		selects "$component" no '^libdatp: ' ./datperf --ia soft0 --connect 192.0.2.77 --qual 7914 --timeout 3
+	done
+}
+
+the_providers_for_rdma_are_chosen_by_their_names()
+{
+	local name
+	[ -e .libs/libdatib.so ] || { skips 'built without rdma-core'; return; }
+	for name in ib iwarp; do
+		echo "dev0 u1.2 nonthreadsafe default $PWD/.libs/libdat$name.so opendat.1.0 \"no=word\" \"\"" >"$dir/rdma.conf"
+		DAT_OVERRIDE=$dir/rdma.conf selects "$name" yes '^libdatp: dev0: ' ./datctl show dev0
+		DAT_OVERRIDE=$dir/rdma.conf selects soft no '^libdatp: ' ./datctl show dev0
+	done
+}
+
+# A program that takes the names from dat_registry_list_providers and tries them hears of no device that is not there.
+probing_is_silent()
+{
+	local lines=2
+	echo "fast0 u1.2 nonthreadsafe default $PWD/.libs/libdatsoft.so opendat.1.0 \"eager=1\" \"\"" >"$dir/probe.conf"
+	echo 'none0 u1.2 nonthreadsafe default libnowhere.so x.1.0 "" ""' >>"$dir/probe.conf"
+	if [ -e .libs/libdatib.so ]; then
+		lines=3
+		echo "ib0 u1.2 nonthreadsafe default $PWD/.libs/libdatib.so opendat.1.0 \"nosuchif 0\" \"\"" >>"$dir/probe.conf"
+	fi
+	DAT_OVERRIDE=$dir/probe.conf run tests/unit/registry_probe "$PWD/.libs/libdat.so.1"
+	prints "^listed $lines\$"
+	prints '^fast0 0x'
+	says_nothing
+}
+
 messages_go_to_a_file()
 {
 	DAT_LOG=info:$dir/log run ./datctl show soft0
@@ -121,7 +200,10 @@ a_busy_qualifier_is_named()
 }
 
 tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothing_is_printed_when_all_is_well \
-	level_none_silences level_info_tells_which_file_was_read components_are_chosen messages_go_to_a_file \
+	level_none_silences level_info_tells_which_file_was_read components_are_chosen \
+	a_provider_is_chosen_by_its_name_and_by_its_adapters a_reason_is_told_once_whichever_component_is_chosen \
+	the_core_is_chosen_by_its_name_and_by_adapter_and_provider the_providers_for_rdma_are_chosen_by_their_names \
+	probing_is_silent messages_go_to_a_file \
 	a_file_that_cannot_be_written_does_not_swallow_messages a_wrong_level_is_complained_of_and_warning_counts \
 	the_older_variables_still_work the_newer_variable_goes_before_the_older_ones \
 	a_peer_that_nobody_answers_for_is_named an_unreachable_peer_is_named a_busy_qualifier_is_named

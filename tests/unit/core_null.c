@@ -70,6 +70,8 @@ DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia)
 
 /* ------------------------------------------------------------------ the transport */
 
+struct null_saying null_open_says[3];
+
 static enum datp_err answer_once(_Atomic int *answer)
 {
 	return (enum datp_err)atomic_exchange(answer, DATP_OK);
@@ -80,6 +82,8 @@ static enum datp_err null_ia_open(struct datp_ia *ia, const char *params)
 	struct sockaddr_in *address = (struct sockaddr_in *)&ia->address;
 	enum datp_err err = answer_once(&null_counts.ia_open_answer);
 
+	for (int i = 0; i < 3 && null_open_says[i].text; i++)
+		datp_log(null_open_says[i].level, "%s", null_open_says[i].text);
 	if (err)
 		return err;
 	address->sin_family = AF_INET;

@@ -31,6 +31,14 @@ struct null_counts {
 
 extern struct null_counts null_counts;
 
+/* What the transport logs in ia_open, up to the first NULL. */
+struct null_saying {
+	int level;
+	const char *text;
+};
+
+extern struct null_saying null_open_says[3];
+
 /* Called within ep_free; NULL: nothing. */
 extern void (*null_in_ep_free)(struct datp_ep *ep);
 

@@ -397,6 +397,55 @@ static void a_plugin_that_is_open_is_not_forgotten(void)
 	CHECK(null_registry.table == NULL);
 }
 
+/* What null0 prints while it opens; its words are kept for the caller to see. */
+static const char *opening_prints(const DAT_PROVIDER *table, enum datp_err answer)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	char name[] = "null0";
+	DAT_RETURN ret;
+
+	null_counts.ia_open_answer = answer;
+	check_stderr_begin();
+	ret = table->ia_open_func(name, 8, &async, &ia);
+	CHECK_DAT(ret, datp_ret(answer));
+	if (ret == DAT_SUCCESS)
+		table->ia_close_func(ia, DAT_CLOSE_GRACEFUL_FLAG);
+	return check_stderr_end();
+}
+
+/* Somebody may only be probing; who asked for this adapter is told by libdat. */
+static void an_open_that_fails_prints_nothing_and_keeps_its_reason(void)
+{
+	const DAT_PROVIDER *table = null_load();
+
+	REQUIRE(table != NULL);
+	null_open_says[0] = (struct null_saying){ 2, "null0: a detail" };
+	null_open_says[1] = (struct null_saying){ 1, "null0: the cause; the remedy" };
+	null_open_says[2] = (struct null_saying){ 1, "null0: what follows from it" };
+	CHECK_EQ_STR(opening_prints(table, DATP_ERR_DEVICE), "");
+	CHECK_EQ_STR(datp_plugin_why(), "the cause; the remedy");
+	/* the next attempt knows nothing of it */
+	null_open_says[0] = (struct null_saying){ 0, NULL };
+	CHECK_EQ_STR(opening_prints(table, DATP_ERR_DEVICE), "");
+	CHECK(datp_plugin_why() == NULL);
+	null_unload();
+}
+
+static void an_open_that_succeeds_prints_its_warnings(void)
+{
+	const DAT_PROVIDER *table = null_load();
+
+	REQUIRE(table != NULL);
+	null_open_says[0] = (struct null_saying){ 2, "null0: slow" };
+	null_open_says[1] = (struct null_saying){ 3, "null0: an aside" };
+	null_open_says[2] = (struct null_saying){ 0, NULL };
+	CHECK_EQ_STR(opening_prints(table, DATP_OK), "libdatp: null0: slow\n");
+	CHECK(datp_plugin_why() == NULL);
+	null_open_says[0] = (struct null_saying){ 0, NULL };
+	null_unload();
+}
+
 static void every_internal_error_has_a_dat_value(void)
 {
 	CHECK_EQ_INT(datp_ret(DATP_OK), DAT_SUCCESS);
@@ -409,6 +458,8 @@ static void every_internal_error_has_a_dat_value(void)
 }
 
 static const struct check_test tests[] = {
+	CHECK_TEST(an_open_that_fails_prints_nothing_and_keeps_its_reason),
+	CHECK_TEST(an_open_that_succeeds_prints_its_warnings),
 	CHECK_TEST(a_sparse_table_becomes_total),
 	CHECK_TEST(an_older_plugin_gets_defaults_for_what_it_does_not_know),
 	CHECK_TEST(the_tail_of_a_newer_plugin_is_ignored),

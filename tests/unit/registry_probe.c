@@ -5,7 +5,8 @@
  *
  *	registry_probe LIBDAT NAME...
  *
- * Prints "secure 0|1", "listed N", and "NAME RETURN" for each name.
+ * Prints "secure 0|1", "listed N", and "NAME RETURN" for each name. Without names: for each adapter
+ * that the registry lists, as programs that look for one they can use do.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -29,15 +30,25 @@ static void *symbol(void *lib, const char *name)
 	return address;
 }
 
+static DAT_IA_OPENV_FUNC open_ia;
+static close_fn *close_ia;
+
+/* Returns false when what is open does not close. */
+static int try(char *name)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN rc = open_ia(name, 8, &evd, &ia, 1, 2, DAT_FALSE);
+
+	printf("%s %#x\n", name, rc);
+	return rc != DAT_SUCCESS || close_ia(ia, DAT_CLOSE_DEFAULT) == DAT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
-	DAT_IA_OPENV_FUNC open_ia;
-	close_fn *close_ia;
-	list_fn *list;
-	DAT_EVD_HANDLE evd;
-	DAT_IA_HANDLE ia;
+	DAT_PROVIDER_INFO infos[16], *list_of[16];
 	DAT_COUNT n = 0;
-	DAT_RETURN rc;
+	list_fn *list;
 	void *lib;
 	int i;
 
@@ -52,14 +63,15 @@ int main(int argc, char **argv)
 	close_ia = (close_fn *)(uintptr_t)symbol(lib, "dat_ia_close");
 	list = (list_fn *)(uintptr_t)symbol(lib, "dat_registry_list_providers");
 	printf("secure %d\n", (int)getauxval(AT_SECURE));
-	list(0, &n, NULL);
+	for (i = 0; i < 16; i++)
+		list_of[i] = &infos[i];
+	list(argc > 2 ? 0 : 16, &n, argc > 2 ? NULL : list_of);
 	printf("listed %d\n", n);
-	for (i = 2; i < argc; i++) {
-		evd = DAT_HANDLE_NULL;
-		rc = open_ia(argv[i], 8, &evd, &ia, 1, 2, DAT_FALSE);
-		printf("%s %#x\n", argv[i], rc);
-		if (rc == DAT_SUCCESS && close_ia(ia, DAT_CLOSE_DEFAULT) != DAT_SUCCESS)
+	for (i = 0; argc == 2 && i < n && i < 16; i++)
+		if (!try(infos[i].ia_name))
 			return 1;
-	}
+	for (i = 2; i < argc; i++)
+		if (!try(argv[i]))
+			return 1;
 	return dlclose(lib) ? 1 : 0;
 }

@@ -165,7 +165,7 @@ TEST_WITH(a_missing_library_is_named_with_its_line,
 {
 	fails_saying("a", NOT_FOUND(DAT_NAME_NOT_REGISTERED),
 		     "dat.conf:3: a: library libnowhere.so.7: "
-		     "libnowhere.so.7: cannot open shared object file: No such file or directory");
+		     "cannot open shared object file: No such file or directory");
 }
 
 TEST_WITH(a_library_that_is_no_elf_file_is_named,

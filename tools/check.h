@@ -43,6 +43,8 @@ struct check {
 	struct sockaddr_storage peer;
 	struct finding *finding;
 	size_t count;
+	size_t printed;		/* of them, as text */
+	bool headed;		/* the heading is printed */
 };
 
 /* Takes over cause and remedy, which are malloced. e may be NULL. */

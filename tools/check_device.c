@@ -64,7 +64,11 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 	char ports[256];
 
 	ports_list(c, ports, sizeof(ports));
-	if (netdev_exists(c->root, name)) {
+	if (strcmp(name, "lo") == 0) {
+		check_add(c, CHECK_FAIL, "device-absent", e,
+			  cli_text("no RDMA device sits on the loopback interface"),
+			  cli_text("use soft0 between the processes of this host: datctl discover"));
+	} else if (netdev_exists(c->root, name)) {
 		check_add(c, CHECK_FAIL, "device-absent", e,
 			  cli_text("no RDMA device sits on the network interface %s%s%s", name,
 				   ports[0] != '\0' ? "; there are some on " : "", ports),
@@ -77,7 +81,9 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 			cli_text("there is no network interface \"%s\", and this host has no RDMA "
 				 "device at all",
 				 name),
-			cli_text("take the line out: %s", drop));
+			cli_text("load the driver of its card, until 'rdma link' lists it, or take "
+				 "the line out: %s",
+				 drop));
 	} else {
 		check_add(c, CHECK_FAIL, "device-absent", e,
 			  cli_text("there is no network interface or RDMA device \"%s\"; there are "

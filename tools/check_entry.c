@@ -53,10 +53,24 @@ static const char *base_name(const char *path)
 /* One of the providers that come with this library? */
 static bool is_ours(const struct conf_entry *e)
 {
-	static const char *const names[] = { "libdatsoft.so", "libdatib.so", "libdatiwarp.so" };
+	static const char *const names[] = { "libdatsoft.so",	"libdatib.so",
+					     "libdatiwarp.so",	"libdaplcma.so.1",
+					     "libdat-trace.so", "libdat-fault.so" };
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(base_name(e->library), names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* One of the OpenFabrics distribution that was never released for uDAPL 1.2 again? */
+static bool is_of_ofed(const struct conf_entry *e)
+{
+	static const char *const names[] = { "libdaplscm.so", "libdaplucm.so", "libdaploscm.so",
+					     "libdaploucm.so", "libdaplomcm.so", "libdaplofa.so" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(base_name(e->library), names[i], strlen(names[i])) == 0)
 			return true;
 	return false;
 }
@@ -64,20 +78,23 @@ static bool is_ours(const struct conf_entry *e)
 /* Entries that are not meant for programs of uDAPL 1.2. Returns true if the entry is done with. */
 static bool version_check(struct check *c, const struct conf_entry *e)
 {
+	/* whoever asks for this very adapter is not content with hearing that it is none */
+	enum verdict skip = c->only != NULL ? CHECK_FAIL : CHECK_SKIP;
+
 	if (e->skip == CONF_SKIP_KDAPL) {
-		check_add(c, CHECK_SKIP, "kernel-api", e,
+		check_add(c, skip, "kernel-api", e,
 			  cli_text("for the kernel's API (k%u.%u), not for programs", e->major,
 				   e->minor),
-			  cli_text("leave it"));
+			  cli_text("nothing; name another adapter: datctl list"));
 	} else if (e->skip == CONF_SKIP_NONDEFAULT) {
-		check_add(c, CHECK_SKIP, "nondefault", e,
+		check_add(c, skip, "nondefault", e,
 			  cli_text("field 4 is nondefault: libraries pass such lines over"),
-			  cli_text("leave it; to use it, write default"));
+			  cli_text("to use it, write default in field 4"));
 	} else if (e->major == 2 && !is_ours(e)) {
-		check_add(c, CHECK_SKIP, "other-version", e,
+		check_add(c, skip, "other-version", e,
 			  cli_text("for programs of uDAPL %u.%u (libdat2), not of 1.2", e->major,
 				   e->minor),
-			  cli_text("leave it"));
+			  cli_text("nothing; lines for programs of 1.2 are printed by: datctl discover"));
 	} else if (e->major != 1) {
 		check_add(c, CHECK_FAIL, "wrong-version", e,
 			  cli_text("field 2 says uDAPL %u.%u; %s", e->major, e->minor,
@@ -119,6 +136,9 @@ static void library_add(struct check *c, const struct conf_entry *e, const char 
 		     cli_text("%s, or take the line out: %s",
 			      is_ours(e)
 				      ? "install OpenDAT's providers (package opendat-providers)"
+			      : is_of_ofed(e)
+				      ? "OFED has this provider for uDAPL 2.0 only: 'datctl discover' "
+					"prints a line for each device that is here"
 				      : "install the provider, or write its full path in field 5",
 			      drop));
 	else

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,19 +93,36 @@ static void drop_in_folder_check(struct check *c)
 	free(path);
 }
 
-static bool is_repeated(const struct conf_entry *a, const struct conf_entry *b)
+/* 0: one adapter, as far as libdat tells them apart. */
+static int entry_compare(const void *one, const void *other)
 {
-	return a->skip == CONF_USED && b->skip == CONF_USED && strcmp(a->name, b->name) == 0 &&
-	       a->major == b->major && a->minor == b->minor && a->thread_safe == b->thread_safe;
+	const struct conf_entry *a = one, *b = other;
+	int order = strcmp(a->name, b->name);
+
+	if (order == 0)
+		order = a->major != b->major ? (a->major < b->major ? -1 : 1) :
+			a->minor != b->minor ? (a->minor < b->minor ? -1 : 1) :
+					       (int)a->thread_safe - (int)b->thread_safe;
+	return order;
+}
+
+static void nothing(void *node)
+{
+	(void)node;
 }
 
 static void duplicates_check(struct check *c)
 {
+	void *seen = NULL;
+
 	for (const struct conf_entry *e = c->conf.entries; e != NULL; e = e->next) {
-		for (const struct conf_entry *first = c->conf.entries; first != e;
-		     first = first->next) {
-			if (!is_repeated(first, e))
-				continue;
+		const struct conf_entry **node, *first;
+
+		if (e->skip != CONF_USED)
+			continue;
+		node = tsearch(e, &seen, entry_compare);
+		first = node != NULL ? *node : e;
+		if (first != e)
 			check_add(c, CHECK_WARN, "duplicate", e,
 				  cli_text("repeats the adapter of %s:%u, and is tried only when "
 					   "that one's library cannot serve",
@@ -112,9 +130,8 @@ static void duplicates_check(struct check *c)
 				  cli_text("give it a name of its own, or: "
 					   "sed -i '%us/^/#/' '%s'",
 					   e->line, e->file));
-			break;
-		}
 	}
+	tdestroy(seen, nothing);
 }
 
 void check_file(struct check *c)
@@ -122,7 +139,8 @@ void check_file(struct check *c)
 	unsigned int shown = 0;
 
 	for (const struct conf_diag *d = c->conf.diags; d != NULL; d = d->next, shown++)
-		diag_add(c, d);
+		if (c->only == NULL || d->name == NULL || strcmp(d->name, c->only) == 0)
+			diag_add(c, d);
 	if (c->conf.ndiags > shown)
 		check_add(c, CHECK_FAIL, "grammar", NULL,
 			  cli_text("%u more complaints of this kind", c->conf.ndiags - shown),

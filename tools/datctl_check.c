@@ -152,33 +152,90 @@ static void skips_print(const struct check *c, int width)
 {
 	const struct finding *first = NULL;
 	size_t n = count_of(c, CHECK_SKIP);
+	bool alike = true;
 
-	for (size_t i = 0; i < c->count && first == NULL; i++)
-		if (c->finding[i].verdict == CHECK_SKIP)
-			first = &c->finding[i];
+	for (size_t i = 0; i < c->count; i++) {
+		const struct finding *f = &c->finding[i];
+
+		if (f->verdict != CHECK_SKIP)
+			continue;
+		first = first != NULL ? first : f;
+		alike = alike && strcmp(f->cause, first->cause) == 0;
+	}
 	if (n == 1)
 		finding_print(first, width);
 	else if (n > 1)
-		printf("skip  %-*s  and %zu more are not for programs of uDAPL 1.2, the first "
-		       "since it is %s\n      to do: leave them\n",
-		       width, first->name, n - 1, first->cause);
+		printf("skip  %-*s  and %zu more are %s%s\n      to do: %s\n", width, first->name,
+		       n - 1, alike ? "" : "not for programs of uDAPL 1.2, the first since it is ",
+		       first->cause, first->remedy);
 }
 
-static void text_print(const struct check *c)
+/* The adapter can never be opened on this host as it is, and its line may go. */
+static bool may_go(const struct check *c, const struct finding *f)
 {
-	size_t ok = count_of(c, CHECK_OK), bad = count_of(c, CHECK_FAIL);
-	int width = 1;
+	return f->verdict == CHECK_FAIL && f->line != 0 && f->file != NULL &&
+	       strcmp(f->file, c->conf.origin) == 0 &&
+	       (strcmp(f->code, "device-absent") == 0 || strcmp(f->code, "library-missing") == 0);
+}
+
+/* One command for all lines that may go, where there are several. */
+static void sweep_print(const struct check *c)
+{
+	size_t n = 0;
 
 	for (size_t i = 0; i < c->count; i++)
-		if (c->finding[i].name != NULL && (int)strlen(c->finding[i].name) > width)
-			width = (int)strlen(c->finding[i].name);
-	if (width > 24)
-		width = 24;
-	printf("Registry: %s (%s)\n\n", c->conf.origin, c->why_file);
-	for (size_t i = 0; i < c->count; i++)
-		if (c->finding[i].verdict != CHECK_SKIP)
-			finding_print(&c->finding[i], width);
-	skips_print(c, width);
+		n += may_go(c, &c->finding[i]);
+	if (n < 2)
+		return;
+	printf("\nTo take out all %zu lines for what is not here: sed -i '", n);
+	n = 0;
+	for (size_t i = 0, next; i < c->count; i = next) {
+		const struct finding *f = &c->finding[i];
+		unsigned int last = f->line;
+
+		next = i + 1;
+		if (!may_go(c, f))
+			continue;
+		for (; next < c->count && may_go(c, &c->finding[next]) &&
+		       c->finding[next].line == last + 1;
+		     next++)
+			last++;
+		printf("%s%u", n++ > 0 ? ";" : "", f->line);
+		if (last > f->line)
+			printf(",%u", last);
+		printf("s/^/#/");
+	}
+	printf("' '%s'\n", c->conf.origin);
+}
+
+static int width_of(const struct check *c)
+{
+	size_t width = c->only != NULL ? strlen(c->only) : 1;
+
+	for (const struct conf_entry *e = c->conf.entries; e != NULL && c->only == NULL; e = e->next)
+		width = strlen(e->name) > width ? strlen(e->name) : width;
+	return width < 24 ? (int)width : 24;
+}
+
+/* The findings since the last time, as soon as they are there: a provider may take its time. */
+static void text_print(struct check *c)
+{
+	if (!c->headed)
+		printf("Registry: %s (%s)\n\n", c->conf.origin, c->why_file);
+	c->headed = true;
+	for (; c->printed < c->count; c->printed++)
+		if (c->finding[c->printed].verdict != CHECK_SKIP)
+			finding_print(&c->finding[c->printed], width_of(c));
+	fflush(stdout);
+}
+
+static void text_end(struct check *c)
+{
+	size_t ok = count_of(c, CHECK_OK), bad = count_of(c, CHECK_FAIL);
+
+	text_print(c);
+	skips_print(c, width_of(c));
+	sweep_print(c);
 	printf("%s%zu %s can be used, %zu %s not.\n", c->count > 0 ? "\n" : "", ok,
 	       ok == 1 ? "adapter" : "adapters", bad, bad == 1 ? "thing does" : "things do");
 }
@@ -214,10 +271,19 @@ static void json_print(const struct check *c)
 
 /* ----------------------------------------------------------------------------------- running */
 
+/* Does anything that was found concern the adapter that was asked for? */
+static bool only_is_known(const struct check *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (strcmp(c->finding[i].code, "file-unreadable") == 0 ||
+		    (c->finding[i].name != NULL && strcmp(c->finding[i].name, c->only) == 0))
+			return true;
+	return false;
+}
+
 static int check_all(struct check *c, const char *file, bool json)
 {
 	int err = file != NULL ? conf_read(&c->conf, file) : conf_read_system(&c->conf);
-	bool known = c->only == NULL;
 	int status;
 
 	if (err == -ENOMEM || devices_scan(&c->devices, c->root) != 0) {
@@ -231,10 +297,11 @@ static int check_all(struct check *c, const char *file, bool json)
 	for (const struct conf_entry *e = c->conf.entries; e != NULL; e = e->next) {
 		if (c->only != NULL && strcmp(e->name, c->only) != 0)
 			continue;
-		known = true;
+		if (!json)
+			text_print(c);
 		check_entry(c, e);
 	}
-	if (!known)
+	if (c->only != NULL && !only_is_known(c))
 		check_add(c, CHECK_FAIL, "unknown-adapter", NULL,
 			  cli_text("no line names the adapter \"%s\"", c->only),
 			  cli_text("choose one that 'datctl list' prints, or add a line: "
@@ -246,7 +313,7 @@ static int check_all(struct check *c, const char *file, bool json)
 	if (json)
 		json_print(c);
 	else
-		text_print(c);
+		text_end(c);
 	status = count_of(c, CHECK_FAIL) > 0 ? CLI_FAILED : CLI_OK;
 	devices_free(&c->devices);
 	return status;

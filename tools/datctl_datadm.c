@@ -69,7 +69,9 @@ static bool is_sound(const char *path)
 
 	conf_init(&conf);
 	sound = conf_read(&conf, path) == 0 && conf.ndiags == 0;
-	if (!sound && conf.diags != NULL)
+	if (!sound && conf.diags != NULL && conf.diags->line == 0)
+		cli_error("%s: %s", path, conf.diags->text);
+	else if (!sound && conf.diags != NULL)
 		cli_error("%s:%u: %s; 'datctl check %s' shows where", path, conf.diags->line,
 			  conf.diags->text, path);
 	conf_free(&conf);

@@ -155,7 +155,8 @@ static enum fate fate_of(const struct merge *m, const struct conf_entry *e, stru
 		*found = &m->finds->found[0];
 		return HERE;
 	}
-	if (!is_library(e, "libdatib.so") && !is_library(e, "libdatiwarp.so"))
+	if (!is_library(e, "libdatib.so") && !is_library(e, "libdatiwarp.so") &&
+	    !is_library(e, "libdaplcma.so.1"))
 		return FOREIGN;
 	sscanf(e->ia_params, "%63s %u", where, &number);
 	if (where[0] == '\0' || is_by_address(where))

@@ -151,13 +151,47 @@ static bool explain_name(const char *text)
 	return false;
 }
 
+/*
+ * A name, or two, as people type and paste them: in small letters, without DAT_, with a colon
+ * behind. Malloced, with '|' between two.
+ */
+static char *name_proper(const char *text)
+{
+	static const char apart[] = " |,+\t:;.";
+	char *name = cli_text("%s", ""), *more;
+
+	for (text += strspn(text, apart); *text != '\0'; text += strspn(text, apart)) {
+		int length = (int)strcspn(text, apart);
+
+		more = cli_text("%s%s%s%.*s", name, *name != '\0' ? "|" : "",
+				strncasecmp(text, "DAT_", 4) == 0 ? "" : "DAT_", length, text);
+		free(name);
+		name = more;
+		text += length;
+	}
+	for (char *p = name; *p != '\0'; p++)
+		if (*p >= 'a' && *p <= 'z') /* whatever the language */
+			*p = (char)(*p - 'a' + 'A');
+	return name;
+}
+
+static bool is_name(const char *text)
+{
+	return (*text >= 'A' && *text <= 'Z') || (*text >= 'a' && *text <= 'z');
+}
+
 static bool explain(const char *text)
 {
 	long long value;
 	char *end;
 
-	if (strncmp(text, "DAT_", 4) == 0)
-		return explain_name(text);
+	if (is_name(text)) {
+		char *name = name_proper(text);
+		bool known = explain_name(name);
+
+		free(name);
+		return known;
+	}
 	errno = 0;
 	value = strtoll(text, &end, 0);
 	if (errno != 0 || *end != '\0' || end == text || value < INT32_MIN || value > UINT32_MAX)
@@ -182,7 +216,7 @@ int datctl_explain(int argc, char **argv)
 	for (int i = first; i < argc; i++) {
 		/* 'TYPE SUBTYPE' as two words, the way dat_strerror gives them */
 		char *joined = i + 1 < argc ? cli_text("%s %s", argv[i], argv[i + 1]) : NULL;
-		bool pair = joined != NULL && strncmp(argv[i], "DAT_", 4) == 0 && explain(joined);
+		bool pair = joined != NULL && is_name(argv[i]) && explain(joined);
 
 		free(joined);
 		i += pair;

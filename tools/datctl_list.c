@@ -27,6 +27,7 @@ const char datctl_list_help[] =
 	"Print the adapters that programs of this host can name, one a line: name, version of the\n"
 	"API (u1.2: uDAPL 1.2), thread safety, the provider's library, and where the entry was\n"
 	"read: a line of dat.conf, a drop-in of dat.conf.d, or built-in. No adapter is opened.\n"
+	"Lines for other versions, which programs of uDAPL 1.2 cannot name, are marked as such.\n"
 	"Lines of the files that cannot be used are reported on standard error.\n"
 	"\n"
 	"  --json   print JSON\n";
@@ -41,12 +42,23 @@ struct row {
 
 static const char *const heading[COLUMNS] = { "NAME", "API", "THREADS", "LIBRARY", "READ AT" };
 
+/* Lines for other versions are listed too, for they are what is in the way of finding one's own. */
+static bool is_for_programs_of_12(const struct conf_entry *e)
+{
+	return e->major == 1;
+}
+
 static char *place(const struct conf_entry *e, bool builtin)
 {
 	char *where = builtin && strcmp(e->file, "built-in") == 0 ?
 		      cli_text("built-in") : cli_text("%s:%u", e->file, e->line);
 	char *tuned;
 
+	if (!is_for_programs_of_12(e)) {
+		tuned = cli_text("%s, not for uDAPL 1.2", where);
+		free(where);
+		return tuned;
+	}
 	if (e->tuned_file == NULL)
 		return where;
 	tuned = cli_text("%s, tuned by %s:%u", where, e->tuned_file, e->tuned_line);
@@ -125,6 +137,7 @@ static void print_json(const struct conf *conf)
 		json_object(NULL);
 		json_string("name", e->name);
 		json_string("api", api);
+		json_bool("for_udapl_12", is_for_programs_of_12(e));
 		json_bool("thread_safe", e->thread_safe);
 		json_string("library", e->library);
 		json_string("provider_version", e->provider_version);

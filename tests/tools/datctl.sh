@@ -101,7 +101,7 @@ list_shows_entries_of_other_versions()
 	with_conf 'ofa-v2-ib0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""'
 	run ./datctl list
 	restore_conf
-	prints '^ofa-v2-ib0  u2[.]0 '
+	prints '^ofa-v2-ib0  u2[.]0 .*:1, not for uDAPL 1.2$'
 }
 
 list_opens_no_library()

@@ -13,7 +13,7 @@ check()
 {
 	printf '%s\n' "$@" >"$conf"
 	chmod 644 "$conf"
-	run ./datctl check "$conf"
+	run ./datctl check --timeout 60 "$conf"
 }
 
 # checked OPTION... -- LINE...
@@ -27,7 +27,7 @@ checked()
 	shift
 	printf '%s\n' "$@" >"$conf"
 	chmod 644 "$conf"
-	run ./datctl check "${options[@]}" "$conf"
+	run ./datctl check --timeout 60 "${options[@]}" "$conf"
 }
 
 # odd NAME CODE: a library whose dat_provider_init does CODE
@@ -78,18 +78,18 @@ an_adapter_that_works_is_ok()
 it_says_which_file_is_read_and_why()
 {
 	printf '%s\n' "$soft0" >"$conf"
-	DAT_OVERRIDE=$conf run ./datctl check
+	DAT_OVERRIDE=$conf run ./datctl check --timeout 60
 	exits_with 0
 	prints "^Registry: $conf \(DAT_OVERRIDE names it, and it counts alone\)$"
 	if [ ! -e /etc/dat.conf ]; then
-		DAT_OVERRIDE= run ./datctl check
+		DAT_OVERRIDE= run ./datctl check --timeout 60
 		prints '^Registry: '
 	fi
 }
 
 a_missing_file_is_named_with_the_command_that_makes_one()
 {
-	run ./datctl check "$dir/missing.conf"
+	run ./datctl check --timeout 60 "$dir/missing.conf"
 	exits_with 1
 	prints "^FAIL .* $dir/missing.conf: cannot be read: No such file or directory$"
 	prints "to do: datctl discover >'$dir/missing.conf'"
@@ -133,6 +133,74 @@ many_lines_for_others_are_one_line_of_output()
 	prints '^skip  a      and 3 more '
 }
 
+lines_for_uDAPL_20_are_told_as_such()
+{
+	check "$soft0" 'a u2.0 nonthreadsafe default libd.so dapl.2.0 "" ""' 'b u2.0 nonthreadsafe default libd.so dapl.2.0 "" ""'
+	exits_with 0
+	prints '^skip  a      and 1 more are for programs of uDAPL 2.0 \(libdat2\), not of 1.2$'
+}
+
+# Whoever asks for an adapter by its name is told why it is passed over.
+an_adapter_that_is_passed_over_fails_if_it_is_asked_for()
+{
+	local skipped
+	for skipped in 'd u1.2 nonthreadsafe nondefault libd.so dapl.1.2 "" ""' 'd u2.0 nonthreadsafe default libd.so dapl.2.0 "" ""' \
+		'd k1.2 nonthreadsafe default libd.so dapl.1.2 "" ""'; do
+		printf '%s\n' "$soft0" "$skipped" >"$conf"
+		run ./datctl check --timeout 60 --ia d "$conf"
+		exits_with 1
+		prints "^FAIL  d  $conf:2: "
+		prints_lines 6
+		run ./datctl check --timeout 60 "$conf"
+		exits_with 0
+	done
+}
+
+# What is wrong with its line is said, and not that it has none.
+an_adapter_that_is_asked_for_may_have_a_bad_line()
+{
+	printf '%s\n' "$soft0" 'd u1.2 nonthreadsafe default libd.so dapl.1.2 ""' 'e u1.2 sometimes' >"$conf"
+	run ./datctl check --timeout 60 --ia d "$conf"
+	exits_with 1
+	prints "^FAIL  d  $conf:2:[0-9]+: platform_params: field 8 of 8 is missing"
+	[ "$(grep -c ^FAIL "$out")" -eq 1 ] || fails 'more than that'
+}
+
+# A file of a distribution, on a host that has nothing of it.
+lines_for_what_is_not_here_go_with_one_command()
+{
+	local i lines=("$soft0")
+	for i in 0 1 2; do
+		lines+=("OpenIB-mthca$i u1.2 nonthreadsafe default libdaplscm.so.1 dapl.1.2 \"mthca$i 1\" \"\"")
+	done
+	lines+=('# a remark' 'OpenIB-ehca0 u1.2 nonthreadsafe default libdaplscm.so.1 dapl.1.2 "ehca0 1" ""')
+	check "${lines[@]}"
+	exits_with 1
+	prints 'to do: OFED has this provider for uDAPL 2.0 only: .datctl discover. prints'
+	prints "^To take out all 4 lines for what is not here: sed -i '2,4s/\^/#/;6s/\^/#/' '$conf'\$"
+	bash -c "$(sed -n 's/^To take out all .* here: //p' "$out")" || fails 'the printed command fails'
+	run ./datctl check --timeout 60 "$conf"
+	exits_with 0
+	prints '^1 adapter can be used'
+	[ "$(grep -c '^#' "$conf")" -eq 5 ] || fails 'not those lines'
+}
+
+# Before the next adapter is tried, which may take long.
+each_verdict_is_printed_when_it_is_there()
+{
+	local first
+	odd hang 'for (;;) pause();'
+	printf '%s\n' "$soft0" "$(line hang "$dir/hang.so")" >"$conf"
+	mkfifo "$dir/verdicts"
+	./datctl check --timeout 600 "$conf" >"$dir/verdicts" 2>"$err" &
+	exec 3<"$dir/verdicts"
+	while read -r -t 60 first <&3 && [[ $first != ok* ]]; do :; done
+	kill $! 2>/dev/null || fails 'it has ended'
+	wait $! 2>/dev/null
+	exec 3<&-
+	[[ $first == ok*soft0* ]] || fails "not the verdict of soft0: $first"
+}
+
 a_missing_library_is_told_in_the_loaders_words()
 {
 	check "$(line ghost /nowhere/libghost.so)"
@@ -146,7 +214,7 @@ the_remedy_for_a_line_works_as_it_is_printed()
 	check "$soft0" "$(line ghost /nowhere/libghost.so)"
 	exits_with 1
 	bash -c "$(sed -n "s/.*take the line out: //p" "$out")" || fails 'the printed command fails'
-	run ./datctl check "$conf"
+	run ./datctl check --timeout 60 "$conf"
 	exits_with 0
 }
 
@@ -198,9 +266,9 @@ one_that_crashes_is_named_and_spoils_nothing()
 one_that_hangs_is_given_up()
 {
 	odd hang 'for (;;) pause();'
-	checked --timeout 1 -- "$(line hang "$dir/hang.so")" "$soft0"
+	checked --timeout 10 -- "$(line hang "$dir/hang.so")" "$soft0"
 	exits_with 1
-	prints "^FAIL  hang .*library $dir/hang.so hangs while it was initialised and opened: given up after 1 s"
+	prints "^FAIL  hang .*library $dir/hang.so hangs while it was initialised and opened: given up after 10 s"
 	prints '^ok    soft0 '
 }
 
@@ -231,14 +299,14 @@ a_file_that_everybody_may_write_is_warned_of()
 {
 	printf '%s\n' "$soft0" >"$conf"
 	chmod 666 "$conf"
-	run ./datctl check "$conf"
+	run ./datctl check --timeout 60 "$conf"
 	chmod 644 "$conf"
 	exits_with 0
 	prints "^warn  .*$conf: every user of this host may write it"
 	prints "to do: chmod o-w '$conf'"
 	mkdir "$conf.d"
 	chmod 777 "$conf.d"
-	run ./datctl check "$conf"
+	run ./datctl check --timeout 60 "$conf"
 	rm -r "$conf.d"
 	prints "^warn  .*$conf.d: every user of this host may put files into it"
 }
@@ -280,7 +348,7 @@ a_host_without_rdma_says_so()
 	checked --root "$dir/empty" -- "$(line ib0 "$dir/libdatib.so" 'ib9 0')"
 	exits_with 1
 	prints 'this host has no RDMA device at all'
-	prints 'to do: take the line out: sed '
+	prints "to do: load the driver of its card, until 'rdma link' lists it, or take the line out: sed "
 }
 
 an_interface_without_rdma_says_how_to_get_some()
@@ -353,7 +421,7 @@ a_low_limit_of_memory_is_warned_of()
 	fake_provider libdatib.so
 	fake_port rxe0 lo '4: ACTIVE' '1: CA' Ethernet
 	printf '%s\n' "$(line ib0 "$dir/libdatib.so" 'lo')" >"$conf"
-	run bash -c 'ulimit -l 64 && exec "$@"' - ./datctl check --root "$dir/root" "$conf"
+	run bash -c 'ulimit -l 64 && exec "$@"' - ./datctl check --timeout 60 --root "$dir/root" "$conf"
 	exits_with 0
 	prints '^warn  ib0 .*only 64 KiB of memory may be registered here'
 	prints 'to do: ulimit -l unlimited'
@@ -418,7 +486,10 @@ wrong_usage_exits_with_2()
 tests an_adapter_that_works_is_ok it_says_which_file_is_read_and_why \
 	a_missing_file_is_named_with_the_command_that_makes_one a_bad_field_is_shown_with_a_caret_below_it \
 	a_missing_field_is_counted a_wrong_version_of_our_provider_fails_and_others_are_left_alone \
-	many_lines_for_others_are_one_line_of_output a_missing_library_is_told_in_the_loaders_words \
+	many_lines_for_others_are_one_line_of_output lines_for_uDAPL_20_are_told_as_such \
+	an_adapter_that_is_passed_over_fails_if_it_is_asked_for an_adapter_that_is_asked_for_may_have_a_bad_line \
+	lines_for_what_is_not_here_go_with_one_command each_verdict_is_printed_when_it_is_there \
+	a_missing_library_is_told_in_the_loaders_words \
 	the_remedy_for_a_line_works_as_it_is_printed a_library_that_is_no_provider_is_named \
 	a_file_that_is_no_library_is_told_from_a_missing_one a_library_that_needs_a_missing_one_says_which \
 	one_that_registers_nothing_is_named one_that_crashes_is_named_and_spoils_nothing one_that_hangs_is_given_up \

@@ -133,6 +133,20 @@ a_line_whose_device_is_gone_goes_and_comes_back_with_it()
 	[ "$(wc -l <"$conf")" -eq 2 ] || fails 'there are more lines than before'
 }
 
+lines_by_OFEDs_name_of_the_provider_go_and_come_as_well()
+{
+	local cma='OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 "eth2 0" ""'
+	rm -rf "$root"
+	mkdir -p "$root"
+	printf '%s\n' "$soft0" "$cma" >"$conf"
+	run ./datctl discover --root "$root" --update "$conf"
+	grep -qxF "#gone# $cma" "$conf" || fails 'it is not commented out'
+	host_with_roce
+	run ./datctl discover --root "$root" --update "$conf"
+	grep -qxF "$cma" "$conf" || fails 'it did not come back'
+	[ "$(wc -l <"$conf")" -eq 2 ] || fails 'its device has two lines'
+}
+
 a_name_that_is_taken_is_not_used_twice()
 {
 	host_with_roce
@@ -249,7 +263,8 @@ wrong_usage_exits_with_2()
 
 tests a_host_without_rdma_has_soft0 each_kind_of_port_gets_its_provider two_devices_on_one_interface_get_two_names \
 	what_it_prints_is_a_dat_conf update_adds_what_is_missing_and_keeps_the_rest a_second_update_changes_nothing \
-	a_line_whose_device_is_gone_goes_and_comes_back_with_it a_name_that_is_taken_is_not_used_twice \
+	a_line_whose_device_is_gone_goes_and_comes_back_with_it lines_by_OFEDs_name_of_the_provider_go_and_come_as_well \
+	a_name_that_is_taken_is_not_used_twice \
 	what_a_drop_in_adds_is_not_added_again dry_run_changes_nothing the_file_is_replaced_as_a_whole_and_keeps_its_mode \
 	a_folder_that_cannot_be_written_is_told datadm_v_lists_and_u_updates datadm_a_adds_and_r_removes \
 	datadm_a_refuses_a_file_with_a_mistake json_is_json wrong_usage_exits_with_2

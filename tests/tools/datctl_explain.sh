@@ -62,6 +62,18 @@ takes_names_alone_and_joined()
 	prints_lines 4
 }
 
+takes_names_as_they_are_typed_and_pasted()
+{
+	local code
+	for code in dat_invalid_state invalid_state Invalid_State: 'DAT_INVALID_STATE;'; do
+		LC_ALL=tr_TR.UTF-8 run ./datctl explain "$code"
+		exits_with 0
+		prints '^DAT_INVALID_STATE  \(DAT_RETURN, 0x80070000\)'
+	done
+	run ./datctl explain 'invalid_handle|invalid_handle_ep'
+	prints '^DAT_INVALID_HANDLE DAT_INVALID_HANDLE_EP  '
+}
+
 explains_a_small_number_as_everything_it_can_be()
 {
 	run ./datctl explain 2
@@ -159,6 +171,7 @@ wrong_usage_exits_with_2()
 }
 
 tests explains_every_name_of_the_standard explains_a_return_value_with_type_and_subtype \
-	takes_numbers_as_programs_print_them takes_names_alone_and_joined explains_a_small_number_as_everything_it_can_be \
+	takes_numbers_as_programs_print_them takes_names_alone_and_joined \
+	takes_names_as_they_are_typed_and_pasted explains_a_small_number_as_everything_it_can_be \
 	refuses_what_is_no_code env_names_every_variable env_shows_present_values which_marks_the_file_that_counts \
 	which_finds_the_line_and_the_library which_says_why_a_library_is_not_found json_is_json wrong_usage_exits_with_2

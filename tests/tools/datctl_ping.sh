@@ -45,7 +45,7 @@ a_server_answers_one_after_the_other()
 
 without_a_server_the_reason_is_told()
 {
-	run ./datctl ping --qual 7922 --timeout 3 soft0 127.0.0.1
+	run ./datctl ping --qual 7922 --timeout 60 soft0 127.0.0.1
 	exits_with 1
 	says '^datctl: (connect|dat_ep_connect): '
 	! grep -q works "$out" || fails 'it works'

@@ -95,10 +95,10 @@ the_core_is_chosen_by_its_name_and_by_adapter_and_provider()
 	local component
 	for component in core soft soft0; do
 		selects "$component" yes '^libdatp: soft0: no connection with ' \
-			./datperf --ia soft0 --connect 192.0.2.77 --qual 7914 --timeout 3
+			./datperf --ia soft0 --connect 192.0.2.77 --qual 7914 --timeout 60
 	done
 	for component in registry ib; do
-		selects "$component" no '^libdatp: ' ./datperf --ia soft0 --connect 192.0.2.77 --qual 7914 --timeout 3
+		selects "$component" no '^libdatp: ' ./datperf --ia soft0 --connect 192.0.2.77 --qual 7914 --timeout 60
 	done
 }
 
@@ -172,7 +172,7 @@ the_newer_variable_goes_before_the_older_ones()
 
 a_peer_that_nobody_answers_for_is_named()
 {
-	run ./datperf --ia soft0 --connect 127.0.0.1 --qual 7911 --timeout 3
+	run ./datperf --ia soft0 --connect 127.0.0.1 --qual 7911 --timeout 60
 	exits_with 1
 	says '^libdatp: soft0: no connection with 127.0.0.1, connection qualifier 7911( after [0-9]+ ms)?: '
 	says '(DAT_CONNECTION_EVENT_[A-Z_]+|DAT_INVALID_ADDRESS.*)[)]; '
@@ -180,7 +180,7 @@ a_peer_that_nobody_answers_for_is_named()
 
 an_unreachable_peer_is_named()
 {
-	run ./datperf --ia soft0 --connect 192.0.2.77 --qual 7912 --timeout 3
+	run ./datperf --ia soft0 --connect 192.0.2.77 --qual 7912 --timeout 60
 	exits_with 1
 	says '^libdatp: soft0: no connection with 192.0.2.77, connection qualifier 7912( after [0-9]+ ms)?: .*; '
 }

@@ -13,7 +13,7 @@ conf=$dir/dat.conf
 # With these lines: both_say CAUSE REMEDY CAUSE_TO_THE_USER REMEDY_TO_THE_USER
 both_say()
 {
-	DAT_OVERRIDE=$conf run ./datctl check
+	DAT_OVERRIDE=$conf run ./datctl check --timeout 60
 	exits_with 1
 	prints "^FAIL .*$1"
 	prints "^      to do: $2"
@@ -27,7 +27,7 @@ both_say()
 # After the remedy has been carried out
 it_works()
 {
-	DAT_OVERRIDE=$conf run ./datctl check
+	DAT_OVERRIDE=$conf run ./datctl check --timeout 60
 	exits_with 0
 	DAT_OVERRIDE=$conf run ./examples/exchange soft0
 	exits_with 0

@@ -170,8 +170,12 @@ void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 
 void cli_open_error(DAT_RETURN ret, const char *adapter)
 {
-	char *remedy = cli_text("'datctl check --ia %s' says what is in the way, and what to do",
-				adapter);
+	bool limits = DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES;
+	char *remedy = cli_text("'datctl check --ia %s' says what is in the way, and what to do%s",
+				adapter,
+				limits ? "; or it is a limit of this process ('ulimit -n' for open "
+					 "files, 'ulimit -l' for registered memory)"
+				       : "");
 
 	cli_dat_error(ret, remedy, "dat_ia_open(\"%s\")", adapter);
 	free(remedy);

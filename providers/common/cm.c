@@ -189,6 +189,7 @@ DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_
 			priv->established.pdata_len = 0;
 		}
 		tell_locked(ep, &priv->established, DAT_CONNECTION_EVENT_ESTABLISHED);
+		tell_connected(ep);
 	}
 	datp_unlock(&ep->lock);
 	free(copy);
@@ -242,6 +243,10 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	datp_unlock(&ep->lock);
 	if (!mine)
 		return false;
+	if (cause == EP_ENDED)
+		tell_ended(ep, why);
+	else
+		tell_connect(ep, why);
 	ep_end(ep, cause, why);
 	ep_unpin(ep);
 	return true;
@@ -252,6 +257,8 @@ static void end_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUM
 {
 	ep->obj.ia->ops->ep_disconnect(ep,
 				       cause == EP_FAILED ? DATP_CLOSE_ABORT : DATP_CLOSE_ABRUPT);
+	if (cause == EP_ENDED)
+		tell_ended(ep, why);
 	ep_end(ep, cause, why);
 	ep_unpin(ep);
 }
@@ -311,6 +318,7 @@ static void break_connection(struct datp_ep *ep)
 DATP_API void datp_ep_high(struct datp_ep *ep, bool hard)
 {
 	/* The caller may hold locks, and the end of a connection takes more of them. */
+	tell_ep_high(ep, hard);
 	if (!hard)
 		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj,
 			       DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);

@@ -66,35 +66,40 @@ void log_name_remove(struct log_name *name)
  * Has the user asked for messages that begin with this word? An adapter's are its provider's too;
  * and what a provider says without an adapter's name concerns each of its adapters.
  */
-static bool word_wanted(enum datlog_level level, unsigned int types, const char *word)
+static bool word_wanted(enum datlog_level level, unsigned int type, const char *word)
 {
 	const struct log_name *n;
-	bool wanted = datlog_wanted(level, types, word);
+	bool wanted = datlog_wanted(level, type, word);
 
 	if (wanted)
 		return true;
 	datp_lock(&names.lock);
 	for (n = names.first; n && !wanted; n = n->next) {
 		if (!strcmp(n->adapter, word))
-			wanted = datlog_wanted(level, types, n->provider);
+			wanted = datlog_wanted(level, type, n->provider);
 		else if (!strcmp(n->provider, word))
-			wanted = datlog_wanted(level, types, n->adapter);
+			wanted = datlog_wanted(level, type, n->adapter);
 	}
 	datp_unlock(&names.lock);
 	return wanted;
 }
 
+/* What an older libdatp and libdat had for the levels. */
+static const unsigned int types[] = { 0, DATLOG_TYPE_ERROR, DATLOG_TYPE_ERROR | DATLOG_TYPE_GENERIC,
+				      DATLOG_TYPE_PROVIDER, DATLOG_TYPE_CONSUMER };
+
+bool log_wanted(int level)
+{
+	return level >= DATLOG_ERROR && level <= DATLOG_DEBUG &&
+	       datlog_wanted((enum datlog_level)level, types[level], NULL);
+}
+
 /* component: one that the message has beside the first word of its text, or NULL */
 static void text_print(int level, const char *component, const char *text)
 {
-	/* what an older libdatp and libdat had for these levels */
-	static const unsigned int types[] = { 0, DATLOG_TYPE_ERROR,
-					      DATLOG_TYPE_ERROR | DATLOG_TYPE_GENERIC,
-					      DATLOG_TYPE_PROVIDER, DATLOG_TYPE_CONSUMER };
 	char first[DAT_NAME_MAX_LENGTH];
 
-	if (level < DATLOG_ERROR || level > DATLOG_DEBUG ||
-	    !datlog_wanted((enum datlog_level)level, types[level], NULL))
+	if (!log_wanted(level))
 		return;
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, ": "), text);
 	if ((component && datlog_wanted((enum datlog_level)level, types[level], component)) ||
@@ -106,7 +111,7 @@ static void print(int level, const char *component, const char *fmt, va_list arg
 {
 	char *text;
 
-	if (vasprintf(&text, fmt, args) < 0)
+	if (!log_wanted(level) || vasprintf(&text, fmt, args) < 0)
 		return;
 	text_print(level, component, text);
 	free(text);

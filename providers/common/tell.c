@@ -12,6 +12,7 @@
 
 #include "ep.h"
 #include "loop.h"
+#include "srq.h"
 #include "tell.h"
 
 struct sentence {
@@ -96,6 +97,60 @@ void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, ui
 		 "this one",
 		 ep->obj.ia->name, address_text(&copy, peer, sizeof(peer)),
 		 (unsigned long long)qual, err_name(err));
+}
+
+void tell_connected(struct datp_ep *ep)
+{
+	char peer[INET6_ADDRSTRLEN];
+
+	if (log_wanted(4))
+		core_log(4, "%s: connected with %s, connection qualifier %llu", ep->obj.ia->name,
+			 address_text(&ep->remote_address, peer, sizeof(peer)),
+			 (unsigned long long)ep->remote_port);
+}
+
+/*
+ * Programs end without disconnecting, and their peers know what to make of it: a broken connection
+ * is told to who asks.
+ */
+void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
+{
+	bool broken = why == DAT_CONNECTION_EVENT_BROKEN;
+	int level = broken ? 3 : 4;
+	char peer[INET6_ADDRSTRLEN];
+
+	if (!log_wanted(level))
+		return;
+	address_text(&ep->remote_address, peer, sizeof(peer));
+	if (broken)
+		core_log(level,
+			 "%s: the connection with %s, connection qualifier %llu, has broken "
+			 "(DAT_CONNECTION_EVENT_BROKEN); see whether the program and the host there "
+			 "still run, and what they say",
+			 ep->obj.ia->name, peer, (unsigned long long)ep->remote_port);
+	else
+		core_log(level, "%s: disconnected from %s, connection qualifier %llu",
+			 ep->obj.ia->name, peer, (unsigned long long)ep->remote_port);
+}
+
+void tell_ep_high(struct datp_ep *ep, bool hard)
+{
+	if (log_wanted(3))
+		core_log(3,
+			 "%s: an endpoint holds more of its SRQ's receives than its %s high watermark "
+			 "allows%s; receive and repost faster, or raise the mark",
+			 ep->obj.ia->name, hard ? "hard" : "soft",
+			 hard ? ", so its connection is broken"
+			      : " (DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT)");
+}
+
+void tell_srq_low(struct datp_srq *srq)
+{
+	if (log_wanted(3))
+		core_log(3,
+			 "%s: an SRQ has fewer receives than its low watermark "
+			 "(DAT_SRQ_LOW_WATERMARK_EVENT); post more",
+			 srq->obj.ia->name);
 }
 
 void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)

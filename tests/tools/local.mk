@@ -13,4 +13,4 @@ TOOLS_TESTS = \
 TESTS += $(TOOLS_TESTS)
 EXTRA_DIST += $(TOOLS_TESTS) tests/tools/tap.sh
 $(TOOLS_TESTS:.sh=.log): datctl$(EXEEXT) datperf$(EXEEXT) examples/exchange$(EXEEXT)
-tests/tools/log.log: tests/unit/registry_probe$(EXEEXT)
+tests/tools/log.log: tests/unit/registry_probe$(EXEEXT) tests/api/srq_test$(EXEEXT)

@@ -129,6 +129,34 @@ probing_is_silent()
 	says_nothing
 }
 
+debug_shows_connections_and_their_ends()
+{
+	DAT_LOG=debug,core run ./datctl ping soft0
+	exits_with 0
+	says '^libdatp: soft0: connected with [0-9.]+, connection qualifier [0-9]+$'
+	says '^libdatp: soft0: disconnected from [0-9.]+, connection qualifier [0-9]+$'
+	run ./datctl ping soft0
+	says_nothing
+}
+
+# What becomes of a connection is the program's affair, and told to who asks.
+info_tells_of_broken_connections()
+{
+	DAT_LOG=info,soft0:$dir/broken run tests/api/srq_test hard_watermark_breaks
+	exits_with 0
+	grep -qE 'libdatp: info: soft0: the connection with [0-9.]+, connection qualifier [0-9]+, has broken .*; see whether' \
+		"$dir/broken" || fails "$(head -c 400 "$dir/broken")"
+}
+
+info_tells_of_watermarks()
+{
+	DAT_LOG=info,core:$dir/marks run tests/api/srq_test watermark
+	exits_with 0
+	grep -qE 'libdatp: info: soft0: an SRQ has fewer receives than its low watermark' "$dir/marks" || fails 'not of low ones'
+	grep -qE "libdatp: info: soft0: an endpoint holds more of its SRQ's receives than its soft high" "$dir/marks" ||
+		fails 'not of soft ones'
+}
+
 messages_go_to_a_file()
 {
 	DAT_LOG=info:$dir/log run ./datctl show soft0
@@ -203,7 +231,8 @@ tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothin
 	level_none_silences level_info_tells_which_file_was_read components_are_chosen \
 	a_provider_is_chosen_by_its_name_and_by_its_adapters a_reason_is_told_once_whichever_component_is_chosen \
 	the_core_is_chosen_by_its_name_and_by_adapter_and_provider the_providers_for_rdma_are_chosen_by_their_names \
-	probing_is_silent messages_go_to_a_file \
+	probing_is_silent debug_shows_connections_and_their_ends info_tells_of_broken_connections \
+	info_tells_of_watermarks messages_go_to_a_file \
 	a_file_that_cannot_be_written_does_not_swallow_messages a_wrong_level_is_complained_of_and_warning_counts \
 	the_older_variables_still_work the_newer_variable_goes_before_the_older_ones \
 	a_peer_that_nobody_answers_for_is_named an_unreachable_peer_is_named a_busy_qualifier_is_named

@@ -145,6 +145,19 @@ static void folder_sync(const char *path)
 	free(copy);
 }
 
+/* A device or a pipe never is, whatever has become of the name since it was read. */
+static bool may_be_replaced(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT;
+	if (S_ISREG(st.st_mode))
+		return true;
+	errno = EINVAL;
+	return false;
+}
+
 /* The text goes to a file beside the old one, which then takes its name. */
 static bool file_replace(const struct confedit *edit, const char *path)
 {
@@ -157,7 +170,7 @@ static bool file_replace(const struct confedit *edit, const char *path)
 		done = fclose(file) == 0 && done;
 	else if (fd >= 0)
 		close(fd);
-	done = done && rename(beside, path) == 0;
+	done = done && may_be_replaced(path) && rename(beside, path) == 0;
 	if (!done) {
 		cli_error(
 			"%s: cannot be replaced: %s; it is as it was (are you its owner, or root?)",

@@ -7,9 +7,11 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "conffile.h"
@@ -67,16 +69,42 @@ static int line_append(struct conffile *file, char *line)
 	return 0;
 }
 
-int conffile_read(struct conffile *file, const char *path)
+/* Not waiting for the other end of a pipe, and not for what a device may do. */
+static int regular_open(const char *path, FILE **stream)
 {
-	FILE *stream = fopen(path, "re");
-	size_t room = 0;
-	ssize_t length;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
 	int err = 0;
 
-	memset(file, 0, sizeof(*file));
-	if (stream == NULL)
+	if (fd < 0)
 		return -errno;
+	if (fstat(fd, &st) != 0)
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	*stream = err == 0 ? fdopen(fd, "r") : NULL;
+	if (err == 0 && *stream == NULL)
+		err = -errno;
+	if (*stream == NULL)
+		close(fd);
+	return err;
+}
+
+const char *conffile_strerror(int err)
+{
+	return err == -EINVAL ? "it is no regular file" : strerror(-err);
+}
+
+int conffile_read(struct conffile *file, const char *path)
+{
+	FILE *stream;
+	size_t room = 0;
+	ssize_t length;
+	int err = regular_open(path, &stream);
+
+	memset(file, 0, sizeof(*file));
+	if (err != 0)
+		return err;
 	while (err == 0) {
 		char *line = NULL;
 

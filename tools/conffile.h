@@ -26,8 +26,9 @@ const char *conffile_path(void);
 /* Could the file itself not be read? */
 bool conffile_unreadable(const struct conf *conf);
 
-/* Returns 0 or -errno. A failure leaves an empty file. */
+/* Returns 0 or -errno; -EINVAL: no regular file. A failure leaves an empty file. */
 int conffile_read(struct conffile *file, const char *path);
+const char *conffile_strerror(int err);
 void conffile_free(struct conffile *file);
 
 #endif

@@ -87,10 +87,14 @@ static int change(const char *path, bool add)
 	if (!is_sound(path))
 		return CLI_FAILED;
 	err = conffile_read(&lines, path);
-	if (err == 0)
-		err = confedit_open(&edit, conffile_path());
 	if (err != 0) {
-		cli_error("%s: cannot be read: %s", conffile_path(), strerror(-err));
+		cli_error("%s: cannot be read: %s", path, conffile_strerror(err));
+		return CLI_FAILED;
+	}
+	err = confedit_open(&edit, conffile_path());
+	if (err != 0) {
+		cli_error("%s: cannot be read: %s", conffile_path(), conffile_strerror(err));
+		confedit_close(&edit);
 		conffile_free(&lines);
 		return CLI_FAILED;
 	}

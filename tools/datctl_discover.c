@@ -246,7 +246,7 @@ static int update(struct finds *finds, const struct devices *devices, const char
 
 	conf_init(&m.all);
 	if (err != 0) {
-		cli_error("%s: cannot be read: %s", path, strerror(-err));
+		cli_error("%s: cannot be read: %s", path, conffile_strerror(err));
 		status = CLI_FAILED;
 	} else {
 		conf_read(&m.all, path); /* what it does not hold is added */

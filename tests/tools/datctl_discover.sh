@@ -147,6 +147,28 @@ lines_by_OFEDs_name_of_the_provider_go_and_come_as_well()
 	[ "$(wc -l <"$conf")" -eq 2 ] || fails 'its device has two lines'
 }
 
+# The like of /dev/null is neither waited for nor replaced.
+what_is_no_regular_file_is_left_alone()
+{
+	mkfifo "$dir/pipe"
+	ln -s "$dir/pipe" "$dir/link"
+	for name in pipe link; do
+		run ./datctl discover --update "$dir/$name"
+		exits_with 1
+		prints_nothing
+		says "^datctl: $dir/$name: cannot be read: it is no regular file\$"
+		DAT_OVERRIDE=$dir/$name run ./datctl -u
+		exits_with 1
+		echo "$soft0" >"$dir/lines"
+		DAT_OVERRIDE=$dir/$name run ./datctl -a "$dir/lines"
+		exits_with 1
+	done
+	[ -p "$dir/pipe" ] || fails 'it has been replaced'
+	run ./datctl discover --update "$dir"
+	exits_with 1
+	says "cannot be read: Is a directory\$"
+}
+
 a_name_that_is_taken_is_not_used_twice()
 {
 	host_with_roce
@@ -264,6 +286,7 @@ wrong_usage_exits_with_2()
 tests a_host_without_rdma_has_soft0 each_kind_of_port_gets_its_provider two_devices_on_one_interface_get_two_names \
 	what_it_prints_is_a_dat_conf update_adds_what_is_missing_and_keeps_the_rest a_second_update_changes_nothing \
 	a_line_whose_device_is_gone_goes_and_comes_back_with_it lines_by_OFEDs_name_of_the_provider_go_and_come_as_well \
+	what_is_no_regular_file_is_left_alone \
 	a_name_that_is_taken_is_not_used_twice \
 	what_a_drop_in_adds_is_not_added_again dry_run_changes_nothing the_file_is_replaced_as_a_whole_and_keeps_its_mode \
 	a_folder_that_cannot_be_written_is_told datadm_v_lists_and_u_updates datadm_a_adds_and_r_removes \

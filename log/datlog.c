@@ -86,12 +86,20 @@ static void log_parse(const char *s)
 		setting.file = where;
 }
 
+/* OFED's mask for its providers: 1 errors, 2 warnings, and a bit for each kind of detail. */
+static enum datlog_level level_of_dapl(unsigned long types)
+{
+	return types & ~3ul ? DATLOG_DEBUG :
+	       types & 2    ? DATLOG_WARNING :
+	       types & 1    ? DATLOG_ERROR : DATLOG_NONE;
+}
+
 static void setting_read(void)
 {
 	/* The environment may change later, so what setting points at is a copy. */
 	static char text[PATH_MAX + 256];
 	const char *s = secure_getenv("DAT_LOG");
-	unsigned long dest;
+	unsigned long dest, types;
 
 	if (s && *s) {
 		strncpy(text, s, sizeof(text) - 1);
@@ -100,7 +108,10 @@ static void setting_read(void)
 	if (setting.given)
 		return;
 	setting.masked = env_number("DAT_DBG_TYPE", &setting.types);
-	if (env_number("DAT_DBG_DEST", &dest) && dest & (DEST_STDERR | DEST_SYSLOG))
+	if (!setting.masked && env_number("DAPL_DBG_TYPE", &types))
+		setting.level = level_of_dapl(types);
+	if ((env_number("DAT_DBG_DEST", &dest) || env_number("DAPL_DBG_DEST", &dest)) &&
+	    dest & (DEST_STDERR | DEST_SYSLOG))
 		setting.dest = dest;
 }
 

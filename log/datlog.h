@@ -7,7 +7,8 @@
  * LEVEL is none, error, warning (the default), info or debug; COMPONENT is registry, core, or the
  * name of a provider or an adapter (a message may be of several: one that is named is enough);
  * WHERE is stderr (the default), syslog or the name of a file.
- * Without DAT_LOG the older DAT_DBG_TYPE, a mask, and DAT_DBG_DEST count.
+ * Without DAT_LOG the older DAT_DBG_TYPE, a mask, and DAT_DBG_DEST count; without these OFED's
+ * DAPL_DBG_TYPE, of which a level is made, and DAPL_DBG_DEST.
  *
  * Invariant: a message is one line and one write, and what a file or a library has put into it
  * cannot steer the terminal; standard output is never touched; set-uid programs heed none of the

@@ -119,13 +119,33 @@ static void fail(struct check *c, const struct conf_entry *e, const char *code, 
 	check_add(c, CHECK_FAIL, code, e, cause, remedy);
 }
 
+/* What to do when there is no such library, but for taking the line out; malloced. */
+static char *library_remedy(const struct check *c, const struct conf_entry *e)
+{
+	const struct rdma_port *p = NULL;
+	unsigned int port = 0;
+	char name[64];
+
+	if (is_ours(e))
+		return cli_text("install OpenDAT's providers (package opendat-providers)");
+	if (!is_of_ofed(e))
+		return cli_text("install the provider, or write its full path in field 5");
+	if (sscanf(e->ia_params, "%63s %u", name, &port) >= 1)
+		p = devices_find(&c->devices, name, port);
+	if (p != NULL)
+		return cli_text("write %s in field 5, which serves %s",
+				p->kind == PORT_IWARP ? "libdatiwarp.so" : "libdatib.so", name);
+	return cli_text("OFED has this provider for uDAPL 2.0 only: 'datctl discover' prints a "
+			"line for each device that is here");
+}
+
 /* The library itself is nowhere, or one that it needs, or it is no library. */
 static void library_add(struct check *c, const struct conf_entry *e, const char *why)
 {
 	static const char gone[] = ": cannot open shared object file: No such file";
 	const char *where = strstr(why, gone);
 	size_t length = where != NULL ? (size_t)(where - why) : 0;
-	char *drop = check_comment_out(e);
+	char *drop = check_comment_out(e), *remedy = library_remedy(c, e);
 
 	if (length > 0 && (strlen(e->library) != length || strncmp(why, e->library, length) != 0))
 		fail(c, e, "library-needs", cli_text("library %s: %s", e->library, why),
@@ -133,18 +153,12 @@ static void library_add(struct check *c, const struct conf_entry *e, const char 
 			      (int)length, why, (int)length, why));
 	else if (length > 0)
 		fail(c, e, "library-missing", cli_text("library %s", why),
-		     cli_text("%s, or take the line out: %s",
-			      is_ours(e)
-				      ? "install OpenDAT's providers (package opendat-providers)"
-			      : is_of_ofed(e)
-				      ? "OFED has this provider for uDAPL 2.0 only: 'datctl discover' "
-					"prints a line for each device that is here"
-				      : "install the provider, or write its full path in field 5",
-			      drop));
+		     cli_text("%s, or take the line out: %s", remedy, drop));
 	else
 		fail(c, e, "library-broken", cli_text("library %s: %s", e->library, why),
 		     cli_text("install a library for this machine, or take the line out: %s",
 			      drop));
+	free(remedy);
 	free(drop);
 }
 

@@ -40,6 +40,11 @@ static const struct variable {
 	{ "DAT_DBG_DEST", "libdat, libdatp, providers", "1",
 	  "the older form: 1 standard error (never standard output), 2 syslog, 3 both. DAT_LOG "
 	  "goes before it" },
+	{ "DAPL_DBG_TYPE", "libdat, libdatp, providers", "as DAT_LOG says",
+	  "OFED's form for providers, taken as a level: with 1 errors, with 2 warnings, with any "
+	  "other bit debug, with 0 none. DAT_LOG and DAT_DBG_TYPE go before it" },
+	{ "DAPL_DBG_DEST", "libdat, libdatp, providers", "1",
+	  "OFED's form for providers, as DAT_DBG_DEST, which goes before it" },
 	{ "DAPL_MAX_INLINE", "ib, iwarp", "0",
 	  "OFED's name for inline=: bytes of a send that go with the request itself, 0 to 4096. A "
 	  "word of dat.conf goes before it" },
@@ -51,7 +56,28 @@ static const struct variable {
 	  "it" },
 };
 
+/* Names of OFED's that scripts may set, and that change nothing here. */
+static const struct ignored {
+	const char *names;
+	const char *why;
+} ignored[] = {
+	{ "DAPL_CM_ROUTE_TIMEOUT_MS, DAPL_CM_ROUTE_RETRY_COUNT",
+	  "those of DAPL_CM_ARP_* count for the route as well" },
+	{ "DAPL_CM_TOS", "the host's default counts, which the system's cma_roce_tos sets" },
+	{ "DAPL_RNR_RETRY, DAPL_RNR_TIMER", "a message waits for its receive, as the standard asks" },
+	{ "DAPL_ACK_RETRY, DAPL_ACK_TIMER, DAPL_MAX_CM_RESPONSE_TIME, DAPL_MAX_CM_RETRIES",
+	  "chosen by the kernel's connection manager for the route" },
+	{ "DAPL_GLOBAL_ROUTING, DAPL_HOP_LIMIT, DAPL_TCLASS, DAPL_IB_MTU, DAPL_IB_PKEY, DAPL_IB_SL",
+	  "they come with the route, which the kernel looks up" },
+	{ "DAPL_LOOPBACK", "connections within a host need nothing" },
+	{ "DAPL_DBG_LEVEL, DAPL_DBG_SYS_MEM", "use DAT_LOG" },
+	{ "DAPL_WR_MAX", "the attributes of an endpoint say how much it holds" },
+	{ "DAPL_SCM_*, DAPL_UCM_*, DAPL_MCM_*, DAPL_NETWORK_*",
+	  "of providers that make connections in other ways" },
+};
+
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))
+#define IGNORED	  (sizeof(ignored) / sizeof(ignored[0]))
 
 /* Text of a paragraph, folded between words. */
 static void paragraph(const char *text, int indent, int width)
@@ -87,6 +113,11 @@ static void text_print(void)
 		printf("    read by: %s\n", v->reader);
 		free(shown);
 	}
+	puts("\nVariables of OFED's that change nothing here:");
+	for (size_t i = 0; i < IGNORED; i++) {
+		paragraph(ignored[i].names, 2, 94);
+		paragraph(ignored[i].why, 6, 90);
+	}
 }
 
 static void json_print(void)
@@ -99,6 +130,12 @@ static void json_print(void)
 		json_string("otherwise", variables[i].otherwise);
 		json_string("meaning", variables[i].meaning);
 		json_string("read_by", variables[i].reader);
+		json_end();
+	}
+	for (size_t i = 0; i < IGNORED; i++) {
+		json_object(NULL);
+		json_string("ignored", ignored[i].names);
+		json_string("meaning", ignored[i].why);
 		json_end();
 	}
 	json_end();

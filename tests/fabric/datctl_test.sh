@@ -154,7 +154,7 @@ a_limit_of_64_kib_is_named()
 	prints 'to do: ulimit -l unlimited'
 	run bash -c 'ulimit -l 64 && exec ./examples/exchange iwarp-eth1'
 	exits_with 1
-	says '^libdatp?: iwarp-eth1: .*RLIMIT_MEMLOCK is 64 KiB.*ulimit -l unlimited'
+	says '^libdatp?: .*iwarp-eth1: .*RLIMIT_MEMLOCK is 64 KiB.*ulimit -l unlimited'
 }
 
 a_busy_qualifier_is_named()
@@ -196,7 +196,8 @@ a_peer_without_a_server_is_told_from_an_unreachable_one()
 	prints "^FAIL  roce-eth0 .*$LAB_IB can be reached, but nobody accepts at connection qualifier 7933"
 }
 
-tests the_adapters_of_the_lab_can_be_used discover_finds_both_and_they_work ping_works_over_both an_absent_device_is_named \
+tests the_adapters_of_the_lab_can_be_used discover_finds_both_and_they_work ping_works_over_both \
+	an_absent_device_is_named \
 	a_port_that_is_down_is_named an_interface_without_address_is_named a_missing_device_node_is_named \
 	a_limit_of_64_kib_is_named a_busy_qualifier_is_named an_unreachable_peer_is_named \
 	a_peer_without_a_server_is_told_from_an_unreachable_one

@@ -185,6 +185,14 @@ lines_for_what_is_not_here_go_with_one_command()
 	[ "$(grep -c '^#' "$conf")" -eq 5 ] || fails 'not those lines'
 }
 
+a_library_of_ofed_whose_device_is_here_has_another_provider()
+{
+	fake_port mlx4_0 eth7 '4: ACTIVE' '1: CA' InfiniBand
+	checked --root "$dir/root" -- 'OpenIB-mlx4 u1.2 nonthreadsafe default libdaplscm.so.1 dapl.1.2 "mlx4_0 1" ""'
+	exits_with 1
+	prints 'to do: write libdatib.so in field 5, which serves mlx4_0, or take the line out: '
+}
+
 # Before the next adapter is tried, which may take long.
 each_verdict_is_printed_when_it_is_there()
 {
@@ -488,7 +496,8 @@ tests an_adapter_that_works_is_ok it_says_which_file_is_read_and_why \
 	a_missing_field_is_counted a_wrong_version_of_our_provider_fails_and_others_are_left_alone \
 	many_lines_for_others_are_one_line_of_output lines_for_uDAPL_20_are_told_as_such \
 	an_adapter_that_is_passed_over_fails_if_it_is_asked_for an_adapter_that_is_asked_for_may_have_a_bad_line \
-	lines_for_what_is_not_here_go_with_one_command each_verdict_is_printed_when_it_is_there \
+	lines_for_what_is_not_here_go_with_one_command \
+	a_library_of_ofed_whose_device_is_here_has_another_provider each_verdict_is_printed_when_it_is_there \
 	a_missing_library_is_told_in_the_loaders_words \
 	the_remedy_for_a_line_works_as_it_is_printed a_library_that_is_no_provider_is_named \
 	a_file_that_is_no_library_is_told_from_a_missing_one a_library_that_needs_a_missing_one_says_which \

@@ -3,7 +3,7 @@
 # What a program's user reads on stderr, and how DAT_LOG chooses it. examples/exchange and datctl show are the programs.
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
-unset DAT_LOG DAT_DBG_TYPE DAT_DBG_DEST
+unset DAT_LOG DAT_DBG_TYPE DAT_DBG_DEST DAPL_DBG_TYPE DAPL_DBG_DEST
 
 a_mistyped_name_is_guessed()
 {
@@ -192,6 +192,20 @@ the_older_variables_still_work()
 	prints_nothing
 }
 
+the_variables_of_ofeds_providers_work_too()
+{
+	DAPL_DBG_TYPE=0 run ./examples/exchange nosuch
+	! grep -q '^libdat' "$err" || fails 'DAPL_DBG_TYPE=0 speaks'
+	DAPL_DBG_TYPE=3 run ./examples/exchange nosuch
+	says '^libdat: nosuch'
+	DAPL_DBG_TYPE=0xffff run ./datctl show soft0
+	says '^libdat: static registry: '
+	DAPL_DBG_TYPE=0xffff DAPL_DBG_DEST=2 run ./datctl show soft0
+	says_nothing
+	DAPL_DBG_TYPE=0xffff DAT_DBG_TYPE=0 run ./datctl show soft0
+	says_nothing
+}
+
 the_newer_variable_goes_before_the_older_ones()
 {
 	DAT_LOG=none DAT_DBG_TYPE=0xff run ./datctl show soft0
@@ -234,5 +248,5 @@ tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothin
 	probing_is_silent debug_shows_connections_and_their_ends info_tells_of_broken_connections \
 	info_tells_of_watermarks messages_go_to_a_file \
 	a_file_that_cannot_be_written_does_not_swallow_messages a_wrong_level_is_complained_of_and_warning_counts \
-	the_older_variables_still_work the_newer_variable_goes_before_the_older_ones \
+	the_older_variables_still_work the_variables_of_ofeds_providers_work_too the_newer_variable_goes_before_the_older_ones \
 	a_peer_that_nobody_answers_for_is_named an_unreachable_peer_is_named a_busy_qualifier_is_named

@@ -484,7 +484,13 @@ CLAUSE_ACTIVE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "
 	DAT_CR_PARAM param;
 	DAT_EP_PARAM ep_param;
 
-	kit_pair(&p, NULL);
+	/* on a qualifier that is not given to another program once it is free again */
+	kit_pair_unconnected(&p, NULL);
+	MUST_RET(dat_psp_free(p.psp), DAT_SUCCESS);
+	p.qual = kit_unused_qual();
+	MUST_RET(dat_psp_create(kit_ia_b(), p.qual, p.cr_evd, DAT_PSP_CONSUMER_FLAG, &p.psp),
+		 DAT_SUCCESS);
+	kit_pair_connect(&p);
 	kit_end(&active, NULL);
 	kit_end_b(&passive, NULL);
 	ABOUT("EP_DUP-01");

@@ -307,7 +307,10 @@ static void free_during_request(bool reserved)
 			qual = r.qual;
 			sp = r.rsp;
 		} else {
-			sp = kit_psp(evd, &qual);
+			/* none that is given to another program once it is free again */
+			qual = kit_unused_qual();
+			MUST_RET(dat_psp_create(kit_ia_b(), qual, evd, DAT_PSP_CONSUMER_FLAG, &sp),
+				 DAT_SUCCESS);
 		}
 		MUST_RET(kit_connect(active.ep, qual), DAT_SUCCESS);
 		for (volatile int spin = 0; spin < i * 3000; spin++)

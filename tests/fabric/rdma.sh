@@ -22,6 +22,19 @@ refused_at_open()
 	says "$2"
 }
 
+# until_printed PATTERN FILE...: so many of the files have such a line as there are files
+until_printed()
+{
+	local pattern=$1 i
+	shift
+	for ((i = 0; i < 300; i++)); do
+		[ "$(grep -lE -- "$pattern" "$@" 2>/dev/null | wc -l)" -lt $# ] || return 0
+		sleep 0.1
+	done
+	fails "no '$pattern' in $*"
+	return 1
+}
+
 # until_listening N: the kernel shows that many listening ids
 until_listening()
 {

@@ -32,9 +32,11 @@ conversation()
 	local number=$5 server
 	[ -n "$number" ] || number=$((qual += 1))
 	side "$2" "$4" "$number" 'from the server'
+	: >"$dir/server"
 	"${command[@]}" >"$dir/server" 2>"$dir/server.err" &
 	server=$!
-	until_listening 1 || return
+	# what the kernel shows as listening may not take requests yet
+	until_printed '^listening$' "$dir/server" || return
 	side "$1" "$3" "$number" 'from the client'
 	run "${command[@]}"
 	wait $server || fails "the server: $(tail -n 3 "$dir/server.err" | tr '\n' ' ')"

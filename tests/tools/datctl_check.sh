@@ -440,22 +440,22 @@ a_busy_qualifier_is_named()
 	local pid
 	printf '%s\n' "$soft0" >"$conf"
 	mkfifo "$dir/up"
-	DAT_OVERRIDE=$conf ./datperf --ia soft0 --server --qual 7901 >"$dir/up" 2>&1 &
+	DAT_OVERRIDE=$conf ./datperf --ia soft0 --server --qual 100007901 >"$dir/up" 2>&1 &
 	pid=$!
 	read -r -t 60 <"$dir/up" || fails 'no server'
-	checked --listen 7901 -- "$soft0"
+	checked --listen 100007901 -- "$soft0"
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 	exits_with 1
-	prints '^FAIL  soft0 .*connection qualifier 7901 is held by another program: DAT_CONN_QUAL_IN_USE'
+	prints '^FAIL  soft0 .*connection qualifier 100007901 is held by another program: DAT_CONN_QUAL_IN_USE'
 	prints 'to do: end that program'
-	checked --listen 7901 -- "$soft0"
+	checked --listen 100007901 -- "$soft0"
 	exits_with 0
 }
 
 an_unreachable_peer_is_named()
 {
-	checked --peer 192.0.2.77:7902 -- "$soft0"
+	checked --peer 192.0.2.77:100007902 -- "$soft0"
 	exits_with 1
 	prints '^FAIL  soft0 .*192.0.2.77 c'
 	prints 'to do: '

@@ -28,10 +28,10 @@ a_server_answers_one_after_the_other()
 {
 	local pid
 	mkfifo "$dir/up"
-	./datctl ping --server --qual 7921 soft0 2>"$dir/up" &
+	./datctl ping --server --qual 100007921 soft0 2>"$dir/up" &
 	pid=$!
 	read -r -t 60 line <"$dir/up" || fails 'no server'
-	[[ $line = "datctl: soft0 listens: datctl ping --qual 7921 soft0 "* ]] || fails "it says $line"
+	[[ $line = "datctl: soft0 listens: datctl ping --qual 100007921 soft0 "* ]] || fails "it says $line"
 	for _ in 1 2; do
 		# the command that the server has printed
 		run ./${line#*listens: }
@@ -45,7 +45,7 @@ a_server_answers_one_after_the_other()
 
 without_a_server_the_reason_is_told()
 {
-	run ./datctl ping --qual 7922 --timeout 60 soft0 127.0.0.1
+	run ./datctl ping --qual 100007922 --timeout 60 soft0 127.0.0.1
 	exits_with 1
 	says '^datctl: (connect|dat_ep_connect): '
 	! grep -q works "$out" || fails 'it works'

@@ -351,7 +351,7 @@ start_server()
 {
 	local line
 	mkfifo "$dir/fifo"
-	background "$dir/server.out" "$dir/fifo" "${perf[@]}" --server --qual $((20000 + $$ % 20000))
+	background "$dir/server.out" "$dir/fifo" "${perf[@]}" --server --qual $((100000 + $$))
 	server=$guard
 	exec 9<"$dir/fifo"
 	rm "$dir/fifo"
@@ -390,7 +390,7 @@ nobody_listening_is_a_clear_error()
 {
 	local address
 	address=$(./datctl show soft0 | sed -n 's/^ia_address_ptr *= //p')
-	run "${perf[@]}" --connect "$address" --qual 19999 --test send-lat
+	run "${perf[@]}" --connect "$address" --qual 99999 --test send-lat
 	exits_with 1
 	says 'DAT_CONNECTION_EVENT_.*--server'
 }

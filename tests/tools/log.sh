@@ -95,10 +95,10 @@ the_core_is_chosen_by_its_name_and_by_adapter_and_provider()
 	local component
 	for component in core soft soft0; do
 		selects "$component" yes '^libdatp: soft0: no connection with ' \
-			./datperf --ia soft0 --connect 192.0.2.77 --qual 7914 --timeout 60
+			./datperf --ia soft0 --connect 192.0.2.77 --qual 100007914 --timeout 60
 	done
 	for component in registry ib; do
-		selects "$component" no '^libdatp: ' ./datperf --ia soft0 --connect 192.0.2.77 --qual 7914 --timeout 60
+		selects "$component" no '^libdatp: ' ./datperf --ia soft0 --connect 192.0.2.77 --qual 100007914 --timeout 60
 	done
 }
 
@@ -214,31 +214,31 @@ the_newer_variable_goes_before_the_older_ones()
 
 a_peer_that_nobody_answers_for_is_named()
 {
-	run ./datperf --ia soft0 --connect 127.0.0.1 --qual 7911 --timeout 60
+	run ./datperf --ia soft0 --connect 127.0.0.1 --qual 100007911 --timeout 60
 	exits_with 1
-	says '^libdatp: soft0: no connection with 127.0.0.1, connection qualifier 7911( after [0-9]+ ms)?: '
+	says '^libdatp: soft0: no connection with 127.0.0.1, connection qualifier 100007911( after [0-9]+ ms)?: '
 	says '(DAT_CONNECTION_EVENT_[A-Z_]+|DAT_INVALID_ADDRESS.*)[)]; '
 }
 
 an_unreachable_peer_is_named()
 {
-	run ./datperf --ia soft0 --connect 192.0.2.77 --qual 7912 --timeout 60
+	run ./datperf --ia soft0 --connect 192.0.2.77 --qual 100007912 --timeout 60
 	exits_with 1
-	says '^libdatp: soft0: no connection with 192.0.2.77, connection qualifier 7912( after [0-9]+ ms)?: .*; '
+	says '^libdatp: soft0: no connection with 192.0.2.77, connection qualifier 100007912( after [0-9]+ ms)?: .*; '
 }
 
 a_busy_qualifier_is_named()
 {
 	local pid
 	mkfifo "$dir/up"
-	./datperf --ia soft0 --server --qual 7913 >"$dir/up" 2>&1 &
+	./datperf --ia soft0 --server --qual 100007913 >"$dir/up" 2>&1 &
 	pid=$!
 	read -r -t 60 <"$dir/up" || fails 'no server'
-	run ./datperf --ia soft0 --server --qual 7913
+	run ./datperf --ia soft0 --server --qual 100007913
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 	exits_with 1
-	says '^libdatp: soft0: connection qualifier 7913 is held by another program .*DAT_CONN_QUAL_IN_USE.*; end '
+	says '^libdatp: soft0: connection qualifier 100007913 is held by another program .*DAT_CONN_QUAL_IN_USE.*; end '
 }
 
 tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothing_is_printed_when_all_is_well \

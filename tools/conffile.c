@@ -69,25 +69,28 @@ static int line_append(struct conffile *file, char *line)
 	return 0;
 }
 
-/* Not waiting for the other end of a pipe, and not for what a device may do. */
-static int regular_open(const char *path, FILE **stream)
+/*
+ * Not waiting for the other end of a pipe, and not for what a device may do. NULL: *err is a
+ * negative errno.
+ */
+static FILE *regular_open(const char *path, int *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *stream = NULL;
 	struct stat st;
-	int err = 0;
 
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) != 0)
-		err = -errno;
-	else if (!S_ISREG(st.st_mode))
-		err = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-	*stream = err == 0 ? fdopen(fd, "r") : NULL;
-	if (err == 0 && *stream == NULL)
-		err = -errno;
-	if (*stream == NULL)
+	if (fd < 0) {
+		*err = -errno;
+		return NULL;
+	}
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+	else
+		stream = fdopen(fd, "r");
+	*err = -errno;
+	if (stream == NULL)
 		close(fd);
-	return err;
+	return stream;
 }
 
 const char *conffile_strerror(int err)
@@ -97,14 +100,15 @@ const char *conffile_strerror(int err)
 
 int conffile_read(struct conffile *file, const char *path)
 {
-	FILE *stream;
 	size_t room = 0;
 	ssize_t length;
-	int err = regular_open(path, &stream);
+	int err;
+	FILE *stream = regular_open(path, &err);
 
 	memset(file, 0, sizeof(*file));
-	if (err != 0)
+	if (stream == NULL)
 		return err;
+	err = 0;
 	while (err == 0) {
 		char *line = NULL;
 

@@ -36,6 +36,7 @@ include tests/sdk/local.mk
 include tests/fuzz/local.mk
 include tests/soft/local.mk
 include tests/api/local.mk
+include tests/vipl/local.mk
 include tests/tools/local.mk
 include tests/conform/local.mk
 include tests/man/local.mk

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sends, receives, and RDMA between two VIs of one process. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+static struct side a, b;
+
+static void open_sides(void)
+{
+	side_open_vi(&a);
+	side_open_vi(&b);
+}
+
+static void open_connected(void)
+{
+	open_sides();
+	sides_connect(&a, &b);
+}
+
+static void close_sides(void)
+{
+	side_close(&b);
+	side_close(&a);
+}
+
+static void a_message_arrives_whole(void)
+{
+	post_recv(&a, 0, SLOT_SIZE);
+	memset(buffer(&b, 1), 'x', 1000);
+	post_send(&b, 1, 1000);
+	expect_send(&b, 1, VIP_STATUS_OP_SEND);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_INT(descriptor(&b, 1)->CS.Length, 1000);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.Length, 1000);
+	CHECK_EQ_MEM(buffer(&a, 0), buffer(&b, 1), 1000);
+	CHECK_EQ_INT(buffer(&a, 0)[1000], 0);
+}
+
+static void an_empty_message_arrives(void)
+{
+	post_recv(&a, 0, 0);
+	post_send(&b, 1, 0);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.Length, 0);
+	expect_send(&b, 1, VIP_STATUS_OP_SEND);
+}
+
+static void immediate_data_come_with_a_send(void)
+{
+	VIP_DESCRIPTOR *d = prepare(&b, 1, 8);
+
+	post_recv(&a, 0, 8);
+	d->CS.Control = VIP_CONTROL_OP_SENDRECV | VIP_CONTROL_IMMEDIATE;
+	d->CS.ImmediateData = 0x12345678;
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_IMMEDIATE);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.ImmediateData, 0x12345678);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.Length, 8);
+}
+
+static void two_segments_are_gathered_and_scattered(void)
+{
+	VIP_DESCRIPTOR *s = prepare(&b, 1, 100), *r = prepare(&a, 0, 30);
+
+	for (int i = 0; i < SLOT_SIZE; i++)
+		buffer(&b, 1)[i] = (uint8_t)i;
+	s->CS.SegCount = r->CS.SegCount = 2;
+	s->DS[1].Local = s->DS[0].Local;
+	s->DS[1].Local.Data.Address = buffer(&b, 1) + 100;
+	s->DS[1].Local.Length = 50;
+	r->DS[1].Local = r->DS[0].Local;
+	r->DS[1].Local.Data.Address = buffer(&a, 1);
+	r->DS[1].Local.Length = 200;
+	REQUIRE_VIP(VipPostRecv(a.vi, r, a.handle), VIP_SUCCESS);
+	REQUIRE_VIP(VipPostSend(b.vi, s, b.handle), VIP_SUCCESS);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_INT(r->CS.Length, 150);
+	CHECK_EQ_MEM(buffer(&a, 0), buffer(&b, 1), 30);
+	CHECK_EQ_MEM(buffer(&a, 1), buffer(&b, 1) + 30, 120);
+}
+
+static void messages_complete_in_the_order_of_posting(void)
+{
+	for (unsigned int i = 0; i < SLOTS; i++)
+		post_recv(&a, i, SLOT_SIZE);
+	for (unsigned int i = 0; i < SLOTS; i++) {
+		buffer(&b, i)[0] = (uint8_t)i;
+		post_send(&b, i, 1 + i * 100);
+	}
+	for (unsigned int i = 0; i < SLOTS; i++) {
+		expect_recv(&a, i, VIP_STATUS_OP_RECEIVE);
+		CHECK_EQ_INT(descriptor(&a, i)->CS.Length, 1 + i * 100);
+		CHECK_EQ_INT(buffer(&a, i)[0], i);
+		expect_send(&b, i, VIP_STATUS_OP_SEND);
+	}
+}
+
+static void a_message_that_is_too_long_breaks_the_connection(void)
+{
+	post_recv(&a, 0, 100);
+	post_send(&b, 1, 200);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_LENGTH_ERROR);
+	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+	REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);
+}
+
+static void an_rdma_write_lands(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	memset(buffer(&b, 1), 'w', 500);
+	d = prepare_rdma(&b, 1, 500, VIP_CONTROL_OP_RDMAWRITE, buffer(&a, 3), a.handle);
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE);
+	CHECK_EQ_INT(d->CS.Length, 500);
+	CHECK_EQ_MEM(buffer(&a, 3), buffer(&b, 1), 500);
+}
+
+static void an_rdma_write_with_immediate_data_takes_a_receive(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	post_recv(&a, 0, 16);
+	post_recv(&a, 2, 16);
+	memset(buffer(&b, 1), 'w', 500);
+	d = prepare_rdma(&b, 1, 500, VIP_CONTROL_OP_RDMAWRITE | VIP_CONTROL_IMMEDIATE,
+			 buffer(&a, 3), a.handle);
+	d->CS.ImmediateData = 77;
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_recv(&a, 0, VIP_STATUS_OP_REMOTE_RDMA_WRITE | VIP_STATUS_IMMEDIATE);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.ImmediateData, 77);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.Length, 500);
+	CHECK_EQ_MEM(buffer(&a, 3), buffer(&b, 1), 500);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE);
+	post_send(&b, 4, 16);
+	expect_recv(&a, 2, VIP_STATUS_OP_RECEIVE);
+}
+
+static void an_rdma_read_brings(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	memset(buffer(&a, 3), 'r', 700);
+	d = prepare_rdma(&b, 1, 700, VIP_CONTROL_OP_RDMAREAD, buffer(&a, 3), a.handle);
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_READ);
+	CHECK_EQ_INT(d->CS.Length, 700);
+	CHECK_EQ_MEM(buffer(&b, 1), buffer(&a, 3), 700);
+}
+
+static void a_fenced_send_comes_after_the_read(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	memset(buffer(&a, 3), 'r', 700);
+	post_recv(&a, 0, SLOT_SIZE);
+	d = prepare_rdma(&b, 1, 700, VIP_CONTROL_OP_RDMAREAD, buffer(&a, 3), a.handle);
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	d = prepare(&b, 2, 700);
+	d->DS[0].Local.Data.Address = buffer(&b, 1);
+	d->CS.Control = VIP_CONTROL_QFENCE;
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_MEM(buffer(&a, 0), buffer(&a, 3), 700);
+}
+
+static void rdma_outside_of_the_peers_memory_is_refused(void)
+{
+	VIP_DESCRIPTOR *d = prepare_rdma(&b, 1, 64, VIP_CONTROL_OP_RDMAWRITE,
+					 a.block - 64, a.handle);
+
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE | VIP_STATUS_RDMA_PROT_ERROR);
+	REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);
+}
+
+static void rdma_that_the_peers_vi_does_not_enable_is_refused(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	a.attr.EnableRdmaRead = VIP_FALSE;
+	REQUIRE_VIP(VipSetViAttributes(a.vi, &a.attr), VIP_SUCCESS);
+	sides_connect(&a, &b);
+	CHECK_EQ_INT(b.remote.EnableRdmaRead, VIP_FALSE);
+	d = prepare_rdma(&b, 1, 64, VIP_CONTROL_OP_RDMAREAD, buffer(&a, 3), a.handle);
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_READ | VIP_STATUS_RDMA_PROT_ERROR);
+}
+
+static void a_failed_write_with_immediate_data_fails_once(void)
+{
+	VIP_DESCRIPTOR *d = prepare_rdma(&b, 1, 64,
+					 VIP_CONTROL_OP_RDMAWRITE | VIP_CONTROL_IMMEDIATE,
+					 a.block - 64, a.handle);
+	VIP_DESCRIPTOR *none;
+
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE | VIP_STATUS_RDMA_PROT_ERROR);
+	CHECK_VIP(VipSendDone(b.vi, &none), VIP_DESCRIPTOR_ERROR);
+	CHECK(none == NULL);
+}
+
+static void a_large_message_arrives_whole(void)
+{
+	enum { SIZE = 3 << 20 };
+	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_FALSE };
+	VIP_MEM_HANDLE from, to;
+	uint8_t *src = malloc(SIZE), *dst = calloc(1, SIZE);
+	VIP_DESCRIPTOR *s = prepare(&b, 1, 1), *r = prepare(&a, 0, 1);
+
+	for (int i = 0; i < SIZE; i++)
+		src[i] = (uint8_t)(i * 7 + i / 4096);
+	REQUIRE_VIP(VipRegisterMem(b.nic, src, SIZE, &mem, &from), VIP_SUCCESS);
+	REQUIRE_VIP(VipRegisterMem(a.nic, dst, SIZE, &mem, &to), VIP_SUCCESS);
+	s->DS[0].Local = (VIP_DATA_SEGMENT){ .Data.Address = src, .Handle = from, .Length = SIZE };
+	r->DS[0].Local = (VIP_DATA_SEGMENT){ .Data.Address = dst, .Handle = to, .Length = SIZE };
+	REQUIRE_VIP(VipPostRecv(a.vi, r, a.handle), VIP_SUCCESS);
+	REQUIRE_VIP(VipPostSend(b.vi, s, b.handle), VIP_SUCCESS);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	expect_send(&b, 1, VIP_STATUS_OP_SEND);
+	CHECK_EQ_INT(r->CS.Length, SIZE);
+	CHECK_EQ_MEM(dst, src, SIZE);
+	CHECK_VIP(VipDeregisterMem(b.nic, src, from), VIP_SUCCESS);
+	CHECK_VIP(VipDeregisterMem(a.nic, dst, to), VIP_SUCCESS);
+	free(src);
+	free(dst);
+}
+
+static void ten_thousand_messages_go_both_ways(void)
+{
+	post_recv(&a, 0, 64);
+	post_recv(&b, 0, 64);
+	for (unsigned int i = 0; i < 10000; i++) {
+		VIP_DESCRIPTOR *d;
+
+		memcpy(buffer(&b, 1), &i, sizeof(i));
+		post_send(&b, 1, 8);
+		expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+		REQUIRE(memcmp(buffer(&a, 0), &i, sizeof(i)) == 0);
+		post_recv(&a, 0, 64);
+		post_send(&a, 1, 8);
+		expect_recv(&b, 0, VIP_STATUS_OP_RECEIVE);
+		post_recv(&b, 0, 64);
+		while (VipSendDone(a.vi, &d) == VIP_NOT_DONE)
+			;
+		expect_send(&b, 1, VIP_STATUS_OP_SEND);
+	}
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(a_message_arrives_whole),
+	CHECK_TEST(an_empty_message_arrives),
+	CHECK_TEST(immediate_data_come_with_a_send),
+	CHECK_TEST(two_segments_are_gathered_and_scattered),
+	CHECK_TEST(messages_complete_in_the_order_of_posting),
+	CHECK_TEST(a_message_that_is_too_long_breaks_the_connection),
+	CHECK_TEST(an_rdma_write_lands),
+	CHECK_TEST(an_rdma_write_with_immediate_data_takes_a_receive),
+	CHECK_TEST(an_rdma_read_brings),
+	CHECK_TEST(a_fenced_send_comes_after_the_read),
+	CHECK_TEST(rdma_outside_of_the_peers_memory_is_refused),
+	CHECK_TEST(a_failed_write_with_immediate_data_fails_once),
+	CHECK_TEST(a_large_message_arrives_whole),
+	CHECK_TEST(ten_thousand_messages_go_both_ways),
+	CHECK_END,
+};
+static const struct check_suite connected = {
+	.name = "data", .setup = open_connected, .teardown = close_sides, .tests = tests
+};
+
+static const struct check_test idle_tests[] = {
+	CHECK_TEST(rdma_that_the_peers_vi_does_not_enable_is_refused),
+	CHECK_END,
+};
+static const struct check_suite idle = {
+	.name = "data", .setup = open_sides, .teardown = close_sides, .tests = idle_tests
+};
+
+CHECK_SUITES(&connected, &idle);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns addresses: a host and a discriminator. Invariant: a struct place has lengths within bounds,
+ * and is the only form in which the library keeps an address; VIP_NET_ADDRESS is the program's.
+ */
+#include <string.h>
+
+#include "impl.h"
+
+/* The bytes of a VIP_NET_ADDRESS lie behind its end: reach them from its beginning. */
+static uint8_t *bytes_of(const VIP_NET_ADDRESS *address)
+{
+	return (uint8_t *)(uintptr_t)address + offsetof(VIP_NET_ADDRESS, HostAddress);
+}
+
+/* False for an address that is none, or of another kind than the NIC's. */
+bool place_read(const struct nic *nic, const VIP_NET_ADDRESS *address, struct place *place)
+{
+	if (address == NULL || address->HostAddressLen != nic->attr.NicAddressLen ||
+	    address->DiscriminatorLen > MAX_DISC)
+		return false;
+	memset(place, 0, sizeof(*place));
+	place->host_len = (uint8_t)address->HostAddressLen;
+	place->disc_len = (uint8_t)address->DiscriminatorLen;
+	memcpy(place->host, bytes_of(address), place->host_len);
+	memcpy(place->disc, bytes_of(address) + place->host_len, place->disc_len);
+	return true;
+}
+
+static uint16_t capped(uint16_t length, uint16_t room)
+{
+	return length < room ? length : room;
+}
+
+/*
+ * The program says by the lengths how much room there is; where it says nothing, an address of the
+ * NIC's full length is taken for granted, unless it wants to be kept from that.
+ */
+void place_write(const struct place *place, VIP_NET_ADDRESS *address, bool keep_short)
+{
+	uint16_t host = place->host_len, disc = place->disc_len;
+
+	if (address->HostAddressLen || address->DiscriminatorLen) {
+		host = capped(host, address->HostAddressLen);
+		disc = capped(disc, address->DiscriminatorLen);
+	} else if (keep_short) {
+		host = capped(host, sizeof(VIP_NET_ADDRESS) -
+					    offsetof(VIP_NET_ADDRESS, HostAddress));
+		disc = 0;
+	}
+	address->HostAddressLen = host;
+	address->DiscriminatorLen = disc;
+	memcpy(bytes_of(address), place->host, host);
+	memcpy(bytes_of(address) + host, place->disc, disc);
+}
+
+bool place_is_here(const struct nic *nic, const struct place *place)
+{
+	return memcmp(place->host, nic->address, place->host_len) == 0;
+}
+
+void place_of_sockaddr(const struct sockaddr *sa, struct place *place)
+{
+	memset(place, 0, sizeof(*place));
+	if (sa != NULL && sa->sa_family == AF_INET) {
+		place->host_len = 4;
+		memcpy(place->host, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, 4);
+	} else if (sa != NULL && sa->sa_family == AF_INET6) {
+		place->host_len = 16;
+		memcpy(place->host, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
+	}
+}
+
+void place_to_sockaddr(const struct place *place, struct sockaddr_storage *sa)
+{
+	memset(sa, 0, sizeof(*sa));
+	if (place->host_len == 4) {
+		sa->ss_family = AF_INET;
+		memcpy(&((struct sockaddr_in *)sa)->sin_addr, place->host, 4);
+	} else {
+		sa->ss_family = AF_INET6;
+		memcpy(&((struct sockaddr_in6 *)sa)->sin6_addr, place->host, 16);
+	}
+}
+
+/* A loopback address stands for this host. */
+static const uint8_t *host_of(const struct nic *nic, const struct place *place)
+{
+	return place->host_len == 4 && place->host[0] == 127 ? nic->address : place->host;
+}
+
+bool same_host(const struct nic *nic, const struct place *a, const struct place *b)
+{
+	return a->host_len == b->host_len &&
+	       memcmp(host_of(nic, a), host_of(nic, b), a->host_len) == 0;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns what becomes of an attempt to connect, on either side. Invariant: from vi_begin() until the
+ * attempt has failed or its connection is over, one thread, or the keeper for a peer, has the VI;
+ * an attempt that fails leaves an idle VI with all its receives.
+ *
+ * uDAPL flushes the receives of an attempt that fails: `survive` turns what is flushed into staged
+ * again. It ends, under both locks, before anybody can see the VI connected.
+ */
+#include <string.h>
+
+#include "impl.h"
+
+enum { END_MS = 10000, DRAIN_MS = 5000 };	/* for providers that do not keep their word */
+
+VIP_RETURN vi_begin(struct vi *vi)
+{
+	VIP_RETURN ret = VIP_INVALID_STATE;
+
+	pthread_mutex_lock(&vi->lock);
+	if (vi->state == VIP_STATE_IDLE && !vi->busy) {
+		vi->state = VIP_STATE_CONNECT_PENDING;
+		vi->busy = true;
+		vi->peer.has_result = false;
+		memset(&vi->remote, 0, sizeof(vi->remote));
+		queue_set_survive(&vi->recvq, true);
+		ret = VIP_SUCCESS;
+	}
+	pthread_mutex_unlock(&vi->lock);
+	return ret;
+}
+
+/* The attempt has failed, and the endpoint is as new. */
+void vi_give_up(struct vi *vi)
+{
+	pthread_mutex_lock(&vi->lock);
+	queue_set_survive(&vi->recvq, false);
+	vi->state = VIP_STATE_IDLE;
+	vi->busy = false;
+	pthread_cond_broadcast(&vi->changed);
+	pthread_mutex_unlock(&vi->lock);
+}
+
+void vi_feed_locked(struct vi *vi)
+{
+	vi->outcome = (DAT_EVENT_NUMBER)0;
+	vi->feeding = true;
+	post_staged_locked(vi);
+}
+
+static uint32_t timeout_ms_of(uint64_t until)
+{
+	uint64_t now = now_ms();
+
+	if (until == UINT64_MAX)
+		return UINT32_MAX;
+	if (until <= now)
+		return 1;
+	return until - now >= UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)(until - now);
+}
+
+static DAT_TIMEOUT timeout_us_of(uint32_t ms)
+{
+	if (ms == UINT32_MAX)
+		return DAT_TIMEOUT_INFINITE;
+	return ms > 4000000 ? 4000000000u : ms * 1000;
+}
+
+/* Asks the server, or the peer; the outcome comes by the keeper. A failure leaves nothing to undo. */
+DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct place *remote,
+			  unsigned int probe, uint64_t until, bool peer)
+{
+	struct wire_hello hello = {
+		.verdict = WIRE_ASKS,
+		.peer = peer,
+		.attr = vi->attr,
+		.timeout_ms = timeout_ms_of(until),
+		.from_len = local->disc_len,
+		.to_len = remote->disc_len,
+	};
+	uint8_t data[WIRE_HELLO_MAX];
+	struct sockaddr_storage address;
+	DAT_RETURN ret;
+	size_t size;
+
+	memcpy(hello.from, local->disc, local->disc_len);
+	memcpy(hello.to, remote->disc, remote->disc_len);
+	size = wire_pack(&hello, data);
+	place_to_sockaddr(remote, &address);
+	vi->verdict = WIRE_ASKS;
+	vi_feed_locked(vi);
+	ret = dat_ep_connect(vi->ep, (DAT_IA_ADDRESS_PTR)&address,
+			     door_qual(remote->disc, remote->disc_len, probe),
+			     timeout_us_of(hello.timeout_ms), (DAT_COUNT)size, data,
+			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	if (ret != DAT_SUCCESS) {
+		vi->feeding = false;
+		vi_renew_ep_locked(vi);
+	}
+	return ret;
+}
+
+/*
+ * After an attempt that has failed: ends the connection that only said no, takes the receives back
+ * and makes the endpoint fit for another. The keeper calls it only when there is no connection.
+ */
+void vi_settle(struct vi *vi)
+{
+	uint64_t until = now_ms() + END_MS;
+
+	pthread_mutex_lock(&vi->lock);
+	vi->feeding = false;
+	if (vi->up)
+		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+	while (vi->up && cond_wait_until(&vi->changed, &vi->lock, until))
+		;
+	vi->up = false;
+	pthread_mutex_unlock(&vi->lock);
+
+	queue_drain(&vi->recvq, now_ms() + DRAIN_MS);
+
+	pthread_mutex_lock(&vi->lock);
+	if (vi->recvq.outstanding > 0 || dat_ep_reset(vi->ep) != DAT_SUCCESS)
+		vi_renew_ep_locked(vi);
+	else
+		atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&vi->lock);
+}
+
+VIP_RETURN outcome_meaning(const struct vi *vi)
+{
+	switch ((unsigned int)vi->outcome) {
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		return vi->verdict == WIRE_ACCEPTS ? VIP_SUCCESS : VIP_NO_MATCH;
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		return VIP_REJECT;
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		return VIP_NO_MATCH;
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return vi->nic->extended_returns ? VIP_NOT_REACHABLE : VIP_TIMEOUT;
+	default:
+		return VIP_TIMEOUT;
+	}
+}
+
+/* Who asked learns from the private data what the answer is; who accepted has said it. */
+static void established_locked(struct vi *vi, const void *data, size_t size)
+{
+	struct wire_hello hello;
+
+	vi->up = true;
+	vi->outcome = DAT_CONNECTION_EVENT_ESTABLISHED;
+	if (vi->verdict == WIRE_ASKS) {
+		vi->verdict = WIRE_NO_MATCH;
+		if (wire_unpack(data, size, &hello) && hello.verdict == WIRE_ACCEPTS) {
+			vi->verdict = WIRE_ACCEPTS;
+			vi->remote = hello.attr;
+		}
+	}
+	if (vi->verdict != WIRE_ACCEPTS)
+		return;
+	queue_set_survive(&vi->recvq, false);
+	vi->state = VIP_STATE_CONNECTED;
+}
+
+/* A connection is over. What was flushed before it was known to stand is completed now. */
+static void ended_locked(struct vi *vi)
+{
+	vi->up = false;
+	if (vi->state == VIP_STATE_CONNECT_PENDING)
+		return;
+	if (vi->state == VIP_STATE_CONNECTED && !vi->closing)
+		herald_error(vi->nic, vi, NULL, NULL, VIP_RESOURCE_VI, VIP_ERROR_CONN_LOST);
+	vi->state = VIP_STATE_ERROR;
+	vi->feeding = false;
+	queue_flush(&vi->recvq, false);
+}
+
+/* A connection event of the VI's endpoint. */
+void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size)
+{
+	pthread_mutex_lock(&vi->lock);
+	if (number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		established_locked(vi, data, size);
+	else if (vi->up)
+		ended_locked(vi);
+	else
+		vi->outcome = number;
+	pthread_cond_broadcast(&vi->changed);
+	pthread_mutex_unlock(&vi->lock);
+	peer_outcome(vi);
+}
+
+/* The endpoint after a connection: as new, and nothing is left in the queues but what is completed. */
+static void clean_up(struct vi *vi)
+{
+	uint64_t until = now_ms() + DRAIN_MS;
+
+	queue_drain(&vi->sendq, until);
+	queue_drain(&vi->recvq, until);
+	pthread_mutex_lock(&vi->lock);
+	queue_flush(&vi->sendq, true);
+	queue_flush(&vi->recvq, true);
+	if (dat_ep_reset(vi->ep) != DAT_SUCCESS)
+		vi_renew_ep_locked(vi);
+	else
+		atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
+	vi->state = VIP_STATE_IDLE;
+	vi->busy = vi->closing = false;
+	pthread_cond_broadcast(&vi->changed);
+	pthread_mutex_unlock(&vi->lock);
+}
+
+static void cancel_peering_locked(struct vi *vi)
+{
+	while (vi->peer.step != PEER_NONE) {
+		vi->peer.cancelled = true;
+		keeper_ring(vi->nic);
+		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
+	}
+	vi->peer.has_result = false;
+}
+
+VIP_RETURN VipDisconnect(VIP_VI_HANDLE handle)
+{
+	struct vi *vi = vi_get(handle);
+	uint64_t until = now_ms() + END_MS;
+
+	if (vi == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vi->lock);
+	cancel_peering_locked(vi);
+	if (vi->busy) {
+		pthread_mutex_unlock(&vi->lock);
+		return VIP_INVALID_STATE;
+	}
+	if (vi->state == VIP_STATE_IDLE) {
+		queue_flush(&vi->recvq, false);
+		pthread_mutex_unlock(&vi->lock);
+		return RULE_IDLE_DISCONNECT;
+	}
+	vi->busy = vi->closing = true;
+	vi->feeding = false;
+	if (vi->up)
+		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+	while (vi->up && cond_wait_until(&vi->changed, &vi->lock, until))
+		;
+	vi->up = false;
+	pthread_mutex_unlock(&vi->lock);
+	clean_up(vi);
+	return VIP_SUCCESS;
+}

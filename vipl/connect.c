@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns both ends of a connection that a client asks for. Invariant: a request that was handed out is
+ * on nic->conns until it is accepted, rejected, or known to be dead; an acceptance that fails for
+ * its attributes has told the client nothing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+
+/* One connection qualifier of the discriminator's. */
+static VIP_RETURN ask(struct vi *vi, const struct place *local, const struct place *remote,
+		      unsigned int probe, uint64_t until)
+{
+	VIP_RETURN ret;
+
+	pthread_mutex_lock(&vi->lock);
+	if (vi_dial_locked(vi, local, remote, probe, until, false) != DAT_SUCCESS) {
+		pthread_mutex_unlock(&vi->lock);
+		return VIP_ERROR_RESOURCE;
+	}
+	while (vi->outcome == 0)
+		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
+	ret = outcome_meaning(vi);
+	pthread_mutex_unlock(&vi->lock);
+	if (ret != VIP_SUCCESS)
+		vi_settle(vi);
+	return ret;
+}
+
+static VIP_RETURN ask_all(struct vi *vi, const struct place *local, const struct place *remote,
+			  uint64_t until)
+{
+	VIP_RETURN ret = VIP_NO_MATCH;
+
+	for (unsigned int probe = 0; probe < PROBES && ret == VIP_NO_MATCH; probe++) {
+		if (now_ms() >= until)
+			return VIP_TIMEOUT;
+		ret = ask(vi, local, remote, probe, until);
+	}
+	return ret;
+}
+
+VIP_RETURN VipConnectRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_addr,
+			     VIP_NET_ADDRESS *remote_addr, VIP_ULONG timeout,
+			     VIP_VI_ATTRIBUTES *remote_attr)
+{
+	struct vi *vi = vi_get(handle);
+	struct place local, remote;
+	VIP_RETURN ret;
+
+	if (vi == NULL || timeout == 0 || !place_read(vi->nic, local_addr, &local) ||
+	    !place_is_here(vi->nic, &local) || !place_read(vi->nic, remote_addr, &remote))
+		return VIP_INVALID_PARAMETER;
+	ret = vi_begin(vi);
+	if (ret != VIP_SUCCESS)
+		return ret;
+	ret = ask_all(vi, &local, &remote, deadline_ms(timeout));
+	if (ret != VIP_SUCCESS) {
+		vi_give_up(vi);
+		return ret;
+	}
+	pthread_mutex_lock(&vi->lock);
+	vi->busy = false;
+	if (remote_attr != NULL)
+		*remote_attr = vi->remote;
+	pthread_mutex_unlock(&vi->lock);
+	return VIP_SUCCESS;
+}
+
+/* Takes a request that was handed out for this call alone; NULL if it is none, or taken. */
+static struct conn *conn_take(struct nic *nic, VIP_CONN_HANDLE handle)
+{
+	struct conn *conn;
+
+	pthread_mutex_lock(&nic->lock);
+	for (conn = nic->conns; conn != NULL && conn != handle; conn = conn->next)
+		;
+	if (conn != NULL && conn->busy)
+		conn = NULL;
+	if (conn != NULL)
+		conn->busy = true;
+	pthread_mutex_unlock(&nic->lock);
+	return conn;
+}
+
+static void conn_give_back(struct nic *nic, struct conn *conn)
+{
+	pthread_mutex_lock(&nic->lock);
+	conn->busy = false;
+	pthread_mutex_unlock(&nic->lock);
+}
+
+static void conn_end(struct nic *nic, struct conn *conn)
+{
+	struct conn **at;
+
+	pthread_mutex_lock(&nic->lock);
+	for (at = &nic->conns; *at != conn; at = &(*at)->next)
+		;
+	*at = conn->next;
+	pthread_mutex_unlock(&nic->lock);
+	free(conn);
+}
+
+/* What the other side has to have in common with this VI; vi->lock is held, or the VI is taken. */
+VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *theirs)
+{
+	if (mine->ReliabilityLevel != theirs->ReliabilityLevel)
+		return VIP_INVALID_RELIABILITY_LEVEL;
+	if (wire_mtu(mine->MaxTransferSize) != wire_mtu(theirs->MaxTransferSize))
+		return VIP_INVALID_MTU;
+	if (wire_qos(mine->QoS) != wire_qos(theirs->QoS))
+		return VIP_INVALID_QOS;
+	return VIP_SUCCESS;
+}
+
+/* Says yes to a request; the outcome comes by the keeper. A failure leaves nothing to undo. */
+DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const VIP_VI_ATTRIBUTES *theirs)
+{
+	struct wire_hello hello = { .verdict = WIRE_ACCEPTS, .attr = vi->attr };
+	uint8_t data[WIRE_HELLO_MAX];
+	DAT_RETURN ret;
+	size_t size = wire_pack(&hello, data);
+
+	vi->verdict = WIRE_ACCEPTS;
+	vi->remote = *theirs;
+	vi_feed_locked(vi);
+	ret = dat_cr_accept(cr, vi->ep, (DAT_COUNT)size, data);
+	if (ret != DAT_SUCCESS) {
+		vi->feeding = false;
+		vi_renew_ep_locked(vi);
+	}
+	return ret;
+}
+
+/* Sets *over when the request is no more. */
+static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over)
+{
+	VIP_RETURN ret;
+
+	*over = false;
+	pthread_mutex_lock(&vi->lock);
+	if (vi_accept_locked(vi, conn->cr, &conn->hello.attr) != DAT_SUCCESS) {
+		pthread_mutex_unlock(&vi->lock);
+		vi_give_up(vi);
+		return VIP_ERROR_RESOURCE;
+	}
+	*over = true;
+	while (vi->outcome == 0)
+		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
+	ret = outcome_meaning(vi);
+	if (ret == VIP_SUCCESS)
+		vi->busy = false;
+	pthread_mutex_unlock(&vi->lock);
+	if (ret == VIP_SUCCESS)
+		return VIP_SUCCESS;
+	vi_settle(vi);
+	vi_give_up(vi);
+	return VIP_TIMEOUT;
+}
+
+VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE conn_handle, VIP_VI_HANDLE handle)
+{
+	struct vi *vi = vi_get(handle);
+	struct conn *conn;
+	VIP_RETURN ret;
+	bool over = false;
+
+	if (vi == NULL || conn_handle == NULL)
+		return VIP_INVALID_PARAMETER;
+	conn = conn_take(vi->nic, conn_handle);
+	if (conn == NULL)
+		return VIP_INVALID_PARAMETER;
+	ret = vi_begin(vi);
+	if (ret == VIP_SUCCESS) {
+		ret = attr_compare(&vi->attr, &conn->hello.attr);
+		if (ret == VIP_SUCCESS)
+			ret = accept_on(vi, conn, &over);
+		else
+			vi_give_up(vi);
+	}
+	if (over)
+		conn_end(vi->nic, conn);
+	else
+		conn_give_back(vi->nic, conn);
+	return ret;
+}
+
+struct search {
+	VIP_CONN_HANDLE handle;
+	struct nic *nic;
+	struct conn *conn;
+};
+
+static bool find_conn(struct nic *nic, void *arg)
+{
+	struct search *s = arg;
+
+	s->nic = nic;
+	s->conn = conn_take(nic, s->handle);
+	return s->conn != NULL;
+}
+
+VIP_RETURN VipConnectReject(VIP_CONN_HANDLE handle)
+{
+	struct search s = { .handle = handle };
+
+	if (handle == NULL)
+		return VIP_INVALID_PARAMETER;
+	nic_visit(find_conn, &s);
+	if (s.conn == NULL)
+		return VIP_INVALID_PARAMETER;
+	dat_cr_reject(s.conn->cr);
+	conn_end(s.nic, s.conn);
+	return VIP_SUCCESS;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns completion queues: a struct work that several queues share, and a ring that tells in which of
+ * them something was completed. Invariant: an entry is made with every completion, and ends with
+ * VipCQDone(), VipCQWait() or a handler, whatever becomes of the descriptor.
+ */
+#include <stdlib.h>
+
+#include "impl.h"
+
+struct cq *cq_get(VIP_CQ_HANDLE handle)
+{
+	struct cq *cq = handle;
+
+	return cq != NULL && cq->magic == CQ_MAGIC ? cq : NULL;
+}
+
+/* An entry that does not fit is lost, and the program told so. */
+void cq_push_locked(struct cq *cq, struct vi *vi, bool recv)
+{
+	if (cq->count == cq->size) {
+		herald_error(cq->work.nic, vi, cq, NULL, VIP_RESOURCE_CQ, VIP_ERROR_VI_OVERRUN);
+		return;
+	}
+	cq->ring[(cq->first + cq->count) % cq->size] = (struct cq_entry){ vi, recv };
+	cq->count++;
+}
+
+bool cq_pop_locked(struct cq *cq, struct cq_entry *entry)
+{
+	while (cq->count == 0)
+		if (!work_poll_locked(&cq->work))
+			return false;
+	*entry = cq->ring[cq->first];
+	cq->first = (cq->first + 1) % cq->size;
+	cq->count--;
+	return true;
+}
+
+/* Makes room on the EVD for the events of one more queue; nic->lock is held. */
+int cq_use(struct cq *cq, uint32_t events)
+{
+	if (dat_evd_resize(cq->work.evd, (DAT_COUNT)(cq->room + events)) != DAT_SUCCESS)
+		return -1;
+	cq->room += events;
+	cq->users++;
+	return 0;
+}
+
+VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE handle, VIP_ULONG entries, VIP_CQ_HANDLE *out)
+{
+	struct nic *nic = nic_get(handle);
+	struct cq *cq;
+
+	if (nic == NULL || out == NULL || entries == 0)
+		return VIP_INVALID_PARAMETER;
+	if (entries > nic->attr.MaxCQEntries)
+		return VIP_ERROR_RESOURCE;
+	cq = calloc(1, sizeof(*cq));
+	if (cq == NULL)
+		return VIP_ERROR_RESOURCE;
+	cq->size = (uint32_t)entries;
+	cq->ring = calloc(cq->size, sizeof(*cq->ring));
+	if (cq->ring == NULL)
+		goto free_cq;
+	cq->room = 2;
+	if (work_open(&cq->work, nic, cq, cq->room))
+		goto free_ring;
+	cq->magic = CQ_MAGIC;
+	pthread_mutex_lock(&nic->lock);
+	cq->next = nic->cqs;
+	nic->cqs = cq;
+	pthread_mutex_unlock(&nic->lock);
+	*out = cq;
+	return VIP_SUCCESS;
+
+free_ring:
+	free(cq->ring);
+free_cq:
+	free(cq);
+	return VIP_ERROR_RESOURCE;
+}
+
+/* Takes it out of use, if nobody uses it. */
+static bool cq_end(struct cq *cq)
+{
+	struct nic *nic = cq->work.nic;
+	struct cq **at;
+	bool idle;
+
+	pthread_mutex_lock(&nic->lock);
+	pthread_mutex_lock(&cq->work.lock);
+	idle = cq->users == 0 && !cq->work.leader && cq->work.waiters == 0;
+	if (idle)
+		cq->magic = 0;
+	pthread_mutex_unlock(&cq->work.lock);
+	if (idle) {
+		for (at = &nic->cqs; *at != cq; at = &(*at)->next)
+			;
+		*at = cq->next;
+		cq->next = nic->dead_cqs;
+		nic->dead_cqs = cq;
+	}
+	pthread_mutex_unlock(&nic->lock);
+	return idle;
+}
+
+VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE handle)
+{
+	struct cq *cq = cq_get(handle);
+
+	if (cq == NULL)
+		return VIP_INVALID_PARAMETER;
+	if (!cq_end(cq))
+		return VIP_ERROR_RESOURCE;
+	work_close(&cq->work);
+	free(cq->ring);
+	cq->ring = NULL;
+	return VIP_SUCCESS;
+}
+
+VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE handle, VIP_ULONG entries)
+{
+	struct cq *cq = cq_get(handle);
+	struct cq_entry *ring, *former;
+
+	if (cq == NULL || entries == 0)
+		return VIP_INVALID_PARAMETER;
+	if (entries > cq->work.nic->attr.MaxCQEntries)
+		return VIP_ERROR_RESOURCE;
+	ring = calloc(entries, sizeof(*ring));
+	if (ring == NULL)
+		return VIP_ERROR_RESOURCE;
+	pthread_mutex_lock(&cq->work.lock);
+	if (cq->count > entries) {
+		pthread_mutex_unlock(&cq->work.lock);
+		free(ring);
+		return VIP_ERROR_RESOURCE;
+	}
+	for (uint32_t i = 0; i < cq->count; i++)
+		ring[i] = cq->ring[(cq->first + i) % cq->size];
+	former = cq->ring;
+	cq->ring = ring;
+	cq->size = (uint32_t)entries;
+	cq->first = 0;
+	pthread_mutex_unlock(&cq->work.lock);
+	free(former);
+	return VIP_SUCCESS;
+}
+
+VIP_RETURN VipCQDone(VIP_CQ_HANDLE handle, VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
+{
+	struct cq *cq = cq_get(handle);
+	struct cq_entry entry;
+	bool found;
+
+	if (cq == NULL || vi == NULL || recv == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&cq->work.lock);
+	found = cq_pop_locked(cq, &entry);
+	pthread_mutex_unlock(&cq->work.lock);
+	if (!found)
+		return VIP_NOT_DONE;
+	*vi = entry.vi;
+	*recv = entry.recv ? VIP_TRUE : VIP_FALSE;
+	return VIP_SUCCESS;
+}
+
+static bool wait_locked(struct cq *cq, uint64_t until, struct cq_entry *entry)
+{
+	while (!cq_pop_locked(cq, entry)) {
+		if (now_ms() >= until)
+			return false;
+		work_wait_locked(&cq->work, until);
+	}
+	return true;
+}
+
+VIP_RETURN VipCQWait(VIP_CQ_HANDLE handle, VIP_ULONG timeout, VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
+{
+	struct cq *cq = cq_get(handle);
+	struct cq_entry entry;
+	bool found;
+
+	if (cq == NULL || vi == NULL || recv == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&cq->work.lock);
+	found = wait_locked(cq, deadline_ms(timeout), &entry);
+	pthread_mutex_unlock(&cq->work.lock);
+	if (!found)
+		return VIP_TIMEOUT;
+	*vi = entry.vi;
+	*recv = entry.recv ? VIP_TRUE : VIP_FALSE;
+	return VIP_SUCCESS;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the herald, the thread of a NIC that calls the program's handlers. Invariant: handlers are
+ * called one after the other, with no lock held; a struct work that is being looked at (`current`)
+ * is not freed by another thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+
+/* Wakes the herald; more rings before it has looked are one. */
+void herald_ring(struct nic *nic)
+{
+	struct herald *h = &nic->herald;
+	DAT_EVENT event;
+
+	memset(&event, 0, sizeof(event));
+	event.event_number = DAT_SOFTWARE_EVENT;
+	event.evd_handle = h->bell;
+	pthread_mutex_lock(&h->lock);
+	if (!h->rung)
+		dat_evd_post_se(h->bell, &event);
+	h->rung = true;
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* From now on the herald sees what comes to this work; the work's lock is held. */
+void herald_watch(struct work *w)
+{
+	struct herald *h = &w->nic->herald;
+
+	pthread_mutex_lock(&h->lock);
+	if (!w->watched) {
+		w->watched = true;
+		w->next_watched = h->watched;
+		h->watched = w;
+		dat_evd_modify_cno(w->evd, h->cno);
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+void herald_unwatch(struct work *w)
+{
+	struct herald *h = &w->nic->herald;
+	struct work **at;
+
+	pthread_mutex_lock(&h->lock);
+	if (w->watched) {
+		for (at = &h->watched; *at != w; at = &(*at)->next_watched)
+			;
+		*at = w->next_watched;
+		w->watched = false;
+	}
+	/* The herald itself is here only within a handler, when it looks at nothing. */
+	while (h->current == w)
+		pthread_cond_wait(&h->free, &h->lock);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* Has the error handler called. For want of memory the error goes unheard. */
+void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR *descriptor,
+		  VIP_RESOURCE_CODE resource, VIP_ERROR_CODE code)
+{
+	struct async_error *error = calloc(1, sizeof(*error));
+	struct herald *h = &nic->herald;
+
+	if (error == NULL)
+		return;
+	error->what = (VIP_ERROR_DESCRIPTOR){
+		.NicHandle = nic,
+		.ViHandle = vi,
+		.CQHandle = cq,
+		.DescriptorPtr = descriptor,
+		.ResourceCode = resource,
+		.ErrorCode = code,
+	};
+	pthread_mutex_lock(&h->lock);
+	*h->last_error = error;
+	h->last_error = &error->next;
+	pthread_mutex_unlock(&h->lock);
+	herald_ring(nic);
+}
+
+/* The handler of those who have none. */
+static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
+{
+	static const char *const text[] = {
+		[VIP_ERROR_POST_DESC] =
+			"a descriptor is not in registered memory of its VI's tag, or not aligned",
+		[VIP_ERROR_CONN_LOST] = "a connection is lost: call VipDisconnect() for its VI",
+		[VIP_ERROR_VI_OVERRUN] = "a completion queue is too short: make it longer",
+		[VIP_ERROR_CATASTROPHIC] = "the adapter has failed: close the NIC",
+	};
+	const char *say = "an error";
+
+	if ((size_t)what->ErrorCode < sizeof(text) / sizeof(text[0]) && text[what->ErrorCode])
+		say = text[what->ErrorCode];
+	fprintf(stderr, "vipl: %s: %s (VI %p, CQ %p, descriptor %p)\n", nic->attr.Name, say,
+		what->ViHandle, what->CQHandle, (void *)what->DescriptorPtr);
+}
+
+/* Tells of one error; false if there is none. */
+static bool tell_error(struct nic *nic)
+{
+	struct herald *h = &nic->herald;
+	VIP_ERROR_HANDLER handler;
+	struct async_error *error;
+	void *context;
+
+	pthread_mutex_lock(&h->lock);
+	error = h->errors;
+	if (error != NULL) {
+		h->errors = error->next;
+		if (h->errors == NULL)
+			h->last_error = &h->errors;
+	}
+	handler = h->handler;
+	context = h->context;
+	pthread_mutex_unlock(&h->lock);
+	if (error == NULL)
+		return false;
+	if (handler != NULL)
+		handler(context, &error->what);
+	else
+		print_error(nic, &error->what);
+	free(error);
+	return true;
+}
+
+/* Calls one handler whose time has come; false if there is none. */
+static bool tell_notice(struct nic *nic)
+{
+	struct herald *h = &nic->herald;
+	struct call call;
+	bool found = false;
+	struct work *w;
+
+	pthread_mutex_lock(&h->lock);
+	w = h->watched;
+	while (w != NULL && !found) {
+		h->current = w;
+		pthread_mutex_unlock(&h->lock);
+		found = notice_take(w, &call);
+		pthread_mutex_lock(&h->lock);
+		h->current = NULL;
+		pthread_cond_broadcast(&h->free);
+		/* It may have been taken off the list meanwhile; it is there until we unlock. */
+		w = w->watched ? w->next_watched : h->watched;
+	}
+	pthread_mutex_unlock(&h->lock);
+	if (found)
+		call_make(nic, &call);
+	return found;
+}
+
+static void drain_bell(struct herald *h)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(h->bell, &event) == DAT_SUCCESS)
+		;
+}
+
+static void *herald_main(void *arg)
+{
+	struct nic *nic = arg;
+	struct herald *h = &nic->herald;
+	DAT_EVD_HANDLE evd;
+	bool stop = false;
+
+	while (!stop) {
+		drain_bell(h);
+		pthread_mutex_lock(&h->lock);
+		h->rung = false;
+		stop = h->stop;
+		pthread_mutex_unlock(&h->lock);
+		while (tell_error(nic) || tell_notice(nic))
+			;
+		if (!stop)
+			dat_cno_wait(h->cno, DAT_TIMEOUT_INFINITE, &evd);
+	}
+	return NULL;
+}
+
+int herald_start(struct nic *nic)
+{
+	struct herald *h = &nic->herald;
+
+	h->last_error = &h->errors;
+	if (dat_cno_create(nic->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &h->cno) != DAT_SUCCESS ||
+	    dat_evd_create(nic->ia, 4, h->cno, DAT_EVD_SOFTWARE_FLAG, &h->bell) != DAT_SUCCESS)
+		return -1;
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_cond_init(&h->free, NULL);
+	if (pthread_create(&h->thread, NULL, herald_main, nic) == 0)
+		return 0;
+	pthread_cond_destroy(&h->free);
+	pthread_mutex_destroy(&h->lock);
+	return -1;
+}
+
+/* What has happened until now is told before it ends. */
+void herald_stop(struct nic *nic)
+{
+	struct herald *h = &nic->herald;
+
+	pthread_mutex_lock(&h->lock);
+	h->stop = true;
+	pthread_mutex_unlock(&h->lock);
+	herald_ring(nic);
+	pthread_join(h->thread, NULL);
+	pthread_cond_destroy(&h->free);
+	pthread_mutex_destroy(&h->lock);
+}
+
+VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE handle, VIP_PVOID context, VIP_ERROR_HANDLER handler)
+{
+	struct nic *nic = nic_get(handle);
+
+	if (nic == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&nic->herald.lock);
+	nic->herald.handler = handler;
+	nic->herald.context = context;
+	pthread_mutex_unlock(&nic->herald.lock);
+	return VIP_SUCCESS;
+}

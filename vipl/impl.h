@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of libvipl share: its objects, and which lock guards what.
+ *
+ * A NIC is an open IA with two threads: the keeper (keeper.c) looks after connections, the herald
+ * (herald.c) calls the program's handlers. A VI is an endpoint with two queues. The completions of
+ * a queue come over a struct work, its own or that of a completion queue.
+ *
+ * Lock order: all_nics > nic->lock > vi->lock > work->lock > nic->mem_lock, herald.lock. None is
+ * held while a handler runs, or while a thread sleeps in uDAPL.
+ */
+#ifndef VIPL_IMPL_H
+#define VIPL_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+
+/* What the program calls, and nothing else, can be seen from outside. */
+#pragma GCC visibility push(default)
+#include "vipl.h"
+#pragma GCC visibility pop
+
+#include "rules.h"
+#include "wire.h"
+
+enum {
+	VI_MAGIC = 0x56495649,
+	CQ_MAGIC = 0x43514351,
+	MAX_SEGMENTS = 31,		/* of a descriptor, without the header */
+	DEFAULT_DEPTH = 1024,		/* descriptors of a queue */
+	MAX_WAITING = 64,		/* clients that wait at one discriminator */
+	MEM_BUCKETS = 256,
+	MEM_CACHE = 8,			/* a power of two */
+	PROBES = 4,			/* connection qualifiers for one discriminator */
+};
+
+struct ptag {
+	struct ptag *next;
+	DAT_PZ_HANDLE pz;
+	unsigned int users;		/* VIs and memory; nic->mem_lock */
+};
+
+/* Registered memory; all under nic->mem_lock. */
+struct mem {
+	struct mem *next;		/* of its bucket */
+	VIP_MEM_HANDLE handle;
+	uintptr_t base;
+	uint64_t length;
+	struct ptag *ptag;
+	VIP_MEM_ATTRIBUTES attr;	/* as given */
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+};
+
+/* What a post has to know of memory: a copy, good as long as the NIC's epoch is the same. */
+struct mem_view {
+	VIP_MEM_HANDLE handle;		/* 0: none */
+	DAT_LMR_CONTEXT context;
+	uintptr_t base;
+	uint64_t length;
+	struct ptag *ptag;
+};
+
+/* A function of the program's that waits to be called, on a struct work. */
+struct notice {
+	struct notice *next;
+	struct queue *queue;		/* for a descriptor of it; NULL: for an entry of the CQ */
+	void *context;
+	VIP_VI_HANDLER on_descriptor;
+	VIP_CQ_HANDLER on_entry;
+};
+
+/* A notice whose time has come. */
+struct call {
+	struct notice *notice;		/* the caller's to free */
+	struct vi *vi;
+	VIP_DESCRIPTOR *descriptor;
+	bool recv;
+};
+
+/*
+ * Where completions come from: an EVD. One thread at a time may take events off it; while one
+ * sleeps in dat_evd_wait(), the leader, the others look at what it has brought.
+ */
+struct work {
+	struct nic *nic;
+	struct cq *cq;			/* whose it is; NULL: a queue's own */
+	DAT_EVD_HANDLE evd;
+	pthread_mutex_t lock;
+	pthread_cond_t moved;		/* something was completed, or the leader has left */
+	bool leader;			/* all below: lock */
+	unsigned int waiters;
+	struct notice *notices;		/* in the order of their coming */
+	struct work *next_watched;	/* herald.lock */
+	bool watched;			/* herald.lock */
+};
+
+enum op_phase {
+	OP_STAGED,			/* a receive that uDAPL does not have */
+	OP_POSTED,
+	OP_DONE
+};
+
+/* A descriptor in a queue. Its address, 64 bytes aligned, is the cookie: see work.c. */
+struct op {
+	_Alignas(64) VIP_DESCRIPTOR *descriptor;
+	struct queue *queue;		/* fixed */
+	struct wire_head *head;		/* fixed: its place in registered memory */
+	VIP_MEM_HANDLE handle;
+	_Atomic uint32_t phase;		/* DONE is written under the work's lock, the others vi->lock */
+	uint32_t status;		/* work's lock */
+	uint32_t early;			/* why an earlier part of it failed; work's lock */
+	uint32_t kind;			/* VIP_STATUS_OP_ bits */
+	uint32_t length;		/* bytes, of a request */
+	bool writable;			/* the descriptor is known to be memory of ours */
+};
+
+struct queue {
+	struct vi *vi;
+	struct work *work;
+	struct work own;
+	struct op *ops;			/* a ring */
+	uint32_t depth;
+	uint32_t mask;
+	bool recv;
+	bool survive;			/* work's lock: what is flushed goes back to be staged */
+	_Atomic uint32_t tail;		/* written under vi->lock */
+	_Atomic uint32_t head;		/* written under the work's lock */
+	_Atomic uint32_t outstanding;	/* operations that uDAPL has */
+};
+
+enum peer_step { PEER_NONE, PEER_WAITS, PEER_PAUSES, PEER_DIALS, PEER_HANGS_UP, PEER_ACCEPTS };
+
+/* An address, whole. */
+struct place {
+	uint8_t host[16];
+	uint8_t disc[MAX_DISC];
+	uint8_t host_len;
+	uint8_t disc_len;
+};
+
+/* A connection to a peer in the making; vi->lock. */
+struct peering {
+	enum peer_step step;
+	struct place local;
+	struct place remote;
+	uint64_t until;			/* milliseconds */
+	uint64_t dial_at;
+	unsigned int probe;
+	bool cancelled;
+	bool has_result;
+	VIP_RETURN result;
+};
+
+struct vi {
+	uint32_t magic;
+	struct nic *nic;
+	struct vi *next;		/* nic->lock */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;		/* state, outcome or up */
+	VIP_VI_STATE state;		/* all below: lock */
+	bool busy;			/* a thread is connecting or disconnecting it */
+	bool feeding;			/* receives go to uDAPL at once */
+	bool closing;			/* VipDisconnect() is at work */
+	bool up;			/* uDAPL has a connection */
+	DAT_EVENT_NUMBER outcome;	/* of an attempt; 0: open */
+	enum wire_verdict verdict;
+	_Atomic uint8_t generation;	/* of the endpoint, for cookies; written under lock */
+	DAT_EP_HANDLE ep;
+	VIP_VI_ATTRIBUTES attr;
+	struct ptag *ptag;
+	VIP_VI_ATTRIBUTES remote;	/* the peer's, while connected */
+	struct peering peer;
+	void *user_data;
+	struct queue sendq;
+	struct queue recvq;
+	struct wire_head *heads;	/* one for each op: fixed */
+	DAT_LMR_HANDLE heads_lmr;
+	DAT_LMR_CONTEXT heads_context;
+	uint32_t epoch;			/* of the cache */
+	struct mem_view cache[MEM_CACHE];
+};
+
+struct cq_entry {
+	struct vi *vi;
+	bool recv;
+};
+
+struct cq {
+	uint32_t magic;
+	struct cq *next;		/* nic->lock */
+	struct work work;
+	unsigned int users;		/* queues; nic->lock */
+	uint32_t room;			/* events of the EVD that are spoken for; nic->lock */
+	struct cq_entry *ring;		/* all below: work.lock */
+	uint32_t size;
+	uint32_t first;
+	uint32_t count;
+};
+
+/* A connection qualifier that this NIC listens at, for all discriminators that lead there. */
+struct door {
+	struct door *next;
+	DAT_CONN_QUAL qual;
+	DAT_PSP_HANDLE psp;
+};
+
+/* A client's request. On its listener's list until VipConnectWait() hands it out. */
+struct conn {
+	struct conn *next;
+	DAT_CR_HANDLE cr;
+	struct wire_hello hello;
+	struct place remote;
+	uint64_t stale_at;		/* milliseconds: when the client gives up */
+	bool busy;			/* VipConnectAccept() has it */
+};
+
+struct listener {
+	struct listener *next;
+	uint8_t disc[MAX_DISC];
+	uint8_t disc_len;
+	pthread_cond_t arrived;
+	struct conn *conns;
+	unsigned int count;
+	unsigned int waiters;
+};
+
+struct async_error {
+	struct async_error *next;
+	VIP_ERROR_DESCRIPTOR what;
+};
+
+struct herald {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE bell;		/* a software event on it wakes the herald */
+	pthread_cond_t free;		/* current has changed */
+	bool stop;			/* all below: lock */
+	bool rung;
+	struct work *watched;
+	struct work *current;		/* being looked at */
+	struct async_error *errors;
+	struct async_error **last_error;
+	VIP_ERROR_HANDLER handler;
+	void *context;
+};
+
+struct nic {
+	struct nic *next;		/* all_nics */
+	DAT_IA_HANDLE ia;
+	DAT_IA_ATTR ia_attr;
+	DAT_EVD_HANDLE async_evd;
+	DAT_EVD_HANDLE cm_evd;		/* requests, connections, and the keeper's bell */
+	DAT_CNO_HANDLE cno;
+	pthread_t keeper;
+	_Atomic bool stop;
+	struct herald herald;
+	VIP_NIC_ATTRIBUTES attr;
+	uint8_t address[16];
+	struct sockaddr_storage sockaddr;
+	uint32_t depth;
+	bool read_needs_write;		/* the sink of an RDMA read needs REMOTE_WRITE */
+	bool extended_returns;
+	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
+
+	pthread_mutex_t lock;		/* all below, up to mem_lock */
+	struct vi *vis;
+	struct vi *dead_vis;		/* their memory stays: a late event finds a VI */
+	struct cq *cqs;
+	struct cq *dead_cqs;
+	struct door *doors;
+	struct listener *listeners;
+	struct conn *conns;		/* handed out, not yet answered */
+	unsigned int ns_users;
+
+	pthread_mutex_t mem_lock;	/* ptags, mems; ptag->users */
+	struct ptag own_ptag;
+	struct ptag *ptags;
+	struct mem *mems[MEM_BUCKETS];
+	VIP_MEM_HANDLE last_private;
+	_Atomic uint32_t mem_epoch;	/* changes with each registration that ends or changes */
+};
+
+/* nic.c */
+struct nic *nic_get(VIP_NIC_HANDLE handle);
+void nic_visit(bool (*visit)(struct nic *nic, void *arg), void *arg);
+const char *nic_find(const char *device, char *name, size_t size);	/* names.c */
+
+/* mem.c */
+struct ptag *ptag_get(struct nic *nic, VIP_PROTECTION_HANDLE handle);
+void ptag_put(struct nic *nic, struct ptag *ptag);
+bool mem_look_up(struct nic *nic, VIP_MEM_HANDLE handle, struct mem_view *view);
+void mem_free_all(struct nic *nic);
+
+/* work.c */
+uint64_t now_ms(void);
+uint64_t deadline_ms(VIP_ULONG timeout);
+int work_open(struct work *w, struct nic *nic, struct cq *cq, uint32_t events);
+void work_close(struct work *w);
+bool work_poll_locked(struct work *w);
+void work_wait_locked(struct work *w, uint64_t until);
+void work_wake_locked(struct work *w);
+void op_finish_locked(struct op *op, uint32_t status);
+DAT_DTO_COOKIE op_cookie(const struct op *op, bool early);
+void cond_init(pthread_cond_t *cond);
+bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until);
+
+/* queue.c */
+int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq);
+void queue_close(struct queue *q);
+bool queue_empty(struct queue *q);
+struct op *queue_head_locked(struct queue *q);
+VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor);
+void queue_set_survive(struct queue *q, bool survive);
+void queue_restage(struct queue *q);
+void queue_flush(struct queue *q, bool posted_too);
+void queue_drain(struct queue *q, uint64_t until);
+
+/* vi.c */
+struct vi *vi_get(VIP_VI_HANDLE handle);
+int vi_renew_ep_locked(struct vi *vi);
+VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr);
+
+/* post.c */
+void post_staged_locked(struct vi *vi);
+
+/* cq.c */
+struct cq *cq_get(VIP_CQ_HANDLE handle);
+void cq_push_locked(struct cq *cq, struct vi *vi, bool recv);
+bool cq_pop_locked(struct cq *cq, struct cq_entry *entry);
+int cq_use(struct cq *cq, uint32_t events);	/* nic->lock */
+
+/* herald.c, notify.c */
+int herald_start(struct nic *nic);
+void herald_stop(struct nic *nic);
+void herald_ring(struct nic *nic);
+void herald_watch(struct work *w);
+void herald_unwatch(struct work *w);
+void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR *descriptor,
+		  VIP_RESOURCE_CODE resource, VIP_ERROR_CODE code);
+bool notice_take(struct work *w, struct call *call);
+void call_make(const struct nic *nic, const struct call *call);
+void notices_forget_locked(struct work *w, const struct queue *q);
+
+/* keeper.c */
+int keeper_start(struct nic *nic);
+void keeper_stop(struct nic *nic);
+void keeper_ring(struct nic *nic);
+
+/* attempt.c */
+VIP_RETURN vi_begin(struct vi *vi);
+void vi_give_up(struct vi *vi);
+void vi_settle(struct vi *vi);
+void vi_feed_locked(struct vi *vi);
+DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct place *remote,
+			  unsigned int probe, uint64_t until, bool peer);
+void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size);
+VIP_RETURN outcome_meaning(const struct vi *vi);
+
+/* connect.c */
+VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *theirs);
+DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const VIP_VI_ATTRIBUTES *theirs);
+
+/* listen.c */
+DAT_CONN_QUAL door_qual(const uint8_t *disc, size_t length, unsigned int probe);
+struct door *door_open_locked(struct nic *nic, const uint8_t *disc, size_t length);
+void listen_request(struct nic *nic, DAT_CR_HANDLE cr);
+void listen_free_all(struct nic *nic);
+
+/* peer.c */
+void peer_outcome(struct vi *vi);
+bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
+		  const struct place *remote);
+uint64_t peer_run(struct nic *nic);
+
+/* address.c */
+bool place_read(const struct nic *nic, const VIP_NET_ADDRESS *address, struct place *place);
+void place_write(const struct place *place, VIP_NET_ADDRESS *address, bool keep_short);
+bool place_is_here(const struct nic *nic, const struct place *place);
+void place_of_sockaddr(const struct sockaddr *sa, struct place *place);
+void place_to_sockaddr(const struct place *place, struct sockaddr_storage *sa);
+bool same_host(const struct nic *nic, const struct place *a, const struct place *b);
+
+#endif

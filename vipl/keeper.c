@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the keeper, the thread of a NIC that reads what uDAPL tells of connections. Invariant: it
+ * never waits for the program, and no other thread reads these EVDs.
+ */
+#include <string.h>
+
+#include "impl.h"
+
+enum { CM_EVENTS = 256 };	/* the backlog of all doors */
+
+void keeper_ring(struct nic *nic)
+{
+	DAT_EVENT event;
+
+	memset(&event, 0, sizeof(event));
+	event.event_number = DAT_SOFTWARE_EVENT;
+	event.evd_handle = nic->cm_evd;
+	dat_evd_post_se(nic->cm_evd, &event);
+}
+
+static void connection_event(const DAT_EVENT *event)
+{
+	const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
+	DAT_CONTEXT context = { .as_64 = 0 };
+
+	if (dat_get_consumer_context(data->ep_handle, &context) != DAT_SUCCESS)
+		return;
+	if (context.as_ptr != NULL)
+		vi_outcome(context.as_ptr, event->event_number, data->private_data,
+			   (size_t)data->private_data_size);
+	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+		dat_ep_free(data->ep_handle);	/* it has said "no match": listen.c */
+}
+
+static void read_cm(struct nic *nic)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(nic->cm_evd, &event) == DAT_SUCCESS) {
+		if (event.event_number == DAT_CONNECTION_REQUEST_EVENT)
+			listen_request(nic, event.event_data.cr_arrival_event_data.cr_handle);
+		else if (event.event_number != DAT_SOFTWARE_EVENT)
+			connection_event(&event);
+	}
+}
+
+static void read_async(struct nic *nic)
+{
+	DAT_EVENT event;
+
+	/* The end of an endpoint comes as a connection event too. */
+	while (dat_evd_dequeue(nic->async_evd, &event) == DAT_SUCCESS)
+		if (event.event_number != DAT_ASYNC_ERROR_EP_BROKEN)
+			herald_error(nic, NULL, NULL, NULL, VIP_RESOURCE_NIC,
+				     VIP_ERROR_CATASTROPHIC);
+}
+
+static DAT_TIMEOUT until_us(uint64_t at)
+{
+	uint64_t now = now_ms();
+
+	if (at == UINT64_MAX)
+		return DAT_TIMEOUT_INFINITE;
+	if (at <= now)
+		return 0;
+	return at - now > 1000000 ? 1000000000u : (DAT_TIMEOUT)(at - now) * 1000;
+}
+
+static void *keeper_main(void *arg)
+{
+	struct nic *nic = arg;
+	DAT_EVD_HANDLE evd;
+
+	/* acquire: whoever wants it to stop has finished with the NIC */
+	while (!atomic_load_explicit(&nic->stop, memory_order_acquire)) {
+		read_cm(nic);
+		read_async(nic);
+		dat_cno_wait(nic->cno, until_us(peer_run(nic)), &evd);
+	}
+	return NULL;
+}
+
+int keeper_start(struct nic *nic)
+{
+	if (dat_cno_create(nic->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &nic->cno) != DAT_SUCCESS)
+		return -1;
+	if (dat_evd_create(nic->ia, CM_EVENTS, nic->cno,
+			   (DAT_EVD_FLAGS)(DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG |
+					   DAT_EVD_SOFTWARE_FLAG),
+			   &nic->cm_evd) != DAT_SUCCESS)
+		return -1;
+	if (dat_evd_modify_cno(nic->async_evd, nic->cno) != DAT_SUCCESS)
+		return -1;
+	return pthread_create(&nic->keeper, NULL, keeper_main, nic) ? -1 : 0;
+}
+
+void keeper_stop(struct nic *nic)
+{
+	/* release: see keeper_main() */
+	atomic_store_explicit(&nic->stop, true, memory_order_release);
+	keeper_ring(nic);
+	pthread_join(nic->keeper, NULL);
+}

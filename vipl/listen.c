@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns listening: doors, which are connection qualifiers of uDAPL's, and listeners, which are
+ * discriminators. Invariant: every discriminator that this NIC answers for has a door among its
+ * PROBES qualifiers, and nobody on this host has the same one.
+ *
+ * A discriminator is any bytes, a qualifier a port on some transports. So a discriminator's hash
+ * leads to a row of ports, of which the listener has the first that was free, and a client asks one
+ * after the other. Whoever answers there may not know the discriminator. uDAPL 1.2 cannot say why a
+ * request is rejected: a rejection means VipConnectReject(), and "no match" is told by an acceptance
+ * that says so and leads to no VI.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+
+enum { FIRST_QUAL = 22016, QUALS = 8192, QUAL_STEP = 47 };
+
+DAT_CONN_QUAL door_qual(const uint8_t *disc, size_t length, unsigned int probe)
+{
+	uint32_t hash = 2166136261u;	/* FNV-1a */
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ disc[i]) * 16777619u;
+	hash ^= hash >> 15;
+	return FIRST_QUAL + (hash % QUALS + probe * QUAL_STEP) % QUALS;
+}
+
+static struct door *door_at(struct nic *nic, DAT_CONN_QUAL qual)
+{
+	struct door *door;
+
+	for (door = nic->doors; door != NULL && door->qual != qual; door = door->next)
+		;
+	return door;
+}
+
+/* NULL if somebody else has it, or it cannot be had. */
+static struct door *door_create(struct nic *nic, DAT_CONN_QUAL qual)
+{
+	struct door *door = calloc(1, sizeof(*door));
+
+	if (door == NULL)
+		return NULL;
+	door->qual = qual;
+	if (dat_psp_create(nic->ia, qual, nic->cm_evd, DAT_PSP_CONSUMER_FLAG, &door->psp) !=
+	    DAT_SUCCESS) {
+		free(door);
+		return NULL;
+	}
+	door->next = nic->doors;
+	nic->doors = door;
+	return door;
+}
+
+struct door *door_open_locked(struct nic *nic, const uint8_t *disc, size_t length)
+{
+	struct door *door = NULL;
+
+	for (unsigned int probe = 0; probe < PROBES && door == NULL; probe++) {
+		DAT_CONN_QUAL qual = door_qual(disc, length, probe);
+
+		door = door_at(nic, qual);
+		if (door == NULL)
+			door = door_create(nic, qual);
+	}
+	return door;
+}
+
+static struct listener *listener_find(struct nic *nic, const uint8_t *disc, size_t length)
+{
+	struct listener *l;
+
+	for (l = nic->listeners; l != NULL; l = l->next)
+		if (l->disc_len == length && memcmp(l->disc, disc, length) == 0)
+			break;
+	return l;
+}
+
+static struct listener *listener_get_locked(struct nic *nic, const struct place *local)
+{
+	struct listener *l = listener_find(nic, local->disc, local->disc_len);
+
+	if (l != NULL)
+		return l;
+	l = calloc(1, sizeof(*l));
+	if (l == NULL)
+		return NULL;
+	if (door_open_locked(nic, local->disc, local->disc_len) == NULL) {
+		free(l);
+		return NULL;
+	}
+	memcpy(l->disc, local->disc, local->disc_len);
+	l->disc_len = local->disc_len;
+	cond_init(&l->arrived);
+	l->next = nic->listeners;
+	nic->listeners = l;
+	return l;
+}
+
+/* The first client that has not given up yet. */
+static struct conn *listener_take(struct listener *l)
+{
+	uint64_t now = now_ms();
+	struct conn *conn;
+
+	while ((conn = l->conns) != NULL) {
+		l->conns = conn->next;
+		l->count--;
+		if (conn->stale_at > now)
+			return conn;
+		dat_cr_reject(conn->cr);
+		free(conn);
+	}
+	return NULL;
+}
+
+/* Waits with nic->lock held, and hands the request out; NULL when the time is over. */
+static struct conn *listener_wait_locked(struct nic *nic, struct listener *l, uint64_t until)
+{
+	struct conn *conn;
+
+	l->waiters++;
+	while ((conn = listener_take(l)) == NULL && now_ms() < until)
+		cond_wait_until(&l->arrived, &nic->lock, until);
+	l->waiters--;
+	if (conn != NULL) {
+		conn->next = nic->conns;
+		nic->conns = conn;
+	}
+	return conn;
+}
+
+VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VIP_ULONG timeout,
+			  VIP_NET_ADDRESS *remote_addr, VIP_VI_ATTRIBUTES *remote_attr,
+			  VIP_CONN_HANDLE *out)
+{
+	struct nic *nic = nic_get(handle);
+	VIP_RETURN ret = VIP_ERROR_RESOURCE;
+	struct conn *conn = NULL;
+	struct listener *l;
+	struct place local;
+
+	if (nic == NULL || remote_addr == NULL || remote_attr == NULL || out == NULL ||
+	    !place_read(nic, local_addr, &local) || !place_is_here(nic, &local))
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&nic->lock);
+	l = listener_get_locked(nic, &local);
+	if (l != NULL) {
+		conn = listener_wait_locked(nic, l, deadline_ms(timeout));
+		ret = conn != NULL ? VIP_SUCCESS : VIP_TIMEOUT;
+	}
+	pthread_mutex_unlock(&nic->lock);
+	if (ret != VIP_SUCCESS)
+		return ret;
+	place_write(&conn->remote, remote_addr, nic->short_addresses);
+	*remote_attr = conn->hello.attr;
+	*out = conn;
+	return VIP_SUCCESS;
+}
+
+/* Nobody here goes by that discriminator: the endpoint lives until the client has hung up. */
+static void answer_no_match(struct nic *nic, DAT_CR_HANDLE cr)
+{
+	struct wire_hello hello = { .verdict = WIRE_NO_MATCH };
+	uint8_t data[WIRE_HELLO_MAX];
+	size_t size = wire_pack(&hello, data);
+	DAT_EP_HANDLE ep;
+
+	if (dat_ep_create(nic->ia, nic->own_ptag.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, nic->cm_evd,
+			  NULL, &ep) != DAT_SUCCESS) {
+		dat_cr_reject(cr);
+		return;
+	}
+	if (dat_cr_accept(cr, ep, (DAT_COUNT)size, data) != DAT_SUCCESS) {
+		dat_cr_reject(cr);
+		dat_ep_free(ep);
+	}
+}
+
+/* Puts a client's request on the list of its listener; false if there is none, or too many wait. */
+static bool enqueue(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
+		    const struct place *remote)
+{
+	struct listener *l = listener_find(nic, hello->to, hello->to_len);
+	struct conn *conn, **at;
+
+	if (l == NULL || l->count >= MAX_WAITING)
+		return false;
+	conn = calloc(1, sizeof(*conn));
+	if (conn == NULL)
+		return false;
+	conn->cr = cr;
+	conn->hello = *hello;
+	conn->remote = *remote;
+	conn->stale_at = deadline_ms(hello->timeout_ms);
+	for (at = &l->conns; *at != NULL; at = &(*at)->next)
+		;
+	*at = conn;
+	l->count++;
+	pthread_cond_signal(&l->arrived);
+	return true;
+}
+
+/* A request has come to one of our doors. */
+void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
+{
+	struct wire_hello hello;
+	struct place remote;
+	DAT_CR_PARAM param;
+	bool known;
+
+	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS ||
+	    !wire_unpack(param.private_data, (size_t)param.private_data_size, &hello) ||
+	    hello.verdict != WIRE_ASKS) {
+		dat_cr_reject(cr);	/* no libvipl, or none of ours */
+		return;
+	}
+	place_of_sockaddr(param.remote_ia_address_ptr, &remote);
+	remote.disc_len = hello.from_len;
+	memcpy(remote.disc, hello.from, hello.from_len);
+	pthread_mutex_lock(&nic->lock);
+	known = hello.peer ? peer_request(nic, cr, &hello, &remote) :
+			     enqueue(nic, cr, &hello, &remote);
+	pthread_mutex_unlock(&nic->lock);
+	if (!known)
+		answer_no_match(nic, cr);
+}
+
+static void free_conns(struct conn *conn)
+{
+	struct conn *next;
+
+	for (; conn != NULL; conn = next) {
+		next = conn->next;
+		free(conn);
+	}
+}
+
+/* The IA is closed: uDAPL's objects are gone. */
+void listen_free_all(struct nic *nic)
+{
+	struct listener *l;
+	struct door *door;
+
+	while ((l = nic->listeners) != NULL) {
+		nic->listeners = l->next;
+		free_conns(l->conns);
+		pthread_cond_destroy(&l->arrived);
+		free(l);
+	}
+	while ((door = nic->doors) != NULL) {
+		nic->doors = door->next;
+		free(door);
+	}
+	free_conns(nic->conns);
+}

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# libvipl.so.0: the VI Provider Library, a client of <dat/udat.h> alone.
+include_HEADERS = include/vipl.h
+pkgconfig_DATA += vipl/vipl.pc
+
+lib_LTLIBRARIES += libvipl.la
+libvipl_la_SOURCES = \
+	vipl/address.c \
+	vipl/attempt.c \
+	vipl/connect.c \
+	vipl/cq.c \
+	vipl/done.c \
+	vipl/herald.c \
+	vipl/impl.h \
+	vipl/keeper.c \
+	vipl/listen.c \
+	vipl/mem.c \
+	vipl/names.c \
+	vipl/nic.c \
+	vipl/notify.c \
+	vipl/ns.c \
+	vipl/peer.c \
+	vipl/post.c \
+	vipl/queue.c \
+	vipl/rules.h \
+	vipl/vi.c \
+	vipl/wire.c \
+	vipl/wire.h \
+	vipl/work.c
+libvipl_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libvipl_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libvipl_la_LDFLAGS = $(AM_LDFLAGS) $(LIB_RPATH) -version-info 0:0:0 \
+	-Wl,--version-script=$(srcdir)/vipl/libvipl.map
+libvipl_la_LIBADD = libdat.la
+EXTRA_libvipl_la_DEPENDENCIES = vipl/libvipl.map
+EXTRA_DIST += vipl/libvipl.map

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns registered memory and protection tags. Invariant: a handle stands for one region of the NIC,
+ * and is the key that a peer uses, if peers have a right to it. The epoch changes before a region
+ * that ends, or changes, is let go of: a copy taken under an older epoch is not believed (post.c).
+ */
+#include <stdlib.h>
+
+#include "impl.h"
+
+struct ptag *ptag_get(struct nic *nic, VIP_PROTECTION_HANDLE handle)
+{
+	struct ptag *ptag = handle == NULL ? &nic->own_ptag : NULL;
+
+	pthread_mutex_lock(&nic->mem_lock);
+	if (ptag == NULL)
+		for (ptag = nic->ptags; ptag != NULL && ptag != handle; ptag = ptag->next)
+			;
+	if (ptag != NULL)
+		ptag->users++;
+	pthread_mutex_unlock(&nic->mem_lock);
+	return ptag;
+}
+
+void ptag_put(struct nic *nic, struct ptag *ptag)
+{
+	pthread_mutex_lock(&nic->mem_lock);
+	ptag->users--;
+	pthread_mutex_unlock(&nic->mem_lock);
+}
+
+VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE handle, VIP_PROTECTION_HANDLE *out)
+{
+	struct nic *nic = nic_get(handle);
+	struct ptag *ptag;
+
+	if (nic == NULL || out == NULL)
+		return VIP_INVALID_PARAMETER;
+	ptag = calloc(1, sizeof(*ptag));
+	if (ptag == NULL)
+		return VIP_ERROR_RESOURCE;
+	if (dat_pz_create(nic->ia, &ptag->pz) != DAT_SUCCESS) {
+		free(ptag);
+		return VIP_ERROR_RESOURCE;
+	}
+	pthread_mutex_lock(&nic->mem_lock);
+	ptag->next = nic->ptags;
+	nic->ptags = ptag;
+	pthread_mutex_unlock(&nic->mem_lock);
+	*out = ptag;
+	return VIP_SUCCESS;
+}
+
+VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE handle, VIP_PROTECTION_HANDLE ptag_handle)
+{
+	struct nic *nic = nic_get(handle);
+	VIP_RETURN ret = VIP_SUCCESS;
+	struct ptag *ptag = NULL, **at;
+
+	if (nic == NULL || ptag_handle == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&nic->mem_lock);
+	for (at = &nic->ptags; *at != NULL && *at != ptag_handle; at = &(*at)->next)
+		;
+	if (*at == NULL)
+		ret = VIP_INVALID_PARAMETER;
+	else if ((*at)->users)
+		ret = VIP_ERROR_RESOURCE;
+	else {
+		ptag = *at;
+		*at = ptag->next;
+	}
+	pthread_mutex_unlock(&nic->mem_lock);
+	if (ptag != NULL) {
+		dat_pz_free(ptag->pz);
+		free(ptag);
+	}
+	return ret;
+}
+
+static struct mem **bucket(struct nic *nic, VIP_MEM_HANDLE handle)
+{
+	return &nic->mems[(handle ^ handle >> 8) % MEM_BUCKETS];
+}
+
+static struct mem **mem_at_locked(struct nic *nic, VIP_MEM_HANDLE handle)
+{
+	struct mem **at = bucket(nic, handle);
+
+	while (*at != NULL && (*at)->handle != handle)
+		at = &(*at)->next;
+	return at;
+}
+
+/* For posts: false if there is no such region. */
+bool mem_look_up(struct nic *nic, VIP_MEM_HANDLE handle, struct mem_view *view)
+{
+	struct mem *mem;
+
+	pthread_mutex_lock(&nic->mem_lock);
+	mem = *mem_at_locked(nic, handle);
+	if (mem != NULL)
+		*view = (struct mem_view){
+			.handle = handle,
+			.context = mem->context,
+			.base = mem->base,
+			.length = mem->length,
+			.ptag = mem->ptag,
+		};
+	pthread_mutex_unlock(&nic->mem_lock);
+	return mem != NULL;
+}
+
+static DAT_MEM_PRIV_FLAGS rights_of(const struct nic *nic, const VIP_MEM_ATTRIBUTES *attr)
+{
+	unsigned int rights = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+
+	if (attr->EnableRdmaWrite || nic->read_needs_write)
+		rights |= DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	if (attr->EnableRdmaRead)
+		rights |= DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	return (DAT_MEM_PRIV_FLAGS)rights;
+}
+
+/* Registers mem->base and so on in the tag's zone; `key` is what peers would use, or 0. */
+static VIP_RETURN mem_create_lmr(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT *key)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = (void *)mem->base };
+	DAT_RETURN ret;
+
+	*key = 0;
+	ret = dat_lmr_create(nic->ia, DAT_MEM_TYPE_VIRTUAL, region, mem->length, mem->ptag->pz,
+			     rights_of(nic, &mem->attr), &mem->lmr, &mem->context, key, NULL, NULL);
+	if (ret == DAT_SUCCESS)
+		return VIP_SUCCESS;
+	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES ? VIP_ERROR_RESOURCE :
+								  VIP_INVALID_PARAMETER;
+}
+
+/* A handle for memory that no peer has a right to: any that no region has. */
+static VIP_MEM_HANDLE private_handle_locked(struct nic *nic)
+{
+	do {
+		nic->last_private++;
+	} while (nic->last_private == 0 || *mem_at_locked(nic, nic->last_private) != NULL);
+	return nic->last_private;
+}
+
+/* Puts the region into the table, under its key or a private handle; false if that is taken. */
+static bool mem_enter(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT key)
+{
+	bool shared = mem->attr.EnableRdmaWrite || mem->attr.EnableRdmaRead;
+	struct mem **at;
+
+	pthread_mutex_lock(&nic->mem_lock);
+	mem->handle = shared ? key : private_handle_locked(nic);
+	at = mem_at_locked(nic, mem->handle);
+	if (mem->handle == 0 || *at != NULL) {
+		pthread_mutex_unlock(&nic->mem_lock);
+		return false;
+	}
+	*at = mem;
+	pthread_mutex_unlock(&nic->mem_lock);
+	return true;
+}
+
+/*
+ * A key that a private handle has taken cannot be changed: the region is registered once more,
+ * while the key is still held, so that it gets another.
+ */
+static VIP_RETURN mem_register(struct nic *nic, struct mem *mem)
+{
+	VIP_RETURN ret;
+	DAT_LMR_HANDLE held[8];
+	unsigned int count = 0;
+	DAT_RMR_CONTEXT key;
+
+	while ((ret = mem_create_lmr(nic, mem, &key)) == VIP_SUCCESS && !mem_enter(nic, mem, key)) {
+		held[count++] = mem->lmr;
+		if (count == sizeof(held) / sizeof(held[0])) {
+			ret = VIP_ERROR_RESOURCE;
+			break;
+		}
+	}
+	while (count > 0)
+		dat_lmr_free(held[--count]);
+	return ret;
+}
+
+VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_ULONG length,
+			  VIP_MEM_ATTRIBUTES *attr, VIP_MEM_HANDLE *out)
+{
+	struct nic *nic = nic_get(handle);
+	struct ptag *ptag;
+	struct mem *mem;
+	VIP_RETURN ret;
+
+	if (nic == NULL || address == NULL || length == 0 || attr == NULL || out == NULL)
+		return VIP_INVALID_PARAMETER;
+	ptag = ptag_get(nic, attr->Ptag);
+	if (ptag == NULL)
+		return VIP_INVALID_PTAG;
+	mem = calloc(1, sizeof(*mem));
+	if (mem == NULL) {
+		ret = VIP_ERROR_RESOURCE;
+		goto put_ptag;
+	}
+	mem->base = (uintptr_t)address;
+	mem->length = length;
+	mem->ptag = ptag;
+	mem->attr = *attr;
+	ret = mem_register(nic, mem);
+	if (ret != VIP_SUCCESS)
+		goto free_mem;
+	*out = mem->handle;
+	return VIP_SUCCESS;
+
+free_mem:
+	free(mem);
+put_ptag:
+	ptag_put(nic, ptag);
+	return ret;
+}
+
+static void epoch_end_locked(struct nic *nic)
+{
+	/* release: who sees the new epoch looks the handle up again, under the lock */
+	atomic_fetch_add_explicit(&nic->mem_epoch, 1, memory_order_release);
+}
+
+VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM_HANDLE mem_handle)
+{
+	struct nic *nic = nic_get(handle);
+	struct mem *mem, **at;
+
+	if (nic == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&nic->mem_lock);
+	at = mem_at_locked(nic, mem_handle);
+	mem = *at;
+	if (mem == NULL || mem->base != (uintptr_t)address) {
+		pthread_mutex_unlock(&nic->mem_lock);
+		return VIP_INVALID_PARAMETER;
+	}
+	*at = mem->next;
+	epoch_end_locked(nic);
+	mem->ptag->users--;
+	pthread_mutex_unlock(&nic->mem_lock);
+	dat_lmr_free(mem->lmr);
+	free(mem);
+	return VIP_SUCCESS;
+}
+
+static bool same_right(VIP_BOOLEAN a, VIP_BOOLEAN b)
+{
+	return !a == !b;
+}
+
+/* Registers the region anew, in the zone of another tag, under the handle that it has. */
+static VIP_RETURN mem_move_locked(struct nic *nic, struct mem *mem, struct ptag *ptag)
+{
+	struct mem moved = *mem;
+	DAT_RMR_CONTEXT key;
+
+	moved.ptag = ptag;
+	if (mem_create_lmr(nic, &moved, &key) != VIP_SUCCESS)
+		return VIP_ERROR_RESOURCE;
+	epoch_end_locked(nic);
+	dat_lmr_free(mem->lmr);
+	mem->lmr = moved.lmr;
+	mem->context = moved.context;
+	mem->ptag->users--;
+	ptag->users++;
+	mem->ptag = ptag;
+	return VIP_SUCCESS;
+}
+
+static VIP_RETURN mem_change_locked(struct nic *nic, struct mem *mem, struct ptag *ptag,
+				    const VIP_MEM_ATTRIBUTES *attr)
+{
+	VIP_RETURN ret = VIP_SUCCESS;
+
+	if (!same_right(mem->attr.EnableRdmaWrite, attr->EnableRdmaWrite) ||
+	    !same_right(mem->attr.EnableRdmaRead, attr->EnableRdmaRead))
+		return VIP_ERROR_RESOURCE;
+	if (ptag != mem->ptag) {
+		if (attr->EnableRdmaWrite || attr->EnableRdmaRead)
+			return VIP_ERROR_RESOURCE;
+		ret = mem_move_locked(nic, mem, ptag);
+	}
+	if (ret == VIP_SUCCESS)
+		mem->attr = *attr;
+	return ret;
+}
+
+VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM_HANDLE mem_handle,
+			       VIP_MEM_ATTRIBUTES *attr)
+{
+	struct nic *nic = nic_get(handle);
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct ptag *ptag;
+	struct mem *mem;
+
+	if (nic == NULL || attr == NULL)
+		return VIP_INVALID_PARAMETER;
+	ptag = ptag_get(nic, attr->Ptag);
+	if (ptag == NULL)
+		return VIP_INVALID_PTAG;
+	pthread_mutex_lock(&nic->mem_lock);
+	mem = *mem_at_locked(nic, mem_handle);
+	if (mem != NULL && mem->base == (uintptr_t)address)
+		ret = mem_change_locked(nic, mem, ptag, attr);
+	pthread_mutex_unlock(&nic->mem_lock);
+	ptag_put(nic, ptag);
+	return ret;
+}
+
+VIP_RETURN VipQueryMem(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM_HANDLE mem_handle,
+		       VIP_MEM_ATTRIBUTES *attr)
+{
+	struct nic *nic = nic_get(handle);
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct mem *mem;
+
+	if (nic == NULL || attr == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&nic->mem_lock);
+	mem = *mem_at_locked(nic, mem_handle);
+	if (mem != NULL && mem->base == (uintptr_t)address) {
+		*attr = mem->attr;
+		ret = VIP_SUCCESS;
+	}
+	pthread_mutex_unlock(&nic->mem_lock);
+	return ret;
+}
+
+/* The IA is closed: nobody else is here, and uDAPL's objects are gone. */
+void mem_free_all(struct nic *nic)
+{
+	struct ptag *ptag;
+	struct mem *mem;
+
+	for (size_t i = 0; i < MEM_BUCKETS; i++)
+		while ((mem = nic->mems[i]) != NULL) {
+			nic->mems[i] = mem->next;
+			free(mem);
+		}
+	while ((ptag = nic->ptags) != NULL) {
+		nic->ptags = ptag->next;
+		free(ptag);
+	}
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns notices: handlers that wait for a completion. Invariant: a notice is on its work's list until
+ * it is forgotten, or the completion that it is called with has been taken for it.
+ */
+#include <stdlib.h>
+
+#include "impl.h"
+
+/* Puts it last, and has the herald look: what it waits for may be there already. */
+static void notice_add(struct work *w, struct notice *notice)
+{
+	struct notice **at;
+
+	pthread_mutex_lock(&w->lock);
+	for (at = &w->notices; *at != NULL; at = &(*at)->next)
+		;
+	*at = notice;
+	herald_watch(w);
+	pthread_mutex_unlock(&w->lock);
+	herald_ring(w->nic);
+}
+
+static VIP_RETURN notify(VIP_VI_HANDLE handle, bool recv, void *context, VIP_VI_HANDLER handler)
+{
+	struct vi *vi = vi_get(handle);
+	struct notice *notice;
+	struct queue *q;
+
+	if (vi == NULL || handler == NULL)
+		return VIP_INVALID_PARAMETER;
+	q = recv ? &vi->recvq : &vi->sendq;
+	if (q->work->cq != NULL)
+		return RULE_WAIT_WITH_CQ;
+	notice = calloc(1, sizeof(*notice));
+	if (notice == NULL)
+		return VIP_ERROR_RESOURCE;
+	notice->queue = q;
+	notice->context = context;
+	notice->on_descriptor = handler;
+	notice_add(q->work, notice);
+	return VIP_SUCCESS;
+}
+
+VIP_RETURN VipSendNotify(VIP_VI_HANDLE vi, VIP_PVOID context, VIP_VI_HANDLER handler)
+{
+	return notify(vi, false, context, handler);
+}
+
+VIP_RETURN VipRecvNotify(VIP_VI_HANDLE vi, VIP_PVOID context, VIP_VI_HANDLER handler)
+{
+	return notify(vi, true, context, handler);
+}
+
+VIP_RETURN VipCQNotify(VIP_CQ_HANDLE handle, VIP_PVOID context, VIP_CQ_HANDLER handler)
+{
+	struct cq *cq = cq_get(handle);
+	struct notice *notice;
+
+	if (cq == NULL || handler == NULL)
+		return VIP_INVALID_PARAMETER;
+	notice = calloc(1, sizeof(*notice));
+	if (notice == NULL)
+		return VIP_ERROR_RESOURCE;
+	notice->context = context;
+	notice->on_entry = handler;
+	notice_add(&cq->work, notice);
+	return VIP_SUCCESS;
+}
+
+/* The completion for a notice, taken; false if there is none yet. */
+static bool ready_locked(struct work *w, struct notice *notice, struct call *call)
+{
+	struct cq_entry entry;
+
+	if (notice->queue != NULL) {
+		queue_pop_locked(notice->queue, &call->descriptor);
+		call->vi = notice->queue->vi;
+		return call->descriptor != NULL;
+	}
+	if (!cq_pop_locked(w->cq, &entry))
+		return false;
+	call->vi = entry.vi;
+	call->recv = entry.recv;
+	return true;
+}
+
+/* All notices of a work wait for the same thing, so the first is the first to be called. */
+bool notice_take(struct work *w, struct call *call)
+{
+	bool ready = false;
+
+	pthread_mutex_lock(&w->lock);
+	if (w->notices != NULL)
+		ready = ready_locked(w, w->notices, call);
+	if (ready) {
+		call->notice = w->notices;
+		w->notices = w->notices->next;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return ready;
+}
+
+void call_make(const struct nic *nic, const struct call *call)
+{
+	const struct notice *n = call->notice;
+
+	if (n->on_descriptor != NULL)
+		n->on_descriptor(n->context, (VIP_NIC_HANDLE)(uintptr_t)nic, call->vi,
+				 call->descriptor);
+	else
+		n->on_entry(n->context, (VIP_NIC_HANDLE)(uintptr_t)nic, call->vi,
+			    call->recv ? VIP_TRUE : VIP_FALSE);
+	free(call->notice);
+}
+
+/* Of one queue, or all there are. */
+void notices_forget_locked(struct work *w, const struct queue *q)
+{
+	struct notice **at = &w->notices, *notice;
+
+	while ((notice = *at) != NULL) {
+		if (q != NULL && notice->queue != q) {
+			at = &notice->next;
+			continue;
+		}
+		*at = notice->next;
+		free(notice);
+	}
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the name service: the host's resolver, in terms of this NIC. Invariant: an address that it
+ * gives out is of the NIC's kind, and one that peers can use: loopback addresses become the NIC's.
+ */
+#include <netdb.h>
+#include <string.h>
+
+#include "impl.h"
+
+VIP_RETURN VipNSInit(VIP_NIC_HANDLE handle, VIP_PVOID info)
+{
+	struct nic *nic = nic_get(handle);
+
+	(void)info;
+	if (nic == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&nic->lock);
+	nic->ns_users++;
+	pthread_mutex_unlock(&nic->lock);
+	return VIP_SUCCESS;
+}
+
+VIP_RETURN VipNSShutdown(VIP_NIC_HANDLE handle)
+{
+	struct nic *nic = nic_get(handle);
+	VIP_RETURN ret = VIP_ERROR_NAMESERVICE;
+
+	if (nic == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&nic->lock);
+	if (nic->ns_users > 0) {
+		nic->ns_users--;
+		ret = VIP_SUCCESS;
+	}
+	pthread_mutex_unlock(&nic->lock);
+	return ret;
+}
+
+static bool ns_is_on(struct nic *nic)
+{
+	bool on;
+
+	pthread_mutex_lock(&nic->lock);
+	on = nic->ns_users > 0;
+	pthread_mutex_unlock(&nic->lock);
+	return on;
+}
+
+static void replace_loopback(const struct nic *nic, struct place *place)
+{
+	if (place->host_len == 4 && place->host[0] == 127)
+		memcpy(place->host, nic->address, 4);
+}
+
+VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE handle, const VIP_CHAR *name,
+			      VIP_NET_ADDRESS *address, VIP_ULONG index)
+{
+	struct nic *nic = nic_get(handle);
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list, *at;
+	struct place place = { .host_len = 0 };
+
+	if (nic == NULL || name == NULL || address == NULL)
+		return VIP_INVALID_PARAMETER;
+	hints.ai_family = nic->attr.NicAddressLen == 4 ? AF_INET : AF_INET6;
+	if (!ns_is_on(nic) || getaddrinfo(name, NULL, &hints, &list) != 0)
+		return VIP_ERROR_NAMESERVICE;
+	for (at = list; at != NULL && index > 0; at = at->ai_next)
+		index--;
+	if (at != NULL)
+		place_of_sockaddr(at->ai_addr, &place);
+	freeaddrinfo(list);
+	if (place.host_len == 0)
+		return VIP_ERROR_NAMESERVICE;
+	replace_loopback(nic, &place);
+	/* The caller has room for an address of the NIC's, whatever the structure held before. */
+	address->HostAddressLen = place.host_len;
+	address->DiscriminatorLen = 0;
+	place_write(&place, address, false);
+	return VIP_SUCCESS;
+}
+
+VIP_RETURN VipNSGetHostByAddr(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *address, VIP_CHAR *name,
+			      VIP_ULONG *length)
+{
+	struct nic *nic = nic_get(handle);
+	struct sockaddr_storage sa;
+	char text[NI_MAXHOST];
+	struct place place;
+	VIP_ULONG need;
+
+	if (nic == NULL || name == NULL || length == NULL || !place_read(nic, address, &place))
+		return VIP_INVALID_PARAMETER;
+	place_to_sockaddr(&place, &sa);
+	if (!ns_is_on(nic) ||
+	    getnameinfo((struct sockaddr *)&sa, sizeof(sa), text, sizeof(text), NULL, 0, 0) != 0)
+		return VIP_ERROR_NAMESERVICE;
+	need = strlen(text) + 1;
+	if (need > *length) {
+		*length = need;
+		return VIP_ERROR_RESOURCE;
+	}
+	memcpy(name, text, need);
+	*length = need;
+	return VIP_SUCCESS;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns connections between peers, where both sides ask. Invariant: of two peers the one with the
+ * smaller discriminator (or, if they are equal, the smaller host) dials, and the other waits; both
+ * know which is which without a word. The keeper alone moves a peering on, once it has begun.
+ *
+ * The one that dials may be early: it tries again until its time is over.
+ */
+#include <string.h>
+
+#include "impl.h"
+
+enum { PAUSE_MS = 20 };
+
+/* <0: this side dials. */
+static int compare_places(const struct place *a, const struct place *b)
+{
+	size_t length = a->disc_len < b->disc_len ? a->disc_len : b->disc_len;
+	int order = memcmp(a->disc, b->disc, length);
+
+	if (order == 0)
+		order = (int)a->disc_len - (int)b->disc_len;
+	if (order == 0)
+		order = memcmp(a->host, b->host, a->host_len);
+	return order;
+}
+
+static bool listen_for(struct vi *vi, const struct place *local)
+{
+	struct nic *nic = vi->nic;
+	bool heard;
+
+	pthread_mutex_lock(&nic->lock);
+	heard = door_open_locked(nic, local->disc, local->disc_len) != NULL;
+	pthread_mutex_unlock(&nic->lock);
+	return heard;
+}
+
+VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_addr,
+				 VIP_NET_ADDRESS *remote_addr, VIP_ULONG timeout)
+{
+	struct vi *vi = vi_get(handle);
+	struct place local, remote;
+	VIP_RETURN ret;
+	bool dials;
+
+	if (vi == NULL || timeout == 0 || !place_read(vi->nic, local_addr, &local) ||
+	    !place_is_here(vi->nic, &local) || !place_read(vi->nic, remote_addr, &remote) ||
+	    compare_places(&local, &remote) == 0)
+		return VIP_INVALID_PARAMETER;
+	ret = vi_begin(vi);
+	if (ret != VIP_SUCCESS)
+		return ret;
+	dials = compare_places(&local, &remote) < 0;
+	if (!dials && !listen_for(vi, &local)) {
+		vi_give_up(vi);
+		return VIP_ERROR_RESOURCE;
+	}
+	pthread_mutex_lock(&vi->lock);
+	vi->peer = (struct peering){
+		.step = dials ? PEER_PAUSES : PEER_WAITS,
+		.local = local,
+		.remote = remote,
+		.until = deadline_ms(timeout),
+		.dial_at = now_ms(),
+	};
+	vi->busy = false;
+	pthread_mutex_unlock(&vi->lock);
+	keeper_ring(vi->nic);
+	return VIP_SUCCESS;
+}
+
+/* The peering is over. */
+static void finish_locked(struct vi *vi, VIP_RETURN result)
+{
+	vi->peer.step = PEER_NONE;
+	vi->peer.result = result;
+	vi->peer.has_result = true;
+	if (result != VIP_SUCCESS) {
+		queue_set_survive(&vi->recvq, false);
+		vi->state = VIP_STATE_IDLE;
+	}
+	pthread_cond_broadcast(&vi->changed);
+}
+
+/* An attempt has come to nothing, and the endpoint is as new: what now? */
+static void go_on_locked(struct vi *vi, VIP_RETURN meaning)
+{
+	struct peering *p = &vi->peer;
+
+	if (p->cancelled || now_ms() >= p->until) {
+		finish_locked(vi, VIP_TIMEOUT);
+	} else if (p->step == PEER_ACCEPTS) {
+		p->step = PEER_WAITS;	/* the peer has gone, and may come again */
+	} else if (meaning != VIP_NO_MATCH) {
+		finish_locked(vi, meaning);
+	} else {
+		p->probe = (p->probe + 1) % PROBES;
+		p->dial_at = now_ms() + (p->probe == 0 ? PAUSE_MS : 0);
+		p->step = PEER_PAUSES;
+	}
+}
+
+/* The keeper calls it after each connection event of a VI. */
+void peer_outcome(struct vi *vi)
+{
+	VIP_RETURN meaning;
+	bool settle;
+
+	pthread_mutex_lock(&vi->lock);
+	meaning = outcome_meaning(vi);
+	if ((vi->peer.step == PEER_DIALS || vi->peer.step == PEER_ACCEPTS) &&
+	    meaning == VIP_SUCCESS) {
+		finish_locked(vi, VIP_SUCCESS);
+	} else if (vi->peer.step == PEER_DIALS && vi->up) {
+		vi->peer.step = PEER_HANGS_UP;
+		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+	}
+	settle = !vi->up && (vi->peer.step == PEER_DIALS || vi->peer.step == PEER_ACCEPTS ||
+			     vi->peer.step == PEER_HANGS_UP);
+	pthread_mutex_unlock(&vi->lock);
+	if (!settle)
+		return;
+	vi_settle(vi);
+	pthread_mutex_lock(&vi->lock);
+	go_on_locked(vi, meaning);
+	pthread_mutex_unlock(&vi->lock);
+}
+
+static bool is_expected(const struct vi *vi, const struct wire_hello *hello,
+			const struct place *remote)
+{
+	const struct peering *p = &vi->peer;
+
+	return p->step == PEER_WAITS && !p->cancelled && p->local.disc_len == hello->to_len &&
+	       memcmp(p->local.disc, hello->to, hello->to_len) == 0 &&
+	       p->remote.disc_len == remote->disc_len &&
+	       memcmp(p->remote.disc, remote->disc, remote->disc_len) == 0 &&
+	       same_host(vi->nic, &p->remote, remote);
+}
+
+static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hello *hello)
+{
+	VIP_RETURN ret = attr_compare(&vi->attr, &hello->attr);
+
+	if (ret != VIP_SUCCESS) {
+		dat_cr_reject(cr);
+		finish_locked(vi, ret);
+		return;
+	}
+	vi->peer.step = PEER_ACCEPTS;
+	if (vi_accept_locked(vi, cr, &hello->attr) != DAT_SUCCESS) {
+		dat_cr_reject(cr);
+		finish_locked(vi, VIP_ERROR_RESOURCE);
+	}
+}
+
+/* A peer dials; nic->lock is held. False if nobody here waits for it. */
+bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
+		  const struct place *remote)
+{
+	bool found = false;
+
+	for (struct vi *vi = nic->vis; vi != NULL && !found; vi = vi->next) {
+		pthread_mutex_lock(&vi->lock);
+		found = is_expected(vi, hello, remote);
+		if (found)
+			answer_locked(vi, cr, hello);
+		pthread_mutex_unlock(&vi->lock);
+	}
+	return found;
+}
+
+static void dial_locked(struct vi *vi)
+{
+	struct peering *p = &vi->peer;
+
+	p->step = PEER_DIALS;
+	if (vi_dial_locked(vi, &p->local, &p->remote, p->probe, p->until, true) != DAT_SUCCESS)
+		finish_locked(vi, VIP_ERROR_RESOURCE);
+}
+
+/* Moves one peering on, as far as it is time; returns when to look at it again. */
+static uint64_t advance_locked(struct vi *vi, uint64_t now)
+{
+	struct peering *p = &vi->peer;
+
+	switch (p->step) {
+	case PEER_WAITS:
+	case PEER_PAUSES:
+		if (p->cancelled || now >= p->until)
+			finish_locked(vi, VIP_TIMEOUT);
+		else if (p->step == PEER_PAUSES && now >= p->dial_at)
+			dial_locked(vi);
+		break;
+	case PEER_DIALS:
+	case PEER_ACCEPTS:
+		/* The event that comes of it ends the peering. */
+		if (p->cancelled)
+			dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+		return UINT64_MAX;
+	default:
+		return UINT64_MAX;
+	}
+	if (p->step == PEER_PAUSES && p->dial_at < p->until)
+		return p->dial_at;
+	return p->step == PEER_PAUSES || p->step == PEER_WAITS ? p->until : UINT64_MAX;
+}
+
+/* The keeper's round; returns when the next is due. */
+uint64_t peer_run(struct nic *nic)
+{
+	uint64_t next = UINT64_MAX, at;
+
+	pthread_mutex_lock(&nic->lock);
+	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
+		pthread_mutex_lock(&vi->lock);
+		at = advance_locked(vi, now_ms());
+		pthread_mutex_unlock(&vi->lock);
+		next = at < next ? at : next;
+	}
+	pthread_mutex_unlock(&nic->lock);
+	return next;
+}
+
+static VIP_RETURN result_locked(const struct vi *vi, VIP_VI_ATTRIBUTES *remote_attr)
+{
+	if (vi->peer.step != PEER_NONE)
+		return VIP_NOT_DONE;
+	if (!vi->peer.has_result)
+		return VIP_INVALID_STATE;
+	if (vi->peer.result == VIP_SUCCESS && remote_attr != NULL)
+		*remote_attr = vi->remote;
+	return vi->peer.result;
+}
+
+VIP_RETURN VipConnectPeerDone(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *remote_attr)
+{
+	struct vi *vi = vi_get(handle);
+	VIP_RETURN ret;
+
+	if (vi == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vi->lock);
+	ret = result_locked(vi, remote_attr);
+	pthread_mutex_unlock(&vi->lock);
+	return ret;
+}
+
+VIP_RETURN VipConnectPeerWait(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *remote_attr)
+{
+	struct vi *vi = vi_get(handle);
+	VIP_RETURN ret;
+
+	if (vi == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vi->lock);
+	while ((ret = result_locked(vi, remote_attr)) == VIP_NOT_DONE)
+		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
+	pthread_mutex_unlock(&vi->lock);
+	return ret;
+}

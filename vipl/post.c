@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the way of a descriptor into its queue and to uDAPL. Invariant: a descriptor that is
+ * accepted is completed, whatever is wrong with it; what is wrong is found before uDAPL sees it.
+ *
+ * uDAPL 1.2 has no immediate data. So each send carries a header, and each receive has room for one:
+ * the first segment, from the VI's own registered memory. An RDMA write with immediate data is an
+ * RDMA write and a send that is nothing but a header. All of it is under vi->lock.
+ */
+#include <string.h>
+
+#include "impl.h"
+
+/* A descriptor as uDAPL wants it. */
+struct plan {
+	DAT_LMR_TRIPLET iov[1 + MAX_SEGMENTS];	/* the header, then the data */
+	DAT_COUNT count;
+	DAT_RMR_TRIPLET remote;
+	uint64_t length;
+	unsigned int control;
+};
+
+/* The copy of what is known of a region; NULL if there is none. */
+static const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handle)
+{
+	struct mem_view *view = &vi->cache[handle & (MEM_CACHE - 1)];
+	uint32_t epoch;
+
+	/* acquire: pairs with epoch_end_locked(); an older copy is thrown away */
+	epoch = atomic_load_explicit(&vi->nic->mem_epoch, memory_order_acquire);
+	if (epoch != vi->epoch) {
+		memset(vi->cache, 0, sizeof(vi->cache));
+		vi->epoch = epoch;
+	}
+	if (view->handle == handle && handle != 0)
+		return view;
+	view->handle = 0;
+	return mem_look_up(vi->nic, handle, view) ? view : NULL;
+}
+
+/* The region, if all of the range is in it and the VI may use it. */
+static const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle, uintptr_t at,
+				      uint64_t length)
+{
+	const struct mem_view *view = view_of(vi, handle);
+
+	if (view == NULL || view->ptag != vi->ptag || at < view->base ||
+	    at - view->base > view->length || length > view->length - (at - view->base))
+		return NULL;
+	return view;
+}
+
+static uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment)
+{
+	const struct mem_view *view;
+
+	if (segment->Length == 0)
+		return 0;
+	view = covered(vi, segment->Handle, (uintptr_t)segment->Data.AddressBits, segment->Length);
+	if (view == NULL)
+		return VIP_STATUS_PROTECTION_ERROR;
+	plan->iov[plan->count++] = (DAT_LMR_TRIPLET){
+		.lmr_context = view->context,
+		.virtual_address = segment->Data.AddressBits,
+		.segment_length = segment->Length,
+	};
+	plan->length += segment->Length;
+	return 0;
+}
+
+static void plan_head(const struct vi *vi, struct plan *plan, const struct op *op)
+{
+	plan->iov[0] = (DAT_LMR_TRIPLET){
+		.lmr_context = vi->heads_context,
+		.virtual_address = (uintptr_t)op->head,
+		.segment_length = sizeof(*op->head),
+	};
+	plan->count = 1;
+	plan->length = 0;
+}
+
+static bool control_is_good(unsigned int control, bool recv)
+{
+	unsigned int op = control & VIP_CONTROL_OP_MASK;
+
+	if (op == VIP_CONTROL_OP_RESERVED || control & VIP_CONTROL_RESERVED)
+		return false;
+	if (recv)
+		return op == VIP_CONTROL_OP_SENDRECV;
+	return op != VIP_CONTROL_OP_RDMAREAD || !(control & VIP_CONTROL_IMMEDIATE);
+}
+
+/* Makes the plan; what it returns is what is wrong with the descriptor. */
+static uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op)
+{
+	const VIP_DESCRIPTOR *d = op->descriptor;
+	unsigned int first = 0, count = d->CS.SegCount;
+	/* A program's array may be longer than the two of the declaration. */
+	const VIP_DESCRIPTOR_SEGMENT *ds =
+		(const void *)((const char *)d + offsetof(VIP_DESCRIPTOR, DS));
+	uint32_t fault = 0;
+
+	plan->control = d->CS.Control;
+	if (!control_is_good(plan->control, op->queue->recv))
+		return VIP_STATUS_FORMAT_ERROR;
+	if ((plan->control & VIP_CONTROL_OP_MASK) != VIP_CONTROL_OP_SENDRECV)
+		first = 1;
+	if (count < first || count - first > vi->nic->attr.MaxSegmentsPerDesc)
+		return VIP_STATUS_FORMAT_ERROR;
+	if (count > 2 && !covered(vi, op->handle, (uintptr_t)d, sizeof(d->CS) + count * sizeof(*ds)))
+		return VIP_STATUS_PROTECTION_ERROR;
+	plan_head(vi, plan, op);
+	for (unsigned int i = first; i < count && !fault; i++)
+		fault = plan_segment(vi, plan, &ds[i].Local);
+	if (!fault && plan->length > vi->attr.MaxTransferSize)
+		fault = VIP_STATUS_LENGTH_ERROR;
+	if (first == 1)
+		plan->remote = (DAT_RMR_TRIPLET){
+			.rmr_context = ds[0].Remote.Handle,
+			.target_address = ds[0].Remote.Data.AddressBits,
+			.segment_length = plan->length,
+		};
+	return fault;
+}
+
+static void count_outstanding(struct queue *q)
+{
+	/* relaxed: uDAPL gets the operation, and can complete it, only after this */
+	atomic_fetch_add_explicit(&q->outstanding, 1, memory_order_relaxed);
+}
+
+/* uDAPL did not take it. */
+static uint32_t not_taken(struct queue *q, DAT_RETURN ret)
+{
+	atomic_fetch_sub_explicit(&q->outstanding, 1, memory_order_relaxed);
+	switch (DAT_GET_TYPE(ret)) {
+	case DAT_INVALID_STATE:
+		return VIP_STATUS_DESC_FLUSHED_ERROR;
+	case DAT_PROTECTION_VIOLATION:
+	case DAT_PRIVILEGES_VIOLATION:
+		return VIP_STATUS_PROTECTION_ERROR;
+	case DAT_LENGTH_ERROR:
+		return VIP_STATUS_LENGTH_ERROR;
+	default:
+		return VIP_STATUS_TRANSPORT_ERROR;
+	}
+}
+
+static uint32_t give_receive(struct vi *vi, struct op *op, struct plan *plan)
+{
+	DAT_RETURN ret;
+
+	/* relaxed: only vi->lock's holder tells STAGED from POSTED */
+	atomic_store_explicit(&op->phase, OP_POSTED, memory_order_relaxed);
+	count_outstanding(op->queue);
+	ret = dat_ep_post_recv(vi->ep, plan->count, plan->iov, op_cookie(op, false),
+			       DAT_COMPLETION_DEFAULT_FLAG);
+	return ret == DAT_SUCCESS ? 0 : not_taken(op->queue, ret);
+}
+
+static void fill_head(struct op *op, const struct plan *plan, uint8_t kind)
+{
+	*op->head = (struct wire_head){
+		.kind = kind,
+		.flags = plan->control & VIP_CONTROL_IMMEDIATE ? WIRE_IMMEDIATE : 0,
+		.immediate = op->descriptor->CS.ImmediateData,
+		.length = (uint32_t)plan->length,
+	};
+}
+
+static DAT_COMPLETION_FLAGS fence_of(const struct plan *plan)
+{
+	return plan->control & VIP_CONTROL_QFENCE ? DAT_COMPLETION_BARRIER_FENCE_FLAG :
+						     DAT_COMPLETION_DEFAULT_FLAG;
+}
+
+static DAT_RETURN give_send(struct vi *vi, struct op *op, struct plan *plan)
+{
+	fill_head(op, plan, WIRE_SEND);
+	return dat_ep_post_send(vi->ep, plan->count, plan->iov, op_cookie(op, false),
+				fence_of(plan));
+}
+
+/* The write alone, or the write, silent unless it fails, and the message that tells of it. */
+static DAT_RETURN give_write(struct vi *vi, struct op *op, struct plan *plan)
+{
+	bool tell = plan->control & VIP_CONTROL_IMMEDIATE;
+	unsigned int flags = fence_of(plan);
+	DAT_RETURN ret;
+
+	if (tell)
+		flags |= DAT_COMPLETION_SUPPRESS_FLAG;
+	ret = dat_ep_post_rdma_write(vi->ep, plan->count - 1, plan->iov + 1, op_cookie(op, tell),
+				     &plan->remote, (DAT_COMPLETION_FLAGS)flags);
+	if (ret != DAT_SUCCESS || !tell)
+		return ret;
+	fill_head(op, plan, WIRE_WRITTEN);
+	return dat_ep_post_send(vi->ep, 1, plan->iov, op_cookie(op, false),
+				DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static uint32_t give_request(struct vi *vi, struct op *op, struct plan *plan)
+{
+	unsigned int control = plan->control & VIP_CONTROL_OP_MASK;
+	DAT_RETURN ret;
+
+	if (control == VIP_CONTROL_OP_RDMAWRITE && !vi->remote.EnableRdmaWrite)
+		return RULE_RDMA_REFUSED;
+	if (control == VIP_CONTROL_OP_RDMAREAD && !vi->remote.EnableRdmaRead)
+		return RULE_RDMA_REFUSED;
+	atomic_store_explicit(&op->phase, OP_POSTED, memory_order_relaxed);
+	op->length = (uint32_t)plan->length;
+	count_outstanding(op->queue);
+	if (control == VIP_CONTROL_OP_RDMAWRITE)
+		ret = give_write(vi, op, plan);
+	else if (control == VIP_CONTROL_OP_RDMAREAD)
+		ret = dat_ep_post_rdma_read(vi->ep, plan->count - 1, plan->iov + 1,
+					    op_cookie(op, false), &plan->remote, fence_of(plan));
+	else
+		ret = give_send(vi, op, plan);
+	return ret == DAT_SUCCESS ? 0 : not_taken(op->queue, ret);
+}
+
+/* At a reliable level a failure ends the connection; the keeper sees the end of it. */
+static void break_if_reliable(struct vi *vi, uint32_t fault)
+{
+	if (fault == VIP_STATUS_DESC_FLUSHED_ERROR || vi->state != VIP_STATE_CONNECTED ||
+	    !rule_error_breaks(vi->attr.ReliabilityLevel))
+		return;
+	vi->state = VIP_STATE_ERROR;
+	vi->feeding = false;
+	dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void op_fail(struct vi *vi, struct op *op, uint32_t fault)
+{
+	struct work *w = op->queue->work;
+
+	pthread_mutex_lock(&w->lock);
+	op_finish_locked(op, fault);
+	pthread_mutex_unlock(&w->lock);
+	break_if_reliable(vi, fault);
+}
+
+/* What is wrong with the descriptor as memory: the program is told by the error handler too. */
+static uint32_t descriptor_fault(struct vi *vi, struct op *op)
+{
+	uintptr_t at = (uintptr_t)op->descriptor;
+	uint32_t fault = 0;
+
+	op->writable = covered(vi, op->handle, at, sizeof(VIP_CONTROL_SEGMENT)) != NULL;
+	if (at % VIP_DESCRIPTOR_ALIGNMENT)
+		fault = VIP_STATUS_FORMAT_ERROR;
+	else if (!op->writable)
+		fault = VIP_STATUS_PROTECTION_ERROR;
+	if (fault)
+		herald_error(vi->nic, vi, NULL, op->descriptor, VIP_RESOURCE_DESCRIPTOR,
+			     VIP_ERROR_POST_DESC);
+	return fault;
+}
+
+/* A free slot with the descriptor in it, now in the queue; NULL if that is full. */
+static struct op *op_enqueue(struct queue *q, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle)
+{
+	/* relaxed: vi->lock is held; acquire: the slot of what was popped has been read */
+	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
+	uint32_t head = atomic_load_explicit(&q->head, memory_order_acquire);
+	struct op *op = &q->ops[tail & q->mask];
+
+	if (tail - head >= q->depth)
+		return NULL;
+	op->descriptor = descriptor;
+	op->handle = handle;
+	op->kind = q->recv ? VIP_STATUS_OP_RECEIVE : VIP_STATUS_OP_SEND;
+	op->early = 0;
+	op->writable = false;
+	atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);
+	/* release: who sees the tail sees the operation */
+	atomic_store_explicit(&q->tail, tail + 1, memory_order_release);
+	return op;
+}
+
+static uint32_t kind_of(unsigned int control)
+{
+	switch (control & VIP_CONTROL_OP_MASK) {
+	case VIP_CONTROL_OP_RDMAWRITE:
+		return VIP_STATUS_OP_RDMA_WRITE;
+	case VIP_CONTROL_OP_RDMAREAD:
+		return VIP_STATUS_OP_RDMA_READ;
+	default:
+		return VIP_STATUS_OP_SEND;
+	}
+}
+
+static uint32_t post_request(struct vi *vi, struct op *op)
+{
+	struct plan plan;
+	uint32_t fault = descriptor_fault(vi, op);
+
+	if (fault)
+		return fault;
+	op->descriptor->CS.Status = 0;
+	op->kind = kind_of(op->descriptor->CS.Control);
+	if (vi->state != VIP_STATE_CONNECTED || vi->closing)
+		return RULE_UNCONNECTED_SEND;
+	fault = plan_make(vi, &plan, op);
+	return fault ? fault : give_request(vi, op, &plan);
+}
+
+static uint32_t post_receive(struct vi *vi, struct op *op)
+{
+	struct plan plan;
+	uint32_t fault = descriptor_fault(vi, op);
+
+	if (fault)
+		return fault;
+	op->descriptor->CS.Status = 0;
+	if (vi->state == VIP_STATE_ERROR || vi->closing)
+		return VIP_STATUS_DESC_FLUSHED_ERROR;
+	fault = plan_make(vi, &plan, op);
+	if (fault || !vi->feeding)
+		return fault;
+	return give_receive(vi, op, &plan);
+}
+
+/*
+ * Gives uDAPL the receives that wait for a connection. They were good when they were posted; memory
+ * may have been deregistered since.
+ */
+void post_staged_locked(struct vi *vi)
+{
+	struct queue *q = &vi->recvq;
+	struct plan plan;
+	uint32_t fault;
+
+	/* relaxed: vi->lock is held; what another thread pops meanwhile is not STAGED */
+	for (uint32_t i = atomic_load_explicit(&q->head, memory_order_relaxed);
+	     i != atomic_load_explicit(&q->tail, memory_order_relaxed); i++) {
+		struct op *op = &q->ops[i & q->mask];
+
+		if (atomic_load_explicit(&op->phase, memory_order_relaxed) != OP_STAGED)
+			continue;
+		fault = plan_make(vi, &plan, op);
+		if (!fault)
+			fault = give_receive(vi, op, &plan);
+		if (fault)
+			op_fail(vi, op, fault);
+	}
+}
+
+static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descriptor,
+		       VIP_MEM_HANDLE mem_handle)
+{
+	struct vi *vi = vi_get(handle);
+	VIP_RETURN ret = VIP_SUCCESS;
+	uint32_t fault;
+	struct op *op;
+
+	if (vi == NULL || descriptor == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vi->lock);
+	op = op_enqueue(recv ? &vi->recvq : &vi->sendq, descriptor, mem_handle);
+	if (op == NULL) {
+		ret = VIP_ERROR_RESOURCE;
+	} else {
+		fault = recv ? post_receive(vi, op) : post_request(vi, op);
+		if (fault)
+			op_fail(vi, op, fault);
+	}
+	pthread_mutex_unlock(&vi->lock);
+	return ret;
+}
+
+VIP_RETURN VipPostSend(VIP_VI_HANDLE vi, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle)
+{
+	return post(vi, false, descriptor, handle);
+}
+
+VIP_RETURN VipPostRecv(VIP_VI_HANDLE vi, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle)
+{
+	return post(vi, true, descriptor, handle);
+}

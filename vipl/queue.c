@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the queues of a VI: rings of operations, completed in any order and popped in the order of
+ * posting. Invariant: the operations between head and tail are in the queue; an operation that is
+ * not DONE stays, so that its slot is nobody else's.
+ *
+ * Posting is under vi->lock and moves the tail, popping is under the work's lock and moves the head.
+ */
+#include <stdlib.h>
+
+#include "impl.h"
+
+static uint32_t round_up(uint32_t n)
+{
+	uint32_t size = 1;
+
+	while (size < n)
+		size *= 2;
+	return size;
+}
+
+static int queue_make_ring(struct queue *q)
+{
+	uint32_t size = round_up(q->depth);
+
+	q->ops = aligned_alloc(_Alignof(struct op), size * sizeof(*q->ops));
+	if (q->ops == NULL)
+		return -1;
+	q->mask = size - 1;
+	for (uint32_t i = 0; i < size; i++)
+		q->ops[i] = (struct op){
+			.queue = q,
+			/* heads: receives behind sends */
+			.head = q->vi->heads + i + (q->recv ? size : 0),
+			.phase = OP_DONE,
+		};
+	return 0;
+}
+
+/* A request may be two operations of uDAPL: see post.c. */
+static uint32_t events_of(const struct queue *q)
+{
+	return q->recv ? q->depth : 2 * q->depth;
+}
+
+int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq)
+{
+	struct nic *nic = vi->nic;
+	int err;
+
+	q->vi = vi;
+	q->recv = recv;
+	q->depth = nic->depth;
+	if (queue_make_ring(q))
+		return -1;
+	if (cq == NULL) {
+		q->work = &q->own;
+		err = work_open(&q->own, nic, NULL, events_of(q));
+	} else {
+		q->work = &cq->work;
+		pthread_mutex_lock(&nic->lock);
+		err = cq_use(cq, events_of(q));
+		pthread_mutex_unlock(&nic->lock);
+	}
+	if (err) {
+		free(q->ops);
+		q->ops = NULL;
+	}
+	return err;
+}
+
+/* The queue is empty, and the endpoint gone. */
+void queue_close(struct queue *q)
+{
+	struct nic *nic = q->vi->nic;
+	struct cq *cq = q->work->cq;
+
+	if (cq == NULL) {
+		work_close(&q->own);
+	} else {
+		pthread_mutex_lock(&nic->lock);
+		cq->users--;
+		cq->room -= events_of(q);
+		pthread_mutex_unlock(&nic->lock);
+	}
+	free(q->ops);
+}
+
+bool queue_empty(struct queue *q)
+{
+	/* relaxed: a snapshot, for who asks while others post */
+	return atomic_load_explicit(&q->head, memory_order_relaxed) ==
+	       atomic_load_explicit(&q->tail, memory_order_relaxed);
+}
+
+/* The first operation in the queue, or NULL. */
+struct op *queue_head_locked(struct queue *q)
+{
+	/* relaxed: written under this lock; acquire: the operation was filled in before the tail moved */
+	uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
+
+	if (head == atomic_load_explicit(&q->tail, memory_order_acquire))
+		return NULL;
+	return &q->ops[head & q->mask];
+}
+
+static bool done(struct op *op)
+{
+	/* relaxed: DONE is written under the lock that is held here */
+	return atomic_load_explicit(&op->phase, memory_order_relaxed) == OP_DONE;
+}
+
+/* Takes the first descriptor if it is completed; looks at the EVD only if that may help. */
+VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor)
+{
+	struct op *op = queue_head_locked(q);
+	bool failed;
+
+	*descriptor = NULL;
+	if (op == NULL)
+		return VIP_DESCRIPTOR_ERROR;
+	while (!done(op))
+		if (!work_poll_locked(q->work))
+			return VIP_NOT_DONE;
+	*descriptor = op->descriptor;
+	failed = op->status & VIP_STATUS_ERROR_MASK;
+	/* release: the slot was read before a post may write to it */
+	atomic_fetch_add_explicit(&q->head, 1, memory_order_release);
+	return failed ? VIP_DESCRIPTOR_ERROR : VIP_SUCCESS;
+}
+
+void queue_set_survive(struct queue *q, bool survive)
+{
+	pthread_mutex_lock(&q->work->lock);
+	q->survive = survive;
+	pthread_mutex_unlock(&q->work->lock);
+}
+
+/* The endpoint is gone, and forgot its receives: vi->lock is held. */
+void queue_restage(struct queue *q)
+{
+	pthread_mutex_lock(&q->work->lock);
+	for (uint32_t i = q->head; i != q->tail; i++)
+		if (!done(&q->ops[i & q->mask]))
+			/* relaxed: under both locks */
+			atomic_store_explicit(&q->ops[i & q->mask].phase, OP_STAGED,
+					      memory_order_relaxed);
+	atomic_store_explicit(&q->outstanding, 0, memory_order_relaxed);
+	pthread_mutex_unlock(&q->work->lock);
+}
+
+/* Completes as flushed what uDAPL does not have, or all there is. vi->lock is held. */
+void queue_flush(struct queue *q, bool posted_too)
+{
+	pthread_mutex_lock(&q->work->lock);
+	for (uint32_t i = q->head; i != q->tail; i++) {
+		struct op *op = &q->ops[i & q->mask];
+
+		if (done(op) || (!posted_too && atomic_load_explicit(&op->phase,
+					memory_order_relaxed) != OP_STAGED))
+			continue;
+		op_finish_locked(op, VIP_STATUS_DESC_FLUSHED_ERROR);
+	}
+	if (posted_too)
+		atomic_store_explicit(&q->outstanding, 0, memory_order_relaxed);
+	pthread_mutex_unlock(&q->work->lock);
+}
+
+/*
+ * Waits until uDAPL has given back all it had of a queue whose connection is over: that is under
+ * way already, so the bound is for providers that forget some.
+ */
+void queue_drain(struct queue *q, uint64_t until)
+{
+	struct work *w = q->work;
+
+	pthread_mutex_lock(&w->lock);
+	/* relaxed: it goes down under this lock, and up no more */
+	while (atomic_load_explicit(&q->outstanding, memory_order_relaxed) > 0 &&
+	       now_ms() < until)
+		if (!work_poll_locked(w))
+			work_wait_locked(w, now_ms() + 10);
+	pthread_mutex_unlock(&w->lock);
+}

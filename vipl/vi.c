@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns VIs: an endpoint, two queues, and registered memory for the headers of messages. Invariant:
+ * an idle VI has an unconnected endpoint that knows of no operation; its receives are staged.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+
+/* The memory of a VI stays until its NIC is closed, so that a destroyed one is refused. */
+struct vi *vi_get(VIP_VI_HANDLE handle)
+{
+	struct vi *vi = handle;
+
+	return vi != NULL && vi->magic == VI_MAGIC ? vi : NULL;
+}
+
+VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr)
+{
+	VIP_RELIABILITY_LEVEL level = attr->ReliabilityLevel;
+
+	/* one level, not several */
+	if (level == 0 || (level & (level - 1)) || !(level & nic->attr.ReliabilityLevelSupport))
+		return VIP_INVALID_RELIABILITY_LEVEL;
+	if (attr->MaxTransferSize > nic->attr.MaxTransferSize)
+		return VIP_INVALID_MTU;
+	if (attr->MaxTransferSize == 0)
+		attr->MaxTransferSize = nic->attr.MaxTransferSize;
+	if (attr->EnableRdmaRead && !rule_level_has_rdma_read(level))
+		return VIP_INVALID_RDMAREAD;
+	return VIP_SUCCESS;
+}
+
+static int vi_create_ep(struct vi *vi)
+{
+	struct nic *nic = vi->nic;
+	DAT_COUNT iov = (DAT_COUNT)nic->attr.MaxSegmentsPerDesc + 1;
+	DAT_CONTEXT context = { .as_ptr = vi };
+	DAT_EP_ATTR attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.service_type = DAT_SERVICE_TYPE_RC;
+	attr.qos = DAT_QOS_BEST_EFFORT;
+	attr.max_recv_dtos = (DAT_COUNT)nic->depth;
+	attr.max_request_dtos = (DAT_COUNT)(2 * nic->depth);
+	attr.max_recv_iov = attr.max_request_iov = iov;
+	if (dat_ep_create(nic->ia, vi->ptag->pz, vi->recvq.work->evd, vi->sendq.work->evd,
+			  nic->cm_evd, &attr, &vi->ep) != DAT_SUCCESS)
+		return -1;
+	if (dat_set_consumer_context(vi->ep, context) == DAT_SUCCESS)
+		return 0;
+	dat_ep_free(vi->ep);
+	return -1;
+}
+
+static int vi_register_heads(struct vi *vi)
+{
+	size_t count = 2 * (size_t)(vi->recvq.mask + 1);
+	DAT_REGION_DESCRIPTION region = { .for_va = vi->heads };
+
+	return dat_lmr_create(vi->nic->ia, DAT_MEM_TYPE_VIRTUAL, region,
+			      count * sizeof(*vi->heads), vi->ptag->pz,
+			      (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_LOCAL_READ_FLAG |
+						   DAT_MEM_PRIV_LOCAL_WRITE_FLAG),
+			      &vi->heads_lmr, &vi->heads_context, NULL, NULL, NULL) == DAT_SUCCESS ?
+		       0 :
+		       -1;
+}
+
+/* A new endpoint for an idle VI, perhaps in another zone. What the former one had is staged again. */
+int vi_renew_ep_locked(struct vi *vi)
+{
+	dat_ep_free(vi->ep);
+	dat_lmr_free(vi->heads_lmr);
+	queue_restage(&vi->recvq);
+	/* relaxed: no operation is under way that could be mistaken */
+	atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
+	if (vi_register_heads(vi))
+		return -1;
+	return vi_create_ep(vi);
+}
+
+static struct vi *vi_new(struct nic *nic, const VIP_VI_ATTRIBUTES *attr, struct ptag *ptag)
+{
+	struct vi *vi = calloc(1, sizeof(*vi));
+	uint32_t size = 1;
+
+	if (vi == NULL)
+		return NULL;
+	while (size < nic->depth)
+		size *= 2;
+	vi->heads = calloc(2 * (size_t)size, sizeof(*vi->heads));
+	if (vi->heads == NULL) {
+		free(vi);
+		return NULL;
+	}
+	vi->nic = nic;
+	vi->attr = *attr;
+	vi->ptag = ptag;
+	pthread_mutex_init(&vi->lock, NULL);
+	cond_init(&vi->changed);
+	return vi;
+}
+
+static void vi_free(struct vi *vi)
+{
+	pthread_cond_destroy(&vi->changed);
+	pthread_mutex_destroy(&vi->lock);
+	free(vi->heads);
+	free(vi);
+}
+
+static int vi_open(struct vi *vi, struct cq *send_cq, struct cq *recv_cq)
+{
+	if (queue_open(&vi->sendq, vi, false, send_cq))
+		return -1;
+	if (queue_open(&vi->recvq, vi, true, recv_cq))
+		goto close_sendq;
+	if (vi_register_heads(vi))
+		goto close_recvq;
+	if (vi_create_ep(vi))
+		goto free_heads;
+	return 0;
+
+free_heads:
+	dat_lmr_free(vi->heads_lmr);
+close_recvq:
+	queue_close(&vi->recvq);
+close_sendq:
+	queue_close(&vi->sendq);
+	return -1;
+}
+
+/* A handle that is NULL, or of a completion queue of this NIC. */
+static bool cq_fits(const struct nic *nic, VIP_CQ_HANDLE handle)
+{
+	const struct cq *cq;
+
+	if (handle == NULL)
+		return true;
+	cq = cq_get(handle);
+	return cq != NULL && cq->work.nic == nic;
+}
+
+VIP_RETURN VipCreateVi(VIP_NIC_HANDLE handle, VIP_VI_ATTRIBUTES *wanted, VIP_CQ_HANDLE send_cq,
+		       VIP_CQ_HANDLE recv_cq, VIP_VI_HANDLE *out)
+{
+	struct nic *nic = nic_get(handle);
+	VIP_VI_ATTRIBUTES attr;
+	struct ptag *ptag;
+	struct vi *vi;
+	VIP_RETURN ret;
+
+	if (nic == NULL || wanted == NULL || out == NULL || !cq_fits(nic, send_cq) ||
+	    !cq_fits(nic, recv_cq))
+		return VIP_INVALID_PARAMETER;
+	attr = *wanted;
+	ret = vi_check_attr(nic, &attr);
+	if (ret != VIP_SUCCESS)
+		return ret;
+	ptag = ptag_get(nic, attr.Ptag);
+	if (ptag == NULL)
+		return VIP_INVALID_PTAG;
+	vi = vi_new(nic, &attr, ptag);
+	if (vi == NULL)
+		goto put_ptag;
+	if (vi_open(vi, cq_get(send_cq), cq_get(recv_cq)))
+		goto free_vi;
+	vi->magic = VI_MAGIC;
+	pthread_mutex_lock(&nic->lock);
+	vi->next = nic->vis;
+	nic->vis = vi;
+	pthread_mutex_unlock(&nic->lock);
+	*out = vi;
+	return VIP_SUCCESS;
+
+free_vi:
+	vi_free(vi);
+put_ptag:
+	ptag_put(nic, ptag);
+	return VIP_ERROR_RESOURCE;
+}
+
+static void vi_bury(struct vi *vi)
+{
+	struct nic *nic = vi->nic;
+	struct vi **at;
+
+	pthread_mutex_lock(&nic->lock);
+	for (at = &nic->vis; *at != vi; at = &(*at)->next)
+		;
+	*at = vi->next;
+	vi->next = nic->dead_vis;
+	nic->dead_vis = vi;
+	pthread_mutex_unlock(&nic->lock);
+}
+
+static void notices_forget(struct queue *q)
+{
+	pthread_mutex_lock(&q->work->lock);
+	notices_forget_locked(q->work, q);
+	pthread_mutex_unlock(&q->work->lock);
+}
+
+VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)
+{
+	struct vi *vi = vi_get(handle);
+	bool free_now;
+
+	if (vi == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vi->lock);
+	free_now = vi->state == VIP_STATE_IDLE && !vi->busy && queue_empty(&vi->sendq) &&
+		   queue_empty(&vi->recvq);
+	if (free_now)
+		vi->magic = 0;
+	pthread_mutex_unlock(&vi->lock);
+	if (!free_now)
+		return RULE_DESTROY_BUSY;
+	notices_forget(&vi->sendq);
+	notices_forget(&vi->recvq);
+	dat_ep_free(vi->ep);
+	dat_lmr_free(vi->heads_lmr);
+	queue_close(&vi->sendq);
+	queue_close(&vi->recvq);
+	free(vi->heads);
+	vi->heads = NULL;
+	ptag_put(vi->nic, vi->ptag);
+	vi_bury(vi);
+	return VIP_SUCCESS;
+}
+
+/* The tag is good, and counted; gives back the one that is not needed any more. */
+static VIP_RETURN vi_change_locked(struct vi *vi, const VIP_VI_ATTRIBUTES *attr, struct ptag **ptag)
+{
+	struct ptag *former = vi->ptag;
+
+	if (vi->state != VIP_STATE_IDLE || vi->busy)
+		return RULE_ATTRIBUTES_BUSY;
+	if (*ptag != former) {
+		if (!queue_empty(&vi->sendq) || !queue_empty(&vi->recvq))
+			return VIP_ERROR_RESOURCE;
+		vi->ptag = *ptag;
+		*ptag = former;
+		if (vi_renew_ep_locked(vi))
+			return VIP_ERROR_RESOURCE;
+	}
+	vi->attr = *attr;
+	return VIP_SUCCESS;
+}
+
+VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *wanted)
+{
+	struct vi *vi = vi_get(handle);
+	VIP_VI_ATTRIBUTES attr;
+	struct ptag *ptag;
+	VIP_RETURN ret;
+
+	if (vi == NULL || wanted == NULL)
+		return VIP_INVALID_PARAMETER;
+	attr = *wanted;
+	ret = vi_check_attr(vi->nic, &attr);
+	if (ret != VIP_SUCCESS)
+		return ret;
+	ptag = ptag_get(vi->nic, attr.Ptag);
+	if (ptag == NULL)
+		return VIP_INVALID_PTAG;
+	pthread_mutex_lock(&vi->lock);
+	ret = vi_change_locked(vi, &attr, &ptag);
+	pthread_mutex_unlock(&vi->lock);
+	ptag_put(vi->nic, ptag);
+	return ret;
+}
+
+VIP_RETURN VipQueryVi(VIP_VI_HANDLE handle, VIP_VI_STATE *state, VIP_VI_ATTRIBUTES *attr,
+		      VIP_BOOLEAN *send_empty, VIP_BOOLEAN *recv_empty)
+{
+	struct vi *vi = vi_get(handle);
+
+	if (vi == NULL)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vi->lock);
+	if (state != NULL)
+		*state = vi->state;
+	if (attr != NULL)
+		*attr = vi->attr;
+	pthread_mutex_unlock(&vi->lock);
+	if (send_empty != NULL)
+		*send_empty = queue_empty(&vi->sendq) ? VIP_TRUE : VIP_FALSE;
+	if (recv_empty != NULL)
+		*recv_empty = queue_empty(&vi->recvq) ? VIP_TRUE : VIP_FALSE;
+	return VIP_SUCCESS;
+}
+
+void VipSetUserData(VIP_VI_HANDLE handle, VIP_PVOID data)
+{
+	struct vi *vi = vi_get(handle);
+
+	if (vi == NULL)
+		return;
+	pthread_mutex_lock(&vi->lock);
+	vi->user_data = data;
+	pthread_mutex_unlock(&vi->lock);
+}
+
+VIP_PVOID VipGetUserData(VIP_VI_HANDLE handle)
+{
+	struct vi *vi = vi_get(handle);
+	void *data;
+
+	if (vi == NULL)
+		return NULL;
+	pthread_mutex_lock(&vi->lock);
+	data = vi->user_data;
+	pthread_mutex_unlock(&vi->lock);
+	return data;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the way completions come: from an EVD into the operations of queues. Invariant: events are
+ * taken off the EVD by the holder of work->lock, and by the leader alone while there is one.
+ *
+ * A cookie is the address of a struct op, and in the six bits that its alignment leaves: EARLY, if
+ * it is of a part that goes before the operation's last; and the endpoint's generation. What a
+ * former endpoint has left behind is told from what belongs to the present one by that.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "impl.h"
+
+#define COOKIE_EARLY	1u
+#define COOKIE_BITS	63u
+
+uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* When a timeout is over; UINT64_MAX for never. */
+uint64_t deadline_ms(VIP_ULONG timeout)
+{
+	if (timeout == VIP_INFINITE || timeout == UINT32_MAX)
+		return UINT64_MAX;
+	return now_ms() + timeout;
+}
+
+void cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* False when the time is over. */
+bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
+{
+	struct timespec at = {
+		.tv_sec = (time_t)(until / 1000),
+		.tv_nsec = (long)(until % 1000) * 1000000,
+	};
+
+	if (until == UINT64_MAX)
+		return pthread_cond_wait(cond, lock) == 0;
+	return pthread_cond_timedwait(cond, lock, &at) != ETIMEDOUT;
+}
+
+int work_open(struct work *w, struct nic *nic, struct cq *cq, uint32_t events)
+{
+	w->nic = nic;
+	w->cq = cq;
+	if (dat_evd_create(nic->ia, (DAT_COUNT)events, DAT_HANDLE_NULL,
+			   (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG),
+			   &w->evd) != DAT_SUCCESS)
+		return -1;
+	pthread_mutex_init(&w->lock, NULL);
+	cond_init(&w->moved);
+	return 0;
+}
+
+/* Nothing feeds it any more, and nobody waits. */
+void work_close(struct work *w)
+{
+	pthread_mutex_lock(&w->lock);
+	notices_forget_locked(w, NULL);
+	pthread_mutex_unlock(&w->lock);
+	herald_unwatch(w);
+	dat_evd_free(w->evd);
+	pthread_cond_destroy(&w->moved);
+	pthread_mutex_destroy(&w->lock);
+}
+
+DAT_DTO_COOKIE op_cookie(const struct op *op, bool early)
+{
+	/* relaxed: it changes only while uDAPL has nothing of this VI */
+	uint64_t generation = atomic_load_explicit(&op->queue->vi->generation, memory_order_relaxed);
+	DAT_DTO_COOKIE cookie;
+
+	cookie.as_64 = (uintptr_t)op | (generation & 31u) << 1 | (early ? COOKIE_EARLY : 0);
+	return cookie;
+}
+
+/* Wakes who sleeps for this work's sake, because of what did not come over the EVD. */
+void work_wake_locked(struct work *w)
+{
+	DAT_EVENT event;
+
+	if (w->waiters)
+		pthread_cond_broadcast(&w->moved);
+	if (!w->leader)
+		return;
+	memset(&event, 0, sizeof(event));
+	event.event_number = DAT_SOFTWARE_EVENT;
+	event.evd_handle = w->evd;
+	/* If it is full, there is enough to wake the leader. */
+	dat_evd_post_se(w->evd, &event);
+}
+
+static void write_status(struct op *op, uint32_t status)
+{
+	VIP_CONTROL_SEGMENT *cs = &op->descriptor->CS;
+
+	if (!op->writable)
+		return;
+	if ((uintptr_t)cs % VIP_DESCRIPTOR_ALIGNMENT == 0)
+		cs->Status = status;
+	else	/* as misaligned as it was posted */
+		memcpy((char *)op->descriptor + offsetof(VIP_CONTROL_SEGMENT, Status), &status,
+		       sizeof(status));
+}
+
+/* Completes an operation: its descriptor is the program's again as soon as it is popped. */
+void op_finish_locked(struct op *op, uint32_t status)
+{
+	struct queue *q = op->queue;
+	struct work *w = q->work;
+
+	status |= op->kind | VIP_STATUS_DONE;
+	op->status = status;
+	write_status(op, status);
+	/* relaxed: whoever acts on DONE holds the same lock */
+	atomic_store_explicit(&op->phase, OP_DONE, memory_order_relaxed);
+	if (w->cq != NULL)
+		cq_push_locked(w->cq, q->vi, q->recv);
+	if (w->waiters || w->leader)
+		work_wake_locked(w);
+	if (w->notices != NULL)
+		herald_ring(w->nic);
+}
+
+static uint32_t status_of(DAT_DTO_COMPLETION_STATUS status)
+{
+	switch (status) {
+	case DAT_DTO_SUCCESS:
+		return 0;
+	case DAT_DTO_ERR_FLUSHED:
+		return VIP_STATUS_DESC_FLUSHED_ERROR;
+	case DAT_DTO_ERR_LOCAL_LENGTH:
+		return VIP_STATUS_LENGTH_ERROR;
+	case DAT_DTO_ERR_LOCAL_EP:
+		return VIP_STATUS_FORMAT_ERROR;
+	case DAT_DTO_ERR_LOCAL_PROTECTION:
+		return VIP_STATUS_PROTECTION_ERROR;
+	case DAT_DTO_ERR_REMOTE_ACCESS:
+		return VIP_STATUS_RDMA_PROT_ERROR;
+	case DAT_DTO_ERR_REMOTE_RESPONDER:
+	case DAT_DTO_ERR_RECEIVER_NOT_READY:
+		return VIP_STATUS_REMOTE_DESC_ERROR;
+	case DAT_DTO_ERR_PARTIAL_PACKET:
+		return VIP_STATUS_PARTIAL_ERROR;
+	default:
+		return VIP_STATUS_TRANSPORT_ERROR;
+	}
+}
+
+/* A receive that brought something: its header says what. */
+static uint32_t received(struct op *op, uint64_t length)
+{
+	VIP_CONTROL_SEGMENT *cs = &op->descriptor->CS;
+	const struct wire_head *head = op->head;
+
+	if (length < sizeof(*head))
+		return VIP_STATUS_TRANSPORT_ERROR;
+	cs->Length = (uint32_t)(length - sizeof(*head));
+	if (head->kind == WIRE_WRITTEN) {
+		op->kind = VIP_STATUS_OP_REMOTE_RDMA_WRITE;
+		cs->Length = head->length;
+	}
+	if (!(head->flags & WIRE_IMMEDIATE))
+		return 0;
+	cs->ImmediateData = head->immediate;
+	return VIP_STATUS_IMMEDIATE;
+}
+
+static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DATA *event)
+{
+	uint32_t status = status_of(event->status);
+
+	if (event->user_cookie.as_64 & COOKIE_EARLY) {
+		if (op->early == 0)
+			op->early = status;
+		return;
+	}
+	/*
+	 * relaxed: the one who waits for 0 (queue_drain) looks under this lock, and a post adds
+	 * before uDAPL has the operation
+	 */
+	atomic_fetch_sub_explicit(&op->queue->outstanding, 1, memory_order_relaxed);
+	if (status == VIP_STATUS_DESC_FLUSHED_ERROR && op->queue->survive) {
+		/* relaxed: the next to look is vi->lock's holder, after queue_drain */
+		atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);
+		return;
+	}
+	if (op->early != 0)
+		status = op->early;
+	if (status == 0 && op->queue->recv)
+		status = received(op, event->transfered_length);
+	else if (status == 0)
+		op->descriptor->CS.Length = op->length;
+	op_finish_locked(op, status);
+}
+
+static void work_event_locked(const DAT_EVENT *event)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+	struct op *op;
+
+	if (event->event_number != DAT_DTO_COMPLETION_EVENT)
+		return;
+	op = (struct op *)(uintptr_t)(dto->user_cookie.as_64 & ~(uint64_t)COOKIE_BITS);
+	if ((op_cookie(op, false).as_64 & COOKIE_BITS) ==
+	    (dto->user_cookie.as_64 & COOKIE_BITS & ~(uint64_t)COOKIE_EARLY))
+		op_completed_locked(op, dto);
+}
+
+/* Takes one event off the EVD; false if there is none, or it is the leader's to take. */
+bool work_poll_locked(struct work *w)
+{
+	DAT_EVENT event;
+
+	if (w->leader || dat_evd_dequeue(w->evd, &event) != DAT_SUCCESS)
+		return false;
+	work_event_locked(&event);
+	if (w->waiters)
+		pthread_cond_broadcast(&w->moved);
+	return true;
+}
+
+static DAT_TIMEOUT sleep_us(uint64_t until)
+{
+	uint64_t now = now_ms();
+
+	if (until == UINT64_MAX)
+		return DAT_TIMEOUT_INFINITE;
+	if (until <= now)
+		return 0;
+	return until - now > 1000000 ? 1000000000u : (DAT_TIMEOUT)(until - now) * 1000;
+}
+
+/* The leader's sleep. What it leaves on the EVD is for the others, and for the herald. */
+static void lead_locked(struct work *w, uint64_t until)
+{
+	DAT_TIMEOUT us = sleep_us(until);
+	DAT_EVENT event;
+	DAT_COUNT more;
+	DAT_RETURN ret;
+
+	w->leader = true;
+	pthread_mutex_unlock(&w->lock);
+	ret = dat_evd_wait(w->evd, us, 1, &event, &more);
+	pthread_mutex_lock(&w->lock);
+	w->leader = false;
+	if (ret == DAT_SUCCESS)
+		work_event_locked(&event);
+	if (w->waiters)
+		pthread_cond_broadcast(&w->moved);
+	if (w->notices != NULL)
+		herald_ring(w->nic);
+}
+
+/* Sleeps until something may have come, or the time is over. */
+void work_wait_locked(struct work *w, uint64_t until)
+{
+	if (!w->leader) {
+		lead_locked(w, until);
+		return;
+	}
+	w->waiters++;
+	cond_wait_until(&w->moved, &w->lock, until);
+	w->waiters--;
+}

@@ -72,10 +72,15 @@ static void *keeper_main(void *arg)
 	struct nic *nic = arg;
 	DAT_EVD_HANDLE evd;
 
-	/* acquire: whoever wants it to stop has finished with the NIC */
-	while (!atomic_load_explicit(&nic->stop, memory_order_acquire)) {
+	for (;;) {
 		read_cm(nic);
 		read_async(nic);
+		/*
+		 * Looked at only now: the ring that goes with it may have been read above, and does
+		 * not end the next wait. acquire: whoever wants it to stop has finished with the NIC.
+		 */
+		if (atomic_load_explicit(&nic->stop, memory_order_acquire))
+			break;
 		dat_cno_wait(nic->cno, until_us(peer_run(nic)), &evd);
 	}
 	return NULL;

@@ -8,10 +8,45 @@ libvipltest_la_SOURCES = tests/vipl/world.c tests/vipl/world.h
 libvipltest_la_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 
 VIPL_TESTS = \
-	tests/vipl/data_test
+	tests/vipl/abi_test \
+	tests/vipl/conn_test \
+	tests/vipl/cq_test \
+	tests/vipl/data_test \
+	tests/vipl/nic_test \
+	tests/vipl/peer_test \
+	tests/vipl/proc_test \
+	tests/vipl/vi_test
 check_PROGRAMS += $(VIPL_TESTS)
 TESTS += $(VIPL_TESTS)
+
+tests_vipl_abi_test_SOURCES = tests/vipl/abi_test.c tests/vipl/dialect.cc
+tests_vipl_abi_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_abi_test_LDADD = $(HARNESS_LIBS)
+
+tests_vipl_conn_test_SOURCES = tests/vipl/conn_test.c
+tests_vipl_conn_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_conn_test_LDADD = $(VIPL_TEST_LIBS)
+
+tests_vipl_cq_test_SOURCES = tests/vipl/cq_test.c
+tests_vipl_cq_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_cq_test_LDADD = $(VIPL_TEST_LIBS)
 
 tests_vipl_data_test_SOURCES = tests/vipl/data_test.c
 tests_vipl_data_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_data_test_LDADD = $(VIPL_TEST_LIBS)
+
+tests_vipl_nic_test_SOURCES = tests/vipl/nic_test.c
+tests_vipl_nic_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_nic_test_LDADD = $(VIPL_TEST_LIBS)
+
+tests_vipl_peer_test_SOURCES = tests/vipl/peer_test.c
+tests_vipl_peer_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_peer_test_LDADD = $(VIPL_TEST_LIBS)
+
+tests_vipl_proc_test_SOURCES = tests/vipl/proc_test.c
+tests_vipl_proc_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_proc_test_LDADD = $(VIPL_TEST_LIBS)
+
+tests_vipl_vi_test_SOURCES = tests/vipl/vi_test.c
+tests_vipl_vi_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_vi_test_LDADD = $(VIPL_TEST_LIBS)

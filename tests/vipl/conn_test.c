@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Clients and servers: who is heard, accepted, rejected, and what becomes of the VI. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+static struct side a, b;	/* the server, the client */
+static atomic_int lost;
+
+/* The client's call in a thread of its own. */
+static struct {
+	pthread_t thread;
+	bool running;
+	VIP_ULONG timeout;
+	union address local, remote;
+	VIP_RETURN ret;
+} asking;
+
+static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
+{
+	(void)context;
+	if (what->ErrorCode == VIP_ERROR_CONN_LOST && what->ResourceCode == VIP_RESOURCE_VI)
+		atomic_fetch_add(&lost, 1);
+}
+
+static void open_sides(void)
+{
+	side_open_vi(&a);
+	side_open_vi(&b);
+	atomic_store(&lost, 0);
+	REQUIRE_VIP(VipErrorCallback(b.nic, NULL, on_error), VIP_SUCCESS);
+	REQUIRE_VIP(VipErrorCallback(a.nic, NULL, on_error), VIP_SUCCESS);
+}
+
+static void close_sides(void)
+{
+	if (asking.running)
+		pthread_join(asking.thread, NULL);
+	asking.running = false;
+	side_close(&b);
+	side_close(&a);
+}
+
+static void *ask(void *arg)
+{
+	(void)arg;
+	asking.ret = VipConnectRequest(b.vi, &asking.local.net, &asking.remote.net, asking.timeout,
+				       &b.remote);
+	return NULL;
+}
+
+static void ask_start(const char *disc, VIP_ULONG timeout)
+{
+	address_make(&b, "me", &asking.local);
+	address_make(&a, disc, &asking.remote);
+	asking.timeout = timeout;
+	REQUIRE(pthread_create(&asking.thread, NULL, ask, NULL) == 0);
+	asking.running = true;
+}
+
+static void ask_ends(VIP_RETURN want)
+{
+	pthread_join(asking.thread, NULL);
+	asking.running = false;
+	REQUIRE_VIP(asking.ret, want);
+}
+
+static VIP_RETURN look(const char *disc, VIP_ULONG timeout, VIP_CONN_HANDLE *conn)
+{
+	union address local, remote = { .bytes = { 0 } };
+
+	address_make(&a, disc, &local);
+	return VipConnectWait(a.nic, &local.net, timeout, &remote.net, &a.remote, conn);
+}
+
+/* A client asks, and its request is handed out. */
+static VIP_CONN_HANDLE hear(VIP_ULONG client_timeout)
+{
+	VIP_CONN_HANDLE conn = NULL;
+
+	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	ask_start("here", client_timeout);
+	REQUIRE_VIP(look("here", check_patience_ms(), &conn), VIP_SUCCESS);
+	REQUIRE(conn != NULL);
+	return conn;
+}
+
+static VIP_RETURN request(const char *disc, VIP_ULONG timeout)
+{
+	union address local, remote;
+
+	address_make(&b, "me", &local);
+	address_make(&a, disc, &remote);
+	return VipConnectRequest(b.vi, &local.net, &remote.net, timeout, &b.remote);
+}
+
+static void both_learn_the_others_attributes(void)
+{
+	a.attr.EnableRdmaRead = VIP_FALSE;
+	a.attr.MaxTransferSize = b.attr.MaxTransferSize = 65536;
+	REQUIRE_VIP(VipSetViAttributes(a.vi, &a.attr), VIP_SUCCESS);
+	REQUIRE_VIP(VipSetViAttributes(b.vi, &b.attr), VIP_SUCCESS);
+	sides_connect(&a, &b);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_CONNECTED);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_CONNECTED);
+	CHECK_EQ_INT(b.remote.ReliabilityLevel, VIP_SERVICE_RELIABLE_DELIVERY);
+	CHECK_EQ_INT(b.remote.MaxTransferSize, 65536);
+	CHECK_EQ_INT(b.remote.EnableRdmaRead, VIP_FALSE);
+	CHECK_EQ_INT(b.remote.EnableRdmaWrite, VIP_TRUE);
+	CHECK_EQ_INT(a.remote.EnableRdmaRead, VIP_TRUE);
+	CHECK_EQ_INT(a.remote.MaxTransferSize, 65536);
+}
+
+static void the_server_learns_the_clients_address(void)
+{
+	union address local, remote = { .bytes = { 0 } };
+	VIP_CONN_HANDLE conn;
+
+	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	ask_start("here", check_patience_ms());
+	address_make(&a, "here", &local);
+	REQUIRE_VIP(VipConnectWait(a.nic, &local.net, check_patience_ms(), &remote.net, &a.remote,
+				   &conn), VIP_SUCCESS);
+	CHECK_EQ_INT(remote.net.HostAddressLen, 4);
+	CHECK_EQ_INT(remote.net.DiscriminatorLen, 2);
+	CHECK_EQ_MEM(remote.bytes + 4, b.nic_attr.LocalNicAddress, 4);
+	CHECK_EQ_MEM(remote.bytes + 8, "me", 2);
+	CHECK_VIP(VipConnectReject(conn), VIP_SUCCESS);
+	ask_ends(VIP_REJECT);
+}
+
+static void no_more_is_written_than_there_is_room_for(void)
+{
+	union address local, remote = { .net = { .HostAddressLen = 4, .DiscriminatorLen = 1 } };
+	VIP_CONN_HANDLE conn;
+
+	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	ask_start("here", check_patience_ms());
+	address_make(&a, "here", &local);
+	REQUIRE_VIP(VipConnectWait(a.nic, &local.net, check_patience_ms(), &remote.net, &a.remote,
+				   &conn), VIP_SUCCESS);
+	CHECK_EQ_INT(remote.net.DiscriminatorLen, 1);
+	CHECK_EQ_INT(remote.bytes[8], 'm');
+	CHECK_EQ_INT(remote.bytes[9], 0);
+	CHECK_VIP(VipConnectReject(conn), VIP_SUCCESS);
+	ask_ends(VIP_REJECT);
+}
+
+static void nobody_there_is_no_match(void)
+{
+	CHECK_VIP(request("nobody", check_patience_ms()), VIP_NO_MATCH);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
+}
+
+/* The hash of vipl/listen.c: two discriminators that lead to one door. */
+static unsigned int door(const char *disc)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *disc; disc++)
+		hash = (hash ^ (uint8_t)*disc) * 16777619u;
+	return (hash ^ hash >> 15) % 8192;
+}
+
+static void a_neighbour_behind_the_same_door_is_no_match(void)
+{
+	VIP_CONN_HANDLE conn;
+	char disc[12] = "";
+
+	for (unsigned int i = 0; door(disc) != door("here"); i++)
+		snprintf(disc, sizeof(disc), "n%u", i);
+	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_VIP(request(disc, check_patience_ms()), VIP_NO_MATCH);
+	CHECK_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	CHECK_VIP(look(disc, 0, &conn), VIP_TIMEOUT);
+	ask_start(disc, check_patience_ms());
+	CHECK_VIP(look(disc, check_patience_ms(), &conn), VIP_SUCCESS);
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_SUCCESS);
+	ask_ends(VIP_SUCCESS);
+}
+
+static void two_nics_listen_behind_doors_of_their_own(void)
+{
+	union address local, remote = { .bytes = { 0 } };
+	VIP_CONN_HANDLE conn;
+	char disc[12] = "";
+
+	for (unsigned int i = 0; door(disc) != door("here"); i++)
+		snprintf(disc, sizeof(disc), "n%u", i);
+	address_make(&b, disc, &local);
+	REQUIRE_VIP(VipConnectWait(b.nic, &local.net, 0, &remote.net, &b.remote, &conn), VIP_TIMEOUT);
+	conn = hear(check_patience_ms());
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_SUCCESS);
+	ask_ends(VIP_SUCCESS);
+}
+
+static void a_rejected_client_hears_so_and_can_ask_again(void)
+{
+	VIP_CONN_HANDLE conn = hear(check_patience_ms());
+
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_CONNECT_PENDING);
+	CHECK_VIP(VipConnectReject(conn), VIP_SUCCESS);
+	ask_ends(VIP_REJECT);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
+	CHECK_VIP(VipConnectReject(conn), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_INVALID_PARAMETER);
+	sides_connect(&a, &b);
+}
+
+static void differing_attributes_are_told_and_the_client_hears_nothing(void)
+{
+	VIP_VI_ATTRIBUTES attr = a.attr;
+	VIP_CONN_HANDLE conn = hear(check_patience_ms());
+
+	attr.ReliabilityLevel = VIP_SERVICE_RELIABLE_RECEPTION;
+	attr.MaxTransferSize = 4096;
+	attr.QoS = &a;
+	REQUIRE_VIP(VipSetViAttributes(a.vi, &attr), VIP_SUCCESS);
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_INVALID_RELIABILITY_LEVEL);
+	attr.ReliabilityLevel = a.attr.ReliabilityLevel;
+	REQUIRE_VIP(VipSetViAttributes(a.vi, &attr), VIP_SUCCESS);
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_INVALID_MTU);
+	attr.MaxTransferSize = a.attr.MaxTransferSize;
+	REQUIRE_VIP(VipSetViAttributes(a.vi, &attr), VIP_SUCCESS);
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_INVALID_QOS);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_CONNECT_PENDING);
+	attr.QoS = NULL;
+	REQUIRE_VIP(VipSetViAttributes(a.vi, &attr), VIP_SUCCESS);
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_SUCCESS);
+	ask_ends(VIP_SUCCESS);
+}
+
+static void accepting_with_a_connected_vi_is_invalid_state(void)
+{
+	struct side c = { .nic = NULL };
+	VIP_CONN_HANDLE conn;
+
+	sides_connect(&a, &b);
+	c = b;		/* for side_close(), should a check fail */
+	REQUIRE_VIP(VipCreateVi(b.nic, &b.attr, NULL, NULL, &b.vi), VIP_SUCCESS);
+	conn = hear(check_patience_ms());
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_INVALID_STATE);
+	CHECK_VIP(VipConnectReject(conn), VIP_SUCCESS);
+	ask_ends(VIP_REJECT);
+	CHECK_VIP(VipDestroyVi(b.vi), VIP_SUCCESS);
+	b.vi = c.vi;
+	CHECK_VIP(request("here", 100), VIP_INVALID_STATE);
+}
+
+static void a_client_without_patience_times_out(void)
+{
+	VIP_CONN_HANDLE conn;
+
+	CHECK_VIP(request("here", 0), VIP_INVALID_PARAMETER);
+	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	CHECK_VIP(request("here", 30), VIP_TIMEOUT);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
+	/* It has given up, so nobody is there. */
+	CHECK_VIP(look("here", 50, &conn), VIP_TIMEOUT);
+}
+
+static void accepting_a_client_that_gave_up_times_out(void)
+{
+	VIP_CONN_HANDLE conn = hear(50);
+
+	ask_ends(VIP_TIMEOUT);
+	post_recv(&a, 0, 64);
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_TIMEOUT);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_INVALID_PARAMETER);
+	/* The receive is still there, and serves the next client. */
+	sides_connect(&a, &b);
+	post_send(&b, 1, 10);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+}
+
+static void receives_survive_a_failed_request(void)
+{
+	VIP_CONN_HANDLE conn;
+	VIP_DESCRIPTOR *d;
+
+	for (unsigned int i = 0; i < 4; i++)
+		post_recv(&b, i, 64);
+	CHECK_VIP(request("nobody", check_patience_ms()), VIP_NO_MATCH);
+	CHECK_VIP(VipRecvDone(b.vi, &d), VIP_NOT_DONE);
+	conn = hear(check_patience_ms());
+	CHECK_VIP(VipConnectReject(conn), VIP_SUCCESS);
+	ask_ends(VIP_REJECT);
+	CHECK_VIP(VipRecvDone(b.vi, &d), VIP_NOT_DONE);
+	sides_connect(&a, &b);
+	for (unsigned int i = 0; i < 4; i++) {
+		post_send(&a, i, 10 + i);
+		expect_recv(&b, i, VIP_STATUS_OP_RECEIVE);
+		CHECK_EQ_INT(descriptor(&b, i)->CS.Length, 10 + i);
+	}
+}
+
+static void disconnect_flushes_and_the_vi_is_idle_at_once(void)
+{
+	post_recv(&b, 0, 64);
+	sides_connect(&a, &b);
+	post_recv(&b, 1, 64);
+	CHECK_VIP(VipDestroyVi(b.vi), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
+	expect_recv(&b, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+	expect_recv(&b, 1, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+	CHECK_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+}
+
+static void the_other_side_is_told_and_flushed(void)
+{
+	post_recv(&a, 0, 64);
+	sides_connect(&a, &b);
+	CHECK_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+	REQUIRE_SOON(atomic_load(&lost) == 1);
+	post_recv(&a, 1, 64);
+	expect_recv(&a, 1, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
+}
+
+static void sent_before_disconnect_is_received(void)
+{
+	for (unsigned int i = 0; i < 8; i++)
+		post_recv(&a, i, 64);
+	sides_connect(&a, &b);
+	for (unsigned int i = 0; i < 8; i++) {
+		post_send(&b, i, 8);
+		expect_send(&b, i, VIP_STATUS_OP_SEND);
+	}
+	CHECK_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	for (unsigned int i = 0; i < 8; i++)
+		expect_recv(&a, i, VIP_STATUS_OP_RECEIVE);
+}
+
+static void a_vi_connects_again_and_again(void)
+{
+	for (unsigned int i = 0; i < 40; i++) {
+		post_recv(&a, 0, 64);
+		sides_connect(&a, &b);
+		post_send(&b, 1, 8);
+		expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+		if (i % 2) {
+			CHECK_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+			CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+		} else {
+			CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+			CHECK_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+		}
+		side_drain(&a);
+		side_drain(&b);
+	}
+}
+
+static void addresses_are_checked(void)
+{
+	union address local, remote, bad;
+	VIP_CONN_HANDLE conn;
+
+	address_make(&b, "me", &local);
+	address_make(&a, "12345678901234567", &bad);	/* 17 bytes */
+	CHECK_VIP(VipConnectRequest(b.vi, &local.net, &bad.net, 100, NULL), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectRequest(b.vi, &bad.net, &local.net, 100, NULL), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectRequest(b.vi, NULL, &local.net, 100, NULL), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectRequest(b.vi, &local.net, NULL, 100, NULL), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectRequest(NULL, &local.net, &local.net, 100, NULL),
+		  VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectWait(a.nic, &bad.net, 0, &remote.net, &a.remote, &conn),
+		  VIP_INVALID_PARAMETER);
+	bad = local;
+	bad.bytes[4] ^= 0x55;	/* another host's */
+	CHECK_VIP(VipConnectWait(a.nic, &bad.net, 0, &remote.net, &a.remote, &conn),
+		  VIP_INVALID_PARAMETER);
+	bad.net.HostAddressLen = 3;
+	CHECK_VIP(VipConnectWait(a.nic, &bad.net, 0, &remote.net, &a.remote, &conn),
+		  VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectAccept(NULL, a.vi), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectReject(NULL), VIP_INVALID_PARAMETER);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
+}
+
+static void clients_between_two_waits_are_kept(void)
+{
+	VIP_CONN_HANDLE conn;
+
+	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	ask_start("here", check_patience_ms());
+	/* Until the request is here, there is nothing to see it by but this. */
+	REQUIRE_SOON(look("here", 0, &conn) == VIP_SUCCESS);
+	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_SUCCESS);
+	ask_ends(VIP_SUCCESS);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(both_learn_the_others_attributes),
+	CHECK_TEST(the_server_learns_the_clients_address),
+	CHECK_TEST(no_more_is_written_than_there_is_room_for),
+	CHECK_TEST(nobody_there_is_no_match),
+	CHECK_TEST(a_neighbour_behind_the_same_door_is_no_match),
+	CHECK_TEST(two_nics_listen_behind_doors_of_their_own),
+	CHECK_TEST(a_rejected_client_hears_so_and_can_ask_again),
+	CHECK_TEST(differing_attributes_are_told_and_the_client_hears_nothing),
+	CHECK_TEST(accepting_with_a_connected_vi_is_invalid_state),
+	CHECK_TEST(a_client_without_patience_times_out),
+	CHECK_TEST(accepting_a_client_that_gave_up_times_out),
+	CHECK_TEST(receives_survive_a_failed_request),
+	CHECK_TEST(disconnect_flushes_and_the_vi_is_idle_at_once),
+	CHECK_TEST(the_other_side_is_told_and_flushed),
+	CHECK_TEST(sent_before_disconnect_is_received),
+	CHECK_TEST(a_vi_connects_again_and_again),
+	CHECK_TEST(addresses_are_checked),
+	CHECK_TEST(clients_between_two_waits_are_kept),
+	CHECK_END,
+};
+static const struct check_suite conn = {
+	.name = "connection", .setup = open_sides, .teardown = close_sides, .tests = tests
+};
+
+CHECK_SUITES(&conn);

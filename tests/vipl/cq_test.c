@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completion queues, handlers, and threads that wait. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+static struct side a, b;	/* a has a completion queue */
+
+static void open_with_cq(void)
+{
+	side_open(&a);
+	a.attr = (VIP_VI_ATTRIBUTES){ .ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY };
+	REQUIRE_VIP(VipCreateCQ(a.nic, 64, &a.cq), VIP_SUCCESS);
+	side_create_vi(&a);
+	side_open_vi(&b);
+	sides_connect(&a, &b);
+}
+
+static void open_without_cq(void)
+{
+	side_open_vi(&a);
+	side_open_vi(&b);
+	sides_connect(&a, &b);
+}
+
+static void close_sides(void)
+{
+	side_close(&b);
+	side_close(&a);
+}
+
+static void cq_tells(VIP_BOOLEAN want_recv)
+{
+	VIP_BOOLEAN recv = -1;
+	VIP_VI_HANDLE vi = NULL;
+
+	REQUIRE_VIP(VipCQWait(a.cq, check_patience_ms(), &vi, &recv), VIP_SUCCESS);
+	CHECK(vi == a.vi);
+	CHECK_EQ_INT(recv, want_recv);
+}
+
+static void each_completion_is_told_once(void)
+{
+	VIP_BOOLEAN recv;
+	VIP_VI_HANDLE vi;
+	VIP_DESCRIPTOR *d;
+
+	CHECK_VIP(VipCQDone(a.cq, &vi, &recv), VIP_NOT_DONE);
+	post_recv(&a, 0, 64);
+	post_send(&b, 1, 8);
+	cq_tells(VIP_TRUE);
+	CHECK_VIP(VipRecvDone(a.vi, &d), VIP_SUCCESS);
+	CHECK(d == descriptor(&a, 0));
+	post_recv(&b, 0, 64);
+	post_send(&a, 1, 8);
+	cq_tells(VIP_FALSE);
+	CHECK_VIP(VipSendDone(a.vi, &d), VIP_SUCCESS);
+	CHECK_VIP(VipCQDone(a.cq, &vi, &recv), VIP_NOT_DONE);
+	CHECK_VIP(VipCQWait(a.cq, 10, &vi, &recv), VIP_TIMEOUT);
+	CHECK_VIP(VipCQDone(NULL, &vi, &recv), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipCQDone(a.cq, NULL, &recv), VIP_INVALID_PARAMETER);
+}
+
+static void a_queue_with_a_cq_is_waited_for_there(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	CHECK_VIP(VipRecvWait(a.vi, 0, &d), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipSendWait(a.vi, 0, &d), VIP_INVALID_PARAMETER);
+}
+
+static void a_cq_in_use_is_not_destroyed(void)
+{
+	CHECK_VIP(VipDestroyCQ(a.cq), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipDestroyCQ(NULL), VIP_INVALID_PARAMETER);
+}
+
+static void a_cq_is_resized_with_what_it_holds(void)
+{
+	VIP_BOOLEAN recv;
+	VIP_VI_HANDLE vi;
+
+	for (unsigned int i = 0; i < 8; i++)
+		post_recv(&a, i, 64);
+	for (unsigned int i = 0; i < 8; i++)
+		post_send(&b, i, 8);
+	for (unsigned int i = 0; i < 8; i++)
+		expect_send(&b, i, VIP_STATUS_OP_SEND);
+	cq_tells(VIP_TRUE);
+	CHECK_VIP(VipResizeCQ(a.cq, 0), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipResizeCQ(a.cq, 1000), VIP_SUCCESS);
+	for (unsigned int i = 1; i < 8; i++)
+		cq_tells(VIP_TRUE);
+	CHECK_VIP(VipCQDone(a.cq, &vi, &recv), VIP_NOT_DONE);
+	CHECK_VIP(VipCreateCQ(a.nic, 0, &vi), VIP_INVALID_PARAMETER);
+}
+
+static void flushed_descriptors_are_told_too(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	post_recv(&a, 0, 64);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	cq_tells(VIP_TRUE);
+	CHECK_VIP(VipRecvDone(a.vi, &d), VIP_DESCRIPTOR_ERROR);
+	CHECK(d == descriptor(&a, 0));
+}
+
+/* Handlers note what they were called with. */
+static struct {
+	pthread_mutex_t lock;
+	unsigned int calls;
+	void *context[16];
+	VIP_DESCRIPTOR *descriptor[16];
+	VIP_BOOLEAN recv;
+} heard = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void note(void *context, VIP_DESCRIPTOR *d)
+{
+	pthread_mutex_lock(&heard.lock);
+	if (heard.calls < 16) {
+		heard.context[heard.calls] = context;
+		heard.descriptor[heard.calls] = d;
+	}
+	heard.calls++;
+	pthread_mutex_unlock(&heard.lock);
+}
+
+static unsigned int calls(void)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&heard.lock);
+	n = heard.calls;
+	pthread_mutex_unlock(&heard.lock);
+	return n;
+}
+
+static void on_descriptor(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi,
+			  VIP_DESCRIPTOR *d)
+{
+	CHECK(nic == a.nic);
+	CHECK(vi == a.vi);
+	note(context, d);
+}
+
+static void on_entry(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_BOOLEAN recv)
+{
+	CHECK(nic == a.nic);
+	CHECK(vi == a.vi);
+	heard.recv = recv;
+	note(context, NULL);
+}
+
+static void handlers_are_called_in_order_once_each(void)
+{
+	int context[3];
+
+	heard.calls = 0;
+	for (unsigned int i = 0; i < 4; i++)
+		post_recv(&a, i, 64);
+	for (unsigned int i = 0; i < 3; i++)
+		REQUIRE_VIP(VipRecvNotify(a.vi, &context[i], on_descriptor), VIP_SUCCESS);
+	CHECK_EQ_INT(calls(), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		post_send(&b, i, 8);
+	REQUIRE_SOON(calls() == 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		CHECK(heard.context[i] == &context[i]);
+		CHECK(heard.descriptor[i] == descriptor(&a, i));
+	}
+	expect_recv(&a, 3, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_INT(calls(), 3);
+	CHECK_VIP(VipRecvNotify(a.vi, NULL, NULL), VIP_INVALID_PARAMETER);
+}
+
+static void a_handler_gets_what_is_there_already(void)
+{
+	heard.calls = 0;
+	post_recv(&b, 0, 64);
+	post_send(&a, 1, 8);
+	expect_recv(&b, 0, VIP_STATUS_OP_RECEIVE);
+	REQUIRE_VIP(VipSendNotify(a.vi, NULL, on_descriptor), VIP_SUCCESS);
+	REQUIRE_SOON(calls() == 1);
+	CHECK(heard.descriptor[0] == descriptor(&a, 1));
+}
+
+static void a_handler_is_called_while_another_thread_waits(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	heard.calls = 0;
+	post_recv(&a, 0, 64);
+	post_recv(&a, 1, 64);
+	REQUIRE_VIP(VipRecvNotify(a.vi, NULL, on_descriptor), VIP_SUCCESS);
+	CHECK_VIP(VipRecvWait(a.vi, 20, &d), VIP_TIMEOUT);
+	post_send(&b, 0, 8);
+	post_send(&b, 1, 8);
+	CHECK_VIP(VipRecvWait(a.vi, check_patience_ms(), &d), VIP_SUCCESS);
+	REQUIRE_SOON(calls() == 1);
+	CHECK(heard.descriptor[0] != d);
+}
+
+static void cq_handlers_get_the_entry(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	heard.calls = 0;
+	post_recv(&a, 0, 64);
+	REQUIRE_VIP(VipCQNotify(a.cq, &a, on_entry), VIP_SUCCESS);
+	CHECK_VIP(VipRecvNotify(a.vi, &a, on_descriptor), VIP_INVALID_PARAMETER);
+	post_send(&b, 1, 8);
+	REQUIRE_SOON(calls() == 1);
+	CHECK(heard.context[0] == &a);
+	CHECK_EQ_INT(heard.recv, VIP_TRUE);
+	CHECK_VIP(VipRecvDone(a.vi, &d), VIP_SUCCESS);
+	/* This one is forgotten with the completion queue. */
+	REQUIRE_VIP(VipCQNotify(a.cq, &a, on_entry), VIP_SUCCESS);
+}
+
+static void on_descriptor_again(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi,
+				VIP_DESCRIPTOR *d)
+{
+	on_descriptor(context, nic, vi, d);
+	if (calls() < 10) {
+		VipRecvNotify(vi, context, on_descriptor_again);
+		VipPostRecv(vi, d, a.handle);
+	}
+}
+
+static void a_handler_may_post_and_ask_for_more(void)
+{
+	heard.calls = 0;
+	post_recv(&a, 0, 64);
+	REQUIRE_VIP(VipRecvNotify(a.vi, NULL, on_descriptor_again), VIP_SUCCESS);
+	for (unsigned int i = 0; i < 10; i++) {
+		post_send(&b, 1, 8);
+		REQUIRE_SOON(calls() == i + 1);
+		expect_send(&b, 1, VIP_STATUS_OP_SEND);
+	}
+}
+
+/* Threads that wait for one queue: each message wakes one. */
+enum { THREADS = 4, MESSAGES = 400 };
+
+static atomic_uint taken;
+
+static void *waiter(void *arg)
+{
+	VIP_DESCRIPTOR *d;
+
+	(void)arg;
+	while (atomic_load(&taken) < MESSAGES) {
+		VIP_RETURN ret = VipRecvWait(a.vi, 20, &d);
+
+		if (ret == VIP_SUCCESS) {
+			atomic_fetch_add(&taken, 1);
+			CHECK_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+		} else if (ret != VIP_TIMEOUT) {
+			CHECK_VIP(ret, VIP_TIMEOUT);
+			break;
+		}
+	}
+	return NULL;
+}
+
+static void threads_wait_for_one_queue_and_others_ask(void)
+{
+	pthread_t thread[THREADS];
+	uint64_t until = check_now_ms() + check_patience_ms();
+	VIP_DESCRIPTOR *d;
+
+	atomic_store(&taken, 0);
+	for (unsigned int i = 0; i < 16; i++)
+		post_recv(&a, i, 64);
+	for (int i = 0; i < THREADS; i++)
+		REQUIRE(pthread_create(&thread[i], NULL, waiter, NULL) == 0);
+	for (unsigned int i = 0; i < MESSAGES; i++) {
+		post_send(&b, 0, 8);
+		expect_send(&b, 0, VIP_STATUS_OP_SEND);
+		if (VipRecvDone(a.vi, &d) == VIP_SUCCESS) {
+			atomic_fetch_add(&taken, 1);
+			CHECK_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+		}
+	}
+	while (atomic_load(&taken) < MESSAGES && check_now_ms() < until)
+		check_nap();
+	CHECK_EQ_INT(atomic_load(&taken), MESSAGES);
+	atomic_store(&taken, MESSAGES);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void *wait_for_ever(void *arg)
+{
+	VIP_DESCRIPTOR *d = NULL;
+
+	*(VIP_RETURN *)arg = VipRecvWait(a.vi, VIP_INFINITE, &d);
+	return NULL;
+}
+
+static void a_disconnect_ends_a_wait(void)
+{
+	VIP_RETURN ret = VIP_SUCCESS;
+	pthread_t thread;
+
+	post_recv(&a, 0, 64);
+	REQUIRE(pthread_create(&thread, NULL, wait_for_ever, &ret) == 0);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	pthread_join(thread, NULL);
+	CHECK_VIP(ret, VIP_DESCRIPTOR_ERROR);
+}
+
+static const struct check_test cq_tests[] = {
+	CHECK_TEST(each_completion_is_told_once),
+	CHECK_TEST(a_queue_with_a_cq_is_waited_for_there),
+	CHECK_TEST(a_cq_in_use_is_not_destroyed),
+	CHECK_TEST(a_cq_is_resized_with_what_it_holds),
+	CHECK_TEST(flushed_descriptors_are_told_too),
+	CHECK_TEST(cq_handlers_get_the_entry),
+	CHECK_END,
+};
+static const struct check_suite cq = {
+	.name = "cq", .setup = open_with_cq, .teardown = close_sides, .tests = cq_tests
+};
+
+static const struct check_test notify_tests[] = {
+	CHECK_TEST(handlers_are_called_in_order_once_each),
+	CHECK_TEST(a_handler_gets_what_is_there_already),
+	CHECK_TEST(a_handler_is_called_while_another_thread_waits),
+	CHECK_TEST(a_handler_may_post_and_ask_for_more),
+	CHECK_TEST(threads_wait_for_one_queue_and_others_ask),
+	CHECK_TEST(a_disconnect_ends_a_wait),
+	CHECK_END,
+};
+static const struct check_suite notify = {
+	.name = "notify", .setup = open_without_cq, .teardown = close_sides, .tests = notify_tests
+};
+
+CHECK_SUITES(&cq, &notify);

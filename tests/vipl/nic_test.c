@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* NICs, their names, protection tags, memory, and the name service. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "world.h"
+
+static struct side s;
+
+static void open_nic(void)
+{
+	side_open(&s);
+}
+
+static void close_nic(void)
+{
+	unsetenv("VIPL_NIC_MAP");
+	side_close(&s);
+}
+
+static void opens_as(const char *name)
+{
+	VIP_NIC_ATTRIBUTES attr;
+	VIP_NIC_HANDLE nic;
+
+	REQUIRE_VIP(VipOpenNic(name, &nic), VIP_SUCCESS);
+	CHECK_VIP(VipQueryNic(nic, &attr), VIP_SUCCESS);
+	CHECK_EQ_STR(attr.Name, name);
+	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
+}
+
+static void names_of_old_open_the_first_adapter(void)
+{
+	opens_as("VINIC");
+	opens_as("VINIC0");
+	opens_as("/dev/clanvi0");
+	opens_as("/dev/via_lo");
+}
+
+static void the_map_says_what_a_name_stands_for(void)
+{
+	VIP_NIC_HANDLE nic;
+	char map[200];
+
+	snprintf(map, sizeof(map), "other=nothing,my nic=%s,empty=", adapter());
+	setenv("VIPL_NIC_MAP", map, 1);
+	opens_as("my nic");
+	CHECK_VIP(VipOpenNic("empty", &nic), VIP_ERROR_RESOURCE);
+	check_stderr_begin();
+	CHECK_VIP(VipOpenNic("other", &nic), VIP_ERROR_RESOURCE);
+	check_stderr_end();
+}
+
+static void an_unknown_name_is_refused(void)
+{
+	VIP_NIC_HANDLE nic = &s;
+
+	CHECK_VIP(VipOpenNic("nosuch", &nic), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipOpenNic("VINIC99", &nic), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipOpenNic("VINICx", &nic), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipOpenNic("", &nic), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipOpenNic(NULL, &nic), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipOpenNic(adapter(), NULL), VIP_INVALID_PARAMETER);
+	CHECK(nic == &s);
+}
+
+static void attributes_make_sense(void)
+{
+	CHECK_EQ_STR(s.nic_attr.Name, adapter());
+	CHECK_EQ_INT(s.nic_attr.NicAddressLen, 4);
+	CHECK_EQ_INT(s.nic_attr.ThreadSafe, VIP_TRUE);
+	CHECK(s.nic_attr.MaxDiscriminatorLen >= 12);
+	CHECK(s.nic_attr.MaxTransferSize >= 32768);
+	CHECK(s.nic_attr.MaxDescriptorsPerQueue >= 64);
+	CHECK(s.nic_attr.MaxSegmentsPerDesc >= 2);
+	CHECK(s.nic_attr.ReliabilityLevelSupport & VIP_SERVICE_RELIABLE_DELIVERY);
+	CHECK(s.nic_attr.RDMAReadSupport & VIP_SERVICE_RELIABLE_DELIVERY);
+	CHECK_VIP(VipQueryNic(s.nic, NULL), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipQueryNic(NULL, &s.nic_attr), VIP_INVALID_PARAMETER);
+}
+
+static void two_opens_are_two_nics(void)
+{
+	VIP_NIC_HANDLE other;
+
+	REQUIRE_VIP(VipOpenNic(adapter(), &other), VIP_SUCCESS);
+	CHECK(other != s.nic);
+	CHECK_VIP(VipCloseNic(other), VIP_SUCCESS);
+	CHECK_VIP(VipCloseNic(other), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipQueryNic(s.nic, &s.nic_attr), VIP_SUCCESS);
+}
+
+static void a_nic_with_vis_is_not_closed(void)
+{
+	s.attr.ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY;
+	side_create_vi(&s);
+	CHECK_VIP(VipCloseNic(s.nic), VIP_ERROR_RESOURCE);
+	CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
+}
+
+static void a_nic_with_a_completion_queue_is_not_closed(void)
+{
+	REQUIRE_VIP(VipCreateCQ(s.nic, 8, &s.cq), VIP_SUCCESS);
+	CHECK_VIP(VipCloseNic(s.nic), VIP_ERROR_RESOURCE);
+}
+
+static void tags_and_memory_go_with_the_nic(void)
+{
+	static char memory[4096];
+	VIP_MEM_ATTRIBUTES attr = { .Ptag = NULL };
+	VIP_PROTECTION_HANDLE ptag;
+	VIP_MEM_HANDLE handle;
+	VIP_NIC_HANDLE nic;
+
+	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);
+	CHECK_VIP(VipCreatePtag(nic, &ptag), VIP_SUCCESS);
+	attr.Ptag = ptag;
+	CHECK_VIP(VipRegisterMem(nic, memory, sizeof(memory), &attr, &handle), VIP_SUCCESS);
+	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
+}
+
+static void a_tag_in_use_is_not_destroyed(void)
+{
+	static char memory[64];
+	VIP_MEM_ATTRIBUTES attr = { .Ptag = NULL };
+	VIP_PROTECTION_HANDLE ptag;
+	VIP_MEM_HANDLE handle;
+
+	REQUIRE_VIP(VipCreatePtag(s.nic, &ptag), VIP_SUCCESS);
+	attr.Ptag = ptag;
+	REQUIRE_VIP(VipRegisterMem(s.nic, memory, 64, &attr, &handle), VIP_SUCCESS);
+	CHECK_VIP(VipDestroyPtag(s.nic, ptag), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipDeregisterMem(s.nic, memory, handle), VIP_SUCCESS);
+	CHECK_VIP(VipDestroyPtag(s.nic, ptag), VIP_SUCCESS);
+	CHECK_VIP(VipDestroyPtag(s.nic, ptag), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipDestroyPtag(s.nic, NULL), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipRegisterMem(s.nic, memory, 64, &attr, &handle), VIP_INVALID_PTAG);
+}
+
+static void handles_of_memory_are_not_0_and_differ(void)
+{
+	static char memory[3][64];
+	VIP_MEM_ATTRIBUTES attr = { .EnableRdmaWrite = VIP_FALSE };
+	VIP_MEM_HANDLE handle[3];
+
+	for (int i = 0; i < 3; i++) {
+		attr.EnableRdmaRead = i == 1;
+		REQUIRE_VIP(VipRegisterMem(s.nic, memory[i], 64, &attr, &handle[i]), VIP_SUCCESS);
+		CHECK(handle[i] != 0 && handle[i] != s.handle);
+	}
+	CHECK(handle[0] != handle[1] && handle[1] != handle[2] && handle[0] != handle[2]);
+	for (int i = 0; i < 3; i++)
+		CHECK_VIP(VipDeregisterMem(s.nic, memory[i], handle[i]), VIP_SUCCESS);
+	CHECK_VIP(VipDeregisterMem(s.nic, memory[0], handle[0]), VIP_INVALID_PARAMETER);
+}
+
+static void bad_memory_is_refused(void)
+{
+	static char memory[64];
+	VIP_MEM_ATTRIBUTES attr = { .EnableRdmaWrite = VIP_FALSE };
+	VIP_MEM_HANDLE handle = 0;
+
+	CHECK_VIP(VipRegisterMem(s.nic, NULL, 64, &attr, &handle), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipRegisterMem(s.nic, memory, 0, &attr, &handle), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipRegisterMem(s.nic, memory, 64, NULL, &handle), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipRegisterMem(s.nic, memory, 64, &attr, NULL), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipRegisterMem(NULL, memory, 64, &attr, &handle), VIP_INVALID_PARAMETER);
+	CHECK_EQ_INT(handle, 0);
+	CHECK_VIP(VipDeregisterMem(s.nic, s.block + 1, s.handle), VIP_INVALID_PARAMETER);
+}
+
+static void the_tag_of_private_memory_can_be_changed(void)
+{
+	static char memory[64];
+	VIP_MEM_ATTRIBUTES attr = { .Ptag = NULL }, now;
+	VIP_PROTECTION_HANDLE ptag;
+	VIP_MEM_HANDLE handle;
+
+	REQUIRE_VIP(VipCreatePtag(s.nic, &ptag), VIP_SUCCESS);
+	REQUIRE_VIP(VipRegisterMem(s.nic, memory, 64, &attr, &handle), VIP_SUCCESS);
+	attr.Ptag = ptag;
+	CHECK_VIP(VipSetMemAttributes(s.nic, memory, handle, &attr), VIP_SUCCESS);
+	CHECK_VIP(VipQueryMem(s.nic, memory, handle, &now), VIP_SUCCESS);
+	CHECK(now.Ptag == ptag);
+	CHECK_VIP(VipDestroyPtag(s.nic, ptag), VIP_ERROR_RESOURCE);
+	attr.EnableRdmaWrite = VIP_TRUE;
+	CHECK_VIP(VipSetMemAttributes(s.nic, memory, handle, &attr), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipSetMemAttributes(s.nic, memory + 1, handle, &attr), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipDeregisterMem(s.nic, memory, handle), VIP_SUCCESS);
+	CHECK_VIP(VipDestroyPtag(s.nic, ptag), VIP_SUCCESS);
+}
+
+static void this_host_has_a_name_and_an_address(void)
+{
+	union address address = { .bytes = { 0 } };
+	char host[256] = "", name[256];
+	VIP_ULONG length = sizeof(name);
+
+	CHECK_VIP(VipNSGetHostByName(s.nic, "localhost", &address.net, 0), VIP_ERROR_NAMESERVICE);
+	REQUIRE_VIP(VipNSInit(s.nic, NULL), VIP_SUCCESS);
+	CHECK_VIP(VipNSGetHostByName(s.nic, "localhost", &address.net, 0), VIP_SUCCESS);
+	CHECK_EQ_INT(address.net.HostAddressLen, 4);
+	CHECK_EQ_INT(address.net.DiscriminatorLen, 0);
+	CHECK_EQ_MEM(address.bytes + 4, s.nic_attr.LocalNicAddress, 4);
+	CHECK_VIP(VipNSGetHostByName(s.nic, "localhost", &address.net, 1000),
+		  VIP_ERROR_NAMESERVICE);
+	gethostname(host, sizeof(host) - 1);
+	CHECK_VIP(VipNSGetHostByName(s.nic, host, NULL, 0), VIP_INVALID_PARAMETER);
+	memcpy(address.bytes + 4, "\x7f\0\0\1", 4);
+	CHECK_VIP(VipNSGetHostByAddr(s.nic, &address.net, name, &length), VIP_SUCCESS);
+	CHECK_EQ_INT(length, strlen(name) + 1);
+	length = 1;
+	CHECK_VIP(VipNSGetHostByAddr(s.nic, &address.net, name, &length), VIP_ERROR_RESOURCE);
+	CHECK_EQ_INT(length, strlen(name) + 1);
+	CHECK_VIP(VipNSShutdown(s.nic), VIP_SUCCESS);
+	CHECK_VIP(VipNSShutdown(s.nic), VIP_ERROR_NAMESERVICE);
+}
+
+static void management_knows_nothing(void)
+{
+	VIP_AUTODISCOVERY_LIST list = { .NumAdAddrs = 7 };
+
+	CHECK_VIP(VipQuerySystemManagementInfo(s.nic, VIP_SMI_AUTODISCOVERY, &list), VIP_SUCCESS);
+	CHECK_EQ_INT(list.NumAdAddrs, 0);
+	CHECK_VIP(VipQuerySystemManagementInfo(s.nic, 2, &list), VIP_INVALID_PARAMETER);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(names_of_old_open_the_first_adapter),
+	CHECK_TEST(the_map_says_what_a_name_stands_for),
+	CHECK_TEST(an_unknown_name_is_refused),
+	CHECK_TEST(attributes_make_sense),
+	CHECK_TEST(two_opens_are_two_nics),
+	CHECK_TEST(a_nic_with_vis_is_not_closed),
+	CHECK_TEST(a_nic_with_a_completion_queue_is_not_closed),
+	CHECK_TEST(tags_and_memory_go_with_the_nic),
+	CHECK_TEST(a_tag_in_use_is_not_destroyed),
+	CHECK_TEST(handles_of_memory_are_not_0_and_differ),
+	CHECK_TEST(bad_memory_is_refused),
+	CHECK_TEST(the_tag_of_private_memory_can_be_changed),
+	CHECK_TEST(this_host_has_a_name_and_an_address),
+	CHECK_TEST(management_knows_nothing),
+	CHECK_END,
+};
+static const struct check_suite nic = {
+	.name = "nic", .setup = open_nic, .teardown = close_nic, .tests = tests
+};
+
+CHECK_SUITES(&nic);

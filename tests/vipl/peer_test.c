@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connections between peers, both of which ask. */
+#include <string.h>
+
+#include "world.h"
+
+static struct side a, b;
+
+static void open_sides(void)
+{
+	side_open_vi(&a);
+	side_open_vi(&b);
+}
+
+static void close_sides(void)
+{
+	side_close(&b);
+	side_close(&a);
+}
+
+static VIP_RETURN ask(struct side *s, const char *mine, const char *theirs, VIP_ULONG timeout)
+{
+	union address local, remote;
+
+	address_make(s, mine, &local);
+	address_make(s, theirs, &remote);
+	return VipConnectPeerRequest(s->vi, &local.net, &remote.net, timeout);
+}
+
+static void data_flow(void)
+{
+	post_recv(&a, 0, 64);
+	post_recv(&b, 0, 64);
+	post_send(&a, 1, 8);
+	post_send(&b, 1, 8);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	expect_recv(&b, 0, VIP_STATUS_OP_RECEIVE);
+}
+
+static void peers_find_each_other_whoever_comes_first(void)
+{
+	for (int i = 0; i < 2; i++) {
+		REQUIRE_VIP(ask(i ? &b : &a, i ? "two" : "one", i ? "one" : "two", VIP_INFINITE),
+			    VIP_SUCCESS);
+		REQUIRE_VIP(ask(i ? &a : &b, i ? "one" : "two", i ? "two" : "one", VIP_INFINITE),
+			    VIP_SUCCESS);
+		REQUIRE_VIP(VipConnectPeerWait(a.vi, &a.remote), VIP_SUCCESS);
+		REQUIRE_VIP(VipConnectPeerWait(b.vi, &b.remote), VIP_SUCCESS);
+		CHECK_EQ_INT(state_of(&a), VIP_STATE_CONNECTED);
+		CHECK_EQ_INT(state_of(&b), VIP_STATE_CONNECTED);
+		CHECK_EQ_INT(a.remote.EnableRdmaWrite, VIP_TRUE);
+		CHECK_VIP(VipConnectPeerDone(a.vi, NULL), VIP_SUCCESS);
+		data_flow();
+		CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+		CHECK_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+		side_drain(&a);
+		side_drain(&b);
+	}
+}
+
+/* It asks in vain for a while, with receives that have to outlast that. */
+static void the_one_that_dials_is_early(void)
+{
+	post_recv(&a, 0, 64);
+	REQUIRE_VIP(ask(&a, "aa", "zz", check_patience_ms()), VIP_SUCCESS);
+	CHECK_VIP(VipConnectPeerDone(a.vi, NULL), VIP_NOT_DONE);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_CONNECT_PENDING);
+	CHECK_VIP(VipConnectPeerWait(b.vi, NULL), VIP_INVALID_STATE);
+	REQUIRE_VIP(ask(&b, "zz", "aa", 100), VIP_SUCCESS);
+	REQUIRE_VIP(VipConnectPeerWait(b.vi, NULL), VIP_SUCCESS);
+	REQUIRE_VIP(VipConnectPeerWait(a.vi, NULL), VIP_SUCCESS);
+	post_send(&b, 1, 8);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+}
+
+static void times_out(const char *mine, const char *theirs)
+{
+	post_recv(&a, 0, 64);
+	REQUIRE_VIP(ask(&a, mine, theirs, 60), VIP_SUCCESS);
+	CHECK_VIP(ask(&a, mine, theirs, 60), VIP_INVALID_STATE);
+	CHECK_VIP(VipConnectPeerWait(a.vi, NULL), VIP_TIMEOUT);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
+	CHECK_VIP(VipConnectPeerDone(a.vi, NULL), VIP_TIMEOUT);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+	CHECK_VIP(VipConnectPeerDone(a.vi, NULL), VIP_INVALID_STATE);
+}
+
+static void a_peer_that_never_comes_times_out(void)
+{
+	times_out("aa", "zz");
+	times_out("zz", "aa");
+}
+
+static void disconnect_calls_it_off(void)
+{
+	REQUIRE_VIP(ask(&a, "aa", "zz", VIP_INFINITE), VIP_SUCCESS);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
+	REQUIRE_VIP(ask(&a, "zz", "aa", VIP_INFINITE), VIP_SUCCESS);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
+}
+
+static void peers_whose_attributes_differ_do_not_connect(void)
+{
+	b.attr.MaxTransferSize = 4096;
+	REQUIRE_VIP(VipSetViAttributes(b.vi, &b.attr), VIP_SUCCESS);
+	REQUIRE_VIP(ask(&b, "zz", "aa", VIP_INFINITE), VIP_SUCCESS);
+	REQUIRE_VIP(ask(&a, "aa", "zz", VIP_INFINITE), VIP_SUCCESS);
+	CHECK_VIP(VipConnectPeerWait(b.vi, NULL), VIP_INVALID_MTU);
+	CHECK_VIP(VipConnectPeerWait(a.vi, NULL), VIP_REJECT);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
+}
+
+static void a_stranger_is_not_taken_for_the_peer(void)
+{
+	union address local, remote;
+
+	REQUIRE_VIP(ask(&b, "zz", "aa", VIP_INFINITE), VIP_SUCCESS);
+	REQUIRE_VIP(ask(&a, "ab", "zz", 80), VIP_SUCCESS);
+	CHECK_VIP(VipConnectPeerWait(a.vi, NULL), VIP_TIMEOUT);
+	address_make(&a, "aa", &local);
+	address_make(&a, "zz", &remote);
+	CHECK_VIP(VipConnectRequest(a.vi, &local.net, &remote.net, check_patience_ms(), NULL),
+		  VIP_NO_MATCH);
+	REQUIRE_VIP(ask(&a, "aa", "zz", VIP_INFINITE), VIP_SUCCESS);
+	CHECK_VIP(VipConnectPeerWait(a.vi, NULL), VIP_SUCCESS);
+	CHECK_VIP(VipConnectPeerWait(b.vi, NULL), VIP_SUCCESS);
+}
+
+static void bad_requests_are_refused(void)
+{
+	CHECK_VIP(ask(&a, "aa", "aa", 100), VIP_INVALID_PARAMETER);
+	CHECK_VIP(ask(&a, "aa", "zz", 0), VIP_INVALID_PARAMETER);
+	CHECK_VIP(ask(&a, "aa", "12345678901234567", 100), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectPeerDone(NULL, NULL), VIP_INVALID_PARAMETER);
+	CHECK_VIP(VipConnectPeerDone(a.vi, NULL), VIP_INVALID_STATE);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(peers_find_each_other_whoever_comes_first),
+	CHECK_TEST(the_one_that_dials_is_early),
+	CHECK_TEST(a_peer_that_never_comes_times_out),
+	CHECK_TEST(disconnect_calls_it_off),
+	CHECK_TEST(peers_whose_attributes_differ_do_not_connect),
+	CHECK_TEST(a_stranger_is_not_taken_for_the_peer),
+	CHECK_TEST(bad_requests_are_refused),
+	CHECK_END,
+};
+static const struct check_suite peer = {
+	.name = "peer", .setup = open_sides, .teardown = close_sides, .tests = tests
+};
+
+CHECK_SUITES(&peer);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Two processes: data both ways, memory handles that peers use as they are, a peer that is killed. */
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "world.h"
+
+/* What a peer has to know of memory. */
+struct place {
+	void *address;
+	VIP_MEM_HANDLE handle;
+};
+
+static struct side s;
+static pid_t peer;
+static atomic_int lost;
+
+static void close_side(void)
+{
+	side_close(&s);
+}
+
+static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
+{
+	(void)context;
+	if (what->ErrorCode == VIP_ERROR_CONN_LOST)
+		atomic_fetch_add(&lost, 1);
+}
+
+static void open_client(void)
+{
+	side_open_vi(&s);
+	atomic_store(&lost, 0);
+	REQUIRE_VIP(VipErrorCallback(s.nic, NULL, on_error), VIP_SUCCESS);
+}
+
+/* The server's side of every test: it tells where its memory is, and serves one client. */
+static void server_open(struct side *server)
+{
+	struct place here;
+
+	side_open_vi(server);
+	for (unsigned int i = 0; i < 8; i++)
+		post_recv(server, i, 64);
+	server_start(server, "two processes");
+	here = (struct place){ buffer(server, 16), server->handle };
+	check_put(CHECK_PARENT, &here, sizeof(here));
+	server_join(server);
+}
+
+static void serve_data(void *arg)
+{
+	struct side server = { .nic = NULL };
+
+	(void)arg;
+	server_open(&server);
+	expect_recv(&server, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_STR((char *)buffer(&server, 0), "hello");
+	strcpy((char *)buffer(&server, 8), "welcome");
+	post_send(&server, 8, 16);
+	expect_send(&server, 8, VIP_STATUS_OP_SEND);
+	expect_recv(&server, 1, VIP_STATUS_OP_REMOTE_RDMA_WRITE | VIP_STATUS_IMMEDIATE);
+	CHECK_EQ_INT(descriptor(&server, 1)->CS.ImmediateData, 5);
+	CHECK_EQ_STR((char *)buffer(&server, 16), "written");
+	strcpy((char *)buffer(&server, 16), "to be read");
+	post_send(&server, 8, 16);
+	expect_send(&server, 8, VIP_STATUS_OP_SEND);
+	check_await(CHECK_PARENT);
+	side_close(&server);
+}
+
+static void data_and_rdma_between_two_processes(void)
+{
+	struct place there;
+	VIP_DESCRIPTOR *d;
+
+	peer = check_fork(serve_data, NULL);
+	open_client();
+	check_get(peer, &there, sizeof(there));
+	post_recv(&s, 0, 64);
+	post_recv(&s, 1, 64);
+	client_connect(&s, "two processes");
+	strcpy((char *)buffer(&s, 4), "hello");
+	post_send(&s, 4, 6);
+	expect_recv(&s, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_STR((char *)buffer(&s, 0), "welcome");
+	expect_send(&s, 4, VIP_STATUS_OP_SEND);
+
+	strcpy((char *)buffer(&s, 5), "written");
+	d = prepare_rdma(&s, 5, 8, VIP_CONTROL_OP_RDMAWRITE | VIP_CONTROL_IMMEDIATE, there.address,
+			 there.handle);
+	d->CS.ImmediateData = 5;
+	REQUIRE_VIP(VipPostSend(s.vi, d, s.handle), VIP_SUCCESS);
+	expect_send(&s, 5, VIP_STATUS_OP_RDMA_WRITE);
+	expect_recv(&s, 1, VIP_STATUS_OP_RECEIVE);
+	d = prepare_rdma(&s, 6, 16, VIP_CONTROL_OP_RDMAREAD, there.address, there.handle);
+	REQUIRE_VIP(VipPostSend(s.vi, d, s.handle), VIP_SUCCESS);
+	expect_send(&s, 6, VIP_STATUS_OP_RDMA_READ);
+	CHECK_EQ_STR((char *)buffer(&s, 6), "to be read");
+	check_signal(peer);
+	check_join(peer);
+}
+
+static void serve_until_killed(void *arg)
+{
+	struct side server = { .nic = NULL };
+
+	(void)arg;
+	server_open(&server);
+	check_signal(CHECK_PARENT);
+	for (;;)
+		pause();
+}
+
+static void a_killed_peer_is_an_error_and_the_vi_connects_again(void)
+{
+	struct place there;
+
+	peer = check_fork(serve_until_killed, NULL);
+	open_client();
+	check_get(peer, &there, sizeof(there));
+	post_recv(&s, 0, 64);
+	client_connect(&s, "two processes");
+	check_await(peer);
+	check_kill(peer);
+	expect_recv(&s, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+	REQUIRE_SOON(state_of(&s) == VIP_STATE_ERROR);
+	REQUIRE_SOON(atomic_load(&lost) == 1);
+	CHECK_VIP(VipDisconnect(s.vi), VIP_SUCCESS);
+
+	peer = check_fork(serve_until_killed, NULL);
+	check_get(peer, &there, sizeof(there));
+	client_connect(&s, "two processes");
+	check_await(peer);
+	check_kill(peer);
+}
+
+static void peer_with_a_peer(void *arg)
+{
+	struct side other = { .nic = NULL };
+	union address local, remote;
+
+	(void)arg;
+	side_open_vi(&other);
+	address_make(&other, "bb", &local);
+	address_make(&other, "aa", &remote);
+	post_recv(&other, 0, 64);
+	REQUIRE_VIP(VipConnectPeerRequest(other.vi, &local.net, &remote.net, check_patience_ms()),
+		    VIP_SUCCESS);
+	REQUIRE_VIP(VipConnectPeerWait(other.vi, &other.remote), VIP_SUCCESS);
+	expect_recv(&other, 0, VIP_STATUS_OP_RECEIVE);
+	check_await(CHECK_PARENT);
+	side_close(&other);
+}
+
+static void peers_in_two_processes_connect(void)
+{
+	union address local, remote;
+
+	peer = check_fork(peer_with_a_peer, NULL);
+	open_client();
+	address_make(&s, "aa", &local);
+	address_make(&s, "bb", &remote);
+	REQUIRE_VIP(VipConnectPeerRequest(s.vi, &local.net, &remote.net, check_patience_ms()),
+		    VIP_SUCCESS);
+	REQUIRE_VIP(VipConnectPeerWait(s.vi, &s.remote), VIP_SUCCESS);
+	post_send(&s, 1, 8);
+	expect_send(&s, 1, VIP_STATUS_OP_SEND);
+	check_signal(peer);
+	check_join(peer);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(data_and_rdma_between_two_processes),
+	CHECK_TEST(a_killed_peer_is_an_error_and_the_vi_connects_again),
+	CHECK_TEST(peers_in_two_processes_connect),
+	CHECK_END,
+};
+static const struct check_suite processes = {
+	.name = "processes", .teardown = close_side, .tests = tests
+};
+
+CHECK_SUITES(&processes);

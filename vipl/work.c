@@ -106,15 +106,10 @@ void work_wake_locked(struct work *w)
 	dat_evd_post_se(w->evd, &event);
 }
 
+/* It may be as misaligned as it was posted. */
 static void write_status(struct op *op, uint32_t status)
 {
-	VIP_CONTROL_SEGMENT *cs = &op->descriptor->CS;
-
-	if (!op->writable)
-		return;
-	if ((uintptr_t)cs % VIP_DESCRIPTOR_ALIGNMENT == 0)
-		cs->Status = status;
-	else	/* as misaligned as it was posted */
+	if (op->writable)
 		memcpy((char *)op->descriptor + offsetof(VIP_CONTROL_SEGMENT, Status), &status,
 		       sizeof(status));
 }

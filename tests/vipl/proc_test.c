@@ -43,7 +43,7 @@ static void server_open(struct side *server)
 	side_open_vi(server);
 	for (unsigned int i = 0; i < 8; i++)
 		post_recv(server, i, 64);
-	server_start(server, "two processes");
+	server_start(server, "two");
 	here = (struct place){ buffer(server, 16), server->handle };
 	check_put(CHECK_PARENT, &here, sizeof(here));
 	server_join(server);
@@ -80,7 +80,7 @@ static void data_and_rdma_between_two_processes(void)
 	check_get(peer, &there, sizeof(there));
 	post_recv(&s, 0, 64);
 	post_recv(&s, 1, 64);
-	client_connect(&s, "two processes");
+	client_connect(&s, "two");
 	strcpy((char *)buffer(&s, 4), "hello");
 	post_send(&s, 4, 6);
 	expect_recv(&s, 0, VIP_STATUS_OP_RECEIVE);
@@ -121,7 +121,7 @@ static void a_killed_peer_is_an_error_and_the_vi_connects_again(void)
 	open_client();
 	check_get(peer, &there, sizeof(there));
 	post_recv(&s, 0, 64);
-	client_connect(&s, "two processes");
+	client_connect(&s, "two");
 	check_await(peer);
 	check_kill(peer);
 	expect_recv(&s, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
@@ -131,7 +131,7 @@ static void a_killed_peer_is_an_error_and_the_vi_connects_again(void)
 
 	peer = check_fork(serve_until_killed, NULL);
 	check_get(peer, &there, sizeof(there));
-	client_connect(&s, "two processes");
+	client_connect(&s, "two");
 	check_await(peer);
 	check_kill(peer);
 }

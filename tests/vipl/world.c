@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns sides. Invariant: what side_close() finds set is there, and what it took down is not. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "world.h"
 
@@ -72,10 +74,25 @@ void side_close(struct side *s)
 	memset(s, 0, sizeof(*s));
 }
 
-void address_make(const struct side *s, const char *disc, union address *address)
+static pid_t program;	/* of the one that all processes of a test are forked from */
+
+static __attribute__((constructor)) void learn_program(void)
+{
+	program = getpid();
+}
+
+const char *disc_make(const char *name, char disc[32])
+{
+	snprintf(disc, 32, "%.20s%x", name, (unsigned int)program);
+	return disc;
+}
+
+void address_make(const struct side *s, const char *name, union address *address)
 {
 	uint8_t *bytes = address->bytes + 4;
+	char disc[32];
 
+	disc_make(name, disc);
 	address->net.HostAddressLen = s->nic_attr.NicAddressLen;
 	address->net.DiscriminatorLen = (VIP_UINT16)strlen(disc);
 	memcpy(bytes, s->nic_attr.LocalNicAddress, s->nic_attr.NicAddressLen);

@@ -16,7 +16,7 @@
 
 enum { SLOTS = 32, SLOT_SIZE = 4096 };
 
-#define ADDRESS_ROOM (4 + 16 + 16)
+#define ADDRESS_ROOM (4 + 16 + 32)
 
 /* Big enough for any address; the union aligns it. */
 union address {
@@ -46,7 +46,9 @@ void side_open_vi(struct side *s);		/* both, with attributes that allow everythi
 void side_close(struct side *s);
 void side_drain(struct side *s);		/* takes all that is completed */
 
-void address_make(const struct side *s, const char *disc, union address *address);
+/* Discriminators are made different from those of other programs that run at the same time. */
+const char *disc_make(const char *name, char disc[32]);
+void address_make(const struct side *s, const char *name, union address *address);
 
 /* Waits for a client in a thread, and accepts it. */
 void server_start(struct side *s, const char *disc);

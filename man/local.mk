@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The manual. Section 3 is made from the doc comments of the headers by gen-man.awk, which needs nothing but awk;
+# The manual. Section 3 is made from the doc comments of the headers by gen-man.awk, which needs nothing but awk, and for
+# libvipl by gen-vipl.awk;
 # the other pages are written by hand, in mdoc(7). mandoc(1), where it is installed, makes the HTML site of both, and
 # checks them (tests/man).
 MAN_DATE = November 21, 2026
@@ -17,9 +18,10 @@ MAN_PAGES = \
 	man/opendat-iwarp.7 \
 	man/opendat-migration.7 \
 	man/opendat-soft.7 \
-	man/opendat-trace.7
+	man/opendat-trace.7 \
+	man/vipl.7
 
-nodist_man_MANS = man/dat.3 $(API_PAGES)
+nodist_man_MANS = man/dat.3 $(API_PAGES) $(VIPL_PAGES)
 API_PAGES = \
 	man/dat_cno_create.3 \
 	man/dat_cno_free.3 \
@@ -97,6 +99,51 @@ API_PAGES = \
 	man/dat_srq_set_lw.3 \
 	man/dat_strerror.3
 
+VIPL_PAGES = \
+	man/VipCQDone.3 \
+	man/VipCQNotify.3 \
+	man/VipCQWait.3 \
+	man/VipCloseNic.3 \
+	man/VipConnectAccept.3 \
+	man/VipConnectPeerDone.3 \
+	man/VipConnectPeerRequest.3 \
+	man/VipConnectPeerWait.3 \
+	man/VipConnectReject.3 \
+	man/VipConnectRequest.3 \
+	man/VipConnectWait.3 \
+	man/VipCreateCQ.3 \
+	man/VipCreatePtag.3 \
+	man/VipCreateVi.3 \
+	man/VipDeregisterMem.3 \
+	man/VipDestroyCQ.3 \
+	man/VipDestroyPtag.3 \
+	man/VipDestroyVi.3 \
+	man/VipDisconnect.3 \
+	man/VipErrorCallback.3 \
+	man/VipGetUserData.3 \
+	man/VipNSGetHostByAddr.3 \
+	man/VipNSGetHostByName.3 \
+	man/VipNSInit.3 \
+	man/VipNSShutdown.3 \
+	man/VipOpenNic.3 \
+	man/VipPostRecv.3 \
+	man/VipPostSend.3 \
+	man/VipQueryMem.3 \
+	man/VipQueryNic.3 \
+	man/VipQuerySystemManagementInfo.3 \
+	man/VipQueryVi.3 \
+	man/VipRecvDone.3 \
+	man/VipRecvNotify.3 \
+	man/VipRecvWait.3 \
+	man/VipRegisterMem.3 \
+	man/VipResizeCQ.3 \
+	man/VipSendDone.3 \
+	man/VipSendNotify.3 \
+	man/VipSendWait.3 \
+	man/VipSetMemAttributes.3 \
+	man/VipSetUserData.3 \
+	man/VipSetViAttributes.3
+
 API_TEXTS = include/dat/dat_error.h include/dat/udat.h include/dat/dat.h include/dat/dat_registry.h
 MAN_INPUT = man/gen-man.awk man/dat.in $(MAN_MORE)
 # What a page has beyond the header's comment: examples.
@@ -116,8 +163,8 @@ MAN_MORE = \
 	man/more/dat_rmr_bind.mdoc \
 	man/more/dat_strerror.mdoc
 
-EXTRA_DIST += $(MAN_INPUT)
-CLEANFILES += man/api.stamp man/dat.3 $(API_PAGES)
+EXTRA_DIST += $(MAN_INPUT) man/gen-vipl.awk
+CLEANFILES += man/api.stamp man/dat.3 $(API_PAGES) man/vipl.stamp $(VIPL_PAGES)
 
 # All pages are made by one run; the stamp stands for them.
 man/api.stamp: $(MAN_INPUT) $(API_TEXTS) $(srcdir)/man/local.mk
@@ -126,6 +173,12 @@ man/api.stamp: $(MAN_INPUT) $(API_TEXTS) $(srcdir)/man/local.mk
 		$(srcdir)/man/dat.in $(API_TEXTS:%=$(srcdir)/%) && touch $@
 man/dat.3 $(API_PAGES): man/api.stamp
 	$(AM_V_at)test -f $@ || { rm -f man/api.stamp; $(MAKE) $(AM_MAKEFLAGS) man/api.stamp; }
+
+man/vipl.stamp: man/gen-vipl.awk include/vipl.h $(srcdir)/man/local.mk
+	$(AM_V_at)$(MKDIR_P) man
+	$(AM_V_GEN)$(AWK) -v out=man -v date='$(MAN_DATE)' -f $(srcdir)/man/gen-vipl.awk $(srcdir)/include/vipl.h && touch $@
+$(VIPL_PAGES): man/vipl.stamp
+	$(AM_V_at)test -f $@ || { rm -f man/vipl.stamp; $(MAKE) $(AM_MAKEFLAGS) man/vipl.stamp; }
 
 # The HTML site: html/index.html.
 EXTRA_DIST += man/gen-html.sh man/style.css

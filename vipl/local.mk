@@ -34,3 +34,9 @@ libvipl_la_LDFLAGS = $(AM_LDFLAGS) $(LIB_RPATH) -version-info 0:0:0 \
 libvipl_la_LIBADD = libdat.la
 EXTRA_libvipl_la_DEPENDENCIES = vipl/libvipl.map
 EXTRA_DIST += vipl/libvipl.map
+
+# The first program of a newcomer to it.
+dist_examples_DATA += examples/vipl_exchange.c
+check_PROGRAMS += examples/vipl_exchange
+examples_vipl_exchange_SOURCES = examples/vipl_exchange.c
+examples_vipl_exchange_LDADD = libvipl.la

@@ -11,7 +11,7 @@ build=${1:?usage: packages.sh BUILD-TREE}
 command -v dpkg-buildpackage >/dev/null || { echo '1..0 # SKIP this is no Debian'; exit 0; }
 root=$tap_dir/root
 lib=$root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-packages='libdat-dev libdat1 libdatp0 opendat-providers opendat-tools'
+packages='libdat-dev libdat1 libdatp0 libvipl0 opendat-providers opendat-tools'
 
 unpacked_tarball()
 {
@@ -68,17 +68,27 @@ example_builds()
 	cc -o "$tap_dir/exchange" "$root/usr/share/doc/libdat-dev/examples/exchange.c" -I"$root/usr/include" $flags -L"$lib"
 }
 
+vipl_example_builds()
+{
+	local flags
+	flags=$(PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$lib/pkgconfig pkg-config --cflags --libs vipl) || return
+	# shellcheck disable=SC2086 # a list of flags
+	cc -o "$tap_dir/vipl_exchange" "$root/usr/share/doc/libdat-dev/examples/vipl_exchange.c" -I"$root/usr/include" $flags \
+		-L"$lib" -Wl,-rpath-link,"$lib"
+}
+
 installed()
 {
 	env LD_LIBRARY_PATH="$lib" DAT_OVERRIDE="$root/etc/opendat/dat.conf" "$@"
 }
 
 tap 'packages: they build from the tarball' packages_build || tap_end
-tap 'packages: there are these five' all_are_there
+tap 'packages: there are these six' all_are_there
 tap 'packages: lintian has no complaint' lintian_is_content
 tap 'packages: they install in a scratch root' installs || tap_end
 for pair in 'libdat1 libltdl7' 'libdat1 libinih1' 'opendat-providers libdat1' 'opendat-providers libdatp0' \
-	'opendat-tools opendat-providers' 'opendat-tools libdat1' 'libdat-dev libdat1' 'libdat-dev libdatp0'; do
+	'opendat-tools opendat-providers' 'opendat-tools libdat1' 'libdat-dev libdat1' 'libdat-dev libdatp0' 'libdat-dev libvipl0' \
+	'libvipl0 libdat1'; do
 	# shellcheck disable=SC2086 # two words
 	tap "packages: ${pair% *} depends on ${pair#* }" needs $pair
 done
@@ -86,6 +96,9 @@ tap 'packages: nothing of libdapl2 is taken' nothing_of_libdapl2_is_taken
 tap 'packages: datctl lists soft0' tap_holds '^soft0' installed "$root/usr/bin/datctl" list
 tap 'packages: the example builds with the flags of dat.pc' example_builds
 tap 'packages: the example exchanges data over soft0' tap_holds 'All bytes were checked' installed "$tap_dir/exchange" soft0
+tap 'packages: the example for VIPL builds with the flags of vipl.pc' vipl_example_builds
+tap 'packages: it exchanges data over soft0' tap_holds 'All bytes were checked' installed "$tap_dir/vipl_exchange" soft0
 tap 'packages: datperf measures and verifies' installed "$root/usr/bin/datperf" --ia soft0 --test send-lat --iters 100
+tap 'packages: VipConnectAccept(3) is there' test -s "$root/usr/share/man/man3/VipConnectAccept.3.gz"
 tap 'packages: dat_ep_connect(3) is there' test -s "$root/usr/share/man/man3/dat_ep_connect.3.gz"
 tap_end

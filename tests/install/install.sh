@@ -65,6 +65,13 @@ builds_a_plugin()
 		-o "$tap_dir/plugin.so" "$tap_dir/plugin.c" $(flags --libs datp)
 }
 
+builds_a_vipl_program()
+{
+	# shellcheck disable=SC2046 # lists of flags
+	$CC -std=gnu11 -Wall -Wextra -Werror $CFLAGS $(flags --cflags vipl) -o "$tap_dir/vipl_exchange" \
+		"$moved/share/doc/opendat/examples/vipl_exchange.c" $(flags --libs vipl)
+}
+
 uninstall_leaves_nothing()
 {
 	make -s install DESTDIR="$tap_dir/again" && make -s uninstall DESTDIR="$tap_dir/again" || return 1
@@ -72,7 +79,7 @@ uninstall_leaves_nothing()
 }
 
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
-for file in bin/datctl bin/datperf lib/libdat.so.1 lib/libdatp.so.0 lib/opendat/libdatsoft.so; do
+for file in bin/datctl bin/datperf lib/libdat.so.1 lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so; do
 	tap "install: moved, $file finds its libraries" finds_its_libraries "$moved/$file"
 done
 tap 'install: moved, datctl lists soft0' tap_holds '^soft0' "$moved/bin/datctl" list
@@ -81,5 +88,8 @@ tap 'install: a program builds with the flags of dat.pc' builds_a_program
 tap 'install: that program opens soft0' env LD_LIBRARY_PATH="$moved/lib" "$tap_dir/program"
 tap 'install: datp.pc names the folder of plugins' test "$(flags --variable=plugindir datp)" = "$moved/lib/opendat"
 tap 'install: a plugin builds with the flags of datp.pc' builds_a_plugin
+tap 'install: a program for VIPL builds with the flags of vipl.pc' builds_a_vipl_program
+tap 'install: that program exchanges data over soft0' tap_holds 'All bytes were checked' env LD_LIBRARY_PATH="$moved/lib" \
+	"$tap_dir/vipl_exchange" soft0
 tap 'install: uninstall leaves no file' uninstall_leaves_nothing
 tap_end

@@ -95,6 +95,43 @@ page_invents_no_variable()
 	return $bad
 }
 
+vipl_variables()
+{
+	grep -hoE '[a-z_]+\("VIPL_[A-Z_]+"' "$top_srcdir"/vipl/*.c | grep -oE 'VIPL_[A-Z_]+' | sort -u
+}
+
+vipl_variables_are_in_page()
+{
+	# shellcheck disable=SC2046 # a list of words
+	each_is_in "$(cat "$man/vipl.7")" variable $(vipl_variables)
+}
+
+vipl_page_invents_no_variable()
+{
+	local name bad=0
+	for name in $(sed -n 's/^[.]It Ev //p' "$man/vipl.7"); do
+		vipl_variables | grep -qx "$name" || { echo "libvipl does not read $name"; bad=1; }
+	done
+	return $bad
+}
+
+vipl_functions_are_in_page()
+{
+	# shellcheck disable=SC2046 # a list of words
+	each_is_in "$(words "$man/vipl.7")" function \
+		$(grep -oE '\bVip[A-Za-z]+\(' "$top_srcdir/include/vipl.h" | tr -d '(' | sort -u)
+}
+
+# Each rule of rules.h, by the name that its comment begins with.
+vipl_rules_are_in_page()
+{
+	local rule bad=0
+	while read -r rule; do
+		grep -qx "[.]It $rule" "$man/vipl.7" || { echo "vipl(7) has no rule $rule"; bad=1; }
+	done < <(sed -nE 's|^/\* ([A-Z ]+): .*|\1|p' "$top_srcdir/vipl/rules.h")
+	return $bad
+}
+
 # The names of fields, and the words that a field may hold.
 conf_words()
 {
@@ -161,6 +198,10 @@ tap 'manual: datperf(1) has each option' options_are_in_page datperf
 tap 'manual: datconform(1) has each option' options_are_in_page datconform
 tap 'manual: opendat(7) has each variable that the libraries read' variables_are_in_page
 tap 'manual: opendat(7) has no variable that nothing reads' page_invents_no_variable
+tap 'manual: vipl(7) has each variable that libvipl reads' vipl_variables_are_in_page
+tap 'manual: vipl(7) has no variable that libvipl does not read' vipl_page_invents_no_variable
+tap 'manual: vipl(7) has each function' vipl_functions_are_in_page
+tap 'manual: vipl(7) has each rule that is not confirmed' vipl_rules_are_in_page
 tap 'manual: dat.conf(5) has each field, and each word that a field may hold' conf_words_are_in_page
 tap 'manual: opendat-soft(7) has each parameter' parameters_are_in_page opendat-soft.7 "$top_srcdir/providers/soft/param.c"
 for page in opendat-ib opendat-iwarp; do

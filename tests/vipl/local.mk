@@ -17,7 +17,9 @@ VIPL_TESTS = \
 	tests/vipl/proc_test \
 	tests/vipl/vi_test
 check_PROGRAMS += $(VIPL_TESTS)
-TESTS += $(VIPL_TESTS)
+TESTS += $(VIPL_TESTS) tests/vipl/exchange.sh
+EXTRA_DIST += tests/vipl/exchange.sh
+tests/vipl/exchange.log: examples/vipl_exchange$(EXEEXT)
 
 tests_vipl_abi_test_SOURCES = tests/vipl/abi_test.c tests/vipl/dialect.cc
 tests_vipl_abi_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)

@@ -192,10 +192,19 @@ static int measure(struct perf_session *s, const struct perf_options *opt)
 	return worst;
 }
 
+static int run_vipl(const struct perf_options *opt)
+{
+	struct perf_spec spec = complete(opt, PERF_SEND_LAT, opt->spec.size ? opt->spec.size : 8);
+
+	return vipl_measure(opt, &spec);
+}
+
 static int run(const struct perf_options *opt)
 {
 	int status = CLI_OK;
 
+	if (opt->vipl)
+		return run_vipl(opt);
 	if (opt->server)
 		return proc_server(opt);
 	if (opt->plot != NULL)

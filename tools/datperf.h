@@ -269,6 +269,7 @@ struct perf_options {
 	bool table;			/* no --test: a few of each */
 	const char *plot;		/* the picture, or NULL */
 	char **results;			/* files of earlier results; NULL, or ends with NULL */
+	bool vipl;			/* --api vipl */
 	DAT_CONN_QUAL conn_qual;
 	unsigned int timeout_s;
 	int cpu[2];			/* the client's and the server's; -1: not pinned */
@@ -287,6 +288,10 @@ int proc_client(const struct perf_options *opt,
 		int (*check)(const struct perf_ia *ia, const struct perf_options *opt),
 		int (*measure)(struct perf_session *s, const struct perf_options *opt));
 int proc_pick_cpus(struct perf_options *opt);
+int proc_pin(int cpu);
+
+/* datperf_vipl.c: --api vipl */
+int vipl_measure(const struct perf_options *opt, const struct perf_spec *spec);
 
 /* datperf_report.c: how results are printed */
 void report_head(const struct perf_options *opt);

@@ -31,6 +31,7 @@ static const char help_text[] =
 	"\n"
 	"What is measured:\n"
 	"  --ia NAME          the adapter ('datctl list' prints them)\n"
+	"  --api API          dat, or vipl: send-lat through libvipl, both ends on this host\n"
 	"  --test TEST        send-lat, write-lat, read-lat: one message at a time;\n"
 	"                     send-bw, write-bw, read-bw: a window of messages under way;\n"
 	"                     connect-rate: connections made and ended, one after the other\n"
@@ -73,7 +74,7 @@ static const char help_text[] =
 enum option_id {
 	OPT_IA = 256, OPT_TEST, OPT_SIZE, OPT_SWEEP, OPT_WINDOW, OPT_ITERS, OPT_DURATION,
 	OPT_WARMUP, OPT_WAIT, OPT_CPUS, OPT_HISTOGRAM, OPT_JSON, OPT_CSV, OPT_PLOT, OPT_SERVER,
-	OPT_CONNECT, OPT_QUAL, OPT_TIMEOUT, OPT_HELP, OPT_VERSION
+	OPT_CONNECT, OPT_QUAL, OPT_TIMEOUT, OPT_API, OPT_HELP, OPT_VERSION
 };
 
 static const struct option options[] = {
@@ -95,6 +96,7 @@ static const struct option options[] = {
 	{ "connect", required_argument, NULL, OPT_CONNECT },
 	{ "qual", required_argument, NULL, OPT_QUAL },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "api", required_argument, NULL, OPT_API },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -205,6 +207,14 @@ static bool parse_flag(int id, struct perf_options *opt)
 	}
 }
 
+static int parse_api(const char *text, struct perf_options *opt)
+{
+	opt->vipl = strcmp(text, "vipl") == 0;
+	if (opt->vipl || strcmp(text, "dat") == 0)
+		return CLI_OK;
+	return cli_usage("--api: '%s' is neither dat nor vipl", text);
+}
+
 static int parse_option(int id, const char *text, struct perf_options *opt)
 {
 	switch (id) {
@@ -230,6 +240,8 @@ static int parse_option(int id, const char *text, struct perf_options *opt)
 		return parse_cpus(text, opt);
 	case OPT_PLOT:
 		return parse_plot(text, opt);
+	case OPT_API:
+		return parse_api(text, opt);
 	case OPT_CONNECT:
 		opt->connect = text;
 		return CLI_OK;
@@ -286,6 +298,17 @@ static int check_test(const struct perf_options *opt)
 	return CLI_OK;
 }
 
+static int check_vipl(const struct perf_options *opt)
+{
+	if (opt->server || opt->connect != NULL)
+		return cli_usage("--api vipl: both ends run on this host");
+	if (!opt->table && opt->spec.test != PERF_SEND_LAT)
+		return cli_usage("--api vipl: the test is send-lat");
+	if (opt->sweep_max > 0 || opt->spec.duration_s > 0 || opt->spec.wait || opt->plot != NULL)
+		return cli_usage("--api vipl goes without --sweep, --duration, --wait and --plot");
+	return CLI_OK;
+}
+
 /* What is wrong only in company. */
 static int check_options(const struct perf_options *opt)
 {
@@ -297,7 +320,9 @@ static int check_options(const struct perf_options *opt)
 				opt->connect != NULL || opt->cpu[0] >= 0))
 		return cli_usage("--ia is missing: without it a picture of RESULTS is drawn, and "
 				 "nothing measured");
-	status = check_ends(opt);
+	status = opt->vipl ? check_vipl(opt) : CLI_OK;
+	if (status == CLI_OK)
+		status = check_ends(opt);
 	return status == CLI_OK ? check_test(opt) : status;
 }
 

@@ -66,7 +66,7 @@ int proc_pick_cpus(struct perf_options *opt)
 	return 0;
 }
 
-static int pin(int cpu)
+int proc_pin(int cpu)
 {
 	cpu_set_t cpus;
 
@@ -143,7 +143,7 @@ static int serve(const struct perf_options *opt, int parent_fd)
 
 int proc_server(const struct perf_options *opt)
 {
-	if (pin(opt->cpu[0]) != 0)
+	if (proc_pin(opt->cpu[0]) != 0)
 		return CLI_FAILED;
 	return serve(opt, -1);
 }
@@ -173,7 +173,7 @@ static int peer_start(const struct perf_options *opt, struct peer *peer)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)	/* it died before the line above */
 			exit(CLI_FAILED);
-		exit(pin(opt->cpu[1]) == 0 ? serve(opt, fds[1]) : CLI_FAILED);
+		exit(proc_pin(opt->cpu[1]) == 0 ? serve(opt, fds[1]) : CLI_FAILED);
 	}
 	close(fds[1]);
 	peer->fd = fds[0];
@@ -257,7 +257,7 @@ static int client(const struct perf_options *opt, const struct listening *server
 	memset(&s, 0, sizeof(s));
 	s.address = server->address;
 	s.ia.conn_qual = server->conn_qual;
-	status = pin(opt->cpu[0]);
+	status = proc_pin(opt->cpu[0]);
 	if (status == 0)
 		status = perf_ia_open(&s.ia, opt->ia, opt->timeout_s, opt->one_cpu);
 	if (status == 0)

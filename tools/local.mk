@@ -65,10 +65,11 @@ datperf_SOURCES = \
 	tools/datperf_post.c \
 	tools/datperf_proc.c \
 	tools/datperf_rate.c \
-	tools/datperf_report.c
+	tools/datperf_report.c \
+	tools/datperf_vipl.c
 datperf_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 datperf_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
-datperf_LDADD = libdat.la -lm
+datperf_LDADD = libvipl.la libdat.la -lm
 
 # The first program of a newcomer. Its source is installed, and ./quickstart demo compiles it there as a user would;
 # the tests run the one of the build tree.

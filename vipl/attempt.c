@@ -135,6 +135,8 @@ VIP_RETURN outcome_meaning(const struct vi *vi)
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
 		return VIP_REJECT;
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+	case DAT_CONNECTION_EVENT_DISCONNECTED:	/* whoever it was has gone without a word */
+	case DAT_CONNECTION_EVENT_BROKEN:
 		return VIP_NO_MATCH;
 	case DAT_CONNECTION_EVENT_UNREACHABLE:
 		return vi->nic->extended_returns ? VIP_NOT_REACHABLE : VIP_TIMEOUT;

@@ -20,7 +20,7 @@ help_names_every_option_and_test()
 {
 	local word
 	run ./datperf --help
-	for word in --ia --test --size --sweep --window --iters --duration --warmup --wait --cpus --histogram --json \
+	for word in --ia --api --test --size --sweep --window --iters --duration --warmup --wait --cpus --histogram --json \
 		--csv --plot --server --connect --qual --timeout --help --version send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
 		prints "(^|[^a-z-])$word([^a-z-]|\$)"
 	done
@@ -48,7 +48,8 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		'--ia soft0 --window 0' '--ia soft0 --window 8 --test send-lat' '--ia soft0 --duration 0' \
 		'--ia soft0 --duration 1 --iters 5' '--ia soft0 --test write-lat --wait' \
 		'--ia soft0 --test send-bw --histogram' '--ia soft0 --plot picture.jpg' '--plot a.svg' \
-		'--plot a.svg --csv results' '--plot a.svg --server results' '--ia soft0 --server --wait'; do
+		'--plot a.svg --csv results' '--plot a.svg --server results' '--ia soft0 --server --wait' '--ia soft0 --api x' \
+		'--ia soft0 --api vipl --server' '--ia soft0 --api vipl --test read-lat'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datperf $args
 		exits_with 2

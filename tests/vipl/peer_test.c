@@ -66,7 +66,7 @@ static void the_one_that_dials_is_early(void)
 	CHECK_VIP(VipConnectPeerDone(a.vi, NULL), VIP_NOT_DONE);
 	CHECK_EQ_INT(state_of(&a), VIP_STATE_CONNECT_PENDING);
 	CHECK_VIP(VipConnectPeerWait(b.vi, NULL), VIP_INVALID_STATE);
-	REQUIRE_VIP(ask(&b, "zz", "aa", 100), VIP_SUCCESS);
+	REQUIRE_VIP(ask(&b, "zz", "aa", check_patience_ms()), VIP_SUCCESS);
 	REQUIRE_VIP(VipConnectPeerWait(b.vi, NULL), VIP_SUCCESS);
 	REQUIRE_VIP(VipConnectPeerWait(a.vi, NULL), VIP_SUCCESS);
 	post_send(&b, 1, 8);

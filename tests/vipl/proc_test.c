@@ -136,6 +136,55 @@ static void a_killed_peer_is_an_error_and_the_vi_connects_again(void)
 	check_kill(peer);
 }
 
+/* Asks when it is told to. */
+static void ask_and_wait(void *arg)
+{
+	struct side client = { .nic = NULL };
+	union address local, remote;
+
+	(void)arg;
+	side_open_vi(&client);
+	check_await(CHECK_PARENT);
+	address_make(&client, "me", &local);
+	address_make(&client, "two", &remote);
+	VipConnectRequest(client.vi, &local.net, &remote.net, VIP_INFINITE, NULL);
+	for (;;)
+		pause();
+}
+
+static VIP_RETURN look(VIP_ULONG timeout, VIP_CONN_HANDLE *conn)
+{
+	union address local, remote = { .bytes = { 0 } };
+
+	address_make(&s, "two", &local);
+	return VipConnectWait(s.nic, &local.net, timeout, &remote.net, &s.remote, conn);
+}
+
+static void accepting_a_client_that_was_killed_times_out(void)
+{
+	VIP_CONN_HANDLE conn;
+
+	peer = check_fork(ask_and_wait, NULL);
+	open_client();
+	post_recv(&s, 0, 64);
+	REQUIRE_VIP(look(0, &conn), VIP_TIMEOUT);
+	check_signal(peer);
+	REQUIRE_VIP(look(check_patience_ms(), &conn), VIP_SUCCESS);
+	check_kill(peer);
+	CHECK_VIP(VipConnectAccept(conn, s.vi), VIP_TIMEOUT);
+	CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
+	CHECK_VIP(VipConnectAccept(conn, s.vi), VIP_INVALID_PARAMETER);
+
+	/* The receive is still there, and serves the next client. */
+	peer = check_fork(ask_and_wait, NULL);
+	check_signal(peer);
+	REQUIRE_VIP(look(check_patience_ms(), &conn), VIP_SUCCESS);
+	CHECK_VIP(VipConnectAccept(conn, s.vi), VIP_SUCCESS);
+	CHECK_EQ_INT(state_of(&s), VIP_STATE_CONNECTED);
+	check_kill(peer);
+	expect_recv(&s, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+}
+
 static void peer_with_a_peer(void *arg)
 {
 	struct side other = { .nic = NULL };
@@ -174,6 +223,7 @@ static void peers_in_two_processes_connect(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(data_and_rdma_between_two_processes),
 	CHECK_TEST(a_killed_peer_is_an_error_and_the_vi_connects_again),
+	CHECK_TEST(accepting_a_client_that_was_killed_times_out),
 	CHECK_TEST(peers_in_two_processes_connect),
 	CHECK_END,
 };

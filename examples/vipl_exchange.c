@@ -243,7 +243,8 @@ static void server(unsigned int id)
 	MUST(VipConnectAccept(conn, vi));
 
 	d = receive();
-	check(d->DS[0].Local.Data.Address, 1, "two segments    sent by the client, scattered by the server");
+	check(d->DS[0].Local.Data.Address, 1,
+	      "two segments    sent by the client, scattered by the server");
 
 	place.address.Address = block->shared;
 	memcpy(block->out, &place, sizeof(place));

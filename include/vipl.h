@@ -531,8 +531,8 @@ extern VIP_RETURN VipConnectPeerRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_AD
  * @ViHandle: the VI
  * @RemoteViAttribs: attributes of the peer's VI; may be NULL
  * Returns: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER, VIP_INVALID_STATE, VIP_TIMEOUT,
- *   VIP_REJECT, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS; after a failure the
- *   VI is idle.
+ *   VIP_REJECT, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS; after a failure
+ *   the VI is idle.
  */
 extern VIP_RETURN VipConnectPeerDone(IN VIP_VI_HANDLE ViHandle,
 		OUT VIP_VI_ATTRIBUTES *RemoteViAttribs);

@@ -37,6 +37,7 @@ struct end {
 	VIP_MEM_HANDLE handle;
 	VIP_DESCRIPTOR *descriptor;	/* [0], [1]: receives, [2]: the send */
 	unsigned char *buffer[3];
+	int ready_fd;			/* the server says that it may be asked for, the client hears it */
 	uint32_t posted;		/* receives so far */
 	uint32_t received;
 };
@@ -72,6 +73,13 @@ static int post_recv(struct end *e)
 	return 0;
 }
 
+/* The other side hangs up in the end: no news. What else goes wrong is said where it matters. */
+static void hush(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
+{
+	(void)context;
+	(void)what;
+}
+
 static int end_open(struct end *e)
 {
 	VIP_VI_ATTRIBUTES attr = { .ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY };
@@ -79,6 +87,7 @@ static int end_open(struct end *e)
 	size_t stride = (e->spec.size + 4095) / 4096 * 4096, size = 4096 + 3 * stride;
 
 	TRY(VipOpenNic(e->opt->ia, &e->nic));
+	TRY(VipErrorCallback(e->nic, NULL, hush));
 	TRY(VipQueryNic(e->nic, &e->nic_attr));
 	e->descriptor = aligned_alloc(4096, size);
 	if (e->descriptor == NULL) {
@@ -128,15 +137,22 @@ static void address_make(const struct end *e, const char *what, pid_t client, un
 	memcpy(a->bytes + 4 + e->nic_attr.NicAddressLen, name, (size_t)length);
 }
 
-/* As peers, so that none has to know whether the other is there yet. */
+/* As peers, of which the client is the one that dials: it waits until it would be heard. */
 static int meet(struct end *e, pid_t client)
 {
 	VIP_VI_ATTRIBUTES attr;
 	union address mine, other;
+	char byte = 0;
 
 	address_make(e, e->server ? "perf-s" : "perf-c", client, &mine);
 	address_make(e, e->server ? "perf-c" : "perf-s", client, &other);
+	if (!e->server && read(e->ready_fd, &byte, 1) != 1) {
+		cli_error("the forked server ended before it listened; its own message says why");
+		return -1;
+	}
 	TRY(VipConnectPeerRequest(e->vi, &mine.net, &other.net, e->opt->timeout_s * 1000ul));
+	if (e->server && write(e->ready_fd, &byte, 1) != 1)
+		return -1;	/* the client is gone */
 	TRY(VipConnectPeerWait(e->vi, &attr));
 	return 0;
 }
@@ -254,15 +270,23 @@ static int run_end(struct end *e, pid_t client, struct perf_hist *hist)
 	return status;
 }
 
-static pid_t start_server(const struct end *like)
+static pid_t start_server(struct end *like)
 {
 	struct end e = *like;
 	pid_t client = getpid(), child;
+	int fds[2];
 
+	if (pipe(fds) != 0)
+		return -1;
 	fflush(NULL);
 	child = fork();
-	if (child != 0)
+	if (child != 0) {
+		close(fds[1]);
+		like->ready_fd = fds[0];
 		return child;
+	}
+	close(fds[0]);
+	e.ready_fd = fds[1];
 	cli_rename("datperf (server)");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != client)	/* it died before the line above */
@@ -271,7 +295,7 @@ static pid_t start_server(const struct end *like)
 	exit(run_end(&e, client, NULL) == 0 ? CLI_OK : CLI_FAILED);
 }
 
-/* The end of a connection is no news here: what matters is said by whoever waits. */
+/* Collects the server, by force after a failure. */
 static int finish(pid_t child, int status)
 {
 	int child_status;
@@ -314,11 +338,12 @@ int vipl_measure(const struct perf_options *opt, const struct perf_spec *spec)
 	}
 	child = start_server(&e);
 	if (child < 0) {
-		cli_error("fork: %s", strerror(errno));
+		cli_error("cannot start the server: %s", strerror(errno));
 		free(hist);
 		return CLI_FAILED;
 	}
 	status = finish(child, run_end(&e, getpid(), hist));
+	close(e.ready_fd);
 	if (status == 0)
 		report(opt, spec, hist);
 	free(hist);

@@ -67,7 +67,8 @@ void place_of_sockaddr(const struct sockaddr *sa, struct place *place)
 		memcpy(place->host, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, 4);
 	} else if (sa != NULL && sa->sa_family == AF_INET6) {
 		place->host_len = 16;
-		memcpy(place->host, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
+		memcpy(place->host, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr,
+		       16);
 	}
 }
 

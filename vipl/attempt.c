@@ -66,7 +66,7 @@ static DAT_TIMEOUT timeout_us_of(uint32_t ms)
 	return ms > 4000000 ? 4000000000u : ms * 1000;
 }
 
-/* Asks the server, or the peer; the outcome comes by the keeper. A failure leaves nothing to undo. */
+/* Asks the server, or the peer; the outcome comes by the keeper. A failure has nothing to undo. */
 DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct place *remote,
 			  unsigned int probe, uint64_t until, bool peer)
 {
@@ -193,7 +193,7 @@ void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t
 	peer_outcome(vi);
 }
 
-/* The endpoint after a connection: as new, and nothing is left in the queues but what is completed. */
+/* After a connection: the endpoint as new, and nothing in the queues but what is completed. */
 static void clean_up(struct vi *vi)
 {
 	uint64_t until = now_ms() + DRAIN_MS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns both ends of a connection that a client asks for. Invariant: a request that was handed out is
- * on nic->conns until it is accepted, rejected, or known to be dead; an acceptance that fails for
+ * Owns both ends of a connection that a client asks for. Invariant: a request that was handed out
+ * is on nic->conns until it is accepted, rejected, or known to be dead; an acceptance that fails for
  * its attributes has told the client nothing.
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns completion queues: a struct work that several queues share, and a ring that tells in which of
- * them something was completed. Invariant: an entry is made with every completion, and ends with
+ * Owns completion queues: a struct work that several queues share, and a ring that tells in which
+ * of them something was completed. Invariant: an entry is made with every completion, and ends with
  * VipCQDone(), VipCQWait() or a handler, whatever becomes of the descriptor.
  */
 #include <stdlib.h>

@@ -112,7 +112,7 @@ struct op {
 	struct queue *queue;		/* fixed */
 	struct wire_head *head;		/* fixed: its place in registered memory */
 	VIP_MEM_HANDLE handle;
-	_Atomic uint32_t phase;		/* DONE is written under the work's lock, the others vi->lock */
+	_Atomic uint32_t phase;		/* DONE: written under the work's lock; others: vi->lock */
 	uint32_t status;		/* work's lock */
 	uint32_t early;			/* why an earlier part of it failed; work's lock */
 	uint32_t kind;			/* VIP_STATUS_OP_ bits */

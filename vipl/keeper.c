@@ -77,7 +77,7 @@ static void *keeper_main(void *arg)
 		read_async(nic);
 		/*
 		 * Looked at only now: the ring that goes with it may have been read above, and does
-		 * not end the next wait. acquire: whoever wants it to stop has finished with the NIC.
+		 * not end the next wait. acquire: whoever wants it to stop has done with the NIC.
 		 */
 		if (atomic_load_explicit(&nic->stop, memory_order_acquire))
 			break;

@@ -7,8 +7,8 @@
  * A discriminator is any bytes, a qualifier a port on some transports. So a discriminator's hash
  * leads to a row of ports, of which the listener has the first that was free, and a client asks one
  * after the other. Whoever answers there may not know the discriminator. uDAPL 1.2 cannot say why a
- * request is rejected: a rejection means VipConnectReject(), and "no match" is told by an acceptance
- * that says so and leads to no VI.
+ * request is rejected: a rejection means VipConnectReject(), and "no match" is told by an
+ * acceptance that says so and leads to no VI.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns notices: handlers that wait for a completion. Invariant: a notice is on its work's list until
- * it is forgotten, or the completion that it is called with has been taken for it.
+ * Owns notices: handlers that wait for a completion. Invariant: a notice is on its work's list
+ * until it is forgotten, or the completion that it is called with has been taken for it.
  */
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * Owns the way of a descriptor into its queue and to uDAPL. Invariant: a descriptor that is
  * accepted is completed, whatever is wrong with it; what is wrong is found before uDAPL sees it.
  *
- * uDAPL 1.2 has no immediate data. So each send carries a header, and each receive has room for one:
- * the first segment, from the VI's own registered memory. An RDMA write with immediate data is an
+ * uDAPL 1.2 has no immediate data. So each send carries a header, and each receive has room for
+ * one: the first segment, from the VI's own registered memory. An RDMA write with immediate data is an
  * RDMA write and a send that is nothing but a header. All of it is under vi->lock.
  */
 #include <string.h>
@@ -107,7 +107,8 @@ static uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op)
 		first = 1;
 	if (count < first || count - first > vi->nic->attr.MaxSegmentsPerDesc)
 		return VIP_STATUS_FORMAT_ERROR;
-	if (count > 2 && !covered(vi, op->handle, (uintptr_t)d, sizeof(d->CS) + count * sizeof(*ds)))
+	if (count > 2 &&
+	    !covered(vi, op->handle, (uintptr_t)d, sizeof(d->CS) + count * sizeof(*ds)))
 		return VIP_STATUS_PROTECTION_ERROR;
 	plan_head(vi, plan, op);
 	for (unsigned int i = first; i < count && !fault; i++)

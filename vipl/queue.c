@@ -4,7 +4,7 @@
  * posting. Invariant: the operations between head and tail are in the queue; an operation that is
  * not DONE stays, so that its slot is nobody else's.
  *
- * Posting is under vi->lock and moves the tail, popping is under the work's lock and moves the head.
+ * Posting is under vi->lock and moves the tail, popping under the work's lock and moves the head.
  */
 #include <stdlib.h>
 
@@ -96,7 +96,7 @@ bool queue_empty(struct queue *q)
 /* The first operation in the queue, or NULL. */
 struct op *queue_head_locked(struct queue *q)
 {
-	/* relaxed: written under this lock; acquire: the operation was filled in before the tail moved */
+	/* relaxed: written under this lock; acquire: what is before the tail was filled in */
 	uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
 
 	if (head == atomic_load_explicit(&q->tail, memory_order_acquire))

@@ -68,7 +68,7 @@ static int vi_register_heads(struct vi *vi)
 		       -1;
 }
 
-/* A new endpoint for an idle VI, perhaps in another zone. What the former one had is staged again. */
+/* A new endpoint for an idle VI, perhaps in another zone. What the former had is staged again. */
 int vi_renew_ep_locked(struct vi *vi)
 {
 	dat_ep_free(vi->ep);

@@ -12,7 +12,7 @@
 
 #include "vipl.h"
 
-#define MAX_DISC		16	/* bytes of a discriminator; two of them go into a request */
+#define MAX_DISC		16	/* bytes of a discriminator; a request holds two */
 #define WIRE_VERSION		1
 
 /* Before the data of each send, and all of what tells of an RDMA write with immediate data. */

@@ -83,7 +83,8 @@ void work_close(struct work *w)
 DAT_DTO_COOKIE op_cookie(const struct op *op, bool early)
 {
 	/* relaxed: it changes only while uDAPL has nothing of this VI */
-	uint64_t generation = atomic_load_explicit(&op->queue->vi->generation, memory_order_relaxed);
+	uint64_t generation = atomic_load_explicit(&op->queue->vi->generation,
+						   memory_order_relaxed);
 	DAT_DTO_COOKIE cookie;
 
 	cookie.as_64 = (uintptr_t)op | (generation & 31u) << 1 | (early ? COOKIE_EARLY : 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The header: values, layouts, and that programs of both dialects compile. dialect.cc is the same in C++. */
+/* The header: values, layouts, and that both dialects compile. dialect.cc is the same in C++. */
 #include <stddef.h>
 
 #include "check.h"

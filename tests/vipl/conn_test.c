@@ -193,7 +193,8 @@ static void two_nics_listen_behind_doors_of_their_own(void)
 	for (unsigned int i = 0; door(disc) != door("here"); i++)
 		snprintf(disc, sizeof(disc), "n%u", i);
 	address_make(&b, disc, &local);
-	REQUIRE_VIP(VipConnectWait(b.nic, &local.net, 0, &remote.net, &b.remote, &conn), VIP_TIMEOUT);
+	REQUIRE_VIP(VipConnectWait(b.nic, &local.net, 0, &remote.net, &b.remote, &conn),
+		    VIP_TIMEOUT);
 	conn = hear(check_patience_ms());
 	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_SUCCESS);
 	ask_ends(VIP_SUCCESS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two processes: data both ways, memory handles that peers use as they are, a peer that is killed. */
+/* Two processes: data both ways, memory handles that peers use as they are, killed peers. */
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>

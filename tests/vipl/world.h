@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of libvipl are made with: a side, which is a NIC with a VI and one registered block
- * of descriptors and buffers. Two sides of one process, or of two, can be connected.
+ * What the tests of libvipl are made with: a side, which is a NIC with a VI and one registered
+ * block of descriptors and buffers. Two sides of one process, or of two, can be connected.
  *
  * Everything that blocks is bounded by check_patience_ms(). side_close() is for teardowns: it takes
  * down whatever there is.

@@ -131,9 +131,10 @@ VIP_RETURN outcome_meaning(const struct vi *vi)
 {
 	switch ((unsigned int)vi->outcome) {
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		if (vi->verdict == WIRE_REJECTS)
+			return VIP_REJECT;
 		return vi->verdict == WIRE_ACCEPTS ? VIP_SUCCESS : VIP_NO_MATCH;
-	case DAT_CONNECTION_EVENT_PEER_REJECTED:
-		return VIP_REJECT;
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:	/* whoever listens there is no libvipl */
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
 	case DAT_CONNECTION_EVENT_DISCONNECTED:	/* whoever it was has gone without a word */
 	case DAT_CONNECTION_EVENT_BROKEN:
@@ -154,8 +155,8 @@ static void established_locked(struct vi *vi, const void *data, size_t size)
 	vi->outcome = DAT_CONNECTION_EVENT_ESTABLISHED;
 	if (vi->verdict == WIRE_ASKS) {
 		vi->verdict = WIRE_NO_MATCH;
-		if (wire_unpack(data, size, &hello) && hello.verdict == WIRE_ACCEPTS) {
-			vi->verdict = WIRE_ACCEPTS;
+		if (wire_unpack(data, size, &hello) && hello.verdict != WIRE_ASKS) {
+			vi->verdict = hello.verdict;
 			vi->remote = hello.attr;
 		}
 	}

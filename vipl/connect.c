@@ -212,7 +212,7 @@ VIP_RETURN VipConnectReject(VIP_CONN_HANDLE handle)
 	nic_visit(find_conn, &s);
 	if (s.conn == NULL)
 		return VIP_INVALID_PARAMETER;
-	dat_cr_reject(s.conn->cr);
+	listen_answer(s.nic, s.conn->cr, WIRE_REJECTS);
 	conn_end(s.nic, s.conn);
 	return VIP_SUCCESS;
 }

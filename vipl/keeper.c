@@ -30,7 +30,7 @@ static void connection_event(const DAT_EVENT *event)
 		vi_outcome(context.as_ptr, event->event_number, data->private_data,
 			   (size_t)data->private_data_size);
 	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		dat_ep_free(data->ep_handle);	/* it has said "no match": listen.c */
+		dat_ep_free(data->ep_handle);	/* it has said no: listen.c */
 }
 
 static void read_cm(struct nic *nic)

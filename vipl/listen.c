@@ -7,15 +7,18 @@
  * A discriminator is any bytes, a qualifier a port on some transports. So a discriminator's hash
  * leads to a row of ports, of which the listener has the first that was free, and a client asks one
  * after the other. Whoever answers there may not know the discriminator. uDAPL 1.2 cannot say why a
- * request is rejected: a rejection means VipConnectReject(), and "no match" is told by an
- * acceptance that says so and leads to no VI.
+ * request is rejected. So a rejection comes from a stranger, and is as good as nobody; "no match"
+ * and VipConnectReject() are told by an acceptance that says so and leads to no VI.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "impl.h"
 
-enum { FIRST_QUAL = 22016, QUALS = 8192, QUAL_STEP = 47 };
+/* Qualifiers far from those that programs choose; the rdma providers make ports of them. */
+#define FIRST_QUAL UINT64_C(0x5649504C0000)
+
+enum { QUALS = 65536, QUAL_STEP = 47 };
 
 DAT_CONN_QUAL door_qual(const uint8_t *disc, size_t length, unsigned int probe)
 {
@@ -160,10 +163,10 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VI
 	return VIP_SUCCESS;
 }
 
-/* Nobody here goes by that discriminator: the endpoint lives until the client has hung up. */
-static void answer_no_match(struct nic *nic, DAT_CR_HANDLE cr)
+/* Says no: the endpoint lives until the client has hung up, see keeper.c. */
+void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict)
 {
-	struct wire_hello hello = { .verdict = WIRE_NO_MATCH };
+	struct wire_hello hello = { .verdict = verdict };
 	uint8_t data[WIRE_HELLO_MAX];
 	size_t size = wire_pack(&hello, data);
 	DAT_EP_HANDLE ep;
@@ -225,7 +228,7 @@ void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
 			     enqueue(nic, cr, &hello, &remote);
 	pthread_mutex_unlock(&nic->lock);
 	if (!known)
-		answer_no_match(nic, cr);
+		listen_answer(nic, cr, WIRE_NO_MATCH);
 }
 
 static void free_conns(struct conn *conn)

@@ -144,7 +144,7 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 	VIP_RETURN ret = attr_compare(&vi->attr, &hello->attr);
 
 	if (ret != VIP_SUCCESS) {
-		dat_cr_reject(cr);
+		listen_answer(vi->nic, cr, WIRE_REJECTS);
 		finish_locked(vi, ret);
 		return;
 	}

@@ -64,7 +64,7 @@ bool wire_unpack(const void *data, size_t size, struct wire_hello *hello)
 	if (size < 20 || in[0] != 'V' || in[1] != 'I' || in[2] != WIRE_VERSION)
 		return false;
 	if (in[6] > MAX_DISC || in[7] > MAX_DISC || size < 20u + in[6] + in[7] ||
-	    in[5] > WIRE_NO_MATCH)
+	    in[5] > WIRE_REJECTS)
 		return false;
 	hello->peer = in[3] & WIRE_PEER;
 	hello->attr.EnableRdmaWrite = in[3] & WIRE_RDMA_WRITE ? VIP_TRUE : VIP_FALSE;

@@ -29,8 +29,8 @@ struct wire_head {
 #define WIRE_WRITTEN		2
 #define WIRE_IMMEDIATE		1
 
-/* NO_MATCH is told by an acceptance, since a rejection carries no data: see listen.c. */
-enum wire_verdict { WIRE_ASKS = 0, WIRE_ACCEPTS = 1, WIRE_NO_MATCH = 2 };
+/* The last two are told by an acceptance, since a rejection carries no data: see listen.c. */
+enum wire_verdict { WIRE_ASKS = 0, WIRE_ACCEPTS = 1, WIRE_NO_MATCH = 2, WIRE_REJECTS = 3 };
 
 #define WIRE_PEER		1	/* flags of a hello */
 #define WIRE_RDMA_WRITE		2	/* the sender's VI enables it */

@@ -163,7 +163,7 @@ static unsigned int door(const char *name)
 
 	for (const char *disc = disc_make(name, text); *disc; disc++)
 		hash = (hash ^ (uint8_t)*disc) * 16777619u;
-	return (hash ^ hash >> 15) % 8192;
+	return (hash ^ hash >> 15) % 65536;
 }
 
 static void a_neighbour_behind_the_same_door_is_no_match(void)

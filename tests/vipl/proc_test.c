@@ -44,7 +44,9 @@ static void server_open(struct side *server)
 	for (unsigned int i = 0; i < 8; i++)
 		post_recv(server, i, 64);
 	server_start(server, "two");
-	here = (struct place){ buffer(server, 16), server->handle };
+	memset(&here, 0, sizeof(here));	/* its padding too: it is sent */
+	here.address = buffer(server, 16);
+	here.handle = server->handle;
 	check_put(CHECK_PARENT, &here, sizeof(here));
 	server_join(server);
 }

@@ -114,8 +114,9 @@ make_index()
 		printf '<p>uDAPL 1.2 for Linux. New here: begin with <a href="opendat.7.html">the overview</a>.</p>\n'
 		list 'Guides' $(pages "$guides")
 		list 'Tools' $(pages '[.]1$')
-		list 'Registry and providers' $(pages '[.]5$') $(pages '[.]7$' | grep -vE "$guides")
+		list 'Registry and providers' $(pages '[.]5$') $(pages '[.]7$' | grep -vE "$guides|^vipl")
 		list 'Functions' $(pages '^dat[.]3$') $(pages '^dat_.*[.]3$')
+		list 'VI Provider Library' $(pages '^vipl[.]7$') $(pages '^Vip.*[.]3$')
 		bottom
 	} >"$out/index.html"
 }

@@ -100,6 +100,17 @@ DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct
 	return ret;
 }
 
+/* Ends the connection that there may be, and waits until uDAPL has told of it; vi->lock is held. */
+static void hang_up_locked(struct vi *vi, uint64_t until)
+{
+	vi->feeding = false;
+	if (vi->up)
+		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+	while (vi->up && cond_wait_until(&vi->changed, &vi->lock, until))
+		;
+	vi->up = false;
+}
+
 /*
  * After an attempt that has failed: ends the connection that only said no, takes the receives back
  * and makes the endpoint fit for another. The keeper calls it only when there is no connection.
@@ -109,12 +120,7 @@ void vi_settle(struct vi *vi)
 	uint64_t until = now_ms() + END_MS;
 
 	pthread_mutex_lock(&vi->lock);
-	vi->feeding = false;
-	if (vi->up)
-		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
-	while (vi->up && cond_wait_until(&vi->changed, &vi->lock, until))
-		;
-	vi->up = false;
+	hang_up_locked(vi, until);
 	pthread_mutex_unlock(&vi->lock);
 
 	queue_drain(&vi->recvq, now_ms() + DRAIN_MS);
@@ -243,12 +249,7 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE handle)
 		return RULE_IDLE_DISCONNECT;
 	}
 	vi->busy = vi->closing = true;
-	vi->feeding = false;
-	if (vi->up)
-		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
-	while (vi->up && cond_wait_until(&vi->changed, &vi->lock, until))
-		;
-	vi->up = false;
+	hang_up_locked(vi, until);
 	pthread_mutex_unlock(&vi->lock);
 	clean_up(vi);
 	return VIP_SUCCESS;

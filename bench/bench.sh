@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measures soft0 beside UCX, libfabric and the bare limits of the machine: `make bench`, or bench/bench.sh in a build
 # tree. Every round measures every contestant of every row once, so that a slow moment meets all of them; the table has
-# the best of each, ours over theirs, and the median of the ratios of the rounds. What is not installed is left out.
+# the best of each, ours over theirs, and the median of the ratios of the rounds; and each row's aim, and whether it was met.
+# What is not installed, or cannot be measured here, is left out; a row of which nothing was measured says so.
 set -u
 
 rounds=9
@@ -18,28 +19,33 @@ usage()
 	END
 }
 
-# name | contestants | better | aim: ratio of ours to the first contestant's best
-# A contestant is a function; the first is ours, the second the one that the aim is about.
+# name | contestants | better | aims | unit | size, or what else its contestants are given | what it is
+# A contestant is a function, the first of them ours. An aim is a contestant and a ratio of our best to its best, or, where
+# a row has no rival, =FIGURE.
 rows()
 {
 	cat <<-END
-	send-lat-8|dat_lat ucx_lat fi_lat bare_pingpong|less|0.75|us|8
-	send-lat-64|dat_lat ucx_lat fi_lat bare_pingpong|less|0.75|us|64
-	send-lat-1k|dat_lat ucx_lat fi_lat|less|0.9|us|1024
-	send-lat-4k|dat_lat ucx_lat fi_lat|less|0.9|us|4096
-	send-bw-64k|dat_send_bw ucx_bw bare_memcpy|more|1.0|MB/s|65536
-	send-bw-1m|dat_send_bw ucx_bw bare_memcpy|more|1.3|MB/s|1048576
-	send-bw-4m|dat_send_bw ucx_bw bare_memcpy|more|1.3|MB/s|4194304
-	write-bw-1m|dat_write_bw bare_writev bare_memcpy|more|0.95|MB/s|1048576
-	read-bw-1m|dat_read_bw bare_readv bare_memcpy|more|0.95|MB/s|1048576
-	rate-8|dat_rate ucx_rate|more|1.0|messages/s|8
-	wait|dat_wait bare_futex|less|1.3|us both ways|8
-	dequeue-1000|dat_dequeue_many dat_dequeue_16|less|1.1|ns|1000
-	dequeue-10000|dat_dequeue_many dat_dequeue_16|less|1.1|ns|10000
-	memory|dat_memory|less|4096|bytes an idle endpoint|1000
-	connect|dat_connect|more|5000|connections/s|0
-	dispatch-post|dat_dispatch|less|15|instructions|post
-	dispatch-dequeue|dat_dispatch|less|15|instructions|dequeue
+	send-lat-8|dat_lat ucx_lat fi_lat bare_pingpong|less|ucx_lat:0.75 bare_pingpong:2.5|us|8|send/receive latency, polling
+	send-lat-64|dat_lat ucx_lat fi_lat bare_pingpong|less|ucx_lat:0.75 bare_pingpong:2.5|us|64|send/receive latency, polling
+	send-lat-1k|dat_lat ucx_lat fi_lat|less|ucx_lat:0.9|us|1024|send/receive latency, polling
+	send-lat-4k|dat_lat ucx_lat fi_lat|less|ucx_lat:0.9|us|4096|send/receive latency, polling
+	send-bw-64k|dat_send_bw ucx_bw bare_memcpy|more|ucx_bw:1.0|MB/s|65536|send/receive bandwidth, ordinary memory
+	send-bw-1m|dat_send_bw ucx_bw bare_memcpy|more|ucx_bw:1.3|MB/s|1048576|send/receive bandwidth, ordinary memory
+	send-bw-4m|dat_send_bw ucx_bw bare_memcpy|more|ucx_bw:1.3|MB/s|4194304|send/receive bandwidth, ordinary memory
+	write-bw-1m|dat_write_bw bare_writev bare_memcpy|more|bare_writev:0.95|MB/s|1048576|RDMA Write bandwidth, ordinary memory
+	read-bw-1m|dat_read_bw bare_readv bare_memcpy|more|bare_readv:0.95|MB/s|1048576|RDMA Read bandwidth, ordinary memory
+	write-shared-bw-1m|dat_shared_bw bare_memcpy|more|bare_memcpy:0.85|MB/s|1048576|RDMA Write bandwidth, shareable memory
+	write-shared-lat-8|dat_shared_lat bare_pingpong|less||us|8|RDMA Write latency, shareable memory
+	write-shared-calls|dat_shared_calls|less|=0|system calls a write|1048576|what an RDMA Write into shareable memory asks the kernel
+	rate-8|dat_rate ucx_rate|more|ucx_rate:1.0|messages/s|8|message rate, a window of 64
+	inside-1m|dat_inside bare_memcpy|more|bare_memcpy:0.9|MB/s|1048576|send/receive bandwidth, both ends in one process
+	wait|dat_wait bare_futex|less|bare_futex:1.3|us both ways|8|blocking waits, there and back
+	dequeue-1000|dat_dequeue_many dat_dequeue_16|less|dat_dequeue_16:1.1|ns|1000|a completion, with so many endpoints against 16
+	dequeue-10000|dat_dequeue_many dat_dequeue_16|less|dat_dequeue_16:1.1|ns|10000|a completion, with so many endpoints against 16
+	memory|dat_memory|less|=4096|bytes|1000|memory of an idle connected endpoint
+	connect|dat_connect|more|=5000|connections/s|0|connections, one process to another
+	dispatch-post|dat_dispatch|less|=15|instructions|post|what libdat adds to a post
+	dispatch-dequeue|dat_dispatch|less|=15|instructions|dequeue|what libdat adds to a dequeue
 	END
 }
 
@@ -52,11 +58,15 @@ dat_lat() { perf --test send-lat --size "$1" --iters 50000 | member lat_us_media
 dat_send_bw() { perf --test send-bw --size "$1" | member bw_MBps; }
 dat_write_bw() { perf --test write-bw --size "$1" | member bw_MBps; }
 dat_read_bw() { perf --test read-bw --size "$1" | member bw_MBps; }
+# Nothing where the adapter shares no memory with its peers.
+dat_shared_bw() { perf --memory shared --test write-bw --size "$1" 2>/dev/null | member bw_MBps; }
+dat_shared_lat() { perf --memory shared --test write-lat --size "$1" --iters 50000 2>/dev/null | member lat_us_median; }
 dat_rate() { perf --test send-bw --size "$1" --window 64 --iters 500000 | member rate_per_s; }
 dat_wait() { perf --test send-lat --wait --size "$1" --iters 5000 | member lat_us_median | awk '{ print 2 * $1 }'; }
 dat_connect() { perf --test connect-rate --iters 3000 | member rate_per_s; }
 dat_dequeue_many() { bench/endpoints "$ia" "$1" | cut -d' ' -f1; }
 dat_dequeue_16() { bench/endpoints "$ia" 16 | cut -d' ' -f1; }
+dat_inside() { bench/inside "$ia" "$1"; }
 dat_memory() { bench/endpoints "$ia" "$1" 100 | cut -d' ' -f3; }
 
 instructions()
@@ -80,6 +90,20 @@ dat_dispatch()
 	local with=$(($(dispatch "$1" libdat 20000) - $(dispatch "$1" libdat 10000)))
 	local without=$(($(dispatch "$1" direct 20000) - $(dispatch "$1" direct 10000)))
 	awk "BEGIN { print ($with - $without) / 10000 }"
+}
+
+# Of both processes, beyond those of a run that does not write.
+dat_shared_calls()
+{
+	local count=() iters
+	command -v strace >/dev/null || return
+	for iters in 1 1001; do
+		strace -f -qq -e trace=process_vm_writev,process_vm_readv,pwritev,preadv -o "$raw.calls" \
+			./datperf --ia "$ia" --json --memory shared --test write-bw --size "$1" --iters $iters --warmup 0 \
+			>/dev/null 2>&1 || return
+		count+=("$(wc -l <"$raw.calls")")
+	done
+	awk "BEGIN { print (${count[1]} - ${count[0]}) / 1000 }"
 }
 
 cpus=$(taskset -pc $$ | sed 's/.*: //')
@@ -146,16 +170,17 @@ done
 export DAT_OVERRIDE=${DAT_OVERRIDE:-$PWD/tests/dat.conf}
 
 raw=$(mktemp "${TMPDIR:-/tmp}/opendat-bench-XXXXXX") || exit 1
-trap 'rm -f "$raw"' EXIT
+trap 'rm -f "$raw" "$raw.calls"' EXIT
 
 for round in $(seq "$rounds"); do
-	while IFS='|' read -r name contestants better aim unit size; do
+	while IFS='|' read -r name contestants better aims unit size what; do
 		# shellcheck disable=SC2053 # a pattern
 		[[ $name == $only ]] || continue
+		[ "$round" -gt 1 ] || echo "row|$name|$better|$aims|$unit|$what"
 		for contestant in $contestants; do
 			[ ! -t 2 ] || printf '\r\033[Kround %d of %d: %s, %s' "$round" "$rounds" "$name" "$contestant" >&2
 			value=$($contestant "$size" </dev/null)
-			[ -z "$value" ] || echo "$name|$better|$aim|$unit|$contestant|$round|$value"
+			[ -z "$value" ] || echo "value|$name|$contestant|$round|$value"
 		done
 	done < <(rows) >>"$raw"
 done

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the programs here share that have both ends of their connections in one process: the open adapter, and
+ * connected pairs of endpoints, whose completions all go to two EVDs. Each function ends the program when it fails.
+ */
+#ifndef BENCH_PAIR_H
+#define BENCH_PAIR_H
+
+#include <stddef.h>
+
+#include <dat/udat.h>
+
+struct pair_ia {
+	DAT_IA_HANDLE ia;
+	DAT_IA_ATTR attr;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async, conn, cr, recv, request;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+	DAT_LMR_CONTEXT context; /* of `memory` */
+	char *memory;
+};
+
+extern struct pair_ia it;
+
+/* Opens the adapter with room for n pairs, and `size` bytes of registered memory. */
+void pair_open(const char *name, int n, size_t size);
+void pair_close(void);
+/* Each endpoint may have `depth` receives and as many requests under way, of messages up to `size`. */
+void pair_connect(DAT_EP_HANDLE *active, DAT_EP_HANDLE *passive, size_t size, int depth);
+/* The next completion, which has to be a success. Polls. */
+void pair_take(DAT_EVD_HANDLE from);
+void pair_ok(DAT_RETURN ret, const char *what);
+double now_ns(void);
+
+#endif

@@ -122,11 +122,18 @@ bool judge_reaches(void);
 /*
  * What a provider may declare for a transport such as iWARP. "refused_access" = "ends": that the peer
  * refuses an RDMA operation shows in the end of the connection only, not in the completion. "accept" =
- * "unconfirmed": who accepts cannot tell whether the side that asked is still there.
+ * "unconfirmed": who accepts cannot tell whether the side that asked is still there. "read_right" =
+ * "unchecked": that the device serves RDMA Reads of memory without the right to be read remotely.
+ * "solicited" = "unknown": that who waits for solicited messages is woken by any. "broken" = "unsure":
+ * that a connection may break and be shown as disconnected.
  */
 bool judge_refusals_are_told(void);
 #define NEEDS_REFUSALS() NEEDS(judge_refusals_are_told(), "refused_access")
 bool judge_accepts_are_confirmed(void);
+bool judge_reads_are_checked(void);
+#define NEEDS_READ_RIGHT() NEEDS(judge_reads_are_checked(), "read_right")
+bool judge_solicited_are_known(void);
+bool judge_breaks_are_sure(void);
 
 /* Which of several accepted outcomes came; it is kept with the verdict. */
 void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2)));

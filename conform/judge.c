@@ -328,6 +328,21 @@ bool judge_accepts_are_confirmed(void)
 	return !declares("accept", "unconfirmed");
 }
 
+bool judge_reads_are_checked(void)
+{
+	return !declares("read_right", "unchecked");
+}
+
+bool judge_solicited_are_known(void)
+{
+	return !declares("solicited", "unknown");
+}
+
+bool judge_breaks_are_sure(void)
+{
+	return !declares("broken", "unsure");
+}
+
 static void body(void)
 {
 	bool two_sided = judge.test->sides == ACTIVE || judge.test->sides == PASSIVE;

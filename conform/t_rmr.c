@@ -354,10 +354,12 @@ CLAUSE_PASSIVE("RMR_BIND-13", "RMR_BIND-24")
 	want_no_reach(context, 5990, 11, false);
 	want_reach(context, 5990, 10);
 	want_no_reach(bound(0, 4096, DAT_MEM_PRIV_REMOTE_READ_FLAG), 0, 64, true);
-	want_no_reach(bound(0, 4096, DAT_MEM_PRIV_REMOTE_WRITE_FLAG), 0, 64, false);
+	if (judge_reads_are_checked())
+		want_no_reach(bound(0, 4096, DAT_MEM_PRIV_REMOTE_WRITE_FLAG), 0, 64, false);
 	ABOUT("RMR_BIND-24");
 	context = bound(0, 4096, DAT_MEM_PRIV_NONE_FLAG);
 	want_no_reach(context, 0, 64, true);
+	NEEDS_READ_RIGHT();
 	want_no_reach(context, 0, 64, false);
 }
 

@@ -402,12 +402,14 @@ CLAUSE_PASSIVE("SRQ_POST-09", "EP_CREATE_SRQ-17")
 	srq_post_many(1, 2);
 	kit_wait_start(&w, s.link[2].to.recv, 1);
 	srq_send(2, 64, 1);
-	CHECK_THAT(kit_still_waits(&w));
+	if (judge_solicited_are_known())
+		CHECK_THAT(kit_still_waits(&w));
 	MUST_RET(kit_send(s.link[2].from.ep, &s.send, 0, 64, 2, DAT_COMPLETION_SOLICITED_WAIT_FLAG),
 		 DAT_SUCCESS);
 	kit_wait_end(&w);
 	CHECK_RET(w.ret, DAT_SUCCESS);
-	CHECK_NUM(w.nmore, 1);
+	if (judge_solicited_are_known())
+		CHECK_NUM(w.nmore, 1);
 }
 
 CLAUSE_PASSIVE("SRQ_POST-10")

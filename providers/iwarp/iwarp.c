@@ -60,4 +60,5 @@ const struct rdma_kind iw_kind = {
 	.tune = iw_tune,
 	.access = iw_access,
 	.greets = is_siw,
+	.reads_unchecked = is_siw, /* siw 6.1: bounds and key only */
 };

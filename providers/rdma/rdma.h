@@ -52,6 +52,8 @@ struct rdma_kind {
 	int (*access)(const struct rdma_ia *ia, int access);
 	/* whether the active side has to greet and knock: see rdma_late.c. NULL: never */
 	bool (*greets)(const struct rdma_ia *ia);
+	/* whether the device serves a read whatever rights its memory has. NULL: no */
+	bool (*reads_unchecked)(const struct rdma_ia *ia);
 };
 
 /* ------------------------------------------------------------------ completion queues */
@@ -243,7 +245,7 @@ struct rdma_ia {
 	_Atomic uint32_t qp_lock; /* a leaf */
 	struct rdma_ep **qps;	  /* by number */
 	_Atomic(struct rdma_lmr *) *lmrs; /* by context (written under mr_lock) */
-	DAT_NAMED_ATTR named[8];
+	DAT_NAMED_ATTR named[12];
 	int named_count;
 	char named_text[4][64];
 };

@@ -192,7 +192,12 @@ static void fill_named(struct rdma_ia *ia)
 	if (!ia->kind->three_way) {
 		name_attr(ia, "refused_access", "ends");
 		name_attr(ia, "accept", "unconfirmed");
+		name_attr(ia, "broken", "unsure");
 	}
+	if (ia->kind->solicited_unknown)
+		name_attr(ia, "solicited", "unknown");
+	if (ia->kind->reads_unchecked && ia->kind->reads_unchecked(ia))
+		name_attr(ia, "read_right", "unchecked");
 }
 
 static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)

@@ -220,6 +220,30 @@ static void clean_up(struct vi *vi)
 	pthread_mutex_unlock(&vi->lock);
 }
 
+/* Whoever made the attempt is cancelled. vi->lock is held, and not any more afterwards. */
+void vi_call_off(struct vi *vi)
+{
+	bool stood;
+
+	vi->closing = true;
+	if (vi->outcome == 0)
+		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+	while (vi->outcome == 0)
+		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
+	stood = vi->state != VIP_STATE_CONNECT_PENDING;
+	if (stood)
+		hang_up_locked(vi, now_ms() + END_MS);
+	else
+		vi->closing = false;
+	pthread_mutex_unlock(&vi->lock);
+	if (stood) {
+		clean_up(vi);
+	} else {
+		vi_settle(vi);
+		vi_give_up(vi);
+	}
+}
+
 static void cancel_peering_locked(struct vi *vi)
 {
 	while (vi->peer.step != PEER_NONE) {
@@ -230,13 +254,10 @@ static void cancel_peering_locked(struct vi *vi)
 	vi->peer.has_result = false;
 }
 
-VIP_RETURN VipDisconnect(VIP_VI_HANDLE handle)
+static VIP_RETURN disconnect(struct vi *vi)
 {
-	struct vi *vi = vi_get(handle);
 	uint64_t until = now_ms() + END_MS;
 
-	if (vi == NULL)
-		return VIP_INVALID_PARAMETER;
 	pthread_mutex_lock(&vi->lock);
 	cancel_peering_locked(vi);
 	if (vi->busy) {
@@ -253,4 +274,18 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE handle)
 	pthread_mutex_unlock(&vi->lock);
 	clean_up(vi);
 	return VIP_SUCCESS;
+}
+
+VIP_RETURN VipDisconnect(VIP_VI_HANDLE handle)
+{
+	struct vi *vi = vi_get(handle);
+	VIP_RETURN ret;
+	int own;
+
+	if (vi == NULL)
+		return VIP_INVALID_PARAMETER;
+	own = cancel_off();
+	ret = disconnect(vi);
+	cancel_restore(own);
+	return ret;
 }

@@ -9,10 +9,16 @@
 
 #include "impl.h"
 
+static void ask_cancelled(void *arg)
+{
+	vi_call_off(arg);
+}
+
 /* One connection qualifier of the discriminator's. */
 static VIP_RETURN ask(struct vi *vi, const struct place *local, const struct place *remote,
-		      unsigned int probe, uint64_t until)
+		      unsigned int probe, uint64_t until, int own)
 {
+	const struct undo undo = { ask_cancelled, vi };
 	VIP_RETURN ret;
 
 	pthread_mutex_lock(&vi->lock);
@@ -21,7 +27,7 @@ static VIP_RETURN ask(struct vi *vi, const struct place *local, const struct pla
 		return VIP_ERROR_RESOURCE;
 	}
 	while (vi->outcome == 0)
-		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
+		cond_nap(&vi->changed, &vi->lock, UINT64_MAX, own, &undo);
 	ret = outcome_meaning(vi);
 	pthread_mutex_unlock(&vi->lock);
 	if (ret != VIP_SUCCESS)
@@ -30,33 +36,26 @@ static VIP_RETURN ask(struct vi *vi, const struct place *local, const struct pla
 }
 
 static VIP_RETURN ask_all(struct vi *vi, const struct place *local, const struct place *remote,
-			  uint64_t until)
+			  uint64_t until, int own)
 {
 	VIP_RETURN ret = VIP_NO_MATCH;
 
 	for (unsigned int probe = 0; probe < PROBES && ret == VIP_NO_MATCH; probe++) {
 		if (now_ms() >= until)
 			return VIP_TIMEOUT;
-		ret = ask(vi, local, remote, probe, until);
+		ret = ask(vi, local, remote, probe, until, own);
 	}
 	return ret;
 }
 
-VIP_RETURN VipConnectRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_addr,
-			     VIP_NET_ADDRESS *remote_addr, VIP_ULONG timeout,
-			     VIP_VI_ATTRIBUTES *remote_attr)
+static VIP_RETURN connect_to(struct vi *vi, const struct place *local, const struct place *remote,
+			     uint64_t until, VIP_VI_ATTRIBUTES *remote_attr, int own)
 {
-	struct vi *vi = vi_get(handle);
-	struct place local, remote;
-	VIP_RETURN ret;
+	VIP_RETURN ret = vi_begin(vi);
 
-	if (vi == NULL || timeout == 0 || !place_read(vi->nic, local_addr, &local) ||
-	    !place_is_here(vi->nic, &local) || !place_read(vi->nic, remote_addr, &remote))
-		return VIP_INVALID_PARAMETER;
-	ret = vi_begin(vi);
 	if (ret != VIP_SUCCESS)
 		return ret;
-	ret = ask_all(vi, &local, &remote, deadline_ms(timeout));
+	ret = ask_all(vi, local, remote, until, own);
 	if (ret != VIP_SUCCESS) {
 		vi_give_up(vi);
 		return ret;
@@ -67,6 +66,24 @@ VIP_RETURN VipConnectRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_addr,
 		*remote_attr = vi->remote;
 	pthread_mutex_unlock(&vi->lock);
 	return VIP_SUCCESS;
+}
+
+VIP_RETURN VipConnectRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_addr,
+			     VIP_NET_ADDRESS *remote_addr, VIP_ULONG timeout,
+			     VIP_VI_ATTRIBUTES *remote_attr)
+{
+	struct vi *vi = vi_get(handle);
+	struct place local, remote;
+	VIP_RETURN ret;
+	int own;
+
+	if (vi == NULL || timeout == 0 || !place_read(vi->nic, local_addr, &local) ||
+	    !place_is_here(vi->nic, &local) || !place_read(vi->nic, remote_addr, &remote))
+		return VIP_INVALID_PARAMETER;
+	own = cancel_off();
+	ret = connect_to(vi, &local, &remote, deadline_ms(timeout), remote_attr, own);
+	cancel_restore(own);
+	return ret;
 }
 
 /* Takes a request that was handed out for this call alone; NULL if it is none, or taken. */
@@ -135,9 +152,24 @@ DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const VIP_VI_ATTRIB
 	return ret;
 }
 
-/* Sets *over when the request is no more. */
-static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over)
+struct accepting {
+	struct vi *vi;
+	struct conn *conn;
+};
+
+static void accept_cancelled(void *arg)
 {
+	struct accepting *a = arg;
+
+	vi_call_off(a->vi);
+	conn_end(a->vi->nic, a->conn);
+}
+
+/* Sets *over when the request is no more. */
+static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over, int own)
+{
+	struct accepting here = { vi, conn };
+	const struct undo undo = { accept_cancelled, &here };
 	VIP_RETURN ret;
 
 	*over = false;
@@ -149,7 +181,7 @@ static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over)
 	}
 	*over = true;
 	while (vi->outcome == 0)
-		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
+		cond_nap(&vi->changed, &vi->lock, UINT64_MAX, own, &undo);
 	ret = outcome_meaning(vi);
 	if (ret == VIP_SUCCESS)
 		vi->busy = false;
@@ -161,23 +193,15 @@ static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over)
 	return VIP_TIMEOUT;
 }
 
-VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE conn_handle, VIP_VI_HANDLE handle)
+static VIP_RETURN accept_taken(struct vi *vi, struct conn *conn, int own)
 {
-	struct vi *vi = vi_get(handle);
-	struct conn *conn;
-	VIP_RETURN ret;
+	VIP_RETURN ret = vi_begin(vi);
 	bool over = false;
 
-	if (vi == NULL || conn_handle == NULL)
-		return VIP_INVALID_PARAMETER;
-	conn = conn_take(vi->nic, conn_handle);
-	if (conn == NULL)
-		return VIP_INVALID_PARAMETER;
-	ret = vi_begin(vi);
 	if (ret == VIP_SUCCESS) {
 		ret = attr_compare(&vi->attr, &conn->hello.attr);
 		if (ret == VIP_SUCCESS)
-			ret = accept_on(vi, conn, &over);
+			ret = accept_on(vi, conn, &over, own);
 		else
 			vi_give_up(vi);
 	}
@@ -185,6 +209,24 @@ VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE conn_handle, VIP_VI_HANDLE handle)
 		conn_end(vi->nic, conn);
 	else
 		conn_give_back(vi->nic, conn);
+	return ret;
+}
+
+VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE conn_handle, VIP_VI_HANDLE handle)
+{
+	struct vi *vi = vi_get(handle);
+	struct conn *conn;
+	VIP_RETURN ret;
+	int own;
+
+	if (vi == NULL || conn_handle == NULL)
+		return VIP_INVALID_PARAMETER;
+	conn = conn_take(vi->nic, conn_handle);
+	if (conn == NULL)
+		return VIP_INVALID_PARAMETER;
+	own = cancel_off();
+	ret = accept_taken(vi, conn, own);
+	cancel_restore(own);
 	return ret;
 }
 
@@ -206,13 +248,16 @@ static bool find_conn(struct nic *nic, void *arg)
 VIP_RETURN VipConnectReject(VIP_CONN_HANDLE handle)
 {
 	struct search s = { .handle = handle };
+	int own;
 
 	if (handle == NULL)
 		return VIP_INVALID_PARAMETER;
 	nic_visit(find_conn, &s);
 	if (s.conn == NULL)
 		return VIP_INVALID_PARAMETER;
+	own = cancel_off();
 	listen_answer(s.nic, s.conn->cr, WIRE_REJECTS);
 	conn_end(s.nic, s.conn);
+	cancel_restore(own);
 	return VIP_SUCCESS;
 }

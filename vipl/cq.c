@@ -108,12 +108,15 @@ static bool cq_end(struct cq *cq)
 VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE handle)
 {
 	struct cq *cq = cq_get(handle);
+	int own;
 
 	if (cq == NULL)
 		return VIP_INVALID_PARAMETER;
 	if (!cq_end(cq))
 		return VIP_ERROR_RESOURCE;
+	own = cancel_off();
 	work_close(&cq->work);
+	cancel_restore(own);
 	free(cq->ring);
 	cq->ring = NULL;
 	return VIP_SUCCESS;

@@ -287,6 +287,29 @@ struct nic {
 	_Atomic uint32_t mem_epoch;	/* changes with each registration that ends or changes */
 };
 
+/*
+ * A thread that is cancelled ends where it waits for the program's sake, in a Vip...Wait() or while it
+ * connects, and nowhere else: the calls that hold locks over what may be a cancellation point keep
+ * pthread_cancel() off.
+ */
+struct undo {
+	void (*function)(void *arg);
+	void *arg;
+};
+
+static inline int cancel_off(void)
+{
+	int own;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own);
+	return own;
+}
+
+static inline void cancel_restore(int own)
+{
+	pthread_setcancelstate(own, &own);
+}
+
 /* nic.c */
 struct nic *nic_get(VIP_NIC_HANDLE handle);
 void nic_visit(bool (*visit)(struct nic *nic, void *arg), void *arg);
@@ -310,6 +333,8 @@ void op_finish_locked(struct op *op, uint32_t status);
 DAT_DTO_COOKIE op_cookie(const struct op *op, bool early);
 void cond_init(pthread_cond_t *cond);
 bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until);
+void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int own,
+	      const struct undo *undo);
 
 /* queue.c */
 int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq);
@@ -361,6 +386,7 @@ void vi_feed_locked(struct vi *vi);
 DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct place *remote,
 			  unsigned int probe, uint64_t until, bool peer);
 void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size);
+void vi_call_off(struct vi *vi);
 VIP_RETURN outcome_meaning(const struct vi *vi);
 
 /* connect.c */

@@ -119,14 +119,32 @@ static struct conn *listener_take(struct listener *l)
 	return NULL;
 }
 
-/* Waits with nic->lock held, and hands the request out; NULL when the time is over. */
-static struct conn *listener_wait_locked(struct nic *nic, struct listener *l, uint64_t until)
+struct listening {
+	struct nic *nic;
+	struct listener *listener;
+};
+
+/* The thread may have been the one that was woken. */
+static void wait_cancelled(void *arg)
 {
+	struct listening *l = arg;
+
+	l->listener->waiters--;
+	pthread_cond_signal(&l->listener->arrived);
+	pthread_mutex_unlock(&l->nic->lock);
+}
+
+/* Waits with nic->lock held, and hands the request out; NULL when the time is over. */
+static struct conn *listener_wait_locked(struct nic *nic, struct listener *l, uint64_t until,
+					 int own)
+{
+	struct listening here = { nic, l };
+	const struct undo undo = { wait_cancelled, &here };
 	struct conn *conn;
 
 	l->waiters++;
 	while ((conn = listener_take(l)) == NULL && now_ms() < until)
-		cond_wait_until(&l->arrived, &nic->lock, until);
+		cond_nap(&l->arrived, &nic->lock, until, own, &undo);
 	l->waiters--;
 	if (conn != NULL) {
 		conn->next = nic->conns;
@@ -144,17 +162,20 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VI
 	struct conn *conn = NULL;
 	struct listener *l;
 	struct place local;
+	int own;
 
 	if (nic == NULL || remote_addr == NULL || remote_attr == NULL || out == NULL ||
 	    !place_read(nic, local_addr, &local) || !place_is_here(nic, &local))
 		return VIP_INVALID_PARAMETER;
+	own = cancel_off();
 	pthread_mutex_lock(&nic->lock);
 	l = listener_get_locked(nic, &local);
 	if (l != NULL) {
-		conn = listener_wait_locked(nic, l, deadline_ms(timeout));
+		conn = listener_wait_locked(nic, l, deadline_ms(timeout), own);
 		ret = conn != NULL ? VIP_SUCCESS : VIP_TIMEOUT;
 	}
 	pthread_mutex_unlock(&nic->lock);
+	cancel_restore(own);
 	if (ret != VIP_SUCCESS)
 		return ret;
 	place_write(&conn->remote, remote_addr, nic->short_addresses);

@@ -300,17 +300,20 @@ VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
 	struct ptag *ptag;
 	struct mem *mem;
+	int own;
 
 	if (nic == NULL || attr == NULL)
 		return VIP_INVALID_PARAMETER;
 	ptag = ptag_get(nic, attr->Ptag);
 	if (ptag == NULL)
 		return VIP_INVALID_PTAG;
+	own = cancel_off();
 	pthread_mutex_lock(&nic->mem_lock);
 	mem = *mem_at_locked(nic, mem_handle);
 	if (mem != NULL && mem->base == (uintptr_t)address)
 		ret = mem_change_locked(nic, mem, ptag, attr);
 	pthread_mutex_unlock(&nic->mem_lock);
+	cancel_restore(own);
 	ptag_put(nic, ptag);
 	return ret;
 }

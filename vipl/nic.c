@@ -232,13 +232,16 @@ VIP_RETURN VipCloseNic(VIP_NIC_HANDLE handle)
 {
 	struct nic *nic = handle;
 	VIP_RETURN ret = nic_unlist(nic);
+	int own;
 
 	if (ret != VIP_SUCCESS)
 		return ret;
+	own = cancel_off();
 	keeper_stop(nic);
 	herald_stop(nic);
 	dat_ia_close(nic->ia, DAT_CLOSE_ABRUPT_FLAG);
 	nic_free(nic);
+	cancel_restore(own);
 	return VIP_SUCCESS;
 }
 

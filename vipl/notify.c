@@ -11,6 +11,7 @@
 static void notice_add(struct work *w, struct notice *notice)
 {
 	struct notice **at;
+	int own = cancel_off();
 
 	pthread_mutex_lock(&w->lock);
 	for (at = &w->notices; *at != NULL; at = &(*at)->next)
@@ -19,6 +20,7 @@ static void notice_add(struct work *w, struct notice *notice)
 	herald_watch(w);
 	pthread_mutex_unlock(&w->lock);
 	herald_ring(w->nic);
+	cancel_restore(own);
 }
 
 static VIP_RETURN notify(VIP_VI_HANDLE handle, bool recv, void *context, VIP_VI_HANDLER handler)

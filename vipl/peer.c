@@ -28,11 +28,13 @@ static int compare_places(const struct place *a, const struct place *b)
 static bool listen_for(struct vi *vi, const struct place *local)
 {
 	struct nic *nic = vi->nic;
+	int own = cancel_off();
 	bool heard;
 
 	pthread_mutex_lock(&nic->lock);
 	heard = door_open_locked(nic, local->disc, local->disc_len) != NULL;
 	pthread_mutex_unlock(&nic->lock);
+	cancel_restore(own);
 	return heard;
 }
 
@@ -247,16 +249,28 @@ VIP_RETURN VipConnectPeerDone(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *remote_at
 	return ret;
 }
 
+/* The peering goes on without the thread. */
+static void peer_wait_cancelled(void *arg)
+{
+	struct vi *vi = arg;
+
+	pthread_mutex_unlock(&vi->lock);
+}
+
 VIP_RETURN VipConnectPeerWait(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *remote_attr)
 {
 	struct vi *vi = vi_get(handle);
+	const struct undo undo = { peer_wait_cancelled, vi };
 	VIP_RETURN ret;
+	int own;
 
 	if (vi == NULL)
 		return VIP_INVALID_PARAMETER;
+	own = cancel_off();
 	pthread_mutex_lock(&vi->lock);
 	while ((ret = result_locked(vi, remote_attr)) == VIP_NOT_DONE)
-		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
+		cond_nap(&vi->changed, &vi->lock, UINT64_MAX, own, &undo);
 	pthread_mutex_unlock(&vi->lock);
+	cancel_restore(own);
 	return ret;
 }

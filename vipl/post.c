@@ -356,9 +356,11 @@ static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descript
 	VIP_RETURN ret = VIP_SUCCESS;
 	uint32_t fault;
 	struct op *op;
+	int own;
 
 	if (vi == NULL || descriptor == NULL)
 		return VIP_INVALID_PARAMETER;
+	own = cancel_off();	/* a driver may write() */
 	pthread_mutex_lock(&vi->lock);
 	op = op_enqueue(recv ? &vi->recvq : &vi->sendq, descriptor, mem_handle);
 	if (op == NULL) {
@@ -369,6 +371,7 @@ static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descript
 			op_fail(vi, op, fault);
 	}
 	pthread_mutex_unlock(&vi->lock);
+	cancel_restore(own);
 	return ret;
 }
 

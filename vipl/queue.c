@@ -46,7 +46,7 @@ static uint32_t events_of(const struct queue *q)
 int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq)
 {
 	struct nic *nic = vi->nic;
-	int err;
+	int err, own;
 
 	q->vi = vi;
 	q->recv = recv;
@@ -58,9 +58,11 @@ int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq)
 		err = work_open(&q->own, nic, NULL, events_of(q));
 	} else {
 		q->work = &cq->work;
+		own = cancel_off();
 		pthread_mutex_lock(&nic->lock);
 		err = cq_use(cq, events_of(q));
 		pthread_mutex_unlock(&nic->lock);
+		cancel_restore(own);
 	}
 	if (err) {
 		free(q->ops);

@@ -203,10 +203,26 @@ static void notices_forget(struct queue *q)
 	pthread_mutex_unlock(&q->work->lock);
 }
 
+/* Nobody can find it any more, but for events that are late. */
+static void vi_close(struct vi *vi)
+{
+	notices_forget(&vi->sendq);
+	notices_forget(&vi->recvq);
+	dat_ep_free(vi->ep);
+	dat_lmr_free(vi->heads_lmr);
+	queue_close(&vi->sendq);
+	queue_close(&vi->recvq);
+	free(vi->heads);
+	vi->heads = NULL;
+	ptag_put(vi->nic, vi->ptag);
+	vi_bury(vi);
+}
+
 VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)
 {
 	struct vi *vi = vi_get(handle);
 	bool free_now;
+	int own;
 
 	if (vi == NULL)
 		return VIP_INVALID_PARAMETER;
@@ -218,16 +234,9 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)
 	pthread_mutex_unlock(&vi->lock);
 	if (!free_now)
 		return RULE_DESTROY_BUSY;
-	notices_forget(&vi->sendq);
-	notices_forget(&vi->recvq);
-	dat_ep_free(vi->ep);
-	dat_lmr_free(vi->heads_lmr);
-	queue_close(&vi->sendq);
-	queue_close(&vi->recvq);
-	free(vi->heads);
-	vi->heads = NULL;
-	ptag_put(vi->nic, vi->ptag);
-	vi_bury(vi);
+	own = cancel_off();
+	vi_close(vi);
+	cancel_restore(own);
 	return VIP_SUCCESS;
 }
 
@@ -256,6 +265,7 @@ VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *wanted)
 	VIP_VI_ATTRIBUTES attr;
 	struct ptag *ptag;
 	VIP_RETURN ret;
+	int own;
 
 	if (vi == NULL || wanted == NULL)
 		return VIP_INVALID_PARAMETER;
@@ -266,9 +276,11 @@ VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *wanted)
 	ptag = ptag_get(vi->nic, attr.Ptag);
 	if (ptag == NULL)
 		return VIP_INVALID_PTAG;
+	own = cancel_off();
 	pthread_mutex_lock(&vi->lock);
 	ret = vi_change_locked(vi, &attr, &ptag);
 	pthread_mutex_unlock(&vi->lock);
+	cancel_restore(own);
 	ptag_put(vi->nic, ptag);
 	return ret;
 }

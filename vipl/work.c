@@ -42,8 +42,11 @@ void cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-/* False when the time is over. */
-bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
+/*
+ * False when the time is over. Inlined, since a thread may be cancelled in it: the frame that is
+ * left then has to be the one that cleans up, or the address sanitizer takes it for still there.
+ */
+static inline __attribute__((always_inline)) bool wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
 {
 	struct timespec at = {
 		.tv_sec = (time_t)(until / 1000),
@@ -53,6 +56,26 @@ bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until
 	if (until == UINT64_MAX)
 		return pthread_cond_wait(cond, lock) == 0;
 	return pthread_cond_timedwait(cond, lock, &at) != ETIMEDOUT;
+}
+
+/* For threads that are not cancelled here. */
+bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
+{
+	return wait_until(cond, lock, until);
+}
+
+/*
+ * As cond_wait_until(), for a thread that is kept from being cancelled elsewhere: `own` is what
+ * cancel_off() gave. If it is cancelled here, undo() is the last that it does, with the lock held.
+ */
+void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int own,
+	      const struct undo *undo)
+{
+	pthread_cleanup_push(undo->function, undo->arg);
+	pthread_setcancelstate(own, &own);
+	wait_until(cond, lock, until);
+	pthread_setcancelstate(own, &own);
+	pthread_cleanup_pop(0);
 }
 
 int work_open(struct work *w, struct nic *nic, struct cq *cq, uint32_t events)
@@ -243,7 +266,26 @@ static DAT_TIMEOUT sleep_us(uint64_t until)
 	return until - now > 1000000 ? 1000000000u : (DAT_TIMEOUT)(until - now) * 1000;
 }
 
-/* The leader's sleep. What it leaves on the EVD is for the others, and for the herald. */
+/* What the leader leaves on the EVD is for the others, and for the herald. */
+static void stop_leading_locked(struct work *w)
+{
+	w->leader = false;
+	if (w->waiters)
+		pthread_cond_broadcast(&w->moved);
+	if (w->notices != NULL)
+		herald_ring(w->nic);
+}
+
+static void leader_cancelled(void *arg)
+{
+	struct work *w = arg;
+
+	pthread_mutex_lock(&w->lock);
+	stop_leading_locked(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* The leader's sleep, in which its thread may be cancelled: nothing is locked then. */
 static void lead_locked(struct work *w, uint64_t until)
 {
 	DAT_TIMEOUT us = sleep_us(until);
@@ -253,18 +295,29 @@ static void lead_locked(struct work *w, uint64_t until)
 
 	w->leader = true;
 	pthread_mutex_unlock(&w->lock);
+	pthread_cleanup_push(leader_cancelled, w);
 	ret = dat_evd_wait(w->evd, us, 1, &event, &more);
+	pthread_cleanup_pop(0);
 	pthread_mutex_lock(&w->lock);
-	w->leader = false;
 	if (ret == DAT_SUCCESS)
 		work_event_locked(&event);
-	if (w->waiters)
-		pthread_cond_broadcast(&w->moved);
-	if (w->notices != NULL)
-		herald_ring(w->nic);
+	stop_leading_locked(w);
 }
 
-/* Sleeps until something may have come, or the time is over. */
+/* It may have been the one that was woken. */
+static void waiter_cancelled(void *arg)
+{
+	struct work *w = arg;
+
+	w->waiters--;
+	pthread_cond_broadcast(&w->moved);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/*
+ * Sleeps until something may have come, or the time is over. A thread that is cancelled here has
+ * let go of the lock, and of the lead.
+ */
 void work_wait_locked(struct work *w, uint64_t until)
 {
 	if (!w->leader) {
@@ -272,6 +325,8 @@ void work_wait_locked(struct work *w, uint64_t until)
 		return;
 	}
 	w->waiters++;
-	cond_wait_until(&w->moved, &w->lock, until);
+	pthread_cleanup_push(waiter_cancelled, w);
+	wait_until(&w->moved, &w->lock, until);
+	pthread_cleanup_pop(0);
 	w->waiters--;
 }

@@ -9,6 +9,7 @@ libvipltest_la_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 
 VIPL_TESTS = \
 	tests/vipl/abi_test \
+	tests/vipl/cancel_test \
 	tests/vipl/conn_test \
 	tests/vipl/cq_test \
 	tests/vipl/data_test \
@@ -24,6 +25,10 @@ tests/vipl/exchange.log: examples/vipl_exchange$(EXEEXT)
 tests_vipl_abi_test_SOURCES = tests/vipl/abi_test.c tests/vipl/dialect.cc
 tests_vipl_abi_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_abi_test_LDADD = $(HARNESS_LIBS)
+
+tests_vipl_cancel_test_SOURCES = tests/vipl/cancel_test.c
+tests_vipl_cancel_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_cancel_test_LDADD = $(VIPL_TEST_LIBS)
 
 tests_vipl_conn_test_SOURCES = tests/vipl/conn_test.c
 tests_vipl_conn_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)

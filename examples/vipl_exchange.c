@@ -23,7 +23,7 @@
 
 #include <vipl.h>
 
-#define PATIENCE 10000			/* milliseconds */
+#define PATIENCE 60000			/* milliseconds */
 #define SIZE 4096
 
 static const char *me = "client";

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The sample of libvipl between two processes of a host, and between two hosts. In two guests; this runs on the first.
+# shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/fabric/rdma.sh"
+
+# alone ADAPTER: both sides here
+alone()
+{
+	run timeout -k 5 100 examples/vipl_exchange "$1"
+	exits_with 0
+	prints '^All bytes were checked'
+}
+
+# meets ADAPTER ADDRESS: the client here, the server on the other host
+meets()
+{
+	local server
+	lab-peer timeout -k 5 100 examples/vipl_exchange --server "$1" >"$dir/server" 2>&1 &
+	server=$!
+	run timeout -k 5 100 examples/vipl_exchange --connect "$2" "$1"
+	exits_with 0
+	prints '^PASS  peers '
+	wait $server || fails "the server: $(tr '\n' ' ' <"$dir/server")"
+	out="$dir/server" prints '^PASS  two segments '
+	out="$dir/server" prints '^PASS  RDMA write '
+	out="$dir/server" prints '^PASS  peers '
+}
+
+two_processes_exchange_over_rxe()
+{
+	alone ib-rxe0
+}
+
+two_processes_exchange_over_siw()
+{
+	alone iwarp-siw0
+}
+
+two_hosts_exchange_over_rxe()
+{
+	meets ib-rxe0 "$LAB_PEER_IB"
+}
+
+two_hosts_exchange_over_siw()
+{
+	meets iwarp-siw0 "$LAB_PEER_IW"
+}
+
+tests two_processes_exchange_over_rxe two_processes_exchange_over_siw two_hosts_exchange_over_rxe two_hosts_exchange_over_siw

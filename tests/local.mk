@@ -43,8 +43,8 @@ include tests/man/local.mk
 include tests/debian/local.mk
 include tests/fabric/local.mk
 
-# The unit tests under valgrind, with results of their own: valgrind/NAME.log and .trs.
-VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/% $(SOFT_UNIT_TESTS),$(TESTS)))
+# The unit tests and those of libvipl under valgrind, with results of their own: valgrind/NAME.log and .trs.
+VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/% tests/vipl/% $(SOFT_UNIT_TESTS),$(TESTS)))
 VALGRIND_RESULTS = $(VALGRIND_TESTS:%=valgrind/%.trs)
 VALGRIND_RUN = $(LIBTOOL) --mode=execute $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no
 

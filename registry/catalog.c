@@ -5,7 +5,9 @@
  *
  * A provider serves a request for (name, major, minor, thread safety) if the name and the major
  * version are equal, its minor version is not lower, and it is thread-safe if that is asked for.
- * The nearest minor version is taken, then the thread safety asked for, then the earlier one.
+ * The nearest minor version is taken, then the thread safety asked for, then the earlier one. What
+ * cannot be opened is followed by the next line of its name, unless DAT_PROVIDERS says :strict.
+ * Lines that it hides do not exist for programs.
  *
  * Invariant: a record is unlinked only while its count of opens is 0.
  */
@@ -119,8 +121,10 @@ static void conf_diags_print(void)
 {
 	const struct conf_diag *d;
 
-	diag_print(DIAG_SR, "static registry: %s, %u adapters, %u complaints", reg.conf.origin,
-		   reg.nplugins, reg.conf.ndiags);
+	diag_print(DIAG_SR, "static registry: %s, %u adapters, %u complaints%s%s",
+		   reg.conf.origin, reg.nplugins, reg.conf.ndiags,
+		   reg.conf.providers ? "; DAT_PROVIDERS=" : "",
+		   reg.conf.providers ? reg.conf.providers : "");
 	for (d = reg.conf.diags; d; d = d->next)
 		diag_print(DIAG_SR, "%s:%u:%u: %s: %s", d->file, d->line, d->column,
 			   conf_field_name(d->field), d->text);
@@ -165,10 +169,22 @@ static bool record_settled_locked(const struct reg_record *r)
 }
 
 /*
- * The best record for a request among those that are settled. *seen is raised to how far any record
- * goes; *busy is set to a plugin that is loading and has a record which would do.
+ * May this thread not have the line? An adapter that a provider opens beneath its own, such as a
+ * wrapper does, need not be among those that the program may name.
  */
-static struct reg_record *record_find_locked(const struct reg_request *rq, enum match *seen,
+bool plugin_is_hidden(const struct reg_plugin *p)
+{
+	return p->entry->hidden == CONF_EXCLUDED ||
+	       (p->entry->hidden == CONF_NOT_INCLUDED && !reg_self.plugin);
+}
+
+/*
+ * The best record for a request among those that are settled, of any plugin or of this one. *seen
+ * is raised to how far any record goes; *busy is set to a plugin that is loading and has a record
+ * which would do.
+ */
+static struct reg_record *record_find_locked(const struct reg_request *rq,
+					     const struct reg_plugin *of, enum match *seen,
 					     struct reg_plugin **busy)
 {
 	struct reg_record *best = NULL;
@@ -179,6 +195,8 @@ static struct reg_record *record_find_locked(const struct reg_request *rq, enum 
 	enum match m;
 
 	for (r = reg.records; r; r = r->next) {
+		if ((of && r->plugin != of) || (r->plugin && plugin_is_hidden(r->plugin)))
+			continue;
 		o = info_offer(&r->info);
 		m = offer_match(&o, rq);
 		if (m != MATCH_FULL) {
@@ -214,7 +232,7 @@ static struct reg_plugin *plugin_next(const struct reg_request *rq, const struct
 	}
 	for (p = reg.plugins; p < reg.plugins + reg.nplugins; p++) {
 		o = plugin_offer(p);
-		if (offer_match(&o, rq) != MATCH_FULL)
+		if (offer_match(&o, rq) != MATCH_FULL || plugin_is_hidden(p))
 			continue;
 		d = offer_distance(&o, rq);
 		if (last && (d < last_distance || (d == last_distance && p <= last)))
@@ -256,9 +274,12 @@ static unsigned int records_list_locked(const struct reg_plugin *p, char *buf, s
 	return n;
 }
 
+static struct reg_record *record_of_locked(const DAT_PROVIDER_INFO *info);
+
 /* p is loaded, but offers nothing that the request could be served with: say why. */
 static void plugin_useless_locked(struct reg_plugin *p)
 {
+	const struct reg_record *other = record_of_locked(&p->info);
 	const struct conf_entry *e = p->entry;
 	char list[512];
 	char *why;
@@ -270,6 +291,12 @@ static void plugin_useless_locked(struct reg_plugin *p)
 			"%s:%u: %s: DUTY-01: library %s registered %s instead of what was asked for; "
 			"correct the name, version or thread safety in that line",
 			e->file, e->line, e->name, e->library, list);
+	else if (other && other->plugin)
+		n = asprintf(&why,
+			     "%s:%u: %s: library %s: cannot serve while the program has an adapter "
+			     "of %s:%u open, which has the same name; give it a name of its own",
+			     e->file, e->line, e->name, e->library, other->plugin->entry->file,
+			     other->plugin->entry->line);
 	else if (p->said)
 		n = asprintf(&why, "%s:%u: %s: library %s: %s", e->file, e->line, e->name,
 			     e->library, p->said);
@@ -282,15 +309,18 @@ static void plugin_useless_locked(struct reg_plugin *p)
 	plugin_why_locked(p, n < 0 ? NULL : why);
 }
 
-/* Load p and look for a record that serves. With the lock, which is released on the way. */
-static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq, enum match *seen,
-			     struct reg_record **record)
+/*
+ * Load p and look for a record that serves, of p alone if others have been tried. With the lock,
+ * which is released on the way.
+ */
+static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq, bool alone,
+			     enum match *seen, struct reg_record **record)
 {
 	int err = plugin_acquire_locked(p);
 
 	if (err)
 		return err;
-	*record = record_find_locked(rq, seen, NULL);
+	*record = record_find_locked(rq, alone ? p : NULL, seen, NULL);
 	if (*record) {
 		record_take_locked(*record);
 		plugin_why_locked(p, NULL);
@@ -301,40 +331,51 @@ static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq,
 	return *record ? 0 : -ENOENT;
 }
 
-/*
- * Find a provider for a request, loading what it takes, and count an open for it. A provider that
- * is there already and fits exactly goes first; then the lines of the static registry, best first,
- * until one works; then whatever has registered itself.
- */
-static int record_acquire_locked(const struct reg_request *rq, enum match *seen, bool *tried,
-				 struct reg_record **record)
+/* A provider that is there already and fits exactly, or NULL. May wait for one that is loading. */
+static struct reg_record *record_there_locked(const struct reg_request *rq, enum match *seen)
 {
-	struct reg_plugin *p = NULL;
 	struct reg_plugin *busy;
 	struct reg_record *r;
 	struct offer o;
-	int err;
 
 	for (;;) {
 		busy = NULL;
-		r = record_find_locked(rq, seen, &busy);
+		r = record_find_locked(rq, NULL, seen, &busy);
 		if (r) {
 			o = info_offer(&r->info);
 			if (!offer_distance(&o, rq))
-				break;
-			r = NULL;
+				return r;
 		}
 		if (!busy || plugin_wait_locked(busy))
-			break;
+			return NULL;
 	}
-	while (!r && (p = plugin_next(rq, p))) {
+}
+
+/*
+ * Find a provider for a request, loading what it takes, and count an open for it. A provider that
+ * is there already and fits exactly goes first; then the lines of the static registry, best first,
+ * until one works; then whatever has registered itself. Asked again, it goes on with the lines.
+ */
+static int record_acquire_locked(const struct reg_request *rq, struct reg_search *search,
+				 enum match *seen, bool *tried, struct reg_record **record)
+{
+	struct reg_record *r = search->again ? NULL : record_there_locked(rq, seen);
+	struct reg_plugin *p;
+	int err;
+
+	if (r)
+		search->first = r->plugin;
+	while (!r && (p = plugin_next(rq, search->last))) {
+		search->last = p;
+		if (p == search->first)
+			continue;
 		*tried = true;
-		err = plugin_try_locked(p, rq, seen, record);
-		if (err != -ENOENT && err != -EDEADLK)
+		err = plugin_try_locked(p, rq, search->again, seen, record);
+		if ((err != -ENOENT && err != -EDEADLK) || reg.conf.strict)
 			return err;
 	}
-	if (!r)
-		r = record_find_locked(rq, seen, NULL);
+	if (!r && !search->again)
+		r = record_find_locked(rq, NULL, seen, NULL);
 	if (!r)
 		return -ENOENT;
 	record_take_locked(r);
@@ -342,7 +383,30 @@ static int record_acquire_locked(const struct reg_request *rq, enum match *seen,
 	return 0;
 }
 
-DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_record **record)
+/* Do several lines fit? What they say is constant once the registry is ready: no lock is needed. */
+bool search_is_choice(const struct reg_request *rq)
+{
+	const struct reg_plugin *p = plugin_next(rq, NULL);
+
+	return p && !reg.conf.strict && plugin_next(rq, p);
+}
+
+/* Is there another line to try when this record, which was found, cannot be opened? */
+bool search_goes_on(const struct reg_request *rq, const struct reg_search *search,
+		    const struct reg_record *record)
+{
+	const struct reg_plugin *p;
+
+	if (reg.conf.strict || !record->plugin)
+		return false;
+	p = plugin_next(rq, search->last);
+	if (p && p == search->first)
+		p = plugin_next(rq, p);
+	return p;
+}
+
+DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_search *search,
+			  struct reg_record **record)
 {
 	enum match seen = MATCH_NONE;
 	bool tried = false;
@@ -352,8 +416,10 @@ DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_record **reco
 	int err;
 
 	pthread_mutex_lock(&reg.lock);
-	err = record_acquire_locked(rq, &seen, &tried, record);
+	err = record_acquire_locked(rq, search, &seen, &tried, record);
 	for (i = 0; err && !tried && i < reg.nplugins; i++) {
+		if (plugin_is_hidden(&reg.plugins[i]))
+			continue;
 		o = plugin_offer(&reg.plugins[i]);
 		m = offer_match(&o, rq);
 		if (m > seen)
@@ -529,10 +595,11 @@ static bool plugin_is_listed(unsigned int i)
 	const struct reg_plugin *p = &reg.plugins[i];
 	unsigned int j;
 
-	if (p->entry->major != REG_API_MAJOR)
+	if (p->entry->major != REG_API_MAJOR || p->entry->hidden != CONF_SHOWN)
 		return false;
 	for (j = 0; j < i; j++)
-		if (info_equal(&reg.plugins[j].info, &p->info))
+		if (reg.plugins[j].entry->hidden == CONF_SHOWN &&
+		    info_equal(&reg.plugins[j].info, &p->info))
 			return false;
 	return true;
 }
@@ -549,6 +616,7 @@ static unsigned int providers_list(unsigned int max, DAT_PROVIDER_INFO **list)
 		if (list && n < max) {
 			*list[n] = reg.plugins[i].info;
 			reg.plugins[i].listed = true;
+			reg.probed = true;
 		}
 		n++;
 	}

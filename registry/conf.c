@@ -100,24 +100,47 @@ void conf_free(struct conf *conf)
 		conf->sources = s->next;
 		free(s);
 	}
+	free(conf->path_list);
+	free(conf->providers);
+	free(conf->providers_wrong);
 	conf_init(conf);
+}
+
+static struct conf_source *source_get(struct conf *conf, const char *path)
+{
+	struct conf_source **link = &conf->sources;
+	size_t len = strlen(path);
+	struct conf_source *s;
+
+	for (; (s = *link); link = &s->next)
+		if (!strcmp(s->path, path))
+			return s;
+	s = malloc(sizeof(*s) + len + 1);
+	if (!s)
+		return NULL;
+	memcpy(s->path, path, len + 1);
+	s->main = false;
+	s->next = NULL;
+	*link = s;
+	return s;
 }
 
 /* Keep a copy of a path for as long as conf lives. */
 const char *conf_source_add(struct conf *conf, const char *path)
 {
-	size_t len = strlen(path);
-	struct conf_source *s;
+	struct conf_source *s = source_get(conf, path);
 
-	for (s = conf->sources; s; s = s->next)
-		if (!strcmp(s->path, path))
-			return s->path;
-	s = malloc(sizeof(*s) + len + 1);
+	return s ? s->path : NULL;
+}
+
+/* The same for a dat.conf that has been read. */
+const char *conf_source_main(struct conf *conf, const char *path)
+{
+	struct conf_source *s = source_get(conf, path);
+
 	if (!s)
 		return NULL;
-	memcpy(s->path, path, len + 1);
-	s->next = conf->sources;
-	conf->sources = s;
+	s->main = true;
 	return s->path;
 }
 

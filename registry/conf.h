@@ -38,6 +38,13 @@ enum conf_skip {
 	CONF_SKIP_NONDEFAULT,	/* field 4 is nondefault */
 };
 
+/* Does DAT_PROVIDERS hide a line from programs? */
+enum conf_hidden {
+	CONF_SHOWN,
+	CONF_NOT_INCLUDED,	/* no word names it: what stands before it may still open it */
+	CONF_EXCLUDED,		/* a word with ^ names it: its library is not loaded */
+};
+
 /* One adapter of the static registry. All strings belong to the struct conf. */
 struct conf_entry {
 	struct conf_entry *next;	/* file order, drop-ins last */
@@ -46,6 +53,7 @@ struct conf_entry {
 	unsigned int minor;
 	bool thread_safe;
 	enum conf_skip skip;
+	enum conf_hidden hidden;
 	char *library;			/* as written: what the loader gets */
 	char *provider_version;		/* ID.MAJOR.MINOR */
 	char *ia_params;		/* dat_provider_init's instance data, with drop-in tuning */
@@ -69,7 +77,8 @@ struct conf_diag {
 
 /* A path that entries and diagnostics point at. */
 struct conf_source {
-	struct conf_source *next;
+	struct conf_source *next;	/* in the order of reading */
+	bool main;			/* a dat.conf that was read, and no drop-in */
 	char path[];
 };
 
@@ -81,8 +90,12 @@ struct conf {
 	struct conf_diag **diags_tail;
 	unsigned int ndiags;		/* including those beyond CONF_DIAGS_MAX */
 	struct conf_source *sources;
-	const char *origin;		/* the main file read, or "built-in" */
+	const char *origin;		/* the main file read, or DAT_CONF_PATH, or "built-in" */
 	bool builtin;
+	char *path_list;		/* DAT_CONF_PATH where it counts, or NULL */
+	char *providers;		/* DAT_PROVIDERS as it was applied, or NULL */
+	char *providers_wrong;		/* what is wrong with it, or NULL */
+	bool strict;			/* a line that fails is not followed by the next one */
 };
 
 void conf_init(struct conf *conf);
@@ -104,17 +117,33 @@ int conf_parse_ini(struct conf *conf, const char *file, const char *text, size_t
 int conf_read(struct conf *conf, const char *path);
 
 /*
- * Find and read the registry of this process: DAT_OVERRIDE alone when it is set (ignored in setuid
- * programs), else SYSCONFDIR/dat.conf, else /etc/dat.conf, else the built-in one, with drop-ins.
- * Returns 0 or -ENOMEM; what could not be read is a diagnostic.
+ * Find and read the registry of this process: DAT_OVERRIDE alone when it is set, else all files of
+ * DAT_CONF_PATH, else SYSCONFDIR/dat.conf, else /etc/dat.conf, else the built-in one, with drop-ins;
+ * then apply DAT_PROVIDERS. Setuid programs ignore the three. Returns 0 or -ENOMEM; what could not
+ * be read is a diagnostic.
  */
 int conf_read_system(struct conf *conf);
+
+/*
+ * Hide what DAT_PROVIDERS, or the value given, hides; conf_filter.c says what may stand there.
+ * Returns 0 or -ENOMEM. Once a struct conf.
+ */
+int conf_filter_env(struct conf *conf);
+int conf_filter(struct conf *conf, const char *value);
+
+/*
+ * The nearest of many names to one that was mistyped: begin with what conf_near_begin() returns;
+ * conf_near() tells whether a name is nearer than all before it.
+ */
+unsigned int conf_near_begin(const char *typed);
+bool conf_near(const char *typed, const char *name, unsigned int *distance);
 
 /* The name of a field as dat.conf(5) has it. */
 const char *conf_field_name(enum conf_field field);
 
 /* Internal to conf*.c. */
 const char *conf_source_add(struct conf *conf, const char *path);
+const char *conf_source_main(struct conf *conf, const char *path);
 void conf_entry_append(struct conf *conf, struct conf_entry *e);
 void conf_entry_free(struct conf_entry *e);
 const char *conf_api_parse(struct conf_entry *e, const char *s);

@@ -4,7 +4,8 @@
  *
  * Invariant: a file that cannot be read is a diagnostic and never an abort; what the others hold is
  * used. Drop-ins stand in the directory called like the file with ".d" appended, so
- * DAT_OVERRIDE=/x/my brings /x/my.d along and nothing else.
+ * DAT_OVERRIDE=/x/my brings /x/my.d along and nothing else. Of several files the first has the word
+ * as far as lines go: they are kept in the order of reading.
  */
 #include "conf.h"
 
@@ -19,6 +20,9 @@
 
 /* No registry is this large; it keeps a wrong path (/dev/zero) from filling the memory. */
 #define CONF_FILE_MAX ((size_t)64 << 20)
+
+/* Files that DAT_CONF_PATH may name; more are somebody's mistake. */
+#define CONF_LIST_MAX 64u
 
 /* What an unconfigured machine gets: the one provider that needs no hardware. */
 static const char builtin_text[] =
@@ -175,7 +179,7 @@ int conf_read(struct conf *conf, const char *path)
 	}
 	if (rc)
 		return rc;
-	conf->origin = conf_source_add(conf, path);
+	conf->origin = conf_source_main(conf, path);
 	if (!conf->origin)
 		return -ENOMEM;
 	return dropins_read(conf, path);
@@ -194,28 +198,116 @@ static int builtin_read(struct conf *conf, const char *path)
 	return dropins_read(conf, path);
 }
 
-int conf_read_system(struct conf *conf)
+static int override_read(struct conf *conf, const char *path)
+{
+	int rc = conf_read(conf, path);
+
+	if (rc == -ENOMEM)
+		return rc;
+	conf->origin = conf_source_add(conf, path);
+	return conf->origin ? 0 : -ENOMEM;
+}
+
+static bool was_read(const struct conf *conf, const char *path)
+{
+	const struct conf_source *s;
+
+	for (s = conf->sources; s; s = s->next)
+		if (s->main && !strcmp(s->path, path))
+			return true;
+	return false;
+}
+
+/* The file of this host, or what stands for it. */
+static int host_read(struct conf *conf)
 {
 	static const char *const paths[] = { SYSCONFDIR "/dat.conf", "/etc/dat.conf" };
-	const char *path = secure_getenv("DAT_OVERRIDE");
 	size_t i;
 	int rc;
 
-	if (path && *path) {
-		rc = conf_read(conf, path);
-		if (rc == -ENOMEM)
-			return rc;
-		conf->origin = conf_source_add(conf, path);
-		return conf->origin ? 0 : -ENOMEM;
-	}
 	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		if (i && !strcmp(paths[i], paths[0]))
 			continue;
 		if (access(paths[i], F_OK) && errno == ENOENT)
 			continue;
+		if (was_read(conf, paths[i]))
+			return 0;
 		rc = conf_read(conf, paths[i]);
 		if (!rc || rc == -ENOMEM)
 			return rc;
 	}
 	return builtin_read(conf, paths[0]);
+}
+
+/* One file of a list. That it is not there is no mistake, nor that it is named twice. */
+static int listed_read(struct conf *conf, const char *path)
+{
+	int rc;
+
+	if (was_read(conf, path) || (access(path, F_OK) && errno == ENOENT))
+		return 0;
+	rc = conf_read(conf, path);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static bool is_empty(const struct conf *conf)
+{
+	const struct conf_source *s;
+
+	for (s = conf->sources; s; s = s->next)
+		if (s->main)
+			return false;
+	return !conf->builtin;
+}
+
+/* All files of a list, between colons; where a name is missing, the file of this host is meant. */
+static int list_read(struct conf *conf, const char *list)
+{
+	struct conf_where where = { 0 };
+	unsigned int n = 0;
+	bool host = false;
+	const char *p, *end;
+	char *path;
+	int err = 0;
+
+	conf->path_list = strdup(list);
+	if (!conf->path_list)
+		return -ENOMEM;
+	where.file = conf->path_list;
+	for (p = list; p && !err && n < CONF_LIST_MAX; p = *end ? end + 1 : NULL, n++) {
+		end = strchrnul(p, ':');
+		if (end == p) {
+			if (!host)
+				err = host_read(conf);
+			host = true;
+			continue;
+		}
+		path = strndup(p, (size_t)(end - p));
+		err = path ? listed_read(conf, path) : -ENOMEM;
+		free(path);
+	}
+	conf->origin = conf->path_list;
+	if (!err && p)
+		err = conf_diag_add(conf, &where, "names more than %u files; the rest is not read",
+				    CONF_LIST_MAX);
+	else if (!err && is_empty(conf) && !conf->ndiags)
+		err = conf_diag_add(conf, &where,
+				    "DAT_CONF_PATH names no file that is there; correct it, or "
+				    "unset it");
+	return err;
+}
+
+int conf_read_system(struct conf *conf)
+{
+	const char *path = secure_getenv("DAT_OVERRIDE");
+	const char *list = secure_getenv("DAT_CONF_PATH");
+	int err;
+
+	if (path && *path)
+		err = override_read(conf, path);
+	else if (list && *list)
+		err = list_read(conf, list);
+	else
+		err = host_read(conf);
+	return err ? err : conf_filter_env(conf);
 }

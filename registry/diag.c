@@ -66,6 +66,25 @@ static void print(enum diag_type type, const char *fmt, va_list ap)
 	free(text);
 }
 
+/* It works, but not as the user may believe. */
+void diag_warn(const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int n;
+
+	pthread_once(&complained, complain);
+	if (!datlog_wanted(DATLOG_WARNING, DIAG_ERROR, component))
+		return;
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	datlog_write(DATLOG_WARNING, "libdat", text);
+	free(text);
+}
+
 void diag_print(enum diag_type type, const char *fmt, ...)
 {
 	va_list ap;

@@ -56,9 +56,9 @@ static DAT_RETURN ia_publish(unsigned int handle, DAT_IA_HANDLE object)
 	return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
-/* The record is the caller's, and is kept on success only. */
+/* The record is the caller's, and is kept on success only. several: other lines may serve as well. */
 static DAT_RETURN ia_open(struct reg_record *r, const char *name, DAT_COUNT qlen,
-			  DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle)
+			  DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle, bool several)
 {
 	DAT_EVD_HANDLE evd = *async_evd_handle;
 	DAT_IA_HANDLE object = NULL;
@@ -74,7 +74,7 @@ static DAT_RETURN ia_open(struct reg_record *r, const char *name, DAT_COUNT qlen
 	if (rc == DAT_SUCCESS)
 		rc = ia_publish(handle, object);
 	if (rc != DAT_SUCCESS) {
-		report_open(r, name, rc);
+		report_open(r, name, rc, several);
 		pthread_mutex_lock(&reg.lock);
 		ia_drop_locked(handle);
 		pthread_mutex_unlock(&reg.lock);
@@ -107,29 +107,42 @@ static bool async_evd_is_valid(DAT_EVD_HANDLE evd)
 	return evd == DAT_HANDLE_NULL || evd == DAT_EVD_ASYNC_EXISTS || probe_provider(evd);
 }
 
-/* Find a provider and have it open the IA. */
+/*
+ * Find the first provider that can open the IA. If none can, the program gets what the first one
+ * said that was asked.
+ */
 static DAT_RETURN request_open(const struct reg_request *rq, DAT_COUNT qlen,
 			       DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle)
 {
+	DAT_RETURN first = DAT_SUCCESS, rc;
+	struct reg_search search = { 0 };
 	struct reg_record *record;
-	DAT_RETURN rc;
+	bool several = search_is_choice(rq);
+	bool more = true;
 
-	rc = catalog_ready();
-	if (rc != DAT_SUCCESS)
-		return rc;
-	rc = record_acquire(rq, &record);
-	if (rc != DAT_SUCCESS) {
-		if (DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND)
-			report_not_found(rq, rc);
-		return rc;
-	}
-	if (async_evd_is_valid(*async_evd_handle))
-		rc = ia_open(record, rq->name, qlen, async_evd_handle, ia_handle);
-	else
-		rc = REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
-	if (rc != DAT_SUCCESS)
+	report_filter();
+	while (more) {
+		rc = record_acquire(rq, &search, &record);
+		if (rc != DAT_SUCCESS) {
+			if (!search.again && DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND)
+				report_not_found(rq, rc);
+			break;
+		}
+		if (!async_evd_is_valid(*async_evd_handle)) {
+			record_release(record);
+			return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+		}
+		more = search_goes_on(rq, &search, record);
+		rc = ia_open(record, rq->name, qlen, async_evd_handle, ia_handle, several);
+		if (rc == DAT_SUCCESS)
+			break;
 		record_release(record);
-	return rc;
+		first = first != DAT_SUCCESS ? first : rc;
+		search.again = true;
+	}
+	if (several && (rc == DAT_SUCCESS || search.again))
+		report_lines(rq, rc == DAT_SUCCESS);
+	return rc == DAT_SUCCESS || first == DAT_SUCCESS ? rc : first;
 }
 
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
@@ -149,7 +162,9 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 	if (rc != DAT_SUCCESS)
 		return rc;
 	own = cancel_off();
-	rc = request_open(&rq, async_evd_min_qlen, async_evd_handle, ia_handle);
+	rc = catalog_ready();
+	if (rc == DAT_SUCCESS)
+		rc = request_open(&rq, async_evd_min_qlen, async_evd_handle, ia_handle);
 	cancel_restore(own);
 	return rc;
 }

@@ -5,7 +5,9 @@ libregconf_la_SOURCES = \
 	registry/conf.c \
 	registry/conf.h \
 	registry/conf_file.c \
-	registry/conf_ini.c
+	registry/conf_filter.c \
+	registry/conf_ini.c \
+	registry/conf_near.c
 libregconf_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(INIH_CFLAGS)
 libregconf_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libregconf_la_LIBADD = $(INIH_LIBS)

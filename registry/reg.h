@@ -123,6 +123,8 @@ struct registry {
 	struct reg_record *records;
 	struct reg_record **records_tail;
 	unsigned int nrecords;
+	bool probed;			/* dat_registry_list_providers has named adapters */
+	bool filter_told;		/* what is wrong with DAT_PROVIDERS has been told */
 	struct reg_unknown *unknown;	/* names reported as unknown, see report.c */
 	unsigned int nunknown;
 };
@@ -145,9 +147,21 @@ struct reg_request {
 	bool thread_safe;
 };
 
+/* How far the search for a provider that serves a request has come; zero-filled to begin with. */
+struct reg_search {
+	const struct reg_plugin *first;	/* was loaded already, and went before its turn */
+	struct reg_plugin *last;	/* the line that was tried last */
+	bool again;			/* what was found before could not be opened */
+};
+
 /* catalog.c */
 DAT_RETURN catalog_ready(void);
-DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_record **record);
+DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_search *search,
+			  struct reg_record **record);
+bool search_is_choice(const struct reg_request *rq);
+bool search_goes_on(const struct reg_request *rq, const struct reg_search *search,
+		    const struct reg_record *record);
+bool plugin_is_hidden(const struct reg_plugin *p);
 void record_release(struct reg_record *record);
 void catalog_free_locked(void);
 
@@ -180,8 +194,10 @@ DAT_HANDLE ia_to_consumer(DAT_HANDLE handle);
 void ia_free_locked(void);
 
 /* report.c */
+void report_filter(void);
 void report_not_found(const struct reg_request *rq, DAT_RETURN rc);
-void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc);
+void report_lines(const struct reg_request *rq, bool served);
+void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc, bool several);
 void report_free_locked(void);
 
 /* diag.c */
@@ -200,6 +216,7 @@ bool diag_wanted_about(enum diag_type type, const char *adapter);
 void diag_print_about(enum diag_type type, const char *adapter, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 bool diag_wanted(enum diag_type type);
+void diag_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool diag_explicit(void);
 
 /*

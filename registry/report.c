@@ -33,7 +33,7 @@ static bool text_open(struct text *t)
 	return t->stream;
 }
 
-static void text_print(struct text *t, const char *adapter)
+static void text_print(struct text *t, enum diag_type type, const char *adapter)
 {
 	char *line, *next;
 
@@ -43,7 +43,7 @@ static void text_print(struct text *t, const char *adapter)
 		next = strchrnul(line, '\n');
 		if (*next)
 			*next++ = '\0';
-		diag_print_about(DIAG_ERROR, adapter, "%s", line);
+		diag_print_about(type, adapter, "%s", line);
 	}
 	free(t->buf);
 }
@@ -94,48 +94,23 @@ static void diag_write(struct text *t, const struct conf_diag *d)
 	fprintf(t->stream, "%s", d->text);
 }
 
-/* How many letters have to be changed, put in or taken out to make b of a; names are short. */
-static unsigned int name_distance(const char *a, const char *b)
+static bool can_be_named(const struct conf_entry *e)
 {
-	unsigned int row[CONF_NAME_MAX + 1];
-	unsigned int corner, above, least;
-	size_t length = strnlen(b, CONF_NAME_MAX), i;
-
-	for (i = 0; i <= length; i++)
-		row[i] = (unsigned int)i;
-	for (; *a; a++) {
-		corner = row[0]++;
-		for (i = 1; i <= length; i++) {
-			above = row[i];
-			least = corner + (*a != b[i - 1]);
-			if (above + 1 < least)
-				least = above + 1;
-			if (row[i - 1] + 1 < least)
-				least = row[i - 1] + 1;
-			row[i] = least;
-			corner = above;
-		}
-	}
-	return row[length];
+	return e->major == REG_API_MAJOR && e->hidden == CONF_SHOWN;
 }
 
 /* The adapter whose name is so near that a slip of the finger explains it, or NULL. */
 static const char *name_nearest(const char *name)
 {
-	unsigned int too_far = strlen(name) < 4 ? 2 : 2 + (unsigned int)strlen(name) / 4;
+	unsigned int distance = conf_near_begin(name);
 	const char *nearest = NULL;
-	unsigned int i, distance;
+	unsigned int i;
 
 	for (i = 0; i < reg.nplugins; i++) {
 		const struct conf_entry *e = reg.plugins[i].entry;
 
-		if (e->major != REG_API_MAJOR)
-			continue;
-		distance = name_distance(name, e->name);
-		if (distance < too_far) {
+		if (can_be_named(e) && conf_near(name, e->name, &distance))
 			nearest = e->name;
-			too_far = distance;
-		}
 	}
 	return nearest;
 }
@@ -145,7 +120,7 @@ static unsigned int names_count(void)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < reg.nplugins; i++)
-		n += reg.plugins[i].entry->major == REG_API_MAJOR;
+		n += can_be_named(reg.plugins[i].entry);
 	return n;
 }
 
@@ -155,7 +130,7 @@ static void names_write(struct text *t)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < reg.nplugins; i++) {
-		if (reg.plugins[i].entry->major != REG_API_MAJOR)
+		if (!can_be_named(reg.plugins[i].entry))
 			continue;
 		if (n++ < 8)
 			fprintf(t->stream, "%s%.80s", n > 1 ? ", " : "",
@@ -223,8 +198,9 @@ static void unknown_write_locked(struct text *t, const char *name)
 	if (unusable_write_locked(t, name))
 		return;
 	fprintf(t->stream, "%s: no such adapter in %s; ", conf_clip(clip, name, strlen(name)),
-		reg.conf.builtin ? "the built-in registry, used for want of a dat.conf"
-				 : reg.conf.origin);
+		reg.conf.builtin && !reg.conf.path_list ?
+			"the built-in registry, used for want of a dat.conf" :
+			reg.conf.origin);
 	if (d && names_count() == 0) {
 		diag_write(t, d);
 		if (reg.conf.ndiags > 1)
@@ -234,6 +210,9 @@ static void unknown_write_locked(struct text *t, const char *name)
 	}
 	fprintf(t->stream, "it knows ");
 	names_write(t);
+	if (reg.conf.providers)
+		fprintf(t->stream, " (with DAT_PROVIDERS=%s)",
+			conf_clip(clip, reg.conf.providers, strlen(reg.conf.providers)));
 	if (nearest)
 		fprintf(t->stream, "; did you mean %.80s?\n", nearest);
 	else if (names_count() > 0)
@@ -261,6 +240,37 @@ static void mismatch_write_locked(struct text *t, struct reg_plugin *p,
 	fprintf(t->stream, "name another adapter, or add a line for this one\n");
 }
 
+/* The name is there, but hidden. */
+static void hidden_write(struct text *t, const struct reg_plugin *p)
+{
+	const struct conf_entry *e = p->entry;
+	char clip[48];
+
+	fprintf(t->stream, "%s:%u: %s: DAT_PROVIDERS=%s hides it; ", e->file, e->line, e->name,
+		conf_clip(clip, reg.conf.providers, strlen(reg.conf.providers)));
+	if (e->hidden == CONF_EXCLUDED)
+		fprintf(t->stream,
+			"take the word with ^ that names it, or its library %s, out of the list\n",
+			e->library);
+	else
+		fprintf(t->stream, "add %s to the list, or unset the variable\n", e->name);
+}
+
+/* What is wrong with DAT_PROVIDERS, once, and not to who is probing. */
+void report_filter(void)
+{
+	bool speaks;
+
+	if (REG_LIKELY(!reg.conf.providers_wrong) || reg_self.plugin)
+		return;
+	pthread_mutex_lock(&reg.lock);
+	speaks = !reg.filter_told && (!reg.probed || diag_explicit());
+	reg.filter_told |= speaks;
+	pthread_mutex_unlock(&reg.lock);
+	if (speaks)
+		diag_warn("DAT_PROVIDERS=%.80s: %s", reg.conf.providers, reg.conf.providers_wrong);
+}
+
 /* Does the user want to hear of it now? Marks it as told. */
 static bool plugin_speaks_locked(struct reg_plugin *p)
 {
@@ -274,6 +284,7 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 {
 	struct reg_plugin *p;
 	bool mismatch = DAT_GET_SUBTYPE(rc) != DAT_NAME_NOT_REGISTERED;
+	const struct reg_plugin *hidden = NULL;
 	bool known = false;
 	struct text t;
 
@@ -283,6 +294,10 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 	for (p = reg.plugins; p < reg.plugins + reg.nplugins; p++) {
 		if (strcmp(p->entry->name, rq->name))
 			continue;
+		if (plugin_is_hidden(p)) {
+			hidden = hidden ? hidden : p;
+			continue;
+		}
 		known = true;
 		if (!(p->why || mismatch) || !plugin_speaks_locked(p))
 			continue;
@@ -292,10 +307,39 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 			mismatch_write_locked(&t, p, rq);
 		mismatch = false;	/* one line tells enough of what is on offer */
 	}
-	if (!known && unknown_is_new_locked(rq->name))
-		unknown_write_locked(&t, rq->name);
+	if (!known && unknown_is_new_locked(rq->name)) {
+		if (hidden)
+			hidden_write(&t, hidden);
+		else
+			unknown_write_locked(&t, rq->name);
+	}
 	pthread_mutex_unlock(&reg.lock);
-	text_print(&t, rq->name);
+	text_print(&t, DIAG_ERROR, rq->name);
+}
+
+/*
+ * Several lines have been tried: why those of them did not do that did not. If one did in the end,
+ * who asks for more hears of it.
+ */
+void report_lines(const struct reg_request *rq, bool served)
+{
+	enum diag_type type = served ? DIAG_GENERIC : DIAG_ERROR;
+	struct reg_plugin *p;
+	struct text t;
+
+	if (!diag_wanted_about(type, rq->name) || !text_open(&t))
+		return;
+	pthread_mutex_lock(&reg.lock);
+	for (p = reg.plugins; p < reg.plugins + reg.nplugins; p++) {
+		if (strcmp(p->entry->name, rq->name) || !p->why || plugin_is_hidden(p))
+			continue;
+		if (served)
+			fprintf(t.stream, "%s (another line of this name serves)\n", p->why);
+		else if (plugin_speaks_locked(p))
+			fprintf(t.stream, "%s\n", p->why);
+	}
+	pthread_mutex_unlock(&reg.lock);
+	text_print(&t, type, rq->name);
 }
 
 static const char *open_remedy(DAT_RETURN rc)
@@ -310,36 +354,40 @@ static const char *open_remedy(DAT_RETURN rc)
 
 /*
  * The provider is there and refused to open the adapter. Arguments that it did not like are for the
- * programmer, who has the return code; the rest is for the user.
+ * programmer, who has the return code; the rest is for the user: at once, or, where several lines
+ * may serve, when it is known what came of them.
  */
-void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc)
+void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc, bool several)
 {
+	const struct conf_entry *e = r->plugin ? r->plugin->entry : NULL;
 	const char *type, *subtype;
-	const char *file = "registered by the program";
-	unsigned int line = 0;
 	char *words = r->plugin ? plugin_words(r->plugin) : NULL;
 	bool speaks = true;
-	bool nested;
+	char *text;
 
 	dat_strerror(rc, &type, &subtype);
+	if (asprintf(&text, "%s:%u: %s: library %s could not open it: %s%s%s%s%s",
+		     e ? e->file : "registered by the program", e ? e->line : 0, name,
+		     e ? e->library : "-", type, *subtype ? " " : "", subtype, words ? ": " : "; ",
+		     words ? words : open_remedy(rc)) < 0)
+		text = NULL;
 	pthread_mutex_lock(&reg.lock);
 	if (r->plugin) {
-		file = r->plugin->entry->file;
-		line = r->plugin->entry->line;
 		/*
-		 * Opened by a provider that wraps it, which has the same words and a line of its
-		 * own.
+		 * What a provider that wraps it opens has the same words, and a line of its own.
 		 */
-		nested = words && reg_self.plugin;
-		speaks = !nested &&
+		speaks = !(words && reg_self.plugin) &&
 			 (words || (DAT_GET_TYPE(rc) != DAT_INVALID_PARAMETER &&
-				    DAT_GET_TYPE(rc) != DAT_INVALID_HANDLE)) &&
-			 plugin_speaks_locked(r->plugin);
+				    DAT_GET_TYPE(rc) != DAT_INVALID_HANDLE));
+		if (speaks && several) {
+			plugin_why_locked(r->plugin, text);
+			text = NULL;
+		}
+		speaks = speaks && !several && plugin_speaks_locked(r->plugin);
 	}
 	pthread_mutex_unlock(&reg.lock);
-	diag_print_about(speaks ? DIAG_ERROR : DIAG_CONSUMER, name,
-			 "%s:%u: %s: library %s could not open it: %s%s%s%s%s", file, line, name,
-			 r->plugin ? r->plugin->entry->library : "-", type, *subtype ? " " : "",
-			 subtype, words ? ": " : "; ", words ? words : open_remedy(rc));
+	if (text)
+		diag_print_about(speaks ? DIAG_ERROR : DIAG_CONSUMER, name, "%s", text);
+	free(text);
 	free(words);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "conffile.h"
 #include "devices.h"
 #include "registry/conf.h"
 
@@ -43,6 +44,10 @@ struct check {
 	struct sockaddr_storage peer;
 	struct finding *finding;
 	size_t count;
+	size_t room;		/* for findings, before they have to be moved */
+	int width;		/* of names as they are printed */
+	struct conffile *shown;	/* the file that lines were shown of last, or NULL */
+	char *shown_path;	/* its name */
 	size_t printed;		/* of them, as text */
 	bool headed;		/* the heading is printed */
 };

@@ -75,6 +75,24 @@ static bool is_of_ofed(const struct conf_entry *e)
 	return false;
 }
 
+/* Does DAT_PROVIDERS hide it? */
+static bool hidden_check(struct check *c, const struct conf_entry *e)
+{
+	char *remedy;
+
+	if (e->hidden == CONF_SHOWN)
+		return false;
+	if (e->hidden == CONF_EXCLUDED)
+		remedy = cli_text("to use it, take the word with ^ that names it, or its library "
+				  "%s, out of DAT_PROVIDERS",
+				  e->library);
+	else
+		remedy = cli_text("to use it, add %s to DAT_PROVIDERS, or unset that", e->name);
+	check_add(c, c->only != NULL ? CHECK_FAIL : CHECK_SKIP, "hidden", e,
+		  cli_text("hidden from programs by DAT_PROVIDERS=%s", c->conf.providers), remedy);
+	return true;
+}
+
 /* Entries that are not meant for programs of uDAPL 1.2. Returns true if the entry is done with. */
 static bool version_check(struct check *c, const struct conf_entry *e)
 {
@@ -382,7 +400,7 @@ void check_entry(struct check *c, const struct conf_entry *e)
 	struct probe_result result;
 	int err;
 
-	if (version_check(c, e))
+	if (version_check(c, e) || hidden_check(c, e))
 		return;
 	err = probe_run(check_try, &try, c->seconds, &result);
 	if (err != 0)

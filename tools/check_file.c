@@ -32,16 +32,19 @@ static void halves(const char *text, char **cause, char **remedy)
 
 static void unreadable_add(struct check *c, const struct conf_diag *d)
 {
-	char *remedy;
+	char *cause, *remedy;
 
-	if (strstr(d->text, strerror(ENOENT)) != NULL)
+	halves(d->text, &cause, &remedy);
+	if (remedy != NULL)
+		; /* the parser knows best */
+	else if (strstr(d->text, strerror(ENOENT)) != NULL)
 		remedy = cli_text("datctl discover >'%s'", d->file);
 	else if (strstr(d->text, strerror(EACCES)) != NULL)
 		remedy = cli_text("chmod a+r '%s'    (as its owner or root)", d->file);
 	else
 		remedy = cli_text("name a text file in the format of dat.conf; "
 				  "'datctl discover' prints one");
-	check_add(c, CHECK_FAIL, "file-unreadable", NULL, cli_text("%s", d->text), remedy);
+	check_add(c, CHECK_FAIL, "file-unreadable", NULL, cause, remedy);
 	c->finding[c->count - 1].file = cli_text("%s", d->file);
 }
 
@@ -85,9 +88,9 @@ static void rights_check(struct check *c, const char *path)
 		->file = cli_text("%s", path);
 }
 
-static void drop_in_folder_check(struct check *c)
+static void drop_in_folder_check(struct check *c, const char *file)
 {
-	char *path = cli_text("%s.d", c->conf.builtin ? SYSCONFDIR "/dat.conf" : c->conf.origin);
+	char *path = cli_text("%s.d", file);
 
 	rights_check(c, path);
 	free(path);
@@ -118,20 +121,32 @@ static void duplicates_check(struct check *c)
 	for (const struct conf_entry *e = c->conf.entries; e != NULL; e = e->next) {
 		const struct conf_entry **node, *first;
 
-		if (e->skip != CONF_USED)
+		if (e->skip != CONF_USED || e->hidden != CONF_SHOWN)
 			continue;
 		node = tsearch(e, &seen, entry_compare);
 		first = node != NULL ? *node : e;
 		if (first != e)
 			check_add(c, CHECK_WARN, "duplicate", e,
-				  cli_text("repeats the adapter of %s:%u, and is tried only when "
-					   "that one's library cannot serve",
-					   first->file, first->line),
+				  cli_text("repeats the adapter of %s:%u, and is %s", first->file,
+					   first->line,
+					   c->conf.strict ?
+						   "never tried, since DAT_PROVIDERS says :strict" :
+						   "tried only when that one cannot be opened"),
 				  cli_text("give it a name of its own, or: "
 					   "sed -i '%us/^/#/' '%s'",
 					   e->line, e->file));
 	}
 	tdestroy(seen, nothing);
+}
+
+static void filter_check(struct check *c)
+{
+	char *cause, *remedy;
+
+	halves(c->conf.providers_wrong, &cause, &remedy);
+	check_add(c, CHECK_WARN, "filter", NULL, cli_text("DAT_PROVIDERS: %s", cause),
+		  remedy != NULL ? remedy : cli_text("correct DAT_PROVIDERS, or unset it"));
+	free(cause);
 }
 
 void check_file(struct check *c)
@@ -147,6 +162,12 @@ void check_file(struct check *c)
 			  cli_text("see that this is a dat.conf at all: %s", c->conf.origin));
 	for (const struct conf_source *s = c->conf.sources; s != NULL; s = s->next)
 		rights_check(c, s->path);
-	drop_in_folder_check(c);
+	for (const struct conf_source *s = c->conf.sources; s != NULL; s = s->next)
+		if (s->main)
+			drop_in_folder_check(c, s->path);
+	if (c->conf.builtin)
+		drop_in_folder_check(c, SYSCONFDIR "/dat.conf");
+	if (c->conf.providers_wrong != NULL)
+		filter_check(c);
 	duplicates_check(c);
 }

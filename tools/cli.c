@@ -63,6 +63,17 @@ static size_t shown_length(const unsigned char *p)
 	return utf8_length(p);
 }
 
+char *cli_strdup(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (copy == NULL) {
+		fprintf(stderr, "%s: out of memory\n", cli.name);
+		exit(CLI_FAILED);
+	}
+	return copy;
+}
+
 char *cli_escape(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;

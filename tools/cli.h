@@ -65,6 +65,9 @@ bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /* Prints `text` as a JSON string, quotes included. */
 void cli_json_string(const char *text);
 
+/* A copy. Never NULL. */
+char *cli_strdup(const char *text);
+
 /* A malloced text, escaped like that. Never NULL. */
 char *cli_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

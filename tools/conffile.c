@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,9 @@ const char *conffile_why(const struct conf *conf)
 {
 	if (override_file() != NULL)
 		return "DAT_OVERRIDE names it, and it counts alone";
+	if (conf->path_list != NULL)
+		return strchr(conf->path_list, ':') != NULL ? "DAT_CONF_PATH lists these"
+							    : "DAT_CONF_PATH lists it";
 	if (conf->builtin)
 		return strcmp(system_file, etc_file) == 0 ?
 		       "there is no " SYSCONFDIR "/dat.conf" :
@@ -41,13 +45,34 @@ const char *conffile_why(const struct conf *conf)
 
 const char *conffile_path(void)
 {
-	const char *path = override_file();
+	static char first[PATH_MAX];
+	const char *path = override_file(), *list = secure_getenv("DAT_CONF_PATH");
+	size_t length = list != NULL ? strcspn(list, ":") : 0;
 
 	if (path != NULL)
 		return path;
+	if (length > 0 && length < sizeof(first)) {
+		memcpy(first, list, length);
+		first[length] = '\0';
+		return first;
+	}
 	if (access(system_file, R_OK) != 0 && access(etc_file, R_OK) == 0)
 		return etc_file;
 	return system_file;
+}
+
+size_t conffile_hidden(const struct conf *conf, size_t *lines)
+{
+	size_t hidden = 0;
+
+	*lines = 0;
+	for (const struct conf_entry *e = conf->entries; e != NULL; e = e->next) {
+		if (e->skip != CONF_USED || e->major != 1)
+			continue;
+		++*lines;
+		hidden += e->hidden != CONF_SHOWN;
+	}
+	return hidden;
 }
 
 bool conffile_unreadable(const struct conf *conf)

@@ -17,11 +17,17 @@ struct conffile {
 	bool ends_in_newline;
 };
 
-/* Why conf_read_system() has taken the file it has, for people. */
+/* Why conf_read_system() has taken the file, or files, it has, for people. */
 const char *conffile_why(const struct conf *conf);
 
-/* The file that programs read, or where one would have to be made; never NULL, not malloced. */
+/*
+ * The file that programs read, the first of several, or where one would have to be made; never
+ * NULL, not malloced.
+ */
 const char *conffile_path(void);
+
+/* How many adapters DAT_PROVIDERS hides from programs, and of how many. */
+size_t conffile_hidden(const struct conf *conf, size_t *lines);
 
 /* Could the file itself not be read? */
 bool conffile_unreadable(const struct conf *conf);

@@ -62,7 +62,9 @@ static int help(void)
 			"  -r FILE     remove the adapters of FILE from it\n"
 			"\n"
 			"Environment:\n"
-			"  DAT_OVERRIDE   the dat.conf to read instead of the system's\n"
+			"  DAT_OVERRIDE    the dat.conf to read instead of the system's\n"
+			"  DAT_CONF_PATH   a list of them, to be read as one\n"
+			"  DAT_PROVIDERS   which adapters programs get to see, as ib,^iwarp\n"
 			"  'datctl env' prints all variables.\n"
 			"\n"
 			"Exit status: 0 it worked, 1 it failed, 2 the command line is wrong.\n");

@@ -37,15 +37,18 @@ const char datctl_check_help[] =
 struct finding *check_add(struct check *c, enum verdict verdict, const char *code,
 			  const struct conf_entry *e, char *cause, char *remedy)
 {
-	struct finding *more = realloc(c->finding, (c->count + 1) * sizeof(*more));
 	struct finding *f;
 
-	if (more == NULL) {
-		cli_error("out of memory");
-		exit(CLI_FAILED);
+	if (c->count == c->room) {
+		c->room = c->room > 0 ? 2 * c->room : 64;
+		f = reallocarray(c->finding, c->room, sizeof(*f));
+		if (f == NULL) {
+			cli_error("out of memory");
+			exit(CLI_FAILED);
+		}
+		c->finding = f;
 	}
-	c->finding = more;
-	f = &more[c->count++];
+	f = &c->finding[c->count++];
 	memset(f, 0, sizeof(*f));
 	f->verdict = verdict;
 	f->code = code;
@@ -79,6 +82,10 @@ static void findings_free(struct check *c)
 		free(c->finding[i].remedy);
 	}
 	free(c->finding);
+	if (c->shown != NULL)
+		conffile_free(c->shown);
+	free(c->shown);
+	free(c->shown_path);
 }
 
 /* ---------------------------------------------------------------------------------- printing */
@@ -93,15 +100,32 @@ static size_t columns(const char *text)
 	return n;
 }
 
-/* The line that a finding is about, with a caret under the place where its field begins. */
-static void line_print(const struct finding *f)
+/* The text of a file that a finding is about. Kept: the next finding is mostly about the same. */
+static const struct conffile *file_of(struct check *c, const struct finding *f)
 {
-	struct conffile file;
+	if (c->shown != NULL && strcmp(c->shown_path, f->file) == 0)
+		return c->shown;
+	if (c->shown != NULL)
+		conffile_free(c->shown);
+	else
+		c->shown = calloc(1, sizeof(*c->shown));
+	free(c->shown_path);
+	c->shown_path = cli_strdup(f->file);
+	if (c->shown != NULL)
+		conffile_read(c->shown, f->file); /* what cannot be read has no lines */
+	return c->shown;
+}
+
+/* The line that a finding is about, with a caret under the place where its field begins. */
+static void line_print(struct check *c, const struct finding *f)
+{
+	const struct conffile *file;
 
 	if (f->line == 0 || f->column == 0 || f->file == NULL)
 		return;
-	if (conffile_read(&file, f->file) == 0 && f->line <= file.count) {
-		char *line = file.line[f->line - 1], *before, *rest;
+	file = file_of(c, f);
+	if (file != NULL && f->line <= file->count) {
+		char *line = file->line[f->line - 1], *before, *rest;
 		size_t at = strnlen(line, f->column - 1), from;
 
 		for (char *p = line; *p != '\0'; p++)
@@ -114,14 +138,13 @@ static void line_print(const struct finding *f)
 		free(before);
 		free(rest);
 	}
-	conffile_free(&file);
 }
 
-static void finding_print(const struct finding *f, int width)
+static void finding_print(struct check *c, const struct finding *f)
 {
 	static const char *const words[] = { "ok", "skip", "warn", "FAIL" };
 
-	printf("%-4s  %-*s  ", words[f->verdict], width, f->name != NULL ? f->name : "-");
+	printf("%-4s  %-*s  ", words[f->verdict], c->width, f->name != NULL ? f->name : "-");
 	if (f->file != NULL && f->verdict != CHECK_OK) {
 		fputs(f->file, stdout);
 		if (f->line != 0)
@@ -133,7 +156,7 @@ static void finding_print(const struct finding *f, int width)
 	if (f->field != NULL)
 		printf("%s: ", f->field);
 	puts(f->cause);
-	line_print(f);
+	line_print(c, f);
 	if (f->remedy != NULL)
 		printf("      to do: %s\n", f->remedy);
 }
@@ -147,44 +170,53 @@ static size_t count_of(const struct check *c, enum verdict verdict)
 	return n;
 }
 
-/* A file of a distribution holds dozens of lines for other libraries: one line for all of them. */
-static void skips_print(const struct check *c, int width)
+static bool is_hidden(const struct finding *f)
+{
+	return strcmp(f->code, "hidden") == 0;
+}
+
+/*
+ * A file of a distribution holds dozens of lines for other libraries: one line for all of them, and
+ * one for all that DAT_PROVIDERS hides.
+ */
+static void skips_print(struct check *c, bool hidden)
 {
 	const struct finding *first = NULL;
-	size_t n = count_of(c, CHECK_SKIP);
 	bool alike = true;
+	size_t n = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct finding *f = &c->finding[i];
 
-		if (f->verdict != CHECK_SKIP)
+		if (f->verdict != CHECK_SKIP || is_hidden(f) != hidden)
 			continue;
+		n++;
 		first = first != NULL ? first : f;
 		alike = alike && strcmp(f->cause, first->cause) == 0;
 	}
 	if (n == 1)
-		finding_print(first, width);
+		finding_print(c, first);
 	else if (n > 1)
-		printf("skip  %-*s  and %zu more are %s%s\n      to do: %s\n", width, first->name,
+		printf("skip  %-*s  and %zu more are %s%s\n      to do: %s\n", c->width, first->name,
 		       n - 1, alike ? "" : "not for programs of uDAPL 1.2, the first since it is ",
 		       first->cause, first->remedy);
 }
 
-/* The adapter can never be opened on this host as it is, and its line may go. */
-static bool may_go(const struct check *c, const struct finding *f)
+/* The adapter can never be opened on this host as it is, and its line of this file may go. */
+static bool may_go(const struct finding *f, const char *file)
 {
 	return f->verdict == CHECK_FAIL && f->line != 0 && f->file != NULL &&
-	       strcmp(f->file, c->conf.origin) == 0 &&
+	       strcmp(f->file, file) == 0 &&
 	       (strcmp(f->code, "device-absent") == 0 || strcmp(f->code, "library-missing") == 0);
 }
 
-/* One command for all lines that may go, where there are several. */
-static void sweep_print(const struct check *c)
+/* One command for all lines of a file that may go, where there are several. */
+static void sweep_print(const struct check *c, const char *file)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->count; i++)
-		n += may_go(c, &c->finding[i]);
+		n += may_go(&c->finding[i], file);
 	if (n < 2)
 		return;
 	printf("\nTo take out all %zu lines for what is not here: sed -i '", n);
@@ -194,9 +226,9 @@ static void sweep_print(const struct check *c)
 		unsigned int last = f->line;
 
 		next = i + 1;
-		if (!may_go(c, f))
+		if (!may_go(f, file))
 			continue;
-		for (; next < c->count && may_go(c, &c->finding[next]) &&
+		for (; next < c->count && may_go(&c->finding[next], file) &&
 		       c->finding[next].line == last + 1;
 		     next++)
 			last++;
@@ -205,8 +237,10 @@ static void sweep_print(const struct check *c)
 			printf(",%u", last);
 		printf("s/^/#/");
 	}
-	printf("' '%s'\n", c->conf.origin);
+	printf("' '%s'\n", file);
 }
+
+#define WIDTH_MAX 24
 
 static int width_of(const struct check *c)
 {
@@ -214,7 +248,7 @@ static int width_of(const struct check *c)
 
 	for (const struct conf_entry *e = c->conf.entries; e != NULL && c->only == NULL; e = e->next)
 		width = strlen(e->name) > width ? strlen(e->name) : width;
-	return width < 24 ? (int)width : 24;
+	return width < WIDTH_MAX ? (int)width : WIDTH_MAX;
 }
 
 /* The findings since the last time, as soon as they are there: a provider may take its time. */
@@ -222,10 +256,12 @@ static void text_print(struct check *c)
 {
 	if (!c->headed)
 		printf("Registry: %s (%s)\n\n", c->conf.origin, c->why_file);
+	if (c->width == 0)
+		c->width = width_of(c);
 	c->headed = true;
 	for (; c->printed < c->count; c->printed++)
 		if (c->finding[c->printed].verdict != CHECK_SKIP)
-			finding_print(&c->finding[c->printed], width_of(c));
+			finding_print(c, &c->finding[c->printed]);
 	fflush(stdout);
 }
 
@@ -234,8 +270,11 @@ static void text_end(struct check *c)
 	size_t ok = count_of(c, CHECK_OK), bad = count_of(c, CHECK_FAIL);
 
 	text_print(c);
-	skips_print(c, width_of(c));
-	sweep_print(c);
+	skips_print(c, false);
+	skips_print(c, true);
+	for (const struct conf_source *s = c->conf.sources; s != NULL; s = s->next)
+		if (s->main)
+			sweep_print(c, s->path);
 	printf("%s%zu %s can be used, %zu %s not.\n", c->count > 0 ? "\n" : "", ok,
 	       ok == 1 ? "adapter" : "adapters", bad, bad == 1 ? "thing does" : "things do");
 }
@@ -247,6 +286,7 @@ static void json_print(const struct check *c)
 	json_object(NULL);
 	json_string("registry", c->conf.origin);
 	json_string("reason", c->why_file);
+	json_string("providers", c->conf.providers);
 	json_number("usable", count_of(c, CHECK_OK));
 	json_number("failed", count_of(c, CHECK_FAIL));
 	json_array("findings");
@@ -281,17 +321,36 @@ static bool only_is_known(const struct check *c)
 	return false;
 }
 
+/* Nothing failed, and nothing works: that is no success. */
+static void nothing_add(struct check *c, const char *file)
+{
+	size_t lines, hidden = conffile_hidden(&c->conf, &lines);
+
+	if (hidden > 0)
+		check_add(c, CHECK_FAIL, "no-adapter", NULL,
+			  cli_text("DAT_PROVIDERS=%s hides all that is in %s", c->conf.providers,
+				   c->conf.origin),
+			  cli_text("unset DAT_PROVIDERS, or put into it what 'datctl list' prints"));
+	else
+		check_add(c, CHECK_FAIL, "no-adapter", NULL,
+			  cli_text("%s holds no adapter for programs of uDAPL 1.2", c->conf.origin),
+			  cli_text("datctl discover --update '%s'",
+				   file != NULL ? file : conffile_path()));
+}
+
 static int check_all(struct check *c, const char *file, bool json)
 {
 	int err = file != NULL ? conf_read(&c->conf, file) : conf_read_system(&c->conf);
 	int status;
 
+	if (c->conf.origin == NULL)
+		c->conf.origin = file;
+	if (file != NULL && err != -ENOMEM)
+		err = conf_filter_env(&c->conf);
 	if (err == -ENOMEM || devices_scan(&c->devices, c->root) != 0) {
 		cli_error("out of memory");
 		return CLI_FAILED;
 	}
-	if (c->conf.origin == NULL)
-		c->conf.origin = file;
 	c->why_file = file != NULL ? "named on the command line" : conffile_why(&c->conf);
 	check_file(c);
 	for (const struct conf_entry *e = c->conf.entries; e != NULL; e = e->next) {
@@ -307,9 +366,7 @@ static int check_all(struct check *c, const char *file, bool json)
 			  cli_text("choose one that 'datctl list' prints, or add a line: "
 				   "datctl discover"));
 	if (count_of(c, CHECK_OK) == 0 && count_of(c, CHECK_FAIL) == 0)
-		check_add(c, CHECK_FAIL, "no-adapter", NULL,
-			  cli_text("%s holds no adapter for programs of uDAPL 1.2", c->conf.origin),
-			  cli_text("datctl discover --update '%s'", c->conf.origin));
+		nothing_add(c, file);
 	if (json)
 		json_print(c);
 	else

@@ -29,6 +29,15 @@ static const struct variable {
 	{ "DAT_OVERRIDE", "libdat", "the system's file; see datctl which",
 	  "the dat.conf to read. It counts alone: there is no fallback. Its drop-ins are in the "
 	  "folder of the same name with .d behind" },
+	{ "DAT_CONF_PATH", "libdat", "the system's file; see datctl which",
+	  "files to read as one registry, FILE[:FILE...], in this order, each with its drop-ins. An "
+	  "empty name stands for the system's file; names of files that are not there are passed "
+	  "over. DAT_OVERRIDE goes before it" },
+	{ "DAT_PROVIDERS", "libdat", "all adapters, :fallback",
+	  "[WORD[,WORD...]][:strict|:fallback]. A WORD is what datctl list prints: an adapter, its "
+	  "library, or the provider in it (soft, ib, iwarp, cma, trace, fault). Programs see the "
+	  "adapters that a word names, or all if no word is without ^; ^WORD takes out. With "
+	  ":strict a line that cannot be opened is not followed by the next one of its name" },
 	{ "DAT_LOG", "libdat, libdatp, providers", "warning",
 	  "LEVEL[,COMPONENT...][:WHERE]. LEVEL is none, error, warning, info or debug. COMPONENT "
 	  "is registry, core, or the name of a provider (soft, ib, iwarp, cma, trace, fault) or of "

@@ -27,7 +27,8 @@ const char datctl_list_help[] =
 	"Print the adapters that programs of this host can name, one a line: name, version of the\n"
 	"API (u1.2: uDAPL 1.2), thread safety, the provider's library, and where the entry was\n"
 	"read: a line of dat.conf, a drop-in of dat.conf.d, or built-in. No adapter is opened.\n"
-	"Lines for other versions, which programs of uDAPL 1.2 cannot name, are marked as such.\n"
+	"Lines for other versions, which programs of uDAPL 1.2 cannot name, are marked as such,\n"
+	"and so are those that DAT_PROVIDERS hides.\n"
 	"Lines of the files that cannot be used are reported on standard error.\n"
 	"\n"
 	"  --json   print JSON\n";
@@ -54,14 +55,14 @@ static char *place(const struct conf_entry *e, bool builtin)
 		      cli_text("built-in") : cli_text("%s:%u", e->file, e->line);
 	char *tuned;
 
-	if (!is_for_programs_of_12(e)) {
+	if (!is_for_programs_of_12(e))
 		tuned = cli_text("%s, not for uDAPL 1.2", where);
-		free(where);
-		return tuned;
-	}
-	if (e->tuned_file == NULL)
+	else if (e->hidden != CONF_SHOWN)
+		tuned = cli_text("%s, hidden by DAT_PROVIDERS", where);
+	else if (e->tuned_file != NULL)
+		tuned = cli_text("%s, tuned by %s:%u", where, e->tuned_file, e->tuned_line);
+	else
 		return where;
-	tuned = cli_text("%s, tuned by %s:%u", where, e->tuned_file, e->tuned_line);
 	free(where);
 	return tuned;
 }
@@ -138,6 +139,7 @@ static void print_json(const struct conf *conf)
 		json_string("name", e->name);
 		json_string("api", api);
 		json_bool("for_udapl_12", is_for_programs_of_12(e));
+		json_bool("hidden", e->hidden != CONF_SHOWN);
 		json_bool("thread_safe", e->thread_safe);
 		json_string("library", e->library);
 		json_string("provider_version", e->provider_version);
@@ -186,6 +188,8 @@ static int list(const struct conf *conf)
 			free(rows[i].cell[col]);
 	free(rows);
 	print_diags(conf);
+	if (conf->providers_wrong != NULL)
+		cli_error("DAT_PROVIDERS: %s", conf->providers_wrong);
 	if (count == 0 && unreadable(conf))
 		return CLI_FAILED;
 	if (count == 0)

@@ -22,9 +22,9 @@
 
 const char datctl_which_help[] =
 	"Usage: datctl which [--json] [IA]\n"
-	"Print which files make up the registry of adapters and why these, the one that counts\n"
-	"marked with *. With the name of an adapter: the line that it is read from, and the\n"
-	"library behind it.\n";
+	"Print which files make up the registry of adapters and why these, those that count\n"
+	"marked with *, and what DAT_PROVIDERS hides of it. With the name of an adapter: the line\n"
+	"that it is read from, and the library behind it.\n";
 
 #define SECONDS 10
 
@@ -37,38 +37,97 @@ static const char *state_of(const char *path)
 	return errno == ENOENT ? "is not there" : strerror(errno);
 }
 
-static void file_print(const struct conf *conf, const char *path, const char *what, bool counts)
+/* Is it part of the registry? A file that has been named alone is, also if it cannot be read. */
+static bool counts(const struct conf *conf, const char *path)
 {
-	printf("%c %-32s  %s: %s\n", counts && strcmp(conf->origin, path) == 0 ? '*' : ' ', path,
-	       what, state_of(path));
+	if (strcmp(conf->origin, path) == 0)
+		return true;
+	for (const struct conf_source *s = conf->sources; s != NULL; s = s->next)
+		if (s->main && strcmp(s->path, path) == 0)
+			return true;
+	return false;
+}
+
+static bool is_drop_in(const struct conf_source *s)
+{
+	const char *dot = strrchr(s->path, '.');
+
+	return !s->main && dot != NULL && (strcmp(dot, ".ini") == 0 || strcmp(dot, ".d") == 0);
+}
+
+static void file_print(const struct conf *conf, const char *path, const char *what)
+{
+	char *shown = cli_escape(path);
+
+	printf("%c %-32s  %s: %s\n", counts(conf, path) ? '*' : ' ', shown, what,
+	       state_of(path));
+	free(shown);
+}
+
+/* Of DAT_CONF_PATH; where a name is missing the system's is meant, which is printed below. */
+static void listed_print(const struct conf *conf)
+{
+	char *list = cli_strdup(conf->path_list), *rest = list, *path;
+
+	while ((path = strsep(&rest, ":")) != NULL)
+		if (*path != '\0')
+			file_print(conf, path, "DAT_CONF_PATH");
+	free(list);
+}
+
+static void filter_print(const struct conf *conf)
+{
+	size_t lines, hidden = conffile_hidden(conf, &lines);
+	char *text;
+
+	if (conf->providers == NULL)
+		return;
+	text = cli_text("DAT_PROVIDERS=%s", conf->providers);
+	printf("- %-32s  hides %zu of %zu adapters%s\n", text, hidden, lines,
+	       conf->strict ? "; of several lines of one name the first alone is tried" : "");
+	free(text);
 }
 
 static void files_print(const struct conf *conf)
 {
 	const char *override = getenv("DAT_OVERRIDE");
-	bool overridden = override != NULL && *override != '\0';
 
-	if (overridden)
-		file_print(conf, override, "DAT_OVERRIDE, which counts alone", true);
+	if (override != NULL && *override != '\0')
+		file_print(conf, override, "DAT_OVERRIDE, which counts alone");
+	else if (conf->path_list != NULL)
+		listed_print(conf);
 	for (size_t i = 0; i < 2; i++)
 		if (i == 0 || strcmp(candidates[0], candidates[1]) != 0)
-			file_print(conf, candidates[i], i == 0 ? "the system's" : "the older place",
-				   !overridden);
+			file_print(conf, candidates[i],
+				   i == 0 ? "the system's" : "the older place");
 	printf("%c %-32s  for want of a file: soft0\n", conf->builtin ? '*' : ' ', "built-in");
 	for (const struct conf_source *s = conf->sources; s != NULL; s = s->next)
-		if (strcmp(s->path, conf->origin) != 0)
+		if (is_drop_in(s))
 			printf("+ %-32s  drop-in: %s\n", s->path, state_of(s->path));
+	filter_print(conf);
 }
 
 static void files_json(const struct conf *conf)
 {
+	size_t lines, hidden = conffile_hidden(conf, &lines);
+
 	json_string("registry", conf->origin);
 	json_string("reason", conffile_why(conf));
-	json_array("drop_ins");
+	json_array("files");
 	for (const struct conf_source *s = conf->sources; s != NULL; s = s->next)
-		if (strcmp(s->path, conf->origin) != 0)
+		if (s->main)
 			json_string(NULL, s->path);
 	json_end();
+	json_array("drop_ins");
+	for (const struct conf_source *s = conf->sources; s != NULL; s = s->next)
+		if (is_drop_in(s))
+			json_string(NULL, s->path);
+	json_end();
+	json_string("providers", conf->providers);
+	json_string("providers_wrong", conf->providers_wrong);
+	json_bool("strict", conf->strict);
+	json_number("adapters", lines);
+	json_number("hidden", hidden);
 }
 
 static void look(void *arg)
@@ -100,6 +159,7 @@ static int entry_print(const struct conf_entry *e, bool json)
 		json_string("library", e->library);
 		json_string("path", path);
 		json_string("why_not", path != NULL ? NULL : why);
+		json_bool("hidden", e->hidden != CONF_SHOWN);
 		json_end();
 	} else {
 		printf("%s  u%u.%u %s  %s:%u\n", e->name, e->major, e->minor,
@@ -107,6 +167,8 @@ static int entry_print(const struct conf_entry *e, bool json)
 		if (e->tuned_file != NULL)
 			printf("  tuned by %s:%u\n", e->tuned_file, e->tuned_line);
 		printf("  %s -> %s\n", e->library, path != NULL ? path : "not found");
+		if (e->hidden != CONF_SHOWN)
+			printf("  hidden from programs by DAT_PROVIDERS\n");
 	}
 	if (path == NULL)
 		cli_error("%s: %s; 'datctl check --ia %s' tells what to do", e->name,
@@ -131,6 +193,8 @@ static int which(const struct conf *conf, const char *name, bool json)
 		} else {
 			files_print(conf);
 		}
+		if (conf->providers_wrong != NULL)
+			cli_error("DAT_PROVIDERS: %s", conf->providers_wrong);
 		return CLI_OK;
 	}
 	if (json)

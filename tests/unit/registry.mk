@@ -7,6 +7,14 @@ tests_unit_conf_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
 tests_unit_conf_test_LDADD = $(HARNESS_LIBS) libregconf.la
 TESTS += tests/unit/conf_test
 
+check_PROGRAMS += tests/unit/filter_test
+tests_unit_filter_test_SOURCES = tests/unit/filter_test.c tests/unit/registry_env.h tests/mocks/mock.h
+tests_unit_filter_test_CPPFLAGS = $(REGTEST_CPPFLAGS)
+tests_unit_filter_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_unit_filter_test_LDADD = $(HARNESS_LIBS) libregconf.la libdat.la
+tests_unit_filter_test_DEPENDENCIES = $(HARNESS_LIBS) libregconf.la libdat.la $(MOCKS)
+TESTS += tests/unit/filter_test
+
 check_PROGRAMS += tests/unit/registry_test
 tests_unit_registry_test_SOURCES = tests/unit/registry_test.c tests/unit/registry_env.h tests/mocks/mock.h
 tests_unit_registry_test_CPPFLAGS = $(REGTEST_CPPFLAGS)

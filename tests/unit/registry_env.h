@@ -44,6 +44,8 @@ static inline void env_peer(void *arg)
 	unsetenv("DAT_LOG");
 	unsetenv("DAT_DBG_TYPE");
 	unsetenv("DAT_DBG_DEST");
+	unsetenv("DAT_PROVIDERS");
+	unsetenv("DAT_CONF_PATH");
 	job->body();
 }
 

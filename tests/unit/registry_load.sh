@@ -58,23 +58,28 @@ case $said in
 *) not_ok "says what is wrong with the plugin it found" "$said" ;;
 esac
 
-# A set-uid program: DAT_OVERRIDE would let its caller load any code into it.
-what="ignores DAT_OVERRIDE in set-uid programs"
-if [ "$(id -u)" != 0 ] || [ "${SANITIZE:-no}" != no ]; then
-	skip "$what" "needs root and a build without sanitizers"
-else
+# A set-uid program: what names a file would let its caller load any code into it.
+for variable in DAT_OVERRIDE DAT_CONF_PATH; do
+	what="ignores $variable in set-uid programs"
+	if [ "$(id -u)" != 0 ] || [ "${SANITIZE:-no}" != no ]; then
+		skip "$what" "needs root and a build without sanitizers"
+		continue
+	fi
 	chmod -R a+rX "$tmp"
 	cp "$(test -x tests/unit/.libs/registry_probe && echo tests/unit/.libs/registry_probe || echo $probe)" "$tmp/suid"
 	chown nobody "$tmp/suid" && chmod 4755 "$tmp/suid"
 	line secret "$tmp/tree/lib/opendat/libopendattest.so" >"$tmp/dat.conf"
 	chmod a+r "$tmp/dat.conf"
-	said=$(DAT_OVERRIDE=$tmp/dat.conf "$tmp/suid" "$tmp/empty/libdat.so.1" secret 2>/dev/null)
+	said=$(env -u DAT_OVERRIDE "$variable=$tmp/dat.conf" "$tmp/suid" "$tmp/empty/libdat.so.1" secret 2>/dev/null)
 	case $said in
 	"secure 1"*"secret 0x800a0062"*) ok "$what" ;;
 	"secure 1"*) not_ok "$what" "$said" ;;
 	*) skip "$what" "set-uid programs cannot run in $tmp" ;;
 	esac
-fi
+done
+what="asks for no variable in a way that would give it to set-uid programs"
+said=$(grep -nw 'getenv(' "${top_srcdir:-.}"/registry/*.c "${top_srcdir:-.}"/log/*.c)
+if [ -z "$said" ]; then ok "$what"; else not_ok "$what" "$said"; fi
 
 # Everything is given back, whatever was opened and what failed: the probe unloads the library, so that what it
 # still holds is lost.

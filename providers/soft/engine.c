@@ -232,6 +232,7 @@ static bool exec_rdma(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	bool write = e->op == DATP_RDMA_WRITE;
 	uint32_t need = write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
 	struct datp_rge remote = e->remote;
+	struct datp_sge target = { remote.rmr_context, 0, remote.addr, e->len };
 	struct soft_list ilist, tlist;
 
 	remote.len = e->len;
@@ -246,7 +247,7 @@ static bool exec_rdma(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 		return true;
 	}
 	soft_list_sge(&ilist, e->sge, (int)e->n);
-	soft_list_one(&tlist, remote.addr, remote.len);
+	soft_list_sge(&tlist, &target, 1);
 	return dir_move(dir, write, write, &ilist, &tlist, e->len, status);
 }
 

@@ -16,6 +16,7 @@
 #include "port.h"
 #include "recv.h"
 #include "send.h"
+#include "share.h"
 #include "sock.h"
 #include "srq.h"
 #include <arpa/inet.h>
@@ -154,6 +155,8 @@ static void doorbell_event(void *arg, uint32_t events)
 		cq_serve(cq);
 	if (atomic_load_explicit(&ia->draining, memory_order_relaxed))
 		draining_serve(ia);
+	if (atomic_load_explicit(&ia->shares, memory_order_relaxed))
+		soft_shares_sweep(ia);
 }
 
 void soft_ia_ring(struct soft_ia *ia)

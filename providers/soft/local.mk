@@ -17,6 +17,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/port.c providers/soft/port.h \
 	providers/soft/recv.c providers/soft/recv.h \
 	providers/soft/send.c providers/soft/send.h \
+	providers/soft/share.c providers/soft/share.h \
 	providers/soft/shm.h \
 	providers/soft/sock.c providers/soft/sock.h \
 	providers/soft/soft.h \

@@ -110,16 +110,16 @@ static void mr_publish(struct soft_mr *mr, uint32_t context, const struct range 
 
 enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
-	const unsigned int writes = DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	bool shared;
 	enum datp_err err = soft_pages_check(soft_ia(lmr->obj.ia)->maps_fd, lmr->addr, lmr->len,
-					     (unsigned int)lmr->priv & writes);
+					     (unsigned int)lmr->priv & SOFT_MR_WRITES, &shared);
 
 	/* shared memory is the same bytes in every process that maps it: nothing to look up */
 	(void)cookie;
-	return err ? err : soft_lmr_add(lmr);
+	return err ? err : soft_lmr_add(lmr, shared);
 }
 
-enum datp_err soft_lmr_add(struct datp_lmr *lmr)
+enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared)
 {
 	struct soft_ia *ia = soft_ia(lmr->obj.ia);
 	uint32_t index = mr_index_get(ia, lmr);
@@ -131,7 +131,7 @@ enum datp_err soft_lmr_add(struct datp_lmr *lmr)
 	mr_publish(&ia->mr[index], lmr->lmr_context,
 		   &(struct range){ .addr = lmr->addr,
 				    .len = lmr->len,
-				    .priv = lmr->priv,
+				    .priv = (uint32_t)lmr->priv | (shared ? SOFT_MR_SHARED : 0),
 				    .pz = soft_pz_id(lmr->pz) });
 	return DATP_OK;
 }
@@ -143,6 +143,9 @@ void soft_lmr_free(struct datp_lmr *lmr)
 
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, true);
+	/* relaxed: it was set under an engine that the wait has seen end */
+	if (atomic_load_explicit(&ia->mr[index].priv, memory_order_relaxed) & SOFT_MR_MAPPED)
+		soft_peers_ring(ia);
 	mr_index_put(ia, index);
 }
 
@@ -283,7 +286,7 @@ static bool mr_get(const struct soft_mr *table, uint32_t context, struct range *
 		return false;
 	range->addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
 	range->len = atomic_load_explicit(&mr->len, memory_order_relaxed);
-	range->priv = atomic_load_explicit(&mr->priv, memory_order_relaxed);
+	range->priv = atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_RIGHTS;
 	range->pz = atomic_load_explicit(&mr->pz, memory_order_relaxed);
 	range->lmr = atomic_load_explicit(&mr->lmr, memory_order_relaxed);
 	/*

@@ -8,9 +8,11 @@
 enum datp_err soft_mr_init(struct soft_ia *ia);
 void soft_mr_fini(struct soft_ia *ia);
 
+#define SOFT_MR_WRITES (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
 /* Looks at the memory first: what is not there is refused. soft_lmr_add() does not. */
 enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie);
-enum datp_err soft_lmr_add(struct datp_lmr *lmr);
+enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared);
 void soft_lmr_free(struct datp_lmr *lmr);
 struct datp_lmr *soft_lmr_find(struct datp_ia *ia, uint32_t context);
 enum datp_err soft_rmr_create(struct datp_rmr *rmr);

@@ -4,7 +4,7 @@
  * stores in this library, which end in a signal where there is no page; hardware refuses such
  * memory when it is registered, and so do we. The kernel tells what is mapped: one mapping after
  * another by an ioctl (Linux 6.11), else all of them as text; and where there is no /proc, msync()
- * tells at least what is not mapped at all.
+ * tells at least what is not mapped at all. Of another process it is asked what file it has mapped.
  */
 #define _GNU_SOURCE
 #include "pages.h"
@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define MAPS "/proc/self/maps"
@@ -29,16 +30,19 @@ struct query {
 #define QUERY	       _IOWR('f', 17, struct query)
 #define QUERY_READABLE 1u
 #define QUERY_WRITABLE 2u
+#define QUERY_SHARED   8u
 
 struct mapping {
 	uint64_t start, end;
-	bool readable, writable, file;
+	bool readable, writable, shared, file;
+	struct soft_backing backing; /* of one that was read as text */
 };
 
 /* What of a range is still to be found. The last byte is named, as the end may have no address. */
 struct range {
 	uint64_t at, last;
 	bool write;
+	bool shared; /* out: all of it is one mapping of a file, and a shared one */
 };
 
 enum verdict { GOOD, MORE, NOT_THERE, NOT_WRITABLE, UNKNOWN };
@@ -65,6 +69,7 @@ static enum verdict mapping_take(const struct mapping *map, struct range *range)
 		return NOT_THERE;
 	if (map->file && !byte_is_there(last))
 		return NOT_THERE;
+	range->shared = range->shared && map->shared && map->file && last == range->last;
 	if (last == range->last)
 		return GOOD;
 	range->at = map->end;
@@ -78,21 +83,54 @@ static enum verdict ask_ioctl(int fd, struct range *range)
 
 	if (ioctl(fd, QUERY, &q) < 0)
 		return errno == ENOENT ? NOT_THERE : UNKNOWN;
-	map = (struct mapping){ q.start, q.end, q.vma_flags & QUERY_READABLE,
-				q.vma_flags & QUERY_WRITABLE, q.inode != 0 };
+	map = (struct mapping){ .start = q.start,
+				.end = q.end,
+				.readable = q.vma_flags & QUERY_READABLE,
+				.writable = q.vma_flags & QUERY_WRITABLE,
+				.shared = q.vma_flags & QUERY_SHARED,
+				.file = q.inode != 0 };
 	return mapping_take(&map, range);
 }
 
 /* "start-end rwxp offset major:minor inode path" */
 static bool mapping_parse(const char *line, struct mapping *map)
 {
-	unsigned long long start, end, inode;
+	unsigned long long start, end, offset, inode;
+	unsigned int major, minor;
 	char perms[5];
 
-	if (sscanf(line, "%llx-%llx %4s %*x %*x:%*x %llu", &start, &end, perms, &inode) != 4)
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu", &start, &end, perms, &offset, &major,
+		   &minor, &inode) != 7)
 		return false;
-	*map = (struct mapping){ start, end, perms[0] == 'r', perms[1] == 'w', inode != 0 };
+	*map = (struct mapping){ .start = start,
+				 .end = end,
+				 .readable = perms[0] == 'r',
+				 .writable = perms[1] == 'w',
+				 .shared = perms[3] == 's',
+				 .file = inode != 0,
+				 .backing = { .start = start,
+					      .end = end,
+					      .offset = offset,
+					      .dev = makedev(major, minor),
+					      .ino = inode } };
 	return true;
+}
+
+/* Of the mappings in the order of their addresses, the next that ends behind `at`: MORE. */
+static enum verdict mapping_find(FILE *maps, uint64_t at, struct mapping *map)
+{
+	enum verdict verdict = NOT_THERE;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (verdict == NOT_THERE && getline(&line, &size, maps) >= 0) {
+		if (!mapping_parse(line, map))
+			verdict = UNKNOWN;
+		else if (map->end - 1 >= at)
+			verdict = MORE;
+	}
+	free(line);
+	return verdict;
 }
 
 static enum verdict ask_text(struct range *range)
@@ -100,21 +138,34 @@ static enum verdict ask_text(struct range *range)
 	FILE *maps = fopen(MAPS, "re");
 	enum verdict verdict = maps ? MORE : UNKNOWN;
 	struct mapping map;
-	char *line = NULL;
-	size_t size = 0;
 
 	while (verdict == MORE) {
-		if (getline(&line, &size, maps) < 0)
-			verdict = NOT_THERE;
-		else if (!mapping_parse(line, &map))
-			verdict = UNKNOWN;
-		else if (map.end - 1 >= range->at)
+		verdict = mapping_find(maps, range->at, &map);
+		if (verdict == MORE)
 			verdict = mapping_take(&map, range);
 	}
-	free(line);
 	if (maps)
 		fclose(maps);
 	return verdict;
+}
+
+bool soft_pages_backing(pid_t pid, uint64_t addr, uint64_t len, struct soft_backing *backing)
+{
+	struct mapping map;
+	char name[32];
+	FILE *maps;
+	bool found;
+
+	snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
+	maps = fopen(name, "re");
+	if (!maps)
+		return false;
+	found = mapping_find(maps, addr, &map) == MORE && map.shared && map.file &&
+		map.start <= addr && len <= map.end - addr;
+	fclose(maps);
+	if (found)
+		*backing = map.backing;
+	return found;
 }
 
 static enum datp_err answer(enum verdict verdict, uint64_t addr, uint64_t len)
@@ -144,21 +195,24 @@ enum datp_err soft_pages_check_mapped(uint64_t addr, uint64_t len)
 	return answer(there ? GOOD : NOT_THERE, addr, len);
 }
 
-enum datp_err soft_pages_check_text(uint64_t addr, uint64_t len, bool write)
+enum datp_err soft_pages_check_text(uint64_t addr, uint64_t len, bool write, bool *shared)
 {
-	struct range range = { addr, addr + len - 1, write };
+	struct range range = { addr, addr + len - 1, write, true };
 	enum verdict verdict = ask_text(&range);
 
+	*shared = verdict == GOOD && range.shared;
 	return verdict == UNKNOWN ? soft_pages_check_mapped(addr, len) : answer(verdict, addr, len);
 }
 
-enum datp_err soft_pages_check(int fd, uint64_t addr, uint64_t len, bool write)
+enum datp_err soft_pages_check(int fd, uint64_t addr, uint64_t len, bool write, bool *shared)
 {
-	struct range range = { addr, addr + len - 1, write };
+	struct range range = { addr, addr + len - 1, write, true };
 	enum verdict verdict = fd < 0 ? UNKNOWN : MORE;
 
 	while (verdict == MORE)
 		verdict = ask_ioctl(fd, &range);
-	return verdict == UNKNOWN ? soft_pages_check_text(addr, len, write)
-				  : answer(verdict, addr, len);
+	if (verdict == UNKNOWN)
+		return soft_pages_check_text(addr, len, write, shared);
+	*shared = verdict == GOOD && range.shared;
+	return answer(verdict, addr, len);
 }

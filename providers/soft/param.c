@@ -55,11 +55,19 @@ static enum datp_err param_address(struct soft_ia *ia, const char *word)
 	return DATP_OK;
 }
 
+static bool param_switch(const char *value, bool *is)
+{
+	*is = !strcmp(value, "on");
+	return *is || !strcmp(value, "off");
+}
+
 static enum datp_err param_word(struct soft_ia *ia, const char *word)
 {
 	if (!strncmp(word, "cma=", 4)) {
-		ia->want_cma = !strcmp(word + 4, "on");
-		if (ia->want_cma || !strcmp(word + 4, "off"))
+		if (param_switch(word + 4, &ia->want_cma))
+			return DATP_OK;
+	} else if (!strncmp(word, "share=", 6)) {
+		if (param_switch(word + 6, &ia->want_share))
 			return DATP_OK;
 	} else if (!strncmp(word, "eager_limit=", 12)) {
 		char *end;
@@ -74,7 +82,7 @@ static enum datp_err param_word(struct soft_ia *ia, const char *word)
 	}
 	datp_log(1,
 		 "soft: adapter %s: \"%s\" in dat.conf is not known or out of range; "
-		 "known are ADDRESS, cma=on|off, eager_limit=64..1048576",
+		 "known are ADDRESS, cma=on|off, share=on|off, eager_limit=64..1048576",
 		 ia->base.name, word);
 	return DATP_ERR_PARAM;
 }
@@ -86,6 +94,7 @@ enum datp_err soft_param_parse(struct soft_ia *ia, const char *params)
 	enum datp_err err = copy ? DATP_OK : DATP_ERR_MEMORY;
 
 	ia->want_cma = true;
+	ia->want_share = true;
 	ia->eager_limit = SOFT_EAGER_DEFAULT;
 	snprintf(ia->key, sizeof ia->key, "*");
 	in->sin_family = AF_INET;

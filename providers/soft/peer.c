@@ -11,6 +11,7 @@
 #include "ia.h"
 #include "mover.h"
 #include "send.h"
+#include "share.h"
 #include "sock.h"
 #include "xfer.h"
 #include <fcntl.h>
@@ -166,6 +167,7 @@ static void peer_delete(struct soft_peer *peer)
 		munmap(map->addr, map->len);
 		free(map);
 	}
+	soft_shares_drop(peer);
 	soft_arena_put(peer->arena);
 	soft_arena_free(peer->ia, &peer->bounce_mem);
 	if (peer->arena_fd >= 0)
@@ -286,6 +288,17 @@ void soft_peer_put(struct soft_peer *peer)
 		return;
 	soft_mover_leave(ia, peer);
 	peer_delete(peer);
+}
+
+void soft_peers_ring(struct soft_ia *ia)
+{
+	uint64_t one = 1;
+
+	datp_lock(&ia->lock);
+	for (struct soft_peer *peer = ia->peers; peer; peer = peer->next)
+		if (!peer->self && write(peer->doorbell_fd, &one, sizeof one) < 0)
+			continue; /* EAGAIN: it is full, so its reader is awake */
+	datp_unlock(&ia->lock);
 }
 
 void soft_peer_died(struct soft_peer *peer)

@@ -31,6 +31,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 				const int fds[2], uint32_t name);
 void soft_peer_hold(struct soft_peer *peer);
 void soft_peer_put(struct soft_peer *peer);  /* the last one unmaps it */
+void soft_peers_ring(struct soft_ia *ia);    /* their service threads go round */
 void soft_peer_died(struct soft_peer *peer); /* service thread: all its sockets hung up */
 /*
  * Whether it has died, found out here and now: for who waits for it, as the service thread may be

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 2u
+#define SOFT_SHM_VERSION 3u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -172,6 +172,11 @@ struct soft_port {
 #define SOFT_MR_COUNT	       (1u << 20)
 #define SOFT_MR_INDEX(context) ((context) >> SOFT_MR_GEN_BITS)
 
+/* Beside the rights: the region is within one shared mapping of a file; and a peer maps it, too. */
+#define SOFT_MR_SHARED 0x10000u
+#define SOFT_MR_MAPPED 0x20000u
+#define SOFT_MR_RIGHTS 0xffffu
+
 /*
  * The fields change only while the context is 0, and their reader looks at the context again when
  * it has them: so a rebind in the middle of a check gives no mixture of two ranges.
@@ -179,7 +184,7 @@ struct soft_port {
 struct soft_mr {
 	_Atomic uint32_t
 		context; /* owner, binds: the executor; 0 while dead; set last, cleared first */
-	_Atomic uint32_t priv, pz;
+	_Atomic uint32_t priv, pz; /* priv: with SOFT_MR_*, MAPPED by a peer */
 	_Atomic uint32_t
 		lmr; /* of a window: the context of the region that it opens; of a region 0 */
 	_Atomic uint32_t life; /* owner: counts the RMRs that had this index */

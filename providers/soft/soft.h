@@ -18,6 +18,7 @@
 #define SOFT_WINDOW	   64 /* eager messages a connection may have unmatched */
 #define SOFT_EAGER_DEFAULT 8192
 #define SOFT_PORT_MAX	   65536
+#define SOFT_SHARE_BUCKETS 64
 
 struct soft_ia;
 struct soft_ep;
@@ -121,6 +122,9 @@ struct soft_peer {
 	struct soft_bounce *bounce;
 	_Atomic uint32_t bounce_lock; /* one question at a time; nothing is taken inside */
 	struct soft_bounce *asks;     /* its mailbox to us, or NULL */
+	/* regions of it that we map; share_lock, a leaf */
+	struct soft_share *shares[SOFT_SHARE_BUCKETS];
+	_Atomic uint32_t share_lock;
 	uint32_t users;		      /* endpoints and sockets; soft_ia.lock */
 	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
 	struct soft_peer *next;	      /* soft_ia.lock */
@@ -212,6 +216,8 @@ struct soft_ia {
 	uint64_t id[2];
 	char key[64]; /* of our listeners' names: an address, or "*" for all of this host */
 	bool want_cma;
+	bool want_share;
+	_Atomic uint32_t shares; /* regions of peers that are mapped */
 	uint32_t eager_limit;
 	int doorbell_fd;
 	/* to take a connection with that there is no descriptor for; service thread */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Moving bytes. Three ways with one result: memcpy within the process, process_vm_readv/writev to
- * another, and by way of the peer's mover thread (mover.c) where the kernel refuses that.
+ * Moving bytes. Four ways with one result: memcpy within the process, or where we map the peer's
+ * memory as it does (share.c), process_vm_readv/writev to another process, and by way of the peer's
+ * mover thread (mover.c) where the kernel refuses that.
  *
  * The order of an RDMA write, which programs that poll on memory rely on: all but the last aligned
  * 8 bytes are copied first, then those with one store. On x86 stores become visible in program
@@ -11,6 +12,7 @@
 #define _GNU_SOURCE
 #include "xfer.h"
 #include "mover.h"
+#include "share.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,6 +49,7 @@ static void list_skip(struct soft_list *list, uint64_t len)
 static void list_split(struct soft_list *list, uint64_t len, struct soft_list *front)
 {
 	front->n = front->at = 0;
+	front->sge = NULL;
 	while (len) {
 		uint64_t step = len;
 		unsigned char *p = list_front(list, &step);
@@ -239,21 +242,34 @@ static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list
 	return 0;
 }
 
+static void xfer_here(bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
+		      uint64_t len)
+{
+	if (write)
+		soft_copy_list(remote, local, len, ordered);
+	else
+		soft_copy_list(local, remote, len, ordered);
+}
+
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 	      struct soft_list *remote, uint64_t len)
 {
+	struct soft_reach reach;
+
 	if (!len)
 		return 0;
 	if (peer->self) {
-		if (write)
-			soft_copy_list(remote, local, len, ordered);
-		else
-			soft_copy_list(local, remote, len, ordered);
+		xfer_here(write, ordered, local, remote, len);
 		return 0;
 	}
 	/* the flag is set before anybody could have been given the pid again */
 	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
 		return ESRCH;
+	if (soft_share_reach(peer, remote, write, &reach)) {
+		xfer_here(write, ordered, local, &reach.list, len);
+		soft_share_leave(peer, &reach);
+		return 0;
+	}
 	if (!peer->cma)
 		return soft_mover_ask(peer, write, ordered, local, remote, len);
 	return soft_cma(peer->pid, write, ordered, local, remote, len);

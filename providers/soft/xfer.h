@@ -9,11 +9,13 @@
 struct soft_list {
 	struct iovec iov[SOFT_MAX_IOV + 1];
 	int n, at;
+	const struct datp_sge *sge; /* of what regions they are, or NULL */
 };
 
 static inline void soft_list_sge(struct soft_list *list, const struct datp_sge *sge, int n)
 {
 	list->n = list->at = 0;
+	list->sge = sge;
 	for (int i = 0; i < n; i++)
 		list->iov[list->n++] = (struct iovec){ (void *)(uintptr_t)sge[i].addr, sge[i].len };
 }
@@ -23,6 +25,7 @@ static inline void soft_list_one(struct soft_list *list, uint64_t addr, uint64_t
 	list->iov[0] = (struct iovec){ (void *)(uintptr_t)addr, len };
 	list->n = 1;
 	list->at = 0;
+	list->sge = NULL;
 }
 
 /*

@@ -48,6 +48,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile_test \
 	tests/soft/kill_test \
 	tests/soft/mix_test \
+	tests/soft/share_test \
 	tests/soft/window_test
 
 check_PROGRAMS += $(SOFT_API_TESTS)
@@ -76,6 +77,10 @@ tests_soft_kill_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_mix_test_SOURCES = tests/soft/mix_test.c
 tests_soft_mix_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_mix_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_share_test_SOURCES = tests/soft/share_test.c
+tests_soft_share_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_share_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_window_test_SOURCES = tests/soft/window_test.c
 tests_soft_window_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

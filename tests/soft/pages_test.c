@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -36,17 +37,19 @@ static void teardown(void)
 	fd = -1;
 }
 
-static enum datp_err by_ioctl(uint64_t addr, uint64_t len, bool write)
+typedef enum datp_err check_fn(uint64_t addr, uint64_t len, bool write, bool *shared);
+
+static enum datp_err by_ioctl(uint64_t addr, uint64_t len, bool write, bool *shared)
 {
-	return soft_pages_check(fd, addr, len, write);
+	return soft_pages_check(fd, addr, len, write, shared);
 }
 
-static enum datp_err without_descriptor(uint64_t addr, uint64_t len, bool write)
+static enum datp_err without_descriptor(uint64_t addr, uint64_t len, bool write, bool *shared)
 {
-	return soft_pages_check(-1, addr, len, write);
+	return soft_pages_check(-1, addr, len, write, shared);
 }
 
-static void hold(enum datp_err (*check)(uint64_t addr, uint64_t len, bool write))
+static void hold(check_fn *check)
 {
 	const struct {
 		uint64_t from, len; /* in bytes */
@@ -74,23 +77,26 @@ static void hold(enum datp_err (*check)(uint64_t addr, uint64_t len, bool write)
 		{ 9 * page, page, DATP_OK, DATP_OK },
 	};
 
+	bool shared;
+
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		for (int write = 0; write < 2; write++) {
 			enum datp_err want = write ? rows[i].write : rows[i].read;
-			enum datp_err got =
-				check((uintptr_t)memory + rows[i].from, rows[i].len, write);
+			enum datp_err got = check((uintptr_t)memory + rows[i].from, rows[i].len,
+						  write, &shared);
 
-			if (got != want)
-				CHECK_FAIL("row %zu, write %d: %d, wanted %d", i, write, got, want);
+			if (got != want || shared)
+				CHECK_FAIL("row %zu, write %d: %d, wanted %d, shared %d", i, write,
+					   got, want, shared);
 		}
-	CHECK_EQ_INT(check(UINT64_MAX - 1, 1, false), DATP_ERR_ARG3);
-	CHECK_EQ_INT(check(UINT64_MAX, 1, false), DATP_ERR_ARG3);
-	CHECK_EQ_INT(check(1, 1, false), DATP_ERR_ARG3);
-	CHECK_EQ_INT(check(1, UINT64_MAX - 1, true), DATP_ERR_ARG3);
-	CHECK_EQ_INT(check((uintptr_t)&fd, sizeof(fd), true), DATP_OK);
-	CHECK_EQ_INT(check((uintptr_t)&rows, sizeof(rows), false), DATP_OK);
-	CHECK_EQ_INT(check((uintptr_t) "constant", 8, true), DATP_ERR_ARG6);
-	CHECK_EQ_INT(check((uintptr_t) "constant", 8, false), DATP_OK);
+	CHECK_EQ_INT(check(UINT64_MAX - 1, 1, false, &shared), DATP_ERR_ARG3);
+	CHECK_EQ_INT(check(UINT64_MAX, 1, false, &shared), DATP_ERR_ARG3);
+	CHECK_EQ_INT(check(1, 1, false, &shared), DATP_ERR_ARG3);
+	CHECK_EQ_INT(check(1, UINT64_MAX - 1, true, &shared), DATP_ERR_ARG3);
+	CHECK_EQ_INT(check((uintptr_t)&fd, sizeof(fd), true, &shared), DATP_OK);
+	CHECK_EQ_INT(check((uintptr_t)&rows, sizeof(rows), false, &shared), DATP_OK);
+	CHECK_EQ_INT(check((uintptr_t) "constant", 8, true, &shared), DATP_ERR_ARG6);
+	CHECK_EQ_INT(check((uintptr_t) "constant", 8, false, &shared), DATP_OK);
 }
 
 static void kernel_is_asked_for_each_mapping(void)
@@ -98,6 +104,60 @@ static void kernel_is_asked_for_each_mapping(void)
 	if (fd < 0)
 		check_skip("no /proc here");
 	hold(by_ioctl);
+}
+
+/* Pages 0 and 1 of a file are mapped here, shared and then not; and what the checks say of it. */
+static void hold_file(check_fn *check, int file, int flags, bool want)
+{
+	uint64_t at = (uintptr_t)memory;
+	bool shared;
+
+	REQUIRE(mmap(memory, 2 * page, PROT_READ | PROT_WRITE, flags | MAP_FIXED, file, 0) ==
+		memory);
+	CHECK_EQ_INT(check(at, 2 * page, true, &shared), DATP_OK);
+	CHECK_EQ_INT(shared, want);
+	CHECK_EQ_INT(check(at + 5, 1, false, &shared), DATP_OK);
+	CHECK_EQ_INT(shared, want);
+	/* the next page is ordinary memory */
+	CHECK_EQ_INT(check(at + page, page + 1, false, &shared), DATP_OK);
+	CHECK(!shared);
+}
+
+static void shared_mapping_of_a_file_is_told(void)
+{
+	int file = memfd_create("pages", MFD_CLOEXEC);
+
+	if (fd < 0)
+		check_skip("no /proc here");
+	REQUIRE(file >= 0);
+	REQUIRE(ftruncate(file, (off_t)(2 * page)) == 0);
+	hold_file(by_ioctl, file, MAP_SHARED, true);
+	hold_file(soft_pages_check_text, file, MAP_SHARED, true);
+	hold_file(without_descriptor, file, MAP_PRIVATE, false);
+	hold_file(by_ioctl, file, MAP_PRIVATE, false);
+	close(file);
+}
+
+static void mapping_of_a_process_is_found_with_its_file(void)
+{
+	uint64_t at = (uintptr_t)memory;
+	int file = memfd_create("pages", MFD_CLOEXEC);
+	struct soft_backing backing;
+	struct stat st;
+
+	if (fd < 0)
+		check_skip("no /proc here");
+	REQUIRE(file >= 0);
+	REQUIRE(ftruncate(file, (off_t)(4 * page)) == 0 && fstat(file, &st) == 0);
+	REQUIRE(mmap(memory, 2 * page, PROT_READ, MAP_SHARED | MAP_FIXED, file,
+		     (off_t)(2 * page)) == memory);
+	REQUIRE(soft_pages_backing(getpid(), at + 7, 2 * page - 7, &backing));
+	CHECK(backing.start == at && backing.end == at + 2 * page && backing.offset == 2 * page);
+	CHECK(backing.dev == st.st_dev && backing.ino == st.st_ino);
+	CHECK(!soft_pages_backing(getpid(), at + 7, 2 * page - 6, &backing));
+	CHECK(!soft_pages_backing(getpid(), at + 3 * page, 1, &backing));
+	CHECK(!soft_pages_backing(getpid(), 1, 1, &backing));
+	close(file);
 }
 
 static void list_of_mappings_says_the_same(void)
@@ -137,10 +197,11 @@ static void asking_brings_no_page_in(void)
 	size_t size = 4096 * page;
 	void *large = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	bool shared;
 
 	REQUIRE(large != MAP_FAILED);
-	CHECK_EQ_INT(soft_pages_check(fd, (uintptr_t)large, size, true), DATP_OK);
-	CHECK_EQ_INT(soft_pages_check_text((uintptr_t)large, size, true), DATP_OK);
+	CHECK_EQ_INT(soft_pages_check(fd, (uintptr_t)large, size, true, &shared), DATP_OK);
+	CHECK_EQ_INT(soft_pages_check_text((uintptr_t)large, size, true, &shared), DATP_OK);
 	CHECK_EQ_INT(soft_pages_check_mapped((uintptr_t)large, size), DATP_OK);
 	CHECK_EQ_INT(present(large, 4096), 0);
 	munmap(large, size);
@@ -148,6 +209,8 @@ static void asking_brings_no_page_in(void)
 
 static const struct check_test tests[] = { CHECK_TEST(kernel_is_asked_for_each_mapping),
 					   CHECK_TEST(list_of_mappings_says_the_same),
+					   CHECK_TEST(shared_mapping_of_a_file_is_told),
+					   CHECK_TEST(mapping_of_a_process_is_found_with_its_file),
 					   CHECK_TEST(what_is_not_mapped_is_found_without_proc),
 					   CHECK_TEST(asking_brings_no_page_in), CHECK_END };
 

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Regions of a peer that are shared memory: a memfd, a file of /dev/shm, huge pages. Who reaches
+ * for one the first time finds the file behind it by the peer's entries in /proc and maps it, so
+ * that from then on loads and stores do what else takes a system call. The owner only says that a
+ * region is of this sort, and rings when one is freed that was mapped (SOFT_MR_MAPPED), so that its
+ * memory does not outlive it here.
+ *
+ * What the peer writes of a region's place is never believed: an access is within what was mapped.
+ */
+#define _GNU_SOURCE
+#include "share.h"
+#include "mr.h"
+#include "pages.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* A region that was mapped, or could not be. Constant but for `next` and `users`. */
+struct soft_share {
+	struct soft_share *next; /* share_lock */
+	uint32_t users;		 /* copies under way; share_lock */
+	uint32_t context;
+	uint64_t addr, len; /* in the peer */
+	bool writable;
+	unsigned char *at; /* where `addr` is here; NULL: out of reach */
+	void *map;
+	size_t map_len;
+};
+
+/* ---- finding the file ---- */
+
+/* Of memory only: the size of any other file, and so SIGBUS, is in too many hands. */
+static bool file_is(int fd, const struct soft_backing *backing)
+{
+	struct stat st;
+	struct statfs fs;
+
+	return fstat(fd, &st) == 0 && st.st_dev == backing->dev && st.st_ino == backing->ino &&
+	       fstatfs(fd, &fs) == 0 &&
+	       (fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
+}
+
+/* Opens a name, and closes it again if it is of another file. */
+static int open_checked(const char *name, int flags, const struct soft_backing *backing)
+{
+	struct stat st;
+	int fd = -1;
+
+	/* looked at before it is opened: opening a device or a pipe may do something */
+	if (stat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == backing->ino)
+		fd = open(name, flags | O_CLOEXEC | O_NOCTTY);
+	if (fd >= 0 && !file_is(fd, backing)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* By the mapping: itself, which takes a right that few have, or the name that the file has. */
+static int open_mapping(pid_t pid, int flags, const struct soft_backing *backing)
+{
+	char name[64], path[PATH_MAX];
+	ssize_t len;
+	int fd;
+
+	snprintf(name, sizeof name, "/proc/%d/map_files/%llx-%llx", (int)pid,
+		 (unsigned long long)backing->start, (unsigned long long)backing->end);
+	fd = open_checked(name, flags, backing);
+	if (fd >= 0)
+		return fd;
+	len = readlink(name, path, sizeof path - 1);
+	if (len <= 0 || path[0] != '/')
+		return -1;
+	path[len] = '\0';
+	return open_checked(path, flags, backing);
+}
+
+/* By one of the peer's descriptors: a memfd has no name. */
+static int open_descriptor(pid_t pid, int flags, const struct soft_backing *backing)
+{
+	char name[64];
+	struct dirent *entry;
+	int fd = -1;
+	DIR *dir;
+
+	snprintf(name, sizeof name, "/proc/%d/fd", (int)pid);
+	dir = opendir(name);
+	while (dir && fd < 0 && (entry = readdir(dir))) {
+		char *end;
+		unsigned long number = strtoul(entry->d_name, &end, 10);
+
+		if (*end)
+			continue;
+		snprintf(name, sizeof name, "/proc/%d/fd/%lu", (int)pid, number);
+		fd = open_checked(name, flags, backing);
+	}
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+/* ---- shares ---- */
+
+static bool share_map(struct soft_share *share, int fd, uint64_t offset)
+{
+	struct stat st;
+	uint64_t block, before;
+
+	if (fstat(fd, &st) < 0 || st.st_size < 0 || offset > (uint64_t)st.st_size ||
+	    share->len > (uint64_t)st.st_size - offset)
+		return false;
+	block = st.st_blksize > 0 ? (uint64_t)st.st_blksize : 4096; /* huge pages come whole */
+	before = offset & (block - 1);
+	share->map_len = (share->len + before + block - 1) & ~(block - 1);
+	share->map = mmap(NULL, share->map_len, PROT_READ | (share->writable ? PROT_WRITE : 0),
+			  MAP_SHARED | MAP_NORESERVE, fd, (off_t)(offset - before));
+	if (share->map == MAP_FAILED)
+		return false;
+	share->at = (unsigned char *)share->map + before;
+	return true;
+}
+
+static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
+{
+	struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(context)];
+	struct soft_share *share = calloc(1, sizeof *share);
+	struct soft_backing backing;
+	int fd = -1, flags;
+
+	if (!share)
+		return NULL;
+	/* relaxed: of a region that lives, else nobody asks for this context any more */
+	share->context = context;
+	share->addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
+	share->len = atomic_load_explicit(&mr->len, memory_order_relaxed);
+	share->writable = atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_WRITES;
+	flags = share->writable ? O_RDWR : O_RDONLY;
+	if (soft_pages_backing(peer->pid, share->addr, share->len, &backing)) {
+		fd = open_mapping(peer->pid, flags, &backing);
+		if (fd < 0)
+			fd = open_descriptor(peer->pid, flags, &backing);
+	}
+	if (fd >= 0) {
+		(void)share_map(share, fd, backing.offset + (share->addr - backing.start));
+		close(fd);
+	}
+	/* relaxed: the owner looks when it has seen the end of the engine that is held here */
+	atomic_fetch_or_explicit(&mr->priv, SOFT_MR_MAPPED, memory_order_relaxed);
+	return share;
+}
+
+static void share_delete(struct soft_ia *ia, struct soft_share *share)
+{
+	if (share->at)
+		munmap(share->map, share->map_len);
+	free(share);
+	atomic_fetch_sub_explicit(&ia->shares, 1, memory_order_relaxed);
+}
+
+static struct soft_share **share_bucket(struct soft_peer *peer, uint32_t context)
+{
+	return &peer->shares[SOFT_MR_INDEX(context) % SOFT_SHARE_BUCKETS];
+}
+
+/* share_lock; counted, or NULL. */
+static struct soft_share *share_find_locked(struct soft_peer *peer, uint32_t context)
+{
+	struct soft_share *share = *share_bucket(peer, context);
+
+	while (share && share->context != context)
+		share = share->next;
+	if (share)
+		share->users++;
+	return share;
+}
+
+/* The region's share, counted; made if there is none. */
+static struct soft_share *share_hold(struct soft_peer *peer, uint32_t context)
+{
+	struct soft_share *share, *other;
+
+	datp_lock(&peer->share_lock);
+	share = share_find_locked(peer, context);
+	datp_unlock(&peer->share_lock);
+	if (share)
+		return share;
+	share = share_new(peer, context);
+	if (!share)
+		return NULL;
+	atomic_fetch_add_explicit(&peer->ia->shares, 1, memory_order_relaxed);
+	datp_lock(&peer->share_lock);
+	other = share_find_locked(peer, context); /* another connection was faster */
+	if (!other) {
+		struct soft_share **bucket = share_bucket(peer, context);
+
+		share->users = 1;
+		share->next = *bucket;
+		*bucket = share;
+	}
+	datp_unlock(&peer->share_lock);
+	if (!other)
+		return share;
+	share_delete(peer->ia, share);
+	return other;
+}
+
+/* The region that a context opens, 0: none that could be mapped. */
+static uint32_t region_of(const struct soft_peer *peer, uint32_t context)
+{
+	const struct soft_mr *mr;
+	uint32_t region;
+
+	if (SOFT_MR_INDEX(context) >= SOFT_MR_COUNT)
+		return 0;
+	mr = &peer->mr[SOFT_MR_INDEX(context)];
+	/* relaxed, here and below: the check of the access has acquired what matters */
+	region = atomic_load_explicit(&mr->lmr, memory_order_relaxed);
+	if (!region)
+		region = context;
+	if (SOFT_MR_INDEX(region) >= SOFT_MR_COUNT)
+		return 0;
+	mr = &peer->mr[SOFT_MR_INDEX(region)];
+	return atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_SHARED ? region : 0;
+}
+
+/* Where a buffer of the peer is here, or NULL. */
+static unsigned char *share_at(const struct soft_share *share, const struct iovec *v, bool write)
+{
+	uint64_t offset = (uint64_t)(uintptr_t)v->iov_base - share->addr;
+
+	if (!share->at || (write && !share->writable) || offset > share->len ||
+	    v->iov_len > share->len - offset)
+		return NULL;
+	return share->at + offset;
+}
+
+bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bool write,
+		      struct soft_reach *reach)
+{
+	if (!remote->sge || !peer->ia->want_share)
+		return false;
+	reach->n = reach->list.n = reach->list.at = 0;
+	reach->list.sge = NULL;
+	for (int i = 0; i < remote->n; i++) {
+		struct iovec v = remote->iov[i];
+		uint32_t region = v.iov_len ? region_of(peer, remote->sge[i].lmr_context) : 0;
+		struct soft_share *share = region ? share_hold(peer, region) : NULL;
+
+		if (share) {
+			reach->held[reach->n++] = share;
+			v.iov_base = share_at(share, &v, write);
+		}
+		if (v.iov_len && (!share || !v.iov_base)) {
+			soft_share_leave(peer, reach);
+			return false;
+		}
+		if (v.iov_len)
+			reach->list.iov[reach->list.n++] = v;
+	}
+	return true;
+}
+
+void soft_share_leave(struct soft_peer *peer, struct soft_reach *reach)
+{
+	datp_lock(&peer->share_lock);
+	while (reach->n)
+		reach->held[--reach->n]->users--;
+	datp_unlock(&peer->share_lock);
+}
+
+/* Takes out of a peer's shares those of dead regions, or all of them. */
+static struct soft_share *shares_take(struct soft_peer *peer, bool all)
+{
+	struct soft_share *taken = NULL;
+
+	datp_lock(&peer->share_lock);
+	for (size_t i = 0; i < SOFT_SHARE_BUCKETS; i++)
+		for (struct soft_share **p = &peer->shares[i], *share; (share = *p);) {
+			const struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(share->context)];
+
+			/* relaxed: the doorbell was rung after the region's end */
+			if (!all && (share->users ||
+				     atomic_load_explicit(&mr->context, memory_order_relaxed) ==
+					     share->context)) {
+				p = &share->next;
+				continue;
+			}
+			*p = share->next;
+			share->next = taken;
+			taken = share;
+		}
+	datp_unlock(&peer->share_lock);
+	return taken;
+}
+
+static void shares_delete(struct soft_ia *ia, struct soft_share *share)
+{
+	while (share) {
+		struct soft_share *next = share->next;
+
+		share_delete(ia, share);
+		share = next;
+	}
+}
+
+void soft_shares_sweep(struct soft_ia *ia)
+{
+	struct soft_share *taken = NULL;
+
+	datp_lock(&ia->lock);
+	for (struct soft_peer *peer = ia->peers; peer; peer = peer->next) {
+		struct soft_share **end = &taken;
+
+		while (*end)
+			end = &(*end)->next;
+		*end = shares_take(peer, false);
+	}
+	datp_unlock(&ia->lock);
+	shares_delete(ia, taken);
+}
+
+void soft_shares_drop(struct soft_peer *peer)
+{
+	shares_delete(peer->ia, shares_take(peer, true));
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Registered memory that the other process can map, too: it is reached in place, with the results
+ * that any other memory gives, and is let go when its owner frees the region.
+ */
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "api.h"
+
+#define SIZE ((size_t)256 << 10)
+#define SKEW ((size_t)8192 + 40) /* the region begins somewhere within the file */
+#define NAME "opendat-share-test"
+
+/* What the owner of the memory tells of it. */
+struct offer {
+	struct sockaddr_in address;
+	DAT_CONN_QUAL qual;
+	DAT_RMR_TRIPLET target;
+};
+
+/* How the owner comes by its memory, and what for. */
+struct kind {
+	void *(*make)(void);
+	DAT_MEM_PRIV_FLAGS rights;
+	bool window; /* the other side gets an RMR of it */
+	bool cut;    /* the file loses its pages before anybody comes */
+};
+
+static struct api_end end;
+static struct api_buf buf;
+static struct offer theirs;
+static pid_t owner;
+static int file = -1;
+
+static void *map_file(int fd, int prot, int flags)
+{
+	unsigned char *mem = mmap(NULL, SIZE + 2 * SKEW, prot, flags, fd, 0);
+
+	REQUIRE(mem != MAP_FAILED);
+	return mem + SKEW;
+}
+
+static int memfd(void)
+{
+	file = memfd_create(NAME, MFD_CLOEXEC);
+	REQUIRE(file >= 0);
+	REQUIRE(ftruncate(file, (off_t)(SIZE + 2 * SKEW)) == 0);
+	return file;
+}
+
+static void *of_memfd(void)
+{
+	return map_file(memfd(), PROT_READ | PROT_WRITE, MAP_SHARED);
+}
+
+static void *private_of_memfd(void)
+{
+	return map_file(memfd(), PROT_READ | PROT_WRITE, MAP_PRIVATE);
+}
+
+static void *readable_of_memfd(void)
+{
+	return map_file(memfd(), PROT_READ, MAP_SHARED);
+}
+
+/* As programs do it: the descriptor is closed once the memory is mapped. */
+static void *of_named_file(void)
+{
+	char name[64];
+	void *mem;
+	int fd;
+
+	snprintf(name, sizeof(name), "/" NAME "-%d", (int)getpid());
+	fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	REQUIRE(fd >= 0);
+	REQUIRE(ftruncate(fd, (off_t)(SIZE + 2 * SKEW)) == 0);
+	mem = map_file(fd, PROT_READ | PROT_WRITE, MAP_SHARED);
+	close(fd);
+	return mem;
+}
+
+static void unlink_named_file(void)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/" NAME "-%d", (int)getpid());
+	shm_unlink(name);
+}
+
+static DAT_RMR_TRIPLET window_of(const struct api_buf *mem, DAT_RMR_HANDLE *rmr)
+{
+	DAT_RMR_TRIPLET target = api_target(mem, 0, SIZE);
+	DAT_LMR_TRIPLET segment = api_seg(mem, 0, SIZE);
+
+	REQUIRE_DAT(dat_rmr_create(api.pz, rmr), DAT_SUCCESS);
+	REQUIRE_DAT(dat_rmr_bind(*rmr, &segment,
+				 DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+				 end.ep, api_cookie(5), DAT_COMPLETION_DEFAULT_FLAG,
+				 &target.rmr_context),
+		    DAT_SUCCESS);
+	API_BIND(end.request, *rmr, 5, DAT_RMR_BIND_SUCCESS);
+	return target;
+}
+
+/* One step for each byte that comes: ends with 'q'. */
+static void serve(struct api_buf *mem, DAT_RMR_HANDLE rmr)
+{
+	char step = 0;
+	long wrong;
+
+	while (step != 'q') {
+		check_get(CHECK_PARENT, &step, 1);
+		if (step == 'v') { /* verify */
+			wrong = api_mismatch(mem->mem, SIZE, 1);
+			check_put(CHECK_PARENT, &wrong, sizeof(wrong));
+		} else if (step == 'r') { /* a message has come */
+			API_DTO(end.recv, end.ep, 7, DAT_DTO_SUCCESS, SIZE);
+			check_signal(CHECK_PARENT);
+		} else if (step == 'f') { /* free */
+			REQUIRE_DAT(rmr ? dat_rmr_free(rmr) : dat_lmr_free(mem->lmr), DAT_SUCCESS);
+			check_signal(CHECK_PARENT);
+		}
+	}
+}
+
+static void own(void *arg)
+{
+	const struct kind *kind = arg;
+	DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+	DAT_EVD_HANDLE cr_evd;
+	struct api_buf mem;
+	struct offer offer;
+
+	api_open();
+	api_end_make(&end, NULL);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	memset(&offer, 0, sizeof(offer));
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &offer.qual);
+	memcpy(&offer.address, api_address(), sizeof(offer.address));
+	mem = api_buf_in(api.pz, kind->make(), SIZE, kind->rights);
+	if (kind->rights & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+		REQUIRE_DAT(api_recv(end.ep, &mem, 0, SIZE, 7), DAT_SUCCESS);
+	offer.target = api_target(&mem, 0, SIZE);
+	check_put(CHECK_PARENT, &offer, sizeof(offer));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	if (kind->window)
+		offer.target = window_of(&mem, &rmr);
+	if (kind->cut)
+		REQUIRE(ftruncate(file, 0) == 0);
+	check_put(CHECK_PARENT, &offer, sizeof(offer));
+	serve(&mem, rmr);
+	unlink_named_file();
+	api_close();
+}
+
+static void meet(const struct kind *kind)
+{
+	owner = check_fork(own, (void *)(uintptr_t)kind);
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	api_fill(buf.mem, SIZE, 1);
+	check_get(owner, &theirs, sizeof(theirs));
+	REQUIRE_DAT(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&theirs.address, theirs.qual,
+				   api_patience(), 0, NULL, DAT_QOS_BEST_EFFORT,
+				   DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_get(owner, &theirs, sizeof(theirs));
+}
+
+static void step(char what)
+{
+	check_put(owner, &what, 1);
+}
+
+static void part(void)
+{
+	step('q');
+	check_join(owner);
+}
+
+/* Whether the owner's file is mapped in this process. */
+static bool mapped(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4096];
+	bool found = false;
+
+	REQUIRE(maps != NULL);
+	while (!found && fgets(line, sizeof(line), maps))
+		found = strstr(line, NAME) != NULL;
+	fclose(maps);
+	return found;
+}
+
+static void write_all(void)
+{
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 1, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 1, DAT_DTO_SUCCESS, SIZE);
+}
+
+static void want_it_there(void)
+{
+	long wrong = 0;
+
+	step('v');
+	check_get(owner, &wrong, sizeof(wrong));
+	CHECK_EQ_INT(wrong, -1);
+}
+
+static void read_back(void)
+{
+	memset(buf.mem, 0, SIZE);
+	REQUIRE_DAT(api_read(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 2, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, SIZE);
+	CHECK_EQ_INT(api_mismatch(buf.mem, SIZE, 1), -1);
+}
+
+static void write_and_read(void *(*make)(void), bool in_place)
+{
+	const struct kind kind = { .make = make, .rights = DAT_MEM_PRIV_ALL_FLAG };
+
+	meet(&kind);
+	CHECK(!mapped());
+	write_all();
+	want_it_there();
+	read_back();
+	CHECK_EQ_INT(mapped(), in_place);
+	part();
+}
+
+static void memfd_is_written_and_read_in_place(void)
+{
+	write_and_read(of_memfd, true);
+}
+
+static void file_whose_descriptor_is_closed_is_found_by_its_name(void)
+{
+	write_and_read(of_named_file, true);
+}
+
+static void private_mapping_is_not_the_file(void)
+{
+	write_and_read(private_of_memfd, false);
+}
+
+static void long_message_goes_straight_into_it(void)
+{
+	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+
+	meet(&kind);
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, SIZE, 3, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 3, DAT_DTO_SUCCESS, SIZE);
+	step('r');
+	check_await(owner);
+	want_it_there();
+	CHECK(mapped());
+	part();
+}
+
+static void region_that_is_freed_is_let_go(void)
+{
+	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+
+	meet(&kind);
+	write_all();
+	CHECK(mapped());
+	step('f');
+	check_await(owner);
+	CHECK_SOON(!mapped());
+	part();
+}
+
+static void window_opens_it_and_closes_it_again(void)
+{
+	const struct kind kind = { .make = of_memfd,
+				   .rights = DAT_MEM_PRIV_ALL_FLAG,
+				   .window = true };
+	DAT_RMR_TRIPLET beyond;
+
+	meet(&kind);
+	write_all();
+	want_it_there();
+	CHECK(mapped());
+	step('f'); /* the window, not the region */
+	check_await(owner);
+	beyond = theirs.target;
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), beyond, 4, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 4, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
+	part();
+}
+
+static void range_beyond_the_region_is_refused(void)
+{
+	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+
+	meet(&kind);
+	write_all();
+	theirs.target.target_address += 8; /* the file goes on there, the region does not */
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 4, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 4, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
+	part();
+}
+
+static void file_that_can_only_be_read_is_read_in_place(void)
+{
+	const struct kind kind = { .make = readable_of_memfd,
+				   .rights = DAT_MEM_PRIV_LOCAL_READ_FLAG |
+					     DAT_MEM_PRIV_REMOTE_READ_FLAG };
+
+	meet(&kind);
+	REQUIRE_DAT(api_read(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 2, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, SIZE);
+	for (size_t i = 0; i < SIZE; i++)
+		if (buf.mem[i])
+			REQUIRE_FAIL("byte %zu is %d", i, buf.mem[i]);
+	CHECK(mapped());
+	part();
+}
+
+static void file_that_was_cut_off_fails_the_transfer(void)
+{
+	const struct kind kind = { .make = of_memfd,
+				   .rights = DAT_MEM_PRIV_ALL_FLAG,
+				   .cut = true };
+	DAT_EVENT event;
+
+	meet(&kind);
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 1, 0), DAT_SUCCESS);
+	API_EVENT(end.request, &event);
+	CHECK_EQ_INT(event.event_number, DAT_DTO_COMPLETION_EVENT);
+	CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	CHECK(!mapped());
+	part();
+}
+
+/* The last of its suite: there is no way back. */
+static void kernel_is_not_asked_to_copy(void)
+{
+	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+
+	meet(&kind);
+	REQUIRE(api_forbid_copies() == 0);
+	write_all();
+	want_it_there();
+	read_back();
+	part();
+}
+
+static int use_bounce(void)
+{
+	return setenv("OPENDAT_TEST_IA", "soft-bounce", 1);
+}
+
+/* A superuser may open a mapping's file by the mapping. From here on as everybody else. */
+static int use_soft_as_anybody(void)
+{
+	const struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	return unsetenv("OPENDAT_TEST_IA") || syscall(SYS_capset, &head, none);
+}
+
+static const struct check_test bounced_tests[] = {
+	CHECK_TEST(memfd_is_written_and_read_in_place),
+	CHECK_TEST(long_message_goes_straight_into_it),
+	CHECK_TEST(private_mapping_is_not_the_file),
+	CHECK_TEST(region_that_is_freed_is_let_go),
+	CHECK_END
+};
+
+static const struct check_test tests[] = {
+	CHECK_TEST(memfd_is_written_and_read_in_place),
+	CHECK_TEST(file_whose_descriptor_is_closed_is_found_by_its_name),
+	CHECK_TEST(private_mapping_is_not_the_file),
+	CHECK_TEST(long_message_goes_straight_into_it),
+	CHECK_TEST(region_that_is_freed_is_let_go),
+	CHECK_TEST(window_opens_it_and_closes_it_again),
+	CHECK_TEST(range_beyond_the_region_is_refused),
+	CHECK_TEST(file_that_can_only_be_read_is_read_in_place),
+	CHECK_TEST(file_that_was_cut_off_fails_the_transfer),
+	CHECK_TEST(kernel_is_not_asked_to_copy),
+	CHECK_END
+};
+
+static const struct check_suite bounced = { .name = "memory that both can map, by way of the mover",
+					    .init = use_bounce,
+					    .cleanup = NULL,
+					    .teardown = api_close,
+					    .tests = bounced_tests };
+
+static const struct check_suite share = { .name = "memory that both can map",
+					  .init = use_soft_as_anybody,
+					  .teardown = api_close,
+					  .tests = tests };
+
+CHECK_SUITES(&bounced, &share);

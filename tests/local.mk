@@ -24,7 +24,7 @@ tests/dat.conf: Makefile
 	$(AM_V_GEN){ \
 		echo 'soft0 u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "" ""'; \
 		echo 'soft-eager u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "eager_limit=1048576" ""'; \
-		echo 'soft-bounce u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "cma=off" ""'; \
+		echo 'soft-bounce u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "cma=off eager_limit=8192" ""'; \
 	} > $@
 
 include tests/harness/local.mk

@@ -16,7 +16,8 @@
 #include <string.h>
 
 #define SLOT_COUNT 256u
-#define SLOT_TRIES 16u
+#define SLOT_FIRST 4u  /* so many are in use at first */
+#define SLOT_TRIES 16u /* so many are looked at before more come into use */
 #define SLOT_NONE  UINT32_MAX
 
 enum datp_err soft_slots_init(struct soft_ia *ia)
@@ -28,6 +29,7 @@ enum datp_err soft_slots_init(struct soft_ia *ia)
 
 	if (err)
 		return err;
+	ia->slot_window = SLOT_FIRST;
 	ia->shared->slot_count = SLOT_COUNT;
 	ia->shared->slot_size = size;
 	ia->shared->slots = ia->slot_mem.ref;
@@ -41,22 +43,42 @@ static struct soft_slot *slot_at(struct soft_ia *ia, uint32_t index)
 							     ia->shared->slot_size));
 }
 
-static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
+/* A free one of the first `window` slots. */
+static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, uint32_t window)
 {
-	for (uint32_t i = 0; i < SLOT_TRIES; i++) {
+	uint32_t tries = window < SLOT_TRIES ? window : SLOT_TRIES;
+
+	for (uint32_t i = 0; i < tries; i++) {
 		/* relaxed: only spreads the search */
-		uint32_t index =
-			__atomic_fetch_add(&ia->slot_next, 1, __ATOMIC_RELAXED) % SLOT_COUNT;
-		struct soft_slot *slot = slot_at(ia, index);
+		uint32_t index = atomic_fetch_add_explicit(&ia->slot_next, 1, memory_order_relaxed);
+		struct soft_slot *slot = slot_at(ia, index % window);
 		uint32_t zero = 0;
 
 		/* acquire: the receiver has read the last payload */
 		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, peer->slot,
 							    memory_order_acquire,
 							    memory_order_relaxed))
-			return index;
+			return index % window;
 	}
 	return SLOT_NONE;
+}
+
+/*
+ * Few slots used again and again stay in the caches, and many cost a page fault each at first: so
+ * more come into use only when those before them are busy.
+ */
+static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
+{
+	/* relaxed, here and below: a size, which only grows */
+	uint32_t window = atomic_load_explicit(&ia->slot_window, memory_order_relaxed);
+	uint32_t slot = slot_search(ia, peer, window);
+
+	while (slot == SLOT_NONE && window < SLOT_COUNT) {
+		window *= 2;
+		atomic_store_explicit(&ia->slot_window, window, memory_order_relaxed);
+		slot = slot_search(ia, peer, window);
+	}
+	return slot;
 }
 
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer)

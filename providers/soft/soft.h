@@ -16,7 +16,7 @@
 
 #define SOFT_PDATA_MAX	   256
 #define SOFT_WINDOW	   64 /* eager messages a connection may have unmatched */
-#define SOFT_EAGER_DEFAULT 8192
+#define SOFT_EAGER_DEFAULT 65536
 #define SOFT_PORT_MAX	   65536
 #define SOFT_SHARE_BUCKETS 64
 
@@ -240,7 +240,8 @@ struct soft_ia {
 	_Atomic uint32_t port_next; /* above all indices ever used; written under soft_ia.lock */
 	uint32_t port_hint;	    /* soft_ia.lock */
 
-	uint32_t slot_next; /* where to look for a free slot (a hint) */
+	_Atomic uint32_t slot_next;   /* where to look for a free slot (a hint) */
+	_Atomic uint32_t slot_window; /* slots in use: a power of 2, which grows */
 	struct soft_cq *cqs;
 	struct soft_peer *peers;
 	struct soft_peer **peer_slot; /* by name; SOFT_PORT_MAX */

@@ -99,6 +99,8 @@ DAT_PZ_HANDLE kit_pz_at(DAT_IA_HANDLE ia)
 	return pz;
 }
 
+#define LONG ((DAT_VLEN)256 << 10)
+
 static DAT_COUNT least(DAT_COUNT a, DAT_COUNT b)
 {
 	return a < b ? a : b;
@@ -120,6 +122,14 @@ DAT_EP_ATTR kit_attr(void)
 	attr.max_rdma_read_out = least(t.attr.max_rdma_read_per_ep_out, 4);
 	attr.max_rdma_read_iov = least(t.attr.max_iov_segments_per_rdma_read, 4);
 	attr.max_rdma_write_iov = least(t.attr.max_iov_segments_per_rdma_write, 4);
+	return attr;
+}
+
+DAT_EP_ATTR kit_attr_long(void)
+{
+	DAT_EP_ATTR attr = kit_attr();
+
+	attr.max_message_size = t.attr.max_message_size < LONG ? t.attr.max_message_size : LONG;
 	return attr;
 }
 

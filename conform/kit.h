@@ -83,6 +83,8 @@ DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL
 struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv);
 struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS priv);
 DAT_EP_ATTR kit_attr(void);	/* modest sizes and depths, within the IA's limits */
+/* ... for messages so long that none is on its way to the peer, and done, before there is a receive */
+DAT_EP_ATTR kit_attr_long(void);
 DAT_EP_STATE kit_state(DAT_EP_HANDLE ep);
 
 /* Connections. */

@@ -64,7 +64,9 @@ static void enter_tentative(struct kit_at *at)
 
 static void enter_connected(struct kit_at *at, DAT_EP_STATE state)
 {
-	kit_pair_at(&at->pair, NULL);
+	DAT_EP_ATTR attr = kit_attr_long();
+
+	kit_pair_at(&at->pair, state == DAT_EP_STATE_DISCONNECT_PENDING ? &attr : NULL);
 	at->end = at->pair.a;
 	at->ep = at->end.ep;
 	if (state == DAT_EP_STATE_DISCONNECTED)
@@ -72,7 +74,7 @@ static void enter_connected(struct kit_at *at, DAT_EP_STATE state)
 	if (state != DAT_EP_STATE_DISCONNECT_PENDING)
 		return;
 	/* Nobody receives this one, so the graceful disconnect cannot finish. */
-	at->buf = kit_buf_at(t.pz, kit_attr().max_message_size, KIT_LOCAL);
+	at->buf = kit_buf_at(t.pz, attr.max_message_size, KIT_LOCAL);
 	MUST_RET(kit_send(at->ep, &at->buf, 0, at->buf.size, 77, DAT_COMPLETION_DEFAULT_FLAG),
 		 DAT_SUCCESS);
 	MUST_RET(dat_ep_disconnect(at->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);

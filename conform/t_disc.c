@@ -107,13 +107,10 @@ CLAUSE_PASSIVE("EP_DISC-03", "EP_DISC-05", "EP_DISC-06")
 	kit_conn(p.b.connect, p.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/*
- * Nothing takes the messages, so a graceful disconnect cannot come to its end by itself. They are
- * as long as they may be: a short one could be on its way to the peer, and done.
- */
+/* Nothing takes the messages, so a graceful disconnect cannot come to its end by itself. */
 static void stuck_pair(struct kit_pair *p, int sends, DAT_COMPLETION_FLAGS flags)
 {
-	DAT_EP_ATTR attr = kit_attr();
+	DAT_EP_ATTR attr = kit_attr_long();
 	struct kit_buf buf = kit_buf_a(attr.max_message_size, KIT_LOCAL);
 
 	kit_pair(p, &attr);
@@ -142,11 +139,11 @@ static bool holds_messages(struct kit_pair *p)
 static void abrupt_end(int receives)
 {
 	struct kit_pair p;
-	DAT_EP_ATTR attr = kit_attr();
+	DAT_EP_ATTR attr = kit_attr_long();
 	struct kit_buf buf = kit_buf_a(attr.max_message_size, KIT_LOCAL);
 	bool flushed = false;
 
-	kit_pair(&p, NULL);
+	kit_pair(&p, &attr);
 	post_recvs(&p.a, 5);
 	post_recvs(&p.b, receives);
 	for (int i = 1; i <= 6; i++)

@@ -87,6 +87,8 @@ DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct
 	memcpy(hello.to, remote->disc, remote->disc_len);
 	size = wire_pack(&hello, data);
 	place_to_sockaddr(remote, &address);
+	if (vi->ep == DAT_HANDLE_NULL && vi_renew_ep_locked(vi))
+		return DAT_INSUFFICIENT_RESOURCES;
 	vi->verdict = WIRE_ASKS;
 	vi_feed_locked(vi);
 	ret = dat_ep_connect(vi->ep, (DAT_IA_ADDRESS_PTR)&address,

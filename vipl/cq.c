@@ -2,18 +2,11 @@
 /*
  * Owns completion queues: a struct work that several queues share, and a ring that tells in which
  * of them something was completed. Invariant: an entry is made with every completion, and ends with
- * VipCQDone(), VipCQWait() or a handler, whatever becomes of the descriptor.
+ * VipCQDone(), VipCQWait(), a handler or its VI, whatever becomes of the descriptor.
  */
 #include <stdlib.h>
 
 #include "impl.h"
-
-struct cq *cq_get(VIP_CQ_HANDLE handle)
-{
-	struct cq *cq = handle;
-
-	return cq != NULL && cq->magic == CQ_MAGIC ? cq : NULL;
-}
 
 /* An entry that does not fit is lost, and the program told so. */
 void cq_push_locked(struct cq *cq, struct vi *vi, bool recv)
@@ -24,6 +17,22 @@ void cq_push_locked(struct cq *cq, struct vi *vi, bool recv)
 	}
 	cq->ring[(cq->first + cq->count) % cq->size] = (struct cq_entry){ vi, recv };
 	cq->count++;
+}
+
+/* A VI is destroyed, and its descriptors were taken without a look at this queue. */
+void cq_forget(struct cq *cq, const struct vi *vi)
+{
+	uint32_t kept = 0;
+
+	pthread_mutex_lock(&cq->work.lock);
+	for (uint32_t i = 0; i < cq->count; i++) {
+		struct cq_entry *entry = &cq->ring[(cq->first + i) % cq->size];
+
+		if (entry->vi != vi)
+			cq->ring[(cq->first + kept++) % cq->size] = *entry;
+	}
+	cq->count = kept;
+	pthread_mutex_unlock(&cq->work.lock);
 }
 
 bool cq_pop_locked(struct cq *cq, struct cq_entry *entry)

@@ -266,6 +266,7 @@ struct nic {
 	struct sockaddr_storage sockaddr;
 	uint32_t depth;
 	bool read_needs_write;		/* the sink of an RDMA read needs REMOTE_WRITE */
+	bool has_driver;		/* which may write(), where a thread may be cancelled */
 	bool extended_returns;
 	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
 
@@ -330,7 +331,21 @@ bool work_poll_locked(struct work *w);
 void work_wait_locked(struct work *w, uint64_t until);
 void work_wake_locked(struct work *w);
 void op_finish_locked(struct op *op, uint32_t status);
-DAT_DTO_COOKIE op_cookie(const struct op *op, bool early);
+
+#define COOKIE_EARLY	1u
+#define COOKIE_BITS	63u
+
+static inline DAT_DTO_COOKIE op_cookie(const struct op *op, bool early)
+{
+	/* relaxed: it changes only while uDAPL has nothing of this VI */
+	uint64_t generation = atomic_load_explicit(&op->queue->vi->generation,
+						   memory_order_relaxed);
+	DAT_DTO_COOKIE cookie;
+
+	cookie.as_64 = (uintptr_t)op | (generation & 31u) << 1 | (early ? COOKIE_EARLY : 0);
+	return cookie;
+}
+
 void cond_init(pthread_cond_t *cond);
 bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until);
 void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int own,
@@ -348,7 +363,14 @@ void queue_flush(struct queue *q, bool posted_too);
 void queue_drain(struct queue *q, uint64_t until);
 
 /* vi.c */
-struct vi *vi_get(VIP_VI_HANDLE handle);
+/* The memory of a VI stays until its NIC is closed, so that a destroyed one is refused. */
+static inline struct vi *vi_get(VIP_VI_HANDLE handle)
+{
+	struct vi *vi = handle;
+
+	return vi != NULL && vi->magic == VI_MAGIC ? vi : NULL;
+}
+
 int vi_renew_ep_locked(struct vi *vi);
 VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr);
 
@@ -356,9 +378,16 @@ VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr);
 void post_staged_locked(struct vi *vi);
 
 /* cq.c */
-struct cq *cq_get(VIP_CQ_HANDLE handle);
+static inline struct cq *cq_get(VIP_CQ_HANDLE handle)
+{
+	struct cq *cq = handle;
+
+	return cq != NULL && cq->magic == CQ_MAGIC ? cq : NULL;
+}
+
 void cq_push_locked(struct cq *cq, struct vi *vi, bool recv);
 bool cq_pop_locked(struct cq *cq, struct cq_entry *entry);
+void cq_forget(struct cq *cq, const struct vi *vi);
 int cq_use(struct cq *cq, uint32_t events);	/* nic->lock */
 
 /* herald.c, notify.c */

@@ -109,6 +109,16 @@ static void fill_levels(struct nic *nic)
 	nic->attr.ReliabilityLevelSupport = VIP_SERVICE_UNRELIABLE | nic->attr.RDMAReadSupport;
 }
 
+/* Memory that two processes share has no driver; what else there is may have one. */
+static bool has_driver(const DAT_IA_ATTR *a)
+{
+	for (DAT_COUNT i = 0; i < a->num_transport_attr; i++)
+		if (strcmp(a->transport_attr[i].name, "transport") == 0 &&
+		    strcmp(a->transport_attr[i].value, "shared memory") == 0)
+			return false;
+	return true;
+}
+
 static int nic_ask(struct nic *nic, const char *device)
 {
 	DAT_PROVIDER_ATTR provider;
@@ -122,6 +132,7 @@ static int nic_ask(struct nic *nic, const char *device)
 		return -1;
 	memcpy(nic->address, here.host, here.host_len);
 	place_to_sockaddr(&here, &nic->sockaddr);
+	nic->has_driver = has_driver(&nic->ia_attr);
 	nic->read_needs_write = provider.rdma_write_for_rdma_read_req == DAT_TRUE;
 	strncpy(nic->attr.Name, device, sizeof(nic->attr.Name) - 1);
 	nic->attr.HardwareVersion = nic->ia_attr.hardware_version_major;

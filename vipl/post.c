@@ -20,27 +20,35 @@ struct plan {
 	unsigned int control;
 };
 
-/* The copy of what is known of a region; NULL if there is none. */
-static const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handle)
+static __attribute__((noinline)) const struct mem_view *
+look_up(struct vi *vi, VIP_MEM_HANDLE handle, uint32_t epoch)
 {
 	struct mem_view *view = &vi->cache[handle & (MEM_CACHE - 1)];
-	uint32_t epoch;
 
-	/* acquire: pairs with epoch_end_locked(); an older copy is thrown away */
-	epoch = atomic_load_explicit(&vi->nic->mem_epoch, memory_order_acquire);
 	if (epoch != vi->epoch) {
 		memset(vi->cache, 0, sizeof(vi->cache));
 		vi->epoch = epoch;
 	}
-	if (view->handle == handle && handle != 0)
-		return view;
 	view->handle = 0;
 	return mem_look_up(vi->nic, handle, view) ? view : NULL;
 }
 
+/* The copy of what is known of a region; NULL if there is none. */
+static inline const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handle)
+{
+	const struct mem_view *view = &vi->cache[handle & (MEM_CACHE - 1)];
+	uint32_t epoch;
+
+	/* acquire: pairs with epoch_end_locked(); an older copy is thrown away */
+	epoch = atomic_load_explicit(&vi->nic->mem_epoch, memory_order_acquire);
+	if (epoch == vi->epoch && view->handle == handle && handle != 0)
+		return view;
+	return look_up(vi, handle, epoch);
+}
+
 /* The region, if all of the range is in it and the VI may use it. */
-static const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle, uintptr_t at,
-				      uint64_t length)
+static inline const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle, uintptr_t at,
+					     uint64_t length)
 {
 	const struct mem_view *view = view_of(vi, handle);
 
@@ -107,8 +115,7 @@ static uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op)
 		first = 1;
 	if (count < first || count - first > vi->nic->attr.MaxSegmentsPerDesc)
 		return VIP_STATUS_FORMAT_ERROR;
-	if (count > 2 &&
-	    !covered(vi, op->handle, (uintptr_t)d, sizeof(d->CS) + count * sizeof(*ds)))
+	if (!covered(vi, op->handle, (uintptr_t)d, sizeof(d->CS) + count * sizeof(*ds)))
 		return VIP_STATUS_PROTECTION_ERROR;
 	plan_head(vi, plan, op);
 	for (unsigned int i = first; i < count && !fault; i++)
@@ -360,7 +367,7 @@ static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descript
 
 	if (vi == NULL || descriptor == NULL)
 		return VIP_INVALID_PARAMETER;
-	own = cancel_off();	/* a driver may write() */
+	own = vi->nic->has_driver ? cancel_off() : PTHREAD_CANCEL_ENABLE;
 	pthread_mutex_lock(&vi->lock);
 	op = op_enqueue(recv ? &vi->recvq : &vi->sendq, descriptor, mem_handle);
 	if (op == NULL) {
@@ -371,7 +378,8 @@ static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descript
 			op_fail(vi, op, fault);
 	}
 	pthread_mutex_unlock(&vi->lock);
-	cancel_restore(own);
+	if (vi->nic->has_driver)
+		cancel_restore(own);
 	return ret;
 }
 

@@ -80,6 +80,7 @@ void queue_close(struct queue *q)
 	if (cq == NULL) {
 		work_close(&q->own);
 	} else {
+		cq_forget(cq, q->vi);
 		pthread_mutex_lock(&nic->lock);
 		cq->users--;
 		cq->room -= events_of(q);

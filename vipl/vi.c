@@ -8,14 +8,6 @@
 
 #include "impl.h"
 
-/* The memory of a VI stays until its NIC is closed, so that a destroyed one is refused. */
-struct vi *vi_get(VIP_VI_HANDLE handle)
-{
-	struct vi *vi = handle;
-
-	return vi != NULL && vi->magic == VI_MAGIC ? vi : NULL;
-}
-
 VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr)
 {
 	VIP_RELIABILITY_LEVEL level = attr->ReliabilityLevel;
@@ -37,6 +29,7 @@ static int vi_create_ep(struct vi *vi)
 	struct nic *nic = vi->nic;
 	DAT_COUNT iov = (DAT_COUNT)nic->attr.MaxSegmentsPerDesc + 1;
 	DAT_CONTEXT context = { .as_ptr = vi };
+	DAT_EP_HANDLE ep;
 	DAT_EP_ATTR attr;
 
 	memset(&attr, 0, sizeof(attr));
@@ -46,11 +39,13 @@ static int vi_create_ep(struct vi *vi)
 	attr.max_request_dtos = (DAT_COUNT)(2 * nic->depth);
 	attr.max_recv_iov = attr.max_request_iov = iov;
 	if (dat_ep_create(nic->ia, vi->ptag->pz, vi->recvq.work->evd, vi->sendq.work->evd,
-			  nic->cm_evd, &attr, &vi->ep) != DAT_SUCCESS)
+			  nic->cm_evd, &attr, &ep) != DAT_SUCCESS)
 		return -1;
-	if (dat_set_consumer_context(vi->ep, context) == DAT_SUCCESS)
+	if (dat_set_consumer_context(ep, context) == DAT_SUCCESS) {
+		vi->ep = ep;
 		return 0;
-	dat_ep_free(vi->ep);
+	}
+	dat_ep_free(ep);
 	return -1;
 }
 
@@ -58,21 +53,30 @@ static int vi_register_heads(struct vi *vi)
 {
 	size_t count = 2 * (size_t)(vi->recvq.mask + 1);
 	DAT_REGION_DESCRIPTION region = { .for_va = vi->heads };
+	DAT_LMR_HANDLE lmr;
 
-	return dat_lmr_create(vi->nic->ia, DAT_MEM_TYPE_VIRTUAL, region,
-			      count * sizeof(*vi->heads), vi->ptag->pz,
-			      (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_LOCAL_READ_FLAG |
-						   DAT_MEM_PRIV_LOCAL_WRITE_FLAG),
-			      &vi->heads_lmr, &vi->heads_context, NULL, NULL, NULL) == DAT_SUCCESS ?
-		       0 :
-		       -1;
+	if (dat_lmr_create(vi->nic->ia, DAT_MEM_TYPE_VIRTUAL, region, count * sizeof(*vi->heads),
+			   vi->ptag->pz,
+			   (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_LOCAL_READ_FLAG |
+						DAT_MEM_PRIV_LOCAL_WRITE_FLAG),
+			   &lmr, &vi->heads_context, NULL, NULL, NULL) != DAT_SUCCESS)
+		return -1;
+	vi->heads_lmr = lmr;
+	return 0;
 }
 
-/* A new endpoint for an idle VI, perhaps in another zone. What the former had is staged again. */
+/*
+ * A new endpoint for an idle VI, perhaps in another zone. What the former had is staged again. If it
+ * is not to be had there is none, and the next attempt to connect tries again.
+ */
 int vi_renew_ep_locked(struct vi *vi)
 {
-	dat_ep_free(vi->ep);
-	dat_lmr_free(vi->heads_lmr);
+	if (vi->ep != DAT_HANDLE_NULL)
+		dat_ep_free(vi->ep);
+	if (vi->heads_lmr != DAT_HANDLE_NULL)
+		dat_lmr_free(vi->heads_lmr);
+	vi->ep = DAT_HANDLE_NULL;
+	vi->heads_lmr = DAT_HANDLE_NULL;
 	queue_restage(&vi->recvq);
 	/* relaxed: no operation is under way that could be mistaken */
 	atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
@@ -208,8 +212,10 @@ static void vi_close(struct vi *vi)
 {
 	notices_forget(&vi->sendq);
 	notices_forget(&vi->recvq);
-	dat_ep_free(vi->ep);
-	dat_lmr_free(vi->heads_lmr);
+	if (vi->ep != DAT_HANDLE_NULL)
+		dat_ep_free(vi->ep);
+	if (vi->heads_lmr != DAT_HANDLE_NULL)
+		dat_lmr_free(vi->heads_lmr);
 	queue_close(&vi->sendq);
 	queue_close(&vi->recvq);
 	free(vi->heads);

@@ -13,9 +13,6 @@
 
 #include "impl.h"
 
-#define COOKIE_EARLY	1u
-#define COOKIE_BITS	63u
-
 uint64_t now_ms(void)
 {
 	struct timespec now;
@@ -101,17 +98,6 @@ void work_close(struct work *w)
 	dat_evd_free(w->evd);
 	pthread_cond_destroy(&w->moved);
 	pthread_mutex_destroy(&w->lock);
-}
-
-DAT_DTO_COOKIE op_cookie(const struct op *op, bool early)
-{
-	/* relaxed: it changes only while uDAPL has nothing of this VI */
-	uint64_t generation = atomic_load_explicit(&op->queue->vi->generation,
-						   memory_order_relaxed);
-	DAT_DTO_COOKIE cookie;
-
-	cookie.as_64 = (uintptr_t)op | (generation & 31u) << 1 | (early ? COOKIE_EARLY : 0);
-	return cookie;
 }
 
 /* Wakes who sleeps for this work's sake, because of what did not come over the EVD. */

@@ -108,6 +108,27 @@ static void flushed_descriptors_are_told_too(void)
 	CHECK(d == descriptor(&a, 0));
 }
 
+/* Its descriptors were taken without a look at the completion queue. */
+static void a_destroyed_vi_is_not_told_of(void)
+{
+	VIP_BOOLEAN recv;
+	VIP_VI_HANDLE vi, gone = a.vi;
+	VIP_DESCRIPTOR *d;
+
+	for (unsigned int i = 0; i < 3; i++)
+		post_recv(&a, i, 64);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	side_drain(&a);
+	REQUIRE_VIP(VipCreateVi(a.nic, &a.attr, a.cq, a.cq, &a.vi), VIP_SUCCESS);
+	post_recv(&a, 3, 64);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	REQUIRE_VIP(VipDestroyVi(gone), VIP_SUCCESS);
+	cq_tells(VIP_TRUE);
+	CHECK_VIP(VipCQDone(a.cq, &vi, &recv), VIP_NOT_DONE);
+	CHECK_VIP(VipRecvDone(a.vi, &d), VIP_DESCRIPTOR_ERROR);
+	CHECK(d == descriptor(&a, 3));
+}
+
 /* Handlers note what they were called with. */
 static struct {
 	pthread_mutex_t lock;
@@ -319,6 +340,7 @@ static const struct check_test cq_tests[] = {
 	CHECK_TEST(a_cq_in_use_is_not_destroyed),
 	CHECK_TEST(a_cq_is_resized_with_what_it_holds),
 	CHECK_TEST(flushed_descriptors_are_told_too),
+	CHECK_TEST(a_destroyed_vi_is_not_told_of),
 	CHECK_TEST(cq_handlers_get_the_entry),
 	CHECK_END,
 };

@@ -150,6 +150,69 @@ static void an_rdma_read_brings(void)
 	CHECK_EQ_MEM(buffer(&b, 1), buffer(&a, 3), 700);
 }
 
+/* The third segment lies behind the declared two. */
+static VIP_DESCRIPTOR *prepare_pieces(unsigned int op)
+{
+	VIP_DESCRIPTOR *d = prepare_rdma(&b, 1, 300, op, buffer(&a, 3), a.handle);
+	VIP_DESCRIPTOR_SEGMENT *ds = (void *)((char *)d + offsetof(VIP_DESCRIPTOR, DS));
+
+	ds[2].Local = ds[1].Local;
+	ds[2].Local.Data.Address = buffer(&b, 2);
+	ds[2].Local.Length = 400;
+	d->CS.SegCount = 3;
+	d->CS.Length = 700;
+	return d;
+}
+
+static void rdma_is_gathered_and_scattered_too(void)
+{
+	for (int i = 0; i < SLOT_SIZE; i++) {
+		buffer(&a, 3)[i] = (uint8_t)i;
+		buffer(&b, 1)[i] = buffer(&b, 2)[i] = 'x';
+	}
+	REQUIRE_VIP(VipPostSend(b.vi, prepare_pieces(VIP_CONTROL_OP_RDMAREAD), b.handle),
+		    VIP_SUCCESS);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_READ);
+	CHECK_EQ_INT(descriptor(&b, 1)->CS.Length, 700);
+	CHECK_EQ_MEM(buffer(&b, 1), buffer(&a, 3), 300);
+	CHECK_EQ_INT(buffer(&b, 1)[300], 'x');
+	CHECK_EQ_MEM(buffer(&b, 2), buffer(&a, 3) + 300, 400);
+	CHECK_EQ_INT(buffer(&b, 2)[400], 'x');
+
+	memset(buffer(&a, 3), 0, SLOT_SIZE);
+	post_recv(&a, 0, 8);
+	post_send(&b, 5, 8);
+	REQUIRE_VIP(VipPostSend(b.vi, prepare_pieces(VIP_CONTROL_OP_RDMAWRITE), b.handle),
+		    VIP_SUCCESS);
+	expect_send(&b, 5, VIP_STATUS_OP_SEND);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE);
+	/* What is sent behind a write comes behind it. */
+	post_recv(&a, 2, 8);
+	post_send(&b, 6, 8);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	expect_recv(&a, 2, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_MEM(buffer(&a, 3), buffer(&b, 1), 300);
+	CHECK_EQ_MEM(buffer(&a, 3) + 300, buffer(&b, 2), 400);
+	CHECK_EQ_INT(buffer(&a, 3)[700], 0);
+}
+
+/* Programs signal by it. */
+static void a_write_of_nothing_brings_immediate_data(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	post_recv(&a, 0, 16);
+	d = prepare_rdma(&b, 1, 0, VIP_CONTROL_OP_RDMAWRITE | VIP_CONTROL_IMMEDIATE,
+			 buffer(&a, 3), a.handle);
+	d->CS.ImmediateData = 0xFFFFFFFF;
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_recv(&a, 0, VIP_STATUS_OP_REMOTE_RDMA_WRITE | VIP_STATUS_IMMEDIATE);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.ImmediateData, 0xFFFFFFFF);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.Length, 0);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE);
+	CHECK_EQ_INT(d->CS.Length, 0);
+}
+
 static void a_fenced_send_comes_after_the_read(void)
 {
 	VIP_DESCRIPTOR *d;
@@ -199,6 +262,55 @@ static void rdma_that_the_peers_vi_does_not_enable_is_refused(void)
 	d = prepare_rdma(&b, 1, 64, VIP_CONTROL_OP_RDMAREAD, buffer(&a, 3), a.handle);
 	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
 	expect_send(&b, 1, VIP_STATUS_OP_RDMA_READ | VIP_STATUS_RDMA_PROT_ERROR);
+}
+
+static void open_unreliable(void)
+{
+	open_sides();
+	a.attr.ReliabilityLevel = b.attr.ReliabilityLevel = VIP_SERVICE_UNRELIABLE;
+	a.attr.EnableRdmaRead = b.attr.EnableRdmaRead = VIP_FALSE;
+	REQUIRE_VIP(VipSetViAttributes(a.vi, &a.attr), VIP_SUCCESS);
+	REQUIRE_VIP(VipSetViAttributes(b.vi, &b.attr), VIP_SUCCESS);
+	sides_connect(&a, &b);
+}
+
+static void send_fails(VIP_DESCRIPTOR *d, unsigned int control, uint32_t status)
+{
+	d->CS.Control = (VIP_UINT16)control;
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_send(&b, 1, status);
+}
+
+/* Nor is anything of it seen by the peer. */
+static void a_bad_request_at_the_unreliable_level_breaks_nothing(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	post_recv(&a, 0, 8);
+	send_fails(prepare(&b, 1, 8), VIP_CONTROL_OP_RESERVED, VIP_STATUS_FORMAT_ERROR);
+	for (unsigned int bit = 0x10; bit <= 0x8000; bit *= 2)
+		send_fails(prepare(&b, 1, 8), bit, VIP_STATUS_FORMAT_ERROR);
+	send_fails(prepare_rdma(&b, 1, 8, 0, buffer(&a, 3), a.handle),
+		   VIP_CONTROL_OP_RDMAREAD | VIP_CONTROL_IMMEDIATE,
+		   VIP_STATUS_OP_RDMA_READ | VIP_STATUS_FORMAT_ERROR);
+	/* without the segment that says where to */
+	send_fails(prepare(&b, 1, 0), VIP_CONTROL_OP_RDMAWRITE,
+		   VIP_STATUS_OP_RDMA_WRITE | VIP_STATUS_FORMAT_ERROR);
+	/* reads are not for this level */
+	send_fails(prepare_rdma(&b, 1, 8, 0, buffer(&a, 3), a.handle), VIP_CONTROL_OP_RDMAREAD,
+		   VIP_STATUS_OP_RDMA_READ | VIP_STATUS_RDMA_PROT_ERROR);
+	d = prepare(&b, 1, 8);
+	d->DS[0].Local.Handle = 0;
+	send_fails(d, 0, VIP_STATUS_PROTECTION_ERROR);
+	d = prepare(&b, 1, 8);
+	d->CS.SegCount = (VIP_UINT16)(b.nic_attr.MaxSegmentsPerDesc + 1);
+	send_fails(d, 0, VIP_STATUS_FORMAT_ERROR);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_CONNECTED);
+	buffer(&b, 1)[0] = 'g';
+	post_send(&b, 1, 1);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.Length, 1);
+	CHECK_EQ_INT(buffer(&a, 0)[0], 'g');
 }
 
 static void a_failed_write_with_immediate_data_fails_once(void)
@@ -277,6 +389,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(an_rdma_write_lands),
 	CHECK_TEST(an_rdma_write_with_immediate_data_takes_a_receive),
 	CHECK_TEST(an_rdma_read_brings),
+	CHECK_TEST(rdma_is_gathered_and_scattered_too),
+	CHECK_TEST(a_write_of_nothing_brings_immediate_data),
 	CHECK_TEST(a_fenced_send_comes_after_the_read),
 	CHECK_TEST(rdma_outside_of_the_peers_memory_is_refused),
 	CHECK_TEST(a_failed_write_with_immediate_data_fails_once),
@@ -296,4 +410,12 @@ static const struct check_suite idle = {
 	.name = "data", .setup = open_sides, .teardown = close_sides, .tests = idle_tests
 };
 
-CHECK_SUITES(&connected, &idle);
+static const struct check_test unreliable_tests[] = {
+	CHECK_TEST(a_bad_request_at_the_unreliable_level_breaks_nothing),
+	CHECK_END,
+};
+static const struct check_suite unreliable = {
+	.name = "data", .setup = open_unreliable, .teardown = close_sides, .tests = unreliable_tests
+};
+
+CHECK_SUITES(&connected, &idle, &unreliable);

@@ -181,6 +181,26 @@ static void a_descriptor_outside_of_registered_memory_is_not_touched(void)
 	CHECK_VIP(VipPostSend(a.vi, NULL, a.handle), VIP_INVALID_PARAMETER);
 }
 
+/* Its first segment is in registered memory, its second behind it. */
+static void segments_of_a_descriptor_are_in_registered_memory_too(void)
+{
+	VIP_MEM_ATTRIBUTES mem = { .Ptag = NULL };
+	VIP_DESCRIPTOR *d = prepare(&a, 0, 8), *got;
+	VIP_MEM_HANDLE handle;
+
+	d->DS[1] = d->DS[0];
+	REQUIRE_VIP(VipRegisterMem(a.nic, d, sizeof(d->CS) + sizeof(d->DS[0]), &mem, &handle),
+		    VIP_SUCCESS);
+	REQUIRE_VIP(VipPostRecv(a.vi, d, handle), VIP_SUCCESS);
+	CHECK_VIP(VipRecvDone(a.vi, &got), VIP_NOT_DONE);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+	d->CS.SegCount = 2;
+	REQUIRE_VIP(VipPostRecv(a.vi, d, handle), VIP_SUCCESS);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_PROTECTION_ERROR);
+	CHECK_VIP(VipDeregisterMem(a.nic, d, handle), VIP_SUCCESS);
+}
+
 static void recv_fails(VIP_DESCRIPTOR *d, uint32_t status)
 {
 	REQUIRE_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
@@ -289,6 +309,7 @@ static const struct check_test alone_tests[] = {
 	CHECK_TEST(a_full_queue_takes_no_more),
 	CHECK_TEST(a_misaligned_descriptor_is_told_of),
 	CHECK_TEST(a_descriptor_outside_of_registered_memory_is_not_touched),
+	CHECK_TEST(segments_of_a_descriptor_are_in_registered_memory_too),
 	CHECK_TEST(segments_are_checked_when_they_are_posted),
 	CHECK_TEST(memory_of_another_tag_is_refused),
 	CHECK_TEST(a_vi_moves_to_another_tag),

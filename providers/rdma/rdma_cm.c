@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-enum { RETRIES = 7, BACKLOG = 0 };
+enum { RETRIES = 7, BACKLOG = 0, STALE_CONNECTION = 10 };
 
 static uint8_t least(int64_t a, int64_t b)
 {
@@ -491,8 +491,8 @@ static void resolve_again(struct rdma_conn *conn, struct rdma_ep *ep, int status
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-/* The second half of the private data, by an id of its own. False: it cannot be sent. */
-static bool send_more(struct rdma_conn *conn)
+/* One more request, by an id of its own. False: it cannot be sent. */
+static bool send_another(struct rdma_conn *conn)
 {
 	struct sockaddr_in to = *(struct sockaddr_in *)rdma_get_peer_addr(conn->id);
 	struct rdma_cm_id *id;
@@ -505,9 +505,26 @@ static bool send_more(struct rdma_conn *conn)
 	return resolve(conn, &to) == 0;
 }
 
+/*
+ * The number of our queue pair is one that the peer's connection manager knows from a connection whose end
+ * it has missed. It gives that one up when it says so, and the same request is as good as any then.
+ */
+static bool stale(struct rdma_conn *conn, int status)
+{
+	if (!conn->ia->kind->three_way || status != STALE_CONNECTION ||
+	    ++conn->tries >= conn->ia->opt.resolve_tries)
+		return false;
+	if (conn->part)
+		conn->part--;
+	return send_another(conn);
+}
+
 static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_cm_event *event)
 {
-	if (conn->part == 1 && rdma_wire_is_more(&event->param.conn) && send_more(conn))
+	/* more private data are asked for */
+	if (conn->part == 1 && rdma_wire_is_more(&event->param.conn) && send_another(conn))
+		return;
+	if (stale(conn, event->status))
 		return;
 	if (conn->ia->kind->rejected_by_consumer(event->status) &&
 	    rdma_wire_is_reject(&event->param.conn))

@@ -635,10 +635,15 @@ static void conn_event(struct rdma_cm_event *event)
 	rdma_conn_leave(conn);
 }
 
-/* An id of ours alone, or one that listens: its context is no connection. Such an id has no peer. */
+/*
+ * An id of ours alone, or one that listens: its context is no connection. Such an id has no peer; the family
+ * of its peer's address may be there all the same.
+ */
 static bool has_no_connection(struct rdma_cm_id *id)
 {
-	return !id->context || rdma_get_peer_addr(id)->sa_family == AF_UNSPEC;
+	const struct sockaddr_in *peer = (struct sockaddr_in *)rdma_get_peer_addr(id);
+
+	return !id->context || peer->sin_family != AF_INET || !peer->sin_addr.s_addr;
 }
 
 void rdma_cm_event(void *arg, uint32_t events)

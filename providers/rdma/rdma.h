@@ -383,6 +383,8 @@ int rdma_qp_begin_locked(struct rdma_ep *ep, struct rdma_cm_id *id);
 int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in, uint8_t reads_out);
 /* To ERR: nobody touches a posted buffer any more. */
 void rdma_qp_stop(struct rdma_ep *ep);
+/* The device says that it has found an error: takes the receive that tells of it. No lock held. */
+void rdma_qp_failed(struct rdma_ep *ep);
 /* The endpoint with this queue pair, or NULL. */
 struct rdma_ep *rdma_qp_find(struct rdma_ia *ia, uint32_t qpn);
 

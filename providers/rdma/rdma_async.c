@@ -44,6 +44,7 @@ static void handle(struct rdma_ia *ia, const struct ibv_async_event *event)
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
+		rdma_qp_failed(event->element.qp->qp_context);
 		rdma_ep_lost(event->element.qp->qp_context, DAT_CONNECTION_EVENT_BROKEN);
 		break;
 	case IBV_EVENT_CQ_ERR:

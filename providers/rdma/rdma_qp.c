@@ -300,19 +300,34 @@ int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in,
 	return rc ? rc : modify(ep, id, IBV_QPS_RTS, reads_in, reads_out);
 }
 
-void rdma_qp_stop(struct rdma_ep *ep)
+static void halt(struct rdma_ep *ep)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
+	if (ep->qp && ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE))
+		datp_log(3, "%s: a queue pair does not stop: %s", ep->base.obj.ia->name,
+			 strerror(errno));
+}
+
+/*
+ * siw tells that a queue pair has failed before the completion is there that says of what. Once the queue
+ * pair has halted it is, and is taken before the end of the connection makes a flush of it.
+ */
+void rdma_qp_failed(struct rdma_ep *ep)
+{
+	halt(ep);
+	rdma_cqset_drain(ep->recv_set);
+}
+
+void rdma_qp_stop(struct rdma_ep *ep)
+{
 	datp_lock(&ep->base.lock);
 	ep->over = true;
 	/* later receives are libdatp's to flush */
 	ep->ready = false;
 	ep->late = LATE_NOT;
 	datp_unlock(&ep->base.lock);
-	if (ep->qp && ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE))
-		datp_log(3, "%s: a queue pair does not stop: %s", ep->base.obj.ia->name,
-			 strerror(errno));
+	halt(ep);
 	staged_free(ep);
 }
 

@@ -16,7 +16,7 @@
 
 #define RDMA_SGE_MAX	  32  /* what a post can hold on its stack */
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, where a CQ cannot grow */
-#define RDMA_KNOCKS	  8   /* writes of nothing on a new connection; see rdma_late.c */
+#define RDMA_KNOCKS	  12  /* writes of nothing on a new connection; see rdma_late.c */
 /* requests of our own on a send queue: those, a greeting, a drain's marker */
 #define RDMA_SPARE_WR	  (RDMA_KNOCKS + 2)
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
@@ -147,18 +147,22 @@ struct rdma_conn {
 	struct rdma_cm_id *id;
 	struct rdma_ep *ep; /* NULL: it is not the endpoint's any more (IA mutex) */
 	bool busy;	    /* the service thread is handling an event of it (IA mutex) */
-	bool working;	    /* a worker is in rdma_connect (IA mutex) */
+	bool working;	    /* a worker is at it, or its result is on its way (IA mutex) */
+	bool connecting;    /* ... and `worker` may be in rdma_connect (IA mutex) */
+	pthread_t worker;
 	bool held;	    /* detached, and not retired yet (IA mutex) */
 	bool dead;	    /* to be destroyed (IA mutex) */
 	bool active;
 	bool established; /* the service thread's; late accepts: IA mutex */
+	bool greeting;	  /* ... but not shown as such before the peer answers; the service thread's */
 	uint64_t due_ns;  /* of the next knock, or of a late accept; 0: none (IA mutex) */
 	int knocks;	  /* so far (IA mutex) */
 	int tries;	  /* resolutions; the service thread's */
 	int part;	  /* of its private data that has been sent: 1, 2; the service thread's */
 	struct rdma_conn_param param;
 	unsigned char pdata[RDMA_PDATA_MAX]; /* as on the wire */
-	unsigned char whole[RDMA_PDATA_MAX]; /* of what goes in parts; `whole_len` 0: of nothing */
+	/* of what goes in parts, and later what came with the answer; `whole_len` 0: nothing */
+	unsigned char whole[RDMA_PDATA_MAX];
 	uint32_t whole_len;
 };
 
@@ -352,7 +356,7 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
 /* A request that moves nothing and completes after all before it. `wr_id` as it is. EP lock. */
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
 /* A read of nothing, which the peer's device answers. EP lock. */
-void rdma_post_greeting(struct rdma_ep *ep);
+bool rdma_post_greeting(struct rdma_ep *ep);
 enum datp_err rdma_post_error(int rc);
 
 /*
@@ -365,6 +369,7 @@ enum {
 	RDMA_ID_SRQ = 2,
 	RDMA_ID_OURS = 3, /* nobody waits for it */
 	RDMA_ID_FOREIGN = 4,
+	RDMA_ID_GREETING = 5,
 	RDMA_ID_MASK = 7
 };
 
@@ -498,7 +503,9 @@ void rdma_late_accept(struct rdma_ep *ep);
 void rdma_late_receive_locked(struct rdma_ep *ep);
 /* A request is about to be posted: answers before it. EP lock. */
 void rdma_late_request_locked(struct rdma_ep *ep);
-/* An active side is established: knocks a few times. */
+/* The peer has answered the greeting: the program hears of the connection now. Service thread. */
+void rdma_ep_greeted(struct datp_ep *ep);
+/* An active side has greeted: knocks a few times. */
 void rdma_knock_begin(struct rdma_conn *conn);
 
 /* ------------------------------------------------------------------ rdma_wire.c */

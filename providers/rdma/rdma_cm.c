@@ -336,26 +336,71 @@ enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 /* ------------------------------------------------------------------ established */
 
 /* Upcall first: what the peer sends upon our confirmation shall find the connection established. */
-static void established(struct rdma_conn *conn, struct rdma_ep *ep,
-			const struct rdma_conn_param *param)
+static void show_established(struct rdma_ep *ep, const void *pdata, uint32_t len)
 {
-	bool greets = conn->active && conn->ia->greets;
-	uint32_t len = conn->active ? rdma_wire_length(conn->ia->kind, RDMA_REPLY, param) : 0;
-
-	conn->established = true;
-	datp_cm_established(&ep->base, param->private_data, len);
+	datp_cm_established(&ep->base, pdata, len);
 	/* with the poll lock: what is polled meanwhile goes behind these */
 	datp_lock(ep->recv_set->poll_lock);
 	datp_lock(&ep->base.lock);
 	rdma_early_show_locked(ep);
 	ep->up = true;
-	/* it is a read, which the peer must have agreed to serve */
-	if (greets && param->initiator_depth && !ep->over)
-		rdma_post_greeting(ep);
 	datp_unlock(&ep->base.lock);
 	datp_unlock(ep->recv_set->poll_lock);
-	if (greets)
-		rdma_knock_begin(conn);
+}
+
+/* It is a read, which the peer must have agreed to serve. */
+static bool greet(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_conn_param *param)
+{
+	bool posted;
+
+	if (!conn->active || !conn->ia->greets || !param->initiator_depth)
+		return false;
+	datp_lock(&ep->base.lock);
+	posted = !ep->over && rdma_post_greeting(ep);
+	datp_unlock(&ep->base.lock);
+	return posted;
+}
+
+static void established(struct rdma_conn *conn, struct rdma_ep *ep,
+			const struct rdma_conn_param *param)
+{
+	uint32_t len = conn->active ? rdma_wire_length(conn->ia->kind, RDMA_REPLY, param) : 0;
+
+	conn->established = true;
+	conn->greeting = greet(conn, ep, param);
+	if (!conn->greeting) {
+		show_established(ep, param->private_data, len);
+		return;
+	}
+	conn->whole_len = len < sizeof(conn->whole) ? len : sizeof(conn->whole);
+	if (conn->whole_len)
+		memcpy(conn->whole, param->private_data, conn->whole_len);
+	rdma_knock_begin(conn);
+}
+
+void rdma_ep_greeted(struct datp_ep *base)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+	struct rdma_conn *conn;
+	bool inside = false;
+
+	pthread_mutex_lock(&ia->lock);
+	conn = ep->conn;
+	if (conn && !conn->greeting)
+		conn = NULL;
+	if (conn) {
+		/* an event of it may be what this is part of */
+		inside = conn->busy;
+		conn->busy = true;
+	}
+	pthread_mutex_unlock(&ia->lock);
+	if (!conn)
+		return;
+	conn->greeting = false;
+	show_established(ep, conn->whole, conn->whole_len);
+	if (!inside)
+		rdma_conn_leave(conn);
 }
 
 /* The peer's reply: our side of the queue pair, then the confirmation. Service thread. */
@@ -401,6 +446,8 @@ void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why)
 {
 	struct rdma_conn *conn;
 
+	/* first what has been kept back */
+	rdma_ep_greeted(&ep->base);
 	rdma_qp_stop(ep);
 	datp_cm_disconnected(&ep->base, why);
 	conn = rdma_conn_detach(ep);

@@ -9,8 +9,10 @@
  * are staged, and no request is on the queue pair.
  *
  * Knocking. siw's passive side sends its reply before it listens to its socket: what comes in that instant
- * stays there until more comes. So the active side sends a few writes of nothing after it is established.
- * The passive side must not do the like: siw's active side takes what comes with the reply for an error.
+ * stays there until more comes, which it cannot once the socket is full. So the active side greets, by a read
+ * of nothing, and its program hears of the connection, and may send, when that has been answered. Until then
+ * a few writes of nothing make the passive side look. That must not do the like: siw's active side takes
+ * what comes with the reply for an error.
  */
 #include "rdma.h"
 #include <errno.h>
@@ -20,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KNOCK_FIRST_MS = 20, KNOCKS = RDMA_KNOCKS, REPLY_MS = 20, MS = 1000000 };
+enum { KNOCK_FIRST_MS = 1, KNOCKS = RDMA_KNOCKS, REPLY_MS = 20, MS = 1000000 };
 
 static uint64_t now_ns(void)
 {
@@ -155,13 +157,18 @@ static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep)
 
 static void knock(struct rdma_conn *conn, struct rdma_ep *ep)
 {
+	/* the answer may be there; that it is, is heard of after this */
+	rdma_cqset_drain(ep->send_set);
+	if (!conn->greeting)
+		return;
 	datp_lock(&ep->base.lock);
-	if (!ep->over && !ep->broken)
+	if (conn->knocks < KNOCKS && !ep->over && !ep->broken)
 		rdma_post_marker(ep, RDMA_ID_OURS, false);
 	datp_unlock(&ep->base.lock);
 	pthread_mutex_lock(&conn->ia->lock);
-	if (++conn->knocks < KNOCKS)
-		set_due_locked(conn, (uint32_t)KNOCK_FIRST_MS << conn->knocks);
+	/* after the last one only to look */
+	conn->knocks += conn->knocks < KNOCKS;
+	set_due_locked(conn, (uint32_t)KNOCK_FIRST_MS << conn->knocks);
 	pthread_mutex_unlock(&conn->ia->lock);
 }
 

@@ -197,6 +197,16 @@ static void drained(struct rdma_ep *ep, const struct ibv_wc *wc)
 	datp_unlock(&ep->base.lock);
 }
 
+/* The peer has answered the greeting, and so it listens. */
+static void greeted(struct rdma_ep *ep, const struct ibv_wc *wc)
+{
+	datp_lock(&ep->base.lock);
+	/* no memory: the end of the attempt comes in time */
+	if (ep->qpn == wc->qp_num && wc->status == IBV_WC_SUCCESS)
+		datp_ep_call(&ep->base, rdma_ep_greeted);
+	datp_unlock(&ep->base.lock);
+}
+
 /* Which endpoint took a receive of an SRQ. */
 static struct rdma_ep *srq_taker(struct rdma_ia *ia, struct datp_wqe *wqe, uint32_t qpn)
 {
@@ -220,6 +230,9 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	switch (wc->wr_id & RDMA_ID_MASK) {
 	case RDMA_ID_DRAIN:
 		drained(about, wc);
+		return false;
+	case RDMA_ID_GREETING:
+		greeted(about, wc);
 		return false;
 	case RDMA_ID_OURS:
 		/* it tells of itself only if it failed, and then so does all that comes after it */

@@ -192,15 +192,16 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 }
 
 /*
- * siw's active side does not listen to its socket while it changes the queue pair's state at the end of the
- * handshake: what comes in that instant stays there until more comes. The answer to this makes it look.
+ * A read of nothing: its answer shows that siw's passive side listens to its socket, and makes the active
+ * side look at its own, see rdma_late.c. False: it cannot be posted.
  */
-void rdma_post_greeting(struct rdma_ep *ep)
+bool rdma_post_greeting(struct rdma_ep *ep)
 {
 	/* the device wants one segment in a read, and looks at no memory for one of length 0 */
 	struct ibv_sge nothing = { 0 };
-	struct ibv_send_wr wr = { .wr_id = RDMA_ID_OURS,
+	struct ibv_send_wr wr = { .wr_id = (uintptr_t)ep | RDMA_ID_GREETING,
 				  .opcode = IBV_WR_RDMA_READ,
+				  .send_flags = IBV_SEND_SIGNALED,
 				  .sg_list = &nothing,
 				  .num_sge = 1 },
 			   *bad;
@@ -208,6 +209,7 @@ void rdma_post_greeting(struct rdma_ep *ep)
 
 	if (rc)
 		datp_log(3, "%s: cannot greet the peer: %s", ep->base.obj.ia->name, strerror(rc));
+	return rc == 0;
 }
 
 /* ------------------------------------------------------------------ receives */

@@ -6,7 +6,8 @@
  *
  * A worker is a thread in rdma_connect on a device where that blocks. Nothing waits for it: an IA that is
  * closed meanwhile leaves it its connection and its hold on the channel, and it cleans up. Likewise a
- * thread that destroys an attempt there.
+ * thread that destroys an attempt there. An endpoint that gives its attempt up cancels the worker, since the
+ * kernel does not let go of the queue pair before rdma_connect has returned.
  */
 #include "rdma.h"
 #include <errno.h>
@@ -90,10 +91,9 @@ static void *destroyer(void *arg)
 }
 
 /* A thread that nobody waits for; no signal of the program's is delivered on it. errno-like. */
-static int start_aside(void *(*fn)(void *arg), void *arg)
+static int start_aside(pthread_t *thread, void *(*fn)(void *arg), void *arg)
 {
 	sigset_t all, old;
-	pthread_t thread;
 	pthread_attr_t attr;
 	int rc;
 
@@ -101,7 +101,7 @@ static int start_aside(void *(*fn)(void *arg), void *arg)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&thread, &attr, fn, arg);
+	rc = pthread_create(thread, &attr, fn, arg);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return rc;
@@ -114,8 +114,9 @@ static int start_aside(void *(*fn)(void *arg), void *arg)
 static void conn_destroy_aside(struct rdma_conn *conn, const struct rdma_kind *kind)
 {
 	bool slow = kind && kind->connect_blocks && conn->active && !conn->established;
+	pthread_t thread;
 
-	if (!slow || start_aside(destroyer, conn))
+	if (!slow || start_aside(&thread, destroyer, conn))
 		conn_destroy(conn);
 }
 
@@ -194,6 +195,9 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 	if (conn) {
 		conn->ep = NULL;
 		conn->held = true;
+		if (conn->connecting)
+			pthread_cancel(conn->worker);
+		conn->connecting = false;
 	}
 	pthread_mutex_unlock(&ia->lock);
 	return conn;
@@ -281,16 +285,20 @@ static void result_show(void *arg)
 	free(result);
 }
 
-static void *worker(void *arg)
+/* With what rdma_connect has returned, or where it was cancelled: nobody wants to know then. */
+static void worker_done(void *arg)
 {
 	struct result *result = arg;
 	struct rdma_conn *conn = result->conn;
 	struct rdma_ia *ia;
 
-	result->err = rdma_connect(conn->id, &conn->param) ? errno : 0;
 	pthread_mutex_lock(&workers_lock);
 	ia = conn->ia;
 	if (ia) {
+		/* from here on the thread is not for others to cancel: it will be gone */
+		pthread_mutex_lock(&ia->lock);
+		conn->connecting = false;
+		pthread_mutex_unlock(&ia->lock);
 		/*
 		 * Queued with the lock held, while the IA is there. `working` goes with the call: until
 		 * then the connection stays.
@@ -307,6 +315,21 @@ static void *worker(void *arg)
 		free(result);
 		conn_destroy(conn);
 	}
+}
+
+/* Cancelled in rdma_connect only, which is a system call and what fills in its arguments. */
+static void *worker(void *arg)
+{
+	struct result *result = arg;
+	struct rdma_conn *conn = result->conn;
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	pthread_cleanup_push(worker_done, result);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+	result->err = rdma_connect(conn->id, &conn->param) ? errno : 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	pthread_cleanup_pop(1);
 	return NULL;
 }
 
@@ -318,16 +341,14 @@ static int start_worker(struct rdma_conn *conn)
 	if (!result)
 		return ENOMEM;
 	result->conn = conn;
+	result->err = ECANCELED;
+	/* a worker that is through at once waits for its name to be written down */
 	pthread_mutex_lock(&conn->ia->lock);
-	conn->working = true;
+	rc = start_aside(&conn->worker, worker, result);
+	conn->working = conn->connecting = !rc;
 	pthread_mutex_unlock(&conn->ia->lock);
-	rc = start_aside(worker, result);
-	if (rc) {
-		pthread_mutex_lock(&conn->ia->lock);
-		conn->working = false;
-		pthread_mutex_unlock(&conn->ia->lock);
+	if (rc)
 		free(result);
-	}
 	return rc;
 }
 

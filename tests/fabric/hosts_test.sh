@@ -7,34 +7,34 @@
 
 qual=2100
 
-until_peer_listens()
+# serves NAME COMMAND...: starts it on the other host, and waits until it says that it listens. Sets server, and said, which is
+# all that it prints: a file that both hosts see.
+serves()
 {
-	local i
-	for ((i = 0; i < 100; i++)); do
-		! lab-peer rdma resource show cm_id | grep -q 'state LISTEN' || return 0
-		sleep 0.3
-	done
-	fails 'nothing listens on the other host'
-	return 1
+	said=$LAB_SHARED/$1
+	shift
+	: >"$said"
+	# shellcheck disable=SC2016 # for the other host's shell
+	lab-peer bash -c 'exec timeout -k 5 150 "${@:2}" >"$1" 2>&1' _ "$said" "$@" >"$dir/peer" 2>&1 &
+	server=$!
+	until_printed '^listening$| listens: ' "$said"
 }
 
 # talks ADAPTER ADDRESS SERVER...: our client here, with that server on the other host
 talks()
 {
-	local adapter=$1 address=$2 server
+	local adapter=$1 address=$2 server said
 	shift 2
 	qual=$((qual + 1))
-	lab-peer timeout -k 5 100 "$@" serve $qual 'from the other host' >"$dir/server" 2>&1 &
-	server=$!
-	until_peer_listens || return
+	serves "wire.$qual" "$@" serve $qual 'from the other host' || return
 	run timeout -k 5 100 tests/fabric/wire12 "$adapter" "$address" $qual 'from this host'
 	exits_with 0
 	prints '^accepted with: [0-9]+ bytes: from the other host'
 	prints '^read: 65536 bytes$'
 	prints '^disconnected$'
-	wait $server || fails "the server: $(tr '\n' ' ' <"$dir/server")"
-	out="$dir/server" prints '^requested with: [0-9]+ bytes: from this host'
-	out="$dir/server" prints '^written: 65536 bytes$'
+	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
+	out=$said prints '^requested with: [0-9]+ bytes: from this host'
+	out=$said prints '^written: 65536 bytes$'
 }
 
 two_hosts_exchange_over_rxe()
@@ -53,13 +53,28 @@ an_ofed_host_is_understood_over_rxe()
 	talks ib-rxe0 "$LAB_PEER_IB" env DAT_OVERRIDE="$LAB_OFED_CONF" tests/fabric/wire20 ofa-rxe0
 }
 
+# Linux tells of a neighbour with another hardware address as "unreachable", of connections too.
+a_neighbour_with_another_hardware_address_breaks_the_connection()
+{
+	local server said client mac
+	qual=$((qual + 1))
+	serves "wire.$qual" tests/fabric/wire12 ib-rxe0 serve $qual 'from the other host' || return
+	timeout -k 5 100 tests/fabric/wire12 ib-rxe0 "$LAB_PEER_IB" $qual 'from this host' hold >"$dir/client" 2>&1 &
+	client=$!
+	until_printed '^holding$' "$dir/client" || return
+	mac=$(ip neigh show "$LAB_PEER_IB" dev eth0 | sed -n 's/.* lladdr \([0-9a-f:]*\).*/\1/p')
+	ip neigh replace "$LAB_PEER_IB" lladdr 52:54:00:09:00:99 dev eth0 || return
+	until_printed '^broken$' "$dir/client"
+	ip neigh replace "$LAB_PEER_IB" lladdr "$mac" dev eth0 || return
+	wait $client || fails "the client: $(tr '\n' ' ' <"$dir/client")"
+	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
+}
+
 datperf_runs_between_hosts()
 {
-	local pair server
+	local pair server said
 	for pair in "ib-rxe0 $LAB_PEER_IB" "iwarp-siw0 $LAB_PEER_IW"; do
-		lab-peer timeout -k 5 150 ./datperf --ia "${pair% *}" --server --timeout 60 >"$dir/server" 2>&1 &
-		server=$!
-		until_peer_listens || return
+		serves "datperf.${pair% *}" ./datperf --ia "${pair% *}" --server --timeout 60 || return
 		run timeout -k 5 150 ./datperf --ia "${pair% *}" --connect "${pair#* }" --test send-lat --size 4096 --iters 50 \
 			--warmup 5 --timeout 60 --json
 		exits_with 0
@@ -69,4 +84,4 @@ datperf_runs_between_hosts()
 }
 
 tests two_hosts_exchange_over_rxe two_hosts_exchange_over_siw an_ofed_host_is_understood_over_rxe \
-	datperf_runs_between_hosts
+	a_neighbour_with_another_hardware_address_breaks_the_connection datperf_runs_between_hosts

@@ -110,7 +110,7 @@ two_hosts_exchange_over_rxe_and_siw()
 		echo "peer: $?"
 		for address in "$LAB_PEER_IB" "$LAB_PEER_IW"; do
 			lab-peer timeout 60 rping -s -a "$address" -C 3 &
-			until lab-peer rdma resource show cm_id | grep -q "state LISTEN"; do sleep 0.5; done
+			lab-peer lab-listens rping
 			timeout 60 rping -c -a "$address" -C 3 -v
 			wait
 		done

@@ -16,6 +16,7 @@ EXTRA_DIST += \
 	tests/fabric/lab \
 	tests/fabric/image.sh \
 	tests/fabric/in-lab \
+	tests/fabric/lab-listens \
 	tests/fabric/lab-peer \
 	tests/fabric/rdma.sh \
 	tests/fabric/stage1 \

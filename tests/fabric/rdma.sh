@@ -27,22 +27,10 @@ until_printed()
 {
 	local pattern=$1 i
 	shift
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		[ "$(grep -lE -- "$pattern" "$@" 2>/dev/null | wc -l)" -lt $# ] || return 0
 		sleep 0.1
 	done
 	fails "no '$pattern' in $*"
-	return 1
-}
-
-# until_listening N: the kernel shows that many listening ids
-until_listening()
-{
-	local i
-	for ((i = 0; i < 300; i++)); do
-		[ "$(rdma resource show cm_id | grep -c 'state LISTEN')" -lt "$1" ] || return 0
-		sleep 0.1
-	done
-	fails 'nothing listens'
 	return 1
 }

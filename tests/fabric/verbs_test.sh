@@ -4,34 +4,13 @@
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/tools/tap.sh"
 
-# waits_for_events PID: all its threads sleep as who waits for an event does, not as in the call by which rdma_cm listens
-waits_for_events()
-{
-	[ -z "$(grep -LE '^State:.S' "/proc/$1"/task/*/status 2>&1)" ]
-}
-
-# until_listening COMMAND: that program has a listening id, and has returned from making it listen: the state is LISTEN
-# a moment before the id takes requests
-until_listening()
-{
-	local i pid
-	for ((i = 0; i < 300; i++)); do
-		pid=$(rdma resource show cm_id | sed -nE "s/.*state LISTEN .*pid ([0-9]+) comm $1( .*|$)/\1/p" | head -n 1)
-		if [ -n "$pid" ] && waits_for_events "$pid"; then
-			return 0
-		fi
-		sleep 0.1
-	done
-	fails "$1 does not listen: $(rdma resource show cm_id | tr '\n' ';')"
-}
-
 pings()
 {
 	local server
 	command -v rping >/dev/null || { skips 'no rping: install rdmacm-utils'; return; }
 	timeout 60 rping -s -a "$1" -C 5 >"$dir/server" 2>&1 &
 	server=$!
-	until_listening rping
+	lab-listens rping || return
 	run timeout 60 rping -c -a "$1" -C 5 -v
 	prints '^ping data: rdma-ping-4'
 	wait $server
@@ -62,7 +41,7 @@ ib_send_lat_runs_over_rxe()
 	command -v ib_send_lat >/dev/null || { skips 'no ib_send_lat: install perftest'; return; }
 	timeout 60 ib_send_lat -R -d rxe0 -n 100 >"$dir/server" 2>&1 &
 	server=$!
-	until_listening ib_send_lat
+	lab-listens ib_send_lat || return
 	run timeout 60 ib_send_lat -R -d rxe0 -n 100 "$LAB_IB"
 	exits_with 0
 	wait $server

@@ -50,6 +50,15 @@ a_message_that_comes_while_siw_is_deaf_is_received()
 	deaf passive 0
 }
 
+# An unbind of a type-1 window by rxe's own library needs a region to name, or it crashes.
+windows_of_the_device_are_bound_and_unbound()
+{
+	adapter windows ib 'rxe0 1 rmr=device'
+	run ./datctl show windows
+	prints '^transport_attr.rmr += memory windows$'
+	exchanges windows
+}
+
 # The names of the field: an alias of the library, and a network interface with port 0.
 a_line_for_another_library_of_the_field_opens_ours()
 {
@@ -187,6 +196,7 @@ tests all_adapters_show_what_their_device_can \
 	two_processes_exchange_over_rxe \
 	two_processes_exchange_over_siw \
 	a_message_that_comes_while_siw_is_deaf_is_received \
+	windows_of_the_device_are_bound_and_unbound \
 	a_line_for_another_library_of_the_field_opens_ours \
 	an_adapter_is_named_by_interface_address_or_device \
 	datperf_verifies_its_data_over_rxe \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What goes wrong between two machines: a peer that is killed, and strangers that speak rdma_cm but
- * not our manners. Each ends in the event the standard names, and afterwards the adapter works, or
+ * What goes wrong between two machines: a peer that is killed, strangers that speak rdma_cm but not our
+ * manners, a link that goes down, and a device that goes away. Each ends in the event the standard names, and afterwards the adapter works, or
  * closes. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <netinet/in.h>
@@ -428,6 +428,76 @@ static void bytes_that_are_no_request_disturb_nobody(void)
 	API_QUIET(cr_evd);
 }
 
+/* ------------------------------------------------------------------ the device */
+
+/* These leave a device that has to be made anew, one after the other: fault_test.sh does that. */
+
+static bool over_siw(void)
+{
+	return !strncmp(api_ia_name(), "iwarp", 5);
+}
+
+static void do_command(const char *rxe, const char *siw)
+{
+	CHECK_EQ_INT(system(over_siw() ? siw : rxe), 0);
+}
+
+/* Until one of them fails. */
+static void write_to_the_end(void)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	DAT_EVENT event;
+
+	do {
+		post_writes(1);
+		API_EVENT(end.request, &event);
+	} while (event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS &&
+		 check_now_ms() < until);
+	CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+}
+
+static void link_that_goes_down_amid_a_transfer_ends_the_connection(void)
+{
+	start(wait_to_be_killed);
+	post_writes(STREAM);
+	do_command("ip link set eth0 down", "ip link set eth1 down");
+	drain(end.request, STREAM);
+	if (api_state(end.ep) == DAT_EP_STATE_CONNECTED)
+		write_to_the_end();
+	API_CONN_OVER(end.connect, end.ep);
+	check_kill(peer);
+}
+
+/* The kernel waits for those who have it open: in the background, or it would wait for us. */
+static void deleted_device_ends_its_connections_and_is_told_of(void)
+{
+	DAT_EVENT event;
+
+	start(wait_to_be_killed);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	do_command("rdma link delete rxe0 &", "rdma link delete siw0 &");
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_EVENT(api.async, &event);
+	CHECK_EQ_INT(event.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	CHECK_DAT(dat_ia_close(api.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	api.ia = DAT_HANDLE_NULL;
+	check_kill(peer);
+}
+
+static void device_that_is_back_works(void)
+{
+	open_side();
+	works_again();
+}
+
+static const struct check_test device_tests[] = {
+	CHECK_TEST(link_that_goes_down_amid_a_transfer_ends_the_connection),
+	CHECK_TEST(deleted_device_ends_its_connections_and_is_told_of),
+	CHECK_TEST(device_that_is_back_works),
+	CHECK_END
+};
+
 static const struct check_test fault_tests[] = {
 	CHECK_TEST(endpoint_connects_anew_after_a_reset),
 	CHECK_TEST(message_before_the_first_receive_waits_or_ends_the_connection),
@@ -450,4 +520,10 @@ static const struct check_suite faults = {
 	.tests = fault_tests,
 };
 
-CHECK_SUITES(&faults);
+static const struct check_suite device_faults = {
+	.name = "device",
+	.teardown = api_close,
+	.tests = device_tests,
+};
+
+CHECK_SUITES(&faults, &device_faults);

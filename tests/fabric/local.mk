@@ -5,6 +5,7 @@ FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test vipl_te
 	vipl_hosts_test
 FABRIC_HOST_TESTS = lab_test
 FABRIC_OPTIONS_datctl_test = --timeout 1200
+FABRIC_OPTIONS_fault_test = --timeout 1200
 FABRIC_OPTIONS_hosts_test = --hosts 2
 FABRIC_OPTIONS_vipl_test = --timeout 1200
 FABRIC_OPTIONS_vipl_hosts_test = --hosts 2
@@ -29,7 +30,10 @@ EXTRA_DIST += \
 
 # The same source over our library and over OFED's.
 if HAVE_RDMA
-FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test
+FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test
+tests_fabric_trap_test_SOURCES = tests/fabric/trap_test.c
+tests_fabric_trap_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_fabric_trap_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_fault_test_SOURCES = tests/fabric/fault_test.c
 tests_fabric_fault_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_fault_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Traps of rdma_cm and verbs that the providers step around, seen from outside: what they ask of the verbs is
+ * watched, events come that the kernel sends rarely, and a stranger on the other side behaves as our providers
+ * never do. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api.h"
+
+#define FOREIGN		 7472 /* port of a foreign server */
+#define STALE_CONNECTION 10 /* the reason in a rejection by the connection manager of InfiniBand */
+
+static struct api_buf buf;
+
+/* ------------------------------------------------------------------ what is asked, and what is heard */
+
+static _Atomic int timers;	/* queue pairs that were told a time for "receiver not ready" */
+static _Atomic int idle_timers; /* ... of 0, which means two thirds of a second */
+static _Atomic bool twisted;	/* the end of a connection arrives as UNREACHABLE */
+static _Atomic int stale;	/* so many rejections arrive as "stale connection" */
+
+/* This and the next stand before the library's function of that name, in the whole process. */
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_qp");
+	if (mask & IBV_QP_MIN_RNR_TIMER) {
+		atomic_fetch_add(&timers, 1);
+		if (attr->min_rnr_timer == 0)
+			atomic_fetch_add(&idle_timers, 1);
+	}
+	return real(qp, attr, mask);
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	int (*real)(struct rdma_event_channel *, struct rdma_cm_event **);
+	int ret;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "rdma_get_cm_event");
+	ret = real(channel, event);
+	if (!ret && atomic_load(&twisted) && (*event)->event == RDMA_CM_EVENT_DISCONNECTED) {
+		(*event)->event = RDMA_CM_EVENT_UNREACHABLE;
+		(*event)->status = -ETIMEDOUT;
+	}
+	if (!ret && atomic_load(&stale) && (*event)->event == RDMA_CM_EVENT_REJECTED) {
+		atomic_fetch_sub(&stale, 1);
+		(*event)->status = STALE_CONNECTION;
+		(*event)->param.conn.private_data_len = 0;
+	}
+	return ret;
+}
+
+/* ------------------------------------------------------------------ a stranger, in a process of its own */
+
+static struct {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	unsigned char mem[64];
+} raw;
+
+/* The next event, which must be this one and come in time; returns its status. */
+static int raw_event(enum rdma_cm_event_type type, struct rdma_cm_id **id)
+{
+	struct pollfd fd = { .fd = raw.channel->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+	int status;
+
+	REQUIRE_EQ_INT(poll(&fd, 1, (int)check_patience_ms()), 1);
+	REQUIRE_EQ_INT(rdma_get_cm_event(raw.channel, &event), 0);
+	REQUIRE_EQ_STR(rdma_event_str(event->event), rdma_event_str(type));
+	status = event->status;
+	if (id)
+		*id = event->id;
+	rdma_ack_cm_event(event);
+	return status;
+}
+
+static void raw_modify(enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask;
+
+	REQUIRE_EQ_INT(rdma_init_qp_attr(raw.id, &attr, &mask), 0);
+	REQUIRE_EQ_INT(ibv_modify_qp(raw.qp, &attr, mask), 0);
+}
+
+/* Up to the peer's answer, which is not confirmed. */
+static void raw_connect(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC
+	};
+	struct rdma_conn_param param = { .responder_resources = 1, .retry_count = 7 };
+	struct sockaddr_in at;
+
+	check_get(CHECK_PARENT, &at, sizeof(at));
+	REQUIRE((raw.channel = rdma_create_event_channel()) != NULL);
+	REQUIRE_EQ_INT(rdma_create_id(raw.channel, &raw.id, NULL, RDMA_PS_TCP), 0);
+	REQUIRE_EQ_INT(rdma_resolve_addr(raw.id, NULL, (struct sockaddr *)&at, 4000), 0);
+	raw_event(RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+	REQUIRE_EQ_INT(rdma_resolve_route(raw.id, 4000), 0);
+	raw_event(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
+	REQUIRE((raw.pd = ibv_alloc_pd(raw.id->verbs)) != NULL);
+	REQUIRE((raw.cq = ibv_create_cq(raw.id->verbs, 16, NULL, NULL, 0)) != NULL);
+	REQUIRE((raw.mr = ibv_reg_mr(raw.pd, raw.mem, sizeof(raw.mem), IBV_ACCESS_LOCAL_WRITE)) !=
+		NULL);
+	attr.send_cq = attr.recv_cq = raw.cq;
+	REQUIRE((raw.qp = ibv_create_qp(raw.pd, &attr)) != NULL);
+	raw_modify(IBV_QPS_INIT);
+	param.qp_num = raw.qp->qp_num;
+	REQUIRE_EQ_INT(rdma_connect(raw.id, &param), 0);
+	raw_event(RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+	raw_modify(IBV_QPS_RTR);
+	raw_modify(IBV_QPS_RTS);
+}
+
+static void raw_send(void)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)raw.mem,
+			       .length = sizeof(raw.mem),
+			       .lkey = raw.mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
+
+	REQUIRE_EQ_INT(ibv_post_send(raw.qp, &wr, &bad), 0);
+}
+
+/* An endpoint that a peer is invited to, by the address of its service point. */
+struct host {
+	struct api_end end;
+	DAT_EVD_HANDLE cr_evd;
+	struct sockaddr_in at;
+};
+
+static void host_make(struct host *h, pid_t guest)
+{
+	DAT_CONN_QUAL qual;
+
+	api_end_make(&h->end, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	REQUIRE_DAT(api_recv(h->end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	h->cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(h->cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	memcpy(&h->at, api_address(), sizeof(h->at));
+	h->at.sin_port = htons((uint16_t)qual);
+	check_put(guest, &h->at, sizeof(h->at));
+	REQUIRE_DAT(dat_cr_accept(api_cr(h->cr_evd), h->end.ep, 0, NULL), DAT_SUCCESS);
+}
+
+/* ------------------------------------------------------------------ InfiniBand and RoCE */
+
+/* librdmacm leaves 0, which means 655 ms: so long each message waits that comes before its receive. */
+static void queue_pairs_get_a_short_time_for_receiver_not_ready(void)
+{
+	struct api_pair pair;
+
+	api_open();
+	atomic_store(&timers, 0);
+	atomic_store(&idle_timers, 0);
+	api_pair_make(&pair, NULL);
+	CHECK(atomic_load(&timers) >= 2);
+	CHECK_EQ_INT(atomic_load(&idle_timers), 0);
+}
+
+static void sends_without_confirming(void *arg)
+{
+	(void)arg;
+	raw_connect();
+	raw_send();
+	check_signal(CHECK_PARENT);
+	for (;;)
+		pause();
+}
+
+/* The message itself tells the passive side that there is a connection, and is shown after it. */
+static void message_before_the_confirmation_comes_after_established(void)
+{
+	pid_t stranger = check_fork(sends_without_confirming, NULL);
+	uint64_t until = check_now_ms() + check_patience_ms();
+	DAT_EVENT event;
+	struct host h;
+
+	api_open();
+	host_make(&h, stranger);
+	check_await(stranger);
+	while (dat_evd_dequeue(h.end.recv, &event) != DAT_SUCCESS && check_now_ms() < until)
+		check_nap();
+	CHECK_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	/* no wait: who sees the message can see the connection */
+	REQUIRE_DAT(dat_evd_dequeue(h.end.connect, &event), DAT_SUCCESS);
+	CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_kill(stranger); /* which nobody hears of: to its kernel there was no connection */
+}
+
+static void wants_an_answer_to_its_disconnect(void *arg)
+{
+	(void)arg;
+	raw_connect();
+	REQUIRE_EQ_INT(rdma_establish(raw.id), 0);
+	check_await(CHECK_PARENT);
+	REQUIRE_EQ_INT(rdma_disconnect(raw.id), 0);
+	/* without an answer it comes after a minute, and says so */
+	CHECK_EQ_INT(raw_event(RDMA_CM_EVENT_DISCONNECTED, NULL), 0);
+}
+
+static void peer_that_disconnects_is_answered(void)
+{
+	pid_t stranger = check_fork(wants_an_answer_to_its_disconnect, NULL);
+	struct host h;
+
+	api_open();
+	host_make(&h, stranger);
+	API_CONN(h.end.connect, h.end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_signal(stranger);
+	API_CONN(h.end.connect, h.end.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	check_join(stranger);
+}
+
+/* The peer's kernel takes the queue pair for one that it knows, and forgets that upon the request. */
+static void request_that_is_taken_for_a_stale_connection_is_repeated(void)
+{
+	struct api_end a, b;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_CONN_QUAL qual;
+
+	api_open();
+	api_end_make(&a, NULL);
+	api_end_make(&b, NULL);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	atomic_store(&stale, 1);
+	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_reject(api_cr(cr_evd)), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), b.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_CONN(b.connect, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	CHECK_EQ_INT(atomic_load(&stale), 0);
+}
+
+/* ------------------------------------------------------------------ all */
+
+/* "No reads from me" would take the right to read from the peer's kernel, and the memory says what is allowed. */
+static void side_that_asks_for_no_incoming_reads_can_be_read(void)
+{
+	struct api_pair pair;
+	struct api_end plain;
+	DAT_EP_PARAM param;
+
+	api_open();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	api_end_make(&plain, NULL);
+	REQUIRE_DAT(dat_ep_query(plain.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	param.ep_attr.max_rdma_read_in = 0;
+	param.ep_attr.max_rdma_read_out = 1;
+	api_pair_make(&pair, &param.ep_attr);
+	api_fill(buf.mem, 64, 3);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 512, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 64);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
+	REQUIRE_DAT(api_read(pair.b.ep, api_seg(&buf, 1024, 64), api_target(&buf, 0, 64), 3, 0),
+		    DAT_SUCCESS);
+	API_DTO(pair.b.request, pair.b.ep, 3, DAT_DTO_SUCCESS, 64);
+	CHECK_EQ_MEM(buf.mem + 1024, buf.mem, 64);
+}
+
+/* Since Linux 6.0 it comes when the hardware address of the neighbour changes, at any time. */
+static void unreachable_on_a_connection_is_its_end_and_no_failed_attempt(void)
+{
+	struct api_pair pair;
+
+	api_open();
+	api_pair_make(&pair, NULL);
+	atomic_store(&twisted, true);
+	REQUIRE_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	atomic_store(&twisted, false);
+}
+
+/* Garbage at first, and then nothing at all. */
+static void rejects_in_another_language(void *arg)
+{
+	struct rdma_cm_id *listener, *request;
+	unsigned char garbage[56];
+	struct sockaddr_in at;
+
+	(void)arg;
+	memset(garbage, 0xff, sizeof(garbage));
+	check_get(CHECK_PARENT, &at, sizeof(at));
+	at.sin_port = htons(FOREIGN);
+	REQUIRE((raw.channel = rdma_create_event_channel()) != NULL);
+	REQUIRE_EQ_INT(rdma_create_id(raw.channel, &listener, NULL, RDMA_PS_TCP), 0);
+	REQUIRE_EQ_INT(rdma_bind_addr(listener, (struct sockaddr *)&at), 0);
+	REQUIRE_EQ_INT(rdma_listen(listener, 4), 0);
+	check_signal(CHECK_PARENT);
+	for (int n = 0; n < 2; n++) {
+		raw_event(RDMA_CM_EVENT_CONNECT_REQUEST, &request);
+		REQUIRE_EQ_INT(rdma_reject(request, n ? NULL : garbage, n ? 0 : sizeof(garbage)),
+			       0);
+		rdma_destroy_id(request);
+	}
+}
+
+static void rejection_in_another_language_is_the_networks(void)
+{
+	pid_t stranger = check_fork(rejects_in_another_language, NULL);
+	struct sockaddr_in at;
+
+	api_open();
+	memcpy(&at, api_address(), sizeof(at));
+	check_put(stranger, &at, sizeof(at));
+	check_await(stranger);
+	for (int n = 0; n < 2; n++) {
+		struct api_end end;
+
+		api_end_make(&end, NULL);
+		REQUIRE_DAT(api_connect(end.ep, FOREIGN), DAT_SUCCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	}
+	check_join(stranger);
+}
+
+/* siw is in the kernel's connect for two minutes then: neither the program nor its other connections are. */
+static void host_that_is_not_there_holds_up_nobody(void)
+{
+	struct sockaddr_in nowhere;
+	struct api_pair pair;
+	struct api_end end;
+	DAT_EVENT event;
+
+	api_open();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	memcpy(&nowhere, api_address(), sizeof(nowhere));
+	nowhere.sin_addr.s_addr = htonl((ntohl(nowhere.sin_addr.s_addr) & ~0xffu) | 77);
+	api_end_make(&end, NULL);
+	REQUIRE_DAT(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&nowhere, 4711, 5000000, 0, NULL,
+				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	api_pair_make(&pair, NULL);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 64, 64, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 64);
+	api_disconnect(&pair);
+	API_EVENT(end.connect, &event);
+	CHECK(event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
+	      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
+	CHECK_DAT(dat_ia_close(api.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	api.ia = DAT_HANDLE_NULL;
+}
+
+/* "rxe0 port 1" */
+static bool is_ours(struct ibv_device *device)
+{
+	size_t len = strlen(ibv_get_device_name(device));
+
+	for (DAT_COUNT i = 0; i < api.attr.num_transport_attr; i++) {
+		const DAT_NAMED_ATTR *attr = &api.attr.transport_attr[i];
+
+		if (!strcmp(attr->name, "device"))
+			return !strncmp(attr->value, ibv_get_device_name(device), len) &&
+			       attr->value[len] == ' ';
+	}
+	return false;
+}
+
+/* A provider with limits of its own making would get some of them wrong. */
+static void limits_are_those_of_the_device(void)
+{
+	struct ibv_device **list;
+	int count, seen = 0;
+
+	api_open();
+	REQUIRE((list = ibv_get_device_list(&count)) != NULL);
+	for (int i = 0; i < count; i++) {
+		struct ibv_device_attr dev;
+		struct ibv_context *verbs;
+
+		if (!is_ours(list[i]))
+			continue;
+		REQUIRE((verbs = ibv_open_device(list[i])) != NULL);
+		REQUIRE_EQ_INT(ibv_query_device(verbs, &dev), 0);
+		ibv_close_device(verbs);
+		CHECK_EQ_INT(api.attr.max_eps, dev.max_qp);
+		CHECK_EQ_INT(api.attr.max_lmrs, dev.max_mr);
+		CHECK(api.attr.max_pzs <= dev.max_pd && api.attr.max_pzs > dev.max_pd - 4);
+		CHECK_EQ_INT(api.attr.max_rdma_read_per_ep_in, dev.max_qp_rd_atom);
+		CHECK_EQ_INT(api.attr.max_rdma_read_per_ep_out, dev.max_qp_init_rd_atom);
+		CHECK(api.attr.max_iov_segments_per_dto <= dev.max_sge);
+		seen++;
+	}
+	ibv_free_device_list(list);
+	CHECK_EQ_INT(seen, 1);
+}
+
+static const struct check_test ib_tests[] = {
+	CHECK_TEST(queue_pairs_get_a_short_time_for_receiver_not_ready),
+	CHECK_TEST(message_before_the_confirmation_comes_after_established),
+	CHECK_TEST(peer_that_disconnects_is_answered),
+	CHECK_TEST(request_that_is_taken_for_a_stale_connection_is_repeated), CHECK_END
+};
+
+static const struct check_test all_tests[] = {
+	CHECK_TEST(side_that_asks_for_no_incoming_reads_can_be_read),
+	CHECK_TEST(unreachable_on_a_connection_is_its_end_and_no_failed_attempt),
+	CHECK_TEST(rejection_in_another_language_is_the_networks),
+	CHECK_TEST(host_that_is_not_there_holds_up_nobody),
+	CHECK_TEST(limits_are_those_of_the_device),
+	CHECK_END
+};
+
+static const struct check_suite ib_traps = {
+	.name = "ib trap",
+	.teardown = api_close,
+	.tests = ib_tests,
+};
+
+static const struct check_suite all_traps = {
+	.name = "any trap",
+	.teardown = api_close,
+	.tests = all_tests,
+};
+
+CHECK_SUITES(&ib_traps, &all_traps);

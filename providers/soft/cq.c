@@ -222,10 +222,12 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	uint32_t head;
 
 	/*
-	 * Sequentially consistent: the owner clears `queued` before it looks at the port; so if we
-	 * find it set, the owner's look is still to come and will see what we did before.
+	 * Release: if we find it set, the owner's exchange, which clears it before the owner looks
+	 * at the port, is still to come and acquires what we did before. (A plain store there would
+	 * not, however it is ordered.) Acquire: who finds it clear puts the port on the list after
+	 * the owner has taken `next`.
 	 */
-	if (atomic_exchange(&port->attention[side].queued, 1))
+	if (atomic_exchange_explicit(&port->attention[side].queued, 1, memory_order_acq_rel))
 		return false;
 	head = atomic_load_explicit(&ring->attention, memory_order_relaxed);
 	do {

@@ -356,8 +356,12 @@ static void attention_poll(struct soft_cq *cq)
 		if (!ep) /* cannot be: an endpoint leaves the lists before it goes */
 			return;
 		entry = atomic_load_explicit(&ep->port->attention[side].next, memory_order_relaxed);
-		/* sequentially consistent: see soft_ring_attend */
-		atomic_store(&ep->port->attention[side].queued, 0);
+		/*
+		 * An exchange, not a store: it acquires from whoever found the flag set and left
+		 * (soft_ring_attend), so the look that follows sees what that one did before.
+		 */
+		atomic_exchange_explicit(&ep->port->attention[side].queued, 0,
+					 memory_order_acq_rel);
 		if (side == SOFT_SIDE_RECV)
 			soft_ep_heard(ep, ep->gen);
 		attention_take(ep, side);

@@ -1,0 +1,893 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The model checker: model.h.
+ *
+ * Each run is made anew from the start, along the choices of the one before up to the last that has an alternative. A
+ * state is what each thread has done and seen so far, for all else follows from that; a run that comes to a state that
+ * was there before ends there.
+ *
+ * A thread's view says of each word which of its values is the oldest that it may still see, and of each thread how
+ * much of it has happened before. A store leaves a view with its value, an acquire takes it over. Sequential
+ * consistency: one view is all fences'; the other accesses of this kind are in it for their own word only.
+ *
+ * Invariant: outside a run the atomics are plain memory.
+ */
+#define MODEL_ITSELF
+#undef _FORTIFY_SOURCE /* it takes a jump to another stack for an error */
+#include "tests/soft/model.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#define WORDS	 64
+#define VALUES	 64	   /* of a word in one run */
+#define PAYLOADS 16
+#define KEPT	 32
+#define CHOICES	 4096	   /* in one run */
+#define STEPS	 4096
+#define STACK	 (64u << 10)
+#define SHOWN	 160	   /* steps in front of an error */
+
+struct view {
+	uint8_t seen[WORDS];
+	uint16_t clock[MODEL_THREADS];
+};
+
+struct value {
+	uint64_t is;
+	struct view view;
+};
+
+struct word {
+	const volatile void *at;
+	size_t size;
+	const char *name;
+	unsigned int users; /* threads that have ever come here, as bits; steps are only what others may see */
+	unsigned int count;
+	struct value value[VALUES];
+};
+
+enum state { RUNS, WAITS, SLEEPS, BLOCKED, DIED, ENDED };
+
+struct thread {
+	jmp_buf begin, here; /* jumps go without the system calls of swapcontext() */
+	enum state state;
+	uint64_t since;		    /* WAITS: the writes there were */
+	const volatile void *on;    /* SLEEPS, BLOCKED */
+	struct view view, acquired; /* acquired: by relaxed loads, for a fence */
+	struct view released;	    /* by a fence, for relaxed stores */
+	uint64_t history;
+};
+
+struct payload {
+	const void *at;
+	int writer;
+	uint16_t written, read[MODEL_THREADS];
+};
+
+struct lock {
+	const void *at;
+	unsigned int users; /* as a word's */
+	bool held;
+	struct view view;
+	unsigned int count;
+};
+
+static struct {
+	const struct model_scenario *scenario;
+	struct {
+		void *at, *copy;
+		size_t size;
+	} kept[KEPT];
+	unsigned int kept_count;
+	struct word word[WORDS];
+	unsigned int words;
+
+	/* this run */
+	jmp_buf scheduler;
+	struct thread thread[MODEL_THREADS];
+	int threads, self; /* self: -1 outside a run */
+	struct view fences;
+	struct payload payload[PAYLOADS];
+	struct lock locks[PAYLOADS];
+	uint64_t writes;
+	bool died;
+	int last;	     /* the thread of the last step */
+	unsigned int budget; /* what is left of the scenario's */
+	char error[256];
+	struct {
+		int thread;
+		const char *what, *name;
+		uint64_t value;
+		unsigned int which;
+	} step[STEPS];
+	unsigned int steps;
+
+	/* the search */
+	struct {
+		unsigned int of, taken;
+	} choice[CHOICES];
+	unsigned int choices, at;
+	uint64_t *table; /* states that were there; 0: none */
+	size_t room, states;
+	bool again; /* something turned out to be seen by a second thread: from the start, with more steps */
+} m = { .self = -1 };
+
+/* ---- the search ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t with)
+{
+	hash ^= with + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+	hash *= 0xff51afd7ed558ccdu;
+	return hash ^ hash >> 32;
+}
+
+static void *must(void *memory)
+{
+	if (!memory) {
+		fprintf(stderr, "model: no memory\n");
+		abort();
+	}
+	return memory;
+}
+
+/* True: it was there. */
+static bool table_add(uint64_t *table, size_t room, uint64_t key)
+{
+	for (size_t i = key & (room - 1);; i = (i + 1) & (room - 1)) {
+		if (table[i] == key)
+			return true;
+		if (!table[i]) {
+			table[i] = key;
+			return false;
+		}
+	}
+}
+
+static bool can_run(const struct thread *t);
+
+static bool state_is_known(void)
+{
+	uint64_t key = m.scenario->budget ? mix(m.budget, (uint64_t)m.last) : 1;
+
+	for (int t = 0; t < m.threads; t++)
+		key = mix(mix(key, m.thread[t].history), can_run(&m.thread[t]) ? RUNS : m.thread[t].state);
+	if (m.states * 2 >= m.room) {
+		size_t room = m.room ? m.room * 2 : 1u << 16;
+		uint64_t *table = must(calloc(room, sizeof(*table)));
+
+		for (size_t i = 0; i < m.room; i++)
+			if (m.table[i])
+				table_add(table, room, m.table[i]);
+		free(m.table);
+		m.table = table;
+		m.room = room;
+	}
+	if (table_add(m.table, m.room, key ? key : 1))
+		return true;
+	m.states++;
+	return false;
+}
+
+static void error(const char *format, ...)
+{
+	va_list args;
+
+	if (*m.error)
+		return;
+	va_start(args, format);
+	vsnprintf(m.error, sizeof(m.error), format, args);
+	va_end(args);
+}
+
+static unsigned int choose(unsigned int of)
+{
+	if (of < 2)
+		return 0;
+	if (m.at < m.choices)
+		return m.choice[m.at++].taken;
+	if (m.choices == CHOICES) {
+		error("more than %d choices", CHOICES);
+		return 0;
+	}
+	m.choice[m.choices].of = of;
+	m.choice[m.choices++].taken = 0;
+	m.at++;
+	return 0;
+}
+
+/* The next path. False: there is none. */
+static bool backtrack(void)
+{
+	while (m.choices && m.choice[m.choices - 1].taken + 1 == m.choice[m.choices - 1].of)
+		m.choices--;
+	if (!m.choices)
+		return false;
+	m.choice[m.choices - 1].taken++;
+	return true;
+}
+
+/* ---- threads ---- */
+
+int model_self(void)
+{
+	return m.self;
+}
+
+static struct thread *self(void)
+{
+	return &m.thread[m.self];
+}
+
+static void leave(void)
+{
+	int me = m.self;
+
+	m.self = -1;
+	if (!_setjmp(m.thread[me].here)) /* unlike swapcontext(), without a system call */
+		_longjmp(m.scheduler, 1);
+	m.self = me;
+}
+
+/* Before what others may see or do: they may come first. */
+static void before_step(unsigned int *users)
+{
+	unsigned int me = 1u << m.self;
+
+	if (users && !(*users & me)) {
+		m.again = *users != 0;
+		*users |= me;
+		if (m.again)
+			leave(); /* for good: there are more steps than were thought */
+	}
+	if (users && *users == me) {
+		self()->view.clock[m.self]++;
+		return;
+	}
+	self()->history = mix(self()->history, 1);
+	leave();
+	self()->view.clock[m.self]++;
+}
+
+static void note(const char *what, const char *name, uint64_t value, unsigned int which)
+{
+	struct thread *t = self();
+
+	t->history = mix(mix(mix(t->history, (uintptr_t)what), (uintptr_t)name), mix(value, which));
+	if (m.steps == STEPS) {
+		error("more than %d steps", STEPS);
+		leave();
+	}
+	m.step[m.steps].thread = m.self;
+	m.step[m.steps].what = what;
+	m.step[m.steps].name = name;
+	m.step[m.steps].value = value;
+	m.step[m.steps++].which = which;
+}
+
+static void wrote(void)
+{
+	m.writes++;
+}
+
+/* A coroutine: each run begins with a jump to where this one waits for it. */
+static void body(int t)
+{
+	if (!_setjmp(m.thread[t].begin))
+		_longjmp(m.scheduler, 1);
+	m.scenario->run[m.self]();
+	self()->state = ENDED;
+	wrote(); /* its end is news */
+	leave();
+}
+
+/* Whether there is anything that it has not seen. */
+static bool behind(const struct thread *t)
+{
+	for (unsigned int w = 0; w < m.words; w++)
+		if (t->view.seen[w] + 1u < m.word[w].count)
+			return true;
+	return false;
+}
+
+static bool can_run(const struct thread *t)
+{
+	return t->state == RUNS || (t->state == WAITS && (t->since != m.writes || behind(t)));
+}
+
+/* What time brings: who has waited sees what is there now. */
+static void look_up(struct thread *t)
+{
+	for (unsigned int w = 0; w < m.words; w++)
+		t->view.seen[w] = (uint8_t)(m.word[w].count - 1);
+}
+
+static void resume(int n)
+{
+	struct thread *t = &m.thread[n];
+
+	if (t->state == WAITS)
+		look_up(t);
+	t->state = RUNS;
+	m.self = n;
+	if (!_setjmp(m.scheduler))
+		_longjmp(t->here, 1);
+	m.self = -1;
+}
+
+static void spend(void)
+{
+	if (m.scenario->budget)
+		m.budget--;
+}
+
+/* Who is next: a thread, a death (threads + n), or -1, the end. */
+static int next_thread(void)
+{
+	int list[MODEL_THREADS + 1], n = 0, mortal = m.scenario->mortal - 1, next;
+	bool goes_on = m.last >= 0 && can_run(&m.thread[m.last]), waiting = false, all = true;
+
+	if (goes_on)
+		list[n++] = m.last;
+	for (int t = 0; t < m.threads; t++) {
+		if (can_run(&m.thread[t]) && t != m.last && (!goes_on || m.budget))
+			list[n++] = t;
+		waiting = waiting || m.thread[t].state == WAITS;
+		all = all && m.thread[t].state >= DIED;
+	}
+	if (all)
+		return -1;
+	if (mortal >= 0 && !m.died && m.thread[mortal].state < DIED)
+		list[n++] = m.threads + mortal;
+	if (n) {
+		next = list[choose((unsigned int)n)];
+		if (goes_on && next != m.last && next < m.threads)
+			spend();
+		return next;
+	}
+	/* nobody does anything any more: who only waits may count the time */
+	for (int t = 0; waiting && m.died && t < m.threads; t++)
+		if (m.thread[t].state == WAITS)
+			return t;
+	error("nobody goes on: a wake-up is lost");
+	return -1;
+}
+
+/* Once for all runs. */
+static void make_thread(int t, void *stack)
+{
+	ucontext_t context, back;
+
+	getcontext(&context);
+	context.uc_stack.ss_sp = stack;
+	context.uc_stack.ss_size = STACK;
+	context.uc_link = NULL; /* it never returns */
+	makecontext(&context, (void (*)(void))body, 1, t);
+	if (!_setjmp(m.scheduler))
+		swapcontext(&back, &context);
+}
+
+static void start_thread(struct thread *t)
+{
+	memcpy(t->here, t->begin, sizeof(t->here));
+	t->state = RUNS;
+	t->history = 0;
+	t->on = NULL;
+	memset(&t->view, 0, sizeof(t->view));
+	memset(&t->acquired, 0, sizeof(t->acquired));
+	memset(&t->released, 0, sizeof(t->released));
+}
+
+static void start_run(void)
+{
+	for (unsigned int i = 0; i < m.kept_count; i++)
+		memcpy(m.kept[i].at, m.kept[i].copy, m.kept[i].size);
+	for (unsigned int w = 0; w < m.words; w++) {
+		struct word *word = &m.word[w];
+
+		word->count = 1;
+		memset(&word->value[0], 0, sizeof(word->value[0]));
+		memcpy(&word->value[0].is, (const void *)word->at, word->size);
+	}
+	memset(&m.fences, 0, sizeof(m.fences));
+	memset(m.payload, 0, sizeof(m.payload));
+	for (int i = 0; i < PAYLOADS; i++) {
+		m.locks[i].held = false;
+		m.locks[i].count = 0;
+		memset(&m.locks[i].view, 0, sizeof(m.locks[i].view));
+	}
+	m.steps = m.at = 0;
+	m.writes = 1;
+	m.died = false;
+	m.last = -1;
+	m.budget = m.scenario->budget ? m.scenario->budget : UINT_MAX;
+	*m.error = 0;
+	for (int t = 0; t < m.threads; t++)
+		start_thread(&m.thread[t]);
+}
+
+/* False: an error. */
+static bool run(void)
+{
+	if (m.scenario->begin)
+		m.scenario->begin();
+	start_run();
+	while (!*m.error && !m.again) {
+		int next;
+
+		if (m.at == m.choices && state_is_known())
+			return true;
+		next = next_thread();
+		if (next < 0)
+			break;
+		if (next < m.threads) {
+			m.last = next;
+			resume(next);
+			continue;
+		}
+		m.died = true;
+		m.thread[next - m.threads].state = DIED;
+		wrote();
+	}
+	if (!*m.error && !m.again && m.scenario->end)
+		m.scenario->end();
+	return !*m.error;
+}
+
+static void show(void)
+{
+	unsigned int from = m.steps > SHOWN ? m.steps - SHOWN : 0;
+
+	fprintf(stderr, "# %s: %s\n", m.scenario->name, m.error);
+	for (unsigned int i = from; i < m.steps; i++)
+		fprintf(stderr, "#   %d  %-10s %-14s %#llx (%u)\n", m.step[i].thread, m.step[i].what, m.step[i].name,
+			(unsigned long long)m.step[i].value, m.step[i].which);
+}
+
+/* All there is, with the steps known so far. */
+static bool search(void)
+{
+	bool right;
+
+	m.again = false;
+	m.choices = 0;
+	m.states = 0;
+	if (m.table)
+		memset(m.table, 0, m.room * sizeof(*m.table));
+	do
+		right = run();
+	while (right && !m.again && backtrack());
+	return right;
+}
+
+bool model_explore(const struct model_scenario *scenario)
+{
+	void *stack[MODEL_THREADS];
+	bool right;
+
+	for (unsigned int i = 0; i < m.kept_count; i++) {
+		m.kept[i].copy = must(malloc(m.kept[i].size));
+		memcpy(m.kept[i].copy, m.kept[i].at, m.kept[i].size);
+	}
+	memset(m.locks, 0, sizeof(m.locks));
+	for (unsigned int w = 0; w < m.words; w++)
+		m.word[w].users = 0;
+	m.scenario = scenario;
+	for (m.threads = 0; m.threads < MODEL_THREADS && scenario->run[m.threads]; m.threads++)
+		make_thread(m.threads, stack[m.threads] = must(malloc(STACK)));
+	do
+		right = search();
+	while (right && m.again);
+	if (!right)
+		show();
+	for (unsigned int i = 0; i < m.kept_count; i++)
+		free(m.kept[i].copy);
+	for (int t = 0; t < m.threads; t++)
+		free(stack[t]);
+	return right;
+}
+
+uint64_t model_states(void)
+{
+	return m.states;
+}
+
+void model_reset(void)
+{
+	m.kept_count = m.words = 0;
+}
+
+void model_keep(void *memory, size_t size)
+{
+	if (m.kept_count == KEPT)
+		abort();
+	m.kept[m.kept_count].at = memory;
+	m.kept[m.kept_count++].size = size;
+}
+
+void model_watch(const volatile void *at, size_t size, const char *name)
+{
+	struct word *word = &m.word[m.words++];
+
+	if (m.words > WORDS)
+		abort();
+	word->at = at;
+	word->size = size;
+	word->name = name;
+}
+
+/* ---- what threads do ---- */
+
+void model_require_(bool condition, const char *text, int line)
+{
+	if (condition)
+		return;
+	error("line %d: %s is not so", line, text);
+	if (m.self >= 0)
+		leave();
+}
+
+void model_yield(void)
+{
+	if (m.self < 0)
+		return;
+	note("waits", "", 0, 0);
+	self()->state = WAITS;
+	self()->since = m.writes;
+	leave();
+	for (unsigned int w = 0; w < m.words; w++)
+		self()->history = mix(self()->history, self()->view.seen[w]);
+}
+
+void model_pause(void)
+{
+	if (m.self < 0)
+		return;
+	before_step(NULL);
+	note("goes on", "", 0, 0);
+}
+
+static void view_join(struct view *view, const struct view *with)
+{
+	for (unsigned int w = 0; w < m.words; w++)
+		if (with->seen[w] > view->seen[w])
+			view->seen[w] = with->seen[w];
+	for (int t = 0; t < m.threads; t++)
+		if (with->clock[t] > view->clock[t])
+			view->clock[t] = with->clock[t];
+}
+
+bool model_dead(int thread)
+{
+	bool dead;
+
+	before_step(NULL);
+	dead = m.thread[thread].state == DIED;
+	if (dead)
+		view_join(&self()->view, &m.thread[thread].view);
+	note(dead ? "is dead" : "is alive", "", (uint64_t)thread, 0);
+	return dead;
+}
+
+static struct payload *payload_of(const void *at)
+{
+	unsigned int i = 0;
+
+	while (i < PAYLOADS && m.payload[i].at && m.payload[i].at != at)
+		i++;
+	if (i == PAYLOADS)
+		abort();
+	m.payload[i].at = at;
+	return &m.payload[i];
+}
+
+void model_read(const void *at)
+{
+	struct payload *p;
+
+	if (m.self < 0)
+		return;
+	self()->view.clock[m.self]++;
+	p = payload_of(at);
+	if (p->written > self()->view.clock[p->writer] && p->writer != m.self) {
+		error("thread %d reads what thread %d may be writing", m.self, p->writer);
+		leave();
+	}
+	p->read[m.self] = self()->view.clock[m.self];
+}
+
+void model_write(const void *at)
+{
+	struct payload *p;
+
+	if (m.self < 0)
+		return;
+	self()->view.clock[m.self]++;
+	p = payload_of(at);
+	for (int t = 0; t < m.threads; t++)
+		if (t != m.self && ((p->writer == t && p->written > self()->view.clock[t]) ||
+				    p->read[t] > self()->view.clock[t])) {
+			error("thread %d writes what thread %d may be using", m.self, t);
+			leave();
+		}
+	p->writer = m.self;
+	p->written = self()->view.clock[m.self];
+}
+
+static struct lock *lock_of(const void *at)
+{
+	unsigned int i = 0;
+
+	while (i < PAYLOADS && m.locks[i].at && m.locks[i].at != at)
+		i++;
+	if (i == PAYLOADS)
+		abort();
+	m.locks[i].at = at;
+	return &m.locks[i];
+}
+
+void model_lock(_Atomic uint32_t *at)
+{
+	struct lock *lock;
+
+	if (m.self < 0)
+		return;
+	lock = lock_of((const void *)at);
+	before_step(&lock->users);
+	while (lock->held) {
+		self()->state = BLOCKED;
+		self()->on = lock;
+		leave();
+	}
+	lock->held = true;
+	view_join(&self()->view, &lock->view);
+	note("locks", "", (uintptr_t)at, lock->count++);
+}
+
+void model_unlock(_Atomic uint32_t *at)
+{
+	struct lock *lock;
+
+	if (m.self < 0)
+		return;
+	lock = lock_of((const void *)at);
+	lock->held = false;
+	lock->view = self()->view;
+	for (int t = 0; t < m.threads; t++)
+		if (m.thread[t].state == BLOCKED && m.thread[t].on == lock)
+			m.thread[t].state = RUNS;
+	note("unlocks", "", (uintptr_t)at, 0);
+}
+
+/* ---- atomics ---- */
+
+static bool acquires(memory_order order)
+{
+	return order == memory_order_acquire || order == memory_order_consume || order == memory_order_acq_rel ||
+	       order == memory_order_seq_cst;
+}
+
+static bool releases(memory_order order)
+{
+	return order == memory_order_release || order == memory_order_acq_rel || order == memory_order_seq_cst;
+}
+
+/* WORDS: none that is watched, or no run. */
+static unsigned int word_of(const volatile void *at)
+{
+	unsigned int w = 0;
+
+	if (m.self < 0)
+		return WORDS;
+	while (w < m.words && m.word[w].at != at)
+		w++;
+	return w < m.words ? w : WORDS;
+}
+
+static void see(unsigned int w, unsigned int which, memory_order order)
+{
+	struct thread *t = self();
+	const struct view *view = &m.word[w].value[which].view;
+
+	if (which > t->view.seen[w])
+		t->view.seen[w] = (uint8_t)which;
+	view_join(acquires(order) ? &t->view : &t->acquired, view);
+	if (order == memory_order_seq_cst && which > m.fences.seen[w])
+		m.fences.seen[w] = (uint8_t)which;
+}
+
+uint64_t model_load(const volatile void *at, size_t size, memory_order order)
+{
+	unsigned int w = word_of(at), oldest, which;
+	uint64_t value = 0;
+	struct word *word;
+
+	if (w == WORDS) {
+		memcpy(&value, (const void *)at, size);
+		return value;
+	}
+	before_step(&m.word[w].users);
+	word = &m.word[w];
+	oldest = self()->view.seen[w];
+	if (order == memory_order_seq_cst && m.fences.seen[w] > oldest)
+		oldest = m.fences.seen[w];
+	which = word->count - 1 - choose(m.budget ? word->count - oldest : 1);
+	if (which + 1 < word->count)
+		spend();
+	see(w, which, order);
+	note("loads", word->name, word->value[which].is, which);
+	return word->value[which].is;
+}
+
+/* A new value; `after`: of a read-modify-write, which goes on releasing what the value before released. */
+static void put(unsigned int w, uint64_t value, memory_order order, const struct view *after)
+{
+	struct word *word = &m.word[w];
+	struct thread *t = self();
+	struct value *new = &word->value[word->count];
+
+	if (word->count == VALUES) {
+		error("more than %d values of %s", VALUES, word->name);
+		leave();
+	}
+	t->view.seen[w] = (uint8_t)word->count;
+	if (order == memory_order_seq_cst)
+		m.fences.seen[w] = (uint8_t)word->count;
+	new->is = value;
+	new->view = releases(order) ? t->view : t->released;
+	new->view.seen[w] = (uint8_t)word->count;
+	if (after)
+		view_join(&new->view, after);
+	word->count++;
+	memcpy((void *)(uintptr_t)word->at, &value, word->size);
+	wrote();
+}
+
+void model_store(volatile void *at, size_t size, uint64_t value, memory_order order)
+{
+	unsigned int w = word_of(at);
+
+	if (w == WORDS) {
+		memcpy((void *)(uintptr_t)at, &value, size);
+		return;
+	}
+	before_step(&m.word[w].users);
+	put(w, value, order, NULL);
+	note("stores", m.word[w].name, value, m.word[w].count - 1);
+}
+
+static uint64_t changed(enum model_rmw how, uint64_t old, uint64_t value)
+{
+	switch (how) {
+	case MODEL_SET:
+		return value;
+	case MODEL_ADD:
+		return old + value;
+	case MODEL_SUB:
+		return old - value;
+	case MODEL_OR:
+		return old | value;
+	default:
+		return old & value;
+	}
+}
+
+static uint64_t cut(uint64_t value, size_t size)
+{
+	return size < 8 ? value & ((UINT64_C(1) << 8 * size) - 1) : value;
+}
+
+uint64_t model_change(volatile void *at, size_t size, enum model_rmw how, uint64_t value, memory_order order)
+{
+	unsigned int w = word_of(at), last;
+	uint64_t old = 0, new;
+
+	if (w == WORDS) {
+		memcpy(&old, (const void *)(uintptr_t)at, size);
+		new = cut(changed(how, old, value), size);
+		memcpy((void *)(uintptr_t)at, &new, size);
+		return old;
+	}
+	before_step(&m.word[w].users);
+	last = m.word[w].count - 1;
+	old = m.word[w].value[last].is;
+	see(w, last, order);
+	put(w, cut(changed(how, old, value), size), order, &m.word[w].value[last].view);
+	note("changes", m.word[w].name, m.word[w].value[last + 1].is, last + 1);
+	return old;
+}
+
+bool model_compare(volatile void *at, size_t size, void *expected, uint64_t value, memory_order good,
+		   memory_order bad)
+{
+	unsigned int w = word_of(at), last;
+	uint64_t old = 0, want = 0;
+
+	memcpy(&want, expected, size);
+	if (w == WORDS) {
+		memcpy(&old, (const void *)(uintptr_t)at, size);
+		if (old == want)
+			memcpy((void *)(uintptr_t)at, &value, size);
+		else
+			memcpy(expected, &old, size);
+		return old == want;
+	}
+	before_step(&m.word[w].users);
+	last = m.word[w].count - 1;
+	old = m.word[w].value[last].is;
+	see(w, last, old == want ? good : bad);
+	if (old != want) {
+		note("finds", m.word[w].name, old, last);
+		memcpy(expected, &old, size);
+		return false;
+	}
+	put(w, value, good, &m.word[w].value[last].view);
+	note("swaps", m.word[w].name, value, last + 1);
+	return true;
+}
+
+void model_fence(memory_order order)
+{
+	struct thread *t;
+
+	if (m.self < 0)
+		return;
+	before_step(NULL);
+	t = self();
+	if (acquires(order))
+		view_join(&t->view, &t->acquired);
+	if (order == memory_order_seq_cst)
+		for (unsigned int w = 0; w < m.words; w++) {
+			if (m.fences.seen[w] > t->view.seen[w])
+				t->view.seen[w] = m.fences.seen[w];
+			m.fences.seen[w] = t->view.seen[w];
+			t->history = mix(t->history, t->view.seen[w]);
+		}
+	if (releases(order))
+		t->released = t->view;
+	note("fence", "", (uint64_t)order, 0);
+}
+
+/* ---- the kernel ---- */
+
+void model_futex_wait(_Atomic uint32_t *at, uint32_t seen)
+{
+	unsigned int w = word_of((const volatile void *)at);
+	uint32_t is;
+
+	before_step(NULL);
+	memcpy(&is, (const void *)at, sizeof(is)); /* the kernel looks under a lock that wakers take */
+	note(is == seen ? "sleeps" : "stays up", m.word[w].name, is, m.word[w].count - 1);
+	if (is == seen) {
+		self()->state = SLEEPS;
+		self()->on = (const volatile void *)at;
+		leave();
+	}
+	look_up(self());
+	for (w = 0; w < m.words; w++)
+		self()->history = mix(self()->history, self()->view.seen[w]);
+}
+
+/* FUTEX_WAKE is all that is called. */
+long model_syscall(long number, ...)
+{
+	const volatile void *at;
+	va_list args;
+
+	va_start(args, number);
+	at = va_arg(args, void *);
+	va_end(args);
+	if (m.self < 0)
+		return 0;
+	before_step(NULL);
+	for (int t = 0; t < m.threads; t++)
+		if (m.thread[t].state == SLEEPS && m.thread[t].on == at)
+			m.thread[t].state = RUNS;
+	wrote();
+	note("wakes", "", (uint64_t)number, 0);
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A model checker for the shared memory protocol of the soft provider. It runs the provider's own sources: they are
+ * compiled with this header in front of them, which puts other definitions behind the names of C11's atomics. The
+ * "processes" of a scenario are coroutines of one thread, and each of their atomic accesses to a watched word is a step.
+ * Every order of steps is tried, and at each load every value that C11 allows: words have histories, and a relaxed
+ * access may still see an older value until an acquire, a fence or a later access to the same word forbids it.
+ * Payload is watched as well: two accesses to it of which neither happens before the other are an error.
+ *
+ * Not tried: a store that takes its place in a word's order before one that was made earlier; compare-exchanges that
+ * fail for no reason or by an old value. Consume counts as acquire.
+ *
+ * A scenario that ends with somebody asleep for ever, too, is an error: so a wake-up that is lost is found.
+ */
+#ifndef TESTS_SOFT_MODEL_H
+#define TESTS_SOFT_MODEL_H
+
+#include <datp/provider.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MODEL_THREADS 4
+
+struct model_scenario {
+	const char *name;
+	void (*begin)(void); /* before each run, outside the model: memory as it was at the start is there again */
+	void (*run[MODEL_THREADS])(void);
+	void (*end)(void); /* after each run; model_require() */
+	int mortal;	   /* 1 + the thread that may die before any of its steps; 0: none */
+	/*
+	 * So often may a thread be interrupted that could go on, or a load see another value than the last: 0 stands for
+	 * any number. What takes many of them to go wrong has hardly ever been seen.
+	 */
+	unsigned int budget;
+};
+
+/* ---- what a scenario consists of ---- */
+
+/* Set up first, once: memory that is as it is now at the start of each run, and the words in it that are steps. */
+void model_reset(void);
+void model_keep(void *memory, size_t size);
+void model_watch(const volatile void *word, size_t size, const char *name);
+
+/* Tries all there is. False: something is wrong, and it has been said on stderr, with the steps that lead to it. */
+bool model_explore(const struct model_scenario *scenario);
+uint64_t model_states(void); /* of the last exploration */
+
+/* ---- within a run ---- */
+
+void model_require_(bool condition, const char *text, int line);
+#define model_require(condition) model_require_((condition), #condition, __LINE__)
+void model_read(const void *payload);  /* any address: it stands for what is there */
+void model_write(const void *payload);
+void model_pause(void);		       /* others may come between: in the middle of a copy */
+void model_yield(void);		       /* until another thread has done something */
+bool model_dead(int thread);	       /* it has died; all that it did is seen */
+void model_futex_wait(_Atomic uint32_t *word, uint32_t seen);
+int model_self(void);
+
+/* ---- behind the names ---- */
+
+uint64_t model_load(const volatile void *word, size_t size, memory_order order);
+void model_store(volatile void *word, size_t size, uint64_t value, memory_order order);
+enum model_rmw { MODEL_SET, MODEL_ADD, MODEL_SUB, MODEL_OR, MODEL_AND };
+uint64_t model_change(volatile void *word, size_t size, enum model_rmw how, uint64_t value, memory_order order);
+bool model_compare(volatile void *word, size_t size, void *expected, uint64_t value, memory_order good,
+		   memory_order bad);
+void model_fence(memory_order order);
+void model_lock(_Atomic uint32_t *lock);
+void model_unlock(_Atomic uint32_t *lock);
+long model_syscall(long number, ...);
+ssize_t model_bell(int fd, const void *bytes, size_t size);
+void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited);
+
+#ifndef MODEL_ITSELF
+
+/* The type without its qualifiers, as <stdatomic.h> gets it. */
+#define MODEL_TYPE(p)	 __typeof__((void)0, *(p))
+#define MODEL_WORD(p, v) ({ MODEL_TYPE(p) in_ = (v); uint64_t word_ = 0; memcpy(&word_, &in_, sizeof in_); word_; })
+#define MODEL_VALUE(p, call)                                                                                           \
+	({                                                                                                             \
+		MODEL_TYPE(p) out_;                                                                                    \
+		uint64_t got_ = (call);                                                                                \
+		memcpy(&out_, &got_, sizeof out_);                                                                     \
+		out_;                                                                                                  \
+	})
+#define MODEL_RMW(p, how, v, order) MODEL_VALUE(p, model_change((p), sizeof *(p), how, MODEL_WORD(p, v), order))
+
+#undef atomic_load_explicit
+#undef atomic_load
+#undef atomic_store_explicit
+#undef atomic_store
+#undef atomic_exchange_explicit
+#undef atomic_exchange
+#undef atomic_compare_exchange_strong_explicit
+#undef atomic_compare_exchange_strong
+#undef atomic_compare_exchange_weak_explicit
+#undef atomic_compare_exchange_weak
+#undef atomic_fetch_add_explicit
+#undef atomic_fetch_sub_explicit
+#undef atomic_fetch_or_explicit
+#undef atomic_fetch_and_explicit
+#undef atomic_thread_fence
+#define atomic_load_explicit(p, order)	      MODEL_VALUE(p, model_load((p), sizeof *(p), order))
+#define atomic_load(p)			      atomic_load_explicit(p, memory_order_seq_cst)
+#define atomic_store_explicit(p, v, order)    model_store((p), sizeof *(p), MODEL_WORD(p, v), order)
+#define atomic_store(p, v)		      atomic_store_explicit(p, v, memory_order_seq_cst)
+#define atomic_exchange_explicit(p, v, order) MODEL_RMW(p, MODEL_SET, v, order)
+#define atomic_exchange(p, v)		      atomic_exchange_explicit(p, v, memory_order_seq_cst)
+#define atomic_compare_exchange_strong_explicit(p, e, v, good, bad)                                                    \
+	model_compare((p), sizeof *(p), (e), MODEL_WORD(p, v), good, bad)
+#define atomic_compare_exchange_weak_explicit atomic_compare_exchange_strong_explicit
+#define atomic_compare_exchange_strong(p, e, v)                                                                        \
+	model_compare((p), sizeof *(p), (e), MODEL_WORD(p, v), memory_order_seq_cst, memory_order_seq_cst)
+#define atomic_compare_exchange_weak	       atomic_compare_exchange_strong
+#define atomic_fetch_add_explicit(p, v, order) MODEL_RMW(p, MODEL_ADD, v, order)
+#define atomic_fetch_sub_explicit(p, v, order) MODEL_RMW(p, MODEL_SUB, v, order)
+#define atomic_fetch_or_explicit(p, v, order)  MODEL_RMW(p, MODEL_OR, v, order)
+#define atomic_fetch_and_explicit(p, v, order) MODEL_RMW(p, MODEL_AND, v, order)
+#define atomic_thread_fence(order)	       model_fence(order)
+
+#define datp_lock(lock)			   model_lock(lock)
+#define datp_unlock(lock)		   model_unlock(lock)
+#define datp_wqe_done(wqe, status, len, s) model_wqe_done(wqe, status, len, s)
+#define sched_yield()			   model_yield()
+#define nanosleep(time, left)		   ((void)(time), (void)(left), model_yield())
+#define syscall				   model_syscall
+#define write(fd, bytes, size)		   model_bell(fd, bytes, size)
+
+/* The provider's files that are checked; what they want of the others is the scenario's. */
+#define soft_xfer(...)		  model_xfer(__VA_ARGS__)
+#define soft_mr_check_iov(...)	  model_check_iov(__VA_ARGS__)
+#define soft_mr_check_remote(...) model_check_remote(__VA_ARGS__)
+#define soft_peer_lost(peer)	  model_peer_lost(peer)
+#define soft_ep_heard(ep, gen)	  model_ep_heard(ep, gen)
+#define soft_ep_fail(ep)	  model_ep_fail(ep)
+
+#endif
+#endif

@@ -7,10 +7,12 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "datctl.h"
+#include "registry/conf.h"
 
 static const struct command {
 	const char *name;
@@ -42,6 +44,92 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+/* The help that knows the options of a command; NULL: of datctl itself. */
+static const char *help_of(const char *command)
+{
+	for (size_t i = 0; command != NULL && i < COMMANDS; i++)
+		if (strcmp(command, commands[i].name) == 0)
+			return commands[i].help;
+	return "--help --version";
+}
+
+/* Is what was typed the beginning of a word, and long enough to tell? */
+static bool begins_with(const char *word, const char *typed, size_t enough)
+{
+	size_t length = strlen(typed);
+
+	return length >= enough && strncmp(word, typed, length) == 0;
+}
+
+/* The option of a help text that one which was mistyped begins, or is nearest to; malloced. */
+static char *option_nearest(const char *typed, const char *text)
+{
+	unsigned int distance = conf_near_begin(typed);
+	char *nearest = conf_near(typed, "--help", &distance) ? cli_strdup("--help") : NULL;
+	bool begins = false;
+
+	while (!begins && (text = strstr(text, "--")) != NULL) {
+		size_t length = 2 + strspn(text + 2, "abcdefghijklmnopqrstuvwxyz-");
+		char *word = cli_text("%.*s", (int)length, text);
+
+		text += length;
+		begins = begins_with(word, typed, 4);
+		if (begins || conf_near(typed, word, &distance)) {
+			free(nearest);
+			nearest = word;
+		} else {
+			free(word);
+		}
+	}
+	return nearest;
+}
+
+int datctl_unknown_option(const char *command, const char *option)
+{
+	size_t length = strcspn(option, "=");
+	char *typed = cli_text("%.*s", (int)length, option);
+	char *nearest = option_nearest(typed, help_of(command));
+	const char *colon = command != NULL ? ": " : "";
+	int status;
+
+	command = command != NULL ? command : "";
+	if (nearest != NULL && option[length] == '=')
+		status = cli_usage("%s%sunknown option '%s'; did you mean '%s %s'?", command, colon,
+				   option, nearest, option + length + 1);
+	else if (nearest != NULL)
+		status = cli_usage("%s%sunknown option '%s'; did you mean '%s'?", command, colon,
+				   option, nearest);
+	else
+		status = cli_usage("%s%sunknown option '%s'", command, colon, option);
+	free(nearest);
+	free(typed);
+	return status;
+}
+
+int datctl_unwanted(const char *command, const char *argument)
+{
+	if (argument[0] == '-')
+		return datctl_unknown_option(command, argument);
+	return cli_usage("%s: no argument is wanted, and '%s' is one", command, argument);
+}
+
+static int unknown_command(const char *typed)
+{
+	unsigned int distance = conf_near_begin(typed);
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (begins_with(commands[i].name, typed, 2))
+			return cli_usage("unknown command '%s'; did you mean '%s'?", typed,
+					 commands[i].name);
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (conf_near(typed, commands[i].name, &distance))
+			nearest = commands[i].name;
+	if (nearest != NULL)
+		return cli_usage("unknown command '%s'; did you mean '%s'?", typed, nearest);
+	return cli_usage("unknown command '%s'", typed);
+}
+
 static int help(void)
 {
 	cli_help("Usage: datctl COMMAND [ARGUMENT...]\n"
@@ -70,11 +158,25 @@ static int help(void)
 			"Exit status: 0 it worked, 1 it failed, 2 the command line is wrong.\n");
 }
 
+/* --json may stand behind the arguments too: commands look for it in front of them. */
+static void json_first(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		char *json = argv[i];
+
+		if (i == 1 || strcmp(json, "--json") != 0)
+			continue;
+		memmove(argv + 2, argv + 1, (size_t)(i - 1) * sizeof(*argv));
+		argv[1] = json;
+	}
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return cli_help(command->help);
+	json_first(argc, argv);
 	return command->run(argc, argv);
 }
 
@@ -92,8 +194,8 @@ static int choose(int argc, char **argv)
 	if (datctl_is_datadm(argv[1]))
 		return datctl_datadm(argc - 1, argv + 1);
 	if (argv[1][0] == '-')
-		return cli_usage("unknown option '%s'", argv[1]);
-	return cli_usage("unknown command '%s'", argv[1]);
+		return datctl_unknown_option(NULL, argv[1]);
+	return unknown_command(argv[1]);
 }
 
 int main(int argc, char **argv)

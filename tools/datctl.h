@@ -20,6 +20,11 @@ int datctl_report(int argc, char **argv);
 int datctl_show(int argc, char **argv);
 int datctl_which(int argc, char **argv);
 
+/* Says that a command (NULL: datctl itself) has no such option, and what may have been meant. */
+int datctl_unknown_option(const char *command, const char *option);
+/* The same of an argument of a command that wants none. */
+int datctl_unwanted(const char *command, const char *argument);
+
 /* Brings a dat.conf up to date with the devices that there are below root. */
 int datctl_update(const char *path, const char *root, bool dry);
 

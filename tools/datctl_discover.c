@@ -352,7 +352,10 @@ int datctl_discover(int argc, char **argv)
 		else if (strcmp(argv[i], "--update") == 0 || strcmp(argv[i], "--root") == 0)
 			return cli_usage("discover: %s: its value is missing", argv[i]);
 		else
-			return cli_usage("discover: '%s' is no option", argv[i]);
+			return argv[i][0] == '-' ? datctl_unknown_option("discover", argv[i])
+						 : cli_usage("discover: '%s' is one argument too many; "
+							     "a file is named with --update",
+							     argv[i]);
 	}
 	if (dry && path == NULL)
 		return cli_usage("discover: --dry-run: which file? give --update FILE as well");

@@ -93,7 +93,9 @@ int datctl_dump(int argc, char **argv)
 	void *dl;
 	bool loads;
 
-	if (argc != 2 || argv[1][0] == '-')
+	if (argc > 1 && argv[1][0] == '-')
+		return datctl_unknown_option("dump", argv[1]);
+	if (argc != 2)
 		return cli_usage("dump wants one PLUGIN.so");
 	dl = plugin_load(argv[1]);
 	if (!dl)

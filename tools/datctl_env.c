@@ -155,8 +155,7 @@ int datctl_env(int argc, char **argv)
 	bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
 
 	if (argc > 1 + json)
-		return cli_usage("env: '%s' is no option, and no argument is wanted",
-				 argv[1 + json]);
+		return datctl_unwanted("env", argv[1 + json]);
 	if (json)
 		json_print();
 	else

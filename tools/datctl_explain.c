@@ -210,7 +210,7 @@ int datctl_explain(int argc, char **argv)
 	if (first >= argc)
 		return cli_usage("explain: a number or a name is missing");
 	if (argv[first][0] == '-' && (argv[first][1] < '0' || argv[first][1] > '9'))
-		return cli_usage("explain: unknown option '%s'", argv[first]);
+		return datctl_unknown_option("explain", argv[first]);
 	if (as_json)
 		json_array(NULL);
 	for (int i = first; i < argc; i++) {

@@ -206,8 +206,7 @@ int datctl_list(int argc, char **argv)
 
 	as_json = argc > 1 && strcmp(argv[1], "--json") == 0;
 	if (argc > 1 + as_json)
-		return cli_usage("list: '%s' is no option, and no argument is wanted",
-				 argv[1 + as_json]);
+		return datctl_unwanted("list", argv[1 + as_json]);
 	conf_init(&conf);
 	if (conf_read_system(&conf) == 0)
 		status = list(&conf);

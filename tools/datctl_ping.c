@@ -499,7 +499,7 @@ int datctl_ping(int argc, char **argv)
 			p.end.patience = (DAT_TIMEOUT)(number * 1000000u);
 			i++;
 		} else if (options && argv[i][0] == '-') {
-			return cli_usage("ping: unknown option '%s'", argv[i]);
+			return datctl_unknown_option("ping", argv[i]);
 		} else if (p.end.adapter == NULL) {
 			p.end.adapter = argv[i];
 		} else if (p.address == NULL && !p.server) {

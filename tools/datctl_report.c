@@ -119,6 +119,21 @@ static void files_print(void)
 	conf_free(&conf);
 }
 
+static void registry_json(void)
+{
+	struct conf conf;
+
+	conf_init(&conf);
+	conf_read_system(&conf);
+	json_string("registry", conf.origin);
+	json_array("files");
+	for (const struct conf_source *s = conf.sources; s != NULL; s = s->next)
+		json_string(NULL, s->path);
+	json_end();
+	json_string("providers", conf.providers);
+	conf_free(&conf);
+}
+
 static void devices_print(bool json)
 {
 	struct devices devices;
@@ -210,7 +225,7 @@ static void json_report(const struct utsname *uts, const char *system)
 	json_object("limits");
 	limits_print(true);
 	json_end();
-	json_string("registry", conffile_path());
+	registry_json();
 	json_array("rdma_ports");
 	devices_print(true);
 	json_end();
@@ -227,8 +242,7 @@ int datctl_report(int argc, char **argv)
 	char *system;
 
 	if (argc > 1 + json)
-		return cli_usage("report: '%s' is no option, and no argument is wanted",
-				 argv[1 + json]);
+		return datctl_unwanted("report", argv[1 + json]);
 	memset(&uts, 0, sizeof(uts));
 	uname(&uts);
 	system = distribution();

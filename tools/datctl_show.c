@@ -289,7 +289,7 @@ int datctl_show(int argc, char **argv)
 		argc--;
 		argv++;
 	} else if (argc > 1 && argv[1][0] == '-') {
-		return cli_usage("show: unknown option '%s'", argv[1]);
+		return datctl_unknown_option("show", argv[1]);
 	}
 	if (argc < 2)
 		return cli_usage("show: the name of an adapter is missing");

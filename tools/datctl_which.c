@@ -225,7 +225,7 @@ int datctl_which(int argc, char **argv)
 	if (first < argc && strcmp(argv[first], "--") == 0)
 		first++;
 	else if (first < argc && argv[first][0] == '-')
-		return cli_usage("which: unknown option '%s'", argv[first]);
+		return datctl_unknown_option("which", argv[first]);
 	if (argc > first + 1)
 		return cli_usage("which: one adapter at a time; '%s' is one too many",
 				 argv[first + 1]);

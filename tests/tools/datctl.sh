@@ -316,6 +316,48 @@ show_decodes_numbers_to_names()
 	prints '^dapl_version_minor += 2$'
 }
 
+# mistyped MEANT ARGUMENT...
+mistyped()
+{
+	local meant=$1
+	shift
+	run ./datctl "$@"
+	exits_with 2
+	prints_nothing
+	says "^datctl: .*; did you mean '$meant'\\?$"
+}
+
+a_mistyped_command_or_option_says_what_was_meant()
+{
+	mistyped check chek
+	mistyped list lsit
+	mistyped discover disc
+	mistyped show shw soft0
+	mistyped --version --verison
+	mistyped --timeout check --timout 3
+	mistyped '--timeout 3' check --timeout=3
+	mistyped --server ping --sever soft0
+	mistyped --json list -json
+	mistyped --dry-run discover --dry
+	mistyped --help env --hlp
+	run ./datctl somethingelse
+	exits_with 2
+	! grep -q 'did you mean' "$err" || fails 'nothing is near to that'
+}
+
+json_may_stand_behind_the_adapter()
+{
+	run ./datctl show soft0 --json
+	exits_with 0
+	prints '^{$'
+	run ./datctl which soft0 --json
+	exits_with 0
+	prints '"adapter": "soft0"'
+	run ./datctl show -- --json
+	exits_with 1
+	says 'dat_ia_open\("--json"\)'
+}
+
 tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_line \
 	wrong_usage_exits_with_2_and_prints_nothing results_that_cannot_be_written_are_a_failure \
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
@@ -324,5 +366,6 @@ tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_l
 	list_and_show_speak_json report_holds_what_helps_and_no_secret completion_offers_commands_options_and_adapters \
 	list_of_a_missing_file_fails_and_says_so \
 	list_escapes_control_characters messages_escape_control_characters show_of_an_unknown_adapter_fails_and_names_it \
+	a_mistyped_command_or_option_says_what_was_meant json_may_stand_behind_the_adapter \
 	show_prints_every_attribute_by_its_standard_name show_prints_aligned_pairs_only \
 	show_prints_named_attributes_as_many_as_it_counts show_decodes_numbers_to_names

@@ -43,6 +43,9 @@ struct check {
 	const char *peer_name;
 	struct sockaddr_storage peer;
 	struct finding *finding;
+	bool unresolved;	/* no name server answers: it is not asked again */
+	size_t entries;		/* in conf */
+	struct missing *missing; /* libraries that were not found, see check_entry.c */
 	size_t count;
 	size_t room;		/* for findings, before they have to be moved */
 	int width;		/* of names as they are printed */
@@ -61,6 +64,7 @@ char *check_comment_out(const struct conf_entry *e);
 
 void check_file(struct check *c);	/* grammar, rights, duplicates */
 void check_entry(struct check *c, const struct conf_entry *e);
+void check_entry_end(struct check *c);	/* gives back what it has kept */
 
 /* What is in the way of an RDMA adapter. Adds nothing and returns false if nothing is. */
 bool check_device(struct check *c, const struct conf_entry *e);

@@ -199,7 +199,9 @@ bool check_device(struct check *c, const struct conf_entry *e)
 	}
 	p = devices_find(&c->devices, name, port);
 	if (p == NULL && !netdev_exists(c->root, name)) {
-		netdev_of_address(name, netdev);
+		/* Without a device there is nothing to be found by asking, which may take long. */
+		if (!netdev_of_address(name, c->devices.count > 0 && !c->unresolved, netdev))
+			c->unresolved = true;
 		p = netdev[0] != '\0' ? devices_find(&c->devices, netdev, 0) : NULL;
 	}
 	if (p == NULL) {

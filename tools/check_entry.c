@@ -19,6 +19,16 @@
 #include "names.h"
 #include "probe.h"
 
+/* A library that could not be loaded, and need not be tried for every line that names it. */
+struct missing {
+	struct missing *next;
+	unsigned int count;	/* of those from here on */
+	char *library;
+	char *why;
+};
+
+#define MISSING_MAX 64 /* more are not kept */
+
 static const struct stage {
 	const char *name;
 	const char *doing;
@@ -311,6 +321,41 @@ static void connect_add(struct check *c, const struct conf_entry *e, DAT_RETURN 
 	free(name);
 }
 
+static const char *missing_why(const struct check *c, const struct conf_entry *e)
+{
+	const struct missing *m = c->missing;
+
+	while (m != NULL && strcmp(m->library, e->library) != 0)
+		m = m->next;
+	return m != NULL ? m->why : NULL;
+}
+
+static void missing_keep(struct check *c, const struct conf_entry *e, const char *why)
+{
+	unsigned int count = c->missing != NULL ? c->missing->count : 0;
+	struct missing *m = count < MISSING_MAX ? malloc(sizeof(*m)) : NULL;
+
+	if (m == NULL)
+		return;
+	m->next = c->missing;
+	m->count = count + 1;
+	m->library = cli_strdup(e->library);
+	m->why = cli_strdup(why);
+	c->missing = m;
+}
+
+void check_entry_end(struct check *c)
+{
+	struct missing *m;
+
+	while ((m = c->missing) != NULL) {
+		c->missing = m->next;
+		free(m->library);
+		free(m->why);
+		free(m);
+	}
+}
+
 /* The child came to an end of its own, but not through all stages. */
 static void stage_add(struct check *c, const struct conf_entry *e, const char *stage,
 		      const struct probe_result *r)
@@ -319,9 +364,11 @@ static void stage_add(struct check *c, const struct conf_entry *e, const char *s
 	     *event = probe_get(r, "event");
 	DAT_RETURN ret = ret_text != NULL ? (DAT_RETURN)strtoul(ret_text, NULL, 10) : DAT_SUCCESS;
 
-	if (strcmp(stage, "library") == 0)
+	if (strcmp(stage, "library") == 0) {
+		if (why != NULL)
+			missing_keep(c, e, why);
 		library_add(c, e, why != NULL ? why : "the loader gave no reason");
-	else if (strcmp(stage, "symbol") == 0)
+	} else if (strcmp(stage, "symbol") == 0)
 		fail(c, e, "no-init-symbol",
 		     cli_text("library %s has no symbol dat_provider_init, so it is no provider",
 			      e->library),
@@ -402,6 +449,10 @@ void check_entry(struct check *c, const struct conf_entry *e)
 
 	if (version_check(c, e) || hidden_check(c, e))
 		return;
+	if (missing_why(c, e) != NULL) {
+		library_add(c, e, missing_why(c, e));
+		return;
+	}
 	err = probe_run(check_try, &try, c->seconds, &result);
 	if (err != 0)
 		fail(c, e, "no-process", cli_text("no process to try it in: %s", strerror(-err)),

@@ -81,6 +81,33 @@ static void entry_write(FILE *file, const struct conf_entry *e)
 	fprintf(file, " \"\"\n");
 }
 
+#define LARGE 1000 /* lines; nobody writes as many by hand */
+#define CHAIN 4	   /* wrappers one above the other */
+
+/*
+ * What may stand beneath e: all other adapters. In a large registry, which each child has to read,
+ * those that its parameters name, and what the first of these names, and so on.
+ */
+static void others_write(FILE *file, const struct check *c, const struct conf_entry *e)
+{
+	const struct conf_entry *above = e;
+
+	for (int depth = 0; depth < CHAIN && above != NULL; depth++) {
+		const struct conf_entry *next = NULL;
+
+		for (const struct conf_entry *other = c->conf.entries; other != NULL;
+		     other = other->next) {
+			if (other->skip != CONF_USED || strcmp(other->name, e->name) == 0 ||
+			    (c->entries > LARGE && strstr(above->ia_params, other->name) == NULL))
+				continue;
+			entry_write(file, other);
+			if (next == NULL && *other->ia_params != '\0')
+				next = other;
+		}
+		above = c->entries > LARGE ? next : NULL;
+	}
+}
+
 /*
  * A registry for libdat to read: this entry, and those of other names, for a wrapper opens the
  * adapter that it stands before.
@@ -94,9 +121,8 @@ static bool registry_make(const struct check *c, const struct conf_entry *e)
 	if (file == NULL)
 		return false;
 	entry_write(file, e);
-	for (const struct conf_entry *other = c->conf.entries; other != NULL; other = other->next)
-		if (other->skip == CONF_USED && strcmp(other->name, e->name) != 0)
-			entry_write(file, other);
+	if (c->entries <= LARGE || *e->ia_params != '\0')
+		others_write(file, c, e);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return fflush(file) == 0 && setenv("DAT_OVERRIDE", path, 1) == 0 &&
 	       unsetenv("DAT_DBG_TYPE") == 0 && unsetenv("DAT_DBG_DEST") == 0 &&

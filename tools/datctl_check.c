@@ -352,6 +352,8 @@ static int check_all(struct check *c, const char *file, bool json)
 		return CLI_FAILED;
 	}
 	c->why_file = file != NULL ? "named on the command line" : conffile_why(&c->conf);
+	for (const struct conf_entry *e = c->conf.entries; e != NULL; e = e->next)
+		c->entries++;
 	check_file(c);
 	for (const struct conf_entry *e = c->conf.entries; e != NULL; e = e->next) {
 		if (c->only != NULL && strcmp(e->name, c->only) != 0)
@@ -446,7 +448,7 @@ int datctl_check(int argc, char **argv)
 		} else if (strcmp(argv[i], "--") == 0 && i + 2 == argc && file == NULL) {
 			file = argv[++i];
 		} else if (argv[i][0] == '-' && argv[i][1] != '\0') {
-			return cli_usage("check: unknown option '%s'", argv[i]);
+			return datctl_unknown_option("check", argv[i]);
 		} else if (file != NULL) {
 			return cli_usage("check: one file at a time; '%s' is one too many",
 					 argv[i]);
@@ -456,6 +458,7 @@ int datctl_check(int argc, char **argv)
 	}
 	conf_init(&c.conf);
 	status = check_all(&c, file, json);
+	check_entry_end(&c);
 	findings_free(&c);
 	conf_free(&c.conf);
 	return status;

@@ -314,15 +314,18 @@ static bool address_equal(const struct sockaddr *a, const struct sockaddr *b)
 		      &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
 }
 
-void netdev_of_address(const char *text, char name[IF_NAMESIZE])
+bool netdev_of_address(const char *text, bool ask, char name[IF_NAMESIZE])
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+					.ai_flags = ask ? 0 : AI_NUMERICHOST };
 	struct addrinfo *found;
 	struct ifaddrs *all;
+	int err;
 
 	name[0] = '\0';
-	if (getaddrinfo(text, NULL, &hints, &found) != 0)
-		return;
+	err = getaddrinfo(text, NULL, &hints, &found);
+	if (err != 0)
+		return err != EAI_AGAIN;
 	if (getifaddrs(&all) == 0) {
 		for (struct ifaddrs *a = all; a != NULL && name[0] == '\0'; a = a->ifa_next)
 			if (address_equal(a->ifa_addr, found->ai_addr))
@@ -330,6 +333,7 @@ void netdev_of_address(const char *text, char name[IF_NAMESIZE])
 		freeifaddrs(all);
 	}
 	freeaddrinfo(found);
+	return true;
 }
 
 const char *port_kind_name(enum port_kind kind)

@@ -43,8 +43,11 @@ bool netdev_exists(const char *root, const char *name);
 /* The first address of the interface, as text; false if it has none. */
 bool netdev_address(const char *name, char *text, size_t size);
 
-/* The interface that has this address, or the address of this name; "" if none has. */
-void netdev_of_address(const char *text, char name[IF_NAMESIZE]);
+/*
+ * The interface that has this address, or, if name servers may be asked, the address of this name;
+ * "" if none has. Returns false if no name server answers.
+ */
+bool netdev_of_address(const char *text, bool ask, char name[IF_NAMESIZE]);
 
 const char *port_kind_name(enum port_kind kind);
 

@@ -5,6 +5,7 @@ TOOLS_TESTS = \
 	tests/tools/datctl_check.sh \
 	tests/tools/datctl_discover.sh \
 	tests/tools/datctl_explain.sh \
+	tests/tools/datctl_filter.sh \
 	tests/tools/datctl_ping.sh \
 	tests/tools/datperf.sh \
 	tests/tools/exchange.sh \

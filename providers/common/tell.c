@@ -4,7 +4,8 @@
  * whom, why, and what to do. The program gets its event or return value as well.
  *
  * Invariant: each cause is told once a process, so that a program which tries again and again is
- * not drowned; nothing is told of wrong arguments, which are the programmer's business.
+ * not drowned (attempts to connect that fail like one before are told to who asks for level debug);
+ * nothing is told of wrong arguments, which are the programmer's business.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -52,12 +53,18 @@ static const char *address_text(const struct sockaddr_storage *address, char *te
 	return text;
 }
 
+/* How long the attempt to connect has taken until now. */
+static unsigned long long attempt_ms(struct datp_ep *ep)
+{
+	return (unsigned long long)(loop_now() - ep_priv(ep)->began) / 1000;
+}
+
 void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
 	const struct sentence *s = connecting;
-	char peer[INET6_ADDRSTRLEN];
+	char peer[INET6_ADDRSTRLEN], self[INET6_ADDRSTRLEN];
 	char key[128], after[32] = "";
-	int length;
+	int length, level;
 
 	while (s->number && s->number != why)
 		s++;
@@ -66,14 +73,15 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	address_text(&ep->remote_address, peer, sizeof(peer));
 	length = snprintf(key, sizeof(key), "%s %s %llu", s->name, peer,
 			  (unsigned long long)ep->remote_port);
-	if (!log_once("connect", key, (size_t)length))
+	level = log_once("connect", key, (size_t)length) ? s->level : 4;
+	if (level == 4 && !log_wanted(4))
 		return;
 	if (ep_priv(ep)->active)
-		snprintf(after, sizeof(after), " after %llu ms",
-			 (unsigned long long)(loop_now() - ep_priv(ep)->began) / 1000);
-	core_log(s->level, "%s: no connection with %s, connection qualifier %llu%s: %s (%s); %s",
+		snprintf(after, sizeof(after), " after %llu ms", attempt_ms(ep));
+	core_log(level,
+		 "%s: no connection with %s, connection qualifier %llu%s: %s (%s, from %s); %s",
 		 ep->obj.ia->name, peer, (unsigned long long)ep->remote_port, after, s->cause,
-		 s->name, s->remedy);
+		 s->name, address_text(&ep->obj.ia->address, self, sizeof(self)), s->remedy);
 }
 
 void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,
@@ -101,12 +109,17 @@ void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, ui
 
 void tell_connected(struct datp_ep *ep)
 {
-	char peer[INET6_ADDRSTRLEN];
+	char peer[INET6_ADDRSTRLEN], self[INET6_ADDRSTRLEN];
+	char after[32] = "";
 
-	if (log_wanted(4))
-		core_log(4, "%s: connected with %s, connection qualifier %llu", ep->obj.ia->name,
-			 address_text(&ep->remote_address, peer, sizeof(peer)),
-			 (unsigned long long)ep->remote_port);
+	if (!log_wanted(4))
+		return;
+	if (ep_priv(ep)->active)
+		snprintf(after, sizeof(after), " after %llu ms", attempt_ms(ep));
+	core_log(4, "%s: connected with %s, connection qualifier %llu%s, from %s",
+		 ep->obj.ia->name, address_text(&ep->remote_address, peer, sizeof(peer)),
+		 (unsigned long long)ep->remote_port, after,
+		 address_text(&ep->obj.ia->address, self, sizeof(self)));
 }
 
 /*

@@ -133,7 +133,8 @@ debug_shows_connections_and_their_ends()
 {
 	DAT_LOG=debug,core run ./datctl ping soft0
 	exits_with 0
-	says '^libdatp: soft0: connected with [0-9.]+, connection qualifier [0-9]+$'
+	says '^libdatp: soft0: connected with [0-9.]+, connection qualifier [0-9]+ after [0-9]+ ms, from [0-9.]+$'
+	says '^libdatp: soft0: connected with [0-9.]+, connection qualifier [0-9]+, from [0-9.]+$'
 	says '^libdatp: soft0: disconnected from [0-9.]+, connection qualifier [0-9]+$'
 	run ./datctl ping soft0
 	says_nothing
@@ -217,7 +218,7 @@ a_peer_that_nobody_answers_for_is_named()
 	run ./datperf --ia soft0 --connect 127.0.0.1 --qual 100007911 --timeout 60
 	exits_with 1
 	says '^libdatp: soft0: no connection with 127.0.0.1, connection qualifier 100007911( after [0-9]+ ms)?: '
-	says '(DAT_CONNECTION_EVENT_[A-Z_]+|DAT_INVALID_ADDRESS.*)[)]; '
+	says '[(](DAT_CONNECTION_EVENT_[A-Z_]+, from [0-9.]+|DAT_INVALID_ADDRESS.*)[)]; '
 }
 
 an_unreachable_peer_is_named()

@@ -237,7 +237,10 @@ static void mismatch_write_locked(struct text *t, struct reg_plugin *p,
 		e->line, e->name, e->major, e->minor,
 		e->thread_safe ? "threadsafe" : "nonthreadsafe", rq->major, rq->minor,
 		rq->thread_safe ? " threadsafe" : "");
-	fprintf(t->stream, "name another adapter, or add a line for this one\n");
+	fprintf(t->stream,
+		"name another adapter, or add a line for this one that says u%u.%u%s, if its "
+		"library is for that\n",
+		rq->major, rq->minor, rq->thread_safe ? " threadsafe" : "");
 }
 
 /* The name is there, but hidden. */

@@ -38,7 +38,7 @@ a_missing_file()
 {
 	rm -f "$conf"
 	both_say "$conf: cannot be read: No such file or directory" "datctl discover >'$conf'" \
-		"$conf: cannot be read: No such file or directory" ''
+		"$conf: cannot be read: No such file or directory" "; 'datctl check' says what to do"
 	PATH=$PWD:$PATH bash -c "$remedy"
 	# the line names an installed library; this one is not
 	sed -i "s| libdatsoft.so | $library |" "$conf"
@@ -58,7 +58,7 @@ a_wrong_version()
 {
 	echo "${good/u1.2/u2.0}" >"$conf"
 	both_say 'field 2 says uDAPL 2.0' "write u1.2 in field 2 of $conf:1" \
-		"$conf:1: soft0: offers u2.0 nonthreadsafe, the program asks for u1.2" '; '
+		"$conf:1: soft0: offers u2.0 nonthreadsafe, the program asks for u1.2" '; .*add a line for this one that says u1.2, if its library is for that'
 	sed -i '1s/u2.0/u1.2/' "$conf"
 	it_works
 }

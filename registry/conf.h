@@ -118,9 +118,9 @@ int conf_read(struct conf *conf, const char *path);
 
 /*
  * Find and read the registry of this process: DAT_OVERRIDE alone when it is set, else all files of
- * DAT_CONF_PATH, else SYSCONFDIR/dat.conf, else /etc/dat.conf, else the built-in one, with drop-ins;
- * then apply DAT_PROVIDERS. Setuid programs ignore the three. Returns 0 or -ENOMEM; what could not
- * be read is a diagnostic.
+ * DAT_CONF_PATH, else SYSCONFDIR/dat.conf, else /etc/dat.conf, else the built-in one, with
+ * drop-ins; then apply DAT_PROVIDERS. Setuid programs ignore the three. Returns 0 or -ENOMEM; what
+ * could not be read is a diagnostic.
  */
 int conf_read_system(struct conf *conf);
 

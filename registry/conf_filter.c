@@ -5,9 +5,10 @@
  *	DAT_PROVIDERS=[WORD[,WORD...]][:strict|:fallback]
  *
  * A word names an adapter (field 1), a library (field 5, with or without its folder) or a provider:
- * the library's file name without "lib", "libdat", "libdat-" or "libdapl" in front and ".so" behind.
- * With a ^ in front of it, it takes lines out; one such word is enough. If there are words without,
- * all lines that none of them names are hidden as well. The order of lines stays that of the files.
+ * the library's file name without "lib", "libdat", "libdat-" or "libdapl" in front, and without
+ * ".so" and what follows. With a ^ in front of it, it takes lines out; one such word is enough. If
+ * there are words without, all lines that none of them names are hidden as well. The order of lines
+ * stays that of the files.
  *
  * Invariant: nothing is loaded to decide it, and a value that makes no sense hides nothing without
  * a sentence in conf->providers_wrong.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What somebody meant who mistyped a name: one rule for adapters, providers, commands and options. */
+/* What somebody meant who mistyped a name: of an adapter, provider, command or option. */
 #include "conf.h"
 
 #include <string.h>

@@ -56,7 +56,7 @@ static DAT_RETURN ia_publish(unsigned int handle, DAT_IA_HANDLE object)
 	return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
-/* The record is the caller's, and is kept on success only. several: other lines may serve as well. */
+/* The record is the caller's, kept on success only. several: other lines may serve as well. */
 static DAT_RETURN ia_open(struct reg_record *r, const char *name, DAT_COUNT qlen,
 			  DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle, bool several)
 {

@@ -197,8 +197,8 @@ static void skips_print(struct check *c, bool hidden)
 	if (n == 1)
 		finding_print(c, first);
 	else if (n > 1)
-		printf("skip  %-*s  and %zu more are %s%s\n      to do: %s\n", c->width, first->name,
-		       n - 1, alike ? "" : "not for programs of uDAPL 1.2, the first since it is ",
+		printf("skip  %-*s  and %zu more are %s%s\n      to do: %s\n", c->width,
+		       first->name, n - 1, alike ? "" : "not for programs of uDAPL 1.2, the first since it is ",
 		       first->cause, first->remedy);
 }
 
@@ -246,7 +246,8 @@ static int width_of(const struct check *c)
 {
 	size_t width = c->only != NULL ? strlen(c->only) : 1;
 
-	for (const struct conf_entry *e = c->conf.entries; e != NULL && c->only == NULL; e = e->next)
+	for (const struct conf_entry *e = c->conf.entries; e != NULL && c->only == NULL;
+	     e = e->next)
 		width = strlen(e->name) > width ? strlen(e->name) : width;
 	return width < WIDTH_MAX ? (int)width : WIDTH_MAX;
 }
@@ -330,7 +331,8 @@ static void nothing_add(struct check *c, const char *file)
 		check_add(c, CHECK_FAIL, "no-adapter", NULL,
 			  cli_text("DAT_PROVIDERS=%s hides all that is in %s", c->conf.providers,
 				   c->conf.origin),
-			  cli_text("unset DAT_PROVIDERS, or put into it what 'datctl list' prints"));
+			  cli_text("unset DAT_PROVIDERS, or put into it what 'datctl list' "
+				   "prints"));
 	else
 		check_add(c, CHECK_FAIL, "no-adapter", NULL,
 			  cli_text("%s holds no adapter for programs of uDAPL 1.2", c->conf.origin),

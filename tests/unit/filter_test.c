@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* DAT_PROVIDERS and DAT_CONF_PATH: which files and lines make up the registry, alone and in libdat. */
+/* DAT_PROVIDERS and DAT_CONF_PATH: which files and lines make up the registry. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,7 +104,8 @@ static void wrong_with(const char *value, const char *part)
 
 static void a_word_that_names_nothing_is_told_with_what_was_meant(void)
 {
-	wrong_with("iib", "\"iib\" names no adapter, provider or library of x.conf; did you mean ib?");
+	wrong_with("iib",
+		   "\"iib\" names no adapter, provider or library of x.conf; did you mean ib?");
 	wrong_with("soft,^iwrap", "\"iwrap\" names no adapter, provider or library of x.conf; "
 				  "did you mean ^iwarp?");
 	wrong_with("OpenIBcma", "did you mean OpenIB-cma?");

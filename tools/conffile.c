@@ -85,11 +85,15 @@ bool conffile_unreadable(const struct conf *conf)
 
 static int line_append(struct conffile *file, char *line)
 {
-	char **more = realloc(file->line, (file->count + 1) * sizeof(*more));
+	if (file->count == file->room) {
+		size_t room = file->room > 0 ? 2 * file->room : 64;
+		char **more = reallocarray(file->line, room, sizeof(*more));
 
-	if (more == NULL)
-		return -ENOMEM;
-	file->line = more;
+		if (more == NULL)
+			return -ENOMEM;
+		file->line = more;
+		file->room = room;
+	}
 	file->line[file->count++] = line;
 	return 0;
 }

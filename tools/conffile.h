@@ -14,6 +14,7 @@
 struct conffile {
 	char **line;		/* without their newlines */
 	size_t count;
+	size_t room;		/* for lines, before they have to be moved */
 	bool ends_in_newline;
 };
 

@@ -64,6 +64,15 @@ static bool env_is_set(const char *name)
 	return text != NULL && *text != '\0' && strcmp(text, "0") != 0;
 }
 
+/* What an adapter calls its transport, if it says so. */
+static bool transport_is(const DAT_IA_ATTR *a, const char *name)
+{
+	for (DAT_COUNT i = 0; i < a->num_transport_attr; i++)
+		if (strcmp(a->transport_attr[i].name, "transport") == 0)
+			return strcmp(a->transport_attr[i].value, name) == 0;
+	return false;
+}
+
 static int iov_of(const DAT_IA_ATTR *a)
 {
 	int iov = a->max_iov_segments_per_dto - 1;
@@ -98,25 +107,16 @@ static void fill_limits(struct nic *nic)
 }
 
 /*
- * Where the sink of an RDMA read has to be writable for the peer (iWARP), the completion of a send
- * only says that it is on its way: no reliable reception there. Unreliable VIs are served reliably.
+ * On iWARP the completion of a send only says that it is on its way: no reliable reception there. An
+ * adapter that wants the sink of an RDMA read to be writable for the peer is one, whatever it says.
+ * Unreliable VIs are served reliably.
  */
 static void fill_levels(struct nic *nic)
 {
 	nic->attr.RDMAReadSupport = VIP_SERVICE_RELIABLE_DELIVERY;
-	if (!nic->read_needs_write)
+	if (!nic->read_needs_write && !transport_is(&nic->ia_attr, "iWARP"))
 		nic->attr.RDMAReadSupport |= VIP_SERVICE_RELIABLE_RECEPTION;
 	nic->attr.ReliabilityLevelSupport = VIP_SERVICE_UNRELIABLE | nic->attr.RDMAReadSupport;
-}
-
-/* Memory that two processes share has no driver; what else there is may have one. */
-static bool has_driver(const DAT_IA_ATTR *a)
-{
-	for (DAT_COUNT i = 0; i < a->num_transport_attr; i++)
-		if (strcmp(a->transport_attr[i].name, "transport") == 0 &&
-		    strcmp(a->transport_attr[i].value, "shared memory") == 0)
-			return false;
-	return true;
 }
 
 static int nic_ask(struct nic *nic, const char *device)
@@ -132,7 +132,8 @@ static int nic_ask(struct nic *nic, const char *device)
 		return -1;
 	memcpy(nic->address, here.host, here.host_len);
 	place_to_sockaddr(&here, &nic->sockaddr);
-	nic->has_driver = has_driver(&nic->ia_attr);
+	/* Memory that two processes share has none; what else there is may have one. */
+	nic->has_driver = !transport_is(&nic->ia_attr, "shared memory");
 	nic->read_needs_write = provider.rdma_write_for_rdma_read_req == DAT_TRUE;
 	strncpy(nic->attr.Name, device, sizeof(nic->attr.Name) - 1);
 	nic->attr.HardwareVersion = nic->ia_attr.hardware_version_major;

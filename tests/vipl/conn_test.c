@@ -149,6 +149,30 @@ static void no_more_is_written_than_there_is_room_for(void)
 	ask_ends(VIP_REJECT);
 }
 
+/* For programs that have a bare VIP_NET_ADDRESS and say nothing by its lengths. */
+static void a_bare_address_is_not_written_beyond(void)
+{
+	union address local, remote;
+	VIP_CONN_HANDLE conn;
+
+	side_close(&a);
+	setenv("VIPL_SAFE_REMOTE_ADDR", "1", 1);
+	side_open_vi(&a);
+	unsetenv("VIPL_SAFE_REMOTE_ADDR");
+	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	ask_start("here", check_patience_ms());
+	address_make(&a, "here", &local);
+	memset(&remote, 0xEE, sizeof(remote));
+	remote.net.HostAddressLen = remote.net.DiscriminatorLen = 0;
+	REQUIRE_VIP(VipConnectWait(a.nic, &local.net, check_patience_ms(), &remote.net, &a.remote,
+				   &conn), VIP_SUCCESS);
+	CHECK(4u + remote.net.HostAddressLen + remote.net.DiscriminatorLen <= sizeof(remote.net));
+	for (size_t i = sizeof(remote.net); i < sizeof(remote); i++)
+		CHECK_EQ_INT(remote.bytes[i], 0xEE);
+	CHECK_VIP(VipConnectReject(conn), VIP_SUCCESS);
+	ask_ends(VIP_REJECT);
+}
+
 static void nobody_there_is_no_match(void)
 {
 	CHECK_VIP(request("nobody", check_patience_ms()), VIP_NO_MATCH);
@@ -156,14 +180,21 @@ static void nobody_there_is_no_match(void)
 }
 
 /* The hash of vipl/listen.c: two discriminators that lead to one door. */
-static unsigned int door(const char *name)
+static unsigned int door_of(const char *disc, size_t length)
 {
 	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (uint8_t)disc[i]) * 16777619u;
+	return (hash ^ hash >> 15) % 65536;
+}
+
+static unsigned int door(const char *name)
+{
 	char text[32];
 
-	for (const char *disc = disc_make(name, text); *disc; disc++)
-		hash = (hash ^ (uint8_t)*disc) * 16777619u;
-	return (hash ^ hash >> 15) % 65536;
+	disc_make(name, text);
+	return door_of(text, strlen(text));
 }
 
 static void a_neighbour_behind_the_same_door_is_no_match(void)
@@ -182,6 +213,92 @@ static void a_neighbour_behind_the_same_door_is_no_match(void)
 	CHECK_VIP(look(disc, check_patience_ms(), &conn), VIP_SUCCESS);
 	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_SUCCESS);
 	ask_ends(VIP_SUCCESS);
+}
+
+static void set_disc(union address *address, const char *disc, size_t length)
+{
+	address->net.DiscriminatorLen = (VIP_UINT16)length;
+	memcpy(address->bytes + 4 + address->net.HostAddressLen, disc, length);
+}
+
+/* Of two that begin alike, at one door, and of two of the same length. */
+static void a_discriminator_matches_as_a_whole(void)
+{
+	union address local, remote, heard, from = { .bytes = { 0 } };
+	char disc[40], other[40];
+	VIP_CONN_HANDLE conn;
+	size_t length;
+
+	address_make(&b, "me", &local);
+	address_make(&a, "x", &heard);
+	remote = heard;
+	disc_make("x", disc);
+	length = strlen(disc);
+	for (unsigned int i = 0; door_of(disc, length) != door_of(disc, length + 6); i++)
+		snprintf(disc + length, sizeof(disc) - length, "%06x", i);
+	set_disc(&heard, disc, length + 6);
+	set_disc(&remote, disc, length);
+	REQUIRE_VIP(VipConnectWait(a.nic, &heard.net, 0, &from.net, &a.remote, &conn),
+		    VIP_TIMEOUT);
+	CHECK_VIP(VipConnectRequest(b.vi, &local.net, &remote.net, check_patience_ms(), NULL),
+		  VIP_NO_MATCH);
+	memcpy(other, disc, sizeof(other));
+	for (unsigned int i = 0; door_of(disc, length + 6) != door_of(other, length + 6) ||
+				 strcmp(disc, other) == 0; i++)
+		snprintf(other + length, sizeof(other) - length, "%06x", i);
+	set_disc(&remote, other, length + 6);
+	CHECK_VIP(VipConnectRequest(b.vi, &local.net, &remote.net, check_patience_ms(), NULL),
+		  VIP_NO_MATCH);
+}
+
+/* A client of many. */
+struct one_of_many {
+	pthread_t thread;
+	VIP_VI_HANDLE vi;
+	union address local, remote;
+	VIP_RETURN ret;
+};
+
+enum { MANY = 70, HEARD = 64 };
+
+static atomic_uint turned_away;
+
+static void *ask_as_one_of_many(void *arg)
+{
+	struct one_of_many *one = arg;
+
+	one->ret = VipConnectRequest(one->vi, &one->local.net, &one->remote.net, VIP_INFINITE,
+				     NULL);
+	if (one->ret == VIP_NO_MATCH)
+		atomic_fetch_add(&turned_away, 1);
+	return NULL;
+}
+
+static void sixty_four_clients_may_wait(void)
+{
+	static struct one_of_many many[MANY];
+	unsigned int rejected = 0;
+	VIP_CONN_HANDLE conn;
+
+	atomic_store(&turned_away, 0);
+	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	for (int i = 0; i < MANY; i++) {
+		REQUIRE_VIP(VipCreateVi(b.nic, &b.attr, NULL, NULL, &many[i].vi), VIP_SUCCESS);
+		address_make(&b, "me", &many[i].local);
+		address_make(&a, "here", &many[i].remote);
+		REQUIRE(pthread_create(&many[i].thread, NULL, ask_as_one_of_many, &many[i]) == 0);
+	}
+	CHECK_SOON(atomic_load(&turned_away) == MANY - HEARD);
+	while (look("here", 100, &conn) == VIP_SUCCESS) {
+		CHECK_VIP(VipConnectReject(conn), VIP_SUCCESS);
+		rejected++;
+	}
+	CHECK_EQ_INT(rejected, HEARD);
+	for (int i = 0; i < MANY; i++) {
+		pthread_join(many[i].thread, NULL);
+		CHECK(many[i].ret == VIP_REJECT || many[i].ret == VIP_NO_MATCH);
+		CHECK_VIP(VipDestroyVi(many[i].vi), VIP_SUCCESS);
+	}
 }
 
 static void two_nics_listen_behind_doors_of_their_own(void)
@@ -330,6 +447,24 @@ static void sent_before_disconnect_is_received(void)
 		expect_recv(&a, i, VIP_STATUS_OP_RECEIVE);
 }
 
+/* Though nothing is in its queues. */
+static void a_vi_that_is_not_idle_is_neither_destroyed_nor_changed(void)
+{
+	VIP_CONN_HANDLE conn = hear(check_patience_ms());
+
+	CHECK_VIP(VipDestroyVi(b.vi), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipSetViAttributes(b.vi, &b.attr), VIP_INVALID_STATE);
+	CHECK_VIP(VipDisconnect(b.vi), VIP_INVALID_STATE);
+	REQUIRE_VIP(VipConnectAccept(conn, a.vi), VIP_SUCCESS);
+	ask_ends(VIP_SUCCESS);
+	CHECK_VIP(VipDestroyVi(a.vi), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipSetViAttributes(a.vi, &a.attr), VIP_INVALID_STATE);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);
+	CHECK_VIP(VipDestroyVi(b.vi), VIP_ERROR_RESOURCE);
+	CHECK_VIP(VipSetViAttributes(b.vi, &b.attr), VIP_INVALID_STATE);
+}
+
 static void a_vi_connects_again_and_again(void)
 {
 	for (unsigned int i = 0; i < 40; i++) {
@@ -392,8 +527,11 @@ static const struct check_test tests[] = {
 	CHECK_TEST(both_learn_the_others_attributes),
 	CHECK_TEST(the_server_learns_the_clients_address),
 	CHECK_TEST(no_more_is_written_than_there_is_room_for),
+	CHECK_TEST(a_bare_address_is_not_written_beyond),
 	CHECK_TEST(nobody_there_is_no_match),
 	CHECK_TEST(a_neighbour_behind_the_same_door_is_no_match),
+	CHECK_TEST(a_discriminator_matches_as_a_whole),
+	CHECK_TEST(sixty_four_clients_may_wait),
 	CHECK_TEST(two_nics_listen_behind_doors_of_their_own),
 	CHECK_TEST(a_rejected_client_hears_so_and_can_ask_again),
 	CHECK_TEST(differing_attributes_are_told_and_the_client_hears_nothing),
@@ -403,6 +541,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(disconnect_flushes_and_the_vi_is_idle_at_once),
 	CHECK_TEST(the_other_side_is_told_and_flushed),
 	CHECK_TEST(sent_before_disconnect_is_received),
+	CHECK_TEST(a_vi_that_is_not_idle_is_neither_destroyed_nor_changed),
 	CHECK_TEST(a_vi_connects_again_and_again),
 	CHECK_TEST(addresses_are_checked),
 	CHECK_TEST(clients_between_two_waits_are_kept),

@@ -129,6 +129,40 @@ static void a_destroyed_vi_is_not_told_of(void)
 	CHECK(d == descriptor(&a, 3));
 }
 
+static atomic_int overruns;
+
+static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
+{
+	(void)context;
+	if (what->ErrorCode == VIP_ERROR_VI_OVERRUN && what->ResourceCode == VIP_RESOURCE_CQ &&
+	    what->NicHandle == a.nic && what->CQHandle == a.cq)
+		atomic_fetch_add(&overruns, 1);
+}
+
+/* The descriptors themselves are all there. */
+static void a_cq_that_is_too_short_says_so(void)
+{
+	VIP_BOOLEAN recv;
+	VIP_VI_HANDLE vi;
+	VIP_DESCRIPTOR *d;
+
+	atomic_store(&overruns, 0);
+	REQUIRE_VIP(VipErrorCallback(a.nic, NULL, on_error), VIP_SUCCESS);
+	REQUIRE_VIP(VipResizeCQ(a.cq, 4), VIP_SUCCESS);
+	for (unsigned int i = 0; i < 6; i++)
+		post_recv(&a, i, 64);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	REQUIRE_SOON(atomic_load(&overruns) == 2);
+	CHECK_VIP(VipResizeCQ(a.cq, 3), VIP_ERROR_RESOURCE);
+	for (unsigned int i = 0; i < 4; i++)
+		cq_tells(VIP_TRUE);
+	CHECK_VIP(VipCQDone(a.cq, &vi, &recv), VIP_NOT_DONE);
+	for (unsigned int i = 0; i < 6; i++) {
+		CHECK_VIP(VipRecvDone(a.vi, &d), VIP_DESCRIPTOR_ERROR);
+		CHECK(d == descriptor(&a, i));
+	}
+}
+
 /* Handlers note what they were called with. */
 static struct {
 	pthread_mutex_t lock;
@@ -264,7 +298,7 @@ static void a_handler_may_post_and_ask_for_more(void)
 }
 
 /* Threads that wait for one queue: each message wakes one. */
-enum { THREADS = 4, MESSAGES = 400 };
+enum { THREADS = 4, MESSAGES = 400, POSTED = 16 };
 
 static atomic_uint taken;
 
@@ -277,8 +311,8 @@ static void *waiter(void *arg)
 		VIP_RETURN ret = VipRecvWait(a.vi, 20, &d);
 
 		if (ret == VIP_SUCCESS) {
-			atomic_fetch_add(&taken, 1);
 			CHECK_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+			atomic_fetch_add(&taken, 1);
 		} else if (ret != VIP_TIMEOUT) {
 			CHECK_VIP(ret, VIP_TIMEOUT);
 			break;
@@ -294,16 +328,18 @@ static void threads_wait_for_one_queue_and_others_ask(void)
 	VIP_DESCRIPTOR *d;
 
 	atomic_store(&taken, 0);
-	for (unsigned int i = 0; i < 16; i++)
+	for (unsigned int i = 0; i < POSTED; i++)
 		post_recv(&a, i, 64);
 	for (int i = 0; i < THREADS; i++)
 		REQUIRE(pthread_create(&thread[i], NULL, waiter, NULL) == 0);
 	for (unsigned int i = 0; i < MESSAGES; i++) {
+		/* Never more messages than receives: not every transport would wait. */
+		REQUIRE_SOON(i - atomic_load(&taken) < POSTED);
 		post_send(&b, 0, 8);
 		expect_send(&b, 0, VIP_STATUS_OP_SEND);
 		if (VipRecvDone(a.vi, &d) == VIP_SUCCESS) {
-			atomic_fetch_add(&taken, 1);
 			CHECK_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+			atomic_fetch_add(&taken, 1);
 		}
 	}
 	while (atomic_load(&taken) < MESSAGES && check_now_ms() < until)
@@ -341,6 +377,7 @@ static const struct check_test cq_tests[] = {
 	CHECK_TEST(a_cq_is_resized_with_what_it_holds),
 	CHECK_TEST(flushed_descriptors_are_told_too),
 	CHECK_TEST(a_destroyed_vi_is_not_told_of),
+	CHECK_TEST(a_cq_that_is_too_short_says_so),
 	CHECK_TEST(cq_handlers_get_the_entry),
 	CHECK_END,
 };

@@ -264,6 +264,20 @@ static void rdma_that_the_peers_vi_does_not_enable_is_refused(void)
 	expect_send(&b, 1, VIP_STATUS_OP_RDMA_READ | VIP_STATUS_RDMA_PROT_ERROR);
 }
 
+static void nor_is_a_write(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	a.attr.EnableRdmaWrite = VIP_FALSE;
+	REQUIRE_VIP(VipSetViAttributes(a.vi, &a.attr), VIP_SUCCESS);
+	sides_connect(&a, &b);
+	buffer(&b, 1)[0] = 'w';
+	d = prepare_rdma(&b, 1, 64, VIP_CONTROL_OP_RDMAWRITE, buffer(&a, 3), a.handle);
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE | VIP_STATUS_RDMA_PROT_ERROR);
+	CHECK_EQ_INT(buffer(&a, 3)[0], 0);
+}
+
 static void open_unreliable(void)
 {
 	open_sides();
@@ -404,6 +418,7 @@ static const struct check_suite connected = {
 
 static const struct check_test idle_tests[] = {
 	CHECK_TEST(rdma_that_the_peers_vi_does_not_enable_is_refused),
+	CHECK_TEST(nor_is_a_write),
 	CHECK_END,
 };
 static const struct check_suite idle = {

@@ -16,6 +16,8 @@ static void open_nic(void)
 static void close_nic(void)
 {
 	unsetenv("VIPL_NIC_MAP");
+	unsetenv("VIPL_QUEUE_DEPTH");
+	unsetenv("VIPL_MAX_TRANSFER_SIZE");
 	side_close(&s);
 }
 
@@ -78,6 +80,27 @@ static void attributes_make_sense(void)
 	CHECK(s.nic_attr.RDMAReadSupport & VIP_SERVICE_RELIABLE_DELIVERY);
 	CHECK_VIP(VipQueryNic(s.nic, NULL), VIP_INVALID_PARAMETER);
 	CHECK_VIP(VipQueryNic(NULL, &s.nic_attr), VIP_INVALID_PARAMETER);
+}
+
+static void limits_can_be_set_from_outside(void)
+{
+	VIP_NIC_ATTRIBUTES attr;
+	VIP_NIC_HANDLE nic;
+
+	setenv("VIPL_QUEUE_DEPTH", "20", 1);
+	setenv("VIPL_MAX_TRANSFER_SIZE", "40000", 1);
+	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);
+	CHECK_VIP(VipQueryNic(nic, &attr), VIP_SUCCESS);
+	CHECK_EQ_INT(attr.MaxDescriptorsPerQueue, 20);
+	CHECK_EQ_INT(attr.MaxTransferSize, 40000);
+	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
+	setenv("VIPL_QUEUE_DEPTH", "many", 1);
+	setenv("VIPL_MAX_TRANSFER_SIZE", "0", 1);
+	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);
+	CHECK_VIP(VipQueryNic(nic, &attr), VIP_SUCCESS);
+	CHECK_EQ_INT(attr.MaxDescriptorsPerQueue, s.nic_attr.MaxDescriptorsPerQueue);
+	CHECK_EQ_INT(attr.MaxTransferSize, s.nic_attr.MaxTransferSize);
+	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
 }
 
 static void two_opens_are_two_nics(void)
@@ -231,6 +254,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(the_map_says_what_a_name_stands_for),
 	CHECK_TEST(an_unknown_name_is_refused),
 	CHECK_TEST(attributes_make_sense),
+	CHECK_TEST(limits_can_be_set_from_outside),
 	CHECK_TEST(two_opens_are_two_nics),
 	CHECK_TEST(a_nic_with_vis_is_not_closed),
 	CHECK_TEST(a_nic_with_a_completion_queue_is_not_closed),

@@ -251,6 +251,28 @@ static void memory_of_another_tag_is_refused(void)
 	recv_fails(d, VIP_STATUS_PROTECTION_ERROR);
 }
 
+/* What a post has learnt of memory is not believed for longer than that is registered. */
+static void memory_that_is_deregistered_is_refused_at_once(void)
+{
+	static uint8_t memory[9][64];
+	VIP_MEM_ATTRIBUTES mem = { .Ptag = NULL };
+	VIP_MEM_HANDLE handle[9];
+
+	for (int i = 0; i < 9; i++)
+		REQUIRE_VIP(VipRegisterMem(a.nic, memory[i], 64, &mem, &handle[i]), VIP_SUCCESS);
+	for (int i = 0; i < 9; i++) {
+		VIP_DESCRIPTOR *d = prepare(&a, 0, 64);
+
+		d->DS[0].Local.Data.Address = memory[i];
+		d->DS[0].Local.Handle = handle[i];
+		REQUIRE_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+		CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+		expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+		CHECK_VIP(VipDeregisterMem(a.nic, memory[i], handle[i]), VIP_SUCCESS);
+		recv_fails(d, VIP_STATUS_PROTECTION_ERROR);
+	}
+}
+
 static void a_vi_moves_to_another_tag(void)
 {
 	VIP_VI_ATTRIBUTES attr = a.attr;
@@ -312,6 +334,7 @@ static const struct check_test alone_tests[] = {
 	CHECK_TEST(segments_of_a_descriptor_are_in_registered_memory_too),
 	CHECK_TEST(segments_are_checked_when_they_are_posted),
 	CHECK_TEST(memory_of_another_tag_is_refused),
+	CHECK_TEST(memory_that_is_deregistered_is_refused_at_once),
 	CHECK_TEST(a_vi_moves_to_another_tag),
 	CHECK_TEST(a_message_beyond_max_transfer_size_is_refused),
 	CHECK_END,

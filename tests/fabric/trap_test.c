@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Traps of rdma_cm and verbs that the providers step around, seen from outside: what they ask of the verbs is
- * watched, events come that the kernel sends rarely, and a stranger on the other side behaves as our providers
- * never do. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ * Traps of rdma_cm and verbs that the providers step around, seen from outside: what they ask of
+ * the verbs is watched, events come that the kernel sends rarely, and a stranger on the other side
+ * behaves as our providers never do. Runs in a guest of the lab, over the adapter that
+ * OPENDAT_TEST_IA names.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +22,7 @@
 
 static struct api_buf buf;
 
-/* ------------------------------------------------------------------ what is asked, and what is heard */
+/* ------------------------------------------------------------------ what is asked and heard */
 
 static _Atomic int timers;	/* queue pairs that were told a time for "receiver not ready" */
 static _Atomic int idle_timers; /* ... of 0, which means two thirds of a second */
@@ -61,11 +62,12 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	return ret;
 }
 
-/* ------------------------------------------------------------------ a stranger, in a process of its own */
+/* ------------------------------------------------------------------ a stranger */
 
 static struct {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
+	struct ibv_context *verbs;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
@@ -116,8 +118,10 @@ static void raw_connect(void)
 	raw_event(RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
 	REQUIRE_EQ_INT(rdma_resolve_route(raw.id, 4000), 0);
 	raw_event(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
-	REQUIRE((raw.pd = ibv_alloc_pd(raw.id->verbs)) != NULL);
-	REQUIRE((raw.cq = ibv_create_cq(raw.id->verbs, 16, NULL, NULL, 0)) != NULL);
+	/* rdma_cm's own may be open since before the fork: the kernel takes no requests by that */
+	REQUIRE((raw.verbs = ibv_open_device(raw.id->verbs->device)) != NULL);
+	REQUIRE((raw.pd = ibv_alloc_pd(raw.verbs)) != NULL);
+	REQUIRE((raw.cq = ibv_create_cq(raw.verbs, 16, NULL, NULL, 0)) != NULL);
 	REQUIRE((raw.mr = ibv_reg_mr(raw.pd, raw.mem, sizeof(raw.mem), IBV_ACCESS_LOCAL_WRITE)) !=
 		NULL);
 	attr.send_cq = attr.recv_cq = raw.cq;
@@ -168,7 +172,9 @@ static void host_make(struct host *h, pid_t guest)
 
 /* ------------------------------------------------------------------ InfiniBand and RoCE */
 
-/* librdmacm leaves 0, which means 655 ms: so long each message waits that comes before its receive. */
+/*
+ * librdmacm leaves 0, which means 655 ms: so long each message waits that comes before its receive.
+ */
 static void queue_pairs_get_a_short_time_for_receiver_not_ready(void)
 {
 	struct api_pair pair;
@@ -235,7 +241,9 @@ static void peer_that_disconnects_is_answered(void)
 	check_join(stranger);
 }
 
-/* The peer's kernel takes the queue pair for one that it knows, and forgets that upon the request. */
+/*
+ * The peer's kernel takes the queue pair for one that it knows, and forgets that upon the request.
+ */
 static void request_that_is_taken_for_a_stale_connection_is_repeated(void)
 {
 	struct api_end a, b;
@@ -258,7 +266,10 @@ static void request_that_is_taken_for_a_stale_connection_is_repeated(void)
 
 /* ------------------------------------------------------------------ all */
 
-/* "No reads from me" would take the right to read from the peer's kernel, and the memory says what is allowed. */
+/*
+ * "No reads from me" would take the right to read from the peer's kernel, and the memory says what
+ * is allowed.
+ */
 static void side_that_asks_for_no_incoming_reads_can_be_read(void)
 {
 	struct api_pair pair;
@@ -340,7 +351,10 @@ static void rejection_in_another_language_is_the_networks(void)
 	check_join(stranger);
 }
 
-/* siw is in the kernel's connect for two minutes then: neither the program nor its other connections are. */
+/*
+ * siw is in the kernel's connect for two minutes then: neither the program nor its other
+ * connections are.
+ */
 static void host_that_is_not_there_holds_up_nobody(void)
 {
 	struct sockaddr_in nowhere;

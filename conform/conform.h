@@ -113,19 +113,19 @@ void judge_about(const char *id);
 #define NEEDS(cond, attribute) judge_needs((cond), attribute)
 void judge_needs(bool there, const char *attribute);
 /*
- * A provider may declare, by its transport attribute "reach", that its adapters talk within one process
- * only: a template or a simulator, say. Its two sides are then in one; what needs a second process says
- * so. After kit_open().
+ * A provider may declare, by its transport attribute "reach", that its adapters talk within one
+ * process only: a template or a simulator, say. Its two sides are then in one; what needs a second
+ * process says so. After kit_open().
  */
 bool judge_reaches(void);
 #define NEEDS_REACH() NEEDS(judge_reaches(), "reach")
 /*
- * What a provider may declare for a transport such as iWARP. "refused_access" = "ends": that the peer
- * refuses an RDMA operation shows in the end of the connection only, not in the completion. "accept" =
- * "unconfirmed": who accepts cannot tell whether the side that asked is still there. "read_right" =
- * "unchecked": that the device serves RDMA Reads of memory without the right to be read remotely.
- * "solicited" = "unknown": that who waits for solicited messages is woken by any. "broken" = "unsure":
- * that a connection may break and be shown as disconnected.
+ * What a provider may declare for a transport such as iWARP. "refused_access" = "ends": that the
+ * peer refuses an RDMA operation shows in the end of the connection only, not in the completion.
+ * "accept" = "unconfirmed": who accepts cannot tell whether the side that asked is still there.
+ * "read_right" = "unchecked": that the device serves RDMA Reads of memory without the right to be
+ * read remotely. "solicited" = "unknown": that who waits for solicited messages is woken by any.
+ * "broken" = "unsure": that a connection may break and be shown as disconnected.
  */
 bool judge_refusals_are_told(void);
 #define NEEDS_REFUSALS() NEEDS(judge_refusals_are_told(), "refused_access")

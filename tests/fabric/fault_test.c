@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What goes wrong between two machines: a peer that is killed, strangers that speak rdma_cm but not our
- * manners, a link that goes down, and a device that goes away. Each ends in the event the standard names, and afterwards the adapter works, or
- * closes. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ * What goes wrong between two machines: a peer that is killed, strangers that speak rdma_cm but not
+ * our manners, a link that goes down, and a device that goes away. Each ends in the event the
+ * standard names, and afterwards the adapter works, or closes. Runs in a guest of the lab, over the
+ * adapter that OPENDAT_TEST_IA names.
  */
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>

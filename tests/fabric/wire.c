@@ -32,7 +32,10 @@ struct message {
 	uint64_t written, read;
 };
 
-/* In the order of use: incoming messages, one outgoing message, where the peer writes, what it reads. */
+/*
+ * In the order of use: incoming messages, one outgoing message, where the peer writes, what it
+ * reads.
+ */
 struct memory {
 	unsigned char in[MESSAGES][MESSAGE];
 	unsigned char out[MESSAGE];
@@ -327,8 +330,8 @@ static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text, int hol
 }
 
 /*
- * All has been said. OFED's library crashes now and then when it closes an adapter, in a race with a thread
- * of its own: that is no matter of the wire.
+ * All has been said. OFED's library crashes now and then when it closes an adapter, in a race with
+ * a thread of its own: that is no matter of the wire.
  */
 static _Noreturn void finish(void)
 {
@@ -344,7 +347,8 @@ static _Noreturn void finish(void)
 int main(int argc, char **argv)
 {
 	if (argc < 5)
-		stop("usage: wire ADAPTER serve|reject QUAL TEXT | wire ADAPTER ADDRESS QUAL TEXT [hold]");
+		stop("usage: wire ADAPTER serve|reject QUAL TEXT\n"
+		     "       wire ADAPTER ADDRESS QUAL TEXT [hold]");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	open_side(argv[1]);
 	if (!strcmp(argv[2], "serve") || !strcmp(argv[2], "reject"))

@@ -41,7 +41,7 @@ struct connection {
 	uint32_t sent, completed, received; /* messages */
 	uint32_t requests;		    /* outstanding, writes too */
 	uint32_t receives;		    /* posted */
-	uint32_t next_receive;		    /* its buffer */
+	uint32_t lent;			    /* bits: the buffers that are posted */
 	uint32_t written;
 };
 
@@ -200,8 +200,10 @@ static void send_next(uint32_t c)
 static void receive_next(uint32_t c)
 {
 	struct connection *at = &my.at[c];
-	DAT_LMR_TRIPLET seg = api_seg(&my.in, slot(c, at->next_receive), LONGEST);
-	uint64_t cookie = slot(c, at->next_receive) | (uint64_t)c << 32;
+	/* from a shared queue they come back in any order */
+	uint32_t buffer = (uint32_t)__builtin_ctz(~at->lent);
+	DAT_LMR_TRIPLET seg = api_seg(&my.in, slot(c, buffer), LONGEST);
+	uint64_t cookie = slot(c, buffer) | (uint64_t)c << 32;
 
 	if (at->receives == DEPTH)
 		return;
@@ -209,7 +211,7 @@ static void receive_next(uint32_t c)
 		REQUIRE_DAT(dat_srq_post_recv(my.srq, 1, &seg, api_cookie(cookie)), DAT_SUCCESS);
 	else
 		REQUIRE_DAT(dat_ep_post_recv(at->ep, 1, &seg, api_cookie(cookie), 0), DAT_SUCCESS);
-	at->next_receive++;
+	at->lent |= 1u << buffer;
 	at->receives++;
 }
 
@@ -234,6 +236,7 @@ static void on_receive(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 				 __ATOMIC_ACQUIRE);
 	REQUIRE(number >= m.written);
 	at->received++;
+	lender->lent &= ~(1u << (uint32_t)dto->user_cookie.as_64 / LONGEST % DEPTH);
 	lender->receives--;
 	my.left--;
 }

@@ -285,8 +285,8 @@ static void listen_add(struct check *c, const struct conf_entry *e, DAT_RETURN r
 		     cli_text("connection qualifier %llu is held by another program: %s", qual,
 			      name),
 		     cli_text("end that program, or have yours listen at another qualifier; who "
-			      "holds it: ss -lxtnp | grep -w %llu",
-			      qual));
+			      "holds it: %s | grep -w %llu",
+			      check_is_rdma(e) ? "rdma resource show cm_id" : "ss -lxtnp", qual));
 	else
 		fail(c, e, "listen",
 		     cli_text("nobody can listen at connection qualifier %llu: %s", qual, name),

@@ -172,8 +172,8 @@ void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
 		return;
 	core_log(2,
 		 "%s: connection qualifier %llu is held by another program or service point (%s); "
-		 "end that one or choose another qualifier ('ss -lxtnp | grep -w %llu' may tell "
-		 "who)",
+		 "end that one or choose another qualifier ('ss -lxtnp | grep -w %llu', or for RDMA "
+		 "'rdma resource show cm_id', may tell who)",
 		 ia->name, (unsigned long long)qual, err_name(err), (unsigned long long)qual);
 }
 

@@ -207,25 +207,40 @@ static const char *name(const char *what, unsigned int id)
 	return text;
 }
 
-/* The second connection: each side asks for the other. */
+static void receive_all(unsigned int length)
+{
+	VIP_DESCRIPTOR *d = receive();
+
+	if (d->CS.Length != length)
+		stop("length", (int)d->CS.Length);
+}
+
+/*
+ * The second connection: each side asks for the other. The one with the smaller discriminator is the
+ * first to send, as iWARP wants it.
+ */
 static void be_peer(const char *mine, union address *remote, unsigned int id, int seed)
 {
+	int first = strcmp(mine, "one") == 0;
 	VIP_VI_ATTRIBUTES attr;
 	union address local;
-	VIP_DESCRIPTOR *d;
 
 	here(&local, name(mine, id));
 	post_receives();
 	MUST(VipConnectPeerRequest(vi, &local.net, &remote->net, PATIENCE));
 	MUST(VipConnectPeerWait(vi, &attr));
 	fill(block->out, seed);
-	send_out(SIZE);
-	d = receive();
-	if (d->CS.Length != SIZE)
-		stop("length", (int)d->CS.Length);
+	if (first)
+		send_out(SIZE);
+	receive_all(SIZE);
+	if (!first)
+		send_out(SIZE);
 	/* Both have received before one of them hangs up: its last message says so. */
-	send_out(2);
-	receive();
+	if (first)
+		send_out(2);
+	receive_all(2);
+	if (!first)
+		send_out(2);
 }
 
 static void server(unsigned int id)

@@ -85,6 +85,14 @@ variables_are_in_page()
 	each_is_in "$(cat "$man/opendat.7")" variable $(variables)
 }
 
+# Those that decide about the registry: two more pages have them.
+registry_variables_are_in_page()
+{
+	# shellcheck disable=SC2046 # a list of words
+	each_is_in "$(cat "$man/$1")" variable \
+		$(grep -hoE 'secure_getenv\("[A-Z_]+"' "$top_srcdir"/registry/conf*.c | grep -oE '[A-Z_]{4,}' | sort -u)
+}
+
 page_invents_no_variable()
 {
 	local name bad=0
@@ -198,6 +206,9 @@ tap 'manual: datperf(1) has each option' options_are_in_page datperf
 tap 'manual: datconform(1) has each option' options_are_in_page datconform
 tap 'manual: opendat(7) has each variable that the libraries read' variables_are_in_page
 tap 'manual: opendat(7) has no variable that nothing reads' page_invents_no_variable
+for page in dat.conf.5 datctl.1; do
+	tap "manual: $page has each variable that decides about the registry" registry_variables_are_in_page $page
+done
 tap 'manual: vipl(7) has each variable that libvipl reads' vipl_variables_are_in_page
 tap 'manual: vipl(7) has no variable that libvipl does not read' vipl_page_invents_no_variable
 tap 'manual: vipl(7) has each function' vipl_functions_are_in_page

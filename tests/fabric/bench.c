@@ -3,8 +3,9 @@
  * 64 bytes there and back between two processes, polled, over one of three interfaces: built as
  * bench_verbs over verbs and rdma_cm, as bench12 over our libdat, as bench20 over OFED's libdat2. The
  * loop is one and the same, and so is the work on the wire; only the few functions under `#if`
- * differ. Prints one line: half the round trip in microseconds, and the instructions that one post
- * and one successful look for a completion execute in user space.
+ * differ. Prints one line: half the round trip in microseconds; the instructions that a post_recv, a
+ * post_send and a successful look for a completion execute in user space; and how many of those are in
+ * the libraries of uDAPL, the rest being this program's, the driver's and libc's.
  */
 #include <stdint.h>
 #if defined(BENCH_DAT2)
@@ -16,6 +17,7 @@
 #include <rdma/rdma_cma.h>
 #endif
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define SIZE   64
@@ -280,11 +283,43 @@ static inline bool poll_recv(void)
  * system call is one instruction. What setting and clearing the flag costs is measured and taken off.
  */
 static volatile sig_atomic_t traps;
+static void *trail[4096]; /* where they were, over and over */
 
-static void trapped(int sig)
+enum { TRAIL = sizeof(trail) / sizeof(*trail) };
+
+static void trapped(int sig, siginfo_t *info, void *context)
 {
-	(void)sig;
-	traps++;
+	const ucontext_t *at = context;
+
+	(void)sig, (void)info;
+	trail[traps++ % TRAIL] = (void *)(uintptr_t)at->uc_mcontext.gregs[REG_RIP];
+}
+
+static bool in_udapl(void *at)
+{
+	const char *name;
+	Dl_info info;
+
+	if (!dladdr(at, &info) || !info.dli_fname)
+		return false;
+	name = strrchr(info.dli_fname, '/');
+	/* libdat, libdatp, libdatib and the like; libdat2 and libdaplofa */
+	return strncmp(name ? name : info.dli_fname, "/libda", 6) == 0;
+}
+
+struct count {
+	long all, udapl;
+};
+
+static void count_lower(struct count *lowest, long from)
+{
+	struct count c = { .all = traps - from };
+
+	if (c.all >= lowest->all)
+		return;
+	for (long i = from; i < from + c.all && c.all < TRAIL; i++)
+		c.udapl += in_udapl(trail[i % TRAIL]);
+	*lowest = c;
 }
 
 #define FLAG_SET   __asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; orq $0x100, (%%rsp); popfq; " \
@@ -295,13 +330,12 @@ static void trapped(int sig)
 #define COUNT(lowest, call)                                 \
 	do {                                                \
 		bool good_;                                 \
-		long n_ = traps;                            \
+		long from_ = traps;                         \
 		FLAG_SET;                                   \
 		good_ = (call);                             \
 		FLAG_CLEAR;                                 \
 		must(good_, #call);                         \
-		n_ = traps - n_;                            \
-		(lowest) = n_ < (lowest) ? n_ : (lowest);   \
+		count_lower(lowest, from_);                 \
 	} while (0)
 
 /* ------------------------------------------------------------------ the work */
@@ -351,19 +385,19 @@ static double best_batch(unsigned batches)
 }
 
 struct counts {
-	long nothing, recv, send, look;
+	struct count nothing, recv, send, look;
 };
 
 /* The same round as ping(), but one piece of it counted, when all it waits for has long happened. */
 static void count_round(struct counts *c)
 {
-	COUNT(c->nothing, true);
-	COUNT(c->recv, post_recv());
-	COUNT(c->send, post_send());
+	COUNT(&c->nothing, true);
+	COUNT(&c->recv, post_recv());
+	COUNT(&c->send, post_send());
 	while (!poll_recv())
 		;
 	usleep(20000);
-	COUNT(c->look, poll_send());
+	COUNT(&c->look, poll_send());
 }
 
 /* The first receive of a side is posted before the connection, where no message can be too early. */
@@ -385,7 +419,9 @@ static void serve(const char *name, struct sockaddr_in *at, unsigned rounds, int
 int main(int argc, char **argv)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
-	struct counts c = { 1 << 30, 1 << 30, 1 << 30, 1 << 30 };
+	const struct count most = { .all = 1 << 30 };
+	struct counts c = { most, most, most, most };
+	struct sigaction trap = { .sa_sigaction = trapped, .sa_flags = SA_SIGINFO };
 	unsigned batches;
 	double us;
 	int ready[2];
@@ -396,7 +432,7 @@ int main(int argc, char **argv)
 	     "bench ADAPTER ADDRESS PORT BATCHES: its command line");
 	at.sin_port = htons((uint16_t)atoi(argv[3]));
 	batches = (unsigned)atoi(argv[4]);
-	signal(SIGTRAP, trapped);
+	sigaction(SIGTRAP, &trap, NULL);
 	must(pipe(ready) == 0 && (child = fork()) >= 0, "fork");
 	if (child == 0)
 		serve(argv[1], &at, batches * BATCH + ROUNDS, ready[1]);
@@ -411,7 +447,9 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < ROUNDS; i++)
 		count_round(&c);
 	waitpid(child, NULL, 0);
-	printf("%.2f %ld %ld %ld\n", us, c.recv - c.nothing, c.send - c.nothing, c.look - c.nothing);
+	printf("%.2f %ld %ld %ld %ld %ld %ld\n", us, c.recv.all - c.nothing.all,
+	       c.send.all - c.nothing.all, c.look.all - c.nothing.all, c.recv.udapl, c.send.udapl,
+	       c.look.udapl);
 	fflush(stdout);
 	_exit(0);
 }

@@ -54,6 +54,10 @@ static struct perf_spec complete(const struct perf_options *opt, enum perf_test 
 	spec.test = test;
 	spec.size = size;
 	spec.window = 1;
+	if (spec.threads == 0)
+		spec.threads = 1;
+	if (spec.eps < spec.threads)
+		spec.eps = spec.threads;
 	if (test == PERF_CONNECT_RATE) {
 		if (spec.iters == 0)
 			spec.iters = 1000;
@@ -75,10 +79,16 @@ static struct perf_spec complete(const struct perf_options *opt, enum perf_test 
 	return spec;
 }
 
-/* Without --test and with --wait: what cannot wait is left out. */
+/* Without --test: what the other options are not for is left out. */
 static bool wanted(const struct perf_options *opt, enum perf_test test)
 {
-	return opt->table ? !opt->spec.wait || perf_waits(test) : opt->spec.test == test;
+	if (!opt->table)
+		return opt->spec.test == test;
+	if (opt->spec.wait && !perf_waits(test))
+		return false;
+	if (opt->spec.both && perf_methods[test].both == NULL)
+		return false;
+	return test != PERF_CONNECT_RATE || (opt->spec.eps <= 1 && opt->spec.threads <= 1);
 }
 
 static size_t sweep(const struct perf_options *opt, struct row *rows)

@@ -3,8 +3,9 @@
  * What the files of datperf share.
  *
  * datperf is two processes: the client measures and reports, the server is its peer. They keep one
- * control connection for the whole session (datperf_ctl.c) and make one data connection for each
- * test (datperf_conn.c), whose memory is described by struct perf_region (datperf_data.c).
+ * control connection for the whole session (datperf_ctl.c) and make data connections for each test
+ * (datperf_conn.c), whose memory is described by struct perf_region (datperf_data.c). Each thread
+ * has a lane of them (datperf_lane.c), which no other thread touches.
  *
  * Invariant: every function that can fail prints its own error, once, where it happens, and
  * returns -1; its callers only pass that on.
@@ -12,6 +13,7 @@
 #ifndef TOOLS_DATPERF_H
 #define TOOLS_DATPERF_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,12 +33,20 @@ enum perf_test {
 };
 
 /* What to measure. Both sides hold the same one: the client sends it to the server. */
+enum perf_memory { PERF_PRIVATE, PERF_MEMFD, PERF_SHARED, PERF_MEMORIES };
+extern const char *const perf_memory_names[PERF_MEMORIES];
+
 struct perf_spec {
 	enum perf_test test;
 	uint64_t size;		/* bytes of one message; 0 for connect-rate */
 	uint32_t iters;
 	uint32_t warmup;
-	uint32_t window;	/* messages under way at once; 1 for latency */
+	uint32_t window;	/* messages under way at once on an endpoint; 1 for latency */
+	uint32_t eps;		/* endpoints on each side, at least as many as threads */
+	uint32_t threads;	/* on each side */
+	enum perf_memory memory;	/* what is registered */
+	bool both;		/* bandwidth: both sides send, write or read at once */
+	bool verify;		/* as many messages are verified as are measured */
 	uint32_t duration_s;	/* iters are chosen to take so long; 0: they are given */
 	bool wait;		/* sleep for events */
 };
@@ -72,6 +82,9 @@ struct perf_ia {
 	DAT_IA_ATTR attr;
 	unsigned int timeout_s;		/* how long nothing may move before the test is given up */
 	uint32_t look_mask;		/* empty polls between two looks around, minus 1: 2^n - 1 */
+	uint32_t cpus;			/* this process has them for itself; 0: less than one */
+	uint64_t memory;		/* bytes of all data connections of the test */
+	_Atomic bool failed;		/* a thread has given up, and said why: the others do, too */
 	bool server;
 };
 
@@ -85,6 +98,9 @@ struct perf_region {
 	size_t stride;			/* from one slot to the next */
 	uint32_t slots;			/* a power of two; message i uses slot i modulo slots */
 	uint64_t size;			/* bytes used in a slot */
+	uint32_t number;		/* of the connection: it shows in the pattern */
+	enum perf_memory memory;
+	int fd;				/* of PERF_MEMFD and PERF_SHARED */
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
@@ -103,6 +119,8 @@ struct perf_link {
 	DAT_RMR_CONTEXT remote_context;
 	uint64_t posted;		/* requests posted since the link exists */
 	uint64_t completed;		/* requests known to be complete */
+	uint64_t first, end;		/* messages of this connection in the present phase */
+	uint64_t taken;			/* messages that the peer is known to have had (send-bw) */
 	uint32_t depth;			/* requests that may be outstanding */
 	uint32_t signal_every;		/* one request in so many reports its completion */
 	bool connected;
@@ -113,14 +131,14 @@ struct perf_link {
 #define PERF_CREDIT_SIZE 64u
 
 /* datperf_data.c: memory and its contents */
-int region_create(struct perf_region *mem, const struct perf_ia *ia, uint64_t size,
-		  uint32_t slots);
+int region_create(struct perf_region *mem, const struct perf_ia *ia);
 uint64_t region_length(uint64_t size, uint32_t slots);
 void region_destroy(struct perf_region *mem);
 unsigned char *region_out(const struct perf_region *mem, uint64_t index);
 unsigned char *region_in(const struct perf_region *mem, uint64_t index);
 unsigned char *region_credit(const struct perf_region *mem, uint64_t index);
-unsigned char pattern_byte(bool from_server, uint64_t generation, uint32_t slot, uint64_t offset);
+unsigned char pattern_byte(const struct perf_region *mem, bool from_server, uint64_t generation,
+			   uint64_t index, uint64_t offset);
 void pattern_fill(const struct perf_region *mem, bool from_server, uint64_t generation,
 		  uint64_t index);
 void pattern_poison(const struct perf_region *mem, bool from_server, uint64_t generation,
@@ -129,7 +147,9 @@ bool pattern_verify(const struct perf_region *mem, bool from_server, uint64_t ge
 		    uint64_t last_generation, uint64_t index);
 
 /* datperf_ia.c: the adapter and the service point */
-int perf_ia_open(struct perf_ia *ia, const char *name, unsigned int timeout_s, bool one_cpu);
+struct perf_options;
+int perf_ia_open(struct perf_ia *ia, const struct perf_options *opt);
+void perf_ia_share_cpus(struct perf_ia *ia, uint32_t threads);
 int perf_ia_listen(struct perf_ia *ia, DAT_CONN_QUAL conn_qual);
 int perf_ia_close(struct perf_ia *ia);
 int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec);
@@ -142,6 +162,8 @@ enum link_kind { LINK_CONTROL = 1, LINK_DATA = 2 };
 struct link_shape {
 	uint64_t size;			/* of the largest message */
 	uint32_t slots;
+	uint32_t number;
+	enum perf_memory memory;
 	uint32_t recvs;
 	uint32_t requests;
 	uint32_t signal_every;
@@ -184,6 +206,7 @@ uint64_t perf_now_ns(void);
 /* datperf_hist.c: samples */
 struct perf_hist *hist_create(void);
 void hist_clear(struct perf_hist *hist);
+void hist_join(struct perf_hist *hist, const struct perf_hist *with);
 void hist_add(struct perf_hist *hist, uint64_t took);
 double hist_quantile(const struct perf_hist *hist, double part);
 uint64_t hist_between(const struct perf_hist *hist, double from, double to);
@@ -199,40 +222,87 @@ int link_poll_recv(struct perf_link *l, uint64_t size, uint64_t *cookie);
 int link_drain(struct perf_link *l);
 int link_dto_failed(const DAT_EVENT *event, const char *what);
 
+struct perf_session;
+
+/* One phase of a test. */
+struct perf_phase {
+	uint64_t iters;
+	uint64_t generation;	/* of the pattern in the messages */
+	bool check;		/* the round in which every byte of every message is verified */
+	struct perf_hist *hist;	/* takes a sample of each message, or NULL */
+	uint64_t from_ns, to_ns;	/* out: the first post and the last completion */
+};
+
+/*
+ * What one thread does: some connections, over which its messages go in turn. Message n of a lane is
+ * message n / count of its link n % count.
+ */
+struct perf_lane {
+	struct perf_session *s;
+	struct perf_link *link;
+	uint32_t count;
+	uint64_t done;			/* messages of the present test so far */
+	struct perf_hist *hist;		/* of the timed phase; client only; kept from test to test */
+	struct perf_phase phase;
+	int status;
+};
+
+#define PERF_MAX_EPS 1024u
+#define PERF_MAX_THREADS 64u
+
 /* datperf_ctl.c: the session */
 struct perf_session {
 	struct perf_ia ia;
 	struct perf_link ctl;
-	struct perf_link data;
+	struct perf_link *data;			/* spec.eps of them, or NULL */
 	struct perf_spec spec;
 	struct sockaddr_storage address;	/* of the server; client only */
 	uint64_t ctl_sent;
 	uint64_t ctl_received;
-	uint64_t done;				/* messages of the present test so far */
-	struct perf_hist *hist;			/* of the timed phase; client only */
+	struct perf_lane lane[PERF_MAX_THREADS];	/* spec.threads of them */
 };
 
 uint32_t session_slots(const struct perf_spec *spec);
+void session_free(struct perf_session *s);
 int session_serve(struct perf_session *s);
 int session_connect(struct perf_session *s);
 int session_test(struct perf_session *s, const struct perf_spec *spec,
 		 struct perf_result *result);
 int session_end(struct perf_session *s);
 
-/* One phase of a test: `iters` messages, from message number session->done on. */
-struct perf_phase {
-	uint32_t iters;
-	uint64_t generation;	/* of the pattern in the messages */
-	bool check;		/* the round in which every byte of every message is verified */
-	struct perf_hist *hist;	/* takes a sample of each message, or NULL */
-	uint64_t elapsed_ns;	/* out: from the first post to the last completion */
+/* datperf_lane.c: the threads of one side */
+void lanes_lay_out(struct perf_session *s);
+void lanes_begin(struct perf_session *s, const struct perf_phase *phase);
+int lanes_run(struct perf_session *s, struct perf_phase *phase,
+	      int (*run)(struct perf_lane *lane, struct perf_phase *phase));
+void lanes_end(struct perf_session *s);
+
+/* The place of a message among the links of a lane, from the lane's next message on. */
+struct perf_cursor {
+	struct perf_link *link;
+	uint64_t index;		/* of the message on this link */
 };
+
+static inline struct perf_cursor lane_cursor(const struct perf_lane *lane)
+{
+	return (struct perf_cursor){ lane->link + lane->done % lane->count,
+				     lane->done / lane->count };
+}
+
+static inline void lane_next(const struct perf_lane *lane, struct perf_cursor *at)
+{
+	if (++at->link < lane->link + lane->count)
+		return;
+	at->link = lane->link;
+	at->index++;
+}
 
 /* A test: what client and server do in a phase, and where data flow. */
 struct perf_method {
 	const char *name;
-	int (*client)(struct perf_session *s, struct perf_phase *phase);
-	int (*server)(struct perf_session *s, struct perf_phase *phase);	/* NULL: nothing */
+	int (*client)(struct perf_lane *lane, struct perf_phase *phase);
+	int (*server)(struct perf_lane *lane, struct perf_phase *phase);	/* NULL: nothing */
+	int (*both)(struct perf_lane *lane, struct perf_phase *phase);	/* both sides; or NULL */
 	bool to_server;
 	bool to_client;
 	bool latency;		/* one message at a time, each checked in the check round */
@@ -243,18 +313,19 @@ extern const struct perf_method perf_methods[PERF_TESTS];
 bool perf_waits(enum perf_test test);	/* it can sleep for its events */
 
 /* datperf_lat.c, datperf_bw.c, datperf_rate.c: the methods */
-int lat_send_client(struct perf_session *s, struct perf_phase *phase);
-int lat_send_server(struct perf_session *s, struct perf_phase *phase);
-int lat_write_client(struct perf_session *s, struct perf_phase *phase);
-int lat_write_server(struct perf_session *s, struct perf_phase *phase);
-int lat_read_client(struct perf_session *s, struct perf_phase *phase);
-int bw_post_recvs(struct perf_session *s);
-int bw_send_client(struct perf_session *s, struct perf_phase *phase);
-int bw_send_server(struct perf_session *s, struct perf_phase *phase);
-int bw_write_client(struct perf_session *s, struct perf_phase *phase);
-int bw_read_client(struct perf_session *s, struct perf_phase *phase);
-int rate_client(struct perf_session *s, struct perf_phase *phase);
-int rate_server(struct perf_session *s, struct perf_phase *phase);
+int lat_send_client(struct perf_lane *lane, struct perf_phase *phase);
+int lat_send_server(struct perf_lane *lane, struct perf_phase *phase);
+int lat_write_client(struct perf_lane *lane, struct perf_phase *phase);
+int lat_write_server(struct perf_lane *lane, struct perf_phase *phase);
+int lat_read_client(struct perf_lane *lane, struct perf_phase *phase);
+int bw_post_recvs(const struct perf_session *s, struct perf_link *l);
+int bw_send_client(struct perf_lane *lane, struct perf_phase *phase);
+int bw_send_server(struct perf_lane *lane, struct perf_phase *phase);
+int bw_send_both(struct perf_lane *lane, struct perf_phase *phase);
+int bw_write_client(struct perf_lane *lane, struct perf_phase *phase);
+int bw_read_client(struct perf_lane *lane, struct perf_phase *phase);
+int rate_client(struct perf_lane *lane, struct perf_phase *phase);
+int rate_server(struct perf_lane *lane, struct perf_phase *phase);
 
 /* datperf_opt.c: the command line */
 enum perf_form { PERF_TABLE, PERF_JSON, PERF_CSV };
@@ -274,6 +345,7 @@ struct perf_options {
 	unsigned int timeout_s;
 	int cpu[2];			/* the client's and the server's; -1: not pinned */
 	bool one_cpu;			/* client and server have to share one */
+	int cpus;			/* that this process may use */
 	uint64_t sweep_min, sweep_max;	/* sizes; sweep_max is 0 without --sweep */
 	struct perf_spec spec;		/* of --test; what is 0 takes the default */
 	bool warmup_given;

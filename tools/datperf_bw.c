@@ -16,114 +16,168 @@
 #include "cli.h"
 #include "datperf.h"
 
-static uint32_t recvs(const struct perf_session *s)
+static uint32_t recvs(const struct perf_link *l)
 {
-	return 2 * s->data.mem.slots;
+	return 2 * l->mem.slots;
 }
 
 /* Credits come this many messages apart, so that four are enough for all receives. */
-static uint32_t credit_step(const struct perf_session *s)
+static uint32_t credit_step(const struct perf_link *l)
 {
-	uint32_t step = recvs(s) / 4;
+	uint32_t step = recvs(l) / 4;
 
 	return step > 0 ? step : 1;
 }
 
 /* Before the connection is made, so that the first message finds its receive. */
-int bw_post_recvs(struct perf_session *s)
+int bw_post_recvs(const struct perf_session *s, struct perf_link *l)
 {
-	if (!s->ia.server) {
-		for (uint32_t i = 0; i < PERF_CREDITS; i++)
-			if (link_post_credit_recv(&s->data, i) != 0)
-				return -1;
-		return 0;
-	}
-	for (uint32_t i = 0; i < recvs(s); i++)
-		if (link_post_recv(&s->data, i) != 0)
+	bool credits = !s->ia.server && !s->spec.both;
+	uint32_t n = credits ? PERF_CREDITS : recvs(l);
+
+	for (uint32_t i = 0; i < n; i++)
+		if ((credits ? link_post_credit_recv(l, i) : link_post_recv(l, i)) != 0)
 			return -1;
 	return 0;
 }
 
-/* Takes one credit and returns in `taken` how many messages the server has had. */
-static int take_credit(struct perf_session *s, uint64_t *taken)
+/* Takes one credit: how many messages the server has had. */
+static int take_credit(struct perf_link *l)
 {
 	uint64_t number, value;
 
-	if (link_poll_recv(&s->data, PERF_CREDIT_SIZE, &number) != 0)
+	if (link_poll_recv(l, PERF_CREDIT_SIZE, &number) != 0)
 		return -1;
-	memcpy(&value, region_credit(&s->data.mem, number), sizeof(value));
-	*taken = be64toh(value);
-	return link_post_credit_recv(&s->data, number);
+	memcpy(&value, region_credit(&l->mem, number), sizeof(value));
+	l->taken = be64toh(value);
+	return link_post_credit_recv(l, number);
 }
 
-static int give_credit(struct perf_session *s, uint64_t taken)
+static int give_credit(struct perf_link *l, uint64_t taken)
 {
-	uint64_t number = s->data.posted, value = htobe64(taken);
+	uint64_t number = l->posted, value = htobe64(taken);
 
-	memcpy(region_credit(&s->data.mem, number), &value, sizeof(value));
-	return link_post_credit(&s->data, number);
+	memcpy(region_credit(&l->mem, number), &value, sizeof(value));
+	return link_post_credit(l, number);
 }
 
-int bw_send_client(struct perf_session *s, struct perf_phase *phase)
+static int drain(struct perf_lane *lane)
 {
-	uint64_t start = perf_now_ns(), next = s->done, end = s->done + phase->iters;
-	uint64_t taken = s->done;	/* a phase ends when the server has had all of it */
-
-	while (next < end) {
-		while (next - taken >= recvs(s))
-			if (take_credit(s, &taken) != 0)
-				return -1;
-		if (link_post(&s->data, PERF_SEND, next, next + 1 == end) != 0)
+	for (uint32_t i = 0; i < lane->count; i++)
+		if (link_drain(&lane->link[i]) != 0)
 			return -1;
-		next++;
-	}
-	while (taken < end)
-		if (take_credit(s, &taken) != 0)
-			return -1;
-	phase->elapsed_ns = perf_now_ns() - start;
-	return link_drain(&s->data);
-}
-
-int bw_send_server(struct perf_session *s, struct perf_phase *phase)
-{
-	uint64_t next = s->done, end = s->done + phase->iters, number;
-
-	while (next < end) {
-		if (link_poll_recv(&s->data, s->spec.size, &number) != 0)
-			return -1;
-		if (number != next) {
-			cli_error("receives complete out of order: number %llu before %llu",
-				  (unsigned long long)number, (unsigned long long)next);
-			return -1;
-		}
-		if (link_post_recv(&s->data, number + recvs(s)) != 0)
-			return -1;
-		next++;
-		if ((next % credit_step(s) == 0 || next == end) && give_credit(s, next) != 0)
-			return -1;
-	}
-	return link_drain(&s->data);
-}
-
-static int stream(struct perf_session *s, struct perf_phase *phase, enum perf_request what)
-{
-	uint64_t start = perf_now_ns();
-
-	for (uint32_t i = 0; i < phase->iters; i++)
-		if (link_post(&s->data, what, s->done + i, i + 1 == phase->iters) != 0)
-			return -1;
-	if (link_drain(&s->data) != 0)
-		return -1;
-	phase->elapsed_ns = perf_now_ns() - start;
 	return 0;
 }
 
-int bw_write_client(struct perf_session *s, struct perf_phase *phase)
+/* A phase ends when the server has had all of it. */
+int bw_send_client(struct perf_lane *lane, struct perf_phase *phase)
 {
-	return stream(s, phase, PERF_WRITE);
+	struct perf_cursor at = lane_cursor(lane);
+
+	phase->from_ns = perf_now_ns();
+	for (uint64_t i = 0; i < phase->iters; i++) {
+		struct perf_link *l = at.link;
+
+		while (at.index - l->taken >= recvs(l))
+			if (take_credit(l) != 0)
+				return -1;
+		if (link_post(l, PERF_SEND, at.index, at.index + 1 == l->end) != 0)
+			return -1;
+		lane_next(lane, &at);
+	}
+	for (uint32_t i = 0; i < lane->count; i++)
+		while (lane->link[i].taken < lane->link[i].end)
+			if (take_credit(&lane->link[i]) != 0)
+				return -1;
+	phase->to_ns = perf_now_ns();
+	return drain(lane);
 }
 
-int bw_read_client(struct perf_session *s, struct perf_phase *phase)
+/* Takes the next message of a link, and posts its receive again. */
+static int take_message(struct perf_link *l, uint64_t index)
 {
-	return stream(s, phase, PERF_READ);
+	uint64_t number;
+
+	if (link_poll_recv(l, l->mem.size, &number) != 0)
+		return -1;
+	if (number != index) {
+		cli_error("receives complete out of order: number %llu before %llu",
+			  (unsigned long long)number, (unsigned long long)index);
+		return -1;
+	}
+	return link_post_recv(l, number + recvs(l));
+}
+
+int bw_send_server(struct perf_lane *lane, struct perf_phase *phase)
+{
+	struct perf_cursor at = lane_cursor(lane);
+
+	for (uint64_t i = 0; i < phase->iters; i++) {
+		struct perf_link *l = at.link;
+		uint64_t taken = at.index + 1;
+
+		if (take_message(l, at.index) != 0)
+			return -1;
+		if ((taken % credit_step(l) == 0 || taken == l->end) && give_credit(l, taken) != 0)
+			return -1;
+		lane_next(lane, &at);
+	}
+	return drain(lane);
+}
+
+/*
+ * Both ways at once, without credits: who sends message i of a link has had message i - slots of
+ * it. So whose message i has come had taken i - slots of ours, and with two windows of receives
+ * there is always one for the next. Never do both wait: who waits has a window of messages under way.
+ */
+int bw_send_both(struct perf_lane *lane, struct perf_phase *phase)
+{
+	struct perf_cursor out = lane_cursor(lane), in = out;
+	uint64_t sent = 0, had = 0;
+
+	phase->from_ns = perf_now_ns();
+	while (had < phase->iters) {
+		if (sent < phase->iters && sent - had < (uint64_t)lane->link[0].mem.slots * lane->count) {
+			if (link_post(out.link, PERF_SEND, out.index,
+				      out.index + 1 == out.link->end) != 0)
+				return -1;
+			lane_next(lane, &out);
+			sent++;
+		} else {
+			if (take_message(in.link, in.index) != 0)
+				return -1;
+			lane_next(lane, &in);
+			had++;
+		}
+	}
+	if (drain(lane) != 0)
+		return -1;
+	phase->to_ns = perf_now_ns();
+	return 0;
+}
+
+static int stream(struct perf_lane *lane, struct perf_phase *phase, enum perf_request what)
+{
+	struct perf_cursor at = lane_cursor(lane);
+
+	phase->from_ns = perf_now_ns();
+	for (uint64_t i = 0; i < phase->iters; i++) {
+		if (link_post(at.link, what, at.index, at.index + 1 == at.link->end) != 0)
+			return -1;
+		lane_next(lane, &at);
+	}
+	if (drain(lane) != 0)
+		return -1;
+	phase->to_ns = perf_now_ns();
+	return 0;
+}
+
+int bw_write_client(struct perf_lane *lane, struct perf_phase *phase)
+{
+	return stream(lane, phase, PERF_WRITE);
+}
+
+int bw_read_client(struct perf_lane *lane, struct perf_phase *phase)
+{
+	return stream(lane, phase, PERF_READ);
 }

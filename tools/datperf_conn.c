@@ -13,6 +13,7 @@
 #include <endian.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,7 @@ struct hello {
 };
 
 #define HELLO_MAGIC 0x64707266u		/* "dprf" */
-#define HELLO_VERSION 1u
+#define HELLO_VERSION 2u
 
 _Static_assert(sizeof(struct hello) == 32, "the private data have a fixed layout");
 
@@ -109,7 +110,12 @@ int link_create(struct perf_link *l, struct perf_ia *ia, struct perf_link *watch
 	l->depth = shape->requests;
 	l->signal_every = shape->signal_every;
 
-	if (region_create(&l->mem, ia, shape->size, shape->slots) != 0)
+	l->mem.size = shape->size;
+	l->mem.slots = shape->slots;
+	l->mem.number = shape->number;
+	l->mem.memory = shape->memory;
+
+	if (region_create(&l->mem, ia) != 0)
 		return -1;
 	if (evd_create(ia, (DAT_COUNT)shape->recvs, DAT_EVD_DTO_FLAG, "receives",
 		       &l->recv_evd) != 0)
@@ -371,10 +377,24 @@ static int look_at(struct perf_link *l)
 
 unsigned int link_patience_s(const struct perf_link *l)
 {
-	size_t length = l->watch != NULL && l->watch->mem.length > l->mem.length ?
-			l->watch->mem.length : l->mem.length;
+	return l->ia->timeout_s + (unsigned int)(l->ia->memory / SLOWEST_BYTES_PER_S);
+}
 
-	return l->ia->timeout_s + (unsigned int)(length / SLOWEST_BYTES_PER_S);
+/* The adapter and the session are all threads', and an adapter may want them to take turns. */
+static int look_around(struct perf_link *l)
+{
+	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+	int status;
+
+	pthread_mutex_lock(&turn);
+	/* relaxed: it tells only that there is no point in going on */
+	status = atomic_load_explicit(&l->ia->failed, memory_order_relaxed) ? -1 : look_at(l);
+	if (status == 0 && l->watch != NULL)
+		status = look_at(l->watch);
+	if (status != 0)
+		atomic_store_explicit(&l->ia->failed, true, memory_order_relaxed);
+	pthread_mutex_unlock(&turn);
+	return status;
 }
 
 /* The seldom part of link_idle(): lets others run, and looks for reasons to stop waiting. */
@@ -383,7 +403,7 @@ int link_look(struct perf_link *l, struct perf_idle *idle)
 	uint64_t now;
 
 	sched_yield();
-	if (look_at(l) != 0 || (l->watch != NULL && look_at(l->watch) != 0))
+	if (look_around(l) != 0)
 		return -1;
 
 	now = perf_now_ns();

@@ -32,13 +32,17 @@ struct ctl_msg {
 _Static_assert(sizeof(struct ctl_msg) == 64, "control messages have a fixed layout");
 
 const struct perf_method perf_methods[PERF_TESTS] = {
-	[PERF_SEND_LAT] = { "send-lat", lat_send_client, lat_send_server, true, true, true, 2 },
-	[PERF_WRITE_LAT] = { "write-lat", lat_write_client, lat_write_server, true, true, true, 2 },
-	[PERF_READ_LAT] = { "read-lat", lat_read_client, NULL, false, true, true, 1 },
-	[PERF_SEND_BW] = { "send-bw", bw_send_client, bw_send_server, true, false, false, 0 },
-	[PERF_WRITE_BW] = { "write-bw", bw_write_client, NULL, true, false, false, 0 },
-	[PERF_READ_BW] = { "read-bw", bw_read_client, NULL, false, true, false, 0 },
-	[PERF_CONNECT_RATE] = { "connect-rate", rate_client, rate_server, false, false, false, 0 },
+	[PERF_SEND_LAT] = { "send-lat", lat_send_client, lat_send_server, NULL, true, true, true, 2 },
+	[PERF_WRITE_LAT] = { "write-lat", lat_write_client, lat_write_server, NULL, true, true,
+			     true, 2 },
+	[PERF_READ_LAT] = { "read-lat", lat_read_client, NULL, NULL, false, true, true, 1 },
+	[PERF_SEND_BW] = { "send-bw", bw_send_client, bw_send_server, bw_send_both, true, false,
+			   false, 0 },
+	[PERF_WRITE_BW] = { "write-bw", bw_write_client, NULL, bw_write_client, true, false, false,
+			    0 },
+	[PERF_READ_BW] = { "read-bw", bw_read_client, NULL, bw_read_client, false, true, false, 0 },
+	[PERF_CONNECT_RATE] = { "connect-rate", rate_client, rate_server, NULL, false, false, false,
+				0 },
 };
 
 bool perf_waits(enum perf_test test)
@@ -81,7 +85,7 @@ static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
  * may wait long, as the client may measure long, and hears of its end as a flushed receive. */
 static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
 {
-	unsigned int patience_s = link_patience_s(s->data.ia != NULL ? &s->data : &s->ctl);
+	unsigned int patience_s = link_patience_s(&s->ctl);
 	DAT_TIMEOUT timeout = s->ia.server ? DAT_TIMEOUT_INFINITE :
 			      (patience_s < 4000 ? patience_s : 4000) * 1000000u;
 	uint64_t wire[sizeof(*msg) / sizeof(uint64_t)], *to = (uint64_t *)msg;
@@ -108,14 +112,16 @@ static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
 	return 0;
 }
 
-static int ctl_answer(struct perf_session *s, bool yes)
+static int ctl_answer(struct perf_session *s, bool yes, uint64_t arg)
 {
-	struct ctl_msg msg = { .op = yes ? CTL_YES : CTL_NO };
+	struct ctl_msg msg = { .op = yes ? CTL_YES : CTL_NO, .arg = { arg } };
 
 	return ctl_say(s, &msg);
 }
 
-static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool *yes)
+/* *arg: what the answer says besides, or NULL. */
+static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool *yes,
+		   uint64_t *arg)
 {
 	struct ctl_msg answer;
 
@@ -127,6 +133,8 @@ static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool 
 		return -1;
 	}
 	*yes = answer.op == CTL_YES;
+	if (arg != NULL)
+		*arg = answer.arg[0];
 	return 0;
 }
 
@@ -135,7 +143,7 @@ static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
 {
 	bool yes;
 
-	if (ctl_ask(s, question, &yes) != 0)
+	if (ctl_ask(s, question, &yes, NULL) != 0)
 		return -1;
 	if (yes)
 		return 0;
@@ -155,13 +163,32 @@ uint32_t session_slots(const struct perf_spec *spec)
 	return slots;
 }
 
+/* After a failure data_destroy() undoes what was reached. */
+static int data_create_links(struct perf_session *s, struct link_shape *shape)
+{
+	for (uint32_t k = 0; k < s->spec.eps; k++) {
+		struct perf_link *l = &s->data[k];
+
+		shape->number = k;
+		if (link_create(l, &s->ia, &s->ctl, shape) != 0)
+			return -1;
+		l->wait = s->spec.wait && perf_waits(s->spec.test);
+		if (s->spec.test == PERF_SEND_BW && bw_post_recvs(s, l) != 0)
+			return -1;
+		for (uint32_t i = 0; s->spec.test == PERF_SEND_LAT && i < shape->recvs / 2; i++)
+			if (link_post_recv(l, i) != 0)
+				return -1;
+	}
+	return 0;
+}
+
 static int data_create(struct perf_session *s)
 {
 	const struct perf_method *method = &perf_methods[s->spec.test];
 	uint64_t size = s->spec.size > 0 ? s->spec.size : 1;
 	struct link_shape shape = {
-		.size = size, .slots = session_slots(&s->spec), .recvs = 16, .requests = 32,
-		.signal_every = 16,
+		.size = size, .slots = session_slots(&s->spec), .memory = s->spec.memory,
+		.recvs = 16, .requests = 32, .signal_every = 16,
 	};
 
 	if (!method->latency && s->spec.window > 0) {
@@ -169,71 +196,117 @@ static int data_create(struct perf_session *s)
 		shape.requests = s->spec.window > 2 ? s->spec.window : 2;
 		shape.signal_every = s->spec.window / 4 > 0 ? s->spec.window / 4 : 1;
 	}
-	s->done = 0;
-	if (link_create(&s->data, &s->ia, &s->ctl, &shape) != 0)
+	s->data = calloc(s->spec.eps, sizeof(*s->data));
+	if (s->data == NULL) {
+		cli_error("no memory for %u endpoints; give fewer --eps", s->spec.eps);
 		return -1;
-	s->data.wait = s->spec.wait && perf_waits(s->spec.test);
-	if (s->spec.test == PERF_SEND_BW)
-		return bw_post_recvs(s);
-	for (uint32_t i = 0; s->spec.test == PERF_SEND_LAT && i < shape.recvs / 2; i++)
-		if (link_post_recv(&s->data, i) != 0)
-			return -1;
-	return 0;
+	}
+	perf_ia_share_cpus(&s->ia, s->spec.threads);
+	s->ia.memory = s->spec.eps * region_length(size, shape.slots);
+	lanes_lay_out(s);
+	return data_create_links(s, &shape);
+}
+
+static void data_destroy(struct perf_session *s)
+{
+	for (uint32_t k = 0; s->data != NULL && k < s->spec.eps; k++)
+		link_destroy(&s->data[k]);
+	free(s->data);
+	s->data = NULL;
+	s->ia.memory = 0;
+}
+
+/* Whatever had been reached. */
+void session_free(struct perf_session *s)
+{
+	data_destroy(s);
+	link_destroy(&s->ctl);
+	for (uint32_t i = 0; i < PERF_MAX_THREADS; i++)
+		free(s->lane[i].hist);
 }
 
 static bool sends(const struct perf_session *s)
 {
 	const struct perf_method *method = &perf_methods[s->spec.test];
 
-	return s->ia.server ? method->to_client : method->to_server;
+	return s->spec.both || (s->ia.server ? method->to_client : method->to_server);
 }
 
 static bool receives(const struct perf_session *s)
 {
 	const struct perf_method *method = &perf_methods[s->spec.test];
 
-	return s->ia.server ? method->to_server : method->to_client;
+	return s->spec.both || (s->ia.server ? method->to_server : method->to_client);
 }
 
 /* Before a phase: what goes out is right, and what is to come in is wrong in every byte. */
 static void phase_prepare(struct perf_session *s, const struct perf_phase *phase)
 {
-	const struct perf_region *mem = &s->data.mem;
+	lanes_begin(s, phase);
+	for (uint32_t k = 0; k < s->spec.eps; k++) {
+		const struct perf_region *mem = &s->data[k].mem;
 
-	for (uint32_t slot = 0; slot < mem->slots; slot++) {
-		if (sends(s))
-			pattern_fill(mem, s->ia.server, phase->generation, slot);
-		if (receives(s))
-			pattern_poison(mem, !s->ia.server, phase->generation, slot);
+		for (uint32_t slot = 0; slot < mem->slots; slot++) {
+			if (sends(s))
+				pattern_fill(mem, s->ia.server, phase->generation, slot);
+			if (receives(s))
+				pattern_poison(mem, !s->ia.server, phase->generation, slot);
+		}
 	}
+}
+
+/* What this side does in a phase. */
+static int phase_run(struct perf_session *s, struct perf_phase *phase)
+{
+	const struct perf_method *method = &perf_methods[s->spec.test];
+	int (*run)(struct perf_lane *lane, struct perf_phase *phase) =
+		s->spec.both ? method->both : s->ia.server ? method->server : method->client;
+
+	return run != NULL ? lanes_run(s, phase, run) : 0;
+}
+
+static bool link_verify(const struct perf_session *s, const struct perf_link *l,
+			const struct perf_phase *phase)
+{
+	uint64_t first = l->first, last_generation = phase->generation;
+
+	if (s->spec.test == PERF_WRITE_LAT)
+		last_generation += l->end - l->first - 1;
+	if (l->end - l->first > l->mem.slots)
+		first = l->end - l->mem.slots;
+	for (; first < l->end; first++)
+		if (!pattern_verify(&l->mem, !s->ia.server, phase->generation, last_generation,
+				    first))
+			return false;
+	return true;
 }
 
 /* After a phase: every slot that a message of the phase came into. */
 static bool phase_verify(const struct perf_session *s, const struct perf_phase *phase)
 {
-	const struct perf_region *mem = &s->data.mem;
-	uint64_t end = s->done + phase->iters, first = s->done;
-	uint64_t last_generation = phase->generation;
-
 	if (!receives(s))
 		return true;
 	if (perf_methods[s->spec.test].latency && phase->check)
 		return true;	/* done, message by message */
-	if (s->spec.test == PERF_WRITE_LAT)
-		last_generation += phase->iters - 1;
-	if (phase->iters > mem->slots)
-		first = end - mem->slots;
-	for (; first < end; first++)
-		if (!pattern_verify(mem, !s->ia.server, phase->generation, last_generation, first))
+	for (uint32_t k = 0; k < s->spec.eps; k++)
+		if (!link_verify(s, &s->data[k], phase))
 			return false;
 	return true;
 }
 
 /* The server */
 
+static bool spec_known(const struct ctl_msg *msg)
+{
+	return msg->arg[0] < PERF_TESTS && msg->arg[1] <= SIZE_MAX / 256 && msg->arg[2] <= 4096 &&
+	       msg->arg[4] >= 1 && msg->arg[4] <= PERF_MAX_EPS && msg->arg[5] >= 1 &&
+	       msg->arg[5] <= PERF_MAX_THREADS && msg->arg[5] <= msg->arg[4] &&
+	       msg->arg[6] < 2 * PERF_MEMORIES;
+}
+
 static int serve_test(struct perf_session *s, const struct ctl_msg *msg)
 {
-	if (msg->arg[0] >= PERF_TESTS || msg->arg[1] > SIZE_MAX / 256 || msg->arg[2] > 4096) {
+	if (!spec_known(msg)) {
 		cli_error("the client asks for a test that is not known here; start the same "
 			  "datperf on both sides");
 		return -1;
@@ -242,48 +315,53 @@ static int serve_test(struct perf_session *s, const struct ctl_msg *msg)
 	s->spec.size = msg->arg[1];
 	s->spec.window = (uint32_t)msg->arg[2];
 	s->spec.wait = msg->arg[3] != 0;
+	s->spec.eps = (uint32_t)msg->arg[4];
+	s->spec.threads = (uint32_t)msg->arg[5];
+	s->spec.both = msg->arg[6] & 1 && perf_methods[s->spec.test].both != NULL;
+	s->spec.memory = (enum perf_memory)(msg->arg[6] >> 1);
 	if (perf_ia_fits(&s->ia, &s->spec) != 0 || data_create(s) != 0 ||
-	    ctl_answer(s, true) != 0)
+	    ctl_answer(s, true, 0) != 0)
 		return -1;
-	if (s->spec.test == PERF_CONNECT_RATE)
-		return 0;
-	return link_accept(&s->data, LINK_DATA);
+	for (uint32_t k = 0; s->spec.test != PERF_CONNECT_RATE && k < s->spec.eps; k++)
+		if (link_accept(&s->data[k], LINK_DATA) != 0)
+			return -1;
+	return 0;
 }
 
 static int serve_run(struct perf_session *s, struct perf_phase *phase, const struct ctl_msg *msg)
 {
-	const struct perf_method *method = &perf_methods[s->spec.test];
-
 	memset(phase, 0, sizeof(*phase));
-	phase->iters = (uint32_t)msg->arg[0];
+	phase->iters = msg->arg[0];
 	phase->generation = msg->arg[1];
 	phase->check = msg->arg[2] != 0;
 	phase_prepare(s, phase);
-	if (ctl_answer(s, true) != 0)
-		return -1;
-	return method->server != NULL ? method->server(s, phase) : 0;
+	return ctl_answer(s, true, 0) == 0 ? phase_run(s, phase) : -1;
 }
 
 static int serve_check(struct perf_session *s, const struct perf_phase *phase)
 {
 	bool right = phase_verify(s, phase);
 
-	s->done += phase->iters;
-	return ctl_answer(s, right);
+	lanes_end(s);
+	return ctl_answer(s, right, phase->to_ns - phase->from_ns);
 }
 
+/* Takes the end of each connection, which the client brings about. */
 static int serve_end(struct perf_session *s)
 {
 	DAT_EVENT event;
 
-	if (s->data.connected) {
-		s->data.connected = false;
-		if (link_await_event(&s->data, DAT_CONNECTION_EVENT_DISCONNECTED, NULL,
-				     &event) != 0)
+	for (uint32_t k = 0; k < s->spec.eps; k++) {
+		struct perf_link *l = &s->data[k];
+
+		if (!l->connected)
+			continue;
+		l->connected = false;
+		if (link_await_event(l, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event) != 0)
 			return -1;
 	}
-	link_destroy(&s->data);
-	return ctl_answer(s, true);
+	data_destroy(s);
+	return ctl_answer(s, true, 0);
 }
 
 /* Serves one client until it says BYE. */
@@ -300,21 +378,21 @@ int session_serve(struct perf_session *s)
 	while (status == 0) {
 		if (ctl_hear(s, &msg) != 0)
 			return -1;
-		if (s->data.ep == DAT_HANDLE_NULL && msg.op == CTL_TEST)
+		if (s->data == NULL && msg.op == CTL_TEST)
 			status = serve_test(s, &msg);
-		else if (s->data.ep != DAT_HANDLE_NULL && msg.op == CTL_RUN)
+		else if (s->data != NULL && msg.op == CTL_RUN)
 			status = serve_run(s, &phase, &msg);
-		else if (s->data.ep != DAT_HANDLE_NULL && msg.op == CTL_CHECK)
+		else if (s->data != NULL && msg.op == CTL_CHECK)
 			status = serve_check(s, &phase);
-		else if (s->data.ep != DAT_HANDLE_NULL && msg.op == CTL_END)
+		else if (s->data != NULL && msg.op == CTL_END)
 			status = serve_end(s);
 		else if (msg.op == CTL_BYE)
 			break;
 		else
-			status = ctl_answer(s, false);
+			status = ctl_answer(s, false, 0);
 	}
 	s->ctl.connected = false;	/* from here on its end is expected */
-	if (status != 0 || ctl_answer(s, true) != 0)
+	if (status != 0 || ctl_answer(s, true, 0) != 0)
 		return -1;
 	return link_await_event(&s->ctl, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
 }
@@ -341,33 +419,42 @@ static int test_begin(struct perf_session *s)
 {
 	struct ctl_msg msg = {
 		.op = CTL_TEST,
-		.arg = { s->spec.test, s->spec.size, s->spec.window, s->spec.wait },
+		.arg = { s->spec.test, s->spec.size, s->spec.window, s->spec.wait, s->spec.eps,
+			 s->spec.threads, s->spec.both | (uint64_t)s->spec.memory << 1 },
 	};
 
 	if (perf_ia_fits(&s->ia, &s->spec) != 0 || data_create(s) != 0 || ctl_order(s, &msg) != 0)
 		return -1;
-	if (s->spec.test == PERF_CONNECT_RATE)
-		return 0;
-	return link_connect(&s->data, LINK_DATA, (const struct sockaddr *)&s->address);
+	for (uint32_t k = 0; s->spec.test != PERF_CONNECT_RATE && k < s->spec.eps; k++)
+		if (link_connect(&s->data[k], LINK_DATA,
+				 (const struct sockaddr *)&s->address) != 0)
+			return -1;
+	return 0;
 }
 
-static int test_phase(struct perf_session *s, struct perf_phase *phase, bool *right)
+/* *right becomes false if one side found wrong data. *took_ns: of the side that took longer. */
+static int test_phase(struct perf_session *s, struct perf_phase *phase, bool *right,
+		      uint64_t *took_ns)
 {
 	struct ctl_msg run = {
 		.op = CTL_RUN, .arg = { phase->iters, phase->generation, phase->check },
 	};
 	struct ctl_msg check = { .op = CTL_CHECK };
+	uint64_t theirs_ns;
 	bool theirs;
 
 	if (phase->iters == 0)
 		return 0;
 	phase_prepare(s, phase);
-	if (ctl_order(s, &run) != 0 || perf_methods[s->spec.test].client(s, phase) != 0 ||
-	    ctl_ask(s, &check, &theirs) != 0)
+	if (ctl_order(s, &run) != 0 || phase_run(s, phase) != 0 ||
+	    ctl_ask(s, &check, &theirs, &theirs_ns) != 0)
 		return -1;
 	if (!phase_verify(s, phase) || !theirs)
 		*right = false;
-	s->done += phase->iters;
+	lanes_end(s);
+	*took_ns = phase->to_ns - phase->from_ns;
+	if (s->spec.both && theirs_ns > *took_ns)
+		*took_ns = theirs_ns;
 	return 0;
 }
 
@@ -375,33 +462,42 @@ static int test_end(struct perf_session *s)
 {
 	struct ctl_msg msg = { .op = CTL_END };
 
-	if (s->data.connected && link_disconnect(&s->data) != 0)
-		return -1;
+	for (uint32_t k = 0; k < s->spec.eps; k++)
+		if (s->data[k].connected && link_disconnect(&s->data[k]) != 0)
+			return -1;
 	if (ctl_order(s, &msg) != 0)
 		return -1;
-	link_destroy(&s->data);
+	data_destroy(s);
 	return 0;
 }
 
+/* How many messages are verified: up to 8 MiB of them, or with --verify as many as are measured. */
+static uint64_t test_check_count(const struct perf_session *s)
+{
+	uint64_t size = s->spec.size > 0 ? s->spec.size : 65536;	/* of a connection, say */
+	uint64_t messages = (UINT64_C(8) << 20) / size;
+
+	messages = messages < 2 ? 2 : messages > 256 ? 256 : messages;
+	if (messages < 2 * s->spec.eps && s->spec.test != PERF_CONNECT_RATE)
+		messages = 2 * s->spec.eps;
+	return s->spec.verify && s->spec.iters > messages ? s->spec.iters : messages;
+}
+
 /*
- * Messages that are all different, each of them verified: up to 8 MiB of them, in phases of one
- * window, because a bandwidth test looks at its slots only after a phase.
+ * Messages that are all different, each of them verified; in phases of one window, because a
+ * bandwidth test looks at its slots only after a phase.
  */
 static int test_check(struct perf_session *s, bool *right)
 {
 	bool latency = perf_methods[s->spec.test].latency;
-	uint64_t size = s->spec.size > 0 ? s->spec.size : 65536;	/* of a connection, say */
-	uint64_t messages = (UINT64_C(8) << 20) / size;
-	uint32_t each = latency ? 1 : s->data.mem.slots;
+	uint64_t messages = test_check_count(s), took_ns;
+	uint64_t each = latency ? messages : (uint64_t)s->data[0].mem.slots * s->spec.eps;
 	struct perf_phase phase = { .check = true };
-	uint64_t phases;
 
-	messages = messages < 2 ? 2 : messages > 256 ? 256 : messages;
-	phases = latency ? 1 : (messages + each - 1) / each;
-	for (uint64_t i = 0; i < phases; i++) {
-		phase.iters = latency ? (uint32_t)messages : each;
+	for (uint64_t i = 0; i * each < messages; i++) {
+		phase.iters = each;
 		phase.generation = 3 + i;
-		if (test_phase(s, &phase, right) != 0)
+		if (test_phase(s, &phase, right, &took_ns) != 0)
 			return -1;
 	}
 	return 0;
@@ -412,19 +508,33 @@ static int test_check(struct perf_session *s, bool *right)
 /* Phases that double, until one tells how many messages take the given time. They warm up too. */
 static int test_trial(struct perf_session *s, bool *right)
 {
-	struct perf_phase phase = { .iters = s->spec.window, .generation = 1 };
+	struct perf_phase phase = { .iters = (uint64_t)s->spec.window * s->spec.eps,
+				    .generation = 1 };
+	uint64_t took_ns;
 	double per_ns;
 
 	for (;;) {
-		if (test_phase(s, &phase, right) != 0)
+		if (test_phase(s, &phase, right, &took_ns) != 0)
 			return -1;
-		if (phase.elapsed_ns >= TRIAL_NS || phase.iters > UINT32_MAX / 2)
+		if (took_ns >= TRIAL_NS || phase.iters > UINT32_MAX / 2)
 			break;
 		phase.iters *= 2;
 	}
-	per_ns = phase.iters / (double)(phase.elapsed_ns + 1);
+	per_ns = (double)phase.iters / (double)(took_ns + 1);
 	s->spec.iters = (uint32_t)fmin(fmax(per_ns * 1e9 * s->spec.duration_s, 1), UINT32_MAX);
 	return 0;
+}
+
+static void latencies(struct perf_session *s, struct perf_result *result)
+{
+	unsigned int one_way = perf_methods[s->spec.test].one_way;
+	struct perf_hist *hist = s->lane[0].hist;
+
+	for (uint32_t i = 1; i < s->spec.threads; i++)
+		hist_join(hist, s->lane[i].hist);
+	result->hist = hist;
+	result->lat_us_median = hist_quantile(hist, 0.5) / 1e3 / one_way;
+	result->lat_us_p99 = hist_quantile(hist, 0.99) / 1e3 / one_way;
 }
 
 /* Warm-up, the timed phase, and the check. */
@@ -433,25 +543,25 @@ static int test_phases(struct perf_session *s, struct perf_result *result)
 	const struct perf_method *method = &perf_methods[s->spec.test];
 	struct perf_phase warmup = { .iters = s->spec.warmup, .generation = 1 };
 	struct perf_phase timed = { .generation = 2 };
+	uint64_t took_ns;
 	double seconds;
 
 	result->verified = true;
 	if ((s->spec.duration_s > 0 && test_trial(s, &result->verified) != 0) ||
-	    test_phase(s, &warmup, &result->verified) != 0)
+	    test_phase(s, &warmup, &result->verified, &took_ns) != 0)
 		return -1;
 	timed.iters = result->iters = s->spec.iters;
-	timed.hist = method->one_way > 0 ? s->hist : NULL;
-	if (test_phase(s, &timed, &result->verified) != 0 ||
+	timed.hist = method->one_way > 0 ? s->lane[0].hist : NULL;
+	if (test_phase(s, &timed, &result->verified, &took_ns) != 0 ||
 	    test_check(s, &result->verified) != 0)
 		return -1;
 
-	if (timed.hist != NULL) {
-		result->hist = timed.hist;
-		result->lat_us_median = hist_quantile(timed.hist, 0.5) / 1e3 / method->one_way;
-		result->lat_us_p99 = hist_quantile(timed.hist, 0.99) / 1e3 / method->one_way;
-	}
-	seconds = (double)timed.elapsed_ns / 1e9;
-	result->rate_per_s = seconds > 0 ? timed.iters / seconds : NAN;
+	if (timed.hist != NULL)
+		latencies(s, result);
+	seconds = (double)took_ns / 1e9;
+	result->rate_per_s = seconds > 0 ? (double)timed.iters / seconds : NAN;
+	if (s->spec.both)
+		result->rate_per_s *= 2;
 	if (method->one_way == 0 && s->spec.size > 0)
 		result->bw_MBps = result->rate_per_s * (double)s->spec.size / 1e6;
 	return 0;
@@ -462,9 +572,13 @@ int session_test(struct perf_session *s, const struct perf_spec *spec, struct pe
 {
 	*result = (struct perf_result){ 0, NAN, NAN, NAN, NAN, false, NULL };
 	s->spec = *spec;
-	if (s->hist == NULL && (s->hist = hist_create()) == NULL)
-		return -1;
-	hist_clear(s->hist);
+	for (uint32_t i = 0; i < spec->threads; i++) {
+		struct perf_lane *lane = &s->lane[i];
+
+		if (lane->hist == NULL && (lane->hist = hist_create()) == NULL)
+			return -1;
+		hist_clear(lane->hist);
+	}
 	if (test_begin(s) != 0 || test_phases(s, result) != 0)
 		return -1;
 	return test_end(s);

@@ -3,17 +3,22 @@
  * datperf's memory: the registered region of a link and the pattern in its messages.
  *
  * Invariant: two patterns that differ in one of side, slot and generation differ in every byte
- * (for slots and generations less than 256 apart), so a message that did not arrive, or arrived in
- * the wrong place, cannot be taken for the right one.
+ * (for slots and generations less than 256 apart; the slots of all connections are counted on), so
+ * a message that did not arrive, or arrived in the wrong place, cannot be taken for the right one.
  */
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "datperf.h"
+
+const char *const perf_memory_names[PERF_MEMORIES] = { "private", "memfd", "shared" };
 
 #define PAGE 4096u
 #define CACHE_LINE 64u
@@ -31,34 +36,76 @@ uint64_t region_length(uint64_t size, uint32_t slots)
 	return (length + PAGE - 1) / PAGE * PAGE;
 }
 
-int region_create(struct perf_region *mem, const struct perf_ia *ia, uint64_t size, uint32_t slots)
+/*
+ * Pages of a file that has no name. It stays open: an adapter may find it by its descriptor, and
+ * have it mapped by the peer.
+ */
+static void *map_memfd(int *fd, size_t length)
+{
+	void *base = MAP_FAILED;
+
+	*fd = memfd_create("datperf", MFD_CLOEXEC);
+	if (*fd >= 0 && ftruncate(*fd, (off_t)length) == 0)
+		base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (base != MAP_FAILED)
+		return base;
+	if (*fd >= 0)
+		close(*fd);
+	return NULL;
+}
+
+static void region_unmap(struct perf_region *mem)
+{
+	if (mem->memory == PERF_PRIVATE) {
+		free(mem->base);
+	} else {
+		munmap(mem->base, mem->length);
+		close(mem->fd);
+	}
+	mem->base = NULL;
+}
+
+static DAT_RETURN region_register(struct perf_region *mem, const struct perf_ia *ia)
 {
 	DAT_REGION_DESCRIPTION where;
 	DAT_VLEN registered_size;
 	DAT_VADDR registered_address;
+	char id[sizeof(*(DAT_LMR_COOKIE)NULL)] = { 0 };
+	uint64_t name[2] = { (uint64_t)getpid(), (uint64_t)(uintptr_t)mem->base };
+
+	memset(&where, 0, sizeof(where));
+	where.for_va = mem->base;
+	if (mem->memory == PERF_SHARED) {
+		/* nobody else's: no other process registers these pages */
+		memcpy(id, name, sizeof(name));
+		where.for_shared_memory.virtual_address = mem->base;
+		where.for_shared_memory.shared_memory_id = &id;
+	}
+	return dat_lmr_create(ia->ia, mem->memory == PERF_SHARED ? DAT_MEM_TYPE_SHARED_VIRTUAL :
+				      DAT_MEM_TYPE_VIRTUAL, where, mem->length, ia->pz,
+			      DAT_MEM_PRIV_ALL_FLAG, &mem->lmr, &mem->lmr_context,
+			      &mem->rmr_context, &registered_size, &registered_address);
+}
+
+/* For size, slots, number and memory, which are set. */
+int region_create(struct perf_region *mem, const struct perf_ia *ia)
+{
 	DAT_RETURN ret;
 
-	mem->size = size;
-	mem->slots = slots;
-	mem->stride = stride_of(size);
-	mem->length = region_length(size, slots);
-
-	mem->base = aligned_alloc(PAGE, mem->length);
+	mem->stride = stride_of(mem->size);
+	mem->length = region_length(mem->size, mem->slots);
+	mem->base = mem->memory == PERF_PRIVATE ? aligned_alloc(PAGE, mem->length) :
+						  map_memfd(&mem->fd, mem->length);
 	if (mem->base == NULL) {
-		cli_error("no memory for %zu bytes of messages; take a smaller --size",
-			  mem->length);
+		cli_error("no memory for %zu bytes of messages (%s); take a smaller --size",
+			  mem->length, strerror(errno));
 		return -1;
 	}
 	memset(mem->base, 0, mem->length);
-
-	where.for_va = mem->base;
-	ret = dat_lmr_create(ia->ia, DAT_MEM_TYPE_VIRTUAL, where, mem->length, ia->pz,
-			     DAT_MEM_PRIV_ALL_FLAG, &mem->lmr, &mem->lmr_context,
-			     &mem->rmr_context, &registered_size, &registered_address);
+	ret = region_register(mem, ia);
 	if (ret != DAT_SUCCESS) {
 		cli_dat_error(ret, NULL, "dat_lmr_create(%zu bytes)", mem->length);
-		free(mem->base);
-		mem->base = NULL;
+		region_unmap(mem);
 		return -1;
 	}
 	return 0;
@@ -73,8 +120,7 @@ void region_destroy(struct perf_region *mem)
 	ret = dat_lmr_free(mem->lmr);
 	if (ret != DAT_SUCCESS)
 		cli_dat_error(ret, NULL, "dat_lmr_free");
-	free(mem->base);
-	mem->base = NULL;
+	region_unmap(mem);
 }
 
 static uint32_t slot_of(const struct perf_region *mem, uint64_t index)
@@ -98,30 +144,43 @@ unsigned char *region_credit(const struct perf_region *mem, uint64_t index)
 	       index % PERF_CREDITS * PERF_CREDIT_SIZE;
 }
 
-unsigned char pattern_byte(bool from_server, uint64_t generation, uint32_t slot, uint64_t offset)
+static unsigned char byte_at(bool from_server, uint64_t generation, uint64_t slot, uint64_t offset)
 {
 	uint64_t place = offset * 167 + (offset >> 8) * 13 + (offset >> 16) * 7;
 
 	return (unsigned char)(place + slot * 29 + generation * 61 + (from_server ? 128 : 0));
 }
 
+/* Counted on over all connections. */
+static uint64_t pattern_slot(const struct perf_region *mem, uint64_t index)
+{
+	return (uint64_t)mem->number * mem->slots + slot_of(mem, index);
+}
+
+unsigned char pattern_byte(const struct perf_region *mem, bool from_server, uint64_t generation,
+			   uint64_t index, uint64_t offset)
+{
+	return byte_at(from_server, generation, pattern_slot(mem, index), offset);
+}
+
 void pattern_fill(const struct perf_region *mem, bool from_server, uint64_t generation,
 		  uint64_t index)
 {
 	unsigned char *slot = region_out(mem, index);
+	uint64_t number = pattern_slot(mem, index);
 
 	for (uint64_t i = 0; i < mem->size; i++)
-		slot[i] = pattern_byte(from_server, generation, slot_of(mem, index), i);
+		slot[i] = byte_at(from_server, generation, number, i);
 }
 
 void pattern_poison(const struct perf_region *mem, bool from_server, uint64_t generation,
 		    uint64_t index)
 {
 	unsigned char *slot = region_in(mem, index);
+	uint64_t number = pattern_slot(mem, index);
 
 	for (uint64_t i = 0; i < mem->size; i++)
-		slot[i] = (unsigned char)~pattern_byte(from_server, generation,
-						       slot_of(mem, index), i);
+		slot[i] = (unsigned char)~byte_at(from_server, generation, number, i);
 }
 
 /* The last byte has a generation of its own: write-lat counts in it. */
@@ -129,12 +188,11 @@ bool pattern_verify(const struct perf_region *mem, bool from_server, uint64_t ge
 		    uint64_t last_generation, uint64_t index)
 {
 	const unsigned char *slot = region_in(mem, index);
-	uint64_t last = mem->size - 1;
+	uint64_t last = mem->size - 1, number = pattern_slot(mem, index);
 	unsigned char want;
 
 	for (uint64_t i = 0; i <= last; i++) {
-		want = pattern_byte(from_server, i == last ? last_generation : generation,
-				    slot_of(mem, index), i);
+		want = byte_at(from_server, i == last ? last_generation : generation, number, i);
 		if (slot[i] == want)
 			continue;
 		cli_error("wrong data: byte %" PRIu64 " of %" PRIu64 " of message %" PRIu64

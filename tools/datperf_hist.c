@@ -49,6 +49,18 @@ void hist_add(struct perf_hist *hist, uint64_t took)
 		hist->max_ns = ns;
 }
 
+/* Adds the samples of another one. */
+void hist_join(struct perf_hist *hist, const struct perf_hist *with)
+{
+	for (uint32_t bin = 0; bin < BINS; bin++)
+		hist->bin[bin] += with->bin[bin];
+	hist->count += with->count;
+	if (with->min_ns < hist->min_ns)
+		hist->min_ns = with->min_ns;
+	if (with->max_ns > hist->max_ns)
+		hist->max_ns = with->max_ns;
+}
+
 /* The smallest value of a bin. */
 static uint64_t bin_start(uint32_t bin)
 {

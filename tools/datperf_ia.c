@@ -20,13 +20,27 @@
 #define LOOK_OFTEN 0x3fu
 #define LOOK_SELDOM 0xfffu
 
-int perf_ia_open(struct perf_ia *ia, const char *name, unsigned int timeout_s, bool one_cpu)
+/* So many threads poll in this process. */
+void perf_ia_share_cpus(struct perf_ia *ia, uint32_t threads)
 {
+	ia->look_mask = threads > ia->cpus ? LOOK_OFTEN : LOOK_SELDOM;
+}
+
+int perf_ia_open(struct perf_ia *ia, const struct perf_options *opt)
+{
+	bool pair = !opt->server && opt->connect == NULL;
+	const char *name = opt->ia;
 	DAT_RETURN ret;
 
 	ia->name = name;
-	ia->timeout_s = timeout_s;
-	ia->look_mask = one_cpu ? LOOK_OFTEN : LOOK_SELDOM;
+	ia->timeout_s = opt->timeout_s;
+	if (opt->one_cpu)
+		ia->cpus = 0;
+	else if (opt->cpu[0] >= 0)
+		ia->cpus = 1;
+	else
+		ia->cpus = (uint32_t)(pair ? opt->cpus / 2 : opt->cpus);
+	perf_ia_share_cpus(ia, 1);
 	ia->async_evd = DAT_HANDLE_NULL;
 
 	ret = dat_ia_open((DAT_NAME_PTR)name, 8, &ia->async_evd, &ia->ia);
@@ -156,7 +170,7 @@ static uint64_t memory_limit(void)
 int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
 		  const char *option)
 {
-	uint64_t need = processes * region_length(spec->size, session_slots(spec));
+	uint64_t need = processes * spec->eps * region_length(spec->size, session_slots(spec));
 	uint64_t have = memory_limit(), limit;
 	const char *name;
 

@@ -6,7 +6,8 @@
  * before it answers. In a timed phase the messages stay the same, but for the last byte of
  * write-lat, which is what the other side polls on.
  *
- * Invariant: never more than one message is under way, so slot 0 is enough.
+ * Invariant: a lane never has more than one message under way, so slot 0 of each of its links is
+ * enough.
  */
 #include "config.h"
 
@@ -27,120 +28,157 @@ static void sample(struct perf_phase *phase, uint64_t *last)
 	*last = now;
 }
 
-static bool last_of(const struct perf_phase *phase, uint32_t i)
+/* The last one of its link is signalled, so that the link can be drained. */
+static bool last_of(const struct perf_cursor *at)
 {
-	return i + 1 == phase->iters;
+	return at->index + 1 == at->link->end;
+}
+
+/* Each message of a link has the next generation, in the check round. */
+static uint64_t generation_of(const struct perf_phase *phase, const struct perf_cursor *at)
+{
+	return phase->generation + (at->index - at->link->first);
+}
+
+static int drain(struct perf_lane *lane)
+{
+	for (uint32_t i = 0; i < lane->count; i++)
+		if (link_drain(&lane->link[i]) != 0)
+			return -1;
+	return 0;
 }
 
 /* send-lat: both sides keep receives posted, and post the next one while the message travels. */
 
-static int ping_send(struct perf_session *s, const struct perf_phase *phase, uint32_t i)
+static int ping_send(struct perf_lane *lane, const struct perf_phase *phase,
+		     const struct perf_cursor *at)
 {
-	struct perf_link *l = &s->data;
+	struct perf_link *l = at->link;
 
 	if (phase->check)
-		pattern_fill(&l->mem, s->ia.server, phase->generation + i, SLOT);
-	if (link_post(l, PERF_SEND, SLOT, last_of(phase, i)) != 0)
+		pattern_fill(&l->mem, lane->s->ia.server, generation_of(phase, at), SLOT);
+	if (link_post(l, PERF_SEND, SLOT, last_of(at)) != 0)
 		return -1;
 	return link_post_recv(l, SLOT);
 }
 
-static int ping_recv(struct perf_session *s, const struct perf_phase *phase, uint32_t i)
+static int ping_recv(struct perf_lane *lane, const struct perf_phase *phase,
+		     const struct perf_cursor *at)
 {
-	struct perf_link *l = &s->data;
-	uint64_t generation = phase->generation + i, number;
+	uint64_t generation = generation_of(phase, at), number;
+	struct perf_link *l = at->link;
 
 	if (link_poll_recv(l, l->mem.size, &number) != 0)
 		return -1;
 	if (phase->check &&
-	    !pattern_verify(&l->mem, !s->ia.server, generation, generation, SLOT))
+	    !pattern_verify(&l->mem, !lane->s->ia.server, generation, generation, SLOT))
 		return -1;
 	return 0;
 }
 
-int lat_send_client(struct perf_session *s, struct perf_phase *phase)
+int lat_send_client(struct perf_lane *lane, struct perf_phase *phase)
 {
-	uint64_t start = perf_now_ns(), last = start;
+	struct perf_cursor at = lane_cursor(lane);
+	uint64_t last = perf_now_ns();
 
-	for (uint32_t i = 0; i < phase->iters; i++) {
-		if (ping_send(s, phase, i) != 0 || ping_recv(s, phase, i) != 0)
+	phase->from_ns = last;
+	for (uint64_t i = 0; i < phase->iters; i++) {
+		if (ping_send(lane, phase, &at) != 0 || ping_recv(lane, phase, &at) != 0)
 			return -1;
 		sample(phase, &last);
+		lane_next(lane, &at);
 	}
-	phase->elapsed_ns = perf_now_ns() - start;
-	return link_drain(&s->data);
+	phase->to_ns = perf_now_ns();
+	return drain(lane);
 }
 
-int lat_send_server(struct perf_session *s, struct perf_phase *phase)
+int lat_send_server(struct perf_lane *lane, struct perf_phase *phase)
 {
-	for (uint32_t i = 0; i < phase->iters; i++)
-		if (ping_recv(s, phase, i) != 0 || ping_send(s, phase, i) != 0)
+	struct perf_cursor at = lane_cursor(lane);
+
+	for (uint64_t i = 0; i < phase->iters; i++) {
+		if (ping_recv(lane, phase, &at) != 0 || ping_send(lane, phase, &at) != 0)
 			return -1;
-	return link_drain(&s->data);
+		lane_next(lane, &at);
+	}
+	return drain(lane);
 }
 
 /* write-lat: the reader polls on the last byte, which tells that all of the message is there. */
 
-static int flag_write(struct perf_session *s, const struct perf_phase *phase, uint32_t i)
+static int flag_write(struct perf_lane *lane, const struct perf_phase *phase,
+		      const struct perf_cursor *at)
 {
-	struct perf_link *l = &s->data;
-	uint64_t generation = phase->generation + i, last = l->mem.size - 1;
+	struct perf_link *l = at->link;
+	uint64_t generation = generation_of(phase, at), last = l->mem.size - 1;
+	bool server = lane->s->ia.server;
 
 	if (phase->check)
-		pattern_fill(&l->mem, s->ia.server, generation, SLOT);
+		pattern_fill(&l->mem, server, generation, SLOT);
 	else
 		region_out(&l->mem, SLOT)[last] =
-			pattern_byte(s->ia.server, generation, SLOT, last);
-	return link_post(l, PERF_WRITE, SLOT, last_of(phase, i));
+			pattern_byte(&l->mem, server, generation, SLOT, last);
+	return link_post(l, PERF_WRITE, SLOT, last_of(at));
 }
 
-static int flag_await(struct perf_session *s, const struct perf_phase *phase, uint32_t i)
+static int flag_await(struct perf_lane *lane, const struct perf_phase *phase,
+		      const struct perf_cursor *at)
 {
-	struct perf_link *l = &s->data;
-	uint64_t generation = phase->generation + i, last = l->mem.size - 1;
+	struct perf_link *l = at->link;
+	uint64_t generation = generation_of(phase, at), last = l->mem.size - 1;
 	const unsigned char *flag = region_in(&l->mem, SLOT) + last;
-	unsigned char want = pattern_byte(!s->ia.server, generation, SLOT, last);
+	bool from_server = !lane->s->ia.server;
+	unsigned char want = pattern_byte(&l->mem, from_server, generation, SLOT, last);
 	struct perf_idle idle = { 0, 0 };
 
 	/* Acquire: what the adapter wrote before this byte is visible once the byte is. */
 	while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != want)
 		if (link_idle(l, &idle) != 0)
 			return -1;
-	if (phase->check &&
-	    !pattern_verify(&l->mem, !s->ia.server, generation, generation, SLOT))
+	if (phase->check && !pattern_verify(&l->mem, from_server, generation, generation, SLOT))
 		return -1;
 	return 0;
 }
 
-int lat_write_client(struct perf_session *s, struct perf_phase *phase)
+int lat_write_client(struct perf_lane *lane, struct perf_phase *phase)
 {
-	uint64_t start = perf_now_ns(), last = start;
+	struct perf_cursor at = lane_cursor(lane);
+	uint64_t last = perf_now_ns();
 
-	for (uint32_t i = 0; i < phase->iters; i++) {
-		if (flag_write(s, phase, i) != 0 || flag_await(s, phase, i) != 0)
+	phase->from_ns = last;
+	for (uint64_t i = 0; i < phase->iters; i++) {
+		if (flag_write(lane, phase, &at) != 0 || flag_await(lane, phase, &at) != 0)
 			return -1;
 		sample(phase, &last);
+		lane_next(lane, &at);
 	}
-	phase->elapsed_ns = perf_now_ns() - start;
-	return link_drain(&s->data);
+	phase->to_ns = perf_now_ns();
+	return drain(lane);
 }
 
-int lat_write_server(struct perf_session *s, struct perf_phase *phase)
+int lat_write_server(struct perf_lane *lane, struct perf_phase *phase)
 {
-	for (uint32_t i = 0; i < phase->iters; i++)
-		if (flag_await(s, phase, i) != 0 || flag_write(s, phase, i) != 0)
+	struct perf_cursor at = lane_cursor(lane);
+
+	for (uint64_t i = 0; i < phase->iters; i++) {
+		if (flag_await(lane, phase, &at) != 0 || flag_write(lane, phase, &at) != 0)
 			return -1;
-	return link_drain(&s->data);
+		lane_next(lane, &at);
+	}
+	return drain(lane);
 }
 
 /* read-lat: from the post to the completion. The peer takes no part. */
 
-int lat_read_client(struct perf_session *s, struct perf_phase *phase)
+int lat_read_client(struct perf_lane *lane, struct perf_phase *phase)
 {
-	uint64_t start = perf_now_ns(), last = start;
-	struct perf_link *l = &s->data;
+	struct perf_cursor at = lane_cursor(lane);
+	uint64_t last = perf_now_ns();
 
-	for (uint32_t i = 0; i < phase->iters; i++) {
+	phase->from_ns = last;
+	for (uint64_t i = 0; i < phase->iters; i++) {
+		struct perf_link *l = at.link;
+
 		if (phase->check)
 			pattern_poison(&l->mem, true, phase->generation, SLOT);
 		if (link_post(l, PERF_READ, SLOT, true) != 0 || link_drain(l) != 0)
@@ -149,7 +187,8 @@ int lat_read_client(struct perf_session *s, struct perf_phase *phase)
 		if (phase->check && !pattern_verify(&l->mem, true, phase->generation,
 						    phase->generation, SLOT))
 			return -1;
+		lane_next(lane, &at);
 	}
-	phase->elapsed_ns = perf_now_ns() - start;
+	phase->to_ns = perf_now_ns();
 	return 0;
 }

@@ -38,11 +38,17 @@ static const char help_text[] =
 	"  --size BYTES       of one message; 8 for latency and 1m for bandwidth by default;\n"
 	"                     k, m and g stand for powers of 1024\n"
 	"  --sweep[=MIN:MAX]  all powers of two from MIN to MAX (1:4m) as sizes\n"
-	"  --window N         messages under way in send-bw, write-bw and read-bw\n"
+	"  --window N         messages under way on each endpoint in send-bw, write-bw, read-bw\n"
+	"  --eps N            endpoints on each side, over which the messages go in turn\n"
+	"  --threads N        threads on each side, which share the endpoints out among them\n"
+	"  --bidirectional    send-bw, write-bw and read-bw: both sides at once, and their sum\n"
+	"  --memory KIND      of the messages: private, memfd (shareable pages), or shared (those,\n"
+	"                     registered as DAT_MEM_TYPE_SHARED_VIRTUAL)\n"
 	"  --iters N          messages (or connections) to measure\n"
 	"  --duration S       as many as take about S seconds\n"
 	"  --warmup N         messages before the clock starts\n"
 	"  --wait             sleep in dat_evd_wait for each event instead of polling\n"
+	"  --verify           verify as many messages as are measured, not only some hundred\n"
 	"  --cpus A,B         run the client on CPU A and the server on CPU B;\n"
 	"                     with --server or --connect: --cpus A\n"
 	"\n"
@@ -65,8 +71,9 @@ static const char help_text[] =
 	"message of a further round in which each differs from all others.\n"
 	"\n"
 	"JSON: test, ia, size, iters, lat_us_median, lat_us_p99, bw_MBps (1 MB = 10^6 bytes),\n"
-	"rate_per_s, verified; null for what a test does not measure. With --histogram also\n"
-	"histogram: pairs of a latency and how many messages took so long.\n"
+	"rate_per_s, window, eps, threads, bidirectional, wait, memory, verified; null for what a\n"
+	"test does not measure. With --histogram also histogram: pairs of a latency and how many\n"
+	"messages took so long.\n"
 	"\n"
 	"Exit status: 0 it worked and all data were right, 1 it failed, 2 the command line is\n"
 	"wrong.\n";
@@ -74,7 +81,8 @@ static const char help_text[] =
 enum option_id {
 	OPT_IA = 256, OPT_TEST, OPT_SIZE, OPT_SWEEP, OPT_WINDOW, OPT_ITERS, OPT_DURATION,
 	OPT_WARMUP, OPT_WAIT, OPT_CPUS, OPT_HISTOGRAM, OPT_JSON, OPT_CSV, OPT_PLOT, OPT_SERVER,
-	OPT_CONNECT, OPT_QUAL, OPT_TIMEOUT, OPT_API, OPT_HELP, OPT_VERSION
+	OPT_CONNECT, OPT_QUAL, OPT_TIMEOUT, OPT_API, OPT_EPS, OPT_THREADS, OPT_BOTH, OPT_VERIFY,
+	OPT_MEMORY, OPT_HELP, OPT_VERSION
 };
 
 static const struct option options[] = {
@@ -97,6 +105,11 @@ static const struct option options[] = {
 	{ "qual", required_argument, NULL, OPT_QUAL },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "api", required_argument, NULL, OPT_API },
+	{ "eps", required_argument, NULL, OPT_EPS },
+	{ "threads", required_argument, NULL, OPT_THREADS },
+	{ "bidirectional", no_argument, NULL, OPT_BOTH },
+	{ "verify", no_argument, NULL, OPT_VERIFY },
+	{ "memory", required_argument, NULL, OPT_MEMORY },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -190,6 +203,12 @@ static bool parse_flag(int id, struct perf_options *opt)
 	case OPT_WAIT:
 		opt->spec.wait = true;
 		return true;
+	case OPT_BOTH:
+		opt->spec.both = true;
+		return true;
+	case OPT_VERIFY:
+		opt->spec.verify = true;
+		return true;
 	case OPT_HISTOGRAM:
 		opt->histogram = true;
 		return true;
@@ -213,6 +232,17 @@ static int parse_api(const char *text, struct perf_options *opt)
 	if (opt->vipl || strcmp(text, "dat") == 0)
 		return CLI_OK;
 	return cli_usage("--api: '%s' is neither dat nor vipl", text);
+}
+
+static int parse_memory(const char *text, struct perf_options *opt)
+{
+	for (int i = 0; i < PERF_MEMORIES; i++) {
+		if (strcmp(text, perf_memory_names[i]) == 0) {
+			opt->spec.memory = (enum perf_memory)i;
+			return CLI_OK;
+		}
+	}
+	return cli_usage("--memory: '%s' is none of private, memfd and shared", text);
 }
 
 static int parse_option(int id, const char *text, struct perf_options *opt)
@@ -242,6 +272,12 @@ static int parse_option(int id, const char *text, struct perf_options *opt)
 		return parse_plot(text, opt);
 	case OPT_API:
 		return parse_api(text, opt);
+	case OPT_EPS:
+		return parse_u32("--eps", text, 1, PERF_MAX_EPS, &opt->spec.eps);
+	case OPT_THREADS:
+		return parse_u32("--threads", text, 1, PERF_MAX_THREADS, &opt->spec.threads);
+	case OPT_MEMORY:
+		return parse_memory(text, opt);
 	case OPT_CONNECT:
 		opt->connect = text;
 		return CLI_OK;
@@ -257,7 +293,8 @@ static bool measures(const struct perf_options *opt)
 {
 	return !opt->table || opt->histogram || opt->sweep_max > 0 || opt->spec.size > 0 ||
 	       opt->spec.iters > 0 || opt->spec.duration_s > 0 || opt->spec.window > 0 ||
-	       opt->spec.wait || opt->warmup_given;
+	       opt->spec.wait || opt->warmup_given || opt->spec.eps > 0 || opt->spec.threads > 0 ||
+	       opt->spec.both || opt->spec.verify || opt->spec.memory != PERF_PRIVATE;
 }
 
 static int check_ends(const struct perf_options *opt)
@@ -276,26 +313,39 @@ static int check_ends(const struct perf_options *opt)
 	return CLI_OK;
 }
 
-static int check_test(const struct perf_options *opt)
+/* What goes with some tests only; without --test the others are left out. */
+static int check_one_test(const struct perf_options *opt)
 {
 	const struct perf_method *method = &perf_methods[opt->spec.test];
+	bool connects = opt->spec.test == PERF_CONNECT_RATE;
 
-	if (opt->spec.iters > 0 && opt->spec.duration_s > 0)
-		return cli_usage("--iters and --duration both say how long; give one of them");
-	if (opt->spec.size > 0 && opt->sweep_max > 0)
-		return cli_usage("--size is one size and --sweep many; give one of them");
-	if (opt->table)
-		return CLI_OK;
-	if ((opt->spec.size > 0 || opt->sweep_max > 0) && opt->spec.test == PERF_CONNECT_RATE)
+	if ((opt->spec.size > 0 || opt->sweep_max > 0) && connects)
 		return cli_usage("%s: connect-rate sends no messages",
 				 opt->sweep_max > 0 ? "--sweep" : "--size");
-	if (opt->spec.window > 0 && (method->latency || opt->spec.test == PERF_CONNECT_RATE))
+	if (opt->spec.window > 0 && (method->latency || connects))
 		return cli_usage("--window: %s has one message under way at a time", method->name);
 	if (opt->spec.wait && !perf_waits(opt->spec.test))
 		return cli_usage("--wait: %s polls always", method->name);
 	if (opt->histogram && method->one_way == 0)
 		return cli_usage("--histogram: %s measures no latency", method->name);
+	if ((opt->spec.eps > 1 || opt->spec.threads > 1) && connects)
+		return cli_usage("%s: connect-rate makes one connection after the other",
+				 opt->spec.eps > 1 ? "--eps" : "--threads");
+	if (opt->spec.both && method->both == NULL)
+		return cli_usage("--bidirectional: %s measures no bandwidth", method->name);
 	return CLI_OK;
+}
+
+static int check_test(const struct perf_options *opt)
+{
+	if (opt->spec.iters > 0 && opt->spec.duration_s > 0)
+		return cli_usage("--iters and --duration both say how long; give one of them");
+	if (opt->spec.size > 0 && opt->sweep_max > 0)
+		return cli_usage("--size is one size and --sweep many; give one of them");
+	if (opt->spec.eps > 0 && opt->spec.eps < opt->spec.threads)
+		return cli_usage("--threads: each of %u threads needs an endpoint, and --eps gives "
+				 "%u", opt->spec.threads, opt->spec.eps);
+	return opt->table ? CLI_OK : check_one_test(opt);
 }
 
 static int check_vipl(const struct perf_options *opt)
@@ -306,6 +356,10 @@ static int check_vipl(const struct perf_options *opt)
 		return cli_usage("--api vipl: the test is send-lat");
 	if (opt->sweep_max > 0 || opt->spec.duration_s > 0 || opt->spec.wait || opt->plot != NULL)
 		return cli_usage("--api vipl goes without --sweep, --duration, --wait and --plot");
+	if (opt->spec.eps > 1 || opt->spec.threads > 1 || opt->spec.both || opt->spec.verify ||
+	    opt->spec.memory != PERF_PRIVATE)
+		return cli_usage("--api vipl goes without --eps, --threads, --bidirectional, "
+				 "--verify and --memory");
 	return CLI_OK;
 }
 

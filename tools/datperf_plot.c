@@ -22,6 +22,7 @@ struct point {
 	size_t run;		/* 0: this one, then the files */
 	char ia[128];
 	enum perf_test test;
+	char how[128];		/* what is not as it is by default */
 	uint64_t size;
 	double value;		/* us or MB/s */
 };
@@ -52,6 +53,21 @@ static int add(const struct point *point)
 	return 0;
 }
 
+static void describe(struct point *point, unsigned long eps, unsigned long threads, bool both,
+		     bool wait, const char *memory)
+{
+	char some[32] = "", more[32] = "", kind[24] = "";
+
+	if (eps > 1)
+		snprintf(some, sizeof(some), ", %lu eps", eps);
+	if (threads > 1)
+		snprintf(more, sizeof(more), ", %lu threads", threads);
+	if (strcmp(memory, perf_memory_names[PERF_PRIVATE]) != 0)
+		snprintf(kind, sizeof(kind), ", %.16s", memory);
+	snprintf(point->how, sizeof(point->how), "%s%s%s%s%s", some, more,
+		 both ? ", both ways" : "", wait ? ", waiting" : "", kind);
+}
+
 int plot_add(const char *ia, const struct perf_spec *spec, const struct perf_result *result)
 {
 	struct point point = {
@@ -60,6 +76,8 @@ int plot_add(const char *ia, const struct perf_spec *spec, const struct perf_res
 	};
 
 	snprintf(point.ia, sizeof(point.ia), "%s", ia);
+	describe(&point, spec->eps, spec->threads, spec->both, spec->wait,
+		 perf_memory_names[spec->memory]);
 	return add(&point);
 }
 
@@ -69,6 +87,21 @@ static const char *member(const char *line, const char *name)
 	const char *at = strstr(line, name);
 
 	return at != NULL ? at + strlen(name) : NULL;
+}
+
+/* Files of earlier versions have none of them. */
+static void read_settings(const char *line, struct point *point)
+{
+	const char *eps = member(line, "\"eps\": "), *threads = member(line, "\"threads\": ");
+	const char *memory = member(line, "\"memory\": \"");
+	char kind[16] = "private";
+
+	if (memory != NULL)
+		snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(memory, "\""), memory);
+	describe(point, eps != NULL ? strtoul(eps, NULL, 10) : 1,
+		 threads != NULL ? strtoul(threads, NULL, 10) : 1,
+		 strstr(line, "\"bidirectional\": true") != NULL,
+		 strstr(line, "\"wait\": true") != NULL, kind);
 }
 
 static bool read_point(const char *line, struct point *point)
@@ -90,6 +123,7 @@ static bool read_point(const char *line, struct point *point)
 	snprintf(point->ia, sizeof(point->ia), "%.*s", (int)strcspn(ia, "\""), ia);
 	point->size = strtoull(size, NULL, 10);
 	point->value = value != NULL && *value != 'n' ? strtod(value, NULL) : NAN;
+	read_settings(line, point);
 	return true;
 }
 
@@ -141,6 +175,9 @@ static int by_curve(const void *a, const void *b)
 	const struct point *x = a, *y = b;
 	int ia = strcmp(x->ia, y->ia);
 
+	if (ia == 0)
+		ia = strcmp(x->how, y->how);
+
 	if (x->run != y->run)
 		return x->run < y->run ? -1 : 1;
 	if (x->test != y->test)
@@ -150,7 +187,8 @@ static int by_curve(const void *a, const void *b)
 
 static bool same_curve(const struct point *x, const struct point *y)
 {
-	return x->run == y->run && x->test == y->test && strcmp(x->ia, y->ia) == 0;
+	return x->run == y->run && x->test == y->test && strcmp(x->ia, y->ia) == 0 &&
+	       strcmp(x->how, y->how) == 0;
 }
 
 /* A string of gnuplot's, in which nothing of the text means anything. */
@@ -170,6 +208,7 @@ static void title(FILE *to, const struct point *point)
 	fprintf(to, "'");
 	quote(to, point->ia);
 	fprintf(to, " %s", perf_methods[point->test].name);
+	quote(to, point->how);
 	if (point->run > 0 && plot.runs > 2) {
 		slash = strrchr(plot.files[point->run - 1], '/');
 		fprintf(to, " (");
@@ -227,7 +266,7 @@ static void script(FILE *to, const char *name)
 	/* colours that most people can tell apart, also in print */
 	fprintf(to, "'\nset colorsequence podo\nset key below noenhanced\nset grid\n"
 		    "set logscale x 2\n"
-		    "set xlabel 'size of a message (bytes)'\nset format x '%%.0b%%B'\n");
+		    "set xlabel 'size of a message (bytes)' offset 0,0.6\nset format x '%%.0b%%B'\n");
 	if (both)
 		fprintf(to, "set multiplot layout 1,2\n");
 	if (lat)

@@ -44,7 +44,7 @@ struct peer {
 
 /* CPUs */
 
-/* Without --cpus a forked pair gets two CPUs of its own, where there are two. */
+/* Without --cpus a forked pair gets two CPUs of its own, where there are two; threads find theirs. */
 int proc_pick_cpus(struct perf_options *opt)
 {
 	cpu_set_t cpus;
@@ -52,13 +52,15 @@ int proc_pick_cpus(struct perf_options *opt)
 
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
 		return 0;
-	opt->one_cpu = CPU_COUNT(&cpus) < 2 || (opt->cpu[0] >= 0 && opt->cpu[0] == opt->cpu[1]);
+	opt->cpus = CPU_COUNT(&cpus);
+	opt->one_cpu = opt->cpus < 2 || (opt->cpu[0] >= 0 && opt->cpu[0] == opt->cpu[1]);
 	for (int i = 0; i < 2; i++)
 		if (opt->cpu[i] >= 0 && (opt->cpu[i] >= CPU_SETSIZE ||
 					 !CPU_ISSET(opt->cpu[i], &cpus)))
 			return cli_usage("--cpus: CPU %d is not among those that this process "
 					 "may use ('taskset -cp $$' prints them)", opt->cpu[i]);
-	if (opt->cpu[0] >= 0 || opt->server || opt->connect != NULL || opt->one_cpu)
+	if (opt->cpu[0] >= 0 || opt->server || opt->connect != NULL || opt->one_cpu ||
+	    opt->spec.threads > 1)
 		return 0;
 	for (int cpu = 0; cpu < CPU_SETSIZE && found < 2; cpu++)
 		if (CPU_ISSET(cpu, &cpus))
@@ -125,7 +127,7 @@ static int serve(const struct perf_options *opt, int parent_fd)
 	int status;
 
 	memset(&s, 0, sizeof(s));
-	status = perf_ia_open(&s.ia, opt->ia, opt->timeout_s, opt->one_cpu);
+	status = perf_ia_open(&s.ia, opt);
 	if (status == 0)
 		status = perf_ia_listen(&s.ia, parent_fd < 0 ? opt->conn_qual : 0);
 	if (status == 0 && parent_fd >= 0)
@@ -134,8 +136,7 @@ static int serve(const struct perf_options *opt, int parent_fd)
 		tell_user(&s.ia);
 	if (status == 0)
 		status = session_serve(&s);
-	link_destroy(&s.data);
-	link_destroy(&s.ctl);
+	session_free(&s);
 	if (perf_ia_close(&s.ia) != 0)
 		status = -1;
 	return status == 0 ? CLI_OK : CLI_FAILED;
@@ -259,7 +260,7 @@ static int client(const struct perf_options *opt, const struct listening *server
 	s.ia.conn_qual = server->conn_qual;
 	status = proc_pin(opt->cpu[0]);
 	if (status == 0)
-		status = perf_ia_open(&s.ia, opt->ia, opt->timeout_s, opt->one_cpu);
+		status = perf_ia_open(&s.ia, opt);
 	if (status == 0)
 		status = check(&s.ia, opt);
 	if (status == 0)
@@ -270,9 +271,7 @@ static int client(const struct perf_options *opt, const struct listening *server
 		if (status >= 0 && session_end(&s) != 0)	/* also after wrong data */
 			status = -1;
 	}
-	link_destroy(&s.data);
-	link_destroy(&s.ctl);
-	free(s.hist);
+	session_free(&s);
 	if (perf_ia_close(&s.ia) != 0)
 		status = -1;
 	return status;

@@ -49,7 +49,7 @@ static int await_end_and_reset(struct perf_link *l)
 
 static int connect_once(struct perf_session *s, uint64_t number)
 {
-	struct perf_link *l = &s->data;
+	struct perf_link *l = &s->data[0];
 	uint64_t wire = htobe64(number);
 	DAT_EVENT event;
 	DAT_RETURN ret;
@@ -76,7 +76,7 @@ static int connect_once(struct perf_session *s, uint64_t number)
 
 static int accept_once(struct perf_session *s, uint64_t number)
 {
-	struct perf_link *l = &s->data;
+	struct perf_link *l = &s->data[0];
 	uint64_t wire = htobe64(number);
 	DAT_CR_HANDLE cr;
 	DAT_CR_PARAM param;
@@ -97,21 +97,20 @@ static int accept_once(struct perf_session *s, uint64_t number)
 	return await_end_and_reset(l);
 }
 
-int rate_client(struct perf_session *s, struct perf_phase *phase)
+int rate_client(struct perf_lane *lane, struct perf_phase *phase)
 {
-	uint64_t start = perf_now_ns();
-
-	for (uint32_t i = 0; i < phase->iters; i++)
-		if (connect_once(s, s->done + i) != 0)
+	phase->from_ns = perf_now_ns();
+	for (uint64_t i = 0; i < phase->iters; i++)
+		if (connect_once(lane->s, lane->done + i) != 0)
 			return -1;
-	phase->elapsed_ns = perf_now_ns() - start;
+	phase->to_ns = perf_now_ns();
 	return 0;
 }
 
-int rate_server(struct perf_session *s, struct perf_phase *phase)
+int rate_server(struct perf_lane *lane, struct perf_phase *phase)
 {
-	for (uint32_t i = 0; i < phase->iters; i++)
-		if (accept_once(s, s->done + i) != 0)
+	for (uint64_t i = 0; i < phase->iters; i++)
+		if (accept_once(lane->s, lane->done + i) != 0)
 			return -1;
 	return 0;
 }

@@ -72,6 +72,10 @@ static void json(const struct perf_options *opt, const struct perf_spec *spec,
 	json_number("lat_us_p99", result->lat_us_p99, 3);
 	json_number("bw_MBps", result->bw_MBps, 1);
 	json_number("rate_per_s", result->rate_per_s, 1);
+	printf(", \"window\": %" PRIu32 ", \"eps\": %" PRIu32 ", \"threads\": %" PRIu32
+	       ", \"bidirectional\": %s, \"wait\": %s, \"memory\": \"%s\"", spec->window,
+	       spec->eps, spec->threads, spec->both ? "true" : "false",
+	       spec->wait ? "true" : "false", perf_memory_names[spec->memory]);
 	if (opt->histogram && result->hist != NULL) {
 		printf(", \"histogram\": [");
 		each_range(result, method->one_way, json_range);
@@ -109,7 +113,10 @@ static void csv(const struct perf_options *opt, const struct perf_spec *spec,
 	csv_number(result->lat_us_p99, 3);
 	csv_number(result->bw_MBps, 1);
 	csv_number(result->rate_per_s, 1);
-	printf(",%s\n", result->verified ? "true" : "false");
+	printf(",%s,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%s,%s,%s\n",
+	       result->verified ? "true" : "false", spec->window, spec->eps, spec->threads,
+	       spec->both ? "true" : "false", spec->wait ? "true" : "false",
+	       perf_memory_names[spec->memory]);
 }
 
 static void cell(double value, int width, int decimals)
@@ -135,17 +142,36 @@ static void line(const struct perf_options *opt, const struct perf_spec *spec,
 		each_range(result, method->one_way, bar);
 }
 
+/* What is not as it is by default. */
+static void settings(const struct perf_spec *spec)
+{
+	uint32_t threads = spec->threads > 0 ? spec->threads : 1;
+
+	if (spec->eps > 1 || threads > 1)
+		printf("endpoints: %" PRIu32 ", threads: %" PRIu32 ", on each side\n",
+		       spec->eps > threads ? spec->eps : threads, threads);
+	if (spec->both)
+		printf("both sides at once; the figures are their sum\n");
+	if (spec->wait)
+		printf("both sides sleep for their events\n");
+	if (spec->memory != PERF_PRIVATE)
+		printf("memory: %s\n", perf_memory_names[spec->memory]);
+}
+
 void report_head(const struct perf_options *opt)
 {
 	char *shown;
 
 	if (opt->form == PERF_CSV)
-		puts("test,ia,size,iters,lat_us_median,lat_us_p99,bw_MBps,rate_per_s,verified");
+		puts("test,ia,size,iters,lat_us_median,lat_us_p99,bw_MBps,rate_per_s,verified,"
+		     "window,eps,threads,bidirectional,wait,memory");
 	if (opt->form == PERF_TABLE) {
 		shown = cli_escape(opt->ia);
 		printf("%s: latency is one way (a read's: post to completion), 1 MB = 10^6 "
-		       "bytes\n\n", shown);
+		       "bytes\n", shown);
 		free(shown);
+		settings(&opt->spec);
+		putchar('\n');
 		printf("%-12s  %9s  %9s  %9s  %10s  %12s  %s\n", "test", "bytes", "us median",
 		       "us p99", "MB/s", "per second", "data");
 	}

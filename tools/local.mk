@@ -59,6 +59,7 @@ datperf_SOURCES = \
 	tools/datperf_data.c \
 	tools/datperf_hist.c \
 	tools/datperf_ia.c \
+	tools/datperf_lane.c \
 	tools/datperf_lat.c \
 	tools/datperf_opt.c \
 	tools/datperf_plot.c \

@@ -21,7 +21,8 @@ help_names_every_option_and_test()
 	local word
 	run ./datperf --help
 	for word in --ia --api --test --size --sweep --window --iters --duration --warmup --wait --cpus --histogram --json \
-		--csv --plot --server --connect --qual --timeout --help --version send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
+		--csv --plot --server --connect --qual --timeout --eps --threads --bidirectional --verify --memory --help \
+		--version send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
 		prints "(^|[^a-z-])$word([^a-z-]|\$)"
 	done
 }
@@ -49,6 +50,10 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		'--ia soft0 --duration 1 --iters 5' '--ia soft0 --test write-lat --wait' \
 		'--ia soft0 --test send-bw --histogram' '--ia soft0 --plot picture.jpg' '--plot a.svg' \
 		'--plot a.svg --csv results' '--plot a.svg --server results' '--ia soft0 --server --wait' '--ia soft0 --api x' \
+		'--ia soft0 --eps 0' '--ia soft0 --eps 1025' '--ia soft0 --threads 65' '--ia soft0 --eps 2 --threads 3' \
+		'--ia soft0 --test connect-rate --eps 2' '--ia soft0 --test connect-rate --threads 2' \
+		'--ia soft0 --test send-lat --bidirectional' '--ia soft0 --memory nonsense' '--ia soft0 --server --eps 2' \
+		'--ia soft0 --server --verify' '--ia soft0 --api vipl --eps 2' '--ia soft0 --api vipl --verify' \
 		'--ia soft0 --api vipl --server' '--ia soft0 --api vipl --test read-lat'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datperf $args
@@ -93,13 +98,16 @@ a_size_that_does_not_fit_is_wrong_usage()
 	exits_with 0
 }
 
+# What a result has behind its figures.
+settings='"window": [0-9]+, "eps": 1, "threads": 1, "bidirectional": false, "wait": false, "memory": "private"'
+
 # json_line TEST SIZE ITERS LATENCY BANDWIDTH: stdout is exactly this object
 json_line()
 {
 	local number='[0-9]+[.][0-9]+'
 	prints_lines 1
 	prints "^\{\"test\": \"$1\", \"ia\": \"soft0\", \"size\": $2, \"iters\": $3, \"lat_us_median\": $4, \
-\"lat_us_p99\": $4, \"bw_MBps\": $5, \"rate_per_s\": $number, \"verified\": true\}\$"
+\"lat_us_p99\": $4, \"bw_MBps\": $5, \"rate_per_s\": $number, $settings, \"verified\": true\}\$"
 }
 
 every_latency_test_prints_one_json_object()
@@ -246,8 +254,88 @@ csv_has_a_head_and_a_line_a_result()
 	exits_with 0
 	says_nothing
 	prints_lines 3
-	prints '^test,ia,size,iters,lat_us_median,lat_us_p99,bw_MBps,rate_per_s,verified$'
-	prints '^write-bw,"soft0",16,10,,,[0-9.]+,[0-9.]+,true$'
+	prints '^test,ia,size,iters,lat_us_median,lat_us_p99,bw_MBps,rate_per_s,verified,window,eps,threads,bidirectional,wait,memory$'
+	prints '^write-bw,"soft0",16,10,,,[0-9.]+,[0-9.]+,true,[0-9]+,1,1,false,false,private$'
+}
+
+# all_verified N: so many results, each of them right
+all_verified()
+{
+	exits_with 0
+	says_nothing
+	prints_lines "$1"
+	! grep -v '"verified": true}$' "$out" || fails 'a line is not verified'
+}
+
+several_endpoints_and_threads_are_verified()
+{
+	run "${perf[@]}" --json --size 3000 --iters 40 --eps 5
+	all_verified 6
+	prints '"eps": 5, "threads": 1,'
+	run "${perf[@]}" --json --size 9000 --iters 40 --threads 2
+	all_verified 6
+	prints '"eps": 2, "threads": 2,'
+	run "${perf[@]}" --json --size 100 --iters 31 --eps 7 --threads 3 --window 5 --wait
+	all_verified 5
+	prints '"eps": 7, "threads": 3, .*"wait": true'
+	run "${perf[@]}" --json --test write-lat --eps 300 --iters 400
+	all_verified 1
+}
+
+# More endpoints than messages: some have nothing to do.
+endpoints_without_messages_do_no_harm()
+{
+	run "${perf[@]}" --json --size 64 --iters 2 --warmup 0 --eps 5 --threads 3
+	all_verified 6
+}
+
+both_sides_at_once_are_verified()
+{
+	run "${perf[@]}" --json --size 5000 --iters 100 --bidirectional
+	all_verified 3
+	! grep -v '"bidirectional": true' "$out" || fails 'one way only'
+	run "${perf[@]}" --json --size 20000 --iters 40 --bidirectional --window 3 --eps 3 --threads 2 --wait
+	all_verified 3
+	sed 's/ "" ""$/ "cma=off" ""/' "$DAT_OVERRIDE" >"$dir/bounce.conf"
+	DAT_OVERRIDE=$dir/bounce.conf run "${perf[@]}" --json --size 20000 --iters 20 --bidirectional --eps 2 --threads 2
+	all_verified 3
+}
+
+as_many_messages_as_one_likes_are_verified()
+{
+	local test
+	for test in send-lat write-bw; do
+		run "${perf[@]}" --json --test $test --size 16 --iters 2000 --verify --eps 2
+		all_verified 1
+		prints "\"test\": \"$test\", .*\"iters\": 2000"
+	done
+}
+
+shareable_memory_is_memory_like_any_other()
+{
+	local kind test
+	for kind in memfd shared; do
+		for test in send-bw write-lat read-bw; do
+			run "${perf[@]}" --json --test $test --size 70000 --iters 30 --memory $kind
+			all_verified 1
+			prints "\"memory\": \"$kind\""
+		done
+	done
+}
+
+every_option_goes_with_the_others()
+{
+	run "${perf[@]}" --json --test send-lat --sweep=64:256 --eps 3 --threads 2 --verify --wait --warmup 5 --iters 200 \
+		--histogram --memory memfd
+	all_verified 3
+	[ "$(head -n 1 "$out" | grep -o '\[[0-9.]*, [0-9]*\]' | tr -d '[],' | awk '{ n += $2 } END { print n }')" -eq 200 ] ||
+		fails "other than 200 messages: $(head -n 1 "$out")"
+	run "${perf[@]}" --csv --test write-bw --sweep=64:128 --eps 2 --threads 2 --bidirectional --verify --wait --window 7 \
+		--duration 1
+	exits_with 0
+	says_nothing
+	prints_lines 3
+	prints '^write-bw,"soft0",128,[1-9][0-9]*,,,[0-9.]+,[0-9.]+,true,7,2,2,true,true,private$'
 }
 
 has_gnuplot()
@@ -270,6 +358,13 @@ a_picture_shows_this_run_and_earlier_ones()
 	exits_with 0
 	prints_nothing
 	[ "$(grep -c '<title>soft0 [a-z-]* (before.json)</title>' "$dir/q.svg")" -eq 12 ] || fails 'not twelve curves'
+	run "${perf[@]}" --json --test send-bw --sweep=8:32 --iters 50 --eps 4 --threads 2 --bidirectional
+	cat "$out" >>"$dir/before.json"
+	run ./datperf --plot "$dir/r.svg" "$dir/before.json"
+	exits_with 0
+	[ "$(grep -c '<title>soft0 send-bw</title>' "$dir/r.svg")" -eq 1 ] || fails 'not one plain curve'
+	[ "$(grep -c '<title>soft0 send-bw, 4 eps, 2 threads, both ways</title>' "$dir/r.svg")" -eq 1 ] ||
+		fails "no curve of its own: $(grep -o '<title>.*' "$dir/r.svg")"
 	run ./datperf --plot "$dir/p.png" "$dir/before.json"
 	exits_with 0
 	[ "$(head -c 4 "$dir/p.png" | tail -c 3)" = PNG ] || fails 'no PNG'
@@ -428,6 +523,24 @@ a_server_that_is_killed_ends_the_client_with_an_error()
 	exec 9<&-
 }
 
+a_server_that_is_killed_ends_every_thread_of_the_client()
+{
+	local line
+	mkfifo "$dir/fifo"
+	background "$dir/fifo" "$err" "${perf[@]}" --json --iters 3000 --eps 4 --threads 3
+	exec 9<"$dir/fifo"
+	rm "$dir/fifo"
+	read -r -t 100 line <&9 || fails "no first line: $(cat "$err")"
+	client=$(child_of "$guard")
+	child=$(child_of "$client")
+	kill -KILL "$child"
+	wait "$guard"
+	status=$?
+	exits_with 1
+	says '^datperf: the forked server was killed by signal 9'
+	exec 9<&-
+}
+
 a_client_that_is_killed_leaves_no_server_behind()
 {
 	start_table
@@ -466,10 +579,13 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	one_message_without_warmup_is_enough without_a_test_there_is_a_table_of_all \
 	without_a_test_json_has_one_object_a_line every_test_is_verified_where_the_kernel_refuses_to_copy \
 	a_sweep_has_every_power_of_two a_window_is_as_many_as_one_likes a_duration_chooses_the_number_of_messages \
-	waiting_gives_the_same_data a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
+	waiting_gives_the_same_data several_endpoints_and_threads_are_verified endpoints_without_messages_do_no_harm \
+	both_sides_at_once_are_verified as_many_messages_as_one_likes_are_verified \
+	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
 	a_picture_shows_this_run_and_earlier_ones a_picture_that_cannot_be_is_refused_before_anything_is_measured \
 	a_terminal_sees_how_far_it_is an_odd_name_is_still_json both_ends_on_one_cpu_work \
 	a_client_measures_against_a_server_started_elsewhere a_taken_qualifier_is_a_clear_error \
 	nobody_listening_is_a_clear_error a_host_that_does_not_exist_is_a_clear_error \
-	a_server_that_is_killed_ends_the_client_with_an_error a_client_that_is_killed_leaves_no_server_behind \
+	a_server_that_is_killed_ends_the_client_with_an_error a_server_that_is_killed_ends_every_thread_of_the_client \
+	a_client_that_is_killed_leaves_no_server_behind \
 	a_killed_client_ends_a_server_started_elsewhere

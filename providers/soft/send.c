@@ -15,6 +15,17 @@
 #include "xfer.h"
 #include <string.h>
 
+/*
+ * A slot goes from one thread to another by way of the peer, which says that it has read it. The thread sanitizer does not
+ * see what other processes do: to it, who fills a slot passes it on.
+ */
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#define SLOT_FILLED(slot) __tsan_release(&(slot)->busy)
+#else
+#define SLOT_FILLED(slot) ((void)(slot))
+#endif
+
 #define SLOT_COUNT 256u
 #define SLOT_FIRST 4u  /* so many are in use at first */
 #define SLOT_TRIES 16u /* so many are looked at before more come into use */
@@ -117,6 +128,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 		if (slot == SLOT_NONE)
 			return false;
 		soft_gather(slot_at(ia, slot)->data, iov, n, len);
+		SLOT_FILLED(slot_at(ia, slot));
 	}
 	cell = soft_ring_claim(ep->rring, ep->my_slot, &position);
 	if (!cell) {

@@ -225,7 +225,7 @@ static void set_disc(union address *address, const char *disc, size_t length)
 static void a_discriminator_matches_as_a_whole(void)
 {
 	union address local, remote, heard, from = { .bytes = { 0 } };
-	char disc[40], other[40];
+	char disc[40] = "", other[40];
 	VIP_CONN_HANDLE conn;
 	size_t length;
 

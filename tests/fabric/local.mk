@@ -23,7 +23,7 @@ EXTRA_DIST += \
 	tests/fabric/stage1 \
 	tests/fabric/stage2 \
 	tests/fabric/bench \
-	tests/fabric/bench.c \
+	tests/fabric/bench_loop.c \
 	tests/fabric/wire.c \
 	$(FABRIC_HOST_TESTS:%=tests/fabric/%.sh) \
 	$(FABRIC_TESTS:%=tests/fabric/%.sh)
@@ -53,16 +53,16 @@ check_PROGRAMS += $(FABRIC_PROGS)
 FABRIC_BENCH =
 if HAVE_RDMA
 FABRIC_BENCH += tests/fabric/bench_verbs tests/fabric/bench12
-tests_fabric_bench_verbs_SOURCES = tests/fabric/bench.c
+tests_fabric_bench_verbs_SOURCES = tests/fabric/bench_loop.c
 tests_fabric_bench_verbs_CPPFLAGS = -D_GNU_SOURCE
 tests_fabric_bench_verbs_LDADD = $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_bench12_SOURCES = tests/fabric/bench.c
+tests_fabric_bench12_SOURCES = tests/fabric/bench_loop.c
 tests_fabric_bench12_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_DAT -D_GNU_SOURCE
 tests_fabric_bench12_LDADD = libdat.la
 endif
 if HAVE_DAT2
 FABRIC_BENCH += tests/fabric/bench20
-tests_fabric_bench20_SOURCES = tests/fabric/bench.c
+tests_fabric_bench20_SOURCES = tests/fabric/bench_loop.c
 tests_fabric_bench20_CPPFLAGS = -DBENCH_DAT2 -D_GNU_SOURCE
 tests_fabric_bench20_LDADD = -ldat2
 endif

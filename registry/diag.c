@@ -56,13 +56,13 @@ bool diag_explicit(void)
 	return datlog_curious();
 }
 
-static void print(enum diag_type type, const char *fmt, va_list ap)
+static void print(int level, const char *fmt, va_list ap)
 {
 	char *text;
 
 	if (vasprintf(&text, fmt, ap) < 0)
 		return;
-	datlog_write(level_of(type), "libdat", text);
+	datlog_write(level, "libdat", text);
 	free(text);
 }
 
@@ -70,19 +70,13 @@ static void print(enum diag_type type, const char *fmt, va_list ap)
 void diag_warn(const char *fmt, ...)
 {
 	va_list ap;
-	char *text;
-	int n;
 
 	pthread_once(&complained, complain);
 	if (!datlog_wanted(DATLOG_WARNING, DIAG_ERROR, component))
 		return;
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	print(DATLOG_WARNING, fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return;
-	datlog_write(DATLOG_WARNING, "libdat", text);
-	free(text);
 }
 
 void diag_print(enum diag_type type, const char *fmt, ...)
@@ -92,7 +86,7 @@ void diag_print(enum diag_type type, const char *fmt, ...)
 	if (!diag_wanted(type))
 		return;
 	va_start(ap, fmt);
-	print(type, fmt, ap);
+	print(level_of(type), fmt, ap);
 	va_end(ap);
 }
 
@@ -103,6 +97,6 @@ void diag_print_about(enum diag_type type, const char *adapter, const char *fmt,
 	if (!diag_wanted_about(type, adapter))
 		return;
 	va_start(ap, fmt);
-	print(type, fmt, ap);
+	print(level_of(type), fmt, ap);
 	va_end(ap);
 }

@@ -32,10 +32,10 @@ enum perf_test {
 	PERF_TESTS
 };
 
-/* What to measure. Both sides hold the same one: the client sends it to the server. */
 enum perf_memory { PERF_PRIVATE, PERF_MEMFD, PERF_SHARED, PERF_MEMORIES };
 extern const char *const perf_memory_names[PERF_MEMORIES];
 
+/* What to measure. Both sides hold the same one: the client sends it to the server. */
 struct perf_spec {
 	enum perf_test test;
 	uint64_t size;		/* bytes of one message; 0 for connect-rate */
@@ -271,6 +271,7 @@ int session_test(struct perf_session *s, const struct perf_spec *spec,
 int session_end(struct perf_session *s);
 
 /* datperf_lane.c: the threads of one side */
+int lane_drain(struct perf_lane *lane);
 void lanes_lay_out(struct perf_session *s);
 void lanes_begin(struct perf_session *s, const struct perf_phase *phase);
 int lanes_run(struct perf_session *s, struct perf_phase *phase,

@@ -61,14 +61,6 @@ static int give_credit(struct perf_link *l, uint64_t taken)
 	return link_post_credit(l, number);
 }
 
-static int drain(struct perf_lane *lane)
-{
-	for (uint32_t i = 0; i < lane->count; i++)
-		if (link_drain(&lane->link[i]) != 0)
-			return -1;
-	return 0;
-}
-
 /* A phase ends when the server has had all of it. */
 int bw_send_client(struct perf_lane *lane, struct perf_phase *phase)
 {
@@ -90,7 +82,7 @@ int bw_send_client(struct perf_lane *lane, struct perf_phase *phase)
 			if (take_credit(&lane->link[i]) != 0)
 				return -1;
 	phase->to_ns = perf_now_ns();
-	return drain(lane);
+	return lane_drain(lane);
 }
 
 /* Takes the next message of a link, and posts its receive again. */
@@ -122,7 +114,7 @@ int bw_send_server(struct perf_lane *lane, struct perf_phase *phase)
 			return -1;
 		lane_next(lane, &at);
 	}
-	return drain(lane);
+	return lane_drain(lane);
 }
 
 /*
@@ -150,7 +142,7 @@ int bw_send_both(struct perf_lane *lane, struct perf_phase *phase)
 			had++;
 		}
 	}
-	if (drain(lane) != 0)
+	if (lane_drain(lane) != 0)
 		return -1;
 	phase->to_ns = perf_now_ns();
 	return 0;
@@ -166,7 +158,7 @@ static int stream(struct perf_lane *lane, struct perf_phase *phase, enum perf_re
 			return -1;
 		lane_next(lane, &at);
 	}
-	if (drain(lane) != 0)
+	if (lane_drain(lane) != 0)
 		return -1;
 	phase->to_ns = perf_now_ns();
 	return 0;

@@ -70,6 +70,15 @@ void lanes_end(struct perf_session *s)
 		s->lane[i].done += s->lane[i].phase.iters;
 }
 
+/* Waits until all that a lane has posted is complete. */
+int lane_drain(struct perf_lane *lane)
+{
+	for (uint32_t i = 0; i < lane->count; i++)
+		if (link_drain(&lane->link[i]) != 0)
+			return -1;
+	return 0;
+}
+
 /* Where threads wait until all are there. */
 struct gate {
 	pthread_mutex_t lock;

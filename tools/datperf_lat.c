@@ -40,14 +40,6 @@ static uint64_t generation_of(const struct perf_phase *phase, const struct perf_
 	return phase->generation + (at->index - at->link->first);
 }
 
-static int drain(struct perf_lane *lane)
-{
-	for (uint32_t i = 0; i < lane->count; i++)
-		if (link_drain(&lane->link[i]) != 0)
-			return -1;
-	return 0;
-}
-
 /* send-lat: both sides keep receives posted, and post the next one while the message travels. */
 
 static int ping_send(struct perf_lane *lane, const struct perf_phase *phase,
@@ -89,7 +81,7 @@ int lat_send_client(struct perf_lane *lane, struct perf_phase *phase)
 		lane_next(lane, &at);
 	}
 	phase->to_ns = perf_now_ns();
-	return drain(lane);
+	return lane_drain(lane);
 }
 
 int lat_send_server(struct perf_lane *lane, struct perf_phase *phase)
@@ -101,7 +93,7 @@ int lat_send_server(struct perf_lane *lane, struct perf_phase *phase)
 			return -1;
 		lane_next(lane, &at);
 	}
-	return drain(lane);
+	return lane_drain(lane);
 }
 
 /* write-lat: the reader polls on the last byte, which tells that all of the message is there. */
@@ -153,7 +145,7 @@ int lat_write_client(struct perf_lane *lane, struct perf_phase *phase)
 		lane_next(lane, &at);
 	}
 	phase->to_ns = perf_now_ns();
-	return drain(lane);
+	return lane_drain(lane);
 }
 
 int lat_write_server(struct perf_lane *lane, struct perf_phase *phase)
@@ -165,7 +157,7 @@ int lat_write_server(struct perf_lane *lane, struct perf_phase *phase)
 			return -1;
 		lane_next(lane, &at);
 	}
-	return drain(lane);
+	return lane_drain(lane);
 }
 
 /* read-lat: from the post to the completion. The peer takes no part. */

@@ -65,11 +65,7 @@ static int vi_register_heads(struct vi *vi)
 	return 0;
 }
 
-/*
- * A new endpoint for an idle VI, perhaps in another zone. What the former had is staged again. If it
- * is not to be had there is none, and the next attempt to connect tries again.
- */
-int vi_renew_ep_locked(struct vi *vi)
+static void vi_drop_ep(struct vi *vi)
 {
 	if (vi->ep != DAT_HANDLE_NULL)
 		dat_ep_free(vi->ep);
@@ -77,6 +73,15 @@ int vi_renew_ep_locked(struct vi *vi)
 		dat_lmr_free(vi->heads_lmr);
 	vi->ep = DAT_HANDLE_NULL;
 	vi->heads_lmr = DAT_HANDLE_NULL;
+}
+
+/*
+ * A new endpoint for an idle VI, perhaps in another zone. What the former had is staged again. If it
+ * is not to be had there is none, and the next attempt to connect tries again.
+ */
+int vi_renew_ep_locked(struct vi *vi)
+{
+	vi_drop_ep(vi);
 	queue_restage(&vi->recvq);
 	/* relaxed: no operation is under way that could be mistaken */
 	atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
@@ -212,10 +217,7 @@ static void vi_close(struct vi *vi)
 {
 	notices_forget(&vi->sendq);
 	notices_forget(&vi->recvq);
-	if (vi->ep != DAT_HANDLE_NULL)
-		dat_ep_free(vi->ep);
-	if (vi->heads_lmr != DAT_HANDLE_NULL)
-		dat_lmr_free(vi->heads_lmr);
+	vi_drop_ep(vi);
 	queue_close(&vi->sendq);
 	queue_close(&vi->recvq);
 	free(vi->heads);

@@ -43,7 +43,8 @@ void cond_init(pthread_cond_t *cond)
  * False when the time is over. Inlined, since a thread may be cancelled in it: the frame that is
  * left then has to be the one that cleans up, or the address sanitizer takes it for still there.
  */
-static inline __attribute__((always_inline)) bool wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
+static inline __attribute__((always_inline)) bool
+wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
 {
 	struct timespec at = {
 		.tv_sec = (time_t)(until / 1000),

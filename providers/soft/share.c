@@ -276,11 +276,9 @@ void soft_share_leave(struct soft_peer *peer, struct soft_reach *reach)
 	datp_unlock(&peer->share_lock);
 }
 
-/* Takes out of a peer's shares those of dead regions, or all of them. */
-static struct soft_share *shares_take(struct soft_peer *peer, bool all)
+/* Takes out of a peer's shares those of dead regions, or all of them, and puts them into a list. */
+static void shares_take(struct soft_peer *peer, bool all, struct soft_share **taken)
 {
-	struct soft_share *taken = NULL;
-
 	datp_lock(&peer->share_lock);
 	for (size_t i = 0; i < SOFT_SHARE_BUCKETS; i++)
 		for (struct soft_share **p = &peer->shares[i], *share; (share = *p);) {
@@ -294,11 +292,10 @@ static struct soft_share *shares_take(struct soft_peer *peer, bool all)
 				continue;
 			}
 			*p = share->next;
-			share->next = taken;
-			taken = share;
+			share->next = *taken;
+			*taken = share;
 		}
 	datp_unlock(&peer->share_lock);
-	return taken;
 }
 
 static void shares_delete(struct soft_ia *ia, struct soft_share *share)
@@ -316,18 +313,16 @@ void soft_shares_sweep(struct soft_ia *ia)
 	struct soft_share *taken = NULL;
 
 	datp_lock(&ia->lock);
-	for (struct soft_peer *peer = ia->peers; peer; peer = peer->next) {
-		struct soft_share **end = &taken;
-
-		while (*end)
-			end = &(*end)->next;
-		*end = shares_take(peer, false);
-	}
+	for (struct soft_peer *peer = ia->peers; peer; peer = peer->next)
+		shares_take(peer, false, &taken);
 	datp_unlock(&ia->lock);
 	shares_delete(ia, taken);
 }
 
 void soft_shares_drop(struct soft_peer *peer)
 {
-	shares_delete(peer->ia, shares_take(peer, true));
+	struct soft_share *taken = NULL;
+
+	shares_take(peer, true, &taken);
+	shares_delete(peer->ia, taken);
 }

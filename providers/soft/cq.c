@@ -238,6 +238,14 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	return true;
 }
 
+bool soft_doorbell_ring(int doorbell)
+{
+	uint64_t one = 1;
+
+	/* EAGAIN would mean that the counter is full, and the owner sure to be awake */
+	return write(doorbell, &one, sizeof one) >= 0 || errno == EAGAIN;
+}
+
 void soft_ring_notify(struct soft_ring *ring, int doorbell)
 {
 	uint32_t wanted;
@@ -250,11 +258,6 @@ void soft_ring_notify(struct soft_ring *ring, int doorbell)
 	wanted = atomic_exchange_explicit(&ring->notify, 0, memory_order_acq_rel);
 	if (wanted & SOFT_NOTIFY_WAITER)
 		ring_wake(ring);
-	if (wanted & SOFT_NOTIFY_DOORBELL) {
-		uint64_t one = 1;
-
-		/* EAGAIN would mean that the counter is full, and the owner sure to be awake */
-		if (write(doorbell, &one, sizeof one) < 0 && errno != EAGAIN)
-			datp_log(2, "soft: a peer's doorbell does not ring: %s", strerror(errno));
-	}
+	if ((wanted & SOFT_NOTIFY_DOORBELL) && !soft_doorbell_ring(doorbell))
+		datp_log(2, "soft: a peer's doorbell does not ring: %s", strerror(errno));
 }

@@ -44,6 +44,8 @@ void soft_ring_publish(struct soft_cell *cell, uint64_t position);
  */
 bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
 		      enum soft_side side);
+/* Has an IA's service thread go round. `doorbell` is its eventfd; false, and errno: it is none. */
+bool soft_doorbell_ring(int doorbell);
 /* After publishing: wakes whoever asked for it. `doorbell` is the owner's eventfd. */
 void soft_ring_notify(struct soft_ring *ring, int doorbell);
 

@@ -259,7 +259,7 @@ static bool exec_rdma(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 static void engine_tell_target(struct soft_dir *dir, bool blocked)
 {
 	struct soft_ep *ep = dir->ep;
-	uint64_t position, one = 1;
+	uint64_t position;
 	bool bell = false;
 	struct soft_cell *cell =
 		blocked ? NULL : soft_ring_claim(ep->rring, ep->my_slot, &position);
@@ -275,20 +275,19 @@ static void engine_tell_target(struct soft_dir *dir, bool blocked)
 		       dir->tp->srq;
 	}
 	soft_ring_notify(ep->rring, dir->peer->doorbell_fd);
-	if (bell && write(dir->peer->doorbell_fd, &one, sizeof one) < 0)
-		return; /* EAGAIN: it is full, so its reader is awake */
+	if (bell)
+		(void)soft_doorbell_ring(dir->peer->doorbell_fd);
 }
 
 static void engine_tell_initiator(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
-	uint64_t one = 1;
 
 	soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
 	soft_ring_notify(ep->rrequest, dir->peer->doorbell_fd);
 	/* sequentially consistent with the owner's store, after which it looks at sq_done itself */
-	if (atomic_load(&dir->ip->want_bell) && write(dir->peer->doorbell_fd, &one, sizeof one) < 0)
-		return; /* EAGAIN: it is full, so its reader is awake */
+	if (atomic_load(&dir->ip->want_bell))
+		(void)soft_doorbell_ring(dir->peer->doorbell_fd);
 }
 
 /* Who sees the last byte of a write also finds the receives of the sends before it. */

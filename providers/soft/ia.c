@@ -161,11 +161,7 @@ static void doorbell_event(void *arg, uint32_t events)
 
 void soft_ia_ring(struct soft_ia *ia)
 {
-	uint64_t one = 1;
-
-	/* EAGAIN: the counter is full, so it is going to */
-	if (write(ia->doorbell_fd, &one, sizeof one) < 0)
-		return;
+	(void)soft_doorbell_ring(ia->doorbell_fd);
 }
 
 void soft_ia_watch(struct soft_ia *ia)

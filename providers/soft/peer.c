@@ -292,12 +292,10 @@ void soft_peer_put(struct soft_peer *peer)
 
 void soft_peers_ring(struct soft_ia *ia)
 {
-	uint64_t one = 1;
-
 	datp_lock(&ia->lock);
 	for (struct soft_peer *peer = ia->peers; peer; peer = peer->next)
-		if (!peer->self && write(peer->doorbell_fd, &one, sizeof one) < 0)
-			continue; /* EAGAIN: it is full, so its reader is awake */
+		if (!peer->self)
+			(void)soft_doorbell_ring(peer->doorbell_fd);
 	datp_unlock(&ia->lock);
 }
 

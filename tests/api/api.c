@@ -214,6 +214,16 @@ DAT_CR_HANDLE api_cr(DAT_EVD_HANDLE cr_evd)
 	return event.event_data.cr_arrival_event_data.cr_handle;
 }
 
+/* To another process; and it is established. */
+void api_connect_to(struct api_end *end, const struct sockaddr_in *address, DAT_CONN_QUAL qual)
+{
+	REQUIRE_DAT(dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)address, qual,
+				   api_patience(), 0, NULL, DAT_QOS_BEST_EFFORT,
+				   DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_CONN(end->connect, end->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
 void api_pair_connect(struct api_pair *pair)
 {
 	REQUIRE_DAT(api_connect(pair->a.ep, pair->qual), DAT_SUCCESS);

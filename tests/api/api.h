@@ -89,6 +89,7 @@ DAT_CONN_QUAL api_free_qual(DAT_EVD_HANDLE cr_evd); /* nobody listens there, nor
 void api_pair_make(struct api_pair *pair, const DAT_EP_ATTR *attr);
 void api_pair_connect(struct api_pair *pair); /* again, after a reset of both ends */
 DAT_RETURN api_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual); /* to this IA, with a bound */
+void api_connect_to(struct api_end *end, const struct sockaddr_in *address, DAT_CONN_QUAL qual);
 DAT_CR_HANDLE api_cr(DAT_EVD_HANDLE cr_evd);		      /* the next connection request */
 void api_disconnect(struct api_pair *pair);		      /* and take the events of both ends */
 

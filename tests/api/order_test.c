@@ -52,11 +52,7 @@ static pid_t initiator_open(void (*target)(void *))
 	api_end_make(&end, NULL);
 	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
 	check_get(peer, &offer, sizeof(offer));
-	REQUIRE_DAT(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&offer.address, offer.qual,
-				   api_patience(), 0, NULL, DAT_QOS_BEST_EFFORT,
-				   DAT_CONNECT_DEFAULT_FLAG),
-		    DAT_SUCCESS);
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	api_connect_to(&end, &offer.address, offer.qual);
 	return peer;
 }
 

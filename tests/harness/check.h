@@ -111,6 +111,9 @@ void check_kill(pid_t peer);		/* SIGKILL, and wait until it is gone */
 /* A directory of the test's own: made at the first call in a test, removed with all it holds at the end. */
 const char *check_tmpdir(void);
 
+/* Writes a file of that name, with this text, into it. */
+void check_write(const char *name, const char *text);
+
 /* Collects what is written to stderr between the two calls; the text lives until the next capture. */
 void check_stderr_begin(void);
 const char *check_stderr_end(void);

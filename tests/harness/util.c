@@ -38,6 +38,18 @@ const char *check_tmpdir(void)
 	return util.tmpdir;
 }
 
+void check_write(const char *name, const char *text)
+{
+	char path[1024];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", check_tmpdir(), name);
+	file = fopen(path, "w");
+	REQUIRE(file != NULL);
+	fputs(text, file);
+	fclose(file);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;

@@ -169,11 +169,7 @@ static void meet(const struct kind *kind)
 	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
 	api_fill(buf.mem, SIZE, 1);
 	check_get(owner, &theirs, sizeof(theirs));
-	REQUIRE_DAT(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&theirs.address, theirs.qual,
-				   api_patience(), 0, NULL, DAT_QOS_BEST_EFFORT,
-				   DAT_CONNECT_DEFAULT_FLAG),
-		    DAT_SUCCESS);
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	api_connect_to(&end, &theirs.address, theirs.qual);
 	check_get(owner, &theirs, sizeof(theirs));
 }
 

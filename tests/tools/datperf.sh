@@ -498,12 +498,12 @@ a_host_that_does_not_exist_is_a_clear_error()
 	says 'no-such-host.invalid'
 }
 
-# start_table: a long run in the background whose first line is already there; sets client and child
+# start_table OPTION...: a long run in the background whose first line is already there; sets client and child
 start_table()
 {
 	local line
 	mkfifo "$dir/fifo"
-	background "$dir/fifo" "$err" "${perf[@]}" --json --iters 20000
+	background "$dir/fifo" "$err" "${perf[@]}" --json "$@"
 	exec 9<"$dir/fifo"
 	rm "$dir/fifo"
 	read -r -t 100 line <&9 || fails "no first line: $(cat "$err")"
@@ -514,7 +514,7 @@ start_table()
 
 a_server_that_is_killed_ends_the_client_with_an_error()
 {
-	start_table
+	start_table --iters 20000
 	kill -KILL "$child"
 	wait "$guard"
 	status=$?
@@ -525,14 +525,7 @@ a_server_that_is_killed_ends_the_client_with_an_error()
 
 a_server_that_is_killed_ends_every_thread_of_the_client()
 {
-	local line
-	mkfifo "$dir/fifo"
-	background "$dir/fifo" "$err" "${perf[@]}" --json --iters 3000 --eps 4 --threads 3
-	exec 9<"$dir/fifo"
-	rm "$dir/fifo"
-	read -r -t 100 line <&9 || fails "no first line: $(cat "$err")"
-	client=$(child_of "$guard")
-	child=$(child_of "$client")
+	start_table --iters 3000 --eps 4 --threads 3
 	kill -KILL "$child"
 	wait "$guard"
 	status=$?
@@ -543,7 +536,7 @@ a_server_that_is_killed_ends_every_thread_of_the_client()
 
 a_client_that_is_killed_leaves_no_server_behind()
 {
-	start_table
+	start_table --iters 20000
 	kill -KILL "$client"
 	wait "$guard" 2>/dev/null
 	cat <&9 >/dev/null	# ends when the last process that holds the other end does

@@ -553,18 +553,6 @@ static void what_the_ini_parser_would_cut_is_refused(void)
 
 /* Files. */
 
-static void write_file(const char *name, const char *text)
-{
-	char path[1024];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", check_tmpdir(), name);
-	f = fopen(path, "w");
-	REQUIRE(f != NULL);
-	fputs(text, f);
-	fclose(f);
-}
-
 static const char *tmp_path(const char *name)
 {
 	static char path[1024];
@@ -575,13 +563,13 @@ static const char *tmp_path(const char *name)
 
 static void drop_ins_beside_the_file_are_read_in_the_order_of_their_names(void)
 {
-	write_file("my.conf", GOOD("a"));
+	check_write("my.conf", GOOD("a"));
 	REQUIRE_EQ_INT(mkdir(tmp_path("my.conf.d"), 0700), 0);
-	write_file("my.conf.d/20.ini", "[b]\nlibrary = 20.so\n[a]\nk = 20\n");
-	write_file("my.conf.d/10.ini", "[a]\nk = 10\n");
-	write_file("my.conf.d/.hidden.ini", "[a]\nk = 0\n");
-	write_file("my.conf.d/30.ini~", "[a]\nk = 0\n");
-	write_file("my.conf.d/.ini", "[a]\nk = 0\n");
+	check_write("my.conf.d/20.ini", "[b]\nlibrary = 20.so\n[a]\nk = 20\n");
+	check_write("my.conf.d/10.ini", "[a]\nk = 10\n");
+	check_write("my.conf.d/.hidden.ini", "[a]\nk = 0\n");
+	check_write("my.conf.d/30.ini~", "[a]\nk = 0\n");
+	check_write("my.conf.d/.ini", "[a]\nk = 0\n");
 	REQUIRE_EQ_INT(conf_read(&conf, tmp_path("my.conf")), 0);
 	CHECK_EQ_INT(conf.ndiags, 0);
 	REQUIRE_EQ_INT(entries(), 2);
@@ -623,7 +611,7 @@ static void unreadable_peer(void *arg)
 
 static void an_unreadable_file_is_a_complaint(void)
 {
-	write_file("no.conf", GOOD("a"));
+	check_write("no.conf", GOOD("a"));
 	REQUIRE_EQ_INT(chmod(check_tmpdir(), 0755), 0);
 	REQUIRE_EQ_INT(chmod(tmp_path("no.conf"), 0), 0);
 	check_join(check_fork(unreadable_peer, NULL));
@@ -704,7 +692,7 @@ static void dat_override_stands_alone(void)
 	REQUIRE_EQ_INT(conf.ndiags, 1);
 	CHECK_EQ_STR(conf.origin, tmp_path("none.conf"));
 	conf_free(&conf);
-	write_file("my.conf", GOOD("a"));
+	check_write("my.conf", GOOD("a"));
 	setenv("DAT_OVERRIDE", tmp_path("my.conf"), 1);
 	REQUIRE_EQ_INT(conf_read_system(&conf), 0);
 	REQUIRE_EQ_INT(entries(), 1);

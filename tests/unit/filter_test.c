@@ -144,18 +144,6 @@ static void a_provider_of_ours_may_be_named_where_no_line_is_for_it(void)
 
 /* ------------------------------------------------------------------------------ which files */
 
-static void write_file(const char *name, const char *text)
-{
-	char path[1024];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", check_tmpdir(), name);
-	f = fopen(path, "w");
-	REQUIRE(f != NULL);
-	fputs(text, f);
-	fclose(f);
-}
-
 /* Reads the registry with this list, in the folder of the test. Returns "name name ..." */
 static const char *names_of(const char *list)
 {
@@ -178,10 +166,10 @@ static void files_peer(void *arg)
 {
 	(void)arg;
 	REQUIRE_EQ_INT(chdir(check_tmpdir()), 0);
-	write_file("a", SHORT("a1", "liba.so") SHORT("both", "liba.so"));
-	write_file("b", SHORT("b1", "libb.so") SHORT("both", "libb.so"));
+	check_write("a", SHORT("a1", "liba.so") SHORT("both", "liba.so"));
+	check_write("b", SHORT("b1", "libb.so") SHORT("both", "libb.so"));
 	REQUIRE_EQ_INT(mkdir("b.d", 0700), 0);
-	write_file("b.d/x.ini", "[both]\nk = 1\n[b2]\nlibrary = libb.so\n");
+	check_write("b.d/x.ini", "[both]\nk = 1\n[b2]\nlibrary = libb.so\n");
 
 	CHECK_EQ_STR(names_of("a:b"), "a1 both b1 both b2");
 	CHECK_EQ_STR(conf.origin, "a:b");
@@ -223,7 +211,7 @@ static void host_peer(void *arg)
 
 	(void)arg;
 	REQUIRE_EQ_INT(chdir(check_tmpdir()), 0);
-	write_file("a", SHORT("a1", "liba.so"));
+	check_write("a", SHORT("a1", "liba.so"));
 	snprintf(before, sizeof(before), "%s", names_of(":"));
 	for (s = conf.sources; s; s = s->next)
 		CHECK(strcmp(s->path, "a") != 0);
@@ -248,7 +236,7 @@ static void flood_peer(void *arg)
 
 	(void)arg;
 	REQUIRE_EQ_INT(chdir(check_tmpdir()), 0);
-	write_file("a", SHORT("a1", "liba.so"));
+	check_write("a", SHORT("a1", "liba.so"));
 	for (i = 0; i < 100; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ":" : "",
 			 i == 99 ? "a" : "n");

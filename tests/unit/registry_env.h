@@ -33,13 +33,9 @@ static inline void env_peer(void *arg)
 {
 	const struct env_job *job = arg;
 	char path[1024];
-	FILE *f;
 
+	check_write("dat.conf", job->conf);
 	snprintf(path, sizeof(path), "%s/dat.conf", check_tmpdir());
-	f = fopen(path, "w");
-	REQUIRE(f != NULL);
-	fputs(job->conf, f);
-	fclose(f);
 	setenv("DAT_OVERRIDE", path, 1);
 	unsetenv("DAT_LOG");
 	unsetenv("DAT_DBG_TYPE");

@@ -63,12 +63,7 @@ static void open_connected(void)
 
 static void open_with_cq(void)
 {
-	side_open(&a);
-	a.attr = (VIP_VI_ATTRIBUTES){ .ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY };
-	REQUIRE_VIP(VipCreateCQ(a.nic, 64, &a.cq), VIP_SUCCESS);
-	side_create_vi(&a);
-	side_open_vi(&b);
-	sides_connect(&a, &b);
+	sides_open_with_cq(&a, &b);
 }
 
 static void open_sides(void)
@@ -323,17 +318,8 @@ static pid_t peer;
 
 static void ask_from_afar(void *arg)
 {
-	struct side client = { .nic = NULL };
-	union address local, remote;
-
 	(void)arg;
-	side_open_vi(&client);
-	check_await(CHECK_PARENT);
-	address_make(&client, "me", &local);
-	address_make(&client, "server", &remote);
-	VipConnectRequest(client.vi, &local.net, &remote.net, VIP_INFINITE, NULL);
-	for (;;)
-		pause();
+	client_ask_from_afar("server");
 }
 
 static void *accept_client(void *arg)

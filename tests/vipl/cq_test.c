@@ -10,12 +10,7 @@ static struct side a, b;	/* a has a completion queue */
 
 static void open_with_cq(void)
 {
-	side_open(&a);
-	a.attr = (VIP_VI_ATTRIBUTES){ .ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY };
-	REQUIRE_VIP(VipCreateCQ(a.nic, 64, &a.cq), VIP_SUCCESS);
-	side_create_vi(&a);
-	side_open_vi(&b);
-	sides_connect(&a, &b);
+	sides_open_with_cq(&a, &b);
 }
 
 static void open_without_cq(void)

@@ -141,17 +141,8 @@ static void a_killed_peer_is_an_error_and_the_vi_connects_again(void)
 /* Asks when it is told to. */
 static void ask_and_wait(void *arg)
 {
-	struct side client = { .nic = NULL };
-	union address local, remote;
-
 	(void)arg;
-	side_open_vi(&client);
-	check_await(CHECK_PARENT);
-	address_make(&client, "me", &local);
-	address_make(&client, "two", &remote);
-	VipConnectRequest(client.vi, &local.net, &remote.net, VIP_INFINITE, NULL);
-	for (;;)
-		pause();
+	client_ask_from_afar("two");
 }
 
 static VIP_RETURN look(VIP_ULONG timeout, VIP_CONN_HANDLE *conn)

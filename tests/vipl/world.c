@@ -45,6 +45,16 @@ void side_open_vi(struct side *s)
 	side_create_vi(s);
 }
 
+void sides_open_with_cq(struct side *a, struct side *b)
+{
+	side_open(a);
+	a->attr = (VIP_VI_ATTRIBUTES){ .ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY };
+	REQUIRE_VIP(VipCreateCQ(a->nic, 64, &a->cq), VIP_SUCCESS);
+	side_create_vi(a);
+	side_open_vi(b);
+	sides_connect(a, b);
+}
+
 void side_drain(struct side *s)
 {
 	VIP_DESCRIPTOR *d;
@@ -148,6 +158,20 @@ void sides_connect(struct side *server, struct side *client)
 	server_start(server, "server");
 	client_connect(client, "server");
 	server_join(server);
+}
+
+_Noreturn void client_ask_from_afar(const char *disc)
+{
+	struct side client = { .nic = NULL };
+	union address local, remote;
+
+	side_open_vi(&client);
+	check_await(CHECK_PARENT);
+	address_make(&client, "me", &local);
+	address_make(&client, disc, &remote);
+	VipConnectRequest(client.vi, &local.net, &remote.net, VIP_INFINITE, NULL);
+	for (;;)
+		pause();
 }
 
 VIP_DESCRIPTOR *descriptor(struct side *s, unsigned int slot)

@@ -43,6 +43,7 @@ const char *adapter(void);
 void side_open(struct side *s);			/* NIC and memory */
 void side_create_vi(struct side *s);		/* with s->attr, and s->cq */
 void side_open_vi(struct side *s);		/* both, with attributes that allow everything */
+void sides_open_with_cq(struct side *a, struct side *b);	/* a has a queue; they are connected */
 void side_close(struct side *s);
 void side_drain(struct side *s);		/* takes all that is completed */
 
@@ -55,6 +56,8 @@ void server_start(struct side *s, const char *disc);
 void server_join(struct side *s);
 void client_connect(struct side *s, const char *disc);
 void sides_connect(struct side *server, struct side *client);
+/* A peer: asks there when it is told to, and stays until it is killed. */
+_Noreturn void client_ask_from_afar(const char *disc);
 
 VIP_DESCRIPTOR *descriptor(struct side *s, unsigned int slot);
 uint8_t *buffer(struct side *s, unsigned int slot);

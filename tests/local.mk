@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # How tests run. Every test speaks TAP, programs and scripts alike, and starts in the build tree's top directory
 # with: top_srcdir, DAT_OVERRIDE naming a dat.conf with soft0 from the build tree (and soft-bounce, the same where the
-# kernel copies nothing between processes; and soft-eager, where messages of 1 MiB still count as short), and the sanitizers' options.
+# kernel copies nothing between processes, and messages beyond 8 KiB are long; and soft-eager, where messages of 1 MiB
+# still count as short), and the sanitizers' options.
 TEST_EXTENSIONS = .sh
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_DRIVER = $(TAP_DRIVER)

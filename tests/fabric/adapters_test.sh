@@ -173,9 +173,9 @@ too_little_lockable_memory_is_named_with_limit_and_size()
 a_port_in_use_is_told_as_such()
 {
 	local server
-	./datperf --ia ib-rxe0 --server --timeout 60 >/dev/null 2>"$dir/server" &
+	timeout -k 5 100 ./datperf --ia ib-rxe0 --server --timeout 60 >/dev/null 2>"$dir/server" &
 	server=$!
-	until_printed ' listens: ' "$dir/server" || return
+	until_printed ' listens: ' $server "$dir/server" || return
 	run ./datperf --ia ib-rxe0 --server --timeout 20
 	exits_with 1
 	says 'DAT_CONN_QUAL_IN_USE'

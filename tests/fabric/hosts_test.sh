@@ -17,7 +17,7 @@ serves()
 	# shellcheck disable=SC2016 # for the other host's shell
 	lab-peer bash -c 'exec timeout -k 5 150 "${@:2}" >"$1" 2>&1' _ "$said" "$@" >"$dir/peer" 2>&1 &
 	server=$!
-	until_printed '^listening$| listens: ' "$said"
+	until_printed '^listening$| listens: ' $server "$said"
 }
 
 # talks ADAPTER ADDRESS SERVER...: our client here, with that server on the other host
@@ -53,19 +53,26 @@ an_ofed_host_is_understood_over_rxe()
 	talks ib-rxe0 "$LAB_PEER_IB" env DAT_OVERRIDE="$LAB_OFED_CONF" tests/fabric/wire20 ofa-rxe0
 }
 
-# Linux tells of a neighbour with another hardware address as "unreachable", of connections too.
+# Linux tells of a neighbour with another hardware address as "unreachable", of connections too. Only the side that knows such a
+# neighbour hears of it; its message that the connection has ended cannot get there at first, and is repeated until it has.
 a_neighbour_with_another_hardware_address_breaks_the_connection()
 {
-	local server said client mac
+	local server said client held mac
 	qual=$((qual + 1))
 	serves "wire.$qual" tests/fabric/wire12 ib-rxe0 serve $qual 'from the other host' || return
-	timeout -k 5 100 tests/fabric/wire12 ib-rxe0 "$LAB_PEER_IB" $qual 'from this host' hold >"$dir/client" 2>&1 &
+	mkfifo "$dir/held" || return
+	: >"$dir/client"
+	timeout -k 5 100 tests/fabric/wire12 ib-rxe0 "$LAB_PEER_IB" $qual 'from this host' hold <"$dir/held" >"$dir/client" 2>&1 &
 	client=$!
-	until_printed '^holding$' "$dir/client" || return
+	exec {held}>"$dir/held"
+	until_printed '^holding$' $client "$dir/client" || return
 	mac=$(ip neigh show "$LAB_PEER_IB" dev eth0 | sed -n 's/.* lladdr \([0-9a-f:]*\).*/\1/p')
 	ip neigh replace "$LAB_PEER_IB" lladdr 52:54:00:09:00:99 dev eth0 || return
-	until_printed '^broken$' "$dir/client"
+	until_printed '^broken$' $client "$dir/client"
+	! grep -q '^disconnected$' "$said" || fails 'the server has heard of it through a neighbour that is not there'
 	ip neigh replace "$LAB_PEER_IB" lladdr "$mac" dev eth0 || return
+	until_printed '^disconnected$' $server "$said"
+	exec {held}>&-
 	wait $client || fails "the client: $(tr '\n' ' ' <"$dir/client")"
 	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
 }

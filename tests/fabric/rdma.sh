@@ -22,15 +22,14 @@ refused_at_open()
 	says "$2"
 }
 
-# until_printed PATTERN FILE...: so many of the files have such a line as there are files
+# until_printed PATTERN PID FILE: that process has written such a line to the file. The only bound is its own: one that has
+# ended will not write it any more.
 until_printed()
 {
-	local pattern=$1 i
-	shift
-	for ((i = 0; i < 600; i++)); do
-		[ "$(grep -lE -- "$pattern" "$@" 2>/dev/null | wc -l)" -lt $# ] || return 0
+	local pattern=$1 pid=$2 file=$3 ended=
+	until grep -qE -- "$pattern" "$file"; do
+		[ -z "$ended" ] || { fails "no '$pattern' in $file: $(tail -n 3 "$file" | tr '\n' ' ')"; return 1; }
+		kill -0 "$pid" 2>/dev/null || ended=1
 		sleep 0.1
 	done
-	fails "no '$pattern' in $*"
-	return 1
 }

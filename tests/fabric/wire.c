@@ -279,16 +279,19 @@ static void serve(DAT_CONN_QUAL qual, char *text, int reject)
 	printf("disconnected\n");
 }
 
-/* Holds the connection until something else ends it. */
+/* Holds the connection until something else ends it, and the adapter until standard input ends. */
 static void hold(void)
 {
 	DAT_EVENT event;
+	char byte;
 
 	printf("holding\n");
 	event = next(conn_evd, "end");
 	if (event.event_number != DAT_CONNECTION_EVENT_BROKEN)
 		stop("the connection ended with event 0x%x", event.event_number);
 	printf("broken\n");
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
 }
 
 static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text, int holds)

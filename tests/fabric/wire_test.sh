@@ -36,7 +36,7 @@ conversation()
 	"${command[@]}" >"$dir/server" 2>"$dir/server.err" &
 	server=$!
 	# what the kernel shows as listening may not take requests yet
-	until_printed '^listening$' "$dir/server" || return
+	until_printed '^listening$' $server "$dir/server" || return
 	side "$1" "$3" "$number" 'from the client'
 	run "${command[@]}"
 	wait $server || fails "the server: $(tail -n 3 "$dir/server.err" | tr '\n' ' ')"

@@ -5,7 +5,8 @@
  * an attempt that fails leaves an idle VI with all its receives.
  *
  * uDAPL flushes the receives of an attempt that fails: `survive` turns what is flushed into staged
- * again. It ends, under both locks, before anybody can see the VI connected.
+ * again. It ends, under both locks, before anybody can see the VI connected: and that is when whoever made
+ * the attempt takes the connection, since a thread that is cancelled until then takes none.
  */
 #include <string.h>
 
@@ -74,6 +75,7 @@ DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct
 		.verdict = WIRE_ASKS,
 		.peer = peer,
 		.attr = vi->attr,
+		.greets = vi->nic->greets,
 		.timeout_ms = timeout_ms_of(until),
 		.from_len = local->disc_len,
 		.to_len = remote->disc_len,
@@ -103,11 +105,31 @@ DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct
 }
 
 /* Ends the connection that there may be, and waits until uDAPL has told of it; vi->lock is held. */
+/*
+ * Has uDAPL end a connection, or an attempt; the event that tells of it follows. An endpoint that
+ * cannot be disconnected is replaced by another, and there is nothing to wait for.
+ */
+void vi_part_locked(struct vi *vi)
+{
+	DAT_RETURN ret = dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+
+	/* in another state it has ended by itself, and the event is on its way */
+	if (ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
+		return;
+	vi->feeding = false;
+	queue_restage(&vi->sendq);
+	vi_renew_ep_locked(vi);
+	vi->up = false;
+	if (vi->outcome == 0)
+		vi->outcome = DAT_CONNECTION_EVENT_DISCONNECTED;
+	pthread_cond_broadcast(&vi->changed);
+}
+
 static void hang_up_locked(struct vi *vi, uint64_t until)
 {
 	vi->feeding = false;
 	if (vi->up)
-		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+		vi_part_locked(vi);
 	while (vi->up && cond_wait_until(&vi->changed, &vi->lock, until))
 		;
 	vi->up = false;
@@ -128,10 +150,7 @@ void vi_settle(struct vi *vi)
 	queue_drain(&vi->recvq, now_ms() + DRAIN_MS);
 
 	pthread_mutex_lock(&vi->lock);
-	if (vi->recvq.outstanding > 0 || dat_ep_reset(vi->ep) != DAT_SUCCESS)
-		vi_renew_ep_locked(vi);
-	else
-		atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
+	vi_refresh_ep_locked(vi);
 	pthread_mutex_unlock(&vi->lock);
 }
 
@@ -161,17 +180,15 @@ static void established_locked(struct vi *vi, const void *data, size_t size)
 
 	vi->up = true;
 	vi->outcome = DAT_CONNECTION_EVENT_ESTABLISHED;
-	if (vi->verdict == WIRE_ASKS) {
-		vi->verdict = WIRE_NO_MATCH;
-		if (wire_unpack(data, size, &hello) && hello.verdict != WIRE_ASKS) {
-			vi->verdict = hello.verdict;
-			vi->remote = hello.attr;
-		}
-	}
-	if (vi->verdict != WIRE_ACCEPTS)
+	if (vi->verdict != WIRE_ASKS)
 		return;
-	queue_set_survive(&vi->recvq, false);
-	vi->state = VIP_STATE_CONNECTED;
+	vi->verdict = WIRE_NO_MATCH;
+	if (wire_unpack(data, size, &hello) && hello.verdict != WIRE_ASKS) {
+		vi->verdict = hello.verdict;
+		vi->remote = hello.attr;
+	}
+	if (vi->verdict == WIRE_ACCEPTS && vi->nic->greets)
+		greeting_send_locked(vi);
 }
 
 /* A connection is over. What was flushed before it was known to stand is completed now. */
@@ -188,6 +205,15 @@ static void ended_locked(struct vi *vi)
 }
 
 /* A connection event of the VI's endpoint. */
+/* An attempt has succeeded, and whoever made it takes the connection, which may be over by now. */
+void vi_stand_locked(struct vi *vi)
+{
+	queue_set_survive(&vi->recvq, false);
+	vi->state = VIP_STATE_CONNECTED;
+	if (!vi->up)
+		ended_locked(vi);
+}
+
 void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size)
 {
 	pthread_mutex_lock(&vi->lock);
@@ -212,10 +238,7 @@ static void clean_up(struct vi *vi)
 	pthread_mutex_lock(&vi->lock);
 	queue_flush(&vi->sendq, true);
 	queue_flush(&vi->recvq, true);
-	if (dat_ep_reset(vi->ep) != DAT_SUCCESS)
-		vi_renew_ep_locked(vi);
-	else
-		atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
+	vi_refresh_ep_locked(vi);
 	vi->state = VIP_STATE_IDLE;
 	vi->busy = vi->closing = false;
 	pthread_cond_broadcast(&vi->changed);
@@ -225,25 +248,14 @@ static void clean_up(struct vi *vi)
 /* Whoever made the attempt is cancelled. vi->lock is held, and not any more afterwards. */
 void vi_call_off(struct vi *vi)
 {
-	bool stood;
-
-	vi->closing = true;
 	if (vi->outcome == 0)
-		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+		vi_part_locked(vi);
 	while (vi->outcome == 0)
 		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
-	stood = vi->state != VIP_STATE_CONNECT_PENDING;
-	if (stood)
-		hang_up_locked(vi, now_ms() + END_MS);
-	else
-		vi->closing = false;
 	pthread_mutex_unlock(&vi->lock);
-	if (stood) {
-		clean_up(vi);
-	} else {
-		vi_settle(vi);
-		vi_give_up(vi);
-	}
+	/* the connection, if one stands, is nobody's */
+	vi_settle(vi);
+	vi_give_up(vi);
 }
 
 static void cancel_peering_locked(struct vi *vi)

@@ -29,6 +29,8 @@ static VIP_RETURN ask(struct vi *vi, const struct place *local, const struct pla
 	while (vi->outcome == 0)
 		cond_nap(&vi->changed, &vi->lock, UINT64_MAX, own, &undo);
 	ret = outcome_meaning(vi);
+	if (ret == VIP_SUCCESS)
+		vi_stand_locked(vi);
 	pthread_mutex_unlock(&vi->lock);
 	if (ret != VIP_SUCCESS)
 		vi_settle(vi);
@@ -134,7 +136,7 @@ VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *
 }
 
 /* Says yes to a request; the outcome comes by the keeper. A failure leaves nothing to undo. */
-DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const VIP_VI_ATTRIBUTES *theirs)
+DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hello *theirs)
 {
 	struct wire_hello hello = { .verdict = WIRE_ACCEPTS, .attr = vi->attr };
 	uint8_t data[WIRE_HELLO_MAX];
@@ -144,9 +146,12 @@ DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const VIP_VI_ATTRIB
 	if (vi->ep == DAT_HANDLE_NULL && vi_renew_ep_locked(vi))
 		return DAT_INSUFFICIENT_RESOURCES;
 	vi->verdict = WIRE_ACCEPTS;
-	vi->remote = *theirs;
-	vi_feed_locked(vi);
-	ret = dat_cr_accept(cr, vi->ep, (DAT_COUNT)size, data);
+	vi->remote = theirs->attr;
+	ret = theirs->greets ? greeting_expect_locked(vi) : DAT_SUCCESS;
+	if (ret == DAT_SUCCESS) {
+		vi_feed_locked(vi);
+		ret = dat_cr_accept(cr, vi->ep, (DAT_COUNT)size, data);
+	}
 	if (ret != DAT_SUCCESS) {
 		vi->feeding = false;
 		vi_renew_ep_locked(vi);
@@ -176,7 +181,7 @@ static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over, int ow
 
 	*over = false;
 	pthread_mutex_lock(&vi->lock);
-	if (vi_accept_locked(vi, conn->cr, &conn->hello.attr) != DAT_SUCCESS) {
+	if (vi_accept_locked(vi, conn->cr, &conn->hello) != DAT_SUCCESS) {
 		pthread_mutex_unlock(&vi->lock);
 		vi_give_up(vi);
 		return VIP_ERROR_RESOURCE;
@@ -185,8 +190,10 @@ static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over, int ow
 	while (vi->outcome == 0)
 		cond_nap(&vi->changed, &vi->lock, UINT64_MAX, own, &undo);
 	ret = outcome_meaning(vi);
-	if (ret == VIP_SUCCESS)
+	if (ret == VIP_SUCCESS) {
+		vi_stand_locked(vi);
 		vi->busy = false;
+	}
 	pthread_mutex_unlock(&vi->lock);
 	if (ret == VIP_SUCCESS)
 		return VIP_SUCCESS;

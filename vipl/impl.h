@@ -124,7 +124,7 @@ struct queue {
 	struct vi *vi;
 	struct work *work;
 	struct work own;
-	struct op *ops;			/* a ring */
+	struct op *ops;			/* a ring, and one behind it for a greeting */
 	uint32_t depth;
 	uint32_t mask;
 	bool recv;
@@ -170,6 +170,7 @@ struct vi {
 	bool up;			/* uDAPL has a connection */
 	DAT_EVENT_NUMBER outcome;	/* of an attempt; 0: open */
 	enum wire_verdict verdict;
+	_Atomic bool held;		/* no request yet, see greeting.c */
 	_Atomic uint8_t generation;	/* of the endpoint, for cookies; written under lock */
 	DAT_EP_HANDLE ep;
 	VIP_VI_ATTRIBUTES attr;
@@ -268,6 +269,7 @@ struct nic {
 	bool read_needs_write;		/* the sink of an RDMA read needs REMOTE_WRITE */
 	bool has_driver;		/* which may write(), where a thread may be cancelled */
 	bool extended_returns;
+	bool greets;			/* whoever asks for a connection has to be the first to send */
 	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
 
 	pthread_mutex_t lock;		/* all below, up to mem_lock */
@@ -358,6 +360,7 @@ bool queue_empty(struct queue *q);
 struct op *queue_head_locked(struct queue *q);
 VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor);
 void queue_set_survive(struct queue *q, bool survive);
+uint32_t queue_events(const struct queue *q);
 void queue_restage(struct queue *q);
 void queue_flush(struct queue *q, bool posted_too);
 void queue_drain(struct queue *q, uint64_t until);
@@ -379,11 +382,23 @@ void post_staged_locked(struct vi *vi);
 
 /* cq.c */
 static inline struct cq *cq_get(VIP_CQ_HANDLE handle)
+void vi_refresh_ep_locked(struct vi *vi);
 {
 	struct cq *cq = handle;
 
 	return cq != NULL && cq->magic == CQ_MAGIC ? cq : NULL;
 }
+/* greeting.c */
+static inline struct op *greeting_op(const struct queue *q)
+{
+	return &q->ops[q->mask + 1];
+}
+
+DAT_RETURN greeting_expect_locked(struct vi *vi);
+void greeting_send_locked(struct vi *vi);
+void greeting_come_locked(struct vi *vi);
+void greeting_await(struct vi *vi);
+
 
 void cq_push_locked(struct cq *cq, struct vi *vi, bool recv);
 bool cq_pop_locked(struct cq *cq, struct cq_entry *entry);
@@ -420,8 +435,10 @@ VIP_RETURN outcome_meaning(const struct vi *vi);
 
 /* connect.c */
 VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *theirs);
-DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const VIP_VI_ATTRIBUTES *theirs);
+DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hello *theirs);
 
+void vi_stand_locked(struct vi *vi);
+void vi_part_locked(struct vi *vi);
 /* listen.c */
 DAT_CONN_QUAL door_qual(const uint8_t *disc, size_t length, unsigned int probe);
 struct door *door_open_locked(struct nic *nic, const uint8_t *disc, size_t length);

@@ -10,6 +10,7 @@ libvipl_la_SOURCES = \
 	vipl/connect.c \
 	vipl/cq.c \
 	vipl/done.c \
+	vipl/greeting.c \
 	vipl/herald.c \
 	vipl/impl.h \
 	vipl/keeper.c \

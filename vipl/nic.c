@@ -93,7 +93,7 @@ static void fill_limits(struct nic *nic)
 	n->MaxTransferSize = smaller(size, from_env("VIPL_MAX_TRANSFER_SIZE", size));
 	n->NativeMTU = n->MaxTransferSize;
 	nic->depth = (uint32_t)smaller(from_env("VIPL_QUEUE_DEPTH", DEFAULT_DEPTH),
-				       (unsigned long)a->max_dto_per_ep / 2);
+				       (unsigned long)(a->max_dto_per_ep - 1) / 2);
 	n->MaxDescriptorsPerQueue = nic->depth;
 	n->MaxSegmentsPerDesc = (VIP_ULONG)iov_of(a);
 	n->MaxRegisterBytes = a->max_lmr_block_size;
@@ -107,14 +107,15 @@ static void fill_limits(struct nic *nic)
 }
 
 /*
- * On iWARP the completion of a send only says that it is on its way: no reliable reception there. An
- * adapter that wants the sink of an RDMA read to be writable for the peer is one, whatever it says.
+ * On iWARP the completion of a send only says that it is on its way: no reliable reception there, and
+ * who asks for a connection has to be the first to send. An adapter that wants the sink of an RDMA read to be writable for the peer is one, whatever it says.
  * Unreliable VIs are served reliably.
  */
 static void fill_levels(struct nic *nic)
 {
+	nic->greets = nic->read_needs_write || transport_is(&nic->ia_attr, "iWARP");
 	nic->attr.RDMAReadSupport = VIP_SERVICE_RELIABLE_DELIVERY;
-	if (!nic->read_needs_write && !transport_is(&nic->ia_attr, "iWARP"))
+	if (!nic->greets)
 		nic->attr.RDMAReadSupport |= VIP_SERVICE_RELIABLE_RECEPTION;
 	nic->attr.ReliabilityLevelSupport = VIP_SERVICE_UNRELIABLE | nic->attr.RDMAReadSupport;
 }

@@ -78,7 +78,9 @@ static void finish_locked(struct vi *vi, VIP_RETURN result)
 	vi->peer.step = PEER_NONE;
 	vi->peer.result = result;
 	vi->peer.has_result = true;
-	if (result != VIP_SUCCESS) {
+	if (result == VIP_SUCCESS) {
+		vi_stand_locked(vi);
+	} else {
 		queue_set_survive(&vi->recvq, false);
 		vi->state = VIP_STATE_IDLE;
 	}
@@ -116,7 +118,7 @@ void peer_outcome(struct vi *vi)
 		finish_locked(vi, VIP_SUCCESS);
 	} else if (vi->peer.step == PEER_DIALS && vi->up) {
 		vi->peer.step = PEER_HANGS_UP;
-		dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+		vi_part_locked(vi);
 	}
 	settle = !vi->up && (vi->peer.step == PEER_DIALS || vi->peer.step == PEER_ACCEPTS ||
 			     vi->peer.step == PEER_HANGS_UP);
@@ -151,7 +153,7 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 		return;
 	}
 	vi->peer.step = PEER_ACCEPTS;
-	if (vi_accept_locked(vi, cr, &hello->attr) != DAT_SUCCESS) {
+	if (vi_accept_locked(vi, cr, hello) != DAT_SUCCESS) {
 		dat_cr_reject(cr);
 		finish_locked(vi, VIP_ERROR_RESOURCE);
 	}
@@ -182,6 +184,16 @@ static void dial_locked(struct vi *vi)
 		finish_locked(vi, VIP_ERROR_RESOURCE);
 }
 
+/* The event that comes of it ends the peering, or it is over at once. */
+static void call_off_locked(struct vi *vi)
+{
+	bool open = vi->outcome == 0;
+
+	vi_part_locked(vi);
+	if (open && vi->outcome != 0)
+		finish_locked(vi, VIP_TIMEOUT);
+}
+
 /* Moves one peering on, as far as it is time; returns when to look at it again. */
 static uint64_t advance_locked(struct vi *vi, uint64_t now)
 {
@@ -197,9 +209,8 @@ static uint64_t advance_locked(struct vi *vi, uint64_t now)
 		break;
 	case PEER_DIALS:
 	case PEER_ACCEPTS:
-		/* The event that comes of it ends the peering. */
 		if (p->cancelled)
-			dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+			call_off_locked(vi);
 		return UINT64_MAX;
 	default:
 		return UINT64_MAX;

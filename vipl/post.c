@@ -371,13 +371,16 @@ static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descript
 	pthread_mutex_lock(&vi->lock);
 	op = op_enqueue(recv ? &vi->recvq : &vi->sendq, descriptor, mem_handle);
 	if (op == NULL) {
-		ret = VIP_ERROR_RESOURCE;
+		ret = refuse_locked(vi, recv ? &vi->recvq : &vi->sendq, descriptor);
 	} else {
 		fault = recv ? post_receive(vi, op) : post_request(vi, op);
 		if (fault)
 			op_fail(vi, op, fault);
 	}
 	pthread_mutex_unlock(&vi->lock);
+	/* relaxed: a hint, which greeting_await() looks at again */
+	if (!recv && atomic_load_explicit(&vi->held, memory_order_relaxed))
+		greeting_await(vi);
 	if (vi->nic->has_driver)
 		cancel_restore(own);
 	return ret;

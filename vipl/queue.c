@@ -23,24 +23,25 @@ static int queue_make_ring(struct queue *q)
 {
 	uint32_t size = round_up(q->depth);
 
-	q->ops = aligned_alloc(_Alignof(struct op), size * sizeof(*q->ops));
+	/* the last is that of a greeting */
+	q->ops = aligned_alloc(_Alignof(struct op), ((size_t)size + 1) * sizeof(*q->ops));
 	if (q->ops == NULL)
 		return -1;
 	q->mask = size - 1;
-	for (uint32_t i = 0; i < size; i++)
+	for (uint32_t i = 0; i <= size; i++)
 		q->ops[i] = (struct op){
 			.queue = q,
 			/* heads: receives behind sends */
-			.head = q->vi->heads + i + (q->recv ? size : 0),
+			.head = q->vi->heads + i + (q->recv ? size + 1 : 0),
 			.phase = OP_DONE,
 		};
 	return 0;
 }
 
-/* A request may be two operations of uDAPL: see post.c. */
-static uint32_t events_of(const struct queue *q)
+/* A request may be two operations of uDAPL: see post.c. And there may be a greeting. */
+uint32_t queue_events(const struct queue *q)
 {
-	return q->recv ? q->depth : 2 * q->depth;
+	return (q->recv ? q->depth : 2 * q->depth) + (q->vi->nic->greets ? 1 : 0);
 }
 
 int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq)
@@ -55,12 +56,12 @@ int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq)
 		return -1;
 	if (cq == NULL) {
 		q->work = &q->own;
-		err = work_open(&q->own, nic, NULL, events_of(q));
+		err = work_open(&q->own, nic, NULL, queue_events(q));
 	} else {
 		q->work = &cq->work;
 		own = cancel_off();
 		pthread_mutex_lock(&nic->lock);
-		err = cq_use(cq, events_of(q));
+		err = cq_use(cq, queue_events(q));
 		pthread_mutex_unlock(&nic->lock);
 		cancel_restore(own);
 	}
@@ -83,7 +84,7 @@ void queue_close(struct queue *q)
 		cq_forget(cq, q->vi);
 		pthread_mutex_lock(&nic->lock);
 		cq->users--;
-		cq->room -= events_of(q);
+		cq->room -= queue_events(q);
 		pthread_mutex_unlock(&nic->lock);
 	}
 	free(q->ops);

@@ -35,8 +35,8 @@ static int vi_create_ep(struct vi *vi)
 	memset(&attr, 0, sizeof(attr));
 	attr.service_type = DAT_SERVICE_TYPE_RC;
 	attr.qos = DAT_QOS_BEST_EFFORT;
-	attr.max_recv_dtos = (DAT_COUNT)nic->depth;
-	attr.max_request_dtos = (DAT_COUNT)(2 * nic->depth);
+	attr.max_recv_dtos = (DAT_COUNT)queue_events(&vi->recvq);
+	attr.max_request_dtos = (DAT_COUNT)queue_events(&vi->sendq);
 	attr.max_recv_iov = attr.max_request_iov = iov;
 	if (dat_ep_create(nic->ia, vi->ptag->pz, vi->recvq.work->evd, vi->sendq.work->evd,
 			  nic->cm_evd, &attr, &ep) != DAT_SUCCESS)
@@ -49,9 +49,15 @@ static int vi_create_ep(struct vi *vi)
 	return -1;
 }
 
+/* How many headers: for each queue's ring of that size, and its greeting. */
+static size_t heads_of(uint32_t size)
+{
+	return 2 * ((size_t)size + 1);
+}
+
 static int vi_register_heads(struct vi *vi)
 {
-	size_t count = 2 * (size_t)(vi->recvq.mask + 1);
+	size_t count = heads_of(vi->recvq.mask + 1);
 	DAT_REGION_DESCRIPTION region = { .for_va = vi->heads };
 	DAT_LMR_HANDLE lmr;
 
@@ -75,6 +81,13 @@ static void vi_drop_ep(struct vi *vi)
 	vi->heads_lmr = DAT_HANDLE_NULL;
 }
 
+static void next_generation(struct vi *vi)
+{
+	/* relaxed, both: no operation is under way that could be mistaken, or held */
+	atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
+	atomic_store_explicit(&vi->held, false, memory_order_relaxed);
+}
+
 /*
  * A new endpoint for an idle VI, perhaps in another zone. What the former had is staged again. If it
  * is not to be had there is none, and the next attempt to connect tries again.
@@ -83,11 +96,21 @@ int vi_renew_ep_locked(struct vi *vi)
 {
 	vi_drop_ep(vi);
 	queue_restage(&vi->recvq);
-	/* relaxed: no operation is under way that could be mistaken */
-	atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
+	next_generation(vi);
 	if (vi_register_heads(vi))
 		return -1;
 	return vi_create_ep(vi);
+}
+
+/* After a connection or an attempt: the endpoint as new, or a new one if it cannot be that. */
+void vi_refresh_ep_locked(struct vi *vi)
+{
+	/* relaxed: nobody posts, and what is late is told by its generation */
+	if (atomic_load_explicit(&vi->recvq.outstanding, memory_order_relaxed) > 0 ||
+	    vi->ep == DAT_HANDLE_NULL || dat_ep_reset(vi->ep) != DAT_SUCCESS)
+		vi_renew_ep_locked(vi);
+	else
+		next_generation(vi);
 }
 
 static struct vi *vi_new(struct nic *nic, const VIP_VI_ATTRIBUTES *attr, struct ptag *ptag)
@@ -99,7 +122,7 @@ static struct vi *vi_new(struct nic *nic, const VIP_VI_ATTRIBUTES *attr, struct 
 		return NULL;
 	while (size < nic->depth)
 		size *= 2;
-	vi->heads = calloc(2 * (size_t)size, sizeof(*vi->heads));
+	vi->heads = calloc(heads_of(size), sizeof(*vi->heads));
 	if (vi->heads == NULL) {
 		free(vi);
 		return NULL;

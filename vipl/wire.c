@@ -41,7 +41,7 @@ size_t wire_pack(const struct wire_hello *hello, uint8_t *out)
 	out[0] = 'V';
 	out[1] = 'I';
 	out[2] = WIRE_VERSION;
-	out[3] = (hello->peer ? WIRE_PEER : 0) |
+	out[3] = (hello->peer ? WIRE_PEER : 0) | (hello->greets ? WIRE_WILL_GREET : 0) |
 		 (hello->attr.EnableRdmaWrite ? WIRE_RDMA_WRITE : 0) |
 		 (hello->attr.EnableRdmaRead ? WIRE_RDMA_READ : 0);
 	out[4] = (uint8_t)hello->attr.ReliabilityLevel;
@@ -67,6 +67,7 @@ bool wire_unpack(const void *data, size_t size, struct wire_hello *hello)
 	    in[5] > WIRE_REJECTS)
 		return false;
 	hello->peer = in[3] & WIRE_PEER;
+	hello->greets = in[3] & WIRE_WILL_GREET;
 	hello->attr.EnableRdmaWrite = in[3] & WIRE_RDMA_WRITE ? VIP_TRUE : VIP_FALSE;
 	hello->attr.EnableRdmaRead = in[3] & WIRE_RDMA_READ ? VIP_TRUE : VIP_FALSE;
 	hello->attr.ReliabilityLevel = in[4];

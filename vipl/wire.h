@@ -13,7 +13,7 @@
 #include "vipl.h"
 
 #define MAX_DISC		16	/* bytes of a discriminator; a request holds two */
-#define WIRE_VERSION		1
+#define WIRE_VERSION		2
 
 /* Before the data of each send, and all of what tells of an RDMA write with immediate data. */
 struct wire_head {
@@ -27,6 +27,7 @@ struct wire_head {
 
 #define WIRE_SEND		1
 #define WIRE_WRITTEN		2
+#define WIRE_GREETING		3	/* a greeting: see greeting.c */
 #define WIRE_IMMEDIATE		1
 
 /* The last two are told by an acceptance, since a rejection carries no data: see listen.c. */
@@ -35,11 +36,13 @@ enum wire_verdict { WIRE_ASKS = 0, WIRE_ACCEPTS = 1, WIRE_NO_MATCH = 2, WIRE_REJ
 #define WIRE_PEER		1	/* flags of a hello */
 #define WIRE_RDMA_WRITE		2	/* the sender's VI enables it */
 #define WIRE_RDMA_READ		4
+#define WIRE_WILL_GREET		8
 
 /* A request's or an acceptance's private data, taken apart. */
 struct wire_hello {
 	enum wire_verdict verdict;
 	bool peer;
+	bool greets;			/* who asks will send a greeting */
 	VIP_VI_ATTRIBUTES attr;		/* MaxTransferSize saturated, QoS cut to 32 bits */
 	uint32_t timeout_ms;		/* 0xFFFFFFFF: for ever */
 	uint8_t from_len;

@@ -193,7 +193,9 @@ static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DA
 	uint32_t status = status_of(event->status);
 
 	if (event->user_cookie.as_64 & COOKIE_EARLY) {
-		if (op->early == 0)
+		if (op->queue->recv)
+			greeting_come_locked(op->queue->vi);
+		else if (op->early == 0)
 			op->early = status;
 		return;
 	}

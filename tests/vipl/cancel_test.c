@@ -5,6 +5,7 @@
  * waits for that; some rounds find it asleep, and some on its way.
  */
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -368,6 +369,39 @@ static void an_accept_that_is_cancelled_leaves_an_idle_vi(void)
 	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
 }
 
+/*
+ * The client is there to hear the answer, so that some rounds cancel the thread when the connection
+ * stands already, but before it has it.
+ */
+static void a_connection_that_nobody_took_leaves_the_receives(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	be_heard();
+	for (int i = 0; i < 5 * ROUNDS; i++) {
+		post_recv(&a, 0, 64);
+		sleeper_start(&two, ask);
+		sleeper_start(&one, wait_for_client);
+		sleeper_join(&one);
+		REQUIRE_VIP(one.ret, VIP_SUCCESS);
+		sleeper_start(&one, accept_client);
+		if (i % 5 == 0)
+			check_nap();
+		for (int spin = 0; spin < i % 20 * 100; spin++)
+			atomic_signal_fence(memory_order_seq_cst);
+		pthread_cancel(one.thread);
+		sleeper_join(&one);
+		if (!one.finished) {
+			CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
+			CHECK_VIP(VipRecvDone(a.vi, &d), VIP_NOT_DONE);
+		}
+		CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+		expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+		sleeper_join(&two);
+		CHECK_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	}
+}
+
 static const struct check_test connected_tests[] = {
 	CHECK_TEST(whoever_is_left_gets_the_message),
 	CHECK_TEST(a_send_outlives_the_thread_that_waits_for_it),
@@ -390,6 +424,7 @@ static const struct check_suite cq = {
 static const struct check_test idle_tests[] = {
 	CHECK_TEST(another_thread_hears_the_client),
 	CHECK_TEST(a_client_that_is_cancelled_leaves_an_idle_vi),
+	CHECK_TEST(a_connection_that_nobody_took_leaves_the_receives),
 	CHECK_TEST(peers_connect_without_the_thread),
 	CHECK_END,
 };

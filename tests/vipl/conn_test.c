@@ -335,7 +335,9 @@ static void differing_attributes_are_told_and_the_client_hears_nothing(void)
 	VIP_VI_ATTRIBUTES attr = a.attr;
 	VIP_CONN_HANDLE conn = hear(check_patience_ms());
 
-	attr.ReliabilityLevel = VIP_SERVICE_RELIABLE_RECEPTION;
+	/* which every adapter has, though without RDMA reads */
+	attr.ReliabilityLevel = VIP_SERVICE_UNRELIABLE;
+	attr.EnableRdmaRead = VIP_FALSE;
 	attr.MaxTransferSize = 4096;
 	attr.QoS = &a;
 	REQUIRE_VIP(VipSetViAttributes(a.vi, &attr), VIP_SUCCESS);
@@ -523,6 +525,41 @@ static void clients_between_two_waits_are_kept(void)
 	ask_ends(VIP_SUCCESS);
 }
 
+static void *accept_and_send(void *arg)
+{
+	union address local, remote = { .bytes = { 0 } };
+	VIP_CONN_HANDLE conn;
+
+	(void)arg;
+	address_make(&a, "here", &local);
+	a.served = VipConnectWait(a.nic, &local.net, check_patience_ms(), &remote.net, &a.remote,
+				  &conn);
+	if (a.served == VIP_SUCCESS)
+		a.served = VipConnectAccept(conn, a.vi);
+	if (a.served == VIP_SUCCESS)
+		a.served = VipPostSend(a.vi, prepare(&a, 1, 8), a.handle);
+	return NULL;
+}
+
+/* Transports that want the other side to begin are no business of the program's. */
+static void whoever_accepted_may_be_the_first_to_send(void)
+{
+	VIP_CONN_HANDLE conn;
+
+	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
+	for (int i = 0; i < 8; i++) {
+		post_recv(&b, 0, 64);
+		REQUIRE(pthread_create(&a.thread, NULL, accept_and_send, NULL) == 0);
+		a.serving = true;
+		client_connect(&b, "here");
+		expect_recv(&b, 0, VIP_STATUS_OP_RECEIVE);
+		server_join(&a);
+		expect_send(&a, 1, VIP_STATUS_OP_SEND);
+		CHECK_VIP(VipDisconnect(i % 2 ? a.vi : b.vi), VIP_SUCCESS);
+		CHECK_VIP(VipDisconnect(i % 2 ? b.vi : a.vi), VIP_SUCCESS);
+	}
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(both_learn_the_others_attributes),
 	CHECK_TEST(the_server_learns_the_clients_address),
@@ -545,6 +582,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_vi_connects_again_and_again),
 	CHECK_TEST(addresses_are_checked),
 	CHECK_TEST(clients_between_two_waits_are_kept),
+	CHECK_TEST(whoever_accepted_may_be_the_first_to_send),
 	CHECK_END,
 };
 static const struct check_suite conn = {

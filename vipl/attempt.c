@@ -24,6 +24,7 @@ VIP_RETURN vi_begin(struct vi *vi)
 		vi->busy = true;
 		vi->peer.has_result = false;
 		memset(&vi->remote, 0, sizeof(vi->remote));
+		vi->sendq.overrun = vi->recvq.overrun = false;
 		queue_set_survive(&vi->recvq, true);
 		ret = VIP_SUCCESS;
 	}
@@ -74,8 +75,8 @@ DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct
 	struct wire_hello hello = {
 		.verdict = WIRE_ASKS,
 		.peer = peer,
-		.attr = vi->attr,
 		.greets = vi->nic->greets,
+		.attr = vi->attr,
 		.timeout_ms = timeout_ms_of(until),
 		.from_len = local->disc_len,
 		.to_len = remote->disc_len,
@@ -104,7 +105,6 @@ DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct
 	return ret;
 }
 
-/* Ends the connection that there may be, and waits until uDAPL has told of it; vi->lock is held. */
 /*
  * Has uDAPL end a connection, or an attempt; the event that tells of it follows. An endpoint that
  * cannot be disconnected is replaced by another, and there is nothing to wait for.
@@ -125,6 +125,7 @@ void vi_part_locked(struct vi *vi)
 	pthread_cond_broadcast(&vi->changed);
 }
 
+/* Ends the connection that there may be, and waits until uDAPL has told of it; vi->lock is held. */
 static void hang_up_locked(struct vi *vi, uint64_t until)
 {
 	vi->feeding = false;
@@ -204,7 +205,6 @@ static void ended_locked(struct vi *vi)
 	queue_flush(&vi->recvq, false);
 }
 
-/* A connection event of the VI's endpoint. */
 /* An attempt has succeeded, and whoever made it takes the connection, which may be over by now. */
 void vi_stand_locked(struct vi *vi)
 {
@@ -214,6 +214,7 @@ void vi_stand_locked(struct vi *vi)
 		ended_locked(vi);
 }
 
+/* A connection event of the VI's endpoint. */
 void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size)
 {
 	pthread_mutex_lock(&vi->lock);

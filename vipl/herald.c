@@ -90,13 +90,15 @@ static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
 		[VIP_ERROR_POST_DESC] =
 			"a descriptor is not in registered memory of its VI's tag, or not aligned",
 		[VIP_ERROR_CONN_LOST] = "a connection is lost: call VipDisconnect() for its VI",
-		[VIP_ERROR_VI_OVERRUN] = "a completion queue is too short: make it longer",
+		[VIP_ERROR_VI_OVERRUN] = "a queue of a VI is full: take what is completed off it",
 		[VIP_ERROR_CATASTROPHIC] = "the adapter has failed: close the NIC",
 	};
 	const char *say = "an error";
 
 	if ((size_t)what->ErrorCode < sizeof(text) / sizeof(text[0]) && text[what->ErrorCode])
 		say = text[what->ErrorCode];
+	if (what->ErrorCode == VIP_ERROR_VI_OVERRUN && what->ResourceCode == VIP_RESOURCE_CQ)
+		say = "a completion queue is too short: make it longer";
 	fprintf(stderr, "vipl: %s: %s (VI %p, CQ %p, descriptor %p)\n", nic->attr.Name, say,
 		what->ViHandle, what->CQHandle, (void *)what->DescriptorPtr);
 }

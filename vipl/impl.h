@@ -34,6 +34,7 @@ enum {
 	MAX_SEGMENTS = 31,		/* of a descriptor, without the header */
 	DEFAULT_DEPTH = 1024,		/* descriptors of a queue */
 	MAX_WAITING = 64,		/* clients that wait at one discriminator */
+	DEAD_VIS = 64,			/* destroyed VIs whose handles are refused */
 	MEM_BUCKETS = 256,
 	MEM_CACHE = 8,			/* a power of two */
 	PROBES = 4,			/* connection qualifiers for one discriminator */
@@ -129,6 +130,7 @@ struct queue {
 	uint32_t mask;
 	bool recv;
 	bool survive;			/* work's lock: what is flushed goes back to be staged */
+	bool overrun;			/* vi->lock: the program has been told that it is full */
 	_Atomic uint32_t tail;		/* written under vi->lock */
 	_Atomic uint32_t head;		/* written under the work's lock */
 	_Atomic uint32_t outstanding;	/* operations that uDAPL has */
@@ -163,14 +165,14 @@ struct vi {
 	struct vi *next;		/* nic->lock */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;		/* state, outcome or up */
-	VIP_VI_STATE state;		/* all below: lock */
+	VIP_VI_STATE state;		/* all from here on: lock; begins anew with each VI */
 	bool busy;			/* a thread is connecting or disconnecting it */
 	bool feeding;			/* receives go to uDAPL at once */
 	bool closing;			/* VipDisconnect() is at work */
 	bool up;			/* uDAPL has a connection */
+	_Atomic bool held;		/* no request yet, see greeting.c */
 	DAT_EVENT_NUMBER outcome;	/* of an attempt; 0: open */
 	enum wire_verdict verdict;
-	_Atomic bool held;		/* no request yet, see greeting.c */
 	_Atomic uint8_t generation;	/* of the endpoint, for cookies; written under lock */
 	DAT_EP_HANDLE ep;
 	VIP_VI_ATTRIBUTES attr;
@@ -267,14 +269,16 @@ struct nic {
 	struct sockaddr_storage sockaddr;
 	uint32_t depth;
 	bool read_needs_write;		/* the sink of an RDMA read needs REMOTE_WRITE */
+	bool greets;			/* whoever asks for a connection has to be the first to send */
 	bool has_driver;		/* which may write(), where a thread may be cancelled */
 	bool extended_returns;
-	bool greets;			/* whoever asks for a connection has to be the first to send */
 	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
 
 	pthread_mutex_t lock;		/* all below, up to mem_lock */
 	struct vi *vis;
 	struct vi *dead_vis;		/* their memory stays: a late event finds a VI */
+	struct vi *last_dead;		/* the one destroyed last */
+	unsigned int dead_count;	/* the first of more than DEAD_VIS is used again */
 	struct cq *cqs;
 	struct cq *dead_cqs;
 	struct door *doors;
@@ -356,17 +360,20 @@ void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int o
 /* queue.c */
 int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq);
 void queue_close(struct queue *q);
+uint32_t queue_events(const struct queue *q);
 bool queue_empty(struct queue *q);
 struct op *queue_head_locked(struct queue *q);
 VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor);
 void queue_set_survive(struct queue *q, bool survive);
-uint32_t queue_events(const struct queue *q);
 void queue_restage(struct queue *q);
 void queue_flush(struct queue *q, bool posted_too);
 void queue_drain(struct queue *q, uint64_t until);
 
 /* vi.c */
-/* The memory of a VI stays until its NIC is closed, so that a destroyed one is refused. */
+/*
+ * The memory of a VI stays a VI's until its NIC is closed: one that was destroyed, and none of the
+ * DEAD_VIS after it, is refused.
+ */
 static inline struct vi *vi_get(VIP_VI_HANDLE handle)
 {
 	struct vi *vi = handle;
@@ -375,19 +382,12 @@ static inline struct vi *vi_get(VIP_VI_HANDLE handle)
 }
 
 int vi_renew_ep_locked(struct vi *vi);
+void vi_refresh_ep_locked(struct vi *vi);
 VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr);
 
 /* post.c */
 void post_staged_locked(struct vi *vi);
 
-/* cq.c */
-static inline struct cq *cq_get(VIP_CQ_HANDLE handle)
-void vi_refresh_ep_locked(struct vi *vi);
-{
-	struct cq *cq = handle;
-
-	return cq != NULL && cq->magic == CQ_MAGIC ? cq : NULL;
-}
 /* greeting.c */
 static inline struct op *greeting_op(const struct queue *q)
 {
@@ -399,6 +399,13 @@ void greeting_send_locked(struct vi *vi);
 void greeting_come_locked(struct vi *vi);
 void greeting_await(struct vi *vi);
 
+/* cq.c */
+static inline struct cq *cq_get(VIP_CQ_HANDLE handle)
+{
+	struct cq *cq = handle;
+
+	return cq != NULL && cq->magic == CQ_MAGIC ? cq : NULL;
+}
 
 void cq_push_locked(struct cq *cq, struct vi *vi, bool recv);
 bool cq_pop_locked(struct cq *cq, struct cq_entry *entry);
@@ -430,6 +437,8 @@ void vi_feed_locked(struct vi *vi);
 DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct place *remote,
 			  unsigned int probe, uint64_t until, bool peer);
 void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size);
+void vi_stand_locked(struct vi *vi);
+void vi_part_locked(struct vi *vi);
 void vi_call_off(struct vi *vi);
 VIP_RETURN outcome_meaning(const struct vi *vi);
 
@@ -437,8 +446,6 @@ VIP_RETURN outcome_meaning(const struct vi *vi);
 VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *theirs);
 DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hello *theirs);
 
-void vi_stand_locked(struct vi *vi);
-void vi_part_locked(struct vi *vi);
 /* listen.c */
 DAT_CONN_QUAL door_qual(const uint8_t *disc, size_t length, unsigned int probe);
 struct door *door_open_locked(struct nic *nic, const uint8_t *disc, size_t length);

@@ -356,6 +356,16 @@ void post_staged_locked(struct vi *vi)
 	}
 }
 
+/* The queue is full: the program is told by the error handler too, once for each connection. */
+static VIP_RETURN refuse_locked(struct vi *vi, struct queue *q, VIP_DESCRIPTOR *descriptor)
+{
+	if (!q->overrun)
+		herald_error(vi->nic, vi, NULL, descriptor, VIP_RESOURCE_VI,
+			     VIP_ERROR_VI_OVERRUN);
+	q->overrun = true;
+	return VIP_ERROR_RESOURCE;
+}
+
 static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descriptor,
 		       VIP_MEM_HANDLE mem_handle)
 {
@@ -368,6 +378,9 @@ static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descript
 	if (vi == NULL || descriptor == NULL)
 		return VIP_INVALID_PARAMETER;
 	own = vi->nic->has_driver ? cancel_off() : PTHREAD_CANCEL_ENABLE;
+	/* relaxed: a hint, which greeting_await() looks at again */
+	if (!recv && atomic_load_explicit(&vi->held, memory_order_relaxed))
+		greeting_await(vi);
 	pthread_mutex_lock(&vi->lock);
 	op = op_enqueue(recv ? &vi->recvq : &vi->sendq, descriptor, mem_handle);
 	if (op == NULL) {
@@ -378,9 +391,6 @@ static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descript
 			op_fail(vi, op, fault);
 	}
 	pthread_mutex_unlock(&vi->lock);
-	/* relaxed: a hint, which greeting_await() looks at again */
-	if (!recv && atomic_load_explicit(&vi->held, memory_order_relaxed))
-		greeting_await(vi);
 	if (vi->nic->has_driver)
 		cancel_restore(own);
 	return ret;

@@ -113,9 +113,66 @@ void vi_refresh_ep_locked(struct vi *vi)
 		next_generation(vi);
 }
 
+/* The memory of a VI that was destroyed so long ago that nobody has its handle any more, or NULL. */
+static struct vi *vi_exhume(struct nic *nic)
+{
+	struct vi *vi = NULL;
+
+	pthread_mutex_lock(&nic->lock);
+	if (nic->dead_count > DEAD_VIS) {
+		vi = nic->dead_vis;
+		nic->dead_vis = vi->next;
+		nic->dead_count--;
+	}
+	pthread_mutex_unlock(&nic->lock);
+	if (vi != NULL) {
+		vi->next = NULL;
+		/* what is before it is for ever */
+		memset(&vi->state, 0, sizeof(*vi) - offsetof(struct vi, state));
+	}
+	return vi;
+}
+
+/* nic->lock is held. */
+static void vi_lay_down(struct vi *vi)
+{
+	struct nic *nic = vi->nic;
+
+	vi->next = NULL;
+	if (nic->dead_count++ == 0)
+		nic->dead_vis = vi;
+	else
+		nic->last_dead->next = vi;
+	nic->last_dead = vi;
+}
+
+static struct vi *vi_alloc(struct nic *nic)
+{
+	struct vi *vi = vi_exhume(nic);
+
+	if (vi != NULL)
+		return vi;
+	vi = calloc(1, sizeof(*vi));
+	if (vi == NULL)
+		return NULL;
+	vi->nic = nic;
+	pthread_mutex_init(&vi->lock, NULL);
+	cond_init(&vi->changed);
+	return vi;
+}
+
+static void vi_free(struct vi *vi)
+{
+	free(vi->heads);
+	vi->heads = NULL;
+	pthread_mutex_lock(&vi->nic->lock);
+	vi_lay_down(vi);
+	pthread_mutex_unlock(&vi->nic->lock);
+}
+
 static struct vi *vi_new(struct nic *nic, const VIP_VI_ATTRIBUTES *attr, struct ptag *ptag)
 {
-	struct vi *vi = calloc(1, sizeof(*vi));
+	struct vi *vi = vi_alloc(nic);
 	uint32_t size = 1;
 
 	if (vi == NULL)
@@ -124,23 +181,12 @@ static struct vi *vi_new(struct nic *nic, const VIP_VI_ATTRIBUTES *attr, struct 
 		size *= 2;
 	vi->heads = calloc(heads_of(size), sizeof(*vi->heads));
 	if (vi->heads == NULL) {
-		free(vi);
+		vi_free(vi);
 		return NULL;
 	}
-	vi->nic = nic;
 	vi->attr = *attr;
 	vi->ptag = ptag;
-	pthread_mutex_init(&vi->lock, NULL);
-	cond_init(&vi->changed);
 	return vi;
-}
-
-static void vi_free(struct vi *vi)
-{
-	pthread_cond_destroy(&vi->changed);
-	pthread_mutex_destroy(&vi->lock);
-	free(vi->heads);
-	free(vi);
 }
 
 static int vi_open(struct vi *vi, struct cq *send_cq, struct cq *recv_cq)
@@ -223,8 +269,7 @@ static void vi_bury(struct vi *vi)
 	for (at = &nic->vis; *at != vi; at = &(*at)->next)
 		;
 	*at = vi->next;
-	vi->next = nic->dead_vis;
-	nic->dead_vis = vi;
+	vi_lay_down(vi);
 	pthread_mutex_unlock(&nic->lock);
 }
 

@@ -7,7 +7,7 @@
 #include "world.h"
 
 static struct side a, b;
-static atomic_int post_errors;
+static atomic_int post_errors, overruns;
 
 static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 {
@@ -15,12 +15,16 @@ static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 	if (what->ErrorCode == VIP_ERROR_POST_DESC &&
 	    what->ResourceCode == VIP_RESOURCE_DESCRIPTOR)
 		atomic_fetch_add(&post_errors, 1);
+	if (what->ErrorCode == VIP_ERROR_VI_OVERRUN && what->ResourceCode == VIP_RESOURCE_VI &&
+	    what->ViHandle == a.vi)
+		atomic_fetch_add(&overruns, 1);
 }
 
 static void open_one(void)
 {
 	side_open_vi(&a);
 	atomic_store(&post_errors, 0);
+	atomic_store(&overruns, 0);
 	REQUIRE_VIP(VipErrorCallback(a.nic, NULL, on_error), VIP_SUCCESS);
 }
 
@@ -144,11 +148,42 @@ static void a_full_queue_takes_no_more(void)
 
 	for (VIP_ULONG i = 0; i < depth; i++)
 		REQUIRE_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+	/* Both ways of telling it; the second only once. */
 	CHECK_VIP(VipPostRecv(a.vi, d, a.handle), VIP_ERROR_RESOURCE);
+	REQUIRE_SOON(atomic_load(&overruns) == 1);
+	CHECK_VIP(VipPostRecv(a.vi, d, a.handle), VIP_ERROR_RESOURCE);
+	/* errors are told in their order */
+	VipPostSend(a.vi, (void *)((char *)d + 8), a.handle);
+	REQUIRE_SOON(atomic_load(&post_errors) == 1);
+	CHECK_EQ_INT(atomic_load(&overruns), 1);
+	side_drain(&a);
 	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
 	for (VIP_ULONG i = 0; i < depth; i++)
 		REQUIRE_VIP(VipRecvDone(a.vi, &d), VIP_DESCRIPTOR_ERROR);
 	CHECK_VIP(VipPostRecv(a.vi, prepare(&a, 0, 8), a.handle), VIP_SUCCESS);
+}
+
+static void a_destroyed_vi_is_refused_and_its_memory_used_again(void)
+{
+	enum { MADE = 300, KEPT = 64 };
+	static VIP_VI_HANDLE vi[MADE];
+	unsigned int different = 0;
+
+	for (int i = 0; i < MADE; i++) {
+		bool seen = false;
+
+		REQUIRE_VIP(VipCreateVi(a.nic, &a.attr, NULL, NULL, &vi[i]), VIP_SUCCESS);
+		CHECK_VIP(VipQueryVi(vi[i], NULL, NULL, NULL, NULL), VIP_SUCCESS);
+		CHECK(VipGetUserData(vi[i]) == NULL);
+		VipSetUserData(vi[i], &a);
+		for (int j = 0; j < i; j++)
+			seen |= vi[j] == vi[i];
+		different += !seen;
+		for (int j = i - 1; j >= 0 && j >= i - KEPT; j--)
+			CHECK_VIP(VipDestroyVi(vi[j]), VIP_INVALID_PARAMETER);
+		CHECK_VIP(VipDestroyVi(vi[i]), VIP_SUCCESS);
+	}
+	CHECK(different < 2 * KEPT);
 }
 
 static void a_misaligned_descriptor_is_told_of(void)
@@ -329,6 +364,7 @@ static const struct check_test alone_tests[] = {
 	CHECK_TEST(disconnecting_an_idle_vi_flushes_its_receives),
 	CHECK_TEST(a_vi_with_descriptors_is_not_destroyed),
 	CHECK_TEST(a_full_queue_takes_no_more),
+	CHECK_TEST(a_destroyed_vi_is_refused_and_its_memory_used_again),
 	CHECK_TEST(a_misaligned_descriptor_is_told_of),
 	CHECK_TEST(a_descriptor_outside_of_registered_memory_is_not_touched),
 	CHECK_TEST(segments_of_a_descriptor_are_in_registered_memory_too),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What becomes of a VI when the adapter fails: over the fault-injecting wrapper, around soft0. */
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,12 @@ static const struct {
 enum { STATUSES = sizeof(statuses) / sizeof(statuses[0]) };
 
 static struct side a, b;	/* a on soft0, b on the adapter that fails */
+
+static struct {
+	pthread_t thread;
+	atomic_bool finished;
+	VIP_RETURN ret;
+} sleeper;
 
 static void add_adapter(FILE *file, const char *libs, const char *name, const char *rules)
 {
@@ -54,6 +61,7 @@ static void write_conf(void)
 	add_adapter(file, libs, "no-other-endpoint",
 		    "ep_connect:" NONE " ep_create:" NONE ":after=1");
 	add_adapter(file, libs, "no-reset", "ep_reset:return=INVALID_STATE");
+	add_adapter(file, libs, "no-disconnect", "ep_disconnect:" NONE);
 	for (int i = 0; i < STATUSES; i++) {
 		snprintf(name, sizeof(name), "status-%s", statuses[i].status);
 		snprintf(rules, sizeof(rules), "request:status=%s:nth=1", statuses[i].status);
@@ -151,6 +159,84 @@ static void an_endpoint_that_cannot_be_reset_is_replaced(void)
 	}
 }
 
+static void *disconnect(void *arg)
+{
+	(void)arg;
+	sleeper.ret = VipDisconnect(b.vi);
+	atomic_store(&sleeper.finished, true);
+	return NULL;
+}
+
+static void *ask_for_ever(void *arg)
+{
+	union address local, remote;
+
+	(void)arg;
+	address_make(&b, "me", &local);
+	address_make(&a, "server", &remote);
+	sleeper.ret = VipConnectRequest(b.vi, &local.net, &remote.net, VIP_INFINITE, NULL);
+	atomic_store(&sleeper.finished, true);
+	return NULL;
+}
+
+static void sleeper_start(void *(*sleep)(void *))
+{
+	atomic_store(&sleeper.finished, false);
+	REQUIRE(pthread_create(&sleeper.thread, NULL, sleep, NULL) == 0);
+}
+
+/* Its endpoint is given up, so that both sides get what is theirs. */
+static void a_connection_that_cannot_be_ended_ends(void)
+{
+	open_broken("no-disconnect");
+	for (int i = 0; i < 3; i++) {
+		post_recv(&a, 0, 64);
+		post_recv(&b, 0, 64);
+		post_recv(&b, 2, 64);
+		sides_connect(&a, &b);
+		message_arrives();
+		sleeper_start(disconnect);
+		REQUIRE_SOON(atomic_load(&sleeper.finished));
+		pthread_join(sleeper.thread, NULL);
+		CHECK_VIP(sleeper.ret, VIP_SUCCESS);
+		CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
+		expect_recv(&b, 2, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+		expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+		REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+		CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	}
+}
+
+static void nor_does_an_attempt_go_on(void)
+{
+	union address local, remote = { .bytes = { 0 } };
+	VIP_DESCRIPTOR *d;
+	VIP_CONN_HANDLE conn;
+
+	open_broken("no-disconnect");
+	post_recv(&b, 0, 64);
+	address_make(&a, "server", &local);
+	REQUIRE_VIP(VipConnectWait(a.nic, &local.net, 0, &remote.net, &a.remote, &conn),
+		    VIP_TIMEOUT);
+	sleeper_start(ask_for_ever);
+	REQUIRE_VIP(VipConnectWait(a.nic, &local.net, check_patience_ms(), &remote.net, &a.remote,
+				   &conn), VIP_SUCCESS);
+	pthread_cancel(sleeper.thread);
+	pthread_join(sleeper.thread, NULL);
+	CHECK(!atomic_load(&sleeper.finished));
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
+	address_make(&b, "aa", &local);
+	address_make(&a, "zz", &remote);
+	REQUIRE_VIP(VipConnectPeerRequest(b.vi, &local.net, &remote.net, VIP_INFINITE),
+		    VIP_SUCCESS);
+	CHECK_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	expect_recv(&b, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+	post_recv(&b, 0, 64);
+	CHECK_VIP(VipRecvDone(b.vi, &d), VIP_NOT_DONE);
+	sides_connect(&a, &b);
+	message_arrives();
+}
+
 static void each_status_has_its_bit(void)
 {
 	char name[40];
@@ -177,6 +263,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(nor_is_registered_memory),
 	CHECK_TEST(a_vi_without_an_endpoint_is_still_a_vi),
 	CHECK_TEST(an_endpoint_that_cannot_be_reset_is_replaced),
+	CHECK_TEST(a_connection_that_cannot_be_ended_ends),
+	CHECK_TEST(nor_does_an_attempt_go_on),
 	CHECK_TEST(each_status_has_its_bit),
 	CHECK_END,
 };

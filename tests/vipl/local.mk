@@ -9,6 +9,7 @@ libvipltest_la_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 
 VIPL_TESTS = \
 	tests/vipl/abi_test \
+	tests/vipl/below_test \
 	tests/vipl/cancel_test \
 	tests/vipl/conn_test \
 	tests/vipl/cq_test \
@@ -26,6 +27,16 @@ tests/vipl/exchange.log: examples/vipl_exchange$(EXEEXT)
 tests_vipl_abi_test_SOURCES = tests/vipl/abi_test.c tests/vipl/dialect.cc
 tests_vipl_abi_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_abi_test_LDADD = $(HARNESS_LIBS)
+
+# A wrapper that makes the adapter beneath odd.
+check_LTLIBRARIES += odd.la
+odd_la_SOURCES = tests/vipl/odd.c
+odd_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere
+odd_la_LIBADD = libdatp.la
+tests_vipl_below_test_SOURCES = tests/vipl/below_test.c
+tests_vipl_below_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_below_test_LDADD = $(VIPL_TEST_LIBS)
+tests_vipl_below_test_DEPENDENCIES = $(VIPL_TEST_LIBS) odd.la libdatsoft.la libdat-trace.la
 
 tests_vipl_cancel_test_SOURCES = tests/vipl/cancel_test.c
 tests_vipl_cancel_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)

@@ -130,6 +130,23 @@ static void a_stranger_is_not_taken_for_the_peer(void)
 	CHECK_VIP(VipConnectPeerWait(b.vi, NULL), VIP_SUCCESS);
 }
 
+/* The one that waits knows by host and discriminator whom it waits for. */
+static void a_namesake_on_another_host_is_not_taken_for_the_peer(void)
+{
+	static const uint8_t elsewhere[4] = { 198, 51, 100, 7 };
+	union address local, remote;
+
+	REQUIRE_EQ_INT(a.nic_attr.NicAddressLen, 4);
+	address_make(&b, "zz", &local);
+	address_make(&a, "aa", &remote);
+	memcpy(remote.bytes + 4, elsewhere, 4);
+	REQUIRE_VIP(VipConnectPeerRequest(b.vi, &local.net, &remote.net, VIP_INFINITE),
+		    VIP_SUCCESS);
+	REQUIRE_VIP(ask(&a, "aa", "zz", 200), VIP_SUCCESS);
+	CHECK_VIP(VipConnectPeerWait(a.vi, NULL), VIP_TIMEOUT);
+	CHECK_VIP(VipConnectPeerDone(b.vi, NULL), VIP_NOT_DONE);
+}
+
 static void bad_requests_are_refused(void)
 {
 	CHECK_VIP(ask(&a, "aa", "aa", 100), VIP_INVALID_PARAMETER);
@@ -147,6 +164,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(disconnect_calls_it_off),
 	CHECK_TEST(peers_whose_attributes_differ_do_not_connect),
 	CHECK_TEST(a_stranger_is_not_taken_for_the_peer),
+	CHECK_TEST(a_namesake_on_another_host_is_not_taken_for_the_peer),
 	CHECK_TEST(bad_requests_are_refused),
 	CHECK_END,
 };

@@ -557,7 +557,8 @@ extern VIP_RETURN VipConnectPeerWait(IN VIP_VI_HANDLE ViHandle,
  * @MemoryHandle: handle of the memory that holds the descriptor
  * What is wrong with a descriptor is told by its completion. On a VI that is not connected it is
  * flushed.
- * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE when the queue is full.
+ * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE when the queue is full, of which the
+ *   error handler is told too.
  */
 extern VIP_RETURN VipPostSend(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *Descriptor,
 		IN VIP_MEM_HANDLE MemoryHandle);

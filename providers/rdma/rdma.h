@@ -337,8 +337,8 @@ void rdma_evd_wake(struct datp_evd *evd);
  */
 int rdma_cqset_poll(struct rdma_cqset *set, struct datp_completion *out, int n);
 int rdma_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
-/* ESTABLISHED has been queued: shows what came before it. EP lock held. */
-void rdma_early_show_locked(struct rdma_ep *ep);
+/* ESTABLISHED has been queued: shows what came before it. No lock held. */
+void rdma_early_show(struct rdma_ep *ep);
 
 /* ------------------------------------------------------------------ rdma_post.c */
 

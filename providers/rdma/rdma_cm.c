@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections over rdma_cm, by an external queue pair: we take it through its states, librdmacm never
- * sees it. Invariant: of the ops here only those that libdatp calls touch an endpoint's connection from
- * outside the service thread, and they detach it first.
+ * Connections over rdma_cm, by an external queue pair: we take it through its states, librdmacm
+ * never sees it. Invariant: of the ops here only those that libdatp calls touch an endpoint's
+ * connection from outside the service thread, and they detach it first.
  */
 #include "rdma.h"
 #include <arpa/inet.h>
@@ -22,8 +22,8 @@ static uint8_t least(int64_t a, int64_t b)
 /* ------------------------------------------------------------------ failing later */
 
 /*
- * An op that has begun something must not fail any more; what failed is told as an event. The service
- * thread calls these.
+ * An op that has begun something must not fail any more; what failed is told as an event. The
+ * service thread calls these.
  */
 static void tell_unreachable(struct datp_ep *ep)
 {
@@ -40,16 +40,13 @@ static enum datp_err fail_later(struct rdma_ep *ep, void (*tell)(struct datp_ep 
 	return datp_ep_call(&ep->base, tell);
 }
 
-/* ------------------------------------------------------------------ the active side, up to the wire */
+/* ------------------------------------------------------------------ the active side */
 
 static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
 {
 	const struct ibv_device_attr *dev = &rdma_ep_ia(ep)->dev;
 
-	/* with 0 the peer's kernel takes away the right to read; what is read is guarded by the LMRs */
 	param->responder_resources = least(ep->base.attr.max_rdma_read_in, dev->max_qp_rd_atom);
-	if (!param->responder_resources)
-		param->responder_resources = 1;
 	param->initiator_depth =
 		least(ep->base.attr.max_rdma_read_out, dev->max_qp_init_rd_atom);
 	if (!param->initiator_depth && rdma_ep_ia(ep)->greets)
@@ -139,8 +136,8 @@ static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 }
 
 /*
- * siw connects its socket within rdma_connect, and says by an errno that nobody listens, or that who
- * listened has gone meanwhile: a host that says so has been reached.
+ * siw connects its socket within rdma_connect, and says by an errno that nobody listens, or that
+ * who listened has gone meanwhile: a host that says so has been reached.
  */
 static DAT_EVENT_NUMBER failure_of(int err)
 {
@@ -188,7 +185,9 @@ enum datp_err rdma_sp_listen(struct datp_sp *base)
 		return DATP_ERR_QUAL_IN_USE;
 	case EACCES:
 	case EPERM:
-		datp_log(1, "%s: port %u needs CAP_NET_BIND_SERVICE: use connection qualifiers from 1024",
+		datp_log(1,
+			 "%s: port %u needs CAP_NET_BIND_SERVICE: "
+			 "use connection qualifiers from 1024",
 			 ia->base.name, ntohs(at.sin_port));
 		return DATP_ERR_QUAL_UNAVAILABLE;
 	default:
@@ -202,7 +201,7 @@ void rdma_sp_close(struct datp_sp *base)
 {
 	struct rdma_sp *sp = (struct rdma_sp *)base;
 
-	/* Waits until the service thread has acknowledged what it has read, hence is through with it. */
+	/* Waits until the service thread has acknowledged what it has read: is through with it. */
 	if (sp->id)
 		rdma_destroy_id(sp->id);
 	sp->id = NULL;
@@ -339,13 +338,7 @@ enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 static void show_established(struct rdma_ep *ep, const void *pdata, uint32_t len)
 {
 	datp_cm_established(&ep->base, pdata, len);
-	/* with the poll lock: what is polled meanwhile goes behind these */
-	datp_lock(ep->recv_set->poll_lock);
-	datp_lock(&ep->base.lock);
-	rdma_early_show_locked(ep);
-	ep->up = true;
-	datp_unlock(&ep->base.lock);
-	datp_unlock(ep->recv_set->poll_lock);
+	rdma_early_show(ep);
 }
 
 /* It is a read, which the peer must have agreed to serve. */
@@ -404,9 +397,13 @@ void rdma_ep_greeted(struct datp_ep *base)
 }
 
 /* The peer's reply: our side of the queue pair, then the confirmation. Service thread. */
-static void response(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_conn_param *param)
+static void response(struct rdma_conn *conn, struct rdma_ep *ep,
+		     const struct rdma_conn_param *param)
 {
-	/* they are seen from here: we may read as much as the peer serves, and the other way round */
+	/*
+	 * They are seen from here: we may read as much as the peer serves, and the other way
+	 * round. A peer that asked for none may read nevertheless.
+	 */
 	uint8_t out = least(param->initiator_depth, conn->param.initiator_depth);
 	uint8_t in = least(param->responder_resources, conn->param.responder_resources);
 	int err = rdma_qp_connect(ep, conn->id, in ? in : 1, out);
@@ -528,7 +525,8 @@ void rdma_ep_disconnect(struct datp_ep *base, enum datp_close how)
 static void resolve_again(struct rdma_conn *conn, struct rdma_ep *ep, int status, bool route)
 {
 	struct sockaddr_in to = *(struct sockaddr_in *)rdma_get_peer_addr(conn->id);
-	int err = status == -ETIMEDOUT && ++conn->tries < conn->ia->opt.resolve_tries ? 0 : EHOSTUNREACH;
+	bool again = status == -ETIMEDOUT && ++conn->tries < conn->ia->opt.resolve_tries;
+	int err = again ? 0 : EHOSTUNREACH;
 
 	if (!err && route)
 		err = rdma_resolve_route(conn->id, conn->ia->opt.resolve_ms) ? errno : 0;
@@ -553,8 +551,9 @@ static bool send_another(struct rdma_conn *conn)
 }
 
 /*
- * The number of our queue pair is one that the peer's connection manager knows from a connection whose end
- * it has missed. It gives that one up when it says so, and the same request is as good as any then.
+ * The number of our queue pair is one that the peer's connection manager knows from a connection
+ * whose end it has missed. It gives that one up when it says so, and the same request is as good as
+ * any then.
  */
 static bool stale(struct rdma_conn *conn, int status)
 {
@@ -581,8 +580,8 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
 }
 
 /*
- * Since Linux 6.0 UNREACHABLE also comes to an established connection, when the neighbour's hardware
- * address changes: that one is broken, it has not failed to connect.
+ * Since Linux 6.0 UNREACHABLE also comes to an established connection, when the neighbour's
+ * hardware address changes: that one is broken, it has not failed to connect.
  */
 static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 {
@@ -593,8 +592,8 @@ static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 }
 
 /*
- * The peer's message is the same whether it wanted to go or had to, because it did what we do not allow;
- * but then our queue pair is in error already.
+ * The peer's message is the same whether it wanted to go or had to, because it did what we do not
+ * allow; but then our queue pair is in error already.
  */
 static bool in_error(struct rdma_ep *ep)
 {
@@ -609,7 +608,7 @@ static void disconnected(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	bool broken = conn->ia->kind->three_way && in_error(ep);
 
-	/* iWARP's queue pair is in error either way; but the device has told before, if it was the reason */
+	/* iWARP's is in error either way; but the device has told before, if it was the reason */
 	rdma_async_event(conn->ia, 0);
 	rdma_ep_lost(ep, broken ? DAT_CONNECTION_EVENT_BROKEN : DAT_CONNECTION_EVENT_DISCONNECTED);
 }
@@ -683,8 +682,8 @@ static void conn_event(struct rdma_cm_event *event)
 }
 
 /*
- * An id of ours alone, or one that listens: its context is no connection. Such an id has no peer; the family
- * of its peer's address may be there all the same.
+ * An id of ours alone, or one that listens: its context is no connection. Such an id has no peer;
+ * the family of its peer's address may be there all the same.
  */
 static bool has_no_connection(struct rdma_cm_id *id)
 {
@@ -702,7 +701,8 @@ void rdma_cm_event(void *arg, uint32_t events)
 	while (!rdma_get_cm_event(ia->channel->channel, &event)) {
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			request(ia, event);
-		else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && has_no_connection(event->id))
+		else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL &&
+			 has_no_connection(event->id))
 			rdma_device_lost(ia);
 		else
 			conn_event(event);

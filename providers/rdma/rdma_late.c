@@ -2,17 +2,17 @@
 /*
  * What iWARP wants to be done a little later, by a timer of the IA.
  *
- * Accepting late. Where a message that finds no receive ends the connection, programs that post their
- * first receive upon ESTABLISHED lose a race. So theirs is queued at once, and the active side, which has
- * to be the first to send, hears of it when a receive or a request has been posted, or when the program
- * has had time enough. Invariant: while rdma_ep.late is not LATE_NOT the peer has no answer yet, receives
- * are staged, and no request is on the queue pair.
+ * Accepting late. Where a message that finds no receive ends the connection, programs that post
+ * their first receive upon ESTABLISHED lose a race. So theirs is queued at once, and the active
+ * side, which has to be the first to send, hears of it when a receive or a request has been posted,
+ * or when the program has had time enough. Invariant: while rdma_ep.late is not LATE_NOT the peer
+ * has no answer yet, receives are staged, and no request is on the queue pair.
  *
- * Knocking. siw's passive side sends its reply before it listens to its socket: what comes in that instant
- * stays there until more comes, which it cannot once the socket is full. So the active side greets, by a read
- * of nothing, and its program hears of the connection, and may send, when that has been answered. Until then
- * a few writes of nothing make the passive side look. That must not do the like: siw's active side takes
- * what comes with the reply for an error.
+ * Knocking. siw's passive side sends its reply before it listens to its socket: what comes in that
+ * instant stays there until more comes, which it cannot once the socket is full. So the active side
+ * greets, by a read of nothing, and its program hears of the connection, and may send, when that
+ * has been answered. Until then a few writes of nothing make the passive side look. That must not
+ * do the like: siw's active side takes what comes with the reply for an error.
  */
 #include "rdma.h"
 #include <errno.h>
@@ -93,8 +93,9 @@ void rdma_late_request_locked(struct rdma_ep *ep)
 		return;
 	rdma_late_accept_locked(ep);
 	/*
-	 * This side is about to be the first to send, against iWARP's rule. siw takes a message that
-	 * comes with the reply for an error; one that comes after it has seen that is as good as any.
+	 * This side is about to be the first to send, against iWARP's rule. siw takes a message
+	 * that comes with the reply for an error; one that comes after it has seen that is as good
+	 * as any.
 	 */
 	nanosleep(&pause, NULL);
 }
@@ -206,15 +207,8 @@ static void timer_event(void *arg, uint32_t events)
 /* Service thread. */
 static void tell_established(struct datp_ep *base)
 {
-	struct rdma_ep *ep = rdma_ep(base);
-
 	datp_cm_established(base, NULL, 0);
-	datp_lock(ep->recv_set->poll_lock);
-	datp_lock(&base->lock);
-	rdma_early_show_locked(ep);
-	ep->up = true;
-	datp_unlock(&base->lock);
-	datp_unlock(ep->recv_set->poll_lock);
+	rdma_early_show(rdma_ep(base));
 }
 
 bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)

@@ -66,17 +66,25 @@ static void early_keep_locked(struct rdma_ep *ep, struct datp_wqe *wqe, uint64_t
 	rdma_ep_heard_locked(ep);
 }
 
-void rdma_early_show_locked(struct rdma_ep *ep)
+void rdma_early_show(struct rdma_ep *ep)
 {
-	struct datp_node *node = ep->early;
+	struct datp_node *node;
 
+	/* with the poll lock: what is polled meanwhile goes behind these */
+	datp_lock(ep->recv_set->poll_lock);
+	datp_lock(&ep->base.lock);
+	/* the receives of a connection that has ended meanwhile are flushed, these among them */
+	node = ep->over ? NULL : ep->early;
 	ep->early = NULL;
+	ep->up = !ep->over;
 	while (node) {
 		struct datp_wqe *wqe = (struct datp_wqe *)node;
 
 		node = node->next;
 		datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, true);
 	}
+	datp_unlock(&ep->base.lock);
+	datp_unlock(ep->recv_set->poll_lock);
 }
 
 /*

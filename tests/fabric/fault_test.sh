@@ -46,8 +46,10 @@ sed 's/"siw0 1"/"siw0 1 late_ms=2500"/' "$DAT_OVERRIDE" >"$conf"
 export DAT_OVERRIDE=$conf
 
 {
-	over ib-rxe0 rxe trap_test
-	over iwarp-siw0 siw trap_test any
+	over ib-rxe0 rxe trap_test 'ib trap'
+	over ib-rxe0 rxe trap_test 'any trap'
+	over iwarp-siw0 siw trap_test 'iw trap'
+	over iwarp-siw0 siw trap_test 'any trap'
 	faults ib-rxe0 rxe rxe0 eth0
 	faults iwarp-siw0 siw siw0 eth1
 } | awk '

@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,11 @@ static _Atomic int timers;	/* queue pairs that were told a time for "receiver no
 static _Atomic int idle_timers; /* ... of 0, which means two thirds of a second */
 static _Atomic bool twisted;	/* the end of a connection arrives as UNREACHABLE */
 static _Atomic int stale;	/* so many rejections arrive as "stale connection" */
+/* after the next request the thread that takes events waits at a gate */
+static _Atomic bool shuts;
+static _Atomic bool shut;
+static sem_t gate;
+static void (*_Atomic at_halt)(void); /* is called once, before a queue pair is stopped */
 
 /* This and the next stand before the library's function of that name, in the whole process. */
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
@@ -35,6 +41,12 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int);
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_qp");
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR) {
+		void (*call)(void) = atomic_exchange(&at_halt, NULL);
+
+		if (call)
+			call();
+	}
 	if (mask & IBV_QP_MIN_RNR_TIMER) {
 		atomic_fetch_add(&timers, 1);
 		if (attr->min_rnr_timer == 0)
@@ -49,7 +61,11 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	int ret;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "rdma_get_cm_event");
+	if (atomic_exchange(&shut, false))
+		sem_wait(&gate);
 	ret = real(channel, event);
+	if (!ret && (*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		atomic_store(&shut, atomic_exchange(&shuts, false));
 	if (!ret && atomic_load(&twisted) && (*event)->event == RDMA_CM_EVENT_DISCONNECTED) {
 		(*event)->event = RDMA_CM_EVENT_UNREACHABLE;
 		(*event)->status = -ETIMEDOUT;
@@ -73,6 +89,7 @@ static struct {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	unsigned char mem[64];
+	bool reads; /* though it has not asked to */
 } raw;
 
 /* The next event, which must be this one and come in time; returns its status. */
@@ -98,16 +115,33 @@ static void raw_modify(enum ibv_qp_state state)
 	int mask;
 
 	REQUIRE_EQ_INT(rdma_init_qp_attr(raw.id, &attr, &mask), 0);
+	if (raw.reads)
+		attr.max_rd_atomic = 1;
 	REQUIRE_EQ_INT(ibv_modify_qp(raw.qp, &attr, mask), 0);
 }
 
-/* Up to the peer's answer, which is not confirmed. */
-static void raw_connect(void)
+/* A queue pair, on the device of raw.id. */
+static void raw_queue_pair(void)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC
 	};
+
+	/* rdma_cm's own may be open since before the fork: the kernel takes no requests by that */
+	REQUIRE((raw.verbs = ibv_open_device(raw.id->verbs->device)) != NULL);
+	REQUIRE((raw.pd = ibv_alloc_pd(raw.verbs)) != NULL);
+	REQUIRE((raw.cq = ibv_create_cq(raw.verbs, 16, NULL, NULL, 0)) != NULL);
+	REQUIRE((raw.mr = ibv_reg_mr(raw.pd, raw.mem, sizeof(raw.mem), IBV_ACCESS_LOCAL_WRITE)) !=
+		NULL);
+	attr.send_cq = attr.recv_cq = raw.cq;
+	REQUIRE((raw.qp = ibv_create_qp(raw.pd, &attr)) != NULL);
+	raw_modify(IBV_QPS_INIT);
+}
+
+/* Up to the peer's answer, which is not confirmed. */
+static void raw_connect(void)
+{
 	struct rdma_conn_param param = { .responder_resources = 1, .retry_count = 7 };
 	struct sockaddr_in at;
 
@@ -118,20 +152,41 @@ static void raw_connect(void)
 	raw_event(RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
 	REQUIRE_EQ_INT(rdma_resolve_route(raw.id, 4000), 0);
 	raw_event(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
-	/* rdma_cm's own may be open since before the fork: the kernel takes no requests by that */
-	REQUIRE((raw.verbs = ibv_open_device(raw.id->verbs->device)) != NULL);
-	REQUIRE((raw.pd = ibv_alloc_pd(raw.verbs)) != NULL);
-	REQUIRE((raw.cq = ibv_create_cq(raw.verbs, 16, NULL, NULL, 0)) != NULL);
-	REQUIRE((raw.mr = ibv_reg_mr(raw.pd, raw.mem, sizeof(raw.mem), IBV_ACCESS_LOCAL_WRITE)) !=
-		NULL);
-	attr.send_cq = attr.recv_cq = raw.cq;
-	REQUIRE((raw.qp = ibv_create_qp(raw.pd, &attr)) != NULL);
-	raw_modify(IBV_QPS_INIT);
+	raw_queue_pair();
 	param.qp_num = raw.qp->qp_num;
 	REQUIRE_EQ_INT(rdma_connect(raw.id, &param), 0);
 	raw_event(RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
 	raw_modify(IBV_QPS_RTR);
 	raw_modify(IBV_QPS_RTS);
+}
+
+/* Listens on FOREIGN of the address that the parent tells, and tells it that it does. */
+static void raw_listen(void)
+{
+	struct rdma_cm_id *listener;
+	struct sockaddr_in at;
+
+	check_get(CHECK_PARENT, &at, sizeof(at));
+	at.sin_port = htons(FOREIGN);
+	REQUIRE((raw.channel = rdma_create_event_channel()) != NULL);
+	REQUIRE_EQ_INT(rdma_create_id(raw.channel, &listener, NULL, RDMA_PS_TCP), 0);
+	REQUIRE_EQ_INT(rdma_bind_addr(listener, (struct sockaddr *)&at), 0);
+	REQUIRE_EQ_INT(rdma_listen(listener, 4), 0);
+	check_signal(CHECK_PARENT);
+}
+
+static void raw_accept(void)
+{
+	struct rdma_conn_param param = { .responder_resources = 1, .rnr_retry_count = 7 };
+
+	raw_listen();
+	raw_event(RDMA_CM_EVENT_CONNECT_REQUEST, &raw.id);
+	raw_queue_pair();
+	raw_modify(IBV_QPS_RTR);
+	raw_modify(IBV_QPS_RTS);
+	param.qp_num = raw.qp->qp_num;
+	REQUIRE_EQ_INT(rdma_accept(raw.id, &param), 0);
+	raw_event(RDMA_CM_EVENT_ESTABLISHED, NULL);
 }
 
 static void raw_send(void)
@@ -146,6 +201,32 @@ static void raw_send(void)
 			   *bad;
 
 	REQUIRE_EQ_INT(ibv_post_send(raw.qp, &wr, &bad), 0);
+}
+
+/* Reads what the parent tells the place of, into raw.mem. */
+static enum ibv_wc_status raw_read(void)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	struct ibv_sge sge = { .addr = (uintptr_t)raw.mem,
+			       .length = sizeof(raw.mem),
+			       .lkey = raw.mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_READ,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
+	DAT_RMR_TRIPLET from;
+	struct ibv_wc wc;
+	int got;
+
+	check_get(CHECK_PARENT, &from, sizeof(from));
+	wr.wr.rdma.remote_addr = from.target_address;
+	wr.wr.rdma.rkey = from.rmr_context;
+	REQUIRE_EQ_INT(ibv_post_send(raw.qp, &wr, &bad), 0);
+	while ((got = ibv_poll_cq(raw.cq, 1, &wc)) == 0 && check_now_ms() < until)
+		check_nap();
+	REQUIRE_EQ_INT(got, 1);
+	return wc.status;
 }
 
 /* An endpoint that a peer is invited to, by the address of its service point. */
@@ -264,35 +345,140 @@ static void request_that_is_taken_for_a_stale_connection_is_repeated(void)
 	CHECK_EQ_INT(atomic_load(&stale), 0);
 }
 
-/* ------------------------------------------------------------------ all */
+static void read_unasked(void)
+{
+	unsigned char want[sizeof(raw.mem)];
+
+	CHECK_EQ_INT(raw_read(), IBV_WC_SUCCESS);
+	api_fill(want, sizeof(want), 3);
+	CHECK_EQ_MEM(raw.mem, want, sizeof(want));
+}
+
+static void connects_for_no_reads_and_reads(void *arg)
+{
+	(void)arg;
+	raw.reads = true;
+	raw_connect();
+	REQUIRE_EQ_INT(rdma_establish(raw.id), 0);
+	read_unasked();
+}
+
+static void accepts_for_no_reads_and_reads(void *arg)
+{
+	(void)arg;
+	raw.reads = true;
+	raw_accept();
+	read_unasked();
+}
+
+static void let_read(pid_t stranger)
+{
+	DAT_RMR_TRIPLET from = api_target(&buf, 0, sizeof(raw.mem));
+
+	api_fill(buf.mem, sizeof(raw.mem), 3);
+	check_put(stranger, &from, sizeof(from));
+	check_join(stranger);
+}
 
 /*
- * "No reads from me" would take the right to read from the peer's kernel, and the memory says what
- * is allowed.
+ * A peer that says it will not read takes the right to read from the queue pair, as the kernel has
+ * it, and the place for its reads. It may read nevertheless, as uDAPL programs do: the memory says
+ * what is allowed.
  */
-static void side_that_asks_for_no_incoming_reads_can_be_read(void)
+static void client_that_asked_for_no_reads_can_read(void)
 {
-	struct api_pair pair;
-	struct api_end plain;
-	DAT_EP_PARAM param;
+	pid_t stranger = check_fork(connects_for_no_reads_and_reads, NULL);
+	struct host h;
 
 	api_open();
-	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
-	api_end_make(&plain, NULL);
-	REQUIRE_DAT(dat_ep_query(plain.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
-	param.ep_attr.max_rdma_read_in = 0;
-	param.ep_attr.max_rdma_read_out = 1;
-	api_pair_make(&pair, &param.ep_attr);
-	api_fill(buf.mem, 64, 3);
-	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 512, 64, 1), DAT_SUCCESS);
-	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 2, 0), DAT_SUCCESS);
-	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 64);
-	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
-	REQUIRE_DAT(api_read(pair.b.ep, api_seg(&buf, 1024, 64), api_target(&buf, 0, 64), 3, 0),
-		    DAT_SUCCESS);
-	API_DTO(pair.b.request, pair.b.ep, 3, DAT_DTO_SUCCESS, 64);
-	CHECK_EQ_MEM(buf.mem + 1024, buf.mem, 64);
+	host_make(&h, stranger);
+	API_CONN(h.end.connect, h.end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	let_read(stranger);
 }
+
+static void server_that_asked_for_no_reads_can_read(void)
+{
+	pid_t stranger = check_fork(accepts_for_no_reads_and_reads, NULL);
+	struct api_end end;
+
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	check_put(stranger, api_address(), sizeof(struct sockaddr_in));
+	check_await(stranger);
+	REQUIRE_DAT(api_connect(end.ep, FOREIGN), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	let_read(stranger);
+}
+
+/* ------------------------------------------------------------------ iWARP */
+
+static pid_t sender;
+static struct api_end ended;
+
+static void sends_when_established(void *arg)
+{
+	struct api_end end;
+	DAT_CONN_QUAL qual;
+
+	(void)arg;
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, 64, 2, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, 64);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+}
+
+/* The message is there, and is seen to be, when the connection is as good as over. */
+static void message_comes(void)
+{
+	DAT_EVENT event;
+
+	check_await(sender);
+	CHECK_DAT(dat_evd_dequeue(ended.recv, &event), DAT_QUEUE_EMPTY);
+}
+
+/*
+ * The peer has its answer late, and may have it from dat_ep_disconnect: what it sends upon that is
+ * flushed with the receive, and not shown once more when ESTABLISHED comes to be told, which it is
+ * not any more.
+ */
+static void accepted_connection_that_is_ended_at_once_shows_each_receive_once(void)
+{
+	DAT_EVD_HANDLE cr_evd;
+	struct api_end other;
+	DAT_CONN_QUAL qual;
+
+	sender = check_fork(sends_when_established, NULL);
+	sem_init(&gate, 0, 0);
+	api_open();
+	api_end_make(&ended, NULL);
+	api_end_make(&other, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	atomic_store(&shuts, true);
+	check_put(sender, &qual, sizeof(qual));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), ended.ep, 0, NULL), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(ended.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	atomic_store(&at_halt, message_comes);
+	CHECK_DAT(dat_ep_disconnect(ended.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_DTO(ended.recv, ended.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	sem_post(&gate);
+	/* what that thread had to tell it tells before this */
+	REQUIRE_DAT(api_connect(other.ep, FOREIGN), DAT_SUCCESS);
+	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	API_EMPTY(ended.recv);
+	check_signal(sender);
+	check_join(sender);
+}
+
+/* ------------------------------------------------------------------ all */
 
 /* Since Linux 6.0 it comes when the hardware address of the neighbour changes, at any time. */
 static void unreachable_on_a_connection_is_its_end_and_no_failed_attempt(void)
@@ -311,19 +497,12 @@ static void unreachable_on_a_connection_is_its_end_and_no_failed_attempt(void)
 /* Garbage at first, and then nothing at all. */
 static void rejects_in_another_language(void *arg)
 {
-	struct rdma_cm_id *listener, *request;
+	struct rdma_cm_id *request;
 	unsigned char garbage[56];
-	struct sockaddr_in at;
 
 	(void)arg;
 	memset(garbage, 0xff, sizeof(garbage));
-	check_get(CHECK_PARENT, &at, sizeof(at));
-	at.sin_port = htons(FOREIGN);
-	REQUIRE((raw.channel = rdma_create_event_channel()) != NULL);
-	REQUIRE_EQ_INT(rdma_create_id(raw.channel, &listener, NULL, RDMA_PS_TCP), 0);
-	REQUIRE_EQ_INT(rdma_bind_addr(listener, (struct sockaddr *)&at), 0);
-	REQUIRE_EQ_INT(rdma_listen(listener, 4), 0);
-	check_signal(CHECK_PARENT);
+	raw_listen();
 	for (int n = 0; n < 2; n++) {
 		raw_event(RDMA_CM_EVENT_CONNECT_REQUEST, &request);
 		REQUIRE_EQ_INT(rdma_reject(request, n ? NULL : garbage, n ? 0 : sizeof(garbage)),
@@ -430,11 +609,18 @@ static const struct check_test ib_tests[] = {
 	CHECK_TEST(queue_pairs_get_a_short_time_for_receiver_not_ready),
 	CHECK_TEST(message_before_the_confirmation_comes_after_established),
 	CHECK_TEST(peer_that_disconnects_is_answered),
-	CHECK_TEST(request_that_is_taken_for_a_stale_connection_is_repeated), CHECK_END
+	CHECK_TEST(request_that_is_taken_for_a_stale_connection_is_repeated),
+	CHECK_TEST(client_that_asked_for_no_reads_can_read),
+	CHECK_TEST(server_that_asked_for_no_reads_can_read),
+	CHECK_END
+};
+
+static const struct check_test iw_tests[] = {
+	CHECK_TEST(accepted_connection_that_is_ended_at_once_shows_each_receive_once),
+	CHECK_END
 };
 
 static const struct check_test all_tests[] = {
-	CHECK_TEST(side_that_asks_for_no_incoming_reads_can_be_read),
 	CHECK_TEST(unreachable_on_a_connection_is_its_end_and_no_failed_attempt),
 	CHECK_TEST(rejection_in_another_language_is_the_networks),
 	CHECK_TEST(host_that_is_not_there_holds_up_nobody),
@@ -448,10 +634,16 @@ static const struct check_suite ib_traps = {
 	.tests = ib_tests,
 };
 
+static const struct check_suite iw_traps = {
+	.name = "iw trap",
+	.teardown = api_close,
+	.tests = iw_tests,
+};
+
 static const struct check_suite all_traps = {
 	.name = "any trap",
 	.teardown = api_close,
 	.tests = all_tests,
 };
 
-CHECK_SUITES(&ib_traps, &all_traps);
+CHECK_SUITES(&ib_traps, &iw_traps, &all_traps);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The plugin for InfiniBand and RoCE. */
 #include "ib.h"
+#include "../rdma/rdma_fast.h"
 
 static enum datp_err ib_ia_open(struct datp_ia *ia, const char *params)
 {
@@ -11,4 +12,4 @@ static enum datp_err ib_ia_open(struct datp_ia *ia, const char *params)
 
 static const struct datp_ops ib_ops = { .ia_open = ib_ia_open, RDMA_OPS };
 
-DATP_PROVIDER("ib", ib_ops)
+RDMA_PROVIDER("ib", ib_ops)

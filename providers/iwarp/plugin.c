@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The plugin for iWARP. */
 #include "iwarp.h"
+#include "../rdma/rdma_fast.h"
 
 static enum datp_err iw_ia_open(struct datp_ia *ia, const char *params)
 {
@@ -11,4 +12,4 @@ static enum datp_err iw_ia_open(struct datp_ia *ia, const char *params)
 
 static const struct datp_ops iw_ops = { .ia_open = iw_ia_open, RDMA_OPS };
 
-DATP_PROVIDER("iwarp", iw_ops)
+RDMA_PROVIDER("iwarp", iw_ops)

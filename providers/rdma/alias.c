@@ -5,6 +5,7 @@
  */
 #include "../ib/ib.h"
 #include "../iwarp/iwarp.h"
+#include "rdma_fast.h"
 
 static enum datp_err cma_ia_open(struct datp_ia *ia, const char *params)
 {
@@ -15,4 +16,4 @@ static enum datp_err cma_ia_open(struct datp_ia *ia, const char *params)
 
 static const struct datp_ops cma_ops = { .ia_open = cma_ia_open, RDMA_OPS };
 
-DATP_PROVIDER("cma", cma_ops)
+RDMA_PROVIDER("cma", cma_ops)

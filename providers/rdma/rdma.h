@@ -195,6 +195,16 @@ struct rdma_ep {
 	struct rdma_staged *staged, **staged_end; /* EP lock */
 	struct datp_node *early, **early_end;	  /* receives complete before `up` (EP lock) */
 	unsigned char *overtook; /* by place in the ring: complete, but not all before it (EP lock) */
+	uint32_t overtaking;	 /* how many of those there are (EP lock) */
+	/*
+	 * Of rdma_fast.h, all under the EP lock: work requests of one segment, of which only what
+	 * differs is written; and the LMRs that the last segments were of, never NULL.
+	 */
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_recv_wr recv_wr;
+	struct ibv_sge recv_sge;
+	const struct rdma_lmr *source, *sink;
 	struct rdma_conn *conn;			  /* IA mutex */
 };
 
@@ -336,6 +346,8 @@ void rdma_evd_wake(struct datp_evd *evd);
  * is done on the spot. Poll lock.
  */
 int rdma_cqset_poll(struct rdma_cqset *set, struct datp_completion *out, int n);
+/* The same for one; `wc` has been polled already. */
+int rdma_cqset_poll_on(struct rdma_cqset *set, const struct ibv_wc *wc, struct datp_completion *out);
 int rdma_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
 /* ESTABLISHED has been queued: shows what came before it. No lock held. */
 void rdma_early_show(struct rdma_ep *ep);

@@ -66,6 +66,27 @@ static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 	return true;
 }
 
+/*
+ * Another CQ in place of the last one, which nothing completes into: that was as long as its EVD, and
+ * endpoints need more. One CQ costs less to look at than two. Poll lock.
+ */
+static bool cq_replace(struct rdma_cqset *set, uint32_t size)
+{
+	struct rdma_cq old = set->cq[set->count - 1];
+
+	if (old.used)
+		return false;
+	set->count--;
+	if (cq_add(set, size)) {
+		set->cq[set->count++] = old;
+		return false;
+	}
+	if (ibv_destroy_cq(old.cq))
+		datp_log(1, "%s: cannot free a completion queue: %s", set->ia->base.name,
+			 strerror(errno));
+	return true;
+}
+
 static enum datp_err reserve_locked(struct rdma_cqset *set, uint32_t need, struct rdma_cq **out)
 {
 	uint32_t more = CQ_MORE;
@@ -84,11 +105,13 @@ static enum datp_err reserve_locked(struct rdma_cqset *set, uint32_t need, struc
 	 * Not every device can resize: siw cannot. Then one more, as large as all before, so that a few
 	 * go a long way; if the device has no memory for that, one that is large enough for now.
 	 */
-	err = cq_add(set, more > need ? more : need);
-	if (err && more > need)
-		err = cq_add(set, need);
-	if (err)
-		return err;
+	if (!cq_replace(set, need)) {
+		err = cq_add(set, more > need ? more : need);
+		if (err && more > need)
+			err = cq_add(set, need);
+		if (err)
+			return err;
+	}
 	*out = &set->cq[set->count - 1];
 	return (*out)->size >= need ? DATP_OK : DATP_ERR_TEVD;
 }

@@ -150,6 +150,7 @@ static void overtakers_locked(struct rdma_cqset *set, struct rdma_ep *ep)
 
 		if (ep->overtook[s & sq->mask]) {
 			ep->overtook[s & sq->mask] = 0;
+			ep->overtaking--;
 			set->queued = true;
 			deliver_locked(set, ep, wqe, wqe->status, wqe->len, true, NULL);
 		} else if (told_of(ep, wqe)) {
@@ -188,6 +189,7 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 		wqe->status = status;
 		wqe->len = len;
 		ep->overtook[wqe->seq & ep->base.sq.mask] = 1;
+		ep->overtaking++;
 		return false;
 	}
 	out = deliver_locked(set, ep, wqe, status, len, solicited, out);
@@ -262,12 +264,11 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	return filled;
 }
 
-int rdma_cqset_poll(struct rdma_cqset *set, struct datp_completion *out, int n)
+static int poll_rest(struct rdma_cqset *set, struct datp_completion *out, int n)
 {
 	struct ibv_wc wc[BATCH];
 	int found = 0;
 
-	set->queued = false;
 	for (uint32_t i = 0; i < set->count; i++) {
 		while (found < n) {
 			int want = n - found < BATCH ? n - found : BATCH;
@@ -283,6 +284,18 @@ int rdma_cqset_poll(struct rdma_cqset *set, struct datp_completion *out, int n)
 	if (found < n)
 		atomic_store_explicit(&set->solicited, false, memory_order_relaxed);
 	return found;
+}
+
+int rdma_cqset_poll(struct rdma_cqset *set, struct datp_completion *out, int n)
+{
+	set->queued = false;
+	return poll_rest(set, out, n);
+}
+
+int rdma_cqset_poll_on(struct rdma_cqset *set, const struct ibv_wc *wc, struct datp_completion *out)
+{
+	set->queued = false;
+	return complete(set, wc, out) ? 1 : poll_rest(set, out, 1);
 }
 
 int rdma_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n)

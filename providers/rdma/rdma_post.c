@@ -40,22 +40,24 @@ static enum datp_err segment_check(const struct rdma_lmr *lmr, const struct datp
 
 /*
  * libdatp's segments as the device takes them, checked; empty ones are left out, since to some devices a
- * length of 0 means 2 GiB.
+ * length of 0 means 2 GiB. `last`: the LMR that the next one is likely to be of, too.
  */
 static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz,
 				    const struct datp_sge *iov, int n, bool sink,
-				    struct ibv_sge *sge, int *used)
+				    struct ibv_sge *sge, int *used, const struct rdma_lmr **last)
 {
 	*used = 0;
 	for (int i = 0; i < n; i++) {
+		const struct rdma_lmr *lmr;
 		enum datp_err err;
 
 		if (!iov[i].len)
 			continue;
-		err = segment_check(rdma_lmr_get(rdma_ia(ia), iov[i].lmr_context), pz, &iov[i],
-				    sink);
+		lmr = rdma_lmr_get(rdma_ia(ia), iov[i].lmr_context);
+		err = segment_check(lmr, pz, &iov[i], sink);
 		if (__builtin_expect(err, 0))
 			return err;
+		*last = lmr;
 		sge[(*used)++] = (struct ibv_sge){
 			.addr = iov[i].addr,
 			/* a receive may be larger than any message; a segment may not */
@@ -138,7 +140,8 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		if (ep->over || ep->broken)
 			return DATP_OK;
 	}
-	err = sges_of(base->obj.ia, base->pz, iov, n, opcode == IBV_WR_RDMA_READ, sge, &wr.num_sge);
+	err = sges_of(base->obj.ia, base->pz, iov, n, opcode == IBV_WR_RDMA_READ, sge, &wr.num_sge,
+		      &ep->source);
 	if (__builtin_expect(err, 0))
 		return err;
 	wr.wr_id = (uintptr_t)wqe;
@@ -253,7 +256,7 @@ enum datp_err rdma_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	enum datp_err err;
 	int rc;
 
-	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge);
+	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge, &ep->sink);
 	if (__builtin_expect(err, 0))
 		return err;
 	give_segment(base->obj.ia, sge, &wr.num_sge);
@@ -271,10 +274,11 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 {
 	struct ibv_sge sge[RDMA_SGE_MAX];
 	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)wqe | RDMA_ID_SRQ, .sg_list = sge }, *bad;
+	const struct rdma_lmr *last;
 	enum datp_err err;
 	int rc;
 
-	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge);
+	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge, &last);
 	if (err)
 		return err;
 	give_segment(base->obj.ia, sge, &wr.num_sge);

@@ -56,11 +56,15 @@ static struct rdma_cqset *set_of(struct rdma_ia *ia, struct datp_evd *evd)
 	return evd ? &rdma_evd(evd)->set : &ia->sink;
 }
 
-/* Receives of an SRQ are shared: no endpoint can have more complete than the SRQ has. */
+/*
+ * Receives of an SRQ are shared: no endpoint can have more complete than the SRQ has. One that has none at
+ * all is on the CQ too.
+ */
 static uint32_t recv_need(const struct rdma_ep *ep)
 {
-	return ep->base.srq ? (uint32_t)ep->base.srq->max_recv_dtos
-			    : (uint32_t)ep->base.attr.max_recv_dtos;
+	int32_t most = ep->base.srq ? ep->base.srq->max_recv_dtos : ep->base.attr.max_recv_dtos;
+
+	return most > 0 ? (uint32_t)most : 1;
 }
 
 static enum datp_err reserve_cqs(struct rdma_ia *ia, struct rdma_ep *ep)
@@ -148,6 +152,17 @@ static bool overtook_make(struct rdma_ep *ep)
 	return ep->overtook != NULL;
 }
 
+/* What rdma_fast.h writes its work requests into. EP lock. */
+static void fast_begin_locked(struct rdma_ep *ep)
+{
+	static const struct rdma_lmr none; /* with no bytes, so that no segment fits in */
+
+	ep->wr = (struct ibv_send_wr){ .sg_list = &ep->sge, .num_sge = 1 };
+	ep->recv_wr = (struct ibv_recv_wr){ .sg_list = &ep->recv_sge, .num_sge = 1 };
+	ep->source = ep->sink = &none;
+	ep->overtaking = 0;
+}
+
 static enum datp_err qp_make(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
@@ -171,6 +186,7 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	ep->late = LATE_NOT;
 	ep->early = NULL;
 	ep->unsignaled = 0;
+	fast_begin_locked(ep);
 	ep->signal_every = (uint32_t)ep->base.attr.max_request_dtos / 2 + 1;
 	datp_unlock(&ep->base.lock);
 	qp_list(ia, ep);

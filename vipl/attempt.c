@@ -5,8 +5,9 @@
  * an attempt that fails leaves an idle VI with all its receives.
  *
  * uDAPL flushes the receives of an attempt that fails: `survive` turns what is flushed into staged
- * again. It ends, under both locks, before anybody can see the VI connected: and that is when whoever made
- * the attempt takes the connection, since a thread that is cancelled until then takes none.
+ * again. It ends, under both locks, before anybody can see the VI connected: and that is when
+ * whoever made the attempt takes the connection, since a thread that is cancelled until then takes
+ * none.
  */
 #include <string.h>
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns greetings. On iWARP whoever asks for a connection has to be the first to send: what comes with the
- * reply to the request breaks the connection. The VI architecture knows no such rule. So the library of
- * the one who asks sends a header, before anything of the program's, into a receive that the library of
- * the other has posted for it, before any of the program's. Invariant: an accepted VI whose peer greets is
- * `held`, that is, has no request posted, until the greeting has come or the connection is over.
+ * Owns greetings. On iWARP whoever asks for a connection has to be the first to send: what comes
+ * with the reply to the request breaks the connection. The VI architecture knows no such rule. So
+ * the library of the one who asks sends a header, before anything of the program's, into a receive
+ * that the library of the other has posted for it, before any of the program's. Invariant: an
+ * accepted VI whose peer greets is `held`, that is, has no request posted, until the greeting has
+ * come or the connection is over.
  *
- * A greeting is the operation behind the last of a queue's ring, and on its way it is EARLY: see work.c.
+ * A greeting is the operation behind the last of a queue's ring, and on its way it is EARLY: see
+ * work.c.
  */
 #include <string.h>
 
@@ -54,7 +56,7 @@ void greeting_come_locked(struct vi *vi)
 	atomic_store_explicit(&vi->held, false, memory_order_relaxed);
 }
 
-/* Waits until requests may be posted. No lock is held, since the greeting may have to be fetched. */
+/* Waits until requests may be posted. No lock is held: the greeting may have to be fetched. */
 void greeting_await(struct vi *vi)
 {
 	uint64_t until = now_ms() + GREETING_MS;

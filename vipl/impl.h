@@ -133,7 +133,8 @@ struct queue {
 	bool overrun;			/* vi->lock: the program has been told that it is full */
 	_Atomic uint32_t tail;		/* written under vi->lock */
 	_Atomic uint32_t head;		/* written under the work's lock */
-	_Atomic uint32_t outstanding;	/* operations that uDAPL has */
+	_Atomic uint32_t given;		/* operations, to uDAPL; written under vi->lock */
+	_Atomic uint32_t taken;		/* ... and back; written under the work's lock */
 };
 
 enum peer_step { PEER_NONE, PEER_WAITS, PEER_PAUSES, PEER_DIALS, PEER_HANGS_UP, PEER_ACCEPTS };
@@ -269,7 +270,7 @@ struct nic {
 	struct sockaddr_storage sockaddr;
 	uint32_t depth;
 	bool read_needs_write;		/* the sink of an RDMA read needs REMOTE_WRITE */
-	bool greets;			/* whoever asks for a connection has to be the first to send */
+	bool greets;			/* whoever asks for a connection has to send first */
 	bool has_driver;		/* which may write(), where a thread may be cancelled */
 	bool extended_returns;
 	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
@@ -361,6 +362,14 @@ void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int o
 int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq);
 void queue_close(struct queue *q);
 uint32_t queue_events(const struct queue *q);
+
+/* How many operations uDAPL has, for who holds vi->lock or knows that nobody posts. */
+static inline uint32_t queue_outstanding(const struct queue *q)
+{
+	/* relaxed: what is taken meanwhile makes it less; who waits for that has the work's lock */
+	return atomic_load_explicit(&q->given, memory_order_relaxed) -
+	       atomic_load_explicit(&q->taken, memory_order_relaxed);
+}
 bool queue_empty(struct queue *q);
 struct op *queue_head_locked(struct queue *q);
 VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor);

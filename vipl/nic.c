@@ -107,9 +107,10 @@ static void fill_limits(struct nic *nic)
 }
 
 /*
- * On iWARP the completion of a send only says that it is on its way: no reliable reception there, and
- * who asks for a connection has to be the first to send. An adapter that wants the sink of an RDMA read to be writable for the peer is one, whatever it says.
- * Unreliable VIs are served reliably.
+ * On iWARP the completion of a send only says that it is on its way: no reliable reception there,
+ * and who asks for a connection has to be the first to send. An adapter that wants the sink of an
+ * RDMA read to be writable for the peer is one, whatever it says. Unreliable VIs are served
+ * reliably.
  */
 static void fill_levels(struct nic *nic)
 {

@@ -4,8 +4,8 @@
  * accepted is completed, whatever is wrong with it; what is wrong is found before uDAPL sees it.
  *
  * uDAPL 1.2 has no immediate data. So each send carries a header, and each receive has room for
- * one: the first segment, from the VI's own registered memory. An RDMA write with immediate data is an
- * RDMA write and a send that is nothing but a header. All of it is under vi->lock.
+ * one: the first segment, from the VI's own registered memory. An RDMA write with immediate data is
+ * an RDMA write and a send that is nothing but a header. All of it is under vi->lock.
  */
 #include <string.h>
 
@@ -98,8 +98,21 @@ static bool control_is_good(unsigned int control, bool recv)
 	return op != VIP_CONTROL_OP_RDMAREAD || !(control & VIP_CONTROL_IMMEDIATE);
 }
 
-/* Makes the plan; what it returns is what is wrong with the descriptor. */
-static uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op)
+/* The region, if it holds all of the descriptor: the segments that it says it has, too. */
+static inline bool holds(const struct mem_view *view, const VIP_DESCRIPTOR *d)
+{
+	size_t size = sizeof(d->CS) + d->CS.SegCount * sizeof(d->DS[0]);
+
+	/* its beginning is known to be in there */
+	return size <= view->length - ((uintptr_t)d - view->base);
+}
+
+/*
+ * Makes the plan; what it returns is what is wrong with the descriptor. Its control segment is in
+ * `view`, which is good until another region is looked up.
+ */
+static uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op,
+			  const struct mem_view *view)
 {
 	const VIP_DESCRIPTOR *d = op->descriptor;
 	unsigned int first = 0, count = d->CS.SegCount;
@@ -115,7 +128,7 @@ static uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op)
 		first = 1;
 	if (count < first || count - first > vi->nic->attr.MaxSegmentsPerDesc)
 		return VIP_STATUS_FORMAT_ERROR;
-	if (!covered(vi, op->handle, (uintptr_t)d, sizeof(d->CS) + count * sizeof(*ds)))
+	if (!holds(view, d))
 		return VIP_STATUS_PROTECTION_ERROR;
 	plan_head(vi, plan, op);
 	for (unsigned int i = first; i < count && !fault; i++)
@@ -131,16 +144,18 @@ static uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op)
 	return fault;
 }
 
-static void count_outstanding(struct queue *q)
+static void count_given(struct queue *q, uint32_t more)
 {
-	/* relaxed: uDAPL gets the operation, and can complete it, only after this */
-	atomic_fetch_add_explicit(&q->outstanding, 1, memory_order_relaxed);
+	/* relaxed: vi->lock is held, and uDAPL has the operation only after this */
+	atomic_store_explicit(&q->given,
+			      atomic_load_explicit(&q->given, memory_order_relaxed) + more,
+			      memory_order_relaxed);
 }
 
 /* uDAPL did not take it. */
 static uint32_t not_taken(struct queue *q, DAT_RETURN ret)
 {
-	atomic_fetch_sub_explicit(&q->outstanding, 1, memory_order_relaxed);
+	count_given(q, -1u);
 	switch (DAT_GET_TYPE(ret)) {
 	case DAT_INVALID_STATE:
 		return VIP_STATUS_DESC_FLUSHED_ERROR;
@@ -160,7 +175,7 @@ static uint32_t give_receive(struct vi *vi, struct op *op, struct plan *plan)
 
 	/* relaxed: only vi->lock's holder tells STAGED from POSTED */
 	atomic_store_explicit(&op->phase, OP_POSTED, memory_order_relaxed);
-	count_outstanding(op->queue);
+	count_given(op->queue, 1);
 	ret = dat_ep_post_recv(vi->ep, plan->count, plan->iov, op_cookie(op, false),
 			       DAT_COMPLETION_DEFAULT_FLAG);
 	return ret == DAT_SUCCESS ? 0 : not_taken(op->queue, ret);
@@ -218,7 +233,7 @@ static uint32_t give_request(struct vi *vi, struct op *op, struct plan *plan)
 		return RULE_RDMA_REFUSED;
 	atomic_store_explicit(&op->phase, OP_POSTED, memory_order_relaxed);
 	op->length = (uint32_t)plan->length;
-	count_outstanding(op->queue);
+	count_given(op->queue, 1);
 	if (control == VIP_CONTROL_OP_RDMAWRITE)
 		ret = give_write(vi, op, plan);
 	else if (control == VIP_CONTROL_OP_RDMAREAD)
@@ -250,21 +265,34 @@ static void op_fail(struct vi *vi, struct op *op, uint32_t fault)
 	break_if_reliable(vi, fault);
 }
 
-/* What is wrong with the descriptor as memory: the program is told by the error handler too. */
-static uint32_t descriptor_fault(struct vi *vi, struct op *op)
+static const struct mem_view *control_of(struct vi *vi, const struct op *op)
 {
-	uintptr_t at = (uintptr_t)op->descriptor;
-	uint32_t fault = 0;
+	return covered(vi, op->handle, (uintptr_t)op->descriptor, sizeof(VIP_CONTROL_SEGMENT));
+}
 
-	op->writable = covered(vi, op->handle, at, sizeof(VIP_CONTROL_SEGMENT)) != NULL;
-	if (at % VIP_DESCRIPTOR_ALIGNMENT)
-		fault = VIP_STATUS_FORMAT_ERROR;
-	else if (!op->writable)
-		fault = VIP_STATUS_PROTECTION_ERROR;
-	if (fault)
-		herald_error(vi->nic, vi, NULL, op->descriptor, VIP_RESOURCE_DESCRIPTOR,
-			     VIP_ERROR_POST_DESC);
-	return fault;
+static bool is_aligned(const struct op *op)
+{
+	return (uintptr_t)op->descriptor % VIP_DESCRIPTOR_ALIGNMENT == 0;
+}
+
+/* The program is told by the error handler too. */
+static __attribute__((noinline)) uint32_t wrong_descriptor(struct vi *vi, const struct op *op)
+{
+	herald_error(vi->nic, vi, NULL, op->descriptor, VIP_RESOURCE_DESCRIPTOR,
+		     VIP_ERROR_POST_DESC);
+	return is_aligned(op) ? VIP_STATUS_PROTECTION_ERROR : VIP_STATUS_FORMAT_ERROR;
+}
+
+/*
+ * What is wrong with the descriptor as memory. *view is the region that holds its control segment.
+ */
+static inline uint32_t descriptor_fault(struct vi *vi, struct op *op, const struct mem_view **view)
+{
+	*view = control_of(vi, op);
+	op->writable = *view != NULL;
+	if (op->writable && is_aligned(op))
+		return 0;
+	return wrong_descriptor(vi, op);
 }
 
 /* A free slot with the descriptor in it, now in the queue; NULL if that is full. */
@@ -302,8 +330,9 @@ static uint32_t kind_of(unsigned int control)
 
 static uint32_t post_request(struct vi *vi, struct op *op)
 {
+	const struct mem_view *view;
 	struct plan plan;
-	uint32_t fault = descriptor_fault(vi, op);
+	uint32_t fault = descriptor_fault(vi, op, &view);
 
 	if (fault)
 		return fault;
@@ -311,21 +340,22 @@ static uint32_t post_request(struct vi *vi, struct op *op)
 	op->kind = kind_of(op->descriptor->CS.Control);
 	if (vi->state != VIP_STATE_CONNECTED || vi->closing)
 		return RULE_UNCONNECTED_SEND;
-	fault = plan_make(vi, &plan, op);
+	fault = plan_make(vi, &plan, op, view);
 	return fault ? fault : give_request(vi, op, &plan);
 }
 
 static uint32_t post_receive(struct vi *vi, struct op *op)
 {
+	const struct mem_view *view;
 	struct plan plan;
-	uint32_t fault = descriptor_fault(vi, op);
+	uint32_t fault = descriptor_fault(vi, op, &view);
 
 	if (fault)
 		return fault;
 	op->descriptor->CS.Status = 0;
 	if (vi->state == VIP_STATE_ERROR || vi->closing)
 		return VIP_STATUS_DESC_FLUSHED_ERROR;
-	fault = plan_make(vi, &plan, op);
+	fault = plan_make(vi, &plan, op, view);
 	if (fault || !vi->feeding)
 		return fault;
 	return give_receive(vi, op, &plan);
@@ -338,6 +368,7 @@ static uint32_t post_receive(struct vi *vi, struct op *op)
 void post_staged_locked(struct vi *vi)
 {
 	struct queue *q = &vi->recvq;
+	const struct mem_view *view;
 	struct plan plan;
 	uint32_t fault;
 
@@ -348,7 +379,9 @@ void post_staged_locked(struct vi *vi)
 
 		if (atomic_load_explicit(&op->phase, memory_order_relaxed) != OP_STAGED)
 			continue;
-		fault = plan_make(vi, &plan, op);
+		view = control_of(vi, op);
+		fault = view != NULL ? plan_make(vi, &plan, op, view) :
+				       VIP_STATUS_PROTECTION_ERROR;
 		if (!fault)
 			fault = give_receive(vi, op, &plan);
 		if (fault)

@@ -128,8 +128,10 @@ VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor)
 			return VIP_NOT_DONE;
 	*descriptor = op->descriptor;
 	failed = op->status & VIP_STATUS_ERROR_MASK;
-	/* release: the slot was read before a post may write to it */
-	atomic_fetch_add_explicit(&q->head, 1, memory_order_release);
+	/* release: the slot was read before a post may write to it; relaxed: under the lock */
+	atomic_store_explicit(&q->head,
+			      atomic_load_explicit(&q->head, memory_order_relaxed) + 1,
+			      memory_order_release);
 	return failed ? VIP_DESCRIPTOR_ERROR : VIP_SUCCESS;
 }
 
@@ -138,6 +140,13 @@ void queue_set_survive(struct queue *q, bool survive)
 	pthread_mutex_lock(&q->work->lock);
 	q->survive = survive;
 	pthread_mutex_unlock(&q->work->lock);
+}
+
+/* uDAPL will not give back what it still has; both locks are held. */
+static void forget_outstanding(struct queue *q)
+{
+	atomic_store_explicit(&q->taken, atomic_load_explicit(&q->given, memory_order_relaxed),
+			      memory_order_relaxed);
 }
 
 /* The endpoint is gone, and forgot its receives: vi->lock is held. */
@@ -149,7 +158,7 @@ void queue_restage(struct queue *q)
 			/* relaxed: under both locks */
 			atomic_store_explicit(&q->ops[i & q->mask].phase, OP_STAGED,
 					      memory_order_relaxed);
-	atomic_store_explicit(&q->outstanding, 0, memory_order_relaxed);
+	forget_outstanding(q);
 	pthread_mutex_unlock(&q->work->lock);
 }
 
@@ -166,7 +175,7 @@ void queue_flush(struct queue *q, bool posted_too)
 		op_finish_locked(op, VIP_STATUS_DESC_FLUSHED_ERROR);
 	}
 	if (posted_too)
-		atomic_store_explicit(&q->outstanding, 0, memory_order_relaxed);
+		forget_outstanding(q);
 	pthread_mutex_unlock(&q->work->lock);
 }
 
@@ -179,9 +188,7 @@ void queue_drain(struct queue *q, uint64_t until)
 	struct work *w = q->work;
 
 	pthread_mutex_lock(&w->lock);
-	/* relaxed: it goes down under this lock, and up no more */
-	while (atomic_load_explicit(&q->outstanding, memory_order_relaxed) > 0 &&
-	       now_ms() < until)
+	while (queue_outstanding(q) > 0 && now_ms() < until)
 		if (!work_poll_locked(w))
 			work_wait_locked(w, now_ms() + 10);
 	pthread_mutex_unlock(&w->lock);

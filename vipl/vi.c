@@ -89,8 +89,8 @@ static void next_generation(struct vi *vi)
 }
 
 /*
- * A new endpoint for an idle VI, perhaps in another zone. What the former had is staged again. If it
- * is not to be had there is none, and the next attempt to connect tries again.
+ * A new endpoint for an idle VI, perhaps in another zone. What the former had is staged again. If
+ * it is not to be had there is none, and the next attempt to connect tries again.
  */
 int vi_renew_ep_locked(struct vi *vi)
 {
@@ -105,15 +105,15 @@ int vi_renew_ep_locked(struct vi *vi)
 /* After a connection or an attempt: the endpoint as new, or a new one if it cannot be that. */
 void vi_refresh_ep_locked(struct vi *vi)
 {
-	/* relaxed: nobody posts, and what is late is told by its generation */
-	if (atomic_load_explicit(&vi->recvq.outstanding, memory_order_relaxed) > 0 ||
-	    vi->ep == DAT_HANDLE_NULL || dat_ep_reset(vi->ep) != DAT_SUCCESS)
+	/* nobody posts, and what is late is told by its generation */
+	if (queue_outstanding(&vi->recvq) > 0 || vi->ep == DAT_HANDLE_NULL ||
+	    dat_ep_reset(vi->ep) != DAT_SUCCESS)
 		vi_renew_ep_locked(vi);
 	else
 		next_generation(vi);
 }
 
-/* The memory of a VI that was destroyed so long ago that nobody has its handle any more, or NULL. */
+/* The memory of a VI that was destroyed long ago, so that nobody has its handle; or NULL. */
 static struct vi *vi_exhume(struct nic *nic)
 {
 	struct vi *vi = NULL;

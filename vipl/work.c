@@ -199,11 +199,10 @@ static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DA
 			op->early = status;
 		return;
 	}
-	/*
-	 * relaxed: the one who waits for 0 (queue_drain) looks under this lock, and a post adds
-	 * before uDAPL has the operation
-	 */
-	atomic_fetch_sub_explicit(&op->queue->outstanding, 1, memory_order_relaxed);
+	/* relaxed: the one who waits for it (queue_drain) looks under this lock */
+	atomic_store_explicit(&op->queue->taken,
+			      atomic_load_explicit(&op->queue->taken, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 	if (status == VIP_STATUS_DESC_FLUSHED_ERROR && op->queue->survive) {
 		/* relaxed: the next to look is vi->lock's holder, after queue_drain */
 		atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);

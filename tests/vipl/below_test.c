@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What libvipl makes of the adapter beneath: seen by a wrapper that writes down what it is asked for, and
- * over one that is odd (odd.c). In a test's adapter `tell`, the odd wrapper tells where a thread has come to.
+ * What libvipl makes of the adapter beneath: seen by a wrapper that writes down what it is asked
+ * for, and over one that is odd (odd.c). In a test's adapter `tell`, the odd wrapper tells where a
+ * thread has come to.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +17,7 @@
 
 static struct side a, b;	/* a on the adapter in question, b on soft0 or the same */
 static int told[2];		/* a pipe, from the wrapper to the test */
-static int trace = -1;		/* what is written down: a file of all tests, for a process reads dat.conf once */
+static int trace = -1;		/* what is written down: one for all tests, as dat.conf is read once */
 
 /* A thread that waits for ever. */
 static struct sleeper {
@@ -41,8 +42,8 @@ static void write_conf(void)
 	file = fopen(path, "w");
 	REQUIRE(file != NULL);
 	fprintf(file, "soft0 %s %s/libdatsoft.so opendat.1.0 \"\" \"\"\n", head, libs);
-	fprintf(file, "trace %s %s/libdat-trace.so opendat.1.0 \"soft0 file=/proc/self/fd/%d\" \"\"\n",
-		head, libs, trace);
+	fprintf(file, "trace %s %s/libdat-trace.so opendat.1.0 \"soft0 file=%s%d\" \"\"\n", head,
+		libs, "/proc/self/fd/", trace);
 	fprintf(file, "tell %s %s/odd.so opendat.1.0 \"soft0 tell=%d\" \"\"\n", head, libs,
 		told[1]);
 	fprintf(file, "key0 %s %s/odd.so opendat.1.0 \"soft0 key0\" \"\"\n", head, libs);
@@ -260,7 +261,7 @@ static VIP_RETURN request(const char *disc, VIP_ULONG timeout)
 	return VipConnectRequest(b.vi, &local.net, &remote.net, timeout, NULL);
 }
 
-/* The requests are read by one thread: when it reads the second, it has put the first where it belongs. */
+/* One thread reads the requests: when it reads the second, the first is where it belongs. */
 static void a_client_that_has_given_up_is_not_handed_out(void)
 {
 	enum { PATIENCE = 30 };

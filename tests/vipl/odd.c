@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wrapper for the tests of libvipl, which makes the adapter beneath odd, as its instance data say:
+ * A wrapper for the tests of libvipl, which makes the adapter beneath odd, as its instance data
+ * say:
  *
- *	tell=FD		writes a byte to FD when it comes to a call: 'p' for dat_psp_create(), 'q' for
- *			dat_cr_query(), 'w' for dat_evd_wait()
+ *	tell=FD		writes a byte to FD when it comes to a call: 'p' for dat_psp_create(),
+ *			'q' for dat_cr_query(), 'w' for dat_evd_wait()
  *	key0		the first registration that asks for an RMR context is given 0
- *	active-first	as iWARP: an endpoint that was accepted and posts a request before it has received
- *			anything is disconnected
+ *	active-first	as iWARP: an endpoint that was accepted and posts a request before it has
+ *			received anything is disconnected
  *
  * Invariant: the endpoints in `quiet` are those that were accepted and have received nothing.
  */

@@ -299,7 +299,8 @@ static inline struct rdma_evd *rdma_evd(struct datp_evd *evd)
 	.srq_resize = rdma_srq_resize, .srq_free = rdma_srq_free,                                  \
 	.srq_post_recv = rdma_srq_post_recv,                                                       \
 	.ep_create = rdma_ep_create, .ep_modify = rdma_ep_modify, .ep_reset = rdma_ep_reset,       \
-	.ep_free = rdma_ep_free, .post_send = rdma_post_send, .post_recv = rdma_post_recv,         \
+	.ep_free = rdma_ep_free, .ep_recv_query = rdma_ep_recv_query,                              \
+	.post_send = rdma_post_send, .post_recv = rdma_post_recv,                                  \
 	.post_rdma_write = rdma_post_rdma_write, .post_rdma_read = rdma_post_rdma_read,            \
 	.rmr_bind = rdma_rmr_bind, .sp_listen = rdma_sp_listen, .sp_close = rdma_sp_close,         \
 	.ep_connect = rdma_ep_connect, .cr_accept = rdma_cr_accept, .cr_reject = rdma_cr_reject,   \
@@ -391,6 +392,7 @@ enum datp_err rdma_ep_create(struct datp_ep *ep);
 enum datp_err rdma_ep_modify(struct datp_ep *ep, const struct datp_ep *next);
 enum datp_err rdma_ep_reset(struct datp_ep *ep);
 void rdma_ep_free(struct datp_ep *ep);
+enum datp_err rdma_ep_recv_query(struct datp_ep *ep, int32_t *allocated, int32_t *span);
 /* There is a queue pair that has never been connected. */
 enum datp_err rdma_qp_ensure(struct rdma_ep *ep);
 /* To INIT, and the staged receives to the queue pair. errno-like; 0 is good. */

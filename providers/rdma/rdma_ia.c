@@ -258,6 +258,7 @@ void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	a->max_message_size = a->max_rdma_size = message && message < 1u << 31 ? message : 1u << 31;
 	a->max_private_data = ia->kind->max_private_data;
 	a->optimal_alignment = 64;
+	a->ep_recv_info = true;
 	fill_named(ia);
 	a->transport_attr = ia->named;
 	a->transport_attr_count = ia->named_count;

@@ -392,6 +392,27 @@ enum datp_err rdma_ep_reset(struct datp_ep *base)
 	return qp_make(ep);
 }
 
+/* The device matches messages and receives in order: all that are between two are in use themselves. */
+enum datp_err rdma_ep_recv_query(struct datp_ep *base, int32_t *allocated, int32_t *span)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct rdma_cqset *set;
+
+	datp_lock(&base->lock);
+	set = ep->qp ? ep->recv_set : NULL;
+	datp_unlock(&base->lock);
+	/* what has come is not posted any more */
+	if (set)
+		rdma_cqset_drain(set);
+	datp_lock(&base->lock);
+	/* relaxed: a count, no more */
+	*allocated = base->srq ? (int32_t)atomic_load_explicit(&base->held, memory_order_relaxed)
+			       : (int32_t)(base->rq.posted - base->rq.finished);
+	*span = *allocated;
+	datp_unlock(&base->lock);
+	return DATP_OK;
+}
+
 void rdma_ep_free(struct datp_ep *base)
 {
 	struct rdma_ep *ep = rdma_ep(base);

@@ -605,6 +605,34 @@ static void limits_are_those_of_the_device(void)
 	CHECK_EQ_INT(seen, 1);
 }
 
+/* So many as are posted and not complete, whether the program has seen the completion or not. */
+static void receives_are_counted_until_they_complete(void)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	DAT_COUNT count, span;
+	struct api_pair pair;
+
+	api_open();
+	CHECK(api.prov.ep_recv_info_supported);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	for (uint64_t i = 0; i < 3; i++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 512 + 64 * i, 64, i), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_recv_query(pair.b.ep, &count, &span), DAT_SUCCESS);
+	CHECK_EQ_INT(count, 3);
+	CHECK_EQ_INT(span, 3);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 9, 0), DAT_SUCCESS);
+	do {
+		check_nap();
+		REQUIRE_DAT(dat_ep_recv_query(pair.b.ep, &count, &span), DAT_SUCCESS);
+	} while (count == 3 && check_now_ms() < until);
+	CHECK_EQ_INT(count, 2);
+	CHECK_EQ_INT(span, 2);
+	API_DTO(pair.b.recv, pair.b.ep, 0, DAT_DTO_SUCCESS, 64);
+	REQUIRE_DAT(dat_ep_recv_query(pair.b.ep, &count, NULL), DAT_SUCCESS);
+	CHECK_EQ_INT(count, 2);
+}
+
 static const struct check_test ib_tests[] = {
 	CHECK_TEST(queue_pairs_get_a_short_time_for_receiver_not_ready),
 	CHECK_TEST(message_before_the_confirmation_comes_after_established),
@@ -625,6 +653,7 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(rejection_in_another_language_is_the_networks),
 	CHECK_TEST(host_that_is_not_there_holds_up_nobody),
 	CHECK_TEST(limits_are_those_of_the_device),
+	CHECK_TEST(receives_are_counted_until_they_complete),
 	CHECK_END
 };
 

@@ -40,4 +40,15 @@ static inline bool rule_error_breaks(VIP_RELIABILITY_LEVEL level)
 /* RDMA RIGHTS: a VI that does not enable an RDMA operation refuses it to its peer. */
 #define RULE_RDMA_REFUSED	VIP_STATUS_RDMA_PROT_ERROR
 
+/*
+ * Three that are no value but the way a file works.
+ *
+ * DISCONNECT (attempt.c): VipDisconnect() completes what is posted as flushed, and the VI is idle
+ * when it returns; the peer's VI is in the error state then, and has to be disconnected too.
+ *
+ * ORDER (queue.c): the descriptors of a queue come back in the order in which they were posted.
+ *
+ * LEAST SIZE (nic.c): that a NIC takes messages of 32 KiB at least is left to the adapter.
+ */
+
 #endif

@@ -284,6 +284,7 @@ struct datp_ep_attr {
 	uint64_t max_message_size, max_rdma_size;
 	DAT_COMPLETION_FLAGS recv_flags, request_flags;
 	int32_t max_recv_dtos, max_request_dtos, max_recv_iov, max_request_iov;
+	/* the transport may show what has been agreed here, from ESTABLISHED to ep_reset (EP lock) */
 	int32_t max_rdma_read_in, max_rdma_read_out;
 	int32_t srq_soft_hw, max_rdma_read_iov, max_rdma_write_iov;
 };

@@ -205,6 +205,9 @@ struct rdma_ep {
 	struct ibv_recv_wr recv_wr;
 	struct ibv_sge recv_sge;
 	const struct rdma_lmr *source, *sink;
+	/* reads that the consumer asked for, while its attributes show what has been agreed (EP lock) */
+	int32_t asked_in, asked_out;
+	bool agreed; /* they do (EP lock) */
 	struct rdma_conn *conn;			  /* IA mutex */
 };
 
@@ -400,6 +403,11 @@ int rdma_qp_begin(struct rdma_ep *ep, struct rdma_cm_id *id);
 int rdma_qp_begin_locked(struct rdma_ep *ep, struct rdma_cm_id *id);
 /* To RTR and RTS, with the numbers of reads in each direction. */
 int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in, uint8_t reads_out);
+/*
+ * The attributes show how many reads have been agreed, until the endpoint is reset; but those of an
+ * endpoint with an SRQ, which the standard wants to stay as they were asked for. EP lock.
+ */
+void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_out);
 /* To ERR: nobody touches a posted buffer any more. */
 void rdma_qp_stop(struct rdma_ep *ep);
 /* The device says that it has found an error: takes the receive that tells of it. No lock held. */

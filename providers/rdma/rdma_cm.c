@@ -354,11 +354,34 @@ static bool greet(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_
 	return posted;
 }
 
+/*
+ * The active side has its answer in `param`; the passive side has sent it in its own parameters.
+ * iWARP has no such answer to rely on: version 1 of MPA carries no numbers, and siw tells others
+ * than the peer's.
+ */
+static void agree(const struct rdma_conn *conn, struct rdma_ep *ep,
+		  const struct rdma_conn_param *param)
+{
+	int32_t in = conn->param.responder_resources, out = conn->param.initiator_depth;
+
+	if (!conn->ia->kind->three_way)
+		return;
+	/* they are seen from here: we may read as much as the peer serves, and the other way round */
+	if (conn->active) {
+		in = least(in, param->responder_resources);
+		out = least(out, param->initiator_depth);
+	}
+	datp_lock(&ep->base.lock);
+	rdma_qp_agreed_locked(ep, in, out);
+	datp_unlock(&ep->base.lock);
+}
+
 static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 			const struct rdma_conn_param *param)
 {
 	uint32_t len = conn->active ? rdma_wire_length(conn->ia->kind, RDMA_REPLY, param) : 0;
 
+	agree(conn, ep, param);
 	conn->established = true;
 	conn->greeting = greet(conn, ep, param);
 	if (!conn->greeting) {

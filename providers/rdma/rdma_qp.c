@@ -316,6 +316,31 @@ int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in,
 	return rc ? rc : modify(ep, id, IBV_QPS_RTS, reads_in, reads_out);
 }
 
+void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_out)
+{
+	struct datp_ep_attr *attr = &ep->base.attr;
+
+	if (ep->base.srq || ep->agreed)
+		return;
+	ep->asked_in = attr->max_rdma_read_in;
+	ep->asked_out = attr->max_rdma_read_out;
+	ep->agreed = true;
+	/* never more than was asked for, where we agree to some that nobody asked for */
+	if (reads_in < attr->max_rdma_read_in)
+		attr->max_rdma_read_in = reads_in;
+	if (reads_out < attr->max_rdma_read_out)
+		attr->max_rdma_read_out = reads_out;
+}
+
+static void agreed_forget_locked(struct rdma_ep *ep)
+{
+	if (!ep->agreed)
+		return;
+	ep->base.attr.max_rdma_read_in = ep->asked_in;
+	ep->base.attr.max_rdma_read_out = ep->asked_out;
+	ep->agreed = false;
+}
+
 static void halt(struct rdma_ep *ep)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -388,6 +413,7 @@ enum datp_err rdma_ep_reset(struct datp_ep *base)
 	datp_lock(&base->lock);
 	ep->over = false;
 	ep->early = NULL;
+	agreed_forget_locked(ep);
 	datp_unlock(&base->lock);
 	return qp_make(ep);
 }

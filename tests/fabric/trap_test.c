@@ -478,6 +478,52 @@ static void accepted_connection_that_is_ended_at_once_shows_each_receive_once(vo
 	check_join(sender);
 }
 
+static void reads_asked(struct api_end *end, int in, int out)
+{
+	struct api_end plain;
+	DAT_EP_PARAM param;
+
+	api_end_make(&plain, NULL);
+	REQUIRE_DAT(dat_ep_query(plain.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	param.ep_attr.max_rdma_read_in = in;
+	param.ep_attr.max_rdma_read_out = out;
+	api_end_make(end, &param.ep_attr);
+}
+
+static void reads_shown(const struct api_end *end, int in, int out)
+{
+	DAT_EP_PARAM param;
+
+	REQUIRE_DAT(dat_ep_query(end->ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(param.ep_attr.max_rdma_read_in, in);
+	CHECK_EQ_INT(param.ep_attr.max_rdma_read_out, out);
+}
+
+static void reads_that_are_agreed_are_shown_until_the_endpoint_is_reset(void)
+{
+	struct api_end a, b;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_CONN_QUAL qual;
+
+	api_open();
+	reads_asked(&a, 4, 4);
+	reads_asked(&b, 2, 1);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
+	reads_shown(&a, 4, 4);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), b.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_CONN(b.connect, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	reads_shown(&a, 1, 2);
+	reads_shown(&b, 2, 1);
+	REQUIRE_DAT(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(a.connect, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_CONN(b.connect, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	REQUIRE_DAT(dat_ep_reset(a.ep), DAT_SUCCESS);
+	reads_shown(&a, 4, 4);
+}
+
 /* ------------------------------------------------------------------ all */
 
 /* Since Linux 6.0 it comes when the hardware address of the neighbour changes, at any time. */
@@ -640,6 +686,7 @@ static const struct check_test ib_tests[] = {
 	CHECK_TEST(request_that_is_taken_for_a_stale_connection_is_repeated),
 	CHECK_TEST(client_that_asked_for_no_reads_can_read),
 	CHECK_TEST(server_that_asked_for_no_reads_can_read),
+	CHECK_TEST(reads_that_are_agreed_are_shown_until_the_endpoint_is_reset),
 	CHECK_END
 };
 

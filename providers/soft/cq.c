@@ -17,13 +17,17 @@
 #define CQ_CELLS_MIN 128u
 #define CQ_CELLS_MAX 4096u
 
-/* A fresh ring. Relaxed: no peer knows of it before a message says where it is. */
-static void ring_init(struct soft_ring *ring, uint32_t cells)
+/* Relaxed: no peer knows of it before a message says where it is. */
+void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position)
 {
 	ring->mask = cells - 1;
-	for (uint32_t i = 0; i < cells; i++)
-		atomic_store_explicit(&ring->cell[i].state, SOFT_STATE(i, 0, SOFT_FREE),
+	ring->head = position;
+	atomic_store_explicit(&ring->tail, position, memory_order_relaxed);
+	for (uint64_t p = position - cells; p != position; p++) {
+		atomic_store_explicit(&ring->cell[p & ring->mask].ready, 0, memory_order_relaxed);
+		atomic_store_explicit(&soft_ring_claims(ring)[p & ring->mask], SOFT_CLAIM(p, 0),
 				      memory_order_relaxed);
+	}
 }
 
 enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
@@ -39,17 +43,17 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_bury */
 	datp_lock(&ia->lock);
 	err = soft_arena_alloc(ia, SOFT_KIND_RING,
-			       sizeof(struct soft_ring) + cells * sizeof(struct soft_cell),
-			       &cq->mem);
+			       soft_ring_size(cells), &cq->mem);
 	if (err) {
 		datp_unlock(&ia->lock);
 		return err;
 	}
 	cq->ring = cq->mem.addr;
 	if (!cq->mem.used_before)
-		ring_init(cq->ring, cells);
+		soft_ring_init(cq->ring, cells, 0);
 	/* relaxed: old askers are gone, and nobody has asked yet */
 	atomic_store_explicit(&cq->ring->notify, 0, memory_order_relaxed);
+	atomic_store_explicit(&cq->ring->taken, cq->ring->head, memory_order_relaxed);
 	atomic_store_explicit(&cq->head, cq->ring->head, memory_order_relaxed);
 	cq->next = ia->cqs;
 	cq->prev = &ia->cqs;
@@ -83,24 +87,23 @@ struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 	/*
 	 * acquire: pairs with the release in soft_ring_publish, so that the cell's content is seen
 	 */
-	if (atomic_load_explicit(&cell->state, memory_order_acquire) !=
-	    SOFT_STATE(head, 0, SOFT_READY))
+	if (atomic_load_explicit(&cell->ready, memory_order_acquire) != head + 1)
 		return NULL;
 	return cell;
 }
 
-void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell)
+void soft_cq_next(struct soft_cq *cq)
 {
-	/* relaxed: the poll lock is held */
-	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	/* relaxed, both: the poll lock is held */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed) + 1;
 
-	atomic_store_explicit(&cq->head, head + 1, memory_order_relaxed);
+	atomic_store_explicit(&cq->head, head, memory_order_relaxed);
 	/*
-	 * release: what we read of the cell comes before the next claimer's writes, which acquire
-	 * this
+	 * Eight times a lap, so that the senders mostly find the line where they left it. release:
+	 * what we read of the cells comes before the next writes to them; soft_ring_claim acquires
 	 */
-	atomic_store_explicit(&cell->state, SOFT_STATE(head + cq->ring->mask + 1, 0, SOFT_FREE),
-			      memory_order_release);
+	if (!(head & (cq->ring->mask >> 3)))
+		atomic_store_explicit(&cq->ring->taken, head, memory_order_release);
 }
 
 uint32_t soft_cq_attention(struct soft_cq *cq)
@@ -128,16 +131,22 @@ bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
  */
 static void ring_void(struct soft_ia *ia, struct soft_ring *ring, const struct soft_peer *peer)
 {
-	for (uint32_t i = 0; i <= ring->mask; i++) {
-		struct soft_cell *cell = &ring->cell[i];
-		/* acquire: pairs with the claim of a thread that is no more */
-		uint64_t state = atomic_load_explicit(&cell->state, memory_order_acquire);
+	/* relaxed, all: what its threads did is seen, since they are seen to have ended */
+	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
 
-		if (SOFT_STATE_PHASE(state) != SOFT_CLAIMED ||
-		    ia->peer_slot[SOFT_STATE_PEER(state)] != peer)
+	for (uint32_t i = 0; i <= ring->mask; i++) {
+		uint64_t claim =
+			atomic_load_explicit(&soft_ring_claims(ring)[i], memory_order_relaxed);
+		uint64_t position = taken + (uint64_t)SOFT_CLAIM_AHEAD(claim, taken);
+		struct soft_cell *cell = &ring->cell[i];
+		uint64_t ready = atomic_load_explicit(&cell->ready, memory_order_relaxed);
+
+		/* ready, for it or for who claimed the cell meanwhile */
+		if (ia->peer_slot[SOFT_CLAIM_PEER(claim)] != peer ||
+		    (int64_t)(ready - position) > 0)
 			continue;
 		cell->kind = SOFT_CELL_VOID;
-		soft_ring_publish(cell, SOFT_STATE_POS(state));
+		soft_ring_publish(cell, position);
 	}
 }
 
@@ -179,40 +188,52 @@ void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer)
 struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me, uint64_t *position)
 {
 	for (;;) {
-		/* relaxed: the tail is a hint; the claim below is what decides */
+		/*
+		 * Relaxed: the tail is a hint; the claim below is what decides. All positions before
+		 * it are claimed.
+		 */
 		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-		struct soft_cell *cell = &ring->cell[tail & ring->mask];
-		uint64_t state = atomic_load_explicit(&cell->state, memory_order_relaxed);
-		uint64_t free_state = SOFT_STATE(tail, 0, SOFT_FREE);
-		int64_t ahead = (int64_t)((SOFT_STATE_POS(state) - tail) << 18);
+		/*
+		 * acquire: pairs with soft_cq_next. The cell that it lets us have has been read, and
+		 * the claim of a lap ago is seen
+		 */
+		uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
+		_Atomic uint64_t *claim = &soft_ring_claims(ring)[tail & ring->mask];
+		uint64_t word;
+		int64_t ahead;
 
-		if (ahead < 0) /* the consumer has not yet freed what was here a lap ago */
+		if ((int64_t)(tail - taken) > (int64_t)ring->mask)
 			return NULL;
-		/* acquire on success: pairs with the consumer's release of the cell */
-		if (state == free_state &&
-		    atomic_compare_exchange_strong_explicit(
-			    &cell->state, &free_state, SOFT_STATE(tail, me, SOFT_CLAIMED),
-			    memory_order_acquire, memory_order_relaxed)) {
-			*position = tail;
-			atomic_compare_exchange_strong_explicit(&ring->tail, &tail, tail + 1,
-								memory_order_relaxed,
-								memory_order_relaxed);
-			return cell;
-		}
+		word = atomic_load_explicit(claim, memory_order_relaxed);
+		ahead = SOFT_CLAIM_AHEAD(word, tail);
 		/*
 		 * taken by another, who may have died or been put to sleep before it moved the
-		 * tail: help
+		 * tail, or has set it back: help
 		 */
-		atomic_compare_exchange_strong_explicit(&ring->tail, &tail, tail + 1,
-							memory_order_relaxed, memory_order_relaxed);
+		if (ahead >= 0) {
+			atomic_compare_exchange_strong_explicit(
+				&ring->tail, &tail, tail + (uint64_t)ahead + 1,
+				memory_order_relaxed, memory_order_relaxed);
+			continue;
+		}
+		/* relaxed: what it is about was acquired above */
+		if (!atomic_compare_exchange_strong_explicit(claim, &word, SOFT_CLAIM(tail, me),
+							     memory_order_relaxed,
+							     memory_order_relaxed))
+			continue;
+		/* a plain store: if others have gone on meanwhile, it costs one of them a step */
+		atomic_store_explicit(&ring->tail, tail + 1, memory_order_relaxed);
+		/* the next message finds its line here, or on the way */
+		__builtin_prefetch(&ring->cell[(tail + 1) & ring->mask], 1);
+		*position = tail;
+		return &ring->cell[tail & ring->mask];
 	}
 }
 
 void soft_ring_publish(struct soft_cell *cell, uint64_t position)
 {
 	/* release: the cell's content first; pairs with soft_cq_peek */
-	atomic_store_explicit(&cell->state, SOFT_STATE(position, 0, SOFT_READY),
-			      memory_order_release);
+	atomic_store_explicit(&cell->ready, position + 1, memory_order_release);
 }
 
 bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,

@@ -6,11 +6,13 @@
 #include "soft.h"
 
 /* Owner. */
+/* A fresh ring, whose first message will have this position. */
+void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position);
 enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
 			   uint32_t min_cells);
 void soft_cq_fini(struct soft_cq *cq);
 struct soft_cell *soft_cq_peek(struct soft_cq *cq);	       /* poll lock */
-void soft_cq_next(struct soft_cq *cq, struct soft_cell *cell); /* poll lock */
+void soft_cq_next(struct soft_cq *cq);			       /* poll lock */
 uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
 /*
@@ -30,8 +32,7 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	const struct soft_cell *cell = &cq->ring->cell[head & cq->ring->mask];
 
-	return atomic_load_explicit(&cell->state, memory_order_relaxed) ==
-		       SOFT_STATE(head, 0, SOFT_READY) ||
+	return atomic_load_explicit(&cell->ready, memory_order_relaxed) == head + 1 ||
 	       atomic_load_explicit(&cq->ring->attention, memory_order_relaxed);
 }
 

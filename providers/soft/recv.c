@@ -380,7 +380,7 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 	attention_poll(cq);
 	while (!n && (cell = soft_cq_peek(cq))) {
 		cell_take(cq, cell, out, &n);
-		soft_cq_next(cq, cell);
+		soft_cq_next(cq);
 	}
 	return n;
 }
@@ -405,7 +405,7 @@ void soft_cq_discard(struct soft_cq *cq)
 
 	while ((cell = soft_cq_peek(cq))) {
 		cell_drop(cq->ia, cell);
-		soft_cq_next(cq, cell);
+		soft_cq_next(cq);
 	}
 }
 

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 3u
+#define SOFT_SHM_VERSION 4u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -33,20 +33,11 @@ enum soft_cell_kind { SOFT_CELL_VOID, SOFT_CELL_MESSAGE, SOFT_CELL_DONE };
 #define SOFT_INLINE 88
 
 /*
- * cell.state: position << 18 | peer << 2 | phase. A cell of position p is FREE(p) until the sender
- * that drew ticket p claims it in its own name, CLAIMED(p, me); the name is what lets the owner
- * void the claim of a sender that died. READY(p) is the consumer's; it leaves FREE(p + size).
+ * A cell is written by the sender that claimed its position, once, and read by the ring's owner:
+ * its lines go one way. What else the senders have to agree on is kept apart, in the claims.
  */
-enum soft_phase { SOFT_FREE, SOFT_CLAIMED, SOFT_READY };
-
-#define SOFT_STATE(pos, peer, phase)                                                               \
-	(((uint64_t)(pos) << 18) | ((uint64_t)(peer) << 2) | (uint64_t)(phase))
-#define SOFT_STATE_POS(s)   ((s) >> 18)
-#define SOFT_STATE_PEER(s)  ((uint32_t)((s) >> 2) & 0xffffu)
-#define SOFT_STATE_PHASE(s) ((enum soft_phase)((s)&3))
-
 struct soft_cell {
-	_Atomic uint64_t state;
+	_Atomic uint64_t ready; /* its position + 1, once the rest is there */
 	uint32_t port, gen; /* the receiving endpoint */
 	uint32_t msg;	    /* number of the message on its connection, from 0 */
 	uint32_t len;
@@ -62,9 +53,22 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 #define SOFT_NOTIFY_WAITER   1u /* somebody sleeps on `bell` */
 #define SOFT_NOTIFY_DOORBELL 2u /* the owner's service thread wants its eventfd written */
 
+/*
+ * A claim: position << 16 | peer. That of a position p stands at p & mask, over the one of a lap
+ * ago; the name is what lets the owner void the claim of a sender that died.
+ */
+#define SOFT_CLAIM(pos, peer)  ((uint64_t)(pos) << 16 | (uint64_t)(peer))
+#define SOFT_CLAIM_POS(claim)  ((claim) >> 16)
+#define SOFT_CLAIM_PEER(claim) ((uint32_t)(claim)&0xffffu)
+/* By how much it is beyond a position: the 48 bits that it has, with their sign. */
+#define SOFT_CLAIM_AHEAD(claim, pos)                                                               \
+	((int64_t)((SOFT_CLAIM_POS(claim) - (uint64_t)(pos)) << 16) >> 16)
+
 struct soft_ring {
 	alignas(SOFT_LINE) _Atomic uint64_t
-		tail; /* senders: the next ticket (a hint; the cells decide) */
+		tail; /* senders: the next position (a hint; the claims decide) */
+	/* owner: how many cells it has read, told now and then; the senders may go a lap beyond */
+	alignas(SOFT_LINE) _Atomic uint64_t taken;
 	alignas(SOFT_LINE) _Atomic uint32_t
 		attention; /* list of ports: (index << 1 | side) + 1; 0: empty */
 	_Atomic uint32_t
@@ -72,8 +76,20 @@ struct soft_ring {
 	_Atomic uint32_t bell; /* the futex of evd_wait */
 	uint32_t mask;	       /* owner */
 	uint64_t head;	       /* owner: where its next user goes on; positions never restart */
-	alignas(SOFT_LINE) struct soft_cell cell[];
+	alignas(SOFT_LINE) struct soft_cell cell[]; /* and behind the last one the claims */
 };
+
+static inline size_t soft_ring_size(uint32_t cells)
+{
+	return sizeof(struct soft_ring) +
+	       cells * (sizeof(struct soft_cell) + sizeof(_Atomic uint64_t));
+}
+
+/* Senders. */
+static inline _Atomic uint64_t *soft_ring_claims(struct soft_ring *ring)
+{
+	return (_Atomic uint64_t *)(void *)&ring->cell[ring->mask + 1];
+}
 
 /* ---- a port: one endpoint as its peer sees it ---- */
 

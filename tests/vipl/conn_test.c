@@ -408,6 +408,30 @@ static void receives_survive_a_failed_request(void)
 	}
 }
 
+/* Good when it was posted, and found bad when it is needed. */
+static void a_receive_whose_memory_is_gone_fails_alone(void)
+{
+	VIP_MEM_ATTRIBUTES mem = { .Ptag = NULL };
+	VIP_DESCRIPTOR *d = aligned_alloc(4096, 4096), *got;
+	VIP_MEM_HANDLE handle;
+
+	REQUIRE(d != NULL);
+	REQUIRE_VIP(VipRegisterMem(b.nic, d, 4096, &mem, &handle), VIP_SUCCESS);
+	memcpy(d, prepare(&b, 0, 64), sizeof(*d));
+	REQUIRE_VIP(VipPostRecv(b.vi, d, handle), VIP_SUCCESS);
+	post_recv(&b, 1, 64);
+	REQUIRE_VIP(VipDeregisterMem(b.nic, d, handle), VIP_SUCCESS);
+	sides_connect(&a, &b);
+	REQUIRE_VIP(VipRecvWait(b.vi, check_patience_ms(), &got), VIP_DESCRIPTOR_ERROR);
+	CHECK(got == d);
+	CHECK_EQ_INT(d->CS.Status, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DONE |
+					   VIP_STATUS_PROTECTION_ERROR);
+	CHECK_EQ_INT(state_of(&b), VIP_STATE_CONNECTED);
+	post_send(&a, 0, 8);
+	expect_recv(&b, 1, VIP_STATUS_OP_RECEIVE);
+	free(d);
+}
+
 static void disconnect_flushes_and_the_vi_is_idle_at_once(void)
 {
 	post_recv(&b, 0, 64);
@@ -575,6 +599,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(accepting_with_a_connected_vi_is_invalid_state),
 	CHECK_TEST(a_client_without_patience_times_out),
 	CHECK_TEST(receives_survive_a_failed_request),
+	CHECK_TEST(a_receive_whose_memory_is_gone_fails_alone),
 	CHECK_TEST(disconnect_flushes_and_the_vi_is_idle_at_once),
 	CHECK_TEST(the_other_side_is_told_and_flushed),
 	CHECK_TEST(sent_before_disconnect_is_received),

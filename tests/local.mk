@@ -17,6 +17,11 @@ AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
 	TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp:die_after_fork=0:second_deadlock_stack=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
 
+EXTRA_DIST += tests/aarch64/check
+check-aarch64:
+	bash $(srcdir)/tests/aarch64/check
+.PHONY: check-aarch64
+
 EXTRA_DIST += tests/tsan.supp
 check_DATA += tests/dat.conf
 CLEANFILES += tests/dat.conf
@@ -66,4 +71,4 @@ FORCE:
 .PHONY: check-valgrind FORCE
 
 clean-local:
-	rm -rf valgrind html
+	rm -rf valgrind html aarch64

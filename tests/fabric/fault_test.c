@@ -185,17 +185,22 @@ static void receives_late(void *arg)
 
 static void message_before_the_first_receive_waits_or_ends_the_connection(void)
 {
+	DAT_DTO_COMPLETION_STATUS status;
 	DAT_EVENT event;
 
 	start(receives_late);
 	REQUIRE_DAT(api_send(end.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
 	check_signal(peer);
 	API_EVENT(end.request, &event);
-	/* the end that iWARP makes of it may be quicker than the completion */
-	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS) {
+	status = event.event_data.dto_completion_event_data.status;
+	/*
+	 * The end that iWARP makes of it may be quicker than the completion. What siw finds ended
+	 * when it has just sent the last segment is to it an operation that failed, and all else is
+	 * flushed.
+	 */
+	if (status != DAT_DTO_SUCCESS) {
 		CHECK(!strncmp(api_ia_name(), "iwarp", 5));
-		CHECK_EQ_INT(event.event_data.dto_completion_event_data.status,
-			     DAT_DTO_ERR_FLUSHED);
+		CHECK(status == DAT_DTO_ERR_FLUSHED || status == DAT_DTO_ERR_LOCAL_EP);
 	}
 	check_await(peer);
 	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);

@@ -11,6 +11,9 @@
 
 #include "impl.h"
 
+/* A post is one function in the end: what is called for each message is worth some size. */
+#define POST_INLINE static inline __attribute__((always_inline))
+
 /* A descriptor as uDAPL wants it. */
 struct plan {
 	DAT_LMR_TRIPLET iov[1 + MAX_SEGMENTS];	/* the header, then the data */
@@ -34,7 +37,7 @@ look_up(struct vi *vi, VIP_MEM_HANDLE handle, uint32_t epoch)
 }
 
 /* The copy of what is known of a region; NULL if there is none. */
-static inline const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handle)
+POST_INLINE const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handle)
 {
 	const struct mem_view *view = &vi->cache[handle & (MEM_CACHE - 1)];
 	uint32_t epoch;
@@ -47,8 +50,8 @@ static inline const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handl
 }
 
 /* The region, if all of the range is in it and the VI may use it. */
-static inline const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle, uintptr_t at,
-					     uint64_t length)
+POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle, uintptr_t at,
+					   uint64_t length)
 {
 	const struct mem_view *view = view_of(vi, handle);
 
@@ -58,7 +61,7 @@ static inline const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handl
 	return view;
 }
 
-static uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment)
+POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment)
 {
 	const struct mem_view *view;
 
@@ -111,8 +114,8 @@ static inline bool holds(const struct mem_view *view, const VIP_DESCRIPTOR *d)
  * Makes the plan; what it returns is what is wrong with the descriptor. Its control segment is in
  * `view`, which is good until another region is looked up.
  */
-static uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op,
-			  const struct mem_view *view)
+POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op,
+			       const struct mem_view *view)
 {
 	const VIP_DESCRIPTOR *d = op->descriptor;
 	unsigned int first = 0, count = d->CS.SegCount;
@@ -169,7 +172,7 @@ static uint32_t not_taken(struct queue *q, DAT_RETURN ret)
 	}
 }
 
-static uint32_t give_receive(struct vi *vi, struct op *op, struct plan *plan)
+POST_INLINE uint32_t give_receive(struct vi *vi, struct op *op, struct plan *plan)
 {
 	DAT_RETURN ret;
 
@@ -222,7 +225,7 @@ static DAT_RETURN give_write(struct vi *vi, struct op *op, struct plan *plan)
 				DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-static uint32_t give_request(struct vi *vi, struct op *op, struct plan *plan)
+POST_INLINE uint32_t give_request(struct vi *vi, struct op *op, struct plan *plan)
 {
 	unsigned int control = plan->control & VIP_CONTROL_OP_MASK;
 	DAT_RETURN ret;
@@ -265,7 +268,7 @@ static void op_fail(struct vi *vi, struct op *op, uint32_t fault)
 	break_if_reliable(vi, fault);
 }
 
-static const struct mem_view *control_of(struct vi *vi, const struct op *op)
+POST_INLINE const struct mem_view *control_of(struct vi *vi, const struct op *op)
 {
 	return covered(vi, op->handle, (uintptr_t)op->descriptor, sizeof(VIP_CONTROL_SEGMENT));
 }
@@ -286,7 +289,7 @@ static __attribute__((noinline)) uint32_t wrong_descriptor(struct vi *vi, const 
 /*
  * What is wrong with the descriptor as memory. *view is the region that holds its control segment.
  */
-static inline uint32_t descriptor_fault(struct vi *vi, struct op *op, const struct mem_view **view)
+POST_INLINE uint32_t descriptor_fault(struct vi *vi, struct op *op, const struct mem_view **view)
 {
 	*view = control_of(vi, op);
 	op->writable = *view != NULL;
@@ -296,7 +299,8 @@ static inline uint32_t descriptor_fault(struct vi *vi, struct op *op, const stru
 }
 
 /* A free slot with the descriptor in it, now in the queue; NULL if that is full. */
-static struct op *op_enqueue(struct queue *q, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle)
+POST_INLINE struct op *op_enqueue(struct queue *q, VIP_DESCRIPTOR *descriptor,
+				  VIP_MEM_HANDLE handle)
 {
 	/* relaxed: vi->lock is held; acquire: the slot of what was popped has been read */
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
@@ -328,7 +332,7 @@ static uint32_t kind_of(unsigned int control)
 	}
 }
 
-static uint32_t post_request(struct vi *vi, struct op *op)
+POST_INLINE uint32_t post_request(struct vi *vi, struct op *op)
 {
 	const struct mem_view *view;
 	struct plan plan;
@@ -344,7 +348,7 @@ static uint32_t post_request(struct vi *vi, struct op *op)
 	return fault ? fault : give_request(vi, op, &plan);
 }
 
-static uint32_t post_receive(struct vi *vi, struct op *op)
+POST_INLINE uint32_t post_receive(struct vi *vi, struct op *op)
 {
 	const struct mem_view *view;
 	struct plan plan;
@@ -399,8 +403,8 @@ static VIP_RETURN refuse_locked(struct vi *vi, struct queue *q, VIP_DESCRIPTOR *
 	return VIP_ERROR_RESOURCE;
 }
 
-static VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descriptor,
-		       VIP_MEM_HANDLE mem_handle)
+POST_INLINE VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *descriptor,
+			    VIP_MEM_HANDLE mem_handle)
 {
 	struct vi *vi = vi_get(handle);
 	VIP_RETURN ret = VIP_SUCCESS;

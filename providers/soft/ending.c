@@ -236,11 +236,10 @@ static void disconnect_gracefully(struct soft_ep *ep)
 		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1,
 					  memory_order_relaxed);
 		/*
-		 * Full fence, pairing with the one in soft_ring_notify, which lies between
-		 * the engine's sq_done and its look at this flag: it rings, or we see what it did.
+		 * sequentially consistent with engine_tell_initiator: it rings, or we see what it
+		 * did
 		 */
-		atomic_store_explicit(&ep->port->want_bell, 1, memory_order_relaxed);
-		atomic_thread_fence(memory_order_seq_cst);
+		atomic_store(&ep->port->want_bell, 1);
 		soft_engine_run(ep, true);
 		soft_sq_reap(ep);
 	}

@@ -285,8 +285,8 @@ static void engine_tell_initiator(struct soft_dir *dir)
 
 	soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
 	soft_ring_notify(ep->rrequest, dir->peer->doorbell_fd);
-	/* relaxed: the full fence in soft_ring_notify pairs with that of disconnect_gracefully */
-	if (atomic_load_explicit(&dir->ip->want_bell, memory_order_relaxed))
+	/* sequentially consistent with the owner's store, after which it looks at sq_done itself */
+	if (atomic_load(&dir->ip->want_bell))
 		(void)soft_doorbell_ring(dir->peer->doorbell_fd);
 }
 

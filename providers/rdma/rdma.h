@@ -373,7 +373,9 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
 /* A read of nothing, which the peer's device answers. EP lock. */
 bool rdma_post_greeting(struct rdma_ep *ep);
-enum datp_err rdma_post_error(int rc);
+/* What the driver has said of a post that is not 0, as an errno; 0: the device has it all the same. */
+int rdma_post_said(int rc);
+enum datp_err rdma_post_error(int err);
 
 /*
  * What the low bits of a work request's id say; the rest is an address. FOREIGN: a receive that was

@@ -179,8 +179,10 @@ rdma_plain_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 	rc = op == DATP_RECV
 		     ? rdma_plain_recv_locked(rdma_ep(ep), wqe, iov)
 		     : rdma_plain_request_locked(rdma_ep(ep), wqe, iov, remote, len, op);
-	if (__builtin_expect(rc, 0))
-		wq->posted--;
+	if (__builtin_expect(rc, 0)) {
+		rc = rdma_post_said(rc);
+		wq->posted -= rc != 0;
+	}
 	datp_unlock(&ep->lock);
 	*result = rdma_plain_result(ep, rc, op);
 	return true;

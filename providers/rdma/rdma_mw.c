@@ -89,7 +89,7 @@ static enum datp_err bind_registration(struct rdma_ep *ep, struct datp_wqe *wqe,
 		if (!mr)
 			return rdma_mr_error(ia, info->length, errno);
 	}
-	rc = rdma_post_marker(ep, (uintptr_t)wqe, true);
+	rc = rdma_post_said(rdma_post_marker(ep, (uintptr_t)wqe, true));
 	if (rc) {
 		if (mr)
 			ibv_dereg_mr(mr);

@@ -9,9 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum datp_err rdma_post_error(int rc)
+int rdma_post_said(int rc)
 {
-	switch (rc) {
+	/*
+	 * siw's numbers are negative, and -1 says that the request is on its queue but that the
+	 * kernel has not been told: the connection is ending, and takes it along.
+	 */
+	return rc == -1 ? 0 : rc < 0 ? -rc : rc;
+}
+
+static inline __attribute__((always_inline)) enum datp_err result(int rc)
+{
+	if (__builtin_expect(!rc, 1))
+		return DATP_OK;
+	rc = rdma_post_said(rc);
+	return rc ? rdma_post_error(rc) : DATP_OK;
+}
+
+enum datp_err rdma_post_error(int err)
+{
+	switch (err) {
 	case ENOMEM:
 		return DATP_ERR_CREDITS;
 	case EINVAL:
@@ -106,7 +123,7 @@ static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr
 {
 	struct ibv_send_wr wr[RDMA_SGE_MAX], *bad;
 	uint64_t at = whole->wr.rdma.remote_addr;
-	int n = whole->num_sge, rc;
+	int n = whole->num_sge;
 
 	for (int i = 0; i < n; i++) {
 		wr[i] = *whole;
@@ -121,8 +138,7 @@ static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr
 		if (i + 1 < n)
 			wr[i].send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
 	}
-	rc = ibv_post_send(ep->qp, wr, &bad);
-	return rc ? rdma_post_error(rc) : DATP_OK;
+	return result(ibv_post_send(ep->qp, wr, &bad));
 }
 
 static inline __attribute__((always_inline)) enum datp_err
@@ -133,7 +149,6 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 	struct ibv_sge sge[RDMA_SGE_MAX];
 	struct ibv_send_wr wr, *bad;
 	enum datp_err err;
-	int rc;
 
 	if (__builtin_expect(ep->over | ep->late, 0)) {
 		rdma_late_request_locked(ep);
@@ -163,8 +178,7 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 	}
 	if (opcode == IBV_WR_RDMA_READ && __builtin_expect(wr.num_sge > ep->read_sge, 0))
 		return read_in_pieces(ep, &wr);
-	rc = ibv_post_send(ep->qp, &wr, &bad);
-	return __builtin_expect(rc, 0) ? rdma_post_error(rc) : DATP_OK;
+	return result(ibv_post_send(ep->qp, &wr, &bad));
 }
 
 enum datp_err rdma_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
@@ -254,7 +268,6 @@ enum datp_err rdma_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	struct ibv_sge sge[RDMA_SGE_MAX];
 	struct ibv_recv_wr wr, *bad;
 	enum datp_err err;
-	int rc;
 
 	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge, &ep->sink);
 	if (__builtin_expect(err, 0))
@@ -265,8 +278,7 @@ enum datp_err rdma_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	wr.wr_id = (uintptr_t)wqe;
 	wr.next = NULL;
 	wr.sg_list = sge;
-	rc = ibv_post_recv(ep->qp, &wr, &bad);
-	return __builtin_expect(rc, 0) ? rdma_post_error(rc) : DATP_OK;
+	return result(ibv_post_recv(ep->qp, &wr, &bad));
 }
 
 enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
@@ -276,12 +288,10 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)wqe | RDMA_ID_SRQ, .sg_list = sge }, *bad;
 	const struct rdma_lmr *last;
 	enum datp_err err;
-	int rc;
 
 	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge, &last);
 	if (err)
 		return err;
 	give_segment(base->obj.ia, sge, &wr.num_sge);
-	rc = ibv_post_srq_recv(((struct rdma_srq *)base)->srq, &wr, &bad);
-	return rc ? rdma_post_error(rc) : DATP_OK;
+	return result(ibv_post_srq_recv(((struct rdma_srq *)base)->srq, &wr, &bad));
 }

@@ -78,6 +78,22 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	return ret;
 }
 
+static __thread bool doorbell_fails; /* the next writing to the kernel does, on this thread */
+
+/* The C library's own does the rest: a thread that connects has to be cancelled in it. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+	ssize_t (*real)(int, const void *, size_t);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "write");
+	if (doorbell_fails) {
+		doorbell_fails = false;
+		errno = ENOTCONN;
+		return -1;
+	}
+	return real(fd, data, size);
+}
+
 /* ------------------------------------------------------------------ a stranger */
 
 static struct {
@@ -690,7 +706,27 @@ static const struct check_test ib_tests[] = {
 	CHECK_END
 };
 
+/*
+ * The kernel does so from when the connection has begun to end, until the program hears of it. The
+ * request is on the queue by then.
+ */
+static void request_that_the_kernel_refuses_as_the_connection_ends_is_flushed(void)
+{
+	struct api_pair pair;
+
+	api_open();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	doorbell_fails = true;
+	CHECK_DAT(api_send(pair.a.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
+	CHECK(!doorbell_fails);
+	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 7, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_EMPTY(pair.a.request);
+}
+
 static const struct check_test iw_tests[] = {
+	CHECK_TEST(request_that_the_kernel_refuses_as_the_connection_ends_is_flushed),
 	CHECK_TEST(accepted_connection_that_is_ended_at_once_shows_each_receive_once),
 	CHECK_END
 };

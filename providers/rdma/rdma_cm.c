@@ -355,6 +355,20 @@ static bool greet(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_
 }
 
 /*
+ * The reads of an active side's connection that the answer leaves in each direction. They are seen
+ * from here: we may read as much as the peer serves, and the other way round.
+ */
+static uint8_t reads_in(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
+{
+	return least(answer->responder_resources, conn->param.responder_resources);
+}
+
+static uint8_t reads_out(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
+{
+	return least(answer->initiator_depth, conn->param.initiator_depth);
+}
+
+/*
  * The active side has its answer in `param`; the passive side has sent it in its own parameters.
  * iWARP has no such answer to rely on: version 1 of MPA carries no numbers, and siw tells others
  * than the peer's.
@@ -366,10 +380,9 @@ static void agree(const struct rdma_conn *conn, struct rdma_ep *ep,
 
 	if (!conn->ia->kind->three_way)
 		return;
-	/* they are seen from here: we may read as much as the peer serves, and the other way round */
 	if (conn->active) {
-		in = least(in, param->responder_resources);
-		out = least(out, param->initiator_depth);
+		in = reads_in(conn, param);
+		out = reads_out(conn, param);
 	}
 	datp_lock(&ep->base.lock);
 	rdma_qp_agreed_locked(ep, in, out);
@@ -423,13 +436,9 @@ void rdma_ep_greeted(struct datp_ep *base)
 static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 		     const struct rdma_conn_param *param)
 {
-	/*
-	 * They are seen from here: we may read as much as the peer serves, and the other way
-	 * round. A peer that asked for none may read nevertheless.
-	 */
-	uint8_t out = least(param->initiator_depth, conn->param.initiator_depth);
-	uint8_t in = least(param->responder_resources, conn->param.responder_resources);
-	int err = rdma_qp_connect(ep, conn->id, in ? in : 1, out);
+	uint8_t in = reads_in(conn, param);
+	/* a peer that asked for none may read nevertheless */
+	int err = rdma_qp_connect(ep, conn->id, in ? in : 1, reads_out(conn, param));
 
 	if (err) {
 		datp_log(1, "%s: cannot connect a queue pair: %s", conn->ia->base.name,

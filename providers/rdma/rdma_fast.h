@@ -290,62 +290,47 @@ rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 
 /* ------------------------------------------------------------------ the plugin */
 
+/* A post: the plain way, else the SDK's, which is kept out of line. */
+#define RDMA_FAST_MESSAGE(what, op)                                                                \
+	static __attribute__((noinline)) DAT_RETURN datp_fast_##what(                              \
+		DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, DAT_COMPLETION_FLAGS); \
+	static DAT_RETURN rdma_fast_##what(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,    \
+					   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)      \
+	{                                                                                          \
+		DAT_RETURN result;                                                                 \
+                                                                                                   \
+		if (rdma_plain_post(ep, n, iov, cookie, NULL, flags, op, &result))                 \
+			return result;                                                             \
+		return datp_fast_##what(ep, n, iov, cookie, flags);                                \
+	}
+
+#define RDMA_FAST_TRANSFER(what, op)                                                               \
+	static __attribute__((noinline)) DAT_RETURN datp_fast_##what(                              \
+		DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,                       \
+		const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);                                    \
+	static DAT_RETURN rdma_fast_##what(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,    \
+					   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,   \
+					   DAT_COMPLETION_FLAGS flags)                             \
+	{                                                                                          \
+		DAT_RETURN result;                                                                 \
+                                                                                                   \
+		if (rdma_plain_post(ep, n, iov, cookie, remote, flags, op, &result))               \
+			return result;                                                             \
+		return datp_fast_##what(ep, n, iov, cookie, remote, flags);                        \
+	}
+
 /* DATP_PROVIDER, with the plain way before the SDK's. */
 #define RDMA_PROVIDER(plugin_name, plugin_ops)                                                     \
+	RDMA_FAST_MESSAGE(send, DATP_SEND)                                                         \
+	RDMA_FAST_MESSAGE(recv, DATP_RECV)                                                         \
+	RDMA_FAST_TRANSFER(read, DATP_RDMA_READ)                                                   \
+	RDMA_FAST_TRANSFER(write, DATP_RDMA_WRITE)                                                 \
 	static __attribute__((noinline)) DAT_RETURN datp_fast_dequeue(DAT_EVD_HANDLE, DAT_EVENT *); \
-	static __attribute__((noinline)) DAT_RETURN datp_fast_send(                                \
-		DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, DAT_COMPLETION_FLAGS); \
-	static __attribute__((noinline)) DAT_RETURN datp_fast_recv(                                \
-		DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, DAT_COMPLETION_FLAGS); \
-	static __attribute__((noinline)) DAT_RETURN datp_fast_read(                                \
-		DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,                       \
-		const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);                                    \
-	static __attribute__((noinline)) DAT_RETURN datp_fast_write(                               \
-		DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,                       \
-		const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);                                    \
-	DATP_FAST_PATH(plugin_ops)                                                                 \
-	static DAT_RETURN rdma_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,      \
-					 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)        \
-	{                                                                                          \
-		DAT_RETURN result;                                                                 \
-                                                                                                   \
-		if (rdma_plain_post(ep, n, iov, cookie, NULL, flags, DATP_SEND, &result))          \
-			return result;                                                             \
-		return datp_fast_send(ep, n, iov, cookie, flags);                                  \
-	}                                                                                          \
-	static DAT_RETURN rdma_fast_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,      \
-					 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)        \
-	{                                                                                          \
-		DAT_RETURN result;                                                                 \
-                                                                                                   \
-		if (rdma_plain_post(ep, n, iov, cookie, NULL, flags, DATP_RECV, &result))          \
-			return result;                                                             \
-		return datp_fast_recv(ep, n, iov, cookie, flags);                                  \
-	}                                                                                          \
-	static DAT_RETURN rdma_fast_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,      \
-					 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,     \
-					 DAT_COMPLETION_FLAGS flags)                               \
-	{                                                                                          \
-		DAT_RETURN result;                                                                 \
-                                                                                                   \
-		if (rdma_plain_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_READ, &result))   \
-			return result;                                                             \
-		return datp_fast_read(ep, n, iov, cookie, remote, flags);                          \
-	}                                                                                          \
-	static DAT_RETURN rdma_fast_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,     \
-					 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,     \
-					 DAT_COMPLETION_FLAGS flags)                               \
-	{                                                                                          \
-		DAT_RETURN result;                                                                 \
-                                                                                                   \
-		if (rdma_plain_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_WRITE, &result))  \
-			return result;                                                             \
-		return datp_fast_write(ep, n, iov, cookie, remote, flags);                         \
-	}                                                                                          \
 	static DAT_RETURN rdma_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)                  \
 	{                                                                                          \
 		return rdma_plain_dequeue(evd, event, datp_fast_dequeue);                          \
 	}                                                                                          \
+	DATP_FAST_PATH(plugin_ops)                                                                 \
 	static const struct datp_plugin datp_plugin_ = {                                           \
 		.name = plugin_name,                                                               \
 		.ops = &(plugin_ops),                                                              \

@@ -110,7 +110,7 @@ cpus=$(taskset -pc $$ | sed 's/.*: //')
 cpu_a=${cpus%%[,-]*}
 cpu_b=${cpus##*[,-]}
 
-# ucx TEST SIZE COLUMN ITERS: the better one of the two ways that UCX has within a host
+# ucx TEST SIZE COLUMN ITERS: the better one of the two ways that UCX has within a host. It pads its numbers to four digits.
 ucx()
 {
 	local transport port server
@@ -121,7 +121,7 @@ ucx()
 		server=$!
 		sleep 0.5
 		UCX_TLS=$transport timeout 60 ucx_perftest -p $port -c "$cpu_a" -t "$1" -s "$2" -n "$4" \
-			-w $(($4 / 10)) -f -v 127.0.0.1 2>/dev/null | awk -F, -v column="$3" '/^[0-9]/ { print $column }'
+			-w $(($4 / 10)) -f -v 127.0.0.1 2>/dev/null | awk -F, -v column="$3" '/^ *[0-9]/ { print $column }'
 		kill $server 2>/dev/null
 		wait $server 2>/dev/null
 	done

@@ -54,6 +54,11 @@ struct rdma_kind {
 	bool (*greets)(const struct rdma_ia *ia);
 	/* whether the device serves a read whatever rights its memory has. NULL: no */
 	bool (*reads_unchecked)(const struct rdma_ia *ia);
+	/*
+	 * A CQ that keeps a place which no other object may have; on a device that has just been
+	 * opened. NULL, and where it returns that: none
+	 */
+	struct ibv_cq *(*plug)(struct rdma_ia *ia);
 };
 
 /* ------------------------------------------------------------------ completion queues */
@@ -257,6 +262,7 @@ struct rdma_ia {
 	bool reaping; /* a call to destroy dead ones is on its way (IA mutex) */
 	pthread_mutex_t cq_lock; /* outside the poll locks: sizes of CQs */
 	_Atomic uint32_t mr_lock; /* a leaf */
+	struct ibv_cq *plug; /* or NULL */
 	struct rdma_cqset sink;
 	_Atomic uint32_t sink_lock;
 	_Atomic uint32_t qp_lock; /* a leaf */

@@ -72,6 +72,7 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 		return DATP_ERR_MEMORY;
 	ia->windows = windows_work(ia);
 	ia->greets = ia->kind->greets && ia->kind->greets(ia);
+	ia->plug = ia->kind->plug ? ia->kind->plug(ia) : NULL;
 	return rdma_cqset_init(&ia->sink, ia, NULL, &ia->sink_lock, 256);
 }
 
@@ -144,6 +145,8 @@ void rdma_ia_close(struct datp_ia *base)
 	rdma_conns_fini(ia);
 	rdma_parts_fini(ia);
 	rdma_cqset_fini(&ia->sink);
+	if (ia->plug)
+		ibv_destroy_cq(ia->plug);
 	if (ia->pd)
 		ibv_dealloc_pd(ia->pd);
 	if (ia->verbs)
@@ -213,7 +216,7 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_rdma_read_in = count_of(dev->max_res_rd_atom);
 	a->max_rdma_read_out = count_of((int64_t)dev->max_qp_init_rd_atom * dev->max_qp);
 	a->read_in_guaranteed = a->read_out_guaranteed = true;
-	a->max_evds = count_of(dev->max_cq - 1);
+	a->max_evds = count_of(dev->max_cq - 1 - (ia->plug != NULL));
 	/* of the list in libdatp; how many completions a CQ holds follows from the endpoints */
 	a->max_evd_qlen = count_of((int64_t)dev->max_cqe * RDMA_CQ_MAX);
 	a->max_iov_per_dto = least(dev->max_sge, RDMA_SGE_MAX);

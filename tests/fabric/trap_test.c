@@ -725,7 +725,23 @@ static void request_that_the_kernel_refuses_as_the_connection_ends_is_flushed(vo
 	API_EMPTY(pair.a.request);
 }
 
+/*
+ * libsiw takes what lies on one of the pages that queues are mapped from, the 145th, for no queue at
+ * all, and the kernel would give it that again at each attempt.
+ */
+static void queues_can_be_made_whatever_place_the_kernel_gives_them(void)
+{
+	enum { PAGES = 160 }; /* a small queue takes one */
+	struct api_end end;
+
+	api_open();
+	for (int i = 0; i < PAGES; i++)
+		api_evd(8, DAT_EVD_DTO_FLAG);
+	api_end_make(&end, NULL);
+}
+
 static const struct check_test iw_tests[] = {
+	CHECK_TEST(queues_can_be_made_whatever_place_the_kernel_gives_them),
 	CHECK_TEST(request_that_the_kernel_refuses_as_the_connection_ends_is_flushed),
 	CHECK_TEST(accepted_connection_that_is_ended_at_once_shows_each_receive_once),
 	CHECK_END

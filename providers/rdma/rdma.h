@@ -96,7 +96,8 @@ struct rdma_cqset {
 struct rdma_evd {
 	struct datp_evd base;
 	struct rdma_cqset set;
-	int wake_fd;	   /* eventfd: wakes a sleeper who watches the channel too */
+	/* eventfd: wakes a sleeper who watches the channel too; -1: none yet (poll lock) */
+	_Atomic int wake_fd;
 	_Atomic bool rung; /* it has been written since it was last read */
 };
 

@@ -273,13 +273,11 @@ enum datp_err rdma_evd_create(struct datp_evd *base, int32_t qlen)
 	struct rdma_evd *evd = rdma_evd(base);
 	enum datp_err err;
 
-	evd->wake_fd = -1;
+	atomic_init(&evd->wake_fd, -1);
 	if (!base->has_cq)
 		return DATP_OK;
-	evd->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = evd->wake_fd < 0 ? DATP_ERR_TEVD
-			       : rdma_cqset_init(&evd->set, rdma_ia(base->obj.ia), base,
-						 &base->poll_lock, qlen > 0 ? (uint32_t)qlen : 1);
+	err = rdma_cqset_init(&evd->set, rdma_ia(base->obj.ia), base, &base->poll_lock,
+			      qlen > 0 ? (uint32_t)qlen : 1);
 	if (err)
 		rdma_evd_free(base);
 	return err;
@@ -295,26 +293,57 @@ enum datp_err rdma_evd_resize(struct datp_evd *evd, int32_t qlen)
 void rdma_evd_free(struct datp_evd *base)
 {
 	struct rdma_evd *evd = rdma_evd(base);
+	/* relaxed: nobody else knows the EVD any more */
+	int fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
 
 	rdma_cqset_fini(&evd->set);
-	if (evd->wake_fd >= 0)
-		close(evd->wake_fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 /* ------------------------------------------------------------------ sleeping */
 
+enum { BLIND_MS = 10 }; /* a sleeper without a descriptor to be woken by looks so often */
+
+/*
+ * Not before somebody waits: most EVDs of a large program are polled, and descriptors are few.
+ * Poll lock. relaxed: who rings reads it after `rung`, see there.
+ */
+static int wake_fd_locked(struct rdma_evd *evd)
+{
+	int fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
+
+	if (fd >= 0)
+		return fd;
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	atomic_store_explicit(&evd->wake_fd, fd, memory_order_relaxed);
+	return fd;
+}
+
+/* Takes the last wake-up: the next sleep is for later ones. Poll lock. False: look again. */
+static bool wake_taken(struct rdma_evd *evd)
+{
+	int fd = wake_fd_locked(evd);
+	uint64_t count;
+
+	/*
+	 * acq_rel: who rings after this finds `rung` false and the descriptor there, and writes; if
+	 * somebody has rung before, the bell that was counted up before that is seen by the sleep.
+	 */
+	if (!atomic_exchange_explicit(&evd->rung, false, memory_order_acq_rel))
+		return true;
+	return fd < 0 || read(fd, &count, sizeof(count)) >= 0 || errno == EAGAIN;
+}
+
 bool rdma_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicited_only)
 {
 	struct rdma_evd *evd = rdma_evd(base);
-	uint64_t count;
 
 	if (!base->has_cq || arm == DATP_ARM_NONE)
 		return false;
 	if (arm == DATP_ARM_CNO)
 		watch_locked(&evd->set);
-	/* acq_rel: who rang after this finds it false and writes again */
-	else if (atomic_exchange_explicit(&evd->rung, false, memory_order_acq_rel) &&
-		 read(evd->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+	else if (!wake_taken(evd))
 		return true;
 	return rdma_cqset_arm(&evd->set, solicited_only && !evd->set.drains);
 }
@@ -353,9 +382,11 @@ static struct timespec time_left(const struct timespec *deadline)
 int rdma_evd_sleep(struct datp_evd *base, uint32_t seen, const struct timespec *deadline)
 {
 	struct rdma_evd *evd = rdma_evd(base);
+	const struct timespec blind = { .tv_nsec = BLIND_MS * 1000000L };
 	struct pollfd fds[2];
 	struct timespec left;
-	int rc;
+	bool until;
+	int fd, rc;
 
 	if (!base->has_cq)
 		return sleep_on_bell(base, seen, deadline);
@@ -363,29 +394,38 @@ int rdma_evd_sleep(struct datp_evd *base, uint32_t seen, const struct timespec *
 	if (atomic_load_explicit(base->bell, memory_order_acquire) != seen)
 		return 0;
 	fds[0] = (struct pollfd){ .fd = evd->set.channel->fd, .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = evd->wake_fd, .events = POLLIN };
+	/* relaxed: this thread has made it when it armed; poll passes over one that is not there */
+	fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
+	fds[1] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	if (deadline)
 		left = time_left(deadline);
-	rc = ppoll(fds, 2, deadline ? &left : NULL, NULL);
+	until = deadline && (fd >= 0 || (!left.tv_sec && left.tv_nsec <= blind.tv_nsec));
+	rc = ppoll(fds, 2, until ? &left : fd < 0 ? &blind : NULL, NULL);
 	if (rc > 0 && fds[0].revents) {
 		atomic_store_explicit(&evd->set.fired, true, memory_order_relaxed);
 		atomic_store_explicit(&evd->set.solicited, true, memory_order_relaxed);
 	}
-	return rc > 0 ? 0 : rc == 0 ? ETIMEDOUT : errno == EINTR ? EINTR : 0;
+	if (rc)
+		return rc < 0 && errno == EINTR ? EINTR : 0;
+	return until ? ETIMEDOUT : 0;
 }
 
 void rdma_evd_wake(struct datp_evd *base)
 {
 	struct rdma_evd *evd = rdma_evd(base);
 	uint64_t one = 1;
+	int fd;
 
 	if (!base->has_cq) {
 		syscall(SYS_futex, base->bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, NULL, NULL,
 			0);
 		return;
 	}
-	/* acq_rel: pairs with the one in evd_arm */
-	if (!atomic_exchange_explicit(&evd->rung, true, memory_order_acq_rel) &&
-	    write(evd->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+	/* acq_rel: pairs with the one in wake_taken() */
+	if (atomic_exchange_explicit(&evd->rung, true, memory_order_acq_rel))
+		return;
+	/* relaxed: see there; nobody has ever waited where it is not there */
+	fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
+	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		datp_log(1, "%s: cannot wake a waiter: %s", base->obj.ia->name, strerror(errno));
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. Their results are
-# fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it.
+# fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it,
+# the last of two --timeout counts.
 FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test vipl_test hosts_test \
 	vipl_hosts_test
 FABRIC_HOST_TESTS = lab_test
@@ -79,7 +80,7 @@ FABRIC_RUN = $(AM_V_at)$(MKDIR_P) fabric && $(AM_TESTS_ENVIRONMENT) CHECK_PATIEN
 $(FABRIC_HOST_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
 	$(FABRIC_RUN) bash $(abs_top_srcdir)/tests/fabric/$*.sh
 $(FABRIC_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
-	$(FABRIC_RUN) $(FABRIC_OPTIONS_$*) -- bash $(abs_top_srcdir)/tests/fabric/$*.sh
+	$(FABRIC_RUN) --timeout 600 $(FABRIC_OPTIONS_$*) -- bash $(abs_top_srcdir)/tests/fabric/$*.sh
 
 # One after the other: a guest takes two processors.
 if HAVE_RDMA

@@ -252,6 +252,8 @@ CLAUSE_PASSIVE("SRQ_CREATE-10", "EP_WM-13")
 		 DAT_SUCCESS);
 	if (dat_evd_wait(s.link[0].to.connect, 4 * t.quiet_ms * 1000, 1, &event, &nmore) ==
 	    DAT_SUCCESS) {
+		if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
+			NEEDS(judge_breaks_are_sure(), "broken");
 		CHECK_NUM(event.event_number, DAT_CONNECTION_EVENT_BROKEN);
 		CHECK_NUM(kit_state(s.link[0].to.ep), DAT_EP_STATE_DISCONNECTED);
 		judge_outcome("DAT_CONNECTION_EVENT_BROKEN");

@@ -49,6 +49,27 @@ a_command_sees_both_links_and_its_output_and_status_come_back()
 	[ ! -e lost-in-the-guest ] || fails 'the guest wrote to the host'
 }
 
+# The times of two files are the host's. What keeps the guest from its work between its clock and a file counts as much as the
+# clock, so only much too fast or too slow is wrong.
+a_second_of_the_guest_is_one_of_the_host()
+{
+	local guest host
+	# shellcheck disable=SC2016 # for the guest's shell
+	in_lab --timeout 60 -- bash -c '
+		read -r from rest </proc/uptime
+		touch "$LAB_OUT/from"
+		sleep 4
+		touch "$LAB_OUT/to"
+		read -r to rest </proc/uptime
+		echo "guest: $((${to/./} - ${from/./}))"'
+	exits_with 0
+	guest=$(sed -n 's/^guest: //p' "$out")
+	host=$(stat -c %.2Y "$dir/results/from" "$dir/results/to" | tr -d . | paste -sd' ' | awk '{ print $2 - $1 }')
+	[ "$((guest))" -gt 0 ] && [ "$((host))" -gt 0 ] || fails "no times: guest $guest, host $host"
+	[ $((guest)) -lt $((2 * host)) ] && [ $((host)) -lt $((2 * guest)) ] ||
+		fails "the guest counted $guest hundredths of a second in $host of the host"
+}
+
 a_command_that_ignores_signals_is_ended_in_time()
 {
 	in_lab --timeout 5 -- bash -c 'trap "" TERM INT HUP; while :; do sleep 1; done'
@@ -145,6 +166,7 @@ bad_use_is_refused_before_any_guest_is_started()
 
 tests bad_use_is_refused_before_any_guest_is_started \
 	a_command_sees_both_links_and_its_output_and_status_come_back \
+	a_second_of_the_guest_is_one_of_the_host \
 	a_command_that_ignores_signals_is_ended_in_time \
 	a_guest_that_dies_is_told_from_a_command_that_fails \
 	a_terminated_lab_takes_its_guest_along \

@@ -23,6 +23,7 @@ EXTRA_DIST += \
 	tests/fabric/rdma.sh \
 	tests/fabric/stage1 \
 	tests/fabric/stage2 \
+	tests/fabric/tsc_khz.c \
 	tests/fabric/bench \
 	tests/fabric/bench_loop.c \
 	tests/fabric/wire.c \

@@ -8,9 +8,12 @@
  */
 #include "engine.h"
 #include "cq.h"
+#include "joint.h"
 #include "mr.h"
+#include "opening.h"
 #include "peer.h"
 #include "recv.h"
+#include "share.h"
 #include "xfer.h"
 #include <errno.h>
 #include <sched.h>
@@ -20,6 +23,10 @@
 #define ENGINE_SPIN   256    /* so often a waiter only yields */
 #define ENGINE_NAP_NS 50000L /* and then sleeps so long */
 #define ENGINE_LOOK   64     /* every so many times it looks whether the holder still lives */
+#define ENGINE_HELP   8      /* so many pieces a helper takes before it looks at other things */
+
+/* What may change while a holding lasts. */
+#define ENGINE_SAME_HOLDING (SOFT_ENGINE_AGAIN | SOFT_ENGINE_TARGET | SOFT_ENGINE_HELPED)
 
 /* One direction of a connection, as seen from this process. */
 struct soft_dir {
@@ -31,6 +38,7 @@ struct soft_dir {
 	uint32_t igen, tgen; /* the connection, as each side numbers it */
 	bool initiator;	     /* we are */
 	bool news;	     /* there is something for the target's ring */
+	bool left;	     /* the engine, to the other side */
 };
 
 static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
@@ -86,8 +94,9 @@ static bool engine_release(struct soft_port *port, uint32_t gen)
 	/* of another generation: its owner took it from us, see soft_port_begin() */
 	while (SOFT_ENGINE_GEN(word) == gen) {
 		bool again = word & SOFT_ENGINE_AGAIN;
-		uint64_t want =
-			again ? word & ~(uint64_t)SOFT_ENGINE_AGAIN : SOFT_ENGINE_NEXT(word, gen);
+		/* who came to help, and found nothing to do, takes its flag with it by itself */
+		uint64_t want = again ? word & ~(uint64_t)SOFT_ENGINE_AGAIN :
+					SOFT_ENGINE_NEXT(word, gen) | (word & SOFT_ENGINE_HELPED);
 
 		/* acquire: what the asker added; release: all that we did with the peer's memory */
 		if (atomic_compare_exchange_weak_explicit(
@@ -110,10 +119,11 @@ void soft_engine_wait(struct soft_port *port, struct soft_peer *peer, bool initi
 		uint64_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
 		bool theirs = !(word & SOFT_ENGINE_TARGET) != initiator;
 
-		if (!(word & SOFT_ENGINE_HELD) || ((word ^ seen) & ~(uint64_t)SOFT_ENGINE_AGAIN))
+		if (!(word & SOFT_ENGINE_HELD) || ((word ^ seen) & ~(uint64_t)ENGINE_SAME_HOLDING))
 			return;
-		/* a thread of our own lets go in any case */
-		if (theirs && i % ENGINE_LOOK == 0 && soft_peer_lost(peer))
+		/* a thread of our own, holder or helper, lets go in any case */
+		if (theirs && !(word & SOFT_ENGINE_HELPED) && i % ENGINE_LOOK == 0 &&
+		    soft_peer_lost(peer))
 			return;
 		if (i < ENGINE_SPIN)
 			sched_yield();
@@ -134,6 +144,15 @@ void soft_engine_take_back(struct soft_port *port)
 			return;
 }
 
+static uint8_t move_failed(uint64_t len, int error)
+{
+	datp_log(
+		2,
+		"soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
+		(unsigned long long)len, error);
+	return DAT_DTO_ERR_TRANSPORT;
+}
+
 /*
  * Moves a request's bytes; returns false if the peer is gone (the connection's end will deal with
  * it).
@@ -147,14 +166,57 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 
 	if (error == ESRCH)
 		return false;
-	if (error) {
-		datp_log(
-			2,
-			"soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
-			(unsigned long long)len, error);
-		*status = DAT_DTO_ERR_TRANSPORT;
-	}
+	if (error)
+		*status = move_failed(len, error);
 	return true;
+}
+
+/* Brings a port onto its owner's attention list, for a polling owner only: nobody is woken. */
+static void engine_call_help(struct soft_dir *dir)
+{
+	struct soft_ep *ep = dir->ep;
+
+	if (dir->initiator)
+		soft_ring_attend(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV);
+	else
+		soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
+}
+
+/* Whether a copy is made by both sides, if the other one comes: where it is the kernel that copies. */
+static bool dir_joint(const struct soft_dir *dir, const struct soft_list *remote, uint64_t len)
+{
+	struct soft_reach reach;
+
+	if (len < SOFT_JOINT_MIN || !dir->peer->cma || dir->peer->self)
+		return false;
+	if (!soft_share_reach(dir->peer, remote, dir->initiator, &reach))
+		return true;
+	soft_share_leave(dir->peer, &reach);
+	return false;
+}
+
+/* A send's bytes. As dir_move(); false also if the other side finishes it (dir->left). */
+static bool dir_send(struct soft_dir *dir, struct soft_list *ilist, struct soft_list *tlist,
+		     uint64_t len, uint8_t *status)
+{
+	struct soft_list *local = dir->initiator ? ilist : tlist;
+	struct soft_list *remote = dir->initiator ? tlist : ilist;
+	/* relaxed: the holder's */
+	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
+	enum soft_joint_end end;
+	int error;
+
+	if (!dir_joint(dir, remote, len))
+		return dir_move(dir, true, false, ilist, tlist, len, status);
+	soft_joint_open(dir->ip, seq, len);
+	engine_call_help(dir);
+	error = soft_joint_copy(dir->ip, seq, len, dir->peer, dir->initiator, local, remote,
+				UINT_MAX);
+	end = soft_joint_settle(dir->ip, error);
+	dir->left = end == SOFT_JOINT_LEFT;
+	if (end == SOFT_JOINT_DONE && soft_joint_failed(dir->ip))
+		*status = move_failed(len, error ? error : EFAULT);
+	return end == SOFT_JOINT_DONE;
 }
 
 static uint64_t desc_room(const struct soft_desc *desc)
@@ -164,6 +226,19 @@ static uint64_t desc_room(const struct soft_desc *desc)
 	for (uint32_t i = 0; i < desc->n; i++)
 		room += desc->sge[i].len;
 	return room;
+}
+
+/* The result of a receive; *status becomes its send's. */
+static void match_done(struct soft_sqe *e, struct soft_desc *desc, uint8_t recv_status,
+		       uint8_t *status)
+{
+	if (recv_status != DAT_DTO_SUCCESS)
+		*status = DAT_DTO_ERR_REMOTE_RESPONDER;
+	desc->len = e->len;
+	desc->status = recv_status;
+	desc->solicited = e->solicited;
+	/* release: the data and the result; soft_deliver acquires */
+	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
 }
 
 /* A send meets its receive. *status is the sender's. */
@@ -186,16 +261,10 @@ static bool exec_match(struct soft_dir *dir, struct soft_sqe *e, struct soft_des
 	} else {
 		soft_list_sge(&ilist, e->sge, (int)e->n);
 		soft_list_sge(&tlist, desc->sge, (int)desc->n);
-		if (!dir_move(dir, true, false, &ilist, &tlist, e->len, &recv_status))
+		if (!dir_send(dir, &ilist, &tlist, e->len, &recv_status))
 			return false;
 	}
-	if (recv_status != DAT_DTO_SUCCESS)
-		*status = DAT_DTO_ERR_REMOTE_RESPONDER;
-	desc->len = e->len;
-	desc->status = recv_status;
-	desc->solicited = e->solicited;
-	/* release: the data and the result; soft_deliver acquires */
-	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
+	match_done(e, desc, recv_status, status);
 	return true;
 }
 
@@ -316,6 +385,18 @@ static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	}
 }
 
+/* The next request is executed. Engine held. */
+static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t status)
+{
+	uint32_t done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
+
+	e->status = status;
+	if (status != DAT_DTO_SUCCESS)
+		atomic_store_explicit(&dir->ip->failed, 1, memory_order_relaxed);
+	/* release: the status, and the data for an initiator that reads */
+	atomic_store_explicit(&dir->ip->sq_done, done + 1, memory_order_release);
+}
+
 /* One round over the queue. */
 static unsigned int engine_round(struct soft_dir *dir, bool *blocked)
 {
@@ -334,36 +415,108 @@ static unsigned int engine_round(struct soft_dir *dir, bool *blocked)
 		if (!dir_open(dir) || atomic_load_explicit(&ip->failed, memory_order_relaxed))
 			return count;
 		if (!exec(dir, e, &status)) {
-			*blocked = true;
+			*blocked = !dir->left;
 			return count;
 		}
-		e->status = status;
-		if (status != DAT_DTO_SUCCESS)
-			atomic_store_explicit(&ip->failed, 1, memory_order_relaxed);
-		/* release: the status, and the data for an initiator that reads */
-		atomic_store_explicit(&ip->sq_done, done + 1, memory_order_release);
+		request_done(dir, e, status);
 		count++;
 	}
+}
+
+/* We have looked at the copy for long enough, and come back at the next poll. */
+static void help_again(struct soft_dir *dir)
+{
+	struct soft_ep *ep = dir->ep;
+
+	if (dir->initiator)
+		soft_ring_attend(soft_ep_request_cq(ep)->ring, ep->port, ep->index,
+				 SOFT_SIDE_REQUEST);
+	else
+		soft_ring_attend(soft_ep_recv_cq(ep)->ring, ep->port, ep->index, SOFT_SIDE_RECV);
+}
+
+/*
+ * Takes pieces of the copy that the other side is at. It may be over at any time, and another one
+ * begun. True: all went well, as far as it went.
+ */
+static bool help_copy(struct soft_dir *dir)
+{
+	struct soft_list ilist, tlist;
+	/* acquire: the request, see soft_joint_open() */
+	uint64_t pieces = atomic_load_explicit(&dir->ip->pieces, memory_order_acquire);
+	uint32_t seq = (uint32_t)(pieces >> 32);
+	struct soft_sqe *e = soft_port_sqe(dir->ip, dir->il, seq);
+	struct soft_desc *desc;
+
+	if (!(uint32_t)pieces || !dir_open(dir) || e->op != DATP_SEND || e->n > SOFT_MAX_IOV)
+		return false;
+	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + e->msg);
+	if (desc->n > SOFT_MAX_IOV || e->len > desc_room(desc) ||
+	    soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, false) ||
+	    soft_mr_check_iov(dir->tmr, dir->tp->pz, desc->sge, (int)desc->n, true))
+		return false;
+	soft_list_sge(&ilist, e->sge, (int)e->n);
+	soft_list_sge(&tlist, desc->sge, (int)desc->n);
+	return !soft_joint_copy(dir->ip, seq, e->len, dir->peer, dir->initiator,
+				dir->initiator ? &ilist : &tlist, dir->initiator ? &tlist : &ilist,
+				ENGINE_HELP);
+}
+
+/*
+ * Helps who holds the engine. True: it has left it to us, and the request that we helped with is
+ * done. Nobody has told us of what it did before that: the callers look.
+ */
+static bool engine_help(struct soft_dir *dir)
+{
+	struct soft_port *ip = dir->ip;
+	uint8_t status = DAT_DTO_SUCCESS, recv_status = DAT_DTO_SUCCESS;
+	struct soft_desc *desc;
+	struct soft_sqe *e;
+	bool well;
+
+	if (!dir->peer->cma || dir->peer->self ||
+	    !soft_joint_enter(ip, dir->igen, dir->initiator))
+		return false;
+	well = help_copy(dir);
+	if (!soft_joint_leave(ip, dir->igen, dir->initiator)) {
+		if (well && soft_joint_wanted(ip))
+			help_again(dir);
+		return false;
+	}
+	e = soft_port_sqe(ip, dir->il, atomic_load_explicit(&ip->sq_done, memory_order_relaxed));
+	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + e->msg);
+	if (soft_joint_failed(ip))
+		recv_status = move_failed(e->len, EFAULT);
+	match_done(e, desc, recv_status, &status);
+	dir->news = true;
+	request_done(dir, e, status);
+	return true;
 }
 
 bool soft_engine_run(struct soft_ep *ep, bool initiator)
 {
 	struct soft_dir dir;
-	unsigned int count = 0;
+	unsigned int count = 0, n = 0;
 	bool blocked;
 
 	dir_init(&dir, ep, initiator);
-	if (!engine_try(dir.ip, dir.igen, initiator))
-		return false;
+	if (!engine_try(dir.ip, dir.igen, initiator)) {
+		if (!engine_help(&dir))
+			return false;
+		n = 1;
+	}
 	do {
-		unsigned int n = engine_round(&dir, &blocked);
-
+		n += engine_round(&dir, &blocked);
 		count += n;
+		/* the other side has the engine, and sees by itself what we did: nothing is ours to touch */
+		if (dir.left)
+			break;
 		if (initiator && (dir.news || blocked) && dir_open(&dir))
 			engine_tell_target(&dir, blocked);
 		if (!initiator && n && dir_open(&dir))
 			engine_tell_initiator(&dir);
 		dir.news = false;
+		n = 0;
 	} while (!engine_release(dir.ip, dir.igen));
 	return count != 0;
 }

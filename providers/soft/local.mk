@@ -8,6 +8,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/ending.c \
 	providers/soft/engine.c providers/soft/engine.h \
 	providers/soft/ia.c providers/soft/ia.h \
+	providers/soft/joint.c providers/soft/joint.h \
 	providers/soft/mover.c providers/soft/mover.h \
 	providers/soft/mr.c providers/soft/mr.h \
 	providers/soft/opening.c providers/soft/opening.h \

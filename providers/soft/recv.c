@@ -9,6 +9,7 @@
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
+#include "joint.h"
 #include "mr.h"
 #include "peer.h"
 #include "port.h"
@@ -340,6 +341,8 @@ static void attention_take(struct soft_ep *ep, enum soft_side side)
 		ep->pull = ep->base.srq != NULL;
 		soft_recv_progress(ep);
 	} else if (ep->open) {
+		if (soft_joint_wanted(ep->port))
+			soft_engine_run(ep, true);
 		soft_sq_reap(ep);
 	}
 	datp_unlock(&ep->base.lock);

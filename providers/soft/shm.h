@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 4u
+#define SOFT_SHM_VERSION 5u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -126,8 +126,9 @@ struct soft_sqe {
  * The engine word of a direction: who executes the initiator's requests. Holding it is the right to
  * touch the other side's memory, while both ports are open for this connection. AGAIN: somebody
  * added work or a receive while it was held; the holder goes round again. TARGET: the holder is the
- * target, else the initiator; it matters when one of them has died. The bits above count the
- * holdings, so that a waiter sees one end although the next has begun. The upper half is the
+ * target, else the initiator; it matters when one of them has died. HELPED: the other side has come
+ * to take part in a long copy (joint.c); a holder that has one may leave it the engine. The bits
+ * above count the holdings, so that a waiter sees one end although the next has begun. The upper half is the
  * generation of the connection that the engine works for: a peer that has not heard of the end of
  * an earlier one does not get it, or else it could hold it at the moment when its owner wants it,
  * and go round for a request that it cannot see.
@@ -135,7 +136,8 @@ struct soft_sqe {
 #define SOFT_ENGINE_HELD      1u
 #define SOFT_ENGINE_AGAIN     2u
 #define SOFT_ENGINE_TARGET    4u
-#define SOFT_ENGINE_STEP      8u
+#define SOFT_ENGINE_HELPED    8u
+#define SOFT_ENGINE_STEP      16u
 #define SOFT_ENGINE_GEN(word) ((uint32_t)((word) >> 32))
 /* Not held, for this generation, and another word than any lately. */
 #define SOFT_ENGINE_NEXT(word, gen)                                                                \
@@ -174,6 +176,9 @@ struct soft_port {
 	_Atomic uint64_t engine; /* goes on from life to life of this memory */
 	_Atomic uint32_t failed; /* engine's holder: a request failed, none after it is executed */
 	_Atomic uint32_t want_bell; /* owner: write my doorbell when a request is done */
+	/* a copy in pieces: opened by the engine's holder, taken from by both sides; joint.c */
+	_Atomic uint64_t pieces;
+	_Atomic uint32_t pieces_failed; /* holder, helper */
 
 	/* Anybody: the attention lists of the owner's rings. */
 	struct {

@@ -31,7 +31,7 @@ static unsigned char *list_front(struct soft_list *list, uint64_t *len)
 	return list->iov[list->at].iov_base;
 }
 
-static void list_skip(struct soft_list *list, uint64_t len)
+void soft_list_skip(struct soft_list *list, uint64_t len)
 {
 	while (len) {
 		struct iovec *v = &list->iov[list->at];
@@ -57,7 +57,7 @@ static void list_split(struct soft_list *list, uint64_t len, struct soft_list *f
 		if (!p)
 			return;
 		front->iov[front->n++] = (struct iovec){ p, step };
-		list_skip(list, step);
+		soft_list_skip(list, step);
 		len -= step;
 	}
 }
@@ -72,8 +72,8 @@ static void copy_plain(struct soft_list *to, struct soft_list *from, uint64_t le
 		if (!d || !s)
 			return;
 		memmove(d, s, step);
-		list_skip(to, step);
-		list_skip(from, step);
+		soft_list_skip(to, step);
+		soft_list_skip(from, step);
 		len -= step;
 	}
 }
@@ -179,8 +179,8 @@ static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_
 			return errno;
 		if (moved == 0)
 			return EFAULT;
-		list_skip(local, (uint64_t)moved);
-		list_skip(remote, (uint64_t)moved);
+		soft_list_skip(local, (uint64_t)moved);
+		soft_list_skip(remote, (uint64_t)moved);
 		len -= (uint64_t)moved;
 	}
 	return 0;

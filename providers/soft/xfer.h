@@ -28,6 +28,9 @@ static inline void soft_list_one(struct soft_list *list, uint64_t addr, uint64_t
 	list->sge = NULL;
 }
 
+/* Takes the first len bytes off. */
+void soft_list_skip(struct soft_list *list, uint64_t len);
+
 /*
  * Moves len bytes between `local` and `remote` (of the peer); both lists hold at least that much.
  * write: to the peer. ordered: the destination is one range, and its last aligned 8 bytes become

@@ -15,7 +15,7 @@
 
 #define VICTIMS 24
 #define DEPTH	16u
-#define LONGEST 200000u
+#define LONGEST 700000u /* long enough to be copied by both sides */
 #define STEADY	((uint64_t)1 << 32) /* cookies of the steady connection */
 
 struct place {

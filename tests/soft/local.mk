@@ -9,6 +9,7 @@ libsoft_core_la_CFLAGS = $(AM_CFLAGS)
 SOFT_UNIT_TESTS = \
 	tests/soft/arena_test \
 	tests/soft/engine_test \
+	tests/soft/joint_test \
 	tests/soft/mover_test \
 	tests/soft/mr_test \
 	tests/soft/ring_test \
@@ -24,6 +25,9 @@ tests_soft_arena_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_engine_test_SOURCES = tests/soft/engine_test.c
 tests_soft_engine_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_engine_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_joint_test_SOURCES = tests/soft/joint_test.c
+tests_soft_joint_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_joint_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_mover_test_SOURCES = tests/soft/mover_test.c
 tests_soft_mover_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_mover_test_LDADD = $(SOFT_TEST_LIBS)
@@ -47,6 +51,7 @@ SOFT_API_TESTS = \
 	tests/soft/gone_test \
 	tests/soft/hostile_test \
 	tests/soft/kill_test \
+	tests/soft/long_test \
 	tests/soft/mix_test \
 	tests/soft/share_test \
 	tests/soft/window_test
@@ -74,6 +79,10 @@ tests_soft_kill_test_SOURCES = tests/soft/kill_test.c
 tests_soft_kill_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_kill_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
+tests_soft_long_test_SOURCES = tests/soft/long_test.c
+tests_soft_long_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_long_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
 tests_soft_mix_test_SOURCES = tests/soft/mix_test.c
 tests_soft_mix_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_mix_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
@@ -98,6 +107,7 @@ endif
 tests_soft_model_test_SOURCES = \
 	providers/soft/cq.c \
 	providers/soft/engine.c \
+	providers/soft/joint.c \
 	providers/soft/port.c \
 	providers/soft/recv.c \
 	providers/soft/send.c \

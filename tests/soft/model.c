@@ -386,6 +386,8 @@ static void start_run(void)
 {
 	for (unsigned int i = 0; i < m.kept_count; i++)
 		memcpy(m.kept[i].at, m.kept[i].copy, m.kept[i].size);
+	if (m.scenario->begin)
+		m.scenario->begin();
 	for (unsigned int w = 0; w < m.words; w++) {
 		struct word *word = &m.word[w];
 
@@ -413,8 +415,6 @@ static void start_run(void)
 /* False: an error. */
 static bool run(void)
 {
-	if (m.scenario->begin)
-		m.scenario->begin();
 	start_run();
 	while (!*m.error && !m.again) {
 		int next;

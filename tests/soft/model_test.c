@@ -14,6 +14,7 @@
 #include "providers/soft/arena.h"
 #include "providers/soft/cq.h"
 #include "providers/soft/engine.h"
+#include "providers/soft/joint.h"
 #include "providers/soft/port.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
@@ -38,7 +39,8 @@ static struct {
 	struct side a, b;
 	uint32_t next[2];	   /* the number of each sender's next message */
 	uint32_t taken;
-	bool lost; /* what model_peer_lost() says once somebody has died */
+	bool lost;		    /* what model_peer_lost() says once somebody has died */
+	_Atomic uint32_t no_region; /* what the receives are in is no more */
 } t;
 
 /* ------------------------------------------------------------------ what the provider's files ask of others */
@@ -58,21 +60,23 @@ int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_l
 {
 	struct soft_list *from = to_peer ? local : remote, *to = to_peer ? remote : local;
 
-	(void)peer, (void)ordered, (void)len;
+	(void)peer, (void)ordered;
 	model_read(from->iov[0].iov_base);
 	model_write(to->iov[0].iov_base);
 	*(char *)to->iov[0].iov_base = *(char *)from->iov[0].iov_base;
 	model_pause();
 	model_read(from->iov[0].iov_base);
 	model_write(to->iov[0].iov_base);
+	soft_list_skip(local, len);
+	soft_list_skip(remote, len);
 	return 0;
 }
 
 enum datp_err model_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
 			      bool local_write)
 {
-	(void)table, (void)pz, (void)iov, (void)n, (void)local_write;
-	return DATP_OK;
+	(void)table, (void)pz, (void)iov, (void)n;
+	return local_write && atomic_load(&t.no_region) ? DATP_ERR_PRIV_WRITE : DATP_OK;
 }
 
 bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need)
@@ -95,7 +99,7 @@ void model_ep_heard(struct soft_ep *ep, uint32_t gen)
 void model_ep_fail(struct soft_ep *ep)
 {
 	(void)ep;
-	model_require(!"the connection failed");
+	model_require(t.no_region || !"the connection failed");
 }
 
 ssize_t model_bell(int fd, const void *bytes, size_t size)
@@ -200,7 +204,7 @@ static void ring_of_two_open(void)
 	model_keep(&t.b.evd, sizeof(t.b.evd));
 }
 
-static void side_watch(struct side *side, const char *const name[9])
+static void side_watch(struct side *side, const char *const name[11])
 {
 	struct soft_port *port = side->ep.port;
 
@@ -209,6 +213,8 @@ static void side_watch(struct side *side, const char *const name[9])
 	model_watch(&port->sq_posted, sizeof(port->sq_posted), name[2]);
 	model_watch(&port->sq_done, sizeof(port->sq_done), name[3]);
 	model_watch(&port->engine, sizeof(port->engine), name[4]);
+	model_watch(&port->pieces, sizeof(port->pieces), name[9]);
+	model_watch(&port->pieces_failed, sizeof(port->pieces_failed), name[10]);
 	for (int i = 0; i < 2; i++) {
 		model_watch(&port->attention[i].next, sizeof(port->attention[i].next), name[5 + i]);
 		model_watch(&port->attention[i].queued, sizeof(port->attention[i].queued), name[7 + i]);
@@ -255,9 +261,9 @@ static void side_join(struct side *side, struct side *to)
 static void pair_open(void)
 {
 	static const char *const a[] = { "a.open", "a.rq_posted", "a.sq_posted", "a.sq_done", "a.engine", "a.next r",
-					 "a.next s", "a.queued r", "a.queued s" };
+					 "a.next s", "a.queued r", "a.queued s", "a.pieces", "a.failed" };
 	static const char *const b[] = { "b.open", "b.rq_posted", "b.sq_posted", "b.sq_done", "b.engine", "b.next r",
-					 "b.next s", "b.queued r", "b.queued s" };
+					 "b.next s", "b.queued r", "b.queued s", "b.pieces", "b.failed" };
 
 	world_open();
 	side_create(&t.a);
@@ -665,6 +671,214 @@ static void end_does_not_wait_for_the_dead(void)
 	explore(&scenario);
 }
 
+/* ------------------------------------------------------------------ a long message, copied by both sides */
+
+static char joint_from[SOFT_JOINT_MIN], joint_to[SOFT_JOINT_MIN];
+
+/* The first byte of each piece stands for it. */
+static void joint_write(char *payload)
+{
+	for (uint32_t i = 0; i < SOFT_JOINT_MIN; i += SOFT_JOINT_PIECE_MAX)
+		model_write(&payload[i]);
+}
+
+static void joint_check(void)
+{
+	model_require(t.b.done == 1 && t.b.status[0] == DAT_DTO_SUCCESS);
+	for (uint32_t i = 0; i < SOFT_JOINT_MIN; i += SOFT_JOINT_PIECE_MAX) {
+		model_read(&joint_to[i]);
+		model_require(joint_to[i] == joint_from[i]);
+	}
+}
+
+static void joint_prepare(void)
+{
+	for (int n = 0; n < 3; n++) {
+		t.peer[n].self = false;
+		t.peer[n].cma = true;
+	}
+	memset(joint_from, 7, sizeof(joint_from));
+}
+
+static void joint_post(struct side *side)
+{
+	post(side, side == &t.b, side == &t.b ? joint_to : joint_from, SOFT_JOINT_MIN);
+}
+
+static void joint_receive_is_there(void)
+{
+	memset(joint_to, 0, sizeof(joint_to));
+	joint_post(&t.b);
+}
+
+static void joint_send_is_there(void)
+{
+	memset(joint_to, 0, sizeof(joint_to));
+	joint_post(&t.a);
+}
+
+static void a_waits_for_its_send(void)
+{
+	sleep_until(&t.a, 1);
+	joint_write(joint_from); /* it is its owner's again */
+	model_require(t.a.done == 1 && t.a.status[0] == DAT_DTO_SUCCESS);
+}
+
+static void a_sends_jointly(void)
+{
+	joint_post(&t.a);
+	a_waits_for_its_send();
+}
+
+static void b_waits_jointly(void)
+{
+	sleep_until(&t.b, 1);
+	joint_check();
+}
+
+static void b_receives_jointly(void)
+{
+	joint_post(&t.b);
+	b_waits_jointly();
+}
+
+static void receiver_that_polls_takes_its_part(void)
+{
+	static const struct model_scenario scenario = {
+		"a joint send, and who polls", joint_receive_is_there, { a_sends_jointly, b_waits_jointly }, NULL, 0, 3
+	};
+
+	joint_prepare();
+	explore(&scenario);
+}
+
+static void sender_that_polls_takes_its_part(void)
+{
+	static const struct model_scenario scenario = {
+		"a joint send, and a late receive", joint_send_is_there, { a_waits_for_its_send, b_receives_jointly },
+		NULL, 0, 3
+	};
+
+	joint_prepare();
+	explore(&scenario);
+}
+
+/* The end of a side's connection while the other one may be at its memory. `mortal`: the other one may have died. */
+static void joint_end(struct side *side, char *memory, bool mortal)
+{
+	struct soft_ep *ep = &side->ep;
+
+	datp_lock(&ep->base.lock);
+	ep->open = false;
+	atomic_store(&ep->port->open, 0);
+	datp_unlock(&ep->base.lock);
+	soft_engine_wait(ep->rport, ep->peer, false);
+	soft_engine_wait(ep->port, ep->peer, true);
+	if (mortal && model_dead(0))
+		soft_engine_take_back(ep->port);
+	joint_write(memory);
+}
+
+static void a_posts_jointly(void)
+{
+	joint_post(&t.a);
+}
+
+static void b_polls(void)
+{
+	poll(&t.b);
+}
+
+/* Another thread polls at the same time, and may be at a piece. */
+static void b_ends_jointly(void)
+{
+	joint_end(&t.b, joint_to, false);
+}
+
+static void end_waits_for_both_sides(void)
+{
+	static const struct model_scenario scenario = {
+		"a joint send, who polls, and the end", joint_receive_is_there,
+		{ a_posts_jointly, b_polls, b_ends_jointly }, NULL, 0, 2
+	};
+
+	joint_prepare();
+	explore(&scenario);
+}
+
+/* As soft_lmr_free(): no lock of the endpoint's is taken. */
+static void b_frees(void)
+{
+	struct soft_ep *ep = &t.b.ep;
+
+	(void)atomic_exchange(&t.no_region, 1);
+	soft_engine_wait(ep->port, ep->peer, true);
+	soft_engine_wait(ep->rport, ep->peer, false);
+	joint_write(joint_to);
+}
+
+static void freed_memory_is_touched_by_neither(void)
+{
+	static const struct model_scenario scenario = {
+		"a joint send, who polls, and its region is freed", joint_receive_is_there,
+		{ a_posts_jointly, b_polls, b_frees }, NULL, 0, 2
+	};
+
+	joint_prepare();
+	model_watch(&t.no_region, sizeof(t.no_region), "no region");
+	model_keep(&t.no_region, sizeof(t.no_region));
+	explore(&scenario);
+}
+
+static void freed_memory_is_not_touched_after_a_death(void)
+{
+	static const struct model_scenario scenario = {
+		"a joint send, a death, and the region is freed", joint_receive_is_there,
+		{ a_posts_jointly, b_polls, b_frees }, NULL, 1, 1
+	};
+
+	joint_prepare();
+	t.lost = true;
+	model_watch(&t.no_region, sizeof(t.no_region), "no region");
+	model_keep(&t.no_region, sizeof(t.no_region));
+	explore(&scenario);
+}
+
+static void b_ends_mortally(void)
+{
+	joint_end(&t.b, joint_to, true);
+}
+
+static void end_does_not_wait_for_a_dead_sender(void)
+{
+	static const struct model_scenario scenario = {
+		"a joint send, a death, and the end", joint_receive_is_there,
+		{ a_posts_jointly, b_polls, b_ends_mortally }, NULL, 1, 1
+	};
+
+	joint_prepare();
+	t.lost = true;
+	explore(&scenario);
+}
+
+static void a_posts_jointly_and_ends(void)
+{
+	joint_post(&t.a);
+	joint_end(&t.a, joint_from, true);
+}
+
+static void sender_does_not_wait_for_a_dead_helper(void)
+{
+	static const struct model_scenario scenario = {
+		"a joint send, a helper's death, and the end", joint_receive_is_there,
+		{ b_polls, a_posts_jointly_and_ends }, NULL, 1, 3
+	};
+
+	joint_prepare();
+	t.lost = true;
+	explore(&scenario);
+}
+
 static const struct check_test ring_tests[] = {
 	CHECK_TEST(messages_arrive_once_whole_and_in_order),
 	CHECK_TEST(sender_that_dies_at_any_step_leaves_nothing_in_the_way),
@@ -685,6 +899,13 @@ static const struct check_test port_tests[] = {
 	CHECK_TEST(receive_that_is_posted_late_wakes_who_waits),
 	CHECK_TEST(end_waits_for_who_is_at_the_memory),
 	CHECK_TEST(end_does_not_wait_for_the_dead),
+	CHECK_TEST(receiver_that_polls_takes_its_part),
+	CHECK_TEST(sender_that_polls_takes_its_part),
+	CHECK_TEST(end_waits_for_both_sides),
+	CHECK_TEST(freed_memory_is_touched_by_neither),
+	CHECK_TEST(freed_memory_is_not_touched_after_a_death),
+	CHECK_TEST(end_does_not_wait_for_a_dead_sender),
+	CHECK_TEST(sender_does_not_wait_for_a_dead_helper),
 	CHECK_END
 };
 

@@ -56,39 +56,27 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flag
 	REG_DISPATCH(ep_handle, DAT_INVALID_HANDLE_EP, ep_disconnect_func, ep_handle, close_flags);
 }
 
-DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-			    DAT_COMPLETION_FLAGS completion_flags)
-{
-	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_send_func, ep_handle,
-			  num_segments, local_iov, user_cookie, completion_flags);
-}
+REG_DISPATCH_FAST(dat_ep_post_send, ep_handle, DAT_INVALID_HANDLE_EP, ep_post_send_func,
+		  (DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
+		   DAT_DTO_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags),
+		  ep_handle, num_segments, local_iov, user_cookie, completion_flags)
 
-DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-			    DAT_COMPLETION_FLAGS completion_flags)
-{
-	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_recv_func, ep_handle,
-			  num_segments, local_iov, user_cookie, completion_flags);
-}
+REG_DISPATCH_FAST(dat_ep_post_recv, ep_handle, DAT_INVALID_HANDLE_EP, ep_post_recv_func,
+		  (DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
+		   DAT_DTO_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags),
+		  ep_handle, num_segments, local_iov, user_cookie, completion_flags)
 
-DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-				 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-				 const DAT_RMR_TRIPLET *remote_iov,
-				 DAT_COMPLETION_FLAGS completion_flags)
-{
-	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_rdma_read_func, ep_handle,
-			  num_segments, local_iov, user_cookie, remote_iov, completion_flags);
-}
+REG_DISPATCH_FAST(dat_ep_post_rdma_read, ep_handle, DAT_INVALID_HANDLE_EP, ep_post_rdma_read_func,
+		  (DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
+		   DAT_DTO_COOKIE user_cookie, const DAT_RMR_TRIPLET *remote_iov,
+		   DAT_COMPLETION_FLAGS completion_flags),
+		  ep_handle, num_segments, local_iov, user_cookie, remote_iov, completion_flags)
 
-DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-				  const DAT_RMR_TRIPLET *remote_iov,
-				  DAT_COMPLETION_FLAGS completion_flags)
-{
-	REG_DISPATCH_FAST(ep_handle, DAT_INVALID_HANDLE_EP, ep_post_rdma_write_func, ep_handle,
-			  num_segments, local_iov, user_cookie, remote_iov, completion_flags);
-}
+REG_DISPATCH_FAST(dat_ep_post_rdma_write, ep_handle, DAT_INVALID_HANDLE_EP, ep_post_rdma_write_func,
+		  (DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
+		   DAT_DTO_COOKIE user_cookie, const DAT_RMR_TRIPLET *remote_iov,
+		   DAT_COMPLETION_FLAGS completion_flags),
+		  ep_handle, num_segments, local_iov, user_cookie, remote_iov, completion_flags)
 
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle)

@@ -99,29 +99,48 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 
 /*
  * An asynchronous error may be about the IA itself, which old plugins name by their own pointer;
- * the consumer gets the handle it knows. Costs one compare an event, and an empty queue nothing.
+ * the consumer gets the handle it knows.
  */
-static inline void event_translate(DAT_EVENT *event)
+static REG_COLD DAT_RETURN async_event(DAT_EVENT *event)
 {
-	if (REG_UNLIKELY(event->event_number >= DAT_ASYNC_ERROR_EVD_OVERFLOW &&
-			 event->event_number <= DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR))
-		event->event_data.asynch_error_event_data.dat_handle =
-			ia_to_consumer(event->event_data.asynch_error_event_data.dat_handle);
+	event->event_data.asynch_error_event_data.dat_handle =
+		ia_to_consumer(event->event_data.asynch_error_event_data.dat_handle);
+	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+/* What the provider answered, and the event with it. Costs one compare an event, an empty queue nothing. */
+static inline DAT_RETURN event_result(DAT_RETURN rc, DAT_EVENT *event)
+{
+	if (rc != DAT_SUCCESS)
+		return rc;
+	if (REG_UNLIKELY(event->event_number >= DAT_ASYNC_ERROR_EVD_OVERFLOW &&
+			 event->event_number <= DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR))
+		return async_event(event);
+	return DAT_SUCCESS;
+}
+
+static REG_COLD DAT_RETURN dequeue_unusual(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	const DAT_PROVIDER *provider = reg_provider(evd_handle);
-	DAT_RETURN rc;
+
+	if (!provider)
+		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (!provider->evd_dequeue_func)
+		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);
+	return event_result(provider->evd_dequeue_func(evd_handle, event), event);
+}
+
+/*
+ * As the calls that REG_DISPATCH_FAST defines, but that an event may have to be translated, and that the
+ * likely provider is known to have the call.
+ */
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	const DAT_PROVIDER *provider = reg_hot_provider(evd_handle);
 
 	if (REG_UNLIKELY(!provider))
-		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
-	if (REG_UNLIKELY(!provider->evd_dequeue_func))
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);
-	rc = provider->evd_dequeue_func(evd_handle, event);
-	if (rc == DAT_SUCCESS)
-		event_translate(event);
-	return rc;
+		return dequeue_unusual(evd_handle, event);
+	return event_result(provider->evd_dequeue_func(evd_handle, event), event);
 }
 
 /* May be cancelled while it blocks: nothing is held here. */
@@ -129,14 +148,11 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUN
 			DAT_EVENT *event, DAT_COUNT *n_more_events)
 {
 	const DAT_PROVIDER *provider = probe_provider(evd_handle);
-	DAT_RETURN rc;
 
 	if (REG_UNLIKELY(!provider))
 		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
 	if (REG_UNLIKELY(!provider->evd_wait_func))
 		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);
-	rc = provider->evd_wait_func(evd_handle, timeout, threshold, event, n_more_events);
-	if (rc == DAT_SUCCESS)
-		event_translate(event);
-	return rc;
+	return event_result(provider->evd_wait_func(evd_handle, timeout, threshold, event, n_more_events),
+			    event);
 }

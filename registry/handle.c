@@ -75,7 +75,7 @@ void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const DAT_PROV
 
 	ia->vtable = vtable;
 	atomic_store_explicit(&ia->object, object, memory_order_release);
-	atomic_store_explicit(&reg.hot, vtable, memory_order_relaxed);
+	vtables_prefer_locked(vtable);
 }
 
 /* Give a handle back. One that was never published may be the next again: nobody has seen it. */

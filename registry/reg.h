@@ -31,6 +31,7 @@ extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_han
 
 #define REG_LIKELY(x)	__builtin_expect(!!(x), 1)
 #define REG_UNLIKELY(x)	__builtin_expect(!!(x), 0)
+#define REG_COLD	__attribute__((noinline, cold))
 
 /* A full return code from its parts. */
 #define REG_ERROR(type, subtype)	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
@@ -103,7 +104,8 @@ struct reg_vtables {
 struct registry {
 	/*
 	 * The vtable that the next handle most likely begins with. A handle whose first word equals
-	 * it is an object of a live provider. Never NULL, which spares a test on the way.
+	 * it is an object of a live provider, which has evd_dequeue_func: spares a test on the way.
+	 * Never NULL, for the same reason.
 	 */
 	_Atomic(const DAT_PROVIDER *) hot;
 
@@ -175,6 +177,7 @@ char *plugin_words(struct reg_plugin *p);
 /* vtables.c */
 int vtables_add_locked(const DAT_PROVIDER *vtable);
 void vtables_remove_locked(const DAT_PROVIDER *vtable);
+void vtables_prefer_locked(const DAT_PROVIDER *vtable);
 void vtables_free_locked(void);
 extern const DAT_PROVIDER vtables_none;
 const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable);
@@ -266,12 +269,22 @@ static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
 	if (!reg_handle_is_pointer(handle))
 		return NULL;
 	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
-	if (REG_LIKELY(p == atomic_load_explicit(&reg.hot, memory_order_relaxed))) {
-		if (!p)
-			__builtin_unreachable();
-		return p;
-	}
 	return vtables_find(p);
+}
+
+/* The same, but only if it is the likely one, else NULL: nothing is called on the way. */
+static inline const DAT_PROVIDER *reg_hot_provider(DAT_HANDLE handle)
+{
+	const DAT_PROVIDER *p;
+
+	if (!reg_handle_is_pointer(handle))
+		return NULL;
+	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
+	if (REG_UNLIKELY(p != atomic_load_explicit(&reg.hot, memory_order_relaxed)))
+		return NULL;
+	if (!p)
+		__builtin_unreachable();
+	return p;
 }
 
 /*
@@ -308,7 +321,25 @@ static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 	return provider_->slot(__VA_ARGS__);							\
 } while (0)
 #define REG_DISPATCH(handle, ...)	REG_DISPATCH_BY(probe_provider, handle, __VA_ARGS__)
-#define REG_DISPATCH_FAST(handle, ...)	REG_DISPATCH_BY(reg_provider, handle, __VA_ARGS__)
+
+/*
+ * A call of the data path, defined whole: passed on by a few compares, and what is not usual (another
+ * provider than the last one, a bad handle, a provider without the call) by a function of its own,
+ * so that the usual way needs no stack. `parameters` as they are declared, the rest as they are passed.
+ */
+#define REG_DISPATCH_FAST(call, handle, sub, slot, parameters, ...)				\
+static REG_COLD DAT_RETURN call##_unusual parameters						\
+{												\
+	REG_DISPATCH_BY(reg_provider, handle, sub, slot, __VA_ARGS__);				\
+}												\
+DAT_RETURN call parameters									\
+{												\
+	const DAT_PROVIDER *provider = reg_hot_provider(handle);				\
+												\
+	if (REG_LIKELY(provider && provider->slot))						\
+		return provider->slot(__VA_ARGS__);						\
+	return call##_unusual(__VA_ARGS__);							\
+}
 
 /* Pass a call on by its IA; the arguments after slot see the provider's object as ia_object. */
 #define REG_DISPATCH_IA(handle, slot, ...) do {							\

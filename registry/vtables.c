@@ -69,15 +69,25 @@ int vtables_add_locked(const DAT_PROVIDER *vtable)
 /* What the hint is while there is no provider. No object begins with it, and it has no calls. */
 const DAT_PROVIDER vtables_none;
 
-/* Any vtable of the set will do as the hint. Relaxed: see reg_provider(). */
+/* Make it the hint, if it may be one. Relaxed: see reg_hot_provider(). */
+void vtables_prefer_locked(const DAT_PROVIDER *vtable)
+{
+	if (vtable->evd_dequeue_func)
+		atomic_store_explicit(&reg.hot, vtable, memory_order_relaxed);
+}
+
+/* Any vtable of the set will do as the hint. */
 static void hot_choose_locked(void)
 {
-	const DAT_PROVIDER *v = NULL;
+	const DAT_PROVIDER *v;
 	int i;
 
-	for (i = 0; i < REG_VTABLE_CHUNK && !v; i++)
+	atomic_store_explicit(&reg.hot, &vtables_none, memory_order_relaxed);
+	for (i = 0; i < REG_VTABLE_CHUNK; i++) {
 		v = atomic_load_explicit(&reg.vtables.vtable[i], memory_order_relaxed);
-	atomic_store_explicit(&reg.hot, v ? v : &vtables_none, memory_order_relaxed);
+		if (v)
+			vtables_prefer_locked(v);
+	}
 }
 
 /* One user less. After the last, handles that still begin with vtable are invalid. */

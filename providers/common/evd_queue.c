@@ -32,10 +32,12 @@ static void insert_locked(struct datp_evd *evd, struct datp_node **at, struct da
 	if (node->kind == NODE_CR)
 		priv->crs++;
 	/*
-	 * release: who sees the count without the lock and then polls must not poll what came
-	 * before this
+	 * Written under the EVD lock only, so it need not be one step. release: who sees the count
+	 * without the lock and then polls must not poll what came before this
 	 */
-	atomic_fetch_add_explicit(&evd->queued, 1, memory_order_release);
+	atomic_store_explicit(&evd->queued,
+			      atomic_load_explicit(&evd->queued, memory_order_relaxed) + 1,
+			      memory_order_release);
 }
 
 void evd_append_locked(struct datp_evd *evd, struct datp_node *node)
@@ -56,8 +58,10 @@ struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at)
 	node->flags &= (uint16_t)~NODE_QUEUED;
 	if (node->kind == NODE_CR)
 		priv->crs--;
-	/* relaxed: a hint outside the lock */
-	atomic_fetch_sub_explicit(&evd->queued, 1, memory_order_relaxed);
+	/* release: as above; it is written under the EVD lock only */
+	atomic_store_explicit(&evd->queued,
+			      atomic_load_explicit(&evd->queued, memory_order_relaxed) - 1,
+			      memory_order_release);
 	return node;
 }
 

@@ -5,8 +5,8 @@
  */
 #include "api.h"
 
-#define WINDOW	 64 /* as SOFT_WINDOW */
-#define MESSAGES 150
+#define WINDOW	 256 /* as SOFT_WINDOW */
+#define MESSAGES 600
 #define SIZE	 64
 
 static struct api_pair pair;

@@ -88,16 +88,10 @@ static uint32_t mr_kill(struct soft_mr *mr)
 	return atomic_exchange(&mr->context, 0);
 }
 
-/* What a context stands for. */
-struct range {
-	uint64_t addr, len;
-	uint32_t priv, pz, lmr;
-};
-
 /* Of an entry that is dead. */
-static void mr_publish(struct soft_mr *mr, uint32_t context, const struct range *range)
+static void mr_publish(struct soft_mr *mr, uint32_t context, const struct soft_range *range)
 {
-	/* release: who finds a new field does not find the old context any more, see mr_get */
+	/* release: who finds a new field does not find the old context any more, see soft_mr_get */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&mr->addr, range->addr, memory_order_relaxed);
 	atomic_store_explicit(&mr->len, range->len, memory_order_relaxed);
@@ -128,11 +122,12 @@ enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared)
 		return DATP_ERR_REGION;
 	lmr->lmr_context = mr_next_context(ia, index);
 	lmr->rmr_context = lmr->lmr_context;
-	mr_publish(&ia->mr[index], lmr->lmr_context,
-		   &(struct range){ .addr = lmr->addr,
-				    .len = lmr->len,
-				    .priv = (uint32_t)lmr->priv | (shared ? SOFT_MR_SHARED : 0),
-				    .pz = soft_pz_id(lmr->pz) });
+	mr_publish(
+		&ia->mr[index], lmr->lmr_context,
+		&(struct soft_range){ .addr = lmr->addr,
+				      .len = lmr->len,
+				      .priv = (uint32_t)lmr->priv | (shared ? SOFT_MR_SHARED : 0),
+				      .pz = soft_pz_id(lmr->pz) });
 	return DATP_OK;
 }
 
@@ -211,11 +206,11 @@ void soft_mr_bind(struct soft_mr *table, struct soft_sqe *e, uint32_t pz)
 	e->bind_old = mr_kill(mr);
 	if (e->remote.len)
 		mr_publish(mr, e->remote.rmr_context,
-			   &(struct range){ .addr = e->remote.addr,
-					    .len = e->remote.len,
-					    .priv = e->bind_priv,
-					    .pz = pz,
-					    .lmr = e->bind_lmr });
+			   &(struct soft_range){ .addr = e->remote.addr,
+						 .len = e->remote.len,
+						 .priv = e->bind_priv,
+						 .pz = pz,
+						 .lmr = e->bind_lmr });
 }
 
 /* Sequentially consistent: see mr_kill. */
@@ -275,46 +270,19 @@ void soft_mr_quiesce(struct soft_ia *ia, bool copies)
 	datp_unlock(&ia->lock);
 }
 
-/* What a context stands for now; false: nothing. */
-static bool mr_get(const struct soft_mr *table, uint32_t context, struct range *range)
-{
-	uint32_t index = SOFT_MR_INDEX(context);
-	const struct soft_mr *mr = &table[index];
-
-	/* sequentially consistent: see mr_kill; it also acquires what mr_publish released */
-	if (!context || index >= SOFT_MR_COUNT || atomic_load(&mr->context) != context)
-		return false;
-	range->addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
-	range->len = atomic_load_explicit(&mr->len, memory_order_relaxed);
-	range->priv = atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_RIGHTS;
-	range->pz = atomic_load_explicit(&mr->pz, memory_order_relaxed);
-	range->lmr = atomic_load_explicit(&mr->lmr, memory_order_relaxed);
-	/*
-	 * acquire: if one of them is of a later life, the context is not ours any more; see
-	 * mr_publish
-	 */
-	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&mr->context, memory_order_relaxed) == context;
-}
-
-static bool range_holds(const struct range *range, uint64_t addr, uint64_t len)
-{
-	return addr >= range->addr && len <= range->len && addr - range->addr <= range->len - len;
-}
-
-enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz,
-				const struct datp_sge *iov, int n, bool sink)
+enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
+				 const struct datp_sge *iov, int n, bool sink)
 {
 	for (int i = 0; i < n; i++) {
-		struct range range;
+		struct soft_range range;
 
 		if (!iov[i].len)
 			continue;
-		if (!mr_get(table, iov[i].lmr_context, &range) || range.lmr)
+		if (!soft_mr_get(table, iov[i].lmr_context, &range) || range.lmr)
 			return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
 		if (range.pz != pz)
 			return DATP_ERR_PROTECTION;
-		if (!range_holds(&range, iov[i].addr, iov[i].len))
+		if (!soft_range_holds(&range, iov[i].addr, iov[i].len))
 			return DATP_ERR_ARG3;
 		/*
 		 * reading needs any right at all: programs send from memory registered without
@@ -329,15 +297,15 @@ enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz,
 bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
 			  uint32_t need)
 {
-	struct range range, region;
+	struct soft_range range, region;
 
 	if (!remote->len)
 		return true;
-	if (!mr_get(table, remote->rmr_context, &range) || range.pz != pz || !(range.priv & need) ||
-	    !range_holds(&range, remote->addr, remote->len))
+	if (!soft_mr_get(table, remote->rmr_context, &range) || range.pz != pz ||
+	    !(range.priv & need) || !soft_range_holds(&range, remote->addr, remote->len))
 		return false;
 	/*
 	 * a window onto a region that is no more: its next bind was posted first, and executed last
 	 */
-	return !range.lmr || mr_get(table, range.lmr, &region);
+	return !range.lmr || soft_mr_get(table, range.lmr, &region);
 }

@@ -34,9 +34,61 @@ void soft_mr_bind(struct soft_mr *table, struct soft_sqe *e, uint32_t pz);
  */
 void soft_mr_quiesce(struct soft_ia *ia, bool copies);
 
-/* Checks of a local list; `sink`: it will be written to. */
-enum datp_err soft_mr_check_iov(const struct soft_mr *table, uint32_t pz,
-				const struct datp_sge *iov, int n, bool sink);
+/* What a context stands for. */
+struct soft_range {
+	uint64_t addr, len;
+	uint32_t priv, pz, lmr;
+};
+
+/* What it stands for now; false: nothing. */
+static inline __attribute__((always_inline)) bool
+soft_mr_get(const struct soft_mr *table, uint32_t context, struct soft_range *range)
+{
+	uint32_t index = SOFT_MR_INDEX(context);
+	const struct soft_mr *mr = &table[index];
+
+	/* sequentially consistent: see mr_kill; it also acquires what mr_publish released */
+	if (!context || index >= SOFT_MR_COUNT || atomic_load(&mr->context) != context)
+		return false;
+	/*
+	 * acquire, each: if one of them is of a later life, the context is not ours any more when we
+	 * look at it again; see mr_publish
+	 */
+	range->addr = atomic_load_explicit(&mr->addr, memory_order_acquire);
+	range->len = atomic_load_explicit(&mr->len, memory_order_acquire);
+	range->priv = atomic_load_explicit(&mr->priv, memory_order_acquire) & SOFT_MR_RIGHTS;
+	range->pz = atomic_load_explicit(&mr->pz, memory_order_acquire);
+	range->lmr = atomic_load_explicit(&mr->lmr, memory_order_acquire);
+	return atomic_load_explicit(&mr->context, memory_order_relaxed) == context;
+}
+
+static inline bool soft_range_holds(const struct soft_range *range, uint64_t addr, uint64_t len)
+{
+	/* what begins before the range is beyond its end, as an unsigned number */
+	uint64_t at = addr - range->addr;
+
+	return at <= range->len && len <= range->len - at;
+}
+
+enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
+				 const struct datp_sge *iov, int n, bool sink);
+
+/* Checks of a local list; `sink`: it will be written to. One good segment is told here. */
+static inline __attribute__((always_inline)) enum datp_err
+soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
+		  bool sink)
+{
+	struct soft_range range;
+
+	if (__builtin_expect(
+		    n == 1 && soft_mr_get(table, iov->lmr_context, &range) && range.pz == pz &&
+			    !range.lmr && soft_range_holds(&range, iov->addr, iov->len) &&
+			    (sink ? range.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG : range.priv),
+		    1))
+		return DATP_OK;
+	return soft_mr_check_list(table, pz, iov, n, sink);
+}
+
 /* Of a remote range: rights, bounds and zone. */
 bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
 			  uint32_t need);

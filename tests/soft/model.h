@@ -141,7 +141,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define SOFT_JOINT_PIECE_MAX	  4096u
 #define SOFT_JOINT_PATIENCE	  1
 #define soft_xfer(...)		  model_xfer(__VA_ARGS__)
-#define soft_mr_check_iov(...)	  model_check_iov(__VA_ARGS__)
+#define soft_mr_check_list(...)	  model_check_list(__VA_ARGS__)
 #define soft_mr_check_remote(...) model_check_remote(__VA_ARGS__)
 #define soft_peer_lost(peer)	  model_peer_lost(peer)
 #define soft_ep_heard(ep, gen)	  model_ep_heard(ep, gen)

@@ -47,7 +47,7 @@ static struct {
 
 int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_list *local, struct soft_list *remote,
 	       uint64_t len);
-enum datp_err model_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
+enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
 			      bool local_write);
 bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need);
 bool model_peer_lost(struct soft_peer *peer);
@@ -72,7 +72,7 @@ int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_l
 	return 0;
 }
 
-enum datp_err model_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
+enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
 			      bool local_write)
 {
 	(void)table, (void)pz, (void)iov, (void)n;

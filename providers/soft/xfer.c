@@ -137,28 +137,6 @@ void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, 
 	store_tail(d, last, tail);
 }
 
-void soft_scatter(const struct datp_sge *to, int n, const unsigned char *from, uint64_t len)
-{
-	for (int i = 0; i < n && len; i++) {
-		uint64_t step = to[i].len < len ? to[i].len : len;
-
-		memcpy((void *)(uintptr_t)to[i].addr, from, step);
-		from += step;
-		len -= step;
-	}
-}
-
-void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t len)
-{
-	for (int i = 0; i < n && len; i++) {
-		uint64_t step = from[i].len < len ? from[i].len : len;
-
-		memcpy(to, (const void *)(uintptr_t)from[i].addr, step);
-		to += step;
-		len -= step;
-	}
-}
-
 /*
  * Between processes, by the kernel. Goes on after a partial transfer; fails when nothing more
  * moves.

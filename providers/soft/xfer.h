@@ -4,6 +4,7 @@
 #define SOFT_XFER_H
 
 #include "soft.h"
+#include <string.h>
 
 /* A list of buffers, consumed from the front. */
 struct soft_list {
@@ -47,9 +48,29 @@ int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struc
 
 /* Within this process. */
 void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered);
-/* From one buffer into a list, and the reverse; len bytes. */
-void soft_scatter(const struct datp_sge *to, int n, const unsigned char *from, uint64_t len);
-void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t len);
+/* From one buffer into a list, and the reverse; len bytes, which the list has. */
+static inline void soft_scatter(const struct datp_sge *to, int n, const unsigned char *from,
+				uint64_t len)
+{
+	for (int i = 0; i < n && len; i++) {
+		uint64_t step = to[i].len < len ? to[i].len : len;
+
+		memcpy((void *)(uintptr_t)to[i].addr, from, step);
+		from += step;
+		len -= step;
+	}
+}
+
+static inline void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t len)
+{
+	for (int i = 0; i < n && len; i++) {
+		uint64_t step = from[i].len < len ? from[i].len : len;
+
+		memcpy(to, (const void *)(uintptr_t)from[i].addr, step);
+		to += step;
+		len -= step;
+	}
+}
 
 /* Whether the kernel lets us read `addr` of process `pid`, where `expect` stands. */
 bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect);

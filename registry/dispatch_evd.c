@@ -108,7 +108,10 @@ static REG_COLD DAT_RETURN async_event(DAT_EVENT *event)
 	return DAT_SUCCESS;
 }
 
-/* What the provider answered, and the event with it. Costs one compare an event, an empty queue nothing. */
+/*
+ * What the provider answered, and the event with it. Costs one compare an event, an empty queue
+ * nothing.
+ */
 static inline DAT_RETURN event_result(DAT_RETURN rc, DAT_EVENT *event)
 {
 	if (rc != DAT_SUCCESS)
@@ -131,8 +134,8 @@ static REG_COLD DAT_RETURN dequeue_unusual(DAT_EVD_HANDLE evd_handle, DAT_EVENT 
 }
 
 /*
- * As the calls that REG_DISPATCH_FAST defines, but that an event may have to be translated, and that the
- * likely provider is known to have the call.
+ * As the calls that REG_DISPATCH_FAST defines, but that an event may have to be translated, and that
+ * the likely provider is known to have the call.
  */
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
@@ -148,11 +151,12 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUN
 			DAT_EVENT *event, DAT_COUNT *n_more_events)
 {
 	const DAT_PROVIDER *provider = probe_provider(evd_handle);
+	DAT_RETURN rc;
 
 	if (REG_UNLIKELY(!provider))
 		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
 	if (REG_UNLIKELY(!provider->evd_wait_func))
 		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);
-	return event_result(provider->evd_wait_func(evd_handle, timeout, threshold, event, n_more_events),
-			    event);
+	rc = provider->evd_wait_func(evd_handle, timeout, threshold, event, n_more_events);
+	return event_result(rc, event);
 }

@@ -323,9 +323,10 @@ static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 #define REG_DISPATCH(handle, ...)	REG_DISPATCH_BY(probe_provider, handle, __VA_ARGS__)
 
 /*
- * A call of the data path, defined whole: passed on by a few compares, and what is not usual (another
- * provider than the last one, a bad handle, a provider without the call) by a function of its own,
- * so that the usual way needs no stack. `parameters` as they are declared, the rest as they are passed.
+ * A call of the data path, defined whole: passed on by a few compares, and what is not usual
+ * (another provider than the last one, a bad handle, a provider without the call) by a function of
+ * its own, so that the usual way needs no stack. `parameters` as they are declared, the rest as
+ * they are passed.
  */
 #define REG_DISPATCH_FAST(call, handle, sub, slot, parameters, ...)				\
 static REG_COLD DAT_RETURN call##_unusual parameters						\

@@ -51,8 +51,8 @@ soft_mr_get(const struct soft_mr *table, uint32_t context, struct soft_range *ra
 	if (!context || index >= SOFT_MR_COUNT || atomic_load(&mr->context) != context)
 		return false;
 	/*
-	 * acquire, each: if one of them is of a later life, the context is not ours any more when we
-	 * look at it again; see mr_publish
+	 * acquire, each: if one of them is of a later life, the context is not ours any more when
+	 * we look at it again; see mr_publish
 	 */
 	range->addr = atomic_load_explicit(&mr->addr, memory_order_acquire);
 	range->len = atomic_load_explicit(&mr->len, memory_order_acquire);

@@ -80,23 +80,26 @@ enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err)
 
 /* ------------------------------------------------------------------ LMR */
 
+enum { DRAWS = 32 };
+
 static bool fits_signed(const struct ibv_mr *mr)
 {
 	return mr->lkey <= INT32_MAX && mr->rkey <= INT32_MAX;
 }
 
 /*
- * Programs keep contexts in signed variables. Some devices (siw) draw their keys by lot: ask such a
- * one again a few times, holding on to what did not fit so that it is not drawn once more. Better a
- * large key than none.
+ * Programs keep contexts in signed variables. Some devices (siw) draw their keys by lot, and every
+ * second is too large: such a one is asked again, until only one region in thousands of millions has
+ * a large key, holding on to what did not fit so that it is not drawn once more. Better a large key
+ * than none.
  */
 static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t len, int access)
 {
-	struct ibv_mr *tries[8];
+	struct ibv_mr *tries[DRAWS];
 	int n = 0, err;
 
 	tries[0] = ibv_reg_mr(pd, addr, len, access);
-	while (tries[n] && !fits_signed(tries[n]) && n < 7) {
+	while (tries[n] && !fits_signed(tries[n]) && n < DRAWS - 1) {
 		n++;
 		tries[n] = ibv_reg_mr(pd, addr, len, access);
 	}

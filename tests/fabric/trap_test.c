@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -92,6 +93,20 @@ ssize_t write(int fd, const void *data, size_t size)
 		return -1;
 	}
 	return real(fd, data, size);
+}
+
+static _Atomic bool full; /* the process has no descriptor left for another eventfd */
+
+int eventfd(unsigned int count, int flags)
+{
+	int (*real)(unsigned int, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "eventfd");
+	if (atomic_load(&full)) {
+		errno = EMFILE;
+		return -1;
+	}
+	return real(count, flags);
 }
 
 /* ------------------------------------------------------------------ a stranger */
@@ -695,6 +710,39 @@ static void receives_are_counted_until_they_complete(void)
 	CHECK_EQ_INT(count, 2);
 }
 
+/* A queue with completions has two things to be watched while somebody sleeps. */
+static void waiter_that_gets_no_descriptor_is_woken_all_the_same(void)
+{
+	struct api_waiter waiter;
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_COUNT more;
+	uint64_t since;
+
+	api_open();
+	evd = api_evd(8, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	atomic_store(&full, true);
+	api_wait_start(&waiter, evd, 1);
+	since = check_now_ms();
+	CHECK_DAT(api_post_se(evd, 7), DAT_SUCCESS);
+	api_wait_end(&waiter);
+	CHECK_DAT(waiter.ret, DAT_SUCCESS);
+	/* one that is not woken finds the event when its time is over */
+	CHECK(check_now_ms() - since < check_patience_ms() / 2);
+	CHECK_DAT(dat_evd_wait(evd, 25000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+	atomic_store(&full, false);
+	api_wait_start(&waiter, evd, 1);
+	CHECK_DAT(api_post_se(evd, 8), DAT_SUCCESS);
+	api_wait_end(&waiter);
+	CHECK_DAT(waiter.ret, DAT_SUCCESS);
+}
+
+static void forget_switches(void)
+{
+	atomic_store(&full, false);
+	api_close();
+}
+
 static const struct check_test ib_tests[] = {
 	CHECK_TEST(queue_pairs_get_a_short_time_for_receiver_not_ready),
 	CHECK_TEST(message_before_the_confirmation_comes_after_established),
@@ -753,6 +801,7 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(host_that_is_not_there_holds_up_nobody),
 	CHECK_TEST(limits_are_those_of_the_device),
 	CHECK_TEST(receives_are_counted_until_they_complete),
+	CHECK_TEST(waiter_that_gets_no_descriptor_is_woken_all_the_same),
 	CHECK_END
 };
 
@@ -770,7 +819,7 @@ static const struct check_suite iw_traps = {
 
 static const struct check_suite all_traps = {
 	.name = "any trap",
-	.teardown = api_close,
+	.teardown = forget_switches,
 	.tests = all_tests,
 };
 

@@ -39,6 +39,7 @@ struct soft_dir {
 	bool initiator;	     /* we are */
 	bool news;	     /* there is something for the target's ring */
 	bool left;	     /* the engine, to the other side */
+	bool alone;	     /* no more joint copies: one of them has failed */
 };
 
 static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
@@ -144,15 +145,6 @@ void soft_engine_take_back(struct soft_port *port)
 			return;
 }
 
-static uint8_t move_failed(uint64_t len, int error)
-{
-	datp_log(
-		2,
-		"soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
-		(unsigned long long)len, error);
-	return DAT_DTO_ERR_TRANSPORT;
-}
-
 /*
  * Moves a request's bytes; returns false if the peer is gone (the connection's end will deal with
  * it).
@@ -166,8 +158,13 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 
 	if (error == ESRCH)
 		return false;
-	if (error)
-		*status = move_failed(len, error);
+	if (error) {
+		datp_log(
+			2,
+			"soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
+			(unsigned long long)len, error);
+		*status = DAT_DTO_ERR_TRANSPORT;
+	}
 	return true;
 }
 
@@ -182,12 +179,14 @@ static void engine_call_help(struct soft_dir *dir)
 		soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
 }
 
-/* Whether a copy is made by both sides, if the other one comes: where it is the kernel that copies. */
+/*
+ * Whether a copy is made by both sides, if the other one comes: where it is the kernel that copies.
+ */
 static bool dir_joint(const struct soft_dir *dir, const struct soft_list *remote, uint64_t len)
 {
 	struct soft_reach reach;
 
-	if (len < SOFT_JOINT_MIN || !dir->peer->cma || dir->peer->self)
+	if (len < SOFT_JOINT_MIN || dir->alone || !dir->peer->cma || dir->peer->self)
 		return false;
 	if (!soft_share_reach(dir->peer, remote, dir->initiator, &reach))
 		return true;
@@ -195,28 +194,47 @@ static bool dir_joint(const struct soft_dir *dir, const struct soft_list *remote
 	return false;
 }
 
-/* A send's bytes. As dir_move(); false also if the other side finishes it (dir->left). */
-static bool dir_send(struct soft_dir *dir, struct soft_list *ilist, struct soft_list *tlist,
-		     uint64_t len, uint8_t *status)
+/*
+ * A joint copy, as far as it gets. False: the peer is gone, or the other side finishes it
+ * (dir->left).
+ */
+static bool dir_copy_jointly(struct soft_dir *dir, struct soft_list *local,
+			     struct soft_list *remote, uint64_t len)
 {
-	struct soft_list *local = dir->initiator ? ilist : tlist;
-	struct soft_list *remote = dir->initiator ? tlist : ilist;
 	/* relaxed: the holder's */
 	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 	enum soft_joint_end end;
 	int error;
 
-	if (!dir_joint(dir, remote, len))
-		return dir_move(dir, true, false, ilist, tlist, len, status);
 	soft_joint_open(dir->ip, seq, len);
 	engine_call_help(dir);
 	error = soft_joint_copy(dir->ip, seq, len, dir->peer, dir->initiator, local, remote,
 				UINT_MAX);
 	end = soft_joint_settle(dir->ip, error);
 	dir->left = end == SOFT_JOINT_LEFT;
-	if (end == SOFT_JOINT_DONE && soft_joint_failed(dir->ip))
-		*status = move_failed(len, error ? error : EFAULT);
 	return end == SOFT_JOINT_DONE;
+}
+
+/* A send's bytes. As dir_move(); false also if the other side finishes it (dir->left). */
+static bool dir_send(struct soft_dir *dir, const struct soft_sqe *e, const struct soft_desc *desc,
+		     uint64_t len, uint8_t *status)
+{
+	struct soft_list ilist, tlist;
+	struct soft_list *local = dir->initiator ? &ilist : &tlist;
+	struct soft_list *remote = dir->initiator ? &tlist : &ilist;
+
+	soft_list_sge(&ilist, e->sge, (int)e->n);
+	soft_list_sge(&tlist, desc->sge, (int)desc->n);
+	if (dir_joint(dir, remote, len)) {
+		if (!dir_copy_jointly(dir, local, remote, len))
+			return false;
+		if (!soft_joint_failed(dir->ip))
+			return true;
+		/* what the other side cannot copy we perhaps can: all of it again */
+		soft_list_sge(&ilist, e->sge, (int)e->n);
+		soft_list_sge(&tlist, desc->sge, (int)desc->n);
+	}
+	return dir_move(dir, true, false, &ilist, &tlist, len, status);
 }
 
 static uint64_t desc_room(const struct soft_desc *desc)
@@ -245,8 +263,8 @@ static void match_done(struct soft_sqe *e, struct soft_desc *desc, uint8_t recv_
 static bool exec_match(struct soft_dir *dir, struct soft_sqe *e, struct soft_desc *desc,
 		       uint8_t *status)
 {
-	struct soft_list ilist, tlist;
 	uint8_t recv_status = DAT_DTO_SUCCESS;
+	uint64_t len = e->len; /* once: it is the peer's memory */
 
 	if (desc->n > SOFT_MAX_IOV || e->n > SOFT_MAX_IOV)
 		return false;
@@ -254,15 +272,12 @@ static bool exec_match(struct soft_dir *dir, struct soft_sqe *e, struct soft_des
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true; /* the receive stays: the message was never sent */
 	}
-	if (e->len > desc_room(desc)) {
+	if (len > desc_room(desc)) {
 		recv_status = DAT_DTO_ERR_LOCAL_LENGTH;
 	} else if (soft_mr_check_iov(dir->tmr, dir->tp->pz, desc->sge, (int)desc->n, true)) {
 		recv_status = DAT_DTO_ERR_LOCAL_PROTECTION;
-	} else {
-		soft_list_sge(&ilist, e->sge, (int)e->n);
-		soft_list_sge(&tlist, desc->sge, (int)desc->n);
-		if (!dir_send(dir, &ilist, &tlist, e->len, &recv_status))
-			return false;
+	} else if (!dir_send(dir, e, desc, len, &recv_status)) {
+		return false;
 	}
 	match_done(e, desc, recv_status, status);
 	return true;
@@ -442,34 +457,36 @@ static void help_again(struct soft_dir *dir)
 static bool help_copy(struct soft_dir *dir)
 {
 	struct soft_list ilist, tlist;
-	/* acquire: the request, see soft_joint_open() */
-	uint64_t pieces = atomic_load_explicit(&dir->ip->pieces, memory_order_acquire);
+	/* acquires the request, see soft_joint_open(); sequentially consistent: see joint.c */
+	uint64_t pieces = atomic_load(&dir->ip->pieces);
 	uint32_t seq = (uint32_t)(pieces >> 32);
 	struct soft_sqe *e = soft_port_sqe(dir->ip, dir->il, seq);
 	struct soft_desc *desc;
+	uint64_t len = e->len; /* once: it is the peer's memory */
 
 	if (!(uint32_t)pieces || !dir_open(dir) || e->op != DATP_SEND || e->n > SOFT_MAX_IOV)
 		return false;
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + e->msg);
-	if (desc->n > SOFT_MAX_IOV || e->len > desc_room(desc) ||
+	if (desc->n > SOFT_MAX_IOV || len > desc_room(desc) ||
 	    soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, false) ||
 	    soft_mr_check_iov(dir->tmr, dir->tp->pz, desc->sge, (int)desc->n, true))
 		return false;
 	soft_list_sge(&ilist, e->sge, (int)e->n);
 	soft_list_sge(&tlist, desc->sge, (int)desc->n);
-	return !soft_joint_copy(dir->ip, seq, e->len, dir->peer, dir->initiator,
+	return !soft_joint_copy(dir->ip, seq, len, dir->peer, dir->initiator,
 				dir->initiator ? &ilist : &tlist, dir->initiator ? &tlist : &ilist,
 				ENGINE_HELP);
 }
 
 /*
- * Helps who holds the engine. True: it has left it to us, and the request that we helped with is
- * done. Nobody has told us of what it did before that: the callers look.
+ * Helps who holds the engine. True: it has left it to us. The request that we helped with is done
+ * then (*n becomes 1), or, if somebody could not copy his part, still to be executed. Nobody has
+ * told us of what was done before that: the callers look.
  */
-static bool engine_help(struct soft_dir *dir)
+static bool engine_help(struct soft_dir *dir, unsigned int *n)
 {
 	struct soft_port *ip = dir->ip;
-	uint8_t status = DAT_DTO_SUCCESS, recv_status = DAT_DTO_SUCCESS;
+	uint8_t status = DAT_DTO_SUCCESS;
 	struct soft_desc *desc;
 	struct soft_sqe *e;
 	bool well;
@@ -483,13 +500,15 @@ static bool engine_help(struct soft_dir *dir)
 			help_again(dir);
 		return false;
 	}
+	dir->alone = soft_joint_failed(ip);
+	if (dir->alone)
+		return true;
 	e = soft_port_sqe(ip, dir->il, atomic_load_explicit(&ip->sq_done, memory_order_relaxed));
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + e->msg);
-	if (soft_joint_failed(ip))
-		recv_status = move_failed(e->len, EFAULT);
-	match_done(e, desc, recv_status, &status);
+	match_done(e, desc, DAT_DTO_SUCCESS, &status);
 	dir->news = true;
 	request_done(dir, e, status);
+	*n = 1;
 	return true;
 }
 
@@ -500,15 +519,15 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 	bool blocked;
 
 	dir_init(&dir, ep, initiator);
-	if (!engine_try(dir.ip, dir.igen, initiator)) {
-		if (!engine_help(&dir))
-			return false;
-		n = 1;
-	}
+	if (!engine_try(dir.ip, dir.igen, initiator) && !engine_help(&dir, &n))
+		return false;
 	do {
 		n += engine_round(&dir, &blocked);
 		count += n;
-		/* the other side has the engine, and sees by itself what we did: nothing is ours to touch */
+		/*
+		 * the other side has the engine, and sees by itself what we did: nothing is ours to
+		 * touch
+		 */
 		if (dir.left)
 			break;
 		if (initiator && (dir.news || blocked) && dir_open(&dir))

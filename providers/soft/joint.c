@@ -2,9 +2,9 @@
 /*
  * Joint copies. A long message is cut into pieces, and who holds the engine and a peer that happens
  * to poll take one after the other, each by its own means, until none is left. Nobody is waited for
- * to come, and who is at its last piece is not waited for for long: the engine is left to it, and it
- * finishes the request as if it had held it all the time. So a helper that is stopped or dies in the
- * middle of its piece is what a holder that is stopped or dies has always been.
+ * to come, and who is at its last piece is not waited for for long: the engine is left to it, and
+ * it finishes the request as if it had held it all the time. So a helper that is stopped or dies in
+ * the middle of its piece is what a holder that is stopped or dies has always been.
  *
  * The helper is known by SOFT_ENGINE_HELPED in the engine word, and what it touches it touches
  * within the holding: there is no end of it while the flag is set. Invariant: a piece is taken only
@@ -53,17 +53,16 @@ void soft_joint_open(struct soft_port *ip, uint32_t seq, uint64_t len)
 /* The number of pieces there were, with the one that is ours now; 0: there is none. */
 static uint32_t piece_take(struct soft_port *ip, uint32_t seq)
 {
-	uint64_t word = atomic_load_explicit(&ip->pieces, memory_order_acquire);
+	uint64_t word = atomic_load(&ip->pieces);
 
 	while (word >> 32 == seq && (uint32_t)word)
 		/*
-		 * release, and acquire above and here: the holder that finds that none is left finds
-		 * the helper's flag, too, if it took one. What was done to the pieces is passed on by
-		 * the engine word.
+		 * Sequentially consistent, as all that is said of `pieces` once the flag may be
+		 * set: the holder that finds that none is left finds the helper's flag, too, or the
+		 * helper finds none left. What was done to the pieces is passed on by the engine
+		 * word.
 		 */
-		if (atomic_compare_exchange_weak_explicit(&ip->pieces, &word, word - 1,
-							  memory_order_acq_rel,
-							  memory_order_acquire))
+		if (atomic_compare_exchange_weak(&ip->pieces, &word, word - 1))
 			return (uint32_t)word;
 	return 0;
 }
@@ -85,7 +84,7 @@ int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct sof
 		error = soft_xfer(peer, write, false, local, remote, step);
 		at = from + step;
 	}
-	if (error && error != ESRCH)
+	if (error)
 		/* relaxed: passed on by the engine word, as the pieces */
 		atomic_store_explicit(&ip->pieces_failed, 1, memory_order_relaxed);
 	return error;
@@ -117,11 +116,11 @@ enum soft_joint_end soft_joint_settle(struct soft_port *ip, int error)
 	uint64_t word;
 
 	if (error)
-		/* nobody takes one from now on; acquire and release as in piece_take() */
-		atomic_fetch_and_explicit(&ip->pieces, ~(uint64_t)UINT32_MAX, memory_order_acq_rel);
+		/* nobody takes one from now on; sequentially consistent, see piece_take() */
+		atomic_fetch_and_explicit(&ip->pieces, ~(uint64_t)UINT32_MAX, memory_order_seq_cst);
 	for (unsigned int i = 0; i < SOFT_JOINT_PATIENCE; i++) {
-		/* acquire: the helper's pieces */
-		word = atomic_load_explicit(&ip->engine, memory_order_acquire);
+		/* acquires the helper's pieces; sequentially consistent, see piece_take() */
+		word = atomic_load(&ip->engine);
 		if (!(word & SOFT_ENGINE_HELPED))
 			break;
 		relax();
@@ -146,8 +145,9 @@ bool soft_joint_enter(struct soft_port *ip, uint32_t gen, bool initiator)
 
 	while (soft_joint_wanted(ip) && held_by_other(word, gen, initiator))
 		/*
-		 * Sequentially consistent, as engine_try(): whoever closed a port or killed a region
-		 * before, and did not find the engine held, is seen by the checks that follow.
+		 * Sequentially consistent, as engine_try(): whoever closed a port or killed a
+		 * region before, and did not find the engine held, is seen by the checks that
+		 * follow.
 		 */
 		if (atomic_compare_exchange_weak(&ip->engine, &word, word | SOFT_ENGINE_HELPED))
 			return true;
@@ -158,11 +158,13 @@ bool soft_joint_leave(struct soft_port *ip, uint32_t gen, bool initiator)
 {
 	uint64_t word = atomic_load_explicit(&ip->engine, memory_order_relaxed);
 
-	/* of another generation: it was taken from the holder, who had died; see soft_port_begin() */
+	/*
+	 * of another generation: it was taken from the holder, who had died; see soft_port_begin()
+	 */
 	while (SOFT_ENGINE_GEN(word) == gen) {
 		/*
-		 * acquire: what the holder did that has left it to us. Without the flag and not ours it
-		 * was taken from a holder who had died: soft_engine_take_back().
+		 * acquire: what the holder did that has left it to us. Without the flag and not
+		 * ours it was taken from a holder who had died: soft_engine_take_back().
 		 */
 		if (!(word & SOFT_ENGINE_HELPED)) {
 			atomic_thread_fence(memory_order_acquire);

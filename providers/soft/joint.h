@@ -41,8 +41,8 @@ bool soft_joint_failed(const struct soft_port *ip);
 
 /*
  * False: nobody of the other side holds the engine for this connection, or nobody wants help. Else
- * the holding lasts until soft_joint_leave(). initiator: we are. The caller looks afterwards whether
- * the connection is still open, and the regions still live.
+ * the holding lasts until soft_joint_leave(). initiator: we are. The caller looks afterwards
+ * whether the connection is still open, and the regions still live.
  */
 bool soft_joint_enter(struct soft_port *ip, uint32_t gen, bool initiator);
 /* True: the engine has been left to us, with the request at sq_done, of which all is copied. */
@@ -52,7 +52,7 @@ bool soft_joint_leave(struct soft_port *ip, uint32_t gen, bool initiator);
 
 /*
  * Copies pieces of request `seq`, `limit` of them at most, as long as there are any. The lists are
- * the whole message's. 0 or an errno; all but ESRCH have been noted for soft_joint_failed().
+ * the whole message's. 0 or an errno, which has been noted for soft_joint_failed().
  */
 int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct soft_peer *peer,
 		    bool write, struct soft_list *local, struct soft_list *remote,

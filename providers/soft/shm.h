@@ -128,10 +128,10 @@ struct soft_sqe {
  * added work or a receive while it was held; the holder goes round again. TARGET: the holder is the
  * target, else the initiator; it matters when one of them has died. HELPED: the other side has come
  * to take part in a long copy (joint.c); a holder that has one may leave it the engine. The bits
- * above count the holdings, so that a waiter sees one end although the next has begun. The upper half is the
- * generation of the connection that the engine works for: a peer that has not heard of the end of
- * an earlier one does not get it, or else it could hold it at the moment when its owner wants it,
- * and go round for a request that it cannot see.
+ * above count the holdings, so that a waiter sees one end although the next has begun. The upper
+ * half is the generation of the connection that the engine works for: a peer that has not heard of
+ * the end of an earlier one does not get it, or else it could hold it at the moment when its owner
+ * wants it, and go round for a request that it cannot see.
  */
 #define SOFT_ENGINE_HELD      1u
 #define SOFT_ENGINE_AGAIN     2u

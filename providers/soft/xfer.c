@@ -33,7 +33,8 @@ static unsigned char *list_front(struct soft_list *list, uint64_t *len)
 
 void soft_list_skip(struct soft_list *list, uint64_t len)
 {
-	while (len) {
+	/* a peer's list may be shorter than it says: its end is found out by who copies */
+	while (len && list->at < list->n) {
 		struct iovec *v = &list->iov[list->at];
 		uint64_t step = len < v->iov_len ? len : v->iov_len;
 
@@ -246,6 +247,7 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 	if (soft_share_reach(peer, remote, write, &reach)) {
 		xfer_here(write, ordered, local, &reach.list, len);
 		soft_share_leave(peer, &reach);
+		soft_list_skip(remote, len); /* as every other way does */
 		return 0;
 	}
 	if (!peer->cma)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Long messages between two processes that both poll, in both directions at once, so that they are copied by both sides:
- * of any length, in pieces that are cut where the lists of segments are not, for receives that are early or late.
+ * of any length, in pieces that are cut where the lists of segments are not, for receives that are early or late, from and
+ * into memory that the other side maps, and memory that it does not.
  */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "api.h"
 
@@ -14,12 +17,23 @@
 #define SEGMENTS 3u
 #define LONGEST	 ((size_t)1000000)
 
+#define AREA (DEPTH * LONGEST)
+
+/* Where the messages of a side are. Bit s of `shared`: segment s is in the memory file. */
+struct place {
+	struct api_buf own, file;
+	unsigned int shared;
+};
+
 static struct {
 	DAT_EVD_HANDLE dto, connect;
 	DAT_EP_HANDLE ep;
-	struct api_buf in, out;
+	struct place in, out;
+	unsigned char whole[LONGEST];
 	unsigned int sent, received, posted, completed;
 } my;
+
+static unsigned int in_shared, out_shared; /* both sides' */
 
 /* The same on both sides. */
 static size_t length_of(unsigned int n)
@@ -27,6 +41,20 @@ static size_t length_of(unsigned int n)
 	unsigned int seed = n * 2654435761u;
 
 	return n % 8 == 7 ? 70000u + n : (size_t)rand_r(&seed) % LONGEST + 1;
+}
+
+static void place_make(struct place *place, unsigned int shared)
+{
+	int fd = memfd_create("long", MFD_CLOEXEC);
+	void *file;
+
+	REQUIRE(fd >= 0 && ftruncate(fd, AREA) == 0);
+	file = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	REQUIRE(file != MAP_FAILED);
+	close(fd);
+	place->shared = shared;
+	place->own = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	place->file = api_buf_in(api.pz, file, AREA, DAT_MEM_PRIV_ALL_FLAG);
 }
 
 static void open_side(void)
@@ -39,19 +67,46 @@ static void open_side(void)
 	api_open();
 	my.dto = api_evd(4 * DEPTH, DAT_EVD_DTO_FLAG);
 	my.connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
-	my.in = api_buf(DEPTH * LONGEST, DAT_MEM_PRIV_ALL_FLAG);
-	my.out = api_buf(DEPTH * LONGEST, DAT_MEM_PRIV_ALL_FLAG);
+	place_make(&my.in, in_shared);
+	place_make(&my.out, out_shared);
 	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, my.dto, my.dto, my.connect, &attr, &my.ep), DAT_SUCCESS);
 }
 
-/* Message n's place, cut at odd addresses. */
-static void cut(const struct api_buf *buf, unsigned int n, size_t length, size_t first, DAT_LMR_TRIPLET *segs)
+static void close_side(void)
 {
-	size_t at = n % DEPTH * LONGEST, a = length * first / 11, b = length / 2;
+	api_close();
+	if (my.in.file.mem)
+		munmap(my.in.file.mem, AREA);
+	if (my.out.file.mem)
+		munmap(my.out.file.mem, AREA);
+	my.in.file.mem = my.out.file.mem = NULL;
+}
 
-	segs[0] = api_seg(buf, at, a);
-	segs[1] = api_seg(buf, at + a, b);
-	segs[2] = api_seg(buf, at + a + b, length - a - b);
+/* Message n's place, cut at odd addresses. */
+static void cut(const struct place *place, unsigned int n, size_t length, size_t first, DAT_LMR_TRIPLET *segs)
+{
+	size_t a = length * first / 11, b = length / 2, sizes[SEGMENTS] = { a, b, length - a - b };
+	size_t at = n % DEPTH * LONGEST;
+
+	for (unsigned int i = 0; i < SEGMENTS; i++) {
+		segs[i] = api_seg(place->shared & 1u << i ? &place->file : &place->own, at, sizes[i]);
+		at += sizes[i];
+	}
+}
+
+/* Between a message's segments and my.whole. */
+static void copy_whole(const DAT_LMR_TRIPLET *segs, size_t length, bool out)
+{
+	unsigned char *whole = my.whole;
+
+	for (unsigned int i = 0; i < SEGMENTS && length; i++) {
+		size_t step = segs[i].segment_length < length ? segs[i].segment_length : length;
+		void *memory = (void *)(uintptr_t)segs[i].virtual_address;
+
+		memcpy(out ? memory : whole, out ? whole : memory, step);
+		whole += step;
+		length -= step;
+	}
 }
 
 static void post_receive(void)
@@ -71,14 +126,16 @@ static void post_send(void)
 
 	if (my.sent == MESSAGES || my.sent - my.completed == DEPTH)
 		return;
-	api_fill(my.out.mem + my.sent % DEPTH * LONGEST, length, my.sent);
 	cut(&my.out, my.sent, length, 4, segs);
+	api_fill(my.whole, length, my.sent);
+	copy_whole(segs, length, true);
 	REQUIRE_DAT(dat_ep_post_send(my.ep, SEGMENTS, segs, api_cookie(MESSAGES + my.sent++), 0), DAT_SUCCESS);
 }
 
 static bool take(void)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *done;
+	DAT_LMR_TRIPLET segs[SEGMENTS];
 	DAT_EVENT event;
 
 	if (dat_evd_dequeue(my.dto, &event) != DAT_SUCCESS)
@@ -93,7 +150,9 @@ static bool take(void)
 	}
 	CHECK_EQ_INT(done->user_cookie.as_64, my.received);
 	REQUIRE_EQ_INT(done->transfered_length, length_of(my.received));
-	CHECK_EQ_INT(api_mismatch(my.in.mem + my.received % DEPTH * LONGEST, length_of(my.received), my.received), -1);
+	cut(&my.in, my.received, LONGEST, 1, segs);
+	copy_whole(segs, length_of(my.received), false);
+	CHECK_EQ_INT(api_mismatch(my.whole, length_of(my.received), my.received), -1);
 	my.received++;
 	return true;
 }
@@ -130,15 +189,18 @@ static void other_side(void *arg)
 	API_CONN(my.connect, my.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	exchange(2);
 	check_await(CHECK_PARENT); /* it has all that we sent */
-	api_close();
+	close_side();
 }
 
-static void long_messages_arrive_whole_and_in_order(void)
+static void both_ways(unsigned int from, unsigned int into)
 {
-	pid_t other = check_fork(other_side, NULL);
 	DAT_EVD_HANDLE cr_evd;
 	DAT_CONN_QUAL qual;
+	pid_t other;
 
+	out_shared = from;
+	in_shared = into;
+	other = check_fork(other_side, NULL);
 	open_side();
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	(void)api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
@@ -150,8 +212,36 @@ static void long_messages_arrive_whole_and_in_order(void)
 	check_join(other);
 }
 
-static const struct check_test tests[] = { CHECK_TEST(long_messages_arrive_whole_and_in_order), CHECK_END };
+#define ALL 7u
 
-static const struct check_suite messages = { .name = "long messages", .teardown = api_close, .tests = tests };
+static void long_messages_arrive_whole_and_in_order(void)
+{
+	both_ways(0, 0);
+}
+
+static void long_messages_of_a_memory_file_arrive_whole(void)
+{
+	both_ways(ALL, 0);
+}
+
+static void long_messages_arrive_whole_in_a_memory_file(void)
+{
+	both_ways(0, ALL);
+}
+
+static void long_messages_of_both_kinds_of_memory_arrive_whole(void)
+{
+	both_ways(ALL - 1, ALL - 1);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(long_messages_arrive_whole_and_in_order),
+	CHECK_TEST(long_messages_of_a_memory_file_arrive_whole),
+	CHECK_TEST(long_messages_arrive_whole_in_a_memory_file),
+	CHECK_TEST(long_messages_of_both_kinds_of_memory_arrive_whole),
+	CHECK_END,
+};
+
+static const struct check_suite messages = { .name = "long messages", .teardown = close_side, .tests = tests };
 
 CHECK_SUITES(&messages);

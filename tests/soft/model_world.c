@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The world of the model checker's scenarios: it stands for what the checked files of the provider ask of the others, and
+ * for libdatp and the consumer above them. Invariant: all of it that changes while a scenario runs has been
+ * shown to the checker (model_watch, model_keep).
+ */
+#include "tests/soft/model_world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "providers/soft/arena.h"
+#include "providers/soft/cq.h"
+#include "providers/soft/port.h"
+#include "providers/soft/recv.h"
+#include "providers/soft/send.h"
+#include "providers/soft/xfer.h"
+
+struct world world;
+
+/* ------------------------------------------------------------------ what the provider's files ask of others */
+
+int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_list *local, struct soft_list *remote,
+	       uint64_t len);
+enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
+			      bool local_write);
+bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need);
+bool model_peer_lost(struct soft_peer *peer);
+void model_ep_heard(struct soft_ep *ep, uint32_t gen);
+void model_ep_fail(struct soft_ep *ep);
+
+/* Others may come between the bytes. */
+int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_list *local, struct soft_list *remote,
+	       uint64_t len)
+{
+	struct soft_list *from = to_peer ? local : remote, *to = to_peer ? remote : local;
+
+	(void)peer, (void)ordered;
+	if (world.lost && model_dead(0))
+		return ESRCH;
+	model_read(from->iov[0].iov_base);
+	model_write(to->iov[0].iov_base);
+	*(char *)to->iov[0].iov_base = *(char *)from->iov[0].iov_base;
+	model_pause();
+	model_read(from->iov[0].iov_base);
+	model_write(to->iov[0].iov_base);
+	soft_list_skip(local, len);
+	soft_list_skip(remote, len);
+	return 0;
+}
+
+enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
+			      bool local_write)
+{
+	(void)table, (void)pz, (void)iov, (void)n;
+	return local_write && atomic_load(&world.no_region) ? DATP_ERR_PRIV_WRITE : DATP_OK;
+}
+
+bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need)
+{
+	(void)table, (void)pz, (void)remote, (void)need;
+	return true;
+}
+
+bool model_peer_lost(struct soft_peer *peer)
+{
+	(void)peer;
+	return world.lost && model_dead(0);
+}
+
+void model_ep_heard(struct soft_ep *ep, uint32_t gen)
+{
+	(void)ep, (void)gen;
+}
+
+void model_ep_fail(struct soft_ep *ep)
+{
+	(void)ep;
+	model_require(world.no_region || !"the connection failed");
+}
+
+ssize_t model_bell(int fd, const void *bytes, size_t size)
+{
+	(void)fd, (void)bytes;
+	return (ssize_t)size;
+}
+
+static struct side *side_of(const struct datp_ep *ep)
+{
+	return ep == &world.a.ep.base ? &world.a : &world.b;
+}
+
+static void complete(struct side *side, uint8_t status)
+{
+	datp_lock(&side->lock);
+	side->status[side->done++] = status;
+	datp_unlock(&side->lock);
+}
+
+uint32_t world_completed(struct side *side)
+{
+	uint32_t done;
+
+	datp_lock(&side->lock);
+	done = side->done;
+	datp_unlock(&side->lock);
+	return done;
+}
+
+void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited)
+{
+	struct side *side = side_of(wqe->ep);
+
+	(void)solicited;
+	datp_wqe_finish(wqe, status, len);
+	complete(side, status);
+	/* as libdatp does for an event that it queues: another thread may be asleep */
+	atomic_fetch_add_explicit(&side->evd.cq.ring->bell, 1, memory_order_release);
+	model_syscall(SYS_futex, &side->evd.cq.ring->bell);
+}
+
+/* ------------------------------------------------------------------ set-up */
+
+static void watch_ring(struct soft_ring *ring)
+{
+	static const char *const cells[CELLS] = { "cell 0", "cell 1", "cell 2", "cell 3" };
+	static const char *const claims[CELLS] = { "claim 0", "claim 1", "claim 2", "claim 3" };
+
+	model_watch(&ring->tail, sizeof(ring->tail), "tail");
+	model_watch(&ring->taken, sizeof(ring->taken), "taken");
+	model_watch(&ring->attention, sizeof(ring->attention), "attention");
+	model_watch(&ring->notify, sizeof(ring->notify), "notify");
+	model_watch(&ring->bell, sizeof(ring->bell), "bell");
+	for (uint32_t i = 0; i <= ring->mask; i++) {
+		model_watch(&ring->cell[i].ready, sizeof(ring->cell[i].ready), cells[i]);
+		model_watch(&soft_ring_claims(ring)[i], sizeof(soft_ring_claims(ring)[i]), claims[i]);
+	}
+	model_keep(ring, soft_ring_size(ring->mask + 1));
+}
+
+static void evd_open(struct soft_evd *evd, uint32_t cells)
+{
+	evd->base.obj.ia = &world.ia->base;
+	evd->base.has_cq = true;
+	REQUIRE(soft_cq_init(&evd->cq, world.ia, &evd->base, 1) == DATP_OK);
+	soft_ring_init(evd->cq.ring, cells, 0);
+	watch_ring(evd->cq.ring);
+}
+
+static void world_open(void)
+{
+	memset(&world, 0, sizeof(world));
+	model_reset();
+	world.ia = calloc(1, sizeof(*world.ia));
+	REQUIRE(world.ia != NULL);
+	world.ia->peer_slot = calloc(SOFT_PORT_MAX, sizeof(*world.ia->peer_slot));
+	REQUIRE(world.ia->peer_slot != NULL && soft_ports_init(world.ia) == DATP_OK);
+	REQUIRE(soft_arena_new(&world.ia->arena) == DATP_OK);
+	for (uint32_t n = 0; n < 3; n++) {
+		world.peer[n].ia = world.ia;
+		world.peer[n].slot = n + 1;
+		world.peer[n].self = true;
+		world.ia->peer_slot[n + 1] = &world.peer[n];
+	}
+	model_keep(&world.next, sizeof(world.next));
+	model_keep(&world.taken, sizeof(world.taken));
+}
+
+void world_open_ring(void)
+{
+	world_open();
+	evd_open(&world.b.evd, 1); /* so that each cell is used again */
+	model_keep(&world.b.evd, sizeof(world.b.evd));
+}
+
+void world_open_ring_of_two(void)
+{
+	world_open();
+	evd_open(&world.b.evd, 2);
+	model_keep(&world.b.evd, sizeof(world.b.evd));
+}
+
+static void side_watch(struct side *side, const char *const name[11])
+{
+	struct soft_port *port = side->ep.port;
+
+	model_watch(&port->open, sizeof(port->open), name[0]);
+	model_watch(&port->rq_posted, sizeof(port->rq_posted), name[1]);
+	model_watch(&port->sq_posted, sizeof(port->sq_posted), name[2]);
+	model_watch(&port->sq_done, sizeof(port->sq_done), name[3]);
+	model_watch(&port->engine, sizeof(port->engine), name[4]);
+	model_watch(&port->pieces, sizeof(port->pieces), name[9]);
+	model_watch(&port->pieces_failed, sizeof(port->pieces_failed), name[10]);
+	for (int i = 0; i < 2; i++) {
+		model_watch(&port->attention[i].next, sizeof(port->attention[i].next), name[5 + i]);
+		model_watch(&port->attention[i].queued, sizeof(port->attention[i].queued), name[7 + i]);
+	}
+	model_keep(port, side->ep.port_mem.size);
+	model_keep(side, sizeof(*side));
+}
+
+static void side_create(struct side *side)
+{
+	struct datp_ep *ep = &side->ep.base;
+
+	evd_open(&side->evd, CELLS);
+	ep->obj.ia = &world.ia->base;
+	ep->attr.max_recv_dtos = ep->attr.max_request_dtos = POSTS;
+	ep->attr.max_recv_iov = ep->attr.max_request_iov = 1;
+	ep->recv_evd = ep->request_evd = &side->evd.base;
+	ep->rq.ring = side->recv;
+	ep->sq.ring = side->request;
+	ep->rq.mask = ep->sq.mask = POSTS - 1;
+	ep->rq.max = ep->sq.max = POSTS;
+	REQUIRE(soft_ep_create(ep) == DATP_OK);
+	soft_port_begin(&side->ep);
+}
+
+/* As soft_ep_open() leaves it. */
+static void side_join(struct side *side, struct side *to)
+{
+	struct soft_ep *ep = &side->ep;
+
+	ep->peer = &world.peer[side == &world.a ? 1 : 0];
+	ep->my_slot = side == &world.a ? 1 : 2;
+	ep->rport = to->ep.port;
+	ep->rring = ep->rrequest = to->evd.cq.ring;
+	ep->rlayout = to->ep.layout;
+	ep->rgen = to->ep.gen;
+	ep->rindex = to->ep.index;
+	ep->open = true;
+	atomic_store(&ep->port->open, ep->gen);
+	for (int i = 0; i < POSTS; i++)
+		side->out[i] = (char)(i + 1);
+}
+
+void world_open_pair(void)
+{
+	static const char *const a[] = { "a.open", "a.rq_posted", "a.sq_posted", "a.sq_done", "a.engine", "a.next r",
+					 "a.next s", "a.queued r", "a.queued s", "a.pieces", "a.failed" };
+	static const char *const b[] = { "b.open", "b.rq_posted", "b.sq_posted", "b.sq_done", "b.engine", "b.next r",
+					 "b.next s", "b.queued r", "b.queued s", "b.pieces", "b.failed" };
+
+	world_open();
+	side_create(&world.a);
+	side_create(&world.b);
+	side_join(&world.a, &world.b);
+	side_join(&world.b, &world.a);
+	side_watch(&world.a, a);
+	side_watch(&world.b, b);
+	model_watch(&soft_port_desc(world.b.ep.port, &world.b.ep.layout, 0)->state, 4, "b.desc 0");
+	model_watch(&soft_port_desc(world.b.ep.port, &world.b.ep.layout, 1)->state, 4, "b.desc 1");
+}
+
+void world_close(void)
+{
+	if (!world.ia)
+		return;
+	if (world.a.evd.cq.ring)
+		soft_cq_fini(&world.a.evd.cq);
+	if (world.b.evd.cq.ring)
+		soft_cq_fini(&world.b.evd.cq);
+	soft_arena_put(world.ia->arena);
+	soft_ports_fini(world.ia);
+	free(world.ia->peer_slot);
+	free(world.ia);
+	world.ia = NULL;
+}
+
+void world_explore(const struct model_scenario *scenario)
+{
+	CHECK(model_explore(scenario));
+	fprintf(stderr, "# %s: %llu states\n", scenario->name, (unsigned long long)model_states());
+	CHECK(model_states() > 100);
+}
+
+/* ------------------------------------------------------------------ the consumer */
+
+void world_post(struct side *side, bool recv, const char *payload, uint64_t len)
+{
+	struct datp_ep *ep = &side->ep.base;
+	struct datp_wq *wq = recv ? &ep->rq : &ep->sq;
+	struct datp_wqe *wqe = &wq->ring[wq->posted & wq->mask];
+	struct datp_sge sge = { .addr = (uintptr_t)payload, .len = len };
+
+	datp_lock(&ep->lock);
+	wqe->ep = ep;
+	wqe->seq = wq->posted;
+	wqe->op = recv ? DATP_RECV : DATP_SEND;
+	wqe->len = len;
+	wq->posted++;
+	if (recv)
+		soft_post_recv(ep, wqe, &sge, 1);
+	else
+		soft_post_send(ep, wqe, &sge, 1);
+	datp_unlock(&ep->lock);
+}
+
+void world_poll(struct side *side)
+{
+	struct datp_completion c;
+
+	datp_lock(&side->evd.base.poll_lock);
+	if (soft_evd_poll(&side->evd.base, &c, 1) > 0)
+		complete(side, c.status);
+	datp_unlock(&side->evd.base.poll_lock);
+}
+
+void world_sleep_until(struct side *side, uint32_t done)
+{
+	struct soft_cq *cq = &side->evd.cq;
+
+	for (;;) {
+		uint32_t seen = atomic_load_explicit(&cq->ring->bell, memory_order_acquire);
+
+		world_poll(side);
+		if (world_completed(side) >= done)
+			return;
+		if (!soft_cq_arm(cq, SOFT_NOTIFY_WAITER))
+			model_futex_wait(&cq->ring->bell, seen);
+	}
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the model checker's scenarios are about: the ring of an EVD, or two connected endpoints of one process. */
+#ifndef TESTS_SOFT_MODEL_WORLD_H
+#define TESTS_SOFT_MODEL_WORLD_H
+
+#include "tests/soft/model.h"
+
+#include "check.h"
+#include "providers/soft/soft.h"
+
+#define CELLS 4
+#define POSTS 4
+
+struct side {
+	struct soft_ep ep;
+	struct soft_evd evd;
+	struct datp_wqe recv[POSTS], request[POSTS];
+	char out[POSTS], in[POSTS]; /* payloads, one byte each */
+	_Atomic uint32_t lock;	    /* of what follows, as an EVD's */
+	uint32_t done;		    /* completions so far, of receives and requests */
+	uint8_t status[2 * POSTS];
+};
+
+struct world {
+	struct soft_ia *ia;
+	struct soft_peer peer[3]; /* [n] has the name n + 1 */
+	struct side a, b;
+	uint32_t next[2];	   /* the number of each sender's next message */
+	uint32_t taken;
+	bool lost;		    /* what the provider is told of it once somebody has died */
+	_Atomic uint32_t no_region; /* what the receives are in is no more */
+};
+
+extern struct world world;
+
+/* Set-ups. */
+void world_open_ring(void);
+/* Here the tail may be set back by a sender that comes late, while another is ahead of it. */
+void world_open_ring_of_two(void);
+void world_open_pair(void);
+void world_close(void);
+
+/* Every order of a scenario's steps. */
+void world_explore(const struct model_scenario *scenario);
+
+/* A consumer's calls. */
+void world_post(struct side *side, bool recv, const char *payload, uint64_t len);
+/* One poll of the queue. What is returned has been counted by us, what was queued by model_wqe_done(). */
+void world_poll(struct side *side);
+uint32_t world_completed(struct side *side);
+void world_sleep_until(struct side *side, uint32_t done);
+
+#endif

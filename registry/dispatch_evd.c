@@ -134,8 +134,8 @@ static REG_COLD DAT_RETURN dequeue_unusual(DAT_EVD_HANDLE evd_handle, DAT_EVENT 
 }
 
 /*
- * As the calls that REG_DISPATCH_FAST defines, but that an event may have to be translated, and that
- * the likely provider is known to have the call.
+ * As the calls that REG_DISPATCH_FAST defines, but that an event may have to be translated, and
+ * that the likely provider is known to have the call.
  */
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {

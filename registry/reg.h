@@ -99,6 +99,7 @@ struct reg_vtables {
 	_Atomic(const DAT_PROVIDER *) vtable[REG_VTABLE_CHUNK];
 	_Atomic(struct reg_vtables *) next;
 	unsigned int refs[REG_VTABLE_CHUNK];	/* reg.lock */
+	bool dequeues[REG_VTABLE_CHUNK];	/* reg.lock: it has evd_dequeue_func */
 };
 
 struct registry {

@@ -62,6 +62,7 @@ int vtables_add_locked(const DAT_PROVIDER *vtable)
 		atomic_store_explicit(&last->next, room, memory_order_release);
 	}
 	room->refs[free_slot] = 1;
+	room->dequeues[free_slot] = vtable->evd_dequeue_func != NULL;
 	atomic_store_explicit(&room->vtable[free_slot], vtable, memory_order_relaxed);
 	return 0;
 }
@@ -74,20 +75,23 @@ void vtables_prefer_locked(const DAT_PROVIDER *vtable)
 {
 	if (vtable->evd_dequeue_func)
 		atomic_store_explicit(&reg.hot, vtable, memory_order_relaxed);
+	else if (atomic_load_explicit(&reg.hot, memory_order_relaxed) == vtable)
+		/* another one, at the address of one that has gone */
+		atomic_store_explicit(&reg.hot, &vtables_none, memory_order_relaxed);
 }
 
-/* Any vtable of the set will do as the hint. */
+/* Any vtable of the set that has the call will do as the hint. None is read: it may be going. */
 static void hot_choose_locked(void)
 {
-	const DAT_PROVIDER *v;
+	const DAT_PROVIDER *v, *found = &vtables_none;
 	int i;
 
-	atomic_store_explicit(&reg.hot, &vtables_none, memory_order_relaxed);
 	for (i = 0; i < REG_VTABLE_CHUNK; i++) {
 		v = atomic_load_explicit(&reg.vtables.vtable[i], memory_order_relaxed);
-		if (v)
-			vtables_prefer_locked(v);
+		if (v && reg.vtables.dequeues[i])
+			found = v;
 	}
+	atomic_store_explicit(&reg.hot, found, memory_order_relaxed);
 }
 
 /* One user less. After the last, handles that still begin with vtable are invalid. */

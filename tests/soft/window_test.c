@@ -5,8 +5,8 @@
  */
 #include "api.h"
 
-#define WINDOW	 256 /* as SOFT_WINDOW */
-#define MESSAGES 600
+#define WINDOW	 128 /* as SOFT_WINDOW */
+#define MESSAGES 300
 #define SIZE	 64
 
 static struct api_pair pair;

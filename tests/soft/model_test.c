@@ -2,8 +2,8 @@
 /*
  * The soft provider's protocol in shared memory, in every order of its steps that C11 allows: the ring of an event
  * queue (cells, sleepers, a sender that dies at any instruction), and the meeting of requests and receives between two
- * ports (engine word, attention lists, the end of a connection). What runs is the provider's own cq.c, engine.c,
- * send.c, recv.c and port.c; see model.h for how, and for what is not tried.
+ * ports (engine word, attention lists, joint copies, the end of a connection). What runs is the provider's own cq.c,
+ * engine.c, joint.c, send.c, recv.c and port.c; see model.h for how, and for what is not tried.
  */
 #include "tests/soft/model_world.h"
 
@@ -366,13 +366,25 @@ static void joint_check(void)
 	}
 }
 
-static void joint_prepare(void)
+/* Every order, between two processes. */
+static void joint_explore(const struct model_scenario *scenario)
 {
 	for (int n = 0; n < 3; n++) {
 		world.peer[n].self = false;
 		world.peer[n].cma = true;
 	}
 	memset(joint_from, 7, sizeof(joint_from));
+	/* to look whether somebody has died is a step, so only where somebody may */
+	world.lost = scenario->mortal;
+	world_explore(scenario);
+}
+
+/* The same, and the region of the receives is freed on the way. */
+static void joint_explore_freed(const struct model_scenario *scenario)
+{
+	model_watch(&world.no_region, sizeof(world.no_region), "no region");
+	model_keep(&world.no_region, sizeof(world.no_region));
+	joint_explore(scenario);
 }
 
 static void joint_post(struct side *side)
@@ -423,8 +435,7 @@ static void receiver_that_polls_takes_its_part(void)
 		"a joint send, and who polls", joint_receive_is_there, { a_sends_jointly, b_waits_jointly }, NULL, 0, 3
 	};
 
-	joint_prepare();
-	world_explore(&scenario);
+	joint_explore(&scenario);
 }
 
 static void sender_that_polls_takes_its_part(void)
@@ -434,8 +445,7 @@ static void sender_that_polls_takes_its_part(void)
 		NULL, 0, 3
 	};
 
-	joint_prepare();
-	world_explore(&scenario);
+	joint_explore(&scenario);
 }
 
 /* The end of a side's connection while the other one may be at its memory. `mortal`: the other one may have died. */
@@ -488,8 +498,7 @@ static void end_waits_for_both_sides(void)
 		{ a_posts_jointly, b_polls, b_ends_jointly }, NULL, 0, 2
 	};
 
-	joint_prepare();
-	world_explore(&scenario);
+	joint_explore(&scenario);
 }
 
 /* As soft_lmr_free(): no lock of the endpoint's is taken. */
@@ -510,10 +519,7 @@ static void freed_memory_is_touched_by_neither(void)
 		{ a_posts_jointly, b_polls, b_frees }, NULL, 0, 2
 	};
 
-	joint_prepare();
-	model_watch(&world.no_region, sizeof(world.no_region), "no region");
-	model_keep(&world.no_region, sizeof(world.no_region));
-	world_explore(&scenario);
+	joint_explore_freed(&scenario);
 }
 
 static void freed_memory_is_not_touched_after_a_death(void)
@@ -523,11 +529,7 @@ static void freed_memory_is_not_touched_after_a_death(void)
 		{ a_posts_jointly, b_polls, b_frees }, NULL, 1, 1
 	};
 
-	joint_prepare();
-	world.lost = true;
-	model_watch(&world.no_region, sizeof(world.no_region), "no region");
-	model_keep(&world.no_region, sizeof(world.no_region));
-	world_explore(&scenario);
+	joint_explore_freed(&scenario);
 }
 
 static void b_ends_mortally(void)
@@ -542,9 +544,7 @@ static void end_does_not_wait_for_a_dead_sender(void)
 		{ a_posts_jointly, b_polls_and_looks, b_ends_mortally }, NULL, 1, 2
 	};
 
-	joint_prepare();
-	world.lost = true;
-	world_explore(&scenario);
+	joint_explore(&scenario);
 }
 
 static void a_posts_jointly_and_ends(void)
@@ -560,9 +560,7 @@ static void sender_does_not_wait_for_a_dead_helper(void)
 		{ b_polls, a_posts_jointly_and_ends }, NULL, 1, 3
 	};
 
-	joint_prepare();
-	world.lost = true;
-	world_explore(&scenario);
+	joint_explore(&scenario);
 }
 
 static const struct check_test ring_tests[] = {

@@ -93,18 +93,29 @@ dat_dispatch()
 	awk "BEGIN { print ($with - $without) / 10000 }"
 }
 
-# Of both processes, beyond those of a run that does not write.
+trace() { strace -f -qq -e signal=none -e trace='!sched_yield' -o "$raw.calls" "$@"; }
+
+# How many system calls SIZE ITERS makes: all those of the thread that writes, and what the others copy from or to another
+# process. A call that strace shows in two parts is one. Not those by which who waits for the peer lets others run, nor
+# those by which a process looks at its own memory, as libdat does to see whether a handle is one.
+shared_calls()
+{
+	libtool_run trace ./datperf --ia "$ia" --memory shared --test write-bw --size "$1" --iters "$2" --warmup 0 \
+		>/dev/null 2>&1 || return
+	awk 'NR == 1 { writer = $1 }
+	/ resumed>/ { next }
+	$1 == writer { n++; next }
+	/^[0-9]+ +process_vm_/ { split($2, part, /[(,]/); n += part[2] != $1 }
+	END { print n + 0 }' "$raw.calls"
+}
+
+# To a hundredth: how often the threads meet at a lock while they start and end differs from run to run.
 dat_shared_calls()
 {
-	local count=() iters
+	local one many
 	command -v strace >/dev/null || return
-	for iters in 1 1001; do
-		strace -f -qq -e trace=process_vm_writev,process_vm_readv,pwritev,preadv -o "$raw.calls" \
-			./datperf --ia "$ia" --json --memory shared --test write-bw --size "$1" --iters $iters --warmup 0 \
-			>/dev/null 2>&1 || return
-		count+=("$(wc -l <"$raw.calls")")
-	done
-	awk "BEGIN { print (${count[1]} - ${count[0]}) / 1000 }"
+	one=$(shared_calls "$1" 1) && many=$(shared_calls "$1" 2001) || return
+	awk "BEGIN { n = ($many - $one) / 2000; printf \"%.2f\\n\", n < 0.005 ? 0 : n }"
 }
 
 cpus=$(taskset -pc $$ | sed 's/.*: //')

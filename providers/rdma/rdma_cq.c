@@ -320,19 +320,26 @@ static int wake_fd_locked(struct rdma_evd *evd)
 	return fd;
 }
 
-/* Takes the last wake-up: the next sleep is for later ones. Poll lock. False: look again. */
+/*
+ * Takes the wake-ups so far: the next sleep is for later ones. Poll lock. False: look again.
+ *
+ * No wake-up is lost. Who rings counts the bell up, then sets `rung`, and writes if it was not set. So as
+ * long as `rung` is set, a write is to come, or the descriptor is readable, or nobody has slept since:
+ * that it is true at the end of this, with its write read away, would be none of those, and who rings
+ * next would leave it at that. Hence the loop, whose last look finds it false.
+ *
+ * acq_rel: who rings after that look finds `rung` false and the descriptor there, and writes; the bell of
+ * whoever rang before is seen by the sleep.
+ */
 static bool wake_taken(struct rdma_evd *evd)
 {
 	int fd = wake_fd_locked(evd);
 	uint64_t count;
 
-	/*
-	 * acq_rel: who rings after this finds `rung` false and the descriptor there, and writes; if
-	 * somebody has rung before, the bell that was counted up before that is seen by the sleep.
-	 */
-	if (!atomic_exchange_explicit(&evd->rung, false, memory_order_acq_rel))
-		return true;
-	return fd < 0 || read(fd, &count, sizeof(count)) >= 0 || errno == EAGAIN;
+	while (atomic_exchange_explicit(&evd->rung, false, memory_order_acq_rel))
+		if (fd >= 0 && read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+			return false;
+	return true;
 }
 
 bool rdma_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicited_only)
@@ -405,6 +412,14 @@ int rdma_evd_sleep(struct datp_evd *base, uint32_t seen, const struct timespec *
 		atomic_store_explicit(&evd->set.fired, true, memory_order_relaxed);
 		atomic_store_explicit(&evd->set.solicited, true, memory_order_relaxed);
 	}
+	/*
+	 * Who set `rung` may come to write only after that has been taken: the descriptor is readable then
+	 * though nobody rings, and no sleep on it would last. Set here, for the next to read it, it keeps
+	 * nobody from writing who has to: this thread is awake, and takes it before it sleeps again.
+	 * acq_rel: a plain store would come between somebody who has rung and wake_taken().
+	 */
+	if (rc > 0 && fds[1].revents)
+		atomic_exchange_explicit(&evd->rung, true, memory_order_acq_rel);
 	if (rc)
 		return rc < 0 && errno == EINTR ? EINTR : 0;
 	return until ? ETIMEDOUT : 0;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -80,6 +81,10 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 }
 
 static __thread bool doorbell_fails; /* the next writing to the kernel does, on this thread */
+static __thread bool late_bell;	     /* the next write of this thread is held up: */
+static struct {
+	sem_t reached, open;
+} bell;
 
 /* The C library's own does the rest: a thread that connects has to be cancelled in it. */
 ssize_t write(int fd, const void *data, size_t size)
@@ -92,7 +97,28 @@ ssize_t write(int fd, const void *data, size_t size)
 		errno = ENOTCONN;
 		return -1;
 	}
+	if (late_bell) {
+		late_bell = false;
+		sem_post(&bell.reached);
+		sem_wait(&bell.open);
+	}
 	return real(fd, data, size);
+}
+
+static __thread void (*before_sleep)(void); /* is called once, before this thread sleeps */
+static __thread int sleeps;
+
+int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
+{
+	int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+	void (*call)(void) = before_sleep;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ppoll");
+	before_sleep = NULL;
+	if (call)
+		call();
+	sleeps++;
+	return real(fds, n, timeout, mask);
 }
 
 static _Atomic bool full; /* the process has no descriptor left for another eventfd */
@@ -737,6 +763,50 @@ static void waiter_that_gets_no_descriptor_is_woken_all_the_same(void)
 	CHECK_DAT(waiter.ret, DAT_SUCCESS);
 }
 
+static struct {
+	DAT_EVD_HANDLE evd;
+	pthread_t thread;
+	DAT_RETURN ret;
+} ringer;
+
+static void *rings_late(void *arg)
+{
+	late_bell = true;
+	ringer.ret = api_post_se(ringer.evd, 9);
+	late_bell = false;
+	return arg;
+}
+
+static void ring_late(void)
+{
+	REQUIRE_EQ_INT(pthread_create(&ringer.thread, NULL, rings_late, NULL), 0);
+	sem_wait(&bell.reached);
+}
+
+static void let_ring(void)
+{
+	sem_post(&bell.open);
+	pthread_join(ringer.thread, NULL);
+}
+
+/* Of a bell that rings when what it was for has been taken: the next sleep ends early, once. */
+static void late_bell_keeps_nobody_awake(void)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	api_open();
+	REQUIRE(!sem_init(&bell.reached, 0, 0) && !sem_init(&bell.open, 0, 0));
+	ringer.evd = api_evd(8, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	before_sleep = ring_late;
+	CHECK_DAT(dat_evd_wait(ringer.evd, 200000, 1, &event, &more), DAT_SUCCESS);
+	before_sleep = let_ring;
+	sleeps = 0;
+	CHECK_DAT(dat_evd_wait(ringer.evd, 500000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+	CHECK_DAT(ringer.ret, DAT_SUCCESS);
+	CHECK_EQ_INT(sleeps, 2);
+}
+
 static void forget_switches(void)
 {
 	atomic_store(&full, false);
@@ -802,6 +872,7 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(limits_are_those_of_the_device),
 	CHECK_TEST(receives_are_counted_until_they_complete),
 	CHECK_TEST(waiter_that_gets_no_descriptor_is_woken_all_the_same),
+	CHECK_TEST(late_bell_keeps_nobody_awake),
 	CHECK_END
 };
 

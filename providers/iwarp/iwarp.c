@@ -102,6 +102,7 @@ const struct rdma_kind iw_kind = {
 	.tune = iw_tune,
 	.access = iw_access,
 	.greets = is_siw,
+	.crossed = is_siw, /* siw 6.1 */
 	.plug = iw_plug,
 	.reads_unchecked = is_siw, /* siw 6.1: bounds and key only */
 };

@@ -52,6 +52,8 @@ struct rdma_kind {
 	int (*access)(const struct rdma_ia *ia, int access);
 	/* whether the active side has to greet and knock: see rdma_late.c. NULL: never */
 	bool (*greets)(const struct rdma_ia *ia);
+	/* whether an answer's two numbers of reads are the wrong way round. NULL: no */
+	bool (*crossed)(const struct rdma_ia *ia);
 	/* whether the device serves a read whatever rights its memory has. NULL: no */
 	bool (*reads_unchecked)(const struct rdma_ia *ia);
 	/*
@@ -250,6 +252,7 @@ struct rdma_ia {
 	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
 	bool windows;	   /* RMRs are memory windows of type 1 */
 	bool greets;	   /* an active side begins with a greeting */
+	bool crossed;	   /* an answer's two numbers of reads are the wrong way round */
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
 	struct datp_watch *timer_watch; /* of rdma_late.c; NULL: nothing is done late */

@@ -341,12 +341,29 @@ static void show_established(struct rdma_ep *ep, const void *pdata, uint32_t len
 	rdma_early_show(ep);
 }
 
+/*
+ * The reads of an active side's connection that the answer leaves in each direction. They are seen
+ * from here: we may read as much as the peer serves, and the other way round. siw is the other way round
+ * again: it tells of what it will serve itself as what the peer does.
+ */
+static uint8_t reads_in(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
+{
+	return least(conn->ia->crossed ? answer->initiator_depth : answer->responder_resources,
+		     conn->param.responder_resources);
+}
+
+static uint8_t reads_out(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
+{
+	return least(conn->ia->crossed ? answer->responder_resources : answer->initiator_depth,
+		     conn->param.initiator_depth);
+}
+
 /* It is a read, which the peer must have agreed to serve. */
 static bool greet(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_conn_param *param)
 {
 	bool posted;
 
-	if (!conn->active || !conn->ia->greets || !param->initiator_depth)
+	if (!conn->active || !conn->ia->greets || !reads_out(conn, param))
 		return false;
 	datp_lock(&ep->base.lock);
 	posted = !ep->over && rdma_post_greeting(ep);
@@ -355,30 +372,16 @@ static bool greet(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_
 }
 
 /*
- * The reads of an active side's connection that the answer leaves in each direction. They are seen
- * from here: we may read as much as the peer serves, and the other way round.
- */
-static uint8_t reads_in(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
-{
-	return least(answer->responder_resources, conn->param.responder_resources);
-}
-
-static uint8_t reads_out(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
-{
-	return least(answer->initiator_depth, conn->param.initiator_depth);
-}
-
-/*
  * The active side has its answer in `param`; the passive side has sent it in its own parameters.
- * iWARP has no such answer to rely on: version 1 of MPA carries no numbers, and siw tells others
- * than the peer's.
+ * Devices of iWARP but siw have no such answer to rely on: which of the numbers is which differs, and
+ * version 1 of MPA carries none.
  */
 static void agree(const struct rdma_conn *conn, struct rdma_ep *ep,
 		  const struct rdma_conn_param *param)
 {
 	int32_t in = conn->param.responder_resources, out = conn->param.initiator_depth;
 
-	if (!conn->ia->kind->three_way)
+	if (!conn->ia->kind->three_way && !conn->ia->crossed)
 		return;
 	if (conn->active) {
 		in = reads_in(conn, param);

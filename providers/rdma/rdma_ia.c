@@ -72,6 +72,7 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 		return DATP_ERR_MEMORY;
 	ia->windows = windows_work(ia);
 	ia->greets = ia->kind->greets && ia->kind->greets(ia);
+	ia->crossed = ia->kind->crossed && ia->kind->crossed(ia);
 	ia->plug = ia->kind->plug ? ia->kind->plug(ia) : NULL;
 	return rdma_cqset_init(&ia->sink, ia, NULL, &ia->sink_lock, 256);
 }

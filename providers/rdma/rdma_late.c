@@ -223,6 +223,10 @@ bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
 	waits = !ep->staged && !datp_ep_call(&ep->base, tell_established);
 	if (waits)
 		ep->late = LATE_WAITS;
+	/* what the peer will be answered; ESTABLISHED needs the lock, and comes after this */
+	if (waits && ia->crossed)
+		rdma_qp_agreed_locked(ep, conn->param.responder_resources,
+				      conn->param.initiator_depth);
 	datp_unlock(&ep->base.lock);
 	if (!waits)
 		return false;

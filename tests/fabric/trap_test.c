@@ -556,29 +556,50 @@ static void reads_shown(const struct api_end *end, int in, int out)
 	CHECK_EQ_INT(param.ep_attr.max_rdma_read_out, out);
 }
 
-static void reads_that_are_agreed_are_shown_until_the_endpoint_is_reset(void)
+/* `served` of three reads that one side asks for, where the other is for two. */
+static void reads_agreed(int served, bool receives)
 {
 	struct api_end a, b;
 	DAT_EVD_HANDLE cr_evd;
 	DAT_CONN_QUAL qual;
 
-	api_open();
-	reads_asked(&a, 4, 4);
+	reads_asked(&a, 4, 3);
 	reads_asked(&b, 2, 1);
+	if (receives)
+		REQUIRE_DAT(api_recv(b.ep, &buf, 0, 64, 1), DAT_SUCCESS);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
 	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
-	reads_shown(&a, 4, 4);
+	reads_shown(&a, 4, 3);
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), b.ep, 0, NULL), DAT_SUCCESS);
 	API_CONN(a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	API_CONN(b.connect, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	reads_shown(&a, 1, 2);
+	reads_shown(&a, 1, served);
 	reads_shown(&b, 2, 1);
 	REQUIRE_DAT(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_CONN(a.connect, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	API_CONN(b.connect, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	REQUIRE_DAT(dat_ep_reset(a.ep), DAT_SUCCESS);
-	reads_shown(&a, 4, 4);
+	reads_shown(&a, 4, 3);
+}
+
+static void reads_that_are_agreed_are_shown_until_the_endpoint_is_reset(void)
+{
+	api_open();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	reads_agreed(2, true);
+}
+
+/*
+ * siw serves as many as the peer asks for, though its own side has asked for fewer, and tells the active
+ * side the two numbers the wrong way round. Where no receive is posted the answer is late.
+ */
+static void reads_that_siw_agrees_to_are_shown_until_the_endpoint_is_reset(void)
+{
+	api_open();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	reads_agreed(3, true);
+	reads_agreed(3, false);
 }
 
 /* ------------------------------------------------------------------ all */
@@ -862,6 +883,7 @@ static const struct check_test iw_tests[] = {
 	CHECK_TEST(queues_can_be_made_whatever_place_the_kernel_gives_them),
 	CHECK_TEST(request_that_the_kernel_refuses_as_the_connection_ends_is_flushed),
 	CHECK_TEST(accepted_connection_that_is_ended_at_once_shows_each_receive_once),
+	CHECK_TEST(reads_that_siw_agrees_to_are_shown_until_the_endpoint_is_reset),
 	CHECK_END
 };
 
@@ -884,7 +906,7 @@ static const struct check_suite ib_traps = {
 
 static const struct check_suite iw_traps = {
 	.name = "iw trap",
-	.teardown = api_close,
+	.teardown = forget_switches,
 	.tests = iw_tests,
 };
 

@@ -103,6 +103,7 @@ const struct rdma_kind iw_kind = {
 	.access = iw_access,
 	.greets = is_siw,
 	.crossed = is_siw, /* siw 6.1 */
+	.fails_alike = is_siw, /* siw 6.1: a TCP connection that is gone, most of all */
 	.plug = iw_plug,
 	.reads_unchecked = is_siw, /* siw 6.1: bounds and key only */
 };

@@ -56,6 +56,8 @@ struct rdma_kind {
 	bool (*crossed)(const struct rdma_ia *ia);
 	/* whether the device serves a read whatever rights its memory has. NULL: no */
 	bool (*reads_unchecked)(const struct rdma_ia *ia);
+	/* whether all that goes wrong in sending is an error of the queue pair to it. NULL: no */
+	bool (*fails_alike)(const struct rdma_ia *ia);
 	/*
 	 * A CQ that keeps a place which no other object may have; on a device that has just been
 	 * opened. NULL, and where it returns that: none

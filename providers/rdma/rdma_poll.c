@@ -52,6 +52,17 @@ static uint8_t recv_status_of(enum ibv_wc_status status)
 }
 
 /*
+ * A request's memory has been checked, too. Where all that goes wrong in sending is one to the device, it is
+ * the connection, then.
+ */
+static uint8_t request_status_of(const struct rdma_ia *ia, enum ibv_wc_status status)
+{
+	if (status == IBV_WC_LOC_QP_OP_ERR && ia->kind->fails_alike && ia->kind->fails_alike(ia))
+		return DAT_DTO_ERR_TRANSPORT;
+	return status_of(status);
+}
+
+/*
  * A receive is complete before the connection is known to be: it is kept until ESTABLISHED has been
  * queued, which its arrival brings about on the passive side. EP lock.
  */
@@ -165,7 +176,7 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 {
 	bool solicited = atomic_load_explicit(&set->solicited, memory_order_relaxed);
 	bool recv = wqe->op == DATP_RECV;
-	uint8_t status = recv ? recv_status_of(wc->status) : status_of(wc->status);
+	uint8_t status = recv ? recv_status_of(wc->status) : request_status_of(set->ia, wc->status);
 	uint64_t len = recv ? wc->byte_len : wqe->len;
 
 	if (status == DAT_DTO_SUCCESS && recv && !ep->up) {

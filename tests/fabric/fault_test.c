@@ -200,7 +200,7 @@ static void message_before_the_first_receive_waits_or_ends_the_connection(void)
 	 */
 	if (status != DAT_DTO_SUCCESS) {
 		CHECK(!strncmp(api_ia_name(), "iwarp", 5));
-		CHECK(status == DAT_DTO_ERR_FLUSHED || status == DAT_DTO_ERR_LOCAL_EP);
+		CHECK(status == DAT_DTO_ERR_FLUSHED || status == DAT_DTO_ERR_TRANSPORT);
 	}
 	check_await(peer);
 	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);

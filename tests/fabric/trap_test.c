@@ -135,6 +135,32 @@ int eventfd(unsigned int count, int flags)
 	return real(count, flags);
 }
 
+static _Atomic bool fails; /* the next request to complete has failed, as siw says it */
+static int (*poll_real)(struct ibv_cq *, int, struct ibv_wc *);
+
+static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	int got = poll_real(cq, n, wc);
+
+	for (int i = 0; i < got; i++)
+		if (!(wc[i].opcode & IBV_WC_RECV) && atomic_exchange(&fails, false))
+			wc[i].status = IBV_WC_LOC_QP_OP_ERR;
+	return got;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq *(*real)(struct ibv_context *, int, void *, struct ibv_comp_channel *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_cq");
+	if (verbs->ops.poll_cq != poll_failing) {
+		poll_real = verbs->ops.poll_cq;
+		verbs->ops.poll_cq = poll_failing;
+	}
+	return real(verbs, entries, context, channel, vector);
+}
+
 /* ------------------------------------------------------------------ a stranger */
 
 static struct {
@@ -830,6 +856,7 @@ static void late_bell_keeps_nobody_awake(void)
 
 static void forget_switches(void)
 {
+	atomic_store(&fails, false);
 	atomic_store(&full, false);
 	api_close();
 }
@@ -864,6 +891,22 @@ static void request_that_the_kernel_refuses_as_the_connection_ends_is_flushed(vo
 	API_EMPTY(pair.a.request);
 }
 
+/* There is one name in siw for all that goes wrong, and it is the connection, most likely. */
+static void request_that_fails_on_its_way_is_the_transports(void)
+{
+	struct api_pair pair;
+
+	api_open();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 512, 64, 1), DAT_SUCCESS);
+	atomic_store(&fails, true);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 7, DAT_DTO_ERR_TRANSPORT, API_ANY_LENGTH);
+	CHECK(!atomic_load(&fails));
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+}
+
 /*
  * libsiw takes what lies on one of the pages that queues are mapped from, the 145th, for no queue at
  * all, and the kernel would give it that again at each attempt.
@@ -884,6 +927,7 @@ static const struct check_test iw_tests[] = {
 	CHECK_TEST(request_that_the_kernel_refuses_as_the_connection_ends_is_flushed),
 	CHECK_TEST(accepted_connection_that_is_ended_at_once_shows_each_receive_once),
 	CHECK_TEST(reads_that_siw_agrees_to_are_shown_until_the_endpoint_is_reset),
+	CHECK_TEST(request_that_fails_on_its_way_is_the_transports),
 	CHECK_END
 };
 

@@ -203,16 +203,21 @@ static inline enum datp_err datp_post_op(struct datp_ep *ep, struct datp_wqe *wq
 	}
 }
 
-/* Takes the next slot of a ring, or NULL: the asked depth is in use. EP lock. */
-static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *ep, enum datp_op op,
-					    DAT_CONTEXT cookie, unsigned int flags)
+/* Whether the asked depth is not in use. EP lock. */
+static inline bool datp_wq_room(struct datp_wq *wq)
 {
 	/* acquire: the reaper has read what the slot held */
 	uint32_t used = wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire);
+
+	return __builtin_expect(used < wq->max, 1) || datp_wq_reclaim(wq);
+}
+
+/* The next slot of a ring that has room. EP lock. */
+static inline struct datp_wqe *datp_wq_take(struct datp_wq *wq, struct datp_ep *ep, enum datp_op op,
+					    DAT_CONTEXT cookie, unsigned int flags)
+{
 	struct datp_wqe *wqe = &wq->ring[wq->posted & wq->mask];
 
-	if (__builtin_expect(used >= wq->max, 0) && !datp_wq_reclaim(wq))
-		return NULL;
 	/* relaxed: under the EP lock */
 	atomic_store_explicit(&wqe->done, DATP_WQE_OPEN, memory_order_relaxed);
 	wqe->ep = ep;
@@ -221,6 +226,13 @@ static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *
 	wqe->op = (uint8_t)op;
 	wqe->post_flags = (uint8_t)flags;
 	return wqe;
+}
+
+/* Takes the next slot of a ring, or NULL: the asked depth is in use. EP lock. */
+static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *ep, enum datp_op op,
+					    DAT_CONTEXT cookie, unsigned int flags)
+{
+	return datp_wq_room(wq) ? datp_wq_take(wq, ep, op, cookie, flags) : NULL;
 }
 
 /* One post, start to end. `op` and `ops` are constants where this is inlined. */

@@ -20,7 +20,7 @@ enum { DRAIN_BATCH = 16 };
 /* ------------------------------------------------------------------ the list */
 
 /* Puts a node where *at is. */
-static void insert_locked(struct datp_evd *evd, struct datp_node **at, struct datp_node *node)
+static inline void insert_locked(struct datp_evd *evd, struct datp_node **at, struct datp_node *node)
 {
 	struct evd_priv *priv = evd_priv(evd);
 
@@ -29,7 +29,7 @@ static void insert_locked(struct datp_evd *evd, struct datp_node **at, struct da
 	*at = node;
 	if (!node->next)
 		priv->last = &node->next;
-	if (node->kind == NODE_CR)
+	if (__builtin_expect(node->kind == NODE_CR, 0))
 		priv->crs++;
 	/*
 	 * Written under the EVD lock only, so it need not be one step. release: who sees the count
@@ -40,14 +40,19 @@ static void insert_locked(struct datp_evd *evd, struct datp_node **at, struct da
 			      memory_order_release);
 }
 
-void evd_append_locked(struct datp_evd *evd, struct datp_node *node)
+static inline void append_locked(struct datp_evd *evd, struct datp_node *node)
 {
 	evd_priv(evd)->appended++;
 	insert_locked(evd, evd_priv(evd)->last, node);
 }
 
-/* Takes out the node that *at points to. */
-struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at)
+void evd_append_locked(struct datp_evd *evd, struct datp_node *node)
+{
+	append_locked(evd, node);
+}
+
+/* Takes out the node that *at points to, which is still counted. */
+static inline void unlink_counted_locked(struct datp_evd *evd, struct datp_node **at)
 {
 	struct evd_priv *priv = evd_priv(evd);
 	struct datp_node *node = *at;
@@ -56,12 +61,25 @@ struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at)
 	if (!*at)
 		priv->last = at;
 	node->flags &= (uint16_t)~NODE_QUEUED;
-	if (node->kind == NODE_CR)
+	if (__builtin_expect(node->kind == NODE_CR, 0))
 		priv->crs--;
+}
+
+static inline void uncount_locked(struct datp_evd *evd)
+{
 	/* release: as above; it is written under the EVD lock only */
 	atomic_store_explicit(&evd->queued,
 			      atomic_load_explicit(&evd->queued, memory_order_relaxed) - 1,
 			      memory_order_release);
+}
+
+/* Takes out the node that *at points to. */
+struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at)
+{
+	struct datp_node *node = *at;
+
+	unlink_counted_locked(evd, at);
+	uncount_locked(evd);
 	return node;
 }
 
@@ -106,11 +124,15 @@ void evd_post(struct datp_evd *evd, struct datp_node *node, bool notify)
 	struct evd_wakeup wakeup = { 0 };
 
 	datp_lock(&priv->lock);
-	evd_append_locked(evd, node);
-	if (notify)
+	append_locked(evd, node);
+	/* relaxed: it changes under the EVD lock. Mostly there is nobody to be told. */
+	notify = notify &&
+		 (atomic_load_explicit(&evd->waiter, memory_order_relaxed) || priv->cno);
+	if (__builtin_expect(notify, 0))
 		evd_notify_locked(evd, &wakeup);
 	datp_unlock(&priv->lock);
-	evd_wake(evd, &wakeup, true);
+	if (__builtin_expect(notify, 0))
+		evd_wake(evd, &wakeup, true);
 }
 
 void evd_unpost(struct datp_evd *evd, struct datp_node *node)
@@ -166,20 +188,20 @@ static void conn_event(const struct conn_note *note, DAT_EVENT *event)
 	data->private_data = (DAT_PVOID)(uintptr_t)note->pdata;
 }
 
-bool evd_pop_locked(struct datp_evd *evd, DAT_EVENT *event)
+static void note_event_locked(struct evd_priv *priv, struct evd_note *note, DAT_EVENT *event)
 {
-	struct evd_priv *priv = evd_priv(evd);
-	struct datp_node *node;
-	struct evd_note *note;
-
-	if (!priv->first)
-		return false;
-	node = evd_unlink_locked(evd, &priv->first);
-	if (node->kind == NODE_DTO) {
-		datp_wqe_event((struct datp_wqe *)node, evd, event);
-		datp_wqe_reap((struct datp_wqe *)node);
-		return true;
+	if (note->node.kind == NODE_SOFT) {
+		event->event_data.software_event_data.pointer = note->about;
+	} else {
+		event->event_data.asynch_error_event_data.dat_handle = note->about;
+		event->event_data.asynch_error_event_data.reason = note->reason;
 	}
+	evd_note_give_locked(priv, note);
+}
+
+/* Of anything but a completion. */
+static void node_event_locked(struct datp_evd *evd, struct datp_node *node, DAT_EVENT *event)
+{
 	event->event_number = (DAT_EVENT_NUMBER)node->number;
 	event->evd_handle = evd;
 	switch (node->kind) {
@@ -190,45 +212,69 @@ bool evd_pop_locked(struct datp_evd *evd, DAT_EVENT *event)
 		cr_event((struct cr_note *)node, event);
 		break;
 	default:
-		note = (struct evd_note *)node;
-		if (node->kind == NODE_SOFT) {
-			event->event_data.software_event_data.pointer = note->about;
-		} else {
-			event->event_data.asynch_error_event_data.dat_handle = note->about;
-			event->event_data.asynch_error_event_data.reason = note->reason;
-		}
-		evd_note_give_locked(priv, note);
+		note_event_locked(evd_priv(evd), (struct evd_note *)node, event);
 	}
+}
+
+static inline bool pop_locked(struct datp_evd *evd, DAT_EVENT *event)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	struct datp_node *node = priv->first;
+
+	if (!node)
+		return false;
+	unlink_counted_locked(evd, &priv->first);
+	if (__builtin_expect(node->kind == NODE_DTO, 1)) {
+		datp_wqe_event((struct datp_wqe *)node, evd, event);
+		datp_wqe_reap((struct datp_wqe *)node);
+	} else {
+		node_event_locked(evd, node, event);
+	}
+	/* last: who finds the list empty may rely on it that what was on it is given back */
+	uncount_locked(evd);
 	return true;
 }
 
-/* EVD lock held, and the poll lock if a drain must not be under way. */
-static enum datp_err take_locked(struct datp_evd *evd, DAT_EVENT *event)
+bool evd_pop_locked(struct datp_evd *evd, DAT_EVENT *event)
 {
-	/* relaxed: written under the lock */
-	if (atomic_load_explicit(&evd->waiter, memory_order_relaxed))
-		return DATP_ERR_STATE_EVD_WAITER;
-	return evd_pop_locked(evd, event) ? DATP_OK : DATP_ERR_QUEUE_EMPTY;
+	return pop_locked(evd, event);
 }
 
-DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event)
+/* EVD lock held, and the poll lock if a drain must not be under way. */
+static inline enum datp_err take_locked(struct datp_evd *evd, DAT_EVENT *event)
+{
+	/* relaxed: written under the lock */
+	if (__builtin_expect(atomic_load_explicit(&evd->waiter, memory_order_relaxed), 0))
+		return DATP_ERR_STATE_EVD_WAITER;
+	return pop_locked(evd, event) ? DATP_OK : DATP_ERR_QUEUE_EMPTY;
+}
+
+/* The drain that is under way goes first. */
+static __attribute__((noinline)) enum datp_err take_drained(struct datp_evd *evd, DAT_EVENT *event)
 {
 	struct evd_priv *priv = evd_priv(evd);
-	enum datp_err err = DATP_OK;
-	bool draining;
+	enum datp_err err;
 
-	datp_lock(&priv->lock);
-	draining = priv->draining;
-	if (!draining)
-		err = take_locked(evd, event);
-	datp_unlock(&priv->lock);
-	if (!draining)
-		return err;
 	datp_lock(&evd->poll_lock);
 	datp_lock(&priv->lock);
 	err = take_locked(evd, event);
 	datp_unlock(&priv->lock);
 	datp_unlock(&evd->poll_lock);
+	return err;
+}
+
+DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	enum datp_err err;
+
+	datp_lock(&priv->lock);
+	if (__builtin_expect(priv->draining, 0)) {
+		datp_unlock(&priv->lock);
+		return take_drained(evd, event);
+	}
+	err = take_locked(evd, event);
+	datp_unlock(&priv->lock);
 	return err;
 }
 

@@ -57,26 +57,42 @@ DATP_API void datp_post_full(struct datp_ep *ep)
 		evd_progress(ep->request_evd);
 }
 
+/* A success that is suppressed, or of an endpoint that has no EVD for it. EP lock held. */
+static void done_silently(struct datp_wqe *wqe)
+{
+	struct datp_ep *ep = wqe->ep;
+	struct datp_wq *wq = wqe->op == DATP_RECV ? &ep->rq : &ep->sq;
+
+	/* relaxed: read under the EP lock */
+	atomic_store_explicit(&wqe->done, DATP_WQE_SILENT, memory_order_relaxed);
+	if (wqe->op == DATP_RECV && ep->srq) {
+		datp_srq_reap(wqe);
+		return;
+	}
+	/*
+	 * All before it are back, and none behind it has been posted: then nobody else is at it. release:
+	 * as any reaper. acquire: as in give_silent_back_locked()
+	 */
+	if (wqe->seq + 1 == wq->posted &&
+	    atomic_load_explicit(&wq->reaped, memory_order_acquire) == wqe->seq)
+		atomic_store_explicit(&wq->reaped, wqe->seq + 1, memory_order_release);
+	else
+		give_silent_back_locked(wq);
+}
+
 DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited)
 {
 	struct datp_ep *ep = wqe->ep;
-	bool from_srq = wqe->op == DATP_RECV && ep->srq;
 	struct datp_evd *evd = wqe->op == DATP_RECV ? ep->recv_evd : ep->request_evd;
-	bool silent = !evd || (status == DAT_DTO_SUCCESS &&
-			       (wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG));
 
 	datp_wqe_finish(wqe, status, len);
-	if (!silent) {
-		wqe->node.kind = NODE_DTO;
-		evd_post(evd, &wqe->node, wqe_notifies(wqe, solicited));
+	if (!evd || (status == DAT_DTO_SUCCESS &&
+		     (wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))) {
+		done_silently(wqe);
 		return;
 	}
-	/* relaxed: read under the EP lock */
-	atomic_store_explicit(&wqe->done, DATP_WQE_SILENT, memory_order_relaxed);
-	if (from_srq)
-		datp_srq_reap(wqe);
-	else
-		give_silent_back_locked(wqe->op == DATP_RECV ? &ep->rq : &ep->sq);
+	wqe->node.kind = NODE_DTO;
+	evd_post(evd, &wqe->node, wqe_notifies(wqe, solicited));
 }
 
 DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wqe)

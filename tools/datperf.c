@@ -233,7 +233,9 @@ int main(int argc, char **argv)
 
 	cli_begin("datperf");
 	status = options_read(argc, argv, &opt);
-	if (status == CLI_OK && !opt.done)
+	if (status == CLI_OK && !opt.done) {
+		clock_begin();
 		status = run(&opt);
+	}
 	return cli_finish(status);
 }

@@ -201,7 +201,12 @@ static inline int link_idle(struct perf_link *l, struct perf_idle *idle)
 }
 
 int link_next_event(struct perf_link *l, DAT_EVD_HANDLE evd, const char *what, DAT_EVENT *event);
+
+/* datperf_clock.c: the time */
+void clock_begin(void);			/* before the rest; no thread but the caller's */
 uint64_t perf_now_ns(void);
+uint64_t clock_ticks(void);		/* quicker; differences of these, by way of clock_ns() */
+uint64_t clock_ns(uint64_t ticks);
 
 /* datperf_hist.c: samples */
 struct perf_hist *hist_create(void);

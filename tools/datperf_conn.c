@@ -39,14 +39,6 @@ struct hello {
 
 _Static_assert(sizeof(struct hello) == 32, "the private data have a fixed layout");
 
-uint64_t perf_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int evd_create(const struct perf_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 		      const char *what, DAT_EVD_HANDLE *evd)
 {

@@ -23,8 +23,8 @@ static void sample(struct perf_phase *phase, uint64_t *last)
 
 	if (phase->hist == NULL)
 		return;
-	now = perf_now_ns();
-	hist_add(phase->hist, now - *last);
+	now = clock_ticks();
+	hist_add(phase->hist, clock_ns(now - *last));
 	*last = now;
 }
 
@@ -71,9 +71,9 @@ static int ping_recv(struct perf_lane *lane, const struct perf_phase *phase,
 int lat_send_client(struct perf_lane *lane, struct perf_phase *phase)
 {
 	struct perf_cursor at = lane_cursor(lane);
-	uint64_t last = perf_now_ns();
+	uint64_t last = clock_ticks();
 
-	phase->from_ns = last;
+	phase->from_ns = perf_now_ns();
 	for (uint64_t i = 0; i < phase->iters; i++) {
 		if (ping_send(lane, phase, &at) != 0 || ping_recv(lane, phase, &at) != 0)
 			return -1;
@@ -135,9 +135,9 @@ static int flag_await(struct perf_lane *lane, const struct perf_phase *phase,
 int lat_write_client(struct perf_lane *lane, struct perf_phase *phase)
 {
 	struct perf_cursor at = lane_cursor(lane);
-	uint64_t last = perf_now_ns();
+	uint64_t last = clock_ticks();
 
-	phase->from_ns = last;
+	phase->from_ns = perf_now_ns();
 	for (uint64_t i = 0; i < phase->iters; i++) {
 		if (flag_write(lane, phase, &at) != 0 || flag_await(lane, phase, &at) != 0)
 			return -1;
@@ -165,9 +165,9 @@ int lat_write_server(struct perf_lane *lane, struct perf_phase *phase)
 int lat_read_client(struct perf_lane *lane, struct perf_phase *phase)
 {
 	struct perf_cursor at = lane_cursor(lane);
-	uint64_t last = perf_now_ns();
+	uint64_t last = clock_ticks();
 
-	phase->from_ns = last;
+	phase->from_ns = perf_now_ns();
 	for (uint64_t i = 0; i < phase->iters; i++) {
 		struct perf_link *l = at.link;
 

@@ -222,7 +222,7 @@ static int pong(struct end *e, bool check, uint32_t message)
 
 static int phase(struct end *e, uint32_t count, bool check, struct perf_hist *hist)
 {
-	uint64_t last = perf_now_ns(), now;
+	uint64_t last = clock_ticks(), now;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (e->server ? pong(e, check, i) || ping(e, check, i) :
@@ -230,8 +230,8 @@ static int phase(struct end *e, uint32_t count, bool check, struct perf_hist *hi
 			return -1;
 		if (hist == NULL)
 			continue;
-		now = perf_now_ns();
-		hist_add(hist, now - last);
+		now = clock_ticks();
+		hist_add(hist, clock_ns(now - last));
 		last = now;
 	}
 	return 0;

@@ -54,6 +54,7 @@ datperf_SOURCES = \
 	tools/datperf.c \
 	tools/datperf.h \
 	tools/datperf_bw.c \
+	tools/datperf_clock.c \
 	tools/datperf_conn.c \
 	tools/datperf_ctl.c \
 	tools/datperf_data.c \

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datperf's clocks: the system's, and a quicker one for the time of a single round trip, which would
+ * otherwise hold a good part of what it takes to ask the system for the time.
+ *
+ * Invariant: ticks are the processor's time stamp only where the kernel itself keeps the time by it,
+ * so that it goes on steadily and at one rate on all CPUs; else they are nanoseconds.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "datperf.h"
+
+#define CALIBRATE_NS UINT64_C(10000000)
+
+/* Set before there are threads. */
+static bool stamped;		/* ticks are the processor's */
+static uint64_t ns_per_tick;	/* times 2^32 */
+
+uint64_t perf_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+#if defined(__x86_64__)
+static uint64_t stamp(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+static bool kernel_uses_stamp(void)
+{
+	static const char path[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	FILE *file = fopen(path, "re");
+	char name[16] = "";
+	bool uses = file != NULL && fgets(name, sizeof(name), file) != NULL &&
+		    strcmp(name, "tsc\n") == 0;
+
+	if (file != NULL)
+		fclose(file);
+	return uses;
+}
+#else
+static uint64_t stamp(void)
+{
+	return 0;
+}
+
+static bool kernel_uses_stamp(void)
+{
+	return false;
+}
+#endif
+
+void clock_begin(void)
+{
+	uint64_t begin, from, ns;
+
+	if (!kernel_uses_stamp())
+		return;
+	begin = perf_now_ns();
+	from = stamp();
+	do
+		ns = perf_now_ns() - begin;
+	while (ns < CALIBRATE_NS);
+	ns_per_tick = (ns << 32) / (stamp() - from);
+	stamped = true;
+}
+
+uint64_t clock_ticks(void)
+{
+	return stamped ? stamp() : perf_now_ns();
+}
+
+uint64_t clock_ns(uint64_t ticks)
+{
+	return stamped ? (uint64_t)(((unsigned __int128)ticks * ns_per_tick) >> 32) : ticks;
+}

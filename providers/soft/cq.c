@@ -78,34 +78,6 @@ void soft_cq_fini(struct soft_cq *cq)
 	datp_unlock(&cq->ia->lock);
 }
 
-struct soft_cell *soft_cq_peek(struct soft_cq *cq)
-{
-	/* relaxed: the poll lock is held */
-	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	struct soft_cell *cell = &cq->ring->cell[head & cq->ring->mask];
-
-	/*
-	 * acquire: pairs with the release in soft_ring_publish, so that the cell's content is seen
-	 */
-	if (atomic_load_explicit(&cell->ready, memory_order_acquire) != head + 1)
-		return NULL;
-	return cell;
-}
-
-void soft_cq_next(struct soft_cq *cq)
-{
-	/* relaxed, both: the poll lock is held */
-	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed) + 1;
-
-	atomic_store_explicit(&cq->head, head, memory_order_relaxed);
-	/*
-	 * Eight times a lap, so that the senders mostly find the line where they left it. release:
-	 * what we read of the cells comes before the next writes to them; soft_ring_claim acquires
-	 */
-	if (!(head & (cq->ring->mask >> 3)))
-		atomic_store_explicit(&cq->ring->taken, head, memory_order_release);
-}
-
 uint32_t soft_cq_attention(struct soft_cq *cq)
 {
 	if (!atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
@@ -185,57 +157,6 @@ void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer)
 	}
 }
 
-struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me, uint64_t *position)
-{
-	for (;;) {
-		/*
-		 * Relaxed: the tail is a hint; the claim below is what decides. All positions before
-		 * it are claimed.
-		 */
-		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-		/*
-		 * acquire: pairs with soft_cq_next. The cell that it lets us have has been read, and
-		 * the claim of a lap ago is seen
-		 */
-		uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
-		_Atomic uint64_t *claim = &soft_ring_claims(ring)[tail & ring->mask];
-		uint64_t word;
-		int64_t ahead;
-
-		if ((int64_t)(tail - taken) > (int64_t)ring->mask)
-			return NULL;
-		word = atomic_load_explicit(claim, memory_order_relaxed);
-		ahead = SOFT_CLAIM_AHEAD(word, tail);
-		/*
-		 * taken by another, who may have died or been put to sleep before it moved the
-		 * tail, or has set it back: help
-		 */
-		if (ahead >= 0) {
-			atomic_compare_exchange_strong_explicit(
-				&ring->tail, &tail, tail + (uint64_t)ahead + 1,
-				memory_order_relaxed, memory_order_relaxed);
-			continue;
-		}
-		/* relaxed: what it is about was acquired above */
-		if (!atomic_compare_exchange_strong_explicit(claim, &word, SOFT_CLAIM(tail, me),
-							     memory_order_relaxed,
-							     memory_order_relaxed))
-			continue;
-		/* a plain store: if others have gone on meanwhile, it costs one of them a step */
-		atomic_store_explicit(&ring->tail, tail + 1, memory_order_relaxed);
-		/* the next message finds its line here, or on the way */
-		__builtin_prefetch(&ring->cell[(tail + 1) & ring->mask], 1);
-		*position = tail;
-		return &ring->cell[tail & ring->mask];
-	}
-}
-
-void soft_ring_publish(struct soft_cell *cell, uint64_t position)
-{
-	/* release: the cell's content first; pairs with soft_cq_peek */
-	atomic_store_explicit(&cell->ready, position + 1, memory_order_release);
-}
-
 bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
 		      enum soft_side side)
 {
@@ -267,16 +188,11 @@ bool soft_doorbell_ring(int doorbell)
 	return write(doorbell, &one, sizeof one) >= 0 || errno == EAGAIN;
 }
 
-void soft_ring_notify(struct soft_ring *ring, int doorbell)
+void soft_ring_wake(struct soft_ring *ring, int doorbell)
 {
-	uint32_t wanted;
-
-	/* full fence: see soft_cq_arm */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load_explicit(&ring->notify, memory_order_relaxed))
-		return;
 	/* taken by one sender only; acquire/release as for any hand-over */
-	wanted = atomic_exchange_explicit(&ring->notify, 0, memory_order_acq_rel);
+	uint32_t wanted = atomic_exchange_explicit(&ring->notify, 0, memory_order_acq_rel);
+
 	if (wanted & SOFT_NOTIFY_WAITER)
 		ring_wake(ring);
 	if ((wanted & SOFT_NOTIFY_DOORBELL) && !soft_doorbell_ring(doorbell))

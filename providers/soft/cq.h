@@ -11,8 +11,6 @@ void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position);
 enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
 			   uint32_t min_cells);
 void soft_cq_fini(struct soft_cq *cq);
-struct soft_cell *soft_cq_peek(struct soft_cq *cq);	       /* poll lock */
-void soft_cq_next(struct soft_cq *cq);			       /* poll lock */
 uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
 /*
@@ -36,9 +34,92 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 	       atomic_load_explicit(&cq->ring->attention, memory_order_relaxed);
 }
 
+/* The next cell, or NULL: it is not there yet. Poll lock. */
+static inline struct soft_cell *soft_cq_peek(struct soft_cq *cq)
+{
+	/* relaxed: the poll lock is held */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	struct soft_cell *cell = &cq->ring->cell[head & cq->ring->mask];
+
+	/*
+	 * acquire: pairs with the release in soft_ring_publish, so that the cell's content is seen
+	 */
+	if (atomic_load_explicit(&cell->ready, memory_order_acquire) != head + 1)
+		return NULL;
+	return cell;
+}
+
+/* The cell that soft_cq_peek returned has been read. Poll lock. */
+static inline void soft_cq_next(struct soft_cq *cq)
+{
+	/* relaxed, both: the poll lock is held */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(&cq->head, head, memory_order_relaxed);
+	/*
+	 * Eight times a lap, so that the senders mostly find the line where they left it. release:
+	 * what we read of the cells comes before the next writes to them; soft_ring_claim acquires
+	 */
+	if (!(head & (cq->ring->mask >> 3)))
+		atomic_store_explicit(&cq->ring->taken, head, memory_order_release);
+}
+
 /* Any process. `me` is the claimer's name in the ring. NULL: the ring is full. */
-struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me, uint64_t *position);
-void soft_ring_publish(struct soft_cell *cell, uint64_t position);
+static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me,
+						uint64_t *position)
+{
+	for (;;) {
+		/*
+		 * Relaxed: the tail is a hint; the claim below is what decides. All positions before
+		 * it are claimed.
+		 */
+		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+		/*
+		 * acquire: pairs with soft_cq_next. The cell that it lets us have has been read, and
+		 * the claim of a lap ago is seen
+		 */
+		uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
+		_Atomic uint64_t *claim = &soft_ring_claims(ring)[tail & ring->mask];
+		const struct soft_cell *next;
+		uint64_t word;
+		int64_t ahead;
+
+		if ((int64_t)(tail - taken) > (int64_t)ring->mask)
+			return NULL;
+		word = atomic_load_explicit(claim, memory_order_relaxed);
+		ahead = SOFT_CLAIM_AHEAD(word, tail);
+		/*
+		 * taken by another, who may have died or been put to sleep before it moved the
+		 * tail, or has set it back: help
+		 */
+		if (__builtin_expect(ahead >= 0, 0)) {
+			atomic_compare_exchange_strong_explicit(
+				&ring->tail, &tail, tail + (uint64_t)ahead + 1,
+				memory_order_relaxed, memory_order_relaxed);
+			continue;
+		}
+		/* relaxed: what it is about was acquired above */
+		if (!atomic_compare_exchange_strong_explicit(claim, &word, SOFT_CLAIM(tail, me),
+							     memory_order_relaxed,
+							     memory_order_relaxed))
+			continue;
+		/* a plain store: if others have gone on meanwhile, it costs one of them a step */
+		atomic_store_explicit(&ring->tail, tail + 1, memory_order_relaxed);
+		/* the next message finds its lines here, or on the way */
+		next = &ring->cell[(tail + 1) & ring->mask];
+		__builtin_prefetch(next, 1);
+		__builtin_prefetch((char *)next + SOFT_LINE, 1);
+		*position = tail;
+		return &ring->cell[tail & ring->mask];
+	}
+}
+
+static inline void soft_ring_publish(struct soft_cell *cell, uint64_t position)
+{
+	/* release: the cell's content first; pairs with soft_cq_peek */
+	atomic_store_explicit(&cell->ready, position + 1, memory_order_release);
+}
+
 /*
  * Puts a port of the ring's owner on its attention list: cannot fail. Engine held, port open.
  * False: it was there, and the owner has not looked yet.
@@ -47,7 +128,16 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 		      enum soft_side side);
 /* Has an IA's service thread go round. `doorbell` is its eventfd; false, and errno: it is none. */
 bool soft_doorbell_ring(int doorbell);
+/* Wakes those who asked for it. */
+void soft_ring_wake(struct soft_ring *ring, int doorbell);
+
 /* After publishing: wakes whoever asked for it. `doorbell` is the owner's eventfd. */
-void soft_ring_notify(struct soft_ring *ring, int doorbell);
+static inline void soft_ring_notify(struct soft_ring *ring, int doorbell)
+{
+	/* full fence: see soft_cq_arm */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) != 0, 0))
+		soft_ring_wake(ring, doorbell);
+}
 
 #endif

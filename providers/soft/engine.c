@@ -13,6 +13,7 @@
 #include "opening.h"
 #include "peer.h"
 #include "recv.h"
+#include "send.h"
 #include "share.h"
 #include "xfer.h"
 #include <errno.h>

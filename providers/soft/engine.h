@@ -23,12 +23,4 @@ void soft_engine_wait(struct soft_port *port, struct soft_peer *peer, bool initi
 /* The peer of our port has died, maybe with its engine in hand. Nobody of ours holds it. */
 void soft_engine_take_back(struct soft_port *port);
 
-/*
- * A message of up to the eager limit goes to the peer's ring. False: no cell, slot or credit. EP
- * lock.
- */
-bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len,
-		     bool solicited);
-void soft_slot_drop(struct soft_peer *peer, uint32_t slot);
-
 #endif

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "conn.h"
 #include "cq.h"
+#include "fast.h"
 #include "mover.h"
 #include "mr.h"
 #include "pages.h"
@@ -453,5 +454,44 @@ static const struct datp_ops soft_ops = {
 	.cr_move = soft_cr_move,
 	.ep_disconnect = soft_ep_disconnect,
 };
+
+/* The SDK's own data path, out of line: what is not plain. */
+static __attribute__((noinline)) DAT_RETURN datp_fast_send(DAT_EP_HANDLE, DAT_COUNT,
+							   DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+							   DAT_COMPLETION_FLAGS);
+static __attribute__((noinline)) DAT_RETURN datp_fast_recv(DAT_EP_HANDLE, DAT_COUNT,
+							   DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+							   DAT_COMPLETION_FLAGS);
+static __attribute__((noinline)) DAT_RETURN datp_fast_dequeue(DAT_EVD_HANDLE, DAT_EVENT *);
+
+static DAT_RETURN soft_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+					DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	if (soft_plain_send(ep, n, iov, cookie, (unsigned int)flags))
+		return DAT_SUCCESS;
+	return datp_fast_send(ep, n, iov, cookie, flags);
+}
+
+static DAT_RETURN soft_fast_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+					DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	if (soft_plain_recv(ep, n, iov, cookie, (unsigned int)flags))
+		return DAT_SUCCESS;
+	return datp_fast_recv(ep, n, iov, cookie, flags);
+}
+
+static DAT_RETURN soft_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	return soft_plain_dequeue(evd, event, datp_fast_dequeue);
+}
+
+/* What DATP_PROVIDER puts into the plugin's table. */
+#undef DATP_FAST_INIT
+#define DATP_FAST_INIT                                                                             \
+	{                                                                                          \
+		.post_send = soft_fast_send, .post_recv = soft_fast_recv,                          \
+		.post_rdma_read = datp_fast_read, .post_rdma_write = datp_fast_write,              \
+		.evd_dequeue = soft_fast_dequeue,                                                  \
+	}
 
 DATP_PROVIDER("soft", soft_ops)

@@ -7,6 +7,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/cq.c providers/soft/cq.h \
 	providers/soft/ending.c \
 	providers/soft/engine.c providers/soft/engine.h \
+	providers/soft/fast.h \
 	providers/soft/ia.c providers/soft/ia.h \
 	providers/soft/joint.c providers/soft/joint.h \
 	providers/soft/mover.c providers/soft/mover.h \

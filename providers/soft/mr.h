@@ -73,18 +73,26 @@ static inline bool soft_range_holds(const struct soft_range *range, uint64_t add
 enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
 				 const struct datp_sge *iov, int n, bool sink);
 
-/* Checks of a local list; `sink`: it will be written to. One good segment is told here. */
+/* Whether one local segment is good; `sink`: it will be written to. */
+static inline __attribute__((always_inline)) bool
+soft_mr_check_one(const struct soft_mr *table, uint32_t pz, const struct datp_sge *seg, bool sink)
+{
+	struct soft_range range;
+
+	return soft_mr_get(table, seg->lmr_context, &range) && range.pz == pz && !range.lmr &&
+	       soft_range_holds(&range, seg->addr, seg->len) &&
+	       (sink ? range.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG : range.priv);
+}
+
+enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
+				 const struct datp_sge *iov, int n, bool sink);
+
+/* Checks of a local list. One good segment is told here. */
 static inline __attribute__((always_inline)) enum datp_err
 soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
 		  bool sink)
 {
-	struct soft_range range;
-
-	if (__builtin_expect(
-		    n == 1 && soft_mr_get(table, iov->lmr_context, &range) && range.pz == pz &&
-			    !range.lmr && soft_range_holds(&range, iov->addr, iov->len) &&
-			    (sink ? range.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG : range.priv),
-		    1))
+	if (__builtin_expect(n == 1 && soft_mr_check_one(table, pz, iov, sink), 1))
 		return DATP_OK;
 	return soft_mr_check_list(table, pz, iov, n, sink);
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EAGER_MIN 64
 #define EAGER_MAX (1 << 20)
 
 /*
@@ -73,7 +72,7 @@ static enum datp_err param_word(struct soft_ia *ia, const char *word)
 		char *end;
 		unsigned long limit = strtoul(word + 12, &end, 10);
 
-		if (end != word + 12 && !*end && limit >= EAGER_MIN && limit <= EAGER_MAX) {
+		if (end != word + 12 && !*end && limit >= SOFT_EAGER_MIN && limit <= EAGER_MAX) {
 			ia->eager_limit = (uint32_t)limit;
 			return DATP_OK;
 		}

@@ -18,41 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message's payload, wherever it is. */
-struct payload {
-	const unsigned char *data;
-	uint64_t len;
-	bool solicited;
-};
-
-static unsigned char *slot_data(struct soft_peer *peer, uint32_t slot)
-{
-	if (slot >= peer->shared->slot_count)
-		return NULL;
-	return peer->slots + (size_t)slot * (sizeof(struct soft_slot) + peer->shared->slot_size) +
-	       sizeof(struct soft_slot);
-}
-
-void soft_slot_drop(struct soft_peer *peer, uint32_t slot)
-{
-	struct soft_slot *s = (struct soft_slot *)(void *)(slot_data(peer, slot) - sizeof *s);
-
-	/* release: we have read what it held; the sender acquires when it takes it again */
-	atomic_store_explicit(&s->busy, 0, memory_order_release);
-}
-
-static bool payload_get(struct soft_peer *peer, const unsigned char *data, uint32_t len,
-			uint32_t slot, uint16_t flags, struct payload *p)
-{
-	p->len = len;
-	p->solicited = flags & SOFT_CELL_SOLICITED;
-	p->data = flags & SOFT_CELL_SLOT ? slot_data(peer, slot) : data;
-	return p->data && len <= (flags & SOFT_CELL_SLOT ? peer->shared->slot_size : SOFT_INLINE);
-}
-
 /* Copies a message into a receive's list; the receive's status. */
 static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_sge *sge, int n,
-			    const struct payload *p)
+			    const struct soft_payload *p)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	uint64_t room = 0;
@@ -68,17 +36,6 @@ static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_s
 	return DAT_DTO_SUCCESS;
 }
 
-static void receive_count(struct soft_ep *ep)
-{
-	ep->in_msg++;
-	/*
-	 * The sender reads this when its window looks full; telling it now and then keeps its line
-	 * to itself. release: the receives behind these messages are free again.
-	 */
-	if ((ep->in_msg & (SOFT_WINDOW / 4 - 1)) == 0)
-		atomic_store_explicit(&ep->port->delivered, ep->in_msg, memory_order_release);
-}
-
 /*
  * Completes a receive: through libdatp's list, or, for the poll that is waiting for just this, into
  * *out.
@@ -86,7 +43,7 @@ static void receive_count(struct soft_ep *ep)
 static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t status, uint64_t len,
 			 bool solicited, struct datp_completion *out, int *n)
 {
-	receive_count(ep);
+	soft_recv_count(ep);
 	if (out && !atomic_load_explicit(&ep->base.recv_evd->queued, memory_order_relaxed)) {
 		datp_wqe_finish(wqe, status, len);
 		out[(*n)++] = (struct datp_completion){ wqe, len, status, solicited };
@@ -157,12 +114,12 @@ static bool deliver_parked(struct soft_ep *ep)
 	while (ep->parked && !ep->failing) {
 		struct soft_parked *m = ep->parked;
 		struct datp_wqe *wqe = receive_next(ep, &sge, &count, &pz);
-		struct payload p;
+		struct soft_payload p;
 		uint8_t status;
 
 		if (!wqe)
 			break;
-		(void)payload_get(ep->peer, m->data, m->len, m->slot, m->flags,
+		(void)soft_payload_get(ep->peer, m->data, m->len, m->slot, m->flags,
 				  &p); /* checked when it was parked */
 		status = receive_copy(ep, pz, sge, count, &p);
 		ep->parked = m->next;
@@ -220,7 +177,7 @@ static void message_park(struct soft_ep *ep, const struct soft_cell *cell)
 	m->slot = cell->slot;
 	m->flags = cell->flags;
 	if (!(m->flags & SOFT_CELL_SLOT))
-		memcpy(m->data, cell->data, m->len);
+		soft_copy_short(m->data, cell->data, m->len);
 	*ep->parked_end = m;
 	ep->parked_end = &m->next;
 	ep->parked_count++;
@@ -246,13 +203,13 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 {
 	const struct datp_sge *sge;
 	struct datp_wqe *wqe;
-	struct payload p;
+	struct soft_payload p;
 	uint8_t status;
 	uint32_t pz;
 	bool more;
 	int count;
 
-	if (!payload_get(ep->peer, cell->data, cell->len, cell->slot, cell->flags, &p)) {
+	if (!soft_payload_get(ep->peer, cell->data, cell->len, cell->slot, cell->flags, &p)) {
 		soft_ep_fail(ep);
 		return;
 	}
@@ -280,7 +237,7 @@ static void cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
 		return;
 	datp_lock(&ia->lock);
 	peer = soft_peer_by_slot(ia, cell->from);
-	if (peer && slot_data(peer, cell->slot))
+	if (peer && soft_slot_data(peer, cell->slot))
 		soft_slot_drop(peer, cell->slot);
 	datp_unlock(&ia->lock);
 }
@@ -416,29 +373,15 @@ enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 			     int n)
 {
 	struct soft_ep *ep = soft_ep(base);
-	struct soft_desc *desc = soft_port_desc(ep->port, &ep->layout, wqe->seq);
 	enum datp_err err =
 		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
 
 	if (err)
 		return err;
-	desc->n = (uint32_t)n;
-	if (n) /* the list may be NULL */
-		memcpy(desc->sge, iov, (size_t)n * sizeof *iov);
-	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
-	/* release: the descriptor; exec_send acquires */
-	atomic_store_explicit(&ep->port->rq_posted, wqe->seq + 1, memory_order_release);
+	soft_desc_post(ep, wqe->seq, iov, n);
 	if (ep->soft_mark >= 0 || ep->hard_mark >= 0)
 		soft_ep_marks(ep);
-	if (!ep->open)
-		return DATP_OK;
-	/*
-	 * Full fence: either the sender, which queues its request first and looks for a receive
-	 * then, sees this one, or we see its request.
-	 */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (ep->parked || atomic_load_explicit(&ep->rport->sq_posted, memory_order_relaxed) !=
-				  atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed))
+	if (ep->open && soft_desc_wanted(ep))
 		soft_recv_progress(ep);
 	return DATP_OK;
 }

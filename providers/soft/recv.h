@@ -4,6 +4,7 @@
 #define SOFT_RECV_H
 
 #include "soft.h"
+#include <string.h>
 
 /* Everything that can be done for the receives of this endpoint now. EP lock. */
 void soft_recv_progress(struct soft_ep *ep);
@@ -18,6 +19,80 @@ void soft_sq_reap(struct soft_ep *ep);
 int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
 enum datp_err soft_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			     int n);
+
+/* A message's payload, wherever it is. */
+struct soft_payload {
+	const unsigned char *data;
+	uint64_t len;
+	bool solicited;
+};
+
+/* Where the payload in a peer's slot is; NULL: it has no such slot. */
+static inline unsigned char *soft_slot_data(struct soft_peer *peer, uint32_t slot)
+{
+	if (slot >= peer->shared->slot_count)
+		return NULL;
+	return peer->slots + (size_t)slot * (sizeof(struct soft_slot) + peer->shared->slot_size) +
+	       sizeof(struct soft_slot);
+}
+
+/* Gives a peer's slot back. */
+static inline void soft_slot_drop(struct soft_peer *peer, uint32_t slot)
+{
+	struct soft_slot *s = (struct soft_slot *)(void *)(soft_slot_data(peer, slot) - sizeof *s);
+
+	/* release: we have read what it held; the sender acquires when it takes it again */
+	atomic_store_explicit(&s->busy, 0, memory_order_release);
+}
+
+/* False: the message says what cannot be. */
+static inline bool soft_payload_get(struct soft_peer *peer, const unsigned char *data, uint32_t len,
+				    uint32_t slot, uint16_t flags, struct soft_payload *p)
+{
+	p->len = len;
+	p->solicited = flags & SOFT_CELL_SOLICITED;
+	p->data = flags & SOFT_CELL_SLOT ? soft_slot_data(peer, slot) : data;
+	return p->data && len <= (flags & SOFT_CELL_SLOT ? peer->shared->slot_size : SOFT_INLINE);
+}
+
+/* Tells the peer of a posted receive. EP lock. */
+static inline __attribute__((always_inline)) void
+soft_desc_post(struct soft_ep *ep, uint32_t seq, const struct datp_sge *iov, int n)
+{
+	struct soft_desc *desc = soft_port_desc(ep->port, &ep->layout, seq);
+
+	desc->n = (uint32_t)n;
+	if (n) /* the list may be NULL */
+		memcpy(desc->sge, iov, (size_t)n * sizeof *iov);
+	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
+	/* release: the descriptor; exec_send acquires */
+	atomic_store_explicit(&ep->port->rq_posted, seq + 1, memory_order_release);
+}
+
+/* Whether the peer may be waiting for the receive that has just been posted. EP lock, open. */
+static inline bool soft_desc_wanted(const struct soft_ep *ep)
+{
+	/*
+	 * Full fence: either the sender, which queues its request first and looks for a receive
+	 * then, sees this one, or we see its request.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	return ep->parked ||
+	       atomic_load_explicit(&ep->rport->sq_posted, memory_order_relaxed) !=
+		       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed);
+}
+
+/* A message has been taken. EP lock. */
+static inline void soft_recv_count(struct soft_ep *ep)
+{
+	ep->in_msg++;
+	/*
+	 * The sender reads this when its window looks full; telling it now and then keeps its line
+	 * to itself. release: the receives behind these messages are free again.
+	 */
+	if ((ep->in_msg & (SOFT_WINDOW / 4 - 1)) == 0)
+		atomic_store_explicit(&ep->port->delivered, ep->in_msg, memory_order_release);
+}
 
 /* Polls a queue of ours into libdatp's lists: takes its poll lock. */
 void soft_cq_drain(struct soft_cq *cq);

@@ -136,11 +136,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 			atomic_store_explicit(&slot_at(ia, slot)->busy, 0, memory_order_release);
 		return false;
 	}
-	cell->port = ep->rindex;
-	cell->gen = ep->rgen;
-	cell->len = (uint32_t)len;
-	cell->kind = SOFT_CELL_MESSAGE;
-	cell->flags = solicited ? SOFT_CELL_SOLICITED : 0;
+	soft_cell_address(cell, ep, len, solicited ? SOFT_CELL_SOLICITED : 0);
 	if (slot == SLOT_NONE) {
 		soft_gather(cell->data, iov, n, len);
 	} else {

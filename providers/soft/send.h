@@ -12,6 +12,24 @@ enum datp_err soft_slots_init(struct soft_ia *ia);
  */
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
 
+/* A message's cell, but for its payload. */
+static inline void soft_cell_address(struct soft_cell *cell, const struct soft_ep *ep, uint64_t len,
+				     uint16_t flags)
+{
+	cell->port = ep->rindex;
+	cell->gen = ep->rgen;
+	cell->len = (uint32_t)len;
+	cell->kind = SOFT_CELL_MESSAGE;
+	cell->flags = flags;
+}
+
+/*
+ * A message of up to the eager limit goes to the peer's ring. False: no cell, slot or credit. EP
+ * lock.
+ */
+bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len,
+		     bool solicited);
+
 enum datp_err soft_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			     int n);
 enum datp_err soft_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,

@@ -48,6 +48,35 @@ int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struc
 
 /* Within this process. */
 void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered);
+
+#ifndef soft_copy_short
+/* From `step` to 2 * `step` bytes, by two copies that overlap as they have to. */
+static inline __attribute__((always_inline)) void soft_copy_ends(void *to, const void *from,
+								 uint64_t len, uint64_t step)
+{
+	unsigned char first[32], last[32];
+
+	memcpy(first, from, step);
+	memcpy(last, (const char *)from + len - step, step);
+	memcpy(to, first, step);
+	memcpy((char *)to + len - step, last, step);
+}
+
+/* The payload of a short message; that of a few words without a call. */
+static inline __attribute__((always_inline)) void soft_copy_short(void *to, const void *from,
+								  uint64_t len)
+{
+	if (len - 8 <= 8)
+		soft_copy_ends(to, from, len, 8);
+	else if (len - 16 <= 16)
+		soft_copy_ends(to, from, len, 16);
+	else if (len - 32 <= 32)
+		soft_copy_ends(to, from, len, 32);
+	else
+		memcpy(to, from, len);
+}
+#endif
+
 /* From one buffer into a list, and the reverse; len bytes, which the list has. */
 static inline void soft_scatter(const struct datp_sge *to, int n, const unsigned char *from,
 				uint64_t len)
@@ -55,7 +84,7 @@ static inline void soft_scatter(const struct datp_sge *to, int n, const unsigned
 	for (int i = 0; i < n && len; i++) {
 		uint64_t step = to[i].len < len ? to[i].len : len;
 
-		memcpy((void *)(uintptr_t)to[i].addr, from, step);
+		soft_copy_short((void *)(uintptr_t)to[i].addr, from, step);
 		from += step;
 		len -= step;
 	}
@@ -66,7 +95,7 @@ static inline void soft_gather(unsigned char *to, const struct datp_sge *from, i
 	for (int i = 0; i < n && len; i++) {
 		uint64_t step = from[i].len < len ? from[i].len : len;
 
-		memcpy(to, (const void *)(uintptr_t)from[i].addr, step);
+		soft_copy_short(to, (const void *)(uintptr_t)from[i].addr, step);
 		to += step;
 		len -= step;
 	}

@@ -59,6 +59,7 @@ void model_require_(bool condition, const char *text, int line);
 #define model_require(condition) model_require_((condition), #condition, __LINE__)
 void model_read(const void *payload);  /* any address: it stands for what is there */
 void model_write(const void *payload);
+void model_copy(void *to, const void *from, uint64_t size); /* the first byte stands for all */
 void model_pause(void);		       /* others may come between: in the middle of a copy */
 void model_yield(void);		       /* until another thread has done something */
 bool model_dead(int thread);	       /* it has died; all that it did is seen */
@@ -140,6 +141,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define SOFT_JOINT_PIECE_MIN	  4096u
 #define SOFT_JOINT_PIECE_MAX	  4096u
 #define SOFT_JOINT_PATIENCE	  1
+#define soft_copy_short(...)	  model_copy(__VA_ARGS__)
 #define soft_xfer(...)		  model_xfer(__VA_ARGS__)
 #define soft_mr_check_list(...)	  model_check_list(__VA_ARGS__)
 #define soft_mr_check_remote(...) model_check_remote(__VA_ARGS__)

@@ -346,6 +346,128 @@ static void end_does_not_wait_for_the_dead(void)
 	world_explore(&scenario);
 }
 
+/* ------------------------------------------------------------------ short messages, by the plain way */
+
+#define SHORT 1
+
+static void short_send(int i)
+{
+	model_write(&world.a.out[i]);
+	world_post_plain(&world.a, false, &world.a.out[i], SHORT);
+}
+
+/* Nothing is before it: it has been copied, and the buffer is its owner's again. */
+static void short_send_at_once(int i)
+{
+	short_send(i);
+	model_write(&world.a.out[i]);
+}
+
+static void short_receive(int i)
+{
+	model_write(&world.b.in[i]);
+	world_post_plain(&world.b, true, &world.b.in[i], LONG);
+}
+
+static void a_sends_two_short(void)
+{
+	short_send_at_once(0);
+	short_send_at_once(1);
+	model_require(world.a.done == 2);
+}
+
+static void b_receives_two_short(void)
+{
+	short_receive(0);
+	short_receive(1);
+	world_sleep_until(&world.b, 2);
+	check_received(2);
+}
+
+static void short_messages_meet_their_receives_in_order(void)
+{
+	static const struct model_scenario scenario = {
+		"two short sends, two receives", NULL, { a_sends_two_short, b_receives_two_short }, NULL, 0, 3
+	};
+
+	world_explore(&scenario);
+}
+
+static void a_sends_short_and_long(void)
+{
+	short_send(0);
+	model_write(&world.a.out[1]);
+	world_post_plain(&world.a, false, &world.a.out[1], LONG);
+	short_send(2);
+	world_sleep_until(&world.a, 3);
+}
+
+static void b_receives_short_and_long(void)
+{
+	for (int i = 0; i < 3; i++)
+		short_receive(i);
+	world_sleep_until(&world.b, 3);
+	check_received(3);
+}
+
+static void short_messages_do_not_overtake_long_ones(void)
+{
+	static const struct model_scenario scenario = {
+		"a long send between short ones", NULL, { a_sends_short_and_long, b_receives_short_and_long }, NULL, 0, 1
+	};
+
+	world_explore(&scenario);
+}
+
+/* The first two leave together what the third has to be told by. */
+static void a_sends_long_behind_short(void)
+{
+	short_send(0);
+	short_send(1);
+	model_write(&world.a.out[2]);
+	world_post_plain(&world.a, false, &world.a.out[2], LONG);
+	world_sleep_until(&world.a, 3);
+}
+
+static void long_message_is_not_forgotten_behind_short_ones(void)
+{
+	static const struct model_scenario scenario = {
+		"a long send behind short ones", NULL, { a_sends_long_behind_short, b_receives_short_and_long }, NULL, 0, 2
+	};
+
+	world_explore(&scenario);
+}
+
+static void a_sends_one_short(void)
+{
+	short_send_at_once(0);
+}
+
+static void b_posts_short(void)
+{
+	short_receive(0);
+}
+
+static void short_message_that_finds_no_receive_is_kept_for_it(void)
+{
+	static const struct model_scenario scenario = {
+		"a short send, a receive of another thread", NULL, { a_sends_one_short, b_waits, b_posts_short }, NULL,
+		0, 2
+	};
+
+	world_explore(&scenario);
+}
+
+static void plain_receive_that_is_posted_late_wakes_who_waits(void)
+{
+	static const struct model_scenario scenario = {
+		"a long send, a plain receive of another thread", NULL, { a_sends_one, b_waits, b_posts_short }, NULL,
+		0, 2
+	};
+
+	world_explore(&scenario);
+}
+
 /* ------------------------------------------------------------------ a long message, copied by both sides */
 
 static char joint_from[SOFT_JOINT_MIN], joint_to[SOFT_JOINT_MIN];
@@ -583,6 +705,11 @@ static const struct check_test port_tests[] = {
 	CHECK_TEST(receive_that_is_posted_late_wakes_who_waits),
 	CHECK_TEST(end_waits_for_who_is_at_the_memory),
 	CHECK_TEST(end_does_not_wait_for_the_dead),
+	CHECK_TEST(short_messages_meet_their_receives_in_order),
+	CHECK_TEST(short_messages_do_not_overtake_long_ones),
+	CHECK_TEST(long_message_is_not_forgotten_behind_short_ones),
+	CHECK_TEST(short_message_that_finds_no_receive_is_kept_for_it),
+	CHECK_TEST(plain_receive_that_is_posted_late_wakes_who_waits),
 	CHECK_TEST(receiver_that_polls_takes_its_part),
 	CHECK_TEST(sender_that_polls_takes_its_part),
 	CHECK_TEST(end_waits_for_both_sides),

@@ -12,10 +12,14 @@
 
 #include "providers/soft/arena.h"
 #include "providers/soft/cq.h"
+#include "providers/soft/fast.h"
 #include "providers/soft/port.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
 #include "providers/soft/xfer.h"
+
+/* The context of what everything is in that is posted by world_post_plain(). */
+#define REGION (1u << SOFT_MR_GEN_BITS)
 
 struct world world;
 
@@ -91,10 +95,13 @@ static struct side *side_of(const struct datp_ep *ep)
 	return ep == &world.a.ep.base ? &world.a : &world.b;
 }
 
-static void complete(struct side *side, uint8_t status)
+/* Receives complete in the order in which they were posted. */
+static void complete(struct side *side, const struct datp_wqe *wqe, uint8_t status)
 {
 	datp_lock(&side->lock);
 	side->status[side->done++] = status;
+	if (wqe->op == DATP_RECV)
+		model_require(wqe->seq == side->received++);
 	datp_unlock(&side->lock);
 }
 
@@ -114,7 +121,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 
 	(void)solicited;
 	datp_wqe_finish(wqe, status, len);
-	complete(side, status);
+	complete(side, wqe, status);
 	/* as libdatp does for an event that it queues: another thread may be asleep */
 	atomic_fetch_add_explicit(&side->evd.cq.ring->bell, 1, memory_order_release);
 	model_syscall(SYS_futex, &side->evd.cq.ring->bell);
@@ -148,6 +155,19 @@ static void evd_open(struct soft_evd *evd, uint32_t cells)
 	watch_ring(evd->cq.ring);
 }
 
+/* All of memory, to read and to write. */
+static void region_open(void)
+{
+	struct soft_mr *mr;
+
+	world.ia->mr = calloc(SOFT_MR_INDEX(REGION) + 1, sizeof(*world.ia->mr));
+	REQUIRE(world.ia->mr != NULL);
+	mr = &world.ia->mr[SOFT_MR_INDEX(REGION)];
+	atomic_store(&mr->priv, DAT_MEM_PRIV_ALL_FLAG);
+	atomic_store(&mr->len, UINT64_MAX);
+	atomic_store(&mr->context, REGION);
+}
+
 static void world_open(void)
 {
 	memset(&world, 0, sizeof(world));
@@ -157,10 +177,12 @@ static void world_open(void)
 	world.ia->peer_slot = calloc(SOFT_PORT_MAX, sizeof(*world.ia->peer_slot));
 	REQUIRE(world.ia->peer_slot != NULL && soft_ports_init(world.ia) == DATP_OK);
 	REQUIRE(soft_arena_new(&world.ia->arena) == DATP_OK);
+	region_open();
 	for (uint32_t n = 0; n < 3; n++) {
 		world.peer[n].ia = world.ia;
 		world.peer[n].slot = n + 1;
 		world.peer[n].self = true;
+		world.peer[n].mr = world.ia->mr;
 		world.ia->peer_slot[n + 1] = &world.peer[n];
 	}
 	model_keep(&world.next, sizeof(world.next));
@@ -206,6 +228,9 @@ static void side_create(struct side *side)
 
 	evd_open(&side->evd, CELLS);
 	ep->obj.ia = &world.ia->base;
+	atomic_store(&ep->obj.tag, DATP_TAG(DATP_EP));
+	atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
+	ep->attr.max_message_size = UINT64_MAX;
 	ep->attr.max_recv_dtos = ep->attr.max_request_dtos = POSTS;
 	ep->attr.max_recv_iov = ep->attr.max_request_iov = 1;
 	ep->recv_evd = ep->request_evd = &side->evd.base;
@@ -251,6 +276,7 @@ void world_open_pair(void)
 	side_watch(&world.b, b);
 	model_watch(&soft_port_desc(world.b.ep.port, &world.b.ep.layout, 0)->state, 4, "b.desc 0");
 	model_watch(&soft_port_desc(world.b.ep.port, &world.b.ep.layout, 1)->state, 4, "b.desc 1");
+	model_watch(&soft_port_desc(world.b.ep.port, &world.b.ep.layout, 2)->state, 4, "b.desc 2");
 }
 
 void world_close(void)
@@ -263,6 +289,7 @@ void world_close(void)
 		soft_cq_fini(&world.b.evd.cq);
 	soft_arena_put(world.ia->arena);
 	soft_ports_fini(world.ia);
+	free(world.ia->mr);
 	free(world.ia->peer_slot);
 	free(world.ia);
 	world.ia = NULL;
@@ -277,34 +304,56 @@ void world_explore(const struct model_scenario *scenario)
 
 /* ------------------------------------------------------------------ the consumer */
 
-void world_post(struct side *side, bool recv, const char *payload, uint64_t len)
+static void post(struct side *side, bool recv, const struct datp_sge *sge)
 {
 	struct datp_ep *ep = &side->ep.base;
 	struct datp_wq *wq = recv ? &ep->rq : &ep->sq;
 	struct datp_wqe *wqe = &wq->ring[wq->posted & wq->mask];
-	struct datp_sge sge = { .addr = (uintptr_t)payload, .len = len };
 
 	datp_lock(&ep->lock);
 	wqe->ep = ep;
 	wqe->seq = wq->posted;
 	wqe->op = recv ? DATP_RECV : DATP_SEND;
-	wqe->len = len;
+	wqe->len = sge->len;
 	wq->posted++;
 	if (recv)
-		soft_post_recv(ep, wqe, &sge, 1);
+		soft_post_recv(ep, wqe, sge, 1);
 	else
-		soft_post_send(ep, wqe, &sge, 1);
+		soft_post_send(ep, wqe, sge, 1);
 	datp_unlock(&ep->lock);
+}
+
+void world_post(struct side *side, bool recv, const char *payload, uint64_t len)
+{
+	struct datp_sge sge = { .addr = (uintptr_t)payload, .len = len };
+
+	post(side, recv, &sge);
+}
+
+void world_post_plain(struct side *side, bool recv, const char *payload, uint64_t len)
+{
+	struct datp_sge sge = { .lmr_context = REGION, .addr = (uintptr_t)payload, .len = len };
+	const DAT_LMR_TRIPLET *triplet = (const DAT_LMR_TRIPLET *)&sge;
+	DAT_CONTEXT cookie = { .as_64 = recv ? side->ep.base.rq.posted : side->ep.base.sq.posted };
+
+	if (!(recv ? soft_plain_recv(&side->ep.base, 1, triplet, cookie, 0)
+		   : soft_plain_send(&side->ep.base, 1, triplet, cookie, 0)))
+		post(side, recv, &sge);
 }
 
 void world_poll(struct side *side)
 {
+	struct datp_evd *evd = &side->evd.base;
 	struct datp_completion c;
+	DAT_EVENT event;
 
-	datp_lock(&side->evd.base.poll_lock);
-	if (soft_evd_poll(&side->evd.base, &c, 1) > 0)
-		complete(side, c.status);
-	datp_unlock(&side->evd.base.poll_lock);
+	datp_lock(&evd->poll_lock);
+	if (soft_plain_take(evd, &event))
+		complete(side, &side->recv[event.event_data.dto_completion_event_data.user_cookie.as_64],
+			 (uint8_t)event.event_data.dto_completion_event_data.status);
+	else if (soft_evd_poll(evd, &c, 1) > 0)
+		complete(side, c.wqe, c.status);
+	datp_unlock(&evd->poll_lock);
 }
 
 void world_sleep_until(struct side *side, uint32_t done)

@@ -18,6 +18,7 @@ struct side {
 	char out[POSTS], in[POSTS]; /* payloads, one byte each */
 	_Atomic uint32_t lock;	    /* of what follows, as an EVD's */
 	uint32_t done;		    /* completions so far, of receives and requests */
+	uint32_t received;	    /* of receives */
 	uint8_t status[2 * POSTS];
 };
 
@@ -45,6 +46,8 @@ void world_explore(const struct model_scenario *scenario);
 
 /* A consumer's calls. */
 void world_post(struct side *side, bool recv, const char *payload, uint64_t len);
+/* The same of a registered segment, by way of the plugin's own data path if it is plain. */
+void world_post_plain(struct side *side, bool recv, const char *payload, uint64_t len);
 /* One poll of the queue. What is returned has been counted by us, what was queued by model_wqe_done(). */
 void world_poll(struct side *side);
 uint32_t world_completed(struct side *side);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The way that most short messages take, inlined into the plugin's table: a send of one short segment
+ * into a cell, the post of its receive, and the look that brings the two together. Invariant: what is
+ * not plain is left to the SDK's own data path, and with it to send.c and recv.c, before anything has
+ * been changed; those take the plain ones too, and do the same with them.
+ */
+#ifndef SOFT_FAST_H
+#define SOFT_FAST_H
+
+#include "cq.h"
+#include "mr.h"
+#include "port.h"
+#include "recv.h"
+#include "send.h"
+#include "xfer.h"
+
+/* Up to this length a message goes into a cell, whatever `eager_limit` is. */
+#define SOFT_PLAIN_CELL SOFT_EAGER_MIN
+
+/* What can be said without a lock. Here and below `op` is a constant. */
+static inline __attribute__((always_inline)) bool soft_plain_arguments(const struct datp_ep *ep,
+								       const struct datp_sge *iov,
+								       int n, enum datp_op op)
+{
+	/* relaxed: as in datp_object() */
+	return n == 1 && iov && ep && !((uintptr_t)ep & 7) &&
+	       atomic_load_explicit(&ep->obj.tag, memory_order_relaxed) == DATP_TAG(DATP_EP) &&
+	       datp_post_max_iov(ep, op) >= 1;
+}
+
+/* ------------------------------------------------------------------ sending */
+
+/* Nothing is in the way of a short message: no request before it, nor a window that looks full. EP lock. */
+static inline __attribute__((always_inline)) bool soft_plain_way_locked(const struct soft_ep *ep)
+{
+	/* relaxed, both: written under the EP lock */
+	return atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
+		       DAT_EP_STATE_CONNECTED &&
+	       ep->open && !ep->failing &&
+	       ep->sq_reaped ==
+		       atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) &&
+	       ep->msg - ep->credit < SOFT_WINDOW;
+}
+
+/* A short one into a cell. False: there is none. EP lock. */
+static inline __attribute__((always_inline)) bool soft_plain_cell_locked(struct soft_ep *ep,
+									 const struct datp_sge *iov)
+{
+	struct soft_cell *cell;
+	uint64_t position;
+
+	cell = soft_ring_claim(ep->rring, ep->my_slot, &position);
+	if (!cell)
+		return false;
+	soft_cell_address(cell, ep, iov->len, 0);
+	soft_copy_short(cell->data, (const void *)(uintptr_t)iov->addr, iov->len);
+	soft_ring_publish(cell, position);
+	soft_ring_notify(ep->rring, ep->peer->doorbell_fd);
+	return true;
+}
+
+/* False: it is not plain. EP lock. */
+static inline __attribute__((always_inline)) bool
+soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTEXT cookie,
+		       unsigned int flags)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct datp_wq *sq = &ep->base.sq;
+	struct datp_wqe *wqe;
+
+	if (!datp_wq_room(sq) || !soft_plain_way_locked(ep) ||
+	    !soft_mr_check_one(ia->mr, soft_pz_id(ep->base.pz), iov, false))
+		return false;
+	if (iov->len <= SOFT_PLAIN_CELL) {
+		if (!soft_plain_cell_locked(ep, iov))
+			return false;
+	} else if (iov->len > ia->eager_limit || !soft_eager_send(ep, iov, 1, iov->len, false)) {
+		return false;
+	}
+	ep->msg++;
+	wqe = datp_wq_take(sq, &ep->base, DATP_SEND, cookie, flags);
+	sq->posted++;
+	datp_wqe_done(wqe, DAT_DTO_SUCCESS, iov->len, false);
+	return true;
+}
+
+/* False: it is not plain, and nothing has been done. */
+static inline __attribute__((always_inline)) bool
+soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets,
+		DAT_CONTEXT cookie, unsigned int flags)
+{
+	struct datp_ep *ep = (struct datp_ep *)handle;
+	const struct datp_sge *iov = (const struct datp_sge *)triplets;
+	bool done;
+
+	if (__builtin_expect(!soft_plain_arguments(ep, iov, n, DATP_SEND) ||
+				     (flags & ~(unsigned int)DAT_COMPLETION_SUPPRESS_FLAG) ||
+				     iov->len > ep->attr.max_message_size,
+			     0))
+		return false;
+	datp_lock(&ep->lock);
+	done = soft_plain_send_locked(soft_ep(ep), iov, cookie, flags);
+	datp_unlock(&ep->lock);
+	return done;
+}
+
+/* ------------------------------------------------------------------ receiving */
+
+/* False: it is not plain. EP lock. */
+static inline __attribute__((always_inline)) bool
+soft_plain_recv_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTEXT cookie)
+{
+	struct datp_wq *rq = &ep->base.rq;
+
+	/* relaxed: written under the EP lock */
+	if (!datp_wq_room(rq) || !ep->open || ep->parked ||
+	    atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
+		    DAT_EP_STATE_DISCONNECTED ||
+	    ep->soft_mark >= 0 || ep->hard_mark >= 0 ||
+	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, soft_pz_id(ep->base.pz), iov, true))
+		return false;
+	soft_desc_post(ep, datp_wq_take(rq, &ep->base, DATP_RECV, cookie, 0)->seq, iov, 1);
+	rq->posted++;
+	if (__builtin_expect(soft_desc_wanted(ep), 0))
+		soft_recv_progress(ep);
+	return true;
+}
+
+/* False: it is not plain, and nothing has been done. */
+static inline __attribute__((always_inline)) bool
+soft_plain_recv(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets,
+		DAT_CONTEXT cookie, unsigned int flags)
+{
+	struct datp_ep *ep = (struct datp_ep *)handle;
+	const struct datp_sge *iov = (const struct datp_sge *)triplets;
+	bool done;
+
+	if (__builtin_expect(!soft_plain_arguments(ep, iov, n, DATP_RECV) || flags || ep->srq, 0))
+		return false;
+	datp_lock(&ep->lock);
+	done = soft_plain_recv_locked(soft_ep(ep), iov, cookie);
+	datp_unlock(&ep->lock);
+	return done;
+}
+
+/* A connection's messages are taken as they come, and this is one of them. EP lock. */
+static inline __attribute__((always_inline)) bool soft_plain_turn_locked(const struct soft_ep *ep,
+									 uint32_t gen)
+{
+	return ep->open && !ep->failing && !ep->parked && !ep->pull && !ep->base.srq &&
+	       /* relaxed: written under the EP lock */
+	       atomic_load_explicit(&ep->gen, memory_order_relaxed) == gen &&
+	       /* relaxed: who clears it has what it needs of the peer, and we need nothing */
+	       !atomic_load_explicit(&ep->accepting, memory_order_relaxed);
+}
+
+/*
+ * The receive that the next message goes to, if that is all there is to it: the oldest that is
+ * posted, of one segment that has room and is good, and neither it nor the one behind it has a long
+ * message already. EP lock.
+ */
+static inline __attribute__((always_inline)) const struct datp_sge *
+soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len)
+{
+	const struct datp_wq *rq = &ep->base.rq;
+	const struct soft_desc *desc, *next;
+
+	if (rq->finished == rq->posted)
+		return NULL;
+	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
+	next = soft_port_desc(ep->port, &ep->layout, rq->finished + 1);
+	/* relaxed, both: a plain one has nothing to read behind it */
+	if (atomic_load_explicit(&desc->state, memory_order_relaxed) != SOFT_DESC_POSTED ||
+	    (rq->posted - rq->finished > 1 &&
+	     atomic_load_explicit(&next->state, memory_order_relaxed) != SOFT_DESC_POSTED) ||
+	    desc->n != 1 || len > desc->sge[0].len ||
+	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, ep->port->pz, desc->sge, true))
+		return NULL;
+	return desc->sge;
+}
+
+/*
+ * The message of the next cell to its receive, and the event of that. False: it is not plain, and
+ * nothing has been done. Poll lock, EP lock.
+ */
+static inline __attribute__((always_inline)) bool
+soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct datp_evd *evd,
+		       DAT_EVENT *event)
+{
+	struct datp_wq *rq = &ep->base.rq;
+	struct soft_payload payload;
+	const struct datp_sge *sink;
+	struct datp_wqe *wqe;
+
+	/*
+	 * acquire: with an empty list, whoever took the last from it has given its slot back. While
+	 * we have both locks none comes to it that is this endpoint's receive
+	 */
+	if (atomic_load_explicit(&evd->queued, memory_order_acquire) ||
+	    !soft_plain_turn_locked(ep, cell->gen) ||
+	    !soft_payload_get(ep->peer, cell->data, cell->len, cell->slot, cell->flags, &payload))
+		return false;
+	sink = soft_plain_sink_locked(ep, payload.len);
+	if (!sink)
+		return false;
+	wqe = &rq->ring[rq->finished & rq->mask];
+	soft_copy_short((void *)(uintptr_t)sink->addr, payload.data, payload.len);
+	if (cell->flags & SOFT_CELL_SLOT)
+		soft_slot_drop(ep->peer, cell->slot);
+	soft_recv_count(ep);
+	datp_wqe_finish(wqe, DAT_DTO_SUCCESS, payload.len);
+	datp_wqe_event(wqe, evd, event);
+	/* release: as datp_wqe_reap(), but nobody else is at it */
+	atomic_store_explicit(&rq->reaped, wqe->seq + 1, memory_order_release);
+	return true;
+}
+
+/* Takes the next cell, if it holds a plain message. False: it does not. Poll lock. */
+static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_evd *evd,
+								  DAT_EVENT *event)
+{
+	struct soft_cq *cq = &soft_evd(evd)->cq;
+	const struct soft_cell *cell = soft_cq_peek(cq);
+	struct soft_ep *ep;
+	bool taken;
+
+	if (!cell)
+		return false;
+	/* the rest of the message, before it is wanted */
+	__builtin_prefetch((const char *)cell + SOFT_LINE);
+	if (cell->kind != SOFT_CELL_MESSAGE || (cell->flags & ~SOFT_CELL_SLOT) ||
+	    /* relaxed: what is put there from now on comes behind this cell */
+	    atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
+		return false;
+	ep = soft_port_ep(cq->ia, cell->port);
+	if (!ep)
+		return false;
+	datp_lock(&ep->base.lock);
+	taken = soft_plain_take_locked(ep, cell, evd, event);
+	datp_unlock(&ep->base.lock);
+	if (taken)
+		soft_cq_next(cq);
+	return taken;
+}
+
+/* As datp_dequeue(); `rest` does what is not about a short message. */
+static inline __attribute__((always_inline)) DAT_RETURN
+soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
+{
+	struct datp_evd *evd = (struct datp_evd *)datp_object(handle, DATP_EVD);
+	bool taken = false;
+
+	/* relaxed, both: hints, as in datp_dequeue() */
+	if (__builtin_expect(!evd || !event || !evd->has_cq ||
+				     atomic_load_explicit(&evd->waiter, memory_order_relaxed),
+			     0))
+		return rest(handle, event);
+	if (atomic_load_explicit(&evd->queued, memory_order_relaxed))
+		return datp_ret(datp_evd_take(evd, event));
+	if (!soft_cq_pending(&soft_evd(evd)->cq))
+		return datp_ret(DATP_ERR_QUEUE_EMPTY);
+	datp_lock(&evd->poll_lock);
+	taken = soft_plain_take(evd, event);
+	datp_unlock(&evd->poll_lock);
+	return taken ? DAT_SUCCESS : rest(handle, event);
+}
+
+#endif

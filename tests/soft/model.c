@@ -618,15 +618,6 @@ void model_write(const void *at)
 	p->written = self()->view.clock[m.self];
 }
 
-void model_copy(void *to, const void *from, uint64_t size)
-{
-	if (!size)
-		return;
-	model_read(from);
-	model_write(to);
-	memcpy(to, from, size);
-}
-
 static struct lock *lock_of(const void *at)
 {
 	unsigned int i = 0;

@@ -59,7 +59,17 @@ void model_require_(bool condition, const char *text, int line);
 #define model_require(condition) model_require_((condition), #condition, __LINE__)
 void model_read(const void *payload);  /* any address: it stands for what is there */
 void model_write(const void *payload);
-void model_copy(void *to, const void *from, uint64_t size); /* the first byte stands for all */
+
+/* The first byte stands for all. */
+static inline void model_copy(void *to, const void *from, uint64_t size)
+{
+	if (!size)
+		return;
+	model_read(from);
+	model_write(to);
+	memcpy(to, from, size);
+}
+
 void model_pause(void);		       /* others may come between: in the middle of a copy */
 void model_yield(void);		       /* until another thread has done something */
 bool model_dead(int thread);	       /* it has died; all that it did is seen */

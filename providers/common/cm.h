@@ -35,6 +35,7 @@ struct sp_priv {
 	bool closed;		/* takes no more requests */
 	bool make_ep;		/* DAT_PSP_PROVIDER_FLAG; set once */
 	struct datp_sp *next;	/* on the list of used up RSPs (its own lock) */
+	bool closing;		/* a thread is closing the transport's part (the same lock) */
 };
 
 static inline struct sp_priv *sp_priv(struct datp_sp *sp)

@@ -17,10 +17,14 @@ enum {
 	ANY_LAST = 65535,
 };
 
-/* RSPs that are used up, gone for the consumer, and still to be closed in the transport. */
+/*
+ * RSPs that are used up, gone for the consumer, and still to be closed in the transport: they stay
+ * here until that is over.
+ */
 static struct {
 	_Atomic uint32_t lock;
 	struct datp_sp *first;	/* through sp_priv.next */
+	uint32_t closed;	/* how many have been */
 } used_up;
 
 bool sp_is_rsp(const struct datp_sp *sp)
@@ -69,39 +73,61 @@ void sp_forget_all(void)
 	used_up.first = NULL;
 }
 
-/* The part of it that needs no EVD: the transport's, and the memory. */
-static void sp_close_transport(struct datp_sp *sp)
-{
-	sp->obj.ia->ops->sp_close(sp);
-	obj_release(sp);
-}
-
 static void sp_leave_evd(struct datp_sp *sp)
 {
 	evd_detach(sp->evd, STREAM_OTHER);
 	obj_drop(sp->evd);
 }
 
-/* True: it is off the list, and the caller's to close. */
-static bool used_up_take(struct datp_sp *sp)
+/* Where it hangs on the list; its lock held. */
+static struct datp_sp **used_up_at_locked(const struct datp_sp *sp)
 {
-	struct datp_sp **at;
-	bool found;
+	struct datp_sp **at = &used_up.first;
 
-	datp_lock(&used_up.lock);
-	for (at = &used_up.first; *at && *at != sp;)
+	while (*at && *at != sp)
 		at = &sp_priv(*at)->next;
-	found = *at != NULL;
-	if (found)
-		*at = sp_priv(sp)->next;
-	datp_unlock(&used_up.lock);
-	return found;
+	return at;
 }
 
+static void used_up_remove(struct datp_sp *sp, bool closed)
+{
+	struct datp_sp **at;
+
+	datp_lock(&used_up.lock);
+	at = used_up_at_locked(sp);
+	if (*at)
+		*at = sp_priv(sp)->next;
+	if (closed)
+		used_up.closed++;
+	datp_unlock(&used_up.lock);
+}
+
+static uint32_t used_up_count(void)
+{
+	uint32_t closed;
+
+	datp_lock(&used_up.lock);
+	closed = used_up.closed;
+	datp_unlock(&used_up.lock);
+	return closed;
+}
+
+/* Closes the transport's part, which needs no EVD, unless another thread does or has. */
 static void close_used_up(void *arg)
 {
-	if (used_up_take(arg))
-		sp_close_transport(arg);
+	struct datp_sp *sp = arg;
+	bool mine;
+
+	datp_lock(&used_up.lock);
+	mine = *used_up_at_locked(sp) && !sp_priv(sp)->closing;
+	if (mine)
+		sp_priv(sp)->closing = true;
+	datp_unlock(&used_up.lock);
+	if (!mine)
+		return;
+	sp->obj.ia->ops->sp_close(sp);
+	used_up_remove(sp, true);
+	obj_release(sp);
 }
 
 /* The upcall that used it up is a few steps from being done with it. */
@@ -133,31 +159,43 @@ static struct datp_sp *used_up_find(struct datp_ia *ia, uint64_t qual)
 /* Whether there is an RSP that has its request and is still to come onto the list. */
 static bool about_to_be_used_up(struct datp_ia *ia, uint64_t qual)
 {
-	struct datp_sp *sp = sp_find(ia, qual);
+	struct ia_priv *priv = ia_priv(ia);
 	bool used = false;
 
-	if (sp && sp_is_rsp(sp)) {
+	datp_lock(&priv->lock);
+	/* the new one is among them, and has the same qualifier */
+	for (struct datp_obj *obj = priv->live[DATP_RSP].first; obj && !used; obj = obj_next(obj)) {
+		struct datp_sp *sp = (struct datp_sp *)obj;
+
+		if (sp->qual != qual)
+			continue;
 		datp_lock(&sp_priv(sp)->lock);
 		used = sp_priv(sp)->arriving;
 		datp_unlock(&sp_priv(sp)->lock);
 	}
+	datp_unlock(&priv->lock);
 	return used;
 }
 
-/* A used up RSP may stand in the way of a new one at its qualifier. True: it did. */
+/*
+ * A used up RSP may stand in the way of a new one at its qualifier. True: it did, and has been
+ * closed, here or by the service thread. It comes onto the list before it ceases to be `arriving`:
+ * so that is looked at first.
+ */
 static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 {
 	for (;;) {
+		bool coming = about_to_be_used_up(ia, qual);
 		struct datp_sp *sp = used_up_find(ia, qual);
 
 		if (sp) {
 			await_arrived(sp);
-			if (!used_up_take(sp))
-				return true;	/* somebody else has closed it */
-			sp_close_transport(sp);
+			close_used_up(sp);
+			while (used_up_find(ia, qual) == sp)
+				sched_yield();
 			return true;
 		}
-		if (!about_to_be_used_up(ia, qual))
+		if (!coming)
 			return false;
 		sched_yield();
 	}
@@ -182,7 +220,7 @@ void rsp_used(struct datp_sp *sp)
 		sp_leave_evd(sp);
 	} else {
 		/* A rsp_free was faster to take the handle, and does the rest. */
-		used_up_take(sp);
+		used_up_remove(sp, false);
 	}
 	datp_lock(&sp_priv(sp)->lock);
 	sp_priv(sp)->arriving = false;
@@ -270,11 +308,15 @@ static enum datp_err hold_evd(struct datp_ia *ia, DAT_EVD_HANDLE handle, struct 
 
 static enum datp_err listen_at(struct datp_sp *sp)
 {
-	const struct datp_ops *ops = sp->obj.ia->ops;
-	enum datp_err err = ops->sp_listen(sp);
+	enum datp_err err;
+	uint32_t closed;
 
-	if (err == DATP_ERR_QUAL_IN_USE && close_used_up_at(sp->obj.ia, sp->qual))
-		err = ops->sp_listen(sp);
+	do {
+		closed = used_up_count();
+		err = sp->obj.ia->ops->sp_listen(sp);
+		/* again if one stood in the way, or did until after we had tried */
+	} while (err == DATP_ERR_QUAL_IN_USE && (close_used_up_at(sp->obj.ia, sp->qual) ||
+						 closed != used_up_count()));
 	if (err)
 		tell_listen(sp->obj.ia, sp->qual, err);
 	return err;

@@ -41,6 +41,8 @@ struct loop {
 	pthread_t thread;
 	int epoll_fd, event_fd;
 	bool started, stop;
+	bool asleep;	/* or about to be: what is queued from now on has to wake it */
+	uint64_t until; /* asleep: when it wakes by itself at the latest */
 	const void *running; /* watch, timer or call whose callback runs */
 	struct datp_watch *live, *dead;
 	struct loop_timer *first, *last; /* sorted by `when` */
@@ -70,6 +72,10 @@ bool datp_loop_inside(struct datp_ia *ia)
 	return inside(loop_of(ia));
 }
 
+/*
+ * Needed only if the thread was `asleep` when the lock was held; else it looks at what is queued
+ * before it sleeps. A wake-up is the dearest part of a call.
+ */
 static void wake(struct loop *loop)
 {
 	uint64_t one = 1;
@@ -179,14 +185,16 @@ static void run_watches_locked(struct loop *loop, const struct epoll_event *even
 }
 
 /* Milliseconds to the first timer, rounded up so that it is due afterwards. */
-static int wait_ms_locked(const struct loop *loop)
+static int wait_ms_locked(struct loop *loop)
 {
 	uint64_t now, ms;
 
+	loop->until = UINT64_MAX;
 	if (loop->calls || loop->stop)
 		return 0;
 	if (!loop->first)
 		return -1;
+	loop->until = loop->first->when;
 	now = loop_now();
 	if (loop->first->when <= now)
 		return 0;
@@ -209,9 +217,11 @@ static void *loop_thread(void *arg)
 		if (loop->stop)
 			break;
 		ms = wait_ms_locked(loop);
+		loop->asleep = true;
 		pthread_mutex_unlock(&loop->lock);
 		n = epoll_wait(loop->epoll_fd, events, 16, ms);
 		pthread_mutex_lock(&loop->lock);
+		loop->asleep = false;
 		run_watches_locked(loop, events, n);
 	}
 	pthread_mutex_unlock(&loop->lock);
@@ -368,6 +378,7 @@ enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *ar
 {
 	struct loop *loop = loop_of(ia);
 	struct call *call = malloc(sizeof(*call));
+	bool asleep;
 
 	if (!call)
 		return DATP_ERR_MEMORY;
@@ -375,8 +386,10 @@ enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *ar
 	pthread_mutex_lock(&loop->lock);
 	*loop->calls_tail = call;
 	loop->calls_tail = &call->next;
+	asleep = loop->asleep;
 	pthread_mutex_unlock(&loop->lock);
-	wake(loop);
+	if (asleep)
+		wake(loop);
 	return DATP_OK;
 }
 
@@ -387,7 +400,7 @@ void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void
 {
 	struct loop *loop = loop_of(ia);
 	struct loop_timer *after;
-	bool earlier;
+	bool late;
 
 	pthread_mutex_lock(&loop->lock);
 	if (timer->armed)
@@ -409,9 +422,9 @@ void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void
 		after->next = timer;
 	else
 		loop->first = timer;
-	earlier = loop->first == timer;
+	late = loop->asleep && when < loop->until;
 	pthread_mutex_unlock(&loop->lock);
-	if (earlier)
+	if (late)
 		wake(loop);
 }
 

@@ -294,6 +294,38 @@ static void a_timer_may_set_and_cancel_itself(void)
 	REQUIRE_SOON(ran == 5);
 }
 
+static void calls_again(void *arg)
+{
+	count(arg);
+	CHECK_EQ_INT(datp_loop_call(ia, count, arg), DATP_OK);
+}
+
+static void sets_a_timer(void *arg)
+{
+	timer_set(ia, arg, loop_now(), count, NULL);
+}
+
+/* It is woken only if it sleeps, and not for a timer that it would wake for anyway. */
+static void what_is_queued_while_the_thread_sleeps_or_works_runs(void)
+{
+	static struct loop_timer far, near;
+
+	timer_set(ia, &far, loop_now() + 3600000000u, count, NULL);
+	for (int i = 0; i < 500; i++) {
+		int before = ran;
+
+		CHECK_EQ_INT(datp_loop_call(ia, calls_again, NULL), DATP_OK);
+		timer_set(ia, &near, loop_now(), count, NULL);
+		REQUIRE_SOON(ran == before + 3);
+		CHECK_EQ_INT(datp_loop_call(ia, sets_a_timer, &near), DATP_OK);
+		REQUIRE_SOON(ran == before + 4);
+		timer_set(ia, &far, loop_now() + 3600000000u, count, NULL);
+		timer_set(ia, &near, loop_now() + 500, count, NULL);
+		REQUIRE_SOON(ran == before + 5);
+	}
+	CHECK(timer_cancel(ia, &far));
+}
+
 static void look_at_mask(void *arg)
 {
 	sigset_t *set = arg;
@@ -344,6 +376,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_cancelled_timer_does_not_run),
 	CHECK_TEST(cancel_waits_for_a_running_callback),
 	CHECK_TEST(a_timer_may_set_and_cancel_itself),
+	CHECK_TEST(what_is_queued_while_the_thread_sleeps_or_works_runs),
 	CHECK_TEST(the_service_thread_takes_no_signals),
 	CHECK_TEST(an_ia_is_not_closed_from_its_own_service_thread),
 	CHECK_END

@@ -101,27 +101,27 @@ static int listener_reach(const struct datp_conn_param *param, const char *key, 
 {
 	const char *keys[2] = { key, "*" };
 	struct sockaddr_storage sa;
+	int fd;
 
 	*why = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0) {
+		datp_log(1, "soft: no socket to connect with: %s; raise the limit (ulimit -n)",
+			 strerror(errno));
+		*why = 0;
+		return -1;
+	}
 	for (int i = 0; i < 2; i++) {
 		socklen_t len = soft_listener_name(&sa, keys[i], param->qual);
-		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-		if (fd < 0) {
-			datp_log(1,
-				 "soft: no socket to connect with: %s; raise the limit (ulimit -n)",
-				 strerror(errno));
-			*why = 0;
-			return -1;
-		}
-		if (connect(fd, (struct sockaddr *)&sa, len) == 0) {
-			if (soft_same_user(fd, pid))
-				return fd;
-			close(fd);
-			return -1;
-		}
+		if (connect(fd, (struct sockaddr *)&sa, len) < 0)
+			continue; /* it can be tried again */
+		if (soft_same_user(fd, pid))
+			return fd;
 		close(fd);
+		return -1;
 	}
+	close(fd);
 	if (!address_is_local(param->address))
 		*why = DAT_CONNECTION_EVENT_UNREACHABLE;
 	return -1;
@@ -232,30 +232,36 @@ static int listener_accept(struct soft_ia *ia, int listener)
 	return -1;
 }
 
+/*
+ * One connection a time. The service point is not touched once its request may have been read: that
+ * may be the last one that it wanted.
+ */
 static void listener_event(void *arg, uint32_t events)
 {
 	struct soft_sp *sp = arg;
 	struct soft_ia *ia = soft_ia(sp->base.obj.ia);
+	struct soft_socket *sock;
+	pid_t pid;
 	int fd;
 
 	(void)events;
-	while ((fd = listener_accept(ia, sp->fd)) >= 0) {
-		struct soft_socket *sock;
-		pid_t pid;
-
-		if (!soft_same_user(fd, &pid)) {
-			close(fd);
-			continue;
-		}
-		sock = soft_socket_new(ia, fd, pid);
-		if (!sock)
-			return;
-		datp_lock(&ia->lock);
-		sock->sp = sp;
-		datp_unlock(&ia->lock);
-		if (soft_socket_watch(sock))
-			soft_socket_end(sock);
+	fd = listener_accept(ia, sp->fd);
+	if (fd < 0)
+		return;
+	if (!soft_same_user(fd, &pid)) {
+		close(fd);
+		return;
 	}
+	sock = soft_socket_new(ia, fd, pid);
+	if (!sock)
+		return;
+	datp_lock(&ia->lock);
+	sock->sp = sp;
+	datp_unlock(&ia->lock);
+	if (soft_socket_watch(sock))
+		soft_socket_end(sock);
+	else
+		soft_socket_read(sock); /* mostly the request is there by now */
 }
 
 enum datp_err soft_sp_listen(struct datp_sp *base)

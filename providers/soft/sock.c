@@ -211,21 +211,27 @@ static bool socket_read(struct soft_socket *sock, struct soft_msg *msg, int fds[
 	return !*gone;
 }
 
-static void socket_event(void *arg, uint32_t events)
+void soft_socket_read(struct soft_socket *sock)
 {
-	struct soft_socket *sock = arg;
 	struct soft_ia *ia = sock->ia;
 	struct soft_msg msg;
 	bool gone = false;
 	int fds[2];
 
-	if (events & EPOLLOUT)
-		socket_flush(sock);
 	/* a handler may end the socket: then it is not on the list any more */
 	while (soft_socket_alive(ia, sock) && socket_read(sock, &msg, fds, &gone))
 		soft_conn_message(sock, &msg, fds);
 	if (gone && soft_socket_alive(ia, sock))
 		soft_conn_hangup(sock);
+}
+
+static void socket_event(void *arg, uint32_t events)
+{
+	struct soft_socket *sock = arg;
+
+	if (events & EPOLLOUT)
+		socket_flush(sock);
+	soft_socket_read(sock);
 }
 
 bool soft_socket_alive(struct soft_ia *ia, const struct soft_socket *sock)

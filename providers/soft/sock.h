@@ -62,6 +62,8 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid);
 bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 /* Starts watching: after this the service thread may end it at any time. */
 enum datp_err soft_socket_watch(struct soft_socket *sock);
+/* Takes what has come over it, which may end it. Service thread. */
+void soft_socket_read(struct soft_socket *sock);
 /* Whether a socket still is; its memory may be gone. Service thread. */
 bool soft_socket_alive(struct soft_ia *ia, const struct soft_socket *sock);
 /* Service thread, or nobody watches. */

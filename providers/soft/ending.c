@@ -227,10 +227,36 @@ void soft_ep_drained(struct soft_ep *ep)
 		ep->draining_done = false; /* the next reap tries again */
 }
 
+/*
+ * Whether both directions are still: the end of a connection waits for who copies, which a graceful
+ * disconnect must not. A hint.
+ */
+static bool engines_rest(struct soft_ep *ep)
+{
+	return !((atomic_load_explicit(&ep->port->engine, memory_order_relaxed) |
+		  atomic_load_explicit(&ep->rport->engine, memory_order_relaxed)) &
+		 SOFT_ENGINE_HELD);
+}
+
+/* EP lock. Nothing is left to be done: the connection can end here and now. */
+static bool drained_already(struct soft_ep *ep)
+{
+	soft_engine_run(ep, true);
+	soft_sq_reap(ep);
+	return !ep->failing &&
+	       ep->sq_reaped ==
+		       atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) &&
+	       engines_rest(ep);
+}
+
 static void disconnect_gracefully(struct soft_ep *ep)
 {
+	uint32_t gen = 0;
+
 	datp_lock(&ep->base.lock);
-	if (ep->open && !ep->draining) {
+	if (ep->open && !ep->draining && drained_already(ep)) {
+		gen = ep->gen;
+	} else if (ep->open && !ep->draining) {
 		ep->draining = true;
 		ep->draining_done = false;
 		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1,
@@ -244,6 +270,9 @@ static void disconnect_gracefully(struct soft_ep *ep)
 		soft_sq_reap(ep);
 	}
 	datp_unlock(&ep->base.lock);
+	if (gen)
+		soft_ep_end_and_tell(ep, gen, DAT_CONNECTION_EVENT_DISCONNECTED, false,
+				     DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 void soft_ep_disconnect(struct datp_ep *base, enum datp_close how)

@@ -22,7 +22,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
  */
 bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing);
 void soft_ep_ended(struct soft_ep *ep);
-/* The same with libdatp's news: `why`, or that the accept came to nothing. Service thread. */
+/* The same with libdatp's news: `why`, or that the accept came to nothing. No lock. */
 bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
 			  bool only_failing, DAT_EVENT_NUMBER why);
 void soft_ep_await_end(struct soft_ep *ep);

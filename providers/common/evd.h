@@ -69,6 +69,7 @@ struct evd_priv {
 	bool gone; /* poll lock: the transport's queue must not be touched any more */
 	bool notified;			/* a notifying event came since the waiter came */
 	uint32_t threshold;		/* the waiter's */
+	_Atomic bool asleep;		/* the waiter has looked, and sleeps; EVD lock to set it */
 	_Atomic uint32_t own_bell; /* what `bell` points to unless the transport says otherwise */
 	struct datp_cno *cno;		/* held */
 	/* CNO lock of `cno`: */

@@ -6,7 +6,9 @@
  * No wake-up is lost. A waiter reads the bell before it looks at the queue and sleeps only while
  * the bell has not changed; a poster queues before it rings. So either the waiter's look sees the
  * event, or its sleep sees the bell. That the poster rings at all only if a waiter has registered
- * is decided under the EVD lock, which the waiter takes to register before its first look.
+ * is decided under the EVD lock, which the waiter takes to register before its first look. Nor does
+ * he ring for one who is awake, most of all not for himself when a waiter fetches completions: such
+ * a waiter takes the lock once more, to look, before it sleeps.
  *
  * Who may post: somebody who keeps the EVD from being freed, by a lock of an object that feeds it
  * (EP, SP), by a pin on that object, or by the async lock of an IA.
@@ -88,10 +90,14 @@ void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup)
 {
 	struct evd_priv *priv = evd_priv(evd);
 
-	/* relaxed, both: they change under the EVD lock */
+	/*
+	 * relaxed, all: they change under the EVD lock, but for the end of a sleep. Who sees that
+	 * comes before the look that follows it, since a look that came before would have been seen
+	 */
 	if (atomic_load_explicit(&evd->waiter, memory_order_relaxed)) {
 		priv->notified = true;
-		if (atomic_load_explicit(&evd->queued, memory_order_relaxed) >= priv->threshold)
+		if (atomic_load_explicit(&evd->queued, memory_order_relaxed) >= priv->threshold &&
+		    atomic_load_explicit(&priv->asleep, memory_order_relaxed))
 			wakeup->waiter = true;
 	} else if (priv->cno && !priv->disabled) {
 		wakeup->cno = priv->cno;

@@ -119,6 +119,8 @@ static enum look look(struct wait *wait, bool last, enum datp_err otherwise, enu
 	} else if (last) {
 		*err = otherwise;
 	} else {
+		/* relaxed: see evd_notify_locked() */
+		atomic_store_explicit(&priv->asleep, true, memory_order_relaxed);
 		found = LOOK_SLEEP;
 	}
 	wait->looked = true;
@@ -172,10 +174,13 @@ static enum datp_err wait_loop(struct wait *wait, uint32_t timeout)
 	bool last = timeout == 0;
 
 	for (;;) {
-		/* acquire: an event queued before this value was set is seen by the look */
-		uint32_t seen = atomic_load_explicit(evd->bell, memory_order_acquire);
+		uint32_t seen;
 		int rc;
 
+		/* relaxed: nobody needs to ring from here on, as there is a look to come */
+		atomic_store_explicit(&evd_priv(evd)->asleep, false, memory_order_relaxed);
+		/* acquire: an event queued before this value was set is seen by the look */
+		seen = atomic_load_explicit(evd->bell, memory_order_acquire);
 		if (wait->looked)
 			evd_progress(evd);
 		if (look(wait, last, otherwise, &err) == LOOK_DONE)

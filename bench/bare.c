@@ -2,12 +2,15 @@
 /*
  * The bare limits of this machine, two processes on two CPUs: what no transport can beat.
  *
- *	bare pingpong [ITERS]		a cache line to and fro; ns one way
- *	bare futex [ITERS]		to sleep and be woken, to and fro; ns both ways
+ *	bare pingpong [ITERS]		a cache line to and fro; ns one way, the best of several samples
+ *	bare futex [ITERS]		to sleep and be woken, to and fro; ns both ways, the median
  *	bare memcpy SIZE		MB/s (10^6), between buffers as a transfer of that size has them
+ *	bare shared SIZE		the same into a memory file that the other process has filled
  *	bare writev SIZE, readv SIZE	process_vm_writev/readv, MB/s
  *
- * It prints one number, the best of several samples for the loops and of all for the copies.
+ * What datperf is held against is taken as datperf takes it: after a warm-up, the mean of as many
+ * copies, and of single waits the median. The copies print a second number, the best of several
+ * samples, for what takes the best itself.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -28,6 +31,7 @@
 #include <unistd.h>
 
 #define SAMPLES 20
+#define BYTES ((size_t)512 << 20) /* of a copy, as datperf has it */
 
 /* What the two processes share, each word on a line of its own. */
 struct shared {
@@ -125,15 +129,15 @@ static void throw_ball(uint32_t value)
 
 static void futex_pong(long iters)
 {
-	for (uint32_t i = 0; i < (uint32_t)iters * SAMPLES; i++) {
+	for (uint32_t i = 0; i < (uint32_t)iters; i++) {
 		sleep_for_ball(2 * i + 1);
 		throw_ball(2 * i + 2);
 	}
 }
 
-static double round_trip_ns(long iters, bool sleeps)
+static double round_trip_ns(long iters)
 {
-	pid_t other = start(sleeps ? futex_pong : pong, iters);
+	pid_t other = start(pong, iters);
 	double best = 1e18;
 	uint32_t i = 0;
 
@@ -142,20 +146,49 @@ static double round_trip_ns(long iters, bool sleeps)
 		double from = now_ns(), took;
 
 		for (long n = 0; n < iters; n++, i++) {
-			if (sleeps) {
-				throw_ball(2 * i + 1);
-				sleep_for_ball(2 * i + 2);
-			} else {
-				atomic_store_explicit(&shared->ball, 2 * i + 1,
-						      memory_order_release);
-				await_ball(2 * i + 2);
-			}
+			atomic_store_explicit(&shared->ball, 2 * i + 1, memory_order_release);
+			await_ball(2 * i + 2);
 		}
 		took = (now_ns() - from) / (double)iters;
 		best = took < best ? took : best;
 	}
 	finish(other);
 	return best;
+}
+
+static int longer(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double sleep_trip_ns(long iters)
+{
+	double *took = calloc((size_t)iters, sizeof(*took)), from, median;
+	long warmup = iters / 10;
+	pid_t other;
+
+	if (!took)
+		die("memory");
+	other = start(futex_pong, iters + warmup);
+	pin(0);
+	from = now_ns();
+	for (long n = 0; n < iters + warmup; n++) {
+		double now;
+
+		throw_ball(2 * (uint32_t)n + 1);
+		sleep_for_ball(2 * (uint32_t)n + 2);
+		now = now_ns();
+		if (n >= warmup)
+			took[n - warmup] = now - from;
+		from = now;
+	}
+	finish(other);
+	qsort(took, (size_t)iters, sizeof(*took), longer);
+	median = took[iters / 2];
+	free(took);
+	return median;
 }
 
 /* ------------------------------------------------------------------ copies */
@@ -185,52 +218,104 @@ static void hold_target(long size)
 		usleep(1000);
 }
 
-enum copy { COPY_MEMCPY, COPY_WRITEV, COPY_READV };
+/* Mapped before the fork. Who it belongs to fills it, and polls as datperf does. */
+static unsigned char *file_memory;
 
-static void copy_one(enum copy how, pid_t pid, unsigned char *mine, unsigned char *theirs,
-		     size_t size)
+static void hold_file(long size)
 {
-	struct iovec here = { mine, size }, there = { theirs, size };
-	ssize_t n = (ssize_t)size;
+	memset(file_memory, 1, (size_t)size * window((size_t)size));
+	atomic_store(&shared->target, file_memory);
+	while (!atomic_load(&shared->done))
+		;
+}
 
-	if (how == COPY_MEMCPY)
-		memcpy(theirs, mine, size);
-	else if (how == COPY_WRITEV)
-		n = process_vm_writev(pid, &here, 1, &there, 1, 0);
+static unsigned char *file_buffer(size_t length)
+{
+	int fd = memfd_create("bare", MFD_CLOEXEC);
+	void *memory = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, (off_t)length) == 0)
+		memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		die("a memory file");
+	close(fd);
+	return memory;
+}
+
+enum copy { COPY_MEMCPY, COPY_SHARED, COPY_WRITEV, COPY_READV };
+
+/* What is copied, from where to where. */
+struct job {
+	enum copy how;
+	pid_t pid;
+	unsigned char *mine, *theirs;
+	size_t size, n;
+};
+
+static void copy_one(const struct job *job, size_t at)
+{
+	struct iovec here = { job->mine + at % job->n * job->size, job->size };
+	struct iovec there = { job->theirs + at % job->n * job->size, job->size };
+	ssize_t n = (ssize_t)job->size;
+
+	if (job->how == COPY_WRITEV)
+		n = process_vm_writev(job->pid, &here, 1, &there, 1, 0);
+	else if (job->how == COPY_READV)
+		n = process_vm_readv(job->pid, &here, 1, &there, 1, 0);
 	else
-		n = process_vm_readv(pid, &here, 1, &there, 1, 0);
-	if (n != (ssize_t)size)
+		memcpy(there.iov_base, here.iov_base, job->size);
+	if (n != (ssize_t)job->size)
 		die("process_vm_readv/writev");
 }
 
-static double copy_mbps(enum copy how, size_t size)
+static double sample_mbps(const struct job *job, size_t bytes)
 {
-	size_t n = window(size), iters = ((size_t)256 << 20) / size;
-	unsigned char *mine = buffer(size * n), *theirs;
-	double best = 0;
-	pid_t pid = 0;
+	size_t iters = bytes / job->size;
+	double from = now_ns();
 
-	if (how == COPY_MEMCPY) {
-		theirs = buffer(size * n);
+	for (size_t i = 0; i < iters; i++)
+		copy_one(job, i);
+	return (double)(iters * job->size) / (now_ns() - from) * 1e3;
+}
+
+static void job_begin(struct job *job)
+{
+	size_t length = job->size * job->n;
+
+	if (job->how == COPY_SHARED) {
+		job->mine = file_buffer(length);
+		memset(job->mine, 1, length);
+		file_memory = file_buffer(length);
+		job->pid = start(hold_file, (long)job->size);
 	} else {
-		pid = start(hold_target, (long)size);
-		while (!(theirs = atomic_load(&shared->target)))
-			usleep(1000);
+		job->mine = buffer(length);
+		if (job->how == COPY_MEMCPY)
+			job->theirs = buffer(length);
+		else
+			job->pid = start(hold_target, (long)job->size);
 	}
 	pin(0);
-	for (int sample = 0; sample < 4; sample++) {
-		double from = now_ns(), rate;
+	while (job->pid && !(job->theirs = atomic_load(&shared->target)))
+		usleep(1000);
+}
 
-		for (size_t i = 0; i < iters; i++)
-			copy_one(how, pid, mine + i % n * size, theirs + i % n * size, size);
-		rate = (double)(iters * size) / (now_ns() - from) * 1e3;
-		best = rate > best ? rate : best;
+static void copies(enum copy how, size_t size)
+{
+	struct job job = { .how = how, .size = size, .n = window(size) };
+	double mean, best = 0;
+
+	job_begin(&job);
+	sample_mbps(&job, BYTES / 10);
+	mean = sample_mbps(&job, BYTES);
+	for (int sample = 0; sample < 4; sample++) {
+		double mbps = sample_mbps(&job, BYTES / 2);
+
+		best = mbps > best ? mbps : best;
 	}
 	atomic_store(&shared->done, 1);
-	if (pid)
-		finish(pid);
-	free(mine);
-	return best;
+	if (job.pid)
+		finish(job.pid);
+	printf("%.1f %.1f\n", mean, best);
 }
 
 int main(int argc, char **argv)
@@ -243,17 +328,20 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		die("mmap");
 	if (!strcmp(what, "pingpong"))
-		printf("%.1f\n", round_trip_ns(number > 0 ? number : 100000, false) / 2);
+		printf("%.1f\n", round_trip_ns(number > 0 ? number : 100000) / 2);
 	else if (!strcmp(what, "futex"))
-		printf("%.1f\n", round_trip_ns(number > 0 ? number : 2000, true));
+		printf("%.1f\n", sleep_trip_ns(number > 0 ? number : 5000));
 	else if (!strcmp(what, "memcpy") && number > 0)
-		printf("%.1f\n", copy_mbps(COPY_MEMCPY, (size_t)number));
+		copies(COPY_MEMCPY, (size_t)number);
+	else if (!strcmp(what, "shared") && number > 0)
+		copies(COPY_SHARED, (size_t)number);
 	else if (!strcmp(what, "writev") && number > 0)
-		printf("%.1f\n", copy_mbps(COPY_WRITEV, (size_t)number));
+		copies(COPY_WRITEV, (size_t)number);
 	else if (!strcmp(what, "readv") && number > 0)
-		printf("%.1f\n", copy_mbps(COPY_READV, (size_t)number));
+		copies(COPY_READV, (size_t)number);
 	else {
-		fprintf(stderr, "usage: bare pingpong|futex [ITERS] | memcpy|writev|readv SIZE\n");
+		fprintf(stderr,
+			"usage: bare pingpong|futex [ITERS] | memcpy|shared|writev|readv SIZE\n");
 		return 2;
 	}
 	return 0;

@@ -34,11 +34,11 @@ rows()
 	send-bw-4m|dat_send_bw ucx_bw bare_memcpy|more|ucx_bw:1.3|MB/s|4194304|send/receive bandwidth, ordinary memory
 	write-bw-1m|dat_write_bw bare_writev bare_memcpy|more|bare_writev:0.95|MB/s|1048576|RDMA Write bandwidth, ordinary memory
 	read-bw-1m|dat_read_bw bare_readv bare_memcpy|more|bare_readv:0.95|MB/s|1048576|RDMA Read bandwidth, ordinary memory
-	write-shared-bw-1m|dat_shared_bw bare_memcpy|more|bare_memcpy:0.85|MB/s|1048576|RDMA Write bandwidth, shareable memory
+	write-shared-bw-1m|dat_shared_bw bare_memcpy bare_shared|more|bare_memcpy:0.85|MB/s|1048576|RDMA Write bandwidth, shareable memory
 	write-shared-lat-8|dat_shared_lat bare_pingpong|less||us|8|RDMA Write latency, shareable memory
 	write-shared-calls|dat_shared_calls|less|=0|system calls a write|1048576|what an RDMA Write into shareable memory asks the kernel
 	rate-8|dat_rate ucx_rate|more|ucx_rate:1.0|messages/s|8|message rate, a window of 64
-	inside-1m|dat_inside bare_memcpy|more|bare_memcpy:0.9|MB/s|1048576|send/receive bandwidth, both ends in one process
+	inside-1m|dat_inside bare_memcpy_best|more|bare_memcpy_best:0.9|MB/s|1048576|send/receive bandwidth, both ends in one process
 	wait|dat_wait bare_futex|less|bare_futex:1.3|us both ways|8|blocking waits, there and back
 	dequeue-1000|dat_dequeue_many dat_dequeue_16|less|dat_dequeue_16:1.1|ns|1000|a completion, with so many endpoints against 16
 	dequeue-10000|dat_dequeue_many dat_dequeue_16|less|dat_dequeue_16:1.1|ns|10000|a completion, with so many endpoints against 16
@@ -159,9 +159,11 @@ fi_lat()
 
 bare_pingpong() { bench/bare pingpong | awk '{ print $1 / 1000 }'; }
 bare_futex() { bench/bare futex | awk '{ print $1 / 1000 }'; }
-bare_memcpy() { bench/bare memcpy "$1"; }
-bare_writev() { bench/bare writev "$1"; }
-bare_readv() { bench/bare readv "$1"; }
+bare_memcpy() { bench/bare memcpy "$1" | cut -d' ' -f1; }
+bare_memcpy_best() { bench/bare memcpy "$1" | cut -d' ' -f2; }
+bare_shared() { bench/bare shared "$1" | cut -d' ' -f1; }
+bare_writev() { bench/bare writev "$1" | cut -d' ' -f1; }
+bare_readv() { bench/bare readv "$1" | cut -d' ' -f1; }
 
 # ------------------------------------------------------------------ the run
 

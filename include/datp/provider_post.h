@@ -78,27 +78,30 @@ static inline void datp_wqe_finish(struct datp_wqe *wqe, uint8_t status, uint64_
 		ep->rq.finished = wqe->seq + 1;
 }
 
-/* Gives the slot of a delivered operation back, and with it those of suppressed ones before it. */
-static inline void datp_wqe_reap(struct datp_wqe *wqe)
+/* Gives the slots before `next` back. */
+static inline void datp_wq_reaped(struct datp_wq *wq, uint32_t next)
 {
-	struct datp_ep *ep = wqe->ep;
-	struct datp_wq *wq = wqe->op == DATP_RECV ? &ep->rq : &ep->sq;
-	uint32_t next = wqe->seq + 1;
-	uint32_t old;
+	uint32_t old = atomic_load_explicit(&wq->reaped, memory_order_relaxed);
 
-	if (wqe->op == DATP_RECV && ep->srq) {
-		datp_srq_reap(wqe);
-		return;
-	}
 	/*
 	 * release: our reads of the slot come before the poster's writes; never backwards, whoever
 	 * is late
 	 */
-	old = atomic_load_explicit(&wq->reaped, memory_order_relaxed);
 	while ((int32_t)(next - old) > 0 &&
 	       !atomic_compare_exchange_weak_explicit(&wq->reaped, &old, next, memory_order_release,
 						      memory_order_relaxed))
 		;
+}
+
+/* Gives the slot of a delivered operation back, and with it those of suppressed ones before it. */
+static inline void datp_wqe_reap(struct datp_wqe *wqe)
+{
+	struct datp_ep *ep = wqe->ep;
+
+	if (wqe->op == DATP_RECV && ep->srq)
+		datp_srq_reap(wqe);
+	else
+		datp_wq_reaped(wqe->op == DATP_RECV ? &ep->rq : &ep->sq, wqe->seq + 1);
 }
 
 /* The DAT event of a completed operation. */

@@ -194,61 +194,86 @@ rdma_plain_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 static inline __attribute__((always_inline)) bool rdma_poll_one(struct rdma_cqset *set,
 								struct ibv_wc *wc)
 {
-	uint32_t i = 0;
-
-	do
+	if (ibv_poll_cq(set->cq[0].cq, 1, wc) > 0)
+		return true;
+	for (uint32_t i = 1; __builtin_expect(i < set->count, 0); i++)
 		if (ibv_poll_cq(set->cq[i].cq, 1, wc) > 0)
 			return true;
-	while (__builtin_expect(++i < set->count, 0));
 	/* all is polled: what comes now is not what the channel told of */
 	atomic_store_explicit(&set->solicited, false, memory_order_relaxed);
 	return false;
 }
 
-/*
- * Whether a completion is of an open operation of the endpoint's present queue pair, and next in its
- * order; and needs nothing but its event. EP lock.
- */
+/* Whether a request needs nothing but its event, and is the next in order. EP lock. */
 static inline __attribute__((always_inline)) bool
-rdma_plain_completion_locked(const struct rdma_ep *ep, const struct datp_wqe *wqe,
-			     const struct ibv_wc *wc)
+rdma_plain_done_locked(const struct rdma_ep *ep, const struct datp_wqe *wqe)
 {
-	/* relaxed: written under the EP lock */
-	if (ep->qpn != wc->qp_num ||
-	    atomic_load_explicit(&wqe->done, memory_order_relaxed) != DATP_WQE_OPEN)
-		return false;
-	if (wqe->op == DATP_RECV)
-		return ep->up;
 	return wqe->op != DATP_BIND && !(wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG) &&
 	       wqe->seq == ep->base.sq.finished && !ep->overtaking;
 }
 
-/* The operation, finished; NULL: it is not plain, and nothing has been done with it. Poll lock. */
-static inline __attribute__((always_inline)) struct datp_wqe *
-rdma_plain_finish(const struct ibv_wc *wc)
+/*
+ * As datp_wqe_finish(), datp_wqe_event() and datp_wqe_reap() for an open operation of the endpoint's present
+ * queue pair. False: it is not plain, and nothing has been done with it. Poll lock and EP lock.
+ */
+static inline __attribute__((always_inline)) bool
+rdma_plain_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct ibv_wc *wc,
+			 struct datp_evd *evd, DAT_EVENT *event)
+{
+	bool recv = wqe->op == DATP_RECV;
+	struct datp_wq *wq = recv ? &ep->base.rq : &ep->base.sq;
+	uint32_t next = wqe->seq + 1;
+
+	/* relaxed: written under the EP lock */
+	if (ep->qpn != wc->qp_num ||
+	    atomic_load_explicit(&wqe->done, memory_order_relaxed) != DATP_WQE_OPEN)
+		return false;
+	if (recv ? !ep->up : !rdma_plain_done_locked(ep, wqe))
+		return false;
+	event->evd_handle = evd;
+	event->event_number = DAT_DTO_COMPLETION_EVENT;
+	event->event_data.dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
+		.ep_handle = ep,
+		.user_cookie = wqe->cookie,
+		.status = DAT_DTO_SUCCESS,
+		.transfered_length = recv ? wc->byte_len : wqe->len,
+	};
+	wq->finished = next;
+	/* relaxed: read under the EP lock */
+	atomic_store_explicit(&wqe->done, DATP_WQE_DONE, memory_order_relaxed);
+	datp_wq_reaped(wq, next);
+	return true;
+}
+
+/* The same, with the endpoint's lock. Poll lock. */
+static inline __attribute__((always_inline)) bool
+rdma_plain_finish(const struct ibv_wc *wc, struct datp_evd *evd, DAT_EVENT *event)
 {
 	struct datp_wqe *wqe = (struct datp_wqe *)(uintptr_t)wc->wr_id;
 	struct rdma_ep *ep;
 	bool plain;
 
 	if (wc->status != IBV_WC_SUCCESS || (wc->wr_id & RDMA_ID_MASK) != RDMA_ID_WQE)
-		return NULL;
+		return false;
 	ep = rdma_ep(wqe->ep);
-	datp_lock(&ep->base.lock);
-	plain = rdma_plain_completion_locked(ep, wqe, wc);
-	if (__builtin_expect(plain, 1))
-		datp_wqe_finish(wqe, DAT_DTO_SUCCESS,
-				wqe->op == DATP_RECV ? wc->byte_len : wqe->len);
+	if (__builtin_expect(!datp_trylock(&ep->base.lock), 0))
+		return false;
+	plain = rdma_plain_finish_locked(ep, wqe, wc, evd, event);
 	datp_unlock(&ep->base.lock);
-	return plain ? wqe : NULL;
+	return plain;
 }
 
-/* By way of a structure of its own, so that nothing else has to be in memory. Poll lock. */
-static inline struct datp_wqe *rdma_poll_on(struct rdma_cqset *set, const struct ibv_wc *wc)
+/* Of a completion that is not plain, and of what comes after it. Poll lock. */
+static __attribute__((noinline)) bool rdma_poll_on(struct datp_evd *evd, const struct ibv_wc *wc,
+						   DAT_EVENT *event)
 {
 	struct datp_completion found;
 
-	return rdma_cqset_poll_on(set, wc, &found) > 0 ? found.wqe : NULL;
+	if (rdma_cqset_poll_on(&rdma_evd(evd)->set, wc, &found) <= 0)
+		return false;
+	datp_wqe_event(found.wqe, evd, event);
+	datp_wqe_reap(found.wqe);
+	return true;
 }
 
 /* As datp_dequeue(); `rest` does what is not about the device's completions. */
@@ -256,32 +281,24 @@ static inline __attribute__((always_inline)) DAT_RETURN
 rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 {
 	struct datp_evd *evd = (struct datp_evd *)handle;
-	struct datp_wqe *wqe = NULL;
+	bool found = false;
 	struct ibv_wc wc;
 
-	/* relaxed, all: hints, as in datp_dequeue() */
-	if (__builtin_expect(!evd || !event ||
+	/* relaxed, both: hints, as in datp_dequeue() */
+	if (__builtin_expect(!event ||
 				     atomic_load_explicit(&evd->obj.tag, memory_order_relaxed) !=
 					     DATP_TAG(DATP_EVD) ||
 				     atomic_load_explicit(&evd->waiter, memory_order_relaxed) ||
-				     atomic_load_explicit(&evd->queued, memory_order_relaxed) ||
-				     !evd->has_cq,
+				     !evd->has_cq || !datp_trylock(&evd->poll_lock),
 			     0))
 		return rest(handle, event);
-	datp_lock(&evd->poll_lock);
 	/* what an earlier poll left on the list goes first */
 	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed) &&
-	    rdma_poll_one(&rdma_evd(evd)->set, &wc)) {
-		wqe = rdma_plain_finish(&wc);
-		if (__builtin_expect(!wqe, 0))
-			wqe = rdma_poll_on(&rdma_evd(evd)->set, &wc);
-	}
-	if (wqe) {
-		datp_wqe_event(wqe, evd, event);
-		datp_wqe_reap(wqe);
-	}
+	    rdma_poll_one(&rdma_evd(evd)->set, &wc))
+		found = __builtin_expect(rdma_plain_finish(&wc, evd, event), 1) ||
+			rdma_poll_on(evd, &wc, event);
 	datp_unlock(&evd->poll_lock);
-	if (wqe)
+	if (found)
 		return DAT_SUCCESS;
 	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed))
 		return datp_ret(DATP_ERR_QUEUE_EMPTY);

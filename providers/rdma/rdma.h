@@ -210,11 +210,16 @@ struct rdma_ep {
 	 * Of rdma_fast.h, all under the EP lock: work requests of one segment, of which only what
 	 * differs is written; and the LMRs that the last segments were of, never NULL.
 	 */
-	struct ibv_send_wr wr;
+	struct ibv_send_wr wr, *bad;
 	struct ibv_sge sge;
-	struct ibv_recv_wr recv_wr;
+	struct ibv_recv_wr recv_wr, *bad_recv;
 	struct ibv_sge recv_sge;
 	const struct rdma_lmr *source, *sink;
+	/*
+	 * The longest segment of a plain operation, by enum datp_op: what the attributes allow and a
+	 * segment can be; 0 while there is no queue pair to post to that will do the operation.
+	 */
+	uint64_t longest[DATP_BIND];
 	/* reads that the consumer asked for, while its attributes show what has been agreed (EP lock) */
 	int32_t asked_in, asked_out;
 	bool agreed; /* they do (EP lock) */
@@ -388,6 +393,8 @@ bool rdma_post_greeting(struct rdma_ep *ep);
 /* What the driver has said of a post that is not 0, as an errno; 0: the device has it all the same. */
 int rdma_post_said(int rc);
 enum datp_err rdma_post_error(int err);
+/* The driver refuses what has just been put into the ring. EP lock, which it gives up. */
+DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc);
 
 /*
  * What the low bits of a work request's id say; the rest is an address. FOREIGN: a receive that was

@@ -38,6 +38,21 @@ enum datp_err rdma_post_error(int err)
 	}
 }
 
+DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc)
+{
+	enum datp_err err;
+
+	rc = rdma_post_said(rc);
+	wq->posted -= rc != 0;
+	datp_unlock(&ep->lock);
+	if (!rc)
+		return DAT_SUCCESS;
+	err = rdma_post_error(rc);
+	if (err == DATP_ERR_CREDITS && wq == &ep->sq)
+		datp_post_full(ep);
+	return datp_ret(err);
+}
+
 /* What may be said against a local segment: the errors of the standard, not a broken connection later. */
 static enum datp_err segment_check(const struct rdma_lmr *lmr, const struct datp_pz *pz,
 				   const struct datp_sge *seg, bool sink)

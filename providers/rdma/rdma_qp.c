@@ -161,6 +161,24 @@ static void fast_begin_locked(struct rdma_ep *ep)
 	ep->recv_wr = (struct ibv_recv_wr){ .sg_list = &ep->recv_sge, .num_sge = 1 };
 	ep->source = ep->sink = &none;
 	ep->overtaking = 0;
+	memset(ep->longest, 0, sizeof(ep->longest));
+}
+
+static uint64_t longest(int32_t segments, uint64_t attr)
+{
+	return segments < 1 ? 0 : attr < INT32_MAX ? attr : INT32_MAX;
+}
+
+/* The attributes are as they will be, and there is a queue pair to post to. EP lock. */
+static void plain_begin_locked(struct rdma_ep *ep)
+{
+	const struct datp_ep_attr *attr = &ep->base.attr;
+
+	ep->longest[DATP_SEND] = longest(attr->max_request_iov, attr->max_message_size);
+	ep->longest[DATP_RDMA_WRITE] = longest(attr->max_rdma_write_iov, attr->max_rdma_size);
+	ep->longest[DATP_RDMA_READ] = longest(attr->max_rdma_read_iov, attr->max_rdma_size);
+	if (!ep->base.srq)
+		ep->longest[DATP_RECV] = longest(attr->max_recv_iov, UINT64_MAX);
 }
 
 static enum datp_err qp_make(struct rdma_ep *ep)
@@ -214,6 +232,7 @@ static void qp_unmake(struct rdma_ep *ep)
 	ep->qp = NULL;
 	ep->qpn = 0;
 	ep->ready = false;
+	memset(ep->longest, 0, sizeof(ep->longest));
 	datp_unlock(&ep->base.lock);
 }
 
@@ -285,6 +304,7 @@ static int post_staged_locked(struct rdma_ep *ep)
 		rc = ibv_post_recv(ep->qp, &wr, &bad);
 	}
 	ep->ready = true;
+	plain_begin_locked(ep);
 	return rc;
 }
 
@@ -366,6 +386,7 @@ void rdma_qp_stop(struct rdma_ep *ep)
 	ep->over = true;
 	/* later receives are libdatp's to flush */
 	ep->ready = false;
+	memset(ep->longest, 0, sizeof(ep->longest));
 	ep->late = LATE_NOT;
 	datp_unlock(&ep->base.lock);
 	halt(ep);

@@ -5,8 +5,6 @@
  * behaves as our providers never do. Runs in a guest of the lab, over the adapter that
  * OPENDAT_TEST_IA names.
  */
-#include <dlfcn.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,151 +13,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "api.h"
+#include "twist.h"
 
 #define FOREIGN		 7472 /* port of a foreign server */
-#define STALE_CONNECTION 10 /* the reason in a rejection by the connection manager of InfiniBand */
 
 static struct api_buf buf;
-
-/* ------------------------------------------------------------------ what is asked and heard */
-
-static _Atomic int timers;	/* queue pairs that were told a time for "receiver not ready" */
-static _Atomic int idle_timers; /* ... of 0, which means two thirds of a second */
-static _Atomic bool twisted;	/* the end of a connection arrives as UNREACHABLE */
-static _Atomic int stale;	/* so many rejections arrive as "stale connection" */
-/* after the next request the thread that takes events waits at a gate */
-static _Atomic bool shuts;
-static _Atomic bool shut;
-static sem_t gate;
-static void (*_Atomic at_halt)(void); /* is called once, before a queue pair is stopped */
-
-/* This and the next stand before the library's function of that name, in the whole process. */
-int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
-{
-	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int);
-
-	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_qp");
-	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR) {
-		void (*call)(void) = atomic_exchange(&at_halt, NULL);
-
-		if (call)
-			call();
-	}
-	if (mask & IBV_QP_MIN_RNR_TIMER) {
-		atomic_fetch_add(&timers, 1);
-		if (attr->min_rnr_timer == 0)
-			atomic_fetch_add(&idle_timers, 1);
-	}
-	return real(qp, attr, mask);
-}
-
-int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
-{
-	int (*real)(struct rdma_event_channel *, struct rdma_cm_event **);
-	int ret;
-
-	*(void **)&real = dlsym(RTLD_NEXT, "rdma_get_cm_event");
-	if (atomic_exchange(&shut, false))
-		sem_wait(&gate);
-	ret = real(channel, event);
-	if (!ret && (*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-		atomic_store(&shut, atomic_exchange(&shuts, false));
-	if (!ret && atomic_load(&twisted) && (*event)->event == RDMA_CM_EVENT_DISCONNECTED) {
-		(*event)->event = RDMA_CM_EVENT_UNREACHABLE;
-		(*event)->status = -ETIMEDOUT;
-	}
-	if (!ret && atomic_load(&stale) && (*event)->event == RDMA_CM_EVENT_REJECTED) {
-		atomic_fetch_sub(&stale, 1);
-		(*event)->status = STALE_CONNECTION;
-		(*event)->param.conn.private_data_len = 0;
-	}
-	return ret;
-}
-
-static __thread bool doorbell_fails; /* the next writing to the kernel does, on this thread */
-static __thread bool late_bell;	     /* the next write of this thread is held up: */
-static struct {
-	sem_t reached, open;
-} bell;
-
-/* The C library's own does the rest: a thread that connects has to be cancelled in it. */
-ssize_t write(int fd, const void *data, size_t size)
-{
-	ssize_t (*real)(int, const void *, size_t);
-
-	*(void **)&real = dlsym(RTLD_NEXT, "write");
-	if (doorbell_fails) {
-		doorbell_fails = false;
-		errno = ENOTCONN;
-		return -1;
-	}
-	if (late_bell) {
-		late_bell = false;
-		sem_post(&bell.reached);
-		sem_wait(&bell.open);
-	}
-	return real(fd, data, size);
-}
-
-static __thread void (*before_sleep)(void); /* is called once, before this thread sleeps */
-static __thread int sleeps;
-
-int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
-{
-	int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
-	void (*call)(void) = before_sleep;
-
-	*(void **)&real = dlsym(RTLD_NEXT, "ppoll");
-	before_sleep = NULL;
-	if (call)
-		call();
-	sleeps++;
-	return real(fds, n, timeout, mask);
-}
-
-static _Atomic bool full; /* the process has no descriptor left for another eventfd */
-
-int eventfd(unsigned int count, int flags)
-{
-	int (*real)(unsigned int, int);
-
-	*(void **)&real = dlsym(RTLD_NEXT, "eventfd");
-	if (atomic_load(&full)) {
-		errno = EMFILE;
-		return -1;
-	}
-	return real(count, flags);
-}
-
-static _Atomic bool fails; /* the next request to complete has failed, as siw says it */
-static int (*poll_real)(struct ibv_cq *, int, struct ibv_wc *);
-
-static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
-{
-	int got = poll_real(cq, n, wc);
-
-	for (int i = 0; i < got; i++)
-		if (!(wc[i].opcode & IBV_WC_RECV) && atomic_exchange(&fails, false))
-			wc[i].status = IBV_WC_LOC_QP_OP_ERR;
-	return got;
-}
-
-struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *context,
-			     struct ibv_comp_channel *channel, int vector)
-{
-	struct ibv_cq *(*real)(struct ibv_context *, int, void *, struct ibv_comp_channel *, int);
-
-	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_cq");
-	if (verbs->ops.poll_cq != poll_failing) {
-		poll_real = verbs->ops.poll_cq;
-		verbs->ops.poll_cq = poll_failing;
-	}
-	return real(verbs, entries, context, channel, vector);
-}
 
 /* ------------------------------------------------------------------ a stranger */
 
@@ -344,11 +205,11 @@ static void queue_pairs_get_a_short_time_for_receiver_not_ready(void)
 	struct api_pair pair;
 
 	api_open();
-	atomic_store(&timers, 0);
-	atomic_store(&idle_timers, 0);
+	atomic_store(&twist.timers, 0);
+	atomic_store(&twist.idle_timers, 0);
 	api_pair_make(&pair, NULL);
-	CHECK(atomic_load(&timers) >= 2);
-	CHECK_EQ_INT(atomic_load(&idle_timers), 0);
+	CHECK(atomic_load(&twist.timers) >= 2);
+	CHECK_EQ_INT(atomic_load(&twist.idle_timers), 0);
 }
 
 static void sends_without_confirming(void *arg)
@@ -419,13 +280,13 @@ static void request_that_is_taken_for_a_stale_connection_is_repeated(void)
 	api_end_make(&b, NULL);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
-	atomic_store(&stale, 1);
+	atomic_store(&twist.stale, 1);
 	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
 	REQUIRE_DAT(dat_cr_reject(api_cr(cr_evd)), DAT_SUCCESS);
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), b.ep, 0, NULL), DAT_SUCCESS);
 	API_CONN(a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	API_CONN(b.connect, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	CHECK_EQ_INT(atomic_load(&stale), 0);
+	CHECK_EQ_INT(atomic_load(&twist.stale), 0);
 }
 
 static void read_unasked(void)
@@ -538,21 +399,21 @@ static void accepted_connection_that_is_ended_at_once_shows_each_receive_once(vo
 	DAT_CONN_QUAL qual;
 
 	sender = check_fork(sends_when_established, NULL);
-	sem_init(&gate, 0, 0);
+	sem_init(&twist.gate, 0, 0);
 	api_open();
 	api_end_make(&ended, NULL);
 	api_end_make(&other, NULL);
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
-	atomic_store(&shuts, true);
+	atomic_store(&twist.shuts, true);
 	check_put(sender, &qual, sizeof(qual));
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), ended.ep, 0, NULL), DAT_SUCCESS);
 	REQUIRE_DAT(api_recv(ended.ep, &buf, 0, 64, 1), DAT_SUCCESS);
-	atomic_store(&at_halt, message_comes);
+	atomic_store(&twist.at_halt, message_comes);
 	CHECK_DAT(dat_ep_disconnect(ended.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_DTO(ended.recv, ended.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
-	sem_post(&gate);
+	sem_post(&twist.gate);
 	/* what that thread had to tell it tells before this */
 	REQUIRE_DAT(api_connect(other.ep, FOREIGN), DAT_SUCCESS);
 	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -637,11 +498,11 @@ static void unreachable_on_a_connection_is_its_end_and_no_failed_attempt(void)
 
 	api_open();
 	api_pair_make(&pair, NULL);
-	atomic_store(&twisted, true);
+	atomic_store(&twist.twisted, true);
 	REQUIRE_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_BROKEN);
-	atomic_store(&twisted, false);
+	atomic_store(&twist.twisted, false);
 }
 
 /* Garbage at first, and then nothing at all. */
@@ -794,7 +655,7 @@ static void waiter_that_gets_no_descriptor_is_woken_all_the_same(void)
 
 	api_open();
 	evd = api_evd(8, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
-	atomic_store(&full, true);
+	atomic_store(&twist.full, true);
 	api_wait_start(&waiter, evd, 1);
 	since = check_now_ms();
 	CHECK_DAT(api_post_se(evd, 7), DAT_SUCCESS);
@@ -803,7 +664,7 @@ static void waiter_that_gets_no_descriptor_is_woken_all_the_same(void)
 	/* one that is not woken finds the event when its time is over */
 	CHECK(check_now_ms() - since < check_patience_ms() / 2);
 	CHECK_DAT(dat_evd_wait(evd, 25000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
-	atomic_store(&full, false);
+	atomic_store(&twist.full, false);
 	api_wait_start(&waiter, evd, 1);
 	CHECK_DAT(api_post_se(evd, 8), DAT_SUCCESS);
 	api_wait_end(&waiter);
@@ -818,21 +679,21 @@ static struct {
 
 static void *rings_late(void *arg)
 {
-	late_bell = true;
+	twist_here.late_bell = true;
 	ringer.ret = api_post_se(ringer.evd, 9);
-	late_bell = false;
+	twist_here.late_bell = false;
 	return arg;
 }
 
 static void ring_late(void)
 {
 	REQUIRE_EQ_INT(pthread_create(&ringer.thread, NULL, rings_late, NULL), 0);
-	sem_wait(&bell.reached);
+	sem_wait(&twist.reached);
 }
 
 static void let_ring(void)
 {
-	sem_post(&bell.open);
+	sem_post(&twist.open);
 	pthread_join(ringer.thread, NULL);
 }
 
@@ -843,21 +704,22 @@ static void late_bell_keeps_nobody_awake(void)
 	DAT_COUNT more;
 
 	api_open();
-	REQUIRE(!sem_init(&bell.reached, 0, 0) && !sem_init(&bell.open, 0, 0));
+	REQUIRE(!sem_init(&twist.reached, 0, 0) && !sem_init(&twist.open, 0, 0));
 	ringer.evd = api_evd(8, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
-	before_sleep = ring_late;
+	twist_here.before_sleep = ring_late;
 	CHECK_DAT(dat_evd_wait(ringer.evd, 200000, 1, &event, &more), DAT_SUCCESS);
-	before_sleep = let_ring;
-	sleeps = 0;
+	twist_here.before_sleep = let_ring;
+	twist_here.sleeps = 0;
 	CHECK_DAT(dat_evd_wait(ringer.evd, 500000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
 	CHECK_DAT(ringer.ret, DAT_SUCCESS);
-	CHECK_EQ_INT(sleeps, 2);
+	CHECK_EQ_INT(twist_here.sleeps, 2);
 }
 
 static void forget_switches(void)
 {
-	atomic_store(&fails, false);
-	atomic_store(&full, false);
+	atomic_store(&twist.fails, false);
+	atomic_store(&twist.unknown, false);
+	atomic_store(&twist.full, false);
 	api_close();
 }
 
@@ -883,9 +745,9 @@ static void request_that_the_kernel_refuses_as_the_connection_ends_is_flushed(vo
 	api_open();
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	api_pair_make(&pair, NULL);
-	doorbell_fails = true;
+	twist_here.doorbell_fails = true;
 	CHECK_DAT(api_send(pair.a.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
-	CHECK(!doorbell_fails);
+	CHECK(!twist_here.doorbell_fails);
 	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 7, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	API_EMPTY(pair.a.request);
@@ -900,10 +762,10 @@ static void request_that_fails_on_its_way_is_the_transports(void)
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	api_pair_make(&pair, NULL);
 	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 512, 64, 1), DAT_SUCCESS);
-	atomic_store(&fails, true);
+	atomic_store(&twist.fails, true);
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 7, 0), DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 7, DAT_DTO_ERR_TRANSPORT, API_ANY_LENGTH);
-	CHECK(!atomic_load(&fails));
+	CHECK(!atomic_load(&twist.fails));
 	API_CONN_OVER(pair.a.connect, pair.a.ep);
 }
 
@@ -922,12 +784,48 @@ static void queues_can_be_made_whatever_place_the_kernel_gives_them(void)
 	api_end_make(&end, NULL);
 }
 
+/* The answer to a read is a write of the peer's, and devices may take it for one. siw does not. */
+static void read_sink_may_be_written_where_the_device_may_want_it(void)
+{
+	api_open();
+	api_buf(4096, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	CHECK(atomic_load(&twist.rights) & IBV_ACCESS_LOCAL_WRITE);
+	CHECK(!(atomic_load(&twist.rights) & IBV_ACCESS_REMOTE_WRITE));
+	api_close();
+	atomic_store(&twist.unknown, true);
+	api_open();
+	api_buf(4096, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	CHECK(atomic_load(&twist.rights) & IBV_ACCESS_REMOTE_WRITE);
+	api_buf(4096, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	CHECK(!(atomic_load(&twist.rights) & IBV_ACCESS_REMOTE_WRITE));
+}
+
+/* siw has no windows whatever the device says, as others that do say so. */
+static void windows_that_are_only_claimed_are_not_used(void)
+{
+	const char *how = "not told";
+	DAT_RMR_HANDLE rmr;
+
+	atomic_store(&twist.unknown, true);
+	api_open();
+	for (DAT_COUNT i = 0; i < api.attr.num_transport_attr; i++)
+		if (!strcmp(api.attr.transport_attr[i].name, "rmr"))
+			how = api.attr.transport_attr[i].value;
+	CHECK(!strncmp(how, "emulated", strlen("emulated")));
+	api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(!(atomic_load(&twist.rights) & IBV_ACCESS_MW_BIND));
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+}
+
 static const struct check_test iw_tests[] = {
 	CHECK_TEST(queues_can_be_made_whatever_place_the_kernel_gives_them),
 	CHECK_TEST(request_that_the_kernel_refuses_as_the_connection_ends_is_flushed),
 	CHECK_TEST(accepted_connection_that_is_ended_at_once_shows_each_receive_once),
 	CHECK_TEST(reads_that_siw_agrees_to_are_shown_until_the_endpoint_is_reset),
 	CHECK_TEST(request_that_fails_on_its_way_is_the_transports),
+	CHECK_TEST(read_sink_may_be_written_where_the_device_may_want_it),
+	CHECK_TEST(windows_that_are_only_claimed_are_not_used),
 	CHECK_END
 };
 

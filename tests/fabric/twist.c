@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stands before functions of libibverbs, librdmacm and the C library in the whole process, and does what they
+ * do. Invariant: with all switches as they are at the start nothing is different but that it is counted.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "twist.h"
+
+enum { STALE_CONNECTION = 10 }; /* the reason in a rejection by the connection manager of InfiniBand */
+
+struct twist twist;
+__thread struct twist_here twist_here;
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_qp");
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR) {
+		void (*call)(void) = atomic_exchange(&twist.at_halt, NULL);
+
+		if (call)
+			call();
+	}
+	if (mask & IBV_QP_MIN_RNR_TIMER) {
+		atomic_fetch_add(&twist.timers, 1);
+		if (attr->min_rnr_timer == 0)
+			atomic_fetch_add(&twist.idle_timers, 1);
+	}
+	return real(qp, attr, mask);
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	int (*real)(struct rdma_event_channel *, struct rdma_cm_event **);
+	int ret;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "rdma_get_cm_event");
+	if (atomic_exchange(&twist.shut, false))
+		sem_wait(&twist.gate);
+	ret = real(channel, event);
+	if (!ret && (*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		atomic_store(&twist.shut, atomic_exchange(&twist.shuts, false));
+	if (!ret && atomic_load(&twist.twisted) && (*event)->event == RDMA_CM_EVENT_DISCONNECTED) {
+		(*event)->event = RDMA_CM_EVENT_UNREACHABLE;
+		(*event)->status = -ETIMEDOUT;
+	}
+	if (!ret && atomic_load(&twist.stale) && (*event)->event == RDMA_CM_EVENT_REJECTED) {
+		atomic_fetch_sub(&twist.stale, 1);
+		(*event)->status = STALE_CONNECTION;
+		(*event)->param.conn.private_data_len = 0;
+	}
+	return ret;
+}
+
+/* The C library's own does the rest: a thread that connects has to be cancelled in it. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+	ssize_t (*real)(int, const void *, size_t);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "write");
+	if (twist_here.doorbell_fails) {
+		twist_here.doorbell_fails = false;
+		errno = ENOTCONN;
+		return -1;
+	}
+	if (twist_here.late_bell) {
+		twist_here.late_bell = false;
+		sem_post(&twist.reached);
+		sem_wait(&twist.open);
+	}
+	return real(fd, data, size);
+}
+
+int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
+{
+	int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+	void (*call)(void) = twist_here.before_sleep;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ppoll");
+	twist_here.before_sleep = NULL;
+	if (call)
+		call();
+	twist_here.sleeps++;
+	return real(fds, n, timeout, mask);
+}
+
+int eventfd(unsigned int count, int flags)
+{
+	int (*real)(unsigned int, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "eventfd");
+	if (atomic_load(&twist.full)) {
+		errno = EMFILE;
+		return -1;
+	}
+	return real(count, flags);
+}
+
+static int (*poll_real)(struct ibv_cq *, int, struct ibv_wc *);
+
+static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	int got = poll_real(cq, n, wc);
+
+	for (int i = 0; i < got; i++)
+		if (!(wc[i].opcode & IBV_WC_RECV) && atomic_exchange(&twist.fails, false))
+			wc[i].status = IBV_WC_LOC_QP_OP_ERR;
+	return got;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq *(*real)(struct ibv_context *, int, void *, struct ibv_comp_channel *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_cq");
+	if (verbs->ops.poll_cq != poll_failing) {
+		poll_real = verbs->ops.poll_cq;
+		verbs->ops.poll_cq = poll_failing;
+	}
+	return real(verbs, entries, context, channel, vector);
+}
+
+int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attr)
+{
+	int (*real)(struct ibv_context *, struct ibv_device_attr *);
+	int rc;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_device");
+	rc = real(verbs, attr);
+	if (atomic_load(&twist.unknown)) {
+		attr->vendor_id = 1;
+		attr->max_mw = 1000;
+	}
+	return rc;
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
+				unsigned int access)
+{
+	struct ibv_mr *(*real)(struct ibv_pd *, void *, size_t, uint64_t, unsigned int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_reg_mr_iova2");
+	atomic_store(&twist.rights, access);
+	return real(pd, addr, len, iova, access);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the providers ask of verbs, rdma_cm and the kernel, and what they hear, is watched and twisted: the switches. */
+#ifndef FABRIC_TWIST_H
+#define FABRIC_TWIST_H
+
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+extern struct twist {
+	_Atomic int timers;	 /* queue pairs that were told a time for "receiver not ready" */
+	_Atomic int idle_timers; /* ... of 0, which means two thirds of a second */
+	_Atomic bool twisted;	 /* the end of a connection arrives as UNREACHABLE */
+	_Atomic int stale;	 /* so many rejections arrive as "stale connection" */
+	/* after the next request the thread that takes events waits at a gate */
+	_Atomic bool shuts, shut;
+	sem_t gate;
+	void (*_Atomic at_halt)(void);	/* is called once, before a queue pair is stopped */
+	_Atomic bool full;		/* the process has no descriptor left for another eventfd */
+	_Atomic bool fails;		/* the next request to complete has failed, as siw says it */
+	_Atomic bool unknown;		/* the device is none that we know, and says that it has windows */
+	_Atomic unsigned int rights;	/* that the last region was registered with */
+	sem_t reached, open;		/* of a late bell */
+} twist;
+
+/* Of each thread. */
+extern __thread struct twist_here {
+	bool doorbell_fails;	    /* the next writing to the kernel does */
+	bool late_bell;		    /* the next write is held up until `open`, which `reached` tells */
+	void (*before_sleep)(void); /* is called once, before it sleeps */
+	int sleeps;
+} twist_here;
+
+#endif

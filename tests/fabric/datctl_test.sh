@@ -3,6 +3,7 @@
 # datctl on a host with RDMA: what it finds, and the misconfigurations that need RDMA. Each is named, with cause and remedy,
 # by `datctl check` and to the user of a plain program, and the remedy is carried out as it was printed. In one guest.
 # shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/fabric/guest.sh"
 . "$top_srcdir/tests/tools/tap.sh"
 unset DAT_LOG DAT_DBG_TYPE DAT_DBG_DEST
 

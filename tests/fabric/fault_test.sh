@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # trap_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
+# shellcheck source-path=SCRIPTDIR
 set -u
+. "$top_srcdir/tests/fabric/guest.sh"
 
 # over ADAPTER KIND PROGRAM FILTER...: its TAP, each line named after the kind
 over()

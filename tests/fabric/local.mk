@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	tests/fabric/in-lab \
 	tests/fabric/lab-listens \
 	tests/fabric/lab-peer \
+	tests/fabric/guest.sh \
 	tests/fabric/rdma.sh \
 	tests/fabric/stage1 \
 	tests/fabric/stage2 \

@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # What tests in a guest share: dat.conf lines of their own, both adapters in turn, and bounds that suit an emulated machine.
 # shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/fabric/guest.sh"
 . "$top_srcdir/tests/tools/tap.sh"
 
 plugins=$(sed -n 's|^ib-rxe0 .* \(/[^ ]*\)/libdatib\.so .*|\1|p' "$DAT_OVERRIDE")

@@ -348,25 +348,15 @@ rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 	{                                                                                          \
 		return rdma_plain_dequeue(evd, event, datp_fast_dequeue);                          \
 	}                                                                                          \
-	DATP_FAST_PATH(plugin_ops)                                                                 \
-	static const struct datp_plugin datp_plugin_ = {                                           \
-		.name = plugin_name,                                                               \
-		.ops = &(plugin_ops),                                                              \
-		.ops_size = sizeof(plugin_ops),                                                    \
-		.sdk_major = DATP_SDK_MAJOR,                                                       \
-		.sdk_minor = DATP_SDK_MINOR,                                                       \
-		.fast = { .post_send = rdma_fast_send, .post_recv = rdma_fast_recv,                \
-			  .post_rdma_read = rdma_fast_read, .post_rdma_write = rdma_fast_write,    \
-			  .evd_dequeue = rdma_fast_dequeue },                                      \
-		.version = DATP_PLUGIN_VERSION,                                                    \
-	};                                                                                         \
-	DATP_API void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)         \
+	DATP_PROVIDER(plugin_name, plugin_ops)
+
+/* What that puts into the plugin's table. */
+#undef DATP_FAST_INIT
+#define DATP_FAST_INIT                                                                             \
 	{                                                                                          \
-		datp_plugin_init(&datp_plugin_, info, params);                                     \
-	}                                                                                          \
-	DATP_API void dat_provider_fini(const DAT_PROVIDER_INFO *info)                             \
-	{                                                                                          \
-		datp_plugin_fini(&datp_plugin_, info);                                             \
+		.post_send = rdma_fast_send, .post_recv = rdma_fast_recv,                          \
+		.post_rdma_read = rdma_fast_read, .post_rdma_write = rdma_fast_write,              \
+		.evd_dequeue = rdma_fast_dequeue,                                                  \
 	}
 
 #endif

@@ -16,6 +16,10 @@
 
 #define CALIBRATE_NS UINT64_C(10000000)
 
+struct moment {
+	uint64_t ns, tick;
+};
+
 /* Set before there are threads. */
 static bool stamped;		/* ticks are the processor's */
 static uint64_t ns_per_tick;	/* times 2^32 */
@@ -58,18 +62,34 @@ static bool kernel_uses_stamp(void)
 }
 #endif
 
+/* Both clocks at one time: of a few readings the one that took the least. */
+static struct moment moment_now(void)
+{
+	struct moment best = { 0, 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t before = stamp(), ns = perf_now_ns(), after = stamp();
+
+		if (after - before < least) {
+			least = after - before;
+			best = (struct moment){ ns, before + least / 2 };
+		}
+	}
+	return best;
+}
+
 void clock_begin(void)
 {
-	uint64_t begin, from, ns;
+	struct moment from, to;
 
 	if (!kernel_uses_stamp())
 		return;
-	begin = perf_now_ns();
-	from = stamp();
+	from = moment_now();
 	do
-		ns = perf_now_ns() - begin;
-	while (ns < CALIBRATE_NS);
-	ns_per_tick = (ns << 32) / (stamp() - from);
+		to = moment_now();
+	while (to.ns - from.ns < CALIBRATE_NS);
+	ns_per_tick = (uint64_t)(((unsigned __int128)(to.ns - from.ns) << 32) / (to.tick - from.tick));
 	stamped = true;
 }
 

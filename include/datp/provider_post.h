@@ -306,8 +306,11 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed) && evd->has_cq &&
 	    (!ops->evd_pending || ops->evd_pending(evd))) {
 		datp_lock(&evd->poll_lock);
-		/* what an earlier poll left on the list goes first */
-		if (!atomic_load_explicit(&evd->queued, memory_order_relaxed))
+		/*
+		 * what an earlier poll left on the list goes first. acquire: what was on it has been
+		 * given back
+		 */
+		if (!atomic_load_explicit(&evd->queued, memory_order_acquire))
 			n = ops->evd_poll(evd, &c, 1);
 		if (n > 0) {
 			datp_wqe_event(c.wqe, evd, event);

@@ -236,7 +236,10 @@ static inline bool pop_locked(struct datp_evd *evd, DAT_EVENT *event)
 	} else {
 		node_event_locked(evd, node, event);
 	}
-	/* last: who finds the list empty may rely on it that what was on it is given back */
+	/*
+	 * last: who finds the list empty may rely on it that what was on it is given back, but for
+	 * that of an endpoint or an EVD which is being freed
+	 */
 	uncount_locked(evd);
 	return true;
 }

@@ -85,7 +85,7 @@ soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	return true;
 }
 
-/* False: it is not plain, and nothing has been done. */
+/* False: it is not plain, and nothing has been posted. */
 static inline __attribute__((always_inline)) bool
 soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets,
 		DAT_CONTEXT cookie, unsigned int flags)
@@ -127,7 +127,7 @@ soft_plain_recv_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	return true;
 }
 
-/* False: it is not plain, and nothing has been done. */
+/* False: it is not plain, and nothing has been posted. */
 static inline __attribute__((always_inline)) bool
 soft_plain_recv(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets,
 		DAT_CONTEXT cookie, unsigned int flags)
@@ -156,28 +156,27 @@ static inline __attribute__((always_inline)) bool soft_plain_turn_locked(const s
 }
 
 /*
- * The receive that the next message goes to, if that is all there is to it: the oldest that is
- * posted, of one segment that has room and is good, and neither it nor the one behind it has a long
- * message already. EP lock.
+ * The segment that the next message goes to, if that is all there is to it: the oldest receive that
+ * is posted, of one segment that has room and is good, and neither it nor the one behind it has a
+ * long message already. As a copy: what has been checked is what is used. EP lock.
  */
-static inline __attribute__((always_inline)) const struct datp_sge *
-soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len)
+static inline __attribute__((always_inline)) bool
+soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *sink)
 {
 	const struct datp_wq *rq = &ep->base.rq;
 	const struct soft_desc *desc, *next;
 
 	if (rq->finished == rq->posted)
-		return NULL;
+		return false;
 	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
 	next = soft_port_desc(ep->port, &ep->layout, rq->finished + 1);
+	*sink = desc->sge[0];
 	/* relaxed, both: a plain one has nothing to read behind it */
-	if (atomic_load_explicit(&desc->state, memory_order_relaxed) != SOFT_DESC_POSTED ||
-	    (rq->posted - rq->finished > 1 &&
-	     atomic_load_explicit(&next->state, memory_order_relaxed) != SOFT_DESC_POSTED) ||
-	    desc->n != 1 || len > desc->sge[0].len ||
-	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, ep->port->pz, desc->sge, true))
-		return NULL;
-	return desc->sge;
+	return atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_POSTED &&
+	       (rq->posted - rq->finished < 2 ||
+		atomic_load_explicit(&next->state, memory_order_relaxed) == SOFT_DESC_POSTED) &&
+	       desc->n == 1 && len <= sink->len &&
+	       soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, ep->port->pz, sink, true);
 }
 
 /*
@@ -190,28 +189,32 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 {
 	struct datp_wq *rq = &ep->base.rq;
 	struct soft_payload payload;
-	const struct datp_sge *sink;
+	uint32_t slot = cell->slot;
+	uint16_t flags = cell->flags;
+	struct datp_sge sink;
 	struct datp_wqe *wqe;
 
 	/*
 	 * acquire: with an empty list, whoever took the last from it has given its slot back. While
 	 * we have both locks none comes to it that is this endpoint's receive
 	 */
-	if (atomic_load_explicit(&evd->queued, memory_order_acquire) ||
+	if (ep->base.recv_evd != evd ||
+	    atomic_load_explicit(&evd->queued, memory_order_acquire) ||
 	    !soft_plain_turn_locked(ep, cell->gen) ||
-	    !soft_payload_get(ep->peer, cell->data, cell->len, cell->slot, cell->flags, &payload))
-		return false;
-	sink = soft_plain_sink_locked(ep, payload.len);
-	if (!sink)
+	    !soft_payload_get(ep->peer, cell->data, cell->len, slot, flags, &payload) ||
+	    !soft_plain_sink_locked(ep, payload.len, &sink))
 		return false;
 	wqe = &rq->ring[rq->finished & rq->mask];
-	soft_copy_short((void *)(uintptr_t)sink->addr, payload.data, payload.len);
-	if (cell->flags & SOFT_CELL_SLOT)
-		soft_slot_drop(ep->peer, cell->slot);
+	soft_copy_short((void *)(uintptr_t)sink.addr, payload.data, payload.len);
+	if (flags & SOFT_CELL_SLOT)
+		soft_slot_drop(ep->peer, slot);
 	soft_recv_count(ep);
 	datp_wqe_finish(wqe, DAT_DTO_SUCCESS, payload.len);
 	datp_wqe_event(wqe, evd, event);
-	/* release: as datp_wqe_reap(), but nobody else is at it */
+	/*
+	 * release: as datp_wqe_reap(). Nobody goes beyond what is finished, and that moves under the
+	 * EP lock
+	 */
 	atomic_store_explicit(&rq->reaped, wqe->seq + 1, memory_order_release);
 	return true;
 }
@@ -256,8 +259,13 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 				     atomic_load_explicit(&evd->waiter, memory_order_relaxed),
 			     0))
 		return rest(handle, event);
-	if (atomic_load_explicit(&evd->queued, memory_order_relaxed))
-		return datp_ret(datp_evd_take(evd, event));
+	if (atomic_load_explicit(&evd->queued, memory_order_relaxed)) {
+		enum datp_err err = datp_evd_take(evd, event);
+
+		if (err != DATP_ERR_QUEUE_EMPTY)
+			return datp_ret(err);
+		/* another thread has taken it; what has arrived may be ours */
+	}
 	if (!soft_cq_pending(&soft_evd(evd)->cq))
 		return datp_ret(DATP_ERR_QUEUE_EMPTY);
 	datp_lock(&evd->poll_lock);

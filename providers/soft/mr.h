@@ -70,9 +70,6 @@ static inline bool soft_range_holds(const struct soft_range *range, uint64_t add
 	return at <= range->len && len <= range->len - at;
 }
 
-enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
-				 const struct datp_sge *iov, int n, bool sink);
-
 /* Whether one local segment is good; `sink`: it will be written to. */
 static inline __attribute__((always_inline)) bool
 soft_mr_check_one(const struct soft_mr *table, uint32_t pz, const struct datp_sge *seg, bool sink)

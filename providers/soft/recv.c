@@ -44,7 +44,9 @@ static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t statu
 			 bool solicited, struct datp_completion *out, int *n)
 {
 	soft_recv_count(ep);
-	if (out && !atomic_load_explicit(&ep->base.recv_evd->queued, memory_order_relaxed)) {
+	/* acquire: what was on the list has been given back */
+	if (out && ep->base.recv_evd &&
+	    !atomic_load_explicit(&ep->base.recv_evd->queued, memory_order_acquire)) {
 		datp_wqe_finish(wqe, status, len);
 		out[(*n)++] = (struct datp_completion){ wqe, len, status, solicited };
 	} else {

@@ -78,30 +78,27 @@ static inline void datp_wqe_finish(struct datp_wqe *wqe, uint8_t status, uint64_
 		ep->rq.finished = wqe->seq + 1;
 }
 
-/* Gives the slots before `next` back. */
-static inline void datp_wq_reaped(struct datp_wq *wq, uint32_t next)
-{
-	uint32_t old = atomic_load_explicit(&wq->reaped, memory_order_relaxed);
-
-	/*
-	 * release: our reads of the slot come before the poster's writes; never backwards, whoever
-	 * is late
-	 */
-	while ((int32_t)(next - old) > 0 &&
-	       !atomic_compare_exchange_weak_explicit(&wq->reaped, &old, next, memory_order_release,
-						      memory_order_relaxed))
-		;
-}
-
 /* Gives the slot of a delivered operation back, and with it those of suppressed ones before it. */
 static inline void datp_wqe_reap(struct datp_wqe *wqe)
 {
 	struct datp_ep *ep = wqe->ep;
+	struct datp_wq *wq = wqe->op == DATP_RECV ? &ep->rq : &ep->sq;
+	uint32_t next = wqe->seq + 1;
+	uint32_t old;
 
-	if (wqe->op == DATP_RECV && ep->srq)
+	if (wqe->op == DATP_RECV && ep->srq) {
 		datp_srq_reap(wqe);
-	else
-		datp_wq_reaped(wqe->op == DATP_RECV ? &ep->rq : &ep->sq, wqe->seq + 1);
+		return;
+	}
+	/*
+	 * release: our reads of the slot come before the poster's writes; never backwards, whoever
+	 * is late
+	 */
+	old = atomic_load_explicit(&wq->reaped, memory_order_relaxed);
+	while ((int32_t)(next - old) > 0 &&
+	       !atomic_compare_exchange_weak_explicit(&wq->reaped, &old, next, memory_order_release,
+						      memory_order_relaxed))
+		;
 }
 
 /* The DAT event of a completed operation. */
@@ -206,21 +203,16 @@ static inline enum datp_err datp_post_op(struct datp_ep *ep, struct datp_wqe *wq
 	}
 }
 
-/* Whether the asked depth is not in use. EP lock. */
-static inline bool datp_wq_room(struct datp_wq *wq)
+/* Takes the next slot of a ring, or NULL: the asked depth is in use. EP lock. */
+static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *ep, enum datp_op op,
+					    DAT_CONTEXT cookie, unsigned int flags)
 {
 	/* acquire: the reaper has read what the slot held */
 	uint32_t used = wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire);
-
-	return __builtin_expect(used < wq->max, 1) || datp_wq_reclaim(wq);
-}
-
-/* The next slot of a ring that has room. EP lock. */
-static inline struct datp_wqe *datp_wq_take(struct datp_wq *wq, struct datp_ep *ep, enum datp_op op,
-					    DAT_CONTEXT cookie, unsigned int flags)
-{
 	struct datp_wqe *wqe = &wq->ring[wq->posted & wq->mask];
 
+	if (__builtin_expect(used >= wq->max, 0) && !datp_wq_reclaim(wq))
+		return NULL;
 	/* relaxed: under the EP lock */
 	atomic_store_explicit(&wqe->done, DATP_WQE_OPEN, memory_order_relaxed);
 	wqe->ep = ep;
@@ -229,13 +221,6 @@ static inline struct datp_wqe *datp_wq_take(struct datp_wq *wq, struct datp_ep *
 	wqe->op = (uint8_t)op;
 	wqe->post_flags = (uint8_t)flags;
 	return wqe;
-}
-
-/* Takes the next slot of a ring, or NULL: the asked depth is in use. EP lock. */
-static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *ep, enum datp_op op,
-					    DAT_CONTEXT cookie, unsigned int flags)
-{
-	return datp_wq_room(wq) ? datp_wq_take(wq, ep, op, cookie, flags) : NULL;
 }
 
 /* One post, start to end. `op` and `ops` are constants where this is inlined. */
@@ -306,11 +291,8 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed) && evd->has_cq &&
 	    (!ops->evd_pending || ops->evd_pending(evd))) {
 		datp_lock(&evd->poll_lock);
-		/*
-		 * what an earlier poll left on the list goes first. acquire: what was on it has been
-		 * given back
-		 */
-		if (!atomic_load_explicit(&evd->queued, memory_order_acquire))
+		/* what an earlier poll left on the list goes first */
+		if (!atomic_load_explicit(&evd->queued, memory_order_relaxed))
 			n = ops->evd_poll(evd, &c, 1);
 		if (n > 0) {
 			datp_wqe_event(c.wqe, evd, event);

@@ -181,7 +181,11 @@ rdma_plain_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq
 	wq->finished = next;
 	/* relaxed: read under the EP lock */
 	atomic_store_explicit(&wqe->done, DATP_WQE_DONE, memory_order_relaxed);
-	datp_wq_reaped(wq, next);
+	/*
+	 * release: as datp_wqe_reap(). A plain store, since nobody goes beyond what is finished, and
+	 * that moves under the EP lock
+	 */
+	atomic_store_explicit(&wq->reaped, next, memory_order_release);
 }
 
 /*

@@ -134,8 +134,7 @@ void soft_ring_wake(struct soft_ring *ring, int doorbell);
 /* After publishing: wakes whoever asked for it. `doorbell` is the owner's eventfd. */
 static inline void soft_ring_notify(struct soft_ring *ring, int doorbell)
 {
-	/* full fence: see soft_cq_arm */
-	atomic_thread_fence(memory_order_seq_cst);
+	soft_fence(); /* see soft_cq_arm */
 	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) != 0, 0))
 		soft_ring_wake(ring, doorbell);
 }

@@ -66,10 +66,9 @@ soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 		       unsigned int flags)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	struct datp_wq *sq = &ep->base.sq;
-	struct datp_wqe *wqe;
+	struct datp_wqe *wqe = datp_wq_next(&ep->base.sq, &ep->base, DATP_SEND, cookie, flags);
 
-	if (!datp_wq_room(sq) || !soft_plain_way_locked(ep) ||
+	if (!wqe || !soft_plain_way_locked(ep) ||
 	    !soft_mr_check_one(ia->mr, soft_pz_id(ep->base.pz), iov, false))
 		return false;
 	if (iov->len <= SOFT_PLAIN_CELL) {
@@ -79,8 +78,7 @@ soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 		return false;
 	}
 	ep->msg++;
-	wqe = datp_wq_take(sq, &ep->base, DATP_SEND, cookie, flags);
-	sq->posted++;
+	ep->base.sq.posted++;
 	datp_wqe_done(wqe, DAT_DTO_SUCCESS, iov->len, false);
 	return true;
 }
@@ -111,17 +109,17 @@ soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 static inline __attribute__((always_inline)) bool
 soft_plain_recv_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTEXT cookie)
 {
-	struct datp_wq *rq = &ep->base.rq;
+	struct datp_wqe *wqe = datp_wq_next(&ep->base.rq, &ep->base, DATP_RECV, cookie, 0);
 
 	/* relaxed: written under the EP lock */
-	if (!datp_wq_room(rq) || !ep->open || ep->parked ||
+	if (!wqe || !ep->open || ep->parked ||
 	    atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
 		    DAT_EP_STATE_DISCONNECTED ||
 	    ep->soft_mark >= 0 || ep->hard_mark >= 0 ||
 	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, soft_pz_id(ep->base.pz), iov, true))
 		return false;
-	soft_desc_post(ep, datp_wq_take(rq, &ep->base, DATP_RECV, cookie, 0)->seq, iov, 1);
-	rq->posted++;
+	soft_desc_post(ep, wqe->seq, iov, 1);
+	ep->base.rq.posted++;
 	if (__builtin_expect(soft_desc_wanted(ep), 0))
 		soft_recv_progress(ep);
 	return true;

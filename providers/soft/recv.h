@@ -73,10 +73,10 @@ soft_desc_post(struct soft_ep *ep, uint32_t seq, const struct datp_sge *iov, int
 static inline bool soft_desc_wanted(const struct soft_ep *ep)
 {
 	/*
-	 * Full fence: either the sender, which queues its request first and looks for a receive
-	 * then, sees this one, or we see its request.
+	 * Either the sender, which queues its request first and looks for a receive then, sees this
+	 * one, or we see its request.
 	 */
-	atomic_thread_fence(memory_order_seq_cst);
+	soft_fence();
 	return ep->parked ||
 	       atomic_load_explicit(&ep->rport->sq_posted, memory_order_relaxed) !=
 		       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed);

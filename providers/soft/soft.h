@@ -259,6 +259,19 @@ struct soft_ia {
 	struct soft_ia *next; /* all of this process; ia.c's lock */
 };
 
+/*
+ * A full fence. The thread sanitizer knows none, and gcc warns of that where one is inlined: for it
+ * there is a function (cq.c).
+ */
+#ifdef __SANITIZE_THREAD__
+void soft_fence(void);
+#else
+static inline void soft_fence(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+}
+#endif
+
 static inline struct soft_ia *soft_ia(struct datp_ia *ia)
 {
 	return (struct soft_ia *)ia;

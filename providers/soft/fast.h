@@ -18,15 +18,12 @@
 /* Up to this length a message goes into a cell, whatever `eager_limit` is. */
 #define SOFT_PLAIN_CELL SOFT_EAGER_MIN
 
-/* What can be said without a lock. Here and below `op` is a constant. */
+/* What can be said without a lock; `ep` may be NULL. Here and below `op` is a constant. */
 static inline __attribute__((always_inline)) bool soft_plain_arguments(const struct datp_ep *ep,
 								       const struct datp_sge *iov,
 								       int n, enum datp_op op)
 {
-	/* relaxed: as in datp_object() */
-	return n == 1 && iov && ep && !((uintptr_t)ep & 7) &&
-	       atomic_load_explicit(&ep->obj.tag, memory_order_relaxed) == DATP_TAG(DATP_EP) &&
-	       datp_post_max_iov(ep, op) >= 1;
+	return n == 1 && iov && ep && datp_post_max_iov(ep, op) >= 1;
 }
 
 /* ------------------------------------------------------------------ sending */
@@ -88,7 +85,7 @@ static inline __attribute__((always_inline)) bool
 soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets,
 		DAT_CONTEXT cookie, unsigned int flags)
 {
-	struct datp_ep *ep = (struct datp_ep *)handle;
+	struct datp_ep *ep = (struct datp_ep *)datp_object(handle, DATP_EP);
 	const struct datp_sge *iov = (const struct datp_sge *)triplets;
 	bool done;
 
@@ -130,7 +127,7 @@ static inline __attribute__((always_inline)) bool
 soft_plain_recv(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets,
 		DAT_CONTEXT cookie, unsigned int flags)
 {
-	struct datp_ep *ep = (struct datp_ep *)handle;
+	struct datp_ep *ep = (struct datp_ep *)datp_object(handle, DATP_EP);
 	const struct datp_sge *iov = (const struct datp_sge *)triplets;
 	bool done;
 

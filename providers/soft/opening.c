@@ -576,16 +576,23 @@ void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
 		(void)datp_ep_call(&ep->base, unwanted_now);
 }
 
-/* Takes the endpoint of an answer off its socket; NULL if it has given up. */
+/* Takes the endpoint of an answer off its socket; NULL if it has given up. soft_ia.lock */
+static struct soft_ep *socket_take_ep_locked(struct soft_socket *sock)
+{
+	struct soft_ep *ep = sock->ep;
+
+	if (ep)
+		ep->socket = NULL;
+	sock->ep = NULL;
+	return ep;
+}
+
 static struct soft_ep *socket_take_ep(struct soft_socket *sock)
 {
 	struct soft_ep *ep;
 
 	datp_lock(&sock->ia->lock);
-	ep = sock->ep;
-	if (ep)
-		ep->socket = NULL;
-	sock->ep = NULL;
+	ep = socket_take_ep_locked(sock);
 	datp_unlock(&sock->ia->lock);
 	return ep;
 }
@@ -733,9 +740,11 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 /* The active side gave up, or the socket hung up. It may be the link already. */
 static void on_cancel(struct soft_socket *sock)
 {
-	struct soft_ep *ep = socket_take_ep(sock);
+	struct soft_ep *ep;
 
+	/* both at once: an accept finds the socket before it hears of this, or not at all */
 	datp_lock(&sock->ia->lock);
+	ep = socket_take_ep_locked(sock);
 	if (sock->cr)
 		sock->cr->socket = NULL;
 	sock->cr = NULL;

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #include "api.h"
+#include "providers/soft/sock.h"
 
 #define ROUNDS 100
 
@@ -234,6 +236,41 @@ static void one_given_up_amid_its_answer_does_not_end_the_other(void)
 	}
 }
 
+/* As if its process had died: all that the other side sees of that is the hang-up. */
+static void hang_up(DAT_EP_HANDLE handle)
+{
+	struct soft_ep *ep = soft_ep((struct datp_ep *)handle);
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	datp_lock(&ia->lock);
+	REQUIRE(ep->socket && shutdown(ep->socket->fd, SHUT_RDWR) == 0);
+	datp_unlock(&ia->lock);
+}
+
+/* A request whose sender dies just when it is accepted: the endpoint hears of that, and does not wait for ever. */
+static void accept_amid_the_hang_up_fails_with_an_event(void)
+{
+	api_end_make(&pair.b, NULL);
+	pair.cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	pair.psp = api_listen(pair.cr_evd, DAT_PSP_CONSUMER_FLAG, &pair.qual);
+	other_open();
+	for (int round = 0; goes_on(round, 4 * ROUNDS); round++) {
+		DAT_CR_HANDLE cr;
+
+		REQUIRE_DAT(api_connect(other.ep[0], pair.qual), DAT_SUCCESS);
+		cr = api_cr(pair.cr_evd);
+		hang_up(other.ep[0]);
+		for (int i = 0; i < 40 * (round % 23); i++)
+			(void)api_state(other.ep[0]);
+		REQUIRE_DAT(dat_cr_accept(cr, pair.b.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+		REQUIRE_SOON(api_state(other.ep[0]) == DAT_EP_STATE_DISCONNECTED);
+		REQUIRE_DAT(dat_ep_reset(other.ep[0]), DAT_SUCCESS);
+		events_taken(other.connect);
+	}
+}
+
 /* ------------------------------------------------------------------ a service thread that is held up */
 
 static sem_t held, release;
@@ -402,6 +439,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(every_post_amid_the_end_completes_once),
 	CHECK_TEST(disconnect_amid_the_accept_is_told_to_the_other_side),
 	CHECK_TEST(one_given_up_amid_its_answer_does_not_end_the_other),
+	CHECK_TEST(accept_amid_the_hang_up_fails_with_an_event),
 	CHECK_TEST(former_peer_gets_nothing_of_the_next_connection),
 	CHECK_TEST(modify_does_not_cut_posted_receives),
 	CHECK_END

@@ -65,7 +65,7 @@ tests_soft_cycle_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.l
 
 tests_soft_end_test_SOURCES = tests/soft/end_test.c
 tests_soft_end_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_end_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_end_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_gone_test_SOURCES = tests/soft/gone_test.c
 tests_soft_gone_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

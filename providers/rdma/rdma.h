@@ -156,6 +156,12 @@ struct rdma_conn {
 	struct rdma_channel *channel;
 	struct rdma_cm_id *id;
 	struct rdma_ep *ep; /* NULL: it is not the endpoint's any more (IA mutex) */
+	/*
+	 * The op that has begun it is still at it (IA mutex). An event may come before that has returned:
+	 * the service thread waits, and so does who takes it from the endpoint. So the op has it to itself,
+	 * and what it has written without the mutex is there for those.
+	 */
+	bool making;
 	bool busy;	    /* the service thread is handling an event of it (IA mutex) */
 	bool working;	    /* a worker is at it, or its result is on its way (IA mutex) */
 	bool connecting;    /* ... and `worker` may be in rdma_connect (IA mutex) */
@@ -509,7 +515,9 @@ void rdma_ep_heard_locked(struct rdma_ep *ep);
 /* Ends the connection of an endpoint from the service thread. */
 void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why);
 
-struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep);
+/* Of an id that has no events yet. With an endpoint, the caller has it to itself until rdma_conn_made(). */
+struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep, struct rdma_cm_id *id);
+void rdma_conn_made(struct rdma_conn *conn);
 /*
  * Takes it away from its endpoint, if there is one: none of its events is being handled any more. Then
  * rdma_conn_retire().
@@ -527,8 +535,8 @@ void rdma_conns_fini(struct rdma_ia *ia);
  */
 int rdma_conn_connect(struct rdma_conn *conn);
 void rdma_connect_result(struct rdma_conn *conn, int err);
-/* Marks it as being handled, and tells whose it is; NULL: nobody's any more. Service thread. */
-struct rdma_ep *rdma_conn_enter(struct rdma_conn *conn);
+/* The id's connection, marked as being handled; `ep`: whose it is, NULL: nobody's any more. Service thread. */
+struct rdma_conn *rdma_conn_enter(struct rdma_ia *ia, struct rdma_cm_id *id, struct rdma_ep **ep);
 void rdma_conn_leave(struct rdma_conn *conn);
 struct rdma_channel *rdma_channel_new(void);
 void rdma_channel_put(struct rdma_channel *channel);

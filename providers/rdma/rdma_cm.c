@@ -74,6 +74,7 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	struct rdma_ep *ep = rdma_ep(base);
 	struct rdma_ia *ia = rdma_ep_ia(ep);
 	struct sockaddr_in to;
+	struct rdma_cm_id *id;
 	struct rdma_conn *conn;
 	enum datp_err err;
 
@@ -86,9 +87,15 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	err = rdma_qp_ensure(ep);
 	if (err)
 		return err;
-	conn = rdma_conn_new(ia, ep);
-	if (!conn)
+	if (rdma_create_id(ia->channel->channel, &id, NULL, RDMA_PS_TCP)) {
+		datp_log(1, "%s: cannot connect: %s", ia->base.name, strerror(errno));
+		return DATP_ERR_TEP;
+	}
+	conn = rdma_conn_new(ia, ep, id);
+	if (!conn) {
+		rdma_destroy_id(id);
 		return DATP_ERR_MEMORY;
+	}
 	conn->active = true;
 	fill_param(ep, &conn->param);
 	rdma_wire_pack(ia->kind, RDMA_REQUEST, what->pdata, what->pdata_len, conn->pdata,
@@ -97,15 +104,11 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 		memcpy(conn->whole, what->pdata, what->pdata_len);
 		conn->whole_len = what->pdata_len;
 	}
-	if (rdma_create_id(conn->channel->channel, &conn->id, conn, RDMA_PS_TCP)) {
-		datp_log(1, "%s: cannot connect: %s", ia->base.name, strerror(errno));
-		rdma_conn_retire(rdma_conn_detach(ep));
-		return DATP_ERR_TEP;
-	}
 	/* No way to the peer is an event, as it is when it takes time to find out. */
 	if (resolve(conn, &to))
-		return fail_later(ep, tell_unreachable);
-	return DATP_OK;
+		err = fail_later(ep, tell_unreachable);
+	rdma_conn_made(conn);
+	return err;
 }
 
 static void learn_port(struct rdma_ep *ep, struct rdma_cm_id *id)
@@ -148,8 +151,9 @@ static DAT_EVENT_NUMBER failure_of(int err)
 
 void rdma_connect_result(struct rdma_conn *conn, int err)
 {
-	struct rdma_ep *ep = rdma_conn_enter(conn);
+	struct rdma_ep *ep;
 
+	rdma_conn_enter(conn->ia, conn->id, &ep);
 	pthread_mutex_lock(&conn->ia->lock);
 	conn->working = false;
 	pthread_mutex_unlock(&conn->ia->lock);
@@ -292,14 +296,14 @@ enum datp_err rdma_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, cons
 
 	if (err)
 		return err;
-	conn = rdma_conn_new(ia, ep);
+	conn = rdma_conn_new(ia, ep, cr->id);
 	if (!conn)
 		return DATP_ERR_MEMORY;
-	conn->id = cr->id;
-	conn->id->context = conn;
 	cr->id = NULL;
 	rdma_wire_pack(ia->kind, RDMA_REPLY, pdata, len, conn->pdata, &conn->param);
-	return accept_begin(conn, ep, &cr->offer);
+	err = accept_begin(conn, ep, &cr->offer);
+	rdma_conn_made(conn);
+	return err;
 }
 
 void rdma_cr_reject(struct datp_cr *base)
@@ -704,10 +708,10 @@ static bool is_end(enum rdma_cm_event_type type)
 	}
 }
 
-static void conn_event(struct rdma_cm_event *event)
+static void conn_event(struct rdma_ia *ia, struct rdma_cm_event *event)
 {
-	struct rdma_conn *conn = event->id->context;
-	struct rdma_ep *ep = rdma_conn_enter(conn);
+	struct rdma_ep *ep;
+	struct rdma_conn *conn = rdma_conn_enter(ia, event->id, &ep);
 
 	if (ep)
 		handle(conn, ep, event);
@@ -740,7 +744,7 @@ void rdma_cm_event(void *arg, uint32_t events)
 			 has_no_connection(event->id))
 			rdma_device_lost(ia);
 		else
-			conn_event(event);
+			conn_event(ia, event);
 		rdma_ack_cm_event(event);
 	}
 }

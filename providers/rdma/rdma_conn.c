@@ -45,7 +45,7 @@ void rdma_channel_put(struct rdma_channel *channel)
 
 /* ------------------------------------------------------------------ life */
 
-struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep)
+struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep, struct rdma_cm_id *id)
 {
 	struct rdma_conn *conn = calloc(1, sizeof(*conn));
 
@@ -53,10 +53,13 @@ struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep)
 		return NULL;
 	conn->ia = ia;
 	conn->ep = ep;
+	conn->making = ep != NULL;
 	conn->channel = ia->channel;
 	/* relaxed: the IA has a hold on it */
 	atomic_fetch_add_explicit(&ia->channel->refs, 1, memory_order_relaxed);
 	pthread_mutex_lock(&ia->lock);
+	conn->id = id;
+	id->context = conn;
 	conn->next = ia->conns;
 	conn->prev = &ia->conns;
 	if (conn->next)
@@ -66,6 +69,17 @@ struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep)
 		ep->conn = conn;
 	pthread_mutex_unlock(&ia->lock);
 	return conn;
+}
+
+void rdma_conn_made(struct rdma_conn *conn)
+{
+	struct rdma_ia *ia = conn->ia;
+
+	pthread_mutex_lock(&ia->lock);
+	conn->making = false;
+	/* with the mutex: the connection may be gone as soon as that is off */
+	pthread_cond_broadcast(&ia->idle);
+	pthread_mutex_unlock(&ia->lock);
 }
 
 static void unlink_locked(struct rdma_conn *conn)
@@ -170,14 +184,12 @@ void rdma_conn_dead(struct rdma_conn *conn)
 
 void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id)
 {
-	struct rdma_conn *conn = rdma_conn_new(ia, NULL);
+	struct rdma_conn *conn = rdma_conn_new(ia, NULL, id);
 
 	if (!conn) {
 		datp_log(1, "%s: no memory to end a connection request", ia->base.name);
 		return;
 	}
-	conn->id = id;
-	id->context = conn;
 	rdma_conn_dead(conn);
 }
 
@@ -189,7 +201,7 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 
 	pthread_mutex_lock(&ia->lock);
 	/* what the service thread handles may detach it, too */
-	while ((conn = ep->conn) != NULL && conn->busy && !inside)
+	while ((conn = ep->conn) != NULL && (conn->making || (conn->busy && !inside)))
 		pthread_cond_wait(&ia->idle, &ia->lock);
 	ep->conn = NULL;
 	if (conn) {
@@ -221,15 +233,18 @@ void rdma_conn_retire(struct rdma_conn *conn)
 		pthread_mutex_unlock(&ia->lock);
 }
 
-struct rdma_ep *rdma_conn_enter(struct rdma_conn *conn)
+struct rdma_conn *rdma_conn_enter(struct rdma_ia *ia, struct rdma_cm_id *id, struct rdma_ep **ep)
 {
-	struct rdma_ep *ep;
+	struct rdma_conn *conn;
 
-	pthread_mutex_lock(&conn->ia->lock);
+	pthread_mutex_lock(&ia->lock);
+	conn = id->context;
+	while (conn->making)
+		pthread_cond_wait(&ia->idle, &ia->lock);
 	conn->busy = true;
-	ep = conn->ep;
-	pthread_mutex_unlock(&conn->ia->lock);
-	return ep;
+	*ep = conn->ep;
+	pthread_mutex_unlock(&ia->lock);
+	return conn;
 }
 
 void rdma_conn_leave(struct rdma_conn *conn)

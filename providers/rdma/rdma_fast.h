@@ -19,15 +19,9 @@ static inline __attribute__((always_inline)) bool
 rdma_plain_enter(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 		 DAT_COMPLETION_FLAGS flags)
 {
-	struct datp_ep *ep = (struct datp_ep *)handle;
+	struct datp_ep *ep = (struct datp_ep *)datp_object(handle, DATP_EP);
 
-	/* relaxed: as in datp_object() */
-	return __builtin_expect(
-		n == 1 && !flags && ep && iov &&
-			atomic_load_explicit(&ep->obj.tag, memory_order_relaxed) ==
-				DATP_TAG(DATP_EP) &&
-			datp_trylock(&ep->lock),
-		1);
+	return __builtin_expect(n == 1 && !flags && ep && iov && datp_trylock(&ep->lock), 1);
 }
 
 /*
@@ -281,13 +275,11 @@ rdma_dequeue_other(struct datp_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC 
 static inline __attribute__((always_inline)) DAT_RETURN
 rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 {
-	struct datp_evd *evd = (struct datp_evd *)handle;
+	struct datp_evd *evd = (struct datp_evd *)datp_object(handle, DATP_EVD);
 	struct ibv_wc wc;
 
-	/* relaxed, both: hints, as in datp_dequeue() */
+	/* relaxed: a hint, as in datp_dequeue() */
 	if (__builtin_expect(!evd || !event ||
-				     atomic_load_explicit(&evd->obj.tag, memory_order_relaxed) !=
-					     DATP_TAG(DATP_EVD) ||
 				     atomic_load_explicit(&evd->waiter, memory_order_relaxed) ||
 				     !evd->has_cq || !datp_trylock(&evd->poll_lock),
 			     0))

@@ -57,6 +57,19 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	return ret;
 }
 
+int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct sockaddr *to, int ms)
+{
+	int (*real)(struct rdma_cm_id *, struct sockaddr *, struct sockaddr *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "rdma_resolve_addr");
+	if (twist_here.slow_to_connect) {
+		twist_here.slow_to_connect = false;
+		sem_post(&twist.reached);
+		sem_wait(&twist.open);
+	}
+	return real(id, from, to, ms);
+}
+
 /* The C library's own does the rest: a thread that connects has to be cancelled in it. */
 ssize_t write(int fd, const void *data, size_t size)
 {

@@ -22,7 +22,7 @@ extern struct twist {
 	_Atomic bool fails;		/* the next request to complete has failed, as siw says it */
 	_Atomic bool unknown;		/* the device is none that we know, and says that it has windows */
 	_Atomic unsigned int rights;	/* that the last region was registered with */
-	sem_t reached, open;		/* of a late bell */
+	sem_t reached, open;		/* of a late bell, or a slow attempt */
 } twist;
 
 /* Of each thread. */
@@ -30,6 +30,7 @@ extern __thread struct twist_here {
 	bool doorbell_fails;	    /* the next writing to the kernel does */
 	bool late_bell;		    /* the next write is held up until `open`, which `reached` tells */
 	void (*before_sleep)(void); /* is called once, before it sleeps */
+	bool slow_to_connect;	    /* the next look for an address is held up likewise */
 	int sleeps;
 } twist_here;
 

@@ -262,6 +262,7 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 		ep = srq_taker(set->ia, wqe, wc->qp_num);
 		break;
 	default:
+		/* whoever posted it wrote that before the device had the request: the CQ tells of it later */
 		ep = rdma_ep(wqe->ep);
 	}
 	if (!ep)

@@ -2,7 +2,8 @@
 /*
  * The bare limits of this machine, two processes on two CPUs: what no transport can beat.
  *
- *	bare pingpong [ITERS]		a cache line to and fro; ns one way, the best of several samples
+ *	bare pingpong [ITERS]		a cache line to and fro; ns one way, the median of its samples
+ *	bare message SIZE [ITERS]	a message to and fro, copied into shared memory and out of it; the same
  *	bare futex [ITERS]		to sleep and be woken, to and fro; ns both ways, the median
  *	bare memcpy SIZE		MB/s (10^6), between buffers as a transfer of that size has them
  *	bare shared SIZE		the same into a memory file that the other process has filled
@@ -41,6 +42,25 @@ struct shared {
 };
 
 static struct shared *shared;
+
+/*
+ * A way in which messages go: a cell tells of one and holds it if it is short; the data of a longer one
+ * are in a piece of memory of their own, the pieces in turn.
+ */
+#define CELLS	128u
+#define IN_CELL 88u
+#define PIECES	256u
+
+struct cell {
+	_Alignas(128) _Atomic uint32_t number; /* of its message, from 1, once the rest is there */
+	uint32_t len;
+	unsigned char data[IN_CELL];
+};
+
+struct way {
+	struct cell cell[CELLS];
+	unsigned char pieces[];
+};
 
 _Noreturn static void die(const char *what)
 {
@@ -97,6 +117,30 @@ static void finish(pid_t pid)
 		die("the other process");
 }
 
+static unsigned char *buffer(size_t size)
+{
+	unsigned char *memory = aligned_alloc(4096, (size + 4095) & ~(size_t)4095);
+
+	if (!memory)
+		die("memory");
+	memset(memory, 1, size);
+	return memory;
+}
+
+/* Memory that the other process has as well. */
+static void *file_buffer(size_t length)
+{
+	int fd = memfd_create("bare", MFD_CLOEXEC);
+	void *memory = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, (off_t)length) == 0)
+		memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		die("a memory file");
+	close(fd);
+	return memory;
+}
+
 /* ------------------------------------------------------------------ loops */
 
 static void await_ball(uint32_t want)
@@ -135,27 +179,6 @@ static void futex_pong(long iters)
 	}
 }
 
-static double round_trip_ns(long iters)
-{
-	pid_t other = start(pong, iters);
-	double best = 1e18;
-	uint32_t i = 0;
-
-	pin(0);
-	for (int sample = 0; sample < SAMPLES; sample++) {
-		double from = now_ns(), took;
-
-		for (long n = 0; n < iters; n++, i++) {
-			atomic_store_explicit(&shared->ball, 2 * i + 1, memory_order_release);
-			await_ball(2 * i + 2);
-		}
-		took = (now_ns() - from) / (double)iters;
-		best = took < best ? took : best;
-	}
-	finish(other);
-	return best;
-}
-
 static int longer(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -163,9 +186,99 @@ static int longer(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static double median(double *took, size_t n)
+{
+	qsort(took, n, sizeof(*took), longer);
+	return took[n / 2];
+}
+
+static double round_trip_ns(long iters)
+{
+	pid_t other = start(pong, iters);
+	double took[SAMPLES];
+	uint32_t i = 0;
+
+	pin(0);
+	for (int sample = 0; sample < SAMPLES; sample++) {
+		double from = now_ns();
+
+		for (long n = 0; n < iters; n++, i++) {
+			atomic_store_explicit(&shared->ball, 2 * i + 1, memory_order_release);
+			await_ball(2 * i + 2);
+		}
+		took[sample] = (now_ns() - from) / (double)iters;
+	}
+	finish(other);
+	return median(took, SAMPLES);
+}
+
+/* The i-th message of a way, from a buffer and into one. */
+static void message_send(struct way *way, uint32_t i, const unsigned char *from, uint32_t len)
+{
+	struct cell *cell = &way->cell[i % CELLS];
+
+	memcpy(len <= IN_CELL ? cell->data : way->pieces + (size_t)(i % PIECES) * len, from, len);
+	cell->len = len;
+	atomic_store_explicit(&cell->number, i + 1, memory_order_release);
+}
+
+static void message_take(struct way *way, uint32_t i, unsigned char *to)
+{
+	struct cell *cell = &way->cell[i % CELLS];
+	uint32_t len;
+
+	while (atomic_load_explicit(&cell->number, memory_order_acquire) != i + 1)
+		;
+	len = cell->len;
+	memcpy(to, len <= IN_CELL ? cell->data : way->pieces + (size_t)(i % PIECES) * len, len);
+}
+
+/* Mapped before the fork. */
+static struct way *way_there, *way_back;
+static uint32_t message_size;
+
+static void message_pong(long iters)
+{
+	unsigned char *out = buffer(message_size), *in = buffer(message_size);
+
+	for (uint32_t i = 0; i < (uint32_t)iters * SAMPLES; i++) {
+		message_take(way_there, i, in);
+		message_send(way_back, i, out, message_size);
+	}
+	free(in);
+	free(out);
+}
+
+static double message_trip_ns(uint32_t size, long iters)
+{
+	unsigned char *out = buffer(size), *in = buffer(size);
+	double took[SAMPLES];
+	uint32_t i = 0;
+	pid_t other;
+
+	way_there = file_buffer(sizeof(*way_there) + (size_t)size * PIECES);
+	way_back = file_buffer(sizeof(*way_back) + (size_t)size * PIECES);
+	message_size = size;
+	other = start(message_pong, iters);
+	pin(0);
+	for (int sample = 0; sample < SAMPLES; sample++) {
+		double from = now_ns();
+
+		for (long n = 0; n < iters; n++, i++) {
+			message_send(way_there, i, out, size);
+			message_take(way_back, i, in);
+		}
+		took[sample] = (now_ns() - from) / (double)iters;
+	}
+	finish(other);
+	free(in);
+	free(out);
+	return median(took, SAMPLES);
+}
+
 static double sleep_trip_ns(long iters)
 {
-	double *took = calloc((size_t)iters, sizeof(*took)), from, median;
+	double *took = calloc((size_t)iters, sizeof(*took)), from, typical;
 	long warmup = iters / 10;
 	pid_t other;
 
@@ -185,23 +298,12 @@ static double sleep_trip_ns(long iters)
 		from = now;
 	}
 	finish(other);
-	qsort(took, (size_t)iters, sizeof(*took), longer);
-	median = took[iters / 2];
+	typical = median(took, (size_t)iters);
 	free(took);
-	return median;
+	return typical;
 }
 
 /* ------------------------------------------------------------------ copies */
-
-static unsigned char *buffer(size_t size)
-{
-	unsigned char *memory = aligned_alloc(4096, (size + 4095) & ~(size_t)4095);
-
-	if (!memory)
-		die("memory");
-	memset(memory, 1, size);
-	return memory;
-}
 
 /* As many buffers as fit into 8 MB, as a window of messages has them. */
 static size_t window(size_t size)
@@ -211,14 +313,15 @@ static size_t window(size_t size)
 	return n < 2 ? 2 : n > 64 ? 64 : n;
 }
 
+/* Who memory belongs to polls while others copy, as datperf does. */
 static void hold_target(long size)
 {
 	atomic_store(&shared->target, buffer((size_t)size * window((size_t)size)));
 	while (!atomic_load(&shared->done))
-		usleep(1000);
+		;
 }
 
-/* Mapped before the fork. Who it belongs to fills it, and polls as datperf does. */
+/* Mapped before the fork. Who it belongs to fills it. */
 static unsigned char *file_memory;
 
 static void hold_file(long size)
@@ -227,19 +330,6 @@ static void hold_file(long size)
 	atomic_store(&shared->target, file_memory);
 	while (!atomic_load(&shared->done))
 		;
-}
-
-static unsigned char *file_buffer(size_t length)
-{
-	int fd = memfd_create("bare", MFD_CLOEXEC);
-	void *memory = MAP_FAILED;
-
-	if (fd >= 0 && ftruncate(fd, (off_t)length) == 0)
-		memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED)
-		die("a memory file");
-	close(fd);
-	return memory;
 }
 
 enum copy { COPY_MEMCPY, COPY_SHARED, COPY_WRITEV, COPY_READV };
@@ -321,7 +411,7 @@ static void copies(enum copy how, size_t size)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
-	long number = argc > 2 ? atol(argv[2]) : 0;
+	long number = argc > 2 ? atol(argv[2]) : 0, more = argc > 3 ? atol(argv[3]) : 0;
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
@@ -329,6 +419,8 @@ int main(int argc, char **argv)
 		die("mmap");
 	if (!strcmp(what, "pingpong"))
 		printf("%.1f\n", round_trip_ns(number > 0 ? number : 100000) / 2);
+	else if (!strcmp(what, "message") && number > 0)
+		printf("%.1f\n", message_trip_ns((uint32_t)number, more > 0 ? more : 20000) / 2);
 	else if (!strcmp(what, "futex"))
 		printf("%.1f\n", sleep_trip_ns(number > 0 ? number : 5000));
 	else if (!strcmp(what, "memcpy") && number > 0)
@@ -341,7 +433,7 @@ int main(int argc, char **argv)
 		copies(COPY_READV, (size_t)number);
 	else {
 		fprintf(stderr,
-			"usage: bare pingpong|futex [ITERS] | memcpy|shared|writev|readv SIZE\n");
+			"usage: bare pingpong|futex [ITERS] | message SIZE [ITERS] | memcpy|shared|writev|readv SIZE\n");
 		return 2;
 	}
 	return 0;

@@ -25,10 +25,10 @@ usage()
 rows()
 {
 	cat <<-END
-	send-lat-8|dat_lat ucx_lat fi_lat bare_pingpong|less|ucx_lat:0.75 bare_pingpong:2.5|us|8|send/receive latency, polling
-	send-lat-64|dat_lat ucx_lat fi_lat bare_pingpong|less|ucx_lat:0.75 bare_pingpong:2.5|us|64|send/receive latency, polling
-	send-lat-1k|dat_lat ucx_lat fi_lat|less|ucx_lat:0.9|us|1024|send/receive latency, polling
-	send-lat-4k|dat_lat ucx_lat fi_lat|less|ucx_lat:0.9|us|4096|send/receive latency, polling
+	send-lat-8|dat_lat ucx_lat fi_lat bare_pingpong bare_message|less|ucx_lat:0.75 bare_pingpong:2.5|us|8|send/receive latency, polling
+	send-lat-64|dat_lat ucx_lat fi_lat bare_pingpong bare_message|less|ucx_lat:0.75 bare_pingpong:2.5|us|64|send/receive latency, polling
+	send-lat-1k|dat_lat ucx_lat fi_lat bare_message|less|ucx_lat:0.9|us|1024|send/receive latency, polling
+	send-lat-4k|dat_lat ucx_lat fi_lat bare_message|less|ucx_lat:0.9|us|4096|send/receive latency, polling
 	send-bw-64k|dat_send_bw ucx_bw bare_memcpy|more|ucx_bw:1.0|MB/s|65536|send/receive bandwidth, ordinary memory
 	send-bw-1m|dat_send_bw ucx_bw bare_memcpy|more|ucx_bw:1.3|MB/s|1048576|send/receive bandwidth, ordinary memory
 	send-bw-4m|dat_send_bw ucx_bw bare_memcpy|more|ucx_bw:1.3|MB/s|4194304|send/receive bandwidth, ordinary memory
@@ -158,6 +158,7 @@ fi_lat()
 }
 
 bare_pingpong() { bench/bare pingpong | awk '{ print $1 / 1000 }'; }
+bare_message() { bench/bare message "$1" | awk '{ print $1 / 1000 }'; }
 bare_futex() { bench/bare futex | awk '{ print $1 / 1000 }'; }
 bare_memcpy() { bench/bare memcpy "$1" | cut -d' ' -f1; }
 bare_memcpy_best() { bench/bare memcpy "$1" | cut -d' ' -f2; }

@@ -64,6 +64,9 @@ static inline void soft_cq_next(struct soft_cq *cq)
 		atomic_store_explicit(&cq->ring->taken, head, memory_order_release);
 }
 
+/* So many cells before it is written a cell is fetched: a transfer takes as long as a few messages. */
+#define SOFT_RING_AHEAD 4u
+
 /* Any process. `me` is the claimer's name in the ring. NULL: the ring is full. */
 static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me,
 						uint64_t *position)
@@ -105,10 +108,10 @@ static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t
 			continue;
 		/* a plain store: if others have gone on meanwhile, it costs one of them a step */
 		atomic_store_explicit(&ring->tail, tail + 1, memory_order_relaxed);
-		/* the next message finds its lines here, or on the way */
-		next = &ring->cell[(tail + 1) & ring->mask];
-		__builtin_prefetch(next, 1);
-		__builtin_prefetch((char *)next + SOFT_LINE, 1);
+		/* a message to come finds its lines here, or on the way */
+		next = &ring->cell[(tail + SOFT_RING_AHEAD) & ring->mask];
+		soft_own(next);
+		soft_own((const char *)next + SOFT_LINE);
 		*position = tail;
 		return &ring->cell[tail & ring->mask];
 	}

@@ -51,8 +51,16 @@ static inline bool soft_payload_get(struct soft_peer *peer, const unsigned char 
 {
 	p->len = len;
 	p->solicited = flags & SOFT_CELL_SOLICITED;
-	p->data = flags & SOFT_CELL_SLOT ? soft_slot_data(peer, slot) : data;
-	return p->data && len <= (flags & SOFT_CELL_SLOT ? peer->shared->slot_size : SOFT_INLINE);
+	if (!(flags & SOFT_CELL_SLOT)) {
+		p->data = data;
+		return len <= SOFT_INLINE;
+	}
+	p->data = soft_slot_data(peer, slot);
+	if (!p->data || len > peer->shared->slot_size)
+		return false;
+	/* its head is written when it is given back, once the rest is read */
+	soft_own(p->data - sizeof(struct soft_slot));
+	return true;
 }
 
 /* Tells the peer of a posted receive. EP lock. */

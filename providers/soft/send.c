@@ -30,6 +30,7 @@
 #define SLOT_FIRST 4u  /* so many are in use at first */
 #define SLOT_TRIES 16u /* so many are looked at before more come into use */
 #define SLOT_NONE  UINT32_MAX
+#define SLOT_WARM  4096u /* so much of the next one is fetched, at most */
 
 enum datp_err soft_slots_init(struct soft_ia *ia)
 {
@@ -103,6 +104,22 @@ void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 	}
 }
 
+/*
+ * While a message travels: the slot of the next, which is taken to be as long, comes back from the
+ * cache of who has read it.
+ */
+static void slot_warm(struct soft_ia *ia, uint64_t len)
+{
+	/* relaxed, both: a guess */
+	uint32_t next = atomic_load_explicit(&ia->slot_next, memory_order_relaxed);
+	uint32_t window = atomic_load_explicit(&ia->slot_window, memory_order_relaxed);
+	const unsigned char *slot = (const unsigned char *)slot_at(ia, next % window);
+	uint64_t size = sizeof(struct soft_slot) + (len < SLOT_WARM ? len : SLOT_WARM);
+
+	for (uint64_t at = 0; at < size; at += SOFT_LINE)
+		soft_own(slot + at);
+}
+
 /* Whether the peer has room for one more message of ours. */
 static bool send_credit(struct soft_ep *ep)
 {
@@ -146,6 +163,8 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 	}
 	soft_ring_publish(cell, position);
 	soft_ring_notify(ep->rring, ep->peer->doorbell_fd);
+	if (slot != SLOT_NONE)
+		slot_warm(ia, len);
 	return true;
 }
 

@@ -260,6 +260,20 @@ struct soft_ia {
 };
 
 /*
+ * Has a line that is to be written brought here as this CPU's own, so that the store to it waits for
+ * nobody. For x86 compilers bring it to be read, as they do not know whether the CPU can do better;
+ * one that cannot takes this for nothing.
+ */
+static inline void soft_own(const void *line)
+{
+#ifdef __x86_64__
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
+/*
  * A full fence. The thread sanitizer knows none, and gcc warns of that where one is inlined: for it
  * there is a function (cq.c).
  */

@@ -120,7 +120,8 @@ a_killed_lab_takes_its_guest_along()
 	no_guest_is_left "$dir/killed"
 }
 
-# rping says on stderr whatever it does; every ping that came back is a line on stdout.
+# rping says on stderr whatever it does; every ping that came back is a line on stdout. It sends as soon as it is connected, which
+# siw may miss.
 two_hosts_exchange_over_rxe_and_siw()
 {
 	command -v rping >/dev/null || { skips 'no rping: install rdmacm-utils'; return; }
@@ -128,6 +129,7 @@ two_hosts_exchange_over_rxe_and_siw()
 	in_lab --hosts 2 --timeout 120 -- bash -c '
 		lab-peer bash -c "hostname; exit 3"
 		echo "peer: $?"
+		lab-peer bash -c "echo 1 >/sys/module/siw/parameters/looks_again"
 		for address in "$LAB_PEER_IB" "$LAB_PEER_IW"; do
 			lab-peer timeout 60 rping -s -a "$address" -C 3 &
 			lab-peer lab-listens rping

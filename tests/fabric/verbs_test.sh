@@ -30,8 +30,10 @@ rping_runs_over_rxe()
 	pings "$LAB_IB"
 }
 
+# rping sends as soon as it is connected, which siw may miss.
 rping_runs_over_siw()
 {
+	echo 1 >/sys/module/siw/parameters/looks_again
 	pings "$LAB_IW"
 }
 

@@ -20,7 +20,10 @@ void soft_ep_disconnect(struct datp_ep *ep, enum datp_close how);
 void soft_ep_fail(struct soft_ep *ep);
 /* A graceful disconnect has nothing left to wait for. EP lock. */
 void soft_ep_drained(struct soft_ep *ep);
-/* The peer has shown that it is established. Poll lock at most. */
+/*
+ * The peer has shown that it is established; libdatp has been told when this returns. Poll lock at
+ * most.
+ */
 void soft_ep_heard(struct soft_ep *ep, uint32_t gen);
 /* Whatever it is doing, it is over: the endpoint is being freed. No lock. */
 void soft_ep_abandon(struct soft_ep *ep);

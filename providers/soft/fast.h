@@ -143,11 +143,12 @@ soft_plain_recv(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 static inline __attribute__((always_inline)) bool soft_plain_turn_locked(const struct soft_ep *ep,
 									 uint32_t gen)
 {
+	/* relaxed, both: written under the EP lock */
 	return ep->open && !ep->failing && !ep->parked && !ep->pull && !ep->base.srq &&
-	       /* relaxed: written under the EP lock */
 	       atomic_load_explicit(&ep->gen, memory_order_relaxed) == gen &&
-	       /* relaxed: who clears it has what it needs of the peer, and we need nothing */
-	       !atomic_load_explicit(&ep->accepting, memory_order_relaxed);
+	       /* nor is it the first word of a peer, which says that there is a connection */
+	       atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
+		       DAT_EP_STATE_CONNECTED;
 }
 
 /*

@@ -568,12 +568,23 @@ void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
 {
 	uint32_t waiting = gen;
 
-	/* relaxed: most of the time it is 0; the exchange decides who says it */
-	if (atomic_load_explicit(&ep->accepting, memory_order_relaxed) == gen && gen &&
-	    atomic_compare_exchange_strong(&ep->accepting, &waiting, 0) &&
-	    !datp_cm_established(&ep->base, NULL, 0))
-		/* disconnected before it was open. Without memory for this: at the reset */
-		(void)datp_ep_call(&ep->base, unwanted_now);
+	/* acquire: if it is 0 already, `hearing` of who made it so is seen below */
+	if (atomic_load_explicit(&ep->accepting, memory_order_acquire) == gen && gen) {
+		/* relaxed: the exchange releases it, and decides who says it */
+		atomic_fetch_add_explicit(&ep->hearing, 1, memory_order_relaxed);
+		if (atomic_compare_exchange_strong(&ep->accepting, &waiting, 0) &&
+		    !datp_cm_established(&ep->base, NULL, 0))
+			/* disconnected before it was open. Without memory for this: at the reset */
+			(void)datp_ep_call(&ep->base, unwanted_now);
+		/* release: it has been said */
+		atomic_fetch_sub_explicit(&ep->hearing, 1, memory_order_release);
+	}
+	/*
+	 * What the peer sent comes behind that. Who is saying it takes no lock that a poll holds.
+	 * acquire: pairs with the release above
+	 */
+	while (atomic_load_explicit(&ep->hearing, memory_order_acquire))
+		sched_yield();
 }
 
 /* Takes the endpoint of an answer off its socket; NULL if it has given up. soft_ia.lock */

@@ -151,6 +151,7 @@ struct soft_ep {
 	bool open;
 	_Atomic uint32_t
 		accepting;   /* passive: the generation, from REP until the peer is heard; or 0 */
+	_Atomic uint32_t hearing; /* threads that have heard the peer, and may be saying so now */
 	bool failing;	     /* an operation failed: nothing more happens, the end is on its way */
 	bool draining;	     /* graceful disconnect: the end comes when the last request is done */
 	bool draining_done;  /* and the service thread has been asked to see to it */

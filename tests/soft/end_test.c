@@ -271,6 +271,40 @@ static void accept_amid_the_hang_up_fails_with_an_event(void)
 	}
 }
 
+/*
+ * The first message and the word that the peer is there come at the same time, to this thread and
+ * to the service thread: whoever gets the message finds the connection established, and that event
+ * in its queue.
+ */
+static void first_message_comes_behind_established(void)
+{
+	DAT_EVENT event;
+
+	api_end_make(&pair.b, NULL);
+	pair.cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	pair.psp = api_listen(pair.cr_evd, DAT_PSP_CONSUMER_FLAG, &pair.qual);
+	other_open();
+	for (int round = 0; goes_on(round, 4 * ROUNDS); round++) {
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+		REQUIRE_DAT(api_connect(other.ep[0], pair.qual), DAT_SUCCESS);
+		REQUIRE_DAT(dat_cr_accept(api_cr(pair.cr_evd), pair.b.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(other.connect, other.ep[0], DAT_CONNECTION_EVENT_ESTABLISHED);
+		REQUIRE_DAT(api_send(other.ep[0], &other.buf, 0, 64, 1, 0), DAT_SUCCESS);
+		for (int i = 0; i < 20 * (round % 23); i++)
+			(void)api_state(other.ep[0]);
+		REQUIRE_SOON(dat_evd_dequeue(pair.b.recv, &event) == DAT_SUCCESS);
+		REQUIRE_DAT(dat_evd_dequeue(pair.b.connect, &event), DAT_SUCCESS);
+		REQUIRE_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+		REQUIRE_EQ_INT(api_state(pair.b.ep), DAT_EP_STATE_CONNECTED);
+		REQUIRE_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		API_CONN(other.connect, other.ep[0], DAT_CONNECTION_EVENT_DISCONNECTED);
+		events_taken(other.dto);
+		REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+		REQUIRE_DAT(dat_ep_reset(other.ep[0]), DAT_SUCCESS);
+	}
+}
+
 /* ------------------------------------------------------------------ a service thread that is held up */
 
 static sem_t held, release;
@@ -440,6 +474,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(disconnect_amid_the_accept_is_told_to_the_other_side),
 	CHECK_TEST(one_given_up_amid_its_answer_does_not_end_the_other),
 	CHECK_TEST(accept_amid_the_hang_up_fails_with_an_event),
+	CHECK_TEST(first_message_comes_behind_established),
 	CHECK_TEST(former_peer_gets_nothing_of_the_next_connection),
 	CHECK_TEST(modify_does_not_cut_posted_receives),
 	CHECK_END

@@ -284,6 +284,12 @@ static bool exec_match(struct soft_dir *dir, struct soft_sqe *e, struct soft_des
 	return true;
 }
 
+static bool recv_posted(const struct soft_dir *dir, uint32_t seq)
+{
+	/* acquire: the receive's list */
+	return (int32_t)(atomic_load_explicit(&dir->tp->rq_posted, memory_order_acquire) - seq) > 0;
+}
+
 /* False: it has to wait. */
 static bool exec_send(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 {
@@ -301,9 +307,15 @@ static bool exec_send(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	}
 	if (dir->tp->srq)
 		return !dir->initiator && soft_srq_pull(dir->ep, dir->ip, e, status);
-	/* acquire: the receive's list */
-	if ((int32_t)(atomic_load_explicit(&dir->tp->rq_posted, memory_order_acquire) - seq) <= 0)
-		return false;
+	if (!recv_posted(dir, seq)) {
+		/*
+		 * who posts it looks for requests behind such a fence, see soft_desc_wanted(): one
+		 * of us sees the other's
+		 */
+		soft_fence();
+		if (!recv_posted(dir, seq))
+			return false;
+	}
 	desc = soft_port_desc(dir->tp, dir->tl, seq);
 	if (!exec_match(dir, e, desc, status))
 		return false;

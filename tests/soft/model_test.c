@@ -468,6 +468,20 @@ static void plain_receive_that_is_posted_late_wakes_who_waits(void)
 	world_explore(&scenario);
 }
 
+/*
+ * Nobody polls the receive's queue, nor sleeps on it: that a request waits is told to nobody, so the
+ * one of the two that comes second has to see the other.
+ */
+static void plain_receive_meets_its_send_although_nobody_looks(void)
+{
+	static const struct model_scenario scenario = {
+		"a long send, a plain receive, and no look", NULL, { a_sends_one, b_posts_short },
+		NULL, 0, 4
+	};
+
+	world_explore(&scenario);
+}
+
 /* ------------------------------------------------------------------ a long message, copied by both sides */
 
 static char joint_from[SOFT_JOINT_MIN], joint_to[SOFT_JOINT_MIN];
@@ -710,6 +724,7 @@ static const struct check_test port_tests[] = {
 	CHECK_TEST(long_message_is_not_forgotten_behind_short_ones),
 	CHECK_TEST(short_message_that_finds_no_receive_is_kept_for_it),
 	CHECK_TEST(plain_receive_that_is_posted_late_wakes_who_waits),
+	CHECK_TEST(plain_receive_meets_its_send_although_nobody_looks),
 	CHECK_TEST(receiver_that_polls_takes_its_part),
 	CHECK_TEST(sender_that_polls_takes_its_part),
 	CHECK_TEST(end_waits_for_both_sides),

@@ -236,6 +236,7 @@ struct perf_phase {
 	bool check;		/* the round in which every byte of every message is verified */
 	struct perf_hist *hist;	/* takes a sample of each message, or NULL */
 	uint64_t from_ns, to_ns;	/* out: the first post and the last completion */
+	bool wrong;		/* out: a message of the check round was, which has been said */
 };
 
 /*

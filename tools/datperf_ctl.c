@@ -286,8 +286,12 @@ static bool phase_verify(const struct perf_session *s, const struct perf_phase *
 {
 	if (!receives(s))
 		return true;
-	if (perf_methods[s->spec.test].latency && phase->check)
-		return true;	/* done, message by message */
+	if (perf_methods[s->spec.test].latency && phase->check) {	/* message by message */
+		for (uint32_t i = 0; i < s->spec.threads; i++)
+			if (s->lane[i].phase.wrong)
+				return false;
+		return true;
+	}
 	for (uint32_t k = 0; k < s->spec.eps; k++)
 		if (!link_verify(s, &s->data[k], phase))
 			return false;

@@ -40,6 +40,17 @@ static uint64_t generation_of(const struct perf_phase *phase, const struct perf_
 	return phase->generation + (at->index - at->link->first);
 }
 
+/* In the check round: what is wrong is said once, and the round goes on to its result. */
+static void check(struct perf_phase *phase, const struct perf_cursor *at, bool from_server,
+		  uint64_t generation)
+{
+	struct perf_link *l = at->link;
+
+	if (phase->check && !phase->wrong)
+		phase->wrong = !pattern_verify(&l->mem, from_server, generation, generation,
+					       at->index - l->first);
+}
+
 /* send-lat: both sides keep receives posted, and post the next one while the message travels. */
 
 static int ping_send(struct perf_lane *lane, const struct perf_phase *phase,
@@ -54,17 +65,15 @@ static int ping_send(struct perf_lane *lane, const struct perf_phase *phase,
 	return link_post_recv(l, SLOT);
 }
 
-static int ping_recv(struct perf_lane *lane, const struct perf_phase *phase,
+static int ping_recv(struct perf_lane *lane, struct perf_phase *phase,
 		     const struct perf_cursor *at)
 {
-	uint64_t generation = generation_of(phase, at), number;
 	struct perf_link *l = at->link;
+	uint64_t number;
 
 	if (link_poll_recv(l, l->mem.size, &number) != 0)
 		return -1;
-	if (phase->check &&
-	    !pattern_verify(&l->mem, !lane->s->ia.server, generation, generation, SLOT))
-		return -1;
+	check(phase, at, !lane->s->ia.server, generation_of(phase, at));
 	return 0;
 }
 
@@ -113,7 +122,7 @@ static int flag_write(struct perf_lane *lane, const struct perf_phase *phase,
 	return link_post(l, PERF_WRITE, SLOT, last_of(at));
 }
 
-static int flag_await(struct perf_lane *lane, const struct perf_phase *phase,
+static int flag_await(struct perf_lane *lane, struct perf_phase *phase,
 		      const struct perf_cursor *at)
 {
 	struct perf_link *l = at->link;
@@ -127,8 +136,7 @@ static int flag_await(struct perf_lane *lane, const struct perf_phase *phase,
 	while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != want)
 		if (link_idle(l, &idle) != 0)
 			return -1;
-	if (phase->check && !pattern_verify(&l->mem, from_server, generation, generation, SLOT))
-		return -1;
+	check(phase, at, from_server, generation);
 	return 0;
 }
 
@@ -176,9 +184,7 @@ int lat_read_client(struct perf_lane *lane, struct perf_phase *phase)
 		if (link_post(l, PERF_READ, SLOT, true) != 0 || link_drain(l) != 0)
 			return -1;
 		sample(phase, &last);
-		if (phase->check && !pattern_verify(&l->mem, true, phase->generation,
-						    phase->generation, SLOT))
-			return -1;
+		check(phase, &at, true, phase->generation);
 		lane_next(lane, &at);
 	}
 	phase->to_ns = perf_now_ns();

@@ -85,6 +85,7 @@ struct perf_ia {
 	uint32_t cpus;			/* this process has them for itself; 0: less than one */
 	uint64_t memory;		/* bytes of all data connections of the test */
 	_Atomic bool failed;		/* a thread has given up, and said why: the others do, too */
+	_Atomic bool stuck;		/* since nothing moved: so to free things may take for ever */
 	bool server;
 };
 
@@ -180,6 +181,7 @@ int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr
 int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *(*remedy)(void),
 		     DAT_EVENT *event);
 unsigned int link_patience_s(const struct perf_link *l);
+int link_stuck(struct perf_link *l);
 
 /*
  * Every loop that polls calls link_idle() after each poll that found nothing: it returns -1, with

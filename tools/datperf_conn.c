@@ -372,6 +372,16 @@ unsigned int link_patience_s(const struct perf_link *l)
 	return l->ia->timeout_s + (unsigned int)(l->ia->memory / SLOWEST_BYTES_PER_S);
 }
 
+/* Nothing has moved for that long. Always -1. */
+int link_stuck(struct perf_link *l)
+{
+	cli_error("nothing has moved for %u s; see whether the peer hangs, or give more time with "
+		  "--timeout", link_patience_s(l));
+	/* relaxed: read when the threads have been joined */
+	atomic_store_explicit(&l->ia->stuck, true, memory_order_relaxed);
+	return -1;
+}
+
 /* The adapter and the session are all threads', and an adapter may want them to take turns. */
 static int look_around(struct perf_link *l)
 {
@@ -403,7 +413,5 @@ int link_look(struct perf_link *l, struct perf_idle *idle)
 		idle->since_ns = now;
 	if (now - idle->since_ns < (uint64_t)link_patience_s(l) * 1000000000u)
 		return 0;
-	cli_error("nothing has moved for %u s; see whether the peer hangs, or give more time with "
-		  "--timeout", link_patience_s(l));
-	return -1;
+	return link_stuck(l);
 }

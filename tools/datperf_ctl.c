@@ -96,6 +96,8 @@ static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
 	do {
 		ret = dat_evd_wait(s->ctl.recv_evd, timeout, 1, &event, &more);
 	} while (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL);
+	if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED)
+		return link_stuck(&s->ctl);
 	if (ret != DAT_SUCCESS) {
 		cli_dat_error(ret, NULL, "waiting for the peer's answer");
 		return -1;

@@ -40,6 +40,8 @@ struct listening {
 struct peer {
 	pid_t pid;
 	int fd;
+	bool met;	/* it knows of the client: it will end by itself */
+	bool killed;	/* by us */
 };
 
 /* CPUs */
@@ -120,6 +122,16 @@ static void tell_user(const struct perf_ia *ia)
 		  host, (uint64_t)ia->conn_qual);
 }
 
+/*
+ * An adapter does not give memory back that a peer may be at, and so waits for one that was stopped
+ * in the middle of it. The end of this process does not.
+ */
+static void leave_if_stuck(const struct perf_ia *ia)
+{
+	if (atomic_load_explicit(&ia->stuck, memory_order_relaxed))	/* all threads are joined */
+		_exit(cli_finish(CLI_FAILED));
+}
+
 /* `parent_fd` is -1 for a server that a user started. */
 static int serve(const struct perf_options *opt, int parent_fd)
 {
@@ -136,6 +148,7 @@ static int serve(const struct perf_options *opt, int parent_fd)
 		tell_user(&s.ia);
 	if (status == 0)
 		status = session_serve(&s);
+	leave_if_stuck(&s.ia);
 	session_free(&s);
 	if (perf_ia_close(&s.ia) != 0)
 		status = -1;
@@ -156,6 +169,7 @@ static int peer_start(const struct perf_options *opt, struct peer *peer)
 	pid_t parent = getpid();
 	int fds[2];
 
+	*peer = (struct peer){ .fd = -1 };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
 		cli_error("socketpair: %s", strerror(errno));
 		return -1;
@@ -202,28 +216,34 @@ static int peer_await(const struct perf_options *opt, const struct peer *peer,
 	return -1;
 }
 
+static void peer_kill(struct peer *peer)
+{
+	kill(peer->pid, SIGKILL);
+	peer->killed = true;
+}
+
 /*
  * Collects the child, by force when it does not end by itself. A server that no client came to
  * listens for ever: it gets the time to say what is wrong with it, and no more. 0: it ended well.
  */
-static int peer_finish(const struct peer *peer, bool met)
+static int peer_finish(struct peer *peer)
 {
 	struct pollfd pfd = { .fd = peer->fd, .events = 0 };
 	int n, status;
 
 	do {
-		n = poll(&pfd, 1, met ? CHILD_END_MS : CHILD_LAST_WORDS_MS);
+		n = poll(&pfd, 1, peer->met ? CHILD_END_MS : CHILD_LAST_WORDS_MS);
 	} while (n < 0 && errno == EINTR);
 	if (n == 0) {
-		if (met)
+		if (peer->met)
 			cli_error("the forked server does not end; killing it");
-		kill(peer->pid, SIGKILL);
+		peer_kill(peer);
 	}
 	while (waitpid(peer->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -1;
 	close(peer->fd);
-	if (WIFSIGNALED(status) && n != 0)
+	if (WIFSIGNALED(status) && !peer->killed)
 		cli_error("the forked server was killed by signal %d (%s)", WTERMSIG(status),
 			  strsignal(WTERMSIG(status)));
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
@@ -247,8 +267,8 @@ static int resolve(const char *host, struct sockaddr_storage *address)
 	return 0;
 }
 
-/* Returns 0, a positive status of `check` or `measure`, or -1. *met: the server knows of it. */
-static int client(const struct perf_options *opt, const struct listening *server, bool *met,
+/* Returns 0, a positive status of `check` or `measure`, or -1. peer: the forked server, or NULL. */
+static int client(const struct perf_options *opt, const struct listening *server, struct peer *peer,
 		  int (*check)(const struct perf_ia *ia, const struct perf_options *opt),
 		  int (*measure)(struct perf_session *s, const struct perf_options *opt))
 {
@@ -265,12 +285,17 @@ static int client(const struct perf_options *opt, const struct listening *server
 		status = check(&s.ia, opt);
 	if (status == 0)
 		status = session_connect(&s);
-	*met = status == 0;
 	if (status == 0) {
+		if (peer != NULL)
+			peer->met = true;
 		status = measure(&s, opt);
 		if (status >= 0 && session_end(&s) != 0)	/* also after wrong data */
 			status = -1;
 	}
+	if (peer == NULL)
+		leave_if_stuck(&s.ia);
+	else if (atomic_load_explicit(&s.ia.stuck, memory_order_relaxed)) /* threads are joined */
+		peer_kill(peer);
 	session_free(&s);
 	if (perf_ia_close(&s.ia) != 0)
 		status = -1;
@@ -290,7 +315,6 @@ int proc_client(const struct perf_options *opt,
 {
 	struct listening server;
 	struct peer peer;
-	bool met = false;
 	int status;
 
 	memset(&server, 0, sizeof(server));
@@ -298,15 +322,15 @@ int proc_client(const struct perf_options *opt,
 		server.conn_qual = opt->conn_qual;
 		status = resolve(opt->connect, &server.address);
 		if (status == 0)
-			status = client(opt, &server, &met, check, measure);
+			status = client(opt, &server, NULL, check, measure);
 		return exit_status(status);
 	}
 	if (peer_start(opt, &peer) != 0)
 		return CLI_FAILED;
 	status = peer_await(opt, &peer, &server);
 	if (status == 0)
-		status = client(opt, &server, &met, check, measure);
-	if (peer_finish(&peer, met) != 0 && status == 0)
+		status = client(opt, &server, &peer, check, measure);
+	if (peer_finish(&peer) != 0 && status == 0)
 		status = -1;
 	return exit_status(status);
 }

@@ -8,10 +8,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -22,6 +24,10 @@ static struct {
 
 void cli_begin(const char *name)
 {
+	/* what is opened later is not to be taken for a stdin, stdout or stderr that is closed */
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", O_RDONLY);	/* writing stays an error */
 	cli.command = name;
 	cli.name = name;
 }

@@ -198,6 +198,8 @@ static int measure(struct perf_session *s, const struct perf_options *opt)
 			return -1;
 		if (!result.verified)
 			worst = 1;
+		if (ferror(stdout))
+			break;	/* nobody gets the rest; cli_finish() says so */
 	}
 	return worst;
 }

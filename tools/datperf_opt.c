@@ -338,6 +338,9 @@ static int check_one_test(const struct perf_options *opt)
 
 static int check_test(const struct perf_options *opt)
 {
+	if (opt->histogram && opt->form == PERF_CSV)
+		return cli_usage("--histogram: a line of values has no room for a distribution; "
+				 "take --json, or the table");
 	if (opt->spec.iters > 0 && opt->spec.duration_s > 0)
 		return cli_usage("--iters and --duration both say how long; give one of them");
 	if (opt->spec.size > 0 && opt->sweep_max > 0)
@@ -354,8 +357,10 @@ static int check_vipl(const struct perf_options *opt)
 		return cli_usage("--api vipl: both ends run on this host");
 	if (!opt->table && opt->spec.test != PERF_SEND_LAT)
 		return cli_usage("--api vipl: the test is send-lat");
-	if (opt->sweep_max > 0 || opt->spec.duration_s > 0 || opt->spec.wait || opt->plot != NULL)
-		return cli_usage("--api vipl goes without --sweep, --duration, --wait and --plot");
+	if (opt->sweep_max > 0 || opt->spec.duration_s > 0 || opt->spec.window > 0 ||
+	    opt->spec.wait || opt->plot != NULL)
+		return cli_usage("--api vipl goes without --sweep, --duration, --window, --wait "
+				 "and --plot");
 	if (opt->spec.eps > 1 || opt->spec.threads > 1 || opt->spec.both || opt->spec.verify ||
 	    opt->spec.memory != PERF_PRIVATE)
 		return cli_usage("--api vipl goes without --eps, --threads, --bidirectional, "
@@ -380,6 +385,34 @@ static int check_options(const struct perf_options *opt)
 	return status == CLI_OK ? check_test(opt) : status;
 }
 
+/* What getopt does not take: `id` is ':' or '?'. */
+static int refuse(int id, const char *word)
+{
+	if (id == ':')
+		return cli_usage("%s needs a value", word);
+	if (optopt >= OPT_IA)
+		return cli_usage("'%s': this option takes no value", word);
+	if (optopt > 0)	/* a letter, perhaps one of several */
+		return cli_usage("unknown option '-%c'", optopt);
+	return cli_usage("unknown option '%s'", word);
+}
+
+/* What is no option: RESULTS, or what --sweep did not take for its value. */
+static int take_operands(char **operands, struct perf_options *opt)
+{
+	uint64_t min, max;
+
+	if (operands[0] == NULL)
+		return CLI_OK;
+	if (opt->sweep_max > 0 && strchr(operands[0], ':') != NULL &&
+	    parse_pair(operands[0], ':', 0, UINT64_MAX, &min, &max))
+		return cli_usage("--sweep takes its value behind a '=': --sweep=%s", operands[0]);
+	if (opt->plot == NULL)
+		return cli_usage("'%s' is no option", operands[0]);
+	opt->results = operands;
+	return CLI_OK;
+}
+
 int options_read(int argc, char **argv, struct perf_options *opt)
 {
 	int id, status;
@@ -394,20 +427,20 @@ int options_read(int argc, char **argv, struct perf_options *opt)
 			opt->done = true;
 			return id == OPT_HELP || id == 'h' ? cli_help(help_text) : cli_version();
 		}
-		if (id == ':')
-			return cli_usage("%s needs a value", argv[optind - 1]);
-		if (id == '?')
-			return cli_usage("unknown option '%s'", argv[optind - 1]);
+		if (id == ':' || id == '?')
+			return refuse(id, argv[optind - 1]);
+		if ((id == OPT_JSON && opt->form == PERF_CSV) ||
+		    (id == OPT_CSV && opt->form == PERF_JSON))
+			return cli_usage("--json and --csv are two forms of the same; give one of "
+					 "them");
 		if (parse_flag(id, opt))
 			continue;
 		status = parse_option(id, optarg, opt);
 		if (status != CLI_OK)
 			return status;
 	}
-	if (optind < argc && opt->plot == NULL)
-		return cli_usage("'%s' is no option", argv[optind]);
-	if (optind < argc)
-		opt->results = argv + optind;
-	status = check_options(opt);
+	status = take_operands(argv + optind, opt);
+	if (status == CLI_OK)
+		status = check_options(opt);
 	return status == CLI_OK ? proc_pick_cpus(opt) : status;
 }

@@ -8,15 +8,21 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "datperf.h"
+
+#define COLOURS 8	/* of gnuplot's "podo"; then the lines and the points change */
 
 struct point {
 	size_t run;		/* 0: this one, then the files */
@@ -150,9 +156,37 @@ static int read_file(const char *name, size_t run)
 			status = add(&point);
 		}
 	}
+	if (status == 0 && (ferror(file) || number == 0)) {
+		cli_error("%s: %s; name a file that datperf --json wrote", name,
+			  ferror(file) ? strerror(errno) : "there is nothing in it");
+		status = -1;
+	}
 	free(line);
 	fclose(file);
 	return status;
+}
+
+static int picture_error(const char *name, int error)
+{
+	cli_error("--plot: %s cannot be written: %s; name a file in another folder, or make room "
+		  "there", name, strerror(error));
+	return -1;
+}
+
+/* Whether the picture's file can be made, or written to. It is left as it is. */
+static int try_picture(const char *name)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	bool fresh = fd >= 0;
+
+	if (!fresh && errno == EEXIST)
+		fd = open(name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return picture_error(name, errno);
+	close(fd);
+	if (fresh)
+		unlink(name);
+	return 0;
 }
 
 /* Asked before anything is measured: a picture can be drawn, and the earlier results read. */
@@ -167,7 +201,7 @@ int plot_begin(const struct perf_options *opt)
 	for (plot.runs = 1; opt->results != NULL && opt->results[plot.runs - 1] != NULL; plot.runs++)
 		if (read_file(opt->results[plot.runs - 1], plot.runs) != 0)
 			return CLI_FAILED;
-	return CLI_OK;
+	return try_picture(opt->plot) == 0 ? CLI_OK : CLI_FAILED;
 }
 
 static int by_curve(const void *a, const void *b)
@@ -218,21 +252,68 @@ static void title(FILE *to, const struct point *point)
 	fprintf(to, "'");
 }
 
+/* Whether a curve of the panel begins with this point. */
+static bool begins_curve(size_t i, bool latency)
+{
+	return perf_methods[plot.point[i].test].latency == latency &&
+	       (i == 0 || !same_curve(&plot.point[i - 1], &plot.point[i]));
+}
+
+static size_t curves_of(bool latency)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plot.count; i++)
+		n += begins_curve(i, latency);
+	return n;
+}
+
+/* The ranges of a panel's axes; gnuplot complains of one that a single value makes. */
+static void ranges(FILE *to, bool latency)
+{
+	double min = INFINITY, max = 0;
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < plot.count; i++) {
+		const struct point *point = &plot.point[i];
+
+		if (perf_methods[point->test].latency != latency)
+			continue;
+		min = fmin(min, point->value);
+		max = fmax(max, point->value);
+		least = point->size < least ? point->size : least;
+		most = point->size > most ? point->size : most;
+	}
+	if (least == most)
+		fprintf(to, "set xrange [%" PRIu64 "/2.0:%" PRIu64 "*2.0]\n", least, most);
+	else
+		fprintf(to, "set xrange [*:*]\n");
+	fprintf(to, latency ? "set logscale y\n" : "unset logscale y\n");
+	if (!latency)
+		fprintf(to, "set yrange [0:%s]\n", max > 0 ? "*" : "1");
+	else if (min == max)
+		fprintf(to, "set yrange [%.6f:%.6f]\n", min / 2, max * 2);
+}
+
 /* One of the two panels: its axes, then its curves, then their points. */
 static void panel(FILE *to, bool latency, const char *name, const char *axis)
 {
+	static const int points[] = { 7, 5, 9, 13 };	/* discs, squares, triangles, diamonds */
 	const char *by = "plot ";
-	size_t i;
+	size_t i, curve = 0;
 
 	fprintf(to, "set title '%s'\nset ylabel '%s'\n", name, axis);
-	fprintf(to, latency ? "set logscale y\n" : "unset logscale y\nset yrange [0:*]\n");
+	ranges(to, latency);
 	for (i = 0; i < plot.count; i++) {
-		if (perf_methods[plot.point[i].test].latency != latency ||
-		    (i > 0 && same_curve(&plot.point[i - 1], &plot.point[i])))
+		size_t lap = curve / COLOURS % (sizeof(points) / sizeof(points[0]));
+
+		if (!begins_curve(i, latency))
 			continue;
-		fprintf(to, "%s'-' using 1:2 with linespoints lw 1.5 pt 7 ps 0.5 title ", by);
+		fprintf(to, "%s'-' using 1:2 with linespoints lw 1.5 pt %d dt %zu ps 0.5 title ",
+			by, points[lap], lap + 1);
 		title(to, &plot.point[i]);
 		by = ", ";
+		curve++;
 	}
 	fprintf(to, "\n");
 	for (i = 0; i < plot.count; i++) {
@@ -244,42 +325,93 @@ static void panel(FILE *to, bool latency, const char *name, const char *axis)
 	}
 }
 
-static size_t count_of(bool latency)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < plot.count; i++)
-		n += perf_methods[plot.point[i].test].latency == latency;
-	return n;
-}
-
 static void script(FILE *to, const char *name)
 {
-	bool svg = strcmp(strrchr(name, '.'), ".svg") == 0, lat = count_of(true) > 0;
-	bool both = lat && count_of(false) > 0;
+	bool svg = strcmp(strrchr(name, '.'), ".svg") == 0;
+	size_t lat = curves_of(true), bw = curves_of(false), most = lat > bw ? lat : bw;
+	bool both = lat > 0 && bw > 0;
+	/* the names may have a line each below the axes, which keep their size */
+	size_t width = both ? 1200 : 700, height = 560 + (most > 4 ? (most - 4) * 19 : 0);
 
-	fprintf(to, "set encoding utf8\nset terminal %s\nset output '",
-		svg ? (both ? "svg size 1200,560 font 'sans-serif,12' background 'white'"
-			    : "svg size 700,560 font 'sans-serif,12' background 'white'")
-		    : (both ? "pngcairo size 1200,560" : "pngcairo size 700,560"));
-	quote(to, name);
+	fprintf(to, "set encoding utf8\nset terminal %s size %zu,%zu%s\n", svg ? "svg" : "pngcairo",
+		width, height, svg ? " font 'sans-serif,12' background 'white'" : "");
 	/* colours that most people can tell apart, also in print */
-	fprintf(to, "'\nset colorsequence podo\nset key below noenhanced\nset grid\n"
+	fprintf(to, "set colorsequence podo\nset key below noenhanced\nset grid\n"
 		    "set logscale x 2\n"
 		    "set xlabel 'size of a message (bytes)' offset 0,0.6\nset format x '%%.0b%%B'\n");
 	if (both)
 		fprintf(to, "set multiplot layout 1,2\n");
-	if (lat)
+	if (lat > 0)
 		panel(to, true, "Latency (median)", "us");
-	if (both || !lat)
+	if (bw > 0)
 		panel(to, false, "Bandwidth", "MB/s (1 MB = 10^6 bytes)");
 	if (both)
 		fprintf(to, "unset multiplot\n");
 }
 
+/* Runs gnuplot with the script; *pid: its process. Returns where its picture comes from, or -1. */
+static int gnuplot_start(FILE *commands, pid_t *pid)
+{
+	char *argv[] = { (char *)"gnuplot", NULL };
+	posix_spawn_file_actions_t actions;
+	int fds[2], error;
+
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		return -1;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fileno(commands), STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+	error = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fds[1]);
+	if (error == 0)
+		return fds[0];
+	close(fds[0]);
+	errno = error;
+	return -1;
+}
+
+/* All of it goes to the file, or it is said why not; gnuplot does not notice a full disk. */
+static int picture_write(int from, const char *name)
+{
+	FILE *file = fopen(name, "we");
+	char some[16384];
+	ssize_t got;
+	int error = file == NULL ? errno : 0;
+
+	while ((got = read(from, some, sizeof(some))) > 0)
+		if (error == 0 && fwrite(some, 1, (size_t)got, file) != (size_t)got)
+			error = errno;
+	if (file != NULL && fclose(file) != 0 && error == 0)
+		error = errno;
+	return error == 0 ? 0 : picture_error(name, error);
+}
+
+static int draw(FILE *commands, const char *name)
+{
+	int status = 0, result, from;
+	pid_t pid;
+
+	script(commands, name);
+	rewind(commands);
+	from = gnuplot_start(commands, &pid);
+	if (from < 0) {
+		cli_error("gnuplot: %s", strerror(errno));
+		return -1;
+	}
+	result = picture_write(from, name);
+	close(from);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status == 0)
+		return result;
+	cli_error("gnuplot failed, and %s is no picture; see what it said", name);
+	return -1;
+}
+
 int plot_end(const struct perf_options *opt)
 {
-	FILE *gnuplot;
+	FILE *commands;
 	int status;
 
 	if (plot.count == 0) {
@@ -288,17 +420,14 @@ int plot_end(const struct perf_options *opt)
 		return CLI_FAILED;
 	}
 	qsort(plot.point, plot.count, sizeof(plot.point[0]), by_curve);
-	signal(SIGPIPE, SIG_IGN);	/* its exit status tells more */
-	gnuplot = popen("gnuplot", "we");
-	if (gnuplot == NULL) {
-		cli_error("gnuplot: %s", strerror(errno));
+	/* in memory: the disk may be full */
+	commands = fdopen(memfd_create("datperf", MFD_CLOEXEC), "w+");
+	if (commands == NULL) {
+		cli_error("no memory for what gnuplot is told: %s", strerror(errno));
 		return CLI_FAILED;
 	}
-	script(gnuplot, opt->plot);
-	status = pclose(gnuplot);
+	status = draw(commands, opt->plot);
+	fclose(commands);
 	free(plot.point);
-	if (status == 0)
-		return CLI_OK;
-	cli_error("gnuplot failed; see what it said, and whether %s can be written", opt->plot);
-	return CLI_FAILED;
+	return status == 0 ? CLI_OK : CLI_FAILED;
 }

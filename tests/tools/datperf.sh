@@ -54,7 +54,8 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		'--ia soft0 --test connect-rate --eps 2' '--ia soft0 --test connect-rate --threads 2' \
 		'--ia soft0 --test send-lat --bidirectional' '--ia soft0 --memory nonsense' '--ia soft0 --server --eps 2' \
 		'--ia soft0 --server --verify' '--ia soft0 --api vipl --eps 2' '--ia soft0 --api vipl --verify' \
-		'--ia soft0 --api vipl --server' '--ia soft0 --api vipl --test read-lat'; do
+		'--ia soft0 --api vipl --server' '--ia soft0 --api vipl --test read-lat' '--ia soft0 --api vipl --window 2' \
+		'--ia soft0 --json --csv' '--ia soft0 --csv --json' '--ia soft0 --histogram --csv --test send-lat'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datperf $args
 		exits_with 2
@@ -62,6 +63,36 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		says '^datperf: '
 		says "^Try 'datperf --help'"
 	done
+}
+
+# refuses WHAT ARGUMENT...: a wrong command line, and stderr says what is wrong with it
+refuses()
+{
+	local what=$1
+	shift
+	run "${perf[@]}" "$@"
+	exits_with 2
+	prints_nothing
+	says "^datperf: $what$"
+}
+
+wrong_usage_names_what_is_wrong()
+{
+	refuses "unknown option '-x'" -xyz
+	refuses "unknown option '--nonsense=3'" --nonsense=3
+	refuses "'--wait=3': this option takes no value" --wait=3
+	refuses '--sweep takes its value behind a .=.: --sweep=8:1m' --sweep 8:1m
+	refuses "'stray' is no option" --sweep stray
+}
+
+what_cannot_be_printed_is_an_error()
+{
+	run bash -c 'exec ./datperf --ia soft0 --json --iters 10 >/dev/full'
+	exits_with 1
+	says '^datperf: the results could not be written to standard output: No space left'
+	run bash -c 'exec ./datperf --ia soft0 --json --test send-lat --iters 10 >&-'
+	exits_with 1
+	says '^datperf: the results could not be written to standard output: Bad file descriptor'
 }
 
 an_unknown_adapter_fails_and_is_named()
@@ -384,9 +415,20 @@ a_picture_that_cannot_be_is_refused_before_anything_is_measured()
 		run "${perf[@]}" --json --test connect-rate --iters 2 --plot "$dir/p.svg"
 		exits_with 1
 		says 'nothing to draw'
+		: >"$dir/empty.json"
+		run ./datperf --plot "$dir/p.svg" "$dir/empty.json"
+		exits_with 1
+		says 'empty.json: there is nothing in it'
+		run ./datperf --plot "$dir/p.svg" "$dir"
+		exits_with 1
+		says ': Is a directory'
 		run "${perf[@]}" --json --test send-lat --iters 2 --plot /nosuchfolder/p.svg
 		exits_with 1
-		says 'gnuplot failed'
+		prints_nothing
+		says '--plot: /nosuchfolder/p.svg cannot be written: No such file'
+		echo before >"$dir/kept.svg"
+		run "${perf[@]}" --json --test connect-rate --iters 2 --plot "$dir/kept.svg"
+		[ "$(cat "$dir/kept.svg")" = before ] || fails 'the picture of before is gone'
 	fi
 	verdict=${verdict#skip*}
 	verdict=${verdict:-0}
@@ -394,6 +436,35 @@ a_picture_that_cannot_be_is_refused_before_anything_is_measured()
 	exits_with 1
 	prints_nothing
 	says '--plot needs gnuplot'
+}
+
+a_picture_that_finds_no_room_is_an_error()
+{
+	has_gnuplot || return 0
+	ln -s /dev/full "$dir/full.svg"
+	run "${perf[@]}" --json --test send-lat --iters 2 --plot "$dir/full.svg"
+	exits_with 1
+	prints_lines 1
+	says '--plot: .*/full.svg cannot be written: No space left'
+}
+
+# The axes keep their size, however many names there are.
+many_curves_make_a_higher_picture()
+{
+	local i
+	has_gnuplot || return 0
+	run "${perf[@]}" --json --test send-lat --size 8 --iters 5
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		cp "$out" "$dir/$i.json"
+	done
+	run ./datperf --plot "$dir/few.svg" "$dir"/[12].json
+	exits_with 0
+	says_nothing
+	grep -q 'width="700" height="560"' "$dir/few.svg" || fails "another size: $(head -n 3 "$dir/few.svg")"
+	run ./datperf --plot "$dir/many.svg" "$dir"/[0-9]*.json
+	exits_with 0
+	says_nothing
+	grep -q 'width="700" height="674"' "$dir/many.svg" || fails "another size: $(head -n 3 "$dir/many.svg")"
 }
 
 a_terminal_sees_how_far_it_is()
@@ -534,6 +605,40 @@ a_server_that_is_killed_ends_every_thread_of_the_client()
 	exec 9<&-
 }
 
+# A process that is stopped may have been at the other's memory, which the adapter then does not give back.
+a_server_that_is_stopped_ends_the_client_with_an_error()
+{
+	start_table --test send-bw --sweep=256k:512k --window 4 --iters 20000 --timeout 10
+	kill -STOP "$child"
+	wait "$guard"
+	status=$?
+	exits_with 1
+	says '^datperf: (nothing has moved for [0-9]+ s|the connection failed: DAT_CONNECTION_EVENT_TIMED_OUT)'
+	exec 9<&-
+	[ ! -e "/proc/$child" ] || fails "process $child is left"
+}
+
+a_server_that_is_stopped_elsewhere_ends_the_client_with_an_error()
+{
+	local line stopped
+	start_server
+	mkfifo "$dir/fifo"
+	background "$dir/fifo" "$err" "${perf[@]}" --connect "$address" --qual "$qual" --json --test send-bw \
+		--sweep=256k:512k --window 4 --iters 20000 --timeout 10
+	exec 8<"$dir/fifo"
+	rm "$dir/fifo"
+	read -r -t 100 line <&8 || fails 'no first line'
+	stopped=$(child_of "$server")
+	kill -STOP "$stopped"
+	wait "$guard"
+	status=$?
+	kill -KILL "$stopped"
+	wait "$server" 2>/dev/null
+	exits_with 1
+	says '^datperf: (nothing has moved for [0-9]+ s|the connection failed: DAT_CONNECTION_EVENT_TIMED_OUT)'
+	exec 8<&- 9<&-
+}
+
 a_client_that_is_killed_leaves_no_server_behind()
 {
 	start_table --iters 20000
@@ -566,7 +671,8 @@ a_killed_client_ends_a_server_started_elsewhere()
 
 tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_usage \
 	help_goes_to_stdout_and_succeeds help_names_every_option_and_test version_is_one_line \
-	wrong_usage_exits_with_2_and_prints_nothing an_unknown_adapter_fails_and_is_named \
+	wrong_usage_exits_with_2_and_prints_nothing wrong_usage_names_what_is_wrong what_cannot_be_printed_is_an_error \
+	an_unknown_adapter_fails_and_is_named \
 	every_latency_test_prints_one_json_object every_bandwidth_test_prints_one_json_object \
 	connect_rate_prints_one_json_object sizes_from_one_byte_to_megabytes_are_verified \
 	one_message_without_warmup_is_enough without_a_test_there_is_a_table_of_all \
@@ -576,9 +682,12 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	both_sides_at_once_are_verified as_many_messages_as_one_likes_are_verified \
 	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
 	a_picture_shows_this_run_and_earlier_ones a_picture_that_cannot_be_is_refused_before_anything_is_measured \
+	a_picture_that_finds_no_room_is_an_error many_curves_make_a_higher_picture \
 	a_terminal_sees_how_far_it_is an_odd_name_is_still_json both_ends_on_one_cpu_work \
 	a_client_measures_against_a_server_started_elsewhere a_taken_qualifier_is_a_clear_error \
 	nobody_listening_is_a_clear_error a_host_that_does_not_exist_is_a_clear_error \
 	a_server_that_is_killed_ends_the_client_with_an_error a_server_that_is_killed_ends_every_thread_of_the_client \
+	a_server_that_is_stopped_ends_the_client_with_an_error \
+	a_server_that_is_stopped_elsewhere_ends_the_client_with_an_error \
 	a_client_that_is_killed_leaves_no_server_behind \
 	a_killed_client_ends_a_server_started_elsewhere

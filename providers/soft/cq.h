@@ -26,10 +26,14 @@ static inline _Atomic uint32_t *soft_cq_lock(struct soft_cq *cq)
 
 static inline bool soft_cq_pending(struct soft_cq *cq)
 {
-	/* relaxed, all: a hint without the poll lock; soft_cq_peek acquires what it finds */
-	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	/*
+	 * acquire: the cells before it are taken, and what they held is on libdatp's list, for who
+	 * looks there next
+	 */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_acquire);
 	const struct soft_cell *cell = &cq->ring->cell[head & cq->ring->mask];
 
+	/* relaxed, both: a hint without the poll lock; soft_cq_peek acquires what it finds */
 	return atomic_load_explicit(&cell->ready, memory_order_relaxed) == head + 1 ||
 	       atomic_load_explicit(&cq->ring->attention, memory_order_relaxed);
 }
@@ -52,10 +56,11 @@ static inline struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 /* The cell that soft_cq_peek returned has been read. Poll lock. */
 static inline void soft_cq_next(struct soft_cq *cq)
 {
-	/* relaxed, both: the poll lock is held */
+	/* relaxed: the poll lock is held */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed) + 1;
 
-	atomic_store_explicit(&cq->head, head, memory_order_relaxed);
+	/* release: see soft_cq_pending */
+	atomic_store_explicit(&cq->head, head, memory_order_release);
 	/*
 	 * Eight times a lap, so that the senders mostly find the line where they left it. release:
 	 * what we read of the cells comes before the next writes to them; soft_ring_claim acquires

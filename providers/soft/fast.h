@@ -262,8 +262,12 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 			return datp_ret(err);
 		/* another thread has taken it; what has arrived may be ours */
 	}
-	if (!soft_cq_pending(&soft_evd(evd)->cq))
-		return datp_ret(DATP_ERR_QUEUE_EMPTY);
+	if (!soft_cq_pending(&soft_evd(evd)->cq)) {
+		/* the service thread may have moved it from the ring to the list meanwhile */
+		if (__builtin_expect(!atomic_load_explicit(&evd->queued, memory_order_relaxed), 1))
+			return datp_ret(DATP_ERR_QUEUE_EMPTY);
+		return rest(handle, event);
+	}
 	datp_lock(&evd->poll_lock);
 	taken = soft_plain_take(evd, event);
 	datp_unlock(&evd->poll_lock);

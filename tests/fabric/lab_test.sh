@@ -145,8 +145,10 @@ two_hosts_exchange_over_rxe_and_siw()
 
 a_server_on_the_second_host_is_stopped_after_the_first()
 {
-	in_lab --hosts 2 --timeout 60 --server 'echo I am $LAB_HOST; trap "" TERM; sleep 1000' -- \
-		bash -c 'for i in 1 2 3 4 5; do busybox ping -c 1 $LAB_PEER_IB >/dev/null && exit 0; done; exit 1'
+	# shellcheck disable=SC2016 # for the guests' shells
+	in_lab --hosts 2 --timeout 60 --server 'trap "" TERM; echo I am $LAB_HOST; touch $LAB_SHARED/said; sleep 1000' -- \
+		bash -c 'until [ -e $LAB_SHARED/said ]; do sleep 0.1; done
+			for i in 1 2 3 4 5; do busybox ping -c 1 $LAB_PEER_IB >/dev/null && exit 0; done; exit 1'
 	exits_with 0
 	says '^\[host 2\] I am 2$'
 }

@@ -608,7 +608,7 @@ a_server_that_is_killed_ends_every_thread_of_the_client()
 # A process that is stopped may have been at the other's memory, which the adapter then does not give back.
 a_server_that_is_stopped_ends_the_client_with_an_error()
 {
-	start_table --test send-bw --sweep=256k:512k --window 4 --iters 20000 --timeout 10
+	start_table --test send-bw --sweep=256k:4m --window 4 --iters 20000 --timeout 10
 	kill -STOP "$child"
 	wait "$guard"
 	status=$?
@@ -624,7 +624,7 @@ a_server_that_is_stopped_elsewhere_ends_the_client_with_an_error()
 	start_server
 	mkfifo "$dir/fifo"
 	background "$dir/fifo" "$err" "${perf[@]}" --connect "$address" --qual "$qual" --json --test send-bw \
-		--sweep=256k:512k --window 4 --iters 20000 --timeout 10
+		--sweep=256k:4m --window 4 --iters 20000 --timeout 10
 	exec 8<"$dir/fifo"
 	rm "$dir/fifo"
 	read -r -t 100 line <&8 || fails 'no first line'

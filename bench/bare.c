@@ -5,9 +5,9 @@
  *	bare pingpong [ITERS]		a cache line to and fro; ns one way, the median of its samples
  *	bare message SIZE [ITERS]	a message to and fro, copied into shared memory and out of it; the same
  *	bare futex [ITERS]		to sleep and be woken, to and fro; ns both ways, the median
- *	bare memcpy SIZE		MB/s (10^6), between buffers as a transfer of that size has them
- *	bare shared SIZE		the same into a memory file that the other process has filled
- *	bare writev SIZE, readv SIZE	process_vm_writev/readv, MB/s
+ *	bare memcpy SIZE [BUFFERS]	MB/s (10^6), between so many buffers in turn (2)
+ *	bare shared SIZE [BUFFERS]	the same into a memory file that the other process has filled
+ *	bare writev|readv SIZE [BUFFERS]	process_vm_writev/readv, MB/s
  *
  * What datperf is held against is taken as datperf takes it: after a warm-up, the mean of as many
  * copies, and of single waits the median. The copies print a second number, the best of several
@@ -305,18 +305,13 @@ static double sleep_trip_ns(long iters)
 
 /* ------------------------------------------------------------------ copies */
 
-/* As many buffers as fit into 8 MB, as a window of messages has them. */
-static size_t window(size_t size)
-{
-	size_t n = ((size_t)8 << 20) / size;
-
-	return n < 2 ? 2 : n > 64 ? 64 : n;
-}
+/* So many buffers in turn, as a window of messages has them: the fewer, the less do the caches decide. */
+static size_t buffers;
 
 /* Who memory belongs to polls while others copy, as datperf does. */
 static void hold_target(long size)
 {
-	atomic_store(&shared->target, buffer((size_t)size * window((size_t)size)));
+	atomic_store(&shared->target, buffer((size_t)size * buffers));
 	while (!atomic_load(&shared->done))
 		;
 }
@@ -326,7 +321,7 @@ static unsigned char *file_memory;
 
 static void hold_file(long size)
 {
-	memset(file_memory, 1, (size_t)size * window((size_t)size));
+	memset(file_memory, 1, (size_t)size * buffers);
 	atomic_store(&shared->target, file_memory);
 	while (!atomic_load(&shared->done))
 		;
@@ -391,7 +386,7 @@ static void job_begin(struct job *job)
 
 static void copies(enum copy how, size_t size)
 {
-	struct job job = { .how = how, .size = size, .n = window(size) };
+	struct job job = { .how = how, .size = size, .n = buffers };
 	double mean, best = 0;
 
 	job_begin(&job);
@@ -413,6 +408,7 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	long number = argc > 2 ? atol(argv[2]) : 0, more = argc > 3 ? atol(argv[3]) : 0;
 
+	buffers = more > 0 ? (size_t)more : 2;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (shared == MAP_FAILED)
@@ -433,7 +429,7 @@ int main(int argc, char **argv)
 		copies(COPY_READV, (size_t)number);
 	else {
 		fprintf(stderr,
-			"usage: bare pingpong|futex [ITERS] | message SIZE [ITERS] | memcpy|shared|writev|readv SIZE\n");
+			"usage: bare pingpong|futex [ITERS] | message SIZE [ITERS] | memcpy|shared|writev|readv SIZE [BUFFERS]\n");
 		return 2;
 	}
 	return 0;

@@ -57,10 +57,11 @@ perf() { ./datperf --ia "$ia" --json "$@"; }
 dat_lat() { perf --test send-lat --size "$1" --iters 50000 | member lat_us_median; }
 # From 1 MiB on what is in the caches decides; ucx_perftest sends one buffer all the time, so we do, too.
 dat_send_bw() { perf --test send-bw --size "$1" --window $(($1 < 1048576 ? 8 : 1)) | member bw_MBps; }
-dat_write_bw() { perf --test write-bw --size "$1" | member bw_MBps; }
-dat_read_bw() { perf --test read-bw --size "$1" | member bw_MBps; }
+# Two buffers in turn, here and in bench/bare: with many, the share of the cache that the neighbours leave decides.
+dat_write_bw() { perf --test write-bw --size "$1" --window 2 | member bw_MBps; }
+dat_read_bw() { perf --test read-bw --size "$1" --window 2 | member bw_MBps; }
 # Nothing where the adapter shares no memory with its peers.
-dat_shared_bw() { perf --memory shared --test write-bw --size "$1" 2>/dev/null | member bw_MBps; }
+dat_shared_bw() { perf --memory shared --test write-bw --size "$1" --window 2 2>/dev/null | member bw_MBps; }
 dat_shared_lat() { perf --memory shared --test write-lat --size "$1" --iters 50000 2>/dev/null | member lat_us_median; }
 dat_rate() { perf --test send-bw --size "$1" --window 64 --iters 500000 | member rate_per_s; }
 dat_wait() { perf --test send-lat --wait --size "$1" --iters 5000 | member lat_us_median | awk '{ print 2 * $1 }'; }

@@ -3,11 +3,11 @@
  * The bare limits of this machine, two processes on two CPUs: what no transport can beat.
  *
  *	bare pingpong [ITERS]		a cache line to and fro; ns one way, the median of its samples
- *	bare message SIZE [ITERS]	a message to and fro, copied into shared memory and out of it; the same
+ *	bare message SIZE [ITERS]	the same for so many bytes, copied into shared memory and out of it
  *	bare futex [ITERS]		to sleep and be woken, to and fro; ns both ways, the median
- *	bare memcpy SIZE [BUFFERS]	MB/s (10^6), between so many buffers in turn (2)
- *	bare shared SIZE [BUFFERS]	the same into a memory file that the other process has filled
- *	bare writev|readv SIZE [BUFFERS]	process_vm_writev/readv, MB/s
+ *	bare memcpy SIZE BUFFERS	MB/s (10^6), between so many buffers in turn
+ *	bare shared SIZE BUFFERS	the same into a memory file that the other process has filled
+ *	bare writev|readv SIZE BUFFERS	process_vm_writev/readv, MB/s
  *
  * What datperf is held against is taken as datperf takes it: after a warm-up, the mean of as many
  * copies, and of single waits the median. The copies print a second number, the best of several
@@ -44,8 +44,8 @@ struct shared {
 static struct shared *shared;
 
 /*
- * A way in which messages go: a cell tells of one and holds it if it is short; the data of a longer one
- * are in a piece of memory of their own, the pieces in turn.
+ * A way in which messages go: a cell tells of one and holds it if it is short; the data of a longer
+ * one are in a piece of memory of their own, the pieces in turn.
  */
 #define CELLS	128u
 #define IN_CELL 88u
@@ -192,24 +192,42 @@ static double median(double *took, size_t n)
 	return took[n / 2];
 }
 
-static double round_trip_ns(long iters)
+/* The median of several samples of round trips, one way; `trip` is a constant, and so inlined. */
+static inline __attribute__((always_inline)) double one_way_ns(void (*trip)(uint32_t i), long iters)
 {
-	pid_t other = start(pong, iters);
 	double took[SAMPLES];
 	uint32_t i = 0;
 
-	pin(0);
 	for (int sample = 0; sample < SAMPLES; sample++) {
 		double from = now_ns();
 
-		for (long n = 0; n < iters; n++, i++) {
-			atomic_store_explicit(&shared->ball, 2 * i + 1, memory_order_release);
-			await_ball(2 * i + 2);
-		}
-		took[sample] = (now_ns() - from) / (double)iters;
+		for (long n = 0; n < iters; n++, i++)
+			trip(i);
+		took[sample] = (now_ns() - from) / (double)iters / 2;
 	}
-	finish(other);
 	return median(took, SAMPLES);
+}
+
+static void ball_trip(uint32_t i)
+{
+	atomic_store_explicit(&shared->ball, 2 * i + 1, memory_order_release);
+	await_ball(2 * i + 2);
+}
+
+static double ball_ns(long iters)
+{
+	pid_t other = start(pong, iters);
+	double ns;
+
+	pin(0);
+	ns = one_way_ns(ball_trip, iters);
+	finish(other);
+	return ns;
+}
+
+static unsigned char *message_data(struct way *way, uint32_t i, uint32_t len)
+{
+	return len <= IN_CELL ? way->cell[i % CELLS].data : way->pieces + (size_t)(i % PIECES) * len;
 }
 
 /* The i-th message of a way, from a buffer and into one. */
@@ -217,7 +235,7 @@ static void message_send(struct way *way, uint32_t i, const unsigned char *from,
 {
 	struct cell *cell = &way->cell[i % CELLS];
 
-	memcpy(len <= IN_CELL ? cell->data : way->pieces + (size_t)(i % PIECES) * len, from, len);
+	memcpy(message_data(way, i, len), from, len);
 	cell->len = len;
 	atomic_store_explicit(&cell->number, i + 1, memory_order_release);
 }
@@ -225,35 +243,41 @@ static void message_send(struct way *way, uint32_t i, const unsigned char *from,
 static void message_take(struct way *way, uint32_t i, unsigned char *to)
 {
 	struct cell *cell = &way->cell[i % CELLS];
-	uint32_t len;
 
 	while (atomic_load_explicit(&cell->number, memory_order_acquire) != i + 1)
 		;
-	len = cell->len;
-	memcpy(to, len <= IN_CELL ? cell->data : way->pieces + (size_t)(i % PIECES) * len, len);
+	memcpy(to, message_data(way, i, cell->len), cell->len);
 }
 
-/* Mapped before the fork. */
+/* The ways are mapped before the fork, the buffers each side's own after it. */
 static struct way *way_there, *way_back;
 static uint32_t message_size;
+static unsigned char *message_out, *message_in;
+
+static void message_buffers(void)
+{
+	message_out = buffer(message_size);
+	message_in = buffer(message_size);
+}
 
 static void message_pong(long iters)
 {
-	unsigned char *out = buffer(message_size), *in = buffer(message_size);
-
+	message_buffers();
 	for (uint32_t i = 0; i < (uint32_t)iters * SAMPLES; i++) {
-		message_take(way_there, i, in);
-		message_send(way_back, i, out, message_size);
+		message_take(way_there, i, message_in);
+		message_send(way_back, i, message_out, message_size);
 	}
-	free(in);
-	free(out);
 }
 
-static double message_trip_ns(uint32_t size, long iters)
+static void message_trip(uint32_t i)
 {
-	unsigned char *out = buffer(size), *in = buffer(size);
-	double took[SAMPLES];
-	uint32_t i = 0;
+	message_send(way_there, i, message_out, message_size);
+	message_take(way_back, i, message_in);
+}
+
+static double message_ns(uint32_t size, long iters)
+{
+	double ns;
 	pid_t other;
 
 	way_there = file_buffer(sizeof(*way_there) + (size_t)size * PIECES);
@@ -261,19 +285,10 @@ static double message_trip_ns(uint32_t size, long iters)
 	message_size = size;
 	other = start(message_pong, iters);
 	pin(0);
-	for (int sample = 0; sample < SAMPLES; sample++) {
-		double from = now_ns();
-
-		for (long n = 0; n < iters; n++, i++) {
-			message_send(way_there, i, out, size);
-			message_take(way_back, i, in);
-		}
-		took[sample] = (now_ns() - from) / (double)iters;
-	}
+	message_buffers();
+	ns = one_way_ns(message_trip, iters);
 	finish(other);
-	free(in);
-	free(out);
-	return median(took, SAMPLES);
+	return ns;
 }
 
 static double sleep_trip_ns(long iters)
@@ -334,13 +349,13 @@ struct job {
 	enum copy how;
 	pid_t pid;
 	unsigned char *mine, *theirs;
-	size_t size, n;
+	size_t size;
 };
 
 static void copy_one(const struct job *job, size_t at)
 {
-	struct iovec here = { job->mine + at % job->n * job->size, job->size };
-	struct iovec there = { job->theirs + at % job->n * job->size, job->size };
+	struct iovec here = { job->mine + at % buffers * job->size, job->size };
+	struct iovec there = { job->theirs + at % buffers * job->size, job->size };
 	ssize_t n = (ssize_t)job->size;
 
 	if (job->how == COPY_WRITEV)
@@ -365,7 +380,7 @@ static double sample_mbps(const struct job *job, size_t bytes)
 
 static void job_begin(struct job *job)
 {
-	size_t length = job->size * job->n;
+	size_t length = job->size * buffers;
 
 	if (job->how == COPY_SHARED) {
 		job->mine = file_buffer(length);
@@ -386,7 +401,7 @@ static void job_begin(struct job *job)
 
 static void copies(enum copy how, size_t size)
 {
-	struct job job = { .how = how, .size = size, .n = buffers };
+	struct job job = { .how = how, .size = size };
 	double mean, best = 0;
 
 	job_begin(&job);
@@ -408,28 +423,29 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	long number = argc > 2 ? atol(argv[2]) : 0, more = argc > 3 ? atol(argv[3]) : 0;
 
-	buffers = more > 0 ? (size_t)more : 2;
+	buffers = (size_t)more;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (shared == MAP_FAILED)
 		die("mmap");
 	if (!strcmp(what, "pingpong"))
-		printf("%.1f\n", round_trip_ns(number > 0 ? number : 100000) / 2);
+		printf("%.1f\n", ball_ns(number > 0 ? number : 100000));
 	else if (!strcmp(what, "message") && number > 0)
-		printf("%.1f\n", message_trip_ns((uint32_t)number, more > 0 ? more : 20000) / 2);
+		printf("%.1f\n", message_ns((uint32_t)number, more > 0 ? more : 20000));
 	else if (!strcmp(what, "futex"))
 		printf("%.1f\n", sleep_trip_ns(number > 0 ? number : 5000));
-	else if (!strcmp(what, "memcpy") && number > 0)
+	else if (!strcmp(what, "memcpy") && number > 0 && more > 0)
 		copies(COPY_MEMCPY, (size_t)number);
-	else if (!strcmp(what, "shared") && number > 0)
+	else if (!strcmp(what, "shared") && number > 0 && more > 0)
 		copies(COPY_SHARED, (size_t)number);
-	else if (!strcmp(what, "writev") && number > 0)
+	else if (!strcmp(what, "writev") && number > 0 && more > 0)
 		copies(COPY_WRITEV, (size_t)number);
-	else if (!strcmp(what, "readv") && number > 0)
+	else if (!strcmp(what, "readv") && number > 0 && more > 0)
 		copies(COPY_READV, (size_t)number);
 	else {
 		fprintf(stderr,
-			"usage: bare pingpong|futex [ITERS] | message SIZE [ITERS] | memcpy|shared|writev|readv SIZE [BUFFERS]\n");
+			"usage: bare pingpong|futex [ITERS] | message SIZE [ITERS] | "
+			"memcpy|shared|writev|readv SIZE BUFFERS\n");
 		return 2;
 	}
 	return 0;

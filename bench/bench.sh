@@ -57,18 +57,19 @@ perf() { ./datperf --ia "$ia" --json "$@"; }
 dat_lat() { perf --test send-lat --size "$1" --iters 50000 | member lat_us_median; }
 # From 1 MiB on what is in the caches decides; ucx_perftest sends one buffer all the time, so we do, too.
 dat_send_bw() { perf --test send-bw --size "$1" --window $(($1 < 1048576 ? 8 : 1)) | member bw_MBps; }
-# Two buffers in turn, here and in bench/bare: with many, the share of the cache that the neighbours leave decides.
-dat_write_bw() { perf --test write-bw --size "$1" --window 2 | member bw_MBps; }
-dat_read_bw() { perf --test read-bw --size "$1" --window 2 | member bw_MBps; }
+# So few buffers in turn, in all programs: with many, the share of the cache that the neighbours leave decides.
+buffers=2
+dat_write_bw() { perf --test write-bw --size "$1" --window $buffers | member bw_MBps; }
+dat_read_bw() { perf --test read-bw --size "$1" --window $buffers | member bw_MBps; }
 # Nothing where the adapter shares no memory with its peers.
-dat_shared_bw() { perf --memory shared --test write-bw --size "$1" --window 2 2>/dev/null | member bw_MBps; }
+dat_shared_bw() { perf --memory shared --test write-bw --size "$1" --window $buffers 2>/dev/null | member bw_MBps; }
 dat_shared_lat() { perf --memory shared --test write-lat --size "$1" --iters 50000 2>/dev/null | member lat_us_median; }
 dat_rate() { perf --test send-bw --size "$1" --window 64 --iters 500000 | member rate_per_s; }
 dat_wait() { perf --test send-lat --wait --size "$1" --iters 5000 | member lat_us_median | awk '{ print 2 * $1 }'; }
 dat_connect() { perf --test connect-rate --iters 3000 | member rate_per_s; }
 dat_dequeue_many() { bench/endpoints "$ia" "$1" | cut -d' ' -f1; }
 dat_dequeue_16() { bench/endpoints "$ia" 16 | cut -d' ' -f1; }
-dat_inside() { bench/inside "$ia" "$1"; }
+dat_inside() { bench/inside "$ia" "$1" $buffers; }
 dat_memory() { bench/endpoints "$ia" "$1" 100 | cut -d' ' -f3; }
 
 instructions()
@@ -161,11 +162,11 @@ fi_lat()
 bare_pingpong() { bench/bare pingpong | awk '{ print $1 / 1000 }'; }
 bare_message() { bench/bare message "$1" | awk '{ print $1 / 1000 }'; }
 bare_futex() { bench/bare futex | awk '{ print $1 / 1000 }'; }
-bare_memcpy() { bench/bare memcpy "$1" | cut -d' ' -f1; }
-bare_memcpy_best() { bench/bare memcpy "$1" | cut -d' ' -f2; }
-bare_shared() { bench/bare shared "$1" | cut -d' ' -f1; }
-bare_writev() { bench/bare writev "$1" | cut -d' ' -f1; }
-bare_readv() { bench/bare readv "$1" | cut -d' ' -f1; }
+bare_memcpy() { bench/bare memcpy "$1" $buffers | cut -d' ' -f1; }
+bare_memcpy_best() { bench/bare memcpy "$1" $buffers | cut -d' ' -f2; }
+bare_shared() { bench/bare shared "$1" $buffers | cut -d' ' -f1; }
+bare_writev() { bench/bare writev "$1" $buffers | cut -d' ' -f1; }
+bare_readv() { bench/bare readv "$1" $buffers | cut -d' ' -f1; }
 
 # ------------------------------------------------------------------ the run
 

@@ -15,7 +15,6 @@
 
 #define SAMPLES 10
 #define BYTES	((size_t)256 << 20) /* of a sample */
-#define BUFFERS 2		    /* of each side in turn, as bench/bare has them */
 
 static DAT_LMR_TRIPLET part(size_t index, size_t size)
 {
@@ -25,15 +24,15 @@ static DAT_LMR_TRIPLET part(size_t index, size_t size)
 	};
 }
 
-/* Message i goes from buffer i modulo BUFFERS to buffer BUFFERS + i modulo BUFFERS. */
-static double stream_mbps(DAT_EP_HANDLE from, DAT_EP_HANDLE to, size_t size)
+/* Message i goes from buffer i modulo n to buffer n + i modulo n. */
+static double stream_mbps(DAT_EP_HANDLE from, DAT_EP_HANDLE to, size_t size, size_t n)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
 	size_t iters = BYTES / size;
 	double begin = now_ns();
 
 	for (size_t i = 0; i < iters; i++) {
-		DAT_LMR_TRIPLET out = part(i % BUFFERS, size), in = part(BUFFERS + i % BUFFERS, size);
+		DAT_LMR_TRIPLET out = part(i % n, size), in = part(n + i % n, size);
 
 		pair_ok(dat_ep_post_recv(to, 1, &in, cookie, 0), "dat_ep_post_recv");
 		pair_ok(dat_ep_post_send(from, 1, &out, cookie, 0), "dat_ep_post_send");
@@ -46,17 +45,18 @@ static double stream_mbps(DAT_EP_HANDLE from, DAT_EP_HANDLE to, size_t size)
 int main(int argc, char **argv)
 {
 	size_t size = argc > 2 ? (size_t)atol(argv[2]) : 0;
+	size_t n = argc > 3 ? (size_t)atol(argv[3]) : 0; /* buffers of each side, in turn */
 	DAT_EP_HANDLE active, passive;
 	double best = 0;
 
-	if (size < 1 || size > BYTES) {
-		fprintf(stderr, "usage: inside IA SIZE\n");
+	if (size < 1 || size > BYTES || n < 1) {
+		fprintf(stderr, "usage: inside IA SIZE BUFFERS\n");
 		return 2;
 	}
-	pair_open(argv[1], 1, 2 * BUFFERS * size);
+	pair_open(argv[1], 1, 2 * n * size);
 	pair_connect(&active, &passive, size, 2);
 	for (int sample = 0; sample < SAMPLES; sample++) {
-		double mbps = stream_mbps(active, passive, size);
+		double mbps = stream_mbps(active, passive, size, n);
 
 		best = mbps > best ? mbps : best;
 	}

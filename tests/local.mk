@@ -2,7 +2,8 @@
 # How tests run. Every test speaks TAP, programs and scripts alike, and starts in the build tree's top directory
 # with: top_srcdir, DAT_OVERRIDE naming a dat.conf with soft0 from the build tree (and soft-bounce, the same where the
 # kernel copies nothing between processes, and messages beyond 8 KiB are long; and soft-eager, where messages of 1 MiB
-# still count as short), and the sanitizers' options.
+# still count as short), a DAT_SOFT_REALM of its own, so that no other program on this host, of another run or of this one,
+# listens where it connects to, and the sanitizers' options.
 TEST_EXTENSIONS = .sh
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_DRIVER = $(TAP_DRIVER)
@@ -13,6 +14,7 @@ AM_TESTS_ENVIRONMENT = \
 	CC='$(CC)'; CXX='$(CXX)'; export CC CXX; \
 	SANITIZE='$(SANITIZE)'; export SANITIZE; \
 	DAT_OVERRIDE='$(abs_top_builddir)/tests/dat.conf'; export DAT_OVERRIDE; \
+	DAT_SOFT_REALM="check-$$$$"; export DAT_SOFT_REALM; \
 	ASAN_OPTIONS="detect_stack_use_after_return=1:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
 	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
 	TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp:die_after_fork=0:second_deadlock_stack=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;

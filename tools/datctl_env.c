@@ -38,6 +38,9 @@ static const struct variable {
 	  "library, or the provider in it (soft, ib, iwarp, cma, trace, fault). Programs see the "
 	  "adapters that a word names, or all if no word is without ^; ^WORD takes out. With "
 	  ":strict a line that cannot be opened is not followed by the next one of its name" },
+	{ "DAT_SOFT_REALM", "soft", "that of all who have none",
+	  "a name: soft adapters meet only those of the same one. Connection qualifiers of one mean "
+	  "nothing in another" },
 	{ "DAT_LOG", "libdat, libdatp, providers", "warning",
 	  "LEVEL[,COMPONENT...][:WHERE]. LEVEL is none, error, warning, info or debug. COMPONENT "
 	  "is registry, core, or the name of a provider (soft, ib, iwarp, cma, trace, fault) or of "

@@ -332,6 +332,8 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	ia->maps_fd = soft_pages_open();
 	err = soft_param_parse(ia, params);
+	if (!err)
+		err = soft_param_realm(ia);
 	if (!err && getrandom(ia->id, sizeof ia->id, 0) != (ssize_t)sizeof ia->id)
 		err = DATP_ERR_DEVICE;
 	if (!err)

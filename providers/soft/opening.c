@@ -96,8 +96,8 @@ static enum datp_err address_key(const struct sockaddr *sa, char *key, size_t si
  * A socket connected to the listener of (address, qual). -1: *why says what the endpoint is to
  * hear, 0: nothing, as it is we who have no socket.
  */
-static int listener_reach(const struct datp_conn_param *param, const char *key, pid_t *pid,
-			  DAT_EVENT_NUMBER *why)
+static int listener_reach(const struct soft_ia *ia, const struct datp_conn_param *param,
+			  const char *key, pid_t *pid, DAT_EVENT_NUMBER *why)
 {
 	const char *keys[2] = { key, "*" };
 	struct sockaddr_storage sa;
@@ -112,7 +112,7 @@ static int listener_reach(const struct datp_conn_param *param, const char *key, 
 		return -1;
 	}
 	for (int i = 0; i < 2; i++) {
-		socklen_t len = soft_listener_name(&sa, keys[i], param->qual);
+		socklen_t len = soft_listener_name(&sa, ia->realm, keys[i], param->qual);
 
 		if (connect(fd, (struct sockaddr *)&sa, len) < 0)
 			continue; /* it can be tried again */
@@ -142,7 +142,7 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 
 	if (err)
 		return err;
-	fd = listener_reach(param, key, &pid, &why);
+	fd = listener_reach(ia, param, key, &pid, &why);
 	if (fd < 0 && !why)
 		return DATP_ERR_DEVICE;
 	if (fd < 0) {
@@ -269,7 +269,7 @@ enum datp_err soft_sp_listen(struct datp_sp *base)
 	struct soft_sp *sp = (struct soft_sp *)base;
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct sockaddr_storage sa;
-	socklen_t len = soft_listener_name(&sa, ia->key, base->qual);
+	socklen_t len = soft_listener_name(&sa, ia->realm, ia->key, base->qual);
 	enum datp_err err = DATP_ERR_DEVICE;
 
 	sp->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -86,6 +86,26 @@ static enum datp_err param_word(struct soft_ia *ia, const char *word)
 	return DATP_ERR_PARAM;
 }
 
+enum datp_err soft_param_realm(struct soft_ia *ia)
+{
+	static const char good[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	const char *realm = secure_getenv("DAT_SOFT_REALM");
+
+	if (!realm)
+		realm = "";
+	/* it becomes a part of names: another listener's must not come out of it */
+	if (strlen(realm) > SOFT_REALM_MAX || realm[strspn(realm, good)]) {
+		datp_log(1,
+			 "soft: adapter %s: DAT_SOFT_REALM=%s makes no name; "
+			 "take up to %d letters, digits, and . _ -",
+			 ia->base.name, realm, SOFT_REALM_MAX);
+		return DATP_ERR_PARAM;
+	}
+	snprintf(ia->realm, sizeof ia->realm, "%s", realm);
+	return DATP_OK;
+}
+
 enum datp_err soft_param_parse(struct soft_ia *ia, const char *params)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&ia->base.address;

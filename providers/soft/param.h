@@ -6,6 +6,12 @@
 #include "soft.h"
 
 /*
+ * The realm, from the environment: processes of different ones do not meet, whatever their adapters
+ * and connection qualifiers are called.
+ */
+enum datp_err soft_param_realm(struct soft_ia *ia);
+
+/*
  * Sets key, address, want_cma and eager_limit. Words separated by blanks:
  *	ADDRESS or INTERFACE	be that address only, with conn quals of its own
  *	cma=on|off		off: never copy through the kernel (tests of the bounce path)

@@ -21,15 +21,16 @@ struct soft_out {
 	struct soft_msg msg;
 };
 
-socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *key, uint64_t qual)
+socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *realm, const char *key,
+			     uint64_t qual)
 {
 	struct sockaddr_un *un = (struct sockaddr_un *)sa;
 	int n;
 
 	memset(sa, 0, sizeof *sa);
 	un->sun_family = AF_UNIX;
-	n = snprintf(un->sun_path + 1, sizeof un->sun_path - 1, "opendat-soft/%s/%llx", key,
-		     (unsigned long long)qual);
+	n = snprintf(un->sun_path + 1, sizeof un->sun_path - 1, "opendat-soft/%s%s%s/%llx", realm,
+		     *realm ? "/" : "", key, (unsigned long long)qual);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 

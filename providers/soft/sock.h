@@ -75,7 +75,8 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int fds[2
 void soft_conn_hangup(struct soft_socket *sock);
 
 /* The abstract name of a listener. Returns the length for bind/connect. */
-socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *key, uint64_t qual);
+socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *realm, const char *key,
+			     uint64_t qual);
 bool soft_same_user(int fd, pid_t *pid);
 
 #endif

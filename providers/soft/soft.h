@@ -20,6 +20,7 @@
 #define SOFT_EAGER_DEFAULT 65536
 #define SOFT_PORT_MAX	   65536
 #define SOFT_SHARE_BUCKETS 64
+#define SOFT_REALM_MAX	   31
 
 struct soft_ia;
 struct soft_ep;
@@ -217,6 +218,7 @@ struct soft_ia {
 	struct soft_shared *shared;
 	uint64_t id[2];
 	char key[64]; /* of our listeners' names: an address, or "*" for all of this host */
+	char realm[SOFT_REALM_MAX + 1]; /* who of this host we meet at all; "": whoever has none */
 	bool want_cma;
 	bool want_share;
 	_Atomic uint32_t shares; /* regions of peers that are mapped */

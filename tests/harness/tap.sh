@@ -13,6 +13,8 @@ tap_count=0
 tap_failed=0
 tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/opendat-check-XXXXXX") || exit 99
 trap 'rm -rf "$tap_dir"' EXIT
+# What make sets for its tests (tests/local.mk), for scripts that are run otherwise
+export DAT_SOFT_REALM=${DAT_SOFT_REALM-check-$$}
 
 # tap SENTENCE COMMAND...: one test
 tap()

@@ -249,6 +249,32 @@ static void instance_data_that_makes_no_sense_is_refused(void)
 			CHECK_FAIL("\"%s\" was taken", bad[i]);
 }
 
+static enum datp_err parse_realm(const char *realm)
+{
+	enum datp_err err;
+
+	REQUIRE(setenv("DAT_SOFT_REALM", realm, 1) == 0);
+	check_stderr_begin();
+	err = soft_param_realm(ia);
+	check_stderr_end();
+	return err;
+}
+
+static void realm_is_a_plain_name(void)
+{
+	static const char *const bad[] = { "a/b", "*", "/", "two words", "a\n", "\303\244",
+					   "12345678901234567890123456789012" };
+
+	CHECK_EQ_INT(parse_realm("job-4.b_Z"), DATP_OK);
+	CHECK_EQ_STR(ia->realm, "job-4.b_Z");
+	CHECK_EQ_INT(parse_realm("1234567890123456789012345678901"), DATP_OK);
+	CHECK_EQ_INT(parse_realm(""), DATP_OK);
+	CHECK_EQ_STR(ia->realm, "");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		if (parse_realm(bad[i]) == DATP_OK)
+			CHECK_FAIL("\"%s\" was taken", bad[i]);
+}
+
 static const struct check_test arena_tests[] = { CHECK_TEST(pieces_do_not_overlap_and_are_aligned),
 						 CHECK_TEST(pieces_given_back_are_used_again),
 						 CHECK_TEST(piece_serves_its_own_kind_again),
@@ -260,7 +286,8 @@ static const struct check_test arena_tests[] = { CHECK_TEST(pieces_do_not_overla
 
 static const struct check_test param_tests[] = {
 	CHECK_TEST(instance_data_is_understood),
-	CHECK_TEST(instance_data_that_makes_no_sense_is_refused), CHECK_END
+	CHECK_TEST(instance_data_that_makes_no_sense_is_refused),
+	CHECK_TEST(realm_is_a_plain_name), CHECK_END
 };
 
 static const struct check_suite arena = {

@@ -31,7 +31,8 @@ static struct api_buf buf;
 static int reach(DAT_CONN_QUAL qual)
 {
 	struct sockaddr_storage sa;
-	socklen_t len = soft_listener_name(&sa, "*", qual);
+	const char *realm = getenv("DAT_SOFT_REALM");
+	socklen_t len = soft_listener_name(&sa, realm ? realm : "", "*", qual);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	REQUIRE(fd >= 0);

@@ -53,6 +53,7 @@ SOFT_API_TESTS = \
 	tests/soft/kill_test \
 	tests/soft/long_test \
 	tests/soft/mix_test \
+	tests/soft/realm_test \
 	tests/soft/share_test \
 	tests/soft/window_test
 
@@ -86,6 +87,10 @@ tests_soft_long_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_mix_test_SOURCES = tests/soft/mix_test.c
 tests_soft_mix_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_mix_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_realm_test_SOURCES = tests/soft/realm_test.c
+tests_soft_realm_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_realm_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_share_test_SOURCES = tests/soft/share_test.c
 tests_soft_share_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -79,8 +79,21 @@ static void set_port(struct sockaddr_storage *address, uint16_t port)
 		((struct sockaddr_in *)address)->sin_port = htons(port);
 }
 
-/* At the adapter's own address if the host has it, so that a test finds the two at one place. */
-static int listen_at(const struct sockaddr_storage *address)
+/* The kernel may have chosen it. */
+static void find_port(int fd, struct sockaddr_storage *address)
+{
+	struct sockaddr_storage bound;
+	socklen_t size = sizeof(bound);
+
+	if (getsockname(fd, (struct sockaddr *)&bound, &size) == 0)
+		set_port(address, ntohs(((struct sockaddr_in *)&bound)->sin_port));
+}
+
+/*
+ * At the adapter's own address if the host has it, so that a test finds the two at one place.
+ * Afterwards *address has the port.
+ */
+static int listen_at(struct sockaddr_storage *address)
 {
 	static const int on = 1;
 	socklen_t size = (socklen_t)far_address_size(address);
@@ -96,8 +109,10 @@ static int listen_at(const struct sockaddr_storage *address)
 		if (errno != EADDRNOTAVAIL || bind(fd, (struct sockaddr *)&any, size))
 			goto close_it;
 	}
-	if (listen(fd, 16) == 0)
+	if (listen(fd, 16) == 0) {
+		find_port(fd, address);
 		return fd;
+	}
 close_it:
 	error = errno;
 	close(fd);

@@ -30,10 +30,10 @@ static struct {
 	bool list, coverage, strict, tap, server;
 	const char *connect;
 	char label[128];	/* of the run, in reports */
-	unsigned int port;
+	int port;		/* -1: not given */
 	char **results;		/* JSON files for more columns of the page */
 	int result_count;
-} options = { .run = { .jobs = 2, .patience_ms = 5000 } };
+} options = { .port = -1, .run = { .jobs = 2, .patience_ms = 5000 } };
 
 static struct {
 	struct column columns[MAX_COLUMNS];
@@ -58,7 +58,7 @@ static const char usage[] =
 	"  --jobs N          tests at a time (2)\n"
 	"  --timeout SECONDS a test that takes longer hangs (six times the patience)\n"
 	"  --patience SECONDS an event that takes longer does not come (5)\n"
-	"  --port N          where --server waits (19751); --connect takes HOST:PORT\n"
+	"  --port N          where --server waits (19751; 0: any free one); --connect takes HOST:PORT\n"
 	"  --verbose         let what the provider prints through to standard error\n"
 	"  --coverage        with --strict: fails if a clause that must hold has neither test nor reason\n";
 
@@ -111,13 +111,14 @@ static const struct option names[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static unsigned int number(const char *text, const char *name, unsigned int most)
+static unsigned int number(const char *text, const char *name, unsigned int least,
+			   unsigned int most)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 
-	if (!isdigit((unsigned char)*text) || *end || !n || n > most) {
-		fprintf(stderr, "datconform: --%s wants a number from 1 to %u\n", name, most);
+	if (!isdigit((unsigned char)*text) || *end || n < least || n > most) {
+		fprintf(stderr, "datconform: --%s wants a number from %u to %u\n", name, least, most);
 		exit(2);
 	}
 	return (unsigned int)n;
@@ -136,12 +137,12 @@ static void take_option(int which)
 	case JUNIT: options.junit = optarg; break;
 	case HTML: options.html = optarg; break;
 	case TAP: options.tap = true; break;
-	case JOBS: options.run.jobs = number(optarg, "jobs", 64); break;
-	case TIMEOUT: options.run.bound_s = number(optarg, "timeout", 3600); break;
-	case PATIENCE: options.run.patience_ms = number(optarg, "patience", 600) * 1000; break;
+	case JOBS: options.run.jobs = number(optarg, "jobs", 1, 64); break;
+	case TIMEOUT: options.run.bound_s = number(optarg, "timeout", 1, 3600); break;
+	case PATIENCE: options.run.patience_ms = number(optarg, "patience", 1, 600) * 1000; break;
 	case SERVER: options.server = true; break;
 	case CONNECT: options.connect = optarg; break;
-	case PORT: options.port = number(optarg, "port", 65535); break;
+	case PORT: options.port = (int)number(optarg, "port", 0, 65535); break;
 	case VERBOSE: options.run.verbose = true; break;
 	case LIST: options.list = true; break;
 	case COVERAGE: options.coverage = true; break;
@@ -178,7 +179,7 @@ static void take_options(int argc, char **argv)
 		bad_usage("standard output takes one report: give the others a file");
 	if (options.server && options.connect)
 		bad_usage("--server and --connect are the two sides; give one of them");
-	if (options.port && !options.server)
+	if (options.port >= 0 && !options.server)
 		bad_usage("--port is the server's; give --connect an address with a port");
 	snprintf(options.label, sizeof(options.label), "%s%s%s",
 		 options.run.ia_name ? options.run.ia_name : "", options.connect ? " with " : "",
@@ -393,7 +394,7 @@ int main(int argc, char **argv)
 	hold_standard_files();
 	take_options(argc, argv);
 	if (options.server)
-		return far_host(options.run.ia_name, options.port ? options.port : FAR_PORT);
+		return far_host(options.run.ia_name, options.port >= 0 ? (unsigned int)options.port : FAR_PORT);
 	count_tests();
 	select_clauses();
 	if (options.list) {

@@ -4,15 +4,16 @@
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 
-port=$((20000 + $$ % 10000))	# of this run: another one may go on beside it
-./datconform --ia soft0 --server --port $port --patience 20 2>"$tap_dir/server" &
+./datconform --ia soft0 --server --port 0 --patience 20 2>"$tap_dir/server" &
 server=$!
 trap 'kill -KILL $server 2>/dev/null; rm -rf "$tap_dir"' EXIT
 for _ in $(seq 600); do
 	grep -q serves "$tap_dir/server" || ! kill -0 $server 2>/dev/null && break
 	sleep 0.1
 done
-at=$(sed -n 's/.*--connect \([^ ]*\):[0-9]*$/\1/p' "$tap_dir/server")
+reached() { sed -n 's/.*--connect //p' "$tap_dir/$1"; }
+at=$(reached server)
+port=${at##*:} at=${at%:*}
 
 few() { ./datconform --ia soft0 --connect "$at:$port" --patience 20 "$@"; }
 judged() { few --only 'CR_*' --only 'EP_DISC-*' | tail -n 1 | grep -E -x '[0-9]{2,} passed, 0 failed, [0-9]+ skipped'; }
@@ -37,11 +38,11 @@ killed_client()
 # A server that is killed is no failure of the provider's.
 server_gone()
 {
-	local status=0 gone run other=$((port - 10000))
-	./datconform --ia soft0 --server --port $other --patience 20 2>"$tap_dir/gone" &
+	local status=0 gone run
+	./datconform --ia soft0 --server --port 0 --patience 20 2>"$tap_dir/gone" &
 	gone=$!
 	until grep -q serves "$tap_dir/gone" || ! kill -0 $gone; do sleep 0.1; done
-	./datconform --ia soft0 --connect "$at:$other" --patience 20 --jobs 1 --only 'EP_*' --tap >"$tap_dir/tap" &
+	./datconform --ia soft0 --connect "$(reached gone)" --patience 20 --jobs 1 --only 'EP_*' --tap >"$tap_dir/tap" &
 	run=$!
 	until pgrep -P $gone >"$tap_dir/pids"; do kill -0 $run || break; sleep 0.01; done
 	kill -KILL $gone

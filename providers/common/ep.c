@@ -243,17 +243,20 @@ enum datp_err ep_create(struct datp_ia *ia, const struct ep_new *what, struct da
 	err = ia->ops->ep_create(ep);
 	if (err)
 		goto free_queues;
+	ep_queues_open(ep);
 	err = obj_publish(ep);
 	if (err)
-		goto free_transport;
+		goto close_queues;
 	*out = ep;
 	return DATP_OK;
 
-free_transport:
+close_queues:
+	datp_lock(&ep->lock);
+	ep_queues_close_locked(ep);
+	datp_unlock(&ep->lock);
 	ia->ops->ep_free(ep);
 free_queues:
-	wq_free(&ep->rq);
-	wq_free(&ep->sq);
+	ep_queues_free(ep);
 detach:
 	ep_streams_detach(ep);
 drop_parts:
@@ -272,6 +275,7 @@ static void ep_finish(struct datp_ep *ep)
 
 	datp_lock(&ep->lock);
 	priv->dying = true;
+	ep_queues_close_locked(ep);
 	datp_unlock(&ep->lock);
 	ep_cancel_calls(ep, true);
 	ep_await_unpinned(ep);
@@ -286,8 +290,7 @@ static void ep_finish(struct datp_ep *ep)
 	ep_poll_unlock(ep);
 	ep_streams_detach(ep);
 	drop_parts(ep);
-	wq_free(&ep->rq);
-	wq_free(&ep->sq);
+	ep_queues_free(ep);
 	free(priv->pdata);
 	obj_release(ep);
 }

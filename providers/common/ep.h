@@ -128,9 +128,19 @@ enum datp_err ep_modify(struct datp_ep *ep, const struct ep_change *change);
 
 /* ------------------------------------------------------------------ ep_flush.c */
 
-/* A ring for `max` operations; no memory: false. */
+/* A ring for `max` operations, of which none can be posted yet; no memory: false. */
 bool wq_init(struct datp_wq *wq, int32_t max);
 void wq_free(struct datp_wq *wq);
+
+/*
+ * Operations can be posted between these two, and by nobody else: a thread that found the handle
+ * good and was slow finds no room, in the endpoint that is freed meanwhile as in another that is
+ * being made in its memory.
+ */
+void ep_queues_open(struct datp_ep *ep);
+void ep_queues_close_locked(struct datp_ep *ep);
+/* Of one that is closed, with nothing in it. */
+void ep_queues_free(struct datp_ep *ep);
 
 /* Completes all that is outstanding, in order. EP lock held. */
 void ep_flush_locked(struct datp_ep *ep);

@@ -8,6 +8,11 @@
 #include "ep.h"
 #include "srq.h"
 
+/*
+ * Where a ring that is no more was: a late poster computes an address in it, and is given no slot.
+ */
+static struct datp_wqe nowhere;
+
 bool wq_init(struct datp_wq *wq, int32_t max)
 {
 	uint32_t size = 1;
@@ -18,14 +23,35 @@ bool wq_init(struct datp_wq *wq, int32_t max)
 	if (!wq->ring)
 		return false;
 	wq->mask = size - 1;
-	wq->max = (uint32_t)max;
 	return true;
 }
 
 void wq_free(struct datp_wq *wq)
 {
 	free(wq->ring);
-	wq->ring = NULL;
+	wq->ring = &nowhere;
+	wq->mask = 0;
+}
+
+void ep_queues_open(struct datp_ep *ep)
+{
+	datp_lock(&ep->lock);
+	ep->sq.max = (uint32_t)ep->attr.max_request_dtos;
+	ep->rq.max = ep->srq ? 1 : (uint32_t)ep->attr.max_recv_dtos;
+	datp_unlock(&ep->lock);
+}
+
+void ep_queues_close_locked(struct datp_ep *ep)
+{
+	ep->sq.max = ep->rq.max = 0;
+}
+
+void ep_queues_free(struct datp_ep *ep)
+{
+	datp_lock(&ep->lock);
+	wq_free(&ep->rq);
+	wq_free(&ep->sq);
+	datp_unlock(&ep->lock);
 }
 
 static void flush_queue(struct datp_wq *wq)

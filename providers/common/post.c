@@ -53,8 +53,12 @@ DATP_API bool datp_wq_reclaim(struct datp_wq *wq)
 
 DATP_API void datp_post_full(struct datp_ep *ep)
 {
+	/* it may be full because it is being freed, and its EVDs next */
+	if (!ep_pin(ep, ~0u))
+		return;
 	if (ep->request_evd)
 		evd_progress(ep->request_evd);
+	ep_unpin(ep);
 }
 
 /* A success that is suppressed, or of an endpoint that has no EVD for it. EP lock held. */
@@ -103,6 +107,8 @@ DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wq
 	enum datp_err err;
 	int state = ep_state(ep);
 
+	if (ep_priv(ep)->dying)
+		return DATP_ERR_HANDLE_EP;
 	if (state != DAT_EP_STATE_DISCONNECTED)
 		return ep_state_error(state);
 	if (!wqe)

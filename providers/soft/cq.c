@@ -17,6 +17,13 @@
 #define CQ_CELLS_MIN 128u
 #define CQ_CELLS_MAX 4096u
 
+/* The ring of a queue that is no more: a thread that is late finds it empty. */
+static union {
+	struct soft_ring ring;
+	unsigned char space[sizeof(struct soft_ring) + sizeof(struct soft_cell) +
+			    sizeof(_Atomic uint64_t)];
+} no_ring;
+
 #ifdef __SANITIZE_THREAD__
 void soft_fence(void)
 {
@@ -80,7 +87,8 @@ void soft_cq_fini(struct soft_cq *cq)
 	if (cq->next)
 		cq->next->prev = cq->prev;
 	cq->ring->head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	cq->ring = NULL;
+	/* relaxed: see soft_cq_pending */
+	__atomic_store_n(&cq->ring, &no_ring.ring, __ATOMIC_RELAXED);
 	soft_arena_free(cq->ia, &cq->mem);
 	datp_unlock(&cq->ia->lock);
 }

@@ -31,11 +31,13 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 	 * looks there next
 	 */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_acquire);
-	const struct soft_cell *cell = &cq->ring->cell[head & cq->ring->mask];
+	/* relaxed, once: the queue may be freed at this moment, and its memory stays a ring */
+	struct soft_ring *ring = __atomic_load_n(&cq->ring, __ATOMIC_RELAXED);
+	const struct soft_cell *cell = &ring->cell[head & ring->mask];
 
 	/* relaxed, both: a hint without the poll lock; soft_cq_peek acquires what it finds */
 	return atomic_load_explicit(&cell->ready, memory_order_relaxed) == head + 1 ||
-	       atomic_load_explicit(&cq->ring->attention, memory_order_relaxed);
+	       atomic_load_explicit(&ring->attention, memory_order_relaxed);
 }
 
 /* The next cell, or NULL: it is not there yet. Poll lock. */

@@ -13,6 +13,7 @@ API_TESTS = tests/api/handles_test \
 	tests/api/evd_test \
 	tests/api/cno_test \
 	tests/api/mem_test \
+	tests/api/race_test \
 	tests/api/rmr_test \
 	tests/api/ep_test \
 	tests/api/ep_state_test \
@@ -48,6 +49,10 @@ tests_api_cno_test_LDADD = $(API_LIBS)
 tests_api_mem_test_SOURCES = tests/api/mem_test.c
 tests_api_mem_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_api_mem_test_LDADD = $(API_LIBS)
+
+tests_api_race_test_SOURCES = tests/api/race_test.c
+tests_api_race_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_api_race_test_LDADD = $(API_LIBS)
 
 tests_api_rmr_test_SOURCES = tests/api/rmr_test.c
 tests_api_rmr_test_CPPFLAGS = $(API_CPPFLAGS)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One thread posts on an endpoint, or reads a queue, while another frees it. That is the program's
+ * own error, and what such a call answers is open; but it answers, and nothing that lives is hurt.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+
+#define SLICE  64
+#define FREES  4000
+#define BREAKS 150
+
+static struct api_buf buf;
+
+static struct {
+	DAT_EP_HANDLE _Atomic ep;   /* what is used, and freed by the test */
+	DAT_EVD_HANDLE _Atomic evd;
+	_Atomic bool over;
+	_Atomic unsigned long calls; /* that were answered */
+	pthread_t thread;
+} racer;
+
+static void setup(void)
+{
+	/* what is freed while it is in use is no news to the thread sanitizer */
+	if (API_UNDER_TSAN)
+		check_skip("the race is wanted here");
+	api_open();
+	buf = api_buf(1 << 20, DAT_MEM_PRIV_ALL_FLAG);
+	memset(&racer, 0, sizeof(racer));
+}
+
+/* What a post may answer, whether it was in time or late. */
+static void want_answer(DAT_RETURN ret)
+{
+	static const DAT_RETURN good[] = { DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
+					   DAT_INSUFFICIENT_RESOURCES, DAT_QUEUE_EMPTY };
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		known |= DAT_GET_TYPE(ret) == good[i];
+	if (!known)
+		CHECK_FAIL("a call on what is being freed answers 0x%x", (unsigned int)ret);
+	atomic_fetch_add(&racer.calls, 1);
+}
+
+static void *post_receives(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&racer.over))
+		want_answer(api_recv(atomic_load(&racer.ep), &buf, 0, SLICE, 1));
+	return NULL;
+}
+
+static void *post_requests(void *arg)
+{
+	DAT_LMR_TRIPLET local = api_seg(&buf, 0, SLICE);
+
+	(void)arg;
+	for (unsigned int i = 0; !atomic_load(&racer.over); i++) {
+		DAT_EP_HANDLE ep = atomic_load(&racer.ep);
+
+		if (i % 3)
+			want_answer(api_send(ep, &buf, 0, i % 2 ? SLICE : 4096, 1,
+					     DAT_COMPLETION_SUPPRESS_FLAG));
+		else
+			want_answer(api_write(ep, local, api_target(&buf, 8192, SLICE), 1,
+					      DAT_COMPLETION_SUPPRESS_FLAG));
+	}
+	return NULL;
+}
+
+static void *dequeue(void *arg)
+{
+	DAT_EVENT event;
+
+	(void)arg;
+	while (!atomic_load(&racer.over))
+		want_answer(dat_evd_dequeue(atomic_load(&racer.evd), &event));
+	return NULL;
+}
+
+static void race_begin(void *(*run)(void *))
+{
+	REQUIRE(pthread_create(&racer.thread, NULL, run, NULL) == 0);
+}
+
+/* Until the racer has come by some more times. */
+static void race_on(unsigned long calls)
+{
+	unsigned long from = atomic_load(&racer.calls);
+
+	while (atomic_load(&racer.calls) - from < calls)
+		sched_yield();
+}
+
+static void race_end(void)
+{
+	atomic_store(&racer.over, true);
+	REQUIRE(pthread_join(racer.thread, NULL) == 0);
+}
+
+static DAT_EP_HANDLE new_ep(const struct api_end *end)
+{
+	DAT_EP_HANDLE ep;
+
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, end->recv, end->request, end->connect, NULL, &ep),
+		    DAT_SUCCESS);
+	return ep;
+}
+
+static void receives_are_posted_while_the_endpoint_is_freed(void)
+{
+	struct api_end end;
+
+	api_end_make(&end, NULL);
+	atomic_store(&racer.ep, end.ep);
+	race_begin(post_receives);
+	for (int i = 0; i < FREES; i++) {
+		DAT_EP_HANDLE next = new_ep(&end), old = atomic_exchange(&racer.ep, next);
+
+		CHECK_DAT(dat_ep_free(old), DAT_SUCCESS);
+		race_on(3);
+	}
+	race_end();
+	API_EMPTY(end.recv);
+}
+
+static void requests_are_posted_while_the_endpoint_is_freed(void)
+{
+	struct api_pair pair;
+
+	api_pair_make(&pair, NULL);
+	atomic_store(&racer.ep, pair.a.ep);
+	race_begin(post_requests);
+	for (int i = 0; i < BREAKS; i++) {
+		race_on(20);
+		api_end_free(&pair.a);
+		api_end_free(&pair.b);
+		REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
+		REQUIRE_DAT(dat_evd_free(pair.cr_evd), DAT_SUCCESS);
+		api_pair_make(&pair, NULL);
+		atomic_store(&racer.ep, pair.a.ep);
+	}
+	race_end();
+}
+
+static void queue_is_read_while_it_is_freed(void)
+{
+	DAT_EVD_HANDLE evd = api_evd(64, DAT_EVD_DTO_FLAG);
+
+	atomic_store(&racer.evd, evd);
+	race_begin(dequeue);
+	for (int i = 0; i < FREES; i++) {
+		DAT_EVD_HANDLE next = api_evd(64, DAT_EVD_DTO_FLAG);
+
+		evd = atomic_exchange(&racer.evd, next);
+		CHECK_DAT(dat_evd_free(evd), DAT_SUCCESS);
+		race_on(3);
+	}
+	race_end();
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(receives_are_posted_while_the_endpoint_is_freed),
+	CHECK_TEST(requests_are_posted_while_the_endpoint_is_freed),
+	CHECK_TEST(queue_is_read_while_it_is_freed), CHECK_END
+};
+
+static const struct check_suite race = {
+	.name = "race with a free", .setup = setup, .teardown = api_close, .tests = tests
+};
+
+CHECK_SUITES(&race);

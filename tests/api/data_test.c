@@ -90,6 +90,13 @@ static void messages_of_many_sizes_arrive_whole(void)
 			message(sizes[i], i + 1);
 }
 
+/* Providers have ways of their own for short ones, by their length. */
+static void short_messages_of_every_size_arrive_whole(void)
+{
+	for (size_t size = 0; size <= 160; size++)
+		message(size, size + 1);
+}
+
 static void message_smaller_than_its_receive_leaves_the_rest_alone(void)
 {
 	far_fill(0, 64 * KB, 9);
@@ -567,6 +574,7 @@ static void more_reads_than_the_depth_take_turns(void)
 
 static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_many_sizes_arrive_whole),
+	CHECK_TEST(short_messages_of_every_size_arrive_whole),
 	CHECK_TEST(message_smaller_than_its_receive_leaves_the_rest_alone),
 	CHECK_TEST(segments_are_gathered_in_order),
 	CHECK_TEST(data_is_scattered_in_order),

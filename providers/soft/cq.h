@@ -40,6 +40,18 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 	       atomic_load_explicit(&ring->attention, memory_order_relaxed);
 }
 
+/*
+ * Nothing is there. Its first line comes here by being looked at, and the second is had brought as well:
+ * else it would set out only when a message has been seen, and be waited for once more.
+ */
+static inline void soft_cq_expect(struct soft_cq *cq)
+{
+	/* relaxed: a guess */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+
+	__builtin_prefetch((const char *)&cq->ring->cell[head & cq->ring->mask] + SOFT_LINE);
+}
+
 /* The next cell, or NULL: it is not there yet. Poll lock. */
 static inline struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 {

@@ -50,8 +50,8 @@ static inline __attribute__((always_inline)) bool soft_plain_cell_locked(struct 
 	cell = soft_ring_claim(ep->rring, ep->my_slot, &position);
 	if (!cell)
 		return false;
+	soft_cell_fill(cell, iov);
 	soft_cell_address(cell, ep, iov->len, 0);
-	soft_copy_short(cell->data, (const void *)(uintptr_t)iov->addr, iov->len);
 	soft_ring_publish(cell, position);
 	soft_ring_notify(ep->rring, ep->peer->doorbell_fd);
 	return true;
@@ -263,6 +263,7 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 		/* another thread has taken it; what has arrived may be ours */
 	}
 	if (!soft_cq_pending(&soft_evd(evd)->cq)) {
+		soft_cq_expect(&soft_evd(evd)->cq);
 		/* the service thread may have moved it from the ring to the list meanwhile */
 		if (__builtin_expect(!atomic_load_explicit(&evd->queued, memory_order_relaxed), 1))
 			return datp_ret(DATP_ERR_QUEUE_EMPTY);

@@ -130,10 +130,24 @@ static bool send_credit(struct soft_ep *ep)
 	return ep->msg - ep->credit < SOFT_WINDOW;
 }
 
+/* Several segments are put together here first, for a cell is written in an order of its own. */
+static void cell_gather(struct soft_cell *cell, const struct datp_sge *iov, int n, uint64_t len)
+{
+	unsigned char whole[SOFT_INLINE];
+	struct datp_sge one = { .addr = (uintptr_t)whole, .len = len };
+
+	if (n != 1) {
+		soft_gather(whole, iov, n, len);
+		iov = &one;
+	}
+	soft_cell_fill(cell, iov);
+}
+
 bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len,
 		     bool solicited)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint16_t flags = solicited ? SOFT_CELL_SOLICITED : 0;
 	uint32_t slot = SLOT_NONE;
 	struct soft_cell *cell;
 	uint64_t position;
@@ -153,14 +167,14 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 			atomic_store_explicit(&slot_at(ia, slot)->busy, 0, memory_order_release);
 		return false;
 	}
-	soft_cell_address(cell, ep, len, solicited ? SOFT_CELL_SOLICITED : 0);
 	if (slot == SLOT_NONE) {
-		soft_gather(cell->data, iov, n, len);
+		cell_gather(cell, iov, n, len);
 	} else {
-		cell->flags |= SOFT_CELL_SLOT;
-		cell->slot = slot;
+		flags |= SOFT_CELL_SLOT;
 		cell->from = ep->my_slot;
+		cell->slot = slot;
 	}
+	soft_cell_address(cell, ep, len, flags);
 	soft_ring_publish(cell, position);
 	soft_ring_notify(ep->rring, ep->peer->doorbell_fd);
 	if (slot != SLOT_NONE)

@@ -4,6 +4,7 @@
 #define SOFT_SEND_H
 
 #include "soft.h"
+#include "xfer.h"
 
 enum datp_err soft_slots_init(struct soft_ia *ia);
 /*
@@ -12,10 +13,31 @@ enum datp_err soft_slots_init(struct soft_ia *ia);
  */
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
 
-/* A message's cell, but for its payload. */
+/* The payload of one segment; of its two lines the one that is polled comes last: see soft_cell_address(). */
+static inline __attribute__((always_inline)) void soft_cell_fill(struct soft_cell *cell,
+								 const struct datp_sge *seg)
+{
+	enum { POLLED = SOFT_LINE - offsetof(struct soft_cell, data) };
+	const unsigned char *from = (const void *)(uintptr_t)seg->addr;
+
+	if (seg->len <= POLLED) {
+		soft_copy_short(cell->data, from, seg->len);
+		return;
+	}
+	soft_copy_short(cell->data + POLLED, from + POLLED, seg->len - POLLED);
+	soft_in_order();
+	memcpy(cell->data, from, POLLED);
+}
+
+/*
+ * A message's cell, but for its payload, which is there already: whoever polls takes the first line from
+ * under us again and again, so what is in it is written at a stretch, with soft_ring_publish() right
+ * behind.
+ */
 static inline void soft_cell_address(struct soft_cell *cell, const struct soft_ep *ep, uint64_t len,
 				     uint16_t flags)
 {
+	soft_in_order();
 	cell->port = ep->rindex;
 	cell->gen = ep->rgen;
 	cell->len = (uint32_t)len;

@@ -276,6 +276,12 @@ static inline void soft_own(const void *line)
 #endif
 }
 
+/* Keeps the compiler from moving stores across, for the sake of speed; it orders nothing for others. */
+static inline void soft_in_order(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
 /*
  * A full fence. The thread sanitizer knows none, and gcc warns of that where one is inlined: for it
  * there is a function (cq.c).

@@ -185,8 +185,6 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 {
 	struct datp_wq *rq = &ep->base.rq;
 	struct soft_payload payload;
-	uint32_t slot = cell->slot;
-	uint16_t flags = cell->flags;
 	struct datp_sge sink;
 	struct datp_wqe *wqe;
 
@@ -197,13 +195,12 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 	if (ep->base.recv_evd != evd ||
 	    atomic_load_explicit(&evd->queued, memory_order_acquire) ||
 	    !soft_plain_turn_locked(ep, cell->gen) ||
-	    !soft_payload_get(ep->peer, cell->data, cell->len, slot, flags, &payload) ||
+	    !soft_payload_get(ep->peer, cell, &payload) ||
 	    !soft_plain_sink_locked(ep, payload.len, &sink))
 		return false;
 	wqe = &rq->ring[rq->finished & rq->mask];
 	soft_copy_short((void *)(uintptr_t)sink.addr, payload.data, payload.len);
-	if (flags & SOFT_CELL_SLOT)
-		soft_slot_drop(ep->peer, slot);
+	soft_payload_drop(&payload);
 	soft_recv_count(ep);
 	datp_wqe_finish(wqe, DAT_DTO_SUCCESS, payload.len);
 	datp_wqe_event(wqe, evd, event);

@@ -180,6 +180,7 @@ static void peer_delete(struct soft_peer *peer)
 /* Maps what every connection to the peer needs. */
 static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 {
+	struct soft_ref mr, slots;
 	int seals;
 
 	peer->arena = soft_ia_arena(intro->id, peer->pid);
@@ -190,10 +191,15 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	peer->shared = soft_peer_map(peer, &intro->shared, sizeof *peer->shared);
 	if (!peer->shared || peer->shared->version != SOFT_SHM_VERSION)
 		return false;
-	peer->mr = soft_peer_map(peer, &peer->shared->mr, SOFT_MR_COUNT * sizeof *peer->mr);
-	peer->slots = soft_peer_map(peer, &peer->shared->slots,
-				    (uint64_t)peer->shared->slot_count *
-					    (sizeof(struct soft_slot) + peer->shared->slot_size));
+	/* looked at once: what has been checked is what is used */
+	mr = SOFT_ONCE(peer->shared->mr);
+	slots = SOFT_ONCE(peer->shared->slots);
+	peer->slot_count = SOFT_ONCE(peer->shared->slot_count);
+	peer->slot_size = SOFT_ONCE(peer->shared->slot_size);
+	peer->mr = soft_peer_map(peer, &mr, SOFT_MR_COUNT * sizeof *peer->mr);
+	peer->slots = soft_peer_map(peer, &slots,
+				    (uint64_t)peer->slot_count *
+					    (sizeof(struct soft_slot) + peer->slot_size));
 	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->pid, intro->probe, intro->id[0]);
 	return peer->mr && peer->slots;
 }

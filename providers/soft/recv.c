@@ -99,10 +99,9 @@ void soft_recv_flush(struct soft_ep *ep)
 	deliver_done(ep);
 }
 
-static void parked_free(struct soft_ep *ep, struct soft_parked *m)
+static void parked_free(struct soft_parked *m)
 {
-	if (m->flags & SOFT_CELL_SLOT)
-		soft_slot_drop(ep->peer, m->slot);
+	soft_payload_drop(&m->payload);
 	free(m);
 }
 
@@ -116,20 +115,18 @@ static bool deliver_parked(struct soft_ep *ep)
 	while (ep->parked && !ep->failing) {
 		struct soft_parked *m = ep->parked;
 		struct datp_wqe *wqe = receive_next(ep, &sge, &count, &pz);
-		struct soft_payload p;
+		const struct soft_payload *p = &m->payload;
 		uint8_t status;
 
 		if (!wqe)
 			break;
-		(void)soft_payload_get(ep->peer, m->data, m->len, m->slot, m->flags,
-				  &p); /* checked when it was parked */
-		status = receive_copy(ep, pz, sge, count, &p);
+		status = receive_copy(ep, pz, sge, count, p);
 		ep->parked = m->next;
 		if (!ep->parked)
 			ep->parked_end = &ep->parked;
 		ep->parked_count--;
-		receive_done(ep, wqe, status, p.len, p.solicited, NULL, NULL);
-		parked_free(ep, m);
+		receive_done(ep, wqe, status, p->len, p->solicited, NULL, NULL);
+		parked_free(m);
 		any = true;
 	}
 	return any;
@@ -141,7 +138,7 @@ void soft_recv_discard(struct soft_ep *ep)
 		struct soft_parked *m = ep->parked;
 
 		ep->parked = m->next;
-		parked_free(ep, m);
+		parked_free(m);
 	}
 	ep->parked_end = &ep->parked;
 	ep->parked_count = 0;
@@ -163,7 +160,7 @@ void soft_recv_progress(struct soft_ep *ep)
 }
 
 /* Keeps a message until a receive is posted. */
-static void message_park(struct soft_ep *ep, const struct soft_cell *cell)
+static void message_park(struct soft_ep *ep, const struct soft_payload *payload)
 {
 	struct soft_parked *m = malloc(sizeof *m);
 
@@ -175,11 +172,11 @@ static void message_park(struct soft_ep *ep, const struct soft_cell *cell)
 		return;
 	}
 	m->next = NULL;
-	m->len = cell->len;
-	m->slot = cell->slot;
-	m->flags = cell->flags;
-	if (!(m->flags & SOFT_CELL_SLOT))
-		soft_copy_short(m->data, cell->data, m->len);
+	m->payload = *payload;
+	if (!m->payload.slot) { /* the cell is another message's next */
+		soft_copy_short(m->data, payload->data, payload->len);
+		m->payload.data = m->data;
+	}
 	*ep->parked_end = m;
 	ep->parked_end = &m->next;
 	ep->parked_count++;
@@ -211,21 +208,20 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 	bool more;
 	int count;
 
-	if (!soft_payload_get(ep->peer, cell->data, cell->len, cell->slot, cell->flags, &p)) {
+	if (!soft_payload_get(ep->peer, cell, &p)) {
 		soft_ep_fail(ep);
 		return;
 	}
 	deliver_done(ep); /* long ones before it */
 	wqe = ep->parked ? NULL : receive_next(ep, &sge, &count, &pz);
 	if (!wqe) {
-		message_park(ep, cell);
+		message_park(ep, &p);
 		return;
 	}
 	more = more_follow(ep);
 	status = receive_copy(ep, pz, sge, count, &p);
 	receive_done(ep, wqe, status, p.len, p.solicited, more ? NULL : out, n);
-	if (cell->flags & SOFT_CELL_SLOT)
-		soft_slot_drop(ep->peer, cell->slot);
+	soft_payload_drop(&p);
 	if (more)
 		soft_recv_progress(ep);
 }
@@ -234,13 +230,15 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 static void cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
 {
 	struct soft_peer *peer;
+	struct soft_slot *slot;
 
 	if (cell->kind != SOFT_CELL_MESSAGE || !(cell->flags & SOFT_CELL_SLOT))
 		return;
 	datp_lock(&ia->lock);
 	peer = soft_peer_by_slot(ia, cell->from);
-	if (peer && soft_slot_data(peer, cell->slot))
-		soft_slot_drop(peer, cell->slot);
+	slot = peer ? soft_peer_slot(peer, SOFT_ONCE(cell->slot)) : NULL;
+	if (slot)
+		soft_slot_drop(slot);
 	datp_unlock(&ia->lock);
 }
 

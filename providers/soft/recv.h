@@ -20,47 +20,48 @@ int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
 enum datp_err soft_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			     int n);
 
-/* A message's payload, wherever it is. */
-struct soft_payload {
-	const unsigned char *data;
-	uint64_t len;
-	bool solicited;
-};
-
-/* Where the payload in a peer's slot is; NULL: it has no such slot. */
-static inline unsigned char *soft_slot_data(struct soft_peer *peer, uint32_t slot)
+/* A peer's slot; NULL: it has no such one. */
+static inline struct soft_slot *soft_peer_slot(const struct soft_peer *peer, uint32_t index)
 {
-	if (slot >= peer->shared->slot_count)
-		return NULL;
-	return peer->slots + (size_t)slot * (sizeof(struct soft_slot) + peer->shared->slot_size) +
-	       sizeof(struct soft_slot);
+	return index < peer->slot_count ? soft_slot_at(peer->slots, peer->slot_size, index) : NULL;
 }
 
 /* Gives a peer's slot back. */
-static inline void soft_slot_drop(struct soft_peer *peer, uint32_t slot)
+static inline void soft_slot_drop(struct soft_slot *slot)
 {
-	struct soft_slot *s = (struct soft_slot *)(void *)(soft_slot_data(peer, slot) - sizeof *s);
-
 	/* release: we have read what it held; the sender acquires when it takes it again */
-	atomic_store_explicit(&s->busy, 0, memory_order_release);
+	atomic_store_explicit(&slot->busy, 0, memory_order_release);
 }
 
-/* False: the message says what cannot be. */
-static inline bool soft_payload_get(struct soft_peer *peer, const unsigned char *data, uint32_t len,
-				    uint32_t slot, uint16_t flags, struct soft_payload *p)
+/*
+ * False: the message says what cannot be. What is checked is what is used: its sender could still
+ * change the cell.
+ */
+static inline bool soft_payload_get(const struct soft_peer *peer, const struct soft_cell *cell,
+				    struct soft_payload *p)
 {
-	p->len = len;
+	uint16_t flags = SOFT_ONCE(cell->flags);
+
+	p->data = cell->data;
+	p->len = SOFT_ONCE(cell->len);
+	p->slot = NULL;
 	p->solicited = flags & SOFT_CELL_SOLICITED;
-	if (!(flags & SOFT_CELL_SLOT)) {
-		p->data = data;
-		return len <= SOFT_INLINE;
-	}
-	p->data = soft_slot_data(peer, slot);
-	if (!p->data || len > peer->shared->slot_size)
+	if (!(flags & SOFT_CELL_SLOT))
+		return p->len <= SOFT_INLINE;
+	p->slot = soft_peer_slot(peer, SOFT_ONCE(cell->slot));
+	if (!p->slot || p->len > peer->slot_size)
 		return false;
+	p->data = p->slot->data;
 	/* its head is written when it is given back, once the rest is read */
-	soft_own(p->data - sizeof(struct soft_slot));
+	soft_own(p->slot);
 	return true;
+}
+
+/* The payload has been read. */
+static inline void soft_payload_drop(const struct soft_payload *p)
+{
+	if (p->slot)
+		soft_slot_drop(p->slot);
 }
 
 /* Tells the peer of a posted receive. EP lock. */

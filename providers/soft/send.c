@@ -43,16 +43,14 @@ enum datp_err soft_slots_init(struct soft_ia *ia)
 		return err;
 	ia->slot_window = SLOT_FIRST;
 	ia->shared->slot_count = SLOT_COUNT;
-	ia->shared->slot_size = size;
+	ia->shared->slot_size = ia->slot_size = size;
 	ia->shared->slots = ia->slot_mem.ref;
 	return DATP_OK;
 }
 
 static struct soft_slot *slot_at(struct soft_ia *ia, uint32_t index)
 {
-	return (struct soft_slot *)(void *)((unsigned char *)ia->slot_mem.addr +
-					    (size_t)index * (sizeof(struct soft_slot) +
-							     ia->shared->slot_size));
+	return soft_slot_at(ia->slot_mem.addr, ia->slot_size, index);
 }
 
 /* A free one of the first `window` slots. */

@@ -221,6 +221,13 @@ struct soft_slot {
 	unsigned char data[];
 };
 
+/* Of a row of them, with `size` bytes of payload each. */
+static inline struct soft_slot *soft_slot_at(void *slots, uint32_t size, uint32_t index)
+{
+	return (struct soft_slot *)(void *)((char *)slots +
+					    (size_t)index * (sizeof(struct soft_slot) + size));
+}
+
 /* ---- the bounce mailbox: where the kernel refuses to copy between processes ---- */
 
 #define SOFT_BOUNCE_SIZE (256u << 10)

@@ -119,7 +119,8 @@ struct soft_peer {
 	struct soft_map *maps;	  /* soft_ia.lock */
 	struct soft_shared *shared;
 	struct soft_mr *mr;
-	unsigned char *slots;
+	void *slots;
+	uint32_t slot_count, slot_size; /* as they were mapped: it could change its own */
 	struct soft_mem bounce_mem; /* our mailbox to it */
 	struct soft_bounce *bounce;
 	_Atomic uint32_t bounce_lock; /* one question at a time; nothing is taken inside */
@@ -132,12 +133,19 @@ struct soft_peer {
 	struct soft_peer *next;	      /* soft_ia.lock */
 };
 
+/* A message's payload, wherever it is. */
+struct soft_payload {
+	const unsigned char *data;
+	uint64_t len;
+	struct soft_slot *slot; /* to be given back when it has been read; NULL: it is in the cell */
+	bool solicited;
+};
+
 /* A message that came before a receive was posted. EP lock. */
 struct soft_parked {
 	struct soft_parked *next;
-	uint32_t len, slot;
-	uint16_t flags;
-	unsigned char data[SOFT_INLINE];
+	struct soft_payload payload;
+	unsigned char data[SOFT_INLINE]; /* of one that was in its cell */
 };
 
 struct soft_ep {
@@ -246,6 +254,7 @@ struct soft_ia {
 
 	_Atomic uint32_t slot_next;   /* where to look for a free slot (a hint) */
 	_Atomic uint32_t slot_window; /* slots in use: a power of 2, which grows */
+	uint32_t slot_size;	      /* as in `shared`, which a peer could spoil */
 	struct soft_cq *cqs;
 	struct soft_peer *peers;
 	struct soft_peer **peer_slot; /* by name; SOFT_PORT_MAX */
@@ -275,6 +284,9 @@ static inline void soft_own(const void *line)
 	__builtin_prefetch(line, 1);
 #endif
 }
+
+/* What a peer may change: read once, however often it is used. */
+#define SOFT_ONCE(what) (*(const volatile __typeof__(what) *)&(what))
 
 /* Keeps the compiler from moving stores across, for the sake of speed; it orders nothing for others. */
 static inline void soft_in_order(void)

@@ -260,10 +260,32 @@ static void connection_of_others_is_not_ended(void)
 	suffer(end_a_connection_of_others);
 }
 
+/* What an IA says of its memory is looked at once: any peer can write over it afterwards. */
+static void memory_that_is_laid_out_anew_is_used_as_it_was(void)
+{
+	struct soft_shared *shared;
+
+	api_open();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	pair_works();
+	shared = soft_ia(((struct datp_ep *)pair.a.ep)->obj.ia)->shared;
+	shared->slot_count = shared->slot_size = UINT32_MAX;
+	for (uint64_t n = 0; n < 8; n++) {
+		api_fill(buf.mem, 1000, n);
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 2000, 1000, n), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 1000, n, 0), DAT_SUCCESS);
+		API_DTO(pair.b.recv, pair.b.ep, n, DAT_DTO_SUCCESS, 1000);
+		API_DTO(pair.a.request, pair.a.ep, n, DAT_DTO_SUCCESS, 1000);
+		CHECK(memcmp(buf.mem, (unsigned char *)buf.mem + 2000, 1000) == 0);
+	}
+}
+
 static const struct check_test tests[] = { CHECK_TEST(garbage_is_refused),
 					   CHECK_TEST(messages_out_of_order_are_refused),
 					   CHECK_TEST(memory_that_is_not_there_is_refused),
 					   CHECK_TEST(connection_of_others_is_not_ended),
+					   CHECK_TEST(memory_that_is_laid_out_anew_is_used_as_it_was),
 					   CHECK_END };
 
 static const struct check_suite hostile = { .name = "hostile",

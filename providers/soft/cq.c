@@ -87,7 +87,7 @@ void soft_cq_fini(struct soft_cq *cq)
 	if (cq->next)
 		cq->next->prev = cq->prev;
 	cq->ring->head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	/* relaxed: see soft_cq_pending */
+	/* relaxed: see soft_cq_ring */
 	__atomic_store_n(&cq->ring, &no_ring.ring, __ATOMIC_RELAXED);
 	soft_arena_free(cq->ia, &cq->mem);
 	datp_unlock(&cq->ia->lock);

@@ -24,6 +24,13 @@ static inline _Atomic uint32_t *soft_cq_lock(struct soft_cq *cq)
 	return cq->evd ? &cq->evd->poll_lock : &cq->lock;
 }
 
+/* For who has no lock. */
+static inline struct soft_ring *soft_cq_ring(struct soft_cq *cq)
+{
+	/* relaxed, once: the queue may be freed at this moment, and its memory stays a ring */
+	return __atomic_load_n(&cq->ring, __ATOMIC_RELAXED);
+}
+
 static inline bool soft_cq_pending(struct soft_cq *cq)
 {
 	/*
@@ -31,8 +38,7 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 	 * looks there next
 	 */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_acquire);
-	/* relaxed, once: the queue may be freed at this moment, and its memory stays a ring */
-	struct soft_ring *ring = __atomic_load_n(&cq->ring, __ATOMIC_RELAXED);
+	struct soft_ring *ring = soft_cq_ring(cq);
 	const struct soft_cell *cell = &ring->cell[head & ring->mask];
 
 	/* relaxed, both: a hint without the poll lock; soft_cq_peek acquires what it finds */
@@ -48,8 +54,9 @@ static inline void soft_cq_expect(struct soft_cq *cq)
 {
 	/* relaxed: a guess */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	const struct soft_ring *ring = soft_cq_ring(cq);
 
-	__builtin_prefetch((const char *)&cq->ring->cell[head & cq->ring->mask] + SOFT_LINE);
+	__builtin_prefetch((const char *)&ring->cell[head & ring->mask] + SOFT_LINE);
 }
 
 /* The next cell, or NULL: it is not there yet. Poll lock. */

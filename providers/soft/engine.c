@@ -7,12 +7,14 @@
  * execute, only for accesses to end (soft_engine_wait).
  */
 #include "engine.h"
+#include "conn.h"
 #include "cq.h"
 #include "joint.h"
 #include "mr.h"
 #include "opening.h"
 #include "peer.h"
 #include "recv.h"
+#include "request.h"
 #include "send.h"
 #include "share.h"
 #include "xfer.h"
@@ -37,6 +39,7 @@ struct soft_dir {
 	const struct soft_layout *il, *tl;
 	struct soft_mr *imr, *tmr;
 	uint32_t igen, tgen; /* the connection, as each side numbers it */
+	uint32_t ipz, tpz;   /* ours as we know it, the peer's as its port says */
 	bool initiator;	     /* we are */
 	bool news;	     /* there is something for the target's ring */
 	bool left;	     /* the engine, to the other side */
@@ -56,6 +59,8 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	dir->tmr = initiator ? ep->peer->mr : ia->mr;
 	dir->igen = initiator ? ep->gen : ep->rgen;
 	dir->tgen = initiator ? ep->rgen : ep->gen;
+	dir->ipz = initiator ? soft_pz_id(ep->base.pz) : SOFT_ONCE(ep->rport->pz);
+	dir->tpz = initiator ? SOFT_ONCE(ep->rport->pz) : soft_pz_id(ep->base.pz);
 }
 
 /*
@@ -217,70 +222,73 @@ static bool dir_copy_jointly(struct soft_dir *dir, struct soft_list *local,
 }
 
 /* A send's bytes. As dir_move(); false also if the other side finishes it (dir->left). */
-static bool dir_send(struct soft_dir *dir, const struct soft_sqe *e, const struct soft_desc *desc,
-		     uint64_t len, uint8_t *status)
+static bool dir_send(struct soft_dir *dir, const struct soft_request *r,
+		     const struct soft_sink *sink, uint8_t *status)
 {
 	struct soft_list ilist, tlist;
 	struct soft_list *local = dir->initiator ? &ilist : &tlist;
 	struct soft_list *remote = dir->initiator ? &tlist : &ilist;
 
-	soft_list_sge(&ilist, e->sge, (int)e->n);
-	soft_list_sge(&tlist, desc->sge, (int)desc->n);
-	if (dir_joint(dir, remote, len)) {
-		if (!dir_copy_jointly(dir, local, remote, len))
+	soft_list_sge(&ilist, r->sge, (int)r->n);
+	soft_list_sge(&tlist, sink->sge, (int)sink->n);
+	if (dir_joint(dir, remote, r->len)) {
+		if (!dir_copy_jointly(dir, local, remote, r->len))
 			return false;
 		if (!soft_joint_failed(dir->ip))
 			return true;
 		/* what the other side cannot copy we perhaps can: all of it again */
-		soft_list_sge(&ilist, e->sge, (int)e->n);
-		soft_list_sge(&tlist, desc->sge, (int)desc->n);
+		soft_list_sge(&ilist, r->sge, (int)r->n);
+		soft_list_sge(&tlist, sink->sge, (int)sink->n);
 	}
-	return dir_move(dir, true, false, &ilist, &tlist, len, status);
-}
-
-static uint64_t desc_room(const struct soft_desc *desc)
-{
-	uint64_t room = 0;
-
-	for (uint32_t i = 0; i < desc->n; i++)
-		room += desc->sge[i].len;
-	return room;
+	return dir_move(dir, true, false, &ilist, &tlist, r->len, status);
 }
 
 /* The result of a receive; *status becomes its send's. */
-static void match_done(struct soft_sqe *e, struct soft_desc *desc, uint8_t recv_status,
+static void match_done(uint64_t len, uint8_t solicited, struct soft_desc *desc, uint8_t recv_status,
 		       uint8_t *status)
 {
 	if (recv_status != DAT_DTO_SUCCESS)
 		*status = DAT_DTO_ERR_REMOTE_RESPONDER;
-	desc->len = e->len;
+	desc->len = len;
 	desc->status = recv_status;
-	desc->solicited = e->solicited;
+	desc->solicited = solicited;
 	/* release: the data and the result; soft_deliver acquires */
 	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
 }
 
+/* What is in a queue makes no sense: nothing of it is executed any more, and the connection ends. */
+static bool dir_nonsense(struct soft_dir *dir)
+{
+	if (!dir->ep->failing)
+		datp_log(1,
+			 "soft: process %d has spoiled the memory that it shares with this one; "
+			 "the connection ends",
+			 (int)dir->peer->pid);
+	soft_ep_fail(dir->ep);
+	return false;
+}
+
 /* A send meets its receive. *status is the sender's. */
-static bool exec_match(struct soft_dir *dir, struct soft_sqe *e, struct soft_desc *desc,
+static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struct soft_desc *desc,
 		       uint8_t *status)
 {
 	uint8_t recv_status = DAT_DTO_SUCCESS;
-	uint64_t len = e->len; /* once: it is the peer's memory */
+	struct soft_sink sink;
 
-	if (desc->n > SOFT_MAX_IOV || e->n > SOFT_MAX_IOV)
-		return false;
-	if (soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, false)) {
+	if (!soft_sink_copy(&sink, desc, dir->tl))
+		return dir_nonsense(dir);
+	if (soft_mr_check_iov(dir->imr, dir->ipz, r->sge, (int)r->n, false)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true; /* the receive stays: the message was never sent */
 	}
-	if (len > desc_room(desc)) {
+	if (r->len > soft_sge_room(sink.sge, (int)sink.n)) {
 		recv_status = DAT_DTO_ERR_LOCAL_LENGTH;
-	} else if (soft_mr_check_iov(dir->tmr, dir->tp->pz, desc->sge, (int)desc->n, true)) {
+	} else if (soft_mr_check_iov(dir->tmr, dir->tpz, sink.sge, (int)sink.n, true)) {
 		recv_status = DAT_DTO_ERR_LOCAL_PROTECTION;
-	} else if (!dir_send(dir, e, desc, len, &recv_status)) {
+	} else if (!dir_send(dir, r, &sink, &recv_status)) {
 		return false;
 	}
-	match_done(e, desc, recv_status, status);
+	match_done(r->len, r->solicited, desc, recv_status, status);
 	return true;
 }
 
@@ -291,22 +299,25 @@ static bool recv_posted(const struct soft_dir *dir, uint32_t seq)
 }
 
 /* False: it has to wait. */
-static bool exec_send(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
+static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
 {
 	struct soft_ia *ia = soft_ia(dir->ep->base.obj.ia);
-	uint32_t seq = dir->tp->rq_base + e->msg;
+	uint32_t seq = dir->tp->rq_base + r->msg;
 	struct soft_desc *desc;
 
-	if (dir->initiator && e->len <= ia->eager_limit) {
-		if (soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, false)) {
+	if (r->len > soft_sge_room(r->sge, (int)r->n))
+		return dir_nonsense(dir);
+	if (dir->initiator && r->len <= ia->eager_limit) {
+		if (soft_mr_check_iov(dir->imr, dir->ipz, r->sge, (int)r->n, false)) {
 			*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 			return true;
 		}
-		if (soft_eager_send(dir->ep, e->sge, (int)e->n, e->len, e->solicited))
+		if (soft_eager_send(dir->ep, r->sge, (int)r->n, r->len, r->solicited))
 			return true;
 	}
-	if (dir->tp->srq)
-		return !dir->initiator && soft_srq_pull(dir->ep, dir->ip, e, status);
+	/* our own port may say so too, if its peer has written to it */
+	if (dir->initiator ? dir->tp->srq != 0 : dir->ep->base.srq != NULL)
+		return !dir->initiator && soft_srq_pull(dir->ep, dir->ipz, r, status);
 	if (!recv_posted(dir, seq)) {
 		/*
 		 * who posts it looks for requests behind such a fence, see soft_desc_wanted(): one
@@ -317,35 +328,46 @@ static bool exec_send(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 			return false;
 	}
 	desc = soft_port_desc(dir->tp, dir->tl, seq);
-	if (!exec_match(dir, e, desc, status))
+	if (!exec_match(dir, r, desc, status))
 		return false;
 	dir->news = dir->news ||
 		    atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE;
 	return true;
 }
 
-static bool exec_rdma(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
+static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
 {
-	bool write = e->op == DATP_RDMA_WRITE;
+	bool write = r->op == DATP_RDMA_WRITE;
 	uint32_t need = write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
-	struct datp_rge remote = e->remote;
-	struct datp_sge target = { remote.rmr_context, 0, remote.addr, e->len };
+	struct datp_rge remote = r->remote;
+	struct datp_sge target = { remote.rmr_context, 0, remote.addr, r->len };
 	struct soft_list ilist, tlist;
 
-	remote.len = e->len;
-	if (e->n > SOFT_MAX_IOV)
-		return false;
-	if (soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, !write)) {
+	remote.len = r->len;
+	if (r->len > soft_sge_room(r->sge, (int)r->n))
+		return dir_nonsense(dir);
+	if (soft_mr_check_iov(dir->imr, dir->ipz, r->sge, (int)r->n, !write)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true;
 	}
-	if (!soft_mr_check_remote(dir->tmr, dir->tp->pz, &remote, need)) {
+	if (!soft_mr_check_remote(dir->tmr, dir->tpz, &remote, need)) {
 		*status = DAT_DTO_ERR_REMOTE_ACCESS;
 		return true;
 	}
-	soft_list_sge(&ilist, e->sge, (int)e->n);
+	soft_list_sge(&ilist, r->sge, (int)r->n);
 	soft_list_sge(&tlist, &target, 1);
-	return dir_move(dir, write, write, &ilist, &tlist, e->len, status);
+	return dir_move(dir, write, write, &ilist, &tlist, r->len, status);
+}
+
+static void exec_bind(struct soft_dir *dir, const struct soft_request *r, struct soft_sqe *e)
+{
+	struct soft_sqe bind = { .remote = r->remote,
+				 .bind_priv = r->bind_priv,
+				 .bind_lmr = r->bind_lmr,
+				 .bind_life = r->bind_life };
+
+	soft_mr_bind(dir->imr, &bind, dir->ipz);
+	e->bind_old = bind.bind_old;
 }
 
 /*
@@ -401,15 +423,22 @@ static void dir_announce(struct soft_dir *dir)
 
 static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 {
-	switch (e->op) {
+	struct soft_request r;
+
+	if (!soft_request_copy(&r, e, dir->il))
+		return dir_nonsense(dir);
+	switch (r.op) {
 	case DATP_SEND:
-		return exec_send(dir, e, status);
+		return exec_send(dir, &r, status);
 	case DATP_BIND:
-		soft_mr_bind(dir->imr, e, dir->ip->pz);
+		exec_bind(dir, &r, e);
 		return true;
-	default:
+	case DATP_RDMA_READ:
+	case DATP_RDMA_WRITE:
 		dir_announce(dir);
-		return exec_rdma(dir, e, status);
+		return exec_rdma(dir, &r, status);
+	default:
+		return dir_nonsense(dir);
 	}
 }
 
@@ -473,20 +502,23 @@ static bool help_copy(struct soft_dir *dir)
 	/* acquires the request, see soft_joint_open(); sequentially consistent: see joint.c */
 	uint64_t pieces = atomic_load(&dir->ip->pieces);
 	uint32_t seq = (uint32_t)(pieces >> 32);
-	struct soft_sqe *e = soft_port_sqe(dir->ip, dir->il, seq);
-	struct soft_desc *desc;
-	uint64_t len = e->len; /* once: it is the peer's memory */
+	const struct soft_sqe *e = soft_port_sqe(dir->ip, dir->il, seq);
+	const struct soft_desc *desc;
+	struct soft_request r;
+	struct soft_sink sink;
 
-	if (!(uint32_t)pieces || !dir_open(dir) || e->op != DATP_SEND || e->n > SOFT_MAX_IOV)
+	if (!(uint32_t)pieces || !dir_open(dir) || !soft_request_copy(&r, e, dir->il) ||
+	    r.op != DATP_SEND)
 		return false;
-	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + e->msg);
-	if (desc->n > SOFT_MAX_IOV || len > desc_room(desc) ||
-	    soft_mr_check_iov(dir->imr, dir->ip->pz, e->sge, (int)e->n, false) ||
-	    soft_mr_check_iov(dir->tmr, dir->tp->pz, desc->sge, (int)desc->n, true))
+	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + r.msg);
+	if (!soft_sink_copy(&sink, desc, dir->tl) ||
+	    r.len > soft_sge_room(sink.sge, (int)sink.n) ||
+	    soft_mr_check_iov(dir->imr, dir->ipz, r.sge, (int)r.n, false) ||
+	    soft_mr_check_iov(dir->tmr, dir->tpz, sink.sge, (int)sink.n, true))
 		return false;
-	soft_list_sge(&ilist, e->sge, (int)e->n);
-	soft_list_sge(&tlist, desc->sge, (int)desc->n);
-	return !soft_joint_copy(dir->ip, seq, len, dir->peer, dir->initiator,
+	soft_list_sge(&ilist, r.sge, (int)r.n);
+	soft_list_sge(&tlist, sink.sge, (int)sink.n);
+	return !soft_joint_copy(dir->ip, seq, r.len, dir->peer, dir->initiator,
 				dir->initiator ? &ilist : &tlist, dir->initiator ? &tlist : &ilist,
 				ENGINE_HELP);
 }
@@ -518,7 +550,7 @@ static bool engine_help(struct soft_dir *dir, unsigned int *n)
 		return true;
 	e = soft_port_sqe(ip, dir->il, atomic_load_explicit(&ip->sq_done, memory_order_relaxed));
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + e->msg);
-	match_done(e, desc, DAT_DTO_SUCCESS, &status);
+	match_done(e->len, e->solicited, desc, DAT_DTO_SUCCESS, &status);
 	dir->news = true;
 	request_done(dir, e, status);
 	*n = 1;

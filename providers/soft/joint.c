@@ -50,12 +50,15 @@ void soft_joint_open(struct soft_port *ip, uint32_t seq, uint64_t len)
 	atomic_store_explicit(&ip->pieces, PIECES(seq, piece_count(len)), memory_order_release);
 }
 
-/* The number of pieces there were, with the one that is ours now; 0: there is none. */
-static uint32_t piece_take(struct soft_port *ip, uint32_t seq)
+/*
+ * The number of pieces there were, with the one that is ours now; 0: there is none. More than
+ * `count` there never are, but in memory that the peer has spoiled.
+ */
+static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint64_t count)
 {
 	uint64_t word = atomic_load(&ip->pieces);
 
-	while (word >> 32 == seq && (uint32_t)word)
+	while (word >> 32 == seq && (uint32_t)word && (uint32_t)word <= count)
 		/*
 		 * Sequentially consistent, as all that is said of `pieces` once the flag may be
 		 * set: the holder that finds that none is left finds the helper's flag, too, or the
@@ -75,7 +78,7 @@ int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct sof
 	uint32_t left;
 	int error = 0;
 
-	while (limit-- && !error && (left = piece_take(ip, seq))) {
+	while (limit-- && !error && (left = piece_take(ip, seq, count))) {
 		uint64_t from = (count - left) * size;
 		uint64_t step = len - from < size ? len - from : size;
 

@@ -18,6 +18,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/peer.c providers/soft/peer.h \
 	providers/soft/port.c providers/soft/port.h \
 	providers/soft/recv.c providers/soft/recv.h \
+	providers/soft/request.h \
 	providers/soft/send.c providers/soft/send.h \
 	providers/soft/share.c providers/soft/share.h \
 	providers/soft/shm.h \

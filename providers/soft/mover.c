@@ -116,19 +116,20 @@ int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft
 static void mover_serve(struct soft_mover *mover, struct soft_bounce *b)
 {
 	struct soft_list ours, data;
-	uint64_t len = b->len;
-	bool ordered = b->ordered && b->write;
+	/* once, each: it is the peer's memory */
+	uint64_t len = SOFT_ONCE(b->len), addr = SOFT_ONCE(b->addr);
+	bool write = SOFT_ONCE(b->write), ordered = SOFT_ONCE(b->ordered) && write;
 	int error = ENOSYS;
 
 	if (len > SOFT_BOUNCE_SIZE)
 		len = SOFT_BOUNCE_SIZE;
-	soft_list_one(&ours, b->addr, len);
+	soft_list_one(&ours, addr, len);
 	soft_list_one(&data, (uintptr_t)b->data, len);
 	if (mover->cma)
-		error = soft_cma(getpid(), b->write, ordered, &data, &ours, len);
+		error = soft_cma(getpid(), write, ordered, &data, &ours, len);
 	if (error == ENOSYS || error == EPERM) {
 		error = 0;
-		if (b->write)
+		if (write)
 			soft_copy_list(&ours, &data, len, ordered);
 		else
 			soft_copy_list(&data, &ours, len, false);

@@ -195,8 +195,11 @@ void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct dat
 
 void soft_mr_bind(struct soft_mr *table, struct soft_sqe *e, uint32_t pz)
 {
-	struct soft_mr *mr = &table[SOFT_MR_INDEX(e->remote.rmr_context)];
+	uint32_t index = SOFT_MR_INDEX(e->remote.rmr_context);
+	struct soft_mr *mr = &table[index];
 
+	if (index >= SOFT_MR_COUNT)
+		return;
 	/*
 	 * sequentially consistent: the engine is held, so soft_rmr_free waits for us, or we see its
 	 * count

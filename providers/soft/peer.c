@@ -136,17 +136,21 @@ void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t
 struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref)
 {
 	struct soft_ring *ring = soft_peer_map(peer, ref, sizeof *ring);
-	uint64_t size = ring ? sizeof *ring + ((uint64_t)ring->mask + 1) * sizeof ring->cell[0] : 0;
+	uint32_t mask = ring ? SOFT_ONCE(ring->mask) : 0;
 
-	return ring && !((ring->mask + 1) & ring->mask) ? soft_peer_map(peer, ref, size) : NULL;
+	if (!ring || ((mask + 1) & mask) || mask == UINT32_MAX)
+		return NULL;
+	return soft_peer_map(peer, ref, soft_ring_size(mask + 1));
 }
 
-/* Whether a queue lies within what is left of the extent. */
-static bool queue_fits(const struct soft_ref *ref, uint64_t offset, uint32_t mask, uint32_t stride)
+/* Whether a queue lies within what is left of the extent; its entries have `least` bytes. */
+static bool queue_fits(const struct soft_ref *ref, uint64_t offset, uint32_t mask, uint32_t stride,
+		       size_t least)
 {
 	uint64_t bytes = ((uint64_t)mask + 1) * stride, room = ref->extent_len - ref->offset;
 
-	return !((mask + 1) & mask) && bytes <= room && offset <= room - bytes;
+	return !((mask + 1) & mask) && stride >= least && !((stride | offset) & 7) &&
+	       bytes <= room && offset <= room - bytes;
 }
 
 struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref,
@@ -154,8 +158,10 @@ struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *
 {
 	struct soft_port *port = soft_peer_map(peer, ref, sizeof *port);
 
-	if (!port || !queue_fits(ref, layout->rq_offset, layout->rq_mask, layout->rq_stride) ||
-	    !queue_fits(ref, layout->sq_offset, layout->sq_mask, layout->sq_stride))
+	if (!port || !queue_fits(ref, layout->rq_offset, layout->rq_mask, layout->rq_stride,
+			sizeof(struct soft_desc)) ||
+	    !queue_fits(ref, layout->sq_offset, layout->sq_mask, layout->sq_stride,
+			sizeof(struct soft_sqe)))
 		return NULL;
 	return port;
 }

@@ -13,6 +13,7 @@
 #include "mr.h"
 #include "peer.h"
 #include "port.h"
+#include "request.h"
 #include "srq.h"
 #include "xfer.h"
 #include <stdlib.h>
@@ -23,11 +24,8 @@ static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_s
 			    const struct soft_payload *p)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	uint64_t room = 0;
 
-	for (int i = 0; i < n; i++)
-		room += sge[i].len;
-	if (p->len > room)
+	if (p->len > soft_sge_room(sge, n))
 		return DAT_DTO_ERR_LOCAL_LENGTH;
 	/* the region may have gone since the post */
 	if (soft_mr_check_iov(ia->mr, pz, sge, n, true))
@@ -56,7 +54,10 @@ static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t statu
 		soft_ep_fail(ep);
 }
 
-/* The receive that the next message gets, or NULL. *sge, *count: its list. */
+/*
+ * The receive that the next message gets, or NULL. *sge, *count: its list, as a copy; an empty one,
+ * if the peer has written to it what cannot be.
+ */
 static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge **sge, int *count,
 				     uint32_t *pz)
 {
@@ -68,9 +69,12 @@ static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge *
 	if (rq->finished == rq->posted)
 		return NULL;
 	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
-	*sge = desc->sge;
-	*count = (int)desc->n;
-	*pz = ep->port->pz;
+	*count = (int)SOFT_ONCE(desc->n);
+	if (!soft_sge_copy(ep->sink, desc->sge, (uint32_t)*count, ep->layout.rq_stride,
+			   sizeof *desc))
+		*count = 0;
+	*sge = ep->sink;
+	*pz = soft_pz_id(ep->base.pz);
 	return &rq->ring[rq->finished & rq->mask];
 }
 
@@ -271,17 +275,21 @@ static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 
 void soft_sq_reap(struct soft_ep *ep)
 {
+	struct datp_wq *sq = &ep->base.sq;
 	/* acquire: statuses, and what a read brought */
 	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_acquire);
 
-	while (ep->sq_reaped != done) {
-		struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, ep->sq_reaped++);
-		uint8_t status = e->status;
+	/* what waits in the queue has nothing unfinished before it: so it is the next of ours */
+	while (ep->sq_reaped != done && sq->finished != sq->posted) {
+		const struct soft_sqe *e =
+			soft_port_sqe(ep->port, &ep->layout, ep->sq_reaped++);
+		struct datp_wqe *wqe = &sq->ring[sq->finished & sq->mask];
+		uint8_t status = SOFT_ONCE(e->status);
 
-		if (e->op == DATP_BIND && e->bind_old)
+		if (wqe->op == DATP_BIND && e->bind_old)
 			/* the old context is dead now, for everybody */
 			soft_mr_quiesce(soft_ia(ep->base.obj.ia), false);
-		datp_wqe_done(&ep->base.sq.ring[e->wqe & ep->base.sq.mask], status, e->len, false);
+		datp_wqe_done(wqe, status, wqe->len, false);
 		if (status != DAT_DTO_SUCCESS)
 			soft_ep_fail(ep);
 	}
@@ -309,7 +317,8 @@ static void attention_poll(struct soft_cq *cq)
 {
 	uint32_t entry = soft_cq_attention(cq);
 
-	while (entry) {
+	/* more than there can be is a ring that somebody has made of the list */
+	for (uint32_t left = 2 * SOFT_PORT_MAX; entry && left; left--) {
 		enum soft_side side = (entry - 1) & 1;
 		struct soft_ep *ep = soft_port_ep(cq->ia, (entry - 1) >> 1);
 
@@ -386,22 +395,22 @@ enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	return DATP_OK;
 }
 
-bool soft_srq_pull(struct soft_ep *ep, struct soft_port *from, struct soft_sqe *e, uint8_t *status)
+bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_request *r,
+		   uint8_t *status)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_list to, source;
 	const struct datp_sge *sge;
 	struct datp_wqe *wqe;
 	uint8_t result = DAT_DTO_SUCCESS;
-	uint64_t room = 0;
 	uint32_t pz;
 	int count;
 
 	/* its turn comes after the short messages before it, which may still be in the ring */
 	ep->pull = true;
-	if (e->msg != ep->in_msg || e->n > SOFT_MAX_IOV)
+	if (r->msg != ep->in_msg)
 		return false;
-	if (soft_mr_check_iov(ep->peer->mr, from->pz, e->sge, (int)e->n, false)) {
+	if (soft_mr_check_iov(ep->peer->mr, from_pz, r->sge, (int)r->n, false)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true;
 	}
@@ -409,20 +418,18 @@ bool soft_srq_pull(struct soft_ep *ep, struct soft_port *from, struct soft_sqe *
 	if (!wqe)
 		return false;
 	ep->pull = false;
-	for (int i = 0; i < count; i++)
-		room += sge[i].len;
-	if (e->len > room) {
+	if (r->len > soft_sge_room(sge, count)) {
 		result = DAT_DTO_ERR_LOCAL_LENGTH;
 	} else if (soft_mr_check_iov(ia->mr, pz, sge, count, true)) {
 		result = DAT_DTO_ERR_LOCAL_PROTECTION;
 	} else {
 		soft_list_sge(&to, sge, count);
-		soft_list_sge(&source, e->sge, (int)e->n);
-		if (soft_xfer(ep->peer, false, false, &to, &source, e->len))
+		soft_list_sge(&source, r->sge, (int)r->n);
+		if (soft_xfer(ep->peer, false, false, &to, &source, r->len))
 			result = DAT_DTO_ERR_TRANSPORT;
 	}
 	if (result != DAT_DTO_SUCCESS)
 		*status = DAT_DTO_ERR_REMOTE_RESPONDER;
-	receive_done(ep, wqe, result, e->len, e->solicited, NULL, NULL);
+	receive_done(ep, wqe, result, r->len, r->solicited, NULL, NULL);
 	return true;
 }

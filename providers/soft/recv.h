@@ -6,12 +6,17 @@
 #include "soft.h"
 #include <string.h>
 
+struct soft_request;
+
 /* Everything that can be done for the receives of this endpoint now. EP lock. */
 void soft_recv_progress(struct soft_ep *ep);
 /* The end: what the engine had filled before the port was closed. EP lock. */
 void soft_recv_flush(struct soft_ep *ep);
-/* Engine, as the target: a waiting send takes a buffer of our SRQ. EP lock, engine held. */
-bool soft_srq_pull(struct soft_ep *ep, struct soft_port *from, struct soft_sqe *e, uint8_t *status);
+/*
+ * Engine, as the target: a waiting send takes a buffer of our SRQ. pz: the sender's. EP lock,
+ * engine held.
+ */
+bool soft_srq_pull(struct soft_ep *ep, uint32_t pz, const struct soft_request *r, uint8_t *status);
 /* Completes requests that the peer or we executed. EP lock. */
 void soft_sq_reap(struct soft_ep *ep);
 

@@ -187,7 +187,7 @@ struct soft_ep {
 	int32_t soft_mark, hard_mark;	       /* watermarks; -1: none. EP lock */
 	struct soft_ep *srq_next;	       /* stalled on its SRQ; SRQ lock */
 	bool srq_stalled;		       /* SRQ lock */
-	struct datp_sge srq_sge[SOFT_MAX_IOV]; /* the list of the buffer last taken; EP lock */
+	struct datp_sge sink[SOFT_MAX_IOV];    /* the list of the buffer last taken; EP lock */
 };
 
 struct soft_srq {

@@ -148,8 +148,8 @@ struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, 
 		wqe = e->wqe;
 		wqe->op = DATP_RECV;
 		datp_srq_take(wqe, &ep->base);
-		memcpy(ep->srq_sge, e->sge, (size_t)e->n * sizeof e->sge[0]);
-		*sge = ep->srq_sge;
+		memcpy(ep->sink, e->sge, (size_t)e->n * sizeof e->sge[0]);
+		*sge = ep->sink;
 		*count = e->n;
 		*pz = soft_pz_id(srq->base.pz);
 		low = srq->low && srq->posted - srq->taken < (uint32_t)srq->low;

@@ -173,7 +173,8 @@ static void only_memory_that_a_peer_has_is_mapped(void)
 static void ring_or_port_that_does_not_fit_is_none(void)
 {
 	struct soft_peer peer = { .ia = ia, .arena = ia->arena };
-	struct soft_layout layout = { 0 };
+	struct soft_layout layout = { .rq_stride = sizeof(struct soft_desc),
+				      .sq_stride = sizeof(struct soft_sqe) };
 	struct soft_ring *ring;
 	struct soft_port *port;
 
@@ -182,6 +183,9 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	ring->mask = 127;
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == ring);
 	ring->mask = UINT32_MAX;
+	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == NULL);
+	/* its cells would fit, but not its claims */
+	ring->mask = (uint32_t)(pieces[0].ref.extent_len / sizeof(ring->cell[0]) - 1) | 0x1fff;
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == NULL);
 	ring->mask = 126; /* no power of two */
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == NULL);
@@ -192,6 +196,8 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	layout.rq_stride = 64;
 	layout.rq_offset = sizeof(*port);
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == port);
+	layout.rq_offset++; /* what is not aligned */
+	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
 	layout.rq_offset = 2u << 20;
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
 	layout.rq_offset = UINT64_MAX - 64;
@@ -200,7 +206,11 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	layout.sq_mask = layout.sq_stride = UINT32_MAX;
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
 	layout.sq_mask = 5;
-	layout.sq_stride = 8;
+	layout.sq_stride = sizeof(struct soft_sqe);
+	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
+	layout.sq_mask = 7;
+	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == port);
+	layout.sq_stride -= 8; /* the last one would not be whole */
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
 }
 

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A peer that writes nonsense into the memory that it shares with this process, while messages and
+ * transfers go on: the connection may end, and what comes of its transfers is open, but this
+ * process goes on, its memory outside the buffers is as it was, and so are its other connections.
+ *
+ * Spoiled is what says how much there is and where: receives, requests, cells, slots. Not the words
+ * that the two sides take turns by: who spoils those can only make others wait.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "providers/soft/soft.h"
+
+#define ROUNDS 40
+#define CALLS  400
+#define SIZE   ((size_t)256 << 10)
+#define MOST   ((size_t)120000)
+#define GUARD  ((size_t)64 << 10) /* at either end of the memory */
+
+struct offer {
+	struct sockaddr_in address;
+	DAT_CONN_QUAL qual;
+	DAT_RMR_TRIPLET target;
+};
+
+static struct api_end end;
+static struct api_buf buf;
+static DAT_EVD_HANDLE cr_evd;
+static unsigned char *memory;
+
+static void open_side(struct offer *offer)
+{
+	api_open();
+	memory = api_memory(SIZE + 2 * GUARD);
+	memset(memory, 0x5a, SIZE + 2 * GUARD);
+	buf = api_buf_in(api.pz, memory + GUARD, SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	memset(offer, 0, sizeof(*offer));
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &offer->qual);
+	memcpy(&offer->address, api_address(), sizeof(offer->address));
+	offer->target = api_target(&buf, 0, SIZE);
+}
+
+/* Calls of both sides, without any expectation: mixed lengths, one or two segments. */
+static void call(unsigned int *seed, const DAT_RMR_TRIPLET *target)
+{
+	static const size_t lengths[] = { 8, 80, 3000, 60000, MOST };
+	int what = rand_r(seed) % 5;
+	size_t len = what < 3 ? lengths[(unsigned int)rand_r(seed) % 5] : MOST;
+	DAT_LMR_TRIPLET two[2] = { api_seg(&buf, 0, len / 2), api_seg(&buf, len, len - len / 2) };
+	DAT_RMR_TRIPLET there = *target;
+	DAT_DTO_COOKIE cookie = api_cookie(1);
+	DAT_EVENT event;
+
+	there.segment_length = len;
+	switch (what) {
+	case 0:
+		(void)dat_ep_post_send(end.ep, 2, two, cookie, 0);
+		break;
+	case 1:
+		(void)api_write(end.ep, api_seg(&buf, 0, len), there, 2, 0);
+		break;
+	case 2:
+		(void)api_read(end.ep, api_seg(&buf, 0, len), there, 3, 0);
+		break;
+	default:
+		(void)dat_ep_post_recv(end.ep, 2, two, cookie, 0);
+	}
+	while (dat_evd_dequeue(end.recv, &event) == DAT_SUCCESS ||
+	       dat_evd_dequeue(end.request, &event) == DAT_SUCCESS)
+		;
+}
+
+/* ------------------------------------------------------------------ who spoils */
+
+/* What is spoiled, by the names it has here; the connection may end meanwhile. */
+static struct {
+	struct soft_port *port, *rport;
+	struct soft_layout layout, rlayout;
+	struct soft_ring *ring;
+	struct soft_shared *here, *there, was_here, was_there;
+	_Atomic bool over;
+	pthread_t thread;
+	unsigned int seed;
+} spoiler;
+
+static uint32_t any(void)
+{
+	static const uint32_t odd[] = { 0, 1, 2, 3, 16, 17, 89, 300, 65535, 1u << 20, 1u << 31,
+					UINT32_MAX };
+
+	return odd[(unsigned int)rand_r(&spoiler.seed) % (sizeof(odd) / sizeof(*odd))];
+}
+
+static void spoil_receive(void)
+{
+	struct soft_desc *desc = soft_port_desc(spoiler.rport, &spoiler.rlayout, any());
+
+	switch (rand_r(&spoiler.seed) % 4) {
+	case 0: desc->n = any(); break;
+	case 1: desc->sge[0].len = any(); break;
+	case 2: desc->sge[0].addr += any(); break;
+	default: desc->sge[0].lmr_context = any();
+	}
+}
+
+static void spoil_request(void)
+{
+	struct soft_sqe *e = rand_r(&spoiler.seed) % 2 ?
+				     soft_port_sqe(spoiler.port, &spoiler.layout, any()) :
+				     soft_port_sqe(spoiler.rport, &spoiler.rlayout, any());
+
+	switch (rand_r(&spoiler.seed) % 8) {
+	case 0: e->op = (uint8_t)any(); break;
+	case 1: e->n = any(); break;
+	case 2: e->msg = any(); break;
+	case 3: e->wqe = any(); break;
+	case 4: e->len = any(); break;
+	case 5: e->remote.rmr_context = any(); break;
+	case 6: e->sge[0].lmr_context = any(); break;
+	default: e->sge[0].len = any();
+	}
+}
+
+static void spoil_cell(void)
+{
+	struct soft_cell *cell = &spoiler.ring->cell[any() & spoiler.ring->mask];
+
+	switch (rand_r(&spoiler.seed) % 6) {
+	case 0: cell->len = any(); break;
+	case 1: cell->slot = any(); break;
+	case 2: cell->flags = (uint16_t)any(); break;
+	case 3: cell->kind = (uint16_t)any(); break;
+	case 4: cell->from = any(); break;
+	default: cell->port = any();
+	}
+}
+
+static void spoil_slots(void)
+{
+	spoiler.here->slot_count = spoiler.there->slot_count = any();
+	spoiler.here->slot_size = spoiler.there->slot_size = any();
+}
+
+static void *spoil(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&spoiler.over)) {
+		spoil_receive();
+		spoil_request();
+		spoil_cell();
+		spoil_slots();
+	}
+	return NULL;
+}
+
+static void spoil_begin(const struct soft_ep *ep, int round)
+{
+	spoiler.port = ep->port;
+	spoiler.rport = ep->rport;
+	spoiler.layout = ep->layout;
+	spoiler.rlayout = ep->rlayout;
+	spoiler.ring = ep->rring;
+	spoiler.here = soft_ia(ep->base.obj.ia)->shared;
+	spoiler.there = ep->peer->shared;
+	spoiler.was_here = *spoiler.here;
+	spoiler.was_there = *spoiler.there;
+	spoiler.seed = (unsigned int)round;
+	atomic_store(&spoiler.over, false);
+	REQUIRE(pthread_create(&spoiler.thread, NULL, spoil, NULL) == 0);
+}
+
+/* The next connection begins with memory as it should be. */
+static void spoil_end(void)
+{
+	atomic_store(&spoiler.over, true);
+	REQUIRE(pthread_join(spoiler.thread, NULL) == 0);
+	spoiler.here->slot_count = spoiler.was_here.slot_count;
+	spoiler.here->slot_size = spoiler.was_here.slot_size;
+	spoiler.there->slot_count = spoiler.was_there.slot_count;
+	spoiler.there->slot_size = spoiler.was_there.slot_size;
+}
+
+static void spoil_connections(void *arg)
+{
+	struct offer mine, theirs;
+
+	(void)arg;
+	open_side(&mine);
+	check_put(CHECK_PARENT, &mine, sizeof(mine));
+	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
+	for (int i = 0; i < ROUNDS; i++) {
+		unsigned int seed = (unsigned int)i;
+		struct soft_ep *ep;
+
+		check_await(CHECK_PARENT);
+		api_end_make(&end, NULL);
+		ep = (struct soft_ep *)end.ep;
+		api_connect_to(&end, &theirs.address, theirs.qual);
+		spoil_begin(ep, i);
+		check_signal(CHECK_PARENT);
+		check_await(CHECK_PARENT);
+		for (int n = 0; n < CALLS; n++)
+			call(&seed, &theirs.target);
+		spoil_end();
+		check_signal(CHECK_PARENT);
+		check_await(CHECK_PARENT);
+		api_end_free(&end);
+	}
+	api_close();
+}
+
+/* ------------------------------------------------------------------ who suffers it */
+
+static struct api_pair pair;
+
+static void pair_works(void)
+{
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 100, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 200, 100, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 100);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 100);
+}
+
+static void want_guards(void)
+{
+	for (size_t i = 0; i < GUARD; i++)
+		if (memory[i] != 0x5a || memory[GUARD + SIZE + i] != 0x5a)
+			CHECK_FAIL("memory outside the region has changed, %zu from its ends", i);
+}
+
+static void suffer_a_round(pid_t peer, const DAT_RMR_TRIPLET *target, int round)
+{
+	unsigned int seed = 1000u + (unsigned int)round;
+
+	check_signal(peer);
+	api_end_make(&end, NULL);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_await(peer);
+	check_signal(peer);
+	for (int n = 0; n < CALLS; n++)
+		call(&seed, target);
+	check_await(peer);
+	check_signal(peer);
+	api_end_free(&end);
+	pair_works();
+}
+
+static void spoiled_memory_harms_nobody(void)
+{
+	pid_t peer = check_fork(spoil_connections, NULL);
+	struct offer mine, theirs;
+
+	open_side(&mine);
+	api_pair_make(&pair, NULL);
+	check_put(peer, &mine, sizeof(mine));
+	check_get(peer, &theirs, sizeof(theirs));
+	check_stderr_begin();
+	for (int i = 0; i < ROUNDS; i++)
+		suffer_a_round(peer, &theirs.target, i);
+	check_stderr_end();
+	want_guards();
+	check_join(peer);
+}
+
+static void setup(void)
+{
+	/* the other process spoils it beside all rules, but the threads here obey them */
+	if (API_UNDER_TSAN)
+		check_skip("the spoiler is a race by itself");
+}
+
+static const struct check_test tests[] = { CHECK_TEST(spoiled_memory_harms_nobody), CHECK_END };
+
+static const struct check_suite spoil_suite = {
+	.name = "spoiled memory", .setup = setup, .teardown = api_close, .tests = tests
+};
+
+CHECK_SUITES(&spoil_suite);

@@ -263,10 +263,9 @@ static void disconnect_gracefully(struct soft_ep *ep)
 					  memory_order_relaxed);
 		/*
 		 * sequentially consistent with engine_tell_initiator: it rings, or we see what it
-		 * did
+		 * did since our own look
 		 */
 		atomic_store(&ep->port->want_bell, 1);
-		soft_engine_run(ep, true);
 		soft_sq_reap(ep);
 	}
 	datp_unlock(&ep->base.lock);

@@ -310,6 +310,9 @@ static int check_ends(const struct perf_options *opt)
 		return cli_usage("--cpus: give two, one for each process: --cpus A,B");
 	if (!pair && opt->cpu[1] >= 0)
 		return cli_usage("--cpus: give one; the other process is started elsewhere");
+	if (pair && opt->conn_qual > 0)
+		return cli_usage("--qual goes with --server and --connect; two processes of one "
+				 "call agree on one by themselves");
 	return CLI_OK;
 }
 
@@ -418,7 +421,7 @@ int options_read(int argc, char **argv, struct perf_options *opt)
 	int id, status;
 
 	*opt = (struct perf_options){
-		.table = true, .conn_qual = DEFAULT_QUAL, .timeout_s = DEFAULT_TIMEOUT_S,
+		.table = true, .timeout_s = DEFAULT_TIMEOUT_S,
 		.cpu = { -1, -1 },
 	};
 	opterr = 0;
@@ -442,5 +445,7 @@ int options_read(int argc, char **argv, struct perf_options *opt)
 	status = take_operands(argv + optind, opt);
 	if (status == CLI_OK)
 		status = check_options(opt);
+	if (opt->conn_qual == 0)
+		opt->conn_qual = DEFAULT_QUAL;
 	return status == CLI_OK ? proc_pick_cpus(opt) : status;
 }

@@ -235,18 +235,43 @@ static void quote(FILE *to, const char *text)
 	free(shown);
 }
 
+/* Whether a file's name is this, or ends in it behind a folder. */
+static bool ends_in(const char *name, const char *end)
+{
+	size_t length = strlen(name), tail = strlen(end);
+
+	return length >= tail && strcmp(name + length - tail, end) == 0 &&
+	       (length == tail || name[length - tail - 1] == '/');
+}
+
+/* Of a file's name the last part, with so many folders that no other file's ends like it. */
+static const char *short_name(const char *name)
+{
+	const char *end = name + strlen(name);
+	bool alone = false;
+
+	while (end > name && !alone) {
+		while (end > name && end[-1] == '/')
+			end--;
+		while (end > name && end[-1] != '/')
+			end--;
+		alone = true;
+		for (size_t i = 0; i + 1 < plot.runs; i++)
+			if (strcmp(plot.files[i], name) != 0 && ends_in(plot.files[i], end))
+				alone = false;
+	}
+	return end;
+}
+
 static void title(FILE *to, const struct point *point)
 {
-	const char *slash;
-
 	fprintf(to, "'");
 	quote(to, point->ia);
 	fprintf(to, " %s", perf_methods[point->test].name);
 	quote(to, point->how);
 	if (point->run > 0 && plot.runs > 2) {
-		slash = strrchr(plot.files[point->run - 1], '/');
 		fprintf(to, " (");
-		quote(to, slash != NULL ? slash + 1 : plot.files[point->run - 1]);
+		quote(to, short_name(plot.files[point->run - 1]));
 		fprintf(to, ")");
 	}
 	fprintf(to, "'");

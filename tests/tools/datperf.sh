@@ -43,7 +43,7 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		'--ia soft0 --iters 0' '--ia soft0 --warmup x' '--ia soft0 --cpus' '--ia soft0 --cpus 0' \
 		'--ia soft0 --cpus a,b' '--ia soft0 --cpus 0,65000' '--ia soft0 --server --connect 127.0.0.1' \
 		'--ia soft0 --server --test send-lat' '--ia soft0 --server --json' \
-		'--ia soft0 --connect 127.0.0.1 --cpus 0,0' '--ia soft0 --qual 0' \
+		'--ia soft0 --connect 127.0.0.1 --cpus 0,0' '--ia soft0 --qual 0' '--ia soft0 --qual 99 --test send-lat --iters 2' \
 		'--ia soft0 --test connect-rate --size 8' '--ia soft0 --timeout 0' '--ia soft0 --sweep=8:4' \
 		'--ia soft0 --sweep=a:8' '--ia soft0 --sweep --size 8' '--ia soft0 --test connect-rate --sweep' \
 		'--ia soft0 --window 0' '--ia soft0 --window 8 --test send-lat' '--ia soft0 --duration 0' \
@@ -389,6 +389,14 @@ a_picture_shows_this_run_and_earlier_ones()
 	exits_with 0
 	prints_nothing
 	[ "$(grep -c '<title>soft0 [a-z-]* (before.json)</title>' "$dir/q.svg")" -eq 12 ] || fails 'not twelve curves'
+	mkdir -p "$dir/old/x" "$dir/new/x"
+	cp "$dir/before.json" "$dir/old/x/run.json"
+	cp "$dir/before.json" "$dir/new/x/run.json"
+	run ./datperf --plot "$dir/q.svg" "$dir/before.json" "$dir/old/x/run.json" "$dir/new/x/run.json"
+	exits_with 0
+	for name in before.json old/x/run.json new/x/run.json; do
+		grep -q "<title>soft0 send-bw ($name)</title>" "$dir/q.svg" || fails "no curve of $name: $(grep -o '<title>.*' "$dir/q.svg")"
+	done
 	run "${perf[@]}" --json --test send-bw --sweep=8:32 --iters 50 --eps 4 --threads 2 --bidirectional
 	cat "$out" >>"$dir/before.json"
 	run ./datperf --plot "$dir/r.svg" "$dir/before.json"

@@ -88,6 +88,12 @@ extern const struct check_suite *const check_suites[];	/* the program defines it
 /* Ends the test as skipped. For what this machine lacks, never for what the code lacks. Own thread only. */
 _Noreturn void check_skip(const char *reason);
 
+/*
+ * The test has come further, by a step of which there is a limited number: the watchdog counts anew. For tests
+ * that compute for so long that it depends on the load whether they end in time.
+ */
+void check_alive(void);
+
 /* How long one wait may last, in milliseconds: pass it as the bound of every blocking call. */
 unsigned int check_patience_ms(void);
 

@@ -8,7 +8,7 @@
 #include "check.h"
 
 /* What the process that runs the tests tells the one that watches over it. */
-enum check_event { EVENT_START, EVENT_PASS, EVENT_FAIL, EVENT_SKIP };
+enum check_event { EVENT_START, EVENT_ALIVE, EVENT_PASS, EVENT_FAIL, EVENT_SKIP };
 
 struct check_report {
 	int test;			/* index into the plan */

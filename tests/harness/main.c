@@ -82,6 +82,8 @@ static void tally_count(struct tally *tally, const struct check_report *what)
 		tally->in_test = true;
 		return;
 	}
+	if (what->event == EVENT_ALIVE)
+		return;
 	tally->in_test = false;
 	tally->next = what->test + 1;
 	tally->passed += what->event == EVENT_PASS;

@@ -63,6 +63,11 @@ static void test_start(const CU_pTest test, const CU_pSuite suite)
 	report(runner.current, EVENT_START);
 }
 
+void check_alive(void)
+{
+	report(runner.current, EVENT_ALIVE);
+}
+
 static void test_complete(const CU_pTest test, const CU_pSuite suite, const CU_pFailureRecord failures)
 {
 	(void)test;

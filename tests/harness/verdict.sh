@@ -20,7 +20,7 @@ says()
 	return 1
 }
 
-tap 'verdict: the plan names every test' says '^1[.][.]19$'
+tap 'verdict: the plan names every test' says '^1[.][.]20$'
 tap 'verdict: a good test passes' says '^ok 1 - body: fine$'
 tap 'verdict: both values are printed' says '^not ok 2 - body: compares wrong numbers$' \
 	'^# .*sick[.]c:[0-9]+: 2 [+] 2 == 5: got 4 .*wanted 5' 'got 0x80040007.*wanted 0x00050000' \
@@ -42,6 +42,7 @@ tap 'verdict: a crashed suite initialiser fails its tests' \
 tap 'verdict: a failed setup fails the test' says '^not ok 16 - setup: fine' 'set up'
 tap 'verdict: a failed teardown fails the test' says '^not ok 17 - teardown: fine' 'torn down'
 tap 'verdict: the tests behind a crash run' says '^ok 18 - cleanup: fine'
+tap 'verdict: a test that says that it goes on is not killed' says '^ok 20 - alive: goes on'
 tap 'verdict: the program fails' test $status -eq 1
 tap 'verdict: a program of good tests passes' tap_status 0 $sick 'body: fine'
 tap 'verdict: a failed suite cleanup fails the program' tap_status 1 $sick 'cleanup: fine'

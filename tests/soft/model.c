@@ -23,6 +23,8 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+#include "check.h"
+
 #define WORDS	 64
 #define VALUES	 64	   /* of a word in one run */
 #define PAYLOADS 16
@@ -31,6 +33,7 @@
 #define STEPS	 4096
 #define STACK	 (64u << 10)
 #define SHOWN	 160	   /* steps in front of an error */
+#define ALIVE	 16384	   /* new states between two signs of life */
 
 struct view {
 	uint8_t seen[WORDS];
@@ -169,7 +172,9 @@ static bool state_is_known(void)
 	}
 	if (table_add(m.table, m.room, key ? key : 1))
 		return true;
-	m.states++;
+	/* new ones come to an end, be the machine as busy as it may */
+	if (!(++m.states % ALIVE))
+		check_alive();
 	return false;
 }
 

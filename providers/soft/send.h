@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void soft_cell_fill(struct soft_cel
 	}
 	soft_copy_short(cell->data + POLLED, from + POLLED, seg->len - POLLED);
 	soft_in_order();
-	memcpy(cell->data, from, POLLED);
+	soft_copy_short(cell->data, from, POLLED);
 }
 
 /*

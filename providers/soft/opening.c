@@ -689,6 +689,22 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 	return waits;
 }
 
+/*
+ * The peer's mailbox, if it needs our mover to copy. False: nobody would answer what it asks there,
+ * and it would wait as long as we live.
+ */
+static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
+			   const struct soft_msg *msg)
+{
+	if (!msg->bounce.extent_len || peer->self ||
+	    !soft_mover_serve(sock->ia, peer, &msg->bounce))
+		return true;
+	datp_log(1, "soft: no thread or memory to copy for process %d, which the kernel does not "
+		    "let do so; the connection ends",
+		 (int)sock->pid);
+	return false;
+}
+
 static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 {
 	struct soft_ep *ep = reply_ep(sock, msg);
@@ -696,12 +712,11 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 	struct soft_msg rtu;
 
 	msg_init(&rtu, SOFT_MSG_RTU);
-	if (!peer || soft_peer_bounce(peer, &rtu.bounce) || !reply_open(sock, ep, peer, msg)) {
+	if (!peer || soft_peer_bounce(peer, &rtu.bounce) || !mailbox_served(sock, peer, msg) ||
+	    !reply_open(sock, ep, peer, msg)) {
 		soft_conn_hangup(sock); /* by which the other side hears of it */
 		return;
 	}
-	if (msg->bounce.extent_len && !peer->self)
-		(void)soft_mover_serve(sock->ia, peer, &msg->bounce);
 	rtu.port = msg->my_port;
 	rtu.gen = msg->my_gen;
 	rtu.keep = socket_keep(sock, false);
@@ -731,11 +746,11 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 {
 	struct soft_peer *peer = sock->peer;
 	struct soft_ep *ep;
+	bool served;
 
 	if (!peer || sock->active || sock->kept)
 		return;
-	if (msg->bounce.extent_len && !peer->self)
-		(void)soft_mover_serve(sock->ia, peer, &msg->bounce);
+	served = mailbox_served(sock, peer, msg);
 	/*
 	 * Should the word about the socket that is to be the link not have come yet, this one is
 	 * kept too: there has to be one to say that a connection ended.
@@ -744,6 +759,9 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 	ep = socket_take_ep(sock);
 	if (ep)
 		soft_ep_heard(ep, msg->gen);
+	if (ep && !served)
+		soft_ep_end_and_tell(ep, msg->gen, DAT_CONNECTION_EVENT_BROKEN, false,
+				     DAT_CONNECTION_EVENT_BROKEN);
 	if (!sock->kept)
 		soft_socket_end(sock);
 }

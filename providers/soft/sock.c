@@ -229,10 +229,13 @@ void soft_socket_read(struct soft_socket *sock)
 static void socket_event(void *arg, uint32_t events)
 {
 	struct soft_socket *sock = arg;
+	struct soft_ia *ia = sock->ia;
 
 	if (events & EPOLLOUT)
 		socket_flush(sock);
-	soft_socket_read(sock);
+	/* it ends there if it cannot be watched any more */
+	if (soft_socket_alive(ia, sock))
+		soft_socket_read(sock);
 }
 
 bool soft_socket_alive(struct soft_ia *ia, const struct soft_socket *sock)

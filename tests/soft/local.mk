@@ -56,6 +56,7 @@ SOFT_API_TESTS = \
 	tests/soft/realm_test \
 	tests/soft/share_test \
 	tests/soft/spoil_test \
+	tests/soft/thread_test \
 	tests/soft/window_test
 
 check_PROGRAMS += $(SOFT_API_TESTS)
@@ -100,6 +101,10 @@ tests_soft_share_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_spoil_test_SOURCES = tests/soft/spoil_test.c
 tests_soft_spoil_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_spoil_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_thread_test_SOURCES = tests/soft/thread_test.c
+tests_soft_thread_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_thread_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_window_test_SOURCES = tests/soft/window_test.c
 tests_soft_window_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -74,7 +74,7 @@ static bool serve(struct ping_end *end)
 	if (window.address != 0 &&
 	    !ping_check(&end->window, 0, PING_WINDOW, "what was written through the window"))
 		return false;
-	return ping_tell(end, PING_DONE, nowhere) &&
+	return ping_tell(end, PING_DONE, nowhere) && ping_hear(end, PING_BYE, NULL) &&
 	       ping_event(end, end->conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, "disconnect",
 			  &event);
 }
@@ -347,7 +347,7 @@ static bool exchange(struct ping *p, struct ping_place shared)
 		step_done(p, "RMR", "%d bytes written through a memory window", PING_REGION);
 	else
 		step_done(p, "RMR", "not tried: the peer's adapter offers no memory windows");
-	return true;
+	return ping_tell(end, PING_BYE, nowhere);
 }
 
 static bool client(struct ping *p)

@@ -35,7 +35,7 @@ struct hello {
 };
 
 #define HELLO_MAGIC 0x64707266u		/* "dprf" */
-#define HELLO_VERSION 2u
+#define HELLO_VERSION 3u
 
 _Static_assert(sizeof(struct hello) == 32, "the private data have a fixed layout");
 

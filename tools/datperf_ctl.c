@@ -398,7 +398,7 @@ int session_serve(struct perf_session *s)
 			status = ctl_answer(s, false, 0);
 	}
 	s->ctl.connected = false;	/* from here on its end is expected */
-	if (status != 0 || ctl_answer(s, true, 0) != 0)
+	if (status != 0)
 		return -1;
 	return link_await_event(&s->ctl, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
 }
@@ -412,11 +412,16 @@ int session_connect(struct perf_session *s)
 	return link_connect(&s->ctl, LINK_CONTROL, (const struct sockaddr *)&s->address);
 }
 
+/*
+ * Who has sent the last message ends the connection, when that is complete: there is no answer to
+ * it. Else the end could come between a message's arrival and its completion, which is then an
+ * error (siw).
+ */
 int session_end(struct perf_session *s)
 {
 	struct ctl_msg bye = { .op = CTL_BYE };
 
-	if (ctl_order(s, &bye) != 0)
+	if (ctl_say(s, &bye) != 0)
 		return -1;
 	return link_disconnect(&s->ctl);
 }

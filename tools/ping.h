@@ -18,7 +18,16 @@
 #define PING_PRIVATE 32		/* bytes of private data, each way */
 
 /* What fills the memory of each step; no two steps look alike. */
-enum ping_step { PING_NONE, PING_SEND, PING_REPLY, PING_WRITE, PING_READ, PING_WINDOW, PING_DONE };
+enum ping_step {
+	PING_NONE,
+	PING_SEND,
+	PING_REPLY,
+	PING_WRITE,
+	PING_READ,
+	PING_WINDOW,
+	PING_DONE,
+	PING_BYE, /* of who ends the connection: the end may be quicker than the peer's completion */
+};
 
 struct ping_memory {
 	unsigned char *byte;

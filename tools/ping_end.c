@@ -267,7 +267,7 @@ bool ping_hear(struct ping_end *end, enum ping_step expected, struct ping_place 
 			"same version on both hosts");
 		return false;
 	}
-	return expected == PING_DONE || ping_post_receive(end);
+	return expected == PING_DONE || expected == PING_BYE || ping_post_receive(end);
 }
 
 bool ping_write(struct ping_end *end, struct ping_place place)

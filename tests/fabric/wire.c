@@ -216,6 +216,8 @@ static void client_talks(void)
 	check(mem.local, TO_READ, "read");
 	tell(5);
 	hear(6);
+	/* who has the last word ends the connection: the end may be quicker than a completion (siw) */
+	tell(7);
 }
 
 static void server_talks(void)
@@ -240,6 +242,7 @@ static void server_talks(void)
 	completed(request_evd, "RDMA read");
 	check(mem.local, TO_READ, "read back");
 	tell(6);
+	hear(7);
 }
 
 static void serve(DAT_CONN_QUAL qual, char *text, int reject)

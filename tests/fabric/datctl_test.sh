@@ -87,6 +87,17 @@ ping_works_over_both()
 	done
 }
 
+# What is sent last is complete before the connection ends, however long siw takes over that.
+ping_ends_in_order_where_a_completion_is_late()
+{
+	local slow=/sys/module/siw/parameters/slow_send_ms
+	echo 300 2>/dev/null >$slow || { skips 'the siw of this kernel does not take the parameter that the lab adds'; return; }
+	run ./datctl ping --timeout 30 iwarp-eth1
+	exits_with 0
+	prints '^iwarp-eth1 works.$'
+	echo 0 >$slow
+}
+
 an_absent_device_is_named()
 {
 	rdma link delete rxe0
@@ -198,6 +209,7 @@ a_peer_without_a_server_is_told_from_an_unreachable_one()
 }
 
 tests the_adapters_of_the_lab_can_be_used discover_finds_both_and_they_work ping_works_over_both \
+	ping_ends_in_order_where_a_completion_is_late \
 	an_absent_device_is_named \
 	a_port_that_is_down_is_named an_interface_without_address_is_named a_missing_device_node_is_named \
 	a_limit_of_64_kib_is_named a_busy_qualifier_is_named an_unreachable_peer_is_named \

@@ -160,6 +160,7 @@ image_build_siw()
 	mkdir -p "$dir" &&
 		tar xJf "$(image_source "$kernel")" -C "$dir" --strip-components=5 --wildcards '*/drivers/infiniband/sw/siw/*' &&
 		image_slow_siw "$dir/siw_cm.c" &&
+		image_slow_send "$dir/siw_qp_tx.c" &&
 		make -C "/usr/src/linux-headers-$kernel" M="$dir" CONFIG_RDMA_SIW=m modules
 }
 
@@ -174,6 +175,17 @@ image_slow_siw()
 		-e '/^int siw_accept/,/^}/s/^\t\tsiw_qp_socket_assoc(cep, qp);$/&\n\t\tif (looks_again)\n\t\t\tsiw_look_again(cep->sock->sk);/' \
 		-e 's/^\tif (wait_for_peer_rts) {$/\tif (deaf_passive_ms)\n\t\tmsleep(deaf_passive_ms);\n&/' \
 		-e '/^static int siw_proc_mpareply/,/^}/s/^\tsiw_qp_socket_assoc(cep, qp);$/&\n\tif (deaf_active_ms)\n\t\tmsleep(deaf_active_ms);/' \
+		"$1"
+}
+
+# siw gives a message up if the connection is going down when its last segment has been sent: the peer has it, and its completion
+# is an error. `slow_send_ms` draws the instant between the two out.
+image_slow_send()
+{
+	sed -i \
+		-e '0,/^#include <linux\/errno.h>/s//#include <linux\/delay.h>\n#include <linux\/module.h>\n&/' \
+		-e '0,/^static /s//static int slow_send_ms;\nmodule_param(slow_send_ms, int, 0644);\n\n&/' \
+		-e 's/^\t\trv = siw_tx_hdt(c_tx, s);$/&\n\t\tif (!rv \&\& slow_send_ms)\n\t\t\tmsleep(slow_send_ms);/' \
 		"$1"
 }
 

@@ -128,17 +128,18 @@ static bool send_credit(struct soft_ep *ep)
 	return ep->msg - ep->credit < SOFT_WINDOW;
 }
 
-/* Several segments are put together here first, for a cell is written in an order of its own. */
+/*
+ * Several segments are put together here first, for a cell is written in an order of its own. One
+ * may be longer than the message, if it comes from a queue that the peer has written to.
+ */
 static void cell_gather(struct soft_cell *cell, const struct datp_sge *iov, int n, uint64_t len)
 {
 	unsigned char whole[SOFT_INLINE];
-	struct datp_sge one = { .addr = (uintptr_t)whole, .len = len };
+	struct datp_sge one = { .addr = n == 1 ? iov->addr : (uintptr_t)whole, .len = len };
 
-	if (n != 1) {
+	if (n != 1)
 		soft_gather(whole, iov, n, len);
-		iov = &one;
-	}
-	soft_cell_fill(cell, iov);
+	soft_cell_fill(cell, &one);
 }
 
 bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len,

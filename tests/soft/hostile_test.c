@@ -281,11 +281,40 @@ static void memory_that_is_laid_out_anew_is_used_as_it_was(void)
 	}
 }
 
+/* A short message that had to wait: in the queue its peer can write to its list. */
+static void segment_that_has_grown_stays_in_its_cell(void)
+{
+	struct soft_ep *ep;
+	uint64_t n = 0;
+
+	api_open();
+	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	ep = (struct soft_ep *)pair.a.ep;
+	do {
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 8, n++, DAT_COMPLETION_SUPPRESS_FLAG),
+			    DAT_SUCCESS);
+	} while (atomic_load(&ep->port->sq_posted) == atomic_load(&ep->port->sq_done));
+	soft_port_sqe(ep->port, &ep->layout, atomic_load(&ep->port->sq_done))->sge[0].len = 30000;
+	for (uint32_t i = 0; i <= ep->rring->mask; i++)
+		ep->rring->cell[i].pad = 7; /* nobody writes there */
+	for (uint64_t i = 0; i < n / 2; i++) {
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 40000, 8, i), DAT_SUCCESS);
+		API_DTO(pair.b.recv, pair.b.ep, i, DAT_DTO_SUCCESS, 8);
+	}
+	/* what comes behind it has it looked at again */
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 8, n, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	REQUIRE_EQ_INT(atomic_load(&ep->port->sq_posted), atomic_load(&ep->port->sq_done));
+	for (uint32_t i = 0; i <= ep->rring->mask; i++)
+		REQUIRE_EQ_INT(ep->rring->cell[i].pad, 7);
+}
+
 static const struct check_test tests[] = { CHECK_TEST(garbage_is_refused),
 					   CHECK_TEST(messages_out_of_order_are_refused),
 					   CHECK_TEST(memory_that_is_not_there_is_refused),
 					   CHECK_TEST(connection_of_others_is_not_ended),
 					   CHECK_TEST(memory_that_is_laid_out_anew_is_used_as_it_was),
+					   CHECK_TEST(segment_that_has_grown_stays_in_its_cell),
 					   CHECK_END };
 
 static const struct check_suite hostile = { .name = "hostile",

@@ -271,7 +271,11 @@ struct datp_wqe {
 struct datp_wq {
 	struct datp_wqe *ring; /* `mask + 1` elements */
 	uint32_t mask;
-	uint32_t max;	   /* asked depth, honoured exactly */
+	/*
+	 * asked depth, honoured exactly; 0, so that nothing fits, until ep_create is over (it has
+	 * the depths from ep->attr) and from ep_free on
+	 */
+	uint32_t max;
 	uint32_t posted;   /* operations ever posted */
 	uint32_t finished; /* operations ever completed, reaped or not */
 	/* slots ever given back; release by the reaper, acquire by the poster */

@@ -25,6 +25,17 @@
 
 #include "check.h"
 
+/*
+ * A run leaves most threads in the middle of a function. The address sanitizer marks what is not to be touched in
+ * such a frame, and takes the next run's for it.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define FRAMES_LEFT(stack) ASAN_UNPOISON_MEMORY_REGION(stack, STACK)
+#else
+#define FRAMES_LEFT(stack) ((void)(stack))
+#endif
+
 #define WORDS	 64
 #define VALUES	 64	   /* of a word in one run */
 #define PAYLOADS 16
@@ -58,6 +69,7 @@ enum state { RUNS, WAITS, SLEEPS, BLOCKED, DIED, ENDED };
 
 struct thread {
 	jmp_buf begin, here; /* jumps go without the system calls of swapcontext() */
+	void *stack;
 	enum state state;
 	uint64_t since;		    /* WAITS: the writes there were */
 	const volatile void *on;    /* SLEEPS, BLOCKED */
@@ -368,6 +380,7 @@ static void make_thread(int t, void *stack)
 	ucontext_t context, back;
 
 	getcontext(&context);
+	m.thread[t].stack = stack;
 	context.uc_stack.ss_sp = stack;
 	context.uc_stack.ss_size = STACK;
 	context.uc_link = NULL; /* it never returns */
@@ -378,6 +391,7 @@ static void make_thread(int t, void *stack)
 
 static void start_thread(struct thread *t)
 {
+	FRAMES_LEFT(t->stack);
 	memcpy(t->here, t->begin, sizeof(t->here));
 	t->state = RUNS;
 	t->history = 0;

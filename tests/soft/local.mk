@@ -128,6 +128,7 @@ tests_soft_model_test_SOURCES = \
 	providers/soft/send.c \
 	tests/soft/model.c \
 	tests/soft/model.h \
+	tests/soft/model_states.c tests/soft/model_states.h \
 	tests/soft/model_test.c \
 	tests/soft/model_world.c tests/soft/model_world.h
 tests_soft_model_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE= -include $(top_srcdir)/tests/soft/model.h

@@ -24,6 +24,7 @@
 #include <ucontext.h>
 
 #include "check.h"
+#include "tests/soft/model_states.h"
 
 /*
  * A run leaves most threads in the middle of a function. The address sanitizer marks what is not to be touched in
@@ -127,8 +128,7 @@ static struct {
 		unsigned int of, taken;
 	} choice[CHOICES];
 	unsigned int choices, at;
-	uint64_t *table; /* states that were there; 0: none */
-	size_t room, states;
+	struct states seen; /* that were there */
 	bool again; /* something turned out to be seen by a second thread: from the start, with more steps */
 } m = { .self = -1 };
 
@@ -150,19 +150,6 @@ static void *must(void *memory)
 	return memory;
 }
 
-/* True: it was there. */
-static bool table_add(uint64_t *table, size_t room, uint64_t key)
-{
-	for (size_t i = key & (room - 1);; i = (i + 1) & (room - 1)) {
-		if (table[i] == key)
-			return true;
-		if (!table[i]) {
-			table[i] = key;
-			return false;
-		}
-	}
-}
-
 static bool can_run(const struct thread *t);
 
 static bool state_is_known(void)
@@ -171,21 +158,10 @@ static bool state_is_known(void)
 
 	for (int t = 0; t < m.threads; t++)
 		key = mix(mix(key, m.thread[t].history), can_run(&m.thread[t]) ? RUNS : m.thread[t].state);
-	if (m.states * 2 >= m.room) {
-		size_t room = m.room ? m.room * 2 : 1u << 16;
-		uint64_t *table = must(calloc(room, sizeof(*table)));
-
-		for (size_t i = 0; i < m.room; i++)
-			if (m.table[i])
-				table_add(table, room, m.table[i]);
-		free(m.table);
-		m.table = table;
-		m.room = room;
-	}
-	if (table_add(m.table, m.room, key ? key : 1))
+	if (!states_add(&m.seen, key))
 		return true;
 	/* new ones come to an end, be the machine as busy as it may */
-	if (!(++m.states % ALIVE))
+	if (!(m.seen.count % ALIVE))
 		check_alive();
 	return false;
 }
@@ -474,9 +450,7 @@ static bool search(void)
 
 	m.again = false;
 	m.choices = 0;
-	m.states = 0;
-	if (m.table)
-		memset(m.table, 0, m.room * sizeof(*m.table));
+	states_clear(&m.seen);
 	do
 		right = run();
 	while (right && !m.again && backtrack());
@@ -512,7 +486,7 @@ bool model_explore(const struct model_scenario *scenario)
 
 uint64_t model_states(void)
 {
-	return m.states;
+	return m.seen.count;
 }
 
 void model_reset(void)

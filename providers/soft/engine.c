@@ -39,7 +39,6 @@ struct soft_dir {
 	const struct soft_layout *il, *tl;
 	struct soft_mr *imr, *tmr;
 	uint32_t igen, tgen; /* the connection, as each side numbers it */
-	uint32_t ipz, tpz;   /* ours as we know it, the peer's as its port says */
 	bool initiator;	     /* we are */
 	bool news;	     /* there is something for the target's ring */
 	bool left;	     /* the engine, to the other side */
@@ -59,8 +58,26 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	dir->tmr = initiator ? ep->peer->mr : ia->mr;
 	dir->igen = initiator ? ep->gen : ep->rgen;
 	dir->tgen = initiator ? ep->rgen : ep->gen;
-	dir->ipz = initiator ? soft_pz_id(ep->base.pz) : SOFT_ONCE(ep->rport->pz);
-	dir->tpz = initiator ? SOFT_ONCE(ep->rport->pz) : soft_pz_id(ep->base.pz);
+}
+
+/*
+ * The zones of both sides: ours as we know it, the peer's as its port says. Engine held, or its holder
+ * helped: until then that port may be another endpoint's.
+ */
+static uint32_t dir_zone(const struct soft_dir *dir, bool initiator)
+{
+	return dir->initiator == initiator ? soft_pz_id(dir->ep->base.pz) :
+					     SOFT_ONCE(dir->ep->rport->pz);
+}
+
+static uint32_t dir_ipz(const struct soft_dir *dir)
+{
+	return dir_zone(dir, true);
+}
+
+static uint32_t dir_tpz(const struct soft_dir *dir)
+{
+	return dir_zone(dir, false);
 }
 
 /*
@@ -277,13 +294,13 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
 
 	if (!soft_sink_copy(&sink, desc, dir->tl))
 		return dir_nonsense(dir);
-	if (soft_mr_check_iov(dir->imr, dir->ipz, r->sge, (int)r->n, false)) {
+	if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, false)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true; /* the receive stays: the message was never sent */
 	}
 	if (r->len > soft_sge_room(sink.sge, (int)sink.n)) {
 		recv_status = DAT_DTO_ERR_LOCAL_LENGTH;
-	} else if (soft_mr_check_iov(dir->tmr, dir->tpz, sink.sge, (int)sink.n, true)) {
+	} else if (soft_mr_check_iov(dir->tmr, dir_tpz(dir), sink.sge, (int)sink.n, true)) {
 		recv_status = DAT_DTO_ERR_LOCAL_PROTECTION;
 	} else if (!dir_send(dir, r, &sink, &recv_status)) {
 		return false;
@@ -308,7 +325,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	if (r->len > soft_sge_room(r->sge, (int)r->n))
 		return dir_nonsense(dir);
 	if (dir->initiator && r->len <= ia->eager_limit) {
-		if (soft_mr_check_iov(dir->imr, dir->ipz, r->sge, (int)r->n, false)) {
+		if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, false)) {
 			*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 			return true;
 		}
@@ -317,7 +334,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	}
 	/* our own port may say so too, if its peer has written to it */
 	if (dir->initiator ? dir->tp->srq != 0 : dir->ep->base.srq != NULL)
-		return !dir->initiator && soft_srq_pull(dir->ep, dir->ipz, r, status);
+		return !dir->initiator && soft_srq_pull(dir->ep, dir_ipz(dir), r, status);
 	if (!recv_posted(dir, seq)) {
 		/*
 		 * who posts it looks for requests behind such a fence, see soft_desc_wanted(): one
@@ -346,11 +363,11 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 	remote.len = r->len;
 	if (r->len > soft_sge_room(r->sge, (int)r->n))
 		return dir_nonsense(dir);
-	if (soft_mr_check_iov(dir->imr, dir->ipz, r->sge, (int)r->n, !write)) {
+	if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, !write)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true;
 	}
-	if (!soft_mr_check_remote(dir->tmr, dir->tpz, &remote, need)) {
+	if (!soft_mr_check_remote(dir->tmr, dir_tpz(dir), &remote, need)) {
 		*status = DAT_DTO_ERR_REMOTE_ACCESS;
 		return true;
 	}
@@ -366,7 +383,7 @@ static void exec_bind(struct soft_dir *dir, const struct soft_request *r, struct
 				 .bind_lmr = r->bind_lmr,
 				 .bind_life = r->bind_life };
 
-	soft_mr_bind(dir->imr, &bind, dir->ipz);
+	soft_mr_bind(dir->imr, &bind, dir_ipz(dir));
 	e->bind_old = bind.bind_old;
 }
 
@@ -513,8 +530,8 @@ static bool help_copy(struct soft_dir *dir)
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + r.msg);
 	if (!soft_sink_copy(&sink, desc, dir->tl) ||
 	    r.len > soft_sge_room(sink.sge, (int)sink.n) ||
-	    soft_mr_check_iov(dir->imr, dir->ipz, r.sge, (int)r.n, false) ||
-	    soft_mr_check_iov(dir->tmr, dir->tpz, sink.sge, (int)sink.n, true))
+	    soft_mr_check_iov(dir->imr, dir_ipz(dir), r.sge, (int)r.n, false) ||
+	    soft_mr_check_iov(dir->tmr, dir_tpz(dir), sink.sge, (int)sink.n, true))
 		return false;
 	soft_list_sge(&ilist, r.sge, (int)r.n);
 	soft_list_sge(&tlist, sink.sge, (int)sink.n);

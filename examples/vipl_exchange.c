@@ -235,12 +235,13 @@ static void be_peer(const char *mine, union address *remote, unsigned int id, in
 	receive_all(SIZE);
 	if (!first)
 		send_out(SIZE);
-	/* Both have received before one of them hangs up: its last message says so. */
+	/* Both have received before one of them hangs up, and that is who has the last word: see client(). */
 	if (first)
 		send_out(2);
 	receive_all(2);
+	send_out(2);
 	if (!first)
-		send_out(2);
+		receive_all(2);
 }
 
 static void server(unsigned int id)
@@ -270,6 +271,7 @@ static void server(unsigned int id)
 		stop("status", (int)d->CS.Status);
 	check(block->shared, 2, "RDMA write      by the client, told of by immediate data");
 	send_out(2);
+	receive_all(2);
 	disconnect();
 
 	set_discriminator(&remote, name("one", id));
@@ -312,6 +314,11 @@ static void client(const char *host, unsigned int id)
 	fill(block->out, 2);
 	write_to(there, SIZE, 2);
 	receive();
+	/*
+	 * The last word, and when it is complete the end. Who hangs up on hearing the other's may be
+	 * quicker than the completion of that, which is an error then (iWARP).
+	 */
+	send_out(2);
 	disconnect();
 
 	set_discriminator(&remote, name("two", id));

@@ -248,6 +248,14 @@ void api_disconnect(struct api_pair *pair)
 	API_CONN(pair->b.connect, pair->b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+void api_pair_works(const struct api_pair *pair, const struct api_buf *buf)
+{
+	REQUIRE_DAT(api_recv(pair->b.ep, buf, 0, 100, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair->a.ep, buf, 200, 100, 2, 0), DAT_SUCCESS);
+	API_DTO(pair->b.recv, pair->b.ep, 1, DAT_DTO_SUCCESS, 100);
+	API_DTO(pair->a.request, pair->a.ep, 2, DAT_DTO_SUCCESS, 100);
+}
+
 DAT_LMR_TRIPLET api_seg(const struct api_buf *buf, size_t offset, size_t length)
 {
 	return (DAT_LMR_TRIPLET){ .lmr_context = buf->lmr_context,

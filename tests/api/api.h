@@ -92,6 +92,8 @@ DAT_RETURN api_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual); /* to this IA, wit
 void api_connect_to(struct api_end *end, const struct sockaddr_in *address, DAT_CONN_QUAL qual);
 DAT_CR_HANDLE api_cr(DAT_EVD_HANDLE cr_evd);		      /* the next connection request */
 void api_disconnect(struct api_pair *pair);		      /* and take the events of both ends */
+/* A message of 100 bytes from a to b, with nothing else under way; the buffer has 300. */
+void api_pair_works(const struct api_pair *pair, const struct api_buf *buf);
 
 /* Transfers; a length of 0 is posted as no segments at all. */
 DAT_LMR_TRIPLET api_seg(const struct api_buf *buf, size_t offset, size_t length);

@@ -195,14 +195,6 @@ static void hostile_process(void *arg)
 
 /* ------------------------------------------------------------------ the others */
 
-static void pair_works(void)
-{
-	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 100, 1), DAT_SUCCESS);
-	REQUIRE_DAT(api_send(pair.a.ep, &buf, 200, 100, 2, 0), DAT_SUCCESS);
-	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 100);
-	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 100);
-}
-
 /* Nobody is to answer a request that makes sense by chance: it has to go with its socket. */
 static void refuse_all(void)
 {
@@ -222,7 +214,7 @@ static void suffer(hostility *what)
 	api_open();
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	api_pair_make(&pair, NULL);
-	pair_works();
+	api_pair_works(&pair, &buf);
 	fds = api_descriptors();
 	target.qual = pair.qual;
 	target.port = ((struct soft_ep *)pair.b.ep)->index;
@@ -234,7 +226,7 @@ static void suffer(hostility *what)
 	refuse_all();
 	API_STATE(pair.a.ep, DAT_EP_STATE_CONNECTED);
 	API_STATE(pair.b.ep, DAT_EP_STATE_CONNECTED);
-	pair_works();
+	api_pair_works(&pair, &buf);
 	REQUIRE_SOON(api_descriptors() <= fds);
 	check_signal(peer);
 	check_join(peer);
@@ -268,7 +260,7 @@ static void memory_that_is_laid_out_anew_is_used_as_it_was(void)
 	api_open();
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	api_pair_make(&pair, NULL);
-	pair_works();
+	api_pair_works(&pair, &buf);
 	shared = soft_ia(((struct datp_ep *)pair.a.ep)->obj.ia)->shared;
 	shared->slot_count = shared->slot_size = UINT32_MAX;
 	for (uint64_t n = 0; n < 8; n++) {

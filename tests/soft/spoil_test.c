@@ -218,14 +218,6 @@ static void spoil_connections(void *arg)
 
 static struct api_pair pair;
 
-static void pair_works(void)
-{
-	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 100, 1), DAT_SUCCESS);
-	REQUIRE_DAT(api_send(pair.a.ep, &buf, 200, 100, 2, 0), DAT_SUCCESS);
-	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 100);
-	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 100);
-}
-
 static void want_guards(void)
 {
 	for (size_t i = 0; i < GUARD; i++)
@@ -248,7 +240,7 @@ static void suffer_a_round(pid_t peer, const DAT_RMR_TRIPLET *target, int round)
 	check_await(peer);
 	check_signal(peer);
 	api_end_free(&end);
-	pair_works();
+	api_pair_works(&pair, &buf);
 }
 
 static void spoiled_memory_harms_nobody(void)

@@ -191,7 +191,6 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	memcpy(e, particular, sizeof *e);
 	e->op = wqe->op;
 	e->solicited = (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0;
-	e->wqe = wqe->seq;
 	e->len = wqe->len;
 	e->n = (uint32_t)n;
 	if (n) /* the list may be NULL */

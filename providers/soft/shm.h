@@ -114,7 +114,6 @@ struct soft_sqe {
 	uint8_t op, status, solicited, pad;
 	uint32_t n;
 	uint32_t msg; /* DATP_SEND: number of the message */
-	uint32_t wqe; /* position in the endpoint's ring */
 	uint64_t len;
 	struct datp_rge remote; /* RDMA; DATP_BIND: new context, address, length */
 	uint32_t bind_priv, bind_lmr, bind_life;

@@ -114,14 +114,13 @@ static void spoil_request(void)
 				     soft_port_sqe(spoiler.port, &spoiler.layout, any()) :
 				     soft_port_sqe(spoiler.rport, &spoiler.rlayout, any());
 
-	switch (rand_r(&spoiler.seed) % 8) {
+	switch (rand_r(&spoiler.seed) % 7) {
 	case 0: e->op = (uint8_t)any(); break;
 	case 1: e->n = any(); break;
 	case 2: e->msg = any(); break;
-	case 3: e->wqe = any(); break;
-	case 4: e->len = any(); break;
-	case 5: e->remote.rmr_context = any(); break;
-	case 6: e->sge[0].lmr_context = any(); break;
+	case 3: e->len = any(); break;
+	case 4: e->remote.rmr_context = any(); break;
+	case 5: e->sge[0].lmr_context = any(); break;
 	default: e->sge[0].len = any();
 	}
 }

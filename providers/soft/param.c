@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EAGER_MAX (1 << 20)
-
 /*
  * The address that stands for this host: of the first interface that is up and not the loopback,
  * since programs look for it among the interfaces and skip 127.0.0.1; else 127.0.0.1. name: only
@@ -72,7 +70,8 @@ static enum datp_err param_word(struct soft_ia *ia, const char *word)
 		char *end;
 		unsigned long limit = strtoul(word + 12, &end, 10);
 
-		if (end != word + 12 && !*end && limit >= SOFT_EAGER_MIN && limit <= EAGER_MAX) {
+		if (end != word + 12 && !*end && limit >= SOFT_EAGER_MIN &&
+		    limit <= SOFT_EAGER_MAX) {
 			ia->eager_limit = (uint32_t)limit;
 			return DATP_OK;
 		}

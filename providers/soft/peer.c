@@ -183,10 +183,28 @@ static void peer_delete(struct soft_peer *peer)
 	free(peer);
 }
 
+/*
+ * Maps its slots. What it says of them is looked at once, and has to be what soft_slots_init() makes: so they lie
+ * on lines of their own, and together they do not go round 2^64.
+ */
+static bool peer_slots(struct soft_peer *peer)
+{
+	struct soft_ref slots = SOFT_ONCE(peer->shared->slots);
+
+	peer->slot_count = SOFT_ONCE(peer->shared->slot_count);
+	peer->slot_size = SOFT_ONCE(peer->shared->slot_size);
+	if (peer->slot_size % SOFT_LINE || peer->slot_size > SOFT_EAGER_MAX)
+		return false;
+	peer->slots = soft_peer_map(peer, &slots,
+				    (uint64_t)peer->slot_count *
+					    (sizeof(struct soft_slot) + peer->slot_size));
+	return peer->slots != NULL;
+}
+
 /* Maps what every connection to the peer needs. */
 static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 {
-	struct soft_ref mr, slots;
+	struct soft_ref mr;
 	int seals;
 
 	peer->arena = soft_ia_arena(intro->id, peer->pid);
@@ -199,15 +217,9 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 		return false;
 	/* looked at once: what has been checked is what is used */
 	mr = SOFT_ONCE(peer->shared->mr);
-	slots = SOFT_ONCE(peer->shared->slots);
-	peer->slot_count = SOFT_ONCE(peer->shared->slot_count);
-	peer->slot_size = SOFT_ONCE(peer->shared->slot_size);
 	peer->mr = soft_peer_map(peer, &mr, SOFT_MR_COUNT * sizeof *peer->mr);
-	peer->slots = soft_peer_map(peer, &slots,
-				    (uint64_t)peer->slot_count *
-					    (sizeof(struct soft_slot) + peer->slot_size));
 	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->pid, intro->probe, intro->id[0]);
-	return peer->mr && peer->slots;
+	return peer->mr && peer_slots(peer);
 }
 
 /* ia.lock */

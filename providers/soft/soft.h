@@ -18,6 +18,7 @@
 #define SOFT_WINDOW	   128 /* eager messages a connection may have unmatched */
 #define SOFT_EAGER_MIN	   64
 #define SOFT_EAGER_DEFAULT 65536
+#define SOFT_EAGER_MAX	   (1u << 20)
 #define SOFT_PORT_MAX	   65536
 #define SOFT_SHARE_BUCKETS 64
 #define SOFT_REALM_MAX	   31

@@ -15,10 +15,9 @@
 #include <unistd.h>
 
 #define CQ_CELLS_MIN 128u
-#define CQ_CELLS_MAX 4096u
 
-/* The ring of a queue that is no more: a thread that is late finds it empty. */
-static union {
+/* The ring of a queue that is no more: a thread that is late finds it empty. Aligned as soft_cq_look() wants it. */
+static alignas(SOFT_CQ_CELLS_MAX) union {
 	struct soft_ring ring;
 	unsigned char space[sizeof(struct soft_ring) + sizeof(struct soft_cell) +
 			    sizeof(_Atomic uint64_t)];
@@ -34,14 +33,23 @@ void soft_fence(void)
 /* Relaxed: no peer knows of it before a message says where it is. */
 void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position)
 {
-	ring->mask = cells - 1;
-	ring->head = position;
+	uint32_t mask = cells - 1;
+
+	ring->mask = mask;
 	atomic_store_explicit(&ring->tail, position, memory_order_relaxed);
 	for (uint64_t p = position - cells; p != position; p++) {
-		atomic_store_explicit(&ring->cell[p & ring->mask].ready, 0, memory_order_relaxed);
-		atomic_store_explicit(&soft_ring_claims(ring)[p & ring->mask], SOFT_CLAIM(p, 0),
+		atomic_store_explicit(&ring->cell[p & mask].ready, 0, memory_order_relaxed);
+		atomic_store_explicit(&soft_ring_claims(ring, mask)[p & mask], SOFT_CLAIM(p, 0),
 				      memory_order_relaxed);
 	}
+}
+
+void soft_cq_use(struct soft_cq *cq, struct soft_ring *ring, uint32_t mask)
+{
+	cq->ring = ring;
+	cq->mask = mask;
+	/* relaxed: see soft_cq_look */
+	__atomic_store_n(&cq->both, (uintptr_t)ring | mask, __ATOMIC_RELAXED);
 }
 
 enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
@@ -50,7 +58,7 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	uint32_t cells = CQ_CELLS_MIN;
 	enum datp_err err;
 
-	while (cells < min_cells && cells < CQ_CELLS_MAX)
+	while (cells < min_cells && cells < SOFT_CQ_CELLS_MAX)
 		cells <<= 1;
 	cq->ia = ia;
 	cq->evd = evd;
@@ -62,13 +70,14 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 		datp_unlock(&ia->lock);
 		return err;
 	}
-	cq->ring = cq->mem.addr;
+	soft_cq_use(cq, cq->mem.addr, cells - 1);
 	if (!cq->mem.used_before)
 		soft_ring_init(cq->ring, cells, 0);
+	cq->ring->mask = cq->mask; /* whatever a peer has made of it */
 	/* relaxed: old askers are gone, and nobody has asked yet */
 	atomic_store_explicit(&cq->ring->notify, 0, memory_order_relaxed);
-	atomic_store_explicit(&cq->ring->taken, cq->ring->head, memory_order_relaxed);
-	atomic_store_explicit(&cq->head, cq->ring->head, memory_order_relaxed);
+	atomic_store_explicit(&cq->ring->taken, cq->mem.position, memory_order_relaxed);
+	atomic_store_explicit(&cq->head, cq->mem.position, memory_order_relaxed);
 	cq->next = ia->cqs;
 	cq->prev = &ia->cqs;
 	if (cq->next)
@@ -86,9 +95,8 @@ void soft_cq_fini(struct soft_cq *cq)
 	*cq->prev = cq->next;
 	if (cq->next)
 		cq->next->prev = cq->prev;
-	cq->ring->head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	/* relaxed: see soft_cq_ring */
-	__atomic_store_n(&cq->ring, &no_ring.ring, __ATOMIC_RELAXED);
+	cq->mem.position = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	soft_cq_use(cq, &no_ring.ring, 0);
 	soft_arena_free(cq->ia, &cq->mem);
 	datp_unlock(&cq->ia->lock);
 }
@@ -116,14 +124,15 @@ bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
  * Cells that a sender had claimed and not published when it died would stop the ring. All of the
  * peer's threads have ended (its sockets are closed), so nobody writes to them any more.
  */
-static void ring_void(struct soft_ia *ia, struct soft_ring *ring, const struct soft_peer *peer)
+static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
+		      const struct soft_peer *peer)
 {
 	/* relaxed, all: what its threads did is seen, since they are seen to have ended */
 	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
 
-	for (uint32_t i = 0; i <= ring->mask; i++) {
-		uint64_t claim =
-			atomic_load_explicit(&soft_ring_claims(ring)[i], memory_order_relaxed);
+	for (uint32_t i = 0; i <= mask; i++) {
+		uint64_t claim = atomic_load_explicit(&soft_ring_claims(ring, mask)[i],
+						      memory_order_relaxed);
 		uint64_t position = taken + (uint64_t)SOFT_CLAIM_AHEAD(claim, taken);
 		struct soft_cell *cell = &ring->cell[i];
 		uint64_t ready = atomic_load_explicit(&cell->ready, memory_order_relaxed);
@@ -142,11 +151,21 @@ struct burial {
 	const struct soft_peer *peer;
 };
 
+/* Of a ring at rest: pieces are powers of two, so the greatest that fits is the one it was. */
+static uint32_t resting_mask(const struct soft_mem *mem)
+{
+	uint32_t cells = CQ_CELLS_MIN;
+
+	while (soft_ring_size(2 * cells) <= mem->size)
+		cells *= 2;
+	return cells - 1;
+}
+
 static void ring_void_resting(const struct soft_mem *mem, void *arg)
 {
 	struct burial *burial = arg;
 
-	ring_void(burial->ia, mem->addr, burial->peer);
+	ring_void(burial->ia, mem->addr, resting_mask(mem), burial->peer);
 }
 
 static void ring_wake(struct soft_ring *ring)
@@ -162,7 +181,7 @@ void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer)
 
 	soft_arena_resting(ia->arena, SOFT_KIND_RING, ring_void_resting, &burial);
 	for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next) {
-		ring_void(ia, cq->ring, peer);
+		ring_void(ia, cq->ring, cq->mask, peer);
 		/*
 		 * Others may have published behind such a cell, and found nobody to wake; or it
 		 * took a request to be

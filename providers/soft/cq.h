@@ -5,11 +5,15 @@
 
 #include "soft.h"
 
+#define SOFT_CQ_CELLS_MAX 4096u
+
 /* Owner. */
 /* A fresh ring, whose first message will have this position. */
 void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position);
 enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
 			   uint32_t min_cells);
+/* From here on this is its ring. Poll lock, or nobody knows the queue. */
+void soft_cq_use(struct soft_cq *cq, struct soft_ring *ring, uint32_t mask);
 void soft_cq_fini(struct soft_cq *cq);
 uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
@@ -24,11 +28,18 @@ static inline _Atomic uint32_t *soft_cq_lock(struct soft_cq *cq)
 	return cq->evd ? &cq->evd->poll_lock : &cq->lock;
 }
 
-/* For who has no lock. */
-static inline struct soft_ring *soft_cq_ring(struct soft_cq *cq)
+/*
+ * The ring and its mask, for who has no lock. The queue may be freed at this moment, and its memory
+ * be another one's, whose ring is longer: so both are told by one word. A ring begins at a page, and
+ * the mask is less than that.
+ */
+static inline struct soft_ring *soft_cq_look(struct soft_cq *cq, uint32_t *mask)
 {
-	/* relaxed, once: the queue may be freed at this moment, and its memory stays a ring */
-	return __atomic_load_n(&cq->ring, __ATOMIC_RELAXED);
+	/* relaxed: the memory stays a ring, whatever becomes of the queue */
+	uintptr_t both = __atomic_load_n(&cq->both, __ATOMIC_RELAXED);
+
+	*mask = (uint32_t)both & (SOFT_CQ_CELLS_MAX - 1);
+	return (struct soft_ring *)(both - *mask);
 }
 
 static inline bool soft_cq_pending(struct soft_cq *cq)
@@ -38,8 +49,9 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 	 * looks there next
 	 */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_acquire);
-	struct soft_ring *ring = soft_cq_ring(cq);
-	const struct soft_cell *cell = &ring->cell[head & ring->mask];
+	uint32_t mask;
+	struct soft_ring *ring = soft_cq_look(cq, &mask);
+	const struct soft_cell *cell = &ring->cell[head & mask];
 
 	/* relaxed, both: a hint without the poll lock; soft_cq_peek acquires what it finds */
 	return atomic_load_explicit(&cell->ready, memory_order_relaxed) == head + 1 ||
@@ -54,9 +66,10 @@ static inline void soft_cq_expect(struct soft_cq *cq)
 {
 	/* relaxed: a guess */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	const struct soft_ring *ring = soft_cq_ring(cq);
+	uint32_t mask;
+	const struct soft_ring *ring = soft_cq_look(cq, &mask);
 
-	__builtin_prefetch((const char *)&ring->cell[head & ring->mask] + SOFT_LINE);
+	__builtin_prefetch((const char *)&ring->cell[head & mask] + SOFT_LINE);
 }
 
 /* The next cell, or NULL: it is not there yet. Poll lock. */
@@ -64,7 +77,7 @@ static inline struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 {
 	/* relaxed: the poll lock is held */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	struct soft_cell *cell = &cq->ring->cell[head & cq->ring->mask];
+	struct soft_cell *cell = &cq->ring->cell[head & cq->mask];
 
 	/*
 	 * acquire: pairs with the release in soft_ring_publish, so that the cell's content is seen
@@ -86,7 +99,7 @@ static inline void soft_cq_next(struct soft_cq *cq)
 	 * Eight times a lap, so that the senders mostly find the line where they left it. release:
 	 * what we read of the cells comes before the next writes to them; soft_ring_claim acquires
 	 */
-	if (!(head & (cq->ring->mask >> 3)))
+	if (!(head & (cq->mask >> 3)))
 		atomic_store_explicit(&cq->ring->taken, head, memory_order_release);
 }
 
@@ -94,7 +107,7 @@ static inline void soft_cq_next(struct soft_cq *cq)
 #define SOFT_RING_AHEAD 4u
 
 /* Any process. `me` is the claimer's name in the ring. NULL: the ring is full. */
-static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t me,
+static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t mask, uint32_t me,
 						uint64_t *position)
 {
 	for (;;) {
@@ -108,12 +121,12 @@ static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t
 		 * the claim of a lap ago is seen
 		 */
 		uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
-		_Atomic uint64_t *claim = &soft_ring_claims(ring)[tail & ring->mask];
+		_Atomic uint64_t *claim = &soft_ring_claims(ring, mask)[tail & mask];
 		const struct soft_cell *next;
 		uint64_t word;
 		int64_t ahead;
 
-		if ((int64_t)(tail - taken) > (int64_t)ring->mask)
+		if ((int64_t)(tail - taken) > (int64_t)mask)
 			return NULL;
 		word = atomic_load_explicit(claim, memory_order_relaxed);
 		ahead = SOFT_CLAIM_AHEAD(word, tail);
@@ -135,11 +148,11 @@ static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t
 		/* a plain store: if others have gone on meanwhile, it costs one of them a step */
 		atomic_store_explicit(&ring->tail, tail + 1, memory_order_relaxed);
 		/* a message to come finds its lines here, or on the way */
-		next = &ring->cell[(tail + SOFT_RING_AHEAD) & ring->mask];
+		next = &ring->cell[(tail + SOFT_RING_AHEAD) & mask];
 		soft_own(next);
 		soft_own((const char *)next + SOFT_LINE);
 		*position = tail;
-		return &ring->cell[tail & ring->mask];
+		return &ring->cell[tail & mask];
 	}
 }
 

@@ -36,12 +36,14 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_port *rport = soft_peer_port(peer, &far->port, &far->layout);
-	struct soft_ring *rring = soft_peer_ring(peer, &far->ring);
-	struct soft_ring *rrequest = soft_peer_ring(peer, &far->request);
+	uint32_t rmask, unused;
+	struct soft_ring *rring = soft_peer_ring(peer, &far->ring, &rmask);
+	struct soft_ring *rrequest = soft_peer_ring(peer, &far->request, &unused);
 
 	if (!rport || !rring || !rrequest)
 		return false;
 	ep->rring = rring;
+	ep->rmask = rmask;
 	ep->rrequest = rrequest;
 	ep->rlayout = far->layout;
 	ep->rindex = far->index;

@@ -398,7 +398,8 @@ static void engine_tell_target(struct soft_dir *dir, bool blocked)
 	uint64_t position;
 	bool bell = false;
 	struct soft_cell *cell =
-		blocked ? NULL : soft_ring_claim(ep->rring, ep->my_slot, &position);
+		blocked ? NULL
+			: soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, &position);
 
 	if (cell) {
 		cell->port = ep->rindex;

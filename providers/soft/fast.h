@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) bool soft_plain_cell_locked(struct 
 	struct soft_cell *cell;
 	uint64_t position;
 
-	cell = soft_ring_claim(ep->rring, ep->my_slot, &position);
+	cell = soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, &position);
 	if (!cell)
 		return false;
 	soft_cell_fill(cell, iov);

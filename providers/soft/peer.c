@@ -133,14 +133,14 @@ void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t
 	return map ? (char *)map->addr + ref->offset : NULL;
 }
 
-struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref)
+struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref, uint32_t *mask)
 {
 	struct soft_ring *ring = soft_peer_map(peer, ref, sizeof *ring);
-	uint32_t mask = ring ? SOFT_ONCE(ring->mask) : 0;
 
-	if (!ring || ((mask + 1) & mask) || mask == UINT32_MAX)
+	*mask = ring ? SOFT_ONCE(ring->mask) : 0;
+	if (!ring || ((*mask + 1) & *mask) || *mask == UINT32_MAX)
 		return NULL;
-	return soft_peer_map(peer, ref, soft_ring_size(mask + 1));
+	return soft_peer_map(peer, ref, soft_ring_size(*mask + 1));
 }
 
 /* Whether a queue lies within what is left of the extent; its entries have `least` bytes. */
@@ -184,8 +184,8 @@ static void peer_delete(struct soft_peer *peer)
 }
 
 /*
- * Maps its slots. What it says of them is looked at once, and has to be what soft_slots_init() makes: so they lie
- * on lines of their own, and together they do not go round 2^64.
+ * Maps its slots. What it says of them is looked at once, and has to be what soft_slots_init() may
+ * say: so they lie on lines of their own, and their length altogether is a number.
  */
 static bool peer_slots(struct soft_peer *peer)
 {

@@ -74,8 +74,7 @@ struct soft_ring {
 	_Atomic uint32_t
 		notify; /* SOFT_NOTIFY_*: set by the owner, taken by the sender that acts on it */
 	_Atomic uint32_t bell; /* the futex of evd_wait */
-	uint32_t mask;	       /* owner */
-	uint64_t head;	       /* owner: where its next user goes on; positions never restart */
+	uint32_t mask; /* owner, for who maps it; each side keeps it to itself, as a port's layout */
 	alignas(SOFT_LINE) struct soft_cell cell[]; /* and behind the last one the claims */
 };
 
@@ -86,9 +85,9 @@ static inline size_t soft_ring_size(uint32_t cells)
 }
 
 /* Senders. */
-static inline _Atomic uint64_t *soft_ring_claims(struct soft_ring *ring)
+static inline _Atomic uint64_t *soft_ring_claims(struct soft_ring *ring, uint32_t mask)
 {
-	return (_Atomic uint64_t *)(void *)&ring->cell[ring->mask + 1];
+	return (_Atomic uint64_t *)(void *)&ring->cell[mask + 1];
 }
 
 /* ---- a port: one endpoint as its peer sees it ---- */

@@ -63,14 +63,17 @@ struct soft_mem {
 	struct soft_ref ref;
 	uint64_t size;
 	enum soft_kind kind;
-	bool used_before; /* it holds what its last user left */
+	bool used_before;  /* it holds what its last user left */
+	uint64_t position; /* of a ring: where its next user goes on; positions never restart */
 };
 
 /* The consumer's end of a ring. cq.c */
 struct soft_cq {
 	struct soft_ia *ia;
 	struct soft_mem mem;
-	struct soft_ring *ring;
+	struct soft_ring *ring; /* poll lock, as the mask; without it see soft_cq_look() */
+	uint32_t mask;
+	uintptr_t both;	       /* the ring and the mask in one word, for who has no lock */
 	_Atomic uint64_t head; /* poll lock; without it a hint */
 	struct datp_evd *evd;  /* NULL: the IA's sink, for endpoints without an EVD */
 	_Atomic uint32_t lock; /* the sink's poll lock */
@@ -170,6 +173,7 @@ struct soft_ep {
 	struct soft_peer *peer;	 /* also soft_ia.lock */
 	struct soft_port *rport; /* the peer's port, and its two rings; also soft_ia.lock */
 	struct soft_ring *rring, *rrequest;
+	uint32_t rmask;		    /* of rring */
 	struct soft_layout rlayout; /* of its port */
 	uint32_t rindex, rgen;
 	uint32_t my_slot;   /* our name in the peer's rings */

@@ -177,18 +177,20 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 				      .sq_stride = sizeof(struct soft_sqe) };
 	struct soft_ring *ring;
 	struct soft_port *port;
+	uint32_t mask;
 
 	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_RING, 1 << 20, &pieces[0]) == DATP_OK);
 	ring = pieces[0].addr;
 	ring->mask = 127;
-	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == ring);
+	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == ring);
+	CHECK_EQ_INT(mask, 127);
 	ring->mask = UINT32_MAX;
-	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == NULL);
+	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
 	/* its cells would fit, but not its claims */
 	ring->mask = (uint32_t)(pieces[0].ref.extent_len / sizeof(ring->cell[0]) - 1) | 0x1fff;
-	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == NULL);
+	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
 	ring->mask = 126; /* no power of two */
-	CHECK(soft_peer_ring(&peer, &pieces[0].ref) == NULL);
+	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
 	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_PORT, 1 << 20, &pieces[1]) == DATP_OK);
 	port = pieces[1].addr;
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == port);

@@ -26,7 +26,7 @@ static void ring_send(uint32_t sender, uint32_t number)
 	struct soft_cell *cell;
 	uint64_t position;
 
-	while (!(cell = soft_ring_claim(world.b.evd.cq.ring, sender + 1, &position)))
+	while (!(cell = soft_ring_claim(world.b.evd.cq.ring, world.b.evd.cq.mask, sender + 1, &position)))
 		model_yield();
 	model_write(cell);
 	cell->kind = SOFT_CELL_MESSAGE;

@@ -141,7 +141,7 @@ static void watch_ring(struct soft_ring *ring)
 	model_watch(&ring->bell, sizeof(ring->bell), "bell");
 	for (uint32_t i = 0; i <= ring->mask; i++) {
 		model_watch(&ring->cell[i].ready, sizeof(ring->cell[i].ready), cells[i]);
-		model_watch(&soft_ring_claims(ring)[i], sizeof(soft_ring_claims(ring)[i]), claims[i]);
+		model_watch(&soft_ring_claims(ring, ring->mask)[i], sizeof(soft_ring_claims(ring, ring->mask)[i]), claims[i]);
 	}
 	model_keep(ring, soft_ring_size(ring->mask + 1));
 }
@@ -152,6 +152,7 @@ static void evd_open(struct soft_evd *evd, uint32_t cells)
 	evd->base.has_cq = true;
 	REQUIRE(soft_cq_init(&evd->cq, world.ia, &evd->base, 1) == DATP_OK);
 	soft_ring_init(evd->cq.ring, cells, 0);
+	soft_cq_use(&evd->cq, evd->cq.ring, cells - 1);
 	watch_ring(evd->cq.ring);
 }
 
@@ -251,6 +252,7 @@ static void side_join(struct side *side, struct side *to)
 	ep->my_slot = side == &world.a ? 1 : 2;
 	ep->rport = to->ep.port;
 	ep->rring = ep->rrequest = to->evd.cq.ring;
+	ep->rmask = to->evd.cq.mask;
 	ep->rlayout = to->ep.layout;
 	ep->rgen = to->ep.gen;
 	ep->rindex = to->ep.index;

@@ -61,7 +61,7 @@ static void send_one(uint32_t sender, uint32_t number)
 	struct soft_cell *cell;
 	uint64_t position;
 
-	while (!(cell = soft_ring_claim(t.cq.ring, sender + 1, &position)))
+	while (!(cell = soft_ring_claim(t.cq.ring, t.cq.mask, sender + 1, &position)))
 		sched_yield();
 	cell->kind = SOFT_CELL_MESSAGE;
 	cell->port = sender;
@@ -145,24 +145,24 @@ static void full_ring_refuses_until_cells_are_taken(void)
 {
 	uint64_t position;
 
-	for (uint32_t n = 0; n <= t.cq.ring->mask; n++)
+	for (uint32_t n = 0; n <= t.cq.mask; n++)
 		send_one(0, n);
 	for (int i = 0; i < 3; i++)
-		REQUIRE(soft_ring_claim(t.cq.ring, 1, &position) == NULL);
-	for (uint32_t n = 0; n <= t.cq.ring->mask / 8; n++) {
+		REQUIRE(soft_ring_claim(t.cq.ring, t.cq.mask, 1, &position) == NULL);
+	for (uint32_t n = 0; n <= t.cq.mask / 8; n++) {
 		REQUIRE_EQ_INT(soft_cq_peek(&t.cq)->len, t.next[0]++);
 		soft_cq_next(&t.cq);
 	}
-	for (uint32_t n = 0; n <= t.cq.ring->mask / 8; n++)
-		send_one(0, t.cq.ring->mask + 1 + n);
-	REQUIRE(soft_ring_claim(t.cq.ring, 1, &position) == NULL);
-	CHECK_EQ_INT(take(), t.cq.ring->mask + 1);
+	for (uint32_t n = 0; n <= t.cq.mask / 8; n++)
+		send_one(0, t.cq.mask + 1 + n);
+	REQUIRE(soft_ring_claim(t.cq.ring, t.cq.mask, 1, &position) == NULL);
+	CHECK_EQ_INT(take(), t.cq.mask + 1);
 }
 
 /* Makes the ring one that has been in use for long. */
 static void ring_age(uint64_t position)
 {
-	soft_ring_init(t.cq.ring, t.cq.ring->mask + 1, position);
+	soft_ring_init(t.cq.ring, t.cq.mask + 1, position);
 	t.cq.ring->taken = position;
 	t.cq.head = position;
 }
@@ -174,15 +174,44 @@ static void positions_go_on_beyond_every_boundary(void)
 
 	for (int i = 0; i < 3; i++) {
 		memset(t.next, 0, sizeof(t.next));
-		ring_age(boundaries[i] - 2 * (t.cq.ring->mask + 1));
+		ring_age(boundaries[i] - 2 * (t.cq.mask + 1));
 		for (uint32_t n = 0; n < 1024; n++) {
 			send_one(0, n);
 			REQUIRE_EQ_INT(take(), 1);
 		}
-		for (uint32_t n = 1024; n <= 1024 + t.cq.ring->mask; n++)
+		for (uint32_t n = 1024; n <= 1024 + t.cq.mask; n++)
 			send_one(0, n);
-		REQUIRE_EQ_INT(take(), t.cq.ring->mask + 1);
+		REQUIRE_EQ_INT(take(), t.cq.mask + 1);
 	}
+}
+
+/* A peer can write to its head at any time. */
+static void ring_is_as_long_as_it_was_made(void)
+{
+	struct soft_ring *ring = t.cq.ring;
+	uint32_t mask = t.cq.mask;
+
+	ring_age((1ull << 40) - 1); /* the last cell of a ring that is longer */
+	ring->mask = UINT32_MAX;
+	for (uint32_t n = 0; n < 300; n++) {
+		CHECK(!soft_cq_pending(&t.cq));
+		soft_cq_expect(&t.cq);
+		send_one(0, n);
+		CHECK(soft_cq_pending(&t.cq));
+		REQUIRE_EQ_INT(take(), 1);
+	}
+	datp_lock(&t.ia->lock);
+	soft_cqs_bury(t.ia, &t.peer[3]);
+	datp_unlock(&t.ia->lock);
+	soft_cq_fini(&t.cq);
+	datp_lock(&t.ia->lock);
+	soft_cqs_bury(t.ia, &t.peer[3]); /* those at rest, too */
+	datp_unlock(&t.ia->lock);
+	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
+	REQUIRE(t.cq.ring == ring);
+	CHECK_EQ_INT(ring->mask, mask);
+	send_one(0, 300);
+	CHECK_EQ_INT(take(), 1);
 }
 
 /* ------------------------------------------------------------------ the dead */
@@ -193,7 +222,7 @@ static void claim_and_stay(void *arg)
 
 	(void)arg;
 	send_one(1, 0);
-	REQUIRE(soft_ring_claim(t.cq.ring, 2, &position) != NULL);
+	REQUIRE(soft_ring_claim(t.cq.ring, t.cq.mask, 2, &position) != NULL);
 	check_signal(CHECK_PARENT);
 	pause();
 }
@@ -227,7 +256,7 @@ static void claim_in_a_ring_at_rest_does_not_block_its_next_user(void)
 	uint64_t position;
 
 	send_one(0, 0);
-	REQUIRE(soft_ring_claim(ring, 2, &position) != NULL);
+	REQUIRE(soft_ring_claim(ring, t.cq.mask, 2, &position) != NULL);
 	send_one(0, 1);
 	CHECK_EQ_INT(take(), 1);
 	soft_cq_fini(&t.cq);
@@ -384,6 +413,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_many_processes_arrive_once_and_in_order),
 	CHECK_TEST(full_ring_refuses_until_cells_are_taken),
 	CHECK_TEST(positions_go_on_beyond_every_boundary),
+	CHECK_TEST(ring_is_as_long_as_it_was_made),
 	CHECK_TEST(sender_killed_with_a_cell_claimed_is_passed_over),
 	CHECK_TEST(claim_in_a_ring_at_rest_does_not_block_its_next_user),
 	CHECK_TEST(ring_that_is_used_again_goes_on_where_it_was),

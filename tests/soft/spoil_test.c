@@ -81,7 +81,8 @@ static void call(unsigned int *seed, const DAT_RMR_TRIPLET *target)
 static struct {
 	struct soft_port *port, *rport;
 	struct soft_layout layout, rlayout;
-	struct soft_ring *ring;
+	struct soft_ring *ring, *own;
+	uint32_t mask;
 	struct soft_shared *here, *there, was_here, was_there;
 	_Atomic bool over;
 	pthread_t thread;
@@ -127,7 +128,7 @@ static void spoil_request(void)
 
 static void spoil_cell(void)
 {
-	struct soft_cell *cell = &spoiler.ring->cell[any() & spoiler.ring->mask];
+	struct soft_cell *cell = &spoiler.ring->cell[any() & spoiler.mask];
 
 	switch (rand_r(&spoiler.seed) % 6) {
 	case 0: cell->len = any(); break;
@@ -136,6 +137,19 @@ static void spoil_cell(void)
 	case 3: cell->kind = (uint16_t)any(); break;
 	case 4: cell->from = any(); break;
 	default: cell->port = any();
+	}
+}
+
+/* Of the ring of the other side, and of our own. */
+static void spoil_ring(void)
+{
+	struct soft_ring *ring = rand_r(&spoiler.seed) % 2 ? spoiler.ring : spoiler.own;
+
+	switch (rand_r(&spoiler.seed) % 4) {
+	case 0: ring->mask = any(); break;
+	case 1: atomic_store(&ring->tail, any()); break;
+	case 2: atomic_store(&ring->attention, any()); break;
+	default: atomic_store(&ring->notify, any());
 	}
 }
 
@@ -152,6 +166,7 @@ static void *spoil(void *arg)
 		spoil_receive();
 		spoil_request();
 		spoil_cell();
+		spoil_ring();
 		spoil_slots();
 	}
 	return NULL;
@@ -164,6 +179,8 @@ static void spoil_begin(const struct soft_ep *ep, int round)
 	spoiler.layout = ep->layout;
 	spoiler.rlayout = ep->rlayout;
 	spoiler.ring = ep->rring;
+	spoiler.own = soft_evd(ep->base.recv_evd)->cq.ring;
+	spoiler.mask = spoiler.ring->mask;
 	spoiler.here = soft_ia(ep->base.obj.ia)->shared;
 	spoiler.there = ep->peer->shared;
 	spoiler.was_here = *spoiler.here;

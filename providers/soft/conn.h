@@ -18,6 +18,8 @@ void soft_ep_disconnect(struct datp_ep *ep, enum datp_close how);
 
 /* An operation failed: the connection is going to be BROKEN, soon. EP lock. */
 void soft_ep_fail(struct soft_ep *ep);
+/* The peer has written what cannot be into what we share; says so, and fails. EP lock. */
+void soft_ep_spoiled(struct soft_ep *ep);
 /* A graceful disconnect has nothing left to wait for. EP lock. */
 void soft_ep_drained(struct soft_ep *ep);
 /*

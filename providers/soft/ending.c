@@ -205,6 +205,16 @@ void soft_ep_fail(struct soft_ep *ep)
 			"soft: no memory to break a connection that failed; disconnect it by hand");
 }
 
+void soft_ep_spoiled(struct soft_ep *ep)
+{
+	if (!ep->failing)
+		datp_log(1,
+			 "soft: process %d has spoiled the memory that it shares with this one; "
+			 "the connection ends",
+			 (int)ep->peer->pid);
+	soft_ep_fail(ep);
+}
+
 static void drained_now(struct datp_ep *base)
 {
 	struct soft_ep *ep = soft_ep(base);

@@ -276,12 +276,7 @@ static void match_done(uint64_t len, uint8_t solicited, struct soft_desc *desc, 
 /* What is in a queue makes no sense: nothing of it is executed any more, and the connection ends. */
 static bool dir_nonsense(struct soft_dir *dir)
 {
-	if (!dir->ep->failing)
-		datp_log(1,
-			 "soft: process %d has spoiled the memory that it shares with this one; "
-			 "the connection ends",
-			 (int)dir->peer->pid);
-	soft_ep_fail(dir->ep);
+	soft_ep_spoiled(dir->ep);
 	return false;
 }
 
@@ -483,10 +478,16 @@ static unsigned int engine_round(struct soft_dir *dir, bool *blocked)
 		uint32_t done = atomic_load_explicit(&ip->sq_done, memory_order_relaxed);
 		struct soft_sqe *e = soft_port_sqe(ip, dir->il, done);
 		uint8_t status = DAT_DTO_SUCCESS;
+		/* acquire: the requests; all of each was written before it was counted */
+		uint32_t posted = atomic_load_explicit(&ip->sq_posted, memory_order_acquire);
 
-		/* acquire: the request; all of it was written before it was counted */
-		if (done == atomic_load_explicit(&ip->sq_posted, memory_order_acquire))
+		if (done == posted)
 			return count;
+		/* more than the queue holds would keep us here for as long as one can count */
+		if (posted - done > dir->il->sq_mask + 1) {
+			dir_nonsense(dir);
+			return count;
+		}
 		if (!dir_open(dir) || atomic_load_explicit(&ip->failed, memory_order_relaxed))
 			return count;
 		if (!exec(dir, e, &status)) {

@@ -115,6 +115,7 @@ soft_plain_recv_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	    ep->soft_mark >= 0 || ep->hard_mark >= 0 ||
 	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, soft_pz_id(ep->base.pz), iov, true))
 		return false;
+	wqe->len = iov->len;
 	soft_desc_post(ep, wqe->seq, iov, 1);
 	ep->base.rq.posted++;
 	if (__builtin_expect(soft_desc_wanted(ep), 0))
@@ -172,7 +173,7 @@ soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *
 	       (rq->posted - rq->finished < 2 ||
 		atomic_load_explicit(&next->state, memory_order_relaxed) == SOFT_DESC_POSTED) &&
 	       desc->n == 1 && len <= sink->len &&
-	       soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, ep->port->pz, sink, true);
+	       soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, soft_pz_id(ep->base.pz), sink, true);
 }
 
 /*

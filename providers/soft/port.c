@@ -9,6 +9,7 @@
 #include "conn.h"
 #include "cq.h"
 #include "recv.h"
+#include "request.h"
 #include "send.h"
 #include "srq.h"
 #include <stdlib.h>
@@ -173,13 +174,15 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 	for (uint32_t seq = base->rq.finished; !base->srq && seq != base->rq.posted; seq++) {
 		struct soft_desc *from = soft_port_desc(ep->port, &ep->layout, seq),
 				 *to = soft_port_desc(port, &layout, seq);
+		struct soft_sink sink;
 
-		if (from->n > (uint32_t)next->attr.max_recv_iov) {
+		if (!soft_sink_copy(&sink, from, &ep->layout) ||
+		    sink.n > (uint32_t)next->attr.max_recv_iov) {
 			soft_arena_free(ia, &mem);
 			return DATP_ERR_STATE; /* what is posted has more segments than that */
 		}
-		to->n = from->n;
-		memcpy(to->sge, from->sge, from->n * sizeof from->sge[0]);
+		to->n = sink.n;
+		memcpy(to->sge, sink.sge, sink.n * sizeof sink.sge[0]);
 		atomic_store_explicit(&to->state, SOFT_DESC_POSTED, memory_order_relaxed);
 	}
 	atomic_store_explicit(&port->rq_posted, base->rq.posted, memory_order_relaxed);

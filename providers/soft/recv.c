@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "joint.h"
 #include "mr.h"
+#include "opening.h"
 #include "peer.h"
 #include "port.h"
 #include "request.h"
@@ -78,7 +79,20 @@ static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge *
 	return &rq->ring[rq->finished & rq->mask];
 }
 
-/* Receives that the engine has filled. */
+/*
+ * A receive that the engine has filled. What is said of it both sides can write to, and the program
+ * believes what we say: so it is nothing that cannot be.
+ */
+static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struct soft_desc *desc)
+{
+	uint64_t len = SOFT_ONCE(desc->len);
+	uint8_t status = soft_status(SOFT_ONCE(desc->status));
+
+	if (status == DAT_DTO_SUCCESS && len > wqe->len)
+		status = DAT_DTO_ERR_TRANSPORT;
+	receive_done(ep, wqe, status, len, SOFT_ONCE(desc->solicited), NULL, NULL);
+}
+
 static bool deliver_done(struct soft_ep *ep)
 {
 	struct datp_wq *rq = &ep->base.rq;
@@ -91,8 +105,7 @@ static bool deliver_done(struct soft_ep *ep)
 		if (atomic_load_explicit(&desc->state, memory_order_acquire) != SOFT_DESC_DONE)
 			break;
 		atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
-		receive_done(ep, &rq->ring[rq->finished & rq->mask], desc->status, desc->len,
-			     desc->solicited, NULL, NULL);
+		deliver_filled(ep, &rq->ring[rq->finished & rq->mask], desc);
 		any = true;
 	}
 	return any;
@@ -166,8 +179,13 @@ void soft_recv_progress(struct soft_ep *ep)
 /* Keeps a message until a receive is posted. */
 static void message_park(struct soft_ep *ep, const struct soft_payload *payload)
 {
-	struct soft_parked *m = malloc(sizeof *m);
+	struct soft_parked *m;
 
+	if (ep->parked_count >= SOFT_WINDOW) { /* its sender has no credit for it */
+		soft_ep_spoiled(ep);
+		return;
+	}
+	m = malloc(sizeof *m);
 	if (!m) {
 		datp_log(
 			1,
@@ -213,7 +231,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 	int count;
 
 	if (!soft_payload_get(ep->peer, cell, &p)) {
-		soft_ep_fail(ep);
+		soft_ep_spoiled(ep);
 		return;
 	}
 	deliver_done(ep); /* long ones before it */
@@ -263,7 +281,11 @@ static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 		ep,
 		cell->gen); /* data says that the peer is established, if nothing else has yet */
 	datp_lock(&ep->base.lock);
-	mine = ep->open && !ep->failing && ep->gen == cell->gen;
+	/*
+	 * Its own ring: else what is returned would be an event of another queue, which nobody keeps
+	 * for who frees the endpoint
+	 */
+	mine = ep->open && !ep->failing && ep->gen == cell->gen && soft_ep_recv_cq(ep) == cq;
 	if (mine && cell->kind == SOFT_CELL_MESSAGE)
 		message_take(ep, cell, out, n);
 	else if (mine)
@@ -284,7 +306,7 @@ void soft_sq_reap(struct soft_ep *ep)
 		const struct soft_sqe *e =
 			soft_port_sqe(ep->port, &ep->layout, ep->sq_reaped++);
 		struct datp_wqe *wqe = &sq->ring[sq->finished & sq->mask];
-		uint8_t status = SOFT_ONCE(e->status);
+		uint8_t status = soft_status(SOFT_ONCE(e->status));
 
 		if (wqe->op == DATP_BIND && e->bind_old)
 			/* the old context is dead now, for everybody */

@@ -59,6 +59,12 @@ static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc
 	return soft_sge_copy(sink->sge, desc->sge, sink->n, layout->rq_stride, sizeof *desc);
 }
 
+/* A result, as the other side says. */
+static inline uint8_t soft_status(uint8_t said)
+{
+	return said <= DAT_DTO_ERR_PARTIAL_PACKET ? said : DAT_DTO_ERR_TRANSPORT;
+}
+
 static inline uint64_t soft_sge_room(const struct datp_sge *sge, int n)
 {
 	uint64_t room = 0;

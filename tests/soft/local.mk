@@ -100,7 +100,7 @@ tests_soft_share_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_spoil_test_SOURCES = tests/soft/spoil_test.c
 tests_soft_spoil_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_spoil_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_spoil_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_thread_test_SOURCES = tests/soft/thread_test.c
 tests_soft_thread_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -158,6 +158,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_peer_lost(peer)	  model_peer_lost(peer)
 #define soft_ep_heard(ep, gen)	  model_ep_heard(ep, gen)
 #define soft_ep_fail(ep)	  model_ep_fail(ep)
+#define soft_ep_spoiled(ep)	  model_ep_fail(ep)
 
 #endif
 #endif

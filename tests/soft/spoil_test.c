@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "api.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/cq.h"
+#include "providers/soft/send.h"
 
 #define ROUNDS 40
 #define CALLS  400
@@ -45,6 +46,15 @@ static void open_side(struct offer *offer)
 	offer->target = api_target(&buf, 0, SIZE);
 }
 
+/* What a program may be told of a receive, and believes. */
+static void want_possible(const DAT_EVENT *event)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	CHECK(dto->ep_handle == end.ep);
+	CHECK(dto->status != DAT_DTO_SUCCESS || dto->transfered_length <= MOST);
+}
+
 /* Calls of both sides, without any expectation: mixed lengths, one or two segments. */
 static void call(unsigned int *seed, const DAT_RMR_TRIPLET *target)
 {
@@ -70,8 +80,9 @@ static void call(unsigned int *seed, const DAT_RMR_TRIPLET *target)
 	default:
 		(void)dat_ep_post_recv(end.ep, 2, two, cookie, 0);
 	}
-	while (dat_evd_dequeue(end.recv, &event) == DAT_SUCCESS ||
-	       dat_evd_dequeue(end.request, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(end.recv, &event) == DAT_SUCCESS)
+		want_possible(&event);
+	while (dat_evd_dequeue(end.request, &event) == DAT_SUCCESS)
 		;
 }
 
@@ -101,10 +112,13 @@ static void spoil_receive(void)
 {
 	struct soft_desc *desc = soft_port_desc(spoiler.rport, &spoiler.rlayout, any());
 
-	switch (rand_r(&spoiler.seed) % 4) {
+	switch (rand_r(&spoiler.seed) % 7) {
 	case 0: desc->n = any(); break;
 	case 1: desc->sge[0].len = any(); break;
 	case 2: desc->sge[0].addr += any(); break;
+	case 3: desc->len = any(); break;
+	case 4: desc->status = (uint8_t)any(); break;
+	case 5: atomic_store(&desc->state, any()); break;
 	default: desc->sge[0].lmr_context = any();
 	}
 }
@@ -130,12 +144,13 @@ static void spoil_cell(void)
 {
 	struct soft_cell *cell = &spoiler.ring->cell[any() & spoiler.mask];
 
-	switch (rand_r(&spoiler.seed) % 6) {
+	switch (rand_r(&spoiler.seed) % 7) {
 	case 0: cell->len = any(); break;
 	case 1: cell->slot = any(); break;
 	case 2: cell->flags = (uint16_t)any(); break;
 	case 3: cell->kind = (uint16_t)any(); break;
 	case 4: cell->from = any(); break;
+	case 5: cell->gen = any(); break;
 	default: cell->port = any();
 	}
 }
@@ -276,6 +291,113 @@ static void spoiled_memory_harms_nobody(void)
 	check_join(peer);
 }
 
+/* ------------------------------------------------------------------ one word at a time */
+
+/* A connection within this process; its receiving half is `far`. */
+static struct soft_ep *near_ep, *far_ep;
+
+static void open_pair(void)
+{
+	api_open();
+	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	near_ep = (struct soft_ep *)pair.a.ep;
+	far_ep = (struct soft_ep *)pair.b.ep;
+}
+
+static void want_broken(void)
+{
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+/* A program that is told of more bytes than it asked for may well go and read them. */
+static void receive_is_not_longer_than_it_was_posted(void)
+{
+	struct soft_desc *desc;
+
+	open_pair();
+	desc = soft_port_desc(far_ep->port, &far_ep->layout, far_ep->base.rq.posted);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
+	desc->len = 1001;
+	desc->status = DAT_DTO_SUCCESS;
+	atomic_store(&desc->state, SOFT_DESC_DONE);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 2000, 8, 2, DAT_COMPLETION_SUPPRESS_FLAG),
+		    DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_TRANSPORT, 1001);
+	want_broken();
+}
+
+static void result_is_one_that_there_is(void)
+{
+	struct soft_desc *desc;
+
+	open_pair();
+	desc = soft_port_desc(far_ep->port, &far_ep->layout, far_ep->base.rq.posted);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
+	desc->len = 8;
+	desc->status = 200;
+	atomic_store(&desc->state, SOFT_DESC_DONE);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 2000, 8, 2, DAT_COMPLETION_SUPPRESS_FLAG),
+		    DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_TRANSPORT, 8);
+	want_broken();
+}
+
+static void message_in_a_ring_of_another_queue_is_nobodys(void)
+{
+	struct soft_cq *cq;
+	struct soft_cell *cell;
+	uint64_t position = 0;
+
+	open_pair();
+	end.recv = api_evd(8, DAT_EVD_DTO_FLAG);
+	cq = &soft_evd(end.recv)->cq;
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
+	cell = soft_ring_claim(cq->ring, cq->mask, near_ep->my_slot, &position);
+	REQUIRE(cell != NULL);
+	soft_cell_address(cell, near_ep, 8, 0);
+	soft_ring_publish(cell, position);
+	API_EMPTY(end.recv);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 2000, 100, 2, DAT_COMPLETION_SUPPRESS_FLAG),
+		    DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 100);
+}
+
+static void messages_without_credit_are_not_kept_for_ever(void)
+{
+	open_pair();
+	check_stderr_begin();
+	for (uint64_t n = 0; n <= SOFT_WINDOW; n++) {
+		near_ep->credit = near_ep->msg;
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 8, n, DAT_COMPLETION_SUPPRESS_FLAG),
+			    DAT_SUCCESS);
+		API_EMPTY(pair.b.recv);
+	}
+	want_broken();
+	check_stderr_end();
+}
+
+static void no_more_requests_are_executed_than_there_can_be(void)
+{
+	struct soft_port *port;
+
+	open_pair();
+	port = near_ep->port;
+	for (uint32_t i = 0; i <= near_ep->layout.sq_mask; i++) {
+		struct soft_sqe *e = soft_port_sqe(port, &near_ep->layout, i);
+
+		e->op = DATP_RDMA_WRITE;
+		e->n = 0;
+		e->len = 0;
+	}
+	check_stderr_begin();
+	atomic_store(&port->sq_posted, atomic_load(&port->sq_done) - 1);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
+	want_broken();
+	check_stderr_end();
+}
+
 static void setup(void)
 {
 	/* the other process spoils it beside all rules, but the threads here obey them */
@@ -283,7 +405,15 @@ static void setup(void)
 		check_skip("the spoiler is a race by itself");
 }
 
-static const struct check_test tests[] = { CHECK_TEST(spoiled_memory_harms_nobody), CHECK_END };
+static const struct check_test tests[] = {
+	CHECK_TEST(spoiled_memory_harms_nobody),
+	CHECK_TEST(receive_is_not_longer_than_it_was_posted),
+	CHECK_TEST(result_is_one_that_there_is),
+	CHECK_TEST(message_in_a_ring_of_another_queue_is_nobodys),
+	CHECK_TEST(messages_without_credit_are_not_kept_for_ever),
+	CHECK_TEST(no_more_requests_are_executed_than_there_can_be),
+	CHECK_END
+};
 
 static const struct check_suite spoil_suite = {
 	.name = "spoiled memory", .setup = setup, .teardown = api_close, .tests = tests

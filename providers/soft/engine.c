@@ -371,17 +371,6 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 	return dir_move(dir, write, write, &ilist, &tlist, r->len, status);
 }
 
-static void exec_bind(struct soft_dir *dir, const struct soft_request *r, struct soft_sqe *e)
-{
-	struct soft_sqe bind = { .remote = r->remote,
-				 .bind_priv = r->bind_priv,
-				 .bind_lmr = r->bind_lmr,
-				 .bind_life = r->bind_life };
-
-	soft_mr_bind(dir->imr, &bind, dir_ipz(dir));
-	e->bind_old = bind.bind_old;
-}
-
 /*
  * Tells the target that receives of its own are done; or, with nothing done, that we wait for it.
  * Only the owner of an SRQ can give us one of its buffers, and that must not wait until somebody
@@ -444,7 +433,7 @@ static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	case DATP_SEND:
 		return exec_send(dir, &r, status);
 	case DATP_BIND:
-		exec_bind(dir, &r, e);
+		e->bind_old = soft_mr_bind(dir->imr, &r, dir_ipz(dir));
 		return true;
 	case DATP_RDMA_READ:
 	case DATP_RDMA_WRITE:

@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "pages.h"
 #include "peer.h"
+#include "request.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,27 +194,29 @@ void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct dat
 	e->bind_life = atomic_load_explicit(&ia->mr[rmr->index].life, memory_order_relaxed);
 }
 
-void soft_mr_bind(struct soft_mr *table, struct soft_sqe *e, uint32_t pz)
+uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz)
 {
-	uint32_t index = SOFT_MR_INDEX(e->remote.rmr_context);
+	uint32_t index = SOFT_MR_INDEX(r->remote.rmr_context);
 	struct soft_mr *mr = &table[index];
+	uint32_t old;
 
 	if (index >= SOFT_MR_COUNT)
-		return;
+		return 0;
 	/*
 	 * sequentially consistent: the engine is held, so soft_rmr_free waits for us, or we see its
 	 * count
 	 */
-	if (atomic_load(&mr->life) != e->bind_life)
-		return;
-	e->bind_old = mr_kill(mr);
-	if (e->remote.len)
-		mr_publish(mr, e->remote.rmr_context,
-			   &(struct soft_range){ .addr = e->remote.addr,
-						 .len = e->remote.len,
-						 .priv = e->bind_priv,
+	if (atomic_load(&mr->life) != r->bind_life)
+		return 0;
+	old = mr_kill(mr);
+	if (r->remote.len)
+		mr_publish(mr, r->remote.rmr_context,
+			   &(struct soft_range){ .addr = r->remote.addr,
+						 .len = r->remote.len,
+						 .priv = r->bind_priv,
 						 .pz = pz,
-						 .lmr = e->bind_lmr });
+						 .lmr = r->bind_lmr });
+	return old;
 }
 
 /* Sequentially consistent: see mr_kill. */

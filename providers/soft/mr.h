@@ -5,6 +5,8 @@
 
 #include "soft.h"
 
+struct soft_request;
+
 enum datp_err soft_mr_init(struct soft_ia *ia);
 void soft_mr_fini(struct soft_ia *ia);
 
@@ -22,10 +24,10 @@ void soft_rmr_free(struct datp_rmr *rmr);
 void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_lmr *lmr,
 		      struct soft_sqe *e);
 /*
- * Executes a bind: the old context dies, and the new one (if the length is not 0) lives. Engine
- * held.
+ * Executes a bind: the old context, which is returned (0: there was none), dies, and the new one (if
+ * the length is not 0) lives. Engine held.
  */
-void soft_mr_bind(struct soft_mr *table, struct soft_sqe *e, uint32_t pz);
+uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz);
 
 /*
  * Waits until no access of the peers, or of ours to them, that may have begun before this call is

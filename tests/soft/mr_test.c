@@ -7,6 +7,7 @@
 #include "check.h"
 #include "providers/soft/arena.h"
 #include "providers/soft/mr.h"
+#include "providers/soft/request.h"
 
 #define REBINDS 1000000u
 #define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
@@ -57,14 +58,17 @@ static void table_close(void)
 }
 
 /* A bind as it is posted; soft_mr_bind() executes it. */
-static struct soft_sqe bind_post(const struct datp_rge *range)
+static struct soft_request bind_post(const struct datp_rge *range)
 {
+	const struct soft_layout layout = { .sq_stride = sizeof(struct soft_sqe) };
 	struct soft_sqe e = { .op = DATP_BIND, .bind_priv = RIGHTS };
+	struct soft_request r;
 
 	soft_rmr_prepare(t.ia, &t.rmr, &t.lmr.base, &e);
 	e.remote.addr = range->addr;
 	e.remote.len = range->len;
-	return e;
+	REQUIRE(soft_request_copy(&r, &e, &layout));
+	return r;
 }
 
 static bool allowed(uint32_t context, uint64_t addr, uint64_t len)
@@ -93,15 +97,15 @@ static void *onlooker(void *arg)
 
 static void rebind_is_never_seen_by_halves(void)
 {
-	struct soft_sqe e = bind_post(&ranges[0]);
-	uint32_t context = e.remote.rmr_context;
+	struct soft_request r = bind_post(&ranges[0]);
+	uint32_t context = r.remote.rmr_context;
 	pthread_t thread;
 	void *wrong;
 
 	REQUIRE(pthread_create(&thread, NULL, onlooker, &context) == 0);
 	for (uint32_t n = 0; n < REBINDS; n++) {
-		e = bind_post(&ranges[n & 1]);
-		soft_mr_bind(t.ia->mr, &e, PZ);
+		r = bind_post(&ranges[n & 1]);
+		soft_mr_bind(t.ia->mr, &r, PZ);
 	}
 	atomic_store(&t.stop, true);
 	pthread_join(thread, &wrong);
@@ -110,27 +114,25 @@ static void rebind_is_never_seen_by_halves(void)
 
 static void bind_gives_its_range_and_ends_the_one_before(void)
 {
-	struct soft_sqe one = bind_post(&ranges[0]), two;
+	struct soft_request one = bind_post(&ranges[0]), two;
 
 	CHECK(!allowed(one.remote.rmr_context, ranges[0].addr, 1));
-	soft_mr_bind(t.ia->mr, &one, PZ);
-	CHECK_EQ_INT(one.bind_old, 0);
+	CHECK_EQ_INT(soft_mr_bind(t.ia->mr, &one, PZ), 0);
 	CHECK(allowed(one.remote.rmr_context, ranges[0].addr, ranges[0].len));
 	CHECK(!allowed(one.remote.rmr_context, ranges[0].addr, ranges[0].len + 1));
 	two = bind_post(&ranges[1]);
-	soft_mr_bind(t.ia->mr, &two, PZ);
-	CHECK_EQ_INT(two.bind_old, one.remote.rmr_context);
+	CHECK_EQ_INT(soft_mr_bind(t.ia->mr, &two, PZ), one.remote.rmr_context);
 	CHECK(!allowed(one.remote.rmr_context, ranges[0].addr, 1));
 	CHECK(allowed(two.remote.rmr_context, ranges[1].addr, ranges[1].len));
 }
 
 static void window_is_good_for_no_local_access(void)
 {
-	struct soft_sqe e = bind_post(&ranges[0]);
+	struct soft_request r = bind_post(&ranges[0]);
 	struct datp_sge sge = { .addr = ranges[0].addr, .len = 8 };
 
-	soft_mr_bind(t.ia->mr, &e, PZ);
-	sge.lmr_context = e.remote.rmr_context;
+	soft_mr_bind(t.ia->mr, &r, PZ);
+	sge.lmr_context = r.remote.rmr_context;
 	CHECK_EQ_INT(soft_mr_check_iov(t.ia->mr, PZ, &sge, 1, false), DATP_ERR_PRIV_READ);
 	sge.lmr_context = t.lmr.base.lmr_context;
 	CHECK_EQ_INT(soft_mr_check_iov(t.ia->mr, PZ, &sge, 1, false), DATP_OK);
@@ -138,21 +140,21 @@ static void window_is_good_for_no_local_access(void)
 
 static void bind_that_waited_while_its_window_was_freed_comes_to_nothing(void)
 {
-	struct soft_sqe e = bind_post(&ranges[0]);
+	struct soft_request r = bind_post(&ranges[0]);
 
 	soft_rmr_free(&t.rmr.base);
-	soft_mr_bind(t.ia->mr, &e, PZ);
-	CHECK(!allowed(e.remote.rmr_context, ranges[0].addr, 1));
+	soft_mr_bind(t.ia->mr, &r, PZ);
+	CHECK(!allowed(r.remote.rmr_context, ranges[0].addr, 1));
 }
 
 static void window_onto_a_region_that_is_freed_is_shut(void)
 {
-	struct soft_sqe e = bind_post(&ranges[0]);
+	struct soft_request r = bind_post(&ranges[0]);
 
-	soft_mr_bind(t.ia->mr, &e, PZ);
-	CHECK(allowed(e.remote.rmr_context, ranges[0].addr, 1));
+	soft_mr_bind(t.ia->mr, &r, PZ);
+	CHECK(allowed(r.remote.rmr_context, ranges[0].addr, 1));
 	soft_lmr_free(&t.lmr.base);
-	CHECK(!allowed(e.remote.rmr_context, ranges[0].addr, 1));
+	CHECK(!allowed(r.remote.rmr_context, ranges[0].addr, 1));
 }
 
 static void context_is_not_used_again_soon(void)

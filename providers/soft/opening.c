@@ -7,9 +7,9 @@
 #define _GNU_SOURCE
 #include "opening.h"
 #include "conn.h"
+#include "knock.h"
 #include "mover.h"
 #include "port.h"
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -51,82 +51,6 @@ static void msg_endpoint(struct soft_msg *msg, struct soft_ep *ep)
 
 /* ---- the active side ---- */
 
-/* Whether the address is one of this host: the kernel lets us bind to it. */
-static bool address_is_local(const struct sockaddr *sa)
-{
-	struct sockaddr_storage copy = { 0 };
-	socklen_t len =
-		sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-	int fd = socket(sa->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool local = false;
-
-	if (fd < 0)
-		return true; /* cannot say: the listener decides */
-	memcpy(&copy, sa, len);
-	if (sa->sa_family == AF_INET)
-		((struct sockaddr_in *)&copy)->sin_port = 0;
-	else
-		((struct sockaddr_in6 *)&copy)->sin6_port = 0;
-	local = bind(fd, (struct sockaddr *)&copy, len) == 0 || errno != EADDRNOTAVAIL;
-	close(fd);
-	return local;
-}
-
-/* The key of an address's own listeners. */
-static enum datp_err address_key(const struct sockaddr *sa, char *key, size_t size)
-{
-	const void *raw;
-
-	if (sa->sa_family == AF_INET) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
-
-		if (in->sin_addr.s_addr == INADDR_ANY || IN_MULTICAST(ntohl(in->sin_addr.s_addr)))
-			return DATP_ERR_ADDRESS_MALFORMED;
-		raw = &in->sin_addr;
-	} else if (sa->sa_family == AF_INET6) {
-		raw = &((const struct sockaddr_in6 *)sa)->sin6_addr;
-	} else {
-		return DATP_ERR_ADDRESS_UNSUPPORTED;
-	}
-	inet_ntop(sa->sa_family, raw, key, (socklen_t)size);
-	return DATP_OK;
-}
-
-/*
- * A socket connected to the listener of (address, qual). -1: *why says what the endpoint is to
- * hear, 0: nothing, as it is we who have no socket.
- */
-static int listener_reach(const struct soft_ia *ia, const struct datp_conn_param *param,
-			  const char *key, pid_t *pid, DAT_EVENT_NUMBER *why)
-{
-	const char *keys[2] = { key, "*" };
-	struct sockaddr_storage sa;
-	int fd;
-
-	*why = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0) {
-		datp_log(1, "soft: no socket to connect with: %s; raise the limit (ulimit -n)",
-			 strerror(errno));
-		*why = 0;
-		return -1;
-	}
-	for (int i = 0; i < 2; i++) {
-		socklen_t len = soft_listener_name(&sa, ia->realm, keys[i], param->qual);
-
-		if (connect(fd, (struct sockaddr *)&sa, len) < 0)
-			continue; /* it can be tried again */
-		if (soft_same_user(fd, pid))
-			return fd;
-		close(fd);
-		return -1;
-	}
-	close(fd);
-	if (!address_is_local(param->address))
-		*why = DAT_CONNECTION_EVENT_UNREACHABLE;
-	return -1;
-}
-
 enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param *param)
 {
 	struct soft_ia *ia = soft_ia(base->obj.ia);
@@ -134,15 +58,16 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	struct soft_socket *sock;
 	struct soft_msg msg;
 	char key[INET6_ADDRSTRLEN];
+	struct soft_door door;
 	DAT_EVENT_NUMBER why;
-	enum datp_err err = address_key(param->address, key, sizeof key);
-	pid_t pid = 0;
+	enum datp_err err = soft_address_key(param->address, key, sizeof key);
+	pid_t pid;
 	bool sent;
 	int fd;
 
 	if (err)
 		return err;
-	fd = listener_reach(ia, param, key, &pid, &why);
+	fd = soft_knock(ia, param, key, &door, &pid, &why);
 	if (fd < 0 && !why)
 		return DATP_ERR_DEVICE;
 	if (fd < 0) {
@@ -169,9 +94,10 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	sock->ep = ep;
 	sock->gen = msg.my_gen;
 	ep->socket = sock;
-	sent = sock->slot && soft_socket_send(sock, &msg);
+	sent = sock->slot && (pid < 0 || soft_socket_send(sock, &msg));
 	datp_unlock(&ia->lock);
-	err = sent ? soft_socket_watch(sock) : DATP_OK;
+	if (sent)
+		err = pid < 0 ? soft_knock_again(sock, &door, &msg) : soft_socket_watch(sock);
 	if (!sent || err) {
 		soft_socket_end(sock);
 		if (!err)

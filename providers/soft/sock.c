@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "sock.h"
 #include "arena.h"
+#include "knock.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -283,6 +284,7 @@ void soft_socket_end(struct soft_socket *sock)
 	struct soft_ia *ia = sock->ia;
 	struct soft_peer *peer;
 
+	soft_knock_end(sock);
 	if (sock->watch)
 		datp_loop_del(sock->watch);
 	datp_lock(&ia->lock);

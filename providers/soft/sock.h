@@ -37,6 +37,7 @@ struct soft_socket {
 	struct soft_ia *ia;
 	int fd;
 	struct datp_watch *watch;
+	struct soft_knock *knock; /* active: it is not let in yet; service thread. knock.c */
 	pid_t pid;
 	bool active;		/* ours was the connect */
 	bool kept;		/* the link to `peer`: its hang-up is the peer's end */

@@ -51,6 +51,7 @@ SOFT_API_TESTS = \
 	tests/soft/gone_test \
 	tests/soft/hostile_test \
 	tests/soft/kill_test \
+	tests/soft/knock_test \
 	tests/soft/long_test \
 	tests/soft/mix_test \
 	tests/soft/realm_test \
@@ -81,6 +82,10 @@ tests_soft_hostile_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARN
 tests_soft_kill_test_SOURCES = tests/soft/kill_test.c
 tests_soft_kill_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_kill_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_knock_test_SOURCES = tests/soft/knock_test.c
+tests_soft_knock_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_knock_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_long_test_SOURCES = tests/soft/long_test.c
 tests_soft_long_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The way to a listener: from an address and a connection qualifier to a socket that is connected.
+ * A listener whose queue is full is one that has not come round yet, and the kernel says no word
+ * when it does; so it is knocked at again and again, until it is let in or the attempt is given up,
+ * mostly because its time is over.
+ */
+#define _GNU_SOURCE
+#include "knock.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define KNOCK_NS 10000000L /* every so often */
+
+struct soft_knock {
+	struct soft_door door;
+	struct soft_msg msg; /* what to say when let in */
+	int timer_fd;
+	struct datp_watch *watch;
+};
+
+/* Whether the address is one of this host: the kernel lets us bind to it. */
+static bool address_is_local(const struct sockaddr *sa)
+{
+	struct sockaddr_storage copy = { 0 };
+	socklen_t len =
+		sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	int fd = socket(sa->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool local = false;
+
+	if (fd < 0)
+		return true; /* cannot say: the listener decides */
+	memcpy(&copy, sa, len);
+	if (sa->sa_family == AF_INET)
+		((struct sockaddr_in *)&copy)->sin_port = 0;
+	else
+		((struct sockaddr_in6 *)&copy)->sin6_port = 0;
+	local = bind(fd, (struct sockaddr *)&copy, len) == 0 || errno != EADDRNOTAVAIL;
+	close(fd);
+	return local;
+}
+
+enum datp_err soft_address_key(const struct sockaddr *sa, char *key, size_t size)
+{
+	const void *raw;
+
+	if (sa->sa_family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
+
+		if (in->sin_addr.s_addr == INADDR_ANY || IN_MULTICAST(ntohl(in->sin_addr.s_addr)))
+			return DATP_ERR_ADDRESS_MALFORMED;
+		raw = &in->sin_addr;
+	} else if (sa->sa_family == AF_INET6) {
+		raw = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+	} else {
+		return DATP_ERR_ADDRESS_UNSUPPORTED;
+	}
+	inet_ntop(sa->sa_family, raw, key, (socklen_t)size);
+	return DATP_OK;
+}
+
+int soft_knock(const struct soft_ia *ia, const struct datp_conn_param *param, const char *key,
+	       struct soft_door *door, pid_t *pid, DAT_EVENT_NUMBER *why)
+{
+	const char *keys[2] = { key, "*" };
+	int fd;
+
+	*why = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+	*pid = -1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0) {
+		datp_log(1, "soft: no socket to connect with: %s; raise the limit (ulimit -n)",
+			 strerror(errno));
+		*why = 0;
+		return -1;
+	}
+	for (int i = 0; i < 2; i++) {
+		door->len = soft_listener_name(&door->name, ia->realm, keys[i], param->qual);
+		if (connect(fd, (struct sockaddr *)&door->name, door->len) < 0) {
+			if (errno == EAGAIN)
+				return fd;
+			continue; /* it can be tried again */
+		}
+		if (soft_same_user(fd, pid))
+			return fd;
+		close(fd);
+		return -1;
+	}
+	close(fd);
+	if (!address_is_local(param->address))
+		*why = DAT_CONNECTION_EVENT_UNREACHABLE;
+	return -1;
+}
+
+void soft_knock_end(struct soft_socket *sock)
+{
+	struct soft_knock *knock = sock->knock;
+
+	if (!knock)
+		return;
+	sock->knock = NULL;
+	datp_loop_del(knock->watch);
+	close(knock->timer_fd);
+	free(knock);
+}
+
+/* 0: let in; EAGAIN: not yet; else there is no use in it. ia.lock: nobody gives up meanwhile. */
+static int knock_locked(struct soft_socket *sock)
+{
+	struct soft_knock *knock = sock->knock;
+
+	if (!sock->ep)
+		return ECANCELED;
+	if (connect(sock->fd, (struct sockaddr *)&knock->door.name, knock->door.len) < 0)
+		return errno;
+	if (!soft_same_user(sock->fd, &sock->pid) || !soft_socket_send(sock, &knock->msg))
+		return ECONNREFUSED;
+	return 0;
+}
+
+static void knock_event(void *arg, uint32_t events)
+{
+	struct soft_socket *sock = arg;
+	struct soft_ia *ia = sock->ia;
+	uint64_t times;
+	int error;
+
+	(void)events;
+	if (read(sock->knock->timer_fd, &times, sizeof times) < 0)
+		return;
+	datp_lock(&ia->lock);
+	error = knock_locked(sock);
+	datp_unlock(&ia->lock);
+	if (error == EAGAIN)
+		return;
+	soft_knock_end(sock);
+	if (error || soft_socket_watch(sock))
+		soft_conn_hangup(sock);
+}
+
+enum datp_err soft_knock_again(struct soft_socket *sock, const struct soft_door *door,
+			       const struct soft_msg *msg)
+{
+	const struct itimerspec often = { { 0, KNOCK_NS }, { 0, KNOCK_NS } };
+	struct soft_knock *knock = malloc(sizeof *knock);
+	enum datp_err err = DATP_ERR_DEVICE;
+
+	if (!knock)
+		return DATP_ERR_MEMORY;
+	*knock = (struct soft_knock){ .door = *door, .msg = *msg };
+	knock->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (knock->timer_fd < 0)
+		goto free_knock;
+	sock->knock = knock;
+	err = datp_loop_add(&sock->ia->base, knock->timer_fd, EPOLLIN, knock_event, sock,
+			    &knock->watch);
+	if (err)
+		goto close_timer;
+	/* only now does it ring: `watch` is there */
+	(void)timerfd_settime(knock->timer_fd, 0, &often, NULL);
+	return DATP_OK;
+
+close_timer:
+	sock->knock = NULL;
+	close(knock->timer_fd);
+free_knock:
+	free(knock);
+	return err;
+}

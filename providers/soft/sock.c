@@ -213,41 +213,44 @@ static bool socket_read(struct soft_socket *sock, struct soft_msg *msg, int fds[
 	return !*gone;
 }
 
+/* The memory of a socket that is ended meanwhile stays until it is let go. Service thread. */
+static void socket_hold(struct soft_socket *sock)
+{
+	sock->holds++;
+}
+
+static void socket_let_go(struct soft_socket *sock)
+{
+	if (!--sock->holds && sock->ended)
+		free(sock);
+}
+
 void soft_socket_read(struct soft_socket *sock)
 {
-	struct soft_ia *ia = sock->ia;
 	struct soft_msg msg;
 	bool gone = false;
 	int fds[2];
 
-	/* a handler may end the socket: then it is not on the list any more */
-	while (soft_socket_alive(ia, sock) && socket_read(sock, &msg, fds, &gone))
+	/* a handler may end the socket */
+	socket_hold(sock);
+	while (!sock->ended && socket_read(sock, &msg, fds, &gone))
 		soft_conn_message(sock, &msg, fds);
-	if (gone && soft_socket_alive(ia, sock))
+	if (gone && !sock->ended)
 		soft_conn_hangup(sock);
+	socket_let_go(sock);
 }
 
 static void socket_event(void *arg, uint32_t events)
 {
 	struct soft_socket *sock = arg;
-	struct soft_ia *ia = sock->ia;
 
+	socket_hold(sock);
 	if (events & EPOLLOUT)
 		socket_flush(sock);
 	/* it ends there if it cannot be watched any more */
-	if (soft_socket_alive(ia, sock))
+	if (!sock->ended)
 		soft_socket_read(sock);
-}
-
-bool soft_socket_alive(struct soft_ia *ia, const struct soft_socket *sock)
-{
-	const struct soft_socket *s;
-
-	datp_lock(&ia->lock);
-	for (s = ia->sockets; s && s != sock; s = s->next)
-		;
-	datp_unlock(&ia->lock);
-	return s != NULL;
+	socket_let_go(sock);
 }
 
 struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid)
@@ -316,7 +319,9 @@ void soft_socket_end(struct soft_socket *sock)
 	/* a child that was forked at a bad moment may have it open too */
 	shutdown(sock->fd, SHUT_RDWR);
 	close(sock->fd);
-	free(sock);
+	sock->ended = true;
+	if (!sock->holds)
+		free(sock);
 	if (peer)
 		soft_peer_put(peer);
 }

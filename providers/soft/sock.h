@@ -51,6 +51,8 @@ struct soft_socket {
 	uint32_t my_slot; /* our name in the peer's rings, by this connection */
 	struct soft_out *out, **out_end;  /* what the kernel would not take at once */
 	bool out_wanted;		  /* and the watch does not yet look for room */
+	unsigned int holds;		  /* of who is at a message of it; service thread */
+	bool ended;			  /* it only waits to be let go; service thread */
 	struct soft_socket *next, **prev; /* soft_ia.sockets */
 	struct soft_socket *link;	  /* soft_peer.sockets */
 };
@@ -65,8 +67,6 @@ bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 enum datp_err soft_socket_watch(struct soft_socket *sock);
 /* Takes what has come over it, which may end it. Service thread. */
 void soft_socket_read(struct soft_socket *sock);
-/* Whether a socket still is; its memory may be gone. Service thread. */
-bool soft_socket_alive(struct soft_ia *ia, const struct soft_socket *sock);
 /* Service thread, or nobody watches. */
 void soft_socket_end(struct soft_socket *sock);
 void soft_sockets_fini(struct soft_ia *ia);

@@ -54,16 +54,55 @@ enum datp_err soft_arena_new(struct soft_arena **out)
 	return DATP_OK;
 }
 
+static void extents_unmap(struct soft_extent *e)
+{
+	while (e) {
+		struct soft_extent *next = e->next;
+
+		munmap(e->addr, e->len);
+		free(e);
+		e = next;
+	}
+}
+
+/*
+ * Where the arena was that went last. Who looks whether a queue has something takes no lock, and may
+ * be late, even if its IA has been closed meanwhile: it finds zeros there, which are nothing. By the
+ * time that the next arena goes it has long looked.
+ */
+static struct {
+	_Atomic uint32_t lock;
+	struct soft_extent *extents;
+} last;
+
+static void extents_retire(struct soft_extent *extents)
+{
+	struct soft_extent *before;
+
+	for (struct soft_extent *e = extents; e; e = e->next)
+		/* should it fail, they stay as they are for that while */
+		(void)mmap(e->addr, e->len, PROT_READ,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	datp_lock(&last.lock);
+	before = last.extents;
+	last.extents = extents;
+	datp_unlock(&last.lock);
+	extents_unmap(before);
+}
+
+/* With the plugin. */
+static __attribute__((destructor)) void last_unmap(void)
+{
+	extents_unmap(last.extents);
+	last.extents = NULL;
+}
+
 void soft_arena_put(struct soft_arena *arena)
 {
 	/* release: our use of it; acquire: everybody's, before it is unmapped */
 	if (!arena || atomic_fetch_sub_explicit(&arena->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	for (struct soft_extent *e = arena->extents, *next; e; e = next) {
-		next = e->next;
-		munmap(e->addr, e->len);
-		free(e);
-	}
+	extents_retire(arena->extents);
 	for (size_t kind = 0; kind < 3; kind++)
 		for (size_t i = 0; i < 48; i++)
 			for (struct soft_block *b = arena->free[kind][i], *next; b; b = next) {

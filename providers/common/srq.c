@@ -67,6 +67,21 @@ DATP_API void datp_srq_reap(struct datp_wqe *wqe)
 						      memory_order_release, memory_order_relaxed));
 }
 
+/* All of its elements; who posts from now on, late, finds none, and the transport hears no more of it. */
+static struct srq_store *stores_take(struct datp_srq *srq)
+{
+	struct srq_priv *priv = srq_priv(srq);
+	struct srq_store *stores;
+
+	datp_lock(&srq->lock);
+	stores = priv->stores;
+	priv->stores = NULL;
+	srq->free = NULL;
+	atomic_store_explicit(&priv->returned, NULL, memory_order_relaxed);
+	datp_unlock(&srq->lock);
+	return stores;
+}
+
 static enum datp_err attr_check(struct datp_ia *ia, int32_t max_recv_dtos, int32_t max_recv_iov,
 				int32_t low_watermark)
 {
@@ -103,13 +118,16 @@ enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz_handle, int32_t ma
 	store = store_alloc((uint32_t)max_recv_dtos);
 	if (!store)
 		goto release;
-	store_add_locked(srq, store);	/* nobody can see it yet */
 	srq->pz = pz;
 	srq->max_recv_dtos = max_recv_dtos;
 	srq->max_recv_iov = max_recv_iov;
 	err = ia->ops->srq_create(srq);
 	if (err)
 		goto free_store;
+	/* last: a post on the SRQ that was here before may be late, and finds nothing until now */
+	datp_lock(&srq->lock);
+	store_add_locked(srq, store);
+	datp_unlock(&srq->lock);
 	err = obj_publish(srq);
 	if (err)
 		goto free_transport;
@@ -117,6 +135,7 @@ enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz_handle, int32_t ma
 	return DATP_OK;
 
 free_transport:
+	store = stores_take(srq);
 	ia->ops->srq_free(srq);
 free_store:
 	free(store);
@@ -130,14 +149,14 @@ drop_pz:
 /* Of a retired SRQ, which has no endpoint. */
 static void srq_end(struct datp_srq *srq)
 {
-	struct srq_priv *priv = srq_priv(srq);
+	struct srq_store *store = stores_take(srq);
 
 	srq->obj.ia->ops->srq_free(srq);
-	while (priv->stores) {
-		struct srq_store *store = priv->stores;
+	while (store) {
+		struct srq_store *next = store->next;
 
-		priv->stores = store->next;
 		free(store);
+		store = next;
 	}
 	obj_drop(srq->pz);
 	obj_release(srq);
@@ -231,11 +250,15 @@ enum datp_err srq_resize(struct datp_srq *srq, int32_t max_recv_dtos)
 		return err;
 	}
 	datp_lock(&srq->lock);
-	if (store)
+	if (!priv->stores)
+		err = DATP_ERR_HANDLE_SRQ;	/* freed meanwhile, which is the consumer's error */
+	else if (store)
 		store_add_locked(srq, store);
 	srq->max_recv_dtos = max_recv_dtos;
 	datp_unlock(&srq->lock);
-	return DATP_OK;
+	if (err)
+		free(store);
+	return err;
 }
 
 enum datp_err srq_set_lw(struct datp_srq *srq, int32_t low_watermark)

@@ -39,7 +39,16 @@ enum datp_err soft_srq_create(struct datp_srq *base)
 
 void soft_srq_free(struct datp_srq *base)
 {
-	free(soft_srq(base)->ring);
+	struct soft_srq *srq = soft_srq(base);
+	struct soft_srqe *ring;
+
+	/* who asks how many there are may be late */
+	datp_lock(&base->lock);
+	ring = srq->ring;
+	srq->ring = NULL;
+	srq->posted = srq->taken = 0;
+	datp_unlock(&base->lock);
+	free(ring);
 }
 
 enum datp_err soft_srq_resize(struct datp_srq *base, int32_t max_recv_dtos)
@@ -51,7 +60,7 @@ enum datp_err soft_srq_resize(struct datp_srq *base, int32_t max_recv_dtos)
 	if (!ring)
 		return DATP_ERR_RES_SRQ;
 	datp_lock(&base->lock);
-	if (srq->posted - srq->taken > size) {
+	if (!srq->ring || srq->posted - srq->taken > size) {
 		datp_unlock(&base->lock);
 		free(ring);
 		return DATP_ERR_STATE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One thread posts on an endpoint, or reads a queue, while another frees it. That is the program's
+ * One thread posts on an endpoint or a shared queue of receives, or reads a queue of events, while
+ * another frees it, alone or with all its IA. That is the program's
  * own error, and what such a call answers is open; but it answers, and nothing that lives is hurt.
  */
 #include <sched.h>
@@ -13,6 +14,7 @@
 #define SLICE  64
 #define FREES  2000
 #define BREAKS 150
+#define CLOSES 60
 #define TURNS  16 /* so many frees until the racer has certainly come by again */
 
 static struct api_buf buf;
@@ -20,6 +22,7 @@ static struct api_buf buf;
 static struct {
 	DAT_EP_HANDLE _Atomic ep;   /* what is used, and freed by the test */
 	DAT_EVD_HANDLE _Atomic evd;
+	DAT_SRQ_HANDLE _Atomic srq;
 	_Atomic bool over;
 	_Atomic unsigned long calls; /* that were answered */
 	pthread_t thread;
@@ -38,8 +41,14 @@ static void setup(void)
 /* What a post may answer, whether it was in time or late. */
 static void want_answer(DAT_RETURN ret)
 {
-	static const DAT_RETURN good[] = { DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
-					   DAT_INSUFFICIENT_RESOURCES, DAT_QUEUE_EMPTY };
+	static const DAT_RETURN good[] = { DAT_SUCCESS,
+					   DAT_INVALID_HANDLE,
+					   DAT_INVALID_STATE,
+					   DAT_INSUFFICIENT_RESOURCES,
+					   DAT_QUEUE_EMPTY,
+					   /* memory of another IA than the endpoint by now */
+					   DAT_PRIVILEGES_VIOLATION,
+					   DAT_PROTECTION_VIOLATION };
 	bool known = false;
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
@@ -82,6 +91,32 @@ static void *dequeue(void *arg)
 	(void)arg;
 	while (!atomic_load(&racer.over))
 		want_answer(dat_evd_dequeue(atomic_load(&racer.evd), &event));
+	return NULL;
+}
+
+static void *post_shared(void *arg)
+{
+	DAT_LMR_TRIPLET local = api_seg(&buf, 0, SLICE);
+
+	(void)arg;
+	while (!atomic_load(&racer.over))
+		want_answer(dat_srq_post_recv(atomic_load(&racer.srq), 1, &local, api_cookie(1)));
+	return NULL;
+}
+
+static void *use_all(void *arg)
+{
+	DAT_LMR_TRIPLET local = api_seg(&buf, 0, SLICE);
+	DAT_EVENT event;
+
+	(void)arg;
+	while (!atomic_load(&racer.over)) {
+		want_answer(api_recv(atomic_load(&racer.ep), &buf, 0, SLICE, 1));
+		want_answer(api_send(atomic_load(&racer.ep), &buf, 0, SLICE, 1,
+				     DAT_COMPLETION_SUPPRESS_FLAG));
+		want_answer(dat_srq_post_recv(atomic_load(&racer.srq), 1, &local, api_cookie(1)));
+		want_answer(dat_evd_dequeue(atomic_load(&racer.evd), &event));
+	}
 	return NULL;
 }
 
@@ -172,10 +207,77 @@ static void queue_is_read_while_it_is_freed(void)
 	race_end();
 }
 
+static DAT_SRQ_HANDLE new_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16,
+			      .max_recv_iov = 1,
+			      .low_watermark = DAT_SRQ_LW_DEFAULT };
+	DAT_SRQ_HANDLE srq;
+
+	REQUIRE_DAT(dat_srq_create(ia, pz, &attr, &srq), DAT_SUCCESS);
+	return srq;
+}
+
+static void receives_are_posted_while_their_shared_queue_is_freed(void)
+{
+	if (!api.prov.srq_supported)
+		check_skip("no shared receive queues");
+	atomic_store(&racer.srq, new_srq(api.ia, api.pz));
+	race_begin(post_shared);
+	for (int i = 0; i < FREES; i++) {
+		DAT_SRQ_HANDLE next = new_srq(api.ia, api.pz),
+			       old = atomic_exchange(&racer.srq, next);
+
+		if (i % TURNS == 0)
+			race_on(3);
+		CHECK_DAT(dat_srq_free(old), DAT_SUCCESS);
+	}
+	race_end();
+}
+
+/* Another IA, and in it what the racer uses from now on. */
+static DAT_IA_HANDLE open_another(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+
+	REQUIRE_DAT(dat_ia_open(api_ia_name(), 8, &async, &ia), DAT_SUCCESS);
+	REQUIRE_DAT(dat_pz_create(ia, &pz), DAT_SUCCESS);
+	REQUIRE_DAT(dat_evd_create(ia, 64, DAT_HANDLE_NULL,
+				   DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &evd),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_create(ia, pz, evd, evd, evd, NULL, &ep), DAT_SUCCESS);
+	if (api.prov.srq_supported)
+		atomic_store(&racer.srq, new_srq(ia, pz));
+	atomic_store(&racer.ep, ep);
+	atomic_store(&racer.evd, evd);
+	return ia;
+}
+
+static void all_is_used_while_its_ia_is_closed(void)
+{
+	for (int i = 0; i < CLOSES; i++) {
+		DAT_IA_HANDLE ia = open_another();
+
+		if (!i)
+			race_begin(use_all);
+		if (i % 2)
+			race_on(8);
+		CHECK_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		race_on(8);
+	}
+	race_end();
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(receives_are_posted_while_the_endpoint_is_freed),
 	CHECK_TEST(requests_are_posted_while_the_endpoint_is_freed),
-	CHECK_TEST(queue_is_read_while_it_is_freed), CHECK_END
+	CHECK_TEST(queue_is_read_while_it_is_freed),
+	CHECK_TEST(receives_are_posted_while_their_shared_queue_is_freed),
+	CHECK_TEST(all_is_used_while_its_ia_is_closed), CHECK_END
 };
 
 static const struct check_suite race = {

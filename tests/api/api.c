@@ -215,12 +215,35 @@ DAT_CR_HANDLE api_cr(DAT_EVD_HANDLE cr_evd)
 }
 
 /* To another process; and it is established. */
+void api_offer_make(struct api_offer *offer, DAT_EVD_HANDLE cr_evd, const struct api_buf *buf)
+{
+	memset(offer, 0, sizeof(*offer)); /* it is sent, with what is between its members */
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &offer->qual);
+	memcpy(&offer->address, api_address(), sizeof(offer->address));
+	if (buf)
+		offer->target = api_target(buf, 0, buf->size);
+}
+
+DAT_RETURN api_offer_connect(DAT_EP_HANDLE ep, const struct api_offer *offer, DAT_TIMEOUT timeout)
+{
+	return dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)&offer->address, offer->qual,
+			      timeout, 0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+DAT_RMR_TRIPLET api_offer_part(const struct api_offer *offer, size_t offset, size_t length)
+{
+	DAT_RMR_TRIPLET part = offer->target;
+
+	part.target_address += offset;
+	part.segment_length = length;
+	return part;
+}
+
 void api_connect_to(struct api_end *end, const struct sockaddr_in *address, DAT_CONN_QUAL qual)
 {
-	REQUIRE_DAT(dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)address, qual,
-				   api_patience(), 0, NULL, DAT_QOS_BEST_EFFORT,
-				   DAT_CONNECT_DEFAULT_FLAG),
-		    DAT_SUCCESS);
+	struct api_offer offer = { .address = *address, .qual = qual };
+
+	REQUIRE_DAT(api_offer_connect(end->ep, &offer, api_patience()), DAT_SUCCESS);
 	API_CONN(end->connect, end->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 

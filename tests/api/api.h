@@ -41,6 +41,13 @@ struct api_buf {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
+/* What a side tells the other of itself. */
+struct api_offer {
+	struct sockaddr_in address;
+	DAT_CONN_QUAL qual;
+	DAT_RMR_TRIPLET target; /* memory that the other may use */
+};
+
 /* Two connected endpoints of one process: a connected to b. */
 struct api_pair {
 	struct api_end a, b;
@@ -90,6 +97,10 @@ void api_pair_make(struct api_pair *pair, const DAT_EP_ATTR *attr);
 void api_pair_connect(struct api_pair *pair); /* again, after a reset of both ends */
 DAT_RETURN api_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual); /* to this IA, with a bound */
 void api_connect_to(struct api_end *end, const struct sockaddr_in *address, DAT_CONN_QUAL qual);
+void api_offer_make(struct api_offer *offer, DAT_EVD_HANDLE cr_evd,
+		    const struct api_buf *buf); /* listens; all of the buffer, NULL: none */
+DAT_RETURN api_offer_connect(DAT_EP_HANDLE ep, const struct api_offer *offer, DAT_TIMEOUT timeout);
+DAT_RMR_TRIPLET api_offer_part(const struct api_offer *offer, size_t offset, size_t length);
 DAT_CR_HANDLE api_cr(DAT_EVD_HANDLE cr_evd);		      /* the next connection request */
 void api_disconnect(struct api_pair *pair);		      /* and take the events of both ends */
 /* A message of 100 bytes from a to b, with nothing else under way; the buffer has 300. */

@@ -13,32 +13,21 @@
 #define MB   ((size_t)1 << 20)
 #define AREA (4 * MB)
 
-/* What the target tells the initiator at the start. */
-struct offer {
-	struct sockaddr_in address;
-	DAT_CONN_QUAL qual;
-	DAT_VADDR mem;
-	DAT_RMR_CONTEXT context;
-};
-
 static struct api_end end;
 static struct api_buf buf;
-static struct offer offer;
+static struct api_offer offer;
 
 /* The target is the peer: it runs `rounds` and lives in the process that polls. */
 static void target_open(void)
 {
-	struct offer mine = { 0 };
+	struct api_offer mine;
 	DAT_EVD_HANDLE cr_evd;
 
 	api_open();
 	api_end_make(&end, NULL);
 	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &mine.qual);
-	memcpy(&mine.address, api_address(), sizeof(mine.address));
-	mine.mem = (uintptr_t)buf.mem;
-	mine.context = buf.rmr_context;
+	api_offer_make(&mine, cr_evd, &buf);
 	check_put(CHECK_PARENT, &mine, sizeof(mine));
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -58,9 +47,7 @@ static pid_t initiator_open(void (*target)(void *))
 
 static DAT_RMR_TRIPLET at(size_t offset, size_t length)
 {
-	return (DAT_RMR_TRIPLET){ .rmr_context = offer.context,
-				  .target_address = offer.mem + offset,
-				  .segment_length = length };
+	return api_offer_part(&offer, offset, length);
 }
 
 /*

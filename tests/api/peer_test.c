@@ -24,18 +24,10 @@
 #define AREA  (4 * MB)
 #define DEPTH 16
 
-/* What each side tells the other of itself. */
-struct offer {
-	struct sockaddr_in address;
-	DAT_CONN_QUAL qual;
-	DAT_VADDR mem;
-	DAT_RMR_CONTEXT context;
-};
-
 static struct api_end end;
 static struct api_buf buf;
 static DAT_EVD_HANDLE cr_evd;
-static struct offer mine, theirs;
+static struct api_offer mine, theirs;
 static pid_t peer;
 
 static void open_side(void)
@@ -44,18 +36,7 @@ static void open_side(void)
 	api_end_make(&end, NULL);
 	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	memset(&mine, 0, sizeof(mine));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &mine.qual);
-	memcpy(&mine.address, api_address(), sizeof(mine.address));
-	mine.mem = (uintptr_t)buf.mem;
-	mine.context = buf.rmr_context;
-}
-
-static DAT_RETURN connect_to(const struct offer *offer)
-{
-	return dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)&offer->address, offer->qual,
-			      api_patience(), 0, NULL, DAT_QOS_BEST_EFFORT,
-			      DAT_CONNECT_DEFAULT_FLAG);
+	api_offer_make(&mine, cr_evd, &buf);
 }
 
 /* In the peer: opens, swaps offers, accepts. */
@@ -75,7 +56,7 @@ static void start(void (*run)(void *))
 	open_side();
 	check_get(peer, &theirs, sizeof(theirs));
 	check_put(peer, &mine, sizeof(mine));
-	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
@@ -94,7 +75,7 @@ static void want_the_end(void)
 	API_QUIET(end.connect);
 	CHECK_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	CHECK_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
-	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
@@ -163,7 +144,7 @@ static void connect_fails_when_the_peer_is_killed_before_it_accepts(void)
 	open_side();
 	check_get(peer, &theirs, sizeof(theirs));
 	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
-	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 	check_await(peer);
 	check_kill(peer);
 	API_EVENT(end.connect, &event);
@@ -179,7 +160,7 @@ static void connect_only(void *arg)
 	(void)arg;
 	open_side();
 	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
-	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 	for (;;)
 		pause();
 }
@@ -222,9 +203,7 @@ static void write_for_ever(void *arg)
 
 	(void)arg;
 	peer_up();
-	to = (DAT_RMR_TRIPLET){ .rmr_context = theirs.context,
-				.target_address = theirs.mem,
-				.segment_length = MB };
+	to = api_offer_part(&theirs, 0, MB);
 	check_signal(CHECK_PARENT);
 	for (uint64_t n = 0;; n++) {
 		REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, MB), to, n, 0), DAT_SUCCESS);
@@ -254,9 +233,7 @@ enum stream { SENDS, WRITES, READS };
 static DAT_RETURN post_one(enum stream stream, uint64_t n)
 {
 	size_t size = n % 3 ? 200 : MB;
-	DAT_RMR_TRIPLET to = { .rmr_context = theirs.context,
-			       .target_address = theirs.mem + 2 * MB,
-			       .segment_length = size };
+	DAT_RMR_TRIPLET to = api_offer_part(&theirs, 2 * MB, size);
 
 	return stream == SENDS	  ? api_send(end.ep, &buf, 0, size, n, 0)
 	       : stream == WRITES ? api_write(end.ep, api_seg(&buf, 0, size), to, n, 0)
@@ -390,9 +367,7 @@ static void write_until_refused(void *arg)
 		DAT_RMR_TRIPLET to;
 
 		check_get(CHECK_PARENT, &theirs, sizeof(theirs));
-		to = (DAT_RMR_TRIPLET){ .rmr_context = theirs.context,
-					.target_address = theirs.mem,
-					.segment_length = AREA };
+		to = api_offer_part(&theirs, 0, AREA);
 		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
 		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 		memset(buf.mem, 0x77, AREA);
@@ -419,11 +394,11 @@ static void freed_region_is_touched_no_more(void)
 	check_get(peer, &theirs, sizeof(theirs));
 	for (int round = 0; round < FREES; round++) {
 		struct api_buf target = api_buf_in(api.pz, area, AREA, DAT_MEM_PRIV_ALL_FLAG);
-		struct offer offer = { .mem = (uintptr_t)area, .context = target.rmr_context };
+		struct api_offer offer = { .target = api_target(&target, 0, AREA) };
 
 		memset(area, 0, AREA);
 		check_put(peer, &offer, sizeof(offer));
-		REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+		REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 		REQUIRE_SOON(*(volatile unsigned char *)area == 0x77);
 		nap_us(300 * round);
@@ -652,7 +627,7 @@ static void knock_as_nobody(void *arg)
 		return;
 	open_side();
 	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
-	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 	API_EVENT(end.connect, &event);
 	CHECK(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
 	      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
@@ -739,7 +714,7 @@ static void listener_of_another_user_is_not_reached(void)
 
 	start_nobody(listen_as_nobody);
 	check_get(peer, &theirs, sizeof(theirs));
-	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 	API_EVENT(end.connect, &event);
 	CHECK(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
 	      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);

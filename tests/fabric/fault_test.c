@@ -20,18 +20,10 @@
 #define STREAM	8
 #define FOREIGN 7471 /* port of a foreign server */
 
-/* What each side tells the other of itself. */
-struct offer {
-	struct sockaddr_in address;
-	DAT_CONN_QUAL qual;
-	DAT_VADDR mem;
-	DAT_RMR_CONTEXT context;
-};
-
 static struct api_end end;
 static struct api_buf buf;
 static DAT_EVD_HANDLE cr_evd;
-static struct offer mine, theirs;
+static struct api_offer mine, theirs;
 static pid_t peer;
 
 static void open_side(void)
@@ -40,17 +32,7 @@ static void open_side(void)
 	api_end_make(&end, NULL);
 	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	memset(&mine, 0, sizeof(mine));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &mine.qual);
-	memcpy(&mine.address, api_address(), sizeof(mine.address));
-	mine.mem = (uintptr_t)buf.mem;
-	mine.context = buf.rmr_context;
-}
-
-static DAT_RETURN connect_to(const struct offer *offer, DAT_TIMEOUT timeout)
-{
-	return dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)&offer->address, offer->qual,
-			      timeout, 0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	api_offer_make(&mine, cr_evd, &buf);
 }
 
 static void peer_up(void)
@@ -76,7 +58,7 @@ static void start(void (*run)(void *))
 	open_side();
 	check_get(peer, &theirs, sizeof(theirs));
 	check_put(peer, &mine, sizeof(mine));
-	REQUIRE_DAT(connect_to(&theirs, api_patience()), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
@@ -95,9 +77,7 @@ static int drain(DAT_EVD_HANDLE evd, int outstanding)
 
 static void post_writes(int count)
 {
-	DAT_RMR_TRIPLET there = { .rmr_context = theirs.context,
-				  .target_address = theirs.mem,
-				  .segment_length = AREA };
+	DAT_RMR_TRIPLET there = api_offer_part(&theirs, 0, AREA);
 
 	for (int n = 0; n < count; n++)
 		REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, AREA), there, (uint64_t)n, 0),
@@ -409,7 +389,7 @@ static void connect_to_a_silent_server_times_out(void)
 	check_await(peer);
 	theirs = mine;
 	theirs.qual = FOREIGN;
-	REQUIRE_DAT(connect_to(&theirs, 2000000), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, 2000000), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	check_kill(peer);
 	works_again();

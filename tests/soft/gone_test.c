@@ -12,16 +12,9 @@
 
 #define SIZE ((size_t)256 << 10)
 
-/* What the peer tells of itself. */
-struct offer {
-	struct sockaddr_in address;
-	DAT_CONN_QUAL qual;
-	DAT_RMR_TRIPLET gone;
-};
-
 static struct api_end end;
 static struct api_buf buf;
-static struct offer theirs;
+static struct api_offer theirs;
 static pid_t peer;
 
 static struct api_buf gone_buf(void)
@@ -41,17 +34,14 @@ static void lose_memory(void *arg)
 {
 	DAT_EVD_HANDLE cr_evd;
 	struct api_buf gone;
-	struct offer offer;
+	struct api_offer offer;
 
 	(void)arg;
 	api_open();
 	api_end_make(&end, NULL);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	memset(&offer, 0, sizeof(offer));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &offer.qual);
-	memcpy(&offer.address, api_address(), sizeof(offer.address));
 	gone = gone_buf();
-	offer.gone = api_target(&gone, 0, SIZE);
+	api_offer_make(&offer, cr_evd, &gone);
 	REQUIRE_DAT(api_recv(end.ep, &gone, 0, SIZE, 7), DAT_SUCCESS);
 	check_put(CHECK_PARENT, &offer, sizeof(offer));
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
@@ -86,22 +76,22 @@ static void want_the_error(void)
 static void write_into_it_fails(void)
 {
 	meet();
-	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.gone, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 1, 0), DAT_SUCCESS);
 	want_the_error();
 }
 
 static void short_write_into_it_fails(void)
 {
 	meet();
-	theirs.gone.segment_length = 8;
-	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, 8), theirs.gone, 1, 0), DAT_SUCCESS);
+	theirs.target.segment_length = 8;
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, 8), theirs.target, 1, 0), DAT_SUCCESS);
 	want_the_error();
 }
 
 static void read_out_of_it_fails(void)
 {
 	meet();
-	REQUIRE_DAT(api_read(end.ep, api_seg(&buf, 0, SIZE), theirs.gone, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_read(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 1, 0), DAT_SUCCESS);
 	want_the_error();
 }
 

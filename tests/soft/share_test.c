@@ -18,13 +18,6 @@
 #define SKEW ((size_t)8192 + 40) /* the region begins somewhere within the file */
 #define NAME "opendat-share-test"
 
-/* What the owner of the memory tells of it. */
-struct offer {
-	struct sockaddr_in address;
-	DAT_CONN_QUAL qual;
-	DAT_RMR_TRIPLET target;
-};
-
 /* How the owner comes by its memory, and what for. */
 struct kind {
 	void *(*make)(void);
@@ -35,7 +28,7 @@ struct kind {
 
 static struct api_end end;
 static struct api_buf buf;
-static struct offer theirs;
+static struct api_offer theirs;
 static pid_t owner;
 static int file = -1;
 
@@ -136,14 +129,12 @@ static void own(void *arg)
 	DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
 	DAT_EVD_HANDLE cr_evd;
 	struct api_buf mem;
-	struct offer offer;
+	struct api_offer offer;
 
 	api_open();
 	api_end_make(&end, NULL);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	memset(&offer, 0, sizeof(offer));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &offer.qual);
-	memcpy(&offer.address, api_address(), sizeof(offer.address));
+	api_offer_make(&offer, cr_evd, NULL);
 	mem = api_buf_in(api.pz, kind->make(), SIZE, kind->rights);
 	if (kind->rights & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
 		REQUIRE_DAT(api_recv(end.ep, &mem, 0, SIZE, 7), DAT_SUCCESS);

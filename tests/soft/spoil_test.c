@@ -22,28 +22,19 @@
 #define MOST   ((size_t)120000)
 #define GUARD  ((size_t)64 << 10) /* at either end of the memory */
 
-struct offer {
-	struct sockaddr_in address;
-	DAT_CONN_QUAL qual;
-	DAT_RMR_TRIPLET target;
-};
-
 static struct api_end end;
 static struct api_buf buf;
 static DAT_EVD_HANDLE cr_evd;
 static unsigned char *memory;
 
-static void open_side(struct offer *offer)
+static void open_side(struct api_offer *offer)
 {
 	api_open();
 	memory = api_memory(SIZE + 2 * GUARD);
 	memset(memory, 0x5a, SIZE + 2 * GUARD);
 	buf = api_buf_in(api.pz, memory + GUARD, SIZE, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	memset(offer, 0, sizeof(*offer));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &offer->qual);
-	memcpy(&offer->address, api_address(), sizeof(offer->address));
-	offer->target = api_target(&buf, 0, SIZE);
+	api_offer_make(offer, cr_evd, &buf);
 }
 
 /* What a program may be told of a receive, and believes. */
@@ -218,7 +209,7 @@ static void spoil_end(void)
 
 static void spoil_connections(void *arg)
 {
-	struct offer mine, theirs;
+	struct api_offer mine, theirs;
 
 	(void)arg;
 	open_side(&mine);
@@ -277,7 +268,7 @@ static void suffer_a_round(pid_t peer, const DAT_RMR_TRIPLET *target, int round)
 static void spoiled_memory_harms_nobody(void)
 {
 	pid_t peer = check_fork(spoil_connections, NULL);
-	struct offer mine, theirs;
+	struct api_offer mine, theirs;
 
 	open_side(&mine);
 	api_pair_make(&pair, NULL);

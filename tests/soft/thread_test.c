@@ -16,29 +16,15 @@
 
 #include "api.h"
 
-struct offer {
-	struct sockaddr_in address;
-	DAT_CONN_QUAL qual;
-};
-
 static struct api_end end;
 static DAT_EVD_HANDLE cr_evd;
 
-static void open_side(struct offer *offer)
+static void open_side(struct api_offer *offer)
 {
 	api_open();
 	api_end_make(&end, NULL);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	memset(offer, 0, sizeof(*offer));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &offer->qual);
-	memcpy(&offer->address, api_address(), sizeof(offer->address));
-}
-
-static DAT_RETURN connect_to(const struct offer *offer)
-{
-	return dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)&offer->address, offer->qual,
-			      api_patience(), 0, NULL, DAT_QOS_BEST_EFFORT,
-			      DAT_CONNECT_DEFAULT_FLAG);
+	api_offer_make(offer, cr_evd, NULL);
 }
 
 static void accept_one(void)
@@ -69,14 +55,14 @@ static void forbid_threads(void)
 
 static void connect_without_threads(void *arg)
 {
-	struct offer mine, theirs;
+	struct api_offer mine, theirs;
 
 	(void)arg;
 	open_side(&mine);
 	forbid_threads();
 	check_get(CHECK_PARENT, &theirs, sizeof(theirs));
 	check_stderr_begin();
-	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	check_stderr_end();
 	api_close();
@@ -85,7 +71,7 @@ static void connect_without_threads(void *arg)
 static void who_asks_without_threads_hears_that_it_cannot_be(void)
 {
 	pid_t peer = check_fork(connect_without_threads, NULL);
-	struct offer mine;
+	struct api_offer mine;
 
 	open_side(&mine);
 	check_put(peer, &mine, sizeof(mine));
@@ -96,7 +82,7 @@ static void who_asks_without_threads_hears_that_it_cannot_be(void)
 
 static void accept_without_threads(void *arg)
 {
-	struct offer mine;
+	struct api_offer mine;
 
 	(void)arg;
 	open_side(&mine);
@@ -114,11 +100,11 @@ static void accept_without_threads(void *arg)
 static void who_accepts_without_threads_breaks_it(void)
 {
 	pid_t peer = check_fork(accept_without_threads, NULL);
-	struct offer mine, theirs;
+	struct api_offer mine, theirs;
 
 	open_side(&mine);
 	check_get(peer, &theirs, sizeof(theirs));
-	REQUIRE_DAT(connect_to(&theirs), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
 	check_signal(peer);

@@ -37,7 +37,7 @@ struct soft_dir {
 	struct soft_peer *peer;
 	struct soft_port *ip, *tp; /* the initiator's port, the target's */
 	const struct soft_layout *il, *tl;
-	struct soft_mr *imr, *tmr;
+	struct soft_mr *imr, *tmr; /* their regions; ours as we know them, not as peers see them */
 	uint32_t igen, tgen; /* the connection, as each side numbers it */
 	bool initiator;	     /* we are */
 	bool news;	     /* there is something for the target's ring */
@@ -54,8 +54,8 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	dir->tp = initiator ? ep->rport : ep->port;
 	dir->il = initiator ? &ep->layout : &ep->rlayout;
 	dir->tl = initiator ? &ep->rlayout : &ep->layout;
-	dir->imr = initiator ? ia->mr : ep->peer->mr;
-	dir->tmr = initiator ? ep->peer->mr : ia->mr;
+	dir->imr = initiator ? ia->own : ep->peer->mr;
+	dir->tmr = initiator ? ep->peer->mr : ia->own;
 	dir->igen = initiator ? ep->gen : ep->rgen;
 	dir->tgen = initiator ? ep->rgen : ep->gen;
 }
@@ -68,6 +68,12 @@ static uint32_t dir_zone(const struct soft_dir *dir, bool initiator)
 {
 	return dir->initiator == initiator ? soft_pz_id(dir->ep->base.pz) :
 					     SOFT_ONCE(dir->ep->rport->pz);
+}
+
+/* The table with windows of a side. */
+static struct soft_mr *dir_windows(const struct soft_dir *dir, bool initiator)
+{
+	return dir->initiator == initiator ? soft_ia(dir->ep->base.obj.ia)->mr : dir->peer->mr;
 }
 
 static uint32_t dir_ipz(const struct soft_dir *dir)
@@ -353,6 +359,7 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 	uint32_t need = write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
 	struct datp_rge remote = r->remote;
 	struct datp_sge target = { remote.rmr_context, 0, remote.addr, r->len };
+	struct soft_ia *ia = soft_ia(dir->ep->base.obj.ia);
 	struct soft_list ilist, tlist;
 
 	remote.len = r->len;
@@ -362,7 +369,8 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true;
 	}
-	if (!soft_mr_check_remote(dir->tmr, dir_tpz(dir), &remote, need)) {
+	if (!soft_mr_check_remote(dir_windows(dir, false), dir_tpz(dir), &remote, need) ||
+	    (!dir->initiator && !soft_mr_check_own(ia, &remote, write))) {
 		*status = DAT_DTO_ERR_REMOTE_ACCESS;
 		return true;
 	}
@@ -433,7 +441,7 @@ static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	case DATP_SEND:
 		return exec_send(dir, &r, status);
 	case DATP_BIND:
-		e->bind_old = soft_mr_bind(dir->imr, &r, dir_ipz(dir));
+		e->bind_old = soft_mr_bind(dir_windows(dir, true), &r, dir_ipz(dir));
 		return true;
 	case DATP_RDMA_READ:
 	case DATP_RDMA_WRITE:

@@ -66,7 +66,7 @@ soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	struct datp_wqe *wqe = datp_wq_next(&ep->base.sq, &ep->base, DATP_SEND, cookie, flags);
 
 	if (!wqe || !soft_plain_way_locked(ep) ||
-	    !soft_mr_check_one(ia->mr, soft_pz_id(ep->base.pz), iov, false))
+	    !soft_mr_check_one(ia->own, soft_pz_id(ep->base.pz), iov, false))
 		return false;
 	if (iov->len <= SOFT_PLAIN_CELL) {
 		if (!soft_plain_cell_locked(ep, iov))
@@ -113,7 +113,7 @@ soft_plain_recv_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	    atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
 		    DAT_EP_STATE_DISCONNECTED ||
 	    ep->soft_mark >= 0 || ep->hard_mark >= 0 ||
-	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, soft_pz_id(ep->base.pz), iov, true))
+	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->own, soft_pz_id(ep->base.pz), iov, true))
 		return false;
 	wqe->len = iov->len;
 	soft_desc_post(ep, wqe->seq, iov, 1);
@@ -173,7 +173,7 @@ soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *
 	       (rq->posted - rq->finished < 2 ||
 		atomic_load_explicit(&next->state, memory_order_relaxed) == SOFT_DESC_POSTED) &&
 	       desc->n == 1 && len <= sink->len &&
-	       soft_mr_check_one(soft_ia(ep->base.obj.ia)->mr, soft_pz_id(ep->base.pz), sink, true);
+	       soft_mr_check_one(soft_ia(ep->base.obj.ia)->own, soft_pz_id(ep->base.pz), sink, true);
 }
 
 /*

@@ -25,12 +25,13 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 	if (err)
 		return err;
 	ia->mr = ia->mr_mem.addr;
-	ia->lmrs =
-		calloc(SOFT_MR_COUNT, sizeof *ia->lmrs); /* sparse: untouched pages cost nothing */
+	/* sparse, all: untouched pages cost nothing */
+	ia->own = calloc(SOFT_MR_COUNT, sizeof *ia->own);
+	ia->lmrs = calloc(SOFT_MR_COUNT, sizeof *ia->lmrs);
 	ia->mr_gen = calloc(SOFT_MR_COUNT, sizeof *ia->mr_gen);
 	ia->mr_free = calloc(SOFT_MR_COUNT, sizeof *ia->mr_free);
 	ia->mr_used = 1; /* index 0 stays unused: no context is 0 */
-	if (ia->lmrs && ia->mr_gen && ia->mr_free)
+	if (ia->own && ia->lmrs && ia->mr_gen && ia->mr_free)
 		return DATP_OK;
 	soft_mr_fini(ia);
 	return DATP_ERR_MEMORY;
@@ -38,9 +39,11 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 
 void soft_mr_fini(struct soft_ia *ia)
 {
+	free(ia->own);
 	free(ia->lmrs);
 	free(ia->mr_gen);
 	free(ia->mr_free);
+	ia->own = NULL;
 	ia->lmrs = NULL;
 	ia->mr_gen = ia->mr_free = NULL;
 }
@@ -117,18 +120,19 @@ enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared)
 {
 	struct soft_ia *ia = soft_ia(lmr->obj.ia);
+	struct soft_range range = { .addr = lmr->addr,
+				    .len = lmr->len,
+				    .priv = (uint32_t)lmr->priv,
+				    .pz = soft_pz_id(lmr->pz) };
 	uint32_t index = mr_index_get(ia, lmr);
 
 	if (!index)
 		return DATP_ERR_REGION;
 	lmr->lmr_context = mr_next_context(ia, index);
 	lmr->rmr_context = lmr->lmr_context;
-	mr_publish(
-		&ia->mr[index], lmr->lmr_context,
-		&(struct soft_range){ .addr = lmr->addr,
-				      .len = lmr->len,
-				      .priv = (uint32_t)lmr->priv | (shared ? SOFT_MR_SHARED : 0),
-				      .pz = soft_pz_id(lmr->pz) });
+	mr_publish(&ia->own[index], lmr->lmr_context, &range);
+	range.priv |= shared ? SOFT_MR_SHARED : 0;
+	mr_publish(&ia->mr[index], lmr->lmr_context, &range);
 	return DATP_OK;
 }
 
@@ -137,6 +141,7 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	struct soft_ia *ia = soft_ia(lmr->obj.ia);
 	uint32_t index = SOFT_MR_INDEX(lmr->lmr_context);
 
+	(void)mr_kill(&ia->own[index]);
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, true);
 	/* relaxed: it was set under an engine that the wait has seen end */
@@ -154,7 +159,7 @@ struct datp_lmr *soft_lmr_find(struct datp_ia *base, uint32_t context)
 	if (!context || index >= SOFT_MR_COUNT)
 		return NULL;
 	datp_lock(&ia->lock);
-	if (atomic_load_explicit(&ia->mr[index].context, memory_order_relaxed) == context)
+	if (atomic_load_explicit(&ia->own[index].context, memory_order_relaxed) == context)
 		lmr = ia->lmrs[index];
 	datp_unlock(&ia->lock);
 	return lmr;
@@ -314,4 +319,16 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
 	 * a window onto a region that is no more: its next bind was posted first, and executed last
 	 */
 	return !range.lmr || soft_mr_get(table, range.lmr, &region);
+}
+
+bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write)
+{
+	struct soft_range range, own;
+
+	if (!remote->len)
+		return true;
+	return soft_mr_get(ia->mr, remote->rmr_context, &range) &&
+	       soft_mr_get(ia->own, range.lmr ? range.lmr : remote->rmr_context, &own) &&
+	       soft_range_holds(&own, remote->addr, remote->len) &&
+	       (own.priv & SOFT_MR_WRITES || !write);
 }

@@ -99,5 +99,10 @@ soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sg
 /* Of a remote range: rights, bounds and zone. */
 bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
 			  uint32_t need);
+/*
+ * Of one that is ours, when it is we who touch it, as the target: that table says, and any peer can
+ * write there, that it is within registered memory; whether it is.
+ */
+bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write);
 
 #endif

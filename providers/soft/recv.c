@@ -29,7 +29,7 @@ static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_s
 	if (p->len > soft_sge_room(sge, n))
 		return DAT_DTO_ERR_LOCAL_LENGTH;
 	/* the region may have gone since the post */
-	if (soft_mr_check_iov(ia->mr, pz, sge, n, true))
+	if (soft_mr_check_iov(ia->own, pz, sge, n, true))
 		return DAT_DTO_ERR_LOCAL_PROTECTION;
 	soft_scatter(sge, n, p->data, p->len);
 	return DAT_DTO_SUCCESS;
@@ -405,7 +405,7 @@ enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 {
 	struct soft_ep *ep = soft_ep(base);
 	enum datp_err err =
-		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
+		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, true);
 
 	if (err)
 		return err;
@@ -442,7 +442,7 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 	ep->pull = false;
 	if (r->len > soft_sge_room(sge, count)) {
 		result = DAT_DTO_ERR_LOCAL_LENGTH;
-	} else if (soft_mr_check_iov(ia->mr, pz, sge, count, true)) {
+	} else if (soft_mr_check_iov(ia->own, pz, sge, count, true)) {
 		result = DAT_DTO_ERR_LOCAL_PROTECTION;
 	} else {
 		soft_list_sge(&to, sge, count);

@@ -217,7 +217,7 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	bool solicited = wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	struct soft_sqe e = { .msg = ep->msg };
-	enum datp_err err = soft_mr_check_iov(ia->mr, soft_pz_id(base->pz), iov, n, false);
+	enum datp_err err = soft_mr_check_iov(ia->own, soft_pz_id(base->pz), iov, n, false);
 
 	if (err ||
 	    !ep->open) /* over already, and its state will say so in a moment: left for the flush */
@@ -238,7 +238,7 @@ enum datp_err soft_post_rdma_write(struct datp_ep *base, struct datp_wqe *wqe,
 {
 	struct soft_sqe e = { .remote = *remote };
 	enum datp_err err =
-		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, false);
+		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, false);
 
 	if (!err && soft_ep(base)->open)
 		queue_request(soft_ep(base), wqe, iov, n, &e);
@@ -250,7 +250,7 @@ enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe,
 {
 	struct soft_sqe e = { .remote = *remote };
 	enum datp_err err =
-		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
+		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, true);
 
 	if (!err && soft_ep(base)->open)
 		queue_request(soft_ep(base), wqe, iov, n, &e);

@@ -244,7 +244,8 @@ struct soft_ia {
 	struct soft_cq sink;
 
 	/* Regions. mr.c */
-	struct soft_mr *mr;
+	struct soft_mr *mr;	/* as the peers see them, who can write there */
+	struct soft_mr *own;	/* the same but for windows, in our own memory: for our own accesses */
 	struct datp_lmr **lmrs; /* by index; soft_ia.lock for writing */
 	uint32_t *mr_gen;	/* last generation used, by index */
 	uint32_t *mr_free;	/* a ring of free indices, oldest first */

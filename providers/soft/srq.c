@@ -119,7 +119,7 @@ enum datp_err soft_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 	struct soft_srq *srq = soft_srq(base);
 	struct soft_srqe *e = &srq->ring[srq->posted & srq->mask];
 	enum datp_err err =
-		soft_mr_check_iov(soft_ia(base->obj.ia)->mr, soft_pz_id(base->pz), iov, n, true);
+		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, true);
 
 	if (err)
 		return err;

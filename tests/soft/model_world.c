@@ -163,6 +163,7 @@ static void region_open(void)
 
 	world.ia->mr = calloc(SOFT_MR_INDEX(REGION) + 1, sizeof(*world.ia->mr));
 	REQUIRE(world.ia->mr != NULL);
+	world.ia->own = world.ia->mr;
 	mr = &world.ia->mr[SOFT_MR_INDEX(REGION)];
 	atomic_store(&mr->priv, DAT_MEM_PRIV_ALL_FLAG);
 	atomic_store(&mr->len, UINT64_MAX);

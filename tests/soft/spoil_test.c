@@ -4,7 +4,7 @@
  * transfers go on: the connection may end, and what comes of its transfers is open, but this
  * process goes on, its memory outside the buffers is as it was, and so are its other connections.
  *
- * Spoiled is what says how much there is and where: receives, requests, cells, slots. Not the words
+ * Spoiled is what says how much there is and where: receives, requests, cells, rings, regions, slots. Not the words
  * that the two sides take turns by: who spoils those can only make others wait.
  */
 #include <pthread.h>
@@ -16,11 +16,12 @@
 #include "providers/soft/cq.h"
 #include "providers/soft/send.h"
 
-#define ROUNDS 40
-#define CALLS  400
-#define SIZE   ((size_t)256 << 10)
-#define MOST   ((size_t)120000)
-#define GUARD  ((size_t)64 << 10) /* at either end of the memory */
+#define ROUNDS  40
+#define CALLS   400
+#define SIZE    ((size_t)256 << 10)
+#define MOST    ((size_t)120000)
+#define REGIONS 4 /* of the first so many one is spoiled */
+#define GUARD   ((size_t)64 << 10) /* at either end of the memory */
 
 static struct api_end end;
 static struct api_buf buf;
@@ -85,6 +86,7 @@ static struct {
 	struct soft_layout layout, rlayout;
 	struct soft_ring *ring, *own;
 	uint32_t mask;
+	struct soft_mr *there_mr, was_mr[REGIONS];
 	struct soft_shared *here, *there, was_here, was_there;
 	_Atomic bool over;
 	pthread_t thread;
@@ -159,6 +161,19 @@ static void spoil_ring(void)
 	}
 }
 
+/* Of the other side's regions; ours we need ourselves. */
+static void spoil_region(void)
+{
+	struct soft_mr *mr = &spoiler.there_mr[(unsigned int)rand_r(&spoiler.seed) % REGIONS];
+
+	switch (rand_r(&spoiler.seed) % 4) {
+	case 0: atomic_store(&mr->addr, any()); break;
+	case 1: atomic_store(&mr->len, UINT64_MAX); break;
+	case 2: atomic_store(&mr->priv, any()); break;
+	default: atomic_store(&mr->pz, any());
+	}
+}
+
 static void spoil_slots(void)
 {
 	spoiler.here->slot_count = spoiler.there->slot_count = any();
@@ -173,6 +188,7 @@ static void *spoil(void *arg)
 		spoil_request();
 		spoil_cell();
 		spoil_ring();
+		spoil_region();
 		spoil_slots();
 	}
 	return NULL;
@@ -189,6 +205,8 @@ static void spoil_begin(const struct soft_ep *ep, int round)
 	spoiler.mask = spoiler.ring->mask;
 	spoiler.here = soft_ia(ep->base.obj.ia)->shared;
 	spoiler.there = ep->peer->shared;
+	spoiler.there_mr = ep->peer->mr;
+	memcpy(spoiler.was_mr, spoiler.there_mr, sizeof(spoiler.was_mr));
 	spoiler.was_here = *spoiler.here;
 	spoiler.was_there = *spoiler.there;
 	spoiler.seed = (unsigned int)round;
@@ -201,6 +219,7 @@ static void spoil_end(void)
 {
 	atomic_store(&spoiler.over, true);
 	REQUIRE(pthread_join(spoiler.thread, NULL) == 0);
+	memcpy(spoiler.there_mr, spoiler.was_mr, sizeof(spoiler.was_mr));
 	spoiler.here->slot_count = spoiler.was_here.slot_count;
 	spoiler.here->slot_size = spoiler.was_here.slot_size;
 	spoiler.there->slot_count = spoiler.was_there.slot_count;
@@ -290,7 +309,7 @@ static struct soft_ep *near_ep, *far_ep;
 static void open_pair(void)
 {
 	api_open();
-	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
 	api_pair_make(&pair, NULL);
 	near_ep = (struct soft_ep *)pair.a.ep;
 	far_ep = (struct soft_ep *)pair.b.ep;
@@ -317,6 +336,55 @@ static void receive_is_not_longer_than_it_was_posted(void)
 		    DAT_SUCCESS);
 	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_TRANSPORT, 1001);
 	want_broken();
+}
+
+/* What peers see of the region grows to all of memory. */
+static void spoil_table(void)
+{
+	struct soft_mr *mr = &soft_ia(near_ep->base.obj.ia)->mr[SOFT_MR_INDEX(buf.lmr_context)];
+
+	atomic_store(&mr->addr, 0);
+	atomic_store(&mr->len, UINT64_MAX);
+}
+
+static void receive_goes_to_registered_memory_alone(void)
+{
+	uint64_t *outside;
+	struct soft_desc *desc;
+
+	open_pair();
+	outside = api_memory(4096);
+	desc = soft_port_desc(far_ep->port, &far_ep->layout, far_ep->base.rq.posted);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
+	spoil_table();
+	desc->sge[0].addr = (uintptr_t)outside;
+	memset(buf.mem, 0x77, 8);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 8, 2, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION, API_ANY_LENGTH);
+	want_broken();
+	CHECK_EQ_INT(*outside, 0);
+}
+
+/* The target executes what had to wait behind a send. */
+static void write_goes_to_registered_memory_alone(void)
+{
+	DAT_RMR_TRIPLET there;
+	uint64_t *outside;
+
+	open_pair();
+	outside = api_memory(4096);
+	memset(buf.mem, 0x77, 8);
+	there = api_target(&buf, 0, 8);
+	there.target_address = (uintptr_t)outside;
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 100000, 1, DAT_COMPLETION_SUPPRESS_FLAG),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 0, 8), there, 2, 0), DAT_SUCCESS);
+	spoil_table();
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 120000, 100000, 3), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 3, DAT_DTO_SUCCESS, 100000);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
+	want_broken();
+	CHECK_EQ_INT(*outside, 0);
 }
 
 static void result_is_one_that_there_is(void)
@@ -399,6 +467,8 @@ static void setup(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(spoiled_memory_harms_nobody),
 	CHECK_TEST(receive_is_not_longer_than_it_was_posted),
+	CHECK_TEST(receive_goes_to_registered_memory_alone),
+	CHECK_TEST(write_goes_to_registered_memory_alone),
 	CHECK_TEST(result_is_one_that_there_is),
 	CHECK_TEST(message_in_a_ring_of_another_queue_is_nobodys),
 	CHECK_TEST(messages_without_credit_are_not_kept_for_ever),

@@ -133,10 +133,7 @@ static REG_COLD DAT_RETURN dequeue_unusual(DAT_EVD_HANDLE evd_handle, DAT_EVENT 
 	return event_result(provider->evd_dequeue_func(evd_handle, event), event);
 }
 
-/*
- * As the calls that REG_DISPATCH_FAST defines, but that an event may have to be translated, and
- * that the likely provider is known to have the call.
- */
+/* As the calls that REG_DISPATCH_FAST defines, but that an event may have to be translated. */
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	const DAT_PROVIDER *provider = reg_hot_provider(evd_handle);

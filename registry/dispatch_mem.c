@@ -75,12 +75,12 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param
 			   DAT_RMR_FIELD_IA_HANDLE, rmr_param);
 }
 
-REG_DISPATCH_FAST(dat_rmr_bind, rmr_handle, DAT_INVALID_HANDLE_RMR, rmr_bind_func,
-		  (DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_triplet,
-		   DAT_MEM_PRIV_FLAGS mem_priv, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
-		   DAT_COMPLETION_FLAGS completion_flags, DAT_RMR_CONTEXT *context),
-		  rmr_handle, lmr_triplet, mem_priv, ep_handle, user_cookie, completion_flags,
-		  context)
+REG_DISPATCH_TESTED(dat_rmr_bind, rmr_handle, DAT_INVALID_HANDLE_RMR, rmr_bind_func,
+		    (DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_triplet,
+		     DAT_MEM_PRIV_FLAGS mem_priv, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
+		     DAT_COMPLETION_FLAGS completion_flags, DAT_RMR_CONTEXT *context),
+		    rmr_handle, lmr_triplet, mem_priv, ep_handle, user_cookie, completion_flags,
+		    context)
 
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
@@ -98,10 +98,10 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 	REG_DISPATCH(srq_handle, DAT_INVALID_HANDLE_SRQ, srq_free_func, srq_handle);
 }
 
-REG_DISPATCH_FAST(dat_srq_post_recv, srq_handle, DAT_INVALID_HANDLE_SRQ, srq_post_recv_func,
-		  (DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
-		   DAT_DTO_COOKIE user_cookie),
-		  srq_handle, num_segments, local_iov, user_cookie)
+REG_DISPATCH_TESTED(dat_srq_post_recv, srq_handle, DAT_INVALID_HANDLE_SRQ, srq_post_recv_func,
+		    (DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
+		     DAT_DTO_COOKIE user_cookie),
+		    srq_handle, num_segments, local_iov, user_cookie)
 
 DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param_mask,
 			 DAT_SRQ_PARAM *srq_param)

@@ -32,6 +32,8 @@ extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_han
 #define REG_LIKELY(x)	__builtin_expect(!!(x), 1)
 #define REG_UNLIKELY(x)	__builtin_expect(!!(x), 0)
 #define REG_COLD	__attribute__((noinline, cold))
+/* Reads what may be misaligned, as far as the sanitizers are concerned. */
+#define REG_MISALIGNED	__attribute__((no_sanitize("alignment")))
 
 /* A full return code from its parts. */
 #define REG_ERROR(type, subtype)	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
@@ -99,14 +101,14 @@ struct reg_vtables {
 	_Atomic(const DAT_PROVIDER *) vtable[REG_VTABLE_CHUNK];
 	_Atomic(struct reg_vtables *) next;
 	unsigned int refs[REG_VTABLE_CHUNK];	/* reg.lock */
-	bool dequeues[REG_VTABLE_CHUNK];	/* reg.lock: it has evd_dequeue_func */
+	bool whole[REG_VTABLE_CHUNK];		/* reg.lock: as `hot` wants it */
 };
 
 struct registry {
 	/*
 	 * The vtable that the next handle most likely begins with. A handle whose first word equals
-	 * it is an object of a live provider, which has evd_dequeue_func: spares a test on the way.
-	 * Never NULL, for the same reason.
+	 * it is an object of a live provider, which has the posts to endpoints and evd_dequeue_func:
+	 * spares a test on the way. Never NULL, for the same reason.
 	 */
 	_Atomic(const DAT_PROVIDER *) hot;
 
@@ -273,12 +275,15 @@ static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
 	return vtables_find(p);
 }
 
-/* The same, but only if it is the likely one, else NULL: nothing is called on the way. */
-static inline const DAT_PROVIDER *reg_hot_provider(DAT_HANDLE handle)
+/*
+ * The same, but only if it is the likely one, else NULL: nothing is called on the way. A misaligned handle
+ * is not looked for: what it points at is not the likely one's address, and reg_provider() refuses it.
+ */
+REG_MISALIGNED static inline const DAT_PROVIDER *reg_hot_provider(DAT_HANDLE handle)
 {
 	const DAT_PROVIDER *p;
 
-	if (!reg_handle_is_pointer(handle))
+	if (REG_UNLIKELY((uintptr_t)handle < REG_POINTER_MIN))
 		return NULL;
 	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
 	if (REG_UNLIKELY(p != atomic_load_explicit(&reg.hot, memory_order_relaxed)))
@@ -325,11 +330,15 @@ static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 
 /*
  * A call of the data path, defined whole: passed on by a few compares, and what is not usual
- * (another provider than the last one, a bad handle, a provider without the call) by a function of
+ * (another provider than the likely one, a bad handle, a provider without the call) by a function of
  * its own, so that the usual way needs no stack. `parameters` as they are declared, the rest as
  * they are passed.
  */
-#define REG_DISPATCH_FAST(call, handle, sub, slot, parameters, ...)				\
+#define REG_DISPATCH_FAST(call, ...)	REG_DISPATCH_IF(provider, call, __VA_ARGS__)
+/* The same, where the likely provider may be one without the call. */
+#define REG_DISPATCH_TESTED(call, handle, sub, slot, ...)					\
+	REG_DISPATCH_IF(provider && provider->slot, call, handle, sub, slot, __VA_ARGS__)
+#define REG_DISPATCH_IF(usual, call, handle, sub, slot, parameters, ...)			\
 static REG_COLD DAT_RETURN call##_unusual parameters						\
 {												\
 	REG_DISPATCH_BY(reg_provider, handle, sub, slot, __VA_ARGS__);				\
@@ -338,7 +347,7 @@ DAT_RETURN call parameters									\
 {												\
 	const DAT_PROVIDER *provider = reg_hot_provider(handle);				\
 												\
-	if (REG_LIKELY(provider && provider->slot))						\
+	if (REG_LIKELY(usual))									\
 		return provider->slot(__VA_ARGS__);						\
 	return call##_unusual(__VA_ARGS__);							\
 }

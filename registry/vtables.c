@@ -31,6 +31,14 @@ const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable)
 	return NULL;
 }
 
+/* Whether it may be the hint: it has the calls that do not ask whether it has them. */
+static bool is_whole(const DAT_PROVIDER *vtable)
+{
+	return vtable->ep_post_send_func && vtable->ep_post_recv_func &&
+	       vtable->ep_post_rdma_read_func && vtable->ep_post_rdma_write_func &&
+	       vtable->evd_dequeue_func;
+}
+
 /* Count one more user of vtable. Returns 0 or -ENOMEM. */
 int vtables_add_locked(const DAT_PROVIDER *vtable)
 {
@@ -62,7 +70,7 @@ int vtables_add_locked(const DAT_PROVIDER *vtable)
 		atomic_store_explicit(&last->next, room, memory_order_release);
 	}
 	room->refs[free_slot] = 1;
-	room->dequeues[free_slot] = vtable->evd_dequeue_func != NULL;
+	room->whole[free_slot] = is_whole(vtable);
 	atomic_store_explicit(&room->vtable[free_slot], vtable, memory_order_relaxed);
 	return 0;
 }
@@ -73,14 +81,14 @@ const DAT_PROVIDER vtables_none;
 /* Make it the hint, if it may be one. Relaxed: see reg_hot_provider(). */
 void vtables_prefer_locked(const DAT_PROVIDER *vtable)
 {
-	if (vtable->evd_dequeue_func)
+	if (is_whole(vtable))
 		atomic_store_explicit(&reg.hot, vtable, memory_order_relaxed);
 	else if (atomic_load_explicit(&reg.hot, memory_order_relaxed) == vtable)
 		/* another one, at the address of one that has gone */
 		atomic_store_explicit(&reg.hot, &vtables_none, memory_order_relaxed);
 }
 
-/* Any vtable of the set that has the call will do as the hint. None is read: it may be going. */
+/* Any vtable of the set that is whole will do as the hint. None is read: it may be going. */
 static void hot_choose_locked(void)
 {
 	const DAT_PROVIDER *v, *found = &vtables_none;
@@ -88,7 +96,7 @@ static void hot_choose_locked(void)
 
 	for (i = 0; i < REG_VTABLE_CHUNK; i++) {
 		v = atomic_load_explicit(&reg.vtables.vtable[i], memory_order_relaxed);
-		if (v && reg.vtables.dequeues[i])
+		if (v && reg.vtables.whole[i])
 			found = v;
 	}
 	atomic_store_explicit(&reg.hot, found, memory_order_relaxed);

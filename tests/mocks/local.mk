@@ -19,6 +19,7 @@ MOCKS = \
 	mock_open_fails.la \
 	mock_open_nothing.la \
 	mock_null_slots.la \
+	mock_only_dequeue.la \
 	mock_own_vtable.la \
 	mock_undefined.la \
 	mock_constructor.la
@@ -84,6 +85,10 @@ mock_open_nothing_la_LDFLAGS = $(MOCK_LDFLAGS)
 mock_null_slots_la_SOURCES = $(MOCK_SOURCES)
 mock_null_slots_la_CPPFLAGS = $(MOCK_CPPFLAGS) -DMOCK_NULL_SLOTS
 mock_null_slots_la_LDFLAGS = $(MOCK_LDFLAGS)
+
+mock_only_dequeue_la_SOURCES = $(MOCK_SOURCES)
+mock_only_dequeue_la_CPPFLAGS = $(MOCK_CPPFLAGS) -DMOCK_ONLY_DEQUEUE
+mock_only_dequeue_la_LDFLAGS = $(MOCK_LDFLAGS)
 
 mock_own_vtable_la_SOURCES = $(MOCK_SOURCES)
 mock_own_vtable_la_CPPFLAGS = $(MOCK_CPPFLAGS) -DMOCK_OWN_VTABLE

@@ -16,6 +16,7 @@
  *	MOCK_OPEN_FAILS		cannot open an IA, and leaves junk in the OUT parameters
  *	MOCK_OPEN_NOTHING	says that it opened an IA, and returns none
  *	MOCK_NULL_SLOTS		has no calls but open and close
+ *	MOCK_ONLY_DEQUEUE	of the data path it has dat_evd_dequeue, and no other call
  *	MOCK_OWN_VTABLE		its objects begin with another vtable than the one it registered
  *	MOCK_UNDEFINED		needs a symbol that nobody has
  *	MOCK_CONSTRUCTOR	registers "constructed" when it is loaded, and nothing in init
@@ -73,6 +74,9 @@
 #endif
 #ifndef MOCK_NULL_SLOTS
 #define MOCK_NULL_SLOTS 0
+#endif
+#ifndef MOCK_ONLY_DEQUEUE
+#define MOCK_ONLY_DEQUEUE 0
 #endif
 #ifndef MOCK_OWN_VTABLE
 #define MOCK_OWN_VTABLE 0
@@ -149,7 +153,9 @@ static DAT_PROVIDER provider = {
 	.device_name = "mock",
 	.ia_open_func = mock_ia_open,
 	.ia_close_func = mock_ia_close,
-#if !MOCK_NULL_SLOTS
+#if MOCK_ONLY_DEQUEUE
+	.evd_dequeue_func = mock_evd_dequeue,
+#elif !MOCK_NULL_SLOTS
 	.ia_query_func = mock_ia_query,
 	MOCK_SLOTS
 #endif

@@ -229,6 +229,29 @@ TEST_WITH(a_slot_left_empty_is_not_implemented, LINE("a", "null_slots"))
 	CHECK_EQ_INT(dat_ia_close(ia, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 }
 
+/* The likely provider is known to have the calls that do not ask; one without them must not become it. */
+TEST_WITH(a_provider_that_can_only_dequeue_does_that, LINE("a", "only_dequeue") LINE("b", "own_vtable"))
+{
+	DAT_HANDLE object = object_of(open_or_fail("a"));
+	DAT_IA_HANDLE b = open_or_fail("b");
+	int round;
+	size_t i;
+
+	mock.answer = FAILED;
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < NCALLS; i++) {
+			if (!strcmp(calls[i].name, "dat_evd_dequeue"))
+				arrives(&calls[i], object, object);
+			else if (is_data_path(&calls[i]))
+				CHECK_EQ_INT(calls[i].call(object),
+					     DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED);
+		}
+		/* the likely one goes, and another is chosen */
+		if (!round)
+			CHECK_EQ_INT(dat_ia_close(b, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
+	}
+}
+
 TEST_WITH(two_providers_at_a_time_are_told_apart, LINE("a", "plain") LINE("b", "own_vtable"))
 {
 	DAT_HANDLE a = object_of(open_or_fail("a"));
@@ -324,6 +347,7 @@ static const struct check_test dispatch_tests[] = {
 	CHECK_TEST(out_of_scope_and_async_exists_are_no_evds),
 	CHECK_TEST(objects_of_a_closed_adapter_are_refused),
 	CHECK_TEST(a_slot_left_empty_is_not_implemented),
+	CHECK_TEST(a_provider_that_can_only_dequeue_does_that),
 	CHECK_TEST(two_providers_at_a_time_are_told_apart),
 	CHECK_TEST(an_ia_handle_translates_both_ways),
 	CHECK_TEST(queries_give_the_consumer_s_ia_handle),

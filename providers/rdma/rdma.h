@@ -115,8 +115,12 @@ struct rdma_pz {
 struct rdma_lmr {
 	struct datp_lmr base;
 	struct ibv_mr *mr;
-	/* written under the IA's mr_lock, read without; see rdma_lmr_get() */
-	_Atomic uint32_t key;	       /* the context while it is registered, else 0 */
+	/*
+	 * While it is registered: its context, and above that which life of this piece of memory it is; else
+	 * 0. So it tells a registration from all others. Written under the IA's mr_lock, read without; see
+	 * rdma_lmr_get()
+	 */
+	_Atomic uint64_t life;
 	_Atomic(struct rdma_lmr *) next; /* in its bucket */
 };
 
@@ -191,6 +195,26 @@ struct rdma_channel {
 /* Whether a request to connect has been accepted towards the consumer only; see rdma_late.c. */
 enum rdma_late { LATE_NOT, LATE_WAITS, LATE_CALLED };
 
+/*
+ * The memory that the last segment of a kind was in, and a segment in it for the device. What was found
+ * of an LMR (its PZ, its rights, its range) holds while `life` is its life: that takes one look.
+ */
+struct rdma_window {
+	const struct rdma_lmr *lmr; /* never NULL */
+	uint64_t life;
+	int64_t begin; /* not negative, nor is then where a good segment begins: it cannot wrap around */
+	uint64_t end;
+	struct ibv_sge sge;
+};
+
+/*
+ * The slots that the next posts take: free ones that lie in a row. The run is over when `next` is `stop`, and
+ * is followed by all posts until then.
+ */
+struct rdma_run {
+	struct datp_wqe *next, *stop;
+};
+
 struct rdma_ep {
 	struct datp_ep base;
 	struct ibv_qp *qp;
@@ -213,19 +237,19 @@ struct rdma_ep {
 	unsigned char *overtook; /* by place in the ring: complete, but not all before it (EP lock) */
 	uint32_t overtaking;	 /* how many of those there are (EP lock) */
 	/*
-	 * Of rdma_fast.h, all under the EP lock: work requests of one segment, of which only what
-	 * differs is written; and the LMRs that the last segments were of, never NULL.
+	 * Of rdma_fast.h, all under the EP lock. Work requests of one segment, of which only what differs is
+	 * written, by enum datp_op; `long_wr` is for what is not inlined. The segments are in the windows.
 	 */
-	struct ibv_send_wr wr, *bad;
-	struct ibv_sge sge;
+	struct ibv_send_wr wr[DATP_BIND], long_wr, *bad;
 	struct ibv_recv_wr recv_wr, *bad_recv;
-	struct ibv_sge recv_sge;
-	const struct rdma_lmr *source, *sink;
+	struct rdma_window source, sink; /* that is read, that is written */
+	struct rdma_run requests, receives;
 	/*
 	 * The longest segment of a plain operation, by enum datp_op: what the attributes allow and a
-	 * segment can be; 0 while there is no queue pair to post to that will do the operation.
+	 * segment can be; and the longest that is posted as wr[] stands. 0 while the operation is not to
+	 * go straight to the queue pair: requests while the endpoint is not CONNECTED, for one.
 	 */
-	uint64_t longest[DATP_BIND];
+	uint64_t longest[DATP_BIND], quick[DATP_BIND];
 	/* reads that the consumer asked for, while its attributes show what has been agreed (EP lock) */
 	int32_t asked_in, asked_out;
 	bool agreed; /* they do (EP lock) */
@@ -399,6 +423,26 @@ bool rdma_post_greeting(struct rdma_ep *ep);
 /* What the driver has said of a post that is not 0, as an errno; 0: the device has it all the same. */
 int rdma_post_said(int rc);
 enum datp_err rdma_post_error(int err);
+
+/* The next plain post begins a new one. EP lock. */
+static inline void rdma_run_end(struct rdma_run *run)
+{
+	run->stop = run->next;
+}
+
+/*
+ * An op has been given a slot, the next one of the run if that is not over; upon an error libdatp takes it
+ * back. EP lock.
+ */
+static inline enum datp_err rdma_run_follow(struct rdma_run *run, enum datp_err err)
+{
+	if (err)
+		rdma_run_end(run);
+	else if (run->next != run->stop)
+		run->next++;
+	return err;
+}
+
 /* The driver refuses what has just been put into the ring. EP lock, which it gives up. */
 DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc);
 
@@ -428,6 +472,14 @@ enum datp_err rdma_qp_ensure(struct rdma_ep *ep);
 /* To INIT, and the staged receives to the queue pair. errno-like; 0 is good. */
 int rdma_qp_begin(struct rdma_ep *ep, struct rdma_cm_id *id);
 int rdma_qp_begin_locked(struct rdma_ep *ep, struct rdma_cm_id *id);
+/*
+ * Plain operations may go straight to the queue pair from now on: receives once it is ready for them,
+ * requests while the endpoint is CONNECTED. EP lock.
+ */
+void rdma_plain_begin_locked(struct rdma_ep *ep);
+/* They may not any more. EP lock. */
+void rdma_plain_requests_end_locked(struct rdma_ep *ep);
+void rdma_plain_end_locked(struct rdma_ep *ep);
 /* To RTR and RTS, with the numbers of reads in each direction. */
 int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in, uint8_t reads_out);
 /*
@@ -463,12 +515,12 @@ static inline _Atomic(struct rdma_lmr *) *rdma_lmr_bucket(struct rdma_ia *ia, ui
  */
 static inline struct rdma_lmr *rdma_lmr_get(struct rdma_ia *ia, uint32_t context)
 {
-	/* acquire: pairs with the release that publishes an LMR, and with that of its key */
+	/* acquire: pairs with the release that publishes an LMR, and with that of its life */
 	struct rdma_lmr *lmr =
 		atomic_load_explicit(rdma_lmr_bucket(ia, context), memory_order_acquire);
 
 	for (int steps = 0; lmr && steps < 64; steps++) {
-		if (atomic_load_explicit(&lmr->key, memory_order_acquire) == context)
+		if ((uint32_t)atomic_load_explicit(&lmr->life, memory_order_acquire) == context)
 			return lmr;
 		lmr = atomic_load_explicit(&lmr->next, memory_order_acquire);
 	}

@@ -531,6 +531,8 @@ static void drain(struct rdma_ep *ep)
 	int rc = 0;
 
 	datp_lock(&ep->base.lock);
+	/* the endpoint is not CONNECTED any more: who comes later is refused by libdatp */
+	rdma_plain_requests_end_locked(ep);
 	idle = ep->base.sq.posted == ep->base.sq.finished;
 	ep->draining = !idle;
 	if (!idle && !ep->over)

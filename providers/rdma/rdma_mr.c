@@ -132,7 +132,8 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 	/* relaxed, then release: who finds it finds it whole */
 	atomic_store_explicit(&lmr->next, atomic_load_explicit(bucket, memory_order_relaxed),
 			      memory_order_relaxed);
-	atomic_store_explicit(&lmr->key, base->lmr_context, memory_order_release);
+	atomic_store_explicit(&lmr->life, (uint64_t)base->obj.gen << 32 | base->lmr_context,
+			      memory_order_release);
 	atomic_store_explicit(bucket, lmr, memory_order_release);
 	datp_unlock(&ia->mr_lock);
 	return DATP_OK;
@@ -146,7 +147,7 @@ void rdma_lmr_free(struct datp_lmr *base)
 
 	datp_lock(&ia->mr_lock);
 	/* relaxed: written under the lock; release: who goes on from there finds what that points to */
-	atomic_store_explicit(&lmr->key, 0, memory_order_relaxed);
+	atomic_store_explicit(&lmr->life, 0, memory_order_relaxed);
 	while ((here = atomic_load_explicit(at, memory_order_relaxed)) != NULL && here != lmr)
 		at = &here->next;
 	if (here)
@@ -165,7 +166,7 @@ struct rdma_lmr *rdma_lmr_find_locked(struct rdma_ia *ia, uint32_t context)
 	datp_lock(&ia->mr_lock);
 	/* relaxed: written under the lock */
 	lmr = atomic_load_explicit(rdma_lmr_bucket(ia, context), memory_order_relaxed);
-	while (lmr && atomic_load_explicit(&lmr->key, memory_order_relaxed) != context)
+	while (lmr && (uint32_t)atomic_load_explicit(&lmr->life, memory_order_relaxed) != context)
 		lmr = atomic_load_explicit(&lmr->next, memory_order_relaxed);
 	datp_unlock(&ia->mr_lock);
 	return lmr;

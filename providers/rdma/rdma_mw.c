@@ -113,9 +113,9 @@ void rdma_bind_done(struct rdma_rmr *rmr, bool good)
 
 /* ------------------------------------------------------------------ both */
 
-enum datp_err rdma_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct datp_rmr *rmr_base,
-			    struct datp_lmr *lmr, uint64_t addr, uint64_t len,
-			    DAT_MEM_PRIV_FLAGS flags, uint32_t *context)
+static enum datp_err bind_range(struct datp_ep *base, struct datp_wqe *wqe,
+				struct datp_rmr *rmr_base, struct datp_lmr *lmr, uint64_t addr,
+				uint64_t len, DAT_MEM_PRIV_FLAGS flags, uint32_t *context)
 {
 	struct rdma_rmr *rmr = (struct rdma_rmr *)rmr_base;
 	struct rdma_ep *ep = rdma_ep(base);
@@ -132,4 +132,12 @@ enum datp_err rdma_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct d
 	if (rmr->mw && (len || rmr->bound))
 		return bind_window(ep, wqe, rmr, (struct rdma_lmr *)lmr, &info, context);
 	return bind_registration(ep, wqe, rmr, &info, context);
+}
+
+enum datp_err rdma_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
+			    struct datp_lmr *lmr, uint64_t addr, uint64_t len,
+			    DAT_MEM_PRIV_FLAGS flags, uint32_t *context)
+{
+	return rdma_run_follow(&rdma_ep(ep)->requests,
+			       bind_range(ep, wqe, rmr, lmr, addr, len, flags, context));
 }

@@ -88,6 +88,7 @@ void rdma_early_show(struct rdma_ep *ep)
 	node = ep->over ? NULL : ep->early;
 	ep->early = NULL;
 	ep->up = !ep->over;
+	rdma_plain_begin_locked(ep);
 	while (node) {
 		struct datp_wqe *wqe = (struct datp_wqe *)node;
 

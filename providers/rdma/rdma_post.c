@@ -44,6 +44,7 @@ DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int
 
 	rc = rdma_post_said(rc);
 	wq->posted -= rc != 0;
+	rdma_run_end(wq == &ep->sq ? &rdma_ep(ep)->requests : &rdma_ep(ep)->receives);
 	datp_unlock(&ep->lock);
 	if (!rc)
 		return DAT_SUCCESS;
@@ -70,26 +71,53 @@ static enum datp_err segment_check(const struct rdma_lmr *lmr, const struct datp
 	return DATP_OK;
 }
 
+/* The LMR of a context, or NULL, and which life of it that is. What is read of it later may be of another. */
+static inline const struct rdma_lmr *lmr_of(struct rdma_ia *ia, uint32_t context, uint64_t *life)
+{
+	const struct rdma_lmr *lmr = rdma_lmr_get(ia, context);
+
+	*life = 0;
+	if (!lmr)
+		return NULL;
+	/* acquire: what is read of it is not older than this */
+	*life = atomic_load_explicit(&lmr->life, memory_order_acquire);
+	return (uint32_t)*life == context ? lmr : NULL;
+}
+
+/* The next segment is likely to be of the same LMR; not so of one that `begin` cannot hold. */
+static inline void window_set(struct rdma_window *window, const struct rdma_lmr *lmr, uint64_t life)
+{
+	if (lmr->base.addr > INT64_MAX)
+		return;
+	window->lmr = lmr;
+	window->life = life;
+	window->begin = (int64_t)lmr->base.addr;
+	window->end = lmr->base.addr + lmr->base.len;
+	window->sge.lkey = (uint32_t)life;
+}
+
 /*
  * libdatp's segments as the device takes them, checked; empty ones are left out, since to some devices a
- * length of 0 means 2 GiB. `last`: the LMR that the next one is likely to be of, too.
+ * length of 0 means 2 GiB. `window`: where the last one was, or NULL.
  */
 static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz,
 				    const struct datp_sge *iov, int n, bool sink,
-				    struct ibv_sge *sge, int *used, const struct rdma_lmr **last)
+				    struct ibv_sge *sge, int *used, struct rdma_window *window)
 {
 	*used = 0;
 	for (int i = 0; i < n; i++) {
 		const struct rdma_lmr *lmr;
 		enum datp_err err;
+		uint64_t life;
 
 		if (!iov[i].len)
 			continue;
-		lmr = rdma_lmr_get(rdma_ia(ia), iov[i].lmr_context);
+		lmr = lmr_of(rdma_ia(ia), iov[i].lmr_context, &life);
 		err = segment_check(lmr, pz, &iov[i], sink);
 		if (__builtin_expect(err, 0))
 			return err;
-		*last = lmr;
+		if (window)
+			window_set(window, lmr, life);
 		sge[(*used)++] = (struct ibv_sge){
 			.addr = iov[i].addr,
 			/* a receive may be larger than any message; a segment may not */
@@ -163,6 +191,7 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 	struct rdma_ep *ep = rdma_ep(base);
 	struct ibv_sge sge[RDMA_SGE_MAX];
 	struct ibv_send_wr wr, *bad;
+	bool sink = opcode == IBV_WR_RDMA_READ;
 	enum datp_err err;
 
 	if (__builtin_expect(ep->over | ep->late, 0)) {
@@ -170,8 +199,8 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		if (ep->over || ep->broken)
 			return DATP_OK;
 	}
-	err = sges_of(base->obj.ia, base->pz, iov, n, opcode == IBV_WR_RDMA_READ, sge, &wr.num_sge,
-		      &ep->source);
+	err = sges_of(base->obj.ia, base->pz, iov, n, sink, sge, &wr.num_sge,
+		      sink ? &ep->sink : &ep->source);
 	if (__builtin_expect(err, 0))
 		return err;
 	wr.wr_id = (uintptr_t)wqe;
@@ -199,19 +228,22 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 enum datp_err rdma_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			     int n)
 {
-	return post_request(ep, wqe, iov, n, NULL, IBV_WR_SEND);
+	return rdma_run_follow(&rdma_ep(ep)->requests,
+			       post_request(ep, wqe, iov, n, NULL, IBV_WR_SEND));
 }
 
 enum datp_err rdma_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,
 				   const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
-	return post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_WRITE);
+	return rdma_run_follow(&rdma_ep(ep)->requests,
+			       post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_WRITE));
 }
 
 enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
 				  const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
-	return post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_READ);
+	return rdma_run_follow(&rdma_ep(ep)->requests,
+			       post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_READ));
 }
 
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
@@ -276,8 +308,8 @@ static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
 	return DATP_OK;
 }
 
-enum datp_err rdma_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov,
-			     int n)
+static inline enum datp_err post_receive(struct datp_ep *base, struct datp_wqe *wqe,
+					 const struct datp_sge *iov, int n)
 {
 	struct rdma_ep *ep = rdma_ep(base);
 	struct ibv_sge sge[RDMA_SGE_MAX];
@@ -296,15 +328,20 @@ enum datp_err rdma_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	return result(ibv_post_recv(ep->qp, &wr, &bad));
 }
 
+enum datp_err rdma_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n)
+{
+	return rdma_run_follow(&rdma_ep(ep)->receives, post_receive(ep, wqe, iov, n));
+}
+
 enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 				 const struct datp_sge *iov, int n)
 {
 	struct ibv_sge sge[RDMA_SGE_MAX];
 	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)wqe | RDMA_ID_SRQ, .sg_list = sge }, *bad;
-	const struct rdma_lmr *last;
 	enum datp_err err;
 
-	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge, &last);
+	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge, NULL);
 	if (err)
 		return err;
 	give_segment(base->obj.ia, sge, &wr.num_sge);

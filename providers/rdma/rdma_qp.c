@@ -152,16 +152,30 @@ static bool overtook_make(struct rdma_ep *ep)
 	return ep->overtook != NULL;
 }
 
-/* What rdma_fast.h writes its work requests into. EP lock. */
+/* ------------------------------------------------------------------ what rdma_fast.h goes by */
+
+/* Work requests without what differs from one to the next. EP lock. */
 static void fast_begin_locked(struct rdma_ep *ep)
 {
-	static const struct rdma_lmr none; /* with no bytes, so that no segment fits in */
+	static const struct rdma_lmr none; /* of no life that a window is looked through */
+	const struct ibv_send_wr wr = { .sg_list = &ep->source.sge,
+					.num_sge = 1,
+					.send_flags = IBV_SEND_SIGNALED };
 
-	ep->wr = (struct ibv_send_wr){ .sg_list = &ep->sge, .num_sge = 1 };
-	ep->recv_wr = (struct ibv_recv_wr){ .sg_list = &ep->recv_sge, .num_sge = 1 };
-	ep->source = ep->sink = &none;
+	ep->source = ep->sink = (struct rdma_window){ .lmr = &none, .life = UINT64_MAX };
+	ep->requests = ep->receives = (struct rdma_run){ 0 };
+	ep->long_wr = ep->wr[DATP_SEND] = ep->wr[DATP_RDMA_WRITE] = ep->wr[DATP_RDMA_READ] = wr;
+	ep->wr[DATP_SEND].opcode = IBV_WR_SEND;
+	ep->wr[DATP_RDMA_WRITE].opcode = IBV_WR_RDMA_WRITE;
+	ep->wr[DATP_RDMA_READ].opcode = IBV_WR_RDMA_READ;
+	ep->wr[DATP_RDMA_READ].sg_list = &ep->sink.sge;
+	if (ep->max_inline) {
+		ep->wr[DATP_SEND].send_flags |= IBV_SEND_INLINE;
+		ep->wr[DATP_RDMA_WRITE].send_flags |= IBV_SEND_INLINE;
+	}
+	ep->recv_wr = (struct ibv_recv_wr){ .sg_list = &ep->sink.sge, .num_sge = 1 };
 	ep->overtaking = 0;
-	memset(ep->longest, 0, sizeof(ep->longest));
+	rdma_plain_end_locked(ep);
 }
 
 static uint64_t longest(int32_t segments, uint64_t attr)
@@ -169,17 +183,61 @@ static uint64_t longest(int32_t segments, uint64_t attr)
 	return segments < 1 ? 0 : attr < INT32_MAX ? attr : INT32_MAX;
 }
 
-/* The attributes are as they will be, and there is a queue pair to post to. EP lock. */
-static void plain_begin_locked(struct rdma_ep *ep)
+static uint64_t inlined(const struct rdma_ep *ep, uint64_t most)
+{
+	return ep->max_inline && ep->max_inline < most ? ep->max_inline : most;
+}
+
+/* What plain posts leave in the slots of a ring as it is. Those in use, that others may read, have it. */
+static void ring_prepare(struct datp_wq *wq, struct datp_ep *ep)
+{
+	for (uint32_t i = 0; i <= wq->mask; i++)
+		if (wq->ring[i].ep != ep)
+			wq->ring[i].ep = ep;
+}
+
+static void plain_requests_begin_locked(struct rdma_ep *ep)
 {
 	const struct datp_ep_attr *attr = &ep->base.attr;
 
 	ep->longest[DATP_SEND] = longest(attr->max_request_iov, attr->max_message_size);
 	ep->longest[DATP_RDMA_WRITE] = longest(attr->max_rdma_write_iov, attr->max_rdma_size);
 	ep->longest[DATP_RDMA_READ] = longest(attr->max_rdma_read_iov, attr->max_rdma_size);
-	if (!ep->base.srq)
-		ep->longest[DATP_RECV] = longest(attr->max_recv_iov, UINT64_MAX);
+	ep->quick[DATP_SEND] = inlined(ep, ep->longest[DATP_SEND]);
+	ep->quick[DATP_RDMA_WRITE] = inlined(ep, ep->longest[DATP_RDMA_WRITE]);
+	ep->quick[DATP_RDMA_READ] = ep->longest[DATP_RDMA_READ];
 }
+
+void rdma_plain_begin_locked(struct rdma_ep *ep)
+{
+	/* relaxed: written under the EP lock */
+	int state = atomic_load_explicit(&ep->base.state, memory_order_relaxed);
+
+	if (!ep->ready)
+		return;
+	if (!ep->base.srq) {
+		ep->longest[DATP_RECV] = longest(ep->base.attr.max_recv_iov, UINT64_MAX);
+		ep->quick[DATP_RECV] = ep->longest[DATP_RECV];
+	}
+	if (state == DAT_EP_STATE_CONNECTED)
+		plain_requests_begin_locked(ep);
+}
+
+void rdma_plain_requests_end_locked(struct rdma_ep *ep)
+{
+	static const enum datp_op requests[] = { DATP_SEND, DATP_RDMA_WRITE, DATP_RDMA_READ };
+
+	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++)
+		ep->longest[requests[i]] = ep->quick[requests[i]] = 0;
+}
+
+void rdma_plain_end_locked(struct rdma_ep *ep)
+{
+	memset(ep->longest, 0, sizeof(ep->longest));
+	memset(ep->quick, 0, sizeof(ep->quick));
+}
+
+/* ------------------------------------------------------------------ made and unmade */
 
 static enum datp_err qp_make(struct rdma_ep *ep)
 {
@@ -218,6 +276,9 @@ static void qp_unmake(struct rdma_ep *ep)
 
 	if (!ep->qp)
 		return;
+	datp_lock(&ep->base.lock);
+	rdma_plain_end_locked(ep);
+	datp_unlock(&ep->base.lock);
 	if (ibv_destroy_qp(ep->qp))
 		datp_log(1, "%s: cannot free a queue pair: %s", ia->base.name, strerror(errno));
 	/*
@@ -232,7 +293,6 @@ static void qp_unmake(struct rdma_ep *ep)
 	ep->qp = NULL;
 	ep->qpn = 0;
 	ep->ready = false;
-	memset(ep->longest, 0, sizeof(ep->longest));
 	datp_unlock(&ep->base.lock);
 }
 
@@ -293,6 +353,8 @@ static int post_staged_locked(struct rdma_ep *ep)
 {
 	int rc = 0;
 
+	ring_prepare(&ep->base.rq, &ep->base);
+	ring_prepare(&ep->base.sq, &ep->base);
 	for (struct rdma_staged *s = ep->staged; s && !rc; s = s->next) {
 		struct ibv_recv_wr wr = { .wr_id = (uintptr_t)s->wqe,
 					  .sg_list = s->sge,
@@ -304,7 +366,7 @@ static int post_staged_locked(struct rdma_ep *ep)
 		rc = ibv_post_recv(ep->qp, &wr, &bad);
 	}
 	ep->ready = true;
-	plain_begin_locked(ep);
+	rdma_plain_begin_locked(ep);
 	return rc;
 }
 
@@ -386,7 +448,7 @@ void rdma_qp_stop(struct rdma_ep *ep)
 	ep->over = true;
 	/* later receives are libdatp's to flush */
 	ep->ready = false;
-	memset(ep->longest, 0, sizeof(ep->longest));
+	rdma_plain_end_locked(ep);
 	ep->late = LATE_NOT;
 	datp_unlock(&ep->base.lock);
 	halt(ep);

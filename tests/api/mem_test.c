@@ -466,6 +466,43 @@ static void freed_region_is_good_for_nothing(void)
 	send_of(&again, 0, 100);
 }
 
+/* Where the last segments were may be remembered: that must not let any through that is not there. */
+static void region_that_was_just_used_is_guarded_as_before(void)
+{
+	unsigned char *mem = api_memory(12288);
+	struct api_buf used = api_buf_in(api.pz, mem + 4096, 4096, DAT_MEM_PRIV_ALL_FLAG);
+	struct api_buf readonly = api_buf_in(api.pz, mem, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	const DAT_VADDR at = api_seg(&used, 0, 64).virtual_address;
+	const DAT_LMR_TRIPLET bad[] = {
+		{ .virtual_address = at - 1, .segment_length = 64 },
+		{ .virtual_address = at + 4096 - 63, .segment_length = 64 },
+		{ .virtual_address = at, .segment_length = 4097 },
+		{ .virtual_address = at + (UINT64_C(1) << 63), .segment_length = 64 },
+		{ .virtual_address = UINT64_MAX - 31, .segment_length = 64 },
+		{ .virtual_address = at, .segment_length = UINT64_MAX },
+	};
+
+	send_of(&used, 0, 64);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		DAT_LMR_TRIPLET seg = bad[i];
+
+		send_of(&used, 4096 - 64, 64);
+		seg.lmr_context = used.lmr_context;
+		want_local_fault(dat_ep_post_send(pair.a.ep, 1, &seg, (DAT_DTO_COOKIE){ .as_64 = 1 },
+						  DAT_COMPLETION_DEFAULT_FLAG),
+				 DAT_INVALID_PARAMETER, pair.a.request);
+		if (api_state(pair.a.ep) != DAT_EP_STATE_CONNECTED)
+			return;
+	}
+	/* what may be sent from may not be received into */
+	send_of(&readonly, 0, 64);
+	CHECK_DAT(api_recv(pair.a.ep, &readonly, 0, 64, 1), DAT_PRIVILEGES_VIOLATION);
+	send_of(&used, 0, 64);
+	REQUIRE_DAT(dat_lmr_free(used.lmr), DAT_SUCCESS);
+	want_local_fault(api_send(pair.a.ep, &used, 0, 64, 1, 0), DAT_PROTECTION_VIOLATION,
+			 pair.a.request);
+}
+
 static void rdma_to_a_freed_region_is_a_remote_access_error(void)
 {
 	struct api_buf gone = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG), again;
@@ -646,6 +683,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(region_of_another_pz_is_a_protection_violation),
 	CHECK_TEST(region_that_may_not_be_written_takes_no_data),
 	CHECK_TEST(freed_region_is_good_for_nothing),
+	CHECK_TEST(region_that_was_just_used_is_guarded_as_before),
 	CHECK_TEST(rdma_to_a_freed_region_is_a_remote_access_error),
 	CHECK_TEST(region_can_be_freed_while_connected_and_with_receives_posted),
 	CHECK_TEST(rdma_beyond_bounds_rights_or_pz_is_a_remote_access_error),

@@ -77,6 +77,12 @@ static void here(union address *a, const char *discriminator)
 	set_discriminator(a, discriminator);
 }
 
+/* What goes wrong is told by the calls; that the other has hung up, by a receive that comes back. */
+static void no_word(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
+{
+	(void)context, (void)error;
+}
+
 static void open_side(const char *device)
 {
 	VIP_MEM_ATTRIBUTES mem = { NULL, VIP_TRUE, VIP_FALSE };
@@ -84,6 +90,7 @@ static void open_side(const char *device)
 				   VIP_FALSE };
 
 	MUST(VipOpenNic(device, &nic));
+	MUST(VipErrorCallback(nic, NULL, no_word));
 	MUST(VipQueryNic(nic, &nic_attr));
 	MUST(VipNSInit(nic, NULL));
 	block = aligned_alloc(VIP_DESCRIPTOR_ALIGNMENT, sizeof(*block));
@@ -130,16 +137,15 @@ static VIP_DESCRIPTOR *receive(void)
 	return d;
 }
 
-static void post_and_wait(VIP_DESCRIPTOR *d)
+static void wait_sent(void)
 {
 	VIP_DESCRIPTOR *done;
 
-	MUST(VipPostSend(vi, d, handle));
 	MUST(VipSendWait(vi, PATIENCE, &done));
 }
 
 /* Gathers a message from two halves of what is in `out`. */
-static void send_out(unsigned int length)
+static void post_out(unsigned int length)
 {
 	VIP_DESCRIPTOR *d = &block->send;
 
@@ -152,7 +158,13 @@ static void send_out(unsigned int length)
 	d->DS[1].Local.Data.Address = block->out + length / 2;
 	d->DS[1].Local.Handle = handle;
 	d->DS[1].Local.Length = length - length / 2;
-	post_and_wait(d);
+	MUST(VipPostSend(vi, d, handle));
+}
+
+static void send_out(unsigned int length)
+{
+	post_out(length);
+	wait_sent();
 }
 
 /* DS[0] says where to, DS[1] from where. */
@@ -170,7 +182,8 @@ static void write_to(struct place there, unsigned int length, unsigned int immed
 	d->DS[1].Local.Data.Address = block->out;
 	d->DS[1].Local.Handle = handle;
 	d->DS[1].Local.Length = length;
-	post_and_wait(d);
+	MUST(VipPostSend(vi, d, handle));
+	wait_sent();
 }
 
 /* Ends the connection; what is still posted comes back, flushed. */
@@ -216,6 +229,35 @@ static void receive_all(unsigned int length)
 }
 
 /*
+ * How a connection ends. One has the last word, and hangs up when that is complete, for who hangs up on
+ * hearing it may be quicker than its completion, which is an error then (iWARP).
+ */
+static void last_word(void)
+{
+	receive_all(2);
+	send_out(2);
+}
+
+/*
+ * The other speaks before it, hears it, and waits until a receive comes back because the connection is over.
+ * Its own message has arrived, since there was an answer; that end may be quicker than its completion.
+ */
+static void hear_last_word(void)
+{
+	VIP_DESCRIPTOR *d;
+	VIP_RETURN ret;
+
+	post_out(2);
+	receive_all(2);
+	ret = VipSendWait(vi, PATIENCE, &d);
+	if (ret != VIP_SUCCESS && ret != VIP_DESCRIPTOR_ERROR)
+		stop("the last message", ret);
+	ret = VipRecvWait(vi, PATIENCE, &d);
+	if (ret != VIP_DESCRIPTOR_ERROR)
+		stop("the end of the connection", ret);
+}
+
+/*
  * The second connection: each side asks for the other. The one with the smaller discriminator is the
  * first to send, as iWARP wants it.
  */
@@ -235,13 +277,14 @@ static void be_peer(const char *mine, union address *remote, unsigned int id, in
 	receive_all(SIZE);
 	if (!first)
 		send_out(SIZE);
-	/* Both have received before one of them hangs up, and that is who has the last word: see client(). */
-	if (first)
+	/* both have received before they end it */
+	if (first) {
 		send_out(2);
-	receive_all(2);
-	send_out(2);
-	if (!first)
+		last_word();
+	} else {
 		receive_all(2);
+		hear_last_word();
+	}
 }
 
 static void server(unsigned int id)
@@ -270,8 +313,7 @@ static void server(unsigned int id)
 	    !(d->CS.Status & VIP_STATUS_IMMEDIATE) || d->CS.ImmediateData != 2)
 		stop("status", (int)d->CS.Status);
 	check(block->shared, 2, "RDMA write      by the client, told of by immediate data");
-	send_out(2);
-	receive_all(2);
+	hear_last_word();
 	disconnect();
 
 	set_discriminator(&remote, name("one", id));
@@ -313,12 +355,7 @@ static void client(const char *host, unsigned int id)
 	memcpy(&there, d->DS[0].Local.Data.Address, sizeof(there));
 	fill(block->out, 2);
 	write_to(there, SIZE, 2);
-	receive();
-	/*
-	 * The last word, and when it is complete the end. Who hangs up on hearing the other's may be
-	 * quicker than the completion of that, which is an error then (iWARP).
-	 */
-	send_out(2);
+	last_word();
 	disconnect();
 
 	set_discriminator(&remote, name("two", id));

@@ -37,6 +37,15 @@ two_processes_exchange_over_siw()
 	alone iwarp-siw0
 }
 
+# Both connections end so that nobody's last message is taken for one that has failed.
+connections_end_in_order_where_a_completion_is_late()
+{
+	local slow=/sys/module/siw/parameters/slow_send_ms
+	echo 300 2>/dev/null >$slow || { skips 'the siw of this kernel does not take the parameter that the lab adds'; return; }
+	alone iwarp-siw0
+	echo 0 >$slow
+}
+
 two_hosts_exchange_over_rxe()
 {
 	meets ib-rxe0 "$LAB_PEER_IB"
@@ -47,4 +56,5 @@ two_hosts_exchange_over_siw()
 	meets iwarp-siw0 "$LAB_PEER_IW"
 }
 
-tests two_processes_exchange_over_rxe two_processes_exchange_over_siw two_hosts_exchange_over_rxe two_hosts_exchange_over_siw
+tests two_processes_exchange_over_rxe two_processes_exchange_over_siw connections_end_in_order_where_a_completion_is_late \
+	two_hosts_exchange_over_rxe two_hosts_exchange_over_siw

@@ -515,15 +515,13 @@ static void help_again(struct soft_dir *dir)
 static bool help_copy(struct soft_dir *dir)
 {
 	struct soft_list ilist, tlist;
-	/* acquires the request, see soft_joint_open(); sequentially consistent: see joint.c */
-	uint64_t pieces = atomic_load(&dir->ip->pieces);
-	uint32_t seq = (uint32_t)(pieces >> 32);
-	const struct soft_sqe *e = soft_port_sqe(dir->ip, dir->il, seq);
 	const struct soft_desc *desc;
 	struct soft_request r;
 	struct soft_sink sink;
+	uint32_t seq;
 
-	if (!(uint32_t)pieces || !dir_open(dir) || !soft_request_copy(&r, e, dir->il) ||
+	if (!soft_joint_offered(dir->ip, &seq) || !dir_open(dir) ||
+	    !soft_request_copy(&r, soft_port_sqe(dir->ip, dir->il, seq), dir->il) ||
 	    r.op != DATP_SEND)
 		return false;
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + r.msg);

@@ -10,8 +10,9 @@
  * within the holding: there is no end of it while the flag is set. Invariant: a piece is taken only
  * by a side that holds the engine or has set the flag.
  *
- * `pieces` is the request's position and how many pieces have not been taken yet, the last ones
- * first; so a taker whose view is old, of another request, takes nothing.
+ * `pieces` is the request's position and which of its pieces have not been taken yet; so a taker whose
+ * view is old, of another request, takes nothing. The initiator takes the first of them and the target the
+ * last: where buffers are used again, each side mostly finds its part in its own cache.
  */
 #include "joint.h"
 #include <errno.h>
@@ -25,16 +26,34 @@ static inline void relax(void)
 #endif
 }
 
-#define PIECES(seq, left) ((uint64_t)(seq) << 32 | (uint32_t)(left))
+/* From `first` up to `end` nobody has taken them. */
+#define PIECES(seq, first, end) ((uint64_t)(seq) << 32 | (uint64_t)(end) << 16 | (first))
+#define PIECES_SEQ(word)	((uint32_t)((word) >> 32))
+#define PIECES_END(word)	((uint32_t)(word) >> 16)
+#define PIECES_FIRST(word)	((uint32_t)(word)&0xffffu)
+#define PIECES_MAX		0xffffu
 
-/* A few pieces, so that both sides are done at about the same time; both compute the same. */
+#define PIECE_NONE UINT32_MAX
+
+static uint64_t whole_lines(uint64_t len)
+{
+	return (len + SOFT_LINE - 1) & ~(uint64_t)(SOFT_LINE - 1);
+}
+
+/*
+ * A few pieces, so that both sides are done at about the same time; of two each side mostly has its own, time and
+ * again, and in longer ones somebody who comes late finds something left. Both compute the same.
+ */
 static uint64_t piece_size(uint64_t len)
 {
-	uint64_t size = (len / 4 + SOFT_LINE - 1) & ~(uint64_t)(SOFT_LINE - 1);
+	uint64_t size = whole_lines(len / 4);
 
-	if (size < SOFT_JOINT_PIECE_MIN)
-		return SOFT_JOINT_PIECE_MIN;
-	return size < SOFT_JOINT_PIECE_MAX ? size : SOFT_JOINT_PIECE_MAX;
+	if (len < SOFT_JOINT_QUARTERS)
+		return whole_lines(len / 2 + SOFT_JOINT_START);
+	if (size < SOFT_JOINT_PIECE_MAX)
+		return size;
+	size = whole_lines(len / PIECES_MAX + 1);
+	return size < SOFT_JOINT_PIECE_MAX ? SOFT_JOINT_PIECE_MAX : size;
 }
 
 static uint64_t piece_count(uint64_t len)
@@ -42,50 +61,81 @@ static uint64_t piece_count(uint64_t len)
 	return (len + piece_size(len) - 1) / piece_size(len);
 }
 
+bool soft_joint_wanted(const struct soft_port *ip)
+{
+	/* relaxed: a hint */
+	uint64_t word = atomic_load_explicit(&ip->pieces, memory_order_relaxed);
+
+	return PIECES_FIRST(word) < PIECES_END(word);
+}
+
+bool soft_joint_offered(const struct soft_port *ip, uint32_t *seq)
+{
+	/* acquires the request, see soft_joint_open(); sequentially consistent: see piece_take() */
+	uint64_t word = atomic_load(&ip->pieces);
+
+	*seq = PIECES_SEQ(word);
+	return PIECES_FIRST(word) < PIECES_END(word);
+}
+
 void soft_joint_open(struct soft_port *ip, uint32_t seq, uint64_t len)
 {
 	/* relaxed: before the pieces, which who fails has acquired */
 	atomic_store_explicit(&ip->pieces_failed, 0, memory_order_relaxed);
 	/* release: the request, and that it has been found good */
-	atomic_store_explicit(&ip->pieces, PIECES(seq, piece_count(len)), memory_order_release);
+	atomic_store_explicit(&ip->pieces, PIECES(seq, 0, piece_count(len)), memory_order_release);
 }
 
 /*
- * The number of pieces there were, with the one that is ours now; 0: there is none. More than
- * `count` there never are, but in memory that the peer has spoiled.
+ * The piece that is ours now, or PIECE_NONE. There are `count` of them; memory that the peer has
+ * spoiled may say otherwise.
  */
-static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint64_t count)
+static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint32_t count, bool initiator)
 {
 	uint64_t word = atomic_load(&ip->pieces);
 
-	while (word >> 32 == seq && (uint32_t)word && (uint32_t)word <= count)
+	while (PIECES_SEQ(word) == seq && PIECES_FIRST(word) < PIECES_END(word) &&
+	       PIECES_END(word) <= count) {
+		uint32_t first = PIECES_FIRST(word), end = PIECES_END(word);
+		uint64_t rest = initiator ? PIECES(seq, first + 1, end) : PIECES(seq, first, end - 1);
+
 		/*
 		 * Sequentially consistent, as all that is said of `pieces` once the flag may be
 		 * set: the holder that finds that none is left finds the helper's flag, too, or the
 		 * helper finds none left. What was done to the pieces is passed on by the engine
 		 * word.
 		 */
-		if (atomic_compare_exchange_weak(&ip->pieces, &word, word - 1))
-			return (uint32_t)word;
-	return 0;
+		if (atomic_compare_exchange_weak(&ip->pieces, &word, rest))
+			return initiator ? first : end - 1;
+	}
+	return PIECE_NONE;
+}
+
+/* One piece. The lists are the whole message's. */
+static int piece_copy(uint64_t from, uint64_t len, struct soft_peer *peer, bool initiator,
+		      const struct soft_list *local, const struct soft_list *remote)
+{
+	struct soft_list here = *local, there = *remote;
+
+	soft_list_skip(&here, from);
+	soft_list_skip(&there, from);
+	return soft_xfer(peer, initiator, false, &here, &there, len);
 }
 
 int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct soft_peer *peer,
-		    bool write, struct soft_list *local, struct soft_list *remote,
+		    bool initiator, const struct soft_list *local, const struct soft_list *remote,
 		    unsigned int limit)
 {
-	uint64_t size = piece_size(len), count = piece_count(len), at = 0;
-	uint32_t left;
+	uint64_t size = piece_size(len), count = piece_count(len);
+	uint32_t piece;
 	int error = 0;
 
-	while (limit-- && !error && (left = piece_take(ip, seq, count))) {
-		uint64_t from = (count - left) * size;
-		uint64_t step = len - from < size ? len - from : size;
+	while (limit-- && !error &&
+	       (piece = piece_take(ip, seq, (uint32_t)count, initiator)) != PIECE_NONE) {
+		uint64_t from = piece * size;
 
-		soft_list_skip(local, from - at);
-		soft_list_skip(remote, from - at);
-		error = soft_xfer(peer, write, false, local, remote, step);
-		at = from + step;
+		error = piece_copy(from, len - from < size ? len - from : size, peer, initiator,
+				   local, remote);
 	}
 	if (error)
 		/* relaxed: passed on by the engine word, as the pieces */

@@ -6,17 +6,16 @@
 #include "xfer.h"
 
 #ifndef SOFT_JOINT_MIN /* the model checker has smaller ones */
-#define SOFT_JOINT_MIN	     (256u << 10) /* shorter ones are not worth the call for help */
-#define SOFT_JOINT_PIECE_MIN (64u << 10)
+#define SOFT_JOINT_MIN	     (64u << 10) /* shorter ones are done before anybody has come */
+#define SOFT_JOINT_QUARTERS  (512u << 10) /* from here on in four pieces or more, else in two */
 #define SOFT_JOINT_PIECE_MAX (512u << 10)
-#define SOFT_JOINT_PATIENCE  1000 /* so often the holder looks whether the helper has finished */
+/* The first of two is so much longer than half: who copies the other one begins later, as it has to be called. */
+#define SOFT_JOINT_START    (8u << 10)
+#define SOFT_JOINT_PATIENCE 1000 /* so often the holder looks whether the helper has finished */
 #endif
 
 /* Whether there are pieces that nobody has taken. A hint. */
-static inline bool soft_joint_wanted(const struct soft_port *ip)
-{
-	return (uint32_t)atomic_load_explicit(&ip->pieces, memory_order_relaxed);
-}
+bool soft_joint_wanted(const struct soft_port *ip);
 
 /* ---- who holds the engine of `ip` ---- */
 
@@ -45,17 +44,19 @@ bool soft_joint_failed(const struct soft_port *ip);
  * whether the connection is still open, and the regions still live.
  */
 bool soft_joint_enter(struct soft_port *ip, uint32_t gen, bool initiator);
+/* False: no pieces are left. *seq: the request whose they are, which may be another in a moment. */
+bool soft_joint_offered(const struct soft_port *ip, uint32_t *seq);
 /* True: the engine has been left to us, with the request at sq_done, of which all is copied. */
 bool soft_joint_leave(struct soft_port *ip, uint32_t gen, bool initiator);
 
 /* ---- both ---- */
 
 /*
- * Copies pieces of request `seq`, `limit` of them at most, as long as there are any. The lists are
+ * Copies pieces of request `seq`, a send, `limit` of them at most, as long as there are any. The lists are
  * the whole message's. 0 or an errno, which has been noted for soft_joint_failed().
  */
 int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct soft_peer *peer,
-		    bool write, struct soft_list *local, struct soft_list *remote,
+		    bool initiator, const struct soft_list *local, const struct soft_list *remote,
 		    unsigned int limit);
 
 #endif

@@ -13,8 +13,9 @@
 
 #define GEN   7u
 #define SEQ   3u
-#define LEN   ((uint64_t)SOFT_JOINT_PIECE_MIN * 4)
-#define PIECE SOFT_JOINT_PIECE_MIN
+#define LEN   ((uint64_t)SOFT_JOINT_QUARTERS)
+#define PIECE (LEN / 4)
+#define ALL   0xfu /* of copied() */
 
 static struct {
 	struct soft_port *port; /* of the initiator, which holds its engine */
@@ -43,26 +44,30 @@ static void joint_finish(void)
 	free(t.to);
 }
 
-static int copy(const void *from, void *to, unsigned int limit)
+static int copy(bool initiator, void *to, unsigned int limit)
 {
-	struct soft_list local, remote;
+	struct soft_list ilist, tlist;
 
-	soft_list_one(&local, (uintptr_t)from, LEN);
-	soft_list_one(&remote, (uintptr_t)to, LEN);
-	return soft_joint_copy(t.port, SEQ, LEN, &t.peer, true, &local, &remote, limit);
+	soft_list_one(&ilist, (uintptr_t)t.from, LEN);
+	soft_list_one(&tlist, (uintptr_t)to, LEN);
+	return soft_joint_copy(t.port, SEQ, LEN, &t.peer, initiator, initiator ? &ilist : &tlist,
+			       initiator ? &tlist : &ilist, limit);
 }
 
-/* How many pieces have been copied; all of a piece or nothing, and the first ones first. */
-static int copied(void)
+/* Which pieces have been copied, a bit each: all of a piece or nothing. */
+static unsigned int copied(void)
 {
-	int n = 0;
+	unsigned int set = 0;
 
-	while (n < 4 && t.to[(size_t)n * PIECE])
-		n++;
-	CHECK(memcmp(t.from, t.to, (size_t)n * PIECE) == 0);
-	for (size_t i = (size_t)n * PIECE; i < LEN; i++)
-		REQUIRE(t.to[i] == 0);
-	return n;
+	for (unsigned int piece = 0; piece < 4; piece++) {
+		const unsigned char *to = t.to + piece * PIECE;
+		unsigned char want = *to ? 5 : 0;
+
+		set |= (unsigned int)(want != 0) << piece;
+		for (size_t i = 0; i < PIECE; i++)
+			REQUIRE(to[i] == want);
+	}
+	return set;
 }
 
 static uint64_t engine(void)
@@ -74,26 +79,69 @@ static void holder_copies_all_when_nobody_comes(void)
 {
 	soft_joint_open(t.port, SEQ, LEN);
 	CHECK(soft_joint_wanted(t.port));
-	CHECK_EQ_INT(copy(t.from, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.to, 100), 0);
 	CHECK(!soft_joint_wanted(t.port));
-	CHECK_EQ_INT(copied(), 4);
+	CHECK_EQ_INT(copied(), ALL);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_DONE);
 	CHECK(!soft_joint_failed(t.port));
 	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD));
 }
 
+/* The initiator's from the front, the target's from the back. */
 static void each_piece_is_copied_by_one_side(void)
 {
 	soft_joint_open(t.port, SEQ, LEN);
-	CHECK_EQ_INT(copy(t.from, t.to, 1), 0);
-	CHECK_EQ_INT(copied(), 1);
+	CHECK_EQ_INT(copy(true, t.to, 1), 0);
+	CHECK_EQ_INT(copied(), 0x1);
 	REQUIRE(soft_joint_enter(t.port, GEN, false));
-	CHECK_EQ_INT(copy(t.from, t.to, 2), 0);
-	CHECK_EQ_INT(copied(), 3);
+	CHECK_EQ_INT(copy(false, t.to, 2), 0);
+	CHECK_EQ_INT(copied(), 0xd);
 	CHECK(!soft_joint_leave(t.port, GEN, false));
-	CHECK_EQ_INT(copy(t.from, t.to, 100), 0);
-	CHECK_EQ_INT(copied(), 4);
+	CHECK_EQ_INT(copy(true, t.to, 100), 0);
+	CHECK_EQ_INT(copied(), ALL);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_DONE);
+}
+
+/* Of any length: what one side begins and the other one ends is whole. */
+static void lengths_are_cut_without_rest(void)
+{
+	static const uint64_t lengths[] = { SOFT_JOINT_MIN, SOFT_JOINT_MIN + 1, SOFT_JOINT_QUARTERS - 1,
+					    SOFT_JOINT_QUARTERS + 1, 4 * (uint64_t)SOFT_JOINT_PIECE_MAX + 1 };
+	uint64_t most = lengths[sizeof(lengths) / sizeof(*lengths) - 1];
+	unsigned char *from = malloc(most), *to = malloc(most);
+
+	REQUIRE(from && to);
+	for (uint64_t i = 0; i < most; i++)
+		from[i] = (unsigned char)(i * 31 + (i >> 8));
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		struct soft_list ilist, tlist;
+		uint64_t len = lengths[i];
+
+		memset(to, 0, most);
+		soft_list_one(&ilist, (uintptr_t)from, len);
+		soft_list_one(&tlist, (uintptr_t)to, len);
+		soft_joint_open(t.port, SEQ, len);
+		CHECK_EQ_INT(soft_joint_copy(t.port, SEQ, len, &t.peer, false, &tlist, &ilist, 1), 0);
+		CHECK(soft_joint_wanted(t.port));
+		CHECK_EQ_INT(soft_joint_copy(t.port, SEQ, len, &t.peer, true, &ilist, &tlist, 100), 0);
+		CHECK(!soft_joint_wanted(t.port));
+		CHECK(memcmp(from, to, len) == 0);
+	}
+	free(from);
+	free(to);
+}
+
+/* They are counted in 16 bits. */
+static void greatest_message_has_few_enough_pieces(void)
+{
+	uint64_t len = 1ull << 40;
+	struct soft_list none = { .n = 0 };
+
+	soft_joint_open(t.port, SEQ, len);
+	CHECK(soft_joint_wanted(t.port));
+	for (int i = 0; i < 65535; i++)
+		(void)soft_joint_copy(t.port, SEQ, len, &t.peer, i % 2, &none, &none, 1);
+	CHECK(!soft_joint_wanted(t.port));
 }
 
 /* It may be stopped there, or dead. */
@@ -101,7 +149,7 @@ static void engine_is_left_to_a_helper_at_its_piece(void)
 {
 	soft_joint_open(t.port, SEQ, LEN);
 	REQUIRE(soft_joint_enter(t.port, GEN, false));
-	CHECK_EQ_INT(copy(t.from, t.to, 100), 0);
+	CHECK_EQ_INT(copy(false, t.to, 100), 0);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_LEFT);
 	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET));
 	CHECK(soft_joint_leave(t.port, GEN, false));
@@ -114,7 +162,7 @@ static void engine_is_left_to_the_initiator_as_well(void)
 	soft_joint_open(t.port, SEQ, LEN);
 	CHECK(!soft_joint_enter(t.port, GEN, false));
 	REQUIRE(soft_joint_enter(t.port, GEN, true));
-	CHECK_EQ_INT(copy(t.from, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.to, 100), 0);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_LEFT);
 	CHECK(soft_joint_leave(t.port, GEN, true));
 	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD));
@@ -134,7 +182,7 @@ static void nobody_is_let_in_who_is_not_wanted(void)
 static void pieces_of_another_request_are_not_taken(void)
 {
 	soft_joint_open(t.port, SEQ + 1, LEN);
-	CHECK_EQ_INT(copy(t.from, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.to, 100), 0);
 	CHECK_EQ_INT(copied(), 0);
 	CHECK(soft_joint_wanted(t.port));
 }
@@ -159,10 +207,10 @@ static void piece_that_fails_fails_the_copy(void)
 	t.peer.cma = true;
 	soft_joint_open(t.port, SEQ, LEN);
 	REQUIRE(soft_joint_enter(t.port, GEN, false));
-	CHECK_EQ_INT(copy(t.from, (void *)8, 100), EFAULT);
+	CHECK_EQ_INT(copy(false, (void *)8, 100), EFAULT);
 	CHECK(!soft_joint_leave(t.port, GEN, false));
 	t.peer.self = true;
-	CHECK_EQ_INT(copy(t.from, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.to, 100), 0);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_DONE);
 	CHECK(soft_joint_failed(t.port));
 	soft_joint_open(t.port, SEQ + 1, LEN);
@@ -176,13 +224,15 @@ static void nobody_goes_on_after_the_holder_has_failed(void)
 	CHECK(!soft_joint_wanted(t.port));
 	soft_joint_open(t.port, SEQ, LEN);
 	CHECK_EQ_INT(soft_joint_settle(t.port, ESRCH), SOFT_JOINT_LOST);
-	CHECK_EQ_INT(copy(t.from, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.to, 100), 0);
 	CHECK_EQ_INT(copied(), 0);
 }
 
 static const struct check_test tests[] = {
 	CHECK_TEST(holder_copies_all_when_nobody_comes),
 	CHECK_TEST(each_piece_is_copied_by_one_side),
+	CHECK_TEST(lengths_are_cut_without_rest),
+	CHECK_TEST(greatest_message_has_few_enough_pieces),
 	CHECK_TEST(engine_is_left_to_a_helper_at_its_piece),
 	CHECK_TEST(engine_is_left_to_the_initiator_as_well),
 	CHECK_TEST(nobody_is_let_in_who_is_not_wanted),

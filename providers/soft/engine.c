@@ -310,22 +310,15 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
 	return true;
 }
 
-static bool recv_posted(const struct soft_dir *dir, uint32_t seq)
-{
-	/* acquire: the receive's list */
-	return (int32_t)(atomic_load_explicit(&dir->tp->rq_posted, memory_order_acquire) - seq) > 0;
-}
-
 /* False: it has to wait. */
 static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
 {
-	struct soft_ia *ia = soft_ia(dir->ep->base.obj.ia);
-	uint32_t seq = dir->tp->rq_base + r->msg;
+	uint32_t seq = dir->tl->rq_base + r->msg;
 	struct soft_desc *desc;
 
 	if (r->len > soft_sge_room(r->sge, (int)r->n))
 		return dir_nonsense(dir);
-	if (dir->initiator && r->len <= ia->eager_limit) {
+	if (dir->initiator && soft_is_eager(dir->ep, r->msg, r->len)) {
 		if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, false)) {
 			*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 			return true;
@@ -333,16 +326,15 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 		if (soft_eager_send(dir->ep, r->sge, (int)r->n, r->len, r->solicited))
 			return true;
 	}
-	/* our own port may say so too, if its peer has written to it */
-	if (dir->initiator ? dir->tp->srq != 0 : dir->ep->base.srq != NULL)
+	if (dir->tl->srq)
 		return !dir->initiator && soft_srq_pull(dir->ep, dir_ipz(dir), r, status);
-	if (!recv_posted(dir, seq)) {
+	if (!soft_recv_posted(dir->tp, seq)) {
 		/*
 		 * who posts it looks for requests behind such a fence, see soft_desc_wanted(): one
 		 * of us sees the other's
 		 */
 		soft_fence();
-		if (!recv_posted(dir, seq))
+		if (!soft_recv_posted(dir->tp, seq))
 			return false;
 	}
 	desc = soft_port_desc(dir->tp, dir->tl, seq);
@@ -401,7 +393,7 @@ static void engine_tell_target(struct soft_dir *dir, bool blocked)
 		soft_ring_publish(cell, position);
 	} else {
 		bell = soft_ring_attend(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV) &&
-		       dir->tp->srq;
+		       dir->tl->srq;
 	}
 	soft_ring_notify(ep->rring, dir->peer->doorbell_fd);
 	if (bell)
@@ -524,7 +516,7 @@ static bool help_copy(struct soft_dir *dir)
 	    !soft_request_copy(&r, soft_port_sqe(dir->ip, dir->il, seq), dir->il) ||
 	    r.op != DATP_SEND)
 		return false;
-	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + r.msg);
+	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + r.msg);
 	if (!soft_sink_copy(&sink, desc, dir->tl) ||
 	    r.len > soft_sge_room(sink.sge, (int)sink.n) ||
 	    soft_mr_check_iov(dir->imr, dir_ipz(dir), r.sge, (int)r.n, false) ||
@@ -563,7 +555,7 @@ static bool engine_help(struct soft_dir *dir, unsigned int *n)
 	if (dir->alone)
 		return true;
 	e = soft_port_sqe(ip, dir->il, atomic_load_explicit(&ip->sq_done, memory_order_relaxed));
-	desc = soft_port_desc(dir->tp, dir->tl, dir->tp->rq_base + e->msg);
+	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + e->msg);
 	match_done(e->len, e->solicited, desc, DAT_DTO_SUCCESS, &status);
 	dir->news = true;
 	request_done(dir, e, status);

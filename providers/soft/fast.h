@@ -71,7 +71,8 @@ soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	if (iov->len <= SOFT_PLAIN_CELL) {
 		if (!soft_plain_cell_locked(ep, iov))
 			return false;
-	} else if (iov->len > ia->eager_limit || !soft_eager_send(ep, iov, 1, iov->len, false)) {
+	} else if (!soft_is_eager(ep, ep->msg, iov->len) ||
+		   !soft_eager_send(ep, iov, 1, iov->len, false)) {
 		return false;
 	}
 	ep->msg++;

@@ -72,7 +72,7 @@ static enum datp_err param_word(struct soft_ia *ia, const char *word)
 
 		if (end != word + 12 && !*end && limit >= SOFT_EAGER_MIN &&
 		    limit <= SOFT_EAGER_MAX) {
-			ia->eager_limit = (uint32_t)limit;
+			ia->eager_limit = ia->eager_sure = (uint32_t)limit;
 			return DATP_OK;
 		}
 	} else if (!strchr(word, '=')) {
@@ -114,6 +114,7 @@ enum datp_err soft_param_parse(struct soft_ia *ia, const char *params)
 	ia->want_cma = true;
 	ia->want_share = true;
 	ia->eager_limit = SOFT_EAGER_DEFAULT;
+	ia->eager_sure = SOFT_EAGER_SURE;
 	snprintf(ia->key, sizeof ia->key, "*");
 	in->sin_family = AF_INET;
 	if (!host_address(NULL, in))

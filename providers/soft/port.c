@@ -70,9 +70,9 @@ static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, st
 					.sq_mask = sq - 1,
 					.sq_stride = sq_stride,
 					.rq_offset = sizeof *port,
-					.sq_offset = sizeof *port + rq_bytes };
+					.sq_offset = sizeof *port + rq_bytes,
+					.srq = ep->srq != NULL };
 	port->pz = soft_pz_id(ep->pz);
-	port->srq = ep->srq != NULL;
 	atomic_store_explicit(&port->open, 0, memory_order_relaxed);
 	return DATP_OK;
 }
@@ -112,7 +112,7 @@ void soft_port_begin(struct soft_ep *ep)
 	do /* relaxed: a number that no other connection of this IA has */
 		ep->gen = atomic_fetch_add_explicit(&ia->next_gen, 1, memory_order_relaxed);
 	while (!ep->gen);
-	port->rq_base = ep->base.rq.finished;
+	ep->layout.rq_base = ep->base.rq.finished;
 	/*
 	 * From a peer of an earlier connection that has taken it at this moment we take it away: it
 	 * finds that connection closed, and touches nothing. release: our use of the port so far;

@@ -142,6 +142,15 @@ static void cell_gather(struct soft_cell *cell, const struct datp_sge *iov, int 
 	soft_cell_fill(cell, &one);
 }
 
+/* If its turn has come to wait all the same, as where the engine is held, its receive is there for whoever comes by. */
+bool soft_send_straight(const struct soft_ep *ep, uint32_t msg)
+{
+	const struct soft_layout *to = &ep->rlayout;
+
+	return (ep->peer->cma || ep->peer->self) && !to->srq &&
+	       soft_recv_posted(ep->rport, to->rq_base + msg);
+}
+
 bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len,
 		     bool solicited)
 {
@@ -222,7 +231,7 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	if (err ||
 	    !ep->open) /* over already, and its state will say so in a moment: left for the flush */
 		return err;
-	if (queue_empty(ep) && wqe->len <= ia->eager_limit && !ep->failing &&
+	if (queue_empty(ep) && !ep->failing && soft_is_eager(ep, ep->msg, wqe->len) &&
 	    soft_eager_send(ep, iov, n, wqe->len, solicited)) {
 		ep->msg++;
 		datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, false);

@@ -45,6 +45,26 @@ static inline void soft_cell_address(struct soft_cell *cell, const struct soft_e
 	cell->flags = flags;
 }
 
+/* Whether the receive at position `seq` is posted: by the peer, whose port it is, or by us. */
+static inline bool soft_recv_posted(const struct soft_port *target, uint32_t seq)
+{
+	/* acquire: the receive's list */
+	return (int32_t)(atomic_load_explicit(&target->rq_posted, memory_order_acquire) - seq) > 0;
+}
+
+/* Whether message number `msg`, not a short one, can be copied to its receive at once, without a slot. EP lock. */
+bool soft_send_straight(const struct soft_ep *ep, uint32_t msg);
+
+/* Whether message number `msg` is for soft_eager_send(). EP lock. */
+static inline __attribute__((always_inline)) bool soft_is_eager(const struct soft_ep *ep,
+								uint32_t msg, uint64_t len)
+{
+	const struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	return len <= ia->eager_sure ||
+	       (len <= ia->eager_limit && !soft_send_straight(ep, msg));
+}
+
 /*
  * A message of up to the eager limit goes to the peer's ring. False: no cell, slot or credit. EP
  * lock.

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 5u
+#define SOFT_SHM_VERSION 6u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -142,20 +142,20 @@ struct soft_sqe {
 	((uint64_t)(gen) << 32 | (((uint32_t)(word) & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP))
 
 /*
- * Where a port's queues are. It is told along with the port, and each side keeps it to itself: by
- * the time that a peer hears of the end of a connection the memory may be another endpoint's port,
- * laid out in another way.
+ * Where a port's queues are, and where in them a connection begins. It is told along with the port,
+ * and each side keeps it to itself: by the time that a peer hears of the end of a connection the
+ * memory may be another endpoint's port, laid out in another way.
  */
 struct soft_layout {
 	uint32_t rq_mask, rq_stride, sq_mask, sq_stride;
 	uint64_t rq_offset, sq_offset; /* from the port */
+	uint32_t rq_base;	       /* message 0 goes to the receive at this position */
+	uint32_t srq;		       /* receives come from an SRQ: only the owner can match */
 };
 
 struct soft_port {
 	/* Owner, before the connection: constant while it lasts. */
 	uint32_t pz;
-	uint32_t srq;	  /* receives come from an SRQ: only the owner can match */
-	uint32_t rq_base; /* message 0 goes to the receive at this position */
 	/*
 	 * Owner: the generation of the connection while its peer may touch the buffers posted here,
 	 * else 0. No other connection over this memory has the same, so a peer that has not heard

@@ -19,6 +19,7 @@
 #define SOFT_EAGER_MIN	   64
 #define SOFT_EAGER_DEFAULT 65536
 #define SOFT_EAGER_MAX	   (1u << 20)
+#define SOFT_EAGER_SURE	   16384 /* up to here two copies are cheaper than the kernel's one */
 #define SOFT_PORT_MAX	   65536
 #define SOFT_SHARE_BUCKETS 64
 #define SOFT_REALM_MAX	   31
@@ -235,7 +236,8 @@ struct soft_ia {
 	bool want_cma;
 	bool want_share;
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
-	uint32_t eager_limit;
+	/* up to the one a message is sent eagerly if it can be, from the other on only if it has to wait */
+	uint32_t eager_limit, eager_sure;
 	int doorbell_fd;
 	/* to take a connection with that there is no descriptor for; service thread */
 	int spare_fd;

@@ -46,16 +46,21 @@ DAT_TIMEOUT api_patience(void)
 	return (DAT_TIMEOUT)check_patience_ms() * 1000;
 }
 
-void api_open(void)
+void api_open_as(char *name)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 
-	REQUIRE_DAT(dat_ia_open(api_ia_name(), 8, &async, &api.ia), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ia_open(name, 8, &async, &api.ia), DAT_SUCCESS);
 	api.async = async;
 	REQUIRE_DAT(dat_ia_query(api.ia, NULL, DAT_IA_FIELD_ALL, &api.attr, DAT_PROVIDER_FIELD_ALL,
 				 &api.prov),
 		    DAT_SUCCESS);
 	REQUIRE_DAT(dat_pz_create(api.ia, &api.pz), DAT_SUCCESS);
+}
+
+void api_open(void)
+{
+	api_open_as(api_ia_name());
 }
 
 DAT_IA_HANDLE api_open_another(void)

@@ -73,6 +73,7 @@ struct api_pair {
 
 char *api_ia_name(void);
 void api_open(void);
+void api_open_as(char *name); /* an adapter that the tests' dat.conf has for a purpose */
 void api_close(void);
 DAT_IA_HANDLE api_open_another(void); /* a second instance; closed with the first */
 DAT_TIMEOUT api_patience(void);	      /* the bound of a wait, in microseconds */

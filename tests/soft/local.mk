@@ -58,6 +58,7 @@ SOFT_API_TESTS = \
 	tests/soft/share_test \
 	tests/soft/spoil_test \
 	tests/soft/thread_test \
+	tests/soft/straight_test \
 	tests/soft/window_test
 
 check_PROGRAMS += $(SOFT_API_TESTS)
@@ -111,6 +112,9 @@ tests_soft_thread_test_SOURCES = tests/soft/thread_test.c
 tests_soft_thread_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_thread_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
+tests_soft_straight_test_SOURCES = tests/soft/straight_test.c
+tests_soft_straight_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_straight_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_window_test_SOURCES = tests/soft/window_test.c
 tests_soft_window_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_window_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la

@@ -329,10 +329,8 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	if (dir->tl->srq)
 		return !dir->initiator && soft_srq_pull(dir->ep, dir_ipz(dir), r, status);
 	if (!soft_recv_posted(dir->tp, seq)) {
-		/*
-		 * who posts it looks for requests behind such a fence, see soft_desc_wanted(): one
-		 * of us sees the other's
-		 */
+		/* relaxed: who posts it looks at this behind such a fence, see soft_desc_wanted() */
+		atomic_store_explicit(&dir->ip->waits, 1, memory_order_relaxed);
 		soft_fence();
 		if (!soft_recv_posted(dir->tp, seq))
 			return false;
@@ -450,6 +448,9 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 	uint32_t done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 
 	e->status = status;
+	/* relaxed, and not written without need: a hint when it is too much, see exec_send() */
+	if (atomic_load_explicit(&dir->ip->waits, memory_order_relaxed))
+		atomic_store_explicit(&dir->ip->waits, 0, memory_order_relaxed);
 	if (status != DAT_DTO_SUCCESS)
 		atomic_store_explicit(&dir->ip->failed, 1, memory_order_relaxed);
 	/* release: the status, and the data for an initiator that reads */

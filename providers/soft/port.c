@@ -127,6 +127,7 @@ void soft_port_begin(struct soft_ep *ep)
 	atomic_store_explicit(&port->delivered, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->sq_posted, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->sq_done, 0, memory_order_relaxed);
+	atomic_store_explicit(&port->waits, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->failed, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->want_bell, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->pieces, 0, memory_order_relaxed);

@@ -161,13 +161,22 @@ void soft_recv_discard(struct soft_ep *ep)
 	ep->parked_count = 0;
 }
 
+/* What has come already; a long message may be behind a parked one. True: there was something. */
+static bool deliver(struct soft_ep *ep)
+{
+	bool any = false;
+
+	while (deliver_done(ep) || deliver_parked(ep))
+		any = true;
+	return any;
+}
+
 void soft_recv_progress(struct soft_ep *ep)
 {
 	bool more = ep->open;
 
 	while (more && !ep->failing) {
-		more = deliver_done(ep);
-		more = deliver_parked(ep) || more;
+		more = deliver(ep);
 		/* acquire: requests that wait at the peer for us */
 		if (atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
 		    atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed))
@@ -288,8 +297,8 @@ static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 	mine = ep->open && !ep->failing && ep->gen == cell->gen && soft_ep_recv_cq(ep) == cq;
 	if (mine && cell->kind == SOFT_CELL_MESSAGE)
 		message_take(ep, cell, out, n);
-	else if (mine)
-		soft_recv_progress(ep);
+	else if (mine) /* who copied goes on by itself: nothing is to be executed for that */
+		deliver(ep);
 	datp_unlock(&ep->base.lock);
 	if (!mine)
 		cell_drop(cq->ia, cell);

@@ -87,13 +87,11 @@ soft_desc_post(struct soft_ep *ep, uint32_t seq, const struct datp_sge *iov, int
 static inline bool soft_desc_wanted(const struct soft_ep *ep)
 {
 	/*
-	 * Either the sender, which queues its request first and looks for a receive then, sees this
-	 * one, or we see its request.
+	 * Either who executes the sender's request, and says first that it waits and looks for a
+	 * receive then, sees this one, or we see that it waits.
 	 */
 	soft_fence();
-	return ep->parked ||
-	       atomic_load_explicit(&ep->rport->sq_posted, memory_order_relaxed) !=
-		       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed);
+	return ep->parked || atomic_load_explicit(&ep->rport->waits, memory_order_relaxed);
 }
 
 /* A message has been taken. EP lock. */

@@ -162,6 +162,11 @@ struct soft_port {
 	 * of the end does no harm.
 	 */
 	_Atomic uint32_t open;
+	/*
+	 * Engine's holder: the send at sq_done waits for its receive. Whoever posts one looks here each
+	 * time; so the word is in a line that hardly ever changes.
+	 */
+	_Atomic uint32_t waits;
 
 	/* Owner, as receiver. */
 	alignas(SOFT_LINE) _Atomic uint32_t rq_posted;

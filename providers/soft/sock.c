@@ -277,8 +277,14 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid)
 
 enum datp_err soft_socket_watch(struct soft_socket *sock)
 {
+	bool more;
+
+	/* what is queued behind this look is asked for by socket_want_out() */
+	datp_lock(&sock->ia->lock);
+	more = sock->out != NULL;
+	datp_unlock(&sock->ia->lock);
 	return datp_loop_add(&sock->ia->base, sock->fd,
-			     EPOLLIN | EPOLLRDHUP | (sock->out ? EPOLLOUT : 0u), socket_event, sock,
+			     EPOLLIN | EPOLLRDHUP | (more ? EPOLLOUT : 0u), socket_event, sock,
 			     &sock->watch);
 }
 

@@ -338,6 +338,8 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	desc = soft_port_desc(dir->tp, dir->tl, seq);
 	if (!exec_match(dir, r, desc, status))
 		return false;
+	if (dir->initiator)
+		dir->ep->untaken = &desc->state;
 	dir->news = dir->news ||
 		    atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE;
 	return true;

@@ -10,9 +10,9 @@
  * within the holding: there is no end of it while the flag is set. Invariant: a piece is taken only
  * by a side that holds the engine or has set the flag.
  *
- * `pieces` is the request's position and which of its pieces have not been taken yet; so a taker whose
- * view is old, of another request, takes nothing. The initiator takes the first of them and the target the
- * last: where buffers are used again, each side mostly finds its part in its own cache.
+ * `pieces` is the request's position and which of its pieces have not been taken yet; so a taker
+ * whose view is old, of another request, takes nothing. The initiator takes the first of them and the
+ * target the last: where buffers are used again, each side mostly finds its part in its own cache.
  */
 #include "joint.h"
 #include <errno.h>
@@ -41,8 +41,9 @@ static uint64_t whole_lines(uint64_t len)
 }
 
 /*
- * A few pieces, so that both sides are done at about the same time; of two each side mostly has its own, time and
- * again, and in longer ones somebody who comes late finds something left. Both compute the same.
+ * A few pieces, so that both sides are done at about the same time; of two each side mostly has its
+ * own, time and again, and in longer ones somebody who comes late finds something left. Both compute
+ * the same.
  */
 static uint64_t piece_size(uint64_t len)
 {

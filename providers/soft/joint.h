@@ -9,7 +9,7 @@
 #define SOFT_JOINT_MIN	     (64u << 10) /* shorter ones are done before anybody has come */
 #define SOFT_JOINT_QUARTERS  (512u << 10) /* from here on in four pieces or more, else in two */
 #define SOFT_JOINT_PIECE_MAX (512u << 10)
-/* The first of two is so much longer than half: who copies the other one begins later, as it has to be called. */
+/* The first of two is so much longer than half: who copies the other one has to be called first. */
 #define SOFT_JOINT_START    (8u << 10)
 #define SOFT_JOINT_PATIENCE 1000 /* so often the holder looks whether the helper has finished */
 #endif
@@ -52,8 +52,8 @@ bool soft_joint_leave(struct soft_port *ip, uint32_t gen, bool initiator);
 /* ---- both ---- */
 
 /*
- * Copies pieces of request `seq`, a send, `limit` of them at most, as long as there are any. The lists are
- * the whole message's. 0 or an errno, which has been noted for soft_joint_failed().
+ * Copies pieces of request `seq`, a send, `limit` of them at most, as long as there are any. The
+ * lists are the whole message's. 0 or an errno, which has been noted for soft_joint_failed().
  */
 int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct soft_peer *peer,
 		    bool initiator, const struct soft_list *local, const struct soft_list *remote,

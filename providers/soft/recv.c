@@ -297,8 +297,8 @@ static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 	mine = ep->open && !ep->failing && ep->gen == cell->gen && soft_ep_recv_cq(ep) == cq;
 	if (mine && cell->kind == SOFT_CELL_MESSAGE)
 		message_take(ep, cell, out, n);
-	else if (mine) /* who copied goes on by itself: nothing is to be executed for that */
-		deliver(ep);
+	else if (mine)
+		deliver(ep); /* a send that waits for us is told by the list, see engine_tell_target() */
 	datp_unlock(&ep->base.lock);
 	if (!mine)
 		cell_drop(cq->ia, cell);

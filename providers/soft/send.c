@@ -10,6 +10,7 @@
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
+#include "joint.h"
 #include "mr.h"
 #include "recv.h"
 #include "xfer.h"
@@ -142,11 +143,19 @@ static void cell_gather(struct soft_cell *cell, const struct datp_sge *iov, int 
 	soft_cell_fill(cell, &one);
 }
 
-/* If its turn has come to wait all the same, as where the engine is held, its receive is there for whoever comes by. */
-bool soft_send_straight(const struct soft_ep *ep, uint32_t msg)
+/*
+ * Where the engine is held it is queued all the same; but whoever holds it finds the receive. A peer
+ * that has not come to our last message yet is given a slot: two copies by two CPUs, one behind the
+ * other, are more in a second than one copy by ours. Longer ones are copied by both anyway.
+ */
+bool soft_send_straight(const struct soft_ep *ep, uint32_t msg, uint64_t len)
 {
 	const struct soft_layout *to = &ep->rlayout;
 
+	/* relaxed: a hint */
+	if (len < SOFT_JOINT_MIN && ep->untaken &&
+	    atomic_load_explicit(ep->untaken, memory_order_relaxed))
+		return false;
 	return (ep->peer->cma || ep->peer->self) && !to->srq &&
 	       soft_recv_posted(ep->rport, to->rq_base + msg);
 }
@@ -181,6 +190,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 		flags |= SOFT_CELL_SLOT;
 		cell->from = ep->my_slot;
 		cell->slot = slot;
+		ep->untaken = &slot_at(ia, slot)->busy;
 	}
 	soft_cell_address(cell, ep, len, flags);
 	soft_ring_publish(cell, position);

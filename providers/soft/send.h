@@ -52,8 +52,8 @@ static inline bool soft_recv_posted(const struct soft_port *target, uint32_t seq
 	return (int32_t)(atomic_load_explicit(&target->rq_posted, memory_order_acquire) - seq) > 0;
 }
 
-/* Whether message number `msg`, not a short one, can be copied to its receive at once, without a slot. EP lock. */
-bool soft_send_straight(const struct soft_ep *ep, uint32_t msg);
+/* Whether message number `msg`, not a short one, is to be copied to its receive at once. EP lock. */
+bool soft_send_straight(const struct soft_ep *ep, uint32_t msg, uint64_t len);
 
 /* Whether message number `msg` is for soft_eager_send(). EP lock. */
 static inline __attribute__((always_inline)) bool soft_is_eager(const struct soft_ep *ep,
@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) bool soft_is_eager(const struct sof
 	const struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
 	return len <= ia->eager_sure ||
-	       (len <= ia->eager_limit && !soft_send_straight(ep, msg));
+	       (len <= ia->eager_limit && !soft_send_straight(ep, msg, len));
 }
 
 /*

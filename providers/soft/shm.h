@@ -163,8 +163,8 @@ struct soft_port {
 	 */
 	_Atomic uint32_t open;
 	/*
-	 * Engine's holder: the send at sq_done waits for its receive. Whoever posts one looks here each
-	 * time; so the word is in a line that hardly ever changes.
+	 * Engine's holder: the send at sq_done had to wait for its receive, and is not done. Whoever posts
+	 * one looks here each time; so the word is in a line that hardly ever changes.
 	 */
 	_Atomic uint32_t waits;
 

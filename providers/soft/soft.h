@@ -180,6 +180,8 @@ struct soft_ep {
 	uint32_t my_slot;   /* our name in the peer's rings */
 	uint32_t msg;	    /* messages sent */
 	uint32_t credit;    /* the peer's `delivered`, as last read */
+	/* of our last message that was not short: not 0 until the peer has taken it; or NULL */
+	const _Atomic uint32_t *untaken;
 	uint32_t sq_reaped; /* of port->sq_done, completed to the consumer */
 	uint32_t in_msg;    /* messages taken: completed, matched or parked */
 	bool pull;	    /* the peer has requests waiting for us to come by (SRQ) */
@@ -236,7 +238,7 @@ struct soft_ia {
 	bool want_cma;
 	bool want_share;
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
-	/* up to the one a message is sent eagerly if it can be, from the other on only if it has to wait */
+	/* up to eager_sure a message is sent eagerly, up to eager_limit if it would have to wait */
 	uint32_t eager_limit, eager_sure;
 	int doorbell_fd;
 	/* to take a connection with that there is no descriptor for; service thread */

@@ -205,7 +205,7 @@ void world_open_ring_of_two(void)
 	model_keep(&world.b.evd, sizeof(world.b.evd));
 }
 
-static void side_watch(struct side *side, const char *const name[11])
+static void side_watch(struct side *side, const char *const name[12])
 {
 	struct soft_port *port = side->ep.port;
 
@@ -216,6 +216,7 @@ static void side_watch(struct side *side, const char *const name[11])
 	model_watch(&port->engine, sizeof(port->engine), name[4]);
 	model_watch(&port->pieces, sizeof(port->pieces), name[9]);
 	model_watch(&port->pieces_failed, sizeof(port->pieces_failed), name[10]);
+	model_watch(&port->waits, sizeof(port->waits), name[11]);
 	for (int i = 0; i < 2; i++) {
 		model_watch(&port->attention[i].next, sizeof(port->attention[i].next), name[5 + i]);
 		model_watch(&port->attention[i].queued, sizeof(port->attention[i].queued), name[7 + i]);
@@ -266,9 +267,11 @@ static void side_join(struct side *side, struct side *to)
 void world_open_pair(void)
 {
 	static const char *const a[] = { "a.open", "a.rq_posted", "a.sq_posted", "a.sq_done", "a.engine", "a.next r",
-					 "a.next s", "a.queued r", "a.queued s", "a.pieces", "a.failed" };
+					 "a.next s", "a.queued r", "a.queued s", "a.pieces", "a.failed",
+					 "a.waits" };
 	static const char *const b[] = { "b.open", "b.rq_posted", "b.sq_posted", "b.sq_done", "b.engine", "b.next r",
-					 "b.next s", "b.queued r", "b.queued s", "b.pieces", "b.failed" };
+					 "b.next s", "b.queued r", "b.queued s", "b.pieces", "b.failed",
+					 "b.waits" };
 
 	world_open();
 	side_create(&world.a);

@@ -5,10 +5,11 @@
  */
 #include "api.h"
 
-#define SIZE	  ((size_t)32 << 10) /* between SOFT_EAGER_SURE and SOFT_EAGER_DEFAULT */
+#define MIDDLE	  ((size_t)32 << 10) /* between SOFT_EAGER_SURE and SOFT_EAGER_DEFAULT */
+#define LONG	  ((size_t)64 << 10) /* SOFT_JOINT_MIN, and SOFT_EAGER_DEFAULT */
 #define PLACES	  4
-#define PLACE(n)  ((size_t)(n)*SIZE)
-#define SOURCE(n) ((size_t)(PLACES + (n)) * SIZE)
+#define PLACE(n)  ((size_t)(n)*LONG)
+#define SOURCE(n) ((size_t)(PLACES + (n)) * LONG)
 
 static struct api_pair pair;
 static struct api_buf buf;
@@ -16,7 +17,7 @@ static struct api_buf buf;
 static void setup_as(char *name)
 {
 	api_open_as(name);
-	buf = api_buf(2 * PLACES * SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	buf = api_buf(2 * PLACES * LONG, DAT_MEM_PRIV_ALL_FLAG);
 }
 
 static void setup(void)
@@ -29,80 +30,97 @@ static void setup_with_limit(void)
 	setup_as("soft-eager");
 }
 
-static void receive_at(uint64_t n)
+static void receive_at(uint64_t n, size_t size)
 {
-	REQUIRE_DAT(api_recv(pair.b.ep, &buf, PLACE(n), SIZE, n), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, PLACE(n), size, n), DAT_SUCCESS);
 }
 
-static void send_from(uint64_t n)
+static void send_from(uint64_t n, size_t size)
 {
-	api_fill(buf.mem + SOURCE(n), SIZE, n + 1);
-	REQUIRE_DAT(api_send(pair.a.ep, &buf, SOURCE(n), SIZE, n, 0), DAT_SUCCESS);
+	api_fill(buf.mem + SOURCE(n), size, n + 1);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, SOURCE(n), size, n, 0), DAT_SUCCESS);
 }
 
-static bool is_there(uint64_t n)
+static bool is_there(uint64_t n, size_t size)
 {
-	return api_mismatch(buf.mem + PLACE(n), SIZE, n + 1) < 0;
+	return api_mismatch(buf.mem + PLACE(n), size, n + 1) < 0;
 }
 
-static void sent(uint64_t n)
+static void sent(uint64_t n, size_t size)
 {
-	API_DTO(pair.a.request, pair.a.ep, n, DAT_DTO_SUCCESS, SIZE);
+	API_DTO(pair.a.request, pair.a.ep, n, DAT_DTO_SUCCESS, size);
 }
 
-static void received(uint64_t n)
+static void received(uint64_t n, size_t size)
 {
-	API_DTO(pair.b.recv, pair.b.ep, n, DAT_DTO_SUCCESS, SIZE);
-	CHECK(is_there(n));
+	API_DTO(pair.b.recv, pair.b.ep, n, DAT_DTO_SUCCESS, size);
+	CHECK(is_there(n, size));
 }
 
 /* Nobody has looked at the receiver's events yet. */
 static void message_whose_receive_is_there_is_copied_once(void)
 {
 	api_pair_make(&pair, NULL);
-	receive_at(0);
-	receive_at(1);
-	send_from(0);
-	CHECK(is_there(0));
-	send_from(1);
-	CHECK(is_there(1));
-	for (uint64_t n = 0; n < 2; n++) {
-		sent(n);
-		received(n);
+	for (uint64_t n = 0; n < PLACES; n++) {
+		receive_at(n, MIDDLE);
+		send_from(n, MIDDLE);
+		CHECK(is_there(n, MIDDLE));
+		sent(n, MIDDLE);
+		received(n, MIDDLE);
+	}
+}
+
+/* It takes part in the copies then; of those of 64 KiB it does so anyway. */
+static void receiver_that_has_not_come_by_is_sent_on_ahead(void)
+{
+	api_pair_make(&pair, NULL);
+	for (uint64_t n = 0; n < PLACES; n++)
+		receive_at(n, LONG);
+	send_from(0, MIDDLE);
+	send_from(1, MIDDLE);
+	send_from(2, MIDDLE);
+	send_from(3, LONG);
+	CHECK(is_there(0, MIDDLE));
+	CHECK(!is_there(1, MIDDLE));
+	CHECK(!is_there(2, MIDDLE));
+	CHECK(is_there(3, LONG));
+	for (uint64_t n = 0; n < PLACES; n++) {
+		sent(n, n == 3 ? LONG : MIDDLE);
+		received(n, n == 3 ? LONG : MIDDLE);
 	}
 }
 
 static void message_without_a_receive_does_not_wait(void)
 {
 	api_pair_make(&pair, NULL);
-	send_from(0);
-	sent(0);
-	memset(buf.mem + SOURCE(0), 0, SIZE);
-	receive_at(0);
-	received(0);
+	send_from(0, LONG);
+	sent(0, LONG);
+	memset(buf.mem + SOURCE(0), 0, LONG);
+	receive_at(0, LONG);
+	received(0, LONG);
 }
 
 /* The second one is in its place before the first one has left its slot. */
 static void messages_of_both_ways_complete_in_order(void)
 {
 	api_pair_make(&pair, NULL);
-	send_from(0);
+	send_from(0, MIDDLE);
 	for (uint64_t n = 0; n < 3; n++)
-		receive_at(n);
-	CHECK(!is_there(0));
-	send_from(1);
-	CHECK(is_there(1));
-	for (uint64_t n = 0; n < 2; n++) {
-		sent(n);
-		received(n);
-	}
-	send_from(2);
-	send_from(3);
-	sent(2);
-	sent(3);
-	receive_at(3);
-	received(2);
-	received(3);
+		receive_at(n, LONG);
+	CHECK(!is_there(0, MIDDLE));
+	send_from(1, LONG);
+	CHECK(is_there(1, LONG));
+	sent(0, MIDDLE);
+	received(0, MIDDLE);
+	sent(1, LONG);
+	received(1, LONG);
+	send_from(2, MIDDLE);
+	send_from(3, MIDDLE);
+	sent(2, MIDDLE);
+	sent(3, MIDDLE);
+	receive_at(3, LONG);
+	received(2, MIDDLE);
+	received(3, MIDDLE);
 }
 
 /* Only who owns it can take a buffer from a shared queue. */
@@ -112,7 +130,7 @@ static void message_for_a_shared_queue_does_not_wait(void)
 			      .max_recv_iov = 1,
 			      .low_watermark = DAT_SRQ_LW_DEFAULT };
 	DAT_EP_ATTR few = { .max_recv_dtos = 8, .max_request_dtos = 8 };
-	DAT_LMR_TRIPLET seg = api_seg(&buf, PLACE(0), SIZE);
+	DAT_LMR_TRIPLET seg = api_seg(&buf, PLACE(0), MIDDLE);
 	DAT_SRQ_HANDLE srq;
 
 	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
@@ -127,27 +145,29 @@ static void message_for_a_shared_queue_does_not_wait(void)
 	pair.psp = api_listen(pair.cr_evd, DAT_PSP_CONSUMER_FLAG, &pair.qual);
 	api_pair_connect(&pair);
 	REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(0)), DAT_SUCCESS);
-	send_from(0);
-	sent(0);
-	received(0);
+	send_from(0, MIDDLE);
+	sent(0, MIDDLE);
+	received(0, MIDDLE);
 }
 
 /* Where dat.conf says what is to go through slots, it does. */
 static void limit_in_dat_conf_is_kept_to(void)
 {
 	api_pair_make(&pair, NULL);
-	receive_at(0);
-	send_from(0);
-	sent(0);
-	CHECK(!is_there(0));
-	received(0);
+	receive_at(0, MIDDLE);
+	send_from(0, MIDDLE);
+	sent(0, MIDDLE);
+	CHECK(!is_there(0, MIDDLE));
+	received(0, MIDDLE);
 }
 
 static const struct check_test tests[] = {
 	CHECK_TEST(message_whose_receive_is_there_is_copied_once),
+	CHECK_TEST(receiver_that_has_not_come_by_is_sent_on_ahead),
 	CHECK_TEST(message_without_a_receive_does_not_wait),
 	CHECK_TEST(messages_of_both_ways_complete_in_order),
-	CHECK_TEST(message_for_a_shared_queue_does_not_wait), CHECK_END
+	CHECK_TEST(message_for_a_shared_queue_does_not_wait),
+	CHECK_END
 };
 
 static const struct check_suite straight = {

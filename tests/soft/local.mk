@@ -125,10 +125,10 @@ EXTRA_DIST += tests/soft/bounce.sh
 # The provider's own sources once more, with the model checker behind their atomics. It has coroutines, which
 # sanitizers do not know.
 if !SANITIZED
-check_PROGRAMS += tests/soft/model_test
-TESTS += tests/soft/model_test
+check_PROGRAMS += tests/soft/model_test tests/soft/model_mix_test
+TESTS += tests/soft/model_test tests/soft/model_mix_test
 endif
-tests_soft_model_test_SOURCES = \
+SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c \
 	providers/soft/engine.c \
 	providers/soft/joint.c \
@@ -138,7 +138,11 @@ tests_soft_model_test_SOURCES = \
 	tests/soft/model.c \
 	tests/soft/model.h \
 	tests/soft/model_states.c tests/soft/model_states.h \
-	tests/soft/model_test.c \
 	tests/soft/model_world.c tests/soft/model_world.h
-tests_soft_model_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE= -include $(top_srcdir)/tests/soft/model.h
+SOFT_MODEL_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE= -include $(top_srcdir)/tests/soft/model.h
+tests_soft_model_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_test.c
+tests_soft_model_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
 tests_soft_model_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_model_mix_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_mix_test.c
+tests_soft_model_mix_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
+tests_soft_model_mix_test_LDADD = $(SOFT_TEST_LIBS)

@@ -285,6 +285,31 @@ void world_open_pair(void)
 	model_watch(&soft_port_desc(world.b.ep.port, &world.b.ep.layout, 2)->state, 4, "b.desc 2");
 }
 
+void world_open_processes(void)
+{
+	world_open_pair();
+	world.ia->eager_sure = SOFT_INLINE;
+	world.ia->eager_limit = WORLD_MIDDLE;
+	world.ia->shared = calloc(1, sizeof(*world.ia->shared));
+	REQUIRE(world.ia->shared != NULL && soft_slots_init(world.ia) == DATP_OK);
+	for (int n = 0; n < 3; n++) {
+		world.peer[n].self = false;
+		world.peer[n].cma = true;
+		world.peer[n].slots = world.ia->slot_mem.addr;
+		world.peer[n].slot_count = world.ia->shared->slot_count;
+		world.peer[n].slot_size = world.ia->slot_size;
+	}
+	/* a few messages use a few of them */
+	for (uint32_t n = 0; n < 2 * POSTS; n++) {
+		struct soft_slot *slot = soft_slot_at(world.ia->slot_mem.addr, world.ia->slot_size, n);
+
+		model_watch(&slot->busy, sizeof(slot->busy), "slot");
+		model_keep(slot, sizeof(*slot) + world.ia->slot_size);
+	}
+	model_keep(&world.ia->slot_next, sizeof(world.ia->slot_next));
+	model_keep(&world.ia->slot_window, sizeof(world.ia->slot_window));
+}
+
 void world_close(void)
 {
 	if (!world.ia)
@@ -297,6 +322,7 @@ void world_close(void)
 	soft_ports_fini(world.ia);
 	free(world.ia->mr);
 	free(world.ia->peer_slot);
+	free(world.ia->shared);
 	free(world.ia);
 	world.ia = NULL;
 }

@@ -11,6 +11,8 @@
 #define CELLS 4
 #define POSTS 4
 
+#define WORLD_MIDDLE 128
+
 struct side {
 	struct soft_ep ep;
 	struct soft_evd evd;
@@ -39,6 +41,8 @@ void world_open_ring(void);
 /* Here the tail may be set back by a sender that comes late, while another is ahead of it. */
 void world_open_ring_of_two(void);
 void world_open_pair(void);
+/* The same of two processes, which have slots: for messages beyond a cell, up to WORLD_MIDDLE. */
+void world_open_processes(void);
 void world_close(void);
 
 /* Every order of a scenario's steps. */

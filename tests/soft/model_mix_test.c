@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Messages that go in different ways, one behind the other, under the model checker: in a cell; in a slot or straight to
+ * the receive, as it comes; straight, always; and by both sides. They arrive whole and in order, and none is left where it
+ * waits, whoever looks at what.
+ */
+#include "tests/soft/model_world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "providers/soft/joint.h"
+#include "providers/soft/xfer.h"
+
+#define MOST   3
+#define SHORT  1
+#define MIDDLE (WORLD_MIDDLE - 28)
+#define LONG   5000
+#define JOINT  SOFT_JOINT_MIN
+
+static const struct mix {
+	const char *name;
+	uint64_t length[MOST];
+} mixes[] = {
+	{ "middle, middle, middle", { MIDDLE, MIDDLE, MIDDLE } },
+	{ "short, middle, long", { SHORT, MIDDLE, LONG } },
+	{ "long, middle, short", { LONG, MIDDLE, SHORT } },
+	{ "middle, short, middle", { MIDDLE, SHORT, MIDDLE } },
+	{ "long, long, long", { LONG, LONG, LONG } },
+	{ "joint, middle, joint", { JOINT, MIDDLE, JOINT } },
+	{ "middle, joint, long", { MIDDLE, JOINT, LONG } },
+};
+
+static const struct mix *mix;
+static char from[MOST][JOINT], to[MOST][JOINT]; /* the first byte of each stands for it */
+
+static void begin(void)
+{
+	memset(to, 0, sizeof(to));
+	for (int i = 0; i < MOST; i++)
+		from[i][0] = (char)(i + 5);
+}
+
+static void send_first(int n)
+{
+	for (int i = 0; i < n; i++) {
+		model_write(from[i]);
+		world_post_plain(&world.a, false, from[i], mix->length[i]);
+	}
+}
+
+static void receive_first(int n)
+{
+	for (int i = 0; i < n; i++) {
+		model_write(to[i]);
+		world_post_plain(&world.b, true, to[i], JOINT);
+	}
+}
+
+static void arrived(int n)
+{
+	world_sleep_until(&world.b, (uint32_t)n);
+	model_require(world.b.done == (uint32_t)n);
+	for (int i = 0; i < n; i++) {
+		model_read(to[i]);
+		model_require(to[i][0] == from[i][0] && world.b.status[i] == DAT_DTO_SUCCESS);
+	}
+}
+
+static void a_sends_two(void)
+{
+	send_first(2);
+}
+
+static void a_sends_three(void)
+{
+	send_first(3);
+}
+
+static void a_sends_two_and_waits(void)
+{
+	send_first(2);
+	world_sleep_until(&world.a, 2);
+}
+
+static void a_sends_three_and_waits(void)
+{
+	send_first(3);
+	world_sleep_until(&world.a, 3);
+}
+
+static void b_posts_two(void)
+{
+	receive_first(2);
+}
+
+static void b_posts_three(void)
+{
+	receive_first(3);
+}
+
+static void b_waits_for_two(void)
+{
+	arrived(2);
+}
+
+static void b_receives_two(void)
+{
+	receive_first(2);
+	arrived(2);
+}
+
+static void b_receives_three(void)
+{
+	receive_first(3);
+	arrived(3);
+}
+
+/* Every request has been executed, although nobody has looked at an event. */
+static void nothing_waits(void)
+{
+	const struct soft_port *port = world.a.ep.port;
+
+	model_require(atomic_load(&port->sq_done) == atomic_load(&port->sq_posted));
+}
+
+static void explore_mixes(const struct model_scenario *scenario)
+{
+	for (size_t i = 0; i < sizeof(mixes) / sizeof(*mixes); i++) {
+		mix = &mixes[i];
+		fprintf(stderr, "# %s\n", mix->name);
+		world_open_processes();
+		world_explore(scenario);
+		world_close();
+	}
+}
+
+static void two_messages_arrive_in_order(void)
+{
+	static const struct model_scenario scenario = {
+		"two", begin, { a_sends_two_and_waits, b_receives_two }, NULL, 0, 2
+	};
+
+	explore_mixes(&scenario);
+}
+
+static void three_messages_arrive_in_order(void)
+{
+	static const struct model_scenario scenario = {
+		"three", begin, { a_sends_three_and_waits, b_receives_three }, NULL, 0, 1
+	};
+
+	explore_mixes(&scenario);
+}
+
+static void receives_of_another_thread_are_found(void)
+{
+	static const struct model_scenario scenario = { "two, a poster and a waiter",
+							begin,
+							{ a_sends_two_and_waits, b_waits_for_two,
+							  b_posts_two },
+							NULL,
+							0,
+							1 };
+
+	explore_mixes(&scenario);
+}
+
+static void two_messages_meet_their_receives_although_nobody_looks(void)
+{
+	static const struct model_scenario scenario = {
+		"two, unseen", begin, { a_sends_two, b_posts_two }, nothing_waits, 0, 3
+	};
+
+	explore_mixes(&scenario);
+}
+
+static void three_messages_meet_their_receives_although_nobody_looks(void)
+{
+	static const struct model_scenario scenario = {
+		"three, unseen", begin, { a_sends_three, b_posts_three }, nothing_waits, 0, 2
+	};
+
+	explore_mixes(&scenario);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(two_messages_arrive_in_order),
+	CHECK_TEST(three_messages_arrive_in_order),
+	CHECK_TEST(receives_of_another_thread_are_found),
+	CHECK_TEST(two_messages_meet_their_receives_although_nobody_looks),
+	CHECK_TEST(three_messages_meet_their_receives_although_nobody_looks),
+	CHECK_END
+};
+
+static const struct check_suite mixed = { .name = "soft mix model",
+					  .teardown = world_close,
+					  .tests = tests };
+
+CHECK_SUITES(&mixed);

@@ -44,12 +44,12 @@ static void joint_finish(void)
 	free(t.to);
 }
 
-static int copy(bool initiator, void *to, unsigned int limit)
+static int copy(bool initiator, const void *from, unsigned int limit)
 {
 	struct soft_list ilist, tlist;
 
-	soft_list_one(&ilist, (uintptr_t)t.from, LEN);
-	soft_list_one(&tlist, (uintptr_t)to, LEN);
+	soft_list_one(&ilist, (uintptr_t)from, LEN);
+	soft_list_one(&tlist, (uintptr_t)t.to, LEN);
 	return soft_joint_copy(t.port, SEQ, LEN, &t.peer, initiator, initiator ? &ilist : &tlist,
 			       initiator ? &tlist : &ilist, limit);
 }
@@ -79,7 +79,7 @@ static void holder_copies_all_when_nobody_comes(void)
 {
 	soft_joint_open(t.port, SEQ, LEN);
 	CHECK(soft_joint_wanted(t.port));
-	CHECK_EQ_INT(copy(true, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK(!soft_joint_wanted(t.port));
 	CHECK_EQ_INT(copied(), ALL);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_DONE);
@@ -91,13 +91,13 @@ static void holder_copies_all_when_nobody_comes(void)
 static void each_piece_is_copied_by_one_side(void)
 {
 	soft_joint_open(t.port, SEQ, LEN);
-	CHECK_EQ_INT(copy(true, t.to, 1), 0);
+	CHECK_EQ_INT(copy(true, t.from, 1), 0);
 	CHECK_EQ_INT(copied(), 0x1);
 	REQUIRE(soft_joint_enter(t.port, GEN, false));
-	CHECK_EQ_INT(copy(false, t.to, 2), 0);
+	CHECK_EQ_INT(copy(false, t.from, 2), 0);
 	CHECK_EQ_INT(copied(), 0xd);
 	CHECK(!soft_joint_leave(t.port, GEN, false));
-	CHECK_EQ_INT(copy(true, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK_EQ_INT(copied(), ALL);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_DONE);
 }
@@ -149,7 +149,7 @@ static void engine_is_left_to_a_helper_at_its_piece(void)
 {
 	soft_joint_open(t.port, SEQ, LEN);
 	REQUIRE(soft_joint_enter(t.port, GEN, false));
-	CHECK_EQ_INT(copy(false, t.to, 100), 0);
+	CHECK_EQ_INT(copy(false, t.from, 100), 0);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_LEFT);
 	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET));
 	CHECK(soft_joint_leave(t.port, GEN, false));
@@ -162,7 +162,7 @@ static void engine_is_left_to_the_initiator_as_well(void)
 	soft_joint_open(t.port, SEQ, LEN);
 	CHECK(!soft_joint_enter(t.port, GEN, false));
 	REQUIRE(soft_joint_enter(t.port, GEN, true));
-	CHECK_EQ_INT(copy(true, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_LEFT);
 	CHECK(soft_joint_leave(t.port, GEN, true));
 	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD));
@@ -182,7 +182,7 @@ static void nobody_is_let_in_who_is_not_wanted(void)
 static void pieces_of_another_request_are_not_taken(void)
 {
 	soft_joint_open(t.port, SEQ + 1, LEN);
-	CHECK_EQ_INT(copy(true, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK_EQ_INT(copied(), 0);
 	CHECK(soft_joint_wanted(t.port));
 }
@@ -207,10 +207,10 @@ static void piece_that_fails_fails_the_copy(void)
 	t.peer.cma = true;
 	soft_joint_open(t.port, SEQ, LEN);
 	REQUIRE(soft_joint_enter(t.port, GEN, false));
-	CHECK_EQ_INT(copy(false, (void *)8, 100), EFAULT);
+	CHECK_EQ_INT(copy(false, (const void *)8, 100), EFAULT);
 	CHECK(!soft_joint_leave(t.port, GEN, false));
 	t.peer.self = true;
-	CHECK_EQ_INT(copy(true, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_DONE);
 	CHECK(soft_joint_failed(t.port));
 	soft_joint_open(t.port, SEQ + 1, LEN);
@@ -224,7 +224,7 @@ static void nobody_goes_on_after_the_holder_has_failed(void)
 	CHECK(!soft_joint_wanted(t.port));
 	soft_joint_open(t.port, SEQ, LEN);
 	CHECK_EQ_INT(soft_joint_settle(t.port, ESRCH), SOFT_JOINT_LOST);
-	CHECK_EQ_INT(copy(true, t.to, 100), 0);
+	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK_EQ_INT(copied(), 0);
 }
 

@@ -136,13 +136,26 @@ DAT_PZ_HANDLE api_pz(void)
 	return pz;
 }
 
-void api_end_make(struct api_end *end, const DAT_EP_ATTR *attr)
+static void end_queues(struct api_end *end)
 {
 	end->recv = api_evd(64, DAT_EVD_DTO_FLAG);
 	end->request = api_evd(64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	end->connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+}
+
+void api_end_make(struct api_end *end, const DAT_EP_ATTR *attr)
+{
+	end_queues(end);
 	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, end->recv, end->request, end->connect, attr,
 				  &end->ep),
+		    DAT_SUCCESS);
+}
+
+void api_end_make_shared(struct api_end *end, DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr)
+{
+	end_queues(end);
+	REQUIRE_DAT(dat_ep_create_with_srq(api.ia, api.pz, end->recv, end->request, end->connect,
+					   srq, attr, &end->ep),
 		    DAT_SUCCESS);
 }
 
@@ -264,6 +277,11 @@ void api_pair_make(struct api_pair *pair, const DAT_EP_ATTR *attr)
 {
 	api_end_make(&pair->a, attr);
 	api_end_make(&pair->b, attr);
+	api_pair_meet(pair);
+}
+
+void api_pair_meet(struct api_pair *pair)
+{
 	pair->cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	pair->psp = api_listen(pair->cr_evd, DAT_PSP_CONSUMER_FLAG, &pair->qual);
 	api_pair_connect(pair);

@@ -86,6 +86,8 @@ DAT_EVD_HANDLE api_evd_cno(DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_CNO_HANDLE c
 DAT_CNO_HANDLE api_cno(void);
 DAT_PZ_HANDLE api_pz(void);
 void api_end_make(struct api_end *end, const DAT_EP_ATTR *attr); /* NULL: the provider's defaults */
+/* With the receives of `srq`. */
+void api_end_make_shared(struct api_end *end, DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr);
 void api_end_free(struct api_end *end);
 struct api_buf api_buf(size_t size, DAT_MEM_PRIV_FLAGS privileges);
 struct api_buf api_buf_in(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS privileges);
@@ -95,6 +97,7 @@ DAT_CONN_QUAL api_free_qual(DAT_EVD_HANDLE cr_evd); /* nobody listens there, nor
 
 /* Connections within this process. */
 void api_pair_make(struct api_pair *pair, const DAT_EP_ATTR *attr);
+void api_pair_meet(struct api_pair *pair); /* the same of ends that are there */
 void api_pair_connect(struct api_pair *pair); /* again, after a reset of both ends */
 DAT_RETURN api_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual); /* to this IA, with a bound */
 void api_connect_to(struct api_end *end, const struct sockaddr_in *address, DAT_CONN_QUAL qual);

@@ -38,12 +38,7 @@ static void make_receiver(struct api_end *end, DAT_COMPLETION_FLAGS recv_flags)
 {
 	DAT_EP_ATTR attr = { .recv_completion_flags = recv_flags };
 
-	end->recv = api_evd(64, DAT_EVD_DTO_FLAG);
-	end->request = api_evd(64, DAT_EVD_DTO_FLAG);
-	end->connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
-	REQUIRE_DAT(dat_ep_create_with_srq(api.ia, api.pz, end->recv, end->request, end->connect,
-					   srq, &attr, &end->ep),
-		    DAT_SUCCESS);
+	api_end_make_shared(end, srq, &attr);
 }
 
 static void join(int i)

@@ -321,21 +321,36 @@ static void want_broken(void)
 	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* A program that is told of more bytes than it asked for may well go and read them. */
-static void receive_is_not_longer_than_it_was_posted(void)
+/* The receive of 1000 bytes that the far end posts next. */
+static struct soft_desc *receive_posted(void)
+{
+	struct soft_desc *desc =
+		soft_port_desc(far_ep->port, &far_ep->layout, far_ep->base.rq.posted);
+
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
+	return desc;
+}
+
+/* What is said of a receive that nobody has filled is not believed. */
+static void result_is_refused(uint64_t len, uint8_t status)
 {
 	struct soft_desc *desc;
 
 	open_pair();
-	desc = soft_port_desc(far_ep->port, &far_ep->layout, far_ep->base.rq.posted);
-	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
-	desc->len = 1001;
-	desc->status = DAT_DTO_SUCCESS;
+	desc = receive_posted();
+	desc->len = len;
+	desc->status = status;
 	atomic_store(&desc->state, SOFT_DESC_DONE);
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 2000, 8, 2, DAT_COMPLETION_SUPPRESS_FLAG),
 		    DAT_SUCCESS);
-	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_TRANSPORT, 1001);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_TRANSPORT, len);
 	want_broken();
+}
+
+/* A program that is told of more bytes than it asked for may well go and read them. */
+static void receive_is_not_longer_than_it_was_posted(void)
+{
+	result_is_refused(1001, DAT_DTO_SUCCESS);
 }
 
 /* What peers see of the region grows to all of memory. */
@@ -354,8 +369,7 @@ static void receive_goes_to_registered_memory_alone(void)
 
 	open_pair();
 	outside = api_memory(4096);
-	desc = soft_port_desc(far_ep->port, &far_ep->layout, far_ep->base.rq.posted);
-	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
+	desc = receive_posted();
 	spoil_table();
 	desc->sge[0].addr = (uintptr_t)outside;
 	memset(buf.mem, 0x77, 8);
@@ -389,18 +403,7 @@ static void write_goes_to_registered_memory_alone(void)
 
 static void result_is_one_that_there_is(void)
 {
-	struct soft_desc *desc;
-
-	open_pair();
-	desc = soft_port_desc(far_ep->port, &far_ep->layout, far_ep->base.rq.posted);
-	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
-	desc->len = 8;
-	desc->status = 200;
-	atomic_store(&desc->state, SOFT_DESC_DONE);
-	REQUIRE_DAT(api_send(pair.a.ep, &buf, 2000, 8, 2, DAT_COMPLETION_SUPPRESS_FLAG),
-		    DAT_SUCCESS);
-	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_TRANSPORT, 8);
-	want_broken();
+	result_is_refused(8, 200);
 }
 
 static void message_in_a_ring_of_another_queue_is_nobodys(void)

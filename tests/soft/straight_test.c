@@ -135,15 +135,8 @@ static void message_for_a_shared_queue_does_not_wait(void)
 
 	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
 	api_end_make(&pair.a, NULL);
-	pair.b.recv = api_evd(8, DAT_EVD_DTO_FLAG);
-	pair.b.request = api_evd(8, DAT_EVD_DTO_FLAG);
-	pair.b.connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
-	REQUIRE_DAT(dat_ep_create_with_srq(api.ia, api.pz, pair.b.recv, pair.b.request,
-					   pair.b.connect, srq, &few, &pair.b.ep),
-		    DAT_SUCCESS);
-	pair.cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	pair.psp = api_listen(pair.cr_evd, DAT_PSP_CONSUMER_FLAG, &pair.qual);
-	api_pair_connect(&pair);
+	api_end_make_shared(&pair.b, srq, &few);
+	api_pair_meet(&pair);
 	REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(0)), DAT_SUCCESS);
 	send_from(0, MIDDLE);
 	sent(0, MIDDLE);

@@ -42,9 +42,7 @@ static void make(DAT_SRQ_HANDLE srq, DAT_COMPLETION_FLAGS recv_flags)
 {
 	end_make(&pair.a, DAT_HANDLE_NULL, DAT_COMPLETION_DEFAULT_FLAG);
 	end_make(&pair.b, srq, recv_flags);
-	pair.cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	pair.psp = api_listen(pair.cr_evd, DAT_PSP_CONSUMER_FLAG, &pair.qual);
-	api_pair_connect(&pair);
+	api_pair_meet(&pair);
 }
 
 static void send_some(uint64_t first, uint64_t last, DAT_COMPLETION_FLAGS flags)

@@ -35,6 +35,11 @@ static inline void relax(void)
 
 #define PIECE_NONE UINT32_MAX
 
+static bool pieces_left(uint64_t word)
+{
+	return PIECES_FIRST(word) < PIECES_END(word);
+}
+
 static uint64_t whole_lines(uint64_t len)
 {
 	return (len + SOFT_LINE - 1) & ~(uint64_t)(SOFT_LINE - 1);
@@ -65,9 +70,7 @@ static uint64_t piece_count(uint64_t len)
 bool soft_joint_wanted(const struct soft_port *ip)
 {
 	/* relaxed: a hint */
-	uint64_t word = atomic_load_explicit(&ip->pieces, memory_order_relaxed);
-
-	return PIECES_FIRST(word) < PIECES_END(word);
+	return pieces_left(atomic_load_explicit(&ip->pieces, memory_order_relaxed));
 }
 
 bool soft_joint_offered(const struct soft_port *ip, uint32_t *seq)
@@ -76,7 +79,7 @@ bool soft_joint_offered(const struct soft_port *ip, uint32_t *seq)
 	uint64_t word = atomic_load(&ip->pieces);
 
 	*seq = PIECES_SEQ(word);
-	return PIECES_FIRST(word) < PIECES_END(word);
+	return pieces_left(word);
 }
 
 void soft_joint_open(struct soft_port *ip, uint32_t seq, uint64_t len)
@@ -95,8 +98,7 @@ static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint32_t count, b
 {
 	uint64_t word = atomic_load(&ip->pieces);
 
-	while (PIECES_SEQ(word) == seq && PIECES_FIRST(word) < PIECES_END(word) &&
-	       PIECES_END(word) <= count) {
+	while (PIECES_SEQ(word) == seq && pieces_left(word) && PIECES_END(word) <= count) {
 		uint32_t first = PIECES_FIRST(word), end = PIECES_END(word);
 		uint64_t rest = initiator ? PIECES(seq, first + 1, end) : PIECES(seq, first, end - 1);
 

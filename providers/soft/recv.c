@@ -161,14 +161,11 @@ void soft_recv_discard(struct soft_ep *ep)
 	ep->parked_count = 0;
 }
 
-/* What has come already; a long message may be behind a parked one. True: there was something. */
-static bool deliver(struct soft_ep *ep)
+/* What has come already; a long message may be behind a parked one, and the reverse. */
+static void deliver(struct soft_ep *ep)
 {
-	bool any = false;
-
 	while (deliver_done(ep) || deliver_parked(ep))
-		any = true;
-	return any;
+		;
 }
 
 void soft_recv_progress(struct soft_ep *ep)
@@ -176,11 +173,11 @@ void soft_recv_progress(struct soft_ep *ep)
 	bool more = ep->open;
 
 	while (more && !ep->failing) {
-		more = deliver(ep);
+		deliver(ep);
 		/* acquire: requests that wait at the peer for us */
-		if (atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
-		    atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed))
-			more = soft_engine_run(ep, false) || more;
+		more = atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
+			       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed) &&
+		       soft_engine_run(ep, false);
 	}
 	deliver_done(ep);
 }

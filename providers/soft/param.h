@@ -16,8 +16,8 @@ enum datp_err soft_param_realm(struct soft_ia *ia);
  *	ADDRESS or INTERFACE	be that address only, with conn quals of its own
  *	cma=on|off		off: never copy through the kernel (tests of the bounce path)
  *	eager_limit=BYTES	messages up to this go through the ring (64 to 1048576); without it those
- *				up to SOFT_EAGER_SURE, and up to SOFT_EAGER_DEFAULT where they would
- *				have to wait otherwise
+ *				up to SOFT_EAGER_SURE, and up to SOFT_EAGER_DEFAULT where
+ *				soft_is_eager() says so
  */
 enum datp_err soft_param_parse(struct soft_ia *ia, const char *params);
 

@@ -238,7 +238,7 @@ struct soft_ia {
 	bool want_cma;
 	bool want_share;
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
-	/* up to eager_sure a message is sent eagerly, up to eager_limit if it would have to wait */
+	/* up to eager_sure a message is sent eagerly, up to eager_limit where soft_is_eager() says so */
 	uint32_t eager_limit, eager_sure;
 	int doorbell_fd;
 	/* to take a connection with that there is no descriptor for; service thread */

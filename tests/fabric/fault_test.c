@@ -414,6 +414,31 @@ static void bytes_that_are_no_request_disturb_nobody(void)
 	API_QUIET(cr_evd);
 }
 
+/* Of a connection that is gone before siw has taken it, siw must not think that its listener is. */
+static void clients_that_go_at_once_leave_the_listener(void)
+{
+	struct sockaddr_in to;
+	struct api_end other;
+
+	open_side();
+	to = mine.address;
+	to.sin_port = htons((uint16_t)mine.qual);
+	for (int i = 0; i < 20; i++) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+		REQUIRE(fd >= 0);
+		if (connect(fd, (struct sockaddr *)&to, sizeof(to)))
+			CHECK(strncmp(api_ia_name(), "iwarp", 5) != 0);
+		close(fd);
+	}
+	api_end_make(&other, NULL);
+	REQUIRE_DAT(api_offer_connect(other.ep, &mine, api_patience()), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_QUIET(cr_evd);
+}
+
 /* ------------------------------------------------------------------ the device */
 
 /*
@@ -514,6 +539,7 @@ static const struct check_test fault_tests[] = {
 	CHECK_TEST(request_of_a_client_that_died_cannot_be_accepted),
 	CHECK_TEST(connect_to_a_silent_server_times_out),
 	CHECK_TEST(bytes_that_are_no_request_disturb_nobody),
+	CHECK_TEST(clients_that_go_at_once_leave_the_listener),
 	CHECK_END
 };
 

@@ -36,12 +36,25 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* The soft IAs of this process. */
+/*
+ * The soft IAs of this process. The lock is taken twice by a thread that forks in a signal handler
+ * while it holds it. Nobody keeps it for long.
+ */
 static struct {
 	pthread_mutex_t lock;
 	struct soft_ia *all;
 	bool fork_handler;
-} soft = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} soft = { .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP };
+
+void soft_fork_hold(void)
+{
+	pthread_mutex_lock(&soft.lock);
+}
+
+void soft_fork_release(void)
+{
+	pthread_mutex_unlock(&soft.lock);
+}
 
 struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid)
 {
@@ -65,6 +78,8 @@ struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid)
  */
 static void fork_child(void)
 {
+	pthread_mutexattr_t attr;
+
 	for (struct soft_ia *ia = soft.all; ia; ia = ia->next) {
 		for (struct soft_socket *s = ia->sockets; s; s = s->next)
 			close(s->fd);
@@ -73,8 +88,11 @@ static void fork_child(void)
 	}
 	/* once: what has these numbers when the child forks is something else */
 	soft.all = NULL;
-	/* another thread of the parent may hold it */
-	pthread_mutex_init(&soft.lock, NULL);
+	/* its holder is a thread of the parent, by that one's number */
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&soft.lock, &attr);
+	pthread_mutexattr_destroy(&attr);
 }
 
 /* ---- the doorbell: peers write it when somebody here wants to know ---- */
@@ -353,7 +371,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	(void)soft_cq_arm(&ia->sink, SOFT_NOTIFY_DOORBELL);
 	pthread_mutex_lock(&soft.lock);
 	if (!soft.fork_handler)
-		soft.fork_handler = pthread_atfork(NULL, NULL, fork_child) == 0;
+		soft.fork_handler = pthread_atfork(soft_fork_hold, soft_fork_release, fork_child) == 0;
 	ia->next = soft.all;
 	soft.all = ia;
 	pthread_mutex_unlock(&soft.lock);

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "opening.h"
 #include "conn.h"
+#include "ia.h"
 #include "knock.h"
 #include "mover.h"
 #include "port.h"
@@ -67,14 +68,16 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 
 	if (err)
 		return err;
+	soft_fork_hold();
 	fd = soft_knock(ia, param, key, &door, &pid, &why);
+	sock = fd < 0 ? NULL : soft_socket_new(ia, fd, pid);
+	soft_fork_release();
 	if (fd < 0 && !why)
 		return DATP_ERR_DEVICE;
 	if (fd < 0) {
 		(void)datp_cm_failed(base, why);
 		return DATP_OK;
 	}
-	sock = soft_socket_new(ia, fd, pid);
 	if (!sock)
 		return DATP_ERR_MEMORY;
 	sock->active = true;
@@ -166,19 +169,18 @@ static void listener_event(void *arg, uint32_t events)
 {
 	struct soft_sp *sp = arg;
 	struct soft_ia *ia = soft_ia(sp->base.obj.ia);
-	struct soft_socket *sock;
+	struct soft_socket *sock = NULL;
 	pid_t pid;
 	int fd;
 
 	(void)events;
+	soft_fork_hold();
 	fd = listener_accept(ia, sp->fd);
-	if (fd < 0)
-		return;
-	if (!soft_same_user(fd, &pid)) {
+	if (fd >= 0 && soft_same_user(fd, &pid))
+		sock = soft_socket_new(ia, fd, pid);
+	else if (fd >= 0)
 		close(fd);
-		return;
-	}
-	sock = soft_socket_new(ia, fd, pid);
+	soft_fork_release();
 	if (!sock)
 		return;
 	datp_lock(&ia->lock);
@@ -190,25 +192,23 @@ static void listener_event(void *arg, uint32_t events)
 		soft_socket_read(sock); /* mostly the request is there by now */
 }
 
-enum datp_err soft_sp_listen(struct datp_sp *base)
+static enum datp_err listener_open(struct soft_sp *sp, const struct sockaddr_storage *sa,
+				   socklen_t len)
 {
-	struct soft_sp *sp = (struct soft_sp *)base;
-	struct soft_ia *ia = soft_ia(base->obj.ia);
-	struct sockaddr_storage sa;
-	socklen_t len = soft_listener_name(&sa, ia->realm, ia->key, base->qual);
+	struct soft_ia *ia = soft_ia(sp->base.obj.ia);
 	enum datp_err err = DATP_ERR_DEVICE;
 
 	sp->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (sp->fd < 0)
 		return err;
-	if (bind(sp->fd, (struct sockaddr *)&sa, len) < 0) {
+	if (bind(sp->fd, (const struct sockaddr *)sa, len) < 0) {
 		if (errno == EADDRINUSE)
 			err = DATP_ERR_QUAL_IN_USE;
 		goto close_fd;
 	}
 	if (listen(sp->fd, SOMAXCONN) < 0)
 		goto close_fd;
-	err = datp_loop_add(base->obj.ia, sp->fd, EPOLLIN, listener_event, sp, &sp->watch);
+	err = datp_loop_add(&ia->base, sp->fd, EPOLLIN, listener_event, sp, &sp->watch);
 	if (err)
 		goto close_fd;
 	datp_lock(&ia->lock);
@@ -224,6 +224,19 @@ close_fd:
 	return err;
 }
 
+enum datp_err soft_sp_listen(struct datp_sp *base)
+{
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct sockaddr_storage sa;
+	socklen_t len = soft_listener_name(&sa, ia->realm, ia->key, base->qual);
+	enum datp_err err;
+
+	soft_fork_hold();
+	err = listener_open((struct soft_sp *)base, &sa, len);
+	soft_fork_release();
+	return err;
+}
+
 void soft_sp_close(struct datp_sp *base)
 {
 	struct soft_sp *sp = (struct soft_sp *)base;
@@ -231,12 +244,14 @@ void soft_sp_close(struct datp_sp *base)
 	bool busy = true;
 
 	datp_loop_del(sp->watch);
+	soft_fork_hold();
 	datp_lock(&ia->lock);
 	*sp->prev = sp->next;
 	if (sp->next)
 		sp->next->prev = sp->prev;
 	datp_unlock(&ia->lock);
 	close(sp->fd);
+	soft_fork_release();
 	/*
 	 * connections that were accepted and have not said what they want: they will hear that
 	 * nobody listens

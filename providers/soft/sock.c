@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "sock.h"
 #include "arena.h"
+#include "ia.h"
 #include "knock.h"
 #include <errno.h>
 #include <stdio.h>
@@ -296,6 +297,7 @@ void soft_socket_end(struct soft_socket *sock)
 	soft_knock_end(sock);
 	if (sock->watch)
 		datp_loop_del(sock->watch);
+	soft_fork_hold();
 	datp_lock(&ia->lock);
 	*sock->prev = sock->next;
 	if (sock->next)
@@ -314,6 +316,10 @@ void soft_socket_end(struct soft_socket *sock)
 			*p = sock->link;
 	}
 	datp_unlock(&ia->lock);
+	/* a child that was forked at a bad moment may have it open too */
+	shutdown(sock->fd, SHUT_RDWR);
+	close(sock->fd);
+	soft_fork_release();
 	if (sock->slot)
 		soft_slot_unname(ia, sock->slot);
 	while (sock->out) {
@@ -322,9 +328,6 @@ void soft_socket_end(struct soft_socket *sock)
 		sock->out = out->next;
 		free(out);
 	}
-	/* a child that was forked at a bad moment may have it open too */
-	shutdown(sock->fd, SHUT_RDWR);
-	close(sock->fd);
 	sock->ended = true;
 	if (!sock->holds)
 		free(sock);

@@ -48,6 +48,7 @@ tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
 SOFT_API_TESTS = \
 	tests/soft/cycle_test \
 	tests/soft/end_test \
+	tests/soft/fork_test \
 	tests/soft/gone_test \
 	tests/soft/hostile_test \
 	tests/soft/kill_test \
@@ -71,6 +72,12 @@ tests_soft_cycle_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.l
 tests_soft_end_test_SOURCES = tests/soft/end_test.c
 tests_soft_end_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_end_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+
+# It stands before functions of the C library, for the plugin too.
+tests_soft_fork_test_SOURCES = tests/soft/fork_test.c
+tests_soft_fork_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_fork_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_soft_fork_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_gone_test_SOURCES = tests/soft/gone_test.c
 tests_soft_gone_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

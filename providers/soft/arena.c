@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define ARENA_EXTENT (2u << 20) /* what small pieces are cut from */
@@ -125,6 +126,18 @@ void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref, uint64
 	return addr;
 }
 
+/* Past the limit of a file's length the kernel would send SIGXFSZ, which ends the program. */
+static bool arena_may_grow(uint64_t size)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+	    size <= limit.rlim_cur)
+		return true;
+	errno = EFBIG;
+	return false;
+}
+
 /* Grows the file by one extent and maps it. */
 static void *arena_extend(struct soft_arena *arena, uint64_t len, struct soft_ref *ref)
 {
@@ -133,7 +146,8 @@ static void *arena_extend(struct soft_arena *arena, uint64_t len, struct soft_re
 
 	if (!extent)
 		return NULL;
-	if (ftruncate(arena->fd, (off_t)(arena->size + len)) < 0)
+	if (!arena_may_grow(arena->size + len) ||
+	    ftruncate(arena->fd, (off_t)(arena->size + len)) < 0)
 		goto free_extent;
 	addr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena->fd,
 		    (off_t)arena->size);
@@ -200,8 +214,9 @@ enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t
 	datp_unlock(&ia->arena->lock);
 	free(block);
 	if (!ok) {
-		datp_log(1, "soft: cannot get %llu bytes of shared memory: %s",
-			 (unsigned long long)size, strerror(errno));
+		datp_log(1, "soft: cannot get %llu bytes of shared memory: %s; raise the limit of %s",
+			 (unsigned long long)size, strerror(errno),
+			 errno == EFBIG ? "a file's length (ulimit -f)" : "memory (ulimit -v)");
 		return DATP_ERR_MEMORY;
 	}
 	if (mem->used_before && kind == SOFT_KIND_OTHER) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -216,6 +217,25 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
 }
 
+/* The kernel would send a signal that ends the program. */
+static void file_that_must_not_grow_is_no_memory(void)
+{
+	struct rlimit limit, little;
+	enum datp_err err;
+
+	REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+	little = limit;
+	little.rlim_cur = 4 << 20;
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+	CHECK_EQ_INT(soft_arena_alloc(ia, SOFT_KIND_OTHER, 4 << 20, &pieces[0]), DATP_OK);
+	check_stderr_begin();
+	err = soft_arena_alloc(ia, SOFT_KIND_OTHER, 4 << 20, &pieces[1]);
+	check_stderr_end();
+	CHECK_EQ_INT(err, DATP_ERR_MEMORY);
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	CHECK_EQ_INT(soft_arena_alloc(ia, SOFT_KIND_OTHER, 4 << 20, &pieces[1]), DATP_OK);
+}
+
 /* ------------------------------------------------------------------ instance data */
 
 static enum datp_err parse(const char *text)
@@ -294,6 +314,7 @@ static const struct check_test arena_tests[] = { CHECK_TEST(pieces_do_not_overla
 						 CHECK_TEST(place_outside_an_extent_is_none),
 						 CHECK_TEST(only_memory_that_a_peer_has_is_mapped),
 						 CHECK_TEST(ring_or_port_that_does_not_fit_is_none),
+						 CHECK_TEST(file_that_must_not_grow_is_no_memory),
 						 CHECK_END };
 
 static const struct check_test param_tests[] = {

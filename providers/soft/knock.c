@@ -68,7 +68,7 @@ enum datp_err soft_address_key(const struct sockaddr *sa, char *key, size_t size
 int soft_knock(const struct soft_ia *ia, const struct datp_conn_param *param, const char *key,
 	       struct soft_door *door, pid_t *pid, DAT_EVENT_NUMBER *why)
 {
-	const char *keys[2] = { key, "*" };
+	const char *keys[2] = { key, SOFT_KEY_ANY };
 	int fd;
 
 	*why = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;

@@ -12,7 +12,8 @@ struct soft_door {
 	socklen_t len;
 };
 
-/* The key of an address's own listeners. */
+/* The key of an address's own listeners, and that of those at any address of this host. */
+#define SOFT_KEY_ANY "*"
 enum datp_err soft_address_key(const struct sockaddr *sa, char *key, size_t size);
 
 /*

@@ -2,7 +2,9 @@
 /* The instance data of a soft adapter, and the address that it shows. */
 #define _GNU_SOURCE
 #include "param.h"
+#include "knock.h"
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -48,7 +50,14 @@ static enum datp_err param_address(struct soft_ia *ia, const char *word)
 		return DATP_ERR_ADDRESS_MALFORMED;
 	}
 	in->sin_family = AF_INET;
-	inet_ntop(AF_INET, &in->sin_addr, ia->key, sizeof ia->key);
+	if (strcmp(ia->key, SOFT_KEY_ANY) != 0 ||
+	    soft_address_key((struct sockaddr *)in, ia->key, sizeof ia->key)) {
+		datp_log(1,
+			 "soft: adapter %s: \"%s\" in dat.conf is a second address, or none that "
+			 "could be connected to; give one",
+			 ia->base.name, word);
+		return DATP_ERR_ADDRESS_MALFORMED;
+	}
 	return DATP_OK;
 }
 
@@ -70,7 +79,7 @@ static enum datp_err param_word(struct soft_ia *ia, const char *word)
 		char *end;
 		unsigned long limit = strtoul(word + 12, &end, 10);
 
-		if (end != word + 12 && !*end && limit >= SOFT_EAGER_MIN &&
+		if (isdigit((unsigned char)word[12]) && !*end && limit >= SOFT_EAGER_MIN &&
 		    limit <= SOFT_EAGER_MAX) {
 			ia->eager_limit = ia->eager_sure = (uint32_t)limit;
 			return DATP_OK;
@@ -115,7 +124,7 @@ enum datp_err soft_param_parse(struct soft_ia *ia, const char *params)
 	ia->want_share = true;
 	ia->eager_limit = SOFT_EAGER_DEFAULT;
 	ia->eager_sure = SOFT_EAGER_SURE;
-	snprintf(ia->key, sizeof ia->key, "*");
+	snprintf(ia->key, sizeof ia->key, SOFT_KEY_ANY);
 	in->sin_family = AF_INET;
 	if (!host_address(NULL, in))
 		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -273,7 +273,8 @@ static void instance_data_that_makes_no_sense_is_refused(void)
 		"eager_limit=63", "eager_limit=x",	 "eager_limit=64k",
 		"eager_limit=-1", "eager_limit=1048577", "nosuchinterface",
 		"1.2.3.4.5",	  "colour=blue",	 "eager_limit=99999999999999999999",
-		"CMA=on",	  "eager_limit= 100",
+		"CMA=on",	  "eager_limit= 100",	 "127.0.0.1 127.0.0.2",
+		"0.0.0.0",	  "224.0.0.1",		 "eager_limit=+100",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)

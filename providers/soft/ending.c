@@ -84,7 +84,7 @@ static void end_quiesce(struct soft_ep *ep, bool deliver)
 {
 	soft_engine_wait(ep->rport, ep->peer, false);
 	soft_engine_wait(ep->port, ep->peer, true);
-	/* acquire: see soft_peer_died */
+	/* acquire: see peer_buried() */
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
 		soft_engine_take_back(ep->port);
 	datp_lock(&ep->base.lock);

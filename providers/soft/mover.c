@@ -182,7 +182,8 @@ static enum datp_err mover_start(struct soft_ia *ia)
 		free(mover);
 		return DATP_ERR_DEVICE;
 	}
-	ia->mover = mover;
+	/* sequentially consistent, as the load of `dead` below: see soft_mover_leave() */
+	atomic_store(&ia->mover, mover);
 	return DATP_OK;
 }
 
@@ -190,13 +191,18 @@ enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
 			       const struct soft_ref *mailbox)
 {
 	struct soft_bounce *asks = soft_peer_map(peer, mailbox, sizeof *asks);
-	enum datp_err err = ia->mover ? DATP_OK : mover_start(ia);
-	struct soft_mover *mover = ia->mover;
+	/* relaxed, here: this thread has started it */
+	enum datp_err err = atomic_load_explicit(&ia->mover, memory_order_relaxed) ?
+				    DATP_OK :
+				    mover_start(ia);
+	struct soft_mover *mover = atomic_load_explicit(&ia->mover, memory_order_relaxed);
 
 	if (err || !asks)
 		return err ? err : DATP_ERR_MEMORY;
 	datp_lock(&mover->lock);
-	if (peer->asks) {
+	if (atomic_load(&peer->dead)) {
+		err = DATP_ERR_DEVICE;
+	} else if (peer->asks) {
 		err = DATP_OK;
 	} else if (mover->count == sizeof mover->clients / sizeof *mover->clients) {
 		err = DATP_ERR_DEVICE;
@@ -213,9 +219,13 @@ enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
 
 void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer)
 {
-	struct soft_mover *mover = ia->mover;
+	/*
+	 * sequentially consistent: of a peer whose death we know either we see the mover, or the mover
+	 * that is just being started sees the death
+	 */
+	struct soft_mover *mover = atomic_load(&ia->mover);
 
-	if (!mover || !peer->asks)
+	if (!mover)
 		return;
 	datp_lock(&mover->lock);
 	for (unsigned int i = 0; i < mover->count; i++)
@@ -227,7 +237,8 @@ void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer)
 
 void soft_mover_stop(struct soft_ia *ia)
 {
-	struct soft_mover *mover = ia->mover;
+	/* relaxed: all other threads have left the IA */
+	struct soft_mover *mover = atomic_load_explicit(&ia->mover, memory_order_relaxed);
 
 	if (!mover)
 		return;
@@ -236,5 +247,5 @@ void soft_mover_stop(struct soft_ia *ia)
 	futex_wake(&ia->shared->mover_bell);
 	pthread_join(mover->thread, NULL);
 	free(mover);
-	ia->mover = NULL;
+	atomic_store_explicit(&ia->mover, NULL, memory_order_relaxed);
 }

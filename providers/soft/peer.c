@@ -323,15 +323,27 @@ void soft_peers_ring(struct soft_ia *ia)
 	datp_unlock(&ia->lock);
 }
 
+/*
+ * What it had asked of our mover is done when this returns, or never will be. The mover may be at our
+ * memory for it, and nobody waits for an engine whose holder is dead: so whoever learns of the death
+ * comes by here before the memory is the consumer's again.
+ */
+static void peer_buried(struct soft_peer *peer)
+{
+	/* sequentially consistent: see soft_mover_leave(); it releases what we know of the peer, too */
+	atomic_store(&peer->dead, 1);
+	soft_mover_leave(peer->ia, peer);
+}
+
 void soft_peer_died(struct soft_peer *peer)
 {
 	struct soft_ia *ia = peer->ia;
 
 	/*
-	 * release: what we know of it; whoever waits for an engine or a mover of its looks at this.
-	 * All its threads have ended, or it has closed the IA and touches nothing.
+	 * Whoever waits for an engine or a mover of its looks at this. All its threads have ended, or it
+	 * has closed the IA and touches nothing.
 	 */
-	atomic_store_explicit(&peer->dead, 1, memory_order_release);
+	peer_buried(peer);
 	datp_lock(&ia->lock);
 	soft_cqs_bury(ia, peer);
 	datp_unlock(&ia->lock);
@@ -344,9 +356,11 @@ bool soft_peer_lost(struct soft_peer *peer)
 	struct soft_ia *ia = peer->ia;
 	bool lives = false;
 
-	/* acquire: see soft_peer_died */
-	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
+	/* acquire: see peer_buried() */
+	if (atomic_load_explicit(&peer->dead, memory_order_acquire)) {
+		soft_mover_leave(ia, peer); /* who has told may still be at it */
 		return true;
+	}
 	datp_lock(&ia->lock);
 	/*
 	 * there is at least one while it lives; only the end of the process, or of its IA, ends the
@@ -358,9 +372,9 @@ bool soft_peer_lost(struct soft_peer *peer)
 		lives = s->peer == peer && poll(&fd, 1, 0) >= 0 &&
 			!(fd.revents & (POLLHUP | POLLERR | POLLNVAL));
 	}
-	if (!lives)
-		atomic_store_explicit(&peer->dead, 1, memory_order_release);
 	datp_unlock(&ia->lock);
+	if (!lives)
+		peer_buried(peer);
 	return !lives;
 }
 

@@ -129,7 +129,7 @@ struct soft_peer {
 	struct soft_mem bounce_mem; /* our mailbox to it */
 	struct soft_bounce *bounce;
 	_Atomic uint32_t bounce_lock; /* one question at a time; nothing is taken inside */
-	struct soft_bounce *asks;     /* its mailbox to us, or NULL */
+	struct soft_bounce *asks;     /* its mailbox to us, or NULL; the mover's lock */
 	/* regions of it that we map; share_lock, a leaf */
 	struct soft_share *shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;
@@ -277,7 +277,7 @@ struct soft_ia {
 	_Atomic bool watching;	   /* watermarks are armed: the doorbell rings for every arrival */
 	_Atomic uint32_t draining; /* endpoints in a graceful disconnect */
 	_Atomic uint32_t next_qual, next_pz;
-	struct soft_mover *mover;
+	struct soft_mover *_Atomic mover; /* service thread; NULL before it is needed */
 	struct soft_ia *next; /* all of this process; ia.c's lock */
 };
 

@@ -269,6 +269,33 @@ static void peer_that_dies_with_the_question_in_hand_is_found_out(void)
 	check_kill(t.pid);
 }
 
+/* It may have asked at the last moment; what it asked of is the consumer's again by then. */
+static void question_of_a_dead_peer_is_not_answered(void)
+{
+	struct soft_peer witness = { .ia = t.here, .shared = t.there->shared };
+	struct soft_peer back = { .ia = t.there, .arena = t.here->arena };
+	struct soft_bounce *question = t.peer.bounce;
+	struct soft_ref mailbox;
+
+	t.there->doorbell_fd = -1;
+	REQUIRE(soft_peer_bounce(&witness, &mailbox) == DATP_OK);
+	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_mover_serve(t.there, &back, &mailbox) == DATP_OK);
+	fill(t.local, 100, 1);
+	CHECK_EQ_INT(ask(true, true, t.local, t.memory, 100), 0);
+	CHECK_EQ_MEM(t.memory, t.local, 100);
+	soft_peer_died(&t.back);
+	CHECK(soft_mover_serve(t.there, &t.back, &t.mailbox) != DATP_OK);
+	memset(t.memory, 0, 100);
+	atomic_store(&question->state, SOFT_BOUNCE_ASKED);
+	/* which is looked at after the other one */
+	t.peer = witness;
+	CHECK_EQ_INT(ask(true, true, t.local, t.memory + 4096, 100), 0);
+	CHECK_EQ_INT(atomic_load(&question->state), SOFT_BOUNCE_ASKED);
+	CHECK_EQ_INT(t.memory[99], 0);
+	soft_mover_stop(t.there);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(bytes_travel_both_ways_in_every_length),
 	CHECK_TEST(lists_on_both_sides_are_walked),
@@ -276,6 +303,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(threads_ask_one_after_the_other),
 	CHECK_TEST(memory_that_is_not_there_is_a_fault),
 	CHECK_TEST(peer_that_dies_with_the_question_in_hand_is_found_out),
+	CHECK_TEST(question_of_a_dead_peer_is_not_answered),
 	CHECK_END
 };
 

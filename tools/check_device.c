@@ -94,6 +94,16 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 	free(drop);
 }
 
+/* The device is there, and has no such port. */
+static void port_absent_add(struct check *c, const struct conf_entry *e, const char *device,
+			    unsigned int port)
+{
+	check_add(c, CHECK_FAIL, "port-absent", e,
+		  cli_text("verbs device %s has no port %u", device, port),
+		  cli_text("write one of 'rdma link' in field 7 of %s:%u, or 0 for the first",
+			   e->file, e->line));
+}
+
 /* Is the provider one for this kind of port? */
 static bool kind_check(struct check *c, const struct conf_entry *e, const struct rdma_port *p)
 {
@@ -198,6 +208,10 @@ bool check_device(struct check *c, const struct conf_entry *e)
 		return true;
 	}
 	p = devices_find(&c->devices, name, port);
+	if (p == NULL && devices_find(&c->devices, name, 0) != NULL) {
+		port_absent_add(c, e, name, port);
+		return true;
+	}
 	if (p == NULL && !netdev_exists(c->root, name)) {
 		/* Without a device there is nothing to be found by asking, which may take long. */
 		if (!netdev_of_address(name, c->devices.count > 0 && !c->unresolved, netdev))

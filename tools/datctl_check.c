@@ -207,7 +207,8 @@ static bool may_go(const struct finding *f, const char *file)
 {
 	return f->verdict == CHECK_FAIL && f->line != 0 && f->file != NULL &&
 	       strcmp(f->file, file) == 0 &&
-	       (strcmp(f->code, "device-absent") == 0 || strcmp(f->code, "library-missing") == 0);
+	       (strcmp(f->code, "device-absent") == 0 || strcmp(f->code, "port-absent") == 0 ||
+		strcmp(f->code, "library-missing") == 0);
 }
 
 /* One command for all lines of a file that may go, where there are several. */

@@ -349,6 +349,16 @@ an_absent_device_is_named()
 	prints 'there is no network interface or RDMA device "ib9"; there are fake0'
 }
 
+a_port_that_the_device_does_not_have_is_named()
+{
+	fake_provider libdatib.so
+	fake_port rxe0 fake0 '4: ACTIVE' '1: CA' Ethernet
+	checked --root "$dir/root" -- "$(line ib0 "$dir/libdatib.so" 'rxe0 2')"
+	exits_with 1
+	prints 'verbs device rxe0 has no port 2'
+	prints "to do: write one of 'rdma link' in field 7 of $conf:1, or 0 for the first"
+}
+
 a_host_without_rdma_says_so()
 {
 	fake_provider libdatib.so
@@ -537,7 +547,8 @@ tests an_adapter_that_works_is_ok it_says_which_file_is_read_and_why \
 	one_that_ends_the_program_is_named what_a_library_prints_does_not_reach_the_terminal \
 	a_parameter_that_the_provider_refuses_is_told_in_its_words a_file_that_everybody_may_write_is_warned_of \
 	a_repeated_adapter_is_warned_of an_old_version_is_warned_of a_file_without_an_adapter_fails \
-	an_absent_device_is_named a_host_without_rdma_says_so an_interface_without_rdma_says_how_to_get_some \
+	an_absent_device_is_named a_port_that_the_device_does_not_have_is_named a_host_without_rdma_says_so \
+	an_interface_without_rdma_says_how_to_get_some \
 	a_port_that_is_down_is_named a_fabric_without_subnet_manager_is_named an_interface_without_address_is_named \
 	a_missing_device_node_is_named the_wrong_provider_for_a_port_is_named a_low_limit_of_memory_is_warned_of \
 	a_busy_qualifier_is_named an_unreachable_peer_is_named a_wrapper_finds_the_adapter_behind_it \

@@ -640,9 +640,11 @@ static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 	if (!msg->bounce.extent_len || peer->self ||
 	    !soft_mover_serve(sock->ia, peer, &msg->bounce))
 		return true;
-	datp_log(1, "soft: no thread or memory to copy for process %d, which the kernel does not "
-		    "let do so; the connection ends",
-		 (int)sock->pid);
+	/* relaxed: for the message only; to a peer that has died meanwhile nothing is owed */
+	if (!atomic_load_explicit(&peer->dead, memory_order_relaxed))
+		datp_log(1, "soft: no thread or memory to copy for process %d, which the kernel does not "
+			    "let do so; the connection ends",
+			 (int)sock->pid);
 	return false;
 }
 

@@ -14,6 +14,7 @@
 #include "share.h"
 #include "sock.h"
 #include "xfer.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -264,11 +265,11 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer->doorbell_fd = fds[1];
 	peer->slot = name;
 	peer->users = 1;
+	errno = 0;
 	if (!peer_setup(peer, intro)) {
-		datp_log(
-			1,
-			"soft: cannot share memory with process %d: is it of another OpenDAT version?",
-			(int)pid);
+		datp_log(1, "soft: cannot share memory with process %d: %s", (int)pid,
+			 errno == ENOMEM ? "no room to map it; raise the limit of memory (ulimit -v)" :
+					   "is it of another OpenDAT version?");
 		peer_delete(peer);
 		return NULL;
 	}

@@ -182,9 +182,18 @@ while [ $# -gt 0 ]; do
 	esac
 done
 [[ $rounds =~ ^[1-9][0-9]*$ ]] || { echo "bench: --rounds: '$rounds' is no number" >&2; exit 2; }
+known=0
+while IFS='|' read -r name _; do
+	# shellcheck disable=SC2053 # a pattern
+	[[ $name != $only ]] || known=1
+done < <(rows)
+[ $known = 1 ] || { echo "bench: --only: no row is called '$only'; --help lists them" >&2; exit 2; }
 [ -x ./datperf ] && [ -x bench/bare ] ||
 	{ echo "bench: run it in a tree where 'make bench' has built what it measures" >&2; exit 2; }
 export DAT_OVERRIDE=${DAT_OVERRIDE:-$PWD/tests/dat.conf}
+# before an hour of measuring, not after it
+./datctl show "$ia" >/dev/null || exit 1
+(: >>"$json") 2>/dev/null || { echo "bench: --json: $json cannot be written" >&2; exit 1; }
 
 raw=$(mktemp "${TMPDIR:-/tmp}/opendat-bench-XXXXXX") || exit 1
 trap 'rm -f "$raw" "$raw.calls"' EXIT

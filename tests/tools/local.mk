@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the tools print and return.
 TOOLS_TESTS = \
+	tests/tools/bench.sh \
 	tests/tools/datctl.sh \
 	tests/tools/datctl_check.sh \
 	tests/tools/datctl_discover.sh \
@@ -15,3 +16,4 @@ TESTS += $(TOOLS_TESTS)
 EXTRA_DIST += $(TOOLS_TESTS) tests/tools/tap.sh
 $(TOOLS_TESTS:.sh=.log): datctl$(EXEEXT) datperf$(EXEEXT) examples/exchange$(EXEEXT)
 tests/tools/log.log: tests/unit/registry_probe$(EXEEXT) tests/api/srq_test$(EXEEXT)
+tests/tools/bench.log: bench/bare$(EXEEXT)

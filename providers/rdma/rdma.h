@@ -170,6 +170,7 @@ struct rdma_conn {
 	bool working;	    /* a worker is at it, or its result is on its way (IA mutex) */
 	bool connecting;    /* ... and `worker` may be in rdma_connect (IA mutex) */
 	pthread_t worker;
+	struct timespec handshake; /* until then it is not cancelled (IA mutex) */
 	bool held;	    /* detached, and not retired yet (IA mutex) */
 	bool dead;	    /* to be destroyed (IA mutex) */
 	bool active;
@@ -297,7 +298,7 @@ struct rdma_ia {
 	uint64_t timer_ns; /* when it fires; 0: not at all (IA mutex) */
 	bool lost; /* the device is gone; the service thread's */
 	pthread_mutex_t lock;
-	pthread_cond_t idle; /* a connection is not busy any more */
+	pthread_cond_t idle; /* a connection is not busy any more; CLOCK_MONOTONIC */
 	struct rdma_conn *conns;
 	struct rdma_part *parts; /* the service thread's */
 	bool reaping; /* a call to destroy dead ones is on its way (IA mutex) */

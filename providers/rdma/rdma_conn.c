@@ -7,13 +7,21 @@
  * A worker is a thread in rdma_connect on a device where that blocks. Nothing waits for it: an IA that is
  * closed meanwhile leaves it its connection and its hold on the channel, and it cleans up. Likewise a
  * thread that destroys an attempt there. An endpoint that gives its attempt up cancels the worker, since the
- * kernel does not let go of the queue pair before rdma_connect has returned.
+ * kernel does not let go of the queue pair before rdma_connect has returned; but not while the peer may be
+ * about to answer: a connection that ends before siw has accepted it takes the peer's listener along.
  */
 #include "rdma.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/*
+ * A host that is there answers within that, and rdma_connect returns: the connection lives on until the peer's
+ * connection manager has answered, too.
+ */
+enum { HANDSHAKE_MS = 250 };
 
 /* Guards rdma_conn.ia of connections with a worker; inside it, the IA mutex. */
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -193,6 +201,18 @@ void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id)
 	rdma_conn_dead(conn);
 }
 
+/* IA mutex held, and off while it waits: the connection is detached, and the caller's. */
+static void worker_end_locked(struct rdma_conn *conn)
+{
+	int rc = 0;
+
+	while (conn->connecting && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&conn->ia->idle, &conn->ia->lock, &conn->handshake);
+	if (conn->connecting)
+		pthread_cancel(conn->worker);
+	conn->connecting = false;
+}
+
 struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
@@ -207,9 +227,7 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 	if (conn) {
 		conn->ep = NULL;
 		conn->held = true;
-		if (conn->connecting)
-			pthread_cancel(conn->worker);
-		conn->connecting = false;
+		worker_end_locked(conn);
 	}
 	pthread_mutex_unlock(&ia->lock);
 	return conn;
@@ -313,6 +331,7 @@ static void worker_done(void *arg)
 		/* from here on the thread is not for others to cancel: it will be gone */
 		pthread_mutex_lock(&ia->lock);
 		conn->connecting = false;
+		pthread_cond_broadcast(&ia->idle);
 		pthread_mutex_unlock(&ia->lock);
 		/*
 		 * Queued with the lock held, while the IA is there. `working` goes with the call: until
@@ -348,6 +367,17 @@ static void *worker(void *arg)
 	return NULL;
 }
 
+static struct timespec in_ms(int ms)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	at.tv_nsec += ms * 1000000L;
+	at.tv_sec += at.tv_nsec / 1000000000;
+	at.tv_nsec %= 1000000000;
+	return at;
+}
+
 static int start_worker(struct rdma_conn *conn)
 {
 	struct result *result = calloc(1, sizeof(*result));
@@ -359,6 +389,7 @@ static int start_worker(struct rdma_conn *conn)
 	result->err = ECANCELED;
 	/* a worker that is through at once waits for its name to be written down */
 	pthread_mutex_lock(&conn->ia->lock);
+	conn->handshake = in_ms(HANDSHAKE_MS);
 	rc = start_aside(&conn->worker, worker, result);
 	conn->working = conn->connecting = !rc;
 	pthread_mutex_unlock(&conn->ia->lock);

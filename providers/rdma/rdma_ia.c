@@ -112,10 +112,14 @@ enum datp_err rdma_ia_open(struct datp_ia *base, const char *params,
 {
 	struct rdma_ia *ia = rdma_ia(base);
 	enum datp_err err = DATP_ERR_PARAM;
+	pthread_condattr_t monotonic;
 
 	pthread_mutex_init(&ia->lock, NULL);
 	pthread_mutex_init(&ia->cq_lock, NULL);
-	pthread_cond_init(&ia->idle, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&ia->idle, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	if (!rdma_options_parse(ia, params))
 		goto close;
 	err = open_channel(ia);

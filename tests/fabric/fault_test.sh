@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# trap_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
+# trap_test, attempt_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "$top_srcdir/tests/fabric/guest.sh"
@@ -50,8 +50,10 @@ export DAT_OVERRIDE=$conf
 {
 	over ib-rxe0 rxe trap_test 'ib trap'
 	over ib-rxe0 rxe trap_test 'any trap'
+	over ib-rxe0 rxe attempt_test 'any attempt'
 	over iwarp-siw0 siw trap_test 'iw trap'
 	over iwarp-siw0 siw trap_test 'any trap'
+	over iwarp-siw0 siw attempt_test
 	faults ib-rxe0 rxe rxe0 eth0
 	faults iwarp-siw0 siw siw0 eth1
 } | awk '

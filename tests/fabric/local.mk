@@ -33,10 +33,15 @@ EXTRA_DIST += \
 
 # The same source over our library and over OFED's.
 if HAVE_RDMA
-FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test
+FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test tests/fabric/attempt_test
 tests_fabric_trap_test_SOURCES = tests/fabric/trap_test.c tests/fabric/twist.c tests/fabric/twist.h
 tests_fabric_trap_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_trap_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_attempt_test_SOURCES = tests/fabric/attempt_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_attempt_test_CPPFLAGS = $(API_CPPFLAGS)
+# twist.c stands before the functions of libraries that the program itself does not call
+tests_fabric_attempt_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+tests_fabric_attempt_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_fault_test_SOURCES = tests/fabric/fault_test.c
 tests_fabric_fault_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_fault_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)

@@ -715,44 +715,6 @@ static void late_bell_keeps_nobody_awake(void)
 	CHECK_EQ_INT(twist_here.sleeps, 2);
 }
 
-static _Atomic bool over_already;
-
-static void *connects_slowly(void *arg)
-{
-	twist_here.slow_to_connect = true;
-	*(DAT_RETURN *)arg = api_connect(ended.ep, FOREIGN);
-	return arg;
-}
-
-static void *ends_at_once(void *arg)
-{
-	*(DAT_RETURN *)arg = dat_ep_disconnect(ended.ep, DAT_CLOSE_ABRUPT_FLAG);
-	atomic_store(&over_already, true);
-	return arg;
-}
-
-/* What one thread is still at must not be destroyed under it by another one: that has to wait. */
-static void attempt_is_not_over_before_it_has_begun(void)
-{
-	DAT_RETURN connected, disconnected;
-	pthread_t connects, ends;
-
-	api_open();
-	REQUIRE(!sem_init(&twist.reached, 0, 0) && !sem_init(&twist.open, 0, 0));
-	api_end_make(&ended, NULL);
-	REQUIRE_EQ_INT(pthread_create(&connects, NULL, connects_slowly, &connected), 0);
-	sem_wait(&twist.reached);
-	REQUIRE_EQ_INT(pthread_create(&ends, NULL, ends_at_once, &disconnected), 0);
-	usleep(300000); /* time to do what it must not */
-	CHECK(!atomic_load(&over_already));
-	sem_post(&twist.open);
-	pthread_join(connects, NULL);
-	pthread_join(ends, NULL);
-	CHECK_DAT(connected, DAT_SUCCESS);
-	CHECK_DAT(disconnected, DAT_SUCCESS);
-	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
 static void forget_switches(void)
 {
 	atomic_store(&twist.fails, false);
@@ -875,7 +837,6 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(receives_are_counted_until_they_complete),
 	CHECK_TEST(waiter_that_gets_no_descriptor_is_woken_all_the_same),
 	CHECK_TEST(late_bell_keeps_nobody_awake),
-	CHECK_TEST(attempt_is_not_over_before_it_has_begun),
 	CHECK_END
 };
 

@@ -8,6 +8,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 extern struct twist {
 	_Atomic int timers;	 /* queue pairs that were told a time for "receiver not ready" */
@@ -23,6 +24,8 @@ extern struct twist {
 	_Atomic bool unknown;		/* the device is none that we know, and says that it has windows */
 	_Atomic unsigned int rights;	/* that the last region was registered with */
 	sem_t reached, open;		/* of a late bell, or a slow attempt */
+	_Atomic bool never_connects;	/* the next rdma_connect stays there, which `reached` tells */
+	_Atomic uint64_t cut_off_ms;	/* when it was cancelled; then `open` */
 } twist;
 
 /* Of each thread. */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Attempts to connect that are given up while a thread is still at them: what the providers owe that
+ * thread, and the peer. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "twist.h"
+
+#define FOREIGN	     7473 /* nobody listens there */
+#define HANDSHAKE_MS 250  /* that a host which is there answers within */
+
+static struct api_end ended;
+
+static void open_end(void)
+{
+	api_open();
+	REQUIRE(!sem_init(&twist.reached, 0, 0) && !sem_init(&twist.open, 0, 0));
+	api_end_make(&ended, NULL);
+}
+
+static _Atomic bool over_already;
+
+static void *connects_slowly(void *arg)
+{
+	twist_here.slow_to_connect = true;
+	*(DAT_RETURN *)arg = api_connect(ended.ep, FOREIGN);
+	return arg;
+}
+
+static void *ends_at_once(void *arg)
+{
+	*(DAT_RETURN *)arg = dat_ep_disconnect(ended.ep, DAT_CLOSE_ABRUPT_FLAG);
+	atomic_store(&over_already, true);
+	return arg;
+}
+
+/* What one thread is still at must not be destroyed under it by another one: that has to wait. */
+static void attempt_is_not_over_before_it_has_begun(void)
+{
+	DAT_RETURN connected, disconnected;
+	pthread_t connects, ends;
+
+	open_end();
+	REQUIRE_EQ_INT(pthread_create(&connects, NULL, connects_slowly, &connected), 0);
+	sem_wait(&twist.reached);
+	REQUIRE_EQ_INT(pthread_create(&ends, NULL, ends_at_once, &disconnected), 0);
+	usleep(300000); /* time to do what it must not */
+	CHECK(!atomic_load(&over_already));
+	sem_post(&twist.open);
+	pthread_join(connects, NULL);
+	pthread_join(ends, NULL);
+	CHECK_DAT(connected, DAT_SUCCESS);
+	CHECK_DAT(disconnected, DAT_SUCCESS);
+	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/*
+ * siw's rdma_connect is cut off by a cancellation even if the peer has answered just now. That peer then
+ * has a connection which ends before it has accepted it, and its siw takes that for the end of the
+ * listener: no other connects any more, and the kernel may crash. So there is time for an answer first.
+ */
+static void attempt_is_not_cut_off_while_the_peer_may_be_answering(void)
+{
+	uint64_t since;
+
+	open_end();
+	atomic_store(&twist.never_connects, true);
+	since = check_now_ms();
+	REQUIRE_DAT(api_connect(ended.ep, FOREIGN), DAT_SUCCESS);
+	sem_wait(&twist.reached);
+	CHECK_DAT(dat_ep_disconnect(ended.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	sem_wait(&twist.open);
+	CHECK(atomic_load(&twist.cut_off_ms) - since >= HANDSHAKE_MS);
+	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static const struct check_test iw_tests[] = {
+	CHECK_TEST(attempt_is_not_cut_off_while_the_peer_may_be_answering),
+	CHECK_END
+};
+
+static const struct check_test all_tests[] = {
+	CHECK_TEST(attempt_is_not_over_before_it_has_begun),
+	CHECK_END
+};
+
+static const struct check_suite iw_attempts = {
+	.name = "iw attempt",
+	.teardown = api_close,
+	.tests = iw_tests,
+};
+
+static const struct check_suite all_attempts = {
+	.name = "any attempt",
+	.teardown = api_close,
+	.tests = all_tests,
+};
+
+CHECK_SUITES(&iw_attempts, &all_attempts);

@@ -12,13 +12,14 @@ int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft
 		   struct soft_list *remote, uint64_t len);
 
 /*
- * Serves the mailbox of a peer from now on, if it is not dead; starts the thread with the first one.
- * Service thread.
+ * Serves the mailbox of a peer from now on, if it is not dead; starts the thread with the first
+ * one. Service thread.
  */
 enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
 			       const struct soft_ref *mailbox);
 /*
- * No longer; when it returns the mailbox is not touched any more, nor any memory for its sake. Any thread.
+ * No longer; when it returns the mailbox is not touched any more, nor any memory for its sake. Any
+ * thread.
  */
 void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer);
 void soft_mover_stop(struct soft_ia *ia);

@@ -325,9 +325,9 @@ void soft_peers_ring(struct soft_ia *ia)
 }
 
 /*
- * What it had asked of our mover is done when this returns, or never will be. The mover may be at our
- * memory for it, and nobody waits for an engine whose holder is dead: so whoever learns of the death
- * comes by here before the memory is the consumer's again.
+ * What it had asked of our mover is done when this returns, or never will be. The mover may be at
+ * our memory for it, and nobody waits for an engine whose holder is dead: so whoever learns of the
+ * death comes by here before the memory is the consumer's again.
  */
 static void peer_buried(struct soft_peer *peer)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process forks, in one of its threads, just when another has got a socket from the kernel that nobody else
- * knows of yet. The child does not exec, and lives on when its parent is killed: it must not have the
- * socket, or else nobody would notice the death.
+ * A process forks, in one of its threads, just when another has got a socket from the kernel that
+ * nobody else knows of yet. The child does not exec, and lives on when its parent is killed: it
+ * must not have the socket, or else nobody would notice the death.
  *
- * The C library's functions are called by way of those below, as they are defined in the program itself.
+ * The C library's functions are called by way of those below, which the program itself defines.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -77,6 +77,33 @@ a_neighbour_with_another_hardware_address_breaks_the_connection()
 	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
 }
 
+# breaks ADAPTER ADDRESS: the server on the other host is killed while our client writes to it; the next pair is as good as new
+breaks()
+{
+	local server said client
+	qual=$((qual + 1))
+	serves "wire.$qual" tests/fabric/wire12 "$1" serve $qual 'from the other host' || return
+	: >"$dir/client"
+	timeout -k 5 100 tests/fabric/wire12 "$1" "$2" $qual 'from this host' stream >"$dir/client" 2>&1 &
+	client=$!
+	until_printed '^streaming$' $client "$dir/client" || return
+	lab-peer pkill -KILL -x wire12 || fails 'there is no server to kill'
+	until_printed '^ended$' $client "$dir/client"
+	wait $client || fails "the client: $(tr '\n' ' ' <"$dir/client")"
+	wait $server
+	talks "$1" "$2" tests/fabric/wire12 "$1"
+}
+
+a_server_killed_amid_a_transfer_ends_the_connection_over_rxe()
+{
+	breaks ib-rxe0 "$LAB_PEER_IB"
+}
+
+a_server_killed_amid_a_transfer_ends_the_connection_over_siw()
+{
+	breaks iwarp-siw0 "$LAB_PEER_IW"
+}
+
 datperf_runs_between_hosts()
 {
 	local pair server said
@@ -91,4 +118,7 @@ datperf_runs_between_hosts()
 }
 
 tests two_hosts_exchange_over_rxe two_hosts_exchange_over_siw an_ofed_host_is_understood_over_rxe \
-	a_neighbour_with_another_hardware_address_breaks_the_connection datperf_runs_between_hosts
+	a_neighbour_with_another_hardware_address_breaks_the_connection \
+	a_server_killed_amid_a_transfer_ends_the_connection_over_rxe \
+	a_server_killed_amid_a_transfer_ends_the_connection_over_siw \
+	datperf_runs_between_hosts

@@ -196,6 +196,9 @@ static void print_private(const char *what, const void *data, DAT_COUNT size)
 	       size > 0 ? (const char *)data : "");
 }
 
+/* Where the server may be written to; the client's. */
+static DAT_RMR_TRIPLET target;
+
 static void client_talks(void)
 {
 	DAT_LMR_TRIPLET local = piece(mem.local, AREA);
@@ -205,7 +208,7 @@ static void client_talks(void)
 	tell(1);
 	there = hear(2);
 	fill(mem.local, TO_WRITE);
-	remote = theirs(&there, there.written);
+	remote = target = theirs(&there, there.written);
 	MUST(dat_ep_post_rdma_write(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
 	completed(request_evd, "RDMA write");
 	tell(3);
@@ -297,7 +300,27 @@ static void hold(void)
 		;
 }
 
-static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text, int holds)
+/* Writes until something ends the connection. What was under way completes, and the end is told of. */
+static void stream(void)
+{
+	DAT_LMR_TRIPLET local = piece(mem.local, AREA);
+	DAT_EVENT event;
+
+	printf("streaming\n");
+	while (dat_ep_post_rdma_write(ep, 1, &local, cookie, &target,
+				      DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS) {
+		event = next(request_evd, "completion of a write");
+		if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+			break;
+	}
+	event = next(conn_evd, "end");
+	if (event.event_number != DAT_CONNECTION_EVENT_BROKEN &&
+	    event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		stop("the connection ended with event 0x%x", event.event_number);
+	printf("ended\n");
+}
+
+static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text, const char *then)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
 	const DAT_CONNECTION_EVENT_DATA *connection;
@@ -324,7 +347,11 @@ static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text, int hol
 	}
 	print_private("accepted with", connection->private_data, connection->private_data_size);
 	client_talks();
-	if (holds) {
+	if (then && !strcmp(then, "stream")) {
+		stream();
+		return;
+	}
+	if (then) {
 		hold();
 		return;
 	}
@@ -354,12 +381,12 @@ int main(int argc, char **argv)
 {
 	if (argc < 5)
 		stop("usage: wire ADAPTER serve|reject QUAL TEXT\n"
-		     "       wire ADAPTER ADDRESS QUAL TEXT [hold]");
+		     "       wire ADAPTER ADDRESS QUAL TEXT [hold|stream]");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	open_side(argv[1]);
 	if (!strcmp(argv[2], "serve") || !strcmp(argv[2], "reject"))
 		serve(strtoull(argv[3], NULL, 0), argv[4], argv[2][0] == 'r');
 	else
-		connect_to(argv[2], strtoull(argv[3], NULL, 0), argv[4], argc > 5);
+		connect_to(argv[2], strtoull(argv[3], NULL, 0), argv[4], argc > 5 ? argv[5] : NULL);
 	finish();
 }

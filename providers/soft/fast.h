@@ -28,8 +28,8 @@ static inline __attribute__((always_inline)) bool soft_plain_arguments(const str
 
 /* ------------------------------------------------------------------ sending */
 
-/* Nothing is in the way of a short message: no request before it, nor a window that looks full. EP lock. */
-static inline __attribute__((always_inline)) bool soft_plain_way_locked(const struct soft_ep *ep)
+/* Nothing is in the way of a short message: no request before it, nor a full window. EP lock. */
+static inline __attribute__((always_inline)) bool soft_plain_way_locked(struct soft_ep *ep)
 {
 	/* relaxed, both: written under the EP lock */
 	return atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) bool soft_plain_way_locked(const st
 	       ep->open && !ep->failing &&
 	       ep->sq_reaped ==
 		       atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) &&
-	       ep->msg - ep->credit < SOFT_WINDOW;
+	       soft_send_credit(ep);
 }
 
 /* A short one into a cell. False: there is none. EP lock. */

@@ -119,16 +119,6 @@ static void slot_warm(struct soft_ia *ia, uint64_t len)
 		soft_own(slot + at);
 }
 
-/* Whether the peer has room for one more message of ours. */
-static bool send_credit(struct soft_ep *ep)
-{
-	if (ep->msg - ep->credit < SOFT_WINDOW)
-		return true;
-	/* acquire: pairs with the receiver's release; only the count is used */
-	ep->credit = atomic_load_explicit(&ep->rport->delivered, memory_order_acquire);
-	return ep->msg - ep->credit < SOFT_WINDOW;
-}
-
 /*
  * Several segments are put together here first, for a cell is written in an order of its own. One
  * may be longer than the message, if it comes from a queue that the peer has written to.
@@ -169,7 +159,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 	struct soft_cell *cell;
 	uint64_t position;
 
-	if (!send_credit(ep))
+	if (!soft_send_credit(ep))
 		return false;
 	if (len > SOFT_INLINE) {
 		slot = slot_get(ia, ep->peer);

@@ -45,6 +45,16 @@ static inline void soft_cell_address(struct soft_cell *cell, const struct soft_e
 	cell->flags = flags;
 }
 
+/* Whether the peer has room for one more message of ours. EP lock, open. */
+static inline bool soft_send_credit(struct soft_ep *ep)
+{
+	if (__builtin_expect(ep->msg - ep->credit < SOFT_WINDOW, 1))
+		return true;
+	/* acquire: pairs with the receiver's release; only the count is used */
+	ep->credit = atomic_load_explicit(&ep->rport->delivered, memory_order_acquire);
+	return ep->msg - ep->credit < SOFT_WINDOW;
+}
+
 /* Whether the receive at position `seq` is posted: by the peer, whose port it is, or by us. */
 static inline bool soft_recv_posted(const struct soft_port *target, uint32_t seq)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 datpincludedir = $(includedir)/datp
-dist_datpinclude_HEADERS = include/datp/provider.h include/datp/provider_post.h include/datp/wrap.h
+dist_datpinclude_HEADERS = include/datp/bias.h include/datp/provider.h include/datp/provider_post.h include/datp/wrap.h
 # The standard's ten headers, under the standard's names.
 datincludedir = $(includedir)/dat
 datinclude_HEADERS = \

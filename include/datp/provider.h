@@ -48,7 +48,7 @@
 #include <dat/dat_registry.h>
 
 #define DATP_SDK_MAJOR 0
-#define DATP_SDK_MINOR 2
+#define DATP_SDK_MINOR 3
 
 #define DATP_API __attribute__((visibility("default")))
 

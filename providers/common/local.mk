@@ -20,6 +20,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/ep.h \
 	providers/common/evd.h \
 	providers/common/futex.h \
+	providers/common/lock.h \
 	providers/common/loop.h \
 	providers/common/obj.h \
 	providers/common/ops_list.h \
@@ -27,6 +28,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/wrap.h \
 	providers/common/wrap_calls.h \
 	providers/common/tell.h \
+	providers/common/bias.c \
 	providers/common/cm.c \
 	providers/common/cno.c \
 	providers/common/cr.c \

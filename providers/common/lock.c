@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The contended half of datp_lock(). The word is 0 free, 1 held, 2 held and somebody may sleep on
- * it; whoever sleeps has set it to 2 before, so an unlocker that reads 1 need not make a system
- * call.
+ * The contended half of datp_lock(). Invariant: whoever sleeps on the word has made it LOCK_SLEPT_ON before, so an
+ * unlocker that finds LOCK_HELD need not make a system call.
  */
+#include "lock.h"
+
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <datp/provider.h>
-
-enum { SPINS = 100 };
+#ifndef LOCK_SPINS
+#define LOCK_SPINS 100
+#endif
 
 static inline void relax(void)
 {
@@ -24,23 +25,48 @@ static void futex(_Atomic uint32_t *word, int op, uint32_t value)
 	syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
-void datp_lock_slow(_Atomic uint32_t *lock)
+/* From one value to another. acquire: as in datp_lock() */
+static inline bool lock_move(_Atomic uint32_t *lock, uint32_t from, uint32_t to)
 {
-	/* The sections are short: the holder is likely to leave before a sleep would pay. */
-	for (int i = 0; i < SPINS; i++) {
-		uint32_t zero = 0;
+	return atomic_compare_exchange_strong_explicit(lock, &from, to, memory_order_acquire,
+						       memory_order_relaxed);
+}
 
-		if (atomic_load_explicit(lock, memory_order_relaxed) == 0 &&
-		    atomic_compare_exchange_weak_explicit(lock, &zero, 1, memory_order_acquire,
-							  memory_order_relaxed))
-			return;
+/* The sections are short: the holder is likely to leave before a sleep would pay. */
+static bool lock_spin(_Atomic uint32_t *lock)
+{
+	for (int i = 0; i < LOCK_SPINS; i++) {
+		/* relaxed: a hint */
+		uint32_t word = atomic_load_explicit(lock, memory_order_relaxed);
+
+		if (word == LOCK_BIASED)
+			return false;
+		if (word == LOCK_FREE && lock_move(lock, LOCK_FREE, LOCK_HELD))
+			return true;
 		relax();
 	}
-	/*
-	 * acquire: as in datp_lock(). 2 and not 1, since others may sleep too and we cannot know.
-	 */
-	while (atomic_exchange_explicit(lock, 2, memory_order_acquire) != 0)
-		futex(lock, FUTEX_WAIT, 2);
+	return false;
+}
+
+void datp_lock_slow(_Atomic uint32_t *lock)
+{
+	if (lock_spin(lock))
+		return;
+	for (;;) {
+		/* relaxed: what is done about it acquires */
+		uint32_t word = atomic_load_explicit(lock, memory_order_relaxed);
+
+		if (word == LOCK_BIASED) {
+			if (bias_revoke(lock))
+				return;
+		} else if (word == LOCK_FREE) {
+			/* others may sleep too, and we cannot know */
+			if (lock_move(lock, LOCK_FREE, LOCK_SLEPT_ON))
+				return;
+		} else if (word == LOCK_SLEPT_ON || lock_move(lock, LOCK_HELD, LOCK_SLEPT_ON)) {
+			futex(lock, FUTEX_WAIT, LOCK_SLEPT_ON);
+		}
+	}
 }
 
 void datp_unlock_slow(_Atomic uint32_t *lock)

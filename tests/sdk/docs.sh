@@ -31,7 +31,7 @@ declared() { awk '/^[.]Ss [a-z_]+$/ { name = $2; getline; if ($0 == ".Bd -litera
 each_declaration_is_that_of_the_header()
 {
 	local headers name text n=0
-	headers=$(bare "$header"; bare "${header%.h}_post.h")
+	headers=$(bare "$header"; bare "${header%.h}_post.h"; bare "${header%/*}/bias.h")
 	while read -r name text; do
 		n=$((n + 1))
 		case $name in

@@ -845,6 +845,18 @@ void model_fence(memory_order order)
 	note("fence", "", (uint64_t)order, 0);
 }
 
+void model_fence_everybody(void)
+{
+	before_step(NULL);
+	for (int t = 0; t < m.threads; t++)
+		view_join(&self()->view, &m.thread[t].view);
+	for (int t = 0; t < m.threads; t++) {
+		view_join(&m.thread[t].view, &self()->view);
+		m.thread[t].history = mix(m.thread[t].history, mix(self()->history, 1));
+	}
+	note("fences", "everybody", 0, 0);
+}
+
 /* ---- the kernel ---- */
 
 void model_futex_wait(_Atomic uint32_t *at, uint32_t seen)

@@ -85,6 +85,7 @@ uint64_t model_change(volatile void *word, size_t size, enum model_rmw how, uint
 bool model_compare(volatile void *word, size_t size, void *expected, uint64_t value, memory_order good,
 		   memory_order bad);
 void model_fence(memory_order order);
+void model_fence_everybody(void); /* membarrier() */
 void model_lock(_Atomic uint32_t *lock);
 void model_unlock(_Atomic uint32_t *lock);
 long model_syscall(long number, ...);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Biased locks: the rare half of <datp/bias.h>. A lock that is biased has LOCK_BIASED in its word, for the others, and its owner's name
+ * in its bias, for the owner. Invariant: both change together, under the list's lock, and a lock is on the list as long.
+ *
+ * A bias has one owner at most in its life. One that has read its name, and is put to sleep before it says that it is inside, may say so
+ * at any later time; it finds its name gone then, and says that it has left. If somebody else were the owner by then, that would be said
+ * of him.
+ */
+#include "lock.h"
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUCKETS 1024u
+#ifndef BIAS_ENOUGH
+#define BIAS_ENOUGH	64u
+#define BIAS_ENOUGH_MAX 65536u /* a revocation in so many turns is not felt */
+#define BIAS_SPINS	100
+#endif
+
+static struct {
+	_Atomic uint32_t lock;
+	struct datp_bias *bucket[BUCKETS]; /* by the lock's address */
+} list;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool possible; /* set before any bias is ready */
+
+static int membarrier(int command)
+{
+	return (int)syscall(SYS_membarrier, command, 0, 0);
+}
+
+/* The thread sanitizer does not know of fences that others have us pass, so under it there are no biased locks. */
+static void look_once(void)
+{
+#ifndef __SANITIZE_THREAD__
+	possible = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+#endif
+}
+
+static struct datp_bias **bucket_of(const _Atomic uint32_t *lock)
+{
+	uintptr_t at = (uintptr_t)lock;
+
+	return &list.bucket[(at >> 4 ^ at >> 14) % BUCKETS];
+}
+
+/* The link to a lock's bias, or to NULL: it is not biased. List's lock. */
+static struct datp_bias **find_locked(const _Atomic uint32_t *lock)
+{
+	struct datp_bias **link = bucket_of(lock);
+
+	while (*link && (*link)->lock != lock)
+		link = &(*link)->next;
+	return link;
+}
+
+void datp_bias_init(struct datp_bias *bias)
+{
+	pthread_once(&once, look_once);
+	*bias = (struct datp_bias){ .enough = possible ? BIAS_ENOUGH : UINT32_MAX };
+}
+
+void datp_bias_fini(struct datp_bias *bias, _Atomic uint32_t *lock)
+{
+	datp_lock(lock);
+	bias->enough = UINT32_MAX;
+	bias->first = 1; /* no thread's name */
+	datp_unlock(lock);
+}
+
+/* The lock is held, and will be free for its owner-to-be. */
+bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
+{
+	uintptr_t self = datp_thread();
+	uint32_t held = LOCK_HELD;
+	struct datp_bias **link;
+
+	bias->turns = 0;
+	if (!possible || (bias->first && bias->first != self)) {
+		bias->enough = BIAS_ENOUGH_MAX; /* not asked again soon */
+		return false;
+	}
+	datp_lock(&list.lock);
+	bias->first = self;
+	bias->lock = lock;
+	link = bucket_of(lock);
+	bias->next = *link;
+	/*
+	 * It fails if somebody sleeps on it: he is to be woken. relaxed: who finds it biased takes the list's lock
+	 * before he takes this one, and sees there what we did
+	 */
+	if (!atomic_compare_exchange_strong_explicit(lock, &held, LOCK_BIASED, memory_order_relaxed,
+						     memory_order_relaxed)) {
+		datp_unlock(&list.lock);
+		return false;
+	}
+	*link = bias;
+	/* relaxed: read by this thread, and under the list's lock */
+	atomic_store_explicit(&bias->owner, self, memory_order_relaxed);
+	datp_unlock(&list.lock);
+	return true;
+}
+
+void datp_bias_left_slow(struct datp_bias *bias)
+{
+	syscall(SYS_futex, &bias->inside, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+}
+
+void datp_bias_fence(void)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	/* Something forbids it that did not at first: a store takes nanoseconds to be seen, wherever it was made. */
+	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+		nanosleep(&pause, NULL);
+}
+
+static void await_outside(struct datp_bias *bias)
+{
+	for (int i = 0; i < BIAS_SPINS; i++) {
+		if (!datp_bias_inside(bias))
+			return;
+		sched_yield();
+	}
+	while (datp_bias_inside(bias))
+		syscall(SYS_futex, &bias->inside, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+}
+
+bool bias_revoke(_Atomic uint32_t *lock)
+{
+	struct datp_bias **link, *bias;
+	uintptr_t owner;
+
+	datp_lock(&list.lock);
+	link = find_locked(lock);
+	bias = *link;
+	if (!bias) {
+		datp_unlock(&list.lock);
+		return false;
+	}
+	*link = bias->next;
+	/* relaxed, all: the fence below orders them for the owner, the list's lock and the word's users for others */
+	owner = atomic_load_explicit(&bias->owner, memory_order_relaxed);
+	atomic_store_explicit(&bias->owner, 0, memory_order_relaxed);
+	/* a lock as any again, and ours; who has it biased leaves soon */
+	atomic_store_explicit(lock, LOCK_HELD, memory_order_relaxed);
+	datp_unlock(&list.lock);
+	if (owner == datp_thread()) {
+		/* on a way that has not heard of the bias; inside only if it was called from a signal's handler there */
+		await_outside(bias);
+	} else {
+		datp_bias_fence();
+		await_outside(bias);
+		if (bias->enough < BIAS_ENOUGH_MAX)
+			bias->enough *= 2;
+	}
+	bias->turns = 0;
+	return true;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Biased locks with real threads: who becomes the owner, who takes that away, and that nobody is inside with another.
+ * Every order of the steps is tried by tests/soft/model_bias_test.c.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#include "check.h"
+#include "providers/common/lock.h"
+
+#define TURNS 200 /* more than it takes */
+
+static struct datp_bias bias;
+static _Atomic uint32_t lock;
+static uint64_t guarded;
+
+static void set_up(void)
+{
+	lock = LOCK_FREE;
+	guarded = 0;
+	datp_bias_init(&bias);
+}
+
+static void needs_biases(void)
+{
+	if (bias.enough == UINT32_MAX)
+		check_skip("no biased locks: no membarrier() here, or the thread sanitizer, which does not know it");
+}
+
+static void turn(void)
+{
+	bool biased = datp_bias_lock(&bias, &lock);
+
+	guarded++;
+	datp_bias_unlock(&bias, &lock, biased);
+}
+
+static void turns(int n)
+{
+	for (int i = 0; i < n; i++)
+		turn();
+}
+
+static void plain_turn(void)
+{
+	datp_lock(&lock);
+	guarded++;
+	datp_unlock(&lock);
+}
+
+static void *another_turns(void *arg)
+{
+	(void)arg;
+	turns(TURNS);
+	return NULL;
+}
+
+static void *another_plain_turn(void *arg)
+{
+	(void)arg;
+	plain_turn();
+	return NULL;
+}
+
+static void in_another_thread(void *(*run)(void *))
+{
+	pthread_t thread;
+
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, run, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+static void who_comes_again_and_again_becomes_the_owner(void)
+{
+	needs_biases();
+	turns(TURNS);
+	CHECK_EQ_INT(lock, LOCK_BIASED);
+	CHECK(bias.owner == datp_thread());
+	CHECK_EQ_INT(guarded, TURNS);
+	CHECK(!datp_trylock(&lock));
+}
+
+static void another_thread_takes_it_away(void)
+{
+	needs_biases();
+	turns(TURNS);
+	in_another_thread(another_plain_turn);
+	CHECK_EQ_INT(lock, LOCK_FREE);
+	CHECK_EQ_INT(bias.owner, 0);
+	CHECK_EQ_INT(guarded, TURNS + 1);
+	turns(2 * TURNS);
+	CHECK_EQ_INT(lock, LOCK_BIASED);
+}
+
+static void owner_takes_it_as_any_lock_too(void)
+{
+	needs_biases();
+	turns(TURNS);
+	plain_turn();
+	CHECK_EQ_INT(lock, LOCK_FREE);
+	turns(TURNS);
+	CHECK_EQ_INT(lock, LOCK_BIASED);
+	CHECK_EQ_INT(guarded, 2 * TURNS + 1);
+}
+
+static void only_the_first_owner_becomes_it_again(void)
+{
+	needs_biases();
+	turns(TURNS);
+	in_another_thread(another_turns);
+	CHECK_EQ_INT(lock, LOCK_FREE);
+	CHECK_EQ_INT(guarded, 2 * TURNS);
+}
+
+static void lock_of_a_thread_that_has_ended_is_free(void)
+{
+	needs_biases();
+	in_another_thread(another_turns);
+	CHECK_EQ_INT(lock, LOCK_BIASED);
+	plain_turn();
+	CHECK_EQ_INT(lock, LOCK_FREE);
+	CHECK_EQ_INT(guarded, TURNS + 1);
+}
+
+static void without_its_bias_it_is_a_lock_as_any(void)
+{
+	turns(TURNS);
+	datp_bias_fini(&bias, &lock);
+	CHECK_EQ_INT(lock, LOCK_FREE);
+	turns(TURNS);
+	CHECK_EQ_INT(lock, LOCK_FREE);
+	plain_turn();
+	CHECK_EQ_INT(guarded, 2 * TURNS + 1);
+}
+
+static _Atomic bool inside;
+
+static void *another_stays_inside(void *arg)
+{
+	struct timespec a_while = { .tv_nsec = 50000000 };
+	bool biased;
+
+	(void)arg;
+	turns(TURNS);
+	biased = datp_bias_lock(&bias, &lock);
+	inside = true;
+	nanosleep(&a_while, NULL);
+	guarded = 0;
+	datp_bias_unlock(&bias, &lock, biased);
+	return NULL;
+}
+
+static void who_takes_it_away_waits_for_the_owner_to_leave(void)
+{
+	pthread_t thread;
+
+	inside = false;
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, another_stays_inside, NULL), 0);
+	CHECK_SOON(inside);
+	plain_turn();
+	CHECK_EQ_INT(guarded, 1);
+	pthread_join(thread, NULL);
+}
+
+#define THREADS 3
+#define ROUNDS	100000
+
+static void *take_turns(void *arg)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		if (arg || i % 1000 == 0)
+			turn();
+		else if (i % 1500 == 0)
+			plain_turn();
+	return NULL;
+}
+
+/* One comes all the time, two now and then. */
+static void none_is_inside_with_another(void)
+{
+	pthread_t thread[THREADS];
+	uint64_t now_and_then = 0;
+
+	for (int i = 0; i < ROUNDS; i++)
+		now_and_then += i % 1000 == 0 || i % 1500 == 0;
+	for (int i = 0; i < THREADS; i++)
+		REQUIRE_EQ_INT(pthread_create(&thread[i], NULL, take_turns, i ? NULL : &bias), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	CHECK_EQ_INT(guarded, ROUNDS + (THREADS - 1) * now_and_then);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(who_comes_again_and_again_becomes_the_owner),
+	CHECK_TEST(another_thread_takes_it_away),
+	CHECK_TEST(owner_takes_it_as_any_lock_too),
+	CHECK_TEST(only_the_first_owner_becomes_it_again),
+	CHECK_TEST(lock_of_a_thread_that_has_ended_is_free),
+	CHECK_TEST(without_its_bias_it_is_a_lock_as_any),
+	CHECK_TEST(who_takes_it_away_waits_for_the_owner_to_leave),
+	CHECK_TEST(none_is_inside_with_another),
+	CHECK_END
+};
+
+static void tear_down(void)
+{
+	datp_bias_fini(&bias, &lock);
+}
+
+static const struct check_suite biased = { .name = "libdatp biased locks",
+					   .setup = set_up,
+					   .teardown = tear_down,
+					   .tests = tests };
+
+CHECK_SUITES(&biased);

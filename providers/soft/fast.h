@@ -88,16 +88,16 @@ soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 {
 	struct datp_ep *ep = (struct datp_ep *)datp_object(handle, DATP_EP);
 	const struct datp_sge *iov = (const struct datp_sge *)triplets;
-	bool done;
+	bool done, biased;
 
 	if (__builtin_expect(!soft_plain_arguments(ep, iov, n, DATP_SEND) ||
 				     (flags & ~(unsigned int)DAT_COMPLETION_SUPPRESS_FLAG) ||
 				     iov->len > ep->attr.max_message_size,
 			     0))
 		return false;
-	datp_lock(&ep->lock);
+	biased = datp_bias_lock(&soft_ep(ep)->bias, &ep->lock);
 	done = soft_plain_send_locked(soft_ep(ep), iov, cookie, flags);
-	datp_unlock(&ep->lock);
+	datp_bias_unlock(&soft_ep(ep)->bias, &ep->lock, biased);
 	return done;
 }
 
@@ -131,13 +131,17 @@ soft_plain_recv(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 {
 	struct datp_ep *ep = (struct datp_ep *)datp_object(handle, DATP_EP);
 	const struct datp_sge *iov = (const struct datp_sge *)triplets;
-	bool done;
+	bool done, biased;
 
 	if (__builtin_expect(!soft_plain_arguments(ep, iov, n, DATP_RECV) || flags || ep->srq, 0))
 		return false;
-	datp_lock(&ep->lock);
+	biased = datp_bias_lock(&soft_ep(ep)->bias, &ep->lock);
 	done = soft_plain_recv_locked(soft_ep(ep), iov, cookie);
-	datp_unlock(&ep->lock);
+	/* many are posted ahead by the thread that makes the connection: no turn of who is going to use it */
+	if (biased)
+		datp_bias_unlock(&soft_ep(ep)->bias, &ep->lock, true);
+	else
+		datp_unlock(&ep->lock);
 	return done;
 }
 
@@ -221,7 +225,7 @@ static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_ev
 	struct soft_cq *cq = &soft_evd(evd)->cq;
 	const struct soft_cell *cell = soft_cq_peek(cq);
 	struct soft_ep *ep;
-	bool taken;
+	bool taken, biased;
 
 	if (!cell)
 		return false;
@@ -234,9 +238,9 @@ static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_ev
 	ep = soft_port_ep(cq->ia, cell->port);
 	if (!ep)
 		return false;
-	datp_lock(&ep->base.lock);
+	biased = datp_bias_lock(&ep->bias, &ep->base.lock);
 	taken = soft_plain_take_locked(ep, cell, evd, event);
-	datp_unlock(&ep->base.lock);
+	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
 	if (taken)
 		soft_cq_next(cq);
 	return taken;
@@ -247,7 +251,7 @@ static inline __attribute__((always_inline)) DAT_RETURN
 soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 {
 	struct datp_evd *evd = (struct datp_evd *)datp_object(handle, DATP_EVD);
-	bool taken = false;
+	bool taken, biased;
 
 	/* relaxed, both: hints, as in datp_dequeue() */
 	if (__builtin_expect(!evd || !event || !evd->has_cq ||
@@ -268,9 +272,9 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 			return datp_ret(DATP_ERR_QUEUE_EMPTY);
 		return rest(handle, event);
 	}
-	datp_lock(&evd->poll_lock);
+	biased = datp_bias_lock(&soft_evd(evd)->poll_bias, &evd->poll_lock);
 	taken = soft_plain_take(evd, event);
-	datp_unlock(&evd->poll_lock);
+	datp_bias_unlock(&soft_evd(evd)->poll_bias, &evd->poll_lock, biased);
 	return taken ? DAT_SUCCESS : rest(handle, event);
 }
 

@@ -198,6 +198,7 @@ static enum datp_err soft_evd_create(struct datp_evd *base, int32_t qlen)
 
 	if (!base->has_cq)
 		return DATP_OK;
+	datp_bias_init(&evd->poll_bias);
 	err = soft_cq_init(&evd->cq, soft_ia(base->obj.ia), base, qlen > 0 ? (uint32_t)qlen : 1);
 	if (err)
 		return err;
@@ -238,6 +239,7 @@ static void soft_evd_free(struct datp_evd *base)
 	soft_cq_discard(cq);
 	soft_cq_fini(cq);
 	datp_unlock(&base->poll_lock);
+	datp_bias_fini(&soft_evd(base)->poll_bias, &base->poll_lock);
 }
 
 static bool soft_evd_pending(struct datp_evd *evd)

@@ -11,6 +11,7 @@
 #include "pages.h"
 #include "peer.h"
 #include "request.h"
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,11 +247,17 @@ static void quiesce_engines_locked(struct soft_ia *ia, const struct soft_ep *ep)
 	datp_lock(&ia->lock);
 }
 
-/* The same for who copies a message under the EP lock. */
-static void quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
+/* The same for who copies a message under the EP lock. False: it is another thread's by a bias, and was not waited for. */
+static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
 {
-	bool free = datp_trylock(&ep->base.lock);
+	bool free;
 
+	if (datp_bias_mine(&ep->bias))
+		return true;
+	/* relaxed: whoever takes it away from its owner from here on sees what our caller has done */
+	if (atomic_load_explicit(&ep->bias.owner, memory_order_relaxed))
+		return false;
+	free = datp_trylock(&ep->base.lock);
 	if (!free) {
 		datp_unlock(&ia->lock);
 		datp_lock(&ep->base.lock);
@@ -258,6 +265,23 @@ static void quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
 	datp_unlock(&ep->base.lock);
 	if (!free)
 		datp_lock(&ia->lock);
+	return true;
+}
+
+/* For all of those at once; nobody has his bias taken away. */
+static void quiesce_biased_locked(struct soft_ia *ia)
+{
+	datp_bias_fence();
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
+
+		while (ep && datp_bias_inside(&ep->bias)) {
+			/* he may want it in there */
+			datp_unlock(&ia->lock);
+			sched_yield();
+			datp_lock(&ia->lock);
+		}
+	}
 }
 
 void soft_mr_quiesce(struct soft_ia *ia, bool copies)
@@ -268,6 +292,9 @@ void soft_mr_quiesce(struct soft_ia *ia, bool copies)
 	 * memory stays mapped whatever becomes of it, and the peer's with the peer, which we hold;
 	 * endpoints are type-stable.
 	 */
+	bool biased = false;
+
+	soft_fence(); /* who takes a lock after we have looked at it sees what our caller has done */
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
@@ -275,9 +302,11 @@ void soft_mr_quiesce(struct soft_ia *ia, bool copies)
 		if (!ep || !ep->rport)
 			continue;
 		quiesce_engines_locked(ia, ep);
-		if (copies)
-			quiesce_copies_locked(ia, ep);
+		if (copies && !quiesce_copies_locked(ia, ep))
+			biased = true;
 	}
+	if (biased)
+		quiesce_biased_locked(ia);
 	datp_unlock(&ia->lock);
 }
 

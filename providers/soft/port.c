@@ -146,6 +146,7 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 
 	if (err)
 		return err;
+	datp_bias_init(&ep->bias);
 	ep->port = ep->port_mem.addr;
 	ep->parked_end = &ep->parked;
 	ep->soft_mark = ep->hard_mark = -1;
@@ -218,5 +219,6 @@ void soft_ep_free(struct datp_ep *base)
 	datp_unlock(&ia->lock);
 	/* a poll that had found the endpoint by its name is over once its lock was ours */
 	soft_ep_unpoll(ep);
+	datp_bias_fini(&ep->bias, &base->lock);
 	soft_arena_free(ia, &ep->port_mem);
 }

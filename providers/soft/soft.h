@@ -10,6 +10,7 @@
 #define SOFT_H
 
 #include "shm.h"
+#include <datp/bias.h>
 #include <limits.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -87,6 +88,7 @@ struct soft_cq {
 
 struct soft_evd {
 	struct datp_evd base;
+	struct datp_bias poll_bias; /* of the poll lock */
 	struct soft_cq cq;
 };
 
@@ -155,6 +157,7 @@ struct soft_parked {
 
 struct soft_ep {
 	struct datp_ep base;
+	struct datp_bias bias; /* of the EP lock */
 	uint32_t index;	      /* our port's name */
 	_Atomic uint32_t gen; /* of the connection; written under the EP lock */
 	struct soft_mem port_mem;

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An endpoint that one thread uses all the time, so that its locks, and its queues', are biased to that thread, and
+ * what others do to it meanwhile: they see each of its calls whole, or not at all.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api.h"
+
+#define MESSAGES 1000 /* more than it takes to be biased */
+#define ROUNDS	 60
+#define SIZE	 8
+
+static struct api_pair pair;
+static struct api_buf buf;
+static _Atomic int sent;
+static _Atomic bool over;
+
+static void setup(void)
+{
+	api_open();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	atomic_store(&sent, 0);
+	atomic_store(&over, false);
+}
+
+/* False: it was not a success, which ends the connection. */
+static bool took(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS)
+		;
+	return event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
+}
+
+/* Both ends of a connection, a message at a time, into `where`; until one of the calls says that it is over. */
+static void *talk(void *where)
+{
+	while (!atomic_load(&over) && api_recv(pair.b.ep, where, 0, SIZE, 1) == DAT_SUCCESS &&
+	       api_send(pair.a.ep, &buf, 0, SIZE, 2, 0) == DAT_SUCCESS && took(pair.a.request) && took(pair.b.recv))
+		atomic_fetch_add(&sent, 1);
+	return NULL;
+}
+
+static pthread_t talk_for_a_while(struct api_buf *where)
+{
+	pthread_t thread;
+	int from = atomic_load(&sent);
+
+	REQUIRE(pthread_create(&thread, NULL, talk, where) == 0);
+	CHECK_SOON(atomic_load(&sent) >= from + MESSAGES);
+	return thread;
+}
+
+/* The page takes no more writes when its region is freed: one that came late would end the test. */
+static void region_that_is_freed_is_not_written_to_any_more(void)
+{
+	struct api_buf region;
+	pthread_t thread;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		region = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+		api_pair_make(&pair, NULL);
+		thread = talk_for_a_while(&region);
+		REQUIRE_DAT(dat_lmr_free(region.lmr), DAT_SUCCESS);
+		REQUIRE(mprotect(region.mem, 4096, PROT_READ) == 0);
+		pthread_join(thread, NULL);
+		REQUIRE(mprotect(region.mem, 4096, PROT_READ | PROT_WRITE) == 0);
+		api_end_free(&pair.a);
+		api_end_free(&pair.b);
+		REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
+		check_alive();
+	}
+}
+
+/* What was posted goes through, or is flushed: the talker is never left waiting. */
+static void connection_is_ended_by_another_thread(void)
+{
+	struct api_buf region = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	pthread_t thread;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		api_pair_make(&pair, NULL);
+		thread = talk_for_a_while(&region);
+		REQUIRE_DAT(dat_ep_disconnect(i & 1 ? pair.a.ep : pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		pthread_join(thread, NULL);
+		API_CONN_OVER(pair.a.connect, pair.a.ep);
+		API_CONN_OVER(pair.b.connect, pair.b.ep);
+		api_end_free(&pair.a);
+		api_end_free(&pair.b);
+		REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
+		check_alive();
+	}
+}
+
+static void threads_use_an_endpoint_one_after_the_other(void)
+{
+	struct api_buf region = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	pthread_t thread;
+
+	api_pair_make(&pair, NULL);
+	for (int i = 0; i < 8; i++) {
+		atomic_store(&over, false);
+		thread = talk_for_a_while(&region);
+		atomic_store(&over, true);
+		pthread_join(thread, NULL);
+	}
+	API_EMPTY(pair.a.request);
+	API_EMPTY(pair.b.recv);
+	api_disconnect(&pair);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(region_that_is_freed_is_not_written_to_any_more),
+	CHECK_TEST(connection_is_ended_by_another_thread),
+	CHECK_TEST(threads_use_an_endpoint_one_after_the_other),
+	CHECK_END
+};
+
+static const struct check_suite biased = {
+	.name = "soft biased locks", .setup = setup, .teardown = api_close, .tests = tests
+};
+
+CHECK_SUITES(&biased);

@@ -85,6 +85,22 @@ a_second_of_the_guest_is_one_of_the_host()
 		fails "the guest counted $least to $most hundredths of a second in $host of the host"
 }
 
+# The same loop takes the same time by it again and again, where that of a host depends on what else there is to do.
+a_counted_clock_tells_how_much_is_done()
+{
+	local least most
+	# shellcheck disable=SC2016 # for the guest's shell
+	in_lab --counted --timeout 60 -- bash -c '
+		echo "processors: $(nproc)"
+		loop() { local i since=${EPOCHREALTIME/./}; for ((i = 0; i < 1000; i++)); do :; done; echo "loop: $((${EPOCHREALTIME/./} - since))"; }
+		for i in {1..20}; do loop; done'
+	exits_with 0
+	prints '^processors: 1$'
+	# of the last ten, by when the loop has all it needs, without those that a timer fell into
+	read -r least most < <(sed -n 's/^loop: //p' "$out" | tail -n 10 | sort -n | sed -n '1p;5p' | tr '\n' ' ')
+	[ -n "$most" ] && [ $((100 * (most - least))) -le "$least" ] || fails "the same work took $least us and $most us"
+}
+
 a_command_that_ignores_signals_is_ended_in_time()
 {
 	in_lab --timeout 5 -- bash -c 'trap "" TERM INT HUP; while :; do sleep 1; done'
@@ -170,6 +186,7 @@ bad_use_is_refused_before_any_guest_is_started()
 tests bad_use_is_refused_before_any_guest_is_started \
 	a_command_sees_both_links_and_its_output_and_status_come_back \
 	a_second_of_the_guest_is_one_of_the_host \
+	a_counted_clock_tells_how_much_is_done \
 	a_command_that_ignores_signals_is_ended_in_time \
 	a_guest_that_dies_is_told_from_a_command_that_fails \
 	a_terminated_lab_takes_its_guest_along \

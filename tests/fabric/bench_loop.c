@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * 64 bytes there and back between two processes, polled, over one of three interfaces: built as
- * bench_verbs over verbs and rdma_cm, as bench12 over our libdat, as bench20 over OFED's libdat2. The
- * loop is one and the same, and so is the work on the wire; only the few functions under `#if`
- * differ. Prints one line: half the round trip in microseconds; the instructions that a post_recv, a
- * post_send and a successful look for a completion execute in user space; and how many of those are in
- * the libraries of uDAPL, the rest being this program's, the driver's and libc's.
+ * 64 bytes there and back, polled, over one of three interfaces: built as bench_verbs over verbs and
+ * rdma_cm, as bench12 over our libdat, as bench20 over OFED's libdat2. The loop is one and the same, and
+ * so is the work on the wire; only the few functions under `#if` differ.
+ *
+ * `two`, between two processes, prints half the round trip in microseconds; the instructions that a
+ * post_recv, a post_send and a successful look for a completion execute in user space; and how many of
+ * those are in the libraries of uDAPL, the rest being this program's, the driver's and libc's.
+ *
+ * `one` has both ends in one thread, so that nobody waits for another processor, and is meant for a guest
+ * whose clock counts instructions (lab --counted): prints what half a round trip takes by that clock.
  */
 #include <stdint.h>
 #if defined(BENCH_DAT2)
@@ -19,6 +23,8 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,8 +40,6 @@
 #define BATCH  100 /* round trips that are timed as one; the best batch counts */
 #define ROUNDS 9   /* counts of instructions; the lowest counts */
 
-static unsigned char memory[2 * SIZE] __attribute__((aligned(64))); /* what is sent, what comes */
-
 static void must(bool good, const char *what)
 {
 	if (good)
@@ -48,17 +52,22 @@ static void must(bool good, const char *what)
 
 #if defined(BENCH_DAT) || defined(BENCH_DAT2)
 
-static DAT_IA_HANDLE ia;
-static DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, send_evd;
-static DAT_EP_HANDLE ep;
-static DAT_LMR_TRIPLET sent, received;
+struct side {
+	unsigned char memory[2 * SIZE] __attribute__((aligned(64))); /* what is sent, what comes */
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, send_evd;
+	DAT_PSP_HANDLE psp;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_TRIPLET sent, received;
+};
+
 static const DAT_DTO_COOKIE cookie;
 
 #define OK(call) must((call) == DAT_SUCCESS, #call)
 
-static void open_side(const char *name)
+static void open_side(struct side *s, const char *name)
 {
-	DAT_REGION_DESCRIPTION region = { .for_va = memory };
+	DAT_REGION_DESCRIPTION region = { .for_va = s->memory };
 	DAT_LMR_CONTEXT key;
 	DAT_RMR_CONTEXT remote;
 	DAT_LMR_HANDLE lmr;
@@ -66,24 +75,24 @@ static void open_side(const char *name)
 	DAT_VLEN length;
 	DAT_VADDR at;
 
-	OK(dat_ia_open((DAT_NAME_PTR)(uintptr_t)name, 8, &async_evd, &ia));
-	OK(dat_pz_create(ia, &pz));
-	OK(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr_evd));
-	OK(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn_evd));
-	OK(dat_evd_create(ia, 2 * DEPTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &recv_evd));
-	OK(dat_evd_create(ia, 2 * DEPTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &send_evd));
-	OK(dat_ep_create(ia, pz, recv_evd, send_evd, conn_evd, NULL, &ep));
-	OK(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), pz,
+	OK(dat_ia_open((DAT_NAME_PTR)(uintptr_t)name, 8, &s->async_evd, &s->ia));
+	OK(dat_pz_create(s->ia, &pz));
+	OK(dat_evd_create(s->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &s->cr_evd));
+	OK(dat_evd_create(s->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &s->conn_evd));
+	OK(dat_evd_create(s->ia, 2 * DEPTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &s->recv_evd));
+	OK(dat_evd_create(s->ia, 2 * DEPTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &s->send_evd));
+	OK(dat_ep_create(s->ia, pz, s->recv_evd, s->send_evd, s->conn_evd, NULL, &s->ep));
+	OK(dat_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(s->memory), pz,
 			  DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
 #ifdef BENCH_DAT2
 			  DAT_VA_TYPE_VA,
 #endif
 			  &lmr, &key, &remote, &length, &at));
-	sent = (DAT_LMR_TRIPLET){ .lmr_context = key,
-				  .virtual_address = (uintptr_t)memory,
-				  .segment_length = SIZE };
-	received = sent;
-	received.virtual_address += SIZE;
+	s->sent = (DAT_LMR_TRIPLET){ .lmr_context = key,
+				     .virtual_address = (uintptr_t)s->memory,
+				     .segment_length = SIZE };
+	s->received = s->sent;
+	s->received.virtual_address += SIZE;
 }
 
 static DAT_EVENT event_of(DAT_EVD_HANDLE evd)
@@ -95,42 +104,41 @@ static DAT_EVENT event_of(DAT_EVD_HANDLE evd)
 	return event;
 }
 
-static void established(void)
+static void established(struct side *s)
 {
-	must(event_of(conn_evd).event_number == DAT_CONNECTION_EVENT_ESTABLISHED, "connecting");
+	must(event_of(s->conn_evd).event_number == DAT_CONNECTION_EVENT_ESTABLISHED, "connecting");
 }
 
-static DAT_PSP_HANDLE psp;
-
-static void listen_at(const struct sockaddr_in *at)
+static void listen_at(struct side *s, const struct sockaddr_in *at)
 {
-	OK(dat_psp_create(ia, ntohs(at->sin_port), cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	OK(dat_psp_create(s->ia, ntohs(at->sin_port), s->cr_evd, DAT_PSP_CONSUMER_FLAG, &s->psp));
 }
 
-static void accept_one(void)
+static void accept_one(struct side *s)
 {
-	DAT_EVENT event = event_of(cr_evd);
+	DAT_EVENT event = event_of(s->cr_evd);
 
-	OK(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL));
-	established();
+	OK(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, s->ep, 0, NULL));
+	established(s);
 }
 
-static void connect_to(struct sockaddr_in *to)
+static void connect_to(struct side *s, struct sockaddr_in *to)
 {
-	OK(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)to, ntohs(to->sin_port), 60000000, 0, NULL,
+	OK(dat_ep_connect(s->ep, (DAT_IA_ADDRESS_PTR)to, ntohs(to->sin_port), 60000000, 0, NULL,
 			  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	established();
+	established(s);
 }
 
-static inline bool post_recv(void)
+static inline bool post_recv(struct side *s)
 {
-	return dat_ep_post_recv(ep, 1, &received, cookie, DAT_COMPLETION_DEFAULT_FLAG) ==
+	return dat_ep_post_recv(s->ep, 1, &s->received, cookie, DAT_COMPLETION_DEFAULT_FLAG) ==
 	       DAT_SUCCESS;
 }
 
-static inline bool post_send(void)
+static inline bool post_send(struct side *s)
 {
-	return dat_ep_post_send(ep, 1, &sent, cookie, DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS;
+	return dat_ep_post_send(s->ep, 1, &s->sent, cookie, DAT_COMPLETION_DEFAULT_FLAG) ==
+	       DAT_SUCCESS;
 }
 
 static inline bool poll_evd(DAT_EVD_HANDLE evd)
@@ -141,31 +149,34 @@ static inline bool poll_evd(DAT_EVD_HANDLE evd)
 	       event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
 }
 
-static inline bool poll_send(void)
+static inline bool poll_send(struct side *s)
 {
-	return poll_evd(send_evd);
+	return poll_evd(s->send_evd);
 }
 
-static inline bool poll_recv(void)
+static inline bool poll_recv(struct side *s)
 {
-	return poll_evd(recv_evd);
+	return poll_evd(s->recv_evd);
 }
 
 #else
 
-static struct rdma_event_channel *channel;
-static struct rdma_cm_id *id, *listener;
-static struct ibv_cq *recv_cq, *send_cq;
-static struct ibv_pd *pd;
-static struct ibv_sge sent, received;
-static unsigned send_flags = IBV_SEND_SIGNALED;
+struct side {
+	unsigned char memory[2 * SIZE] __attribute__((aligned(64))); /* what is sent, what comes */
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id, *listener;
+	struct ibv_cq *recv_cq, *send_cq;
+	struct ibv_pd *pd;
+	struct ibv_sge sent, received;
+	unsigned int send_flags;
+};
 
-static struct rdma_cm_id *event_of(enum rdma_cm_event_type type)
+static struct rdma_cm_id *event_of(struct side *s, enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *of;
 
-	must(rdma_get_cm_event(channel, &event) == 0 && event->event == type,
+	must(rdma_get_cm_event(s->channel, &event) == 0 && event->event == type,
 	     rdma_event_str(type));
 	of = event->id;
 	rdma_ack_cm_event(event);
@@ -173,7 +184,7 @@ static struct rdma_cm_id *event_of(enum rdma_cm_event_type type)
 }
 
 /* The queue pair and the memory, once the id has a device. Small messages go inline where they can. */
-static void open_device(void)
+static void open_device(struct side *s)
 {
 	struct ibv_qp_init_attr attr = { .cap = { .max_send_wr = DEPTH,
 						  .max_recv_wr = DEPTH,
@@ -183,78 +194,82 @@ static void open_device(void)
 					 .qp_type = IBV_QPT_RC };
 	struct ibv_mr *mr;
 
-	must((pd = ibv_alloc_pd(id->verbs)) != NULL, "ibv_alloc_pd");
-	must((recv_cq = ibv_create_cq(id->verbs, 2 * DEPTH, NULL, NULL, 0)) != NULL, "ibv_create_cq");
-	must((send_cq = ibv_create_cq(id->verbs, 2 * DEPTH, NULL, NULL, 0)) != NULL, "ibv_create_cq");
-	attr.recv_cq = recv_cq;
-	attr.send_cq = send_cq;
-	must(rdma_create_qp(id, pd, &attr) == 0, "rdma_create_qp");
+	must((s->pd = ibv_alloc_pd(s->id->verbs)) != NULL, "ibv_alloc_pd");
+	must((s->recv_cq = ibv_create_cq(s->id->verbs, 2 * DEPTH, NULL, NULL, 0)) != NULL,
+	     "ibv_create_cq");
+	must((s->send_cq = ibv_create_cq(s->id->verbs, 2 * DEPTH, NULL, NULL, 0)) != NULL,
+	     "ibv_create_cq");
+	attr.recv_cq = s->recv_cq;
+	attr.send_cq = s->send_cq;
+	must(rdma_create_qp(s->id, s->pd, &attr) == 0, "rdma_create_qp");
 	if (attr.cap.max_inline_data >= SIZE)
-		send_flags |= IBV_SEND_INLINE;
-	mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+		s->send_flags |= IBV_SEND_INLINE;
+	mr = ibv_reg_mr(s->pd, s->memory, sizeof(s->memory), IBV_ACCESS_LOCAL_WRITE);
 	must(mr != NULL, "ibv_reg_mr");
-	sent = (struct ibv_sge){ .addr = (uintptr_t)memory, .length = SIZE, .lkey = mr->lkey };
-	received = sent;
-	received.addr += SIZE;
+	s->sent =
+		(struct ibv_sge){ .addr = (uintptr_t)s->memory, .length = SIZE, .lkey = mr->lkey };
+	s->received = s->sent;
+	s->received.addr += SIZE;
 }
 
-static void open_side(const char *name)
+static void open_side(struct side *s, const char *name)
 {
 	(void)name;
-	must((channel = rdma_create_event_channel()) != NULL, "rdma_create_event_channel");
+	s->send_flags = IBV_SEND_SIGNALED;
+	must((s->channel = rdma_create_event_channel()) != NULL, "rdma_create_event_channel");
 }
 
-static void listen_at(struct sockaddr_in *at)
+static void listen_at(struct side *s, struct sockaddr_in *at)
 {
-	must(rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) == 0, "rdma_create_id");
-	must(rdma_bind_addr(listener, (struct sockaddr *)at) == 0, "rdma_bind_addr");
-	must(rdma_listen(listener, 1) == 0, "rdma_listen");
+	must(rdma_create_id(s->channel, &s->listener, NULL, RDMA_PS_TCP) == 0, "rdma_create_id");
+	must(rdma_bind_addr(s->listener, (struct sockaddr *)at) == 0, "rdma_bind_addr");
+	must(rdma_listen(s->listener, 1) == 0, "rdma_listen");
 }
 
-static bool post_recv(void);
+static bool post_recv(struct side *s);
 
-static void accept_one(void)
+static void accept_one(struct side *s)
 {
 	struct rdma_conn_param param = { .rnr_retry_count = 7 };
 
-	id = event_of(RDMA_CM_EVENT_CONNECT_REQUEST);
-	open_device();
-	must(post_recv(), "post_recv");
-	must(rdma_accept(id, &param) == 0, "rdma_accept");
-	event_of(RDMA_CM_EVENT_ESTABLISHED);
+	s->id = event_of(s, RDMA_CM_EVENT_CONNECT_REQUEST);
+	open_device(s);
+	must(post_recv(s), "post_recv");
+	must(rdma_accept(s->id, &param) == 0, "rdma_accept");
+	event_of(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-static void connect_to(struct sockaddr_in *to)
+static void connect_to(struct side *s, struct sockaddr_in *to)
 {
 	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
 
-	must(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0, "rdma_create_id");
-	must(rdma_resolve_addr(id, NULL, (struct sockaddr *)to, 4000) == 0, "rdma_resolve_addr");
-	event_of(RDMA_CM_EVENT_ADDR_RESOLVED);
-	must(rdma_resolve_route(id, 4000) == 0, "rdma_resolve_route");
-	event_of(RDMA_CM_EVENT_ROUTE_RESOLVED);
-	open_device();
-	must(post_recv(), "post_recv");
-	must(rdma_connect(id, &param) == 0, "rdma_connect");
-	event_of(RDMA_CM_EVENT_ESTABLISHED);
+	must(rdma_create_id(s->channel, &s->id, NULL, RDMA_PS_TCP) == 0, "rdma_create_id");
+	must(rdma_resolve_addr(s->id, NULL, (struct sockaddr *)to, 4000) == 0, "rdma_resolve_addr");
+	event_of(s, RDMA_CM_EVENT_ADDR_RESOLVED);
+	must(rdma_resolve_route(s->id, 4000) == 0, "rdma_resolve_route");
+	event_of(s, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	open_device(s);
+	must(post_recv(s), "post_recv");
+	must(rdma_connect(s->id, &param) == 0, "rdma_connect");
+	event_of(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-static inline bool post_recv(void)
+static inline bool post_recv(struct side *s)
 {
-	struct ibv_recv_wr wr = { .sg_list = &received, .num_sge = 1 }, *bad;
+	struct ibv_recv_wr wr = { .sg_list = &s->received, .num_sge = 1 }, *bad;
 
-	return ibv_post_recv(id->qp, &wr, &bad) == 0;
+	return ibv_post_recv(s->id->qp, &wr, &bad) == 0;
 }
 
-static inline bool post_send(void)
+static inline bool post_send(struct side *s)
 {
-	struct ibv_send_wr wr = { .sg_list = &sent,
+	struct ibv_send_wr wr = { .sg_list = &s->sent,
 				  .num_sge = 1,
 				  .opcode = IBV_WR_SEND,
-				  .send_flags = send_flags },
+				  .send_flags = s->send_flags },
 			   *bad;
 
-	return ibv_post_send(id->qp, &wr, &bad) == 0;
+	return ibv_post_send(s->id->qp, &wr, &bad) == 0;
 }
 
 static inline bool poll_cq(struct ibv_cq *cq)
@@ -264,14 +279,14 @@ static inline bool poll_cq(struct ibv_cq *cq)
 	return ibv_poll_cq(cq, 1, &wc) == 1 && wc.status == IBV_WC_SUCCESS;
 }
 
-static inline bool poll_send(void)
+static inline bool poll_send(struct side *s)
 {
-	return poll_cq(send_cq);
+	return poll_cq(s->send_cq);
 }
 
-static inline bool poll_recv(void)
+static inline bool poll_recv(struct side *s)
 {
-	return poll_cq(recv_cq);
+	return poll_cq(s->recv_cq);
 }
 
 #endif
@@ -322,43 +337,67 @@ static void count_lower(struct count *lowest, long from)
 	*lowest = c;
 }
 
-#define FLAG_SET   __asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; orq $0x100, (%%rsp); popfq; " \
-				    "lea 128(%%rsp), %%rsp" ::: "memory", "cc")
-#define FLAG_CLEAR __asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; andq $~0x100, (%%rsp); popfq; " \
-				    "lea 128(%%rsp), %%rsp" ::: "memory", "cc")
+#define FLAG_SET                                                                                   \
+	__asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; orq $0x100, (%%rsp); popfq; "            \
+			 "lea 128(%%rsp), %%rsp" ::                                                \
+				 : "memory", "cc")
+#define FLAG_CLEAR                                                                                 \
+	__asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; andq $~0x100, (%%rsp); popfq; "          \
+			 "lea 128(%%rsp), %%rsp" ::                                                \
+				 : "memory", "cc")
 
-#define COUNT(lowest, call)                                 \
-	do {                                                \
-		bool good_;                                 \
-		long from_ = traps;                         \
-		FLAG_SET;                                   \
-		good_ = (call);                             \
-		FLAG_CLEAR;                                 \
-		must(good_, #call);                         \
-		count_lower(lowest, from_);                 \
+#define COUNT(lowest, call)                                                                        \
+	do {                                                                                       \
+		bool good_;                                                                        \
+		long from_ = traps;                                                                \
+		FLAG_SET;                                                                          \
+		good_ = (call);                                                                    \
+		FLAG_CLEAR;                                                                        \
+		must(good_, #call);                                                                \
+		count_lower(lowest, from_);                                                        \
 	} while (0)
 
 /* ------------------------------------------------------------------ the work */
 
 /* Every round the receive for the next answer is posted before the send that brings it about. */
-static void ping(void)
+static void ping(struct side *s)
 {
-	must(post_recv(), "post_recv");
-	must(post_send(), "post_send");
-	while (!poll_recv())
+	must(post_recv(s), "post_recv");
+	must(post_send(s), "post_send");
+	while (!poll_recv(s))
 		;
-	while (!poll_send())
+	while (!poll_send(s))
 		;
 }
 
-static void pong(void)
+static void pong(struct side *s)
 {
-	while (!poll_recv())
+	while (!poll_recv(s))
 		;
-	must(post_recv(), "post_recv");
-	must(post_send(), "post_send");
-	while (!poll_send())
+	must(post_recv(s), "post_recv");
+	must(post_send(s), "post_send");
+	while (!poll_send(s))
 		;
+}
+
+/*
+ * The same work in one thread. The kernel's part is done before a call returns or by threads of the
+ * kernel's, to which an end that waits leaves the processor, so that it waits no longer than they take.
+ */
+static void ping_pong(struct side *from, struct side *to)
+{
+	must(post_recv(from), "post_recv");
+	must(post_send(from), "post_send");
+	while (!poll_recv(to))
+		sched_yield();
+	must(post_recv(to), "post_recv");
+	must(post_send(to), "post_send");
+	while (!poll_send(to))
+		sched_yield();
+	while (!poll_recv(from))
+		sched_yield();
+	while (!poll_send(from))
+		sched_yield();
 }
 
 static double now_us(void)
@@ -369,7 +408,8 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static double best_batch(unsigned batches)
+/* `to`: the other end, if it is in this thread. */
+static double best_batch(unsigned batches, struct side *from, struct side *to)
 {
 	double best = 1e12;
 
@@ -377,7 +417,10 @@ static double best_batch(unsigned batches)
 		double begin = now_us(), took;
 
 		for (unsigned i = 0; i < BATCH; i++)
-			ping();
+			if (to)
+				ping_pong(from, to);
+			else
+				ping(from);
 		took = (now_us() - begin) / BATCH / 2;
 		best = took < best ? took : best;
 	}
@@ -389,67 +432,113 @@ struct counts {
 };
 
 /* The same round as ping(), but one piece of it counted, when all it waits for has long happened. */
-static void count_round(struct counts *c)
+static void count_round(struct side *s, struct counts *c)
 {
 	COUNT(&c->nothing, true);
-	COUNT(&c->recv, post_recv());
-	COUNT(&c->send, post_send());
-	while (!poll_recv())
+	COUNT(&c->recv, post_recv(s));
+	COUNT(&c->send, post_send(s));
+	while (!poll_recv(s))
 		;
 	usleep(20000);
-	COUNT(&c->look, poll_send());
+	COUNT(&c->look, poll_send(s));
 }
 
+/* ------------------------------------------------------------------ the two ends */
+
+static struct {
+	const char *name;
+	struct sockaddr_in at;
+	int ready[2]; /* a pipe: the passive end listens */
+} where;
+
 /* The first receive of a side is posted before the connection, where no message can be too early. */
-static void serve(const char *name, struct sockaddr_in *at, unsigned rounds, int ready)
+static void first_recv(struct side *s)
 {
-	open_side(name);
-	listen_at(at);
-	must(write(ready, "", 1) == 1, "write");
 #if defined(BENCH_DAT) || defined(BENCH_DAT2)
-	must(post_recv(), "post_recv");
+	must(post_recv(s), "post_recv");
+#else
+	(void)s; /* has no queue pair yet */
 #endif
-	accept_one();
+}
+
+static void *serve(void *side)
+{
+	struct side *s = side;
+
+	open_side(s, where.name);
+	listen_at(s, &where.at);
+	must(write(where.ready[1], "", 1) == 1, "write");
+	first_recv(s);
+	accept_one(s);
+	return NULL;
+}
+
+static void reach(struct side *s)
+{
+	char byte;
+
+	must(read(where.ready[0], &byte, 1) == 1, "the server's start");
+	open_side(s, where.name);
+	first_recv(s);
+	connect_to(s, &where.at);
+}
+
+static void one_thread(unsigned batches)
+{
+	static struct side from, to;
+	pthread_t server;
+
+	must(pthread_create(&server, NULL, serve, &to) == 0, "pthread_create");
+	reach(&from);
+	must(pthread_join(server, NULL) == 0, "pthread_join");
+	usleep(200000);
+	printf("%.3f\n", best_batch(batches, &from, &to));
+}
+
+static void pong_all(unsigned rounds)
+{
+	static struct side s;
+
+	serve(&s);
 	for (unsigned i = 0; i < rounds; i++)
-		pong();
+		pong(&s);
 	usleep(200000);
 	_exit(0);
 }
 
-int main(int argc, char **argv)
+static void two_processes(unsigned batches)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	const struct count most = { .all = 1 << 30 };
+	static const struct count most = { .all = 1 << 30 };
 	struct counts c = { most, most, most, most };
 	struct sigaction trap = { .sa_sigaction = trapped, .sa_flags = SA_SIGINFO };
-	unsigned batches;
+	static struct side s;
+	pid_t child = fork();
 	double us;
-	int ready[2];
-	char byte;
-	pid_t child = -1;
 
-	must(argc == 5 && inet_pton(AF_INET, argv[2], &at.sin_addr) == 1,
-	     "bench ADAPTER ADDRESS PORT BATCHES: its command line");
-	at.sin_port = htons((uint16_t)atoi(argv[3]));
-	batches = (unsigned)atoi(argv[4]);
-	sigaction(SIGTRAP, &trap, NULL);
-	must(pipe(ready) == 0 && (child = fork()) >= 0, "fork");
+	must(child >= 0, "fork");
 	if (child == 0)
-		serve(argv[1], &at, batches * BATCH + ROUNDS, ready[1]);
-	close(ready[1]);
-	must(read(ready[0], &byte, 1) == 1, "the server's start");
-	open_side(argv[1]);
-#if defined(BENCH_DAT) || defined(BENCH_DAT2)
-	must(post_recv(), "post_recv");
-#endif
-	connect_to(&at);
-	us = best_batch(batches);
+		pong_all(batches * BATCH + ROUNDS);
+	close(where.ready[1]);
+	sigaction(SIGTRAP, &trap, NULL);
+	reach(&s);
+	us = best_batch(batches, &s, NULL);
 	for (unsigned i = 0; i < ROUNDS; i++)
-		count_round(&c);
+		count_round(&s, &c);
 	waitpid(child, NULL, 0);
 	printf("%.2f %ld %ld %ld %ld %ld %ld\n", us, c.recv.all - c.nothing.all,
 	       c.send.all - c.nothing.all, c.look.all - c.nothing.all, c.recv.udapl, c.send.udapl,
 	       c.look.udapl);
+}
+
+int main(int argc, char **argv)
+{
+	must(argc == 6 && inet_pton(AF_INET, argv[3], &where.at.sin_addr) == 1,
+	     "bench one|two ADAPTER ADDRESS PORT BATCHES: its command line");
+	where.name = argv[2];
+	where.at.sin_family = AF_INET;
+	where.at.sin_port = htons((uint16_t)atoi(argv[4]));
+	must(pipe(where.ready) == 0, "pipe");
+	(strcmp(argv[1], "one") == 0 ? one_thread : two_processes)((unsigned)atoi(argv[5]));
 	fflush(stdout);
 	_exit(0);
 }

@@ -270,6 +270,13 @@ struct rdma_cr {
 
 /* What dat.conf says about an adapter. */
 struct rdma_options {
+/*
+ * Messages up to here are handed to the device along with the request unless dat.conf says otherwise: a
+ * cache line, which every device has room for in a request as it is. The device, or its driver, then has
+ * no memory to look up and fetch.
+ */
+#define RDMA_INLINE 64
+
 	char where[256]; /* netdev, address, host name or verbs device */
 	int port;	 /* of a verbs device, from 1; 0: any */
 	int resolve_ms, resolve_tries;

@@ -88,6 +88,7 @@ bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 	bool good = copy != NULL;
 
 	ia->opt = (struct rdma_options){ .port = -1,
+					 .inline_bytes = RDMA_INLINE,
 					 .resolve_ms = 4000,
 					 .resolve_tries = 4,
 					 .late_ms = 200,

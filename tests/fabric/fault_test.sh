@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# trap_test, attempt_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
+# post_test, trap_test, attempt_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "$top_srcdir/tests/fabric/guest.sh"
@@ -48,6 +48,8 @@ sed 's/"siw0 1"/"siw0 1 late_ms=2500"/' "$DAT_OVERRIDE" >"$conf"
 export DAT_OVERRIDE=$conf
 
 {
+	over ib-rxe0 rxe post_test
+	over iwarp-siw0 siw post_test
 	over ib-rxe0 rxe trap_test 'ib trap'
 	over ib-rxe0 rxe trap_test 'any trap'
 	over ib-rxe0 rxe attempt_test 'any attempt'

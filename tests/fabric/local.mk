@@ -33,7 +33,11 @@ EXTRA_DIST += \
 
 # The same source over our library and over OFED's.
 if HAVE_RDMA
-FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test tests/fabric/attempt_test
+FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test tests/fabric/attempt_test \
+	tests/fabric/post_test
+tests_fabric_post_test_SOURCES = tests/fabric/post_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_post_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_fabric_post_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_trap_test_SOURCES = tests/fabric/trap_test.c tests/fabric/twist.c tests/fabric/twist.h
 tests_fabric_trap_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_trap_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)

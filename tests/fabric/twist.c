@@ -104,6 +104,7 @@ __attribute__((no_sanitize("address"))) int rdma_connect(struct rdma_cm_id *id,
 ssize_t write(int fd, const void *data, size_t size)
 {
 	ssize_t (*real)(int, const void *, size_t);
+	void (*call)(void) = twist_here.before_bell;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "write");
 	if (twist_here.doorbell_fails) {
@@ -111,6 +112,9 @@ ssize_t write(int fd, const void *data, size_t size)
 		errno = ENOTCONN;
 		return -1;
 	}
+	twist_here.before_bell = NULL;
+	if (call)
+		call();
 	if (twist_here.late_bell) {
 		twist_here.late_bell = false;
 		sem_post(&twist.reached);

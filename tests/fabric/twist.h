@@ -32,6 +32,7 @@ extern struct twist {
 extern __thread struct twist_here {
 	bool doorbell_fails;	    /* the next writing to the kernel does */
 	bool late_bell;		    /* the next write is held up until `open`, which `reached` tells */
+	void (*before_bell)(void);  /* is called once, before the next write */
 	void (*before_sleep)(void); /* is called once, before it sleeps */
 	bool slow_to_connect;	    /* the next look for an address is held up likewise */
 	int sleeps;

@@ -249,7 +249,9 @@ enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct
 
 void rdma_cqset_fini(struct rdma_cqset *set)
 {
+	struct rdma_cq cq[RDMA_CQ_MAX];
 	struct datp_watch *watch;
+	uint32_t count;
 
 	if (!set->channel)
 		return;
@@ -260,8 +262,15 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 	if (watch)
 		datp_loop_del(watch);
 	channel_take(set);
-	while (set->count)
-		if (ibv_destroy_cq(set->cq[--set->count].cq))
+	/* Who has looked at the handle before it went, may poll still: from here on there is nothing to poll. */
+	datp_lock(set->poll_lock);
+	count = set->count;
+	memcpy(cq, set->cq, count * sizeof(*cq));
+	memset(set->cq, 0, count * sizeof(*cq));
+	set->count = 0;
+	datp_unlock(set->poll_lock);
+	while (count)
+		if (ibv_destroy_cq(cq[--count].cq))
 			datp_log(1, "%s: cannot free a completion queue: %s", set->ia->base.name,
 				 strerror(errno));
 	ibv_destroy_comp_channel(set->channel);

@@ -379,6 +379,7 @@ static inline __attribute__((always_inline)) DAT_RETURN
 rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 {
 	struct datp_evd *evd = handle;
+	struct ibv_cq *cq;
 	struct ibv_wc wc;
 
 	/* relaxed: a hint, as in datp_dequeue() */
@@ -387,9 +388,10 @@ rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 				     !evd->has_cq || !datp_trylock(&evd->poll_lock),
 			     0))
 		return rest(handle, event);
-	/* what an earlier poll left on the list goes first */
+	/* what an earlier poll left on the list goes first; an EVD that has been freed meanwhile has no CQ */
+	cq = rdma_evd(evd)->set.cq[0].cq;
 	if (__builtin_expect(atomic_load_explicit(&evd->queued, memory_order_relaxed), 0) ||
-	    ibv_poll_cq(rdma_evd(evd)->set.cq[0].cq, 1, &wc) <= 0)
+	    __builtin_expect(!cq, 0) || ibv_poll_cq(cq, 1, &wc) <= 0)
 		return rdma_dequeue_other(evd, event, rest);
 	if (__builtin_expect(!rdma_plain_finish(&wc, evd, event), 0))
 		return rdma_dequeue_on(evd, event, wc, rest);

@@ -68,7 +68,7 @@ enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err)
 	case EFAULT:
 		datp_log(2, "%s: cannot register memory that is not mapped, or not writable",
 			 ia->base.name);
-		return DATP_ERR_PRIV_WRITE;
+		return DATP_ERR_ARG3;
 	case EINVAL:
 		return DATP_ERR_ARG4;
 	default:

@@ -106,4 +106,5 @@ const struct rdma_kind iw_kind = {
 	.fails_alike = is_siw, /* siw 6.1: a TCP connection that is gone, most of all */
 	.plug = iw_plug,
 	.reads_unchecked = is_siw, /* siw 6.1: bounds and key only */
+	.reads_unfenced = is_siw, /* siw 6.1: nothing of the queue goes on after one */
 };

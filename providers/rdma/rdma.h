@@ -56,6 +56,8 @@ struct rdma_kind {
 	bool (*crossed)(const struct rdma_ia *ia);
 	/* whether the device serves a read whatever rights its memory has. NULL: no */
 	bool (*reads_unchecked)(const struct rdma_ia *ia);
+	/* whether the device chokes on a read that is fenced. NULL: no */
+	bool (*reads_unfenced)(const struct rdma_ia *ia);
 	/* whether all that goes wrong in sending is an error of the queue pair to it. NULL: no */
 	bool (*fails_alike)(const struct rdma_ia *ia);
 	/*
@@ -268,8 +270,6 @@ struct rdma_cr {
 	struct rdma_conn_param offer; /* what the active side asked for */
 };
 
-/* What dat.conf says about an adapter. */
-struct rdma_options {
 /*
  * Messages up to here are handed to the device along with the request unless dat.conf says otherwise: a
  * cache line, which every device has room for in a request as it is. The device, or its driver, then has
@@ -277,6 +277,8 @@ struct rdma_options {
  */
 #define RDMA_INLINE 64
 
+/* What dat.conf says about an adapter. */
+struct rdma_options {
 	char where[256]; /* netdev, address, host name or verbs device */
 	int port;	 /* of a verbs device, from 1; 0: any */
 	int resolve_ms, resolve_tries;

@@ -184,6 +184,17 @@ static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr
 	return result(ibv_post_send(ep->qp, wr, &bad));
 }
 
+/*
+ * A fence waits for the reads before it. Where a read cannot have one, it is left out: in iWARP a read is
+ * answered after those before it, and the answers arrive in that order.
+ */
+static unsigned int fence_of(const struct rdma_ia *ia, enum ibv_wr_opcode opcode)
+{
+	if (opcode == IBV_WR_RDMA_READ && ia->kind->reads_unfenced && ia->kind->reads_unfenced(ia))
+		return 0;
+	return IBV_SEND_FENCE;
+}
+
 static inline __attribute__((always_inline)) enum datp_err
 post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
 	     const struct datp_rge *remote, enum ibv_wr_opcode opcode)
@@ -209,7 +220,7 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 	wr.opcode = opcode;
 	wr.send_flags = signal_of(ep, wqe);
 	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
-		wr.send_flags |= IBV_SEND_FENCE;
+		wr.send_flags |= fence_of(rdma_ia(base->obj.ia), opcode);
 	if (opcode == IBV_WR_SEND && (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
 		wr.send_flags |= IBV_SEND_SOLICITED;
 	if (opcode != IBV_WR_RDMA_READ && wqe->len <= ep->max_inline)

@@ -95,6 +95,38 @@ DAT_IA_ADDRESS_PTR api_address(void)
 	return api.attr.ia_address_ptr;
 }
 
+const char *api_transport(const char *name)
+{
+	for (DAT_COUNT i = 0; i < api.attr.num_transport_attr; i++)
+		if (!strcmp(api.attr.transport_attr[i].name, name))
+			return api.attr.transport_attr[i].value;
+	return NULL;
+}
+
+bool api_declares(const char *name, const char *value)
+{
+	const char *declared = api_transport(name);
+
+	return declared && !strcmp(declared, value);
+}
+
+bool api_over_verbs(void)
+{
+	return api_transport("device") != NULL;
+}
+
+void api_skip_where_nothing_waits(void)
+{
+	if (api_declares("transport", "iWARP"))
+		check_skip("in iWARP a message that finds no receive ends the connection");
+}
+
+void api_skip_where_any_message_wakes(void)
+{
+	if (api_declares("solicited", "unknown"))
+		check_skip("the device does not know solicited messages from others");
+}
+
 int api_descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");

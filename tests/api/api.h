@@ -80,6 +80,18 @@ DAT_TIMEOUT api_patience(void);	      /* the bound of a wait, in microseconds */
 DAT_IA_ADDRESS_PTR api_address(void); /* this IA's own */
 int api_descriptors(void);	      /* how many files this process has open */
 
+/*
+ * What the adapter declares of its transport, by an attribute; its provider's manual, and datconform(1),
+ * say what they mean. NULL: nothing of that name.
+ */
+const char *api_transport(const char *name);
+bool api_declares(const char *name, const char *value);
+bool api_over_verbs(void); /* a device and its driver judge, and name what went wrong */
+/* Ends the test where a message without a receive does not wait for one, but ends the connection. */
+void api_skip_where_nothing_waits(void);
+/* ... where who waits for solicited messages is woken by any. */
+void api_skip_where_any_message_wakes(void);
+
 /* Objects; each REQUIREs success. */
 DAT_EVD_HANDLE api_evd(DAT_COUNT qlen, DAT_EVD_FLAGS flags);
 DAT_EVD_HANDLE api_evd_cno(DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_CNO_HANDLE cno);
@@ -146,6 +158,8 @@ DAT_RETURN api_post_se(DAT_EVD_HANDLE evd, uint64_t number);
 	api_dto_at(evd, ep, cookie, status, #status, length, __FILE__, __LINE__)
 #define API_BIND(evd, rmr, cookie, status)                                                         \
 	api_bind_at(evd, rmr, cookie, status, #status, __FILE__, __LINE__)
+/* ... or of an RDMA operation that the other side refuses, which breaks the connection of this end */
+#define API_REFUSED(end, cookie) api_refused_at(end, cookie, __FILE__, __LINE__)
 #define API_SE(evd, number)    api_se_at(evd, number, __FILE__, __LINE__)
 /* DISCONNECTED or BROKEN: the connection is over, whatever ended it */
 #define API_CONN_OVER(evd, ep) api_conn_over_at(evd, ep, __FILE__, __LINE__)
@@ -165,6 +179,7 @@ void api_dto_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
 void api_bind_at(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
 		 DAT_DTO_COMPLETION_STATUS status, const char *name, const char *file,
 		 unsigned int line);
+void api_refused_at(const struct api_end *end, uint64_t cookie, const char *file, unsigned int line);
 void api_se_at(DAT_EVD_HANDLE evd, uint64_t number, const char *file, unsigned int line);
 void api_conn_over_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, const char *file, unsigned int line);
 void api_empty_at(DAT_EVD_HANDLE evd, const char *file, unsigned int line);

@@ -105,6 +105,27 @@ void api_dto_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
 			  "transfered_length", file, line);
 }
 
+/* Where a refusal shows in the end of the connection only, the operation may have ended before. */
+void api_refused_at(const struct api_end *end, uint64_t cookie, const char *file, unsigned int line)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
+
+	if (!api_declares("refused_access", "ends")) {
+		api_dto_at(end->request, end->ep, cookie, DAT_DTO_ERR_REMOTE_ACCESS,
+			   "DAT_DTO_ERR_REMOTE_ACCESS", API_ANY_LENGTH, file, line);
+		api_conn_at(end->connect, end->ep, DAT_CONNECTION_EVENT_BROKEN,
+			    "DAT_CONNECTION_EVENT_BROKEN", file, line);
+		return;
+	}
+	api_event_at(end->request, &event, file, line);
+	want_number(&event, DAT_DTO_COMPLETION_EVENT, "a completion", file, line);
+	dto = &event.event_data.dto_completion_event_data;
+	check_true(dto->ep_handle == end->ep && dto->user_cookie.as_64 == cookie, false,
+		   "the completion is the operation's", file, line);
+	api_conn_over_at(end->connect, end->ep, file, line);
+}
+
 void api_bind_at(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
 		 DAT_DTO_COMPLETION_STATUS status, const char *name, const char *file,
 		 unsigned int line)

@@ -2,7 +2,7 @@
 # The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. Their results are
 # fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it,
 # the last of two --timeout counts.
-FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test vipl_test hosts_test \
+FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test api_test vipl_test hosts_test \
 	vipl_hosts_test
 FABRIC_HOST_TESTS = lab_test
 FABRIC_OPTIONS_datctl_test = --timeout 1200
@@ -10,7 +10,7 @@ FABRIC_OPTIONS_fault_test = --timeout 1200
 FABRIC_OPTIONS_hosts_test = --hosts 2
 FABRIC_OPTIONS_vipl_test = --timeout 1200
 FABRIC_OPTIONS_vipl_hosts_test = --hosts 2
-FABRIC_NEEDS = examples/exchange examples/vipl_exchange $(VIPL_TESTS) $(FABRIC_PROGS)
+FABRIC_NEEDS = examples/exchange examples/vipl_exchange $(API_TESTS) $(VIPL_TESTS) $(FABRIC_PROGS)
 FABRIC_PROGS =
 FABRIC_RESULTS = $(FABRIC_HOST_TESTS:%=fabric/%.trs) $(FABRIC_TESTS:%=fabric/%.trs)
 

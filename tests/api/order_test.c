@@ -205,6 +205,19 @@ static uint64_t poll_until_changed(const void *where, uint64_t old)
 	return word;
 }
 
+/*
+ * A driver without hardware may copy byte by byte, upwards, so that a word can be seen half written: rxe
+ * does so by memcpy(), on a processor that has `erms`. Then the whole word tells.
+ */
+static uint64_t poll_until_written(const void *where, uint64_t whole)
+{
+	uint64_t word = poll_until_changed(where, 0);
+
+	while (word != whole && api_over_verbs())
+		word = poll_until_changed(where, word);
+	return word;
+}
+
 static void poll_last_words(void *arg)
 {
 	(void)arg;
@@ -215,7 +228,7 @@ static void poll_last_words(void *arg)
 
 		memset(buf.mem, 0, size);
 		check_signal(CHECK_PARENT);
-		REQUIRE_EQ_INT(poll_until_changed(buf.mem + size - 8, 0), word_of(k));
+		REQUIRE_EQ_INT(poll_until_written(buf.mem + size - 8, word_of(k)), word_of(k));
 		for (size_t w = 0; w < words; w++)
 			REQUIRE_EQ_INT(mem[w], word_of(k));
 	}
@@ -402,6 +415,9 @@ static void completion_gives_the_buffer_back(void)
 {
 	pid_t peer = initiator_open(collect_reused);
 
+	if (api_declares("transport", "iWARP"))
+		check_kill(peer);
+	api_skip_where_nothing_waits(); /* the peer may be behind */
 	check_await(peer);
 	for (uint64_t k = 0; k < REUSES; k++) {
 		size_t size = 8 + k * 331 % 40000;

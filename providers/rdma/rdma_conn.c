@@ -7,8 +7,9 @@
  * A worker is a thread in rdma_connect on a device where that blocks. Nothing waits for it: an IA that is
  * closed meanwhile leaves it its connection and its hold on the channel, and it cleans up. Likewise a
  * thread that destroys an attempt there. An endpoint that gives its attempt up cancels the worker, since the
- * kernel does not let go of the queue pair before rdma_connect has returned; but not while the peer may be
- * about to answer: a connection that ends before siw has accepted it takes the peer's listener along.
+ * kernel does not let go of the queue pair before rdma_connect has returned; but not while the peer
+ * may be about to answer: a connection that ends before siw has accepted it takes the peer's listener
+ * along.
  */
 #include "rdma.h"
 #include <errno.h>
@@ -18,8 +19,8 @@
 #include <time.h>
 
 /*
- * A host that is there answers within that, and rdma_connect returns: the connection lives on until the peer's
- * connection manager has answered, too.
+ * A host that is there answers within that, and rdma_connect returns: the connection lives on until
+ * the peer's connection manager has answered, too.
  */
 enum { HANDSHAKE_MS = 250 };
 

@@ -83,7 +83,7 @@ static void cut_off(void *arg)
 	sem_post(&twist.open);
 }
 
-/* Of a frame that is left by a cancellation the address sanitizer would believe that it is still there. */
+/* A frame that is left by a cancellation is still there to the address sanitizer. */
 __attribute__((no_sanitize("address"))) int rdma_connect(struct rdma_cm_id *id,
 							 struct rdma_conn_param *param)
 {

@@ -20,7 +20,7 @@
 #define SOFT_EAGER_MIN	   64
 #define SOFT_EAGER_DEFAULT 65536
 #define SOFT_EAGER_MAX	   (1u << 20)
-#define SOFT_EAGER_SURE	   16384 /* up to here two copies are cheaper than the kernel's one */
+#define SOFT_EAGER_SURE	   6144 /* up to here two copies are no slower than the kernel's one */
 #define SOFT_PORT_MAX	   65536
 #define SOFT_SHARE_BUCKETS 64
 #define SOFT_REALM_MAX	   31

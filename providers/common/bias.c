@@ -150,8 +150,11 @@ bool bias_revoke(_Atomic uint32_t *lock)
 	/* relaxed, all: the fence below orders them for the owner, the list's lock and the word's users for others */
 	owner = atomic_load_explicit(&bias->owner, memory_order_relaxed);
 	atomic_store_explicit(&bias->owner, 0, memory_order_relaxed);
-	/* a lock as any again, and ours; who has it biased leaves soon */
-	atomic_store_explicit(lock, LOCK_HELD, memory_order_relaxed);
+	/*
+	 * a lock as any again, and ours; who has it biased leaves soon. Others may sleep, of whom the word does not
+	 * tell: if the last unlock before the bias woke one of several, it is up to that one, who may be us
+	 */
+	atomic_store_explicit(lock, LOCK_SLEPT_ON, memory_order_relaxed);
 	datp_unlock(&list.lock);
 	if (owner == datp_thread()) {
 		/* on a way that has not heard of the bias; inside only if it was called from a signal's handler there */

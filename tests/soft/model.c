@@ -877,7 +877,21 @@ void model_futex_wait(_Atomic uint32_t *at, uint32_t seen)
 		self()->history = mix(self()->history, self()->view.seen[w]);
 }
 
-/* FUTEX_WAKE is all that is called. */
+void model_futex_wake_one(_Atomic uint32_t *at)
+{
+	if (m.self < 0)
+		return;
+	before_step(NULL);
+	for (int t = 0; t < m.threads; t++)
+		if (m.thread[t].state == SLEEPS && m.thread[t].on == (const volatile void *)at) {
+			m.thread[t].state = RUNS;
+			break;
+		}
+	wrote();
+	note("wakes one", "", 0, 0);
+}
+
+/* FUTEX_WAKE of all is all that is called. */
 long model_syscall(long number, ...)
 {
 	const volatile void *at;

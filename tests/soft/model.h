@@ -74,6 +74,7 @@ void model_pause(void);		       /* others may come between: in the middle of a c
 void model_yield(void);		       /* until another thread has done something */
 bool model_dead(int thread);	       /* it has died; all that it did is seen */
 void model_futex_wait(_Atomic uint32_t *word, uint32_t seen);
+void model_futex_wake_one(_Atomic uint32_t *word); /* the first of the threads that sleep on it */
 int model_self(void);
 
 /* ---- behind the names ---- */

@@ -9,6 +9,7 @@
  */
 #include "lock.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -117,10 +118,19 @@ void datp_bias_left_slow(struct datp_bias *bias)
 void datp_bias_fence(void)
 {
 	struct timespec pause = { .tv_nsec = 1000000 };
+	int before;
 
-	/* Something forbids it that did not at first: a store takes nanoseconds to be seen, wherever it was made. */
-	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-		nanosleep(&pause, NULL);
+	if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+		return;
+	/*
+	 * Something forbids it that did not at first: a store takes nanoseconds to be seen, wherever it was made. Not
+	 * cut short by a signal, and no place to be cancelled at: a lock may be ours.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	while (nanosleep(&pause, &pause) && errno == EINTR)
+		;
+	pthread_setcancelstate(before, &before);
 }
 
 static void await_outside(struct datp_bias *bias)
@@ -157,6 +167,8 @@ bool bias_revoke(_Atomic uint32_t *lock)
 	atomic_store_explicit(lock, LOCK_SLEPT_ON, memory_order_relaxed);
 	datp_unlock(&list.lock);
 	if (owner == datp_thread()) {
+		/* as for others: who still finds our name there has done what he did before for us to see */
+		atomic_thread_fence(memory_order_seq_cst);
 		/* on a way that has not heard of the bias; inside only if it was called from a signal's handler there */
 		await_outside(bias);
 	} else {

@@ -144,7 +144,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define datp_unlock(lock)		   model_unlock(lock)
 #define datp_wqe_done(wqe, status, len, s) model_wqe_done(wqe, status, len, s)
 #define sched_yield()			   model_yield()
-#define nanosleep(time, left)		   ((void)(time), (void)(left), model_yield())
+#define nanosleep(time, left)		   ({ (void)(time); (void)(left); model_yield(); 0; })
 #define syscall				   model_syscall
 #define write(fd, bytes, size)		   model_bell(fd, bytes, size)
 

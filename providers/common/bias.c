@@ -38,11 +38,21 @@ static int membarrier(int command)
 	return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
+/* Who held the list's lock may not be in the child, and the parent's biased locks are of no use there. */
+static void after_fork_in_child(void)
+{
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		list.bucket[i] = NULL;
+	/* relaxed: there is no other thread */
+	atomic_store_explicit(&list.lock, 0, memory_order_relaxed);
+}
+
 /* The thread sanitizer does not know of fences that others have us pass, so under it there are no biased locks. */
 static void look_once(void)
 {
 #ifndef __SANITIZE_THREAD__
-	possible = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+	possible = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
+		   pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
 #endif
 }
 

@@ -163,6 +163,46 @@ static void who_takes_it_away_waits_for_the_owner_to_leave(void)
 	pthread_join(thread, NULL);
 }
 
+static _Atomic bool over;
+
+static void *grants_and_revocations(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&over)) {
+		bias.enough = 1;
+		turns(2);
+		plain_turn();
+	}
+	return NULL;
+}
+
+static void child_of_its_own(void *arg)
+{
+	(void)arg;
+	set_up();
+	turns(TURNS);
+	CHECK_EQ_INT(lock, LOCK_BIASED);
+	plain_turn();
+	CHECK_EQ_INT(lock, LOCK_FREE);
+}
+
+#define CHILDREN 300
+
+/* A child may open anew: it has locks of its own then. */
+static void child_that_is_forked_at_any_time_has_biased_locks(void)
+{
+	pthread_t thread;
+
+	needs_biases();
+	atomic_store(&over, false);
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, grants_and_revocations, NULL), 0);
+	for (int i = 0; i < CHILDREN; i++) {
+		check_join(check_fork(child_of_its_own, NULL));
+	}
+	atomic_store(&over, true);
+	pthread_join(thread, NULL);
+}
+
 #define THREADS 3
 #define ROUNDS	100000
 
@@ -199,6 +239,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(lock_of_a_thread_that_has_ended_is_free),
 	CHECK_TEST(without_its_bias_it_is_a_lock_as_any),
 	CHECK_TEST(who_takes_it_away_waits_for_the_owner_to_leave),
+	CHECK_TEST(child_that_is_forked_at_any_time_has_biased_locks),
 	CHECK_TEST(none_is_inside_with_another),
 	CHECK_END
 };

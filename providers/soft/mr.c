@@ -17,6 +17,7 @@
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
 #define MR_REST	    4096u /* so many others are freed before an index is used again */
+#define QUIESCE_SPINS 100   /* short sections: an owner that runs is outside by then */
 
 enum datp_err soft_mr_init(struct soft_ia *ia)
 {
@@ -268,19 +269,33 @@ static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
 	return true;
 }
 
-/* For all of those at once; nobody has his bias taken away. */
+/*
+ * Until an owner is outside. He stays long only if he does not run, maybe because we do: then his bias is taken away,
+ * for who does that sleeps meanwhile. Without ia.lock, which he may want in there.
+ */
+static void quiesce_owner(struct soft_ep *ep)
+{
+	for (int i = 0; i < QUIESCE_SPINS; i++) {
+		if (!datp_bias_inside(&ep->bias))
+			return;
+		sched_yield();
+	}
+	datp_lock(&ep->base.lock);
+	datp_unlock(&ep->base.lock);
+}
+
+/* For all of those at once; hardly anybody has his bias taken away. */
 static void quiesce_biased_locked(struct soft_ia *ia)
 {
 	datp_bias_fence();
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
 
-		while (ep && datp_bias_inside(&ep->bias)) {
-			/* he may want it in there */
-			datp_unlock(&ia->lock);
-			sched_yield();
-			datp_lock(&ia->lock);
-		}
+		if (!ep || !datp_bias_inside(&ep->bias))
+			continue;
+		datp_unlock(&ia->lock);
+		quiesce_owner(ep);
+		datp_lock(&ia->lock);
 	}
 }
 

@@ -18,6 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__has_feature) && !defined(__SANITIZE_THREAD__) /* clang's way to say so */
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
 #define BUCKETS 1024u
 #ifndef BIAS_ENOUGH
 #define BIAS_ENOUGH	64u
@@ -51,9 +57,9 @@ static void after_fork_in_child(void)
 static void look_once(void)
 {
 #ifndef __SANITIZE_THREAD__
-	possible = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
-		   pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
+	possible = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 #endif
+	possible = possible && pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
 }
 
 static struct datp_bias **bucket_of(const _Atomic uint32_t *lock)
@@ -90,7 +96,7 @@ void datp_bias_fini(struct datp_bias *bias, _Atomic uint32_t *lock)
 /* The lock is held, and will be free for its owner-to-be. */
 bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 {
-	uintptr_t self = datp_thread();
+	uintptr_t self = bias->latest; /* as the caller names itself: not everywhere do its file and ours agree */
 	uint32_t held = LOCK_HELD;
 	struct datp_bias **link;
 
@@ -176,6 +182,7 @@ bool bias_revoke(_Atomic uint32_t *lock)
 	 */
 	atomic_store_explicit(lock, LOCK_SLEPT_ON, memory_order_relaxed);
 	datp_unlock(&list.lock);
+	/* or he is, by another file's name: then the fence is not needed, and does no harm */
 	if (owner == datp_thread()) {
 		/* as for others: who still finds our name there has done what he did before for us to see */
 		atomic_thread_fence(memory_order_seq_cst);

@@ -439,6 +439,19 @@ void rdma_ep_greeted(struct datp_ep *base)
 		rdma_conn_leave(conn);
 }
 
+/*
+ * Has the peer taken its reply back? It does where it disconnects before our confirmation has come: it
+ * has no connection to end yet, and its connection manager rejects. The kernel has no parameters for a
+ * queue pair then.
+ */
+static bool taken_back(struct rdma_conn *conn)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+	int mask;
+
+	return rdma_init_qp_attr(conn->id, &attr, &mask) && errno == EINVAL;
+}
+
 /* The peer's reply: our side of the queue pair, then the confirmation. Service thread. */
 static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 		     const struct rdma_conn_param *param)
@@ -447,6 +460,10 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 	/* a peer that asked for none may read nevertheless */
 	int err = rdma_qp_connect(ep, conn->id, in ? in : 1, reads_out(conn, param));
 
+	if (err && taken_back(conn)) {
+		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		return;
+	}
 	if (err) {
 		datp_log(1, "%s: cannot connect a queue pair: %s", conn->ia->base.name,
 			 strerror(err));
@@ -455,7 +472,8 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 	}
 	established(conn, ep, param);
 	if (rdma_establish(conn->id))
-		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
+		rdma_ep_lost(ep, taken_back(conn) ? DAT_CONNECTION_EVENT_DISCONNECTED
+						  : DAT_CONNECTION_EVENT_BROKEN);
 }
 
 static void notify_heard(struct datp_ep *base)
@@ -606,8 +624,22 @@ static bool stale(struct rdma_conn *conn, int status)
 	return send_another(conn);
 }
 
+/*
+ * A peer that disconnects before our confirmation has come has no other way to say so. Its id is gone, as
+ * the connection is for the kernel: there is nobody to answer, and no further event to wait for.
+ */
+static void rejected_late(struct rdma_conn *conn, struct rdma_ep *ep)
+{
+	conn->established = false;
+	rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
 static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_cm_event *event)
 {
+	if (conn->established) {
+		rejected_late(conn, ep);
+		return;
+	}
 	/* more private data are asked for */
 	if (conn->part == 1 && rdma_wire_is_more(&event->param.conn) && send_another(conn))
 		return;

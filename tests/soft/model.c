@@ -877,36 +877,18 @@ void model_futex_wait(_Atomic uint32_t *at, uint32_t seen)
 		self()->history = mix(self()->history, self()->view.seen[w]);
 }
 
-void model_futex_wake_one(_Atomic uint32_t *at)
+void model_futex_wake(_Atomic uint32_t *at, bool all)
 {
+	bool more = true;
+
 	if (m.self < 0)
 		return;
 	before_step(NULL);
-	for (int t = 0; t < m.threads; t++)
+	for (int t = 0; t < m.threads && more; t++)
 		if (m.thread[t].state == SLEEPS && m.thread[t].on == (const volatile void *)at) {
 			m.thread[t].state = RUNS;
-			break;
+			more = all;
 		}
 	wrote();
-	note("wakes one", "", 0, 0);
-}
-
-/* FUTEX_WAKE of all is all that is called. */
-long model_syscall(long number, ...)
-{
-	const volatile void *at;
-	va_list args;
-
-	va_start(args, number);
-	at = va_arg(args, void *);
-	va_end(args);
-	if (m.self < 0)
-		return 0;
-	before_step(NULL);
-	for (int t = 0; t < m.threads; t++)
-		if (m.thread[t].state == SLEEPS && m.thread[t].on == at)
-			m.thread[t].state = RUNS;
-	wrote();
-	note("wakes", "", (uint64_t)number, 0);
-	return 0;
+	note(all ? "wakes" : "wakes one", "", 0, 0);
 }

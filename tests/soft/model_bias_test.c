@@ -57,7 +57,7 @@ static long kernel(long number, ...)
 	if ((op & ~FUTEX_PRIVATE_FLAG) == FUTEX_WAIT)
 		model_futex_wait(word, seen);
 	else
-		model_futex_wake_one(word); /* more are never asked for */
+		model_futex_wake(word, false); /* more are never asked for */
 	return 0;
 }
 

@@ -124,7 +124,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 	complete(side, wqe, status);
 	/* as libdatp does for an event that it queues: another thread may be asleep */
 	atomic_fetch_add_explicit(&side->evd.cq.ring->bell, 1, memory_order_release);
-	model_syscall(SYS_futex, &side->evd.cq.ring->bell);
+	model_futex_wake(&side->evd.cq.ring->bell, true);
 }
 
 /* ------------------------------------------------------------------ set-up */

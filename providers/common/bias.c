@@ -7,10 +7,10 @@
  * at any later time; it finds its name gone then, and says that it has left. If somebody else were the owner by then, that would be said
  * of him.
  */
+#include "futex.h"
 #include "lock.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
@@ -128,7 +128,7 @@ bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 
 void datp_bias_left_slow(struct datp_bias *bias)
 {
-	syscall(SYS_futex, &bias->inside, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+	futex_wake(&bias->inside, false);
 }
 
 void datp_bias_fence(void)
@@ -156,14 +156,13 @@ static void await_outside(struct datp_bias *bias)
 			return;
 		sched_yield();
 	}
-	while (datp_bias_inside(bias))
-		syscall(SYS_futex, &bias->inside, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+	futex_await_zero(&bias->inside);
 }
 
 bool bias_revoke(_Atomic uint32_t *lock)
 {
 	struct datp_bias **link, *bias;
-	uintptr_t owner;
+	bool mine;
 
 	datp_lock(&list.lock);
 	link = find_locked(lock);
@@ -174,7 +173,7 @@ bool bias_revoke(_Atomic uint32_t *lock)
 	}
 	*link = bias->next;
 	/* relaxed, all: the fence below orders them for the owner, the list's lock and the word's users for others */
-	owner = atomic_load_explicit(&bias->owner, memory_order_relaxed);
+	mine = datp_bias_mine(bias);
 	atomic_store_explicit(&bias->owner, 0, memory_order_relaxed);
 	/*
 	 * a lock as any again, and ours; who has it biased leaves soon. Others may sleep, of whom the word does not
@@ -182,18 +181,18 @@ bool bias_revoke(_Atomic uint32_t *lock)
 	 */
 	atomic_store_explicit(lock, LOCK_SLEPT_ON, memory_order_relaxed);
 	datp_unlock(&list.lock);
-	/* or he is, by another file's name: then the fence is not needed, and does no harm */
-	if (owner == datp_thread()) {
-		/* as for others: who still finds our name there has done what he did before for us to see */
+	/*
+	 * Ours, on a way that has not heard of the bias: our own fence does, for who still finds our name there has
+	 * done what he did before for us to see. Where it is ours by another file's name, the other does no harm.
+	 */
+	if (mine)
 		atomic_thread_fence(memory_order_seq_cst);
-		/* on a way that has not heard of the bias; inside only if it was called from a signal's handler there */
-		await_outside(bias);
-	} else {
+	else
 		datp_bias_fence();
-		await_outside(bias);
-		if (bias->enough < BIAS_ENOUGH_MAX)
-			bias->enough *= 2;
-	}
+	/* we are inside only if we have been called from a signal's handler there */
+	await_outside(bias);
+	if (!mine && bias->enough < BIAS_ENOUGH_MAX)
+		bias->enough *= 2;
 	bias->turns = 0;
 	return true;
 }

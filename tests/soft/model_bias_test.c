@@ -54,10 +54,11 @@ static long kernel(long number, ...)
 	op = va_arg(args, int);
 	seen = va_arg(args, uint32_t);
 	va_end(args);
-	if ((op & ~FUTEX_PRIVATE_FLAG) == FUTEX_WAIT)
+	op &= ~FUTEX_PRIVATE_FLAG;
+	if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET)
 		model_futex_wait(word, seen);
 	else
-		model_futex_wake(word, false); /* more are never asked for */
+		model_futex_wake(word, seen != 1); /* in the place of `seen`: how many */
 	return 0;
 }
 

@@ -56,6 +56,14 @@ static pthread_t talk_for_a_while(struct api_buf *where)
 	return thread;
 }
 
+static void end_of_the_pair(void)
+{
+	api_end_free(&pair.a);
+	api_end_free(&pair.b);
+	REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
+	check_alive();
+}
+
 /* The page takes no more writes when its region is freed: one that came late would end the test. */
 static void region_that_is_freed_is_not_written_to_any_more(void)
 {
@@ -70,10 +78,7 @@ static void region_that_is_freed_is_not_written_to_any_more(void)
 		REQUIRE(mprotect(region.mem, 4096, PROT_READ) == 0);
 		pthread_join(thread, NULL);
 		REQUIRE(mprotect(region.mem, 4096, PROT_READ | PROT_WRITE) == 0);
-		api_end_free(&pair.a);
-		api_end_free(&pair.b);
-		REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
-		check_alive();
+		end_of_the_pair();
 	}
 }
 
@@ -90,10 +95,7 @@ static void connection_is_ended_by_another_thread(void)
 		pthread_join(thread, NULL);
 		API_CONN_OVER(pair.a.connect, pair.a.ep);
 		API_CONN_OVER(pair.b.connect, pair.b.ep);
-		api_end_free(&pair.a);
-		api_end_free(&pair.b);
-		REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
-		check_alive();
+		end_of_the_pair();
 	}
 }
 

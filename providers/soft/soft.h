@@ -4,7 +4,8 @@
  *
  * Locks of its own, in the order of <datp/provider.h>: poll lock of an EVD (or soft_cq.lock of the
  * sink) > EP > engine word (shared, see shm.h) > { soft_ia.lock, SRQ } > EVD. soft_ia.lock guards
- * the tables of ports, peers and memory, and is held for no call but the arena's.
+ * the tables of ports, peers and memory, and is held for no call but the arena's. That of the process's
+ * IAs, by which a socket is opened and listed in one step for fork(), is before it: ia.h.
  */
 #ifndef SOFT_H
 #define SOFT_H

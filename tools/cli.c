@@ -112,23 +112,26 @@ char *cli_vtext(const char *fmt, va_list args)
 	return result;
 }
 
-static void message(const char *fmt, va_list args)
+/* In one write, to its end: another process may have the same stderr, and something to say at the same time. */
+static void message(const char *join, const char *end, const char *fmt, va_list args)
 {
 	char *text = cli_vtext(fmt, args);
 
 	fflush(stdout);
-	fprintf(stderr, "%s: %s", cli.name, text);
+	fprintf(stderr, "%s: %s%s%s\n", cli.name, text, join, end);
 	free(text);
 }
 
 int cli_usage(const char *fmt, ...)
 {
 	va_list args;
+	char *end;
 
 	va_start(args, fmt);
-	message(fmt, args);
+	end = cli_text("Try '%s --help'.", cli.command);
+	message("\n", end, fmt, args);
 	va_end(args);
-	fprintf(stderr, "\nTry '%s --help'.\n", cli.command);
+	free(end);
 	return CLI_USAGE;
 }
 
@@ -137,9 +140,8 @@ void cli_error(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	message(fmt, args);
+	message("", "", fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
 }
 
 const char *cli_remedy(DAT_RETURN ret)
@@ -162,27 +164,29 @@ const char *cli_remedy(DAT_RETURN ret)
 	}
 }
 
-void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
+/* The names of a return value. */
+static char *return_text(DAT_RETURN ret)
 {
 	const char *major = "unknown", *minor = "";
+
+	if (dat_strerror(ret, &major, &minor) != DAT_SUCCESS)
+		return cli_text("unknown return value 0x%08x", (unsigned int)ret);
+	return DAT_GET_SUBTYPE(ret) != 0 ? cli_text("%s %s", major, minor) : cli_text("%s", major);
+}
+
+void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
+{
+	char *name = return_text(ret), *end;
 	va_list args;
 
-	va_start(args, fmt);
-	message(fmt, args);
-	va_end(args);
-
-	if (dat_strerror(ret, &major, &minor) != DAT_SUCCESS) {
-		fprintf(stderr, ": unknown return value 0x%08x", (unsigned int)ret);
-	} else {
-		fprintf(stderr, ": %s", major);
-		if (DAT_GET_SUBTYPE(ret) != 0)
-			fprintf(stderr, " %s", minor);
-	}
 	if (remedy == NULL)
 		remedy = cli_remedy(ret);
-	if (remedy != NULL)
-		fprintf(stderr, "; %s", remedy);
-	fputc('\n', stderr);
+	end = cli_text("%s%s%s", name, remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
+	va_start(args, fmt);
+	message(": ", end, fmt, args);
+	va_end(args);
+	free(end);
+	free(name);
 }
 
 void cli_open_error(DAT_RETURN ret, const char *adapter)

@@ -45,6 +45,14 @@ static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 	return value < max ? value : max;
 }
 
+/* By default as many as fit into the caches of most machines, and at least two. */
+uint32_t perf_window(enum perf_test test, uint64_t size)
+{
+	if (perf_methods[test].latency || size == 0)
+		return 1;
+	return (uint32_t)clamp((UINT64_C(8) << 20) / size, 2, 64);
+}
+
 /* Fills in what the user left open: enough messages for a steady figure in about a second. */
 static struct perf_spec complete(const struct perf_options *opt, enum perf_test test, uint64_t size)
 {
@@ -66,10 +74,9 @@ static struct perf_spec complete(const struct perf_options *opt, enum perf_test 
 			spec.iters = (uint32_t)clamp((UINT64_C(256) << 20) / size,
 						     size > LARGE ? 3 : 100, 10000);
 	} else {
-		/* As many as fit into the caches of most machines, and at least two. */
 		spec.window = opt->spec.window;
 		if (spec.window == 0)
-			spec.window = (uint32_t)clamp((UINT64_C(8) << 20) / size, 2, 64);
+			spec.window = perf_window(test, size);
 		if (spec.iters == 0)
 			spec.iters = (uint32_t)clamp((UINT64_C(512) << 20) / size,
 						     size > LARGE ? 4 : 64, 100000);

@@ -47,7 +47,7 @@ struct perf_spec {
 	enum perf_memory memory;	/* what is registered */
 	bool both;		/* bandwidth: both sides send, write or read at once */
 	bool verify;		/* as many messages are verified as are measured */
-	uint32_t duration_s;	/* iters are chosen to take so long; 0: they are given */
+	double duration_s;	/* iters are chosen to take so long; 0: they are given */
 	bool wait;		/* sleep for events */
 };
 
@@ -319,6 +319,7 @@ struct perf_method {
 };
 
 extern const struct perf_method perf_methods[PERF_TESTS];
+uint32_t perf_window(enum perf_test test, uint64_t size);	/* the default (datperf.c) */
 bool perf_waits(enum perf_test test);	/* it can sleep for its events */
 
 /* datperf_lat.c, datperf_bw.c, datperf_rate.c: the methods */

@@ -45,7 +45,7 @@ static const char help_text[] =
 	"  --memory KIND      of the messages: private, memfd (shareable pages), or shared (those,\n"
 	"                     registered as DAT_MEM_TYPE_SHARED_VIRTUAL)\n"
 	"  --iters N          messages (or connections) to measure\n"
-	"  --duration S       as many as take about S seconds\n"
+	"  --duration S       as many as take about S seconds (0.5, say)\n"
 	"  --warmup N         messages before the clock starts\n"
 	"  --wait             sleep in dat_evd_wait for each event instead of polling\n"
 	"  --verify           verify as many messages as are measured, not only some hundred\n"
@@ -72,8 +72,8 @@ static const char help_text[] =
 	"\n"
 	"JSON: test, ia, size, iters, lat_us_median, lat_us_p99, bw_MBps (1 MB = 10^6 bytes),\n"
 	"rate_per_s, window, eps, threads, bidirectional, wait, memory, verified; null for what a\n"
-	"test does not measure. With --histogram also histogram: pairs of a latency and how many\n"
-	"messages took so long.\n"
+	"test does not measure or verify. With --histogram also histogram: pairs of a latency and\n"
+	"how many messages took so long.\n"
 	"\n"
 	"Exit status: 0 it worked and all data were right, 1 it failed, 2 the command line is\n"
 	"wrong.\n";
@@ -196,6 +196,35 @@ static int parse_u32(const char *name, const char *text, uint64_t min, uint64_t 
 	return status;
 }
 
+/* "2", or "0.5": digits, whatever the locale; to the nanosecond. */
+static bool decimal(const char *text, double *value)
+{
+	size_t whole = strspn(text, "0123456789"), part = 0;
+	double scale = 1;
+
+	if (text[whole] == '.')
+		part = strspn(text + whole + 1, "0123456789");
+	if (whole == 0 || whole > 9 || part > 9 || text[whole + (part > 0 ? part + 1 : 0)] != '\0')
+		return false;
+	*value = 0;
+	for (const char *c = text; *c != '\0'; c++) {
+		if (*c == '.')
+			continue;
+		*value = *value * 10 + (*c - '0');
+		if (c > text + whole)
+			scale *= 10;
+	}
+	*value /= scale;
+	return true;
+}
+
+static int parse_duration(const char *text, double *seconds)
+{
+	if (decimal(text, seconds) && *seconds >= 0.001 && *seconds <= 3600)
+		return CLI_OK;
+	return cli_usage("--duration: '%s' is no number of seconds from 0.001 to 3600", text);
+}
+
 /* Options without a value. */
 static bool parse_flag(int id, struct perf_options *opt)
 {
@@ -262,7 +291,7 @@ static int parse_option(int id, const char *text, struct perf_options *opt)
 	case OPT_ITERS:
 		return parse_u32("--iters", text, 1, MAX_ITERS, &opt->spec.iters);
 	case OPT_DURATION:
-		return parse_u32("--duration", text, 1, 3600, &opt->spec.duration_s);
+		return parse_duration(text, &opt->spec.duration_s);
 	case OPT_WARMUP:
 		opt->warmup_given = true;
 		return parse_u32("--warmup", text, 0, MAX_ITERS, &opt->spec.warmup);

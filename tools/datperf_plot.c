@@ -3,6 +3,9 @@
  * datperf's picture: latency and bandwidth over the size, drawn by gnuplot from the results of this
  * run and of earlier ones, which --json wrote.
  *
+ * A file may have several runs in it, one behind the other, and says nothing of where one ends. A run's
+ * sizes ascend, and its windows are all as by default, or all the same; what is otherwise is another's.
+ *
  * Invariant: a curve is what one run measured with one test, its points in the order of size.
  */
 #include "config.h"
@@ -29,32 +32,107 @@ struct point {
 	char ia[128];
 	enum perf_test test;
 	char how[128];		/* what is not as it is by default */
+	size_t curve;		/* in the order in which they were begun */
 	uint64_t size;
+	uint32_t window;
 	double value;		/* us or MB/s */
+};
+
+struct curve {
+	size_t last;		/* point */
+	bool usual, one;	/* its windows are as by default; all the same */
+	size_t number, alike;	/* it is so much of so many that would have the same name */
 };
 
 static struct {
 	struct point *point;
 	size_t count, room;
+	struct curve *curve;
+	size_t curves, curve_room;
 	size_t runs;
 	char **files;
 } plot;
 
-static int add(const struct point *point)
+/* The array with room for one more, or NULL. */
+static void *grown(void *array, size_t count, size_t *room, size_t size)
+{
+	void *more;
+
+	if (count < *room)
+		return array;
+	more = realloc(array, (*room * 2 + 64) * size);
+	if (more == NULL)
+		cli_error("no memory for %zu points of a picture", *room * 2 + 64);
+	else
+		*room = *room * 2 + 64;
+	return more;
+}
+
+static bool same_settings(const struct point *x, const struct point *y)
+{
+	return x->run == y->run && x->test == y->test && strcmp(x->ia, y->ia) == 0 &&
+	       strcmp(x->how, y->how) == 0;
+}
+
+static bool usual_window(const struct point *point)
+{
+	return point->window == perf_window(point->test, point->size);
+}
+
+static bool goes_on(const struct curve *curve, const struct point *point)
+{
+	const struct point *last = &plot.point[curve->last];
+
+	return point->size > last->size && ((curve->usual && usual_window(point)) ||
+					    (curve->one && point->window == last->window));
+}
+
+static int begin_curve(void)
+{
+	struct curve *more = grown(plot.curve, plot.curves, &plot.curve_room, sizeof(*more));
+
+	if (more == NULL)
+		return -1;
+	plot.curve = more;
+	plot.curve[plot.curves++] = (struct curve){ .last = plot.count, .usual = true, .one = true };
+	return 0;
+}
+
+/* The curve that this point, the next, belongs to: the latest with its settings, or a new one. */
+static int choose_curve(struct point *point)
+{
+	struct curve *curve;
+	size_t i = plot.curves;
+
+	while (i > 0 && !same_settings(&plot.point[plot.curve[i - 1].last], point))
+		i--;
+	if (i == 0 || !goes_on(&plot.curve[i - 1], point)) {
+		if (begin_curve() != 0)
+			return -1;
+		i = plot.curves;
+	}
+	curve = &plot.curve[i - 1];
+	if (curve->last != plot.count && plot.point[curve->last].window != point->window)
+		curve->one = false;
+	if (!usual_window(point))
+		curve->usual = false;
+	curve->last = plot.count;
+	point->curve = i - 1;
+	return 0;
+}
+
+static int add(struct point *point)
 {
 	struct point *more;
 
 	if (point->test == PERF_CONNECT_RATE || point->size == 0 || !isfinite(point->value))
 		return 0;
-	if (plot.count == plot.room) {
-		plot.room = plot.room * 2 + 64;
-		more = realloc(plot.point, plot.room * sizeof(*more));
-		if (more == NULL) {
-			cli_error("no memory for %zu points of a picture", plot.room);
-			return -1;
-		}
-		plot.point = more;
-	}
+	more = grown(plot.point, plot.count, &plot.room, sizeof(*more));
+	if (more == NULL)
+		return -1;
+	plot.point = more;
+	if (choose_curve(point) != 0)
+		return -1;
 	plot.point[plot.count++] = *point;
 	return 0;
 }
@@ -77,7 +155,7 @@ static void describe(struct point *point, unsigned long eps, unsigned long threa
 int plot_add(const char *ia, const struct perf_spec *spec, const struct perf_result *result)
 {
 	struct point point = {
-		.test = spec->test, .size = spec->size,
+		.test = spec->test, .size = spec->size, .window = spec->window,
 		.value = perf_methods[spec->test].latency ? result->lat_us_median : result->bw_MBps,
 	};
 
@@ -99,8 +177,11 @@ static const char *member(const char *line, const char *name)
 static void read_settings(const char *line, struct point *point)
 {
 	const char *eps = member(line, "\"eps\": "), *threads = member(line, "\"threads\": ");
-	const char *memory = member(line, "\"memory\": \"");
+	const char *memory = member(line, "\"memory\": \""), *window = member(line, "\"window\": ");
 	char kind[16] = "private";
+
+	point->window = window != NULL ? (uint32_t)strtoul(window, NULL, 10)
+				       : perf_window(point->test, point->size);
 
 	if (memory != NULL)
 		snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(memory, "\""), memory);
@@ -209,20 +290,48 @@ static int by_curve(const void *a, const void *b)
 	const struct point *x = a, *y = b;
 	int ia = strcmp(x->ia, y->ia);
 
-	if (ia == 0)
-		ia = strcmp(x->how, y->how);
-
 	if (x->run != y->run)
 		return x->run < y->run ? -1 : 1;
 	if (x->test != y->test)
 		return x->test < y->test ? -1 : 1;
-	return ia != 0 ? ia : (x->size > y->size) - (x->size < y->size);
+	if (ia != 0 || x->curve != y->curve)
+		return ia != 0 ? ia : x->curve < y->curve ? -1 : 1;
+	return (x->size > y->size) - (x->size < y->size);
 }
 
 static bool same_curve(const struct point *x, const struct point *y)
 {
-	return x->run == y->run && x->test == y->test && strcmp(x->ia, y->ia) == 0 &&
-	       strcmp(x->how, y->how) == 0;
+	return x->curve == y->curve;
+}
+
+/* A window that was chosen is a part of the name; which those are is known when a curve is at its end. */
+static void name_windows(void)
+{
+	for (size_t i = 0; i < plot.count; i++) {
+		struct point *point = &plot.point[i];
+		size_t length = strlen(point->how);
+
+		if (!plot.curve[point->curve].usual)
+			snprintf(point->how + length, sizeof(point->how) - length,
+				 ", window %" PRIu32, point->window);
+	}
+}
+
+/* Where the points are as they came in. */
+static void name_curves(void)
+{
+	name_windows();
+	for (size_t i = 0; i < plot.curves; i++) {
+		struct curve *curve = &plot.curve[i];
+
+		for (size_t k = 0; k < plot.curves; k++) {
+			bool alike = same_settings(&plot.point[curve->last],
+						   &plot.point[plot.curve[k].last]);
+
+			curve->alike += alike;
+			curve->number += alike && k <= i;
+		}
+	}
 }
 
 /* A string of gnuplot's, in which nothing of the text means anything. */
@@ -263,18 +372,31 @@ static const char *short_name(const char *name)
 	return end;
 }
 
+/* Whether a curve's name has to tell of which run it is. The points are sorted: this run's come first. */
+static bool several_runs(void)
+{
+	return plot.runs > 2 || plot.point[0].run == 0;
+}
+
 static void title(FILE *to, const struct point *point)
 {
+	const struct curve *curve = &plot.curve[point->curve];
+	const char *by = " (";
+
 	fprintf(to, "'");
 	quote(to, point->ia);
 	fprintf(to, " %s", perf_methods[point->test].name);
 	quote(to, point->how);
-	if (point->run > 0 && plot.runs > 2) {
-		fprintf(to, " (");
+	if (point->run > 0 && several_runs()) {
+		fprintf(to, "%s", by);
 		quote(to, short_name(plot.files[point->run - 1]));
-		fprintf(to, ")");
+		by = ", ";
 	}
-	fprintf(to, "'");
+	if (curve->alike > 1) {
+		fprintf(to, "%srun %zu", by, curve->number);
+		by = ", ";
+	}
+	fprintf(to, "%s'", by[0] == ',' ? ")" : "");
 }
 
 /* Whether a curve of the panel begins with this point. */
@@ -356,14 +478,15 @@ static void script(FILE *to, const char *name)
 	size_t lat = curves_of(true), bw = curves_of(false), most = lat > bw ? lat : bw;
 	bool both = lat > 0 && bw > 0;
 	/* the names may have a line each below the axes, which keep their size */
-	size_t width = both ? 1200 : 700, height = 560 + (most > 4 ? (most - 4) * 19 : 0);
+	size_t width = both ? 1200 : 700, height = 580 + (most > 4 ? (most - 4) * 19 : 0);
 
 	fprintf(to, "set encoding utf8\nset terminal %s size %zu,%zu%s\n", svg ? "svg" : "pngcairo",
 		width, height, svg ? " font 'sans-serif,12' background 'white'" : "");
 	/* colours that most people can tell apart, also in print */
 	fprintf(to, "set colorsequence podo\nset key below noenhanced\nset grid\n"
 		    "set logscale x 2\n"
-		    "set xlabel 'size of a message (bytes)' offset 0,0.6\nset format x '%%.0b%%B'\n");
+		    "set xlabel \"size of a message (bytes)\\n\" offset 0,0.3\n"	/* apart from the names */
+		    "set format x '%%.0b%%B'\n");
 	if (both)
 		fprintf(to, "set multiplot layout 1,2\n");
 	if (lat > 0)
@@ -444,6 +567,7 @@ int plot_end(const struct perf_options *opt)
 			  "RESULTS");
 		return CLI_FAILED;
 	}
+	name_curves();
 	qsort(plot.point, plot.count, sizeof(plot.point[0]), by_curve);
 	/* in memory: the disk may be full */
 	commands = fdopen(memfd_create("datperf", MFD_CLOEXEC), "w+");
@@ -454,5 +578,6 @@ int plot_end(const struct perf_options *opt)
 	status = draw(commands, opt->plot);
 	fclose(commands);
 	free(plot.point);
+	free(plot.curve);
 	return status == 0 ? CLI_OK : CLI_FAILED;
 }

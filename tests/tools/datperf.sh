@@ -47,6 +47,8 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		'--ia soft0 --test connect-rate --size 8' '--ia soft0 --timeout 0' '--ia soft0 --sweep=8:4' \
 		'--ia soft0 --sweep=a:8' '--ia soft0 --sweep --size 8' '--ia soft0 --test connect-rate --sweep' \
 		'--ia soft0 --window 0' '--ia soft0 --window 8 --test send-lat' '--ia soft0 --duration 0' \
+		'--ia soft0 --duration 0.0' '--ia soft0 --duration .' '--ia soft0 --duration 1.' '--ia soft0 --duration 0.5s' \
+		'--ia soft0 --duration 1e1' '--ia soft0 --duration -1' '--ia soft0 --duration 0.5.5' '--ia soft0 --duration 3600.1' \
 		'--ia soft0 --duration 1 --iters 5' '--ia soft0 --test write-lat --wait' \
 		'--ia soft0 --test send-bw --histogram' '--ia soft0 --plot picture.jpg' '--plot a.svg' \
 		'--plot a.svg --csv results' '--plot a.svg --server results' '--ia soft0 --server --wait' '--ia soft0 --api x' \
@@ -82,6 +84,7 @@ wrong_usage_names_what_is_wrong()
 	refuses "unknown option '--nonsense=3'" --nonsense=3
 	refuses "'--wait=3': this option takes no value" --wait=3
 	refuses '--sweep takes its value behind a .=.: --sweep=8:1m' --sweep 8:1m
+	refuses "--duration: '1,5' is no number of seconds from 0.001 to 3600" --duration 1,5
 	refuses "'stray' is no option" --sweep stray
 }
 
@@ -132,13 +135,13 @@ a_size_that_does_not_fit_is_wrong_usage()
 # What a result has behind its figures.
 settings='"window": [0-9]+, "eps": 1, "threads": 1, "bidirectional": false, "wait": false, "memory": "private"'
 
-# json_line TEST SIZE ITERS LATENCY BANDWIDTH: stdout is exactly this object
+# json_line TEST SIZE ITERS LATENCY BANDWIDTH [VERIFIED]: stdout is exactly this object
 json_line()
 {
 	local number='[0-9]+[.][0-9]+'
 	prints_lines 1
 	prints "^\{\"test\": \"$1\", \"ia\": \"soft0\", \"size\": $2, \"iters\": $3, \"lat_us_median\": $4, \
-\"lat_us_p99\": $4, \"bw_MBps\": $5, \"rate_per_s\": $number, $settings, \"verified\": true\}\$"
+\"lat_us_p99\": $4, \"bw_MBps\": $5, \"rate_per_s\": $number, $settings, \"verified\": ${6:-true}\}\$"
 }
 
 every_latency_test_prints_one_json_object()
@@ -168,7 +171,18 @@ connect_rate_prints_one_json_object()
 	run "${perf[@]}" --json --test connect-rate --iters 20 --warmup 0
 	exits_with 0
 	says_nothing
-	json_line connect-rate 0 20 null null
+	json_line connect-rate 0 20 null null null
+}
+
+# No message goes over a connection of connect-rate: there is nothing to be right or wrong.
+connect_rate_verifies_no_data()
+{
+	run "${perf[@]}" --test connect-rate --iters 20
+	exits_with 0
+	prints '^connect-rate +0 .* -$'
+	run "${perf[@]}" --csv --test connect-rate --iters 20
+	exits_with 0
+	prints '^connect-rate,"soft0",0,20,,,,[0-9.]+,,1,1,1,false,false,private$'
 }
 
 sizes_from_one_byte_to_megabytes_are_verified()
@@ -186,11 +200,14 @@ sizes_from_one_byte_to_megabytes_are_verified()
 one_message_without_warmup_is_enough()
 {
 	local test
-	for test in send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
+	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
 		run "${perf[@]}" --json --test $test --iters 1 --warmup 0
 		exits_with 0
 		prints '"iters": 1,.*"verified": true'
 	done
+	run "${perf[@]}" --json --test connect-rate --iters 1 --warmup 0
+	exits_with 0
+	prints '"iters": 1,'
 }
 
 without_a_test_there_is_a_table_of_all()
@@ -200,9 +217,10 @@ without_a_test_there_is_a_table_of_all()
 	exits_with 0
 	says_nothing
 	prints '^test +bytes '
-	for test in send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
+	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
 		prints "^$test .* verified\$"
 	done
+	prints '^connect-rate .* -$'
 	! grep -q WRONG "$out" || fails 'data were wrong'
 }
 
@@ -211,7 +229,8 @@ without_a_test_json_has_one_object_a_line()
 	run "${perf[@]}" --iters 100 --json --size 128
 	exits_with 0
 	prints_lines 7
-	! grep -vE '^\{"test": "[a-z-]+", "ia": "soft0", .*, "verified": true\}$' "$out" || fails 'a line is no object'
+	[ "$(grep -cE '^\{"test": "[a-z-]+", "ia": "soft0", .*, "verified": true\}$' "$out")" -eq 6 ] || fails 'a line is no object'
+	prints '^\{"test": "connect-rate", "ia": "soft0", .*, "verified": null\}$'
 }
 
 every_test_is_verified_where_the_kernel_refuses_to_copy()
@@ -220,7 +239,7 @@ every_test_is_verified_where_the_kernel_refuses_to_copy()
 	DAT_OVERRIDE=$dir/dat.conf run "${perf[@]}" --iters 50 --json
 	exits_with 0
 	prints_lines 13
-	! grep -v '"verified": true}$' "$out" || fails 'a line is not verified'
+	! grep -v '"verified": true}$' "$out" | grep -v '^{"test": "connect-rate"' || fails 'a line is not verified'
 }
 
 a_sweep_has_every_power_of_two()
@@ -254,7 +273,24 @@ a_duration_chooses_the_number_of_messages()
 	for test in send-lat write-bw connect-rate; do
 		run "${perf[@]}" --json --test $test --duration 1
 		exits_with 0
-		prints "\"iters\": [1-9][0-9]*, .*\"verified\": true"
+		prints '"iters": [1-9][0-9]*, .*"verified": (true|null)'
+	done
+}
+
+# What is right gets as far as to the adapter; what is too short or too long does not.
+a_duration_may_be_a_fraction_of_a_second()
+{
+	local seconds
+	run "${perf[@]}" --json --test send-lat --duration 0.05
+	exits_with 0
+	prints '"iters": [1-9][0-9]*, .*"verified": true'
+	for seconds in 0.001 0.25 2.50 3599.999 3600; do
+		run ./datperf --ia nosuchadapter --test send-lat --duration $seconds
+		exits_with 1
+		says 'nosuchadapter'
+	done
+	for seconds in 0.0009 0.000999999 3600.000000001 3601; do
+		refuses "--duration: '$seconds' is no number of seconds from 0.001 to 3600" --duration $seconds
 	done
 }
 
@@ -378,13 +414,16 @@ has_gnuplot()
 # Each curve has its name in the picture.
 a_picture_shows_this_run_and_earlier_ones()
 {
+	local name
 	has_gnuplot || return 0
 	run "${perf[@]}" --json --sweep=8:32 --iters 5
 	cp "$out" "$dir/before.json"
 	run "${perf[@]}" --csv --test send-bw --sweep=8:32 --iters 5 --plot "$dir/p.svg" "$dir/before.json"
 	exits_with 0
 	says_nothing
-	[ "$(grep -c '<title>soft0 send-bw</title>' "$dir/p.svg")" -eq 2 ] || fails "not two curves: $(grep -o '<title>.*' "$dir/p.svg")"
+	for name in 'soft0 send-bw' 'soft0 send-bw (before.json)'; do
+		[ "$(grep -c "<title>$name</title>" "$dir/p.svg")" -eq 1 ] || fails "not one $name: $(grep -o '<title>.*' "$dir/p.svg")"
+	done
 	run ./datperf --plot "$dir/q.svg" "$dir/before.json" "$dir/before.json"
 	exits_with 0
 	prints_nothing
@@ -407,6 +446,76 @@ a_picture_shows_this_run_and_earlier_ones()
 	run ./datperf --plot "$dir/p.png" "$dir/before.json"
 	exits_with 0
 	[ "$(head -c 4 "$dir/p.png" | tail -c 3)" = PNG ] || fails 'no PNG'
+}
+
+# appends FILE OPTION...: one more run's results
+appends()
+{
+	run "${perf[@]}" --json --iters 5 "${@:2}"
+	exits_with 0
+	cat "$out" >>"$1"
+}
+
+# curves PICTURE NAME...: it has these, and no more
+curves()
+{
+	local names
+	names=$(sed -n 's,.*<title>\(soft0 .*\)</title>.*,\1,p' "$1")
+	[ "$names" = "$(printf '%s\n' "${@:2}")" ] || fails "other curves: $names"
+}
+
+runs_of_one_file_are_curves_of_their_own()
+{
+	has_gnuplot || return 0
+	appends "$dir/windows.json" --test send-bw --sweep=8:64 --window 4
+	appends "$dir/windows.json" --test send-bw --sweep=8:64 --window 4
+	appends "$dir/windows.json" --test send-bw --sweep=128:256 --window 8
+	appends "$dir/windows.json" --test send-bw --sweep=8:64
+	run ./datperf --plot "$dir/w.svg" "$dir/windows.json"
+	exits_with 0
+	curves "$dir/w.svg" 'soft0 send-bw, window 4 (run 1)' 'soft0 send-bw, window 4 (run 2)' 'soft0 send-bw, window 8' \
+		'soft0 send-bw'
+	appends "$dir/sizes.json" --test send-lat --sweep=8:64
+	appends "$dir/sizes.json" --test send-lat --sweep=32:128
+	appends "$dir/sizes.json" --test send-lat --size 256
+	run ./datperf --plot "$dir/w.svg" "$dir/sizes.json" "$dir/windows.json"
+	exits_with 0
+	curves "$dir/w.svg" 'soft0 send-lat (sizes.json, run 1)' 'soft0 send-lat (sizes.json, run 2)' \
+		'soft0 send-bw, window 4 (windows.json, run 1)' 'soft0 send-bw, window 4 (windows.json, run 2)' \
+		'soft0 send-bw, window 8 (windows.json)' 'soft0 send-bw (windows.json)'
+}
+
+# By default it depends on the size; one that was chosen may be the default of some sizes.
+a_window_is_named_if_it_was_chosen()
+{
+	has_gnuplot || return 0
+	appends "$dir/usual.json" --test send-bw --sweep=64k:1m
+	appends "$dir/usual.json" --test send-bw --sweep=64k:1m --window 64
+	run ./datperf --plot "$dir/u.svg" "$dir/usual.json"
+	exits_with 0
+	curves "$dir/u.svg" 'soft0 send-bw' 'soft0 send-bw, window 64'
+	sed 's/"window": [0-9]*, //' "$dir/usual.json" >"$dir/older.json"
+	run ./datperf --plot "$dir/u.svg" "$dir/older.json"
+	exits_with 0
+	curves "$dir/u.svg" 'soft0 send-bw (run 1)' 'soft0 send-bw (run 2)'
+}
+
+# height PICTURE TEXT: how far down the first text of this kind is
+height()
+{
+	awk -v text="$2" '/transform="translate\(/ { sub(/.*translate\([0-9.]*,/, ""); at = int($0) }
+		/<text>/ && index($0, text) { print at; exit }' "$1"
+}
+
+the_names_of_the_curves_are_apart_from_that_of_the_axis()
+{
+	local axis name
+	has_gnuplot || return 0
+	run "${perf[@]}" --test send-lat --sweep=8:32 --iters 5 --plot "$dir/apart.svg"
+	exits_with 0
+	axis=$(height "$dir/apart.svg" 'size of a message')
+	name=$(height "$dir/apart.svg" 'soft0 send-lat')
+	[ "$((name - axis))" -ge 24 ] || fails "the letters of 12 are at $axis and $name"
 }
 
 a_picture_that_cannot_be_is_refused_before_anything_is_measured()
@@ -468,11 +577,11 @@ many_curves_make_a_higher_picture()
 	run ./datperf --plot "$dir/few.svg" "$dir"/[12].json
 	exits_with 0
 	says_nothing
-	grep -q 'width="700" height="560"' "$dir/few.svg" || fails "another size: $(head -n 3 "$dir/few.svg")"
+	grep -q 'width="700" height="580"' "$dir/few.svg" || fails "another size: $(head -n 3 "$dir/few.svg")"
 	run ./datperf --plot "$dir/many.svg" "$dir"/[0-9]*.json
 	exits_with 0
 	says_nothing
-	grep -q 'width="700" height="674"' "$dir/many.svg" || fails "another size: $(head -n 3 "$dir/many.svg")"
+	grep -q 'width="700" height="694"' "$dir/many.svg" || fails "another size: $(head -n 3 "$dir/many.svg")"
 }
 
 a_terminal_sees_how_far_it_is()
@@ -682,14 +791,16 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	wrong_usage_exits_with_2_and_prints_nothing wrong_usage_names_what_is_wrong what_cannot_be_printed_is_an_error \
 	an_unknown_adapter_fails_and_is_named \
 	every_latency_test_prints_one_json_object every_bandwidth_test_prints_one_json_object \
-	connect_rate_prints_one_json_object sizes_from_one_byte_to_megabytes_are_verified \
+	connect_rate_prints_one_json_object connect_rate_verifies_no_data sizes_from_one_byte_to_megabytes_are_verified \
 	one_message_without_warmup_is_enough without_a_test_there_is_a_table_of_all \
 	without_a_test_json_has_one_object_a_line every_test_is_verified_where_the_kernel_refuses_to_copy \
 	a_sweep_has_every_power_of_two a_window_is_as_many_as_one_likes a_duration_chooses_the_number_of_messages \
+	a_duration_may_be_a_fraction_of_a_second \
 	waiting_gives_the_same_data several_endpoints_and_threads_are_verified endpoints_without_messages_do_no_harm \
 	both_sides_at_once_are_verified as_many_messages_as_one_likes_are_verified \
 	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
-	a_picture_shows_this_run_and_earlier_ones a_picture_that_cannot_be_is_refused_before_anything_is_measured \
+	a_picture_shows_this_run_and_earlier_ones runs_of_one_file_are_curves_of_their_own a_window_is_named_if_it_was_chosen \
+	the_names_of_the_curves_are_apart_from_that_of_the_axis a_picture_that_cannot_be_is_refused_before_anything_is_measured \
 	a_picture_that_finds_no_room_is_an_error many_curves_make_a_higher_picture \
 	a_terminal_sees_how_far_it_is an_odd_name_is_still_json both_ends_on_one_cpu_work \
 	a_client_measures_against_a_server_started_elsewhere a_taken_qualifier_is_a_clear_error \

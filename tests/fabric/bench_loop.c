@@ -5,8 +5,9 @@
  * so is the work on the wire; only the few functions under `#if` differ.
  *
  * `two`, between two processes, prints half the round trip in microseconds; the instructions that a
- * post_recv, a post_send and a successful look for a completion execute in user space; and how many of
- * those are in the libraries of uDAPL, the rest being this program's, the driver's and libc's.
+ * post_recv, a post_send and a successful look for a completion execute in user space; how many of
+ * those are in the libraries of uDAPL, the rest being this program's, the driver's and libc's; and how many
+ * of these are locked instructions.
  *
  * `one` has both ends in one thread, so that nobody waits for another processor, and is meant for a guest
  * whose clock counts instructions (lab --counted): prints what half a round trip takes by that clock.
@@ -322,8 +323,21 @@ static bool in_udapl(void *at)
 	return strncmp(name ? name : info.dli_fname, "/libda", 6) == 0;
 }
 
+/* Whether the instruction is a locked one: by its prefix, or as an exchange with memory is. */
+static bool is_locked(const unsigned char *at)
+{
+	static const char prefixes[] = "\x26\x2e\x36\x3e\x64\x65\x66\x67\xf2\xf3";
+
+	for (; *at != 0xf0; at++)
+		if (!*at || !strchr(prefixes, *at))
+			break;
+	if ((*at & 0xf0) == 0x40) /* REX */
+		at++;
+	return *at == 0xf0 || ((*at == 0x86 || *at == 0x87) && at[1] < 0xc0);
+}
+
 struct count {
-	long all, udapl;
+	long all, udapl, locked;
 };
 
 static void count_lower(struct count *lowest, long from)
@@ -332,8 +346,12 @@ static void count_lower(struct count *lowest, long from)
 
 	if (c.all >= lowest->all)
 		return;
-	for (long i = from; i < from + c.all && c.all < TRAIL; i++)
-		c.udapl += in_udapl(trail[i % TRAIL]);
+	for (long i = from; i < from + c.all && c.all < TRAIL; i++) {
+		if (!in_udapl(trail[i % TRAIL]))
+			continue;
+		c.udapl++;
+		c.locked += is_locked(trail[i % TRAIL]);
+	}
 	*lowest = c;
 }
 
@@ -525,9 +543,9 @@ static void two_processes(unsigned batches)
 	for (unsigned i = 0; i < ROUNDS; i++)
 		count_round(&s, &c);
 	waitpid(child, NULL, 0);
-	printf("%.2f %ld %ld %ld %ld %ld %ld\n", us, c.recv.all - c.nothing.all,
+	printf("%.2f %ld %ld %ld %ld %ld %ld %ld %ld %ld\n", us, c.recv.all - c.nothing.all,
 	       c.send.all - c.nothing.all, c.look.all - c.nothing.all, c.recv.udapl, c.send.udapl,
-	       c.look.udapl);
+	       c.look.udapl, c.recv.locked, c.send.locked, c.look.locked);
 }
 
 int main(int argc, char **argv)

@@ -162,6 +162,7 @@ image_build_siw()
 		image_mend_siw "$dir/siw_cm.c" &&
 		image_slow_siw "$dir/siw_cm.c" &&
 		image_slow_send "$dir/siw_qp_tx.c" &&
+		image_slow_place "$dir/siw_qp_rx.c" &&
 		make -C "/usr/src/linux-headers-$kernel" M="$dir" CONFIG_RDMA_SIW=m modules
 }
 
@@ -197,6 +198,17 @@ image_slow_send()
 		-e '0,/^#include <linux\/errno.h>/s//#include <linux\/delay.h>\n#include <linux\/module.h>\n&/' \
 		-e '0,/^static /s//static int slow_send_ms;\nmodule_param(slow_send_ms, int, 0644);\n\n&/' \
 		-e 's/^\t\trv = siw_tx_hdt(c_tx, s);$/&\n\t\tif (!rv \&\& slow_send_ms)\n\t\t\tmsleep(slow_send_ms);/' \
+		"$1"
+}
+
+# siw looks whether a region is valid, and then copies a piece of what arrives there. `slow_place_ms` draws the instant between the
+# two out, with preemption off as it is.
+image_slow_place()
+{
+	sed -i \
+		-e '0,/^#include <linux\/errno.h>/s//#include <linux\/delay.h>\n#include <linux\/module.h>\n&/' \
+		-e '/^static int siw_rx_umem/,/^}/s/^\tint copied = 0;$/&\n\n\tif (slow_place_ms)\n\t\tmdelay(slow_place_ms);/' \
+		-e '0,/^static /s//static int slow_place_ms;\nmodule_param(slow_place_ms, int, 0644);\n\n&/' \
 		"$1"
 }
 

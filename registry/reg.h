@@ -276,6 +276,22 @@ static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
 }
 
 /*
+ * Whether it is the likely one. Relaxed: as above. Compilers do not make an atomic load and a comparison one instruction,
+ * as they would of a load that is not atomic.
+ */
+static inline bool reg_is_hot(const DAT_PROVIDER *p)
+{
+#if defined(__x86_64__) && defined(__LP64__)
+	bool is;
+
+	__asm__("cmpq %2, %1" : "=@cce"(is) : "m"(reg.hot), "r"(p));
+	return is;
+#else
+	return p == atomic_load_explicit(&reg.hot, memory_order_relaxed);
+#endif
+}
+
+/*
  * The same, but only if it is the likely one, else NULL: nothing is called on the way. A misaligned handle
  * is not looked for: what it points at is not the likely one's address, and reg_provider() refuses it.
  */
@@ -286,7 +302,7 @@ REG_MISALIGNED static inline const DAT_PROVIDER *reg_hot_provider(DAT_HANDLE han
 	if (REG_UNLIKELY((uintptr_t)handle < REG_POINTER_MIN))
 		return NULL;
 	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
-	if (REG_UNLIKELY(p != atomic_load_explicit(&reg.hot, memory_order_relaxed)))
+	if (REG_UNLIKELY(!reg_is_hot(p)))
 		return NULL;
 	if (!p)
 		__builtin_unreachable();

@@ -1366,7 +1366,8 @@ extern DAT_RETURN dat_lmr_query(IN DAT_LMR_HANDLE lmr_handle, IN DAT_LMR_PARAM_M
 /**
  * dat_lmr_free() - end the registration of memory; the memory itself stays
  * @lmr_handle: LMR
- * After it has returned no peer reaches the memory through this LMR any more.
+ * After it has returned no peer reaches the memory through this LMR any more. That may take some
+ * milliseconds while endpoints are connected, over a device that does not see to it by itself.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE; DAT_INVALID_STATE while an RMR is bound to it.
  * Thread safety: unsafe. Specification: dat_lmr_free(3DAT).
  */
@@ -1426,7 +1427,8 @@ extern DAT_RETURN dat_rmr_query(IN DAT_RMR_HANDLE rmr_handle, IN DAT_RMR_PARAM_M
  * @completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE or 0
  * @context: key for the peer, good from the completion on; the former one ends then
  * Completes with DAT_RMR_BIND_COMPLETION_EVENT; later requests of the endpoint wait for it. A bind
- * that fails after the return breaks the connection.
+ * that fails after the return breaks the connection, and changes nothing else: the RMR stays bound
+ * as it was, to the same LMR.
  * Returns: DAT_SUCCESS: posted; DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  *   DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES,
  *   DAT_MODEL_NOT_SUPPORTED.

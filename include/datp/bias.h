@@ -27,9 +27,10 @@ DATP_API void datp_bias_init(struct datp_bias *bias);
 /* Ends it, before the lock's memory goes or has another use: from here on it is a lock as any. Not held by the caller. */
 DATP_API void datp_bias_fini(struct datp_bias *bias, _Atomic uint32_t *lock);
 /*
- * Has every thread of the process pass a full fence, which takes as long as waking them. For who wants to know that a
- * section is over, and not the lock: an owner that was inside before is seen by datp_bias_inside() after it, and one
- * that comes later sees what the caller did before.
+ * Has every thread of the process pass a full fence, which takes as long as waking them; where the kernel refuses that
+ * by now, as a filter of system calls may, a millisecond passes instead. For who wants to know that a section is over,
+ * and not the lock: an owner that was inside before is seen by datp_bias_inside() after it, and one that comes later
+ * sees what the caller did before.
  */
 DATP_API void datp_bias_fence(void);
 DATP_API bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock);

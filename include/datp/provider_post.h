@@ -76,6 +76,8 @@ static inline void datp_wqe_finish(struct datp_wqe *wqe, uint8_t status, uint64_
 		ep->sq.finished = wqe->seq + 1;
 	else if (!ep->srq)
 		ep->rq.finished = wqe->seq + 1;
+	if (__builtin_expect(wqe->op == DATP_BIND, 0))
+		datp_bind_done(wqe, status);
 }
 
 /* Gives the slot of a delivered operation back, and with it those of suppressed ones before it. */
@@ -223,11 +225,33 @@ static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *
 	return wqe;
 }
 
-/* One post, start to end. `op` and `ops` are constants where this is inlined. */
+/*
+ * How a post takes the EP lock, and gives it back. A plugin that has a bias beside that lock
+ * (<datp/bias.h>) defines the two names anew, before DATP_PROVIDER. What the first returns is told the
+ * second.
+ */
+static inline bool datp_post_lock(struct datp_ep *ep)
+{
+	datp_lock(&ep->lock);
+	return false;
+}
+
+static inline void datp_post_unlock(struct datp_ep *ep, enum datp_op op, bool biased)
+{
+	(void)op;
+	(void)biased;
+	datp_unlock(&ep->lock);
+}
+
+#define DATP_POST_LOCK	 datp_post_lock
+#define DATP_POST_UNLOCK datp_post_unlock
+
+/* One post, start to end. From `op` on they are constants where this is inlined. */
 static inline __attribute__((always_inline)) DAT_RETURN
 datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DAT_CONTEXT cookie,
 	  const DAT_RMR_TRIPLET *target, DAT_COMPLETION_FLAGS flags, enum datp_op op,
-	  const struct datp_ops *ops)
+	  const struct datp_ops *ops, bool (*lock)(struct datp_ep *),
+	  void (*unlock)(struct datp_ep *, enum datp_op, bool))
 {
 	struct datp_ep *ep = (struct datp_ep *)datp_object(handle, DATP_EP);
 	const struct datp_sge *iov = (const struct datp_sge *)triplets;
@@ -236,6 +260,7 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	struct datp_wqe *wqe;
 	enum datp_err err;
 	uint64_t len = 0;
+	bool held = false;
 	int state;
 
 	if (!ep)
@@ -247,7 +272,7 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 		return datp_ret(DATP_ERR_ARG1);
 	wq = op == DATP_RECV ? &ep->rq : &ep->sq;
 	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
-		datp_lock(&ep->lock);
+		held = lock(ep);
 	/*
 	 * relaxed: written under the lock we hold, or, with HW_FLUSH, the device flushes what came
 	 * too late
@@ -268,7 +293,7 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 			wq->posted--;
 	}
 	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
-		datp_unlock(&ep->lock);
+		unlock(ep, op, held);
 	if (__builtin_expect(err == DATP_ERR_CREDITS && op != DATP_RECV, 0))
 		datp_post_full(ep);
 	return err ? datp_ret(err) : DAT_SUCCESS;
@@ -311,24 +336,28 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 	static DAT_RETURN datp_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,      \
 					 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)        \
 	{                                                                                          \
-		return datp_post(ep, n, iov, cookie, NULL, flags, DATP_SEND, &(ops));              \
+		return datp_post(ep, n, iov, cookie, NULL, flags, DATP_SEND, &(ops),               \
+				 DATP_POST_LOCK, DATP_POST_UNLOCK);                                \
 	}                                                                                          \
 	static DAT_RETURN datp_fast_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,      \
 					 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)        \
 	{                                                                                          \
-		return datp_post(ep, n, iov, cookie, NULL, flags, DATP_RECV, &(ops));              \
+		return datp_post(ep, n, iov, cookie, NULL, flags, DATP_RECV, &(ops),               \
+				 DATP_POST_LOCK, DATP_POST_UNLOCK);                                \
 	}                                                                                          \
 	static DAT_RETURN datp_fast_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,      \
 					 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,     \
 					 DAT_COMPLETION_FLAGS flags)                               \
 	{                                                                                          \
-		return datp_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_READ, &(ops));       \
+		return datp_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_READ, &(ops),        \
+				 DATP_POST_LOCK, DATP_POST_UNLOCK);                                \
 	}                                                                                          \
 	static DAT_RETURN datp_fast_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,     \
 					  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,    \
 					  DAT_COMPLETION_FLAGS flags)                              \
 	{                                                                                          \
-		return datp_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_WRITE, &(ops));      \
+		return datp_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_WRITE, &(ops),       \
+				 DATP_POST_LOCK, DATP_POST_UNLOCK);                                \
 	}                                                                                          \
 	static DAT_RETURN datp_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)                  \
 	{                                                                                          \

@@ -10,13 +10,10 @@
 #include "futex.h"
 #include "lock.h"
 
-#include <errno.h>
-#include <linux/membarrier.h>
+#include "fence/fence_others.h"
+
 #include <pthread.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #if defined(__has_feature) && !defined(__SANITIZE_THREAD__) /* clang's way to say so */
 #if __has_feature(thread_sanitizer)
@@ -39,11 +36,6 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool possible; /* set before any bias is ready */
 
-static int membarrier(int command)
-{
-	return (int)syscall(SYS_membarrier, command, 0, 0);
-}
-
 /* Who held the list's lock may not be in the child, and the parent's biased locks are of no use there. */
 static void after_fork_in_child(void)
 {
@@ -57,7 +49,7 @@ static void after_fork_in_child(void)
 static void look_once(void)
 {
 #ifndef __SANITIZE_THREAD__
-	possible = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+	possible = fence_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 #endif
 	possible = possible && pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
 }
@@ -106,7 +98,6 @@ bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 		return false;
 	}
 	datp_lock(&list.lock);
-	bias->first = self;
 	bias->lock = lock;
 	link = bucket_of(lock);
 	bias->next = *link;
@@ -120,6 +111,7 @@ bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 		return false;
 	}
 	*link = bias;
+	bias->first = self; /* not if it failed: another may become the owner then */
 	/* relaxed: read by this thread, and under the list's lock */
 	atomic_store_explicit(&bias->owner, self, memory_order_relaxed);
 	datp_unlock(&list.lock);
@@ -133,20 +125,8 @@ void datp_bias_left_slow(struct datp_bias *bias)
 
 void datp_bias_fence(void)
 {
-	struct timespec pause = { .tv_nsec = 1000000 };
-	int before;
-
-	if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-		return;
-	/*
-	 * Something forbids it that did not at first: a store takes nanoseconds to be seen, wherever it was made. Not
-	 * cut short by a signal, and no place to be cancelled at: a lock may be ours.
-	 */
-	atomic_thread_fence(memory_order_seq_cst);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	while (nanosleep(&pause, &pause) && errno == EINTR)
-		;
-	pthread_setcancelstate(before, &before);
+	if (!fence_others(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+		atomic_thread_fence(memory_order_seq_cst); /* our own */
 }
 
 static void await_outside(struct datp_bias *bias)

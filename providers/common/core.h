@@ -77,8 +77,14 @@ extern struct core core;
 
 /* ------------------------------------------------------------------ IA */
 
+enum { RMR_LOCKS = 16 };
+
 struct ia_priv {
 	_Atomic uint32_t lock;		       /* the IA lock */
+	/*
+	 * After EP: what an RMR is bound to. Not in the RMR: a bind may outlive it, and find another there.
+	 */
+	_Atomic uint32_t rmr_locks[RMR_LOCKS];
 	bool closing;			       /* IA lock: nothing new may be published */
 	bool own_async;			       /* the async EVD was made by open; set once */
 	struct obj_list live[DATP_TYPE_COUNT]; /* IA lock */
@@ -146,6 +152,9 @@ enum datp_err lmr_sync(struct datp_ia *ia, const struct datp_sge *segments, uint
 enum datp_err rmr_create(struct datp_pz *pz, struct datp_rmr **out);
 enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_MEM_PRIV_FLAGS priv,
 		       DAT_EP_HANDLE ep, DAT_CONTEXT cookie, unsigned int flags, uint32_t *context);
+/* What it is bound to. False: nothing. */
+bool rmr_bound(struct datp_rmr *rmr, struct datp_sge *where, DAT_MEM_PRIV_FLAGS *priv,
+	       uint32_t *context);
 enum datp_err rmr_free(struct datp_rmr *rmr);
 void rmr_destroy(struct datp_rmr *rmr);
 

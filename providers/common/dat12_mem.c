@@ -179,7 +179,7 @@ DAT_RETURN dat12_rmr_create(DAT_PZ_HANDLE handle, DAT_RMR_HANDLE *rmr_handle)
 DAT_RETURN dat12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param)
 {
 	struct datp_rmr *rmr = obj_get(NULL, handle, DATP_RMR);
-	struct ia_priv *ia;
+	struct datp_sge where;
 
 	if (!rmr)
 		return datp_ret(DATP_ERR_HANDLE_RMR);
@@ -190,16 +190,11 @@ DAT_RETURN dat12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_R
 	memset(param, 0, sizeof(*param));
 	param->ia_handle = ia_shown(rmr->obj.ia);
 	param->pz_handle = rmr->pz;
-	ia = ia_priv(rmr->obj.ia);
-	datp_lock(&ia->lock);
-	if (rmr->lmr) {
-		param->lmr_triplet.lmr_context = rmr->lmr->lmr_context;
-		param->lmr_triplet.virtual_address = rmr->addr;
-		param->lmr_triplet.segment_length = rmr->len;
-		param->mem_priv = rmr->priv;
-		param->rmr_context = rmr->rmr_context;
+	if (rmr_bound(rmr, &where, &param->mem_priv, &param->rmr_context)) {
+		param->lmr_triplet.lmr_context = where.lmr_context;
+		param->lmr_triplet.virtual_address = where.addr;
+		param->lmr_triplet.segment_length = where.len;
 	}
-	datp_unlock(&ia->lock);
 	return DAT_SUCCESS;
 }
 

@@ -104,8 +104,8 @@ bool ep_listens_locked(struct datp_ep *ep, unsigned int states);
 /* ------------------------------------------------------------------ ep_attr.c */
 
 /*
- * Replaces what is left to us (0) by defaults, and checks the rest against what the IA can do.
- * `srq`: for an endpoint with one.
+ * Replaces what is left to us (0) by defaults, and checks the rest against what the IA can do, each by
+ * itself and all together. `srq`: for an endpoint with one.
  */
 enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq);
 enum evd_stream ep_recv_stream(const struct datp_ep_attr *attr);

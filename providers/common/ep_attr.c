@@ -41,6 +41,7 @@ static bool flags_ok(unsigned int flags, unsigned int allowed)
 enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq)
 {
 	const struct datp_ia_attr *can = ia_attr(ia);
+	const struct datp_ep_attr asked = *attr;
 	const unsigned int request =
 		DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_EVD_THRESHOLD_FLAG;
 
@@ -69,7 +70,7 @@ enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, boo
 	    !resolve_count(&attr->max_rdma_write_iov, DEFAULT_IOV, can->max_iov_per_rdma_write) ||
 	    attr->srq_soft_hw < DAT_HW_DEFAULT)
 		return DATP_ERR_PARAM;
-	return DATP_OK;
+	return ia->ops->ep_fit(ia, attr, &asked);
 }
 
 /* ------------------------------------------------------------------ streams */

@@ -119,6 +119,14 @@ static void wq_forget(struct datp_wq *wq)
 	atomic_store_explicit(&wq->reaped, wq->posted, memory_order_release);
 }
 
+/* What they bound, or were to bind, is let go. */
+static void binds_end(struct datp_wq *sq)
+{
+	for (uint32_t s = sq->finished; s != sq->posted; s++)
+		if (sq->ring[s & sq->mask].op == DATP_BIND)
+			datp_bind_done(&sq->ring[s & sq->mask], DAT_DTO_ERR_FLUSHED);
+}
+
 void ep_purge(struct datp_ep *ep)
 {
 	struct datp_evd *evds[3] = { ep->recv_evd, ep->request_evd, ep->connect_evd };
@@ -129,6 +137,7 @@ void ep_purge(struct datp_ep *ep)
 	datp_lock(&ep->lock);
 	if (ep->srq)
 		srq_forget_ep(ep->srq, ep);
+	binds_end(&ep->sq);
 	wq_forget(&ep->sq);
 	wq_forget(&ep->rq);
 	datp_unlock(&ep->lock);

@@ -19,10 +19,12 @@ static enum datp_err range_check(struct datp_ia *ia, const struct lmr_new *what)
 	if (!what->len)
 		return DATP_ERR_LENGTH;
 	/* The last byte must have an address; nothing is said of the one after it. */
-	if (what->len > ia_attr(ia)->max_lmr_block ||
-	    __builtin_add_overflow(what->addr, what->len - 1, &end))
+	if (__builtin_add_overflow(what->addr, what->len - 1, &end))
 		return DATP_ERR_ARG4;
-	return DATP_OK;
+	if (what->len <= ia_attr(ia)->max_lmr_block)
+		return DATP_OK;
+	tell_block(ia, what->len);
+	return DATP_ERR_ARG4;
 }
 
 static enum datp_err what_check(struct datp_ia *ia, const struct lmr_new *what)

@@ -13,6 +13,7 @@ EXTRA_DIST += providers/common/libdatp.map
 libdatp_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
 libdatp_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdatp_core_la_SOURCES = \
+	fence/fence_others.h \
 	providers/common/cancel.h \
 	providers/common/cm.h \
 	providers/common/core.h \

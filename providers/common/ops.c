@@ -52,6 +52,12 @@ static enum datp_err default_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe,
 	return DATP_ERR_MODEL;
 }
 
+static bool default_rmr_done(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good)
+{
+	(void)rmr, (void)context, (void)len;
+	return good;
+}
+
 static enum datp_err default_evd_create(struct datp_evd *evd, int32_t qlen)
 {
 	(void)evd, (void)qlen;
@@ -132,6 +138,13 @@ static enum datp_err default_srq_query(struct datp_srq *srq, int32_t *available)
 {
 	(void)srq;
 	*available = -1;
+	return DATP_OK;
+}
+
+static enum datp_err default_ep_fit(struct datp_ia *ia, struct datp_ep_attr *attr,
+				    const struct datp_ep_attr *asked)
+{
+	(void)ia, (void)attr, (void)asked;
 	return DATP_OK;
 }
 

@@ -1,11 +1,177 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory windows. Invariant: a bound RMR holds its LMR, from the bind that was posted to the one
- * that replaces it. A bind is an operation of an endpoint's request queue, posted like any other.
+ * Memory windows. A bind is an operation of an endpoint's request queue, posted like any other.
+ * Invariant: an RMR is bound as its last bind says that completed well, and holds the LMR of that one
+ * and those of all binds on their way.
  */
+#include <stdlib.h>
+
 #include "core.h"
 
 #define PRIV_KNOWN ((unsigned int)DAT_MEM_PRIV_ALL_FLAG)
+
+/* ------------------------------------------------------------------ what it is bound to */
+
+/* A bind on its way. It holds its LMR. */
+struct binding {
+	struct binding *next;
+	const struct datp_wqe *wqe;
+	struct datp_lmr *lmr; /* NULL: an unbind */
+	uint64_t addr, len;
+	DAT_MEM_PRIV_FLAGS priv;
+	uint32_t context; /* the transport's */
+	bool posting;	  /* the call that posts it will free it */
+};
+
+/* Of an RMR. All of it and of its bindings: rmr_lock(). */
+struct rmr_priv {
+	struct binding *first; /* on their way */
+	bool ending;	       /* the transport is not to hear of them any more */
+};
+
+static _Atomic uint32_t *rmr_lock(const struct datp_rmr *rmr)
+{
+	return &ia_priv(rmr->obj.ia)->rmr_locks[(uintptr_t)rmr / 64 % RMR_LOCKS];
+}
+
+static struct rmr_priv *rmr_priv(struct datp_rmr *rmr)
+{
+	return OBJ_PRIV(struct rmr_priv, rmr);
+}
+
+/* It is on its way no more. Returns the LMR that it holds. */
+static struct datp_lmr *binding_take_locked(struct binding **at)
+{
+	struct binding *b = *at;
+	struct datp_lmr *lmr = b->lmr;
+
+	*at = b->next;
+	b->wqe = NULL;
+	b->lmr = NULL;
+	if (!b->posting)
+		free(b);
+	return lmr;
+}
+
+static enum datp_err binding_new(struct datp_ia *ia, const struct datp_sge *where,
+				 DAT_MEM_PRIV_FLAGS priv, struct binding **out)
+{
+	struct binding *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return DATP_ERR_MEMORY;
+	b->addr = where->addr;
+	b->len = where->len;
+	b->priv = priv;
+	b->posting = true;
+	if (b->len) {
+		b->lmr = obj_hold(ia, ia->ops->lmr_find(ia, where->lmr_context), DATP_LMR);
+		if (!b->lmr) {
+			free(b);
+			return DATP_ERR_ARG2;
+		}
+	}
+	*out = b;
+	return DATP_OK;
+}
+
+/* Before the transport has it, which may complete it at once. */
+static void binding_begin(struct datp_rmr *rmr, struct binding *b, const struct datp_wqe *wqe)
+{
+	datp_lock(rmr_lock(rmr));
+	b->wqe = wqe;
+	b->next = rmr_priv(rmr)->first;
+	rmr_priv(rmr)->first = b;
+	datp_unlock(rmr_lock(rmr));
+}
+
+/* The transport has not taken it. */
+static void binding_cancel(struct datp_rmr *rmr, const struct binding *b)
+{
+	struct binding **at;
+
+	datp_lock(rmr_lock(rmr));
+	for (at = &rmr_priv(rmr)->first; *at && *at != b;)
+		at = &(*at)->next;
+	if (*at)
+		obj_drop(binding_take_locked(at));
+	datp_unlock(rmr_lock(rmr));
+}
+
+/* The call that posts it is over. */
+static void binding_posted(struct datp_rmr *rmr, struct binding *b)
+{
+	datp_lock(rmr_lock(rmr));
+	b->posting = false;
+	if (!b->wqe) {
+		obj_drop(b->lmr);
+		free(b);
+	}
+	datp_unlock(rmr_lock(rmr));
+}
+
+/* The value of b, the LMR with its hold. Returns the LMR that it was bound to. */
+static struct datp_lmr *bound_set_locked(struct datp_rmr *rmr, const struct binding *b)
+{
+	struct datp_lmr *old = rmr->lmr;
+
+	rmr->lmr = b->lmr;
+	rmr->addr = b->addr;
+	rmr->len = b->len;
+	rmr->priv = b->priv;
+	rmr->rmr_context = b->context;
+	return old;
+}
+
+DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status)
+{
+	struct datp_rmr *rmr = wqe->rmr;
+	struct rmr_priv *priv = rmr_priv(rmr);
+	struct binding **at, *b;
+
+	datp_lock(rmr_lock(rmr));
+	for (at = &priv->first; *at && (*at)->wqe != wqe;)
+		at = &(*at)->next;
+	b = *at;
+	/* none: its RMR has been freed, or it was posted when the connection was over */
+	if (b && !priv->ending) {
+		if (rmr->obj.ia->ops->rmr_done(rmr, b->context, b->len, status == DAT_DTO_SUCCESS))
+			b->lmr = bound_set_locked(rmr, b);
+		obj_drop(binding_take_locked(at));
+	}
+	datp_unlock(rmr_lock(rmr));
+}
+
+bool rmr_bound(struct datp_rmr *rmr, struct datp_sge *where, DAT_MEM_PRIV_FLAGS *priv,
+	       uint32_t *context)
+{
+	bool bound;
+
+	datp_lock(rmr_lock(rmr));
+	bound = rmr->lmr != NULL;
+	if (bound) {
+		*where = (struct datp_sge){ .lmr_context = rmr->lmr->lmr_context,
+					    .addr = rmr->addr,
+					    .len = rmr->len };
+		*priv = rmr->priv;
+		*context = rmr->rmr_context;
+	}
+	datp_unlock(rmr_lock(rmr));
+	return bound;
+}
+
+/* The transport has nothing bound any more. */
+static void rmr_unbind(struct datp_rmr *rmr)
+{
+	datp_lock(rmr_lock(rmr));
+	while (rmr_priv(rmr)->first)
+		obj_drop(binding_take_locked(&rmr_priv(rmr)->first));
+	obj_drop(rmr->lmr);
+	rmr->lmr = NULL;
+	datp_unlock(rmr_lock(rmr));
+}
+
+/* ------------------------------------------------------------------ its life */
 
 enum datp_err rmr_create(struct datp_pz *pz, struct datp_rmr **out)
 {
@@ -16,7 +182,7 @@ enum datp_err rmr_create(struct datp_pz *pz, struct datp_rmr **out)
 
 	if (!obj_hold(ia, pz, DATP_PZ))
 		return DATP_ERR_HANDLE_PZ;
-	err = obj_alloc(ia, DATP_RMR, 0, ia->ops->rmr_size, &obj);
+	err = obj_alloc(ia, DATP_RMR, sizeof(struct rmr_priv), ia->ops->rmr_size, &obj);
 	if (err)
 		goto drop_pz;
 	rmr = (struct datp_rmr *)obj;
@@ -39,23 +205,7 @@ drop_pz:
 	return err;
 }
 
-/* Stores what a bind made; drops the LMR of the bind before it. */
-static void binding_set(struct datp_rmr *rmr, struct datp_lmr *lmr, const struct datp_sge *where,
-			DAT_MEM_PRIV_FLAGS priv, uint32_t context)
-{
-	struct ia_priv *ia = ia_priv(rmr->obj.ia);
-	struct datp_lmr *old;
-
-	datp_lock(&ia->lock);
-	old = rmr->lmr;
-	rmr->lmr = lmr;
-	rmr->addr = where->addr;
-	rmr->len = where->len;
-	rmr->priv = priv;
-	rmr->rmr_context = context;
-	datp_unlock(&ia->lock);
-	obj_drop(old);
-}
+/* ------------------------------------------------------------------ binding */
 
 /* What a bind to `lmr` must satisfy; an unbind (NULL) needs only the endpoint's PZ. */
 static enum datp_err bind_check(const struct datp_rmr *rmr, const struct datp_lmr *lmr,
@@ -76,16 +226,23 @@ static enum datp_err bind_check(const struct datp_rmr *rmr, const struct datp_lm
 	return DATP_OK;
 }
 
-/*
- * Posts a bind as datp_post() does the rest. EP lock held (not with DATP_TRAIT_HW_FLUSH). *bound
- * says whether the transport took it: in DISCONNECTED it is flushed, and nothing changes.
- */
-static enum datp_err bind_post(struct datp_rmr *rmr, struct datp_lmr *lmr, struct datp_ep *ep,
-			       const struct datp_sge *where, DAT_MEM_PRIV_FLAGS priv,
-			       DAT_CONTEXT cookie, unsigned int flags, uint32_t *context,
-			       bool *bound)
+static bool tells_of_binds(struct datp_ia *ia)
 {
+	const struct datp_plugin *desc = ia_priv(ia)->plugin->desc;
+
+	return desc->sdk_major > 0 || desc->sdk_minor >= 3;
+}
+
+/*
+ * Posts a bind as datp_post() does the rest. EP lock held (not with DATP_TRAIT_HW_FLUSH). In
+ * DISCONNECTED it is flushed, and the transport never hears of it.
+ */
+static enum datp_err bind_post(struct datp_rmr *rmr, struct binding *b, struct datp_ep *ep,
+			       DAT_CONTEXT cookie, unsigned int flags)
+{
+	const struct datp_sge where = { .addr = b->addr, .len = b->len };
 	struct datp_wqe *wqe = datp_wq_next(&ep->sq, ep, DATP_BIND, cookie, flags);
+	struct datp_lmr *lmr = b->lmr;
 	enum datp_err err;
 
 	if (wqe)
@@ -96,17 +253,23 @@ static enum datp_err bind_post(struct datp_rmr *rmr, struct datp_lmr *lmr, struc
 	 */
 	if (atomic_load_explicit(&ep->state, memory_order_relaxed) != DAT_EP_STATE_CONNECTED)
 		return datp_post_flushed(ep, wqe);
-	err = bind_check(rmr, lmr, ep, where, (unsigned int)priv);
+	err = bind_check(rmr, lmr, ep, &where, (unsigned int)b->priv);
 	if (err)
 		return err;
 	if (!wqe)
 		return DATP_ERR_CREDITS;
-	wqe->len = where->len;
+	wqe->len = where.len;
+	binding_begin(rmr, b, wqe);
 	ep->sq.posted++;
-	err = ep->obj.ia->ops->rmr_bind(ep, wqe, rmr, lmr, where->addr, where->len, priv, context);
-	if (err)
+	err = ep->obj.ia->ops->rmr_bind(ep, wqe, rmr, lmr, where.addr, where.len, b->priv,
+					&b->context);
+	if (err) {
 		ep->sq.posted--;
-	*bound = !err;
+		binding_cancel(rmr, b);
+	} else if (!tells_of_binds(rmr->obj.ia)) {
+		/* what is built with an older SDK may complete it without our knowledge */
+		datp_bind_done(wqe, DAT_DTO_SUCCESS);
+	}
 	return err;
 }
 
@@ -129,8 +292,7 @@ enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_M
 	struct datp_ia *ia = rmr->obj.ia;
 	bool locked = !(ia->ops->traits & DATP_TRAIT_HW_FLUSH);
 	struct datp_ep *ep = obj_get(ia, ep_handle, DATP_EP);
-	struct datp_lmr *lmr = NULL;
-	bool bound = false;
+	struct binding *b;
 	enum datp_err err;
 
 	if (!ep)
@@ -138,20 +300,16 @@ enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_M
 	err = bind_args_check(ep, priv, flags);
 	if (err)
 		return err;
-	if (where->len) {
-		lmr = obj_hold(ia, ia->ops->lmr_find(ia, where->lmr_context), DATP_LMR);
-		if (!lmr)
-			return DATP_ERR_ARG2;
-	}
+	err = binding_new(ia, where, priv, &b);
+	if (err)
+		return err;
 	if (locked)
 		datp_lock(&ep->lock);
-	err = bind_post(rmr, lmr, ep, where, priv, cookie, flags, context, &bound);
+	err = bind_post(rmr, b, ep, cookie, flags);
 	if (locked)
 		datp_unlock(&ep->lock);
-	if (bound)
-		binding_set(rmr, lmr, where, priv, *context);
-	else
-		obj_drop(lmr);
+	*context = b->context;
+	binding_posted(rmr, b);
 	return err;
 }
 
@@ -161,8 +319,11 @@ static enum datp_err rmr_end(struct datp_rmr *rmr)
 
 	if (err)
 		return err;
+	datp_lock(rmr_lock(rmr));
+	rmr_priv(rmr)->ending = true;
+	datp_unlock(rmr_lock(rmr));
 	rmr->obj.ia->ops->rmr_free(rmr);
-	obj_drop(rmr->lmr);
+	rmr_unbind(rmr);
 	obj_drop(rmr->pz);
 	obj_release(rmr);
 	return DATP_OK;

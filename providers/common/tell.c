@@ -196,6 +196,17 @@ void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err)
 		 ia->name, (unsigned long long)length, err_name(err), allowed);
 }
 
+void tell_block(struct datp_ia *ia, uint64_t length)
+{
+	if (!log_once("block", NULL, 0))
+		return;
+	core_log(2,
+		 "%s: %llu bytes of memory cannot be registered as one LMR (%s); this adapter's "
+		 "max_lmr_block_size is %llu: register them in parts",
+		 ia->name, (unsigned long long)length, err_name(DATP_ERR_ARG4),
+		 (unsigned long long)ia_attr(ia)->max_lmr_block);
+}
+
 void tell_async(struct datp_ia *ia, DAT_EVENT_NUMBER number)
 {
 	if (!log_once("async", &number, sizeof(number)))

@@ -43,6 +43,8 @@ void tell_ep_high(struct datp_ep *ep, bool hard);
 void tell_srq_low(struct datp_srq *srq);
 void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err);
 void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err);
+/* A region longer than any that the adapter registers. */
+void tell_block(struct datp_ia *ia, uint64_t length);
 void tell_async(struct datp_ia *ia, DAT_EVENT_NUMBER number);
 
 #endif

@@ -14,7 +14,12 @@ enum {
 	 * a moment before its receive was posted.
 	 */
 	MIN_RNR_TIMER = 12,
-	RETRIES = 7,
+	FOR_EVER = 7, /* of the tries to reach a receive that is not there yet */
+	/*
+	 * Of those to reach a peer that does not answer at all. There may be one more, but rxe (Linux 6.1)
+	 * takes 7 for ever here, too: nobody would hear that the peer's host has gone.
+	 */
+	RETRIES = 6,
 };
 
 static bool ib_rejected_by_consumer(int status)
@@ -28,7 +33,7 @@ static void ib_tune(struct ibv_qp_attr *attr, int *mask)
 		attr->min_rnr_timer = MIN_RNR_TIMER;
 	/* whatever the peer asked for, whose number may tell the length of its private data */
 	if (*mask & IBV_QP_RNR_RETRY)
-		attr->rnr_retry = RETRIES;
+		attr->rnr_retry = FOR_EVER;
 	if (*mask & IBV_QP_RETRY_CNT)
 		attr->retry_cnt = RETRIES;
 }

@@ -48,6 +48,22 @@ static int iw_access(const struct rdma_ia *ia, int access)
 	return ia->windows ? access | IBV_ACCESS_MW_BIND : access;
 }
 
+/*
+ * siw (Linux 6.1) says that it has no limit, and counts a region's pages in an int: 2^44 bytes have 0 of
+ * 4 KiB, and it registers nothing for them. It keeps the pages in lists of 512, and those in an array that the
+ * kernel's allocator has to give in one piece, which is 1024 pages long at most: more is refused, with a
+ * warning in the kernel's log. A region that begins amid a page has one more.
+ */
+static uint64_t iw_longest_region(const struct rdma_ia *ia)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t listed = 1024 * page / sizeof(void *) * 512 - 1;
+
+	if (!is_siw(ia))
+		return UINT64_MAX;
+	return ((listed < INT32_MAX ? listed : INT32_MAX) - 1) * page;
+}
+
 /* Entries of a CQ of siw on so many pages, of which the last holds its control word alone. */
 static int entries_of(uint64_t pages, uint64_t page)
 {
@@ -104,7 +120,10 @@ const struct rdma_kind iw_kind = {
 	.greets = is_siw,
 	.crossed = is_siw, /* siw 6.1 */
 	.fails_alike = is_siw, /* siw 6.1: a TCP connection that is gone, most of all */
+	.pipes = is_siw, /* siw 6.1: its doorbell sends without MSG_NOSIGNAL */
+	.writes_linger = is_siw, /* siw 6.1: it looks first, and does not wait */
 	.plug = iw_plug,
+	.longest_region = iw_longest_region,
 	.reads_unchecked = is_siw, /* siw 6.1: bounds and key only */
 	.reads_unfenced = is_siw, /* siw 6.1: nothing of the queue goes on after one */
 };

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The verbs providers: what they share is built once, and each plugin adds what it differs in.
-# A worker may outlive its adapter, so the plugins stay mapped.
+# A worker may outlive its adapter, and the handler of SIGPIPE does: the plugins stay mapped.
 RDMA_SOURCES = \
 	providers/rdma/rdma.h \
 	providers/rdma/rdma_async.c \
+	providers/rdma/rdma_bias.h \
 	providers/rdma/rdma_cm.c \
 	providers/rdma/rdma_conn.c \
 	providers/rdma/rdma_cq.c \
 	providers/rdma/rdma_device.c \
 	providers/rdma/rdma_fast.h \
+	providers/rdma/rdma_fork.c \
 	providers/rdma/rdma_ia.c \
 	providers/rdma/rdma_late.c \
 	providers/rdma/rdma_mr.c \
 	providers/rdma/rdma_mw.c \
 	providers/rdma/rdma_parts.c \
+	providers/rdma/rdma_pipe.c \
 	providers/rdma/rdma_poll.c \
 	providers/rdma/rdma_post.c \
 	providers/rdma/rdma_qp.c \

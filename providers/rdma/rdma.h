@@ -4,11 +4,14 @@
  *
  * LOCKS, in the order of <datp/provider.h>: rdma_ia.cq_lock > poll lock of an EVD (or of the IA's sink)
  * > EP > SRQ. The leaves are rdma_ia.lock (the IA mutex: who has which connection), qp_lock and mr_lock
- * (tables). No upcall to libdatp is made with one of them held.
+ * (tables), rmr_lock (the ranges of RMRs), and the lock that fork() waits for (rdma_fork.c). No upcall
+ * to libdatp is made with one of them held.
+ * The poll lock of an EVD and the EP lock are biased; rdma_bias.h is how their owner takes them.
  */
 #ifndef RDMA_H
 #define RDMA_H
 
+#include <datp/bias.h>
 #include <datp/provider.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -27,6 +30,7 @@
 
 struct rdma_ia;
 struct rdma_ep;
+struct rdma_range;
 struct rdma_conn;
 struct rdma_part;
 
@@ -60,11 +64,25 @@ struct rdma_kind {
 	bool (*reads_unfenced)(const struct rdma_ia *ia);
 	/* whether all that goes wrong in sending is an error of the queue pair to it. NULL: no */
 	bool (*fails_alike)(const struct rdma_ia *ia);
+	/* whether a post may raise SIGPIPE: see rdma_pipe.c. NULL: no */
+	bool (*pipes)(const struct rdma_ia *ia);
+	/* whether what arrives may be written for an instant when its region has gone. NULL: no */
+	bool (*writes_linger)(const struct rdma_ia *ia);
+	/* bytes of a region, whatever the device says. NULL: what it says */
+	uint64_t (*longest_region)(const struct rdma_ia *ia);
 	/*
 	 * A CQ that keeps a place which no other object may have; on a device that has just been
 	 * opened. NULL, and where it returns that: none
 	 */
 	struct ibv_cq *(*plug)(struct rdma_ia *ia);
+};
+
+/* ------------------------------------------------------------------ descriptors */
+
+/* One that a forked child must not keep; see rdma_fork.c. */
+struct rdma_held {
+	struct rdma_held *next, **prev;
+	int fd;
 };
 
 /* ------------------------------------------------------------------ completion queues */
@@ -83,6 +101,7 @@ struct rdma_cqset {
 	_Atomic uint32_t *poll_lock;
 	struct datp_evd *evd; /* NULL: the IA's sink, for endpoints without an EVD */
 	struct ibv_comp_channel *channel;
+	struct rdma_held held; /* its descriptor */
 	struct rdma_cq cq[RDMA_CQ_MAX];
 	uint32_t count;
 	struct datp_watch *watch; /* on the channel; poll lock */
@@ -101,6 +120,7 @@ struct rdma_cqset {
 
 struct rdma_evd {
 	struct datp_evd base;
+	struct datp_bias bias; /* of the poll lock, where there is a CQ */
 	struct rdma_cqset set;
 	/* eventfd: wakes a sleeper who watches the channel too; -1: none yet (poll lock) */
 	_Atomic int wake_fd;
@@ -117,6 +137,7 @@ struct rdma_pz {
 struct rdma_lmr {
 	struct datp_lmr base;
 	struct ibv_mr *mr;
+	bool windows; /* they can be bound to it */
 	/*
 	 * While it is registered: its context, and above that which life of this piece of memory it is; else
 	 * 0. So it tells a registration from all others. Written under the IA's mr_lock, read without; see
@@ -126,18 +147,36 @@ struct rdma_lmr {
 	_Atomic(struct rdma_lmr *) next; /* in its bucket */
 };
 
+/* What a bind has opened, by a window or else by a registration. The IA's rmr_lock, once it is listed. */
+struct rdma_range {
+	struct rdma_range *next;
+	struct ibv_mw *mw;
+	struct ibv_mr *mr;
+	uint32_t key;
+	bool written; /* peers may write to it */
+	bool bound;   /* its bind has completed */
+};
+
 struct rdma_rmr {
 	struct datp_rmr base;
-	struct ibv_mw *mw;    /* or emulated: */
-	struct ibv_mr *mr;    /* of the bind that was posted last (EP lock of the bind) */
-	struct ibv_mr *old;   /* of the one before, until that bind completes */
-	struct ibv_mr *bound; /* mw: of the LMR it was bound to last; an unbind has to name one */
+	/* of the bind that it goes by, and of those that have not completed (the IA's rmr_lock) */
+	struct rdma_range *ranges;
+};
+
+/* The room in one CQ for all that an SRQ's receives complete there, whichever endpoints take them. */
+struct rdma_share {
+	struct rdma_share *next;
+	struct rdma_cqset *set;
+	struct rdma_cq *cq;
+	uint32_t need, endpoints;
 };
 
 struct rdma_srq {
 	struct datp_srq base;
 	struct ibv_srq *srq;
-	uint32_t size; /* that the device gave */
+	uint32_t size;		   /* that it can be resized to in place */
+	pthread_mutex_t lock;	   /* outside the IA's cq_lock */
+	struct rdma_share *shares; /* one for each set of CQs (lock) */
 };
 
 /* ------------------------------------------------------------------ connections */
@@ -176,7 +215,10 @@ struct rdma_conn {
 	bool held;	    /* detached, and not retired yet (IA mutex) */
 	bool dead;	    /* to be destroyed (IA mutex) */
 	bool active;
-	bool established; /* the service thread's; late accepts: IA mutex */
+	/* it has been accepted, and not ended; the op's that does that, then the service thread's or the mutex's */
+	bool answered;
+	/* the service thread's; late accepts, and what nobody has any more: IA mutex */
+	bool established;
 	bool greeting;	  /* ... but not shown as such before the peer answers; the service thread's */
 	uint64_t due_ns;  /* of the next knock, or of a late accept; 0: none (IA mutex) */
 	int knocks;	  /* so far (IA mutex) */
@@ -192,6 +234,7 @@ struct rdma_conn {
 /* An event channel; outlives its IA while a worker's id is on it. */
 struct rdma_channel {
 	struct rdma_event_channel *channel;
+	struct rdma_held held; /* its descriptor */
 	_Atomic uint32_t refs;
 };
 
@@ -220,12 +263,16 @@ struct rdma_run {
 
 struct rdma_ep {
 	struct datp_ep base;
+	struct datp_bias bias; /* of the EP lock */
 	struct ibv_qp *qp;
+	/* the driver's, of that queue pair: one look less on the way */
+	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 	uint32_t qpn; /* 0: none. Completions of other numbers are of the past (EP lock) */
 	struct rdma_ep *next; /* in the table of queue pairs (IA's qp_lock) */
 	struct rdma_cq *send_cq, *recv_cq;
 	struct rdma_cqset *send_set, *recv_set;
-	uint32_t send_need, recv_need;
+	uint32_t send_need, recv_need; /* entries of those: what the queue pair can complete */
 	uint32_t max_inline;
 	int read_sge; /* segments that one read of the device takes */
 	uint32_t unsignaled, signal_every; /* suppressed posts since the last that was signaled */
@@ -234,11 +281,12 @@ struct rdma_ep {
 	uint8_t late; /* enum rdma_late (EP lock) */
 	bool up;   /* ESTABLISHED has been queued: completions may be shown (EP lock) */
 	bool broken; /* a request has failed, and the end is on its way (EP lock) */
+	bool failed; /* a request has: what is behind it does not succeed (EP lock) */
 	bool draining;
 	struct rdma_staged *staged, **staged_end; /* EP lock */
 	struct datp_node *early, **early_end;	  /* receives complete before `up` (EP lock) */
 	unsigned char *overtook; /* by place in the ring: complete, but not all before it (EP lock) */
-	uint32_t overtaking;	 /* how many of those there are (EP lock) */
+	uint32_t overtaking;	 /* how many of those there are, and one more if `failed` (EP lock) */
 	/*
 	 * Of rdma_fast.h, all under the EP lock. Work requests of one segment, of which only what differs is
 	 * written, by enum datp_op; `long_wr` is for what is not inlined. The segments are in the windows.
@@ -293,6 +341,7 @@ struct rdma_ia {
 	const struct rdma_kind *kind;
 	struct rdma_options opt;
 	struct ibv_context *verbs;
+	struct rdma_held cmd, async; /* its descriptors */
 	uint8_t port;
 	struct ibv_device_attr dev;
 	struct ibv_port_attr port_attr;
@@ -313,6 +362,8 @@ struct rdma_ia {
 	bool reaping; /* a call to destroy dead ones is on its way (IA mutex) */
 	pthread_mutex_t cq_lock; /* outside the poll locks: sizes of CQs */
 	_Atomic uint32_t mr_lock; /* a leaf */
+	_Atomic uint32_t rmr_lock; /* a leaf: what is listed in RMRs */
+	_Atomic bool lingers; /* it has been said that rdma_mr_settle() cannot */
 	struct ibv_cq *plug; /* or NULL */
 	struct rdma_cqset sink;
 	_Atomic uint32_t sink_lock;
@@ -359,10 +410,11 @@ static inline struct rdma_evd *rdma_evd(struct datp_evd *evd)
 	.srq_resize = rdma_srq_resize, .srq_free = rdma_srq_free,                                  \
 	.srq_post_recv = rdma_srq_post_recv,                                                       \
 	.ep_create = rdma_ep_create, .ep_modify = rdma_ep_modify, .ep_reset = rdma_ep_reset,       \
-	.ep_free = rdma_ep_free, .ep_recv_query = rdma_ep_recv_query,                              \
+	.ep_free = rdma_ep_free, .ep_recv_query = rdma_ep_recv_query, .ep_fit = rdma_ep_fit,       \
 	.post_send = rdma_post_send, .post_recv = rdma_post_recv,                                  \
 	.post_rdma_write = rdma_post_rdma_write, .post_rdma_read = rdma_post_rdma_read,            \
-	.rmr_bind = rdma_rmr_bind, .sp_listen = rdma_sp_listen, .sp_close = rdma_sp_close,         \
+	.rmr_bind = rdma_rmr_bind, .rmr_done = rdma_rmr_done,                                      \
+	.sp_listen = rdma_sp_listen, .sp_close = rdma_sp_close,                                    \
 	.ep_connect = rdma_ep_connect, .cr_accept = rdma_cr_accept, .cr_reject = rdma_cr_reject,   \
 	.cr_free = rdma_cr_free, .cr_move = rdma_cr_move, .ep_disconnect = rdma_ep_disconnect
 
@@ -378,6 +430,28 @@ void rdma_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr);
 bool rdma_options_parse(struct rdma_ia *ia, const char *params);
 /* The address, verbs device and port that the options name; opens the device. */
 enum datp_err rdma_device_open(struct rdma_ia *ia);
+void rdma_device_close(struct rdma_ia *ia);
+
+/* ------------------------------------------------------------------ rdma_fork.c */
+
+/* What a thread was to pthread_cancel() before it was kept from that. */
+struct rdma_cancel {
+	int state, type;
+};
+
+/*
+ * Between these two the process does not fork: what is opened is listed in one step with that, and what is
+ * closed is taken off the list. Nor is the thread cancelled. May be nested, each with an `own` of its own.
+ */
+void rdma_fork_hold(struct rdma_cancel *own);
+void rdma_fork_release(const struct rdma_cancel *own);
+void rdma_fork_list(struct rdma_held *held, int fd);
+void rdma_fork_unlist(struct rdma_held *held);
+
+/* ------------------------------------------------------------------ rdma_pipe.c */
+
+/* From here on SIGPIPE does not end the program, unless the program itself wants that. Any thread. */
+void rdma_pipe_guard(void);
 
 /* ------------------------------------------------------------------ rdma_cq.c */
 
@@ -387,6 +461,8 @@ void rdma_cqset_fini(struct rdma_cqset *set);
 /* A CQ with room for `need` completions more, which are the caller's until they are given back. */
 enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, uint32_t need, struct rdma_cq **cq);
 void rdma_cqset_release(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need);
+/* The same for `more` in this very CQ. False: it cannot be had. */
+bool rdma_cqset_extend(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t more);
 /* The service thread sees to completions until the count of drains is 0 again. */
 void rdma_cqset_watch(struct rdma_cqset *set, int drains);
 bool rdma_cqset_arm(struct rdma_cqset *set, bool solicited);
@@ -410,8 +486,8 @@ int rdma_cqset_poll(struct rdma_cqset *set, struct datp_completion *out, int n);
 /* The same for one; `wc` has been polled already. */
 int rdma_cqset_poll_on(struct rdma_cqset *set, const struct ibv_wc *wc, struct datp_completion *out);
 int rdma_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
-/* ESTABLISHED has been queued: shows what came before it. No lock held. */
-void rdma_early_show(struct rdma_ep *ep);
+/* Queues ESTABLISHED, and behind it what came before. No lock held. */
+void rdma_established_show(struct rdma_ep *ep, const void *pdata, uint32_t len);
 
 /* ------------------------------------------------------------------ rdma_post.c */
 
@@ -454,7 +530,7 @@ static inline enum datp_err rdma_run_follow(struct rdma_run *run, enum datp_err 
 }
 
 /* The driver refuses what has just been put into the ring. EP lock, which it gives up. */
-DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc);
+DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc, bool biased);
 
 /*
  * What the low bits of a work request's id say; the rest is an address. FOREIGN: a receive that was
@@ -470,8 +546,30 @@ enum {
 	RDMA_ID_MASK = 7
 };
 
+/* ------------------------------------------------------------------ counts of the device's */
+
+/* As an attribute of the standard. */
+static inline int32_t rdma_count(int64_t n)
+{
+	return n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
+}
+
+static inline int32_t rdma_least(int64_t a, int64_t b)
+{
+	return rdma_count(a < b ? a : b);
+}
+
 /* ------------------------------------------------------------------ rdma_qp.c */
 
+/* Of how many reads of the device one of so many segments is made. */
+static inline int rdma_read_pieces(int segments, int read_sge)
+{
+	return (segments + read_sge - 1) / read_sge;
+}
+
+/* Requests of a program that a queue pair holds beside our own. */
+int32_t rdma_request_places(const struct rdma_ia *ia);
+enum datp_err rdma_ep_fit(struct datp_ia *ia, struct datp_ep_attr *attr, const struct datp_ep_attr *asked);
 enum datp_err rdma_ep_create(struct datp_ep *ep);
 enum datp_err rdma_ep_modify(struct datp_ep *ep, const struct datp_ep *next);
 enum datp_err rdma_ep_reset(struct datp_ep *ep);
@@ -499,6 +597,8 @@ int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in,
 void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_out);
 /* To ERR: nobody touches a posted buffer any more. */
 void rdma_qp_stop(struct rdma_ep *ep);
+/* Likewise, and its connection ends soon, as broken. Of a connected endpoint. EP lock. */
+void rdma_qp_stop_locked(struct rdma_ep *ep);
 /* The device says that it has found an error: takes the receive that tells of it. No lock held. */
 void rdma_qp_failed(struct rdma_ep *ep);
 /* The endpoint with this queue pair, or NULL. */
@@ -510,6 +610,11 @@ enum datp_err rdma_pz_create(struct datp_pz *pz);
 void rdma_pz_free(struct datp_pz *pz);
 enum datp_err rdma_lmr_create(struct datp_lmr *lmr, const void *cookie);
 void rdma_lmr_free(struct datp_lmr *lmr);
+/*
+ * When this returns, nothing is written any more to a region that has been deregistered before. May take
+ * milliseconds where the device itself does not wait. With any locks but the IA mutex.
+ */
+void rdma_mr_settle(struct rdma_ia *ia);
 struct datp_lmr *rdma_lmr_find(struct datp_ia *ia, uint32_t lmr_context);
 struct rdma_lmr *rdma_lmr_find_locked(struct rdma_ia *ia, uint32_t context);
 
@@ -545,12 +650,14 @@ void rdma_rmr_free(struct datp_rmr *rmr);
 enum datp_err rdma_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
 			    struct datp_lmr *lmr, uint64_t addr, uint64_t len,
 			    DAT_MEM_PRIV_FLAGS priv, uint32_t *context);
-/* A bind has completed. EP lock held. */
-void rdma_bind_done(struct rdma_rmr *rmr, bool good);
+bool rdma_rmr_done(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good);
 
 enum datp_err rdma_srq_create(struct datp_srq *srq);
 enum datp_err rdma_srq_resize(struct datp_srq *srq, int32_t max_recv_dtos);
 void rdma_srq_free(struct datp_srq *srq);
+/* As rdma_cqset_reserve, for what an endpoint of it receives; undone by the release with the same set. */
+enum datp_err rdma_srq_reserve(struct datp_srq *srq, struct rdma_cqset *set, struct rdma_cq **cq);
+void rdma_srq_release(struct datp_srq *srq, struct rdma_cqset *set);
 
 /* ------------------------------------------------------------------ rdma_cm.c, rdma_conn.c */
 
@@ -585,8 +692,10 @@ void rdma_conn_made(struct rdma_conn *conn);
  * rdma_conn_retire().
  */
 struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep);
-/* It is not needed any more: disconnect (if established) or destroy it, soon. */
+/* It is not needed any more: disconnect it, once it is established if that is to come, or destroy it, soon. */
 void rdma_conn_retire(struct rdma_conn *conn);
+/* One that nobody has any more is established now. Service thread. */
+void rdma_conn_confirmed(struct rdma_conn *conn);
 void rdma_conn_dead(struct rdma_conn *conn);
 /* An id that belongs to no connection. */
 void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id);
@@ -632,6 +741,9 @@ void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const 
 /* How much of what came is the consumer's. */
 uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
 			  const struct rdma_conn_param *param);
+/* Whether something behind that is no padding: the consumer is not given all that was sent. */
+bool rdma_wire_is_cut(const struct rdma_kind *kind, enum rdma_message what,
+		      const struct rdma_conn_param *param);
 /* Data beyond what a request holds go in two of them, numbered 1 and 2. */
 bool rdma_wire_in_parts(const struct rdma_kind *kind, uint32_t len);
 void rdma_wire_pack_part(const struct rdma_kind *kind, const unsigned char *data, uint32_t len,

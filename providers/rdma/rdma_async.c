@@ -51,6 +51,11 @@ static void handle(struct rdma_ia *ia, const struct ibv_async_event *event)
 		datp_log(1, "%s: a completion queue has overflowed or failed", ia->base.name);
 		datp_ia_error(&ia->base, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 		break;
+	case IBV_EVENT_SRQ_ERR:
+		datp_log(1, "%s: a shared receive queue has failed: free it, and its endpoints",
+			 ia->base.name);
+		datp_ia_error(&ia->base, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+		break;
 	case IBV_EVENT_DEVICE_FATAL:
 		rdma_device_lost(ia);
 		break;

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { RETRIES = 7, BACKLOG = 0, STALE_CONNECTION = 10 };
 
@@ -42,6 +44,10 @@ static enum datp_err fail_later(struct rdma_ep *ep, void (*tell)(struct datp_ep 
 
 /* ------------------------------------------------------------------ the active side */
 
+/*
+ * More reads than the device has are an error to librdmacm, and siw ends the connection. libdatp has kept
+ * the attributes within them; but the numbers on the wire have 8 bits, of which 255 means "all of them".
+ */
 static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
 {
 	const struct ibv_device_attr *dev = &rdma_ep_ia(ep)->dev;
@@ -57,16 +63,53 @@ static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
 	param->qp_num = ep->qpn;
 }
 
-/* errno, or 0. */
-static int resolve(struct rdma_conn *conn, const struct sockaddr_in *to)
+/*
+ * errno, or 0. A loopback address is no address of an RDMA device, but it is what many hosts find under their own
+ * name (127.0.1.1 in Debian's /etc/hosts): this host, so our device as its peers know it.
+ */
+static int resolve(struct rdma_conn *conn, struct sockaddr_in *to)
 {
 	struct sockaddr_in from = *(struct sockaddr_in *)&conn->ia->base.address;
 
 	from.sin_port = 0;
+	if (ntohl(to->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
+		to->sin_addr = from.sin_addr;
 	return rdma_resolve_addr(conn->id, (struct sockaddr *)&from,
-				 (struct sockaddr *)(uintptr_t)to, conn->ia->opt.resolve_ms)
+				 (struct sockaddr *)to, conn->ia->opt.resolve_ms)
 		       ? errno
 		       : 0;
+}
+
+/*
+ * The broadcast address of a network looks like any other: the kernel knows its networks, and refuses
+ * a socket that may not broadcast. Nothing is sent.
+ */
+static bool is_broadcast(const struct sockaddr_in *to)
+{
+	struct rdma_cancel own;
+	bool refused = false;
+	int fd;
+
+	rdma_fork_hold(&own);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0) {
+		refused = connect(fd, (const struct sockaddr *)to, sizeof(*to)) && errno == EACCES;
+		close(fd);
+	}
+	rdma_fork_release(&own);
+	return refused;
+}
+
+/*
+ * An address that no adapter can have. rdma_cm takes them all, and nobody answers: over rxe the attempt would
+ * last as long as its timeout.
+ */
+static bool is_nobodys(const struct sockaddr_in *to)
+{
+	uint32_t address = ntohl(to->sin_addr.s_addr);
+
+	return address == INADDR_ANY || address == INADDR_BROADCAST || IN_MULTICAST(address) ||
+	       is_broadcast(to);
 }
 
 enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param *what)
@@ -84,6 +127,8 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	to.sin_port = htons(rdma_wire_port(what->qual));
 	if (!to.sin_port)
 		return DATP_ERR_ARG3;
+	if (is_nobodys(&to))
+		return DATP_ERR_ADDRESS_MALFORMED;
 	err = rdma_qp_ensure(ep);
 	if (err)
 		return err;
@@ -228,6 +273,24 @@ static void refuse(struct rdma_ia *ia, struct rdma_cm_id *id, const unsigned cha
 	rdma_id_drop(ia, id);
 }
 
+/* How much of the peer's private data the consumer is given. The standard has no event that could say of a cut. */
+static uint32_t given(const struct rdma_ia *ia, struct rdma_cm_id *id, enum rdma_message what,
+		      const struct rdma_conn_param *param)
+{
+	const struct sockaddr_in *peer = (struct sockaddr_in *)rdma_get_peer_addr(id);
+	uint32_t len = rdma_wire_length(ia->kind, what, param);
+	char from[INET_ADDRSTRLEN] = "?";
+
+	if (!rdma_wire_is_cut(ia->kind, what, param))
+		return len;
+	inet_ntop(AF_INET, &peer->sin_addr, from, sizeof(from));
+	datp_log(2,
+		 "%s: the private data of %s are cut to their first %u bytes, since programs have room for no "
+		 "more (max_private_data_size): have it send less",
+		 ia->base.name, from, len);
+	return len;
+}
+
 /* Service thread. */
 static void request(struct rdma_ia *ia, struct rdma_cm_event *event)
 {
@@ -238,7 +301,7 @@ static void request(struct rdma_ia *ia, struct rdma_cm_event *event)
 		.address = rdma_get_peer_addr(event->id),
 		.remote_port = ntohs(rdma_get_dst_port(event->id)),
 		.pdata = param->private_data,
-		.pdata_len = rdma_wire_length(ia->kind, RDMA_REQUEST, param),
+		.pdata_len = given(ia, event->id, RDMA_REQUEST, param),
 		.prepare = cr_prepare,
 		.arg = event,
 	};
@@ -268,6 +331,7 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	struct rdma_conn_param *param = &conn->param;
 
 	fill_param(ep, param);
+	/* nor more than the peer has offered: it serves no more, and has no more under way */
 	param->responder_resources = least(param->responder_resources, offer->responder_resources);
 	param->initiator_depth = least(param->initiator_depth, offer->initiator_depth);
 	/* The peer may ask for no reads at all and read nevertheless, as uDAPL programs do. */
@@ -278,8 +342,10 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 		return DATP_OK;
 	if (!rdma_qp_begin(ep, conn->id) &&
 	    !rdma_qp_connect(ep, conn->id, param->responder_resources, param->initiator_depth) &&
-	    !rdma_accept(conn->id, param))
+	    !rdma_accept(conn->id, param)) {
+		conn->answered = true;
 		return DATP_OK;
+	}
 	/* the active side has given up, most likely */
 	datp_log(3, "%s: cannot accept a request: %s", conn->ia->base.name, strerror(errno));
 	return fail_later(ep, tell_accept_failed);
@@ -338,13 +404,6 @@ enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 
 /* ------------------------------------------------------------------ established */
 
-/* Upcall first: what the peer sends upon our confirmation shall find the connection established. */
-static void show_established(struct rdma_ep *ep, const void *pdata, uint32_t len)
-{
-	datp_cm_established(&ep->base, pdata, len);
-	rdma_early_show(ep);
-}
-
 /*
  * The reads of an active side's connection that the answer leaves in each direction. They are seen
  * from here: we may read as much as the peer serves, and the other way round. siw is the other way round
@@ -399,13 +458,13 @@ static void agree(const struct rdma_conn *conn, struct rdma_ep *ep,
 static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 			const struct rdma_conn_param *param)
 {
-	uint32_t len = conn->active ? rdma_wire_length(conn->ia->kind, RDMA_REPLY, param) : 0;
+	uint32_t len = conn->active ? given(conn->ia, conn->id, RDMA_REPLY, param) : 0;
 
 	agree(conn, ep, param);
 	conn->established = true;
 	conn->greeting = greet(conn, ep, param);
 	if (!conn->greeting) {
-		show_established(ep, param->private_data, len);
+		rdma_established_show(ep, param->private_data, len);
 		return;
 	}
 	conn->whole_len = len < sizeof(conn->whole) ? len : sizeof(conn->whole);
@@ -434,7 +493,7 @@ void rdma_ep_greeted(struct datp_ep *base)
 	if (!conn)
 		return;
 	conn->greeting = false;
-	show_established(ep, conn->whole, conn->whole_len);
+	rdma_established_show(ep, conn->whole, conn->whole_len);
 	if (!inside)
 		rdma_conn_leave(conn);
 }
@@ -452,14 +511,33 @@ static bool taken_back(struct rdma_conn *conn)
 	return rdma_init_qp_attr(conn->id, &attr, &mask) && errno == EINVAL;
 }
 
+/*
+ * A peer that takes the first of two parts for all there is does not know of parts. Its consumer has
+ * private data that end in the middle, and its reply is not taken.
+ */
+static void accepted_in_part(struct rdma_conn *conn, struct rdma_ep *ep)
+{
+	datp_log(1,
+		 "%s: the peer has accepted the first part of %u bytes of private data for all of them, "
+		 "so it is no OpenDAT: give it %u bytes at most",
+		 conn->ia->base.name, conn->whole_len, conn->ia->kind->request_bytes);
+	rdma_reject(conn->id, NULL, 0);
+	datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 /* The peer's reply: our side of the queue pair, then the confirmation. Service thread. */
 static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 		     const struct rdma_conn_param *param)
 {
 	uint8_t in = reads_in(conn, param);
-	/* a peer that asked for none may read nevertheless */
-	int err = rdma_qp_connect(ep, conn->id, in ? in : 1, reads_out(conn, param));
+	int err;
 
+	if (conn->part == 1) {
+		accepted_in_part(conn, ep);
+		return;
+	}
+	/* a peer that asked for none may read nevertheless */
+	err = rdma_qp_connect(ep, conn->id, in ? in : 1, reads_out(conn, param));
 	if (err && taken_back(conn)) {
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		return;
@@ -747,10 +825,15 @@ static void conn_event(struct rdma_ia *ia, struct rdma_cm_event *event)
 	struct rdma_ep *ep;
 	struct rdma_conn *conn = rdma_conn_enter(ia, event->id, &ep);
 
+	/* the endpoint's: nobody else looks at it now */
+	if (ep && is_end(event->event))
+		conn->answered = false;
 	if (ep)
 		handle(conn, ep, event);
 	else if (is_end(event->event))
 		rdma_conn_dead(conn);
+	else if (event->event == RDMA_CM_EVENT_ESTABLISHED && conn->answered)
+		rdma_conn_confirmed(conn);
 	rdma_conn_leave(conn);
 }
 

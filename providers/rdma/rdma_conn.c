@@ -32,11 +32,16 @@ static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 struct rdma_channel *rdma_channel_new(void)
 {
 	struct rdma_channel *channel = calloc(1, sizeof(*channel));
+	struct rdma_cancel own;
 
 	if (!channel)
 		return NULL;
 	atomic_init(&channel->refs, 1);
+	rdma_fork_hold(&own);
 	channel->channel = rdma_create_event_channel();
+	if (channel->channel)
+		rdma_fork_list(&channel->held, channel->channel->fd);
+	rdma_fork_release(&own);
 	if (channel->channel)
 		return channel;
 	free(channel);
@@ -45,10 +50,15 @@ struct rdma_channel *rdma_channel_new(void)
 
 void rdma_channel_put(struct rdma_channel *channel)
 {
+	struct rdma_cancel own;
+
 	/* acq_rel: the last one sees what the others did with it */
 	if (atomic_fetch_sub_explicit(&channel->refs, 1, memory_order_acq_rel) > 1)
 		return;
+	rdma_fork_hold(&own);
+	rdma_fork_unlist(&channel->held);
 	rdma_destroy_event_channel(channel->channel);
+	rdma_fork_release(&own);
 	free(channel);
 }
 
@@ -234,22 +244,56 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 	return conn;
 }
 
+/*
+ * A connection is disconnected by message, and its id stays until the peer has answered, for a
+ * destroyed id does not repeat a message that got lost. The event that says so ends it. False: there is
+ * nothing to wait for.
+ */
+static bool say_goodbye(struct rdma_conn *conn)
+{
+	return conn->established && !rdma_disconnect(conn->id);
+}
+
+/*
+ * The peer has its answer, or will get it, and may be connected already though it has not confirmed that
+ * yet. To destroy the id would tell it so once; so it stays until there is a connection to end. IA mutex.
+ */
+static bool is_unconfirmed(const struct rdma_conn *conn)
+{
+	return conn->ia->kind->three_way && conn->answered && !conn->established;
+}
+
 void rdma_conn_retire(struct rdma_conn *conn)
 {
 	struct rdma_ia *ia = conn->ia;
-	/*
-	 * A connection is disconnected by message, and its id stays until the peer has answered, for a
-	 * destroyed id does not repeat a message that got lost. The event that says so ends it.
-	 */
-	bool dead = !conn->established || rdma_disconnect(conn->id);
+	bool waits, dead = false;
 
 	pthread_mutex_lock(&ia->lock);
+	waits = is_unconfirmed(conn);
+	if (!waits) {
+		/* it is held: nobody destroys it */
+		pthread_mutex_unlock(&ia->lock);
+		dead = !say_goodbye(conn);
+		pthread_mutex_lock(&ia->lock);
+	}
 	conn->held = false;
 	conn->dead |= dead;
 	if (conn->dead)
 		reap_soon_unlock(ia);
 	else
 		pthread_mutex_unlock(&ia->lock);
+}
+
+void rdma_conn_confirmed(struct rdma_conn *conn)
+{
+	bool held;
+
+	pthread_mutex_lock(&conn->ia->lock);
+	conn->established = true;
+	held = conn->held; /* who holds it retires it next */
+	pthread_mutex_unlock(&conn->ia->lock);
+	if (!held && !say_goodbye(conn))
+		rdma_conn_dead(conn);
 }
 
 struct rdma_conn *rdma_conn_enter(struct rdma_ia *ia, struct rdma_cm_id *id, struct rdma_ep **ep)

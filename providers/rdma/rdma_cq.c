@@ -137,6 +137,20 @@ void rdma_cqset_release(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t nee
 	pthread_mutex_unlock(&set->ia->cq_lock);
 }
 
+bool rdma_cqset_extend(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t more)
+{
+	bool room;
+
+	pthread_mutex_lock(&set->ia->cq_lock);
+	datp_lock(set->poll_lock);
+	room = cq->size - cq->used >= more || cq_grow(set, cq, more);
+	if (room)
+		cq->used += more;
+	datp_unlock(set->poll_lock);
+	pthread_mutex_unlock(&set->ia->cq_lock);
+	return room;
+}
+
 /* ------------------------------------------------------------------ telling */
 
 /* Takes what is in the channel; the CQs have to be armed anew. Poll lock. */
@@ -228,13 +242,18 @@ void rdma_cqset_watch(struct rdma_cqset *set, int drains)
 enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct datp_evd *evd,
 			      _Atomic uint32_t *poll_lock, uint32_t size)
 {
+	struct rdma_cancel own;
 	enum datp_err err;
 	int flags;
 
 	set->ia = ia;
 	set->evd = evd;
 	set->poll_lock = poll_lock;
+	rdma_fork_hold(&own);
 	set->channel = ibv_create_comp_channel(ia->verbs);
+	if (set->channel)
+		rdma_fork_list(&set->held, set->channel->fd);
+	rdma_fork_release(&own);
 	if (!set->channel) {
 		datp_log(2, "%s: cannot create a completion channel: %s; `ulimit -n`?",
 			 ia->base.name, strerror(errno));
@@ -251,6 +270,7 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 {
 	struct rdma_cq cq[RDMA_CQ_MAX];
 	struct datp_watch *watch;
+	struct rdma_cancel own;
 	uint32_t count;
 
 	if (!set->channel)
@@ -273,7 +293,10 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 		if (ibv_destroy_cq(cq[--count].cq))
 			datp_log(1, "%s: cannot free a completion queue: %s", set->ia->base.name,
 				 strerror(errno));
+	rdma_fork_hold(&own);
+	rdma_fork_unlist(&set->held);
 	ibv_destroy_comp_channel(set->channel);
+	rdma_fork_release(&own);
 	set->channel = NULL;
 }
 
@@ -283,6 +306,7 @@ enum datp_err rdma_evd_create(struct datp_evd *base, int32_t qlen)
 	enum datp_err err;
 
 	atomic_init(&evd->wake_fd, -1);
+	datp_bias_init(&evd->bias);
 	if (!base->has_cq)
 		return DATP_OK;
 	err = rdma_cqset_init(&evd->set, rdma_ia(base->obj.ia), base, &base->poll_lock,
@@ -305,6 +329,8 @@ void rdma_evd_free(struct datp_evd *base)
 	/* relaxed: nobody else knows the EVD any more */
 	int fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
 
+	/* first: who has the bias relies on the CQ */
+	datp_bias_fini(&evd->bias, &base->poll_lock);
 	rdma_cqset_fini(&evd->set);
 	if (fd >= 0)
 		close(fd);

@@ -21,8 +21,10 @@ static bool number_word(const char *text, unsigned long low, unsigned long high,
 {
 	char *end;
 
+	if (text[0] < '0' || text[0] > '9') /* strtoul() takes signs and blanks */
+		return false;
 	*value = strtoul(text, &end, 10);
-	return end != text && !*end && *value >= low && *value <= high;
+	return !*end && *value >= low && *value <= high;
 }
 
 static bool key_word(struct rdma_options *opt, const char *word)
@@ -145,6 +147,7 @@ static enum datp_err adopt(struct rdma_ia *ia, const struct rdma_cm_id *id,
 			   const struct sockaddr_in *in)
 {
 	const char *device = ibv_get_device_name(id->verbs->device);
+	struct rdma_cancel own;
 
 	*address_of(ia) = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = in->sin_addr };
 	ia->port = id->port_num;
@@ -152,7 +155,13 @@ static enum datp_err adopt(struct rdma_ia *ia, const struct rdma_cm_id *id,
 	 * Not librdmacm's context, which the whole process shares: its asynchronous events would be
 	 * everybody's.
 	 */
+	rdma_fork_hold(&own);
 	ia->verbs = ibv_open_device(id->verbs->device);
+	if (ia->verbs) {
+		rdma_fork_list(&ia->cmd, ia->verbs->cmd_fd);
+		rdma_fork_list(&ia->async, ia->verbs->async_fd);
+	}
+	rdma_fork_release(&own);
 	if (ia->verbs)
 		return DATP_OK;
 	datp_log(1, "%s: cannot open verbs device %s: %s; is /dev/infiniband readable and writable?",
@@ -178,10 +187,11 @@ static enum datp_err open_address(struct rdma_ia *ia, const struct sockaddr_in *
 {
 	struct rdma_cm_id *id = bind_to(ia, in);
 	enum datp_err err;
+	int why = errno;
 
 	if (!id) {
-		say_no_device(ia, what, errno);
-		return errno == ENODEV ? DATP_ERR_DEVICE : DATP_ERR_ADDRESS;
+		say_no_device(ia, what, why);
+		return why == ENODEV ? DATP_ERR_DEVICE : DATP_ERR_ADDRESS;
 	}
 	err = adopt(ia, id, in);
 	rdma_destroy_id(id);
@@ -287,6 +297,19 @@ static enum datp_err open_verbs_device(struct rdma_ia *ia)
 	return err;
 }
 
+/* The first of a host's addresses that a device serves, or the first; hosts have a 127.0.1.1, too. */
+static const struct sockaddr_in *served(struct rdma_ia *ia, const struct addrinfo *found)
+{
+	const struct addrinfo *one = found;
+	struct rdma_cm_id *id = NULL;
+
+	while (one && !(id = bind_to(ia, (const struct sockaddr_in *)one->ai_addr)))
+		one = one->ai_next;
+	if (id)
+		rdma_destroy_id(id);
+	return (const struct sockaddr_in *)(one ? one : found)->ai_addr;
+}
+
 static enum datp_err open_host(struct rdma_ia *ia)
 {
 	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *found;
@@ -300,12 +323,23 @@ static enum datp_err open_host(struct rdma_ia *ia)
 			 ia->base.name, ia->opt.where, gai_strerror(rc));
 		return DATP_ERR_ADDRESS_MALFORMED;
 	}
-	err = open_address(ia, (const struct sockaddr_in *)found->ai_addr, ia->opt.where);
+	err = open_address(ia, served(ia, found), ia->opt.where);
 	freeaddrinfo(found);
 	return err;
 }
 
 /* ------------------------------------------------------------------ all together */
+
+void rdma_device_close(struct rdma_ia *ia)
+{
+	struct rdma_cancel own;
+
+	rdma_fork_hold(&own);
+	rdma_fork_unlist(&ia->cmd);
+	rdma_fork_unlist(&ia->async);
+	ibv_close_device(ia->verbs);
+	rdma_fork_release(&own);
+}
 
 static enum datp_err check_port(struct rdma_ia *ia)
 {

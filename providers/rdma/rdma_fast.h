@@ -9,6 +9,7 @@
 #define RDMA_FAST_H
 
 #include "rdma.h"
+#include "rdma_bias.h"
 #include <string.h>
 
 /* ------------------------------------------------------------------ locks */
@@ -23,28 +24,49 @@ static inline __attribute__((always_inline)) void *rdma_same(void *object)
 	return object;
 }
 
-/*
- * As datp_unlock(), in two instructions. False: somebody may sleep on the lock, and it is still held;
- * one of the next two has to follow, which are out of line.
- */
-static inline __attribute__((always_inline)) bool rdma_unlock(_Atomic uint32_t *lock)
+/* Gives back what is biased, or is not: then it was a turn of this thread. */
+static inline __attribute__((always_inline)) void rdma_ep_unlock(struct rdma_ep *ep, bool biased)
 {
-	/* release: pairs with the acquire of who takes it next */
-	return __builtin_expect(atomic_fetch_sub_explicit(lock, 1, memory_order_release) == 1, 1);
+	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
 }
 
-static __attribute__((noinline, unused)) DAT_RETURN rdma_unlock_waking_ep(struct datp_ep *ep)
+/* The same of a post: many receives are posted ahead by who makes the connection, no turn of who is going to use it. */
+static inline __attribute__((always_inline)) void rdma_post_unlock(struct rdma_ep *ep, enum datp_op op,
+								   bool biased)
 {
-	atomic_store_explicit(&ep->lock, 0, memory_order_release);
-	datp_unlock_slow(&ep->lock);
+	if (op == DATP_RECV && !biased)
+		datp_unlock(&ep->base.lock);
+	else
+		rdma_ep_unlock(ep, biased);
+}
+
+/* The same two for the SDK's own posts, of what is not plain. */
+static inline bool rdma_any_post_lock(struct datp_ep *ep)
+{
+	return datp_bias_lock(&rdma_ep(ep)->bias, &ep->lock);
+}
+
+static inline void rdma_any_post_unlock(struct datp_ep *ep, enum datp_op op, bool biased)
+{
+	rdma_post_unlock(rdma_ep(ep), op, biased);
+}
+
+/* Behind rdma_bias_leave(): each addresses the bias from its object, as rdma_same() has it. */
+static __attribute__((noinline, unused)) DAT_RETURN rdma_ep_left(struct rdma_ep *ep)
+{
+	datp_bias_left_slow(&ep->bias);
 	return DAT_SUCCESS;
 }
 
-static __attribute__((noinline, unused)) DAT_RETURN rdma_unlock_waking_evd(struct datp_evd *evd)
+static __attribute__((noinline, unused)) DAT_RETURN rdma_evd_left(struct rdma_evd *evd)
 {
-	atomic_store_explicit(&evd->poll_lock, 0, memory_order_release);
-	datp_unlock_slow(&evd->poll_lock);
+	datp_bias_left_slow(&evd->bias);
 	return DAT_SUCCESS;
+}
+
+static inline __attribute__((always_inline)) void rdma_poll_unlock(struct rdma_evd *evd, bool biased)
+{
+	datp_bias_unlock(&evd->bias, &evd->base.poll_lock, biased);
 }
 
 /* ------------------------------------------------------------------ posting */
@@ -57,34 +79,42 @@ static __attribute__((noinline, unused)) DAT_RETURN rdma_unlock_waking_evd(struc
 static inline __attribute__((always_inline)) bool rdma_is(DAT_HANDLE handle, enum datp_type type)
 {
 	/* relaxed: as datp_object() */
-	return atomic_load_explicit(&((struct datp_obj *)handle)->tag, memory_order_relaxed) ==
-	       DATP_TAG(type);
+	return rdma_word_is(&((struct datp_obj *)handle)->tag, DATP_TAG(type));
 }
 
-/*
- * What can be said without the lock, and the lock, unless somebody else has it. True: it is held.
- */
+/* What can be said without the lock. */
 static inline __attribute__((always_inline)) bool
-rdma_plain_enter(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
-		 DAT_COMPLETION_FLAGS flags)
+rdma_plain_arguments(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+		     DAT_COMPLETION_FLAGS flags)
 {
 	/* one segment and no flags: both terms are 0 */
-	return __builtin_expect(!(((unsigned int)n - 1) | (unsigned int)flags) &&
-					rdma_is(ep, DATP_EP) && iov &&
-					datp_trylock(&((struct datp_ep *)ep)->lock),
+	return __builtin_expect(!(((unsigned int)n - 1) | (unsigned int)flags) && iov &&
+					rdma_is(ep, DATP_EP),
 				1);
 }
 
-/* Whether this is a segment of the LMR that the last one was of; `len` is at least 1. EP lock. */
+/*
+ * Where a segment is. Read once: compilers do not keep what they have read before an atomic. Its context is only looked at, once.
+ */
+static inline __attribute__((always_inline)) struct datp_sge
+rdma_plain_segment(const DAT_LMR_TRIPLET *iov)
+{
+	return (struct datp_sge){ .addr = iov->virtual_address, .len = iov->segment_length };
+}
+
+/*
+ * Whether this is a segment of the LMR that the last one was of; `len` is at least 1, and `context` the caller's. EP lock.
+ */
 static inline __attribute__((always_inline)) bool
-rdma_plain_segment_locked(const struct rdma_window *window, const struct datp_sge *seg, uint64_t len)
+rdma_plain_segment_locked(const struct rdma_window *window, const struct datp_sge *seg,
+			  const DAT_LMR_CONTEXT *context)
 {
 	/* relaxed: nothing of the LMR is read */
-	return __builtin_expect(seg->lmr_context == window->sge.lkey &&
-					atomic_load_explicit(&window->lmr->life,
-							     memory_order_relaxed) == window->life &&
+	uint64_t life = atomic_load_explicit(&window->lmr->life, memory_order_relaxed);
+
+	return __builtin_expect(life == window->life && *context == (uint32_t)life &&
 					(int64_t)seg->addr >= window->begin &&
-					seg->addr + len <= window->end,
+					seg->addr + seg->len <= window->end,
 				1);
 }
 
@@ -95,7 +125,8 @@ rdma_plain_segment_locked(const struct rdma_window *window, const struct datp_sg
  */
 static inline __attribute__((always_inline)) bool
 rdma_plain_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
-		       const struct datp_rge *remote, enum datp_op op, uint64_t most)
+		       const DAT_LMR_CONTEXT *context, const struct datp_rge *remote,
+		       enum datp_op op, uint64_t most)
 {
 	const struct rdma_run *run = op == DATP_RECV ? &ep->receives : &ep->requests;
 	bool sink = op == DATP_RECV || op == DATP_RDMA_READ;
@@ -112,7 +143,7 @@ rdma_plain_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
 		return false;
 	if (op == DATP_RDMA_READ && (!remote || remote->len - 1 >= seg->len))
 		return false;
-	return rdma_plain_segment_locked(sink ? &ep->sink : &ep->source, seg, seg->len);
+	return rdma_plain_segment_locked(sink ? &ep->sink : &ep->source, seg, context);
 }
 
 /* What is written of a slot in one go: of struct datp_wqe, from `seq` on. */
@@ -160,7 +191,7 @@ rdma_plain_request_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const stru
 	}
 	window->sge.addr = seg->addr;
 	window->sge.length = (uint32_t)len;
-	return ibv_post_send(ep->qp, wr, &ep->bad);
+	return ep->post_send(ep->qp, wr, &ep->bad);
 }
 
 /* EP lock. errno, or 0. */
@@ -170,13 +201,13 @@ rdma_plain_recv_locked(struct rdma_ep *ep, const struct datp_wqe *wqe, const str
 	ep->recv_wr.wr_id = (uintptr_t)wqe;
 	ep->sink.sge.addr = seg->addr;
 	ep->sink.sge.length = (uint32_t)seg->len;
-	return ibv_post_recv(ep->qp, &ep->recv_wr, &ep->bad_recv);
+	return ep->post_recv(ep->qp, &ep->recv_wr, &ep->bad_recv);
 }
 
 /* What fits. EP lock, which it gives up. */
 static inline __attribute__((always_inline)) DAT_RETURN
 rdma_plain_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct datp_sge *seg,
-		       DAT_CONTEXT cookie, const struct datp_rge *remote, enum datp_op op)
+		       DAT_CONTEXT cookie, const struct datp_rge *remote, enum datp_op op, bool biased)
 {
 	struct datp_wq *wq = op == DATP_RECV ? &ep->base.rq : &ep->base.sq;
 	struct rdma_run *run = op == DATP_RECV ? &ep->receives : &ep->requests;
@@ -186,10 +217,12 @@ rdma_plain_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct 
 				 : rdma_plain_request_locked(ep, wr, wqe, seg, remote, len, op);
 
 	if (__builtin_expect(rc, 0))
-		return rdma_plain_refused_locked(&ep->base, wq, rc);
+		return rdma_plain_refused_locked(&ep->base, wq, rc, biased);
 	ep = rdma_same(ep);
-	if (!rdma_unlock(&ep->base.lock))
-		return rdma_unlock_waking_ep(&ep->base);
+	if (!biased)
+		rdma_post_unlock(ep, op, false);
+	else if (!rdma_bias_leave(&ep->bias))
+		return rdma_ep_left(ep);
 	__asm__("" : "+r"(rc)); /* else gcc makes a second 0, which is known to be DAT_SUCCESS */
 	return (DAT_RETURN)rc;
 }
@@ -207,30 +240,42 @@ rdma_long_wr_locked(struct rdma_ep *ep, uint64_t len, enum datp_op op)
 }
 
 /*
- * A new run, if the old one is over: free slots from the next one on, as far as they lie in a row. True:
- * there is one now, and there was none before. EP lock.
+ * A new run, if the old one is over: free slots from the next one on, as far as they lie in a row. EP lock.
  */
-static inline bool rdma_run_begin_locked(struct rdma_run *run, struct datp_wq *wq)
+static inline void rdma_run_begin_locked(struct rdma_run *run, struct datp_wq *wq)
 {
-	/* acquire: the reapers have read what the slots held */
-	uint32_t used = wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire);
-	uint32_t at = wq->posted & wq->mask, row = wq->mask + 1 - at;
+	uint32_t used, at, row;
 
-	if (run->next != run->stop || used >= wq->max)
-		return false;
+	if (run->next != run->stop)
+		return;
+	/* acquire: the reapers have read what the slots held */
+	used = wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire);
+	if (used >= wq->max)
+		return;
+	at = wq->posted & wq->mask;
+	row = wq->mask + 1 - at;
 	run->next = &wq->ring[at];
 	run->stop = run->next + (row < wq->max - used ? row : wq->max - used);
-	return true;
 }
 
-/* What does not fit: gives the lock back. True: it may fit now, since there is a new run of slots. */
-static inline bool rdma_unplain(struct rdma_ep *ep, bool recv)
+/*
+ * The work request of what is nearly plain: it is longer than what is inlined, or begins a new run of slots. NULL: it is not
+ * even that. EP lock.
+ */
+static inline __attribute__((always_inline)) struct ibv_send_wr *
+rdma_nearly_plain_locked(struct rdma_ep *ep, const struct datp_sge *seg, const DAT_LMR_CONTEXT *context,
+			 const struct datp_rge *remote, enum datp_op op)
 {
-	bool again = rdma_run_begin_locked(recv ? &ep->receives : &ep->requests,
-					   recv ? &ep->base.rq : &ep->base.sq);
+	struct ibv_send_wr *wr = rdma_long_wr_locked(ep, seg->len, op);
+	uint64_t most = wr ? ep->longest[op] : ep->quick[op];
 
-	datp_unlock(&ep->base.lock);
-	return again;
+	if (op == DATP_RECV)
+		rdma_run_begin_locked(&ep->receives, &ep->base.rq);
+	else
+		rdma_run_begin_locked(&ep->requests, &ep->base.sq);
+	if (!rdma_plain_fits_locked(ep, seg, context, remote, op, most))
+		return NULL;
+	return wr ? wr : &ep->wr[op];
 }
 
 /* ------------------------------------------------------------------ completions */
@@ -304,154 +349,247 @@ rdma_plain_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct 
 	return true;
 }
 
-/* The same, with the endpoint's lock, unless somebody else has it. Poll lock. */
-static inline __attribute__((always_inline)) bool
-rdma_plain_finish(const struct ibv_wc *wc, struct datp_evd *evd, DAT_EVENT *event)
-{
-	struct datp_wqe *wqe = (struct datp_wqe *)(uintptr_t)wc->wr_id;
-	struct rdma_ep *ep;
-	bool plain;
-
-	if (wc->status != IBV_WC_SUCCESS || (wc->wr_id & RDMA_ID_MASK) != RDMA_ID_WQE)
-		return false;
-	ep = rdma_ep(wqe->ep);
-	if (__builtin_expect(!datp_trylock(&ep->base.lock), 0))
-		return false;
-	plain = rdma_plain_finish_locked(ep, wqe, wc, evd, event);
-	ep = rdma_same(ep);
-	if (!rdma_unlock(&ep->base.lock))
-		rdma_unlock_waking_ep(&ep->base);
-	return plain;
-}
-
 /* The CQs have nothing for this call; the list may. Poll lock, which it gives up. */
-static inline DAT_RETURN rdma_dequeue_rest(struct datp_evd *evd, DAT_EVENT *event,
-					   DAT_EVD_DEQUEUE_FUNC rest)
+static inline DAT_RETURN rdma_dequeue_rest(struct rdma_evd *evd, DAT_EVENT *event,
+					   DAT_EVD_DEQUEUE_FUNC rest, bool biased)
 {
-	datp_unlock(&evd->poll_lock);
+	rdma_poll_unlock(evd, biased);
 	/* relaxed: a hint, as in datp_dequeue() */
-	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed))
+	if (!atomic_load_explicit(&evd->base.queued, memory_order_relaxed))
 		return datp_ret(DATP_ERR_QUEUE_EMPTY);
 	return rest(evd, event);
+}
+
+static inline __attribute__((always_inline)) struct datp_wqe *rdma_wqe_of(const struct ibv_wc *wc)
+{
+	return (struct datp_wqe *)(uintptr_t)wc->wr_id;
 }
 
 /*
  * Of a completion that is not plain, and of what comes after it. It is passed as a value, so that the plain
  * way does not keep its address. Poll lock, which it gives up.
  */
-static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct datp_evd *evd, DAT_EVENT *event,
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd, DAT_EVENT *event,
 							    struct ibv_wc wc,
-							    DAT_EVD_DEQUEUE_FUNC rest)
+							    DAT_EVD_DEQUEUE_FUNC rest, bool biased)
 {
 	struct datp_completion found;
 
-	if (rdma_cqset_poll_on(&rdma_evd(evd)->set, &wc, &found) <= 0)
-		return rdma_dequeue_rest(evd, event, rest);
-	datp_wqe_event(found.wqe, evd, event);
+	if (rdma_cqset_poll_on(&evd->set, &wc, &found) <= 0)
+		return rdma_dequeue_rest(evd, event, rest, biased);
+	datp_wqe_event(found.wqe, &evd->base, event);
 	datp_wqe_reap(found.wqe);
-	datp_unlock(&evd->poll_lock);
+	rdma_poll_unlock(evd, biased);
+	return DAT_SUCCESS;
+}
+
+/* The same of an endpoint whose lock is biased to the calling thread, or was; gives that back. Poll lock, which it gives up. */
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_back(struct rdma_evd *evd, DAT_EVENT *event,
+							      struct ibv_wc wc,
+							      DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+{
+	rdma_ep_unlock(rdma_ep(rdma_wqe_of(&wc)->ep), true);
+	return rdma_dequeue_on(evd, event, wc, rest, biased);
+}
+
+/* The same of an endpoint whose lock is not, which may have a plain one too. Poll lock, which it gives up. */
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_shared(struct rdma_evd *evd, DAT_EVENT *event,
+								struct ibv_wc wc,
+								DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+{
+	struct datp_wqe *wqe = rdma_wqe_of(&wc);
+	struct rdma_ep *ep = rdma_ep(wqe->ep);
+	bool plain;
+
+	if (!datp_trylock(&ep->base.lock))
+		return rdma_dequeue_on(evd, event, wc, rest, biased);
+	plain = rdma_plain_finish_locked(ep, wqe, &wc, &evd->base, event);
+	rdma_ep_unlock(ep, false);
+	if (!plain)
+		return rdma_dequeue_on(evd, event, wc, rest, biased);
+	rdma_poll_unlock(evd, biased);
 	return DAT_SUCCESS;
 }
 
 /*
- * There is something on the list, which an earlier poll left there and which goes first, or nothing in the
- * first CQ. Poll lock, which it gives up.
+ * Whether there is something on the list, which an earlier poll left there and which goes first, or a waiter, with whom there is
+ * no dequeue. Hints, both, as in datp_dequeue().
  */
-static __attribute__((noinline)) DAT_RETURN
-rdma_dequeue_other(struct datp_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
+static inline __attribute__((always_inline)) bool rdma_listed(const struct datp_evd *evd)
 {
-	struct rdma_cqset *set = &rdma_evd(evd)->set;
+	_Static_assert(offsetof(struct datp_evd, waiter) ==
+			       offsetof(struct datp_evd, queued) + sizeof(evd->queued),
+		       "two words that are looked at as one");
+#if defined(__x86_64__) && defined(__LP64__) && !defined(RDMA_WORDS_IN_C)
+	bool none;
+
+	__asm__ volatile("cmpq $0, %1" : "=@cce"(none) : "m"(evd->queued), "m"(evd->waiter));
+	return !none;
+#else
+	/* relaxed: hints */
+	return atomic_load_explicit(&evd->queued, memory_order_relaxed) |
+	       atomic_load_explicit(&evd->waiter, memory_order_relaxed);
+#endif
+}
+
+/* As above, or nothing is in the first CQ. Poll lock, which it gives up. */
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *evd, DAT_EVENT *event,
+							       DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+{
+	struct rdma_cqset *set = &evd->set;
 	struct ibv_wc wc;
 
-	/* relaxed: a hint, as in datp_dequeue() */
-	if (atomic_load_explicit(&evd->queued, memory_order_relaxed))
-		return rdma_dequeue_rest(evd, event, rest);
+	if (rdma_listed(&evd->base)) {
+		rdma_poll_unlock(evd, biased);
+		return rest(evd, event);
+	}
 	for (uint32_t i = 1; i < set->count; i++)
 		if (ibv_poll_cq(set->cq[i].cq, 1, &wc) > 0)
-			return rdma_dequeue_on(evd, event, wc, rest);
+			return rdma_dequeue_on(evd, event, wc, rest, biased);
 	/* all is polled: what comes now is not what the channel told of */
 	atomic_store_explicit(&set->solicited, false, memory_order_relaxed);
-	return rdma_dequeue_rest(evd, event, rest);
+	return rdma_dequeue_rest(evd, event, rest, biased);
+}
+
+/* Poll lock, which it gives up. The first CQ is there. */
+static inline __attribute__((always_inline)) DAT_RETURN
+rdma_plain_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+{
+	struct rdma_ep *ep;
+	struct ibv_wc wc;
+	uintptr_t self;
+
+	if (__builtin_expect(rdma_listed(&evd->base), 0) ||
+	    ibv_poll_cq(evd->set.cq[0].cq, 1, &wc) <= 0)
+		return rdma_dequeue_other(evd, event, rest, biased);
+	if (__builtin_expect(wc.status != IBV_WC_SUCCESS || (wc.wr_id & RDMA_ID_MASK) != RDMA_ID_WQE, 0))
+		return rdma_dequeue_on(evd, event, wc, rest, biased);
+	ep = rdma_ep(rdma_wqe_of(&wc)->ep);
+	self = rdma_thread();
+	if (!rdma_bias_mine(&ep->bias, self))
+		return rdma_dequeue_shared(evd, event, wc, rest, biased);
+	if (!rdma_bias_enter(&ep->bias, self) ||
+	    __builtin_expect(!rdma_plain_finish_locked(ep, rdma_wqe_of(&wc), &wc, &evd->base, event), 0))
+		return rdma_dequeue_back(evd, event, wc, rest, biased);
+	if (!rdma_bias_leave(&ep->bias))
+		rdma_ep_left(ep);
+	if (!biased)
+		rdma_poll_unlock(evd, false);
+	else if (!rdma_bias_leave(&evd->bias))
+		return rdma_evd_left(evd);
+	return DAT_SUCCESS;
+}
+
+/* Of a queue whose poll lock is not biased to the calling thread. */
+static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd *evd, DAT_EVENT *event,
+								DAT_EVD_DEQUEUE_FUNC rest)
+{
+	/* relaxed: a hint, as in datp_dequeue() */
+	if (atomic_load_explicit(&evd->base.waiter, memory_order_relaxed) || !evd->base.has_cq ||
+	    !datp_trylock(&evd->base.poll_lock))
+		return rest(evd, event);
+	/* one that has been freed meanwhile has no CQ */
+	if (!evd->set.count)
+		return rdma_dequeue_rest(evd, event, rest, false);
+	return rdma_plain_dequeue_locked(evd, event, rest, false);
+}
+
+/* Of one whose poll lock was. */
+static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *evd, DAT_EVENT *event,
+							      DAT_EVD_DEQUEUE_FUNC rest)
+{
+	rdma_poll_unlock(evd, true);
+	return rdma_shared_dequeue(evd, event, rest);
 }
 
 /* As datp_dequeue(); `rest` does what is not about the device's completions. */
 static inline __attribute__((always_inline)) DAT_RETURN
 rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 {
-	struct datp_evd *evd = handle;
-	struct ibv_cq *cq;
-	struct ibv_wc wc;
+	struct rdma_evd *evd = handle;
+	uintptr_t self;
 
-	/* relaxed: a hint, as in datp_dequeue() */
-	if (__builtin_expect(!rdma_is(evd, DATP_EVD) || !event ||
-				     atomic_load_explicit(&evd->waiter, memory_order_relaxed) ||
-				     !evd->has_cq || !datp_trylock(&evd->poll_lock),
-			     0))
+	if (__builtin_expect(!rdma_is(evd, DATP_EVD) || !event, 0))
 		return rest(handle, event);
-	/* what an earlier poll left on the list goes first; an EVD that has been freed meanwhile has no CQ */
-	cq = rdma_evd(evd)->set.cq[0].cq;
-	if (__builtin_expect(atomic_load_explicit(&evd->queued, memory_order_relaxed), 0) ||
-	    __builtin_expect(!cq, 0) || ibv_poll_cq(cq, 1, &wc) <= 0)
-		return rdma_dequeue_other(evd, event, rest);
-	if (__builtin_expect(!rdma_plain_finish(&wc, evd, event), 0))
-		return rdma_dequeue_on(evd, event, wc, rest);
-	evd = rdma_same(evd);
-	return rdma_unlock(&evd->poll_lock) ? DAT_SUCCESS : rdma_unlock_waking_evd(evd);
+	/* a queue without a CQ has no owner, nor has one that is being freed */
+	self = rdma_thread();
+	if (!rdma_bias_mine(&evd->bias, self))
+		return rdma_shared_dequeue(evd, event, rest);
+	if (!rdma_bias_enter(&evd->bias, self))
+		return rdma_back_dequeue(evd, event, rest);
+	return rdma_plain_dequeue_locked(evd, event, rest, true);
 }
 
 /* ------------------------------------------------------------------ the plugin */
 
 /*
- * A post: the plain way; else, where that makes a difference, the same without inlining the segment; else
- * the SDK's. Those are out of line and called last, so that nothing has to be kept across calls on the plain
- * way. rdma_long and rdma_unplain are entered with the EP lock held, and give it up.
+ * A post: the plain way, of an endpoint whose lock is biased to the calling thread; else what is nearly plain, or the same of a
+ * shared one; else the SDK's. Those are out of line and called last, so that nothing has to be kept across calls on the plain
+ * way. By then there are no flags, in the place of which rdma_other is told how the EP lock is held.
  */
+enum rdma_hold { HOLD_NOT, HOLD_BIASED, HOLD_NO_MORE };
+
+/* How it is held now. False: somebody else has it. */
+static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep *ep, enum rdma_hold hold)
+{
+	if (hold == HOLD_BIASED)
+		return true;
+	if (hold == HOLD_NO_MORE)
+		rdma_ep_unlock(ep, true);
+	return datp_trylock(&ep->base.lock);
+}
+
 #define RDMA_FAST_POST(what, op, params, args, remote)                                             \
 	static __attribute__((noinline)) DAT_RETURN datp_fast_##what params;                       \
-	static DAT_RETURN rdma_fast_##what params;                                                 \
-	static __attribute__((noinline)) DAT_RETURN rdma_unplain_##what params                     \
+	static __attribute__((noinline)) DAT_RETURN rdma_other_##what params                       \
 	{                                                                                          \
-		return rdma_unplain((struct rdma_ep *)ep, op == DATP_RECV)                         \
-			       ? rdma_fast_##what args                                             \
-			       : datp_fast_##what args;                                            \
-	}                                                                                          \
-	static __attribute__((noinline)) DAT_RETURN rdma_long_##what params                        \
-	{                                                                                          \
-		struct datp_sge seg = *(const struct datp_sge *)iov;                               \
-		struct ibv_send_wr *wr = rdma_long_wr_locked(ep, seg.len, op);                            \
+		bool biased = (enum rdma_hold)flags == HOLD_BIASED;                                \
+		struct datp_sge seg = rdma_plain_segment(iov);                                     \
+		struct rdma_ep *own = ep;                                                          \
+		struct ibv_send_wr *wr;                                                            \
                                                                                                    \
-		if (!wr || !rdma_plain_fits_locked(ep, &seg, remote, op,                           \
-						   ((struct rdma_ep *)ep)->longest[op]))           \
-			return rdma_unplain_##what args;                                           \
-		return rdma_plain_post_locked(ep, wr, &seg, cookie, remote, op);                   \
+		if (!rdma_post_lock(own, (enum rdma_hold)flags))                                   \
+			return datp_fast_##what args(0);                                           \
+		wr = rdma_nearly_plain_locked(own, &seg, &iov->lmr_context, remote, op);           \
+		if (wr)                                                                            \
+			return rdma_plain_post_locked(own, wr, &seg, cookie, remote, op, biased);  \
+		rdma_post_unlock(own, op, biased);                                                 \
+		return datp_fast_##what args(0);                                                   \
 	}                                                                                          \
 	static DAT_RETURN rdma_fast_##what params                                                  \
 	{                                                                                          \
+		struct rdma_ep *own = ep;                                                          \
 		struct datp_sge seg;                                                               \
+		uintptr_t self;                                                                    \
                                                                                                    \
-		if (!rdma_plain_enter(ep, n, iov, flags))                                          \
-			return datp_fast_##what args;                                              \
-		/* read once: compilers do not keep what they have read before an atomic */        \
-		seg = *(const struct datp_sge *)iov;                                               \
-		if (!rdma_plain_fits_locked(ep, &seg, remote, op,                                  \
-					    ((struct rdma_ep *)ep)->quick[op]))                    \
-			return rdma_long_##what args;                                              \
-		return rdma_plain_post_locked(ep, &((struct rdma_ep *)ep)->wr[op], &seg, cookie,   \
-					      remote, op);                                         \
+		if (!rdma_plain_arguments(ep, n, iov, flags))                                      \
+			return datp_fast_##what args(flags);                                       \
+		self = rdma_thread();                                                              \
+		if (!rdma_bias_mine(&own->bias, self))                                             \
+			return rdma_other_##what args(HOLD_NOT);                                   \
+		if (!rdma_bias_enter(&own->bias, self))                                            \
+			return rdma_other_##what args(HOLD_NO_MORE);                               \
+		seg = rdma_plain_segment(iov);                                                     \
+		if (!rdma_plain_fits_locked(own, &seg, &iov->lmr_context, remote, op,              \
+					    own->quick[op]))                                       \
+			return rdma_other_##what args(HOLD_BIASED);                                \
+		return rdma_plain_post_locked(own, &own->wr[op], &seg, cookie, remote, op, true);  \
 	}
 
+#define RDMA_MESSAGE_ARGS(flags) (ep, n, iov, cookie, (DAT_COMPLETION_FLAGS)(flags))
 #define RDMA_FAST_MESSAGE(what, op)                                                                \
 	RDMA_FAST_POST(what, op,                                                                   \
 		       (DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,                       \
 			DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags),                        \
-		       (ep, n, iov, cookie, flags), NULL)
+		       RDMA_MESSAGE_ARGS, NULL)
 
+#define RDMA_TRANSFER_ARGS(flags) (ep, n, iov, cookie, target, (DAT_COMPLETION_FLAGS)(flags))
 #define RDMA_FAST_TRANSFER(what, op)                                                               \
 	RDMA_FAST_POST(what, op,                                                                   \
 		       (DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,                       \
 			DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target,                      \
 			DAT_COMPLETION_FLAGS flags),                                               \
-		       (ep, n, iov, cookie, target, flags), (const struct datp_rge *)target)
+		       RDMA_TRANSFER_ARGS, (const struct datp_rge *)target)
 
 /* DATP_PROVIDER, with the plain way before the SDK's. */
 #define RDMA_PROVIDER(plugin_name, plugin_ops)                                                     \
@@ -465,6 +603,11 @@ rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 		return rdma_plain_dequeue(evd, event, datp_fast_dequeue);                          \
 	}                                                                                          \
 	DATP_PROVIDER(plugin_name, plugin_ops)
+
+#undef DATP_POST_LOCK
+#undef DATP_POST_UNLOCK
+#define DATP_POST_LOCK	 rdma_any_post_lock
+#define DATP_POST_UNLOCK rdma_any_post_unlock
 
 /* What that puts into the plugin's table. */
 #undef DATP_FAST_INIT

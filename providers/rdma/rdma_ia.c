@@ -46,16 +46,21 @@ static enum datp_err choose_kind(struct rdma_ia *ia, const struct rdma_kind *con
 
 enum { RXE_VENDOR = 0xffffff };
 
+/* rxe (Linux 6.1) checks an access through a window against the whole region, not against the window. */
+static bool windows_unbounded(const struct rdma_ia *ia)
+{
+	return ia->dev.vendor_id == RXE_VENDOR;
+}
+
 /* A device may say that it has windows and not have them: only trying tells. */
 static bool windows_work(struct rdma_ia *ia)
 {
 	struct ibv_mw *mw;
 
 	/*
-	 * rxe checks an access through a window against the whole region, not against the window. An RMR
-	 * that opens more than was asked for is worse than a slow one.
+	 * An RMR that opens more than was asked for is worse than a slow one.
 	 */
-	if (ia->dev.vendor_id == RXE_VENDOR && ia->opt.emulate_rmr)
+	if (windows_unbounded(ia) && ia->opt.emulate_rmr)
 		return false;
 	if (!ia->dev.max_mw || (mw = ibv_alloc_mw(ia->pd, IBV_MW_TYPE_1)) == NULL)
 		return false;
@@ -73,6 +78,8 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 	ia->windows = windows_work(ia);
 	ia->greets = ia->kind->greets && ia->kind->greets(ia);
 	ia->crossed = ia->kind->crossed && ia->kind->crossed(ia);
+	if (ia->kind->pipes && ia->kind->pipes(ia))
+		rdma_pipe_guard();
 	ia->plug = ia->kind->plug ? ia->kind->plug(ia) : NULL;
 	return rdma_cqset_init(&ia->sink, ia, NULL, &ia->sink_lock, 256);
 }
@@ -155,7 +162,7 @@ void rdma_ia_close(struct datp_ia *base)
 	if (ia->pd)
 		ibv_dealloc_pd(ia->pd);
 	if (ia->verbs)
-		ibv_close_device(ia->verbs);
+		rdma_device_close(ia);
 	if (ia->channel)
 		rdma_channel_put(ia->channel);
 	free(ia->qps);
@@ -166,16 +173,6 @@ void rdma_ia_close(struct datp_ia *base)
 }
 
 /* ------------------------------------------------------------------ attributes */
-
-static int32_t count_of(int64_t n)
-{
-	return n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
-}
-
-static int32_t least(int64_t a, int64_t b)
-{
-	return count_of(a < b ? a : b);
-}
 
 static void name_attr(struct rdma_ia *ia, const char *name, const char *value)
 {
@@ -196,6 +193,8 @@ static void fill_named(struct rdma_ia *ia)
 		  ia->windows		  ? "memory windows"
 		  : ia->opt.emulate_rmr ? "emulated: each bind registers its range anew"
 					  : "none: the device has no memory windows");
+	if (ia->windows && windows_unbounded(ia))
+		name_attr(ia, "rmr_bounds", "unchecked");
 	/* datconform asks for these */
 	if (!ia->kind->three_way) {
 		name_attr(ia, "refused_access", "ends");
@@ -211,27 +210,26 @@ static void fill_named(struct rdma_ia *ia)
 static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 {
 	const struct ibv_device_attr *dev = &ia->dev;
-	/* a queue pair's completions go to one CQ */
-	int32_t depth = least(dev->max_qp_wr - RDMA_SPARE_WR, dev->max_cqe - RDMA_SPARE_WR);
 
-	a->max_eps = count_of(dev->max_qp);
-	a->max_dto_per_ep = depth;
-	a->max_rdma_read_per_ep_in = a->max_rdma_read_in = count_of(dev->max_qp_rd_atom);
-	a->max_rdma_read_per_ep_out = a->max_rdma_read_out = count_of(dev->max_qp_init_rd_atom);
-	a->max_rdma_read_in = count_of(dev->max_res_rd_atom);
-	a->max_rdma_read_out = count_of((int64_t)dev->max_qp_init_rd_atom * dev->max_qp);
+	a->max_eps = rdma_count(dev->max_qp);
+	a->max_dto_per_ep = rdma_request_places(ia);
+	a->max_rdma_read_per_ep_in = a->max_rdma_read_in = rdma_count(dev->max_qp_rd_atom);
+	a->max_rdma_read_per_ep_out = a->max_rdma_read_out = rdma_count(dev->max_qp_init_rd_atom);
+	a->max_rdma_read_in = rdma_count(dev->max_res_rd_atom);
+	a->max_rdma_read_out = rdma_count((int64_t)dev->max_qp_init_rd_atom * dev->max_qp);
 	a->read_in_guaranteed = a->read_out_guaranteed = true;
-	a->max_evds = count_of(dev->max_cq - 1 - (ia->plug != NULL));
+	a->max_evds = rdma_count(dev->max_cq - 1 - (ia->plug != NULL));
 	/* of the list in libdatp; how many completions a CQ holds follows from the endpoints */
-	a->max_evd_qlen = count_of((int64_t)dev->max_cqe * RDMA_CQ_MAX);
-	a->max_iov_per_dto = least(dev->max_sge, RDMA_SGE_MAX);
+	a->max_evd_qlen = rdma_count((int64_t)dev->max_cqe * RDMA_CQ_MAX);
+	a->max_iov_per_dto = rdma_least(dev->max_sge, RDMA_SGE_MAX);
 	a->max_iov_per_rdma_write = a->max_iov_per_dto;
 	/* where the device takes fewer in a read than in others, it is done in pieces */
 	a->max_iov_per_rdma_read = a->max_iov_per_dto;
-	a->max_lmrs = count_of(dev->max_mr);
-	a->max_pzs = count_of(dev->max_pd - 1);
-	a->max_rmrs = ia->windows	    ? count_of(dev->max_mw)
-		      : ia->opt.emulate_rmr ? count_of(dev->max_mr)
+	a->max_lmrs = rdma_count(dev->max_mr);
+	a->max_pzs = rdma_count(dev->max_pd - 1);
+	/* a bind has a window of its own, beside that of the bind before it */
+	a->max_rmrs = ia->windows	    ? rdma_count(dev->max_mw / 2)
+		      : ia->opt.emulate_rmr ? rdma_count(dev->max_mr)
 					    : 0;
 }
 
@@ -240,10 +238,20 @@ static void fill_srq(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->srq_supported = ia->dev.max_srq > 0;
 	if (!a->srq_supported)
 		return;
-	a->max_srqs = count_of(ia->dev.max_srq);
-	a->max_ep_per_srq = count_of(ia->dev.max_qp);
-	a->max_recv_per_srq = least(ia->dev.max_srq_wr, ia->dev.max_cqe - RDMA_SPARE_WR);
-	a->max_iov_per_dto = least(a->max_iov_per_dto, ia->dev.max_srq_sge);
+	a->max_srqs = rdma_count(ia->dev.max_srq);
+	a->max_ep_per_srq = rdma_count(ia->dev.max_qp);
+	a->max_recv_per_srq = rdma_least(ia->dev.max_srq_wr, ia->dev.max_cqe - RDMA_SPARE_WR);
+	a->max_iov_per_dto = rdma_least(a->max_iov_per_dto, ia->dev.max_srq_sge);
+}
+
+static uint64_t longest_region(const struct rdma_ia *ia)
+{
+	uint64_t said = ia->dev.max_mr_size, most;
+
+	if (!ia->kind->longest_region)
+		return said;
+	most = ia->kind->longest_region(ia);
+	return said < most ? said : most;
 }
 
 void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
@@ -260,7 +268,7 @@ void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	sscanf(ia->dev.fw_ver, "%u.%u", &a->fw_major, &a->fw_minor);
 	fill_counts(ia, a);
 	fill_srq(ia, a);
-	a->max_lmr_block = ia->dev.max_mr_size;
+	a->max_lmr_block = longest_region(ia);
 	a->max_lmr_address = a->max_rmr_address = UINT64_MAX;
 	/* a segment's length has 32 bits */
 	a->max_message_size = a->max_rdma_size = message && message < 1u << 31 ? message : 1u << 31;

@@ -207,8 +207,7 @@ static void timer_event(void *arg, uint32_t events)
 /* Service thread. */
 static void tell_established(struct datp_ep *base)
 {
-	datp_cm_established(base, NULL, 0);
-	rdma_early_show(rdma_ep(base));
+	rdma_established_show(rdma_ep(base), NULL, 0);
 }
 
 bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
@@ -216,6 +215,7 @@ bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
 	struct rdma_ia *ia = conn->ia;
 	bool waits;
 
+	/* whose receives are shared posts none by itself: there may be some already, or others post them */
 	if (!ia->kind->impatient || !ia->opt.late_ms || ep->base.srq ||
 	    !ep->base.attr.max_recv_dtos)
 		return false;

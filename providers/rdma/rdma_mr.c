@@ -6,8 +6,11 @@
 #include "rdma.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/membarrier.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum datp_err rdma_pz_create(struct datp_pz *base)
 {
@@ -112,6 +115,24 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t len,
 	return tries[n];
 }
 
+/*
+ * A window may give the right to write, and so the kernel wants memory that can be written for one, whatever
+ * rights the region has: memory that cannot be is registered without windows, where it is not to be written.
+ */
+static struct ibv_mr *register_lmr(struct rdma_lmr *lmr, struct ibv_pd *pd, int access)
+{
+	void *addr = (void *)(uintptr_t)lmr->base.addr;
+	struct ibv_mr *mr = register_region(pd, addr, lmr->base.len, access);
+
+	if (!mr && errno == EFAULT && (access & IBV_ACCESS_MW_BIND) &&
+	    !(access & IBV_ACCESS_LOCAL_WRITE)) {
+		access &= ~IBV_ACCESS_MW_BIND;
+		mr = register_region(pd, addr, lmr->base.len, access);
+	}
+	lmr->windows = (access & IBV_ACCESS_MW_BIND) != 0;
+	return mr;
+}
+
 enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 {
 	struct rdma_lmr *lmr = (struct rdma_lmr *)base;
@@ -120,9 +141,7 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 
 	/* Memory that processes share is registered by each of them, and is the same to peers. */
 	(void)cookie;
-	lmr->mr = register_region(((struct rdma_pz *)base->pz)->pd,
-				  (void *)(uintptr_t)base->addr, base->len,
-				  rdma_access(ia, base->priv));
+	lmr->mr = register_lmr(lmr, ((struct rdma_pz *)base->pz)->pd, rdma_access(ia, base->priv));
 	if (!lmr->mr)
 		return rdma_mr_error(ia, base->len, errno);
 	base->lmr_context = lmr->mr->lkey;
@@ -139,8 +158,56 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 	return DATP_OK;
 }
 
+/* ------------------------------------------------------------------ the last of a region */
+
+/*
+ * Whether a queue pair may be receiving: that of an endpoint with a connection, or with one that is just being
+ * taken from it. Who gives a connection up halts its queue pair first, and that waits for what is written.
+ */
+static bool receives(struct rdma_ia *ia)
+{
+	struct rdma_conn *conn;
+
+	pthread_mutex_lock(&ia->lock);
+	for (conn = ia->conns; conn && !conn->ep && !conn->held;)
+		conn = conn->next;
+	pthread_mutex_unlock(&ia->lock);
+	return conn != NULL;
+}
+
+/*
+ * siw looks whether a region is valid for each piece of a message that arrives, and then copies that, up to
+ * 64 KiB. Deregistering makes the region invalid, but does not wait for a copy that has begun, and the
+ * program would find the peer's bytes in memory that is its own again.
+ *
+ * The copy is made with a spinning lock held, that of the socket's callbacks, whether in a softirq or in
+ * a thread that lets go of the socket. So preemption is off, and the kernel's RCU has that for a
+ * reader, as its synchronize_rcu() is documented since Linux 5.0; with PREEMPT_RT those locks are readers by
+ * themselves. membarrier()'s oldest command is synchronize_rcu(), or nothing on a machine of one
+ * processor, where no copy is under way while this thread runs. Its newer ones do not do: they interrupt
+ * a copy, and leave it to go on. Nor does a change of the queue pair's state, which waits for the
+ * copy, too: messages that come meanwhile stay unseen in the socket.
+ *
+ * That takes some milliseconds, so not without need: nobody receives without a connection. What arrives on one
+ * that begins later finds no region.
+ */
+void rdma_mr_settle(struct rdma_ia *ia)
+{
+	if (!ia->kind->writes_linger || !ia->kind->writes_linger(ia) || !receives(ia))
+		return;
+	/* relaxed: it is said once, by whomever */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) &&
+	    !atomic_exchange_explicit(&ia->lingers, true, memory_order_relaxed))
+		datp_log(1,
+			 "%s: the system refuses membarrier(MEMBARRIER_CMD_GLOBAL): %s; what siw is just "
+			 "receiving may go to memory that has been freed: end the connections before "
+			 "dat_lmr_free, or allow the call (a seccomp filter, the kernel's nohz_full)",
+			 ia->base.name, strerror(errno));
+}
+
 void rdma_lmr_free(struct datp_lmr *base)
 {
+	unsigned int written = DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 	struct rdma_lmr *lmr = (struct rdma_lmr *)base, *here;
 	struct rdma_ia *ia = rdma_ia(base->obj.ia);
 	_Atomic(struct rdma_lmr *) *at = rdma_lmr_bucket(ia, base->lmr_context);
@@ -155,8 +222,10 @@ void rdma_lmr_free(struct datp_lmr *base)
 				      memory_order_release);
 	datp_unlock(&ia->mr_lock);
 	if (ibv_dereg_mr(lmr->mr))
-		datp_log(1, "%s: cannot deregister memory: %s; is an RMR's unbind still on its way?",
-			 base->obj.ia->name, strerror(errno));
+		datp_log(1, "%s: cannot deregister memory: %s", base->obj.ia->name, strerror(errno));
+	/* by peers' writes, by messages into receives */
+	if ((unsigned int)base->priv & written)
+		rdma_mr_settle(ia);
 }
 
 struct rdma_lmr *rdma_lmr_find_locked(struct rdma_ia *ia, uint32_t context)

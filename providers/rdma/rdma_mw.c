@@ -1,48 +1,130 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RMRs: memory windows of type 1 where the device has them, else each bind registers its range anew.
- * Either way a bind is a request of its endpoint and completes in order. Invariant: an emulated RMR's old
- * registration goes when the bind that replaces it has completed.
+ * RMRs. Each bind opens its range by something new: a memory window of type 1 where the device has them, and the
+ * memory can have one, else a registration of just that range. Either way it is a request of its endpoint and
+ * completes in order. Invariant: what the binds before have opened ends, and once, when a bind has completed well; what
+ * a bind has opened that has failed ends at once. So a failed bind changes nothing, as one window bound again and again
+ * cannot promise: a bind that is flushed may have been executed (rxe does so while earlier requests wait for their
+ * answers), and then nobody knows which key the device goes by. And binds on several endpoints do not need to follow
+ * each other's keys.
  */
 #include "rdma.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum datp_err rdma_rmr_create(struct datp_rmr *base)
+enum datp_err rdma_rmr_create(struct datp_rmr *rmr)
 {
-	struct rdma_rmr *rmr = (struct rdma_rmr *)base;
-	struct rdma_ia *ia = rdma_ia(base->obj.ia);
+	struct rdma_ia *ia = rdma_ia(rmr->obj.ia);
 
-	if (!ia->windows)
-		return ia->opt.emulate_rmr ? DATP_OK : DATP_ERR_MODEL;
-	rmr->mw = ibv_alloc_mw(((struct rdma_pz *)base->pz)->pd, IBV_MW_TYPE_1);
-	return rmr->mw ? DATP_OK : DATP_ERR_REGION;
+	return ia->windows || ia->opt.emulate_rmr ? DATP_OK : DATP_ERR_MODEL;
 }
 
-static void drop_mr(struct rdma_rmr *rmr, struct ibv_mr **mr)
+/* ------------------------------------------------------------------ ranges */
+
+/* Registered, or a window that is yet to be bound. */
+static enum datp_err range_new(struct rdma_ia *ia, const struct datp_rmr *rmr,
+			       const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info,
+			       struct rdma_range **out)
 {
-	if (*mr && ibv_dereg_mr(*mr))
-		datp_log(1, "%s: cannot deregister the range of an RMR: %s",
-			 rmr->base.obj.ia->name, strerror(errno));
-	*mr = NULL;
+	struct ibv_pd *pd = ((struct rdma_pz *)rmr->pz)->pd;
+	struct rdma_range *range = calloc(1, sizeof(*range));
+	int access = (int)info->mw_access_flags;
+	enum datp_err err = DATP_ERR_REGION;
+
+	if (!range)
+		return DATP_ERR_MEMORY;
+	range->written = (access & IBV_ACCESS_REMOTE_WRITE) != 0;
+	if (lmr->windows) {
+		range->mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+	} else {
+		/*
+		 * A region that may be written remotely is written locally too, as far as verbs go; the
+		 * consumer has no name for it there.
+		 */
+		range->mr = ibv_reg_mr(pd, (void *)(uintptr_t)info->addr, info->length,
+				       range->written ? access | IBV_ACCESS_LOCAL_WRITE : access);
+		if (range->mr)
+			range->key = range->mr->rkey;
+		else
+			err = rdma_mr_error(ia, info->length, errno);
+	}
+	*out = range;
+	if (range->mr || range->mw)
+		return DATP_OK;
+	free(range);
+	return err;
+}
+
+/* When it returns no peer reaches anything by them any more. */
+static void ranges_free(struct rdma_ia *ia, struct rdma_range *range)
+{
+	bool written = false;
+
+	while (range) {
+		struct rdma_range *next = range->next;
+
+		if (range->mw ? ibv_dealloc_mw(range->mw) : ibv_dereg_mr(range->mr))
+			datp_log(1, "%s: cannot end the range of an RMR: %s", ia->base.name,
+				 strerror(errno));
+		written |= range->written;
+		free(range);
+		range = next;
+	}
+	if (written)
+		rdma_mr_settle(ia);
+}
+
+static void range_add(struct rdma_ia *ia, struct rdma_rmr *rmr, struct rdma_range *range)
+{
+	datp_lock(&ia->rmr_lock);
+	range->next = rmr->ranges;
+	rmr->ranges = range;
+	datp_unlock(&ia->rmr_lock);
 }
 
 void rdma_rmr_free(struct datp_rmr *base)
 {
 	struct rdma_rmr *rmr = (struct rdma_rmr *)base;
+	struct rdma_ia *ia = rdma_ia(base->obj.ia);
+	struct rdma_range *ranges;
 
-	if (rmr->mw && ibv_dealloc_mw(rmr->mw))
-		datp_log(1, "%s: cannot free a memory window: %s", base->obj.ia->name,
-			 strerror(errno));
-	drop_mr(rmr, &rmr->mr);
-	drop_mr(rmr, &rmr->old);
+	datp_lock(&ia->rmr_lock);
+	ranges = rmr->ranges;
+	rmr->ranges = NULL;
+	datp_unlock(&ia->rmr_lock);
+	ranges_free(ia, ranges);
 }
 
-/* ------------------------------------------------------------------ windows */
+/* The completion of an unbind says that the memory is the program's again: so what is to end has ended before that. */
+bool rdma_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool good)
+{
+	struct rdma_rmr *rmr = (struct rdma_rmr *)base;
+	struct rdma_ia *ia = rdma_ia(base->obj.ia);
+	struct rdma_range **at = &rmr->ranges, *over = NULL, *range;
 
-static enum datp_err bind_window(struct rdma_ep *ep, struct datp_wqe *wqe, struct rdma_rmr *rmr,
-				 struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info,
-				 uint32_t *context)
+	datp_lock(&ia->rmr_lock);
+	while ((range = *at) != NULL) {
+		bool this = len && range->key == context;
+
+		if (good ? range->bound && !this : this) {
+			*at = range->next;
+			range->next = over;
+			over = range;
+			continue;
+		}
+		range->bound |= this;
+		at = &range->next;
+	}
+	datp_unlock(&ia->rmr_lock);
+	ranges_free(ia, over);
+	return good;
+}
+
+/* ------------------------------------------------------------------ posting */
+
+static int post_window(struct rdma_ep *ep, const struct datp_wqe *wqe, struct rdma_range *range,
+		       const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info)
 {
 	struct ibv_mw_bind bind = { .wr_id = (uintptr_t)wqe,
 				    .send_flags = IBV_SEND_SIGNALED,
@@ -51,93 +133,67 @@ static enum datp_err bind_window(struct rdma_ep *ep, struct datp_wqe *wqe, struc
 
 	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
 		bind.send_flags |= IBV_SEND_FENCE;
-	/*
-	 * An unbind is a bind of length 0. The drivers of rxe and irdma look into the region all the
-	 * same, so it gets the last one.
-	 */
-	if (lmr)
-		rmr->bound = lmr->mr;
-	bind.bind_info.mr = lmr ? lmr->mr : rmr->bound;
-	rc = ibv_bind_mw(ep->qp, rmr->mw, &bind);
-	if (rc)
-		return rdma_post_error(rc);
-	*context = info->length ? rmr->mw->rkey : 0;
-	return DATP_OK;
+	bind.bind_info.mr = lmr->mr;
+	rc = ibv_bind_mw(ep->qp, range->mw, &bind);
+	/* which the driver has just made */
+	range->key = range->mw->rkey;
+	return rc;
 }
 
-/* ------------------------------------------------------------------ emulation */
+/* An unbind, too, is a mark in the queue, and no bind to nothing: what was bound ends when that has completed. */
+static enum datp_err post_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct rdma_range *range,
+				const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info)
+{
+	int rc = range && range->mw ? post_window(ep, wqe, range, lmr, info)
+				    : rdma_post_said(rdma_post_marker(ep, (uintptr_t)wqe, true));
 
-static enum datp_err bind_registration(struct rdma_ep *ep, struct datp_wqe *wqe,
-				       struct rdma_rmr *rmr, const struct ibv_mw_bind_info *info,
-				       uint32_t *context)
+	return rc ? rdma_post_error(rc) : DATP_OK;
+}
+
+/* EP lock: so nobody sees the completion before the range is listed. */
+static enum datp_err bind_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct rdma_rmr *rmr,
+				const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info,
+				uint32_t *context)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
-	struct ibv_mr *mr = NULL;
-	int rc;
+	struct rdma_range *range = NULL;
+	enum datp_err err;
 
+	*context = 0;
+	rdma_late_request_locked(ep);
+	/* accepted, and flushed */
+	if (ep->over || ep->broken)
+		return DATP_OK;
 	if (info->length) {
-		/*
-		 * A region that may be written remotely is written locally too, as far as verbs go; the
-		 * consumer has no name for it there.
-		 */
-		int access = (int)info->mw_access_flags;
-
-		if (access & IBV_ACCESS_REMOTE_WRITE)
-			access |= IBV_ACCESS_LOCAL_WRITE;
-		mr = ibv_reg_mr(((struct rdma_pz *)rmr->base.pz)->pd,
-				(void *)(uintptr_t)info->addr, info->length, access);
-		if (!mr)
-			return rdma_mr_error(ia, info->length, errno);
+		err = range_new(ia, &rmr->base, lmr, info, &range);
+		if (err)
+			return err;
 	}
-	rc = rdma_post_said(rdma_post_marker(ep, (uintptr_t)wqe, true));
-	if (rc) {
-		if (mr)
-			ibv_dereg_mr(mr);
-		return rdma_post_error(rc);
+	err = post_range(ep, wqe, range, lmr, info);
+	if (err) {
+		ranges_free(ia, range);
+		return err;
 	}
-	/* two binds of one RMR in flight: the first one's range has had its day */
-	drop_mr(rmr, &rmr->old);
-	rmr->old = rmr->mr;
-	rmr->mr = mr;
-	*context = mr ? mr->rkey : 0;
+	if (range) {
+		range_add(ia, rmr, range);
+		*context = range->key;
+	}
 	return DATP_OK;
 }
 
-void rdma_bind_done(struct rdma_rmr *rmr, bool good)
-{
-	/* A flushed bind never took place; but whoever could use the old context is gone as well. */
-	(void)good;
-	if (!rmr->mw)
-		drop_mr(rmr, &rmr->old);
-}
-
-/* ------------------------------------------------------------------ both */
-
-static enum datp_err bind_range(struct datp_ep *base, struct datp_wqe *wqe,
-				struct datp_rmr *rmr_base, struct datp_lmr *lmr, uint64_t addr,
-				uint64_t len, DAT_MEM_PRIV_FLAGS flags, uint32_t *context)
-{
-	struct rdma_rmr *rmr = (struct rdma_rmr *)rmr_base;
-	struct rdma_ep *ep = rdma_ep(base);
-	struct ibv_mw_bind_info info = { .addr = addr, .length = len };
-	unsigned int priv = (unsigned int)flags;
-
-	rdma_late_request_locked(ep);
-	if (ep->over || ep->broken)
-		return DATP_OK;
-	if (len && (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG))
-		info.mw_access_flags |= IBV_ACCESS_REMOTE_READ;
-	if (len && (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
-		info.mw_access_flags |= IBV_ACCESS_REMOTE_WRITE;
-	if (rmr->mw && (len || rmr->bound))
-		return bind_window(ep, wqe, rmr, (struct rdma_lmr *)lmr, &info, context);
-	return bind_registration(ep, wqe, rmr, &info, context);
-}
-
-enum datp_err rdma_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
+enum datp_err rdma_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct datp_rmr *rmr,
 			    struct datp_lmr *lmr, uint64_t addr, uint64_t len,
 			    DAT_MEM_PRIV_FLAGS flags, uint32_t *context)
 {
-	return rdma_run_follow(&rdma_ep(ep)->requests,
-			       bind_range(ep, wqe, rmr, lmr, addr, len, flags, context));
+	struct ibv_mw_bind_info info = { .addr = addr, .length = len };
+	unsigned int priv = (unsigned int)flags;
+	struct rdma_ep *ep = rdma_ep(base);
+
+	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
+		info.mw_access_flags |= IBV_ACCESS_REMOTE_READ;
+	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+		info.mw_access_flags |= IBV_ACCESS_REMOTE_WRITE;
+	return rdma_run_follow(&ep->requests,
+			       bind_range(ep, wqe, (struct rdma_rmr *)rmr, (struct rdma_lmr *)lmr,
+					  &info, context));
 }

@@ -77,12 +77,11 @@ static void early_keep_locked(struct rdma_ep *ep, struct datp_wqe *wqe, uint64_t
 	rdma_ep_heard_locked(ep);
 }
 
-void rdma_early_show(struct rdma_ep *ep)
+/* Poll lock. */
+static void early_show(struct rdma_ep *ep)
 {
 	struct datp_node *node;
 
-	/* with the poll lock: what is polled meanwhile goes behind these */
-	datp_lock(ep->recv_set->poll_lock);
 	datp_lock(&ep->base.lock);
 	/* the receives of a connection that has ended meanwhile are flushed, these among them */
 	node = ep->over ? NULL : ep->early;
@@ -96,6 +95,18 @@ void rdma_early_show(struct rdma_ep *ep)
 		datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, true);
 	}
 	datp_unlock(&ep->base.lock);
+}
+
+/*
+ * Upcall first: what the peer sends upon our confirmation shall find the connection established. With the
+ * poll lock, which comes before all that the upcall takes: who has seen ESTABLISHED, and then a peer's
+ * write, finds the messages before that at the first look; and what is polled meanwhile goes behind them.
+ */
+void rdma_established_show(struct rdma_ep *ep, const void *pdata, uint32_t len)
+{
+	datp_lock(ep->recv_set->poll_lock);
+	datp_cm_established(&ep->base, pdata, len);
+	early_show(ep);
 	datp_unlock(ep->recv_set->poll_lock);
 }
 
@@ -124,13 +135,42 @@ static bool overtakes_locked(struct rdma_ep *ep, const struct datp_wqe *wqe)
 	return false;
 }
 
-/* Suppressed requests before this one have no completion of their own: they are done by now. */
-static void silent_before_locked(struct datp_ep *ep, const struct datp_wqe *wqe)
+/*
+ * Suppressed requests before this one have no completion of their own: they are done by now, or flushed. EP lock.
+ */
+static void untold_before_locked(struct rdma_cqset *set, struct rdma_ep *ep, const struct datp_wqe *wqe)
 {
-	for (uint32_t s = ep->sq.finished; s != wqe->seq; s++)
-		/* relaxed: read under the EP lock */
-		atomic_store_explicit(&ep->sq.ring[s & ep->sq.mask].done, DATP_WQE_SILENT,
-				      memory_order_relaxed);
+	struct datp_wq *sq = &ep->base.sq;
+
+	for (uint32_t s = sq->finished; s != wqe->seq; s++) {
+		struct datp_wqe *before = &sq->ring[s & sq->mask];
+
+		if (ep->failed) {
+			set->queued = true;
+			datp_wqe_done(before, DAT_DTO_ERR_FLUSHED, 0, false);
+		} else {
+			/* relaxed: read under the EP lock */
+			atomic_store_explicit(&before->done, DATP_WQE_SILENT, memory_order_relaxed);
+		}
+	}
+}
+
+/*
+ * A request is the next in order. Behind one that has failed none succeeds, though a device may have executed it:
+ * over iWARP before the answer came to a read that fails. EP lock.
+ */
+static uint8_t request_ends_locked(struct rdma_cqset *set, struct rdma_ep *ep,
+				   const struct datp_wqe *wqe, uint8_t status)
+{
+	untold_before_locked(set, ep, wqe);
+	if (ep->failed)
+		return status == DAT_DTO_SUCCESS ? DAT_DTO_ERR_FLUSHED : status;
+	if (status != DAT_DTO_SUCCESS) {
+		ep->failed = true;
+		/* for good: no completion is plain any more */
+		ep->overtaking++;
+	}
+	return status;
 }
 
 /* Returns `out` if it has been filled, and NULL if the event has been queued, or there is none. */
@@ -139,7 +179,9 @@ static struct datp_completion *deliver_locked(struct rdma_cqset *set, struct rdm
 					      bool solicited, struct datp_completion *out)
 {
 	if (wqe->op != DATP_RECV)
-		silent_before_locked(&ep->base, wqe);
+		status = request_ends_locked(set, ep, wqe, status);
+	if (status != DAT_DTO_SUCCESS)
+		len = 0;
 	if (!out || !set->evd || set->queued ||
 	    (status == DAT_DTO_SUCCESS && (wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))) {
 		datp_wqe_done(wqe, status, len, solicited);
@@ -184,10 +226,7 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 		early_keep_locked(ep, wqe, len);
 		return false;
 	}
-	if (wqe->op == DATP_BIND)
-		rdma_bind_done((struct rdma_rmr *)wqe->rmr, status == DAT_DTO_SUCCESS);
 	if (status != DAT_DTO_SUCCESS) {
-		len = 0;
 		/* what we ended ourselves has not failed, whatever the device calls it */
 		if (ep->over)
 			status = DAT_DTO_ERR_FLUSHED;
@@ -247,7 +286,7 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	void *about = (void *)(uintptr_t)(wc->wr_id & ~(uint64_t)RDMA_ID_MASK);
 	struct datp_wqe *wqe = about;
 	struct rdma_ep *ep;
-	bool filled = false;
+	bool filled = false, biased;
 
 	switch (wc->wr_id & RDMA_ID_MASK) {
 	case RDMA_ID_DRAIN:
@@ -268,12 +307,12 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	}
 	if (!ep)
 		return false;
-	datp_lock(&ep->base.lock);
+	biased = datp_bias_lock(&ep->bias, &ep->base.lock);
 	/* relaxed: written under the EP lock */
 	if (ep->qpn == wc->qp_num &&
 	    atomic_load_explicit(&wqe->done, memory_order_relaxed) == DATP_WQE_OPEN)
 		filled = complete_locked(set, ep, wqe, wc, out);
-	datp_unlock(&ep->base.lock);
+	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
 	return filled;
 }
 

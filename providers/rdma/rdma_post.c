@@ -38,14 +38,14 @@ enum datp_err rdma_post_error(int err)
 	}
 }
 
-DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc)
+DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc, bool biased)
 {
 	enum datp_err err;
 
 	rc = rdma_post_said(rc);
 	wq->posted -= rc != 0;
 	rdma_run_end(wq == &ep->sq ? &rdma_ep(ep)->requests : &rdma_ep(ep)->receives);
-	datp_unlock(&ep->lock);
+	datp_bias_unlock(&rdma_ep(ep)->bias, &ep->lock, biased);
 	if (!rc)
 		return DAT_SUCCESS;
 	err = rdma_post_error(rc);
@@ -158,30 +158,59 @@ static unsigned int signal_of(struct rdma_ep *ep, const struct datp_wqe *wqe)
 	return 0;
 }
 
+static uint64_t bytes_of(const struct ibv_send_wr *wr)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	return bytes;
+}
+
+/*
+ * The device has the first pieces of a read, and refuses the next: `rc` is what the driver says then. Those
+ * cannot be taken back, and may be written to at any time until the queue pair has stopped. So the read is
+ * posted, and flushed with all that comes after it. EP lock.
+ */
+static enum datp_err pieces_refused_locked(struct rdma_ep *ep, int rc)
+{
+	int why = rdma_post_said(rc);
+
+	datp_log(1, "%s: the device has taken a part of an RDMA Read only: %s; its connection is ended",
+		 ep->base.obj.ia->name, why ? strerror(why) : "no reason is given");
+	rdma_qp_stop_locked(ep);
+	return DATP_OK;
+}
+
 /*
  * A read of more segments than the device takes in one (siw and others: 1; beyond that they read wrongly
- * or fail): one for each, and the last tells of all. The send queue has been made long enough.
+ * or fail): one for as many as it takes, and the last tells of all. The send queue has been made long
+ * enough.
  */
 static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr *whole)
 {
-	struct ibv_send_wr wr[RDMA_SGE_MAX], *bad;
+	struct ibv_send_wr wr[RDMA_SGE_MAX], *bad = NULL;
 	uint64_t at = whole->wr.rdma.remote_addr;
-	int n = whole->num_sge;
+	int n = rdma_read_pieces(whole->num_sge, ep->read_sge), rc;
 
 	for (int i = 0; i < n; i++) {
+		int begin = i * ep->read_sge, left = whole->num_sge - begin;
+
 		wr[i] = *whole;
 		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
-		wr[i].sg_list = &whole->sg_list[i];
-		wr[i].num_sge = 1;
+		wr[i].sg_list = &whole->sg_list[begin];
+		wr[i].num_sge = left < ep->read_sge ? left : ep->read_sge;
 		wr[i].wr.rdma.remote_addr = at;
-		at += whole->sg_list[i].length;
+		at += bytes_of(&wr[i]);
 		/* the first waits for all, each read for the one before it */
 		if (i)
 			wr[i].send_flags &= ~(unsigned int)IBV_SEND_FENCE;
 		if (i + 1 < n)
 			wr[i].send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
 	}
-	return result(ibv_post_send(ep->qp, wr, &bad));
+	rc = ibv_post_send(ep->qp, wr, &bad);
+	/* libsiw may return 0 all the same, the doorbell's, which it rings for those before */
+	return bad && bad != wr ? pieces_refused_locked(ep, rc) : result(rc);
 }
 
 /*
@@ -223,7 +252,9 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		wr.send_flags |= fence_of(rdma_ia(base->obj.ia), opcode);
 	if (opcode == IBV_WR_SEND && (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
 		wr.send_flags |= IBV_SEND_SOLICITED;
-	if (opcode != IBV_WR_RDMA_READ && wqe->len <= ep->max_inline)
+	/* not behind a fence: what is inlined is read now, and a read before it may still change it */
+	if (opcode != IBV_WR_RDMA_READ && wqe->len <= ep->max_inline &&
+	    !(wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG))
 		wr.send_flags |= IBV_SEND_INLINE;
 	if (opcode == IBV_WR_RDMA_READ)
 		wr.num_sge = cut(sge, wr.num_sge, wqe->len);

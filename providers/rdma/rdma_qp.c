@@ -49,6 +49,68 @@ static void qp_unlist(struct rdma_ia *ia, struct rdma_ep *ep)
 	datp_unlock(&ia->qp_lock);
 }
 
+/* ------------------------------------------------------------------ what a send queue holds */
+
+/* Of one read of the device. */
+static int read_segments(const struct rdma_ia *ia)
+{
+	return ia->dev.max_sge_rd > 0 ? ia->dev.max_sge_rd : 1;
+}
+
+/* A queue pair's completions go to one CQ. */
+int32_t rdma_request_places(const struct rdma_ia *ia)
+{
+	return rdma_least((int64_t)ia->dev.max_qp_wr - RDMA_SPARE_WR,
+			  (int64_t)ia->dev.max_cqe - RDMA_SPARE_WR);
+}
+
+/* Any request may be a read of as many pieces as there can be. */
+static int64_t places_of(const struct datp_ep_attr *attr, int read_sge)
+{
+	return (int64_t)attr->max_request_dtos * rdma_read_pieces(attr->max_rdma_read_iov, read_sge);
+}
+
+static void say_too_many(const struct rdma_ia *ia, const struct datp_ep_attr *attr, int64_t need)
+{
+	int32_t most = rdma_request_places(ia), each = read_segments(ia);
+
+	datp_log(2,
+		 "%s: max_request_dtos %d with max_rdma_read_iov %d takes %lld places of a send queue of "
+		 "verbs device %s, which has %d, since one read of it goes into %d segment%s: ask for at most %d "
+		 "requests, or %d segments",
+		 ia->base.name, attr->max_request_dtos, attr->max_rdma_read_iov, (long long)need,
+		 ibv_get_device_name(ia->verbs->device), most, each, each == 1 ? "" : "s",
+		 most / rdma_read_pieces(attr->max_rdma_read_iov, each),
+		 most / attr->max_request_dtos * each);
+}
+
+enum datp_err rdma_ep_fit(struct datp_ia *base, struct datp_ep_attr *attr,
+			  const struct datp_ep_attr *asked)
+{
+	const struct rdma_ia *ia = rdma_ia(base);
+	int32_t most = rdma_request_places(ia);
+	int each = read_segments(ia);
+	int32_t fits;
+	int64_t need;
+
+	if (attr->max_request_dtos < 1)
+		return DATP_ERR_PARAM; /* a device of no requests at all */
+	/* what is left to us makes room, the segments first: few programs read into many */
+	if (!asked->max_rdma_read_iov)
+		attr->max_rdma_read_iov = rdma_least((int64_t)(most / attr->max_request_dtos) * each,
+						     attr->max_rdma_read_iov);
+	if (!asked->max_request_dtos) {
+		fits = rdma_least(most / rdma_read_pieces(attr->max_rdma_read_iov, each),
+				  attr->max_request_dtos);
+		attr->max_request_dtos = fits ? fits : 1;
+	}
+	need = places_of(attr, each);
+	if (need <= most)
+		return DATP_OK;
+	say_too_many(ia, attr, need);
+	return DATP_ERR_PARAM;
+}
+
 /* ------------------------------------------------------------------ queue pairs */
 
 static struct rdma_cqset *set_of(struct rdma_ia *ia, struct datp_evd *evd)
@@ -56,37 +118,51 @@ static struct rdma_cqset *set_of(struct rdma_ia *ia, struct datp_evd *evd)
 	return evd ? &rdma_evd(evd)->set : &ia->sink;
 }
 
-/*
- * Receives of an SRQ are shared: no endpoint can have more complete than the SRQ has. One that has none at
- * all is on the CQ too.
- */
-static uint32_t recv_need(const struct rdma_ep *ep)
+/* One that has no receives at all is on a CQ too. Those of an SRQ are counted once for all its endpoints. */
+static enum datp_err reserve_receives(struct rdma_ep *ep)
 {
-	int32_t most = ep->base.srq ? ep->base.srq->max_recv_dtos : ep->base.attr.max_recv_dtos;
+	int32_t most = ep->base.attr.max_recv_dtos;
 
-	return most > 0 ? (uint32_t)most : 1;
+	if (ep->base.srq)
+		return rdma_srq_reserve(ep->base.srq, ep->recv_set, &ep->recv_cq);
+	ep->recv_need = most > 0 ? (uint32_t)most : 1;
+	return rdma_cqset_reserve(ep->recv_set, ep->recv_need, &ep->recv_cq);
 }
 
+static void release_receives(struct rdma_ep *ep)
+{
+	if (ep->base.srq)
+		rdma_srq_release(ep->base.srq, ep->recv_set);
+	else
+		rdma_cqset_release(ep->recv_set, ep->recv_cq, ep->recv_need);
+}
+
+/* rdma_ep_fit() has seen to it that there are as many. */
+static uint32_t send_depth(const struct rdma_ep *ep)
+{
+	return (uint32_t)places_of(&ep->base.attr, ep->read_sge) + RDMA_SPARE_WR;
+}
+
+/* Of a connection that ends each place is flushed, also those whose success would not have been told of. */
 static enum datp_err reserve_cqs(struct rdma_ia *ia, struct rdma_ep *ep)
 {
 	enum datp_err err;
 
 	ep->recv_set = set_of(ia, ep->base.recv_evd);
 	ep->send_set = set_of(ia, ep->base.request_evd);
-	ep->recv_need = recv_need(ep);
-	ep->send_need = (uint32_t)ep->base.attr.max_request_dtos + RDMA_SPARE_WR;
-	err = rdma_cqset_reserve(ep->recv_set, ep->recv_need, &ep->recv_cq);
+	ep->send_need = send_depth(ep);
+	err = reserve_receives(ep);
 	if (err)
 		return err;
 	err = rdma_cqset_reserve(ep->send_set, ep->send_need, &ep->send_cq);
 	if (err)
-		rdma_cqset_release(ep->recv_set, ep->recv_cq, ep->recv_need);
+		release_receives(ep);
 	return err;
 }
 
 static void release_cqs(struct rdma_ep *ep)
 {
-	rdma_cqset_release(ep->recv_set, ep->recv_cq, ep->recv_need);
+	release_receives(ep);
 	rdma_cqset_release(ep->send_set, ep->send_cq, ep->send_need);
 }
 
@@ -98,17 +174,7 @@ static uint32_t largest(int32_t a, int32_t b, int32_t c)
 	return most > 0 ? (uint32_t)most : 1;
 }
 
-/* A read of several segments may take as many places of the device's queue. */
-static uint32_t send_depth(const struct rdma_ia *ia, const struct rdma_ep *ep)
-{
-	const struct datp_ep_attr *attr = &ep->base.attr;
-	int64_t each = (attr->max_rdma_read_iov + ep->read_sge - 1) / ep->read_sge;
-	int64_t depth = (int64_t)attr->max_request_dtos * (each > 1 ? each : 1) + RDMA_SPARE_WR;
-
-	return (uint32_t)(depth < ia->dev.max_qp_wr ? depth : ia->dev.max_qp_wr);
-}
-
-static void fill_init(struct rdma_ia *ia, struct rdma_ep *ep, struct ibv_qp_init_attr *init)
+static void fill_init(struct rdma_ep *ep, struct ibv_qp_init_attr *init)
 {
 	const struct datp_ep_attr *attr = &ep->base.attr;
 
@@ -119,29 +185,43 @@ static void fill_init(struct rdma_ia *ia, struct rdma_ep *ep, struct ibv_qp_init
 		.srq = ep->base.srq ? ((struct rdma_srq *)ep->base.srq)->srq : NULL,
 		.qp_type = IBV_QPT_RC,
 	};
-	init->cap.max_send_wr = send_depth(ia, ep);
+	init->cap.max_send_wr = ep->send_need;
 	init->cap.max_recv_wr = ep->base.srq ? 0 : (uint32_t)attr->max_recv_dtos;
 	init->cap.max_send_sge =
 		largest(attr->max_request_iov, attr->max_rdma_read_iov, attr->max_rdma_write_iov);
 	init->cap.max_recv_sge = ep->base.srq ? 0 : largest(attr->max_recv_iov, 1, 1);
-	init->cap.max_inline_data = ia->opt.inline_bytes;
 }
 
+/* The next power of two below, and 0 at last. */
+static uint32_t less_than(uint32_t bytes)
+{
+	uint32_t less = 1;
+
+	while (less < bytes)
+		less *= 2;
+	return less / 2;
+}
+
+/*
+ * No device tells how much it can inline, and that may depend on how deep the queues are: it takes what is
+ * asked for, or refuses the queue pair. Less is better than nothing.
+ */
 static struct ibv_qp *create(struct rdma_ia *ia, struct rdma_ep *ep)
 {
 	struct ibv_pd *pd = ep->base.pz ? ((struct rdma_pz *)ep->base.pz)->pd : ia->pd;
+	uint32_t bytes = ia->opt.inline_bytes;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp *qp;
 
-	fill_init(ia, ep, &init);
-	qp = ibv_create_qp(pd, &init);
-	if (!qp && init.cap.max_inline_data) {
-		/* deep queues and inlined data may not go together */
-		fill_init(ia, ep, &init);
-		init.cap.max_inline_data = 0;
+	for (;;) {
+		fill_init(ep, &init);
+		init.cap.max_inline_data = bytes;
 		qp = ibv_create_qp(pd, &init);
+		if (qp || !bytes)
+			break;
+		bytes = less_than(bytes);
 	}
-	ep->max_inline = qp && ia->opt.inline_bytes ? init.cap.max_inline_data : 0;
+	ep->max_inline = qp && bytes ? init.cap.max_inline_data : 0;
 	return qp;
 }
 
@@ -242,23 +322,28 @@ void rdma_plain_end_locked(struct rdma_ep *ep)
 static enum datp_err qp_make(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
-	enum datp_err err = reserve_cqs(ia, ep);
 	struct ibv_qp *qp = NULL;
+	enum datp_err err;
+	int why;
 
+	ep->read_sge = read_segments(ia);
+	err = reserve_cqs(ia, ep);
 	if (err)
 		return err;
-	ep->read_sge = ia->dev.max_sge_rd > 0 ? ia->dev.max_sge_rd : 1;
 	if (!ia->kind->reads_overtaken || overtook_make(ep))
 		qp = create(ia, ep);
 	if (!qp) {
-		datp_log(2, "%s: cannot create a queue pair: %s", ia->base.name, strerror(errno));
+		why = errno;
+		datp_log(2, "%s: cannot create a queue pair: %s", ia->base.name, strerror(why));
 		release_cqs(ep);
-		return errno == EINVAL ? DATP_ERR_PARAM : DATP_ERR_TEP;
+		return why == EINVAL ? DATP_ERR_PARAM : DATP_ERR_TEP;
 	}
 	datp_lock(&ep->base.lock);
 	ep->qp = qp;
+	ep->post_send = qp->context->ops.post_send;
+	ep->post_recv = qp->context->ops.post_recv;
 	ep->qpn = qp->qp_num;
-	ep->ready = ep->over = ep->up = ep->broken = ep->draining = false;
+	ep->ready = ep->over = ep->up = ep->broken = ep->failed = ep->draining = false;
 	ep->late = LATE_NOT;
 	ep->early = NULL;
 	ep->unsignaled = 0;
@@ -442,14 +527,27 @@ void rdma_qp_failed(struct rdma_ep *ep)
 	rdma_cqset_drain(ep->recv_set);
 }
 
-void rdma_qp_stop(struct rdma_ep *ep)
+static void over_locked(struct rdma_ep *ep)
 {
-	datp_lock(&ep->base.lock);
 	ep->over = true;
 	/* later receives are libdatp's to flush */
 	ep->ready = false;
 	rdma_plain_end_locked(ep);
 	ep->late = LATE_NOT;
+}
+
+void rdma_qp_stop_locked(struct rdma_ep *ep)
+{
+	over_locked(ep);
+	/* first: the connection manager may have something to say about the other, too */
+	rdma_ep_break_locked(ep);
+	halt(ep);
+}
+
+void rdma_qp_stop(struct rdma_ep *ep)
+{
+	datp_lock(&ep->base.lock);
+	over_locked(ep);
 	datp_unlock(&ep->base.lock);
 	halt(ep);
 	staged_free(ep);
@@ -461,6 +559,7 @@ enum datp_err rdma_ep_create(struct datp_ep *base)
 {
 	struct rdma_ep *ep = rdma_ep(base);
 
+	datp_bias_init(&ep->bias);
 	/* without a PZ there will be changes; the queue pair waits for them */
 	return base->pz ? qp_make(ep) : DATP_OK;
 }
@@ -527,6 +626,7 @@ void rdma_ep_free(struct datp_ep *base)
 	struct rdma_ep *ep = rdma_ep(base);
 	struct rdma_conn *conn;
 
+	datp_bias_fini(&ep->bias, &base->lock);
 	rdma_late_accept(ep);
 	conn = rdma_conn_detach(ep);
 	if (conn) {

@@ -5,6 +5,7 @@
  */
 #include "rdma.h"
 #include <errno.h>
+#include <stdlib.h>
 
 /* A queue that cannot be resized later is made larger at once. */
 static uint32_t size_to_ask(const struct rdma_ia *ia, uint32_t asked)
@@ -15,6 +16,102 @@ static uint32_t size_to_ask(const struct rdma_ia *ia, uint32_t asked)
 		room = asked > 512 ? asked * 2 : 1024;
 	return room < (uint32_t)ia->dev.max_srq_wr ? room : (uint32_t)ia->dev.max_srq_wr;
 }
+
+/* What a CQ can hold the completions of: max_recv_per_srq is no more than that. */
+static uint32_t with_room_in_a_cq(const struct rdma_ia *ia, uint32_t given)
+{
+	uint32_t most = (uint32_t)(ia->dev.max_cqe - RDMA_SPARE_WR);
+
+	return given < most ? given : most;
+}
+
+/* ------------------------------------------------------------------ room in the CQs */
+
+/*
+ * Of all endpoints of an SRQ together no more completions can be in the CQs than the SRQ has receives: libdatp
+ * counts a receive as the SRQ's from its post until its completion has been polled, and posts no more than
+ * max_recv_dtos of these. A receive that was taken and is posted again has left the CQ, hence. An endpoint
+ * that fails flushes none of them, and what a destroyed queue pair has left is polled before an endpoint gives
+ * back its receives. So one reservation will do for all endpoints on one set of CQs. How the completions
+ * share out among several sets is not known: each has room for all.
+ */
+static struct rdma_share *share_of(struct rdma_srq *srq, const struct rdma_cqset *set)
+{
+	struct rdma_share *share = srq->shares;
+
+	while (share && share->set != set)
+		share = share->next;
+	return share;
+}
+
+static enum datp_err share_make(struct rdma_srq *srq, struct rdma_cqset *set)
+{
+	struct rdma_share *share = calloc(1, sizeof(*share));
+	enum datp_err err;
+
+	if (!share)
+		return DATP_ERR_MEMORY;
+	share->set = set;
+	share->need = srq->size;
+	err = rdma_cqset_reserve(set, share->need, &share->cq);
+	if (err) {
+		free(share);
+		return err;
+	}
+	share->next = srq->shares;
+	srq->shares = share;
+	return DATP_OK;
+}
+
+enum datp_err rdma_srq_reserve(struct datp_srq *base, struct rdma_cqset *set, struct rdma_cq **cq)
+{
+	struct rdma_srq *srq = (struct rdma_srq *)base;
+	struct rdma_share *share;
+	enum datp_err err = DATP_OK;
+
+	pthread_mutex_lock(&srq->lock);
+	if (!share_of(srq, set))
+		err = share_make(srq, set);
+	share = share_of(srq, set);
+	if (share) {
+		share->endpoints++;
+		*cq = share->cq;
+	}
+	pthread_mutex_unlock(&srq->lock);
+	return err;
+}
+
+void rdma_srq_release(struct datp_srq *base, struct rdma_cqset *set)
+{
+	struct rdma_srq *srq = (struct rdma_srq *)base;
+	struct rdma_share **at = &srq->shares, *share;
+
+	pthread_mutex_lock(&srq->lock);
+	while ((*at)->set != set)
+		at = &(*at)->next;
+	share = *at;
+	if (--share->endpoints == 0) {
+		*at = share->next;
+		rdma_cqset_release(set, share->cq, share->need);
+		free(share);
+	}
+	pthread_mutex_unlock(&srq->lock);
+}
+
+/* Some may have grown where others cannot: these have room to spare. */
+static bool shares_grow_locked(struct rdma_srq *srq, uint32_t need)
+{
+	for (struct rdma_share *share = srq->shares; share; share = share->next) {
+		if (share->need >= need)
+			continue;
+		if (!rdma_cqset_extend(share->set, share->cq, need - share->need))
+			return false;
+		share->need = need;
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------ made, resized, freed */
 
 enum datp_err rdma_srq_create(struct datp_srq *base)
 {
@@ -27,7 +124,8 @@ enum datp_err rdma_srq_create(struct datp_srq *base)
 	srq->srq = ibv_create_srq(((struct rdma_pz *)base->pz)->pd, &init);
 	if (!srq->srq)
 		return errno == EINVAL ? DATP_ERR_ARG3 : DATP_ERR_RES_SRQ;
-	srq->size = init.attr.max_wr;
+	srq->size = with_room_in_a_cq(ia, init.attr.max_wr);
+	pthread_mutex_init(&srq->lock, NULL);
 	return DATP_OK;
 }
 
@@ -35,15 +133,20 @@ enum datp_err rdma_srq_resize(struct datp_srq *base, int32_t max_recv_dtos)
 {
 	struct rdma_srq *srq = (struct rdma_srq *)base;
 	struct ibv_srq_attr attr = { .max_wr = (uint32_t)max_recv_dtos };
+	enum datp_err err = DATP_OK;
 
 	/* libdatp keeps to the asked size; the device may have more room than that. */
 	if ((uint32_t)max_recv_dtos <= srq->size)
 		return DATP_OK;
+	pthread_mutex_lock(&srq->lock);
 	if (!(rdma_ia(base->obj.ia)->dev.device_cap_flags & IBV_DEVICE_SRQ_RESIZE) ||
+	    !shares_grow_locked(srq, (uint32_t)max_recv_dtos) ||
 	    ibv_modify_srq(srq->srq, &attr, IBV_SRQ_MAX_WR))
-		return DATP_ERR_RES_SRQ;
-	srq->size = (uint32_t)max_recv_dtos;
-	return DATP_OK;
+		err = DATP_ERR_RES_SRQ;
+	else
+		srq->size = (uint32_t)max_recv_dtos;
+	pthread_mutex_unlock(&srq->lock);
+	return err;
 }
 
 void rdma_srq_free(struct datp_srq *base)
@@ -53,4 +156,5 @@ void rdma_srq_free(struct datp_srq *base)
 	if (ibv_destroy_srq(srq->srq))
 		datp_log(1, "%s: cannot free a shared receive queue: errno %d", base->obj.ia->name,
 			 errno);
+	pthread_mutex_destroy(&srq->lock);
 }

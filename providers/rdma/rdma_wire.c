@@ -122,8 +122,9 @@ static bool zero(const unsigned char *data, uint32_t from, uint32_t to)
 	return true;
 }
 
-uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
-			  const struct rdma_conn_param *param)
+/* What the peer has sent, and the padding if it does not tell how much that is. */
+static uint32_t sent_length(const struct rdma_kind *kind, enum rdma_message what,
+			    const struct rdma_conn_param *param)
 {
 	const unsigned char *data = param->private_data;
 	uint32_t size = wire_bytes(kind, what), len = data ? param->private_data_len : 0;
@@ -134,14 +135,29 @@ uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
 	trailer = data + size - TRAILER;
 	if (!memcmp(trailer, mark, sizeof(mark)) && trailer[3] <= size - TRAILER &&
 	    zero(data, trailer[3], size - TRAILER))
-		len = trailer[3];
-	else if (what == RDMA_REQUEST && param->retry_count < RETRIES &&
-		 RETRIES - param->retry_count < TRAILER &&
-		 zero(data, size - (uint32_t)(RETRIES - param->retry_count), size))
-		len = size - (uint32_t)(RETRIES - param->retry_count);
-	else
-		len = size;
+		return trailer[3];
+	if (what == RDMA_REQUEST && param->retry_count < RETRIES &&
+	    RETRIES - param->retry_count < TRAILER &&
+	    zero(data, size - (uint32_t)(RETRIES - param->retry_count), size))
+		return size - (uint32_t)(RETRIES - param->retry_count);
+	return size;
+}
+
+/* Programs have room for as much as the adapter says, and other implementations send more. */
+uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
+			  const struct rdma_conn_param *param)
+{
+	uint32_t len = sent_length(kind, what, param);
+
 	return len < kind->max_private_data ? len : kind->max_private_data;
+}
+
+bool rdma_wire_is_cut(const struct rdma_kind *kind, enum rdma_message what,
+		      const struct rdma_conn_param *param)
+{
+	uint32_t len = sent_length(kind, what, param);
+
+	return len > kind->max_private_data && !zero(param->private_data, kind->max_private_data, len);
 }
 
 /* ------------------------------------------------------------------ rejections */

@@ -15,6 +15,10 @@
 #include <unistd.h>
 
 #define CQ_CELLS_MIN 128u
+#ifndef CQ_CALM
+#define CQ_CALM	    64u /* a queue that has not been armed for so many eighths of a lap is polled */
+#define CQ_CALM_MAX (1u << 20)
+#endif
 
 /* The ring of a queue that is no more: a thread that is late finds it empty. Aligned as soft_cq_look() wants it. */
 static alignas(SOFT_CQ_CELLS_MAX) union {
@@ -62,6 +66,7 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 		cells <<= 1;
 	cq->ia = ia;
 	cq->evd = evd;
+	cq->enough = CQ_CALM;
 	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_bury */
 	datp_lock(&ia->lock);
 	err = soft_arena_alloc(ia, SOFT_KIND_RING,
@@ -74,8 +79,12 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	if (!cq->mem.used_before)
 		soft_ring_init(cq->ring, cells, 0);
 	cq->ring->mask = cq->mask; /* whatever a peer has made of it */
-	/* relaxed: old askers are gone, and nobody has asked yet */
-	atomic_store_explicit(&cq->ring->notify, 0, memory_order_relaxed);
+	/*
+	 * relaxed, both: old askers are gone, and nobody has asked yet. That the last owner polled stays, until it is
+	 * taken back as he would have: a late sender to him may have seen it, and be about to publish
+	 */
+	cq->polled = atomic_load_explicit(&cq->ring->notify, memory_order_relaxed) & SOFT_NOTIFY_POLLED;
+	atomic_store_explicit(&cq->ring->notify, cq->polled ? SOFT_NOTIFY_POLLED : 0, memory_order_relaxed);
 	atomic_store_explicit(&cq->ring->taken, cq->mem.position, memory_order_relaxed);
 	atomic_store_explicit(&cq->head, cq->mem.position, memory_order_relaxed);
 	cq->next = ia->cqs;
@@ -109,8 +118,34 @@ uint32_t soft_cq_attention(struct soft_cq *cq)
 	return atomic_exchange_explicit(&cq->ring->attention, 0, memory_order_acquire);
 }
 
+void soft_cq_calm(struct soft_cq *cq)
+{
+	if (!soft_fence_reaches())
+		return;
+	cq->polled = true;
+	/* relaxed: it says nothing of what was done before, only of what will be before it ends */
+	atomic_fetch_or_explicit(&cq->ring->notify, SOFT_NOTIFY_POLLED, memory_order_relaxed);
+}
+
+/* Each time it was in vain it takes twice as many messages to be tried again. */
+static void cq_not_polled(struct soft_cq *cq)
+{
+	cq->polled = false;
+	if (cq->enough < CQ_CALM_MAX)
+		cq->enough *= 2;
+	/*
+	 * Relaxed: a sender that has found it, in its order before the fence that it passes here, published before
+	 * that, so we see what; one that looks later finds it gone, and passes a fence of its own
+	 */
+	atomic_fetch_and_explicit(&cq->ring->notify, ~SOFT_NOTIFY_POLLED, memory_order_relaxed);
+	soft_fence_everybody();
+}
+
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
 {
+	cq->calm = 0;
+	if (cq->polled)
+		cq_not_polled(cq);
 	atomic_fetch_or_explicit(&cq->ring->notify, notify, memory_order_relaxed);
 	/*
 	 * Pairs with the one in soft_ring_notify: either the sender sees what we armed, or we see
@@ -225,7 +260,7 @@ bool soft_doorbell_ring(int doorbell)
 void soft_ring_wake(struct soft_ring *ring, int doorbell)
 {
 	/* taken by one sender only; acquire/release as for any hand-over */
-	uint32_t wanted = atomic_exchange_explicit(&ring->notify, 0, memory_order_acq_rel);
+	uint32_t wanted = atomic_fetch_and_explicit(&ring->notify, ~SOFT_NOTIFY_WAKE, memory_order_acq_rel);
 
 	if (wanted & SOFT_NOTIFY_WAITER)
 		ring_wake(ring);

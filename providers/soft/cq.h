@@ -3,6 +3,7 @@
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H
 
+#include "fence.h"
 #include "soft.h"
 
 #define SOFT_CQ_CELLS_MAX 4096u
@@ -17,6 +18,7 @@ void soft_cq_use(struct soft_cq *cq, struct soft_ring *ring, uint32_t mask);
 void soft_cq_fini(struct soft_cq *cq);
 uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
+void soft_cq_calm(struct soft_cq *cq);			       /* its owner only polls; poll lock */
 /*
  * A peer has died: frees what it left half claimed, in rings in use and at rest, and wakes all.
  * soft_ia.lock
@@ -99,8 +101,11 @@ static inline void soft_cq_next(struct soft_cq *cq)
 	 * Eight times a lap, so that the senders mostly find the line where they left it. release:
 	 * what we read of the cells comes before the next writes to them; soft_ring_claim acquires
 	 */
-	if (!(head & (cq->mask >> 3)))
+	if (!(head & (cq->mask >> 3))) {
 		atomic_store_explicit(&cq->ring->taken, head, memory_order_release);
+		if (++cq->calm == cq->enough)
+			soft_cq_calm(cq);
+	}
 }
 
 /* So many cells before it is written a cell is fetched: a transfer takes as long as a few messages. */
@@ -176,8 +181,17 @@ void soft_ring_wake(struct soft_ring *ring, int doorbell);
 /* After publishing: wakes whoever asked for it. `doorbell` is the owner's eventfd. */
 static inline void soft_ring_notify(struct soft_ring *ring, int doorbell)
 {
+	/*
+	 * Relaxed, and only the compiler is told to do this after what was published: see soft_cq_arm. Who does not
+	 * hear fences takes its own
+	 */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) == SOFT_NOTIFY_POLLED &&
+				     soft_fence_heard,
+			     1))
+		return;
 	soft_fence(); /* see soft_cq_arm */
-	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) != 0, 0))
+	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) & SOFT_NOTIFY_WAKE, 0))
 		soft_ring_wake(ring, doorbell);
 }
 

@@ -26,6 +26,22 @@ static inline __attribute__((always_inline)) bool soft_plain_arguments(const str
 	return n == 1 && iov && ep && datp_post_max_iov(ep, op) >= 1;
 }
 
+/* How a post takes the EP lock, and gives it back: these, and the SDK's own of what is not plain. */
+static inline __attribute__((always_inline)) bool soft_post_lock(struct datp_ep *ep)
+{
+	return datp_bias_lock(&soft_ep(ep)->bias, &ep->lock);
+}
+
+static inline __attribute__((always_inline)) void soft_post_unlock(struct datp_ep *ep,
+								   enum datp_op op, bool biased)
+{
+	/* many receives are posted ahead by the thread that makes the connection: no turn of who is going to use it */
+	if (op == DATP_RECV && !biased)
+		datp_unlock(&ep->lock);
+	else
+		datp_bias_unlock(&soft_ep(ep)->bias, &ep->lock, biased);
+}
+
 /* ------------------------------------------------------------------ sending */
 
 /* Nothing is in the way of a short message: no request before it, nor a full window. EP lock. */
@@ -47,7 +63,7 @@ static inline __attribute__((always_inline)) bool soft_plain_cell_locked(struct 
 	struct soft_cell *cell;
 	uint64_t position;
 
-	cell = soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, &position);
+	cell = soft_cell_claim(ep, &position);
 	if (!cell)
 		return false;
 	soft_cell_fill(cell, iov);
@@ -95,9 +111,9 @@ soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 				     iov->len > ep->attr.max_message_size,
 			     0))
 		return false;
-	biased = datp_bias_lock(&soft_ep(ep)->bias, &ep->lock);
+	biased = soft_post_lock(ep);
 	done = soft_plain_send_locked(soft_ep(ep), iov, cookie, flags);
-	datp_bias_unlock(&soft_ep(ep)->bias, &ep->lock, biased);
+	soft_post_unlock(ep, DATP_SEND, biased);
 	return done;
 }
 
@@ -135,13 +151,9 @@ soft_plain_recv(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 
 	if (__builtin_expect(!soft_plain_arguments(ep, iov, n, DATP_RECV) || flags || ep->srq, 0))
 		return false;
-	biased = datp_bias_lock(&soft_ep(ep)->bias, &ep->lock);
+	biased = soft_post_lock(ep);
 	done = soft_plain_recv_locked(soft_ep(ep), iov, cookie);
-	/* many are posted ahead by the thread that makes the connection: no turn of who is going to use it */
-	if (biased)
-		datp_bias_unlock(&soft_ep(ep)->bias, &ep->lock, true);
-	else
-		datp_unlock(&ep->lock);
+	soft_post_unlock(ep, DATP_RECV, biased);
 	return done;
 }
 
@@ -194,6 +206,7 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 	struct datp_sge sink;
 	struct datp_wqe *wqe;
 
+	soft_answer_expect(&soft_evd(evd)->cq, ep);
 	/*
 	 * acquire: with an empty list, whoever took the last from it has given its slot back. While
 	 * we have both locks none comes to it that is this endpoint's receive
@@ -272,6 +285,7 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 			return datp_ret(DATP_ERR_QUEUE_EMPTY);
 		return rest(handle, event);
 	}
+	soft_answer_own(&soft_evd(evd)->cq);
 	biased = datp_bias_lock(&soft_evd(evd)->poll_bias, &evd->poll_lock);
 	taken = soft_plain_take(evd, event);
 	datp_bias_unlock(&soft_evd(evd)->poll_bias, &evd->poll_lock, biased);

@@ -348,6 +348,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	struct soft_ia *ia = soft_ia(base);
 	enum datp_err err;
 
+	soft_fence_init();
 	ia->doorbell_fd = -1;
 	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	ia->maps_fd = soft_pages_open();
@@ -467,6 +468,7 @@ static const struct datp_ops soft_ops = {
 	.post_rdma_write = soft_post_rdma_write,
 	.post_rdma_read = soft_post_rdma_read,
 	.rmr_bind = soft_rmr_bind,
+	.rmr_done = soft_rmr_done,
 	.sp_listen = soft_sp_listen,
 	.sp_close = soft_sp_close,
 	.ep_connect = soft_ep_connect,
@@ -506,6 +508,11 @@ static DAT_RETURN soft_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	return soft_plain_dequeue(evd, event, datp_fast_dequeue);
 }
+
+#undef DATP_POST_LOCK
+#undef DATP_POST_UNLOCK
+#define DATP_POST_LOCK	 soft_post_lock
+#define DATP_POST_UNLOCK soft_post_unlock
 
 /* What DATP_PROVIDER puts into the plugin's table. */
 #undef DATP_FAST_INIT

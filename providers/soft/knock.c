@@ -53,7 +53,8 @@ enum datp_err soft_address_key(const struct sockaddr *sa, char *key, size_t size
 	if (sa->sa_family == AF_INET) {
 		const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
 
-		if (in->sin_addr.s_addr == INADDR_ANY || IN_MULTICAST(ntohl(in->sin_addr.s_addr)))
+		if (in->sin_addr.s_addr == INADDR_ANY || in->sin_addr.s_addr == INADDR_BROADCAST ||
+		    IN_MULTICAST(ntohl(in->sin_addr.s_addr)))
 			return DATP_ERR_ADDRESS_MALFORMED;
 		raw = &in->sin_addr;
 	} else if (sa->sa_family == AF_INET6) {

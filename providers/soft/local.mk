@@ -2,12 +2,14 @@
 # The soft provider: shared memory between the processes of one user on one host.
 plugin_LTLIBRARIES += libdatsoft.la
 libdatsoft_la_SOURCES = \
+	fence/fence_others.h \
 	providers/soft/arena.c providers/soft/arena.h \
 	providers/soft/conn.h \
 	providers/soft/cq.c providers/soft/cq.h \
 	providers/soft/ending.c \
 	providers/soft/engine.c providers/soft/engine.h \
 	providers/soft/fast.h \
+	providers/soft/fence.c providers/soft/fence.h \
 	providers/soft/ia.c providers/soft/ia.h \
 	providers/soft/joint.c providers/soft/joint.h \
 	providers/soft/knock.c providers/soft/knock.h \
@@ -27,7 +29,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/soft.h \
 	providers/soft/srq.c providers/soft/srq.h \
 	providers/soft/xfer.c providers/soft/xfer.h
-libdatsoft_la_CPPFLAGS = $(AM_CPPFLAGS) -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'
+libdatsoft_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'
 libdatsoft_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdatsoft_la_LDFLAGS = $(AM_LDFLAGS) $(PLUGIN_RPATH) -module -avoid-version -shared
 libdatsoft_la_LIBADD = libdatp.la

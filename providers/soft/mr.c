@@ -47,7 +47,8 @@ void soft_mr_fini(struct soft_ia *ia)
 	free(ia->mr_free);
 	ia->own = NULL;
 	ia->lmrs = NULL;
-	ia->mr_gen = ia->mr_free = NULL;
+	ia->mr_gen = NULL;
+	ia->mr_free = NULL;
 }
 
 /* 0: the table is full. */
@@ -79,10 +80,10 @@ static void mr_index_put(struct soft_ia *ia, uint32_t index)
 
 static uint32_t mr_next_context(struct soft_ia *ia, uint32_t index)
 {
-	uint32_t gen = (ia->mr_gen[index] + 1) & MR_GEN_MASK;
+	/* relaxed: a number that no other bind of the window gets, on whatever endpoint, no more */
+	uint32_t gen = atomic_fetch_add_explicit(&ia->mr_gen[index], 1, memory_order_relaxed) + 1;
 
-	ia->mr_gen[index] = gen;
-	return index << SOFT_MR_GEN_BITS | gen;
+	return index << SOFT_MR_GEN_BITS | (gen & MR_GEN_MASK);
 }
 
 /*
@@ -94,7 +95,23 @@ static uint32_t mr_kill(struct soft_mr *mr)
 	return atomic_exchange(&mr->context, 0);
 }
 
-/* Of an entry that is dead. */
+/*
+ * The end of what a window was bound to, and in the same step, unless `next` is 0, the beginning of the
+ * next: its fields are ours to write then. Engines of several endpoints may be at binds of one window at
+ * once, and nothing says which is the later one: who finds another's under way has bound before that, and
+ * has no more to do. Nobody waits: the other process may have died. Returns what was there, 0 if nothing.
+ */
+static uint32_t mr_replace(struct soft_mr *mr, uint32_t next)
+{
+	/* sequentially consistent, both: as mr_kill, also if it was another bind that killed */
+	uint32_t old = atomic_load(&mr->context);
+
+	while (!(old & SOFT_MR_BINDING) && !atomic_compare_exchange_weak(&mr->context, &old, next))
+		;
+	return old;
+}
+
+/* Of an entry that is dead, or ours to bind. */
 static void mr_publish(struct soft_mr *mr, uint32_t context, const struct soft_range *range)
 {
 	/* release: who finds a new field does not find the old context any more, see soft_mr_get */
@@ -215,8 +232,8 @@ uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint3
 	 */
 	if (atomic_load(&mr->life) != r->bind_life)
 		return 0;
-	old = mr_kill(mr);
-	if (r->remote.len)
+	old = mr_replace(mr, r->remote.len ? r->remote.rmr_context | SOFT_MR_BINDING : 0);
+	if (r->remote.len && !(old & SOFT_MR_BINDING))
 		mr_publish(mr, r->remote.rmr_context,
 			   &(struct soft_range){ .addr = r->remote.addr,
 						 .len = r->remote.len,
@@ -224,6 +241,19 @@ uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint3
 						 .pz = pz,
 						 .lmr = r->bind_lmr });
 	return old;
+}
+
+bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool good)
+{
+	struct soft_mr *mr = &soft_ia(base->obj.ia)->mr[((struct soft_rmr *)base)->index];
+	uint32_t left = context | SOFT_MR_BINDING;
+
+	/* one that failed has not been executed, but for the beginning, by a process that died there */
+	if (!good)
+		(void)atomic_compare_exchange_strong(&mr->context, &left, 0);
+	/* relaxed: what another engine may bind at any time */
+	return good && atomic_load_explicit(&mr->context, memory_order_relaxed) ==
+			       (len ? context : 0);
 }
 
 /* Sequentially consistent: see mr_kill. */

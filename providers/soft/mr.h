@@ -24,10 +24,12 @@ void soft_rmr_free(struct datp_rmr *rmr);
 void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_lmr *lmr,
 		      struct soft_sqe *e);
 /*
- * Executes a bind: the old context, which is returned (0: there was none), dies, and the new one (if
- * the length is not 0) lives. Engine held.
+ * Executes a bind: the old context dies, and the new one (if the length is not 0) lives. Returns 0 if
+ * there was no old one. Engine held.
  */
 uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz);
+/* A bind is over. True: the window is bound so now, and not by another that came later. */
+bool soft_rmr_done(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good);
 
 /*
  * Waits until no access of the peers, or of ours to them, that may have begun before this call is

@@ -168,7 +168,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 		soft_gather(slot_at(ia, slot)->data, iov, n, len);
 		SLOT_FILLED(slot_at(ia, slot));
 	}
-	cell = soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, &position);
+	cell = soft_cell_claim(ep, &position);
 	if (!cell) {
 		if (slot != SLOT_NONE)
 			atomic_store_explicit(&slot_at(ia, slot)->busy, 0, memory_order_release);

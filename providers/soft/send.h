@@ -3,6 +3,7 @@
 #ifndef SOFT_SEND_H
 #define SOFT_SEND_H
 
+#include "cq.h"
 #include "soft.h"
 #include "xfer.h"
 
@@ -12,6 +13,60 @@ enum datp_err soft_slots_init(struct soft_ia *ia);
  * it.
  */
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
+
+/* A cell for a message, or NULL. EP lock. */
+static inline __attribute__((always_inline)) struct soft_cell *soft_cell_claim(struct soft_ep *ep,
+									       uint64_t *position)
+{
+	struct soft_cell *cell =
+		soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, position);
+
+	if (cell)
+		ep->next_cell = &ep->rring->cell[(*position + 1) & ep->rmask];
+	return cell;
+}
+
+/*
+ * The lines of a cell that the peer looks at all the time are in its cache. They set out now, so that they are here
+ * when what has to be done before the message is done: else it would wait for them then. The one that is polled comes
+ * last, as it is written last.
+ */
+static inline __attribute__((always_inline)) void soft_cell_own(const struct soft_cell *cell)
+{
+	soft_own((const char *)cell + SOFT_LINE);
+	soft_own(cell);
+}
+
+/* Something has come: the cell of the answer to it, if it is like the last. Without a lock. */
+static inline __attribute__((always_inline)) void soft_answer_own(struct soft_cq *cq)
+{
+	/* relaxed: a guess */
+	const struct soft_cell *cell = atomic_load_explicit(&cq->answer, memory_order_relaxed);
+
+	if (cell)
+		soft_cell_own(cell);
+}
+
+/*
+ * It is a message of this endpoint. If the one before was answered, this one will be; and whoever sends the next, most
+ * likely the same, is answered in the cell behind that. Who only receives takes nothing away. Poll lock, EP lock.
+ */
+static inline __attribute__((always_inline)) void soft_answer_expect(struct soft_cq *cq,
+								     struct soft_ep *ep)
+{
+	/* relaxed, all: guesses */
+	const struct soft_cell *early = atomic_load_explicit(&cq->answer, memory_order_relaxed);
+	const struct soft_cell *cell = ep->next_cell, *next = NULL;
+
+	if (cell) {
+		ep->next_cell = NULL;
+		if (cell != early)
+			soft_cell_own(cell);
+		next = &ep->rring->cell[(atomic_load_explicit(&ep->rring->tail, memory_order_relaxed) + 1) & ep->rmask];
+	}
+	if (next != early)
+		atomic_store_explicit(&cq->answer, next, memory_order_relaxed);
+}
 
 /* The payload of one segment; of its two lines the one that is polled comes last: see soft_cell_address(). */
 static inline __attribute__((always_inline)) void soft_cell_fill(struct soft_cell *cell,

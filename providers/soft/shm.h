@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 6u
+#define SOFT_SHM_VERSION 8u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -52,6 +52,12 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 
 #define SOFT_NOTIFY_WAITER   1u /* somebody sleeps on `bell` */
 #define SOFT_NOTIFY_DOORBELL 2u /* the owner's service thread wants its eventfd written */
+/*
+ * The owner polls; before it asks for something again it takes this away and has all who hear of it pass a full fence.
+ * So who finds this, and nothing asked for, needs none of his own.
+ */
+#define SOFT_NOTIFY_POLLED 4u
+#define SOFT_NOTIFY_WAKE   (SOFT_NOTIFY_WAITER | SOFT_NOTIFY_DOORBELL)
 
 /*
  * A claim: position << 16 | peer. That of a position p stands at p & mask, over the one of a lap
@@ -72,7 +78,7 @@ struct soft_ring {
 	alignas(SOFT_LINE) _Atomic uint32_t
 		attention; /* list of ports: (index << 1 | side) + 1; 0: empty */
 	_Atomic uint32_t
-		notify; /* SOFT_NOTIFY_*: set by the owner, taken by the sender that acts on it */
+		notify; /* SOFT_NOTIFY_*: set by the owner; what is asked for is taken by the sender that acts on it */
 	_Atomic uint32_t bell; /* the futex of evd_wait */
 	uint32_t mask; /* owner, for who maps it; each side keeps it to itself, as a port's layout */
 	alignas(SOFT_LINE) struct soft_cell cell[]; /* and behind the last one the claims */
@@ -116,7 +122,7 @@ struct soft_sqe {
 	uint64_t len;
 	struct datp_rge remote; /* RDMA; DATP_BIND: new context, address, length */
 	uint32_t bind_priv, bind_lmr, bind_life;
-	uint32_t bind_old; /* executor: the context that the bind ended */
+	uint32_t bind_old; /* executor: not 0: the bind ended another */
 	struct datp_sge sge[];
 };
 
@@ -195,6 +201,8 @@ struct soft_port {
 #define SOFT_MR_GEN_BITS       11
 #define SOFT_MR_COUNT	       (1u << 20)
 #define SOFT_MR_INDEX(context) ((context) >> SOFT_MR_GEN_BITS)
+/* With a context: of a window that is just being bound so. It is found by nobody. */
+#define SOFT_MR_BINDING (1u << 31)
 
 /* Beside the rights: the region is within one shared mapping of a file; and a peer maps it, too. */
 #define SOFT_MR_SHARED 0x10000u
@@ -202,12 +210,15 @@ struct soft_port {
 #define SOFT_MR_RIGHTS 0xffffu
 
 /*
- * The fields change only while the context is 0, and their reader looks at the context again when
+ * The fields change only while the context is none, by one at a time, and their reader looks at the context again when
  * it has them: so a rebind in the middle of a check gives no mixture of two ranges.
  */
 struct soft_mr {
-	_Atomic uint32_t
-		context; /* owner, binds: the executor; 0 while dead; set last, cleared first */
+	/*
+	 * owner, binds: the executor; 0 while dead, SOFT_MR_BINDING while it is bound; set last,
+	 * cleared first
+	 */
+	_Atomic uint32_t context;
 	_Atomic uint32_t priv, pz; /* priv: with SOFT_MR_*, MAPPED by a peer */
 	_Atomic uint32_t
 		lmr; /* of a window: the context of the region that it opens; of a region 0 */

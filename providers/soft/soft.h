@@ -81,6 +81,10 @@ struct soft_cq {
 	struct datp_evd *evd;  /* NULL: the IA's sink, for endpoints without an EVD */
 	_Atomic uint32_t lock; /* the sink's poll lock */
 	_Atomic bool armed;    /* DATP_ARM_CNO: libdatp wants to be told of arrivals */
+	bool polled;	       /* the ring says SOFT_NOTIFY_POLLED. Poll lock */
+	/* probably the cell of the answer to the next message, or NULL: a guess. Written under the poll lock */
+	_Atomic(const struct soft_cell *) answer;
+	uint32_t calm, enough; /* eighths of a lap since it was armed; so many make it polled. Poll lock */
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread is at it: not to be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
@@ -182,6 +186,8 @@ struct soft_ep {
 	struct soft_layout rlayout; /* of its port */
 	uint32_t rindex, rgen;
 	uint32_t my_slot;   /* our name in the peer's rings */
+	/* probably that of our next message; NULL: a message has come since our last */
+	const struct soft_cell *next_cell;
 	uint32_t msg;	    /* messages sent */
 	uint32_t credit;    /* the peer's `delivered`, as last read */
 	/* of our last message that was not short: not 0 until the peer has taken it; or NULL */
@@ -255,7 +261,7 @@ struct soft_ia {
 	struct soft_mr *mr;	/* as the peers see them, who can write there */
 	struct soft_mr *own;	/* the same but for windows, in our own memory: for our own accesses */
 	struct datp_lmr **lmrs; /* by index; soft_ia.lock for writing */
-	uint32_t *mr_gen;	/* last generation used, by index */
+	_Atomic uint32_t *mr_gen; /* last generation used, by index */
 	uint32_t *mr_free;	/* a ring of free indices, oldest first */
 	uint32_t mr_free_head, mr_free_count, mr_used;
 	int maps_fd; /* to ask what memory the process has, or -1; pages.c */

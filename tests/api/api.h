@@ -87,8 +87,8 @@ int api_descriptors(void);	      /* how many files this process has open */
 const char *api_transport(const char *name);
 bool api_declares(const char *name, const char *value);
 bool api_over_verbs(void); /* a device and its driver judge, and name what went wrong */
-/* Ends the test where a message without a receive does not wait for one, but ends the connection. */
-void api_skip_where_nothing_waits(void);
+bool api_nothing_waits(void); /* a message without a receive ends the connection */
+void api_skip_where_nothing_waits(void); /* ends the test there */
 /* ... where who waits for solicited messages is woken by any. */
 void api_skip_where_any_message_wakes(void);
 
@@ -141,7 +141,7 @@ long api_mismatch(const void *mem, size_t size, uint64_t seed); /* first wrong b
  * From here on the kernel refuses to copy between processes, as it does in many containers; there
  * is no way back. Meant as the initialiser of a program's last suite. A thread of the target then
  * moves the data, and what tells the test of it goes through the other process, where the thread
- * sanitizer does not follow: the suite's setup skips its tests.
+ * sanitizer does not follow: the suite's setup skips its tests. So it does over a device.
  */
 int api_forbid_copies(void);
 void api_skip_where_threads_copy(void);

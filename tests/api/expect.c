@@ -218,28 +218,12 @@ static void *wait_run(void *arg)
 	return NULL;
 }
 
-/* The thread runs and sleeps: as far as it can be seen from outside, it is in its wait. */
-static bool sleeps(struct api_waiter *waiter)
-{
-	pid_t tid = __atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE);
-	char path[64], line[256] = "", *state;
-	FILE *file;
-
-	if (!tid)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-	file = fopen(path, "r");
-	if (!file)
-		return true; /* it has come back already */
-	state = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-	fclose(file);
-	return state && state[1] == ' ' && state[2] == 'S';
-}
-
+/* The thread runs and sleeps: as far as it can be seen from outside, it is in its wait. Or it has come back. */
 static void wait_launch(struct api_waiter *waiter)
 {
 	REQUIRE(pthread_create(&waiter->thread, NULL, wait_run, waiter) == 0);
-	REQUIRE_SOON(sleeps(waiter) || api_wait_done(waiter));
+	REQUIRE_SOON(check_sleeps(__atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE)) ||
+		     api_wait_done(waiter));
 }
 
 /*

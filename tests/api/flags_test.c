@@ -80,6 +80,32 @@ static void suppressed_failure_is_told(void)
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 }
 
+/* Whether they have been executed or not: over iWARP they overtake the read. */
+static void nothing_behind_a_request_that_fails_succeeds(void)
+{
+	enum { N = 8 };
+	DAT_RMR_TRIPLET bad = api_target(&buf, MB, 64);
+
+	make(NULL);
+	bad.rmr_context = 0x7ffffff0;
+	REQUIRE_DAT(write_with(0, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 0, 64), bad, 1, 0), DAT_SUCCESS);
+	for (uint64_t n = 2; n < N; n++)
+		REQUIRE_DAT(write_with(n, n % 3 ? SUPPRESS : 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 0, DAT_DTO_SUCCESS, 64);
+	for (uint64_t n = 1; n < N; n++) {
+		const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+		DAT_EVENT event;
+
+		API_EVENT(pair.a.request, &event);
+		dto = &event.event_data.dto_completion_event_data;
+		REQUIRE_EQ_INT(dto->user_cookie.as_64, n);
+		CHECK(dto->status != DAT_DTO_SUCCESS);
+	}
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	API_QUIET(pair.a.request);
+}
+
 static void suppressed_posts_are_flushed_aloud(void)
 {
 	api_skip_where_nothing_waits();
@@ -251,6 +277,23 @@ static void fence_waits_for_the_reads_before_it(void)
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
 }
 
+/* A short one, too, which could go along with its request: it is the end of what a long read brings. */
+static void short_send_behind_a_fence_waits_as_well(void)
+{
+	make(NULL);
+	for (uint64_t n = 0; n < 20; n++) {
+		api_fill(buf.mem + 2 * MB - 64, 64, n);
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 4 * MB, 64, n), DAT_SUCCESS);
+		REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 2 * MB, MB), api_target(&buf, MB, MB), n,
+				     SUPPRESS),
+			    DAT_SUCCESS);
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 3 * MB - 64, 64, n, FENCE), DAT_SUCCESS);
+		API_DTO(pair.b.recv, pair.b.ep, n, DAT_DTO_SUCCESS, 64);
+		API_DTO(pair.a.request, pair.a.ep, n, DAT_DTO_SUCCESS, 64);
+		REQUIRE_EQ_INT(api_mismatch(buf.mem + 4 * MB, 64, n), -1);
+	}
+}
+
 static void threshold_counts_completions(void)
 {
 	struct api_waiter waiter;
@@ -415,6 +458,7 @@ static void queue_is_still_usable_after_very_many_suppressed_posts(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(suppressed_success_is_not_told),
 	CHECK_TEST(suppressed_failure_is_told),
+	CHECK_TEST(nothing_behind_a_request_that_fails_succeeds),
 	CHECK_TEST(suppressed_posts_are_flushed_aloud),
 	CHECK_TEST(unsignalled_needs_an_endpoint_that_is_so),
 	CHECK_TEST(flags_that_do_not_fit_the_operation_are_refused),
@@ -425,6 +469,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(solicited_message_that_was_held_up_wakes_as_well),
 	CHECK_TEST(solicited_message_is_harmless_elsewhere),
 	CHECK_TEST(fence_waits_for_the_reads_before_it),
+	CHECK_TEST(short_send_behind_a_fence_waits_as_well),
 	CHECK_TEST(threshold_counts_completions),
 	CHECK_TEST(disconnect_flushes_both_queues_in_order),
 	CHECK_TEST(abrupt_disconnect_completes_every_request_once),

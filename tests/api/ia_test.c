@@ -457,7 +457,8 @@ static void two_instances_of_one_process_connect(void)
 		api_write(b.ep, api_seg(&there, 0, 1000), api_target(&here, 600000, 1000), 3, 0),
 		DAT_SUCCESS);
 	API_DTO(b.request, b.ep, 3, DAT_DTO_SUCCESS, 1000);
-	CHECK_EQ_INT(api_mismatch(here.mem + 600000, 1000, 2), -1);
+	/* over iWARP a write is done when it has been sent */
+	CHECK_SOON(api_mismatch(here.mem + 600000, 1000, 2) == -1);
 	CHECK_DAT(dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_CONN_OVER(a.connect, a.ep);
 }

@@ -5,10 +5,12 @@ API_LIBS = libapi.la $(HARNESS_LIBS) libdat.la
 
 check_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = tests/api/api.h tests/api/api.c tests/api/expect.c tests/api/far.h tests/api/far.c \
-	tests/api/far_call.h tests/api/far_side.c
+	tests/api/far_call.h tests/api/far_side.c tests/api/meet.h tests/api/meet.c tests/api/orphan.h \
+	tests/api/orphan.c
 libapi_la_CPPFLAGS = $(API_CPPFLAGS)
 
-API_TESTS = tests/api/handles_test \
+API_TESTS = tests/api/bias_test \
+	tests/api/handles_test \
 	tests/api/ia_test \
 	tests/api/evd_test \
 	tests/api/cno_test \
@@ -29,6 +31,10 @@ API_TESTS = tests/api/handles_test \
 	tests/api/threads_test
 
 check_PROGRAMS += $(API_TESTS)
+
+tests_api_bias_test_SOURCES = tests/api/bias_test.c
+tests_api_bias_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_api_bias_test_LDADD = $(API_LIBS)
 
 tests_api_handles_test_SOURCES = tests/api/handles_test.c
 tests_api_handles_test_CPPFLAGS = $(API_CPPFLAGS)

@@ -521,7 +521,8 @@ static void rdma_to_a_freed_region_is_a_remote_access_error(void)
 	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 0, 64), api_target(&again, 0, 64), 8, 0),
 		    DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 8, DAT_DTO_SUCCESS, 64);
-	CHECK_EQ_INT(api_mismatch(gone.mem, 64, 3), -1);
+	/* over iWARP a write is done when it has been sent */
+	CHECK_SOON(api_mismatch(gone.mem, 64, 3) == -1);
 }
 
 static void region_can_be_freed_while_connected_and_with_receives_posted(void)

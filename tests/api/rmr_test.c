@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* RMRs: bind, rebind, unbind, free, and what their contexts are good for meanwhile. */
+#include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "api.h"
 
@@ -53,13 +55,14 @@ static void want_reach(DAT_RMR_CONTEXT context, size_t offset, size_t length)
 		api_write(pair.a.ep, api_seg(&buf, 0, length), to(context, offset, length), 1, 0),
 		DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, length);
-	CHECK_EQ_INT(api_mismatch(target.mem + offset, length, 6), -1);
 	memset(buf.mem, 0, length);
 	REQUIRE_DAT(
 		api_read(pair.a.ep, api_seg(&buf, 0, length), to(context, offset, length), 2, 0),
 		DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, length);
 	CHECK_EQ_INT(api_mismatch(buf.mem, length, 6), -1);
+	/* the write has landed when the read behind it is done: over iWARP not when it is done itself */
+	CHECK_EQ_INT(api_mismatch(target.mem + offset, length, 6), -1);
 }
 
 /* The access is refused, the connection breaks, nothing is written; then it is made anew. */
@@ -112,6 +115,8 @@ static void bound_window_lets_the_peer_in_within_its_bounds(void)
 
 	want_reach(context, 1000, 5000);
 	want_reach(context, 1003, 17);
+	if (api_declares("rmr_bounds", "unchecked"))
+		return;
 	want_no_reach(context, 999, 100, true);
 	want_no_reach(context, 5990, 11, true);
 	want_no_reach(context, 5990, 11, false);
@@ -131,6 +136,36 @@ static void window_gives_only_the_rights_it_was_bound_with(void)
 	want_no_reach(context, 0, 64, false);
 	context = bound(0, 4096, DAT_MEM_PRIV_NONE_FLAG);
 	want_no_reach(context, 0, 64, false);
+}
+
+/* Memory that is registered for reading only, and cannot be written by anybody, is opened for reading all the same. */
+static void range_of_memory_that_cannot_be_written_is_read_through_a_window(void)
+{
+	unsigned char *mem =
+		mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	DAT_RMR_TRIPLET from = { .segment_length = 4096 };
+	DAT_RMR_CONTEXT none;
+	struct api_buf ro;
+
+	REQUIRE(mem != MAP_FAILED);
+	api_fill(mem, SIZE, 9);
+	REQUIRE(mprotect(mem, SIZE, PROT_READ) == 0);
+	ro = api_buf_in(api.pz, mem, SIZE, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	REQUIRE_DAT(bind_window(api_seg(&ro, 0, 4096), DAT_MEM_PRIV_REMOTE_READ_FLAG, 1, 0,
+				&from.rmr_context),
+		    DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 1, DAT_RMR_BIND_SUCCESS);
+	from.target_address = (DAT_VADDR)(uintptr_t)mem;
+	REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 0, 4096), from, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 4096);
+	CHECK_EQ_INT(api_mismatch(buf.mem, 4096, 9), -1);
+	CHECK_DAT(bind_window(api_seg(&ro, 0, 4096), REMOTE, 3, 0, &none), DAT_PRIVILEGES_VIOLATION);
+	REQUIRE_DAT(bind_window(api_seg(&ro, 0, 0), 0, 4, 0, &none), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 0, 4096), from, 5, 0), DAT_SUCCESS);
+	API_REFUSED(&pair.a, 5);
+	CHECK_DAT(dat_lmr_free(ro.lmr), DAT_SUCCESS);
+	munmap(mem, SIZE);
 }
 
 static void each_bind_has_a_new_context_and_the_old_one_is_dead(void)
@@ -281,14 +316,207 @@ static void bind_is_done_before_what_is_posted_after_it(void)
 		REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 100, 4), to(got, 16, 4), i, 0),
 			    DAT_SUCCESS);
 		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_SUCCESS, 4);
-		REQUIRE(memcmp(target.mem + 16, &i, sizeof(i)) == 0);
+		/* over iWARP a write is done when it has been sent */
+		REQUIRE_SOON(memcmp(target.mem + 16, &i, sizeof(i)) == 0);
 	}
+}
+
+#define AREA   ((size_t)1 << 20)
+#define WRITES 8
+
+static void unbind_amid_writes(const struct api_buf *area, const struct api_buf *from)
+{
+	DAT_LMR_TRIPLET all = api_seg(area, 0, AREA);
+	DAT_RMR_TRIPLET window = { .segment_length = AREA, .target_address = all.virtual_address };
+	DAT_RMR_CONTEXT none;
+
+	memset(area->mem, 0, AREA);
+	REQUIRE_DAT(bind_window(all, REMOTE, 4, 0, &window.rmr_context), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	for (uint64_t n = 0; n < WRITES; n++)
+		REQUIRE_DAT(api_write(pair.a.ep, api_seg(from, 0, AREA), window, n, 0),
+			    DAT_SUCCESS);
+	REQUIRE_SOON(*(volatile unsigned char *)area->mem == 0x77);
+	all.segment_length = 0;
+	REQUIRE_DAT(bind_window(all, REMOTE, 5, 0, &none), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 5, DAT_RMR_BIND_SUCCESS);
+	memset(area->mem, 0x11, AREA);
+}
+
+static void unbound_window_is_written_through_no_more(void)
+{
+	struct api_buf area = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	struct api_buf from = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_EVENT event;
+
+	memset(from.mem, 0x77, AREA);
+	for (int round = 0; round < 6; round++) {
+		unbind_amid_writes(&area, &from);
+		/* the end of the connection, if a refused write has not brought it about */
+		CHECK_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		API_CONN_OVER(pair.b.connect, pair.b.ep);
+		API_CONN_OVER(pair.a.connect, pair.a.ep);
+		for (int n = 0; n < WRITES; n++)
+			API_EVENT(pair.a.request, &event);
+		/* each byte is as the one before it */
+		REQUIRE_EQ_INT(area.mem[0], 0x11);
+		REQUIRE(memcmp(area.mem + 1, area.mem, AREA - 1) == 0);
+		REQUIRE_DAT(dat_ep_reset(pair.a.ep), DAT_SUCCESS);
+		REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+		api_pair_connect(&pair);
+	}
+}
+
+#define BINDS 400
+
+/* Each by an endpoint of its own: binds and unbinds the one window, and sees that done. */
+static void *bind_again_and_again(void *arg)
+{
+	const struct api_end *end = arg;
+	DAT_RMR_CONTEXT context;
+
+	for (uint64_t n = 0; n < BINDS; n++) {
+		DAT_LMR_TRIPLET seg = api_seg(&target, n % 4 * 4096, n % 5 ? 4096 : 0);
+
+		REQUIRE_DAT(dat_rmr_bind(rmr, &seg, REMOTE, end->ep, api_cookie(n), 0, &context),
+			    DAT_SUCCESS);
+		API_BIND(end->request, rmr, n, DAT_RMR_BIND_SUCCESS);
+	}
+	return NULL;
+}
+
+static void window_is_bound_by_two_threads_at_once(void)
+{
+	struct api_pair other;
+	pthread_t threads[2];
+
+	api_pair_make(&other, NULL);
+	REQUIRE(pthread_create(&threads[0], NULL, bind_again_and_again, &pair.b) == 0);
+	REQUIRE(pthread_create(&threads[1], NULL, bind_again_and_again, &other.b) == 0);
+	for (int i = 0; i < 2; i++)
+		REQUIRE(pthread_join(threads[i], NULL) == 0);
+	/* whichever was the last: the next one counts */
+	want_reach(bound(0, 4096, REMOTE), 0, 4096);
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS);
+}
+
+/*
+ * A request of b fails, and an unbind is posted before the endpoint shows that its connection is over, or just
+ * when it does: then the unbind has unbound nothing, and the RMR goes first.
+ */
+static void unbind_behind_a_failure(void)
+{
+	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x12345,
+				    .target_address = 4096,
+				    .segment_length = 64 };
+	DAT_RMR_CONTEXT none = 99;
+	DAT_EVENT event;
+
+	REQUIRE_DAT(api_read(pair.b.ep, api_seg(&buf, 0, 64), nowhere, 7, 0), DAT_SUCCESS);
+	API_EVENT(pair.b.request, &event);
+	REQUIRE_DAT(bind_window(api_seg(&target, 0, 0), REMOTE, 5, 0, &none), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 5, DAT_RMR_BIND_FAILURE);
+	if (dat_lmr_free(target.lmr) != DAT_SUCCESS) {
+		REQUIRE_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+		REQUIRE_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS);
+	}
+}
+
+/* By what the window once opened the peer of another endpoint finds nothing any more. */
+static void region_is_gone_though_its_unbind_was_flushed(void)
+{
+	DAT_RMR_CONTEXT old = bound(0, 4096, REMOTE);
+	struct api_pair other;
+	DAT_EVENT event;
+
+	api_pair_make(&other, NULL);
+	unbind_behind_a_failure();
+	memset(target.mem, 0, SIZE);
+	memset(buf.mem, 0x77, 64);
+	REQUIRE_DAT(api_write(other.a.ep, api_seg(&buf, 0, 64), to(old, 0, 64), 8, 0), DAT_SUCCESS);
+	API_EVENT(other.a.request, &event); /* over iWARP a write is done when it has been sent */
+	API_CONN_OVER(other.a.connect, other.a.ep);
+	for (size_t i = 0; i < 64; i++)
+		REQUIRE(target.mem[i] == 0);
+}
+
+static void want_bound(DAT_RMR_CONTEXT context, size_t offset, size_t length)
+{
+	DAT_RMR_PARAM param;
+
+	REQUIRE_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(param.rmr_context, context);
+	CHECK_EQ_INT(param.lmr_triplet.lmr_context, target.lmr_context);
+	CHECK_EQ_INT(param.lmr_triplet.virtual_address, (uintptr_t)target.mem + offset);
+	CHECK_EQ_INT(param.lmr_triplet.segment_length, length);
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_INVALID_STATE);
+}
+
+/* The window is as it was, to the peer of another endpoint, too, and can be bound there. */
+static void want_unchanged(DAT_RMR_CONTEXT old, struct api_buf *elsewhere, const struct api_pair *other)
+{
+	want_bound(old, 0, 4096);
+	CHECK_DAT(dat_lmr_free(elsewhere->lmr), DAT_SUCCESS);
+	pair = *other;
+	want_reach(old, 0, 4096);
+	old = bound(4096, 100, REMOTE);
+	want_bound(old, 4096, 100);
+	want_reach(old, 4096, 100);
+}
+
+static void bind_that_fails_changes_nothing(void)
+{
+	struct api_buf elsewhere = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_RMR_CONTEXT old = bound(0, 4096, REMOTE), context;
+	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x12345,
+				    .target_address = 4096,
+				    .segment_length = 64 };
+	struct api_pair other;
+	DAT_EVENT event;
+
+	api_pair_make(&other, NULL);
+	REQUIRE_DAT(api_read(pair.b.ep, api_seg(&buf, 0, 64), nowhere, 7, 0), DAT_SUCCESS);
+	REQUIRE_DAT(bind_window(api_seg(&elsewhere, 0, 4096), REMOTE, 5, 0, &context), DAT_SUCCESS);
+	API_EVENT(pair.b.request, &event);
+	API_EVENT(pair.b.request, &event);
+	REQUIRE_EQ_INT(event.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
+	/* also over iWARP, where it may have overtaken the read */
+	CHECK(event.event_data.rmr_completion_event_data.status != DAT_RMR_BIND_SUCCESS);
+	want_unchanged(old, &elsewhere, &other);
+}
+
+static void bind_after_the_end_changes_nothing(void)
+{
+	struct api_buf elsewhere = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_RMR_CONTEXT old = bound(0, 4096, REMOTE), context;
+	struct api_pair other;
+
+	api_pair_make(&other, NULL);
+	api_disconnect(&pair);
+	REQUIRE_DAT(bind_window(api_seg(&elsewhere, 0, 4096), REMOTE, 5, 0, &context), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 5, DAT_RMR_BIND_FAILURE);
+	want_unchanged(old, &elsewhere, &other);
+}
+
+/* And nothing of what it was to bind is held when its endpoint is gone. */
+static void bind_goes_with_its_endpoint(void)
+{
+	DAT_RMR_CONTEXT context;
+
+	for (int n = 0; n < 3; n++)
+		REQUIRE_DAT(bind_window(api_seg(&target, 0, 4096), REMOTE, 5, 0, &context),
+			    DAT_SUCCESS);
+	CHECK_DAT(dat_ep_free(pair.b.ep), DAT_SUCCESS);
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS);
 }
 
 static const struct check_test tests[] = {
 	CHECK_TEST(query_tells_ia_pz_and_the_last_bind),
 	CHECK_TEST(bound_window_lets_the_peer_in_within_its_bounds),
 	CHECK_TEST(window_gives_only_the_rights_it_was_bound_with),
+	CHECK_TEST(range_of_memory_that_cannot_be_written_is_read_through_a_window),
 	CHECK_TEST(each_bind_has_a_new_context_and_the_old_one_is_dead),
 	CHECK_TEST(bind_of_length_zero_unbinds),
 	CHECK_TEST(rebind_elsewhere_lets_the_region_go),
@@ -299,6 +527,12 @@ static const struct check_test tests[] = {
 	CHECK_TEST(suppressed_bind_completes_silently),
 	CHECK_TEST(unsignalled_bind_needs_the_endpoint_to_be_so),
 	CHECK_TEST(bind_is_done_before_what_is_posted_after_it),
+	CHECK_TEST(unbound_window_is_written_through_no_more),
+	CHECK_TEST(window_is_bound_by_two_threads_at_once),
+	CHECK_TEST(region_is_gone_though_its_unbind_was_flushed),
+	CHECK_TEST(bind_that_fails_changes_nothing),
+	CHECK_TEST(bind_after_the_end_changes_nothing),
+	CHECK_TEST(bind_goes_with_its_endpoint),
 	CHECK_END
 };
 

@@ -203,33 +203,46 @@ static void psps_of_one_evd_are_told_apart(void)
 	CHECK(event.event_data.cr_arrival_event_data.sp_handle.psp_handle == first);
 }
 
-/* The backlog is the CR EVD's queue: what does not fit is refused, and nothing overflows. */
+/* The first of them that has been told of its connection, and what, or NULL. */
+static struct api_end *one_told(struct api_end *ends, int n, DAT_EVENT *event)
+{
+	for (int i = 0; i < n; i++)
+		if (dat_evd_dequeue(ends[i].connect, event) == DAT_SUCCESS)
+			return &ends[i];
+	return NULL;
+}
+
+/*
+ * The backlog is the CR EVD's queue: what does not fit is refused, and nothing overflows. Which one that is, is
+ * the transport's: over iWARP attempts overtake each other.
+ */
 static void connects_beyond_the_backlog_are_refused(void)
 {
 	DAT_EVD_HANDLE small = api_evd(2, DAT_EVD_CR_FLAG);
-	struct api_end *ends, extra;
+	struct api_end *ends, *refused;
 	DAT_EVD_PARAM param;
 	DAT_CONN_QUAL qual;
+	DAT_EVENT event;
 
 	REQUIRE_DAT(dat_evd_query(small, DAT_EVD_FIELD_EVD_QLEN, &param), DAT_SUCCESS);
 	if (param.evd_qlen > 300)
 		check_skip("the provider's shortest queue is long");
 	api_listen(small, DAT_PSP_CONSUMER_FLAG, &qual);
-	ends = api_memory(sizeof(*ends) * (size_t)param.evd_qlen);
-	for (int i = 0; i < param.evd_qlen; i++) {
+	ends = api_memory(sizeof(*ends) * ((size_t)param.evd_qlen + 1));
+	for (int i = 0; i <= param.evd_qlen; i++) {
 		ends[i] = new_end();
 		REQUIRE_DAT(api_connect(ends[i].ep, qual), DAT_SUCCESS);
 	}
-	extra = new_end();
-	REQUIRE_DAT(api_connect(extra.ep, qual), DAT_SUCCESS);
-	API_CONN(extra.connect, extra.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	REQUIRE_SOON((refused = one_told(ends, param.evd_qlen + 1, &event)) != NULL);
+	CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	CHECK(one_told(ends, param.evd_qlen + 1, &event) == NULL);
 	API_EMPTY(api.async);
 	api_cr(small); /* one place is free again */
-	REQUIRE_DAT(dat_ep_reset(extra.ep), DAT_SUCCESS);
-	REQUIRE_DAT(api_connect(extra.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_reset(refused->ep), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(refused->ep, qual), DAT_SUCCESS);
 	for (int i = 0; i < param.evd_qlen; i++)
 		REQUIRE_DAT(dat_cr_reject(api_cr(small)), DAT_SUCCESS);
-	API_CONN(extra.connect, extra.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	API_CONN(refused->connect, refused->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	API_QUIET(api.async);
 }
 

@@ -59,6 +59,16 @@ windows_of_the_device_are_bound_and_unbound()
 	exchanges windows
 }
 
+# As a host finds its own name: a loopback address comes first.
+an_adapter_is_named_by_a_host_of_several_addresses()
+{
+	printf '127.0.1.1 myself\n10.9.0.1 myself\n' >>/etc/hosts
+	adapter by-host ib 'myself 0'
+	run ./datctl show by-host
+	exits_with 0
+	prints '^ia_address_ptr += 10\.9\.0\.1$'
+}
+
 # The names of the field: an alias of the library, and a network interface with port 0.
 a_line_for_another_library_of_the_field_opens_ours()
 {
@@ -104,6 +114,8 @@ a_line_that_names_nothing_is_refused_with_the_remedy()
 	refused_at_open none 'give a network interface'
 	adapter word ib 'rxe0 1 speed=fast'
 	refused_at_open word '"speed=fast" in dat.conf is not known'
+	adapter wrapped ib 'rxe0 -18446744073709551615'
+	refused_at_open wrapped '"-18446744073709551615" in dat.conf is not known or out of range'
 	adapter absent ib 'eth9 0'
 	refused_at_open absent 'eth9'
 	adapter host ib 'no-such-host.invalid 0'
@@ -199,6 +211,7 @@ tests all_adapters_show_what_their_device_can \
 	windows_of_the_device_are_bound_and_unbound \
 	a_line_for_another_library_of_the_field_opens_ours \
 	an_adapter_is_named_by_interface_address_or_device \
+	an_adapter_is_named_by_a_host_of_several_addresses \
 	datperf_verifies_its_data_over_rxe \
 	datperf_verifies_its_data_over_siw \
 	a_line_that_names_nothing_is_refused_with_the_remedy \

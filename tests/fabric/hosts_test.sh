@@ -77,19 +77,33 @@ a_neighbour_with_another_hardware_address_breaks_the_connection()
 	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
 }
 
+# streams ADAPTER ADDRESS SERVE THEN: a server on the other host, and our client, which writes to it. Sets server, said, and client,
+# whose output is in $heard.
+streams()
+{
+	qual=$((qual + 1))
+	serves "wire.$1.$qual" tests/fabric/wire12 "$1" "$3" $qual 'from the other host' || return
+	heard=$dir/client.$1.$qual
+	: >"$heard"
+	timeout -k 5 100 tests/fabric/wire12 "$1" "$2" $qual 'from this host' "$4" >"$heard" 2>&1 &
+	client=$!
+	until_printed '^streaming$' $client "$heard"
+}
+
+# ends PATTERN: what our client hears in the end, and that it closes its adapter
+ends()
+{
+	until_printed "$1" $client "$heard"
+	wait $client || fails "the client: $(tr '\n' ' ' <"$heard")"
+}
+
 # breaks ADAPTER ADDRESS: the server on the other host is killed while our client writes to it; the next pair is as good as new
 breaks()
 {
-	local server said client
-	qual=$((qual + 1))
-	serves "wire.$qual" tests/fabric/wire12 "$1" serve $qual 'from the other host' || return
-	: >"$dir/client"
-	timeout -k 5 100 tests/fabric/wire12 "$1" "$2" $qual 'from this host' stream >"$dir/client" 2>&1 &
-	client=$!
-	until_printed '^streaming$' $client "$dir/client" || return
+	local server said client heard
+	streams "$1" "$2" serve stream || return
 	lab-peer pkill -KILL -x wire12 || fails 'there is no server to kill'
-	until_printed '^ended$' $client "$dir/client"
-	wait $client || fails "the client: $(tr '\n' ' ' <"$dir/client")"
+	ends '^(broken|disconnected)$'
 	wait $server
 	talks "$1" "$2" tests/fabric/wire12 "$1"
 }
@@ -102,6 +116,95 @@ a_server_killed_amid_a_transfer_ends_the_connection_over_rxe()
 a_server_killed_amid_a_transfer_ends_the_connection_over_siw()
 {
 	breaks iwarp-siw0 "$LAB_PEER_IW"
+}
+
+judged()
+{
+	verdict=0
+	"$@" || fails "$* returned $?"
+	return "$verdict"
+}
+
+# both TEST: TEST ADAPTER ADDRESS DEVICE KIND NETDEV over rxe and over siw, at the same time
+both()
+{
+	local ib iw
+	judged "$1" ib-rxe0 "$LAB_PEER_IB" rxe0 rxe eth0 &
+	ib=$!
+	judged "$1" iwarp-siw0 "$LAB_PEER_IW" siw0 siw eth1 &
+	iw=$!
+	wait $ib || verdict=1
+	wait $iw || verdict=1
+	qual=$((qual + 1)) # each has used one, the same
+}
+
+# The side whose device is removed hears of both, the end and the loss, and can close its adapter. With the device that is added
+# then the next connection is as good as new, as the next test shows.
+removes_theirs()
+{
+	local server said client heard renewed
+	streams "$1" "$2" lose stream || return
+	lab-peer bash -c "$(declare -f renew); renew ${*:3}" &
+	renewed=$!
+	ends '^(broken|disconnected)$'
+	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
+	out=$said prints '^broken$'
+	wait $renewed
+}
+
+removes_ours()
+{
+	local server said client heard renewed
+	streams "$1" "$2" serve lose || return
+	renew "${@:3}" &
+	renewed=$!
+	ends '^device lost$'
+	out=$heard prints '^broken$'
+	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
+	out=$said prints '^disconnected$'
+	wait $renewed
+}
+
+# Likewise: the next test shows that all works again.
+unplugs_ours()
+{
+	local server said client heard
+	streams "$1" "$2" serve stream || return
+	ip link set "$5" down || return
+	ends '^(broken|disconnected)$'
+	renew "${@:3}"
+	# it waits for messages, and may hear of nothing
+	lab-peer pkill -KILL -f "wire12 $1 serve"
+	wait $server || :
+}
+
+a_device_removed_on_the_other_host_breaks_the_connection()
+{
+	both removes_theirs
+}
+
+a_device_removed_on_this_host_breaks_the_connection()
+{
+	both removes_ours
+}
+
+a_link_down_on_this_host_breaks_the_connection()
+{
+	both unplugs_ours
+}
+
+# The last test: there is no other host afterwards. TCP, which siw sends by, would go on for a quarter of an hour.
+a_host_without_power_is_given_up()
+{
+	local server said client heard first
+	echo 3 >/proc/sys/net/ipv4/tcp_retries2 || return
+	streams iwarp-siw0 "$LAB_PEER_IW" serve stream || return
+	first=("$client" "$heard")
+	streams ib-rxe0 "$LAB_PEER_IB" serve stream || return
+	lab-peer --off
+	ends '^broken$'
+	client=${first[0]} heard=${first[1]}
+	ends '^(broken|disconnected)$'
 }
 
 datperf_runs_between_hosts()
@@ -121,4 +224,8 @@ tests two_hosts_exchange_over_rxe two_hosts_exchange_over_siw an_ofed_host_is_un
 	a_neighbour_with_another_hardware_address_breaks_the_connection \
 	a_server_killed_amid_a_transfer_ends_the_connection_over_rxe \
 	a_server_killed_amid_a_transfer_ends_the_connection_over_siw \
-	datperf_runs_between_hosts
+	a_device_removed_on_the_other_host_breaks_the_connection \
+	a_device_removed_on_this_host_breaks_the_connection \
+	a_link_down_on_this_host_breaks_the_connection \
+	datperf_runs_between_hosts \
+	a_host_without_power_is_given_up

@@ -4,7 +4,11 @@
 # the last of two --timeout counts.
 FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test api_test vipl_test hosts_test \
 	vipl_hosts_test
+# `make fabric/conform_test.trs`, not of check-fabric: a connection qualifier is a port over a device, and one that
+# datconform has found unused may be the source port of somebody's connection when it comes to listen there.
+FABRIC_OTHER_TESTS = conform_test
 FABRIC_HOST_TESTS = lab_test
+FABRIC_OPTIONS_conform_test = --timeout 2400
 FABRIC_OPTIONS_datctl_test = --timeout 1200
 FABRIC_OPTIONS_fault_test = --timeout 1200
 FABRIC_OPTIONS_hosts_test = --hosts 2
@@ -21,6 +25,7 @@ EXTRA_DIST += \
 	tests/fabric/lab-listens \
 	tests/fabric/lab-peer \
 	tests/fabric/guest.sh \
+	tests/fabric/joined.sh \
 	tests/fabric/rdma.sh \
 	tests/fabric/stage1 \
 	tests/fabric/stage2 \
@@ -29,18 +34,45 @@ EXTRA_DIST += \
 	tests/fabric/bench_loop.c \
 	tests/fabric/wire.c \
 	$(FABRIC_HOST_TESTS:%=tests/fabric/%.sh) \
-	$(FABRIC_TESTS:%=tests/fabric/%.sh)
+	$(FABRIC_TESTS:%=tests/fabric/%.sh) \
+	$(FABRIC_OTHER_TESTS:%=tests/fabric/%.sh)
 
 # The same source over our library and over OFED's.
 if HAVE_RDMA
 FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test tests/fabric/attempt_test \
-	tests/fabric/post_test
+	tests/fabric/fork_test tests/fabric/limit_test tests/fabric/post_test tests/fabric/pipe_test tests/fabric/early_test \
+	tests/fabric/bound_test
+tests_fabric_early_test_SOURCES = tests/fabric/early_test.c
+tests_fabric_early_test_CPPFLAGS = $(API_CPPFLAGS)
+# its datp_cm_established() stands before libdatp's
+tests_fabric_early_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_fabric_early_test_LDADD = $(API_LIBS)
+tests_fabric_pipe_test_SOURCES = tests/fabric/pipe_test.c
+tests_fabric_pipe_test_CPPFLAGS = $(API_CPPFLAGS)
+# its sigaction() stands before the C library's
+tests_fabric_pipe_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_fabric_pipe_test_LDADD = $(API_LIBS)
+tests_fabric_fork_test_SOURCES = tests/fabric/fork_test.c
+tests_fabric_fork_test_CPPFLAGS = $(API_CPPFLAGS)
+# the program itself calls nothing of librdmacm, but stands before a function of it
+tests_fabric_fork_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+tests_fabric_fork_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_limit_test_SOURCES = tests/fabric/limit_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_limit_test_CPPFLAGS = $(API_CPPFLAGS)
+# as of attempt_test
+tests_fabric_limit_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+tests_fabric_limit_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_post_test_SOURCES = tests/fabric/post_test.c tests/fabric/twist.c tests/fabric/twist.h
 tests_fabric_post_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_post_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_trap_test_SOURCES = tests/fabric/trap_test.c tests/fabric/twist.c tests/fabric/twist.h
 tests_fabric_trap_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_trap_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_bound_test_SOURCES = tests/fabric/bound_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_bound_test_CPPFLAGS = $(API_CPPFLAGS)
+# as of the next
+tests_fabric_bound_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+tests_fabric_bound_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_attempt_test_SOURCES = tests/fabric/attempt_test.c tests/fabric/twist.c tests/fabric/twist.h
 tests_fabric_attempt_test_CPPFLAGS = $(API_CPPFLAGS)
 # twist.c stands before the functions of libraries that the program itself does not call
@@ -90,7 +122,7 @@ FABRIC_RUN = $(AM_V_at)$(MKDIR_P) fabric && $(AM_TESTS_ENVIRONMENT) CHECK_PATIEN
 
 $(FABRIC_HOST_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
 	$(FABRIC_RUN) bash $(abs_top_srcdir)/tests/fabric/$*.sh
-$(FABRIC_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
+$(FABRIC_TESTS:%=fabric/%.trs) $(FABRIC_OTHER_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
 	$(FABRIC_RUN) --timeout 600 $(FABRIC_OPTIONS_$*) -- bash $(abs_top_srcdir)/tests/fabric/$*.sh
 
 # One after the other: a guest takes two processors.

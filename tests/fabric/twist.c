@@ -100,6 +100,15 @@ __attribute__((no_sanitize("address"))) int rdma_connect(struct rdma_cm_id *id,
 	return real(id, param);
 }
 
+int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	int (*real)(struct rdma_cm_id *, struct rdma_conn_param *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "rdma_accept");
+	atomic_fetch_add(&twist.accepts, 1);
+	return real(id, param);
+}
+
 /* The C library's own does the rest: a thread that connects has to be cancelled in it. */
 ssize_t write(int fd, const void *data, size_t size)
 {
@@ -160,6 +169,36 @@ static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	return got;
 }
 
+static int (*post_real)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
+
+/* The first `takes` of a chain, which has more. */
+static int post_some(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct ibv_send_wr *last = wr, *rest;
+	int rc;
+
+	while (--twist_here.takes)
+		last = last->next;
+	rest = last->next;
+	last->next = NULL;
+	rc = post_real(qp, wr, bad);
+	last->next = rest;
+	if (rc)
+		return rc;
+	*bad = rest;
+	return twist_here.says;
+}
+
+static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	twist_here.chain = 0;
+	for (const struct ibv_send_wr *one = wr; one; one = one->next)
+		twist_here.chain++;
+	if (twist_here.takes && twist_here.takes < twist_here.chain)
+		return post_some(qp, wr, bad);
+	return post_real(qp, wr, bad);
+}
+
 struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *context,
 			     struct ibv_comp_channel *channel, int vector)
 {
@@ -169,6 +208,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 	if (verbs->ops.poll_cq != poll_failing) {
 		poll_real = verbs->ops.poll_cq;
 		verbs->ops.poll_cq = poll_failing;
+		post_real = verbs->ops.post_send;
+		verbs->ops.post_send = post_counting;
 	}
 	return real(verbs, entries, context, channel, vector);
 }
@@ -184,7 +225,35 @@ int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attr)
 		attr->vendor_id = 1;
 		attr->max_mw = 1000;
 	}
+	if (atomic_load(&twist.reads))
+		attr->max_qp_rd_atom = attr->max_qp_init_rd_atom = atomic_load(&twist.reads);
+	if (atomic_load(&twist.places))
+		attr->max_qp_wr = atomic_load(&twist.places);
+	if (atomic_load(&twist.read_sge))
+		attr->max_sge_rd = atomic_load(&twist.read_sge);
 	return rc;
+}
+
+/* An event of our own is about no object, and is not counted. */
+int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event)
+{
+	int (*real)(struct ibv_context *, struct ibv_async_event *);
+	int tells = atomic_exchange(&twist.tells, 0);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_get_async_event");
+	if (!tells)
+		return real(verbs, event);
+	*event = (struct ibv_async_event){ .event_type = (enum ibv_event_type)(tells - 1) };
+	return 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	void (*real)(struct ibv_async_event *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_ack_async_event");
+	if (event->element.qp)
+		real(event);
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,

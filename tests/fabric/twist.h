@@ -22,6 +22,11 @@ extern struct twist {
 	_Atomic bool full;		/* the process has no descriptor left for another eventfd */
 	_Atomic bool fails;		/* the next request to complete has failed, as siw says it */
 	_Atomic bool unknown;		/* the device is none that we know, and says that it has windows */
+	_Atomic int reads;		/* the device can have so many RDMA Reads of a queue pair; 0: as many as it has */
+	_Atomic int places;		/* a queue pair of the device has so many; 0: as many as it has */
+	_Atomic int read_sge;		/* one read of the device goes into so many segments; 0: as many as it has */
+	_Atomic int accepts;		/* requests that have been answered */
+	_Atomic int tells;		/* the next look at what the device tells finds this, an enum ibv_event_type + 1 */
 	_Atomic unsigned int rights;	/* that the last region was registered with */
 	sem_t reached, open;		/* of a late bell, or a slow attempt */
 	_Atomic bool never_connects;	/* the next rdma_connect stays there, which `reached` tells */
@@ -36,6 +41,9 @@ extern __thread struct twist_here {
 	void (*before_sleep)(void); /* is called once, before it sleeps */
 	bool slow_to_connect;	    /* the next look for an address is held up likewise */
 	int sleeps;
+	int chain; /* requests that went to the device together, the last time */
+	int takes; /* the device takes so many of the next chain that is longer, and refuses the others; 0: all */
+	int says;  /* ... which its driver returns then */
 } twist_here;
 
 #endif

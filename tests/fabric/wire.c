@@ -248,7 +248,33 @@ static void server_talks(void)
 	hear(7);
 }
 
-static void serve(DAT_CONN_QUAL qual, char *text, int reject)
+/* What ends the connection. */
+static DAT_EVENT_NUMBER end_of(void)
+{
+	DAT_EVENT event = next(conn_evd, "end");
+
+	if (event.event_number != DAT_CONNECTION_EVENT_BROKEN &&
+	    event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		stop("the connection ended with event 0x%x", event.event_number);
+	printf("%s\n", event.event_number == DAT_CONNECTION_EVENT_BROKEN ? "broken"
+									 : "disconnected");
+	return event.event_number;
+}
+
+/* The device goes away, and the connection with it. */
+static void lose(void)
+{
+	DAT_EVENT event;
+
+	end_of();
+	event = next(async_evd, "loss of the device");
+	if (event.event_number != DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+		stop("asynchronous event 0x%x", event.event_number);
+	printf("device lost\n");
+}
+
+/* `how`: serve, reject, or lose */
+static void serve(DAT_CONN_QUAL qual, char *text, const char *how)
 {
 	const DAT_CR_ARRIVAL_EVENT_DATA *arrival;
 	DAT_PSP_HANDLE psp;
@@ -262,7 +288,7 @@ static void serve(DAT_CONN_QUAL qual, char *text, int reject)
 	arrival = &event.event_data.cr_arrival_event_data;
 	MUST(dat_cr_query(arrival->cr_handle, DAT_CR_FIELD_ALL, &param));
 	print_private("requested with", param.private_data, param.private_data_size);
-	if (reject) {
+	if (!strcmp(how, "reject")) {
 #ifdef WIRE_DAT2
 		MUST(dat_cr_reject(arrival->cr_handle, 0, NULL));
 #else
@@ -277,30 +303,26 @@ static void serve(DAT_CONN_QUAL qual, char *text, int reject)
 	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 		stop("accepted, and then event 0x%x", event.event_number);
 	server_talks();
-	event = next(conn_evd, "end");
-	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
-		stop("the client's disconnect is event 0x%x", event.event_number);
+	if (!strcmp(how, "lose"))
+		lose();
+	else if (end_of() != DAT_CONNECTION_EVENT_DISCONNECTED)
+		stop("the client's disconnect is no disconnect here");
 	(void)dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
 	MUST(dat_psp_free(psp));
-	printf("disconnected\n");
 }
 
 /* Holds the connection until something else ends it, and the adapter until standard input ends. */
 static void hold(void)
 {
-	DAT_EVENT event;
 	char byte;
 
 	printf("holding\n");
-	event = next(conn_evd, "end");
-	if (event.event_number != DAT_CONNECTION_EVENT_BROKEN)
-		stop("the connection ended with event 0x%x", event.event_number);
-	printf("broken\n");
+	end_of();
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
 }
 
-/* Writes until something ends the connection. What was under way completes, and the end is told of. */
+/* Writes until something is about to end the connection. What was under way completes. */
 static void stream(void)
 {
 	DAT_LMR_TRIPLET local = piece(mem.local, AREA);
@@ -313,11 +335,6 @@ static void stream(void)
 		if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 			break;
 	}
-	event = next(conn_evd, "end");
-	if (event.event_number != DAT_CONNECTION_EVENT_BROKEN &&
-	    event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
-		stop("the connection ended with event 0x%x", event.event_number);
-	printf("ended\n");
 }
 
 static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text, const char *then)
@@ -347,19 +364,19 @@ static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text, const c
 	}
 	print_private("accepted with", connection->private_data, connection->private_data_size);
 	client_talks();
-	if (then && !strcmp(then, "stream")) {
-		stream();
-		return;
-	}
-	if (then) {
+	if (!then) {
+		MUST(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
+		if (end_of() != DAT_CONNECTION_EVENT_DISCONNECTED)
+			stop("our disconnect is no disconnect");
+	} else if (!strcmp(then, "hold")) {
 		hold();
-		return;
+	} else {
+		stream();
+		if (!strcmp(then, "lose"))
+			lose();
+		else
+			end_of();
 	}
-	MUST(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
-	event = next(conn_evd, "end");
-	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
-		stop("our disconnect is event 0x%x", event.event_number);
-	printf("disconnected\n");
 }
 
 /*
@@ -380,12 +397,12 @@ static _Noreturn void finish(void)
 int main(int argc, char **argv)
 {
 	if (argc < 5)
-		stop("usage: wire ADAPTER serve|reject QUAL TEXT\n"
-		     "       wire ADAPTER ADDRESS QUAL TEXT [hold|stream]");
+		stop("usage: wire ADAPTER serve|reject|lose QUAL TEXT\n"
+		     "       wire ADAPTER ADDRESS QUAL TEXT [hold|stream|lose]");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	open_side(argv[1]);
-	if (!strcmp(argv[2], "serve") || !strcmp(argv[2], "reject"))
-		serve(strtoull(argv[3], NULL, 0), argv[4], argv[2][0] == 'r');
+	if (!strcmp(argv[2], "serve") || !strcmp(argv[2], "reject") || !strcmp(argv[2], "lose"))
+		serve(strtoull(argv[3], NULL, 0), argv[4], argv[2]);
 	else
 		connect_to(argv[2], strtoull(argv[3], NULL, 0), argv[4], argc > 5 ? argv[5] : NULL);
 	finish();

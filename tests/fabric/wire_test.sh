@@ -26,12 +26,13 @@ have_both()
 	[ -x $ofed ] || { skips 'built without OFED: install libdapl-dev and configure again'; return 1; }
 }
 
-# conversation CLIENT SERVER ADDRESS serve|reject [QUAL]: the server's stdout is in $dir/server
+# conversation CLIENT SERVER ADDRESS serve|reject [QUAL]: the server's stdout is in $dir/server, and what it answers with is $answer
+answer='from the server'
 conversation()
 {
 	local number=$5 server
 	[ -n "$number" ] || number=$((qual += 1))
-	side "$2" "$4" "$number" 'from the server'
+	side "$2" "$4" "$number" "$answer"
 	: >"$dir/server"
 	"${command[@]}" >"$dir/server" 2>"$dir/server.err" &
 	server=$!
@@ -130,6 +131,55 @@ a_rejection_crosses_siw()
 	prints '^non-peer rejected$'
 }
 
+# knocks TEXT serve|reject: with these private data, at an OFED server of ours-ib's device
+knocks()
+{
+	local server number=$((qual += 1))
+	side ofed-ib "$2" $number 'from the server'
+	: >"$dir/server"
+	"${command[@]}" >"$dir/server" 2>"$dir/server.err" &
+	server=$!
+	until_printed '^listening$' $server "$dir/server" || return
+	side ours-ib "$LAB_IB" $number "$1"
+	run "${command[@]}"
+	wait $server
+	exits_with 0
+}
+
+# Two requests carry more than that, and OFED's server takes the first for the whole: that is no connection.
+an_ofed_server_is_given_56_bytes_at_most()
+{
+	have_both || return 0
+	local text
+	text=$(printf '%080d' 1)
+	knocks "$text" serve
+	prints '^non-peer rejected$'
+	says 'give it 56 bytes at most'
+	err="$dir/server.err" says '^accepted, and then event'
+	knocks "${text:24}" reject
+	prints '^peer rejected$'
+	out="$dir/server" prints "^requested with: [0-9]+ bytes: ${text:24}\$"
+}
+
+# A reply of InfiniBand holds more than our programs have room for.
+an_ofed_server_is_not_cut_short_in_silence()
+{
+	have_both || return 0
+	local answer
+	answer=$(printf '%0150d' 1)
+	conversation ours-ib ofed-ib "$LAB_IB" serve ""
+	exits_with 0
+	prints '^accepted with: 104 bytes: 0{104}$'
+	says '^libdatp: ib-rxe0: the private data of .* are cut to their first 104 bytes'
+	answer=${answer:46}
+	conversation ours-ib ofed-ib "$LAB_IB" serve ""
+	exits_with 0
+	prints '^accepted with: 104 bytes: 0{103}1$'
+	says_nothing
+	conversation ours-ib ours-ib "$LAB_IB" serve ""
+	says_nothing
+}
+
 nobody_listening_is_a_rejection_by_the_network()
 {
 	side ours-ib "$LAB_IB" 1999 x
@@ -151,4 +201,6 @@ tests our_client_talks_to_our_server_with_exact_private_data \
 	a_rejection_by_an_ofed_server_is_the_peers \
 	a_rejection_by_our_server_is_the_peers_for_ofed \
 	a_rejection_crosses_siw \
+	an_ofed_server_is_given_56_bytes_at_most \
+	an_ofed_server_is_not_cut_short_in_silence \
 	nobody_listening_is_a_rejection_by_the_network

@@ -114,6 +114,12 @@ void check_kill(pid_t peer);		/* SIGKILL, and wait until it is gone */
 #define check_signal(to)		check_put(to, "!", 1)		/* "I have come this far" */
 #define check_await(from)		do { char c_; check_get(from, &c_, 1); } while (0)
 
+/*
+ * From here on the kernel refuses these system calls (EPERM) to the calling thread, and to those it starts; there is no way
+ * back, so this is for a peer, or for what comes last. 0, or an errno: EINVAL where nothing filters calls, as in an emulator.
+ */
+int check_forbid(const int *calls, size_t count);
+
 /* A directory of the test's own: made at the first call in a test, removed with all it holds at the end. */
 const char *check_tmpdir(void);
 
@@ -156,5 +162,6 @@ void check_put_at(pid_t to, const void *buf, size_t size, const char *file, unsi
 void check_get_at(pid_t from, void *buf, size_t size, const char *file, unsigned int line);
 uint64_t check_now_ms(void);
 void check_nap(void);
+bool check_sleeps(pid_t tid); /* a thread of this process; false as well: there is none */
 
 #endif /* CHECK_H */

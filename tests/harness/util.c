@@ -100,3 +100,18 @@ void check_util_end(void)
 	free(util.tmpdir);
 	util.tmpdir = NULL;
 }
+
+bool check_sleeps(pid_t tid)
+{
+	char path[64], line[256] = "", *state;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	/* behind the name, which may hold anything */
+	state = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	fclose(file);
+	return state && state[1] == ' ' && state[2] == 'S';
+}

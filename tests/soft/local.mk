@@ -4,6 +4,7 @@ SOFT_TEST_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
 SOFT_TEST_LIBS = libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 check_LTLIBRARIES += libsoft_core.la
 libsoft_core_la_SOURCES = $(libdatsoft_la_SOURCES)
+libsoft_core_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 libsoft_core_la_CFLAGS = $(AM_CFLAGS)
 
 SOFT_UNIT_TESTS = \
@@ -46,7 +47,6 @@ tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
 
 # Black-box programs, by the helpers of the API's tests.
 SOFT_API_TESTS = \
-	tests/soft/bias_test \
 	tests/soft/cycle_test \
 	tests/soft/end_test \
 	tests/soft/fork_test \
@@ -65,10 +65,6 @@ SOFT_API_TESTS = \
 
 check_PROGRAMS += $(SOFT_API_TESTS)
 TESTS += $(SOFT_API_TESTS)
-
-tests_soft_bias_test_SOURCES = tests/soft/bias_test.c
-tests_soft_bias_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_bias_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_cycle_test_SOURCES = tests/soft/cycle_test.c
 tests_soft_cycle_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

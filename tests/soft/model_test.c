@@ -57,6 +57,13 @@ static void ring_waker_0(void)
 	soft_ring_notify(world.b.evd.cq.ring, -1);
 }
 
+static void ring_waker_0_twice(void)
+{
+	ring_waker_0();
+	ring_send(0, 1);
+	soft_ring_notify(world.b.evd.cq.ring, -1);
+}
+
 static void ring_waker_1(void)
 {
 	ring_send(1, 0);
@@ -149,6 +156,86 @@ static void sleeper_is_woken_by_each_message(void)
 {
 	static const struct model_scenario scenario = {
 		"a sleeper", NULL, { ring_waker_0, ring_waker_1, ring_sleeper }, NULL, 0, 3
+	};
+
+	world_explore(&scenario);
+}
+
+/* It has polled, and the senders take no fence. */
+static void begin_polled(void)
+{
+	soft_cq_calm(&world.b.evd.cq);
+}
+
+static void sleeper_that_had_polled_is_woken(void)
+{
+	static const struct model_scenario one = {
+		"a sleeper that had polled", begin_polled, { ring_waker_0_twice, ring_sleeper }, NULL, 0, 0
+	};
+	static const struct model_scenario two = {
+		"a sleeper that had polled, two senders", begin_polled, { ring_waker_0, ring_waker_1, ring_sleeper }, NULL, 0, 3
+	};
+
+	world_explore(&one);
+	world_explore(&two);
+}
+
+/* Each message that it takes makes it one that polls. */
+static void begin_calm(void)
+{
+	world.b.evd.cq.enough = 1;
+}
+
+static void sleeper_that_polls_between_is_woken(void)
+{
+	static const struct model_scenario scenario = {
+		"a sleeper that polls between", begin_calm, { ring_waker_0, ring_waker_1, ring_sleeper }, NULL, 0, 3
+	};
+
+	world_explore(&scenario);
+}
+
+/* One of several threads of the owner. True if it took something. */
+static bool ring_take_in_turn(void)
+{
+	_Atomic uint32_t *lock = soft_cq_lock(&world.b.evd.cq);
+	bool took;
+
+	datp_lock(lock);
+	took = ring_take();
+	datp_unlock(lock);
+	return took;
+}
+
+static void ring_taker_once(void)
+{
+	(void)ring_take_in_turn();
+}
+
+static void ring_sleeper_for_one(void)
+{
+	struct soft_cq *cq = &world.b.evd.cq;
+
+	for (;;) {
+		uint32_t seen = atomic_load_explicit(&cq->ring->bell, memory_order_acquire);
+		bool more;
+
+		if (ring_take_in_turn())
+			return;
+		datp_lock(soft_cq_lock(cq));
+		more = soft_cq_arm(cq, SOFT_NOTIFY_WAITER);
+		datp_unlock(soft_cq_lock(cq));
+		if (!more)
+			model_futex_wait(&cq->ring->bell, seen);
+	}
+}
+
+/* The other has it polled at a moment when this one has asked to be woken. */
+static void sleeper_is_woken_though_another_thread_polls(void)
+{
+	static const struct model_scenario scenario = {
+		"a sleeper, and another that polls", begin_calm, { ring_waker_0_twice, ring_sleeper_for_one, ring_taker_once },
+		NULL, 0, 3
 	};
 
 	world_explore(&scenario);
@@ -703,6 +790,9 @@ static const struct check_test ring_tests[] = {
 	CHECK_TEST(messages_arrive_once_whole_and_in_order),
 	CHECK_TEST(sender_that_dies_at_any_step_leaves_nothing_in_the_way),
 	CHECK_TEST(sleeper_is_woken_by_each_message),
+	CHECK_TEST(sleeper_that_had_polled_is_woken),
+	CHECK_TEST(sleeper_that_polls_between_is_woken),
+	CHECK_TEST(sleeper_is_woken_though_another_thread_polls),
 	CHECK_TEST(sleeper_is_woken_although_a_sender_died),
 	CHECK_END
 };

@@ -112,6 +112,56 @@ static void rebind_is_never_seen_by_halves(void)
 	CHECK_EQ_INT((uintptr_t)wrong, 0);
 }
 
+/*
+ * Engines of endpoints that bind one window at once: more than there are processors, so that they interrupt each other.
+ * In one round they use fewer contexts than a window has. A later one may have the context of one that was interrupted
+ * before it has looked, and then what that finds is rightly another's.
+ */
+enum { ENGINES = 4, ROUNDS = 2000, BINDS_A_ROUND = (1 << SOFT_MR_GEN_BITS) / ENGINES - 1 };
+
+static pthread_barrier_t round_ends;
+
+/* Counts what is found to be another's. */
+static void *rebinder(void *arg)
+{
+	const struct datp_rge *range = arg;
+	struct soft_range found;
+	uintptr_t wrong = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int n = 0; n < BINDS_A_ROUND; n++) {
+			struct soft_request r = bind_post(range);
+
+			soft_mr_bind(t.ia->mr, &r, PZ);
+			if (soft_mr_get(t.ia->mr, r.remote.rmr_context, &found))
+				wrong += found.addr != range->addr || found.len != range->len;
+		}
+		pthread_barrier_wait(&round_ends);
+	}
+	return (void *)wrong;
+}
+
+static void window_bound_by_two_engines_at_once_is_no_mixture(void)
+{
+	pthread_t threads[ENGINES];
+	struct soft_request r;
+	void *wrong;
+
+	REQUIRE(pthread_barrier_init(&round_ends, NULL, ENGINES) == 0);
+	for (int i = 0; i < ENGINES; i++)
+		REQUIRE(pthread_create(&threads[i], NULL, rebinder, (void *)&ranges[i & 1]) == 0);
+	for (int i = 0; i < ENGINES; i++) {
+		pthread_join(threads[i], &wrong);
+		CHECK_EQ_INT((uintptr_t)wrong, 0);
+	}
+	pthread_barrier_destroy(&round_ends);
+	/* whichever was the last: the next one counts */
+	r = bind_post(&ranges[1]);
+	soft_mr_bind(t.ia->mr, &r, PZ);
+	CHECK(allowed(r.remote.rmr_context, ranges[1].addr, ranges[1].len));
+	CHECK(!allowed(r.remote.rmr_context, ranges[1].addr, ranges[1].len + 1));
+}
+
 static void bind_gives_its_range_and_ends_the_one_before(void)
 {
 	struct soft_request one = bind_post(&ranges[0]), two;
@@ -190,6 +240,7 @@ static void garbage_is_no_context(void)
 
 static const struct check_test tests[] = {
 	CHECK_TEST(rebind_is_never_seen_by_halves),
+	CHECK_TEST(window_bound_by_two_engines_at_once_is_no_mixture),
 	CHECK_TEST(bind_gives_its_range_and_ends_the_one_before),
 	CHECK_TEST(window_is_good_for_no_local_access),
 	CHECK_TEST(bind_that_waited_while_its_window_was_freed_comes_to_nothing),

@@ -310,7 +310,7 @@ static void *answering_thread(void *arg)
 	return NULL;
 }
 
-static void no_wake_up_is_lost(void)
+static void sleep_and_wake(bool polls)
 {
 	_Atomic uint32_t taken = 0;
 	bool awake = true;
@@ -323,6 +323,8 @@ static void no_wake_up_is_lost(void)
 
 		if (got)
 			atomic_fetch_add(&taken, got);
+		else if (polls && !t.cq.polled)
+			soft_cq_calm(&t.cq);
 		else if (!soft_cq_arm(&t.cq, SOFT_NOTIFY_WAITER))
 			awake = sleep_on(t.cq.ring, seen);
 	}
@@ -330,6 +332,92 @@ static void no_wake_up_is_lost(void)
 	atomic_store(&taken, MESSAGES);
 	if (awake)
 		pthread_join(thread, NULL);
+}
+
+static void no_wake_up_is_lost(void)
+{
+	sleep_and_wake(false);
+}
+
+/* It takes itself for one that only polls, again and again, and sleeps all the same. */
+static void no_wake_up_is_lost_by_who_had_polled(void)
+{
+	soft_fence_init();
+	if (!soft_fence_reaches())
+		check_skip("the kernel lets nobody have other processes pass a fence");
+	sleep_and_wake(true);
+	CHECK(t.cq.enough > 1000);
+}
+
+static int64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+static void be_refused(void *arg)
+{
+	int error = check_forbid((const int[]){ SYS_membarrier, SYS_nanosleep, SYS_clock_nanosleep }, 3);
+	int64_t from = clock_ns();
+	bool filtered = !error;
+
+	(void)arg;
+	REQUIRE(!error || error == EINVAL);
+	check_put(CHECK_PARENT, &filtered, sizeof(filtered));
+	if (!filtered)
+		return;
+	soft_fence_everybody();
+	CHECK(clock_ns() - from >= 1000000); /* a store takes much less */
+	CHECK(!soft_fence_reaches());
+	soft_cq_calm(&t.cq);
+	CHECK(!t.cq.polled);
+}
+
+static void where_fences_are_forbidden_later_on_time_passes_instead(void)
+{
+	bool filtered;
+	pid_t peer;
+
+	soft_fence_init();
+	if (!soft_fence_reaches())
+		check_skip("the kernel lets nobody have other processes pass a fence");
+	peer = check_fork(be_refused, NULL);
+	check_get(peer, &filtered, sizeof(filtered));
+	check_join(peer);
+	if (!filtered)
+		check_skip("whoever runs this has no filters of system calls");
+}
+
+/*
+ * A sender of the last owner may have seen that it polls, and its message be on the way still when the next owner
+ * sleeps: that one takes it back first, as the last one would have.
+ */
+static void ring_of_one_that_polled_is_its_next_users_to_take_back(void)
+{
+	struct soft_ring *ring = t.cq.ring;
+
+	soft_fence_init();
+	if (!soft_fence_reaches())
+		check_skip("the kernel lets nobody have other processes pass a fence");
+	soft_cq_calm(&t.cq);
+	atomic_fetch_or(&ring->notify, SOFT_NOTIFY_WAITER);
+	soft_cq_fini(&t.cq);
+	memset(&t.cq, 0, sizeof(t.cq));
+	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
+	REQUIRE(t.cq.ring == ring);
+	CHECK(t.cq.polled);
+	CHECK_EQ_INT(atomic_load(&ring->notify), SOFT_NOTIFY_POLLED);
+	CHECK(!soft_cq_arm(&t.cq, SOFT_NOTIFY_DOORBELL));
+	CHECK(!t.cq.polled);
+	CHECK_EQ_INT(atomic_load(&ring->notify), SOFT_NOTIFY_DOORBELL);
+	soft_cq_fini(&t.cq);
+	memset(&t.cq, 0, sizeof(t.cq));
+	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
+	REQUIRE(t.cq.ring == ring);
+	CHECK(!t.cq.polled);
+	CHECK_EQ_INT(atomic_load(&ring->notify), 0);
 }
 
 static void *sleeping_thread(void *arg)
@@ -418,6 +506,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(claim_in_a_ring_at_rest_does_not_block_its_next_user),
 	CHECK_TEST(ring_that_is_used_again_goes_on_where_it_was),
 	CHECK_TEST(no_wake_up_is_lost),
+	CHECK_TEST(no_wake_up_is_lost_by_who_had_polled),
+	CHECK_TEST(where_fences_are_forbidden_later_on_time_passes_instead),
+	CHECK_TEST(ring_of_one_that_polled_is_its_next_users_to_take_back),
 	CHECK_TEST(who_sleeps_is_woken_when_a_peer_dies),
 	CHECK_TEST(whoever_asks_for_attention_gets_it),
 	CHECK_END

@@ -3,7 +3,9 @@
  * Biased locks with real threads: who becomes the owner, who takes that away, and that nobody is inside with another.
  * Every order of the steps is tried by tests/soft/model_bias_test.c.
  */
+#include <errno.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "check.h"
@@ -163,6 +165,48 @@ static void who_takes_it_away_waits_for_the_owner_to_leave(void)
 	pthread_join(thread, NULL);
 }
 
+static int64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void be_refused(void *arg)
+{
+	int64_t from;
+	int error;
+
+	(void)arg;
+	set_up();
+	turns(TURNS);
+	CHECK_EQ_INT(lock, LOCK_BIASED);
+	error = check_forbid((const int[]){ SYS_membarrier, SYS_nanosleep, SYS_clock_nanosleep }, 3);
+	check_put(CHECK_PARENT, &error, sizeof(error));
+	if (error)
+		return;
+	from = clock_ns();
+	in_another_thread(another_plain_turn);
+	CHECK(clock_ns() - from >= 1000000); /* a store takes much less */
+	CHECK_EQ_INT(lock, LOCK_FREE);
+	CHECK_EQ_INT(guarded, TURNS + 1);
+}
+
+static void where_fences_are_forbidden_later_on_time_passes_instead(void)
+{
+	pid_t peer;
+	int error;
+
+	needs_biases();
+	peer = check_fork(be_refused, NULL);
+	check_get(peer, &error, sizeof(error));
+	check_join(peer);
+	REQUIRE(!error || error == EINVAL);
+	if (error)
+		check_skip("whoever runs this has no filters of system calls");
+}
+
 static _Atomic bool over;
 
 static void *grants_and_revocations(void *arg)
@@ -239,6 +283,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(lock_of_a_thread_that_has_ended_is_free),
 	CHECK_TEST(without_its_bias_it_is_a_lock_as_any),
 	CHECK_TEST(who_takes_it_away_waits_for_the_owner_to_leave),
+	CHECK_TEST(where_fences_are_forbidden_later_on_time_passes_instead),
 	CHECK_TEST(child_that_is_forked_at_any_time_has_biased_locks),
 	CHECK_TEST(none_is_inside_with_another),
 	CHECK_END

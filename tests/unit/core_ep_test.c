@@ -538,6 +538,41 @@ static void modify_changes_what_it_may_and_nothing_else(void)
 	CHECK_EMPTY(w.dto);
 }
 
+/* At most 100 of the two together. */
+static enum datp_err hundred(struct datp_ep_attr *attr, const struct datp_ep_attr *asked)
+{
+	if (!asked->max_request_dtos)
+		attr->max_request_dtos = 100 - attr->max_recv_dtos;
+	return attr->max_recv_dtos + attr->max_request_dtos > 100 ? DATP_ERR_PARAM : DATP_OK;
+}
+
+static void transport_says_which_attributes_go_together(void)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = 60, .max_request_dtos = 41 };
+	DAT_EP_PARAM param;
+	DAT_EP_HANDLE ep;
+
+	null_in_ep_fit = hundred;
+	CHECK_DAT(create(w.dto, w.dto, w.conn, &attr), DAT_INVALID_PARAMETER);
+	attr.max_request_dtos = 0;
+	ep = world_ep_on(w.dto, &attr);
+	param = query(ep);
+	CHECK_EQ_INT(param.ep_attr.max_recv_dtos, 60);
+	CHECK_EQ_INT(param.ep_attr.max_request_dtos, 40);
+	param.ep_attr.max_recv_dtos = 61;
+	/* what was chosen stays, unless it is asked for anew */
+	CHECK_DAT(modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param), DAT_INVALID_PARAMETER);
+	CHECK_EQ_INT(query(ep).ep_attr.max_recv_dtos, 60);
+	param.ep_attr.max_request_dtos = 0;
+	CHECK_DAT(modify(ep,
+			 DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
+				 DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+			 &param),
+		  DAT_SUCCESS);
+	CHECK_EQ_INT(query(ep).ep_attr.max_request_dtos, 39);
+	null_in_ep_fit = NULL;
+}
+
 static void modify_refuses_all_or_nothing(void)
 {
 	const DAT_EP_PARAM_MASK never[] = {
@@ -738,6 +773,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(nothing_of_the_old_connection_shows_after_a_reset),
 	CHECK_TEST(a_freed_endpoint_takes_its_events_along),
 	CHECK_TEST(modify_changes_what_it_may_and_nothing_else),
+	CHECK_TEST(transport_says_which_attributes_go_together),
 	CHECK_TEST(modify_refuses_all_or_nothing),
 	CHECK_TEST(the_pz_of_a_reserved_endpoint_stays),
 	CHECK_TEST(watermarks_and_counts_that_a_transport_lacks_are_not_supported),

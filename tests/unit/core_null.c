@@ -244,6 +244,15 @@ static enum datp_err null_ep_create(struct datp_ep *ep)
 	return DATP_OK;
 }
 
+enum datp_err (*null_in_ep_fit)(struct datp_ep_attr *attr, const struct datp_ep_attr *asked);
+
+static enum datp_err null_ep_fit(struct datp_ia *ia, struct datp_ep_attr *attr,
+				 const struct datp_ep_attr *asked)
+{
+	(void)ia;
+	return null_in_ep_fit ? null_in_ep_fit(attr, asked) : DATP_OK;
+}
+
 void (*null_in_ep_free)(struct datp_ep *ep);
 
 static void null_ep_free(struct datp_ep *ep)
@@ -332,6 +341,7 @@ const struct datp_ops null_ops = {
 	.evd_poll = null_evd_poll,
 	.ep_create = null_ep_create,
 	.ep_free = null_ep_free,
+	.ep_fit = null_ep_fit,
 	.post_send = null_post,
 	.post_recv = null_post_recv,
 	.post_rdma_write = null_post_rdma,

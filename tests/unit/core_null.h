@@ -42,6 +42,9 @@ extern struct null_saying null_open_says[3];
 /* Called within ep_free; NULL: nothing. */
 extern void (*null_in_ep_free)(struct datp_ep *ep);
 
+/* What ep_fit does; NULL: nothing, successfully. */
+extern enum datp_err (*null_in_ep_fit)(struct datp_ep_attr *attr, const struct datp_ep_attr *asked);
+
 /* The ops themselves, for tests that bend them. */
 extern const struct datp_ops null_ops;
 extern const struct datp_plugin null_plugin;

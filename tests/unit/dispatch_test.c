@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every call of the API: that it reaches its slot unchanged, and that no bad handle does. */
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "registry_env.h"
@@ -161,16 +156,7 @@ TEST_WITH(a_page_that_goes_with_its_adapter_is_forgotten, LINE("a", "plain"))
 /* Where the kernel does not read for the process, a handle is trusted to point at memory. */
 static void refuse_reads(void)
 {
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = 4, .filter = filter };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (check_forbid((const int[]){ SYS_process_vm_readv }, 1))
 		check_skip("this kernel does not filter system calls");
 }
 

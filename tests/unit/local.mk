@@ -3,5 +3,15 @@ include tests/unit/registry.mk
 include tests/unit/core.mk
 include tests/unit/core_events.mk
 
+# The verbs providers' own, where no device is needed.
+if HAVE_RDMA
+check_PROGRAMS += tests/unit/rdma_wire_test
+TESTS += tests/unit/rdma_wire_test
+tests_unit_rdma_wire_test_SOURCES = tests/unit/rdma_wire_test.c
+tests_unit_rdma_wire_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
+tests_unit_rdma_wire_test_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
+tests_unit_rdma_wire_test_LDADD = librdma_core.la libdatp.la $(HARNESS_LIBS)
+endif
+
 TESTS += tests/unit/tree.sh
 EXTRA_DIST += tests/unit/tree.sh

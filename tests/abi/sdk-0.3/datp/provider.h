@@ -207,7 +207,8 @@ struct datp_lmr {
 struct datp_rmr {
 	struct datp_obj obj;
 	struct datp_pz *pz;
-	struct datp_lmr *lmr; /* bound to, or NULL (EP lock of the bind, then IA lock) */
+	/* bound to, or NULL: by the last bind that has completed well (this and the rest: libdatp's lock) */
+	struct datp_lmr *lmr;
 	uint64_t addr, len;
 	DAT_MEM_PRIV_FLAGS priv;
 	uint32_t rmr_context;
@@ -538,7 +539,9 @@ struct datp_ops {
 	 * PROTECTION, PRIV_READ or PRIV_WRITE; or a failed completion later. A completion may be
 	 * given within the call, by datp_wqe_done(), or later through evd_poll. Requests of an EP
 	 * complete in order, and so do its receives. BARRIER_FENCE: start after all earlier reads.
-	 * rmr_bind: len 0 unbinds; sets *context to the new context. Locks: EP.
+	 * rmr_bind: len 0 unbinds; sets *context to the new context, before the bind can complete;
+	 * *context stays valid until then. What the RMR was bound to before stays until rmr_done
+	 * (last slot below). Locks: EP.
 	 */
 	enum datp_err (*post_send)(struct datp_ep *ep, struct datp_wqe *wqe,
 				   const struct datp_sge *iov, int n);
@@ -588,10 +591,35 @@ struct datp_ops {
 
 	enum datp_err (*cr_move)(struct datp_cr *from, struct datp_cr *to);
 
+	/*
+	 * Since SDK 0.3. A bind that rmr_bind took is over: it has completed, well (`good`) or not, or its
+	 * endpoint is freed. Not called for an RMR that has been freed. `context` and `len` are the
+	 * bind's. Good: end what the RMR was bound to before, so that no peer reaches it any more.
+	 * Not good: end this bind, if it has begun, and leave what was there. Returns whether the RMR
+	 * is bound as this bind says; false also if another one of the same RMR, of another
+	 * endpoint, has been executed after it. Locks: EP, and one that lets calls for one RMR in one
+	 * at a time. Default: returns `good`.
+	 */
+	bool (*rmr_done)(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good);
+
+	/*
+	 * Since SDK 0.3. Whether the attributes of an endpoint that is to be made or modified can be had
+	 * together; each by itself is within what ia_query says. `asked` has them as the program gave them: what
+	 * is 0 there is a default, which the op may lower in `attr`. Not DATP_OK: the call fails so. Locks:
+	 * none. Default: they can.
+	 */
+	enum datp_err (*ep_fit)(struct datp_ia *ia, struct datp_ep_attr *attr,
+				const struct datp_ep_attr *asked);
+
 	/* Append here, nowhere else: released slots never move. */
 };
 
 /* ------------------------------------------------------------------ what libdatp offers */
+
+/*
+ * A bind that has completed, or never will: calls rmr_done. datp_wqe_finish() does that for you. EP lock.
+ */
+DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status);
 
 /*
  * Completion of one posted operation, in posting order for its ring: finishes it and queues its
@@ -609,11 +637,11 @@ DATP_API void datp_ep_high(struct datp_ep *ep, bool hard);
 DATP_API void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number);
 
 /*
- * Connection upcalls; on any thread, no lock held. Each is ignored (returning false) where the
- * endpoint's state says that its news is old, so a transport need not reason about races with
- * disconnect or free: an upcall may run while ep_free (sp_close) does, but none may begin after
- * that op has returned. datp_cm_request: not DATP_OK means that the request is to be refused, as if
- * nobody listened.
+ * Connection upcalls; on any thread, no lock held but, of datp_cm_established, a poll lock. Each is
+ * ignored (returning false) where the endpoint's state says that its news is old, so a transport
+ * need not reason about races with disconnect or free: an upcall may run while ep_free (sp_close)
+ * does, but none may begin after that op has returned. datp_cm_request: not DATP_OK means that the
+ * request is to be refused, as if nobody listened.
  */
 DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival,
 				       struct datp_cr **cr);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a child of fork() must not keep: the descriptors of the open adapters' connections and devices. While
+ * a child has a copy, the kernel keeps the connections of a parent that was killed, and its listeners.
+ * Invariant: what is opened is in the list, and what is closed is not, whenever the process forks.
+ *
+ * librdmacm's own context of each device is not among them: a child that opens an adapter anew needs it,
+ * and no connection hangs on it.
+ */
+#include "rdma.h"
+#include <fcntl.h>
+#include <unistd.h>
+
+/*
+ * The lock is taken twice by a thread that forks in a signal handler while it holds it. A leaf; nobody
+ * keeps it for long.
+ */
+static struct {
+	pthread_mutex_t lock;
+	struct rdma_held *all;
+	bool fork_handler;
+} forks = { .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP };
+
+/*
+ * Each number is kept, and stands for /dev/null: a child that was forked amid a call to librdmacm, or that runs its
+ * destructors, must not meet a file there that the child has opened itself.
+ */
+static void fork_child(void)
+{
+	int null = forks.all ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+	pthread_mutexattr_t attr;
+
+	for (struct rdma_held *held = forks.all; held; held = held->next)
+		if (null < 0 || dup3(null, held->fd, O_CLOEXEC) < 0)
+			close(held->fd);
+	if (null >= 0)
+		close(null);
+	/* once: the adapters are the parent's */
+	forks.all = NULL;
+	/* its holder is a thread of the parent, by that one's number */
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&forks.lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static void fork_waits(void)
+{
+	pthread_mutex_lock(&forks.lock);
+}
+
+static void fork_parent(void)
+{
+	pthread_mutex_unlock(&forks.lock);
+}
+
+/*
+ * To open and to close are points of cancellation: a thread that ended there would take the lock along,
+ * and no process could be forked any more. The type is set as well as the state, and first: a signal of
+ * the C library that is on its way to a thread that can be cancelled at any instant looks at that alone.
+ */
+void rdma_fork_hold(struct rdma_cancel *own)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &own->type);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own->state);
+	pthread_mutex_lock(&forks.lock);
+	/* from the first time on: before that there is nothing to list */
+	if (!forks.fork_handler)
+		forks.fork_handler = pthread_atfork(fork_waits, fork_parent, fork_child) == 0;
+}
+
+void rdma_fork_release(const struct rdma_cancel *own)
+{
+	int ignored;
+
+	pthread_mutex_unlock(&forks.lock);
+	pthread_setcancelstate(own->state, &ignored);
+	pthread_setcanceltype(own->type, &ignored);
+}
+
+void rdma_fork_list(struct rdma_held *held, int fd)
+{
+	held->fd = fd;
+	held->next = forks.all;
+	held->prev = &forks.all;
+	if (held->next)
+		held->next->prev = &held->next;
+	forks.all = held;
+}
+
+void rdma_fork_unlist(struct rdma_held *held)
+{
+	*held->prev = held->next;
+	if (held->next)
+		held->next->prev = held->prev;
+}

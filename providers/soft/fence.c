@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Fences by membarrier(). What a process has said of itself at its start holds for its life; what it may ask for can
+ * be forbidden later, by a filter of system calls. Invariant: after soft_fence_everybody() the fences have been
+ * passed, or so much time has that no store is on its way any more.
+ */
+#include "fence.h"
+#include "fence/fence_others.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+bool soft_fence_heard;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic bool refused;
+
+static void register_once(void)
+{
+	soft_fence_heard = fence_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
+}
+
+void soft_fence_init(void)
+{
+	pthread_once(&once, register_once);
+}
+
+bool soft_fence_reaches(void)
+{
+	/* relaxed: a hint */
+	return soft_fence_heard && !atomic_load_explicit(&refused, memory_order_relaxed);
+}
+
+void soft_fence_everybody(void)
+{
+	/* relaxed: a hint */
+	if (!fence_others(MEMBARRIER_CMD_GLOBAL_EXPEDITED))
+		atomic_store_explicit(&refused, true, memory_order_relaxed);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What bounds a program over a device: the device's own limits, ports, the addresses there are, the reads that
+ * a request can ask for, and on iWARP who may send when. Runs in a guest of the lab, over the adapter that
+ * OPENDAT_TEST_IA names.
+ */
+#include <limits.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "meet.h"
+#include "twist.h"
+
+/* ------------------------------------------------------------------ the device's limits */
+
+/* "rxe0 port 1": the device, and the port. */
+static bool is_ours(struct ibv_device *device, uint8_t *port)
+{
+	const char *value = api_transport("device"), *name = ibv_get_device_name(device);
+	size_t len = strlen(name);
+	unsigned int number;
+
+	if (!value || strncmp(value, name, len) || sscanf(value + len, " port %u", &number) != 1)
+		return false;
+	*port = (uint8_t)number;
+	return true;
+}
+
+static DAT_COUNT count_of(int64_t n)
+{
+	return n > INT_MAX ? INT_MAX : (DAT_COUNT)n;
+}
+
+static int least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* All of it, or all but a few that the provider needs for itself. */
+static void check_most(int has, int device)
+{
+	if (has > device || has < device - 16)
+		CHECK_FAIL("%d of the device's %d", has, device);
+}
+
+static void check_names(const struct ibv_device_attr *dev)
+{
+	unsigned int major = 0, minor = 0;
+	char vendor[16];
+
+	sscanf(dev->fw_ver, "%u.%u", &major, &minor);
+	snprintf(vendor, sizeof(vendor), "0x%06x", dev->vendor_id);
+	CHECK_EQ_STR(api.attr.vendor_name, vendor);
+	CHECK_EQ_INT(api.attr.hardware_version_major, dev->hw_ver);
+	CHECK_EQ_INT(api.attr.hardware_version_minor, dev->vendor_part_id);
+	CHECK_EQ_INT(api.attr.firmware_version_major, major);
+	CHECK_EQ_INT(api.attr.firmware_version_minor, minor);
+}
+
+static void check_objects(const struct ibv_device_attr *dev)
+{
+	CHECK_EQ_INT(api.attr.max_eps, dev->max_qp);
+	CHECK_EQ_INT(api.attr.max_lmrs, dev->max_mr);
+	CHECK_EQ_INT(api.attr.max_rmrs,
+		     api_declares("rmr", "memory windows") ? dev->max_mw : dev->max_mr);
+	check_most(api.attr.max_pzs, dev->max_pd);
+	check_most(api.attr.max_evds, dev->max_cq);
+	/* an EVD may have several CQs */
+	CHECK(api.attr.max_evd_qlen >= dev->max_cqe);
+	CHECK_EQ_INT(api.attr.max_evd_qlen % dev->max_cqe, 0);
+	CHECK_EQ_INT(api.prov.srq_supported, dev->max_srq > 0);
+	CHECK_EQ_INT(api.attr.max_srqs, dev->max_srq);
+	CHECK_EQ_INT(api.attr.max_ep_per_srq, dev->max_qp);
+	check_most(api.attr.max_recv_per_srq, least(dev->max_srq_wr, dev->max_cqe));
+}
+
+/* siw says that there is no limit, and keeps the pages in a list that has one. */
+static uint64_t longest_region(const struct ibv_device_attr *dev)
+{
+	const uint64_t pages = (1 << 28) - 2;
+
+	return api_declares("transport", "iWARP") ? pages * (uint64_t)sysconf(_SC_PAGESIZE) :
+						    dev->max_mr_size;
+}
+
+static void check_transfers(const struct ibv_device_attr *dev, uint32_t message)
+{
+	/* what is on a stack bounds them, too; a receive may be a shared one */
+	int segments = least(dev->max_sge, 32);
+
+	check_most(api.attr.max_dto_per_ep, least(dev->max_qp_wr, dev->max_cqe));
+	CHECK_EQ_INT(api.attr.max_iov_segments_per_dto, least(segments, dev->max_srq_sge));
+	CHECK_EQ_INT(api.attr.max_iov_segments_per_rdma_write, segments);
+	/* in pieces, where the device takes fewer in a read */
+	CHECK_EQ_INT(api.attr.max_iov_segments_per_rdma_read, segments);
+	CHECK_EQ_INT(api.attr.max_lmr_block_size, longest_region(dev));
+	CHECK_EQ_INT(api.attr.max_message_size, message);
+	CHECK_EQ_INT(api.attr.max_rdma_size, message);
+	CHECK_EQ_INT(api.attr.max_rdma_read_per_ep_in, dev->max_qp_rd_atom);
+	CHECK_EQ_INT(api.attr.max_rdma_read_per_ep_out, dev->max_qp_init_rd_atom);
+	CHECK_EQ_INT(api.attr.max_rdma_read_in, dev->max_res_rd_atom);
+	CHECK_EQ_INT(api.attr.max_rdma_read_out,
+		     count_of((int64_t)dev->max_qp_init_rd_atom * dev->max_qp));
+}
+
+static void check_limits(struct ibv_context *verbs, uint8_t port)
+{
+	struct ibv_device_attr dev;
+	struct ibv_port_attr at;
+
+	REQUIRE_EQ_INT(ibv_query_device(verbs, &dev), 0);
+	REQUIRE_EQ_INT(ibv_query_port(verbs, port, &at), 0);
+	check_names(&dev);
+	check_objects(&dev);
+	check_transfers(&dev, at.max_msg_sz < 1u << 31 ? at.max_msg_sz : 1u << 31);
+}
+
+/* A provider with limits of its own making would get some of them wrong. */
+static void limits_are_those_of_the_device(void)
+{
+	struct ibv_device **list;
+	int count, seen = 0;
+
+	api_open();
+	REQUIRE((list = ibv_get_device_list(&count)) != NULL);
+	for (int i = 0; i < count; i++) {
+		struct ibv_context *verbs;
+		uint8_t port;
+
+		if (!is_ours(list[i], &port))
+			continue;
+		REQUIRE((verbs = ibv_open_device(list[i])) != NULL);
+		check_limits(verbs, port);
+		ibv_close_device(verbs);
+		seen++;
+	}
+	ibv_free_device_list(list);
+	CHECK_EQ_INT(seen, 1);
+}
+
+/* ------------------------------------------------------------------ what the device tells */
+
+/* The provider looks when a peer has disconnected. */
+static void hears(int what, DAT_EVENT_NUMBER number)
+{
+	struct api_pair pair;
+	DAT_EVENT event;
+
+	api_pair_make(&pair, NULL);
+	atomic_store(&twist.tells, what + 1);
+	api_disconnect(&pair);
+	API_EVENT(api.async, &event);
+	CHECK_EQ_INT(event.event_number, number);
+	CHECK(event.event_data.asynch_error_event_data.dat_handle == api.ia);
+}
+
+static void queue_that_fails_is_told_of(void)
+{
+	api_open();
+	hears(IBV_EVENT_CQ_ERR, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	hears(IBV_EVENT_SRQ_ERR, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	hears(IBV_EVENT_DEVICE_FATAL, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	API_EMPTY(api.async);
+}
+
+/* ------------------------------------------------------------------ ports and addresses */
+
+/* A port of the higher ones, which stand for long qualifiers, may be somebody's already. */
+static DAT_CONN_QUAL long_qualifier(DAT_EVD_HANDLE cr_evd)
+{
+	DAT_CONN_QUAL qual = UINT64_C(0x500000000);
+	DAT_PSP_HANDLE psp;
+	DAT_RETURN ret;
+
+	do {
+		ret = dat_psp_create(api.ia, ++qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp);
+	} while (DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE && qual < UINT64_C(0x500000040));
+	REQUIRE_DAT(ret, DAT_SUCCESS);
+	return qual;
+}
+
+/* Others map qualifiers to 32001 ports, and so do we: who listens first has it. */
+static void qualifiers_that_meet_at_one_port_are_in_use(void)
+{
+	DAT_EVD_HANDLE cr_evd;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+
+	api_open();
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	qual = long_qualifier(cr_evd);
+	CHECK_DAT(dat_psp_create(api.ia, qual + 32001, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_CONN_QUAL_IN_USE);
+	CHECK_DAT(dat_psp_create(api.ia, qual % 32001 + 33534, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_CONN_QUAL_IN_USE);
+}
+
+/* As a port it is any, which the kernel chooses and nobody knows. */
+static void qualifier_0_is_refused(void)
+{
+	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+	struct api_end end;
+
+	api_open();
+	api_end_make(&end, NULL);
+	CHECK_DAT(dat_psp_create(api.ia, 0, api_evd(8, DAT_EVD_CR_FLAG), DAT_PSP_CONSUMER_FLAG, &psp),
+		  DAT_CONN_QUAL_UNAVAILABLE);
+	CHECK(psp == DAT_HANDLE_NULL);
+	CHECK_DAT(api_connect(end.ep, 0), DAT_INVALID_PARAMETER);
+	API_STATE(end.ep, DAT_EP_STATE_UNCONNECTED);
+}
+
+/* The guest's networks have 24 bits. Over rxe the request would go to all of it, and be answered by nobody. */
+static void broadcast_address_of_a_network_is_refused_at_once(void)
+{
+	struct sockaddr_in to;
+	struct api_end end;
+
+	api_open();
+	memcpy(&to, api_address(), sizeof(to));
+	to.sin_addr.s_addr |= htonl(0xff);
+	api_end_make(&end, NULL);
+	CHECK_DAT(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&to, 4711, api_patience(), 0, NULL,
+				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		  DAT_INVALID_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED);
+	API_STATE(end.ep, DAT_EP_STATE_UNCONNECTED);
+}
+
+/* ------------------------------------------------------------------ iWARP */
+
+/* librdmacm asks a device once, as long as somebody uses it. */
+static void hold_device(void)
+{
+	struct rdma_event_channel *channel;
+	struct sockaddr_in at;
+	struct rdma_cm_id *id;
+
+	api_open();
+	memcpy(&at, api_address(), sizeof(at));
+	at.sin_port = 0;
+	REQUIRE((channel = rdma_create_event_channel()) != NULL);
+	REQUIRE_EQ_INT(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+	REQUIRE_EQ_INT(rdma_bind_addr(id, (struct sockaddr *)&at), 0);
+	api_close();
+}
+
+/*
+ * The numbers of reads have 8 bits on the wire, of which the largest means "what the device can". What is
+ * left of 1000 in 8 bits is more than this device can, and librdmacm refuses it.
+ */
+static void device_may_have_more_reads_than_a_request_can_ask_for(void)
+{
+	struct api_pair pair;
+	struct api_end plain;
+	DAT_EP_PARAM param;
+
+	hold_device();
+	atomic_store(&twist.reads, 1000);
+	api_open();
+	CHECK_EQ_INT(api.attr.max_rdma_read_per_ep_in, 1000);
+	api_end_make(&plain, NULL);
+	REQUIRE_DAT(dat_ep_query(plain.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	param.ep_attr.max_rdma_read_in = param.ep_attr.max_rdma_read_out = 1000;
+	my.buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, &param.ep_attr);
+	api_pair_works(&pair, &my.buf);
+}
+
+static void accept_alone(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL qual, const struct api_end *end,
+			 int answers)
+{
+	struct api_end other;
+
+	api_end_make(&other, NULL);
+	REQUIRE_DAT(api_connect(other.ep, qual), DAT_SUCCESS);
+	atomic_store(&twist.accepts, 0);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end->ep, 0, NULL), DAT_SUCCESS);
+	CHECK_EQ_INT(atomic_load(&twist.accepts), answers);
+	API_CONN(end->connect, end->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/*
+ * An endpoint of its own receives is answered for when the first of them is posted. Whose receives are shared
+ * has those that others have posted, or will, and no post of its own to wait for.
+ */
+static void only_an_endpoint_of_its_own_receives_is_accepted_late(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1,
+			      .low_watermark = DAT_SRQ_LW_DEFAULT };
+	DAT_EP_ATTR with = { 0 };
+	struct api_end plain, shared;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_SRQ_HANDLE srq;
+	DAT_CONN_QUAL qual;
+
+	api_open();
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	api_end_make(&plain, NULL);
+	accept_alone(cr_evd, qual, &plain, 0);
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
+	api_end_make_shared(&shared, srq, &with);
+	accept_alone(cr_evd, qual, &shared, 1);
+}
+
+static const struct check_test iw_tests[] = {
+	CHECK_TEST(device_may_have_more_reads_than_a_request_can_ask_for),
+	CHECK_TEST(only_an_endpoint_of_its_own_receives_is_accepted_late),
+	CHECK_END
+};
+
+static const struct check_test all_tests[] = {
+	CHECK_TEST(limits_are_those_of_the_device),
+	CHECK_TEST(queue_that_fails_is_told_of),
+	CHECK_TEST(qualifiers_that_meet_at_one_port_are_in_use),
+	CHECK_TEST(qualifier_0_is_refused),
+	CHECK_TEST(broadcast_address_of_a_network_is_refused_at_once),
+	CHECK_END
+};
+
+static void forget_switches(void)
+{
+	atomic_store(&twist.reads, 0);
+	atomic_store(&twist.tells, 0);
+	api_close();
+}
+
+static const struct check_suite iw_bounds = {
+	.name = "iw bound",
+	.teardown = forget_switches,
+	.tests = iw_tests,
+};
+
+static const struct check_suite all_bounds = {
+	.name = "any bound",
+	.teardown = forget_switches,
+	.tests = all_tests,
+};
+
+CHECK_SUITES(&iw_bounds, &all_bounds);

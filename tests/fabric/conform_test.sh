@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# datconform, the whole of it, over rxe and over siw, as one TAP stream. In one guest.
+# conform_test.sh [GLOB...] runs the clauses whose id or function is like that.
+# shellcheck source-path=SCRIPTDIR
+set -u
+. "${0%/*}/joined.sh"
+
+only=()
+for glob; do
+	only+=(--only "$glob")
+done
+
+# judged ADAPTER KIND: each line named after the kind. In a guest an event may take longer than elsewhere.
+judged()
+{
+	./datconform --ia "$1" --patience 20 --tap "${only[@]}" | sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $2: /"
+	[ "${PIPESTATUS[0]}" -le 1 ] || printf '1..1\nnot ok - %s: datconform comes to its end\n' "$2"
+}
+
+{
+	judged ib-rxe0 rxe
+	judged iwarp-siw0 siw
+} | joined

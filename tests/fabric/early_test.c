@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A message that is there before the program hears of its connection. Runs in a guest of the lab, over the adapter
+ * that OPENDAT_TEST_IA names.
+ *
+ * libdatp's function is called by way of the one below, which the program itself defines.
+ */
+#include <datp/provider.h>
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "api.h"
+
+static struct api_end active, passive;
+static _Atomic(void *) held; /* the endpoint whose service thread goes on only when the program has looked */
+static _Atomic bool looking, looked;
+static pid_t program;
+
+/* ESTABLISHED is queued, and nothing else happens until the program has looked for more, or waits to. */
+bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	bool (*real)(struct datp_ep *, const void *, uint32_t), fresh;
+
+	*(void **)&real = dlsym(dlopen("libdatp.so.0", RTLD_LAZY | RTLD_NOLOAD),
+				"datp_cm_established");
+	fresh = real(ep, pdata, pdata_len);
+	while (atomic_load(&held) == ep && !atomic_load(&looked) &&
+	       !(atomic_load(&looking) && check_sleeps(program)) && check_now_ms() < until)
+		check_nap();
+	return fresh;
+}
+
+static void message_is_there_as_soon_as_its_connection_is(void)
+{
+	struct api_buf buf;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_CONN_QUAL qual;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	api_open();
+	if (api_declares("accept", "unconfirmed"))
+		check_skip("the device's connections are not confirmed");
+	program = gettid();
+	api_end_make(&active, NULL);
+	api_end_make(&passive, NULL);
+	buf = api_buf(128, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	atomic_store(&held, passive.ep);
+	REQUIRE_DAT(api_recv(passive.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(active.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), passive.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(active.connect, active.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	REQUIRE_DAT(api_send(active.ep, &buf, 64, 64, 2, 0), DAT_SUCCESS);
+	/* the passive side's device has it then */
+	API_DTO(active.request, active.ep, 2, DAT_DTO_SUCCESS, 64);
+	/* no look at the endpoint, which might wait */
+	API_EVENT(passive.connect, &event);
+	atomic_store(&looking, true);
+	CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	ret = dat_evd_dequeue(passive.recv, &event);
+	atomic_store(&looked, true);
+	REQUIRE_DAT(ret, DAT_SUCCESS);
+	CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, 1);
+}
+
+static const struct check_test tests[] = { CHECK_TEST(message_is_there_as_soon_as_its_connection_is),
+					   CHECK_END };
+
+static const struct check_suite early = { .name = "early", .teardown = api_close, .tests = tests };
+
+CHECK_SUITES(&early);

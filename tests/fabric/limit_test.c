@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an endpoint's queues take at most, and what then comes out of them at once. Invariant of the
+ * providers: a CQ has room for all that a queue pair can complete. Runs in a guest of the lab, over the
+ * adapter that OPENDAT_TEST_IA names.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "api.h"
+#include "twist.h"
+
+#define READS 1000
+#define USUAL 1024 /* requests of an endpoint whose program asks for no number of its own */
+#define PIECE (1 << 20) /* long enough: most of the reads are still to come when the last one is posted */
+
+static struct api_buf from, to;
+static struct api_pair pair;
+
+/* Attributes for `requests` reads of so many segments. */
+static DAT_EP_ATTR reads_of(DAT_COUNT requests, DAT_COUNT segments)
+{
+	DAT_EP_PARAM param;
+	struct api_end plain;
+
+	api_end_make(&plain, NULL);
+	REQUIRE_DAT(dat_ep_query(plain.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	api_end_free(&plain);
+	param.ep_attr.max_request_dtos = requests;
+	param.ep_attr.max_rdma_read_iov = segments;
+	return param.ep_attr;
+}
+
+static DAT_COUNT segments_of_a_read(void)
+{
+	return api.attr.max_iov_segments_per_rdma_read < 6 ? api.attr.max_iov_segments_per_rdma_read
+							    : 6;
+}
+
+static void post_read(const struct api_end *end, DAT_COUNT segments, uint64_t cookie)
+{
+	DAT_RMR_TRIPLET remote = api_target(&from, 0, (size_t)segments * PIECE);
+	DAT_LMR_TRIPLET iov[8];
+
+	for (DAT_COUNT i = 0; i < segments; i++)
+		iov[i] = api_seg(&to, (size_t)i * PIECE, PIECE);
+	REQUIRE_DAT(dat_ep_post_rdma_read(end->ep, segments, iov, api_cookie(cookie), &remote,
+					  DAT_COMPLETION_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+}
+
+/* So many completions, in order; from the first that is flushed on all are. */
+static uint64_t take_reads(const struct api_end *end, DAT_COUNT segments, uint64_t count)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	uint64_t done = 0;
+	DAT_EVENT event;
+
+	for (uint64_t i = 0; i < count; i++) {
+		API_EVENT(end->request, &event);
+		dto = &event.event_data.dto_completion_event_data;
+		REQUIRE_EQ_INT(event.event_number, DAT_DTO_COMPLETION_EVENT);
+		CHECK_EQ_INT(dto->user_cookie.as_64, i);
+		if (dto->status == DAT_DTO_SUCCESS) {
+			CHECK_EQ_INT(done++, i);
+			CHECK_EQ_INT(dto->transfered_length, (DAT_VLEN)segments * PIECE);
+		} else {
+			CHECK_EQ_INT(dto->status, DAT_DTO_ERR_FLUSHED);
+		}
+	}
+	return done;
+}
+
+/* An endpoint's reads, of which most are still to come when the connection ends. */
+static void post_reads_and_end(const DAT_EP_ATTR *attr)
+{
+	uint64_t done, reads;
+	DAT_EP_PARAM param;
+	DAT_COUNT segments;
+
+	from = api_buf(8 * PIECE, DAT_MEM_PRIV_ALL_FLAG);
+	to = api_buf(8 * PIECE, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, attr);
+	REQUIRE_DAT(dat_ep_query(pair.a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	reads = (uint64_t)param.ep_attr.max_request_dtos;
+	segments = param.ep_attr.max_rdma_read_iov;
+	for (uint64_t i = 0; i < reads; i++)
+		post_read(&pair.a, segments, i);
+	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	done = take_reads(&pair.a, segments, reads);
+	CHECK(done < reads / 2);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	/* a CQ without room is an error of the whole adapter */
+	API_QUIET(api.async);
+}
+
+/*
+ * A read may be done in pieces, of which the last alone tells of a success. Of a connection that ends the
+ * device flushes each of them.
+ */
+static void all_reads_of_an_endpoint_may_be_flushed(void)
+{
+	DAT_EP_ATTR attr;
+
+	api_open();
+	attr = reads_of(READS, segments_of_a_read());
+	post_reads_and_end(&attr);
+	REQUIRE_DAT(dat_ep_reset(pair.a.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+	api_pair_connect(&pair);
+	api_pair_works(&pair, &to);
+	API_EMPTY(api.async);
+}
+
+static bool over_iwarp(void)
+{
+	return api_declares("transport", "iWARP");
+}
+
+/* More than would fit with reads of as many segments as there may be. */
+static void endpoint_takes_all_the_reads_that_it_shows(void)
+{
+	DAT_EP_ATTR attr = { 0 };
+
+	api_open();
+	if (!over_iwarp())
+		check_skip("the device does each read at once");
+	attr.max_request_dtos = api.attr.max_dto_per_ep / segments_of_a_read() + 100;
+	post_reads_and_end(&attr);
+}
+
+/* ------------------------------------------------------------------ pieces */
+
+/* As if this device took two segments at once, where it takes more. siw takes one. */
+static void read_goes_in_as_few_pieces_as_the_device_can(void)
+{
+	const DAT_COUNT segments = 5;
+
+	api_open();
+	if (!over_iwarp()) {
+		api_close();
+		atomic_store(&twist.read_sge, 2);
+		api_open();
+	}
+	from = api_buf((size_t)segments * PIECE, DAT_MEM_PRIV_ALL_FLAG);
+	to = api_buf((size_t)segments * PIECE, DAT_MEM_PRIV_ALL_FLAG);
+	api_fill(from.mem, from.size, 7);
+	api_pair_make(&pair, NULL);
+	post_read(&pair.a, segments, 1);
+	CHECK_EQ_INT(twist_here.chain, over_iwarp() ? 5 : 3);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, (DAT_VLEN)segments * PIECE);
+	CHECK_EQ_INT(api_mismatch(to.mem, to.size, 7), -1);
+	API_EMPTY(pair.a.request);
+}
+
+/*
+ * What the device has of a read cannot be taken back: so the program has to hear when its memory is its own
+ * again. Only the end of the connection tells that.
+ */
+static void part_of_a_read_is_taken(int driver_says)
+{
+	const DAT_COUNT segments = 5;
+	uint64_t first;
+
+	REQUIRE_DAT(api_recv(pair.b.ep, &to, 0, 64, 1), DAT_SUCCESS);
+	post_read(&pair.a, segments, 0);
+	twist_here.takes = 2;
+	twist_here.says = driver_says;
+	post_read(&pair.a, segments, 1);
+	CHECK_EQ_INT(twist_here.takes, 0);
+	CHECK_DAT(api_send(pair.a.ep, &from, 0, 64, 2, 0), DAT_SUCCESS);
+	first = take_reads(&pair.a, segments, 3);
+	CHECK(first <= 1);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	api_fill(to.mem, to.size, 9);
+	API_QUIET(pair.a.request);
+	CHECK_EQ_INT(api_mismatch(to.mem, to.size, 9), -1);
+	REQUIRE_DAT(dat_ep_reset(pair.a.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+	api_pair_connect(&pair);
+	api_pair_works(&pair, &to);
+}
+
+static void read_that_the_device_takes_a_part_of_is_flushed(void)
+{
+	atomic_store(&twist.read_sge, 1);
+	api_open();
+	from = api_buf(5 * PIECE, DAT_MEM_PRIV_ALL_FLAG);
+	to = api_buf(5 * PIECE, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	part_of_a_read_is_taken(ENOMEM);
+	/* as libsiw does */
+	part_of_a_read_is_taken(0);
+}
+
+/* ------------------------------------------------------------------ what does not go together */
+
+/* A device of few places, which reads into two segments at a time. */
+static DAT_COUNT few_places(void)
+{
+	atomic_store(&twist.places, 1500);
+	atomic_store(&twist.read_sge, 2);
+	api_open();
+	return api.attr.max_dto_per_ep;
+}
+
+/* An endpoint of such attributes, or the refusal. */
+static DAT_RETURN end_of(const DAT_EP_ATTR *attr, struct api_end *end)
+{
+	DAT_EP_PARAM param;
+
+	api_end_make(end, NULL);
+	REQUIRE_DAT(dat_ep_query(end->ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	param.ep_attr.max_request_dtos = attr->max_request_dtos;
+	param.ep_attr.max_rdma_read_iov = attr->max_rdma_read_iov;
+	return dat_ep_modify(end->ep,
+			     DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS |
+				     DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IOV,
+			     &param);
+}
+
+static void shows(const struct api_end *end, DAT_COUNT requests, DAT_COUNT segments)
+{
+	DAT_EP_PARAM param;
+
+	REQUIRE_DAT(dat_ep_query(end->ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(param.ep_attr.max_request_dtos, requests);
+	CHECK_EQ_INT(param.ep_attr.max_rdma_read_iov, segments);
+}
+
+/* Made so, and made otherwise and then modified. */
+static void becomes(DAT_COUNT requests, DAT_COUNT segments, DAT_COUNT shown, DAT_COUNT shown_segments)
+{
+	const DAT_EP_ATTR attr = { .max_request_dtos = requests, .max_rdma_read_iov = segments };
+	struct api_end made, modified;
+
+	api_end_make(&made, &attr);
+	shows(&made, shown, shown_segments);
+	CHECK_DAT(end_of(&attr, &modified), DAT_SUCCESS);
+	shows(&modified, shown, shown_segments);
+	api_end_free(&made);
+	api_end_free(&modified);
+}
+
+static void refused(DAT_COUNT requests, DAT_COUNT segments)
+{
+	const DAT_EP_ATTR attr = { .max_request_dtos = requests, .max_rdma_read_iov = segments };
+	struct api_end modified;
+	DAT_EP_HANDLE ep;
+	DAT_EP_PARAM param;
+
+	CHECK_DAT(end_of(&attr, &modified), DAT_INVALID_PARAMETER);
+	REQUIRE_DAT(dat_ep_query(modified.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK(param.ep_attr.max_request_dtos != requests);
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, modified.recv, modified.request, modified.connect,
+				&attr, &ep),
+		  DAT_INVALID_PARAMETER);
+	api_end_free(&modified);
+}
+
+/* A read of five segments is three of the device's. */
+static void requests_that_the_device_has_no_room_for_are_refused(void)
+{
+	DAT_COUNT most = few_places();
+
+	becomes(most, 2, most, 2);
+	refused(most, 3);
+	becomes(most / 3, 5, most / 3, 5);
+	becomes(most / 3, 6, most / 3, 6);
+	refused(most / 3 + 1, 5);
+	refused(most + 1, 1);
+}
+
+/* Of both the segments give way first. */
+static void what_a_program_leaves_open_is_chosen_so_that_it_fits(void)
+{
+	DAT_COUNT most = few_places();
+	struct api_end end;
+
+	api_end_make(&end, NULL);
+	shows(&end, USUAL, 2);
+	api_end_free(&end);
+	becomes(0, 0, USUAL, 2);
+	becomes(most, 0, most, 2);
+	becomes(most / 2, 0, most / 2, 4);
+	becomes(0, 2, USUAL, 2);
+	becomes(0, 5, most / 3, 5);
+	atomic_store(&twist.places, 0);
+	api_close();
+	/* plenty: nothing gives way */
+	api_open();
+	becomes(100, 6, 100, 6);
+	becomes(0, 3, USUAL, 3);
+}
+
+static void forget_switches(void)
+{
+	atomic_store(&twist.places, 0);
+	atomic_store(&twist.read_sge, 0);
+	api_close();
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(all_reads_of_an_endpoint_may_be_flushed),
+	CHECK_TEST(endpoint_takes_all_the_reads_that_it_shows),
+	CHECK_TEST(read_goes_in_as_few_pieces_as_the_device_can),
+	CHECK_TEST(read_that_the_device_takes_a_part_of_is_flushed),
+	CHECK_TEST(requests_that_the_device_has_no_room_for_are_refused),
+	CHECK_TEST(what_a_program_leaves_open_is_chosen_so_that_it_fits),
+	CHECK_END
+};
+
+static const struct check_suite limits = { .name = "limit", .teardown = forget_switches, .tests = tests };
+
+CHECK_SUITES(&limits);

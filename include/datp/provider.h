@@ -437,6 +437,11 @@ struct datp_completion {
 
 /* Bits of datp_ops.traits: how the transport behaves. */
 #define DATP_TRAIT_HW_FLUSH 1u /* flushes arrive by evd_poll; posts need no EP lock (verbs) */
+/*
+ * Messages come and go without the transport taking the SRQ lock: libdatp biases it to who posts receives,
+ * see <datp/bias.h>. Since SDK 0.3.
+ */
+#define DATP_TRAIT_SRQ_BIASED 2u
 
 struct datp_ops {
 	uint32_t needs;	 /* DATP_NEED_* */
@@ -503,7 +508,7 @@ struct datp_ops {
 
 	/*
 	 * Shared receive queues. Default: DATP_ERR_MODEL. srq_post_recv is called with the SRQ lock
-	 * held. When an endpoint takes a receive the transport says so with datp_srq_take() (SRQ
+	 * held. When an endpoint takes a receive the transport says so with datp_srq_take() (EP
 	 * lock). srq_query may first make progress, so that arrived messages count; -1: not known.
 	 * srq_set_lw/ep_set_watermark arm events, which the transport reports with
 	 * datp_srq_low()/datp_ep_high(). srq_resize: libdatp checked the counts.

@@ -52,10 +52,11 @@ DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
  */
 DATP_API void datp_post_full(struct datp_ep *ep);
 
-/* An endpoint takes a receive of its SRQ. SRQ lock held. */
+/* An endpoint takes a receive of its SRQ. EP lock held. */
 static inline void datp_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
 {
-	wqe->ep = ep;
+	/* relaxed: another endpoint may look whether it is the taker, and need not know who is */
+	__atomic_store_n(&wqe->ep, ep, __ATOMIC_RELAXED);
 	/* relaxed: a count, no more */
 	atomic_fetch_add_explicit(&ep->held, 1, memory_order_relaxed);
 }

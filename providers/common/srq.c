@@ -95,6 +95,15 @@ static enum datp_err attr_check(struct datp_ia *ia, int32_t max_recv_dtos, int32
 	return DATP_OK;
 }
 
+static void bias_begin(struct datp_srq *srq)
+{
+	struct srq_priv *priv = srq_priv(srq);
+
+	datp_bias_init(&priv->bias);
+	if (!(srq->obj.ia->ops->traits & DATP_TRAIT_SRQ_BIASED))
+		datp_bias_fini(&priv->bias, &srq->lock);
+}
+
 enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz_handle, int32_t max_recv_dtos,
 			 int32_t max_recv_iov, int32_t low_watermark, struct datp_srq **out)
 {
@@ -118,6 +127,7 @@ enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz_handle, int32_t ma
 	store = store_alloc((uint32_t)max_recv_dtos);
 	if (!store)
 		goto release;
+	bias_begin(srq);
 	srq->pz = pz;
 	srq->max_recv_dtos = max_recv_dtos;
 	srq->max_recv_iov = max_recv_iov;
@@ -149,8 +159,10 @@ drop_pz:
 /* Of a retired SRQ, which has no endpoint. */
 static void srq_end(struct datp_srq *srq)
 {
-	struct srq_store *store = stores_take(srq);
+	struct srq_store *store;
 
+	datp_bias_fini(&srq_priv(srq)->bias, &srq->lock);
+	store = stores_take(srq);
 	srq->obj.ia->ops->srq_free(srq);
 	while (store) {
 		struct srq_store *next = store->next;
@@ -183,7 +195,8 @@ static enum datp_err post_locked(struct datp_srq *srq, const struct datp_sge *io
 	struct datp_wqe *wqe;
 	enum datp_err err;
 
-	collect_locked(srq);
+	if (!srq->free || srq->outstanding >= (uint32_t)srq->max_recv_dtos)
+		collect_locked(srq);
 	wqe = srq->free;
 	if (!wqe || srq->outstanding >= (uint32_t)srq->max_recv_dtos)
 		return DATP_ERR_CREDITS;
@@ -208,16 +221,18 @@ static enum datp_err post_locked(struct datp_srq *srq, const struct datp_sge *io
 enum datp_err srq_post_recv(struct datp_srq *srq, const struct datp_sge *iov, int n,
 			    DAT_CONTEXT cookie)
 {
+	struct srq_priv *priv = srq_priv(srq);
 	enum datp_err err;
 	uint64_t len;
+	bool biased;
 
 	if (n < 0 || n > srq->max_recv_iov)
 		return DATP_ERR_ARG2;
 	if ((n > 0 && !iov) || !datp_iov_length(iov, n, &len))
 		return DATP_ERR_ARG3;
-	datp_lock(&srq->lock);
+	biased = datp_bias_lock(&priv->bias, &srq->lock);
 	err = post_locked(srq, iov, n, cookie);
-	datp_unlock(&srq->lock);
+	datp_bias_unlock(&priv->bias, &srq->lock, biased);
 	return err;
 }
 
@@ -307,8 +322,8 @@ static struct datp_wqe *first_open_locked(struct datp_srq *srq, const struct dat
 		for (uint32_t i = 0; i < store->count; i++) {
 			struct datp_wqe *wqe = &store->wqes[i];
 
-			/* relaxed: done is written under the EP lock, which is held */
-			if (wqe->ep == ep &&
+			/* relaxed, both: what is of this endpoint is written under the EP lock, which is held */
+			if (__atomic_load_n(&wqe->ep, __ATOMIC_RELAXED) == ep &&
 			    atomic_load_explicit(&wqe->done, memory_order_relaxed) ==
 				    DATP_WQE_OPEN &&
 			    (!first || (int32_t)(wqe->seq - first->seq) < 0))

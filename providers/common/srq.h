@@ -5,6 +5,8 @@
 #ifndef SRQ_H
 #define SRQ_H
 
+#include <datp/bias.h>
+
 #include "core.h"
 
 struct srq_store {
@@ -14,6 +16,7 @@ struct srq_store {
 };
 
 struct srq_priv {
+	struct datp_bias bias;		/* of the SRQ lock; never granted but with DATP_TRAIT_SRQ_BIASED */
 	struct srq_store *stores;	/* SRQ lock */
 	uint32_t elements;		/* in all stores (SRQ lock) */
 	uint32_t posts;			/* ever (SRQ lock) */

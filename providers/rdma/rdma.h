@@ -23,7 +23,7 @@
 /* requests of our own on a send queue: those, a greeting, a drain's marker */
 #define RDMA_SPARE_WR	  (RDMA_KNOCKS + 2)
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
-#define RDMA_BUCKETS	  4096 /* of queue pairs */
+#define RDMA_TAKERS	  4096 /* buckets of endpoints with an SRQ */
 #define RDMA_MR_BUCKETS	  65536
 #define RDMA_REJECT_BYTES 4
 #define RDMA_TRAILER	  4 /* bytes behind padded private data */
@@ -116,6 +116,8 @@ struct rdma_cqset {
 	_Atomic bool solicited; /* what is polled next may have been solicited */
 	bool queued; /* this poll has queued an event: what follows goes behind it (poll lock) */
 	uint32_t drains;	/* endpoints that wait for their last request (poll lock) */
+	/* endpoints with an SRQ that receive here, by queue pair number; NULL: none so far (poll lock) */
+	struct rdma_ep **takers;
 };
 
 struct rdma_evd {
@@ -269,7 +271,8 @@ struct rdma_ep {
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 	uint32_t qpn; /* 0: none. Completions of other numbers are of the past (EP lock) */
-	struct rdma_ep *next; /* in the table of queue pairs (IA's qp_lock) */
+	struct rdma_ep *next, **prev; /* in the IA's list (its qp_lock) */
+	struct rdma_ep *next_taker;   /* in its bucket of recv_set->takers (that one's poll lock) */
 	struct rdma_cq *send_cq, *recv_cq;
 	struct rdma_cqset *send_set, *recv_set;
 	uint32_t send_need, recv_need; /* entries of those: what the queue pair can complete */
@@ -368,7 +371,7 @@ struct rdma_ia {
 	struct rdma_cqset sink;
 	_Atomic uint32_t sink_lock;
 	_Atomic uint32_t qp_lock; /* a leaf */
-	struct rdma_ep **qps;	  /* by number */
+	struct rdma_ep *eps;	  /* that have a queue pair (qp_lock) */
 	_Atomic(struct rdma_lmr *) *lmrs; /* by context (written under mr_lock) */
 	DAT_NAMED_ATTR named[12];
 	int named_count;
@@ -397,6 +400,7 @@ static inline struct rdma_evd *rdma_evd(struct datp_evd *evd)
 
 /* The sizes of the objects and every op but ia_open: those of all verbs providers. */
 #define RDMA_OPS                                                                                   \
+	.traits = DATP_TRAIT_SRQ_BIASED,                                                           \
 	.ia_size = sizeof(struct rdma_ia), .pz_size = sizeof(struct rdma_pz),                      \
 	.evd_size = sizeof(struct rdma_evd), .ep_size = sizeof(struct rdma_ep),                    \
 	.lmr_size = sizeof(struct rdma_lmr), .rmr_size = sizeof(struct rdma_rmr),                  \
@@ -601,8 +605,6 @@ void rdma_qp_stop(struct rdma_ep *ep);
 void rdma_qp_stop_locked(struct rdma_ep *ep);
 /* The device says that it has found an error: takes the receive that tells of it. No lock held. */
 void rdma_qp_failed(struct rdma_ep *ep);
-/* The endpoint with this queue pair, or NULL. */
-struct rdma_ep *rdma_qp_find(struct rdma_ia *ia, uint32_t qpn);
 
 /* ------------------------------------------------------------------ rdma_mr.c, rdma_mw.c, rdma_srq.c */
 
@@ -658,6 +660,11 @@ void rdma_srq_free(struct datp_srq *srq);
 /* As rdma_cqset_reserve, for what an endpoint of it receives; undone by the release with the same set. */
 enum datp_err rdma_srq_reserve(struct datp_srq *srq, struct rdma_cqset *set, struct rdma_cq **cq);
 void rdma_srq_release(struct datp_srq *srq, struct rdma_cqset *set);
+/* An endpoint with an SRQ has got a queue pair, or has lost it; between a reserve and the release. No lock held. */
+void rdma_taker_add(struct rdma_ep *ep);
+void rdma_taker_remove(struct rdma_ep *ep);
+/* Which of those that receive here has this queue pair; NULL: none. Poll lock. */
+struct rdma_ep *rdma_taker_find_locked(const struct rdma_cqset *set, uint32_t qpn);
 
 /* ------------------------------------------------------------------ rdma_cm.c, rdma_conn.c */
 

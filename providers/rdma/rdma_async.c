@@ -7,13 +7,11 @@
 
 static void break_all(struct rdma_ia *ia)
 {
-	for (uint32_t i = 0; i < RDMA_BUCKETS; i++) {
-		datp_lock(&ia->qp_lock);
-		/* datp_ep_call takes no lock that comes before this one, and runs nothing */
-		for (struct rdma_ep *ep = ia->qps[i]; ep; ep = ep->next)
-			rdma_ep_break(ep);
-		datp_unlock(&ia->qp_lock);
-	}
+	datp_lock(&ia->qp_lock);
+	/* datp_ep_call takes no lock that comes before this one, and runs nothing */
+	for (struct rdma_ep *ep = ia->eps; ep; ep = ep->next)
+		rdma_ep_break(ep);
+	datp_unlock(&ia->qp_lock);
 }
 
 void rdma_device_lost(struct rdma_ia *ia)

@@ -270,6 +270,7 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 {
 	struct rdma_cq cq[RDMA_CQ_MAX];
 	struct datp_watch *watch;
+	struct rdma_ep **takers;
 	struct rdma_cancel own;
 	uint32_t count;
 
@@ -288,7 +289,10 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 	memcpy(cq, set->cq, count * sizeof(*cq));
 	memset(set->cq, 0, count * sizeof(*cq));
 	set->count = 0;
+	takers = set->takers;
+	set->takers = NULL;
 	datp_unlock(set->poll_lock);
+	free(takers);
 	while (count)
 		if (ibv_destroy_cq(cq[--count].cq))
 			datp_log(1, "%s: cannot free a completion queue: %s", set->ia->base.name,

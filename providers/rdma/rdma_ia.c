@@ -70,10 +70,9 @@ static bool windows_work(struct rdma_ia *ia)
 
 static enum datp_err open_tables(struct rdma_ia *ia)
 {
-	ia->qps = calloc(RDMA_BUCKETS, sizeof(*ia->qps));
 	ia->lmrs = calloc(RDMA_MR_BUCKETS, sizeof(*ia->lmrs)); /* sparse: untouched pages cost nothing */
 	ia->pd = ibv_alloc_pd(ia->verbs);
-	if (!ia->qps || !ia->lmrs || !ia->pd)
+	if (!ia->lmrs || !ia->pd)
 		return DATP_ERR_MEMORY;
 	ia->windows = windows_work(ia);
 	ia->greets = ia->kind->greets && ia->kind->greets(ia);
@@ -165,7 +164,6 @@ void rdma_ia_close(struct datp_ia *base)
 		rdma_device_close(ia);
 	if (ia->channel)
 		rdma_channel_put(ia->channel);
-	free(ia->qps);
 	free(ia->lmrs);
 	pthread_cond_destroy(&ia->idle);
 	pthread_mutex_destroy(&ia->cq_lock);

@@ -268,25 +268,13 @@ static void greeted(struct rdma_ep *ep, const struct ibv_wc *wc)
 	datp_unlock(&ep->base.lock);
 }
 
-/* Which endpoint took a receive of an SRQ. */
-static struct rdma_ep *srq_taker(struct rdma_ia *ia, struct datp_wqe *wqe, uint32_t qpn)
-{
-	struct rdma_ep *ep = rdma_qp_find(ia, qpn);
-
-	if (!ep || !ep->base.srq)
-		return NULL;
-	datp_lock(&ep->base.srq->lock);
-	datp_srq_take(wqe, &ep->base);
-	datp_unlock(&ep->base.srq->lock);
-	return ep;
-}
-
+/* Poll lock. */
 static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct datp_completion *out)
 {
 	void *about = (void *)(uintptr_t)(wc->wr_id & ~(uint64_t)RDMA_ID_MASK);
+	bool filled = false, taken = false, biased;
 	struct datp_wqe *wqe = about;
 	struct rdma_ep *ep;
-	bool filled = false, biased;
 
 	switch (wc->wr_id & RDMA_ID_MASK) {
 	case RDMA_ID_DRAIN:
@@ -299,7 +287,8 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 		/* it tells of itself only if it failed, and then so does all that comes after it */
 		return false;
 	case RDMA_ID_SRQ:
-		ep = srq_taker(set->ia, wqe, wc->qp_num);
+		ep = rdma_taker_find_locked(set, wc->qp_num);
+		taken = true;
 		break;
 	default:
 		/* whoever posted it wrote that before the device had the request: the CQ tells of it later */
@@ -310,8 +299,11 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	biased = datp_bias_lock(&ep->bias, &ep->base.lock);
 	/* relaxed: written under the EP lock */
 	if (ep->qpn == wc->qp_num &&
-	    atomic_load_explicit(&wqe->done, memory_order_relaxed) == DATP_WQE_OPEN)
+	    atomic_load_explicit(&wqe->done, memory_order_relaxed) == DATP_WQE_OPEN) {
+		if (taken)
+			datp_srq_take(wqe, &ep->base);
 		filled = complete_locked(set, ep, wqe, wc, out);
+	}
 	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
 	return filled;
 }

@@ -9,43 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ by number */
-
-static struct rdma_ep **bucket_of(struct rdma_ia *ia, uint32_t qpn)
-{
-	return &ia->qps[qpn % RDMA_BUCKETS];
-}
-
-struct rdma_ep *rdma_qp_find(struct rdma_ia *ia, uint32_t qpn)
-{
-	struct rdma_ep *ep;
-
-	datp_lock(&ia->qp_lock);
-	for (ep = *bucket_of(ia, qpn); ep && ep->qpn != qpn;)
-		ep = ep->next;
-	datp_unlock(&ia->qp_lock);
-	return ep;
-}
+/* ------------------------------------------------------------------ who has one */
 
 static void qp_list(struct rdma_ia *ia, struct rdma_ep *ep)
 {
-	struct rdma_ep **bucket = bucket_of(ia, ep->qpn);
-
 	datp_lock(&ia->qp_lock);
-	ep->next = *bucket;
-	*bucket = ep;
+	ep->next = ia->eps;
+	ep->prev = &ia->eps;
+	if (ep->next)
+		ep->next->prev = &ep->next;
+	ia->eps = ep;
 	datp_unlock(&ia->qp_lock);
+	if (ep->base.srq)
+		rdma_taker_add(ep);
 }
 
 static void qp_unlist(struct rdma_ia *ia, struct rdma_ep *ep)
 {
-	struct rdma_ep **at = bucket_of(ia, ep->qpn);
-
+	if (ep->base.srq)
+		rdma_taker_remove(ep);
 	datp_lock(&ia->qp_lock);
-	while (*at && *at != ep)
-		at = &(*at)->next;
-	if (*at)
-		*at = ep->next;
+	*ep->prev = ep->next;
+	if (ep->next)
+		ep->next->prev = ep->prev;
 	datp_unlock(&ia->qp_lock);
 }
 

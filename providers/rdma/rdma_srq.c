@@ -25,6 +25,65 @@ static uint32_t with_room_in_a_cq(const struct rdma_ia *ia, uint32_t given)
 	return given < most ? given : most;
 }
 
+/* ------------------------------------------------------------------ who has taken a receive */
+
+/*
+ * A completion names the queue pair that took the receive. It is looked up in a table of the EVD itself,
+ * whose poll lock is held then: so no other lock is needed, and the endpoint stays while it is looked at.
+ */
+static struct rdma_ep **takers_bucket_locked(const struct rdma_cqset *set, uint32_t qpn)
+{
+	return &set->takers[qpn % RDMA_TAKERS];
+}
+
+static bool takers_make(struct rdma_cqset *set)
+{
+	struct rdma_ep **takers = calloc(RDMA_TAKERS, sizeof(*takers)), **spare = takers;
+	bool made;
+
+	datp_lock(set->poll_lock);
+	if (!set->takers) {
+		set->takers = takers;
+		spare = NULL;
+	}
+	made = set->takers != NULL;
+	datp_unlock(set->poll_lock);
+	free(spare);
+	return made;
+}
+
+void rdma_taker_add(struct rdma_ep *ep)
+{
+	struct rdma_ep **bucket;
+
+	datp_lock(ep->recv_set->poll_lock);
+	bucket = takers_bucket_locked(ep->recv_set, ep->qpn);
+	ep->next_taker = *bucket;
+	*bucket = ep;
+	datp_unlock(ep->recv_set->poll_lock);
+}
+
+void rdma_taker_remove(struct rdma_ep *ep)
+{
+	struct rdma_ep **at;
+
+	datp_lock(ep->recv_set->poll_lock);
+	at = takers_bucket_locked(ep->recv_set, ep->qpn);
+	while (*at != ep)
+		at = &(*at)->next_taker;
+	*at = ep->next_taker;
+	datp_unlock(ep->recv_set->poll_lock);
+}
+
+struct rdma_ep *rdma_taker_find_locked(const struct rdma_cqset *set, uint32_t qpn)
+{
+	struct rdma_ep *ep = set->takers ? *takers_bucket_locked(set, qpn) : NULL;
+
+	while (ep && ep->qpn != qpn)
+		ep = ep->next_taker;
+	return ep;
+}
+
 /* ------------------------------------------------------------------ room in the CQs */
 
 /*
@@ -46,9 +105,12 @@ static struct rdma_share *share_of(struct rdma_srq *srq, const struct rdma_cqset
 
 static enum datp_err share_make(struct rdma_srq *srq, struct rdma_cqset *set)
 {
-	struct rdma_share *share = calloc(1, sizeof(*share));
+	struct rdma_share *share;
 	enum datp_err err;
 
+	if (!takers_make(set))
+		return DATP_ERR_MEMORY;
+	share = calloc(1, sizeof(*share));
 	if (!share)
 		return DATP_ERR_MEMORY;
 	share->set = set;

@@ -3,6 +3,9 @@
  * Shared receive queues: posting, taking, counting, watermarks, resize, and what an endpoint's end
  * leaves.
  */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "api.h"
@@ -599,6 +602,70 @@ static void hard_watermark_breaks_the_connection(void)
 	API_EMPTY(api.async);
 }
 
+/* One thread posts all the time, the other now and then; and it is the other that takes what comes. */
+#define MESSAGES  600
+#define SOMETIMES 10
+
+static _Atomic int posted, taken;
+
+static void post_one(int n)
+{
+	CHECK_DAT(post((uint64_t)n, 64), DAT_SUCCESS);
+	atomic_fetch_add(&posted, 1);
+}
+
+/* It leaves room for one of the other thread's. */
+static void *posts_most(void *arg)
+{
+	(void)arg;
+	for (int n = 0; n < MESSAGES; n++) {
+		if (n % SOMETIMES == 0)
+			continue;
+		while (atomic_load(&posted) - atomic_load(&taken) >= DEPTH - 1)
+			sched_yield();
+		post_one(n);
+	}
+	return NULL;
+}
+
+static uint64_t take(int i, uint64_t sent)
+{
+	DAT_EVENT event;
+
+	API_DTO(links[i].from.request, links[i].from.ep, sent, DAT_DTO_SUCCESS, 16);
+	API_EVENT(links[i].to.recv, &event);
+	REQUIRE(event.event_number == DAT_DTO_COMPLETION_EVENT);
+	REQUIRE(event.event_data.dto_completion_event_data.ep_handle == links[i].to.ep);
+	REQUIRE_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	return event.event_data.dto_completion_event_data.user_cookie.as_64;
+}
+
+static void two_threads_post_what_one_of_them_takes(void)
+{
+	static bool seen[MESSAGES];
+	pthread_t thread;
+	uint64_t cookie;
+
+	memset(seen, 0, sizeof(seen));
+	atomic_store(&posted, 0);
+	links_make(2);
+	REQUIRE(pthread_create(&thread, NULL, posts_most, NULL) == 0);
+	for (int n = 0; n < MESSAGES; n++) {
+		if (n % SOMETIMES == 0)
+			post_one(n);
+		CHECK_SOON(atomic_load(&posted) > n);
+		REQUIRE_DAT(api_send(links[n & 1].from.ep, &buf, 512 * 1024, 16, (uint64_t)n, 0), DAT_SUCCESS);
+		cookie = take(n & 1, (uint64_t)n);
+		REQUIRE(cookie < MESSAGES && !seen[cookie]);
+		seen[cookie] = true;
+		atomic_fetch_add(&taken, 1);
+	}
+	pthread_join(thread, NULL);
+	want_counts(0, 0);
+	API_EMPTY(links[0].to.recv);
+	API_EMPTY(links[1].to.recv);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(query_tells_what_it_was_made_with),
 	CHECK_TEST(create_refuses_bad_arguments),
@@ -613,6 +680,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(endpoint_of_a_queue_posts_no_receives_of_its_own),
 	CHECK_TEST(create_of_an_endpoint_needs_attributes_and_ignores_the_recv_iov),
 	CHECK_TEST(many_endpoints_share_a_long_queue_and_one_evd),
+	CHECK_TEST(two_threads_post_what_one_of_them_takes),
 	CHECK_TEST(free_is_refused_while_an_endpoint_is_associated),
 	CHECK_TEST(end_of_an_endpoint_leaves_the_buffers_to_the_others),
 	CHECK_TEST(unconnected_endpoint_takes_nothing),

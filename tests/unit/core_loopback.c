@@ -168,6 +168,8 @@ static void lo_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 	attr->srq_supported = attr->srq_info = attr->srq_watermarks = true;
 }
 
+uint32_t loopback_traits;
+
 static struct datp_ops loop_ops;
 
 DATP_FAST_PATH(loop_ops)
@@ -182,6 +184,7 @@ static const struct datp_plugin loop_plugin = {
 const DAT_PROVIDER *loopback_load(void)
 {
 	loop_ops = null_ops;
+	loop_ops.traits = loopback_traits;
 	loop_ops.evd_size = sizeof(struct lo_evd);
 	loop_ops.ep_size = sizeof(struct lo_ep);
 	loop_ops.sp_size = sizeof(struct lo_sp);

@@ -21,6 +21,9 @@ struct loopback_knobs {
 
 extern struct loopback_knobs loopback;
 
+/* DATP_TRAIT_* of what is registered next. */
+extern uint32_t loopback_traits;
+
 /* Registers it as "loop0" in the registry of core_null.h; and the opposite. */
 const DAT_PROVIDER *loopback_load(void);
 void loopback_unload(void);

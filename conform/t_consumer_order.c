@@ -265,8 +265,9 @@ static void poll_last_word(int fd)
 		say();
 		POLL(!is_beginning(word = word_at(size - 8), word_of(k)));
 		CHECK_THAT(word == word_of(k));
-		for (size_t at = 0; at < size; at += 8)
-			good += word_at(at) == word_of(k);
+		/* What lies before the word is what would come after it: it is looked at first. */
+		for (size_t at = size; at; at -= 8)
+			good += word_at(at - 8) == word_of(k);
 		CHECK_NUM(good, size / 8);
 	}
 	target_done();

@@ -159,6 +159,30 @@ two_hosts_exchange_over_rxe_and_siw()
 	[ "$(grep -c '^ping data: rdma-ping-2' "$out")" -eq 2 ] || fails "no answer from the other host: $(tr '\n' ' ' <"$err")"
 }
 
+a_card_of_the_second_host_loses_its_carrier_and_gets_it_back()
+{
+	# shellcheck disable=SC2016 # for the guest's shell
+	in_lab --hosts 2 --timeout 60 -- bash -c '
+		reaches() { for i in 1 2 3 4 5; do busybox ping -c 1 -W 1 "$1" >/dev/null && echo "$2" && return; done; }
+		carriers() { lab-peer bash -c "cd /sys/class/net; echo \$1: \$(cat eth0/carrier eth1/carrier)" _ "$1"; }
+		carriers before
+		lab-peer --unplug eth1
+		carriers without
+		reaches "$LAB_PEER_IB" other
+		reaches "$LAB_PEER_IW" unplugged
+		lab-peer --plug eth1
+		reaches "$LAB_PEER_IW" again
+		carriers after
+		true'
+	exits_with 0
+	prints '^before: 1 1$'
+	prints '^without: 1 0$'
+	prints '^other$'
+	! grep -q '^unplugged$' "$out" || fails 'a card without a cable is reached'
+	prints '^again$'
+	prints '^after: 1 1$'
+}
+
 a_server_on_the_second_host_is_stopped_after_the_first()
 {
 	# shellcheck disable=SC2016 # for the guests' shells
@@ -192,4 +216,5 @@ tests bad_use_is_refused_before_any_guest_is_started \
 	a_terminated_lab_takes_its_guest_along \
 	a_killed_lab_takes_its_guest_along \
 	two_hosts_exchange_over_rxe_and_siw \
+	a_card_of_the_second_host_loses_its_carrier_and_gets_it_back \
 	a_server_on_the_second_host_is_stopped_after_the_first

@@ -358,6 +358,7 @@ struct rdma_ia {
 	int timer_fd;
 	uint64_t timer_ns; /* when it fires; 0: not at all (IA mutex) */
 	bool lost; /* the device is gone; the service thread's */
+	bool link_down; /* so it has been said; the service thread's */
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* a connection is not busy any more; CLOCK_MONOTONIC */
 	struct rdma_conn *conns;

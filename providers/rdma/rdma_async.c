@@ -25,12 +25,18 @@ void rdma_device_lost(struct rdma_ia *ia)
 	datp_ia_error(&ia->base, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 }
 
+/* A cable that is pulled, and an interface that is set down then, are two events of one link. */
 static void port_event(struct rdma_ia *ia, const struct ibv_async_event *event)
 {
-	if (event->element.port_num != ia->port)
+	bool down = event->event_type == IBV_EVENT_PORT_ERR;
+
+	if (event->element.port_num != ia->port || down == ia->link_down)
 		return;
-	if (event->event_type == IBV_EVENT_PORT_ERR)
-		datp_log(1, "%s: the link is down: connections wait for it, and break if it stays so",
+	ia->link_down = down;
+	if (down)
+		datp_log(1,
+			 "%s: the link is down: connect its cable, or `ip link set NETDEV up`; "
+			 "connections end at once, or if it stays so",
 			 ia->base.name);
 	else
 		datp_log(2, "%s: the link is up again", ia->base.name);

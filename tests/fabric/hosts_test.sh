@@ -178,6 +178,21 @@ unplugs_ours()
 	wait $server || :
 }
 
+# The other host loses its cable, and then its interface. Nobody tells our side, but nothing is answered any more.
+unplugs_theirs()
+{
+	local server said client heard
+	streams "$1" "$2" serve stream || return
+	lab-peer --unplug "$5" && lab-peer ip link set "$5" down || return
+	ends '^(broken|disconnected)$'
+	[ "$(grep -c 'the link is down: .*connect its cable' "$said")" -eq 1 ] || fails "the server: $(tr '\n' ' ' <"$said")"
+	lab-peer --plug "$5"
+	lab-peer bash -c "$(declare -f renew); renew ${*:3}"
+	# over rxe it waits for messages, and hears of nothing
+	lab-peer pkill -KILL -f "wire12 $1 serve"
+	wait $server || :
+}
+
 a_device_removed_on_the_other_host_breaks_the_connection()
 {
 	both removes_theirs
@@ -193,7 +208,19 @@ a_link_down_on_this_host_breaks_the_connection()
 	both unplugs_ours
 }
 
-# The last test: there is no other host afterwards. TCP, which siw sends by, would go on for a quarter of an hour.
+# TCP, which siw sends by, would go on for a quarter of an hour.
+a_link_down_on_the_other_host_breaks_the_connection()
+{
+	local retries
+	retries=$(cat /proc/sys/net/ipv4/tcp_retries2)
+	echo 3 >/proc/sys/net/ipv4/tcp_retries2 || return
+	both unplugs_theirs
+	echo "$retries" >/proc/sys/net/ipv4/tcp_retries2
+	two_hosts_exchange_over_rxe
+	two_hosts_exchange_over_siw
+}
+
+# The last test: there is no other host afterwards. As to TCP, see above.
 a_host_without_power_is_given_up()
 {
 	local server said client heard first
@@ -227,5 +254,6 @@ tests two_hosts_exchange_over_rxe two_hosts_exchange_over_siw an_ofed_host_is_un
 	a_device_removed_on_the_other_host_breaks_the_connection \
 	a_device_removed_on_this_host_breaks_the_connection \
 	a_link_down_on_this_host_breaks_the_connection \
+	a_link_down_on_the_other_host_breaks_the_connection \
 	datperf_runs_between_hosts \
 	a_host_without_power_is_given_up

@@ -284,6 +284,18 @@ CLAUSE_PASSIVE("PSP_FREE-04", "PSP_FREE-09")
 	CHECK_NUM(kit_state(other.a.ep), DAT_EP_STATE_CONNECTED);
 }
 
+/* Nobody has the request. One that was dropped without a word has met nobody. */
+static void want_refused(const struct kit_end *active)
+{
+	DAT_EVENT event = kit_event(active->connect);
+
+	CHECK_THAT(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+		   event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
+	CHECK_THAT(event.event_data.connect_event_data.ep_handle == active->ep);
+	if (event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE)
+		judge_outcome("a request was dropped");
+}
+
 /*
  * Frees a service point while a request comes in: there is a CR, or the active side is refused;
  * never half of it.
@@ -321,7 +333,7 @@ static void free_during_request(bool reserved)
 		MUST_SOON(kit_state(active.ep) == DAT_EP_STATE_DISCONNECTED ||
 			  dat_evd_dequeue(evd, &event) == DAT_SUCCESS);
 		if (kit_state(active.ep) == DAT_EP_STATE_DISCONNECTED) {
-			kit_conn(active.connect, active.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+			want_refused(&active);
 			continue;
 		}
 		MUST_RET(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,

@@ -661,8 +661,7 @@ CLAUSE_EACH("EP_SEND-14", "EP_RDMA_READ-17", "EP_RDMA_WRITE-16", "EP_SEND-20")
 		}
 		if (op == WRITE)
 			kit_exchange(&f.p.a, &f.p.b);	/* the writes have landed before it */
-		if (op != SEND)
-			CHECK_THAT(kit_buf_filled(op == READ ? &f.near : &f.far, 0, 9 * 64, op));
+		CHECK_THAT(op == SEND || kit_buf_filled(op == READ ? &f.near : &f.far, 0, 9 * 64, op));
 	}
 }
 
@@ -697,13 +696,11 @@ CLAUSE_EACH("EP_RDMA_WRITE-14", "EP_SEND-17", "EP_RDMA_READ-21", "EP_SEND-16")
 		kit_buf_set(&f.near, 20000, 64, 0);
 		MUST_RET(post(&f, READ, 20000, 64, 5, DEFAULT), DAT_SUCCESS);
 		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.near, 20000, 64),
-				   kit_target(&f.far, 40000, 64), 6,
-				   DAT_COMPLETION_BARRIER_FENCE_FLAG),
+				   kit_target(&f.far, 40000, 64), 6, DAT_COMPLETION_BARRIER_FENCE_FLAG),
 			 DAT_SUCCESS);
 		done(&f, 5);
 		done(&f, 6);
-		/* The write's completion gives its source back; the message tells that it has landed. */
-		kit_exchange(&f.p.a, &f.p.b);
+		kit_exchange(&f.p.a, &f.p.b);	/* behind a write that may be complete, and on its way */
 		CHECK_THAT(kit_buf_filled(&f.far, 40000, 64, 100 + i));
 	}
 	ABOUT("EP_SEND-16");

@@ -3,73 +3,114 @@
  * The frozen table of DAT 1.2. Each slot is assigned once, and by type, so a function that does not
  * fit its slot does not compile.
  */
+#include "cancel.h"
 #include "dat12.h"
+#include "wrap_calls.h"
 
 _Static_assert(sizeof(DAT_PROVIDER) == 560, "the table of DAT 1.2 has 70 slots");
 
+/* ------------------------------------------------------------------ cancellation */
+
+/*
+ * What a transport asks of the kernel may be a cancellation point, and a thread that ended there would take
+ * locks with it. So a thread is cancelled before such a call or after it; those that wait see to it themselves.
+ */
+#define NAME(i, type, name, kind) name
+#define CALL(n, slot, ...)                                                                         \
+	static DAT_RETURN whole_##slot(EACH##n(PARAM, 0, __VA_ARGS__))                             \
+	{                                                                                          \
+		struct cancel own;                                                                 \
+		DAT_RETURN ret;                                                                    \
+                                                                                                   \
+		cancel_off(&own);                                                                  \
+		ret = dat12_##slot(EACH##n(NAME, 0, __VA_ARGS__));                                 \
+		cancel_restore(&own);                                                              \
+		return ret;                                                                        \
+	}
+CONTROL_CALLS
+#undef CALL
+
+static DAT_RETURN whole_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
+				   DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
+				   DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context,
+				   DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+				   DAT_VADDR *registered_address)
+{
+	struct cancel own;
+	DAT_RETURN ret;
+
+	cancel_off(&own);
+	ret = dat12_lmr_create(ia, type, region, length, pz, priv, lmr, context, rmr_context,
+			       registered_length, registered_address);
+	cancel_restore(&own);
+	return ret;
+}
+
+/* ------------------------------------------------------------------ the table */
+
 static const DAT_PROVIDER dat12_template = {
-	.ia_query_func = dat12_ia_query,
+	.ia_query_func = whole_ia_query,
 	.ia_close_func = dat12_ia_close,
-	.set_consumer_context_func = dat12_set_consumer_context,
-	.get_consumer_context_func = dat12_get_consumer_context,
-	.get_handle_type_func = dat12_get_handle_type,
+	.set_consumer_context_func = whole_set_consumer_context,
+	.get_consumer_context_func = whole_get_consumer_context,
+	.get_handle_type_func = whole_get_handle_type,
 	.cno_create_func = dat12_cno_create,
 	.cno_modify_agent_func = dat12_cno_modify_agent,
-	.cno_query_func = dat12_cno_query,
-	.cno_free_func = dat12_cno_free,
+	.cno_query_func = whole_cno_query,
+	.cno_free_func = whole_cno_free,
 	.cno_wait_func = dat12_cno_wait,
-	.cr_query_func = dat12_cr_query,
-	.cr_accept_func = dat12_cr_accept,
-	.cr_reject_func = dat12_cr_reject,
-	.cr_handoff_func = dat12_cr_handoff,
-	.evd_create_func = dat12_evd_create,
-	.evd_query_func = dat12_evd_query,
-	.evd_modify_cno_func = dat12_evd_modify_cno,
-	.evd_enable_func = dat12_evd_enable,
-	.evd_disable_func = dat12_evd_disable,
+	.cr_query_func = whole_cr_query,
+	.cr_accept_func = whole_cr_accept,
+	.cr_reject_func = whole_cr_reject,
+	.cr_handoff_func = whole_cr_handoff,
+	.evd_create_func = whole_evd_create,
+	.evd_query_func = whole_evd_query,
+	.evd_modify_cno_func = whole_evd_modify_cno,
+	.evd_enable_func = whole_evd_enable,
+	.evd_disable_func = whole_evd_disable,
 	.evd_wait_func = dat12_evd_wait,
-	.evd_resize_func = dat12_evd_resize,
-	.evd_post_se_func = dat12_evd_post_se,
-	.evd_free_func = dat12_evd_free,
-	.ep_create_func = dat12_ep_create,
-	.ep_query_func = dat12_ep_query,
-	.ep_modify_func = dat12_ep_modify,
-	.ep_connect_func = dat12_ep_connect,
-	.ep_dup_connect_func = dat12_ep_dup_connect,
-	.ep_disconnect_func = dat12_ep_disconnect,
-	.ep_get_status_func = dat12_ep_get_status,
-	.ep_free_func = dat12_ep_free,
-	.lmr_create_func = dat12_lmr_create,
-	.lmr_query_func = dat12_lmr_query,
-	.lmr_free_func = dat12_lmr_free,
-	.rmr_create_func = dat12_rmr_create,
-	.rmr_query_func = dat12_rmr_query,
-	.rmr_bind_func = dat12_rmr_bind,
-	.rmr_free_func = dat12_rmr_free,
-	.psp_create_func = dat12_psp_create,
-	.psp_query_func = dat12_psp_query,
-	.psp_free_func = dat12_psp_free,
-	.rsp_create_func = dat12_rsp_create,
-	.rsp_query_func = dat12_rsp_query,
-	.rsp_free_func = dat12_rsp_free,
-	.pz_create_func = dat12_pz_create,
-	.pz_query_func = dat12_pz_query,
-	.pz_free_func = dat12_pz_free,
-	.psp_create_any_func = dat12_psp_create_any,
-	.ep_reset_func = dat12_ep_reset,
-	.evd_set_unwaitable_func = dat12_evd_set_unwaitable,
-	.evd_clear_unwaitable_func = dat12_evd_clear_unwaitable,
-	.lmr_sync_rdma_read_func = dat12_lmr_sync_rdma_read,
-	.lmr_sync_rdma_write_func = dat12_lmr_sync_rdma_write,
-	.ep_create_with_srq_func = dat12_ep_create_with_srq,
-	.ep_recv_query_func = dat12_ep_recv_query,
-	.ep_set_watermark_func = dat12_ep_set_watermark,
-	.srq_create_func = dat12_srq_create,
-	.srq_free_func = dat12_srq_free,
+	.evd_resize_func = whole_evd_resize,
+	.evd_post_se_func = whole_evd_post_se,
+	.evd_free_func = whole_evd_free,
+	.ep_create_func = whole_ep_create,
+	.ep_query_func = whole_ep_query,
+	.ep_modify_func = whole_ep_modify,
+	.ep_connect_func = whole_ep_connect,
+	.ep_dup_connect_func = whole_ep_dup_connect,
+	.ep_disconnect_func = whole_ep_disconnect,
+	.ep_get_status_func = whole_ep_get_status,
+	.ep_free_func = whole_ep_free,
+	.lmr_create_func = whole_lmr_create,
+	.lmr_query_func = whole_lmr_query,
+	.lmr_free_func = whole_lmr_free,
+	.rmr_create_func = whole_rmr_create,
+	.rmr_query_func = whole_rmr_query,
+	.rmr_bind_func = whole_rmr_bind,
+	.rmr_free_func = whole_rmr_free,
+	.psp_create_func = whole_psp_create,
+	.psp_query_func = whole_psp_query,
+	.psp_free_func = whole_psp_free,
+	.rsp_create_func = whole_rsp_create,
+	.rsp_query_func = whole_rsp_query,
+	.rsp_free_func = whole_rsp_free,
+	.pz_create_func = whole_pz_create,
+	.pz_query_func = whole_pz_query,
+	.pz_free_func = whole_pz_free,
+	.psp_create_any_func = whole_psp_create_any,
+	.ep_reset_func = whole_ep_reset,
+	.evd_set_unwaitable_func = whole_evd_set_unwaitable,
+	.evd_clear_unwaitable_func = whole_evd_clear_unwaitable,
+	.lmr_sync_rdma_read_func = whole_lmr_sync_rdma_read,
+	.lmr_sync_rdma_write_func = whole_lmr_sync_rdma_write,
+	.ep_create_with_srq_func = whole_ep_create_with_srq,
+	.ep_recv_query_func = whole_ep_recv_query,
+	.ep_set_watermark_func = whole_ep_set_watermark,
+	.srq_create_func = whole_srq_create,
+	.srq_free_func = whole_srq_free,
 	.srq_post_recv_func = dat12_srq_post_recv,
-	.srq_query_func = dat12_srq_query,
-	.srq_resize_func = dat12_srq_resize,
-	.srq_set_lw_func = dat12_srq_set_lw,
+	.srq_query_func = whole_srq_query,
+	.srq_resize_func = whole_srq_resize,
+	.srq_set_lw_func = whole_srq_set_lw,
 };
 
 void dat12_table_fill(DAT_PROVIDER *table, const char *device_name, uint32_t nth,

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "core.h"
 #include "tell.h"
 
@@ -79,10 +80,13 @@ bool datp_loop_inside(struct datp_ia *ia)
 static void wake(struct loop *loop)
 {
 	uint64_t one = 1;
+	struct cancel own;
 
+	cancel_off(&own);
 	/* A full counter (EAGAIN) wakes as well. */
 	if (write(loop->event_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		core_log(1, "cannot wake the service thread: errno %d", errno);
+	cancel_restore(&own);
 }
 
 /* Waits until the callback of `what` is over, if it is running on another thread. */

@@ -20,22 +20,11 @@ _Static_assert(sizeof(DAT_OS_WAIT_PROXY_AGENT) == 16 && sizeof(DAT_REGION_DESCRI
 	       "they are two words");
 
 /* What is made of the ith argument of a call, by its type, its name, and what it is. */
-#define PARAM(i, type, name, kind)    type name
 #define STORE(i, type, name, kind)    PUT(i, name)
 #define LOAD(i, type, name, kind)     GET(type, i)
 #define DESCRIBE(i, type, name, kind) { #name, DATP_ARG_##kind }
 #define FIRST(...)                    FIRST_OF(__VA_ARGS__, )
 #define FIRST_OF(type, name, ...)     name
-
-/* EACHn(MAKE, 0, the n arguments of a call): MAKE of each of them, with commas between. */
-#define EACH1(M, i, t, n, k)      M(i, t, n, k)
-#define EACH2(M, i, t, n, k, ...) M(i, t, n, k), EACH1(M, i + 1, __VA_ARGS__)
-#define EACH3(M, i, t, n, k, ...) M(i, t, n, k), EACH2(M, i + 1, __VA_ARGS__)
-#define EACH4(M, i, t, n, k, ...) M(i, t, n, k), EACH3(M, i + 1, __VA_ARGS__)
-#define EACH5(M, i, t, n, k, ...) M(i, t, n, k), EACH4(M, i + 1, __VA_ARGS__)
-#define EACH6(M, i, t, n, k, ...) M(i, t, n, k), EACH5(M, i + 1, __VA_ARGS__)
-#define EACH7(M, i, t, n, k, ...) M(i, t, n, k), EACH6(M, i + 1, __VA_ARGS__)
-#define EACH8(M, i, t, n, k, ...) M(i, t, n, k), EACH7(M, i + 1, __VA_ARGS__)
 
 /* ------------------------------------------------------------------ thunks */
 

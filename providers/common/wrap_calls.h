@@ -10,7 +10,34 @@
 #define WRAP_CALLS_H
 
 /* clang-format off */
-#define WRAPPED_CALLS \
+/* That move data, or wait. */
+#define DATA_CALLS \
+	CALL(3, cno_wait, DAT_CNO_HANDLE, cno_handle, HANDLE, DAT_TIMEOUT, timeout, TIMEOUT, \
+		DAT_EVD_HANDLE *, evd_handle, OUT_HANDLE) \
+	CALL(5, evd_wait, DAT_EVD_HANDLE, evd_handle, HANDLE, DAT_TIMEOUT, timeout, TIMEOUT, \
+		DAT_COUNT, threshold, INT, DAT_EVENT *, event, EVENT, DAT_COUNT *, \
+		n_more_events, OUT_INT) \
+	CALL(2, evd_dequeue, DAT_EVD_HANDLE, evd_handle, HANDLE, DAT_EVENT *, event, EVENT) \
+	CALL(5, ep_post_send, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_COUNT, num_segments, INT, \
+		DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, user_cookie, HEX64, \
+		DAT_COMPLETION_FLAGS, completion_flags, FLAGS) \
+	CALL(5, ep_post_recv, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_COUNT, num_segments, INT, \
+		DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, user_cookie, HEX64, \
+		DAT_COMPLETION_FLAGS, completion_flags, FLAGS) \
+	CALL(6, ep_post_rdma_read, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_COUNT, num_segments, \
+		INT, DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, user_cookie, \
+		HEX64, const DAT_RMR_TRIPLET *, remote_iov, TARGET, \
+		DAT_COMPLETION_FLAGS, completion_flags, FLAGS) \
+	CALL(6, ep_post_rdma_write, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_COUNT, \
+		num_segments, INT, DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, \
+		user_cookie, HEX64, const DAT_RMR_TRIPLET *, remote_iov, TARGET, \
+		DAT_COMPLETION_FLAGS, completion_flags, FLAGS) \
+	CALL(4, srq_post_recv, DAT_SRQ_HANDLE, srq_handle, HANDLE, DAT_COUNT, num_segments, \
+		INT, DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, user_cookie, \
+		HEX64)
+
+/* All others. */
+#define CONTROL_CALLS \
 	CALL(6, ia_query, DAT_IA_HANDLE, ia_handle, HANDLE, DAT_EVD_HANDLE *, async_evd_handle, OUT_HANDLE, \
 		DAT_IA_ATTR_MASK, ia_mask, FLAGS, DAT_IA_ATTR *, ia_attr, POINTER, \
 		DAT_PROVIDER_ATTR_MASK, provider_mask, FLAGS, DAT_PROVIDER_ATTR *, \
@@ -24,8 +51,6 @@
 	CALL(3, cno_query, DAT_CNO_HANDLE, cno_handle, HANDLE, DAT_CNO_PARAM_MASK, \
 		cno_param_mask, FLAGS, DAT_CNO_PARAM *, cno_param, POINTER) \
 	CALL(1, cno_free, DAT_CNO_HANDLE, cno_handle, HANDLE) \
-	CALL(3, cno_wait, DAT_CNO_HANDLE, cno_handle, HANDLE, DAT_TIMEOUT, timeout, TIMEOUT, \
-		DAT_EVD_HANDLE *, evd_handle, OUT_HANDLE) \
 	CALL(3, cr_query, DAT_CR_HANDLE, cr_handle, HANDLE, DAT_CR_PARAM_MASK, cr_param_mask, \
 		FLAGS, DAT_CR_PARAM *, cr_param, POINTER) \
 	CALL(4, cr_accept, DAT_CR_HANDLE, cr_handle, HANDLE, DAT_EP_HANDLE, ep_handle, \
@@ -42,13 +67,9 @@
 		cno_handle, HANDLE) \
 	CALL(1, evd_enable, DAT_EVD_HANDLE, evd_handle, HANDLE) \
 	CALL(1, evd_disable, DAT_EVD_HANDLE, evd_handle, HANDLE) \
-	CALL(5, evd_wait, DAT_EVD_HANDLE, evd_handle, HANDLE, DAT_TIMEOUT, timeout, TIMEOUT, \
-		DAT_COUNT, threshold, INT, DAT_EVENT *, event, EVENT, DAT_COUNT *, \
-		n_more_events, OUT_INT) \
 	CALL(2, evd_resize, DAT_EVD_HANDLE, evd_handle, HANDLE, DAT_COUNT, evd_min_qlen, INT) \
 	CALL(2, evd_post_se, DAT_EVD_HANDLE, evd_handle, HANDLE, const DAT_EVENT *, event, \
 		EVENT_IN) \
-	CALL(2, evd_dequeue, DAT_EVD_HANDLE, evd_handle, HANDLE, DAT_EVENT *, event, EVENT) \
 	CALL(1, evd_free, DAT_EVD_HANDLE, evd_handle, HANDLE) \
 	CALL(7, ep_create, DAT_IA_HANDLE, ia_handle, HANDLE, DAT_PZ_HANDLE, pz_handle, \
 		HANDLE, DAT_EVD_HANDLE, recv_completion_evd_handle, HANDLE, \
@@ -70,20 +91,6 @@
 		quality_of_service, FLAGS) \
 	CALL(2, ep_disconnect, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_CLOSE_FLAGS, \
 		close_flags, FLAGS) \
-	CALL(5, ep_post_send, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_COUNT, num_segments, INT, \
-		DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, user_cookie, HEX64, \
-		DAT_COMPLETION_FLAGS, completion_flags, FLAGS) \
-	CALL(5, ep_post_recv, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_COUNT, num_segments, INT, \
-		DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, user_cookie, HEX64, \
-		DAT_COMPLETION_FLAGS, completion_flags, FLAGS) \
-	CALL(6, ep_post_rdma_read, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_COUNT, num_segments, \
-		INT, DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, user_cookie, \
-		HEX64, const DAT_RMR_TRIPLET *, remote_iov, TARGET, \
-		DAT_COMPLETION_FLAGS, completion_flags, FLAGS) \
-	CALL(6, ep_post_rdma_write, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_COUNT, \
-		num_segments, INT, DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, \
-		user_cookie, HEX64, const DAT_RMR_TRIPLET *, remote_iov, TARGET, \
-		DAT_COMPLETION_FLAGS, completion_flags, FLAGS) \
 	CALL(4, ep_get_status, DAT_EP_HANDLE, ep_handle, HANDLE, DAT_EP_STATE *, ep_state, \
 		OUT_INT, DAT_BOOLEAN *, recv_idle, OUT_INT, DAT_BOOLEAN *, request_idle, \
 		OUT_INT) \
@@ -142,15 +149,25 @@
 		HANDLE, DAT_SRQ_ATTR *, srq_attr, POINTER, DAT_SRQ_HANDLE *, srq_handle, \
 		OUT_HANDLE) \
 	CALL(1, srq_free, DAT_SRQ_HANDLE, srq_handle, HANDLE) \
-	CALL(4, srq_post_recv, DAT_SRQ_HANDLE, srq_handle, HANDLE, DAT_COUNT, num_segments, \
-		INT, DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, user_cookie, \
-		HEX64) \
 	CALL(3, srq_query, DAT_SRQ_HANDLE, srq_handle, HANDLE, DAT_SRQ_PARAM_MASK, \
 		srq_param_mask, FLAGS, DAT_SRQ_PARAM *, srq_param, POINTER) \
 	CALL(2, srq_resize, DAT_SRQ_HANDLE, srq_handle, HANDLE, DAT_COUNT, srq_max_recv_dto, \
 		INT) \
 	CALL(2, srq_set_lw, DAT_SRQ_HANDLE, srq_handle, HANDLE, DAT_COUNT, low_watermark, \
 		INT)
+
+#define WRAPPED_CALLS DATA_CALLS CONTROL_CALLS
+
+/* EACHn(MAKE, 0, the n arguments of a call): MAKE of each of them, with commas between. */
+#define EACH1(M, i, t, n, k)      M(i, t, n, k)
+#define EACH2(M, i, t, n, k, ...) M(i, t, n, k), EACH1(M, i + 1, __VA_ARGS__)
+#define EACH3(M, i, t, n, k, ...) M(i, t, n, k), EACH2(M, i + 1, __VA_ARGS__)
+#define EACH4(M, i, t, n, k, ...) M(i, t, n, k), EACH3(M, i + 1, __VA_ARGS__)
+#define EACH5(M, i, t, n, k, ...) M(i, t, n, k), EACH4(M, i + 1, __VA_ARGS__)
+#define EACH6(M, i, t, n, k, ...) M(i, t, n, k), EACH5(M, i + 1, __VA_ARGS__)
+#define EACH7(M, i, t, n, k, ...) M(i, t, n, k), EACH6(M, i + 1, __VA_ARGS__)
+#define EACH8(M, i, t, n, k, ...) M(i, t, n, k), EACH7(M, i + 1, __VA_ARGS__)
+#define PARAM(i, type, name, kind)    type name
 /* clang-format on */
 
 #endif

@@ -378,6 +378,31 @@ static void cancelled_event_threads_leave_nothing_locked(void)
 	}
 }
 
+static void *end_when_cancelled(void *arg)
+{
+	DAT_EP_HANDLE ep = arg;
+
+	pthread_cancel(pthread_self());
+	CHECK_DAT(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK_DAT(dat_ep_free(ep), DAT_SUCCESS);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Whatever system calls there are in it: one that ended amid them would leave the endpoint in use, and the adapter open. */
+static void cancelled_thread_comes_to_the_end_of_its_call(void)
+{
+	struct api_pair pair;
+	pthread_t thread;
+	void *result;
+
+	api_pair_make(&pair, NULL);
+	REQUIRE(pthread_create(&thread, NULL, end_when_cancelled, pair.a.ep) == 0);
+	REQUIRE(pthread_join(thread, &result) == 0);
+	CHECK(result == PTHREAD_CANCELED);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+}
+
 /* One event is taken a trigger, by wait or by dequeue, and the CNO is waited on again. */
 static void cno_triggers_for_each_completion(void)
 {
@@ -462,6 +487,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(very_long_queues_are_made),
 	CHECK_TEST(dequeue_alone_makes_progress),
 	CHECK_TEST(cancelled_event_threads_leave_nothing_locked),
+	CHECK_TEST(cancelled_thread_comes_to_the_end_of_its_call),
 	CHECK_TEST(cno_triggers_for_each_completion),
 	CHECK_TEST(each_end_gets_one_established_and_one_disconnected),
 	CHECK_TEST(request_event_names_its_service_point_and_qualifier),

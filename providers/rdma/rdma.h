@@ -217,6 +217,7 @@ struct rdma_conn {
 	bool held;	    /* detached, and not retired yet (IA mutex) */
 	bool dead;	    /* to be destroyed (IA mutex) */
 	bool active;
+	bool ended; /* its end has been told, and no event follows on that; the service thread's, then the mutex's */
 	/* it has been accepted, and not ended; the op's that does that, then the service thread's or the mutex's */
 	bool answered;
 	/* the service thread's; late accepts, and what nobody has any more: IA mutex */
@@ -352,6 +353,7 @@ struct rdma_ia {
 	bool windows;	   /* RMRs are memory windows of type 1 */
 	bool greets;	   /* an active side begins with a greeting */
 	bool crossed;	   /* an answer's two numbers of reads are the wrong way round */
+	struct rdma_cm_id *bound; /* to the address; hears of the device's removal, whatever else there is */
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
 	struct datp_watch *timer_watch; /* of rdma_late.c; NULL: nothing is done late */

@@ -633,6 +633,8 @@ static void drain(struct rdma_ep *ep)
 	ep->draining = !idle;
 	if (!idle && !ep->over)
 		rc = rdma_post_marker(ep, (uintptr_t)ep | RDMA_ID_DRAIN, true);
+	if (rc)
+		ep->draining = false; /* nothing is watched for */
 	if (idle || rc)
 		rdma_ep_drained_locked(ep);
 	datp_unlock(&ep->base.lock);
@@ -826,8 +828,10 @@ static void conn_event(struct rdma_ia *ia, struct rdma_cm_event *event)
 	struct rdma_conn *conn = rdma_conn_enter(ia, event->id, &ep);
 
 	/* the endpoint's: nobody else looks at it now */
-	if (ep && is_end(event->event))
+	if (ep && is_end(event->event)) {
 		conn->answered = false;
+		conn->ended = !ia->kind->three_way;
+	}
 	if (ep)
 		handle(conn, ep, event);
 	else if (is_end(event->event))

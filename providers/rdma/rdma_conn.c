@@ -251,7 +251,7 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
  */
 static bool say_goodbye(struct rdma_conn *conn)
 {
-	return conn->established && !rdma_disconnect(conn->id);
+	return conn->established && !conn->ended && !rdma_disconnect(conn->id);
 }
 
 /*

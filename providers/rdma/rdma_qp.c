@@ -344,12 +344,18 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 static void qp_unmake(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
+	bool draining;
 
 	if (!ep->qp)
 		return;
 	datp_lock(&ep->base.lock);
 	rdma_plain_end_locked(ep);
+	draining = ep->draining;
+	ep->draining = false;
 	datp_unlock(&ep->base.lock);
+	/* the service thread need not see to its completions any more */
+	if (draining)
+		rdma_cqset_watch(ep->send_set, -1);
 	if (ibv_destroy_qp(ep->qp))
 		datp_log(1, "%s: cannot free a queue pair: %s", ia->base.name, strerror(errno));
 	/*
@@ -619,8 +625,6 @@ void rdma_ep_free(struct datp_ep *base)
 		rdma_qp_stop(ep);
 		rdma_conn_retire(conn);
 	}
-	if (ep->draining && ep->qp)
-		rdma_cqset_watch(ep->send_set, -1);
 	qp_unmake(ep);
 	staged_free(ep);
 	free(ep->overtook);

@@ -143,7 +143,7 @@ static struct rdma_cm_id *bind_to(struct rdma_ia *ia, const struct sockaddr_in *
 }
 
 /* Takes the device of a bound id for the IA's own, in a context of our own. */
-static enum datp_err adopt(struct rdma_ia *ia, const struct rdma_cm_id *id,
+static enum datp_err adopt(struct rdma_ia *ia, struct rdma_cm_id *id,
 			   const struct sockaddr_in *in)
 {
 	const char *device = ibv_get_device_name(id->verbs->device);
@@ -162,8 +162,10 @@ static enum datp_err adopt(struct rdma_ia *ia, const struct rdma_cm_id *id,
 		rdma_fork_list(&ia->async, ia->verbs->async_fd);
 	}
 	rdma_fork_release(&own);
-	if (ia->verbs)
+	if (ia->verbs) {
+		ia->bound = id;
 		return DATP_OK;
+	}
 	datp_log(1, "%s: cannot open verbs device %s: %s; is /dev/infiniband readable and writable?",
 		 ia->base.name, device, strerror(errno));
 	return DATP_ERR_DEVICE;
@@ -194,7 +196,8 @@ static enum datp_err open_address(struct rdma_ia *ia, const struct sockaddr_in *
 		return why == ENODEV ? DATP_ERR_DEVICE : DATP_ERR_ADDRESS;
 	}
 	err = adopt(ia, id, in);
-	rdma_destroy_id(id);
+	if (err)
+		rdma_destroy_id(id);
 	return err;
 }
 
@@ -286,7 +289,8 @@ static enum datp_err open_verbs_device(struct rdma_ia *ia)
 			(ia->opt.port <= 0 || id->port_num == ia->opt.port);
 		if (found)
 			err = adopt(ia, id, in);
-		rdma_destroy_id(id);
+		if (id != ia->bound)
+			rdma_destroy_id(id);
 	}
 	freeifaddrs(all);
 	if (!found)

@@ -144,6 +144,18 @@ close:
 	return err;
 }
 
+/*
+ * librdmacm keeps a context of each device that an id was on, and the kernel waits for that with the removal of some. It
+ * gives up those of devices that are gone when it is asked for a list, if no id is on them any more.
+ */
+static void drop_lost_devices(void)
+{
+	struct ibv_context **list = rdma_get_devices(NULL);
+
+	if (list)
+		rdma_free_devices(list);
+}
+
 void rdma_ia_close(struct datp_ia *base)
 {
 	struct rdma_ia *ia = rdma_ia(base);
@@ -153,6 +165,8 @@ void rdma_ia_close(struct datp_ia *base)
 	if (ia->async_watch)
 		datp_loop_del(ia->async_watch);
 	rdma_timer_close(ia);
+	if (ia->bound)
+		rdma_destroy_id(ia->bound);
 	rdma_conns_fini(ia);
 	rdma_parts_fini(ia);
 	rdma_cqset_fini(&ia->sink);
@@ -164,6 +178,8 @@ void rdma_ia_close(struct datp_ia *base)
 		rdma_device_close(ia);
 	if (ia->channel)
 		rdma_channel_put(ia->channel);
+	if (ia->lost)
+		drop_lost_devices();
 	free(ia->lmrs);
 	pthread_cond_destroy(&ia->idle);
 	pthread_mutex_destroy(&ia->cq_lock);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "meet.h"
@@ -399,6 +400,38 @@ static void clients_that_go_at_once_leave_the_listener(void)
 	API_QUIET(my.cr_evd);
 }
 
+/* ------------------------------------------------------------------ what is left */
+
+/* Of all processes. */
+static int ids(void)
+{
+	FILE *list = popen("rdma resource show cm_id | wc -l", "r");
+	int count = -1;
+
+	REQUIRE(list != NULL);
+	CHECK_EQ_INT(fscanf(list, "%d", &count), 1);
+	pclose(list);
+	return count;
+}
+
+static void connections_that_have_ended_leave_no_id_behind(void)
+{
+	struct api_pair pair;
+	int before = -1;
+
+	api_open();
+	for (int i = 0; i < 20; i++) {
+		api_pair_make(&pair, NULL);
+		if (before < 0)
+			before = ids();
+		api_disconnect(&pair);
+		api_end_free(&pair.a);
+		api_end_free(&pair.b);
+		REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
+	}
+	CHECK_SOON(ids() < before);
+}
+
 /* ------------------------------------------------------------------ the device */
 
 /*
@@ -456,21 +489,60 @@ static void link_that_goes_down_amid_a_transfer_ends_the_connection(void)
 }
 
 /* The kernel waits for those who have it open: in the background, or it would wait for us. */
-static void deleted_device_ends_its_connections_and_is_told_of(void)
+static pid_t begin_to_delete_the_device(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execlp("rdma", "rdma", "link", "delete", over_siw() ? "siw0" : "rxe0", (char *)NULL);
+		_exit(127);
+	}
+	REQUIRE(pid > 0);
+	return pid;
+}
+
+static bool has_ended_well(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, WNOHANG) == pid && status == 0;
+}
+
+static void close_what_is_gone(void)
 {
 	DAT_EVENT event;
 
-	meet_start(wait_to_be_killed, AREA);
-	REQUIRE_DAT(api_recv(my.end.ep, &my.buf, 0, 64, 1), DAT_SUCCESS);
-	do_command("rdma link delete rxe0 &", "rdma link delete siw0 &");
-	/* the peer is on this device, too: its end may be heard of before ours is */
-	API_CONN_OVER(my.end.connect, my.end.ep);
-	API_DTO(my.end.recv, my.end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	API_EVENT(api.async, &event);
 	CHECK_EQ_INT(event.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	CHECK_DAT(dat_ia_close(api.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	api.ia = DAT_HANDLE_NULL;
+}
+
+static void deleted_device_ends_its_connections_and_is_told_of(void)
+{
+	pid_t deletes;
+
+	meet_start(wait_to_be_killed, AREA);
+	REQUIRE_DAT(api_recv(my.end.ep, &my.buf, 0, 64, 1), DAT_SUCCESS);
+	deletes = begin_to_delete_the_device();
+	/* the peer is on this device, too: its end may be heard of before ours is */
+	API_CONN_OVER(my.end.connect, my.end.ep);
+	API_DTO(my.end.recv, my.end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	close_what_is_gone();
 	check_kill(my.peer);
+	/* this process goes on, and is in nobody's way */
+	CHECK_SOON(has_ended_well(deletes));
+}
+
+/* No connection and no listener: nobody but the adapter itself hears of it. */
+static void device_gone_under_an_idle_adapter_is_told_of(void)
+{
+	pid_t deletes;
+
+	api_open();
+	deletes = begin_to_delete_the_device();
+	close_what_is_gone();
+	CHECK_SOON(has_ended_well(deletes));
 }
 
 static void device_that_is_back_works(void)
@@ -482,6 +554,7 @@ static void device_that_is_back_works(void)
 static const struct check_test device_tests[] = {
 	CHECK_TEST(link_that_goes_down_amid_a_transfer_ends_the_connection),
 	CHECK_TEST(deleted_device_ends_its_connections_and_is_told_of),
+	CHECK_TEST(device_gone_under_an_idle_adapter_is_told_of),
 	CHECK_TEST(device_that_is_back_works),
 	CHECK_END
 };
@@ -500,6 +573,7 @@ static const struct check_test fault_tests[] = {
 	CHECK_TEST(connect_to_a_silent_server_times_out),
 	CHECK_TEST(bytes_that_are_no_request_disturb_nobody),
 	CHECK_TEST(clients_that_go_at_once_leave_the_listener),
+	CHECK_TEST(connections_that_have_ended_leave_no_id_behind),
 	CHECK_END
 };
 

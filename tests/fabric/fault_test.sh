@@ -14,6 +14,8 @@ faults()
 	renew "$3" "$2" "$4"
 	over "$1" "$2" fabric/fault 'deleted device'
 	renew "$3" "$2" "$4"
+	over "$1" "$2" fabric/fault 'device gone under an idle'
+	renew "$3" "$2" "$4"
 	over "$1" "$2" fabric/fault 'device that is back'
 }
 

@@ -93,6 +93,7 @@ static void ep_learn_peer_locked(struct datp_ep *ep, const struct datp_cr *cr)
 	ep->remote_address = cr->remote_address;
 	ep->remote_port = cr->remote_port;
 	ep_priv(ep)->active = false;
+	ep_priv(ep)->target_qual = cr->qual;
 }
 
 /* How the transport's part of a CR is filled; not DATP_OK: the request is refused. */

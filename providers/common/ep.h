@@ -27,7 +27,7 @@ struct ep_priv {
 	/* How it was connected, for dat_ep_dup_connect (EP lock). */
 	bool active;
 	struct sockaddr_storage target;
-	uint64_t target_qual;
+	uint64_t target_qual; /* the passive side's: the one that it was asked by */
 	struct ep_call *calls;	/* to come, on the service thread (its own lock) */
 	bool deaf;		/* no call may come any more (the calls' lock) */
 	unsigned char *pdata; /* what came with the peer's accept; lives until reset or free */

@@ -72,7 +72,7 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 		return;
 	address_text(&ep->remote_address, peer, sizeof(peer));
 	length = snprintf(key, sizeof(key), "%s %s %llu", s->name, peer,
-			  (unsigned long long)ep->remote_port);
+			  (unsigned long long)ep_priv(ep)->target_qual);
 	level = log_once("connect", key, (size_t)length) ? s->level : 4;
 	if (level == 4 && !log_wanted(4))
 		return;
@@ -80,7 +80,7 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 		snprintf(after, sizeof(after), " after %llu ms", attempt_ms(ep));
 	core_log(level,
 		 "%s: no connection with %s, connection qualifier %llu%s: %s (%s, from %s); %s",
-		 ep->obj.ia->name, peer, (unsigned long long)ep->remote_port, after, s->cause,
+		 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual, after, s->cause,
 		 s->name, address_text(&ep->obj.ia->address, self, sizeof(self)), s->remedy);
 }
 
@@ -118,7 +118,7 @@ void tell_connected(struct datp_ep *ep)
 		snprintf(after, sizeof(after), " after %llu ms", attempt_ms(ep));
 	core_log(4, "%s: connected with %s, connection qualifier %llu%s, from %s",
 		 ep->obj.ia->name, address_text(&ep->remote_address, peer, sizeof(peer)),
-		 (unsigned long long)ep->remote_port, after,
+		 (unsigned long long)ep_priv(ep)->target_qual, after,
 		 address_text(&ep->obj.ia->address, self, sizeof(self)));
 }
 
@@ -140,10 +140,10 @@ void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 			 "%s: the connection with %s, connection qualifier %llu, has broken "
 			 "(DAT_CONNECTION_EVENT_BROKEN); see whether the program and the host there "
 			 "still run, and what they say",
-			 ep->obj.ia->name, peer, (unsigned long long)ep->remote_port);
+			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual);
 	else
 		core_log(level, "%s: disconnected from %s, connection qualifier %llu",
-			 ep->obj.ia->name, peer, (unsigned long long)ep->remote_port);
+			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual);
 }
 
 void tell_ep_high(struct datp_ep *ep, bool hard)

@@ -125,14 +125,17 @@ static struct sockaddr_in *address_of(struct rdma_ia *ia)
 	return (struct sockaddr_in *)&ia->base.address;
 }
 
-/* The device behind a local address: an id bound to it, or NULL with errno. */
+/*
+ * The device behind a local address: an id bound to it, or NULL with errno. It takes a port for as long as it is there, of
+ * UDP's, so that it is in no service point's way.
+ */
 static struct rdma_cm_id *bind_to(struct rdma_ia *ia, const struct sockaddr_in *in)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = in->sin_addr };
 	struct rdma_cm_id *id;
 	int err;
 
-	if (rdma_create_id(ia->channel->channel, &id, NULL, RDMA_PS_TCP))
+	if (rdma_create_id(ia->channel->channel, &id, NULL, RDMA_PS_UDP))
 		return NULL;
 	err = rdma_bind_addr(id, (struct sockaddr *)&at) ? errno : id->verbs ? 0 : ENODEV;
 	if (!err)

@@ -5,7 +5,7 @@
 # still count as short), a DAT_SOFT_REALM of its own, so that no other program on this host, of another run or of this one,
 # listens where it connects to, and the sanitizers' options.
 TEST_EXTENSIONS = .sh
-TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/tests/harness/driver.sh
 LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = bash

@@ -20,4 +20,4 @@ tests_harness_sick_LDADD = $(HARNESS_LIBS)
 
 # sick is no test: verdict.sh runs it and looks at what is said of it.
 TESTS += tests/harness/well tests/harness/verdict.sh
-EXTRA_DIST += tests/harness/tap.sh tests/harness/verdict.sh
+EXTRA_DIST += tests/harness/driver.sh tests/harness/tap.sh tests/harness/verdict.sh

@@ -3,11 +3,14 @@
  * The mover: a thread of an IA that copies between its own process's memory and the mailboxes of
  * peers that the kernel does not let in (containers, Yama, seccomp). It takes no lock but its own,
  * which nobody holds while waiting for another process, so two processes may ask each other at the
- * same time. The asker has checked rights and bounds, and holds the engine of the connection,
- * exactly as if it copied itself.
+ * same time. An honest asker has checked rights and bounds, and holds the engine of the connection,
+ * exactly as if it copied itself. What a hostile one writes into its mailbox is not believed: the mover
+ * copies only from and to memory that its own process has registered, as the private table of regions
+ * (mr.c) says at that moment, and only into regions with a right to write.
  */
 #define _GNU_SOURCE
 #include "mover.h"
+#include "mr.h"
 #include "peer.h"
 #include <errno.h>
 #include <linux/futex.h>
@@ -30,6 +33,7 @@ struct soft_mover {
 	struct soft_peer *clients[SOFT_PORT_MAX / 64]; /* lock */
 	unsigned int count;			       /* lock */
 	bool cma; /* the kernel lets us reach ourselves: faults are errors */
+	uint32_t region; /* the index of the region that was found last; lock */
 	_Atomic bool stop;
 };
 
@@ -113,28 +117,39 @@ int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft
 	return error;
 }
 
-static void mover_serve(struct soft_mover *mover, struct soft_bounce *b)
+/* Copies within our memory and the mailbox's. The range has been checked. */
+static int mover_copy(const struct soft_mover *mover, struct soft_list *ours,
+		      struct soft_list *data, uint64_t len, bool write, bool ordered)
+{
+	int error = ENOSYS;
+
+	if (mover->cma)
+		error = soft_cma(getpid(), write, ordered, data, ours, len);
+	if (error != ENOSYS && error != EPERM)
+		return error;
+	if (write)
+		soft_copy_list(ours, data, len, ordered);
+	else
+		soft_copy_list(data, ours, len, false);
+	return 0;
+}
+
+/* mover->lock held, for which soft_mover_quiesce() waits. */
+static void mover_serve_locked(struct soft_mover *mover, struct soft_bounce *b)
 {
 	struct soft_list ours, data;
 	/* once, each: it is the peer's memory */
 	uint64_t len = SOFT_ONCE(b->len), addr = SOFT_ONCE(b->addr);
 	bool write = SOFT_ONCE(b->write), ordered = SOFT_ONCE(b->ordered) && write;
-	int error = ENOSYS;
 
 	if (len > SOFT_BOUNCE_SIZE)
 		len = SOFT_BOUNCE_SIZE;
 	soft_list_one(&ours, addr, len);
 	soft_list_one(&data, (uintptr_t)b->data, len);
-	if (mover->cma)
-		error = soft_cma(getpid(), write, ordered, &data, &ours, len);
-	if (error == ENOSYS || error == EPERM) {
-		error = 0;
-		if (write)
-			soft_copy_list(&ours, &data, len, ordered);
-		else
-			soft_copy_list(&data, &ours, len, false);
-	}
-	b->error = error;
+	/* memory that is not registered is answered as memory that is not there */
+	b->error = soft_mr_owned(mover->ia, addr, len, write, &mover->region)
+			   ? mover_copy(mover, &ours, &data, len, write, ordered)
+			   : EFAULT;
 	/* release: data and error; ask_wait acquires */
 	atomic_store_explicit(&b->state, SOFT_BOUNCE_DONE, memory_order_release);
 	futex_wake(&b->state);
@@ -155,7 +170,7 @@ static void *mover_run(void *arg)
 
 			if (atomic_load_explicit(&b->state, memory_order_acquire) ==
 			    SOFT_BOUNCE_ASKED)
-				mover_serve(mover, b);
+				mover_serve_locked(mover, b);
 		}
 		datp_unlock(&mover->lock);
 		futex_wait(bell, seen, NULL);
@@ -232,6 +247,17 @@ void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer)
 		if (mover->clients[i] == peer)
 			mover->clients[i--] = mover->clients[--mover->count];
 	peer->asks = NULL;
+	datp_unlock(&mover->lock);
+}
+
+void soft_mover_quiesce(struct soft_ia *ia)
+{
+	/* sequentially consistent: see mr_owns(); a mover that starts later finds what our caller has done */
+	struct soft_mover *mover = atomic_load(&ia->mover);
+
+	if (!mover)
+		return;
+	datp_lock(&mover->lock);
 	datp_unlock(&mover->lock);
 }
 

@@ -22,6 +22,11 @@ enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
  * thread.
  */
 void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer);
+/*
+ * Waits until no copy of the mover that began before this call is still going on. Such a copy moves at
+ * most one mailbox of bytes and waits for nobody. No lock held.
+ */
+void soft_mover_quiesce(struct soft_ia *ia);
 void soft_mover_stop(struct soft_ia *ia);
 
 #endif

@@ -8,6 +8,7 @@
 #include "mr.h"
 #include "arena.h"
 #include "engine.h"
+#include "mover.h"
 #include "pages.h"
 #include "peer.h"
 #include "request.h"
@@ -62,7 +63,7 @@ static uint32_t mr_index_get(struct soft_ia *ia, struct datp_lmr *lmr)
 		ia->mr_free_head = (ia->mr_free_head + 1) % SOFT_MR_COUNT;
 		ia->mr_free_count--;
 	} else if (ia->mr_used < SOFT_MR_COUNT) {
-		index = ia->mr_used++;
+		index = atomic_fetch_add_explicit(&ia->mr_used, 1, memory_order_relaxed);
 	}
 	if (index)
 		ia->lmrs[index] = lmr;
@@ -150,6 +151,7 @@ enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared)
 	lmr->lmr_context = mr_next_context(ia, index);
 	lmr->rmr_context = lmr->lmr_context;
 	mr_publish(&ia->own[index], lmr->lmr_context, &range);
+	atomic_store(&ia->own[index].life, 1);
 	range.priv |= shared ? SOFT_MR_SHARED : 0;
 	mr_publish(&ia->mr[index], lmr->lmr_context, &range);
 	return DATP_OK;
@@ -163,6 +165,9 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	(void)mr_kill(&ia->own[index]);
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, true);
+	/* the mover goes on for the engines that were waited for, and no longer: see mr_owns() */
+	atomic_store(&ia->own[index].life, 0);
+	soft_mover_quiesce(ia);
 	/* relaxed: it was set under an engine that the wait has seen end */
 	if (atomic_load_explicit(&ia->mr[index].priv, memory_order_relaxed) & SOFT_MR_MAPPED)
 		soft_peers_ring(ia);
@@ -405,4 +410,40 @@ bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, 
 	       soft_mr_get(ia->own, range.lmr ? range.lmr : remote->rmr_context, &own) &&
 	       soft_range_holds(&own, remote->addr, remote->len) &&
 	       (own.priv & SOFT_MR_WRITES || !write);
+}
+
+/* Whether the region at this index, if there is one, holds the whole range with the right. */
+static bool mr_owns(const struct soft_ia *ia, uint32_t index, uint64_t addr, uint64_t len,
+		    bool write)
+{
+	const struct soft_mr *mr = &ia->own[index];
+	struct soft_range own;
+
+	/*
+	 * Sequentially consistent: either this load finds the 0 of soft_lmr_free(), or soft_lmr_free()
+	 * finds the mover that this is called from and waits for it. It also acquires the fields, which
+	 * do not change before that wait is over.
+	 */
+	if (!atomic_load(&mr->life))
+		return false;
+	own.addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
+	own.len = atomic_load_explicit(&mr->len, memory_order_relaxed);
+	own.priv = atomic_load_explicit(&mr->priv, memory_order_relaxed);
+	return soft_range_holds(&own, addr, len) && (write ? own.priv & SOFT_MR_WRITES : own.priv);
+}
+
+bool soft_mr_owned(const struct soft_ia *ia, uint64_t addr, uint64_t len, bool write,
+		   uint32_t *hint)
+{
+	/* relaxed: a peer that asks for a region has heard of it from its owner, after it was counted */
+	uint32_t used = atomic_load_explicit(&ia->mr_used, memory_order_relaxed);
+
+	if (mr_owns(ia, *hint, addr, len, write))
+		return true;
+	for (uint32_t i = 1; i < used; i++)
+		if (mr_owns(ia, i, addr, len, write)) {
+			*hint = i;
+			return true;
+		}
+	return false;
 }

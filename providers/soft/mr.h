@@ -107,4 +107,12 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
  */
 bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write);
 
+/*
+ * Whether one region that is registered now holds the whole range of our memory, with a right to write if
+ * `write` is set and any right otherwise. A region counts until soft_lmr_free() has waited for the peers. It looks at the private table only, which no peer can write to.
+ * *hint: the index that was found last, tried first; 0 at the beginning. The mover's thread.
+ */
+bool soft_mr_owned(const struct soft_ia *ia, uint64_t addr, uint64_t len, bool write,
+		   uint32_t *hint);
+
 #endif

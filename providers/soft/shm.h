@@ -222,7 +222,11 @@ struct soft_mr {
 	_Atomic uint32_t priv, pz; /* priv: with SOFT_MR_*, MAPPED by a peer */
 	_Atomic uint32_t
 		lmr; /* of a window: the context of the region that it opens; of a region 0 */
-	_Atomic uint32_t life; /* owner: counts the RMRs that had this index */
+	/*
+	 * Owner. In the table that peers see: counts the RMRs that had this index. In soft_ia.own: 1
+	 * from the registration of a region until dat_lmr_free has waited for the peers, else 0.
+	 */
+	_Atomic uint32_t life;
 	_Atomic uint64_t addr, len;
 };
 

@@ -263,7 +263,8 @@ struct soft_ia {
 	struct datp_lmr **lmrs; /* by index; soft_ia.lock for writing */
 	_Atomic uint32_t *mr_gen; /* last generation used, by index */
 	uint32_t *mr_free;	/* a ring of free indices, oldest first */
-	uint32_t mr_free_head, mr_free_count, mr_used;
+	uint32_t mr_free_head, mr_free_count;
+	_Atomic uint32_t mr_used; /* indices below it may be in use; written under ia.lock, only grows */
 	int maps_fd; /* to ask what memory the process has, or -1; pages.c */
 
 	/* Ports. port.c */

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "providers/soft/arena.h"
 #include "providers/soft/mover.h"
+#include "providers/soft/mr.h"
 #include "providers/soft/peer.h"
 #include "providers/soft/sock.h"
 
@@ -26,11 +27,25 @@ static struct {
 	struct soft_socket link;
 	struct soft_mem shared;
 	struct soft_ref mailbox;
+	struct soft_pz pz;
+	struct soft_lmr lmr; /* all of `memory`, at `there` */
 	int far_end;	       /* of the link */
 	unsigned char *memory; /* the peer's own copy is what is asked for */
 	unsigned char *local;
 	pid_t pid;
 } t;
+
+static void register_at_there(struct soft_lmr *lmr, unsigned char *at, size_t len,
+			      DAT_MEM_PRIV_FLAGS priv)
+{
+	memset(lmr, 0, sizeof(*lmr));
+	lmr->base.obj.ia = &t.there->base;
+	lmr->base.pz = &t.pz.base;
+	lmr->base.addr = (uintptr_t)at;
+	lmr->base.len = len;
+	lmr->base.priv = priv;
+	REQUIRE(soft_lmr_add(&lmr->base, false) == DATP_OK);
+}
 
 static void ask_open(void)
 {
@@ -59,6 +74,10 @@ static void ask_open(void)
 	t.memory = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	t.local = malloc(ROOM);
 	REQUIRE(t.memory != MAP_FAILED && t.local);
+	t.there->ports = calloc(SOFT_PORT_MAX, sizeof(*t.there->ports));
+	REQUIRE(t.there->ports != NULL);
+	REQUIRE(soft_mr_init(t.there) == DATP_OK);
+	register_at_there(&t.lmr, t.memory, ROOM, DAT_MEM_PRIV_ALL_FLAG);
 }
 
 static void ask_close(void)
@@ -66,6 +85,8 @@ static void ask_close(void)
 	munmap(t.memory, ROOM);
 	free(t.local);
 	close(t.link.fd);
+	soft_mr_fini(t.there);
+	free(t.there->ports);
 	soft_arena_put(t.here->arena);
 	free(t.there);
 	free(t.here);
@@ -247,6 +268,38 @@ static void memory_that_is_not_there_is_a_fault(void)
 	finish();
 }
 
+/* A hostile peer writes any address into its mailbox. */
+static void memory_that_is_not_registered_is_neither_read_nor_written(void)
+{
+	static const unsigned char canary[8] = "canary!";
+	unsigned char *secret = malloc(64);
+	struct soft_lmr page;
+
+	memset(secret, 's', 64);
+	memset(t.local, 0, ROOM);
+	/* the region shrinks to its first page, which can only be read; the rest is a canary's */
+	memcpy(t.memory + 4096, canary, 8);
+	soft_lmr_free(&t.lmr.base);
+	register_at_there(&page, t.memory, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	CHECK_EQ_INT(ask(false, false, t.local, secret, 64), EFAULT);
+	CHECK_EQ_INT(ask(true, false, t.local, secret, 64), EFAULT);
+	CHECK_EQ_INT(ask(false, false, t.local, t.memory + 4090, 16), EFAULT);
+	CHECK_EQ_INT(ask(true, true, t.local, t.memory, 16), EFAULT);
+	CHECK_EQ_INT(ask(true, false, t.local, (unsigned char *)16, 64), EFAULT);
+	CHECK_EQ_INT(ask(false, false, t.local, (unsigned char *)UINTPTR_MAX - 8, 64), EFAULT);
+	for (int i = 0; i < 64; i++)
+		CHECK_EQ_INT(secret[i], 's');
+	CHECK_EQ_INT(t.local[0], 0);
+	CHECK_EQ_MEM(t.memory + 4096, canary, 8);
+	CHECK_EQ_INT(ask(false, false, t.local, t.memory, 4096), 0);
+	soft_lmr_free(&page.base);
+	CHECK_EQ_INT(ask(false, false, t.local, t.memory, 4096), EFAULT);
+	soft_mover_leave(t.there, &t.back);
+	soft_mover_stop(t.there);
+	free(secret);
+}
+
 static void *killing_thread(void *arg)
 {
 	(void)arg;
@@ -302,6 +355,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(last_byte_is_seen_last),
 	CHECK_TEST(threads_ask_one_after_the_other),
 	CHECK_TEST(memory_that_is_not_there_is_a_fault),
+	CHECK_TEST(memory_that_is_not_registered_is_neither_read_nor_written),
 	CHECK_TEST(peer_that_dies_with_the_question_in_hand_is_found_out),
 	CHECK_TEST(question_of_a_dead_peer_is_not_answered),
 	CHECK_END

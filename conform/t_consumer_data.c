@@ -164,6 +164,7 @@ CLAUSE("CONSUMER-47")
 	struct kit_buf made;
 
 	CHECK_RET(create_region(mem, 0, &made), DAT_LENGTH_ERROR);
+	CHECK_RET(create_region(NULL, 0, &made), DAT_LENGTH_ERROR);
 }
 
 CLAUSE("CONSUMER-48")

@@ -14,10 +14,11 @@ static enum datp_err range_check(struct datp_ia *ia, const struct lmr_new *what)
 {
 	uint64_t end;
 
-	if (!what->addr)
-		return DATP_ERR_ARG3;
+	/* Programs that register an empty buffer have no address for it either. */
 	if (!what->len)
 		return DATP_ERR_LENGTH;
+	if (!what->addr)
+		return DATP_ERR_ARG3;
 	/* The last byte must have an address; nothing is said of the one after it. */
 	if (__builtin_add_overflow(what->addr, what->len - 1, &end))
 		return DATP_ERR_ARG4;

@@ -156,6 +156,9 @@ static void an_empty_lmr_is_a_length_error(void)
 	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, memory, 0, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
 			      &context, NULL),
 		  DAT_LENGTH_ERROR);
+	CHECK_DAT(register_as(DAT_MEM_TYPE_VIRTUAL, NULL, 0, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
+			      &context, NULL),
+		  DAT_LENGTH_ERROR);
 }
 
 static void lmr_arguments_are_checked(void)

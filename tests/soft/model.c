@@ -13,7 +13,6 @@
  * Invariant: outside a run the atomics are plain memory.
  */
 #define MODEL_ITSELF
-#undef _FORTIFY_SOURCE /* it takes a jump to another stack for an error */
 #include "tests/soft/model.h"
 
 #include <limits.h>

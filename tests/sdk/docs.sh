@@ -6,7 +6,7 @@ set -u
 page=$top_srcdir/man/datp.7
 header=$top_srcdir/include/datp/provider.h
 
-ops() { grep -oE 'X\([a-z_]+' "$top_srcdir/providers/common/ops_list.h" | cut -c3- | grep '_' | sort -u; }
+ops() { grep -oE 'X\([a-z_]+' "$top_srcdir/providers/common/core/ops_list.h" | cut -c3- | grep '_' | sort -u; }
 
 each_op_has_a_section()
 {

@@ -73,8 +73,8 @@ static long kernel(long number, ...)
 #define BIAS_ENOUGH	  1u
 #define BIAS_ENOUGH_MAX	  1u
 #define BIAS_SPINS	  0
-#include "providers/common/lock.c"
-#include "providers/common/bias.c" /* NOLINT: what is looked at from inside */
+#include "providers/common/base/lock.c"
+#include "providers/common/base/bias.c" /* NOLINT: what is looked at from inside */
 
 #define RDMA_WORDS_IN_C
 #include "providers/rdma/rdma_bias.h"

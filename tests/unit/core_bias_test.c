@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "check.h"
-#include "providers/common/lock.h"
+#include "providers/common/base/lock.h"
 
 #define TURNS 200 /* more than it takes */
 

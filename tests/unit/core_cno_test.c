@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core_world.h"
-#include "providers/common/evd.h"
+#include "providers/common/core/evd.h"
 
 static DAT_CNO_HANDLE cno;
 static DAT_EVD_HANDLE soft, soft2;

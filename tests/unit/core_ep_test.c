@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core_world.h"
-#include "providers/common/ep.h"
+#include "providers/common/core/ep.h"
 
 static DAT_EP_HANDLE a, b;
 

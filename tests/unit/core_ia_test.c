@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "core_null.h"
-#include "providers/common/core.h"
+#include "providers/common/core/core.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define UNDER_THREAD_SANITIZER 1

@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "core_null.h"
-#include "providers/common/core.h"
+#include "providers/common/core/core.h"
 
 static struct datp_ia *ia;
 static _Atomic int ran, gate, inside;

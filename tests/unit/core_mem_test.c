@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "core_null.h"
-#include "providers/common/core.h"
+#include "providers/common/core/core.h"
 
 static const DAT_PROVIDER *dat;
 static DAT_IA_HANDLE ia;

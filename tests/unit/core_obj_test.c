@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "core_null.h"
-#include "providers/common/core.h"
+#include "providers/common/core/core.h"
 
 static struct datp_ia *ia;
 static DAT_EVD_HANDLE async;

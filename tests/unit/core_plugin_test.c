@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "core_null.h"
-#include "providers/common/core.h"
+#include "providers/common/core/core.h"
 
 /* A plugin of a later SDK: the same ops and more behind them. */
 struct future_ops {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared receive queues. */
 #include "core_world.h"
-#include "providers/common/lock.h"
+#include "providers/common/base/lock.h"
 
 static DAT_SRQ_HANDLE srq;
 static DAT_EP_HANDLE a, b;

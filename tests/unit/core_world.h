@@ -10,7 +10,7 @@
 
 #include "check.h"
 #include "core_loopback.h"
-#include "providers/common/core.h"
+#include "providers/common/core/core.h"
 
 enum { WORLD_QUAL = 4711, WORLD_BYTES = 4096 };
 

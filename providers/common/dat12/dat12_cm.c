@@ -2,9 +2,9 @@
 /*
  * The DAT 1.2 edge of connections: connect and disconnect, service points, connection requests.
  */
-#include "cm.h"
 #include "dat12.h"
-#include "ep.h"
+#include "providers/common/core/cm.h"
+#include "providers/common/core/ep.h"
 
 /* Private data is whole or wrong. */
 static enum datp_err pdata_check(struct datp_ia *ia, DAT_COUNT size, const void *pdata,

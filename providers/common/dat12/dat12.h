@@ -8,7 +8,7 @@
 #ifndef DAT12_H
 #define DAT12_H
 
-#include "core.h"
+#include "providers/common/core/core.h"
 
 /*
  * Fills the table of one registration, the nth of its name: everything but the data path from here,

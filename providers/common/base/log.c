@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "log/datlog.h"
-#include "tell.h"
+#include "providers/common/core/tell.h"
 
 /* Causes that are told apart; what comes beyond them is said no more. */
 #define CAUSES 64

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ops_list.h"
-#include "wrap.h"
+#include "providers/common/wrap/wrap.h"
 
 /* What datp_plugin_init() of this thread does instead of registering. */
 static _Thread_local const struct datp_plugin *dumped;

@@ -8,9 +8,9 @@
  * come late sleep again. A waiter holds the CNO by its `users`, which is why it cannot be freed
  * under it.
  */
-#include "cancel.h"
 #include "evd.h"
-#include "futex.h"
+#include "providers/common/base/cancel.h"
+#include "providers/common/base/futex.h"
 
 static const DAT_OS_WAIT_PROXY_AGENT no_agent;
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "tell.h"
+#include "providers/common/core/tell.h"
 
 static const DAT_RETURN values[DATP_ERR_COUNT] = { [DATP_OK] = DAT_SUCCESS,
 #define X(name, type, sub)                                                                         \

@@ -3,7 +3,7 @@
  * The DAT 1.2 edge of shared receive queues.
  */
 #include "dat12.h"
-#include "srq.h"
+#include "providers/common/core/srq.h"
 
 DAT_RETURN dat12_srq_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
 			    DAT_SRQ_HANDLE *srq_handle)

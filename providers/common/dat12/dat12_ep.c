@@ -3,7 +3,7 @@
  * The DAT 1.2 edge of endpoints.
  */
 #include "dat12.h"
-#include "ep.h"
+#include "providers/common/core/ep.h"
 
 /* Every attribute that both sides know under some name. */
 #define EP_ATTRS(X)								\

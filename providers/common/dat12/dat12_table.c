@@ -3,9 +3,9 @@
  * The frozen table of DAT 1.2. Each slot is assigned once, and by type, so a function that does not
  * fit its slot does not compile.
  */
-#include "cancel.h"
 #include "dat12.h"
-#include "wrap_calls.h"
+#include "providers/common/base/cancel.h"
+#include "providers/common/wrap/wrap_calls.h"
 
 _Static_assert(sizeof(DAT_PROVIDER) == 560, "the table of DAT 1.2 has 70 slots");
 

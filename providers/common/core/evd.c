@@ -8,7 +8,7 @@
 
 #include "cm.h"
 #include "evd.h"
-#include "futex.h"
+#include "providers/common/base/futex.h"
 
 /* Programs ask for very short queues and then use them harder. */
 enum { QLEN_MIN = 64 };

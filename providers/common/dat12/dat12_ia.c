@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dat12.h"
-#include "wrap.h"
+#include "providers/common/wrap/wrap.h"
 
 enum { PROVIDER_MAJOR = 1, PROVIDER_MINOR = 0, MERGE_KINDS = 6 };
 

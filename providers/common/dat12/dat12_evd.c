@@ -4,7 +4,7 @@
  * bad one DAT_INVALID_HANDLE_EVD_REQUEST in these calls, and so does this file.
  */
 #include "dat12.h"
-#include "evd.h"
+#include "providers/common/core/evd.h"
 
 /* ------------------------------------------------------------------ EVD */
 

@@ -5,7 +5,7 @@
 
 #include <datp/wrap.h>
 
-#include "core.h"
+#include "providers/common/core/core.h"
 
 /* wrap_calls.c */
 DAT_RETURN wrap_invoke(const DAT_PROVIDER *to, enum datp_call id, const uint64_t *w);

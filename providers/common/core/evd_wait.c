@@ -8,9 +8,9 @@
  * and a cancellation point; what has to be undone if the sleep is the last thing that the thread
  * does, is leave_cancelled().
  */
-#include "cancel.h"
 #include "evd.h"
-#include "futex.h"
+#include "providers/common/base/cancel.h"
+#include "providers/common/base/futex.h"
 
 struct wait {
 	struct datp_evd *evd;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "ep.h"
-#include "futex.h"
+#include "providers/common/base/futex.h"
 #include "srq.h"
 
 /* ------------------------------------------------------------------ pins */

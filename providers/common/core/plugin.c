@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dat12.h"
+#include "providers/common/dat12/dat12.h"
+#include "providers/common/wrap/wrap.h"
 #include "tell.h"
-#include "wrap.h"
 
 struct core core;
 

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cancel.h"
 #include "core.h"
+#include "providers/common/base/cancel.h"
 #include "tell.h"
 
 struct datp_watch {

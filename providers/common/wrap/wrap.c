@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cancel.h"
-#include "dat12.h"
-#include "futex.h"
+#include "providers/common/base/cancel.h"
+#include "providers/common/base/futex.h"
+#include "providers/common/dat12/dat12.h"
 #include "wrap.h"
 
 /* Declared by no header of the standard's: an IA's integer as the pointer that is behind it. */

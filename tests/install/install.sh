@@ -72,6 +72,39 @@ builds_a_vipl_program()
 		"$moved/share/doc/opendat/examples/vipl_exchange.c" $(flags --libs vipl)
 }
 
+# A place where build/stage is the moved tree, and pkg-config believes that it belongs where it is.
+readme_place()
+{
+	mkdir -p "$tap_dir/clone/build" "$tap_dir/bin"
+	ln -sfn "$moved" "$tap_dir/clone/build/stage"
+	printf '#!/bin/sh\nexec %s --define-prefix "$@"\n' "$(command -v pkg-config)" >"$tap_dir/bin/pkg-config"
+	chmod +x "$tap_dir/bin/pkg-config"
+}
+
+# The block of README.md that compiles exchange.c, word for word.
+readme_compiles_the_example()
+{
+	local block
+	block=$(awk '/^```/ { if (inside && text ~ /cc exchange[.]c/) printf "%s", text; inside = !inside; text = ""; next }
+		inside { text = text $0 "\n" }' "$top_srcdir/README.md")
+	[ -n "$block" ] || { echo 'README.md has no such block'; return 1; }
+	(cd "$tap_dir/clone" && env -u PKG_CONFIG_PATH PATH="$tap_dir/bin:$PATH" CFLAGS= bash -euxc "$block")
+}
+
+# Each `datctl ...` of its text, but for those with a place for a name.
+readme_commands_succeed()
+{
+	local words bad=0 count=0
+	while IFS= read -r words; do
+		count=$((count + 1))
+		# shellcheck disable=SC2086 # a command's words
+		"$moved/bin/"$words >"$tap_dir/said" 2>&1 || { echo "fails: $words"; cat "$tap_dir/said"; bad=1; }
+	done < <(grep -oE '`(build/stage/bin/)?datctl [^`]*`' "$top_srcdir/README.md" | sed 's,build/stage/bin/,,' |
+		tr -d '`' | sort -u)
+	[ $count -ge 5 ] || { echo "only $count commands were found"; return 1; }
+	return $bad
+}
+
 uninstall_leaves_nothing()
 {
 	make -s install DESTDIR="$tap_dir/again" && make -s uninstall DESTDIR="$tap_dir/again" || return 1
@@ -91,5 +124,12 @@ tap 'install: a plugin builds with the flags of datp.pc' builds_a_plugin
 tap 'install: a program for VIPL builds with the flags of vipl.pc' builds_a_vipl_program
 tap 'install: that program exchanges data over soft0' tap_holds 'All bytes were checked' env LD_LIBRARY_PATH="$moved/lib" \
 	"$tap_dir/vipl_exchange" soft0
+readme_place
+if [ "${SANITIZE:-no}" = no ]; then
+	tap 'install: the commands of README.md compile and run the example' readme_compiles_the_example
+else	# they name no sanitizer
+	tap_skip 'install: the commands of README.md compile and run the example' 'the libraries are built for a sanitizer'
+fi
+tap 'install: each datctl command of README.md succeeds' readme_commands_succeed
 tap 'install: uninstall leaves no file' uninstall_leaves_nothing
 tap_end

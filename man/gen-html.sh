@@ -106,12 +106,12 @@ pages()
 
 make_index()
 {
-	local guides='^(opendat|opendat-containers|opendat-migration|datp)[.]7$'
+	local guides='^(opendat|opendat-containers|opendat-migration|opendat-tutorial|datp)[.]7$'
 	# shellcheck disable=SC2046 # names without blanks
 	{
 		top 'OpenDAT: the manual'
 		printf '<h1>OpenDAT: the manual</h1>\n'
-		printf '<p>uDAPL 1.2 for Linux. New here: begin with <a href="opendat.7.html">the overview</a>.</p>\n'
+		printf '<p>uDAPL 1.2 for Linux. New here: begin with <a href="opendat.7.html">the overview</a> and <a href="opendat-tutorial.7.html">the tutorial</a>.</p>\n'
 		list 'Guides' $(pages "$guides")
 		list 'Tools' $(pages '[.]1$')
 		list 'Registry and providers' $(pages '[.]5$') $(pages '[.]7$' | grep -vE "$guides|^vipl")

@@ -19,6 +19,7 @@ MAN_PAGES = \
 	man/opendat-migration.7 \
 	man/opendat-soft.7 \
 	man/opendat-trace.7 \
+	man/opendat-tutorial.7 \
 	man/vipl.7
 
 nodist_man_MANS = man/dat.3 $(API_PAGES) $(VIPL_PAGES)

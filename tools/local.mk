@@ -81,6 +81,20 @@ check_PROGRAMS += examples/exchange
 examples_exchange_SOURCES = examples/exchange.c
 examples_exchange_LDADD = libdat.la
 
+# The programs of opendat-tutorial(7), which tests/tools/tutorial.sh compiles as their users do.
+tutorialdir = $(examplesdir)/tutorial
+dist_tutorial_DATA = \
+	examples/tutorial/echo.c \
+	examples/tutorial/event_loop.cc \
+	examples/tutorial/notify.c \
+	examples/tutorial/step1_open.c \
+	examples/tutorial/step2_objects.c \
+	examples/tutorial/step3_connect.c \
+	examples/tutorial/step4_send.c \
+	examples/tutorial/step5_rdma.c \
+	examples/tutorial/step6_errors.c \
+	examples/tutorial/tutorial.h
+
 # In the folder where bash-completion looks below every prefix; it wants a file called like the command.
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = tools/completions/datctl

@@ -11,7 +11,8 @@ TOOLS_TESTS = \
 	tests/tools/datperf.sh \
 	tests/tools/exchange.sh \
 	tests/tools/log.sh \
-	tests/tools/misconfigured.sh
+	tests/tools/misconfigured.sh \
+	tests/tools/tutorial.sh
 TESTS += $(TOOLS_TESTS)
 EXTRA_DIST += $(TOOLS_TESTS) tests/tools/tap.sh
 $(TOOLS_TESTS:.sh=.log): datctl$(EXEEXT) datperf$(EXEEXT) examples/exchange$(EXEEXT)

@@ -317,7 +317,8 @@ extern VIP_RETURN VipQueryNic(IN VIP_NIC_HANDLE NicHandle, OUT VIP_NIC_ATTRIBUTE
  * VipCreatePtag() - make a protection tag: VIs use memory of their own tag only
  * @NicHandle: the NIC
  * @ProtectionTag: the tag
- * Where attributes have NULL for a tag, the NIC's own is meant.
+ * Memory whose attributes have NULL for a tag has the NIC's own. A VI whose attributes have NULL
+ * takes on the tag of the first memory it uses, or that of the NIC's memory when it is connected.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_ERROR_RESOURCE.
  */
 extern VIP_RETURN VipCreatePtag(IN VIP_NIC_HANDLE NicHandle,
@@ -327,7 +328,9 @@ extern VIP_RETURN VipCreatePtag(IN VIP_NIC_HANDLE NicHandle,
  * VipDestroyPtag() - destroy a protection tag
  * @NicHandle: the NIC
  * @ProtectionTag: the tag
- * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE while a VI or memory has it.
+ * A VI that has only taken the tag on is no obstacle.
+ * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE while the attributes of a VI or
+ *   of memory name it.
  */
 extern VIP_RETURN VipDestroyPtag(IN VIP_NIC_HANDLE NicHandle,
 		IN VIP_PROTECTION_HANDLE ProtectionTag);

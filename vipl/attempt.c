@@ -91,7 +91,7 @@ DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct
 	memcpy(hello.to, remote->disc, remote->disc_len);
 	size = wire_pack(&hello, data);
 	place_to_sockaddr(remote, &address);
-	if (vi->ep == DAT_HANDLE_NULL && vi_renew_ep_locked(vi))
+	if (vi_ready_ep_locked(vi))
 		return DAT_INSUFFICIENT_RESOURCES;
 	vi->verdict = WIRE_ASKS;
 	vi_feed_locked(vi);

@@ -143,7 +143,7 @@ DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_h
 	DAT_RETURN ret;
 	size_t size = wire_pack(&hello, data);
 
-	if (vi->ep == DAT_HANDLE_NULL && vi_renew_ep_locked(vi))
+	if (vi_ready_ep_locked(vi))
 		return DAT_INSUFFICIENT_RESOURCES;
 	vi->verdict = WIRE_ACCEPTS;
 	vi->remote = theirs->attr;

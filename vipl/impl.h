@@ -40,10 +40,14 @@ enum {
 	PROBES = 4,			/* connection qualifiers for one discriminator */
 };
 
+/* A protection tag; all under nic->mem_lock. */
 struct ptag {
 	struct ptag *next;
 	DAT_PZ_HANDLE pz;
-	unsigned int users;		/* VIs and memory; nic->mem_lock */
+	unsigned int users;		/* VIs and memory whose attributes name it */
+	unsigned int regions;		/* memory alone */
+	unsigned int adopters;		/* VIs without a tag that have taken it on */
+	bool destroyed;			/* by the program; the last adopter frees it */
 };
 
 /* Registered memory; all under nic->mem_lock. */
@@ -178,6 +182,9 @@ struct vi {
 	DAT_EP_HANDLE ep;
 	VIP_VI_ATTRIBUTES attr;
 	struct ptag *ptag;
+	struct ptag *uses;		/* ptag; NULL while it can still change, see `adopts` */
+	bool adopts;			/* its attributes name no tag: ptag is one taken on */
+	bool warned;			/* the program has been told of memory of another tag */
 	VIP_VI_ATTRIBUTES remote;	/* the peer's, while connected */
 	struct peering peer;
 	void *user_data;
@@ -326,6 +333,9 @@ const char *nic_find(const char *device, char *name, size_t size);	/* names.c */
 /* mem.c */
 struct ptag *ptag_get(struct nic *nic, VIP_PROTECTION_HANDLE handle);
 void ptag_put(struct nic *nic, struct ptag *ptag);
+struct ptag *ptag_adopt(struct nic *nic, VIP_MEM_HANDLE handle);
+struct ptag *ptag_adopt_likely(struct nic *nic);
+void ptag_abandon(struct nic *nic, struct ptag *ptag);
 bool mem_look_up(struct nic *nic, VIP_MEM_HANDLE handle, struct mem_view *view);
 void mem_free_all(struct nic *nic);
 
@@ -392,6 +402,8 @@ static inline struct vi *vi_get(VIP_VI_HANDLE handle)
 
 int vi_renew_ep_locked(struct vi *vi);
 void vi_refresh_ep_locked(struct vi *vi);
+int vi_ready_ep_locked(struct vi *vi);
+bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle);
 VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr);
 
 /* post.c */

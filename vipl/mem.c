@@ -29,6 +29,58 @@ void ptag_put(struct nic *nic, struct ptag *ptag)
 	pthread_mutex_unlock(&nic->mem_lock);
 }
 
+/*
+ * The tag of all registered memory, if that has one tag only. Without any memory, the only tag
+ * that the program has created. Else NULL.
+ */
+static struct ptag *only_tag_locked(struct nic *nic)
+{
+	struct ptag *only = nic->own_ptag.regions ? &nic->own_ptag : NULL;
+
+	for (struct ptag *ptag = nic->ptags; ptag != NULL; ptag = ptag->next)
+		if (ptag->regions) {
+			if (only != NULL)
+				return NULL;
+			only = ptag;
+		}
+	if (only == NULL && nic->ptags != NULL && nic->ptags->next == NULL)
+		only = nic->ptags;
+	return only;
+}
+
+/* The tag that a VI without one is going to meet, as far as can be told now. */
+struct ptag *ptag_adopt_likely(struct nic *nic)
+{
+	struct ptag *ptag;
+
+	pthread_mutex_lock(&nic->mem_lock);
+	ptag = only_tag_locked(nic);
+	if (ptag == NULL)
+		ptag = &nic->own_ptag;
+	ptag->adopters++;
+	pthread_mutex_unlock(&nic->mem_lock);
+	return ptag;
+}
+
+static void ptag_free(struct ptag *ptag)
+{
+	dat_pz_free(ptag->pz);
+	free(ptag);
+}
+
+/* The VI uses the tag no more, and has no object in its zone. */
+void ptag_abandon(struct nic *nic, struct ptag *ptag)
+{
+	bool last;
+
+	pthread_mutex_lock(&nic->mem_lock);
+	ptag->adopters--;
+	last = ptag->destroyed && ptag->adopters == 0;
+	pthread_mutex_unlock(&nic->mem_lock);
+	if (last)
+		ptag_free(ptag);
+}
+
 VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE handle, VIP_PROTECTION_HANDLE *out)
 {
 	struct nic *nic = nic_get(handle);
@@ -56,6 +108,7 @@ VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE handle, VIP_PROTECTION_HANDLE ptag_hand
 	struct nic *nic = nic_get(handle);
 	VIP_RETURN ret = VIP_SUCCESS;
 	struct ptag *ptag = NULL, **at;
+	bool adopted = false;
 
 	if (nic == NULL || ptag_handle == NULL)
 		return VIP_INVALID_PARAMETER;
@@ -69,12 +122,11 @@ VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE handle, VIP_PROTECTION_HANDLE ptag_hand
 	else {
 		ptag = *at;
 		*at = ptag->next;
+		adopted = ptag->destroyed = ptag->adopters > 0;
 	}
 	pthread_mutex_unlock(&nic->mem_lock);
-	if (ptag != NULL) {
-		dat_pz_free(ptag->pz);
-		free(ptag);
-	}
+	if (ptag != NULL && !adopted)
+		ptag_free(ptag);
 	return ret;
 }
 
@@ -90,6 +142,25 @@ static struct mem **mem_at_locked(struct nic *nic, VIP_MEM_HANDLE handle)
 	while (*at != NULL && (*at)->handle != handle)
 		at = &(*at)->next;
 	return at;
+}
+
+/*
+ * The tag of this memory, for a VI without a tag of its own, which does not keep the program from
+ * destroying it; NULL if there is no such memory.
+ */
+struct ptag *ptag_adopt(struct nic *nic, VIP_MEM_HANDLE handle)
+{
+	struct ptag *ptag = NULL;
+	struct mem *mem;
+
+	pthread_mutex_lock(&nic->mem_lock);
+	mem = *mem_at_locked(nic, handle);
+	if (mem != NULL) {
+		ptag = mem->ptag;
+		ptag->adopters++;
+	}
+	pthread_mutex_unlock(&nic->mem_lock);
+	return ptag;
 }
 
 /* For posts: false if there is no such region. */
@@ -160,6 +231,7 @@ static bool mem_enter(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT key)
 		return false;
 	}
 	*at = mem;
+	mem->ptag->regions++;
 	pthread_mutex_unlock(&nic->mem_lock);
 	return true;
 }
@@ -245,6 +317,7 @@ VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM_HA
 	*at = mem->next;
 	epoch_end_locked(nic);
 	mem->ptag->users--;
+	mem->ptag->regions--;
 	pthread_mutex_unlock(&nic->mem_lock);
 	dat_lmr_free(mem->lmr);
 	free(mem);
@@ -270,7 +343,9 @@ static VIP_RETURN mem_move_locked(struct nic *nic, struct mem *mem, struct ptag 
 	mem->lmr = moved.lmr;
 	mem->context = moved.context;
 	mem->ptag->users--;
+	mem->ptag->regions--;
 	ptag->users++;
+	ptag->regions++;
 	mem->ptag = ptag;
 	return VIP_SUCCESS;
 }

@@ -55,10 +55,10 @@ POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle,
 {
 	const struct mem_view *view = view_of(vi, handle);
 
-	if (view == NULL || view->ptag != vi->ptag || at < view->base ||
-	    at - view->base > view->length || length > view->length - (at - view->base))
+	if (view == NULL || at < view->base || at - view->base > view->length ||
+	    length > view->length - (at - view->base))
 		return NULL;
-	return view;
+	return view->ptag == vi->uses || vi_adopt_locked(vi, handle) ? view : NULL;
 }
 
 POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment)

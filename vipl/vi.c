@@ -3,6 +3,7 @@
  * Owns VIs: an endpoint, two queues, and registered memory for the headers of messages. Invariant:
  * an idle VI has an unconnected endpoint that knows of no operation; its receives are staged.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,63 @@ int vi_renew_ep_locked(struct vi *vi)
 	return vi_create_ep(vi);
 }
 
+/*
+ * Before an attempt to connect: there has to be an endpoint, in the zone of a tag that stays. A VI
+ * without a tag that has used no memory yet takes on the one that the NIC's memory has by now.
+ */
+int vi_ready_ep_locked(struct vi *vi)
+{
+	struct ptag *former = vi->ptag;
+	int err = 0;
+
+	if (vi->uses == NULL) {
+		vi->ptag = vi->uses = ptag_adopt_likely(vi->nic);
+		if (vi->ptag != former)
+			err = vi_renew_ep_locked(vi);
+		ptag_abandon(vi->nic, former);
+	}
+	return !err && vi->ep == DAT_HANDLE_NULL ? vi_renew_ep_locked(vi) : err;
+}
+
+/* The program meant another tag, or forgot it: it learns once for each VI what it has to name. */
+static void warn_of_tags(struct vi *vi, VIP_MEM_HANDLE handle)
+{
+	if (vi->warned)
+		return;
+	vi->warned = true;
+	fprintf(stderr,
+		"vipl: %s: VI %p was created without a protection tag and has taken on that of the "
+		"memory it met first; memory handle %u has another tag and is refused: name the "
+		"tag in VIP_VI_ATTRIBUTES.Ptag\n",
+		vi->nic->attr.Name, (void *)vi, (unsigned int)handle);
+}
+
+/*
+ * Memory is used on a VI that does not use its tag. Returns true if it does so from now on: a VI
+ * without a tag of its own takes on that of the first memory it uses, which is not possible any more
+ * when uDAPL has operations of its endpoint.
+ */
+bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle)
+{
+	struct ptag *former = vi->ptag, *ptag;
+
+	if (!vi->adopts)
+		return false;
+	if (vi->uses != NULL || vi->up || vi->feeding) {
+		warn_of_tags(vi, handle);
+		return false;
+	}
+	ptag = ptag_adopt(vi->nic, handle);
+	if (ptag == NULL)
+		return false;
+	vi->ptag = vi->uses = ptag;
+	/* If there is no endpoint now, the attempt to connect tries again, and reports it. */
+	if (ptag != former)
+		vi_renew_ep_locked(vi);
+	ptag_abandon(vi->nic, former);
+	return true;
+}
+
 /* After a connection or an attempt: the endpoint as new, or a new one if it cannot be that. */
 void vi_refresh_ep_locked(struct vi *vi)
 {
@@ -170,6 +228,20 @@ static void vi_free(struct vi *vi)
 	pthread_mutex_unlock(&vi->nic->lock);
 }
 
+/* A tag for a VI with these attributes; NULL if they name none that there is. */
+static struct ptag *vi_take_ptag(struct nic *nic, const VIP_VI_ATTRIBUTES *attr)
+{
+	return attr->Ptag == NULL ? ptag_adopt_likely(nic) : ptag_get(nic, attr->Ptag);
+}
+
+static void vi_give_ptag(struct nic *nic, struct ptag *ptag, bool adopted)
+{
+	if (adopted)
+		ptag_abandon(nic, ptag);
+	else
+		ptag_put(nic, ptag);
+}
+
 static struct vi *vi_new(struct nic *nic, const VIP_VI_ATTRIBUTES *attr, struct ptag *ptag)
 {
 	struct vi *vi = vi_alloc(nic);
@@ -186,6 +258,8 @@ static struct vi *vi_new(struct nic *nic, const VIP_VI_ATTRIBUTES *attr, struct 
 	}
 	vi->attr = *attr;
 	vi->ptag = ptag;
+	vi->adopts = attr->Ptag == NULL;
+	vi->uses = vi->adopts ? NULL : ptag;
 	return vi;
 }
 
@@ -237,7 +311,7 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE handle, VIP_VI_ATTRIBUTES *wanted, VIP_CQ_
 	ret = vi_check_attr(nic, &attr);
 	if (ret != VIP_SUCCESS)
 		return ret;
-	ptag = ptag_get(nic, attr.Ptag);
+	ptag = vi_take_ptag(nic, &attr);
 	if (ptag == NULL)
 		return VIP_INVALID_PTAG;
 	vi = vi_new(nic, &attr, ptag);
@@ -256,7 +330,7 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE handle, VIP_VI_ATTRIBUTES *wanted, VIP_CQ_
 free_vi:
 	vi_free(vi);
 put_ptag:
-	ptag_put(nic, ptag);
+	vi_give_ptag(nic, ptag, attr.Ptag == NULL);
 	return VIP_ERROR_RESOURCE;
 }
 
@@ -290,7 +364,7 @@ static void vi_close(struct vi *vi)
 	queue_close(&vi->recvq);
 	free(vi->heads);
 	vi->heads = NULL;
-	ptag_put(vi->nic, vi->ptag);
+	vi_give_ptag(vi->nic, vi->ptag, vi->adopts);
 	vi_bury(vi);
 }
 
@@ -316,30 +390,45 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)
 	return VIP_SUCCESS;
 }
 
-/* The tag is good, and counted; gives back the one that is not needed any more. */
-static VIP_RETURN vi_change_locked(struct vi *vi, const VIP_VI_ATTRIBUTES *attr, struct ptag **ptag)
+/* Moves an idle VI to the tag that its new attributes name, or that it adopts since they name none. */
+static VIP_RETURN vi_change_ptag_locked(struct vi *vi, const VIP_VI_ATTRIBUTES *attr)
 {
-	struct ptag *former = vi->ptag;
+	struct ptag *former = vi->ptag, *ptag = vi_take_ptag(vi->nic, attr);
+	bool adopted = vi->adopts;
+	VIP_RETURN ret = VIP_SUCCESS;
+
+	if (ptag == NULL)
+		return VIP_INVALID_PTAG;
+	if (ptag != former && (!queue_empty(&vi->sendq) || !queue_empty(&vi->recvq))) {
+		vi_give_ptag(vi->nic, ptag, attr->Ptag == NULL);
+		return VIP_ERROR_RESOURCE;
+	}
+	vi->ptag = ptag;
+	vi->adopts = attr->Ptag == NULL;
+	vi->uses = vi->adopts ? NULL : ptag;
+	if (ptag != former && vi_renew_ep_locked(vi))
+		ret = VIP_ERROR_RESOURCE;
+	vi_give_ptag(vi->nic, former, adopted);
+	return ret;
+}
+
+static VIP_RETURN vi_change_locked(struct vi *vi, const VIP_VI_ATTRIBUTES *attr)
+{
+	VIP_RETURN ret = VIP_SUCCESS;
 
 	if (vi->state != VIP_STATE_IDLE || vi->busy)
 		return RULE_ATTRIBUTES_BUSY;
-	if (*ptag != former) {
-		if (!queue_empty(&vi->sendq) || !queue_empty(&vi->recvq))
-			return VIP_ERROR_RESOURCE;
-		vi->ptag = *ptag;
-		*ptag = former;
-		if (vi_renew_ep_locked(vi))
-			return VIP_ERROR_RESOURCE;
-	}
-	vi->attr = *attr;
-	return VIP_SUCCESS;
+	if (attr->Ptag != vi->attr.Ptag)
+		ret = vi_change_ptag_locked(vi, attr);
+	if (ret == VIP_SUCCESS)
+		vi->attr = *attr;
+	return ret;
 }
 
 VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *wanted)
 {
 	struct vi *vi = vi_get(handle);
 	VIP_VI_ATTRIBUTES attr;
-	struct ptag *ptag;
 	VIP_RETURN ret;
 	int own;
 
@@ -349,15 +438,11 @@ VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *wanted)
 	ret = vi_check_attr(vi->nic, &attr);
 	if (ret != VIP_SUCCESS)
 		return ret;
-	ptag = ptag_get(vi->nic, attr.Ptag);
-	if (ptag == NULL)
-		return VIP_INVALID_PTAG;
 	own = cancel_off();
 	pthread_mutex_lock(&vi->lock);
-	ret = vi_change_locked(vi, &attr, &ptag);
+	ret = vi_change_locked(vi, &attr);
 	pthread_mutex_unlock(&vi->lock);
 	cancel_restore(own);
-	ptag_put(vi->nic, ptag);
 	return ret;
 }
 

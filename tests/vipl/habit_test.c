@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What programs of the field do, beyond or beside the letter of the architecture, and rely on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+static struct side a, b;
+
+static void close_sides(void)
+{
+	side_close(&b);
+	side_close(&a);
+}
+
+/* The block's registration is replaced by one with a tag of the program's own. */
+static VIP_PROTECTION_HANDLE own_tag(struct side *s)
+{
+	size_t size = (size_t)(buffer(s, SLOTS) - s->block);
+	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_TRUE };
+
+	REQUIRE_VIP(VipDeregisterMem(s->nic, s->block, s->handle), VIP_SUCCESS);
+	s->handle = 0;
+	REQUIRE_VIP(VipCreatePtag(s->nic, &mem.Ptag), VIP_SUCCESS);
+	REQUIRE_VIP(VipRegisterMem(s->nic, s->block, size, &mem, &s->handle), VIP_SUCCESS);
+	return mem.Ptag;
+}
+
+static void open_tagless_vi(struct side *s)
+{
+	s->attr = (VIP_VI_ATTRIBUTES){ .ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY,
+				       .EnableRdmaWrite = VIP_TRUE };
+	side_create_vi(s);
+}
+
+static void open_nics(void)
+{
+	side_open(&a);
+	side_open(&b);
+}
+
+static void a_message_passes(void)
+{
+	buffer(&b, 1)[0] = 'm';
+	post_send(&b, 1, 8);
+	expect_send(&b, 1, VIP_STATUS_OP_SEND);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_INT(buffer(&a, 0)[0], 'm');
+}
+
+static void a_vi_without_a_tag_uses_memory_that_has_one(void)
+{
+	own_tag(&a);
+	open_tagless_vi(&a);
+	/* on the other side, the tag comes after the VI */
+	open_tagless_vi(&b);
+	own_tag(&b);
+	post_recv(&a, 0, 64);
+	sides_connect(&a, &b);
+	a_message_passes();
+}
+
+/* It has used no memory before it was connected. */
+static void a_vi_without_a_tag_connects_with_that_of_the_memory(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	open_tagless_vi(&a);
+	own_tag(&a);
+	open_tagless_vi(&b);
+	sides_connect(&a, &b);
+	buffer(&b, 1)[0] = 'w';
+	d = prepare_rdma(&b, 1, 8, VIP_CONTROL_OP_RDMAWRITE, buffer(&a, 3), a.handle);
+	REQUIRE_VIP(VipPostSend(b.vi, d, b.handle), VIP_SUCCESS);
+	expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE);
+	CHECK_EQ_INT(buffer(&a, 3)[0], 'w');
+	post_recv(&a, 0, 64);
+	a_message_passes();
+}
+
+static void a_vi_without_a_tag_keeps_to_the_first_that_it_meets(void)
+{
+	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_FALSE };
+	VIP_DESCRIPTOR *d;
+	VIP_MEM_HANDLE other;
+	const char *said;
+
+	open_tagless_vi(&a);
+	open_tagless_vi(&b);
+	REQUIRE_VIP(VipCreatePtag(a.nic, &mem.Ptag), VIP_SUCCESS);
+	REQUIRE_VIP(VipRegisterMem(a.nic, buffer(&a, 4), 64, &mem, &other), VIP_SUCCESS);
+	post_recv(&a, 0, 64);
+	check_stderr_begin();
+	for (int i = 0; i < 2; i++) {
+		d = prepare(&a, 1, 64);
+		d->DS[0].Local.Data.Address = buffer(&a, 4);
+		d->DS[0].Local.Handle = other;
+		REQUIRE_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+	}
+	said = check_stderr_end();
+	REQUIRE_HAS_STR(said, "without a protection tag");
+	CHECK(strstr(strstr(said, "without a") + 1, "without a") == NULL);
+	sides_connect(&a, &b);
+	a_message_passes();
+	for (int i = 0; i < 2; i++)
+		expect_recv(&a, 1, VIP_STATUS_OP_RECEIVE | VIP_STATUS_PROTECTION_ERROR);
+	CHECK_VIP(VipDeregisterMem(a.nic, buffer(&a, 4), other), VIP_SUCCESS);
+}
+
+/* The program does not know that the VI has to do with its tag. */
+static void the_tag_may_go_before_the_vi_that_took_it_on(void)
+{
+	VIP_PROTECTION_HANDLE ptag = own_tag(&a);
+	VIP_VI_ATTRIBUTES attr;
+	VIP_DESCRIPTOR *d;
+
+	open_tagless_vi(&a);
+	post_recv(&a, 0, 64);
+	REQUIRE_VIP(VipQueryVi(a.vi, NULL, &attr, NULL, NULL), VIP_SUCCESS);
+	CHECK(attr.Ptag == NULL);
+	REQUIRE_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	CHECK_VIP(VipRecvDone(a.vi, &d), VIP_DESCRIPTOR_ERROR);
+	CHECK_VIP(VipDestroyPtag(a.nic, ptag), VIP_ERROR_RESOURCE);
+	REQUIRE_VIP(VipDeregisterMem(a.nic, a.block, a.handle), VIP_SUCCESS);
+	a.handle = 0;
+	CHECK_VIP(VipDestroyPtag(a.nic, ptag), VIP_SUCCESS);
+	CHECK_VIP(VipDestroyPtag(a.nic, ptag), VIP_INVALID_PARAMETER);
+	attr.Ptag = ptag;
+	CHECK_VIP(VipSetViAttributes(a.vi, &attr), VIP_INVALID_PTAG);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(a_vi_without_a_tag_uses_memory_that_has_one),
+	CHECK_TEST(a_vi_without_a_tag_connects_with_that_of_the_memory),
+	CHECK_TEST(a_vi_without_a_tag_keeps_to_the_first_that_it_meets),
+	CHECK_TEST(the_tag_may_go_before_the_vi_that_took_it_on),
+	CHECK_END,
+};
+static const struct check_suite habit = {
+	.name = "habit", .setup = open_nics, .teardown = close_sides, .tests = tests
+};
+
+CHECK_SUITES(&habit);

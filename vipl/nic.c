@@ -8,6 +8,8 @@
 
 #include "impl.h"
 
+enum { TRANSFER_UNIT = 4096 };
+
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct nic *all_nics;	/* all_lock */
 
@@ -82,15 +84,27 @@ static int iov_of(const DAT_IA_ATTR *a)
 	return iov > MAX_SEGMENTS ? MAX_SEGMENTS : iov;
 }
 
+/*
+ * A descriptor's length has 32 bits, and the wire's too. But programs keep the limit in an int, and
+ * halve and align it: so it is a multiple of 4 KiB below 2^31, unless the administrator asks for more.
+ */
+static VIP_ULONG largest_transfer(const DAT_IA_ATTR *a)
+{
+	unsigned long most = a->max_message_size - sizeof(struct wire_head), usual;
+
+	most = smaller(smaller(most, a->max_rdma_size), UINT32_MAX - sizeof(struct wire_head));
+	usual = smaller(most, INT32_MAX);
+	if (usual > TRANSFER_UNIT)
+		usual -= usual % TRANSFER_UNIT;
+	return smaller(most, from_env("VIPL_MAX_TRANSFER_SIZE", usual));
+}
+
 static void fill_limits(struct nic *nic)
 {
 	const DAT_IA_ATTR *a = &nic->ia_attr;
 	VIP_NIC_ATTRIBUTES *n = &nic->attr;
-	unsigned long size = a->max_message_size - sizeof(struct wire_head);
 
-	/* A descriptor's length has 32 bits, and the wire's too. */
-	size = smaller(smaller(size, a->max_rdma_size), UINT32_MAX - sizeof(struct wire_head));
-	n->MaxTransferSize = smaller(size, from_env("VIPL_MAX_TRANSFER_SIZE", size));
+	n->MaxTransferSize = largest_transfer(a);
 	n->NativeMTU = n->MaxTransferSize;
 	nic->depth = (uint32_t)smaller(from_env("VIPL_QUEUE_DEPTH", DEFAULT_DEPTH),
 				       (unsigned long)(a->max_dto_per_ep - 1) / 2);

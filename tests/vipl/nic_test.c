@@ -94,6 +94,13 @@ static void limits_can_be_set_from_outside(void)
 	CHECK_EQ_INT(attr.MaxDescriptorsPerQueue, 20);
 	CHECK_EQ_INT(attr.MaxTransferSize, 40000);
 	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
+	/* more than usual, as far as the adapter goes */
+	setenv("VIPL_MAX_TRANSFER_SIZE", "0xFFFFFFFF", 1);
+	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);
+	CHECK_VIP(VipQueryNic(nic, &attr), VIP_SUCCESS);
+	CHECK(attr.MaxTransferSize > s.nic_attr.MaxTransferSize);
+	CHECK(attr.MaxTransferSize < 0xFFFFFFFF);
+	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
 	setenv("VIPL_QUEUE_DEPTH", "many", 1);
 	setenv("VIPL_MAX_TRANSFER_SIZE", "0", 1);
 	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);

@@ -338,7 +338,7 @@ static void connect_to(union address *remote, unsigned int id)
 	MUST(ret);
 }
 
-static void client(const char *host, unsigned int id)
+static void client(char *host, unsigned int id)
 {
 	union address remote;
 	struct place there;
@@ -364,7 +364,7 @@ static void client(const char *host, unsigned int id)
 	disconnect();
 }
 
-static int run(int is_server, const char *host, unsigned int id, const char *device)
+static int run(int is_server, char *host, unsigned int id, const char *device)
 {
 	me = is_server ? "server" : "client";
 	open_side(device);

@@ -28,7 +28,9 @@ typedef void *VIP_PVOID;
 typedef int VIP_BOOLEAN;
 typedef char VIP_CHAR;
 typedef unsigned char VIP_UCHAR;
+typedef short VIP_SHORT;
 typedef unsigned short VIP_USHORT;
+typedef long VIP_LONG;
 typedef unsigned long VIP_ULONG;
 typedef uint64_t VIP_UINT64;
 typedef uint32_t VIP_UINT32;
@@ -152,7 +154,10 @@ typedef union {
 	VIP_DATA_SEGMENT Local;
 } VIP_DESCRIPTOR_SEGMENT;
 
-/* The anonymous members carry two names each: Intel's (CS, DS) and Giganet's (Control, Data). */
+/*
+ * The anonymous members carry two names each: Intel's (CS, DS) and Giganet's (Control, Data). In
+ * Giganet's, a segment that says where to is a VIP_ADDRESS_SEGMENT at the place of Data[0].
+ */
 #ifndef __cplusplus
 __extension__
 #endif
@@ -163,7 +168,7 @@ typedef struct _VIP_DESCRIPTOR {
 	};
 	union {
 		VIP_DESCRIPTOR_SEGMENT DS[2];	/* more may follow behind the structure */
-		VIP_DESCRIPTOR_SEGMENT Data[2];
+		VIP_DATA_SEGMENT Data[2];
 	};
 } VIP_DESCRIPTOR;
 
@@ -172,7 +177,7 @@ typedef struct _VIP_DESCRIPTOR {
  */
 
 /* HostAddressLen bytes of the host's address, then at once DiscriminatorLen bytes. */
-typedef struct {
+typedef struct _VIP_NET_ADDRESS {
 	VIP_UINT16 HostAddressLen;
 	VIP_UINT16 DiscriminatorLen;
 	VIP_UINT8 HostAddress[1];
@@ -183,8 +188,13 @@ typedef VIP_USHORT VIP_RELIABILITY_LEVEL;
 #define VIP_SERVICE_UNRELIABLE		0x1
 #define VIP_SERVICE_RELIABLE_DELIVERY	0x2
 #define VIP_SERVICE_RELIABLE_RECEPTION	0x4
+#define VIP_BASE_SERVICES	(VIP_SERVICE_UNRELIABLE | VIP_SERVICE_RELIABLE_DELIVERY | \
+				 VIP_SERVICE_RELIABLE_RECEPTION)
+/* Giganet's, which no NIC of this library supports. */
+#define VIP_SERVICE_ACK			0x4000
+#define VIP_SERVICE_DFC			0x8000
 
-typedef struct {
+typedef struct _VIP_NIC_ATTRIBUTES {
 	VIP_CHAR Name[64];
 	VIP_ULONG HardwareVersion;
 	VIP_ULONG ProviderVersion;
@@ -207,7 +217,7 @@ typedef struct {
 	VIP_RELIABILITY_LEVEL RDMAReadSupport;
 } VIP_NIC_ATTRIBUTES;
 
-typedef struct {
+typedef struct _VIP_VI_ATTRIBUTES {
 	VIP_RELIABILITY_LEVEL ReliabilityLevel;
 	VIP_ULONG MaxTransferSize;
 	VIP_QOS QoS;
@@ -216,7 +226,7 @@ typedef struct {
 	VIP_BOOLEAN EnableRdmaRead;
 } VIP_VI_ATTRIBUTES;
 
-typedef struct {
+typedef struct _VIP_MEM_ATTRIBUTES {
 	VIP_PROTECTION_HANDLE Ptag;
 	VIP_BOOLEAN EnableRdmaWrite;
 	VIP_BOOLEAN EnableRdmaRead;
@@ -232,14 +242,14 @@ typedef enum {
 /*
  * Asynchronous errors
  */
-typedef enum {
+typedef enum _VIP_RESOURCE_CODE {
 	VIP_RESOURCE_NIC		= 0,
 	VIP_RESOURCE_VI			= 1,
 	VIP_RESOURCE_CQ			= 2,
 	VIP_RESOURCE_DESCRIPTOR		= 3
 } VIP_RESOURCE_CODE;
 
-typedef enum {
+typedef enum _VIP_ERROR_CODE {
 	VIP_ERROR_POST_DESC		= 0,
 	VIP_ERROR_CONN_LOST		= 1,
 	VIP_ERROR_RECVQ_EMPTY		= 2,
@@ -253,7 +263,7 @@ typedef enum {
 	VIP_ERROR_CATASTROPHIC		= 10
 } VIP_ERROR_CODE;
 
-typedef struct {
+typedef struct _VIP_ERROR_DESCRIPTOR {
 	VIP_NIC_HANDLE NicHandle;
 	VIP_VI_HANDLE ViHandle;
 	VIP_CQ_HANDLE CQHandle;
@@ -278,6 +288,9 @@ typedef void (*VIP_VI_HANDLER)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP_
 			       VIP_DESCRIPTOR *Descriptor);
 typedef void (*VIP_CQ_HANDLER)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
 			       VIP_BOOLEAN RecvQueue);
+/* Giganet's names for them. */
+typedef VIP_VI_HANDLER VIP_VI_CALLBACK;
+typedef VIP_CQ_HANDLER VIP_CQ_CALLBACK;
 
 /*
  * NICs, protection tags and memory
@@ -699,6 +712,43 @@ extern VIP_RETURN VipCQNotify(IN VIP_CQ_HANDLE CQHandle, IN VIP_PVOID Context,
 		IN VIP_CQ_HANDLER Handler);
 
 /*
+ * Giganet's functions, which programs ask for and can do without
+ */
+
+/**
+ * VipAddTagCQ() - have messages of a tag told by an event of their own
+ * @CQHandle: the completion queue
+ * @Event: the event
+ * @Tag: the tag
+ * @Priority: the priority
+ * No adapter tells messages apart by a tag; programs then do so by the immediate data.
+ * Returns: VIP_ERROR_NOT_SUPPORTED; VIP_INVALID_PARAMETER without a completion queue.
+ */
+extern VIP_RETURN VipAddTagCQ(IN VIP_CQ_HANDLE CQHandle, IN OUT VIP_EVENT_HANDLE *Event,
+		IN VIP_ULONG Tag, IN VIP_ULONG Priority);
+
+/**
+ * VipRemoveTagCQ() - end what VipAddTagCQ() began
+ * @CQHandle: the completion queue
+ * @Event: the event
+ * @Tag: the tag
+ * Returns: VIP_ERROR_NOT_SUPPORTED; VIP_INVALID_PARAMETER without a completion queue.
+ */
+extern VIP_RETURN VipRemoveTagCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_EVENT_HANDLE Event,
+		IN VIP_ULONG Tag);
+
+/**
+ * VipPostDeferredSends() - post the sends that wait for the peer's receives
+ * @ViHandle: the VI
+ * @EnableInterrupt: not used
+ * @SendsDeferred: set to VIP_FALSE: no send waits; may be NULL
+ * Every send is posted by VipPostSend() itself, since no NIC supports VIP_SERVICE_DFC.
+ * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER.
+ */
+extern VIP_RETURN VipPostDeferredSends(IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN EnableInterrupt,
+		IN OUT VIP_BOOLEAN *SendsDeferred);
+
+/*
  * Errors, management and names
  */
 
@@ -746,7 +796,7 @@ extern VIP_RETURN VipNSShutdown(IN VIP_NIC_HANDLE NicHandle);
  * @NameIndex: 0 for the first address of that name, and so on
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_NAMESERVICE when there is none.
  */
-extern VIP_RETURN VipNSGetHostByName(IN VIP_NIC_HANDLE NicHandle, IN const VIP_CHAR *Name,
+extern VIP_RETURN VipNSGetHostByName(IN VIP_NIC_HANDLE NicHandle, IN VIP_CHAR *Name,
 		OUT VIP_NET_ADDRESS *Address, IN VIP_ULONG NameIndex);
 
 /**

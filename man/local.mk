@@ -101,6 +101,7 @@ API_PAGES = \
 	man/dat_strerror.3
 
 VIPL_PAGES = \
+	man/VipAddTagCQ.3 \
 	man/VipCQDone.3 \
 	man/VipCQNotify.3 \
 	man/VipCQWait.3 \
@@ -127,6 +128,7 @@ VIPL_PAGES = \
 	man/VipNSInit.3 \
 	man/VipNSShutdown.3 \
 	man/VipOpenNic.3 \
+	man/VipPostDeferredSends.3 \
 	man/VipPostRecv.3 \
 	man/VipPostSend.3 \
 	man/VipQueryMem.3 \
@@ -137,6 +139,7 @@ VIPL_PAGES = \
 	man/VipRecvNotify.3 \
 	man/VipRecvWait.3 \
 	man/VipRegisterMem.3 \
+	man/VipRemoveTagCQ.3 \
 	man/VipResizeCQ.3 \
 	man/VipSendDone.3 \
 	man/VipSendNotify.3 \

@@ -205,3 +205,20 @@ VIP_RETURN VipCQWait(VIP_CQ_HANDLE handle, VIP_ULONG timeout, VIP_VI_HANDLE *vi,
 	*recv = entry.recv ? VIP_TRUE : VIP_FALSE;
 	return VIP_SUCCESS;
 }
+
+/* uDAPL does not tell messages apart before they have been received. */
+VIP_RETURN VipAddTagCQ(VIP_CQ_HANDLE handle, VIP_EVENT_HANDLE *event, VIP_ULONG tag,
+		       VIP_ULONG priority)
+{
+	(void)event;
+	(void)tag;
+	(void)priority;
+	return cq_get(handle) != NULL ? VIP_ERROR_NOT_SUPPORTED : VIP_INVALID_PARAMETER;
+}
+
+VIP_RETURN VipRemoveTagCQ(VIP_CQ_HANDLE handle, VIP_EVENT_HANDLE event, VIP_ULONG tag)
+{
+	(void)event;
+	(void)tag;
+	return cq_get(handle) != NULL ? VIP_ERROR_NOT_SUPPORTED : VIP_INVALID_PARAMETER;
+}

@@ -53,7 +53,7 @@ static void replace_loopback(const struct nic *nic, struct place *place)
 		memcpy(place->host, nic->address, 4);
 }
 
-VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE handle, const VIP_CHAR *name,
+VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE handle, VIP_CHAR *name,
 			      VIP_NET_ADDRESS *address, VIP_ULONG index)
 {
 	struct nic *nic = nic_get(handle);

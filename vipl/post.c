@@ -442,3 +442,15 @@ VIP_RETURN VipPostRecv(VIP_VI_HANDLE vi, VIP_DESCRIPTOR *descriptor, VIP_MEM_HAN
 {
 	return post(vi, true, descriptor, handle);
 }
+
+/* Every send is posted at once. */
+VIP_RETURN VipPostDeferredSends(VIP_VI_HANDLE vi, VIP_BOOLEAN enable_interrupt,
+				VIP_BOOLEAN *deferred)
+{
+	(void)enable_interrupt;
+	if (vi_get(vi) == NULL)
+		return VIP_INVALID_PARAMETER;
+	if (deferred != NULL)
+		*deferred = VIP_FALSE;
+	return VIP_SUCCESS;
+}

@@ -67,6 +67,25 @@ WHOLE(VIP_AUTODISCOVERY_LIST, 24);
 
 int dialect_in_cxx(VIP_DESCRIPTOR *d);
 
+/* What programs declare themselves, or name by its tag, is what the header has: else this does not compile. */
+extern VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE, VIP_CHAR *, VIP_NET_ADDRESS *, VIP_ULONG);
+extern VIP_RETURN VipAddTagCQ(VIP_CQ_HANDLE, VIP_EVENT_HANDLE *, VIP_ULONG, VIP_ULONG);
+extern VIP_RETURN VipRemoveTagCQ(VIP_CQ_HANDLE, VIP_EVENT_HANDLE, VIP_ULONG);
+extern VIP_RETURN VipPostDeferredSends(VIP_VI_HANDLE, VIP_BOOLEAN, VIP_BOOLEAN *);
+#define SAME(a, b) _Static_assert(_Generic((a *)0, b *: 1, default: 0), #a " is " #b)
+SAME(struct _VIP_DESCRIPTOR, VIP_DESCRIPTOR);
+SAME(struct _VIP_NET_ADDRESS, VIP_NET_ADDRESS);
+SAME(struct _VIP_NIC_ATTRIBUTES, VIP_NIC_ATTRIBUTES);
+SAME(struct _VIP_VI_ATTRIBUTES, VIP_VI_ATTRIBUTES);
+SAME(struct _VIP_MEM_ATTRIBUTES, VIP_MEM_ATTRIBUTES);
+SAME(struct _VIP_ERROR_DESCRIPTOR, VIP_ERROR_DESCRIPTOR);
+SAME(enum _VIP_RESOURCE_CODE, VIP_RESOURCE_CODE);
+SAME(enum _VIP_ERROR_CODE, VIP_ERROR_CODE);
+SAME(VIP_VI_CALLBACK, VIP_VI_HANDLER);
+SAME(VIP_CQ_CALLBACK, VIP_CQ_HANDLER);
+SAME(VIP_SHORT, short);
+SAME(VIP_LONG, long);
+
 static void values_are_those_of_the_table(void)
 {
 	CHECK_EQ_INT(VIP_NO_MATCH, 14);
@@ -78,6 +97,9 @@ static void values_are_those_of_the_table(void)
 	CHECK_EQ_INT(VIP_ERROR_CATASTROPHIC, 10);
 	CHECK_EQ_INT(VIP_STATE_ERROR, 3);
 	CHECK_EQ_INT(VIP_RESOURCE_DESCRIPTOR, 3);
+	CHECK_EQ_INT(VIP_BASE_SERVICES, 7);
+	CHECK_EQ_INT(VIP_SERVICE_ACK, 1 << 14);
+	CHECK_EQ_INT(VIP_SERVICE_DFC, 1 << 15);
 	CHECK(VIP_INFINITE == ~0UL);
 	CHECK(INFINITE == VIP_INFINITE);
 }
@@ -89,7 +111,9 @@ static void both_dialects_name_the_same_members(void)
 	d.CS.SegCount = 2;
 	d.DS[1].Local.Length = 12;
 	CHECK_EQ_INT(d.Control.SegCount, 2);
-	CHECK_EQ_INT(d.Data[1].Local.Length, 12);
+	CHECK_EQ_INT(d.Data[1].Length, 12);
+	d.Data[0].Handle = 7;
+	CHECK_EQ_INT(d.DS[0].Local.Handle, 7);
 	d.CS.Next.Descriptor = &d;
 	CHECK(d.Control.Next.Address == &d);
 }
@@ -97,6 +121,8 @@ static void both_dialects_name_the_same_members(void)
 static void a_cxx_program_sees_the_same(void)
 {
 	VIP_DESCRIPTOR d = { .CS.Length = 3, .CS.Status = VIP_STATUS_DONE };
+
+	d.DS[0].Local.Handle = 5;
 
 	CHECK_EQ_INT(dialect_in_cxx(&d), 4);
 }

@@ -123,6 +123,7 @@ struct op {
 	uint32_t kind;			/* VIP_STATUS_OP_ bits */
 	uint32_t length;		/* bytes, of a request */
 	bool writable;			/* the descriptor is known to be memory of ours */
+	bool cut;			/* uDAPL has less of it than the descriptor says: post.c */
 };
 
 struct queue {

@@ -21,6 +21,7 @@ struct plan {
 	DAT_RMR_TRIPLET remote;
 	uint64_t length;
 	unsigned int control;
+	bool cut;			/* a receive that reaches beyond its region */
 };
 
 static __attribute__((noinline)) const struct mem_view *
@@ -61,21 +62,33 @@ POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle,
 	return view->ptag == vi->uses || vi_adopt_locked(vi, handle) ? view : NULL;
 }
 
-POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment)
+/*
+ * A segment of a receive has to begin in its region, and may reach beyond it: programs post receives
+ * that do, and are sent little. Hardware checks what it writes. uDAPL checks what is posted, so it
+ * gets the part that is in the region, and a message that is longer fails (work.c).
+ */
+POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment,
+				  bool recv)
 {
+	uintptr_t at = (uintptr_t)segment->Data.AddressBits;
 	const struct mem_view *view;
+	uint64_t length = segment->Length;
 
-	if (segment->Length == 0)
+	if (length == 0)
 		return 0;
-	view = covered(vi, segment->Handle, (uintptr_t)segment->Data.AddressBits, segment->Length);
+	view = covered(vi, segment->Handle, at, recv ? 1 : length);
 	if (view == NULL)
 		return VIP_STATUS_PROTECTION_ERROR;
+	if (recv && length > view->length - (at - view->base)) {
+		length = view->length - (at - view->base);
+		plan->cut = true;
+	}
 	plan->iov[plan->count++] = (DAT_LMR_TRIPLET){
 		.lmr_context = view->context,
 		.virtual_address = segment->Data.AddressBits,
-		.segment_length = segment->Length,
+		.segment_length = length,
 	};
-	plan->length += segment->Length;
+	plan->length += length;
 	return 0;
 }
 
@@ -88,6 +101,7 @@ static void plan_head(const struct vi *vi, struct plan *plan, const struct op *o
 	};
 	plan->count = 1;
 	plan->length = 0;
+	plan->cut = false;
 }
 
 static bool control_is_good(unsigned int control, bool recv)
@@ -134,8 +148,9 @@ POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op
 	if (!holds(view, d))
 		return VIP_STATUS_PROTECTION_ERROR;
 	plan_head(vi, plan, op);
-	for (unsigned int i = first; i < count && !fault; i++)
-		fault = plan_segment(vi, plan, &ds[i].Local);
+	/* Nothing may be written to what comes behind a gap. */
+	for (unsigned int i = first; i < count && !fault && !plan->cut; i++)
+		fault = plan_segment(vi, plan, &ds[i].Local, op->queue->recv);
 	if (!fault && plan->length > vi->attr.MaxTransferSize)
 		fault = VIP_STATUS_LENGTH_ERROR;
 	if (first == 1)
@@ -178,6 +193,7 @@ POST_INLINE uint32_t give_receive(struct vi *vi, struct op *op, struct plan *pla
 
 	/* relaxed: only vi->lock's holder tells STAGED from POSTED */
 	atomic_store_explicit(&op->phase, OP_POSTED, memory_order_relaxed);
+	op->cut = plan->cut;
 	count_given(op->queue, 1);
 	ret = dat_ep_post_recv(vi->ep, plan->count, plan->iov, op_cookie(op, false),
 			       DAT_COMPLETION_DEFAULT_FLAG);

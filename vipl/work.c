@@ -210,6 +210,9 @@ static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DA
 	}
 	if (op->early != 0)
 		status = op->early;
+	/* too long for what its region holds, whether or not for what was posted */
+	if (status == VIP_STATUS_LENGTH_ERROR && op->queue->recv && op->cut)
+		status = VIP_STATUS_PROTECTION_ERROR;
 	if (status == 0 && op->queue->recv)
 		status = received(op, event->transfered_length);
 	else if (status == 0)

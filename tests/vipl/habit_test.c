@@ -136,6 +136,61 @@ static void open_connected(void)
 	sides_connect(&a, &b);
 }
 
+/* A receive into the last buffer that says it has room for more than its region. */
+static void post_recv_beyond(unsigned int slot, uint32_t second)
+{
+	VIP_DESCRIPTOR *d = prepare(&a, slot, 0x40000000);
+
+	d->DS[0].Local.Data.Address = buffer(&a, SLOTS) - 100;
+	if (second > 0) {
+		d->CS.SegCount = 2;
+		d->DS[1] = d->DS[0];
+		d->DS[1].Local.Data.Address = buffer(&a, 5);
+		d->DS[1].Local.Length = second;
+	}
+	REQUIRE_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+}
+
+static void a_receive_may_reach_beyond_its_region(void)
+{
+	post_recv_beyond(0, 0);
+	post_recv_beyond(2, 50);
+	memset(buffer(&b, 1), 'x', 100);
+	for (unsigned int slot = 0; slot <= 2; slot += 2) {
+		post_send(&b, 1, 100);
+		expect_send(&b, 1, VIP_STATUS_OP_SEND);
+		expect_recv(&a, slot, VIP_STATUS_OP_RECEIVE);
+		CHECK_EQ_INT(descriptor(&a, slot)->CS.Length, 100);
+		CHECK_EQ_MEM(buffer(&a, SLOTS) - 100, buffer(&b, 1), 100);
+		memset(buffer(&a, SLOTS) - 100, 0, 100);
+	}
+}
+
+/* Nor does it go on in the next segment. */
+static void a_message_that_reaches_beyond_the_region_fails(void)
+{
+	post_recv_beyond(0, 50);
+	memset(buffer(&b, 1), 'x', 120);
+	post_send(&b, 1, 120);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_PROTECTION_ERROR);
+	CHECK_EQ_INT(buffer(&a, 5)[0], 0);
+	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+}
+
+/* It was posted before there was a connection. */
+static void so_may_one_that_waits_for_the_connection(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	REQUIRE_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	REQUIRE_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	post_recv_beyond(0, 0);
+	CHECK_VIP(VipRecvDone(a.vi, &d), VIP_NOT_DONE);
+	sides_connect(&a, &b);
+	post_send(&b, 1, 100);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+}
+
 /* No send waits for a receive of the peer's in the library, so none is ever left to post. */
 static void no_send_is_deferred(void)
 {
@@ -182,6 +237,9 @@ static const struct check_suite habit = {
 };
 
 static const struct check_test connected_tests[] = {
+	CHECK_TEST(a_receive_may_reach_beyond_its_region),
+	CHECK_TEST(a_message_that_reaches_beyond_the_region_fails),
+	CHECK_TEST(so_may_one_that_waits_for_the_connection),
 	CHECK_TEST(no_send_is_deferred),
 	CHECK_TEST(there_are_no_tags_on_completion_queues),
 	CHECK_END,

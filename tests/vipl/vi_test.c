@@ -251,8 +251,9 @@ static void segments_are_checked_when_they_are_posted(void)
 	d = prepare(&a, 0, 64);
 	d->DS[0].Local.Data.Address = a.block - 1;
 	recv_fails(d, VIP_STATUS_PROTECTION_ERROR);
+	/* one byte behind the end */
 	d = prepare(&a, 0, 64);
-	d->DS[0].Local.Length = 0xFFFFFFFF;
+	d->DS[0].Local.Data.Address = buffer(&a, SLOTS);
 	recv_fails(d, VIP_STATUS_PROTECTION_ERROR);
 	d = prepare(&a, 0, 64);
 	d->CS.SegCount = 0xFFFF;

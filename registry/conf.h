@@ -138,6 +138,14 @@ int conf_filter(struct conf *conf, const char *value);
 unsigned int conf_near_begin(const char *typed);
 bool conf_near(const char *typed, const char *name, unsigned int *distance);
 
+/*
+ * Finds the next variable of the environment that begins with DAT_, that nobody reads, and whose name
+ * resembles one that is read, such as DAT_OVERIDE. Begin with *at = 0. Returns the name that was meant
+ * and copies the mistyped one to name[size], or returns NULL if there is no more. The environment must
+ * not change meanwhile, as with getenv(3).
+ */
+const char *conf_variable_mistyped(unsigned int *at, char *name, size_t size);
+
 /* The name of a field as dat.conf(5) has it. */
 const char *conf_field_name(enum conf_field field);
 

@@ -120,7 +120,7 @@ static DAT_RETURN request_open(const struct reg_request *rq, DAT_COUNT qlen,
 	bool several = search_is_choice(rq);
 	bool more = true;
 
-	report_filter();
+	report_environment();
 	while (more) {
 		rc = record_acquire(rq, &search, &record);
 		if (rc != DAT_SUCCESS) {

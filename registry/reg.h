@@ -129,7 +129,7 @@ struct registry {
 	struct reg_record **records_tail;
 	unsigned int nrecords;
 	bool probed;			/* dat_registry_list_providers has named adapters */
-	bool filter_told;		/* what is wrong with DAT_PROVIDERS has been told */
+	bool environment_told;		/* what is wrong with the environment has been told */
 	struct reg_unknown *unknown;	/* names reported as unknown, see report.c */
 	unsigned int nunknown;
 };
@@ -200,7 +200,7 @@ DAT_HANDLE ia_to_consumer(DAT_HANDLE handle);
 void ia_free_locked(void);
 
 /* report.c */
-void report_filter(void);
+void report_environment(void);
 void report_not_found(const struct reg_request *rq, DAT_RETURN rc);
 void report_lines(const struct reg_request *rq, bool served);
 void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc, bool several);

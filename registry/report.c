@@ -259,18 +259,33 @@ static void hidden_write(struct text *t, const struct reg_plugin *p)
 		fprintf(t->stream, "add %s to the list, or unset the variable\n", e->name);
 }
 
-/* What is wrong with DAT_PROVIDERS, once, and not to who is probing. */
-void report_filter(void)
+/* Variables that are set but that nobody reads, where a slip of the finger explains the name. */
+static void report_variables(void)
+{
+	char typed[CONF_NAME_MAX];
+	unsigned int at = 0;
+	const char *meant;
+
+	while ((meant = conf_variable_mistyped(&at, typed, sizeof(typed))))
+		diag_warn("%s is set, but no such variable is read; did you mean %s? 'datctl env' lists all",
+			  typed, meant);
+}
+
+/* What is wrong with the environment: once a process, and nothing to a program that is probing. */
+void report_environment(void)
 {
 	bool speaks;
 
-	if (REG_LIKELY(!reg.conf.providers_wrong) || reg_self.plugin)
+	if (reg_self.plugin)
 		return;
 	pthread_mutex_lock(&reg.lock);
-	speaks = !reg.filter_told && (!reg.probed || diag_explicit());
-	reg.filter_told |= speaks;
+	speaks = !reg.environment_told && (!reg.probed || diag_explicit());
+	reg.environment_told |= speaks;
 	pthread_mutex_unlock(&reg.lock);
-	if (speaks)
+	if (!speaks)
+		return;
+	report_variables();
+	if (reg.conf.providers_wrong)
 		diag_warn("DAT_PROVIDERS=%.80s: %s", reg.conf.providers, reg.conf.providers_wrong);
 }
 

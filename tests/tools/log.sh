@@ -42,6 +42,24 @@ level_info_tells_which_file_was_read()
 	says '^libdat: static registry: '
 }
 
+a_mistyped_variable_is_guessed_once()
+{
+	DAT_OVERIDE=/nowhere DAT_PROVIDER=ib run ./examples/exchange soft0
+	exits_with 0
+	says "^libdat: DAT_OVERIDE is set, but no such variable is read; did you mean DAT_OVERRIDE\\? 'datctl env' lists all\$"
+	says '^libdat: DAT_PROVIDER is set, .* did you mean DAT_PROVIDERS\?'
+	[ "$(grep -c DAT_OVERIDE "$err")" -le 2 ] || fails 'said more than once a process'
+	DAT_HOME=/nowhere DATA_OVERIDE=1 run ./examples/exchange soft0
+	says_nothing
+}
+
+# Those of libdat's own list are the ones that datctl env explains.
+the_list_of_variables_is_complete()
+{
+	diff <(grep -oE '"DAT_[A-Z_]{2,}"' "$top_srcdir/registry/conf_env.c" | tr -d '"' | sort) \
+		<(./datctl env | grep -oE '^DAT_[A-Z_]+' | sort) >"$out" || fails "$(tr '\n' ' ' <"$out")"
+}
+
 components_are_chosen()
 {
 	DAT_LOG=info,core run ./datctl show soft0
@@ -243,7 +261,8 @@ a_busy_qualifier_is_named()
 }
 
 tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothing_is_printed_when_all_is_well \
-	level_none_silences level_info_tells_which_file_was_read components_are_chosen \
+	level_none_silences level_info_tells_which_file_was_read a_mistyped_variable_is_guessed_once \
+	the_list_of_variables_is_complete components_are_chosen \
 	a_provider_is_chosen_by_its_name_and_by_its_adapters a_reason_is_told_once_whichever_component_is_chosen \
 	the_core_is_chosen_by_its_name_and_by_adapter_and_provider the_providers_for_rdma_are_chosen_by_their_names \
 	probing_is_silent debug_shows_connections_and_their_ends info_tells_of_broken_connections \

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Makes the HTML site of the manual with mandoc(1): a page for each man page, linked with each other, and an index.
-# Use: gen-html.sh OUTPUT-FOLDER STYLESHEET VERSION PAGE...
+# Makes the HTML site of the manual with mandoc(1): a page for each man page, linked with each other, an index, and a search
+# that needs no server. style.css and search.js are taken from the SOURCE-FOLDER.
+# Use: gen-html.sh OUTPUT-FOLDER SOURCE-FOLDER VERSION PAGE...
 set -euo pipefail
 
-out=$1 style=$2 version=$3
+out=$1 source=$2 version=$3
 shift 3
 MANDOC=${MANDOC:-mandoc}
 declare -A file says	# by name.section
@@ -44,15 +45,20 @@ top()
 	<meta name="color-scheme" content="light dark">
 	<title>$1</title>
 	<link rel="stylesheet" href="style.css">
+	<script src="index.js" defer></script>
+	<script src="search.js" defer></script>
 	</head>
 	<body>
 	<nav>
 	<a class="home" href="index.html">OpenDAT</a>
 	<a href="opendat.7.html">overview</a>
+	<a href="opendat-tutorial.7.html">tutorial</a>
 	<a href="dat.3.html">functions</a>
 	<a href="dat.conf.5.html">dat.conf</a>
 	<a href="datctl.1.html">datctl</a>
+	<input id="search" type="search" placeholder="search the manual" aria-label="search the manual" hidden>
 	</nav>
+	<ol id="found" hidden></ol>
 	<main>
 	END
 }
@@ -78,6 +84,7 @@ make_page()
 	local page=$1
 	{
 		top "${page%.*}(${page##*.}) - $(escape "${says[$page]}")"
+		printf '<header class="title">%s<span>(%s)</span></header>\n' "${page%.*}" "${page##*.}"
 		(cd "$out" && "$MANDOC" -Thtml -O 'fragment,toc,man=%N.%S.html;https://man7.org/linux/man-pages/man%S/%N.%S.html' \
 			"$2") | link_references
 		bottom
@@ -121,8 +128,28 @@ make_index()
 	} >"$out/index.html"
 }
 
+# Each word of a page once, as search.js wants it: letters, digits and what joins the parts of a name.
+words()
+{
+	"$MANDOC" -Tutf8 "$1" | sed 's/.\x08//g' | tr -cs 'A-Za-z0-9_.-' '\n' | sed 's/^[.-]*//; s/[.-]*$//' |
+		tr 'A-Z' 'a-z' | awk 'length > 1 && !seen[$0]++ { printf "%s%s", space, $0; space = " " }'
+}
+
+make_search()
+{
+	local page
+	{
+		printf '"use strict";\nconst manual = [\n'
+		for page in "${order[@]}"; do
+			printf '["%s","%s","%s","%s"],\n' "${page%.*}" "${page##*.}" \
+				"$(sed 's/[\\"]/\\&/g' <<<"${says[$page]}")" "$(words "${file[$page]}")"
+		done
+		printf '];\n'
+	} >"$out/index.js"
+}
+
 mkdir -p "$out"
-cp "$style" "$out/style.css"
+cp "$source/style.css" "$source/search.js" "$out/"
 read_pages "$@"
 for page in "${order[@]}"; do	# mandoc links to what is there
 	touch "$out/$page.html"
@@ -131,4 +158,5 @@ for page in "${order[@]}"; do
 	make_page "$page" "$(realpath "${file[$page]}")"
 done
 make_index
+make_search
 rm -f "$out/.links"

@@ -185,11 +185,8 @@ $(VIPL_PAGES): man/vipl.stamp
 	$(AM_V_at)test -f $@ || { rm -f man/vipl.stamp; $(MAKE) $(AM_MAKEFLAGS) man/vipl.stamp; }
 
 # The HTML site: html/index.html.
-EXTRA_DIST += man/gen-html.sh man/style.css
+EXTRA_DIST += man/gen-html.sh man/search.js man/style.css
 html-local: $(MANS)
-if HAVE_MANDOC
-	$(AM_V_GEN)MANDOC='$(MANDOC)' bash $(srcdir)/man/gen-html.sh html $(srcdir)/man/style.css $(PACKAGE_VERSION) \
+	@command -v $(MANDOC) >/dev/null || { echo "no mandoc here: install it" >&2; exit 1; }
+	$(AM_V_GEN)MANDOC='$(MANDOC)' bash $(srcdir)/man/gen-html.sh html $(srcdir)/man $(PACKAGE_VERSION) \
 		$(nodist_man_MANS) $(dist_man_MANS:%=$(srcdir)/%)
-else
-	@echo "no mandoc here: install it and configure again" >&2; exit 1
-endif

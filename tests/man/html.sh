@@ -10,7 +10,7 @@ command -v mandoc >/dev/null || { echo '1..0 # SKIP no mandoc here: install the 
 
 site_is_made()
 {
-	bash "$top_srcdir/man/gen-html.sh" "$site" "$top_srcdir/man/style.css" 0 man/*.3 "$top_srcdir"/man/*.[1-8]
+	bash "$top_srcdir/man/gen-html.sh" "$site" "$top_srcdir/man" 0 man/*.3 "$top_srcdir"/man/*.[1-8]
 }
 
 each_page_has_text_and_is_in_the_index()
@@ -39,7 +39,41 @@ no_link_leads_nowhere()
 	return $bad
 }
 
+each_page_can_be_searched()
+{
+	local page name bad=0
+	for page in man/*.3 "$top_srcdir"/man/*.[1-8]; do
+		name=$(basename "$page")
+		grep -qF "[\"${name%.*}\",\"${name##*.}\"," "$site/index.js" || { echo "$name cannot be found"; bad=1; }
+	done
+	return $bad
+}
+
+# finds PAGE WORDS: this page is the first that the search offers
+finds()
+{
+	local first
+	first=$(cd "$site" && node -e '
+		globalThis.addEventListener = () => {};
+		const fs = require("fs");
+		const code = fs.readFileSync("index.js", "utf8") + fs.readFileSync("search.js", "utf8").replace("\"use strict\";", "");
+		console.log(new Function(code + "return find(" + JSON.stringify(process.argv[1]) + ")[0];")()[0]);' "$2") || return
+	[ "$first" = "$1" ] || { echo "$2: found $first"; return 1; }
+}
+
+the_search_finds()
+{
+	finds dat_evd_wait dat_evd_wait && finds dat_evd_wait 'DAT_EVD_WAIT(3)' && finds dat_evd_wait 'threshold wait' &&
+		finds opendat-containers 'memlock containers' && ! finds dat 'nosuchwordanywhere' 2>/dev/null
+}
+
 tap 'html: the site is made' site_is_made || tap_end
 tap 'html: each page has its text, and is in the index' each_page_has_text_and_is_in_the_index
 tap 'html: no link leads nowhere' no_link_leads_nowhere
+tap 'html: each page can be searched' each_page_can_be_searched
+if command -v node >/dev/null; then
+	tap 'html: the search finds pages by their names and words' the_search_finds
+else
+	tap_skip 'html: the search finds pages by their names and words' 'no node here to run it'
+fi
 tap_end

@@ -48,7 +48,7 @@
 #include <dat/dat_registry.h>
 
 #define DATP_SDK_MAJOR 0
-#define DATP_SDK_MINOR 3
+#define DATP_SDK_MINOR 4
 
 #define DATP_API __attribute__((visibility("default")))
 
@@ -56,8 +56,14 @@
 
 /*
  * The one internal error type: what every op returns. Each maps to a DAT return type and subtype at
- * the
- * edge (X(name, type, subtype)); a later DAT 2.0 edge has its own table.
+ * the edge (X(name, type, subtype)); a later DAT 2.0 edge has its own table.
+ *
+ * BAD_... say what is wrong with the call that was made. The edge alone knows which argument of the
+ * call that is, and adds its position: memory that cannot be registered is the third argument of
+ * dat_lmr_create() and the second of dat_rmr_bind().
+ *
+ * OLD_ARGn are positions themselves, as plugins built with SDK 0.1 to 0.3 return them. They are
+ * understood, and are not for new plugins.
  */
 #define DATP_ERRORS(X)                                                                             \
 	X(ABORT, DAT_ABORT, DAT_NO_SUBTYPE)                                                        \
@@ -88,16 +94,16 @@
 	X(HANDLE_EVD_ASYNC, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC)                      \
 	X(HANDLE_SRQ, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)                                  \
 	X(PARAM, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                            \
-	X(ARG1, DAT_INVALID_PARAMETER, DAT_INVALID_ARG1)                                           \
-	X(ARG2, DAT_INVALID_PARAMETER, DAT_INVALID_ARG2)                                           \
-	X(ARG3, DAT_INVALID_PARAMETER, DAT_INVALID_ARG3)                                           \
-	X(ARG4, DAT_INVALID_PARAMETER, DAT_INVALID_ARG4)                                           \
-	X(ARG5, DAT_INVALID_PARAMETER, DAT_INVALID_ARG5)                                           \
-	X(ARG6, DAT_INVALID_PARAMETER, DAT_INVALID_ARG6)                                           \
-	X(ARG7, DAT_INVALID_PARAMETER, DAT_INVALID_ARG7)                                           \
-	X(ARG8, DAT_INVALID_PARAMETER, DAT_INVALID_ARG8)                                           \
-	X(ARG9, DAT_INVALID_PARAMETER, DAT_INVALID_ARG9)                                           \
-	X(ARG10, DAT_INVALID_PARAMETER, DAT_INVALID_ARG10)                                         \
+	X(OLD_ARG1, DAT_INVALID_PARAMETER, DAT_INVALID_ARG1)                                       \
+	X(OLD_ARG2, DAT_INVALID_PARAMETER, DAT_INVALID_ARG2)                                       \
+	X(OLD_ARG3, DAT_INVALID_PARAMETER, DAT_INVALID_ARG3)                                       \
+	X(OLD_ARG4, DAT_INVALID_PARAMETER, DAT_INVALID_ARG4)                                       \
+	X(OLD_ARG5, DAT_INVALID_PARAMETER, DAT_INVALID_ARG5)                                       \
+	X(OLD_ARG6, DAT_INVALID_PARAMETER, DAT_INVALID_ARG6)                                       \
+	X(OLD_ARG7, DAT_INVALID_PARAMETER, DAT_INVALID_ARG7)                                       \
+	X(OLD_ARG8, DAT_INVALID_PARAMETER, DAT_INVALID_ARG8)                                       \
+	X(OLD_ARG9, DAT_INVALID_PARAMETER, DAT_INVALID_ARG9)                                       \
+	X(OLD_ARG10, DAT_INVALID_PARAMETER, DAT_INVALID_ARG10)                                     \
 	X(STATE, DAT_INVALID_STATE, DAT_NO_SUBTYPE)                                                \
 	X(STATE_EP_UNCONNECTED, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED)               \
 	X(STATE_EP_ACTCONNPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING)         \
@@ -135,7 +141,22 @@
 	X(ADDRESS_UNSUPPORTED, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED)               \
 	X(ADDRESS_UNREACHABLE, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE)               \
 	X(ADDRESS_MALFORMED, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED)                   \
-	X(INTERRUPTED, DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE)
+	X(INTERRUPTED, DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE)                                       \
+	X(BAD_MEMORY, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
+	X(BAD_LENGTH, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
+	X(BAD_PRIV, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
+	X(BAD_COUNT, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                        \
+	X(BAD_SEGMENTS, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                     \
+	X(BAD_TARGET, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
+	X(BAD_EP, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                           \
+	X(BAD_QUAL, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
+	X(BAD_QLEN, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
+	X(BAD_FLAGS, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                        \
+	X(BAD_FIELDS, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
+	X(BAD_ATTR, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
+	X(BAD_THRESHOLD, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                    \
+	X(BAD_WATERMARK, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                    \
+	X(BAD_OUT, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)
 
 enum datp_err {
 	DATP_OK = 0,

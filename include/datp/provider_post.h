@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct datp_rge) == sizeof(DAT_RMR_TRIPLET) &&
 		       offsetof(struct datp_rge, len) == offsetof(DAT_RMR_TRIPLET, segment_length),
 	       "a 1.2 remote segment is passed as it stands");
 
-/* An internal error as the DAT 1.2 value. */
+/* An error of a post or of a dequeue as the DAT 1.2 value: it names the argument of those calls. */
 DATP_API DAT_RETURN datp_ret(enum datp_err err);
 
 /*
@@ -171,21 +171,21 @@ static inline enum datp_err datp_post_check(const struct datp_ep *ep, const stru
 					    unsigned int flags, enum datp_op op, uint64_t *len)
 {
 	if (n < 0 || n > datp_post_max_iov(ep, op))
-		return DATP_ERR_ARG2;
+		return DATP_ERR_BAD_COUNT;
 	if (n > 0 && !iov)
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_SEGMENTS;
 	if (!datp_post_flags_ok(ep, flags, op))
 		return DATP_ERR_PARAM;
 	if (!datp_iov_length(iov, n, len))
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_SEGMENTS;
 	if (op == DATP_RDMA_READ || op == DATP_RDMA_WRITE) {
 		if (!remote)
-			return DATP_ERR_ARG5;
+			return DATP_ERR_BAD_TARGET;
 		if (*len > ep->attr.max_rdma_size ||
 		    (op == DATP_RDMA_WRITE ? *len > remote->len : remote->len > *len))
 			return DATP_ERR_LENGTH;
 	} else if (op == DATP_SEND && *len > ep->attr.max_message_size) {
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_SEGMENTS;
 	}
 	return DATP_OK;
 }
@@ -270,7 +270,7 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	if (err)
 		return datp_ret(err);
 	if (op == DATP_RECV && ep->srq)
-		return datp_ret(DATP_ERR_ARG1);
+		return datp_ret(DATP_ERR_BAD_EP);
 	wq = op == DATP_RECV ? &ep->rq : &ep->sq;
 	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
 		held = lock(ep);
@@ -310,7 +310,7 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 	if (!evd)
 		return datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
 	if (!event)
-		return datp_ret(DATP_ERR_ARG2);
+		return datp_ret(DATP_ERR_BAD_OUT);
 	/* relaxed, both: hints. What they miss was concurrent with this call. */
 	if (atomic_load_explicit(&evd->waiter, memory_order_relaxed))
 		return datp_ret(DATP_ERR_STATE_EVD_WAITER);

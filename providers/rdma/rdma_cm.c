@@ -126,7 +126,7 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	memcpy(&to, what->address, sizeof(to));
 	to.sin_port = htons(rdma_wire_port(what->qual));
 	if (!to.sin_port)
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_QUAL;
 	if (is_nobodys(&to))
 		return DATP_ERR_ADDRESS_MALFORMED;
 	err = rdma_qp_ensure(ep);

@@ -71,9 +71,9 @@ enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err)
 	case EFAULT:
 		datp_log(2, "%s: cannot register memory that is not mapped, or not writable",
 			 ia->base.name);
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_MEMORY;
 	case EINVAL:
-		return DATP_ERR_ARG4;
+		return DATP_ERR_BAD_LENGTH;
 	default:
 		datp_log(1, "%s: cannot register %" PRIu64 " bytes: %s", ia->base.name, len,
 			 strerror(err));

@@ -64,11 +64,11 @@ static enum datp_err segment_check(const struct rdma_lmr *lmr, const struct datp
 		return DATP_ERR_PROTECTION;
 	if (seg->addr < lmr->base.addr || seg->len > lmr->base.len ||
 	    seg->addr - lmr->base.addr > lmr->base.len - seg->len)
-		return DATP_ERR_ARG3;
-	/* reading needs no right: programs send from memory registered without LOCAL_READ */
+		return DATP_ERR_BAD_SEGMENTS;
+	/* reading needs any right at all: programs send from memory registered without LOCAL_READ */
 	if (sink && !((unsigned int)lmr->base.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 		return DATP_ERR_PRIV_WRITE;
-	return DATP_OK;
+	return lmr->base.priv ? DATP_OK : DATP_ERR_PRIV_READ;
 }
 
 /* The LMR of a context, or NULL, and which life of it that is. What is read of it later may be of another. */

@@ -185,7 +185,7 @@ enum datp_err rdma_srq_create(struct datp_srq *base)
 	init.attr.max_sge = base->max_recv_iov > 0 ? (uint32_t)base->max_recv_iov : 1;
 	srq->srq = ibv_create_srq(((struct rdma_pz *)base->pz)->pd, &init);
 	if (!srq->srq)
-		return errno == EINVAL ? DATP_ERR_ARG3 : DATP_ERR_RES_SRQ;
+		return errno == EINVAL ? DATP_ERR_BAD_ATTR : DATP_ERR_RES_SRQ;
 	srq->size = with_room_in_a_cq(ia, init.attr.max_wr);
 	pthread_mutex_init(&srq->lock, NULL);
 	return DATP_OK;

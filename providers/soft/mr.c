@@ -373,7 +373,7 @@ enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
 		if (range.pz != pz)
 			return DATP_ERR_PROTECTION;
 		if (!soft_range_holds(&range, iov[i].addr, iov[i].len))
-			return DATP_ERR_ARG3;
+			return DATP_ERR_BAD_SEGMENTS;
 		/*
 		 * reading needs any right at all: programs send from memory registered without
 		 * LOCAL_READ

@@ -176,7 +176,7 @@ static enum datp_err answer(enum verdict verdict, uint64_t addr, uint64_t len)
 		 (unsigned long long)len, (unsigned long long)addr,
 		 verdict == NOT_WRITABLE ? "some cannot be written: ask for no right to write"
 					 : "some are not mapped, or cannot be read");
-	return verdict == NOT_WRITABLE ? DATP_ERR_ARG6 : DATP_ERR_ARG3;
+	return verdict == NOT_WRITABLE ? DATP_ERR_BAD_PRIV : DATP_ERR_BAD_MEMORY;
 }
 
 int soft_pages_open(void)

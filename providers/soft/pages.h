@@ -10,7 +10,7 @@ int soft_pages_open(void);
 
 /*
  * Whether every page of a range can be read or, if `write`, written. Nothing is brought in or
- * changed by asking. DATP_ERR_ARG3: part of it is not there (or cannot be read); DATP_ERR_ARG6: it
+ * changed by asking. DATP_ERR_BAD_MEMORY: part of it is not there (or cannot be read); DATP_ERR_BAD_PRIV: it
  * cannot be written. What becomes of it later is the program's affair. *shared: the range is within
  * one shared mapping of a file.
  */

@@ -280,11 +280,11 @@ static enum datp_err access_locked(const struct datp_ep *ep, uint32_t context, u
 	const struct datp_lmr *lmr = lmr_find_locked(ep->obj.ia, context);
 
 	if (!lmr)
-		return DATP_ERR_PROTECTION;
-	if (addr < lmr->addr || len > lmr->len || addr - lmr->addr > lmr->len - len)
-		return DATP_ERR_PARAM;
+		return need == DAT_MEM_PRIV_LOCAL_READ_FLAG ? DATP_ERR_PRIV_READ : DATP_ERR_PRIV_WRITE;
 	if (lmr->pz != ep->pz)
 		return DATP_ERR_PROTECTION;
+	if (addr < lmr->addr || len > lmr->len || addr - lmr->addr > lmr->len - len)
+		return DATP_ERR_BAD_SEGMENTS;
 	/* Reading locally takes any right: programs of the field send from what they may only write. */
 	if (need == DAT_MEM_PRIV_LOCAL_READ_FLAG)
 		return lmr->priv ? DATP_OK : DATP_ERR_PRIV_READ;

@@ -327,6 +327,28 @@ static void region_made_of_a_region_has_a_pz_of_its_own(void)
 			 pair.a.request);
 }
 
+static void wrong_local_segments_are_refused_by_what_is_wrong(void)
+{
+	struct api_buf gone = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	struct api_buf barred = api_buf(4096, DAT_MEM_PRIV_NONE_FLAG);
+	struct api_buf readable = api_buf(4096, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+
+	REQUIRE_DAT(dat_lmr_free(gone.lmr), DAT_SUCCESS);
+	gone.lmr = DAT_HANDLE_NULL;
+	CHECK_DAT(api_send(pair.a.ep, &gone, 0, 100, 1, 0),
+		  DAT_PRIVILEGES_VIOLATION | DAT_PRIVILEGES_READ);
+	CHECK_DAT(api_recv(pair.a.ep, &gone, 0, 100, 1),
+		  DAT_PRIVILEGES_VIOLATION | DAT_PRIVILEGES_WRITE);
+	CHECK_DAT(api_send(pair.a.ep, &barred, 0, 100, 1, 0),
+		  DAT_PRIVILEGES_VIOLATION | DAT_PRIVILEGES_READ);
+	CHECK_DAT(api_recv(pair.a.ep, &readable, 0, 100, 1),
+		  DAT_PRIVILEGES_VIOLATION | DAT_PRIVILEGES_WRITE);
+	CHECK_DAT(api_send(pair.a.ep, &readable, 4000, 100, 1, 0),
+		  DAT_INVALID_PARAMETER | DAT_INVALID_ARG3);
+	API_EMPTY(pair.a.request);
+	API_EMPTY(pair.a.recv);
+}
+
 static void region_made_of_a_region_outlives_it_or_holds_it(void)
 {
 	struct api_buf parent = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG), child = parent;
@@ -683,6 +705,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(contexts_are_distinct_and_positive_though_regions_overlap),
 	CHECK_TEST(odd_addresses_and_lengths_carry_data),
 	CHECK_TEST(region_made_of_a_region_has_a_pz_of_its_own),
+	CHECK_TEST(wrong_local_segments_are_refused_by_what_is_wrong),
 	CHECK_TEST(region_made_of_a_region_outlives_it_or_holds_it),
 	CHECK_TEST(shared_region_is_registered_by_its_cookie),
 	CHECK_TEST(segment_beyond_the_region_is_an_invalid_parameter),

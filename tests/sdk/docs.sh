@@ -96,6 +96,18 @@ this_minor_is_as_it_was_frozen()
 	done
 }
 
+errors() { grep -oE 'X\([A-Z_0-9]+, [A-Z_]+, [A-Z_0-9]+\)' "$1" | sed 's/^X(OLD_ARG/X(ARG/'; }
+
+# What a plugin returns is a number: a new error goes to the end of the list, whatever it is called.
+errors_keep_their_numbers()
+{
+	local old
+	for old in "$top_srcdir"/tests/abi/sdk-*/datp/provider.h; do
+		[ "$(errors "$old" | wc -l)" -gt 60 ] || return 1
+		cmp <(errors "$old") <(errors "$header" | head -n "$(errors "$old" | wc -l)") || return 1
+	done
+}
+
 tap 'sdk: datp(7) has a section for every op, and for nothing else' each_op_has_a_section
 tap 'sdk: datp(7) declares ops and upcalls as the header does' each_declaration_is_that_of_the_header
 tap 'sdk: datp(7) has a section for every upcall' each_upcall_has_a_section
@@ -103,4 +115,5 @@ tap 'sdk: datp(7) lists every duty that is quoted' each_duty_is_there
 tap 'sdk: datp(7) has a section for every minor' each_minor_has_a_section
 tap 'sdk: the headers of every minor are kept' each_minor_is_frozen
 tap 'sdk: those of this minor declare what they did' this_minor_is_as_it_was_frozen
+tap 'sdk: errors keep the numbers that older plugins return' errors_keep_their_numbers
 tap_end

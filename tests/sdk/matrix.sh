@@ -33,6 +33,8 @@ odd_sdk02        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk02      nonthreadsafe  DAT_SUCCESS             -
 odd_sdk03        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk03      nonthreadsafe  DAT_SUCCESS             -
+odd_sdk04        nonthreadsafe  DAT_SUCCESS             -
+watch_sdk04      nonthreadsafe  DAT_SUCCESS             -
 odd_minor        nonthreadsafe  DAT_SUCCESS             -
 odd_future       nonthreadsafe  DAT_SUCCESS             -
 odd_slow         nonthreadsafe  DAT_SUCCESS             -
@@ -88,6 +90,8 @@ tap 'sdk: dump takes a plugin of SDK 0.2' tap_holds '^sdk=0.2$' ./datctl dump "$
 tap 'sdk: dump takes a wrapper of SDK 0.2' tap_holds '^sdk=0.2$' ./datctl dump "$libs/watch_sdk02.so"
 tap 'sdk: dump takes a plugin of SDK 0.3' tap_holds '^sdk=0.3$' ./datctl dump "$libs/odd_sdk03.so"
 tap 'sdk: dump takes a wrapper of SDK 0.3' tap_holds '^sdk=0.3$' ./datctl dump "$libs/watch_sdk03.so"
+tap 'sdk: dump takes a plugin of SDK 0.4' tap_holds '^sdk=0.4$' ./datctl dump "$libs/odd_sdk04.so"
+tap 'sdk: dump takes a wrapper of SDK 0.4' tap_holds '^sdk=0.4$' ./datctl dump "$libs/watch_sdk04.so"
 tap 'sdk: dump says of a later one what is ignored' tap_holds '^ignored=1$' ./datctl dump "$libs/odd_future.so"
 tap 'sdk: dump fails for one that does not load' tap_status 1 ./datctl dump "$libs/odd_need.so"
 tap 'sdk: dump names the duty' grep -q '^why=DUTY-04: ' <(./datctl dump "$libs/odd_null.so")

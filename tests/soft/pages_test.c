@@ -58,22 +58,22 @@ static void hold(check_fn *check)
 		{ 0, 1, DATP_OK, DATP_OK },
 		{ 0, 2 * page, DATP_OK, DATP_OK },
 		{ 3, 2 * page - 3, DATP_OK, DATP_OK },
-		{ 3, 2 * page - 2, DATP_OK, DATP_ERR_ARG6 }, /* one byte of page 2 */
-		{ 2 * page, 1, DATP_OK, DATP_ERR_ARG6 },
-		{ 3 * page - 1, 1, DATP_OK, DATP_ERR_ARG6 },
-		{ 3 * page - 1, 2, DATP_OK, DATP_ERR_ARG6 },
+		{ 3, 2 * page - 2, DATP_OK, DATP_ERR_BAD_PRIV }, /* one byte of page 2 */
+		{ 2 * page, 1, DATP_OK, DATP_ERR_BAD_PRIV },
+		{ 3 * page - 1, 1, DATP_OK, DATP_ERR_BAD_PRIV },
+		{ 3 * page - 1, 2, DATP_OK, DATP_ERR_BAD_PRIV },
 		{ 3 * page, page, DATP_OK, DATP_OK },
-		{ 0, 4 * page, DATP_OK, DATP_ERR_ARG6 },
-		{ 3 * page, page + 1, DATP_ERR_ARG3, DATP_ERR_ARG3 },
-		{ 4 * page, 1, DATP_ERR_ARG3, DATP_ERR_ARG3 },
-		{ 4 * page + 5, page, DATP_ERR_ARG3, DATP_ERR_ARG3 },
+		{ 0, 4 * page, DATP_OK, DATP_ERR_BAD_PRIV },
+		{ 3 * page, page + 1, DATP_ERR_BAD_MEMORY, DATP_ERR_BAD_MEMORY },
+		{ 4 * page, 1, DATP_ERR_BAD_MEMORY, DATP_ERR_BAD_MEMORY },
+		{ 4 * page + 5, page, DATP_ERR_BAD_MEMORY, DATP_ERR_BAD_MEMORY },
 		{ 5 * page, page, DATP_OK, DATP_OK },
-		{ 5 * page, page + 1, DATP_ERR_ARG3, DATP_ERR_ARG3 },
-		{ 6 * page, 1, DATP_ERR_ARG3, DATP_ERR_ARG3 },
-		{ 7 * page - 1, 2, DATP_ERR_ARG3, DATP_ERR_ARG3 },
+		{ 5 * page, page + 1, DATP_ERR_BAD_MEMORY, DATP_ERR_BAD_MEMORY },
+		{ 6 * page, 1, DATP_ERR_BAD_MEMORY, DATP_ERR_BAD_MEMORY },
+		{ 7 * page - 1, 2, DATP_ERR_BAD_MEMORY, DATP_ERR_BAD_MEMORY },
 		{ 7 * page, page, DATP_OK, DATP_OK },
-		{ 5 * page, 3 * page, DATP_ERR_ARG3, DATP_ERR_ARG3 },
-		{ 7 * page, 2 * page, DATP_OK, DATP_ERR_ARG6 },
+		{ 5 * page, 3 * page, DATP_ERR_BAD_MEMORY, DATP_ERR_BAD_MEMORY },
+		{ 7 * page, 2 * page, DATP_OK, DATP_ERR_BAD_PRIV },
 		{ 9 * page, page, DATP_OK, DATP_OK },
 	};
 
@@ -89,13 +89,13 @@ static void hold(check_fn *check)
 				CHECK_FAIL("row %zu, write %d: %d, wanted %d, shared %d", i, write,
 					   got, want, shared);
 		}
-	CHECK_EQ_INT(check(UINT64_MAX - 1, 1, false, &shared), DATP_ERR_ARG3);
-	CHECK_EQ_INT(check(UINT64_MAX, 1, false, &shared), DATP_ERR_ARG3);
-	CHECK_EQ_INT(check(1, 1, false, &shared), DATP_ERR_ARG3);
-	CHECK_EQ_INT(check(1, UINT64_MAX - 1, true, &shared), DATP_ERR_ARG3);
+	CHECK_EQ_INT(check(UINT64_MAX - 1, 1, false, &shared), DATP_ERR_BAD_MEMORY);
+	CHECK_EQ_INT(check(UINT64_MAX, 1, false, &shared), DATP_ERR_BAD_MEMORY);
+	CHECK_EQ_INT(check(1, 1, false, &shared), DATP_ERR_BAD_MEMORY);
+	CHECK_EQ_INT(check(1, UINT64_MAX - 1, true, &shared), DATP_ERR_BAD_MEMORY);
 	CHECK_EQ_INT(check((uintptr_t)&fd, sizeof(fd), true, &shared), DATP_OK);
 	CHECK_EQ_INT(check((uintptr_t)&rows, sizeof(rows), false, &shared), DATP_OK);
-	CHECK_EQ_INT(check((uintptr_t) "constant", 8, true, &shared), DATP_ERR_ARG6);
+	CHECK_EQ_INT(check((uintptr_t) "constant", 8, true, &shared), DATP_ERR_BAD_PRIV);
 	CHECK_EQ_INT(check((uintptr_t) "constant", 8, false, &shared), DATP_OK);
 }
 
@@ -173,10 +173,10 @@ static void what_is_not_mapped_is_found_without_proc(void)
 	uint64_t at = (uintptr_t)memory;
 
 	CHECK_EQ_INT(soft_pages_check_mapped(at + 1, 6 * page - 1), DATP_OK);
-	CHECK_EQ_INT(soft_pages_check_mapped(at + 1, 6 * page), DATP_ERR_ARG3);
-	CHECK_EQ_INT(soft_pages_check_mapped(at + 7 * page - 1, 2), DATP_ERR_ARG3);
+	CHECK_EQ_INT(soft_pages_check_mapped(at + 1, 6 * page), DATP_ERR_BAD_MEMORY);
+	CHECK_EQ_INT(soft_pages_check_mapped(at + 7 * page - 1, 2), DATP_ERR_BAD_MEMORY);
 	CHECK_EQ_INT(soft_pages_check_mapped(at + 7 * page, 3 * page), DATP_OK);
-	CHECK_EQ_INT(soft_pages_check_mapped(1, UINT64_MAX - 1), DATP_ERR_ARG3);
+	CHECK_EQ_INT(soft_pages_check_mapped(1, UINT64_MAX - 1), DATP_ERR_BAD_MEMORY);
 }
 
 /* How many pages of it there are by now. */

@@ -204,6 +204,28 @@ static void a_registration_that_fails_leaves_nothing(void)
 	CHECK_DAT(dat->pz_free_func(pz), DAT_SUCCESS);
 }
 
+static int answer_of_a_registration(enum datp_err err)
+{
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE lmr;
+
+	null_counts.lmr_answer = (int)err;
+	return (int)register_as(DAT_MEM_TYPE_VIRTUAL, memory, 8, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
+				&context, NULL);
+}
+
+static void a_registration_that_fails_names_the_argument(void)
+{
+	const int bad = (int)(DAT_CLASS_ERROR | DAT_INVALID_PARAMETER);
+
+	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_BAD_MEMORY), bad | DAT_INVALID_ARG3);
+	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_BAD_LENGTH), bad | DAT_INVALID_ARG4);
+	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_BAD_PRIV), bad | DAT_INVALID_ARG6);
+	/* of a plugin built with SDK 0.3 or older: positions, as they are */
+	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_OLD_ARG3), bad | DAT_INVALID_ARG3);
+	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_OLD_ARG10), bad | DAT_INVALID_ARG10);
+}
+
 static void too_many_lmrs_end_in_insufficient_resources(void)
 {
 	DAT_LMR_CONTEXT context;
@@ -515,6 +537,26 @@ static void a_bind_that_the_transport_refuses_changes_nothing(void)
 	CHECK_DAT(dat->lmr_free_func(bound.lmr), DAT_SUCCESS);
 }
 
+/* A transport without windows registers the memory when it binds. */
+static void a_bind_whose_memory_cannot_be_registered_names_its_own_arguments(void)
+{
+	DAT_RMR_CONTEXT context = 5;
+
+	null_counts.bind_answer = DATP_ERR_BAD_MEMORY;
+	CHECK_EQ_INT(bind_plain(&context),
+		     DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2);
+	null_counts.bind_answer = DATP_ERR_BAD_LENGTH;
+	CHECK_EQ_INT(bind_plain(&context),
+		     DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2);
+	null_counts.bind_answer = DATP_ERR_BAD_PRIV;
+	CHECK_EQ_INT(bind_plain(&context),
+		     DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG3);
+	/* what is wrong, but with no argument of a bind */
+	null_counts.bind_answer = DATP_ERR_BAD_QLEN;
+	CHECK_EQ_INT(bind_plain(&context), DAT_CLASS_ERROR | DAT_INVALID_PARAMETER);
+	CHECK_EQ_INT(context, 5);
+}
+
 static void a_bind_on_an_endpoint_that_is_not_connected_is_invalid_state(void)
 {
 	DAT_RMR_CONTEXT context;
@@ -561,6 +603,7 @@ static const struct check_test pz_lmr_tests[] = {
 	CHECK_TEST(an_empty_lmr_is_a_length_error),
 	CHECK_TEST(lmr_arguments_are_checked),
 	CHECK_TEST(a_registration_that_fails_leaves_nothing),
+	CHECK_TEST(a_registration_that_fails_names_the_argument),
 	CHECK_TEST(too_many_lmrs_end_in_insufficient_resources),
 	CHECK_TEST(an_lmr_of_an_lmr_covers_it_and_outlives_it),
 	CHECK_TEST(the_cookie_of_shared_memory_is_kept),
@@ -581,6 +624,7 @@ static const struct check_test rmr_tests[] = {
 	CHECK_TEST(a_bind_across_pzs_is_a_protection_violation),
 	CHECK_TEST(a_suppressed_bind_makes_no_event),
 	CHECK_TEST(a_bind_that_the_transport_refuses_changes_nothing),
+	CHECK_TEST(a_bind_whose_memory_cannot_be_registered_names_its_own_arguments),
 	CHECK_TEST(a_bind_on_an_endpoint_that_is_not_connected_is_invalid_state),
 	CHECK_TEST(a_bind_on_a_disconnected_endpoint_is_flushed),
 	CHECK_TEST(a_bind_needs_an_evd_that_takes_bind_events),

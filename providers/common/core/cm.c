@@ -157,7 +157,7 @@ enum datp_err ep_dup_connect(struct datp_ep *ep, struct datp_ep *like, struct cm
 	if (ep_state(like) != DAT_EP_STATE_CONNECTED)
 		err = ep_state_error(ep_state(like));
 	else if (!ep_priv(like)->active)
-		err = DATP_ERR_ARG2;	/* nobody knows where its peer listens */
+		err = DATP_ERR_BAD_EP;	/* nobody knows where its peer listens */
 	target = ep_priv(like)->target;
 	how->qual = ep_priv(like)->target_qual;
 	datp_unlock(&like->lock);

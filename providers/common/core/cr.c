@@ -236,7 +236,7 @@ static enum datp_err accept_ep(struct datp_cr *cr, DAT_EP_HANDLE handle, struct 
 	*from = cr->ep ? PAS | TEN : UNC;
 	*ep = cr->ep;
 	if (cr->ep)
-		return handle == DAT_HANDLE_NULL ? DATP_OK : DATP_ERR_ARG2;
+		return handle == DAT_HANDLE_NULL ? DATP_OK : DATP_ERR_BAD_EP;
 	*ep = obj_get(cr->obj.ia, handle, DATP_EP);
 	return *ep ? DATP_OK : DATP_ERR_HANDLE_EP;
 }
@@ -325,13 +325,13 @@ enum datp_err cr_handoff(struct datp_cr *cr, uint64_t qual)
 	enum datp_err err;
 
 	if (!target)
-		return DATP_ERR_ARG2;
+		return DATP_ERR_BAD_QUAL;
 	err = cr_make(ia, &again, &moved);
 	if (err)
 		return err;
 	err = arrive(target, qual, moved, cr->ep ? &cr->ep->attr : NULL, fill_by_move, cr);
 	if (err == DATP_ERR_STATE || err == DATP_ERR_QUEUE_FULL)
-		err = DATP_ERR_ARG2;
+		err = DATP_ERR_BAD_QUAL;
 	if (err)
 		return err;
 	obj_retire(cr, true, DATP_OK, DATP_OK);

@@ -18,7 +18,7 @@
 static enum datp_err may_change(const struct datp_ep *ep, int state, uint64_t mask)
 {
 	if ((mask & ~DAT_EP_FIELD_ALL) || (mask & NEVER))
-		return DATP_ERR_ARG2;
+		return DATP_ERR_BAD_FIELDS;
 	if (!(QUIET & EP_IN(state)))
 		return ep_state_error(state);
 	if ((mask & DAT_EP_FIELD_PZ_HANDLE) && !(QUIET_PZ & EP_IN(state)))

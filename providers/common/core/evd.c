@@ -163,9 +163,9 @@ enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno,
 	enum datp_err err;
 
 	if (qlen <= 0 || qlen > ia_attr(ia)->max_evd_qlen)
-		return DATP_ERR_ARG2;
+		return DATP_ERR_BAD_QLEN;
 	if (!flags || ((unsigned int)flags & ~EVD_FLAGS_ALL))
-		return DATP_ERR_ARG4;
+		return DATP_ERR_BAD_FLAGS;
 	if (cno && !obj_hold(ia, cno, DATP_CNO))
 		return DATP_ERR_HANDLE_CNO;
 	err = obj_alloc(ia, DATP_EVD, sizeof(struct evd_priv), ia->ops->evd_size, &obj);
@@ -210,7 +210,7 @@ enum datp_err evd_resize(struct datp_evd *evd, int32_t asked)
 	enum datp_err err = DATP_OK;
 
 	if (asked <= 0 || asked > ia_attr(evd->obj.ia)->max_evd_qlen)
-		return DATP_ERR_ARG2;
+		return DATP_ERR_BAD_QLEN;
 	qlen = qlen_round(evd->obj.ia, asked);
 	notes = notes_wanted(evd->flags, qlen);
 	/*

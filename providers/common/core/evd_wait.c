@@ -35,7 +35,7 @@ static enum datp_err enter(struct wait *wait)
 	    priv->dead)
 		err = DATP_ERR_HANDLE_EVD_REQUEST;
 	else if (wait->threshold > priv->qlen)
-		err = DATP_ERR_ARG3;
+		err = DATP_ERR_BAD_THRESHOLD;
 	else if (priv->unwaitable)
 		err = DATP_ERR_STATE_EVD_UNWAITABLE;
 	else if (atomic_load_explicit(&evd->waiter, memory_order_relaxed))
@@ -201,7 +201,7 @@ enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold
 	enum datp_err err;
 
 	if (threshold <= 0)
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_THRESHOLD;
 	cancel_off(&wait.cancel);
 	wait.until = deadline_from(timeout);
 	/*

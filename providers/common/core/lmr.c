@@ -18,27 +18,27 @@ static enum datp_err range_check(struct datp_ia *ia, const struct lmr_new *what)
 	if (!what->len)
 		return DATP_ERR_LENGTH;
 	if (!what->addr)
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_MEMORY;
 	/* The last byte must have an address; nothing is said of the one after it. */
 	if (__builtin_add_overflow(what->addr, what->len - 1, &end))
-		return DATP_ERR_ARG4;
+		return DATP_ERR_BAD_LENGTH;
 	if (what->len <= ia_attr(ia)->max_lmr_block)
 		return DATP_OK;
 	tell_block(ia, what->len);
-	return DATP_ERR_ARG4;
+	return DATP_ERR_BAD_LENGTH;
 }
 
 static enum datp_err what_check(struct datp_ia *ia, const struct lmr_new *what)
 {
 	if ((unsigned int)what->priv & ~PRIV_KNOWN)
-		return DATP_ERR_ARG6;
+		return DATP_ERR_BAD_PRIV;
 	switch (what->mem_type) {
 	case DAT_MEM_TYPE_VIRTUAL:
 		return range_check(ia, what);
 	case DAT_MEM_TYPE_LMR:
 		return DATP_OK;
 	case DAT_MEM_TYPE_SHARED_VIRTUAL:
-		return what->cookie ? range_check(ia, what) : DATP_ERR_ARG3;
+		return what->cookie ? range_check(ia, what) : DATP_ERR_BAD_MEMORY;
 	default:
 		return DATP_ERR_MODEL;
 	}
@@ -157,7 +157,7 @@ enum datp_err lmr_sync(struct datp_ia *ia, const struct datp_sge *segments, uint
 		const struct datp_lmr *lmr = ia->ops->lmr_find(ia, segments[i].lmr_context);
 
 		if (!lmr || !lmr_covers(lmr, segments[i].addr, segments[i].len))
-			return DATP_ERR_ARG2;
+			return DATP_ERR_BAD_SEGMENTS;
 	}
 	/* Memory is coherent with every transport there is: nothing to do. */
 	return DATP_OK;

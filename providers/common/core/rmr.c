@@ -68,7 +68,7 @@ static enum datp_err binding_new(struct datp_ia *ia, const struct datp_sge *wher
 		b->lmr = obj_hold(ia, ia->ops->lmr_find(ia, where->lmr_context), DATP_LMR);
 		if (!b->lmr) {
 			free(b);
-			return DATP_ERR_ARG2;
+			return DATP_ERR_BAD_SEGMENTS;
 		}
 	}
 	*out = b;
@@ -217,7 +217,7 @@ static enum datp_err bind_check(const struct datp_rmr *rmr, const struct datp_lm
 	if (!lmr)
 		return DATP_OK;
 	if (!lmr_covers(lmr, where->addr, where->len))
-		return DATP_ERR_ARG2;
+		return DATP_ERR_BAD_SEGMENTS;
 	/* a window gives to others what we may do ourselves: that is what windows are for */
 	if ((priv & DAT_MEM_PRIV_REMOTE_READ_FLAG) && !(lmr->priv & DAT_MEM_PRIV_READ_FLAG))
 		return DATP_ERR_PRIV_RDMA_READ;
@@ -277,11 +277,11 @@ static enum datp_err bind_args_check(struct datp_ep *ep, DAT_MEM_PRIV_FLAGS priv
 				     unsigned int flags)
 {
 	if ((unsigned int)priv & ~PRIV_KNOWN)
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_PRIV;
 	if (!datp_post_flags_ok(ep, flags, DATP_BIND))
 		return DATP_ERR_PARAM;
 	if (ep->request_evd && !(ep->request_evd->flags & DAT_EVD_RMR_BIND_FLAG))
-		return DATP_ERR_ARG4;
+		return DATP_ERR_BAD_EP;
 	return DATP_OK;
 }
 

@@ -91,7 +91,7 @@ static enum datp_err attr_check(struct datp_ia *ia, int32_t max_recv_dtos, int32
 		return DATP_ERR_MODEL;
 	if (max_recv_dtos <= 0 || max_recv_dtos > attr->max_recv_per_srq || max_recv_iov < 0 ||
 	    max_recv_iov > attr->max_iov_per_dto || low_watermark != DAT_SRQ_LW_DEFAULT)
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_ATTR;
 	return DATP_OK;
 }
 
@@ -227,9 +227,9 @@ enum datp_err srq_post_recv(struct datp_srq *srq, const struct datp_sge *iov, in
 	bool biased;
 
 	if (n < 0 || n > srq->max_recv_iov)
-		return DATP_ERR_ARG2;
+		return DATP_ERR_BAD_COUNT;
 	if ((n > 0 && !iov) || !datp_iov_length(iov, n, &len))
-		return DATP_ERR_ARG3;
+		return DATP_ERR_BAD_SEGMENTS;
 	biased = datp_bias_lock(&priv->bias, &srq->lock);
 	err = post_locked(srq, iov, n, cookie);
 	datp_bias_unlock(&priv->bias, &srq->lock, biased);
@@ -243,7 +243,7 @@ enum datp_err srq_resize(struct datp_srq *srq, int32_t max_recv_dtos)
 	enum datp_err err = DATP_OK;
 
 	if (max_recv_dtos <= 0 || max_recv_dtos > ia_attr(srq->obj.ia)->max_recv_per_srq)
-		return DATP_ERR_ARG2;
+		return DATP_ERR_BAD_QLEN;
 	/*
 	 * `elements` changes here only, and concurrent resizes of an SRQ are the consumer's to
 	 * avoid.
@@ -281,7 +281,7 @@ enum datp_err srq_set_lw(struct datp_srq *srq, int32_t low_watermark)
 	enum datp_err err;
 
 	if (low_watermark < 0 || low_watermark > srq->max_recv_dtos)
-		return DATP_ERR_ARG2;
+		return DATP_ERR_BAD_WATERMARK;
 	err = srq->obj.ia->ops->srq_set_lw(srq, low_watermark);
 	if (!err) {
 		datp_lock(&srq->lock);

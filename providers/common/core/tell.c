@@ -9,6 +9,7 @@
  */
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "ep.h"
@@ -23,6 +24,23 @@ struct sentence {
 	const char *cause;
 	const char *remedy;
 };
+
+const char *err_name(enum datp_err err)
+{
+	static const char none[] = "DAT_NO_SUBTYPE";
+	static const char *const names[DATP_ERR_COUNT][2] = {
+		[DATP_OK] = { "DAT_SUCCESS", "DAT_SUCCESS" },
+#define X(name, type, sub) [DATP_ERR_##name] = { #type, #type " " #sub },
+		DATP_ERRORS(X)
+#undef X
+	};
+	const char *whole;
+
+	if ((unsigned int)err >= DATP_ERR_COUNT)
+		err = DATP_ERR_INTERNAL;
+	whole = names[err][1];
+	return strstr(whole, none) ? names[err][0] : whole;
+}
 
 static const struct sentence connecting[] = {
 	{ DAT_CONNECTION_EVENT_PEER_REJECTED, 3, "DAT_CONNECTION_EVENT_PEER_REJECTED",
@@ -203,7 +221,7 @@ void tell_block(struct datp_ia *ia, uint64_t length)
 	core_log(2,
 		 "%s: %llu bytes of memory cannot be registered as one LMR (%s); this adapter's "
 		 "max_lmr_block_size is %llu: register them in parts",
-		 ia->name, (unsigned long long)length, err_name(DATP_ERR_ARG4),
+		 ia->name, (unsigned long long)length, err_name(DATP_ERR_BAD_LENGTH),
 		 (unsigned long long)ia_attr(ia)->max_lmr_block);
 }
 

@@ -10,6 +10,31 @@
 
 #include "providers/common/core/core.h"
 
+/* ------------------------------------------------------------------ errors */
+
+/* DAT_INVALID_PARAMETER of the argument at this position, 1 to 10; 0: of none in particular. */
+static inline DAT_RETURN dat12_arg(unsigned int position)
+{
+	unsigned int sub = position ? DAT_INVALID_ARG1 + position - 1 : DAT_NO_SUBTYPE;
+
+	return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_INVALID_PARAMETER | (DAT_RETURN)sub;
+}
+
+/* Which argument of a call it is that an error is about. */
+struct dat12_arg {
+	enum datp_err err;
+	unsigned int position;
+};
+
+/* What a call answers with; a BAD_... that `args` does not name has no subtype. Ends with DATP_OK. */
+DAT_RETURN dat12_ret(enum datp_err err, const struct dat12_arg args[]);
+
+/* dat12_ret() for a call whose arguments are named as { DATP_ERR_BAD_..., position }. */
+#define DAT12_RET(err, ...)                                                                        \
+	dat12_ret(err, (const struct dat12_arg[]){ __VA_ARGS__, { DATP_OK, 0 } })
+
+/* ------------------------------------------------------------------ the table */
+
 /*
  * Fills the table of one registration, the nth of its name: everything but the data path from here,
  * that from `fast`.

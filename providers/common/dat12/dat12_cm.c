@@ -6,13 +6,13 @@
 #include "providers/common/core/cm.h"
 #include "providers/common/core/ep.h"
 
-/* Private data is whole or wrong. */
-static enum datp_err pdata_check(struct datp_ia *ia, DAT_COUNT size, const void *pdata,
-				 enum datp_err bad_size, enum datp_err bad_pointer)
+/* Private data is whole or wrong. Its size stands at `position`, the pointer behind it. */
+static DAT_RETURN pdata_check(struct datp_ia *ia, DAT_COUNT size, const void *pdata,
+			      unsigned int position)
 {
 	if (size < 0 || (uint32_t)size > ia_attr(ia)->max_private_data)
-		return bad_size;
-	return size && !pdata ? bad_pointer : DATP_OK;
+		return dat12_arg(position);
+	return size && !pdata ? dat12_arg(position + 1) : DAT_SUCCESS;
 }
 
 /* Best effort is what there is. */
@@ -30,23 +30,24 @@ DAT_RETURN dat12_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DA
 		.address = address, .qual = qual, .timeout = timeout, .pdata = pdata
 	};
 	enum datp_err err;
+	DAT_RETURN ret;
 
 	if (!ep)
 		return datp_ret(DATP_ERR_HANDLE_EP);
 	if (!address)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!timeout)
-		return datp_ret(DATP_ERR_ARG4);
-	err = pdata_check(ep->obj.ia, pdata_size, pdata, DATP_ERR_ARG5, DATP_ERR_ARG6);
-	if (err)
-		return datp_ret(err);
+		return dat12_arg(4);
+	ret = pdata_check(ep->obj.ia, pdata_size, pdata, 5);
+	if (ret != DAT_SUCCESS)
+		return ret;
 	if ((unsigned int)flags & ~(unsigned int)DAT_CONNECT_MULTIPATH_FLAG)
-		return datp_ret(DATP_ERR_ARG8);
+		return dat12_arg(8);
 	err = flags & DAT_CONNECT_MULTIPATH_FLAG ? DATP_ERR_MODEL : qos_check(qos);
 	if (err)
 		return datp_ret(err);
 	how.pdata_len = (uint32_t)pdata_size;
-	return datp_ret(ep_connect(ep, &how));
+	return DAT12_RET(ep_connect(ep, &how), { DATP_ERR_BAD_QUAL, 3 });
 }
 
 DAT_RETURN dat12_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DAT_TIMEOUT timeout,
@@ -55,6 +56,7 @@ DAT_RETURN dat12_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, 
 	struct datp_ep *ep = obj_get(NULL, handle, DATP_EP), *like;
 	struct cm_connect how = { .timeout = timeout, .pdata = pdata };
 	enum datp_err err;
+	DAT_RETURN ret;
 
 	if (!ep)
 		return datp_ret(DATP_ERR_HANDLE_EP);
@@ -62,14 +64,15 @@ DAT_RETURN dat12_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, 
 	if (!like)
 		return datp_ret(DATP_ERR_HANDLE_EP);
 	if (!timeout)
-		return datp_ret(DATP_ERR_ARG3);
-	err = pdata_check(ep->obj.ia, pdata_size, pdata, DATP_ERR_ARG4, DATP_ERR_ARG5);
-	if (!err)
-		err = qos_check(qos);
+		return dat12_arg(3);
+	ret = pdata_check(ep->obj.ia, pdata_size, pdata, 4);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	err = qos_check(qos);
 	if (err)
 		return datp_ret(err);
 	how.pdata_len = (uint32_t)pdata_size;
-	return datp_ret(ep_dup_connect(ep, like, &how));
+	return DAT12_RET(ep_dup_connect(ep, like, &how), { DATP_ERR_BAD_EP, 2 });
 }
 
 DAT_RETURN dat12_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
@@ -79,7 +82,7 @@ DAT_RETURN dat12_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	if (!ep)
 		return datp_ret(DATP_ERR_HANDLE_EP);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	return datp_ret(ep_disconnect(ep, flags == DAT_CLOSE_GRACEFUL_FLAG));
 }
 
@@ -97,13 +100,13 @@ DAT_RETURN dat12_psp_create(DAT_IA_HANDLE handle, DAT_CONN_QUAL qual, DAT_EVD_HA
 	if (!obj_get(ia, evd, DATP_EVD))
 		return datp_ret(DATP_ERR_HANDLE_EVD_CR);
 	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
-		return datp_ret(DATP_ERR_ARG4);
+		return dat12_arg(4);
 	if (!psp_handle)
-		return datp_ret(DATP_ERR_ARG5);
+		return dat12_arg(5);
 	err = psp_create(ia, qual, evd, flags == DAT_PSP_PROVIDER_FLAG, &sp);
 	if (!err)
 		*psp_handle = sp;
-	return datp_ret(err);
+	return DAT12_RET(err, { DATP_ERR_BAD_QUAL, 2 });
 }
 
 DAT_RETURN dat12_psp_create_any(DAT_IA_HANDLE handle, DAT_CONN_QUAL *qual, DAT_EVD_HANDLE evd,
@@ -116,13 +119,13 @@ DAT_RETURN dat12_psp_create_any(DAT_IA_HANDLE handle, DAT_CONN_QUAL *qual, DAT_E
 	if (!ia)
 		return datp_ret(DATP_ERR_HANDLE_IA);
 	if (!qual)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!obj_get(ia, evd, DATP_EVD))
 		return datp_ret(DATP_ERR_HANDLE_EVD_CR);
 	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
-		return datp_ret(DATP_ERR_ARG4);
+		return dat12_arg(4);
 	if (!psp_handle)
-		return datp_ret(DATP_ERR_ARG5);
+		return dat12_arg(5);
 	err = psp_create_any(ia, evd, flags == DAT_PSP_PROVIDER_FLAG, &sp);
 	if (!err) {
 		*qual = sp->qual;
@@ -138,9 +141,9 @@ DAT_RETURN dat12_psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_P
 	if (!sp)
 		return datp_ret(DATP_ERR_HANDLE_PSP);
 	if ((unsigned int)mask & ~(unsigned int)DAT_PSP_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	param->ia_handle = ia_shown(sp->obj.ia);
 	param->conn_qual = sp->qual;
 	param->evd_handle = sp->evd;
@@ -169,11 +172,11 @@ DAT_RETURN dat12_rsp_create(DAT_IA_HANDLE handle, DAT_CONN_QUAL qual, DAT_EP_HAN
 	if (!obj_get(ia, evd, DATP_EVD))
 		return datp_ret(DATP_ERR_HANDLE_EVD_CR);
 	if (!rsp_handle)
-		return datp_ret(DATP_ERR_ARG5);
+		return dat12_arg(5);
 	err = rsp_create(ia, qual, ep, evd, &sp);
 	if (!err)
 		*rsp_handle = sp;
-	return datp_ret(err);
+	return DAT12_RET(err, { DATP_ERR_BAD_QUAL, 2 });
 }
 
 DAT_RETURN dat12_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param)
@@ -183,9 +186,9 @@ DAT_RETURN dat12_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_R
 	if (!sp || sp_is_used_up(sp))
 		return datp_ret(DATP_ERR_HANDLE_RSP);
 	if ((unsigned int)mask & ~(unsigned int)DAT_RSP_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	param->ia_handle = ia_shown(sp->obj.ia);
 	param->conn_qual = sp->qual;
 	param->evd_handle = sp->evd;
@@ -209,9 +212,9 @@ DAT_RETURN dat12_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_P
 	if (!cr)
 		return datp_ret(DATP_ERR_HANDLE_CR);
 	if ((unsigned int)mask & ~(unsigned int)DAT_CR_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->remote_address;
 	param->remote_port_qual = cr->remote_port;
 	param->private_data_size = (DAT_COUNT)cr->pdata_len;
@@ -224,15 +227,17 @@ DAT_RETURN dat12_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep, DAT_COUNT pda
 			   const DAT_PVOID pdata)
 {
 	struct datp_cr *cr = obj_get(NULL, handle, DATP_CR);
-	enum datp_err err;
+	DAT_RETURN ret;
 
 	if (!cr)
 		return datp_ret(DATP_ERR_HANDLE_CR);
 	/* a NULL that is right or wrong is told from a handle that is none */
 	if (ep != DAT_HANDLE_NULL && !obj_get(cr->obj.ia, ep, DATP_EP))
 		return datp_ret(DATP_ERR_HANDLE_EP);
-	err = pdata_check(cr->obj.ia, pdata_size, pdata, DATP_ERR_ARG3, DATP_ERR_ARG4);
-	return datp_ret(err ? err : cr_accept(cr, ep, pdata, (uint32_t)pdata_size));
+	ret = pdata_check(cr->obj.ia, pdata_size, pdata, 3);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	return DAT12_RET(cr_accept(cr, ep, pdata, (uint32_t)pdata_size), { DATP_ERR_BAD_EP, 2 });
 }
 
 DAT_RETURN dat12_cr_reject(DAT_CR_HANDLE handle)
@@ -246,5 +251,5 @@ DAT_RETURN dat12_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
 {
 	struct datp_cr *cr = obj_get(NULL, handle, DATP_CR);
 
-	return datp_ret(cr ? cr_handoff(cr, qual) : DATP_ERR_HANDLE_CR);
+	return DAT12_RET(cr ? cr_handoff(cr, qual) : DATP_ERR_HANDLE_CR, { DATP_ERR_BAD_QUAL, 2 });
 }

@@ -99,7 +99,7 @@ DAT_RETURN dat12_ep_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDL
 	enum datp_err err = handles_check(ia, &what);
 
 	if (!err && !ep_handle)
-		err = DATP_ERR_ARG7;
+		return dat12_arg(7);
 	return datp_ret(err ? err : create(ia, &what, attr, ep_handle));
 }
 
@@ -124,9 +124,9 @@ DAT_RETURN dat12_ep_create_with_srq(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_
 		return datp_ret(DATP_ERR_MODEL);
 	err = handles_check(ia, &what);
 	if (!err && !attr)
-		err = DATP_ERR_ARG7;
+		return dat12_arg(7);
 	if (!err && !ep_handle)
-		err = DATP_ERR_ARG8;
+		return dat12_arg(8);
 	return datp_ret(err ? err : create(ia, &what, attr, ep_handle));
 }
 
@@ -161,9 +161,9 @@ DAT_RETURN dat12_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_P
 	if (!ep)
 		return datp_ret(DATP_ERR_HANDLE_EP);
 	if (mask & ~DAT_EP_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	param_out(param, ep);
 	return DAT_SUCCESS;
 }
@@ -181,17 +181,17 @@ DAT_RETURN dat12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 	if (!ep)
 		return datp_ret(DATP_ERR_HANDLE_EP);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	/* what is not asked for may be anything */
 	if (((mask & TRANSPORT_ATTRS) && param->ep_attr.ep_transport_specific_count != 0) ||
 	    ((mask & PROVIDER_ATTRS) && param->ep_attr.ep_provider_specific_count != 0))
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	change.pz = param->pz_handle;
 	change.recv_evd = param->recv_evd_handle;
 	change.request_evd = param->request_evd_handle;
 	change.connect_evd = param->connect_evd_handle;
 	attr_in(&change.attr, &param->ep_attr);
-	return datp_ret(ep_modify(ep, &change));
+	return DAT12_RET(ep_modify(ep, &change), { DATP_ERR_BAD_FIELDS, 2 });
 }
 
 DAT_RETURN dat12_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
@@ -241,9 +241,9 @@ DAT_RETURN dat12_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUN
 	if (!ia_attr(ep->obj.ia)->srq_watermarks)
 		return datp_ret(DATP_ERR_MODEL);
 	if (soft < DAT_WATERMARK_INFINITE)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (hard < DAT_WATERMARK_INFINITE)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	return datp_ret(ep->obj.ia->ops->ep_set_watermark(ep, soft, hard));
 }
 

@@ -19,18 +19,18 @@ DAT_RETURN dat12_evd_create(DAT_IA_HANDLE handle, DAT_COUNT qlen, DAT_CNO_HANDLE
 	if (!ia)
 		return datp_ret(DATP_ERR_HANDLE_IA);
 	if (qlen <= 0)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (cno_handle != DAT_HANDLE_NULL) {
 		cno = obj_get(ia, cno_handle, DATP_CNO);
 		if (!cno)
 			return datp_ret(DATP_ERR_HANDLE_CNO);
 	}
 	if (!evd_handle)
-		return datp_ret(DATP_ERR_ARG5);
+		return dat12_arg(5);
 	err = evd_create(ia, qlen, cno, flags, &evd);
 	if (!err)
 		*evd_handle = evd;
-	return datp_ret(err);
+	return DAT12_RET(err, { DATP_ERR_BAD_QLEN, 2 }, { DATP_ERR_BAD_FLAGS, 4 });
 }
 
 DAT_RETURN dat12_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
@@ -41,9 +41,9 @@ DAT_RETURN dat12_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_E
 	if (!evd)
 		return datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
 	if ((unsigned int)mask & ~(unsigned int)DAT_EVD_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	priv = evd_priv(evd);
 	param->ia_handle = ia_shown(evd->obj.ia);
 	param->evd_state = (DAT_EVD_STATE)evd_state(evd);
@@ -84,17 +84,19 @@ DAT_RETURN dat12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 	if (!evd)
 		return datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
 	if (!event)
-		return datp_ret(DATP_ERR_ARG4);
+		return dat12_arg(4);
 	if (!nmore)
-		return datp_ret(DATP_ERR_ARG5);
-	return datp_ret(evd_wait(evd, timeout, threshold, event, nmore));
+		return dat12_arg(5);
+	return DAT12_RET(evd_wait(evd, timeout, threshold, event, nmore),
+			 { DATP_ERR_BAD_THRESHOLD, 3 });
 }
 
 DAT_RETURN dat12_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
 
-	return datp_ret(evd ? evd_resize(evd, qlen) : DATP_ERR_HANDLE_EVD_REQUEST);
+	return DAT12_RET(evd ? evd_resize(evd, qlen) : DATP_ERR_HANDLE_EVD_REQUEST,
+			 { DATP_ERR_BAD_QLEN, 2 });
 }
 
 DAT_RETURN dat12_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
@@ -104,7 +106,7 @@ DAT_RETURN dat12_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 	if (!evd)
 		return datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
 	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	return datp_ret(evd_post_soft(evd, event->event_data.software_event_data.pointer));
 }
 
@@ -147,9 +149,9 @@ DAT_RETURN dat12_cno_create(DAT_IA_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent,
 	if (!ia)
 		return datp_ret(DATP_ERR_HANDLE_IA);
 	if (!agent_ok(agent))
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!cno_handle)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	err = cno_create(ia, agent, &cno);
 	if (!err)
 		*cno_handle = cno;
@@ -163,7 +165,7 @@ DAT_RETURN dat12_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT
 	if (!cno)
 		return datp_ret(DATP_ERR_HANDLE_CNO);
 	if (!agent_ok(agent))
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	cno_set_agent(cno, agent);
 	return DAT_SUCCESS;
 }
@@ -175,9 +177,9 @@ DAT_RETURN dat12_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_C
 	if (!cno)
 		return datp_ret(DATP_ERR_HANDLE_CNO);
 	if ((unsigned int)mask & ~(unsigned int)DAT_CNO_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	param->ia_handle = ia_shown(cno->obj.ia);
 	param->agent = cno_agent(cno);
 	return DAT_SUCCESS;
@@ -198,7 +200,7 @@ DAT_RETURN dat12_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HA
 	if (!obj_get(NULL, handle, DATP_CNO))
 		return datp_ret(DATP_ERR_HANDLE_CNO);
 	if (!evd_handle)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	err = cno_wait(handle, timeout, &evd);
 	/* A wait that ran out says so in the handle too. */
 	if (!err || err == DATP_ERR_QUEUE_EMPTY)

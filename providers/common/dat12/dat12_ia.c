@@ -20,14 +20,14 @@ static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT q
 
 	plugin_refuse_begin();
 	if (!name)
-		return datp_ret(DATP_ERR_ARG1);
+		return dat12_arg(1);
 	if (!async)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	/* of an EVD that there is already the length is not asked for */
 	if (qlen < 0 || (!qlen && *async == DAT_HANDLE_NULL))
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!handle)
-		return datp_ret(DATP_ERR_ARG4);
+		return dat12_arg(4);
 	plugin = plugin_get(name, nth);
 	if (!plugin)
 		return datp_ret(DATP_ERR_NOT_FOUND);
@@ -40,7 +40,7 @@ static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT q
 	err = ia_open(plugin, qlen, async, &ia);
 	if (err) {
 		plugin_put(plugin);
-		return datp_ret(err);
+		return DAT12_RET(err, { DATP_ERR_BAD_QLEN, 2 });
 	}
 	*handle = ia;
 	return DAT_SUCCESS;
@@ -79,7 +79,7 @@ DAT_RETURN dat12_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	if (!ia)
 		return datp_ret(DATP_ERR_HANDLE_IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	return datp_ret(ia_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG));
 }
 
@@ -193,13 +193,13 @@ DAT_RETURN dat12_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_AT
 	if (!ia)
 		return datp_ret(DATP_ERR_HANDLE_IA);
 	if (ia_mask & ~DAT_IA_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	if (ia_mask && !ia_out)
-		return datp_ret(DATP_ERR_ARG4);
+		return dat12_arg(4);
 	if (provider_mask & ~DAT_PROVIDER_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG5);
+		return dat12_arg(5);
 	if (provider_mask && !provider_out)
-		return datp_ret(DATP_ERR_ARG6);
+		return dat12_arg(6);
 	if (async) {
 		priv = ia_priv(ia);
 		datp_lock(&priv->async_lock);
@@ -228,7 +228,7 @@ DAT_RETURN dat12_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 	if (obj_type(handle) < 0)
 		return datp_ret(DATP_ERR_HANDLE);
 	if (!context)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	*context = ((struct datp_obj *)handle)->context;
 	return DAT_SUCCESS;
 }
@@ -240,7 +240,7 @@ DAT_RETURN dat12_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
 	if (found < 0)
 		return datp_ret(DATP_ERR_HANDLE);
 	if (!type)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	*type = (DAT_HANDLE_TYPE)found;
 	return DAT_SUCCESS;
 }

@@ -20,7 +20,7 @@ DAT_RETURN dat12_pz_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE *pz_handle)
 	if (!ia)
 		return datp_ret(DATP_ERR_HANDLE_IA);
 	if (!pz_handle)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	err = pz_create(ia, &pz);
 	if (!err)
 		*pz_handle = pz;
@@ -34,9 +34,9 @@ DAT_RETURN dat12_pz_query(DAT_PZ_HANDLE handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_P
 	if (!pz)
 		return datp_ret(DATP_ERR_HANDLE_PZ);
 	if ((unsigned int)mask & ~(unsigned int)DAT_PZ_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	param->ia_handle = ia_shown(pz->obj.ia);
 	return DAT_SUCCESS;
 }
@@ -87,12 +87,13 @@ DAT_RETURN dat12_lmr_create(DAT_IA_HANDLE handle, DAT_MEM_TYPE type, DAT_REGION_
 	if (!obj_get(ia, pz, DATP_PZ))
 		return datp_ret(DATP_ERR_HANDLE_PZ);
 	if (!lmr_handle)
-		return datp_ret(DATP_ERR_ARG7);
+		return dat12_arg(7);
 	if (!lmr_context)
-		return datp_ret(DATP_ERR_ARG8);
+		return dat12_arg(8);
 	err = lmr_create(ia, &what, &lmr);
 	if (err)
-		return datp_ret(err);
+		return DAT12_RET(err, { DATP_ERR_BAD_MEMORY, 3 }, { DATP_ERR_BAD_LENGTH, 4 },
+				 { DATP_ERR_BAD_PRIV, 6 });
 	*lmr_handle = lmr;
 	*lmr_context = lmr->lmr_context;
 	/* Programs pass NULL for what they do not care about. */
@@ -113,9 +114,9 @@ DAT_RETURN dat12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_L
 	if (!lmr)
 		return datp_ret(DATP_ERR_HANDLE_LMR);
 	if ((unsigned int)mask & ~(unsigned int)DAT_LMR_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	priv = OBJ_PRIV(struct lmr_priv, lmr);
 	param->ia_handle = ia_shown(lmr->obj.ia);
 	param->mem_type = lmr->mem_type;
@@ -144,8 +145,9 @@ static DAT_RETURN sync_segments(DAT_IA_HANDLE handle, const DAT_LMR_TRIPLET *seg
 	if (!ia)
 		return datp_ret(DATP_ERR_HANDLE_IA);
 	if (n && !segments)
-		return datp_ret(DATP_ERR_ARG2);
-	return datp_ret(lmr_sync(ia, (const struct datp_sge *)segments, n));
+		return dat12_arg(2);
+	return DAT12_RET(lmr_sync(ia, (const struct datp_sge *)segments, n),
+			 { DATP_ERR_BAD_SEGMENTS, 2 });
 }
 
 DAT_RETURN dat12_lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN n)
@@ -169,7 +171,7 @@ DAT_RETURN dat12_rmr_create(DAT_PZ_HANDLE handle, DAT_RMR_HANDLE *rmr_handle)
 	if (!pz)
 		return datp_ret(DATP_ERR_HANDLE_PZ);
 	if (!rmr_handle)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	err = rmr_create(pz, &rmr);
 	if (!err)
 		*rmr_handle = rmr;
@@ -184,9 +186,9 @@ DAT_RETURN dat12_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_R
 	if (!rmr)
 		return datp_ret(DATP_ERR_HANDLE_RMR);
 	if ((unsigned int)mask & ~(unsigned int)DAT_RMR_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	memset(param, 0, sizeof(*param));
 	param->ia_handle = ia_shown(rmr->obj.ia);
 	param->pz_handle = rmr->pz;
@@ -209,14 +211,17 @@ DAT_RETURN dat12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 	if (!rmr)
 		return datp_ret(DATP_ERR_HANDLE_RMR);
 	if (!triplet)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!context)
-		return datp_ret(DATP_ERR_ARG7);
+		return dat12_arg(7);
 	err = rmr_bind(rmr, (const struct datp_sge *)triplet, priv, ep, cookie, (unsigned int)flags,
 		       &made);
 	if (!err)
 		*context = made;
-	return datp_ret(err);
+	/* a transport without windows registers the memory for the bind, and may find it wanting */
+	return DAT12_RET(err, { DATP_ERR_BAD_SEGMENTS, 2 }, { DATP_ERR_BAD_MEMORY, 2 },
+			 { DATP_ERR_BAD_LENGTH, 2 }, { DATP_ERR_BAD_PRIV, 3 },
+			 { DATP_ERR_BAD_EP, 4 });
 }
 
 DAT_RETURN dat12_rmr_free(DAT_RMR_HANDLE handle)

@@ -17,14 +17,14 @@ DAT_RETURN dat12_srq_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR
 	if (!obj_get(ia, pz, DATP_PZ))
 		return datp_ret(DATP_ERR_HANDLE_PZ);
 	if (!attr)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	if (!srq_handle)
-		return datp_ret(DATP_ERR_ARG4);
+		return dat12_arg(4);
 	err = srq_create(ia, pz, attr->max_recv_dtos, attr->max_recv_iov, attr->low_watermark,
 			 &srq);
 	if (!err)
 		*srq_handle = srq;
-	return datp_ret(err);
+	return DAT12_RET(err, { DATP_ERR_BAD_ATTR, 3 });
 }
 
 DAT_RETURN dat12_srq_free(DAT_SRQ_HANDLE handle)
@@ -53,9 +53,9 @@ DAT_RETURN dat12_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_S
 	if (!srq)
 		return datp_ret(DATP_ERR_HANDLE_SRQ);
 	if ((unsigned int)mask & ~(unsigned int)DAT_SRQ_FIELD_ALL)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	if (!param)
-		return datp_ret(DATP_ERR_ARG3);
+		return dat12_arg(3);
 	err = srq_count(srq, &counts);
 	if (err)
 		return datp_ret(err);
@@ -76,12 +76,14 @@ DAT_RETURN dat12_srq_resize(DAT_SRQ_HANDLE handle, DAT_COUNT max_recv_dtos)
 {
 	struct datp_srq *srq = obj_get(NULL, handle, DATP_SRQ);
 
-	return datp_ret(srq ? srq_resize(srq, max_recv_dtos) : DATP_ERR_HANDLE_SRQ);
+	return DAT12_RET(srq ? srq_resize(srq, max_recv_dtos) : DATP_ERR_HANDLE_SRQ,
+			 { DATP_ERR_BAD_QLEN, 2 });
 }
 
 DAT_RETURN dat12_srq_set_lw(DAT_SRQ_HANDLE handle, DAT_COUNT low_watermark)
 {
 	struct datp_srq *srq = obj_get(NULL, handle, DATP_SRQ);
 
-	return datp_ret(srq ? srq_set_lw(srq, low_watermark) : DATP_ERR_HANDLE_SRQ);
+	return DAT12_RET(srq ? srq_set_lw(srq, low_watermark) : DATP_ERR_HANDLE_SRQ,
+			 { DATP_ERR_BAD_WATERMARK, 2 });
 }

@@ -268,7 +268,7 @@ DATP_API DAT_RETURN datp_wrap_beneath(struct datp_wrap *wrap, enum datp_call id,
 
 	if ((unsigned int)id >= DATP_CALL_COUNT || id == DATP_CALL_ia_open ||
 	    id == DATP_CALL_ia_close)
-		return datp_ret(DATP_ERR_ARG2);
+		return dat12_arg(2);
 	return beneath_call(layer, id, arg);
 }
 

@@ -200,7 +200,7 @@ static void ended_locked(struct vi *vi)
 	if (vi->state == VIP_STATE_CONNECT_PENDING)
 		return;
 	if (vi->state == VIP_STATE_CONNECTED && !vi->closing)
-		herald_error(vi->nic, vi, NULL, NULL, VIP_RESOURCE_VI, VIP_ERROR_CONN_LOST);
+		herald_end(vi, !vi->broken);
 	vi->state = VIP_STATE_ERROR;
 	vi->feeding = false;
 	queue_flush(&vi->recvq, false);
@@ -219,6 +219,7 @@ void vi_stand_locked(struct vi *vi)
 void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size)
 {
 	pthread_mutex_lock(&vi->lock);
+	vi->broken = number == DAT_CONNECTION_EVENT_BROKEN;
 	if (number == DAT_CONNECTION_EVENT_ESTABLISHED)
 		established_locked(vi, data, size);
 	else if (vi->up)

@@ -60,15 +60,26 @@ void herald_unwatch(struct work *w)
 }
 
 /* Has the error handler called. For want of memory the error goes unheard. */
-void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR *descriptor,
-		  VIP_RESOURCE_CODE resource, VIP_ERROR_CODE code)
+static void tell(struct nic *nic, const VIP_ERROR_DESCRIPTOR *what, bool normal)
 {
 	struct async_error *error = calloc(1, sizeof(*error));
 	struct herald *h = &nic->herald;
 
 	if (error == NULL)
 		return;
-	error->what = (VIP_ERROR_DESCRIPTOR){
+	error->what = *what;
+	error->normal = normal;
+	pthread_mutex_lock(&h->lock);
+	*h->last_error = error;
+	h->last_error = &error->next;
+	pthread_mutex_unlock(&h->lock);
+	herald_ring(nic);
+}
+
+void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR *descriptor,
+		  VIP_RESOURCE_CODE resource, VIP_ERROR_CODE code)
+{
+	const VIP_ERROR_DESCRIPTOR what = {
 		.NicHandle = nic,
 		.ViHandle = vi,
 		.CQHandle = cq,
@@ -76,11 +87,24 @@ void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR 
 		.ResourceCode = resource,
 		.ErrorCode = code,
 	};
-	pthread_mutex_lock(&h->lock);
-	*h->last_error = error;
-	h->last_error = &error->next;
-	pthread_mutex_unlock(&h->lock);
-	herald_ring(nic);
+
+	tell(nic, &what, false);
+}
+
+/*
+ * The connection of a VI is over. A program's handler hears of each end. The library's own prints
+ * only what is not normal, because a program whose peer has hung up has succeeded.
+ */
+void herald_end(struct vi *vi, bool normal)
+{
+	const VIP_ERROR_DESCRIPTOR what = {
+		.NicHandle = vi->nic,
+		.ViHandle = vi,
+		.ResourceCode = VIP_RESOURCE_VI,
+		.ErrorCode = VIP_ERROR_CONN_LOST,
+	};
+
+	tell(vi->nic, &what, normal);
 }
 
 /* The handler of those who have none. */
@@ -89,7 +113,7 @@ static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
 	static const char *const text[] = {
 		[VIP_ERROR_POST_DESC] =
 			"a descriptor is not in registered memory of its VI's tag, or not aligned",
-		[VIP_ERROR_CONN_LOST] = "a connection is lost: call VipDisconnect() for its VI",
+		[VIP_ERROR_CONN_LOST] = "a connection has broken: call VipDisconnect() for its VI",
 		[VIP_ERROR_VI_OVERRUN] = "a queue of a VI is full: take what is completed off it",
 		[VIP_ERROR_CATASTROPHIC] = "the adapter has failed: close the NIC",
 	};
@@ -125,7 +149,7 @@ static bool tell_error(struct nic *nic)
 		return false;
 	if (handler != NULL)
 		handler(context, &error->what);
-	else
+	else if (!error->normal)
 		print_error(nic, &error->what);
 	free(error);
 	return true;

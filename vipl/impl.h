@@ -176,6 +176,7 @@ struct vi {
 	bool feeding;			/* receives go to uDAPL at once */
 	bool closing;			/* VipDisconnect() is at work */
 	bool up;			/* uDAPL has a connection */
+	bool broken;			/* it did not end in the peer's or our own VipDisconnect() */
 	_Atomic bool held;		/* no request yet, see greeting.c */
 	DAT_EVENT_NUMBER outcome;	/* of an attempt; 0: open */
 	enum wire_verdict verdict;
@@ -245,6 +246,7 @@ struct listener {
 struct async_error {
 	struct async_error *next;
 	VIP_ERROR_DESCRIPTOR what;
+	bool normal;			/* nothing that the library's own handler prints */
 };
 
 struct herald {
@@ -442,6 +444,7 @@ void herald_watch(struct work *w);
 void herald_unwatch(struct work *w);
 void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR *descriptor,
 		  VIP_RESOURCE_CODE resource, VIP_ERROR_CODE code);
+void herald_end(struct vi *vi, bool normal);
 bool notice_take(struct work *w, struct call *call);
 void call_make(const struct nic *nic, const struct call *call);
 void notices_forget_locked(struct work *w, const struct queue *q);

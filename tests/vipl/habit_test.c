@@ -191,6 +191,37 @@ static void so_may_one_that_waits_for_the_connection(void)
 	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
 }
 
+/* What goes as the program wants it to is not spoken of. */
+static void a_normal_end_prints_nothing(void)
+{
+	check_stderr_begin();
+	post_recv(&a, 0, 64);
+	REQUIRE_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+	/* whatever there is to tell is told before a NIC is closed */
+	side_close(&b);
+	side_close(&a);
+	CHECK_EQ_STR(check_stderr_end(), "");
+}
+
+/* Programs ask until it is there. */
+static void a_server_that_is_not_there_yet_prints_nothing(void)
+{
+	union address local, remote;
+
+	REQUIRE_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	REQUIRE_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	address_make(&b, "client", &local);
+	address_make(&b, "late server", &remote);
+	check_stderr_begin();
+	CHECK_VIP(VipConnectRequest(b.vi, &local.net, &remote.net, check_patience_ms(), NULL),
+		  VIP_NO_MATCH);
+	server_start(&a, "late server");
+	client_connect(&b, "late server");
+	server_join(&a);
+	CHECK_EQ_STR(check_stderr_end(), "");
+}
+
 /* No send waits for a receive of the peer's in the library, so none is ever left to post. */
 static void no_send_is_deferred(void)
 {
@@ -240,6 +271,8 @@ static const struct check_test connected_tests[] = {
 	CHECK_TEST(a_receive_may_reach_beyond_its_region),
 	CHECK_TEST(a_message_that_reaches_beyond_the_region_fails),
 	CHECK_TEST(so_may_one_that_waits_for_the_connection),
+	CHECK_TEST(a_normal_end_prints_nothing),
+	CHECK_TEST(a_server_that_is_not_there_yet_prints_nothing),
 	CHECK_TEST(no_send_is_deferred),
 	CHECK_TEST(there_are_no_tags_on_completion_queues),
 	CHECK_END,

@@ -60,6 +60,22 @@ static const struct sentence connecting[] = {
 	{ 0, 2, "", "", "" },
 };
 
+/*
+ * The qualifiers that libvipl makes of discriminators (vipl/listen.c). It asks at several of them
+ * for one server, and its program hears what came of it, so nobody at one of them is no news.
+ */
+#define VIPL_FIRST_QUAL UINT64_C(0x5649504C0000)
+#define VIPL_LAST_QUAL	UINT64_C(0x5649504CFFFF)
+
+static int level_of(const struct sentence *s, uint64_t qual)
+{
+	bool searched = qual >= VIPL_FIRST_QUAL && qual <= VIPL_LAST_QUAL &&
+			(s->number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+			 s->number == DAT_CONNECTION_EVENT_TIMED_OUT);
+
+	return searched ? 3 : s->level;
+}
+
 static const char *address_text(const struct sockaddr_storage *address, char *text, size_t size)
 {
 	const void *bytes = address->ss_family == AF_INET6 ?
@@ -91,8 +107,10 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	address_text(&ep->remote_address, peer, sizeof(peer));
 	length = snprintf(key, sizeof(key), "%s %s %llu", s->name, peer,
 			  (unsigned long long)ep_priv(ep)->target_qual);
-	level = log_once("connect", key, (size_t)length) ? s->level : 4;
-	if (level == 4 && !log_wanted(4))
+	level = level_of(s, ep_priv(ep)->target_qual);
+	if (!log_once("connect", key, (size_t)length))
+		level = 4;
+	if (level > 2 && !log_wanted(level))
 		return;
 	if (ep_priv(ep)->active)
 		snprintf(after, sizeof(after), " after %llu ms", attempt_ms(ep));

@@ -123,7 +123,7 @@ make_index()
 		list 'Tools' $(pages '[.]1$')
 		list 'Registry and providers' $(pages '[.]5$') $(pages '[.]7$' | grep -vE "$guides|^vipl")
 		list 'Functions' $(pages '^dat[.]3$') $(pages '^dat_.*[.]3$')
-		list 'VI Provider Library' $(pages '^vipl[.]7$') $(pages '^Vip.*[.]3$')
+		list 'VI Provider Library' $(pages '^vipl(-porting)?[.]7$') $(pages '^Vip.*[.]3$')
 		bottom
 	} >"$out/index.html"
 }

@@ -20,7 +20,8 @@ MAN_PAGES = \
 	man/opendat-soft.7 \
 	man/opendat-trace.7 \
 	man/opendat-tutorial.7 \
-	man/vipl.7
+	man/vipl.7 \
+	man/vipl-porting.7
 
 nodist_man_MANS = man/dat.3 $(API_PAGES) $(VIPL_PAGES)
 API_PAGES = \

@@ -33,6 +33,8 @@ tests/dat.conf: Makefile
 		echo 'soft0 u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "" ""'; \
 		echo 'soft-eager u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "eager_limit=1048576" ""'; \
 		echo 'soft-bounce u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "cma=off eager_limit=8192" ""'; \
+		echo 'soft-hasty u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "peer_timeout=100" ""'; \
+		echo 'soft-hasty-bounce u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "cma=off peer_timeout=100" ""'; \
 	} > $@
 
 include tests/harness/local.mk

@@ -20,6 +20,13 @@ void soft_ep_disconnect(struct datp_ep *ep, enum datp_close how);
 void soft_ep_fail(struct soft_ep *ep);
 /* The peer has written what cannot be into what we share; says so, and fails. EP lock. */
 void soft_ep_spoiled(struct soft_ep *ep);
+/* The peer, or its mover, does not answer within the bound; says so, and fails. EP lock. */
+void soft_ep_unanswered(struct soft_ep *ep);
+/*
+ * The same of the connection `gen` with this peer, from which the right to touch our memory is taken first: after
+ * this the peer begins no piece of a copy. soft_ia.lock held, and maybe other locks.
+ */
+void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen);
 /* A graceful disconnect has nothing left to wait for. EP lock. */
 void soft_ep_drained(struct soft_ep *ep);
 /*

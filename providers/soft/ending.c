@@ -3,18 +3,30 @@
  * The open connection and its end. While it is open, the peer may touch the buffers posted here.
  * The end, whoever brings it about, happens once: what has arrived is completed, the port is
  * closed, and every access that had begun is waited for. Only then does libdatp hear of it, and
- * flushes what is left.
+ * flushes what is left. A peer that is stopped is waited for no longer than the bound: closing the port has
+ * taken its right to touch our memory (guard.c), and the port is left to it. The service thread does not wait at
+ * all, but looks again now and then (tick.c).
  */
+#include "bound.h"
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
+#include "mover.h"
 #include "opening.h"
 #include "peer.h"
+#include "port.h"
 #include "recv.h"
 #include "send.h"
 #include "sock.h"
 #include "srq.h"
+#include "tick.h"
 #include <sched.h>
+
+/*
+ * So long an end that has to be over when its call returns waits on the service thread: a peer that runs has let go by
+ * then, as it is at most at one piece of a copy.
+ */
+#define END_GRACE_MS 20
 
 static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
 {
@@ -76,19 +88,41 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 	datp_unlock(&ia->lock);
 }
 
-/*
- * What follows the closing of the port: nobody begins an access any more; wait for those that had
- * begun.
- */
-static void end_quiesce(struct soft_ep *ep, bool deliver)
+/* What is under way when the port has been closed: nobody begins an access any more. */
+static void end_look(struct soft_ep *ep)
 {
-	soft_engine_wait(ep->rport, ep->peer, false);
-	soft_engine_wait(ep->port, ep->peer, true);
+	soft_engine_look(&ep->end.watch[0], ep, ep->rport);
+	soft_engine_look(&ep->end.watch[1], ep, ep->port);
+}
+
+/* Whether all of that has ended. */
+static bool end_is_quiet(const struct soft_ep *ep)
+{
+	const struct soft_engine_watch *w = ep->end.watch;
+
+	if (soft_engine_own_works(&w[0]))
+		return false;
+	/* of a peer that has died nothing is under way, whatever it has left in the words */
+	return (soft_engine_let_go(&w[0]) && soft_engine_let_go(&w[1])) || soft_peer_lost(ep->peer);
+}
+
+/* Waits for it; false: the time is up. */
+static bool end_wait(struct soft_ep *ep, uint64_t until)
+{
+	return soft_engine_wait(ep, ep->rport, ep->peer, NULL, until) &&
+	       soft_engine_wait(ep, ep->port, ep->peer, NULL, until);
+}
+
+/* What has been executed completes. */
+static void end_complete(struct soft_ep *ep)
+{
+	/* what our mover does for the peer it has checked before the port was closed, or not at all */
+	soft_mover_quiesce(soft_ia(ep->base.obj.ia));
 	/* acquire: see peer_buried() */
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
 		soft_engine_take_back(ep->port);
 	datp_lock(&ep->base.lock);
-	if (deliver)
+	if (ep->end.deliver)
 		soft_recv_flush(ep);
 	soft_sq_reap(ep);
 	soft_recv_discard(ep);
@@ -97,8 +131,18 @@ static void end_quiesce(struct soft_ep *ep, bool deliver)
 	datp_unlock(&ep->base.lock);
 }
 
-/* Gives up what the connection held. */
-static void end_release(struct soft_ep *ep)
+/* The peer has not let go: the port is its from now on, as it may go on with what it was at. */
+static void end_give_up(struct soft_ep *ep)
+{
+	datp_log(2,
+		 "soft: process %d had not let go of a connection when that ended; is it stopped? "
+		 "It cannot touch registered memory any more",
+		 (int)ep->peer->pid);
+	soft_port_leave(ep);
+}
+
+/* Gives up what the connection held. quiet: as end_wait(). */
+static void end_release(struct soft_ep *ep, bool quiet)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_peer *peer = ep->peer;
@@ -109,6 +153,8 @@ static void end_release(struct soft_ep *ep)
 	soft_cq_drain(soft_ep_recv_cq(ep));
 	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
 		soft_cq_drain(soft_ep_request_cq(ep));
+	if (!quiet)
+		end_give_up(ep);
 	datp_lock(&ia->lock);
 	ep->rport = NULL;
 	ep->peer = NULL;
@@ -124,6 +170,11 @@ static void end_release(struct soft_ep *ep)
 /* Until the end that another thread has begun is over. No lock: it takes many. */
 void soft_ep_await_end(struct soft_ep *ep)
 {
+	if (!atomic_load(&ep->ending))
+		return;
+	/* on the service thread nobody else goes on with one that waits */
+	if (datp_loop_inside(ep->base.obj.ia) && ep->end.waits)
+		soft_ending_hurry(ep);
 	while (atomic_load(&ep->ending))
 		sched_yield();
 }
@@ -133,56 +184,161 @@ void soft_ep_ended(struct soft_ep *ep)
 	atomic_store(&ep->ending, false);
 }
 
-bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing)
+/* Closes the port, if that is to be done. True: the end is ours. */
+static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	struct soft_msg msg = { .magic = SOFT_MSG_MAGIC,
-				.version = SOFT_SHM_VERSION,
-				.type = SOFT_MSG_DISC };
-	bool mine, deliver = false;
+	bool mine;
 
 	soft_cq_drain(soft_ep_recv_cq(ep));
 	datp_lock(&ep->base.lock);
 	mine = ep->open && (!gen || ep->gen == gen) && (!only_failing || ep->failing);
 	if (mine) {
+		/* relaxed: written under the EP lock, or by who then has the service thread come here */
+		bool revoked = atomic_load_explicit(&ep->revoked, memory_order_relaxed) == ep->gen;
+
 		soft_recv_progress(ep);
-		deliver = !ep->failing;
+		ep->end.deliver = !ep->failing;
+		ep->end.tell = tell;
+		ep->end.why = 0;
+		/* it has been waited for already */
+		ep->end.until = revoked ? soft_now_ms() : soft_bound(ia);
+		ep->end.looked = soft_now_ms();
 		ep->open = false;
 		if (ep->draining)
 			atomic_fetch_sub_explicit(&ia->draining, 1, memory_order_relaxed);
 		ep->draining = false;
+		soft_bind_forget(ep);
 		atomic_store(&ep->ending, true);
 		/* sequentially consistent: see engine_try */
 		atomic_store(&ep->port->open, 0);
-		msg.port = ep->rindex;
-		msg.gen = ep->rgen;
-		msg.why = tell;
 	}
 	datp_unlock(&ep->base.lock);
-	if (!mine) {
+	return mine;
+}
+
+static void end_finish(struct soft_ep *ep, bool quiet)
+{
+	struct soft_msg msg = { .magic = SOFT_MSG_MAGIC,
+				.version = SOFT_SHM_VERSION,
+				.type = SOFT_MSG_DISC,
+				.port = ep->rindex,
+				.gen = ep->rgen,
+				.why = ep->end.tell };
+
+	end_complete(ep);
+	if (ep->end.tell)
+		soft_ep_tell(ep, &msg);
+	end_release(ep, quiet);
+}
+
+/* libdatp hears of it, if it is to. */
+static void end_say(struct soft_ep *ep)
+{
+	/* passive, and never heard of the peer: then this was no connection yet */
+	if (!ep->end.why)
+		;
+	else if (atomic_exchange(&ep->accepting, 0))
+		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	else
+		(void)datp_cm_disconnected(&ep->base, ep->end.why);
+	soft_ep_ended(ep);
+}
+
+bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing)
+{
+	bool quiet;
+
+	if (!end_begin(ep, gen, tell, only_failing)) {
 		/* if another thread is at it, its end is ours */
 		soft_ep_await_end(ep);
 		return false;
 	}
-	end_quiesce(ep, deliver);
-	if (tell)
-		soft_ep_tell(ep, &msg);
-	end_release(ep);
+	end_look(ep);
+	quiet = end_is_quiet(ep);
+	if (!quiet && datp_loop_inside(ep->base.obj.ia) &&
+	    ep->end.until > soft_now_ms() + END_GRACE_MS)
+		ep->end.until = soft_now_ms() + END_GRACE_MS;
+	end_finish(ep, quiet || end_wait(ep, ep->end.until));
 	return true;
+}
+
+/* The rest of an end that has begun: here and now, or when the peer has let go. */
+static void end_go_on(struct soft_ep *ep)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	bool quiet;
+
+	end_look(ep);
+	quiet = end_is_quiet(ep);
+	if (!quiet && !datp_loop_inside(&ia->base)) {
+		quiet = end_wait(ep, ep->end.until);
+	} else if (!quiet && soft_now_ms() < ep->end.until) {
+		ep->end.waits = true;
+		ep->end.next = ia->endings;
+		ia->endings = ep;
+		soft_tick_set(ia);
+		return;
+	}
+	end_finish(ep, quiet);
+	end_say(ep);
+}
+
+void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell)
+{
+	if (end_begin(ep, gen, tell, false))
+		end_go_on(ep);
+	else if (!datp_loop_inside(ep->base.obj.ia))
+		soft_ep_await_end(ep);
 }
 
 bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
 			  bool only_failing, DAT_EVENT_NUMBER why)
 {
-	if (!soft_ep_end(ep, gen, tell, only_failing))
+	if (!end_begin(ep, gen, tell, only_failing)) {
+		if (!datp_loop_inside(ep->base.obj.ia))
+			soft_ep_await_end(ep);
 		return false;
-	/* passive, and never heard of the peer: then this was no connection yet */
-	if (atomic_exchange(&ep->accepting, 0))
-		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-	else
-		(void)datp_cm_disconnected(&ep->base, why);
-	soft_ep_ended(ep);
+	}
+	ep->end.why = why;
+	end_go_on(ep);
 	return true;
+}
+
+/* ---- ends that wait. Service thread ---- */
+
+static void ending_take(struct soft_ep *ep)
+{
+	struct soft_ep **p = &soft_ia(ep->base.obj.ia)->endings;
+
+	while (*p != ep)
+		p = &(*p)->end.next;
+	*p = ep->end.next;
+	ep->end.waits = false;
+}
+
+void soft_ending_hurry(struct soft_ep *ep)
+{
+	ending_take(ep);
+	end_finish(ep, end_wait(ep, soft_now_ms() + END_GRACE_MS));
+	end_say(ep);
+}
+
+bool soft_endings_serve(struct soft_ia *ia)
+{
+	struct soft_ep *ep = ia->endings, *next;
+
+	for (; ep; ep = next) {
+		bool quiet = end_is_quiet(ep);
+
+		next = ep->end.next;
+		if (!quiet && !soft_bound_over(&ep->end.until, &ep->end.looked))
+			continue;
+		ending_take(ep);
+		end_finish(ep, quiet);
+		end_say(ep);
+	}
+	return ia->endings != NULL;
 }
 
 /* ---- who brings it about ---- */
@@ -203,6 +359,45 @@ void soft_ep_fail(struct soft_ep *ep)
 		datp_log(
 			1,
 			"soft: no memory to break a connection that failed; disconnect it by hand");
+}
+
+void soft_ep_unanswered(struct soft_ep *ep)
+{
+	if (!ep->failing)
+		datp_log(1,
+			 "soft: process %d does not answer; is it stopped? The connection ends "
+			 "(peer_timeout=%u)",
+			 (int)ep->peer->pid, soft_ia(ep->base.obj.ia)->patience_ms);
+	soft_ep_fail(ep);
+}
+
+/* Service thread. The port is closed already. */
+static void revoked_now(struct datp_ep *base)
+{
+	struct soft_ep *ep = soft_ep(base);
+
+	datp_lock(&ep->base.lock);
+	/* acquire: with it, that the port has been closed */
+	if (ep->open && ep->gen == atomic_load_explicit(&ep->revoked, memory_order_acquire)) {
+		soft_ep_unanswered(ep);
+		ep->failing = true;
+	}
+	datp_unlock(&ep->base.lock);
+	fail_now(base);
+}
+
+void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen)
+{
+	/* relaxed: with ep->peer it stays as it is while the lock is held */
+	if (ep->peer != peer || atomic_load_explicit(&ep->gen, memory_order_relaxed) != gen)
+		return;
+	/* sequentially consistent: as the end, see engine_try */
+	atomic_store(&ep->port->open, 0);
+	/* release: see revoked_now() */
+	atomic_store_explicit(&ep->revoked, gen, memory_order_release);
+	if (datp_ep_call(&ep->base, revoked_now))
+		datp_log(1,
+			 "soft: no memory to break a connection whose peer does not answer; disconnect it by hand");
 }
 
 void soft_ep_spoiled(struct soft_ep *ep)

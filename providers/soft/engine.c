@@ -7,6 +7,7 @@
  * execute, only for accesses to end (soft_engine_wait).
  */
 #include "engine.h"
+#include "bound.h"
 #include "conn.h"
 #include "cq.h"
 #include "joint.h"
@@ -31,6 +32,26 @@
 /* What may change while a holding lasts. */
 #define ENGINE_SAME_HOLDING (SOFT_ENGINE_AGAIN | SOFT_ENGINE_TARGET | SOFT_ENGINE_HELPED)
 
+/*
+ * Whether a thread of this process is at the peer's memory or ours for this endpoint, as nobody but this
+ * process can write: soft_ep.at_work, odd while it is. Builtins, since it is no part of what is shared, which the
+ * model checker takes these files' atomics for. EP lock.
+ */
+static void work_begin(struct soft_ep *ep)
+{
+	/*
+	 * Sequentially consistent, as the loads of the checks that follow: either those find what
+	 * soft_engine_look()'s caller has done, or soft_engine_look() finds this.
+	 */
+	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_SEQ_CST);
+}
+
+static void work_end(struct soft_ep *ep)
+{
+	/* release: all that has been done with the memory */
+	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_RELEASE);
+}
+
 /* One direction of a connection, as seen from this process. */
 struct soft_dir {
 	struct soft_ep *ep;
@@ -43,6 +64,7 @@ struct soft_dir {
 	bool news;	     /* there is something for the target's ring */
 	bool left;	     /* the engine, to the other side */
 	bool alone;	     /* no more joint copies: one of them has failed */
+	struct soft_right right; /* to touch the peer's memory */
 };
 
 static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
@@ -58,6 +80,7 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	dir->tmr = initiator ? ep->peer->mr : ia->own;
 	dir->igen = initiator ? ep->gen : ep->rgen;
 	dir->tgen = initiator ? ep->rgen : ep->gen;
+	dir->right = (struct soft_right){ &ep->rport->open, ep->rgen };
 }
 
 /*
@@ -136,25 +159,54 @@ static bool engine_release(struct soft_port *port, uint32_t gen)
 	return true;
 }
 
-void soft_engine_wait(struct soft_port *port, struct soft_peer *peer, bool initiator)
+void soft_engine_look(struct soft_engine_watch *watch, const struct soft_ep *ep, struct soft_port *port)
 {
-	/* sequentially consistent: comes after our store that forbids new accesses */
-	uint64_t seen = atomic_load(&port->engine);
+	watch->ep = ep;
+	watch->port = port;
+	/* sequentially consistent, both: after the caller's store that forbids new accesses; see work_begin() */
+	watch->engine = atomic_load(&port->engine);
+	watch->at_work = __atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST);
+}
+
+bool soft_engine_own_works(const struct soft_engine_watch *watch)
+{
+	/* acquires what that thread has done */
+	return watch->at_work & 1 &&
+	       __atomic_load_n(&watch->ep->at_work, __ATOMIC_ACQUIRE) == watch->at_work;
+}
+
+bool soft_engine_let_go(const struct soft_engine_watch *watch)
+{
+	/* acquire: all that the holder did */
+	uint64_t word = atomic_load_explicit(&watch->port->engine, memory_order_acquire);
+
+	return !(watch->engine & SOFT_ENGINE_HELD) || !(word & SOFT_ENGINE_HELD) ||
+	       ((word ^ watch->engine) & ~(uint64_t)ENGINE_SAME_HOLDING);
+}
+
+bool soft_engine_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
+		      const uint32_t *past, uint64_t until)
+{
 	const struct timespec nap = { 0, ENGINE_NAP_NS };
+	struct soft_engine_watch watch;
+	uint64_t looked = soft_now_ms();
 
-	if (!(seen & SOFT_ENGINE_HELD))
-		return;
+	soft_engine_look(&watch, ep, port);
 	for (unsigned int i = 1;; i++) {
-		/* acquire: all that the holder did */
-		uint64_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
-		bool theirs = !(word & SOFT_ENGINE_TARGET) != initiator;
+		bool own = soft_engine_own_works(&watch);
 
-		if (!(word & SOFT_ENGINE_HELD) || ((word ^ seen) & ~(uint64_t)ENGINE_SAME_HOLDING))
-			return;
-		/* a thread of our own, holder or helper, lets go in any case */
-		if (theirs && !(word & SOFT_ENGINE_HELPED) && i % ENGINE_LOOK == 0 &&
-		    soft_peer_lost(peer))
-			return;
+		if (!own && soft_engine_let_go(&watch))
+			return true;
+		/* acquire: what was done for the requests before that position */
+		if (!own && past &&
+		    (int32_t)(atomic_load_explicit(&port->sq_done, memory_order_acquire) - *past) >= 0)
+			return true;
+		/* whatever the words say: the kernel knows it */
+		if (!own && i % ENGINE_LOOK == 0 && soft_peer_lost(peer))
+			return true;
+		/* a thread of our own comes to an end: it waits for no peer without a bound */
+		if (!own && i % ENGINE_LOOK == 0 && soft_bound_over(&until, &looked))
+			return false;
 		if (i < ENGINE_SPIN)
 			sched_yield();
 		else
@@ -183,10 +235,16 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 {
 	struct soft_list *local = dir->initiator ? ilist : tlist;
 	struct soft_list *remote = dir->initiator ? tlist : ilist;
-	int error = soft_xfer(dir->peer, to_target == dir->initiator, ordered, local, remote, len);
+	int error;
 
+	remote->right = &dir->right;
+	error = soft_xfer(dir->peer, to_target == dir->initiator, ordered, local, remote, len);
 	if (error == ESRCH)
 		return false;
+	if (error == ETIMEDOUT) {
+		soft_ep_unanswered(dir->ep);
+		return false;
+	}
 	if (error) {
 		datp_log(
 			2,
@@ -254,6 +312,7 @@ static bool dir_send(struct soft_dir *dir, const struct soft_request *r,
 
 	soft_list_sge(&ilist, r->sge, (int)r->n);
 	soft_list_sge(&tlist, sink->sge, (int)sink->n);
+	remote->right = &dir->right;
 	if (dir_joint(dir, remote, r->len)) {
 		if (!dir_copy_jointly(dir, local, remote, r->len))
 			return false;
@@ -510,6 +569,8 @@ static void help_again(struct soft_dir *dir)
 static bool help_copy(struct soft_dir *dir)
 {
 	struct soft_list ilist, tlist;
+	struct soft_list *local = dir->initiator ? &ilist : &tlist;
+	struct soft_list *remote = dir->initiator ? &tlist : &ilist;
 	const struct soft_desc *desc;
 	struct soft_request r;
 	struct soft_sink sink;
@@ -527,8 +588,8 @@ static bool help_copy(struct soft_dir *dir)
 		return false;
 	soft_list_sge(&ilist, r.sge, (int)r.n);
 	soft_list_sge(&tlist, sink.sge, (int)sink.n);
-	return !soft_joint_copy(dir->ip, seq, r.len, dir->peer, dir->initiator,
-				dir->initiator ? &ilist : &tlist, dir->initiator ? &tlist : &ilist,
+	remote->right = &dir->right;
+	return !soft_joint_copy(dir->ip, seq, r.len, dir->peer, dir->initiator, local, remote,
 				ENGINE_HELP);
 }
 
@@ -566,30 +627,41 @@ static bool engine_help(struct soft_dir *dir, unsigned int *n)
 	return true;
 }
 
-bool soft_engine_run(struct soft_ep *ep, bool initiator)
+/* Executes what there is, until nobody has asked for another round. Engine held; `n` requests have been executed. */
+static bool engine_rounds(struct soft_dir *dir, unsigned int n)
 {
-	struct soft_dir dir;
-	unsigned int count = 0, n = 0;
-	bool blocked;
+	bool initiator = dir->initiator, blocked;
+	unsigned int count = 0;
 
-	dir_init(&dir, ep, initiator);
-	if (!engine_try(dir.ip, dir.igen, initiator) && !engine_help(&dir, &n))
-		return false;
 	do {
-		n += engine_round(&dir, &blocked);
+		n += engine_round(dir, &blocked);
 		count += n;
 		/*
 		 * the other side has the engine, and sees by itself what we did: nothing is ours to
 		 * touch
 		 */
-		if (dir.left)
+		if (dir->left)
 			break;
-		if (initiator && (dir.news || blocked) && dir_open(&dir))
-			engine_tell_target(&dir, blocked);
-		if (!initiator && n && dir_open(&dir))
-			engine_tell_initiator(&dir);
-		dir.news = false;
+		if (initiator && (dir->news || blocked) && dir_open(dir))
+			engine_tell_target(dir, blocked);
+		if (!initiator && n && dir_open(dir))
+			engine_tell_initiator(dir);
+		dir->news = false;
 		n = 0;
-	} while (!engine_release(dir.ip, dir.igen));
+	} while (!engine_release(dir->ip, dir->igen));
 	return count != 0;
+}
+
+bool soft_engine_run(struct soft_ep *ep, bool initiator)
+{
+	struct soft_dir dir;
+	unsigned int n = 0;
+	bool any = false;
+
+	dir_init(&dir, ep, initiator);
+	work_begin(ep);
+	if (engine_try(dir.ip, dir.igen, initiator) || engine_help(&dir, &n))
+		any = engine_rounds(&dir, n);
+	work_end(ep);
+	return any;
 }

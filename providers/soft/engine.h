@@ -16,10 +16,23 @@
 bool soft_engine_run(struct soft_ep *ep, bool initiator);
 
 /*
- * Waits until who holds the engine of this port now has let go, or has died. initiator: the port is
- * ours. Locks: none that the holder wants, nor soft_ia.lock.
+ * The parts of soft_engine_wait(), for a thread that must not wait. What is under way when soft_engine_look() is
+ * called; whether a thread of this process is at it yet, and whether whoever held
+ * the engine then has let go, as the words say that both sides can write to.
  */
-void soft_engine_wait(struct soft_port *port, struct soft_peer *peer, bool initiator);
+void soft_engine_look(struct soft_engine_watch *watch, const struct soft_ep *ep, struct soft_port *port);
+bool soft_engine_own_works(const struct soft_engine_watch *watch);
+bool soft_engine_let_go(const struct soft_engine_watch *watch);
+
+/*
+ * Waits until who holds the engine of this port, of this endpoint or its peer, now has let go. Nobody of this process
+ * is at memory for the endpoint then who was when this was called. past: a position in the port's queue; the wait is
+ * over too when all requests before it are done. Returns true if nobody touches the memory any more, because that is
+ * so or the peer has died, which the kernel is asked; false if the peer lives and has not let go when `until` has come
+ * (soft_bound()). Locks: none that the holder wants, nor soft_ia.lock.
+ */
+bool soft_engine_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
+		      const uint32_t *past, uint64_t until);
 /* The peer of our port has died, maybe with its engine in hand. Nobody of ours holds it. */
 void soft_engine_take_back(struct soft_port *port);
 

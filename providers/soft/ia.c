@@ -20,6 +20,7 @@
 #include "share.h"
 #include "sock.h"
 #include "srq.h"
+#include "tick.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -323,6 +324,7 @@ static void soft_ia_close(struct datp_ia *base)
 	pthread_mutex_unlock(&soft.lock);
 	if (ia->doorbell_watch)
 		datp_loop_del(ia->doorbell_watch);
+	soft_tick_fini(ia);
 	soft_sockets_fini(ia);
 	soft_mover_stop(ia);
 	soft_peers_fini(ia);
@@ -350,6 +352,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 
 	soft_fence_init();
 	ia->doorbell_fd = -1;
+	ia->tick_fd = -1;
 	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	ia->maps_fd = soft_pages_open();
 	err = soft_param_parse(ia, params);
@@ -367,6 +370,8 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 		err = soft_cq_init(&ia->sink, ia, NULL, 1);
 	if (!err)
 		err = doorbell_init(ia);
+	if (!err)
+		err = soft_tick_init(ia);
 	if (err) {
 		soft_ia_close(base);
 		return err;

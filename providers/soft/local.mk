@@ -4,12 +4,14 @@ plugin_LTLIBRARIES += libdatsoft.la
 libdatsoft_la_SOURCES = \
 	fence/fence_others.h \
 	providers/soft/arena.c providers/soft/arena.h \
+	providers/soft/bound.h \
 	providers/soft/conn.h \
 	providers/soft/cq.c providers/soft/cq.h \
 	providers/soft/ending.c \
 	providers/soft/engine.c providers/soft/engine.h \
 	providers/soft/fast.h \
 	providers/soft/fence.c providers/soft/fence.h \
+	providers/soft/guard.c providers/soft/guard.h \
 	providers/soft/ia.c providers/soft/ia.h \
 	providers/soft/joint.c providers/soft/joint.h \
 	providers/soft/knock.c providers/soft/knock.h \
@@ -20,6 +22,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/param.c providers/soft/param.h \
 	providers/soft/peer.c providers/soft/peer.h \
 	providers/soft/port.c providers/soft/port.h \
+	providers/soft/quiesce.c providers/soft/quiesce.h \
 	providers/soft/recv.c providers/soft/recv.h \
 	providers/soft/request.h \
 	providers/soft/send.c providers/soft/send.h \
@@ -28,6 +31,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/sock.c providers/soft/sock.h \
 	providers/soft/soft.h \
 	providers/soft/srq.c providers/soft/srq.h \
+	providers/soft/tick.c providers/soft/tick.h \
 	providers/soft/xfer.c providers/soft/xfer.h
 libdatsoft_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'
 libdatsoft_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "mover.h"
+#include "bound.h"
 #include "mr.h"
 #include "peer.h"
 #include <errno.h>
@@ -49,20 +50,30 @@ static bool futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct times
 	       errno != ETIMEDOUT;
 }
 
-/* Waits for the answer; false if the peer has died. */
-static bool ask_wait(struct soft_peer *peer, struct soft_bounce *b)
+/* Waits for the answer: 0, ESRCH if the peer has died, ETIMEDOUT if it does not answer within the bound. */
+static int ask_wait(struct soft_peer *peer, struct soft_bounce *b)
 {
 	const struct timespec look = { 0, MOVER_LOOK_NS };
+	uint64_t until = soft_bound(peer->ia), looked = soft_now_ms();
 
 	for (unsigned int i = 0;; i++) {
 		/* acquire: the mover's data and error */
 		if (atomic_load_explicit(&b->state, memory_order_acquire) == SOFT_BOUNCE_DONE)
-			return true;
+			return 0;
 		if (i <= MOVER_SPIN)
 			continue;
+		/* what ends the sleep may be the peer, again and again: so the time is looked at each time */
 		if (!futex_wait(&b->state, SOFT_BOUNCE_ASKED, &look) && soft_peer_lost(peer))
-			return false;
+			return ESRCH;
+		if (soft_bound_over(&until, &looked))
+			return ETIMEDOUT;
 	}
+}
+
+/* What the mover says of a copy, which is the peer's word: nothing that means something else here. */
+static int mover_error(int32_t said)
+{
+	return !said || said == ESRCH ? said : EFAULT;
 }
 
 /* One mailbox full. */
@@ -71,8 +82,14 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 {
 	struct soft_bounce *b = peer->bounce;
 	struct soft_list data;
-	int error = ESRCH;
+	int error;
 
+	/*
+	 * It has not answered the last question, and is not waited for again. Relaxed: whoever finds an answer
+	 * takes nothing from it.
+	 */
+	if (atomic_load_explicit(&b->state, memory_order_relaxed) == SOFT_BOUNCE_ASKED)
+		return ETIMEDOUT;
 	soft_list_one(&data, (uintptr_t)b->data, len);
 	if (write)
 		soft_copy_list(&data, local, len, false);
@@ -84,8 +101,11 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	atomic_store_explicit(&b->state, SOFT_BOUNCE_ASKED, memory_order_release);
 	atomic_fetch_add_explicit(&peer->shared->mover_bell, 1, memory_order_release);
 	futex_wake(&peer->shared->mover_bell);
-	if (ask_wait(peer, b)) {
-		error = b->error;
+	error = ask_wait(peer, b);
+	if (error == ETIMEDOUT)
+		return error; /* the mailbox is the mover's yet */
+	if (!error) {
+		error = mover_error(SOFT_ONCE(b->error));
 		if (!error && !write)
 			soft_copy_list(local, &data, len, ordered);
 	}

@@ -7,18 +7,16 @@
  */
 #include "mr.h"
 #include "arena.h"
-#include "engine.h"
 #include "mover.h"
 #include "pages.h"
 #include "peer.h"
+#include "quiesce.h"
 #include "request.h"
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
 #define MR_REST	    4096u /* so many others are freed before an index is used again */
-#define QUIESCE_SPINS 100   /* short sections: an owner that runs is outside by then */
 
 enum datp_err soft_mr_init(struct soft_ia *ia)
 {
@@ -164,7 +162,7 @@ void soft_lmr_free(struct datp_lmr *lmr)
 
 	(void)mr_kill(&ia->own[index]);
 	(void)mr_kill(&ia->mr[index]);
-	soft_mr_quiesce(ia, true);
+	soft_mr_quiesce(ia, lmr->lmr_context, true);
 	/* the mover goes on for the engines that were waited for, and no longer: see mr_owns() */
 	atomic_store(&ia->own[index].life, 0);
 	soft_mover_quiesce(ia);
@@ -208,9 +206,9 @@ void soft_rmr_free(struct datp_rmr *base)
 	 * way ends
 	 */
 	atomic_fetch_add(&ia->mr[rmr->index].life, 1);
-	soft_mr_quiesce(ia, false);
+	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
 	(void)mr_kill(&ia->mr[rmr->index]);
-	soft_mr_quiesce(ia, false);
+	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
 	mr_index_put(ia, rmr->index);
 }
 
@@ -259,105 +257,6 @@ bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool g
 	/* relaxed: what another engine may bind at any time */
 	return good && atomic_load_explicit(&mr->context, memory_order_relaxed) ==
 			       (len ? context : 0);
-}
-
-/* Sequentially consistent: see mr_kill. */
-static bool engine_held(const struct soft_port *port)
-{
-	return atomic_load(&port->engine) & SOFT_ENGINE_HELD;
-}
-
-/* Engines that are held are waited for. ia.lock held; it is not held meanwhile. */
-static void quiesce_engines_locked(struct soft_ia *ia, const struct soft_ep *ep)
-{
-	struct soft_port *port = ep->port, *rport = ep->rport;
-	struct soft_peer *peer = ep->peer;
-
-	if (!engine_held(port) && !engine_held(rport))
-		return;
-	peer->users++;
-	datp_unlock(&ia->lock);
-	soft_engine_wait(port, peer, true);
-	soft_engine_wait(rport, peer, false);
-	soft_peer_put(peer);
-	datp_lock(&ia->lock);
-}
-
-/* The same for who copies a message under the EP lock. False: it is another thread's by a bias, and was not waited for. */
-static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
-{
-	bool free;
-
-	if (datp_bias_mine(&ep->bias))
-		return true;
-	/* relaxed: whoever takes it away from its owner from here on sees what our caller has done */
-	if (atomic_load_explicit(&ep->bias.owner, memory_order_relaxed))
-		return false;
-	free = datp_trylock(&ep->base.lock);
-	if (!free) {
-		datp_unlock(&ia->lock);
-		datp_lock(&ep->base.lock);
-	}
-	datp_unlock(&ep->base.lock);
-	if (!free)
-		datp_lock(&ia->lock);
-	return true;
-}
-
-/*
- * Until an owner is outside. He stays long only if he does not run, maybe because we do: then his bias is taken away,
- * for who does that sleeps meanwhile. Without ia.lock, which he may want in there.
- */
-static void quiesce_owner(struct soft_ep *ep)
-{
-	for (int i = 0; i < QUIESCE_SPINS; i++) {
-		if (!datp_bias_inside(&ep->bias))
-			return;
-		sched_yield();
-	}
-	datp_lock(&ep->base.lock);
-	datp_unlock(&ep->base.lock);
-}
-
-/* For all of those at once; hardly anybody has his bias taken away. */
-static void quiesce_biased_locked(struct soft_ia *ia)
-{
-	datp_bias_fence();
-	for (uint32_t i = 0; i < ia->port_next; i++) {
-		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
-
-		if (!ep || !datp_bias_inside(&ep->bias))
-			continue;
-		datp_unlock(&ia->lock);
-		quiesce_owner(ep);
-		datp_lock(&ia->lock);
-	}
-}
-
-void soft_mr_quiesce(struct soft_ia *ia, bool copies)
-{
-	/*
-	 * The IA's lock keeps the endpoints' connections where they are, but is not held while we
-	 * wait: the peer that we wait for may have died, and who finds that out needs it. A port's
-	 * memory stays mapped whatever becomes of it, and the peer's with the peer, which we hold;
-	 * endpoints are type-stable.
-	 */
-	bool biased = false;
-
-	soft_fence(); /* who takes a lock after we have looked at it sees what our caller has done */
-	datp_lock(&ia->lock);
-	for (uint32_t i = 0; i < ia->port_next; i++) {
-		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
-
-		if (!ep || !ep->rport)
-			continue;
-		quiesce_engines_locked(ia, ep);
-		if (copies && !quiesce_copies_locked(ia, ep))
-			biased = true;
-	}
-	if (biased)
-		quiesce_biased_locked(ia);
-	datp_unlock(&ia->lock);
 }
 
 enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,

@@ -31,13 +31,6 @@ uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint3
 /* A bind is over. True: the window is bound so now, and not by another that came later. */
 bool soft_rmr_done(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good);
 
-/*
- * Waits until no access of the peers, or of ours to them, that may have begun before this call is
- * still going on. copies: nor one of ours to our own memory, when a message is received; then no EP
- * lock is held.
- */
-void soft_mr_quiesce(struct soft_ia *ia, bool copies);
-
 /* What a context stands for. */
 struct soft_range {
 	uint64_t addr, len;

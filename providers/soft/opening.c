@@ -499,10 +499,7 @@ enum datp_err soft_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 /* The accept was given up while it was under way; the peer does not know. */
 static void unwanted_now(struct datp_ep *base)
 {
-	struct soft_ep *ep = soft_ep(base);
-
-	if (soft_ep_end(ep, 0, DAT_CONNECTION_EVENT_DISCONNECTED, false))
-		soft_ep_ended(ep);
+	soft_ep_end_unheard(soft_ep(base), 0, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
@@ -665,8 +662,7 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 	rtu.keep = socket_keep(sock, false);
 	if (!datp_cm_established(&ep->base, msg->pdata, msg->pdata_len)) {
 		rtu.type = SOFT_MSG_CANCEL;
-		if (soft_ep_end(ep, msg->gen, 0, false))
-			soft_ep_ended(ep);
+		soft_ep_end_unheard(ep, msg->gen, 0);
 	}
 	socket_take_ep(sock);
 	datp_lock(&sock->ia->lock);

@@ -22,7 +22,12 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
  */
 bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing);
 void soft_ep_ended(struct soft_ep *ep);
-/* The same with libdatp's news: `why`, or that the accept came to nothing. No lock. */
+/* The same for who has nothing to tell libdatp. Returns at once on the service thread. */
+void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell);
+/*
+ * The same with libdatp's news: `why`, or that the accept came to nothing. No lock. On the service thread it returns
+ * at once: if the peer is at our memory, the end comes when it has let go, or the bound is over.
+ */
 bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
 			  bool only_failing, DAT_EVENT_NUMBER why);
 void soft_ep_await_end(struct soft_ep *ep);
@@ -30,5 +35,10 @@ void soft_ep_await_end(struct soft_ep *ep);
 void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg);
 /* Gives up an establishment, if there is one: the peer is told. No lock. */
 void soft_ep_cancel(struct soft_ep *ep);
+
+/* An end that waits is over when this returns. Service thread. */
+void soft_ending_hurry(struct soft_ep *ep);
+/* Goes on with the ends that wait; true: there are some left. Service thread. */
+bool soft_endings_serve(struct soft_ia *ia);
 
 #endif

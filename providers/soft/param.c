@@ -2,6 +2,7 @@
 /* The instance data of a soft adapter, and the address that it shows. */
 #define _GNU_SOURCE
 #include "param.h"
+#include "bound.h"
 #include "knock.h"
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -84,12 +85,22 @@ static enum datp_err param_word(struct soft_ia *ia, const char *word)
 			ia->eager_limit = ia->eager_sure = (uint32_t)limit;
 			return DATP_OK;
 		}
+	} else if (!strncmp(word, "peer_timeout=", 13)) {
+		char *end;
+		unsigned long ms = strtoul(word + 13, &end, 10);
+
+		if (isdigit((unsigned char)word[13]) && !*end && ms >= 1 &&
+		    ms <= SOFT_PATIENCE_MS_MAX) {
+			ia->patience_ms = (uint32_t)ms;
+			return DATP_OK;
+		}
 	} else if (!strchr(word, '=')) {
 		return param_address(ia, word);
 	}
 	datp_log(1,
 		 "soft: adapter %s: \"%s\" in dat.conf is not known or out of range; "
-		 "known are ADDRESS, cma=on|off, share=on|off, eager_limit=64..1048576",
+		 "known are ADDRESS, cma=on|off, share=on|off, eager_limit=64..1048576, "
+		 "peer_timeout=1..3600000",
 		 ia->base.name, word);
 	return DATP_ERR_PARAM;
 }
@@ -122,6 +133,7 @@ enum datp_err soft_param_parse(struct soft_ia *ia, const char *params)
 
 	ia->want_cma = true;
 	ia->want_share = true;
+	ia->patience_ms = SOFT_PATIENCE_MS;
 	ia->eager_limit = SOFT_EAGER_DEFAULT;
 	ia->eager_sure = SOFT_EAGER_SURE;
 	snprintf(ia->key, sizeof ia->key, SOFT_KEY_ANY);

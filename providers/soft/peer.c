@@ -10,6 +10,7 @@
 #include "cq.h"
 #include "ia.h"
 #include "mover.h"
+#include "port.h"
 #include "send.h"
 #include "share.h"
 #include "sock.h"
@@ -175,6 +176,7 @@ static void peer_delete(struct soft_peer *peer)
 		free(map);
 	}
 	soft_shares_drop(peer);
+	soft_ports_bury(peer);
 	soft_arena_put(peer->arena);
 	soft_arena_free(peer->ia, &peer->bounce_mem);
 	if (peer->arena_fd >= 0)

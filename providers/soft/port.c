@@ -197,6 +197,55 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 	return DATP_OK;
 }
 
+/* The memory of a port that was left to a peer. */
+struct soft_retired {
+	struct soft_retired *next;
+	struct soft_mem mem;
+};
+
+void soft_port_leave(struct soft_ep *ep)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_retired *old = malloc(sizeof *old);
+	struct soft_layout layout;
+	struct soft_mem mem;
+
+	if (port_alloc(ia, &ep->base, &mem, &layout)) {
+		datp_log(1, "soft: no memory to take an endpoint away from process %d, which may disturb its next "
+			    "connection when it goes on",
+			 (int)ep->peer->pid);
+		free(old);
+		return;
+	}
+	atomic_store_explicit(&((struct soft_port *)mem.addr)->rq_posted, ep->base.rq.posted,
+			      memory_order_relaxed);
+	datp_lock(&ep->base.lock);
+	datp_lock(&ia->lock);
+	if (old) { /* else it stays what it is for as long as the arena */
+		old->mem = ep->port_mem;
+		old->next = ep->peer->retired;
+		ep->peer->retired = old;
+	}
+	ep->port_mem = mem;
+	ep->port = mem.addr;
+	ep->layout = layout;
+	datp_unlock(&ia->lock);
+	datp_unlock(&ep->base.lock);
+}
+
+void soft_ports_bury(struct soft_peer *peer)
+{
+	while (peer->retired) {
+		struct soft_retired *old = peer->retired;
+
+		peer->retired = old->next;
+		/* acquire: all that it has written; else it may write there yet: nobody uses it again */
+		if (atomic_load_explicit(&peer->dead, memory_order_acquire))
+			soft_arena_free(peer->ia, &old->mem);
+		free(old);
+	}
+}
+
 enum datp_err soft_ep_reset(struct datp_ep *base)
 {
 	/* mostly nothing; soft_port_begin() does the rest, when there is a next connection */

@@ -26,4 +26,12 @@ enum datp_err soft_ep_reset(struct datp_ep *ep);
 void soft_ep_free(struct datp_ep *ep);
 void soft_ep_marks(struct soft_ep *ep); /* watermarks; srq.c */
 
+/*
+ * Gives the endpoint other memory for its port, and leaves the old one to its peer, which has not let go of it.
+ * The connection has ended, and the endpoint is on no attention list. No lock.
+ */
+void soft_port_leave(struct soft_ep *ep);
+/* The peer is being deleted: what was left to it is free again if it has died. */
+void soft_ports_bury(struct soft_peer *peer);
+
 #endif

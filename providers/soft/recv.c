@@ -6,6 +6,7 @@
  * is parked, or, if it could not even leave its sender's queue, waits there.
  */
 #include "recv.h"
+#include "bound.h"
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
@@ -14,9 +15,12 @@
 #include "opening.h"
 #include "peer.h"
 #include "port.h"
+#include "quiesce.h"
 #include "request.h"
 #include "srq.h"
+#include "tick.h"
 #include "xfer.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +55,7 @@ static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t statu
 	} else {
 		datp_wqe_done(wqe, status, len, solicited);
 	}
-	if (status != DAT_DTO_SUCCESS)
+	if (status != DAT_DTO_SUCCESS && status != DAT_DTO_ERR_FLUSHED)
 		soft_ep_fail(ep);
 }
 
@@ -301,6 +305,36 @@ static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 		cell_drop(cq->ia, cell);
 }
 
+void soft_bind_forget(struct soft_ep *ep)
+{
+	if (!ep->bind_until)
+		return;
+	ep->bind_until = 0;
+	atomic_fetch_sub_explicit(&soft_ia(ep->base.obj.ia)->binds_wait, 1, memory_order_relaxed);
+}
+
+/*
+ * Whether nobody is any more at what a window was bound to before: it completes then. Else the tick comes back to it. A
+ * peer that does not let go within the bound loses its right.
+ */
+static bool bind_is_quiet(struct soft_ep *ep, uint32_t old)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	bool late = ep->bind_until && soft_now_ms() >= ep->bind_until;
+
+	/* at the end the ports are closed */
+	if (!ep->open || soft_mr_quiet(ia, old & ~SOFT_MR_BINDING, late) || late) {
+		soft_bind_forget(ep);
+		return true;
+	}
+	if (!ep->bind_until) {
+		ep->bind_until = soft_bound(ia);
+		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
+		soft_tick_set(ia);
+	}
+	return false;
+}
+
 void soft_sq_reap(struct soft_ep *ep)
 {
 	struct datp_wq *sq = &ep->base.sq;
@@ -309,14 +343,13 @@ void soft_sq_reap(struct soft_ep *ep)
 
 	/* what waits in the queue has nothing unfinished before it: so it is the next of ours */
 	while (ep->sq_reaped != done && sq->finished != sq->posted) {
-		const struct soft_sqe *e =
-			soft_port_sqe(ep->port, &ep->layout, ep->sq_reaped++);
+		const struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, ep->sq_reaped);
 		struct datp_wqe *wqe = &sq->ring[sq->finished & sq->mask];
 		uint8_t status = soft_status(SOFT_ONCE(e->status));
 
-		if (wqe->op == DATP_BIND && e->bind_old)
-			/* the old context is dead now, for everybody */
-			soft_mr_quiesce(soft_ia(ep->base.obj.ia), false);
+		if (wqe->op == DATP_BIND && e->bind_old && !bind_is_quiet(ep, SOFT_ONCE(e->bind_old)))
+			break;
+		ep->sq_reaped++;
 		datp_wqe_done(wqe, status, wqe->len, false);
 		if (status != DAT_DTO_SUCCESS)
 			soft_ep_fail(ep);
@@ -430,9 +463,10 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 	struct soft_list to, source;
 	const struct datp_sge *sge;
 	struct datp_wqe *wqe;
+	struct soft_right right = { &ep->rport->open, ep->rgen };
 	uint8_t result = DAT_DTO_SUCCESS;
+	int error, count;
 	uint32_t pz;
-	int count;
 
 	/* its turn comes after the short messages before it, which may still be in the ring */
 	ep->pull = true;
@@ -453,8 +487,13 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 	} else {
 		soft_list_sge(&to, sge, count);
 		soft_list_sge(&source, r->sge, (int)r->n);
-		if (soft_xfer(ep->peer, false, false, &to, &source, r->len))
-			result = DAT_DTO_ERR_TRANSPORT;
+		source.right = &right;
+		error = soft_xfer(ep->peer, false, false, &to, &source, r->len);
+		if (error == ETIMEDOUT)
+			soft_ep_unanswered(ep);
+		/* a peer that has just ended the connection has taken the right away: that is no error */
+		if (error)
+			result = error == ESRCH ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_TRANSPORT;
 	}
 	if (result != DAT_DTO_SUCCESS)
 		*status = DAT_DTO_ERR_REMOTE_RESPONDER;

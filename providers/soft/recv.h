@@ -113,4 +113,7 @@ void soft_cq_discard(struct soft_cq *cq);
 /* Frees the parked messages. EP lock. */
 void soft_recv_discard(struct soft_ep *ep);
 
+/* The connection ends: a bind that waits waits no longer. EP lock. */
+void soft_bind_forget(struct soft_ep *ep);
+
 #endif

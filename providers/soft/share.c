@@ -249,6 +249,7 @@ bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bo
 		return false;
 	reach->n = reach->list.n = reach->list.at = 0;
 	reach->list.sge = NULL;
+	reach->list.right = NULL;
 	for (int i = 0; i < remote->n; i++) {
 		struct iovec v = remote->iov[i];
 		uint32_t region = v.iov_len ? region_of(peer, remote->sge[i].lmr_context) : 0;

@@ -140,6 +140,7 @@ struct soft_peer {
 	/* regions of it that we map; share_lock, a leaf */
 	struct soft_share *shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;
+	struct soft_retired *retired; /* ports that it may write to when it goes on; port.c; soft_ia.lock */
 	uint32_t users;		      /* endpoints and sockets; soft_ia.lock */
 	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
 	struct soft_peer *next;	      /* soft_ia.lock */
@@ -151,6 +152,25 @@ struct soft_payload {
 	uint64_t len;
 	struct soft_slot *slot; /* to be given back when it has been read; NULL: it is in the cell */
 	bool solicited;
+};
+
+/* What is under way at one moment at memory that the engine of a port stands for. engine.h */
+struct soft_engine_watch {
+	const struct soft_ep *ep;
+	struct soft_port *port;
+	uint64_t engine;
+	uint32_t at_work;
+};
+
+/* The end of a connection that waits for the peer to let go. ending.c */
+struct soft_ending {
+	struct soft_engine_watch watch[2];
+	uint64_t until, looked; /* it is waited for no longer; bound.h */
+	DAT_EVENT_NUMBER tell; /* the peer; 0: nothing */
+	DAT_EVENT_NUMBER why;  /* for libdatp; 0: it is not told */
+	bool deliver;	       /* what has been received */
+	bool waits;	       /* it is one of soft_ia.endings; service thread, as all but the above */
+	struct soft_ep *next;
 };
 
 /* A message that came before a receive was posted. EP lock. */
@@ -206,6 +226,12 @@ struct soft_ep {
 	struct soft_ep *srq_next;	       /* stalled on its SRQ; SRQ lock */
 	bool srq_stalled;		       /* SRQ lock */
 	struct datp_sge sink[SOFT_MAX_IOV];    /* the list of the buffer last taken; EP lock */
+
+	/* the connection whose peer has lost the right to touch our memory, since it did not answer */
+	_Atomic uint32_t revoked;
+	uint32_t at_work;	/* odd: a thread of ours is in the engine. EP lock; see engine.c */
+	struct soft_ending end; /* of the thread that has set `ending` */
+	uint64_t bind_until;	/* a bind waits for those at the old window, until then; 0: none. EP lock */
 };
 
 struct soft_srq {
@@ -290,6 +316,12 @@ struct soft_ia {
 	_Atomic uint32_t next_qual, next_pz;
 	struct soft_mover *_Atomic mover; /* service thread; NULL before it is needed */
 	struct soft_ia *next; /* all of this process; ia.c's lock */
+
+	uint32_t patience_ms; /* how long a peer is waited for; bound.h */
+	int tick_fd; /* a timer, for what waits on the service thread without keeping it; tick.c */
+	struct datp_watch *tick_watch;
+	struct soft_ep *endings; /* whose end waits; service thread */
+	_Atomic uint32_t binds_wait; /* endpoints with a bind that waits */
 };
 
 /*

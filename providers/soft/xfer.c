@@ -17,6 +17,7 @@
  */
 #define _GNU_SOURCE
 #include "xfer.h"
+#include "guard.h"
 #include "mover.h"
 #include "share.h"
 #include <errno.h>
@@ -57,6 +58,7 @@ static void list_split(struct soft_list *list, uint64_t len, struct soft_list *f
 {
 	front->n = front->at = 0;
 	front->sge = NULL;
+	front->right = list->right;
 	while (len) {
 		uint64_t step = len;
 		unsigned char *p = list_front(list, &step);
@@ -69,7 +71,9 @@ static void list_split(struct soft_list *list, uint64_t len, struct soft_list *f
 	}
 }
 
-static void copy_plain(struct soft_list *to, struct soft_list *from, uint64_t len)
+/* right: to the memory of the peer that one of the lists has, or NULL. 0, or ESRCH if it has gone. */
+static int copy_plain(struct soft_list *to, struct soft_list *from, uint64_t len,
+		      const struct soft_right *right)
 {
 	while (len) {
 		uint64_t step = len;
@@ -77,12 +81,16 @@ static void copy_plain(struct soft_list *to, struct soft_list *from, uint64_t le
 		unsigned char *s = list_front(from, &step);
 
 		if (!d || !s)
-			return;
-		memmove(d, s, step);
+			return 0;
+		if (!right)
+			memmove(d, s, step);
+		else if (!soft_guard_move(right, d, s, step))
+			return ESRCH;
 		soft_list_skip(to, step);
 		soft_list_skip(from, step);
 		len -= step;
 	}
+	return 0;
 }
 
 /*
@@ -100,48 +108,55 @@ static uint64_t tail_length(uint64_t addr, uint64_t len)
  * Stores up to 8 bytes that lie within one aligned word, in the largest pieces that their alignment
  * allows: one store for a whole word or a naturally aligned integer, else the last byte last.
  */
-static void store_tail(unsigned char *to, const unsigned char *from, uint64_t len)
+static int store_tail(unsigned char *to, const unsigned char *from, uint64_t len,
+		      const struct soft_right *right)
 {
+	static const _Atomic uint32_t always;
+	const struct soft_right granted = { &always, 0 };
+
 	while (len) {
 		uint64_t size = 8, v = 0;
 
 		while (size > len || ((uintptr_t)to & (size - 1)))
 			size >>= 1;
 		memcpy(&v, from, size);
-		/* release: everything copied before is visible to whoever sees these bytes */
-		if (size == 8)
-			__atomic_store_n((uint64_t *)(void *)to, v, __ATOMIC_RELEASE);
-		else if (size == 4)
-			__atomic_store_n((uint32_t *)(void *)to, (uint32_t)v, __ATOMIC_RELEASE);
-		else if (size == 2)
-			__atomic_store_n((uint16_t *)(void *)to, (uint16_t)v, __ATOMIC_RELEASE);
-		else
-			__atomic_store_n(to, (unsigned char)v, __ATOMIC_RELEASE);
+		if (!soft_guard_store(right ? right : &granted, to, v, (unsigned int)size))
+			return ESRCH;
 		to += size;
 		from += size;
 		len -= size;
 	}
+	return 0;
 }
 
-void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered)
+static int copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered,
+		     const struct soft_right *right)
 {
 	uint64_t tail = 0, one = UINT64_MAX;
 	unsigned char last[8];
 	struct soft_list bounce;
 	unsigned char *d;
+	int error;
 
 	if (ordered && len) {
 		d = list_front(to, &one);
 		tail = tail_length((uintptr_t)d, len);
 	}
-	copy_plain(to, from, len - tail);
-	if (!tail)
-		return;
+	error = copy_plain(to, from, len - tail, right);
+	if (!tail || error)
+		return error;
 	soft_list_one(&bounce, (uintptr_t)last, tail);
-	copy_plain(&bounce, from, tail);
+	error = copy_plain(&bounce, from, tail, right);
+	if (error)
+		return error;
 	one = tail;
 	d = list_front(to, &one);
-	store_tail(d, last, tail);
+	return store_tail(d, last, tail, right);
+}
+
+void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered)
+{
+	(void)copy_list(to, from, len, ordered, NULL);
 }
 
 /*
@@ -155,13 +170,17 @@ static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_
 		struct iovec *l = &local->iov[local->at], *r = &remote->iov[remote->at];
 		unsigned long nl = (unsigned long)(local->n - local->at),
 			      nr = (unsigned long)(remote->n - remote->at);
-		ssize_t moved = write ? process_vm_writev(pid, l, nl, r, nr, 0)
-				      : process_vm_readv(pid, l, nl, r, nr, 0);
+		ssize_t moved;
 
+		if (remote->right)
+			moved = soft_guard_copy(remote->right, pid, write, l, nl, r, nr);
+		else
+			moved = write ? process_vm_writev(pid, l, nl, r, nr, 0)
+				      : process_vm_readv(pid, l, nl, r, nr, 0);
 		if (moved < 0 && errno == EINTR)
 			continue;
 		if (moved < 0)
-			return errno;
+			return errno == ECANCELED ? ESRCH : errno;
 		if (moved == 0)
 			return EFAULT;
 		soft_list_skip(local, (uint64_t)moved);
@@ -171,15 +190,22 @@ static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_
 	return 0;
 }
 
-/* Both lists cut to exactly len bytes, as the kernel wants them. */
+/* Both lists cut to exactly len bytes, as the kernel wants them, in pieces. */
 static int cma_exact(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote,
 		     uint64_t len)
 {
 	struct soft_list l, r;
+	int error;
 
-	list_split(local, len, &l);
-	list_split(remote, len, &r);
-	return cma_move(pid, write, &l, &r, len);
+	do {
+		uint64_t step = len < SOFT_CMA_PIECE ? len : SOFT_CMA_PIECE;
+
+		list_split(local, step, &l);
+		list_split(remote, step, &r);
+		error = cma_move(pid, write, &l, &r, step);
+		len -= step;
+	} while (len && !error);
+	return error;
 }
 
 static int cma_write_ordered(pid_t pid, struct soft_list *local, struct soft_list *remote,
@@ -189,12 +215,19 @@ static int cma_write_ordered(pid_t pid, struct soft_list *local, struct soft_lis
 	uint64_t tail = tail_length((uintptr_t)list_front(remote, &one), len);
 #if defined(__x86_64__)
 	struct soft_list l, two, last;
+	uint64_t end = len < SOFT_CMA_PIECE ? len : SOFT_CMA_PIECE;
 
-	list_split(local, len, &l);
-	list_split(remote, len - tail, &two);
+	if (len > end) {
+		int error = cma_exact(pid, true, local, remote, len - end);
+
+		if (error)
+			return error;
+	}
+	list_split(local, end, &l);
+	list_split(remote, end - tail, &two);
 	list_split(remote, tail, &last);
 	two.iov[two.n++] = last.iov[0];
-	return cma_move(pid, true, &l, &two, len);
+	return cma_move(pid, true, &l, &two, end);
 #else
 	int error = cma_exact(pid, true, local, remote, len - tail);
 
@@ -223,38 +256,34 @@ static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list
 	if (error)
 		return error;
 	one = tail;
-	store_tail(list_front(local, &one), last, tail);
-	return 0;
+	return store_tail(list_front(local, &one), last, tail, NULL);
 }
 
-static void xfer_here(bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
-		      uint64_t len)
+static int xfer_here(bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
+		     uint64_t len, const struct soft_right *right)
 {
-	if (write)
-		soft_copy_list(remote, local, len, ordered);
-	else
-		soft_copy_list(local, remote, len, ordered);
+	return write ? copy_list(remote, local, len, ordered, right) :
+		       copy_list(local, remote, len, ordered, right);
 }
 
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 	      struct soft_list *remote, uint64_t len)
 {
 	struct soft_reach reach;
+	int error;
 
 	if (!len)
 		return 0;
-	if (peer->self) {
-		xfer_here(write, ordered, local, remote, len);
-		return 0;
-	}
+	if (peer->self) /* it is stopped when we are */
+		return xfer_here(write, ordered, local, remote, len, NULL);
 	/* the flag is set before anybody could have been given the pid again */
 	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
 		return ESRCH;
 	if (soft_share_reach(peer, remote, write, &reach)) {
-		xfer_here(write, ordered, local, &reach.list, len);
+		error = xfer_here(write, ordered, local, &reach.list, len, remote->right);
 		soft_share_leave(peer, &reach);
 		soft_list_skip(remote, len); /* as every other way does */
-		return 0;
+		return error;
 	}
 	if (!peer->cma)
 		return soft_mover_ask(peer, write, ordered, local, remote, len);

@@ -6,17 +6,31 @@
 #include "soft.h"
 #include <string.h>
 
+/* A system call moves no more than this, so that a copy whose right is taken away ends soon. */
+#define SOFT_CMA_PIECE (1u << 20)
+
+/*
+ * By what right memory of a peer is touched: the connection is open at the peer. `open` is the word of the
+ * peer's port, which only the peer writes; the right is gone for good once it is not `gen`.
+ */
+struct soft_right {
+	const _Atomic uint32_t *open;
+	uint32_t gen;
+};
+
 /* A list of buffers, consumed from the front. */
 struct soft_list {
 	struct iovec iov[SOFT_MAX_IOV + 1];
 	int n, at;
-	const struct datp_sge *sge; /* of what regions they are, or NULL */
+	const struct datp_sge *sge;	/* of what regions they are, or NULL */
+	const struct soft_right *right; /* of a peer's: what is asked before each piece, or NULL */
 };
 
 static inline void soft_list_sge(struct soft_list *list, const struct datp_sge *sge, int n)
 {
 	list->n = list->at = 0;
 	list->sge = sge;
+	list->right = NULL;
 	for (int i = 0; i < n; i++)
 		list->iov[list->n++] = (struct iovec){ (void *)(uintptr_t)sge[i].addr, sge[i].len };
 }
@@ -27,6 +41,7 @@ static inline void soft_list_one(struct soft_list *list, uint64_t addr, uint64_t
 	list->n = 1;
 	list->at = 0;
 	list->sge = NULL;
+	list->right = NULL;
 }
 
 /* Takes the first len bytes off. */
@@ -36,13 +51,14 @@ void soft_list_skip(struct soft_list *list, uint64_t len);
  * Moves len bytes between `local` and `remote` (of the peer); both lists hold at least that much.
  * write: to the peer. ordered: the destination is one range, and its last aligned 8 bytes become
  * visible after all the rest (and after everything that this thread moved before), in one store. 0
- * or an errno: EFAULT for memory that is not there, ESRCH for a peer that is no more. May block
- * while the bytes move, no longer.
+ * or an errno: EFAULT for memory that is not there, ESRCH for a peer that is no more or has ended the
+ * connection (remote->right), ETIMEDOUT for one whose mover does not answer. Blocks while the bytes move, and
+ * for a mover as long as the bound of bound.h.
  */
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 	      struct soft_list *remote, uint64_t len);
 
-/* The same by the kernel, to or from process `pid`. */
+/* The same by the kernel, to or from process `pid`; a piece of SOFT_CMA_PIECE bytes at a time. */
 int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
 	     uint64_t len);
 

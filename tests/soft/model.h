@@ -164,6 +164,8 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_mr_check_list(...)	  model_check_list(__VA_ARGS__)
 #define soft_mr_check_remote(...) model_check_remote(__VA_ARGS__)
 #define soft_peer_lost(peer)	  model_peer_lost(peer)
+#define soft_bound_over(until, looked) ((void)(until), (void)(looked), false)
+#define soft_ep_unanswered(ep)	  model_ep_fail(ep)
 #define soft_ep_heard(ep, gen)	  model_ep_heard(ep, gen)
 #define soft_ep_fail(ep)	  model_ep_fail(ep)
 #define soft_ep_spoiled(ep)	  model_ep_fail(ep)

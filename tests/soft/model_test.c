@@ -381,8 +381,8 @@ static void b_ends(void)
 	ep->open = false;
 	atomic_store(&ep->port->open, 0);
 	datp_unlock(&ep->base.lock);
-	soft_engine_wait(ep->rport, ep->peer, false);
-	soft_engine_wait(ep->port, ep->peer, true);
+	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
+	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
 	model_write(&world.b.in[0]);
 }
 
@@ -410,8 +410,8 @@ static void b_sends_and_ends(void)
 	ep->open = false;
 	atomic_store(&ep->port->open, 0);
 	datp_unlock(&ep->base.lock);
-	soft_engine_wait(ep->rport, ep->peer, false);
-	soft_engine_wait(ep->port, ep->peer, true);
+	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
+	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
 	if (model_dead(0))
 		soft_engine_take_back(ep->port);
 	model_write(&world.b.in[0]);
@@ -680,8 +680,8 @@ static void joint_end(struct side *side, char *memory, bool mortal)
 	ep->open = false;
 	atomic_store(&ep->port->open, 0);
 	datp_unlock(&ep->base.lock);
-	soft_engine_wait(ep->rport, ep->peer, false);
-	soft_engine_wait(ep->port, ep->peer, true);
+	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
+	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
 	if (mortal && model_dead(0))
 		soft_engine_take_back(ep->port);
 	joint_write(memory);
@@ -730,8 +730,8 @@ static void b_frees(void)
 	struct soft_ep *ep = &world.b.ep;
 
 	(void)atomic_exchange(&world.no_region, 1);
-	soft_engine_wait(ep->port, ep->peer, true);
-	soft_engine_wait(ep->rport, ep->peer, false);
+	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
+	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
 	joint_write(joint_to);
 }
 

@@ -57,6 +57,7 @@ static void ask_open(void)
 	REQUIRE(t.here && t.there);
 	REQUIRE(soft_arena_new(&t.here->arena) == DATP_OK);
 	t.there->arena = t.here->arena;
+	t.here->patience_ms = t.there->patience_ms = 20000;
 	REQUIRE(soft_arena_alloc(t.there, SOFT_KIND_OTHER, sizeof(*t.there->shared), &t.shared) ==
 		DATP_OK);
 	t.there->shared = t.shared.addr;

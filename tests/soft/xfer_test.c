@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "providers/soft/guard.h"
 #include "providers/soft/xfer.h"
 
 #define ROOM	  65536
@@ -109,6 +112,7 @@ static void every_alignment_and_length_moves_just_those_bytes(void)
 static void list_cut(struct soft_list *list, unsigned char *at, size_t len, unsigned int *seed)
 {
 	list->n = list->at = 0;
+	list->right = NULL;
 	while (len) {
 		size_t step = (size_t)rand_r(seed) % (len / 2 + 2);
 
@@ -338,6 +342,64 @@ static void probe_wants_the_value_that_is_expected(void)
 	CHECK(!soft_xfer_probe(0, (uintptr_t)&value, value));
 }
 
+/* ------------------------------------------------------------------ rights */
+
+static const _Atomic uint32_t word = 5;
+static const struct soft_right granted = { &word, 5 }, gone = { &word, 4 };
+
+static void right_that_is_gone_moves_nothing(void)
+{
+	char from[64] = "new", to[64] = "old";
+	struct iovec l = { from, sizeof(from) }, r = { to, sizeof(to) };
+	uint64_t aligned = 1;
+
+	CHECK_EQ_INT(soft_guard_copy(&gone, getpid(), true, &l, 1, &r, 1), -1);
+	CHECK_EQ_INT(errno, ECANCELED);
+	CHECK(!soft_guard_move(&gone, to, from, sizeof(to)));
+	CHECK(!soft_guard_store(&gone, &aligned, 2, 8));
+	CHECK_EQ_STR(to, "old");
+	CHECK_EQ_INT(aligned, 1);
+	CHECK(soft_guard_move(&granted, to, from, sizeof(to)));
+	CHECK_EQ_STR(to, "new");
+}
+
+static void stores_have_their_size(void)
+{
+	for (unsigned int size = 1; size <= 8; size *= 2) {
+		uint64_t to = UINT64_MAX, want = UINT64_MAX, value = 0x1122334455667788;
+
+		memcpy(&want, &value, size);
+		CHECK(soft_guard_store(&granted, &to, value, size));
+		CHECK_EQ_INT(to == want, true);
+	}
+}
+
+static void ring(int number)
+{
+	(void)number;
+}
+
+/* Signals break into the copies, which begin again. */
+static void copies_that_are_interrupted_are_whole(void)
+{
+	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { 0 };
+	enum { SIZE = 3 * 16384 + 5 };
+	static unsigned char from[SIZE], to[SIZE];
+	struct iovec l = { from, SIZE }, r = { to, SIZE };
+
+	signal(SIGALRM, ring);
+	REQUIRE(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	for (unsigned int round = 0; round < 3000; round++) {
+		memset(from, (int)(round % 251), SIZE);
+		if (round % 2)
+			CHECK(soft_guard_move(&granted, to, from, SIZE));
+		else
+			CHECK_EQ_INT(soft_guard_copy(&granted, getpid(), true, &l, 1, &r, 1), SIZE);
+		REQUIRE(memcmp(from, to, SIZE) == 0);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(every_alignment_and_length_moves_just_those_bytes),
 	CHECK_TEST(lists_cut_anywhere_move_all_bytes),
@@ -349,6 +411,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(memory_that_is_not_there_is_a_fault),
 	CHECK_TEST(process_that_is_gone_is_found_missing),
 	CHECK_TEST(probe_wants_the_value_that_is_expected),
+	CHECK_TEST(right_that_is_gone_moves_nothing),
+	CHECK_TEST(stores_have_their_size),
+	CHECK_TEST(copies_that_are_interrupted_are_whole),
 	CHECK_END
 };
 

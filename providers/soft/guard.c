@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The look at a right and the system call that uses it, as one step. A process can be stopped at any
+ * instruction, and for as long as somebody likes; by the time it goes on, the memory it was about to
+ * write to may be freed and used for something else. So the last look has to be such that nothing
+ * comes between it and the kernel.
+ *
+ * The look and the SYSCALL instruction are a restartable sequence (rseq(2)), whose last instruction is
+ * the SYSCALL. A thread that is stopped, or only scheduled away, or gets a signal before that instruction
+ * has been executed, goes on at the beginning, and looks again. A thread that has executed it is in the
+ * kernel, which stops nobody in the middle of a call: signals, a debugger and a frozen control group all
+ * take effect when the call returns. So invariant: a copy that begins does so while the right holds, and
+ * its end waits for nothing but the processor and the pages.
+ *
+ * A copy in memory, to what a peer shares, is such a sequence as well, a piece at a time: its last instruction is the
+ * one that copies. Interrupted in there, it begins again, with the look; so of a process that was stopped nothing more
+ * is written.
+ *
+ * glibc registers each thread with the kernel from 2.35 on. Where it does not, where the kernel does not
+ * take part, and on other processors than x86-64, the look is made before the call, and a process that is
+ * stopped within those few instructions executes the call when it goes on.
+ */
+#define _GNU_SOURCE
+#include "guard.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) && !defined(__ILP32__) && defined(__has_include)
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#define GUARD_RSEQ 1
+#endif
+#endif
+
+/* Copied at one go: it takes so short that hardly one is interrupted, and begun again. */
+#define GUARD_PIECE ((uint64_t)16 << 10)
+
+static bool right_holds(const struct soft_right *right)
+{
+	/* acquire: what follows is not done before this look; the owner only ever takes it away */
+	return atomic_load_explicit(right->open, memory_order_acquire) == right->gen;
+}
+
+static ssize_t copy_plainly(const struct soft_right *right, pid_t pid, bool write,
+			    const struct iovec *local, unsigned long local_n,
+			    const struct iovec *remote, unsigned long remote_n)
+{
+	if (!right_holds(right)) {
+		errno = ECANCELED;
+		return -1;
+	}
+	return write ? process_vm_writev(pid, local, local_n, remote, remote_n, 0)
+		     : process_vm_readv(pid, local, local_n, remote, remote_n, 0);
+}
+
+#ifdef GUARD_RSEQ
+
+bool soft_guard_holds(void)
+{
+	return __rseq_size != 0;
+}
+
+/*
+ * The beginning of a sequence: from label 1 on, up to label 2. Offsets of struct rseq: rseq_cs is at 8. The descriptor, in
+ * __rseq_cs, has the first instruction of the sequence, its length and where to go on; in front of that place stands
+ * the signature that the kernel wants there, as the argument of an instruction that nobody executes. The word has to be
+ * looked at after the descriptor has been stored: both are one thread's, whose order the kernel sees.
+ */
+#define SEQUENCE_BEGIN                                                                             \
+	".pushsection __rseq_cs, \"aw\"\n\t"                                                       \
+	".balign 32\n"                                                                             \
+	"3:\n\t"                                                                                   \
+	".long 0, 0\n\t"                                                                           \
+	".quad 1f, 2f - 1f, 4f\n\t"                                                                \
+	".popsection\n\t"                                                                          \
+	".pushsection .text.rseq_abort, \"ax\"\n\t"                                                \
+	".byte 0x0f, 0xb9, 0x3d\n\t"                                                               \
+	".long %c[signature]\n"                                                                    \
+	"4:\n\t"                                                                                   \
+	"jmp 5f\n\t"                                                                               \
+	".popsection\n"                                                                            \
+	"5:\n\t"                                                                                   \
+	"leaq 3b(%%rip), %%rax\n\t"                                                                \
+	"movq %%rax, %%fs:8(%[area])\n"                                                            \
+	"1:\n\t"                                                                                   \
+	"movq $-%c[canceled], %%rax\n\t"                                                           \
+	"cmpl %[gen], (%[word])\n\t"                                                               \
+	"jne 2f\n\t"
+/* The end; the kernel must not look at the descriptor when this library has been unloaded. */
+#define SEQUENCE_END                                                                               \
+	"2:\n\t"                                                                                   \
+	"movq $0, %%fs:8(%[area])\n\t"
+#define SEQUENCE_INPUTS                                                                            \
+	[area] "r"(__rseq_offset), [word] "r"(right->open), [gen] "r"(right->gen),                 \
+		[signature] "i"(RSEQ_SIG), [canceled] "i"(ECANCELED)
+
+static long copy_restartable(const struct soft_right *right, long number, long pid,
+			     const struct iovec *local, unsigned long local_n,
+			     const struct iovec *remote, unsigned long remote_n)
+{
+	register const struct iovec *r10 __asm__("r10") = remote;
+	register unsigned long r8 __asm__("r8") = remote_n;
+	register unsigned long r9 __asm__("r9") = 0;
+	long result;
+
+	__asm__ volatile(SEQUENCE_BEGIN "movq %[number], %%rax\n\t"
+					"syscall\n" SEQUENCE_END
+			 : "=&a"(result)
+			 : SEQUENCE_INPUTS, [number] "r"(number), "D"(pid), "S"(local), "d"(local_n),
+			   "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "cc", "memory");
+	return result;
+}
+
+/* 0, or -ECANCELED. Interrupted, it begins again. */
+static long move_restartable(const struct soft_right *right, void *to, const void *from, uint64_t len)
+{
+	long result;
+
+	__asm__ volatile(SEQUENCE_BEGIN "movq %[to], %%rdi\n\t"
+					"movq %[from], %%rsi\n\t"
+					"movq %[len], %%rcx\n\t"
+					"xorl %%eax, %%eax\n\t"
+					"rep movsb\n" SEQUENCE_END
+			 : "=&a"(result)
+			 : SEQUENCE_INPUTS, [to] "r"(to), [from] "r"(from), [len] "r"(len)
+			 : "rcx", "rdi", "rsi", "cc", "memory");
+	return result;
+}
+
+#define STORE_RESTARTABLE(insn, modifier)                                                          \
+	__asm__ volatile(SEQUENCE_BEGIN "xorl %%eax, %%eax\n\t" insn                               \
+					" %" modifier "[value], (%[to])\n" SEQUENCE_END             \
+			 : "=&a"(result)                                                           \
+			 : SEQUENCE_INPUTS, [to] "r"(to), [value] "r"(value)                       \
+			 : "cc", "memory")
+
+static long store_restartable(const struct soft_right *right, void *to, uint64_t value, unsigned int size)
+{
+	long result;
+
+	switch (size) {
+	case 8:
+		STORE_RESTARTABLE("movq", "q");
+		break;
+	case 4:
+		STORE_RESTARTABLE("movl", "k");
+		break;
+	case 2:
+		STORE_RESTARTABLE("movw", "w");
+		break;
+	default:
+		STORE_RESTARTABLE("movb", "b");
+	}
+	return result;
+}
+
+ssize_t soft_guard_copy(const struct soft_right *right, pid_t pid, bool write,
+			const struct iovec *local, unsigned long local_n, const struct iovec *remote,
+			unsigned long remote_n)
+{
+	long result;
+
+	if (!soft_guard_holds())
+		return copy_plainly(right, pid, write, local, local_n, remote, remote_n);
+	result = copy_restartable(right, write ? SYS_process_vm_writev : SYS_process_vm_readv, pid,
+				  local, local_n, remote, remote_n);
+	if (result >= 0)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+#else
+
+bool soft_guard_holds(void)
+{
+	return false;
+}
+
+ssize_t soft_guard_copy(const struct soft_right *right, pid_t pid, bool write,
+			const struct iovec *local, unsigned long local_n, const struct iovec *remote,
+			unsigned long remote_n)
+{
+	return copy_plainly(right, pid, write, local, local_n, remote, remote_n);
+}
+
+static long move_restartable(const struct soft_right *right, void *to, const void *from, uint64_t len)
+{
+	(void)right, (void)to, (void)from, (void)len;
+	return 0;
+}
+
+static long store_restartable(const struct soft_right *right, void *to, uint64_t value, unsigned int size)
+{
+	(void)right, (void)to, (void)value, (void)size;
+	return 0;
+}
+
+#endif
+
+bool soft_guard_move(const struct soft_right *right, void *to, const void *from, uint64_t len)
+{
+	bool whole = soft_guard_holds();
+
+	while (len) {
+		uint64_t step = len < GUARD_PIECE ? len : GUARD_PIECE;
+
+		if (whole ? move_restartable(right, to, from, step) != 0 : !right_holds(right))
+			return false;
+		if (!whole)
+			memmove(to, from, step);
+		to = (char *)to + step;
+		from = (const char *)from + step;
+		len -= step;
+	}
+	return true;
+}
+
+bool soft_guard_store(const struct soft_right *right, void *to, uint64_t value, unsigned int size)
+{
+	if (soft_guard_holds()) /* on x86 each store is a release */
+		return store_restartable(right, to, value, size) == 0;
+	if (!right_holds(right))
+		return false;
+	/* release, all: everything copied before is visible to whoever sees these bytes */
+	if (size == 8)
+		__atomic_store_n((uint64_t *)to, value, __ATOMIC_RELEASE);
+	else if (size == 4)
+		__atomic_store_n((uint32_t *)to, (uint32_t)value, __ATOMIC_RELEASE);
+	else if (size == 2)
+		__atomic_store_n((uint16_t *)to, (uint16_t)value, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((unsigned char *)to, (unsigned char)value, __ATOMIC_RELEASE);
+	return true;
+}

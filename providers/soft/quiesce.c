@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Waiting for accesses to end. Whoever touches registered memory for a request holds the engine of the connection
+ * meanwhile. So when a region has died, those engines are waited for that were held by then and whose queue has a
+ * request that names the region; everybody else finds it dead. Invariant: a peer is waited for no longer than the
+ * bound; then its right to touch the memory of this process is taken away, which it asks for before each piece that it
+ * copies (guard.c), and its connection ends.
+ */
+#include "quiesce.h"
+#include "bound.h"
+#include "conn.h"
+#include "engine.h"
+#include "mr.h"
+#include "peer.h"
+#include "request.h"
+#include <sched.h>
+
+#define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
+#define QUIESCE_SPINS 100   /* short sections: an owner that runs is outside by then */
+
+/* Sequentially consistent: see mr_kill. */
+static bool engine_held(const struct soft_port *port)
+{
+	return atomic_load(&port->engine) & SOFT_ENGINE_HELD;
+}
+
+/* One direction of a connection, as it is looked at from outside. */
+struct queue {
+	struct soft_port *port; /* the initiator's */
+	const struct soft_layout *layout;
+	bool ours; /* so is the initiator */
+};
+
+static bool list_names(const struct datp_sge *sge, uint32_t n, uint32_t context)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (sge[i].len && sge[i].lmr_context == context)
+			return true;
+	return false;
+}
+
+/* Whether an access by way of `named` may be one to what `context` stands, or stood, for. */
+static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t context)
+{
+	uint32_t index = SOFT_MR_INDEX(named);
+	struct soft_range range;
+
+	if (named == context || (index == SOFT_MR_INDEX(context) && !(context & MR_GEN_MASK)))
+		return true;
+	/* of a window only its own context counts; relaxed: whoever frees a region has set it */
+	if (!atomic_load_explicit(&ia->own[SOFT_MR_INDEX(context)].life, memory_order_relaxed))
+		return false;
+	/* a region that lives is another one; a window may open it, and may have been bound anew since */
+	if (index < SOFT_MR_COUNT && soft_mr_get(ia->own, named, &range))
+		return false;
+	return index >= SOFT_MR_COUNT || !soft_mr_get(ia->mr, named, &range) || range.lmr == context;
+}
+
+/*
+ * Whether executing a request touches memory of ours by this context. What says so lies in memory that the
+ * peer can write to: a peer that lies about it is waited for less, and could copy without any engine, too.
+ */
+static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
+			    uint32_t seq, uint32_t context)
+{
+	const struct soft_layout *to = &ep->layout;
+	struct soft_request r;
+	struct soft_sink sink;
+
+	if (!soft_request_copy(&r, soft_port_sqe(q->port, q->layout, seq), q->layout))
+		return true;
+	if (q->ours)
+		return r.op == DATP_BIND || list_names(r.sge, r.n, context);
+	if (r.op != DATP_SEND)
+		return r.op == DATP_BIND || context_opens(ia, r.remote.rmr_context, context);
+	if (to->srq || (int32_t)(atomic_load_explicit(&ep->port->rq_posted, memory_order_acquire) -
+				 (to->rq_base + r.msg)) <= 0)
+		return false; /* its receive is not there: it waits, or we execute it ourselves */
+	return !soft_sink_copy(&sink, soft_port_desc(ep->port, to, to->rq_base + r.msg), to) ||
+	       list_names(sink.sge, sink.n, context);
+}
+
+/*
+ * Whether whoever holds the engine may be at what the context stood for: true if one of the requests that are not done
+ * names it. *past: the position behind the last of those. Requests that are posted from now on, and any that
+ * its holder begins from now on, find the region dead: the holder takes the engine, and who adds a request touches
+ * the engine word, before the region is looked at, by sequentially consistent operations, as the caller's.
+ */
+static bool queue_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
+			  uint32_t context, uint32_t *past)
+{
+	/* acquire, both: of the requests what their initiator has written */
+	uint32_t done = atomic_load_explicit(&q->port->sq_done, memory_order_acquire);
+	uint32_t posted = atomic_load_explicit(&q->port->sq_posted, memory_order_acquire);
+
+	*past = posted;
+	if (posted - done > q->layout->sq_mask + 1)
+		return true;
+	for (; *past != done; --*past)
+		if (request_touches(ia, ep, q, *past - 1, context))
+			return true;
+	return false;
+}
+
+/* Engines that are held for the region are waited for. ia.lock held; it is not held meanwhile. */
+static void quiesce_engine_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q,
+				  uint32_t context, uint64_t until)
+{
+	struct soft_peer *peer = ep->peer;
+	/* relaxed: of the connection that is here, as rport, while the lock is held */
+	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed), past;
+	bool quiet;
+
+	if (!engine_held(q->port) || !queue_touches(ia, ep, q, context, &past))
+		return;
+	peer->users++;
+	datp_unlock(&ia->lock);
+	quiet = soft_engine_wait(ep, q->port, peer, &past, until);
+	datp_lock(&ia->lock);
+	if (!quiet)
+		soft_ep_revoke_locked(ep, peer, gen);
+	datp_unlock(&ia->lock);
+	soft_peer_put(peer);
+	datp_lock(&ia->lock);
+}
+
+/* The same for who copies a message under the EP lock. False: it is another thread's by a bias, and was not waited for. */
+static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
+{
+	bool free;
+
+	if (datp_bias_mine(&ep->bias))
+		return true;
+	/* relaxed: whoever takes it away from its owner from here on sees what our caller has done */
+	if (atomic_load_explicit(&ep->bias.owner, memory_order_relaxed))
+		return false;
+	free = datp_trylock(&ep->base.lock);
+	if (!free) {
+		datp_unlock(&ia->lock);
+		datp_lock(&ep->base.lock);
+	}
+	datp_unlock(&ep->base.lock);
+	if (!free)
+		datp_lock(&ia->lock);
+	return true;
+}
+
+/*
+ * Until an owner is outside. He stays long only if he does not run, maybe because we do: then his bias is taken away,
+ * for who does that sleeps meanwhile. Without ia.lock, which he may want in there.
+ */
+static void quiesce_owner(struct soft_ep *ep)
+{
+	for (int i = 0; i < QUIESCE_SPINS; i++) {
+		if (!datp_bias_inside(&ep->bias))
+			return;
+		sched_yield();
+	}
+	datp_lock(&ep->base.lock);
+	datp_unlock(&ep->base.lock);
+}
+
+/* For all of those at once; hardly anybody has his bias taken away. */
+static void quiesce_biased_locked(struct soft_ia *ia)
+{
+	datp_bias_fence();
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
+
+		if (!ep || !datp_bias_inside(&ep->bias))
+			continue;
+		datp_unlock(&ia->lock);
+		quiesce_owner(ep);
+		datp_lock(&ia->lock);
+	}
+}
+
+/* ia.lock */
+static void quiesce_engines_locked(struct soft_ia *ia, struct soft_ep *ep, uint32_t context,
+				   uint64_t until)
+{
+	struct queue ours = { ep->port, &ep->layout, true };
+	struct queue theirs = { ep->rport, &ep->rlayout, false };
+
+	quiesce_engine_locked(ia, ep, &ours, context, until);
+	if (ep->rport == theirs.port) /* else the connection has ended meanwhile */
+		quiesce_engine_locked(ia, ep, &theirs, context, until);
+}
+
+void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
+{
+	/*
+	 * The IA's lock keeps the endpoints' connections where they are, but is not held while we
+	 * wait: the peer that we wait for may have died, and who finds that out needs it. A port's
+	 * memory stays mapped whatever becomes of it, and the peer's with the peer, which we hold;
+	 * endpoints are type-stable.
+	 */
+	uint64_t until = soft_bound(ia);
+	bool biased = false;
+
+	soft_fence(); /* who takes a lock after we have looked at it sees what our caller has done */
+	datp_lock(&ia->lock);
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
+
+		if (!ep || !ep->rport)
+			continue;
+		quiesce_engines_locked(ia, ep, context, until);
+		if (copies && !quiesce_copies_locked(ia, ep))
+			biased = true;
+	}
+	if (biased)
+		quiesce_biased_locked(ia);
+	datp_unlock(&ia->lock);
+}
+
+/* Whether nobody is at it. ia.lock held. */
+static bool engine_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q, uint32_t context,
+				bool late)
+{
+	uint32_t past;
+
+	if (!engine_held(q->port) || !queue_touches(ia, ep, q, context, &past))
+		return true;
+	if (late)
+		soft_ep_revoke_locked(ep, ep->peer,
+				      atomic_load_explicit(&ep->gen, memory_order_relaxed));
+	return false;
+}
+
+bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late)
+{
+	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT;
+
+	if (!quiet) /* the peer has written nonsense to its result */
+		return true;
+	soft_fence(); /* as above */
+	datp_lock(&ia->lock);
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
+		struct queue ours, theirs;
+
+		if (!ep || !ep->rport)
+			continue;
+		ours = (struct queue){ ep->port, &ep->layout, true };
+		theirs = (struct queue){ ep->rport, &ep->rlayout, false };
+		quiet = engine_quiet_locked(ia, ep, &ours, context, late) && quiet;
+		quiet = engine_quiet_locked(ia, ep, &theirs, context, late) && quiet;
+	}
+	datp_unlock(&ia->lock);
+	return quiet;
+}

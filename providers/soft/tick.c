@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The tick of an IA: a timer that runs while something waits for a peer, and has the service thread look after it:
+ * ends of connections (ending.c), and binds that wait for accesses to the old window (recv.c). So the service thread
+ * waits for no peer. Invariant: whoever adds something that waits sets the timer afterwards, and the timer is set again
+ * as long as something is left.
+ */
+#include "tick.h"
+#include "opening.h"
+#include "port.h"
+#include "recv.h"
+#include <string.h>
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define TICK_NS 2000000L
+
+void soft_tick_set(struct soft_ia *ia)
+{
+	const struct itimerspec once = { .it_value = { 0, TICK_NS } };
+
+	(void)timerfd_settime(ia->tick_fd, 0, &once, NULL); /* fails for no fd of this sort */
+}
+
+/* Binds that wait; true: there are some left. */
+static bool binds_serve(struct soft_ia *ia)
+{
+	/* relaxed: whoever counts itself sets the timer behind that */
+	if (!atomic_load_explicit(&ia->binds_wait, memory_order_relaxed))
+		return false;
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = soft_port_ep(ia, i);
+
+		if (!ep)
+			continue;
+		datp_lock(&ep->base.lock);
+		if (ep->open && ep->bind_until)
+			soft_sq_reap(ep);
+		datp_unlock(&ep->base.lock);
+	}
+	return atomic_load_explicit(&ia->binds_wait, memory_order_relaxed);
+}
+
+static void tick_event(void *arg, uint32_t events)
+{
+	struct soft_ia *ia = arg;
+	uint64_t count;
+	bool more;
+
+	(void)events;
+	(void)!read(ia->tick_fd, &count, sizeof count);
+	more = soft_endings_serve(ia);
+	more = binds_serve(ia) || more;
+	if (more)
+		soft_tick_set(ia);
+}
+
+enum datp_err soft_tick_init(struct soft_ia *ia)
+{
+	ia->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (ia->tick_fd < 0) {
+		datp_log(1, "soft: no timer: %s; raise the limit of open files (ulimit -n)",
+			 strerror(errno));
+		return DATP_ERR_DEVICE;
+	}
+	return datp_loop_add(&ia->base, ia->tick_fd, EPOLLIN, tick_event, ia, &ia->tick_watch);
+}
+
+void soft_tick_fini(struct soft_ia *ia)
+{
+	if (ia->tick_watch)
+		datp_loop_del(ia->tick_watch);
+	if (ia->tick_fd >= 0)
+		close(ia->tick_fd);
+}

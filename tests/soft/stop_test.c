@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Peers that are stopped (SIGSTOP) in the midst of a transfer, wherever that is. Every call that must return returns, the
+ * connection ends with its event, all that was posted completes, other connections notice nothing; and when the
+ * peer goes on, which it does in every other case, it writes nothing into memory that is not its business any more.
+ *
+ * OPENDAT_STOP_ROUNDS is how often each kind of traffic meets each call: 1 if it is not set. An odd number of
+ * rounds has each of them once more without SIGCONT.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api.h"
+
+#define DEPTH	4u
+#define LENGTH	((size_t)2 << 20)
+#define STEADY	((uint64_t)1 << 32) /* cookies of the steady connection */
+#define PATTERN 77u
+
+/* What a victim does until it is stopped. */
+enum traffic { SENDS, WRITES, READS, TRAFFICS };
+
+/* What must return. */
+enum call {
+	ABRUPT,	   /* dat_ep_disconnect */
+	GRACEFUL,  /* the same, and then the other */
+	UNRELATED, /* dat_lmr_free of memory that nothing is done with */
+	USED,	   /* dat_lmr_free of memory that the victim is at */
+	FREE,	   /* dat_ep_free */
+	FAIL,	   /* an operation that fails, so that the connection ends on the service thread */
+	POST,	   /* posts, as many as there is room for */
+	CLOSE,	   /* dat_ia_close, abrupt */
+	CALLS
+};
+static const char *const names[CALLS] = { "disconnect abruptly", "disconnect gracefully", "free other memory",
+					  "free memory", "free the endpoint", "fail", "post", "close" };
+
+struct place {
+	DAT_RMR_CONTEXT context;
+	DAT_VADDR address;
+	char adapter[32];
+	enum traffic traffic;
+};
+
+struct busy {
+	DAT_EP_HANDLE ep;
+	struct place there;
+	enum traffic traffic;
+	uint32_t requests, receives; /* outstanding */
+};
+
+static struct {
+	DAT_EVD_HANDLE recv, request, connect;
+	struct api_buf out, in; /* sent from and read to; received to, read from and written to by the peer */
+	uint32_t pongs;
+} my;
+
+static unsigned int seed = 1;
+static char *adapter;
+static bool shared; /* the victims map what is written to and read from */
+
+static struct api_buf memory(size_t size)
+{
+	void *mem;
+	int fd;
+
+	if (!shared)
+		return api_buf(size, DAT_MEM_PRIV_ALL_FLAG);
+	fd = memfd_create("stop_test", MFD_CLOEXEC);
+	REQUIRE(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	REQUIRE(mem != MAP_FAILED); /* the descriptor stays, by which a victim finds the file */
+	return api_buf_in(api.pz, mem, size, DAT_MEM_PRIV_ALL_FLAG);
+}
+
+static void open_side(void)
+{
+	memset(&my, 0, sizeof(my));
+	api_open_as(adapter);
+	my.recv = api_evd(64, DAT_EVD_DTO_FLAG);
+	my.request = api_evd(64, DAT_EVD_DTO_FLAG);
+	my.connect = api_evd(64, DAT_EVD_CONNECTION_FLAG);
+	my.out = memory(LENGTH);
+	my.in = memory(LENGTH);
+}
+
+static DAT_EP_HANDLE make_endpoint(void)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = DEPTH, .max_request_dtos = DEPTH };
+	DAT_EP_HANDLE ep;
+
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, my.recv, my.request, my.connect, &attr, &ep),
+		    DAT_SUCCESS);
+	return ep;
+}
+
+static void connect_to(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, struct place *there)
+{
+	DAT_EVENT event;
+
+	REQUIRE_DAT(dat_ep_connect(ep, api_address(), qual, api_patience(), 0, NULL,
+				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_EVENT(my.connect, &event);
+	REQUIRE_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	memcpy(there, event.event_data.connect_event_data.private_data, sizeof(*there));
+}
+
+static void accept_on(DAT_EVD_HANDLE cr_evd, DAT_EP_HANDLE ep, enum traffic traffic)
+{
+	struct place mine = { my.in.rmr_context, (DAT_VADDR)(uintptr_t)my.in.mem, "", traffic };
+
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), ep, sizeof(mine), &mine), DAT_SUCCESS);
+	API_CONN(my.connect, ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* ------------------------------------------------------------------ traffic */
+
+static DAT_RETURN post_request(struct busy *busy)
+{
+	DAT_LMR_TRIPLET local = api_seg(&my.out, 0, LENGTH);
+	DAT_RMR_TRIPLET remote = { .rmr_context = busy->there.context,
+				   .target_address = busy->there.address,
+				   .segment_length = LENGTH };
+
+	switch (busy->traffic) {
+	case WRITES:
+		return api_write(busy->ep, local, remote, 0, 0);
+	case READS:
+		return api_read(busy->ep, local, remote, 0, 0);
+	default:
+		return dat_ep_post_send(busy->ep, 1, &local, api_cookie(0), 0);
+	}
+}
+
+/* Posts what there is room for; only success counts. */
+static void go_on(struct busy *busy)
+{
+	if (busy->requests < DEPTH && post_request(busy) == DAT_SUCCESS)
+		busy->requests++;
+	if (busy->receives < DEPTH && api_recv(busy->ep, &my.in, 0, LENGTH, 0) == DAT_SUCCESS)
+		busy->receives++;
+}
+
+/* Takes what has completed, of whatever connection. */
+static void take(struct busy *busy)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(my.request, &event) == DAT_SUCCESS)
+		if (event.event_data.dto_completion_event_data.user_cookie.as_64 == 0)
+			busy->requests--;
+	while (dat_evd_dequeue(my.recv, &event) == DAT_SUCCESS) {
+		if (event.event_data.dto_completion_event_data.user_cookie.as_64 == 0)
+			busy->receives--;
+		else
+			my.pongs++;
+	}
+}
+
+/* Does what it was told to until the connection is over, and says then that it is. */
+static void victim(void *arg)
+{
+	struct busy busy = { 0 };
+	DAT_CONN_QUAL qual;
+
+	(void)arg;
+	do /* 0: not yet */
+		check_get(CHECK_PARENT, &qual, sizeof(qual));
+	while (!qual);
+	open_side();
+	busy.ep = make_endpoint();
+	connect_to(busy.ep, qual, &busy.there);
+	busy.traffic = busy.there.traffic;
+	while (api_state(busy.ep) == DAT_EP_STATE_CONNECTED) {
+		go_on(&busy);
+		take(&busy);
+	}
+	check_signal(CHECK_PARENT);
+	api_close();
+}
+
+static void answer_steadily(void *arg)
+{
+	struct place there;
+	DAT_CONN_QUAL qual;
+	DAT_EP_HANDLE ep;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	open_side();
+	ep = make_endpoint();
+	for (uint64_t n = 0; n < DEPTH; n++)
+		REQUIRE_DAT(api_recv(ep, &my.in, 0, 64, n), DAT_SUCCESS);
+	connect_to(ep, qual, &there);
+	while (dat_evd_wait(my.recv, DAT_TIMEOUT_INFINITE, 1, &event, &more) == DAT_SUCCESS &&
+	       event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS) {
+		REQUIRE_DAT(api_recv(ep, &my.in, 0, 64, 0), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(ep, &my.out, 0, 64, 0, DAT_COMPLETION_SUPPRESS_FLAG),
+			    DAT_SUCCESS);
+	}
+	api_close();
+}
+
+/* ------------------------------------------------------------------ the calls */
+
+/* This side of a round. */
+struct round {
+	struct busy busy;
+	DAT_EP_HANDLE pinged;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+	struct api_buf other, ball; /* memory that the victim has nothing to do with */
+};
+
+/* The steady peer answers, whatever the victim does. */
+static void ping(struct round *r)
+{
+	uint32_t before = my.pongs;
+	uint64_t until = check_now_ms() + check_patience_ms();
+
+	REQUIRE_DAT(api_recv(r->pinged, &r->ball, 0, 64, STEADY), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(r->pinged, &r->ball, 0, 64, STEADY, DAT_COMPLETION_SUPPRESS_FLAG),
+		    DAT_SUCCESS);
+	while (my.pongs == before && check_now_ms() < until)
+		take(&r->busy);
+	CHECK_EQ_INT(my.pongs, before + 1);
+}
+
+/* The event comes, whoever has to bring it, and with it all that was posted. */
+static void over(struct round *r)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+
+	API_CONN_OVER(my.connect, r->busy.ep);
+	while ((r->busy.requests || r->busy.receives) && check_now_ms() < until)
+		take(&r->busy);
+	CHECK_EQ_INT(r->busy.requests, 0);
+	CHECK_EQ_INT(r->busy.receives, 0);
+}
+
+/* The service thread does its work: a request that nobody answers times out. */
+static void times_out(struct round *r)
+{
+	DAT_EP_HANDLE ep = make_endpoint();
+
+	REQUIRE_DAT(dat_ep_connect(ep, api_address(), r->qual, 10000, 0, NULL, DAT_QOS_BEST_EFFORT,
+				   DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_CONN(my.connect, ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	CHECK_DAT(dat_ep_free(ep), DAT_SUCCESS);
+	CHECK_DAT(dat_cr_reject(api_cr(r->cr_evd)), DAT_SUCCESS);
+}
+
+static void post_what_fails(struct round *r)
+{
+	DAT_RMR_TRIPLET nowhere = { .rmr_context = 1, .segment_length = 1 };
+
+	while (r->busy.requests == DEPTH && api_state(r->busy.ep) == DAT_EP_STATE_CONNECTED &&
+	       dat_evd_dequeue(my.request, &(DAT_EVENT){ 0 }) == DAT_SUCCESS)
+		r->busy.requests--;
+	if (api_write(r->busy.ep, api_seg(&my.out, 0, 1), nowhere, 0, 0) == DAT_SUCCESS)
+		r->busy.requests++;
+}
+
+/* Makes the call; true: the connection is over, or will be. */
+static bool make_call(struct round *r, enum call call)
+{
+	DAT_EP_HANDLE ep = r->busy.ep;
+
+	switch (call) {
+	case ABRUPT:
+		CHECK_DAT(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		return true;
+	case GRACEFUL:
+		CHECK_DAT(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+		CHECK_DAT(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		return true;
+	case UNRELATED:
+		CHECK_DAT(dat_lmr_free(r->other.lmr), DAT_SUCCESS);
+		CHECK_EQ_INT(api_state(ep), DAT_EP_STATE_CONNECTED);
+		return false;
+	case USED:
+		CHECK_DAT(dat_lmr_free(my.in.lmr), DAT_SUCCESS);
+		CHECK_DAT(dat_lmr_free(my.out.lmr), DAT_SUCCESS);
+		return false; /* only if the victim was at it */
+	case FAIL:
+		post_what_fails(r);
+		times_out(r);
+		return false; /* the operation waits behind others, perhaps */
+	case POST:
+		for (unsigned int i = 0; i < 3 * DEPTH; i++) {
+			go_on(&r->busy);
+			take(&r->busy);
+		}
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* A victim that has gone on writes nothing to what is ours again. Its connection is over for it as well. */
+static void goes_on(pid_t pid, const unsigned char *mine)
+{
+	CHECK(kill(pid, SIGCONT) == 0);
+	check_await(pid);
+	for (size_t i = 0; i < LENGTH; i++)
+		if (mine[i] != PATTERN) {
+			CHECK_FAIL("byte %zu of memory that was freed has been written to", i);
+			break;
+		}
+	check_join(pid);
+}
+
+static void finish(struct round *r, pid_t pid, enum call call, bool cont)
+{
+	bool ended = make_call(r, call);
+
+	if (call == CLOSE || call == FREE)
+		return;
+	ping(r);
+	if (!ended)
+		(void)dat_ep_disconnect(r->busy.ep, DAT_CLOSE_ABRUPT_FLAG);
+	over(r);
+	ping(r);
+	if (!cont) {
+		check_kill(pid);
+		return;
+	}
+	memset(my.in.mem, PATTERN, LENGTH);
+	goes_on(pid, my.in.mem);
+	ping(r);
+}
+
+static void round_open(struct round *r)
+{
+	memset(r, 0, sizeof(*r));
+	open_side();
+	r->other = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	r->ball = api_buf(64, DAT_MEM_PRIV_ALL_FLAG);
+	r->cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	r->psp = api_listen(r->cr_evd, DAT_PSP_CONSUMER_FLAG, &r->qual);
+}
+
+/* Until the victim has been at it for a while; the last thing that is done is to stop it. */
+static void live_with(struct round *r, pid_t pid)
+{
+	unsigned int rounds = 20 + (unsigned int)rand_r(&seed) % 2000;
+	int status;
+
+	while (rounds--) {
+		go_on(&r->busy);
+		take(&r->busy);
+	}
+	CHECK(kill(pid, SIGSTOP) == 0);
+	CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+}
+
+static void one_round(enum traffic traffic, enum call call, bool cont)
+{
+	pid_t steady = check_fork(answer_steadily, NULL), pid = check_fork(victim, NULL);
+	struct round r;
+	uint64_t began;
+
+	round_open(&r);
+	r.busy.traffic = traffic;
+	r.pinged = make_endpoint();
+	check_put(steady, &r.qual, sizeof(r.qual));
+	accept_on(r.cr_evd, r.pinged, traffic);
+	r.busy.ep = make_endpoint();
+	/* the victim's requests go to our memory, ours need nothing of its */
+	r.busy.traffic = SENDS;
+	check_put(pid, &r.qual, sizeof(r.qual));
+	accept_on(r.cr_evd, r.busy.ep, traffic);
+	live_with(&r, pid);
+	began = check_now_ms();
+	finish(&r, pid, call, cont);
+	if (call == FREE)
+		CHECK_DAT(dat_ep_free(r.busy.ep), DAT_SUCCESS);
+	if (call == FREE)
+		ping(&r);
+	api_close();
+	if (check_now_ms() - began >= check_patience_ms())
+		CHECK_FAIL("traffic %d: it took %llu ms to %s", (int)traffic,
+			   (unsigned long long)(check_now_ms() - began), names[call]);
+	if (call == CLOSE || call == FREE)
+		check_kill(pid);
+	check_join(steady);
+}
+
+static void campaign(enum traffic traffic)
+{
+	const char *text = getenv("OPENDAT_STOP_ROUNDS");
+	int rounds = text ? atoi(text) : 1;
+
+	for (int i = 0; i < rounds; i++)
+		for (int call = 0; call < CALLS; call++)
+			one_round(traffic, (enum call)call, (i + call) % 2);
+}
+
+static void sender_that_is_stopped_holds_up_nobody(void)
+{
+	campaign(SENDS);
+}
+
+static void writer_that_is_stopped_holds_up_nobody(void)
+{
+	campaign(WRITES);
+}
+
+static void reader_that_is_stopped_holds_up_nobody(void)
+{
+	campaign(READS);
+}
+
+static void by_system_calls(void)
+{
+	adapter = (char *)"soft-hasty";
+	shared = false;
+}
+
+static void by_movers(void)
+{
+	adapter = (char *)"soft-hasty-bounce";
+	shared = false;
+}
+
+static void by_mappings(void)
+{
+	adapter = (char *)"soft-hasty";
+	shared = true;
+}
+
+static const struct check_test tests[] = { CHECK_TEST(sender_that_is_stopped_holds_up_nobody),
+					   CHECK_TEST(writer_that_is_stopped_holds_up_nobody),
+					   CHECK_TEST(reader_that_is_stopped_holds_up_nobody), CHECK_END };
+
+static const struct check_suite calls = {
+	.name = "stop, system calls", .setup = by_system_calls, .teardown = api_close, .tests = tests
+};
+static const struct check_suite movers = {
+	.name = "stop, movers", .setup = by_movers, .teardown = api_close, .tests = tests
+};
+static const struct check_suite mappings = {
+	.name = "stop, mappings", .setup = by_mappings, .teardown = api_close, .tests = tests
+};
+
+CHECK_SUITES(&calls, &movers, &mappings);

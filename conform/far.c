@@ -171,7 +171,7 @@ void far_start(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(pair[0]);
 		judge_leave_to_parent();
-		far_serve(pair[1], t.ia_name);
+		far_serve(pair[1], t.ia_name, FAR_HELLO_S);
 	}
 	close(pair[1]);
 	far.fd = pair[0];

@@ -65,6 +65,7 @@ enum step {
 #define FAR_BYTES   (256 * 1024)	/* of all blobs of a message */
 #define FAR_HANDLES 4096
 #define FAR_CONNECTION_EVENTS 0x4000	/* the bit that their numbers have in common */
+#define FAR_HELLO_S 120	/* for the first step of a test that has forked its other side */
 #define FAR_PORT    19751	/* of datconform --server */
 #define FAR_MAGIC   0x64617463666d3031	/* "datcfm01" */
 
@@ -84,13 +85,16 @@ bool far_put(int fd, const struct far_message *message);
 bool far_get(int fd, struct far_message *message, unsigned char *bytes, int bound_ms);
 size_t far_address_size(const void *address);	/* of a struct sockaddr_in or _in6; 0: neither */
 
-/* The steps of one test, taken in this process until the other side says good-bye or is gone. */
-_Noreturn void far_serve(int fd, const char *ia_name);
+/*
+ * The steps of one test, taken in this process until the other side says good-bye or is gone, or has
+ * not said the first one within `hello_s` seconds.
+ */
+_Noreturn void far_serve(int fd, const char *ia_name, unsigned int hello_s);
 
 void far_tune(int fd);	/* a TCP connection for what goes over it */
 
 /* datconform --server, and whether there is one at the address. */
-int far_host(const char *ia_name, unsigned int port);	/* -> exit status */
+int far_host(const char *ia_name, unsigned int port, unsigned int hello_s);	/* -> exit status */
 bool far_resolve(const char *text, struct sockaddr_storage *address);
 int far_dial(const struct sockaddr_storage *address, unsigned int bound_ms);	/* -1: errno */
 /* The first step and its answer; false, with a word on what is wrong, if there is none. */

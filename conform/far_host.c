@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * datconform --server: a process for each test that connects, so that one that crashes, hangs or
- * talks nonsense takes nothing with it. Invariant: this process itself calls no provider.
+ * talks nonsense takes nothing with it. An address has only some of the places, so that it cannot
+ * keep others out. Invariant: this process itself calls no provider.
  */
 #define FAR_PLAIN
 #include <errno.h>
@@ -20,10 +21,18 @@
 #include "conform.h"
 #include "far.h"
 
-#define MOST 64		/* tests at a time */
+#define MOST 320	/* tests at a time */
+#define MOST_OF_ONE 80	/* from one address: what --jobs can ask for, and some that are just ending */
+#define QUIET_MS 10000	/* between two lines that say a connection was refused */
+
+struct place {
+	pid_t pid;		/* 0: a free place */
+	unsigned char host[16];	/* of the client */
+};
 
 static struct {
-	pid_t children[MOST];	/* 0: a free place */
+	struct place places[MOST];
+	uint64_t said_ms;	/* when a refusal was last printed; 0: never */
 	sigset_t before;	/* the mask that children start with */
 } host;
 
@@ -120,29 +129,75 @@ close_it:
 	return -1;
 }
 
-static void serve_one(int listener, int signals, const char *ia_name)
+/* Of IPv6 it is the network, because one host can have all addresses in it. */
+static void host_of(const struct sockaddr_storage *address, unsigned char name[16])
 {
-	int fd = accept(listener, NULL, NULL), place = 0;
+	memset(name, 0, 16);
+	if (address->ss_family == AF_INET6)
+		memcpy(name, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
+	else if (address->ss_family == AF_INET)
+		memcpy(name, &((const struct sockaddr_in *)address)->sin_addr, 4);
+}
+
+/* A free place for a client of this host; NULL if there is none, or the host has its share. */
+static struct place *find_place(const unsigned char name[16])
+{
+	struct place *free_place = NULL;
+	int taken = 0;
+
+	for (int i = 0; i < MOST; i++) {
+		if (!host.places[i].pid)
+			free_place = &host.places[i];
+		else if (!memcmp(host.places[i].host, name, 16))
+			taken++;
+	}
+	return taken < MOST_OF_ONE ? free_place : NULL;
+}
+
+static void say_refused(const struct sockaddr_storage *address)
+{
+	char name[NI_MAXHOST] = "a client";
+	uint64_t now = judge_now_ms();
+
+	if (host.said_ms && now - host.said_ms < QUIET_MS)
+		return;
+	host.said_ms = now;
+	getnameinfo((const struct sockaddr *)address, (socklen_t)far_address_size(address), name,
+		    sizeof(name), NULL, 0, NI_NUMERICHOST);
+	fprintf(stderr, "datconform: a connection from %s is refused: an address gets %d of %d "
+		"places; give a smaller --jobs there\n", name, MOST_OF_ONE, MOST);
+}
+
+static void serve_one(int listener, int signals, const char *ia_name, unsigned int hello_s)
+{
+	struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
+	socklen_t size = sizeof(address);
+	int fd = accept(listener, (struct sockaddr *)&address, &size);
+	unsigned char name[16];
+	struct place *place;
 
 	if (fd < 0)
 		return;
-	while (place < MOST && host.children[place])
-		place++;
-	if (place == MOST) {
+
+	host_of(&address, name);
+	place = find_place(name);
+	if (!place) {
+		say_refused(&address);
 		close(fd);
 		return;
 	}
-	host.children[place] = fork();
-	if (host.children[place] == 0) {
+	memcpy(place->host, name, sizeof(place->host));
+	place->pid = fork();
+	if (place->pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sigprocmask(SIG_SETMASK, &host.before, NULL);
 		close(listener);
 		close(signals);
 		far_tune(fd);
-		far_serve(fd, ia_name);
+		far_serve(fd, ia_name, hello_s);
 	}
-	if (host.children[place] < 0)
-		host.children[place] = 0;
+	if (place->pid < 0)
+		place->pid = 0;
 	close(fd);
 }
 
@@ -156,13 +211,13 @@ static void reap(void)
 			fprintf(stderr, "datconform: a test's process ended with signal %d (%s)\n",
 				WTERMSIG(status), strsignal(WTERMSIG(status)));
 		for (int i = 0; i < MOST; i++)
-			if (host.children[i] == pid)
-				host.children[i] = 0;
+			if (host.places[i].pid == pid)
+				host.places[i].pid = 0;
 	}
 }
 
 /* Until somebody asks for the end. */
-static void serve_all(int listener, int signals, const char *ia_name)
+static void serve_all(int listener, int signals, const char *ia_name, unsigned int hello_s)
 {
 	struct pollfd polls[] = { { .fd = listener, .events = POLLIN },
 				  { .fd = signals, .events = POLLIN } };
@@ -177,11 +232,11 @@ static void serve_all(int listener, int signals, const char *ia_name)
 			reap();
 		}
 		if (polls[0].revents & POLLIN)
-			serve_one(listener, signals, ia_name);
+			serve_one(listener, signals, ia_name, hello_s);
 	}
 }
 
-int far_host(const char *ia_name, unsigned int port)
+int far_host(const char *ia_name, unsigned int port, unsigned int hello_s)
 {
 	struct sockaddr_storage address;
 	char name[NI_MAXHOST] = "unknown", number[NI_MAXSERV] = "";
@@ -209,10 +264,10 @@ int far_host(const char *ia_name, unsigned int port)
 		ia_name, address.ss_family == AF_INET6 ? "[" : "", name,
 		address.ss_family == AF_INET6 ? "]" : "", number);
 	if (signals >= 0)
-		serve_all(listener, signals, ia_name);
+		serve_all(listener, signals, ia_name, hello_s);
 	for (int i = 0; i < MOST; i++)
-		if (host.children[i])
-			kill(host.children[i], SIGKILL);
+		if (host.places[i].pid)
+			kill(host.places[i].pid, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	close(listener);

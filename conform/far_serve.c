@@ -18,8 +18,10 @@
 #include "kit.h"
 
 #define BUFS	1024
-#define LONGEST (16u << 20)	/* of memory that is asked for */
+#define LONGEST (16u << 20)	/* of memory that is asked for at once */
+#define TOTAL	(128u << 20)	/* and of all that a test asks for */
 #define IDLE_S	600		/* a test that asks for nothing for so long is gone */
+#define TEST_S	3600		/* no test takes longer */
 /* No call of the API takes so long, or this many times the patience. */
 #define STEP_S	120
 #define STEPS	8
@@ -33,6 +35,7 @@ static struct {
 		size_t size;
 	} bufs[BUFS];
 	unsigned int buf_count;
+	size_t buf_total;	/* bytes that were asked for, freed ones included */
 	DAT_IA_HANDLE ia;
 	unsigned int step_s;	/* the bound of one step */
 	struct far_message in, out;
@@ -328,7 +331,7 @@ static DAT_RETURN buf_create(void)
 	DAT_RETURN ret;
 	void *mem;
 
-	if (!size || size > LONGEST || far.buf_count == BUFS)
+	if (!size || size > LONGEST || size > TOTAL - far.buf_total || far.buf_count == BUFS)
 		garbage();
 	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mem == MAP_FAILED)
@@ -341,6 +344,7 @@ static DAT_RETURN buf_create(void)
 		far.bufs[far.buf_count].lmr = lmr;
 		far.bufs[far.buf_count].mem = mem;
 		far.bufs[far.buf_count++].size = size;
+		far.buf_total += size;
 	} else {
 		munmap(mem, size);
 	}
@@ -417,14 +421,18 @@ static DAT_RETURN take_step(const char *ia_name)
 	garbage();
 }
 
-void far_serve(int fd, const char *ia_name)
+void far_serve(int fd, const char *ia_name, unsigned int hello_s)
 {
+	uint64_t until_ms = judge_now_ms() + TEST_S * UINT64_C(1000), now_ms;
 	bool bye = false;
 
 	for (;;) {
+		now_ms = judge_now_ms();
+		if (now_ms >= until_ms)
+			_exit(1);
 		/* What hangs, here or there, does not outlive this. */
-		alarm(far.ia ? IDLE_S : STEP_S);
-		if (!far_get(fd, &far.in, far.bytes, -1))
+		alarm(far.ia ? IDLE_S : hello_s + IDLE_S);
+		if (!far_get(fd, &far.in, far.bytes, far.ia ? -1 : (int)hello_s * 1000))
 			_exit(errno == EPROTO);
 		alarm(far.step_s);
 		memset(&far.out, 0, sizeof(far.out));

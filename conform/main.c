@@ -394,7 +394,9 @@ int main(int argc, char **argv)
 	hold_standard_files();
 	take_options(argc, argv);
 	if (options.server)
-		return far_host(options.run.ia_name, options.port >= 0 ? (unsigned int)options.port : FAR_PORT);
+		return far_host(options.run.ia_name,
+				options.port >= 0 ? (unsigned int)options.port : FAR_PORT,
+				4 * options.run.patience_ms / 1000);
 	count_tests();
 	select_clauses();
 	if (options.list) {

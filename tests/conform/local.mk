@@ -2,6 +2,10 @@
 # The conformance suite over soft0, the suite's own behaviour, and that it fails where a provider is wrong.
 TESTS += tests/conform/server.sh tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/mutants.sh
 EXTRA_DIST += tests/conform/server.sh tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/mutants.sh
+check_PROGRAMS += tests/conform/crowd
+tests_conform_crowd_SOURCES = tests/conform/crowd.c
+tests/conform/server.log: tests/conform/crowd$(EXEEXT)
+
 tests/conform/server.log tests/conform/datconform.log tests/conform/soft0.log tests/conform/mutants.log: datconform$(EXEEXT)
 
 # -rpath makes a shared object of it, though it is not installed.

@@ -4,7 +4,7 @@
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 
-./datconform --ia soft0 --server --port 0 --patience 20 2>"$tap_dir/server" &
+./datconform --ia soft0 --server --port 0 --patience 5 2>"$tap_dir/server" &
 server=$!
 trap 'kill -KILL $server 2>/dev/null; rm -rf "$tap_dir"' EXIT
 for _ in $(seq 600); do
@@ -52,6 +52,43 @@ server_gone()
 	[ $status -eq 3 ] && ! grep '^not ok' "$tap_dir/tap"
 }
 
+# start_crowd FROM COUNT: so many connections that say nothing; sets crowd. end_crowd ends them.
+start_crowd()
+{
+	mkfifo "$tap_dir/hold" "$tap_dir/there"
+	timeout 100 tests/conform/crowd "$1" "$at" "$port" "$2" <"$tap_dir/hold" >"$tap_dir/there" &
+	crowd=$!
+	exec 8>"$tap_dir/hold"
+	read -r -t 30 <"$tap_dir/there"
+	rm "$tap_dir/hold" "$tap_dir/there"
+}
+end_crowd()
+{
+	exec 8>&-
+	wait $crowd
+}
+crowd_elsewhere()
+{
+	local status=0
+	start_crowd 127.0.0.9 400 || return
+	one || status=$?
+	end_crowd
+	return $status
+}
+# The address of the client itself has to wait until those that say nothing have lost their places.
+crowd_here()
+{
+	local status=1 tries=0
+	start_crowd "$at" 400 || return
+	while [ $status -ne 0 ] && [ $tries -lt 60 ]; do
+		status=0 tries=$((tries + 1))
+		one || { status=$?; sleep 1; }
+	done
+	end_crowd
+	return $status
+}
+refusals_told() { [ "$(grep -c 'is refused: an address gets' "$tap_dir/server")" -ge 1 ] && [ "$(wc -l <"$tap_dir/server")" -lt 20 ]; }
+
 tap 'server: it says how to be reached' test -n "$at"
 tap 'server: clauses with two sides are judged with it' judged
 tap 'server: clauses of one side are not run' only_two
@@ -59,6 +96,9 @@ tap 'server: words that are no steps end only their own connection' say 'GET / H
 tap 'server: lengths beyond reason too' say '\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377'
 tap 'server: a step before the first one too' say '\0\0\0\0\0\0\0\12\0\0\0\0\0\0\0\0'
 tap 'server: a client that dies in the middle leaves it alone' killed_client
+tap 'server: connections of another address that say nothing do not keep a client out' crowd_elsewhere
+tap 'server: those of its own address do so until their time is over' crowd_here
+tap 'server: refusals are told of, and do not fill a log' refusals_told
 tap 'server: another one at the same port says so' tap_status 3 ./datconform --ia soft0 --server --port $port
 tap 'server: when it is killed, what is left is untested, and the status says so' server_gone
 kill -TERM $server

@@ -20,7 +20,8 @@
 static struct {
 	const char *command;	/* as typed, for the hint about --help */
 	const char *name;	/* in front of every message */
-} cli = { "tool", "tool" };
+	bool quiet;		/* errors are not printed */
+} cli = { "tool", "tool", false };
 
 void cli_begin(const char *name)
 {
@@ -139,9 +140,16 @@ void cli_error(const char *fmt, ...)
 {
 	va_list args;
 
+	if (cli.quiet)
+		return;
 	va_start(args, fmt);
 	message("", "", fmt, args);
 	va_end(args);
+}
+
+void cli_quiet(bool quiet)
+{
+	cli.quiet = quiet;
 }
 
 const char *cli_remedy(DAT_RETURN ret)
@@ -179,6 +187,10 @@ void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 	char *name = return_text(ret), *end;
 	va_list args;
 
+	if (cli.quiet) {
+		free(name);
+		return;
+	}
 	if (remedy == NULL)
 		remedy = cli_remedy(ret);
 	end = cli_text("%s%s%s", name, remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");

@@ -36,6 +36,8 @@ int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "name: ..." on stderr, after whatever stdout holds. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* While true, cli_error() and cli_dat_error() print nothing: a stranger could fill a log. */
+void cli_quiet(bool quiet);
 
 /* As cli_error(), for a DAT call that failed: its name, the standard's names of what it returned
  * and, as the last part, what to do. A NULL remedy takes the general one for that return type. */

@@ -218,7 +218,23 @@ static int run_vipl(const struct perf_options *opt)
 	return vipl_measure(opt, &spec);
 }
 
-static int run(const struct perf_options *opt)
+/* A server that is forked gives no more memory than the tests of its own client take. */
+static uint64_t limit_of_pair(const struct perf_options *opt)
+{
+	struct row rows[MAX_ROWS];
+	size_t n = plan(opt, rows);
+	uint64_t limit = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct perf_spec spec = complete(opt, rows[i].test, rows[i].size);
+
+		if (perf_need(&spec) > limit)
+			limit = perf_need(&spec);
+	}
+	return limit;
+}
+
+static int run(struct perf_options *opt)
 {
 	int status = CLI_OK;
 
@@ -226,6 +242,7 @@ static int run(const struct perf_options *opt)
 		return run_vipl(opt);
 	if (opt->server)
 		return proc_server(opt);
+	opt->limit = limit_of_pair(opt);
 	if (opt->plot != NULL)
 		status = plot_begin(opt);
 	if (status == CLI_OK && opt->ia != NULL)

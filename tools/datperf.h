@@ -86,6 +86,8 @@ struct perf_ia {
 	uint64_t memory;		/* bytes of all data connections of the test */
 	_Atomic bool failed;		/* a thread has given up, and said why: the others do, too */
 	_Atomic bool stuck;		/* since nothing moved: so to free things may take for ever */
+	uint64_t limit;			/* server only: bytes that a client's test may take of memory */
+	uint64_t until_ns;		/* the session ends at this time; 0: when the client likes */
 	bool server;
 };
 
@@ -126,6 +128,7 @@ struct perf_link {
 	uint32_t signal_every;		/* one request in so many reports its completion */
 	bool connected;
 	bool wait;			/* for events, instead of polling */
+	struct sockaddr_storage address;	/* of the client; server only */
 };
 
 #define PERF_CREDITS 32u		/* credit messages that may be under way (datperf_bw.c) */
@@ -153,9 +156,14 @@ int perf_ia_open(struct perf_ia *ia, const struct perf_options *opt);
 void perf_ia_share_cpus(struct perf_ia *ia, uint32_t threads);
 int perf_ia_listen(struct perf_ia *ia, DAT_CONN_QUAL conn_qual);
 int perf_ia_close(struct perf_ia *ia);
+uint64_t perf_need(const struct perf_spec *spec);	/* bytes of one side's memory */
 int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec);
 int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
 		  const char *option);
+
+/* datperf_guest.c: clients that start no test */
+bool guest_welcome(const struct sockaddr *address);
+void guest_wasted(const struct sockaddr *address);
 
 /* datperf_conn.c: connections */
 enum link_kind { LINK_CONTROL = 1, LINK_DATA = 2 };
@@ -180,8 +188,10 @@ int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr
 		  DAT_CR_PARAM *param);
 int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *(*remedy)(void),
 		     DAT_EVENT *event);
+#define PERF_SLOWEST (32u << 20)	/* bytes of memory that a side fills in a second, at least */
 unsigned int link_patience_s(const struct perf_link *l);
 int link_stuck(struct perf_link *l);
+int link_over(void);
 
 /*
  * Every loop that polls calls link_idle() after each poll that found nothing: it returns -1, with
@@ -257,6 +267,8 @@ struct perf_lane {
 
 #define PERF_MAX_EPS 1024u
 #define PERF_MAX_THREADS 64u
+#define PERF_MAX_SIZE (UINT64_C(1) << 30)
+#define PERF_MAX_WINDOW 1024u
 
 /* datperf_ctl.c: the session */
 struct perf_session {
@@ -267,6 +279,11 @@ struct perf_session {
 	struct sockaddr_storage address;	/* of the server; client only */
 	uint64_t ctl_sent;
 	uint64_t ctl_received;
+	unsigned int deadline_s;		/* of a session; server only */
+	unsigned int strangers;			/* clients in a row that started no test */
+	bool stay;				/* a client that starts no test is not the last one */
+	bool met;				/* a test has begun; server only */
+	bool measuring;				/* the client does a phase; server only */
 	struct perf_lane lane[PERF_MAX_THREADS];	/* spec.threads of them */
 };
 
@@ -353,6 +370,8 @@ struct perf_options {
 	bool vipl;			/* --api vipl */
 	DAT_CONN_QUAL conn_qual;
 	unsigned int timeout_s;
+	uint64_t limit;			/* bytes of memory that a server gives a test */
+	unsigned int deadline_s;	/* of a session of a server */
 	int cpu[2];			/* the client's and the server's; -1: not pinned */
 	bool one_cpu;			/* client and server have to share one */
 	int cpus;			/* that this process may use */

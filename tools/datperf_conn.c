@@ -13,6 +13,7 @@
 #include <endian.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -254,6 +255,16 @@ static const char *accept_remedy(void)
 	return "see what the client says; it gave up";
 }
 
+/* Keeps where a client comes from: the request is gone once it is accepted. */
+static void take_address(struct perf_link *l, const struct sockaddr *address)
+{
+	memset(&l->address, 0, sizeof(l->address));
+	if (address == NULL)
+		return;
+	memcpy(&l->address, address, address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+								      sizeof(struct sockaddr_in));
+}
+
 /* Takes the next request of a datperf for this kind of link and turns all others away. */
 int link_accept(struct perf_link *l, enum link_kind kind)
 {
@@ -266,7 +277,11 @@ int link_accept(struct perf_link *l, enum link_kind kind)
 	for (;;) {
 		if (link_await_cr(l->ia, l->watch, &cr, &param) != 0)
 			return -1;
-		if (hello_take(l, kind, param.private_data, param.private_data_size))
+		if (kind == LINK_CONTROL)
+			take_address(l, param.remote_ia_address_ptr);
+		if ((kind != LINK_CONTROL ||
+		     guest_welcome((const struct sockaddr *)&l->address)) &&
+		    hello_take(l, kind, param.private_data, param.private_data_size))
 			break;
 		dat_cr_reject(cr);
 	}
@@ -365,11 +380,9 @@ static int look_at(struct perf_link *l)
 }
 
 /* Memory has to be filled, moved and compared before there is news: more time for more of it. */
-#define SLOWEST_BYTES_PER_S (32u << 20)
-
 unsigned int link_patience_s(const struct perf_link *l)
 {
-	return l->ia->timeout_s + (unsigned int)(l->ia->memory / SLOWEST_BYTES_PER_S);
+	return l->ia->timeout_s + (unsigned int)(l->ia->memory / PERF_SLOWEST);
 }
 
 /* Nothing has moved for that long. Always -1. */
@@ -379,6 +392,14 @@ int link_stuck(struct perf_link *l)
 		  "--timeout", link_patience_s(l));
 	/* relaxed: read when the threads have been joined */
 	atomic_store_explicit(&l->ia->stuck, true, memory_order_relaxed);
+	return -1;
+}
+
+/* The session has lasted as long as the server lets it. Always -1. */
+int link_over(void)
+{
+	cli_error("the session has lasted as long as --deadline lets it; start the server with a "
+		  "longer one");
 	return -1;
 }
 
@@ -409,6 +430,8 @@ int link_look(struct perf_link *l, struct perf_idle *idle)
 		return -1;
 
 	now = perf_now_ns();
+	if (l->ia->until_ns > 0 && now >= l->ia->until_ns)
+		return link_over();
 	if (idle->since_ns == 0)
 		idle->since_ns = now;
 	if (now - idle->since_ns < (uint64_t)link_patience_s(l) * 1000000000u)

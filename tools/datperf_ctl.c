@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include <endian.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,23 +82,63 @@ static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
 	return link_drain(&s->ctl);
 }
 
-/* Sleeps until the other side says something. The client gives up after the time-out; the server
- * may wait long, as the client may measure long, and hears of its end as a flushed receive. */
-static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
+#define SLICE_S 1000u	/* of a sleep: DAT_TIMEOUT holds little more than an hour */
+
+/*
+ * How long the other side may say nothing. While the client measures, the server gives it the rest
+ * of the session, because some tests need nothing of the server. Before a test the client fills as
+ * much memory as the server allows.
+ */
+static uint64_t ctl_patience_ns(const struct perf_session *s)
 {
-	unsigned int patience_s = link_patience_s(&s->ctl);
-	DAT_TIMEOUT timeout = s->ia.server ? DAT_TIMEOUT_INFINITE :
-			      (patience_s < 4000 ? patience_s : 4000) * 1000000u;
-	uint64_t wire[sizeof(*msg) / sizeof(uint64_t)], *to = (uint64_t *)msg;
+	uint64_t now = perf_now_ns(), patience_s = link_patience_s(&s->ctl);
+	uint64_t rest_ns = s->ia.until_ns > now ? s->ia.until_ns - now : 0;
+
+	if (s->ia.server && !s->measuring)
+		patience_s = s->ia.timeout_s + s->ia.limit / PERF_SLOWEST;
+	if (s->ia.server && (s->measuring || rest_ns < patience_s * 1000000000u))
+		return rest_ns;
+	return patience_s * 1000000000u;
+}
+
+static DAT_RETURN ctl_wait(const struct perf_session *s, DAT_EVENT *event)
+{
+	uint64_t until = perf_now_ns() + ctl_patience_ns(s), now, left_us;
 	DAT_COUNT more;
-	DAT_EVENT event;
 	DAT_RETURN ret;
 
 	do {
-		ret = dat_evd_wait(s->ctl.recv_evd, timeout, 1, &event, &more);
-	} while (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL);
-	if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED)
+		now = perf_now_ns();
+		left_us = now < until ? (until - now) / 1000 : 0;
+		if (left_us > SLICE_S * UINT64_C(1000000))
+			left_us = SLICE_S * UINT64_C(1000000);
+		ret = dat_evd_wait(s->ctl.recv_evd, (DAT_TIMEOUT)left_us, 1, event, &more);
+	} while (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL ||
+		 (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED && perf_now_ns() < until));
+	return ret;
+}
+
+/* The other side has said nothing for too long. Always -1. */
+static int ctl_silent(struct perf_session *s)
+{
+	if (!s->ia.server)
 		return link_stuck(&s->ctl);
+	if (perf_now_ns() >= s->ia.until_ns)
+		return link_over();
+	cli_error("the client asks for nothing; its place is given to the next one");
+	return -1;
+}
+
+/* Sleeps until the other side says something, and no longer than ctl_patience_ns() says. The server
+ * hears of the client's end as a flushed receive. */
+static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
+{
+	uint64_t wire[sizeof(*msg) / sizeof(uint64_t)], *to = (uint64_t *)msg;
+	DAT_EVENT event;
+	DAT_RETURN ret = ctl_wait(s, &event);
+
+	if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED)
+		return ctl_silent(s);
 	if (ret != DAT_SUCCESS) {
 		cli_dat_error(ret, NULL, "waiting for the peer's answer");
 		return -1;
@@ -143,12 +184,19 @@ static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool 
 /* A question whose only good answer is yes. */
 static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
 {
+	uint64_t limit;
 	bool yes;
 
-	if (ctl_ask(s, question, &yes, NULL) != 0)
+	if (ctl_ask(s, question, &yes, &limit) != 0)
 		return -1;
 	if (yes)
 		return 0;
+	if (question->op == CTL_TEST && limit > 0) {
+		cli_error("the server gives a test %" PRIu64 " bytes of memory, and this one needs "
+			  "%" PRIu64 "; give a smaller --size, --window or --eps, or start the "
+			  "server with a larger --limit", limit, perf_need(&s->spec));
+		return -1;
+	}
 	cli_error("the peer could not take part in the test; see what it said");
 	return -1;
 }
@@ -204,7 +252,7 @@ static int data_create(struct perf_session *s)
 		return -1;
 	}
 	perf_ia_share_cpus(&s->ia, s->spec.threads);
-	s->ia.memory = s->spec.eps * region_length(size, shape.slots);
+	s->ia.memory = perf_need(&s->spec);
 	lanes_lay_out(s);
 	return data_create_links(s, &shape);
 }
@@ -223,8 +271,10 @@ void session_free(struct perf_session *s)
 {
 	data_destroy(s);
 	link_destroy(&s->ctl);
-	for (uint32_t i = 0; i < PERF_MAX_THREADS; i++)
+	for (uint32_t i = 0; i < PERF_MAX_THREADS; i++) {
 		free(s->lane[i].hist);
+		s->lane[i].hist = NULL;
+	}
 }
 
 static bool sends(const struct perf_session *s)
@@ -304,7 +354,8 @@ static bool phase_verify(const struct perf_session *s, const struct perf_phase *
 
 static bool spec_known(const struct ctl_msg *msg)
 {
-	return msg->arg[0] < PERF_TESTS && msg->arg[1] <= SIZE_MAX / 256 && msg->arg[2] <= 4096 &&
+	return msg->arg[0] < PERF_TESTS && msg->arg[1] <= PERF_MAX_SIZE &&
+	       msg->arg[2] <= PERF_MAX_WINDOW &&
 	       msg->arg[4] >= 1 && msg->arg[4] <= PERF_MAX_EPS && msg->arg[5] >= 1 &&
 	       msg->arg[5] <= PERF_MAX_THREADS && msg->arg[5] <= msg->arg[4] &&
 	       msg->arg[6] < 2 * PERF_MEMORIES;
@@ -325,9 +376,16 @@ static int serve_test(struct perf_session *s, const struct ctl_msg *msg)
 	s->spec.threads = (uint32_t)msg->arg[5];
 	s->spec.both = msg->arg[6] & 1 && perf_methods[s->spec.test].both != NULL;
 	s->spec.memory = (enum perf_memory)(msg->arg[6] >> 1);
+	if (perf_need(&s->spec) > s->ia.limit) {
+		cli_error("a client asks for %" PRIu64 " bytes of memory and is refused: --limit "
+			  "gives a test %" PRIu64, perf_need(&s->spec), s->ia.limit);
+		return ctl_answer(s, false, s->ia.limit);
+	}
 	if (perf_ia_fits(&s->ia, &s->spec) != 0 || data_create(s) != 0 ||
 	    ctl_answer(s, true, 0) != 0)
 		return -1;
+	s->met = true;
+	cli_quiet(false);
 	for (uint32_t k = 0; s->spec.test != PERF_CONNECT_RATE && k < s->spec.eps; k++)
 		if (link_accept(&s->data[k], LINK_DATA) != 0)
 			return -1;
@@ -341,6 +399,7 @@ static int serve_run(struct perf_session *s, struct perf_phase *phase, const str
 	phase->generation = msg->arg[1];
 	phase->check = msg->arg[2] != 0;
 	phase_prepare(s, phase);
+	s->measuring = true;
 	return ctl_answer(s, true, 0) == 0 ? phase_run(s, phase) : -1;
 }
 
@@ -348,6 +407,7 @@ static int serve_check(struct perf_session *s, const struct perf_phase *phase)
 {
 	bool right = phase_verify(s, phase);
 
+	s->measuring = false;
 	lanes_end(s);
 	return ctl_answer(s, right, phase->to_ns - phase->from_ns);
 }
@@ -366,12 +426,13 @@ static int serve_end(struct perf_session *s)
 		if (link_await_event(l, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event) != 0)
 			return -1;
 	}
+	s->measuring = false;
 	data_destroy(s);
 	return ctl_answer(s, true, 0);
 }
 
 /* Serves one client until it says BYE. */
-int session_serve(struct perf_session *s)
+static int serve_client(struct perf_session *s)
 {
 	struct perf_phase phase;
 	struct ctl_msg msg;
@@ -379,8 +440,14 @@ int session_serve(struct perf_session *s)
 	int status = 0;
 
 	memset(&phase, 0, sizeof(phase));
-	if (ctl_create(s) != 0 || link_accept(&s->ctl, LINK_CONTROL) != 0)
+	if (ctl_create(s) != 0)
 		return -1;
+	if (link_accept(&s->ctl, LINK_CONTROL) != 0) {
+		/* A client that never confirmed has no access to memory. relaxed: no other threads */
+		atomic_store_explicit(&s->ia.stuck, false, memory_order_relaxed);
+		return -1;
+	}
+	s->ia.until_ns = perf_now_ns() + s->deadline_s * UINT64_C(1000000000);
 	while (status == 0) {
 		if (ctl_hear(s, &msg) != 0)
 			return -1;
@@ -398,9 +465,40 @@ int session_serve(struct perf_session *s)
 			status = ctl_answer(s, false, 0);
 	}
 	s->ctl.connected = false;	/* from here on its end is expected */
-	if (status != 0)
+	if (status != 0 || (s->stay && !s->met))
 		return -1;
 	return link_await_event(&s->ctl, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
+}
+
+#define STRANGERS_TOLD 8u
+
+/* Makes room for another client after one that started no test. */
+static void session_forget(struct perf_session *s)
+{
+	guest_wasted((const struct sockaddr *)&s->ctl.address);
+	session_free(s);
+	s->ctl_sent = s->ctl_received = 0;
+	s->ia.until_ns = 0;
+	/* relaxed: there are no other threads now */
+	atomic_store_explicit(&s->ia.failed, false, memory_order_relaxed);
+	if (++s->strangers == STRANGERS_TOLD) {
+		cli_error("%u clients in a row have started no test; nothing is said of further "
+			  "ones", STRANGERS_TOLD);
+		cli_quiet(true);
+	}
+}
+
+/* Serves one client; one that starts no test does not count, if the server is to stay for others. */
+int session_serve(struct perf_session *s)
+{
+	int status = serve_client(s);
+
+	while (s->stay && !s->met && s->ctl.ep != DAT_HANDLE_NULL &&
+	       !atomic_load_explicit(&s->ia.stuck, memory_order_relaxed)) {	/* no other threads */
+		session_forget(s);
+		status = serve_client(s);
+	}
+	return status;
 }
 
 /* The client */

@@ -143,6 +143,12 @@ int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec)
 	return -1;
 }
 
+/* The registered memory of a test, in bytes, on each of its two sides. */
+uint64_t perf_need(const struct perf_spec *spec)
+{
+	return spec->eps * region_length(spec->size > 0 ? spec->size : 1, session_slots(spec));
+}
+
 /* What may be filled without pushing others out: half of what the kernel could hand out. */
 static uint64_t memory_limit(void)
 {
@@ -170,7 +176,7 @@ static uint64_t memory_limit(void)
 int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
 		  const char *option)
 {
-	uint64_t need = processes * spec->eps * region_length(spec->size, session_slots(spec));
+	uint64_t need = processes * perf_need(spec);
 	uint64_t have = memory_limit(), limit;
 	const char *name;
 

@@ -18,8 +18,10 @@
 #define DEFAULT_QUAL 19750
 #define DEFAULT_TIMEOUT_S 20
 #define MAX_ITERS 100000000
-#define MAX_SIZE (UINT64_C(1) << 30)
-#define MAX_WINDOW 1024
+#define DEFAULT_LIMIT (UINT64_C(1) << 30)
+#define MAX_LIMIT (UINT64_C(1) << 40)
+#define DEFAULT_DEADLINE_S 14400
+#define MAX_DEADLINE_S 604800
 
 static const char help_text[] =
 	"Usage: datperf --ia NAME [OPTION...]                      both ends on this host\n"
@@ -62,6 +64,8 @@ static const char help_text[] =
 	"  --server           serve one client, which chooses the tests\n"
 	"  --connect ADDRESS  be the client of the server on that host\n"
 	"  --qual N           the connection qualifier of the server (default 19750)\n"
+	"  --limit BYTES      with --server: the memory that a test may take (default 1g)\n"
+	"  --deadline S       with --server: end a session that lasts S seconds (default 14400)\n"
 	"  --timeout S        give up when nothing moves for S seconds (default 20)\n"
 	"  --help, --version\n"
 	"\n"
@@ -82,7 +86,7 @@ enum option_id {
 	OPT_IA = 256, OPT_TEST, OPT_SIZE, OPT_SWEEP, OPT_WINDOW, OPT_ITERS, OPT_DURATION,
 	OPT_WARMUP, OPT_WAIT, OPT_CPUS, OPT_HISTOGRAM, OPT_JSON, OPT_CSV, OPT_PLOT, OPT_SERVER,
 	OPT_CONNECT, OPT_QUAL, OPT_TIMEOUT, OPT_API, OPT_EPS, OPT_THREADS, OPT_BOTH, OPT_VERIFY,
-	OPT_MEMORY, OPT_HELP, OPT_VERSION
+	OPT_MEMORY, OPT_LIMIT, OPT_DEADLINE, OPT_HELP, OPT_VERSION
 };
 
 static const struct option options[] = {
@@ -110,6 +114,8 @@ static const struct option options[] = {
 	{ "bidirectional", no_argument, NULL, OPT_BOTH },
 	{ "verify", no_argument, NULL, OPT_VERIFY },
 	{ "memory", required_argument, NULL, OPT_MEMORY },
+	{ "limit", required_argument, NULL, OPT_LIMIT },
+	{ "deadline", required_argument, NULL, OPT_DEADLINE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -160,7 +166,7 @@ static int parse_sweep(const char *text, struct perf_options *opt)
 	opt->sweep_max = UINT64_C(4) << 20;
 	if (text == NULL)
 		return CLI_OK;
-	if (!parse_pair(text, ':', 1, MAX_SIZE, &opt->sweep_min, &opt->sweep_max))
+	if (!parse_pair(text, ':', 1, PERF_MAX_SIZE, &opt->sweep_min, &opt->sweep_max))
 		return cli_usage("--sweep: '%s' is not MIN:MAX, as in --sweep=8:1m", text);
 	if (opt->sweep_min > opt->sweep_max)
 		return cli_usage("--sweep: '%s' begins above its end", text);
@@ -283,11 +289,11 @@ static int parse_option(int id, const char *text, struct perf_options *opt)
 	case OPT_TEST:
 		return parse_test(text, opt);
 	case OPT_SIZE:
-		return parse_number("--size", text, 1, MAX_SIZE, &opt->spec.size);
+		return parse_number("--size", text, 1, PERF_MAX_SIZE, &opt->spec.size);
 	case OPT_SWEEP:
 		return parse_sweep(text, opt);
 	case OPT_WINDOW:
-		return parse_u32("--window", text, 1, MAX_WINDOW, &opt->spec.window);
+		return parse_u32("--window", text, 1, PERF_MAX_WINDOW, &opt->spec.window);
 	case OPT_ITERS:
 		return parse_u32("--iters", text, 1, MAX_ITERS, &opt->spec.iters);
 	case OPT_DURATION:
@@ -307,6 +313,10 @@ static int parse_option(int id, const char *text, struct perf_options *opt)
 		return parse_u32("--threads", text, 1, PERF_MAX_THREADS, &opt->spec.threads);
 	case OPT_MEMORY:
 		return parse_memory(text, opt);
+	case OPT_LIMIT:
+		return parse_number("--limit", text, 1, MAX_LIMIT, &opt->limit);
+	case OPT_DEADLINE:
+		return parse_u32("--deadline", text, 1, MAX_DEADLINE_S, &opt->deadline_s);
 	case OPT_CONNECT:
 		opt->connect = text;
 		return CLI_OK;
@@ -334,7 +344,10 @@ static int check_ends(const struct perf_options *opt)
 		return cli_usage("--server and --connect are the two ends; give one of them");
 	if (opt->server && (measures(opt) || opt->form != PERF_TABLE || opt->plot != NULL))
 		return cli_usage("--server: the client chooses what to measure and shows it; give "
-				 "it all but --ia, --cpus, --qual and --timeout");
+				 "it all but --ia, --cpus, --qual, --timeout, --limit and --deadline");
+	if (!opt->server && (opt->limit > 0 || opt->deadline_s > 0))
+		return cli_usage("%s goes with --server: it bounds what a client may ask for",
+				 opt->limit > 0 ? "--limit" : "--deadline");
 	if (pair && opt->cpu[0] >= 0 && opt->cpu[1] < 0)
 		return cli_usage("--cpus: give two, one for each process: --cpus A,B");
 	if (!pair && opt->cpu[1] >= 0)
@@ -476,5 +489,9 @@ int options_read(int argc, char **argv, struct perf_options *opt)
 		status = check_options(opt);
 	if (opt->conn_qual == 0)
 		opt->conn_qual = DEFAULT_QUAL;
+	if (opt->limit == 0)
+		opt->limit = DEFAULT_LIMIT;
+	if (opt->deadline_s == 0)
+		opt->deadline_s = DEFAULT_DEADLINE_S;
 	return status == CLI_OK ? proc_pick_cpus(opt) : status;
 }

@@ -139,6 +139,9 @@ static int serve(const struct perf_options *opt, int parent_fd)
 	int status;
 
 	memset(&s, 0, sizeof(s));
+	s.stay = parent_fd < 0;
+	s.deadline_s = opt->deadline_s;
+	s.ia.limit = opt->limit;
 	status = perf_ia_open(&s.ia, opt);
 	if (status == 0)
 		status = perf_ia_listen(&s.ia, parent_fd < 0 ? opt->conn_qual : 0);

@@ -58,6 +58,7 @@ datperf_SOURCES = \
 	tools/datperf_conn.c \
 	tools/datperf_ctl.c \
 	tools/datperf_data.c \
+	tools/datperf_guest.c \
 	tools/datperf_hist.c \
 	tools/datperf_ia.c \
 	tools/datperf_lane.c \

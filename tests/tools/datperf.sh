@@ -21,7 +21,7 @@ help_names_every_option_and_test()
 	local word
 	run ./datperf --help
 	for word in --ia --api --test --size --sweep --window --iters --duration --warmup --wait --cpus --histogram --json \
-		--csv --plot --server --connect --qual --timeout --eps --threads --bidirectional --verify --memory --help \
+		--csv --plot --server --connect --qual --timeout --limit --deadline --eps --threads --bidirectional --verify --memory --help \
 		--version send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
 		prints "(^|[^a-z-])$word([^a-z-]|\$)"
 	done
@@ -55,7 +55,7 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		'--ia soft0 --eps 0' '--ia soft0 --eps 1025' '--ia soft0 --threads 65' '--ia soft0 --eps 2 --threads 3' \
 		'--ia soft0 --test connect-rate --eps 2' '--ia soft0 --test connect-rate --threads 2' \
 		'--ia soft0 --test send-lat --bidirectional' '--ia soft0 --memory nonsense' '--ia soft0 --server --eps 2' \
-		'--ia soft0 --server --verify' '--ia soft0 --api vipl --eps 2' '--ia soft0 --api vipl --verify' \
+		'--ia soft0 --server --verify' '--ia soft0 --limit 1m' '--ia soft0 --connect 127.0.0.1 --deadline 5' '--ia soft0 --api vipl --eps 2' '--ia soft0 --api vipl --verify' \
 		'--ia soft0 --api vipl --server' '--ia soft0 --api vipl --test read-lat' '--ia soft0 --api vipl --window 2' \
 		'--ia soft0 --json --csv' '--ia soft0 --csv --json' '--ia soft0 --histogram --csv --test send-lat'; do
 		# shellcheck disable=SC2086 # a list of arguments

@@ -9,6 +9,7 @@ TOOLS_TESTS = \
 	tests/tools/datctl_filter.sh \
 	tests/tools/datctl_ping.sh \
 	tests/tools/datperf.sh \
+	tests/tools/datperf_server.sh \
 	tests/tools/exchange.sh \
 	tests/tools/log.sh \
 	tests/tools/misconfigured.sh \
@@ -17,4 +18,8 @@ TESTS += $(TOOLS_TESTS)
 EXTRA_DIST += $(TOOLS_TESTS) tests/tools/tap.sh
 $(TOOLS_TESTS:.sh=.log): datctl$(EXEEXT) datperf$(EXEEXT) examples/exchange$(EXEEXT)
 tests/tools/log.log: tests/unit/registry_probe$(EXEEXT) tests/api/srq_test$(EXEEXT)
+check_PROGRAMS += tests/tools/rogue
+tests_tools_rogue_SOURCES = tests/tools/rogue.c
+tests_tools_rogue_LDADD = libdat.la
+tests/tools/datperf_server.log: tests/tools/rogue$(EXEEXT)
 tests/tools/bench.log: bench/bare$(EXEEXT)

@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# datperf --server and clients that are no datperf: what they ask for is bounded, and they cannot keep others out.
+# shellcheck source-path=SCRIPTDIR
+. "${top_srcdir:-.}/tests/tools/tap.sh"
+
+# start_server OPTION...: in the background; sets server, address and qual once it listens
+start_server()
+{
+	local line='' tries=0
+	rm -f "$dir/server"
+	: >"$dir/server"
+	timeout -k 5 "${CHECK_WATCHDOG:-120}" ./datperf --ia soft0 --server --qual $((200000 + $$)) "$@" >"$dir/server.out" \
+		2>"$dir/server" </dev/null &
+	server=$!
+	while ! grep -q listens "$dir/server" && [ $tries -lt 300 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	line=$(head -n 1 "$dir/server")
+	address=$(sed -n 's/.*--connect \([^ ]*\) .*/\1/p' <<<"$line")
+	qual=$(sed -n 's/.*--qual \([0-9]*\).*/\1/p' <<<"$line")
+	[ -n "$address" ] && [ -n "$qual" ] || fails "the server says: $line"
+}
+
+# served OPTION...: an honest client is served, and the server ends well after it
+served()
+{
+	run ./datperf --ia soft0 --timeout 60 --connect "$address" --qual "$qual" --json --test send-lat --iters 20 "$@"
+	exits_with 0
+	prints '"verified": true'
+	wait "$server"
+	status=$?
+	exits_with 0
+}
+
+server_says()
+{
+	grep -qE -- "$1" "$dir/server" || fails "the server says no '$1': $(cat "$dir/server")"
+}
+
+# The words of a control message: 1 is TEST; then test, size, window, wait, endpoints, threads, memory
+rogue() { run tests/tools/rogue "$address" "$qual" "$@"; }
+
+sizes_are_bounded_by_the_limit_of_the_server()
+{
+	start_server --timeout 30
+	rogue 1 0 1073741824 1 0 64 1 0	# 128 GiB
+	exits_with 0
+	prints '^7 1073741824 '
+	server_says 'asks for 13[0-9]* bytes of memory and is refused: --limit gives a test 1073741824$'
+	rogue 1 0 100000000000000 1 0 1 1 0
+	exits_with 0
+	prints '^ended'
+	rogue 1 3 4096 4096 0 1 1 0
+	exits_with 0
+	prints '^ended'
+	served
+}
+
+the_limit_is_an_option_and_the_client_says_what_to_do()
+{
+	start_server --timeout 30 --limit 2m
+	run ./datperf --ia soft0 --connect "$address" --qual "$qual" --json --test send-lat --size 4m --iters 5
+	exits_with 1
+	says 'the server gives a test 2097152 bytes of memory, and this one needs 83[0-9]+; give a smaller --size'
+	served --size 64k
+}
+
+a_client_that_says_nothing_loses_its_place()
+{
+	start_server --timeout 2 --limit 1m
+	rogue
+	exits_with 0
+	prints '^ended'
+	server_says 'the client asks for nothing; its place is given to the next one$'
+	served
+}
+
+a_client_that_says_good_bye_or_nonsense_is_not_the_one_that_is_served()
+{
+	start_server --timeout 10
+	rogue 5
+	rogue 77 1 2 3
+	prints '^7 0 '
+	served
+}
+
+clients_that_start_no_test_are_turned_away_at_the_fifth_time()
+{
+	local i
+	start_server --timeout 30
+	for i in 1 2 3 4; do
+		rogue 1 99
+		prints '^ended'
+	done
+	rogue 1 99
+	prints '^turned away'
+	[ "$(wc -l <"$dir/server")" -lt 14 ] || fails "the server says too much: $(wc -l <"$dir/server") lines"
+	kill "$server"
+	wait "$server" || return 0
+}
+
+a_session_has_a_deadline()
+{
+	start_server --timeout 30 --deadline 2
+	run ./datperf --ia soft0 --connect "$address" --qual "$qual" --json --test send-lat --duration 20
+	exits_with 1
+	wait "$server"
+	status=$?
+	exits_with 1
+	server_says 'the session has lasted as long as --deadline lets it'
+}
+
+tests sizes_are_bounded_by_the_limit_of_the_server the_limit_is_an_option_and_the_client_says_what_to_do \
+	a_client_that_says_nothing_loses_its_place a_client_that_says_good_bye_or_nonsense_is_not_the_one_that_is_served \
+	clients_that_start_no_test_are_turned_away_at_the_fifth_time a_session_has_a_deadline

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A client of datperf --server that misbehaves: rogue ADDRESS QUAL WORD...
+ *
+ * It connects over soft0 as datperf does and sends one control message of these words, of which at
+ * most eight are given; without any it says nothing. Then it waits until the server ends the
+ * connection, or answers, and prints which: "ended", or the words of the answer.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dat/udat.h>
+
+#define WORDS 8
+#define PATIENCE_US 100000000u
+
+static struct {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE conn_evd, recv_evd, request_evd;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_CONTEXT context;
+	uint64_t mem[2 * WORDS];	/* what is sent, then what is received */
+} rogue;
+
+static void must(DAT_RETURN ret, const char *call)
+{
+	if (ret == DAT_SUCCESS)
+		return;
+	fprintf(stderr, "rogue: %s: 0x%08x\n", call, ret);
+	exit(1);
+}
+
+#define MUST(call) must((call), #call)
+
+static void prepare(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_REGION_DESCRIPTION region = { .for_va = rogue.mem };
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_CONTEXT rmr;
+	DAT_PZ_HANDLE pz;
+	DAT_VADDR address;
+	DAT_VLEN length;
+	char name[] = "soft0";
+
+	MUST(dat_ia_open(name, 8, &async, &rogue.ia));
+	MUST(dat_pz_create(rogue.ia, &pz));
+	MUST(dat_evd_create(rogue.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
+			    &rogue.conn_evd));
+	MUST(dat_evd_create(rogue.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &rogue.recv_evd));
+	MUST(dat_evd_create(rogue.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &rogue.request_evd));
+	MUST(dat_ep_create(rogue.ia, pz, rogue.recv_evd, rogue.request_evd, rogue.conn_evd, NULL,
+			   &rogue.ep));
+	MUST(dat_lmr_create(rogue.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(rogue.mem), pz,
+			    DAT_MEM_PRIV_ALL_FLAG, &lmr, &rogue.context, &rmr, &length, &address));
+}
+
+static void post(DAT_RETURN (*how)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				   DAT_COMPLETION_FLAGS), const uint64_t *at)
+{
+	DAT_LMR_TRIPLET iov = { .lmr_context = rogue.context,
+				.virtual_address = (DAT_VADDR)(uintptr_t)at,
+				.segment_length = WORDS * sizeof(*at) };
+	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
+
+	must(how(rogue.ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG), "post");
+}
+
+static DAT_RETURN post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	return dat_ep_post_recv(ep, n, iov, cookie, flags);
+}
+
+static DAT_RETURN post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	return dat_ep_post_send(ep, n, iov, cookie, flags);
+}
+
+/* The private data of a control connection of datperf. */
+static void join(const char *host, DAT_CONN_QUAL qual)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	uint32_t hello[8] = { htobe32(0x64707266), htobe32(3u << 16 | 1) };
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	if (inet_pton(AF_INET, host, &address.sin_addr) != 1)
+		exit(2);
+	MUST(dat_ep_connect(rogue.ep, (DAT_IA_ADDRESS_PTR)&address, qual, PATIENCE_US,
+			    sizeof(hello), hello, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	MUST(dat_evd_wait(rogue.conn_evd, PATIENCE_US, 1, &event, &more));
+	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		return;
+	puts("turned away");
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	if (argc < 3 || argc > 3 + WORDS)
+		return 2;
+	prepare();
+	post(post_recv, rogue.mem + WORDS);
+	join(argv[1], strtoull(argv[2], NULL, 0));
+	for (int i = 3; i < argc; i++)
+		rogue.mem[i - 3] = htobe64(strtoull(argv[i], NULL, 0));
+	if (argc > 3)
+		post(post_send, rogue.mem);
+	MUST(dat_evd_wait(rogue.recv_evd, PATIENCE_US, 1, &event, &more));
+	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS) {
+		puts("ended");
+	} else {
+		for (int i = 0; i < WORDS; i++)
+			printf("%llu ", (unsigned long long)be64toh(rogue.mem[WORDS + i]));
+		puts("");
+	}
+	dat_ia_close(rogue.ia, DAT_CLOSE_ABRUPT_FLAG);
+	return 0;
+}

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,15 +38,16 @@ uint64_t region_length(uint64_t size, uint32_t slots)
 }
 
 /*
- * Pages of a file that has no name. It stays open: an adapter may find it by its descriptor, and
- * have it mapped by the peer.
+ * Pages of a file that has no name, and cannot lose them. It stays open: an adapter may find it by its
+ * descriptor, and have it mapped by the peer.
  */
 static void *map_memfd(int *fd, size_t length)
 {
 	void *base = MAP_FAILED;
 
-	*fd = memfd_create("datperf", MFD_CLOEXEC);
-	if (*fd >= 0 && ftruncate(*fd, (off_t)length) == 0)
+	*fd = memfd_create("datperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd >= 0 && ftruncate(*fd, (off_t)length) == 0 &&
+	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
 		base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (base != MAP_FAILED)
 		return base;

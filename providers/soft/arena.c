@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The arena: the memory of an IA that its peers map. One sealed memfd that grows and never shrinks,
- * so that a mapping once made stays good; untouched pages cost nothing. Pieces are powers of two;
- * small ones are cut from an extent, large ones are an extent of their own.
+ * The arena: the memory of an IA that its peers map. One memfd that has its whole length from the beginning, and is
+ * sealed against any other, and against more seals: so a mapping once made stays good, whoever has the descriptor, and
+ * there is no growing that could fail halfway. Untouched pages cost nothing. Pieces are powers of two; small ones are
+ * cut from an extent, large ones are an extent of their own.
  */
 #define _GNU_SOURCE
 #include "arena.h"
+#include "complain.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#define ARENA_ROOM   (1ull << 40) /* of addresses in the file, not of memory */
 #define ARENA_EXTENT (2u << 20) /* what small pieces are cut from */
 #define ARENA_MIN    256u
 #define ARENA_PAGE   4096u
@@ -28,6 +33,26 @@ struct soft_block {
 	struct soft_block *next;
 	struct soft_mem mem;
 };
+
+bool soft_file_stays(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct statfs fs;
+
+	/* huge pages that are not reserved may not be there; and only a memfd of ordinary pages is of this kind and sealed */
+	return seals >= 0 && (seals & F_SEAL_SHRINK) && fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+/* Past the limit of a file's length the kernel would send SIGXFSZ, which ends the program. */
+static uint64_t arena_room(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+	    limit.rlim_cur >= ARENA_ROOM)
+		return ARENA_ROOM;
+	return limit.rlim_cur & ~(uint64_t)(ARENA_PAGE - 1);
+}
 
 enum datp_err soft_arena_new(struct soft_arena **out)
 {
@@ -45,8 +70,14 @@ enum datp_err soft_arena_new(struct soft_arena **out)
 		free(arena);
 		return DATP_ERR_DEVICE;
 	}
-	/* a peer that maps a page must never lose it under its feet */
-	if (fcntl(arena->fd, F_ADD_SEALS, F_SEAL_SHRINK) < 0) {
+	arena->room = arena_room();
+	/*
+	 * A peer that maps a page must never lose it under its feet; and what a peer did to the length, or the
+	 * seals, would be done to all others
+	 */
+	if (ftruncate(arena->fd, (off_t)arena->room) < 0 ||
+	    fcntl(arena->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+		datp_log(1, "soft: no shared memory: %s", strerror(errno));
 		close(arena->fd);
 		free(arena);
 		return DATP_ERR_DEVICE;
@@ -126,19 +157,7 @@ void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref, uint64
 	return addr;
 }
 
-/* Past the limit of a file's length the kernel would send SIGXFSZ, which ends the program. */
-static bool arena_may_grow(uint64_t size)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
-	    size <= limit.rlim_cur)
-		return true;
-	errno = EFBIG;
-	return false;
-}
-
-/* Grows the file by one extent and maps it. */
+/* Maps the next extent of the file. */
 static void *arena_extend(struct soft_arena *arena, uint64_t len, struct soft_ref *ref)
 {
 	struct soft_extent *extent = malloc(sizeof *extent);
@@ -146,9 +165,10 @@ static void *arena_extend(struct soft_arena *arena, uint64_t len, struct soft_re
 
 	if (!extent)
 		return NULL;
-	if (!arena_may_grow(arena->size + len) ||
-	    ftruncate(arena->fd, (off_t)(arena->size + len)) < 0)
+	if (len > arena->room - arena->size) {
+		errno = EFBIG;
 		goto free_extent;
+	}
 	addr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena->fd,
 		    (off_t)arena->size);
 	if (addr == MAP_FAILED)
@@ -196,6 +216,7 @@ enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t
 {
 	struct soft_arena *arena = ia->arena;
 	unsigned int class = arena_class(size < ARENA_MIN ? ARENA_MIN : size);
+	static struct soft_complaint none;
 	struct soft_block *block;
 	bool ok = true;
 
@@ -214,9 +235,11 @@ enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t
 	datp_unlock(&ia->arena->lock);
 	free(block);
 	if (!ok) {
-		datp_log(1, "soft: cannot get %llu bytes of shared memory: %s; raise the limit of %s",
-			 (unsigned long long)size, strerror(errno),
-			 errno == EFBIG ? "a file's length (ulimit -f)" : "memory (ulimit -v)");
+		soft_complain(&none, 1,
+			      "soft: cannot get %llu bytes of shared memory: %s; raise the limit of %s",
+			      (unsigned long long)size, strerror(errno),
+			      errno == EFBIG ? "a file's length (ulimit -f), and start the program again" :
+					       "memory (ulimit -v)");
 		return DATP_ERR_MEMORY;
 	}
 	if (mem->used_before && kind == SOFT_KIND_OTHER) {

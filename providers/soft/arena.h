@@ -5,6 +5,11 @@
 
 #include "soft.h"
 
+/*
+ * Whether pages of a file stay where they are, whatever whoever else has it does: memory that is sealed against
+ * shrinking, of ordinary pages. Only such a file of another process may be mapped.
+ */
+bool soft_file_stays(int fd);
 enum datp_err soft_arena_new(struct soft_arena **arena);
 void soft_arena_put(struct soft_arena *arena); /* the last one unmaps it */
 /* The place, of at least that size; NULL: there is none. */

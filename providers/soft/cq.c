@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "cq.h"
 #include "arena.h"
+#include "peer.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <string.h>
@@ -249,21 +250,13 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	return true;
 }
 
-bool soft_doorbell_ring(int doorbell)
-{
-	uint64_t one = 1;
-
-	/* EAGAIN would mean that the counter is full, and the owner sure to be awake */
-	return write(doorbell, &one, sizeof one) >= 0 || errno == EAGAIN;
-}
-
-void soft_ring_wake(struct soft_ring *ring, int doorbell)
+void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner)
 {
 	/* taken by one sender only; acquire/release as for any hand-over */
 	uint32_t wanted = atomic_fetch_and_explicit(&ring->notify, ~SOFT_NOTIFY_WAKE, memory_order_acq_rel);
 
 	if (wanted & SOFT_NOTIFY_WAITER)
 		ring_wake(ring);
-	if ((wanted & SOFT_NOTIFY_DOORBELL) && !soft_doorbell_ring(doorbell))
-		datp_log(2, "soft: a peer's doorbell does not ring: %s", strerror(errno));
+	if (wanted & SOFT_NOTIFY_DOORBELL)
+		soft_peer_wake(owner);
 }

@@ -173,13 +173,11 @@ static inline void soft_ring_publish(struct soft_cell *cell, uint64_t position)
  */
 bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
 		      enum soft_side side);
-/* Has an IA's service thread go round. `doorbell` is its eventfd; false, and errno: it is none. */
-bool soft_doorbell_ring(int doorbell);
 /* Wakes those who asked for it. */
-void soft_ring_wake(struct soft_ring *ring, int doorbell);
+void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner);
 
-/* After publishing: wakes whoever asked for it. `doorbell` is the owner's eventfd. */
-static inline void soft_ring_notify(struct soft_ring *ring, int doorbell)
+/* After publishing: wakes whoever asked for it. */
+static inline void soft_ring_notify(struct soft_ring *ring, struct soft_peer *owner)
 {
 	/*
 	 * Relaxed, and only the compiler is told to do this after what was published: see soft_cq_arm. Who does not
@@ -192,7 +190,7 @@ static inline void soft_ring_notify(struct soft_ring *ring, int doorbell)
 		return;
 	soft_fence(); /* see soft_cq_arm */
 	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) & SOFT_NOTIFY_WAKE, 0))
-		soft_ring_wake(ring, doorbell);
+		soft_ring_wake(ring, owner);
 }
 
 #endif

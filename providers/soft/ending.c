@@ -8,6 +8,7 @@
  * all, but looks again now and then (tick.c).
  */
 #include "bound.h"
+#include "complain.h"
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
@@ -402,11 +403,13 @@ void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uin
 
 void soft_ep_spoiled(struct soft_ep *ep)
 {
+	static struct soft_complaint spoiled;
+
 	if (!ep->failing)
-		datp_log(1,
-			 "soft: process %d has spoiled the memory that it shares with this one; "
-			 "the connection ends",
-			 (int)ep->peer->pid);
+		soft_complain(&spoiled, 1,
+			      "soft: process %d has spoiled the memory that it shares with this one; "
+			      "the connection ends",
+			      (int)ep->peer->pid);
 	soft_ep_fail(ep);
 }
 

@@ -454,9 +454,9 @@ static void engine_tell_target(struct soft_dir *dir, bool blocked)
 		bell = soft_ring_attend(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV) &&
 		       dir->tl->srq;
 	}
-	soft_ring_notify(ep->rring, dir->peer->doorbell_fd);
+	soft_ring_notify(ep->rring, dir->peer);
 	if (bell)
-		(void)soft_doorbell_ring(dir->peer->doorbell_fd);
+		soft_peer_wake(dir->peer);
 }
 
 static void engine_tell_initiator(struct soft_dir *dir)
@@ -464,10 +464,10 @@ static void engine_tell_initiator(struct soft_dir *dir)
 	struct soft_ep *ep = dir->ep;
 
 	soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
-	soft_ring_notify(ep->rrequest, dir->peer->doorbell_fd);
+	soft_ring_notify(ep->rrequest, dir->peer);
 	/* sequentially consistent with the owner's store, after which it looks at sq_done itself */
 	if (atomic_load(&dir->ip->want_bell))
-		(void)soft_doorbell_ring(dir->peer->doorbell_fd);
+		soft_peer_wake(dir->peer);
 }
 
 /* Who sees the last byte of a write also finds the receives of the sends before it. */

@@ -69,7 +69,7 @@ static inline __attribute__((always_inline)) bool soft_plain_cell_locked(struct 
 	soft_cell_fill(cell, iov);
 	soft_cell_address(cell, ep, iov->len, 0);
 	soft_ring_publish(cell, position);
-	soft_ring_notify(ep->rring, ep->peer->doorbell_fd);
+	soft_ring_notify(ep->rring, ep->peer);
 	return true;
 }
 

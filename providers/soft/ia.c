@@ -14,6 +14,7 @@
 #include "pages.h"
 #include "param.h"
 #include "peer.h"
+#include "pending.h"
 #include "port.h"
 #include "recv.h"
 #include "send.h"
@@ -96,7 +97,10 @@ static void fork_child(void)
 	pthread_mutexattr_destroy(&attr);
 }
 
-/* ---- the doorbell: peers write it when somebody here wants to know ---- */
+/*
+ * ---- the doorbell: an eventfd by which threads of this process have the service thread go round; peers ring over
+ * their sockets, since whoever else has an eventfd could make it block, or take what was written to it ----
+ */
 
 /* The next queue that wants the service thread's attention; marked busy, so that it stays. */
 static struct soft_cq *cq_wanting(struct soft_ia *ia)
@@ -160,16 +164,10 @@ static void draining_serve(struct soft_ia *ia)
 	}
 }
 
-static void doorbell_event(void *arg, uint32_t events)
+void soft_ia_rung(struct soft_ia *ia)
 {
-	struct soft_ia *ia = arg;
 	struct soft_cq *cq;
-	uint64_t count;
 
-	(void)events;
-	if (read(ia->doorbell_fd, &count, sizeof count) < 0 && errno != EAGAIN)
-		datp_log(1, "soft: the doorbell of %s is broken: %s", ia->base.name,
-			 strerror(errno));
 	ia->round++;
 	while ((cq = cq_wanting(ia)))
 		cq_serve(cq);
@@ -179,9 +177,25 @@ static void doorbell_event(void *arg, uint32_t events)
 		soft_shares_sweep(ia);
 }
 
+static void doorbell_event(void *arg, uint32_t events)
+{
+	struct soft_ia *ia = arg;
+	uint64_t count;
+
+	(void)events;
+	if (read(ia->doorbell_fd, &count, sizeof count) < 0 && errno != EAGAIN)
+		datp_log(1, "soft: the doorbell of %s is broken: %s", ia->base.name,
+			 strerror(errno));
+	soft_ia_rung(ia);
+}
+
 void soft_ia_ring(struct soft_ia *ia)
 {
-	(void)soft_doorbell_ring(ia->doorbell_fd);
+	uint64_t one = 1;
+	/* if it fails the counter is full, and the service thread sure to be awake */
+	ssize_t written = write(ia->doorbell_fd, &one, sizeof one);
+
+	(void)written;
 }
 
 void soft_ia_watch(struct soft_ia *ia)
@@ -326,6 +340,7 @@ static void soft_ia_close(struct datp_ia *base)
 		datp_loop_del(ia->doorbell_watch);
 	soft_tick_fini(ia);
 	soft_sockets_fini(ia);
+	soft_pending_fini(ia);
 	soft_mover_stop(ia);
 	soft_peers_fini(ia);
 	if (ia->sink.ring) {
@@ -351,8 +366,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	enum datp_err err;
 
 	soft_fence_init();
-	ia->doorbell_fd = -1;
-	ia->tick_fd = -1;
+	ia->doorbell_fd = ia->pending_fd = ia->tick_fd = -1;
 	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	ia->maps_fd = soft_pages_open();
 	err = soft_param_parse(ia, params);
@@ -372,6 +386,8 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 		err = doorbell_init(ia);
 	if (!err)
 		err = soft_tick_init(ia);
+	if (!err)
+		err = soft_pending_init(ia);
 	if (err) {
 		soft_ia_close(base);
 		return err;

@@ -13,8 +13,9 @@ struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid);
  */
 void soft_fork_hold(void);
 void soft_fork_release(void);
-/* The service thread goes round its queues, soon. */
+/* The service thread goes round its queues: soon, or, on the service thread, now. */
 void soft_ia_ring(struct soft_ia *ia);
+void soft_ia_rung(struct soft_ia *ia);
 /* From now on the service thread is told of every arrival (for watermarks). */
 void soft_ia_watch(struct soft_ia *ia);
 

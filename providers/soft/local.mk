@@ -5,6 +5,7 @@ libdatsoft_la_SOURCES = \
 	fence/fence_others.h \
 	providers/soft/arena.c providers/soft/arena.h \
 	providers/soft/bound.h \
+	providers/soft/complain.c providers/soft/complain.h \
 	providers/soft/conn.h \
 	providers/soft/cq.c providers/soft/cq.h \
 	providers/soft/ending.c \
@@ -21,6 +22,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/pages.c providers/soft/pages.h \
 	providers/soft/param.c providers/soft/param.h \
 	providers/soft/peer.c providers/soft/peer.h \
+	providers/soft/pending.c providers/soft/pending.h \
 	providers/soft/port.c providers/soft/port.h \
 	providers/soft/quiesce.c providers/soft/quiesce.h \
 	providers/soft/recv.c providers/soft/recv.h \

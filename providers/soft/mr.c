@@ -168,7 +168,7 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	soft_mover_quiesce(ia);
 	/* relaxed: it was set under an engine that the wait has seen end */
 	if (atomic_load_explicit(&ia->mr[index].priv, memory_order_relaxed) & SOFT_MR_MAPPED)
-		soft_peers_ring(ia);
+		soft_peers_wake(ia);
 	mr_index_put(ia, index);
 }
 

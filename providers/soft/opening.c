@@ -6,10 +6,12 @@
  */
 #define _GNU_SOURCE
 #include "opening.h"
+#include "complain.h"
 #include "conn.h"
 #include "ia.h"
 #include "knock.h"
 #include "mover.h"
+#include "pending.h"
 #include "port.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -143,12 +145,13 @@ void soft_ep_cancel(struct soft_ep *ep)
  */
 static int listener_accept(struct soft_ia *ia, int listener)
 {
+	static struct soft_complaint full;
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 		return fd;
-	datp_log(1, "soft: no file descriptor for an incoming connection, which is refused; "
-		    "raise the limit (ulimit -n)");
+	soft_complain(&full, 1, "soft: no file descriptor for an incoming connection, which is refused; "
+				"raise the limit (ulimit -n)");
 	if (ia->spare_fd >= 0)
 		close(ia->spare_fd);
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -186,6 +189,7 @@ static void listener_event(void *arg, uint32_t events)
 	datp_lock(&ia->lock);
 	sock->sp = sp;
 	datp_unlock(&ia->lock);
+	soft_pending_arrived(sock);
 	if (soft_socket_watch(sock))
 		soft_socket_end(sock);
 	else
@@ -301,7 +305,7 @@ static void request_refuse(struct soft_socket *sock, DAT_EVENT_NUMBER why)
 	datp_unlock(&sock->ia->lock);
 }
 
-static void on_request(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
+static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *arena_fd)
 {
 	struct soft_ia *ia = sock->ia;
 	uint32_t name;
@@ -316,19 +320,25 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int fds[2
 	struct soft_sp *sp;
 	struct datp_cr *cr;
 	enum datp_err err = DATP_ERR_STATE;
+	bool welcome;
 
-	if (sock->active || sock->peer || fds[0] < 0 || fds[1] < 0 || !msg->intro.slot ||
+	if (sock->active || sock->peer || *arena_fd < 0 || !msg->intro.slot ||
 	    msg->intro.slot >= SOFT_PORT_MAX) {
 		soft_conn_hangup(sock);
 		return;
 	}
-	name = soft_slot_name(ia);
+	datp_lock(&ia->lock);
+	soft_pending_spoke(sock);
+	soft_pending_renew(sock);
+	welcome = soft_pending_may_ask(ia, sock->pid);
+	datp_unlock(&ia->lock);
+	name = welcome ? soft_slot_name(ia) : 0;
 	if (!name) {
 		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		return;
 	}
-	request.peer = soft_peer_get(ia, &msg->intro, sock->pid, fds, name);
-	fds[0] = fds[1] = -1;
+	request.peer = soft_peer_get(ia, &msg->intro, sock->pid, *arena_fd, name);
+	*arena_fd = -1;
 	if (!request.peer) {
 		soft_slot_unname(ia, name);
 		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -382,6 +392,7 @@ static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, struct soft_ms
 		sock->gen = ep->gen;
 		sock->my_slot = ep->my_slot;
 		ep->socket = sock;
+		soft_pending_renew(sock);
 		(void)soft_socket_send(sock, msg); /* if it fails, its hang-up is on the way */
 	} else {
 		ep->stale = true;
@@ -467,6 +478,7 @@ void soft_cr_free(struct datp_cr *base)
 	datp_lock(&ia->lock);
 	if (cr->socket) { /* rejected, or never answered */
 		cr->socket->cr = NULL;
+		soft_pending_renew(cr->socket);
 		if (!cr->socket->kept)
 			shutdown(cr->socket->fd, SHUT_WR);
 		cr->socket = NULL;
@@ -564,19 +576,19 @@ static bool socket_keep(struct soft_socket *sock, bool always)
 }
 
 /* The one who answers; the socket's from now on. NULL: it makes no sense, or there is no memory. */
-static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
+static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *msg, int *arena_fd)
 {
 	struct soft_ia *ia = sock->ia;
 	uint32_t name = msg->intro.my_slot;
 	struct soft_peer *peer;
 
 	/* it is called as we said in our request, or as we agreed on before */
-	if (!sock->active || sock->peer || fds[0] < 0 || fds[1] < 0 || !msg->intro.slot ||
+	if (sock->peer || *arena_fd < 0 || !msg->intro.slot ||
 	    msg->intro.slot >= SOFT_PORT_MAX ||
 	    (name != sock->slot && !soft_slot_is_of(ia, name, msg->intro.id)))
 		return NULL;
-	peer = soft_peer_get(ia, &msg->intro, sock->pid, fds, name);
-	fds[0] = fds[1] = -1;
+	peer = soft_peer_get(ia, &msg->intro, sock->pid, *arena_fd, name);
+	*arena_fd = -1;
 	if (!peer)
 		return NULL;
 	if (sock->slot != name)
@@ -634,21 +646,24 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 			   const struct soft_msg *msg)
 {
+	static struct soft_complaint unserved;
+
 	if (!msg->bounce.extent_len || peer->self ||
 	    !soft_mover_serve(sock->ia, peer, &msg->bounce))
 		return true;
 	/* relaxed: for the message only; to a peer that has died meanwhile nothing is owed */
 	if (!atomic_load_explicit(&peer->dead, memory_order_relaxed))
-		datp_log(1, "soft: no thread or memory to copy for process %d, which the kernel does not "
-			    "let do so; the connection ends",
-			 (int)sock->pid);
+		soft_complain(&unserved, 1,
+			      "soft: no thread or memory to copy for process %d, which the kernel does not "
+			      "let do so; the connection ends",
+			      (int)sock->pid);
 	return false;
 }
 
-static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
+static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_fd)
 {
-	struct soft_ep *ep = reply_ep(sock, msg);
-	struct soft_peer *peer = ep ? reply_peer(sock, msg, fds) : NULL;
+	struct soft_ep *ep = sock->active ? reply_ep(sock, msg) : NULL;
+	struct soft_peer *peer = ep ? reply_peer(sock, msg, arena_fd) : NULL;
 	struct soft_msg rtu;
 
 	msg_init(&rtu, SOFT_MSG_RTU);
@@ -672,13 +687,28 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
 
 static void on_reject(struct soft_socket *sock, const struct soft_msg *msg)
 {
-	struct soft_ep *ep = sock->kept ? NULL : socket_take_ep(sock);
+	/*
+	 * Only the passive side says this. From the other it is as good as a hang-up, which ends the accept; so the endpoint
+	 * stays where that finds it.
+	 */
+	struct soft_ep *ep = sock->active && !sock->kept ? socket_take_ep(sock) : NULL;
 
-	if (ep && sock->active)
+	if (ep)
 		(void)datp_cm_failed(&ep->base, msg->why == DAT_CONNECTION_EVENT_PEER_REJECTED
 							? DAT_CONNECTION_EVENT_PEER_REJECTED
 							: DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	soft_conn_hangup(sock);
+}
+
+/* Whether it is of the connection that was accepted over this socket, and not said before that. */
+static bool confirms(struct soft_socket *sock, const struct soft_msg *msg)
+{
+	bool same;
+
+	datp_lock(&sock->ia->lock);
+	same = msg->gen && msg->gen == sock->gen;
+	datp_unlock(&sock->ia->lock);
+	return same;
 }
 
 static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
@@ -689,6 +719,10 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 
 	if (!peer || sock->active || sock->kept)
 		return;
+	if (!confirms(sock, msg)) {
+		soft_conn_hangup(sock);
+		return;
+	}
 	served = mailbox_served(sock, peer, msg);
 	/*
 	 * Should the word about the socket that is to be the link not have come yet, this one is
@@ -748,14 +782,14 @@ static void on_disconnect(struct soft_socket *sock, const struct soft_msg *msg)
 	soft_ep_end_and_tell(ep, msg->gen, 0, false, why);
 }
 
-void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int fds[2])
+void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena_fd)
 {
 	switch (msg->type) {
 	case SOFT_MSG_REQ:
-		on_request(sock, msg, fds);
+		on_request(sock, msg, &arena_fd);
 		break;
 	case SOFT_MSG_REP:
-		on_reply(sock, msg, fds);
+		on_reply(sock, msg, &arena_fd);
 		break;
 	case SOFT_MSG_REJ:
 		on_reject(sock, msg);
@@ -764,9 +798,13 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int fds[2
 		on_ready(sock, msg);
 		break;
 	case SOFT_MSG_CANCEL:
-		if (msg->keep && sock->peer)
+		/* only the active side says this; from the other it is as good as a hang-up */
+		if (msg->keep && sock->peer && !sock->active)
 			(void)socket_keep(sock, true);
-		on_cancel(sock);
+		if (sock->kept)
+			on_cancel(sock);
+		else
+			soft_conn_hangup(sock);
 		break;
 	case SOFT_MSG_DISC:
 		on_disconnect(sock, msg);
@@ -774,9 +812,8 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int fds[2
 	default:
 		break;
 	}
-	for (int i = 0; i < 2; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	if (arena_fd >= 0)
+		close(arena_fd);
 }
 
 /* The link to a peer broke: it has died, or closed its IA without a word. */

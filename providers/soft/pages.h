@@ -29,6 +29,7 @@ struct soft_backing {
 	uint64_t offset; /* in the file, of `start` */
 	dev_t dev;
 	ino_t ino;
+	bool unsealed; /* the caller's: a file that can lose pages is good enough */
 };
 
 /*

@@ -13,6 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* how long the other side of an incoming connection may take; see pending.c */
+#define HANDSHAKE_MS	 30000u
+#define HANDSHAKE_MS_MAX 3600000u
+
 /*
  * The address that stands for this host: of the first interface that is up and not the loopback,
  * since programs look for it among the interfaces and skip 127.0.0.1; else 127.0.0.1. name: only
@@ -68,39 +72,44 @@ static bool param_switch(const char *value, bool *is)
 	return *is || !strcmp(value, "off");
 }
 
+static bool param_number(const char *value, uint32_t least, uint32_t most, uint32_t *is)
+{
+	char *end;
+	unsigned long number = strtoul(value, &end, 10);
+
+	if (!isdigit((unsigned char)*value) || *end || number < least || number > most)
+		return false;
+	*is = (uint32_t)number;
+	return true;
+}
+
 static enum datp_err param_word(struct soft_ia *ia, const char *word)
 {
 	if (!strncmp(word, "cma=", 4)) {
 		if (param_switch(word + 4, &ia->want_cma))
 			return DATP_OK;
 	} else if (!strncmp(word, "share=", 6)) {
-		if (param_switch(word + 6, &ia->want_share))
+		ia->want_unsealed = !strcmp(word + 6, "unsealed");
+		if (param_switch(ia->want_unsealed ? "on" : word + 6, &ia->want_share))
+			return DATP_OK;
+	} else if (!strncmp(word, "handshake_timeout=", 18)) {
+		if (param_number(word + 18, 1, HANDSHAKE_MS_MAX, &ia->handshake_ms))
 			return DATP_OK;
 	} else if (!strncmp(word, "eager_limit=", 12)) {
-		char *end;
-		unsigned long limit = strtoul(word + 12, &end, 10);
-
-		if (isdigit((unsigned char)word[12]) && !*end && limit >= SOFT_EAGER_MIN &&
-		    limit <= SOFT_EAGER_MAX) {
-			ia->eager_limit = ia->eager_sure = (uint32_t)limit;
+		if (param_number(word + 12, SOFT_EAGER_MIN, SOFT_EAGER_MAX, &ia->eager_limit)) {
+			ia->eager_sure = ia->eager_limit;
 			return DATP_OK;
 		}
 	} else if (!strncmp(word, "peer_timeout=", 13)) {
-		char *end;
-		unsigned long ms = strtoul(word + 13, &end, 10);
-
-		if (isdigit((unsigned char)word[13]) && !*end && ms >= 1 &&
-		    ms <= SOFT_PATIENCE_MS_MAX) {
-			ia->patience_ms = (uint32_t)ms;
+		if (param_number(word + 13, 1, SOFT_PATIENCE_MS_MAX, &ia->patience_ms))
 			return DATP_OK;
-		}
 	} else if (!strchr(word, '=')) {
 		return param_address(ia, word);
 	}
 	datp_log(1,
 		 "soft: adapter %s: \"%s\" in dat.conf is not known or out of range; "
-		 "known are ADDRESS, cma=on|off, share=on|off, eager_limit=64..1048576, "
-		 "peer_timeout=1..3600000",
+		 "known are ADDRESS, cma=on|off, share=on|off|unsealed, eager_limit=64..1048576, "
+		 "peer_timeout=1..3600000, handshake_timeout=1..3600000",
 		 ia->base.name, word);
 	return DATP_ERR_PARAM;
 }
@@ -134,6 +143,8 @@ enum datp_err soft_param_parse(struct soft_ia *ia, const char *params)
 	ia->want_cma = true;
 	ia->want_share = true;
 	ia->patience_ms = SOFT_PATIENCE_MS;
+	ia->want_unsealed = false;
+	ia->handshake_ms = HANDSHAKE_MS;
 	ia->eager_limit = SOFT_EAGER_DEFAULT;
 	ia->eager_sure = SOFT_EAGER_SURE;
 	snprintf(ia->key, sizeof ia->key, SOFT_KEY_ANY);

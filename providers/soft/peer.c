@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "peer.h"
 #include "arena.h"
+#include "complain.h"
 #include "cq.h"
 #include "ia.h"
 #include "mover.h"
@@ -181,8 +182,6 @@ static void peer_delete(struct soft_peer *peer)
 	soft_arena_free(peer->ia, &peer->bounce_mem);
 	if (peer->arena_fd >= 0)
 		close(peer->arena_fd);
-	if (peer->doorbell_fd >= 0)
-		close(peer->doorbell_fd);
 	free(peer);
 }
 
@@ -208,12 +207,10 @@ static bool peer_slots(struct soft_peer *peer)
 static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 {
 	struct soft_ref mr;
-	int seals;
 
 	peer->arena = soft_ia_arena(intro->id, peer->pid);
 	peer->self = peer->arena != NULL;
-	seals = fcntl(peer->arena_fd, F_GET_SEALS);
-	if (!peer->self && (seals < 0 || !(seals & F_SEAL_SHRINK)))
+	if (!peer->self && !soft_file_stays(peer->arena_fd))
 		return false; /* it could take pages away under our feet */
 	peer->shared = soft_peer_map(peer, &intro->shared, sizeof *peer->shared);
 	if (!peer->shared || peer->shared->version != SOFT_SHM_VERSION)
@@ -237,8 +234,9 @@ static struct soft_peer *peer_find(struct soft_ia *ia, const uint64_t id[2])
 }
 
 struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
-				const int fds[2], uint32_t name)
+				int arena_fd, uint32_t name)
 {
+	static struct soft_complaint unmapped;
 	struct soft_peer *peer;
 
 	datp_lock(&ia->lock);
@@ -248,30 +246,28 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 		ia->peer_slot[name] = peer;
 		ia->slot_used[name] = 1;
 		datp_unlock(&ia->lock);
-		close(fds[0]);
-		close(fds[1]);
+		close(arena_fd);
 		return peer;
 	}
 	datp_unlock(&ia->lock);
 	peer = calloc(1, sizeof *peer);
 	if (!peer) {
-		close(fds[0]);
-		close(fds[1]);
+		close(arena_fd);
 		return NULL;
 	}
 	peer->ia = ia;
 	peer->id[0] = intro->id[0];
 	peer->id[1] = intro->id[1];
 	peer->pid = pid;
-	peer->arena_fd = fds[0];
-	peer->doorbell_fd = fds[1];
+	peer->arena_fd = arena_fd;
 	peer->slot = name;
 	peer->users = 1;
 	errno = 0;
 	if (!peer_setup(peer, intro)) {
-		datp_log(1, "soft: cannot share memory with process %d: %s", (int)pid,
-			 errno == ENOMEM ? "no room to map it; raise the limit of memory (ulimit -v)" :
-					   "is it of another OpenDAT version?");
+		soft_complain(&unmapped, 1, "soft: cannot share memory with process %d: %s", (int)pid,
+			      errno == ENOMEM ?
+				      "no room to map it; raise the limit of memory (ulimit -v)" :
+				      "is it of another OpenDAT version?");
 		peer_delete(peer);
 		return NULL;
 	}
@@ -317,12 +313,39 @@ void soft_peer_put(struct soft_peer *peer)
 	peer_delete(peer);
 }
 
-void soft_peers_ring(struct soft_ia *ia)
+/*
+ * ia.lock. Over a socket that both sides keep; before there is one over any that leads to the peer, whose other end is
+ * watched as well.
+ */
+static void peer_wake_locked(struct soft_peer *peer)
+{
+	struct soft_ia *ia = peer->ia;
+
+	if (peer->id[0] == ia->id[0] && peer->id[1] == ia->id[1]) {
+		soft_ia_ring(ia);
+		return;
+	}
+	for (struct soft_socket *s = peer->sockets; s; s = s->link)
+		if (soft_socket_ring(s))
+			return;
+	for (struct soft_socket *s = ia->sockets; s; s = s->next)
+		if (s->peer == peer && !s->kept && soft_socket_ring(s))
+			return;
+}
+
+void soft_peer_wake(struct soft_peer *peer)
+{
+	datp_lock(&peer->ia->lock);
+	peer_wake_locked(peer);
+	datp_unlock(&peer->ia->lock);
+}
+
+void soft_peers_wake(struct soft_ia *ia)
 {
 	datp_lock(&ia->lock);
 	for (struct soft_peer *peer = ia->peers; peer; peer = peer->next)
 		if (!peer->self)
-			(void)soft_doorbell_ring(peer->doorbell_fd);
+			peer_wake_locked(peer);
 	datp_unlock(&ia->lock);
 }
 

@@ -24,14 +24,19 @@ void soft_slot_forget(struct soft_ia *ia, uint32_t slot); /* a second name of a 
 
 /*
  * The peer with this introduction, made if it is new; counted. `name`: what it is called in our
- * rings; it keeps that name too if it is known already. fds: its arena and doorbell, taken or
- * closed. Service thread.
+ * rings; it keeps that name too if it is known already. arena_fd: its arena, taken or closed.
+ * Service thread.
  */
 struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
-				const int fds[2], uint32_t name);
+				int arena_fd, uint32_t name);
 void soft_peer_hold(struct soft_peer *peer);
 void soft_peer_put(struct soft_peer *peer);  /* the last one unmaps it */
-void soft_peers_ring(struct soft_ia *ia);    /* their service threads go round */
+/*
+ * Has a peer's service thread go round its queues: a ring over a socket to it. Never waits, raises no
+ * signal, and nothing that the peer does or leaves undone changes that. Takes soft_ia.lock.
+ */
+void soft_peer_wake(struct soft_peer *peer);
+void soft_peers_wake(struct soft_ia *ia);    /* all of them */
 void soft_peer_died(struct soft_peer *peer); /* service thread: all its sockets hung up */
 /*
  * Whether it has died, found out here and now: for who waits for it, as the service thread may be

@@ -184,7 +184,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 	}
 	soft_cell_address(cell, ep, len, flags);
 	soft_ring_publish(cell, position);
-	soft_ring_notify(ep->rring, ep->peer->doorbell_fd);
+	soft_ring_notify(ep->rring, ep->peer);
 	if (slot != SLOT_NONE)
 		slot_warm(ia, len);
 	return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Regions of a peer that are shared memory: a memfd, a file of /dev/shm, huge pages. Who reaches
+ * Regions of a peer that are shared memory: a memfd that is sealed against shrinking. Who reaches
  * for one the first time finds the file behind it by the peer's entries in /proc and maps it, so
  * that from then on loads and stores do what else takes a system call. The owner only says that a
  * region is of this sort, and rings when one is freed that was mapped (SOFT_MR_MAPPED), so that its
@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "share.h"
+#include "arena.h"
 #include "mr.h"
 #include "pages.h"
 #include <dirent.h>
@@ -37,15 +38,18 @@ struct soft_share {
 
 /* ---- finding the file ---- */
 
-/* Of memory only: the size of any other file, and so SIGBUS, is in too many hands. */
+/*
+ * The file that is looked for, and one that may be mapped: if it can lose pages, its owner's mistake is our SIGBUS.
+ * `unsealed` allows that, but of memory only: the size of any other file is in too many hands.
+ */
 static bool file_is(int fd, const struct soft_backing *backing)
 {
 	struct stat st;
 	struct statfs fs;
 
 	return fstat(fd, &st) == 0 && st.st_dev == backing->dev && st.st_ino == backing->ino &&
-	       fstatfs(fd, &fs) == 0 &&
-	       (fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
+	       (soft_file_stays(fd) || (backing->unsealed && fstatfs(fd, &fs) == 0 &&
+					(fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)));
 }
 
 /* Opens a name, and closes it again if it is of another file. */
@@ -144,6 +148,7 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 	share->writable = atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_WRITES;
 	flags = share->writable ? O_RDWR : O_RDONLY;
 	if (soft_pages_backing(peer->pid, share->addr, share->len, &backing)) {
+		backing.unsealed = peer->ia->want_unsealed;
 		fd = open_mapping(peer->pid, flags, &backing);
 		if (fd < 0)
 			fd = open_descriptor(peer->pid, flags, &backing);

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 8u
+#define SOFT_SHM_VERSION 9u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -51,7 +51,7 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 	       "a short message touches one line, the longest two");
 
 #define SOFT_NOTIFY_WAITER   1u /* somebody sleeps on `bell` */
-#define SOFT_NOTIFY_DOORBELL 2u /* the owner's service thread wants its eventfd written */
+#define SOFT_NOTIFY_DOORBELL 2u /* the owner's service thread wants to be rung: soft_peer_wake() */
 /*
  * The owner polls; before it asks for something again it takes this away and has all who hear of it pass a full fence.
  * So who finds this, and nothing asked for, needs none of his own.
@@ -184,7 +184,7 @@ struct soft_port {
 	_Atomic uint32_t sq_done;
 	_Atomic uint64_t engine; /* goes on from life to life of this memory */
 	_Atomic uint32_t failed; /* engine's holder: a request failed, none after it is executed */
-	_Atomic uint32_t want_bell; /* owner: write my doorbell when a request is done */
+	_Atomic uint32_t want_bell; /* owner: ring when a request is done */
 	/* a copy in pieces: opened by the engine's holder, taken from by both sides; joint.c */
 	_Atomic uint64_t pieces;
 	_Atomic uint32_t pieces_failed; /* holder, helper */

@@ -8,13 +8,16 @@
 #define _GNU_SOURCE
 #include "sock.h"
 #include "arena.h"
+#include "complain.h"
 #include "ia.h"
 #include "knock.h"
+#include "pending.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -38,6 +41,7 @@ socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *realm, con
 
 bool soft_same_user(int fd, pid_t *pid)
 {
+	static struct soft_complaint stranger;
 	struct ucred cred;
 	socklen_t len = sizeof cred;
 
@@ -46,39 +50,39 @@ bool soft_same_user(int fd, pid_t *pid)
 	*pid = cred.pid;
 	if (cred.uid == geteuid())
 		return true;
-	datp_log(
-		1,
+	soft_complain(
+		&stranger, 1,
 		"soft: process %d of user %u is refused: soft connects processes of one user (this is user %u)",
 		(int)cred.pid, (unsigned int)cred.uid, (unsigned int)geteuid());
 	return false;
 }
 
-static bool fd_send(int fd, const struct soft_msg *msg, const int *fds)
+/* arena_fd: goes along with it, or -1. */
+static bool fd_send(int fd, const struct soft_msg *msg, int arena_fd)
 {
 	struct iovec iov = { (void *)(uintptr_t)msg, sizeof *msg };
 	union {
 		struct cmsghdr header;
-		unsigned char space[CMSG_SPACE(2 * sizeof(int))];
+		unsigned char space[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
 	struct msghdr hdr = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (fds) {
+	if (arena_fd >= 0) {
 		hdr.msg_control = &control;
 		hdr.msg_controllen = sizeof control;
 		control.header.cmsg_level = SOL_SOCKET;
 		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(2 * sizeof(int));
-		memcpy(CMSG_DATA(&control.header), fds, 2 * sizeof(int));
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &arena_fd, sizeof(int));
 	}
 	return sendmsg(fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof *msg;
 }
 
 static bool socket_send_now(struct soft_socket *sock, const struct soft_msg *msg)
 {
-	int fds[2] = { sock->ia->arena->fd, sock->ia->doorbell_fd };
-
 	return fd_send(sock->fd, msg,
-		       msg->type == SOFT_MSG_REQ || msg->type == SOFT_MSG_REP ? fds : NULL);
+		       msg->type == SOFT_MSG_REQ || msg->type == SOFT_MSG_REP ? sock->ia->arena->fd :
+										-1);
 }
 
 static void socket_event(void *arg, uint32_t events);
@@ -94,6 +98,8 @@ static void socket_flush(struct soft_socket *sock)
 		struct soft_out *out = sock->out;
 
 		sock->out = out->next;
+		if (out->msg.type == SOFT_MSG_RING)
+			sock->ring_queued = false;
 		free(out);
 	}
 	if (!sock->out) {
@@ -159,59 +165,83 @@ bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg)
 	return true;
 }
 
-/*
- * What came along: two, or one if this process has no room for the second; it is the handler's all
- * the same.
- */
-static void socket_read_fds(struct msghdr *hdr, int fds[2])
+bool soft_socket_ring(struct soft_socket *sock)
 {
-	struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
+	const struct soft_msg msg = { .magic = SOFT_MSG_MAGIC,
+				      .version = SOFT_SHM_VERSION,
+				      .type = SOFT_MSG_RING };
 
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(fds, CMSG_DATA(c),
-		       c->cmsg_len < CMSG_LEN(2 * sizeof(int)) ? sizeof(int) : 2 * sizeof(int));
-	if (hdr->msg_flags & MSG_CTRUNC)
-		datp_log(
-			1,
-			"soft: no file descriptor for a peer's memory; raise the limit (ulimit -n)");
+	if (sock->ring_queued)
+		return true;
+	/*
+	 * MSG_DONTWAIT and MSG_NOSIGNAL are of this call, whatever flags the socket has; and nobody else has our
+	 * end of it. Not send(): that is a point of cancellation, and this may be in the middle of a post.
+	 */
+	if (!sock->out && syscall(SYS_sendto, sock->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) == 1)
+		return true;
+	if (!sock->out && errno != EAGAIN && errno != EWOULDBLOCK)
+		return false;
+	sock->ring_queued = soft_socket_send(sock, &msg) && sock->out;
+	return true;
 }
 
-/* One message; false when there is none now. *gone: there will be none any more. */
-static bool socket_read(struct soft_socket *sock, struct soft_msg *msg, int fds[2], bool *gone)
+/* The descriptor that came along, or -1; there is room for one, and the kernel closes what comes beyond it. */
+static int socket_read_fd(struct msghdr *hdr)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
+	static struct soft_complaint full;
+	int fd = -1;
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len >= CMSG_LEN(sizeof fd))
+		memcpy(&fd, CMSG_DATA(c), sizeof fd);
+	if (fd < 0 && (hdr->msg_flags & MSG_CTRUNC))
+		soft_complain(
+			&full, 1,
+			"soft: no file descriptor for a peer's memory; raise the limit (ulimit -n)");
+	return fd;
+}
+
+enum heard { HEARD_NOTHING, HEARD_MESSAGE, HEARD_RING, HEARD_END };
+
+/* One message, with its descriptor or -1. HEARD_END: there will be none any more. */
+static enum heard socket_read(struct soft_socket *sock, struct soft_msg *msg, int *fd)
 {
 	struct iovec iov = { msg, sizeof *msg };
 	union {
 		struct cmsghdr header;
-		unsigned char space[CMSG_SPACE(2 * sizeof(int))];
+		unsigned char space[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct msghdr hdr = { .msg_iov = &iov,
 			      .msg_iovlen = 1,
 			      .msg_control = &control,
-			      .msg_controllen = sizeof control };
+			      .msg_controllen = CMSG_LEN(sizeof(int)) };
+	static struct soft_complaint nonsense;
+	enum heard heard = HEARD_END;
 	ssize_t got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-	fds[0] = fds[1] = -1;
+	*fd = -1;
 	/* a reset is said before what was sent before it; the end comes behind that once more */
 	if (got < 0 && errno == ECONNRESET)
 		got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-		return false;
+		return HEARD_NOTHING;
 	if (got > 0)
-		socket_read_fds(&hdr, fds);
-	*gone = got != (ssize_t)sizeof *msg || msg->magic != SOFT_MSG_MAGIC ||
-		msg->version != SOFT_SHM_VERSION || msg->pdata_len > SOFT_PDATA_MAX;
-	if (*gone && got > 0)
-		datp_log(
-			1,
+		*fd = socket_read_fd(&hdr);
+	if (got == 1)
+		heard = HEARD_RING;
+	else if (got == (ssize_t)sizeof *msg && !(hdr.msg_flags & MSG_TRUNC) &&
+		 msg->magic == SOFT_MSG_MAGIC && msg->version == SOFT_SHM_VERSION &&
+		 msg->pdata_len <= SOFT_PDATA_MAX)
+		heard = msg->type == SOFT_MSG_RING ? HEARD_RING : HEARD_MESSAGE;
+	else if (got > 0)
+		soft_complain(
+			&nonsense, 1,
 			"soft: process %d speaks another version of OpenDAT, or something else; it is refused",
 			(int)sock->pid);
-	if (*gone) {
-		if (fds[0] >= 0)
-			close(fds[0]);
-		if (fds[1] >= 0)
-			close(fds[1]);
-	}
-	return !*gone;
+	if (heard != HEARD_MESSAGE && *fd >= 0)
+		close(*fd);
+	return heard;
 }
 
 /* The memory of a socket that is ended meanwhile stays until it is let go. Service thread. */
@@ -226,19 +256,34 @@ static void socket_let_go(struct soft_socket *sock)
 		free(sock);
 }
 
+/*
+ * So many at a time: a peer that never stops talking does not keep the service thread, which comes back when it has
+ * looked at the others.
+ */
+#define READ_MAX 64
+
 void soft_socket_read(struct soft_socket *sock)
 {
+	struct soft_ia *ia = sock->ia;
+	enum heard heard = HEARD_MESSAGE;
 	struct soft_msg msg;
-	bool gone = false;
-	int fds[2];
+	bool rung = false;
+	int fd;
 
 	/* a handler may end the socket */
 	socket_hold(sock);
-	while (!sock->ended && socket_read(sock, &msg, fds, &gone))
-		soft_conn_message(sock, &msg, fds);
-	if (gone && !sock->ended)
+	for (int n = 0; n < READ_MAX && !sock->ended && (heard == HEARD_MESSAGE || heard == HEARD_RING);
+	     n++) {
+		heard = socket_read(sock, &msg, &fd);
+		if (heard == HEARD_MESSAGE)
+			soft_conn_message(sock, &msg, fd);
+		rung = rung || heard == HEARD_RING;
+	}
+	if (heard == HEARD_END && !sock->ended)
 		soft_conn_hangup(sock);
 	socket_let_go(sock);
+	if (rung)
+		soft_ia_rung(ia);
 }
 
 static void socket_event(void *arg, uint32_t events)
@@ -299,6 +344,7 @@ void soft_socket_end(struct soft_socket *sock)
 		datp_loop_del(sock->watch);
 	soft_fork_hold();
 	datp_lock(&ia->lock);
+	soft_pending_spoke(sock);
 	*sock->prev = sock->next;
 	if (sock->next)
 		sock->next->prev = sock->prev;

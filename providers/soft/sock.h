@@ -6,12 +6,13 @@
 #include "peer.h"
 
 enum soft_msg_type {
-	SOFT_MSG_REQ = 1, /* active: the first word; carries the arena and the doorbell */
-	SOFT_MSG_REP,	  /* passive: accepted; carries them too */
+	SOFT_MSG_REQ = 1, /* active: the first word; carries the arena */
+	SOFT_MSG_REP,	  /* passive: accepted; carries it too */
 	SOFT_MSG_REJ,	  /* passive: `why` */
 	SOFT_MSG_RTU,	  /* active: established; `keep`: this socket stays */
 	SOFT_MSG_CANCEL,  /* active: it has given up */
 	SOFT_MSG_DISC,	  /* either: the connection of `port` is over */
+	SOFT_MSG_RING,	  /* either: go round your queues; mostly this is said by a message of one byte */
 };
 
 #define SOFT_MSG_MAGIC 0x0da7050fu
@@ -46,11 +47,14 @@ struct soft_socket {
 	struct soft_cr *cr;	/* passive, request not answered */
 	struct soft_ep *ep;	/* establishing */
 	uint32_t gen;		/* of that endpoint's connection */
+	uint64_t since;	  /* passive: when the term began that the other side has now, in ms; pending.c */
+	bool silent;	  /* passive: it has said nothing yet; counted in soft_ia.silent */
 	bool answered;	  /* active: the answer is being taken; to give up is its taker's to say */
 	uint32_t slot;	  /* active: the name we gave the peer, not yet known to be used */
 	uint32_t my_slot; /* our name in the peer's rings, by this connection */
 	struct soft_out *out, **out_end;  /* what the kernel would not take at once */
 	bool out_wanted;		  /* and the watch does not yet look for room */
+	bool ring_queued;		  /* one of them is a ring */
 	unsigned int holds;		  /* of who is at a message of it; service thread */
 	bool ended;			  /* it only waits to be let go; service thread */
 	struct soft_socket *next, **prev; /* soft_ia.sockets */
@@ -60,9 +64,14 @@ struct soft_socket {
 /* Starts watching an fd; it is closed on failure. */
 struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid);
 /*
- * Sends a message, with our fds if it is a REQ or REP. ia.lock held. False: the other end has gone.
+ * Sends a message, with our arena if it is a REQ or REP. ia.lock held. False: the other end has gone.
  */
 bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
+/*
+ * Has the service thread at the other end go round. ia.lock held. Never waits: if there is no room, a ring is queued, one at
+ * a time. False: the other end has gone.
+ */
+bool soft_socket_ring(struct soft_socket *sock);
 /* Starts watching: after this the service thread may end it at any time. */
 enum datp_err soft_socket_watch(struct soft_socket *sock);
 /* Takes what has come over it, which may end it. Service thread. */
@@ -71,8 +80,8 @@ void soft_socket_read(struct soft_socket *sock);
 void soft_socket_end(struct soft_socket *sock);
 void soft_sockets_fini(struct soft_ia *ia);
 
-/* What conn.c does with what sock.c reads. Service thread, no lock. fds are the handler's. */
-void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int fds[2]);
+/* What opening.c does with what sock.c reads. Service thread, no lock. The arena's descriptor, or -1, is the handler's. */
+void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena_fd);
 void soft_conn_hangup(struct soft_socket *sock);
 
 /* The abstract name of a listener. Returns the length for bind/connect. */

@@ -39,14 +39,15 @@ struct soft_far {
 };
 
 /*
- * Our own arena: one memfd that only grows. Other IAs of this process use it at the same addresses,
+ * Our own arena: one memfd. Other IAs of this process use it at the same addresses,
  * so it lives until the last of them lets go. arena.c
  */
 struct soft_arena {
 	int fd;
 	_Atomic uint32_t refs;
 	_Atomic uint32_t lock; /* a leaf */
-	uint64_t size;	       /* lock, as all below */
+	uint64_t room;	       /* the file's length, for good */
+	uint64_t size;	       /* of it in use; lock, as all below */
 	struct soft_extent *extents;
 	struct soft_block *free[3][48]; /* by kind and log2 of the size */
 	void *mapped;			/* the extent that small pieces are cut from */
@@ -126,7 +127,7 @@ struct soft_peer {
 	bool self;	       /* the same IA or another of this process: copy with memcpy */
 	bool cma;	       /* the kernel copies between us */
 	_Atomic uint32_t dead; /* its sockets hung up: nothing of it is running any more */
-	int arena_fd, doorbell_fd;
+	int arena_fd;
 	struct soft_arena *arena; /* of this process, or NULL */
 	struct soft_map *maps;	  /* soft_ia.lock */
 	struct soft_shared *shared;
@@ -272,11 +273,17 @@ struct soft_ia {
 	char key[64]; /* of our listeners' names: an address, or "*" for all of this host */
 	char realm[SOFT_REALM_MAX + 1]; /* who of this host we meet at all; "": whoever has none */
 	bool want_cma;
-	bool want_share;
+	bool want_share, want_unsealed; /* map memory of peers; also such as they can take away again */
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
 	/* up to eager_sure a message is sent eagerly, up to eager_limit where soft_is_eager() says so */
 	uint32_t eager_limit, eager_sure;
-	int doorbell_fd;
+	int doorbell_fd; /* an eventfd that no other process has; ia.c */
+	/* incoming connections that are not established yet; pending.c */
+	int pending_fd;
+	struct datp_watch *pending_watch;
+	bool pending_timed;    /* soft_ia.lock */
+	uint32_t silent;       /* how many have said nothing; soft_ia.lock */
+	uint32_t handshake_ms; /* the term that they have */
 	/* to take a connection with that there is no descriptor for; service thread */
 	int spare_fd;
 	struct datp_watch *doorbell_watch;

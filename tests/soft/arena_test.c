@@ -33,12 +33,10 @@ static void arena_close(void)
 	ia = NULL;
 }
 
-static off_t file_size(void)
+/* How much of the arena has been given out at all. */
+static uint64_t used(void)
 {
-	struct stat st;
-
-	REQUIRE(fstat(ia->arena->fd, &st) == 0);
-	return st.st_size;
+	return ia->arena->size;
 }
 
 static uint64_t some_size(unsigned int *seed)
@@ -68,18 +66,18 @@ static void pieces_do_not_overlap_and_are_aligned(void)
 static void pieces_given_back_are_used_again(void)
 {
 	unsigned int seed = 3, again = 3;
-	off_t size = 0;
+	uint64_t size = 0;
 
 	for (int round = 0; round < 20; round++, seed = again) {
 		for (uint32_t i = 0; i < PIECES; i++)
 			REQUIRE(soft_arena_alloc(ia, (enum soft_kind)(i % 3), some_size(&seed),
 						 &pieces[i]) == DATP_OK);
 		if (!round)
-			size = file_size();
+			size = used();
 		for (uint32_t i = 0; i < PIECES; i++)
 			soft_arena_free(ia, &pieces[i]);
 	}
-	CHECK_EQ_INT(file_size(), size);
+	CHECK_EQ_INT(used(), size);
 }
 
 static void piece_serves_its_own_kind_again(void)
@@ -151,12 +149,12 @@ static void only_memory_that_a_peer_has_is_mapped(void)
 	CHECK_EQ_INT(*there, 0x77);
 	CHECK(soft_peer_map(&peer, &ref, 5000) == there);
 	CHECK(soft_peer_map(&peer, &ref, ref.extent_len + 1) == NULL);
-	ref.extent_len = 1ull << 40; /* beyond the end of the file: it would be a SIGBUS */
+	ref.extent_len = 1ull << 41; /* beyond the end of the file: it would be a SIGBUS */
 	CHECK(soft_peer_map(&peer, &ref, 5000) == NULL);
 	ref.extent_len = UINT64_MAX - 4095;
 	CHECK(soft_peer_map(&peer, &ref, 5000) == NULL);
 	ref = pieces[0].ref;
-	ref.extent = 1ull << 40;
+	ref.extent = 1ull << 41;
 	CHECK(soft_peer_map(&peer, &ref, 5000) == NULL);
 	ref = pieces[0].ref;
 	ref.extent++; /* not a page */
@@ -225,15 +223,68 @@ static void file_that_must_not_grow_is_no_memory(void)
 
 	REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
 	little = limit;
-	little.rlim_cur = 4 << 20;
+	little.rlim_cur = (4 << 20) + 1;
 	REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+	arena_close();
+	arena_open();
 	CHECK_EQ_INT(soft_arena_alloc(ia, SOFT_KIND_OTHER, 4 << 20, &pieces[0]), DATP_OK);
 	check_stderr_begin();
 	err = soft_arena_alloc(ia, SOFT_KIND_OTHER, 4 << 20, &pieces[1]);
-	check_stderr_end();
+	CHECK_HAS_STR(check_stderr_end(), "ulimit -f");
 	CHECK_EQ_INT(err, DATP_ERR_MEMORY);
 	REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-	CHECK_EQ_INT(soft_arena_alloc(ia, SOFT_KIND_OTHER, 4 << 20, &pieces[1]), DATP_OK);
+}
+
+/* No addresses for a large piece: a small one is there all the same, and a large one when there are. */
+static void piece_that_cannot_be_had_leaves_the_others(void)
+{
+	struct rlimit limit, little;
+	enum datp_err err;
+
+	REQUIRE(getrlimit(RLIMIT_AS, &limit) == 0);
+	little = limit;
+	little.rlim_cur = 4ull << 30;
+	REQUIRE(setrlimit(RLIMIT_AS, &little) == 0);
+	check_stderr_begin();
+	err = soft_arena_alloc(ia, SOFT_KIND_OTHER, 8ull << 30, &pieces[0]);
+	CHECK_HAS_STR(check_stderr_end(), "ulimit -v");
+	CHECK_EQ_INT(err, DATP_ERR_MEMORY);
+	CHECK_EQ_INT(soft_arena_alloc(ia, SOFT_KIND_OTHER, 4 << 20, &pieces[0]), DATP_OK);
+	REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+	CHECK_EQ_INT(soft_arena_alloc(ia, SOFT_KIND_OTHER, 8ull << 30, &pieces[1]), DATP_OK);
+}
+
+/* Whoever has the descriptor can neither change the length nor forbid anything. */
+static void nobody_changes_the_file(void)
+{
+	struct stat st;
+
+	CHECK(fcntl(ia->arena->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) < 0);
+	CHECK(ftruncate(ia->arena->fd, 1 << 20) < 0);
+	CHECK(ftruncate(ia->arena->fd, 1ll << 45) < 0);
+	REQUIRE(fstat(ia->arena->fd, &st) == 0);
+	CHECK_EQ_INT((uint64_t)st.st_size, ia->arena->room);
+	CHECK_EQ_INT(st.st_blocks, 0); /* and it costs nothing */
+}
+
+static void only_a_file_that_keeps_its_pages_stays(void)
+{
+	int plain = memfd_create("plain", MFD_ALLOW_SEALING), null = open("/dev/null", O_RDWR);
+	int huge = memfd_create("huge", MFD_ALLOW_SEALING | MFD_HUGETLB);
+
+	CHECK(soft_file_stays(ia->arena->fd));
+	CHECK(!soft_file_stays(plain));
+	CHECK(!soft_file_stays(null));
+	CHECK(!soft_file_stays(-1));
+	REQUIRE(fcntl(plain, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+	CHECK(soft_file_stays(plain));
+	if (huge >= 0) { /* else this kernel has none */
+		REQUIRE(fcntl(huge, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+		CHECK(!soft_file_stays(huge));
+		close(huge);
+	}
+	close(plain);
+	close(null);
 }
 
 /* ------------------------------------------------------------------ instance data */
@@ -262,6 +313,12 @@ static void instance_data_is_understood(void)
 	CHECK(ia->want_cma);
 	CHECK_EQ_INT(ia->eager_limit, 1 << 20);
 	CHECK_EQ_STR(ia->key, "127.0.0.7");
+	CHECK_EQ_INT(parse("share=unsealed handshake_timeout=3600000"), DATP_OK);
+	CHECK(ia->want_share && ia->want_unsealed);
+	CHECK_EQ_INT(ia->handshake_ms, 3600000);
+	CHECK_EQ_INT(parse("share=on"), DATP_OK);
+	CHECK(ia->want_share && !ia->want_unsealed);
+	CHECK_EQ_INT(ia->handshake_ms, 30000);
 	CHECK_EQ_INT(parse("lo"), DATP_OK);
 	CHECK_EQ_STR(ia->key, "127.0.0.1");
 }
@@ -275,6 +332,7 @@ static void instance_data_that_makes_no_sense_is_refused(void)
 		"1.2.3.4.5",	  "colour=blue",	 "eager_limit=99999999999999999999",
 		"CMA=on",	  "eager_limit= 100",	 "127.0.0.1 127.0.0.2",
 		"0.0.0.0",	  "224.0.0.1",		 "eager_limit=+100",
+		"share=sealed",	  "handshake_timeout=0", "handshake_timeout=3600001",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
@@ -316,6 +374,9 @@ static const struct check_test arena_tests[] = { CHECK_TEST(pieces_do_not_overla
 						 CHECK_TEST(only_memory_that_a_peer_has_is_mapped),
 						 CHECK_TEST(ring_or_port_that_does_not_fit_is_none),
 						 CHECK_TEST(file_that_must_not_grow_is_no_memory),
+						 CHECK_TEST(piece_that_cannot_be_had_leaves_the_others),
+						 CHECK_TEST(nobody_changes_the_file),
+						 CHECK_TEST(only_a_file_that_keeps_its_pages_stays),
 						 CHECK_END };
 
 static const struct check_test param_tests[] = {

@@ -52,6 +52,7 @@ SOFT_API_TESTS = \
 	tests/soft/fork_test \
 	tests/soft/gone_test \
 	tests/soft/hostile_test \
+	tests/soft/hostile/peer_test \
 	tests/soft/kill_test \
 	tests/soft/knock_test \
 	tests/soft/long_test \
@@ -88,6 +89,14 @@ tests_soft_gone_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_test_SOURCES = tests/soft/hostile_test.c
 tests_soft_hostile_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+
+# The attacker, and what it is let loose on.
+check_LTLIBRARIES += libhostile.la
+libhostile_la_SOURCES = tests/soft/hostile/hostile.c tests/soft/hostile/hostile.h
+libhostile_la_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_hostile_peer_test_SOURCES = tests/soft/hostile/peer_test.c
+tests_soft_hostile_peer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_peer_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_kill_test_SOURCES = tests/soft/kill_test.c
 tests_soft_kill_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -95,7 +95,6 @@ void model_fence(memory_order order);
 void model_fence_everybody(void); /* membarrier() */
 void model_lock(_Atomic uint32_t *lock);
 void model_unlock(_Atomic uint32_t *lock);
-ssize_t model_bell(int fd, const void *bytes, size_t size);
 void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited);
 
 #ifndef MODEL_ITSELF
@@ -151,7 +150,6 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define sched_yield()			   model_yield()
 #define nanosleep(time, left)		   ({ (void)(time); (void)(left); model_yield(); 0; })
 #define syscall(number, word, ...)	   model_futex_wake(word, true) /* nothing else is called */
-#define write(fd, bytes, size)		   model_bell(fd, bytes, size)
 
 /* The provider's files that are checked; what they want of the others is the scenario's. */
 #define SOFT_JOINT_MIN		  8192u /* in two pieces */
@@ -166,6 +164,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_peer_lost(peer)	  model_peer_lost(peer)
 #define soft_bound_over(until, looked) ((void)(until), (void)(looked), false)
 #define soft_ep_unanswered(ep)	  model_ep_fail(ep)
+#define soft_peer_wake(peer)	  model_peer_wake(peer)
 #define soft_ep_heard(ep, gen)	  model_ep_heard(ep, gen)
 #define soft_ep_fail(ep)	  model_ep_fail(ep)
 #define soft_ep_spoiled(ep)	  model_ep_fail(ep)

@@ -54,20 +54,20 @@ static void ring_sender_1(void)
 static void ring_waker_0(void)
 {
 	ring_send(0, 0);
-	soft_ring_notify(world.b.evd.cq.ring, -1);
+	soft_ring_notify(world.b.evd.cq.ring, NULL);
 }
 
 static void ring_waker_0_twice(void)
 {
 	ring_waker_0();
 	ring_send(0, 1);
-	soft_ring_notify(world.b.evd.cq.ring, -1);
+	soft_ring_notify(world.b.evd.cq.ring, NULL);
 }
 
 static void ring_waker_1(void)
 {
 	ring_send(1, 0);
-	soft_ring_notify(world.b.evd.cq.ring, -1);
+	soft_ring_notify(world.b.evd.cq.ring, NULL);
 }
 
 /* Takes what is there; true if it took something. */

@@ -31,6 +31,7 @@ enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const s
 			      bool local_write);
 bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need);
 bool model_peer_lost(struct soft_peer *peer);
+void model_peer_wake(struct soft_peer *peer);
 void model_ep_heard(struct soft_ep *ep, uint32_t gen);
 void model_ep_fail(struct soft_ep *ep);
 
@@ -84,10 +85,9 @@ void model_ep_fail(struct soft_ep *ep)
 	model_require(world.no_region || !"the connection failed");
 }
 
-ssize_t model_bell(int fd, const void *bytes, size_t size)
+void model_peer_wake(struct soft_peer *peer)
 {
-	(void)fd, (void)bytes;
-	return (ssize_t)size;
+	(void)peer;
 }
 
 static struct side *side_of(const struct datp_ep *ep)

@@ -68,7 +68,7 @@ static void send_one(uint32_t sender, uint32_t number)
 	cell->len = number;
 	memset(cell->data, (int)(number & 0xff), sizeof(cell->data));
 	soft_ring_publish(cell, position);
-	soft_ring_notify(t.cq.ring, -1);
+	soft_ring_notify(t.cq.ring, NULL);
 }
 
 static void send_all(uint32_t sender)

@@ -24,6 +24,7 @@ struct kind {
 	DAT_MEM_PRIV_FLAGS rights;
 	bool window; /* the other side gets an RMR of it */
 	bool cut;    /* the file loses its pages before anybody comes */
+	bool trusted; /* the other side maps what can lose pages, too */
 };
 
 static struct api_end end;
@@ -40,17 +41,31 @@ static void *map_file(int fd, int prot, int flags)
 	return mem + SKEW;
 }
 
-static int memfd(void)
+static int unsealed_memfd(void)
 {
-	file = memfd_create(NAME, MFD_CLOEXEC);
+	file = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	REQUIRE(file >= 0);
 	REQUIRE(ftruncate(file, (off_t)(SIZE + 2 * SKEW)) == 0);
 	return file;
 }
 
+/* It cannot lose pages any more. */
+static int memfd(void)
+{
+	int fd = unsealed_memfd();
+
+	REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+	return fd;
+}
+
 static void *of_memfd(void)
 {
 	return map_file(memfd(), PROT_READ | PROT_WRITE, MAP_SHARED);
+}
+
+static void *of_unsealed_memfd(void)
+{
+	return map_file(unsealed_memfd(), PROT_READ | PROT_WRITE, MAP_SHARED);
 }
 
 static void *private_of_memfd(void)
@@ -116,6 +131,9 @@ static void serve(struct api_buf *mem, DAT_RMR_HANDLE rmr)
 		} else if (step == 'r') { /* a message has come */
 			API_DTO(end.recv, end.ep, 7, DAT_DTO_SUCCESS, SIZE);
 			check_signal(CHECK_PARENT);
+		} else if (step == 'c') { /* cut the file off */
+			REQUIRE(ftruncate(file, 0) == 0);
+			check_signal(CHECK_PARENT);
 		} else if (step == 'f') { /* free */
 			REQUIRE_DAT(rmr ? dat_rmr_free(rmr) : dat_lmr_free(mem->lmr), DAT_SUCCESS);
 			check_signal(CHECK_PARENT);
@@ -155,7 +173,10 @@ static void own(void *arg)
 static void meet(const struct kind *kind)
 {
 	owner = check_fork(own, (void *)(uintptr_t)kind);
-	api_open();
+	if (kind->trusted)
+		api_open_as((char *)(uintptr_t)"soft-unsealed");
+	else
+		api_open();
 	api_end_make(&end, NULL);
 	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
 	api_fill(buf.mem, SIZE, 1);
@@ -212,9 +233,11 @@ static void read_back(void)
 	CHECK_EQ_INT(api_mismatch(buf.mem, SIZE, 1), -1);
 }
 
-static void write_and_read(void *(*make)(void), bool in_place)
+static void write_and_read(void *(*make)(void), bool in_place, bool trusted)
 {
-	const struct kind kind = { .make = make, .rights = DAT_MEM_PRIV_ALL_FLAG };
+	const struct kind kind = {
+		.make = make, .rights = DAT_MEM_PRIV_ALL_FLAG, .trusted = trusted
+	};
 
 	meet(&kind);
 	CHECK(!mapped());
@@ -227,17 +250,29 @@ static void write_and_read(void *(*make)(void), bool in_place)
 
 static void memfd_is_written_and_read_in_place(void)
 {
-	write_and_read(of_memfd, true);
+	write_and_read(of_memfd, true, false);
 }
 
 static void file_whose_descriptor_is_closed_is_found_by_its_name(void)
 {
-	write_and_read(of_named_file, true);
+	write_and_read(of_named_file, true, true);
+}
+
+static void file_that_can_lose_pages_is_memory_like_any_other(void)
+{
+	write_and_read(of_unsealed_memfd, false, false);
+	api_close();
+	write_and_read(of_named_file, false, false);
+}
+
+static void file_that_can_lose_pages_is_mapped_if_its_owner_is_trusted(void)
+{
+	write_and_read(of_unsealed_memfd, true, true);
 }
 
 static void private_mapping_is_not_the_file(void)
 {
-	write_and_read(private_of_memfd, false);
+	write_and_read(private_of_memfd, false, false);
 }
 
 static void long_message_goes_straight_into_it(void)
@@ -316,7 +351,7 @@ static void file_that_can_only_be_read_is_read_in_place(void)
 
 static void file_that_was_cut_off_fails_the_transfer(void)
 {
-	const struct kind kind = { .make = of_memfd,
+	const struct kind kind = { .make = of_unsealed_memfd,
 				   .rights = DAT_MEM_PRIV_ALL_FLAG,
 				   .cut = true };
 	DAT_EVENT event;
@@ -328,6 +363,24 @@ static void file_that_was_cut_off_fails_the_transfer(void)
 	CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
 	CHECK(!mapped());
+	part();
+}
+
+/* The owner's mistake fails the transfer, as hardware does; it is not the death of its partner. */
+static void file_that_is_cut_off_in_use_fails_the_transfer(void)
+{
+	const struct kind kind = { .make = of_unsealed_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+	DAT_EVENT event;
+
+	meet(&kind);
+	write_all();
+	step('c');
+	check_await(owner);
+	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 2, 0), DAT_SUCCESS);
+	API_EVENT(end.request, &event);
+	CHECK_EQ_INT(event.event_number, DAT_DTO_COMPLETION_EVENT);
+	CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
 	part();
 }
 
@@ -369,6 +422,8 @@ static const struct check_test bounced_tests[] = {
 static const struct check_test tests[] = {
 	CHECK_TEST(memfd_is_written_and_read_in_place),
 	CHECK_TEST(file_whose_descriptor_is_closed_is_found_by_its_name),
+	CHECK_TEST(file_that_can_lose_pages_is_memory_like_any_other),
+	CHECK_TEST(file_that_can_lose_pages_is_mapped_if_its_owner_is_trusted),
 	CHECK_TEST(private_mapping_is_not_the_file),
 	CHECK_TEST(long_message_goes_straight_into_it),
 	CHECK_TEST(region_that_is_freed_is_let_go),
@@ -376,6 +431,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(range_beyond_the_region_is_refused),
 	CHECK_TEST(file_that_can_only_be_read_is_read_in_place),
 	CHECK_TEST(file_that_was_cut_off_fails_the_transfer),
+	CHECK_TEST(file_that_is_cut_off_in_use_fails_the_transfer),
 	CHECK_TEST(kernel_is_not_asked_to_copy),
 	CHECK_END
 };

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Incoming connections that are not established yet, and what they may cost: each takes a descriptor, and whoever knows
+ * the name of a listener can open as many as it likes. So the other side has a term to say what it wants, to confirm what
+ * was accepted, and to hang up after a refusal; what takes longer is hung up on. Of those that have said nothing there is
+ * a limited number, beyond which the oldest goes: an honest one has said it long before. Those that wait for the program
+ * here, to accept or reject them, have no term, but one process does not get all descriptors for them.
+ *
+ * Invariant: the timer runs while there is a connection that has a term.
+ */
+#define _GNU_SOURCE
+#include "pending.h"
+#include "complain.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SILENT_MIN  16u
+#define SILENT_MAX  1024u
+#define REQUEST_MIN 64u
+#define LOOKS	    4 /* in a term */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* How many descriptors the process may have. */
+static uint32_t descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > 1u << 20)
+		return 1u << 20;
+	return (uint32_t)limit.rlim_cur;
+}
+
+/* ia.lock: not kept, not of ours, and not waiting for the program. */
+static bool has_term(const struct soft_socket *sock)
+{
+	return !sock->active && !sock->kept && !sock->cr;
+}
+
+/* ia.lock; the oldest that has said nothing. */
+static struct soft_socket *oldest_silent(struct soft_ia *ia)
+{
+	struct soft_socket *oldest = NULL;
+
+	/* new ones are put in front */
+	for (struct soft_socket *s = ia->sockets; s; s = s->next)
+		if (s->silent)
+			oldest = s;
+	return oldest;
+}
+
+static struct soft_socket *next_overdue(struct soft_ia *ia, uint64_t now, bool *more)
+{
+	struct soft_socket *overdue = NULL;
+
+	*more = false;
+	datp_lock(&ia->lock);
+	for (struct soft_socket *s = ia->sockets; s && !overdue; s = s->next) {
+		if (!has_term(s))
+			continue;
+		if (now - s->since >= ia->handshake_ms)
+			overdue = s;
+		*more = true;
+	}
+	datp_unlock(&ia->lock);
+	return overdue;
+}
+
+static void timer_set(struct soft_ia *ia, bool on)
+{
+	long ns = (long)ia->handshake_ms * 1000000L / LOOKS;
+	const struct itimerspec when = {
+		.it_value = { .tv_sec = on ? ns / 1000000000L : 0, .tv_nsec = on ? ns % 1000000000L : 0 }
+	};
+
+	ia->pending_timed = on;
+	if (on)
+		(void)timerfd_settime(ia->pending_fd, 0, &when, NULL);
+}
+
+static void timer_event(void *arg, uint32_t events)
+{
+	static struct soft_complaint overdue;
+	struct soft_ia *ia = arg;
+	struct soft_socket *sock;
+	uint64_t times, now = now_ms();
+	bool more;
+
+	(void)events;
+	if (read(ia->pending_fd, &times, sizeof times) < 0)
+		return;
+	while ((sock = next_overdue(ia, now, &more))) {
+		soft_complain(&overdue, 2, "soft: process %d has not finished the opening of a connection within "
+					   "%u ms; it is hung up on",
+			      (int)sock->pid, (unsigned int)ia->handshake_ms);
+		soft_conn_hangup(sock);
+	}
+	datp_lock(&ia->lock);
+	timer_set(ia, more);
+	datp_unlock(&ia->lock);
+}
+
+void soft_pending_renew(struct soft_socket *sock)
+{
+	sock->since = now_ms();
+	if (!sock->ia->pending_timed)
+		timer_set(sock->ia, true);
+}
+
+void soft_pending_arrived(struct soft_socket *sock)
+{
+	static struct soft_complaint crowd;
+	struct soft_ia *ia = sock->ia;
+	uint32_t most = descriptors() / 8;
+	struct soft_socket *oldest = NULL;
+
+	most = most < SILENT_MIN ? SILENT_MIN : most > SILENT_MAX ? SILENT_MAX : most;
+	datp_lock(&ia->lock);
+	sock->silent = true;
+	ia->silent++;
+	soft_pending_renew(sock);
+	if (ia->silent > most)
+		oldest = oldest_silent(ia);
+	datp_unlock(&ia->lock);
+	if (!oldest)
+		return;
+	soft_complain(&crowd, 1, "soft: more than %u connections are open that have said nothing; the oldest, of process %d, is "
+				 "hung up on",
+		      most, (int)oldest->pid);
+	soft_conn_hangup(oldest);
+}
+
+void soft_pending_spoke(struct soft_socket *sock)
+{
+	if (sock->silent)
+		sock->ia->silent--;
+	sock->silent = false;
+}
+
+bool soft_pending_may_ask(struct soft_ia *ia, pid_t pid)
+{
+	uint32_t most = descriptors() / 2, count = 0;
+
+	if (most < REQUEST_MIN)
+		most = REQUEST_MIN;
+	for (struct soft_socket *s = ia->sockets; s && count < most; s = s->next)
+		count += s->pid == pid && !s->active && !s->kept && s->peer;
+	return count < most;
+}
+
+enum datp_err soft_pending_init(struct soft_ia *ia)
+{
+	ia->pending_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (ia->pending_fd < 0) {
+		datp_log(1, "soft: no timer: %s; raise the limit of open files (ulimit -n)",
+			 strerror(errno));
+		return DATP_ERR_DEVICE;
+	}
+	return datp_loop_add(&ia->base, ia->pending_fd, EPOLLIN, timer_event, ia, &ia->pending_watch);
+}
+
+void soft_pending_fini(struct soft_ia *ia)
+{
+	if (ia->pending_watch)
+		datp_loop_del(ia->pending_watch);
+	if (ia->pending_fd >= 0)
+		close(ia->pending_fd);
+}

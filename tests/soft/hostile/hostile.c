@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The attacker's memory, and its side of the handshake. What it says of itself makes sense, so that the victim takes
+ * it for a peer; what it does afterwards is the test's.
+ */
+#include "hostile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CELLS	 1024u
+#define ENTRIES	 64u
+#define SLOTS	 64u
+#define SLOT	 ((uint32_t)SOFT_EAGER_DEFAULT)
+#define SEALS	 (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define HUGE_MIN (2u << 20)
+#define ROOM	 (1ull << 40)
+
+static size_t align(size_t at)
+{
+	return (at + 4095) & ~(size_t)4095;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static void file_make(struct hostile_memory *m, enum hostile_arena arena)
+{
+	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+
+	if (arena == HOSTILE_HUGE) {
+		flags |= MFD_HUGETLB;
+		m->size = (m->size + HUGE_MIN - 1) & ~(size_t)(HUGE_MIN - 1);
+	}
+	m->fd = memfd_create("hostile", flags);
+	if (m->fd < 0 && arena == HOSTILE_HUGE)
+		check_skip("this kernel has no huge pages");
+	REQUIRE(m->fd >= 0);
+	REQUIRE(ftruncate(m->fd, (off_t)(arena == HOSTILE_ROOMY ? ROOM : m->size)) == 0);
+	REQUIRE(fcntl(m->fd, F_ADD_SEALS, arena == HOSTILE_ROOMY ? F_SEAL_SHRINK : SEALS) == 0);
+}
+
+static void memory_lay_out(struct hostile_memory *m, size_t mr, size_t slots, size_t ring, size_t port)
+{
+	m->shared = (struct soft_shared *)(void *)m->at;
+	m->mr = (struct soft_mr *)(void *)(m->at + mr);
+	m->ring = (struct soft_ring *)(void *)(m->at + ring);
+	m->port = (struct soft_port *)(void *)(m->at + port);
+	m->shared->version = SOFT_SHM_VERSION;
+	m->shared->slot_count = SLOTS;
+	m->shared->slot_size = SLOT;
+	m->shared->mr = (struct soft_ref){ 0, m->size, mr };
+	m->shared->slots = (struct soft_ref){ 0, m->size, slots };
+	m->ring->mask = CELLS - 1;
+	m->port->open = 1;
+}
+
+static void memory_make(struct hostile_memory *m, enum hostile_arena arena)
+{
+	const uint32_t rq = sizeof(struct soft_desc) + SOFT_MAX_IOV * sizeof(struct datp_sge);
+	const uint32_t sq = sizeof(struct soft_sqe) + SOFT_MAX_IOV * sizeof(struct datp_sge);
+	size_t mr = 4096, slots = mr + SOFT_MR_COUNT * sizeof(struct soft_mr);
+	size_t ring = align(slots + SLOTS * (sizeof(struct soft_slot) + SLOT));
+	size_t port = align(ring + soft_ring_size(CELLS)), queues = align(port + sizeof(struct soft_port));
+
+	m->size = align(queues + (rq + sq) * ENTRIES);
+	m->layout = (struct soft_layout){ .rq_mask = ENTRIES - 1,
+					  .rq_stride = rq,
+					  .sq_mask = ENTRIES - 1,
+					  .sq_stride = sq,
+					  .rq_offset = queues - port,
+					  .sq_offset = queues - port + rq * ENTRIES };
+	file_make(m, arena);
+	/* of huge pages that are not there not even the attacker can write one */
+	m->at = mmap(NULL, m->size, PROT_READ | PROT_WRITE,
+		     arena == HOSTILE_HUGE ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
+		     arena == HOSTILE_HUGE ? -1 : m->fd, 0);
+	REQUIRE(m->at != MAP_FAILED);
+	memory_lay_out(m, mr, slots, ring, port);
+}
+
+static int bell_make(enum hostile_bell bell)
+{
+	static const char full[65536];
+	uint64_t most = UINT64_MAX - 1;
+	int fds[2] = { -1, -1 };
+
+	if (bell == HOSTILE_FULL_COUNTER) {
+		fds[1] = eventfd(0, EFD_CLOEXEC);
+		REQUIRE(write(fds[1], &most, sizeof(most)) == (ssize_t)sizeof(most));
+	} else if (bell != HOSTILE_NO_BELL) {
+		REQUIRE(pipe2(fds, O_CLOEXEC) == 0);
+	}
+	if (bell == HOSTILE_PIPE_WITHOUT_READER)
+		close(fds[0]);
+	if (bell == HOSTILE_FULL_PIPE) {
+		REQUIRE(fcntl(fds[1], F_SETFL, O_NONBLOCK) == 0);
+		while (write(fds[1], full, sizeof(full)) > 0)
+			;
+		REQUIRE(fcntl(fds[1], F_SETFL, 0) == 0);
+	}
+	return fds[1];
+}
+
+void hostile_make(struct hostile *h, enum hostile_arena arena, enum hostile_bell bell)
+{
+	memset(h, 0, sizeof(*h));
+	h->listener = h->fd = h->their_fd = -1;
+	memory_make(&h->own, arena);
+	h->bell = bell_make(bell);
+	REQUIRE(getrandom(h->id, sizeof(h->id), 0) == (ssize_t)sizeof(h->id));
+}
+
+static void forget_victim(struct hostile *h)
+{
+	if (h->their_at)
+		munmap(h->their_at, h->their_size);
+	if (h->their_fd >= 0)
+		close(h->their_fd);
+	h->their_at = NULL;
+	h->their_fd = -1;
+}
+
+void hostile_close(struct hostile *h)
+{
+	hostile_hangup(h);
+	forget_victim(h);
+	munmap(h->own.at, h->own.size);
+	close(h->own.fd);
+	if (h->bell >= 0)
+		close(h->bell);
+	if (h->listener >= 0)
+		close(h->listener);
+}
+
+/* ------------------------------------------------------------------ the socket */
+
+static socklen_t door(struct sockaddr_storage *sa, uint64_t qual)
+{
+	const char *realm = getenv("DAT_SOFT_REALM");
+
+	return soft_listener_name(sa, realm ? realm : "", "*", qual);
+}
+
+static int reach(uint64_t qual, int flags)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = door(&sa, qual);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
+
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&sa, len) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int hostile_reach(uint64_t qual)
+{
+	int fd = reach(qual, 0);
+
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+bool hostile_say(struct hostile *h, const void *bytes, size_t size, bool memory)
+{
+	struct iovec iov = { (void *)(uintptr_t)bytes, size };
+	int fds[2] = { h->own.fd, h->bell };
+	size_t n = h->bell < 0 ? 1 : 2;
+	union {
+		struct cmsghdr header;
+		unsigned char space[CMSG_SPACE(2 * sizeof(int))];
+	} control = { 0 };
+	struct msghdr hdr = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (memory) {
+		hdr.msg_control = &control;
+		hdr.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(n * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), fds, n * sizeof(int));
+	}
+	return sendmsg(h->fd, &hdr, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+static void take_descriptors(struct hostile *h, struct msghdr *hdr)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
+	int fds[4];
+	size_t n;
+
+	if (!c || c->cmsg_type != SCM_RIGHTS)
+		return;
+	n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(fds, CMSG_DATA(c), n * sizeof(int));
+	forget_victim(h);
+	h->their_fd = fds[0];
+	while (n > 1)
+		close(fds[--n]);
+}
+
+bool hostile_hear(struct hostile *h, struct soft_msg *msg)
+{
+	struct iovec iov = { msg, sizeof(*msg) };
+	union {
+		struct cmsghdr header;
+		unsigned char space[CMSG_SPACE(4 * sizeof(int))];
+	} control;
+	struct pollfd patience = { .fd = h->fd, .events = POLLIN };
+	ssize_t got;
+
+	do {
+		struct msghdr hdr = { .msg_iov = &iov,
+				      .msg_iovlen = 1,
+				      .msg_control = &control,
+				      .msg_controllen = sizeof(control) };
+
+		REQUIRE(poll(&patience, 1, (int)check_patience_ms()) > 0);
+		got = recvmsg(h->fd, &hdr, MSG_CMSG_CLOEXEC);
+		if (got == (ssize_t)sizeof(*msg))
+			take_descriptors(h, &hdr);
+	} while (got > 0 && got != (ssize_t)sizeof(*msg)); /* a short one is a ring */
+	return got > 0;
+}
+
+void hostile_hangup(struct hostile *h)
+{
+	if (h->fd >= 0)
+		close(h->fd);
+	h->fd = -1;
+}
+
+bool hostile_is_hung_up_on(int fd, int ms)
+{
+	struct pollfd end = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&end, 1, ms) > 0 && (end.revents & (POLLHUP | POLLRDHUP | POLLERR));
+}
+
+/* ------------------------------------------------------------------ the handshake */
+
+void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_msg_type type)
+{
+	const struct hostile_memory *m = &h->own;
+
+	memset(msg, 0, sizeof(*msg));
+	msg->magic = SOFT_MSG_MAGIC;
+	msg->version = SOFT_SHM_VERSION;
+	msg->type = (uint16_t)type;
+	msg->port = h->theirs.my_port;
+	msg->gen = h->theirs.my_gen;
+	msg->my_port = 0;
+	msg->my_gen = 1;
+	msg->intro.id[0] = h->id[0];
+	msg->intro.id[1] = h->id[1];
+	msg->intro.probe = (uintptr_t)h->id;
+	msg->intro.shared = (struct soft_ref){ 0, m->size, 0 };
+	msg->intro.slot = 1;
+	msg->intro.my_slot = h->theirs.intro.slot;
+	msg->port_ref = (struct soft_ref){ 0, m->size, (uint64_t)((unsigned char *)m->port - m->at) };
+	msg->ring_ref = msg->request_ref =
+		(struct soft_ref){ 0, m->size, (uint64_t)((unsigned char *)m->ring - m->at) };
+	msg->layout = m->layout;
+	msg->address.ss_family = AF_INET;
+}
+
+/* Maps what the victim has just handed over, as far as it has pages. */
+static void map_victim(struct hostile *h)
+{
+	off_t data = 0, end = 0;
+
+	REQUIRE(h->their_fd >= 0);
+	while ((data = lseek(h->their_fd, end, SEEK_DATA)) >= 0)
+		end = lseek(h->their_fd, data, SEEK_HOLE);
+	REQUIRE(end > 0);
+	h->their_size = (size_t)end;
+	h->their_at = mmap(NULL, h->their_size, PROT_READ | PROT_WRITE, MAP_SHARED, h->their_fd, 0);
+	REQUIRE(h->their_at != MAP_FAILED);
+}
+
+void hostile_request(struct hostile *h, uint64_t qual)
+{
+	struct soft_msg msg;
+
+	hostile_hangup(h);
+	memset(&h->theirs, 0, sizeof(h->theirs));
+	h->fd = hostile_reach(qual);
+	hostile_message(h, &msg, SOFT_MSG_REQ);
+	msg.qual = qual;
+	REQUIRE(hostile_say(h, &msg, sizeof(msg), true));
+}
+
+void hostile_await_answer(struct hostile *h)
+{
+	REQUIRE(hostile_hear(h, &h->theirs));
+	REQUIRE_EQ_INT(h->theirs.type, SOFT_MSG_REP);
+	map_victim(h);
+}
+
+void hostile_confirm(struct hostile *h)
+{
+	struct soft_msg msg;
+
+	hostile_message(h, &msg, SOFT_MSG_RTU);
+	msg.keep = 1;
+	REQUIRE(hostile_say(h, &msg, sizeof(msg), false));
+}
+
+void hostile_connect(struct hostile *h, uint64_t qual)
+{
+	hostile_request(h, qual);
+	hostile_await_answer(h);
+	hostile_confirm(h);
+}
+
+void hostile_listen(struct hostile *h, uint64_t qual)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = door(&sa, qual);
+
+	h->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	REQUIRE(h->listener >= 0);
+	REQUIRE(bind(h->listener, (struct sockaddr *)&sa, len) == 0);
+	REQUIRE(listen(h->listener, 16) == 0);
+}
+
+void hostile_await_request(struct hostile *h)
+{
+	struct pollfd patience = { .fd = h->listener, .events = POLLIN };
+
+	hostile_hangup(h);
+	REQUIRE(poll(&patience, 1, (int)check_patience_ms()) > 0);
+	h->fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC);
+	REQUIRE(h->fd >= 0);
+	REQUIRE(hostile_hear(h, &h->theirs));
+	REQUIRE_EQ_INT(h->theirs.type, SOFT_MSG_REQ);
+	map_victim(h);
+}
+
+void hostile_accept(struct hostile *h)
+{
+	struct soft_msg msg;
+
+	hostile_message(h, &msg, SOFT_MSG_REP);
+	REQUIRE(hostile_say(h, &msg, sizeof(msg), true));
+}
+
+void hostile_await_confirmation(struct hostile *h)
+{
+	struct soft_msg msg;
+
+	REQUIRE(hostile_hear(h, &msg));
+	REQUIRE_EQ_INT(msg.type, SOFT_MSG_RTU);
+}
+
+/* ------------------------------------------------------------------ what it writes */
+
+void hostile_want_all(struct hostile *h)
+{
+	struct hostile_memory *m = &h->own;
+
+	uint64_t sent = atomic_load(&m->ring->tail);
+
+	atomic_store(&m->ring->taken, sent);
+	atomic_store(&m->port->delivered, (uint32_t)sent);
+	atomic_store(&m->port->want_bell, 1);
+	atomic_store(&m->ring->notify, SOFT_NOTIFY_WAKE);
+}
+
+/* Numbers that are near to what stands there, and those at the ends of every range. */
+static uint64_t odd_number(uint64_t was, unsigned int *seed)
+{
+	switch (rand_r(seed) % 6) {
+	case 0:
+		return was + (uint64_t)(rand_r(seed) % 5) - 2;
+	case 1:
+		return was ^ 1ull << rand_r(seed) % 64;
+	case 2:
+		return 0;
+	case 3:
+		return UINT64_MAX;
+	case 4:
+		return (uint64_t)rand_r(seed);
+	default:
+		return (uint64_t)rand_r(seed) << 33 | (uint64_t)rand_r(seed);
+	}
+}
+
+/* A word that stands in use: one of a page that is not all zeros, mostly. */
+static void scribble_at(unsigned char *at, size_t size, unsigned int *seed)
+{
+	_Atomic uint64_t *word;
+	size_t where = 0;
+
+	for (int tries = 0; tries < 200; tries++) {
+		where = ((size_t)rand_r(seed) << 12 ^ (size_t)rand_r(seed)) % (size / 8);
+		word = (_Atomic uint64_t *)(void *)(at + where * 8);
+		if (atomic_load_explicit(word, memory_order_relaxed))
+			break;
+	}
+	word = (_Atomic uint64_t *)(void *)(at + where * 8);
+	if (rand_r(seed) % 2)
+		atomic_store_explicit(word, odd_number(*word, seed), memory_order_relaxed);
+	else /* one half */
+		atomic_store_explicit((_Atomic uint32_t *)(void *)word + rand_r(seed) % 2,
+				      (uint32_t)odd_number(*word, seed), memory_order_relaxed);
+}
+
+/* A part of the attacker's arena: nobody uses most of it. */
+static void scribble_own(struct hostile_memory *m, unsigned int *seed)
+{
+	size_t ring = (size_t)((unsigned char *)m->ring - m->at);
+
+	switch (rand_r(seed) % 4) {
+	case 0:
+		scribble_at(m->at, sizeof(*m->shared), seed);
+		break;
+	case 1:
+		scribble_at((unsigned char *)m->mr, 64 * sizeof(*m->mr), seed);
+		break;
+	case 2:
+		scribble_at((unsigned char *)m->ring, sizeof(*m->ring) + 4 * sizeof(m->ring->cell[0]), seed);
+		break;
+	default:
+		scribble_at(m->at + ring, m->size - ring, seed);
+	}
+}
+
+void hostile_scribble(struct hostile *h, unsigned int *seed)
+{
+	if (rand_r(seed) % 3)
+		scribble_at(h->their_at, h->their_size, seed);
+	else
+		scribble_own(&h->own, seed);
+}

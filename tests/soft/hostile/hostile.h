@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An attacker for tests: a process that speaks the soft provider's handshake on either side without the provider's
+ * code, and then does what no provider does. It has an arena of its own, laid out as a real one is, and maps the whole
+ * arena of its victim, as every real peer could.
+ *
+ * The attacker runs in a process of its own (check_fork), so that its victim is the test, or another fork of it. What
+ * fails here fails the test: every function REQUIREs that the attack itself works.
+ */
+#ifndef HOSTILE_H
+#define HOSTILE_H
+
+#include <stdbool.h>
+
+#include "check.h"
+#include "providers/soft/sock.h"
+
+/* The attacker's own arena. */
+struct hostile_memory {
+	int fd;
+	size_t size;
+	unsigned char *at;
+	struct soft_shared *shared;
+	struct soft_mr *mr;
+	struct soft_ring *ring; /* for receives and requests */
+	struct soft_port *port;
+	struct soft_layout layout;
+};
+
+/* How the attacker's arena is made. */
+enum hostile_arena {
+	HOSTILE_GOOD,	/* as the provider makes its own */
+	HOSTILE_HUGE,	/* sealed, but of huge pages, of which there may be none */
+	HOSTILE_ROOMY,	/* it has room for all that an arena may hold, and can grow */
+};
+
+/* The second descriptor that comes with a message that carries the arena. */
+enum hostile_bell {
+	HOSTILE_NO_BELL,
+	HOSTILE_PIPE_WITHOUT_READER,
+	HOSTILE_FULL_PIPE, /* which blocks */
+	HOSTILE_FULL_COUNTER, /* an eventfd that blocks */
+	HOSTILE_BELLS,
+};
+
+struct hostile {
+	struct hostile_memory own;
+	uint64_t id[2];
+	int bell;
+	int listener, fd;
+	struct soft_msg theirs; /* the victim's REQ or REP */
+	int their_fd;		/* its arena */
+	unsigned char *their_at;
+	size_t their_size;
+};
+
+void hostile_make(struct hostile *h, enum hostile_arena arena, enum hostile_bell bell);
+void hostile_close(struct hostile *h); /* hangs up, too */
+
+/* The active side. The victim listens at the qualifier. */
+int hostile_reach(uint64_t qual); /* a socket that is connected to the listener, and has said nothing */
+void hostile_request(struct hostile *h, uint64_t qual);
+void hostile_await_answer(struct hostile *h); /* REP, which brings the victim's arena */
+void hostile_confirm(struct hostile *h);
+void hostile_connect(struct hostile *h, uint64_t qual); /* the three above */
+
+/* The passive side. The victim connects to the qualifier. */
+void hostile_listen(struct hostile *h, uint64_t qual);
+void hostile_await_request(struct hostile *h); /* REQ, which brings the victim's arena */
+void hostile_accept(struct hostile *h);
+void hostile_await_confirmation(struct hostile *h);
+
+/* Any message, as it is, with the attacker's arena and second descriptor if `memory`. */
+void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_msg_type type);
+bool hostile_say(struct hostile *h, const void *bytes, size_t size, bool memory);
+bool hostile_hear(struct hostile *h, struct soft_msg *msg); /* false: the victim has hung up */
+void hostile_hangup(struct hostile *h);
+bool hostile_is_hung_up_on(int fd, int ms); /* within that time */
+
+/* Writes over one word of what the two share, or a few of them, as the seed says. */
+void hostile_scribble(struct hostile *h, unsigned int *seed);
+
+/* Asks for each wake-up that there is, and takes all that comes, so that the victim never has to wait. */
+void hostile_want_all(struct hostile *h);
+
+#endif

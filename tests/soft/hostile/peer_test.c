@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a peer can do to a process with descriptors, with its arena, and with connections that it leaves half open:
+ * one attack a test. The victim is the test itself. It loses the connection to that peer, and nothing else: its calls
+ * return, and an honest peer is served afterwards.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "hostile.h"
+#include "providers/soft/arena.h"
+#include "providers/soft/peer.h"
+
+#define MANY 600 /* half-open connections */
+#define FEW  256 /* descriptors that the victim may have */
+
+static struct api_end end;
+static struct api_pair pair;
+static struct api_buf buf;
+static DAT_EVD_HANDLE cr_evd;
+static DAT_CONN_QUAL qual;
+static pid_t attacker;
+
+/* ------------------------------------------------------------------ the victim */
+
+static void victim_opens(void)
+{
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+}
+
+static void tell_attacker(void)
+{
+	check_put(attacker, &qual, sizeof(qual));
+}
+
+static void accept_attacker(void)
+{
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* The rest of the adapter works as ever. */
+static void others_are_served(void)
+{
+	memset(&pair, 0, sizeof(pair));
+	api_pair_make(&pair, NULL);
+	api_pair_works(&pair, &buf);
+}
+
+static uint64_t attacker_qual(void)
+{
+	uint64_t got;
+
+	check_get(CHECK_PARENT, &got, sizeof(got));
+	return got;
+}
+
+/* ------------------------------------------------------------------ doorbells */
+
+struct offer {
+	enum hostile_bell bell;
+	bool passive;
+};
+
+static void ring_me(void *arg)
+{
+	const struct offer *offer = arg;
+	uint64_t where = attacker_qual();
+	struct hostile h;
+
+	hostile_make(&h, HOSTILE_GOOD, offer->bell);
+	if (offer->passive) {
+		hostile_listen(&h, where);
+		check_signal(CHECK_PARENT);
+		hostile_await_request(&h);
+		hostile_accept(&h);
+		hostile_await_confirmation(&h);
+	} else {
+		hostile_connect(&h, where);
+	}
+	/* it reads nothing that comes over its socket: what wakes it may not wait for that */
+	while (!hostile_is_hung_up_on(h.fd, 0))
+		hostile_want_all(&h);
+	hostile_close(&h);
+	check_await(CHECK_PARENT);
+}
+
+static void connect_to_attacker(void)
+{
+	check_await(attacker);
+	REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void doorbell(enum hostile_bell bell, bool passive)
+{
+	const struct offer offer = { bell, passive };
+
+	attacker = check_fork(ring_me, (void *)(uintptr_t)&offer);
+	victim_opens();
+	if (passive)
+		qual = api_free_qual(cr_evd);
+	tell_attacker();
+	if (passive)
+		connect_to_attacker();
+	else
+		accept_attacker();
+	for (uint64_t n = 0; n < 2000; n++) {
+		REQUIRE_DAT(api_send(end.ep, &buf, 0, 8, n, 0), DAT_SUCCESS);
+		API_DTO(end.request, end.ep, n, DAT_DTO_SUCCESS, 8);
+		/* so that it has credit: the attacker says soon that it has taken all */
+		REQUIRE_SOON(atomic_load(&((struct soft_ep *)end.ep)->rport->delivered) + 64 > n);
+	}
+	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	others_are_served();
+	API_CONN_OVER(end.connect, end.ep);
+	check_kill(attacker);
+}
+
+static void doorbell_that_is_a_broken_pipe_raises_no_signal(void)
+{
+	doorbell(HOSTILE_PIPE_WITHOUT_READER, false);
+}
+
+static void doorbell_that_is_a_full_pipe_blocks_nobody(void)
+{
+	doorbell(HOSTILE_FULL_PIPE, false);
+}
+
+static void doorbell_that_is_a_full_counter_blocks_nobody(void)
+{
+	doorbell(HOSTILE_FULL_COUNTER, false);
+}
+
+static void doorbell_of_the_passive_side_blocks_nobody(void)
+{
+	doorbell(HOSTILE_FULL_COUNTER, true);
+}
+
+static void peer_that_reads_no_doorbell_blocks_nobody(void)
+{
+	doorbell(HOSTILE_NO_BELL, false);
+}
+
+/* ------------------------------------------------------------------ arenas */
+
+static void offer_huge_pages(void *arg)
+{
+	uint64_t where = attacker_qual();
+	struct hostile h;
+	struct soft_msg answer;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_HUGE, HOSTILE_FULL_COUNTER);
+	hostile_request(&h, where);
+	if (hostile_hear(&h, &answer))
+		CHECK_EQ_INT(answer.type, SOFT_MSG_REJ);
+	hostile_close(&h);
+	check_signal(CHECK_PARENT);
+}
+
+static void arena_of_huge_pages_that_are_not_there_is_refused(void)
+{
+	attacker = check_fork(offer_huge_pages, NULL);
+	victim_opens();
+	check_stderr_begin();
+	tell_attacker();
+	check_await(attacker);
+	check_stderr_end();
+	others_are_served();
+	check_join(attacker);
+}
+
+/* What every real peer could do with the descriptor of an arena. */
+static void seal_and_stretch(void *arg)
+{
+	uint64_t where = attacker_qual();
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_FULL_COUNTER);
+	hostile_connect(&h, where);
+	CHECK(fcntl(h.their_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) < 0);
+	CHECK(fcntl(h.their_fd, F_ADD_SEALS, F_SEAL_GROW) < 0);
+	CHECK(ftruncate(h.their_fd, 1ll << 45) < 0);
+	CHECK(ftruncate(h.their_fd, 4096) < 0);
+	hostile_close(&h);
+	check_signal(CHECK_PARENT);
+}
+
+static void later_peer(void *arg)
+{
+	struct api_offer offer;
+	struct api_end own;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	api_open();
+	api_end_make(&own, NULL);
+	api_connect_to(&own, &offer.address, offer.qual);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+static void later_peer_is_served(pid_t peer)
+{
+	struct api_offer offer;
+	struct api_end other;
+
+	api_end_make(&other, NULL);
+	api_offer_make(&offer, cr_evd, NULL);
+	check_put(peer, &offer, sizeof(offer));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_await(peer);
+	check_signal(peer);
+	check_join(peer);
+}
+
+static void arena_cannot_be_sealed_or_stretched_by_a_peer(void)
+{
+	pid_t later;
+
+	attacker = check_fork(seal_and_stretch, NULL);
+	later = check_fork(later_peer, NULL);
+	victim_opens();
+	tell_attacker();
+	accept_attacker();
+	check_await(attacker);
+	check_join(attacker);
+	API_CONN_OVER(end.connect, end.ep);
+	later_peer_is_served(later);
+}
+
+/* Wishes that no memory could meet, to a service point whose endpoints are made as the request wants them. */
+static void ask_for_everything(void *arg)
+{
+	uint64_t where = attacker_qual();
+	struct hostile h;
+	struct soft_msg msg;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_FULL_COUNTER);
+	for (int i = 0; i < 4; i++) {
+		hostile_hangup(&h);
+		h.fd = hostile_reach(where);
+		hostile_message(&h, &msg, SOFT_MSG_REQ);
+		msg.qual = where;
+		msg.attr.max_message_size = msg.attr.max_rdma_size = 1ull << 40;
+		msg.attr.max_recv_dtos = msg.attr.max_request_dtos = 1 << 17;
+		msg.attr.max_recv_iov = msg.attr.max_request_iov = SOFT_MAX_IOV;
+		REQUIRE(hostile_say(&h, &msg, sizeof(msg), true));
+		(void)hostile_hear(&h, &msg);
+	}
+	hostile_close(&h);
+	check_signal(CHECK_PARENT);
+}
+
+static void no_more_address_space(struct rlimit *before)
+{
+	struct rlimit little;
+	char line[64];
+	int fd = open("/proc/self/statm", O_RDONLY);
+
+	REQUIRE(fd >= 0);
+	REQUIRE(read(fd, line, sizeof(line)) > 0);
+	close(fd);
+	REQUIRE(getrlimit(RLIMIT_AS, before) == 0);
+	little = *before;
+	little.rlim_cur = strtoull(line, NULL, 10) * 4096 + (64 << 20);
+	REQUIRE(setrlimit(RLIMIT_AS, &little) == 0);
+}
+
+static void refuse_all(void)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(cr_evd, &event) == DAT_SUCCESS)
+		CHECK_DAT(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle), DAT_SUCCESS);
+}
+
+static void request_for_too_much_leaves_the_adapter_whole(void)
+{
+	struct rlimit before;
+
+	attacker = check_fork(ask_for_everything, NULL);
+	api_open();
+	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_PROVIDER_FLAG, &qual);
+	no_more_address_space(&before);
+	check_stderr_begin();
+	tell_attacker();
+	check_await(attacker);
+	check_stderr_end();
+	REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+	refuse_all();
+	api_evd(1 << 17, DAT_EVD_DTO_FLAG); /* more than what the arena has in store */
+	others_are_served();
+	check_join(attacker);
+}
+
+/* ------------------------------------------------------------------ half-open connections */
+
+static void leave_half_open(void *arg)
+{
+	uint64_t where = attacker_qual();
+	struct rlimit limit;
+	static int fds[MANY];
+
+	(void)arg;
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	limit.rlim_cur = limit.rlim_max;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	for (int i = 0; i < MANY; i++)
+		fds[i] = hostile_reach(where);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	/* the last ones are given time to say what they want, and no more than that */
+	for (int i = 0; i < MANY; i++)
+		CHECK(hostile_is_hung_up_on(fds[i], (int)check_patience_ms()));
+	check_signal(CHECK_PARENT);
+}
+
+static unsigned int lines_of(const char *text)
+{
+	unsigned int n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+static void half_open_connections_lock_nobody_out(void)
+{
+	struct rlimit limit, few;
+	pid_t later;
+	const char *said;
+
+	attacker = check_fork(leave_half_open, NULL);
+	later = check_fork(later_peer, NULL);
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = FEW;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	api_open_as((char *)"soft-hasty");
+	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	check_stderr_begin();
+	tell_attacker();
+	check_await(attacker);
+	later_peer_is_served(later);
+	check_signal(attacker);
+	check_await(attacker);
+	said = check_stderr_end();
+	CHECK(lines_of(said) < 10);
+	check_join(attacker);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+/* ------------------------------------------------------------------ messages of the wrong side */
+
+static void answer_wrongly(void *arg)
+{
+	uint64_t where = attacker_qual();
+	const struct soft_msg *how = arg;
+	struct hostile h;
+	struct soft_msg msg;
+
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_FULL_COUNTER);
+	for (int i = 0; i < 20; i++) {
+		hostile_request(&h, where);
+		hostile_await_answer(&h);
+		hostile_message(&h, &msg, (enum soft_msg_type)how->type);
+		msg.why = DAT_CONNECTION_EVENT_PEER_REJECTED;
+		msg.gen += how->gen;
+		msg.keep = how->keep;
+		REQUIRE(hostile_say(&h, &msg, sizeof(msg), how->type == SOFT_MSG_REP));
+		CHECK(!hostile_hear(&h, &msg));
+	}
+	hostile_close(&h);
+	check_signal(CHECK_PARENT);
+}
+
+static void want_the_end_of_an_accept(const struct soft_msg *how)
+{
+	int before = 0;
+
+	attacker = check_fork(answer_wrongly, (void *)(uintptr_t)how);
+	victim_opens();
+	others_are_served();
+	before = api_descriptors();
+	tell_attacker();
+	for (int i = 0; i < 20; i++) {
+		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	}
+	check_await(attacker);
+	check_join(attacker);
+	REQUIRE_SOON(api_descriptors() <= before);
+}
+
+static void rejection_by_the_active_side_ends_the_accept(void)
+{
+	want_the_end_of_an_accept(&(struct soft_msg){ .type = SOFT_MSG_REJ });
+}
+
+static void confirmation_of_another_connection_ends_the_accept(void)
+{
+	want_the_end_of_an_accept(&(struct soft_msg){ .type = SOFT_MSG_RTU, .gen = 1 });
+}
+
+static void answer_by_the_active_side_ends_the_accept(void)
+{
+	want_the_end_of_an_accept(&(struct soft_msg){ .type = SOFT_MSG_REP });
+}
+
+static void request_after_the_answer_ends_the_accept(void)
+{
+	want_the_end_of_an_accept(&(struct soft_msg){ .type = SOFT_MSG_REQ });
+}
+
+static void cancel_for_good(void *arg)
+{
+	uint64_t where = attacker_qual();
+	struct hostile h;
+	struct soft_msg msg;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_FULL_COUNTER);
+	hostile_listen(&h, where);
+	check_signal(CHECK_PARENT);
+	for (int i = 0; i < 20; i++) {
+		hostile_await_request(&h);
+		hostile_message(&h, &msg, SOFT_MSG_CANCEL);
+		msg.keep = i % 2;
+		REQUIRE(hostile_say(&h, &msg, sizeof(msg), false));
+		CHECK(!hostile_hear(&h, &msg));
+	}
+	hostile_close(&h);
+	check_signal(CHECK_PARENT);
+}
+
+static void cancellation_by_the_passive_side_ends_the_attempt(void)
+{
+	int before;
+
+	attacker = check_fork(cancel_for_good, NULL);
+	victim_opens();
+	qual = api_free_qual(cr_evd);
+	before = api_descriptors();
+	tell_attacker();
+	check_await(attacker);
+	for (int i = 0; i < 20; i++) {
+		REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	}
+	check_await(attacker);
+	check_join(attacker);
+	REQUIRE_SOON(api_descriptors() <= before);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(doorbell_that_is_a_broken_pipe_raises_no_signal),
+	CHECK_TEST(doorbell_that_is_a_full_pipe_blocks_nobody),
+	CHECK_TEST(doorbell_that_is_a_full_counter_blocks_nobody),
+	CHECK_TEST(doorbell_of_the_passive_side_blocks_nobody),
+	CHECK_TEST(peer_that_reads_no_doorbell_blocks_nobody),
+	CHECK_TEST(arena_of_huge_pages_that_are_not_there_is_refused),
+	CHECK_TEST(arena_cannot_be_sealed_or_stretched_by_a_peer),
+	CHECK_TEST(request_for_too_much_leaves_the_adapter_whole),
+	CHECK_TEST(half_open_connections_lock_nobody_out),
+	CHECK_TEST(rejection_by_the_active_side_ends_the_accept),
+	CHECK_TEST(confirmation_of_another_connection_ends_the_accept),
+	CHECK_TEST(answer_by_the_active_side_ends_the_accept),
+	CHECK_TEST(request_after_the_answer_ends_the_accept),
+	CHECK_TEST(cancellation_by_the_passive_side_ends_the_attempt),
+	CHECK_END
+};
+
+static const struct check_suite hostile_peer = { .name = "hostile peer", .teardown = api_close, .tests = tests };
+
+CHECK_SUITES(&hostile_peer);

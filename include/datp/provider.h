@@ -152,7 +152,6 @@
 	X(BAD_QUAL, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
 	X(BAD_QLEN, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
 	X(BAD_FLAGS, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                        \
-	X(BAD_FIELDS, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
 	X(BAD_ATTR, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
 	X(BAD_THRESHOLD, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                    \
 	X(BAD_WATERMARK, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                    \
@@ -191,8 +190,8 @@ struct datp_ia;
 struct datp_ops;
 
 struct datp_obj {
-	/* the frozen table; NULL once freed, so that libdat refuses the handle */
-	const DAT_PROVIDER *vtable;
+	/* the frozen table of an API; NULL once freed, so that libdat refuses the handle */
+	const void *vtable;
 	_Atomic uint32_t tag; /* DATP_TAG(type) or 0 */
 	uint32_t gen;	      /* counts the lives of this piece of memory */
 	struct datp_ia *ia;   /* owner; of an IA: itself */

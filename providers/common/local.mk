@@ -27,6 +27,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/core.h \
 	providers/common/core/ep.h \
 	providers/common/core/evd.h \
+	providers/common/core/evd_take.h \
 	providers/common/core/loop.h \
 	providers/common/core/obj.h \
 	providers/common/core/ops_list.h \
@@ -59,6 +60,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat12/dat12.h \
 	providers/common/dat12/dat12_cm.c \
 	providers/common/dat12/dat12_ep.c \
+	providers/common/dat12/dat12_event.c \
 	providers/common/dat12/dat12_evd.c \
 	providers/common/dat12/dat12_ia.c \
 	providers/common/dat12/dat12_mem.c \

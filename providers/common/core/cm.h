@@ -81,7 +81,6 @@ static inline struct cr_priv *cr_priv(struct datp_cr *cr)
 }
 
 struct datp_cr *cr_of_note(struct cr_note *note);
-void cr_event(const struct cr_note *note, DAT_EVENT *event);
 
 /* `ep`: DAT_HANDLE_NULL if the request has one. */
 enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE ep, const void *pdata,

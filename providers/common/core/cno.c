@@ -12,9 +12,9 @@
 #include "providers/common/base/cancel.h"
 #include "providers/common/base/futex.h"
 
-static const DAT_OS_WAIT_PROXY_AGENT no_agent;
+static const struct cno_agent no_agent;
 
-enum datp_err cno_create(struct datp_ia *ia, DAT_OS_WAIT_PROXY_AGENT agent, struct datp_cno **out)
+enum datp_err cno_create(struct datp_ia *ia, struct cno_agent agent, struct datp_cno **out)
 {
 	struct datp_obj *obj;
 	enum datp_err err = obj_alloc(ia, DATP_CNO, 0, sizeof(struct datp_cno), &obj);
@@ -36,7 +36,7 @@ enum datp_err cno_create(struct datp_ia *ia, DAT_OS_WAIT_PROXY_AGENT agent, stru
 static bool agent_fire_locked(struct datp_cno *cno, struct datp_evd *evd)
 {
 	/* One that is still due is not lost: this one fires when that has been called. */
-	if (!cno->agent.proxy_agent_func || cno->due.proxy_agent_func)
+	if (!cno->agent.call || cno->due.call)
 		return false;
 	cno->due = cno->agent;
 	cno->due_evd = evd;
@@ -47,7 +47,7 @@ static bool agent_fire_locked(struct datp_cno *cno, struct datp_evd *evd)
 void cno_call_agent(void *arg)
 {
 	struct datp_cno *cno = arg;
-	DAT_OS_WAIT_PROXY_AGENT agent;
+	struct cno_agent agent;
 	struct datp_evd *evd;
 	bool more;
 
@@ -57,10 +57,10 @@ void cno_call_agent(void *arg)
 		evd = cno->due_evd;
 		cno->due = no_agent;
 		/* A re-armed agent that was not fired because this one was still due. */
-		more = agent.proxy_agent_func && cno->first && agent_fire_locked(cno, cno->first);
+		more = agent.call && cno->first && agent_fire_locked(cno, cno->first);
 		datp_unlock(&cno->lock);
-		if (agent.proxy_agent_func)
-			agent.proxy_agent_func(agent.instance_data, evd);
+		if (agent.call)
+			agent.call(agent.data, evd);
 	} while (more);
 }
 
@@ -74,16 +74,16 @@ void cno_call_agent_soon(struct datp_cno *cno)
 		cno_call_agent(cno);
 }
 
-void cno_set_agent(struct datp_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
+void cno_set_agent(struct datp_cno *cno, struct cno_agent agent)
 {
 	datp_lock(&cno->lock);
 	cno->agent = agent;
 	datp_unlock(&cno->lock);
 }
 
-DAT_OS_WAIT_PROXY_AGENT cno_agent(struct datp_cno *cno)
+struct cno_agent cno_agent(struct datp_cno *cno)
 {
-	DAT_OS_WAIT_PROXY_AGENT agent;
+	struct cno_agent agent;
 
 	datp_lock(&cno->lock);
 	agent = cno->agent;

@@ -137,9 +137,9 @@ struct lmr_new {
 
 /* What the consumer asked for; the public head has what was registered. Set at creation. */
 struct lmr_priv {
-	DAT_REGION_DESCRIPTION region; /* a cookie in it points at the copy below */
-	char cookie[DAT_LMR_COOKIE_SIZE];
-	uint64_t asked_len;
+	uint64_t asked_addr, asked_len; /* VIRTUAL, SHARED_VIRTUAL */
+	DAT_HANDLE source;		/* LMR */
+	char cookie[DAT_LMR_COOKIE_SIZE]; /* SHARED_VIRTUAL: a copy */
 };
 
 enum datp_err lmr_create(struct datp_ia *ia, const struct lmr_new *what, struct datp_lmr **out);

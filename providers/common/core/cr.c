@@ -19,17 +19,6 @@ struct datp_cr *cr_of_note(struct cr_note *note)
 	return (struct datp_cr *)((char *)((struct cr_priv *)note + 1) + sizeof(struct obj_hdr));
 }
 
-void cr_event(const struct cr_note *note, DAT_EVENT *event)
-{
-	struct datp_cr *cr = cr_of_note((struct cr_note *)(uintptr_t)note);
-	DAT_CR_ARRIVAL_EVENT_DATA *data = &event->event_data.cr_arrival_event_data;
-
-	data->sp_handle.psp_handle = note->sp_shown;
-	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->obj.ia->address;
-	data->conn_qual = cr->qual;
-	data->cr_handle = cr;
-}
-
 /* ------------------------------------------------------------------ arrival */
 
 static enum datp_err cr_make(struct datp_ia *ia, const struct datp_cm_arrival *arrival,

@@ -117,8 +117,37 @@ void ep_streams_detach(const struct datp_ep *ep);
 
 /* ------------------------------------------------------------------ ep_modify.c */
 
+/* The attributes that can be changed, as datp_ep_attr names them. */
+#define EP_ATTR_FIELDS(X)                                                                          \
+	X(SERVICE_TYPE, service_type)                                                              \
+	X(MAX_MESSAGE_SIZE, max_message_size)                                                      \
+	X(MAX_RDMA_SIZE, max_rdma_size)                                                            \
+	X(QOS, qos)                                                                                \
+	X(RECV_COMPLETION_FLAGS, recv_flags)                                                       \
+	X(REQUEST_COMPLETION_FLAGS, request_flags)                                                 \
+	X(MAX_RECV_DTOS, max_recv_dtos)                                                            \
+	X(MAX_REQUEST_DTOS, max_request_dtos)                                                      \
+	X(MAX_RECV_IOV, max_recv_iov)                                                              \
+	X(MAX_REQUEST_IOV, max_request_iov)                                                        \
+	X(MAX_RDMA_READ_IN, max_rdma_read_in)                                                      \
+	X(MAX_RDMA_READ_OUT, max_rdma_read_out)                                                    \
+	X(SRQ_SOFT_HW, srq_soft_hw)                                                                \
+	X(MAX_RDMA_READ_IOV, max_rdma_read_iov)                                                    \
+	X(MAX_RDMA_WRITE_IOV, max_rdma_write_iov)
+
+/* One bit for each thing that can be changed: 1u << EP_FIELD_... An edge has masks of its own. */
+enum ep_field {
+	EP_FIELD_PZ,
+	EP_FIELD_RECV_EVD,
+	EP_FIELD_REQUEST_EVD,
+	EP_FIELD_CONNECT_EVD,
+#define X(FIELD, name) EP_FIELD_##FIELD,
+	EP_ATTR_FIELDS(X)
+#undef X
+};
+
 struct ep_change {
-	uint64_t mask;		/* DAT_EP_FIELD_* */
+	uint32_t fields;	/* bits of enum ep_field */
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE recv_evd, request_evd, connect_evd;
 	struct datp_ep_attr attr;

@@ -10,48 +10,30 @@
 #define QUIET_PZ                                                                                   \
 	(EP_IN(DAT_EP_STATE_UNCONNECTED) | EP_IN(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING))
 
-#define NEVER                                                                                      \
-	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR |      \
-	 DAT_EP_FIELD_LOCAL_PORT_QUAL | DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR |                       \
-	 DAT_EP_FIELD_REMOTE_PORT_QUAL | DAT_EP_FIELD_SRQ_HANDLE)
-
-static enum datp_err may_change(const struct datp_ep *ep, int state, uint64_t mask)
+static bool asks(uint32_t fields, enum ep_field field)
 {
-	if ((mask & ~DAT_EP_FIELD_ALL) || (mask & NEVER))
-		return DATP_ERR_BAD_FIELDS;
+	return fields >> field & 1;
+}
+
+static enum datp_err may_change(const struct datp_ep *ep, int state, uint32_t fields)
+{
 	if (!(QUIET & EP_IN(state)))
 		return ep_state_error(state);
-	if ((mask & DAT_EP_FIELD_PZ_HANDLE) && !(QUIET_PZ & EP_IN(state)))
+	if (asks(fields, EP_FIELD_PZ) && !(QUIET_PZ & EP_IN(state)))
 		return ep_state_error(state);
 	/* Receives that are posted already were posted under the old rule. */
-	if ((mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS) && ep->rq.posted != ep->rq.finished)
+	if (asks(fields, EP_FIELD_RECV_COMPLETION_FLAGS) && ep->rq.posted != ep->rq.finished)
 		return DATP_ERR_STATE;
 	return DATP_OK;
 }
 
-static void mix_attr(struct datp_ep_attr *attr, const struct datp_ep_attr *with, uint64_t mask)
+static void mix_attr(struct datp_ep_attr *attr, const struct datp_ep_attr *with, uint32_t fields)
 {
-#define MIX(FIELD, name)						\
-	do {								\
-		if (mask & DAT_EP_FIELD_EP_ATTR_##FIELD)		\
-			attr->name = with->name;			\
-	} while (0)
-	MIX(SERVICE_TYPE, service_type);
-	MIX(MAX_MESSAGE_SIZE, max_message_size);
-	MIX(MAX_RDMA_SIZE, max_rdma_size);
-	MIX(QOS, qos);
-	MIX(RECV_COMPLETION_FLAGS, recv_flags);
-	MIX(REQUEST_COMPLETION_FLAGS, request_flags);
-	MIX(MAX_RECV_DTOS, max_recv_dtos);
-	MIX(MAX_REQUEST_DTOS, max_request_dtos);
-	MIX(MAX_RECV_IOV, max_recv_iov);
-	MIX(MAX_REQUEST_IOV, max_request_iov);
-	MIX(MAX_RDMA_READ_IN, max_rdma_read_in);
-	MIX(MAX_RDMA_READ_OUT, max_rdma_read_out);
-	MIX(SRQ_SOFT_HW, srq_soft_hw);
-	MIX(MAX_RDMA_READ_IOV, max_rdma_read_iov);
-	MIX(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
-#undef MIX
+#define X(FIELD, name)                                                                             \
+	if (asks(fields, EP_FIELD_##FIELD))                                                        \
+		attr->name = with->name;
+	EP_ATTR_FIELDS(X)
+#undef X
 }
 
 /* An EVD that is to replace another. */
@@ -68,22 +50,22 @@ static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *chang
 			 struct datp_ep *next)
 {
 	struct datp_ia *ia = ep->obj.ia;
-	uint64_t mask = change->mask;
+	uint32_t fields = change->fields;
 	enum datp_err err;
 
-	mix_attr(&next->attr, &change->attr, mask);
+	mix_attr(&next->attr, &change->attr, fields);
 	err = ep_attr_resolve(ia, &next->attr, ep->srq != NULL);
 	if (err)
 		return err;
-	if (!mix_evd(ia, &next->recv_evd, change->recv_evd, mask & DAT_EP_FIELD_RECV_EVD_HANDLE))
+	if (!mix_evd(ia, &next->recv_evd, change->recv_evd, asks(fields, EP_FIELD_RECV_EVD)))
 		return DATP_ERR_HANDLE_EVD_RECV;
 	if (!mix_evd(ia, &next->request_evd, change->request_evd,
-		     mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE))
+		     asks(fields, EP_FIELD_REQUEST_EVD)))
 		return DATP_ERR_HANDLE_EVD_REQUEST;
 	if (!mix_evd(ia, &next->connect_evd, change->connect_evd,
-		     mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE))
+		     asks(fields, EP_FIELD_CONNECT_EVD)))
 		return DATP_ERR_HANDLE_EVD_CONN;
-	if (mask & DAT_EP_FIELD_PZ_HANDLE) {
+	if (asks(fields, EP_FIELD_PZ)) {
 		next->pz = change->pz == DAT_HANDLE_NULL ? NULL : obj_hold(ia, change->pz, DATP_PZ);
 		if (!next->pz && change->pz != DAT_HANDLE_NULL)
 			return DATP_ERR_HANDLE_PZ;
@@ -169,7 +151,7 @@ enum datp_err ep_modify(struct datp_ep *ep, const struct ep_change *change)
 	struct datp_ep next;
 	enum datp_err err;
 
-	err = may_change(ep, ep_state(ep), change->mask);
+	err = may_change(ep, ep_state(ep), change->fields);
 	if (err)
 		return err;
 	ep_await_unpinned(ep);

@@ -97,8 +97,6 @@ struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at)
 /* What an event that has just been queued sets off: adds to *wakeup, for evd_wake(). */
 void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup);
 void evd_note_give_locked(struct evd_priv *priv, struct evd_note *note);
-/* The first event; false if there is none. */
-bool evd_pop_locked(struct datp_evd *evd, DAT_EVENT *event);
 
 /*
  * Without the EVD lock. `soon`: the caller holds other locks, so the consumer's agent is called by
@@ -135,11 +133,22 @@ enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE cno);
 enum datp_err evd_enable(struct datp_evd *evd, bool on);
 enum datp_err evd_set_waitable(struct datp_evd *evd, bool on);
 enum datp_err evd_post_soft(struct datp_evd *evd, void *pointer);
-enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold, DAT_EVENT *event,
-		       int32_t *nmore);
+/* Takes an event off the queue, into `event`; false if there is none. EVD lock held. An edge's. */
+struct evd_want {
+	bool (*pop_locked)(struct datp_evd *evd, void *event);
+	void *event;
+};
+enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold,
+		       const struct evd_want *want, int32_t *nmore);
 uint32_t evd_state(struct datp_evd *evd);	/* DAT_EVD_STATE */
 
 /* ------------------------------------------------------------------ CNO */
+
+/* What a CNO calls. `call` NULL: nothing. */
+struct cno_agent {
+	void *data;
+	void (*call)(void *data, DAT_HANDLE evd);
+};
 
 struct datp_cno {
 	struct datp_obj obj;		/* `users` counts its EVDs and its waiters */
@@ -150,16 +159,16 @@ struct datp_cno {
 	uint32_t orphaned;		/* counts how often the last EVD was freed */
 	uint32_t evds;
 	struct datp_evd *first, *last;	/* with triggers, through evd_priv.cno_next */
-	DAT_OS_WAIT_PROXY_AGENT agent;	/* armed, or with a NULL function */
-	DAT_OS_WAIT_PROXY_AGENT due;	/* fired and not yet called */
+	struct cno_agent agent;		/* armed, or with a NULL function */
+	struct cno_agent due;		/* fired and not yet called */
 	struct datp_evd *due_evd;
 };
 
-enum datp_err cno_create(struct datp_ia *ia, DAT_OS_WAIT_PROXY_AGENT agent, struct datp_cno **out);
+enum datp_err cno_create(struct datp_ia *ia, struct cno_agent agent, struct datp_cno **out);
 enum datp_err cno_free(struct datp_cno *cno);
 enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd **out);
-void cno_set_agent(struct datp_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent);
-DAT_OS_WAIT_PROXY_AGENT cno_agent(struct datp_cno *cno);
+void cno_set_agent(struct datp_cno *cno, struct cno_agent agent);
+struct cno_agent cno_agent(struct datp_cno *cno);
 
 /* EVD lock held. An event has come; says whether the agent has to be called. */
 bool cno_trigger(struct datp_cno *cno, struct datp_evd *evd);

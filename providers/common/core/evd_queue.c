@@ -13,9 +13,8 @@
  * Who may post: somebody who keeps the EVD from being freed, by a lock of an object that feeds it
  * (EP, SP), by a pin on that object, or by the async lock of an IA.
  */
-#include "cm.h"
 #include "ep.h"
-#include "evd.h"
+#include "evd_take.h"
 
 enum { DRAIN_BATCH = 16 };
 
@@ -53,35 +52,13 @@ void evd_append_locked(struct datp_evd *evd, struct datp_node *node)
 	append_locked(evd, node);
 }
 
-/* Takes out the node that *at points to, which is still counted. */
-static inline void unlink_counted_locked(struct datp_evd *evd, struct datp_node **at)
-{
-	struct evd_priv *priv = evd_priv(evd);
-	struct datp_node *node = *at;
-
-	*at = node->next;
-	if (!*at)
-		priv->last = at;
-	node->flags &= (uint16_t)~NODE_QUEUED;
-	if (__builtin_expect(node->kind == NODE_CR, 0))
-		priv->crs--;
-}
-
-static inline void uncount_locked(struct datp_evd *evd)
-{
-	/* release: as above; it is written under the EVD lock only */
-	atomic_store_explicit(&evd->queued,
-			      atomic_load_explicit(&evd->queued, memory_order_relaxed) - 1,
-			      memory_order_release);
-}
-
 /* Takes out the node that *at points to. */
 struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at)
 {
 	struct datp_node *node = *at;
 
-	unlink_counted_locked(evd, at);
-	uncount_locked(evd);
+	evd_unlink_counted_locked(evd, at);
+	evd_uncount_locked(evd);
 	return node;
 }
 
@@ -177,114 +154,12 @@ void evd_purge_ep(struct datp_evd *evd, const struct datp_ep *ep)
 	datp_unlock(&priv->lock);
 }
 
-/* ------------------------------------------------------------------ taking events */
+/* ------------------------------------------------------------------ notes */
 
 void evd_note_give_locked(struct evd_priv *priv, struct evd_note *note)
 {
 	note->node.next = priv->spare ? &priv->spare->node : NULL;
 	priv->spare = note;
-}
-
-static void conn_event(const struct conn_note *note, DAT_EVENT *event)
-{
-	DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
-
-	data->ep_handle = note->ep;
-	data->private_data_size = (DAT_COUNT)note->pdata_len;
-	data->private_data = (DAT_PVOID)(uintptr_t)note->pdata;
-}
-
-static void note_event_locked(struct evd_priv *priv, struct evd_note *note, DAT_EVENT *event)
-{
-	if (note->node.kind == NODE_SOFT) {
-		event->event_data.software_event_data.pointer = note->about;
-	} else {
-		event->event_data.asynch_error_event_data.dat_handle = note->about;
-		event->event_data.asynch_error_event_data.reason = note->reason;
-	}
-	evd_note_give_locked(priv, note);
-}
-
-/* Of anything but a completion. */
-static void node_event_locked(struct datp_evd *evd, struct datp_node *node, DAT_EVENT *event)
-{
-	event->event_number = (DAT_EVENT_NUMBER)node->number;
-	event->evd_handle = evd;
-	switch (node->kind) {
-	case NODE_CONN:
-		conn_event((struct conn_note *)node, event);
-		break;
-	case NODE_CR:
-		cr_event((struct cr_note *)node, event);
-		break;
-	default:
-		note_event_locked(evd_priv(evd), (struct evd_note *)node, event);
-	}
-}
-
-static inline bool pop_locked(struct datp_evd *evd, DAT_EVENT *event)
-{
-	struct evd_priv *priv = evd_priv(evd);
-	struct datp_node *node = priv->first;
-
-	if (!node)
-		return false;
-	unlink_counted_locked(evd, &priv->first);
-	if (__builtin_expect(node->kind == NODE_DTO, 1)) {
-		datp_wqe_event((struct datp_wqe *)node, evd, event);
-		datp_wqe_reap((struct datp_wqe *)node);
-	} else {
-		node_event_locked(evd, node, event);
-	}
-	/*
-	 * last: who finds the list empty may rely on it that what was on it is given back, but for
-	 * that of an endpoint or an EVD which is being freed
-	 */
-	uncount_locked(evd);
-	return true;
-}
-
-bool evd_pop_locked(struct datp_evd *evd, DAT_EVENT *event)
-{
-	return pop_locked(evd, event);
-}
-
-/* EVD lock held, and the poll lock if a drain must not be under way. */
-static inline enum datp_err take_locked(struct datp_evd *evd, DAT_EVENT *event)
-{
-	/* relaxed: written under the lock */
-	if (__builtin_expect(atomic_load_explicit(&evd->waiter, memory_order_relaxed), 0))
-		return DATP_ERR_STATE_EVD_WAITER;
-	return pop_locked(evd, event) ? DATP_OK : DATP_ERR_QUEUE_EMPTY;
-}
-
-/* The drain that is under way goes first. */
-static __attribute__((noinline)) enum datp_err take_drained(struct datp_evd *evd, DAT_EVENT *event)
-{
-	struct evd_priv *priv = evd_priv(evd);
-	enum datp_err err;
-
-	datp_lock(&evd->poll_lock);
-	datp_lock(&priv->lock);
-	err = take_locked(evd, event);
-	datp_unlock(&priv->lock);
-	datp_unlock(&evd->poll_lock);
-	return err;
-}
-
-DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event)
-{
-	struct evd_priv *priv = evd_priv(evd);
-	enum datp_err err;
-
-	datp_lock(&priv->lock);
-	if (__builtin_expect(priv->draining, 0)) {
-		datp_unlock(&priv->lock);
-		return take_drained(evd, event);
-	}
-	err = take_locked(evd, event);
-	datp_unlock(&priv->lock);
-	return err;
 }
 
 /* ------------------------------------------------------------------ the transport's completions */

@@ -14,7 +14,7 @@
 
 struct wait {
 	struct datp_evd *evd;
-	DAT_EVENT *event;
+	const struct evd_want *want;
 	uint32_t threshold;
 	uint32_t left;		/* events queued when the wait ended */
 	uint64_t until;
@@ -113,7 +113,7 @@ static enum look look(struct wait *wait, bool last, enum datp_err otherwise, enu
 		 * What was there before the wait counts as it is; what comes later has to be one
 		 * that notifies.
 		 */
-		evd_pop_locked(evd, wait->event);
+		wait->want->pop_locked(evd, wait->want->event);
 		queued--;
 		*err = DATP_OK;
 	} else if (last) {
@@ -194,10 +194,10 @@ static enum datp_err wait_loop(struct wait *wait, uint32_t timeout)
 	}
 }
 
-enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold, DAT_EVENT *event,
-		       int32_t *nmore)
+enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold,
+		       const struct evd_want *want, int32_t *nmore)
 {
-	struct wait wait = { .evd = evd, .event = event, .threshold = (uint32_t)threshold };
+	struct wait wait = { .evd = evd, .want = want, .threshold = (uint32_t)threshold };
 	enum datp_err err;
 
 	if (threshold <= 0)

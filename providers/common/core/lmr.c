@@ -44,20 +44,15 @@ static enum datp_err what_check(struct datp_ia *ia, const struct lmr_new *what)
 	}
 }
 
-static void region_set(struct datp_lmr *lmr, const struct lmr_new *what)
+static void asked_set(struct datp_lmr *lmr, const struct lmr_new *what)
 {
 	struct lmr_priv *priv = OBJ_PRIV(struct lmr_priv, lmr);
 
+	priv->asked_addr = what->addr;
 	priv->asked_len = what->len;
-	if (what->mem_type == DAT_MEM_TYPE_LMR) {
-		priv->region.for_lmr_handle = what->source;
-	} else if (what->mem_type == DAT_MEM_TYPE_SHARED_VIRTUAL) {
-		priv->region.for_shared_memory.virtual_address = (void *)(uintptr_t)what->addr;
-		priv->region.for_shared_memory.shared_memory_id = &priv->cookie;
+	priv->source = what->source;
+	if (what->mem_type == DAT_MEM_TYPE_SHARED_VIRTUAL)
 		memcpy(priv->cookie, what->cookie, sizeof(priv->cookie));
-	} else {
-		priv->region.for_va = (void *)(uintptr_t)what->addr;
-	}
 }
 
 /* `source` is held: of MEM_TYPE_LMR, whose memory is registered once more, by itself. */
@@ -77,7 +72,7 @@ static enum datp_err lmr_make(struct datp_ia *ia, const struct lmr_new *what, st
 	lmr->priv = what->priv;
 	lmr->addr = source ? source->addr : what->addr;
 	lmr->len = source ? source->len : what->len;
-	region_set(lmr, what);
+	asked_set(lmr, what);
 	err = ia->ops->lmr_create(lmr, what->cookie);
 	if (err)
 		goto release;

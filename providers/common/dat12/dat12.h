@@ -33,6 +33,11 @@ DAT_RETURN dat12_ret(enum datp_err err, const struct dat12_arg args[]);
 #define DAT12_RET(err, ...)                                                                        \
 	dat12_ret(err, (const struct dat12_arg[]){ __VA_ARGS__, { DATP_OK, 0 } })
 
+/* ------------------------------------------------------------------ events */
+
+/* Takes the first event of an EVD into a DAT_EVENT; false if there is none. EVD lock held. */
+bool dat12_event_pop_locked(struct datp_evd *evd, void *event);
+
 /* ------------------------------------------------------------------ the table */
 
 /*

@@ -173,10 +173,34 @@ DAT_RETURN dat12_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_P
 #define PROVIDER_ATTRS                                                                             \
 	(DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 
+#define FIXED                                                                                      \
+	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR |      \
+	 DAT_EP_FIELD_LOCAL_PORT_QUAL | DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR |                       \
+	 DAT_EP_FIELD_REMOTE_PORT_QUAL | DAT_EP_FIELD_SRQ_HANDLE)
+
+/* The core's bits for those of a mask. */
+static uint32_t fields_in(DAT_EP_PARAM_MASK mask)
+{
+	uint32_t fields = 0;
+
+#define FIELD(DAT_NAME, field)                                                                     \
+	if (mask & DAT_EP_FIELD_##DAT_NAME)                                                        \
+		fields |= 1u << (field);
+#define X(NAME, name) FIELD(EP_ATTR_##NAME, EP_FIELD_##NAME)
+	FIELD(PZ_HANDLE, EP_FIELD_PZ)
+	FIELD(RECV_EVD_HANDLE, EP_FIELD_RECV_EVD)
+	FIELD(REQUEST_EVD_HANDLE, EP_FIELD_REQUEST_EVD)
+	FIELD(CONNECT_EVD_HANDLE, EP_FIELD_CONNECT_EVD)
+	EP_ATTR_FIELDS(X)
+#undef X
+#undef FIELD
+	return fields;
+}
+
 DAT_RETURN dat12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
 {
 	struct datp_ep *ep = obj_get(NULL, handle, DATP_EP);
-	struct ep_change change = { .mask = mask };
+	struct ep_change change = { .fields = fields_in(mask) };
 
 	if (!ep)
 		return datp_ret(DATP_ERR_HANDLE_EP);
@@ -186,12 +210,14 @@ DAT_RETURN dat12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 	if (((mask & TRANSPORT_ATTRS) && param->ep_attr.ep_transport_specific_count != 0) ||
 	    ((mask & PROVIDER_ATTRS) && param->ep_attr.ep_provider_specific_count != 0))
 		return dat12_arg(3);
+	if (mask & (~DAT_EP_FIELD_ALL | FIXED))
+		return dat12_arg(2);
 	change.pz = param->pz_handle;
 	change.recv_evd = param->recv_evd_handle;
 	change.request_evd = param->request_evd_handle;
 	change.connect_evd = param->connect_evd_handle;
 	attr_in(&change.attr, &param->ep_attr);
-	return DAT12_RET(ep_modify(ep, &change), { DATP_ERR_BAD_FIELDS, 2 });
+	return datp_ret(ep_modify(ep, &change));
 }
 
 DAT_RETURN dat12_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,

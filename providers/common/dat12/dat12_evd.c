@@ -80,6 +80,7 @@ DAT_RETURN dat12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 			  DAT_EVENT *event, DAT_COUNT *nmore)
 {
 	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+	const struct evd_want want = { dat12_event_pop_locked, event };
 
 	if (!evd)
 		return datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
@@ -87,7 +88,7 @@ DAT_RETURN dat12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 		return dat12_arg(4);
 	if (!nmore)
 		return dat12_arg(5);
-	return DAT12_RET(evd_wait(evd, timeout, threshold, event, nmore),
+	return DAT12_RET(evd_wait(evd, timeout, threshold, &want, nmore),
 			 { DATP_ERR_BAD_THRESHOLD, 3 });
 }
 
@@ -133,6 +134,11 @@ DAT_RETURN dat12_evd_clear_unwaitable(DAT_EVD_HANDLE handle)
 
 /* ------------------------------------------------------------------ CNO */
 
+static struct cno_agent agent_in(DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	return (struct cno_agent){ .data = agent.instance_data, .call = agent.proxy_agent_func };
+}
+
 /* An agent without a function is none, and then has no data. */
 static bool agent_ok(DAT_OS_WAIT_PROXY_AGENT agent)
 {
@@ -152,7 +158,7 @@ DAT_RETURN dat12_cno_create(DAT_IA_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent,
 		return dat12_arg(2);
 	if (!cno_handle)
 		return dat12_arg(3);
-	err = cno_create(ia, agent, &cno);
+	err = cno_create(ia, agent_in(agent), &cno);
 	if (!err)
 		*cno_handle = cno;
 	return datp_ret(err);
@@ -166,13 +172,14 @@ DAT_RETURN dat12_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT
 		return datp_ret(DATP_ERR_HANDLE_CNO);
 	if (!agent_ok(agent))
 		return dat12_arg(2);
-	cno_set_agent(cno, agent);
+	cno_set_agent(cno, agent_in(agent));
 	return DAT_SUCCESS;
 }
 
 DAT_RETURN dat12_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
 {
 	struct datp_cno *cno = obj_get(NULL, handle, DATP_CNO);
+	struct cno_agent agent;
 
 	if (!cno)
 		return datp_ret(DATP_ERR_HANDLE_CNO);
@@ -181,7 +188,9 @@ DAT_RETURN dat12_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_C
 	if (!param)
 		return dat12_arg(3);
 	param->ia_handle = ia_shown(cno->obj.ia);
-	param->agent = cno_agent(cno);
+	agent = cno_agent(cno);
+	param->agent.instance_data = agent.data;
+	param->agent.proxy_agent_func = agent.call;
 	return DAT_SUCCESS;
 }
 

@@ -106,10 +106,25 @@ DAT_RETURN dat12_lmr_create(DAT_IA_HANDLE handle, DAT_MEM_TYPE type, DAT_REGION_
 	return DAT_SUCCESS;
 }
 
+static DAT_REGION_DESCRIPTION region_out(const struct datp_lmr *lmr, struct lmr_priv *priv)
+{
+	DAT_REGION_DESCRIPTION region = { 0 };
+
+	if (lmr->mem_type == DAT_MEM_TYPE_LMR) {
+		region.for_lmr_handle = priv->source;
+	} else if (lmr->mem_type == DAT_MEM_TYPE_SHARED_VIRTUAL) {
+		region.for_shared_memory.virtual_address = (void *)(uintptr_t)priv->asked_addr;
+		region.for_shared_memory.shared_memory_id = &priv->cookie;
+	} else {
+		region.for_va = (void *)(uintptr_t)priv->asked_addr;
+	}
+	return region;
+}
+
 DAT_RETURN dat12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
 {
 	struct datp_lmr *lmr = obj_get(NULL, handle, DATP_LMR);
-	const struct lmr_priv *priv;
+	struct lmr_priv *priv;
 
 	if (!lmr)
 		return datp_ret(DATP_ERR_HANDLE_LMR);
@@ -120,7 +135,7 @@ DAT_RETURN dat12_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_L
 	priv = OBJ_PRIV(struct lmr_priv, lmr);
 	param->ia_handle = ia_shown(lmr->obj.ia);
 	param->mem_type = lmr->mem_type;
-	param->region_desc = priv->region;
+	param->region_desc = region_out(lmr, priv);
 	param->length = priv->asked_len;
 	param->pz_handle = lmr->pz;
 	param->mem_priv = lmr->priv;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Takes the first event of an EVD, in the form that an API gives to events. Inlined into each edge,
+ * where the form is a constant: so the core knows no API's events, and taking one asks nothing.
+ */
+#ifndef EVD_TAKE_H
+#define EVD_TAKE_H
+
+#include "evd.h"
+
+/* How an API writes events. EVD lock held. */
+struct evd_form {
+	void (*completion)(const struct datp_wqe *wqe, struct datp_evd *evd, void *event);
+	/* Of anything but a completion. Gives a note back, by evd_note_give_locked(). */
+	void (*other)(struct datp_evd *evd, struct datp_node *node, void *event);
+};
+
+/* Takes out the node that *at points to, which is still counted. */
+static inline void evd_unlink_counted_locked(struct datp_evd *evd, struct datp_node **at)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	struct datp_node *node = *at;
+
+	*at = node->next;
+	if (!*at)
+		priv->last = at;
+	node->flags &= (uint16_t)~NODE_QUEUED;
+	if (__builtin_expect(node->kind == NODE_CR, 0))
+		priv->crs--;
+}
+
+static inline void evd_uncount_locked(struct datp_evd *evd)
+{
+	/*
+	 * release: who sees the count without the lock and then polls must not poll what came before
+	 * this. It is written under the EVD lock only.
+	 */
+	atomic_store_explicit(&evd->queued,
+			      atomic_load_explicit(&evd->queued, memory_order_relaxed) - 1,
+			      memory_order_release);
+}
+
+/* The first event; false if there is none. EVD lock held. */
+static inline __attribute__((always_inline)) bool
+evd_pop_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	struct datp_node *node = priv->first;
+
+	if (!node)
+		return false;
+	evd_unlink_counted_locked(evd, &priv->first);
+	if (__builtin_expect(node->kind == NODE_DTO, 1)) {
+		form->completion((struct datp_wqe *)node, evd, event);
+		datp_wqe_reap((struct datp_wqe *)node);
+	} else {
+		form->other(evd, node, event);
+	}
+	/*
+	 * last: who finds the list empty may rely on it that what was on it is given back, but for
+	 * that of an endpoint or an EVD which is being freed
+	 */
+	evd_uncount_locked(evd);
+	return true;
+}
+
+/* EVD lock held, and the poll lock if a drain must not be under way. */
+static inline __attribute__((always_inline)) enum datp_err
+evd_take_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
+{
+	/* relaxed: written under the lock */
+	if (__builtin_expect(atomic_load_explicit(&evd->waiter, memory_order_relaxed), 0))
+		return DATP_ERR_STATE_EVD_WAITER;
+	return evd_pop_locked(evd, event, form) ? DATP_OK : DATP_ERR_QUEUE_EMPTY;
+}
+
+/* The drain that is under way goes first. */
+static inline enum datp_err evd_take_drained(struct datp_evd *evd, void *event,
+					     const struct evd_form *form)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	enum datp_err err;
+
+	datp_lock(&evd->poll_lock);
+	datp_lock(&priv->lock);
+	err = evd_take_locked(evd, event, form);
+	datp_unlock(&priv->lock);
+	datp_unlock(&evd->poll_lock);
+	return err;
+}
+
+#endif

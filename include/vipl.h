@@ -546,6 +546,7 @@ extern VIP_RETURN VipConnectPeerRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_AD
  * VipConnectPeerDone() - ask whether the connection to a peer stands
  * @ViHandle: the VI
  * @RemoteViAttribs: attributes of the peer's VI; may be NULL
+ * Both peers hear the same of attributes that differ.
  * Returns: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER, VIP_INVALID_STATE, VIP_TIMEOUT,
  *   VIP_REJECT, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS; after a failure
  *   the VI is idle.

@@ -156,12 +156,22 @@ void vi_settle(struct vi *vi)
 	pthread_mutex_unlock(&vi->lock);
 }
 
+/* A peer that rejects because of its attributes says which it has, so that both sides hear the same. */
+static VIP_RETURN why_rejected(const struct vi *vi)
+{
+	VIP_RETURN ret = VIP_SUCCESS;
+
+	if (vi->remote.ReliabilityLevel != 0)
+		ret = attr_compare(&vi->attr, &vi->remote);
+	return ret != VIP_SUCCESS ? ret : VIP_REJECT;
+}
+
 VIP_RETURN outcome_meaning(const struct vi *vi)
 {
 	switch ((unsigned int)vi->outcome) {
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
 		if (vi->verdict == WIRE_REJECTS)
-			return VIP_REJECT;
+			return why_rejected(vi);
 		return vi->verdict == WIRE_ACCEPTS ? VIP_SUCCESS : VIP_NO_MATCH;
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:	/* whoever listens there is no libvipl */
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:

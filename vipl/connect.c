@@ -265,7 +265,7 @@ VIP_RETURN VipConnectReject(VIP_CONN_HANDLE handle)
 	if (s.conn == NULL)
 		return VIP_INVALID_PARAMETER;
 	own = cancel_off();
-	listen_answer(s.nic, s.conn->cr, WIRE_REJECTS);
+	listen_answer(s.nic, s.conn->cr, WIRE_REJECTS, NULL);
 	conn_end(s.nic, s.conn);
 	cancel_restore(own);
 	return VIP_SUCCESS;

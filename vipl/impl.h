@@ -475,7 +475,8 @@ DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_h
 DAT_CONN_QUAL door_qual(const uint8_t *disc, size_t length, unsigned int probe);
 struct door *door_open_locked(struct nic *nic, const uint8_t *disc, size_t length);
 void listen_request(struct nic *nic, DAT_CR_HANDLE cr);
-void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict);
+void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
+		   const VIP_VI_ATTRIBUTES *attr);
 void listen_free_all(struct nic *nic);
 
 /* peer.c */

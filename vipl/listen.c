@@ -184,14 +184,21 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VI
 	return VIP_SUCCESS;
 }
 
-/* Says no: the endpoint lives until the client has hung up, see keeper.c. */
-void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict)
+/*
+ * Says no: the endpoint lives until the client has hung up, see keeper.c. `attr` are those of the VI
+ * that the client's does not fit; NULL if that is not the reason.
+ */
+void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
+		   const VIP_VI_ATTRIBUTES *attr)
 {
 	struct wire_hello hello = { .verdict = verdict };
 	uint8_t data[WIRE_HELLO_MAX];
-	size_t size = wire_pack(&hello, data);
 	DAT_EP_HANDLE ep;
+	size_t size;
 
+	if (attr != NULL)
+		hello.attr = *attr;
+	size = wire_pack(&hello, data);
 	if (dat_ep_create(nic->ia, nic->own_ptag.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, nic->cm_evd,
 			  NULL, &ep) != DAT_SUCCESS) {
 		dat_cr_reject(cr);
@@ -249,7 +256,7 @@ void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
 			     enqueue(nic, cr, &hello, &remote);
 	pthread_mutex_unlock(&nic->lock);
 	if (!known)
-		listen_answer(nic, cr, WIRE_NO_MATCH);
+		listen_answer(nic, cr, WIRE_NO_MATCH, NULL);
 }
 
 static void free_conns(struct conn *conn)

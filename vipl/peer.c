@@ -148,7 +148,7 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 	VIP_RETURN ret = attr_compare(&vi->attr, &hello->attr);
 
 	if (ret != VIP_SUCCESS) {
-		listen_answer(vi->nic, cr, WIRE_REJECTS);
+		listen_answer(vi->nic, cr, WIRE_REJECTS, &vi->attr);
 		finish_locked(vi, ret);
 		return;
 	}

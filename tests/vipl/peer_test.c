@@ -103,14 +103,31 @@ static void disconnect_calls_it_off(void)
 	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
 }
 
+/* Whichever side dials, both hear why. */
+static void both_hear(VIP_RETURN why)
+{
+	REQUIRE_VIP(VipSetViAttributes(b.vi, &b.attr), VIP_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		REQUIRE_VIP(ask(&b, i ? "zz" : "aa", i ? "aa" : "zz", VIP_INFINITE), VIP_SUCCESS);
+		REQUIRE_VIP(ask(&a, i ? "aa" : "zz", i ? "zz" : "aa", VIP_INFINITE), VIP_SUCCESS);
+		CHECK_VIP(VipConnectPeerWait(b.vi, NULL), why);
+		CHECK_VIP(VipConnectPeerWait(a.vi, NULL), why);
+	}
+}
+
 static void peers_whose_attributes_differ_do_not_connect(void)
 {
+	VIP_VI_ATTRIBUTES same = b.attr;
+
 	b.attr.MaxTransferSize = 4096;
-	REQUIRE_VIP(VipSetViAttributes(b.vi, &b.attr), VIP_SUCCESS);
-	REQUIRE_VIP(ask(&b, "zz", "aa", VIP_INFINITE), VIP_SUCCESS);
-	REQUIRE_VIP(ask(&a, "aa", "zz", VIP_INFINITE), VIP_SUCCESS);
-	CHECK_VIP(VipConnectPeerWait(b.vi, NULL), VIP_INVALID_MTU);
-	CHECK_VIP(VipConnectPeerWait(a.vi, NULL), VIP_REJECT);
+	both_hear(VIP_INVALID_MTU);
+	b.attr = same;
+	b.attr.QoS = &same;
+	both_hear(VIP_INVALID_QOS);
+	b.attr = same;
+	b.attr.ReliabilityLevel = VIP_SERVICE_UNRELIABLE;
+	b.attr.EnableRdmaRead = VIP_FALSE;
+	both_hear(VIP_INVALID_RELIABILITY_LEVEL);
 	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
 	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
 }

@@ -38,6 +38,7 @@ enum {
 	MEM_BUCKETS = 256,
 	MEM_CACHE = 8,			/* a power of two */
 	PROBES = 4,			/* connection qualifiers for one discriminator */
+	SEND_SLOT = 128,		/* of a request's header, and of the data of a short send */
 };
 
 /* A protection tag; all under nic->mem_lock. */
@@ -192,7 +193,7 @@ struct vi {
 	void *user_data;
 	struct queue sendq;
 	struct queue recvq;
-	struct wire_head *heads;	/* one for each op: fixed */
+	uint8_t *heads;			/* a head for each op: fixed; heads_size() bytes */
 	DAT_LMR_HANDLE heads_lmr;
 	DAT_LMR_CONTEXT heads_context;
 	uint32_t epoch;			/* of the cache */
@@ -372,6 +373,7 @@ void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int o
 	      const struct undo *undo);
 
 /* queue.c */
+size_t heads_size(uint32_t size);
 int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq);
 void queue_close(struct queue *q);
 uint32_t queue_events(const struct queue *q);

@@ -216,9 +216,29 @@ static DAT_COMPLETION_FLAGS fence_of(const struct plan *plan)
 						     DAT_COMPLETION_DEFAULT_FLAG;
 }
 
+/*
+ * The data of a short send go behind its header, since one segment is the shortest way in every
+ * provider. But not where a fence has them wait for an RDMA read that may bring them.
+ */
+static inline void pack_short(struct op *op, struct plan *plan)
+{
+	uint8_t *to = (uint8_t *)(op->head + 1);
+
+	if (plan->length > SEND_SLOT - sizeof(*op->head) || plan->control & VIP_CONTROL_QFENCE)
+		return;
+	for (DAT_COUNT i = 1; i < plan->count; i++) {
+		memcpy(to, (const void *)(uintptr_t)plan->iov[i].virtual_address,
+		       plan->iov[i].segment_length);
+		to += plan->iov[i].segment_length;
+	}
+	plan->iov[0].segment_length += plan->length;
+	plan->count = 1;
+}
+
 static DAT_RETURN give_send(struct vi *vi, struct op *op, struct plan *plan)
 {
 	fill_head(op, plan, WIRE_SEND);
+	pack_short(op, plan);
 	return dat_ep_post_send(vi->ep, plan->count, plan->iov, op_cookie(op, false),
 				fence_of(plan));
 }

@@ -19,6 +19,23 @@ static uint32_t round_up(uint32_t n)
 	return size;
 }
 
+/*
+ * The registered memory of a VI whose queues have rings of that size, and a greeting each: slots of
+ * SEND_SLOT bytes for requests, then a header for each receive.
+ */
+size_t heads_size(uint32_t size)
+{
+	return ((size_t)size + 1) * (SEND_SLOT + sizeof(struct wire_head));
+}
+
+static struct wire_head *head_at(const struct queue *q, uint32_t size, uint32_t i)
+{
+	size_t at = q->recv ? ((size_t)size + 1) * SEND_SLOT + i * sizeof(struct wire_head) :
+			      (size_t)i * SEND_SLOT;
+
+	return (void *)(q->vi->heads + at);
+}
+
 static int queue_make_ring(struct queue *q)
 {
 	uint32_t size = round_up(q->depth);
@@ -31,8 +48,7 @@ static int queue_make_ring(struct queue *q)
 	for (uint32_t i = 0; i <= size; i++)
 		q->ops[i] = (struct op){
 			.queue = q,
-			/* heads: receives behind sends */
-			.head = q->vi->heads + i + (q->recv ? size + 1 : 0),
+			.head = head_at(q, size, i),
 			.phase = OP_DONE,
 		};
 	return 0;

@@ -50,20 +50,13 @@ static int vi_create_ep(struct vi *vi)
 	return -1;
 }
 
-/* How many headers: for each queue's ring of that size, and its greeting. */
-static size_t heads_of(uint32_t size)
-{
-	return 2 * ((size_t)size + 1);
-}
-
 static int vi_register_heads(struct vi *vi)
 {
-	size_t count = heads_of(vi->recvq.mask + 1);
+	size_t size = heads_size(vi->recvq.mask + 1);
 	DAT_REGION_DESCRIPTION region = { .for_va = vi->heads };
 	DAT_LMR_HANDLE lmr;
 
-	if (dat_lmr_create(vi->nic->ia, DAT_MEM_TYPE_VIRTUAL, region, count * sizeof(*vi->heads),
-			   vi->ptag->pz,
+	if (dat_lmr_create(vi->nic->ia, DAT_MEM_TYPE_VIRTUAL, region, size, vi->ptag->pz,
 			   (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_LOCAL_READ_FLAG |
 						DAT_MEM_PRIV_LOCAL_WRITE_FLAG),
 			   &lmr, &vi->heads_context, NULL, NULL, NULL) != DAT_SUCCESS)
@@ -251,11 +244,12 @@ static struct vi *vi_new(struct nic *nic, const VIP_VI_ATTRIBUTES *attr, struct 
 		return NULL;
 	while (size < nic->depth)
 		size *= 2;
-	vi->heads = calloc(heads_of(size), sizeof(*vi->heads));
+	vi->heads = aligned_alloc(64, (heads_size(size) + 63) / 64 * 64);
 	if (vi->heads == NULL) {
 		vi_free(vi);
 		return NULL;
 	}
+	memset(vi->heads, 0, heads_size(size));
 	vi->attr = *attr;
 	vi->ptag = ptag;
 	vi->adopts = attr->Ptag == NULL;

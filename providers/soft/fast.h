@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The way that most short messages take, inlined into the plugin's table: a send of one short segment
- * into a cell, the post of its receive, and the look that brings the two together. Invariant: what is
+ * into a cell, the post of its receive, and the look that brings the two together; that receive may
+ * have a second segment. Invariant: what is
  * not plain is left to the SDK's own data path, and with it to send.c and recv.c, before anything has
  * been changed; those take the plain ones too, and do the same with them.
  */
@@ -169,28 +170,56 @@ static inline __attribute__((always_inline)) bool soft_plain_turn_locked(const s
 		       DAT_EP_STATE_CONNECTED;
 }
 
-/*
- * The segment that the next message goes to, if that is all there is to it: the oldest receive that
- * is posted, of one segment that has room and is good, and neither it nor the one behind it has a
- * long message already. As a copy: what has been checked is what is used. EP lock.
- */
+/* Segments of a plain receive: a program that puts a header before its data has two. */
+#define SOFT_PLAIN_SINK 2
+
+/* Whether the copy of a receive's list has room for so much, and is good. EP lock. */
 static inline __attribute__((always_inline)) bool
+soft_plain_room_locked(const struct soft_ep *ep, const struct datp_sge *sink, uint32_t n,
+		       uint64_t len)
+{
+	const struct soft_mr *own = soft_ia(ep->base.obj.ia)->own;
+	uint32_t pz = soft_pz_id(ep->base.pz);
+
+	if (n == 1)
+		return len <= sink[0].len && soft_mr_check_one(own, pz, &sink[0], true);
+	/* a segment that is good ends within the address space, so the sum of two does not wrap */
+	return sink[0].len && sink[1].len && soft_mr_check_one(own, pz, &sink[0], true) &&
+	       soft_mr_check_one(own, pz, &sink[1], true) && len <= sink[0].len + sink[1].len;
+}
+
+/*
+ * The list that the next message goes to, if that is all there is to it: that of the oldest receive
+ * that is posted, of one or two segments that have room and are good, and neither it nor the one
+ * behind it has a long message already. As a copy: what has been checked is what is used. Returns
+ * the number of segments, 0 if the message is not plain. EP lock.
+ */
+static inline __attribute__((always_inline)) uint32_t
 soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *sink)
 {
 	const struct datp_wq *rq = &ep->base.rq;
 	const struct soft_desc *desc, *next;
+	uint32_t n;
 
 	if (rq->finished == rq->posted)
-		return false;
+		return 0;
 	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
 	next = soft_port_desc(ep->port, &ep->layout, rq->finished + 1);
-	*sink = desc->sge[0];
+	n = SOFT_ONCE(desc->n);
+	sink[0] = desc->sge[0];
+	if (n != 1) {
+		/* what the peer may have written there does not lead beyond the descriptor */
+		if (n != SOFT_PLAIN_SINK ||
+		    ep->layout.rq_stride < sizeof(*desc) + SOFT_PLAIN_SINK * sizeof(*sink))
+			return 0;
+		sink[1] = desc->sge[1];
+	}
 	/* relaxed, both: a plain one has nothing to read behind it */
-	return atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_POSTED &&
-	       (rq->posted - rq->finished < 2 ||
-		atomic_load_explicit(&next->state, memory_order_relaxed) == SOFT_DESC_POSTED) &&
-	       desc->n == 1 && len <= sink->len &&
-	       soft_mr_check_one(soft_ia(ep->base.obj.ia)->own, soft_pz_id(ep->base.pz), sink, true);
+	if (atomic_load_explicit(&desc->state, memory_order_relaxed) != SOFT_DESC_POSTED ||
+	    (rq->posted - rq->finished >= 2 &&
+	     atomic_load_explicit(&next->state, memory_order_relaxed) != SOFT_DESC_POSTED))
+		return 0;
+	return soft_plain_room_locked(ep, sink, n, len) ? n : 0;
 }
 
 /*
@@ -203,8 +232,9 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 {
 	struct datp_wq *rq = &ep->base.rq;
 	struct soft_payload payload;
-	struct datp_sge sink;
+	struct datp_sge sink[SOFT_PLAIN_SINK];
 	struct datp_wqe *wqe;
+	uint32_t n;
 
 	soft_answer_expect(&soft_evd(evd)->cq, ep);
 	/*
@@ -214,11 +244,16 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 	if (ep->base.recv_evd != evd ||
 	    atomic_load_explicit(&evd->queued, memory_order_acquire) ||
 	    !soft_plain_turn_locked(ep, cell->gen) ||
-	    !soft_payload_get(ep->peer, cell, &payload) ||
-	    !soft_plain_sink_locked(ep, payload.len, &sink))
+	    !soft_payload_get(ep->peer, cell, &payload))
+		return false;
+	n = soft_plain_sink_locked(ep, payload.len, sink);
+	if (n == 0)
 		return false;
 	wqe = &rq->ring[rq->finished & rq->mask];
-	soft_copy_short((void *)(uintptr_t)sink.addr, payload.data, payload.len);
+	if (__builtin_expect(n == 1, 1))
+		soft_copy_short((void *)(uintptr_t)sink[0].addr, payload.data, payload.len);
+	else
+		soft_scatter(sink, SOFT_PLAIN_SINK, payload.data, payload.len);
 	soft_payload_drop(&payload);
 	soft_recv_count(ep);
 	datp_wqe_finish(wqe, DAT_DTO_SUCCESS, payload.len);

@@ -191,6 +191,33 @@ static void data_is_scattered_in_order(void)
 	free(want);
 }
 
+/* Programs have a header before their data, and providers a short way for that, for who polls. */
+static void short_messages_fill_two_segments(void)
+{
+	DAT_LMR_TRIPLET iov[2] = { api_seg(&buf, 100, 16), api_seg(&buf, 200, 40) };
+	unsigned char want[56];
+	DAT_EVENT event;
+
+	api_fill(want, sizeof(want), 6);
+	far_fill(0, sizeof(want), 6);
+	for (size_t size = 0; size <= sizeof(want); size++) {
+		size_t first = size < 16 ? size : 16;
+
+		memset(buf.mem, 0xee, 512);
+		REQUIRE_DAT(dat_ep_post_recv(near.ep, 2, iov, api_cookie(size), 0), DAT_SUCCESS);
+		REQUIRE_DAT(far_send(0, size, 1, 0), DAT_SUCCESS);
+		FAR_DTO(FAR_EVD_REQUEST, 1, DAT_DTO_SUCCESS, size);
+		REQUIRE_SOON(dat_evd_dequeue(near.recv, &event) == DAT_SUCCESS);
+		CHECK_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+		CHECK_EQ_INT(event.event_data.dto_completion_event_data.transfered_length, size);
+		CHECK_EQ_MEM(buf.mem + 100, want, first);
+		CHECK_EQ_MEM(buf.mem + 200, want + first, size - first);
+		for (size_t i = 0; i < 512; i++)
+			if (i < 100 || (i >= 100 + first && i < 200) || i >= 200 + size - first)
+				REQUIRE(buf.mem[i] == 0xee);
+	}
+}
+
 static void large_data_is_scattered_in_order(void)
 {
 	DAT_LMR_TRIPLET iov[3] = { api_seg(&buf, 3, 300001), api_seg(&buf, 4 * MB, 1),
@@ -593,6 +620,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(message_smaller_than_its_receive_leaves_the_rest_alone),
 	CHECK_TEST(segments_are_gathered_in_order),
 	CHECK_TEST(data_is_scattered_in_order),
+	CHECK_TEST(short_messages_fill_two_segments),
 	CHECK_TEST(large_data_is_scattered_in_order),
 	CHECK_TEST(too_many_segments_are_refused),
 	CHECK_TEST(receive_posted_late_takes_the_message_that_waits),

@@ -19,6 +19,7 @@
 
 #define RDMA_SGE_MAX	  32  /* what a post can hold on its stack */
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, where a CQ cannot grow */
+#define RDMA_CQ_SPARE	  (1 << 20) /* entries that an IA's CQs may have beyond what they need, where they cannot */
 #define RDMA_KNOCKS	  12  /* writes of nothing on a new connection; see rdma_late.c */
 /* requests of our own on a send queue: those, a greeting, a drain's marker */
 #define RDMA_SPARE_WR	  (RDMA_KNOCKS + 2)
@@ -90,11 +91,13 @@ struct rdma_held {
 struct rdma_cq {
 	struct ibv_cq *cq;
 	uint32_t size, used; /* entries, and those promised to queue pairs (the IA's cq_lock) */
+	uint32_t spare; /* entries of `size` that come from the IA's cq_spare (its cq_lock) */
 };
 
 /*
- * The CQs of one EVD, on one completion channel. More than one only where the device cannot resize.
- * `count` grows under the poll lock.
+ * The CQs of one EVD, on one completion channel. More than one only where the device cannot resize: then
+ * endpoints are on the newest one, `home`, from when they are connected on. CQs come and go under the cq_lock and
+ * the poll lock.
  */
 struct rdma_cqset {
 	struct rdma_ia *ia;
@@ -102,8 +105,10 @@ struct rdma_cqset {
 	struct datp_evd *evd; /* NULL: the IA's sink, for endpoints without an EVD */
 	struct ibv_comp_channel *channel;
 	struct rdma_held held; /* its descriptor */
-	struct rdma_cq cq[RDMA_CQ_MAX];
-	uint32_t count;
+	struct rdma_cq cq[RDMA_CQ_MAX]; /* those that are there have a `cq` */
+	struct rdma_cq *home;
+	struct ibv_cq *one; /* the only CQ; one that is empty for ever if there are several, or none */
+	uint32_t live;	    /* how many there are */
 	struct datp_watch *watch; /* on the channel; poll lock */
 	bool armed;		  /* an event is to come, or is in the channel (poll lock) */
 	bool armed_solicited;	  /* ... but only a solicited one */
@@ -367,6 +372,8 @@ struct rdma_ia {
 	struct rdma_part *parts; /* the service thread's */
 	bool reaping; /* a call to destroy dead ones is on its way (IA mutex) */
 	pthread_mutex_t cq_lock; /* outside the poll locks: sizes of CQs */
+	bool rigid, asked_to_grow; /* the device cannot resize a CQ; that has been tried (cq_lock) */
+	uint32_t cq_spare; /* entries that CQs of a rigid device may still have beyond what they need (cq_lock) */
 	_Atomic uint32_t mr_lock; /* a leaf */
 	_Atomic uint32_t rmr_lock; /* a leaf: what is listed in RMRs */
 	_Atomic bool lingers; /* it has been said that rdma_mr_settle() cannot */
@@ -468,6 +475,8 @@ void rdma_cqset_fini(struct rdma_cqset *set);
 /* A CQ with room for `need` completions more, which are the caller's until they are given back. */
 enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, uint32_t need, struct rdma_cq **cq);
 void rdma_cqset_release(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need);
+/* Whether it is the CQ that new endpoints are on. */
+bool rdma_cqset_is_home(struct rdma_cqset *set, const struct rdma_cq *cq);
 /* The same for `more` in this very CQ. False: it cannot be had. */
 bool rdma_cqset_extend(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t more);
 /* The service thread sees to completions until the count of drains is 0 again. */

@@ -26,94 +26,196 @@
 
 /* ------------------------------------------------------------------ size */
 
-enum { CQ_MORE = 1024 }; /* at least so many entries at a time */
+enum {
+	CQ_MORE = 1024, /* at least so many entries at a time */
+	/* The first CQ of an EVD has room for so many endpoints where it cannot grow, up to CQ_SPARE entries. */
+	CQ_ENDPOINTS = 16,
+	CQ_SPARE = 32768,
+};
 
-static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size)
+/* Finds nothing, ever. */
+static int poll_nothing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	struct rdma_ia *ia = set->ia;
-	struct rdma_cq *cq = &set->cq[set->count];
+	(void)cq, (void)n, (void)wc;
+	return 0;
+}
 
-	if (set->count == RDMA_CQ_MAX)
+static struct ibv_context blank_context = { .ops = { .poll_cq = poll_nothing } };
+static struct ibv_cq blank = { .context = &blank_context };
+
+/*
+ * A plain look polls one CQ. Where there are several it finds nothing, so that the look goes on in
+ * rdma_dequeue_other(), which knows of all of them: the plain way need not count. Poll lock.
+ */
+static void count_locked(struct rdma_cqset *set)
+{
+	set->live = 0;
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++) {
+		if (!set->cq[i].cq)
+			continue;
+		set->one = set->cq[i].cq;
+		set->live++;
+	}
+	if (set->live != 1)
+		set->one = &blank;
+}
+
+static struct rdma_cq *free_place(struct rdma_cqset *set)
+{
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
+		if (!set->cq[i].cq)
+			return &set->cq[i];
+	return NULL;
+}
+
+/* Poll lock, but where the set is new. */
+static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size, uint32_t spare)
+{
+	struct rdma_cq *cq = free_place(set);
+	struct rdma_ia *ia = set->ia;
+
+	if (!cq) {
+		errno = ENOSPC;
 		return DATP_ERR_TEVD;
+	}
 	if (size > (uint32_t)ia->dev.max_cqe)
 		size = (uint32_t)ia->dev.max_cqe;
 	cq->cq = ibv_create_cq(ia->verbs, (int)size, set, set->channel, 0);
-	if (!cq->cq) {
-		datp_log(2, "%s: cannot create a completion queue of %u entries: %s", ia->base.name,
-			 size, strerror(errno));
+	if (!cq->cq)
 		return DATP_ERR_TEVD;
-	}
 	cq->size = (uint32_t)cq->cq->cqe;
 	cq->used = 0;
+	cq->spare = spare;
 	if (set->armed)
 		ibv_req_notify_cq(cq->cq, set->armed_solicited);
-	set->count++;
+	set->home = cq;
+	count_locked(set);
 	return DATP_OK;
+}
+
+static void say_none(const struct rdma_cqset *set, uint32_t size)
+{
+	datp_log(2, "%s: cannot create a completion queue of %u entries: %s", set->ia->base.name,
+		 size, strerror(errno));
+}
+
+/* Nothing completes into it any more. cq_lock. */
+static void cq_end(struct rdma_ia *ia, const struct rdma_cq *cq)
+{
+	ia->cq_spare += cq->spare;
+	if (ibv_destroy_cq(cq->cq))
+		datp_log(1, "%s: cannot free a completion queue: %s", ia->base.name,
+			 strerror(errno));
+}
+
+/* All that no endpoint is on, except the one for new endpoints. cq_lock and poll lock. */
+static void drop_unused_locked(struct rdma_cqset *set)
+{
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++) {
+		struct rdma_cq old = set->cq[i];
+
+		if (!old.cq || old.used || &set->cq[i] == set->home)
+			continue;
+		/* first, because nobody may poll it from then on */
+		set->cq[i] = (struct rdma_cq){ 0 };
+		count_locked(set);
+		cq_end(set->ia, &old);
+	}
 }
 
 /* Poll lock held: drivers do not expect a poll while they replace the queue. */
 static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 {
 	uint32_t limit = (uint32_t)set->ia->dev.max_cqe, size = cq->size;
+	int err;
 
-	if (need > limit || cq->used > limit - need)
+	if (set->ia->rigid || need > limit || cq->used > limit - need)
 		return false;
 	while (size < cq->used + need)
 		size = size < limit / 2 ? size * 2 : limit;
-	if (ibv_resize_cq(cq->cq, (int)size))
+	err = ibv_resize_cq(cq->cq, (int)size);
+	/* some drivers return the number, others leave it in errno */
+	err = err < 0 ? errno : err;
+	if (err) {
+		set->ia->rigid = err == EOPNOTSUPP || err == ENOSYS;
 		return false;
+	}
 	cq->size = size;
 	return true;
 }
 
 /*
- * Another CQ in place of the last one, which nothing completes into: that was as long as its EVD, and
- * endpoints need more. One CQ costs less to look at than two. Poll lock.
+ * A CQ of an EVD keeps the order in which its endpoints' completions have come, and several do not. So where a CQ
+ * cannot grow the first one that endpoints are on is made large, as long as the adapter has not been given
+ * too much for that.
  */
-static bool cq_replace(struct rdma_cqset *set, uint32_t size)
+static uint32_t spare_of(const struct rdma_cqset *set, uint32_t need)
 {
-	struct rdma_cq old = set->cq[set->count - 1];
+	uint64_t spare = (uint64_t)need * (CQ_ENDPOINTS - 1);
 
-	if (old.used)
-		return false;
-	set->count--;
-	if (cq_add(set, size)) {
-		set->cq[set->count++] = old;
-		return false;
-	}
-	if (ibv_destroy_cq(old.cq))
-		datp_log(1, "%s: cannot free a completion queue: %s", set->ia->base.name,
-			 strerror(errno));
-	return true;
+	if (!set->ia->rigid || set->live > 1)
+		return 0;
+	spare = spare < CQ_SPARE ? spare : CQ_SPARE;
+	return spare < set->ia->cq_spare ? (uint32_t)spare : set->ia->cq_spare;
 }
 
-static enum datp_err reserve_locked(struct rdma_cqset *set, uint32_t need, struct rdma_cq **out)
+/*
+ * Another CQ, for all endpoints that are made or connected from now on: as large as all before, so that a few go a
+ * long way. If the device has no memory for that, one that is large enough for now. cq_lock and poll lock.
+ */
+static enum datp_err cq_another(struct rdma_cqset *set, uint32_t need)
 {
-	uint32_t more = CQ_MORE;
-	struct rdma_cq *cq;
+	uint32_t size = need, spare = spare_of(set, need), have = 0;
 	enum datp_err err;
 
-	for (uint32_t i = 0; i < set->count; i++) {
-		cq = &set->cq[i];
-		if (cq->size - cq->used >= need || cq_grow(set, cq, need)) {
-			*out = cq;
-			return DATP_OK;
-		}
-		more = more < UINT32_MAX - cq->size ? more + cq->size : UINT32_MAX;
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
+		if (set->cq[i].used)
+			have += set->cq[i].size;
+	if (have && size < have + CQ_MORE)
+		size = have + CQ_MORE;
+	err = cq_add(set, size + spare, spare);
+	if (!err)
+		set->ia->cq_spare -= spare;
+	else if (size + spare > need)
+		err = cq_add(set, need, 0);
+	return err;
+}
+
+static bool has_room(const struct rdma_cq *cq, uint32_t need)
+{
+	return cq->size - cq->used >= need;
+}
+
+/* Whether the device can resize a CQ at all is asked once. cq_lock and poll lock. */
+static bool is_rigid(struct rdma_cqset *set)
+{
+	struct rdma_ia *ia = set->ia;
+
+	if (!ia->asked_to_grow)
+		cq_grow(set, set->home, set->home->size - set->home->used + 1);
+	ia->asked_to_grow = true;
+	return ia->rigid;
+}
+
+/* cq_lock and poll lock. */
+static enum datp_err reserve_locked(struct rdma_cqset *set, uint32_t need, struct rdma_cq **out)
+{
+	struct rdma_cq *cq = set->home;
+	bool fits = has_room(cq, need);
+
+	if (is_rigid(set)) {
+		/* the first one has the length of its EVD so far */
+		fits = fits && (cq->used || cq->size >= need + spare_of(set, need));
+	} else if (!fits) {
+		fits = cq_grow(set, cq, need);
 	}
-	/*
-	 * Not every device can resize: siw cannot. Then one more, as large as all before, so that a few
-	 * go a long way; if the device has no memory for that, one that is large enough for now.
-	 */
-	if (!cq_replace(set, need)) {
-		err = cq_add(set, more > need ? more : need);
-		if (err && more > need)
-			err = cq_add(set, need);
-		if (err)
-			return err;
+	if (!fits && cq_another(set, need) && !has_room(cq, need)) {
+		say_none(set, need);
+		return DATP_ERR_TEVD;
 	}
-	*out = &set->cq[set->count - 1];
-	return (*out)->size >= need ? DATP_OK : DATP_ERR_TEVD;
+	drop_unused_locked(set);
+	*out = set->home;
+	return has_room(*out, need) ? DATP_OK : DATP_ERR_TEVD;
 }
 
 enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, uint32_t need, struct rdma_cq **cq)
@@ -133,8 +235,21 @@ enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, uint32_t need, struct r
 void rdma_cqset_release(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 {
 	pthread_mutex_lock(&set->ia->cq_lock);
+	datp_lock(set->poll_lock);
 	cq->used -= need;
+	drop_unused_locked(set);
+	datp_unlock(set->poll_lock);
 	pthread_mutex_unlock(&set->ia->cq_lock);
+}
+
+bool rdma_cqset_is_home(struct rdma_cqset *set, const struct rdma_cq *cq)
+{
+	bool is;
+
+	pthread_mutex_lock(&set->ia->cq_lock);
+	is = cq == set->home;
+	pthread_mutex_unlock(&set->ia->cq_lock);
+	return is;
 }
 
 bool rdma_cqset_extend(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t more)
@@ -176,8 +291,9 @@ bool rdma_cqset_arm(struct rdma_cqset *set, bool solicited)
 		channel_take(set);
 	if (set->armed && (!set->armed_solicited || solicited))
 		return false;
-	for (uint32_t i = 0; i < set->count; i++)
-		ibv_req_notify_cq(set->cq[i].cq, solicited);
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
+		if (set->cq[i].cq)
+			ibv_req_notify_cq(set->cq[i].cq, solicited);
 	set->armed = true;
 	set->armed_solicited = solicited;
 	/* what came just before may have been solicited: only the channel tells */
@@ -262,7 +378,9 @@ enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct
 	flags = fcntl(set->channel->fd, F_GETFL);
 	if (flags < 0 || fcntl(set->channel->fd, F_SETFL, flags | O_NONBLOCK))
 		return DATP_ERR_DEVICE;
-	err = cq_add(set, size);
+	err = cq_add(set, size, 0);
+	if (err)
+		say_none(set, size);
 	return err;
 }
 
@@ -272,7 +390,6 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 	struct datp_watch *watch;
 	struct rdma_ep **takers;
 	struct rdma_cancel own;
-	uint32_t count;
 
 	if (!set->channel)
 		return;
@@ -285,18 +402,19 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 	channel_take(set);
 	/* Who has looked at the handle before it went, may poll still: from here on there is nothing to poll. */
 	datp_lock(set->poll_lock);
-	count = set->count;
-	memcpy(cq, set->cq, count * sizeof(*cq));
-	memset(set->cq, 0, count * sizeof(*cq));
-	set->count = 0;
+	memcpy(cq, set->cq, sizeof(cq));
+	memset(set->cq, 0, sizeof(set->cq));
+	set->home = NULL;
+	count_locked(set);
 	takers = set->takers;
 	set->takers = NULL;
 	datp_unlock(set->poll_lock);
 	free(takers);
-	while (count)
-		if (ibv_destroy_cq(cq[--count].cq))
-			datp_log(1, "%s: cannot free a completion queue: %s", set->ia->base.name,
-				 strerror(errno));
+	pthread_mutex_lock(&set->ia->cq_lock);
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
+		if (cq[i].cq)
+			cq_end(set->ia, &cq[i]);
+	pthread_mutex_unlock(&set->ia->cq_lock);
 	rdma_fork_hold(&own);
 	rdma_fork_unlist(&set->held);
 	ibv_destroy_comp_channel(set->channel);

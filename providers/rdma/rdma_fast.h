@@ -432,26 +432,24 @@ static inline __attribute__((always_inline)) bool rdma_listed(const struct datp_
 #endif
 }
 
-/* As above, or nothing is in the first CQ. Poll lock, which it gives up. */
+/* As above, or nothing is in the one CQ, or there are several. Poll lock, which it gives up. */
 static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *evd, DAT_EVENT *event,
 							       DAT_EVD_DEQUEUE_FUNC rest, bool biased)
 {
 	struct rdma_cqset *set = &evd->set;
-	struct ibv_wc wc;
 
 	if (rdma_listed(&evd->base)) {
 		rdma_poll_unlock(evd, biased);
 		return rest(evd, event);
 	}
-	for (uint32_t i = 1; i < set->count; i++)
-		if (ibv_poll_cq(set->cq[i].cq, 1, &wc) > 0)
-			return rdma_dequeue_on(evd, event, wc, rest, biased);
+	if (set->live > 1)
+		rdma_cqset_poll(set, NULL, 1);
 	/* all is polled: what comes now is not what the channel told of */
 	atomic_store_explicit(&set->solicited, false, memory_order_relaxed);
 	return rdma_dequeue_rest(evd, event, rest, biased);
 }
 
-/* Poll lock, which it gives up. The first CQ is there. */
+/* Poll lock, which it gives up. */
 static inline __attribute__((always_inline)) DAT_RETURN
 rdma_plain_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest, bool biased)
 {
@@ -460,7 +458,7 @@ rdma_plain_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEU
 	uintptr_t self;
 
 	if (__builtin_expect(rdma_listed(&evd->base), 0) ||
-	    ibv_poll_cq(evd->set.cq[0].cq, 1, &wc) <= 0)
+	    ibv_poll_cq(evd->set.one, 1, &wc) <= 0)
 		return rdma_dequeue_other(evd, event, rest, biased);
 	if (__builtin_expect(wc.status != IBV_WC_SUCCESS || (wc.wr_id & RDMA_ID_MASK) != RDMA_ID_WQE, 0))
 		return rdma_dequeue_on(evd, event, wc, rest, biased);
@@ -488,9 +486,6 @@ static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd 
 	if (atomic_load_explicit(&evd->base.waiter, memory_order_relaxed) || !evd->base.has_cq ||
 	    !datp_trylock(&evd->base.poll_lock))
 		return rest(evd, event);
-	/* one that has been freed meanwhile has no CQ */
-	if (!evd->set.count)
-		return rdma_dequeue_rest(evd, event, rest, false);
 	return rdma_plain_dequeue_locked(evd, event, rest, false);
 }
 

@@ -122,6 +122,7 @@ enum datp_err rdma_ia_open(struct datp_ia *base, const char *params,
 
 	pthread_mutex_init(&ia->lock, NULL);
 	pthread_mutex_init(&ia->cq_lock, NULL);
+	ia->cq_spare = RDMA_CQ_SPARE;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&ia->idle, &monotonic);

@@ -308,22 +308,52 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	return filled;
 }
 
-static int poll_rest(struct rdma_cqset *set, struct datp_completion *out, int n)
+/*
+ * What is there is queued before anything else is looked at. So what has come before one look is told before what comes
+ * after it, whichever CQs they are in; the order in which they have come in between is not known.
+ */
+static void queue_all(struct rdma_cqset *set)
+{
+	struct ibv_wc wc[BATCH];
+
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++) {
+		uint32_t most = set->cq[i].size;
+		int got = BATCH;
+
+		/* with a bound: more may come all the time */
+		for (uint32_t taken = 0; got == BATCH && taken < most; taken += BATCH) {
+			got = ibv_poll_cq(set->cq[i].cq, BATCH, wc);
+			for (int k = 0; k < got; k++)
+				complete(set, &wc[k], NULL);
+		}
+	}
+}
+
+static int poll_one(struct rdma_cqset *set, struct datp_completion *out, int n)
 {
 	struct ibv_wc wc[BATCH];
 	int found = 0;
 
-	for (uint32_t i = 0; i < set->count; i++) {
-		while (found < n) {
-			int want = n - found < BATCH ? n - found : BATCH;
-			int got = ibv_poll_cq(set->cq[i].cq, want, wc);
+	while (found < n) {
+		int want = n - found < BATCH ? n - found : BATCH;
+		int got = ibv_poll_cq(set->one, want, wc);
 
-			for (int k = 0; k < got; k++)
-				found += complete(set, &wc[k], out ? &out[found] : NULL);
-			if (got < want)
-				break;
-		}
+		for (int k = 0; k < got; k++)
+			found += complete(set, &wc[k], out ? &out[found] : NULL);
+		if (got < want)
+			break;
 	}
+	return found;
+}
+
+static int poll_rest(struct rdma_cqset *set, struct datp_completion *out, int n)
+{
+	int found = 0;
+
+	if (set->live > 1)
+		queue_all(set);
+	else
+		found = poll_one(set, out, n);
 	/* all is polled: what comes now is not what the channel told of */
 	if (found < n)
 		atomic_store_explicit(&set->solicited, false, memory_order_relaxed);

@@ -393,8 +393,20 @@ static void staged_free(struct rdma_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
+/*
+ * Its EVD has got another CQ since the queue pair was made. On that one its completions keep their place among those of
+ * the endpoints that are connected from now on. Receives of an SRQ have a CQ of their own.
+ */
+static bool is_left_behind(const struct rdma_ep *ep)
+{
+	return !rdma_cqset_is_home(ep->send_set, ep->send_cq) ||
+	       (!ep->base.srq && !rdma_cqset_is_home(ep->recv_set, ep->recv_cq));
+}
+
 enum datp_err rdma_qp_ensure(struct rdma_ep *ep)
 {
+	if (ep->qp && is_left_behind(ep))
+		qp_unmake(ep);
 	return ep->qp ? DATP_OK : qp_make(ep);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# limit_test, post_test, early_test, pipe_test, fork_test, trap_test, attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
+# limit_test, order_test, post_test, early_test, pipe_test, fork_test, trap_test, attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "$top_srcdir/tests/fabric/guest.sh"
@@ -29,6 +29,8 @@ export DAT_OVERRIDE=$conf
 {
 	over ib-rxe0 rxe fabric/limit
 	over iwarp-siw0 siw fabric/limit
+	over ib-rxe0 rxe fabric/order
+	over iwarp-siw0 siw fabric/order
 	over ib-rxe0 rxe fabric/post
 	over iwarp-siw0 siw fabric/post
 	over inline-rxe0 'rxe, inline=4096' fabric/post

@@ -211,6 +211,10 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 		post_real = verbs->ops.post_send;
 		verbs->ops.post_send = post_counting;
 	}
+	if (atomic_load(&twist.entries) && entries > atomic_load(&twist.entries)) {
+		errno = ENOMEM;
+		return NULL;
+	}
 	return real(verbs, entries, context, channel, vector);
 }
 

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Completions of several endpoints on one EVD come in the order in which their messages have come. Runs in a guest of
+ * the lab, over the adapter that OPENDAT_TEST_IA names.
+ */
+#include <string.h>
+
+#include "api.h"
+#include "twist.h"
+
+enum { ENDS = 24, ROUNDS = 20, BYTES = 64 };
+
+static struct api_pair pair[ENDS];
+static struct api_buf from, to;
+static DAT_EVD_HANDLE recv_evd;
+
+/* An end whose receives complete on the one EVD. */
+static void end_make(struct api_end *end)
+{
+	end->recv = recv_evd;
+	end->request = api_evd(64, DAT_EVD_DTO_FLAG);
+	end->connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, end->recv, end->request, end->connect, NULL,
+				  &end->ep),
+		    DAT_SUCCESS);
+}
+
+static void open_for(int receives)
+{
+	api_open();
+	from = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	to = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	/* no longer than it has to be: how many completions there can be follows from the endpoints */
+	recv_evd = api_evd(receives, DAT_EVD_DTO_FLAG);
+}
+
+static void post_receives(int ends, int each)
+{
+	for (int i = 0; i < ends; i++)
+		for (int k = 0; k < each; k++)
+			REQUIRE_DAT(api_recv(pair[i].b.ep, &to, 0, BYTES, (uint64_t)i), DAT_SUCCESS);
+}
+
+/* A message is there: a read behind it has been answered by the device that has it. */
+static void send_one(int i)
+{
+	const struct api_end *end = &pair[i].a;
+
+	REQUIRE_DAT(api_send(end->ep, &from, 0, BYTES, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_read(end->ep, api_seg(&from, 1024, 8), api_target(&to, 1024, 8), 2, 0),
+		    DAT_SUCCESS);
+	API_DTO(end->request, end->ep, 1, DAT_DTO_SUCCESS, BYTES);
+	API_DTO(end->request, end->ep, 2, DAT_DTO_SUCCESS, 8);
+}
+
+/* By its cookie; -1: none is there. */
+static int take_one(void)
+{
+	DAT_EVENT event;
+
+	if (dat_evd_dequeue(recv_evd, &event) != DAT_SUCCESS)
+		return -1;
+	CHECK_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	return (int)event.event_data.dto_completion_event_data.user_cookie.as_64;
+}
+
+/* Each endpoint has one message, another one first each time, before anything is looked at. */
+static void all_come_in_order(int ends)
+{
+	post_receives(ends, ROUNDS);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < ends; i++)
+			send_one((ends - 1 - i + round) % ends);
+		for (int i = 0; i < ends; i++)
+			CHECK_EQ_INT(take_one(), (ends - 1 - i + round) % ends);
+	}
+	CHECK_EQ_INT(take_one(), -1);
+}
+
+/* Programs connect one endpoint, and make the next. */
+static void messages_of_endpoints_made_one_after_the_other_come_in_order(void)
+{
+	enum { FEW = 4 };
+
+	open_for(8);
+	for (int i = 0; i < FEW; i++) {
+		end_make(&pair[i].b);
+		api_end_make(&pair[i].a, NULL);
+		api_pair_meet(&pair[i]);
+	}
+	all_come_in_order(FEW);
+}
+
+/* More of them than there is room for at the first, made before any is connected. */
+static void messages_of_many_endpoints_made_ahead_come_in_order(void)
+{
+	open_for(8);
+	for (int i = 0; i < ENDS; i++) {
+		end_make(&pair[i].b);
+		api_end_make(&pair[i].a, NULL);
+	}
+	for (int i = 0; i < ENDS; i++)
+		api_pair_meet(&pair[i]);
+	all_come_in_order(ENDS);
+}
+
+/*
+ * A device that has no large queues: what has come before the program looks is told before what comes after that,
+ * whatever queue it is in.
+ */
+static void what_comes_after_a_look_is_told_after_what_it_has_found(void)
+{
+	open_for(8);
+	atomic_store(&twist.entries, 7000);
+	for (int i = 0; i < 2; i++) {
+		end_make(&pair[i].b);
+		api_end_make(&pair[i].a, NULL);
+		api_pair_meet(&pair[i]);
+	}
+	atomic_store(&twist.entries, 0);
+	post_receives(2, 4 * ROUNDS);
+	for (int round = 0; round < ROUNDS; round++) {
+		int seen;
+
+		send_one(1);
+		send_one(0);
+		seen = take_one();
+		CHECK(seen == 0 || seen == 1);
+		send_one(seen);
+		send_one(1 - seen);
+		CHECK_EQ_INT(take_one(), 1 - seen);
+		CHECK(take_one() >= 0);
+		CHECK(take_one() >= 0);
+		CHECK_EQ_INT(take_one(), -1);
+	}
+}
+
+static void forget(void)
+{
+	atomic_store(&twist.entries, 0);
+	api_close();
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(messages_of_endpoints_made_one_after_the_other_come_in_order),
+	CHECK_TEST(messages_of_many_endpoints_made_ahead_come_in_order),
+	CHECK_TEST(what_comes_after_a_look_is_told_after_what_it_has_found),
+	CHECK_END
+};
+
+static const struct check_suite order = { .name = "order", .teardown = forget, .tests = tests };
+
+CHECK_SUITES(&order);

@@ -118,6 +118,7 @@ const struct rdma_kind iw_kind = {
 	.tune = iw_tune,
 	.access = iw_access,
 	.greets = is_siw,
+	.holds = is_siw, /* others agree on who begins, by RFC 6581 */
 	.crossed = is_siw, /* siw 6.1 */
 	.fails_alike = is_siw, /* siw 6.1: a TCP connection that is gone, most of all */
 	.pipes = is_siw, /* siw 6.1: its doorbell sends without MSG_NOSIGNAL */

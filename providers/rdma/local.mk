@@ -11,6 +11,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_device.c \
 	providers/rdma/rdma_fast.h \
 	providers/rdma/rdma_fork.c \
+	providers/rdma/rdma_hold.c \
 	providers/rdma/rdma_ia.c \
 	providers/rdma/rdma_late.c \
 	providers/rdma/rdma_mr.c \

@@ -57,6 +57,8 @@ struct rdma_kind {
 	int (*access)(const struct rdma_ia *ia, int access);
 	/* whether the active side has to greet and knock: see rdma_late.c. NULL: never */
 	bool (*greets)(const struct rdma_ia *ia);
+	/* whether the passive side has to let the active side send first: see rdma_hold.c. NULL: no */
+	bool (*holds)(const struct rdma_ia *ia);
 	/* whether an answer's two numbers of reads are the wrong way round. NULL: no */
 	bool (*crossed)(const struct rdma_ia *ia);
 	/* whether the device serves a read whatever rights its memory has. NULL: no */
@@ -246,8 +248,18 @@ struct rdma_channel {
 	_Atomic uint32_t refs;
 };
 
-/* Whether a request to connect has been accepted towards the consumer only; see rdma_late.c. */
-enum rdma_late { LATE_NOT, LATE_WAITS, LATE_CALLED };
+/*
+ * What is to be done late on the passive side. WAITS, CALLED: the request to connect has been accepted towards the
+ * consumer only; see rdma_late.c. HOLDS: the peer has its answer, and requests are kept; see rdma_hold.c.
+ */
+enum rdma_late { LATE_NOT, LATE_WAITS, LATE_CALLED, LATE_HOLDS };
+
+/* A request that is kept until the peer has sent something. */
+struct rdma_kept {
+	struct rdma_kept *next;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge[];
+};
 
 /*
  * The memory that the last segment of a kind was in, and a segment in it for the device. What was found
@@ -289,6 +301,9 @@ struct rdma_ep {
 	bool over; /* the connection is: accept posts and leave them alone (EP lock) */
 	uint8_t late; /* enum rdma_late (EP lock) */
 	bool up;   /* ESTABLISHED has been queued: completions may be shown (EP lock) */
+	bool heard; /* `up`, and no request waits for the first message: a receive is plain (EP lock) */
+	uint64_t hold_ns; /* until then requests are kept, while `late` is LATE_HOLDS (EP lock) */
+	struct rdma_kept *kept, **kept_end; /* EP lock */
 	bool broken; /* a request has failed, and the end is on its way (EP lock) */
 	bool failed; /* a request has: what is behind it does not succeed (EP lock) */
 	bool draining;
@@ -340,6 +355,7 @@ struct rdma_options {
 	int port;	 /* of a verbs device, from 1; 0: any */
 	int resolve_ms, resolve_tries;
 	int late_ms; /* how long an accept waits for the first receive, where it may have to */
+	int hold_ms; /* how long the passive side's requests wait for the peer's first message, where they may have to */
 	uint32_t inline_bytes;
 	bool emulate_rmr; /* where there are no windows, or none to rely on */
 	bool read_sink;	  /* iWARP: read sinks get remote write */
@@ -357,6 +373,7 @@ struct rdma_ia {
 	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
 	bool windows;	   /* RMRs are memory windows of type 1 */
 	bool greets;	   /* an active side begins with a greeting */
+	bool holds;	   /* a passive side lets the peer send first */
 	bool crossed;	   /* an answer's two numbers of reads are the wrong way round */
 	struct rdma_cm_id *bound; /* to the address; hears of the device's removal, whatever else there is */
 	struct rdma_channel *channel;
@@ -520,6 +537,8 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
 				 const struct datp_sge *iov, int n);
 /* A request that moves nothing and completes after all before it. `wr_id` as it is. EP lock. */
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
+/* A request as it stands, a read in as many pieces as it takes. EP lock. */
+enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr);
 /* A read of nothing, which the peer's device answers. EP lock. */
 bool rdma_post_greeting(struct rdma_ep *ep);
 /* What the driver has said of a post that is not 0, as an errno; 0: the device has it all the same. */
@@ -748,6 +767,25 @@ void rdma_late_request_locked(struct rdma_ep *ep);
 void rdma_ep_greeted(struct datp_ep *ep);
 /* An active side has greeted: knocks a few times. */
 void rdma_knock_begin(struct rdma_conn *conn);
+
+/* When the timer of a passive side's connection is to fire; EP lock. */
+void rdma_due_locked(struct rdma_ep *ep, uint32_t ms);
+uint64_t rdma_now_ns(void);
+
+/* ------------------------------------------------------------------ rdma_hold.c */
+
+/* The peer is about to be answered: requests are kept from now on, if they have to be. EP lock. */
+void rdma_hold_begin_locked(struct rdma_ep *ep);
+/* A request that is to be posted later; with its segments. EP lock; `late` is LATE_HOLDS. */
+enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr);
+/* Requests go to the device from now on, those that have been kept first. EP lock. */
+void rdma_hold_end_locked(struct rdma_ep *ep);
+/* A request is about to be posted: ends the wait if it has lasted long enough. EP lock. */
+void rdma_hold_look_locked(struct rdma_ep *ep);
+/* The timer has fired. Service thread, no lock held. */
+void rdma_hold_timer(struct rdma_ep *ep);
+/* Those that have been kept are libdatp's to flush. EP lock. */
+void rdma_hold_forget_locked(struct rdma_ep *ep);
 
 /* ------------------------------------------------------------------ rdma_wire.c */
 

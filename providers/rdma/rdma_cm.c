@@ -340,6 +340,9 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	learn_port(ep, conn->id);
 	if (rdma_late_begin(conn, ep))
 		return DATP_OK;
+	datp_lock(&ep->base.lock);
+	rdma_hold_begin_locked(ep);
+	datp_unlock(&ep->base.lock);
 	if (!rdma_qp_begin(ep, conn->id) &&
 	    !rdma_qp_connect(ep, conn->id, param->responder_resources, param->initiator_depth) &&
 	    !rdma_accept(conn->id, param)) {

@@ -39,6 +39,8 @@ static bool key_word(struct rdma_options *opt, const char *word)
 		opt->resolve_tries = (int)n;
 	else if (!strncmp(word, "late_ms=", 8) && number_word(word + 8, 0, 4000, &n))
 		opt->late_ms = (int)n;
+	else if (!strncmp(word, "hold_ms=", 8) && number_word(word + 8, 0, 60000, &n))
+		opt->hold_ms = (int)n;
 	else if (!strcmp(word, "rmr=emulate") || !strcmp(word, "rmr=device"))
 		opt->emulate_rmr = !strcmp(word, "rmr=emulate");
 	else if (!strcmp(word, "readsink=open") || !strcmp(word, "readsink=strict"))
@@ -94,6 +96,7 @@ bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 					 .resolve_ms = 4000,
 					 .resolve_tries = 4,
 					 .late_ms = 200,
+					 .hold_ms = 500,
 					 .emulate_rmr = true,
 					 .read_sink = true };
 	take_environment(&ia->opt);
@@ -104,7 +107,7 @@ bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 				 "%s: \"%s\" in dat.conf is not known or out of range; it takes "
 				 "NETDEV|ADDRESS|HOST|DEVICE [PORT] [inline=BYTES] [resolve_ms=N] "
 				 "[resolve_tries=N] [rmr=emulate|device] [readsink=open|strict] "
-				 "[late_ms=N]",
+				 "[late_ms=N] [hold_ms=N]",
 				 ia->base.name, word);
 	}
 	free(copy);

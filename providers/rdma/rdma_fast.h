@@ -338,7 +338,7 @@ rdma_plain_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct 
 	if (__builtin_expect(ep->qpn != wc->qp_num || !rdma_plain_open_locked(wqe), 0))
 		return false;
 	if (wqe->op == DATP_RECV) {
-		if (!ep->up)
+		if (!ep->heard)
 			return false;
 		rdma_plain_event_locked(ep, wqe, &ep->base.rq, wc->byte_len, evd, event);
 	} else {

@@ -76,6 +76,7 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 		return DATP_ERR_MEMORY;
 	ia->windows = windows_work(ia);
 	ia->greets = ia->kind->greets && ia->kind->greets(ia);
+	ia->holds = ia->kind->holds && ia->kind->holds(ia);
 	ia->crossed = ia->kind->crossed && ia->kind->crossed(ia);
 	if (ia->kind->pipes && ia->kind->pipes(ia))
 		rdma_pipe_guard();

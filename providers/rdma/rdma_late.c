@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KNOCK_FIRST_MS = 1, KNOCKS = RDMA_KNOCKS, REPLY_MS = 20, MS = 1000000 };
+enum { KNOCK_FIRST_MS = 1, KNOCKS = RDMA_KNOCKS, MS = 1000000 };
 
-static uint64_t now_ns(void)
+uint64_t rdma_now_ns(void)
 {
 	struct timespec now;
 
@@ -57,9 +57,10 @@ void rdma_late_accept_locked(struct rdma_ep *ep)
 	struct rdma_ia *ia = rdma_ep_ia(ep);
 	int err = 0;
 
-	if (ep->late == LATE_NOT)
+	if (ep->late != LATE_WAITS && ep->late != LATE_CALLED)
 		return;
 	ep->late = LATE_NOT;
+	rdma_hold_begin_locked(ep);
 	pthread_mutex_lock(&ia->lock);
 	if (ep->conn && ep->conn->id) {
 		ep->conn->due_ns = 0;
@@ -85,19 +86,11 @@ void rdma_late_accept(struct rdma_ep *ep)
 	accept_now(&ep->base);
 }
 
+/* This side is about to send: the peer has to have its answer. Whether it may send yet is rdma_hold.c's. */
 void rdma_late_request_locked(struct rdma_ep *ep)
 {
-	struct timespec pause = { .tv_nsec = REPLY_MS * MS };
-
-	if (ep->late == LATE_NOT)
-		return;
 	rdma_late_accept_locked(ep);
-	/*
-	 * This side is about to be the first to send, against iWARP's rule. siw takes a message
-	 * that comes with the reply for an error; one that comes after it has seen that is as good
-	 * as any.
-	 */
-	nanosleep(&pause, NULL);
+	rdma_hold_look_locked(ep);
 }
 
 void rdma_late_receive_locked(struct rdma_ep *ep)
@@ -126,14 +119,14 @@ static void set_timer_locked(struct rdma_ia *ia, uint64_t due_ns)
 
 static void set_due_locked(struct rdma_conn *conn, uint32_t ms)
 {
-	conn->due_ns = now_ns() + (uint64_t)ms * MS;
+	conn->due_ns = rdma_now_ns() + (uint64_t)ms * MS;
 	set_timer_locked(conn->ia, conn->due_ns);
 }
 
 /* One whose time has come, marked as being handled; without one, the timer is set for the next. */
 static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep)
 {
-	uint64_t now = now_ns(), next = 0;
+	uint64_t now = rdma_now_ns(), next = 0;
 	struct rdma_conn *conn;
 
 	pthread_mutex_lock(&ia->lock);
@@ -173,6 +166,16 @@ static void knock(struct rdma_conn *conn, struct rdma_ep *ep)
 	pthread_mutex_unlock(&conn->ia->lock);
 }
 
+void rdma_due_locked(struct rdma_ep *ep, uint32_t ms)
+{
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+
+	pthread_mutex_lock(&ia->lock);
+	if (ep->conn)
+		set_due_locked(ep->conn, ms);
+	pthread_mutex_unlock(&ia->lock);
+}
+
 void rdma_knock_begin(struct rdma_conn *conn)
 {
 	if (!conn->ia->timer_watch)
@@ -180,6 +183,13 @@ void rdma_knock_begin(struct rdma_conn *conn)
 	pthread_mutex_lock(&conn->ia->lock);
 	set_due_locked(conn, KNOCK_FIRST_MS);
 	pthread_mutex_unlock(&conn->ia->lock);
+}
+
+/* The program has had time enough to post a receive, or kept requests are to be looked after. */
+static void passive_due(struct rdma_ep *ep)
+{
+	rdma_late_accept(ep);
+	rdma_hold_timer(ep);
 }
 
 static void timer_event(void *arg, uint32_t events)
@@ -199,7 +209,7 @@ static void timer_event(void *arg, uint32_t events)
 		if (conn->active)
 			knock(conn, ep);
 		else
-			rdma_late_accept(ep);
+			passive_due(ep);
 		rdma_conn_leave(conn);
 	}
 }

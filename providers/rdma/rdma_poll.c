@@ -87,6 +87,10 @@ static void early_show(struct rdma_ep *ep)
 	node = ep->over ? NULL : ep->early;
 	ep->early = NULL;
 	ep->up = !ep->over;
+	/* the peer has sent something, so that this side may */
+	if (node)
+		rdma_hold_end_locked(ep);
+	ep->heard = ep->up && ep->late != LATE_HOLDS;
 	rdma_plain_begin_locked(ep);
 	while (node) {
 		struct datp_wqe *wqe = (struct datp_wqe *)node;
@@ -226,6 +230,8 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 		early_keep_locked(ep, wqe, len);
 		return false;
 	}
+	if (recv && status == DAT_DTO_SUCCESS && __builtin_expect(ep->late == LATE_HOLDS, 0))
+		rdma_hold_end_locked(ep);
 	if (status != DAT_DTO_SUCCESS) {
 		/* what we ended ourselves has not failed, whatever the device calls it */
 		if (ep->over)

@@ -213,6 +213,21 @@ static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr
 	return bad && bad != wr ? pieces_refused_locked(ep, rc) : result(rc);
 }
 
+static inline __attribute__((always_inline)) enum datp_err submit(struct rdma_ep *ep,
+								  struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	if (wr->opcode == IBV_WR_RDMA_READ && __builtin_expect(wr->num_sge > ep->read_sge, 0))
+		return read_in_pieces(ep, wr);
+	return result(ibv_post_send(ep->qp, wr, &bad));
+}
+
+enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr)
+{
+	return submit(ep, wr);
+}
+
 /*
  * A fence waits for the reads before it. Where a read cannot have one, it is left out: in iWARP a read is
  * answered after those before it, and the answers arrive in that order.
@@ -230,7 +245,7 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 {
 	struct rdma_ep *ep = rdma_ep(base);
 	struct ibv_sge sge[RDMA_SGE_MAX];
-	struct ibv_send_wr wr, *bad;
+	struct ibv_send_wr wr;
 	bool sink = opcode == IBV_WR_RDMA_READ;
 	enum datp_err err;
 
@@ -262,9 +277,9 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		wr.wr.rdma.remote_addr = remote->addr;
 		wr.wr.rdma.rkey = remote->rmr_context;
 	}
-	if (opcode == IBV_WR_RDMA_READ && __builtin_expect(wr.num_sge > ep->read_sge, 0))
-		return read_in_pieces(ep, &wr);
-	return result(ibv_post_send(ep->qp, &wr, &bad));
+	if (__builtin_expect(ep->late == LATE_HOLDS, 0))
+		return rdma_hold_keep_locked(ep, &wr);
+	return submit(ep, &wr);
 }
 
 enum datp_err rdma_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
@@ -294,6 +309,8 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 	struct ibv_send_wr wr = { .wr_id = wr_id, .opcode = IBV_WR_RDMA_WRITE }, *bad;
 
 	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
+	if (ep->late == LATE_HOLDS)
+		return rdma_hold_keep_locked(ep, &wr) ? ENOMEM : 0;
 	return ibv_post_send(ep->qp, &wr, &bad);
 }
 

@@ -285,7 +285,7 @@ void rdma_plain_begin_locked(struct rdma_ep *ep)
 		ep->longest[DATP_RECV] = longest(ep->base.attr.max_recv_iov, UINT64_MAX);
 		ep->quick[DATP_RECV] = ep->longest[DATP_RECV];
 	}
-	if (state == DAT_EP_STATE_CONNECTED)
+	if (state == DAT_EP_STATE_CONNECTED && ep->late != LATE_HOLDS)
 		plain_requests_begin_locked(ep);
 }
 
@@ -329,7 +329,7 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	ep->post_send = qp->context->ops.post_send;
 	ep->post_recv = qp->context->ops.post_recv;
 	ep->qpn = qp->qp_num;
-	ep->ready = ep->over = ep->up = ep->broken = ep->failed = ep->draining = false;
+	ep->ready = ep->over = ep->up = ep->heard = ep->broken = ep->failed = ep->draining = false;
 	ep->late = LATE_NOT;
 	ep->early = NULL;
 	ep->unsignaled = 0;
@@ -384,6 +384,7 @@ static void staged_free_locked(struct rdma_ep *ep)
 		free(staged);
 		staged = next;
 	}
+	rdma_hold_forget_locked(ep);
 }
 
 static void staged_free(struct rdma_ep *ep)

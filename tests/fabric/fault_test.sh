@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# limit_test, order_test, post_test, early_test, pipe_test, fork_test, trap_test, attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
+# limit_test, order_test, hold_test, post_test, early_test, pipe_test, fork_test, trap_test, attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "$top_srcdir/tests/fabric/guest.sh"
@@ -24,6 +24,8 @@ conf=$(mktemp)
 sed 's/"siw0 1"/"siw0 1 late_ms=2500"/' "$DAT_OVERRIDE" >"$conf"
 # More than any device inlines: it is to inline what it can.
 sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/inline-\1 inline=4096/p; s/^iwarp-\(siw0 .*"siw0 1\)/inline-\1 inline=4096/p' "$DAT_OVERRIDE" >>"$conf"
+# For ever, to a test.
+sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/hold-\1 hold_ms=60000/p' "$DAT_OVERRIDE" >>"$conf"
 export DAT_OVERRIDE=$conf
 
 {
@@ -31,6 +33,9 @@ export DAT_OVERRIDE=$conf
 	over iwarp-siw0 siw fabric/limit
 	over ib-rxe0 rxe fabric/order
 	over iwarp-siw0 siw fabric/order
+	over ib-rxe0 rxe fabric/hold first:
+	over iwarp-siw0 siw fabric/hold first:
+	over hold-siw0 'siw, hold_ms=60000' fabric/hold 'long hold'
 	over ib-rxe0 rxe fabric/post
 	over iwarp-siw0 siw fabric/post
 	over inline-rxe0 'rxe, inline=4096' fabric/post

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests of a passive side that has to let the active side send first, which is iWARP's rule. siw takes a
+ * message that comes with the answer to its request for an error, and one that finds no receive ends the connection:
+ * both happen to a program that sends as soon as it has accepted, since the peer's program hears of the connection
+ * later. So its requests are kept here until the peer's first message has come, or hold_ms have passed. Invariant: while
+ * rdma_ep.late is LATE_HOLDS no request is on the queue pair, and those that are kept are in the order of their posts.
+ */
+#include "rdma.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_MS = 5, MS = 1000000 };
+
+void rdma_hold_begin_locked(struct rdma_ep *ep)
+{
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+
+	if (!ia->holds || !ia->opt.hold_ms)
+		return;
+	ep->late = LATE_HOLDS;
+	ep->hold_ns = rdma_now_ns() + (uint64_t)ia->opt.hold_ms * MS;
+}
+
+enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr)
+{
+	size_t bytes = (size_t)wr->num_sge * sizeof(struct ibv_sge);
+	struct rdma_kept *kept = malloc(sizeof(*kept) + bytes);
+
+	if (!kept)
+		return DATP_ERR_MEMORY;
+	kept->next = NULL;
+	kept->wr = *wr;
+	if (bytes)
+		memcpy(kept->sge, wr->sg_list, bytes);
+	kept->wr.sg_list = kept->sge;
+	if (!ep->kept) {
+		ep->kept_end = &ep->kept;
+		/* the message may come to a queue that the program does not look at while it waits for this request */
+		rdma_due_locked(ep, LOOK_MS);
+	}
+	*ep->kept_end = kept;
+	ep->kept_end = &kept->next;
+	return DATP_OK;
+}
+
+void rdma_hold_end_locked(struct rdma_ep *ep)
+{
+	enum datp_err err = DATP_OK;
+
+	if (ep->late != LATE_HOLDS)
+		return;
+	ep->late = LATE_NOT;
+	ep->heard = ep->up;
+	for (struct rdma_kept *kept = ep->kept; kept && !err; kept = kept->next)
+		err = rdma_post_request(ep, &kept->wr);
+	rdma_hold_forget_locked(ep);
+	if (!err) {
+		rdma_plain_begin_locked(ep);
+		return;
+	}
+	/* its post has been accepted, so it is flushed with what came after it */
+	datp_log(1, "%s: the device refuses a request that waited for the peer's first message; "
+		    "its connection is ended",
+		 ep->base.obj.ia->name);
+	rdma_qp_stop_locked(ep);
+}
+
+void rdma_hold_look_locked(struct rdma_ep *ep)
+{
+	if (ep->late == LATE_HOLDS && rdma_now_ns() >= ep->hold_ns)
+		rdma_hold_end_locked(ep);
+}
+
+void rdma_hold_timer(struct rdma_ep *ep)
+{
+	bool holds;
+
+	datp_lock(&ep->base.lock);
+	holds = ep->late == LATE_HOLDS && ep->kept;
+	datp_unlock(&ep->base.lock);
+	if (!holds)
+		return;
+	rdma_cqset_drain(ep->recv_set);
+	datp_lock(&ep->base.lock);
+	rdma_hold_look_locked(ep);
+	if (ep->late == LATE_HOLDS && ep->kept)
+		rdma_due_locked(ep, LOOK_MS);
+	datp_unlock(&ep->base.lock);
+}
+
+void rdma_hold_forget_locked(struct rdma_ep *ep)
+{
+	struct rdma_kept *kept = ep->kept;
+
+	ep->kept = NULL;
+	while (kept) {
+		struct rdma_kept *next = kept->next;
+
+		free(kept);
+		kept = next;
+	}
+}

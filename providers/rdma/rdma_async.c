@@ -25,6 +25,26 @@ void rdma_device_lost(struct rdma_ia *ia)
 	datp_ia_error(&ia->base, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 }
 
+/*
+ * A completion has been lost, or all that come: nobody can tell whose. An event that names no CQ is about no endpoint.
+ */
+static void queue_failed(struct rdma_ia *ia, const struct ibv_cq *cq)
+{
+	int entries = cq ? cq->cqe : 0;
+
+	datp_log(1,
+		 "%s: a completion queue of %d entries has overflowed or failed; the connections of its endpoints "
+		 "are ended: dequeue events sooner, or have fewer operations under way (max_recv_dtos and "
+		 "max_request_dtos of the endpoint; max_cqe of the device is %d)",
+		 ia->base.name, entries, ia->dev.max_cqe);
+	datp_lock(&ia->qp_lock);
+	for (struct rdma_ep *ep = ia->eps; ep && cq; ep = ep->next)
+		if (ep->send_cq->cq == cq || ep->recv_cq->cq == cq)
+			rdma_ep_break(ep);
+	datp_unlock(&ia->qp_lock);
+	datp_ia_error(&ia->base, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+}
+
 /* A cable that is pulled, and an interface that is set down then, are two events of one link. */
 static void port_event(struct rdma_ia *ia, const struct ibv_async_event *event)
 {
@@ -52,8 +72,7 @@ static void handle(struct rdma_ia *ia, const struct ibv_async_event *event)
 		rdma_ep_lost(event->element.qp->qp_context, DAT_CONNECTION_EVENT_BROKEN);
 		break;
 	case IBV_EVENT_CQ_ERR:
-		datp_log(1, "%s: a completion queue has overflowed or failed", ia->base.name);
-		datp_ia_error(&ia->base, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+		queue_failed(ia, event->element.cq);
 		break;
 	case IBV_EVENT_SRQ_ERR:
 		datp_log(1, "%s: a shared receive queue has failed: free it, and its endpoints",

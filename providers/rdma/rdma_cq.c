@@ -2,7 +2,7 @@
 /*
  * Completion queues: their size, their completion channel, and who is told. Invariant: a CQ has an entry
  * for every completion that the queue pairs on it can have outstanding, whatever length its EVD was
- * asked to have; so it never overflows.
+ * asked to have; so it never overflows, except that of a queue pair that is deeper than any CQ of the device.
  *
  * Telling. `armed` says that the device will put an event into the channel, or has. Two read the channel:
  * a thread in evd_sleep sees that it is readable, and the next evd_arm takes the event out (a sleep may

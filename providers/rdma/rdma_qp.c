@@ -43,11 +43,19 @@ static int read_segments(const struct rdma_ia *ia)
 	return ia->dev.max_sge_rd > 0 ? ia->dev.max_sge_rd : 1;
 }
 
-/* A queue pair's completions go to one CQ. */
 int32_t rdma_request_places(const struct rdma_ia *ia)
 {
-	return rdma_least((int64_t)ia->dev.max_qp_wr - RDMA_SPARE_WR,
-			  (int64_t)ia->dev.max_cqe - RDMA_SPARE_WR);
+	return rdma_count((int64_t)ia->dev.max_qp_wr - RDMA_SPARE_WR);
+}
+
+/*
+ * A queue pair's completions go to one CQ, which on some devices (rxe) has fewer entries than a queue has places.
+ * A program that asks for more gets a CQ of its own of the largest size: it has to see to it that no more completions wait
+ * in there, as over other libraries of the field, which make a CQ as long as its EVD.
+ */
+static uint32_t entries_for(const struct rdma_ia *ia, uint32_t places)
+{
+	return places < (uint32_t)ia->dev.max_cqe ? places : (uint32_t)ia->dev.max_cqe;
 }
 
 /* Any request may be a read of as many pieces as there can be. */
@@ -111,7 +119,7 @@ static enum datp_err reserve_receives(struct rdma_ep *ep)
 
 	if (ep->base.srq)
 		return rdma_srq_reserve(ep->base.srq, ep->recv_set, &ep->recv_cq);
-	ep->recv_need = most > 0 ? (uint32_t)most : 1;
+	ep->recv_need = entries_for(rdma_ep_ia(ep), most > 0 ? (uint32_t)most : 1);
 	return rdma_cqset_reserve(ep->recv_set, ep->recv_need, &ep->recv_cq);
 }
 
@@ -136,7 +144,7 @@ static enum datp_err reserve_cqs(struct rdma_ia *ia, struct rdma_ep *ep)
 
 	ep->recv_set = set_of(ia, ep->base.recv_evd);
 	ep->send_set = set_of(ia, ep->base.request_evd);
-	ep->send_need = send_depth(ep);
+	ep->send_need = entries_for(ia, send_depth(ep));
 	err = reserve_receives(ep);
 	if (err)
 		return err;
@@ -171,7 +179,7 @@ static void fill_init(struct rdma_ep *ep, struct ibv_qp_init_attr *init)
 		.srq = ep->base.srq ? ((struct rdma_srq *)ep->base.srq)->srq : NULL,
 		.qp_type = IBV_QPT_RC,
 	};
-	init->cap.max_send_wr = ep->send_need;
+	init->cap.max_send_wr = send_depth(ep);
 	init->cap.max_recv_wr = ep->base.srq ? 0 : (uint32_t)attr->max_recv_dtos;
 	init->cap.max_send_sge =
 		largest(attr->max_request_iov, attr->max_rdma_read_iov, attr->max_rdma_write_iov);

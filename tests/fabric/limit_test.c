@@ -5,6 +5,7 @@
  * adapter that OPENDAT_TEST_IA names.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api.h"
@@ -301,8 +302,92 @@ static void what_a_program_leaves_open_is_chosen_so_that_it_fits(void)
 	becomes(0, 3, USUAL, 3);
 }
 
+/* ------------------------------------------------------------------ more than a completion queue has room for */
+
+enum { CQ_ENTRIES = 1500, DEEP = 3000, SHORT = 64 };
+
+/* b has more receives than a CQ of the device has entries, and all of them are posted. */
+static void deep_pair(void)
+{
+	const DAT_EP_ATTR attr = { .max_recv_dtos = DEEP, .max_request_dtos = 64, .max_rdma_read_iov = 1 };
+
+	atomic_store(&twist.max_cqe, CQ_ENTRIES);
+	api_open();
+	from = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	to = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, &attr);
+	for (uint64_t i = 0; i < DEEP; i++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &to, 0, SHORT, i), DAT_SUCCESS);
+	CHECK_DAT(api_recv(pair.b.ep, &to, 0, SHORT, DEEP), DAT_INSUFFICIENT_RESOURCES);
+}
+
+/* Other libraries of the field make a CQ as long as its EVD, and programs ask for deep queues that they never fill. */
+static void endpoint_may_have_more_receives_than_a_queue_has_entries(void)
+{
+	deep_pair();
+	for (uint64_t i = 0; i < DEEP; i++) {
+		REQUIRE_DAT(api_send(pair.a.ep, &from, 0, SHORT, i, 0), DAT_SUCCESS);
+		API_DTO(pair.b.recv, pair.b.ep, i, DAT_DTO_SUCCESS, SHORT);
+		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_SUCCESS, SHORT);
+	}
+	API_EMPTY(api.async);
+}
+
+/* A program that lets too many wait hears of it: its connection is over, and nothing is waited for in vain. */
+static void queue_that_overflows_breaks_its_connections(void)
+{
+	uint64_t good = 0, flushed = 0, sent = 0;
+	DAT_EVENT event;
+
+	deep_pair();
+	while (sent < DEEP && api_state(pair.a.ep) == DAT_EP_STATE_CONNECTED) {
+		REQUIRE_DAT(api_send(pair.a.ep, &from, 0, SHORT, sent++, 0), DAT_SUCCESS);
+		API_EVENT(pair.a.request, &event);
+	}
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	API_EVENT(api.async, &event);
+	CHECK_EQ_INT(event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	while (good + flushed < DEEP) {
+		API_EVENT(pair.b.recv, &event);
+		if (event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS)
+			good++;
+		else
+			flushed++;
+	}
+	API_EMPTY(pair.b.recv);
+	CHECK(good >= CQ_ENTRIES / 2 && good < DEEP);
+}
+
+/* What is refused is named: what was asked for, what there is, and whose limit it is. */
+static void attributes_beyond_the_device_are_named(void)
+{
+	DAT_EP_ATTR attr = { 0 };
+	const char *said;
+	struct api_end end;
+	DAT_EP_HANDLE ep;
+	char most[32];
+
+	api_open();
+	api_end_make(&end, NULL);
+	attr.max_recv_dtos = api.attr.max_dto_per_ep + 7;
+	snprintf(most, sizeof(most), "limit of %d", api.attr.max_dto_per_ep);
+	check_stderr_begin();
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.request, end.connect, &attr, &ep),
+		  DAT_INVALID_PARAMETER);
+	said = check_stderr_end();
+	CHECK_HAS_STR(said, "max_recv_dtos");
+	CHECK_HAS_STR(said, most);
+	CHECK_HAS_STR(said, "max_dto_per_ep");
+	check_stderr_begin();
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.request, end.connect, &attr, &ep),
+		  DAT_INVALID_PARAMETER);
+	CHECK_EQ_STR(check_stderr_end(), "");
+}
+
 static void forget_switches(void)
 {
+	atomic_store(&twist.max_cqe, 0);
 	atomic_store(&twist.places, 0);
 	atomic_store(&twist.read_sge, 0);
 	api_close();
@@ -315,6 +400,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(read_that_the_device_takes_a_part_of_is_flushed),
 	CHECK_TEST(requests_that_the_device_has_no_room_for_are_refused),
 	CHECK_TEST(what_a_program_leaves_open_is_chosen_so_that_it_fits),
+	CHECK_TEST(endpoint_may_have_more_receives_than_a_queue_has_entries),
+	CHECK_TEST(queue_that_overflows_breaks_its_connections),
+	CHECK_TEST(attributes_beyond_the_device_are_named),
 	CHECK_END
 };
 

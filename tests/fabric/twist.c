@@ -231,6 +231,8 @@ int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attr)
 	}
 	if (atomic_load(&twist.reads))
 		attr->max_qp_rd_atom = attr->max_qp_init_rd_atom = atomic_load(&twist.reads);
+	if (atomic_load(&twist.max_cqe))
+		attr->max_cqe = atomic_load(&twist.max_cqe);
 	if (atomic_load(&twist.places))
 		attr->max_qp_wr = atomic_load(&twist.places);
 	if (atomic_load(&twist.read_sge))

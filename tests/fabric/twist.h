@@ -25,6 +25,7 @@ extern struct twist {
 	_Atomic int reads;		/* the device can have so many RDMA Reads of a queue pair; 0: as many as it has */
 	_Atomic int places;		/* a queue pair of the device has so many; 0: as many as it has */
 	_Atomic int read_sge;		/* one read of the device goes into so many segments; 0: as many as it has */
+	_Atomic int max_cqe;		/* as the device says; 0: as many as it has */
 	_Atomic int entries;		/* a completion queue of the device has so many; 0: as many as it has */
 	_Atomic int accepts;		/* requests that have been answered */
 	_Atomic int tells;		/* the next look at what the device tells finds this, an enum ibv_event_type + 1 */

@@ -5,6 +5,7 @@
  * for each stream to it.
  */
 #include "ep.h"
+#include "tell.h"
 
 enum {
 	DEFAULT_DTOS = 1024,
@@ -17,19 +18,98 @@ static int32_t smaller(int32_t a, int32_t b)
 	return a < b ? a : b;
 }
 
-/* 0 is the default; negative or beyond the limit is wrong. */
-static bool resolve_count(int32_t *value, int32_t usual, int32_t limit)
+/* What has a limit of the IA's, by the names that both have in the standard. */
+struct limited {
+	const char *name, *limit_name;
+	uint64_t limit;
+};
+
+/*
+ * The program has asked for something that its adapter does not have, which no other return value tells. Once for
+ * each attribute and number, because programs may try one after the other.
+ */
+static bool too_much(struct datp_ia *ia, const struct limited *what, uint64_t asked)
 {
-	if (*value == 0)
-		*value = smaller(usual, limit);
-	return *value >= 0 && *value <= limit;
+	struct {
+		const struct datp_ia *ia;
+		const char *name;
+		uint64_t asked;
+	} key = { ia, what->name, asked };
+
+	if (log_once("ep_attr", &key, sizeof(key)))
+		core_log(2,
+			 "%s: no endpoint with %s %llu: the adapter has a limit of %llu (%s); ask for no "
+			 "more, or open an adapter that has more (datctl show prints the limits)",
+			 ia->name, what->name, (unsigned long long)asked, (unsigned long long)what->limit,
+			 what->limit_name);
+	return false;
 }
 
-static bool resolve_size(uint64_t *value, uint64_t limit)
+/* 0 is the default; negative or beyond the limit is wrong. */
+static bool resolve_count(struct datp_ia *ia, int32_t *value, int32_t usual,
+			  const struct limited *what)
+{
+	int32_t limit = (int32_t)what->limit;
+
+	if (*value == 0)
+		*value = smaller(usual, limit);
+	if (*value > limit)
+		return too_much(ia, what, (uint64_t)*value);
+	return *value >= 0;
+}
+
+static bool resolve_size(struct datp_ia *ia, uint64_t *value, const struct limited *what)
 {
 	if (*value == 0)
-		*value = limit;
-	return *value <= limit;
+		*value = what->limit;
+	return *value <= what->limit || too_much(ia, what, *value);
+}
+
+/* An attribute and its limit, which have one name in the core. */
+#define LIMITED(attr, can, limit_name) \
+	&(struct limited) { #attr, #limit_name, (uint64_t)(can) }
+
+static bool resolve_sizes(struct datp_ia *ia, struct datp_ep_attr *attr)
+{
+	const struct datp_ia_attr *can = ia_attr(ia);
+
+	return resolve_size(ia, &attr->max_message_size,
+			    LIMITED(max_mtu_size, can->max_message_size, max_mtu_size)) &&
+	       resolve_size(ia, &attr->max_rdma_size,
+			    LIMITED(max_rdma_size, can->max_rdma_size, max_rdma_size));
+}
+
+static bool resolve_queues(struct datp_ia *ia, struct datp_ep_attr *attr)
+{
+	const struct datp_ia_attr *can = ia_attr(ia);
+	int32_t most = can->max_dto_per_ep, iov = can->max_iov_per_dto;
+
+	return resolve_count(ia, &attr->max_recv_dtos, DEFAULT_DTOS,
+			     LIMITED(max_recv_dtos, most, max_dto_per_ep)) &&
+	       resolve_count(ia, &attr->max_request_dtos, DEFAULT_DTOS,
+			     LIMITED(max_request_dtos, most, max_dto_per_ep)) &&
+	       resolve_count(ia, &attr->max_recv_iov, DEFAULT_IOV,
+			     LIMITED(max_recv_iov, iov, max_iov_segments_per_dto)) &&
+	       resolve_count(ia, &attr->max_request_iov, DEFAULT_IOV,
+			     LIMITED(max_request_iov, iov, max_iov_segments_per_dto));
+}
+
+static bool resolve_rdma(struct datp_ia *ia, struct datp_ep_attr *attr)
+{
+	const struct datp_ia_attr *can = ia_attr(ia);
+
+	return resolve_count(ia, &attr->max_rdma_read_in, DEFAULT_READS,
+			     LIMITED(max_rdma_read_in, can->max_rdma_read_per_ep_in,
+				     max_rdma_read_per_ep_in)) &&
+	       resolve_count(ia, &attr->max_rdma_read_out, DEFAULT_READS,
+			     LIMITED(max_rdma_read_out, can->max_rdma_read_per_ep_out,
+				     max_rdma_read_per_ep_out)) &&
+	       resolve_count(ia, &attr->max_rdma_read_iov, DEFAULT_IOV,
+			     LIMITED(max_rdma_read_iov, can->max_iov_per_rdma_read,
+				     max_iov_segments_per_rdma_read)) &&
+	       resolve_count(ia, &attr->max_rdma_write_iov, DEFAULT_IOV,
+			     LIMITED(max_rdma_write_iov, can->max_iov_per_rdma_write,
+				     max_iov_segments_per_rdma_write));
 }
 
 /* At most one way to notify. */
@@ -40,7 +120,6 @@ static bool flags_ok(unsigned int flags, unsigned int allowed)
 
 enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq)
 {
-	const struct datp_ia_attr *can = ia_attr(ia);
 	const struct datp_ep_attr asked = *attr;
 	const unsigned int request =
 		DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_EVD_THRESHOLD_FLAG;
@@ -57,17 +136,7 @@ enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, boo
 		attr->max_recv_iov = 0;		/* the SRQ's counts */
 	if (attr->srq_soft_hw == 0)
 		attr->srq_soft_hw = DAT_HW_DEFAULT;
-	if (!resolve_size(&attr->max_message_size, can->max_message_size) ||
-	    !resolve_size(&attr->max_rdma_size, can->max_rdma_size) ||
-	    !resolve_count(&attr->max_recv_dtos, DEFAULT_DTOS, can->max_dto_per_ep) ||
-	    !resolve_count(&attr->max_request_dtos, DEFAULT_DTOS, can->max_dto_per_ep) ||
-	    !resolve_count(&attr->max_recv_iov, DEFAULT_IOV, can->max_iov_per_dto) ||
-	    !resolve_count(&attr->max_request_iov, DEFAULT_IOV, can->max_iov_per_dto) ||
-	    !resolve_count(&attr->max_rdma_read_in, DEFAULT_READS, can->max_rdma_read_per_ep_in) ||
-	    !resolve_count(&attr->max_rdma_read_out, DEFAULT_READS,
-			   can->max_rdma_read_per_ep_out) ||
-	    !resolve_count(&attr->max_rdma_read_iov, DEFAULT_IOV, can->max_iov_per_rdma_read) ||
-	    !resolve_count(&attr->max_rdma_write_iov, DEFAULT_IOV, can->max_iov_per_rdma_write) ||
+	if (!resolve_sizes(ia, attr) || !resolve_queues(ia, attr) || !resolve_rdma(ia, attr) ||
 	    attr->srq_soft_hw < DAT_HW_DEFAULT)
 		return DATP_ERR_PARAM;
 	return ia->ops->ep_fit(ia, attr, &asked);

@@ -113,7 +113,6 @@ const struct rdma_kind iw_kind = {
 	.reads_overtaken = true, /* a write is complete when it is sent, a read when it is answered */
 	.impatient = true,
 	.solicited_unknown = true, /* siw 6.1 tells of no receive as a solicited one */
-	.empty_needs_segment = true, /* siw 6.1 */
 	.rejected_by_consumer = iw_rejected_by_consumer,
 	.tune = iw_tune,
 	.access = iw_access,

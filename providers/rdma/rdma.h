@@ -47,8 +47,7 @@ struct rdma_kind {
 	bool connect_blocks;	   /* rdma_connect may sleep for minutes: not on the service thread */
 	bool reads_overtaken;	   /* later requests may complete before an earlier read */
 	bool impatient; /* a message that finds no receive ends the connection */
-	bool solicited_unknown;	   /* the device may not tell of solicited messages in particular */
-	bool empty_needs_segment;  /* a receive without segments is refused */
+	bool solicited_unknown;	   /* no device tells of solicited messages in particular */
 	/* what the status of a REJECTED event says: that a consumer has rejected, or may have */
 	bool (*rejected_by_consumer)(int status);
 	/* the last touch to the attributes of a transition, after librdmacm has filled them */
@@ -373,6 +372,9 @@ struct rdma_ia {
 	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
 	bool windows;	   /* RMRs are memory windows of type 1 */
 	bool greets;	   /* an active side begins with a greeting */
+	bool bells;	   /* a post that returns -1 has been taken, and the kernel has not been told of it */
+	_Atomic bool solicited_unknown; /* the device does not tell of solicited messages in particular */
+	_Atomic bool deaf; /* it has been said that it does not tell of completions */
 	bool holds;	   /* a passive side lets the peer send first */
 	bool crossed;	   /* an answer's two numbers of reads are the wrong way round */
 	struct rdma_cm_id *bound; /* to the address; hears of the device's removal, whatever else there is */
@@ -542,8 +544,9 @@ enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr);
 /* A read of nothing, which the peer's device answers. EP lock. */
 bool rdma_post_greeting(struct rdma_ep *ep);
 /* What the driver has said of a post that is not 0, as an errno; 0: the device has it all the same. */
-int rdma_post_said(int rc);
-enum datp_err rdma_post_error(int err);
+int rdma_post_said(const struct rdma_ia *ia, int rc);
+/* A post that has been checked is refused with that errno. DATP_OK: its connection is over, and it is flushed. EP lock. */
+enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *wq, int err);
 
 /* The next plain post begins a new one. EP lock. */
 static inline void rdma_run_end(struct rdma_run *run)
@@ -634,6 +637,8 @@ void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_o
 void rdma_qp_stop(struct rdma_ep *ep);
 /* Likewise, and its connection ends soon, as broken. Of a connected endpoint. EP lock. */
 void rdma_qp_stop_locked(struct rdma_ep *ep);
+/* Whether the queue pair is in error. Maybe: its device does not say. Any lock. */
+enum rdma_dead { RDMA_ALIVE, RDMA_DEAD, RDMA_MAYBE } rdma_qp_is_dead(const struct rdma_ep *ep);
 /* The device says that it has found an error: takes the receive that tells of it. No lock held. */
 void rdma_qp_failed(struct rdma_ep *ep);
 

@@ -24,6 +24,32 @@
 #include <time.h>
 #include <unistd.h>
 
+/* ------------------------------------------------------------------ arming */
+
+/* A device that cannot tell of solicited messages in particular tells of all: better to wake somebody in vain. Poll lock. */
+static void arm(struct rdma_ia *ia, struct ibv_cq *cq, bool solicited)
+{
+	int err = ibv_req_notify_cq(cq, solicited);
+
+	if (err && solicited) {
+		/* relaxed: a hint, which spares later calls the first attempt */
+		atomic_store_explicit(&ia->solicited_unknown, true, memory_order_relaxed);
+		err = ibv_req_notify_cq(cq, 0);
+	}
+	/* relaxed: it is said once */
+	if (err && !atomic_exchange_explicit(&ia->deaf, true, memory_order_relaxed))
+		datp_log(1, "%s: the device does not tell of completions: %s; threads that wait may not be woken",
+			 ia->base.name, strerror(err < 0 ? errno : err));
+}
+
+/* Whether the device can be asked to tell of solicited messages only, which its attributes do not say. */
+static void probe_solicited(struct rdma_cqset *set)
+{
+	if (set->ia->kind->solicited_unknown || ibv_req_notify_cq(set->one, 1))
+		/* relaxed: as above */
+		atomic_store_explicit(&set->ia->solicited_unknown, true, memory_order_relaxed);
+}
+
 /* ------------------------------------------------------------------ size */
 
 enum {
@@ -87,7 +113,7 @@ static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size, uint32_t spar
 	cq->used = 0;
 	cq->spare = spare;
 	if (set->armed)
-		ibv_req_notify_cq(cq->cq, set->armed_solicited);
+		arm(ia, cq->cq, set->armed_solicited);
 	set->home = cq;
 	count_locked(set);
 	return DATP_OK;
@@ -285,15 +311,15 @@ static void channel_take(struct rdma_cqset *set)
 /* Poll lock held. True: look again, something may have come before. */
 bool rdma_cqset_arm(struct rdma_cqset *set, bool solicited)
 {
-	/* better to wake somebody in vain than not at all */
-	solicited = solicited && !set->ia->kind->solicited_unknown;
+	/* relaxed: a hint */
+	solicited = solicited && !atomic_load_explicit(&set->ia->solicited_unknown, memory_order_relaxed);
 	if (atomic_load_explicit(&set->fired, memory_order_relaxed))
 		channel_take(set);
 	if (set->armed && (!set->armed_solicited || solicited))
 		return false;
 	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
 		if (set->cq[i].cq)
-			ibv_req_notify_cq(set->cq[i].cq, solicited);
+			arm(set->ia, set->cq[i].cq, solicited);
 	set->armed = true;
 	set->armed_solicited = solicited;
 	/* what came just before may have been solicited: only the channel tells */
@@ -381,6 +407,8 @@ enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct
 	err = cq_add(set, size, 0);
 	if (err)
 		say_none(set, size);
+	else if (!evd)
+		probe_solicited(set);
 	return err;
 }
 

@@ -78,7 +78,8 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 	ia->greets = ia->kind->greets && ia->kind->greets(ia);
 	ia->holds = ia->kind->holds && ia->kind->holds(ia);
 	ia->crossed = ia->kind->crossed && ia->kind->crossed(ia);
-	if (ia->kind->pipes && ia->kind->pipes(ia))
+	ia->bells = ia->kind->pipes && ia->kind->pipes(ia);
+	if (ia->bells)
 		rdma_pipe_guard();
 	ia->plug = ia->kind->plug ? ia->kind->plug(ia) : NULL;
 	return rdma_cqset_init(&ia->sink, ia, NULL, &ia->sink_lock, 256);
@@ -217,7 +218,8 @@ static void fill_named(struct rdma_ia *ia)
 		name_attr(ia, "accept", "unconfirmed");
 		name_attr(ia, "broken", "unsure");
 	}
-	if (ia->kind->solicited_unknown)
+	/* relaxed: found out when the adapter was opened */
+	if (atomic_load_explicit(&ia->solicited_unknown, memory_order_relaxed))
 		name_attr(ia, "solicited", "unknown");
 	if (ia->kind->reads_unchecked && ia->kind->reads_unchecked(ia))
 		name_attr(ia, "read_right", "unchecked");

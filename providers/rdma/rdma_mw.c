@@ -145,9 +145,10 @@ static enum datp_err post_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct
 				const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info)
 {
 	int rc = range && range->mw ? post_window(ep, wqe, range, lmr, info)
-				    : rdma_post_said(rdma_post_marker(ep, (uintptr_t)wqe, true));
+				    : rdma_post_marker(ep, (uintptr_t)wqe, true);
 
-	return rc ? rdma_post_error(rc) : DATP_OK;
+	rc = rc ? rdma_post_said(rdma_ep_ia(ep), rc) : 0;
+	return rc ? rdma_post_error_locked(ep, &ep->base.sq, rc) : DATP_OK;
 }
 
 /* EP lock: so nobody sees the completion before the range is listed. */

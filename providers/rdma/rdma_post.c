@@ -9,46 +9,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-int rdma_post_said(int rc)
+int rdma_post_said(const struct rdma_ia *ia, int rc)
 {
 	/*
-	 * siw's numbers are negative, and -1 says that the request is on its queue but that the
-	 * kernel has not been told: the connection is ending, and takes it along.
+	 * Drivers return an errno, or a negative one. -1 is no number: siw means that the request is on its queue but
+	 * that the kernel has not been told; the connection is ending, and takes it along. With others (mthca, and mlx4's
+	 * SRQs) the queue is full.
 	 */
-	return rc == -1 ? 0 : rc < 0 ? -rc : rc;
+	if (rc == -1)
+		return ia->bells ? 0 : ENOMEM;
+	return rc < 0 ? -rc : rc;
 }
 
-static inline __attribute__((always_inline)) enum datp_err result(int rc)
+/*
+ * Some drivers refuse a post to a queue pair that has got into error (cxgb4, erdma, mana, ocrdma), of which nobody may
+ * have heard yet; and one says EINVAL of a queue that is full (mana). Others say it of what is wrong with the
+ * request, which can only be our fault.
+ */
+enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *wq, int err)
+{
+	enum rdma_dead dead;
+
+	if (err == ENOMEM)
+		return DATP_ERR_CREDITS;
+	dead = rdma_qp_is_dead(ep);
+	if (dead == RDMA_DEAD || (dead == RDMA_MAYBE && err != EINVAL)) {
+		rdma_qp_stop_locked(ep);
+		return DATP_OK;
+	}
+	if (err != EINVAL)
+		return DATP_ERR_DEVICE;
+	/* the one that is refused is counted already */
+	return dead == RDMA_MAYBE && wq->posted - wq->finished > 1 ? DATP_ERR_CREDITS : DATP_ERR_PARAM;
+}
+
+static __attribute__((noinline)) enum datp_err refused_locked(struct rdma_ep *ep, struct datp_wq *wq,
+							      int rc)
+{
+	rc = rdma_post_said(rdma_ep_ia(ep), rc);
+	return rc ? rdma_post_error_locked(ep, wq, rc) : DATP_OK;
+}
+
+/* Of a post to one of the endpoint's own queues. EP lock. */
+static inline __attribute__((always_inline)) enum datp_err result(struct rdma_ep *ep, struct datp_wq *wq,
+								  int rc)
 {
 	if (__builtin_expect(!rc, 1))
 		return DATP_OK;
-	rc = rdma_post_said(rc);
-	return rc ? rdma_post_error(rc) : DATP_OK;
-}
-
-enum datp_err rdma_post_error(int err)
-{
-	switch (err) {
-	case ENOMEM:
-		return DATP_ERR_CREDITS;
-	case EINVAL:
-		return DATP_ERR_PARAM;
-	default:
-		return DATP_ERR_DEVICE;
-	}
+	return refused_locked(ep, wq, rc);
 }
 
 DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc, bool biased)
 {
-	enum datp_err err;
+	enum datp_err err = refused_locked(rdma_ep(ep), wq, rc);
 
-	rc = rdma_post_said(rc);
-	wq->posted -= rc != 0;
+	wq->posted -= err != DATP_OK;
 	rdma_run_end(wq == &ep->sq ? &rdma_ep(ep)->requests : &rdma_ep(ep)->receives);
 	datp_bias_unlock(&rdma_ep(ep)->bias, &ep->lock, biased);
-	if (!rc)
+	if (!err)
 		return DAT_SUCCESS;
-	err = rdma_post_error(rc);
 	if (err == DATP_ERR_CREDITS && wq == &ep->sq)
 		datp_post_full(ep);
 	return datp_ret(err);
@@ -130,6 +149,18 @@ static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz
 
 /* ------------------------------------------------------------------ requests */
 
+/*
+ * A receive of nothing, or a read of nothing. siw wants a segment all the same, and irdma and erdma take the first one
+ * whatever the number of them is; none looks at any memory for one of length 0.
+ */
+static void give_segment(struct ibv_sge *sge, int *n)
+{
+	if (*n)
+		return;
+	sge[0] = (struct ibv_sge){ 0 };
+	*n = 1;
+}
+
 /* A read fills the front of its list, as far as the remote segment goes; verbs would fill all of it. */
 static int cut(struct ibv_sge *sge, int n, uint64_t len)
 {
@@ -174,7 +205,7 @@ static uint64_t bytes_of(const struct ibv_send_wr *wr)
  */
 static enum datp_err pieces_refused_locked(struct rdma_ep *ep, int rc)
 {
-	int why = rdma_post_said(rc);
+	int why = rdma_post_said(rdma_ep_ia(ep), rc);
 
 	datp_log(1, "%s: the device has taken a part of an RDMA Read only: %s; its connection is ended",
 		 ep->base.obj.ia->name, why ? strerror(why) : "no reason is given");
@@ -210,7 +241,7 @@ static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr
 	}
 	rc = ibv_post_send(ep->qp, wr, &bad);
 	/* libsiw may return 0 all the same, the doorbell's, which it rings for those before */
-	return bad && bad != wr ? pieces_refused_locked(ep, rc) : result(rc);
+	return bad && bad != wr ? pieces_refused_locked(ep, rc) : result(ep, &ep->base.sq, rc);
 }
 
 static inline __attribute__((always_inline)) enum datp_err submit(struct rdma_ep *ep,
@@ -220,7 +251,7 @@ static inline __attribute__((always_inline)) enum datp_err submit(struct rdma_ep
 
 	if (wr->opcode == IBV_WR_RDMA_READ && __builtin_expect(wr->num_sge > ep->read_sge, 0))
 		return read_in_pieces(ep, wr);
-	return result(ibv_post_send(ep->qp, wr, &bad));
+	return result(ep, &ep->base.sq, ibv_post_send(ep->qp, wr, &bad));
 }
 
 enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr)
@@ -260,7 +291,8 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		return err;
 	wr.wr_id = (uintptr_t)wqe;
 	wr.next = NULL;
-	wr.sg_list = sge;
+	/* irdma looks at the first one, whatever their number is */
+	wr.sg_list = sink || wr.num_sge ? sge : NULL;
 	wr.opcode = opcode;
 	wr.send_flags = signal_of(ep, wqe);
 	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
@@ -271,8 +303,10 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 	if (opcode != IBV_WR_RDMA_READ && wqe->len <= ep->max_inline &&
 	    !(wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG))
 		wr.send_flags |= IBV_SEND_INLINE;
-	if (opcode == IBV_WR_RDMA_READ)
+	if (opcode == IBV_WR_RDMA_READ) {
 		wr.num_sge = cut(sge, wr.num_sge, wqe->len);
+		give_segment(sge, &wr.num_sge);
+	}
 	if (remote) {
 		wr.wr.rdma.remote_addr = remote->addr;
 		wr.wr.rdma.rkey = remote->rmr_context;
@@ -337,15 +371,6 @@ bool rdma_post_greeting(struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ receives */
 
-/* A receive of nothing. siw wants a segment all the same, and looks at no memory for it. */
-static void give_segment(struct datp_ia *ia, struct ibv_sge *sge, int *n)
-{
-	if (*n || !rdma_ia(ia)->kind->empty_needs_segment)
-		return;
-	sge[0] = (struct ibv_sge){ 0 };
-	*n = 1;
-}
-
 /* Until the endpoint is being connected, since a queue pair cannot be altered as an endpoint can. */
 static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
 				  const struct ibv_sge *sge, int n)
@@ -378,13 +403,13 @@ static inline enum datp_err post_receive(struct datp_ep *base, struct datp_wqe *
 	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge, &ep->sink);
 	if (__builtin_expect(err, 0))
 		return err;
-	give_segment(base->obj.ia, sge, &wr.num_sge);
+	give_segment(sge, &wr.num_sge);
 	if (__builtin_expect(!ep->ready, 0))
 		return ep->over ? DATP_OK : stage_locked(ep, wqe, sge, wr.num_sge);
 	wr.wr_id = (uintptr_t)wqe;
 	wr.next = NULL;
 	wr.sg_list = sge;
-	return result(ibv_post_recv(ep->qp, &wr, &bad));
+	return result(ep, &base->rq, ibv_post_recv(ep->qp, &wr, &bad));
 }
 
 enum datp_err rdma_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
@@ -399,10 +424,15 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 	struct ibv_sge sge[RDMA_SGE_MAX];
 	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)wqe | RDMA_ID_SRQ, .sg_list = sge }, *bad;
 	enum datp_err err;
+	int rc;
 
 	err = sges_of(base->obj.ia, base->pz, iov, n, true, sge, &wr.num_sge, NULL);
 	if (err)
 		return err;
-	give_segment(base->obj.ia, sge, &wr.num_sge);
-	return result(ibv_post_srq_recv(((struct rdma_srq *)base)->srq, &wr, &bad));
+	give_segment(sge, &wr.num_sge);
+	rc = ibv_post_srq_recv(((struct rdma_srq *)base)->srq, &wr, &bad);
+	if (__builtin_expect(!rc, 1))
+		return DATP_OK;
+	rc = rdma_post_said(rdma_ia(base->obj.ia), rc);
+	return !rc ? DATP_OK : rc == ENOMEM ? DATP_ERR_CREDITS : rc == EINVAL ? DATP_ERR_PARAM : DATP_ERR_DEVICE;
 }

@@ -530,6 +530,25 @@ static void halt(struct rdma_ep *ep)
 			 strerror(errno));
 }
 
+enum rdma_dead rdma_qp_is_dead(const struct rdma_ep *ep)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct ibv_qp_init_attr init;
+
+	if (!ep->qp || ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init))
+		return RDMA_MAYBE;
+	switch (attr.qp_state) {
+	case IBV_QPS_ERR:
+	case IBV_QPS_SQE:
+	case IBV_QPS_SQD:
+		return RDMA_DEAD;
+	case IBV_QPS_RESET: /* siw says nothing */
+		return RDMA_MAYBE;
+	default:
+		return RDMA_ALIVE;
+	}
+}
+
 /*
  * siw tells that a queue pair has failed before the completion is there that says of what. Once the queue
  * pair has halted it is, and is taken before the end of the connection makes a flush of it.

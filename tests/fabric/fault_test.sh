@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# limit_test, order_test, hold_test, post_test, early_test, pipe_test, fork_test, trap_test, attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
+# limit_test, order_test, hold_test, device_test, post_test, early_test, pipe_test, fork_test, trap_test, attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "$top_srcdir/tests/fabric/guest.sh"
@@ -33,6 +33,8 @@ export DAT_OVERRIDE=$conf
 	over iwarp-siw0 siw fabric/limit
 	over ib-rxe0 rxe fabric/order
 	over iwarp-siw0 siw fabric/order
+	over ib-rxe0 rxe fabric/device
+	over iwarp-siw0 siw fabric/device 'any device'
 	over ib-rxe0 rxe fabric/hold first:
 	over iwarp-siw0 siw fabric/hold first:
 	over hold-siw0 'siw, hold_ms=60000' fabric/hold 'long hold'

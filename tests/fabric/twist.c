@@ -189,8 +189,63 @@ static int post_some(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	return twist_here.says;
 }
 
+/* The next post is not for the device. Returns what its driver says, 0: it takes the post. */
+static int refusal(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	int says = twist_here.refuses ? twist_here.refuses : twist_here.dies;
+
+	if (qp && twist_here.dies)
+		ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+	twist_here.refuses = twist_here.dies = 0;
+	return says;
+}
+
+/* As irdma and erdma do, whatever the number of segments; the latter reads through a NULL in a read, too. */
+static void look_at_first(const struct ibv_sge *list, int n, bool read)
+{
+	if (!n && (list ? list->length || list->addr : read))
+		atomic_fetch_add(&twist.first_segments, 1);
+}
+
+static int (*recv_real)(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
+
+static int recv_twisted(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	int says = refusal(qp);
+
+	look_at_first(wr->sg_list, wr->num_sge, false);
+	*bad = wr;
+	return says ? says : recv_real(qp, wr, bad);
+}
+
+static int (*shared_real)(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **);
+
+static int shared_twisted(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	int says = refusal(NULL);
+
+	look_at_first(wr->sg_list, wr->num_sge, false);
+	*bad = wr;
+	return says ? says : shared_real(srq, wr, bad);
+}
+
+static int (*arm_real)(struct ibv_cq *, int);
+
+static int arm_twisted(struct ibv_cq *cq, int solicited)
+{
+	return solicited && atomic_load(&twist.no_solicited) ? EOPNOTSUPP : arm_real(cq, solicited);
+}
+
 static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
+	int says = refusal(qp);
+
+	if (says) {
+		*bad = wr;
+		return says;
+	}
+	look_at_first(wr->sg_list, wr->num_sge, wr->opcode == IBV_WR_RDMA_READ);
 	twist_here.chain = 0;
 	for (const struct ibv_send_wr *one = wr; one; one = one->next)
 		twist_here.chain++;
@@ -210,6 +265,12 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 		verbs->ops.poll_cq = poll_failing;
 		post_real = verbs->ops.post_send;
 		verbs->ops.post_send = post_counting;
+		recv_real = verbs->ops.post_recv;
+		verbs->ops.post_recv = recv_twisted;
+		shared_real = verbs->ops.post_srq_recv;
+		verbs->ops.post_srq_recv = shared_twisted;
+		arm_real = verbs->ops.req_notify_cq;
+		verbs->ops.req_notify_cq = arm_twisted;
 	}
 	if (atomic_load(&twist.entries) && entries > atomic_load(&twist.entries)) {
 		errno = ENOMEM;

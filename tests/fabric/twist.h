@@ -27,6 +27,9 @@ extern struct twist {
 	_Atomic int read_sge;		/* one read of the device goes into so many segments; 0: as many as it has */
 	_Atomic int max_cqe;		/* as the device says; 0: as many as it has */
 	_Atomic int entries;		/* a completion queue of the device has so many; 0: as many as it has */
+	_Atomic bool no_solicited;	/* the device cannot be asked to tell of solicited messages only */
+	/* the device takes the first segment of a list that is there, whatever the number of them: so many were not empty */
+	_Atomic int first_segments;
 	_Atomic int accepts;		/* requests that have been answered */
 	_Atomic int tells;		/* the next look at what the device tells finds this, an enum ibv_event_type + 1 */
 	_Atomic unsigned int rights;	/* that the last region was registered with */
@@ -46,6 +49,8 @@ extern __thread struct twist_here {
 	int chain; /* requests that went to the device together, the last time */
 	int takes; /* the device takes so many of the next chain that is longer, and refuses the others; 0: all */
 	int says;  /* ... which its driver returns then */
+	int refuses; /* the driver refuses the next post, and returns this; 0: it does not */
+	int dies;    /* the same, and the queue pair has just got into error */
 } twist_here;
 
 #endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What devices do that rxe and siw never do, imitated by the switches of twist.h: each test fails without what the
+ * providers do about it. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "api.h"
+#include "twist.h"
+
+enum { BYTES = 64 };
+
+static struct api_pair pair;
+static struct api_buf buf;
+
+static void pair_make(const DAT_EP_ATTR *attr)
+{
+	api_open();
+	buf = api_buf(8192, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, attr);
+}
+
+static void forget(void)
+{
+	atomic_store(&twist.no_solicited, false);
+	twist_here.refuses = twist_here.dies = 0;
+	api_close();
+}
+
+/* ------------------------------------------------------------------ telling */
+
+/* mana tells of all completions, or of none. A thread that waits for solicited ones is woken by those, then. */
+static void solicited_message_wakes_where_the_device_cannot_tell_it_from_others(void)
+{
+	DAT_EP_ATTR attr = { .recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG };
+	struct api_waiter waiter;
+
+	atomic_store(&twist.no_solicited, true);
+	pair_make(&attr);
+	CHECK(api_declares("solicited", "unknown"));
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, BYTES, 1), DAT_SUCCESS);
+	api_wait_start(&waiter, pair.b.recv, 1);
+	while (!check_sleeps(waiter.tid))
+		check_nap();
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, 2, DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+		    DAT_SUCCESS);
+	api_wait_end(&waiter);
+	CHECK_DAT(waiter.ret, DAT_SUCCESS);
+}
+
+/* ------------------------------------------------------------------ lists of no segments */
+
+/* Transfers of no bytes, with and without segments. */
+static void nothing_is_read_through_an_empty_list(void)
+{
+	DAT_LMR_TRIPLET whole;
+	DAT_RMR_TRIPLET none;
+
+	pair_make(NULL);
+	whole = api_seg(&buf, 1024, BYTES);
+	none = api_target(&buf, 0, 0);
+	api_fill(buf.mem, buf.size, 1);
+	atomic_store(&twist.first_segments, 0);
+	for (uint64_t i = 0; i < 2; i++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 0, i), DAT_SUCCESS);
+	REQUIRE_DAT(api_read(pair.a.ep, whole, none, 10, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 10, DAT_DTO_SUCCESS, 0);
+	REQUIRE_DAT(dat_ep_post_rdma_read(pair.a.ep, 0, NULL, api_cookie(11), &none,
+					  DAT_COMPLETION_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 11, DAT_DTO_SUCCESS, 0);
+	REQUIRE_DAT(dat_ep_post_rdma_write(pair.a.ep, 0, NULL, api_cookie(12), &none,
+					   DAT_COMPLETION_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 12, DAT_DTO_SUCCESS, 0);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 0, 13, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 13, DAT_DTO_SUCCESS, 0);
+	API_DTO(pair.b.recv, pair.b.ep, 0, DAT_DTO_SUCCESS, 0);
+	CHECK_EQ_INT(atomic_load(&twist.first_segments), 0);
+	CHECK_EQ_INT(api_mismatch(buf.mem, buf.size, 1), -1);
+}
+
+/* ------------------------------------------------------------------ what a driver returns */
+
+/* Of a post that was refused nothing is left, and the next one works. */
+static void full(DAT_RETURN ret)
+{
+	CHECK_DAT(ret, DAT_INSUFFICIENT_RESOURCES);
+	CHECK_EQ_INT(twist_here.refuses, 0);
+	API_EMPTY(pair.a.request);
+	API_EMPTY(pair.b.recv);
+}
+
+/* mthca says -1 when its queue is full, and so does mlx4 of an SRQ. siw says that of a request that it has taken. */
+static void post_that_a_driver_refuses_by_a_number_of_its_own_is_refused(void)
+{
+	static const int says[] = { -1, ENOMEM, -ENOMEM };
+
+	pair_make(NULL);
+	for (unsigned int i = api_declares("transport", "iWARP"); i < 3; i++) {
+		twist_here.refuses = says[i];
+		full(api_send(pair.a.ep, &buf, 0, BYTES, 1, 0));
+		twist_here.refuses = says[i];
+		full(api_send(pair.a.ep, &buf, 0, BYTES, 1, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+		twist_here.refuses = says[i];
+		full(api_recv(pair.b.ep, &buf, 0, BYTES, 1));
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, BYTES, 2), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, BYTES, 3, 0), DAT_SUCCESS);
+		API_DTO(pair.a.request, pair.a.ep, 3, DAT_DTO_SUCCESS, BYTES);
+		API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, BYTES);
+	}
+}
+
+static void receive_of_an_srq_that_a_driver_refuses_is_refused(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8,
+			      .max_recv_iov = 1,
+			      .low_watermark = DAT_SRQ_LW_DEFAULT };
+	DAT_LMR_TRIPLET seg;
+	DAT_SRQ_HANDLE srq;
+
+	api_open();
+	if (api_declares("transport", "iWARP"))
+		check_skip("siw says so of what it has taken");
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	seg = api_seg(&buf, 0, BYTES);
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
+	twist_here.refuses = -1;
+	CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(1)), DAT_INSUFFICIENT_RESOURCES);
+	for (uint64_t i = 0; i < 8; i++)
+		CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(i)), DAT_SUCCESS);
+}
+
+/*
+ * cxgb4, ocrdma, mana and erdma refuse a post to a queue pair that has got into error, which the program has not heard
+ * of: the post is flushed, as it is with others.
+ */
+static void dies_under(int says, DAT_COMPLETION_FLAGS flags)
+{
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, BYTES, 1), DAT_SUCCESS);
+	twist_here.dies = says;
+	CHECK_DAT(api_send(pair.a.ep, &buf, 0, BYTES, 7, flags), DAT_SUCCESS);
+	CHECK_EQ_INT(twist_here.dies, 0);
+	API_DTO(pair.a.request, pair.a.ep, 7, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	API_EMPTY(pair.a.request);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	REQUIRE_DAT(dat_ep_reset(pair.a.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+	api_pair_connect(&pair);
+}
+
+static void post_to_a_queue_pair_that_has_just_died_is_flushed(void)
+{
+	pair_make(NULL);
+	dies_under(-EIO, 0);
+	dies_under(EIO, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	/* which siw's kernel does not tell from what is wrong with a request */
+	if (api_declares("transport", "iWARP"))
+		return;
+	dies_under(EINVAL, 0);
+	dies_under(-EINVAL, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+}
+
+static const struct check_test ib_tests[] = {
+	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
+	CHECK_END
+};
+
+static const struct check_test all_tests[] = {
+	CHECK_TEST(nothing_is_read_through_an_empty_list),
+	CHECK_TEST(post_that_a_driver_refuses_by_a_number_of_its_own_is_refused),
+	CHECK_TEST(receive_of_an_srq_that_a_driver_refuses_is_refused),
+	CHECK_TEST(post_to_a_queue_pair_that_has_just_died_is_flushed),
+	CHECK_END
+};
+
+static const struct check_suite ib_devices = {
+	.name = "ib device",
+	.teardown = forget,
+	.tests = ib_tests,
+};
+
+static const struct check_suite all_devices = {
+	.name = "any device",
+	.teardown = forget,
+	.tests = all_tests,
+};
+
+CHECK_SUITES(&ib_devices, &all_devices);

@@ -19,12 +19,15 @@ libdatp_core_la_SOURCES = \
 	providers/common/base/cancel.h \
 	providers/common/base/futex.h \
 	providers/common/base/lock.h \
+	providers/common/base/log.h \
+	providers/common/base/refuse.h \
 	providers/common/base/bias.c \
 	providers/common/base/lock.c \
 	providers/common/base/log.c \
 	providers/common/base/refuse.c \
 	providers/common/core/cm.h \
 	providers/common/core/core.h \
+	providers/common/core/dump.h \
 	providers/common/core/ep.h \
 	providers/common/core/evd.h \
 	providers/common/core/evd_take.h \
@@ -58,17 +61,19 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/srq.c \
 	providers/common/core/tell.c \
 	providers/common/dat12/dat12.h \
+	providers/common/dat12/dat12_calls.h \
 	providers/common/dat12/dat12_cm.c \
 	providers/common/dat12/dat12_ep.c \
-	providers/common/dat12/dat12_event.c \
 	providers/common/dat12/dat12_evd.c \
+	providers/common/dat12/dat12_event.c \
 	providers/common/dat12/dat12_ia.c \
 	providers/common/dat12/dat12_mem.c \
+	providers/common/dat12/dat12_plugin.c \
 	providers/common/dat12/dat12_srq.c \
 	providers/common/dat12/dat12_table.c \
 	providers/common/dat12/ret.c \
 	providers/common/wrap/wrap.h \
-	providers/common/wrap/wrap_calls.h \
 	providers/common/wrap/wrap.c \
-	providers/common/wrap/wrap_calls.c
+	providers/common/wrap/wrap_calls.c \
+	providers/common/wrap/wrap_plugin.c
 libdatp_core_la_LIBADD = libdatlog.la

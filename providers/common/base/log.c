@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
 #include "log/datlog.h"
-#include "providers/common/core/tell.h"
+#include "refuse.h"
 
 /* Causes that are told apart; what comes beyond them is said no more. */
 #define CAUSES 64

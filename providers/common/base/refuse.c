@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "providers/common/core/core.h"
-#include "providers/common/core/tell.h"
+#include "log.h"
+#include "refuse.h"
 
 static _Thread_local char refusal[1024];
 

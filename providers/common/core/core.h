@@ -16,6 +16,7 @@
 
 #include "loop.h"
 #include "obj.h"
+#include "providers/common/base/log.h"
 #include <datp/provider.h>
 
 struct datp_cno;
@@ -23,18 +24,31 @@ struct datp_wrapper;
 
 /* ------------------------------------------------------------------ plugins */
 
-struct log_name {
-	struct log_name *next; /* the lock in log.c */
-	const char *adapter, *provider;
+struct plugin;
+
+/*
+ * What turns the calls of an API into calls of the core, and registers adapters where that API looks
+ * for them. An edge hands its own to plugin_add(); the core knows no other way up.
+ */
+struct edge {
+	size_t table_size; /* of the table that the first word of its objects points at */
+	void (*table_fill)(struct plugin *plugin);
+	/* Makes the adapter known under its name. 0, or what the registry says against it. No lock held. */
+	DAT_RETURN (*announce)(struct plugin *plugin);
+	/* False: the registry keeps it, since it is in use. No lock held. */
+	bool (*withdraw)(struct plugin *plugin);
+	/* How a consumer knows an IA. Any lock but those of the registry. */
+	DAT_IA_HANDLE (*shown)(struct datp_ia *ia);
 };
 
 /* One registration: a plugin under one IA name. Never changes between init and fini. */
 struct plugin {
 	struct plugin *next; /* core.lock */
+	const struct edge *edge;
 	const struct datp_plugin *desc;	    /* NULL: a wrapper */
 	const struct datp_wrapper *wrapper; /* NULL: a plugin */
 	struct datp_ops ops; /* total */
-	DAT_PROVIDER table;  /* the frozen table of its objects */
+	void *table;	     /* the edge's: what its objects begin with the address of */
 	DAT_PROVIDER_INFO info;
 	char *params;
 	char provider[DAT_NAME_MAX_LENGTH]; /* its name, which may go away with the library */
@@ -44,10 +58,6 @@ struct plugin {
 	bool leaving;	/* core.lock: in dat_provider_fini */
 };
 
-/* Whose adapter it is, for who selects messages by the provider's name or by the adapter's. */
-void log_name_add(struct log_name *name);
-void log_name_remove(struct log_name *name);
-
 /* Registrations of one IA name at a time: they differ in version, thread safety or library. */
 enum { PLUGIN_NTHS = 16 };
 
@@ -55,12 +65,15 @@ enum { PLUGIN_NTHS = 16 };
 bool plugin_negotiate(const struct datp_plugin *desc, struct datp_ops *ops);
 /* As a host that knows the first `known` bytes of the ops only. */
 bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct datp_ops *ops);
-/* Keeps, for this thread, why a plugin is not registered: datp_plugin_why() tells it. */
-void plugin_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void plugin_refuse_words(const char *words); /* the same, without a message of its own */
-void plugin_refuse_begin(void); /* nothing is refused yet */
-/* True: somebody only wants to know what the plugin is made of (datp_plugin_dump). */
-bool plugin_dump_takes(const struct datp_plugin *desc, const struct datp_wrapper *wrapper);
+/*
+ * Registers an adapter, of a plugin with its total ops, or of a wrapper; `name` is the plugin's own.
+ * If that fails, plugin_refuse() knows why. Forks are watched from then on.
+ */
+void plugin_add(const struct edge *edge, const struct plugin *what, const char *name,
+		const char *params);
+/* Undoes that; with IAs open it stays, and it is said why. */
+void plugin_remove(const struct datp_plugin *desc, const struct datp_wrapper *wrapper,
+		   const DAT_PROVIDER_INFO *info);
 /* The nth registration of an IA name, counted in `opens`; NULL if there is none. */
 struct plugin *plugin_get(const char *name, uint32_t nth);
 void plugin_put(struct plugin *plugin);
@@ -115,8 +128,11 @@ static inline const struct datp_ia_attr *ia_attr(struct datp_ia *ia)
 enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async,
 		      struct datp_ia **ia);
 enum datp_err ia_close(struct datp_ia *ia, bool graceful);
-/* How the consumer knows the IA: libdat's small integer, or else the pointer. */
-DAT_IA_HANDLE ia_shown(struct datp_ia *ia);
+/* How the consumer knows the IA: the registry's small integer, or else the pointer. */
+static inline DAT_IA_HANDLE ia_shown(struct datp_ia *ia)
+{
+	return ia_priv(ia)->plugin->edge->shown(ia);
+}
 /* The limit on the number of objects of a type, and the error beyond it. */
 uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err);
 

@@ -6,19 +6,6 @@
 #include "core.h"
 #include "tell.h"
 
-/* Declared by no header of the standard's: what libdat 1.2 calls the pointer's integer. */
-extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
-
-DAT_IA_HANDLE ia_shown(struct datp_ia *ia)
-{
-	DAT_IA_HANDLE shown;
-
-	/* A libdat that only translates the other way does not know the number. */
-	if (dats_get_ia_handle((unsigned long)ia, &shown) == DAT_SUCCESS)
-		return shown;
-	return ia;
-}
-
 uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err)
 {
 	const struct datp_ia_attr *attr = ia_attr(ia);

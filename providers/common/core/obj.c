@@ -255,7 +255,7 @@ give_limit:
  * relaxed: libdat reads the word of a stale handle at any time, and finds a live table or none;
  * what a fresh handle's table holds was there when its plugin registered.
  */
-static void vtable_set(struct datp_obj *obj, const DAT_PROVIDER *table)
+static void vtable_set(struct datp_obj *obj, const void *table)
 {
 	__atomic_store_n(&obj->vtable, table, __ATOMIC_RELAXED);
 }
@@ -278,7 +278,7 @@ enum datp_err obj_publish(void *object)
 				list->first = obj;
 			list->last = obj;
 		}
-		vtable_set(obj, &priv->plugin->table);
+		vtable_set(obj, priv->plugin->table);
 		/* release: whoever sees the tag sees the object */
 		atomic_store_explicit(&obj->tag, DATP_TAG(type), memory_order_release);
 		err = DATP_OK;

@@ -16,6 +16,7 @@
 
 #include "core.h"
 #include "ops_list.h"
+#include "providers/common/base/refuse.h"
 
 /* Every bit of DATP_NEED_* that this libdatp can serve. */
 #define NEEDS_KNOWN DATP_NEED_NONE

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/common/dat12/dat12.h"
-#include "providers/common/wrap/wrap.h"
-#include "tell.h"
+#include "core.h"
+#include "providers/common/base/refuse.h"
 
 struct core core;
 
@@ -24,7 +23,6 @@ static void after_fork_in_child(void)
 	obj_forget_all();
 	ep_forget_all();
 	sp_forget_all();
-	wrap_forget_all();
 	log_forget();
 	for (struct ia_priv *ia = core.ias; ia; ia = ia->next)
 		loop_forget(ia->loop);
@@ -101,36 +99,30 @@ static void plugin_stay(struct plugin *plugin)
 static void plugin_delete(struct plugin *plugin)
 {
 	free(plugin->params);
+	free(plugin->table);
 	free(plugin);
 }
 
-/* One of the two is NULL. */
-static struct plugin *plugin_new(const struct datp_plugin *desc, const struct datp_wrapper *wrapper,
-				 const DAT_PROVIDER_INFO *info, const char *params)
+static struct plugin *plugin_new(const struct edge *edge, const struct plugin *what,
+				 const char *name, const char *params)
 {
-	struct plugin *plugin = calloc(1, sizeof(*plugin));
-	struct datp_wrap_ops ops;
+	struct plugin *plugin = malloc(sizeof(*plugin));
 
 	if (!plugin)
 		goto no_memory;
-	plugin->desc = desc;
-	plugin->wrapper = wrapper;
-	plugin->info = *info;
-	snprintf(plugin->provider, sizeof(plugin->provider), "%s",
-		 desc ? desc->name : wrapper->name);
+	*plugin = *what;
+	plugin->edge = edge;
+	snprintf(plugin->provider, sizeof(plugin->provider), "%s", name);
 	plugin->log_name = (struct log_name){ .adapter = plugin->info.ia_name,
 					      .provider = plugin->provider };
-	if (desc ? !plugin_negotiate(desc, &plugin->ops) : !wrap_negotiate(wrapper, &ops))
-		goto free_plugin;
+	plugin->table = calloc(1, edge->table_size);
 	plugin->params = strdup(params ? params : "");
-	if (plugin->params)
+	if (plugin->table && plugin->params)
 		return plugin;
+	plugin_delete(plugin);
 
 no_memory:
-	plugin_refuse("no memory for plugin \"%s\"; free some and open it again",
-		      desc ? desc->name : wrapper->name);
-free_plugin:
-	free(plugin);
+	plugin_refuse("no memory for plugin \"%s\"; free some and open it again", name);
 	return NULL;
 }
 
@@ -141,50 +133,32 @@ static void plugin_register(struct plugin *plugin)
 	if (!plugin_list(plugin)) {
 		plugin_refuse("%d adapters have this name already; leave out some lines",
 			      PLUGIN_NTHS);
-		goto delete;
+		plugin_delete(plugin);
+		return;
 	}
 	/* Nobody opens it before libdat knows its table. */
-	if (plugin->desc)
-		dat12_table_fill(&plugin->table, plugin->info.ia_name, plugin->nth,
-				 &plugin->desc->fast);
-	plugin->table.device_name = plugin->info.ia_name;
-	plugin->table.ia_open_func = dat12_ia_opener(plugin->nth);
+	plugin->edge->table_fill(plugin);
 	/* No lock is held: libdat may call back. */
-	ret = dat_registry_add_provider(&plugin->table, &plugin->info);
+	ret = plugin->edge->announce(plugin);
 	if (ret == DAT_SUCCESS)
 		return;
 	plugin_refuse("DUTY-01: libdat refuses to register %s (0x%x); see that the name is "
 		      "registered once only",
 		      plugin->info.ia_name, ret);
 	plugin_unlist(plugin);
-	delete : plugin_delete(plugin);
+	plugin_delete(plugin);
 }
 
-static void init(const struct datp_plugin *desc, const struct datp_wrapper *wrapper,
-		 const DAT_PROVIDER_INFO *info, const char *params)
+void plugin_add(const struct edge *edge, const struct plugin *what, const char *name,
+		const char *params)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct plugin *plugin;
 
-	if (plugin_dump_takes(desc, wrapper))
-		return;
 	pthread_once(&once, watch_forks);
-	plugin_refuse_begin();
-	plugin = plugin_new(desc, wrapper, info, params);
+	plugin = plugin_new(edge, what, name, params);
 	if (plugin)
 		plugin_register(plugin);
-}
-
-DATP_API void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info,
-			       const char *params)
-{
-	init(desc, NULL, info, params);
-}
-
-DATP_API void datp_wrapper_init(const struct datp_wrapper *wrapper, const DAT_PROVIDER_INFO *info,
-				const char *params)
-{
-	init(NULL, wrapper, info, params);
 }
 
 static struct plugin *plugin_find(const struct datp_plugin *desc,
@@ -204,15 +178,17 @@ static struct plugin *plugin_find(const struct datp_plugin *desc,
 	return plugin;
 }
 
-static void fini(struct plugin *plugin)
+void plugin_remove(const struct datp_plugin *desc, const struct datp_wrapper *wrapper,
+		   const DAT_PROVIDER_INFO *info)
 {
+	struct plugin *plugin = plugin_find(desc, wrapper, info);
+
 	if (!plugin)
 		return;
 	if (!plugin_leave(plugin))
 		goto in_use;
 	/* No lock is held: libdat may call back. */
-	if (DAT_GET_TYPE(dat_registry_remove_provider(&plugin->table, &plugin->info)) ==
-	    DAT_PROVIDER_IN_USE)
+	if (!plugin->edge->withdraw(plugin))
 		goto stay;
 	plugin_unlist(plugin);
 	plugin_delete(plugin);
@@ -223,16 +199,6 @@ stay:
 in_use:
 	datp_log(1, "%s: DUTY-13: asked to unload it while it is open; close every IA first",
 		 plugin->info.ia_name);
-}
-
-DATP_API void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info)
-{
-	fini(plugin_find(desc, NULL, info));
-}
-
-DATP_API void datp_wrapper_fini(const struct datp_wrapper *wrapper, const DAT_PROVIDER_INFO *info)
-{
-	fini(plugin_find(NULL, wrapper, info));
 }
 
 struct plugin *plugin_get(const char *name, uint32_t nth)

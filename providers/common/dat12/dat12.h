@@ -40,12 +40,23 @@ bool dat12_event_pop_locked(struct datp_evd *evd, void *event);
 
 /* ------------------------------------------------------------------ the table */
 
-/*
- * Fills the table of one registration, the nth of its name: everything but the data path from here,
- * that from `fast`.
- */
-void dat12_table_fill(DAT_PROVIDER *table, const char *device_name, uint32_t nth,
-		      const struct datp_fast *fast);
+/* An edge whose adapters are opened by a call of DAT 1.2. */
+struct dat12_edge {
+	struct edge edge;
+	/* The arguments are checked, and plugin_get() has been called; on success it is the IA's to put. */
+	DAT_RETURN (*open)(struct plugin *plugin, const char *name, DAT_COUNT qlen,
+			   DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);
+};
+
+/* Everything but the data path from here, that from the plugin. */
+void dat12_table_fill(struct plugin *plugin);
+/* Only what libdat itself reads: the name, and what opens it. */
+void dat12_table_name(struct plugin *plugin);
+DAT_RETURN dat12_announce(struct plugin *plugin);
+bool dat12_withdraw(struct plugin *plugin);
+DAT_IA_HANDLE dat12_shown(struct datp_ia *ia);
+DAT_RETURN dat12_open(struct plugin *plugin, const char *name, DAT_COUNT qlen,
+		      DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);
 
 /* What opens the nth registration of a name: the call itself tells the name only. */
 DAT_IA_OPEN_FUNC dat12_ia_opener(uint32_t nth);

@@ -6,16 +6,27 @@
 #include <string.h>
 
 #include "dat12.h"
-#include "providers/common/wrap/wrap.h"
+#include "providers/common/base/refuse.h"
 
 enum { PROVIDER_MAJOR = 1, PROVIDER_MINOR = 0, MERGE_KINDS = 6 };
+
+DAT_RETURN dat12_open(struct plugin *plugin, const char *name, DAT_COUNT qlen,
+		      DAT_EVD_HANDLE *async, DAT_IA_HANDLE *handle)
+{
+	struct datp_ia *ia;
+	enum datp_err err = ia_open(plugin, qlen, async, &ia);
+
+	(void)name;
+	if (err)
+		return DAT12_RET(err, { DATP_ERR_BAD_QLEN, 2 });
+	*handle = ia;
+	return DAT_SUCCESS;
+}
 
 static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT qlen,
 			      DAT_EVD_HANDLE *async, DAT_IA_HANDLE *handle)
 {
 	struct plugin *plugin;
-	struct datp_ia *ia;
-	enum datp_err err;
 	DAT_RETURN ret;
 
 	plugin_refuse_begin();
@@ -31,19 +42,11 @@ static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT q
 	plugin = plugin_get(name, nth);
 	if (!plugin)
 		return datp_ret(DATP_ERR_NOT_FOUND);
-	if (plugin->wrapper) {
-		ret = wrap_open(plugin, name, qlen, async, handle);
-		if (ret != DAT_SUCCESS)
-			plugin_put(plugin);
-		return ret;
-	}
-	err = ia_open(plugin, qlen, async, &ia);
-	if (err) {
+	/* the edge is the first member of what was registered */
+	ret = ((const struct dat12_edge *)plugin->edge)->open(plugin, name, qlen, async, handle);
+	if (ret != DAT_SUCCESS)
 		plugin_put(plugin);
-		return DAT12_RET(err, { DATP_ERR_BAD_QLEN, 2 });
-	}
-	*handle = ia;
-	return DAT_SUCCESS;
+	return ret;
 }
 
 /*

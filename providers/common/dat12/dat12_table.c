@@ -4,8 +4,8 @@
  * fit its slot does not compile.
  */
 #include "dat12.h"
+#include "dat12_calls.h"
 #include "providers/common/base/cancel.h"
-#include "providers/common/wrap/wrap_calls.h"
 
 _Static_assert(sizeof(DAT_PROVIDER) == 560, "the table of DAT 1.2 has 70 slots");
 
@@ -113,12 +113,21 @@ static const DAT_PROVIDER dat12_template = {
 	.srq_set_lw_func = whole_srq_set_lw,
 };
 
-void dat12_table_fill(DAT_PROVIDER *table, const char *device_name, uint32_t nth,
-		      const struct datp_fast *fast)
+void dat12_table_name(struct plugin *plugin)
 {
+	DAT_PROVIDER *table = plugin->table;
+
+	table->device_name = plugin->info.ia_name;
+	table->ia_open_func = dat12_ia_opener(plugin->nth);
+}
+
+void dat12_table_fill(struct plugin *plugin)
+{
+	const struct datp_fast *fast = &plugin->desc->fast;
+	DAT_PROVIDER *table = plugin->table;
+
 	*table = dat12_template;
-	table->device_name = device_name;
-	table->ia_open_func = dat12_ia_opener(nth);
+	dat12_table_name(plugin);
 	table->ep_post_send_func = fast->post_send;
 	table->ep_post_recv_func = fast->post_recv;
 	table->ep_post_rdma_read_func = fast->post_rdma_read;

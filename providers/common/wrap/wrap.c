@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/common/base/refuse.h"
 #include "providers/common/base/cancel.h"
 #include "providers/common/base/futex.h"
 #include "providers/common/dat12/dat12.h"

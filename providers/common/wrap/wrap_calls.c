@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "wrap.h"
-#include "wrap_calls.h"
+#include "providers/common/dat12/dat12_calls.h"
 
 /* clang-format off */
 

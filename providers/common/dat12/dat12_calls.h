@@ -6,8 +6,8 @@
  * than words, or they are what makes a wrapper: ia_open, ia_close, cno_create, cno_modify_agent,
  * lmr_create.
  */
-#ifndef WRAP_CALLS_H
-#define WRAP_CALLS_H
+#ifndef DAT12_CALLS_H
+#define DAT12_CALLS_H
 
 /* clang-format off */
 /* That move data, or wait. */

@@ -5,7 +5,7 @@
  */
 #include "../ib/ib.h"
 #include "../iwarp/iwarp.h"
-#include "rdma_fast.h"
+#include "../rdma/rdma_fast.h"
 
 static enum datp_err cma_ia_open(struct datp_ia *ia, const char *params)
 {

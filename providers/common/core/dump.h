@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a plugin is described without being registered: datp_plugin_dump(). */
+#ifndef DUMP_H
+#define DUMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dump_sink {
+	void (*line)(void *arg, const char *key, const char *value);
+	void *arg;
+};
+
+/*
+ * True: somebody only wants to know what the plugin is made of that is being initialised on this
+ * thread; `describe` will tell.
+ */
+bool plugin_dump_takes(void (*describe)(const struct dump_sink *sink, const void *desc),
+		       const void *desc);
+void dump_say(const struct dump_sink *sink, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* What a plugin and a wrapper have in common. */
+void dump_head(const struct dump_sink *sink, const char *name, const char *version, uint32_t major,
+	       uint32_t minor, bool loads);
+/* Of a struct datp_plugin. */
+void dump_plugin(const struct dump_sink *sink, const void *desc);
+
+#endif

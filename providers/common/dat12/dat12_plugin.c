@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The registrations of plugins with libdat.so.1, the registry of DAT 1.2. */
+#include "dat12.h"
+#include "providers/common/base/refuse.h"
+#include "providers/common/core/dump.h"
+
+/* Declared by no header of the standard's: what libdat 1.2 calls the pointer's integer. */
+extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
+
+DAT_IA_HANDLE dat12_shown(struct datp_ia *ia)
+{
+	DAT_IA_HANDLE shown;
+
+	/* A libdat that only translates the other way does not know the number. */
+	if (dats_get_ia_handle((unsigned long)ia, &shown) == DAT_SUCCESS)
+		return shown;
+	return ia;
+}
+
+DAT_RETURN dat12_announce(struct plugin *plugin)
+{
+	return dat_registry_add_provider(plugin->table, &plugin->info);
+}
+
+bool dat12_withdraw(struct plugin *plugin)
+{
+	return DAT_GET_TYPE(dat_registry_remove_provider(plugin->table, &plugin->info)) !=
+	       DAT_PROVIDER_IN_USE;
+}
+
+/* What is registered is the first member, and the open finds the rest behind it. */
+_Static_assert(offsetof(struct dat12_edge, edge) == 0, "an edge of DAT 1.2 begins as any edge");
+
+static const struct dat12_edge dat12_edge = {
+	.edge = { .table_size = sizeof(DAT_PROVIDER),
+		  .table_fill = dat12_table_fill,
+		  .announce = dat12_announce,
+		  .withdraw = dat12_withdraw,
+		  .shown = dat12_shown },
+	.open = dat12_open,
+};
+
+DATP_API void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info,
+			       const char *params)
+{
+	struct plugin what = { .desc = desc, .info = *info };
+
+	if (plugin_dump_takes(dump_plugin, desc))
+		return;
+	plugin_refuse_begin();
+	if (plugin_negotiate(desc, &what.ops))
+		plugin_add(&dat12_edge.edge, &what, desc->name, params);
+}
+
+DATP_API void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info)
+{
+	plugin_remove(desc, NULL, info);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The registrations of wrappers. An adapter of a wrapper is one of DAT 1.2, whose objects are those
+ * of the adapter beneath: only the open is its own.
+ */
+#include <pthread.h>
+
+#include "providers/common/base/refuse.h"
+#include "providers/common/core/dump.h"
+#include "providers/common/core/ops_list.h"
+#include "providers/common/dat12/dat12.h"
+#include "wrap.h"
+
+static const struct dat12_edge wrap_edge = {
+	.edge = { .table_size = sizeof(DAT_PROVIDER),
+		  .table_fill = dat12_table_name,
+		  .announce = dat12_announce,
+		  .withdraw = dat12_withdraw,
+		  .shown = dat12_shown },
+	.open = wrap_open,
+};
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, wrap_forget_all);
+}
+
+/* Objects and ops are those of the adapter beneath. */
+static void dump_wrapper(const struct dump_sink *sink, const void *what)
+{
+	const struct datp_wrapper *wrapper = what;
+	struct datp_wrap_ops total;
+
+	plugin_refuse_begin();
+	dump_head(sink, wrapper->name, wrapper->version, wrapper->sdk_major, wrapper->sdk_minor,
+		 wrap_negotiate(wrapper, &total));
+	if (wrapper->sdk_major != DATP_SDK_MAJOR)
+		return;
+	dump_say(sink, "needs", "0x%x", wrapper->ops->needs);
+	dump_say(sink, "traits", "0x%x", 0);
+#define X(type, head) dump_say(sink, "size." #type, "beneath");
+	SIZED_OBJECTS(X)
+#undef X
+#define X(op, ...) dump_say(sink, "op." #op, "beneath");
+	REQUIRED_OPS(X)
+	OPTIONAL_OPS(X)
+#undef X
+}
+
+DATP_API void datp_wrapper_init(const struct datp_wrapper *wrapper, const DAT_PROVIDER_INFO *info,
+				const char *params)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const struct plugin what = { .wrapper = wrapper, .info = *info };
+	struct datp_wrap_ops ops;
+
+	if (plugin_dump_takes(dump_wrapper, wrapper))
+		return;
+	pthread_once(&once, watch_forks);
+	plugin_refuse_begin();
+	if (wrap_negotiate(wrapper, &ops))
+		plugin_add(&wrap_edge.edge, &what, wrapper->name, params);
+}
+
+DATP_API void datp_wrapper_fini(const struct datp_wrapper *wrapper, const DAT_PROVIDER_INFO *info)
+{
+	plugin_remove(NULL, wrapper, info);
+}

@@ -25,7 +25,7 @@ check-aarch64:
 	bash $(srcdir)/tests/aarch64/check
 .PHONY: check-aarch64
 
-EXTRA_DIST += tests/tsan.supp
+EXTRA_DIST += tests/tsan.supp tests/README.md
 check_DATA += tests/dat.conf
 CLEANFILES += tests/dat.conf
 tests/dat.conf: Makefile

@@ -20,6 +20,34 @@ says()
 	return 1
 }
 
+# drive RESULT: the driver runs a test that prints this, in a folder and a realm with odd names
+drive()
+{
+	local top
+	top=$(cd "$top_srcdir" && pwd -P)
+	mkdir -p "$tap_dir/it's here"
+	# shellcheck disable=SC2016 # for that shell
+	(cd "$tap_dir/it's here" && top_srcdir=$top DAT_SOFT_REALM="a realm" AM_TAP_AWK=${AWK:-awk} sh "$top/tests/harness/driver.sh" \
+		--test-name it --log-file it.log --trs-file it.trs --color-tests no -- \
+		bash -c 'printf "1..1\n$1 1 - in $DAT_SOFT_REALM, $PWD\n"' _ "$1") >/dev/null
+}
+
+failed_test_is_run_again()
+{
+	local said
+	drive 'not ok' || true
+	said=$(grep '^not ok' "$tap_dir/it's here/it.log")
+	[ -n "$said" ] && [ "$(cd / && bash -c "$(sed -n 's/^# to run it again: //p' "$tap_dir/it's here/it.log")" | tail -n 1)" = "$said" ]
+}
+
+good_test_is_brief()
+{
+	drive ok && ! grep 'again' "$tap_dir/it's here/it.log" && grep -E '^:seconds: [0-9]+$' "$tap_dir/it's here/it.trs" &&
+		grep -E '^:cpu: [0-9]+[.][0-9]$' "$tap_dir/it's here/it.trs"
+}
+
+tap 'verdict: the log of a failed test has the command that fails the same way' failed_test_is_run_again
+tap 'verdict: the results of a good test have what it cost, and its log no more' good_test_is_brief
 tap 'verdict: the plan names every test' says '^1[.][.]20$'
 tap 'verdict: a good test passes' says '^ok 1 - body: fine$'
 tap 'verdict: both values are printed' says '^not ok 2 - body: compares wrong numbers$' \

@@ -18,21 +18,31 @@ judged()
 	grep -E "^    got      (a crash|a hang|the process left)" "$1" || grep '^    expected ' "$1" | grep -v 'expected the test comes to'
 }
 
-# red MUTANT CLAUSE: what datconform says of the clause, and that it failed
-red()
+# A test that fails does so by waiting, as a rule, so several are run side by side, each in a realm of its own.
+at_once=4
+
+# judge N MUTANT CLAUSE: what datconform says of the clause is in verdict.N, and its exit status in status.N
+judge()
 {
 	local status=0
-	./datconform --ia "$1" --only "$2" --patience 2 --timeout 6 >"$tap_dir/verdict" || status=$?
-	cat "$tap_dir/verdict"
-	[ $status -eq 1 ] && judged "$tap_dir/verdict"
+	DAT_SOFT_REALM=$DAT_SOFT_REALM-$1 ./datconform --ia "$2" --only "$3" --patience 2 --timeout 6 \
+		>"$tap_dir/verdict.$1" 2>&1 || status=$?
+	echo $status >"$tap_dir/status.$1"
+}
+
+# red N: the clause failed
+red()
+{
+	cat "$tap_dir/verdict.$1"
+	[ "$(cat "$tap_dir/status.$1")" -eq 1 ] && judged "$tap_dir/verdict.$1"
 }
 
 caught=0
 total=0
+pairs=()
 while read -r mutant clause; do
-	total=$((total + 1))
+	pairs+=("$mutant $clause")
 	grep -q "^$mutant " "$conf" || mutant "$mutant"
-	tap "mutants: $mutant turns $clause red" red "$mutant" "$clause" && caught=$((caught + 1))
 done <<END
 cno_timed_out CNO_WAIT-02
 cno_evd_untouched CNO_WAIT-03
@@ -127,6 +137,17 @@ suppressed_late CONSUMER-56
 suppressed_late CONSUMER-57
 send_done_early CONSUMER-58
 END
+for pair in "${pairs[@]}"; do
+	total=$((total + 1))
+	[ $total -le $at_once ] || wait -n
+	# shellcheck disable=SC2086 # two words
+	judge $total $pair &
+done
+wait
+for ((n = 1; n <= total; n++)); do
+	read -r mutant clause <<<"${pairs[n - 1]}"
+	tap "mutants: $mutant turns $clause red" red $n && caught=$((caught + 1))
+done
 echo "# $caught/$total mutants caught"
 mutant leave_process
 tap 'mutants: a process that a provider leaves behind holds nothing up' ./datconform --ia leave_process --only 'CNO_QUERY-*' \

@@ -442,34 +442,42 @@ static void ranges(FILE *to, bool latency)
 		fprintf(to, "set yrange [%.6f:%.6f]\n", min / 2, max * 2);
 }
 
-/* One of the two panels: its axes, then its curves, then their points. */
+/*
+ * The points of all curves, as a data block each, called by the place of its first point. gnuplot 6 reads no points
+ * from the script ('-') within a multiplot; 5 and 6 both know data blocks.
+ */
+static void data_blocks(FILE *to)
+{
+	for (size_t i = 0; i < plot.count; i++) {
+		if (i == 0 || !same_curve(&plot.point[i - 1], &plot.point[i]))
+			fprintf(to, "$curve%zu << end\n", i);
+		fprintf(to, "%" PRIu64 " %.4f\n", plot.point[i].size, plot.point[i].value);
+		if (i + 1 == plot.count || !same_curve(&plot.point[i], &plot.point[i + 1]))
+			fprintf(to, "end\n");
+	}
+}
+
+/* One of the two panels: its axes, then its curves. */
 static void panel(FILE *to, bool latency, const char *name, const char *axis)
 {
 	static const int points[] = { 7, 5, 9, 13 };	/* discs, squares, triangles, diamonds */
 	const char *by = "plot ";
-	size_t i, curve = 0;
+	size_t curve = 0;
 
 	fprintf(to, "set title '%s'\nset ylabel '%s'\n", name, axis);
 	ranges(to, latency);
-	for (i = 0; i < plot.count; i++) {
+	for (size_t i = 0; i < plot.count; i++) {
 		size_t lap = curve / COLOURS % (sizeof(points) / sizeof(points[0]));
 
 		if (!begins_curve(i, latency))
 			continue;
-		fprintf(to, "%s'-' using 1:2 with linespoints lw 1.5 pt %d dt %zu ps 0.5 title ",
-			by, points[lap], lap + 1);
+		fprintf(to, "%s$curve%zu using 1:2 with linespoints lw 1.5 pt %d dt %zu ps 0.5 title ",
+			by, i, points[lap], lap + 1);
 		title(to, &plot.point[i]);
 		by = ", ";
 		curve++;
 	}
 	fprintf(to, "\n");
-	for (i = 0; i < plot.count; i++) {
-		if (perf_methods[plot.point[i].test].latency != latency)
-			continue;
-		fprintf(to, "%" PRIu64 " %.4f\n", plot.point[i].size, plot.point[i].value);
-		if (i + 1 == plot.count || !same_curve(&plot.point[i], &plot.point[i + 1]))
-			fprintf(to, "e\n");
-	}
 }
 
 static void script(FILE *to, const char *name)
@@ -487,6 +495,7 @@ static void script(FILE *to, const char *name)
 		    "set logscale x 2\n"
 		    "set xlabel \"size of a message (bytes)\\n\" offset 0,0.3\n"	/* apart from the names */
 		    "set format x '%%.0b%%B'\n");
+	data_blocks(to);
 	if (both)
 		fprintf(to, "set multiplot layout 1,2\n");
 	if (lat > 0)

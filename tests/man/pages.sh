@@ -43,10 +43,12 @@ mandoc_is_content()
 	[ -z "$words" ] || { printf '%s\n' "$words"; return 1; }
 }
 
+# groff 1.23 justifies lines, and warns of one in a narrow column that it cannot fill; left-adjusted (-dAD=l) as 1.22 does
+# it, a page is judged by what is in it.
 man_is_content()
 {
 	local words
-	words=$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 "$1" 2>&1 >/dev/null)
+	words=$(MANROFFOPT=-dAD=l LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 "$1" 2>&1 >/dev/null)
 	[ -z "$words" ] || { printf '%s\n' "$words"; return 1; }
 }
 

@@ -565,6 +565,27 @@ a_picture_that_finds_no_room_is_an_error()
 	says '--plot: .*/full.svg cannot be written: No space left'
 }
 
+# gnuplot 6 refuses to read points from its standard input within a multiplot, and 5 does not: this stands for 6.
+a_picture_is_drawn_without_what_gnuplot_6_refuses()
+{
+	local real
+	has_gnuplot || return 0
+	real=$(command -v gnuplot)
+	mkdir -p "$dir/bin"
+	cat >"$dir/bin/gnuplot" <<-END
+		#!/bin/bash
+		cat >"$dir/script"
+		! sed -n '/^set multiplot/,/^unset multiplot/p' "$dir/script" | grep -F "'-'" >&2 || exit 1
+		exec $real "$dir/script"
+	END
+	chmod +x "$dir/bin/gnuplot"
+	PATH=$dir/bin:$PATH run "${perf[@]}" --json --sweep=8:32 --iters 5 --plot "$dir/six.svg"
+	exits_with 0
+	says_nothing
+	grep -q '^set multiplot' "$dir/script" || fails 'that was no multiplot'
+	curves "$dir/six.svg" 'soft0 send-lat' 'soft0 write-lat' 'soft0 read-lat' 'soft0 send-bw' 'soft0 write-bw' 'soft0 read-bw'
+}
+
 # The axes keep their size, however many names there are.
 many_curves_make_a_higher_picture()
 {
@@ -587,6 +608,7 @@ many_curves_make_a_higher_picture()
 a_terminal_sees_how_far_it_is()
 {
 	command -v script >/dev/null || { skips 'script(1) is not here'; return 0; }
+	script -qec true /dev/null >/dev/null 2>&1 || { skips 'script(1) gets no pseudo-terminal here'; return 0; }
 	run script -qec './datperf --ia soft0 --json --sweep=8:16 --test send-lat --iters 5 >/dev/null' /dev/null
 	exits_with 0
 	prints 'send-lat, 16 bytes \(2 of 2\)'
@@ -801,7 +823,7 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
 	a_picture_shows_this_run_and_earlier_ones runs_of_one_file_are_curves_of_their_own a_window_is_named_if_it_was_chosen \
 	the_names_of_the_curves_are_apart_from_that_of_the_axis a_picture_that_cannot_be_is_refused_before_anything_is_measured \
-	a_picture_that_finds_no_room_is_an_error many_curves_make_a_higher_picture \
+	a_picture_that_finds_no_room_is_an_error a_picture_is_drawn_without_what_gnuplot_6_refuses many_curves_make_a_higher_picture \
 	a_terminal_sees_how_far_it_is an_odd_name_is_still_json both_ends_on_one_cpu_work \
 	a_client_measures_against_a_server_started_elsewhere a_taken_qualifier_is_a_clear_error \
 	nobody_listening_is_a_clear_error a_host_that_does_not_exist_is_a_clear_error \

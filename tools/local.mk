@@ -98,4 +98,4 @@ dist_tutorial_DATA = \
 
 # In the folder where bash-completion looks below every prefix; it wants a file called like the command.
 bashcompletiondir = $(datadir)/bash-completion/completions
-dist_bashcompletion_DATA = tools/completions/datctl
+dist_bashcompletion_DATA = tools/completions/datconform tools/completions/datctl tools/completions/datperf

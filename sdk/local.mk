@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 pkgconfig_DATA += sdk/dat.pc sdk/datp.pc
 
+# find_package(OpenDAT), for those who build with CMake.
+cmakedir = $(libdir)/cmake/OpenDAT
+cmake_DATA = sdk/cmake/OpenDATConfig.cmake sdk/cmake/OpenDATConfigVersion.cmake
+
 # A whole plugin to begin from: `cp -r "$(pkg-config --variable=templatedir datp)" mine && cd mine && make`.
 templatedir = $(datadir)/opendat/template
 dist_template_DATA = sdk/template/template.c sdk/template/Makefile sdk/template/README.md

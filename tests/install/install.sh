@@ -105,6 +105,42 @@ readme_commands_succeed()
 	return $bad
 }
 
+# What datp.pc says is the SDK's version, as its header has it.
+sdk_version_is_the_headers()
+{
+	local version
+	version=$(printf '#include <datp/provider.h>\nis DATP_SDK_MAJOR.DATP_SDK_MINOR\n' |
+		$CC -E -P -I"$moved/include" - | sed -n 's/^is *//p' | tr -d ' ')
+	echo "header: $version, datp.pc: $(flags --modversion datp)"
+	[ -n "$version" ] && [ "$(flags --modversion datp)" = "$version" ]
+}
+
+builds_with_cmake()
+{
+	mkdir -p "$tap_dir/cmake" || return
+	cat >"$tap_dir/cmake/CMakeLists.txt" <<-END
+	cmake_minimum_required(VERSION 3.13)
+	project(stranger C)
+	find_package(OpenDAT $1 REQUIRED)
+	if(NOT OpenDAT_PLUGINDIR STREQUAL "$moved/lib/opendat")
+		message(FATAL_ERROR "the folder of plugins is \${OpenDAT_PLUGINDIR}")
+	endif()
+	add_executable(program $tap_dir/program.c)
+	target_link_libraries(program OpenDAT::dat)
+	add_library(plugin MODULE $tap_dir/plugin.c)
+	target_link_libraries(plugin OpenDAT::datp -Wl,-z,defs)
+	add_executable(vipl_exchange $moved/share/doc/opendat/examples/vipl_exchange.c)
+	target_link_libraries(vipl_exchange OpenDAT::vipl)
+	END
+	cmake -S "$tap_dir/cmake" -B "$tap_dir/cmake/build" -DCMAKE_PREFIX_PATH="$moved" &&
+		cmake --build "$tap_dir/cmake/build"
+}
+
+cmake_refuses_another_major()
+{
+	! builds_with_cmake 7.0 >"$tap_dir/refused" 2>&1 && cat "$tap_dir/refused" && grep -q '"7.0"' "$tap_dir/refused"
+}
+
 uninstall_leaves_nothing()
 {
 	make -s install DESTDIR="$tap_dir/again" && make -s uninstall DESTDIR="$tap_dir/again" || return 1
@@ -131,5 +167,15 @@ else	# they name no sanitizer
 	tap_skip 'install: the commands of README.md compile and run the example' 'the libraries are built for a sanitizer'
 fi
 tap 'install: each datctl command of README.md succeeds' readme_commands_succeed
+tap 'install: datp.pc has the version of the SDK' sdk_version_is_the_headers
+if ! command -v cmake >/dev/null; then
+	tap_skip 'install: programs and a plugin build with find_package(OpenDAT)' 'no cmake here: install the package cmake'
+elif [ "${SANITIZE:-no}" != no ]; then
+	tap_skip 'install: programs and a plugin build with find_package(OpenDAT)' 'CMake links without the sanitizers'
+else
+	tap 'install: programs and a plugin build with find_package(OpenDAT)' builds_with_cmake 0.1
+	tap 'install: the program that CMake built opens soft0' "$tap_dir/cmake/build/program"
+	tap 'install: find_package(OpenDAT) of another major is refused' cmake_refuses_another_major
+fi
 tap 'install: uninstall leaves no file' uninstall_leaves_nothing
 tap_end

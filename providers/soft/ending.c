@@ -73,6 +73,8 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	 */
 	atomic_store_explicit(&ep->accepting, accepting ? ep->gen : 0, memory_order_relaxed);
 	ep->open = true;
+	/* release: the connection as it has been set up; the mover acquires */
+	atomic_store_explicit(&ep->moves, ep->gen, memory_order_release);
 	atomic_store(&ep->port->open, ep->gen);
 	return true;
 }
@@ -211,6 +213,8 @@ static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, b
 		ep->draining = false;
 		soft_bind_forget(ep);
 		atomic_store(&ep->ending, true);
+		/* sequentially consistent: either the mover finds it, or soft_mover_quiesce() finds the mover */
+		atomic_store(&ep->moves, 0);
 		/* sequentially consistent: see engine_try */
 		atomic_store(&ep->port->open, 0);
 	}
@@ -392,7 +396,8 @@ void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uin
 	/* relaxed: with ep->peer it stays as it is while the lock is held */
 	if (ep->peer != peer || atomic_load_explicit(&ep->gen, memory_order_relaxed) != gen)
 		return;
-	/* sequentially consistent: as the end, see engine_try */
+	/* sequentially consistent, both: as the end */
+	atomic_store(&ep->moves, 0);
 	atomic_store(&ep->port->open, 0);
 	/* release: see revoked_now() */
 	atomic_store_explicit(&ep->revoked, gen, memory_order_release);

@@ -80,7 +80,10 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	dir->tmr = initiator ? ep->peer->mr : ia->own;
 	dir->igen = initiator ? ep->gen : ep->rgen;
 	dir->tgen = initiator ? ep->rgen : ep->gen;
-	dir->right = (struct soft_right){ &ep->rport->open, ep->rgen };
+	dir->right = (struct soft_right){ .open = &ep->rport->open,
+					  .gen = ep->rgen,
+					  .port = ep->rindex,
+					  .initiator = initiator };
 }
 
 /*
@@ -237,6 +240,8 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 	struct soft_list *remote = dir->initiator ? tlist : ilist;
 	int error;
 
+	/* relaxed: the holder's */
+	dir->right.seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 	remote->right = &dir->right;
 	error = soft_xfer(dir->peer, to_target == dir->initiator, ordered, local, remote, len);
 	if (error == ESRCH)

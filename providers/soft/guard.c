@@ -36,7 +36,7 @@
 #endif
 
 /* Copied at one go: it takes so short that hardly one is interrupted, and begun again. */
-#define GUARD_PIECE ((uint64_t)16 << 10)
+#define GUARD_PIECE ((uint64_t)64 << 10)
 
 static bool right_holds(const struct soft_right *right)
 {

@@ -4,15 +4,18 @@
  * peers that the kernel does not let in (containers, Yama, seccomp). It takes no lock but its own,
  * which nobody holds while waiting for another process, so two processes may ask each other at the
  * same time. An honest asker has checked rights and bounds, and holds the engine of the connection,
- * exactly as if it copied itself. What a hostile one writes into its mailbox is not believed: the mover
- * copies only from and to memory that its own process has registered, as the private table of regions
- * (mr.c) says at that moment, and only into regions with a right to write.
+ * exactly as if it copied itself. What a hostile one writes into its mailbox is not believed: a question names no address,
+ * but a request that is posted on an open connection of the peer that asks. What memory that is, and whether it is read or
+ * written, the mover finds out as if it were the request's target, and checks all of it by what no peer can write to:
+ * the private table of regions (mr.c), the zone of the endpoint, and which connection that has.
  */
 #define _GNU_SOURCE
 #include "mover.h"
 #include "bound.h"
 #include "mr.h"
 #include "peer.h"
+#include "request.h"
+#include "send.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -34,7 +37,6 @@ struct soft_mover {
 	struct soft_peer *clients[SOFT_PORT_MAX / 64]; /* lock */
 	unsigned int count;			       /* lock */
 	bool cma; /* the kernel lets us reach ourselves: faults are errors */
-	uint32_t region; /* the index of the region that was found last; lock */
 	_Atomic bool stop;
 };
 
@@ -76,9 +78,9 @@ static int mover_error(int32_t said)
 	return !said || said == ESRCH ? said : EFAULT;
 }
 
-/* One mailbox full. */
+/* One mailbox full: `len` bytes from `offset` on. */
 static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
-		     uint64_t addr, uint64_t len)
+		     const struct soft_right *right, uint64_t offset, uint64_t len)
 {
 	struct soft_bounce *b = peer->bounce;
 	struct soft_list data;
@@ -93,9 +95,11 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	soft_list_one(&data, (uintptr_t)b->data, len);
 	if (write)
 		soft_copy_list(&data, local, len, false);
-	b->write = write;
-	b->ordered = ordered;
-	b->addr = addr;
+	b->port = right->port;
+	b->gen = right->gen;
+	b->seq = right->seq;
+	b->initiator = right->initiator;
+	b->offset = offset;
 	b->len = len;
 	/* release: the question; the mover acquires */
 	atomic_store_explicit(&b->state, SOFT_BOUNCE_ASKED, memory_order_release);
@@ -114,30 +118,140 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 }
 
 int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
-		   struct soft_list *remote, uint64_t len)
+		   const struct soft_right *right, uint64_t len)
 {
+	uint64_t offset = 0;
 	int error = 0;
 
 	datp_lock(&peer->bounce_lock);
-	for (int i = remote->at; i < remote->n && len && !error; i++) {
-		uint64_t addr = (uintptr_t)remote->iov[i].iov_base;
-		uint64_t left = remote->iov[i].iov_len < len ? remote->iov[i].iov_len : len;
+	while (offset != len && !error) {
+		uint64_t step = len - offset < SOFT_BOUNCE_SIZE ? len - offset : SOFT_BOUNCE_SIZE;
 
-		len -= left;
-		while (left && !error) {
-			uint64_t step = left < SOFT_BOUNCE_SIZE ? left : SOFT_BOUNCE_SIZE;
-
-			error = ask_piece(peer, write, ordered && step == left && !len, local, addr,
-					  step);
-			addr += step;
-			left -= step;
-		}
+		error = ask_piece(peer, write, ordered && offset + step == len, local, right, offset,
+				  step);
+		offset += step;
 	}
 	datp_unlock(&peer->bounce_lock);
 	return error;
 }
 
-/* Copies within our memory and the mailbox's. The range has been checked. */
+/* ---- the answering side ---- */
+
+/* What a question is about, as copies: the peer may change its own at any time. */
+struct question {
+	uint32_t port, gen, seq;
+	bool initiator; /* the asker is, of the request */
+	uint64_t offset, len;
+	/* of the endpoint and its connection */
+	struct soft_port *ip, *tp; /* initiator's, target's */
+	struct soft_layout il, tl;
+	uint32_t pz;
+	/* the answer */
+	struct soft_request r;
+	struct soft_sink sink;
+	struct soft_list ours;
+	bool write, ordered; /* to our memory */
+};
+
+/* The connection that is asked for, if the asker has it. mover->lock held, by which the peer stays. */
+static bool question_connection(const struct soft_mover *mover, const struct soft_peer *asker,
+				struct question *q)
+{
+	struct soft_ia *ia = mover->ia;
+	struct soft_ep *ep;
+	bool good;
+
+	if (q->port >= SOFT_PORT_MAX || !q->gen)
+		return false;
+	datp_lock(&ia->lock);
+	ep = atomic_load_explicit(&ia->ports[q->port], memory_order_relaxed);
+	/* sequentially consistent: see end_begin(); it acquires the connection as it was set up */
+	good = ep && ep->peer == asker && ep->rport && atomic_load(&ep->moves) == q->gen;
+	if (good) {
+		q->ip = q->initiator ? ep->rport : ep->port;
+		q->tp = q->initiator ? ep->port : ep->rport;
+		q->il = q->initiator ? ep->rlayout : ep->layout;
+		q->tl = q->initiator ? ep->layout : ep->rlayout;
+		q->pz = soft_pz_id(ep->base.pz);
+	}
+	datp_unlock(&ia->lock);
+	return good;
+}
+
+/* The request that is asked for, if it is one that is posted and not done. */
+static bool question_request(struct question *q)
+{
+	/* acquire, both: the request */
+	uint32_t done = atomic_load_explicit(&q->ip->sq_done, memory_order_acquire);
+	uint32_t posted = atomic_load_explicit(&q->ip->sq_posted, memory_order_acquire);
+
+	return q->seq - done < posted - done && posted - done <= q->il.sq_mask + 1 &&
+	       soft_request_copy(&q->r, soft_port_sqe(q->ip, &q->il, q->seq), &q->il) &&
+	       q->offset <= q->r.len && q->len <= q->r.len - q->offset;
+}
+
+/* Our memory as the request's target: a receive, or what its remote part names. */
+static bool question_target(const struct soft_ia *ia, struct question *q)
+{
+	struct datp_rge remote = q->r.remote;
+	struct datp_sge whole = { .addr = remote.addr, .len = q->r.len };
+
+	q->write = q->r.op != DATP_RDMA_READ;
+	q->ordered = q->r.op == DATP_RDMA_WRITE && q->offset + q->len == q->r.len;
+	if (q->r.op == DATP_SEND) {
+		uint32_t seq = q->tl.rq_base + q->r.msg;
+
+		if (q->tl.srq || !soft_recv_posted(q->tp, seq) ||
+		    !soft_sink_copy(&q->sink, soft_port_desc(q->tp, &q->tl, seq), &q->tl) ||
+		    q->r.len > soft_sge_room(q->sink.sge, (int)q->sink.n) ||
+		    !soft_mr_owns_segments(ia, q->pz, q->sink.sge, q->sink.n, true))
+			return false;
+		soft_list_sge(&q->ours, q->sink.sge, (int)q->sink.n);
+		return true;
+	}
+	remote.len = q->r.len;
+	if (!soft_mr_owns_target(ia, q->pz, &remote,
+				 q->write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
+					    DAT_MEM_PRIV_REMOTE_READ_FLAG))
+		return false;
+	soft_list_sge(&q->ours, &whole, 1);
+	return true;
+}
+
+/* Our memory as the initiator's: the local part of the request. */
+static bool question_source(const struct soft_ia *ia, struct question *q)
+{
+	q->write = q->r.op == DATP_RDMA_READ;
+	q->ordered = false;
+	if (q->r.len > soft_sge_room(q->r.sge, (int)q->r.n) ||
+	    !soft_mr_owns_segments(ia, q->pz, q->r.sge, q->r.n, q->write))
+		return false;
+	soft_list_sge(&q->ours, q->r.sge, (int)q->r.n);
+	return true;
+}
+
+/* Finds out what memory is asked for; false: none that the asker has a right to. mover->lock held. */
+static bool question_understand(const struct soft_mover *mover, const struct soft_peer *asker,
+				const struct soft_bounce *b, struct question *q)
+{
+	*q = (struct question){ .port = SOFT_ONCE(b->port),
+				.gen = SOFT_ONCE(b->gen),
+				.seq = SOFT_ONCE(b->seq),
+				.initiator = SOFT_ONCE(b->initiator) != 0,
+				.offset = SOFT_ONCE(b->offset),
+				.len = SOFT_ONCE(b->len) };
+	if (q->len > SOFT_BOUNCE_SIZE || !question_connection(mover, asker, q) ||
+	    !question_request(q))
+		return false;
+	if (q->r.op != DATP_SEND && q->r.op != DATP_RDMA_WRITE && q->r.op != DATP_RDMA_READ)
+		return false;
+	if (!(q->initiator ? question_target(mover->ia, q) : question_source(mover->ia, q)))
+		return false;
+	soft_list_skip(&q->ours, q->offset);
+	return true;
+}
+
+/* Copies within our memory and the mailbox's. The ranges have been checked. */
 static int mover_copy(const struct soft_mover *mover, struct soft_list *ours,
 		      struct soft_list *data, uint64_t len, bool write, bool ordered)
 {
@@ -155,21 +269,18 @@ static int mover_copy(const struct soft_mover *mover, struct soft_list *ours,
 }
 
 /* mover->lock held, for which soft_mover_quiesce() waits. */
-static void mover_serve_locked(struct soft_mover *mover, struct soft_bounce *b)
+static void mover_serve_locked(struct soft_mover *mover, const struct soft_peer *asker)
 {
-	struct soft_list ours, data;
-	/* once, each: it is the peer's memory */
-	uint64_t len = SOFT_ONCE(b->len), addr = SOFT_ONCE(b->addr);
-	bool write = SOFT_ONCE(b->write), ordered = SOFT_ONCE(b->ordered) && write;
+	struct soft_bounce *b = asker->asks;
+	struct soft_list data;
+	struct question q;
 
-	if (len > SOFT_BOUNCE_SIZE)
-		len = SOFT_BOUNCE_SIZE;
-	soft_list_one(&ours, addr, len);
-	soft_list_one(&data, (uintptr_t)b->data, len);
-	/* memory that is not registered is answered as memory that is not there */
-	b->error = soft_mr_owned(mover->ia, addr, len, write, &mover->region)
-			   ? mover_copy(mover, &ours, &data, len, write, ordered)
-			   : EFAULT;
+	/* memory that may not be touched is answered as memory that is not there */
+	b->error = EFAULT;
+	if (question_understand(mover, asker, b, &q)) {
+		soft_list_one(&data, (uintptr_t)b->data, q.len);
+		b->error = mover_copy(mover, &q.ours, &data, q.len, q.write, q.ordered);
+	}
 	/* release: data and error; ask_wait acquires */
 	atomic_store_explicit(&b->state, SOFT_BOUNCE_DONE, memory_order_release);
 	futex_wake(&b->state);
@@ -186,11 +297,12 @@ static void *mover_run(void *arg)
 
 		datp_lock(&mover->lock);
 		for (unsigned int i = 0; i < mover->count; i++) {
-			struct soft_bounce *b = mover->clients[i]->asks;
+			const struct soft_peer *asker = mover->clients[i];
 
-			if (atomic_load_explicit(&b->state, memory_order_acquire) ==
+			/* acquire: the question */
+			if (atomic_load_explicit(&asker->asks->state, memory_order_acquire) ==
 			    SOFT_BOUNCE_ASKED)
-				mover_serve_locked(mover, b);
+				mover_serve_locked(mover, asker);
 		}
 		datp_unlock(&mover->lock);
 		futex_wait(bell, seen, NULL);

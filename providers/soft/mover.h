@@ -6,10 +6,11 @@
 #include "xfer.h"
 
 /*
- * Asks the peer's mover to move len bytes through our mailbox; blocks until it has. As soft_xfer().
+ * Asks the peer's mover to move the first len bytes of the request that `right` names, through our mailbox; blocks until
+ * it has. As soft_xfer(); what is to be written, and in which order, the mover knows from the request.
  */
 int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
-		   struct soft_list *remote, uint64_t len);
+		   const struct soft_right *right, uint64_t len);
 
 /*
  * Serves the mailbox of a peer from now on, if it is not dead; starts the thread with the first

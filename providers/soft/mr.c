@@ -163,7 +163,7 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	(void)mr_kill(&ia->own[index]);
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, lmr->lmr_context, true);
-	/* the mover goes on for the engines that were waited for, and no longer: see mr_owns() */
+	/* the mover goes on for the engines that were waited for, and no longer: see mr_owned() */
 	atomic_store(&ia->own[index].life, 0);
 	soft_mover_quiesce(ia);
 	/* relaxed: it was set under an engine that the wait has seen end */
@@ -193,7 +193,12 @@ enum datp_err soft_rmr_create(struct datp_rmr *base)
 	struct soft_rmr *rmr = (struct soft_rmr *)base;
 
 	rmr->index = mr_index_get(ia, NULL);
-	return rmr->index ? DATP_OK : DATP_ERR_REGION;
+	if (!rmr->index)
+		return DATP_ERR_REGION;
+	atomic_store_explicit(&ia->own[rmr->index].priv, 0, memory_order_relaxed);
+	/* release: see soft_mr_owns_target() */
+	atomic_store_explicit(&ia->own[rmr->index].life, 2, memory_order_release);
+	return DATP_OK;
 }
 
 void soft_rmr_free(struct datp_rmr *base)
@@ -209,6 +214,8 @@ void soft_rmr_free(struct datp_rmr *base)
 	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
 	(void)mr_kill(&ia->mr[rmr->index]);
 	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
+	atomic_store(&ia->own[rmr->index].life, 0);
+	soft_mover_quiesce(ia);
 	mr_index_put(ia, rmr->index);
 }
 
@@ -217,6 +224,8 @@ void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct dat
 {
 	e->remote.rmr_context = mr_next_context(ia, rmr->index);
 	e->bind_lmr = lmr ? lmr->lmr_context : 0;
+	/* relaxed: before the request is posted, without which nobody may ask for anything by it */
+	atomic_fetch_or_explicit(&ia->own[rmr->index].priv, e->bind_priv, memory_order_relaxed);
 	/* relaxed: it changes when the RMR is freed, and then this call is an error */
 	e->bind_life = atomic_load_explicit(&ia->mr[rmr->index].life, memory_order_relaxed);
 }
@@ -311,38 +320,58 @@ bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, 
 	       (own.priv & SOFT_MR_WRITES || !write);
 }
 
-/* Whether the region at this index, if there is one, holds the whole range with the right. */
-static bool mr_owns(const struct soft_ia *ia, uint32_t index, uint64_t addr, uint64_t len,
-		    bool write)
+/* The region with this context, as its owner knows it; false: there is none, or dat_lmr_free has returned. */
+static bool mr_owned(const struct soft_ia *ia, uint32_t context, struct soft_range *own)
 {
+	uint32_t index = SOFT_MR_INDEX(context);
 	const struct soft_mr *mr = &ia->own[index];
-	struct soft_range own;
 
 	/*
 	 * Sequentially consistent: either this load finds the 0 of soft_lmr_free(), or soft_lmr_free()
 	 * finds the mover that this is called from and waits for it. It also acquires the fields, which
-	 * do not change before that wait is over.
+	 * do not change before that wait is over. The context itself is gone while the peers are waited
+	 * for; but it is the last that was given to this index.
 	 */
-	if (!atomic_load(&mr->life))
+	if (!context || index >= SOFT_MR_COUNT || atomic_load(&mr->life) != 1 ||
+	    ((atomic_load_explicit(&ia->mr_gen[index], memory_order_relaxed) ^ context) & MR_GEN_MASK))
 		return false;
-	own.addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
-	own.len = atomic_load_explicit(&mr->len, memory_order_relaxed);
-	own.priv = atomic_load_explicit(&mr->priv, memory_order_relaxed);
-	return soft_range_holds(&own, addr, len) && (write ? own.priv & SOFT_MR_WRITES : own.priv);
+	own->addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
+	own->len = atomic_load_explicit(&mr->len, memory_order_relaxed);
+	own->priv = atomic_load_explicit(&mr->priv, memory_order_relaxed);
+	own->pz = atomic_load_explicit(&mr->pz, memory_order_relaxed);
+	return true;
 }
 
-bool soft_mr_owned(const struct soft_ia *ia, uint64_t addr, uint64_t len, bool write,
-		   uint32_t *hint)
+bool soft_mr_owns_segments(const struct soft_ia *ia, uint32_t pz, const struct datp_sge *sge, uint32_t n,
+			   bool sink)
 {
-	/* relaxed: a peer that asks for a region has heard of it from its owner, after it was counted */
-	uint32_t used = atomic_load_explicit(&ia->mr_used, memory_order_relaxed);
+	struct soft_range own;
 
-	if (mr_owns(ia, *hint, addr, len, write))
-		return true;
-	for (uint32_t i = 1; i < used; i++)
-		if (mr_owns(ia, i, addr, len, write)) {
-			*hint = i;
-			return true;
-		}
-	return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (sge[i].len &&
+		    (!mr_owned(ia, sge[i].lmr_context, &own) || own.pz != pz ||
+		     !soft_range_holds(&own, sge[i].addr, sge[i].len) ||
+		     !(sink ? own.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG : own.priv)))
+			return false;
+	return true;
+}
+
+bool soft_mr_owns_target(const struct soft_ia *ia, uint32_t pz, const struct datp_rge *remote,
+			 uint32_t need)
+{
+	uint32_t index = SOFT_MR_INDEX(remote->rmr_context);
+	struct soft_range range, own;
+
+	if (index >= SOFT_MR_COUNT)
+		return false;
+	if (mr_owned(ia, remote->rmr_context, &own))
+		return own.pz == pz && (own.priv & need) &&
+		       soft_range_holds(&own, remote->addr, remote->len);
+	/* a window. acquire: its rights, see soft_rmr_prepare() */
+	return atomic_load_explicit(&ia->own[index].life, memory_order_acquire) == 2 &&
+	       (atomic_load_explicit(&ia->own[index].priv, memory_order_relaxed) & need) &&
+	       soft_mr_check_remote(ia->mr, pz, remote, need) &&
+	       soft_mr_get(ia->mr, remote->rmr_context, &range) && mr_owned(ia, range.lmr, &own) &&
+	       own.pz == pz && soft_range_holds(&own, remote->addr, remote->len) &&
+	       (!(need & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) || (own.priv & SOFT_MR_WRITES));
 }

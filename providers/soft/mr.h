@@ -101,11 +101,14 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
 bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write);
 
 /*
- * Whether one region that is registered now holds the whole range of our memory, with a right to write if
- * `write` is set and any right otherwise. A region counts until soft_lmr_free() has waited for the peers. It looks at the private table only, which no peer can write to.
- * *hint: the index that was found last, tried first; 0 at the beginning. The mover's thread.
+ * The same questions for the mover, which is asked by a peer that nothing is believed of: they are answered by what no peer
+ * can write to. A region counts until soft_lmr_free() has waited for the peers. Of a window only the owner's private
+ * word counts that there is one, which rights it was ever bound with, and that the range is within one region
+ * of this zone; to which part of it, the shared table says. Segments: those of a posted request or receive.
  */
-bool soft_mr_owned(const struct soft_ia *ia, uint64_t addr, uint64_t len, bool write,
-		   uint32_t *hint);
+bool soft_mr_owns_segments(const struct soft_ia *ia, uint32_t pz, const struct datp_sge *sge, uint32_t n,
+			   bool sink);
+bool soft_mr_owns_target(const struct soft_ia *ia, uint32_t pz, const struct datp_rge *remote,
+			 uint32_t need);
 
 #endif

@@ -179,7 +179,10 @@ static void peer_delete(struct soft_peer *peer)
 	soft_shares_drop(peer);
 	soft_ports_bury(peer);
 	soft_arena_put(peer->arena);
-	soft_arena_free(peer->ia, &peer->bounce_mem);
+	/* a mover that has not answered may do so when its process goes on: then nobody uses the mailbox again */
+	if (!peer->bounce || atomic_load(&peer->dead) ||
+	    atomic_load_explicit(&peer->bounce->state, memory_order_acquire) != SOFT_BOUNCE_ASKED)
+		soft_arena_free(peer->ia, &peer->bounce_mem);
 	if (peer->arena_fd >= 0)
 		close(peer->arena_fd);
 	free(peer);

@@ -48,7 +48,7 @@ static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t con
 	if (named == context || (index == SOFT_MR_INDEX(context) && !(context & MR_GEN_MASK)))
 		return true;
 	/* of a window only its own context counts; relaxed: whoever frees a region has set it */
-	if (!atomic_load_explicit(&ia->own[SOFT_MR_INDEX(context)].life, memory_order_relaxed))
+	if (atomic_load_explicit(&ia->own[SOFT_MR_INDEX(context)].life, memory_order_relaxed) != 1)
 		return false;
 	/* a region that lives is another one; a window may open it, and may have been bound anew since */
 	if (index < SOFT_MR_COUNT && soft_mr_get(ia->own, named, &range))

@@ -463,7 +463,12 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 	struct soft_list to, source;
 	const struct datp_sge *sge;
 	struct datp_wqe *wqe;
-	struct soft_right right = { &ep->rport->open, ep->rgen };
+	/* relaxed: the engine is held, for the request that is next */
+	struct soft_right right = { .open = &ep->rport->open,
+				    .gen = ep->rgen,
+				    .port = ep->rindex,
+				    .seq = atomic_load_explicit(&ep->rport->sq_done,
+								memory_order_relaxed) };
 	uint8_t result = DAT_DTO_SUCCESS;
 	int error, count;
 	uint32_t pz;

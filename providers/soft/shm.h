@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 9u
+#define SOFT_SHM_VERSION 10u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -224,7 +224,8 @@ struct soft_mr {
 		lmr; /* of a window: the context of the region that it opens; of a region 0 */
 	/*
 	 * Owner. In the table that peers see: counts the RMRs that had this index. In soft_ia.own: 1
-	 * from the registration of a region until dat_lmr_free has waited for the peers, else 0.
+	 * from the registration of a region until dat_lmr_free has waited for the peers, 2 for an RMR from
+	 * its creation until dat_rmr_free, else 0.
 	 */
 	_Atomic uint32_t life;
 	_Atomic uint64_t addr, len;
@@ -251,12 +252,17 @@ static inline struct soft_slot *soft_slot_at(void *slots, uint32_t size, uint32_
 #define SOFT_BOUNCE_SIZE (256u << 10)
 enum soft_bounce_state { SOFT_BOUNCE_IDLE, SOFT_BOUNCE_ASKED, SOFT_BOUNCE_DONE };
 
+/*
+ * A question names a piece of a posted request, and no address: the owner of the memory finds that out by itself. All but
+ * state, error and data by the asker.
+ */
 struct soft_bounce {
 	_Atomic uint32_t state; /* the asker: IDLE -> ASKED; the peer's mover: ASKED -> DONE */
-	uint32_t write;		/* 1: from here to the peer's memory */
-	uint32_t ordered;	/* the last 8 bytes last, in one store */
 	int32_t error;		/* mover: 0 or an errno */
-	uint64_t addr, len;	/* in the peer's memory */
+	uint32_t port, gen;	/* the endpoint of the mover's side, and its connection */
+	uint32_t seq;		/* the request, by its position in the initiator's queue */
+	uint32_t initiator;	/* 1: the asker is */
+	uint64_t offset, len;	/* the piece of the request's bytes */
 	alignas(SOFT_LINE) unsigned char data[SOFT_BOUNCE_SIZE];
 };
 

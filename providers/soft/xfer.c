@@ -112,7 +112,7 @@ static int store_tail(unsigned char *to, const unsigned char *from, uint64_t len
 		      const struct soft_right *right)
 {
 	static const _Atomic uint32_t always;
-	const struct soft_right granted = { &always, 0 };
+	const struct soft_right granted = { .open = &always };
 
 	while (len) {
 		uint64_t size = 8, v = 0;
@@ -286,7 +286,7 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 		return error;
 	}
 	if (!peer->cma)
-		return soft_mover_ask(peer, write, ordered, local, remote, len);
+		return soft_mover_ask(peer, write, ordered, local, remote->right, len);
 	return soft_cma(peer->pid, write, ordered, local, remote, len);
 }
 

@@ -16,6 +16,9 @@
 struct soft_right {
 	const _Atomic uint32_t *open;
 	uint32_t gen;
+	/* for the peer's mover: its endpoint, and the request that the memory is that of */
+	uint32_t port, seq;
+	bool initiator; /* we are, of that request */
 };
 
 /* A list of buffers, consumed from the front. */

@@ -15,9 +15,11 @@
 #include "providers/soft/mover.h"
 #include "providers/soft/mr.h"
 #include "providers/soft/peer.h"
+#include "providers/soft/port.h"
 #include "providers/soft/sock.h"
 
-#define ROOM (1u << 20)
+#define ROOM  (1u << 20)
+#define SLOTS 16
 
 /* Two IAs over one arena, the asker's here and the answering one in a peer. */
 static struct {
@@ -27,8 +29,9 @@ static struct {
 	struct soft_socket link;
 	struct soft_mem shared;
 	struct soft_ref mailbox;
-	struct soft_pz pz;
+	struct soft_pz pz, other_pz;
 	struct soft_lmr lmr; /* all of `memory`, at `there` */
+	struct soft_ep asker, owner; /* a connection between the two */
 	int far_end;	       /* of the link */
 	unsigned char *memory; /* the peer's own copy is what is asked for */
 	unsigned char *local;
@@ -45,6 +48,41 @@ static void register_at_there(struct soft_lmr *lmr, unsigned char *at, size_t le
 	lmr->base.len = len;
 	lmr->base.priv = priv;
 	REQUIRE(soft_lmr_add(&lmr->base, false) == DATP_OK);
+}
+
+static void make(struct soft_ep *ep, struct soft_ia *ia)
+{
+	ep->base.obj.ia = &ia->base;
+	ep->base.pz = &t.pz.base;
+	ep->base.attr.max_recv_dtos = ep->base.attr.max_request_dtos = SLOTS;
+	ep->base.attr.max_recv_iov = ep->base.attr.max_request_iov = 2;
+	REQUIRE(soft_ep_create(&ep->base) == DATP_OK);
+	soft_port_begin(ep);
+}
+
+/* As soft_ep_open() leaves it. */
+static void join(struct soft_ep *ep, struct soft_ep *to, struct soft_peer *peer)
+{
+	ep->peer = peer;
+	ep->rport = to->port;
+	ep->rlayout = to->layout;
+	ep->rindex = to->index;
+	ep->rgen = to->gen;
+	atomic_store(&ep->moves, ep->gen);
+	atomic_store(&ep->port->open, ep->gen);
+}
+
+/* All requests that the queues have room for count as posted: each question writes its own. */
+static void connect_both(void)
+{
+	t.pz.id = 7;
+	t.other_pz.id = 8;
+	make(&t.asker, t.here);
+	make(&t.owner, t.there);
+	t.asker.gen += 100; /* they count for themselves */
+	join(&t.asker, &t.owner, &t.peer);
+	join(&t.owner, &t.asker, &t.back);
+	atomic_store(&t.asker.port->sq_posted, SLOTS);
 }
 
 static void ask_open(void)
@@ -75,9 +113,9 @@ static void ask_open(void)
 	t.memory = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	t.local = malloc(ROOM);
 	REQUIRE(t.memory != MAP_FAILED && t.local);
-	t.there->ports = calloc(SOFT_PORT_MAX, sizeof(*t.there->ports));
-	REQUIRE(t.there->ports != NULL);
+	REQUIRE(soft_ports_init(t.there) == DATP_OK && soft_ports_init(t.here) == DATP_OK);
 	REQUIRE(soft_mr_init(t.there) == DATP_OK);
+	connect_both();
 	register_at_there(&t.lmr, t.memory, ROOM, DAT_MEM_PRIV_ALL_FLAG);
 }
 
@@ -87,7 +125,8 @@ static void ask_close(void)
 	free(t.local);
 	close(t.link.fd);
 	soft_mr_fini(t.there);
-	free(t.there->ports);
+	soft_ports_fini(t.there);
+	soft_ports_fini(t.here);
 	soft_arena_put(t.here->arena);
 	free(t.there);
 	free(t.here);
@@ -145,13 +184,47 @@ static void finish(void)
 
 /* ------------------------------------------------------------------ questions */
 
-static int ask(bool write, bool ordered, unsigned char *local, unsigned char *remote, size_t len)
+/* The request in a slot of the asker's queue. */
+static struct soft_sqe *request(uint32_t slot, enum datp_op op, unsigned char *remote, size_t len)
 {
-	struct soft_list l, r;
+	struct soft_sqe *e = soft_port_sqe(t.asker.port, &t.asker.layout, slot);
+
+	memset(e, 0, sizeof(*e));
+	e->op = op;
+	e->len = len;
+	e->remote = (struct datp_rge){ .rmr_context = t.lmr.base.rmr_context,
+				       .addr = (uintptr_t)remote };
+	return e;
+}
+
+static struct soft_right right_of(uint32_t slot, bool initiator)
+{
+	return (struct soft_right){ .open = &t.owner.port->open,
+				    .gen = t.owner.gen,
+				    .port = t.owner.index,
+				    .seq = slot,
+				    .initiator = initiator };
+}
+
+/* Of the request in that slot as it is. */
+static int ask_for(uint32_t slot, bool write, unsigned char *local, size_t len)
+{
+	struct soft_right right = right_of(slot, true);
+	struct soft_list l;
 
 	soft_list_one(&l, (uintptr_t)local, len);
-	soft_list_one(&r, (uintptr_t)remote, len);
-	return soft_mover_ask(&t.peer, write, ordered, &l, &r, len);
+	return soft_mover_ask(&t.peer, write, write, &l, &right, len);
+}
+
+static int ask_from(uint32_t slot, bool write, unsigned char *local, unsigned char *remote, size_t len)
+{
+	(void)request(slot, write ? DATP_RDMA_WRITE : DATP_RDMA_READ, remote, len);
+	return ask_for(slot, write, local, len);
+}
+
+static int ask(bool write, unsigned char *local, unsigned char *remote, size_t len)
+{
+	return ask_from(0, write, local, remote, len);
 }
 
 static void fill(unsigned char *at, size_t len, unsigned int seed)
@@ -178,9 +251,9 @@ static void bytes_travel_both_ways_in_every_length(void)
 	start(answer, NULL);
 	for (unsigned int i = 0; i < 9; i++) {
 		fill(t.local, lengths[i], i);
-		CHECK_EQ_INT(ask(true, i & 1, t.local, t.memory + i, lengths[i]), 0);
+		CHECK_EQ_INT(ask(true, t.local, t.memory + i, lengths[i]), 0);
 		memset(back, 0, lengths[i]);
-		CHECK_EQ_INT(ask(false, false, back, t.memory + i, lengths[i]), 0);
+		CHECK_EQ_INT(ask(false, back, t.memory + i, lengths[i]), 0);
 		CHECK_EQ_MEM(back, t.local, lengths[i]);
 	}
 	/* it was the peer's memory, not ours */
@@ -189,25 +262,70 @@ static void bytes_travel_both_ways_in_every_length(void)
 	finish();
 }
 
+/* A receive of two segments, posted there. */
+static void post_receive(unsigned char *first, unsigned char *second, size_t len)
+{
+	struct soft_desc *desc = soft_port_desc(t.owner.port, &t.owner.layout, t.owner.layout.rq_base);
+
+	desc->n = 2;
+	desc->sge[0] = (struct datp_sge){ .lmr_context = t.lmr.base.lmr_context, .addr = (uintptr_t)first, .len = len };
+	desc->sge[1] = (struct datp_sge){ .lmr_context = t.lmr.base.lmr_context, .addr = (uintptr_t)second, .len = len };
+	atomic_store(&t.owner.port->rq_posted, t.owner.layout.rq_base + 1);
+}
+
 static void lists_on_both_sides_are_walked(void)
 {
-	struct soft_list l, r;
+	struct soft_right right = right_of(0, true);
 	unsigned char back[3000];
+	struct soft_list l;
 
+	post_receive(t.memory, t.memory + 5000, 1500);
 	start(answer, NULL);
 	fill(t.local, 3000, 5);
 	l = (struct soft_list){ .n = 3 };
 	l.iov[0] = (struct iovec){ t.local, 1 };
 	l.iov[1] = (struct iovec){ t.local + 1, 0 };
 	l.iov[2] = (struct iovec){ t.local + 1, 2999 };
-	r = (struct soft_list){ .n = 2 };
-	r.iov[0] = (struct iovec){ t.memory, 1000 };
-	r.iov[1] = (struct iovec){ t.memory + 5000, 4000 };
-	CHECK_EQ_INT(soft_mover_ask(&t.peer, true, false, &l, &r, 3000), 0);
-	CHECK_EQ_INT(ask(false, false, back, t.memory, 1000), 0);
-	CHECK_EQ_INT(ask(false, false, back + 1000, t.memory + 5000, 2000), 0);
+	(void)request(0, DATP_SEND, NULL, 3000);
+	CHECK_EQ_INT(soft_mover_ask(&t.peer, true, false, &l, &right, 3000), 0);
+	CHECK_EQ_INT(ask(false, back, t.memory, 1500), 0);
+	CHECK_EQ_INT(ask(false, back + 1500, t.memory + 5000, 1500), 0);
 	CHECK_EQ_MEM(back, t.local, 3000);
+	/* one that is not posted, and one that is too short */
+	request(0, DATP_SEND, NULL, 3000)->msg = 1;
+	CHECK_EQ_INT(ask_for(0, true, t.local, 3000), EFAULT);
+	(void)request(0, DATP_SEND, NULL, 3001);
+	CHECK_EQ_INT(ask_for(0, true, t.local, 3001), EFAULT);
 	finish();
+}
+
+/* The target executes what the initiator has posted: the mover is the initiator's. */
+static void target_asks_for_the_initiators_part(void)
+{
+	struct soft_right right = right_of(0, false);
+	struct soft_sqe *e = soft_port_sqe(t.owner.port, &t.owner.layout, 0);
+	struct soft_list l;
+
+	atomic_store(&t.owner.port->sq_posted, 1);
+	*e = (struct soft_sqe){ .op = DATP_SEND, .n = 1, .len = 100 };
+	e->sge[0] = (struct datp_sge){ .lmr_context = t.lmr.base.lmr_context,
+				       .addr = (uintptr_t)t.memory, .len = 100 };
+	fill(t.memory, 100, 3);
+	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	soft_list_one(&l, (uintptr_t)t.local, 100);
+	CHECK_EQ_INT(soft_mover_ask(&t.peer, false, false, &l, &right, 100), 0);
+	CHECK_EQ_MEM(t.local, t.memory, 100);
+	e->op = DATP_RDMA_READ;
+	fill(t.local, 100, 4);
+	soft_list_one(&l, (uintptr_t)t.local, 100);
+	CHECK_EQ_INT(soft_mover_ask(&t.peer, true, false, &l, &right, 100), 0);
+	CHECK_EQ_MEM(t.local, t.memory, 100);
+	/* it is done */
+	atomic_store(&t.owner.port->sq_done, 1);
+	soft_list_one(&l, (uintptr_t)t.local, 100);
+	CHECK_EQ_INT(soft_mover_ask(&t.peer, true, false, &l, &right, 100), EFAULT);
+	soft_mover_leave(t.there, &t.back);
+	soft_mover_stop(t.there);
 }
 
 static void last_byte_is_seen_last(void)
@@ -217,7 +335,7 @@ static void last_byte_is_seen_last(void)
 	start(answer_and_poll, &len);
 	for (unsigned char n = 1; n < 100; n++) {
 		memset(t.local, n, len);
-		REQUIRE_EQ_INT(ask(true, true, t.local, t.memory, len), 0);
+		REQUIRE_EQ_INT(ask(true, t.local, t.memory, len), 0);
 		check_await(t.pid);
 	}
 	check_join(t.pid);
@@ -232,8 +350,8 @@ static void *asking_thread(void *arg)
 
 	for (unsigned int n = 0; n < 200; n++) {
 		fill(mine, 10000, number * 1000 + n);
-		wrong += ask(true, true, mine, remote, 10000) != 0;
-		wrong += ask(false, false, back, remote, 10000) != 0;
+		wrong += ask_from(number, true, mine, remote, 10000) != 0;
+		wrong += ask_from(number, false, back, remote, 10000) != 0;
 		wrong += memcmp(mine, back, 10000) != 0;
 	}
 	free(mine);
@@ -263,42 +381,115 @@ static void memory_that_is_not_there_is_a_fault(void)
 	/* behind the end of what the peer has mapped there, too */
 	munmap(t.memory + ROOM / 2, ROOM / 2);
 	start(answer, NULL);
-	CHECK_EQ_INT(ask(true, true, t.local, t.memory + ROOM / 2 - 100, 300), EFAULT);
-	CHECK_EQ_INT(ask(false, false, t.local, t.memory + ROOM / 2, 8), EFAULT);
-	CHECK_EQ_INT(ask(false, false, t.local, t.memory, 8), 0);
+	CHECK_EQ_INT(ask(true, t.local, t.memory + ROOM / 2 - 100, 300), EFAULT);
+	CHECK_EQ_INT(ask(false, t.local, t.memory + ROOM / 2, 8), EFAULT);
+	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), 0);
 	finish();
 }
 
-/* A hostile peer writes any address into its mailbox. */
-static void memory_that_is_not_registered_is_neither_read_nor_written(void)
+static int ask_with(DAT_RMR_CONTEXT context, bool write, unsigned char *remote, size_t len)
+{
+	request(0, write ? DATP_RDMA_WRITE : DATP_RDMA_READ, remote, len)->remote.rmr_context = context;
+	return ask_for(0, write, t.local, len);
+}
+
+/* A hostile peer writes any request into its queue, and what it likes into the table of regions. */
+static void memory_without_the_right_is_neither_read_nor_written(void)
 {
 	static const unsigned char canary[8] = "canary!";
 	unsigned char *secret = malloc(64);
-	struct soft_lmr page;
+	struct soft_lmr page, local;
+	DAT_RMR_CONTEXT c;
 
 	memset(secret, 's', 64);
 	memset(t.local, 0, ROOM);
 	/* the region shrinks to its first page, which can only be read; the rest is a canary's */
 	memcpy(t.memory + 4096, canary, 8);
 	soft_lmr_free(&t.lmr.base);
-	register_at_there(&page, t.memory, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	register_at_there(&page, t.memory, 4096, DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	register_at_there(&local, t.memory + 4096, 4096,
+			  DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	c = page.base.rmr_context;
 	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
-	CHECK_EQ_INT(ask(false, false, t.local, secret, 64), EFAULT);
-	CHECK_EQ_INT(ask(true, false, t.local, secret, 64), EFAULT);
-	CHECK_EQ_INT(ask(false, false, t.local, t.memory + 4090, 16), EFAULT);
-	CHECK_EQ_INT(ask(true, true, t.local, t.memory, 16), EFAULT);
-	CHECK_EQ_INT(ask(true, false, t.local, (unsigned char *)16, 64), EFAULT);
-	CHECK_EQ_INT(ask(false, false, t.local, (unsigned char *)UINTPTR_MAX - 8, 64), EFAULT);
+	CHECK_EQ_INT(ask_with(c, false, secret, 64), EFAULT);
+	CHECK_EQ_INT(ask_with(c, true, secret, 64), EFAULT);
+	CHECK_EQ_INT(ask_with(c, false, t.memory + 4090, 16), EFAULT);
+	CHECK_EQ_INT(ask_with(c, true, t.memory, 16), EFAULT);
+	CHECK_EQ_INT(ask_with(c, true, (unsigned char *)16, 64), EFAULT);
+	CHECK_EQ_INT(ask_with(c, false, (unsigned char *)UINTPTR_MAX - 8, 64), EFAULT);
+	/* registered, but for its owner only */
+	CHECK_EQ_INT(ask_with(local.base.rmr_context, false, t.memory + 4096, 8), EFAULT);
+	CHECK_EQ_INT(ask_with(local.base.rmr_context, true, t.memory + 4096, 8), EFAULT);
+	/* nor by a window that nobody has made, nor by another generation */
+	t.there->mr[77] = t.there->mr[SOFT_MR_INDEX(c)];
+	atomic_store(&t.there->mr[77].context, 77 << SOFT_MR_GEN_BITS | 1);
+	atomic_store(&t.there->mr[77].lmr, local.base.lmr_context);
+	atomic_store(&t.there->mr[77].addr, (uintptr_t)t.memory + 4096);
+	CHECK_EQ_INT(ask_with(77 << SOFT_MR_GEN_BITS | 1, false, t.memory + 4096, 8), EFAULT);
+	CHECK_EQ_INT(ask_with(c + 1, false, t.memory, 8), EFAULT);
 	for (int i = 0; i < 64; i++)
 		CHECK_EQ_INT(secret[i], 's');
 	CHECK_EQ_INT(t.local[0], 0);
 	CHECK_EQ_MEM(t.memory + 4096, canary, 8);
-	CHECK_EQ_INT(ask(false, false, t.local, t.memory, 4096), 0);
+	CHECK_EQ_INT(ask_with(c, false, t.memory, 4096), 0);
 	soft_lmr_free(&page.base);
-	CHECK_EQ_INT(ask(false, false, t.local, t.memory, 4096), EFAULT);
+	CHECK_EQ_INT(ask_with(c, false, t.memory, 4096), EFAULT);
+	soft_lmr_free(&local.base);
 	soft_mover_leave(t.there, &t.back);
 	soft_mover_stop(t.there);
 	free(secret);
+}
+
+/* Everything but the connection is good. */
+static void nothing_is_moved_without_a_connection(void)
+{
+	struct soft_right right = right_of(0, true);
+	struct soft_list l;
+
+	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), 0);
+	/* another zone */
+	t.owner.base.pz = &t.other_pz.base;
+	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), EFAULT);
+	t.owner.base.pz = &t.pz.base;
+	/* another generation, no endpoint, one beyond them all, a request that is not posted */
+	soft_list_one(&l, (uintptr_t)t.local, 8);
+	right.gen++;
+	CHECK_EQ_INT(soft_mover_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
+	right = right_of(0, true);
+	right.port++;
+	CHECK_EQ_INT(soft_mover_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
+	right.port = UINT32_MAX;
+	CHECK_EQ_INT(soft_mover_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
+	CHECK_EQ_INT(ask_from(SLOTS, false, t.local, t.memory, 8), EFAULT);
+	/* another peer's */
+	t.owner.peer = &t.peer;
+	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), EFAULT);
+	t.owner.peer = &t.back;
+	/* it has ended, whatever the peer writes into the port */
+	atomic_store(&t.owner.moves, 0);
+	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), EFAULT);
+	soft_mover_leave(t.there, &t.back);
+	soft_mover_stop(t.there);
+}
+
+/* A peer that is stopped: the next question does not even wait. */
+static void mover_that_does_not_answer_is_waited_for_once(void)
+{
+	struct soft_bounce *b = t.peer.bounce;
+
+	t.here->patience_ms = 50;
+	start(be_silent, NULL);
+	CHECK_EQ_INT(ask(true, t.local, t.memory, 8), ETIMEDOUT);
+	t.here->patience_ms = 3600000;
+	CHECK_EQ_INT(ask(true, t.local, t.memory, 8), ETIMEDOUT);
+	/* until it has gone on */
+	b->error = 0;
+	atomic_store(&b->state, SOFT_BOUNCE_DONE);
+	t.here->patience_ms = 50;
+	CHECK_EQ_INT(ask(true, t.local, t.memory, 8), ETIMEDOUT);
+	CHECK_EQ_INT(atomic_load(&b->state), SOFT_BOUNCE_ASKED);
+	check_kill(t.pid);
 }
 
 static void *killing_thread(void *arg)
@@ -316,10 +507,10 @@ static void peer_that_dies_with_the_question_in_hand_is_found_out(void)
 
 	start(be_silent, NULL);
 	REQUIRE(pthread_create(&thread, NULL, killing_thread, NULL) == 0);
-	CHECK_EQ_INT(ask(true, true, t.local, t.memory, 100), ESRCH);
+	CHECK_EQ_INT(ask(true, t.local, t.memory, 100), ESRCH);
 	pthread_join(thread, NULL);
 	CHECK_EQ_INT(atomic_load(&t.peer.dead), 1);
-	CHECK_EQ_INT(ask(false, false, t.local, t.memory, 100), ESRCH);
+	CHECK_EQ_INT(ask(false, t.local, t.memory, 100), ESRCH);
 	check_kill(t.pid);
 }
 
@@ -336,7 +527,7 @@ static void question_of_a_dead_peer_is_not_answered(void)
 	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	REQUIRE(soft_mover_serve(t.there, &back, &mailbox) == DATP_OK);
 	fill(t.local, 100, 1);
-	CHECK_EQ_INT(ask(true, true, t.local, t.memory, 100), 0);
+	CHECK_EQ_INT(ask(true, t.local, t.memory, 100), 0);
 	CHECK_EQ_MEM(t.memory, t.local, 100);
 	soft_peer_died(&t.back);
 	CHECK(soft_mover_serve(t.there, &t.back, &t.mailbox) != DATP_OK);
@@ -344,7 +535,8 @@ static void question_of_a_dead_peer_is_not_answered(void)
 	atomic_store(&question->state, SOFT_BOUNCE_ASKED);
 	/* which is looked at after the other one */
 	t.peer = witness;
-	CHECK_EQ_INT(ask(true, true, t.local, t.memory + 4096, 100), 0);
+	t.owner.peer = &back;
+	CHECK_EQ_INT(ask(true, t.local, t.memory + 4096, 100), 0);
 	CHECK_EQ_INT(atomic_load(&question->state), SOFT_BOUNCE_ASKED);
 	CHECK_EQ_INT(t.memory[99], 0);
 	soft_mover_stop(t.there);
@@ -353,10 +545,13 @@ static void question_of_a_dead_peer_is_not_answered(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(bytes_travel_both_ways_in_every_length),
 	CHECK_TEST(lists_on_both_sides_are_walked),
+	CHECK_TEST(target_asks_for_the_initiators_part),
 	CHECK_TEST(last_byte_is_seen_last),
 	CHECK_TEST(threads_ask_one_after_the_other),
 	CHECK_TEST(memory_that_is_not_there_is_a_fault),
-	CHECK_TEST(memory_that_is_not_registered_is_neither_read_nor_written),
+	CHECK_TEST(memory_without_the_right_is_neither_read_nor_written),
+	CHECK_TEST(nothing_is_moved_without_a_connection),
+	CHECK_TEST(mover_that_does_not_answer_is_waited_for_once),
 	CHECK_TEST(peer_that_dies_with_the_question_in_hand_is_found_out),
 	CHECK_TEST(question_of_a_dead_peer_is_not_answered),
 	CHECK_END

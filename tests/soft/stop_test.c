@@ -7,6 +7,7 @@
  * OPENDAT_STOP_ROUNDS is how often each kind of traffic meets each call: 1 if it is not set. An odd number of
  * rounds has each of them once more without SIGCONT.
  */
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -72,8 +73,10 @@ static struct api_buf memory(size_t size)
 
 	if (!shared)
 		return api_buf(size, DAT_MEM_PRIV_ALL_FLAG);
-	fd = memfd_create("stop_test", MFD_CLOEXEC);
+	fd = memfd_create("stop_test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	REQUIRE(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
+	/* else nobody maps it */
+	REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
 	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	REQUIRE(mem != MAP_FAILED); /* the descriptor stays, by which a victim finds the file */
 	return api_buf_in(api.pz, mem, size, DAT_MEM_PRIV_ALL_FLAG);

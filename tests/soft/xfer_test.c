@@ -345,7 +345,7 @@ static void probe_wants_the_value_that_is_expected(void)
 /* ------------------------------------------------------------------ rights */
 
 static const _Atomic uint32_t word = 5;
-static const struct soft_right granted = { &word, 5 }, gone = { &word, 4 };
+static const struct soft_right granted = { .open = &word, .gen = 5 }, gone = { .open = &word, .gen = 4 };
 
 static void right_that_is_gone_moves_nothing(void)
 {

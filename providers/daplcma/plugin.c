@@ -6,6 +6,8 @@
 #include "../ib/ib.h"
 #include "../iwarp/iwarp.h"
 #include "../rdma/rdma_fast.h"
+#include "../rdma/rdma_ia.h"
+#include "../rdma/rdma_ops.h"
 
 static enum datp_err cma_ia_open(struct datp_ia *ia, const char *params)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The plugin for InfiniBand and RoCE. */
-#include "ib.h"
 #include "../rdma/rdma_fast.h"
+#include "../rdma/rdma_ia.h"
+#include "../rdma/rdma_ops.h"
+#include "ib.h"
 
 static enum datp_err ib_ia_open(struct datp_ia *ia, const char *params)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The plugin for iWARP. */
-#include "iwarp.h"
 #include "../rdma/rdma_fast.h"
+#include "../rdma/rdma_ia.h"
+#include "../rdma/rdma_ops.h"
+#include "iwarp.h"
 
 static enum datp_err iw_ia_open(struct datp_ia *ia, const char *params)
 {

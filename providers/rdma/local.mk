@@ -3,13 +3,32 @@
 # A worker may outlive its adapter, and the handler of SIGPIPE does: the plugins stay mapped.
 RDMA_SOURCES = \
 	providers/rdma/rdma.h \
-	providers/rdma/rdma_async.c \
+	providers/rdma/rdma_async.h \
 	providers/rdma/rdma_bias.h \
+	providers/rdma/rdma_cm.h \
+	providers/rdma/rdma_conn.h \
+	providers/rdma/rdma_cq.h \
+	providers/rdma/rdma_device.h \
+	providers/rdma/rdma_fast.h \
+	providers/rdma/rdma_fork.h \
+	providers/rdma/rdma_hold.h \
+	providers/rdma/rdma_ia.h \
+	providers/rdma/rdma_late.h \
+	providers/rdma/rdma_mr.h \
+	providers/rdma/rdma_mw.h \
+	providers/rdma/rdma_ops.h \
+	providers/rdma/rdma_parts.h \
+	providers/rdma/rdma_pipe.h \
+	providers/rdma/rdma_poll.h \
+	providers/rdma/rdma_post.h \
+	providers/rdma/rdma_qp.h \
+	providers/rdma/rdma_srq.h \
+	providers/rdma/rdma_wire.h \
+	providers/rdma/rdma_async.c \
 	providers/rdma/rdma_cm.c \
 	providers/rdma/rdma_conn.c \
 	providers/rdma/rdma_cq.c \
 	providers/rdma/rdma_device.c \
-	providers/rdma/rdma_fast.h \
 	providers/rdma/rdma_fork.c \
 	providers/rdma/rdma_hold.c \
 	providers/rdma/rdma_ia.c \

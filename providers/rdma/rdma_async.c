@@ -3,7 +3,9 @@
  * What the device tells unasked. Invariant: the loss of the device is told once: BROKEN to each connected
  * endpoint, and a catastrophic error of the IA.
  */
-#include "rdma.h"
+#include "rdma_async.h"
+#include "rdma_cm.h"
+#include "rdma_qp.h"
 
 static void break_all(struct rdma_ia *ia)
 {

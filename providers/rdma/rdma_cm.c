@@ -4,7 +4,18 @@
  * never sees it. Invariant: of the ops here only those that libdatp calls touch an endpoint's
  * connection from outside the service thread, and they detach it first.
  */
-#include "rdma.h"
+#include "rdma_async.h"
+#include "rdma_cm.h"
+#include "rdma_conn.h"
+#include "rdma_cq.h"
+#include "rdma_fork.h"
+#include "rdma_hold.h"
+#include "rdma_late.h"
+#include "rdma_parts.h"
+#include "rdma_poll.h"
+#include "rdma_post.h"
+#include "rdma_qp.h"
+#include "rdma_wire.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

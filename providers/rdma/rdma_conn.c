@@ -11,7 +11,9 @@
  * may be about to answer: a connection that ends before siw has accepted it takes the peer's listener
  * along.
  */
-#include "rdma.h"
+#include "rdma_cm.h"
+#include "rdma_conn.h"
+#include "rdma_fork.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

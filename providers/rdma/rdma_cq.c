@@ -10,7 +10,8 @@
  * or an endpoint drains. Should the service thread take an event that a sleeper was to see, its
  * datp_evd_notify() rings that sleeper's bell.
  */
-#include "rdma.h"
+#include "rdma_cq.h"
+#include "rdma_fork.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

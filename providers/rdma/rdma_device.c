@@ -3,7 +3,8 @@
  * From the words of dat.conf to an open verbs device. Invariant: whatever fails here says on stderr
  * what is missing and what to do about it; afterwards address, device and port belong together.
  */
-#include "rdma.h"
+#include "rdma_device.h"
+#include "rdma_fork.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>

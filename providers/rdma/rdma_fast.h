@@ -8,8 +8,9 @@
 #ifndef RDMA_FAST_H
 #define RDMA_FAST_H
 
-#include "rdma.h"
 #include "rdma_bias.h"
+#include "rdma_poll.h"
+#include "rdma_post.h"
 #include <string.h>
 
 /* ------------------------------------------------------------------ locks */

@@ -7,7 +7,7 @@
  * librdmacm's own context of each device is not among them: a child that opens an adapter anew needs it,
  * and no connection hangs on it.
  */
-#include "rdma.h"
+#include "rdma_fork.h"
 #include <fcntl.h>
 #include <unistd.h>
 

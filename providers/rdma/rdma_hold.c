@@ -6,7 +6,11 @@
  * later. So its requests are kept here until the peer's first message has come, or hold_ms have passed. Invariant: while
  * rdma_ep.late is LATE_HOLDS no request is on the queue pair, and those that are kept are in the order of their posts.
  */
-#include "rdma.h"
+#include "rdma_cq.h"
+#include "rdma_hold.h"
+#include "rdma_late.h"
+#include "rdma_post.h"
+#include "rdma_qp.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,16 @@
  * IAs on a verbs device: their life and their attributes. Invariant: what dat_ia_query says comes from
  * the device, or follows from how we use it.
  */
-#include "rdma.h"
+#include "rdma_async.h"
+#include "rdma_cm.h"
+#include "rdma_conn.h"
+#include "rdma_cq.h"
+#include "rdma_device.h"
+#include "rdma_ia.h"
+#include "rdma_late.h"
+#include "rdma_parts.h"
+#include "rdma_pipe.h"
+#include "rdma_qp.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -14,7 +14,14 @@
  * has been answered. Until then a few writes of nothing make the passive side look. That must not
  * do the like: siw's active side takes what comes with the reply for an error.
  */
-#include "rdma.h"
+#include "rdma_cm.h"
+#include "rdma_conn.h"
+#include "rdma_cq.h"
+#include "rdma_hold.h"
+#include "rdma_late.h"
+#include "rdma_poll.h"
+#include "rdma_post.h"
+#include "rdma_qp.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>

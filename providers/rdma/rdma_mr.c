@@ -3,7 +3,7 @@
  * Protection zones and registered memory. Invariant: an LMR is in the table of contexts exactly while it
  * is registered, and once it is deregistered the device does not touch its memory any more.
  */
-#include "rdma.h"
+#include "rdma_mr.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/membarrier.h>

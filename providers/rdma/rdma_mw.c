@@ -8,7 +8,10 @@
  * answers), and then nobody knows which key the device goes by. And binds on several endpoints do not need to follow
  * each other's keys.
  */
-#include "rdma.h"
+#include "rdma_late.h"
+#include "rdma_mr.h"
+#include "rdma_mw.h"
+#include "rdma_post.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,9 @@
  * peer's queue pair there is one at most, and of all together no more than a few; who sends first parts
  * only costs others theirs, never memory. Service thread.
  */
-#include "rdma.h"
+#include "rdma_cm.h"
+#include "rdma_parts.h"
+#include "rdma_wire.h"
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>

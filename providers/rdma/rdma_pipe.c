@@ -5,7 +5,7 @@
  * and would end a program which only wants its event. Invariant: what the program has set itself is not
  * changed.
  */
-#include "rdma.h"
+#include "rdma_pipe.h"
 #include <signal.h>
 
 /* Not SIG_IGN, which a program that is executed from here would inherit. */

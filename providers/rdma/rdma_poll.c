@@ -4,7 +4,14 @@
  * endpoint's present queue pair and of an operation that is still open; all else is of a connection that
  * is over, whose operations libdatp has flushed.
  */
-#include "rdma.h"
+#include "rdma_cm.h"
+#include "rdma_cq.h"
+#include "rdma_hold.h"
+#include "rdma_late.h"
+#include "rdma_poll.h"
+#include "rdma_post.h"
+#include "rdma_qp.h"
+#include "rdma_srq.h"
 #include <string.h>
 
 enum { BATCH = 16 };

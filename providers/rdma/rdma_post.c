@@ -4,7 +4,11 @@
  * queue to put it on; nothing here allocates once an endpoint is being connected, and the only system
  * call is the driver's.
  */
-#include "rdma.h"
+#include "rdma_hold.h"
+#include "rdma_late.h"
+#include "rdma_mr.h"
+#include "rdma_post.h"
+#include "rdma_qp.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

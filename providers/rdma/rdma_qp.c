@@ -4,7 +4,14 @@
  * endpoint gets a new one, as it gets a new id. It exists from the time when the endpoint has a PZ, so
  * that a device's limits show at dat_ep_create, but nothing is posted to it before it is connected.
  */
-#include "rdma.h"
+#include "rdma_cm.h"
+#include "rdma_conn.h"
+#include "rdma_cq.h"
+#include "rdma_hold.h"
+#include "rdma_late.h"
+#include "rdma_post.h"
+#include "rdma_qp.h"
+#include "rdma_srq.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,8 @@
  * Shared receive queues of the device. libdatp counts; the device matches, and tells with the completion
  * which endpoint took a receive.
  */
-#include "rdma.h"
+#include "rdma_cq.h"
+#include "rdma_srq.h"
 #include <errno.h>
 #include <stdlib.h>
 

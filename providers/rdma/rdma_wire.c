@@ -4,7 +4,7 @@
  * its length, and the word in front of a rejection. All three understood by, and understanding, the
  * OpenFabrics uDAPL over rdma_cm.
  */
-#include "rdma.h"
+#include "rdma_wire.h"
 #include <arpa/inet.h>
 #include <string.h>
 

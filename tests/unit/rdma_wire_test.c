@@ -8,6 +8,7 @@
 #include "check.h"
 #include "providers/ib/ib.h"
 #include "providers/iwarp/iwarp.h"
+#include "providers/rdma/rdma_wire.h"
 
 enum { REQUEST = 56, REPLY = 196, TRAILER = RDMA_TRAILER };
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Protection zones and LMRs. */
+#ifndef RDMA_MR_H
+#define RDMA_MR_H
+
+#include "rdma.h"
+
+enum datp_err rdma_pz_create(struct datp_pz *pz);
+void rdma_pz_free(struct datp_pz *pz);
+enum datp_err rdma_lmr_create(struct datp_lmr *lmr, const void *cookie);
+void rdma_lmr_free(struct datp_lmr *lmr);
+/*
+ * When this returns, nothing is written any more to a region that has been deregistered before. May take
+ * milliseconds where the device itself does not wait. With any locks but the IA mutex.
+ */
+void rdma_mr_settle(struct rdma_ia *ia);
+struct datp_lmr *rdma_lmr_find(struct datp_ia *ia, uint32_t lmr_context);
+struct rdma_lmr *rdma_lmr_find_locked(struct rdma_ia *ia, uint32_t context);
+
+static inline _Atomic(struct rdma_lmr *) *rdma_lmr_bucket(struct rdma_ia *ia, uint32_t context)
+{
+	/* rxe counts in the high bytes, others in the low ones */
+	return &ia->lmrs[(context ^ context >> 8) % RDMA_MR_BUCKETS];
+}
+
+/*
+ * The LMR of a context, or NULL; no lock on the way that is usual. LMRs are type-stable memory, so one that
+ * goes away meanwhile leads astray at worst, into another bucket: nothing found is asked again with the lock.
+ */
+static inline struct rdma_lmr *rdma_lmr_get(struct rdma_ia *ia, uint32_t context)
+{
+	/* acquire: pairs with the release that publishes an LMR, and with that of its life */
+	struct rdma_lmr *lmr =
+		atomic_load_explicit(rdma_lmr_bucket(ia, context), memory_order_acquire);
+
+	for (int steps = 0; lmr && steps < 64; steps++) {
+		if ((uint32_t)atomic_load_explicit(&lmr->life, memory_order_acquire) == context)
+			return lmr;
+		lmr = atomic_load_explicit(&lmr->next, memory_order_acquire);
+	}
+	return rdma_lmr_find_locked(ia, context);
+}
+int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS priv);
+/* Says why memory could not be registered. */
+enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* SIGPIPE, which a post may raise. */
+#ifndef RDMA_PIPE_H
+#define RDMA_PIPE_H
+
+#include "rdma.h"
+
+/* From here on SIGPIPE does not end the program, unless the program itself wants that. Any thread. */
+void rdma_pipe_guard(void);
+
+#endif

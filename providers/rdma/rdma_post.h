@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Posting, and what a work request's id says. */
+#ifndef RDMA_POST_H
+#define RDMA_POST_H
+
+#include "rdma.h"
+
+enum datp_err rdma_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n);
+enum datp_err rdma_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+			     int n);
+enum datp_err rdma_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n,
+				   const struct datp_rge *remote);
+enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
+				  const struct datp_sge *iov, int n, const struct datp_rge *remote);
+enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
+				 const struct datp_sge *iov, int n);
+/* A request that moves nothing and completes after all before it. `wr_id` as it is. EP lock. */
+int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
+/* A request as it stands, a read in as many pieces as it takes. EP lock. */
+enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr);
+/* A read of nothing, which the peer's device answers. EP lock. */
+bool rdma_post_greeting(struct rdma_ep *ep);
+/* What the driver has said of a post that is not 0, as an errno; 0: the device has it all the same. */
+int rdma_post_said(const struct rdma_ia *ia, int rc);
+/* A post that has been checked is refused with that errno. DATP_OK: its connection is over, and it is flushed. EP lock. */
+enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *wq, int err);
+
+/* The next plain post begins a new one. EP lock. */
+static inline void rdma_run_end(struct rdma_run *run)
+{
+	run->stop = run->next;
+}
+
+/*
+ * An op has been given a slot, the next one of the run if that is not over; upon an error libdatp takes it
+ * back. EP lock.
+ */
+static inline enum datp_err rdma_run_follow(struct rdma_run *run, enum datp_err err)
+{
+	if (err)
+		rdma_run_end(run);
+	else if (run->next != run->stop)
+		run->next++;
+	return err;
+}
+
+/* The driver refuses what has just been put into the ring. EP lock, which it gives up. */
+DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc, bool biased);
+
+/*
+ * What the low bits of a work request's id say; the rest is an address. FOREIGN: a receive that was
+ * posted when the endpoint had another PZ.
+ */
+enum {
+	RDMA_ID_WQE = 0,
+	RDMA_ID_DRAIN = 1,
+	RDMA_ID_SRQ = 2,
+	RDMA_ID_OURS = 3, /* nobody waits for it */
+	RDMA_ID_FOREIGN = 4,
+	RDMA_ID_GREETING = 5,
+	RDMA_ID_MASK = 7
+};
+
+#endif

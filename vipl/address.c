@@ -84,10 +84,15 @@ void place_to_sockaddr(const struct place *place, struct sockaddr_storage *sa)
 	}
 }
 
-/* A loopback address stands for this host. */
+/*
+ * A loopback address stands for this host; but a NIC that has one itself is one of several
+ * identities on this host, and each such address is another.
+ */
 static const uint8_t *host_of(const struct nic *nic, const struct place *place)
 {
-	return place->host_len == 4 && place->host[0] == 127 ? nic->address : place->host;
+	if (place->host_len == 4 && place->host[0] == 127 && nic->address[0] != 127)
+		return nic->address;
+	return place->host;
 }
 
 bool same_host(const struct nic *nic, const struct place *a, const struct place *b)

@@ -213,7 +213,9 @@ static int measure(struct perf_session *s, const struct perf_options *opt)
 
 static int run_vipl(const struct perf_options *opt)
 {
-	struct perf_spec spec = complete(opt, PERF_SEND_LAT, opt->spec.size ? opt->spec.size : 8);
+	enum perf_test test = opt->table ? PERF_SEND_LAT : opt->spec.test;
+	struct perf_spec spec = complete(opt, test,
+					 opt->spec.size ? opt->spec.size : default_size(test));
 
 	return vipl_measure(opt, &spec);
 }

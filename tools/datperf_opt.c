@@ -33,7 +33,7 @@ static const char help_text[] =
 	"\n"
 	"What is measured:\n"
 	"  --ia NAME          the adapter ('datctl list' prints them)\n"
-	"  --api API          dat, or vipl: send-lat through libvipl, both ends on this host\n"
+	"  --api API          dat, or vipl: a test through libvipl, both ends on this host\n"
 	"  --test TEST        send-lat, write-lat, read-lat: one message at a time;\n"
 	"                     send-bw, write-bw, read-bw: a window of messages under way;\n"
 	"                     connect-rate: connections made and ended, one after the other\n"
@@ -400,12 +400,11 @@ static int check_vipl(const struct perf_options *opt)
 {
 	if (opt->server || opt->connect != NULL)
 		return cli_usage("--api vipl: both ends run on this host");
-	if (!opt->table && opt->spec.test != PERF_SEND_LAT)
-		return cli_usage("--api vipl: the test is send-lat");
+	if (!opt->table && opt->spec.test == PERF_CONNECT_RATE)
+		return cli_usage("--api vipl: connect-rate is no test of it");
 	if (opt->sweep_max > 0 || opt->spec.duration_s > 0 || opt->spec.window > 0 ||
-	    opt->spec.wait || opt->plot != NULL)
-		return cli_usage("--api vipl goes without --sweep, --duration, --window, --wait "
-				 "and --plot");
+	    opt->plot != NULL)
+		return cli_usage("--api vipl goes without --sweep, --duration, --window and --plot");
 	if (opt->spec.eps > 1 || opt->spec.threads > 1 || opt->spec.both || opt->spec.verify ||
 	    opt->spec.memory != PERF_PRIVATE)
 		return cli_usage("--api vipl goes without --eps, --threads, --bidirectional, "

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datperf --api vipl: the latency of a message through libvipl, to hold against the same through
- * uDAPL alone. Two processes of this host; the test is send-lat.
+ * datperf --api vipl: the same tests through libvipl, to hold against uDAPL alone. Two processes of
+ * this host; what they post is in datperf_vipl_run.c.
  *
- * Invariant: never more than one message is under way, and each side has a receive posted before
- * the other one can send: receive i uses buffer i modulo 2.
+ * Invariant: whatever end_close() finds set is there, and it takes all of it down.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <math.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,58 +17,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <vipl.h>
-
 #include "cli.h"
-#include "datperf.h"
+#include "datperf_vipl.h"
 
-enum { PATTERN_ROUND = 1000 };	/* messages whose every byte is looked at */
-
-/* Descriptors, two buffers to receive into, and one to send from. */
-struct end {
-	const struct perf_options *opt;
-	struct perf_spec spec;
-	bool server;
-	VIP_NIC_HANDLE nic;
-	VIP_NIC_ATTRIBUTES nic_attr;
-	VIP_VI_HANDLE vi;
-	VIP_MEM_HANDLE handle;
-	VIP_DESCRIPTOR *descriptor;	/* [0], [1]: receives, [2]: the send */
-	unsigned char *buffer[3];
-	int ready_fd;			/* the server says that it may be asked for, the client hears it */
-	uint32_t posted;		/* receives so far */
-	uint32_t received;
-};
-
-static int failed(const char *call, VIP_RETURN ret)
+int end_failed(const char *call, VIP_RETURN ret)
 {
 	cli_error("%s: VIP_RETURN %d; see vipl.h for its name, and VIPL's own message", call,
 		  (int)ret);
 	return -1;
-}
-
-#define TRY(call) do { VIP_RETURN r_ = (call); if (r_ != VIP_SUCCESS) return failed(#call, r_); } \
-	while (0)
-
-static void describe(struct end *e, unsigned int i)
-{
-	VIP_DESCRIPTOR *d = &e->descriptor[i];
-
-	memset(d, 0, sizeof(*d));
-	d->CS.SegCount = 1;
-	d->CS.Length = (VIP_UINT32)e->spec.size;
-	d->DS[0].Local.Data.Address = e->buffer[i];
-	d->DS[0].Local.Handle = e->handle;
-	d->DS[0].Local.Length = (VIP_UINT32)e->spec.size;
-}
-
-static int post_recv(struct end *e)
-{
-	unsigned int i = e->posted++ % 2;
-
-	describe(e, i);
-	TRY(VipPostRecv(e->vi, &e->descriptor[i], e->handle));
-	return 0;
 }
 
 /* The other side hangs up in the end: no news. What else goes wrong is said where it matters. */
@@ -80,26 +34,55 @@ static void hush(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 	(void)what;
 }
 
+static uint64_t rounded(uint64_t bytes)
+{
+	return (bytes + 4095) / 4096 * 4096;
+}
+
+/* One registered region: see datperf_vipl.h. */
+static int end_lay_out(struct end *e)
+{
+	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_TRUE, .EnableRdmaRead = VIP_TRUE };
+	uint64_t descriptors, control = rounded((END_CREDITS + 1) * END_CONTROL), size;
+	unsigned char *base;
+
+	e->slots = e->spec.window > 1 ? e->spec.window : 2;
+	e->recvs = 2 * e->slots > END_CREDITS ? 2 * e->slots : END_CREDITS;
+	e->recvs++;	/* for the peer's first message */
+	e->stride = rounded(e->spec.size);
+	descriptors = rounded((e->recvs + e->slots + 1) * sizeof(VIP_DESCRIPTOR));
+	size = descriptors + control + 3 * e->slots * e->stride;
+	base = aligned_alloc(4096, size);
+	if (base == NULL) {
+		cli_error("no memory for messages of %llu bytes; give a smaller --size",
+			  (unsigned long long)e->spec.size);
+		return -1;
+	}
+	memset(base, 0, size);
+	e->recv = (VIP_DESCRIPTOR *)(void *)base;
+	e->send = e->recv + e->recvs;
+	e->control = base + descriptors;
+	e->in = e->control + control;
+	e->out = e->in + 2 * e->slots * e->stride;
+	TRY(VipRegisterMem(e->nic, base, size, &mem, &e->handle));
+	return 0;
+}
+
 static int end_open(struct end *e)
 {
-	VIP_VI_ATTRIBUTES attr = { .ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY };
-	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_FALSE };
-	size_t stride = (e->spec.size + 4095) / 4096 * 4096, size = 4096 + 3 * stride;
+	VIP_VI_ATTRIBUTES attr = {
+		.ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY,
+		.EnableRdmaWrite = VIP_TRUE,
+		.EnableRdmaRead = VIP_TRUE,
+	};
 
 	TRY(VipOpenNic(e->opt->ia, &e->nic));
 	TRY(VipErrorCallback(e->nic, NULL, hush));
 	TRY(VipQueryNic(e->nic, &e->nic_attr));
-	e->descriptor = aligned_alloc(4096, size);
-	if (e->descriptor == NULL) {
-		cli_error("no memory for messages of %zu bytes; give a smaller --size", stride);
+	if (end_lay_out(e) != 0)
 		return -1;
-	}
-	memset(e->descriptor, 0, size);
-	for (int i = 0; i < 3; i++)
-		e->buffer[i] = (unsigned char *)e->descriptor + 4096 + (size_t)i * stride;
-	TRY(VipRegisterMem(e->nic, e->descriptor, size, &mem, &e->handle));
 	TRY(VipCreateVi(e->nic, &attr, NULL, NULL, &e->vi));
-	return post_recv(e);
+	return end_post_recvs(e);
 }
 
 static void end_close(struct end *e)
@@ -116,7 +99,7 @@ static void end_close(struct end *e)
 	}
 	if (e->nic != NULL)
 		VipCloseNic(e->nic);
-	free(e->descriptor);
+	free(e->recv);
 }
 
 /* The connection. Both processes know the client's number, which makes the name theirs alone. */
@@ -157,97 +140,9 @@ static int meet(struct end *e, pid_t client)
 	return 0;
 }
 
-/* The messages */
-
-static int await(struct end *e, bool recv, VIP_DESCRIPTOR **d)
-{
-	uint64_t since = 0;
-	uint32_t polls = 0;
-	VIP_RETURN ret;
-
-	while ((ret = recv ? VipRecvDone(e->vi, d) : VipSendDone(e->vi, d)) == VIP_NOT_DONE) {
-		if (e->opt->one_cpu)
-			sched_yield();
-		if (++polls & 0xFFFF)
-			continue;
-		if (since == 0)
-			since = perf_now_ns();
-		if (perf_now_ns() - since < e->opt->timeout_s * UINT64_C(1000000000))
-			continue;
-		cli_error("nothing has moved for %u s; see what the peer said", e->opt->timeout_s);
-		return -1;
-	}
-	return ret == VIP_SUCCESS ? 0 : failed(recv ? "VipRecvDone" : "VipSendDone", ret);
-}
-
-static unsigned char pattern(bool from_server, uint32_t message, uint64_t i)
-{
-	return (unsigned char)(message * 31 + i * 7 + (i >> 8) + (from_server ? 128 : 0));
-}
-
-/* Sends, and has the next receive ready and the send taken back while the message travels. */
-static int ping(struct end *e, bool check, uint32_t message)
-{
-	VIP_DESCRIPTOR *d;
-
-	for (uint64_t i = 0; check && i < e->spec.size; i++)
-		e->buffer[2][i] = pattern(e->server, message, i);
-	describe(e, 2);
-	TRY(VipPostSend(e->vi, &e->descriptor[2], e->handle));
-	if (post_recv(e) != 0)
-		return -1;
-	return await(e, false, &d);
-}
-
-static int pong(struct end *e, bool check, uint32_t message)
-{
-	unsigned int slot = e->received % 2;
-	VIP_DESCRIPTOR *d;
-
-	if (await(e, true, &d) != 0)
-		return -1;
-	if (d->CS.Length != e->spec.size) {
-		cli_error("a message of %llu bytes arrived with %u; libvipl lost or added some",
-			  (unsigned long long)e->spec.size, (unsigned int)d->CS.Length);
-		return -1;
-	}
-	for (uint64_t i = 0; check && i < e->spec.size; i++)
-		if (e->buffer[slot][i] != pattern(!e->server, message, i)) {
-			cli_error("message %u: byte %llu is wrong", message, (unsigned long long)i);
-			return -1;
-		}
-	e->received++;
-	return 0;
-}
-
-static int phase(struct end *e, uint32_t count, bool check, struct perf_hist *hist)
-{
-	uint64_t last = clock_ticks(), now;
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (e->server ? pong(e, check, i) || ping(e, check, i) :
-				ping(e, check, i) || pong(e, check, i))
-			return -1;
-		if (hist == NULL)
-			continue;
-		now = clock_ticks();
-		hist_add(hist, clock_ns(now - last));
-		last = now;
-	}
-	return 0;
-}
-
-static int all_phases(struct end *e, struct perf_hist *hist)
-{
-	if (phase(e, e->spec.warmup, false, NULL) || phase(e, e->spec.iters, false, hist) ||
-	    phase(e, PATTERN_ROUND, true, NULL))
-		return -1;
-	return 0;
-}
-
 /* The processes */
 
-static int run_end(struct end *e, pid_t client, struct perf_hist *hist)
+static int run_end(struct end *e, pid_t client, struct perf_hist *hist, double *seconds)
 {
 	int status = proc_pin(e->opt->cpu[e->server ? 1 : 0]);
 
@@ -256,7 +151,7 @@ static int run_end(struct end *e, pid_t client, struct perf_hist *hist)
 	if (status == 0)
 		status = meet(e, client);
 	if (status == 0)
-		status = all_phases(e, hist);
+		status = end_run(e, hist, seconds);
 	/* The client hangs up when it has all it wants; the server waits for that. */
 	while (status == 0 && e->server) {
 		VIP_VI_STATE state = VIP_STATE_ERROR;
@@ -274,6 +169,7 @@ static pid_t start_server(struct end *like)
 {
 	struct end e = *like;
 	pid_t client = getpid(), child;
+	double seconds;
 	int fds[2];
 
 	if (pipe(fds) != 0)
@@ -292,7 +188,7 @@ static pid_t start_server(struct end *like)
 	if (getppid() != client)	/* it died before the line above */
 		exit(CLI_FAILED);
 	e.server = true;
-	exit(run_end(&e, client, NULL) == 0 ? CLI_OK : CLI_FAILED);
+	exit(run_end(&e, client, NULL, &seconds) == 0 ? CLI_OK : CLI_FAILED);
 }
 
 /* Collects the server, by force after a failure. */
@@ -309,18 +205,26 @@ static int finish(pid_t child, int status)
 }
 
 static void report(const struct perf_options *opt, const struct perf_spec *spec,
-		   const struct perf_hist *hist)
+		   const struct perf_hist *hist, double seconds)
 {
+	const struct perf_method *method = &perf_methods[spec->test];
 	struct perf_result result = {
 		.iters = spec->iters,
-		.lat_us_median = hist_quantile(hist, 0.5) / 1e3 / 2,
-		.lat_us_p99 = hist_quantile(hist, 0.99) / 1e3 / 2,
+		.lat_us_median = NAN,
+		.lat_us_p99 = NAN,
 		.bw_MBps = NAN,
 		.rate_per_s = NAN,
 		.verified = true,
-		.hist = hist,
 	};
 
+	if (method->latency) {
+		result.hist = hist;
+		result.lat_us_median = hist_quantile(hist, 0.5) / 1e3 / method->one_way;
+		result.lat_us_p99 = hist_quantile(hist, 0.99) / 1e3 / method->one_way;
+	} else if (seconds > 0) {
+		result.rate_per_s = spec->iters / seconds;
+		result.bw_MBps = result.rate_per_s * (double)spec->size / 1e6;
+	}
 	report_head(opt);
 	report_result(opt, spec, &result);
 }
@@ -329,6 +233,7 @@ int vipl_measure(const struct perf_options *opt, const struct perf_spec *spec)
 {
 	struct end e = { .opt = opt, .spec = *spec };
 	struct perf_hist *hist = hist_create();
+	double seconds = 0;
 	pid_t child;
 	int status;
 
@@ -342,10 +247,10 @@ int vipl_measure(const struct perf_options *opt, const struct perf_spec *spec)
 		free(hist);
 		return CLI_FAILED;
 	}
-	status = finish(child, run_end(&e, getpid(), hist));
+	status = finish(child, run_end(&e, getpid(), hist, &seconds));
 	close(e.ready_fd);
 	if (status == 0)
-		report(opt, spec, hist);
+		report(opt, spec, hist, seconds);
 	free(hist);
 	return status == 0 ? CLI_OK : CLI_FAILED;
 }

@@ -69,7 +69,9 @@ datperf_SOURCES = \
 	tools/datperf_proc.c \
 	tools/datperf_rate.c \
 	tools/datperf_report.c \
-	tools/datperf_vipl.c
+	tools/datperf_vipl.c \
+	tools/datperf_vipl.h \
+	tools/datperf_vipl_run.c
 datperf_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 datperf_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datperf_LDADD = libvipl.la libdat.la -lm

@@ -56,7 +56,7 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		'--ia soft0 --test connect-rate --eps 2' '--ia soft0 --test connect-rate --threads 2' \
 		'--ia soft0 --test send-lat --bidirectional' '--ia soft0 --memory nonsense' '--ia soft0 --server --eps 2' \
 		'--ia soft0 --server --verify' '--ia soft0 --limit 1m' '--ia soft0 --connect 127.0.0.1 --deadline 5' '--ia soft0 --api vipl --eps 2' '--ia soft0 --api vipl --verify' \
-		'--ia soft0 --api vipl --server' '--ia soft0 --api vipl --test read-lat' '--ia soft0 --api vipl --window 2' \
+		'--ia soft0 --api vipl --server' '--ia soft0 --api vipl --test connect-rate' '--ia soft0 --api vipl --window 2' \
 		'--ia soft0 --json --csv' '--ia soft0 --csv --json' '--ia soft0 --histogram --csv --test send-lat'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datperf $args
@@ -808,6 +808,34 @@ a_killed_client_ends_a_server_started_elsewhere()
 	exec 8<&- 9<&-
 }
 
+the_tests_run_through_libvipl_too()
+{
+	local test size
+	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
+		for size in 1 200 100000; do
+			run ./datperf --ia soft0 --api vipl --test "$test" --size "$size" --iters 200 --json
+			exits_with 0
+			says_nothing
+			prints_lines 1
+			prints "\"test\": \"$test\".*\"size\": $size, .*\"verified\": true"
+			case $test in
+			*-lat) prints '"lat_us_median": [0-9.]+, .*"bw_MBps": null' ;;
+			*) prints '"lat_us_median": null, .*"bw_MBps": [0-9.]+' ;;
+			esac
+		done
+	done
+}
+
+through_libvipl_they_can_sleep_too()
+{
+	local test
+	for test in send-lat read-lat send-bw write-bw read-bw; do
+		run ./datperf --ia soft0 --api vipl --wait --test "$test" --iters 100 --json
+		exits_with 0
+		prints '"wait": true, .*"verified": true'
+	done
+}
+
 tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_usage \
 	help_goes_to_stdout_and_succeeds help_names_every_option_and_test version_is_one_line \
 	wrong_usage_exits_with_2_and_prints_nothing wrong_usage_names_what_is_wrong what_cannot_be_printed_is_an_error \
@@ -818,7 +846,7 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	without_a_test_json_has_one_object_a_line every_test_is_verified_where_the_kernel_refuses_to_copy \
 	a_sweep_has_every_power_of_two a_window_is_as_many_as_one_likes a_duration_chooses_the_number_of_messages \
 	a_duration_may_be_a_fraction_of_a_second \
-	waiting_gives_the_same_data several_endpoints_and_threads_are_verified endpoints_without_messages_do_no_harm \
+	waiting_gives_the_same_data the_tests_run_through_libvipl_too through_libvipl_they_can_sleep_too several_endpoints_and_threads_are_verified endpoints_without_messages_do_no_harm \
 	both_sides_at_once_are_verified as_many_messages_as_one_likes_are_verified \
 	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
 	a_picture_shows_this_run_and_earlier_ones runs_of_one_file_are_curves_of_their_own a_window_is_named_if_it_was_chosen \

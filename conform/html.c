@@ -10,13 +10,14 @@
 
 #include "clauses.h"
 #include "report.h"
+#include "run.h"
 
 static char *copy(const char *text)
 {
 	char *own = strdup(text);
 
 	if (!own)
-		abort();
+		run_no_memory();
 	return own;
 }
 
@@ -27,7 +28,7 @@ static char *detail_of(const struct clause *clause)
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
-		abort();
+		run_no_memory();
 	for (const struct failure *f = clause->failures; f; f = f->next)
 		fprintf(out, "%s: %s: expected %s, got %s\n", f->at, f->call, f->expected, f->got);
 	if (clause->verdict == NOT_APPLICABLE && clause->attribute)
@@ -36,7 +37,8 @@ static char *detail_of(const struct clause *clause)
 		fprintf(out, "untested: %s\n", clause->reason);
 	if (clause->outcome)
 		fprintf(out, "outcome: %s\n", clause->outcome);
-	fclose(out);
+	if (fclose(out) || !text)
+		run_no_memory();
 	return text;
 }
 
@@ -45,7 +47,7 @@ void column_of_run(struct column *column, const char *ia_name)
 	column->title = copy(ia_name);
 	column->cells = calloc((size_t)clause_count, sizeof(*column->cells));
 	if (!column->cells)
-		abort();
+		run_no_memory();
 	for (int i = 0; i < clause_count; i++) {
 		if (!clauses[i].selected)
 			continue;
@@ -84,7 +86,7 @@ static char *string(struct reader *r)
 	char *text = malloc(room + 1);
 
 	if (!text)
-		abort();
+		run_no_memory();
 	r->bad |= !is(r, '"');
 	while (!r->bad && *r->at && *r->at != '"' && used < room) {
 		if (*r->at == '\\' && r->at[1] == 'u') {
@@ -108,7 +110,7 @@ static void append(char **detail, const char *before, const char *text)
 	char *longer = NULL;
 
 	if (asprintf(&longer, "%s%s%s", *detail ? *detail : "", before, text) < 0)
-		abort();
+		run_no_memory();
 	free(*detail);
 	*detail = longer;
 }
@@ -199,7 +201,7 @@ bool column_of_json(struct column *column, const char *path)
 	fclose(in);
 	column->cells = calloc((size_t)clause_count, sizeof(*column->cells));
 	if (!column->cells)
-		abort();
+		run_no_memory();
 	r.at = read ? text : "";
 	value(&r, "", 0);
 	free(text);

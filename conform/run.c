@@ -51,12 +51,22 @@ struct child {
 static struct child children[MAX_JOBS];
 static bool server_gone;
 
+void run_no_memory(void)
+{
+	static const char text[] = "datconform: out of memory; close other programs, raise the limit "
+				   "('ulimit -v'), or give fewer --jobs\n";
+
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)	/* stdio may want memory, too */
+		_exit(3);
+	_exit(3);
+}
+
 static char *copy(const char *text)
 {
 	char *own = strdup(text ? text : "");
 
 	if (!own)
-		abort();
+		run_no_memory();
 	return own;
 }
 
@@ -83,7 +93,7 @@ static void fail_clause(struct clause *clause, const char *at, const char *call,
 		return;
 	failure = calloc(1, sizeof(*failure));
 	if (!failure)
-		abort();
+		run_no_memory();
 	failure->at = copy(at);
 	failure->call = copy(call);
 	failure->expected = copy(expected);

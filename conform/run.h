@@ -25,4 +25,7 @@ bool run_probe(const struct run_options *options);
  */
 bool run_all(const struct run_options *options);
 
+/* Says that there is no memory, and ends the process with status 3. */
+_Noreturn void run_no_memory(void);
+
 #endif /* CONFORM_RUN_H */

@@ -392,6 +392,7 @@ static void private_data(struct kit_pair *p, DAT_COUNT size)
 	DAT_EVENT event;
 	DAT_CONNECTION_EVENT_DATA *data = &event.event_data.connect_event_data;
 
+	MUST(out && back);
 	kit_fill(out, (size_t)size, (unsigned int)size);
 	kit_fill(back, (size_t)size, (unsigned int)size + 1);
 	MUST_RET(kit_connect_data(p->a.ep, p->qual, size, size ? out : NULL), DAT_SUCCESS);

@@ -87,13 +87,19 @@ static size_t address_size(const struct sockaddr *address)
 	}
 }
 
-static enum datp_err attempt_begin(struct datp_ep *ep, const struct cm_connect *how, size_t size)
+/* *room is exchanged for that of the attempt before, if there was one. */
+static enum datp_err attempt_begin(struct datp_ep *ep, const struct cm_connect *how, size_t size,
+				   unsigned char **room)
 {
 	struct ep_priv *priv = ep_priv(ep);
 	enum datp_err err = DATP_OK;
 
 	datp_lock(&ep->lock);
 	if (ep_move_locked(ep, EP_CONNECT)) {
+		unsigned char *before = priv->pdata_room;
+
+		priv->pdata_room = *room;
+		*room = before;
 		priv->active = true;
 		priv->give_up = NO_DEADLINE;
 		priv->began = loop_now();
@@ -115,14 +121,21 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 					 .qual = how->qual,
 					 .pdata = how->pdata,
 					 .pdata_len = how->pdata_len };
+	uint32_t room_size = ia_attr(ep->obj.ia)->max_private_data;
 	struct ep_priv *priv = ep_priv(ep);
 	size_t size = address_size(how->address);
+	unsigned char *room;
 	enum datp_err err;
 	uint64_t until;
 
 	if (!size)
 		return DATP_ERR_ADDRESS_UNSUPPORTED;
-	err = attempt_begin(ep, how, size);
+	/* Now, because the connection must not lose the peer's private data for want of memory. */
+	room = malloc(room_size ? room_size : 1);
+	if (!room)
+		return DATP_ERR_MEMORY;
+	err = attempt_begin(ep, how, size, &room);
+	free(room); /* if it was not taken, or the one of an attempt before */
 	if (err)
 		return err;
 	/* The outcome may be there before the op returns, so the state was first. */
@@ -170,19 +183,25 @@ enum datp_err ep_dup_connect(struct datp_ep *ep, struct datp_ep *like, struct cm
 DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len)
 {
 	struct ep_priv *priv = ep_priv(ep);
-	unsigned char *copy = pdata_len ? malloc(pdata_len) : NULL;
+	/* More than was reserved: a transport that pads. */
+	bool longer = pdata_len > ia_attr(ep->obj.ia)->max_private_data;
+	unsigned char *copy = longer ? malloc(pdata_len) : NULL;
 	bool active, fresh;
 
-	if (copy)
-		memcpy(copy, pdata, pdata_len);
 	datp_lock(&ep->lock);
 	fresh = ep_listens_locked(ep, ACT | CMP);
 	active = ep_state(ep) == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
 	if (fresh && ep_move_locked(ep, EP_ESTABLISHED)) {
 		if (active) {
+			if (!longer) {
+				copy = priv->pdata_room;
+				priv->pdata_room = NULL;
+			}
+			if (copy && pdata_len)
+				memcpy(copy, pdata, pdata_len);
 			free(priv->pdata);
 			priv->pdata = copy;
-			priv->established.pdata = copy;
+			priv->established.pdata = pdata_len ? copy : NULL;
 			priv->established.pdata_len = copy ? pdata_len : 0;
 			copy = NULL;
 		} else {

@@ -64,29 +64,24 @@ void ep_await_unpinned(struct datp_ep *ep)
 
 /* ------------------------------------------------------------------ calls */
 
-/* A call to come. Freed by the service thread, whether it was cancelled or not. */
-struct ep_call {
-	struct ep_call *next;
-	struct datp_ep *ep;
-	void (*fn)(struct datp_ep *ep);
-	bool cancelled;
-};
+/* So many calls of an endpoint can be under way when there is no memory: its end, and what led there. */
+#define EP_CALLS 4u
 
 /* Guards ep_priv.calls of all endpoints, and `cancelled`; innermost but for the loop's own. */
 static _Atomic uint32_t calls_lock;
 
-static void call_unlink_locked(struct ep_call *call)
+static void call_unlink_locked(struct loop_call *call)
 {
-	struct ep_call **at = &ep_priv(call->ep)->calls;
+	struct loop_call **at = &ep_priv(call->ep)->calls;
 
 	while (*at != call)
-		at = &(*at)->next;
-	*at = call->next;
+		at = &(*at)->ep_next;
+	*at = call->ep_next;
 }
 
 static void call_run(void *arg)
 {
-	struct ep_call *call = arg;
+	struct loop_call *call = arg;
 	bool wanted;
 
 	datp_lock(&calls_lock);
@@ -98,37 +93,30 @@ static void call_run(void *arg)
 	}
 	datp_unlock(&calls_lock);
 	if (wanted) {
-		call->fn(call->ep);
+		call->ep_fn(call->ep);
 		ep_unpin(call->ep);
 	}
-	free(call);
 }
 
 DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_ep *ep))
 {
-	struct ep_call *call = calloc(1, sizeof(*call));
-	enum datp_err err;
+	struct loop_call *call = loop_call_get(ep->obj.ia);
 
 	if (!call)
 		return DATP_ERR_MEMORY;
-	call->ep = ep;
-	call->fn = fn;
+	*call = (struct loop_call){ .fn = call_run, .arg = call, .ep = ep, .ep_fn = fn };
 	datp_lock(&calls_lock);
 	/* A peer's news, say, for an endpoint on its way out: as good as cancelled. */
 	if (ep_priv(ep)->deaf) {
 		datp_unlock(&calls_lock);
-		free(call);
+		loop_call_put(ep->obj.ia, call);
 		return DATP_OK;
 	}
-	call->next = ep_priv(ep)->calls;
+	call->ep_next = ep_priv(ep)->calls;
 	ep_priv(ep)->calls = call;
-	err = datp_loop_call(ep->obj.ia, call_run, call);
-	if (err)
-		call_unlink_locked(call);
+	loop_call_queue(ep->obj.ia, call);
 	datp_unlock(&calls_lock);
-	if (err)
-		free(call);
-	return err;
+	return DATP_OK;
 }
 
 void ep_forget_all(void)
@@ -142,7 +130,7 @@ void ep_cancel_calls(struct datp_ep *ep, bool for_ever)
 
 	datp_lock(&calls_lock);
 	priv->deaf |= for_ever;
-	for (struct ep_call *call = priv->calls; call; call = call->next)
+	for (struct loop_call *call = priv->calls; call; call = call->ep_next)
 		call->cancelled = true;
 	priv->calls = NULL;
 	datp_unlock(&calls_lock);
@@ -240,9 +228,12 @@ enum datp_err ep_create(struct datp_ia *ia, const struct ep_new *what, struct da
 	err = init_queues(ep);
 	if (err)
 		goto detach;
-	err = ia->ops->ep_create(ep);
+	err = loop_reserve(ia, EP_CALLS) ? DATP_OK : DATP_ERR_MEMORY;
 	if (err)
 		goto free_queues;
+	err = ia->ops->ep_create(ep);
+	if (err)
+		goto unreserve;
 	ep_queues_open(ep);
 	err = obj_publish(ep);
 	if (err)
@@ -255,6 +246,8 @@ close_queues:
 	ep_queues_close_locked(ep);
 	datp_unlock(&ep->lock);
 	ia->ops->ep_free(ep);
+unreserve:
+	loop_unreserve(ia, EP_CALLS);
 free_queues:
 	ep_queues_free(ep);
 detach:
@@ -292,6 +285,8 @@ static void ep_finish(struct datp_ep *ep)
 	drop_parts(ep);
 	ep_queues_free(ep);
 	free(priv->pdata);
+	free(priv->pdata_room);
+	loop_unreserve(ia, EP_CALLS);
 	obj_release(ep);
 }
 
@@ -325,6 +320,8 @@ static void forget_connection_locked(struct datp_ep *ep)
 
 	free(priv->pdata);
 	priv->pdata = NULL;
+	free(priv->pdata_room);
+	priv->pdata_room = NULL;
 	priv->active = false;
 	priv->ending = false;
 	priv->give_up = NO_DEADLINE;

@@ -28,9 +28,11 @@ struct ep_priv {
 	bool active;
 	struct sockaddr_storage target;
 	uint64_t target_qual; /* the passive side's: the one that it was asked by */
-	struct ep_call *calls;	/* to come, on the service thread (its own lock) */
+	struct loop_call *calls;	/* to come, on the service thread (its own lock) */
 	bool deaf;		/* no call may come any more (the calls' lock) */
 	unsigned char *pdata; /* what came with the peer's accept; lives until reset or free */
+	/* of an attempt: for max_private_data bytes of that (EP lock) */
+	unsigned char *pdata_room;
 };
 
 static inline struct ep_priv *ep_priv(struct datp_ep *ep)

@@ -30,12 +30,6 @@ struct datp_watch {
 	void *arg;
 };
 
-struct call {
-	struct call *next;
-	void (*fn)(void *arg);
-	void *arg;
-};
-
 struct loop {
 	pthread_mutex_t lock; /* the loop lock: innermost, never held in a callback */
 	pthread_cond_t idle;  /* `running` has changed */
@@ -47,7 +41,9 @@ struct loop {
 	const void *running; /* watch, timer or call whose callback runs */
 	struct datp_watch *live, *dead;
 	struct loop_timer *first, *last; /* sorted by `when` */
-	struct call *calls, **calls_tail;
+	struct loop_call *calls, **calls_tail;
+	struct loop_call *spare; /* the reserve */
+	unsigned int spares, spares_wanted;
 };
 
 uint64_t loop_now(void)
@@ -152,10 +148,32 @@ static void run_timers_locked(struct loop *loop)
 	}
 }
 
+static void call_put_locked(struct loop *loop, struct loop_call *call)
+{
+	if (loop->spares >= loop->spares_wanted) {
+		free(call);
+		return;
+	}
+	call->next = loop->spare;
+	loop->spare = call;
+	loop->spares++;
+}
+
+static void spares_trim_locked(struct loop *loop)
+{
+	while (loop->spares > loop->spares_wanted) {
+		struct loop_call *call = loop->spare;
+
+		loop->spare = call->next;
+		loop->spares--;
+		free(call);
+	}
+}
+
 static void run_calls_locked(struct loop *loop)
 {
 	while (loop->calls) {
-		struct call *call = loop->calls;
+		struct loop_call *call = loop->calls;
 
 		loop->calls = call->next;
 		if (!loop->calls)
@@ -163,7 +181,7 @@ static void run_calls_locked(struct loop *loop)
 		run_begin_locked(loop, call);
 		call->fn(call->arg);
 		run_end_locked(loop);
-		free(call);
+		call_put_locked(loop, call);
 	}
 }
 
@@ -302,11 +320,13 @@ void loop_destroy(struct loop *loop)
 	}
 	bury_locked(loop);
 	while (loop->calls) {
-		struct call *call = loop->calls;
+		struct loop_call *call = loop->calls;
 
 		loop->calls = call->next;
 		free(call);
 	}
+	loop->spares_wanted = 0;
+	spares_trim_locked(loop); /* nobody else has it any more */
 	loop_forget(loop);
 	pthread_cond_destroy(&loop->idle);
 	pthread_mutex_destroy(&loop->lock);
@@ -378,15 +398,67 @@ void datp_loop_del(struct datp_watch *watch)
 	pthread_mutex_unlock(&loop->lock);
 }
 
-enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *arg)
+bool loop_reserve(struct datp_ia *ia, unsigned int n)
 {
 	struct loop *loop = loop_of(ia);
-	struct call *call = malloc(sizeof(*call));
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct loop_call *call = malloc(sizeof(*call));
+
+		if (!call) {
+			loop_unreserve(ia, i);
+			return false;
+		}
+		pthread_mutex_lock(&loop->lock);
+		loop->spares_wanted++;
+		call_put_locked(loop, call);
+		pthread_mutex_unlock(&loop->lock);
+	}
+	return true;
+}
+
+void loop_unreserve(struct datp_ia *ia, unsigned int n)
+{
+	struct loop *loop = loop_of(ia);
+
+	pthread_mutex_lock(&loop->lock);
+	loop->spares_wanted -= n;
+	spares_trim_locked(loop);
+	pthread_mutex_unlock(&loop->lock);
+}
+
+struct loop_call *loop_call_get(struct datp_ia *ia)
+{
+	struct loop *loop = loop_of(ia);
+	struct loop_call *call = malloc(sizeof(*call));
+
+	if (call)
+		return call;
+	pthread_mutex_lock(&loop->lock);
+	call = loop->spare;
+	if (call) {
+		loop->spare = call->next;
+		loop->spares--;
+	}
+	pthread_mutex_unlock(&loop->lock);
+	return call;
+}
+
+void loop_call_put(struct datp_ia *ia, struct loop_call *call)
+{
+	struct loop *loop = loop_of(ia);
+
+	pthread_mutex_lock(&loop->lock);
+	call_put_locked(loop, call);
+	pthread_mutex_unlock(&loop->lock);
+}
+
+void loop_call_queue(struct datp_ia *ia, struct loop_call *call)
+{
+	struct loop *loop = loop_of(ia);
 	bool asleep;
 
-	if (!call)
-		return DATP_ERR_MEMORY;
-	*call = (struct call){ .fn = fn, .arg = arg };
+	call->next = NULL;
 	pthread_mutex_lock(&loop->lock);
 	*loop->calls_tail = call;
 	loop->calls_tail = &call->next;
@@ -394,6 +466,17 @@ enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *ar
 	pthread_mutex_unlock(&loop->lock);
 	if (asleep)
 		wake(loop);
+}
+
+enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *arg)
+{
+	struct loop_call *call = loop_call_get(ia);
+
+	if (!call)
+		return DATP_ERR_MEMORY;
+	call->fn = fn;
+	call->arg = arg;
+	loop_call_queue(ia, call);
 	return DATP_OK;
 }
 

@@ -19,6 +19,32 @@ struct loop_timer {
 
 struct loop;
 
+/* A call to come. The loop owns it from loop_call_queue() on, and gives it back after it has run. */
+struct loop_call {
+	struct loop_call *next;
+	void (*fn)(void *arg);
+	void *arg;
+	/* For datp_ep_call(), under the lock of all calls: see ep.c. */
+	struct loop_call *ep_next;
+	struct datp_ep *ep;
+	void (*ep_fn)(struct datp_ep *ep);
+	bool cancelled;
+};
+
+/*
+ * The end of a connection must not fail for want of memory, and it is a call. So each object that
+ * needs calls reserves some when it is created, which fails if there is no memory; from there on
+ * loop_call_get() takes one of the reserve when malloc() fails.
+ */
+bool loop_reserve(struct datp_ia *ia, unsigned int n);
+void loop_unreserve(struct datp_ia *ia, unsigned int n);
+
+/* NULL: there is no memory, and the reserve is in use. */
+struct loop_call *loop_call_get(struct datp_ia *ia);
+void loop_call_put(struct datp_ia *ia, struct loop_call *call);	/* one that was not queued */
+/* `fn` and `arg` are set. Never blocks. */
+void loop_call_queue(struct datp_ia *ia, struct loop_call *call);
+
 /* CLOCK_MONOTONIC in microseconds. */
 uint64_t loop_now(void);
 

@@ -46,6 +46,7 @@ include tests/abi/local.mk
 include tests/unit/local.mk
 include tests/mocks/local.mk
 include tests/sdk/local.mk
+include tests/faults/local.mk
 include tests/fuzz/local.mk
 include tests/soft/local.mk
 include tests/api/local.mk

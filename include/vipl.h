@@ -778,7 +778,8 @@ extern VIP_RETURN VipQuerySystemManagementInfo(IN VIP_NIC_HANDLE NicHandle, IN V
  * VipNSInit() - begin to use the name service
  * @NicHandle: the NIC
  * @NSInitInfo: not used
- * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER.
+ * Names are those of the file that VIPL_HOSTS names, then those of the host's resolver.
+ * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_NAMESERVICE when that file cannot be read.
  */
 extern VIP_RETURN VipNSInit(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID NSInitInfo);
 

@@ -487,6 +487,11 @@ bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *he
 		  const struct place *remote);
 uint64_t peer_run(struct nic *nic);
 
+/* hosts.c */
+bool hosts_check(const struct nic *nic);
+bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, struct place *place);
+bool hosts_by_address(const struct nic *nic, const struct place *place, char *name, size_t size);
+
 /* address.c */
 bool place_read(const struct nic *nic, const VIP_NET_ADDRESS *address, struct place *place);
 void place_write(const struct place *place, VIP_NET_ADDRESS *address, bool keep_short);

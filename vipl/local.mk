@@ -12,6 +12,7 @@ libvipl_la_SOURCES = \
 	vipl/done.c \
 	vipl/greeting.c \
 	vipl/herald.c \
+	vipl/hosts.c \
 	vipl/impl.h \
 	vipl/keeper.c \
 	vipl/listen.c \

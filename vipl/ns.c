@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the name service: the host's resolver, in terms of this NIC. Invariant: an address that it
- * gives out is of the NIC's kind, and one that peers can use: loopback addresses become the NIC's.
+ * Owns the name service: the host's resolver, in terms of this NIC, and before it the file of hosts.c.
+ * Invariant: an address that it gives out is of the NIC's kind, and one that peers can use: loopback
+ * addresses of the resolver's become the NIC's.
  */
 #include <netdb.h>
 #include <string.h>
@@ -15,6 +16,8 @@ VIP_RETURN VipNSInit(VIP_NIC_HANDLE handle, VIP_PVOID info)
 	(void)info;
 	if (nic == NULL)
 		return VIP_INVALID_PARAMETER;
+	if (!hosts_check(nic))
+		return VIP_ERROR_NAMESERVICE;
 	pthread_mutex_lock(&nic->lock);
 	nic->ns_users++;
 	pthread_mutex_unlock(&nic->lock);
@@ -53,26 +56,33 @@ static void replace_loopback(const struct nic *nic, struct place *place)
 		memcpy(place->host, nic->address, 4);
 }
 
+/* The host's resolver: false if it has no address of that number. */
+static bool resolve(const struct nic *nic, const char *name, VIP_ULONG index, struct place *place)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list, *at;
+
+	hints.ai_family = nic->attr.NicAddressLen == 4 ? AF_INET : AF_INET6;
+	if (getaddrinfo(name, NULL, &hints, &list) != 0)
+		return false;
+	for (at = list; at != NULL && index > 0; at = at->ai_next)
+		index--;
+	place_of_sockaddr(at != NULL ? at->ai_addr : NULL, place);
+	freeaddrinfo(list);
+	replace_loopback(nic, place);
+	return place->host_len != 0;
+}
+
 VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE handle, VIP_CHAR *name,
 			      VIP_NET_ADDRESS *address, VIP_ULONG index)
 {
 	struct nic *nic = nic_get(handle);
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list, *at;
-	struct place place = { .host_len = 0 };
+	struct place place;
 
 	if (nic == NULL || name == NULL || address == NULL)
 		return VIP_INVALID_PARAMETER;
-	hints.ai_family = nic->attr.NicAddressLen == 4 ? AF_INET : AF_INET6;
-	if (!ns_is_on(nic) || getaddrinfo(name, NULL, &hints, &list) != 0)
+	if (!ns_is_on(nic) || (!hosts_by_name(nic, name, &index, &place) &&
+			       !resolve(nic, name, index, &place)))
 		return VIP_ERROR_NAMESERVICE;
-	for (at = list; at != NULL && index > 0; at = at->ai_next)
-		index--;
-	if (at != NULL)
-		place_of_sockaddr(at->ai_addr, &place);
-	freeaddrinfo(list);
-	if (place.host_len == 0)
-		return VIP_ERROR_NAMESERVICE;
-	replace_loopback(nic, &place);
 	/* The caller has room for an address of the NIC's, whatever the structure held before. */
 	address->HostAddressLen = place.host_len;
 	address->DiscriminatorLen = 0;
@@ -93,7 +103,8 @@ VIP_RETURN VipNSGetHostByAddr(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *address, V
 		return VIP_INVALID_PARAMETER;
 	place_to_sockaddr(&place, &sa);
 	if (!ns_is_on(nic) ||
-	    getnameinfo((struct sockaddr *)&sa, sizeof(sa), text, sizeof(text), NULL, 0, 0) != 0)
+	    (!hosts_by_address(nic, &place, text, sizeof(text)) &&
+	     getnameinfo((struct sockaddr *)&sa, sizeof(sa), text, sizeof(text), NULL, 0, 0) != 0))
 		return VIP_ERROR_NAMESERVICE;
 	need = strlen(text) + 1;
 	if (need > *length) {

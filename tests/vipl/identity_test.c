@@ -12,6 +12,7 @@ static struct side a, b;
 
 static void close_sides(void)
 {
+	unsetenv("VIPL_HOSTS");
 	side_close(&b);
 	side_close(&a);
 }
@@ -88,7 +89,45 @@ static void another_identity_is_not_taken_for_the_peer(void)
 	CHECK_VIP(VipConnectPeerDone(a.vi, NULL), VIP_NOT_DONE);
 }
 
+/* Each name is the identity that the file says, and what the file does not have the host knows. */
+static void the_file_of_hosts_names_identities(void)
+{
+	union address address = { .bytes = { 0 } };
+	char path[PATH_MAX], name[64];
+	VIP_ULONG length = sizeof(name);
+
+	check_write("hosts", "# identities\n127.0.0.1\tone  # the first\n::1 two\n"
+			     "127.0.0.2 alias two\n127.0.0.3 two\n");
+	snprintf(path, sizeof(path), "%s/hosts", check_tmpdir());
+	setenv("VIPL_HOSTS", path, 1);
+	REQUIRE_VIP(VipNSInit(a.nic, NULL), VIP_SUCCESS);
+	REQUIRE_VIP(VipNSGetHostByName(a.nic, "TWO", &address.net, 0), VIP_SUCCESS);
+	CHECK_EQ_MEM(address.bytes + 4, b.nic_attr.LocalNicAddress, 4);
+	length = sizeof(name);
+	REQUIRE_VIP(VipNSGetHostByAddr(a.nic, &address.net, name, &length), VIP_SUCCESS);
+	CHECK_EQ_STR(name, "alias");
+	REQUIRE_VIP(VipNSGetHostByName(a.nic, "two", &address.net, 1), VIP_SUCCESS);
+	CHECK_EQ_INT(address.bytes[7], 3);
+	CHECK_VIP(VipNSGetHostByName(a.nic, "two", &address.net, 2), VIP_ERROR_NAMESERVICE);
+	REQUIRE_VIP(VipNSGetHostByName(b.nic, "one", &address.net, 0), VIP_ERROR_NAMESERVICE);
+	REQUIRE_VIP(VipNSInit(b.nic, NULL), VIP_SUCCESS);
+	REQUIRE_VIP(VipNSGetHostByName(b.nic, "one", &address.net, 0), VIP_SUCCESS);
+	CHECK_EQ_MEM(address.bytes + 4, a.nic_attr.LocalNicAddress, 4);
+	CHECK_VIP(VipNSGetHostByName(b.nic, "localhost", &address.net, 0), VIP_SUCCESS);
+	CHECK_EQ_MEM(address.bytes + 4, b.nic_attr.LocalNicAddress, 4);
+}
+
+static void a_file_of_hosts_that_is_not_there_is_named(void)
+{
+	setenv("VIPL_HOSTS", "/nowhere/hosts", 1);
+	check_stderr_begin();
+	CHECK_VIP(VipNSInit(a.nic, NULL), VIP_ERROR_NAMESERVICE);
+	CHECK_HAS_STR(check_stderr_end(), "VIPL_HOSTS names /nowhere/hosts");
+}
+
 static const struct check_test identity_tests[] = {
+	CHECK_TEST(the_file_of_hosts_names_identities),
+	CHECK_TEST(a_file_of_hosts_that_is_not_there_is_named),
 	CHECK_TEST(another_identity_is_not_taken_for_the_peer),
 	CHECK_TEST(peers_of_one_discriminator_connect_on_one_host),
 	CHECK_END,

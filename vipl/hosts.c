@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the file of hosts that VIPL_HOSTS names: "ADDRESS NAME..." a line, as in /etc/hosts, where `#`
+ * begins a comment. Invariant: an address of the file is given out as it stands, loopback or not, so
+ * that the identities of one host can have names; lines of another kind than the NIC's are skipped.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+
+enum { LINE_MAX_BYTES = 1024 };
+
+static const char *path_of_hosts(void)
+{
+	const char *path = getenv("VIPL_HOSTS");
+
+	return path != NULL && *path != '\0' ? path : NULL;
+}
+
+/* Returns false, and says why, if there is a file that cannot be read. */
+bool hosts_check(const struct nic *nic)
+{
+	const char *path = path_of_hosts();
+	FILE *file;
+
+	if (path == NULL)
+		return true;
+	file = fopen(path, "re");
+	if (file == NULL) {
+		fprintf(stderr,
+			"vipl: %s: VIPL_HOSTS names %s, which cannot be read: %s; correct it, or "
+			"unset it for the host's own names\n",
+			nic->attr.Name, path, strerror(errno));
+		return false;
+	}
+	fclose(file);
+	return true;
+}
+
+/* Takes a line apart; *names is what follows the address. */
+static bool line_read(const struct nic *nic, char *line, struct place *place, char **names)
+{
+	char *address;
+
+	line[strcspn(line, "#\n")] = '\0';
+	address = strtok_r(line, " \t", names);
+	memset(place, 0, sizeof(*place));
+	place->host_len = (uint8_t)nic->attr.NicAddressLen;
+	return address != NULL &&
+	       inet_pton(place->host_len == 4 ? AF_INET : AF_INET6, address, place->host) == 1;
+}
+
+/* Whether the name is among the rest of a line. */
+static bool line_names(char *names, const char *name)
+{
+	char *word;
+
+	while ((word = strtok_r(NULL, " \t", &names)) != NULL)
+		if (strcasecmp(word, name) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Finds the address of a name, the first but *index of them; false if the file has no such, and then
+ * *index is less by those that it has.
+ */
+bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, struct place *place)
+{
+	const char *path = path_of_hosts();
+	FILE *file = path != NULL ? fopen(path, "re") : NULL;
+	char line[LINE_MAX_BYTES], *names;
+	bool found = false;
+
+	if (file == NULL)
+		return false;
+	while (!found && fgets(line, sizeof(line), file) != NULL)
+		if (line_read(nic, line, place, &names) && line_names(names, name))
+			found = (*index)-- == 0;
+	fclose(file);
+	return found;
+}
+
+/* Finds the first name of an address. */
+bool hosts_by_address(const struct nic *nic, const struct place *place, char *name, size_t size)
+{
+	const char *path = path_of_hosts();
+	FILE *file = path != NULL ? fopen(path, "re") : NULL;
+	char line[LINE_MAX_BYTES], *names, *first = NULL;
+	struct place here;
+
+	if (file == NULL)
+		return false;
+	while (first == NULL && fgets(line, sizeof(line), file) != NULL)
+		if (line_read(nic, line, &here, &names) &&
+		    memcmp(here.host, place->host, here.host_len) == 0)
+			first = strtok_r(NULL, " \t", &names);
+	if (first != NULL)
+		snprintf(name, size, "%s", first);
+	fclose(file);
+	return first != NULL;
+}

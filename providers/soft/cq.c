@@ -49,6 +49,44 @@ void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position)
 	}
 }
 
+/* Whether a cell, and the claim of it, are as one of the last lap's or as one that was just sent. */
+static bool cell_sound(struct soft_ring *ring, uint32_t cells, uint64_t position)
+{
+	uint32_t at = (uint32_t)position & (cells - 1);
+	/* relaxed: the ring is nobody's, and what a late sender does meanwhile is sound before and after */
+	uint64_t claim = atomic_load_explicit(&soft_ring_claims(ring, cells - 1)[at], memory_order_relaxed);
+	uint64_t ready = atomic_load_explicit(&ring->cell[at].ready, memory_order_relaxed);
+	int64_t ahead = SOFT_CLAIM_AHEAD(claim, position);
+
+	/* ahead: a sender has died between the claim and the tail */
+	return (ahead == 0 || ahead == cells) &&
+	       (!ready || (((ready - 1) & (cells - 1)) == at && ready - 1 <= position + (uint64_t)ahead));
+}
+
+/* Whether a ring that has been in use can be again: a peer may have written anything there. */
+static bool ring_sound(struct soft_ring *ring, uint32_t cells, uint64_t position)
+{
+	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+
+	if (tail - position > cells)
+		return false;
+	for (uint64_t p = tail - cells; p != tail; p++)
+		if (!cell_sound(ring, cells, p))
+			return false;
+	return true;
+}
+
+/*
+ * Positions that nobody has had: what a sender that has not heard of the end of a connection still writes by an
+ * older one is not taken for a message.
+ */
+static void ring_renew(struct soft_cq *cq, uint32_t cells)
+{
+	cq->mem.position += 2ull * cells;
+	soft_ring_init(cq->ring, cells, cq->mem.position);
+	atomic_store_explicit(&cq->ring->attention, 0, memory_order_relaxed);
+}
+
 void soft_cq_use(struct soft_cq *cq, struct soft_ring *ring, uint32_t mask)
 {
 	cq->ring = ring;
@@ -79,6 +117,8 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	soft_cq_use(cq, cq->mem.addr, cells - 1);
 	if (!cq->mem.used_before)
 		soft_ring_init(cq->ring, cells, 0);
+	else if (!ring_sound(cq->ring, cells, cq->mem.position))
+		ring_renew(cq, cells);
 	cq->ring->mask = cq->mask; /* whatever a peer has made of it */
 	/*
 	 * relaxed, both: old askers are gone, and nobody has asked yet. That the last owner polled stays, until it is

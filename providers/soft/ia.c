@@ -286,6 +286,29 @@ static enum datp_err soft_pz_create(struct datp_pz *base)
 
 /* ---- life ---- */
 
+void soft_ia_describe(struct soft_ia *ia)
+{
+	struct soft_shared now = { .version = SOFT_SHM_VERSION,
+				   .slot_count = ia->slot_count,
+				   .slot_size = ia->slot_size,
+				   .mr = ia->mr_mem.ref,
+				   .slots = ia->slot_mem.ref,
+				   .probe = ia->id[0] };
+
+	/* relaxed: it only counts rings */
+	now.mover_bell = atomic_load_explicit(&ia->shared->mover_bell, memory_order_relaxed);
+	/* mostly nobody has written there, and then neither do we, as others may be reading it */
+	if (!memcmp(ia->shared, &now, offsetof(struct soft_shared, mover_bell)) &&
+	    !memcmp(&ia->shared->mr, &now.mr, sizeof now - offsetof(struct soft_shared, mr)))
+		return;
+	ia->shared->version = now.version;
+	ia->shared->slot_count = now.slot_count;
+	ia->shared->slot_size = now.slot_size;
+	ia->shared->mr = now.mr;
+	ia->shared->slots = now.slots;
+	ia->shared->probe = now.probe;
+}
+
 static enum datp_err shared_init(struct soft_ia *ia)
 {
 	enum datp_err err =
@@ -294,13 +317,11 @@ static enum datp_err shared_init(struct soft_ia *ia)
 	if (err)
 		return err;
 	ia->shared = ia->shared_mem.addr;
-	ia->shared->version = SOFT_SHM_VERSION;
-	ia->shared->probe = ia->id[0];
 	err = soft_slots_init(ia);
 	if (!err)
 		err = soft_mr_init(ia);
 	if (!err)
-		ia->shared->mr = ia->mr_mem.ref;
+		soft_ia_describe(ia);
 	return err;
 }
 

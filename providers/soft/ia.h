@@ -5,6 +5,11 @@
 
 #include "soft.h"
 
+/*
+ * What peers read of us before anything else is as it should be again, whatever a peer has written there: before
+ * each introduction.
+ */
+void soft_ia_describe(struct soft_ia *ia);
 /* The arena of an IA with this id, if it is one of this process; counted. */
 struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid);
 /*

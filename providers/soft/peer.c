@@ -421,6 +421,7 @@ void soft_peers_fini(struct soft_ia *ia)
 void soft_peer_introduce(struct soft_ia *ia, uint32_t slot, uint32_t my_slot,
 			 struct soft_intro *intro)
 {
+	soft_ia_describe(ia);
 	*intro = (struct soft_intro){ .id = { ia->id[0], ia->id[1] },
 				      .probe = (uintptr_t)&ia->shared->probe,
 				      .shared = ia->shared_mem.ref,

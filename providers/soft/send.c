@@ -43,9 +43,8 @@ enum datp_err soft_slots_init(struct soft_ia *ia)
 	if (err)
 		return err;
 	ia->slot_window = SLOT_FIRST;
-	ia->shared->slot_count = SLOT_COUNT;
-	ia->shared->slot_size = ia->slot_size = size;
-	ia->shared->slots = ia->slot_mem.ref;
+	ia->slot_count = SLOT_COUNT;
+	ia->slot_size = size;
 	return DATP_OK;
 }
 

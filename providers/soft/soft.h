@@ -310,7 +310,7 @@ struct soft_ia {
 
 	_Atomic uint32_t slot_next;   /* where to look for a free slot (a hint) */
 	_Atomic uint32_t slot_window; /* slots in use: a power of 2, which grows */
-	uint32_t slot_size;	      /* as in `shared`, which a peer could spoil */
+	uint32_t slot_count, slot_size; /* as in `shared`, which a peer could spoil */
 	struct soft_cq *cqs;
 	struct soft_peer *peers;
 	struct soft_peer **peer_slot; /* by name; SOFT_PORT_MAX */

@@ -273,36 +273,6 @@ static void memory_that_is_laid_out_anew_is_used_as_it_was(void)
 	}
 }
 
-/* Slots that are not on lines of their own, are longer than any message, or together longer than a number tells. */
-static void slots_that_make_no_sense_are_refused(void)
-{
-	static const struct {
-		uint32_t count, size;
-	} odd[] = { { 256, 100 }, { 4, 1u << 21 }, { UINT32_MAX, UINT32_MAX }, { UINT32_MAX, 64 } };
-	struct soft_shared *shared, good;
-	struct api_end end;
-	DAT_EVD_HANDLE cr_evd;
-	DAT_CONN_QUAL qual;
-
-	api_open();
-	api_end_make(&end, NULL);
-	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
-	shared = soft_ia(((struct datp_ep *)end.ep)->obj.ia)->shared;
-	good = *shared;
-	check_stderr_begin();
-	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
-		shared->slot_count = odd[i].count;
-		shared->slot_size = odd[i].size;
-		REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
-		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
-	}
-	check_stderr_end();
-	shared->slot_count = good.slot_count;
-	shared->slot_size = good.slot_size;
-}
-
 /* A short message that had to wait: in the queue its peer can write to its list. */
 static void segment_that_has_grown_stays_in_its_cell(void)
 {
@@ -336,7 +306,6 @@ static const struct check_test tests[] = { CHECK_TEST(garbage_is_refused),
 					   CHECK_TEST(memory_that_is_not_there_is_refused),
 					   CHECK_TEST(connection_of_others_is_not_ended),
 					   CHECK_TEST(memory_that_is_laid_out_anew_is_used_as_it_was),
-					   CHECK_TEST(slots_that_make_no_sense_are_refused),
 					   CHECK_TEST(segment_that_has_grown_stays_in_its_cell),
 					   CHECK_END };
 

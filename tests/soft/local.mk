@@ -53,6 +53,7 @@ SOFT_API_TESTS = \
 	tests/soft/gone_test \
 	tests/soft/hostile_test \
 	tests/soft/hostile/peer_test \
+	tests/soft/hostile/scribble_test \
 	tests/soft/kill_test \
 	tests/soft/knock_test \
 	tests/soft/long_test \
@@ -97,6 +98,9 @@ libhostile_la_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_hostile_peer_test_SOURCES = tests/soft/hostile/peer_test.c
 tests_soft_hostile_peer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_peer_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_scribble_test_SOURCES = tests/soft/hostile/scribble_test.c
+tests_soft_hostile_scribble_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_scribble_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_kill_test_SOURCES = tests/soft/kill_test.c
 tests_soft_kill_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

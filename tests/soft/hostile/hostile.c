@@ -25,6 +25,8 @@
 #define HUGE_MIN (2u << 20)
 #define ROOM	 (1ull << 40)
 
+unsigned char hostile_data[HOSTILE_DATA];
+
 static size_t align(size_t at)
 {
 	return (at + 4095) & ~(size_t)4095;
@@ -48,6 +50,24 @@ static void file_make(struct hostile_memory *m, enum hostile_arena arena)
 	REQUIRE(fcntl(m->fd, F_ADD_SEALS, arena == HOSTILE_ROOMY ? F_SEAL_SHRINK : SEALS) == 0);
 }
 
+/* Regions, and receives that are posted for whatever comes. */
+static void memory_fill(struct hostile_memory *m)
+{
+	for (uint32_t i = 1; i <= HOSTILE_REGIONS; i++) {
+		atomic_store(&m->mr[i].addr, (uintptr_t)hostile_data);
+		atomic_store(&m->mr[i].len, HOSTILE_DATA);
+		atomic_store(&m->mr[i].priv, DAT_MEM_PRIV_ALL_FLAG);
+		atomic_store(&m->mr[i].life, 1);
+		atomic_store(&m->mr[i].context, HOSTILE_CONTEXT(i));
+	}
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		struct soft_desc *desc = soft_port_desc(m->port, &m->layout, i);
+
+		desc->n = 1;
+		desc->sge[0] = (struct datp_sge){ HOSTILE_CONTEXT(1), 0, (uintptr_t)hostile_data, HOSTILE_DATA };
+	}
+}
+
 static void memory_lay_out(struct hostile_memory *m, size_t mr, size_t slots, size_t ring, size_t port)
 {
 	m->shared = (struct soft_shared *)(void *)m->at;
@@ -61,6 +81,7 @@ static void memory_lay_out(struct hostile_memory *m, size_t mr, size_t slots, si
 	m->shared->slots = (struct soft_ref){ 0, m->size, slots };
 	m->ring->mask = CELLS - 1;
 	m->port->open = 1;
+	memory_fill(m);
 }
 
 static void memory_make(struct hostile_memory *m, enum hostile_arena arena)
@@ -274,6 +295,20 @@ void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_ms
 	msg->address.ss_family = AF_INET;
 }
 
+/* Which pages there are to write to. */
+static void find_pages(struct hostile *h)
+{
+	off_t data, end = 0;
+
+	h->page_count = 0;
+	while ((data = lseek(h->their_fd, end, SEEK_DATA)) >= 0) {
+		end = lseek(h->their_fd, data, SEEK_HOLE);
+		for (; data < end && (size_t)data < h->their_size; data += 4096)
+			if (h->page_count < sizeof(h->pages) / sizeof(*h->pages))
+				h->pages[h->page_count++] = (uint32_t)(data / 4096);
+	}
+}
+
 /* Maps what the victim has just handed over, as far as it has pages. */
 static void map_victim(struct hostile *h)
 {
@@ -286,6 +321,7 @@ static void map_victim(struct hostile *h)
 	h->their_size = (size_t)end;
 	h->their_at = mmap(NULL, h->their_size, PROT_READ | PROT_WRITE, MAP_SHARED, h->their_fd, 0);
 	REQUIRE(h->their_at != MAP_FAILED);
+	find_pages(h);
 }
 
 void hostile_request(struct hostile *h, uint64_t qual)
@@ -373,8 +409,96 @@ void hostile_want_all(struct hostile *h)
 
 	atomic_store(&m->ring->taken, sent);
 	atomic_store(&m->port->delivered, (uint32_t)sent);
+	atomic_store(&m->port->rq_posted, (uint32_t)sent + ENTRIES);
 	atomic_store(&m->port->want_bell, 1);
 	atomic_store(&m->ring->notify, SOFT_NOTIFY_WAKE);
+}
+
+/* A place in the victim's arena, or NULL: it is not mapped here. */
+static void *their_place(const struct hostile *h, const struct soft_ref *ref, size_t size)
+{
+	uint64_t at = ref->extent + ref->offset;
+
+	return !(at % SOFT_LINE) && at < h->their_size && size <= h->their_size - at ? h->their_at + at : NULL;
+}
+
+static uint64_t some_length(unsigned int *seed)
+{
+	static const uint64_t lengths[] = { 0, 8, 88, 4000, 70000, 200000, HOSTILE_DATA + 1, UINT64_MAX - 8 };
+
+	return lengths[(size_t)rand_r(seed) % (sizeof(lengths) / sizeof(*lengths))];
+}
+
+/* A region of the victim's, as its table says. */
+static struct datp_rge their_region(const struct hostile *h, unsigned int *seed)
+{
+	const struct soft_shared *shared = their_place(h, &h->theirs.intro.shared, sizeof(*shared));
+	const struct soft_mr *mr = shared ? their_place(h, &shared->mr, 64 * sizeof(*mr)) : NULL;
+	uint32_t i = 1 + (uint32_t)rand_r(seed) % 4;
+
+	if (!mr)
+		return (struct datp_rge){ 0, 0, 0, 0 };
+	return (struct datp_rge){ mr[i].context, 0, mr[i].addr + (uint64_t)rand_r(seed) % 3 * 4096,
+				  some_length(seed) };
+}
+
+static void work_message(struct hostile *h, unsigned int *seed)
+{
+	struct soft_ring *ring = their_place(h, &h->theirs.ring_ref, sizeof(*ring));
+	struct soft_cell *cell;
+	uint64_t at;
+
+	if (!ring || !their_place(h, &h->theirs.ring_ref, soft_ring_size(128)))
+		return;
+	at = atomic_load(&ring->tail);
+	cell = &ring->cell[at & 127]; /* the least that a ring has */
+	cell->port = h->theirs.my_port;
+	cell->gen = h->theirs.my_gen;
+	cell->msg = h->messages++;
+	cell->len = (uint32_t)some_length(seed);
+	cell->kind = (uint16_t)(rand_r(seed) % 8 ? SOFT_CELL_MESSAGE : rand_r(seed));
+	cell->flags = (uint16_t)(rand_r(seed) % 4);
+	cell->slot = (uint32_t)rand_r(seed) % (2 * SLOTS);
+	cell->from = h->theirs.intro.slot;
+	atomic_store(&soft_ring_claims(ring, 127)[at & 127], SOFT_CLAIM(at, h->theirs.intro.slot));
+	atomic_store(&ring->tail, at + 1);
+	atomic_store(&cell->ready, at + 1);
+}
+
+static void work_request(struct hostile *h, unsigned int *seed)
+{
+	struct soft_ring *ring = their_place(h, &h->theirs.ring_ref, sizeof(*ring));
+	struct soft_port *their = their_place(h, &h->theirs.port_ref, sizeof(*their)), *port = h->own.port;
+	uint32_t seq = atomic_load(&port->sq_posted);
+	struct soft_sqe *e = soft_port_sqe(port, &h->own.layout, seq);
+
+	if (!ring || !their)
+		return;
+	e->op = (uint8_t)(rand_r(seed) % 6);
+	e->n = rand_r(seed) % 16 ? 1 : (uint32_t)rand_r(seed);
+	e->msg = h->messages;
+	e->remote = their_region(h, seed);
+	e->len = rand_r(seed) % 4 ? e->remote.len : some_length(seed);
+	e->sge[0] = (struct datp_sge){ HOSTILE_CONTEXT(1 + rand_r(seed) % 20), 0, (uintptr_t)hostile_data, e->len };
+	h->messages += e->op == DATP_SEND;
+	atomic_store(&port->sq_posted, seq + 1);
+	atomic_store(&port->waits, 1);
+	if (!atomic_exchange(&their->attention[SOFT_SIDE_RECV].queued, 1)) {
+		uint32_t head = atomic_load(&ring->attention);
+
+		do
+			atomic_store(&their->attention[SOFT_SIDE_RECV].next, head);
+		while (!atomic_compare_exchange_weak(&ring->attention, &head, (h->theirs.my_port << 1) + 1));
+	}
+}
+
+void hostile_work(struct hostile *h, unsigned int *seed)
+{
+	hostile_want_all(h);
+	if (rand_r(seed) % 2)
+		work_message(h, seed);
+	else
+		work_request(h, seed);
 }
 
 /* Numbers that are near to what stands there, and those at the ends of every range. */
@@ -396,13 +520,13 @@ static uint64_t odd_number(uint64_t was, unsigned int *seed)
 	}
 }
 
-/* A word that stands in use: one of a page that is not all zeros, mostly. */
+/* A word that is in use, mostly: one that is not zero. */
 static void scribble_at(unsigned char *at, size_t size, unsigned int *seed)
 {
 	_Atomic uint64_t *word;
 	size_t where = 0;
 
-	for (int tries = 0; tries < 200; tries++) {
+	for (int tries = 0; tries < 64; tries++) {
 		where = ((size_t)rand_r(seed) << 12 ^ (size_t)rand_r(seed)) % (size / 8);
 		word = (_Atomic uint64_t *)(void *)(at + where * 8);
 		if (atomic_load_explicit(word, memory_order_relaxed))
@@ -438,8 +562,11 @@ static void scribble_own(struct hostile_memory *m, unsigned int *seed)
 
 void hostile_scribble(struct hostile *h, unsigned int *seed)
 {
-	if (rand_r(seed) % 3)
-		scribble_at(h->their_at, h->their_size, seed);
+	if (h->page_age++ % 64 == 63)
+		find_pages(h);
+	if (rand_r(seed) % 3 && h->page_count)
+		scribble_at(h->their_at + (size_t)h->pages[(uint32_t)rand_r(seed) % h->page_count] * 4096,
+			    4096, seed);
 	else
 		scribble_own(&h->own, seed);
 }

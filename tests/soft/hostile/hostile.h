@@ -52,6 +52,9 @@ struct hostile {
 	int their_fd;		/* its arena */
 	unsigned char *their_at;
 	size_t their_size;
+	uint32_t pages[4096]; /* of it, those that are in use */
+	uint32_t page_count, page_age;
+	uint32_t messages; /* sent by hostile_work() */
 };
 
 void hostile_make(struct hostile *h, enum hostile_arena arena, enum hostile_bell bell);
@@ -76,6 +79,21 @@ bool hostile_say(struct hostile *h, const void *bytes, size_t size, bool memory)
 bool hostile_hear(struct hostile *h, struct soft_msg *msg); /* false: the victim has hung up */
 void hostile_hangup(struct hostile *h);
 bool hostile_is_hung_up_on(int fd, int ms); /* within that time */
+
+/*
+ * The attacker's regions, 1 to HOSTILE_REGIONS, all of the same memory, which has one address in every process that
+ * was forked off the test.
+ */
+#define HOSTILE_REGIONS	   16u
+#define HOSTILE_CONTEXT(i) ((uint32_t)(i) << SOFT_MR_GEN_BITS | 1u)
+#define HOSTILE_DATA	   262144u
+extern unsigned char hostile_data[HOSTILE_DATA];
+
+/*
+ * Goes on as a real peer would, by what it finds in the victim's arena: posts receives, writes a message into the victim's
+ * ring, or leaves a request for it to execute. What it says is plausible, not right.
+ */
+void hostile_work(struct hostile *h, unsigned int *seed);
 
 /* Writes over one word of what the two share, or a few of them, as the seed says. */
 void hostile_scribble(struct hostile *h, unsigned int *seed);

@@ -181,6 +181,42 @@ static void arena_of_huge_pages_that_are_not_there_is_refused(void)
 	check_join(attacker);
 }
 
+static void offer_odd_slots(void *arg)
+{
+	static const struct {
+		uint32_t count, size;
+	} odd[] = { { 256, 100 }, { 4, 1u << 21 }, { UINT32_MAX, UINT32_MAX }, { UINT32_MAX, 64 } };
+	uint64_t where = attacker_qual();
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		struct soft_msg answer;
+		struct hostile h;
+
+		hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+		h.own.shared->slot_count = odd[i].count;
+		h.own.shared->slot_size = odd[i].size;
+		hostile_request(&h, where);
+		CHECK(hostile_hear(&h, &answer));
+		CHECK_EQ_INT(answer.type, SOFT_MSG_REJ);
+		hostile_close(&h);
+	}
+	check_signal(CHECK_PARENT);
+}
+
+/* Slots that are not on lines of their own, are longer than any message, or together longer than a number tells. */
+static void slots_that_make_no_sense_are_refused(void)
+{
+	attacker = check_fork(offer_odd_slots, NULL);
+	victim_opens();
+	check_stderr_begin();
+	tell_attacker();
+	check_await(attacker);
+	check_stderr_end();
+	others_are_served();
+	check_join(attacker);
+}
+
 /* What every real peer could do with the descriptor of an arena. */
 static void seal_and_stretch(void *arg)
 {
@@ -480,6 +516,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(doorbell_of_the_passive_side_blocks_nobody),
 	CHECK_TEST(peer_that_reads_no_doorbell_blocks_nobody),
 	CHECK_TEST(arena_of_huge_pages_that_are_not_there_is_refused),
+	CHECK_TEST(slots_that_make_no_sense_are_refused),
 	CHECK_TEST(arena_cannot_be_sealed_or_stretched_by_a_peer),
 	CHECK_TEST(request_for_too_much_leaves_the_adapter_whole),
 	CHECK_TEST(half_open_connections_lock_nobody_out),

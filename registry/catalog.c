@@ -19,7 +19,6 @@
 #include <string.h>
 
 struct registry reg = {
-	.hot = &vtables_none,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.changed = PTHREAD_COND_INITIALIZER,
 	.records_tail = &reg.records,
@@ -60,7 +59,7 @@ static enum match offer_match(const struct offer *o, const struct reg_request *r
 {
 	if (strcmp(o->name, rq->name))
 		return MATCH_NONE;
-	if (o->major != rq->major || rq->major != REG_API_MAJOR)
+	if (o->major != rq->major || rq->major != rq->front->major)
 		return MATCH_NAME;
 	if (o->minor < rq->minor)
 		return MATCH_MAJOR;
@@ -491,7 +490,7 @@ static DAT_RETURN record_add_locked(struct reg_record *r)
 		return REG_ERROR(DAT_INVALID_STATE, 0);
 	if (record_of_locked(&r->info))
 		return REG_ERROR(DAT_PROVIDER_ALREADY_REGISTERED, 0);
-	if (reg.nrecords == REG_RECORDS_MAX || vtables_add_locked(r->provider))
+	if (reg.nrecords == REG_RECORDS_MAX || r->front->table_add_locked(r->table))
 		return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	*reg.records_tail = r;
 	reg.records_tail = &r->next;
@@ -499,26 +498,29 @@ static DAT_RETURN record_add_locked(struct reg_record *r)
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+DAT_RETURN catalog_add(const struct reg_front *front, const void *table, void (*open_func)(void),
+		       const DAT_PROVIDER_INFO *info)
 {
 	struct reg_record *r;
 	DAT_RETURN rc;
 
-	if (!provider)
+	if (!table)
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 	if (!info_is_valid(info))
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (info->dapl_version_major != REG_API_MAJOR) {
+	if (info->dapl_version_major != front->major) {
 		diag_print(DIAG_DR,
-			   "a provider for %s was refused: it speaks DAT %u.%u, this library 1.x",
-			   info->ia_name, info->dapl_version_major, info->dapl_version_minor);
+			   "a provider for %s was refused: it speaks DAT %u.%u, this library %u.x",
+			   info->ia_name, info->dapl_version_major, info->dapl_version_minor,
+			   front->major);
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	}
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	r->provider = provider;
-	r->ia_open_func = provider->ia_open_func;
+	r->front = front;
+	r->table = table;
+	r->open_func = open_func;
 	r->info = *info;
 	r->plugin = reg_self.plugin;
 	pthread_mutex_lock(&reg.lock);
@@ -537,7 +539,7 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PRO
  * Do the objects of an IA that is open through r begin with this table? It need not be the one that
  * was registered: each IA of a wrapper has a table of its own.
  */
-static bool table_is_open_locked(const struct reg_record *r, const DAT_PROVIDER *table)
+static bool table_is_open_locked(const struct reg_record *r, const void *table)
 {
 	unsigned int h = atomic_load_explicit(&reg.ia_top, memory_order_relaxed);
 	const struct reg_ia *ia;
@@ -550,7 +552,7 @@ static bool table_is_open_locked(const struct reg_record *r, const DAT_PROVIDER 
 	return false;
 }
 
-static DAT_RETURN record_remove_locked(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+static DAT_RETURN record_remove_locked(const void *table, const DAT_PROVIDER_INFO *info)
 {
 	struct reg_record **link = &reg.records;
 	struct reg_record *r;
@@ -561,41 +563,41 @@ static DAT_RETURN record_remove_locked(const DAT_PROVIDER *provider, const DAT_P
 		link = &r->next;
 	if (!r)
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (r->provider != provider && !table_is_open_locked(r, provider))
+	if (r->table != table && !table_is_open_locked(r, table))
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 	if (r->opens)
 		return REG_ERROR(DAT_PROVIDER_IN_USE, 0);
 	*link = r->next;
 	if (reg.records_tail == &r->next)
 		reg.records_tail = link;
-	vtables_remove_locked(r->provider);
+	r->front->table_remove_locked(r->table);
 	reg.nrecords--;
 	free(r);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+DAT_RETURN catalog_remove(const void *table, const DAT_PROVIDER_INFO *info)
 {
 	DAT_RETURN rc;
 
-	if (!provider)
+	if (!table)
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 	if (!info_is_valid(info))
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	pthread_mutex_lock(&reg.lock);
-	rc = record_remove_locked(provider, info);
+	rc = record_remove_locked(table, info);
 	pthread_mutex_unlock(&reg.lock);
 	diag_print(DIAG_DR, "provider for %s: %s", info->ia_name, rc ? "not removed" : "removed");
 	return rc;
 }
 
-/* Is plugin i one that this library can open, and the first with its name, version and safety? */
-static bool plugin_is_listed(unsigned int i)
+/* Is plugin i one that a front can open, and the first with its name, version and safety? */
+static bool plugin_is_listed(const struct reg_front *front, unsigned int i)
 {
 	const struct reg_plugin *p = &reg.plugins[i];
 	unsigned int j;
 
-	if (p->entry->major != REG_API_MAJOR || p->entry->hidden != CONF_SHOWN)
+	if (p->entry->major != front->major || p->entry->hidden != CONF_SHOWN)
 		return false;
 	for (j = 0; j < i; j++)
 		if (reg.plugins[j].entry->hidden == CONF_SHOWN &&
@@ -605,13 +607,14 @@ static bool plugin_is_listed(unsigned int i)
 }
 
 /* Fill in at most max entries; returns how many there are. list NULL: count only. */
-static unsigned int providers_list(unsigned int max, DAT_PROVIDER_INFO **list)
+static unsigned int providers_list(const struct reg_front *front, unsigned int max,
+				   DAT_PROVIDER_INFO **list)
 {
 	unsigned int i, n = 0;
 
 	pthread_mutex_lock(&reg.lock);
 	for (i = 0; i < reg.nplugins; i++) {
-		if (!plugin_is_listed(i))
+		if (!plugin_is_listed(front, i))
 			continue;
 		if (list && n < max) {
 			*list[n] = reg.plugins[i].info;
@@ -628,31 +631,31 @@ static unsigned int providers_list(unsigned int max, DAT_PROVIDER_INFO **list)
  * Programs call this with 0 for the number of entries, and with fewer than there are for the first
  * few; neither touches the list beyond what is filled in.
  */
-DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
-				       DAT_PROVIDER_INFO *(dat_provider_list[]))
+DAT_RETURN catalog_list(const struct reg_front *front, DAT_COUNT max, DAT_COUNT *returned,
+			DAT_PROVIDER_INFO *list[])
 {
 	unsigned int count, n, i;
 	DAT_RETURN rc;
 
-	if (!entries_returned)
+	if (!returned)
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	rc = catalog_ready();
 	if (rc)
 		return rc;
-	count = providers_list(0, NULL);
-	if (max_to_return <= 0 || !dat_provider_list) {
-		*entries_returned = (DAT_COUNT)count;
+	count = providers_list(front, 0, NULL);
+	if (max <= 0 || !list) {
+		*returned = (DAT_COUNT)count;
 		return REG_ERROR(DAT_INVALID_PARAMETER,
-				 max_to_return <= 0 ? DAT_INVALID_ARG1 : DAT_INVALID_ARG3);
+				 max <= 0 ? DAT_INVALID_ARG1 : DAT_INVALID_ARG3);
 	}
-	n = count < (unsigned int)max_to_return ? count : (unsigned int)max_to_return;
+	n = count < (unsigned int)max ? count : (unsigned int)max;
 	for (i = 0; i < n; i++) {
-		if (!dat_provider_list[i]) {
-			*entries_returned = 0;
+		if (!list[i]) {
+			*returned = 0;
 			return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 		}
 	}
-	providers_list(n, dat_provider_list);
-	*entries_returned = (DAT_COUNT)n;
+	providers_list(front, n, list);
+	*returned = (DAT_COUNT)n;
 	return DAT_SUCCESS;
 }

@@ -69,13 +69,13 @@ unsigned int ia_reserve_locked(struct reg_record *record)
 }
 
 /* Release: a thread that finds the object finds what its provider has put into it. */
-void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const DAT_PROVIDER *vtable)
+void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const void *vtable)
 {
 	struct reg_ia *ia = ia_slot(handle);
 
 	ia->vtable = vtable;
 	atomic_store_explicit(&ia->object, object, memory_order_release);
-	vtables_prefer_locked(vtable);
+	ia->record->front->table_prefer_locked(vtable);
 }
 
 /* Give a handle back. One that was never published may be the next again: nobody has seen it. */
@@ -98,11 +98,11 @@ void ia_drop_locked(unsigned int handle)
  */
 static unsigned int ia_uppermost(unsigned int a, unsigned int b, DAT_IA_HANDLE object)
 {
-	const DAT_PROVIDER *vtable;
+	const void *vtable;
 	bool is_b;
 
 	/* Open, or about to be closed by a thread that has made sure of it: so it can be read. */
-	vtable = __atomic_load_n((const DAT_PROVIDER **)object, __ATOMIC_RELAXED);
+	vtable = __atomic_load_n((const void **)object, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&reg.lock);
 	is_b = ia_slot(a)->vtable != vtable && ia_slot(b)->vtable == vtable;
 	pthread_mutex_unlock(&reg.lock);

@@ -17,19 +17,21 @@ lib_LTLIBRARIES += libdat.la
 libdat_la_SOURCES = \
 	registry/catalog.c \
 	registry/diag.c \
-	registry/dispatch_ep.c \
-	registry/dispatch_evd.c \
-	registry/dispatch_mem.c \
 	registry/handle.c \
 	registry/ia.c \
 	registry/loader.c \
 	registry/loader.h \
 	registry/plugin.c \
-	registry/probe.c \
 	registry/reg.h \
 	registry/report.c \
-	registry/strerror.c \
-	registry/vtables.c
+	registry/dat12/dispatch_ep.c \
+	registry/dat12/dispatch_evd.c \
+	registry/dat12/dispatch_mem.c \
+	registry/dat12/front.c \
+	registry/dat12/front.h \
+	registry/dat12/probe.c \
+	registry/dat12/strerror.c \
+	registry/dat12/vtables.c
 libdat_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
 libdat_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdat_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:2:0 \

@@ -93,7 +93,7 @@ static void records_purge_locked(struct reg_plugin *p)
 			continue;
 		}
 		*link = r->next;
-		vtables_remove_locked(r->provider);
+		r->front->table_remove_locked(r->table);
 		reg.nrecords--;
 		free(r);
 	}

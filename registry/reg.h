@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the registry share: its one state, and the few inline functions that stand
- * between a consumer's call and the provider's.
+ * What the files of the registry share: its one state. The fronts stand on it, each the API of one
+ * library: dat12/ is that of libdat.so.1.
  *
  * Locks: reg.lock guards all of struct registry but the atomics; it is a leaf (nothing else is
  * taken under it) and is never held across dlopen, dat_provider_init, dat_provider_fini or any
@@ -38,9 +38,6 @@ extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_han
 /* A full return code from its parts. */
 #define REG_ERROR(type, subtype)	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
 
-/* The API this library serves. */
-#define REG_API_MAJOR	1
-
 /*
  * Values below are never addresses (the kernel maps nothing there): they are IA handles or nothing.
  */
@@ -50,6 +47,30 @@ extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_han
 #define REG_RECORDS_MAX	4096
 
 struct reg_thread;
+struct reg_record;
+
+/*
+ * An API by which programs reach the registry: its major version, and what knows its tables. All else
+ * of the registry is the same for each. A request and a record name theirs.
+ */
+struct reg_front {
+	unsigned int major;
+	/* The tables that objects of live providers begin with, each counted. 0 or -ENOMEM. reg.lock */
+	int (*table_add_locked)(const void *table);
+	void (*table_remove_locked)(const void *table);
+	/* An IA has been opened whose objects begin with it. reg.lock */
+	void (*table_prefer_locked)(const void *table);
+	/* Calls into the provider. No lock held. */
+	DAT_RETURN (*ia_open)(const struct reg_record *record, const char *name, DAT_COUNT qlen,
+			      DAT_EVD_HANDLE *evd, DAT_IA_HANDLE *object);
+	DAT_RETURN (*ia_close)(const void *table, DAT_IA_HANDLE object, DAT_CLOSE_FLAGS flags);
+	/* Whether a handle, which may be any number, is an object of a live provider. */
+	bool (*is_object)(DAT_HANDLE handle);
+	/* What its programs call an error. */
+	DAT_RETURN (*names)(DAT_RETURN value, const char **type, const char **subtype);
+	/* An IA has been closed: what has been found out of its objects holds no more. */
+	void (*ia_gone)(void);
+};
 
 enum plugin_state {
 	PLUGIN_IDLE,
@@ -77,8 +98,9 @@ struct reg_plugin {
 /* One provider of the dynamic registry. */
 struct reg_record {
 	struct reg_record *next;
-	const DAT_PROVIDER *provider;
-	DAT_IA_OPEN_FUNC ia_open_func;
+	const struct reg_front *front;
+	const void *table;		/* of its API; what opens it stands in there, too */
+	void (*open_func)(void);	/* a copy of that, as the front knows it; or NULL */
 	DAT_PROVIDER_INFO info;		/* a copy: the plugin's own may go */
 	struct reg_plugin *plugin;	/* whose init registered it; NULL: it registered itself */
 	unsigned int opens;		/* reg.lock: open IAs and opens under way */
@@ -88,35 +110,18 @@ struct reg_record {
 struct reg_ia {
 	_Atomic(DAT_IA_HANDLE) object;	/* the provider's; NULL: not open, or not yet */
 	struct reg_record *record;	/* reg.lock; NULL: the slot is free */
-	const DAT_PROVIDER *vtable;	/* reg.lock */
+	const void *vtable;		/* reg.lock: the first word of its object */
 	bool closing;			/* reg.lock */
 };
 
 #define REG_IA_CHUNK	1024
 #define REG_IA_CHUNKS	64		/* times REG_IA_CHUNK is REG_POINTER_MIN */
 
-/* The set of vtables that objects may begin with: a list of chunks that only ever grows. */
-#define REG_VTABLE_CHUNK 62
-struct reg_vtables {
-	_Atomic(const DAT_PROVIDER *) vtable[REG_VTABLE_CHUNK];
-	_Atomic(struct reg_vtables *) next;
-	unsigned int refs[REG_VTABLE_CHUNK];	/* reg.lock */
-	bool whole[REG_VTABLE_CHUNK];		/* reg.lock: as `hot` wants it */
-};
-
 struct registry {
-	/*
-	 * The vtable that the next handle most likely begins with. A handle whose first word equals
-	 * it is an object of a live provider, which has the posts to endpoints and evd_dequeue_func:
-	 * spares a test on the way. Never NULL, for the same reason.
-	 */
-	_Atomic(const DAT_PROVIDER *) hot;
-
 	_Atomic(struct reg_ia *) ias[REG_IA_CHUNKS];
 	_Atomic unsigned int ia_top;	/* one more than the largest handle ever given out */
 	unsigned int ia_next;		/* reg.lock: where the search for a free handle begins */
 	unsigned int ia_open;		/* reg.lock: handles in use */
-	struct reg_vtables vtables;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;		/* a plugin changed its state */
@@ -144,8 +149,9 @@ struct reg_thread {
 
 extern _Thread_local struct reg_thread reg_self;
 
-/* What a consumer asks dat_ia_openv for. */
+/* What a consumer asks for when it opens an IA. */
 struct reg_request {
+	const struct reg_front *front;
 	const char *name;
 	unsigned int major;
 	unsigned int minor;
@@ -161,6 +167,12 @@ struct reg_search {
 
 /* catalog.c */
 DAT_RETURN catalog_ready(void);
+/* The calls of a front's that plugins and programs make upon the dynamic registry. */
+DAT_RETURN catalog_add(const struct reg_front *front, const void *table, void (*open_func)(void),
+		       const DAT_PROVIDER_INFO *info);
+DAT_RETURN catalog_remove(const void *table, const DAT_PROVIDER_INFO *info);
+DAT_RETURN catalog_list(const struct reg_front *front, DAT_COUNT max, DAT_COUNT *returned,
+			DAT_PROVIDER_INFO *list[]);
 DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_search *search,
 			  struct reg_record **record);
 bool search_is_choice(const struct reg_request *rq);
@@ -177,27 +189,21 @@ int plugin_wait_locked(struct reg_plugin *p);
 void plugin_why_locked(struct reg_plugin *p, char *why);
 char *plugin_words(struct reg_plugin *p);
 
-/* vtables.c */
-int vtables_add_locked(const DAT_PROVIDER *vtable);
-void vtables_remove_locked(const DAT_PROVIDER *vtable);
-void vtables_prefer_locked(const DAT_PROVIDER *vtable);
-void vtables_free_locked(void);
-extern const DAT_PROVIDER vtables_none;
-const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable);
-
-/* probe.c */
-const DAT_PROVIDER *probe_provider(DAT_HANDLE handle);
-void probe_forget(void);
-
 /* handle.c */
 unsigned int ia_reserve_locked(struct reg_record *record);
-void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const DAT_PROVIDER *vtable);
+void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const void *vtable);
 void ia_drop_locked(unsigned int handle);
 struct reg_ia *ia_slot(unsigned int handle);
 unsigned int ia_handle_of(DAT_IA_HANDLE object);
 DAT_IA_HANDLE ia_object_of_pointer(DAT_IA_HANDLE pointer);
 DAT_HANDLE ia_to_consumer(DAT_HANDLE handle);
 void ia_free_locked(void);
+
+/* ia.c */
+DAT_RETURN ia_request(const struct reg_request *rq, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd_handle,
+		      DAT_IA_HANDLE *ia_handle);
+DAT_RETURN ia_end(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags);
+void ia_exit(void (*free_tables_locked)(void));
 
 /* report.c */
 void report_environment(void);
@@ -259,57 +265,6 @@ static inline bool reg_handle_is_pointer(DAT_HANDLE handle)
 }
 
 /*
- * The provider behind any handle but an IA's: NULL unless its first word is the vtable of a live
- * provider. What is no pointer is not read at all; for a freed handle or the address of something
- * else the first word tells. It has to be mapped, hence this is for the data path, and
- * probe_provider() for all else. Relaxed loads do: the handle reached this thread by way of whoever
- * created the object, and with it all that the vtable holds; the compare itself needs no order.
- */
-static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
-{
-	const DAT_PROVIDER *p;
-
-	if (!reg_handle_is_pointer(handle))
-		return NULL;
-	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
-	return vtables_find(p);
-}
-
-/*
- * Whether it is the likely one. Relaxed: as above. Compilers do not make an atomic load and a comparison one instruction,
- * as they would of a load that is not atomic.
- */
-static inline bool reg_is_hot(const DAT_PROVIDER *p)
-{
-#if defined(__x86_64__) && defined(__LP64__)
-	bool is;
-
-	__asm__("cmpq %2, %1" : "=@cce"(is) : "m"(reg.hot), "r"(p));
-	return is;
-#else
-	return p == atomic_load_explicit(&reg.hot, memory_order_relaxed);
-#endif
-}
-
-/*
- * The same, but only if it is the likely one, else NULL: nothing is called on the way. A misaligned handle
- * is not looked for: what it points at is not the likely one's address, and reg_provider() refuses it.
- */
-REG_MISALIGNED static inline const DAT_PROVIDER *reg_hot_provider(DAT_HANDLE handle)
-{
-	const DAT_PROVIDER *p;
-
-	if (REG_UNLIKELY((uintptr_t)handle < REG_POINTER_MIN))
-		return NULL;
-	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
-	if (REG_UNLIKELY(!reg_is_hot(p)))
-		return NULL;
-	if (!p)
-		__builtin_unreachable();
-	return p;
-}
-
-/*
  * The provider's object behind an IA handle, NULL if there is none. Acquire pairs with the release
  * in ia_publish_locked: whoever sees the object sees what the provider put into it.
  */
@@ -325,79 +280,6 @@ static inline DAT_IA_HANDLE reg_ia_object(DAT_IA_HANDLE handle)
 		return NULL;
 	return atomic_load_explicit(&chunk[h % REG_IA_CHUNK].object, memory_order_acquire);
 }
-
-/* The provider behind an object that came out of the table of IAs. */
-static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
-{
-	return __atomic_load_n((const DAT_PROVIDER **)object, __ATOMIC_RELAXED);
-}
-
-/* Pass a call on by the object it is about; sub is the subtype for a bad handle. */
-#define REG_DISPATCH_BY(find, handle, sub, slot, ...) do {					\
-	const DAT_PROVIDER *provider_ = find(handle);						\
-												\
-	if (REG_UNLIKELY(!provider_))								\
-		return REG_ERROR(DAT_INVALID_HANDLE, sub);					\
-	if (REG_UNLIKELY(!provider_->slot))							\
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
-	return provider_->slot(__VA_ARGS__);							\
-} while (0)
-#define REG_DISPATCH(handle, ...)	REG_DISPATCH_BY(probe_provider, handle, __VA_ARGS__)
-
-/*
- * A call of the data path, defined whole: passed on by a few compares, and what is not usual
- * (another provider than the likely one, a bad handle, a provider without the call) by a function of
- * its own, so that the usual way needs no stack. `parameters` as they are declared, the rest as
- * they are passed.
- */
-#define REG_DISPATCH_FAST(call, ...)	REG_DISPATCH_IF(provider, call, __VA_ARGS__)
-/* The same, where the likely provider may be one without the call. */
-#define REG_DISPATCH_TESTED(call, handle, sub, slot, ...)					\
-	REG_DISPATCH_IF(provider && provider->slot, call, handle, sub, slot, __VA_ARGS__)
-#define REG_DISPATCH_IF(usual, call, handle, sub, slot, parameters, ...)			\
-static REG_COLD DAT_RETURN call##_unusual parameters						\
-{												\
-	REG_DISPATCH_BY(reg_provider, handle, sub, slot, __VA_ARGS__);				\
-}												\
-DAT_RETURN call parameters									\
-{												\
-	const DAT_PROVIDER *provider = reg_hot_provider(handle);				\
-												\
-	if (REG_LIKELY(usual))									\
-		return provider->slot(__VA_ARGS__);						\
-	return call##_unusual(__VA_ARGS__);							\
-}
-
-/* Pass a call on by its IA; the arguments after slot see the provider's object as ia_object. */
-#define REG_DISPATCH_IA(handle, slot, ...) do {							\
-	DAT_IA_HANDLE ia_object = reg_ia_object(handle);					\
-	const DAT_PROVIDER *provider_;								\
-												\
-	if (REG_UNLIKELY(!ia_object))								\
-		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);			\
-	provider_ = reg_ia_provider(ia_object);							\
-	if (REG_UNLIKELY(!provider_->slot))							\
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
-	return provider_->slot(__VA_ARGS__);							\
-} while (0)
-
-/*
- * The same for a query whose result names the IA. Old plugins put their own pointer there; the
- * consumer gets the handle it knows.
- */
-#define REG_DISPATCH_QUERY(handle, sub, slot, mask, field, param) do {				\
-	const DAT_PROVIDER *provider_ = probe_provider(handle);					\
-	DAT_RETURN rc_;										\
-												\
-	if (REG_UNLIKELY(!provider_))								\
-		return REG_ERROR(DAT_INVALID_HANDLE, sub);					\
-	if (REG_UNLIKELY(!provider_->slot))							\
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
-	rc_ = provider_->slot(handle, mask, param);						\
-	if (rc_ == DAT_SUCCESS && (param) && ((mask) & (field)))				\
-		(param)->ia_handle = ia_to_consumer((param)->ia_handle);			\
-	return rc_;										\
-} while (0)
 
 #pragma GCC visibility pop
 

@@ -94,13 +94,13 @@ static void diag_write(struct text *t, const struct conf_diag *d)
 	fprintf(t->stream, "%s", d->text);
 }
 
-static bool can_be_named(const struct conf_entry *e)
+static bool can_be_named(const struct reg_front *front, const struct conf_entry *e)
 {
-	return e->major == REG_API_MAJOR && e->hidden == CONF_SHOWN;
+	return e->major == front->major && e->hidden == CONF_SHOWN;
 }
 
 /* The adapter whose name is so near that a slip of the finger explains it, or NULL. */
-static const char *name_nearest(const char *name)
+static const char *name_nearest(const struct reg_front *front, const char *name)
 {
 	unsigned int distance = conf_near_begin(name);
 	const char *nearest = NULL;
@@ -109,28 +109,28 @@ static const char *name_nearest(const char *name)
 	for (i = 0; i < reg.nplugins; i++) {
 		const struct conf_entry *e = reg.plugins[i].entry;
 
-		if (can_be_named(e) && conf_near(name, e->name, &distance))
+		if (can_be_named(front, e) && conf_near(name, e->name, &distance))
 			nearest = e->name;
 	}
 	return nearest;
 }
 
-static unsigned int names_count(void)
+static unsigned int names_count(const struct reg_front *front)
 {
 	unsigned int i, n = 0;
 
 	for (i = 0; i < reg.nplugins; i++)
-		n += can_be_named(reg.plugins[i].entry);
+		n += can_be_named(front, reg.plugins[i].entry);
 	return n;
 }
 
 /* The names the user could have meant. */
-static void names_write(struct text *t)
+static void names_write(struct text *t, const struct reg_front *front)
 {
 	unsigned int i, n = 0;
 
 	for (i = 0; i < reg.nplugins; i++) {
-		if (!can_be_named(reg.plugins[i].entry))
+		if (!can_be_named(front, reg.plugins[i].entry))
 			continue;
 		if (n++ < 8)
 			fprintf(t->stream, "%s%.80s", n > 1 ? ", " : "",
@@ -189,10 +189,11 @@ static const struct conf_diag *diag_general(void)
 }
 
 /* No line and no provider has this name. What was refused in the files may be the reason. */
-static void unknown_write_locked(struct text *t, const char *name)
+static void unknown_write_locked(struct text *t, const struct reg_front *front,
+				 const char *name)
 {
 	const struct conf_diag *d = diag_general();
-	const char *nearest = name_nearest(name);
+	const char *nearest = name_nearest(front, name);
 	char clip[48];
 
 	if (unusable_write_locked(t, name))
@@ -201,7 +202,7 @@ static void unknown_write_locked(struct text *t, const char *name)
 		reg.conf.builtin && !reg.conf.path_list ?
 			"the built-in registry, used for want of a dat.conf" :
 			reg.conf.origin);
-	if (d && names_count() == 0) {
+	if (d && names_count(front) == 0) {
 		diag_write(t, d);
 		if (reg.conf.ndiags > 1)
 			fprintf(t->stream, " (the first of %u such complaints)", reg.conf.ndiags);
@@ -209,13 +210,13 @@ static void unknown_write_locked(struct text *t, const char *name)
 		return;
 	}
 	fprintf(t->stream, "it knows ");
-	names_write(t);
+	names_write(t, front);
 	if (reg.conf.providers)
 		fprintf(t->stream, " (with DAT_PROVIDERS=%s)",
 			conf_clip(clip, reg.conf.providers, strlen(reg.conf.providers)));
 	if (nearest)
 		fprintf(t->stream, "; did you mean %.80s?\n", nearest);
-	else if (names_count() > 0)
+	else if (names_count(front) > 0)
 		fprintf(t->stream, "; name one of these, or add a line for it\n");
 	else
 		fprintf(t->stream, "; 'datctl discover' prints lines for what this host has\n");
@@ -329,7 +330,7 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 		if (hidden)
 			hidden_write(&t, hidden);
 		else
-			unknown_write_locked(&t, rq->name);
+			unknown_write_locked(&t, rq->front, rq->name);
 	}
 	pthread_mutex_unlock(&reg.lock);
 	text_print(&t, DIAG_ERROR, rq->name);
@@ -383,7 +384,7 @@ void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc, bo
 	bool speaks = true;
 	char *text;
 
-	dat_strerror(rc, &type, &subtype);
+	r->front->names(rc, &type, &subtype);
 	if (asprintf(&text, "%s:%u: %s: library %s could not open it: %s%s%s%s%s",
 		     e ? e->file : "registered by the program", e ? e->line : 0, name,
 		     e ? e->library : "-", type, *subtype ? " " : "", subtype, words ? ": " : "; ",

@@ -6,7 +6,7 @@
  * Invariant: a page is read directly only if an object of a live provider was seen on it since an
  * IA was last closed, so that it costs a system call a page and not a call.
  */
-#include "reg.h"
+#include "front.h"
 
 #include <errno.h>
 #include <sys/uio.h>

@@ -7,7 +7,7 @@
  * added, so a reader that races with a change sees the set as it was before or after it, for each
  * vtable.
  */
-#include "reg.h"
+#include "front.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
  */
 const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable)
 {
-	struct reg_vtables *chunk = &reg.vtables;
+	struct reg_vtables *chunk = &front.vtables;
 	int i;
 
 	if (!vtable)
@@ -40,9 +40,9 @@ static bool is_whole(const DAT_PROVIDER *vtable)
 }
 
 /* Count one more user of vtable. Returns 0 or -ENOMEM. */
-int vtables_add_locked(const DAT_PROVIDER *vtable)
+int vtables_add_locked(const void *vtable)
 {
-	struct reg_vtables *chunk = &reg.vtables;
+	struct reg_vtables *chunk = &front.vtables;
 	struct reg_vtables *last = NULL;
 	struct reg_vtables *room = NULL;
 	const DAT_PROVIDER *v;
@@ -78,14 +78,16 @@ int vtables_add_locked(const DAT_PROVIDER *vtable)
 /* What the hint is while there is no provider. No object begins with it, and it has no calls. */
 const DAT_PROVIDER vtables_none;
 
+struct front front = { .hot = &vtables_none };
+
 /* Make it the hint, if it may be one. Relaxed: see reg_hot_provider(). */
-void vtables_prefer_locked(const DAT_PROVIDER *vtable)
+void vtables_prefer_locked(const void *vtable)
 {
 	if (is_whole(vtable))
-		atomic_store_explicit(&reg.hot, vtable, memory_order_relaxed);
-	else if (atomic_load_explicit(&reg.hot, memory_order_relaxed) == vtable)
+		atomic_store_explicit(&front.hot, vtable, memory_order_relaxed);
+	else if (atomic_load_explicit(&front.hot, memory_order_relaxed) == vtable)
 		/* another one, at the address of one that has gone */
-		atomic_store_explicit(&reg.hot, &vtables_none, memory_order_relaxed);
+		atomic_store_explicit(&front.hot, &vtables_none, memory_order_relaxed);
 }
 
 /* Any vtable of the set that is whole will do as the hint. None is read: it may be going. */
@@ -95,17 +97,17 @@ static void hot_choose_locked(void)
 	int i;
 
 	for (i = 0; i < REG_VTABLE_CHUNK; i++) {
-		v = atomic_load_explicit(&reg.vtables.vtable[i], memory_order_relaxed);
-		if (v && reg.vtables.whole[i])
+		v = atomic_load_explicit(&front.vtables.vtable[i], memory_order_relaxed);
+		if (v && front.vtables.whole[i])
 			found = v;
 	}
-	atomic_store_explicit(&reg.hot, found, memory_order_relaxed);
+	atomic_store_explicit(&front.hot, found, memory_order_relaxed);
 }
 
 /* One user less. After the last, handles that still begin with vtable are invalid. */
-void vtables_remove_locked(const DAT_PROVIDER *vtable)
+void vtables_remove_locked(const void *vtable)
 {
-	struct reg_vtables *chunk = &reg.vtables;
+	struct reg_vtables *chunk = &front.vtables;
 	int i;
 
 	for (; chunk; chunk = atomic_load_explicit(&chunk->next, memory_order_relaxed)) {
@@ -115,7 +117,7 @@ void vtables_remove_locked(const DAT_PROVIDER *vtable)
 			if (--chunk->refs[i])
 				return;
 			atomic_store_explicit(&chunk->vtable[i], NULL, memory_order_relaxed);
-			if (atomic_load_explicit(&reg.hot, memory_order_relaxed) == vtable)
+			if (atomic_load_explicit(&front.hot, memory_order_relaxed) == vtable)
 				hot_choose_locked();
 			return;
 		}
@@ -124,7 +126,7 @@ void vtables_remove_locked(const DAT_PROVIDER *vtable)
 
 void vtables_free_locked(void)
 {
-	struct reg_vtables *chunk = atomic_exchange(&reg.vtables.next, NULL);
+	struct reg_vtables *chunk = atomic_exchange(&front.vtables.next, NULL);
 	struct reg_vtables *next;
 
 	for (; chunk; chunk = next) {

@@ -5,7 +5,7 @@
  * Invariant: every enumerator of dat_error.h is in one of the two tables, under its own name;
  * nothing is written that a caller could change.
  */
-#include "reg.h"
+#include "front.h"
 
 #define TYPE_INDEX(type)	(((type) & DAT_TYPE_MASK) >> 16)
 #define TYPE(name)		[TYPE_INDEX(name)] = #name

@@ -6,7 +6,7 @@
  * Invariant: a handle that is no object of a live provider never reaches one, and a provider
  * without the call answers DAT_NOT_IMPLEMENTED.
  */
-#include "reg.h"
+#include "front.h"
 
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 {

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The front of DAT 1.2, which is libdat.so.1: the set of its tables, and the few inline functions
+ * that stand between a consumer's call and the provider's.
+ */
+#ifndef REGISTRY_FRONT_H
+#define REGISTRY_FRONT_H
+
+#include "registry/reg.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The set of vtables that objects may begin with: a list of chunks that only ever grows. */
+#define REG_VTABLE_CHUNK 62
+struct reg_vtables {
+	_Atomic(const DAT_PROVIDER *) vtable[REG_VTABLE_CHUNK];
+	_Atomic(struct reg_vtables *) next;
+	unsigned int refs[REG_VTABLE_CHUNK];	/* reg.lock */
+	bool whole[REG_VTABLE_CHUNK];		/* reg.lock: as `hot` wants it */
+};
+
+struct front {
+	/*
+	 * The vtable that the next handle most likely begins with. A handle whose first word equals
+	 * it is an object of a live provider, which has the posts to endpoints and evd_dequeue_func:
+	 * spares a test on the way. Never NULL, for the same reason.
+	 */
+	_Atomic(const DAT_PROVIDER *) hot;
+	struct reg_vtables vtables;
+};
+
+extern struct front front;
+
+/* vtables.c */
+int vtables_add_locked(const void *vtable);
+void vtables_remove_locked(const void *vtable);
+void vtables_prefer_locked(const void *vtable);
+void vtables_free_locked(void);
+extern const DAT_PROVIDER vtables_none;
+const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable);
+
+/* probe.c */
+const DAT_PROVIDER *probe_provider(DAT_HANDLE handle);
+void probe_forget(void);
+
+/*
+ * The provider behind any handle but an IA's: NULL unless its first word is the vtable of a live
+ * provider. What is no pointer is not read at all; for a freed handle or the address of something
+ * else the first word tells. It has to be mapped, hence this is for the data path, and
+ * probe_provider() for all else. Relaxed loads do: the handle reached this thread by way of whoever
+ * created the object, and with it all that the vtable holds; the compare itself needs no order.
+ */
+static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
+{
+	const DAT_PROVIDER *p;
+
+	if (!reg_handle_is_pointer(handle))
+		return NULL;
+	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
+	return vtables_find(p);
+}
+
+/*
+ * Whether it is the likely one. Relaxed: as above. Compilers do not make an atomic load and a comparison one instruction,
+ * as they would of a load that is not atomic.
+ */
+static inline bool reg_is_hot(const DAT_PROVIDER *p)
+{
+#if defined(__x86_64__) && defined(__LP64__)
+	bool is;
+
+	__asm__("cmpq %2, %1" : "=@cce"(is) : "m"(front.hot), "r"(p));
+	return is;
+#else
+	return p == atomic_load_explicit(&front.hot, memory_order_relaxed);
+#endif
+}
+
+/*
+ * The same, but only if it is the likely one, else NULL: nothing is called on the way. A misaligned handle
+ * is not looked for: what it points at is not the likely one's address, and reg_provider() refuses it.
+ */
+REG_MISALIGNED static inline const DAT_PROVIDER *reg_hot_provider(DAT_HANDLE handle)
+{
+	const DAT_PROVIDER *p;
+
+	if (REG_UNLIKELY((uintptr_t)handle < REG_POINTER_MIN))
+		return NULL;
+	p = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_RELAXED);
+	if (REG_UNLIKELY(!reg_is_hot(p)))
+		return NULL;
+	if (!p)
+		__builtin_unreachable();
+	return p;
+}
+
+/* The provider behind an object that came out of the table of IAs. */
+static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
+{
+	return __atomic_load_n((const DAT_PROVIDER **)object, __ATOMIC_RELAXED);
+}
+
+/* Pass a call on by the object it is about; sub is the subtype for a bad handle. */
+#define REG_DISPATCH_BY(find, handle, sub, slot, ...) do {					\
+	const DAT_PROVIDER *provider_ = find(handle);						\
+												\
+	if (REG_UNLIKELY(!provider_))								\
+		return REG_ERROR(DAT_INVALID_HANDLE, sub);					\
+	if (REG_UNLIKELY(!provider_->slot))							\
+		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
+	return provider_->slot(__VA_ARGS__);							\
+} while (0)
+#define REG_DISPATCH(handle, ...)	REG_DISPATCH_BY(probe_provider, handle, __VA_ARGS__)
+
+/*
+ * A call of the data path, defined whole: passed on by a few compares, and what is not usual
+ * (another provider than the likely one, a bad handle, a provider without the call) by a function of
+ * its own, so that the usual way needs no stack. `parameters` as they are declared, the rest as
+ * they are passed.
+ */
+#define REG_DISPATCH_FAST(call, ...)	REG_DISPATCH_IF(provider, call, __VA_ARGS__)
+/* The same, where the likely provider may be one without the call. */
+#define REG_DISPATCH_TESTED(call, handle, sub, slot, ...)					\
+	REG_DISPATCH_IF(provider && provider->slot, call, handle, sub, slot, __VA_ARGS__)
+#define REG_DISPATCH_IF(usual, call, handle, sub, slot, parameters, ...)			\
+static REG_COLD DAT_RETURN call##_unusual parameters						\
+{												\
+	REG_DISPATCH_BY(reg_provider, handle, sub, slot, __VA_ARGS__);				\
+}												\
+DAT_RETURN call parameters									\
+{												\
+	const DAT_PROVIDER *provider = reg_hot_provider(handle);				\
+												\
+	if (REG_LIKELY(usual))									\
+		return provider->slot(__VA_ARGS__);						\
+	return call##_unusual(__VA_ARGS__);							\
+}
+
+/* Pass a call on by its IA; the arguments after slot see the provider's object as ia_object. */
+#define REG_DISPATCH_IA(handle, slot, ...) do {							\
+	DAT_IA_HANDLE ia_object = reg_ia_object(handle);					\
+	const DAT_PROVIDER *provider_;								\
+												\
+	if (REG_UNLIKELY(!ia_object))								\
+		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);			\
+	provider_ = reg_ia_provider(ia_object);							\
+	if (REG_UNLIKELY(!provider_->slot))							\
+		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
+	return provider_->slot(__VA_ARGS__);							\
+} while (0)
+
+/*
+ * The same for a query whose result names the IA. Old plugins put their own pointer there; the
+ * consumer gets the handle it knows.
+ */
+#define REG_DISPATCH_QUERY(handle, sub, slot, mask, field, param) do {				\
+	const DAT_PROVIDER *provider_ = probe_provider(handle);					\
+	DAT_RETURN rc_;										\
+												\
+	if (REG_UNLIKELY(!provider_))								\
+		return REG_ERROR(DAT_INVALID_HANDLE, sub);					\
+	if (REG_UNLIKELY(!provider_->slot))							\
+		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
+	rc_ = provider_->slot(handle, mask, param);						\
+	if (rc_ == DAT_SUCCESS && (param) && ((mask) & (field)))				\
+		(param)->ia_handle = ia_to_consumer((param)->ia_handle);			\
+	return rc_;										\
+} while (0)
+
+#pragma GCC visibility pop
+
+#endif

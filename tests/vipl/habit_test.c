@@ -222,6 +222,20 @@ static void a_server_that_is_not_there_yet_prints_nothing(void)
 	CHECK_EQ_STR(check_stderr_end(), "");
 }
 
+/* The second finds its first connection qualifier taken, and listens at the next. */
+static void two_servers_of_one_discriminator_print_nothing(void)
+{
+	union address local, remote = { .bytes = { 0 } };
+	VIP_VI_ATTRIBUTES attr;
+	VIP_CONN_HANDLE conn;
+
+	address_make(&a, "twice", &local);
+	check_stderr_begin();
+	CHECK_VIP(VipConnectWait(a.nic, &local.net, 0, &remote.net, &attr, &conn), VIP_TIMEOUT);
+	CHECK_VIP(VipConnectWait(b.nic, &local.net, 0, &remote.net, &attr, &conn), VIP_TIMEOUT);
+	CHECK_EQ_STR(check_stderr_end(), "");
+}
+
 /* No send waits for a receive of the peer's in the library, so none is ever left to post. */
 static void no_send_is_deferred(void)
 {
@@ -273,6 +287,7 @@ static const struct check_test connected_tests[] = {
 	CHECK_TEST(so_may_one_that_waits_for_the_connection),
 	CHECK_TEST(a_normal_end_prints_nothing),
 	CHECK_TEST(a_server_that_is_not_there_yet_prints_nothing),
+	CHECK_TEST(two_servers_of_one_discriminator_print_nothing),
 	CHECK_TEST(no_send_is_deferred),
 	CHECK_TEST(there_are_no_tags_on_completion_queues),
 	CHECK_END,

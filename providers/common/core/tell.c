@@ -62,18 +62,23 @@ static const struct sentence connecting[] = {
 
 /*
  * The qualifiers that libvipl makes of discriminators (vipl/listen.c). It asks at several of them
- * for one server, and its program hears what came of it, so nobody at one of them is no news.
+ * for one server, and listens at the first that is free, and its program hears what came of it: so
+ * nobody at one of them is no news, nor is one that is taken.
  */
 #define VIPL_FIRST_QUAL UINT64_C(0x5649504C0000)
 #define VIPL_LAST_QUAL	UINT64_C(0x5649504CFFFF)
 
+static bool is_searched(uint64_t qual)
+{
+	return qual >= VIPL_FIRST_QUAL && qual <= VIPL_LAST_QUAL;
+}
+
 static int level_of(const struct sentence *s, uint64_t qual)
 {
-	bool searched = qual >= VIPL_FIRST_QUAL && qual <= VIPL_LAST_QUAL &&
-			(s->number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
-			 s->number == DAT_CONNECTION_EVENT_TIMED_OUT);
+	bool nobody = s->number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+		      s->number == DAT_CONNECTION_EVENT_TIMED_OUT;
 
-	return searched ? 3 : s->level;
+	return nobody && is_searched(qual) ? 3 : s->level;
 }
 
 static const char *address_text(const struct sockaddr_storage *address, char *text, size_t size)
@@ -204,9 +209,12 @@ void tell_srq_low(struct datp_srq *srq)
 
 void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
 {
-	if (err != DATP_ERR_QUAL_IN_USE || !log_once("listen", &qual, sizeof(qual)))
+	int level = is_searched(qual) ? 3 : 2;
+
+	if (err != DATP_ERR_QUAL_IN_USE || !log_once("listen", &qual, sizeof(qual)) ||
+	    (level > 2 && !log_wanted(level)))
 		return;
-	core_log(2,
+	core_log(level,
 		 "%s: connection qualifier %llu is held by another program or service point (%s); "
 		 "end that one or choose another qualifier ('ss -lxtnp | grep -w %llu', or for RDMA "
 		 "'rdma resource show cm_id', may tell who)",

@@ -2,16 +2,20 @@
 /*
  * The engine of a port whose memory had another connection before, and a peer of that one which has
  * not heard of its end: it neither gets the engine nor keeps it, and no request of the owner's is
- * left lying because of it.
+ * left lying because of it. And waiting for who holds one: what ends that wait, whatever a peer has written.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "providers/soft/arena.h"
+#include "providers/soft/bound.h"
 #include "providers/soft/engine.h"
 #include "providers/soft/port.h"
+#include "providers/soft/sock.h"
 
 #define REQUESTS 200000u
 
@@ -144,6 +148,71 @@ static void reset_ends_what_is_still_open(void)
 	CHECK_EQ_INT(t.peer.users, 1);
 }
 
+/* The peer has died, and left words behind that say what it liked. The kernel knows: its socket has hung up. */
+static void death_is_found_whatever_the_word_says(void)
+{
+	static const uint64_t words[] = { SOFT_ENGINE_HELD, SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET,
+					  SOFT_ENGINE_HELD | SOFT_ENGINE_HELPED,
+					  SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET | SOFT_ENGINE_HELPED };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		atomic_store(&t.peer.dead, 0);
+		atomic_store(&t.owner.port->engine, words[i]);
+		CHECK(soft_engine_wait(&t.owner, t.owner.port, &t.peer, NULL, UINT64_MAX));
+		atomic_store(&t.peer.dead, 0);
+		atomic_store(&t.owner.rport->engine, words[i]);
+		CHECK(soft_engine_wait(&t.owner, t.owner.rport, &t.peer, NULL, UINT64_MAX));
+		CHECK_EQ_INT(atomic_load(&t.peer.dead), 1);
+	}
+}
+
+/* It lives, and has the engine; nothing but a request that is done ends the wait before the bound. */
+static void peer_that_lives_is_waited_for_until_the_bound(void)
+{
+	uint32_t past = atomic_load(&t.owner.port->sq_done);
+	struct soft_socket link = { .peer = &t.peer };
+	int fds[2];
+
+	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
+	link.fd = fds[0];
+	t.ia->sockets = &link;
+	t.ia->patience_ms = 30;
+	atomic_store(&t.owner.port->engine, SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET);
+	CHECK(!soft_engine_wait(&t.owner, t.owner.port, &t.peer, NULL, soft_bound(t.ia)));
+	CHECK(soft_engine_wait(&t.owner, t.owner.port, &t.peer, &past, UINT64_MAX));
+	past++;
+	CHECK(!soft_engine_wait(&t.owner, t.owner.port, &t.peer, &past, soft_bound(t.ia)));
+	t.ia->sockets = NULL;
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void *work(void *arg)
+{
+	_Atomic bool *worked = arg;
+
+	check_nap();
+	check_nap();
+	atomic_store(worked, true);
+	__atomic_store_n(&t.owner.at_work, t.owner.at_work + 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* What the peer has written says that nobody is at it; a thread of our own is. */
+static void own_thread_is_waited_for_whatever_the_word_says(void)
+{
+	_Atomic bool worked = false;
+	pthread_t thread;
+
+	t.owner.at_work = 1;
+	atomic_store(&t.owner.port->engine, 0);
+	atomic_store(&t.peer.dead, 1);
+	REQUIRE(pthread_create(&thread, NULL, work, &worked) == 0);
+	CHECK(soft_engine_wait(&t.owner, t.owner.port, &t.peer, NULL, 1));
+	CHECK(atomic_load(&worked));
+	pthread_join(thread, NULL);
+}
+
 static void *press(void *arg)
 {
 	(void)arg;
@@ -174,6 +243,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(engine_that_an_earlier_peer_holds_is_taken_from_it),
 	CHECK_TEST(count_of_holdings_does_not_run_into_the_generation),
 	CHECK_TEST(reset_ends_what_is_still_open),
+	CHECK_TEST(death_is_found_whatever_the_word_says),
+	CHECK_TEST(peer_that_lives_is_waited_for_until_the_bound),
+	CHECK_TEST(own_thread_is_waited_for_whatever_the_word_says),
 	CHECK_TEST(request_is_not_left_lying_by_an_earlier_peer),
 	CHECK_END
 };

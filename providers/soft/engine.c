@@ -26,7 +26,9 @@
 
 #define ENGINE_SPIN   256    /* so often a waiter only yields */
 #define ENGINE_NAP_NS 50000L /* and then sleeps so long */
-#define ENGINE_LOOK   64     /* every so many times it looks whether the holder still lives */
+#ifndef ENGINE_LOOK /* the model checker looks more often */
+#define ENGINE_LOOK 64 /* every so many times it looks whether the holder still lives, and at the clock */
+#endif
 #define ENGINE_HELP   8      /* so many pieces a helper takes before it looks at other things */
 
 /* What may change while a holding lasts. */

@@ -565,6 +565,12 @@ bool model_dead(int thread)
 	return dead;
 }
 
+void model_see_all(void)
+{
+	for (int t = 0; t < m.threads; t++)
+		view_join(&self()->view, &m.thread[t].view);
+}
+
 static struct payload *payload_of(const void *at)
 {
 	unsigned int i = 0;

@@ -79,6 +79,7 @@ static inline void model_copy(void *to, const void *from, uint64_t size)
 void model_pause(void);		       /* others may come between: in the middle of a copy */
 void model_yield(void);		       /* until another thread has done something */
 bool model_dead(int thread);	       /* it has died; all that it did is seen */
+void model_see_all(void);	       /* what everybody has done until now, as after a long time */
 void model_futex_wait(_Atomic uint32_t *word, uint32_t seen);
 void model_futex_wake(_Atomic uint32_t *word, bool all); /* the threads that sleep on it, or the first of them */
 int model_self(void);
@@ -162,7 +163,9 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_mr_check_list(...)	  model_check_list(__VA_ARGS__)
 #define soft_mr_check_remote(...) model_check_remote(__VA_ARGS__)
 #define soft_peer_lost(peer)	  model_peer_lost(peer)
-#define soft_bound_over(until, looked) ((void)(until), (void)(looked), false)
+#define soft_bound_over(until, looked) ((void)(until), (void)(looked), model_bound_over())
+#define ENGINE_LOOK		  1
+bool model_bound_over(void);
 #define soft_ep_unanswered(ep)	  model_ep_fail(ep)
 #define soft_peer_wake(peer)	  model_peer_wake(peer)
 #define soft_ep_heard(ep, gen)	  model_ep_heard(ep, gen)

@@ -433,6 +433,17 @@ static void end_does_not_wait_for_the_dead(void)
 	world_explore(&scenario);
 }
 
+/* The sender is stopped anywhere, the end gives up, and the sender goes on: it does not touch the buffer any more. */
+static void buffer_is_not_touched_by_who_goes_on(void)
+{
+	static const struct model_scenario scenario = {
+		"a send, a stop, and the end", NULL, { a_sends_and_goes, b_ends }, NULL, 0, 0
+	};
+
+	world.stops = true;
+	world_explore(&scenario);
+}
+
 /* ------------------------------------------------------------------ short messages, by the plain way */
 
 #define SHORT 1
@@ -735,6 +746,18 @@ static void b_frees(void)
 	joint_write(joint_to);
 }
 
+/* The same of a long send that both sides copy, of which the sender is stopped anywhere, and goes on. */
+static void joint_buffer_is_not_touched_by_who_goes_on(void)
+{
+	static const struct model_scenario scenario = {
+		"a joint send, a stop, who polls, and the end", joint_receive_is_there,
+		{ a_posts_jointly, b_polls, b_ends_jointly }, NULL, 0, 2
+	};
+
+	world.stops = true;
+	joint_explore(&scenario);
+}
+
 static void freed_memory_is_touched_by_neither(void)
 {
 	static const struct model_scenario scenario = {
@@ -809,6 +832,7 @@ static const struct check_test port_tests[] = {
 	CHECK_TEST(receive_that_is_posted_late_wakes_who_waits),
 	CHECK_TEST(end_waits_for_who_is_at_the_memory),
 	CHECK_TEST(end_does_not_wait_for_the_dead),
+	CHECK_TEST(buffer_is_not_touched_by_who_goes_on),
 	CHECK_TEST(short_messages_meet_their_receives_in_order),
 	CHECK_TEST(short_messages_do_not_overtake_long_ones),
 	CHECK_TEST(long_message_is_not_forgotten_behind_short_ones),
@@ -818,6 +842,7 @@ static const struct check_test port_tests[] = {
 	CHECK_TEST(receiver_that_polls_takes_its_part),
 	CHECK_TEST(sender_that_polls_takes_its_part),
 	CHECK_TEST(end_waits_for_both_sides),
+	CHECK_TEST(joint_buffer_is_not_touched_by_who_goes_on),
 	CHECK_TEST(freed_memory_is_touched_by_neither),
 	CHECK_TEST(freed_memory_is_not_touched_after_a_death),
 	CHECK_TEST(end_does_not_wait_for_a_dead_sender),

@@ -31,6 +31,8 @@ struct world {
 	uint32_t next[2];	   /* the number of each sender's next message */
 	uint32_t taken;
 	bool lost;		    /* what the provider is told of it once somebody has died */
+	bool stops;		    /* whoever waits for the peer may give up */
+	int copying;		    /* threads that are at a copy */
 	_Atomic uint32_t no_region; /* what the receives are in is no more */
 };
 

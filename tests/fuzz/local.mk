@@ -2,14 +2,36 @@
 # The fuzz target is clang's affair, whichever compiler builds the rest, and has sanitizers of its own.
 FUZZ_FILES = tests/fuzz/conf_fuzz.c registry/conf.c registry/conf_ini.c
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
-if HAVE_LIBFUZZER
-check_DATA += tests/fuzz/conf_fuzz
+FUZZ_REGISTRY = tests/fuzz/files_fuzz.c registry/conf.c registry/conf_ini.c registry/conf_file.c registry/conf_filter.c registry/conf_near.c
+FUZZ_FAR = tests/fuzz/far_fuzz.c conform/far_wire.c
+FUZZ_CTL = tests/fuzz/ctl_fuzz.c tools/datperf_ctl.c tools/datperf_clock.c
+FUZZ_WIRE = tests/fuzz/wire_fuzz.c providers/rdma/rdma_wire.c providers/rdma/rdma_parts.c
+FUZZ_CC_LINE = $(FUZZ_CC) -std=gnu11 -D_GNU_SOURCE -I$(srcdir) -I. -I$(srcdir)/include $(WARN_CFLAGS) $(FUZZ_CFLAGS)
+FUZZ_TARGETS = tests/fuzz/files_fuzz tests/fuzz/far_fuzz tests/fuzz/ctl_fuzz
+if HAVE_RDMA
+FUZZ_TARGETS += tests/fuzz/wire_fuzz
 endif
+if HAVE_LIBFUZZER
+check_DATA += tests/fuzz/conf_fuzz $(FUZZ_TARGETS)
+endif
+tests/fuzz/files_fuzz: $(FUZZ_REGISTRY) registry/conf.h
+	$(AM_V_at)$(MKDIR_P) tests/fuzz
+	$(AM_V_GEN)$(FUZZ_CC_LINE) -DSYSCONFDIR='"/nowhere"' $(INIH_CFLAGS) -o $@ $(FUZZ_REGISTRY:%=$(srcdir)/%) $(INIH_LIBS)
+tests/fuzz/far_fuzz: $(FUZZ_FAR) conform/far.h conform/conform.h
+	$(AM_V_at)$(MKDIR_P) tests/fuzz
+	$(AM_V_GEN)$(FUZZ_CC_LINE) -I$(srcdir)/conform -o $@ $(FUZZ_FAR:%=$(srcdir)/%)
+tests/fuzz/ctl_fuzz: $(FUZZ_CTL) tools/datperf.h tools/cli.h
+	$(AM_V_at)$(MKDIR_P) tests/fuzz
+	$(AM_V_GEN)$(FUZZ_CC_LINE) -o $@ $(FUZZ_CTL:%=$(srcdir)/%) -lm
+tests/fuzz/wire_fuzz: $(FUZZ_WIRE) providers/rdma/rdma.h providers/rdma/rdma_wire.h providers/rdma/rdma_parts.h
+	$(AM_V_at)$(MKDIR_P) tests/fuzz
+	$(AM_V_GEN)$(FUZZ_CC_LINE) $(VERBS_CFLAGS) $(RDMACM_CFLAGS) -o $@ $(FUZZ_WIRE:%=$(srcdir)/%)
 tests/fuzz/conf_fuzz: $(FUZZ_FILES) registry/conf.h
 	$(AM_V_at)$(MKDIR_P) tests/fuzz
 	$(AM_V_GEN)$(FUZZ_CC) -std=gnu11 -D_GNU_SOURCE -I$(srcdir) $(WARN_CFLAGS) $(FUZZ_CFLAGS) $(INIH_CFLAGS) -o $@ \
 		$(FUZZ_FILES:%=$(srcdir)/%) $(INIH_LIBS)
-CLEANFILES += tests/fuzz/conf_fuzz
+CLEANFILES += tests/fuzz/conf_fuzz $(FUZZ_TARGETS)
 
-TESTS += tests/fuzz/conf_fuzz.sh
+TESTS += tests/fuzz/conf_fuzz.sh tests/fuzz/fuzz.sh
+EXTRA_DIST += tests/fuzz/fuzz.sh tests/fuzz/files_fuzz.c tests/fuzz/far_fuzz.c tests/fuzz/ctl_fuzz.c tests/fuzz/wire_fuzz.c
 EXTRA_DIST += tests/fuzz/conf_fuzz.c tests/fuzz/conf_fuzz.sh tests/fuzz/conf.dict tests/fuzz/corpus

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libFuzzer target for the messages between two datconforms (far_wire.c): the bytes of an input come
+ * over a connection that then ends.
+ *
+ * Invariant checked: a message that is taken lies in the buffer it was given, and goes out as it
+ * came in.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FAR_PLAIN
+#include "conform.h"
+#include "far.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define DEMAND(x) do { if (!(x)) abort(); } while (0)
+
+/* Of judge.c, which is not part of this. */
+uint64_t judge_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void message_check(const struct far_message *m, const unsigned char *bytes)
+{
+	DEMAND(m->word_count <= FAR_WORDS && m->blob_count <= FAR_BLOBS);
+	for (unsigned int i = 0; i < m->blob_count; i++) {
+		const unsigned char *at = m->blobs[i].at;
+
+		DEMAND(at >= bytes && at <= bytes + FAR_BYTES);
+		DEMAND(m->blobs[i].size <= (size_t)(bytes + FAR_BYTES - at));
+	}
+}
+
+/* Sent again, it is the same message. */
+static void again_check(const struct far_message *m)
+{
+	static unsigned char bytes[FAR_BYTES];
+	struct far_message again;
+	int fds[2];
+
+	DEMAND(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+	DEMAND(far_put(fds[0], m) && far_get(fds[1], &again, bytes, 10000));
+	DEMAND(again.step == m->step && again.word_count == m->word_count &&
+	       again.blob_count == m->blob_count);
+	DEMAND(!memcmp(again.words, m->words, sizeof(m->words)));
+	for (unsigned int i = 0; i < m->blob_count; i++)
+		DEMAND(again.blobs[i].size == m->blobs[i].size &&
+		       !memcmp(again.blobs[i].at, m->blobs[i].at, m->blobs[i].size));
+	close(fds[0]);
+	close(fds[1]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	unsigned char *bytes = malloc(FAR_BYTES);
+	struct far_message message;
+	int fds[2];
+
+	DEMAND(bytes && socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+	DEMAND(size > 65536 || write(fds[0], data, size) == (ssize_t)size);
+	close(fds[0]);
+	while (far_get(fds[1], &message, bytes, 10000)) {
+		message_check(&message, bytes);
+		again_check(&message);
+	}
+	close(fds[1]);
+	free(bytes);
+	return 0;
+}

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Throws inputs at what reads the words of others: the registry's files, private data over verbs, and the control protocols
+# of datconform and datperf. FUZZ_SECONDS for each of them (4), starting from seeds. An input that breaks one is shown.
+set -u
+. "${top_srcdir:=.}/tests/harness/tap.sh"
+seconds=${FUZZ_SECONDS:-4}
+
+# seed NAME BYTES: a file of the seeds; the bytes as printf's %b takes them
+seed() { printf '%b' "$2" >"$tap_dir/seeds/$1"; }
+
+# What an honest peer says, from which libFuzzer goes on.
+seeds()
+{
+	rm -rf "$tap_dir/seeds"
+	mkdir "$tap_dir/seeds"
+	case $1 in
+	files)
+		seed plain 'a\n\nsoft0 u1.2 nonthreadsafe default l.so o.1.0 "" ""\n%%\n[b]\nlibrary = m.so\n'
+		seed filter 'a:b::c\n^soft,ib0:strict\nib0 u1.2 threadsafe default libdatib.so o.1.0 "x" "y"\n'
+		seed mistyped '\nsotf0:fallback\nsoft0 u1.2 nonthreadsafe default libdatsoft.so o.1.0 "" ""\n'
+		;;
+	wire)
+		local zeros total
+		zeros=$(printf '\\0%.0s' {1..40})
+		seed trailer "\\0007\\0070hello$zeros\\0\\0\\0\\0\\0\\0\\0\\xe7\\x0d\\xa7\\x05"
+		# two parts of 64 bytes, of fewer than are there, and of more than a consumer has room for
+		for total in 40 10 f0; do
+			seed parts$total "\\x00\\x07\\x38$(printf 'a%.0s' {1..52})\\xe7\\x0d\\xa8\\x$total\\x00\\x07\\x38$(
+				printf 'b%.0s' {1..52})\\xe7\\x0d\\xa9\\x$total"
+		done
+		seed reject '\x03\x00\x08\x01\x02\x01\x00busy'
+		seed more '\x03\x00\x04\xe7\x0d\xa7\x02'
+		;;
+	far)
+		seed hello '\0\0\0\x18\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\x06\0\0\0\0\0\0\0\0'
+		seed blob '\0\0\0\x0c\0\0\0\x02\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x04abcd'
+		;;
+	ctl)
+		local word='\0\0\0\0\0\0\0' test
+		# TEST send-bw, 64 bytes, a window of 4, one endpoint and thread; RUN, CHECK, END, BYE
+		test="$word\\x01$word\\x03$word\\x40$word\\x04$word\\0$word\\x01$word\\x01$word\\0"
+		local rest="$word\\x08$word\\x01$word\\0$word\\0$word\\0$word\\0$word\\0"
+		seed session "$test$word\\x02$rest$word\\x03$rest$word\\x04$rest$word\\x05$rest"
+		seed big "$word\\x01$word\\x00\\0\\0\\0\\x20\\0\\0\\0\\0$word\\x01$word\\0$word\\x40$word\\x01$word\\0"
+		;;
+	esac
+}
+
+# fuzzed TARGET: nothing breaks it
+fuzzed()
+{
+	mkdir -p "$tap_dir/found" "$tap_dir/new"
+	seeds "$1"
+	"tests/fuzz/$1_fuzz" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -verbosity=0 -close_fd_mask=1 \
+		-print_final_stats=1 -artifact_prefix="$tap_dir/found/" "$tap_dir/new" "$tap_dir/seeds" >"$tap_dir/log" 2>&1 && {
+		grep -q 'number_of_executed_units: [0-9]\{3,\}' "$tap_dir/log" && return 0
+	}
+	tail -n 40 "$tap_dir/log"
+	for input in "$tap_dir"/found/*; do
+		[ -e "$input" ] && base64 "$input" | sed 's/^/input: /'
+	done
+	return 1
+}
+
+for target in files far ctl wire; do
+	what="fuzz: whatever comes in, $target stands it"
+	if [ "${SANITIZE:-no}" != no ]; then
+		tap_skip "$what" 'is run by the build without sanitizers, with sanitizers of its own'
+	elif [ ! -x "tests/fuzz/${target}_fuzz" ]; then
+		tap_skip "$what" 'needs clang with libFuzzer, and rdma-core for private data over verbs'
+	else
+		tap "$what" fuzzed "$target"
+	fi
+done
+tap_end

@@ -316,6 +316,9 @@ static void instance_data_is_understood(void)
 	CHECK_EQ_INT(parse("share=unsealed handshake_timeout=3600000"), DATP_OK);
 	CHECK(ia->want_share && ia->want_unsealed);
 	CHECK_EQ_INT(ia->handshake_ms, 3600000);
+	CHECK_EQ_INT(ia->patience_ms, 1000);
+	CHECK_EQ_INT(parse("peer_timeout=1"), DATP_OK);
+	CHECK_EQ_INT(ia->patience_ms, 1);
 	CHECK_EQ_INT(parse("share=on"), DATP_OK);
 	CHECK(ia->want_share && !ia->want_unsealed);
 	CHECK_EQ_INT(ia->handshake_ms, 30000);
@@ -326,6 +329,7 @@ static void instance_data_is_understood(void)
 static void instance_data_that_makes_no_sense_is_refused(void)
 {
 	static const char *const bad[] = {
+		"peer_timeout=0", "peer_timeout=3600001", "peer_timeout=1s",
 		"cma=",		  "cma=maybe",		 "eager_limit=",
 		"eager_limit=63", "eager_limit=x",	 "eager_limit=64k",
 		"eager_limit=-1", "eager_limit=1048577", "nosuchinterface",

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns what becomes of an attempt to connect, on either side. Invariant: from vi_begin() until the
- * attempt has failed or its connection is over, one thread, or the keeper for a peer, has the VI;
- * an attempt that fails leaves an idle VI with all its receives.
+ * Owns attempts to connect, on either side, from vi_begin() to their end. Invariant: one thread, or
+ * the keeper for a peer, owns the VI until the attempt has failed or its connection is over; an
+ * attempt that fails leaves an idle VI with all its receives.
  *
- * uDAPL flushes the receives of an attempt that fails: `survive` turns what is flushed into staged
- * again. It ends, under both locks, before anybody can see the VI connected: and that is when
- * whoever made the attempt takes the connection, since a thread that is cancelled until then takes
- * none.
+ * uDAPL flushes the receives of an attempt that fails. While `survive` is set, a receive that is
+ * flushed becomes staged again. It is cleared, under both locks, before any thread can see the VI
+ * connected. At that moment the thread that made the attempt takes the connection; if it is
+ * cancelled before, the connection is ended.
  */
 #include <string.h>
 
 #include "impl.h"
 
-enum { END_MS = 10000, DRAIN_MS = 5000 };	/* for providers that do not keep their word */
+enum { END_MS = 10000, DRAIN_MS = 5000 };	/* bounds, for providers that lose an event */
 
 VIP_RETURN vi_begin(struct vi *vi)
 {
@@ -33,7 +33,7 @@ VIP_RETURN vi_begin(struct vi *vi)
 	return ret;
 }
 
-/* The attempt has failed, and the endpoint is as new. */
+/* The attempt has failed, and the endpoint is unconnected and empty again. */
 void vi_give_up(struct vi *vi)
 {
 	pthread_mutex_lock(&vi->lock);
@@ -69,7 +69,10 @@ static DAT_TIMEOUT timeout_us_of(uint32_t ms)
 	return ms > 4000000 ? 4000000000u : ms * 1000;
 }
 
-/* Asks the server, or the peer; the outcome comes by the keeper. A failure has nothing to undo. */
+/*
+ * Sends a connection request to the server, or the peer. The keeper reports the outcome. If this
+ * fails there is nothing to undo.
+ */
 DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct place *remote,
 			  unsigned int probe, uint64_t until, bool peer)
 {
@@ -107,14 +110,14 @@ DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct
 }
 
 /*
- * Has uDAPL end a connection, or an attempt; the event that tells of it follows. An endpoint that
- * cannot be disconnected is replaced by another, and there is nothing to wait for.
+ * Has uDAPL end a connection, or an attempt; an event reports the end. An endpoint that cannot be
+ * disconnected is replaced by another, and then there is no event to wait for.
  */
 void vi_part_locked(struct vi *vi)
 {
 	DAT_RETURN ret = dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
 
-	/* in another state it has ended by itself, and the event is on its way */
+	/* in any other state it has ended by itself, and the event follows */
 	if (ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
 		return;
 	vi->feeding = false;
@@ -126,7 +129,7 @@ void vi_part_locked(struct vi *vi)
 	pthread_cond_broadcast(&vi->changed);
 }
 
-/* Ends the connection that there may be, and waits until uDAPL has told of it; vi->lock is held. */
+/* Ends the connection, if there is one, and waits for the event of that; vi->lock is held. */
 static void hang_up_locked(struct vi *vi, uint64_t until)
 {
 	vi->feeding = false;
@@ -138,8 +141,8 @@ static void hang_up_locked(struct vi *vi, uint64_t until)
 }
 
 /*
- * After an attempt that has failed: ends the connection that only said no, takes the receives back
- * and makes the endpoint fit for another. The keeper calls it only when there is no connection.
+ * After an attempt that has failed: ends the connection over which a rejection came, stages the
+ * receives again and resets the endpoint. The keeper calls it only when there is no connection.
  */
 void vi_settle(struct vi *vi)
 {
@@ -156,7 +159,7 @@ void vi_settle(struct vi *vi)
 	pthread_mutex_unlock(&vi->lock);
 }
 
-/* A peer that rejects because of its attributes says which it has, so that both sides hear the same. */
+/* A peer that rejects for its attributes sends them, so that both sides report the same. */
 static VIP_RETURN why_rejected(const struct vi *vi)
 {
 	VIP_RETURN ret = VIP_SUCCESS;
@@ -173,9 +176,9 @@ VIP_RETURN outcome_meaning(const struct vi *vi)
 		if (vi->verdict == WIRE_REJECTS)
 			return why_rejected(vi);
 		return vi->verdict == WIRE_ACCEPTS ? VIP_SUCCESS : VIP_NO_MATCH;
-	case DAT_CONNECTION_EVENT_PEER_REJECTED:	/* whoever listens there is no libvipl */
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:	/* the listener is not libvipl */
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
-	case DAT_CONNECTION_EVENT_DISCONNECTED:	/* whoever it was has gone without a word */
+	case DAT_CONNECTION_EVENT_DISCONNECTED:	/* the listener has ended without an answer */
 	case DAT_CONNECTION_EVENT_BROKEN:
 		return VIP_NO_MATCH;
 	case DAT_CONNECTION_EVENT_UNREACHABLE:
@@ -185,7 +188,7 @@ VIP_RETURN outcome_meaning(const struct vi *vi)
 	}
 }
 
-/* Who asked learns from the private data what the answer is; who accepted has said it. */
+/* The active side learns the verdict from the private data; the passive side has sent it. */
 static void established_locked(struct vi *vi, const void *data, size_t size)
 {
 	struct wire_hello hello;
@@ -203,7 +206,10 @@ static void established_locked(struct vi *vi, const void *data, size_t size)
 		greeting_send_locked(vi);
 }
 
-/* A connection is over. What was flushed before it was known to stand is completed now. */
+/*
+ * A connection is over. Receives that were flushed and staged again before the VI was seen
+ * connected are completed now.
+ */
 static void ended_locked(struct vi *vi)
 {
 	vi->up = false;
@@ -216,7 +222,7 @@ static void ended_locked(struct vi *vi)
 	queue_flush(&vi->recvq, false);
 }
 
-/* An attempt has succeeded, and whoever made it takes the connection, which may be over by now. */
+/* The attempt has succeeded, and its thread takes the connection, which may be over already. */
 void vi_stand_locked(struct vi *vi)
 {
 	queue_set_survive(&vi->recvq, false);
@@ -241,7 +247,7 @@ void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t
 	peer_outcome(vi);
 }
 
-/* After a connection: the endpoint as new, and nothing in the queues but what is completed. */
+/* After a connection: resets the endpoint, and flushes what is left in the queues. */
 static void clean_up(struct vi *vi)
 {
 	uint64_t until = now_ms() + DRAIN_MS;
@@ -258,7 +264,7 @@ static void clean_up(struct vi *vi)
 	pthread_mutex_unlock(&vi->lock);
 }
 
-/* Whoever made the attempt is cancelled. vi->lock is held, and not any more afterwards. */
+/* The thread that made the attempt is cancelled. vi->lock is held, and is released here. */
 void vi_call_off(struct vi *vi)
 {
 	if (vi->outcome == 0)
@@ -266,7 +272,7 @@ void vi_call_off(struct vi *vi)
 	while (vi->outcome == 0)
 		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
 	pthread_mutex_unlock(&vi->lock);
-	/* the connection, if one stands, is nobody's */
+	/* if a connection was established, no thread takes it */
 	vi_settle(vi);
 	vi_give_up(vi);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns both ends of a connection that a client asks for. Invariant: a request that was handed out
- * is on nic->conns until it is accepted, rejected, or known to be dead; an acceptance that fails for
- * its attributes has told the client nothing.
+ * Owns both ends of a client's connection. Invariant: a request that VipConnectWait() has returned
+ * is on nic->conns until it is accepted, rejected, or known to be dead; if an acceptance fails
+ * because of attributes, nothing has been sent to the client.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void ask_cancelled(void *arg)
 	vi_call_off(arg);
 }
 
-/* One connection qualifier of the discriminator's. */
+/* Asks at one of the discriminator's connection qualifiers. */
 static VIP_RETURN ask(struct vi *vi, const struct place *local, const struct place *remote,
 		      unsigned int probe, uint64_t until, int own)
 {
@@ -88,7 +88,7 @@ VIP_RETURN VipConnectRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_addr,
 	return ret;
 }
 
-/* Takes a request that was handed out for this call alone; NULL if it is none, or taken. */
+/* Reserves a request for this call; NULL if the handle is none, or another call has reserved it. */
 static struct conn *conn_take(struct nic *nic, VIP_CONN_HANDLE handle)
 {
 	struct conn *conn;
@@ -123,7 +123,7 @@ static void conn_end(struct nic *nic, struct conn *conn)
 	free(conn);
 }
 
-/* What the other side has to have in common with this VI; vi->lock is held, or the VI is taken. */
+/* Compares the attributes that have to be equal; vi->lock is held, or the VI is `busy` for us. */
 VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *theirs)
 {
 	if (mine->ReliabilityLevel != theirs->ReliabilityLevel)
@@ -135,7 +135,7 @@ VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *
 	return VIP_SUCCESS;
 }
 
-/* Says yes to a request; the outcome comes by the keeper. A failure leaves nothing to undo. */
+/* Accepts a request. The keeper reports the outcome. If this fails there is nothing to undo. */
 DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hello *theirs)
 {
 	struct wire_hello hello = { .verdict = WIRE_ACCEPTS, .attr = vi->attr };
@@ -172,7 +172,7 @@ static void accept_cancelled(void *arg)
 	conn_end(a->vi->nic, a->conn);
 }
 
-/* Sets *over when the request is no more. */
+/* Sets *over if the request has been used up, and cannot be accepted again. */
 static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over, int own)
 {
 	struct accepting here = { vi, conn };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns how a program gets its descriptors back: by asking, or by waiting. Invariant: only the first
- * descriptor of a queue is ever looked at, and nobody who asks is held up by one who waits.
+ * Gives descriptors back to the program, by polling or by waiting. Invariant: only the first
+ * descriptor of a queue is ever looked at, and a thread that polls never blocks behind one that
+ * waits.
  */
 #include "impl.h"
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns greetings. On iWARP whoever asks for a connection has to be the first to send: what comes
- * with the reply to the request breaks the connection. The VI architecture knows no such rule. So
- * the library of the one who asks sends a header, before anything of the program's, into a receive
- * that the library of the other has posted for it, before any of the program's. Invariant: an
- * accepted VI whose peer greets is `held`, that is, has no request posted, until the greeting has
- * come or the connection is over.
+ * Owns greetings. On iWARP the active side of a connection has to be the first to send, because a
+ * message that follows the reply to its request at once breaks the connection. The VI architecture
+ * has no such rule. So the library of the active side sends a header before any message of the
+ * program's, and that of the passive side posts a receive for it before any of the program's.
+ * Invariant: an accepted VI whose peer greets is `held`, that is, it posts no request, until the
+ * greeting has come or the connection is over.
  *
- * A greeting is the operation behind the last of a queue's ring, and on its way it is EARLY: see
- * work.c.
+ * A greeting is the operation behind the last of a queue's ring. Its cookie is EARLY (work.c).
  */
 #include <string.h>
 
 #include "impl.h"
 
-enum { GREETING_MS = 10000, LOOK_MS = 20 };	/* for peers that do not keep their word */
+enum { GREETING_MS = 10000, LOOK_MS = 20 };	/* bounds, for peers that do not greet */
 
 static DAT_LMR_TRIPLET head_of(const struct vi *vi, const struct op *op)
 {
@@ -25,7 +24,7 @@ static DAT_LMR_TRIPLET head_of(const struct vi *vi, const struct op *op)
 	};
 }
 
-/* Before anything else is posted to the endpoint. */
+/* Posts the receive for the greeting. It is the first operation of the endpoint. */
 DAT_RETURN greeting_expect_locked(struct vi *vi)
 {
 	struct op *op = greeting_op(&vi->recvq);
@@ -33,13 +32,13 @@ DAT_RETURN greeting_expect_locked(struct vi *vi)
 	DAT_RETURN ret = dat_ep_post_recv(vi->ep, 1, &iov, op_cookie(op, true),
 					  DAT_COMPLETION_DEFAULT_FLAG);
 
-	/* relaxed: whoever posts has heard of the connection, which is made after this */
+	/* relaxed: a thread that posts has seen the connection, which is made after this */
 	if (ret == DAT_SUCCESS)
 		atomic_store_explicit(&vi->held, true, memory_order_relaxed);
 	return ret;
 }
 
-/* The program has not heard of the connection yet. If this fails, the connection does. */
+/* The program has not seen the connection yet. If this fails, so does the connection. */
 void greeting_send_locked(struct vi *vi)
 {
 	struct op *op = greeting_op(&vi->sendq);
@@ -49,14 +48,17 @@ void greeting_send_locked(struct vi *vi)
 	dat_ep_post_send(vi->ep, 1, &iov, op_cookie(op, true), DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
-/* The work's lock is held. It may have been flushed. */
+/* The greeting has come, or was flushed. The work's lock is held. */
 void greeting_come_locked(struct vi *vi)
 {
-	/* relaxed: what was received, and what may be sent now, is uDAPL's to order */
+	/* relaxed: uDAPL orders what was received, and what may be sent now */
 	atomic_store_explicit(&vi->held, false, memory_order_relaxed);
 }
 
-/* Waits until requests may be posted. No lock is held: the greeting may have to be fetched. */
+/*
+ * Waits until requests may be posted. No lock is held, since this thread may have to take the
+ * greeting off the EVD.
+ */
 void greeting_await(struct vi *vi)
 {
 	uint64_t until = now_ms() + GREETING_MS;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the file of hosts that VIPL_HOSTS names: "ADDRESS NAME..." a line, as in /etc/hosts, where `#`
- * begins a comment. Invariant: an address of the file is given out as it stands, loopback or not, so
- * that the identities of one host can have names; lines of another kind than the NIC's are skipped.
+ * Owns the file of hosts that VIPL_HOSTS names: "ADDRESS NAME..." a line, as in /etc/hosts, where
+ * `#` begins a comment. Invariant: an address of the file is given out as it stands, loopback or
+ * not, so that the identities of one host can have names; lines of another kind than the NIC's are
+ * skipped.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -66,8 +67,8 @@ static bool line_names(char *names, const char *name)
 }
 
 /*
- * Finds the address of a name, the first but *index of them; false if the file has no such, and then
- * *index is less by those that it has.
+ * Finds the address of a name, the first but *index of them; false if the file has no such, and
+ * then *index is less by those that it has.
  */
 bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, struct place *place)
 {

@@ -20,7 +20,7 @@
 
 #include <dat/udat.h>
 
-/* What the program calls, and nothing else, can be seen from outside. */
+/* Only the functions of the interface are exported. */
 #pragma GCC visibility push(default)
 #include "vipl.h"
 #pragma GCC visibility pop
@@ -72,42 +72,43 @@ struct mem_view {
 	struct ptag *ptag;
 };
 
-/* A function of the program's that waits to be called, on a struct work. */
+/* A handler of the program that waits for a completion, on the list of a struct work. */
 struct notice {
 	struct notice *next;
-	struct queue *queue;		/* for a descriptor of it; NULL: for an entry of the CQ */
+	struct queue *queue;		/* wants a descriptor of this queue; NULL: an entry of the CQ */
 	void *context;
 	VIP_VI_HANDLER on_descriptor;
 	VIP_CQ_HANDLER on_entry;
 };
 
-/* A notice whose time has come. */
+/* A notice that has its completion: the handler can be called. */
 struct call {
-	struct notice *notice;		/* the caller's to free */
+	struct notice *notice;		/* freed by whoever calls the handler */
 	struct vi *vi;
 	VIP_DESCRIPTOR *descriptor;
 	bool recv;
 };
 
 /*
- * Where completions come from: an EVD. One thread at a time may take events off it; while one
- * sleeps in dat_evd_wait(), the leader, the others look at what it has brought.
+ * The source of completions: an EVD. One thread at a time takes events off it. While a thread
+ * sleeps in dat_evd_wait() it is the leader, and the other threads only look at the completions
+ * that the leader has taken.
  */
 struct work {
 	struct nic *nic;
-	struct cq *cq;			/* whose it is; NULL: a queue's own */
+	struct cq *cq;			/* the CQ that contains it; NULL: a queue contains it */
 	DAT_EVD_HANDLE evd;
 	pthread_mutex_t lock;
 	pthread_cond_t moved;		/* something was completed, or the leader has left */
 	bool leader;			/* all below: lock */
 	unsigned int waiters;
-	struct notice *notices;		/* in the order of their coming */
+	struct notice *notices;		/* oldest first */
 	struct work *next_watched;	/* herald.lock */
 	bool watched;			/* herald.lock */
 };
 
 enum op_phase {
-	OP_STAGED,			/* a receive that uDAPL does not have */
+	OP_STAGED,			/* a receive that is not posted to uDAPL yet */
 	OP_POSTED,
 	OP_DONE
 };
@@ -116,36 +117,36 @@ enum op_phase {
 struct op {
 	_Alignas(64) VIP_DESCRIPTOR *descriptor;
 	struct queue *queue;		/* fixed */
-	struct wire_head *head;		/* fixed: its place in registered memory */
+	struct wire_head *head;		/* fixed: its header, in registered memory */
 	VIP_MEM_HANDLE handle;
 	_Atomic uint32_t phase;		/* DONE: written under the work's lock; others: vi->lock */
 	uint32_t status;		/* work's lock */
-	uint32_t early;			/* why an earlier part of it failed; work's lock */
+	uint32_t early;			/* why its first part failed (a write before its send); work's lock */
 	uint32_t kind;			/* VIP_STATUS_OP_ bits */
 	uint32_t length;		/* bytes, of a request */
-	bool writable;			/* the descriptor is known to be memory of ours */
-	bool cut;			/* uDAPL has less of it than the descriptor says: post.c */
+	bool writable;			/* the descriptor is in registered memory: its status may be written */
+	bool cut;			/* uDAPL got less room than the descriptor says: post.c */
 };
 
 struct queue {
 	struct vi *vi;
 	struct work *work;
 	struct work own;
-	struct op *ops;			/* a ring, and one behind it for a greeting */
+	struct op *ops;			/* a ring, and behind it one operation for a greeting */
 	uint32_t depth;
 	uint32_t mask;
 	bool recv;
-	bool survive;			/* work's lock: what is flushed goes back to be staged */
+	bool survive;			/* work's lock: a receive that is flushed becomes OP_STAGED again */
 	bool overrun;			/* vi->lock: the program has been told that it is full */
 	_Atomic uint32_t tail;		/* written under vi->lock */
 	_Atomic uint32_t head;		/* written under the work's lock */
-	_Atomic uint32_t given;		/* operations, to uDAPL; written under vi->lock */
-	_Atomic uint32_t taken;		/* ... and back; written under the work's lock */
+	_Atomic uint32_t given;		/* operations posted to uDAPL; written under vi->lock */
+	_Atomic uint32_t taken;		/* completions of them; written under the work's lock */
 };
 
 enum peer_step { PEER_NONE, PEER_WAITS, PEER_PAUSES, PEER_DIALS, PEER_HANGS_UP, PEER_ACCEPTS };
 
-/* An address, whole. */
+/* A host's address and a discriminator. */
 struct place {
 	uint8_t host[16];
 	uint8_t disc[MAX_DISC];
@@ -153,7 +154,7 @@ struct place {
 	uint8_t disc_len;
 };
 
-/* A connection to a peer in the making; vi->lock. */
+/* A connection to a peer that is being set up; vi->lock. */
 struct peering {
 	enum peer_step step;
 	struct place local;
@@ -172,14 +173,14 @@ struct vi {
 	struct vi *next;		/* nic->lock */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;		/* state, outcome or up */
-	VIP_VI_STATE state;		/* all from here on: lock; begins anew with each VI */
-	bool busy;			/* a thread is connecting or disconnecting it */
-	bool feeding;			/* receives go to uDAPL at once */
-	bool closing;			/* VipDisconnect() is at work */
+	VIP_VI_STATE state;		/* lock, and so all below; zeroed when the memory is reused */
+	bool busy;			/* a thread connects or disconnects the VI */
+	bool feeding;			/* receives are posted to uDAPL at once, not staged */
+	bool closing;			/* VipDisconnect() is running */
 	bool up;			/* uDAPL has a connection */
 	bool broken;			/* it did not end in the peer's or our own VipDisconnect() */
-	_Atomic bool held;		/* no request yet, see greeting.c */
-	DAT_EVENT_NUMBER outcome;	/* of an attempt; 0: open */
+	_Atomic bool held;		/* requests wait for the peer's greeting: greeting.c */
+	DAT_EVENT_NUMBER outcome;	/* the event that ended the attempt; 0: none yet */
 	enum wire_verdict verdict;
 	_Atomic uint8_t generation;	/* of the endpoint, for cookies; written under lock */
 	DAT_EP_HANDLE ep;
@@ -210,28 +211,28 @@ struct cq {
 	struct cq *next;		/* nic->lock */
 	struct work work;
 	unsigned int users;		/* queues; nic->lock */
-	uint32_t room;			/* events of the EVD that are spoken for; nic->lock */
+	uint32_t room;			/* events of the EVD that queues have reserved; nic->lock */
 	struct cq_entry *ring;		/* all below: work.lock */
 	uint32_t size;
 	uint32_t first;
 	uint32_t count;
 };
 
-/* A connection qualifier that this NIC listens at, for all discriminators that lead there. */
+/* A connection qualifier at which this NIC listens, for all discriminators that hash to it. */
 struct door {
 	struct door *next;
 	DAT_CONN_QUAL qual;
 	DAT_PSP_HANDLE psp;
 };
 
-/* A client's request. On its listener's list until VipConnectWait() hands it out. */
+/* A client's connection request. It is on its listener's list until VipConnectWait() returns it. */
 struct conn {
 	struct conn *next;
 	DAT_CR_HANDLE cr;
 	struct wire_hello hello;
 	struct place remote;
 	uint64_t stale_at;		/* milliseconds: when the client gives up */
-	bool busy;			/* VipConnectAccept() has it */
+	bool busy;			/* VipConnectAccept() or VipConnectReject() uses it */
 };
 
 struct listener {
@@ -247,7 +248,7 @@ struct listener {
 struct async_error {
 	struct async_error *next;
 	VIP_ERROR_DESCRIPTOR what;
-	bool normal;			/* nothing that the library's own handler prints */
+	bool normal;			/* a normal end: the library's own handler does not print it */
 };
 
 struct herald {
@@ -259,7 +260,7 @@ struct herald {
 	bool stop;			/* all below: lock */
 	bool rung;
 	struct work *watched;
-	struct work *current;		/* being looked at */
+	struct work *current;		/* the herald looks at this one */
 	struct async_error *errors;
 	struct async_error **last_error;
 	VIP_ERROR_HANDLER handler;
@@ -280,22 +281,22 @@ struct nic {
 	uint8_t address[16];
 	struct sockaddr_storage sockaddr;
 	uint32_t depth;
-	bool read_needs_write;		/* the sink of an RDMA read needs REMOTE_WRITE */
-	bool greets;			/* whoever asks for a connection has to send first */
-	bool has_driver;		/* which may write(), where a thread may be cancelled */
+	bool read_needs_write;		/* the sink of an RDMA read needs the right REMOTE_WRITE */
+	bool greets;			/* the active side has to send first: greeting.c */
+	bool has_driver;		/* posts may call the driver, whose write() is a cancellation point */
 	bool extended_returns;
 	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
 
 	pthread_mutex_t lock;		/* all below, up to mem_lock */
 	struct vi *vis;
-	struct vi *dead_vis;		/* their memory stays: a late event finds a VI */
-	struct vi *last_dead;		/* the one destroyed last */
-	unsigned int dead_count;	/* the first of more than DEAD_VIS is used again */
+	struct vi *dead_vis;		/* destroyed; their memory stays, since an event may still name it */
+	struct vi *last_dead;		/* the one that was destroyed last */
+	unsigned int dead_count;	/* beyond DEAD_VIS the oldest one's memory is reused */
 	struct cq *cqs;
 	struct cq *dead_cqs;
 	struct door *doors;
 	struct listener *listeners;
-	struct conn *conns;		/* handed out, not yet answered */
+	struct conn *conns;		/* returned by VipConnectWait(), not answered yet */
 	unsigned int ns_users;
 
 	pthread_mutex_t mem_lock;	/* ptags, mems; ptag->users */
@@ -307,9 +308,8 @@ struct nic {
 };
 
 /*
- * A thread that is cancelled ends where it waits for the program's sake, in a Vip...Wait() or while it
- * connects, and nowhere else: the calls that hold locks over what may be a cancellation point keep
- * pthread_cancel() off.
+ * A thread can be cancelled where it waits in a Vip...Wait(), or while it connects, and nowhere
+ * else. Calls that hold a lock across a possible cancellation point disable cancellation meanwhile.
  */
 struct undo {
 	void (*function)(void *arg);
@@ -358,7 +358,7 @@ void op_finish_locked(struct op *op, uint32_t status);
 
 static inline DAT_DTO_COOKIE op_cookie(const struct op *op, bool early)
 {
-	/* relaxed: it changes only while uDAPL has nothing of this VI */
+	/* relaxed: it changes only while no operation of this VI is posted to uDAPL */
 	uint64_t generation = atomic_load_explicit(&op->queue->vi->generation,
 						   memory_order_relaxed);
 	DAT_DTO_COOKIE cookie;
@@ -378,10 +378,13 @@ int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq);
 void queue_close(struct queue *q);
 uint32_t queue_events(const struct queue *q);
 
-/* How many operations uDAPL has, for who holds vi->lock or knows that nobody posts. */
+/* How many operations are posted to uDAPL. The caller holds vi->lock, or no thread posts. */
 static inline uint32_t queue_outstanding(const struct queue *q)
 {
-	/* relaxed: what is taken meanwhile makes it less; who waits for that has the work's lock */
+	/*
+	 * relaxed: completions that are taken meanwhile make the number smaller; a thread that waits
+	 * for that holds the work's lock
+	 */
 	return atomic_load_explicit(&q->given, memory_order_relaxed) -
 	       atomic_load_explicit(&q->taken, memory_order_relaxed);
 }
@@ -395,8 +398,9 @@ void queue_drain(struct queue *q, uint64_t until);
 
 /* vi.c */
 /*
- * The memory of a VI stays a VI's until its NIC is closed: one that was destroyed, and none of the
- * DEAD_VIS after it, is refused.
+ * The VI of a handle; NULL if it is none, or was destroyed. The memory of a VI is only ever reused
+ * for another VI of its NIC, and not before DEAD_VIS others have been destroyed, so the handle of a
+ * destroyed VI is refused until then.
  */
 static inline struct vi *vi_get(VIP_VI_HANDLE handle)
 {

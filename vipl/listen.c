@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns listening: doors, which are connection qualifiers of uDAPL's, and listeners, which are
- * discriminators. Invariant: every discriminator that this NIC answers for has a door among its
- * PROBES qualifiers, and nobody on this host has the same one.
+ * Owns listening: doors, which are service points at connection qualifiers, and listeners, which
+ * are discriminators. Invariant: every discriminator that this NIC answers for has a door among
+ * its PROBES qualifiers, and no other program on this host holds that qualifier.
  *
- * A discriminator is any bytes, a qualifier a port on some transports. So a discriminator's hash
- * leads to a row of ports, of which the listener has the first that was free, and a client asks one
- * after the other. Whoever answers there may not know the discriminator. uDAPL 1.2 cannot say why a
- * request is rejected. So a rejection comes from a stranger, and is as good as nobody; "no match"
- * and VipConnectReject() are told by an acceptance that says so and leads to no VI.
+ * A discriminator is a string of bytes, and a qualifier is a port on some transports. So the hash
+ * of a discriminator selects PROBES qualifiers. The listener takes the first that is free, and a
+ * client asks at one after the other. The program that answers may not know the discriminator, and
+ * uDAPL 1.2 cannot say why a request is rejected. So a rejection is taken for that of a program
+ * without libvipl, and counts as nobody; "no match" and VipConnectReject() are sent in the private
+ * data of an acceptance that leads to no VI.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "impl.h"
 
-/* Qualifiers far from those that programs choose; the rdma providers make ports of them. */
+/*
+ * The first of the qualifiers, far from those that programs choose. The verbs providers map them to
+ * ports, and libdatp knows them as well (tell.c).
+ */
 #define FIRST_QUAL UINT64_C(0x5649504C0000)
 
 enum { QUALS = 65536, QUAL_STEP = 47 };
@@ -39,7 +43,7 @@ static struct door *door_at(struct nic *nic, DAT_CONN_QUAL qual)
 	return door;
 }
 
-/* NULL if somebody else has it, or it cannot be had. */
+/* Listens at a qualifier; NULL if another program holds it, or it cannot be created. */
 static struct door *door_create(struct nic *nic, DAT_CONN_QUAL qual)
 {
 	struct door *door = calloc(1, sizeof(*door));
@@ -124,7 +128,7 @@ struct listening {
 	struct listener *listener;
 };
 
-/* The thread may have been the one that was woken. */
+/* The cancelled thread may have been the one that was woken, so it wakes another. */
 static void wait_cancelled(void *arg)
 {
 	struct listening *l = arg;
@@ -134,7 +138,7 @@ static void wait_cancelled(void *arg)
 	pthread_mutex_unlock(&l->nic->lock);
 }
 
-/* Waits with nic->lock held, and hands the request out; NULL when the time is over. */
+/* Waits for a client; returns its request, or NULL if the time expires. nic->lock is held. */
 static struct conn *listener_wait_locked(struct nic *nic, struct listener *l, uint64_t until,
 					 int own)
 {
@@ -185,8 +189,8 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VI
 }
 
 /*
- * Says no: the endpoint lives until the client has hung up, see keeper.c. `attr` are those of the VI
- * that the client's does not fit; NULL if that is not the reason.
+ * Answers a request with a verdict other than WIRE_ACCEPTS. The endpoint exists until the client
+ * disconnects (keeper.c). `attr`: the attributes that the client's VI does not match, or NULL.
  */
 void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
 		   const VIP_VI_ATTRIBUTES *attr)
@@ -210,7 +214,7 @@ void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
 	}
 }
 
-/* Puts a client's request on the list of its listener; false if there is none, or too many wait. */
+/* Queues a client's request at its listener; false if there is none, or its queue is full. */
 static bool enqueue(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		    const struct place *remote)
 {
@@ -245,7 +249,7 @@ void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
 	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS ||
 	    !wire_unpack(param.private_data, (size_t)param.private_data_size, &hello) ||
 	    hello.verdict != WIRE_ASKS) {
-		dat_cr_reject(cr);	/* no libvipl, or none of ours */
+		dat_cr_reject(cr);	/* not a request of this version of libvipl */
 		return;
 	}
 	place_of_sockaddr(param.remote_ia_address_ptr, &remote);
@@ -269,7 +273,7 @@ static void free_conns(struct conn *conn)
 	}
 }
 
-/* The IA is closed: uDAPL's objects are gone. */
+/* The IA is closed, and has freed its objects. */
 void listen_free_all(struct nic *nic)
 {
 	struct listener *l;

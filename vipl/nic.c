@@ -85,8 +85,9 @@ static int iov_of(const DAT_IA_ATTR *a)
 }
 
 /*
- * A descriptor's length has 32 bits, and the wire's too. But programs keep the limit in an int, and
- * halve and align it: so it is a multiple of 4 KiB below 2^31, unless the administrator asks for more.
+ * A descriptor's length has 32 bits, and the wire's too. But programs keep the limit in an int,
+ * and halve and align it: so it is a multiple of 4 KiB below 2^31, unless the administrator asks
+ * for more.
  */
 static VIP_ULONG largest_transfer(const DAT_IA_ATTR *a)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the name service: the host's resolver, in terms of this NIC, and before it the file of hosts.c.
- * Invariant: an address that it gives out is of the NIC's kind, and one that peers can use: loopback
- * addresses of the resolver's become the NIC's.
+ * Owns the name service: the host's resolver, in terms of this NIC, and before it the file of
+ * hosts.c. Invariant: an address that it gives out is of the NIC's kind, and one that peers can
+ * use: loopback addresses of the resolver's become the NIC's.
  */
 #include <netdb.h>
 #include <string.h>

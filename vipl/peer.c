@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns connections between peers, where both sides ask. Invariant: of two peers the one with the
- * smaller discriminator (or, if they are equal, the smaller host) dials, and the other waits; both
- * know which is which without a word. The keeper alone moves a peering on, once it has begun.
+ * smaller discriminator (or, if these are equal, the smaller host address) dials, and the other
+ * waits, so both know their roles without a message. Once a peering has begun, only the keeper
+ * changes it.
  *
- * The one that dials may be early: it tries again until its time is over.
+ * The peer that dials may do so before the other waits: it tries again until its time expires.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 enum { PAUSE_MS = 20 };
 
-/* <0: this side dials. */
+/* Returns less than 0 if the side at `a` dials. */
 static int compare_places(const struct place *a, const struct place *b)
 {
 	size_t length = a->disc_len < b->disc_len ? a->disc_len : b->disc_len;
@@ -72,7 +73,7 @@ VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_ad
 	return VIP_SUCCESS;
 }
 
-/* The peering is over. */
+/* Ends the peering, with its result. */
 static void finish_locked(struct vi *vi, VIP_RETURN result)
 {
 	vi->peer.step = PEER_NONE;
@@ -87,7 +88,7 @@ static void finish_locked(struct vi *vi, VIP_RETURN result)
 	pthread_cond_broadcast(&vi->changed);
 }
 
-/* An attempt has come to nothing, and the endpoint is as new: what now? */
+/* An attempt has failed, and the endpoint is reset: decides whether to try again. */
 static void go_on_locked(struct vi *vi, VIP_RETURN meaning)
 {
 	struct peering *p = &vi->peer;
@@ -95,7 +96,7 @@ static void go_on_locked(struct vi *vi, VIP_RETURN meaning)
 	if (p->cancelled || now_ms() >= p->until) {
 		finish_locked(vi, VIP_TIMEOUT);
 	} else if (p->step == PEER_ACCEPTS) {
-		p->step = PEER_WAITS;	/* the peer has gone, and may come again */
+		p->step = PEER_WAITS;	/* the peer has given up, and may dial again */
 	} else if (meaning != VIP_NO_MATCH) {
 		finish_locked(vi, meaning);
 	} else {
@@ -159,7 +160,7 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 	}
 }
 
-/* A peer dials; nic->lock is held. False if nobody here waits for it. */
+/* A peer's request has come; nic->lock is held. Returns false if no VI waits for it. */
 bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		  const struct place *remote)
 {
@@ -184,7 +185,7 @@ static void dial_locked(struct vi *vi)
 		finish_locked(vi, VIP_ERROR_RESOURCE);
 }
 
-/* The event that comes of it ends the peering, or it is over at once. */
+/* The event of that ends the peering, unless it ends at once. */
 static void call_off_locked(struct vi *vi)
 {
 	bool open = vi->outcome == 0;
@@ -194,7 +195,7 @@ static void call_off_locked(struct vi *vi)
 		finish_locked(vi, VIP_TIMEOUT);
 }
 
-/* Moves one peering on, as far as it is time; returns when to look at it again. */
+/* Does what is due for one peering. Returns when to look at it again. */
 static uint64_t advance_locked(struct vi *vi, uint64_t now)
 {
 	struct peering *p = &vi->peer;
@@ -220,7 +221,7 @@ static uint64_t advance_locked(struct vi *vi, uint64_t now)
 	return p->step == PEER_PAUSES || p->step == PEER_WAITS ? p->until : UINT64_MAX;
 }
 
-/* The keeper's round; returns when the next is due. */
+/* The keeper calls this for all peerings. Returns when to call it again. */
 uint64_t peer_run(struct nic *nic)
 {
 	uint64_t next = UINT64_MAX, at;
@@ -260,7 +261,7 @@ VIP_RETURN VipConnectPeerDone(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *remote_at
 	return ret;
 }
 
-/* The peering goes on without the thread. */
+/* The peering goes on when the thread that waits for it is cancelled. */
 static void peer_wait_cancelled(void *arg)
 {
 	struct vi *vi = arg;

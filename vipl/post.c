@@ -63,9 +63,9 @@ POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle,
 }
 
 /*
- * A segment of a receive has to begin in its region, and may reach beyond it: programs post receives
- * that do, and are sent little. Hardware checks what it writes. uDAPL checks what is posted, so it
- * gets the part that is in the region, and a message that is longer fails (work.c).
+ * A segment of a receive has to begin in its region, and may reach beyond it: programs post
+ * receives that do, and are sent little. Hardware checks what it writes. uDAPL checks what is
+ * posted, so it gets the part that is in the region, and a message that is longer fails (work.c).
  */
 POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment,
 				  bool recv)

@@ -54,7 +54,10 @@ static int queue_make_ring(struct queue *q)
 	return 0;
 }
 
-/* A request may be two operations of uDAPL: see post.c. And there may be a greeting. */
+/*
+ * The number of events that a queue can have on its EVD: a request may be two operations (post.c),
+ * and there may be a greeting.
+ */
 uint32_t queue_events(const struct queue *q)
 {
 	return (q->recv ? q->depth : 2 * q->depth) + (q->vi->nic->greets ? 1 : 0);
@@ -88,7 +91,7 @@ int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq)
 	return err;
 }
 
-/* The queue is empty, and the endpoint gone. */
+/* The queue is empty, and the endpoint freed. */
 void queue_close(struct queue *q)
 {
 	struct nic *nic = q->vi->nic;
@@ -108,7 +111,7 @@ void queue_close(struct queue *q)
 
 bool queue_empty(struct queue *q)
 {
-	/* relaxed: a snapshot, for who asks while others post */
+	/* relaxed: a snapshot; another thread may post meanwhile */
 	return atomic_load_explicit(&q->head, memory_order_relaxed) ==
 	       atomic_load_explicit(&q->tail, memory_order_relaxed);
 }
@@ -116,7 +119,7 @@ bool queue_empty(struct queue *q)
 /* The first operation in the queue, or NULL. */
 struct op *queue_head_locked(struct queue *q)
 {
-	/* relaxed: written under this lock; acquire: what is before the tail was filled in */
+	/* relaxed: written under this lock; acquire: the operations before the tail are filled in */
 	uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
 
 	if (head == atomic_load_explicit(&q->tail, memory_order_acquire))
@@ -130,7 +133,7 @@ static bool done(struct op *op)
 	return atomic_load_explicit(&op->phase, memory_order_relaxed) == OP_DONE;
 }
 
-/* Takes the first descriptor if it is completed; looks at the EVD only if that may help. */
+/* Takes the first descriptor if it is completed. Takes events off the EVD only until then. */
 VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor)
 {
 	struct op *op = queue_head_locked(q);
@@ -158,14 +161,14 @@ void queue_set_survive(struct queue *q, bool survive)
 	pthread_mutex_unlock(&q->work->lock);
 }
 
-/* uDAPL will not give back what it still has; both locks are held. */
+/* uDAPL will not complete what is still posted. Both locks are held. */
 static void forget_outstanding(struct queue *q)
 {
 	atomic_store_explicit(&q->taken, atomic_load_explicit(&q->given, memory_order_relaxed),
 			      memory_order_relaxed);
 }
 
-/* The endpoint is gone, and forgot its receives: vi->lock is held. */
+/* The endpoint is freed, and with it the receives that were posted to it. vi->lock is held. */
 void queue_restage(struct queue *q)
 {
 	pthread_mutex_lock(&q->work->lock);
@@ -178,7 +181,7 @@ void queue_restage(struct queue *q)
 	pthread_mutex_unlock(&q->work->lock);
 }
 
-/* Completes as flushed what uDAPL does not have, or all there is. vi->lock is held. */
+/* Flushes the operations that are not posted to uDAPL, or all of them. vi->lock is held. */
 void queue_flush(struct queue *q, bool posted_too)
 {
 	pthread_mutex_lock(&q->work->lock);
@@ -196,8 +199,8 @@ void queue_flush(struct queue *q, bool posted_too)
 }
 
 /*
- * Waits until uDAPL has given back all it had of a queue whose connection is over: that is under
- * way already, so the bound is for providers that forget some.
+ * Waits until uDAPL has completed all operations of a queue whose connection is over. The flushes
+ * are under way already; the bound is for providers that lose some.
  */
 void queue_drain(struct queue *q, uint64_t until)
 {

@@ -129,8 +129,8 @@ static void warn_of_tags(struct vi *vi, VIP_MEM_HANDLE handle)
 
 /*
  * Memory is used on a VI that does not use its tag. Returns true if it does so from now on: a VI
- * without a tag of its own takes on that of the first memory it uses, which is not possible any more
- * when uDAPL has operations of its endpoint.
+ * without a tag of its own takes on that of the first memory it uses, which is not possible any
+ * more when uDAPL has operations of its endpoint.
  */
 bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle)
 {
@@ -384,7 +384,10 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)
 	return VIP_SUCCESS;
 }
 
-/* Moves an idle VI to the tag that its new attributes name, or that it adopts since they name none. */
+/*
+ * Moves an idle VI to the tag that its new attributes name, or that it adopts since they name
+ * none.
+ */
 static VIP_RETURN vi_change_ptag_locked(struct vi *vi, const VIP_VI_ATTRIBUTES *attr)
 {
 	struct ptag *former = vi->ptag, *ptag = vi_take_ptag(vi->nic, attr);

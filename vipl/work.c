@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the way completions come: from an EVD into the operations of queues. Invariant: events are
- * taken off the EVD by the holder of work->lock, and by the leader alone while there is one.
+ * Takes completions off an EVD and completes the operations of queues with them. Invariant: only
+ * the holder of work->lock takes events off the EVD, and while there is a leader only the leader.
  *
- * A cookie is the address of a struct op, and in the six bits that its alignment leaves: EARLY, if
- * it is of a part that goes before the operation's last; and the endpoint's generation. What a
- * former endpoint has left behind is told from what belongs to the present one by that.
+ * A cookie is the address of a struct op. Its alignment leaves six bits: EARLY, if the completion
+ * is of a part that precedes the operation's last one; and the endpoint's generation, by which a
+ * late completion of a former endpoint is recognized and ignored.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* When a timeout is over; UINT64_MAX for never. */
+/* The time at which a timeout that begins now expires; UINT64_MAX for one that never does. */
 uint64_t deadline_ms(VIP_ULONG timeout)
 {
 	if (timeout == VIP_INFINITE || timeout == UINT32_MAX)
@@ -40,8 +40,9 @@ void cond_init(pthread_cond_t *cond)
 }
 
 /*
- * False when the time is over. Inlined, since a thread may be cancelled in it: the frame that is
- * left then has to be the one that cleans up, or the address sanitizer takes it for still there.
+ * Returns false if the time has expired. It is inlined because a thread may be cancelled in it: a
+ * frame of its own would be left without cleaning up, and the address sanitizer would take it for
+ * live.
  */
 static inline __attribute__((always_inline)) bool
 wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
@@ -56,15 +57,15 @@ wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
 	return pthread_cond_timedwait(cond, lock, &at) != ETIMEDOUT;
 }
 
-/* For threads that are not cancelled here. */
+/* For threads that cannot be cancelled here. Returns false if the time has expired. */
 bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
 {
 	return wait_until(cond, lock, until);
 }
 
 /*
- * As cond_wait_until(), for a thread that is kept from being cancelled elsewhere: `own` is what
- * cancel_off() gave. If it is cancelled here, undo() is the last that it does, with the lock held.
+ * As cond_wait_until(), for a thread that disabled its cancellation: `own` is what cancel_off()
+ * returned. If the thread is cancelled here, undo() runs with the lock held and has to release it.
  */
 void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int own,
 	      const struct undo *undo)
@@ -89,7 +90,7 @@ int work_open(struct work *w, struct nic *nic, struct cq *cq, uint32_t events)
 	return 0;
 }
 
-/* Nothing feeds it any more, and nobody waits. */
+/* No endpoint uses the EVD any more, and no thread waits. */
 void work_close(struct work *w)
 {
 	pthread_mutex_lock(&w->lock);
@@ -101,7 +102,7 @@ void work_close(struct work *w)
 	pthread_mutex_destroy(&w->lock);
 }
 
-/* Wakes who sleeps for this work's sake, because of what did not come over the EVD. */
+/* Wakes the threads that wait for completions, after one that did not come over the EVD. */
 void work_wake_locked(struct work *w)
 {
 	DAT_EVENT event;
@@ -113,11 +114,11 @@ void work_wake_locked(struct work *w)
 	memset(&event, 0, sizeof(event));
 	event.event_number = DAT_SOFTWARE_EVENT;
 	event.evd_handle = w->evd;
-	/* If it is full, there is enough to wake the leader. */
+	/* If the EVD is full, its events wake the leader. */
 	dat_evd_post_se(w->evd, &event);
 }
 
-/* It may be as misaligned as it was posted. */
+/* memcpy(), because the descriptor may be misaligned: then it was posted so, and failed. */
 static void write_status(struct op *op, uint32_t status)
 {
 	if (op->writable)
@@ -125,7 +126,7 @@ static void write_status(struct op *op, uint32_t status)
 		       sizeof(status));
 }
 
-/* Completes an operation: its descriptor is the program's again as soon as it is popped. */
+/* Completes an operation. The program gets the descriptor back when it is popped. */
 void op_finish_locked(struct op *op, uint32_t status)
 {
 	struct queue *q = op->queue;
@@ -134,7 +135,7 @@ void op_finish_locked(struct op *op, uint32_t status)
 	status |= op->kind | VIP_STATUS_DONE;
 	op->status = status;
 	write_status(op, status);
-	/* relaxed: whoever acts on DONE holds the same lock */
+	/* relaxed: a thread acts on DONE only while it holds this lock */
 	atomic_store_explicit(&op->phase, OP_DONE, memory_order_relaxed);
 	if (w->cq != NULL)
 		cq_push_locked(w->cq, q->vi, q->recv);
@@ -169,7 +170,7 @@ static uint32_t status_of(DAT_DTO_COMPLETION_STATUS status)
 	}
 }
 
-/* A receive that brought something: its header says what. */
+/* A receive that a message has completed: its header says which kind. Returns status bits. */
 static uint32_t received(struct op *op, uint64_t length)
 {
 	VIP_CONTROL_SEGMENT *cs = &op->descriptor->CS;
@@ -199,18 +200,18 @@ static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DA
 			op->early = status;
 		return;
 	}
-	/* relaxed: the one who waits for it (queue_drain) looks under this lock */
+	/* relaxed: the thread that waits for it (queue_drain) looks under this lock */
 	atomic_store_explicit(&op->queue->taken,
 			      atomic_load_explicit(&op->queue->taken, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 	if (status == VIP_STATUS_DESC_FLUSHED_ERROR && op->queue->survive) {
-		/* relaxed: the next to look is vi->lock's holder, after queue_drain */
+		/* relaxed: the next thread to look holds vi->lock, after queue_drain() */
 		atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);
 		return;
 	}
 	if (op->early != 0)
 		status = op->early;
-	/* too long for what its region holds, whether or not for what was posted */
+	/* The message is longer than the part in the region, so it would be written behind it. */
 	if (status == VIP_STATUS_LENGTH_ERROR && op->queue->recv && op->cut)
 		status = VIP_STATUS_PROTECTION_ERROR;
 	if (status == 0 && op->queue->recv)
@@ -233,7 +234,7 @@ static void work_event_locked(const DAT_EVENT *event)
 		op_completed_locked(op, dto);
 }
 
-/* Takes one event off the EVD; false if there is none, or it is the leader's to take. */
+/* Takes one event off the EVD. Returns false if there is none, or if there is a leader. */
 bool work_poll_locked(struct work *w)
 {
 	DAT_EVENT event;
@@ -257,7 +258,7 @@ static DAT_TIMEOUT sleep_us(uint64_t until)
 	return until - now > 1000000 ? 1000000000u : (DAT_TIMEOUT)(until - now) * 1000;
 }
 
-/* What the leader leaves on the EVD is for the others, and for the herald. */
+/* Other threads, and the herald, take the events that the leader has left on the EVD. */
 static void stop_leading_locked(struct work *w)
 {
 	w->leader = false;
@@ -276,7 +277,7 @@ static void leader_cancelled(void *arg)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* The leader's sleep, in which its thread may be cancelled: nothing is locked then. */
+/* The leader sleeps without a lock, and may be cancelled meanwhile. */
 static void lead_locked(struct work *w, uint64_t until)
 {
 	DAT_TIMEOUT us = sleep_us(until);
@@ -295,7 +296,7 @@ static void lead_locked(struct work *w, uint64_t until)
 	stop_leading_locked(w);
 }
 
-/* It may have been the one that was woken. */
+/* The cancelled thread may have been the one that was woken, so it wakes the others. */
 static void waiter_cancelled(void *arg)
 {
 	struct work *w = arg;
@@ -306,8 +307,8 @@ static void waiter_cancelled(void *arg)
 }
 
 /*
- * Sleeps until something may have come, or the time is over. A thread that is cancelled here has
- * let go of the lock, and of the lead.
+ * Sleeps until there may be a completion, or the time expires. A thread that is cancelled here
+ * releases the lock and stops leading.
  */
 void work_wait_locked(struct work *w, uint64_t until)
 {

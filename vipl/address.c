@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns addresses: a host and a discriminator. Invariant: a struct place has lengths within bounds,
- * and is the only form in which the library keeps an address; VIP_NET_ADDRESS is the program's.
+ * Owns addresses: a host and a discriminator. Invariant: the lengths in a struct place are within
+ * bounds. The library keeps addresses in this form only; VIP_NET_ADDRESS is the program's form.
  */
 #include <string.h>
 
 #include "impl.h"
 
-/* The bytes of a VIP_NET_ADDRESS lie behind its end: reach them from its beginning. */
+/* The bytes of a VIP_NET_ADDRESS reach beyond its end, so they are addressed from its beginning. */
 static uint8_t *bytes_of(const VIP_NET_ADDRESS *address)
 {
 	return (uint8_t *)(uintptr_t)address + offsetof(VIP_NET_ADDRESS, HostAddress);
 }
 
-/* False for an address that is none, or of another kind than the NIC's. */
+/*
+ * Reads a program's address. Returns false if it is NULL, too long, or of another family than the
+ * NIC's.
+ */
 bool place_read(const struct nic *nic, const VIP_NET_ADDRESS *address, struct place *place)
 {
 	if (address == NULL || address->HostAddressLen != nic->attr.NicAddressLen ||
@@ -33,8 +36,9 @@ static uint16_t capped(uint16_t length, uint16_t room)
 }
 
 /*
- * The program says by the lengths how much room there is; where it says nothing, an address of the
- * NIC's full length is taken for granted, unless it wants to be kept from that.
+ * Writes an address for the program. The lengths that are in it say how much room there is. If they
+ * are 0 there is room for the longest address of the NIC, or with `keep_short` for no more than the
+ * bytes of a bare VIP_NET_ADDRESS.
  */
 void place_write(const struct place *place, VIP_NET_ADDRESS *address, bool keep_short)
 {

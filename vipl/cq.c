@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns completion queues: a struct work that several queues share, and a ring that tells in which
- * of them something was completed. Invariant: an entry is made with every completion, and ends with
- * VipCQDone(), VipCQWait(), a handler or its VI, whatever becomes of the descriptor.
+ * Owns completion queues: a struct work that several queues share, and a ring of entries that name
+ * the queue of each completion. Invariant: every completion makes an entry, and VipCQDone(),
+ * VipCQWait(), a handler, or the end of the VI removes it, also if the descriptor was taken before.
  */
 #include <stdlib.h>
 
 #include "impl.h"
 
-/* An entry that does not fit is lost, and the program told so. */
+/* An entry that does not fit is lost, and reported to the error handler. */
 void cq_push_locked(struct cq *cq, struct vi *vi, bool recv)
 {
 	if (cq->count == cq->size) {
@@ -19,7 +19,7 @@ void cq_push_locked(struct cq *cq, struct vi *vi, bool recv)
 	cq->count++;
 }
 
-/* A VI is destroyed, and its descriptors were taken without a look at this queue. */
+/* Removes the entries of a VI that is destroyed, whose descriptors were taken without them. */
 void cq_forget(struct cq *cq, const struct vi *vi)
 {
 	uint32_t kept = 0;
@@ -90,7 +90,7 @@ free_cq:
 	return VIP_ERROR_RESOURCE;
 }
 
-/* Takes it out of use, if nobody uses it. */
+/* Takes the queue off the NIC's list, unless a VI uses it or a thread waits for it. */
 static bool cq_end(struct cq *cq)
 {
 	struct nic *nic = cq->work.nic;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the herald, the thread of a NIC that calls the program's handlers. Invariant: handlers are
- * called one after the other, with no lock held; a struct work that is being looked at (`current`)
- * is not freed by another thread.
+ * called one after the other, with no lock held; while the herald looks at a struct work
+ * (`current`), no other thread frees it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "impl.h"
 
-/* Wakes the herald; more rings before it has looked are one. */
+/* Wakes the herald, with one event however often this is called before it has looked. */
 void herald_ring(struct nic *nic)
 {
 	struct herald *h = &nic->herald;
@@ -26,7 +26,7 @@ void herald_ring(struct nic *nic)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* From now on the herald sees what comes to this work; the work's lock is held. */
+/* The herald looks at the completions of this work from now on. The work's lock is held. */
 void herald_watch(struct work *w)
 {
 	struct herald *h = &w->nic->herald;
@@ -53,13 +53,13 @@ void herald_unwatch(struct work *w)
 		*at = w->next_watched;
 		w->watched = false;
 	}
-	/* The herald itself is here only within a handler, when it looks at nothing. */
+	/* If this is the herald's thread it runs a handler, and then `current` is NULL. */
 	while (h->current == w)
 		pthread_cond_wait(&h->free, &h->lock);
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* Has the error handler called. For want of memory the error goes unheard. */
+/* Queues an error for the error handler. Without memory for it the error is lost. */
 static void tell(struct nic *nic, const VIP_ERROR_DESCRIPTOR *what, bool normal)
 {
 	struct async_error *error = calloc(1, sizeof(*error));
@@ -107,7 +107,7 @@ void herald_end(struct vi *vi, bool normal)
 	tell(vi->nic, &what, normal);
 }
 
-/* The handler of those who have none. */
+/* The library's own error handler, for programs that have not set one. */
 static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
 {
 	static const char *const text[] = {
@@ -127,7 +127,7 @@ static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
 		what->ViHandle, what->CQHandle, (void *)what->DescriptorPtr);
 }
 
-/* Tells of one error; false if there is none. */
+/* Passes one error to the error handler. Returns false if there is none. */
 static bool tell_error(struct nic *nic)
 {
 	struct herald *h = &nic->herald;
@@ -155,7 +155,7 @@ static bool tell_error(struct nic *nic)
 	return true;
 }
 
-/* Calls one handler whose time has come; false if there is none. */
+/* Calls one handler that has its completion. Returns false if there is none. */
 static bool tell_notice(struct nic *nic)
 {
 	struct herald *h = &nic->herald;
@@ -172,7 +172,10 @@ static bool tell_notice(struct nic *nic)
 		pthread_mutex_lock(&h->lock);
 		h->current = NULL;
 		pthread_cond_broadcast(&h->free);
-		/* It may have been taken off the list meanwhile; it is there until we unlock. */
+		/*
+		 * Another thread may have taken it off the list meanwhile, but cannot free it before
+		 * this one unlocks.
+		 */
 		w = w->watched ? w->next_watched : h->watched;
 	}
 	pthread_mutex_unlock(&h->lock);
@@ -227,7 +230,7 @@ int herald_start(struct nic *nic)
 	return -1;
 }
 
-/* What has happened until now is told before it ends. */
+/* The herald calls the handlers of what has happened until now before it ends. */
 void herald_stop(struct nic *nic)
 {
 	struct herald *h = &nic->herald;

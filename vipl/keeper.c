@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the keeper, the thread of a NIC that reads what uDAPL tells of connections. Invariant: it
- * never waits for the program, and no other thread reads these EVDs.
+ * Owns the keeper, the thread of a NIC that takes connection events and asynchronous errors off
+ * their EVDs. Invariant: it never waits for the program, and no other thread reads these EVDs.
  */
 #include <string.h>
 
 #include "impl.h"
 
-enum { CM_EVENTS = 256 };	/* the backlog of all doors */
+enum { CM_EVENTS = 256 };	/* the connection requests of all doors that can be pending */
 
 void keeper_ring(struct nic *nic)
 {
@@ -30,7 +30,7 @@ static void connection_event(const DAT_EVENT *event)
 		vi_outcome(context.as_ptr, event->event_number, data->private_data,
 			   (size_t)data->private_data_size);
 	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		dat_ep_free(data->ep_handle);	/* it has said no: listen.c */
+		dat_ep_free(data->ep_handle);	/* it only carried a rejection: listen.c */
 }
 
 static void read_cm(struct nic *nic)
@@ -49,7 +49,7 @@ static void read_async(struct nic *nic)
 {
 	DAT_EVENT event;
 
-	/* The end of an endpoint comes as a connection event too. */
+	/* The end of an endpoint is also reported by a connection event. */
 	while (dat_evd_dequeue(nic->async_evd, &event) == DAT_SUCCESS)
 		if (event.event_number != DAT_ASYNC_ERROR_EP_BROKEN)
 			herald_error(nic, NULL, NULL, NULL, VIP_RESOURCE_NIC,

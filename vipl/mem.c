@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns registered memory and protection tags. Invariant: a handle stands for one region of the NIC,
- * and is the key that a peer uses, if peers have a right to it. The epoch changes before a region
- * that ends, or changes, is let go of: a copy taken under an older epoch is not believed (post.c).
+ * Owns registered memory and protection tags. Invariant: a handle names one region of the NIC, and
+ * equals the key (RMR context) that peers use if they have a right to it. The epoch changes before
+ * a registration ends or changes, and post.c does not use a copy that it made under an older
+ * epoch.
  */
 #include <stdlib.h>
 
@@ -163,7 +164,7 @@ struct ptag *ptag_adopt(struct nic *nic, VIP_MEM_HANDLE handle)
 	return ptag;
 }
 
-/* For posts: false if there is no such region. */
+/* Copies what posts need to know of a region. Returns false if there is no such region. */
 bool mem_look_up(struct nic *nic, VIP_MEM_HANDLE handle, struct mem_view *view)
 {
 	struct mem *mem;
@@ -193,7 +194,7 @@ static DAT_MEM_PRIV_FLAGS rights_of(const struct nic *nic, const VIP_MEM_ATTRIBU
 	return (DAT_MEM_PRIV_FLAGS)rights;
 }
 
-/* Registers mem->base and so on in the tag's zone; `key` is what peers would use, or 0. */
+/* Registers the region in the protection zone of its tag; *key is what peers use, or 0. */
 static VIP_RETURN mem_create_lmr(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT *key)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = (void *)mem->base };
@@ -208,7 +209,7 @@ static VIP_RETURN mem_create_lmr(struct nic *nic, struct mem *mem, DAT_RMR_CONTE
 								  VIP_INVALID_PARAMETER;
 }
 
-/* A handle for memory that no peer has a right to: any that no region has. */
+/* A handle for memory that no peer has a right to: any number that is not in use. */
 static VIP_MEM_HANDLE private_handle_locked(struct nic *nic)
 {
 	do {
@@ -217,7 +218,7 @@ static VIP_MEM_HANDLE private_handle_locked(struct nic *nic)
 	return nic->last_private;
 }
 
-/* Puts the region into the table, under its key or a private handle; false if that is taken. */
+/* Enters the region under its key or a private handle. Returns false if its key is in use. */
 static bool mem_enter(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT key)
 {
 	bool shared = mem->attr.EnableRdmaWrite || mem->attr.EnableRdmaRead;
@@ -237,8 +238,8 @@ static bool mem_enter(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT key)
 }
 
 /*
- * A key that a private handle has taken cannot be changed: the region is registered once more,
- * while the key is still held, so that it gets another.
+ * If the key of a new region is in use as a private handle, the region is registered again while
+ * the first registration still holds that key, so that it gets another one.
  */
 static VIP_RETURN mem_register(struct nic *nic, struct mem *mem)
 {
@@ -296,7 +297,7 @@ put_ptag:
 
 static void epoch_end_locked(struct nic *nic)
 {
-	/* release: who sees the new epoch looks the handle up again, under the lock */
+	/* release: a thread that sees the new epoch looks the handle up again, under the lock */
 	atomic_fetch_add_explicit(&nic->mem_epoch, 1, memory_order_release);
 }
 
@@ -412,7 +413,7 @@ VIP_RETURN VipQueryMem(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM_HANDLE 
 	return ret;
 }
 
-/* The IA is closed: nobody else is here, and uDAPL's objects are gone. */
+/* The IA is closed and has freed its objects, and no other thread uses the NIC. */
 void mem_free_all(struct nic *nic)
 {
 	struct ptag *ptag;

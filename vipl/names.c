@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the names of devices. Invariant: the name of an adapter means that adapter, whatever else it
- * looks like; a name of old means what VIPL_NIC_MAP says, and else an adapter by its number.
+ * Owns the names of devices. Invariant: the name of an adapter means that adapter, unless
+ * VIPL_NIC_MAP has the name; a name of an old driver means the adapter of its number.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 
 #include "impl.h"
 
-/* What the drivers of old called their devices; a number may follow. */
+/* The names that the drivers of VIA hardware gave to their devices; a number may follow. */
 static const char *const old_names[] = {
 	"VINIC", "vinic", "nic", "/dev/clanvi", "/dev/via_lo", "/dev/via_eth", "/dev/via_",
 	"/dev/vipl", "via_lo", "via_eth", "clanvi",
 };
 
-/* "VINIC=ib-mlx5_0,/dev/via_lo=soft0": copies what the device stands for, if it is there. */
+/* Copies what VIPL_NIC_MAP ("VINIC=ib-mlx5_0,/dev/via_lo=soft0") says of a device, if anything. */
 static bool find_in_map(const char *device, char *name, size_t size)
 {
 	const char *at = getenv("VIPL_NIC_MAP");
@@ -36,7 +36,7 @@ static bool find_in_map(const char *device, char *name, size_t size)
 	return false;
 }
 
-/* The number of a device of old, 0 if it has none; -1 for any other name. */
+/* The number in the name of an old device, 0 if it has none; -1 for any other name. */
 static long old_number(const char *device)
 {
 	for (size_t i = 0; i < sizeof(old_names) / sizeof(old_names[0]); i++) {
@@ -98,7 +98,7 @@ static const char *find_in_registry(const char *device, char *name, size_t size)
 	return found;
 }
 
-/* Writes the adapter's name that the device stands for, and returns it; NULL if it is unknown. */
+/* Writes the name of the device's adapter, and returns it; NULL if the device is unknown. */
 const char *nic_find(const char *device, char *name, size_t size)
 {
 	if (find_in_map(device, name, size))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns NICs: an open IA each. Invariant: a handle is good exactly while the NIC is on all_nics, so
- * a closed one is refused and never looked into.
+ * Owns NICs: each is an open IA. Invariant: a handle is valid exactly while the NIC is on all_nics,
+ * so the handle of a closed NIC is refused, and its memory never read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static unsigned long smaller(unsigned long a, unsigned long b)
 	return a < b ? a : b;
 }
 
-/* A number from the environment, of at least 1; else the one given. */
+/* A number of at least 1 from the environment, or `otherwise`. */
 static unsigned long from_env(const char *name, unsigned long otherwise)
 {
 	const char *text = getenv(name);
@@ -66,7 +66,7 @@ static bool env_is_set(const char *name)
 	return text != NULL && *text != '\0' && strcmp(text, "0") != 0;
 }
 
-/* What an adapter calls its transport, if it says so. */
+/* Whether the adapter's transport attribute has this value. */
 static bool transport_is(const DAT_IA_ATTR *a, const char *name)
 {
 	for (DAT_COUNT i = 0; i < a->num_transport_attr; i++)
@@ -122,10 +122,10 @@ static void fill_limits(struct nic *nic)
 }
 
 /*
- * On iWARP the completion of a send only says that it is on its way: no reliable reception there,
- * and who asks for a connection has to be the first to send. An adapter that wants the sink of an
- * RDMA read to be writable for the peer is one, whatever it says. Unreliable VIs are served
- * reliably.
+ * On iWARP the completion of a send only says that it has left, so there is no reliable reception,
+ * and the active side of a connection has to be the first to send. An adapter that wants the sink
+ * of an RDMA read to be writable for the peer is taken for iWARP, whatever its attribute says.
+ * Unreliable VIs are served by reliable connections.
  */
 static void fill_levels(struct nic *nic)
 {
@@ -149,7 +149,7 @@ static int nic_ask(struct nic *nic, const char *device)
 		return -1;
 	memcpy(nic->address, here.host, here.host_len);
 	place_to_sockaddr(&here, &nic->sockaddr);
-	/* Memory that two processes share has none; what else there is may have one. */
+	/* The soft provider has no driver; any other may have one. */
 	nic->has_driver = !transport_is(&nic->ia_attr, "shared memory");
 	nic->read_needs_write = provider.rdma_write_for_rdma_read_req == DAT_TRUE;
 	strncpy(nic->attr.Name, device, sizeof(nic->attr.Name) - 1);
@@ -237,7 +237,7 @@ static bool nic_in_use_locked(const struct nic *nic)
 	return false;
 }
 
-/* Takes the NIC off the list, if it is on it and nobody uses it: the right to free it. */
+/* Takes the NIC off the list, unless it is in use. On success the caller may free it. */
 static VIP_RETURN nic_unlist(struct nic *nic)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;

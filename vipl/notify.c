@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns notices: handlers that wait for a completion. Invariant: a notice is on its work's list
- * until it is forgotten, or the completion that it is called with has been taken for it.
+ * until it is dropped, or a completion has been taken for its call.
  */
 #include <stdlib.h>
 
 #include "impl.h"
 
-/* Puts it last, and has the herald look: what it waits for may be there already. */
+/* Appends a notice, and wakes the herald, since its completion may be there already. */
 static void notice_add(struct work *w, struct notice *notice)
 {
 	struct notice **at;
@@ -70,7 +70,7 @@ VIP_RETURN VipCQNotify(VIP_CQ_HANDLE handle, VIP_PVOID context, VIP_CQ_HANDLER h
 	return VIP_SUCCESS;
 }
 
-/* The completion for a notice, taken; false if there is none yet. */
+/* Takes the completion for a notice. Returns false if there is none yet. */
 static bool ready_locked(struct work *w, struct notice *notice, struct call *call)
 {
 	struct cq_entry entry;
@@ -87,7 +87,7 @@ static bool ready_locked(struct work *w, struct notice *notice, struct call *cal
 	return true;
 }
 
-/* All notices of a work wait for the same thing, so the first is the first to be called. */
+/* All notices of a work wait for the same completions, so the oldest is called first. */
 bool notice_take(struct work *w, struct call *call)
 {
 	bool ready = false;
@@ -116,7 +116,7 @@ void call_make(const struct nic *nic, const struct call *call)
 	free(call->notice);
 }
 
-/* Of one queue, or all there are. */
+/* Drops the notices of one queue, or all of them if `q` is NULL. */
 void notices_forget_locked(struct work *w, const struct queue *q)
 {
 	struct notice **at = &w->notices, *notice;

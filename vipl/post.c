@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the way of a descriptor into its queue and to uDAPL. Invariant: a descriptor that is
- * accepted is completed, whatever is wrong with it; what is wrong is found before uDAPL sees it.
+ * Posts descriptors, to their queue and to uDAPL. Invariant: every descriptor that is accepted is
+ * completed, and an error in it is found before it is posted to uDAPL.
  *
  * uDAPL 1.2 has no immediate data. So each send carries a header, and each receive has room for
  * one: the first segment, from the VI's own registered memory. An RDMA write with immediate data is
- * an RDMA write and a send that is nothing but a header. All of it is under vi->lock.
+ * an RDMA write, and a send that consists of a header. vi->lock is held in all of this file.
  */
 #include <string.h>
 
 #include "impl.h"
 
-/* A post is one function in the end: what is called for each message is worth some size. */
+/* A post becomes one function without calls, because it runs for each message. */
 #define POST_INLINE static inline __attribute__((always_inline))
 
-/* A descriptor as uDAPL wants it. */
+/* A descriptor in the form in which it is posted to uDAPL. */
 struct plan {
 	DAT_LMR_TRIPLET iov[1 + MAX_SEGMENTS];	/* the header, then the data */
 	DAT_COUNT count;
@@ -37,13 +37,13 @@ look_up(struct vi *vi, VIP_MEM_HANDLE handle, uint32_t epoch)
 	return mem_look_up(vi->nic, handle, view) ? view : NULL;
 }
 
-/* The copy of what is known of a region; NULL if there is none. */
+/* The cached copy of a region; NULL if there is no such region. */
 POST_INLINE const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handle)
 {
 	const struct mem_view *view = &vi->cache[handle & (MEM_CACHE - 1)];
 	uint32_t epoch;
 
-	/* acquire: pairs with epoch_end_locked(); an older copy is thrown away */
+	/* acquire: pairs with epoch_end_locked(); an older copy is not used */
 	epoch = atomic_load_explicit(&vi->nic->mem_epoch, memory_order_acquire);
 	if (epoch == vi->epoch && view->handle == handle && handle != 0)
 		return view;
@@ -115,18 +115,18 @@ static bool control_is_good(unsigned int control, bool recv)
 	return op != VIP_CONTROL_OP_RDMAREAD || !(control & VIP_CONTROL_IMMEDIATE);
 }
 
-/* The region, if it holds all of the descriptor: the segments that it says it has, too. */
+/* Whether the region contains the whole descriptor, with all the segments that it declares. */
 static inline bool holds(const struct mem_view *view, const VIP_DESCRIPTOR *d)
 {
 	size_t size = sizeof(d->CS) + d->CS.SegCount * sizeof(d->DS[0]);
 
-	/* its beginning is known to be in there */
+	/* the control segment is known to be in the region */
 	return size <= view->length - ((uintptr_t)d - view->base);
 }
 
 /*
- * Makes the plan; what it returns is what is wrong with the descriptor. Its control segment is in
- * `view`, which is good until another region is looked up.
+ * Makes the plan. Returns the status bits of an error in the descriptor, or 0. Its control segment
+ * is in the region of `view`, which is valid until another region is looked up.
  */
 POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op,
 			       const struct mem_view *view)
@@ -164,13 +164,13 @@ POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op
 
 static void count_given(struct queue *q, uint32_t more)
 {
-	/* relaxed: vi->lock is held, and uDAPL has the operation only after this */
+	/* relaxed: vi->lock is held, and the operation is posted to uDAPL only after this */
 	atomic_store_explicit(&q->given,
 			      atomic_load_explicit(&q->given, memory_order_relaxed) + more,
 			      memory_order_relaxed);
 }
 
-/* uDAPL did not take it. */
+/* uDAPL has refused the operation. Returns the status bits for that. */
 static uint32_t not_taken(struct queue *q, DAT_RETURN ret)
 {
 	count_given(q, -1u);
@@ -191,7 +191,7 @@ POST_INLINE uint32_t give_receive(struct vi *vi, struct op *op, struct plan *pla
 {
 	DAT_RETURN ret;
 
-	/* relaxed: only vi->lock's holder tells STAGED from POSTED */
+	/* relaxed: only a thread that holds vi->lock distinguishes STAGED from POSTED */
 	atomic_store_explicit(&op->phase, OP_POSTED, memory_order_relaxed);
 	op->cut = plan->cut;
 	count_given(op->queue, 1);
@@ -243,7 +243,9 @@ static DAT_RETURN give_send(struct vi *vi, struct op *op, struct plan *plan)
 				fence_of(plan));
 }
 
-/* The write alone, or the write, silent unless it fails, and the message that tells of it. */
+/*
+ * Posts a write; with immediate data also the message that carries them, and only that completes.
+ */
 static DAT_RETURN give_write(struct vi *vi, struct op *op, struct plan *plan)
 {
 	bool tell = plan->control & VIP_CONTROL_IMMEDIATE;
@@ -283,7 +285,7 @@ POST_INLINE uint32_t give_request(struct vi *vi, struct op *op, struct plan *pla
 	return ret == DAT_SUCCESS ? 0 : not_taken(op->queue, ret);
 }
 
-/* At a reliable level a failure ends the connection; the keeper sees the end of it. */
+/* At a reliable level a failure ends the connection. The keeper handles the event of that. */
 static void break_if_reliable(struct vi *vi, uint32_t fault)
 {
 	if (fault == VIP_STATUS_DESC_FLUSHED_ERROR || vi->state != VIP_STATE_CONNECTED ||
@@ -314,7 +316,7 @@ static bool is_aligned(const struct op *op)
 	return (uintptr_t)op->descriptor % VIP_DESCRIPTOR_ALIGNMENT == 0;
 }
 
-/* The program is told by the error handler too. */
+/* A bad descriptor is also reported to the error handler. */
 static __attribute__((noinline)) uint32_t wrong_descriptor(struct vi *vi, const struct op *op)
 {
 	herald_error(vi->nic, vi, NULL, op->descriptor, VIP_RESOURCE_DESCRIPTOR,
@@ -323,7 +325,8 @@ static __attribute__((noinline)) uint32_t wrong_descriptor(struct vi *vi, const 
 }
 
 /*
- * What is wrong with the descriptor as memory. *view is the region that holds its control segment.
+ * Checks where the descriptor is. Returns status bits of an error, or 0, and then *view is the
+ * region that holds its control segment.
  */
 POST_INLINE uint32_t descriptor_fault(struct vi *vi, struct op *op, const struct mem_view **view)
 {
@@ -334,11 +337,11 @@ POST_INLINE uint32_t descriptor_fault(struct vi *vi, struct op *op, const struct
 	return wrong_descriptor(vi, op);
 }
 
-/* A free slot with the descriptor in it, now in the queue; NULL if that is full. */
+/* Appends the descriptor to the queue. Returns its operation, or NULL if the queue is full. */
 POST_INLINE struct op *op_enqueue(struct queue *q, VIP_DESCRIPTOR *descriptor,
 				  VIP_MEM_HANDLE handle)
 {
-	/* relaxed: vi->lock is held; acquire: the slot of what was popped has been read */
+	/* relaxed: vi->lock is held; acquire: the slots of popped operations have been read */
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
 	uint32_t head = atomic_load_explicit(&q->head, memory_order_acquire);
 	struct op *op = &q->ops[tail & q->mask];
@@ -351,7 +354,7 @@ POST_INLINE struct op *op_enqueue(struct queue *q, VIP_DESCRIPTOR *descriptor,
 	op->early = 0;
 	op->writable = false;
 	atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);
-	/* release: who sees the tail sees the operation */
+	/* release: a thread that sees the new tail sees the operation */
 	atomic_store_explicit(&q->tail, tail + 1, memory_order_release);
 	return op;
 }
@@ -402,8 +405,8 @@ POST_INLINE uint32_t post_receive(struct vi *vi, struct op *op)
 }
 
 /*
- * Gives uDAPL the receives that wait for a connection. They were good when they were posted; memory
- * may have been deregistered since.
+ * Posts the staged receives to uDAPL. They were checked when they were posted, but memory may have
+ * been deregistered since, so they are checked again.
  */
 void post_staged_locked(struct vi *vi)
 {
@@ -412,7 +415,7 @@ void post_staged_locked(struct vi *vi)
 	struct plan plan;
 	uint32_t fault;
 
-	/* relaxed: vi->lock is held; what another thread pops meanwhile is not STAGED */
+	/* relaxed: vi->lock is held, and an operation that another thread pops is not STAGED */
 	for (uint32_t i = atomic_load_explicit(&q->head, memory_order_relaxed);
 	     i != atomic_load_explicit(&q->tail, memory_order_relaxed); i++) {
 		struct op *op = &q->ops[i & q->mask];
@@ -429,7 +432,7 @@ void post_staged_locked(struct vi *vi)
 	}
 }
 
-/* The queue is full: the program is told by the error handler too, once for each connection. */
+/* The queue is full. The error handler hears of it as well, once for each connection. */
 static VIP_RETURN refuse_locked(struct vi *vi, struct queue *q, VIP_DESCRIPTOR *descriptor)
 {
 	if (!q->overrun)
@@ -451,7 +454,7 @@ POST_INLINE VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *des
 	if (vi == NULL || descriptor == NULL)
 		return VIP_INVALID_PARAMETER;
 	own = vi->nic->has_driver ? cancel_off() : PTHREAD_CANCEL_ENABLE;
-	/* relaxed: a hint, which greeting_await() looks at again */
+	/* relaxed: a hint, which greeting_await() checks again */
 	if (!recv && atomic_load_explicit(&vi->held, memory_order_relaxed))
 		greeting_await(vi);
 	pthread_mutex_lock(&vi->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns VIs: an endpoint, two queues, and registered memory for the headers of messages. Invariant:
- * an idle VI has an unconnected endpoint that knows of no operation; its receives are staged.
+ * an idle VI has an unconnected endpoint to which nothing is posted; its receives are staged.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr)
 {
 	VIP_RELIABILITY_LEVEL level = attr->ReliabilityLevel;
 
-	/* one level, not several */
+	/* exactly one level */
 	if (level == 0 || (level & (level - 1)) || !(level & nic->attr.ReliabilityLevelSupport))
 		return VIP_INVALID_RELIABILITY_LEVEL;
 	if (attr->MaxTransferSize > nic->attr.MaxTransferSize)
@@ -77,14 +77,15 @@ static void vi_drop_ep(struct vi *vi)
 
 static void next_generation(struct vi *vi)
 {
-	/* relaxed, both: no operation is under way that could be mistaken, or held */
+	/* relaxed, both: no operation of the endpoint is posted, and no request waits */
 	atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
 	atomic_store_explicit(&vi->held, false, memory_order_relaxed);
 }
 
 /*
- * A new endpoint for an idle VI, perhaps in another zone. What the former had is staged again. If
- * it is not to be had there is none, and the next attempt to connect tries again.
+ * Makes a new endpoint for an idle VI, perhaps in another protection zone. The receives of the
+ * former are staged again. If this fails the VI has no endpoint, and the next attempt to connect
+ * tries again.
  */
 int vi_renew_ep_locked(struct vi *vi)
 {
@@ -153,10 +154,10 @@ bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle)
 	return true;
 }
 
-/* After a connection or an attempt: the endpoint as new, or a new one if it cannot be that. */
+/* After a connection or an attempt: resets the endpoint, or makes a new one if that fails. */
 void vi_refresh_ep_locked(struct vi *vi)
 {
-	/* nobody posts, and what is late is told by its generation */
+	/* no thread posts, and a late completion is recognized by its generation */
 	if (queue_outstanding(&vi->recvq) > 0 || vi->ep == DAT_HANDLE_NULL ||
 	    dat_ep_reset(vi->ep) != DAT_SUCCESS)
 		vi_renew_ep_locked(vi);
@@ -164,7 +165,7 @@ void vi_refresh_ep_locked(struct vi *vi)
 		next_generation(vi);
 }
 
-/* The memory of a VI that was destroyed long ago, so that nobody has its handle; or NULL. */
+/* The memory of the VI that was destroyed first, if more than DEAD_VIS were since; or NULL. */
 static struct vi *vi_exhume(struct nic *nic)
 {
 	struct vi *vi = NULL;
@@ -178,7 +179,7 @@ static struct vi *vi_exhume(struct nic *nic)
 	pthread_mutex_unlock(&nic->lock);
 	if (vi != NULL) {
 		vi->next = NULL;
-		/* what is before it is for ever */
+		/* the members before `state` keep their values */
 		memset(&vi->state, 0, sizeof(*vi) - offsetof(struct vi, state));
 	}
 	return vi;
@@ -278,7 +279,7 @@ close_sendq:
 	return -1;
 }
 
-/* A handle that is NULL, or of a completion queue of this NIC. */
+/* Whether the handle is NULL, or of a completion queue of this NIC. */
 static bool cq_fits(const struct nic *nic, VIP_CQ_HANDLE handle)
 {
 	const struct cq *cq;
@@ -348,7 +349,7 @@ static void notices_forget(struct queue *q)
 	pthread_mutex_unlock(&q->work->lock);
 }
 
-/* Nobody can find it any more, but for events that are late. */
+/* Its handle is refused already, and only late events can still name the VI. */
 static void vi_close(struct vi *vi)
 {
 	notices_forget(&vi->sendq);

@@ -12,20 +12,24 @@
 
 #include <datp/provider.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Beside the lock; 0 throughout at first. */
 struct datp_bias {
-	_Atomic uintptr_t owner;  /* the thread that the lock is biased to, or 0 */
-	_Atomic uint32_t inside;  /* 1: it holds the lock by that; written by the thread that is, or was, the owner */
+	_Atomic(uintptr_t) owner;  /* the thread that the lock is biased to, or 0 */
+	_Atomic(uint32_t) inside;  /* 1: it holds the lock by that; written by the thread that is, or was, the owner */
 	uint32_t turns, enough;	  /* the latest thread's, in a row; so many make it the owner. The lock */
 	uintptr_t latest, first;  /* who had it last, not by a bias; the first owner, who stays the only one. The lock */
-	_Atomic uint32_t *lock;	  /* libdatp's, as `next` */
+	_Atomic(uint32_t) *lock;	  /* libdatp's, as `next` */
 	struct datp_bias *next;
 };
 
 /* Makes it ready. Before anybody knows the lock. Any thread; takes time once in a process. */
 DATP_API void datp_bias_init(struct datp_bias *bias);
 /* Ends it, before the lock's memory goes or has another use: from here on it is a lock as any. Not held by the caller. */
-DATP_API void datp_bias_fini(struct datp_bias *bias, _Atomic uint32_t *lock);
+DATP_API void datp_bias_fini(struct datp_bias *bias, _Atomic(uint32_t) *lock);
 /*
  * Has every thread of the process pass a full fence, which takes as long as waking them; where the kernel refuses that
  * by now, as a filter of system calls may, a millisecond passes instead. For who wants to know that a section is over,
@@ -33,7 +37,7 @@ DATP_API void datp_bias_fini(struct datp_bias *bias, _Atomic uint32_t *lock);
  * sees what the caller did before.
  */
 DATP_API void datp_bias_fence(void);
-DATP_API bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock);
+DATP_API bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic(uint32_t) *lock);
 DATP_API void datp_bias_left_slow(struct datp_bias *bias);
 
 #ifndef datp_thread
@@ -47,7 +51,7 @@ static inline uintptr_t datp_thread(void)
 #elif defined(__aarch64__)
 	__asm__("mrs %0, tpidr_el0" : "=r"(self));
 #else
-	static _Thread_local char mine;
+	static __thread char mine;
 
 	self = (uintptr_t)&mine;
 #endif
@@ -57,7 +61,7 @@ static inline uintptr_t datp_thread(void)
 
 /* As datp_lock(). Whether it is held by a bias, which datp_bias_unlock() wants to be told. */
 static inline __attribute__((always_inline)) bool datp_bias_lock(struct datp_bias *bias,
-								 _Atomic uint32_t *lock)
+								 _Atomic(uint32_t) *lock)
 {
 	uintptr_t self = datp_thread();
 
@@ -100,7 +104,7 @@ static inline bool datp_bias_inside(const struct datp_bias *bias)
 
 /* As datp_unlock(). */
 static inline __attribute__((always_inline)) void datp_bias_unlock(struct datp_bias *bias,
-								   _Atomic uint32_t *lock, bool biased)
+								   _Atomic(uint32_t) *lock, bool biased)
 {
 	uintptr_t self = datp_thread();
 
@@ -121,5 +125,9 @@ static inline __attribute__((always_inline)) void datp_bias_unlock(struct datp_b
 	}
 	datp_unlock(lock);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -16,12 +16,12 @@ struct datp_fast {
 	DAT_EVD_DEQUEUE_FUNC evd_dequeue;
 };
 
-_Static_assert(sizeof(struct datp_sge) == sizeof(DAT_LMR_TRIPLET) &&
+DATP_STATIC_ASSERT(sizeof(struct datp_sge) == sizeof(DAT_LMR_TRIPLET) &&
 		       offsetof(struct datp_sge, addr) ==
 			       offsetof(DAT_LMR_TRIPLET, virtual_address) &&
 		       offsetof(struct datp_sge, len) == offsetof(DAT_LMR_TRIPLET, segment_length),
 	       "a 1.2 local segment is passed as it stands");
-_Static_assert(sizeof(struct datp_rge) == sizeof(DAT_RMR_TRIPLET) &&
+DATP_STATIC_ASSERT(sizeof(struct datp_rge) == sizeof(DAT_RMR_TRIPLET) &&
 		       offsetof(struct datp_rge, addr) ==
 			       offsetof(DAT_RMR_TRIPLET, target_address) &&
 		       offsetof(struct datp_rge, len) == offsetof(DAT_RMR_TRIPLET, segment_length),
@@ -113,13 +113,15 @@ static inline void datp_wqe_event(const struct datp_wqe *wqe, struct datp_evd *e
 		event->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
 		event->event_data.rmr_completion_event_data.rmr_handle = wqe->rmr;
 		event->event_data.rmr_completion_event_data.user_cookie = wqe->cookie;
-		event->event_data.rmr_completion_event_data.status = wqe->status;
+		event->event_data.rmr_completion_event_data.status =
+			(DAT_RMR_BIND_COMPLETION_STATUS)wqe->status;
 		return;
 	}
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->event_data.dto_completion_event_data.ep_handle = wqe->ep;
 	event->event_data.dto_completion_event_data.user_cookie = wqe->cookie;
-	event->event_data.dto_completion_event_data.status = wqe->status;
+	event->event_data.dto_completion_event_data.status =
+		(DAT_DTO_COMPLETION_STATUS)wqe->status;
 	event->event_data.dto_completion_event_data.transfered_length = wqe->len;
 }
 
@@ -367,9 +369,7 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 
 #define DATP_FAST_INIT                                                                             \
 	{                                                                                          \
-		.post_send = datp_fast_send, .post_recv = datp_fast_recv,                          \
-		.post_rdma_read = datp_fast_read, .post_rdma_write = datp_fast_write,              \
-		.evd_dequeue = datp_fast_dequeue,                                                  \
+		datp_fast_send, datp_fast_recv, datp_fast_read, datp_fast_write, datp_fast_dequeue, \
 	}
 
 #endif

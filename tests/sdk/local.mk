@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Plugins old, new and odd, and the way of a newcomer to a plugin of his own.
-TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/path.sh
-EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/path.sh $(SDK_RELEASED)
+TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/headers.sh tests/sdk/path.sh
+EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/headers.sh tests/sdk/path.sh $(SDK_RELEASED)
 # `make install` links the libraries again, in their places in the build tree: no other test may run meanwhile.
 INSTALLING = tests/install/install.log tests/sdk/path.log
 $(INSTALLING): $(filter-out $(INSTALLING),$(TEST_LOGS))
@@ -44,7 +44,7 @@ SDK_RELEASED = \
 
 # One source, one library for each way of being odd: .libs/odd_ODDITY.so.
 ODD_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere
-ODD = odd_none.la odd_sdk01.la odd_sdk02.la watch_sdk02.la odd_sdk03.la watch_sdk03.la odd_sdk04.la watch_sdk04.la odd_major.la odd_minor.la odd_future.la odd_short.la odd_null.la odd_need.la odd_small.la odd_slow.la
+ODD = odd_none.la odd_sdk01.la odd_sdk02.la watch_sdk02.la odd_sdk03.la watch_sdk03.la odd_sdk04.la watch_sdk04.la odd_cxx.la watch_cxx.la odd_major.la odd_minor.la odd_future.la odd_short.la odd_null.la odd_need.la odd_small.la odd_slow.la
 check_LTLIBRARIES += $(ODD)
 odd_none_la_SOURCES = tests/sdk/odd.c
 odd_none_la_LDFLAGS = $(ODD_LDFLAGS)
@@ -77,6 +77,15 @@ watch_sdk04_la_SOURCES = tests/sdk/watch.c
 watch_sdk04_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-0.4 $(AM_CPPFLAGS)
 watch_sdk04_la_LDFLAGS = $(ODD_LDFLAGS)
 watch_sdk04_la_LIBADD = libdatp.la
+odd_cxx_la_SOURCES = tests/sdk/odd_cxx.cc
+odd_cxx_la_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17
+odd_cxx_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_cxx_la_LIBADD = libdatp.la
+watch_cxx_la_SOURCES = tests/sdk/odd_cxx.cc
+watch_cxx_la_CPPFLAGS = $(AM_CPPFLAGS) -DCXX_WRAPPER
+watch_cxx_la_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17
+watch_cxx_la_LDFLAGS = $(ODD_LDFLAGS)
+watch_cxx_la_LIBADD = libdatp.la
 odd_major_la_SOURCES = tests/sdk/odd.c
 odd_major_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD_MAJOR=7
 odd_major_la_LDFLAGS = $(ODD_LDFLAGS)

@@ -35,6 +35,8 @@ odd_sdk03        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk03      nonthreadsafe  DAT_SUCCESS             -
 odd_sdk04        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk04      nonthreadsafe  DAT_SUCCESS             -
+odd_cxx          nonthreadsafe  DAT_SUCCESS             -
+watch_cxx        nonthreadsafe  DAT_SUCCESS             -
 odd_minor        nonthreadsafe  DAT_SUCCESS             -
 odd_future       nonthreadsafe  DAT_SUCCESS             -
 odd_slow         nonthreadsafe  DAT_SUCCESS             -

@@ -39,13 +39,42 @@
 #ifndef DATP_PROVIDER_H
 #define DATP_PROVIDER_H
 
+#ifdef __cplusplus
+/*
+ * C++ before 23 has no <stdatomic.h>. This is what that of C++ 23 is: the names of C, and std::atomic,
+ * which the libraries lay out as C does.
+ */
+#include <atomic>
+#ifndef _Atomic
+#define _Atomic(type) std::atomic<type>
+#endif
+using std::atomic_compare_exchange_strong_explicit;
+using std::atomic_compare_exchange_weak_explicit;
+using std::atomic_exchange_explicit;
+using std::atomic_fetch_add_explicit;
+using std::atomic_load_explicit;
+using std::atomic_signal_fence;
+using std::atomic_store_explicit;
+using std::memory_order_acquire;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+using std::memory_order_seq_cst;
+#define DATP_STATIC_ASSERT(...) static_assert(__VA_ARGS__)
+#else
 #include <stdatomic.h>
+#define DATP_STATIC_ASSERT(...) _Static_assert(__VA_ARGS__)
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define DATP_SDK_MAJOR 0
 #define DATP_SDK_MINOR 4
@@ -192,13 +221,13 @@ struct datp_ops;
 struct datp_obj {
 	/* the frozen table of an API; NULL once freed, so that libdat refuses the handle */
 	const void *vtable;
-	_Atomic uint32_t tag; /* DATP_TAG(type) or 0 */
+	_Atomic(uint32_t) tag; /* DATP_TAG(type) or 0 */
 	uint32_t gen;	      /* counts the lives of this piece of memory */
 	struct datp_ia *ia;   /* owner; of an IA: itself */
 	/* the consumer's; guarded by the consumer (calls are Unsafe) */
 	DAT_CONTEXT context;
 	/* objects that depend on this one; free is refused above 0 */
-	_Atomic uint32_t users;
+	_Atomic(uint32_t) users;
 	uint32_t reserved;
 };
 
@@ -284,7 +313,7 @@ struct datp_wqe {
 	uint8_t post_flags; /* DAT_COMPLETION_FLAGS as posted */
 	uint8_t status;	    /* DAT_DTO_COMPLETION_STATUS */
 	/* outstanding, completed, or completed without an event (EP lock) */
-	_Atomic uint8_t done;
+	_Atomic(uint8_t) done;
 	struct datp_rmr *rmr; /* DATP_BIND */
 };
 
@@ -300,7 +329,7 @@ struct datp_wq {
 	uint32_t posted;   /* operations ever posted */
 	uint32_t finished; /* operations ever completed, reaped or not */
 	/* slots ever given back; release by the reaper, acquire by the poster */
-	_Atomic uint32_t reaped;
+	_Atomic(uint32_t) reaped;
 };
 
 struct datp_ep_attr {
@@ -318,15 +347,15 @@ struct datp_evd {
 	struct datp_obj obj;
 	DAT_EVD_FLAGS flags;
 	/* the poll lock: held around evd_poll and the delivery of what it found */
-	_Atomic uint32_t poll_lock;
-	_Atomic uint32_t queued; /* nodes on libdatp's list; a hint outside the EVD lock */
-	_Atomic uint32_t waiter; /* 1: a consumer is inside evd_wait */
+	_Atomic(uint32_t) poll_lock;
+	_Atomic(uint32_t) queued; /* nodes on libdatp's list; a hint outside the EVD lock */
+	_Atomic(uint32_t) waiter; /* 1: a consumer is inside evd_wait */
 	/*
 	 * The word that sleeping waiters watch: incremented before each wake. A transport may point
 	 * it, in evd_create, into memory it shares with its peers (bell_shared true); libdatp's own
 	 * by default.
 	 */
-	_Atomic uint32_t *bell;
+	_Atomic(uint32_t) *bell;
 	bool bell_shared;
 	/* the transport has completions to poll for (DTO or RMR_BIND flag) */
 	bool has_cq;
@@ -335,7 +364,7 @@ struct datp_evd {
 struct datp_srq {
 	struct datp_obj obj;
 	struct datp_pz *pz;
-	_Atomic uint32_t lock; /* the SRQ lock */
+	_Atomic(uint32_t) lock; /* the SRQ lock */
 	int32_t max_recv_dtos, max_recv_iov, low_watermark;
 	uint32_t outstanding;  /* receives posted and not yet reaped (SRQ lock) */
 	struct datp_wqe *free; /* unused elements, through node.next (SRQ lock) */
@@ -344,8 +373,8 @@ struct datp_srq {
 struct datp_ep {
 	struct datp_obj obj;
 	/* DAT_EP_STATE; written by libdatp only, under the EP lock */
-	_Atomic int state;
-	_Atomic uint32_t lock; /* the EP lock: datp_lock()/datp_unlock() */
+	_Atomic(int) state;
+	_Atomic(uint32_t) lock; /* the EP lock: datp_lock()/datp_unlock() */
 	struct datp_pz *pz;
 	struct datp_evd *recv_evd, *request_evd, *connect_evd;
 	struct datp_srq *srq;
@@ -355,7 +384,7 @@ struct datp_ep {
 	/* port qualifiers; the transport sets them, after ep_create under the EP lock */
 	uint64_t local_port, remote_port;
 	/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
-	_Atomic uint32_t held;
+	_Atomic(uint32_t) held;
 };
 
 struct datp_sp { /* a PSP or RSP */
@@ -704,10 +733,10 @@ DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_e
 DATP_API void datp_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A small lock: three states in one word, sleeps on a futex when contended. Not recursive. */
-DATP_API void datp_lock_slow(_Atomic uint32_t *lock);
-DATP_API void datp_unlock_slow(_Atomic uint32_t *lock);
+DATP_API void datp_lock_slow(_Atomic(uint32_t) *lock);
+DATP_API void datp_unlock_slow(_Atomic(uint32_t) *lock);
 
-static inline void datp_lock(_Atomic uint32_t *lock)
+static inline void datp_lock(_Atomic(uint32_t) *lock)
 {
 	uint32_t zero = 0;
 
@@ -717,7 +746,7 @@ static inline void datp_lock(_Atomic uint32_t *lock)
 		datp_lock_slow(lock);
 }
 
-static inline bool datp_trylock(_Atomic uint32_t *lock)
+static inline bool datp_trylock(_Atomic(uint32_t) *lock)
 {
 	uint32_t zero = 0;
 
@@ -725,7 +754,7 @@ static inline bool datp_trylock(_Atomic uint32_t *lock)
 						       memory_order_relaxed);
 }
 
-static inline void datp_unlock(_Atomic uint32_t *lock)
+static inline void datp_unlock(_Atomic(uint32_t) *lock)
 {
 	/* release: pairs with the acquire above; 2 says that somebody sleeps */
 	if (atomic_exchange_explicit(lock, 0, memory_order_release) == 2)
@@ -735,7 +764,7 @@ static inline void datp_unlock(_Atomic uint32_t *lock)
 /* The object behind a handle, or NULL: NULL, freed, of another type, of another provider's IA. */
 static inline void *datp_object(DAT_HANDLE handle, enum datp_type type)
 {
-	struct datp_obj *obj = handle;
+	struct datp_obj *obj = (struct datp_obj *)handle;
 
 	/*
 	 * relaxed: racing with a free on another thread is the consumer's error; the memory stays
@@ -785,16 +814,17 @@ DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const
 			       void (*line)(void *arg, const char *key, const char *value),
 			       void *arg);
 
+/* In the order of the fields: C++17 knows no other. */
 #define DATP_PROVIDER(plugin_name, plugin_ops)                                                     \
 	DATP_FAST_PATH(plugin_ops)                                                                 \
 	static const struct datp_plugin datp_plugin_ = {                                           \
-		.name = plugin_name,                                                               \
-		.ops = &(plugin_ops),                                                              \
-		.ops_size = sizeof(plugin_ops),                                                    \
-		.sdk_major = DATP_SDK_MAJOR,                                                       \
-		.sdk_minor = DATP_SDK_MINOR,                                                       \
-		.fast = DATP_FAST_INIT,                                                            \
-		.version = DATP_PLUGIN_VERSION,                                                    \
+		plugin_name,                                                                       \
+		&(plugin_ops),                                                                     \
+		sizeof(plugin_ops),                                                                \
+		DATP_SDK_MAJOR,                                                                    \
+		DATP_SDK_MINOR,                                                                    \
+		DATP_FAST_INIT,                                                                    \
+		DATP_PLUGIN_VERSION,                                                               \
 	};                                                                                         \
 	DATP_API void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)         \
 	{                                                                                          \
@@ -804,5 +834,9 @@ DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const
 	{                                                                                          \
 		datp_plugin_fini(&datp_plugin_, info);                                             \
 	}
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -160,12 +160,12 @@ DATP_API void datp_wrapper_fini(const struct datp_wrapper *wrapper, const DAT_PR
 
 #define DATP_WRAPPER(wrapper_name, wrapper_ops)                                                    \
 	static const struct datp_wrapper datp_wrapper_ = {                                         \
-		.name = wrapper_name,                                                              \
-		.ops = &(wrapper_ops),                                                             \
-		.ops_size = sizeof(wrapper_ops),                                                   \
-		.sdk_major = DATP_SDK_MAJOR,                                                       \
-		.sdk_minor = DATP_SDK_MINOR,                                                       \
-		.version = DATP_PLUGIN_VERSION,                                                    \
+		wrapper_name,                                                                      \
+		&(wrapper_ops),                                                                    \
+		sizeof(wrapper_ops),                                                               \
+		DATP_SDK_MAJOR,                                                                    \
+		DATP_SDK_MINOR,                                                                    \
+		DATP_PLUGIN_VERSION,                                                               \
 	};                                                                                         \
 	DATP_API void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)         \
 	{                                                                                          \

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The headers of the SDK as a stranger's compiler sees them: in each language without a warning, and with the same layout.
+. "${top_srcdir:=.}/tests/harness/tap.sh"
+flags="-Wall -Wextra -Wpedantic -Werror -I$top_srcdir/include"
+headers='bias provider wrap'
+structs='datp_obj datp_ia datp_lmr datp_rmr datp_sge datp_node datp_wqe datp_wq datp_evd datp_srq datp_ep datp_sp datp_cr datp_ia_attr datp_ops
+	datp_plugin datp_bias datp_wrap datp_wrapper'
+
+# language standard compiler
+alone()
+{
+	local header ext=c bad=0
+	[ "$1" = c++ ] && ext=cc
+	for header in $headers; do
+		printf '#include <datp/%s.h>\n#include <datp/%s.h>\nextern int alone;\n' "$header" "$header" >"$tap_dir/alone.$ext"
+		# shellcheck disable=SC2086 # a compiler may come with options
+		$3 -std="$2" $flags -fsyntax-only "$tap_dir/alone.$ext" || bad=1
+	done
+	return $bad
+}
+
+# language standard compiler: prints the sizes, and where the fields are that libdatp reads inline
+layout()
+{
+	local ext=c name
+	[ "$1" = c++ ] && ext=cc
+	{
+		echo '#include <datp/bias.h>'
+		echo '#include <datp/wrap.h>'
+		echo '#include <stdio.h>'
+		echo 'int main(void) {'
+		for name in $structs; do echo "printf(\"$name %zu\\n\", sizeof(struct $name));"; done
+		for name in 'datp_ep, lock' 'datp_ep, state' 'datp_evd, poll_lock' 'datp_evd, waiter' 'datp_wqe, done' 'datp_wq, reaped'; do
+			echo "printf(\"$name %zu\\n\", offsetof(struct $name));"
+		done
+		echo 'return 0; }'
+	} >"$tap_dir/layout.$ext"
+	# shellcheck disable=SC2086
+	$3 -std="$2" -Wno-invalid-offsetof -I"$top_srcdir/include" -o "$tap_dir/layout" "$tap_dir/layout.$ext" -x none $(libs) && "$tap_dir/layout"
+}
+
+# Nothing of libdatp is called, but what is inlined names it.
+libs() { echo "-Wl,--unresolved-symbols=ignore-all"; }
+
+same_layout()
+{
+	layout c c11 "$1" >"$tap_dir/c" && [ "$(wc -l <"$tap_dir/c")" -gt 20 ] && layout c++ c++17 "$2" >"$tap_dir/c++" && diff "$tap_dir/c" "$tap_dir/c++"
+}
+
+for pair in "${CC:-cc} ${CXX:-c++}" 'clang clang++'; do
+	cc=${pair% *} cxx=${pair##* }
+	if [ "$cc" = clang ] && ! { command -v clang && command -v clang++; } >/dev/null; then
+		tap_skip 'sdk: the headers compile with clang' 'there is no clang here'
+		continue
+	fi
+	[ "$cc" = clang ] || { cc=${CC:-cc} cxx=${CXX:-c++}; }
+	tap "sdk: the headers compile as strict C11 with ${cc##* }" alone c c11 "$cc"
+	tap "sdk: the headers compile as C++17 with ${cxx##* }" alone c++ c++17 "$cxx"
+	tap "sdk: the headers compile as C++20 with ${cxx##* }" alone c++ c++20 "$cxx"
+	tap "sdk: C++ has the layout of C with ${cxx##* }" same_layout "$cc" "$cxx"
+done
+tap_end

@@ -20,6 +20,7 @@ enum {
 	 * takes 7 for ever here, too: nobody would hear that the peer's host has gone.
 	 */
 	RETRIES = 6,
+	RXE_VENDOR = 0xffffff,
 };
 
 static bool ib_rejected_by_consumer(int status)
@@ -36,6 +37,12 @@ static void ib_tune(struct ibv_qp_attr *attr, int *mask)
 		attr->rnr_retry = FOR_EVER;
 	if (*mask & IBV_QP_RETRY_CNT)
 		attr->retry_cnt = RETRIES;
+}
+
+/* rxe (Linux 6.1) does not, though InfiniBand's standard has it so. */
+static bool ib_tells_last(const struct rdma_ia *ia)
+{
+	return ia->dev.vendor_id != RXE_VENDOR;
 }
 
 static int ib_access(const struct rdma_ia *ia, int access)
@@ -55,4 +62,5 @@ const struct rdma_kind ib_kind = {
 	.rejected_by_consumer = ib_rejected_by_consumer,
 	.tune = ib_tune,
 	.access = ib_access,
+	.tells_last = ib_tells_last,
 };

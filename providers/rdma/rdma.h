@@ -70,6 +70,8 @@ struct rdma_kind {
 	bool (*pipes)(const struct rdma_ia *ia);
 	/* whether what arrives may be written for an instant when its region has gone. NULL: no */
 	bool (*writes_linger)(const struct rdma_ia *ia);
+	/* whether the device tells when a queue pair in error has taken its last receive of an SRQ. NULL: no */
+	bool (*tells_last)(const struct rdma_ia *ia);
 	/* bytes of a region, whatever the device says. NULL: what it says */
 	uint64_t (*longest_region)(const struct rdma_ia *ia);
 	/*
@@ -228,8 +230,10 @@ struct rdma_conn {
 	bool answered;
 	/* the service thread's; late accepts, and what nobody has any more: IA mutex */
 	bool established;
+	bool hung_up;	  /* it has been disconnected, and its end is to be heard of; the service thread's */
 	bool greeting;	  /* ... but not shown as such before the peer answers; the service thread's */
-	uint64_t due_ns;  /* of the next knock, or of a late accept; 0: none (IA mutex) */
+	/* of the next knock, of a late accept, or of giving up on the end; 0: none (IA mutex) */
+	uint64_t due_ns;
 	int knocks;	  /* so far (IA mutex) */
 	int tries;	  /* resolutions; the service thread's */
 	int part;	  /* of its private data that has been sent: 1, 2; the service thread's */
@@ -306,6 +310,10 @@ struct rdma_ep {
 	bool broken; /* a request has failed, and the end is on its way (EP lock) */
 	bool failed; /* a request has: what is behind it does not succeed (EP lock) */
 	bool draining;
+	/* of a queue pair that has stopped: receives that the device is still to tell of, and the last request (EP lock) */
+	uint32_t owed;
+	const void *owed_last; /* its wr_id without the low bits; NULL: it has been told of, or may not be */
+	bool last_taken; /* the device says that it takes no more receives of the SRQ (EP lock) */
 	struct rdma_staged *staged, **staged_end; /* EP lock */
 	struct datp_node *early, **early_end;	  /* receives complete before `up` (EP lock) */
 	unsigned char *overtook; /* by place in the ring: complete, but not all before it (EP lock) */

@@ -73,6 +73,9 @@ static void handle(struct rdma_ia *ia, const struct ibv_async_event *event)
 		rdma_qp_failed(event->element.qp->qp_context);
 		rdma_ep_lost(event->element.qp->qp_context, DAT_CONNECTION_EVENT_BROKEN);
 		break;
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		rdma_qp_took_last(event->element.qp->qp_context);
+		break;
 	case IBV_EVENT_CQ_ERR:
 		queue_failed(ia, event->element.cq);
 		break;

@@ -23,7 +23,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RETRIES = 7, BACKLOG = 0, STALE_CONNECTION = 10 };
+/* GOODBYE_MS: how long a peer may take to answer a graceful disconnect. */
+enum { RETRIES = 7, BACKLOG = 0, STALE_CONNECTION = 10, GOODBYE_MS = 3000 };
 
 static uint8_t least(int64_t a, int64_t b)
 {
@@ -620,11 +621,37 @@ void rdma_ep_break(struct rdma_ep *ep)
 			 ep->base.obj.ia->name);
 }
 
+/*
+ * To stop a queue pair resets the TCP connection on iWARP hardware (irdma, cxgb4), and what the peer has not acknowledged is
+ * lost, though its completion was a success. So a graceful end is told to the peer first, and the queue pair stops when
+ * the event of that end has come, or does not come. Service thread.
+ */
+static bool hang_up(struct rdma_ep *ep)
+{
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+	struct rdma_conn *conn;
+	bool alive;
+
+	if (ia->kind->three_way)
+		return false;
+	pthread_mutex_lock(&ia->lock);
+	/* only this thread destroys it */
+	conn = ep->conn;
+	alive = conn && conn->established && !conn->ended;
+	pthread_mutex_unlock(&ia->lock);
+	if (!alive || rdma_disconnect(conn->id))
+		return false;
+	conn->hung_up = true;
+	rdma_due_locked(ep, GOODBYE_MS);
+	return true;
+}
+
 static void drained(struct datp_ep *base)
 {
 	struct rdma_ep *ep = rdma_ep(base);
 
-	rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	if (!hang_up(ep))
+		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 void rdma_ep_drained_locked(struct rdma_ep *ep)
@@ -752,6 +779,12 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
  */
 static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 {
+	/* siw's active side has found more than an answer */
+	if (status == -EPROTO && !conn->ia->kind->three_way)
+		datp_log(2,
+			 "%s: the peer has sent a message together with its answer, which siw takes for an error: "
+			 "have its program wait for the first message of this side, or raise hold_ms there",
+			 conn->ia->base.name);
 	if (conn->established)
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
 	else

@@ -213,7 +213,9 @@ static void timer_event(void *arg, uint32_t events)
 	ia->timer_ns = 0;
 	pthread_mutex_unlock(&ia->lock);
 	while ((conn = one_due(ia, &ep)) != NULL) {
-		if (conn->active)
+		if (conn->hung_up)
+			rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		else if (conn->active)
 			knock(conn, ep);
 		else
 			passive_due(ep);

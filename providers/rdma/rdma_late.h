@@ -21,7 +21,7 @@ void rdma_ep_greeted(struct datp_ep *ep);
 /* An active side has greeted: knocks a few times. */
 void rdma_knock_begin(struct rdma_conn *conn);
 
-/* When the timer of a passive side's connection is to fire; EP lock. */
+/* When the timer of the endpoint's connection is to fire. Takes the IA mutex. */
 void rdma_due_locked(struct rdma_ep *ep, uint32_t ms);
 uint64_t rdma_now_ns(void);
 

@@ -266,6 +266,8 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 static void drained(struct rdma_ep *ep, const struct ibv_wc *wc)
 {
 	datp_lock(&ep->base.lock);
+	if (ep->qpn == wc->qp_num)
+		rdma_owed_back_locked(ep, ep, false);
 	if (ep->qpn == wc->qp_num && ep->draining)
 		rdma_ep_drained_locked(ep);
 	datp_unlock(&ep->base.lock);
@@ -310,6 +312,8 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	if (!ep)
 		return false;
 	biased = datp_bias_lock(&ep->bias, &ep->base.lock);
+	if (__builtin_expect(ep->over, 0) && ep->qpn == wc->qp_num)
+		rdma_owed_back_locked(ep, wqe, wqe->op == DATP_RECV);
 	/* relaxed: written under the EP lock */
 	if (ep->qpn == wc->qp_num &&
 	    atomic_load_explicit(&wqe->done, memory_order_relaxed) == DATP_WQE_OPEN) {

@@ -15,6 +15,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* How long a queue pair that has stopped may take to tell of all that was posted to it, and how often that is looked for. */
+enum { OWED_MS = 100, OWED_LOOK_MS = 1 };
 
 /* ------------------------------------------------------------------ who has one */
 
@@ -347,12 +351,118 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	ep->ready = ep->over = ep->up = ep->heard = ep->broken = ep->failed = ep->draining = false;
 	ep->late = LATE_NOT;
 	ep->early = NULL;
+	ep->owed = 0;
+	ep->owed_last = NULL;
+	ep->last_taken = false;
 	ep->unsignaled = 0;
 	fast_begin_locked(ep);
 	ep->signal_every = (uint32_t)ep->base.attr.max_request_dtos / 2 + 1;
 	datp_unlock(&ep->base.lock);
 	qp_list(ia, ep);
 	return DATP_OK;
+}
+
+static void halt(struct rdma_ep *ep)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (ep->qp && ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE))
+		datp_log(3, "%s: a queue pair does not stop: %s", ep->base.obj.ia->name,
+			 strerror(errno));
+}
+
+/* What the device is going to tell of a queue pair that stops. EP lock. */
+static void owed_count_locked(struct rdma_ep *ep)
+{
+	const struct datp_wq *rq = &ep->base.rq, *sq = &ep->base.sq;
+	const struct datp_wqe *last = &sq->ring[(sq->posted - 1) & sq->mask];
+
+	ep->owed = ep->base.srq ? 0 : rq->posted - rq->finished;
+	for (const struct datp_node *early = ep->early; early; early = early->next)
+		ep->owed -= ep->owed != 0;
+	ep->owed_last = NULL;
+	if (ep->draining)
+		ep->owed_last = ep;
+	else if (sq->posted != sq->finished && !(last->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))
+		ep->owed_last = last;
+	/* in the slow way, which keeps the count */
+	ep->heard = false;
+	ep->overtaking++;
+}
+
+static void over_locked(struct rdma_ep *ep)
+{
+	if (ep->ready)
+		owed_count_locked(ep);
+	ep->over = true;
+	/* later receives are libdatp's to flush */
+	ep->ready = false;
+	rdma_plain_end_locked(ep);
+	ep->late = LATE_NOT;
+}
+
+/* An attempt that has failed leaves its queue pair as it was, with receives on it. */
+static void stop_if_begun(struct rdma_ep *ep)
+{
+	bool begun;
+
+	datp_lock(&ep->base.lock);
+	begun = ep->ready;
+	if (begun)
+		over_locked(ep);
+	datp_unlock(&ep->base.lock);
+	if (begun)
+		halt(ep);
+}
+
+/* Whether the queue pair has told of all that it was to. No lock held. */
+static bool has_told_all(struct rdma_ep *ep)
+{
+	const struct rdma_ia *ia = rdma_ep_ia(ep);
+	bool all;
+
+	datp_lock(&ep->base.lock);
+	all = !ep->owed && !ep->owed_last;
+	if (ep->base.srq && ep->over && ia->kind->tells_last && ia->kind->tells_last(ia))
+		all &= ep->last_taken;
+	datp_unlock(&ep->base.lock);
+	return all;
+}
+
+/*
+ * Before a queue pair is destroyed it tells of all that it has. Some devices take what it has completed out of the CQs
+ * then, with the receives of an SRQ that it has taken (mlx5 and most others); with one, what is left there leads to
+ * freed memory (qedr). Not all devices flush all (X722, E810), so there is a bound. No lock held.
+ */
+static void await_owed(struct rdma_ep *ep)
+{
+	struct timespec pause = { .tv_nsec = OWED_LOOK_MS * 1000000L };
+	uint64_t until = rdma_now_ns() + OWED_MS * UINT64_C(1000000);
+
+	for (;;) {
+		bool told = has_told_all(ep);
+
+		/* what tells that it is the last comes behind it: so after all has been told there is one more look */
+		rdma_cqset_drain(ep->recv_set);
+		if (ep->send_set != ep->recv_set)
+			rdma_cqset_drain(ep->send_set);
+		if (told || has_told_all(ep))
+			return;
+		if (rdma_now_ns() >= until)
+			break;
+		if (datp_loop_inside(ep->base.obj.ia))
+			rdma_async_event(rdma_ep_ia(ep), 0);
+		nanosleep(&pause, NULL);
+	}
+	datp_log(3, "%s: a queue pair that has stopped does not tell of all that was posted to it: %u receives are missing%s",
+		 ep->base.obj.ia->name, ep->owed, ep->owed_last ? ", and a request" : "");
+}
+
+void rdma_qp_took_last(struct rdma_ep *ep)
+{
+	datp_lock(&ep->base.lock);
+	ep->last_taken = true;
+	datp_unlock(&ep->base.lock);
 }
 
 /* What it has completed is delivered first. Nobody posts. */
@@ -371,11 +481,13 @@ static void qp_unmake(struct rdma_ep *ep)
 	/* the service thread need not see to its completions any more */
 	if (draining)
 		rdma_cqset_watch(ep->send_set, -1);
+	stop_if_begun(ep);
+	await_owed(ep);
 	if (ibv_destroy_qp(ep->qp))
 		datp_log(1, "%s: cannot free a queue pair: %s", ia->base.name, strerror(errno));
 	/*
-	 * A destroyed queue pair's completions stay in the CQs of some devices, and their receives of
-	 * an SRQ have to be given back.
+	 * What came later stays in the CQs of some devices, and receives of an SRQ among it have to be given back. After a
+	 * bound that has passed in vain that is worth the danger.
 	 */
 	rdma_cqset_drain(ep->recv_set);
 	rdma_cqset_drain(ep->send_set);
@@ -528,15 +640,6 @@ static void agreed_forget_locked(struct rdma_ep *ep)
 	ep->agreed = false;
 }
 
-static void halt(struct rdma_ep *ep)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	if (ep->qp && ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE))
-		datp_log(3, "%s: a queue pair does not stop: %s", ep->base.obj.ia->name,
-			 strerror(errno));
-}
-
 enum rdma_dead rdma_qp_is_dead(const struct rdma_ep *ep)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
@@ -564,15 +667,6 @@ void rdma_qp_failed(struct rdma_ep *ep)
 {
 	halt(ep);
 	rdma_cqset_drain(ep->recv_set);
-}
-
-static void over_locked(struct rdma_ep *ep)
-{
-	ep->over = true;
-	/* later receives are libdatp's to flush */
-	ep->ready = false;
-	rdma_plain_end_locked(ep);
-	ep->late = LATE_NOT;
 }
 
 void rdma_qp_stop_locked(struct rdma_ep *ep)

@@ -43,6 +43,17 @@ void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_o
 void rdma_qp_stop(struct rdma_ep *ep);
 /* Likewise, and its connection ends soon, as broken. Of a connected endpoint. EP lock. */
 void rdma_qp_stop_locked(struct rdma_ep *ep);
+/* A queue pair that has stopped has told of one more operation. EP lock. */
+static inline void rdma_owed_back_locked(struct rdma_ep *ep, const void *about, bool recv)
+{
+	if (recv)
+		ep->owed -= ep->owed != 0;
+	else if (about == ep->owed_last)
+		ep->owed_last = NULL;
+}
+
+/* The device says that a queue pair in error has taken its last receive of an SRQ. No lock held. */
+void rdma_qp_took_last(struct rdma_ep *ep);
 /* Whether the queue pair is in error. Maybe: its device does not say. Any lock. */
 enum rdma_dead { RDMA_ALIVE, RDMA_DEAD, RDMA_MAYBE } rdma_qp_is_dead(const struct rdma_ep *ep);
 /* The device says that it has found an error: takes the receive that tells of it. No lock held. */

@@ -228,6 +228,24 @@ static void broadcast_address_of_a_network_is_refused_at_once(void)
 	API_STATE(end.ep, DAT_EP_STATE_UNCONNECTED);
 }
 
+/* Whoever connects to its own host cannot do better than by that host's address. */
+static void failed_attempt_to_reach_this_host_is_told_without_advice_about_addresses(void)
+{
+	struct api_end end;
+	const char *said;
+
+	api_open();
+	api_end_make(&end, NULL);
+	atomic_store(&twist.early, true);
+	check_stderr_begin();
+	REQUIRE_DAT(api_connect(end.ep, 4712), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+	said = check_stderr_end();
+	CHECK_HAS_STR(said, "this host's own");
+	CHECK(!strstr(said, "give an address"));
+	CHECK(api_declares("transport", "iWARP") == (strstr(said, "hold_ms") != NULL));
+}
+
 /* ------------------------------------------------------------------ iWARP */
 
 /* librdmacm asks a device once, as long as somebody uses it. */
@@ -318,6 +336,7 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(qualifiers_that_meet_at_one_port_are_in_use),
 	CHECK_TEST(qualifier_0_is_refused),
 	CHECK_TEST(broadcast_address_of_a_network_is_refused_at_once),
+	CHECK_TEST(failed_attempt_to_reach_this_host_is_told_without_advice_about_addresses),
 	CHECK_END
 };
 

@@ -23,6 +23,10 @@ static void pair_make(const DAT_EP_ATTR *attr)
 
 static void forget(void)
 {
+	atomic_store(&twist.cleans, false);
+	atomic_store(&twist.lazy, false);
+	atomic_store(&twist.late_ms, 0);
+	atomic_store(&twist.unknown, false);
 	atomic_store(&twist.no_solicited, false);
 	twist_here.refuses = twist_here.dies = 0;
 	api_close();
@@ -164,8 +168,118 @@ static void post_to_a_queue_pair_that_has_just_died_is_flushed(void)
 	dies_under(-EINVAL, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 }
 
+/* ------------------------------------------------------------------ the end of a queue pair */
+
+enum { SENT = 3, POSTED = 8 };
+
+static void messages_come(void)
+{
+	for (uint64_t i = 0; i < SENT; i++) {
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, i, 0), DAT_SUCCESS);
+		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_SUCCESS, BYTES);
+	}
+	/* behind all of them: so they are there */
+	REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 1024, 8), api_target(&buf, 2048, 8), SENT, 0),
+		    DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, SENT, DAT_DTO_SUCCESS, 8);
+}
+
+/* Its completions are late: they are there when the endpoint has been freed, or would be. */
+enum { LATE_MS = 20 };
+
+static void over(void)
+{
+	atomic_store(&twist.late_ms, LATE_MS);
+	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+}
+
+/* qedr leaves them in its queue, where they lead to memory that is not the queue pair's any more. */
+static void no_completion_of_a_queue_pair_is_looked_at_when_that_is_gone(void)
+{
+	DAT_EVENT event;
+	uint64_t until;
+
+	pair_make(NULL);
+	atomic_store(&twist.trapped, 0);
+	for (uint64_t i = 0; i < POSTED; i++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, BYTES, i), DAT_SUCCESS);
+	messages_come();
+	over();
+	REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_free(pair.a.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_free(pair.b.ep), DAT_SUCCESS);
+	until = check_now_ms() + 2 * LATE_MS;
+	while (check_now_ms() < until)
+		dat_evd_dequeue(pair.b.recv, &event);
+	CHECK_EQ_INT(atomic_load(&twist.trapped), 0);
+}
+
+/*
+ * Most devices take them out of the queue, and with them the receives of an SRQ. When a queue pair has taken its last one they
+ * tell, which is waited for as long as the bound is.
+ */
+static void receives_of_an_srq_come_back_when_their_queue_pair_goes(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = POSTED,
+			      .max_recv_iov = 1,
+			      .low_watermark = DAT_SRQ_LW_DEFAULT };
+	DAT_EP_ATTR with = { 0 };
+	DAT_LMR_TRIPLET seg;
+	DAT_SRQ_HANDLE srq;
+	DAT_EVENT event;
+
+	atomic_store(&twist.unknown, true);
+	api_open();
+	buf = api_buf(8192, DAT_MEM_PRIV_ALL_FLAG);
+	seg = api_seg(&buf, 0, BYTES);
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
+	atomic_store(&twist.cleans, true);
+	for (uint64_t i = 0; i < POSTED; i++)
+		REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(i)), DAT_SUCCESS);
+	api_end_make(&pair.a, NULL);
+	api_end_make_shared(&pair.b, srq, &with);
+	api_pair_meet(&pair);
+	messages_come();
+	over();
+	REQUIRE_DAT(dat_ep_free(pair.b.ep), DAT_SUCCESS);
+	while (dat_evd_dequeue(pair.b.recv, &event) == DAT_SUCCESS)
+		;
+	for (uint64_t i = 0; i < SENT; i++)
+		CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(i)), DAT_SUCCESS);
+	CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(9)), DAT_INSUFFICIENT_RESOURCES);
+}
+
+/*
+ * iWARP hardware completes a message when it has its bytes, and resets the connection under them when the queue pair is
+ * stopped.
+ */
+static void last_message_before_a_graceful_end_arrives(void)
+{
+	pair_make(NULL);
+	for (uint64_t i = 0; i < 2; i++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, BYTES, i), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, 1, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, BYTES);
+	API_DTO(pair.b.recv, pair.b.ep, 0, DAT_DTO_SUCCESS, BYTES);
+	atomic_store(&twist.lazy, true);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, BYTES);
+	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, BYTES);
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static const struct check_test iw_tests[] = {
+	CHECK_TEST(last_message_before_a_graceful_end_arrives),
+	CHECK_END
+};
+
 static const struct check_test ib_tests[] = {
 	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
+	CHECK_TEST(receives_of_an_srq_come_back_when_their_queue_pair_goes),
 	CHECK_END
 };
 
@@ -174,6 +288,7 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(post_that_a_driver_refuses_by_a_number_of_its_own_is_refused),
 	CHECK_TEST(receive_of_an_srq_that_a_driver_refuses_is_refused),
 	CHECK_TEST(post_to_a_queue_pair_that_has_just_died_is_flushed),
+	CHECK_TEST(no_completion_of_a_queue_pair_is_looked_at_when_that_is_gone),
 	CHECK_END
 };
 
@@ -183,10 +298,16 @@ static const struct check_suite ib_devices = {
 	.tests = ib_tests,
 };
 
+static const struct check_suite iw_devices = {
+	.name = "iw device",
+	.teardown = forget,
+	.tests = iw_tests,
+};
+
 static const struct check_suite all_devices = {
 	.name = "any device",
 	.teardown = forget,
 	.tests = all_tests,
 };
 
-CHECK_SUITES(&ib_devices, &all_devices);
+CHECK_SUITES(&ib_devices, &iw_devices, &all_devices);

@@ -33,7 +33,9 @@ export DAT_OVERRIDE=$conf
 	over iwarp-siw0 siw fabric/limit
 	over ib-rxe0 rxe fabric/order
 	over iwarp-siw0 siw fabric/order
-	over ib-rxe0 rxe fabric/device
+	over ib-rxe0 rxe fabric/device 'ib device'
+	over ib-rxe0 rxe fabric/device 'any device'
+	over iwarp-siw0 siw fabric/device 'iw device'
 	over iwarp-siw0 siw fabric/device 'any device'
 	over ib-rxe0 rxe fabric/hold first:
 	over iwarp-siw0 siw fabric/hold first:

@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -14,8 +15,105 @@
 
 enum { STALE_CONNECTION = 10 }; /* the reason in a rejection by the connection manager of InfiniBand */
 
+enum { LAZY = 32, BELL_BYTES = 256, WIRE_MS = 50 };
+
+/* What a lazy device has completed and not sent. */
+static struct {
+	pthread_mutex_t lock;
+	struct ibv_qp *qp; /* whose doorbell has not been rung; NULL: none */
+	int fd;
+	size_t size;
+	unsigned char bell[BELL_BYTES];
+	/* completions that are the device's before the kernel has any */
+	struct ibv_wc wc[LAZY];
+	bool given[LAZY], real[LAZY];
+	unsigned int count;
+} wire = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 struct twist twist;
 __thread struct twist_here twist_here;
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* The queue pair is stopped, and what is not on the wire will never be. */
+static void wire_forget(const struct ibv_qp *qp)
+{
+	pthread_mutex_lock(&wire.lock);
+	if (wire.qp == qp)
+		wire.qp = NULL;
+	pthread_mutex_unlock(&wire.lock);
+}
+
+/* What is not on the wire goes there now. */
+static void wire_send(void)
+{
+	struct timespec pause = { .tv_nsec = WIRE_MS * 1000000L };
+	ssize_t (*real)(int, const void *, size_t);
+	bool held;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "write");
+	pthread_mutex_lock(&wire.lock);
+	held = wire.qp && real(wire.fd, wire.bell, wire.size) > 0;
+	wire.qp = NULL;
+	pthread_mutex_unlock(&wire.lock);
+	if (held)
+		nanosleep(&pause, NULL);
+}
+
+/* The kernel is told of a request by that. */
+static bool wire_keeps(int fd, const void *data, size_t size)
+{
+	if (!twist_here.lazy_bell || size > BELL_BYTES)
+		return false;
+	wire.fd = fd;
+	wire.size = size;
+	memcpy(wire.bell, data, size);
+	return true;
+}
+
+/* Completions that have been made up: at most one. */
+static int wire_poll(const struct ibv_cq *cq, struct ibv_wc *wc)
+{
+	int found = 0;
+
+	pthread_mutex_lock(&wire.lock);
+	for (unsigned int i = 0; i < wire.count && !found; i++)
+		if (wire.qp && wire.qp->send_cq == cq && !wire.given[i]) {
+			*wc = wire.wc[i];
+			wire.given[i] = true;
+			found = 1;
+		}
+	pthread_mutex_unlock(&wire.lock);
+	return found;
+}
+
+/* The kernel's own completion of a request whose completion has been made up. */
+static bool wire_has_given(const struct ibv_wc *wc)
+{
+	bool given = false;
+
+	pthread_mutex_lock(&wire.lock);
+	for (unsigned int i = 0; i < wire.count && !given; i++)
+		if (wire.wc[i].wr_id == wc->wr_id && wire.wc[i].qp_num == wc->qp_num && !wire.real[i])
+			given = wire.real[i] = true;
+	pthread_mutex_unlock(&wire.lock);
+	return given;
+}
+
+int rdma_disconnect(struct rdma_cm_id *id)
+{
+	int (*real)(struct rdma_cm_id *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "rdma_disconnect");
+	wire_send();
+	return real(id);
+}
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -23,6 +121,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_qp");
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR) {
+		wire_forget(qp);
 		void (*call)(void) = atomic_exchange(&twist.at_halt, NULL);
 
 		if (call)
@@ -51,6 +150,11 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 		(*event)->event = RDMA_CM_EVENT_UNREACHABLE;
 		(*event)->status = -ETIMEDOUT;
 	}
+	if (!ret && (*event)->event == RDMA_CM_EVENT_ADDR_RESOLVED &&
+	    atomic_exchange(&twist.early, false)) {
+		(*event)->event = RDMA_CM_EVENT_UNREACHABLE;
+		(*event)->status = -EPROTO;
+	}
 	if (!ret && atomic_load(&twist.stale) && (*event)->event == RDMA_CM_EVENT_REJECTED) {
 		atomic_fetch_sub(&twist.stale, 1);
 		(*event)->status = STALE_CONNECTION;
@@ -74,12 +178,8 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct socka
 
 static void cut_off(void *arg)
 {
-	struct timespec now;
-
 	(void)arg;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	atomic_store(&twist.cut_off_ms,
-		     (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+	atomic_store(&twist.cut_off_ms, now_ms());
 	sem_post(&twist.open);
 }
 
@@ -121,6 +221,8 @@ ssize_t write(int fd, const void *data, size_t size)
 		errno = ENOTCONN;
 		return -1;
 	}
+	if (wire_keeps(fd, data, size))
+		return (ssize_t)size;
 	twist_here.before_bell = NULL;
 	if (call)
 		call();
@@ -157,12 +259,122 @@ int eventfd(unsigned int count, int flags)
 	return real(count, flags);
 }
 
+/* Numbers of queue pairs that have been destroyed, and have not been given to others. */
+static struct {
+	pthread_mutex_t lock;
+	uint32_t qpn[256];
+	unsigned int count;
+} gone = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool is_gone(uint32_t qpn)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&gone.lock);
+	for (unsigned int i = 0; i < gone.count && i < 256 && !found; i++)
+		found = gone.qpn[i] == qpn;
+	pthread_mutex_unlock(&gone.lock);
+	return found;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp *(*real)(struct ibv_pd *, struct ibv_qp_init_attr *), *qp;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_qp");
+	qp = real(pd, attr);
+	pthread_mutex_lock(&gone.lock);
+	for (unsigned int i = 0; qp && i < 256; i++)
+		if (gone.qpn[i] == qp->qp_num)
+			gone.qpn[i] = 0;
+	pthread_mutex_unlock(&gone.lock);
+	return qp;
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	int (*real)(struct ibv_qp *);
+	uint32_t qpn = qp->qp_num;
+	int rc;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_destroy_qp");
+	rc = real(qp);
+	pthread_mutex_lock(&gone.lock);
+	if (!rc)
+		gone.qpn[gone.count++ % 256] = qpn;
+	pthread_mutex_unlock(&gone.lock);
+	return rc;
+}
+
 static int (*poll_real)(struct ibv_cq *, int, struct ibv_wc *);
+
+enum { LATE = 256 };
+
+/* Completions that are not to be found yet, in their order. */
+static struct {
+	pthread_mutex_t lock;
+	struct {
+		struct ibv_cq *cq;
+		struct ibv_wc wc;
+		uint64_t due_ms;
+	} one[LATE];
+	unsigned int count;
+} late = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int late_take_locked(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	unsigned int left = 0;
+	int got = 0;
+
+	for (unsigned int i = 0; i < late.count; i++)
+		if (late.one[i].cq == cq && got < n && late.one[i].due_ms <= now_ms())
+			wc[got++] = late.one[i].wc;
+		else
+			late.one[left++] = late.one[i];
+	late.count = left;
+	return got;
+}
+
+static int poll_late(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	int ms = atomic_load(&twist.late_ms), got = 0;
+
+	pthread_mutex_lock(&late.lock);
+	while (ms && late.count < LATE && poll_real(cq, 1, &late.one[late.count].wc) > 0) {
+		late.one[late.count].cq = cq;
+		late.one[late.count++].due_ms = now_ms() + (uint64_t)ms;
+	}
+	if (late.count)
+		got = late_take_locked(cq, n, wc);
+	pthread_mutex_unlock(&late.lock);
+	return got || ms ? got : poll_real(cq, n, wc);
+}
+
+/* What is left of those that were found without those of queue pairs that are gone. */
+static int poll_living(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	int got, left;
+
+	do {
+		got = poll_late(cq, n, wc);
+		left = 0;
+		for (int i = 0; i < got; i++) {
+			bool dead = is_gone(wc[i].qp_num);
+
+			atomic_fetch_add(&twist.trapped, dead);
+			if (!wire_has_given(&wc[i]) && (!dead || !atomic_load(&twist.cleans)))
+				wc[left++] = wc[i];
+		}
+	} while (got > 0 && !left);
+	return got < 0 ? got : left;
+}
 
 static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	int got = poll_real(cq, n, wc);
+	int got = wire_poll(cq, wc);
 
+	if (!got)
+		got = poll_living(cq, n, wc);
 	for (int i = 0; i < got; i++)
 		if (!(wc[i].opcode & IBV_WC_RECV) && atomic_exchange(&twist.fails, false))
 			wc[i].status = IBV_WC_LOC_QP_OP_ERR;
@@ -237,6 +449,24 @@ static int arm_twisted(struct ibv_cq *cq, int solicited)
 	return solicited && atomic_load(&twist.no_solicited) ? EOPNOTSUPP : arm_real(cq, solicited);
 }
 
+/* As a request that has completed at once. */
+static int post_lazily(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	int rc;
+
+	pthread_mutex_lock(&wire.lock);
+	twist_here.lazy_bell = true;
+	rc = post_real(qp, wr, bad);
+	twist_here.lazy_bell = false;
+	wire.qp = qp;
+	if (wr->send_flags & IBV_SEND_SIGNALED && wire.count < LAZY)
+		wire.wc[wire.count++] = (struct ibv_wc){ .wr_id = wr->wr_id,
+							 .status = IBV_WC_SUCCESS,
+							 .qp_num = qp->qp_num };
+	pthread_mutex_unlock(&wire.lock);
+	return rc;
+}
+
 static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	int says = refusal(qp);
@@ -246,6 +476,8 @@ static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 		return says;
 	}
 	look_at_first(wr->sg_list, wr->num_sge, wr->opcode == IBV_WR_RDMA_READ);
+	if (atomic_load(&twist.lazy))
+		return post_lazily(qp, wr, bad);
 	twist_here.chain = 0;
 	for (const struct ibv_send_wr *one = wr; one; one = one->next)
 		twist_here.chain++;

@@ -19,6 +19,7 @@ extern struct twist {
 	_Atomic bool shuts, shut;
 	sem_t gate;
 	void (*_Atomic at_halt)(void);	/* is called once, before a queue pair is stopped */
+	_Atomic bool early;		/* the next address that is found is an early message of the peer, as siw says it */
 	_Atomic bool full;		/* the process has no descriptor left for another eventfd */
 	_Atomic bool fails;		/* the next request to complete has failed, as siw says it */
 	_Atomic bool unknown;		/* the device is none that we know, and says that it has windows */
@@ -30,6 +31,18 @@ extern struct twist {
 	_Atomic bool no_solicited;	/* the device cannot be asked to tell of solicited messages only */
 	/* the device takes the first segment of a list that is there, whatever the number of them: so many were not empty */
 	_Atomic int first_segments;
+	/*
+	 * Completions of a queue pair that has been destroyed: the device takes them out of its queues; or the driver would touch
+	 * freed memory when it finds one, and so many have been found
+	 */
+	/*
+	 * The device completes a request before its bytes are on the wire; those go with the next disconnect, and are lost if the
+	 * queue pair is stopped before that. For one queue pair at a time
+	 */
+	_Atomic bool lazy;
+	_Atomic int late_ms; /* completions are not to be found before so much time has passed */
+	_Atomic bool cleans;
+	_Atomic int trapped;
 	_Atomic int accepts;		/* requests that have been answered */
 	_Atomic int tells;		/* the next look at what the device tells finds this, an enum ibv_event_type + 1 */
 	_Atomic unsigned int rights;	/* that the last region was registered with */
@@ -40,6 +53,7 @@ extern struct twist {
 
 /* Of each thread. */
 extern __thread struct twist_here {
+	bool lazy_bell;		    /* the next writing to the kernel is put off */
 	bool doorbell_fails;	    /* the next writing to the kernel does */
 	bool late_bell;		    /* the next write is held up until `open`, which `reached` tells */
 	void (*before_bell)(void);  /* is called once, before the next write */

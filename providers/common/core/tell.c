@@ -92,6 +92,25 @@ static const char *address_text(const struct sockaddr_storage *address, char *te
 	return text;
 }
 
+static bool is_of_this_host(const struct datp_ep *ep)
+{
+	const struct sockaddr_in *own = (const struct sockaddr_in *)&ep->obj.ia->address;
+	const struct sockaddr_in *peer = (const struct sockaddr_in *)&ep->remote_address;
+
+	return own->sin_family == AF_INET && peer->sin_family == AF_INET &&
+	       (ntohl(peer->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ||
+		peer->sin_addr.s_addr == own->sin_addr.s_addr);
+}
+
+/* No other address helps an adapter that does not reach itself. */
+static const char *remedy_of(const struct datp_ep *ep, const struct sentence *s)
+{
+	if (s->number == DAT_CONNECTION_EVENT_UNREACHABLE && is_of_this_host(ep))
+		return "the address is this host's own: see that the adapter's link is up, and what "
+		       "other messages say";
+	return s->remedy;
+}
+
 /* How long the attempt to connect has taken until now. */
 static unsigned long long attempt_ms(struct datp_ep *ep)
 {
@@ -122,7 +141,7 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	core_log(level,
 		 "%s: no connection with %s, connection qualifier %llu%s: %s (%s, from %s); %s",
 		 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual, after, s->cause,
-		 s->name, address_text(&ep->obj.ia->address, self, sizeof(self)), s->remedy);
+		 s->name, address_text(&ep->obj.ia->address, self, sizeof(self)), remedy_of(ep, s));
 }
 
 void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,

@@ -47,8 +47,10 @@ DATP_API void datp_srq_reap(struct datp_wqe *wqe);
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
 /*
- * A request found its ring full: what the transport has completed meanwhile is taken in, for whoever posts
- * nothing but suppressed requests has no reason to look at the EVD himself. No lock held.
+ * A request was refused, for one of two reasons. Its ring is full: what the transport has completed meanwhile is taken in, for
+ * whoever posts nothing but suppressed requests has no reason to look at the EVD himself. Or its endpoint is
+ * COMPLETION_PENDING: a program that has seen data of its peer in its memory knows that there is a connection, and the
+ * service thread may just not have told it yet; then this waits for that, 100 milliseconds at most. No lock held.
  */
 DATP_API void datp_post_full(struct datp_ep *ep);
 
@@ -274,6 +276,7 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	if (op == DATP_RECV && ep->srq)
 		return datp_ret(DATP_ERR_BAD_EP);
 	wq = op == DATP_RECV ? &ep->rq : &ep->sq;
+again:
 	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
 		held = lock(ep);
 	/*
@@ -297,9 +300,15 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	}
 	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
 		unlock(ep, op, held);
-	if (__builtin_expect(err == DATP_ERR_CREDITS && op != DATP_RECV, 0))
+	if (__builtin_expect(!err, 1))
+		return DAT_SUCCESS;
+	if (op != DATP_RECV && (err == DATP_ERR_CREDITS || state == DAT_EP_STATE_COMPLETION_PENDING))
 		datp_post_full(ep);
-	return err ? datp_ret(err) : DAT_SUCCESS;
+	/* relaxed: a hint, which is looked at again with the lock. Once: no state comes before CONNECTED again soon */
+	if (op != DATP_RECV && state == DAT_EP_STATE_COMPLETION_PENDING &&
+	    atomic_load_explicit(&ep->state, memory_order_relaxed) == DAT_EP_STATE_CONNECTED)
+		goto again;
+	return datp_ret(err);
 }
 
 static inline __attribute__((always_inline)) DAT_RETURN

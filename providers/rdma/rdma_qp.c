@@ -4,6 +4,7 @@
  * endpoint gets a new one, as it gets a new id. It exists from the time when the endpoint has a PZ, so
  * that a device's limits show at dat_ep_create, but nothing is posted to it before it is connected.
  */
+#include "rdma_async.h"
 #include "rdma_cm.h"
 #include "rdma_conn.h"
 #include "rdma_cq.h"

@@ -16,6 +16,9 @@ static struct api_end active, passive;
 static _Atomic(void *) held; /* the endpoint whose service thread goes on only when the program has looked */
 static _Atomic bool looking, looked;
 static pid_t program;
+static _Atomic(void *) slow; /* the endpoint whose service thread takes its time before it tells of the connection */
+
+enum { SLOW_MS = 30 };
 
 /* ESTABLISHED is queued, and nothing else happens until the program has looked for more, or waits to. */
 bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len)
@@ -23,6 +26,8 @@ bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_l
 	uint64_t until = check_now_ms() + check_patience_ms();
 	bool (*real)(struct datp_ep *, const void *, uint32_t), fresh;
 
+	if (atomic_load(&slow) == ep)
+		usleep(SLOW_MS * 1000);
 	*(void **)&real = dlsym(dlopen("libdatp.so.0", RTLD_LAZY | RTLD_NOLOAD),
 				"datp_cm_established");
 	fresh = real(ep, pdata, pdata_len);
@@ -67,9 +72,51 @@ static void message_is_there_as_soon_as_its_connection_is(void)
 	CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, 1);
 }
 
+/*
+ * A server that polls its memory sees what a client has written, and answers. There is a connection, then, whether the service
+ * thread has come to say so or not.
+ */
+static void post_upon_data_of_the_peer_is_let_through(void)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	DAT_EVD_HANDLE cr_evd;
+	struct api_buf buf;
+	DAT_CONN_QUAL qual;
+
+	api_open();
+	if (api_declares("accept", "unconfirmed"))
+		check_skip("the device's connections are not confirmed");
+	api_end_make(&active, NULL);
+	api_end_make(&passive, NULL);
+	buf = api_buf(256, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	atomic_store(&slow, passive.ep);
+	REQUIRE_DAT(api_recv(active.ep, &buf, 128, 64, 1), DAT_SUCCESS);
+	buf.mem[0] = 1;
+	REQUIRE_DAT(api_connect(active.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), passive.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(active.connect, active.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	REQUIRE_DAT(api_write(active.ep, api_seg(&buf, 0, 1), api_target(&buf, 64, 1), 2, 0),
+		    DAT_SUCCESS);
+	while (!atomic_load((_Atomic unsigned char *)&buf.mem[64]) && check_now_ms() < until)
+		check_nap();
+	API_STATE(passive.ep, DAT_EP_STATE_COMPLETION_PENDING);
+	CHECK_DAT(api_send(passive.ep, &buf, 192, 64, 3, 0), DAT_SUCCESS);
+	API_DTO(active.recv, active.ep, 1, DAT_DTO_SUCCESS, 64);
+	API_CONN(passive.connect, passive.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void forget(void)
+{
+	atomic_store(&slow, NULL);
+	api_close();
+}
+
 static const struct check_test tests[] = { CHECK_TEST(message_is_there_as_soon_as_its_connection_is),
+					   CHECK_TEST(post_upon_data_of_the_peer_is_let_through),
 					   CHECK_END };
 
-static const struct check_suite early = { .name = "early", .teardown = api_close, .tests = tests };
+static const struct check_suite early = { .name = "early", .teardown = forget, .tests = tests };
 
 CHECK_SUITES(&early);

@@ -8,7 +8,10 @@
  * before it are back already; if not, the taker of the next event does, or else the poster who
  * finds the ring full (datp_wq_reclaim).
  */
+#include <time.h>
+
 #include "ep.h"
+#include "loop.h"
 
 bool wqe_notifies(const struct datp_wqe *wqe, bool solicited)
 {
@@ -51,8 +54,33 @@ DATP_API bool datp_wq_reclaim(struct datp_wq *wq)
 	return wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire) < wq->max;
 }
 
+enum { CONFIRM_MS = 100, CONFIRM_LOOK_MS = 1 };
+
+/* Until the endpoint is not COMPLETION_PENDING any more, for a while. No lock held, nor a pin while it sleeps. */
+static void await_confirmation(struct datp_ep *ep)
+{
+	const struct timespec pause = { .tv_nsec = CONFIRM_LOOK_MS * 1000000L };
+
+	/* the service thread would wait for itself */
+	if (datp_loop_inside(ep->obj.ia))
+		return;
+	for (int ms = 0; ms < CONFIRM_MS; ms += CONFIRM_LOOK_MS) {
+		if (!ep_pin(ep, EP_IN(DAT_EP_STATE_COMPLETION_PENDING)))
+			return;
+		/* a message of the peer's that the transport has may be the confirmation */
+		if (ep->recv_evd)
+			evd_progress(ep->recv_evd);
+		ep_unpin(ep);
+		nanosleep(&pause, NULL);
+	}
+}
+
 DATP_API void datp_post_full(struct datp_ep *ep)
 {
+	if (ep_state(ep) == DAT_EP_STATE_COMPLETION_PENDING) {
+		await_confirmation(ep);
+		return;
+	}
 	/* it may be full because it is being freed, and its EVDs next */
 	if (!ep_pin(ep, ~0u))
 		return;

@@ -4,7 +4,7 @@
  * endpoint, and a catastrophic error of the IA.
  */
 #include "rdma_async.h"
-#include "rdma_cm.h"
+#include "rdma_end.h"
 #include "rdma_qp.h"
 
 static void break_all(struct rdma_ia *ia)

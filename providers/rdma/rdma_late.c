@@ -14,7 +14,7 @@
  * has been answered. Until then a few writes of nothing make the passive side look. That must not
  * do the like: siw's active side takes what comes with the reply for an error.
  */
-#include "rdma_cm.h"
+#include "rdma_end.h"
 #include "rdma_conn.h"
 #include "rdma_cq.h"
 #include "rdma_hold.h"

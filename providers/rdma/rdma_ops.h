@@ -5,6 +5,7 @@
 
 #include "rdma.h"
 #include "rdma_cm.h"
+#include "rdma_end.h"
 #include "rdma_cq.h"
 #include "rdma_ia.h"
 #include "rdma_mr.h"

@@ -5,6 +5,7 @@
  * is over, whose operations libdatp has flushed.
  */
 #include "rdma_cm.h"
+#include "rdma_end.h"
 #include "rdma_cq.h"
 #include "rdma_hold.h"
 #include "rdma_late.h"

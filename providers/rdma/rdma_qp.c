@@ -5,7 +5,7 @@
  * that a device's limits show at dat_ep_create, but nothing is posted to it before it is connected.
  */
 #include "rdma_async.h"
-#include "rdma_cm.h"
+#include "rdma_end.h"
 #include "rdma_conn.h"
 #include "rdma_cq.h"
 #include "rdma_hold.h"

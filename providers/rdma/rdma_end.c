@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How a connection ends: because the program wants it, or because it has broken. Invariant: an endpoint's connection is
+ * taken away from it once, and its queue pair stops before libdatp flushes what is left; but a graceful end over iWARP
+ * is told to the peer before the queue pair stops.
+ */
+#include "rdma_conn.h"
+#include "rdma_cq.h"
+#include "rdma_end.h"
+#include "rdma_late.h"
+#include "rdma_post.h"
+#include "rdma_qp.h"
+
+enum { GOODBYE_MS = 3000 }; /* how long a peer may take to answer a graceful disconnect */
+
+void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why)
+{
+	struct rdma_conn *conn;
+
+	/* first what has been kept back */
+	rdma_ep_greeted(&ep->base);
+	rdma_qp_stop(ep);
+	datp_cm_disconnected(&ep->base, why);
+	conn = rdma_conn_detach(ep);
+	if (conn)
+		rdma_conn_retire(conn);
+}
+
+static void broke(struct datp_ep *ep)
+{
+	rdma_ep_lost(rdma_ep(ep), DAT_CONNECTION_EVENT_BROKEN);
+}
+
+void rdma_ep_break_locked(struct rdma_ep *ep)
+{
+	if (!ep->broken)
+		rdma_ep_break(ep);
+	ep->broken = true;
+}
+
+void rdma_ep_break(struct rdma_ep *ep)
+{
+	if (datp_ep_call(&ep->base, broke))
+		datp_log(1, "%s: no memory to end a broken connection: disconnect it by hand",
+			 ep->base.obj.ia->name);
+}
+
+/*
+ * To stop a queue pair resets the TCP connection on iWARP hardware (irdma, cxgb4), and what the peer has not acknowledged is
+ * lost, though its completion was a success. So a graceful end is told to the peer first, and the queue pair stops when
+ * the event of that end has come, or does not come. Service thread.
+ */
+static bool hang_up(struct rdma_ep *ep)
+{
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+	struct rdma_conn *conn;
+	bool alive;
+
+	if (ia->kind->three_way)
+		return false;
+	pthread_mutex_lock(&ia->lock);
+	/* only this thread destroys it */
+	conn = ep->conn;
+	alive = conn && conn->established && !conn->ended;
+	pthread_mutex_unlock(&ia->lock);
+	if (!alive || rdma_disconnect(conn->id))
+		return false;
+	conn->hung_up = true;
+	rdma_due_locked(ep, GOODBYE_MS);
+	return true;
+}
+
+static void drained(struct datp_ep *base)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+
+	if (!hang_up(ep))
+		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+void rdma_ep_drained_locked(struct rdma_ep *ep)
+{
+	if (datp_ep_call(&ep->base, drained))
+		datp_log(1, "%s: no memory to end a connection: disconnect it abruptly",
+			 ep->base.obj.ia->name);
+}
+
+/* A request behind all others tells when they are done. */
+static void drain(struct rdma_ep *ep)
+{
+	bool idle;
+	int rc = 0;
+
+	datp_lock(&ep->base.lock);
+	/* the endpoint is not CONNECTED any more: who comes later is refused by libdatp */
+	rdma_plain_requests_end_locked(ep);
+	idle = ep->base.sq.posted == ep->base.sq.finished;
+	ep->draining = !idle;
+	if (!idle && !ep->over)
+		rc = rdma_post_marker(ep, (uintptr_t)ep | RDMA_ID_DRAIN, true);
+	if (rc)
+		ep->draining = false; /* nothing is watched for */
+	if (idle || rc)
+		rdma_ep_drained_locked(ep);
+	datp_unlock(&ep->base.lock);
+	if (!idle && !rc)
+		rdma_cqset_watch(ep->send_set, 1);
+}
+
+void rdma_ep_disconnect(struct datp_ep *base, enum datp_close how)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+	struct rdma_conn *conn;
+
+	/* the peer is to see a connection and its end, as the consumer does */
+	rdma_late_accept(ep);
+	if (how == DATP_CLOSE_GRACEFUL) {
+		drain(ep);
+		return;
+	}
+	rdma_qp_stop(ep);
+	conn = rdma_conn_detach(ep);
+	if (conn)
+		rdma_conn_retire(conn);
+}

@@ -150,7 +150,10 @@ static void hears(int what, DAT_EVENT_NUMBER number)
 
 	api_pair_make(&pair, NULL);
 	atomic_store(&twist.tells, what + 1);
-	api_disconnect(&pair);
+	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	/* the device may have been looked at for another reason, and its loss breaks what is connected still */
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
 	API_EVENT(api.async, &event);
 	CHECK_EQ_INT(event.event_number, number);
 	CHECK(event.event_data.asynch_error_event_data.dat_handle == api.ia);

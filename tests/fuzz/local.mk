@@ -35,3 +35,24 @@ CLEANFILES += tests/fuzz/conf_fuzz $(FUZZ_TARGETS)
 TESTS += tests/fuzz/conf_fuzz.sh tests/fuzz/fuzz.sh
 EXTRA_DIST += tests/fuzz/fuzz.sh tests/fuzz/files_fuzz.c tests/fuzz/far_fuzz.c tests/fuzz/ctl_fuzz.c tests/fuzz/wire_fuzz.c
 EXTRA_DIST += tests/fuzz/conf_fuzz.c tests/fuzz/conf_fuzz.sh tests/fuzz/conf.dict tests/fuzz/corpus
+
+# The handshake of the soft provider: the provider itself is built anew, libdatp is as it is, and of no use to sanitizers.
+HANDSHAKE_FUZZ_FILES = tests/fuzz/handshake_fuzz.c tests/soft/hostile/hostile.c \
+	$(filter providers/soft/%.c,$(libdatsoft_la_SOURCES))
+if HAVE_LIBFUZZER
+if !SANITIZED
+if NATIVE
+check_DATA += tests/fuzz/handshake_fuzz
+endif
+endif
+endif
+tests/fuzz/handshake_fuzz: $(HANDSHAKE_FUZZ_FILES) tests/soft/hostile/hostile.h $(libdatsoft_la_SOURCES) libdatp_core.la libdat.la
+	$(AM_V_at)$(MKDIR_P) tests/fuzz
+	$(AM_V_GEN)$(LIBTOOL) $(AM_LIBTOOLFLAGS) --tag=CC --mode=link --silent $(FUZZ_CC) -std=gnu11 -D_GNU_SOURCE= \
+		-DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"' -I. -I$(srcdir) -I$(srcdir)/include -I$(srcdir)/tests/harness \
+		$(CUNIT_CFLAGS) $(WARN_CFLAGS) $(FUZZ_CFLAGS) -o $@ $(HANDSHAKE_FUZZ_FILES:%=$(srcdir)/%) \
+		libdatp_core.la libdat.la
+CLEANFILES += tests/fuzz/handshake_fuzz
+
+TESTS += tests/fuzz/handshake_fuzz.sh
+EXTRA_DIST += tests/fuzz/handshake_fuzz.c tests/fuzz/handshake_fuzz.sh tests/fuzz/handshake

@@ -41,11 +41,11 @@ static uint32_t slots_busy(const struct soft_ia *ia)
 	const unsigned char *at = ia->slot_mem.addr;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < ia->shared->slot_count; i++) {
+	for (uint32_t i = 0; i < ia->slot_count; i++) {
 		const struct soft_slot *slot = (const void *)at;
 
 		count += atomic_load(&slot->busy) != 0;
-		at += sizeof(*slot) + ia->shared->slot_size;
+		at += sizeof(*slot) + ia->slot_size;
 	}
 	return count;
 }

@@ -330,7 +330,7 @@ void world_open_processes(void)
 		world.peer[n].self = false;
 		world.peer[n].cma = true;
 		world.peer[n].slots = world.ia->slot_mem.addr;
-		world.peer[n].slot_count = world.ia->shared->slot_count;
+		world.peer[n].slot_count = world.ia->slot_count;
 		world.peer[n].slot_size = world.ia->slot_size;
 	}
 	/* a few messages use a few of them */

@@ -14,7 +14,7 @@ fi
 # Formats without comments, input for the fuzzer, where every byte counts, and what debian/copyright tells of for them.
 commentless()
 {
-	grep -vE '[.]tsv$|^LICENSE$|^tests/fuzz/corpus/' |
+	grep -vE '[.]tsv$|^LICENSE$|^tests/fuzz/(corpus|handshake)/' |
 		grep -vE '^debian/(changelog|control|copyright|source/format|.*[.](install|symbols))$'
 }
 

@@ -47,10 +47,11 @@ DATP_API void datp_srq_reap(struct datp_wqe *wqe);
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
 /*
- * A request was refused, for one of two reasons. Its ring is full: what the transport has completed meanwhile is taken in, for
- * whoever posts nothing but suppressed requests has no reason to look at the EVD himself. Or its endpoint is
- * COMPLETION_PENDING: a program that has seen data of its peer in its memory knows that there is a connection, and the
- * service thread may just not have told it yet; then this waits for that, 100 milliseconds at most. No lock held.
+ * Called when a request was refused, for one of two reasons. If the ring is full, this takes in what the
+ * transport has completed meanwhile, because a program that posts suppressed requests only has no reason to
+ * look at the EVD. If the endpoint is COMPLETION_PENDING, this waits up to 100 milliseconds for the
+ * confirmation: a program that has seen the peer's data in its memory knows that the connection is up,
+ * although the service thread may not have told it yet. No lock is held.
  */
 DATP_API void datp_post_full(struct datp_ep *ep);
 
@@ -304,7 +305,7 @@ again:
 		return DAT_SUCCESS;
 	if (op != DATP_RECV && (err == DATP_ERR_CREDITS || state == DAT_EP_STATE_COMPLETION_PENDING))
 		datp_post_full(ep);
-	/* relaxed: a hint, which is looked at again with the lock. Once: no state comes before CONNECTED again soon */
+	/* relaxed: this is a hint, and the repeated post checks the state under the lock */
 	if (op != DATP_RECV && state == DAT_EP_STATE_COMPLETION_PENDING &&
 	    atomic_load_explicit(&ep->state, memory_order_relaxed) == DAT_EP_STATE_CONNECTED)
 		goto again;

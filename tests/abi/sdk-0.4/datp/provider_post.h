@@ -47,8 +47,11 @@ DATP_API void datp_srq_reap(struct datp_wqe *wqe);
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
 /*
- * A request found its ring full: what the transport has completed meanwhile is taken in, for whoever posts
- * nothing but suppressed requests has no reason to look at the EVD himself. No lock held.
+ * Called when a request was refused, for one of two reasons. If the ring is full, this takes in what the
+ * transport has completed meanwhile, because a program that posts suppressed requests only has no reason to
+ * look at the EVD. If the endpoint is COMPLETION_PENDING, this waits up to 100 milliseconds for the
+ * confirmation: a program that has seen the peer's data in its memory knows that the connection is up,
+ * although the service thread may not have told it yet. No lock is held.
  */
 DATP_API void datp_post_full(struct datp_ep *ep);
 
@@ -274,6 +277,7 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	if (op == DATP_RECV && ep->srq)
 		return datp_ret(DATP_ERR_BAD_EP);
 	wq = op == DATP_RECV ? &ep->rq : &ep->sq;
+again:
 	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
 		held = lock(ep);
 	/*
@@ -297,9 +301,15 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	}
 	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
 		unlock(ep, op, held);
-	if (__builtin_expect(err == DATP_ERR_CREDITS && op != DATP_RECV, 0))
+	if (__builtin_expect(!err, 1))
+		return DAT_SUCCESS;
+	if (op != DATP_RECV && (err == DATP_ERR_CREDITS || state == DAT_EP_STATE_COMPLETION_PENDING))
 		datp_post_full(ep);
-	return err ? datp_ret(err) : DAT_SUCCESS;
+	/* relaxed: this is a hint, and the repeated post checks the state under the lock */
+	if (op != DATP_RECV && state == DAT_EP_STATE_COMPLETION_PENDING &&
+	    atomic_load_explicit(&ep->state, memory_order_relaxed) == DAT_EP_STATE_CONNECTED)
+		goto again;
+	return datp_ret(err);
 }
 
 static inline __attribute__((always_inline)) DAT_RETURN

@@ -18,7 +18,7 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
 				 const struct datp_sge *iov, int n);
 /* A request that moves nothing and completes after all before it. `wr_id` as it is. EP lock. */
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
-/* A request as it stands, a read in as many pieces as it takes. EP lock. */
+/* Posts a request unchanged; a read that is too long for one request is split. EP lock. */
 enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr);
 /* A read of nothing, which the peer's device answers. EP lock. */
 bool rdma_post_greeting(struct rdma_ep *ep);

@@ -25,11 +25,12 @@ bool soft_engine_own_works(const struct soft_engine_watch *watch);
 bool soft_engine_let_go(const struct soft_engine_watch *watch);
 
 /*
- * Waits until who holds the engine of this port, of this endpoint or its peer, now has let go. Nobody of this process
- * is at memory for the endpoint then who was when this was called. past: a position in the port's queue; the wait is
- * over too when all requests before it are done. Returns true if nobody touches the memory any more, because that is
- * so or the peer has died, which the kernel is asked; false if the peer lives and has not let go when `until` has come
- * (soft_bound()). Locks: none that the holder wants, nor soft_ia.lock.
+ * Waits until the present holder of the engine of this port, a thread of this process or of the peer, has let go,
+ * and until every thread of this process that copied for the endpoint at the time of the call has finished. The
+ * wait also ends when all requests before `past`, a position in the port's queue, are done. Returns true if nobody
+ * touches the memory any more, or if the kernel says that the peer has died; returns false if the peer lives and
+ * has not let go at the time `until` (soft_bound()). The caller holds no lock that the holder may take, and not
+ * soft_ia.lock.
  */
 bool soft_engine_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
 		      const uint32_t *past, uint64_t until);

@@ -22,7 +22,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
  */
 bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing);
 void soft_ep_ended(struct soft_ep *ep);
-/* The same for who has nothing to tell libdatp. Returns at once on the service thread. */
+/* The same for a caller that has nothing to tell libdatp. Returns at once on the service thread. */
 void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell);
 /*
  * The same with libdatp's news: `why`, or that the accept came to nothing. No lock. On the service thread it returns

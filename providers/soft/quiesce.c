@@ -146,8 +146,9 @@ static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
 }
 
 /*
- * Until an owner is outside. He stays long only if he does not run, maybe because we do: then his bias is taken away,
- * for who does that sleeps meanwhile. Without ia.lock, which he may want in there.
+ * Waits until the bias owner has left its section. That takes long only if the owner is descheduled, maybe in
+ * favour of this thread; then this takes the lock, which revokes the bias and sleeps meanwhile. ia.lock is not
+ * held, because the owner may take it inside its section.
  */
 static void quiesce_owner(struct soft_ep *ep)
 {
@@ -160,7 +161,7 @@ static void quiesce_owner(struct soft_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
-/* For all of those at once; hardly anybody has his bias taken away. */
+/* Waits for all bias owners that are inside, with one fence for all; it rarely has to revoke a bias. */
 static void quiesce_biased_locked(struct soft_ia *ia)
 {
 	datp_bias_fence();
@@ -198,7 +199,7 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 	uint64_t until = soft_bound(ia);
 	bool biased = false;
 
-	soft_fence(); /* who takes a lock after we have looked at it sees what our caller has done */
+	soft_fence(); /* a thread that takes a lock after this has looked at it sees what the caller did */
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);

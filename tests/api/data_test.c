@@ -191,7 +191,7 @@ static void data_is_scattered_in_order(void)
 	free(want);
 }
 
-/* Programs have a header before their data, and providers a short way for that, for who polls. */
+/* Programs put a header before their data, and a provider may have a fast path for two segments. */
 static void short_messages_fill_two_segments(void)
 {
 	DAT_LMR_TRIPLET iov[2] = { api_seg(&buf, 100, 16), api_seg(&buf, 200, 40) };

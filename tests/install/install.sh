@@ -91,7 +91,7 @@ readme_compiles_the_example()
 	(cd "$tap_dir/clone" && env -u PKG_CONFIG_PATH PATH="$tap_dir/bin:$PATH" CFLAGS= bash -euxc "$block")
 }
 
-# Each `datctl ...` of its text, but for those with a place for a name.
+# Each `datctl ...` of its text.
 readme_commands_succeed()
 {
 	local words bad=0 count=0

@@ -2,7 +2,8 @@
 /*
  * The engine of a port whose memory had another connection before, and a peer of that one which has
  * not heard of its end: it neither gets the engine nor keeps it, and no request of the owner's is
- * left lying because of it. And waiting for who holds one: what ends that wait, whatever a peer has written.
+ * left lying because of it. The tests of waiting show what ends the wait for an engine's holder, whatever a
+ * peer has written into the shared words.
  */
 #include <pthread.h>
 #include <stdlib.h>

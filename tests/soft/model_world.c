@@ -62,7 +62,7 @@ int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_l
 	return 0;
 }
 
-/* A peer may be stopped for longer than the bound before any of its steps, but for those of a copy; and goes on. */
+/* The peer may be stopped for longer than the bound before any step, except the steps of a copy, and goes on later. */
 bool model_bound_over(void)
 {
 	if (!world.stops || world.copying)

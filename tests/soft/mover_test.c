@@ -417,7 +417,7 @@ static void memory_without_the_right_is_neither_read_nor_written(void)
 	CHECK_EQ_INT(ask_with(c, true, t.memory, 16), EFAULT);
 	CHECK_EQ_INT(ask_with(c, true, (unsigned char *)16, 64), EFAULT);
 	CHECK_EQ_INT(ask_with(c, false, (unsigned char *)UINTPTR_MAX - 8, 64), EFAULT);
-	/* registered, but for its owner only */
+	/* registered without a remote right */
 	CHECK_EQ_INT(ask_with(local.base.rmr_context, false, t.memory + 4096, 8), EFAULT);
 	CHECK_EQ_INT(ask_with(local.base.rmr_context, true, t.memory + 4096, 8), EFAULT);
 	/* nor by a window that nobody has made, nor by another generation */

@@ -55,7 +55,7 @@ step()
 	both "$tap_dir/$1" "$adapter" server -- "$tap_dir/$1" "$adapter" client
 }
 
-# says SIDE LINE...: these lines and no others, but for the library's own messages
+# says SIDE LINE...: these lines and no others, except the library's own messages
 says()
 {
 	local side=$tap_dir/$1

@@ -135,7 +135,7 @@ static void a_killed_peer_is_an_error_and_the_vi_connects_again(void)
 	check_get(peer, &there, sizeof(there));
 	client_connect(&s, "two");
 	check_await(peer);
-	/* The library's own handler prints it. Over a device the kernel hangs up for who is killed. */
+	/* The library's own handler prints it. Over a device the kernel disconnects for a killed process. */
 	REQUIRE_VIP(VipErrorCallback(s.nic, NULL, NULL), VIP_SUCCESS);
 	check_stderr_begin();
 	check_kill(peer);

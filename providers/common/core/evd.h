@@ -133,7 +133,10 @@ enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE cno);
 enum datp_err evd_enable(struct datp_evd *evd, bool on);
 enum datp_err evd_set_waitable(struct datp_evd *evd, bool on);
 enum datp_err evd_post_soft(struct datp_evd *evd, void *pointer);
-/* Takes an event off the queue, into `event`; false if there is none. EVD lock held. An edge's. */
+/*
+ * How an edge takes events: pop_locked takes the first one off the queue into `event`, and returns
+ * false if the queue is empty. EVD lock held.
+ */
 struct evd_want {
 	bool (*pop_locked)(struct datp_evd *evd, void *event);
 	void *event;

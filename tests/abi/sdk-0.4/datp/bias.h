@@ -26,15 +26,18 @@ struct datp_bias {
 	struct datp_bias *next;
 };
 
-/* Makes it ready. Before anybody knows the lock. Any thread; takes time once in a process. */
+/* Initialises the bias of a lock that no other thread knows yet. Any thread. The first call of a process is slow. */
 DATP_API void datp_bias_init(struct datp_bias *bias);
-/* Ends it, before the lock's memory goes or has another use: from here on it is a lock as any. Not held by the caller. */
+/*
+ * Ends the bias; from then on the lock is an ordinary one. Call this before the lock's memory is freed or
+ * used for something else. The caller does not hold the lock.
+ */
 DATP_API void datp_bias_fini(struct datp_bias *bias, _Atomic(uint32_t) *lock);
 /*
- * Has every thread of the process pass a full fence, which takes as long as waking them; where the kernel refuses that
- * by now, as a filter of system calls may, a millisecond passes instead. For who wants to know that a section is over,
- * and not the lock: an owner that was inside before is seen by datp_bias_inside() after it, and one that comes later
- * sees what the caller did before.
+ * Forces a full fence on all threads of the process; where membarrier() is blocked, waits 1 ms instead. It serves a
+ * caller that wants to know that a biased section is over, and does not want the lock: after the call
+ * datp_bias_inside() sees an owner that was inside before, and an owner that enters later sees what the caller
+ * wrote before.
  */
 DATP_API void datp_bias_fence(void);
 DATP_API bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic(uint32_t) *lock);

@@ -141,6 +141,18 @@ cmake_refuses_another_major()
 	! builds_with_cmake 7.0 >"$tap_dir/refused" 2>&1 && cat "$tap_dir/refused" && grep -q '"7.0"' "$tap_dir/refused"
 }
 
+# The administrator's files are there, each says where it is copied to, and what it has is what the programs there read.
+files_for_an_administrator()
+{
+	local admin=$moved/share/doc/opendat/admin name
+	for name in limits.conf:/etc/security/limits.d/ modules.conf:/etc/modules-load.d/ rdma-names.rules:/etc/udev/rules.d/; do
+		grep -F "Copy this to ${name#*:}" "$admin/${name%:*}" || return
+	done
+	[ "$(awk '!/^#/ && NF { print NF, $1, $3, $4 }' "$admin/limits.conf" | sort -u)" = '4 * memlock unlimited' ] &&
+		[ "$(grep -v '^#' "$admin/modules.conf" | xargs)" = 'ib_uverbs rdma_ucm' ] &&
+		sed -n 's/^#\(ACTION.*\)/\1/p' "$admin/rdma-names.rules" | grep -E '^([A-Z]+(\{[a-z_]+\})?=="[^"]+", )+PROGRAM="rdma_rename %k NAME_FIXED [a-z0-9]+"$'
+}
+
 uninstall_leaves_nothing()
 {
 	make -s install DESTDIR="$tap_dir/again" && make -s uninstall DESTDIR="$tap_dir/again" || return 1
@@ -177,5 +189,6 @@ else
 	tap 'install: the program that CMake built opens soft0' "$tap_dir/cmake/build/program"
 	tap 'install: find_package(OpenDAT) of another major is refused' cmake_refuses_another_major
 fi
+tap "install: the administrator's files are there" files_for_an_administrator
 tap 'install: uninstall leaves no file' uninstall_leaves_nothing
 tap_end

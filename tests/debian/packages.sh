@@ -6,7 +6,7 @@ set -u
 top_srcdir=$(cd "$(dirname "$0")/../.." && pwd -P)
 . "$top_srcdir/tests/harness/tap.sh"
 unset DAT_OVERRIDE LD_LIBRARY_PATH PKG_CONFIG_PATH MAKEFLAGS MAKELEVEL MFLAGS
-export DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)"
+export DEB_BUILD_OPTIONS="noautodbgsym parallel=$(nproc)"
 build=${1:?usage: packages.sh BUILD-TREE}
 command -v dpkg-buildpackage >/dev/null || { echo '1..0 # SKIP this is no Debian'; exit 0; }
 root=$tap_dir/root
@@ -18,9 +18,19 @@ unpacked_tarball()
 	make -s -C "$build" dist-xz && tar -C "$tap_dir" -xf "$build"/opendat-*.tar.xz && cd "$tap_dir"/opendat-*/
 }
 
+# As users run it: with the tests.
 packages_build()
 {
 	unpacked_tarball && dpkg-buildpackage -us -uc -b
+}
+
+# The tests have been run in the build, with its flags.
+tests_ran()
+{
+	local passed
+	passed=$(grep -lx ':global-test-result: PASS' "$tap_dir"/opendat-*/debian/build/tests/*/*.trs | wc -l)
+	echo "$passed tests passed"
+	[ "$passed" -gt 50 ]
 }
 
 all_are_there()
@@ -83,6 +93,7 @@ installed()
 }
 
 tap 'packages: they build from the tarball' packages_build || tap_end
+tap 'packages: their build runs the tests' tests_ran
 tap 'packages: there are these six' all_are_there
 tap 'packages: lintian has no complaint' lintian_is_content
 tap 'packages: they install in a scratch root' installs || tap_end

@@ -3,6 +3,7 @@
 # Installs with DESTDIR, moves the tree elsewhere, and uses it from there: the tools, and what pkg-config says of it.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
+. "$top_srcdir/tests/install/movable.sh"
 unset LD_LIBRARY_PATH MAKEFLAGS MAKELEVEL MFLAGS
 
 prefix=$(sed -n 's/^prefix = //p' Makefile)

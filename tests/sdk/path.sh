@@ -3,6 +3,7 @@
 # The way of a newcomer: an installed tree, the template copied from it, made, named in a dat.conf, dumped, opened, tested.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
+. "$top_srcdir/tests/install/movable.sh"
 unset DAT_OVERRIDE LD_LIBRARY_PATH MAKEFLAGS MAKELEVEL MFLAGS
 
 prefix=$(sed -n 's/^prefix = //p' Makefile)

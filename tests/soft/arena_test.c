@@ -236,6 +236,17 @@ static void file_that_must_not_grow_is_no_memory(void)
 }
 
 /* No addresses for a large piece: a small one is there all the same, and a large one when there are. */
+/* Bytes of address space that the process has now; a sanitizer's shadow memory is among them. */
+static uint64_t address_space(void)
+{
+	unsigned long long pages = 0;
+	FILE *statm = fopen("/proc/self/statm", "r");
+
+	REQUIRE(statm != NULL && fscanf(statm, "%llu", &pages) == 1);
+	fclose(statm);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static void piece_that_cannot_be_had_leaves_the_others(void)
 {
 	struct rlimit limit, little;
@@ -243,7 +254,7 @@ static void piece_that_cannot_be_had_leaves_the_others(void)
 
 	REQUIRE(getrlimit(RLIMIT_AS, &limit) == 0);
 	little = limit;
-	little.rlim_cur = 4ull << 30;
+	little.rlim_cur = address_space() + (1ull << 30);
 	REQUIRE(setrlimit(RLIMIT_AS, &little) == 0);
 	check_stderr_begin();
 	err = soft_arena_alloc(ia, SOFT_KIND_OTHER, 8ull << 30, &pieces[0]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Wrappers and threads: a wait that is cancelled, and a handle that is freed by another thread. */
 #include <pthread.h>
+#include <time.h>
 
 #include "registry_env.h"
 
@@ -51,6 +52,18 @@ static void *waiter(void *arg)
 	return &ret;
 }
 
+/* Takes so long without a call into the kernel: one that yields the processor takes as long as others keep it. */
+static void spin_ns(uint64_t ns)
+{
+	struct timespec now, begin;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((uint64_t)(now.tv_sec - begin.tv_sec) * 1000000000u + (uint64_t)now.tv_nsec <
+	       (uint64_t)begin.tv_nsec + ns);
+}
+
 static void cancel_waits(int type)
 {
 	DAT_IA_HANDLE ia = open_or_fail("outer");
@@ -65,9 +78,7 @@ static void cancel_waits(int type)
 	for (int i = 0; i < 200; i++) {
 		waits_for_cno = i & 1;
 		REQUIRE_EQ_INT(pthread_create(&thread, NULL, waiter, NULL), 0);
-		/* anywhere in it */
-		for (int spin = 0; spin < i * 20; spin++)
-			sched_yield();
+		spin_ns((uint64_t)i * 5000);	/* anywhere in it */
 		REQUIRE_EQ_INT(pthread_cancel(thread), 0);
 		REQUIRE_EQ_INT(pthread_join(thread, &end), 0);
 		if (end != PTHREAD_CANCELED)

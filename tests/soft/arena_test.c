@@ -235,19 +235,6 @@ static void file_that_must_not_grow_is_no_memory(void)
 	REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
-/* A sanitizer's own tables need more addresses than the test leaves to its process. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED false
-#endif
-
-/* No addresses for a large piece: a small one is there all the same, and a large one when there are. */
 /* Bytes of address space that the process has now; a sanitizer's shadow memory is among them. */
 static uint64_t address_space(void)
 {
@@ -259,13 +246,12 @@ static uint64_t address_space(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* No addresses for a large piece: a small one is there all the same, and a large one when there are. */
 static void piece_that_cannot_be_had_leaves_the_others(void)
 {
 	struct rlimit limit, little;
 	enum datp_err err;
 
-	if (SANITIZED)
-		check_skip("a sanitizer needs the addresses of which the test takes away most");
 	REQUIRE(getrlimit(RLIMIT_AS, &limit) == 0);
 	little = limit;
 	little.rlim_cur = address_space() + (1ull << 30);

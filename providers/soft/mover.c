@@ -255,10 +255,12 @@ static bool question_understand(const struct soft_mover *mover, const struct sof
 static int mover_copy(const struct soft_mover *mover, struct soft_list *ours,
 		      struct soft_list *data, uint64_t len, bool write, bool ordered)
 {
+	/* what fails has used up a part of its lists, and all of it is copied again */
+	struct soft_list ours_tried = *ours, data_tried = *data;
 	int error = ENOSYS;
 
 	if (mover->cma)
-		error = soft_cma(getpid(), write, ordered, data, ours, len);
+		error = soft_cma(getpid(), write, ordered, &data_tried, &ours_tried, len);
 	if (error != ENOSYS && error != EPERM)
 		return error;
 	if (write)

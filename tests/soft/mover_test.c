@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The bounce path between two processes: questions, answers, and a peer that gives none because it is dead. */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -165,6 +170,38 @@ static void answer_and_poll(void *arg)
 			REQUIRE_EQ_INT(t.memory[i], n);
 		check_signal(CHECK_PARENT);
 	}
+	soft_mover_leave(t.there, &t.back);
+	soft_mover_stop(t.there);
+}
+
+/* From now on the kernel refuses to write to memory of processes, even to threads that run already. */
+static void refuse_writev(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = filter };
+
+	REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	REQUIRE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+}
+
+static void answer_when_writev_is_refused(void *arg)
+{
+	bool before = *(bool *)arg;
+
+	if (before) {
+		refuse_writev();
+		CHECK(!soft_xfer_allowed());
+	}
+	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	if (!before)
+		refuse_writev();
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
 	soft_mover_leave(t.there, &t.back);
 	soft_mover_stop(t.there);
 }
@@ -387,6 +424,31 @@ static void memory_that_is_not_there_is_a_fault(void)
 	finish();
 }
 
+/* A filter of system calls can refuse one of the two that copy, and can come late. */
+static void bytes_travel_where_only_writev_is_refused(void)
+{
+	unsigned char *back = malloc(10000);
+
+	if (!soft_xfer_allowed())
+		check_skip("the kernel refuses both");
+	for (int before = 0; before < 2; before++) {
+		bool first = before != 0;
+
+		if (before) {
+			ask_close();
+			ask_open();
+		}
+		start(answer_when_writev_is_refused, &first);
+		fill(t.local, 10000, 9);
+		CHECK_EQ_INT(ask(true, t.local, t.memory, 10000), 0);
+		memset(back, 0, 10000);
+		CHECK_EQ_INT(ask(false, back, t.memory, 10000), 0);
+		CHECK_EQ_MEM(back, t.local, 10000);
+		finish();
+	}
+	free(back);
+}
+
 static int ask_with(DAT_RMR_CONTEXT context, bool write, unsigned char *remote, size_t len)
 {
 	request(0, write ? DATP_RDMA_WRITE : DATP_RDMA_READ, remote, len)->remote.rmr_context = context;
@@ -549,6 +611,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(last_byte_is_seen_last),
 	CHECK_TEST(threads_ask_one_after_the_other),
 	CHECK_TEST(memory_that_is_not_there_is_a_fault),
+	CHECK_TEST(bytes_travel_where_only_writev_is_refused),
 	CHECK_TEST(memory_without_the_right_is_neither_read_nor_written),
 	CHECK_TEST(nothing_is_moved_without_a_connection),
 	CHECK_TEST(mover_that_does_not_answer_is_waited_for_once),

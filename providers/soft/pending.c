@@ -60,24 +60,7 @@ static struct soft_socket *oldest_silent(struct soft_ia *ia)
 	return oldest;
 }
 
-static struct soft_socket *next_overdue(struct soft_ia *ia, uint64_t now, bool *more)
-{
-	struct soft_socket *overdue = NULL;
-
-	*more = false;
-	datp_lock(&ia->lock);
-	for (struct soft_socket *s = ia->sockets; s && !overdue; s = s->next) {
-		if (!has_term(s))
-			continue;
-		if (now - s->since >= ia->handshake_ms)
-			overdue = s;
-		*more = true;
-	}
-	datp_unlock(&ia->lock);
-	return overdue;
-}
-
-static void timer_set(struct soft_ia *ia, bool on)
+static void timer_set_locked(struct soft_ia *ia, bool on)
 {
 	long ns = (long)ia->handshake_ms * 1000000L / LOOKS;
 	const struct itimerspec when = {
@@ -89,33 +72,54 @@ static void timer_set(struct soft_ia *ia, bool on)
 		(void)timerfd_settime(ia->pending_fd, 0, &when, NULL);
 }
 
+/*
+ * One that is overdue. If there is none, the timer is set for those that are left, before anybody can add one that
+ * relies on it.
+ */
+static struct soft_socket *next_overdue(struct soft_ia *ia)
+{
+	struct soft_socket *overdue = NULL;
+	bool more = false;
+	uint64_t now;
+
+	datp_lock(&ia->lock);
+	now = now_ms(); /* under the lock: no term has begun after it */
+	for (struct soft_socket *s = ia->sockets; s && !overdue; s = s->next) {
+		if (!has_term(s))
+			continue;
+		if (now - s->since >= ia->handshake_ms)
+			overdue = s;
+		more = true;
+	}
+	if (!overdue)
+		timer_set_locked(ia, more);
+	datp_unlock(&ia->lock);
+	return overdue;
+}
+
 static void timer_event(void *arg, uint32_t events)
 {
 	static struct soft_complaint overdue;
 	struct soft_ia *ia = arg;
 	struct soft_socket *sock;
-	uint64_t times, now = now_ms();
-	bool more;
+	uint64_t times;
 
 	(void)events;
 	if (read(ia->pending_fd, &times, sizeof times) < 0)
 		return;
-	while ((sock = next_overdue(ia, now, &more))) {
+	while ((sock = next_overdue(ia))) {
 		soft_complain(&overdue, 2, "soft: process %d has not finished the opening of a connection within "
 					   "%u ms; it is hung up on",
 			      (int)sock->pid, (unsigned int)ia->handshake_ms);
 		soft_conn_hangup(sock);
 	}
-	datp_lock(&ia->lock);
-	timer_set(ia, more);
-	datp_unlock(&ia->lock);
 }
 
 void soft_pending_renew(struct soft_socket *sock)
 {
 	sock->since = now_ms();
 	if (!sock->ia->pending_timed)
-		timer_set(sock->ia, true);
+		timer_set_locked(sock->ia, true);
 }
 
 void soft_pending_arrived(struct soft_socket *sock)

@@ -58,6 +58,7 @@ SOFT_API_TESTS = \
 	tests/soft/knock_test \
 	tests/soft/long_test \
 	tests/soft/mix_test \
+	tests/soft/pending_test \
 	tests/soft/realm_test \
 	tests/soft/share_test \
 	tests/soft/spoil_test \
@@ -86,6 +87,11 @@ tests_soft_fork_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_gone_test_SOURCES = tests/soft/gone_test.c
 tests_soft_gone_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_gone_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_pending_test_SOURCES = tests/soft/pending_test.c
+tests_soft_pending_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_pending_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_soft_pending_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_hostile_test_SOURCES = tests/soft/hostile_test.c
 tests_soft_hostile_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program accepts a connection just when the service thread has come to look for those whose other side has taken too
+ * long. The term that the other side has to confirm begins with the accept: so the connection is none of them.
+ *
+ * The C library's read() is called by way of the one below, which the program itself defines.
+ */
+#include <dlfcn.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api.h"
+
+static struct api_end end;
+static DAT_EVD_HANDLE cr_evd;
+static struct api_buf buf;
+static struct api_offer offer;
+static sem_t looks, accepted;
+static _Atomic int armed;
+
+static bool is_timer(int fd)
+{
+	char name[64], is[64] = "";
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return readlink(name, is, sizeof(is) - 1) > 0 && strstr(is, "timerfd");
+}
+
+/* The service thread, at a timer: the program accepts now. */
+ssize_t read(int fd, void *to, size_t size)
+{
+	ssize_t (*real)(int, void *, size_t);
+	int once = 1;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "read");
+	if (size == sizeof(uint64_t) && armed && is_timer(fd) &&
+	    __atomic_compare_exchange_n((int *)&armed, &once, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+		sem_post(&looks);
+		sem_wait(&accepted);
+	}
+	return real(fd, to, size);
+}
+
+static void client(void *arg)
+{
+	(void)arg;
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	api_open();
+	api_end_make(&end, NULL);
+	api_connect_to(&end, &offer.address, offer.qual);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+static void accept_that_meets_the_look_stands(void)
+{
+	pid_t peer = check_fork(client, NULL);
+	DAT_CR_HANDLE cr;
+
+	api_open_as((char *)"soft-hasty");
+	api_end_make(&end, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, cr_evd, &buf);
+	REQUIRE(sem_init(&looks, 0, 0) == 0 && sem_init(&accepted, 0, 0) == 0);
+	armed = 1;
+	check_put(peer, &offer, sizeof(offer));
+	cr = api_cr(cr_evd);
+	REQUIRE(sem_wait(&looks) == 0);
+	/* the clock goes on from what the service thread may have seen */
+	nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	REQUIRE_DAT(dat_cr_accept(cr, end.ep, 0, NULL), DAT_SUCCESS);
+	sem_post(&accepted);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_signal(peer);
+	API_CONN_OVER(end.connect, end.ep);
+	check_join(peer);
+}
+
+static const struct check_test tests[] = { CHECK_TEST(accept_that_meets_the_look_stands), CHECK_END };
+
+static const struct check_suite pending = {
+	.name = "connections that are not established yet",
+	.teardown = api_close,
+	.tests = tests,
+};
+
+CHECK_SUITES(&pending);

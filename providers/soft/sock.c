@@ -366,6 +366,8 @@ void soft_socket_end(struct soft_socket *sock)
 	shutdown(sock->fd, SHUT_RDWR);
 	close(sock->fd);
 	soft_fork_release();
+	/* what came over it and was not read may have been a ring, which its sender does not repeat over another socket */
+	soft_ia_ring(ia);
 	if (sock->slot)
 		soft_slot_unname(ia, sock->slot);
 	while (sock->out) {

@@ -14,6 +14,7 @@ SOFT_UNIT_TESTS = \
 	tests/soft/mover_test \
 	tests/soft/mr_test \
 	tests/soft/ring_test \
+	tests/soft/sock_test \
 	tests/soft/xfer_test
 
 # Not among those that run under valgrind too: it asks about memory that is not there, which valgrind reports.
@@ -41,6 +42,9 @@ tests_soft_pages_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_ring_test_SOURCES = tests/soft/ring_test.c
 tests_soft_ring_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_ring_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_sock_test_SOURCES = tests/soft/sock_test.c
+tests_soft_sock_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_sock_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_xfer_test_SOURCES = tests/soft/xfer_test.c
 tests_soft_xfer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)

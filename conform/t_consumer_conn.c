@@ -378,3 +378,43 @@ CLAUSE("CONSUMER-40")
 		CHECK_THAT(is_ipv4(param.remote_ia_address_ptr));
 	}
 }
+
+/*
+ * A server on RSPs: each request's handle is compared with those that were made, a new RSP takes the
+ * place of the used up one, whose qualifier is free, and then that one is freed.
+ */
+CLAUSE_PASSIVE("CONSUMER-60")
+{
+	DAT_EVD_HANDLE cr_evd = kit_evd(8, DAT_EVD_CR_FLAG);
+	DAT_CONN_QUAL qual = kit_unused_qual();
+
+	for (int i = 0; i < 5; i++) {
+		DAT_CR_ARRIVAL_EVENT_DATA *arrival;
+		DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL, next = DAT_HANDLE_NULL;
+		struct kit_end a, b, spare;
+		DAT_CR_PARAM param;
+		DAT_EVENT event;
+
+		kit_end_a(&a, NULL);
+		kit_end(&b, NULL);
+		kit_end(&spare, NULL);
+		MUST_RET(dat_rsp_create(t.ia, qual, b.ep, cr_evd, &rsp), DAT_SUCCESS);
+		MUST_RET(kit_connect(a.ep, qual), DAT_SUCCESS);
+		event = kit_event(cr_evd);
+		MUST_NUM(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+		arrival = &event.event_data.cr_arrival_event_data;
+		CHECK_THAT(arrival->sp_handle.rsp_handle == rsp);
+		CHECK_THAT(arrival->conn_qual == qual);
+		MUST_RET(dat_cr_query(arrival->cr_handle, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+		CHECK_THAT(param.local_ep_handle == b.ep);
+		CHECK_RET(dat_rsp_create(t.ia, qual, spare.ep, cr_evd, &next), DAT_SUCCESS);
+		CHECK_RET(dat_rsp_free(rsp), DAT_SUCCESS);
+		CHECK_RET(dat_rsp_free(rsp), DAT_INVALID_HANDLE);
+		CHECK_RET(dat_rsp_free(next), DAT_SUCCESS);
+		CHECK_NUM(kit_state(b.ep), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+		MUST_RET(dat_cr_accept(arrival->cr_handle, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+		kit_conn(a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		kit_conn(b.connect, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		kit_exchange(&a, &b);
+	}
+}

@@ -682,7 +682,7 @@ typedef struct dat_rmr_bind_completion_event_data {
 
 /**
  * struct dat_cr_arrival_event_data - somebody wants to connect
- * @sp_handle: service point; its RSP member is DAT_HANDLE_NULL, since an RSP ends with its request
+ * @sp_handle: service point; an RSP's handle is good until dat_rsp_free()
  * @local_ia_address_ptr: address that was asked for
  * @conn_qual: connection qualifier that was asked for
  * @cr_handle: request to accept, reject or hand off
@@ -1503,7 +1503,8 @@ extern DAT_RETURN dat_psp_free(IN DAT_PSP_HANDLE psp_handle);
  * @conn_qual: qualifier
  * @ep_handle: endpoint to set aside
  * @evd_handle: EVD for the request, made with DAT_EVD_CR_FLAG
- * @rsp_handle: the RSP; it ends by itself when its request arrives
+ * @rsp_handle: the RSP; when its request arrives it gives up its qualifier and its EVD, and its
+ *   handle stays good until dat_rsp_free()
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  *   DAT_CONN_QUAL_IN_USE, DAT_INSUFFICIENT_RESOURCES.
  * States: UNCONNECTED to RESERVED; with the request to PASSIVE_CONNECTION_PENDING.

@@ -440,18 +440,38 @@ static void rsp_connects_its_endpoint_once(void)
 	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
 	API_EVENT(cr_evd, &event);
 	arrival = &event.event_data.cr_arrival_event_data;
-	CHECK(arrival->sp_handle.rsp_handle == DAT_HANDLE_NULL);
+	CHECK(arrival->sp_handle.rsp_handle == rsp);
 	CHECK_EQ_INT(arrival->conn_qual, qual);
 	CHECK(cr_query(arrival->cr_handle).local_ep_handle == b.ep);
 	API_STATE(b.ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	CHECK_DAT(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+	REQUIRE_DAT(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK(param.ep_handle == b.ep && param.conn_qual == qual);
 	REQUIRE_DAT(api_connect(late.ep, qual), DAT_SUCCESS);
 	API_CONN(late.connect, late.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	CHECK(dat_cr_accept(arrival->cr_handle, other.ep, 0, NULL) != DAT_SUCCESS);
 	API_STATE(other.ep, DAT_EP_STATE_UNCONNECTED);
 	REQUIRE_DAT(dat_cr_accept(arrival->cr_handle, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
 	established(&a, &b);
+	REQUIRE_DAT(dat_rsp_free(rsp), DAT_SUCCESS);
+	CHECK_DAT(dat_rsp_free(rsp), DAT_INVALID_HANDLE);
 	exchange(&a, &b);
+}
+
+/* Programs may believe that it has freed itself: it holds neither its EVD nor its endpoint. */
+static void used_up_rsp_that_nobody_frees_is_in_nobodys_way(void)
+{
+	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_CR_FLAG);
+	struct api_end a = new_end(), b = new_end();
+	DAT_CONN_QUAL qual = api_free_qual(evd);
+	DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
+
+	REQUIRE_DAT(dat_rsp_create(api.ia, qual, b.ep, evd, &rsp), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(a.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_reject(api_cr(evd)), DAT_SUCCESS);
+	API_CONN(a.connect, a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	api_end_free(&b);
+	CHECK_DAT(dat_evd_free(evd), DAT_SUCCESS);
+	CHECK_DAT(dat_rsp_free(rsp), DAT_SUCCESS);
 }
 
 static void rejected_reserved_endpoint_can_be_used_again(void)
@@ -656,6 +676,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(rejected_providers_endpoint_goes_back),
 	CHECK_TEST(rsp_tells_what_it_was_made_with_and_gives_its_endpoint_back),
 	CHECK_TEST(rsp_connects_its_endpoint_once),
+	CHECK_TEST(used_up_rsp_that_nobody_frees_is_in_nobodys_way),
 	CHECK_TEST(rejected_reserved_endpoint_can_be_used_again),
 	CHECK_TEST(rsp_without_an_endpoint_gets_one_or_is_declined),
 	CHECK_TEST(freed_rsp_refuses),

@@ -129,6 +129,7 @@ private_data_padded CONSUMER-31
 cr_without_sp CONSUMER-26
 modify_cno_nothing CONSUMER-24
 psp_free_nothing CONSUMER-28
+cr_without_sp CONSUMER-60
 write_tail_first CONSUMER-52
 write_tail_first CONSUMER-53
 suppressed_late CONSUMER-54

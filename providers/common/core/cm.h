@@ -26,8 +26,9 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful);
 /* ------------------------------------------------------------------ sp.c */
 
 /*
- * A service point. An RSP is used up by its first request: it vanishes from the consumer's view
- * with that, while the transport's part is closed a little later, by the service thread.
+ * A service point. An RSP is used up by its first request: it gives up its EVD with that, and the
+ * service thread closes the transport's part a little later. Its handle stays good until rsp_free(),
+ * because programs compare it with the one in the event, and then free it.
  */
 struct sp_priv {
 	_Atomic uint32_t lock;	/* the service point lock; guards all below */
@@ -59,15 +60,18 @@ struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual);
 /* A request has come to an RSP, which is used up by it. No lock held. */
 void rsp_used(struct datp_sp *sp);
 bool sp_is_rsp(const struct datp_sp *sp);
-/* Of an RSP: its request is there, so it is no more, although its handle may still be. */
-bool sp_is_used_up(struct datp_sp *sp);
+/*
+ * How many live RSPs have had their request; they do not keep an IA from being closed, because
+ * programs may believe that such an RSP has freed itself. IA lock held.
+ */
+uint32_t rsp_count_used_up_locked(struct ia_priv *priv);
 
 /* ------------------------------------------------------------------ cr.c */
 
 /* The event of a connection request; embedded in it. */
 struct cr_note {
 	struct datp_node node;
-	DAT_HANDLE sp_shown; /* the service point's handle as the event tells it: of an RSP none */
+	DAT_HANDLE sp_shown;	/* the service point's handle; the point may be freed by now */
 };
 
 struct cr_priv {

@@ -115,7 +115,7 @@ static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_
 	}
 	if (sp_is_rsp(sp))
 		sp_priv(sp)->closed = sp_priv(sp)->arriving = true;
-	priv->note.sp_shown = sp_is_rsp(sp) ? DAT_HANDLE_NULL : (DAT_HANDLE)sp;
+	priv->note.sp_shown = sp;
 	priv->evd = sp->evd;
 	evd_post(sp->evd, &priv->note.node, true);
 	return DATP_OK;

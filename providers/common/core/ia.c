@@ -3,6 +3,7 @@
  * Owns open IAs. Invariant: an IA is on core.ias from before its transport is opened until after it
  * is closed, and once `closing` is set nothing is published on it any more.
  */
+#include "cm.h"
 #include "core.h"
 #include "tell.h"
 
@@ -191,11 +192,19 @@ drop_async:
 
 /* ------------------------------------------------------------------ close */
 
-static bool in_use_locked(const struct ia_priv *priv)
+/* Objects that the IA made itself, or that are at their end, do not count. */
+static bool in_use_locked(struct ia_priv *priv)
 {
-	for (int type = 0; type < DATP_TYPE_COUNT; type++)
-		if (priv->live[type].count > (type == DATP_EVD && priv->own_async ? 1u : 0u))
+	for (int type = 0; type < DATP_TYPE_COUNT; type++) {
+		uint32_t free = 0;
+
+		if (type == DATP_EVD)
+			free = priv->own_async ? 1 : 0;
+		else if (type == DATP_RSP)
+			free = rsp_count_used_up_locked(priv);
+		if (priv->live[type].count > free)
 			return true;
+	}
 	return false;
 }
 

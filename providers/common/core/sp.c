@@ -2,7 +2,8 @@
 /*
  * Owns service points. Invariant: a request is taken under the service point lock and only while
  * the point is not `closed`; so a free either comes first, or finds the request with its CR made,
- * and an RSP makes one at most.
+ * and an RSP makes one at most. An RSP that has had its request is used up: it holds no qualifier
+ * and no EVD from then on, but its handle stays good until rsp_free().
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@ enum {
 };
 
 /*
- * RSPs that are used up, gone for the consumer, and still to be closed in the transport: they stay
- * here until that is over.
+ * RSPs that are used up and still to be closed in the transport: they stay here until that is over,
+ * and are not released before it.
  */
 static struct {
 	_Atomic uint32_t lock;
@@ -32,6 +33,25 @@ bool sp_is_rsp(const struct datp_sp *sp)
 	return sp->ep != NULL;
 }
 
+static bool sp_is_closed(struct datp_sp *sp)
+{
+	bool closed;
+
+	datp_lock(&sp_priv(sp)->lock);
+	closed = sp_priv(sp)->closed;
+	datp_unlock(&sp_priv(sp)->lock);
+	return closed;
+}
+
+uint32_t rsp_count_used_up_locked(struct ia_priv *priv)
+{
+	uint32_t count = 0;
+
+	for (struct datp_obj *obj = priv->live[DATP_RSP].first; obj; obj = obj_next(obj))
+		count += sp_is_closed((struct datp_sp *)obj);
+	return count;
+}
+
 struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual)
 {
 	static const enum datp_type types[] = { DATP_PSP, DATP_RSP };
@@ -40,9 +60,13 @@ struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual)
 
 	datp_lock(&priv->lock);
 	for (int i = 0; i < 2 && !found; i++)
-		for (struct datp_obj *obj = priv->live[types[i]].first; obj; obj = obj_next(obj))
-			if (((struct datp_sp *)obj)->qual == qual)
-				found = (struct datp_sp *)obj;
+		for (struct datp_obj *obj = priv->live[types[i]].first; obj; obj = obj_next(obj)) {
+			struct datp_sp *sp = (struct datp_sp *)obj;
+
+			/* The qualifier of a used up RSP may be that of another point by now. */
+			if (sp->qual == qual && !sp_is_closed(sp))
+				found = sp;
+		}
 	datp_unlock(&priv->lock);
 	return found;
 }
@@ -89,7 +113,7 @@ static struct datp_sp **used_up_at_locked(const struct datp_sp *sp)
 	return at;
 }
 
-static void used_up_remove(struct datp_sp *sp, bool closed)
+static void used_up_remove(struct datp_sp *sp)
 {
 	struct datp_sp **at;
 
@@ -97,9 +121,18 @@ static void used_up_remove(struct datp_sp *sp, bool closed)
 	at = used_up_at_locked(sp);
 	if (*at)
 		*at = sp_priv(sp)->next;
-	if (closed)
-		used_up.closed++;
+	used_up.closed++;
 	datp_unlock(&used_up.lock);
+}
+
+static bool used_up_has(const struct datp_sp *sp)
+{
+	bool has;
+
+	datp_lock(&used_up.lock);
+	has = *used_up_at_locked(sp) != NULL;
+	datp_unlock(&used_up.lock);
+	return has;
 }
 
 static uint32_t used_up_count(void)
@@ -112,7 +145,10 @@ static uint32_t used_up_count(void)
 	return closed;
 }
 
-/* Closes the transport's part, which needs no EVD, unless another thread does or has. */
+/*
+ * Closes the transport's part, which needs no EVD, unless another thread does or has. The point may
+ * have been released by then: only what is on the list is looked at.
+ */
 static void close_used_up(void *arg)
 {
 	struct datp_sp *sp = arg;
@@ -126,8 +162,7 @@ static void close_used_up(void *arg)
 	if (!mine)
 		return;
 	sp->obj.ia->ops->sp_close(sp);
-	used_up_remove(sp, true);
-	obj_release(sp);
+	used_up_remove(sp);
 }
 
 /* The upcall that used it up is a few steps from being done with it. */
@@ -208,43 +243,49 @@ static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 void rsp_used(struct datp_sp *sp)
 {
 	struct datp_ia *ia = sp->obj.ia;
-	bool mine;
 
 	datp_lock(&used_up.lock);
 	sp_priv(sp)->next = used_up.first;
 	used_up.first = sp;
 	datp_unlock(&used_up.lock);
-	mine = !obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_RSP);
-	if (mine) {
-		forget_in_requests(sp);
-		sp_leave_evd(sp);
-	} else {
-		/* A rsp_free was faster to take the handle, and does the rest. */
-		used_up_remove(sp, false);
-	}
+	forget_in_requests(sp);
+	sp_leave_evd(sp);
 	datp_lock(&sp_priv(sp)->lock);
 	sp_priv(sp)->arriving = false;
 	datp_unlock(&sp_priv(sp)->lock);
 	/*
-	 * We are in an upcall of the transport about this very point: not the moment to close it.
+	 * We are in an upcall of the transport about this very point: not the moment to close it. A
+	 * thread that waits in rsp_free() may close and release it from here on.
 	 */
-	if (mine)
-		datp_loop_call(ia, close_used_up, sp);
+	datp_loop_call(ia, close_used_up, sp);
+}
+
+/* Of a retired RSP that has had its request, which has got the endpoint. */
+static void used_up_end(struct datp_sp *sp)
+{
+	await_arrived(sp);
+	close_used_up(sp);
+	while (used_up_has(sp))
+		sched_yield();	/* the service thread is closing it */
+	obj_release(sp);
 }
 
 /* Of a retired service point. */
 static void sp_end(struct datp_sp *sp)
 {
-	bool unused;
+	bool used;
 
 	datp_lock(&sp_priv(sp)->lock);
-	unused = !sp_priv(sp)->closed;
+	used = sp_priv(sp)->closed;
 	sp_priv(sp)->closed = true;
 	datp_unlock(&sp_priv(sp)->lock);
-	await_arrived(sp);
+	if (used) {
+		used_up_end(sp);
+		return;
+	}
 	sp->obj.ia->ops->sp_close(sp);
-	/* A reserved endpoint is the consumer's again, unless a request has got it. */
-	if (sp_is_rsp(sp) && unused) {
+	/* A reserved endpoint is the consumer's again. */
+	if (sp_is_rsp(sp)) {
 		datp_lock(&sp->ep->lock);
 		ep_move_locked(sp->ep, EP_UNRESERVE);
 		datp_unlock(&sp->ep->lock);
@@ -252,16 +293,6 @@ static void sp_end(struct datp_sp *sp)
 	forget_in_requests(sp);
 	sp_leave_evd(sp);
 	obj_release(sp);
-}
-
-bool sp_is_used_up(struct datp_sp *sp)
-{
-	bool closed;
-
-	datp_lock(&sp_priv(sp)->lock);
-	closed = sp_priv(sp)->closed;
-	datp_unlock(&sp_priv(sp)->lock);
-	return closed;
 }
 
 enum datp_err psp_free(struct datp_sp *sp)

@@ -183,7 +183,7 @@ DAT_RETURN dat12_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_R
 {
 	struct datp_sp *sp = obj_get(NULL, handle, DATP_RSP);
 
-	if (!sp || sp_is_used_up(sp))
+	if (!sp)
 		return datp_ret(DATP_ERR_HANDLE_RSP);
 	if ((unsigned int)mask & ~(unsigned int)DAT_RSP_FIELD_ALL)
 		return dat12_arg(2);

@@ -97,14 +97,22 @@ bool soft_guard_holds(void)
 #define SEQUENCE_END                                                                               \
 	"2:\n\t"                                                                                   \
 	"movq $0, %%fs:8(%[area])\n\t"
-#define SEQUENCE_INPUTS                                                                            \
-	[area] "r"(__rseq_offset), [word] "r"(right->open), [gen] "r"(right->gen),                 \
-		[signature] "i"(RSEQ_SIG), [canceled] "i"(ECANCELED)
+#define SEQUENCE_INPUTS_OF(area_, word_, gen_)                                                     \
+	[area] "r"(area_), [word] "r"(word_), [gen] "r"(gen_), [signature] "i"(RSEQ_SIG),          \
+		[canceled] "i"(ECANCELED)
+#define SEQUENCE_INPUTS SEQUENCE_INPUTS_OF(__rseq_offset, right->open, right->gen)
 
 static long copy_restartable(const struct soft_right *right, long number, long pid,
 			     const struct iovec *local, unsigned long local_n,
 			     const struct iovec *remote, unsigned long remote_n)
 {
+	/*
+	 * These are read before the registers of the system call are loaded: under the thread
+	 * sanitizer a read of memory is a call, which would spoil those registers.
+	 */
+	ptrdiff_t area = __rseq_offset;
+	const void *word = right->open;
+	__typeof__(right->gen) gen = right->gen;
 	register const struct iovec *r10 __asm__("r10") = remote;
 	register unsigned long r8 __asm__("r8") = remote_n;
 	register unsigned long r9 __asm__("r9") = 0;
@@ -113,8 +121,8 @@ static long copy_restartable(const struct soft_right *right, long number, long p
 	__asm__ volatile(SEQUENCE_BEGIN "movq %[number], %%rax\n\t"
 					"syscall\n" SEQUENCE_END
 			 : "=&a"(result)
-			 : SEQUENCE_INPUTS, [number] "r"(number), "D"(pid), "S"(local), "d"(local_n),
-			   "r"(r10), "r"(r8), "r"(r9)
+			 : SEQUENCE_INPUTS_OF(area, word, gen), [number] "r"(number), "D"(pid),
+			   "S"(local), "d"(local_n), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "cc", "memory");
 	return result;
 }

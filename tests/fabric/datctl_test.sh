@@ -181,7 +181,7 @@ a_busy_qualifier_is_named()
 		check $adapter --listen 7931
 		exits_with 1
 		prints "^FAIL  $adapter .*connection qualifier 7931 is held by another program"
-		run ./datctl ping --server --qual 7931 $adapter
+		DAT_LOG=info run ./datctl ping --server --qual 7931 $adapter
 		exits_with 1
 		says "^libdatp: $adapter: connection qualifier 7931 is held by another program"
 		kill $pid

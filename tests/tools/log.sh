@@ -246,7 +246,8 @@ an_unreachable_peer_is_named()
 	says '^libdatp: soft0: no connection with 192.0.2.77, connection qualifier 100007912( after [0-9]+ ms)?: .*; '
 }
 
-a_busy_qualifier_is_named()
+# A program may try one qualifier after the other, so the library says so only to those who ask; the tool names its own failure.
+info_names_a_busy_qualifier()
 {
 	local pid
 	mkfifo "$dir/up"
@@ -254,6 +255,10 @@ a_busy_qualifier_is_named()
 	pid=$!
 	read -r -t 60 <"$dir/up" || fails 'no server'
 	run ./datperf --ia soft0 --server --qual 100007913
+	exits_with 1
+	! grep '^libdatp: ' "$err" || fails 'the library speaks'
+	grep -q 'DAT_CONN_QUAL_IN_USE' "$err" || fails "the tool does not name the error: $(cat "$err")"
+	DAT_LOG=info run ./datperf --ia soft0 --server --qual 100007913
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 	exits_with 1
@@ -269,4 +274,4 @@ tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothin
 	info_tells_of_watermarks messages_go_to_a_file \
 	a_file_that_cannot_be_written_does_not_swallow_messages a_wrong_level_is_complained_of_and_warning_counts \
 	the_older_variables_still_work the_variables_of_ofeds_providers_work_too the_newer_variable_goes_before_the_older_ones \
-	a_peer_that_nobody_answers_for_is_named an_unreachable_peer_is_named a_busy_qualifier_is_named
+	a_peer_that_nobody_answers_for_is_named an_unreachable_peer_is_named info_names_a_busy_qualifier

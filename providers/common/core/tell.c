@@ -63,7 +63,7 @@ static const struct sentence connecting[] = {
 /*
  * The qualifiers that libvipl makes of discriminators (vipl/listen.c). It asks at several of them
  * for one server, and listens at the first that is free, and its program hears what came of it: so
- * nobody at one of them is no news, nor is one that is taken.
+ * nobody at one of them is no news.
  */
 #define VIPL_FIRST_QUAL UINT64_C(0x5649504C0000)
 #define VIPL_LAST_QUAL	UINT64_C(0x5649504CFFFF)
@@ -228,12 +228,12 @@ void tell_srq_low(struct datp_srq *srq)
 
 void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
 {
-	int level = is_searched(qual) ? 3 : 2;
+	const int info = 3;
 
-	if (err != DATP_ERR_QUAL_IN_USE || !log_once("listen", &qual, sizeof(qual)) ||
-	    (level > 2 && !log_wanted(level)))
+	/* A program that tries one qualifier after the other until one is free makes no error. */
+	if (err != DATP_ERR_QUAL_IN_USE || !log_wanted(info) || !log_once("listen", &qual, sizeof(qual)))
 		return;
-	core_log(level,
+	core_log(info,
 		 "%s: connection qualifier %llu is held by another program or service point (%s); "
 		 "end that one or choose another qualifier ('ss -lxtnp | grep -w %llu', or for RDMA "
 		 "'rdma resource show cm_id', may tell who)",

@@ -330,7 +330,7 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 	datp_lock(&ia->lock);
 	soft_pending_spoke(sock);
 	soft_pending_renew(sock);
-	welcome = soft_pending_may_ask(ia, sock->pid);
+	welcome = soft_pending_may_ask(sock);
 	datp_unlock(&ia->lock);
 	name = welcome ? soft_slot_name(ia) : 0;
 	if (!name) {

@@ -4,7 +4,7 @@
  * the name of a listener can open as many as it likes. So the other side has a term to say what it wants, to confirm what
  * was accepted, and to hang up after a refusal; what takes longer is hung up on. Of those that have said nothing there is
  * a limited number, beyond which the oldest goes: an honest one has said it long before. Those that wait for the program
- * here, to accept or reject them, have no term, but one process does not get all descriptors for them.
+ * here, to accept or reject them, have no term, but one process does not get the last descriptors for them.
  *
  * Invariant: the timer runs while there is a connection that has a term.
  */
@@ -22,6 +22,7 @@
 #define SILENT_MIN  16u
 #define SILENT_MAX  1024u
 #define REQUEST_MIN 64u
+#define RESERVE	    16u /* this part of the descriptors is not for one process alone */
 #define LOOKS	    4 /* in a term */
 
 static uint64_t now_ms(void)
@@ -152,14 +153,17 @@ void soft_pending_spoke(struct soft_socket *sock)
 	sock->silent = false;
 }
 
-bool soft_pending_may_ask(struct soft_ia *ia, pid_t pid)
+bool soft_pending_may_ask(const struct soft_socket *sock)
 {
-	uint32_t most = descriptors() / 2, count = 0;
+	uint32_t limit = descriptors(), most = limit / 2, count = 0;
 
+	/* a descriptor has the lowest number that is free: so all below are in use */
+	if ((uint32_t)sock->fd < limit - limit / RESERVE)
+		return true;
 	if (most < REQUEST_MIN)
 		most = REQUEST_MIN;
-	for (struct soft_socket *s = ia->sockets; s && count < most; s = s->next)
-		count += s->pid == pid && !s->active && !s->kept && s->peer;
+	for (const struct soft_socket *s = sock->ia->sockets; s && count < most; s = s->next)
+		count += s->pid == sock->pid && !s->active && !s->kept && s->peer;
 	return count < most;
 }
 

@@ -15,9 +15,9 @@ void soft_pending_renew(struct soft_socket *sock);
 /* It has said what it wants, or ends: it is not silent any more. ia.lock. */
 void soft_pending_spoke(struct soft_socket *sock);
 /*
- * Whether a process may have one more request unanswered or unconfirmed: false if it has half of the descriptors that
- * this one may have. ia.lock.
+ * Whether the process at the other end may have one more request unanswered or unconfirmed: false if it has half of the
+ * descriptors that this one may have, and few are left. ia.lock.
  */
-bool soft_pending_may_ask(struct soft_ia *ia, pid_t pid);
+bool soft_pending_may_ask(const struct soft_socket *sock);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program accepts a connection just when the service thread has come to look for those whose other side has taken too
- * long. The term that the other side has to confirm begins with the accept: so the connection is none of them.
+ * Incoming connections before they are established, where nobody is hostile. A program accepts a connection just when
+ * the service thread has come to look for those whose other side has taken too long: the term that the other side has to
+ * confirm begins with the accept, so the connection is none of them. And a process asks for many connections at once.
  *
  * The C library's read() is called by way of the one below, which the program itself defines.
  */
@@ -9,6 +10,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,6 +57,49 @@ static void client(void *arg)
 	api_close();
 }
 
+/* ------------------------------------------------------------------ many at once */
+
+#define DESCRIPTORS 256
+#define BURST	    190 /* more than half of them; some are in use, and some are kept for others */
+
+static void eager_client(void *arg)
+{
+	static struct api_end ends[BURST];
+
+	(void)arg;
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	api_open();
+	for (int i = 0; i < BURST; i++) {
+		api_end_make(&ends[i], NULL);
+		REQUIRE_DAT(api_offer_connect(ends[i].ep, &offer, api_patience()), DAT_SUCCESS);
+	}
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+/* A process that needs many connections asks for all of them before the first is answered. */
+static void process_may_ask_for_many_while_there_are_descriptors(void)
+{
+	pid_t peer = check_fork(eager_client, NULL);
+	struct rlimit limit, few;
+
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = DESCRIPTORS;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	api_open();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(BURST, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, cr_evd, &buf);
+	check_put(peer, &offer, sizeof(offer));
+	for (int i = 0; i < BURST; i++)
+		(void)api_cr(cr_evd);
+	check_signal(peer);
+	check_join(peer);
+	api_close();
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
 static void accept_that_meets_the_look_stands(void)
 {
 	pid_t peer = check_fork(client, NULL);
@@ -80,7 +125,8 @@ static void accept_that_meets_the_look_stands(void)
 	check_join(peer);
 }
 
-static const struct check_test tests[] = { CHECK_TEST(accept_that_meets_the_look_stands), CHECK_END };
+static const struct check_test tests[] = { CHECK_TEST(accept_that_meets_the_look_stands),
+	CHECK_TEST(process_may_ask_for_many_while_there_are_descriptors), CHECK_END };
 
 static const struct check_suite pending = {
 	.name = "connections that are not established yet",

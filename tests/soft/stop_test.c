@@ -251,16 +251,22 @@ static void over(struct round *r)
 	CHECK_EQ_INT(r->busy.receives, 0);
 }
 
-/* The service thread does its work: a request that nobody answers times out. */
+/*
+ * The service thread does its work: a request that nobody answers times out. The endpoint has an EVD of its
+ * own, because the busy connection may end meanwhile.
+ */
 static void times_out(struct round *r)
 {
-	DAT_EP_HANDLE ep = make_endpoint();
+	DAT_EVD_HANDLE connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+	DAT_EP_HANDLE ep;
 
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, my.recv, my.request, connect, NULL, &ep), DAT_SUCCESS);
 	REQUIRE_DAT(dat_ep_connect(ep, api_address(), r->qual, 10000, 0, NULL, DAT_QOS_BEST_EFFORT,
 				   DAT_CONNECT_DEFAULT_FLAG),
 		    DAT_SUCCESS);
-	API_CONN(my.connect, ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	API_CONN(connect, ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	CHECK_DAT(dat_ep_free(ep), DAT_SUCCESS);
+	CHECK_DAT(dat_evd_free(connect), DAT_SUCCESS);
 	CHECK_DAT(dat_cr_reject(api_cr(r->cr_evd)), DAT_SUCCESS);
 }
 

@@ -724,7 +724,7 @@ start_table()
 
 a_server_that_is_killed_ends_the_client_with_an_error()
 {
-	start_table --iters 20000
+	start_table --duration 1
 	kill -KILL "$child"
 	wait "$guard"
 	status=$?
@@ -747,7 +747,7 @@ a_server_that_is_killed_ends_every_thread_of_the_client()
 # A process that is stopped may have been at the other's memory, which the adapter then does not give back.
 a_server_that_is_stopped_ends_the_client_with_an_error()
 {
-	start_table --test send-bw --sweep=256k:4m --window 4 --iters 20000 --timeout 10
+	start_table --test send-bw --sweep=256k:4m --window 4 --duration 1 --timeout 10
 	kill -STOP "$child"
 	wait "$guard"
 	status=$?
@@ -763,7 +763,7 @@ a_server_that_is_stopped_elsewhere_ends_the_client_with_an_error()
 	start_server
 	mkfifo "$dir/fifo"
 	background "$dir/fifo" "$err" "${perf[@]}" --connect "$address" --qual "$qual" --json --test send-bw \
-		--sweep=256k:4m --window 4 --iters 20000 --timeout 10
+		--sweep=256k:4m --window 4 --duration 1 --timeout 10
 	exec 8<"$dir/fifo"
 	rm "$dir/fifo"
 	read -r -t 100 line <&8 || fails 'no first line'
@@ -780,7 +780,7 @@ a_server_that_is_stopped_elsewhere_ends_the_client_with_an_error()
 
 a_client_that_is_killed_leaves_no_server_behind()
 {
-	start_table --iters 20000
+	start_table --duration 1
 	kill -KILL "$client"
 	wait "$guard" 2>/dev/null
 	cat <&9 >/dev/null	# ends when the last process that holds the other end does
@@ -794,7 +794,7 @@ a_killed_client_ends_a_server_started_elsewhere()
 	local line
 	start_server
 	mkfifo "$dir/fifo"
-	background "$dir/fifo" /dev/null "${perf[@]}" --connect "$address" --qual "$qual" --json --iters 20000
+	background "$dir/fifo" /dev/null "${perf[@]}" --connect "$address" --qual "$qual" --json --duration 1
 	exec 8<"$dir/fifo"
 	rm "$dir/fifo"
 	read -r -t 100 line <&8 || fails 'no first line'

@@ -3,6 +3,8 @@
  * datconform: the command line. Exit status: 0 no failure, 1 failures, 2 wrong usage, 3 it could
  * not be run.
  */
+#include "config.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -60,6 +62,7 @@ static const char usage[] =
 	"  --patience SECONDS an event that takes longer does not come (5)\n"
 	"  --port N          where --server waits (19751; 0: any free one); --connect takes HOST:PORT\n"
 	"  --verbose         let what the provider prints through to standard error\n"
+	"  --version         print the version\n"
 	"  --coverage        with --strict: fails if a clause that must hold has neither test nor reason\n";
 
 static _Noreturn void bad_usage(const char *word)
@@ -87,6 +90,7 @@ enum {
 	LIST,
 	COVERAGE,
 	STRICT,
+	PRINT_VERSION,
 	HELP
 };
 
@@ -107,6 +111,7 @@ static const struct option names[] = {
 	{ "list", no_argument, NULL, LIST },
 	{ "coverage", no_argument, NULL, COVERAGE },
 	{ "strict", no_argument, NULL, STRICT },
+	{ "version", no_argument, NULL, PRINT_VERSION },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -147,6 +152,9 @@ static void take_option(int which)
 	case LIST: options.list = true; break;
 	case COVERAGE: options.coverage = true; break;
 	case STRICT: options.strict = true; break;
+	case PRINT_VERSION:
+		printf("datconform (OpenDAT) %s\n", PACKAGE_VERSION);
+		exit(0);
 	case HELP:
 		fputs(usage, stdout);
 		exit(0);

@@ -120,7 +120,7 @@ static void conf_diags_print(void)
 {
 	const struct conf_diag *d;
 
-	diag_print(DIAG_SR, "static registry: %s, %u adapters, %u complaints%s%s",
+	diag_print(DIAG_SR, "static registry: %s, adapters: %u, complaints: %u%s%s",
 		   reg.conf.origin, reg.nplugins, reg.conf.ndiags,
 		   reg.conf.providers ? "; DAT_PROVIDERS=" : "",
 		   reg.conf.providers ? reg.conf.providers : "");

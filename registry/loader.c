@@ -16,6 +16,7 @@
  * well.
  */
 #include "loader.h"
+#include "loader_why.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -105,10 +106,9 @@ static void *bind_now(const char *name, char **why)
 /* Does why say that the library itself, not one it needs, is nowhere? */
 static bool says_missing(const char *why, const char *name)
 {
-	size_t len = strlen(name);
+	size_t file;
 
-	return why && !strncmp(why, name, len) &&
-	       !strncmp(why + len, ": cannot open shared object file: No such file", 46);
+	return why && loader_why(name, why, &file) == LOADER_WHY_MISSING;
 }
 
 /* Also under two names. */

@@ -21,6 +21,8 @@ libdat_la_SOURCES = \
 	registry/ia.c \
 	registry/loader.c \
 	registry/loader.h \
+	registry/loader_why.c \
+	registry/loader_why.h \
 	registry/plugin.c \
 	registry/reg.h \
 	registry/report.c \

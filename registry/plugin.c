@@ -9,6 +9,7 @@
  * each line, with no lock held. Everybody else waits for the state to settle; a wait that could
  * never end (init opens the adapter it is to provide, or two inits wait for each other) is refused.
  */
+#include "loader_why.h"
 #include "reg.h"
 
 #include <errno.h>
@@ -81,6 +82,33 @@ static const char *words_proper(const struct reg_plugin *p, const char *words)
 		       words;
 }
 
+/* The reason why the loader did not load p's library, with the remedy. Malloced, or NULL. */
+static char *loader_complaint(const struct reg_plugin *p, const char *words)
+{
+	const char *library = p->entry->library, *said = words_proper(p, words);
+	size_t file;
+
+	switch (loader_why(library, words, &file)) {
+	case LOADER_WHY_DENIED:
+		return why_format(p, "%s; let programs read it: chmod a+rx '%.*s'", said, (int)file,
+				  words);
+	case LOADER_WHY_NEEDS:
+		return why_format(p, "%s; install the package that holds %.*s", said, (int)file,
+				  words);
+	case LOADER_WHY_MISFIT:
+		return why_format(p, "%s; it was built for another version of a library that it "
+				  "uses: install the versions that belong together", said);
+	case LOADER_WHY_MISSING:
+		if (library_is_ours(library))
+			return why_format(p, "%s; " LOADER_WHY_PACKAGE ", or correct the library "
+					  "in that line", said);
+		break;
+	case LOADER_WHY_BROKEN:
+		break;
+	}
+	return why_format(p, "%s; install the provider, or correct the library in that line", said);
+}
+
 /* Take the records that p left behind out of the registry: their code is about to go. */
 static void records_purge_locked(struct reg_plugin *p)
 {
@@ -147,8 +175,7 @@ static int plugin_load(struct reg_plugin *p, char **why)
 	p->lib = loader_open(p->entry->library, &words);
 	if (!p->lib) {
 		if (words)
-			*why = why_format(p, "%s; install the provider, or correct the library in "
-					  "that line", words_proper(p, words));
+			*why = loader_complaint(p, words);
 		free(words);
 		goto fail;
 	}

@@ -6,6 +6,7 @@
  * A program that got the name from dat_registry_list_providers and tries one after the other is
  * probing: it hears nothing, unless DAT_DBG_TYPE is set. Nothing is printed under the lock.
  */
+#include "loader_why.h"
 #include "reg.h"
 
 #include <stdio.h>
@@ -238,6 +239,12 @@ static void mismatch_write_locked(struct text *t, struct reg_plugin *p,
 		e->line, e->name, e->major, e->minor,
 		e->thread_safe ? "threadsafe" : "nonthreadsafe", rq->major, rq->minor,
 		rq->thread_safe ? " threadsafe" : "");
+	if (rq->thread_safe && library_is_nonthreadsafe(e->library)) {
+		fprintf(t->stream,
+			"its library promises no thread safety: build the program with "
+			"DAT_THREADSAFE as DAT_FALSE, and let its threads take turns on each object\n");
+		return;
+	}
 	fprintf(t->stream,
 		"name another adapter, or add a line for this one that says u%u.%u%s, if its "
 		"library is for that\n",

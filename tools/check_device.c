@@ -69,12 +69,14 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 			  cli_text("no RDMA device sits on the loopback interface"),
 			  cli_text("use soft0 between the processes of this host: datctl discover"));
 	} else if (netdev_exists(c->root, name)) {
+		const char *type = is_library(e, "libdatiwarp.so") ? "siw" : "rxe";
+
 		check_add(c, CHECK_FAIL, "device-absent", e,
 			  cli_text("no RDMA device sits on the network interface %s%s%s", name,
 				   ports[0] != '\0' ? "; there are some on " : "", ports),
 			  cli_text("load the driver of its card, or put software RDMA on it: "
-				   "rdma link add rxe_%s type rxe netdev %s",
-				   name, name));
+				   "rdma link add %s_%s type %s netdev %s",
+				   type, name, type, name));
 	} else if (c->devices.count == 0) {
 		check_add(
 			c, CHECK_FAIL, "device-absent", e,

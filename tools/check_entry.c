@@ -18,6 +18,7 @@
 #include "cli.h"
 #include "names.h"
 #include "probe.h"
+#include "registry/loader_why.h"
 
 /* A library that could not be loaded, and need not be tried for every line that names it. */
 struct missing {
@@ -58,19 +59,6 @@ static const char *base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash != NULL ? slash + 1 : path;
-}
-
-/* One of the providers that come with this library? */
-static bool is_ours(const struct conf_entry *e)
-{
-	static const char *const names[] = { "libdatsoft.so",	"libdatib.so",
-					     "libdatiwarp.so",	"libdaplcma.so.1",
-					     "libdat-trace.so", "libdat-fault.so" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(base_name(e->library), names[i]) == 0)
-			return true;
-	return false;
 }
 
 /* One of the OpenFabrics distribution that was never released for uDAPL 1.2 again? */
@@ -118,7 +106,7 @@ static bool version_check(struct check *c, const struct conf_entry *e)
 		check_add(c, skip, "nondefault", e,
 			  cli_text("field 4 is nondefault: libraries pass such lines over"),
 			  cli_text("to use it, write default in field 4"));
-	} else if (e->major == 2 && !is_ours(e)) {
+	} else if (e->major == 2 && !library_is_ours(e->library)) {
 		check_add(c, skip, "other-version", e,
 			  cli_text("for programs of uDAPL %u.%u (libdat2), not of 1.2", e->major,
 				   e->minor),
@@ -126,7 +114,7 @@ static bool version_check(struct check *c, const struct conf_entry *e)
 	} else if (e->major != 1) {
 		check_add(c, CHECK_FAIL, "wrong-version", e,
 			  cli_text("field 2 says uDAPL %u.%u; %s", e->major, e->minor,
-				   is_ours(e) ? "this provider serves 1.2"
+				   library_is_ours(e->library) ? "this provider serves 1.2"
 					      : "there is no library that serves it"),
 			  cli_text("write u1.2 in field 2 of %s:%u", e->file, e->line));
 	} else {
@@ -154,8 +142,8 @@ static char *library_remedy(const struct check *c, const struct conf_entry *e)
 	unsigned int port = 0;
 	char name[64];
 
-	if (is_ours(e))
-		return cli_text("install OpenDAT's providers (package opendat-providers)");
+	if (library_is_ours(e->library))
+		return cli_text(LOADER_WHY_PACKAGE);
 	if (!is_of_ofed(e))
 		return cli_text("install the provider, or write its full path in field 5");
 	if (sscanf(e->ia_params, "%63s %u", name, &port) >= 1)
@@ -167,26 +155,41 @@ static char *library_remedy(const struct check *c, const struct conf_entry *e)
 			"line for each device that is here");
 }
 
-/* The library itself is nowhere, or one that it needs, or it is no library. */
+/* The loader has refused the library, or one that it needs, with the words `why`. */
 static void library_add(struct check *c, const struct conf_entry *e, const char *why)
 {
-	static const char gone[] = ": cannot open shared object file: No such file";
-	const char *where = strstr(why, gone);
-	size_t length = where != NULL ? (size_t)(where - why) : 0;
-	char *drop = check_comment_out(e), *remedy = library_remedy(c, e);
+	char *drop = check_comment_out(e), *remedy;
+	size_t file;
 
-	if (length > 0 && (strlen(e->library) != length || strncmp(why, e->library, length) != 0))
+	switch (loader_why(e->library, why, &file)) {
+	case LOADER_WHY_NEEDS:
 		fail(c, e, "library-needs", cli_text("library %s: %s", e->library, why),
 		     cli_text("install the package that holds %.*s: apt-file search %.*s",
-			      (int)length, why, (int)length, why));
-	else if (length > 0)
+			      (int)file, why, (int)file, why));
+		break;
+	case LOADER_WHY_MISSING:
+		remedy = library_remedy(c, e);
 		fail(c, e, "library-missing", cli_text("library %s", why),
 		     cli_text("%s, or take the line out: %s", remedy, drop));
-	else
+		free(remedy);
+		break;
+	case LOADER_WHY_DENIED:
+		fail(c, e, "library-denied", cli_text("library %s", why),
+		     cli_text("chmod a+rx '%.*s'    (as its owner or root)", (int)file, why));
+		break;
+	case LOADER_WHY_MISFIT:
+		fail(c, e, "library-misfit",
+		     cli_text("library %s was built for another version of a library that it uses: "
+			      "%s", e->library, why),
+		     cli_text("install the versions that belong together, or take the line out: %s",
+			      drop));
+		break;
+	case LOADER_WHY_BROKEN:
 		fail(c, e, "library-broken", cli_text("library %s: %s", e->library, why),
 		     cli_text("install a library for this machine, or take the line out: %s",
 			      drop));
-	free(remedy);
+		break;
+	}
 	free(drop);
 }
 
@@ -437,6 +440,12 @@ static void verdict_add(struct check *c, const struct conf_entry *e, const struc
 		stage_add(c, e, stage, r);
 	if (done && check_is_rdma(e))
 		check_memlock(c, e);
+	if (e->thread_safe && library_is_nonthreadsafe(e->library))
+		check_add(c, CHECK_WARN, "thread-safety", e,
+			  cli_text("field 3 says threadsafe, which library %s does not promise: "
+				   "programs may use an object from several threads at once",
+				   e->library),
+			  cli_text("write nonthreadsafe in field 3 of %s:%u", e->file, e->line));
 	free(stage);
 	free(address);
 }

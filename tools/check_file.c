@@ -158,7 +158,8 @@ void check_file(struct check *c)
 			diag_add(c, d);
 	if (c->conf.ndiags > shown)
 		check_add(c, CHECK_FAIL, "grammar", NULL,
-			  cli_text("%u more complaints of this kind", c->conf.ndiags - shown),
+			  cli_text("%u more %s of this kind", c->conf.ndiags - shown,
+				   c->conf.ndiags - shown == 1 ? "complaint" : "complaints"),
 			  cli_text("see that this is a dat.conf at all: %s", c->conf.origin));
 	for (const struct conf_source *s = c->conf.sources; s != NULL; s = s->next)
 		rights_check(c, s->path);

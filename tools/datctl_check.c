@@ -277,8 +277,15 @@ static void text_end(struct check *c)
 	for (const struct conf_source *s = c->conf.sources; s != NULL; s = s->next)
 		if (s->main)
 			sweep_print(c, s->path);
-	printf("%s%zu %s can be used, %zu %s not.\n", c->count > 0 ? "\n" : "", ok,
-	       ok == 1 ? "adapter" : "adapters", bad, bad == 1 ? "thing does" : "things do");
+	if (c->count > 0)
+		printf("\n");
+	if (ok > 0)
+		printf("%zu %s can be used", ok, ok == 1 ? "adapter" : "adapters");
+	else
+		printf("No adapter can be used");
+	if (bad > 0)
+		printf("; %zu %s", bad, bad == 1 ? "thing is wrong" : "things are wrong");
+	printf(".\n");
 }
 
 static void json_print(const struct check *c)

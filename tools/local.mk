@@ -11,6 +11,8 @@ datctl_SOURCES = \
 	$(TOOLS_COMMON) \
 	registry/loader.c \
 	registry/loader.h \
+	registry/loader_why.c \
+	registry/loader_why.h \
 	tools/check.h \
 	tools/check_device.c \
 	tools/check_entry.c \

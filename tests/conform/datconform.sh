@@ -55,6 +55,7 @@ all_closed()
 	[ $? -eq 3 ] && grep -c '"verdict": "passed"' "$tap_dir/closed.json" | grep -x 9
 }
 
+tap 'datconform: it prints its version' tap_holds '^datconform \(OpenDAT\) [0-9]' ./datconform --version
 tap 'datconform: every clause that must hold has a test or a reason' ./datconform --coverage --strict
 tap 'datconform: the clauses are counted' tap_holds '^[0-9]{3,} clauses$' ./datconform --list
 tap 'datconform: a glob selects by id' tap_holds '^1 clauses$' ./datconform --list --only EVD_WAIT-08

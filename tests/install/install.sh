@@ -11,6 +11,14 @@ moved=$tap_dir/moved
 # what /etc/dat.conf says on this machine is another matter
 export PKG_CONFIG_PATH=$moved/lib/pkgconfig DAT_OVERRIDE=$moved/etc/dat.conf
 
+# What the commands of quickstart see of the user's variables; everything but the commands is run.
+quickstart_has_no_variables()
+{
+	sed '/^case "${1-} ${2-}" in$/,$d' "$top_srcdir/quickstart" >"$tap_dir/head"
+	echo 'trap - EXIT; echo the variables are:; env | grep -E "^(DAT|DAPL_DBG)_" || :' >>"$tap_dir/head"
+	[ "$(DAT_PROVIDERS=ib DAT_LOG=none DAPL_DBG_TYPE=1 bash "$tap_dir/head" demo)" = 'the variables are:' ]
+}
+
 install_and_move()
 {
 	make -s install DESTDIR="$tap_dir/dest" && mv "$tap_dir/dest$prefix" "$moved"
@@ -160,6 +168,7 @@ uninstall_leaves_nothing()
 	! find "$tap_dir/again" -type f | grep .
 }
 
+tap 'quickstart: what the user has set for programs does not reach what it runs' quickstart_has_no_variables
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
 for file in bin/datctl bin/datperf lib/libdat.so.1 lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so; do
 	tap "install: moved, $file finds its libraries" finds_its_libraries "$moved/$file"

@@ -72,7 +72,7 @@ an_adapter_that_works_is_ok()
 	says_nothing
 	prints '^Registry: .*dat.conf \(named on the command line\)$'
 	prints '^ok    soft0  opened, address [0-9.]+, memory registered$'
-	prints '^1 adapter can be used, 0 things do not.$'
+	prints '^1 adapter can be used[.]$'
 }
 
 it_says_which_file_is_read_and_why()
@@ -241,6 +241,51 @@ a_file_that_is_no_library_is_told_from_a_missing_one()
 	prints '^FAIL  rubbish .*(file too short|invalid ELF header)'
 }
 
+a_library_of_ours_that_is_missing_names_its_package()
+{
+	check "$(line ib0 libdatiwarp.so.9)" "$(line soft7 /nowhere/libdatsoft.so)"
+	exits_with 1
+	prints '^No adapter can be used; 2 things are wrong[.]$'
+	prints "to do: install OpenDAT's providers \\(package opendat-providers\\)"
+}
+
+a_library_of_another_version_is_told_from_a_broken_one()
+{
+	odd misfit 'extern void nobody_has_this(void); nobody_has_this();'
+	check "$(line misfit "$dir/misfit.so")"
+	exits_with 1
+	prints '^FAIL  misfit .*was built for another version of a library that it uses: .*undefined symbol: nobody_has_this'
+	prints 'to do: install the versions that belong together'
+	prints '^No adapter can be used; 1 thing is wrong[.]$'
+}
+
+# Root may read everything, so as root this is tried by another user, where that one can run the program at all.
+a_library_that_may_not_be_read_says_how_it_may()
+{
+	local as=()
+	if [ "$(id -u)" = 0 ]; then
+		as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+		"${as[@]}" ./datctl --version >/dev/null 2>&1 || { skips 'no other user can run datctl here'; return; }
+	fi
+	chmod a+rx "$dir"
+	cp "$library" "$dir/denied.so"
+	chmod 0 "$dir/denied.so"
+	printf '%s\n' "$(line denied "$dir/denied.so")" >"$conf"
+	chmod 644 "$conf"
+	run "${as[@]}" ./datctl check --timeout 60 "$conf"
+	exits_with 1
+	prints '^FAIL  denied .*denied.so: cannot open shared object file: Permission denied'
+	prints "to do: chmod a\\+rx '$dir/denied.so'"
+}
+
+threadsafe_is_warned_of_where_the_provider_does_not_promise_it()
+{
+	check "${soft0/nonthreadsafe/threadsafe}"
+	exits_with 0
+	prints '^warn  soft0 .*field 3 says threadsafe, which library .*libdatsoft.so does not promise'
+	prints "to do: write nonthreadsafe in field 3 of $conf:1"
+}
+
 a_library_that_needs_a_missing_one_says_which()
 {
 	echo 'int helper(void) { return 1; }' >"$dir/helper.c"
@@ -377,6 +422,9 @@ an_interface_without_rdma_says_how_to_get_some()
 	exits_with 1
 	prints 'no RDMA device sits on the network interface eth5'
 	prints 'to do: .*rdma link add rxe_eth5 type rxe netdev eth5'
+	fake_provider libdatiwarp.so
+	checked --root "$dir/plain" -- "$(line iw0 "$dir/libdatiwarp.so" 'eth5 0')"
+	prints 'to do: .*rdma link add siw_eth5 type siw netdev eth5'
 }
 
 a_port_that_is_down_is_named()
@@ -543,6 +591,9 @@ tests an_adapter_that_works_is_ok it_says_which_file_is_read_and_why \
 	a_missing_library_is_told_in_the_loaders_words \
 	the_remedy_for_a_line_works_as_it_is_printed a_library_that_is_no_provider_is_named \
 	a_file_that_is_no_library_is_told_from_a_missing_one a_library_that_needs_a_missing_one_says_which \
+	a_library_of_ours_that_is_missing_names_its_package a_library_of_another_version_is_told_from_a_broken_one \
+	a_library_that_may_not_be_read_says_how_it_may \
+	threadsafe_is_warned_of_where_the_provider_does_not_promise_it \
 	one_that_registers_nothing_is_named one_that_crashes_is_named_and_spoils_nothing one_that_hangs_is_given_up \
 	one_that_ends_the_program_is_named what_a_library_prints_does_not_reach_the_terminal \
 	a_parameter_that_the_provider_refuses_is_told_in_its_words a_file_that_everybody_may_write_is_warned_of \

@@ -67,7 +67,7 @@ a_missing_library()
 {
 	printf '%s\n' "${good/$library/\/nowhere\/libdatsoft.so}" >"$conf"
 	both_say '/nowhere/libdatsoft.so: cannot open shared object file' "install OpenDAT's providers .*, or" \
-		"$conf:1: soft0: library /nowhere/libdatsoft.so: .*cannot open shared object file" '; install the provider'
+		"$conf:1: soft0: library /nowhere/libdatsoft.so: .*cannot open shared object file" "; install OpenDAT's providers "
 	sed -i "1s|/nowhere/libdatsoft.so|$library|" "$conf"
 	it_works
 }

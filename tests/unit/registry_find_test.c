@@ -93,6 +93,20 @@ TEST_WITH(a_mismatch_is_told_with_what_there_is, LINE("a", "plain"))
 	CHECK_HAS_STR(said, "offers u1.2 nonthreadsafe, the program asks for u1.3 threadsafe");
 }
 
+TEST_WITH(no_line_is_proposed_that_promises_more_than_its_library,
+	  LINE_AS("a", "u1.2", "nonthreadsafe", "libdatsoft.so", ""))
+{
+	DAT_IA_HANDLE ia;
+	const char *said;
+
+	check_stderr_begin();
+	CHECK_DAT(open_version("a", 1, 2, DAT_TRUE, &ia), DAT_PROVIDER_NOT_FOUND);
+	said = check_stderr_end();
+	CHECK_HAS_STR(said, "its library promises no thread safety: build the program with "
+			    "DAT_THREADSAFE as DAT_FALSE");
+	CHECK(strstr(said, "add a line") == NULL);
+}
+
 /* What is said when the name is not known, or no registry is there. */
 
 TEST_WITH(an_unknown_name_is_told_with_the_known_ones, LINE("a", "plain") LINE("bc", "plain"))
@@ -606,6 +620,7 @@ static const struct check_test match_tests[] = {
 	CHECK_TEST(the_exact_entry_goes_before_better_ones),
 	CHECK_TEST(the_subtype_says_which_part_did_not_fit),
 	CHECK_TEST(a_mismatch_is_told_with_what_there_is),
+	CHECK_TEST(no_line_is_proposed_that_promises_more_than_its_library),
 	CHECK_TEST(an_unknown_name_is_told_with_the_known_ones),
 	CHECK_TEST(an_unknown_name_brings_up_the_line_that_was_refused),
 	CHECK_TEST(an_empty_registry_knows_nobody),

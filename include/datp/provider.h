@@ -77,7 +77,7 @@ extern "C" {
 #endif
 
 #define DATP_SDK_MAJOR 0
-#define DATP_SDK_MINOR 4
+#define DATP_SDK_MINOR 5
 
 #define DATP_API __attribute__((visibility("default")))
 
@@ -485,7 +485,11 @@ struct datp_completion {
 #define DATP_NEED_NONE 0u
 
 /* Bits of datp_ops.traits: how the transport behaves. */
-#define DATP_TRAIT_HW_FLUSH 1u /* flushes arrive by evd_poll; posts need no EP lock (verbs) */
+/*
+ * The bit 1u is reserved: up to SDK 0.4 it was DATP_TRAIT_HW_FLUSH, under which posts took no EP lock.
+ * libdatp refuses a plugin that sets it, because the code that its headers have inlined still takes no lock.
+ */
+#define DATP_TRAIT_RESERVED 1u
 /*
  * Messages come and go without the transport taking the SRQ lock: libdatp biases it to who posts receives,
  * see <datp/bias.h>. Since SDK 0.3.
@@ -586,8 +590,7 @@ struct datp_ops {
 
 	/*
 	 * The data path. REQUIRED: post_send, post_recv, post_rdma_write, post_rdma_read;
-	 * rmr_bind's default is DATP_ERR_MODEL. Called with the EP lock held (not with
-	 * DATP_TRAIT_HW_FLUSH), after libdatp checked handle, state, flags, counts and queue depth.
+	 * rmr_bind's default is DATP_ERR_MODEL. Called with the EP lock held, after libdatp checked handle, state, flags, counts and queue depth.
 	 * `wqe` is filled. Not DATP_OK: nothing was posted, no completion comes. Local segments are
 	 * the transport's to check (PZ, bounds, rights): DATP_ERR_PARAM outside the LMR,
 	 * PROTECTION, PRIV_READ or PRIV_WRITE; or a failed completion later. A completion may be

@@ -32,7 +32,7 @@ DATP_API DAT_RETURN datp_ret(enum datp_err err);
 
 /*
  * A post that is no plain one: the endpoint is not CONNECTED (requests). Completes it as flushed in
- * DISCONNECTED, else says why not. EP lock held (without DATP_TRAIT_HW_FLUSH: no lock).
+ * DISCONNECTED, else says why not. EP lock held.
  */
 DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wqe);
 
@@ -266,7 +266,7 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	struct datp_wqe *wqe;
 	enum datp_err err;
 	uint64_t len = 0;
-	bool held = false;
+	bool held;
 	int state;
 
 	if (!ep)
@@ -278,12 +278,8 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 		return datp_ret(DATP_ERR_BAD_EP);
 	wq = op == DATP_RECV ? &ep->rq : &ep->sq;
 again:
-	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
-		held = lock(ep);
-	/*
-	 * relaxed: written under the lock we hold, or, with HW_FLUSH, the device flushes what came
-	 * too late
-	 */
+	held = lock(ep);
+	/* relaxed: written under the lock we hold */
 	state = atomic_load_explicit(&ep->state, memory_order_relaxed);
 	wqe = datp_wq_next(wq, ep, op, cookie, (unsigned int)flags);
 	if (__builtin_expect(state != DAT_EP_STATE_CONNECTED &&
@@ -299,8 +295,7 @@ again:
 		if (err)
 			wq->posted--;
 	}
-	if (!(ops->traits & DATP_TRAIT_HW_FLUSH))
-		unlock(ep, op, held);
+	unlock(ep, op, held);
 	if (__builtin_expect(!err, 1))
 		return DAT_SUCCESS;
 	if (op != DATP_RECV && (err == DATP_ERR_CREDITS || state == DAT_EP_STATE_COMPLETION_PENDING))

@@ -35,6 +35,8 @@ odd_sdk03        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk03      nonthreadsafe  DAT_SUCCESS             -
 odd_sdk04        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk04      nonthreadsafe  DAT_SUCCESS             -
+odd_sdk05        nonthreadsafe  DAT_SUCCESS             -
+watch_sdk05      nonthreadsafe  DAT_SUCCESS             -
 odd_cxx          nonthreadsafe  DAT_SUCCESS             -
 watch_cxx        nonthreadsafe  DAT_SUCCESS             -
 odd_minor        nonthreadsafe  DAT_SUCCESS             -
@@ -44,6 +46,8 @@ odd_major        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-03: plugin "odd" wa
 odd_short        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-04: .*lacks the required ops ep_connect, cr_accept,.*; set them in
 odd_null         nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-04: .*lacks the required ops sp_listen, cr_free; set them in
 odd_need         nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-07: .*feature bit 0x40000000.*; install a libdatp
+odd_trait        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-20: .*sets bit 0x1 of its traits.*; leave that bit out
+odd_trait_sdk04  nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-20: .*sets bit 0x1 of its traits.*; leave that bit out
 odd_small        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-06: .*ep_size = .*; use the sizeof
 '
 
@@ -94,6 +98,8 @@ tap 'sdk: dump takes a plugin of SDK 0.3' tap_holds '^sdk=0.3$' ./datctl dump "$
 tap 'sdk: dump takes a wrapper of SDK 0.3' tap_holds '^sdk=0.3$' ./datctl dump "$libs/watch_sdk03.so"
 tap 'sdk: dump takes a plugin of SDK 0.4' tap_holds '^sdk=0.4$' ./datctl dump "$libs/odd_sdk04.so"
 tap 'sdk: dump takes a wrapper of SDK 0.4' tap_holds '^sdk=0.4$' ./datctl dump "$libs/watch_sdk04.so"
+tap 'sdk: dump takes a plugin of SDK 0.5' tap_holds '^sdk=0.5$' ./datctl dump "$libs/odd_sdk05.so"
+tap 'sdk: dump takes a wrapper of SDK 0.5' tap_holds '^sdk=0.5$' ./datctl dump "$libs/watch_sdk05.so"
 tap 'sdk: dump says of a later one what is ignored' tap_holds '^ignored=1$' ./datctl dump "$libs/odd_future.so"
 tap 'sdk: dump fails for one that does not load' tap_status 1 ./datctl dump "$libs/odd_need.so"
 tap 'sdk: dump names the duty' grep -q '^why=DUTY-04: ' <(./datctl dump "$libs/odd_null.so")

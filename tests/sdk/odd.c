@@ -9,6 +9,7 @@
  *	ODD_SHORT	its ops end before some that are required
  *	ODD_NULL	a required op is NULL
  *	ODD_NEED	needs a feature bit that nobody has heard of
+ *	ODD_TRAIT	sets a bit of its traits that is reserved
  *	ODD_SMALL	says that its endpoint is smaller than the public head
  *	ODD_SLOW	takes its time to initialise
  *
@@ -149,6 +150,9 @@ static const struct {
 		ODD_OPS,
 #ifdef ODD_NEED
 		.needs = 0x40000000,
+#endif
+#ifdef ODD_TRAIT
+		.traits = 1u,
 #endif
 #ifdef ODD_SMALL
 		.ep_size = sizeof(struct datp_ep) - 8,

@@ -62,9 +62,6 @@ static void flush_queue(struct datp_wq *wq)
 
 void ep_flush_locked(struct datp_ep *ep)
 {
-	/* Such a transport flushes by itself, and we see it in evd_poll. */
-	if (ep->obj.ia->ops->traits & DATP_TRAIT_HW_FLUSH)
-		return;
 	flush_queue(&ep->sq);
 	if (ep->srq)
 		srq_flush_ep(ep->srq, ep);

@@ -224,6 +224,16 @@ static bool needs_ok(const struct datp_plugin *desc, uint32_t needs)
 	return false;
 }
 
+static bool traits_ok(const struct datp_plugin *desc, uint32_t traits)
+{
+	if (!(traits & DATP_TRAIT_RESERVED))
+		return true;
+	plugin_refuse("DUTY-20: plugin \"%s\" sets bit 0x%x of its traits, which is reserved (up to SDK "
+		      "0.4 it was DATP_TRAIT_HW_FLUSH); leave that bit out and build it again",
+		      desc->name, DATP_TRAIT_RESERVED);
+	return false;
+}
+
 static bool ops_ok(const struct datp_plugin *desc, const struct datp_ops *ops)
 {
 	const char *missing[sizeof(*ops) / sizeof(void (*)(void))];
@@ -267,7 +277,7 @@ bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct da
 		return false;
 	memset(ops, 0, sizeof(*ops));
 	memcpy(ops, desc->ops, size);
-	if (!needs_ok(desc, ops->needs))
+	if (!needs_ok(desc, ops->needs) || !traits_ok(desc, ops->traits))
 		return false;
 	ok = ops_ok(desc, ops);
 #define X(type, head) ok = ok && size_ok(desc, #type, ops->type##_size, sizeof(head));

@@ -129,10 +129,7 @@ DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, 
 
 DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wqe)
 {
-	static const struct datp_sge none;
-	const struct datp_ops *ops = ep->obj.ia->ops;
 	struct datp_wq *wq;
-	enum datp_err err;
 	int state = ep_state(ep);
 
 	if (ep_priv(ep)->dying)
@@ -144,14 +141,6 @@ DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wq
 	wq = wqe->op == DATP_RECV ? &ep->rq : &ep->sq;
 	wqe->len = 0;
 	wq->posted++;
-	if (!(ops->traits & DATP_TRAIT_HW_FLUSH)) {
-		datp_wqe_done(wqe, DAT_DTO_ERR_FLUSHED, 0, false);
-		return DATP_OK;
-	}
-	/* Through the hardware, or it would overtake what the hardware is still flushing. */
-	err = wqe->op == DATP_RECV ? ops->post_recv(ep, wqe, &none, 0)
-				   : ops->post_send(ep, wqe, &none, 0);
-	if (err)
-		wq->posted--;
-	return err;
+	datp_wqe_done(wqe, DAT_DTO_ERR_FLUSHED, 0, false);
+	return DATP_OK;
 }

@@ -234,8 +234,8 @@ static bool tells_of_binds(struct datp_ia *ia)
 }
 
 /*
- * Posts a bind as datp_post() does the rest. EP lock held (not with DATP_TRAIT_HW_FLUSH). In
- * DISCONNECTED it is flushed, and the transport never hears of it.
+ * Posts a bind as datp_post() does the rest. EP lock held. In DISCONNECTED it is flushed,
+ * and the transport never hears of it.
  */
 static enum datp_err bind_post(struct datp_rmr *rmr, struct binding *b, struct datp_ep *ep,
 			       DAT_CONTEXT cookie, unsigned int flags)
@@ -247,10 +247,7 @@ static enum datp_err bind_post(struct datp_rmr *rmr, struct binding *b, struct d
 
 	if (wqe)
 		wqe->rmr = rmr;
-	/*
-	 * relaxed: written under the lock we hold, or, with HW_FLUSH, the device flushes what came
-	 * too late
-	 */
+	/* relaxed: written under the lock we hold */
 	if (atomic_load_explicit(&ep->state, memory_order_relaxed) != DAT_EP_STATE_CONNECTED)
 		return datp_post_flushed(ep, wqe);
 	err = bind_check(rmr, lmr, ep, &where, (unsigned int)b->priv);
@@ -290,7 +287,6 @@ enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_M
 		       uint32_t *context)
 {
 	struct datp_ia *ia = rmr->obj.ia;
-	bool locked = !(ia->ops->traits & DATP_TRAIT_HW_FLUSH);
 	struct datp_ep *ep = obj_get(ia, ep_handle, DATP_EP);
 	struct binding *b;
 	enum datp_err err;
@@ -303,11 +299,9 @@ enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_M
 	err = binding_new(ia, where, priv, &b);
 	if (err)
 		return err;
-	if (locked)
-		datp_lock(&ep->lock);
+	datp_lock(&ep->lock);
 	err = bind_post(rmr, b, ep, cookie, flags);
-	if (locked)
-		datp_unlock(&ep->lock);
+	datp_unlock(&ep->lock);
 	*context = b->context;
 	binding_posted(rmr, b);
 	return err;

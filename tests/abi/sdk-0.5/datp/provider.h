@@ -1,0 +1,845 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * <datp/provider.h>: the provider SDK, the one header a uDAPL provider plugin includes.
+ *
+ * A plugin supplies a `struct datp_ops`: what its transport does, and no more. libdatp implements
+ * the standard's semantics once, for all transports, over it: parameter and handle checks, state
+ * machines, event queues, service points, connection requests, timers, contexts, flushes. A whole
+ * plugin:
+ *
+ *	#include <datp/provider.h>
+ *	static enum datp_err my_ia_open(struct datp_ia *ia, const char *params) { ... }
+ *	static const struct datp_ops my_ops = { .ia_open = my_ia_open, ... };
+ *	DATP_PROVIDER("my", my_ops)
+ *
+ * THE GUARANTEE. A plugin built against this header loads in every later libdatp.so.0. struct
+ * datp_ops is sized: libdatp zero-fills its own copy and takes the smaller size, so an older plugin
+ * gets defaults and the tail of a newer one is ignored. Slots are only ever appended, never moved.
+ * Public heads do not change at all: your part begins where the head ends. What libdatp adds later
+ * goes into its own part.
+ *
+ * OBJECTS. libdatp allocates every object in type-stable memory: [libdatp's part][public head][your
+ * part]. The handle is the address of the public head, whose first word is the DAT_PROVIDER table.
+ * You say in the ops how large your own object is, `sizeof(struct my_ep)`, whose first member is
+ * the public head (`struct datp_ep base`); your part is zeroed at creation. Public fields are
+ * read-only for plugins.
+ *
+ * LOCK ORDER, stated here once for the whole project (left is taken first):
+ *
+ *	catalogue > IA > poll lock of an EVD > service point > EP > SRQ > async of an IA > EVD > CNO
+ *
+ * "Poll lock" is whatever serialises the transport's own completion queue (evd_poll). A lock of a
+ * transport's own slots in after EP and before EVD, unless it is held only around its own data.
+ * Upcalls (datp_*) say which locks they take: call them with none that comes later in the order.
+ *
+ * THREADS. Ops are called on consumers' threads, or on the IA's service thread where so said. Each
+ * IA has one service thread (datp_loop_*), for connection management and notification, never for
+ * data.
+ */
+#ifndef DATP_PROVIDER_H
+#define DATP_PROVIDER_H
+
+#ifdef __cplusplus
+/*
+ * C++ before 23 has no <stdatomic.h>. This is what that of C++ 23 is: the names of C, and std::atomic,
+ * which the libraries lay out as C does.
+ */
+#include <atomic>
+#ifndef _Atomic
+#define _Atomic(type) std::atomic<type>
+#endif
+using std::atomic_compare_exchange_strong_explicit;
+using std::atomic_compare_exchange_weak_explicit;
+using std::atomic_exchange_explicit;
+using std::atomic_fetch_add_explicit;
+using std::atomic_load_explicit;
+using std::atomic_signal_fence;
+using std::atomic_store_explicit;
+using std::memory_order_acquire;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+using std::memory_order_seq_cst;
+#define DATP_STATIC_ASSERT(...) static_assert(__VA_ARGS__)
+#else
+#include <stdatomic.h>
+#define DATP_STATIC_ASSERT(...) _Static_assert(__VA_ARGS__)
+#endif
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <dat/udat.h>
+#include <dat/dat_registry.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DATP_SDK_MAJOR 0
+#define DATP_SDK_MINOR 5
+
+#define DATP_API __attribute__((visibility("default")))
+
+/* ------------------------------------------------------------------ errors */
+
+/*
+ * The one internal error type: what every op returns. Each maps to a DAT return type and subtype at
+ * the edge (X(name, type, subtype)); a later DAT 2.0 edge has its own table.
+ *
+ * BAD_... say what is wrong with the call that was made. The edge alone knows which argument of the
+ * call that is, and adds its position: memory that cannot be registered is the third argument of
+ * dat_lmr_create() and the second of dat_rmr_bind().
+ *
+ * OLD_ARGn are positions themselves, as plugins built with SDK 0.1 to 0.3 return them. They are
+ * understood, and are not for new plugins.
+ */
+#define DATP_ERRORS(X)                                                                             \
+	X(ABORT, DAT_ABORT, DAT_NO_SUBTYPE)                                                        \
+	X(QUAL_IN_USE, DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE)                                       \
+	X(QUAL_UNAVAILABLE, DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE)                             \
+	X(MEMORY, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)                                 \
+	X(DEVICE, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE)                                 \
+	X(TEP, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP)                                       \
+	X(TEVD, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD)                                     \
+	X(REGION, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION)                          \
+	X(CREDITS, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS)                               \
+	X(RES_SRQ, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ)                                   \
+	X(INTERNAL, DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE)                                            \
+	X(HANDLE, DAT_INVALID_HANDLE, DAT_NO_SUBTYPE)                                              \
+	X(HANDLE_IA, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA)                                    \
+	X(HANDLE_EP, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)                                    \
+	X(HANDLE_LMR, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR)                                  \
+	X(HANDLE_RMR, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR)                                  \
+	X(HANDLE_PZ, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ)                                    \
+	X(HANDLE_PSP, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP)                                  \
+	X(HANDLE_RSP, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP)                                  \
+	X(HANDLE_CR, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)                                    \
+	X(HANDLE_CNO, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)                                  \
+	X(HANDLE_EVD_CR, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR)                            \
+	X(HANDLE_EVD_REQUEST, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST)                  \
+	X(HANDLE_EVD_RECV, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV)                        \
+	X(HANDLE_EVD_CONN, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN)                        \
+	X(HANDLE_EVD_ASYNC, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC)                      \
+	X(HANDLE_SRQ, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)                                  \
+	X(PARAM, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                            \
+	X(OLD_ARG1, DAT_INVALID_PARAMETER, DAT_INVALID_ARG1)                                       \
+	X(OLD_ARG2, DAT_INVALID_PARAMETER, DAT_INVALID_ARG2)                                       \
+	X(OLD_ARG3, DAT_INVALID_PARAMETER, DAT_INVALID_ARG3)                                       \
+	X(OLD_ARG4, DAT_INVALID_PARAMETER, DAT_INVALID_ARG4)                                       \
+	X(OLD_ARG5, DAT_INVALID_PARAMETER, DAT_INVALID_ARG5)                                       \
+	X(OLD_ARG6, DAT_INVALID_PARAMETER, DAT_INVALID_ARG6)                                       \
+	X(OLD_ARG7, DAT_INVALID_PARAMETER, DAT_INVALID_ARG7)                                       \
+	X(OLD_ARG8, DAT_INVALID_PARAMETER, DAT_INVALID_ARG8)                                       \
+	X(OLD_ARG9, DAT_INVALID_PARAMETER, DAT_INVALID_ARG9)                                       \
+	X(OLD_ARG10, DAT_INVALID_PARAMETER, DAT_INVALID_ARG10)                                     \
+	X(STATE, DAT_INVALID_STATE, DAT_NO_SUBTYPE)                                                \
+	X(STATE_EP_UNCONNECTED, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED)               \
+	X(STATE_EP_ACTCONNPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING)         \
+	X(STATE_EP_PASSCONNPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PASSCONNPENDING)       \
+	X(STATE_EP_TENTCONNPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_TENTCONNPENDING)       \
+	X(STATE_EP_CONNECTED, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED)                   \
+	X(STATE_EP_DISCONNECTED, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCONNECTED)             \
+	X(STATE_EP_RESERVED, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED)                     \
+	X(STATE_EP_COMPLPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING)             \
+	X(STATE_EP_DISCPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING)               \
+	X(STATE_EP_NOTREADY, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY)                     \
+	X(STATE_CNO_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE)                       \
+	X(STATE_CNO_DEAD, DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_DEAD)                           \
+	X(STATE_EVD_UNWAITABLE, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE)               \
+	X(STATE_EVD_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE)                       \
+	X(STATE_EVD_CONFIG_THRESHOLD, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_THRESHOLD)   \
+	X(STATE_EVD_WAITER, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER)                       \
+	X(STATE_EVD_ASYNC, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_ASYNC)                         \
+	X(STATE_IA_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE)                         \
+	X(STATE_LMR_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE)                       \
+	X(STATE_PZ_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE)                         \
+	X(STATE_SRQ_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE)                       \
+	X(LENGTH, DAT_LENGTH_ERROR, DAT_NO_SUBTYPE)                                                \
+	X(MODEL, DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)                                          \
+	X(PRIV_READ, DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_READ)                                \
+	X(PRIV_WRITE, DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE)                              \
+	X(PRIV_RDMA_READ, DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_RDMA_READ)                      \
+	X(PRIV_RDMA_WRITE, DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_RDMA_WRITE)                    \
+	X(PROTECTION, DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE)                                    \
+	X(QUEUE_EMPTY, DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)                                            \
+	X(QUEUE_FULL, DAT_QUEUE_FULL, DAT_NO_SUBTYPE)                                              \
+	X(TIMEOUT, DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE)                                            \
+	X(NOT_FOUND, DAT_PROVIDER_NOT_FOUND, DAT_NO_SUBTYPE)                                       \
+	X(ADDRESS, DAT_INVALID_ADDRESS, DAT_NO_SUBTYPE)                                            \
+	X(ADDRESS_UNSUPPORTED, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED)               \
+	X(ADDRESS_UNREACHABLE, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE)               \
+	X(ADDRESS_MALFORMED, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED)                   \
+	X(INTERRUPTED, DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE)                                       \
+	X(BAD_MEMORY, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
+	X(BAD_LENGTH, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
+	X(BAD_PRIV, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
+	X(BAD_COUNT, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                        \
+	X(BAD_SEGMENTS, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                     \
+	X(BAD_TARGET, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
+	X(BAD_EP, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                           \
+	X(BAD_QUAL, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
+	X(BAD_QLEN, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
+	X(BAD_FLAGS, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                        \
+	X(BAD_ATTR, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
+	X(BAD_THRESHOLD, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                    \
+	X(BAD_WATERMARK, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                    \
+	X(BAD_OUT, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)
+
+enum datp_err {
+	DATP_OK = 0,
+#define X(name, type, sub) DATP_ERR_##name,
+	DATP_ERRORS(X)
+#undef X
+	DATP_ERR_COUNT
+};
+
+/* ------------------------------------------------------------------ objects */
+
+/* Values of DAT_HANDLE_TYPE. */
+enum datp_type {
+	DATP_CR = DAT_HANDLE_TYPE_CR,
+	DATP_EP = DAT_HANDLE_TYPE_EP,
+	DATP_EVD = DAT_HANDLE_TYPE_EVD,
+	DATP_IA = DAT_HANDLE_TYPE_IA,
+	DATP_LMR = DAT_HANDLE_TYPE_LMR,
+	DATP_PSP = DAT_HANDLE_TYPE_PSP,
+	DATP_PZ = DAT_HANDLE_TYPE_PZ,
+	DATP_RMR = DAT_HANDLE_TYPE_RMR,
+	DATP_RSP = DAT_HANDLE_TYPE_RSP,
+	DATP_CNO = DAT_HANDLE_TYPE_CNO,
+	DATP_SRQ = DAT_HANDLE_TYPE_SRQ,
+	DATP_TYPE_COUNT
+};
+
+/* What a live object of each type carries in datp_obj.tag; a freed one carries 0. */
+#define DATP_TAG(type) (0x0DA70000u | (uint32_t)(type))
+
+struct datp_ia;
+struct datp_ops;
+
+struct datp_obj {
+	/* the frozen table of an API; NULL once freed, so that libdat refuses the handle */
+	const void *vtable;
+	_Atomic(uint32_t) tag; /* DATP_TAG(type) or 0 */
+	uint32_t gen;	      /* counts the lives of this piece of memory */
+	struct datp_ia *ia;   /* owner; of an IA: itself */
+	/* the consumer's; guarded by the consumer (calls are Unsafe) */
+	DAT_CONTEXT context;
+	/* objects that depend on this one; free is refused above 0 */
+	_Atomic(uint32_t) users;
+	uint32_t reserved;
+};
+
+struct datp_ia {
+	struct datp_obj obj;
+	const struct datp_ops *ops;	 /* total: no slot is NULL */
+	const char *name;		 /* as in dat.conf; valid while open */
+	struct sockaddr_storage address; /* set by ia_open: the IA's own address, port 0 */
+};
+
+struct datp_pz {
+	struct datp_obj obj;
+};
+
+struct datp_lmr {
+	struct datp_obj obj;
+	struct datp_pz *pz;
+	DAT_MEM_TYPE mem_type;
+	DAT_MEM_PRIV_FLAGS priv;
+	uint64_t addr, len;   /* the registered range */
+	uint32_t lmr_context; /* set by lmr_create: 1 .. 2^31-1 */
+	/* likewise; libdatp shows 0 if no remote right was asked for */
+	uint32_t rmr_context;
+};
+
+struct datp_rmr {
+	struct datp_obj obj;
+	struct datp_pz *pz;
+	/* bound to, or NULL: by the last bind that has completed well (this and the rest: libdatp's lock) */
+	struct datp_lmr *lmr;
+	uint64_t addr, len;
+	DAT_MEM_PRIV_FLAGS priv;
+	uint32_t rmr_context;
+};
+
+/*
+ * A scatter/gather entry; the layout of DAT_LMR_TRIPLET, so that the 1.2 edge passes it as it
+ * stands.
+ */
+struct datp_sge {
+	uint32_t lmr_context;
+	uint32_t pad;
+	uint64_t addr;
+	uint64_t len;
+};
+
+/* The remote side of an RDMA; the layout of DAT_RMR_TRIPLET. */
+struct datp_rge {
+	uint32_t rmr_context;
+	uint32_t pad;
+	uint64_t addr;
+	uint64_t len;
+};
+
+enum datp_op { DATP_SEND, DATP_RECV, DATP_RDMA_WRITE, DATP_RDMA_READ, DATP_BIND };
+
+/*
+ * An element of an EVD's queue. Embedded in what the event is about, so that queueing never
+ * allocates.
+ */
+struct datp_node {
+	struct datp_node *next; /* EVD lock */
+	uint16_t kind;		/* libdatp's */
+	uint16_t flags;		/* libdatp's */
+	uint32_t number;	/* libdatp's: DAT_EVENT_NUMBER or op */
+};
+
+/* datp_wqe.done */
+enum { DATP_WQE_OPEN, DATP_WQE_DONE, DATP_WQE_SILENT };
+
+/*
+ * A posted operation (DTO or bind), from post to reap; also the storage of its completion event.
+ * Lives in the ring of its EP or SRQ. A transport may keep the address while the operation is
+ * outstanding (as wr_id, say) and hands it back in a completion.
+ */
+struct datp_wqe {
+	struct datp_node node;
+	struct datp_ep *ep; /* of an SRQ's receive: NULL until an EP took it */
+	DAT_CONTEXT cookie;
+	uint64_t len;	    /* bytes transferred */
+	uint32_t seq;	    /* position in its ring: counts up for ever */
+	uint8_t op;	    /* enum datp_op */
+	uint8_t post_flags; /* DAT_COMPLETION_FLAGS as posted */
+	uint8_t status;	    /* DAT_DTO_COMPLETION_STATUS */
+	/* outstanding, completed, or completed without an event (EP lock) */
+	_Atomic(uint8_t) done;
+	struct datp_rmr *rmr; /* DATP_BIND */
+};
+
+/* A ring of posted operations. Guarded by the EP lock (SRQ lock), but for `reaped`. */
+struct datp_wq {
+	struct datp_wqe *ring; /* `mask + 1` elements */
+	uint32_t mask;
+	/*
+	 * asked depth, honoured exactly; 0, so that nothing fits, until ep_create is over (it has
+	 * the depths from ep->attr) and from ep_free on
+	 */
+	uint32_t max;
+	uint32_t posted;   /* operations ever posted */
+	uint32_t finished; /* operations ever completed, reaped or not */
+	/* slots ever given back; release by the reaper, acquire by the poster */
+	_Atomic(uint32_t) reaped;
+};
+
+struct datp_ep_attr {
+	DAT_SERVICE_TYPE service_type;
+	DAT_QOS qos;
+	uint64_t max_message_size, max_rdma_size;
+	DAT_COMPLETION_FLAGS recv_flags, request_flags;
+	int32_t max_recv_dtos, max_request_dtos, max_recv_iov, max_request_iov;
+	/* the transport may show what has been agreed here, from ESTABLISHED to ep_reset (EP lock) */
+	int32_t max_rdma_read_in, max_rdma_read_out;
+	int32_t srq_soft_hw, max_rdma_read_iov, max_rdma_write_iov;
+};
+
+struct datp_evd {
+	struct datp_obj obj;
+	DAT_EVD_FLAGS flags;
+	/* the poll lock: held around evd_poll and the delivery of what it found */
+	_Atomic(uint32_t) poll_lock;
+	_Atomic(uint32_t) queued; /* nodes on libdatp's list; a hint outside the EVD lock */
+	_Atomic(uint32_t) waiter; /* 1: a consumer is inside evd_wait */
+	/*
+	 * The word that sleeping waiters watch: incremented before each wake. A transport may point
+	 * it, in evd_create, into memory it shares with its peers (bell_shared true); libdatp's own
+	 * by default.
+	 */
+	_Atomic(uint32_t) *bell;
+	bool bell_shared;
+	/* the transport has completions to poll for (DTO or RMR_BIND flag) */
+	bool has_cq;
+};
+
+struct datp_srq {
+	struct datp_obj obj;
+	struct datp_pz *pz;
+	_Atomic(uint32_t) lock; /* the SRQ lock */
+	int32_t max_recv_dtos, max_recv_iov, low_watermark;
+	uint32_t outstanding;  /* receives posted and not yet reaped (SRQ lock) */
+	struct datp_wqe *free; /* unused elements, through node.next (SRQ lock) */
+};
+
+struct datp_ep {
+	struct datp_obj obj;
+	/* DAT_EP_STATE; written by libdatp only, under the EP lock */
+	_Atomic(int) state;
+	_Atomic(uint32_t) lock; /* the EP lock: datp_lock()/datp_unlock() */
+	struct datp_pz *pz;
+	struct datp_evd *recv_evd, *request_evd, *connect_evd;
+	struct datp_srq *srq;
+	struct datp_ep_attr attr;
+	struct datp_wq rq, sq;
+	struct sockaddr_storage remote_address; /* EP lock */
+	/* port qualifiers; the transport sets them, after ep_create under the EP lock */
+	uint64_t local_port, remote_port;
+	/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
+	_Atomic(uint32_t) held;
+};
+
+struct datp_sp { /* a PSP or RSP */
+	struct datp_obj obj;
+	uint64_t qual;
+	struct datp_evd *evd;
+	struct datp_ep *ep; /* RSP: the reserved endpoint */
+};
+
+struct datp_cr {
+	struct datp_obj obj;
+	struct datp_sp *sp; /* where it arrived; NULL once that is gone */
+	uint64_t qual;
+	struct sockaddr_storage remote_address;
+	uint64_t remote_port;
+	uint32_t pdata_len;
+	unsigned char *pdata;
+	struct datp_ep *ep; /* PSP_PROVIDER's new or RSP's reserved endpoint, or NULL */
+};
+
+/* ------------------------------------------------------------------ attributes */
+
+/*
+ * What the transport can do. ia_query fills it from the device, none from constants where there is
+ * one.
+ */
+struct datp_ia_attr {
+	char adapter_name[DAT_NAME_MAX_LENGTH], vendor_name[DAT_NAME_MAX_LENGTH];
+	uint32_t hw_major, hw_minor, fw_major, fw_minor;
+	int32_t max_eps, max_dto_per_ep, max_rdma_read_per_ep_in, max_rdma_read_per_ep_out;
+	int32_t max_evds, max_evd_qlen, max_iov_per_dto, max_lmrs, max_pzs, max_rmrs, max_srqs;
+	int32_t max_ep_per_srq, max_recv_per_srq, max_iov_per_rdma_read, max_iov_per_rdma_write;
+	int32_t max_rdma_read_in, max_rdma_read_out;
+	bool read_in_guaranteed, read_out_guaranteed;
+	uint64_t max_lmr_block, max_lmr_address, max_message_size, max_rdma_size, max_rmr_address;
+	uint32_t max_private_data;
+	uint32_t optimal_alignment;
+	bool srq_supported, srq_watermarks, srq_pz_difference, srq_info, ep_recv_info;
+	bool lmr_sync_required, async_return_guaranteed, write_for_read_required;
+	const DAT_NAMED_ATTR *transport_attr, *provider_attr; /* valid while the IA is open */
+	int32_t transport_attr_count, provider_attr_count;
+};
+
+/* ------------------------------------------------------------------ connections */
+
+struct datp_conn_param {
+	/* ep_connect: the remote IA; only the address counts, not its port */
+	const struct sockaddr *address;
+	uint64_t qual;
+	const void *pdata; /* valid during the call */
+	uint32_t pdata_len;
+};
+
+/* An incoming request, for datp_cm_request(). Everything is copied. */
+struct datp_cm_arrival {
+	const struct sockaddr *address;
+	uint64_t remote_port;
+	const void *pdata;
+	uint32_t pdata_len;
+	/* the active endpoint's, for PSP_PROVIDER endpoints; may be NULL */
+	const struct datp_ep_attr *attr;
+	/*
+	 * Called with the new request before its event can be seen, and so before cr_accept or
+	 * cr_reject can be called: fill your part of the CR here. Locks: service point. NULL:
+	 * nothing to fill.
+	 */
+	void (*prepare)(struct datp_cr *cr, void *arg);
+	void *arg;
+};
+
+enum datp_close {
+	DATP_CLOSE_GRACEFUL, /* let posted requests finish, then datp_cm_disconnected() */
+	DATP_CLOSE_ABRUPT,   /* now: libdatp flushes when the op returns */
+	DATP_CLOSE_ABORT     /* give up an establishment (disconnect, timeout, free) */
+};
+
+enum datp_arm {
+	DATP_ARM_NONE, /* nobody wants to be told */
+	/* a thread is about to sleep on `bell`: wake it upon the next completion */
+	DATP_ARM_WAITER,
+	DATP_ARM_CNO /* call datp_evd_notify() upon the next completion */
+};
+
+/* A polled completion. */
+struct datp_completion {
+	struct datp_wqe *wqe;
+	uint64_t len;
+	uint8_t status; /* DAT_DTO_COMPLETION_STATUS */
+	bool solicited; /* a receive whose send asked for SOLICITED_WAIT */
+};
+
+/* ------------------------------------------------------------------ the ops */
+
+/*
+ * Bits of datp_ops.needs: what the plugin cannot live without. libdatp refuses a bit that it does
+ * not know, by name, and the plugin does not load.
+ */
+#define DATP_NEED_NONE 0u
+
+/* Bits of datp_ops.traits: how the transport behaves. */
+/*
+ * The bit 1u is reserved: up to SDK 0.4 it was DATP_TRAIT_HW_FLUSH, under which posts took no EP lock.
+ * libdatp refuses a plugin that sets it, because the code that its headers have inlined still takes no lock.
+ */
+#define DATP_TRAIT_RESERVED 1u
+/*
+ * Messages come and go without the transport taking the SRQ lock: libdatp biases it to who posts receives,
+ * see <datp/bias.h>. Since SDK 0.3.
+ */
+#define DATP_TRAIT_SRQ_BIASED 2u
+
+struct datp_ops {
+	uint32_t needs;	 /* DATP_NEED_* */
+	uint32_t traits; /* DATP_TRAIT_* */
+	/* sizeof your objects, public head included; 0: nothing of your own */
+	uint32_t ia_size, pz_size, evd_size, ep_size, lmr_size, rmr_size, srq_size, sp_size,
+		cr_size;
+
+	/*
+	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the dat.conf's instance data,
+	 * sets ia->address and may start datp_loop_* watches. ia_close is called when every object
+	 * is gone and the service thread has been joined; it cannot fail.
+	 */
+	enum datp_err (*ia_open)(struct datp_ia *ia, const char *params);
+	void (*ia_close)(struct datp_ia *ia);
+	void (*ia_query)(struct datp_ia *ia, struct datp_ia_attr *attr);
+
+	/* Protection zones. Default: nothing to do. */
+	enum datp_err (*pz_create)(struct datp_pz *pz);
+	void (*pz_free)(struct datp_pz *pz);
+
+	/*
+	 * Memory. REQUIRED: lmr_create, lmr_free. addr, len, priv, pz and mem_type are set; the op
+	 * registers, may enlarge addr/len to what is really registered, and sets both contexts.
+	 * `cookie`: the 40 bytes of DAT_LMR_COOKIE for SHARED_VIRTUAL, else NULL. After lmr_free
+	 * returns no peer touches the memory.
+	 */
+	enum datp_err (*lmr_create)(struct datp_lmr *lmr, const void *cookie);
+	void (*lmr_free)(struct datp_lmr *lmr);
+	/* REQUIRED: NULL if unknown */
+	struct datp_lmr *(*lmr_find)(struct datp_ia *ia, uint32_t lmr_context);
+
+	/* Memory windows. Default: DATP_ERR_MODEL. rmr_free unbinds first. */
+	enum datp_err (*rmr_create)(struct datp_rmr *rmr);
+	void (*rmr_free)(struct datp_rmr *rmr);
+
+	/*
+	 * Event queues. evd_create is called for every EVD; one with has_cq gets completions.
+	 * Defaults: nothing.
+	 * evd_poll (REQUIRED): for has_cq only; take up to n completions, return how many. Poll
+	 * lock held, nothing
+	 *   else. Every completion was passed to datp_wqe_finish() under its EP lock. It may also
+	 *   complete things with datp_wqe_done() and return 0. Makes the transport's progress.
+	 * evd_pending: lock-free and nearly free: "evd_poll may find something". Default: always
+	 * true. evd_arm: see enum datp_arm; returns true if a completion may already be there
+	 * (libdatp polls again).
+	 *   Poll lock held. It holds until the next arming; libdatp arms anew after each wake-up or
+	 *   notification.
+	 * evd_sleep: block until *bell != seen, a completion may be there, or the absolute
+	 * CLOCK_MONOTONIC
+	 *   deadline (NULL: none); 0, ETIMEDOUT or EINTR. A cancellation point, of threads with
+	 *   asynchronous cancellation too: hold and allocate nothing in it. Default: futex on
+	 *   *bell.
+	 * evd_wake: wake sleepers after libdatp incremented *bell. Default: futex.
+	 */
+	enum datp_err (*evd_create)(struct datp_evd *evd, int32_t qlen);
+	enum datp_err (*evd_resize)(struct datp_evd *evd, int32_t qlen);
+	void (*evd_free)(struct datp_evd *evd);
+	int (*evd_poll)(struct datp_evd *evd, struct datp_completion *out, int n);
+	bool (*evd_pending)(struct datp_evd *evd);
+	bool (*evd_arm)(struct datp_evd *evd, enum datp_arm arm, bool solicited_only);
+	int (*evd_sleep)(struct datp_evd *evd, uint32_t seen, const struct timespec *deadline);
+	void (*evd_wake)(struct datp_evd *evd);
+
+	/*
+	 * Shared receive queues. Default: DATP_ERR_MODEL. srq_post_recv is called with the SRQ lock
+	 * held. When an endpoint takes a receive the transport says so with datp_srq_take() (EP
+	 * lock). srq_query may first make progress, so that arrived messages count; -1: not known.
+	 * srq_set_lw/ep_set_watermark arm events, which the transport reports with
+	 * datp_srq_low()/datp_ep_high(). srq_resize: libdatp checked the counts.
+	 */
+	enum datp_err (*srq_create)(struct datp_srq *srq);
+	enum datp_err (*srq_resize)(struct datp_srq *srq, int32_t max_recv_dtos);
+	void (*srq_free)(struct datp_srq *srq);
+	enum datp_err (*srq_post_recv)(struct datp_srq *srq, struct datp_wqe *wqe,
+				       const struct datp_sge *iov, int n);
+	enum datp_err (*srq_query)(struct datp_srq *srq, int32_t *available);
+	enum datp_err (*srq_set_lw)(struct datp_srq *srq, int32_t low_watermark);
+
+	/*
+	 * Endpoints. REQUIRED: ep_create, ep_free. ep->attr, pz, EVDs and srq are set. ep_modify:
+	 * attr/pz/EVDs are about to change to those of `next` (state UNCONNECTED and the like);
+	 *   on success libdatp stores them. Default: nothing to do.
+	 * ep_reset: DISCONNECTED -> UNCONNECTED: forget the old connection, be connectable again.
+	 * ep_free: any state; ends a connection so that the peer notices.
+	 */
+	enum datp_err (*ep_create)(struct datp_ep *ep);
+	enum datp_err (*ep_modify)(struct datp_ep *ep, const struct datp_ep *next);
+	enum datp_err (*ep_reset)(struct datp_ep *ep);
+	void (*ep_free)(struct datp_ep *ep);
+	enum datp_err (*ep_recv_query)(struct datp_ep *ep, int32_t *allocated, int32_t *span);
+	enum datp_err (*ep_set_watermark)(struct datp_ep *ep, int32_t soft, int32_t hard);
+
+	/*
+	 * The data path. REQUIRED: post_send, post_recv, post_rdma_write, post_rdma_read;
+	 * rmr_bind's default is DATP_ERR_MODEL. Called with the EP lock held, after libdatp checked handle, state, flags, counts and queue depth.
+	 * `wqe` is filled. Not DATP_OK: nothing was posted, no completion comes. Local segments are
+	 * the transport's to check (PZ, bounds, rights): DATP_ERR_PARAM outside the LMR,
+	 * PROTECTION, PRIV_READ or PRIV_WRITE; or a failed completion later. A completion may be
+	 * given within the call, by datp_wqe_done(), or later through evd_poll. Requests of an EP
+	 * complete in order, and so do its receives. BARRIER_FENCE: start after all earlier reads.
+	 * rmr_bind: len 0 unbinds; sets *context to the new context, before the bind can complete;
+	 * *context stays valid until then. What the RMR was bound to before stays until rmr_done
+	 * (last slot below). Locks: EP.
+	 */
+	enum datp_err (*post_send)(struct datp_ep *ep, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n);
+	enum datp_err (*post_recv)(struct datp_ep *ep, struct datp_wqe *wqe,
+				   const struct datp_sge *iov, int n);
+	enum datp_err (*post_rdma_write)(struct datp_ep *ep, struct datp_wqe *wqe,
+					 const struct datp_sge *iov, int n,
+					 const struct datp_rge *remote);
+	enum datp_err (*post_rdma_read)(struct datp_ep *ep, struct datp_wqe *wqe,
+					const struct datp_sge *iov, int n,
+					const struct datp_rge *remote);
+	enum datp_err (*rmr_bind)(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
+				  struct datp_lmr *lmr, uint64_t addr, uint64_t len,
+				  DAT_MEM_PRIV_FLAGS priv, uint32_t *context);
+
+	/*
+	 * Connections. REQUIRED: all of them. Called with no lock held. sp_listen: be reachable at
+	 * sp->qual; DATP_ERR_QUAL_IN_USE if it is taken. Arrivals: datp_cm_request(). sp_close: no
+	 * further datp_cm_request() for it once this returns. ep_connect: start; the outcome comes
+	 * by datp_cm_established()/datp_cm_failed(), possibly before the
+	 *   op returns. Must not block on the network. libdatp runs the timeout. DATP_ERR_ADDRESS_*
+	 *   for an address that is no good at all.
+	 * cr_accept: start; outcome as above for `ep`. Not DATP_OK: nothing happened. The CR is
+	 * libdatp's to free. cr_reject: tell the peer. cr_free: the CR goes (after accept, reject,
+	 * or with the IA). cr_move: dat_cr_handoff: `to` is a new CR of the same request, its
+	 * public head filled; move your part over.
+	 *   `from` is freed without cr_free. SP lock held. Default: DATP_ERR_MODEL, no handoff
+	 *   (last slot below).
+	 * ep_disconnect: see enum datp_close. For ABRUPT and ABORT, when the op returns no peer
+	 * touches a posted
+	 *   buffer any more, and what had arrived before has been completed. GRACEFUL: returns at
+	 *   once.
+	 * Once a connection is over (ABRUPT or ABORT returned, or you called
+	 * datp_cm_failed/disconnected) libdatp
+	 *   completes as flushed whatever was posted and is not finished: complete nothing of it
+	 *   any more. A post in the short time until the state shows it is to be accepted (DATP_OK)
+	 *   and left alone.
+	 */
+	enum datp_err (*sp_listen)(struct datp_sp *sp);
+	void (*sp_close)(struct datp_sp *sp);
+	enum datp_err (*ep_connect)(struct datp_ep *ep, const struct datp_conn_param *param);
+	enum datp_err (*cr_accept)(struct datp_cr *cr, struct datp_ep *ep, const void *pdata,
+				   uint32_t len);
+	void (*cr_reject)(struct datp_cr *cr);
+	void (*cr_free)(struct datp_cr *cr);
+	void (*ep_disconnect)(struct datp_ep *ep, enum datp_close how);
+
+	enum datp_err (*cr_move)(struct datp_cr *from, struct datp_cr *to);
+
+	/*
+	 * Since SDK 0.3. A bind that rmr_bind took is over: it has completed, well (`good`) or not, or its
+	 * endpoint is freed. Not called for an RMR that has been freed. `context` and `len` are the
+	 * bind's. Good: end what the RMR was bound to before, so that no peer reaches it any more.
+	 * Not good: end this bind, if it has begun, and leave what was there. Returns whether the RMR
+	 * is bound as this bind says; false also if another one of the same RMR, of another
+	 * endpoint, has been executed after it. Locks: EP, and one that lets calls for one RMR in one
+	 * at a time. Default: returns `good`.
+	 */
+	bool (*rmr_done)(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good);
+
+	/*
+	 * Since SDK 0.3. Whether the attributes of an endpoint that is to be made or modified can be had
+	 * together; each by itself is within what ia_query says. `asked` has them as the program gave them: what
+	 * is 0 there is a default, which the op may lower in `attr`. Not DATP_OK: the call fails so. Locks:
+	 * none. Default: they can.
+	 */
+	enum datp_err (*ep_fit)(struct datp_ia *ia, struct datp_ep_attr *attr,
+				const struct datp_ep_attr *asked);
+
+	/* Append here, nowhere else: released slots never move. */
+};
+
+/* ------------------------------------------------------------------ what libdatp offers */
+
+/*
+ * A bind that has completed, or never will: calls rmr_done. datp_wqe_finish() does that for you. EP lock.
+ */
+DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status);
+
+/*
+ * Completion of one posted operation, in posting order for its ring: finishes it and queues its
+ * event, if it is to have one. Call with the EP lock held (which the post ops have). Takes the EVD
+ * lock, may wake a waiter or trigger a CNO.
+ */
+DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited);
+
+/* New completions wait in the transport (after DATP_ARM_CNO): service thread, no lock held. */
+DATP_API void datp_evd_notify(struct datp_evd *evd);
+
+/* Asynchronous errors. No lock held beyond SRQ. */
+DATP_API void datp_srq_low(struct datp_srq *srq);
+DATP_API void datp_ep_high(struct datp_ep *ep, bool hard);
+DATP_API void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number);
+
+/*
+ * Connection upcalls; on any thread, no lock held but, of datp_cm_established, a poll lock. Each is
+ * ignored (returning false) where the endpoint's state says that its news is old, so a transport
+ * need not reason about races with disconnect or free: an upcall may run while ep_free (sp_close)
+ * does, but none may begin after that op has returned. datp_cm_request: not DATP_OK means that the
+ * request is to be refused, as if nobody listened.
+ */
+DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival,
+				       struct datp_cr **cr);
+DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len);
+/* PEER_REJECTED .. UNREACHABLE, ACCEPT_COMPLETION_ERROR */
+DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why);
+/* DISCONNECTED or BROKEN */
+DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why);
+
+/*
+ * The IA's service thread. Callbacks run on it, one at a time. del: no further callback runs once
+ * it returns, except that a callback may delete its own watch.
+ */
+struct datp_watch;
+DATP_API enum datp_err datp_loop_add(struct datp_ia *ia, int fd, uint32_t epoll_events,
+				     void (*fn)(void *arg, uint32_t events), void *arg,
+				     struct datp_watch **watch);
+DATP_API void datp_loop_del(struct datp_watch *watch);
+/* Run fn(arg) once on the service thread, soon; never blocks. */
+DATP_API enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *arg);
+DATP_API bool datp_loop_inside(struct datp_ia *ia); /* is this the service thread? */
+/*
+ * Run fn(ep) once on the service thread, soon; never blocks. ep_reset and ep_free cancel it, or
+ * wait until it is over before they call your op. Any lock may be held.
+ */
+DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_ep *ep));
+
+/*
+ * Messages for the administrator, to where DAT_LOG (or the older DAT_DBG_TYPE and DAT_DBG_DEST) sends
+ * them: level 1 error, 2 warning, 3 info, 4 debug. Begin with the name of the provider or the adapter
+ * and a colon, by which users select them ("soft: ..."); name the cause, then what to do. One line, no newline.
+ * Errors and warnings from within ia_open, on its own thread, are not printed if it fails: libdat
+ * makes one sentence of the first error, the adapter's name and its line of dat.conf.
+ */
+DATP_API void datp_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A small lock: three states in one word, sleeps on a futex when contended. Not recursive. */
+DATP_API void datp_lock_slow(_Atomic(uint32_t) *lock);
+DATP_API void datp_unlock_slow(_Atomic(uint32_t) *lock);
+
+static inline void datp_lock(_Atomic(uint32_t) *lock)
+{
+	uint32_t zero = 0;
+
+	/* acquire: what the last holder wrote is seen here */
+	if (!atomic_compare_exchange_strong_explicit(lock, &zero, 1, memory_order_acquire,
+						     memory_order_relaxed))
+		datp_lock_slow(lock);
+}
+
+static inline bool datp_trylock(_Atomic(uint32_t) *lock)
+{
+	uint32_t zero = 0;
+
+	return atomic_compare_exchange_strong_explicit(lock, &zero, 1, memory_order_acquire,
+						       memory_order_relaxed);
+}
+
+static inline void datp_unlock(_Atomic(uint32_t) *lock)
+{
+	/* release: pairs with the acquire above; 2 says that somebody sleeps */
+	if (atomic_exchange_explicit(lock, 0, memory_order_release) == 2)
+		datp_unlock_slow(lock);
+}
+
+/* The object behind a handle, or NULL: NULL, freed, of another type, of another provider's IA. */
+static inline void *datp_object(DAT_HANDLE handle, enum datp_type type)
+{
+	struct datp_obj *obj = (struct datp_obj *)handle;
+
+	/*
+	 * relaxed: racing with a free on another thread is the consumer's error; the memory stays
+	 * mapped
+	 */
+	if (!obj || ((uintptr_t)obj & 7) ||
+	    atomic_load_explicit(&obj->tag, memory_order_relaxed) != DATP_TAG(type))
+		return NULL;
+	return obj;
+}
+
+#include <datp/provider_post.h>
+
+/*
+ * The plugin's entry points. Emits dat_provider_init and dat_provider_fini, and the data path of
+ * the frozen table with the plugin's own post ops inlined into libdatp's checks.
+ */
+struct datp_plugin {
+	const char *name;
+	const struct datp_ops *ops;
+	uint32_t ops_size, sdk_major, sdk_minor;
+	struct datp_fast fast;
+	const char *version; /* since SDK 0.2 */
+};
+
+/* Define it before you include this header: your own version, for `datctl dump`. */
+#ifndef DATP_PLUGIN_VERSION
+#define DATP_PLUGIN_VERSION "unknown"
+#endif
+
+DATP_API void datp_plugin_init(const struct datp_plugin *plugin, const DAT_PROVIDER_INFO *info,
+			       const char *params);
+DATP_API void datp_plugin_fini(const struct datp_plugin *plugin, const DAT_PROVIDER_INFO *info);
+
+/*
+ * For who loads plugins. Why this thread's latest dat_provider_init of an SDK plugin registered
+ * nothing, with the duty broken and the remedy, or why its latest attempt to open an adapter failed,
+ * in the provider's words; NULL: it registered, or opened, or said nothing. Since SDK 0.2.
+ */
+DATP_API const char *datp_plugin_why(void);
+/*
+ * Calls a plugin's dat_provider_init so that it registers nothing, and tells what the plugin is
+ * made of, key by key. False: it is no plugin of this SDK, and has registered what it wanted to.
+ * Since SDK 0.2.
+ */
+DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
+			       void (*line)(void *arg, const char *key, const char *value),
+			       void *arg);
+
+/* In the order of the fields: C++17 knows no other. */
+#define DATP_PROVIDER(plugin_name, plugin_ops)                                                     \
+	DATP_FAST_PATH(plugin_ops)                                                                 \
+	static const struct datp_plugin datp_plugin_ = {                                           \
+		plugin_name,                                                                       \
+		&(plugin_ops),                                                                     \
+		sizeof(plugin_ops),                                                                \
+		DATP_SDK_MAJOR,                                                                    \
+		DATP_SDK_MINOR,                                                                    \
+		DATP_FAST_INIT,                                                                    \
+		DATP_PLUGIN_VERSION,                                                               \
+	};                                                                                         \
+	DATP_API void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)         \
+	{                                                                                          \
+		datp_plugin_init(&datp_plugin_, info, params);                                     \
+	}                                                                                          \
+	DATP_API void dat_provider_fini(const DAT_PROVIDER_INFO *info)                             \
+	{                                                                                          \
+		datp_plugin_fini(&datp_plugin_, info);                                             \
+	}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -31,6 +31,7 @@ static struct {
 	bool masked;			/* DAT_DBG_TYPE counts */
 	unsigned long types;
 	const char *wrong;		/* what of DAT_LOG is no level, or NULL */
+	double begin;			/* of the process, in seconds since boot */
 } setting = { .level = DATLOG_WARNING, .dest = DEST_STDERR };	/* written once */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -94,6 +95,36 @@ static enum datlog_level level_of_dapl(unsigned long types)
 	       types & 1    ? DATLOG_ERROR : DATLOG_NONE;
 }
 
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/*
+ * When this process began. libdat and libdatp have to agree on it, so it is what the kernel says;
+ * without /proc it is the time of the first message that is considered.
+ */
+static double process_begin(void)
+{
+	FILE *file = fopen("/proc/self/stat", "re");
+	unsigned long long ticks = 0;
+	char line[1024], *p = NULL;
+
+	if (file && fgets(line, sizeof(line), file))
+		p = strrchr(line, ')');	/* the name of the program may hold anything */
+	/* The 22nd field; the parenthesis ends the second. */
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		ticks = strtoull(p + 1, NULL, 10);
+	if (file)
+		fclose(file);
+	return ticks ? (double)ticks / (double)sysconf(_SC_CLK_TCK) : now();
+}
+
 static void setting_read(void)
 {
 	/* The environment may change later, so what setting points at is a copy. */
@@ -101,6 +132,7 @@ static void setting_read(void)
 	const char *s = secure_getenv("DAT_LOG");
 	unsigned long dest, types;
 
+	setting.begin = process_begin();
 	if (s && *s) {
 		strncpy(text, s, sizeof(text) - 1);
 		log_parse(text);
@@ -220,23 +252,40 @@ static bool file_write(enum datlog_level level, const char *library, const char 
 	return written;
 }
 
+/*
+ * "libdat", or, for a user who has asked for more than errors and warnings, "libdat[4711 +0.012s]":
+ * then messages of several processes and moments stand beside each other.
+ */
+static void origin_write(char *to, size_t size, const char *library)
+{
+	double since = now() - setting.begin;
+
+	if (setting.masked || setting.level >= DATLOG_INFO)
+		snprintf(to, size, "%s[%ld +%.3fs]", library, (long)getpid(),
+			 since > 0 ? since : 0.0);
+	else
+		snprintf(to, size, "%s", library);
+}
+
 void datlog_write(enum datlog_level level, const char *library, const char *text)
 {
 	int saved = errno;
 	char *shown = text_escape(text);
+	char origin[64];
 	bool to_file;
 
 	if (!shown)
 		return;
 	pthread_once(&once, setting_read);
+	origin_write(origin, sizeof(origin), library);
 	to_file = setting.file && file_write(level, library, shown);
 	if (!to_file && (setting.file || setting.dest & DEST_STDERR))
-		fprintf(stderr, "%s: %s\n", library, shown);
+		fprintf(stderr, "%s: %s\n", origin, shown);
 	if (!setting.file && setting.dest & DEST_SYSLOG)
 		syslog(LOG_USER | (level == DATLOG_ERROR   ? LOG_ERR :
 				   level == DATLOG_WARNING ? LOG_WARNING :
 				   level == DATLOG_INFO	   ? LOG_INFO : LOG_DEBUG),
-		       "%s: %s", library, shown);
+		       "%s: %s", origin, shown);
 	free(shown);
 	errno = saved;
 }

@@ -46,7 +46,11 @@ bool datlog_wanted(enum datlog_level level, unsigned int types, const char *comp
 /* Has the user asked for more than what everybody gets? */
 bool datlog_curious(void);
 
-/* Writes "library: text" whatever the level: ask datlog_wanted() first. errno is kept. */
+/*
+ * Writes "library: text" whatever the level: ask datlog_wanted() first. errno is kept. If the
+ * user has asked for level info or more, or with the mask, the process and the seconds since it
+ * began stand behind the library's name.
+ */
 void datlog_write(enum datlog_level level, const char *library, const char *text);
 
 /* What is wrong with DAT_LOG, malloced, or NULL. Then it counts as not set. */

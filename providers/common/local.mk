@@ -59,6 +59,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/rmr.c \
 	providers/common/core/sp.c \
 	providers/common/core/srq.c \
+	providers/common/core/broken.c \
 	providers/common/core/tell.c \
 	providers/common/dat12/dat12.h \
 	providers/common/dat12/dat12_calls.h \

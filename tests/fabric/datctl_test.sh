@@ -183,7 +183,7 @@ a_busy_qualifier_is_named()
 		prints "^FAIL  $adapter .*connection qualifier 7931 is held by another program"
 		DAT_LOG=info run ./datctl ping --server --qual 7931 $adapter
 		exits_with 1
-		says "^libdatp: $adapter: connection qualifier 7931 is held by another program"
+		says "^libdatp[[].*[]]: $adapter: connection qualifier 7931 is held by another program"
 		kill $pid
 		wait $pid 2>/dev/null
 		check $adapter --listen 7931

@@ -39,7 +39,7 @@ level_info_tells_which_file_was_read()
 {
 	DAT_LOG=info run ./datctl show soft0
 	exits_with 0
-	says '^libdat: static registry: '
+	says '^libdat\[[0-9]+ \+[0-9.]+s\]: static registry: '
 }
 
 a_mistyped_variable_is_guessed_once()
@@ -65,13 +65,13 @@ components_are_chosen()
 	DAT_LOG=info,core run ./datctl show soft0
 	says_nothing
 	DAT_LOG=info,core,registry run ./datctl show soft0
-	says '^libdat: static registry: '
+	says '^libdat\[[0-9]+ \+[0-9.]+s\]: static registry: '
 }
 
 # selects COMPONENT yes|no PATTERN COMMAND...: is a message of the default level printed?
 selects()
 {
-	local component=$1 expected=$2 pattern=$3
+	local component=$1 expected=$2 pattern=${3/: /'(\[[^]]+\])?: '}
 	shift 3
 	DAT_LOG=debug,$component run "$@"
 	case $expected in
@@ -151,9 +151,9 @@ debug_shows_connections_and_their_ends()
 {
 	DAT_LOG=debug,core run ./datctl ping soft0
 	exits_with 0
-	says '^libdatp: soft0: connected with [0-9.]+, connection qualifier [0-9]+ after [0-9]+ ms, from [0-9.]+$'
-	says '^libdatp: soft0: connected with [0-9.]+, connection qualifier [0-9]+, from [0-9.]+$'
-	says '^libdatp: soft0: disconnected from [0-9.]+, connection qualifier [0-9]+$'
+	says '^libdatp\[[0-9]+ \+[0-9.]+s\]: soft0: connected with [0-9.]+, connection qualifier [0-9]+ after [0-9]+ ms, from [0-9.]+$'
+	says '^libdatp\[[0-9]+ \+[0-9.]+s\]: soft0: connected with [0-9.]+, connection qualifier [0-9]+, from [0-9.]+$'
+	says '^libdatp\[[0-9]+ \+[0-9.]+s\]: soft0: disconnected from [0-9.]+, connection qualifier [0-9]+$'
 	run ./datctl ping soft0
 	says_nothing
 }
@@ -165,6 +165,31 @@ info_tells_of_broken_connections()
 	exits_with 0
 	grep -qE 'libdatp: info: soft0: the connection with [0-9.]+, connection qualifier [0-9]+, has broken .*; see whether' \
 		"$dir/broken" || fails "$(head -c 400 "$dir/broken")"
+}
+
+# broken_by TEST FILE PATTERN: a test of tests/api/data_test breaks a connection
+broken_by()
+{
+	DAT_LOG=info,soft0:$dir/$2 run tests/api/data_test "between processes: $1"
+	exits_with 0
+	grep -qE "has broken [(]DAT_CONNECTION_EVENT_BROKEN[)]$3" "$dir/$2" || fails "$1: $(head -c 900 "$dir/$2")"
+}
+
+info_names_the_operation_that_broke_a_connection()
+{
+	broken_by 'message too long for its receive' length ': the receive of this side failed with DAT_DTO_ERR_LOCAL_LENGTH: its segments are too short.*; post segments as long as the message'
+	broken_by 'rdma against bounds' access ': the RDMA (write|read) of this side failed with DAT_DTO_ERR_REMOTE_ACCESS: .*; compare the RMR context, address and length'
+	grep -q ', and no operation of this side has failed; see whether' "$dir/access" || fails 'the other side names an operation'
+}
+
+# The process and the seconds since it began, the same for both libraries, and never less than before.
+who_asks_for_more_gets_process_and_time()
+{
+	DAT_LOG=debug run ./datctl ping soft0
+	exits_with 0
+	says '^libdat\[[0-9]+ \+[0-9]+[.][0-9]{3}s\]: '
+	awk -F'[][ +s]' '/^libdatp?\[/ { sub(/^libdatp?/, ""); split($0, f, /[[ +]/); t = f[4] + 0
+		if (t > 60 || (f[2] in last && t < last[f[2]])) exit 1; last[f[2]] = t }' "$err" || fails "times: $(head -n 3 "$err")"
 }
 
 info_tells_of_watermarks()
@@ -190,7 +215,7 @@ a_file_that_cannot_be_written_does_not_swallow_messages()
 {
 	DAT_LOG=info:/nowhere/log run ./datctl show soft0
 	exits_with 0
-	says '^libdat: static registry: '
+	says '^libdat\[[0-9]+ \+[0-9.]+s\]: static registry: '
 }
 
 a_wrong_level_is_complained_of_and_warning_counts()
@@ -205,9 +230,9 @@ the_older_variables_still_work()
 	DAT_DBG_TYPE=0 run ./examples/exchange nosuch
 	! grep -q '^libdat' "$err" || fails 'DAT_DBG_TYPE=0 speaks'
 	DAT_DBG_TYPE=4 run ./datctl show soft0
-	says '^libdat: static registry: '
+	says '^libdat\[[0-9]+ \+[0-9.]+s\]: static registry: '
 	DAT_DBG_TYPE=1 DAT_DBG_DEST=1 run ./examples/exchange nosuch
-	says '^libdat: nosuch'
+	says '^libdat\[[0-9]+ \+[0-9.]+s\]: nosuch'
 	prints_nothing
 }
 
@@ -218,7 +243,7 @@ the_variables_of_ofeds_providers_work_too()
 	DAPL_DBG_TYPE=3 run ./examples/exchange nosuch
 	says '^libdat: nosuch'
 	DAPL_DBG_TYPE=0xffff run ./datctl show soft0
-	says '^libdat: static registry: '
+	says '^libdat\[[0-9]+ \+[0-9.]+s\]: static registry: '
 	DAPL_DBG_TYPE=0xffff DAPL_DBG_DEST=2 run ./datctl show soft0
 	says_nothing
 	DAPL_DBG_TYPE=0xffff DAT_DBG_TYPE=0 run ./datctl show soft0
@@ -262,7 +287,7 @@ info_names_a_busy_qualifier()
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 	exits_with 1
-	says '^libdatp: soft0: connection qualifier 100007913 is held by another program .*DAT_CONN_QUAL_IN_USE.*; end '
+	says '^libdatp\[[0-9]+ \+[0-9.]+s\]: soft0: connection qualifier 100007913 is held by another program .*DAT_CONN_QUAL_IN_USE.*; end '
 }
 
 tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothing_is_printed_when_all_is_well \
@@ -271,6 +296,7 @@ tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothin
 	a_provider_is_chosen_by_its_name_and_by_its_adapters a_reason_is_told_once_whichever_component_is_chosen \
 	the_core_is_chosen_by_its_name_and_by_adapter_and_provider the_providers_for_rdma_are_chosen_by_their_names \
 	probing_is_silent debug_shows_connections_and_their_ends info_tells_of_broken_connections \
+	info_names_the_operation_that_broke_a_connection who_asks_for_more_gets_process_and_time \
 	info_tells_of_watermarks messages_go_to_a_file \
 	a_file_that_cannot_be_written_does_not_swallow_messages a_wrong_level_is_complained_of_and_warning_counts \
 	the_older_variables_still_work the_variables_of_ofeds_providers_work_too the_newer_variable_goes_before_the_older_ones \

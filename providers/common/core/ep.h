@@ -20,6 +20,7 @@ struct ep_priv {
 	struct loop_timer timer;	/* of the attempt to connect */
 	uint64_t give_up; /* when the attempt times out; NO_DEADLINE: never (EP lock) */
 	uint64_t began;	  /* when the attempt did; constant while it lasts */
+	uint32_t sq_from, rq_from;	/* the first operations since the last reset (EP lock) */
 	_Atomic uint32_t pins;		/* who works on it without the lock; up under the EP lock */
 	bool ending; /* EP lock: somebody is ending the connection; news of it are old */
 	bool dying;			/* EP lock: being freed */

@@ -137,5 +137,7 @@ void ep_purge(struct datp_ep *ep)
 	binds_end(&ep->sq);
 	wq_forget(&ep->sq);
 	wq_forget(&ep->rq);
+	ep_priv(ep)->sq_from = ep->sq.posted;
+	ep_priv(ep)->rq_from = ep->rq.posted;
 	datp_unlock(&ep->lock);
 }

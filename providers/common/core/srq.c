@@ -333,6 +333,24 @@ static struct datp_wqe *first_open_locked(struct datp_srq *srq, const struct dat
 	return first;
 }
 
+const struct datp_wqe *srq_failed(struct datp_srq *srq, const struct datp_ep *ep)
+{
+	const struct datp_wqe *found = NULL;
+
+	datp_lock(&srq->lock);
+	for (struct srq_store *store = srq_priv(srq)->stores; store && !found; store = store->next) {
+		for (uint32_t i = 0; i < store->count && !found; i++) {
+			const struct datp_wqe *wqe = &store->wqes[i];
+
+			/* relaxed: what is of this endpoint is written under the EP lock, which is held */
+			if (__atomic_load_n(&wqe->ep, __ATOMIC_RELAXED) == ep && wqe_failed(wqe))
+				found = wqe;
+		}
+	}
+	datp_unlock(&srq->lock);
+	return found;
+}
+
 void srq_flush_ep(struct datp_srq *srq, struct datp_ep *ep)
 {
 	struct datp_wqe *wqe;

@@ -50,6 +50,8 @@ enum datp_err srq_count(struct datp_srq *srq, struct srq_counts *counts);
  * lock.
  */
 void srq_flush_ep(struct datp_srq *srq, struct datp_ep *ep);
+/* A receive that the endpoint took and that failed, not yet given back, or NULL. EP lock held. */
+const struct datp_wqe *srq_failed(struct datp_srq *srq, const struct datp_ep *ep);
 /*
  * Takes back what an endpoint has taken, finished or not; its events are off the lists. EP lock
  * held.

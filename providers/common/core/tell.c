@@ -191,15 +191,24 @@ void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	bool broken = why == DAT_CONNECTION_EVENT_BROKEN;
 	int level = broken ? 3 : 4;
 	char peer[INET6_ADDRSTRLEN];
+	struct broken by = { NULL, NULL, NULL, NULL };
 
 	if (!log_wanted(level))
 		return;
 	address_text(&ep->remote_address, peer, sizeof(peer));
 	if (broken)
+		broken_by(ep, &by);
+	if (broken && by.operation)
 		core_log(level,
 			 "%s: the connection with %s, connection qualifier %llu, has broken "
-			 "(DAT_CONNECTION_EVENT_BROKEN); see whether the program and the host there "
-			 "still run, and what they say",
+			 "(DAT_CONNECTION_EVENT_BROKEN): the %s of this side failed with %s: %s; %s",
+			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual,
+			 by.operation, by.status, by.cause, by.remedy);
+	else if (broken)
+		core_log(level,
+			 "%s: the connection with %s, connection qualifier %llu, has broken "
+			 "(DAT_CONNECTION_EVENT_BROKEN), and no operation of this side has failed; "
+			 "see whether the program and the host there still run, and what they say",
 			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual);
 	else
 		core_log(level, "%s: disconnected from %s, connection qualifier %llu",

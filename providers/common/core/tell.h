@@ -19,7 +19,17 @@ void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, ui
 			  enum datp_err err);
 /* An EP lock may be held. */
 void tell_connected(struct datp_ep *ep);
-/* A connection that was there has ended, in order or not. */
+/* broken.c: the operation that broke a connection, what its status says and what to do about it. */
+struct broken {
+	const char *operation, *status, *cause, *remedy;	/* all NULL: none has failed here */
+};
+
+/* No lock may be held; what the transport has completed is put on the endpoint's EVDs. */
+void broken_by(struct datp_ep *ep, struct broken *by);
+/* Has it completed with an error of its own? EP lock held. */
+bool wqe_failed(const struct datp_wqe *wqe);
+
+/* A connection that was there has ended, in order or not. No lock may be held. */
 void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 /* The watermarks that programs set: EP lock or SRQ lock may be held. */
 void tell_ep_high(struct datp_ep *ep, bool hard);

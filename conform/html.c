@@ -45,6 +45,9 @@ static char *detail_of(const struct clause *clause)
 void column_of_run(struct column *column, const char *ia_name)
 {
 	column->title = copy(ia_name);
+	column->provider = copy(run_provider());
+	column->suite = copy(report_suite());
+	column->date = copy(report_date());
 	column->cells = calloc((size_t)clause_count, sizeof(*column->cells));
 	if (!column->cells)
 		run_no_memory();
@@ -115,11 +118,24 @@ static void append(char **detail, const char *before, const char *text)
 	*detail = longer;
 }
 
+/* Keeps the first value of a member of the whole run. */
+static void keep(char **field, const char *text)
+{
+	if (!*field)
+		*field = copy(text);
+}
+
 /* A member whose value is a string: kept if the page shows it. */
 static void member(struct reader *r, const char *name, const char *text)
 {
-	if (!strcmp(name, "ia") && !r->column->title)
-		r->column->title = copy(text);
+	if (!strcmp(name, "ia"))
+		keep(&r->column->title, text);
+	else if (!strcmp(name, "provider"))
+		keep(&r->column->provider, text);
+	else if (!strcmp(name, "suite"))
+		keep(&r->column->suite, text);
+	else if (!strcmp(name, "date"))
+		keep(&r->column->date, text);
 	else if (!strcmp(name, "id"))
 		snprintf(r->id, sizeof(r->id), "%s", text);
 	else if (!strcmp(name, "verdict"))
@@ -219,6 +235,9 @@ void column_free(struct column *column)
 		free(column->cells[i].detail);
 	free(column->cells);
 	free(column->title);
+	free(column->provider);
+	free(column->suite);
+	free(column->date);
 }
 
 static void escaped(FILE *out, const char *text)
@@ -241,9 +260,14 @@ static const char style[] =
 	"tr.function th{background:#eee}"
 	"td.v{white-space:nowrap}td.p{background:#d8f0d8}td.f{background:#f6c8c8}"
 	"td.n{background:#eef}td.u{color:#888}"
+	"mark{background:#fe9;padding:0 .3em}"
+	"#failed:checked~table tr.row:not(.failed),#failed:checked~table tr.function:not(.failed),"
+	"#differ:checked~table tr.row:not(.differ),#differ:checked~table tr.function:not(.differ)"
+	"{display:none}"
 	"details pre{white-space:pre-wrap;margin:.3em 0;max-width:40em}"
 	"@media (prefers-color-scheme:dark){body,thead th{background:#181818;color:#ddd}"
-	"tr.function th{background:#333}td.p{background:#1c3a1c}td.f{background:#5a1c1c}td.n{background:#22304a}}";
+	"tr.function th{background:#333}td.p{background:#1c3a1c}td.f{background:#5a1c1c}td.n{background:#22304a}"
+	"mark{background:#640;color:#fff}}";
 
 static void cell_of(FILE *out, const struct cell *cell)
 {
@@ -270,15 +294,33 @@ static int tally(const struct column *column, char verdict)
 	return n;
 }
 
+/* A line of the heading: what a column is about, as far as it is known. */
+static void about(FILE *out, const char *text)
+{
+	if (!text || !text[0])
+		return;
+	fprintf(out, "<br><small>");
+	escaped(out, text);
+	fprintf(out, "</small>");
+}
+
 static void head(FILE *out, const struct column *columns, int count)
 {
 	fprintf(out,
 		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>datconform</title>"
-		"<style>%s</style></head><body>\n<h1>uDAPL 1.2 conformance</h1>\n<table><thead><tr><th>clause</th>",
+		"<style>%s</style></head><body>\n<h1>uDAPL 1.2 conformance</h1>\n"
+		"<input type=\"checkbox\" id=\"failed\"><label for=\"failed\">only what has failed</label>\n",
 		style);
+	if (count > 1)
+		fprintf(out, "<input type=\"checkbox\" id=\"differ\"><label for=\"differ\">only what "
+			     "differs between the runs</label>\n");
+	fprintf(out, "<table><thead><tr><th>clause</th>");
 	for (int c = 0; c < count; c++) {
 		fprintf(out, "<th>");
 		escaped(out, columns[c].title);
+		about(out, columns[c].provider);
+		about(out, columns[c].suite);
+		about(out, columns[c].date);
 		fprintf(out, "<br><small>%d passed, %d failed, %d n/a, %d untested</small></th>",
 			tally(&columns[c], 'p'), tally(&columns[c], 'f'), tally(&columns[c], 'n'),
 			tally(&columns[c], 'u'));
@@ -294,28 +336,100 @@ static bool is_in_a_run(const struct column *columns, int count, int clause)
 	return false;
 }
 
+static bool has_failed(const struct column *columns, int count, int clause)
+{
+	for (int c = 0; c < count; c++)
+		if (columns[c].cells[clause].verdict == 'f')
+			return true;
+	return false;
+}
+
+/* Do two runs that have this clause disagree? */
+static bool differs(const struct column *columns, int count, int clause)
+{
+	char first = '\0';
+
+	for (int c = 0; c < count; c++) {
+		char verdict = columns[c].cells[clause].verdict;
+
+		if (first && verdict && verdict != first)
+			return true;
+		first = first ? first : verdict;
+	}
+	return false;
+}
+
+/* Which of the filters show a row, as names of classes. */
+static const char *filters(bool failed, bool differ)
+{
+	return failed && differ ? " failed differ" : failed ? " failed" : differ ? " differ" : "";
+}
+
+static void heading(FILE *out, int columns, const char *id, const char *text, const char *classes)
+{
+	fprintf(out, "<tr class=\"function%s\"><th colspan=\"%d\" id=\"%s\">", classes, columns + 1,
+		id);
+	escaped(out, text);
+	fprintf(out, "</th></tr>\n");
+}
+
+static void row(FILE *out, const struct column *columns, int count, int i)
+{
+	bool differ = differs(columns, count, i);
+
+	fprintf(out, "<tr id=\"%s\" class=\"row%s\"><td><b>%s</b> <small>%s</small>%s<br>",
+		clauses[i].id, filters(has_failed(columns, count, i), differ), clauses[i].id,
+		clauses[i].strength, differ ? " <mark>differs</mark>" : "");
+	escaped(out, clauses[i].text);
+	fprintf(out, "</td>");
+	for (int c = 0; c < count; c++)
+		cell_of(out, &columns[c].cells[i]);
+	fprintf(out, "</tr>\n");
+}
+
+/* The clauses that have failed in a run, whatever their function: the first that a reader wants. */
+static void failures(FILE *out, const struct column *columns, int count)
+{
+	bool any = false, differ = false;
+
+	for (int i = 0; i < clause_count; i++)
+		if (has_failed(columns, count, i)) {
+			any = true;
+			differ |= differs(columns, count, i);
+		}
+	if (!any)
+		return;
+	heading(out, count, "failures", "Failed", filters(true, differ));
+	for (int i = 0; i < clause_count; i++)
+		if (has_failed(columns, count, i))
+			row(out, columns, count, i);
+}
+
+/* Does a function, whose first clause this is, have one that passed everywhere and differs? */
+static bool function_differs(const struct column *columns, int count, int from)
+{
+	for (int i = from; i < clause_count; i++)
+		if (!strcmp(clauses[i].function, clauses[from].function) &&
+		    !has_failed(columns, count, i) && differs(columns, count, i))
+			return true;
+	return false;
+}
+
 void report_html(FILE *out, const struct column *columns, int count)
 {
 	const char *function = "";
 
 	head(out, columns, count);
+	failures(out, columns, count);
 	for (int i = 0; i < clause_count; i++) {
-		if (!is_in_a_run(columns, count, i))
+		if (!is_in_a_run(columns, count, i) || has_failed(columns, count, i))
 			continue;
 		if (strcmp(function, clauses[i].function)) {
 			function = clauses[i].function;
-			fprintf(out, "<tr class=\"function\"><th colspan=\"%d\" id=\"%s\">",
-				count + 1, function);
-			escaped(out, function);
-			fprintf(out, "</th></tr>\n");
+			heading(out, count, function, function,
+				filters(false, function_differs(columns, count, i)));
 		}
-		fprintf(out, "<tr id=\"%s\"><td><b>%s</b> <small>%s</small><br>", clauses[i].id,
-			clauses[i].id, clauses[i].strength);
-		escaped(out, clauses[i].text);
-		fprintf(out, "</td>");
-		for (int c = 0; c < count; c++)
-			cell_of(out, &columns[c].cells[i]);
-		fprintf(out, "</tr>\n");
+		row(out, columns, count, i);
 	}
 	fprintf(out, "</table></body></html>\n");
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Text, TAP, JSON and JUnit: the same verdicts for a person, a test driver and a machine. */
+#include "config.h"
+
 #include <string.h>
+#include <time.h>
 
 #include "clauses.h"
 #include "report.h"
+#include "run.h"
 
 const char *verdict_name(enum verdict verdict)
 {
@@ -199,12 +203,31 @@ static void json_failures(FILE *out, const struct failure *f)
 	fputc(']', out);
 }
 
+const char *report_suite(void)
+{
+	return "OpenDAT " PACKAGE_VERSION;
+}
+
+const char *report_date(void)
+{
+	static char text[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!localtime_r(&now, &tm) || !strftime(text, sizeof(text), "%Y-%m-%d", &tm))
+		text[0] = '\0';
+	return text;
+}
+
 void report_json(FILE *out, const char *ia_name)
 {
 	bool first = true;
 
 	fprintf(out, "{\"datconform\": 1, \"ia\": ");
 	json_string(out, ia_name);
+	json_member(out, "provider", run_provider());
+	json_member(out, "suite", report_suite());
+	json_member(out, "date", report_date());
 	fprintf(out,
 		",\n \"passed\": %d, \"failed\": %d, \"not_applicable\": %d, \"untested\": %d,\n \"clauses\": [",
 		clause_tally(PASSED), clause_tally(FAILED), clause_tally(NOT_APPLICABLE),

@@ -21,11 +21,14 @@ void report_coverage(FILE *out);
 void report_text(FILE *out);	/* failures, tallies, and the last line */
 void report_tap(FILE *out);
 void report_json(FILE *out, const char *ia_name);
+const char *report_suite(void);	/* the version of this program */
+const char *report_date(void);	/* of today, as 2026-01-31 */
 void report_junit(FILE *out, const char *ia_name);
 
 /* A column of the page: the verdicts of one run. */
 struct column {
 	char *title;
+	char *provider, *suite, *date;	/* NULL: the file does not say */
 	struct cell {
 		char verdict;	/* p f n u, or 0: not in that run */
 		char *detail;

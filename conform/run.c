@@ -456,34 +456,76 @@ bool run_all(const struct run_options *options)
 	return !server_gone;
 }
 
+static char provider[DAT_NAME_MAX_LENGTH + 32];
+
+const char *run_provider(void)
+{
+	return provider;
+}
+
+/* In the child: the provider's name and version, to whoever reads the pipe. */
+static void provider_tell(DAT_IA_HANDLE ia, int to)
+{
+	DAT_PROVIDER_ATTR attr;
+	char text[sizeof(provider)];
+	int n;
+
+	memset(&attr, 0, sizeof(attr));
+	if (dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr) != DAT_SUCCESS)
+		return;
+	n = snprintf(text, sizeof(text), "%.*s %u.%u", (int)sizeof(attr.provider_name),
+		     attr.provider_name, attr.provider_version_major, attr.provider_version_minor);
+	(void)!write(to, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static _Noreturn void probe_child(const struct run_options *options, const char *name, int to)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+
+	alarm(options->bound_s);
+	ret = dat_ia_open((char *)options->ia_name, 8, &async, &ia);
+	if (ret == DAT_SUCCESS) {
+		provider_tell(ia, to);
+		_exit(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS);
+	}
+	fprintf(stderr, "datconform: dat_ia_open(\"%s\"): %s (0x%08x)\n", name, judge_ret_name(ret),
+		ret);
+	_exit(2);
+}
+
 bool run_probe(const struct run_options *options)
 {
 	char name[DAT_NAME_MAX_LENGTH];
-	int status = 0;
+	int status = 0, ends[2];
+	ssize_t got;
 	pid_t pid;
 
 	snprintf(name, sizeof(name), "%s", options->ia_name);
 	make_printable(name);
 
 	fflush(NULL);
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		perror("datconform: pipe");
+		return false;
+	}
 	pid = fork();
 	if (pid < 0) {
 		perror("datconform: fork");
+		close(ends[0]);
+		close(ends[1]);
 		return false;
 	}
-	if (pid == 0) {
-		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-		DAT_IA_HANDLE ia;
-		DAT_RETURN ret;
-
-		alarm(options->bound_s);
-		ret = dat_ia_open((char *)options->ia_name, 8, &async, &ia);
-		if (ret == DAT_SUCCESS)
-			_exit(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS);
-		fprintf(stderr, "datconform: dat_ia_open(\"%s\"): %s (0x%08x)\n", name,
-			judge_ret_name(ret), ret);
-		_exit(2);
-	}
+	if (pid == 0)
+		probe_child(options, name, ends[1]);
+	close(ends[1]);
+	do
+		got = read(ends[0], provider, sizeof(provider) - 1);
+	while (got < 0 && errno == EINTR);
+	provider[got > 0 ? got : 0] = '\0';
+	make_printable(provider);
+	close(ends[0]);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status))

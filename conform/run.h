@@ -19,6 +19,8 @@ struct run_options {
 
 /* Opens the IA once in a child; false, with a word on stderr, if that fails or crashes. */
 bool run_probe(const struct run_options *options);
+/* What the adapter of the last probe said of its provider: "soft 1.0", or "" if it said nothing. */
+const char *run_provider(void);
 /*
  * Runs every test that names a selected clause, and fills in the clauses' verdicts. False: the
  * server went meanwhile, and what it was needed for is untested.

@@ -23,6 +23,20 @@ page()
 		[ "$(grep -o '<th>soft0' "$tap_dir/page.html" | wc -l)" -eq 3 ] &&
 		! grep -E '(src|href)=' "$tap_dir/page.html"
 }
+# A result in which one clause has failed, beside one in which none has.
+mend() { sed '0,/"verdict": "passed"/s//"verdict": "failed"/' "$tap_dir/one.json" >"$tap_dir/other.json"; }
+dated() { [ "$(few --html - 2>/dev/null | grep -cE '<th>soft0<br><small>soft [0-9.]+</small><br><small>OpenDAT [^<]+</small><br><small>20[0-9-]+</small>')" -eq 1 ]; }
+same() { ! ./datconform --html - "$tap_dir/one.json" "$tap_dir/one.json" | grep -E '<mark>|class="function failed'; }
+failures_first()
+{
+	local id
+	mend
+	id=$(grep -B 3 -m 1 '"verdict": "failed"' "$tap_dir/other.json" | grep -oE '"id": "[^"]+"' | tail -n 1 | cut -d'"' -f4)
+	./datconform --html "$tap_dir/two.html" "$tap_dir/one.json" "$tap_dir/other.json" || return
+	# the failure, once, is the first row, below its heading, and marked as a difference
+	[ "$(grep -c "^<tr id=\"$id\"" "$tap_dir/two.html")" -eq 1 ] &&
+		[ "$(grep -E '^<tr (id|class="function)' "$tap_dir/two.html" | sed -n 2p | grep -c "^<tr id=\"$id\" class=\"row failed differ\".*<mark>differs</mark>.*class=\"v p\".*class=\"v f\"")" -eq 1 ]
+}
 compared() { ./datconform --html - "$tap_dir/one.json" | grep -q 'id="CNO_WAIT-02".*class="v p"'; }
 
 # Each reading that a clause, a test or the manual names is in the table.
@@ -68,6 +82,9 @@ tap 'datconform: JUnit counts the clauses' junit
 tap 'datconform: TAP has a plan' tap_holds '^1[.][.]9$' few --tap
 tap 'datconform: the page needs nothing but itself, and has a column for each run' page
 tap 'datconform: results are compared without running anything' compared
+tap 'datconform: a column says of which provider, version and day it is' dated
+tap 'datconform: what has failed comes first, and a difference is marked' failures_first
+tap 'datconform: what is the same in both runs is not marked' same
 tap 'datconform: an unknown adapter is an error of its own' tap_status 3 ./datconform --ia nobody
 tap 'datconform: a result that is none is refused' tap_status 3 ./datconform --html - /dev/null
 tap 'datconform: a report on standard output has that for itself' alone

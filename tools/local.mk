@@ -103,3 +103,8 @@ dist_tutorial_DATA = \
 # In the folder where bash-completion looks below every prefix; it wants a file called like the command.
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = tools/completions/datconform tools/completions/datctl tools/completions/datperf
+
+# zsh looks for a function that is called like the command behind an underscore. Debian's zsh reads the packages' from another folder.
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = tools/completions/zsh/_datconform tools/completions/zsh/_datctl tools/completions/zsh/_datperf \
+	tools/completions/zsh/_opendat

@@ -111,6 +111,7 @@ tap 'packages: the example for VIPL builds with the flags of vipl.pc' vipl_examp
 tap 'packages: it exchanges data over soft0' tap_holds 'All bytes were checked' installed "$tap_dir/vipl_exchange" soft0
 tap 'packages: datperf measures and verifies' installed "$root/usr/bin/datperf" --ia soft0 --test send-lat --iters 100
 tap "packages: the administrator's files are there" test -s "$root/usr/share/doc/opendat-providers/admin/limits.conf"
+tap "packages: zsh's completions are where Debian's zsh reads them" test -s "$root/usr/share/zsh/vendor-completions/_datperf"
 tap 'packages: VipConnectAccept(3) is there' test -s "$root/usr/share/man/man3/VipConnectAccept.3.gz"
 tap 'packages: dat_ep_connect(3) is there' test -s "$root/usr/share/man/man3/dat_ep_connect.3.gz"
 tap_end

@@ -3,6 +3,7 @@
 TOOLS_TESTS = \
 	tests/tools/bench.sh \
 	tests/tools/completions.sh \
+	tests/tools/completions_zsh.sh \
 	tests/tools/datctl.sh \
 	tests/tools/datctl_check.sh \
 	tests/tools/datctl_discover.sh \
@@ -24,4 +25,4 @@ tests_tools_rogue_SOURCES = tests/tools/rogue.c
 tests_tools_rogue_LDADD = libdat.la
 tests/tools/datperf_server.log: tests/tools/rogue$(EXEEXT)
 tests/tools/bench.log: bench/bare$(EXEEXT)
-tests/tools/completions.log: datconform$(EXEEXT)
+tests/tools/completions.log tests/tools/completions_zsh.log: datconform$(EXEEXT)

@@ -20,7 +20,6 @@ enum {
 	 * takes 7 for ever here, too: nobody would hear that the peer's host has gone.
 	 */
 	RETRIES = 6,
-	RXE_VENDOR = 0xffffff,
 };
 
 static bool ib_rejected_by_consumer(int status)
@@ -39,18 +38,6 @@ static void ib_tune(struct ibv_qp_attr *attr, int *mask)
 		attr->retry_cnt = RETRIES;
 }
 
-/* rxe (Linux 6.1) does not, though InfiniBand's standard has it so. */
-static bool ib_tells_last(const struct rdma_ia *ia)
-{
-	return ia->dev.vendor_id != RXE_VENDOR;
-}
-
-static int ib_access(const struct rdma_ia *ia, int access)
-{
-	/* not every device takes the flag, so only those get it that have windows */
-	return ia->windows ? access | IBV_ACCESS_MW_BIND : access;
-}
-
 const struct rdma_kind ib_kind = {
 	.name = "ib",
 	.transport = IBV_TRANSPORT_IB,
@@ -61,6 +48,4 @@ const struct rdma_kind ib_kind = {
 	.three_way = true,
 	.rejected_by_consumer = ib_rejected_by_consumer,
 	.tune = ib_tune,
-	.access = ib_access,
-	.tells_last = ib_tells_last,
 };

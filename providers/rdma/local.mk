@@ -9,6 +9,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_conn.h \
 	providers/rdma/rdma_cq.h \
 	providers/rdma/rdma_device.h \
+	providers/rdma/rdma_devices.h \
 	providers/rdma/rdma_end.h \
 	providers/rdma/rdma_fast.h \
 	providers/rdma/rdma_fork.h \
@@ -30,6 +31,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_conn.c \
 	providers/rdma/rdma_cq.c \
 	providers/rdma/rdma_device.c \
+	providers/rdma/rdma_devices.c \
 	providers/rdma/rdma_end.c \
 	providers/rdma/rdma_fork.c \
 	providers/rdma/rdma_hold.c \

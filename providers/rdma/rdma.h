@@ -17,6 +17,8 @@
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 
+#include "rdma_devices.h"
+
 #define RDMA_SGE_MAX	  32  /* what a post can hold on its stack */
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, where a CQ cannot grow */
 #define RDMA_CQ_SPARE	  (1 << 20) /* entries that an IA's CQs may have beyond what they need, where they cannot */
@@ -47,36 +49,13 @@ struct rdma_kind {
 	bool connect_blocks;	   /* rdma_connect may sleep for minutes: not on the service thread */
 	bool reads_overtaken;	   /* later requests may complete before an earlier read */
 	bool impatient; /* a message that finds no receive ends the connection */
-	bool solicited_unknown;	   /* no device tells of solicited messages in particular */
 	/* what the status of a REJECTED event says: that a consumer has rejected, or may have */
 	bool (*rejected_by_consumer)(int status);
 	/* the last touch to the attributes of a transition, after librdmacm has filled them */
 	void (*tune)(struct ibv_qp_attr *attr, int *mask);
-	/* the rights that memory needs besides those asked for */
-	int (*access)(const struct rdma_ia *ia, int access);
-	/* whether the active side has to greet and knock: see rdma_late.c. NULL: never */
-	bool (*greets)(const struct rdma_ia *ia);
-	/* whether the passive side has to let the active side send first: see rdma_hold.c. NULL: no */
-	bool (*holds)(const struct rdma_ia *ia);
-	/* whether an answer's two numbers of reads are the wrong way round. NULL: no */
-	bool (*crossed)(const struct rdma_ia *ia);
-	/* whether the device serves a read whatever rights its memory has. NULL: no */
-	bool (*reads_unchecked)(const struct rdma_ia *ia);
-	/* whether the device chokes on a read that is fenced. NULL: no */
-	bool (*reads_unfenced)(const struct rdma_ia *ia);
-	/* whether all that goes wrong in sending is an error of the queue pair to it. NULL: no */
-	bool (*fails_alike)(const struct rdma_ia *ia);
-	/* whether a post may raise SIGPIPE: see rdma_pipe.c. NULL: no */
-	bool (*pipes)(const struct rdma_ia *ia);
-	/* whether what arrives may be written for an instant when its region has gone. NULL: no */
-	bool (*writes_linger)(const struct rdma_ia *ia);
-	/* whether the device tells when a queue pair in error has taken its last receive of an SRQ. NULL: no */
-	bool (*tells_last)(const struct rdma_ia *ia);
-	/* bytes of a region, whatever the device says. NULL: what it says */
-	uint64_t (*longest_region)(const struct rdma_ia *ia);
 	/*
-	 * A CQ that keeps a place which no other object may have; on a device that has just been
-	 * opened. NULL, and where it returns that: none
+	 * A CQ that keeps a place which no other object may have; on a device that has just been opened, and that has the
+	 * quirk "queue_key". NULL, and where it returns that: none
 	 */
 	struct ibv_cq *(*plug)(struct rdma_ia *ia);
 };
@@ -365,7 +344,7 @@ struct rdma_options {
 	int hold_ms; /* how long the passive side's requests wait for the peer's first message, where they may have to */
 	uint32_t inline_bytes;
 	bool emulate_rmr; /* where there are no windows, or none to rely on */
-	bool read_sink;	  /* iWARP: read sinks get remote write */
+	uint32_t quirks_on, quirks_off; /* by rdma_quirk_bit(): what dat.conf switches */
 };
 
 struct rdma_ia {
@@ -379,12 +358,9 @@ struct rdma_ia {
 	struct ibv_port_attr port_attr;
 	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
 	bool windows;	   /* RMRs are memory windows of type 1 */
-	bool greets;	   /* an active side begins with a greeting */
-	bool bells;	   /* a post that returns -1 has been taken, and the kernel has not been told of it */
+	uint32_t quirks;   /* by rdma_quirk_bit(): those that are on */
 	_Atomic bool solicited_unknown; /* the device does not tell of solicited messages in particular */
 	_Atomic bool deaf; /* it has been said that it does not tell of completions */
-	bool holds;	   /* a passive side lets the peer send first */
-	bool crossed;	   /* an answer's two numbers of reads are the wrong way round */
 	struct rdma_cm_id *bound; /* to the address; hears of the device's removal, whatever else there is */
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
@@ -410,14 +386,21 @@ struct rdma_ia {
 	_Atomic uint32_t qp_lock; /* a leaf */
 	struct rdma_ep *eps;	  /* that have a queue pair (qp_lock) */
 	_Atomic(struct rdma_lmr *) *lmrs; /* by context (written under mr_lock) */
-	DAT_NAMED_ATTR named[12];
+	DAT_NAMED_ATTR named[12 + RDMA_QUIRKS];
 	int named_count;
 	char named_text[4][64];
+	char quirk_text[RDMA_QUIRKS][128];
 };
 
 static inline struct rdma_ia *rdma_ia(struct datp_ia *ia)
 {
 	return (struct rdma_ia *)ia;
+}
+
+/* Whether the device, or dat.conf in its name, has that quirk. */
+static inline bool rdma_has(const struct rdma_ia *ia, enum rdma_quirk quirk)
+{
+	return (ia->quirks & rdma_quirk_bit(quirk)) != 0;
 }
 
 static inline struct rdma_ep *rdma_ep(struct datp_ep *ep)

@@ -66,7 +66,7 @@ static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
 	param->responder_resources = least(ep->base.attr.max_rdma_read_in, dev->max_qp_rd_atom);
 	param->initiator_depth =
 		least(ep->base.attr.max_rdma_read_out, dev->max_qp_init_rd_atom);
-	if (!param->initiator_depth && rdma_ep_ia(ep)->greets)
+	if (!param->initiator_depth && rdma_has(rdma_ep_ia(ep), RDMA_DEAF_START))
 		param->initiator_depth = 1;
 	param->flow_control = 1;
 	param->rnr_retry_count = RETRIES; /* for ever: a message waits for its receive */
@@ -425,13 +425,13 @@ enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
  */
 static uint8_t reads_in(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
 {
-	return least(conn->ia->crossed ? answer->initiator_depth : answer->responder_resources,
+	return least(rdma_has(conn->ia, RDMA_CROSSED_READS) ? answer->initiator_depth : answer->responder_resources,
 		     conn->param.responder_resources);
 }
 
 static uint8_t reads_out(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
 {
-	return least(conn->ia->crossed ? answer->responder_resources : answer->initiator_depth,
+	return least(rdma_has(conn->ia, RDMA_CROSSED_READS) ? answer->responder_resources : answer->initiator_depth,
 		     conn->param.initiator_depth);
 }
 
@@ -440,7 +440,7 @@ static bool greet(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_
 {
 	bool posted;
 
-	if (!conn->active || !conn->ia->greets || !reads_out(conn, param))
+	if (!conn->active || !rdma_has(conn->ia, RDMA_DEAF_START) || !reads_out(conn, param))
 		return false;
 	datp_lock(&ep->base.lock);
 	posted = !ep->over && rdma_post_greeting(ep);
@@ -458,7 +458,7 @@ static void agree(const struct rdma_conn *conn, struct rdma_ep *ep,
 {
 	int32_t in = conn->param.responder_resources, out = conn->param.initiator_depth;
 
-	if (!conn->ia->kind->three_way && !conn->ia->crossed)
+	if (!conn->ia->kind->three_way && !rdma_has(conn->ia, RDMA_CROSSED_READS))
 		return;
 	if (conn->active) {
 		in = reads_in(conn, param);

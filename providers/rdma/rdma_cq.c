@@ -46,7 +46,7 @@ static void arm(struct rdma_ia *ia, struct ibv_cq *cq, bool solicited)
 /* Whether the device can be asked to tell of solicited messages only, which its attributes do not say. */
 static void probe_solicited(struct rdma_cqset *set)
 {
-	if (set->ia->kind->solicited_unknown || ibv_req_notify_cq(set->one, 1))
+	if (rdma_has(set->ia, RDMA_NO_SOLICITED) || ibv_req_notify_cq(set->one, 1))
 		/* relaxed: as above */
 		atomic_store_explicit(&set->ia->solicited_unknown, true, memory_order_relaxed);
 }

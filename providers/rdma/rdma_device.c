@@ -28,6 +28,15 @@ static bool number_word(const char *text, unsigned long low, unsigned long high,
 	return !*end && *value >= low && *value <= high;
 }
 
+/* An older name for a quirk. */
+static void read_sink(struct rdma_options *opt, bool strict)
+{
+	uint32_t bit = rdma_quirk_bit(RDMA_WRITE_SINKS);
+
+	opt->quirks_on &= ~bit;
+	opt->quirks_off = strict ? opt->quirks_off | bit : opt->quirks_off & ~bit;
+}
+
 static bool key_word(struct rdma_options *opt, const char *word)
 {
 	unsigned long n;
@@ -45,7 +54,7 @@ static bool key_word(struct rdma_options *opt, const char *word)
 	else if (!strcmp(word, "rmr=emulate") || !strcmp(word, "rmr=device"))
 		opt->emulate_rmr = !strcmp(word, "rmr=emulate");
 	else if (!strcmp(word, "readsink=open") || !strcmp(word, "readsink=strict"))
-		opt->read_sink = !strcmp(word, "readsink=open");
+		read_sink(opt, !strcmp(word, "readsink=strict"));
 	else
 		return false;
 	return true;
@@ -98,17 +107,20 @@ bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 					 .resolve_tries = 4,
 					 .late_ms = 200,
 					 .hold_ms = 500,
-					 .emulate_rmr = true,
-					 .read_sink = true };
+					 .emulate_rmr = true };
 	take_environment(&ia->opt);
 	while (good && (word = strtok_r(rest, " \t", &rest)) != NULL) {
+		if (!strncmp(word, "quirk=", 6)) {
+			good = rdma_quirks_parse(ia, word + 6);
+			continue;
+		}
 		good = take_word(&ia->opt, word);
 		if (!good)
 			datp_log(1,
 				 "%s: \"%s\" in dat.conf is not known or out of range; it takes "
 				 "NETDEV|ADDRESS|HOST|DEVICE [PORT] [inline=BYTES] [resolve_ms=N] "
 				 "[resolve_tries=N] [rmr=emulate|device] [readsink=open|strict] "
-				 "[late_ms=N] [hold_ms=N]",
+				 "[late_ms=N] [hold_ms=N] [quirk=[-]NAME,...]",
 				 ia->base.name, word);
 	}
 	free(copy);

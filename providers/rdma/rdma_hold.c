@@ -20,7 +20,7 @@ void rdma_hold_begin_locked(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
 
-	if (!ia->holds || !ia->opt.hold_ms)
+	if (!rdma_has(ia, RDMA_EARLY_FATAL) || !ia->opt.hold_ms)
 		return;
 	ep->late = LATE_HOLDS;
 	ep->hold_ns = rdma_now_ns() + (uint64_t)ia->opt.hold_ms * MS;

@@ -53,14 +53,6 @@ static enum datp_err choose_kind(struct rdma_ia *ia, const struct rdma_kind *con
 	return DATP_ERR_DEVICE;
 }
 
-enum { RXE_VENDOR = 0xffffff };
-
-/* rxe (Linux 6.1) checks an access through a window against the whole region, not against the window. */
-static bool windows_unbounded(const struct rdma_ia *ia)
-{
-	return ia->dev.vendor_id == RXE_VENDOR;
-}
-
 /* A device may say that it has windows and not have them: only trying tells. */
 static bool windows_work(struct rdma_ia *ia)
 {
@@ -69,7 +61,7 @@ static bool windows_work(struct rdma_ia *ia)
 	/*
 	 * An RMR that opens more than was asked for is worse than a slow one.
 	 */
-	if (windows_unbounded(ia) && ia->opt.emulate_rmr)
+	if (rdma_has(ia, RDMA_LOOSE_WINDOWS) && ia->opt.emulate_rmr)
 		return false;
 	if (!ia->dev.max_mw || (mw = ibv_alloc_mw(ia->pd, IBV_MW_TYPE_1)) == NULL)
 		return false;
@@ -84,13 +76,9 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 	if (!ia->lmrs || !ia->pd)
 		return DATP_ERR_MEMORY;
 	ia->windows = windows_work(ia);
-	ia->greets = ia->kind->greets && ia->kind->greets(ia);
-	ia->holds = ia->kind->holds && ia->kind->holds(ia);
-	ia->crossed = ia->kind->crossed && ia->kind->crossed(ia);
-	ia->bells = ia->kind->pipes && ia->kind->pipes(ia);
-	if (ia->bells)
+	if (rdma_has(ia, RDMA_SIGPIPE))
 		rdma_pipe_guard();
-	ia->plug = ia->kind->plug ? ia->kind->plug(ia) : NULL;
+	ia->plug = ia->kind->plug && rdma_has(ia, RDMA_QUEUE_KEY) ? ia->kind->plug(ia) : NULL;
 	return rdma_cqset_init(&ia->sink, ia, NULL, &ia->sink_lock, 256);
 }
 
@@ -145,6 +133,8 @@ enum datp_err rdma_ia_open(struct datp_ia *base, const char *params,
 		err = rdma_device_open(ia);
 	if (!err)
 		err = choose_kind(ia, kinds);
+	if (!err && !rdma_quirks_find(ia))
+		err = DATP_ERR_PARAM;
 	if (!err)
 		err = open_tables(ia);
 	if (!err)
@@ -206,6 +196,13 @@ static void name_attr(struct rdma_ia *ia, const char *name, const char *value)
 							 .value = (char *)(uintptr_t)value };
 }
 
+static void name_quirks(struct rdma_ia *ia)
+{
+	for (enum rdma_quirk i = 0; i < RDMA_QUIRKS; i++)
+		if (rdma_quirk_show(ia, i, ia->quirk_text[i], sizeof(ia->quirk_text[i])))
+			name_attr(ia, rdma_quirk_shown(i), ia->quirk_text[i]);
+}
+
 static void fill_named(struct rdma_ia *ia)
 {
 	ia->named_count = 0;
@@ -219,7 +216,7 @@ static void fill_named(struct rdma_ia *ia)
 		  ia->windows		  ? "memory windows"
 		  : ia->opt.emulate_rmr ? "emulated: each bind registers its range anew"
 					  : "none: the device has no memory windows");
-	if (ia->windows && windows_unbounded(ia))
+	if (ia->windows && rdma_has(ia, RDMA_LOOSE_WINDOWS))
 		name_attr(ia, "rmr_bounds", "unchecked");
 	/* datconform asks for these */
 	if (!ia->kind->three_way) {
@@ -230,8 +227,9 @@ static void fill_named(struct rdma_ia *ia)
 	/* relaxed: found out when the adapter was opened */
 	if (atomic_load_explicit(&ia->solicited_unknown, memory_order_relaxed))
 		name_attr(ia, "solicited", "unknown");
-	if (ia->kind->reads_unchecked && ia->kind->reads_unchecked(ia))
+	if (rdma_has(ia, RDMA_READS_UNCHECKED))
 		name_attr(ia, "read_right", "unchecked");
+	name_quirks(ia);
 }
 
 static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
@@ -271,20 +269,11 @@ static void fill_srq(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_iov_per_dto = rdma_least(a->max_iov_per_dto, ia->dev.max_srq_sge);
 }
 
-static uint64_t longest_region(const struct rdma_ia *ia)
-{
-	uint64_t said = ia->dev.max_mr_size, most;
-
-	if (!ia->kind->longest_region)
-		return said;
-	most = ia->kind->longest_region(ia);
-	return said < most ? said : most;
-}
-
 void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 {
 	struct rdma_ia *ia = rdma_ia(base);
 	uint32_t message = ia->port_attr.max_msg_sz;
+	uint64_t region = rdma_longest_region(ia);
 
 	memset(a, 0, sizeof(*a));
 	snprintf(a->adapter_name, sizeof(a->adapter_name), "%s",
@@ -295,7 +284,7 @@ void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	sscanf(ia->dev.fw_ver, "%u.%u", &a->fw_major, &a->fw_minor);
 	fill_counts(ia, a);
 	fill_srq(ia, a);
-	a->max_lmr_block = longest_region(ia);
+	a->max_lmr_block = region < ia->dev.max_mr_size ? region : ia->dev.max_mr_size;
 	a->max_lmr_address = a->max_rmr_address = UINT64_MAX;
 	/* a segment's length has 32 bits */
 	a->max_message_size = a->max_rdma_size = message && message < 1u << 31 ? message : 1u << 31;

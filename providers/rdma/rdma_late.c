@@ -243,7 +243,7 @@ bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
 	if (waits)
 		ep->late = LATE_WAITS;
 	/* what the peer will be answered; ESTABLISHED needs the lock, and comes after this */
-	if (waits && ia->crossed)
+	if (waits && rdma_has(ia, RDMA_CROSSED_READS))
 		rdma_qp_agreed_locked(ep, conn->param.responder_resources,
 				      conn->param.initiator_depth);
 	datp_unlock(&ep->base.lock);
@@ -261,7 +261,7 @@ enum datp_err rdma_timer_open(struct rdma_ia *ia)
 {
 	enum datp_err err;
 
-	if (!ia->kind->impatient && !ia->greets)
+	if (!ia->kind->impatient && !rdma_has(ia, RDMA_DEAF_START))
 		return DATP_OK;
 	ia->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (ia->timer_fd < 0)

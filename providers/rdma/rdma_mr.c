@@ -43,7 +43,10 @@ int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS flags)
 		access |= IBV_ACCESS_REMOTE_READ;
 	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 		access |= IBV_ACCESS_REMOTE_WRITE;
-	return ia->kind->access(ia, access);
+	if ((access & IBV_ACCESS_LOCAL_WRITE) && rdma_has(ia, RDMA_WRITE_SINKS))
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	/* not every device takes the flag, so only those get it that have windows */
+	return ia->windows ? access | IBV_ACCESS_MW_BIND : access;
 }
 
 static void say_memlock(const struct rdma_ia *ia, uint64_t len)
@@ -193,7 +196,7 @@ static bool receives(struct rdma_ia *ia)
  */
 void rdma_mr_settle(struct rdma_ia *ia)
 {
-	if (!ia->kind->writes_linger || !ia->kind->writes_linger(ia) || !receives(ia))
+	if (!rdma_has(ia, RDMA_WRITES_LINGER) || !receives(ia))
 		return;
 	/* relaxed: it is said once, by whomever */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) &&

@@ -65,7 +65,7 @@ static uint8_t recv_status_of(enum ibv_wc_status status)
  */
 static uint8_t request_status_of(const struct rdma_ia *ia, enum ibv_wc_status status)
 {
-	if (status == IBV_WC_LOC_QP_OP_ERR && ia->kind->fails_alike && ia->kind->fails_alike(ia))
+	if (status == IBV_WC_LOC_QP_OP_ERR && rdma_has(ia, RDMA_ERRORS_ALIKE))
 		return DAT_DTO_ERR_TRANSPORT;
 	return status_of(status);
 }

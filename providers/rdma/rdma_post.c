@@ -21,7 +21,7 @@ int rdma_post_said(const struct rdma_ia *ia, int rc)
 	 * SRQs) the queue is full.
 	 */
 	if (rc == -1)
-		return ia->bells ? 0 : ENOMEM;
+		return rdma_has(ia, RDMA_SIGPIPE) ? 0 : ENOMEM;
 	return rc < 0 ? -rc : rc;
 }
 
@@ -269,7 +269,7 @@ enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr)
  */
 static unsigned int fence_of(const struct rdma_ia *ia, enum ibv_wr_opcode opcode)
 {
-	if (opcode == IBV_WR_RDMA_READ && ia->kind->reads_unfenced && ia->kind->reads_unfenced(ia))
+	if (opcode == IBV_WR_RDMA_READ && rdma_has(ia, RDMA_FENCE_READS))
 		return 0;
 	return IBV_SEND_FENCE;
 }

@@ -424,7 +424,7 @@ static bool has_told_all(struct rdma_ep *ep)
 
 	datp_lock(&ep->base.lock);
 	all = !ep->owed && !ep->owed_last;
-	if (ep->base.srq && ep->over && ia->kind->tells_last && ia->kind->tells_last(ia))
+	if (ep->base.srq && ep->over && !rdma_has(ia, RDMA_NO_LAST_WQE))
 		all &= ep->last_taken;
 	datp_unlock(&ep->base.lock);
 	return all;

@@ -124,6 +124,28 @@ a_line_that_names_nothing_is_refused_with_the_remedy()
 	refused_at_open foreign '10\.9\.0\.77'
 }
 
+what_a_device_is_taken_for_is_shown_and_can_be_switched()
+{
+	run ./datctl show iwarp-siw0
+	prints '^transport_attr\.quirk\.deaf_start += on, by siw: '
+	prints '^transport_attr\.quirk\.no_last_wqe += on, by all of iWARP: '
+	! grep -q 'quirk\.write_sinks' "$out" || fails 'siw has a quirk that others have'
+	run ./datctl show ib-rxe0
+	prints '^transport_attr\.quirk\.loose_windows += on, by rxe: '
+	adapter switched iwarp 'siw0 1 quirk=-errors_alike,write_sinks'
+	exchanges switched
+	run ./datctl show switched
+	prints '^transport_attr\.quirk\.errors_alike += off, by dat\.conf: '
+	prints '^transport_attr\.quirk\.write_sinks += on, by dat\.conf: '
+	adapter tight ib 'rxe0 1 quirk=-loose_windows'
+	run ./datctl show tight
+	prints '^transport_attr\.rmr += memory windows$'
+	adapter slip iwarp 'siw0 1 quirk=-daef_start'
+	refused_at_open slip 'quirk=daef_start in dat\.conf is not known; did you mean deaf_start\?'
+	adapter astray ib 'rxe0 1 quirk=deaf_start'
+	refused_at_open astray 'of iWARP devices only, and verbs device rxe0 is InfiniBand or RoCE'
+}
+
 a_port_that_the_device_has_not_is_refused()
 {
 	adapter port ib 'rxe0 7'
@@ -215,6 +237,7 @@ tests all_adapters_show_what_their_device_can \
 	datperf_verifies_its_data_over_rxe \
 	datperf_verifies_its_data_over_siw \
 	a_line_that_names_nothing_is_refused_with_the_remedy \
+	what_a_device_is_taken_for_is_shown_and_can_be_switched \
 	a_port_that_the_device_has_not_is_refused \
 	a_device_of_the_other_kind_is_refused \
 	an_interface_without_device_is_refused \

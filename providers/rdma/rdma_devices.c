@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What devices are: the one table of the quirks that no call of verbs tells of. What can be found out by trying is not in
+ * here. Invariant: all other files ask for a quirk by its name, and none for a vendor.
+ */
+#include "rdma_devices.h"
+#include "rdma.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	NEAR = 3 /* letters that may be wrong in a name for which another one is meant */,
+	NAME_MAX_BYTES = 32
+};
+
+/* ------------------------------------------------------------------ what they are called */
+
+#define SHOWN "quirk." /* before its name among the adapter's attributes */
+
+struct quirk {
+	const char *shown;
+	bool iwarp_only; /* what we do about it makes sense over TCP only */
+	const char *what;
+};
+
+static const struct quirk quirks[RDMA_QUIRKS] = {
+	[RDMA_DEAF_START] = { SHOWN "deaf_start", true,
+			      "its passive side does not read its socket for an instant after the handshake" },
+	[RDMA_EARLY_FATAL] = { SHOWN "early_fatal", true,
+			       "its active side takes a message that comes with the answer for an error" },
+	[RDMA_CROSSED_READS] = { SHOWN "crossed_reads", true,
+				 "an answer has its two numbers of RDMA Reads the wrong way round" },
+	[RDMA_READS_UNCHECKED] = { SHOWN "reads_unchecked", true,
+				   "it serves an RDMA Read whatever rights the memory has" },
+	[RDMA_FENCE_READS] = { SHOWN "fence_reads", true,
+			       "its queue stops at an RDMA Read with a fence" },
+	[RDMA_ERRORS_ALIKE] = { SHOWN "errors_alike", true,
+				"a request that fails has one status, whatever the reason" },
+	[RDMA_SIGPIPE] = { SHOWN "sigpipe", true,
+			   "a post may raise SIGPIPE, and one that returns -1 has been taken" },
+	[RDMA_WRITES_LINGER] = { SHOWN "writes_linger", true,
+				 "data may still arrive in a region that has just been deregistered" },
+	[RDMA_REGION_LIMIT] = { SHOWN "region_limit", false,
+				"a region may not be as long as the device says" },
+	[RDMA_QUEUE_KEY] = { SHOWN "queue_key", true,
+			     "one key of a queue means that there is none" },
+	[RDMA_WRITE_SINKS] = { SHOWN "write_sinks", true,
+			       "memory that an RDMA Read goes to needs the right of remote write" },
+	[RDMA_NO_SOLICITED] = { SHOWN "no_solicited", false,
+				"it tells of no message as a solicited one" },
+	[RDMA_NO_LAST_WQE] = { SHOWN "no_last_wqe", false,
+			       "it does not tell when a queue pair in error has taken its last shared receive" },
+	[RDMA_LOOSE_WINDOWS] = { SHOWN "loose_windows", false,
+				 "a memory window opens the whole region" },
+};
+
+const char *rdma_quirk_shown(enum rdma_quirk quirk)
+{
+	return quirks[quirk].shown;
+}
+
+static const char *name_of(enum rdma_quirk quirk)
+{
+	return quirks[quirk].shown + sizeof(SHOWN) - 1;
+}
+
+_Static_assert(RDMA_QUIRKS <= 32, "a set of them is a uint32_t");
+
+/* ------------------------------------------------------------------ which device has which */
+
+#define ONE(quirk) (UINT32_C(1) << RDMA_##quirk)
+
+/*
+ * siw (Linux 6.1) says that it has no limit, and counts a region's pages in an int: 2^44 bytes have 0 of
+ * 4 KiB, and it registers nothing for them. It keeps the pages in lists of 512, and those in an array that the
+ * kernel's allocator has to give in one piece, which is 1024 pages long at most: more is refused, with a
+ * warning in the kernel's log. A region that begins amid a page has one more.
+ */
+static uint64_t siw_region(void)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t listed = 1024 * page / sizeof(void *) * 512 - 1;
+
+	return ((listed < INT32_MAX ? listed : INT32_MAX) - 1) * page;
+}
+
+/* Linux, drivers/infiniband/hw/cxgb4/mem.c, mr_exceeds_hw_limits(): a T5 refuses 8 GiB. */
+static uint64_t t5_region(void)
+{
+	return (UINT64_C(8) << 30) - 1;
+}
+
+struct device {
+	const char *name;
+	enum ibv_transport_type transport;
+	uint32_t vendor;	  /* as ibv_query_device() tells it; 0: any */
+	uint32_t part, part_mask; /* likewise, of the bits in the mask */
+	uint32_t has, lacks;	  /* quirks, and those of more general lines that it has not */
+	uint64_t (*longest_region)(void);
+};
+
+/* All lines that fit count, the more general ones first. */
+static const struct device devices[] = {
+	{
+		.name = "all of iWARP",
+		.transport = IBV_TRANSPORT_IWARP,
+		/*
+		 * The answer to an RDMA Read is a write by the peer (RFC 5040, 5.2), and irdma, cxgb4 and erdma want its sink to
+		 * have that right. No iWARP driver is known to raise IBV_EVENT_QP_LAST_WQE_REACHED.
+		 */
+		.has = ONE(WRITE_SINKS) | ONE(NO_LAST_WQE),
+	},
+	{
+		.name = "siw",
+		.transport = IBV_TRANSPORT_IWARP,
+		.vendor = 0x626d74,
+		/* all seen with Linux 6.1 */
+		.has = ONE(DEAF_START) | /* rdma_late.c */
+		       ONE(EARLY_FATAL) | /* rdma_hold.c; hardware settles by RFC 6581 which side sends first */
+		       ONE(CROSSED_READS) |
+		       ONE(READS_UNCHECKED) | /* it checks bounds and key only */
+		       ONE(FENCE_READS) |
+		       ONE(ERRORS_ALIKE) |  /* a TCP connection that is gone, most of all */
+		       ONE(SIGPIPE) |	    /* its doorbell sends without MSG_NOSIGNAL */
+		       ONE(WRITES_LINGER) | /* rdma_mr_settle() */
+		       ONE(REGION_LIMIT) | ONE(QUEUE_KEY) | /* iw_plug() */
+		       ONE(NO_SOLICITED),
+		.lacks = ONE(WRITE_SINKS),
+		.longest_region = siw_region,
+	},
+	{
+		.name = "Chelsio T5",
+		.transport = IBV_TRANSPORT_IWARP,
+		.vendor = 0x1425,
+		.part = 0x5000, /* the PCI device: 0x54xx, and 0x64xx for a T6 */
+		.part_mask = 0xf000,
+		.has = ONE(REGION_LIMIT),
+		.longest_region = t5_region,
+	},
+	{
+		.name = "rxe",
+		.transport = IBV_TRANSPORT_IB,
+		.vendor = 0xffffff,
+		/*
+		 * Linux 6.1: it checks an access through a window against the whole region, and raises no
+		 * IBV_EVENT_QP_LAST_WQE_REACHED, though the InfiniBand specification has it so.
+		 */
+		.has = ONE(LOOSE_WINDOWS) | ONE(NO_LAST_WQE),
+	},
+};
+
+static bool fits(const struct device *device, const struct rdma_ia *ia)
+{
+	return device->transport == ia->kind->transport &&
+	       (!device->vendor || device->vendor == ia->dev.vendor_id) &&
+	       (ia->dev.vendor_part_id & device->part_mask) == device->part;
+}
+
+enum { DEVICES = sizeof(devices) / sizeof(*devices) };
+
+/* The line that decides about a quirk: the last one that fits and names it. NULL: none. */
+static const struct device *source_of(const struct rdma_ia *ia, enum rdma_quirk quirk)
+{
+	const struct device *source = NULL;
+
+	for (int i = 0; i < DEVICES; i++)
+		if (fits(&devices[i], ia) &&
+		    ((devices[i].has | devices[i].lacks) & rdma_quirk_bit(quirk)))
+			source = &devices[i];
+	return source;
+}
+
+bool rdma_quirks_find(struct rdma_ia *ia)
+{
+	bool good = true;
+
+	ia->quirks = 0;
+	for (enum rdma_quirk i = 0; i < RDMA_QUIRKS; i++) {
+		const struct device *source = source_of(ia, i);
+		uint32_t bit = rdma_quirk_bit(i);
+
+		if (source && (source->has & bit))
+			ia->quirks |= bit;
+		if (!(ia->opt.quirks_on & bit) || !quirks[i].iwarp_only ||
+		    ia->kind->transport == IBV_TRANSPORT_IWARP)
+			continue;
+		datp_log(
+			1,
+			"%s: dat.conf asks for quirk=%s, which is of iWARP devices only, and verbs device %s is %s",
+			ia->base.name, name_of(i), ibv_get_device_name(ia->verbs->device),
+			ia->kind->shown);
+		good = false;
+	}
+	ia->quirks = (ia->quirks | ia->opt.quirks_on) & ~ia->opt.quirks_off;
+	return good;
+}
+
+/* One that dat.conf has asked for has the limit that is known of a device, whatever device it is. */
+uint64_t rdma_longest_region(const struct rdma_ia *ia)
+{
+	const struct device *source = source_of(ia, RDMA_REGION_LIMIT);
+
+	if (!rdma_has(ia, RDMA_REGION_LIMIT))
+		return UINT64_MAX;
+	return source ? source->longest_region() : t5_region();
+}
+
+bool rdma_quirk_show(const struct rdma_ia *ia, enum rdma_quirk quirk, char *text, size_t size)
+{
+	const struct device *source = source_of(ia, quirk);
+	uint32_t bit = rdma_quirk_bit(quirk);
+	bool asked = ((ia->opt.quirks_on | ia->opt.quirks_off) & bit) != 0;
+
+	if (!rdma_has(ia, quirk) && !(source && (source->has & bit)))
+		return false;
+	snprintf(text, size, "%s, by %s: %s", rdma_has(ia, quirk) ? "on" : "off",
+		 asked || !source ? "dat.conf" : source->name, quirks[quirk].what);
+	return true;
+}
+
+/* ------------------------------------------------------------------ words of dat.conf */
+
+/* How many letters have to be put in, taken out or replaced to make one word of the other. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int row[NAME_MAX_BYTES + 1], columns = (unsigned int)strlen(b);
+
+	for (unsigned int i = 0; i <= columns; i++)
+		row[i] = i;
+	for (unsigned int line = 1; *a; a++, line++) {
+		unsigned int corner = row[0];
+
+		row[0] = line;
+		for (unsigned int i = 1; i <= columns; i++) {
+			unsigned int best = corner + (*a != b[i - 1]);
+
+			corner = row[i];
+			best = row[i] + 1 < best ? row[i] + 1 : best;
+			row[i] = row[i - 1] + 1 < best ? row[i - 1] + 1 : best;
+		}
+	}
+	return row[columns];
+}
+
+static void say_unknown(const struct rdma_ia *ia, const char *name)
+{
+	const char *nearest = NULL;
+	unsigned int least = NEAR + 1;
+
+	for (enum rdma_quirk i = 0; i < RDMA_QUIRKS; i++) {
+		unsigned int far = distance(name, name_of(i));
+
+		if (far < least) {
+			least = far;
+			nearest = name_of(i);
+		}
+	}
+	if (nearest)
+		datp_log(
+			1,
+			"%s: quirk=%s in dat.conf is not known; did you mean %s? dat.conf(5) lists all",
+			ia->base.name, name, nearest);
+	else
+		datp_log(1, "%s: quirk=%s in dat.conf is not known; dat.conf(5) lists all",
+			 ia->base.name, name);
+}
+
+static bool take_name(struct rdma_ia *ia, const char *name)
+{
+	bool off = name[0] == '-';
+
+	name += off;
+	for (enum rdma_quirk i = 0; i < RDMA_QUIRKS; i++) {
+		uint32_t bit = rdma_quirk_bit(i);
+
+		if (strcmp(name, name_of(i)))
+			continue;
+		ia->opt.quirks_on = off ? ia->opt.quirks_on & ~bit : ia->opt.quirks_on | bit;
+		ia->opt.quirks_off = off ? ia->opt.quirks_off | bit : ia->opt.quirks_off & ~bit;
+		return true;
+	}
+	say_unknown(ia, name);
+	return false;
+}
+
+bool rdma_quirks_parse(struct rdma_ia *ia, const char *names)
+{
+	const char *end;
+	char name[NAME_MAX_BYTES];
+	bool good = true;
+
+	for (; good; names = end + 1) {
+		end = names + strcspn(names, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)(end - names), names);
+		good = take_name(ia, name);
+		if (!*end)
+			break;
+	}
+	return good;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a device does differently from others, by name. rdma_has() in rdma.h asks for one. */
+#ifndef RDMA_DEVICES_H
+#define RDMA_DEVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rdma_ia;
+
+/* What each of them is stands with its name in rdma_devices.c. */
+enum rdma_quirk {
+	RDMA_DEAF_START,
+	RDMA_EARLY_FATAL,
+	RDMA_CROSSED_READS,
+	RDMA_READS_UNCHECKED,
+	RDMA_FENCE_READS,
+	RDMA_ERRORS_ALIKE,
+	RDMA_SIGPIPE,
+	RDMA_WRITES_LINGER,
+	RDMA_REGION_LIMIT,
+	RDMA_QUEUE_KEY,
+	RDMA_WRITE_SINKS,
+	RDMA_NO_SOLICITED,
+	RDMA_NO_LAST_WQE,
+	RDMA_LOOSE_WINDOWS,
+	RDMA_QUIRKS /* how many there are */
+};
+
+static inline uint32_t rdma_quirk_bit(enum rdma_quirk quirk)
+{
+	return UINT32_C(1) << quirk;
+}
+
+/*
+ * The value of quirk= in dat.conf: names with commas between them, each with a minus in front or without. A later word
+ * goes before an earlier one. Returns false if a name is not known, and has said so with the nearest one.
+ */
+bool rdma_quirks_parse(struct rdma_ia *ia, const char *names);
+/*
+ * Finds out which quirks the adapter has, once its device has been queried and its kind is known. Returns false if
+ * dat.conf asks for one that devices of this kind cannot have, and has said so.
+ */
+bool rdma_quirks_find(struct rdma_ia *ia);
+/*
+ * Whether a quirk is on, or off because dat.conf says so: false is neither, which needs no mention. Writes which
+ * of both, why, and what it is.
+ */
+bool rdma_quirk_show(const struct rdma_ia *ia, enum rdma_quirk quirk, char *text, size_t size);
+/* The name of that attribute: "quirk." and the quirk's name. */
+const char *rdma_quirk_shown(enum rdma_quirk quirk);
+/* Bytes of the longest region, whatever the device says. */
+uint64_t rdma_longest_region(const struct rdma_ia *ia);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the verbs providers take a device for, and what dat.conf says against it. No device is needed. */
+#include <string.h>
+
+#include "check.h"
+#include "providers/ib/ib.h"
+#include "providers/iwarp/iwarp.h"
+#include "providers/rdma/rdma_device.h"
+
+enum { RXE = 0xffffff, SIW = 0x626d74, CHELSIO = 0x1425, MELLANOX = 0x2c9 };
+
+static struct ibv_device device = { .name = "dev0" };
+static struct ibv_context verbs = { .device = &device };
+static struct rdma_ia ia;
+static char text[128];
+
+/* An adapter on such a device, with such words in dat.conf. */
+static bool opened(const struct rdma_kind *kind, uint32_t vendor, uint32_t part, const char *words)
+{
+	memset(&ia, 0, sizeof(ia));
+	ia.base.name = "dev0";
+	ia.verbs = &verbs;
+	ia.kind = kind;
+	ia.dev.vendor_id = vendor;
+	ia.dev.vendor_part_id = part;
+	return rdma_options_parse(&ia, words) && rdma_quirks_find(&ia);
+}
+
+static const char *shown(enum rdma_quirk quirk)
+{
+	text[0] = '\0';
+	return rdma_quirk_show(&ia, quirk, text, sizeof(text)) ? text : "";
+}
+
+/* ------------------------------------------------------------------ by the table */
+
+static void device_that_is_not_in_the_table_has_what_its_transport_has(void)
+{
+	REQUIRE(opened(&ib_kind, MELLANOX, 4119, "dev0 1"));
+	CHECK_EQ_INT(ia.quirks, 0);
+	for (enum rdma_quirk i = 0; i < RDMA_QUIRKS; i++)
+		CHECK_EQ_STR(shown(i), "");
+	CHECK(rdma_longest_region(&ia) == UINT64_MAX);
+	REQUIRE(opened(&iw_kind, 0x8086, 0x159b, "dev0 1"));
+	CHECK_EQ_INT(ia.quirks,
+		     rdma_quirk_bit(RDMA_WRITE_SINKS) | rdma_quirk_bit(RDMA_NO_LAST_WQE));
+}
+
+/* 0x54xx is a T5, 0x64xx a T6. */
+static void line_of_a_part_is_of_no_other_part(void)
+{
+	REQUIRE(opened(&iw_kind, CHELSIO, 0x5410, "dev0 1"));
+	CHECK(rdma_has(&ia, RDMA_REGION_LIMIT));
+	CHECK(rdma_longest_region(&ia) == (UINT64_C(8) << 30) - 1);
+	CHECK_HAS_STR(shown(RDMA_REGION_LIMIT), "on, by Chelsio T5: ");
+	REQUIRE(opened(&iw_kind, CHELSIO, 0x6410, "dev0 1"));
+	CHECK(!rdma_has(&ia, RDMA_REGION_LIMIT));
+	CHECK(rdma_longest_region(&ia) == UINT64_MAX);
+	/* a vendor's number alone, over another transport */
+	REQUIRE(opened(&ib_kind, CHELSIO, 0x5410, "dev0 1"));
+	CHECK(!rdma_has(&ia, RDMA_REGION_LIMIT));
+}
+
+static void line_of_a_device_goes_before_that_of_its_transport(void)
+{
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1"));
+	CHECK(!rdma_has(&ia, RDMA_WRITE_SINKS));
+	CHECK_EQ_STR(shown(RDMA_WRITE_SINKS), "");
+	CHECK(rdma_has(&ia, RDMA_NO_LAST_WQE));
+	CHECK_HAS_STR(shown(RDMA_NO_LAST_WQE), "on, by all of iWARP: ");
+	CHECK(rdma_has(&ia, RDMA_DEAF_START));
+	CHECK_HAS_STR(shown(RDMA_DEAF_START), "on, by siw: ");
+	CHECK(rdma_longest_region(&ia) < UINT64_C(1) << 43);
+	REQUIRE(opened(&ib_kind, RXE, 0, "dev0 1"));
+	CHECK_EQ_INT(ia.quirks,
+		     rdma_quirk_bit(RDMA_LOOSE_WINDOWS) | rdma_quirk_bit(RDMA_NO_LAST_WQE));
+}
+
+/* ------------------------------------------------------------------ by dat.conf */
+
+static void dat_conf_switches_each_quirk(void)
+{
+	char words[64];
+
+	for (enum rdma_quirk i = 0; i < RDMA_QUIRKS; i++) {
+		const char *name = strchr(rdma_quirk_shown(i), '.') + 1;
+
+		snprintf(words, sizeof(words), "dev0 1 quirk=%s", name);
+		REQUIRE(opened(&iw_kind, 1, 0, words));
+		CHECK(rdma_has(&ia, i));
+		CHECK_HAS_STR(shown(i), "on, by dat.conf: ");
+		snprintf(words, sizeof(words), "dev0 1 quirk=-%s", name);
+		REQUIRE(opened(&iw_kind, SIW, 0, words));
+		CHECK(!rdma_has(&ia, i));
+	}
+}
+
+static void what_is_switched_off_is_shown_with_the_reason(void)
+{
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1 quirk=-deaf_start"));
+	CHECK_HAS_STR(shown(RDMA_DEAF_START), "off, by dat.conf: its passive side");
+	CHECK_HAS_STR(shown(RDMA_EARLY_FATAL), "on, by siw: ");
+}
+
+static void several_are_switched_and_the_last_word_counts(void)
+{
+	REQUIRE(opened(&iw_kind, SIW, 0,
+		       "dev0 quirk=-sigpipe,write_sinks 1 quirk=-early_fatal,sigpipe"));
+	CHECK(rdma_has(&ia, RDMA_SIGPIPE));
+	CHECK(rdma_has(&ia, RDMA_WRITE_SINKS));
+	CHECK(!rdma_has(&ia, RDMA_EARLY_FATAL));
+	CHECK(rdma_has(&ia, RDMA_DEAF_START));
+}
+
+static void readsink_is_another_name_of_write_sinks(void)
+{
+	REQUIRE(opened(&iw_kind, 1, 0, "dev0 1 readsink=strict"));
+	CHECK(!rdma_has(&ia, RDMA_WRITE_SINKS));
+	REQUIRE(opened(&iw_kind, 1, 0, "dev0 1 readsink=open"));
+	CHECK(rdma_has(&ia, RDMA_WRITE_SINKS));
+	/* siw does not want it, whatever dat.conf leaves open */
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1 readsink=open"));
+	CHECK(!rdma_has(&ia, RDMA_WRITE_SINKS));
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+static const char *said(const struct rdma_kind *kind, const char *words)
+{
+	bool good;
+
+	check_stderr_begin();
+	good = opened(kind, SIW, 0, words);
+	CHECK(!good);
+	return check_stderr_end();
+}
+
+static void unknown_name_is_refused_with_the_nearest_one(void)
+{
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 quirk=-daef_start"),
+		      "dev0: quirk=daef_start in dat.conf is not known; did you mean deaf_start?");
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 quirk=sigpipe,region_limits"),
+		      "did you mean region_limit?");
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 quirk=nosolicited"), "did you mean no_solicited?");
+}
+
+static void unknown_name_that_is_near_to_none_is_refused_without_one(void)
+{
+	const char *line = said(&iw_kind, "dev0 1 quirk=speed");
+
+	CHECK_HAS_STR(line, "quirk=speed in dat.conf is not known; dat.conf(5) lists all");
+	CHECK(!strstr(line, "did you mean"));
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 quirk="), "quirk= in dat.conf is not known");
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 quirk=sigpipe,"), "quirk= in dat.conf is not known");
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 quirk=-"), "quirk= in dat.conf is not known");
+	CHECK_HAS_STR(said(&iw_kind,
+			   "dev0 1 quirk=a_name_that_is_longer_than_any_quirk_and_than_its_place"),
+		      "is not known");
+}
+
+static void quirk_of_iwarp_is_refused_for_another_device(void)
+{
+	CHECK_HAS_STR(
+		said(&ib_kind, "dev0 1 quirk=deaf_start"),
+		"dat.conf asks for quirk=deaf_start, which is of iWARP devices only, and verbs device dev0 is InfiniBand or RoCE");
+	/* that it is not there is no news */
+	CHECK(opened(&ib_kind, MELLANOX, 0, "dev0 1 quirk=-deaf_start"));
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(device_that_is_not_in_the_table_has_what_its_transport_has),
+	CHECK_TEST(line_of_a_part_is_of_no_other_part),
+	CHECK_TEST(line_of_a_device_goes_before_that_of_its_transport),
+	CHECK_TEST(dat_conf_switches_each_quirk),
+	CHECK_TEST(what_is_switched_off_is_shown_with_the_reason),
+	CHECK_TEST(several_are_switched_and_the_last_word_counts),
+	CHECK_TEST(readsink_is_another_name_of_write_sinks),
+	CHECK_TEST(unknown_name_is_refused_with_the_nearest_one),
+	CHECK_TEST(unknown_name_that_is_near_to_none_is_refused_without_one),
+	CHECK_TEST(quirk_of_iwarp_is_refused_for_another_device),
+	CHECK_END
+};
+
+static const struct check_suite suite = { .name = "rdma devices", .tests = tests };
+
+CHECK_SUITES(&suite);

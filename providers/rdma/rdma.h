@@ -357,7 +357,8 @@ struct rdma_ia {
 	struct ibv_device_attr dev;
 	struct ibv_port_attr port_attr;
 	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
-	bool windows;	   /* RMRs are memory windows of type 1 */
+	/* RMRs are memory windows of type 1; relaxed: a bind that finds out that they are not makes it false */
+	_Atomic bool windows;
 	uint32_t quirks;   /* by rdma_quirk_bit(): those that are on */
 	_Atomic bool solicited_unknown; /* the device does not tell of solicited messages in particular */
 	_Atomic bool deaf; /* it has been said that it does not tell of completions */
@@ -401,6 +402,11 @@ static inline struct rdma_ia *rdma_ia(struct datp_ia *ia)
 static inline bool rdma_has(const struct rdma_ia *ia, enum rdma_quirk quirk)
 {
 	return (ia->quirks & rdma_quirk_bit(quirk)) != 0;
+}
+
+static inline bool rdma_has_windows(const struct rdma_ia *ia)
+{
+	return atomic_load_explicit(&ia->windows, memory_order_relaxed);
 }
 
 static inline struct rdma_ep *rdma_ep(struct datp_ep *ep)

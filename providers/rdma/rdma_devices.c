@@ -54,6 +54,8 @@ static const struct quirk quirks[RDMA_QUIRKS] = {
 			       "it does not tell when a queue pair in error has taken its last shared receive" },
 	[RDMA_LOOSE_WINDOWS] = { SHOWN "loose_windows", false,
 				 "a memory window opens the whole region" },
+	[RDMA_INLINE_MTU] = { SHOWN "inline_mtu", false,
+			      "a message that goes along with its request may be no longer than the path's MTU" },
 };
 
 const char *rdma_quirk_shown(enum rdma_quirk quirk)
@@ -138,6 +140,13 @@ static const struct device devices[] = {
 		.part_mask = 0xf000,
 		.has = ONE(REGION_LIMIT),
 		.longest_region = t5_region,
+	},
+	{
+		.name = "HiSilicon hns",
+		.transport = IBV_TRANSPORT_IB,
+		.vendor = 0x19e5,
+		/* rdma-core, providers/hns/hns_roce_u_hw_v2.c, check_inl_data_len() */
+		.has = ONE(INLINE_MTU),
 	},
 	{
 		.name = "rxe",

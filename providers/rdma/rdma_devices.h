@@ -25,6 +25,7 @@ enum rdma_quirk {
 	RDMA_NO_SOLICITED,
 	RDMA_NO_LAST_WQE,
 	RDMA_LOOSE_WINDOWS,
+	RDMA_INLINE_MTU,
 	RDMA_QUIRKS /* how many there are */
 };
 

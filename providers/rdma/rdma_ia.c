@@ -75,7 +75,8 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 	ia->pd = ibv_alloc_pd(ia->verbs);
 	if (!ia->lmrs || !ia->pd)
 		return DATP_ERR_MEMORY;
-	ia->windows = windows_work(ia);
+	/* relaxed: no other thread has the adapter yet */
+	atomic_store_explicit(&ia->windows, windows_work(ia), memory_order_relaxed);
 	if (rdma_has(ia, RDMA_SIGPIPE))
 		rdma_pipe_guard();
 	ia->plug = ia->kind->plug && rdma_has(ia, RDMA_QUEUE_KEY) ? ia->kind->plug(ia) : NULL;
@@ -213,10 +214,10 @@ static void fill_named(struct rdma_ia *ia)
 	name_attr(ia, "device", ia->named_text[0]);
 	name_attr(ia, "firmware", ia->named_text[1]);
 	name_attr(ia, "rmr",
-		  ia->windows		  ? "memory windows"
+		  rdma_has_windows(ia)  ? "memory windows"
 		  : ia->opt.emulate_rmr ? "emulated: each bind registers its range anew"
 					  : "none: the device has no memory windows");
-	if (ia->windows && rdma_has(ia, RDMA_LOOSE_WINDOWS))
+	if (rdma_has_windows(ia) && rdma_has(ia, RDMA_LOOSE_WINDOWS))
 		name_attr(ia, "rmr_bounds", "unchecked");
 	/* datconform asks for these */
 	if (!ia->kind->three_way) {
@@ -240,7 +241,10 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_dto_per_ep = rdma_request_places(ia);
 	a->max_rdma_read_per_ep_in = a->max_rdma_read_in = rdma_count(dev->max_qp_rd_atom);
 	a->max_rdma_read_per_ep_out = a->max_rdma_read_out = rdma_count(dev->max_qp_init_rd_atom);
-	a->max_rdma_read_in = rdma_count(dev->max_res_rd_atom);
+	/* many drivers leave the number of all queue pairs together at 0 (irdma, bnxt_re, hns, qedr) */
+	a->max_rdma_read_in = rdma_count(dev->max_res_rd_atom
+						 ? dev->max_res_rd_atom
+						 : (int64_t)dev->max_qp_rd_atom * dev->max_qp);
 	a->max_rdma_read_out = rdma_count((int64_t)dev->max_qp_init_rd_atom * dev->max_qp);
 	a->read_in_guaranteed = a->read_out_guaranteed = true;
 	a->max_evds = rdma_count(dev->max_cq - 1 - (ia->plug != NULL));
@@ -253,7 +257,7 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_lmrs = rdma_count(dev->max_mr);
 	a->max_pzs = rdma_count(dev->max_pd - 1);
 	/* a bind has a window of its own, beside that of the bind before it */
-	a->max_rmrs = ia->windows	    ? rdma_count(dev->max_mw / 2)
+	a->max_rmrs = rdma_has_windows(ia) ? rdma_count(dev->max_mw / 2)
 		      : ia->opt.emulate_rmr ? rdma_count(dev->max_mr)
 					    : 0;
 }
@@ -269,10 +273,19 @@ static void fill_srq(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_iov_per_dto = rdma_least(a->max_iov_per_dto, ia->dev.max_srq_sge);
 }
 
+/*
+ * Of a message, whatever the port says: some drivers say nothing (mana), and what all devices can do is taken then. A segment
+ * of 2^31 bytes means one of 0 to some devices, so that a message in one segment has to be shorter.
+ */
+static uint32_t longest_message(uint32_t said)
+{
+	return !said ? 1u << 30 : said < INT32_MAX ? said : INT32_MAX;
+}
+
 void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 {
 	struct rdma_ia *ia = rdma_ia(base);
-	uint32_t message = ia->port_attr.max_msg_sz;
+	uint32_t message = longest_message(ia->port_attr.max_msg_sz);
 	uint64_t region = rdma_longest_region(ia);
 
 	memset(a, 0, sizeof(*a));
@@ -286,8 +299,7 @@ void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	fill_srq(ia, a);
 	a->max_lmr_block = region < ia->dev.max_mr_size ? region : ia->dev.max_mr_size;
 	a->max_lmr_address = a->max_rmr_address = UINT64_MAX;
-	/* a segment's length has 32 bits */
-	a->max_message_size = a->max_rdma_size = message && message < 1u << 31 ? message : 1u << 31;
+	a->max_message_size = a->max_rdma_size = message;
 	a->max_private_data = ia->kind->max_private_data;
 	a->optimal_alignment = 64;
 	a->ep_recv_info = true;

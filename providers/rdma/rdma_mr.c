@@ -46,7 +46,7 @@ int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS flags)
 	if ((access & IBV_ACCESS_LOCAL_WRITE) && rdma_has(ia, RDMA_WRITE_SINKS))
 		access |= IBV_ACCESS_REMOTE_WRITE;
 	/* not every device takes the flag, so only those get it that have windows */
-	return ia->windows ? access | IBV_ACCESS_MW_BIND : access;
+	return rdma_has_windows(ia) ? access | IBV_ACCESS_MW_BIND : access;
 }
 
 static void say_memlock(const struct rdma_ia *ia, uint64_t len)

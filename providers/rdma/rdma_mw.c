@@ -20,7 +20,7 @@ enum datp_err rdma_rmr_create(struct datp_rmr *rmr)
 {
 	struct rdma_ia *ia = rdma_ia(rmr->obj.ia);
 
-	return ia->windows || ia->opt.emulate_rmr ? DATP_OK : DATP_ERR_MODEL;
+	return rdma_has_windows(ia) || ia->opt.emulate_rmr ? DATP_OK : DATP_ERR_MODEL;
 }
 
 /* ------------------------------------------------------------------ ranges */
@@ -38,7 +38,7 @@ static enum datp_err range_new(struct rdma_ia *ia, const struct datp_rmr *rmr,
 	if (!range)
 		return DATP_ERR_MEMORY;
 	range->written = (access & IBV_ACCESS_REMOTE_WRITE) != 0;
-	if (lmr->windows) {
+	if (lmr->windows && rdma_has_windows(ia)) {
 		range->mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
 	} else {
 		/*
@@ -143,6 +143,22 @@ static int post_window(struct rdma_ep *ep, const struct datp_wqe *wqe, struct rd
 	return rc;
 }
 
+/* mana allocates windows, and its library has no way to bind one: the bind itself is the first to tell. */
+static bool cannot_bind(int rc)
+{
+	return rc == EOPNOTSUPP || rc == ENOSYS;
+}
+
+static enum datp_err windows_end(struct rdma_ia *ia)
+{
+	/* relaxed: a hint, which spares later binds the attempt */
+	if (atomic_exchange_explicit(&ia->windows, false, memory_order_relaxed))
+		datp_log(2, "%s: verbs device %s has memory windows, but its driver cannot bind them: %s", ia->base.name,
+			 ibv_get_device_name(ia->verbs->device),
+			 ia->opt.emulate_rmr ? "RMRs are emulated from now on" : "rmr=emulate in dat.conf has RMRs emulated");
+	return DATP_ERR_MODEL;
+}
+
 /* An unbind, too, is a mark in the queue, and no bind to nothing: what was bound ends when that has completed. */
 static enum datp_err post_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct rdma_range *range,
 				const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info)
@@ -151,7 +167,38 @@ static enum datp_err post_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct
 				    : rdma_post_marker(ep, (uintptr_t)wqe, true);
 
 	rc = rc ? rdma_post_said(rdma_ep_ia(ep), rc) : 0;
+	if (range && range->mw && cannot_bind(rc))
+		return windows_end(rdma_ep_ia(ep));
 	return rc ? rdma_post_error_locked(ep, &ep->base.sq, rc) : DATP_OK;
+}
+
+/*
+ * Opens a range, and posts what completes its bind; without windows a second time, if the device turns out to have none.
+ * `*range` is NULL for an unbind, and upon an error.
+ */
+static enum datp_err range_bind(struct rdma_ep *ep, struct datp_wqe *wqe, const struct rdma_rmr *rmr,
+				const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info,
+				struct rdma_range **range)
+{
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+	enum datp_err err;
+	bool window;
+
+	do {
+		*range = NULL;
+		if (info->length) {
+			err = range_new(ia, &rmr->base, lmr, info, range);
+			if (err)
+				return err;
+		}
+		err = post_range(ep, wqe, *range, lmr, info);
+		if (!err)
+			return DATP_OK;
+		window = *range && (*range)->mw;
+		ranges_free(ia, *range);
+		*range = NULL;
+	} while (err == DATP_ERR_MODEL && window && ia->opt.emulate_rmr);
+	return err;
 }
 
 /* EP lock: so nobody sees the completion before the range is listed. */
@@ -160,7 +207,7 @@ static enum datp_err bind_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct
 				uint32_t *context)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
-	struct rdma_range *range = NULL;
+	struct rdma_range *range;
 	enum datp_err err;
 
 	*context = 0;
@@ -168,16 +215,9 @@ static enum datp_err bind_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct
 	/* accepted, and flushed */
 	if (ep->over || ep->broken)
 		return DATP_OK;
-	if (info->length) {
-		err = range_new(ia, &rmr->base, lmr, info, &range);
-		if (err)
-			return err;
-	}
-	err = post_range(ep, wqe, range, lmr, info);
-	if (err) {
-		ranges_free(ia, range);
+	err = range_bind(ep, wqe, rmr, lmr, info, &range);
+	if (err)
 		return err;
-	}
 	if (range) {
 		range_add(ia, rmr, range);
 		*context = range->key;

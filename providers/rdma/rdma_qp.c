@@ -325,6 +325,25 @@ void rdma_plain_end_locked(struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ made and unmade */
 
+/*
+ * What a device says of itself holds for short requests: how many fit depends on their segments with some (irdma, mlx5,
+ * bnxt_re), and a receive queue may be shorter than a send queue (cxgb4).
+ */
+static void say_refused(struct rdma_ep *ep, int why)
+{
+	const struct rdma_ia *ia = rdma_ep_ia(ep);
+	struct ibv_qp_init_attr init;
+
+	fill_init(ep, &init);
+	datp_log(2,
+		 "%s: verbs device %s refuses a queue pair of %u requests of %u segments and %u receives of %u segments: %s%s",
+		 ia->base.name, ibv_get_device_name(ia->verbs->device), init.cap.max_send_wr,
+		 init.cap.max_send_sge, init.cap.max_recv_wr, init.cap.max_recv_sge, strerror(why),
+		 why == EINVAL || why == ENOMEM || why == E2BIG
+			 ? "; ask for fewer max_request_dtos or max_recv_dtos, or for fewer segments of each"
+			 : "");
+}
+
 static enum datp_err qp_make(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
@@ -340,9 +359,9 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 		qp = create(ia, ep);
 	if (!qp) {
 		why = errno;
-		datp_log(2, "%s: cannot create a queue pair: %s", ia->base.name, strerror(why));
+		say_refused(ep, why);
 		release_cqs(ep);
-		return why == EINVAL ? DATP_ERR_PARAM : DATP_ERR_TEP;
+		return why == EINVAL || why == E2BIG ? DATP_ERR_PARAM : DATP_ERR_TEP;
 	}
 	datp_lock(&ep->base.lock);
 	ep->qp = qp;
@@ -541,6 +560,15 @@ enum datp_err rdma_qp_ensure(struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ transitions */
 
+/* The path has got its MTU, and a device that inlines no more than that refuses longer messages. */
+static void fit_inline(struct rdma_ep *ep, enum ibv_mtu mtu)
+{
+	uint32_t bytes = UINT32_C(128) << mtu;
+
+	if (rdma_has(rdma_ep_ia(ep), RDMA_INLINE_MTU) && ep->max_inline > bytes)
+		ep->max_inline = bytes;
+}
+
 static int modify(struct rdma_ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state,
 		  uint8_t reads_in, uint8_t reads_out)
 {
@@ -563,6 +591,8 @@ static int modify(struct rdma_ep *ep, struct rdma_cm_id *id, enum ibv_qp_state s
 		attr.max_dest_rd_atomic = reads_in;
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
 		attr.max_rd_atomic = reads_out;
+	if (mask & IBV_QP_PATH_MTU)
+		fit_inline(ep, attr.path_mtu);
 	rdma_ep_ia(ep)->kind->tune(&attr, &mask);
 	return ibv_modify_qp(ep->qp, &attr, mask);
 }

@@ -100,7 +100,8 @@ static void check_transfers(const struct ibv_device_attr *dev, uint32_t message)
 	CHECK_EQ_INT(api.attr.max_rdma_size, message);
 	CHECK_EQ_INT(api.attr.max_rdma_read_per_ep_in, dev->max_qp_rd_atom);
 	CHECK_EQ_INT(api.attr.max_rdma_read_per_ep_out, dev->max_qp_init_rd_atom);
-	CHECK_EQ_INT(api.attr.max_rdma_read_in, dev->max_res_rd_atom);
+	CHECK_EQ_INT(api.attr.max_rdma_read_in, dev->max_res_rd_atom ? dev->max_res_rd_atom
+								     : count_of((int64_t)dev->max_qp_rd_atom * dev->max_qp));
 	CHECK_EQ_INT(api.attr.max_rdma_read_out,
 		     count_of((int64_t)dev->max_qp_init_rd_atom * dev->max_qp));
 }
@@ -114,7 +115,8 @@ static void check_limits(struct ibv_context *verbs, uint8_t port)
 	REQUIRE_EQ_INT(ibv_query_port(verbs, port, &at), 0);
 	check_names(&dev);
 	check_objects(&dev);
-	check_transfers(&dev, at.max_msg_sz < 1u << 31 ? at.max_msg_sz : 1u << 31);
+	/* one segment has to hold it, whose length has 31 bits */
+	check_transfers(&dev, at.max_msg_sz < INT32_MAX ? at.max_msg_sz : INT32_MAX);
 }
 
 /* A provider with limits of its own making would get some of them wrong. */

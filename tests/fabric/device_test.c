@@ -4,6 +4,7 @@
  * providers do about it. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
@@ -28,8 +29,71 @@ static void forget(void)
 	atomic_store(&twist.late_ms, 0);
 	atomic_store(&twist.unknown, false);
 	atomic_store(&twist.no_solicited, false);
+	atomic_store(&twist.no_bind, false);
+	atomic_store(&twist.reads_unsaid, false);
+	atomic_store(&twist.message, 0);
+	atomic_store(&twist.deepest, 0);
+	atomic_store(&twist.inline_mtu, false);
+	atomic_store(&twist.vendor, 0);
+	unsetenv("DAPL_MAX_INLINE");
 	twist_here.refuses = twist_here.dies = 0;
 	api_close();
+}
+
+/* ------------------------------------------------------------------ what a device says of itself */
+
+/* irdma, bnxt_re, hns and qedr say 0, and programs that go by it do no reads. */
+static void number_of_reads_that_a_device_does_not_say_is_that_of_all_queue_pairs(void)
+{
+	int64_t all;
+
+	atomic_store(&twist.reads_unsaid, true);
+	api_open();
+	all = (int64_t)api.attr.max_rdma_read_per_ep_in * api.attr.max_eps;
+	CHECK(all > 0);
+	CHECK_EQ_INT(api.attr.max_rdma_read_in, all < INT32_MAX ? all : INT32_MAX);
+}
+
+static void message_limit(uint64_t said, DAT_VLEN limit)
+{
+	atomic_store(&twist.message, said + 1);
+	api_open();
+	CHECK_EQ_INT(api.attr.max_message_size, limit);
+	CHECK_EQ_INT(api.attr.max_rdma_size, limit);
+	api_close();
+}
+
+/* A segment of 2^31 bytes has none, to some devices: so that one message may have it would be a promise that is not kept. */
+static void longest_message_is_one_that_a_segment_holds(void)
+{
+	message_limit(UINT32_MAX, INT32_MAX);
+	message_limit(UINT64_C(1) << 31, INT32_MAX);
+	message_limit(INT32_MAX, INT32_MAX);
+	message_limit(1 << 23, 1 << 23);
+	/* mana */
+	message_limit(0, 1 << 30);
+}
+
+/* cxgb4 has fewer receives than it says, and tells so by E2BIG. */
+static void queue_pair_that_is_too_deep_is_refused_with_the_remedy(void)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = 100 };
+	struct api_end end;
+	const char *said;
+
+	api_open();
+	end.recv = api_evd(8, DAT_EVD_DTO_FLAG);
+	end.connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+	atomic_store(&twist.deepest, 99);
+	check_stderr_begin();
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.recv, end.connect, &attr, &end.ep),
+		  DAT_INVALID_PARAMETER);
+	said = check_stderr_end();
+	CHECK_HAS_STR(said, " and 100 receives of ");
+	CHECK_HAS_STR(said, "ask for fewer max_request_dtos or max_recv_dtos");
+	atomic_store(&twist.deepest, 100);
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.recv, end.connect, &attr, &end.ep),
+		  DAT_SUCCESS);
 }
 
 /* ------------------------------------------------------------------ telling */
@@ -168,6 +232,65 @@ static void post_to_a_queue_pair_that_has_just_died_is_flushed(void)
 	dies_under(-EINVAL, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 }
 
+/* ------------------------------------------------------------------ what a driver cannot do */
+
+static void bind_works(DAT_RMR_HANDLE rmr, uint64_t cookie)
+{
+	DAT_LMR_TRIPLET bound = api_seg(&buf, 1024, BYTES);
+	DAT_RMR_TRIPLET target = { .target_address = (DAT_VADDR)(uintptr_t)buf.mem + 1024,
+				   .segment_length = BYTES };
+
+	REQUIRE_DAT(dat_rmr_bind(rmr, &bound, DAT_MEM_PRIV_REMOTE_READ_FLAG, pair.b.ep, api_cookie(cookie),
+				 DAT_COMPLETION_DEFAULT_FLAG, &target.rmr_context),
+		    DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, cookie, DAT_RMR_BIND_SUCCESS);
+	REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 4096, BYTES), target, cookie, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, cookie, DAT_DTO_SUCCESS, BYTES);
+	CHECK_EQ_INT(memcmp(buf.mem + 1024, buf.mem + 4096, BYTES), 0);
+}
+
+/* mana makes windows, and its library cannot bind them: RMRs are emulated, then. */
+static void windows_that_cannot_be_bound_are_emulated(void)
+{
+	DAT_LMR_TRIPLET nothing = { 0 };
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+
+	atomic_store(&twist.unknown, true);
+	pair_make(NULL);
+	CHECK(api_declares("rmr", "memory windows"));
+	api_fill(buf.mem, buf.size, 1);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	/* one that works, before */
+	bind_works(rmr, 1);
+	atomic_store(&twist.no_bind, true);
+	bind_works(rmr, 2);
+	memset(buf.mem + 1024, 7, BYTES);
+	bind_works(rmr, 3);
+	REQUIRE_DAT(dat_rmr_bind(rmr, &nothing, DAT_MEM_PRIV_NONE_FLAG, pair.b.ep, api_cookie(4),
+				 DAT_COMPLETION_DEFAULT_FLAG, &context),
+		    DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+}
+
+/* hns inlines no more than the MTU of the path. */
+static void no_message_is_inlined_that_is_longer_than_the_path_has_it(void)
+{
+	static const size_t sizes[] = { 64, 256, 257, 300, 256, 3000 };
+
+	setenv("DAPL_MAX_INLINE", "4096", 1);
+	atomic_store(&twist.vendor, 0x19e5);
+	atomic_store(&twist.inline_mtu, true);
+	pair_make(NULL);
+	for (uint64_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 4096, i), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, sizes[i], i, 0), DAT_SUCCESS);
+		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_SUCCESS, sizes[i]);
+		API_DTO(pair.b.recv, pair.b.ep, i, DAT_DTO_SUCCESS, sizes[i]);
+	}
+}
+
 /* ------------------------------------------------------------------ the end of a queue pair */
 
 enum { SENT = 3, POSTED = 8 };
@@ -280,10 +403,15 @@ static const struct check_test iw_tests[] = {
 static const struct check_test ib_tests[] = {
 	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
 	CHECK_TEST(receives_of_an_srq_come_back_when_their_queue_pair_goes),
+	CHECK_TEST(windows_that_cannot_be_bound_are_emulated),
+	CHECK_TEST(no_message_is_inlined_that_is_longer_than_the_path_has_it),
 	CHECK_END
 };
 
 static const struct check_test all_tests[] = {
+	CHECK_TEST(number_of_reads_that_a_device_does_not_say_is_that_of_all_queue_pairs),
+	CHECK_TEST(longest_message_is_one_that_a_segment_holds),
+	CHECK_TEST(queue_pair_that_is_too_deep_is_refused_with_the_remedy),
 	CHECK_TEST(nothing_is_read_through_an_empty_list),
 	CHECK_TEST(post_that_a_driver_refuses_by_a_number_of_its_own_is_refused),
 	CHECK_TEST(receive_of_an_srq_that_a_driver_refuses_is_refused),

@@ -282,6 +282,10 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	struct ibv_qp *(*real)(struct ibv_pd *, struct ibv_qp_init_attr *), *qp;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_qp");
+	if (atomic_load(&twist.deepest) && attr->cap.max_recv_wr > atomic_load(&twist.deepest)) {
+		errno = E2BIG;
+		return NULL;
+	}
 	qp = real(pd, attr);
 	pthread_mutex_lock(&gone.lock);
 	for (unsigned int i = 0; qp && i < 256; i++)
@@ -442,6 +446,13 @@ static int shared_twisted(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ib
 	return says ? says : shared_real(srq, wr, bad);
 }
 
+static int (*bind_real)(struct ibv_qp *, struct ibv_mw *, struct ibv_mw_bind *);
+
+static int bind_twisted(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	return atomic_load(&twist.no_bind) ? EOPNOTSUPP : bind_real(qp, mw, bind);
+}
+
 static int (*arm_real)(struct ibv_cq *, int);
 
 static int arm_twisted(struct ibv_cq *cq, int solicited)
@@ -467,9 +478,33 @@ static int post_lazily(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
 	return rc;
 }
 
+enum { SMALL_MTU = 256 };
+
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	int (*real)(struct rdma_cm_id *, struct ibv_qp_attr *, int *);
+	int rc;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "rdma_init_qp_attr");
+	rc = real(id, attr, mask);
+	if (!rc && (*mask & IBV_QP_PATH_MTU) && atomic_load(&twist.inline_mtu))
+		attr->path_mtu = IBV_MTU_256;
+	return rc;
+}
+
+/* As hns does. */
+static bool inlines_too_much(const struct ibv_send_wr *wr)
+{
+	uint32_t bytes = 0;
+
+	for (int i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	return atomic_load(&twist.inline_mtu) && (wr->send_flags & IBV_SEND_INLINE) && bytes > SMALL_MTU;
+}
+
 static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	int says = refusal(qp);
+	int says = inlines_too_much(wr) ? EINVAL : refusal(qp);
 
 	if (says) {
 		*bad = wr;
@@ -501,6 +536,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 		verbs->ops.post_recv = recv_twisted;
 		shared_real = verbs->ops.post_srq_recv;
 		verbs->ops.post_srq_recv = shared_twisted;
+		bind_real = verbs->ops.bind_mw;
+		verbs->ops.bind_mw = bind_twisted;
 		arm_real = verbs->ops.req_notify_cq;
 		verbs->ops.req_notify_cq = arm_twisted;
 	}
@@ -511,13 +548,33 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 	return real(verbs, entries, context, channel, vector);
 }
 
+static int (*port_real)(struct ibv_context *, uint8_t, struct ibv_port_attr *, size_t);
+
+static int port_twisted(struct ibv_context *verbs, uint8_t port, struct ibv_port_attr *attr, size_t size)
+{
+	int rc = port_real(verbs, port, attr, size);
+
+	if (atomic_load(&twist.message))
+		attr->max_msg_sz = (uint32_t)(atomic_load(&twist.message) - 1);
+	return rc;
+}
+
 int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attr)
 {
+	struct verbs_context *more = verbs_get_ctx_op(verbs, query_port);
 	int (*real)(struct ibv_context *, struct ibv_device_attr *);
 	int rc;
 
+	if (more && more->query_port != port_twisted) {
+		port_real = more->query_port;
+		more->query_port = port_twisted;
+	}
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_device");
 	rc = real(verbs, attr);
+	if (atomic_load(&twist.vendor))
+		attr->vendor_id = (uint32_t)atomic_load(&twist.vendor);
+	if (atomic_load(&twist.reads_unsaid))
+		attr->max_res_rd_atom = 0;
 	if (atomic_load(&twist.unknown)) {
 		attr->vendor_id = 1;
 		attr->max_mw = 1000;

@@ -23,6 +23,13 @@ extern struct twist {
 	_Atomic bool full;		/* the process has no descriptor left for another eventfd */
 	_Atomic bool fails;		/* the next request to complete has failed, as siw says it */
 	_Atomic bool unknown;		/* the device is none that we know, and says that it has windows */
+	_Atomic int vendor;		/* the device is of this one; 0: of its own */
+	_Atomic bool no_bind;		/* the driver cannot bind the windows that it makes */
+	_Atomic bool reads_unsaid;	/* it does not say how many RDMA Reads its queue pairs can have together */
+	_Atomic uint64_t message;	/* its port says that a message has so many bytes, less one; 0: what it says */
+	_Atomic unsigned int deepest;	/* its receive queues have so many places, which it does not say; 0: no limit */
+	/* paths have an MTU of 256, and the driver refuses to inline more than that */
+	_Atomic bool inline_mtu;
 	_Atomic int reads;		/* the device can have so many RDMA Reads of a queue pair; 0: as many as it has */
 	_Atomic int places;		/* a queue pair of the device has so many; 0: as many as it has */
 	_Atomic int read_sge;		/* one read of the device goes into so many segments; 0: as many as it has */

@@ -41,6 +41,8 @@ static void device_that_is_not_in_the_table_has_what_its_transport_has(void)
 	for (enum rdma_quirk i = 0; i < RDMA_QUIRKS; i++)
 		CHECK_EQ_STR(shown(i), "");
 	CHECK(rdma_longest_region(&ia) == UINT64_MAX);
+	REQUIRE(opened(&ib_kind, 0x19e5, 0xa222, "dev0 1"));
+	CHECK_EQ_INT(ia.quirks, rdma_quirk_bit(RDMA_INLINE_MTU));
 	REQUIRE(opened(&iw_kind, 0x8086, 0x159b, "dev0 1"));
 	CHECK_EQ_INT(ia.quirks,
 		     rdma_quirk_bit(RDMA_WRITE_SINKS) | rdma_quirk_bit(RDMA_NO_LAST_WQE));

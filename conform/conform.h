@@ -134,6 +134,12 @@ bool judge_reads_are_checked(void);
 #define NEEDS_READ_RIGHT() NEEDS(judge_reads_are_checked(), "read_right")
 bool judge_solicited_are_known(void);
 bool judge_breaks_are_sure(void);
+/*
+ * What an administrator allows although a clause forbids it, because programs depend on it: a word of
+ * the provider attribute "allow", words with commas between them. "mixed_completions": default and
+ * UNSIGNALLED completions share an EVD.
+ */
+bool judge_allows(const char *word);
 
 /* Which of several accepted outcomes came; it is kept with the verdict. */
 void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -343,6 +343,22 @@ bool judge_breaks_are_sure(void)
 	return !declares("broken", "unsure");
 }
 
+bool judge_allows(const char *word)
+{
+	size_t length = strlen(word);
+
+	for (DAT_COUNT i = 0; i < t.prov.num_provider_specific_attr; i++) {
+		const char *at = t.prov.provider_specific_attr[i].value;
+
+		if (strcmp(t.prov.provider_specific_attr[i].name, "allow") != 0)
+			continue;
+		for (; *at; at += strcspn(at, ","), at += *at == ',')
+			if (strcspn(at, ",") == length && !strncmp(at, word, length))
+				return true;
+	}
+	return false;
+}
+
 static void body(void)
 {
 	bool two_sided = judge.test->sides == ACTIVE || judge.test->sides == PASSIVE;

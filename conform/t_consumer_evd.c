@@ -305,3 +305,48 @@ CLAUSE("CONSUMER-26")
 		CHECK_THAT(event.event_data.cr_arrival_event_data.cr_handle != DAT_HANDLE_NULL);
 	}
 }
+
+/* An endpoint whose receives have the default flag and whose requests are UNSIGNALLED, on one EVD. */
+static void mixed_end(struct kit_end *end)
+{
+	DAT_EP_ATTR attr = kit_attr();
+
+	attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
+	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	end->recv = end->request = kit_evd(64, DAT_EVD_DTO_FLAG);
+	end->connect = kit_evd(8, DAT_EVD_CONNECTION_FLAG);
+	MUST_RET(dat_ep_create(t.ia, t.pz, end->recv, end->request, end->connect, &attr, &end->ep),
+		 DAT_SUCCESS);
+}
+
+CLAUSE("CONSUMER-61")
+{
+	struct kit_buf buf;
+	struct kit_waiter w;
+	struct kit_pair p;
+	DAT_EP_HANDLE ep;
+
+	NEEDS(judge_allows("mixed_completions"), "allow");
+	buf = kit_buf(8192, KIT_REMOTE);
+	kit_pair_unconnected(&p, NULL);
+	mixed_end(&p.a);
+	mixed_end(&p.b);
+	kit_pair_connect(&p);
+	ep = p.a.ep;
+	MUST_RET(kit_recv(ep, &buf, 0, 64, 9), DAT_SUCCESS);
+	kit_wait_start(&w, p.a.request, 1);
+	for (uint64_t n = 1; n <= 3; n++)
+		MUST_RET(kit_write(ep, kit_seg(&buf, 0, 64), kit_target(&buf, 4096, 64), n,
+				   DAT_COMPLETION_UNSIGNALLED_FLAG),
+			 DAT_SUCCESS);
+	CHECK_THAT(kit_still_waits(&w));
+	MUST_RET(kit_send(p.b.ep, &buf, 0, 64, 4, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_SUCCESS);
+	kit_wait_end(&w);
+	CHECK_RET(w.ret, DAT_SUCCESS);
+	CHECK_NUM(w.event.event_data.dto_completion_event_data.user_cookie.as_64, 1);
+	kit_dto(p.a.request, ep, 2, DAT_DTO_SUCCESS);
+	kit_dto(p.a.request, ep, 3, DAT_DTO_SUCCESS);
+	kit_dto(p.a.request, ep, 9, DAT_DTO_SUCCESS);
+	kit_empty(p.a.request);
+	kit_dto(p.b.request, p.b.ep, 4, DAT_DTO_SUCCESS);
+}

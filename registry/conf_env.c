@@ -10,8 +10,8 @@
 
 /* Every variable that a library of this project reads and whose name begins with DAT_. */
 static const char *const variables[] = {
-	"DAT_CONF_PATH", "DAT_DBG_DEST", "DAT_DBG_TYPE", "DAT_LOG",
-	"DAT_OVERRIDE",	 "DAT_PROVIDERS", "DAT_SOFT_REALM",
+	"DAT_ALLOW", "DAT_CONF_PATH", "DAT_DBG_DEST",	 "DAT_DBG_TYPE",
+	"DAT_LOG",   "DAT_OVERRIDE",  "DAT_PROVIDERS", "DAT_SOFT_REALM",
 };
 
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))

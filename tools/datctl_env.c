@@ -38,6 +38,10 @@ static const struct variable {
 	  "library, or the provider in it (soft, ib, iwarp, cma, trace, fault). Programs see the "
 	  "adapters that a word names, or all if no word is without ^; ^WORD takes out. With "
 	  ":strict a line that cannot be opened is not followed by the next one of its name" },
+	{ "DAT_ALLOW", "libdatp", "what allow= in dat.conf says",
+	  "WORD[,WORD...]: what all adapters allow beside that although the standard forbids it, for "
+	  "programs that cannot be changed. Known is mixed_completions: signalled and "
+	  "unsignalled completions share an event queue. See dat.conf(5)" },
 	{ "DAT_SOFT_REALM", "soft", "that of all who have none",
 	  "a name: soft adapters meet only those of the same one. Connection qualifiers of one mean "
 	  "nothing in another" },

@@ -505,8 +505,9 @@ struct datp_ops {
 
 	/*
 	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the dat.conf's instance data,
-	 * sets ia->address and may start datp_loop_* watches. ia_close is called when every object
-	 * is gone and the service thread has been joined; it cannot fail.
+	 * without words that begin with allow=, which are libdatp's (dat.conf(5)); it sets
+	 * ia->address and may start datp_loop_* watches. ia_close is called when every object is
+	 * gone and the service thread has been joined; it cannot fail.
 	 */
 	enum datp_err (*ia_open)(struct datp_ia *ia, const char *params);
 	void (*ia_close)(struct datp_ia *ia);

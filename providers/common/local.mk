@@ -25,6 +25,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/base/lock.c \
 	providers/common/base/log.c \
 	providers/common/base/refuse.c \
+	providers/common/core/allow.h \
 	providers/common/core/cm.h \
 	providers/common/core/core.h \
 	providers/common/core/dump.h \
@@ -36,6 +37,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/ops_list.h \
 	providers/common/core/srq.h \
 	providers/common/core/tell.h \
+	providers/common/core/allow.c \
 	providers/common/core/cm.c \
 	providers/common/core/cno.c \
 	providers/common/core/cr.c \

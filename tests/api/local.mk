@@ -23,6 +23,7 @@ API_TESTS = tests/api/bias_test \
 	tests/api/conn_test \
 	tests/api/data_test \
 	tests/api/flags_test \
+	tests/api/allow_test \
 	tests/api/order_test \
 	tests/api/srq_test \
 	tests/api/peer_test \
@@ -87,6 +88,10 @@ tests_api_data_test_LDADD = $(API_LIBS)
 tests_api_flags_test_SOURCES = tests/api/flags_test.c
 tests_api_flags_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_api_flags_test_LDADD = $(API_LIBS)
+
+tests_api_allow_test_SOURCES = tests/api/allow_test.c
+tests_api_allow_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_api_allow_test_LDADD = $(API_LIBS)
 
 tests_api_order_test_SOURCES = tests/api/order_test.c
 tests_api_order_test_CPPFLAGS = $(API_CPPFLAGS)

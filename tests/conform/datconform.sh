@@ -69,6 +69,14 @@ all_closed()
 	[ $? -eq 3 ] && grep -c '"verdict": "passed"' "$tap_dir/closed.json" | grep -x 9
 }
 
+# allowed CLAUSE SUMMARY: with all that can be allowed
+allowed() { DAT_ALLOW=mixed_completions ./datconform --ia soft0 --only "$1" | tail -n 1 | grep -x "$2"; }
+strict_only()
+{
+	[ "$(./datconform --ia soft0 --only CONSUMER-61 | tail -n 1)" = '0 passed, 0 failed, 1 skipped' ] &&
+		[ "$(./datconform --ia soft0 --only EP_CREATE-19 | tail -n 1)" = '1 passed, 0 failed, 0 skipped' ]
+}
+
 tap 'datconform: it prints its version' tap_holds '^datconform \(OpenDAT\) [0-9]' ./datconform --version
 tap 'datconform: every clause that must hold has a test or a reason' ./datconform --coverage --strict
 tap 'datconform: the clauses are counted' tap_holds '^[0-9]{3,} clauses$' ./datconform --list
@@ -85,6 +93,9 @@ tap 'datconform: results are compared without running anything' compared
 tap 'datconform: a column says of which provider, version and day it is' dated
 tap 'datconform: what has failed comes first, and a difference is marked' failures_first
 tap 'datconform: what is the same in both runs is not marked' same
+tap 'datconform: what an administrator allows is judged where it is allowed' allowed CONSUMER-61 '1 passed, 0 failed, 0 skipped'
+tap 'datconform: ... and what that lifts is not applicable then' allowed EP_CREATE-19 '0 passed, 0 failed, 1 skipped'
+tap 'datconform: without the word it is the reverse' strict_only
 tap 'datconform: an unknown adapter is an error of its own' tap_status 3 ./datconform --ia nobody
 tap 'datconform: a result that is none is refused' tap_status 3 ./datconform --html - /dev/null
 tap 'datconform: a report on standard output has that for itself' alone

@@ -137,6 +137,28 @@ list_shows_adapters_and_tuning_of_drop_ins()
 	prints "$dir/dat.conf:1, tuned by $dir/dat.conf.d/tune.ini:[0-9]+\$"
 }
 
+show_prints_what_the_line_or_the_section_allows()
+{
+	with_conf "${soft0%%\"\"*}\"allow=mixed_completions eager_limit=8192\" \"\""
+	run ./datctl show soft0
+	exits_with 0
+	prints '^provider_specific_attr.allow += mixed_completions$'
+	with_conf "$soft0"
+	run ./datctl show soft0
+	prints '^provider_specific_attr.allow += none$'
+	mkdir "$dir/dat.conf.d"
+	printf '[soft0]\nallow = mixed_completions\neager_limit = 4096\n' >"$dir/dat.conf.d/allow.ini"
+	run ./datctl show soft0
+	exits_with 0
+	prints '^provider_specific_attr.allow += mixed_completions$'
+	printf '[soft0]\nallow = mixd_completions\n' >"$dir/dat.conf.d/allow.ini"
+	run ./datctl show soft0
+	rm -r "$dir/dat.conf.d"
+	restore_conf
+	exits_with 1
+	says '"mixd_completions" in allow= is nothing that can be allowed; did you mean mixed_completions[?]'
+}
+
 list_of_an_empty_file_is_empty_and_says_what_to_do()
 {
 	with_conf '# nothing here'
@@ -362,7 +384,7 @@ tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_l
 	wrong_usage_exits_with_2_and_prints_nothing results_that_cannot_be_written_are_a_failure \
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
 	list_shows_entries_of_other_versions list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
-	list_shows_adapters_and_tuning_of_drop_ins list_of_an_empty_file_is_empty_and_says_what_to_do \
+	list_shows_adapters_and_tuning_of_drop_ins show_prints_what_the_line_or_the_section_allows list_of_an_empty_file_is_empty_and_says_what_to_do \
 	list_and_show_speak_json report_holds_what_helps_and_no_secret completion_offers_commands_options_and_adapters \
 	list_of_a_missing_file_fails_and_says_so \
 	list_escapes_control_characters messages_escape_control_characters show_of_an_unknown_adapter_fails_and_names_it \

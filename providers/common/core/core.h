@@ -106,7 +106,9 @@ struct ia_priv {
 	struct datp_evd *async_evd; /* async lock; NULL: none, events are dropped */
 	struct loop *loop;
 	struct plugin *plugin;
-	struct datp_ia_attr attr; /* what ia_query said at open; never changes */
+	struct datp_ia_attr attr; /* what ia_query said at open, and "allow"; never changes */
+	uint32_t allow;		  /* enum allow; set by open, never changes */
+	DAT_NAMED_ATTR *named;	  /* attr.provider_attr, if allow_show() made it */
 	struct ia_priv *next;	  /* core.lock */
 	struct datp_ia *ia;
 };

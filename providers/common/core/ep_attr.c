@@ -161,10 +161,13 @@ enum evd_stream ep_request_stream(const struct datp_ep_attr *attr)
 	return stream_of((unsigned int)attr->request_flags);
 }
 
-/* One stream to one EVD. */
-static enum datp_err attach(struct datp_ia *ia, struct datp_evd *evd, enum evd_stream stream,
-			    unsigned int flags, DAT_EVD_FLAGS need, enum datp_err bad)
+/* One stream to one EVD. `part`: what the standard calls that EVD of the endpoint's. */
+static enum datp_err attach(struct datp_ia *ia, struct datp_evd *evd, const char *part,
+			    enum evd_stream stream, unsigned int flags, DAT_EVD_FLAGS need,
+			    enum datp_err bad)
 {
+	enum evd_stream clash;
+
 	if (!evd)
 		return DATP_OK;
 	if (!obj_hold(ia, evd, DATP_EVD))
@@ -173,7 +176,8 @@ static enum datp_err attach(struct datp_ia *ia, struct datp_evd *evd, enum evd_s
 		obj_drop(evd);
 		return bad;
 	}
-	if (!evd_attach(evd, stream, flags & DAT_COMPLETION_EVD_THRESHOLD_FLAG)) {
+	if (!evd_attach(evd, stream, flags & DAT_COMPLETION_EVD_THRESHOLD_FLAG, &clash)) {
+		tell_mixed(evd, part, stream, clash);
 		obj_drop(evd);
 		return DATP_ERR_PARAM;
 	}
@@ -192,17 +196,17 @@ enum datp_err ep_streams_attach(const struct datp_ep *ep)
 	const struct datp_ep_attr *attr = &ep->attr;
 	enum datp_err err;
 
-	err = attach(ia, ep->recv_evd, ep_recv_stream(attr), (unsigned int)attr->recv_flags,
-		     DAT_EVD_DTO_FLAG, DATP_ERR_HANDLE_EVD_RECV);
+	err = attach(ia, ep->recv_evd, "recv_evd_handle", ep_recv_stream(attr),
+		     (unsigned int)attr->recv_flags, DAT_EVD_DTO_FLAG, DATP_ERR_HANDLE_EVD_RECV);
 	if (err)
 		return err;
-	err = attach(ia, ep->request_evd, ep_request_stream(attr),
+	err = attach(ia, ep->request_evd, "request_evd_handle", ep_request_stream(attr),
 		     (unsigned int)attr->request_flags, DAT_EVD_DTO_FLAG,
 		     DATP_ERR_HANDLE_EVD_REQUEST);
 	if (err)
 		goto detach_recv;
-	err = attach(ia, ep->connect_evd, STREAM_OTHER, 0, DAT_EVD_CONNECTION_FLAG,
-		     DATP_ERR_HANDLE_EVD_CONN);
+	err = attach(ia, ep->connect_evd, "connect_evd_handle", STREAM_OTHER, 0,
+		     DAT_EVD_CONNECTION_FLAG, DATP_ERR_HANDLE_EVD_CONN);
 	if (err)
 		goto detach_request;
 	return DATP_OK;

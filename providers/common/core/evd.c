@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "allow.h"
 #include "cm.h"
 #include "evd.h"
 #include "providers/common/base/futex.h"
@@ -17,35 +18,56 @@ enum { QLEN_MIN = 64 };
 
 /* ------------------------------------------------------------------ streams */
 
-bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_threshold)
+/* The other kinds of event only mix with DTOs that always notify; DTOs only with their like. */
+static bool streams_mix(enum evd_stream a, enum evd_stream b)
+{
+	return a == b || (a == STREAM_OTHER && b == STREAM_EVERY) ||
+	       (a == STREAM_EVERY && b == STREAM_OTHER);
+}
+
+/*
+ * Returns true and sets *clash if `stream` does not go with what feeds the EVD. Solicited receives never
+ * mix: a device filters by them for a whole queue, and does not say which completion was solicited. EVD
+ * lock held.
+ */
+static bool clashes_locked(struct datp_evd *evd, enum evd_stream stream, enum evd_stream *clash)
+{
+	bool allowed = ia_allows(evd->obj.ia, ALLOW_MIXED_COMPLETIONS);
+
+	*clash = stream;
+	/* A program that asked for software events posts them, sooner or later. */
+	if ((evd->flags & DAT_EVD_SOFTWARE_FLAG) &&
+	    ((stream == STREAM_UNSIGNALLED && !allowed) || stream == STREAM_SOLICITED))
+		return true;
+	for (int i = 0; i < STREAM_COUNT; i++) {
+		bool lifted = allowed && stream != STREAM_SOLICITED && i != STREAM_SOLICITED;
+
+		*clash = (enum evd_stream)i;
+		if (evd_priv(evd)->streams[i] && !lifted && !streams_mix(stream, *clash))
+			return true;
+	}
+	return false;
+}
+
+bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_threshold,
+		enum evd_stream *clash)
 {
 	struct evd_priv *priv;
-	bool fits = true;
+	enum evd_stream other = stream;
+	bool fits;
 
 	if (!evd)
 		return true;
 	priv = evd_priv(evd);
-	/* who asked for software events posts them, sooner or later */
-	if ((evd->flags & DAT_EVD_SOFTWARE_FLAG) &&
-	    (stream == STREAM_UNSIGNALLED || stream == STREAM_SOLICITED))
-		return false;
 	datp_lock(&priv->lock);
-	for (int i = 0; i < STREAM_COUNT; i++) {
-		/*
-		 * the other kinds of event only mix with DTOs that always notify; DTOs only with
-		 * their like
-		 */
-		bool mixes = i == (int)stream || (i == STREAM_OTHER && stream == STREAM_EVERY) ||
-			     (i == STREAM_EVERY && stream == STREAM_OTHER);
-
-		if (priv->streams[i] && !mixes)
-			fits = false;
-	}
+	fits = !clashes_locked(evd, stream, &other);
 	if (fits) {
 		priv->streams[stream]++;
 		priv->explicit_threshold |= explicit_threshold;
 	}
 	datp_unlock(&priv->lock);
+	if (!fits && clash)
+		*clash = other;
 	return fits;
 }
 

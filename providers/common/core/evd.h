@@ -41,7 +41,8 @@ struct conn_note {
 
 /*
  * How the DTO streams that feed an EVD notify: all of an EVD in the same way, and EVERY if a stream
- * that is none (connection, connection request) feeds it too.
+ * that is none (connection, connection request) feeds it too. With ALLOW_MIXED_COMPLETIONS all but
+ * SOLICITED mix, and each completion notifies as its own stream does.
  */
 enum evd_stream {
 	STREAM_EVERY,
@@ -119,10 +120,12 @@ void evd_rearm(struct datp_evd *evd);
 void evd_ring(struct datp_evd *evd);
 
 /*
- * A stream of events from an endpoint or service point begins or ends; false: it does not go with
- * the others.
+ * A stream of events from an endpoint or service point begins or ends. Returns false if it does not go
+ * with the others; *clash, which may be NULL, is then the one in its way, or `stream` if that is the
+ * EVD's own software events.
  */
-bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_threshold);
+bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_threshold,
+		enum evd_stream *clash);
 void evd_detach(struct datp_evd *evd, enum evd_stream stream);
 /* Whether another connection request finds room. */
 bool evd_takes_cr(struct datp_evd *evd);

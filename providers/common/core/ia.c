@@ -3,6 +3,9 @@
  * Owns open IAs. Invariant: an IA is on core.ias from before its transport is opened until after it
  * is closed, and once `closing` is set nothing is published on it any more.
  */
+#include <stdlib.h>
+
+#include "allow.h"
 #include "cm.h"
 #include "core.h"
 #include "tell.h"
@@ -96,35 +99,43 @@ static enum datp_err async_make(struct datp_ia *ia, int32_t qlen, struct datp_ev
 	return obj_hold(ia, *evd, DATP_EVD) ? DATP_OK : DATP_ERR_INTERNAL;
 }
 
-/* The transport's half of an open; `ia` has its loop. */
-static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
-{
-	struct ia_priv *priv = ia_priv(ia);
-	enum datp_err err;
-
-	err = loop_create(&priv->loop);
-	if (err)
-		return err;
-	log_hold();
-	err = ia->ops->ia_open(ia, plugin->params);
-	log_hold_end(&plugin->log_name, !err);
-	if (err) {
-		loop_stop(priv->loop);
-		loop_destroy(priv->loop);
-		return err;
-	}
-	ia->ops->ia_query(ia, &priv->attr);
-	return DATP_OK;
-}
-
 static void transport_close(struct datp_ia *ia)
 {
 	struct ia_priv *priv = ia_priv(ia);
 
 	loop_stop(priv->loop);
 	ia->ops->ia_close(ia);
+	allow_hide(ia);
 	loop_destroy(priv->loop);
 	priv->loop = NULL;
+}
+
+/* The transport's half of an open; `ia` has its loop. */
+static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
+{
+	struct ia_priv *priv = ia_priv(ia);
+	enum datp_err err;
+	char *params;
+
+	err = loop_create(&priv->loop);
+	if (err)
+		return err;
+	log_hold();
+	err = allow_take(ia, plugin->params, &params);
+	if (!err)
+		err = ia->ops->ia_open(ia, params);
+	log_hold_end(&plugin->log_name, !err);
+	free(params);
+	if (err) {
+		loop_stop(priv->loop);
+		loop_destroy(priv->loop);
+		return err;
+	}
+	ia->ops->ia_query(ia, &priv->attr);
+	err = allow_show(ia);
+	if (err)
+		transport_close(ia);
+	return err;
 }
 
 static enum datp_err ia_alloc(struct plugin *plugin, struct datp_ia **out)

@@ -330,7 +330,7 @@ static enum datp_err hold_evd(struct datp_ia *ia, DAT_EVD_HANDLE handle, struct 
 		obj_drop(*evd);
 		return DATP_ERR_HANDLE_EVD_CR;
 	}
-	if (!evd_attach(*evd, STREAM_OTHER, false)) {
+	if (!evd_attach(*evd, STREAM_OTHER, false, NULL)) {
 		obj_drop(*evd);
 		return DATP_ERR_PARAM;
 	}

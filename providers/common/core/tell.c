@@ -5,7 +5,8 @@
  *
  * Invariant: each cause is told once a process, so that a program which tries again and again is
  * not drowned (attempts to connect that fail like one before are told to who asks for level debug);
- * nothing is told of wrong arguments, which are the programmer's business.
+ * of wrong arguments, which are the programmer's business, only level debug is told, but for those by
+ * which an administrator can let a program pass.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -277,6 +278,35 @@ void tell_block(struct datp_ia *ia, uint64_t length)
 		 "max_lmr_block_size is %llu: register them in parts",
 		 ia->name, (unsigned long long)length, err_name(DATP_ERR_BAD_LENGTH),
 		 (unsigned long long)ia_attr(ia)->max_lmr_block);
+}
+
+void tell_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
+		enum evd_stream clash)
+{
+	static const char *const names[STREAM_COUNT] = {
+		[STREAM_EVERY] = "DAT_COMPLETION_DEFAULT_FLAG",
+		[STREAM_UNSIGNALLED] = "DAT_COMPLETION_UNSIGNALLED_FLAG",
+		[STREAM_SOLICITED] = "DAT_COMPLETION_SOLICITED_WAIT_FLAG",
+		[STREAM_OTHER] = "connection events or requests",
+	};
+	const char *other = names[clash];
+	enum evd_stream key[2] = { stream, clash };
+	char remedy[256] = "";
+
+	if (clash == stream)
+		other = "software events";
+	if (!log_once("mixed", key, sizeof(key)))
+		return;
+	if (stream != STREAM_SOLICITED && clash != STREAM_SOLICITED)
+		snprintf(remedy, sizeof(remedy),
+			 ", or, for a program that cannot be changed, write allow=mixed_completions "
+			 "into the line or section of this adapter in dat.conf, or set "
+			 "DAT_ALLOW=mixed_completions");
+	core_log(2,
+		 "%s: no endpoint with %s on the EVD %p (%s), which has %s: the standard wants all "
+		 "completions on an EVD to notify alike (DAT_INVALID_PARAMETER); give them an EVD of "
+		 "their own%s",
+		 evd->obj.ia->name, names[stream], (void *)evd, part, other, remedy);
 }
 
 void tell_async(struct datp_ia *ia, DAT_EVENT_NUMBER number)

@@ -7,6 +7,7 @@
 #define DATP_TELL_H
 
 #include "core.h"
+#include "evd.h"
 #include "providers/common/base/log.h"
 
 /* "DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY" */
@@ -38,6 +39,12 @@ void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err);
 void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err);
 /* A region longer than any that the adapter registers. */
 void tell_block(struct datp_ia *ia, uint64_t length);
+/*
+ * An endpoint's stream to an EVD, by the name of the argument, is refused since that EVD has another that
+ * notifies otherwise. The standard's rule; the administrator can lift it.
+ */
+void tell_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
+		enum evd_stream clash);
 void tell_async(struct datp_ia *ia, DAT_EVENT_NUMBER number);
 
 #endif

@@ -62,40 +62,110 @@ static inline uintptr_t datp_thread(void)
 }
 #endif
 
+/* ------------------------------------------------------------------ the parts of a lock taken by its bias */
+
+/*
+ * Whether a word has a value, by a relaxed load. Where this is not plain C, it is one instruction: compilers do not
+ * make one of an atomic load and the comparison. Define DATP_WORDS_IN_C before this header for plain C everywhere.
+ */
+#if defined(__x86_64__) && defined(__LP64__) && !defined(DATP_WORDS_IN_C) && !defined(__cplusplus)
+#define DATP_WORD_IS(size, word, value)                                                            \
+	__extension__({                                                                            \
+		bool is_;                                                                          \
+		__asm__ volatile("cmp" size " %2, %1" : "=@cce"(is_) : "m"(*(word)), "er"(value)); \
+		is_;                                                                               \
+	})
+#else
+#define DATP_WORD_IS(size, word, value) (atomic_load_explicit(word, memory_order_relaxed) == (value))
+#endif
+
+static inline __attribute__((always_inline)) bool datp_word_is(const _Atomic(uint32_t) *word, uint32_t value)
+{
+	return DATP_WORD_IS("l", word, value);
+}
+
+static inline __attribute__((always_inline)) bool datp_name_is(const _Atomic(uintptr_t) *name, uintptr_t value)
+{
+	return DATP_WORD_IS("q", name, value);
+}
+
+/* As datp_thread(), but read anew at each call: to keep the value across a call of another function costs more. */
+static inline __attribute__((always_inline)) uintptr_t datp_thread_again(void)
+{
+#if defined(__x86_64__) && defined(__LP64__) && !defined(DATP_WORDS_IN_C)
+	uintptr_t self;
+
+	__asm__ volatile("mov %%fs:0, %0" : "=r"(self));
+	return self;
+#else
+	return datp_thread();
+#endif
+}
+
+/* Whether the lock is biased to the thread `self`. If that is the caller, it may try to enter. Since SDK 0.5. */
+static inline __attribute__((always_inline)) bool datp_bias_is(const struct datp_bias *bias, uintptr_t self)
+{
+	/* relaxed: the name of a thread is put there by that thread only */
+	return __builtin_expect(datp_name_is(&bias->owner, self), 1);
+}
+
+/* Whether the lock is biased to the calling thread. */
+static inline bool datp_bias_mine(const struct datp_bias *bias)
+{
+	return datp_bias_is(bias, datp_thread());
+}
+
+/*
+ * Takes the lock for its owner `self`, the calling thread. False: the bias is being taken away. Either way
+ * datp_bias_unlock() has to follow, told that the lock is held by a bias, or datp_bias_leave(). A signal's handler that
+ * has interrupted its own thread inside may not enter, which datp_bias_lock() sees to. Since SDK 0.5.
+ */
+static inline __attribute__((always_inline)) bool datp_bias_enter(struct datp_bias *bias, uintptr_t self)
+{
+	atomic_store_explicit(&bias->inside, 1, memory_order_relaxed);
+	/*
+	 * Only the compiler is told: the thread that revokes takes the name away, has every thread pass a fence, and
+	 * looks at `inside` then. So either it sees us inside, or we see that the name is gone.
+	 */
+	atomic_signal_fence(memory_order_seq_cst);
+	return __builtin_expect(datp_name_is(&bias->owner, self), 1);
+}
+
+/*
+ * Gives the lock back. False: a thread takes the bias away, and may sleep until the owner has left;
+ * datp_bias_left_slow() has to follow. Since SDK 0.5.
+ */
+static inline __attribute__((always_inline)) bool datp_bias_leave(struct datp_bias *bias)
+{
+	/* release: what was done inside comes before; the thread that revokes acquires */
+	atomic_store_explicit(&bias->inside, 0, memory_order_release);
+	/* as in datp_bias_enter(): either the thread that revokes sees that we have left, or we see that it may sleep */
+	atomic_signal_fence(memory_order_seq_cst);
+	/*
+	 * No thread becomes the owner while we are inside; nor afterwards, as long as a thread sleeps until we have left:
+	 * there is no name at all then.
+	 */
+	return __builtin_expect(!datp_name_is(&bias->owner, 0), 1);
+}
+
+/* ------------------------------------------------------------------ the lock */
+
 /* As datp_lock(). Whether it is held by a bias, which datp_bias_unlock() wants to be told. */
 static inline __attribute__((always_inline)) bool datp_bias_lock(struct datp_bias *bias,
 								 _Atomic(uint32_t) *lock)
 {
 	uintptr_t self = datp_thread();
 
-	/*
-	 * relaxed: the name of a thread is put there by that thread only; `inside` is its own then, and
-	 * is 1 only if we have been called from a signal's handler there
-	 */
-	if (__builtin_expect(atomic_load_explicit(&bias->owner, memory_order_relaxed) == self, 1) &&
-	    !atomic_load_explicit(&bias->inside, memory_order_relaxed)) {
-		atomic_store_explicit(&bias->inside, 1, memory_order_relaxed);
-		/*
-		 * Only the compiler is told: who revokes takes the name away, has every thread pass a
-		 * fence, and looks at `inside` then. So either it sees us inside, or we see that the
-		 * name is gone.
-		 */
-		atomic_signal_fence(memory_order_seq_cst);
-		if (__builtin_expect(atomic_load_explicit(&bias->owner, memory_order_relaxed) == self, 1))
+	/* relaxed: `inside` is the calling thread's own; it is 1 only if a signal's handler is called from inside */
+	if (datp_bias_is(bias, self) && !atomic_load_explicit(&bias->inside, memory_order_relaxed)) {
+		if (datp_bias_enter(bias, self))
 			return true;
-		/* release: nothing was done inside; the order is for whoever finds out why */
+		/* release: nothing was done inside; the order is for the thread that finds out why */
 		atomic_store_explicit(&bias->inside, 0, memory_order_release);
 		datp_bias_left_slow(bias);
 	}
 	datp_lock(lock);
 	return false;
-}
-
-/* Whether the lock is biased to the calling thread. */
-static inline bool datp_bias_mine(const struct datp_bias *bias)
-{
-	/* relaxed: as above */
-	return atomic_load_explicit(&bias->owner, memory_order_relaxed) == datp_thread();
 }
 
 /* Whether a thread holds the lock by its bias. */
@@ -112,11 +182,7 @@ static inline __attribute__((always_inline)) void datp_bias_unlock(struct datp_b
 	uintptr_t self = datp_thread();
 
 	if (__builtin_expect(biased, 1)) {
-		/* release: what was done inside comes before; who revokes acquires */
-		atomic_store_explicit(&bias->inside, 0, memory_order_release);
-		/* as above: either who revokes sees that we have left, or we see that it may sleep */
-		atomic_signal_fence(memory_order_seq_cst);
-		if (__builtin_expect(atomic_load_explicit(&bias->owner, memory_order_relaxed) != self, 0))
+		if (!datp_bias_leave(bias))
 			datp_bias_left_slow(bias);
 		return;
 	}

@@ -4,7 +4,6 @@
 RDMA_SOURCES = \
 	providers/rdma/rdma.h \
 	providers/rdma/rdma_async.h \
-	providers/rdma/rdma_bias.h \
 	providers/rdma/rdma_cm.h \
 	providers/rdma/rdma_conn.h \
 	providers/rdma/rdma_cq.h \

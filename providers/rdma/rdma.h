@@ -6,7 +6,7 @@
  * > EP > SRQ. The leaves are rdma_ia.lock (the IA mutex: who has which connection), qp_lock and mr_lock
  * (tables), rmr_lock (the ranges of RMRs), and the lock that fork() waits for (rdma_fork.c). No upcall
  * to libdatp is made with one of them held.
- * The poll lock of an EVD and the EP lock are biased; rdma_bias.h is how their owner takes them.
+ * The poll lock of an EVD and the EP lock are biased (<datp/bias.h>).
  */
 #ifndef RDMA_H
 #define RDMA_H

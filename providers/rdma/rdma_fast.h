@@ -8,22 +8,12 @@
 #ifndef RDMA_FAST_H
 #define RDMA_FAST_H
 
-#include "rdma_bias.h"
+#include <datp/bias.h>
 #include "rdma_poll.h"
 #include "rdma_post.h"
 #include <string.h>
 
 /* ------------------------------------------------------------------ locks */
-
-/*
- * The same address, but the compiler does not know that: it then addresses a lock from its object in one
- * instruction each time, where it would keep the lock's own address in a register that has to be saved.
- */
-static inline __attribute__((always_inline)) void *rdma_same(void *object)
-{
-	__asm__("" : "+r"(object));
-	return object;
-}
 
 /* Gives back what is biased, or is not: then it was a turn of this thread. */
 static inline __attribute__((always_inline)) void rdma_ep_unlock(struct rdma_ep *ep, bool biased)
@@ -52,7 +42,7 @@ static inline void rdma_any_post_unlock(struct datp_ep *ep, enum datp_op op, boo
 	rdma_post_unlock(rdma_ep(ep), op, biased);
 }
 
-/* Behind rdma_bias_leave(): each addresses the bias from its object, as rdma_same() has it. */
+/* What follows a datp_bias_leave() that returns false, as the last call of the plain way. */
 static __attribute__((noinline, unused)) DAT_RETURN rdma_ep_left(struct rdma_ep *ep)
 {
 	datp_bias_left_slow(&ep->bias);
@@ -80,7 +70,7 @@ static inline __attribute__((always_inline)) void rdma_poll_unlock(struct rdma_e
 static inline __attribute__((always_inline)) bool rdma_is(DAT_HANDLE handle, enum datp_type type)
 {
 	/* relaxed: as datp_object() */
-	return rdma_word_is(&((struct datp_obj *)handle)->tag, DATP_TAG(type));
+	return datp_word_is(&((struct datp_obj *)handle)->tag, DATP_TAG(type));
 }
 
 /* What can be said without the lock. */
@@ -219,13 +209,11 @@ rdma_plain_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct 
 
 	if (__builtin_expect(rc, 0))
 		return rdma_plain_refused_locked(&ep->base, wq, rc, biased);
-	ep = rdma_same(ep);
 	if (!biased)
 		rdma_post_unlock(ep, op, false);
-	else if (!rdma_bias_leave(&ep->bias))
+	else if (!datp_bias_leave(&ep->bias))
 		return rdma_ep_left(ep);
-	__asm__("" : "+r"(rc)); /* else gcc makes a second 0, which is known to be DAT_SUCCESS */
-	return (DAT_RETURN)rc;
+	return DAT_SUCCESS;
 }
 
 /*
@@ -421,7 +409,7 @@ static inline __attribute__((always_inline)) bool rdma_listed(const struct datp_
 	_Static_assert(offsetof(struct datp_evd, waiter) ==
 			       offsetof(struct datp_evd, queued) + sizeof(evd->queued),
 		       "two words that are looked at as one");
-#if defined(__x86_64__) && defined(__LP64__) && !defined(RDMA_WORDS_IN_C)
+#if defined(__x86_64__) && defined(__LP64__) && !defined(DATP_WORDS_IN_C)
 	bool none;
 
 	__asm__ volatile("cmpq $0, %1" : "=@cce"(none) : "m"(evd->queued), "m"(evd->waiter));
@@ -464,17 +452,17 @@ rdma_plain_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEU
 	if (__builtin_expect(wc.status != IBV_WC_SUCCESS || (wc.wr_id & RDMA_ID_MASK) != RDMA_ID_WQE, 0))
 		return rdma_dequeue_on(evd, event, wc, rest, biased);
 	ep = rdma_ep(rdma_wqe_of(&wc)->ep);
-	self = rdma_thread();
-	if (!rdma_bias_mine(&ep->bias, self))
+	self = datp_thread_again();
+	if (!datp_bias_is(&ep->bias, self))
 		return rdma_dequeue_shared(evd, event, wc, rest, biased);
-	if (!rdma_bias_enter(&ep->bias, self) ||
+	if (!datp_bias_enter(&ep->bias, self) ||
 	    __builtin_expect(!rdma_plain_finish_locked(ep, rdma_wqe_of(&wc), &wc, &evd->base, event), 0))
 		return rdma_dequeue_back(evd, event, wc, rest, biased);
-	if (!rdma_bias_leave(&ep->bias))
+	if (!datp_bias_leave(&ep->bias))
 		rdma_ep_left(ep);
 	if (!biased)
 		rdma_poll_unlock(evd, false);
-	else if (!rdma_bias_leave(&evd->bias))
+	else if (!datp_bias_leave(&evd->bias))
 		return rdma_evd_left(evd);
 	return DAT_SUCCESS;
 }
@@ -508,21 +496,17 @@ rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 	if (__builtin_expect(!rdma_is(evd, DATP_EVD) || !event, 0))
 		return rest(handle, event);
 	/* a queue without a CQ has no owner, nor has one that is being freed */
-	self = rdma_thread();
-	if (!rdma_bias_mine(&evd->bias, self))
+	self = datp_thread_again();
+	if (!datp_bias_is(&evd->bias, self))
 		return rdma_shared_dequeue(evd, event, rest);
-	if (!rdma_bias_enter(&evd->bias, self))
+	if (!datp_bias_enter(&evd->bias, self))
 		return rdma_back_dequeue(evd, event, rest);
 	return rdma_plain_dequeue_locked(evd, event, rest, true);
 }
 
 /* ------------------------------------------------------------------ the plugin */
 
-/*
- * A post: the plain way, of an endpoint whose lock is biased to the calling thread; else what is nearly plain, or the same of a
- * shared one; else the SDK's. Those are out of line and called last, so that nothing has to be kept across calls on the plain
- * way. By then there are no flags, in the place of which rdma_other is told how the EP lock is held.
- */
+/* How a thread that posts what is not plain has the EP lock when it leaves the plain way. */
 enum rdma_hold { HOLD_NOT, HOLD_BIASED, HOLD_NO_MORE };
 
 /* How it is held now. False: somebody else has it. */
@@ -535,22 +519,27 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 	return datp_trylock(&ep->base.lock);
 }
 
-#define RDMA_FAST_POST(what, op, params, args, remote)                                             \
-	static __attribute__((noinline)) DAT_RETURN datp_fast_##what params;                       \
-	static __attribute__((noinline)) DAT_RETURN rdma_other_##what params                       \
+/*
+ * A post: the plain way, of an endpoint whose lock is biased to the calling thread; else what is nearly plain, or the same of a
+ * shared one; else the SDK's. Those are out of line and called last, so that nothing has to be kept across calls on the plain
+ * way. rdma_other_*() is about one segment without flags: in their places it is told how the EP lock is held, and all else stays
+ * in the register that it came in.
+ */
+#define RDMA_FAST_POST(what, op, params, args, other_params, other_args, remote)                   \
+	static __attribute__((noinline)) DAT_RETURN rdma_other_##what other_params                 \
 	{                                                                                          \
-		bool biased = (enum rdma_hold)flags == HOLD_BIASED;                                \
+		bool biased = hold == HOLD_BIASED;                                                 \
 		struct datp_sge seg = rdma_plain_segment(iov);                                     \
 		struct rdma_ep *own = ep;                                                          \
 		struct ibv_send_wr *wr;                                                            \
                                                                                                    \
-		if (!rdma_post_lock(own, (enum rdma_hold)flags))                                   \
-			return datp_fast_##what args(0);                                           \
+		if (!rdma_post_lock(own, hold))                                                    \
+			return datp_fast_##what args(1, DAT_COMPLETION_DEFAULT_FLAG);              \
 		wr = rdma_nearly_plain_locked(own, &seg, &iov->lmr_context, remote, op);           \
 		if (wr)                                                                            \
 			return rdma_plain_post_locked(own, wr, &seg, cookie, remote, op, biased);  \
 		rdma_post_unlock(own, op, biased);                                                 \
-		return datp_fast_##what args(0);                                                   \
+		return datp_fast_##what args(1, DAT_COMPLETION_DEFAULT_FLAG);                      \
 	}                                                                                          \
 	static DAT_RETURN rdma_fast_##what params                                                  \
 	{                                                                                          \
@@ -559,59 +548,54 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 		uintptr_t self;                                                                    \
                                                                                                    \
 		if (!rdma_plain_arguments(ep, n, iov, flags))                                      \
-			return datp_fast_##what args(flags);                                       \
-		self = rdma_thread();                                                              \
-		if (!rdma_bias_mine(&own->bias, self))                                             \
-			return rdma_other_##what args(HOLD_NOT);                                   \
-		if (!rdma_bias_enter(&own->bias, self))                                            \
-			return rdma_other_##what args(HOLD_NO_MORE);                               \
+			return datp_fast_##what args(n, flags);                                    \
+		self = datp_thread_again();                                                        \
+		if (!datp_bias_is(&own->bias, self))                                               \
+			return rdma_other_##what other_args(HOLD_NOT);                             \
+		if (!datp_bias_enter(&own->bias, self))                                            \
+			return rdma_other_##what other_args(HOLD_NO_MORE);                         \
 		seg = rdma_plain_segment(iov);                                                     \
 		if (!rdma_plain_fits_locked(own, &seg, &iov->lmr_context, remote, op,              \
 					    own->quick[op]))                                       \
-			return rdma_other_##what args(HOLD_BIASED);                                \
+			return rdma_other_##what other_args(HOLD_BIASED);                          \
 		return rdma_plain_post_locked(own, &own->wr[op], &seg, cookie, remote, op, true);  \
 	}
 
-#define RDMA_MESSAGE_ARGS(flags) (ep, n, iov, cookie, (DAT_COMPLETION_FLAGS)(flags))
+#define RDMA_MESSAGE_ARGS(n, flags)   (ep, n, iov, cookie, flags)
+#define RDMA_OTHER_MESSAGE_ARGS(hold) (ep, hold, iov, cookie)
 #define RDMA_FAST_MESSAGE(what, op)                                                                \
 	RDMA_FAST_POST(what, op,                                                                   \
 		       (DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,                       \
 			DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags),                        \
-		       RDMA_MESSAGE_ARGS, NULL)
+		       RDMA_MESSAGE_ARGS,                                                          \
+		       (DAT_EP_HANDLE ep, enum rdma_hold hold, DAT_LMR_TRIPLET *iov,               \
+			DAT_DTO_COOKIE cookie),                                                    \
+		       RDMA_OTHER_MESSAGE_ARGS, NULL)
 
-#define RDMA_TRANSFER_ARGS(flags) (ep, n, iov, cookie, target, (DAT_COMPLETION_FLAGS)(flags))
+#define RDMA_TRANSFER_ARGS(n, flags)   (ep, n, iov, cookie, target, flags)
+#define RDMA_OTHER_TRANSFER_ARGS(hold) (ep, hold, iov, cookie, target)
 #define RDMA_FAST_TRANSFER(what, op)                                                               \
 	RDMA_FAST_POST(what, op,                                                                   \
 		       (DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,                       \
 			DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target,                      \
 			DAT_COMPLETION_FLAGS flags),                                               \
-		       RDMA_TRANSFER_ARGS, (const struct datp_rge *)target)
+		       RDMA_TRANSFER_ARGS,                                                         \
+		       (DAT_EP_HANDLE ep, enum rdma_hold hold, DAT_LMR_TRIPLET *iov,               \
+			DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target),                     \
+		       RDMA_OTHER_TRANSFER_ARGS, (const struct datp_rge *)target)
 
-/* DATP_PROVIDER, with the plain way before the SDK's. */
+/* A plugin with the plain way before the SDK's, which its locks are for. */
 #define RDMA_PROVIDER(plugin_name, plugin_ops)                                                     \
+	DATP_FAST_PATH_LOCKED(plugin_ops, rdma_any_post_lock, rdma_any_post_unlock)                \
 	RDMA_FAST_MESSAGE(send, DATP_SEND)                                                         \
 	RDMA_FAST_MESSAGE(recv, DATP_RECV)                                                         \
 	RDMA_FAST_TRANSFER(read, DATP_RDMA_READ)                                                   \
 	RDMA_FAST_TRANSFER(write, DATP_RDMA_WRITE)                                                 \
-	static __attribute__((noinline)) DAT_RETURN datp_fast_dequeue(DAT_EVD_HANDLE, DAT_EVENT *); \
 	static DAT_RETURN rdma_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)                  \
 	{                                                                                          \
 		return rdma_plain_dequeue(evd, event, datp_fast_dequeue);                          \
 	}                                                                                          \
-	DATP_PROVIDER(plugin_name, plugin_ops)
-
-#undef DATP_POST_LOCK
-#undef DATP_POST_UNLOCK
-#define DATP_POST_LOCK	 rdma_any_post_lock
-#define DATP_POST_UNLOCK rdma_any_post_unlock
-
-/* What that puts into the plugin's table. */
-#undef DATP_FAST_INIT
-#define DATP_FAST_INIT                                                                             \
-	{                                                                                          \
-		.post_send = rdma_fast_send, .post_recv = rdma_fast_recv,                          \
-		.post_rdma_read = rdma_fast_read, .post_rdma_write = rdma_fast_write,              \
-		.evd_dequeue = rdma_fast_dequeue,                                                  \
-	}
+	DATP_PROVIDER_FAST(plugin_name, plugin_ops, rdma_fast_send, rdma_fast_recv,                \
+			   rdma_fast_read, rdma_fast_write, rdma_fast_dequeue)
 
 #endif

@@ -521,17 +521,11 @@ static const struct datp_ops soft_ops = {
 	.ep_disconnect = soft_ep_disconnect,
 };
 
-/* The SDK's own data path, out of line: what is not plain. */
-static __attribute__((noinline)) DAT_RETURN datp_fast_send(DAT_EP_HANDLE, DAT_COUNT,
-							   DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
-							   DAT_COMPLETION_FLAGS);
-static __attribute__((noinline)) DAT_RETURN datp_fast_recv(DAT_EP_HANDLE, DAT_COUNT,
-							   DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
-							   DAT_COMPLETION_FLAGS);
-static __attribute__((noinline)) DAT_RETURN datp_fast_dequeue(DAT_EVD_HANDLE, DAT_EVENT *);
+/* The SDK's own data path: what is not plain, and the RDMA posts. */
+DATP_FAST_PATH_LOCKED(soft_ops, soft_post_lock, soft_post_unlock)
 
 static DAT_RETURN soft_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-					DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+				 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	if (soft_plain_send(ep, n, iov, cookie, (unsigned int)flags))
 		return DAT_SUCCESS;
@@ -539,7 +533,7 @@ static DAT_RETURN soft_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET 
 }
 
 static DAT_RETURN soft_fast_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-					DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+				 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	if (soft_plain_recv(ep, n, iov, cookie, (unsigned int)flags))
 		return DAT_SUCCESS;
@@ -551,18 +545,5 @@ static DAT_RETURN soft_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return soft_plain_dequeue(evd, event, datp_fast_dequeue);
 }
 
-#undef DATP_POST_LOCK
-#undef DATP_POST_UNLOCK
-#define DATP_POST_LOCK	 soft_post_lock
-#define DATP_POST_UNLOCK soft_post_unlock
-
-/* What DATP_PROVIDER puts into the plugin's table. */
-#undef DATP_FAST_INIT
-#define DATP_FAST_INIT                                                                             \
-	{                                                                                          \
-		.post_send = soft_fast_send, .post_recv = soft_fast_recv,                          \
-		.post_rdma_read = datp_fast_read, .post_rdma_write = datp_fast_write,              \
-		.evd_dequeue = soft_fast_dequeue,                                                  \
-	}
-
-DATP_PROVIDER("soft", soft_ops)
+DATP_PROVIDER_FAST("soft", soft_ops, soft_fast_send, soft_fast_recv, datp_fast_read, datp_fast_write,
+		   soft_fast_dequeue)

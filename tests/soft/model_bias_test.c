@@ -69,6 +69,7 @@ static long kernel(long number, ...)
 #define datp_unlock(word) word_unlock(word)
 #define syscall		  kernel
 #define datp_thread()	  ((uintptr_t)model_self() + 2)
+#define DATP_WORDS_IN_C
 #define LOCK_SPINS	  0
 #define BIAS_ENOUGH	  1u
 #define BIAS_ENOUGH_MAX	  1u
@@ -76,12 +77,9 @@ static long kernel(long number, ...)
 #include "providers/common/base/lock.c"
 #include "providers/common/base/bias.c" /* NOLINT: what is looked at from inside */
 
-#define RDMA_WORDS_IN_C
-#include "providers/rdma/rdma_bias.h"
-
 static struct datp_bias bias;
 static uint32_t guarded;
-static bool quick; /* the owner goes the verbs providers' way */
+static bool quick; /* the owner takes the lock by its parts */
 
 static void touch(void)
 {
@@ -96,16 +94,16 @@ static void touch(void)
 /* False: it is not the owner, or not any more. */
 static bool as_quick_owner(void)
 {
-	uintptr_t self = rdma_thread();
+	uintptr_t self = datp_thread_again();
 
-	if (!rdma_bias_mine(&bias, self))
+	if (!datp_bias_is(&bias, self))
 		return false;
-	if (!rdma_bias_enter(&bias, self)) {
+	if (!datp_bias_enter(&bias, self)) {
 		datp_bias_unlock(&bias, &guard, true);
 		return false;
 	}
 	touch();
-	if (!rdma_bias_leave(&bias))
+	if (!datp_bias_leave(&bias))
 		datp_bias_left_slow(&bias);
 	return true;
 }

@@ -232,9 +232,8 @@ static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *
 }
 
 /*
- * How a post takes the EP lock, and gives it back. A plugin that has a bias beside that lock
- * (<datp/bias.h>) defines the two names anew, before DATP_PROVIDER. What the first returns is told the
- * second.
+ * How a post takes the EP lock, and gives it back, unless the plugin has named functions of its own to
+ * DATP_FAST_PATH_LOCKED(). What the first returns is told the second: whether the lock is held by a bias.
  */
 static inline bool datp_post_lock(struct datp_ep *ep)
 {
@@ -248,9 +247,6 @@ static inline void datp_post_unlock(struct datp_ep *ep, enum datp_op op, bool bi
 	(void)biased;
 	datp_unlock(&ep->lock);
 }
-
-#define DATP_POST_LOCK	 datp_post_lock
-#define DATP_POST_UNLOCK datp_post_unlock
 
 /* One post, start to end. From `op` on they are constants where this is inlined. */
 static inline __attribute__((always_inline)) DAT_RETURN
@@ -266,7 +262,7 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 	struct datp_wqe *wqe;
 	enum datp_err err;
 	uint64_t len = 0;
-	bool held;
+	bool biased;
 	int state;
 
 	if (!ep)
@@ -278,7 +274,7 @@ datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DA
 		return datp_ret(DATP_ERR_BAD_EP);
 	wq = op == DATP_RECV ? &ep->rq : &ep->sq;
 again:
-	held = lock(ep);
+	biased = lock(ep);
 	/* relaxed: written under the lock we hold */
 	state = atomic_load_explicit(&ep->state, memory_order_relaxed);
 	wqe = datp_wq_next(wq, ep, op, cookie, (unsigned int)flags);
@@ -295,7 +291,7 @@ again:
 		if (err)
 			wq->posted--;
 	}
-	unlock(ep, op, held);
+	unlock(ep, op, biased);
 	if (__builtin_expect(!err, 1))
 		return DAT_SUCCESS;
 	if (op != DATP_RECV && (err == DATP_ERR_CREDITS || state == DAT_EP_STATE_COMPLETION_PENDING))
@@ -340,41 +336,49 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 	return datp_ret(datp_evd_take(evd, event));
 }
 
-#define DATP_FAST_PATH(ops)                                                                        \
-	static DAT_RETURN datp_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,      \
-					 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)        \
-	{                                                                                          \
-		return datp_post(ep, n, iov, cookie, NULL, flags, DATP_SEND, &(ops),               \
-				 DATP_POST_LOCK, DATP_POST_UNLOCK);                                \
-	}                                                                                          \
-	static DAT_RETURN datp_fast_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,      \
-					 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)        \
-	{                                                                                          \
-		return datp_post(ep, n, iov, cookie, NULL, flags, DATP_RECV, &(ops),               \
-				 DATP_POST_LOCK, DATP_POST_UNLOCK);                                \
-	}                                                                                          \
-	static DAT_RETURN datp_fast_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,      \
-					 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,     \
-					 DAT_COMPLETION_FLAGS flags)                               \
-	{                                                                                          \
-		return datp_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_READ, &(ops),        \
-				 DATP_POST_LOCK, DATP_POST_UNLOCK);                                \
-	}                                                                                          \
-	static DAT_RETURN datp_fast_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,     \
-					  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,    \
-					  DAT_COMPLETION_FLAGS flags)                              \
-	{                                                                                          \
-		return datp_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_WRITE, &(ops),       \
-				 DATP_POST_LOCK, DATP_POST_UNLOCK);                                \
-	}                                                                                          \
-	static DAT_RETURN datp_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)                  \
-	{                                                                                          \
-		return datp_dequeue(evd, event, &(ops));                                           \
+/*
+ * Emits the five functions of struct datp_fast, made of the plugin's own ops and libdatp's checks, as
+ * datp_fast_send() and so on. `lock` and `unlock` are how a post takes the EP lock, as datp_post_lock() and
+ * datp_post_unlock(): a plugin with a bias beside that lock (<datp/bias.h>) names its own, since a post that
+ * took the lock otherwise would end the bias. The functions are out of line, so that a plugin that does the
+ * usual cases itself (DATP_PROVIDER_FAST) can leave it to them what is not usual. Since SDK 0.5.
+ */
+#define DATP_FAST_FUNCTION static __attribute__((noinline, unused)) DAT_RETURN
+#define DATP_FAST_PATH_LOCKED(ops, lock, unlock)						   \
+	DATP_FAST_FUNCTION datp_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,	   \
+					  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)	   \
+	{											   \
+		return datp_post(ep, n, iov, cookie, NULL, flags, DATP_SEND, &(ops), lock, unlock);\
+	}											   \
+	DATP_FAST_FUNCTION datp_fast_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,	   \
+					  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)	   \
+	{											   \
+		return datp_post(ep, n, iov, cookie, NULL, flags, DATP_RECV, &(ops), lock, unlock);\
+	}											   \
+	DATP_FAST_FUNCTION datp_fast_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,	   \
+					  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,	   \
+					  DAT_COMPLETION_FLAGS flags)				   \
+	{											   \
+		return datp_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_READ, &(ops), lock,  \
+				 unlock);							   \
+	}											   \
+	DATP_FAST_FUNCTION datp_fast_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,	   \
+					   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,   \
+					   DAT_COMPLETION_FLAGS flags)				   \
+	{											   \
+		return datp_post(ep, n, iov, cookie, remote, flags, DATP_RDMA_WRITE, &(ops), lock, \
+				 unlock);							   \
+	}											   \
+	DATP_FAST_FUNCTION datp_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)		   \
+	{											   \
+		return datp_dequeue(evd, event, &(ops));					   \
 	}
 
-#define DATP_FAST_INIT                                                                             \
-	{                                                                                          \
-		datp_fast_send, datp_fast_recv, datp_fast_read, datp_fast_write, datp_fast_dequeue, \
-	}
+#define DATP_FAST_PATH(ops) DATP_FAST_PATH_LOCKED(ops, datp_post_lock, datp_post_unlock)
+
+/* Those five as the table of the data path. */
+#define DATP_FAST_GENERATED datp_fast_send, datp_fast_recv, datp_fast_read, datp_fast_write, datp_fast_dequeue
+
+#define DATP_FAST_INIT { DATP_FAST_GENERATED }
 
 #endif

@@ -53,7 +53,10 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	struct soft_ring *rring = soft_peer_ring(peer, &far->ring, &rmask);
 	struct soft_ring *rrequest = soft_peer_ring(peer, &far->request, &unused);
 
-	if (!rport || !rring || !rrequest)
+	/* to tell the peer of the end, even if there is no memory then */
+	if (!ep->news)
+		ep->news = soft_out_new();
+	if (!rport || !rring || !rrequest || !ep->news)
 		return false;
 	ep->rring = rring;
 	ep->rmask = rmask;
@@ -87,7 +90,7 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 	datp_lock(&ia->lock);
 	sock = ep->socket ? ep->socket : ep->peer->sockets;
 	if (sock)
-		(void)soft_socket_send(sock, msg); /* a peer that is gone needs no news */
+		(void)soft_socket_send_by(sock, msg, &ep->news); /* a peer that is gone needs no news */
 	datp_unlock(&ia->lock);
 }
 
@@ -408,7 +411,7 @@ void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uin
 
 void soft_ep_spoiled(struct soft_ep *ep)
 {
-	static struct soft_complaint spoiled;
+	static struct log_limit spoiled;
 
 	if (!ep->failing)
 		soft_complain(&spoiled, 1,

@@ -271,4 +271,5 @@ void soft_ep_free(struct datp_ep *base)
 	soft_ep_unpoll(ep);
 	datp_bias_fini(&ep->bias, &base->lock);
 	soft_arena_free(ia, &ep->port_mem);
+	free(ep->news);
 }

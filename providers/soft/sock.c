@@ -3,7 +3,7 @@
  * Sockets between soft IAs: abstract Unix SOCK_SEQPACKET, so that nothing is left behind by a
  * process that dies, and the kernel tells its peers that it did. Every message has the same form.
  * Sending never blocks: what the kernel does not take is queued, and sent by the service thread
- * when it does.
+ * when it does: when there is room in the socket, or, where the kernel itself is out of memory, upon a tick.
  */
 #define _GNU_SOURCE
 #include "sock.h"
@@ -12,6 +12,7 @@
 #include "ia.h"
 #include "knock.h"
 #include "pending.h"
+#include "tick.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,29 +86,71 @@ static bool socket_send_now(struct soft_socket *sock, const struct soft_msg *msg
 										-1);
 }
 
+/* One byte, which has the service thread at the other end go round. */
+static bool socket_ring_now(struct soft_socket *sock)
+{
+	/*
+	 * MSG_DONTWAIT and MSG_NOSIGNAL are of this call, whatever flags the socket has; and nobody else has our
+	 * end of it. Not send(): that is a point of cancellation, and this may be in the middle of a post.
+	 */
+	return syscall(SYS_sendto, sock->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) == 1;
+}
+
+/* The kernel is out of memory, which says nothing of the peer; nor does it tell when it has some again. */
+static bool is_starved(int error)
+{
+	return error == ENOBUFS || error == ENOMEM;
+}
+
+/* What could not be sent will be taken later. */
+static bool is_busy(int error)
+{
+	return error == EAGAIN || error == EWOULDBLOCK || is_starved(error);
+}
+
 static void socket_event(void *arg, uint32_t events);
 
-/* Tries the queue again; on the service thread. */
-static void socket_flush(struct soft_socket *sock)
+/* Whether something waits to be sent. ia.lock */
+static bool socket_owes(const struct soft_socket *sock)
 {
-	struct datp_watch *old = NULL;
+	return sock->out || sock->ring_owed;
+}
 
-	datp_lock(&sock->ia->lock);
-	while (sock->out && (socket_send_now(sock, &sock->out->msg) ||
-			     (errno != EAGAIN && errno != EWOULDBLOCK))) {
+/* Sends what waits, as far as the kernel takes it. ia.lock */
+static void socket_flush_locked(struct soft_socket *sock)
+{
+	while (sock->out && (socket_send_now(sock, &sock->out->msg) || !is_busy(errno))) {
 		struct soft_out *out = sock->out;
 
 		sock->out = out->next;
-		if (out->msg.type == SOFT_MSG_RING)
-			sock->ring_queued = false;
 		free(out);
 	}
 	if (!sock->out) {
 		sock->out_end = &sock->out;
+		if (sock->ring_owed && (socket_ring_now(sock) || !is_busy(errno)))
+			sock->ring_owed = false;
+	}
+	/* errno is of the last try, which has failed if something is left */
+	sock->starved = socket_owes(sock) && is_starved(errno);
+}
+
+/* There is room in the socket: tries the queue again. Service thread. */
+static void socket_flush(struct soft_socket *sock)
+{
+	struct datp_watch *old = NULL;
+	bool starved;
+
+	datp_lock(&sock->ia->lock);
+	socket_flush_locked(sock);
+	starved = sock->starved;
+	if (!socket_owes(sock) || starved) {
 		old = sock->watch;
 		sock->watch = NULL;
 	}
 	datp_unlock(&sock->ia->lock);
+	/* the room that there is would wake this thread again and again, to no use */
+	if (starved)
+		soft_tick_set(sock->ia);
 	if (!old)
 		return;
 	datp_loop_del(old);
@@ -126,7 +169,7 @@ static void socket_want_out(void *arg)
 
 		datp_lock(&ia->lock);
 		for (sock = ia->sockets; sock; sock = sock->next)
-			if (sock->out && sock->out_wanted)
+			if (sock->out_wanted)
 				break;
 		if (!sock) {
 			datp_unlock(&ia->lock);
@@ -143,45 +186,86 @@ static void socket_want_out(void *arg)
 	}
 }
 
-bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg)
+bool soft_sockets_retry(struct soft_ia *ia)
 {
-	struct soft_out *out;
+	bool left = false;
 
-	if (!sock->out && socket_send_now(sock, msg))
+	datp_lock(&ia->lock);
+	for (struct soft_socket *sock = ia->sockets; sock; sock = sock->next) {
+		if (!sock->starved)
+			continue;
+		socket_flush_locked(sock);
+		left = left || sock->starved;
+		sock->out_wanted = socket_owes(sock) && !sock->starved;
+	}
+	datp_unlock(&ia->lock);
+	socket_want_out(ia);
+	return left;
+}
+
+/* The first thing that waits to be sent waits for room in the socket, or for memory. ia.lock */
+static void socket_await_room(struct soft_socket *sock, int error)
+{
+	sock->starved = is_starved(error);
+	sock->out_wanted = !sock->starved;
+	if (sock->out_wanted && datp_loop_call(&sock->ia->base, socket_want_out, sock->ia) == DATP_OK)
+		return;
+	/* the tick needs no memory */
+	sock->out_wanted = false;
+	sock->starved = true;
+	soft_tick_set(sock->ia);
+}
+
+struct soft_out *soft_out_new(void)
+{
+	return calloc(1, sizeof(struct soft_out));
+}
+
+bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, struct soft_out **spare)
+{
+	bool first = !socket_owes(sock);
+	struct soft_out *out = *spare;
+	int error = 0;
+
+	if (first && socket_send_now(sock, msg))
 		return true;
-	if (!sock->out && errno != EAGAIN && errno != EWOULDBLOCK)
-		return false;
-	out = malloc(sizeof *out);
+	if (first) {
+		error = errno;
+		if (!is_busy(error))
+			return false;
+	}
+	if (!out)
+		out = soft_out_new();
 	if (!out)
 		return false;
+	*spare = NULL;
 	out->next = NULL;
 	out->msg = *msg;
 	*sock->out_end = out;
 	sock->out_end = &out->next;
-	if (!sock->out->next) {
-		sock->out_wanted = true;
-		return datp_loop_call(&sock->ia->base, socket_want_out, sock->ia) == DATP_OK;
-	}
+	if (first)
+		socket_await_room(sock, error);
 	return true;
+}
+
+bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg)
+{
+	struct soft_out *none = NULL;
+
+	return soft_socket_send_by(sock, msg, &none);
 }
 
 bool soft_socket_ring(struct soft_socket *sock)
 {
-	const struct soft_msg msg = { .magic = SOFT_MSG_MAGIC,
-				      .version = SOFT_SHM_VERSION,
-				      .type = SOFT_MSG_RING };
+	bool first = !socket_owes(sock);
 
-	if (sock->ring_queued)
+	if (first && socket_ring_now(sock))
 		return true;
-	/*
-	 * MSG_DONTWAIT and MSG_NOSIGNAL are of this call, whatever flags the socket has; and nobody else has our
-	 * end of it. Not send(): that is a point of cancellation, and this may be in the middle of a post.
-	 */
-	if (!sock->out && syscall(SYS_sendto, sock->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) == 1)
-		return true;
-	if (!sock->out && errno != EAGAIN && errno != EWOULDBLOCK)
+	if (first && !is_busy(errno))
 		return false;
-	sock->ring_queued = soft_socket_send(sock, &msg) && sock->out;
+	if (first)
+		socket_await_room(sock, errno);
+	sock->ring_owed = true;
 	return true;
 }
 
@@ -327,7 +411,7 @@ enum datp_err soft_socket_watch(struct soft_socket *sock)
 
 	/* what is queued behind this look is asked for by socket_want_out() */
 	datp_lock(&sock->ia->lock);
-	more = sock->out != NULL;
+	more = socket_owes(sock) && !sock->starved;
 	datp_unlock(&sock->ia->lock);
 	return datp_loop_add(&sock->ia->base, sock->fd,
 			     EPOLLIN | EPOLLRDHUP | (more ? EPOLLOUT : 0u), socket_event, sock,
@@ -338,6 +422,7 @@ void soft_socket_end(struct soft_socket *sock)
 {
 	struct soft_ia *ia = sock->ia;
 	struct soft_peer *peer;
+	bool owed;
 
 	soft_knock_end(sock);
 	if (sock->watch)
@@ -352,6 +437,7 @@ void soft_socket_end(struct soft_socket *sock)
 		sock->ep->socket = NULL;
 	if (sock->cr)
 		sock->cr->socket = NULL;
+	owed = sock->ring_owed;
 	peer = sock->peer;
 	if (peer && sock->kept) {
 		struct soft_socket **p = &peer->sockets;
@@ -379,6 +465,9 @@ void soft_socket_end(struct soft_socket *sock)
 	sock->ended = true;
 	if (!sock->holds)
 		free(sock);
+	/* and a ring of ours that was never sent goes over another socket, if there is one */
+	if (peer && owed)
+		soft_peer_wake(peer);
 	if (peer)
 		soft_peer_put(peer);
 }

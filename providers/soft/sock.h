@@ -53,8 +53,9 @@ struct soft_socket {
 	uint32_t slot;	  /* active: the name we gave the peer, not yet known to be used */
 	uint32_t my_slot; /* our name in the peer's rings, by this connection */
 	struct soft_out *out, **out_end;  /* what the kernel would not take at once */
-	bool out_wanted;		  /* and the watch does not yet look for room */
-	bool ring_queued;		  /* one of them is a ring */
+	bool ring_owed;			  /* a ring waits behind them */
+	bool out_wanted;		  /* something waits, and the watch does not yet look for room */
+	bool starved;			  /* something waits for memory of the kernel's; see soft_sockets_retry() */
 	unsigned int holds;		  /* of who is at a message of it; service thread */
 	bool ended;			  /* it only waits to be let go; service thread */
 	struct soft_socket *next, **prev; /* soft_ia.sockets */
@@ -68,10 +69,18 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid);
  */
 bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 /*
- * Has the service thread at the other end go round. ia.lock held. Never waits: if there is no room, a ring is queued, one at
- * a time. False: the other end has gone.
+ * The same for a message that must not be lost if there is no memory to queue it: *spare has been made for it before, by
+ * soft_out_new(), and is NULL afterwards if it was used. Give it back with free().
+ */
+struct soft_out *soft_out_new(void);
+bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, struct soft_out **spare);
+/*
+ * Has the service thread at the other end go round. ia.lock held. Never waits and needs no memory: if the kernel does not
+ * take it, a ring is owed, one at a time. False: the other end has gone.
  */
 bool soft_socket_ring(struct soft_socket *sock);
+/* Sends what the kernel had no memory for, if it has some now. True: something is left. Service thread. */
+bool soft_sockets_retry(struct soft_ia *ia);
 /* Starts watching: after this the service thread may end it at any time. */
 enum datp_err soft_socket_watch(struct soft_socket *sock);
 /* Takes what has come over it, which may end it. Service thread. */

@@ -233,6 +233,7 @@ struct soft_ep {
 	uint32_t at_work;	/* odd: a thread of ours is in the engine. EP lock; see engine.c */
 	/* the connection for which our mover copies, 0: none. Beside it, what peers cannot write to counts; mover.c */
 	_Atomic uint32_t moves;
+	struct soft_out *news;	/* to tell the peer of the end with; from soft_ep_open() on; soft_ia.lock */
 	struct soft_ending end; /* of the thread that has set `ending` */
 	uint64_t bind_until;	/* a bind waits for those at the old window, until then; 0: none. EP lock */
 };

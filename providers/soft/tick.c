@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The tick of an IA: a timer that runs while something waits for a peer, and has the service thread look after it:
- * ends of connections (ending.c), and binds that wait for accesses to the old window (recv.c). So the service thread
- * waits for no peer. Invariant: whoever adds something that waits sets the timer afterwards, and the timer is set again
+ * ends of connections (ending.c), binds that wait for accesses to the old window (recv.c), and messages that the kernel had no
+ * memory for (sock.c). So the service thread waits for no peer. Invariant: whoever adds something that waits sets the timer afterwards, and the timer is set again
  * as long as something is left.
  */
 #include "tick.h"
 #include "opening.h"
 #include "port.h"
 #include "recv.h"
+#include "sock.h"
 #include <string.h>
 #include <errno.h>
 #include <sys/epoll.h>
@@ -53,6 +54,7 @@ static void tick_event(void *arg, uint32_t events)
 	(void)!read(ia->tick_fd, &count, sizeof count);
 	more = soft_endings_serve(ia);
 	more = binds_serve(ia) || more;
+	more = soft_sockets_retry(ia) || more;
 	if (more)
 		soft_tick_set(ia);
 }

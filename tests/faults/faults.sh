@@ -103,7 +103,29 @@ datconform_out_of_memory()
 	return $worst
 }
 
+# A kernel that has no memory to send with is not a peer that has gone: nothing fails but that call, which is made again.
+sends()
+{
+	local real calls n how worst=0
+	real=$(program examples/exchange)
+	rm -f "$tap_dir/tally"
+	FAULTS_SENDS=1 FAULTS_TALLY=$tap_dir/tally shimmed 60 "$real" soft0 >/dev/null || return 1
+	calls=$(sort -n "$tap_dir/tally" | tail -n 1)
+	[ "${calls:-0}" -ge 3 ] || { echo "only ${calls:-0} sends are counted"; return 1; }
+	for ((n = 1; n <= calls; n++)); do
+		for how in AT FROM; do
+			shimmed 60 env FAULTS_SENDS=1 FAULTS_$how=$n DAT_SOFT_REALM="$DAT_SOFT_REALM-$n-$how" "$real" soft0 \
+				>"$tap_dir/out" 2>&1 && continue
+			echo "$how $n of $calls: status $?"
+			tail -n 5 "$tap_dir/out"
+			worst=1
+		done
+	done
+	return $worst
+}
+
 tap 'faults: the life of an adapter in one process' lifecycle
+tap 'faults: examples/exchange, with no memory to send with' sends
 tap 'faults: examples/exchange' each "$(program examples/exchange)" soft0
 tap 'faults: datconform says that it has no memory' datconform_out_of_memory
 for group in $groups; do

@@ -7,7 +7,10 @@
  * In the environment: FAULTS_AT=N lets call N fail, FAULTS_FROM=N each from N on, FAULTS_TALLY=FILE
  * appends the number of calls to FILE when the process exits, FAULTS_SAY=1 names what fails on
  * stderr, FAULTS_ALL=PROGRAM counts the calls of all objects, in a program of this name,
- * and FAULTS_ALONE=1 spares forked processes.
+ * FAULTS_ALONE=1 spares forked processes, and FAULTS_SENDS=1 counts no calls but those that send.
+ *
+ * A send fails because the kernel has no memory for it at the moment. So where each call fails from
+ * N on, no more than SENDS sends do: a connection cannot do without them for ever.
  *
  * Invariant: nothing here allocates, so that the count does not depend on the shim.
  */
@@ -32,6 +35,8 @@
 
 #include "tests/faults/shim.h"
 
+#define SENDS 12
+
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -42,21 +47,25 @@ faults_count_fn faults_count;
 
 typedef int thread_create_fn(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
 			     void *arg);
+typedef long syscall_fn(long number, ...);
 
 /* relaxed throughout: the numbers order nothing else */
 static struct {
 	_Atomic long count, nth;
 	_Atomic bool from;
-	bool say;
+	_Atomic int sends; /* that have failed */
+	bool say, sends_only;
 	pid_t alone;	/* the only process that counts; 0: all do */
 	const char *all, *tally;
 	thread_create_fn *thread_create;
+	syscall_fn *_Atomic syscall;
 } shim;
 
 void faults_arm(long nth, int from)
 {
 	atomic_store_explicit(&shim.nth, 0, memory_order_relaxed);
 	atomic_store_explicit(&shim.count, 0, memory_order_relaxed);
+	atomic_store_explicit(&shim.sends, 0, memory_order_relaxed);
 	atomic_store_explicit(&shim.from, from != 0, memory_order_relaxed);
 	atomic_store_explicit(&shim.nth, nth, memory_order_relaxed);
 }
@@ -72,6 +81,7 @@ __attribute__((constructor)) static void shim_begin(void)
 
 	*(void **)&shim.thread_create = dlsym(RTLD_NEXT, "pthread_create");
 	shim.say = getenv("FAULTS_SAY") != NULL;
+	shim.sends_only = getenv("FAULTS_SENDS") != NULL;
 	shim.all = getenv("FAULTS_ALL");
 	shim.tally = getenv("FAULTS_TALLY");
 	shim.alone = getenv("FAULTS_ALONE") ? getpid() : 0;
@@ -110,12 +120,12 @@ static void say(const char *call, const struct link_map *map, const void *caller
 }
 
 /* True if this call shall fail. */
-static bool fails(const char *call, void *caller)
+static bool fails(const char *call, void *caller, bool sends)
 {
 	struct dl_find_object found;
 	long n, nth;
 
-	if (shim.alone && shim.alone != getpid())
+	if ((shim.alone && shim.alone != getpid()) || (shim.sends_only && !sends))
 		return false;
 	if (_dl_find_object(caller, &found) != 0 || !ours(found.dlfo_link_map->l_name))
 		return false;
@@ -124,12 +134,14 @@ static bool fails(const char *call, void *caller)
 	if (!nth || n < nth ||
 	    (n > nth && !atomic_load_explicit(&shim.from, memory_order_relaxed)))
 		return false;
+	if (sends && atomic_fetch_add_explicit(&shim.sends, 1, memory_order_relaxed) >= SENDS)
+		return false;
 	if (shim.say)
 		say(call, found.dlfo_link_map, caller, n);
 	return true;
 }
 
-#define FAILS(call) fails(call, __builtin_return_address(0))
+#define FAILS(call) fails(call, __builtin_return_address(0), false)
 /* Ends the function with this error and value if the call shall fail. */
 #define MAY_FAIL(call, error, value) do { if (FAILS(call)) { errno = (error); return value; } } while (0)
 
@@ -248,4 +260,42 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(v
 	if (FAILS("pthread_create"))
 		return EAGAIN;
 	return shim.thread_create(thread, attr, run, arg);
+}
+
+/* The kernel's own, where there is one; looked up when it is first needed, which is before main(). */
+static syscall_fn *real_syscall(void)
+{
+	syscall_fn *real = atomic_load_explicit(&shim.syscall, memory_order_relaxed);
+
+	if (!real) {
+		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+		atomic_store_explicit(&shim.syscall, real, memory_order_relaxed);
+	}
+	return real;
+}
+
+/* The library sends its shortest messages past the C library. */
+long syscall(long number, ...)
+{
+	long a[6];
+	va_list args;
+
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_sendto && fails("sendto", __builtin_return_address(0), true)) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	return real_syscall()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	if (fails("sendmsg", __builtin_return_address(0), true)) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	return syscall(SYS_sendmsg, fd, message, flags);
 }

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A socket between two IAs, without those: its end, and what had come over it and was not read. */
+/*
+ * A socket between two IAs, without those: its end, what had come over it and was not read, and a kernel that has no
+ * memory to send with.
+ *
+ * The C library's sendmsg() and syscall() are called by way of those below, which the program itself defines.
+ */
+#include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -12,25 +22,67 @@
 static struct soft_ia *ia;
 static struct soft_socket *sock;
 static int far_end;
+static int no_memory; /* sends fail with this, unless it is 0 */
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	ssize_t (*real)(int, const struct msghdr *, int);
+
+	if (no_memory) {
+		errno = no_memory;
+		return -1;
+	}
+	*(void **)&real = dlsym(RTLD_NEXT, "sendmsg");
+	return real(fd, message, flags);
+}
+
+long syscall(long number, ...)
+{
+	long (*real)(long, ...);
+	long a[6];
+	va_list args;
+
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_sendto && no_memory) {
+		errno = no_memory;
+		return -1;
+	}
+	*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static struct soft_socket *socket_pair(int *other)
+{
+	struct soft_socket *made;
+	int fds[2];
+
+	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
+	*other = fds[1];
+	made = soft_socket_new(ia, fds[0], getpid());
+	REQUIRE(made != NULL);
+	return made;
+}
 
 static void sock_open(void)
 {
-	int fds[2];
-
 	ia = calloc(1, sizeof(*ia));
 	REQUIRE(ia != NULL);
 	ia->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	REQUIRE(ia->doorbell_fd >= 0);
-	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
-	far_end = fds[1];
-	sock = soft_socket_new(ia, fds[0], getpid());
-	REQUIRE(sock != NULL);
+	ia->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	REQUIRE(ia->doorbell_fd >= 0 && ia->tick_fd >= 0);
+	sock = socket_pair(&far_end);
 }
 
 static void sock_close(void)
 {
+	no_memory = 0;
+	soft_sockets_fini(ia);
 	close(far_end);
 	close(ia->doorbell_fd);
+	close(ia->tick_fd);
 	free(ia);
 }
 
@@ -46,7 +98,96 @@ static void ring_that_was_not_read_outlives_its_socket(void)
 	CHECK(ia->sockets == NULL);
 }
 
-static const struct check_test tests[] = { CHECK_TEST(ring_that_was_not_read_outlives_its_socket), CHECK_END };
+static bool retry_is_due(void)
+{
+	struct itimerspec left;
+
+	/* it rings in milliseconds, and may have rung by now */
+	struct pollfd tick = { .fd = ia->tick_fd, .events = POLLIN };
+
+	REQUIRE(timerfd_gettime(ia->tick_fd, &left) == 0);
+	return left.it_value.tv_sec || left.it_value.tv_nsec || poll(&tick, 1, 0) == 1;
+}
+
+/* The length of what comes next; -1: there is nothing. */
+static ssize_t heard(int fd)
+{
+	struct soft_msg msg;
+
+	return recv(fd, &msg, sizeof msg, MSG_DONTWAIT);
+}
+
+/* The peer is no more gone than before, and there may be no other socket to it. */
+static void ring_that_there_is_no_memory_for_is_sent_later(void)
+{
+	no_memory = ENOBUFS;
+	CHECK(soft_socket_ring(sock));
+	CHECK(retry_is_due());
+	CHECK(soft_socket_ring(sock)); /* one at a time */
+	no_memory = ENOMEM;
+	CHECK(soft_sockets_retry(ia)); /* there is still none */
+	CHECK_EQ_INT(heard(far_end), -1);
+	no_memory = 0;
+	CHECK(!soft_sockets_retry(ia));
+	CHECK_EQ_INT(heard(far_end), 1);
+	CHECK_EQ_INT(heard(far_end), -1);
+	CHECK(soft_socket_ring(sock));
+	CHECK_EQ_INT(heard(far_end), 1);
+}
+
+static void message_that_there_is_no_memory_for_is_sent_later(void)
+{
+	const struct soft_msg msg = { .magic = SOFT_MSG_MAGIC, .type = SOFT_MSG_DISC };
+
+	no_memory = ENOMEM;
+	CHECK(soft_socket_send(sock, &msg));
+	CHECK(retry_is_due());
+	no_memory = 0;
+	CHECK(soft_socket_send(sock, &msg)); /* none overtakes another */
+	CHECK(soft_socket_ring(sock));
+	CHECK_EQ_INT(heard(far_end), -1);
+	CHECK(!soft_sockets_retry(ia));
+	CHECK_EQ_INT(heard(far_end), sizeof msg);
+	CHECK_EQ_INT(heard(far_end), sizeof msg);
+	CHECK_EQ_INT(heard(far_end), 1);
+	CHECK_EQ_INT(heard(far_end), -1);
+}
+
+/* The sender has done what it owes, and rings no second time. */
+static void ring_that_was_not_sent_outlives_its_socket(void)
+{
+	struct soft_peer peer = { .ia = ia, .id = { 1, 1 }, .users = 3 };
+	struct soft_socket *other;
+	int other_end;
+
+	other = socket_pair(&other_end);
+	sock->peer = other->peer = &peer;
+	no_memory = ENOBUFS;
+	CHECK(soft_socket_ring(sock));
+	no_memory = 0;
+	soft_socket_end(sock);
+	CHECK_EQ_INT(heard(other_end), 1);
+	soft_socket_end(other);
+	close(other_end);
+}
+
+/* What another error means has not changed. */
+static void peer_that_has_gone_has_gone(void)
+{
+	close(far_end);
+	far_end = -1;
+	CHECK(!soft_socket_ring(sock));
+	CHECK(!soft_sockets_retry(ia));
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(ring_that_was_not_read_outlives_its_socket),
+	CHECK_TEST(ring_that_there_is_no_memory_for_is_sent_later),
+	CHECK_TEST(message_that_there_is_no_memory_for_is_sent_later),
+	CHECK_TEST(ring_that_was_not_sent_outlives_its_socket),
+	CHECK_TEST(peer_that_has_gone_has_gone),
+	CHECK_END,
+};
 
 static const struct check_suite suite = { .name = "sock", .setup = sock_open, .teardown = sock_close, .tests = tests };
 

@@ -16,6 +16,7 @@ libdatp_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
 libdatp_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdatp_core_la_SOURCES = \
 	fence/fence_others.h \
+	log/limit.h \
 	providers/common/base/cancel.h \
 	providers/common/base/futex.h \
 	providers/common/base/lock.h \

@@ -216,7 +216,7 @@ enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t
 {
 	struct soft_arena *arena = ia->arena;
 	unsigned int class = arena_class(size < ARENA_MIN ? ARENA_MIN : size);
-	static struct soft_complaint none;
+	static struct log_limit none;
 	struct soft_block *block;
 	bool ok = true;
 

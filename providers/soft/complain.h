@@ -3,20 +3,13 @@
 #ifndef SOFT_COMPLAIN_H
 #define SOFT_COMPLAIN_H
 
-#include <stdatomic.h>
-#include <stdint.h>
-
-/* One cause, which is a static object where the message is. Zeroed at first. */
-struct soft_complaint {
-	_Atomic uint64_t window; /* the one in which `said` was counted */
-	_Atomic uint32_t said, left_out;
-};
+#include "log/limit.h"
 
 /*
  * As datp_log(), but of one cause only a few lines are written in every ten seconds, however often another process brings it
  * about. The next line that is written says how many were left out. Any thread, any lock.
  */
-void soft_complain(struct soft_complaint *cause, int level, const char *fmt, ...)
+void soft_complain(struct log_limit *cause, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

@@ -3,6 +3,7 @@
 plugin_LTLIBRARIES += libdatsoft.la
 libdatsoft_la_SOURCES = \
 	fence/fence_others.h \
+	log/limit.h \
 	providers/soft/arena.c providers/soft/arena.h \
 	providers/soft/bound.h \
 	providers/soft/complain.c providers/soft/complain.h \

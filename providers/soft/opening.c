@@ -145,7 +145,7 @@ void soft_ep_cancel(struct soft_ep *ep)
  */
 static int listener_accept(struct soft_ia *ia, int listener)
 {
-	static struct soft_complaint full;
+	static struct log_limit full;
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
@@ -646,7 +646,7 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 			   const struct soft_msg *msg)
 {
-	static struct soft_complaint unserved;
+	static struct log_limit unserved;
 
 	if (!msg->bounce.extent_len || peer->self ||
 	    !soft_mover_serve(sock->ia, peer, &msg->bounce))

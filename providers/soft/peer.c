@@ -239,7 +239,7 @@ static struct soft_peer *peer_find(struct soft_ia *ia, const uint64_t id[2])
 struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
 				int arena_fd, uint32_t name)
 {
-	static struct soft_complaint unmapped;
+	static struct log_limit unmapped;
 	struct soft_peer *peer;
 
 	datp_lock(&ia->lock);

@@ -100,7 +100,7 @@ static struct soft_socket *next_overdue(struct soft_ia *ia)
 
 static void timer_event(void *arg, uint32_t events)
 {
-	static struct soft_complaint overdue;
+	static struct log_limit overdue;
 	struct soft_ia *ia = arg;
 	struct soft_socket *sock;
 	uint64_t times;
@@ -125,7 +125,7 @@ void soft_pending_renew(struct soft_socket *sock)
 
 void soft_pending_arrived(struct soft_socket *sock)
 {
-	static struct soft_complaint crowd;
+	static struct log_limit crowd;
 	struct soft_ia *ia = sock->ia;
 	uint32_t most = descriptors() / 8;
 	struct soft_socket *oldest = NULL;

@@ -42,7 +42,7 @@ socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *realm, con
 
 bool soft_same_user(int fd, pid_t *pid)
 {
-	static struct soft_complaint stranger;
+	static struct log_limit stranger;
 	struct ucred cred;
 	socklen_t len = sizeof cred;
 
@@ -273,7 +273,7 @@ bool soft_socket_ring(struct soft_socket *sock)
 static int socket_read_fd(struct msghdr *hdr)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
-	static struct soft_complaint full;
+	static struct log_limit full;
 	int fd = -1;
 
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
@@ -300,7 +300,7 @@ static enum heard socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 			      .msg_iovlen = 1,
 			      .msg_control = &control,
 			      .msg_controllen = CMSG_LEN(sizeof(int)) };
-	static struct soft_complaint nonsense;
+	static struct log_limit nonsense;
 	enum heard heard = HEARD_END;
 	ssize_t got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 

@@ -271,6 +271,16 @@ an_unreachable_peer_is_named()
 	says '^libdatp: soft0: no connection with 192.0.2.77, connection qualifier 100007912( after [0-9]+ ms)?: .*; '
 }
 
+# Level debug hides nothing; all the same no more than three lines in ten seconds, which may be in two parts.
+a_peer_cannot_fill_the_log()
+{
+	local lines
+	DAT_LOG=debug run tests/soft/hostile/peer_test 'rejection by the active side'
+	exits_with 0
+	lines=$(grep -c 'it was accepted here, and did not come about' "$err" "$out" | awk -F: '{ n += $2 } END { print n }')
+	[ "$lines" -ge 1 ] && [ "$lines" -le 6 ] || fails "20 accepts that came to nothing made $lines lines"
+}
+
 # A program may try one qualifier after the other, so the library says so only to those who ask; the tool names its own failure.
 info_names_a_busy_qualifier()
 {
@@ -300,4 +310,4 @@ tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothin
 	info_tells_of_watermarks messages_go_to_a_file \
 	a_file_that_cannot_be_written_does_not_swallow_messages a_wrong_level_is_complained_of_and_warning_counts \
 	the_older_variables_still_work the_variables_of_ofeds_providers_work_too the_newer_variable_goes_before_the_older_ones \
-	a_peer_that_nobody_answers_for_is_named an_unreachable_peer_is_named info_names_a_busy_qualifier
+	a_peer_that_nobody_answers_for_is_named an_unreachable_peer_is_named a_peer_cannot_fill_the_log info_names_a_busy_qualifier

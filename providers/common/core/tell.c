@@ -7,6 +7,8 @@
  * not drowned (attempts to connect that fail like one before are told to who asks for level debug);
  * of wrong arguments, which are the programmer's business, only level debug is told, but for those by
  * which an administrator can let a program pass.
+ * What a peer brings about as often as it likes, an accept that comes to nothing, is told no more than a
+ * few times in a while, whatever level is asked for.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 #include <sys/resource.h>
 
 #include "ep.h"
+#include "log/limit.h"
 #include "loop.h"
 #include "srq.h"
 #include "tell.h"
@@ -120,9 +123,11 @@ static unsigned long long attempt_ms(struct datp_ep *ep)
 
 void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
+	static struct log_limit accepted;
 	const struct sentence *s = connecting;
 	char peer[INET6_ADDRSTRLEN], self[INET6_ADDRSTRLEN];
-	char key[128], after[32] = "";
+	char key[128], after[32] = "", omitted[64] = "";
+	uint32_t left_out = 0;
 	int length, level;
 
 	while (s->number && s->number != why)
@@ -139,10 +144,16 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 		return;
 	if (ep_priv(ep)->active)
 		snprintf(after, sizeof(after), " after %llu ms", attempt_ms(ep));
+	else if (!log_limit_pass(&accepted, &left_out))
+		return;
+	if (left_out)
+		snprintf(omitted, sizeof(omitted), " (and %u more lines like this one were left out)",
+			 left_out);
 	core_log(level,
-		 "%s: no connection with %s, connection qualifier %llu%s: %s (%s, from %s); %s",
+		 "%s: no connection with %s, connection qualifier %llu%s: %s (%s, from %s); %s%s",
 		 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual, after, s->cause,
-		 s->name, address_text(&ep->obj.ia->address, self, sizeof(self)), remedy_of(ep, s));
+		 s->name, address_text(&ep->obj.ia->address, self, sizeof(self)), remedy_of(ep, s),
+		 omitted);
 }
 
 void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A limit to the messages that another process can provoke: a peer that fails a thousand times a second, or another
+ * user's process that is refused as often, must not fill the log of this one. Invariant: of one cause no more than
+ * LOG_LIMIT_LINES lines are let through in a window of time, and what is left out is counted. It becomes a part of libdatp and
+ * of the soft provider.
+ */
+#ifndef LOG_LIMIT_H
+#define LOG_LIMIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define LOG_LIMIT_LINES	 3u
+#define LOG_LIMIT_WINDOW 10 /* seconds */
+
+/* One cause, which is a static object where the message is. Zeroed at first. */
+struct log_limit {
+	_Atomic uint64_t window; /* the one in which `said` was counted */
+	_Atomic uint32_t said, left_out;
+};
+
+/*
+ * Whether a line may be written now. True: *left_out is how many were not since the last one that was. Any thread, any lock.
+ *
+ * relaxed, all of it: two threads at once may count a line to the window before, which costs no more than a line
+ */
+static inline bool log_limit_pass(struct log_limit *cause, uint32_t *left_out)
+{
+	struct timespec now;
+	uint64_t window;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	window = (uint64_t)now.tv_sec / LOG_LIMIT_WINDOW + 1;
+	if (atomic_exchange_explicit(&cause->window, window, memory_order_relaxed) != window)
+		atomic_store_explicit(&cause->said, 0, memory_order_relaxed);
+	if (atomic_load_explicit(&cause->said, memory_order_relaxed) >= LOG_LIMIT_LINES) {
+		atomic_fetch_add_explicit(&cause->left_out, 1, memory_order_relaxed);
+		return false;
+	}
+	atomic_fetch_add_explicit(&cause->said, 1, memory_order_relaxed);
+	*left_out = atomic_exchange_explicit(&cause->left_out, 0, memory_order_relaxed);
+	return true;
+}
+
+#endif

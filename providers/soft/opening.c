@@ -72,7 +72,7 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 		return err;
 	soft_fork_hold();
 	fd = soft_knock(ia, param, key, &door, &pid, &why);
-	sock = fd < 0 ? NULL : soft_socket_new(ia, fd, pid);
+	sock = fd < 0 ? NULL : soft_socket_new(ia, fd, pid, true);
 	soft_fork_release();
 	if (fd < 0 && !why)
 		return DATP_ERR_DEVICE;
@@ -82,7 +82,6 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	}
 	if (!sock)
 		return DATP_ERR_MEMORY;
-	sock->active = true;
 	sock->slot = soft_slot_name(ia);
 	msg_init(&msg, SOFT_MSG_REQ);
 	soft_peer_introduce(ia, sock->slot, 0, &msg.intro);
@@ -180,7 +179,7 @@ static void listener_event(void *arg, uint32_t events)
 	soft_fork_hold();
 	fd = listener_accept(ia, sp->fd);
 	if (fd >= 0 && soft_same_user(fd, &pid))
-		sock = soft_socket_new(ia, fd, pid);
+		sock = soft_socket_new(ia, fd, pid, false);
 	else if (fd >= 0)
 		close(fd);
 	soft_fork_release();

@@ -383,7 +383,7 @@ static void socket_event(void *arg, uint32_t events)
 	socket_let_go(sock);
 }
 
-struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid)
+struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool active)
 {
 	struct soft_socket *sock = calloc(1, sizeof *sock);
 
@@ -394,6 +394,7 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid)
 	sock->ia = ia;
 	sock->fd = fd;
 	sock->pid = pid;
+	sock->active = active;
 	sock->out_end = &sock->out;
 	datp_lock(&ia->lock);
 	sock->next = ia->sockets;

@@ -62,8 +62,11 @@ struct soft_socket {
 	struct soft_socket *link;	  /* soft_peer.sockets */
 };
 
-/* Starts watching an fd; it is closed on failure. */
-struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid);
+/*
+ * A socket that is not watched yet; the fd is closed on failure. `active`: ours was the connect. The service thread finds it
+ * from now on, and gives a passive one a term (pending.c).
+ */
+struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool active);
 /*
  * Sends a message, with our arena if it is a REQ or REP. ia.lock held. False: the other end has gone.
  */

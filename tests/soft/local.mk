@@ -95,7 +95,7 @@ tests_soft_gone_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_pending_test_SOURCES = tests/soft/pending_test.c
 tests_soft_pending_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_pending_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-tests_soft_pending_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_pending_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_hostile_test_SOURCES = tests/soft/hostile_test.c
 tests_soft_hostile_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

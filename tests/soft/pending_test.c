@@ -2,11 +2,13 @@
 /*
  * Incoming connections before they are established, where nobody is hostile. A program accepts a connection just when
  * the service thread has come to look for those whose other side has taken too long: the term that the other side has to
- * confirm begins with the accept, so the connection is none of them. And a process asks for many connections at once.
+ * confirm begins with the accept, so the connection is none of them. Nor is one that the program just asks for. And a process
+ * asks for many connections at once.
  *
- * The C library's read() is called by way of the one below, which the program itself defines.
+ * The C library's read() and pthread_mutex_unlock() are called by way of those below, which the program itself defines.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "hostile/hostile.h"
 
 static struct api_end end;
 static DAT_EVD_HANDLE cr_evd;
@@ -38,12 +41,89 @@ ssize_t read(int fd, void *to, size_t size)
 	int once = 1;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "read");
-	if (size == sizeof(uint64_t) && armed && is_timer(fd) &&
+	if (size == sizeof(uint64_t) && armed == 2 && is_timer(fd))
+		sem_post(&looks);
+	if (size == sizeof(uint64_t) && armed == 1 && is_timer(fd) &&
 	    __atomic_compare_exchange_n((int *)&armed, &once, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		sem_post(&looks);
 		sem_wait(&accepted);
 	}
 	return real(fd, to, size);
+}
+
+/* ------------------------------------------------------------------ a connect that meets the look */
+
+static _Thread_local bool connecting;
+
+/* For the service thread, until it has come to look twice, so that it has looked once; or until no look is due any more. */
+static void await_a_look(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 2;
+	armed = 2;
+	(void)sem_timedwait(&looks, &until);
+	(void)sem_timedwait(&looks, &until);
+	armed = 0;
+}
+
+/* The provider lets go of its lock just when it has a socket for the attempt. */
+int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	int (*real)(pthread_mutex_t *);
+	int error;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+	error = real(mutex);
+	if (connecting) {
+		connecting = false;
+		await_a_look();
+	}
+	return error;
+}
+
+/* Connects to the parent and says nothing, so that there is something to look for; and is a server. */
+static void silent_server(void *arg)
+{
+	struct api_offer ours;
+
+	(void)arg;
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_offer_make(&ours, cr_evd, &buf);
+	check_put(CHECK_PARENT, &ours, sizeof(ours));
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	(void)hostile_reach(offer.qual);
+	check_signal(CHECK_PARENT);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+static void attempt_that_meets_the_look_stands(void)
+{
+	pid_t peer = check_fork(silent_server, NULL);
+	struct api_offer theirs;
+
+	REQUIRE(sem_init(&looks, 0, 0) == 0);
+	api_open_as((char *)"soft-hasty");
+	api_end_make(&end, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, cr_evd, &buf);
+	check_get(peer, &theirs, sizeof(theirs));
+	check_put(peer, &offer, sizeof(offer));
+	check_await(peer);
+	connecting = true;
+	api_connect_to(&end, &theirs.address, theirs.qual);
+	CHECK(!connecting);
+	check_signal(peer);
+	API_CONN_OVER(end.connect, end.ep);
+	check_join(peer);
 }
 
 static void client(void *arg)
@@ -126,6 +206,7 @@ static void accept_that_meets_the_look_stands(void)
 }
 
 static const struct check_test tests[] = { CHECK_TEST(accept_that_meets_the_look_stands),
+	CHECK_TEST(attempt_that_meets_the_look_stands),
 	CHECK_TEST(process_may_ask_for_many_while_there_are_descriptors), CHECK_END };
 
 static const struct check_suite pending = {

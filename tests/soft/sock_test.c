@@ -61,7 +61,7 @@ static struct soft_socket *socket_pair(int *other)
 
 	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
 	*other = fds[1];
-	made = soft_socket_new(ia, fds[0], getpid());
+	made = soft_socket_new(ia, fds[0], getpid(), false);
 	REQUIRE(made != NULL);
 	return made;
 }

@@ -189,6 +189,13 @@ static unsigned int arena_class(uint64_t size)
 	return 64u - (unsigned int)__builtin_clzll(size - 1);
 }
 
+uint64_t soft_arena_extent(uint64_t size)
+{
+	if (size <= ARENA_EXTENT)
+		return ARENA_EXTENT;
+	return size > ARENA_ROOM ? ARENA_ROOM : 1ull << arena_class(size);
+}
+
 /* A fresh piece: an extent of its own, or the next cut of the current one. */
 static bool arena_cut(struct soft_arena *arena, struct soft_mem *mem)
 {

@@ -15,6 +15,9 @@ void soft_arena_put(struct soft_arena *arena); /* the last one unmaps it */
 /* The place, of at least that size; NULL: there is none. */
 void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref, uint64_t size);
 
+/* How long the extent is that a piece of `size` bytes lies in. */
+uint64_t soft_arena_extent(uint64_t size);
+
 /*
  * A piece of at least `size` bytes, aligned to its size rounded up to a power of two (at most the
  * extent's). SOFT_KIND_OTHER is zeroed; of the others a used piece is as its last user left it. 

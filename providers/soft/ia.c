@@ -446,7 +446,7 @@ static void soft_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	a->hw_major = 1;
 	a->fw_major = SOFT_SHM_VERSION;
 	a->max_eps = SOFT_PORT_MAX;
-	a->max_dto_per_ep = 1 << 20;
+	a->max_dto_per_ep = SOFT_DTOS_MAX;
 	a->max_rdma_read_per_ep_in = a->max_rdma_read_per_ep_out = 1 << 20;
 	a->max_evds = 1 << 20;
 	a->max_evd_qlen = 1 << 24;

@@ -116,7 +116,11 @@ static struct soft_map *map_new(struct soft_peer *peer, const struct soft_ref *r
 	return map;
 }
 
-void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size)
+/*
+ * A place of at least `size` bytes in an extent for something of at most `most`. No honest extent is longer, and a longer one is
+ * not mapped: in a process whose mappings are locked the kernel would at once take memory for all of it.
+ */
+static void *peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size, uint64_t most)
 {
 	struct soft_map *map;
 
@@ -124,7 +128,8 @@ void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t
 		return NULL;
 	if (peer->arena)
 		return soft_arena_at(peer->arena, ref, size);
-	if (size > ref->extent_len || ref->offset > ref->extent_len - size)
+	if (size > ref->extent_len || ref->offset > ref->extent_len - size ||
+	    ref->extent_len > soft_arena_extent(most))
 		return NULL;
 	datp_lock(&peer->ia->lock);
 	for (map = peer->maps; map; map = map->next)
@@ -136,14 +141,28 @@ void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t
 	return map ? (char *)map->addr + ref->offset : NULL;
 }
 
+void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size)
+{
+	return peer_map(peer, ref, size, size);
+}
+
 struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref, uint32_t *mask)
 {
-	struct soft_ring *ring = soft_peer_map(peer, ref, sizeof *ring);
+	const uint64_t most = soft_ring_size(SOFT_CQ_CELLS_MAX);
+	struct soft_ring *ring = peer_map(peer, ref, sizeof *ring, most);
 
 	*mask = ring ? SOFT_ONCE(ring->mask) : 0;
 	if (!ring || ((*mask + 1) & *mask) || *mask == UINT32_MAX)
 		return NULL;
-	return soft_peer_map(peer, ref, soft_ring_size(*mask + 1));
+	return peer_map(peer, ref, soft_ring_size(*mask + 1), most);
+}
+
+/* The bytes of a queue; 0: no endpoint has one that is so long. */
+static uint64_t queue_bytes(uint32_t mask, uint32_t stride, size_t least)
+{
+	if (mask >= SOFT_DTOS_MAX || stride > least + SOFT_MAX_IOV * sizeof(struct datp_sge))
+		return 0;
+	return ((uint64_t)mask + 1) * stride;
 }
 
 /* Whether a queue lies within what is left of the extent; its entries have `least` bytes. */
@@ -159,7 +178,9 @@ static bool queue_fits(const struct soft_ref *ref, uint64_t offset, uint32_t mas
 struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref,
 				 const struct soft_layout *layout)
 {
-	struct soft_port *port = soft_peer_map(peer, ref, sizeof *port);
+	uint64_t rq = queue_bytes(layout->rq_mask, layout->rq_stride, sizeof(struct soft_desc));
+	uint64_t sq = queue_bytes(layout->sq_mask, layout->sq_stride, sizeof(struct soft_sqe));
+	struct soft_port *port = rq && sq ? peer_map(peer, ref, sizeof *port, sizeof *port + rq + sq) : NULL;
 
 	if (!port || !queue_fits(ref, layout->rq_offset, layout->rq_mask, layout->rq_stride,
 			sizeof(struct soft_desc)) ||

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#define SOFT_DTOS_MAX  (1 << 20) /* of an endpoint's queue */
 #define SOFT_PDATA_MAX	   256
 #define SOFT_WINDOW	   128 /* eager messages a connection may have unmatched */
 #define SOFT_EAGER_MIN	   64

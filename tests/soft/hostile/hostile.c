@@ -68,6 +68,12 @@ static void memory_fill(struct hostile_memory *m)
 	}
 }
 
+/* Where something is; it has an extent of its own, as every place is at the beginning of a page. */
+static struct soft_ref ref_of(const struct hostile_memory *m, const void *at, size_t size)
+{
+	return (struct soft_ref){ (uint64_t)((const unsigned char *)at - m->at), align(size), 0 };
+}
+
 static void memory_lay_out(struct hostile_memory *m, size_t mr, size_t slots, size_t ring, size_t port)
 {
 	m->shared = (struct soft_shared *)(void *)m->at;
@@ -77,8 +83,8 @@ static void memory_lay_out(struct hostile_memory *m, size_t mr, size_t slots, si
 	m->shared->version = SOFT_SHM_VERSION;
 	m->shared->slot_count = SLOTS;
 	m->shared->slot_size = SLOT;
-	m->shared->mr = (struct soft_ref){ 0, m->size, mr };
-	m->shared->slots = (struct soft_ref){ 0, m->size, slots };
+	m->shared->mr = ref_of(m, m->mr, SOFT_MR_COUNT * sizeof(struct soft_mr));
+	m->shared->slots = ref_of(m, m->at + slots, SLOTS * (sizeof(struct soft_slot) + SLOT));
 	m->ring->mask = CELLS - 1;
 	m->port->open = 1;
 	memory_fill(m);
@@ -285,12 +291,11 @@ void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_ms
 	msg->intro.id[0] = h->id[0];
 	msg->intro.id[1] = h->id[1];
 	msg->intro.probe = (uintptr_t)h->id;
-	msg->intro.shared = (struct soft_ref){ 0, m->size, 0 };
+	msg->intro.shared = ref_of(m, m->at, 4096);
 	msg->intro.slot = 1;
 	msg->intro.my_slot = h->theirs.intro.slot;
-	msg->port_ref = (struct soft_ref){ 0, m->size, (uint64_t)((unsigned char *)m->port - m->at) };
-	msg->ring_ref = msg->request_ref =
-		(struct soft_ref){ 0, m->size, (uint64_t)((unsigned char *)m->ring - m->at) };
+	msg->port_ref = ref_of(m, m->port, m->size - (size_t)((unsigned char *)m->port - m->at));
+	msg->ring_ref = msg->request_ref = ref_of(m, m->ring, soft_ring_size(CELLS));
 	msg->layout = m->layout;
 	msg->address.ss_family = AF_INET;
 }

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -211,6 +212,85 @@ static void slots_that_make_no_sense_are_refused(void)
 	victim_opens();
 	check_stderr_begin();
 	tell_attacker();
+	check_await(attacker);
+	check_stderr_end();
+	others_are_served();
+	check_join(attacker);
+}
+
+#define WHOLE_FILE (1ull << 40)
+
+/* Where an attacker says that something lies in an extent as long as its whole file. */
+enum claim { CLAIM_SHARED, CLAIM_REGIONS, CLAIM_SLOTS, CLAIM_PORT, CLAIM_RING, CLAIM_QUEUE, CLAIMS };
+
+static void claim_much(struct hostile *h, struct soft_msg *msg, enum claim claim)
+{
+	struct soft_ref *refs[CLAIMS] = { &msg->intro.shared, &h->own.shared->mr, &h->own.shared->slots,
+					  &msg->port_ref, &msg->ring_ref, &msg->port_ref };
+	struct soft_ref *ref = refs[claim];
+
+	*ref = (struct soft_ref){ 0, WHOLE_FILE, ref->extent + ref->offset };
+	if (claim == CLAIM_QUEUE)
+		msg->layout.rq_mask = UINT32_MAX >> 1;
+}
+
+static void claim_the_whole_file(void *arg)
+{
+	uint64_t where = attacker_qual();
+
+	(void)arg;
+	for (enum claim i = 0; i < CLAIMS; i++) {
+		struct soft_msg msg, answer;
+		struct hostile h;
+
+		hostile_make(&h, HOSTILE_ROOMY, HOSTILE_NO_BELL);
+		h.fd = hostile_reach(where);
+		hostile_message(&h, &msg, SOFT_MSG_REQ);
+		msg.qual = where;
+		claim_much(&h, &msg, i);
+		REQUIRE(hostile_say(&h, &msg, sizeof(msg), true));
+		if (i < CLAIM_PORT)
+			CHECK(hostile_hear(&h, &answer) && answer.type == SOFT_MSG_REJ);
+		else
+			CHECK(!hostile_hear(&h, &answer) || answer.type != SOFT_MSG_REP);
+		hostile_close(&h);
+	}
+	check_signal(CHECK_PARENT);
+}
+
+/* Pages of addresses that this process has. */
+static unsigned long address_space(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+
+	REQUIRE(file != NULL && fscanf(file, "%lu", &pages) == 1);
+	fclose(file);
+	return pages;
+}
+
+/*
+ * Where a program locks all that it will map (mlockall), such an extent would take all memory of the host. No test of that:
+ * it is enough that nothing of the sort is mapped.
+ */
+static void extents_that_are_longer_than_what_is_in_them_are_not_mapped(void)
+{
+	unsigned long before;
+
+	attacker = check_fork(claim_the_whole_file, NULL);
+	victim_opens();
+	others_are_served();
+	before = address_space();
+	check_stderr_begin();
+	tell_attacker();
+	for (enum claim i = CLAIM_PORT; i < CLAIMS; i++) {
+		DAT_CR_HANDLE cr = api_cr(cr_evd);
+
+		CHECK(dat_cr_accept(cr, end.ep, 0, NULL) != DAT_SUCCESS);
+		(void)dat_cr_reject(cr);
+		/* of the attacker's memory, whose peer is there until it has gone */
+		CHECK(address_space() - before < 16384);
+	}
 	check_await(attacker);
 	check_stderr_end();
 	others_are_served();
@@ -517,6 +597,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(peer_that_reads_no_doorbell_blocks_nobody),
 	CHECK_TEST(arena_of_huge_pages_that_are_not_there_is_refused),
 	CHECK_TEST(slots_that_make_no_sense_are_refused),
+	CHECK_TEST(extents_that_are_longer_than_what_is_in_them_are_not_mapped),
 	CHECK_TEST(arena_cannot_be_sealed_or_stretched_by_a_peer),
 	CHECK_TEST(request_for_too_much_leaves_the_adapter_whole),
 	CHECK_TEST(half_open_connections_lock_nobody_out),

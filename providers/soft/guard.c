@@ -10,7 +10,9 @@
  * has been executed, goes on at the beginning, and looks again. A thread that has executed it is in the
  * kernel, which stops nobody in the middle of a call: signals, a debugger and a frozen control group all
  * take effect when the call returns. So invariant: a copy that begins does so while the right holds, and
- * its end waits for nothing but the processor and the pages.
+ * its end waits for nothing but the processor and the pages. What holds a thread at the entry to a call is
+ * the exception, since the instruction has been executed by then: a debugger that stops it at system calls
+ * (PTRACE_SYSCALL), and a filter that has another process decide (SECCOMP_RET_USER_NOTIF, SECCOMP_RET_TRACE).
  *
  * A copy in memory, to what a peer shares, is such a sequence as well, a piece at a time, with all instructions that
  * copy in it. Interrupted in there, it begins again, with the look; so of a process that was stopped nothing more

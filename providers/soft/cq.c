@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "cq.h"
 #include "arena.h"
+#include "ia.h"
 #include "peer.h"
 #include <errno.h>
 #include <linux/futex.h>
@@ -151,6 +152,55 @@ void soft_cq_fini(struct soft_cq *cq)
 	datp_unlock(&cq->ia->lock);
 }
 
+static void ring_wake(struct soft_ring *ring)
+{
+	/* release: what the waiter has to find was published before */
+	atomic_fetch_add_explicit(&ring->bell, 1, memory_order_release);
+	syscall(SYS_futex, &ring->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* What is asked for: it is taken by one of those that have news. */
+static uint32_t ring_wanted(struct soft_ring *ring)
+{
+	/* acquire/release as for any hand-over */
+	return atomic_fetch_and_explicit(&ring->notify, ~SOFT_NOTIFY_WAKE, memory_order_acq_rel);
+}
+
+bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg)
+{
+	uint64_t position;
+	/*
+	 * In nobody's name, as this process does not outlive its own claims. What has been read is known here at once,
+	 * so there is a cell for us before there is one for a sender
+	 */
+	struct soft_cell *cell =
+		soft_ring_claim_behind(cq->ring, cq->mask, &cq->head, 0, &position);
+
+	if (!cell)
+		return false;
+	cell->port = port;
+	cell->gen = gen;
+	cell->msg = msg;
+	cell->kind = SOFT_CELL_DONE;
+	cell->flags = 0;
+	soft_ring_publish(cell, position);
+	return true;
+}
+
+void soft_cq_notify(struct soft_cq *cq)
+{
+	uint32_t wanted;
+
+	soft_fence(); /* see soft_cq_arm */
+	if (!(atomic_load_explicit(&cq->ring->notify, memory_order_relaxed) & SOFT_NOTIFY_WAKE))
+		return;
+	wanted = ring_wanted(cq->ring);
+	if (wanted & SOFT_NOTIFY_WAITER)
+		ring_wake(cq->ring);
+	if (wanted & SOFT_NOTIFY_DOORBELL)
+		soft_ia_ring(cq->ia);
+}
+
 uint32_t soft_cq_attention(struct soft_cq *cq)
 {
 	if (!atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
@@ -244,13 +294,6 @@ static void ring_void_resting(const struct soft_mem *mem, void *arg)
 	ring_void(burial->ia, mem->addr, resting_mask(mem), burial->peer);
 }
 
-static void ring_wake(struct soft_ring *ring)
-{
-	/* release: what the waiter has to find was published before */
-	atomic_fetch_add_explicit(&ring->bell, 1, memory_order_release);
-	syscall(SYS_futex, &ring->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
 void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer)
 {
 	struct burial burial = { ia, peer };
@@ -292,8 +335,7 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 
 void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner)
 {
-	/* taken by one sender only; acquire/release as for any hand-over */
-	uint32_t wanted = atomic_fetch_and_explicit(&ring->notify, ~SOFT_NOTIFY_WAKE, memory_order_acq_rel);
+	uint32_t wanted = ring_wanted(ring);
 
 	if (wanted & SOFT_NOTIFY_WAITER)
 		ring_wake(ring);

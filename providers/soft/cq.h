@@ -20,6 +20,13 @@ uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list;
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
 void soft_cq_calm(struct soft_cq *cq);			       /* its owner only polls; poll lock */
 /*
+ * Tells the queue of receives of an endpoint of this process that are done: those of the messages before `msg`. They
+ * complete when all that has come before is taken. False: the ring is full. soft_cq_notify() comes next. EP lock.
+ */
+bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg);
+/* As soft_ring_notify(), of the owner's own news. */
+void soft_cq_notify(struct soft_cq *cq);
+/*
  * A peer has died: frees what it left half claimed, in rings in use and at rest, and wakes all.
  * soft_ia.lock
  */
@@ -111,9 +118,10 @@ static inline void soft_cq_next(struct soft_cq *cq)
 /* So many cells before it is written a cell is fetched: a transfer takes as long as a few messages. */
 #define SOFT_RING_AHEAD 4u
 
-/* Any process. `me` is the claimer's name in the ring. NULL: the ring is full. */
-static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t mask, uint32_t me,
-						uint64_t *position)
+/* `end` says how many cells have been read. NULL: the ring is full. */
+static inline __attribute__((always_inline)) struct soft_cell *
+soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint64_t *end, uint32_t me,
+		       uint64_t *position)
 {
 	for (;;) {
 		/*
@@ -125,7 +133,7 @@ static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t
 		 * acquire: pairs with soft_cq_next. The cell that it lets us have has been read, and
 		 * the claim of a lap ago is seen
 		 */
-		uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
+		uint64_t taken = atomic_load_explicit(end, memory_order_acquire);
 		_Atomic uint64_t *claim = &soft_ring_claims(ring, mask)[tail & mask];
 		const struct soft_cell *next;
 		uint64_t word;
@@ -159,6 +167,13 @@ static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t
 		*position = tail;
 		return &ring->cell[tail & mask];
 	}
+}
+
+/* Any process. `me` is the claimer's name in the ring. NULL: the ring is full. */
+static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t mask, uint32_t me,
+						uint64_t *position)
+{
+	return soft_ring_claim_behind(ring, mask, &ring->taken, me, position);
 }
 
 static inline void soft_ring_publish(struct soft_cell *cell, uint64_t position)

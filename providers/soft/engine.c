@@ -63,7 +63,8 @@ struct soft_dir {
 	struct soft_mr *imr, *tmr; /* their regions; ours as we know them, not as peers see them */
 	uint32_t igen, tgen; /* the connection, as each side numbers it */
 	bool initiator;	     /* we are */
-	bool news;	     /* there is something for the target's ring */
+	bool news;	     /* there is something for the target's ring: receives of messages before `told` are done */
+	uint32_t told;
 	bool left;	     /* the engine, to the other side */
 	bool alone;	     /* no more joint copies: one of them has failed */
 	struct soft_right right; /* to touch the peer's memory */
@@ -406,8 +407,10 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 		return false;
 	if (dir->initiator)
 		dir->ep->untaken = &desc->state;
-	dir->news = dir->news ||
-		    atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE;
+	if (atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE) {
+		dir->news = true;
+		dir->told = r->msg + 1;
+	}
 	return true;
 }
 
@@ -438,6 +441,26 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 }
 
 /*
+ * The target's receives of the messages before `told` are done, or are being done: they complete when all that has come
+ * before this cell is taken. False: there is none.
+ */
+static bool cell_tell(struct soft_ep *ep, uint32_t told)
+{
+	uint64_t position;
+	struct soft_cell *cell = soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, &position);
+
+	if (!cell)
+		return false;
+	cell->port = ep->rindex;
+	cell->gen = ep->rgen;
+	cell->msg = told;
+	cell->kind = SOFT_CELL_DONE;
+	cell->flags = 0;
+	soft_ring_publish(cell, position);
+	return true;
+}
+
+/*
  * Tells the target that receives of its own are done; or, with nothing done, that we wait for it.
  * Only the owner of an SRQ can give us one of its buffers, and that must not wait until somebody
  * looks at the queue of events: so the service thread there is told, too.
@@ -445,22 +468,14 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 static void engine_tell_target(struct soft_dir *dir, bool blocked)
 {
 	struct soft_ep *ep = dir->ep;
-	uint64_t position;
-	bool bell = false;
-	struct soft_cell *cell =
-		blocked ? NULL
-			: soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, &position);
+	bool bell = false, told = dir->news && cell_tell(ep, dir->told);
 
-	if (cell) {
-		cell->port = ep->rindex;
-		cell->gen = ep->rgen;
-		cell->kind = SOFT_CELL_DONE;
-		cell->flags = 0;
-		soft_ring_publish(cell, position);
-	} else {
+	if (dir->news && !told)
+		/* relaxed: soft_ring_attend() releases it */
+		atomic_store_explicit(&dir->tp->told, dir->told, memory_order_relaxed);
+	if (blocked || !told)
 		bell = soft_ring_attend(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV) &&
 		       dir->tl->srq;
-	}
 	soft_ring_notify(ep->rring, dir->peer);
 	if (bell)
 		soft_peer_wake(dir->peer);
@@ -485,7 +500,7 @@ static void dir_announce(struct soft_dir *dir)
 	if (dir->initiator)
 		engine_tell_target(dir, false);
 	else
-		soft_recv_flush(dir->ep);
+		soft_recv_tell(dir->ep, dir->told);
 	dir->news = false;
 }
 
@@ -602,8 +617,7 @@ static bool help_copy(struct soft_dir *dir)
 
 /*
  * Helps who holds the engine. True: it has left it to us. The request that we helped with is done
- * then (*n becomes 1), or, if somebody could not copy his part, still to be executed. Nobody has
- * told us of what was done before that: the callers look.
+ * then (*n becomes 1), or, if somebody could not copy his part, still to be executed.
  */
 static bool engine_help(struct soft_dir *dir, unsigned int *n)
 {
@@ -629,6 +643,7 @@ static bool engine_help(struct soft_dir *dir, unsigned int *n)
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + e->msg);
 	match_done(e->len, e->solicited, desc, DAT_DTO_SUCCESS, &status);
 	dir->news = true;
+	dir->told = SOFT_ONCE(e->msg) + 1;
 	request_done(dir, e, status);
 	*n = 1;
 	return true;
@@ -643,6 +658,9 @@ static bool engine_rounds(struct soft_dir *dir, unsigned int n)
 	do {
 		n += engine_round(dir, &blocked);
 		count += n;
+		/* what a target says it says to itself: it needs no engine */
+		if (!initiator)
+			dir_announce(dir);
 		/*
 		 * the other side has the engine, and sees by itself what we did: nothing is ours to
 		 * touch
@@ -671,4 +689,16 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 		any = engine_rounds(&dir, n);
 	work_end(ep);
 	return any;
+}
+
+void soft_engine_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg)
+{
+	/* relaxed: a hint */
+	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_relaxed);
+
+	if ((int32_t)(done - seq) > 0 || ep->rlayout.srq ||
+	    !soft_recv_posted(ep->rport, ep->rlayout.rq_base + msg))
+		return;
+	if (cell_tell(ep, msg + 1))
+		soft_ring_notify(ep->rring, ep->peer);
 }

@@ -16,6 +16,13 @@
 bool soft_engine_run(struct soft_ep *ep, bool initiator);
 
 /*
+ * Behind soft_engine_run(), for the send that was posted at `seq`, with the number `msg`: if the other side is at it, or
+ * at one before it, then its place among the messages that the target gets is kept by a cell now. Otherwise what is sent
+ * over another endpoint next could overtake it. EP lock.
+ */
+void soft_engine_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg);
+
+/*
  * The parts of soft_engine_wait(), for a thread that must not wait. What is under way when soft_engine_look() is
  * called; whether a thread of this process is at it yet, and whether whoever held
  * the engine then has let go, as the words say that both sides can write to.

@@ -190,21 +190,20 @@ soft_plain_room_locked(const struct soft_ep *ep, const struct datp_sge *sink, ui
 
 /*
  * The list that the next message goes to, if that is all there is to it: that of the oldest receive
- * that is posted, of one or two segments that have room and are good, and neither it nor the one
- * behind it has a long message already. As a copy: what has been checked is what is used. Returns
+ * that is posted, of one or two segments that have room and are good, and it has no long message
+ * already. As a copy: what has been checked is what is used. Returns
  * the number of segments, 0 if the message is not plain. EP lock.
  */
 static inline __attribute__((always_inline)) uint32_t
 soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *sink)
 {
 	const struct datp_wq *rq = &ep->base.rq;
-	const struct soft_desc *desc, *next;
+	const struct soft_desc *desc;
 	uint32_t n;
 
 	if (rq->finished == rq->posted)
 		return 0;
 	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
-	next = soft_port_desc(ep->port, &ep->layout, rq->finished + 1);
 	n = SOFT_ONCE(desc->n);
 	sink[0] = desc->sge[0];
 	if (n != 1) {
@@ -214,10 +213,8 @@ soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *
 			return 0;
 		sink[1] = desc->sge[1];
 	}
-	/* relaxed, both: a plain one has nothing to read behind it */
-	if (atomic_load_explicit(&desc->state, memory_order_relaxed) != SOFT_DESC_POSTED ||
-	    (rq->posted - rq->finished >= 2 &&
-	     atomic_load_explicit(&next->state, memory_order_relaxed) != SOFT_DESC_POSTED))
+	/* relaxed: a plain one has nothing to read behind it. What is behind it has a cell of its own to come */
+	if (atomic_load_explicit(&desc->state, memory_order_relaxed) != SOFT_DESC_POSTED)
 		return 0;
 	return soft_plain_room_locked(ep, sink, n, len) ? n : 0;
 }

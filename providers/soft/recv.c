@@ -97,22 +97,41 @@ static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struc
 	receive_done(ep, wqe, status, len, SOFT_ONCE(desc->solicited), NULL, NULL);
 }
 
-static bool deliver_done(struct soft_ep *ep)
+/* The oldest receive, if the engine has filled it. */
+static bool deliver_one(struct soft_ep *ep)
 {
 	struct datp_wq *rq = &ep->base.rq;
-	bool any = false;
+	struct soft_desc *desc;
 
-	while (!ep->base.srq && rq->finished != rq->posted && !ep->failing) {
-		struct soft_desc *desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
+	if (ep->base.srq || rq->finished == rq->posted || ep->failing)
+		return false;
+	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
+	/* acquire: the data and the result */
+	if (atomic_load_explicit(&desc->state, memory_order_acquire) != SOFT_DESC_DONE)
+		return false;
+	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
+	deliver_filled(ep, &rq->ring[rq->finished & rq->mask], desc);
+	return true;
+}
 
-		/* acquire: the data and the result */
-		if (atomic_load_explicit(&desc->state, memory_order_acquire) != SOFT_DESC_DONE)
-			break;
-		atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
-		deliver_filled(ep, &rq->ring[rq->finished & rq->mask], desc);
-		any = true;
-	}
-	return any;
+/* All that the engine has filled, up to a receive that waits for a short message. */
+static void deliver_done(struct soft_ep *ep)
+{
+	while (deliver_one(ep))
+		;
+}
+
+/* Whether a message before this one has not been completed, and has a receive. A peer may name any. */
+static bool is_ahead(const struct soft_ep *ep, uint32_t msg)
+{
+	return msg - ep->in_msg - 1 < ep->base.rq.posted - ep->base.rq.finished;
+}
+
+/* The same, of messages before this one. What comes behind has its own turn. */
+static void deliver_before(struct soft_ep *ep, uint32_t msg)
+{
+	while (is_ahead(ep, msg) && deliver_one(ep))
+		;
 }
 
 void soft_recv_flush(struct soft_ep *ep)
@@ -126,17 +145,16 @@ static void parked_free(struct soft_parked *m)
 	free(m);
 }
 
-static bool deliver_parked(struct soft_ep *ep)
+static void deliver_parked(struct soft_ep *ep)
 {
 	const struct datp_sge *sge;
-	bool any = false;
 	uint32_t pz;
 	int count;
 
 	while (ep->parked && !ep->failing) {
 		struct soft_parked *m = ep->parked;
-		struct datp_wqe *wqe = receive_next(ep, &sge, &count, &pz);
 		const struct soft_payload *p = &m->payload;
+		struct datp_wqe *wqe = receive_next(ep, &sge, &count, &pz);
 		uint8_t status;
 
 		if (!wqe)
@@ -148,9 +166,7 @@ static bool deliver_parked(struct soft_ep *ep)
 		ep->parked_count--;
 		receive_done(ep, wqe, status, p->len, p->solicited, NULL, NULL);
 		parked_free(m);
-		any = true;
 	}
-	return any;
 }
 
 void soft_recv_discard(struct soft_ep *ep)
@@ -165,25 +181,28 @@ void soft_recv_discard(struct soft_ep *ep)
 	ep->parked_count = 0;
 }
 
-/* What has come already; a long message may be behind a parked one, and the reverse. */
-static void deliver(struct soft_ep *ep)
-{
-	while (deliver_done(ep) || deliver_parked(ep))
-		;
-}
-
 void soft_recv_progress(struct soft_ep *ep)
 {
 	bool more = ep->open;
 
 	while (more && !ep->failing) {
-		deliver(ep);
+		deliver_parked(ep);
 		/* acquire: requests that wait at the peer for us */
 		more = atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
 			       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed) &&
 		       soft_engine_run(ep, false);
 	}
-	deliver_done(ep);
+}
+
+void soft_recv_tell(struct soft_ep *ep, uint32_t msg)
+{
+	struct soft_cq *cq = soft_ep_recv_cq(ep);
+
+	if (!soft_cq_tell(cq, ep->index, ep->gen, msg)) {
+		ep->told = msg;
+		soft_ring_attend(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
+	}
+	soft_cq_notify(cq);
 }
 
 /* Keeps a message until a receive is posted. */
@@ -214,18 +233,14 @@ static void message_park(struct soft_ep *ep, const struct soft_payload *payload)
 	ep->parked_count++;
 }
 
-/* Whether completing the next receive will bring more of them along: those must not overtake it. */
-static bool more_follow(struct soft_ep *ep)
+/* What had to be left behind a message that has been taken now. */
+static void catch_up(struct soft_ep *ep)
 {
-	struct datp_wq *rq = &ep->base.rq;
-
-	if (ep->pull)
-		return true;
-	if (ep->base.srq || rq->posted - rq->finished < 2)
-		return false;
-	/* relaxed: what becomes DONE after this look is announced by a cell that follows */
-	return atomic_load_explicit(&soft_port_desc(ep->port, &ep->layout, rq->finished + 1)->state,
-				    memory_order_relaxed) == SOFT_DESC_DONE;
+	if (!ep->base.srq) {
+		deliver_before(ep, ep->told);
+		ep->pull = is_ahead(ep, ep->told);
+	}
+	soft_recv_progress(ep);
 }
 
 /* A short message: to its receive, or parked. EP lock. */
@@ -250,12 +265,22 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		message_park(ep, &p);
 		return;
 	}
-	more = more_follow(ep);
+	more = ep->pull; /* and must not overtake it */
 	status = receive_copy(ep, pz, sge, count, &p);
 	receive_done(ep, wqe, status, p.len, p.solicited, more ? NULL : out, n);
 	soft_payload_drop(&p);
 	if (more)
+		catch_up(ep);
+}
+
+/* A cell that tells of messages before this one. EP lock. */
+static void told_take(struct soft_ep *ep, uint32_t msg)
+{
+	deliver_before(ep, msg);
+	/* what is not done yet waits for us, or for a buffer of our SRQ */
+	if (ep->base.srq || is_ahead(ep, msg))
 		soft_recv_progress(ep);
+	deliver_before(ep, msg);
 }
 
 /* A cell for an endpoint that is no more, or not interested any more. */
@@ -299,7 +324,7 @@ static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 	if (mine && cell->kind == SOFT_CELL_MESSAGE)
 		message_take(ep, cell, out, n);
 	else if (mine)
-		deliver(ep); /* a send that waits for us is told by the list, see engine_tell_target() */
+		told_take(ep, SOFT_ONCE(cell->msg));
 	datp_unlock(&ep->base.lock);
 	if (!mine)
 		cell_drop(cq->ia, cell);
@@ -359,33 +384,106 @@ void soft_sq_reap(struct soft_ep *ep)
 		soft_ep_drained(ep);
 }
 
-/* A port of ours that somebody put on the attention list. */
-static void attention_take(struct soft_ep *ep, enum soft_side side)
+/*
+ * Somebody has something for our receives that is in no cell. Help is given at once; what is done completes, and what waits
+ * for a buffer of our SRQ gets it, in its turn behind the cells, for which it gets one of its own. True: there is none as yet, and
+ * the port is on the list again. Poll lock, EP lock.
+ */
+static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
 {
+	/* relaxed: acquired with the flag, see attention_poll() */
+	uint32_t told = atomic_load_explicit(&ep->port->told, memory_order_relaxed);
+	bool cell;
+
+	if (ep->base.srq)
+		ep->pull = true;
+	else
+		soft_recv_progress(ep);
+	if (is_ahead(ep, told) && !(is_ahead(ep, ep->told) && (int32_t)(ep->told - told) > 0))
+		ep->told = told;
+	if (!ep->base.srq && !is_ahead(ep, ep->told))
+		return false;
+	cell = soft_cq_tell(soft_ep_recv_cq(ep), ep->index, ep->gen, ep->told);
+	if (cell) {
+		soft_cq_notify(soft_ep_recv_cq(ep));
+		return false;
+	}
+	if (soft_cq_peek(cq)) {
+		soft_ring_attend(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
+		return true;
+	}
+	/* all that has come has been taken, but for what a sender is slow to finish */
+	ep->pull = true;
+	catch_up(ep);
+	return false;
+}
+
+/* A port of ours that somebody put on the attention list. True: as attention_receive(). */
+static bool attention_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
+{
+	bool again = false;
+
 	datp_lock(&ep->base.lock);
 	if (ep->open && side == SOFT_SIDE_RECV) {
-		ep->pull = ep->base.srq != NULL;
-		soft_recv_progress(ep);
+		again = attention_receive(cq, ep);
 	} else if (ep->open) {
 		if (soft_joint_wanted(ep->port))
 			soft_engine_run(ep, true);
 		soft_sq_reap(ep);
 	}
 	datp_unlock(&ep->base.lock);
+	return again;
 }
 
-static void attention_poll(struct soft_cq *cq)
+/*
+ * The port that an entry of the list names, and where the next entry is. NULL: cannot be, as an endpoint leaves the
+ * lists before it goes.
+ */
+static struct soft_ep *attention_of(struct soft_cq *cq, uint32_t entry, _Atomic uint32_t **next)
 {
-	uint32_t entry = soft_cq_attention(cq);
+	struct soft_ep *ep = soft_port_ep(cq->ia, (entry - 1) >> 1);
+
+	if (ep)
+		*next = &ep->port->attention[(entry - 1) & 1].next;
+	return ep;
+}
+
+/* The list begins with who came last: turned round. */
+static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry)
+{
+	uint32_t before = 0;
 
 	/* more than there can be is a ring that somebody has made of the list */
 	for (uint32_t left = 2 * SOFT_PORT_MAX; entry && left; left--) {
-		enum soft_side side = (entry - 1) & 1;
-		struct soft_ep *ep = soft_port_ep(cq->ia, (entry - 1) >> 1);
+		_Atomic uint32_t *next;
+		uint32_t behind;
 
-		if (!ep) /* cannot be: an endpoint leaves the lists before it goes */
-			return;
-		entry = atomic_load_explicit(&ep->port->attention[side].next, memory_order_relaxed);
+		if (!attention_of(cq, entry, &next))
+			break;
+		/* relaxed, both: ours, as long as the flag is set */
+		behind = atomic_load_explicit(next, memory_order_relaxed);
+		if (behind || before)
+			atomic_store_explicit(next, before, memory_order_relaxed);
+		before = entry;
+		entry = behind;
+	}
+	return before;
+}
+
+/* True: as attention_receive(). */
+static bool attention_poll(struct soft_cq *cq)
+{
+	uint32_t entry = attention_in_order(cq, soft_cq_attention(cq));
+	bool again = false;
+
+	for (uint32_t left = 2 * SOFT_PORT_MAX; entry && left; left--) {
+		enum soft_side side = (entry - 1) & 1;
+		_Atomic uint32_t *next;
+		struct soft_ep *ep = attention_of(cq, entry, &next);
+
+		if (!ep)
+			break;
+		entry = atomic_load_explicit(next, memory_order_relaxed);
 		/*
 		 * An exchange, not a store: it acquires from whoever found the flag set and left
 		 * (soft_ring_attend), so the look that follows sees what that one did before.
@@ -394,8 +492,9 @@ static void attention_poll(struct soft_cq *cq)
 					 memory_order_acq_rel);
 		if (side == SOFT_SIDE_RECV)
 			soft_ep_heard(ep, ep->gen);
-		attention_take(ep, side);
+		again |= attention_take(cq, ep, side);
 	}
+	return again;
 }
 
 /*
@@ -405,13 +504,17 @@ static void attention_poll(struct soft_cq *cq)
 static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 {
 	struct soft_cell *cell;
+	bool again;
 	int n = 0;
 
-	attention_poll(cq);
-	while (!n && (cell = soft_cq_peek(cq))) {
-		cell_take(cq, cell, out, &n);
-		soft_cq_next(cq);
-	}
+	do {
+		again = attention_poll(cq);
+		while (!n && (cell = soft_cq_peek(cq))) {
+			cell_take(cq, cell, out, &n);
+			soft_cq_next(cq);
+		}
+		/* there was a cell then, so each time round takes one at least */
+	} while (again && !n);
 	return n;
 }
 

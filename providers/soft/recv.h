@@ -10,6 +10,11 @@ struct soft_request;
 
 /* Everything that can be done for the receives of this endpoint now. EP lock. */
 void soft_recv_progress(struct soft_ep *ep);
+/*
+ * As the target we have filled the receives of messages before `msg`: they complete in their turn, that is when all has been
+ * taken that came to the queue before. EP lock.
+ */
+void soft_recv_tell(struct soft_ep *ep, uint32_t msg);
 /* The end: what the engine had filled before the port was closed. EP lock. */
 void soft_recv_flush(struct soft_ep *ep);
 /*

@@ -206,6 +206,8 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	/* release: the request; the engine acquires */
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
 	soft_engine_run(ep, true);
+	if (wqe->op == DATP_SEND)
+		soft_engine_keep_turn(ep, posted, particular->msg);
 	soft_sq_reap(ep);
 }
 

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 10u
+#define SOFT_SHM_VERSION 11u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -39,7 +39,7 @@ enum soft_cell_kind { SOFT_CELL_VOID, SOFT_CELL_MESSAGE, SOFT_CELL_DONE };
 struct soft_cell {
 	_Atomic uint64_t ready; /* its position + 1, once the rest is there */
 	uint32_t port, gen; /* the receiving endpoint */
-	uint32_t msg;	    /* number of the message on its connection, from 0 */
+	uint32_t msg;	    /* SOFT_CELL_DONE: the number of the message behind those that it tells of */
 	uint32_t len;
 	uint32_t slot;
 	uint16_t kind, flags;
@@ -193,6 +193,8 @@ struct soft_port {
 	struct {
 		_Atomic uint32_t next, queued;
 	} attention[2];
+	/* Engine's holder as initiator: as soft_cell.msg, of what no cell could tell, since there was none. */
+	_Atomic uint32_t told;
 };
 
 /* ---- memory regions ---- */

@@ -215,8 +215,13 @@ struct soft_ep {
 	/* of our last message that was not short: not 0 until the peer has taken it; or NULL */
 	const _Atomic uint32_t *untaken;
 	uint32_t sq_reaped; /* of port->sq_done, completed to the consumer */
-	uint32_t in_msg;    /* messages taken: completed, matched or parked */
-	bool pull;	    /* the peer has requests waiting for us to come by (SRQ) */
+	uint32_t in_msg;    /* messages whose receives have completed */
+	uint32_t told;	    /* as soft_port.told: the last of it, and of what we have done ourselves */
+	/*
+	 * There is more to do when the next message has been taken: the peer has requests waiting for us to come by
+	 * (SRQ), or what `told` tells of is behind it.
+	 */
+	bool pull;
 	struct soft_parked *parked, **parked_end;
 	uint32_t parked_count;
 

@@ -51,6 +51,7 @@ tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
 
 # Black-box programs, by the helpers of the API's tests.
 SOFT_API_TESTS = \
+	tests/soft/arrival_test \
 	tests/soft/cycle_test \
 	tests/soft/end_test \
 	tests/soft/fork_test \
@@ -73,6 +74,10 @@ SOFT_API_TESTS = \
 
 check_PROGRAMS += $(SOFT_API_TESTS)
 TESTS += $(SOFT_API_TESTS)
+
+tests_soft_arrival_test_SOURCES = tests/soft/arrival_test.c
+tests_soft_arrival_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_arrival_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_cycle_test_SOURCES = tests/soft/cycle_test.c
 tests_soft_cycle_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

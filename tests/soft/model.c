@@ -36,7 +36,7 @@
 #define FRAMES_LEFT(stack) ((void)(stack))
 #endif
 
-#define WORDS	 64
+#define WORDS	 96
 #define VALUES	 64	   /* of a word in one run */
 #define PAYLOADS 16
 #define KEPT	 32

@@ -184,7 +184,74 @@ static void three_messages_meet_their_receives_although_nobody_looks(void)
 	explore_mixes(&scenario);
 }
 
+/* ------------------------------------------------------------------ two endpoints, one queue */
+
+/* Each has its receive; nobody has looked yet. */
+static void begin_two(void)
+{
+	begin();
+	world_post_plain(&world.b, true, to[0], JOINT);
+	world_post_plain(&world.d, true, to[1], JOINT);
+}
+
+static void sends_short_and_long(void)
+{
+	world_post_plain(&world.c, false, from[1], SHORT);
+	world_post_plain(&world.a, false, from[0], LONG);
+}
+
+static void sends_short_and_joint(void)
+{
+	world_post_plain(&world.c, false, from[1], SHORT);
+	world_post_plain(&world.a, false, from[0], JOINT);
+}
+
+static void sends_joint_and_short(void)
+{
+	world_post_plain(&world.a, false, from[0], JOINT);
+	world_post_plain(&world.c, false, from[1], SHORT);
+}
+
+static void sends_joint_and_long(void)
+{
+	world_post_plain(&world.a, false, from[0], JOINT);
+	world_post_plain(&world.c, false, from[1], LONG);
+}
+
+static void arrive_in_order(const struct side *first, const struct side *second)
+{
+	world_sleep_until(&world.b, 2);
+	model_require(world.ordered == 2 && world.order[0] == first && world.order[1] == second);
+}
+
+static void d_then_b(void)
+{
+	arrive_in_order(&world.d, &world.b);
+}
+
+static void b_then_d(void)
+{
+	arrive_in_order(&world.b, &world.d);
+}
+
+static void messages_of_two_endpoints_arrive_in_the_order_of_their_posts(void)
+{
+	static const struct model_scenario scenarios[] = {
+		{ "short, long on another", begin_two, { sends_short_and_long, d_then_b }, NULL, 0, 3 },
+		{ "short, joint on another", begin_two, { sends_short_and_joint, d_then_b }, NULL, 0, 3 },
+		{ "joint, short on another", begin_two, { sends_joint_and_short, b_then_d }, NULL, 0, 3 },
+		{ "joint, long on another", begin_two, { sends_joint_and_long, b_then_d }, NULL, 0, 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
+		world_open_two();
+		world_explore(&scenarios[i]);
+		world_close();
+	}
+}
+
 static const struct check_test tests[] = {
+	CHECK_TEST(messages_of_two_endpoints_arrive_in_the_order_of_their_posts),
 	CHECK_TEST(two_messages_arrive_in_order),
 	CHECK_TEST(three_messages_arrive_in_order),
 	CHECK_TEST(receives_of_another_thread_are_found),

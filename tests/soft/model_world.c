@@ -108,17 +108,33 @@ void model_peer_wake(struct soft_peer *peer)
 
 static struct side *side_of(const struct datp_ep *ep)
 {
-	return ep == &world.a.ep.base ? &world.a : &world.b;
+	struct side *const sides[] = { &world.a, &world.b, &world.c, &world.d };
+	int i = 0;
+
+	while (ep != &sides[i]->ep.base)
+		i++;
+	return sides[i];
 }
 
-/* Receives complete in the order in which they were posted. */
-static void complete(struct side *side, const struct datp_wqe *wqe, uint8_t status)
+/* Whose queue it is that its completions come to. */
+static struct side *queue_of(struct side *side)
 {
-	datp_lock(&side->lock);
-	side->status[side->done++] = status;
-	if (wqe->op == DATP_RECV)
+	return side == &world.c ? &world.a : side == &world.d ? &world.b : side;
+}
+
+/* Receives of an endpoint complete in the order in which they were posted. */
+static void complete(const struct datp_wqe *wqe, uint8_t status)
+{
+	struct side *side = side_of(wqe->ep), *queue = queue_of(side);
+
+	datp_lock(&queue->lock);
+	queue->status[queue->done++] = status;
+	if (wqe->op == DATP_RECV) {
 		model_require(wqe->seq == side->received++);
-	datp_unlock(&side->lock);
+		if (queue == &world.b)
+			world.order[world.ordered++ % POSTS] = side;
+	}
+	datp_unlock(&queue->lock);
 }
 
 uint32_t world_completed(struct side *side)
@@ -133,11 +149,11 @@ uint32_t world_completed(struct side *side)
 
 void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited)
 {
-	struct side *side = side_of(wqe->ep);
+	struct side *side = queue_of(side_of(wqe->ep));
 
 	(void)solicited;
 	datp_wqe_finish(wqe, status, len);
-	complete(side, wqe, status);
+	complete(wqe, status);
 	/* as libdatp does for an event that it queues: another thread may be asleep */
 	atomic_fetch_add_explicit(&side->evd.cq.ring->bell, 1, memory_order_release);
 	model_futex_wake(&side->evd.cq.ring->bell, true);
@@ -238,7 +254,7 @@ void world_open_ring_of_two(void)
 	model_keep(&world.b.evd, sizeof(world.b.evd));
 }
 
-static void side_watch(struct side *side, const char *const name[12])
+static void side_watch(struct side *side, const char *const name[13])
 {
 	struct soft_port *port = side->ep.port;
 
@@ -250,6 +266,7 @@ static void side_watch(struct side *side, const char *const name[12])
 	model_watch(&port->pieces, sizeof(port->pieces), name[9]);
 	model_watch(&port->pieces_failed, sizeof(port->pieces_failed), name[10]);
 	model_watch(&port->waits, sizeof(port->waits), name[11]);
+	model_watch(&port->told, sizeof(port->told), name[12]);
 	for (int i = 0; i < 2; i++) {
 		model_watch(&port->attention[i].next, sizeof(port->attention[i].next), name[5 + i]);
 		model_watch(&port->attention[i].queued, sizeof(port->attention[i].queued), name[7 + i]);
@@ -263,14 +280,15 @@ static void side_create(struct side *side)
 {
 	struct datp_ep *ep = &side->ep.base;
 
-	evd_open(&side->evd, CELLS);
+	if (queue_of(side) == side)
+		evd_open(&side->evd, CELLS);
 	ep->obj.ia = &world.ia->base;
 	atomic_store(&ep->obj.tag, DATP_TAG(DATP_EP));
 	atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
 	ep->attr.max_message_size = UINT64_MAX;
 	ep->attr.max_recv_dtos = ep->attr.max_request_dtos = POSTS;
 	ep->attr.max_recv_iov = ep->attr.max_request_iov = 1;
-	ep->recv_evd = ep->request_evd = &side->evd.base;
+	ep->recv_evd = ep->request_evd = &queue_of(side)->evd.base;
 	ep->rq.ring = side->recv;
 	ep->sq.ring = side->request;
 	ep->rq.mask = ep->sq.mask = POSTS - 1;
@@ -284,11 +302,11 @@ static void side_join(struct side *side, struct side *to)
 {
 	struct soft_ep *ep = &side->ep;
 
-	ep->peer = &world.peer[side == &world.a ? 1 : 0];
-	ep->my_slot = side == &world.a ? 1 : 2;
+	ep->peer = &world.peer[queue_of(side) == &world.a ? 1 : 0];
+	ep->my_slot = queue_of(side) == &world.a ? 1 : 2;
 	ep->rport = to->ep.port;
-	ep->rring = ep->rrequest = to->evd.cq.ring;
-	ep->rmask = to->evd.cq.mask;
+	ep->rring = ep->rrequest = queue_of(to)->evd.cq.ring;
+	ep->rmask = queue_of(to)->evd.cq.mask;
 	ep->rlayout = to->ep.layout;
 	ep->rgen = to->ep.gen;
 	ep->rindex = to->ep.index;
@@ -302,10 +320,10 @@ void world_open_pair(void)
 {
 	static const char *const a[] = { "a.open", "a.rq_posted", "a.sq_posted", "a.sq_done", "a.engine", "a.next r",
 					 "a.next s", "a.queued r", "a.queued s", "a.pieces", "a.failed",
-					 "a.waits" };
+					 "a.waits", "a.told" };
 	static const char *const b[] = { "b.open", "b.rq_posted", "b.sq_posted", "b.sq_done", "b.engine", "b.next r",
 					 "b.next s", "b.queued r", "b.queued s", "b.pieces", "b.failed",
-					 "b.waits" };
+					 "b.waits", "b.told" };
 
 	world_open();
 	side_create(&world.a);
@@ -342,6 +360,27 @@ void world_open_processes(void)
 	}
 	model_keep(&world.ia->slot_next, sizeof(world.ia->slot_next));
 	model_keep(&world.ia->slot_window, sizeof(world.ia->slot_window));
+}
+
+void world_open_two(void)
+{
+	static const char *const c[] = { "c.open", "c.rq_posted", "c.sq_posted", "c.sq_done", "c.engine", "c.next r",
+					 "c.next s", "c.queued r", "c.queued s", "c.pieces", "c.failed",
+					 "c.waits", "c.told" };
+	static const char *const d[] = { "d.open", "d.rq_posted", "d.sq_posted", "d.sq_done", "d.engine", "d.next r",
+					 "d.next s", "d.queued r", "d.queued s", "d.pieces", "d.failed",
+					 "d.waits", "d.told" };
+
+	world_open_processes();
+	side_create(&world.c);
+	side_create(&world.d);
+	side_join(&world.c, &world.d);
+	side_join(&world.d, &world.c);
+	side_watch(&world.c, c);
+	side_watch(&world.d, d);
+	model_watch(&soft_port_desc(world.d.ep.port, &world.d.ep.layout, 0)->state, 4, "d.desc 0");
+	model_keep(world.order, sizeof(world.order));
+	model_keep(&world.ordered, sizeof(world.ordered));
 }
 
 void world_close(void)
@@ -407,6 +446,13 @@ void world_post_plain(struct side *side, bool recv, const char *payload, uint64_
 		post(side, recv, &sge);
 }
 
+static void complete_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	struct side *side = side_of((const struct datp_ep *)dto->ep_handle);
+
+	complete(&side->recv[dto->user_cookie.as_64], (uint8_t)dto->status);
+}
+
 void world_poll(struct side *side)
 {
 	struct datp_evd *evd = &side->evd.base;
@@ -415,10 +461,9 @@ void world_poll(struct side *side)
 
 	datp_lock(&evd->poll_lock);
 	if (soft_plain_take(evd, &event))
-		complete(side, &side->recv[event.event_data.dto_completion_event_data.user_cookie.as_64],
-			 (uint8_t)event.event_data.dto_completion_event_data.status);
+		complete_event(&event.event_data.dto_completion_event_data);
 	else if (soft_evd_poll(evd, &c, 1) > 0)
-		complete(side, c.wqe, c.status);
+		complete(c.wqe, c.status);
 	datp_unlock(&evd->poll_lock);
 }
 

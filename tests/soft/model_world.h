@@ -28,6 +28,9 @@ struct world {
 	struct soft_ia *ia;
 	struct soft_peer peer[3]; /* [n] has the name n + 1 */
 	struct side a, b;
+	struct side c, d;	   /* another two, connected; their completions come to the queues of a and b */
+	struct side *order[POSTS]; /* whose receives have completed at b's queue; b.lock, as the next */
+	uint32_t ordered;
 	uint32_t next[2];	   /* the number of each sender's next message */
 	uint32_t taken;
 	bool lost;		    /* what the provider is told of it once somebody has died */
@@ -45,6 +48,8 @@ void world_open_ring_of_two(void);
 void world_open_pair(void);
 /* The same of two processes, which have slots: for messages beyond a cell, up to WORLD_MIDDLE. */
 void world_open_processes(void);
+/* Two connections between the same processes, a to b and c to d. */
+void world_open_two(void);
 void world_close(void);
 
 /* Every order of a scenario's steps. */

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Eight endpoints whose receives complete on one queue, of one sender: their completions come in the order in which the
+ * messages were sent, whatever way each of them took. Invariant: the receives are posted before, so nothing but the
+ * provider decides about the order. ARRIVAL_ROUNDS=1000 is the long form.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api.h"
+
+#define ENDS	8u
+#define EACH	4u /* messages on each endpoint in a round, at most */
+#define LONGEST 200000u
+#define BURST	(ENDS * EACH)
+
+/* How the receiver looks. */
+enum look { LATE, POLLING, WAITING };
+
+static struct {
+	DAT_EVD_HANDLE recv, request, connect;
+	DAT_EP_HANDLE ep[ENDS];
+	struct api_buf buf;
+	unsigned int seed;
+} my;
+
+/* What the peer has by the fork, and the qualifier, which it tells. */
+static struct {
+	enum look look;
+	bool mixed; /* else 64 bytes on each, and then 64 KiB on each */
+	unsigned int rounds;
+	DAT_CONN_QUAL qual;
+} how;
+
+static size_t place(uint32_t n)
+{
+	return (size_t)n * LONGEST;
+}
+
+static unsigned int rounds(void)
+{
+	const char *many = getenv("ARRIVAL_ROUNDS");
+
+	return many ? (unsigned int)atoi(many) : 60;
+}
+
+static void side_open(void)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = EACH, .max_request_dtos = EACH };
+
+	api_open();
+	my.recv = api_evd(BURST, DAT_EVD_DTO_FLAG);
+	my.request = api_evd(BURST, DAT_EVD_DTO_FLAG);
+	my.connect = api_evd(ENDS, DAT_EVD_CONNECTION_FLAG);
+	my.buf = api_buf(place(BURST), DAT_MEM_PRIV_ALL_FLAG);
+	for (uint32_t e = 0; e < ENDS; e++)
+		REQUIRE_DAT(dat_ep_create(api.ia, api.pz, my.recv, my.request, my.connect, &attr, &my.ep[e]),
+			    DAT_SUCCESS);
+}
+
+static void established(void)
+{
+	DAT_EVENT event;
+
+	API_EVENT(my.connect, &event);
+	REQUIRE_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* ------------------------------------------------------------------ the receiver */
+
+/* All that has been completed in this round is in the order of its numbers. */
+static void take(uint32_t *number, const DAT_EVENT *event)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+	uint32_t got;
+
+	REQUIRE_EQ_INT(event->event_number, DAT_DTO_COMPLETION_EVENT);
+	REQUIRE_EQ_INT(dto->status, DAT_DTO_SUCCESS);
+	memcpy(&got, my.buf.mem + place((uint32_t)dto->user_cookie.as_64), sizeof(got));
+	REQUIRE_EQ_INT(got, *number);
+	++*number;
+}
+
+static void look_until(uint32_t *number, uint32_t end)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	while (*number != end && check_now_ms() < until) {
+		DAT_RETURN ret = how.look == WAITING ? dat_evd_wait(my.recv, api_patience(), 1, &event, &more) :
+						       dat_evd_dequeue(my.recv, &event);
+
+		if (ret == DAT_SUCCESS)
+			take(number, &event);
+		else
+			REQUIRE(DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY);
+	}
+	REQUIRE_EQ_INT(*number, end);
+}
+
+static void receive_all(void)
+{
+	uint32_t number = 0;
+
+	for (unsigned int round = 0; round < how.rounds; round++) {
+		uint32_t end;
+
+		for (uint32_t n = 0; n < BURST; n++)
+			REQUIRE_DAT(api_recv(my.ep[n % ENDS], &my.buf, place(n), LONGEST, n), DAT_SUCCESS);
+		check_signal(CHECK_PARENT);
+		if (how.look == LATE) {
+			check_await(CHECK_PARENT); /* all has been sent */
+			nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+		}
+		end = number + BURST;
+		look_until(&number, end);
+	}
+}
+
+static void receiver(void *arg)
+{
+	DAT_EVD_HANDLE cr_evd;
+	DAT_PSP_HANDLE psp;
+
+	(void)arg;
+	side_open();
+	cr_evd = api_evd(ENDS, DAT_EVD_CR_FLAG);
+	psp = api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &how.qual);
+	check_put(CHECK_PARENT, &how.qual, sizeof(how.qual));
+	for (uint32_t e = 0; e < ENDS; e++) {
+		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), my.ep[e], 0, NULL), DAT_SUCCESS);
+		established();
+	}
+	receive_all();
+	CHECK_DAT(dat_psp_free(psp), DAT_SUCCESS);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+/* ------------------------------------------------------------------ the sender */
+
+static uint32_t length(uint32_t n)
+{
+	static const uint32_t some[] = { 8, 64, 80, 500, 4000, 7000, 20000, 65536, 100000, LONGEST };
+
+	if (how.mixed)
+		return some[(unsigned int)rand_r(&my.seed) % (sizeof(some) / sizeof(*some))];
+	return n < ENDS ? 64 : 65536;
+}
+
+/* The endpoint of each message: a receive is posted for each of its four. */
+static void deal(uint32_t *order)
+{
+	for (uint32_t n = 0; n < BURST; n++)
+		order[n] = n % ENDS;
+	for (uint32_t n = BURST - 1; how.mixed && n; n--) {
+		uint32_t other = (uint32_t)rand_r(&my.seed) % (n + 1), end = order[n];
+
+		order[n] = order[other];
+		order[other] = end;
+	}
+}
+
+static void send_round(pid_t peer, unsigned int round)
+{
+	uint32_t order[BURST];
+
+	deal(order);
+	for (uint32_t n = 0; n < BURST; n++) {
+		uint32_t number = round * BURST + n;
+
+		memcpy(my.buf.mem + place(n), &number, sizeof(number));
+		REQUIRE_DAT(api_send(my.ep[order[n]], &my.buf, place(n), length(n), n, 0), DAT_SUCCESS);
+	}
+	if (how.look == LATE)
+		check_signal(peer);
+	for (uint32_t n = 0; n < BURST; n++) {
+		DAT_EVENT event;
+
+		API_EVENT(my.request, &event);
+		REQUIRE_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	}
+}
+
+static void send_all(pid_t peer)
+{
+	for (unsigned int round = 0; round < how.rounds; round++) {
+		check_await(peer); /* the receives are posted */
+		send_round(peer, round);
+		check_alive();
+	}
+}
+
+static void run(enum look look, bool mixed)
+{
+	pid_t peer;
+
+	how.look = look;
+	how.mixed = mixed;
+	how.rounds = rounds();
+	peer = check_fork(receiver, NULL);
+	check_get(peer, &how.qual, sizeof(how.qual));
+	side_open();
+	my.seed = 1 + (unsigned int)look;
+	for (uint32_t e = 0; e < ENDS; e++) {
+		REQUIRE_DAT(api_connect(my.ep[e], how.qual), DAT_SUCCESS);
+		established();
+	}
+	send_all(peer);
+	check_await(peer);
+	check_signal(peer);
+	check_join(peer);
+}
+
+static void long_messages_do_not_overtake_short_ones_that_wait_in_the_queue(void)
+{
+	run(LATE, false);
+}
+
+static void messages_of_every_size_come_in_order_to_who_looks_late(void)
+{
+	run(LATE, true);
+}
+
+static void messages_of_every_size_come_in_order_to_who_polls(void)
+{
+	run(POLLING, true);
+}
+
+static void messages_of_every_size_come_in_order_to_who_waits(void)
+{
+	run(WAITING, true);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(long_messages_do_not_overtake_short_ones_that_wait_in_the_queue),
+	CHECK_TEST(messages_of_every_size_come_in_order_to_who_looks_late),
+	CHECK_TEST(messages_of_every_size_come_in_order_to_who_polls),
+	CHECK_TEST(messages_of_every_size_come_in_order_to_who_waits),
+	CHECK_END
+};
+
+static const struct check_suite arrival = { .name = "arrival", .teardown = api_close, .tests = tests };
+
+/* Each processor has a process that only computes, so every side is stopped in the middle of what it does. */
+#define HOGS 64
+static pid_t hog[HOGS];
+
+static int hogs_start(void)
+{
+	long many = sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (long n = 0; n < many && n < HOGS; n++) {
+		hog[n] = fork();
+		if (hog[n] < 0)
+			return -1;
+		while (!hog[n])
+			if (getppid() == 1)
+				_exit(0);
+	}
+	return 0;
+}
+
+static int hogs_end(void)
+{
+	for (int n = 0; n < HOGS && hog[n] > 0; n++) {
+		kill(hog[n], SIGKILL);
+		waitpid(hog[n], NULL, 0);
+		hog[n] = 0;
+	}
+	return 0;
+}
+
+static const struct check_suite busy = {
+	.name = "arrival, all processors busy",
+	.teardown = api_close,
+	.tests = tests,
+	.init = hogs_start,
+	.cleanup = hogs_end,
+};
+
+CHECK_SUITES(&arrival, &busy);

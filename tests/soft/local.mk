@@ -161,7 +161,11 @@ tests_soft_window_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/ap
 tests_soft_window_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 TESTS += tests/soft/bounce.sh
-EXTRA_DIST += tests/soft/bounce.sh
+EXTRA_DIST += tests/soft/bounce.sh tests/soft/pages_quiet.sh
+
+if HAVE_VALGRIND
+TESTS += tests/soft/pages_quiet.sh
+endif
 
 # The provider's own sources once more, with the model checker behind their atomics. It has coroutines, which
 # sanitizers do not know.

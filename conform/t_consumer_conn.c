@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What programs depend on beyond the page: connections, how they begin and end. */
 #include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "kit.h"
@@ -417,4 +420,70 @@ CLAUSE_PASSIVE("CONSUMER-60")
 		kit_conn(b.connect, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 		kit_exchange(&a, &b);
 	}
+}
+
+/* Until the byte has its value, with a bound. */
+static bool shows(const volatile unsigned char *byte, unsigned char value)
+{
+	uint64_t until = judge_now_ms() + t.patience_ms;
+
+	while (*byte != value && judge_now_ms() < until)
+		;
+	return *byte == value;
+}
+
+CLAUSE_PASSIVE("CONSUMER-64")
+{
+	enum { SIZE = 64, ROUNDS = 20 };
+	struct kit_buf here = kit_buf_b(SIZE, KIT_REMOTE), there = kit_buf_a(SIZE, KIT_REMOTE);
+	struct kit_pair p;
+
+	kit_pair_unconnected(&p, NULL);
+	far_buf_set(there.lmr, 0, SIZE, 7);
+	for (int i = 0; i < ROUNDS; i++) {
+		here.mem[SIZE - 1] = 0;
+		MUST_RET(kit_recv(p.a.ep, &there, 0, SIZE, 1), DAT_SUCCESS);
+		MUST_RET(kit_connect(p.a.ep, p.qual), DAT_SUCCESS);
+		MUST_RET(dat_cr_accept(kit_cr(p.cr_evd), p.b.ep, 0, NULL), DAT_SUCCESS);
+		kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		MUST_RET(kit_write(p.a.ep, kit_seg(&there, 0, SIZE), kit_target(&here, 0, SIZE), 2,
+				   DEFAULT),
+			 DAT_SUCCESS);
+		MUST(shows(&here.mem[SIZE - 1], 7));
+		CHECK_RET(kit_send(p.b.ep, &here, 0, SIZE, 3, DEFAULT), DAT_SUCCESS);
+		kit_dto(p.a.recv, p.a.ep, 1, DAT_DTO_SUCCESS);
+		kit_dto(p.a.request, p.a.ep, 2, DAT_DTO_SUCCESS);
+		kit_conn(p.b.connect, p.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		kit_dto(p.b.request, p.b.ep, 3, DAT_DTO_SUCCESS);
+		kit_disconnect(&p);
+		MUST_RET(dat_ep_reset(p.a.ep), DAT_SUCCESS);
+		MUST_RET(dat_ep_reset(p.b.ep), DAT_SUCCESS);
+	}
+}
+
+CLAUSE_BARE("CONSUMER-65")
+{
+	int said = memfd_create("said", 0), before = dup(STDERR_FILENO);
+	DAT_EVD_HANDLE cr_evd;
+	DAT_PSP_HANDLE psp, other;
+	DAT_CONN_QUAL qual;
+	DAT_RETURN ret;
+
+	unsetenv("DAT_LOG");
+	unsetenv("DAT_DBG_TYPE");
+	unsetenv("DAPL_DBG_TYPE");
+	kit_open();
+	cr_evd = kit_evd(8, DAT_EVD_CR_FLAG);
+	qual = (DAT_CONN_QUAL)getpid() + 100000;
+	psp = count_up(cr_evd, &qual);
+	fflush(NULL);
+	MUST(said >= 0 && before >= 0 && dup2(said, STDERR_FILENO) >= 0);
+	ret = dat_psp_create(t.ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &other);
+	fflush(NULL);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	CHECK_RET(ret, DAT_CONN_QUAL_IN_USE);
+	CHECK_NUM(lseek(said, 0, SEEK_END), 0);
+	close(said);
+	CHECK_RET(dat_psp_free(psp), DAT_SUCCESS);
 }

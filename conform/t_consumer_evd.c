@@ -350,3 +350,27 @@ CLAUSE("CONSUMER-61")
 	kit_empty(p.a.request);
 	kit_dto(p.b.request, p.b.ep, 4, DAT_DTO_SUCCESS);
 }
+
+CLAUSE("CONSUMER-62")
+{
+	static const DAT_EVD_FLAGS kinds[] = { DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG, DAT_EVD_DTO_FLAG,
+					       DAT_EVD_CONNECTION_FLAG };
+	DAT_EVD_HANDLE hint;
+	DAT_EVENT event;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		CHECK_NUM(DAT_GET_TYPE(dat_evd_dequeue(kit_evd(8, kinds[i]), &event)),
+			  DAT_QUEUE_EMPTY);
+	CHECK_NUM(DAT_GET_TYPE(dat_cno_wait(kit_cno(), 1000, &hint)), DAT_QUEUE_EMPTY);
+}
+
+CLAUSE("CONSUMER-63")
+{
+	DAT_EVENT event;
+	struct kit_pair p;
+
+	CHECK_NUM(dat_evd_dequeue(kit_evd(8, DAT_EVD_DTO_FLAG), &event), DAT_QUEUE_EMPTY);
+	kit_pair(&p, NULL);
+	CHECK_NUM(dat_evd_dequeue(p.a.recv, &event), DAT_QUEUE_EMPTY);
+	CHECK_NUM(dat_evd_dequeue(p.a.request, &event), DAT_QUEUE_EMPTY);
+}

@@ -1068,8 +1068,8 @@ extern DAT_RETURN dat_evd_post_se(IN DAT_EVD_HANDLE evd_handle, IN const DAT_EVE
  * dat_evd_dequeue() - take the first event off an EVD, without waiting
  * @evd_handle: EVD, whether or not it is enabled or waitable
  * @event: the event
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_QUEUE_EMPTY;
- *   DAT_INVALID_STATE while a thread is blocked in dat_evd_wait().
+ * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_QUEUE_EMPTY, without an
+ *   error's class bit; DAT_INVALID_STATE while a thread is blocked in dat_evd_wait().
  * Thread safety: safe. Specification: dat_evd_dequeue(3DAT).
  */
 extern DAT_RETURN dat_evd_dequeue(IN DAT_EVD_HANDLE evd_handle, OUT DAT_EVENT *event);

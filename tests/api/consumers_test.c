@@ -346,6 +346,17 @@ static void dequeue_alone_makes_progress(void)
 		REQUIRE_DAT(dat_evd_dequeue(pair.b.recv, &event), DAT_QUEUE_EMPTY);
 }
 
+/* Polling loops of the field compare the whole value, not its type. */
+static void empty_queue_of_completions_is_the_bare_value(void)
+{
+	DAT_EVD_HANDLE dtos = api_evd(8, DAT_EVD_DTO_FLAG), hint;
+	DAT_EVENT event;
+
+	CHECK_EQ_INT(dat_evd_dequeue(dtos, &event), DAT_QUEUE_EMPTY);
+	CHECK_EQ_INT(dat_evd_dequeue(api_evd(8, DAT_EVD_SOFTWARE_FLAG), &event), DAT_QUEUE_EMPTY);
+	CHECK_EQ_INT(dat_cno_wait(api_cno(), 1000, &hint), DAT_QUEUE_EMPTY);
+}
+
 static void *event_thread(void *arg)
 {
 	struct api_waiter *waiter = arg;
@@ -486,6 +497,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(evd_is_resized_under_live_streams),
 	CHECK_TEST(very_long_queues_are_made),
 	CHECK_TEST(dequeue_alone_makes_progress),
+	CHECK_TEST(empty_queue_of_completions_is_the_bare_value),
 	CHECK_TEST(cancelled_event_threads_leave_nothing_locked),
 	CHECK_TEST(cancelled_thread_comes_to_the_end_of_its_call),
 	CHECK_TEST(cno_triggers_for_each_completion),

@@ -15,9 +15,18 @@
 	 : (err) == DATP_ERR_BAD_TARGET	  ? (unsigned int)DAT_INVALID_ARG5                         \
 					  : (unsigned int)(sub))
 
+/*
+ * DAT_QUEUE_EMPTY goes without the class bit. The standard calls the value of an empty queue by that name,
+ * the public headers have no macro that adds a class to a type, and DAT_GET_TYPE() works with both. The
+ * library that programs of the field were written on returns the bare value for queues of completions and
+ * from dat_cno_wait(), and their loops compare the whole of it: while (dat_evd_dequeue(...) ==
+ * DAT_QUEUE_EMPTY). With the class bit such a loop ends at once, with an event that has not come.
+ */
+#define CLASS_OF(err) ((err) == DATP_ERR_QUEUE_EMPTY ? 0u : (unsigned int)DAT_CLASS_ERROR)
+
 static const DAT_RETURN values[DATP_ERR_COUNT] = { [DATP_OK] = DAT_SUCCESS,
 #define X(name, type, sub)                                                                         \
-	[DATP_ERR_##name] = (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)(type) |                     \
+	[DATP_ERR_##name] = (DAT_RETURN)CLASS_OF(DATP_ERR_##name) | (DAT_RETURN)(type) |           \
 			    (DAT_RETURN)POST_SUB(DATP_ERR_##name, sub),
 						   DATP_ERRORS(X)
 #undef X

@@ -75,6 +75,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat12/dat12_plugin.c \
 	providers/common/dat12/dat12_srq.c \
 	providers/common/dat12/dat12_table.c \
+	providers/common/dat12/dat12_told.c \
 	providers/common/dat12/ret.c \
 	providers/common/wrap/wrap.h \
 	providers/common/wrap/wrap.c \

@@ -584,6 +584,24 @@ static void many_endpoints_are_made_and_freed_until_one_is_refused(void)
 	CHECK_DAT(dat_evd_free(dto), DAT_SUCCESS);
 }
 
+/* They are the programmer's business: level debug tells of them. */
+static void wrong_arguments_print_nothing_by_default(void)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = -7 };
+	DAT_EP_HANDLE ep;
+
+	check_stderr_begin();
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, &attr,
+				&ep),
+		  DAT_INVALID_PARAMETER);
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL,
+				  &ep),
+		    DAT_SUCCESS);
+	CHECK_DAT(dat_ep_post_send(ep, 1, NULL, api_cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+		  DAT_INVALID_PARAMETER);
+	CHECK_EQ_STR(check_stderr_end(), "");
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(new_endpoint_is_unconnected_and_idle),
 	CHECK_TEST(default_attributes_are_within_the_adapters_limits),
@@ -611,6 +629,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(marker_posted_after_the_end_comes_out_last),
 	CHECK_TEST(endpoint_connects_again_and_again_and_sees_nothing_old),
 	CHECK_TEST(many_endpoints_are_made_and_freed_until_one_is_refused),
+	CHECK_TEST(wrong_arguments_print_nothing_by_default),
 	CHECK_END
 };
 

@@ -152,8 +152,13 @@ static enum datp_err hold_parts(struct datp_ep *ep, const struct ep_new *what)
 		if (!ep->pz)
 			return DATP_ERR_HANDLE_PZ;
 	}
-	if (ep->srq && ep->srq->pz != ep->pz && !ia_attr(ia)->srq_pz_difference)
+	if (ep->srq && ep->srq->pz != ep->pz && !ia_attr(ia)->srq_pz_difference) {
+		core_log(4,
+			 "%s: no endpoint with the protection zone %p and the SRQ %p, whose zone is "
+			 "another: this adapter wants them to be the same",
+			 ia->name, (void *)ep->pz, (void *)ep->srq);
 		return DATP_ERR_PARAM;
+	}
 	return DATP_OK;
 }
 

@@ -18,6 +18,13 @@ static int32_t smaller(int32_t a, int32_t b)
 	return a < b ? a : b;
 }
 
+/* A wrong argument is the programmer's business: told to who asks. */
+static bool wrong(struct datp_ia *ia, const char *name, long long value, const char *right)
+{
+	core_log(4, "%s: no endpoint with %s %lld: %s", ia->name, name, value, right);
+	return false;
+}
+
 /* What has a limit of the IA's, by the names that both have in the standard. */
 struct limited {
 	const char *name, *limit_name;
@@ -55,7 +62,7 @@ static bool resolve_count(struct datp_ia *ia, int32_t *value, int32_t usual,
 		*value = smaller(usual, limit);
 	if (*value > limit)
 		return too_much(ia, what, (uint64_t)*value);
-	return *value >= 0;
+	return *value >= 0 || wrong(ia, what->name, *value, "give 0 for the default, or a number");
 }
 
 static bool resolve_size(struct datp_ia *ia, uint64_t *value, const struct limited *what)
@@ -118,26 +125,42 @@ static bool flags_ok(unsigned int flags, unsigned int allowed)
 	return !(flags & ~allowed) && !(flags & (flags - 1));
 }
 
-enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq)
+/* Those that are no counts and no sizes. */
+static bool resolve_kinds(struct datp_ia *ia, const struct datp_ep_attr *attr)
 {
-	const struct datp_ep_attr asked = *attr;
 	const unsigned int request =
 		DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_EVD_THRESHOLD_FLAG;
 
 	if (attr->service_type != DAT_SERVICE_TYPE_RC)
-		return DATP_ERR_PARAM;
-	if (attr->qos != DAT_QOS_BEST_EFFORT)
+		return wrong(ia, "service_type", attr->service_type,
+			     "there is DAT_SERVICE_TYPE_RC only");
+	if (!flags_ok((unsigned int)attr->recv_flags, request | DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		return wrong(ia, "recv_completion_flags", attr->recv_flags,
+			     "give 0 or one of DAT_COMPLETION_UNSIGNALLED_FLAG, "
+			     "DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_EVD_THRESHOLD_FLAG");
+	if (!flags_ok((unsigned int)attr->request_flags, request))
+		return wrong(ia, "request_completion_flags", attr->request_flags,
+			     "give 0 or one of DAT_COMPLETION_UNSIGNALLED_FLAG, "
+			     "DAT_COMPLETION_EVD_THRESHOLD_FLAG");
+	return attr->srq_soft_hw >= DAT_HW_DEFAULT || attr->srq_soft_hw == 0 ||
+	       wrong(ia, "srq_soft_hw", attr->srq_soft_hw, "give 0 for DAT_HW_DEFAULT, or a number");
+}
+
+enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq)
+{
+	const struct datp_ep_attr asked = *attr;
+
+	if (attr->qos != DAT_QOS_BEST_EFFORT && attr->service_type == DAT_SERVICE_TYPE_RC) {
+		wrong(ia, "qos", attr->qos, "there is DAT_QOS_BEST_EFFORT only");
 		return DATP_ERR_MODEL;
-	if (!flags_ok((unsigned int)attr->recv_flags,
-		      request | DAT_COMPLETION_SOLICITED_WAIT_FLAG) ||
-	    !flags_ok((unsigned int)attr->request_flags, request))
+	}
+	if (!resolve_kinds(ia, attr))
 		return DATP_ERR_PARAM;
 	if (srq)
 		attr->max_recv_iov = 0;		/* the SRQ's counts */
 	if (attr->srq_soft_hw == 0)
 		attr->srq_soft_hw = DAT_HW_DEFAULT;
-	if (!resolve_sizes(ia, attr) || !resolve_queues(ia, attr) || !resolve_rdma(ia, attr) ||
-	    attr->srq_soft_hw < DAT_HW_DEFAULT)
+	if (!resolve_sizes(ia, attr) || !resolve_queues(ia, attr) || !resolve_rdma(ia, attr))
 		return DATP_ERR_PARAM;
 	return ia->ops->ep_fit(ia, attr, &asked);
 }
@@ -173,6 +196,9 @@ static enum datp_err attach(struct datp_ia *ia, struct datp_evd *evd, const char
 	if (!obj_hold(ia, evd, DATP_EVD))
 		return bad;
 	if (!(evd->flags & need)) {
+		core_log(4, "%s: no endpoint with the EVD %p as %s: it was created without %s",
+			 ia->name, (void *)evd, part,
+			 need & DAT_EVD_DTO_FLAG ? "DAT_EVD_DTO_FLAG" : "DAT_EVD_CONNECTION_FLAG");
 		obj_drop(evd);
 		return bad;
 	}

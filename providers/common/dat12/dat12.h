@@ -50,6 +50,8 @@ struct dat12_edge {
 
 /* Everything but the data path from here, that from the plugin. */
 void dat12_table_fill(struct plugin *plugin);
+/* Puts posts that say why they are refused in front of the plugin's, if level debug is wanted. */
+void dat12_told_fill(DAT_PROVIDER *table);
 /* Only what libdat itself reads: the name, and what opens it. */
 void dat12_table_name(struct plugin *plugin);
 DAT_RETURN dat12_announce(struct plugin *plugin);

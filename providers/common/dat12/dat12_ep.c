@@ -4,6 +4,7 @@
  */
 #include "dat12.h"
 #include "providers/common/core/ep.h"
+#include "providers/common/core/tell.h"
 
 /* Every attribute that both sides know under some name. */
 #define EP_ATTRS(X)								\
@@ -47,8 +48,15 @@ static enum datp_err create(struct datp_ia *ia, struct ep_new *what, const DAT_E
 	enum datp_err err;
 
 	if (attr) {
-		if (!named_attrs_ok(attr))
+		if (!named_attrs_ok(attr)) {
+			core_log(4,
+				 "%s: no endpoint with attributes of its own for transport or "
+				 "provider: none is known; ep_transport_specific_count is %d, "
+				 "ep_provider_specific_count is %d, and both have to be 0",
+				 ia->name, (int)attr->ep_transport_specific_count,
+				 (int)attr->ep_provider_specific_count);
 			return DATP_ERR_PARAM;
+		}
 		attr_in(&what->attr, attr);
 	}
 	err = ep_attr_resolve(ia, &what->attr, what->with_srq);
@@ -58,6 +66,14 @@ static enum datp_err create(struct datp_ia *ia, struct ep_new *what, const DAT_E
 	if (!err)
 		*ep_handle = ep;
 	return err;
+}
+
+/* A pointer that must not be NULL. */
+static DAT_RETURN pointer_missing(struct datp_ia *ia, const char *call, const char *name,
+				  int position)
+{
+	core_log(4, "%s: %s: %s is NULL", ia->name, call, name);
+	return dat12_arg(position);
 }
 
 /* A handle that is to name a live object, or none. */
@@ -99,7 +115,7 @@ DAT_RETURN dat12_ep_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDL
 	enum datp_err err = handles_check(ia, &what);
 
 	if (!err && !ep_handle)
-		return dat12_arg(7);
+		return pointer_missing(ia, "dat_ep_create", "ep_handle", 7);
 	return datp_ret(err ? err : create(ia, &what, attr, ep_handle));
 }
 
@@ -124,9 +140,9 @@ DAT_RETURN dat12_ep_create_with_srq(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_
 		return datp_ret(DATP_ERR_MODEL);
 	err = handles_check(ia, &what);
 	if (!err && !attr)
-		return dat12_arg(7);
+		return pointer_missing(ia, "dat_ep_create_with_srq", "ep_attributes", 7);
 	if (!err && !ep_handle)
-		return dat12_arg(8);
+		return pointer_missing(ia, "dat_ep_create_with_srq", "ep_handle", 8);
 	return datp_ret(err ? err : create(ia, &what, attr, ep_handle));
 }
 

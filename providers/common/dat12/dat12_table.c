@@ -133,4 +133,5 @@ void dat12_table_fill(struct plugin *plugin)
 	table->ep_post_rdma_read_func = fast->post_rdma_read;
 	table->ep_post_rdma_write_func = fast->post_rdma_write;
 	table->evd_dequeue_func = fast->evd_dequeue;
+	dat12_told_fill(table);
 }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What level debug says of wrong arguments: each refused post, and each attribute for which dat_ep_create
+ * returns DAT_INVALID_PARAMETER. That nothing is said by default is ep_test's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+
+enum { SIZE = 8192, HALF = SIZE / 2 };
+
+static struct api_pair pair;
+static struct api_buf buf;
+
+static void setup_debug(void)
+{
+	setenv("DAT_LOG", "debug", 1);
+	api_open();
+}
+
+static void meet(void)
+{
+	DAT_EP_ATTR attr = { .max_message_size = 1024, .max_rdma_size = 2048 };
+
+	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, &attr);
+}
+
+/* The call is refused, and what is printed holds both texts. The type, if it is not 0, is this. */
+#define CHECK_TOLD(call, type, one, two)                                                           \
+	do {                                                                                       \
+		DAT_RETURN ret_;                                                                   \
+		const char *text_;                                                                 \
+		check_stderr_begin();                                                              \
+		ret_ = (call);                                                                     \
+		text_ = check_stderr_end();                                                        \
+		CHECK(ret_ != DAT_SUCCESS);                                                        \
+		if (type)                                                                          \
+			CHECK_DAT(ret_, type);                                                     \
+		if (!strstr(text_, one) || !strstr(text_, two))                                    \
+			fprintf(stderr, "# said: %s\n", text_);                                             \
+		CHECK(strstr(text_, one) && strstr(text_, two));                                   \
+	} while (0)
+
+/* ------------------------------------------------------------------ posts */
+
+static DAT_RETURN send_of(DAT_LMR_TRIPLET seg)
+{
+	return dat_ep_post_send(pair.a.ep, 1, &seg, api_cookie(1), DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static void refused_send_says_what_was_wrong_with_its_length(void)
+{
+	meet();
+	CHECK_TOLD(send_of(api_seg(&buf, 0, 1025)), DAT_INVALID_PARAMETER, "dat_ep_post_send",
+		   "1025 bytes; the endpoint's max_message_size (max_mtu_size) is 1024");
+}
+
+static void refused_write_says_what_was_wrong_with_its_lengths(void)
+{
+	meet();
+	CHECK_TOLD(api_write(pair.a.ep, api_seg(&buf, 0, 64), api_target(&buf, HALF, 32), 1, 0),
+		   DAT_LENGTH_ERROR, "dat_ep_post_rdma_write", "64 bytes here, 32 there");
+	CHECK_TOLD(api_read(pair.a.ep, api_seg(&buf, 0, 32), api_target(&buf, HALF, 64), 1, 0),
+		   DAT_LENGTH_ERROR, "dat_ep_post_rdma_read", "32 bytes here, 64 there");
+}
+
+static void refused_post_names_the_segment_that_no_region_covers(void)
+{
+	DAT_LMR_TRIPLET seg, beyond;
+
+	meet();
+	seg = api_seg(&buf, 0, 64);
+	seg.lmr_context = 0x7ffffff0;
+	/* as which error is the adapter's choice */
+	CHECK_TOLD(send_of(seg), 0, "segment 0 (lmr_context 0x7ffffff0",
+		   "no region of this adapter has that lmr_context");
+	beyond = api_seg(&buf, SIZE - 32, 64);
+	CHECK_TOLD(dat_ep_post_recv(pair.a.ep, 1, &beyond, api_cookie(1), 0),
+		   0, "dat_ep_post_recv", "it reaches beyond its region");
+}
+
+static void refused_post_says_what_was_wrong_with_counts_and_flags(void)
+{
+	DAT_LMR_TRIPLET seg;
+
+	meet();
+	seg = api_seg(&buf, 0, 64);
+	CHECK_TOLD(dat_ep_post_send(pair.a.ep, 1000, &seg, api_cookie(1), 0), DAT_INVALID_PARAMETER,
+		   "1000 segments", "the endpoint takes 0 to");
+	CHECK_TOLD(dat_ep_post_recv(pair.a.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER,
+		   "1 segments", "their list is NULL");
+	CHECK_TOLD(dat_ep_post_send(pair.b.ep, 1, &seg, api_cookie(1),
+				    DAT_COMPLETION_UNSIGNALLED_FLAG),
+		   DAT_INVALID_PARAMETER, "completion flags", "the endpoint's own flags");
+}
+
+static void refused_post_names_a_handle_that_is_no_endpoint(void)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%p", (void *)api.pz);
+	CHECK_TOLD(dat_ep_post_send((DAT_EP_HANDLE)api.pz, 0, NULL, api_cookie(1), 0),
+		   DAT_INVALID_HANDLE, "is no endpoint", text);
+}
+
+static void post_that_is_taken_says_nothing(void)
+{
+	meet();
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, HALF, 64, 2), DAT_SUCCESS);
+	check_stderr_begin();
+	CHECK_DAT(send_of(api_seg(&buf, 0, 64)), DAT_SUCCESS);
+	CHECK(!strstr(check_stderr_end(), "refused"));
+	API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, 64);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, 64);
+}
+
+/* ------------------------------------------------------------------ endpoints */
+
+static DAT_RETURN create(const DAT_EP_ATTR *attr)
+{
+	DAT_EP_HANDLE ep;
+
+	return dat_ep_create(api.ia, api.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+			     (DAT_EP_ATTR *)attr, &ep);
+}
+
+static void each_wrong_attribute_of_an_endpoint_is_named(void)
+{
+#define CHECK_ATTR(member, number)                                                                 \
+	CHECK_TOLD(create(&(DAT_EP_ATTR){ .member = (number) }), DAT_INVALID_PARAMETER,            \
+		   "no endpoint with " #member, #number)
+	CHECK_ATTR(max_recv_dtos, -7);
+	CHECK_ATTR(max_request_dtos, -7);
+	CHECK_ATTR(max_recv_iov, -7);
+	CHECK_ATTR(max_request_iov, -7);
+	CHECK_ATTR(max_rdma_read_in, -7);
+	CHECK_ATTR(max_rdma_read_out, -7);
+	CHECK_ATTR(max_rdma_read_iov, -7);
+	CHECK_ATTR(max_rdma_write_iov, -7);
+	CHECK_ATTR(srq_soft_hw, -7);
+	CHECK_ATTR(recv_completion_flags, 1);
+	CHECK_ATTR(request_completion_flags, 2);
+	CHECK_ATTR(service_type, 5);
+	CHECK_TOLD(create(&(DAT_EP_ATTR){ .ep_transport_specific_count = 3 }),
+		   DAT_INVALID_PARAMETER, "no endpoint with attributes of its own",
+		   "ep_transport_specific_count is 3");
+}
+
+static void wrong_evd_or_pointer_of_an_endpoint_is_named(void)
+{
+	DAT_EVD_HANDLE soft = api_evd(8, DAT_EVD_SOFTWARE_FLAG);
+	DAT_EP_HANDLE ep;
+
+	CHECK_TOLD(dat_ep_create(api.ia, api.pz, soft, DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL, &ep),
+		   DAT_INVALID_HANDLE, "as recv_evd_handle", "without DAT_EVD_DTO_FLAG");
+	CHECK_TOLD(dat_ep_create(api.ia, api.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+				 NULL, NULL),
+		   DAT_INVALID_PARAMETER, "dat_ep_create", "ep_handle is NULL");
+}
+
+static const struct check_test debug_tests[] = {
+	CHECK_TEST(refused_send_says_what_was_wrong_with_its_length),
+	CHECK_TEST(refused_write_says_what_was_wrong_with_its_lengths),
+	CHECK_TEST(refused_post_names_the_segment_that_no_region_covers),
+	CHECK_TEST(refused_post_says_what_was_wrong_with_counts_and_flags),
+	CHECK_TEST(refused_post_names_a_handle_that_is_no_endpoint),
+	CHECK_TEST(post_that_is_taken_says_nothing),
+	CHECK_TEST(each_wrong_attribute_of_an_endpoint_is_named),
+	CHECK_TEST(wrong_evd_or_pointer_of_an_endpoint_is_named),
+	CHECK_END
+};
+
+static const struct check_suite debug = {
+	.name = "debug", .setup = setup_debug, .teardown = api_close, .tests = debug_tests,
+};
+
+CHECK_SUITES(&debug);

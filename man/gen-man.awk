@@ -468,12 +468,17 @@ function learn_return(s,   name, other) {
 		remarks = remarks (remarks == "" ? "" : " ") full_stop(capital(s))
 }
 
+# Does an event tell later how such a call ends?
+function under_way(function_name) {
+	return function_name ~ /_post_(send|recv|rdma_)|^dat_ep_(connect|dup_connect|disconnect)$|^dat_cr_accept$|^dat_rmr_bind$/
+}
+
 function learn_code(name, s) {
 	if (name in code_text)
 		return
 	code_name[++code_count] = name
 	plain[name] = s == ""
-	code_text[name] = s != "" ? s : member_text["dat_return_type", name]
+	code_text[name] = s != "" ? s : name == "DAT_SUCCESS" && !under_way(self) ? "it is done" : member_text["dat_return_type", name]
 	if (code_text[name] == "") {
 		print "gen-man.awk: " self ": nothing says what " name " means" > "/dev/stderr"
 		bad = 1

@@ -155,6 +155,10 @@ static int help(void)
 			"  DAT_PROVIDERS   which adapters programs get to see, as ib,^iwarp\n"
 			"  'datctl env' prints all variables.\n"
 			"\n"
+			"The page dat.conf(5) has the format of the file. Where 'man dat.conf' shows that of\n"
+			"uDAPL 2.0 (dapl2-utils), ours is 'man 5dat dat.conf', or that of the folder\n"
+			"share/man beside this program: man -M FOLDER dat.conf\n"
+			"\n"
 			"Exit status: 0 it worked, 1 it failed, 2 the command line is wrong.\n");
 }
 

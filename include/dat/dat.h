@@ -487,7 +487,7 @@ typedef enum dat_cr_param_mask {
 
 /**
  * struct dat_cr_param - what dat_cr_query() tells of a connection request
- * @remote_ia_address_ptr: address of who asks
+ * @remote_ia_address_ptr: address of the side that asks
  * @remote_port_qual: port qualifier of its endpoint
  * @private_data_size: bytes of private data, exactly as many as were sent
  * @private_data: the bytes; valid until the request is accepted, rejected or handed off
@@ -583,10 +583,17 @@ typedef enum dat_event_number {
  * enum dat_dto_completion_status - how a transfer or bind ended; once one has failed, no later one
  *   of that direction succeeds
  * @DAT_DTO_ERR_FLUSHED: never started, since the connection was over
+ * @DAT_DTO_SUCCESS: it is done: a Send or RDMA Write may use its memory again, a Receive or RDMA Read
+ *   has its data
  * @DAT_DTO_ERR_LOCAL_LENGTH: the message was longer than the Receive's memory
+ * @DAT_DTO_ERR_LOCAL_EP: the endpoint itself could not execute it
  * @DAT_DTO_ERR_LOCAL_PROTECTION: local memory with the wrong PZ, rights or bounds
+ * @DAT_DTO_ERR_BAD_RESPONSE: the peer's answer does not fit what was asked
  * @DAT_DTO_ERR_REMOTE_ACCESS: the peer's memory with the wrong key, PZ, rights or bounds
+ * @DAT_DTO_ERR_REMOTE_RESPONDER: the peer could not execute it, as when its Receive is too short
+ * @DAT_DTO_ERR_TRANSPORT: the peer does not answer, or has ended
  * @DAT_DTO_ERR_RECEIVER_NOT_READY: the peer had no Receive for a message
+ * @DAT_DTO_ERR_PARTIAL_PACKET: only a part of the message has come
  * @DAT_RMR_OPERATION_FAILED: a bind failed
  */
 typedef enum dat_dto_completion_status {
@@ -906,9 +913,11 @@ typedef struct dat_provider_attr DAT_PROVIDER_ATTR;
  * @qlen: events its asynchronous EVD has to hold
  * @async_evd: in: DAT_HANDLE_NULL or an EVD to use; out: the EVD in use
  * @ia: the open IA
- * This is what consumers call: dat_ia_openv() with the version that this header is of, and with
- * DAT_THREADSAFE. The first open of a name loads the provider. Each open makes an instance of its
- * own; objects of two instances do not mix.
+ * This is what consumers call: dat_ia_openv() with the version that this header is of. It asks for a
+ * thread safe provider only if the program defines DAT_THREADSAFE as DAT_TRUE before it includes the
+ * header. The default is DAT_FALSE, and no provider of OpenDAT promises thread safety. The first open
+ * of a name loads the provider. Each open makes an instance of its own; objects of two instances do
+ * not mix.
  * Returns: as dat_ia_openv().
  * Thread safety: safe. Specification: dat_ia_open(3DAT).
  */
@@ -995,7 +1004,7 @@ extern DAT_RETURN dat_get_consumer_context(IN DAT_HANDLE dat_handle, OUT DAT_CON
 extern DAT_RETURN dat_get_handle_type(IN DAT_HANDLE dat_handle, OUT DAT_HANDLE_TYPE *handle_type);
 
 /**
- * dat_cr_query() - ask who wants to connect, and with what private data
+ * dat_cr_query() - ask which peer wants to connect, and with what private data
  * @cr_handle: request
  * @cr_param_mask: DAT_CR_FIELD_ bits of the fields wanted
  * @cr_param: filled

@@ -399,10 +399,12 @@ extern DAT_RETURN dat_evd_enable(IN DAT_EVD_HANDLE evd_handle);
  * @threshold: events that have to be queued, 1 up to the queue's length
  * @event: the first event
  * @n_more_events: events that are left; after a timeout, events that are queued
- * While a thread waits here the CNO is not triggered. A threshold above 1 needs endpoints whose
- * completions all count.
+ * Many threads may call this at once, but one at a time waits for an EVD: a second one returns with
+ * DAT_INVALID_STATE. While a thread waits here the CNO is not triggered. A threshold above 1 needs
+ * endpoints whose completions all count.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_TIMEOUT_EXPIRED, nothing
- *   taken; DAT_INVALID_STATE; DAT_ABORT when the EVD or its IA is gone; DAT_INTERRUPTED_CALL.
+ *   taken; DAT_INVALID_STATE when another thread waits or the EVD is unwaitable; DAT_ABORT when the
+ *   EVD or its IA is gone; DAT_INTERRUPTED_CALL.
  * Thread safety: safe. Specification: dat_evd_wait(3DAT).
  */
 extern DAT_RETURN dat_evd_wait(IN DAT_EVD_HANDLE evd_handle, IN DAT_TIMEOUT timeout,
@@ -417,7 +419,7 @@ extern DAT_RETURN dat_evd_wait(IN DAT_EVD_HANDLE evd_handle, IN DAT_TIMEOUT time
 extern DAT_RETURN dat_evd_disable(IN DAT_EVD_HANDLE evd_handle);
 
 /**
- * dat_evd_set_unwaitable() - refuse dat_evd_wait(); who waits returns with DAT_INVALID_STATE
+ * dat_evd_set_unwaitable() - refuse dat_evd_wait(); a thread that waits returns with DAT_INVALID_STATE
  * @evd_handle: EVD; events still arrive, and dat_evd_dequeue() still works
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
  * Thread safety: safe. Specification: dat_evd_set_unwaitable(3DAT).

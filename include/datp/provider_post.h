@@ -31,8 +31,8 @@ DATP_STATIC_ASSERT(sizeof(struct datp_rge) == sizeof(DAT_RMR_TRIPLET) &&
 DATP_API DAT_RETURN datp_ret(enum datp_err err);
 
 /*
- * A post that is no plain one: the endpoint is not CONNECTED (requests). Completes it as flushed in
- * DISCONNECTED, else says why not. EP lock held.
+ * A request whose endpoint is not CONNECTED. Completes it as flushed if the state is DISCONNECTED,
+ * else returns the error. EP lock held.
  */
 DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wqe);
 
@@ -41,8 +41,8 @@ DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event);
 /* Gives a receive of an SRQ back, and takes it off its endpoint's `held`; takes no lock. */
 DATP_API void datp_srq_reap(struct datp_wqe *wqe);
 /*
- * The ring is full: gives suppressed operations back that nobody has reaped. True: there is room
- * now. EP lock.
+ * Called when the ring is full: gives back suppressed operations that have not been reaped. Returns
+ * true if there is room now. EP lock held.
  */
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
@@ -58,7 +58,7 @@ DATP_API void datp_post_full(struct datp_ep *ep);
 /* An endpoint takes a receive of its SRQ. EP lock held. */
 static inline void datp_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
 {
-	/* relaxed: another endpoint may look whether it is the taker, and need not know who is */
+	/* relaxed: another endpoint reads this only to see that it is not the taker itself */
 	__atomic_store_n(&wqe->ep, ep, __ATOMIC_RELAXED);
 	/* relaxed: a count, no more */
 	atomic_fetch_add_explicit(&ep->held, 1, memory_order_relaxed);
@@ -158,7 +158,7 @@ static inline int datp_post_max_iov(const struct datp_ep *ep, enum datp_op op)
 	}
 }
 
-/* The bytes of a list. False: they do not fit 64 bits. */
+/* Adds up the bytes of a list. Returns false if the sum does not fit into 64 bits. */
 static inline bool datp_iov_length(const struct datp_sge *iov, int n, uint64_t *len)
 {
 	uint64_t sum = 0;
@@ -170,7 +170,7 @@ static inline bool datp_iov_length(const struct datp_sge *iov, int n, uint64_t *
 	return true;
 }
 
-/* Everything that can be said of a post without a lock; fills *len. */
+/* Checks all of a post that needs no lock, and fills in *len. */
 static inline enum datp_err datp_post_check(const struct datp_ep *ep, const struct datp_sge *iov,
 					    int n, const struct datp_rge *remote,
 					    unsigned int flags, enum datp_op op, uint64_t *len)

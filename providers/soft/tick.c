@@ -2,8 +2,8 @@
 /*
  * The tick of an IA: a timer that runs while something waits for a peer, and has the service thread look after it:
  * ends of connections (ending.c), binds that wait for accesses to the old window (recv.c), and messages that the kernel had no
- * memory for (sock.c). So the service thread waits for no peer. Invariant: whoever adds something that waits sets the timer afterwards, and the timer is set again
- * as long as something is left.
+ * memory for (sock.c). So the service thread waits for no peer. Invariant: whoever adds something that waits sets the timer
+ * afterwards, and the timer is set again as long as something is left.
  */
 #include "tick.h"
 #include "opening.h"

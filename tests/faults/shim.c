@@ -94,7 +94,8 @@ __attribute__((constructor)) static void shim_begin(void)
 __attribute__((destructor)) static void shim_end(void)
 {
 	char line[32];
-	int fd = shim.tally && (!shim.alone || shim.alone == getpid()) ? open(shim.tally, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+	bool counts = shim.tally && (!shim.alone || shim.alone == getpid());
+	int fd = counts ? open(shim.tally, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
 
 	if (fd < 0)
 		return;

@@ -19,5 +19,5 @@ tests_harness_sick_CPPFLAGS = $(HARNESS_CPPFLAGS)
 tests_harness_sick_LDADD = $(HARNESS_LIBS)
 
 # sick is no test: verdict.sh runs it and looks at what is said of it.
-TESTS += tests/harness/well tests/harness/verdict.sh tests/harness/layers.sh
-EXTRA_DIST += tests/harness/layers.sh tests/harness/driver.sh tests/harness/tap.sh tests/harness/verdict.sh
+TESTS += tests/harness/well tests/harness/verdict.sh tests/harness/layers.sh tests/harness/style.sh
+EXTRA_DIST += tests/harness/layers.sh tests/harness/style.sh tests/harness/driver.sh tests/harness/tap.sh tests/harness/verdict.sh

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Biased locks: the rare half of <datp/bias.h>. A lock that is biased has LOCK_BIASED in its word, for the others, and its owner's name
- * in its bias, for the owner. Invariant: both change together, under the list's lock, and a lock is on the list as long.
+ * Biased locks: the rare half of <datp/bias.h>. A lock that is biased has LOCK_BIASED in its word,
+ * for other threads, and its owner's name in its bias, for the owner. Invariant: both change
+ * together, under the lock of the list, and the lock is on the list as long as they are set.
  *
- * A bias has one owner at most in its life. One that has read its name, and is put to sleep before it says that it is inside, may say so
- * at any later time; it finds its name gone then, and says that it has left. If somebody else were the owner by then, that would be said
- * of him.
+ * A bias has at most one owner in its life. A thread may read its name there and be descheduled
+ * before it writes that it is inside. It writes so at any later time, finds that its name is gone,
+ * and writes that it has left. If another thread were the owner by then, that one would seem to
+ * have left.
  */
 #include "futex.h"
 #include "lock.h"

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# HACKING.md states the form of the source. Here is what of it a program can see: the width of lines, the length of files, and
+# the SPDX line at the top.
+set -u
+. "${top_srcdir:=.}/tests/harness/tap.sh"
+
+folders='bench conform examples fence include log providers registry sdk tests tools vipl'
+
+# What is generated lies among the sources where the tree is built in place.
+if [ "$(cd "$top_srcdir" && pwd -P)" = "$(pwd -P)" ] && [ -e config.status ]; then
+	tap_skip 'style: the form of the source' 'the tree is built in place, with generated files among the sources'
+	tap_end
+fi
+cd "$top_srcdir" || exit 99
+
+# The project's C files. Those of tests/abi/sdk-* are headers of earlier releases, which stay as they were.
+sources()
+{
+	# shellcheck disable=SC2086 # a list of folders
+	find $folders -path 'tests/abi/sdk-*' -prune -o -type f \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) -print | sort
+}
+
+# finds_nothing COMMAND...: it prints nothing, and there were some
+finds_nothing()
+{
+	local found
+	[ "$(sources | wc -l)" -gt 300 ] || { echo "only $(sources | wc -l) files are looked at"; return 1; }
+	found=$("$@")
+	[ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+# A tab goes on to the next multiple of 8. Multibyte characters stand in strings of tests only, and count as their bytes.
+wide_lines()
+{
+	sources | xargs awk -v most="$1" '
+		length($0) * 8 > most {
+			width = 0
+			n = split($0, part, "\t")
+			for (i = 1; i <= n; i++) {
+				width += length(part[i])
+				if (i < n)
+					width += 8 - width % 8
+			}
+			if (width > most)
+				print FILENAME ":" FNR ": " width " columns"
+		}'
+}
+
+long_files()
+{
+	sources | grep -v -x include/dat/dat.h | xargs awk -v most="$1" '
+		FNR == most + 1 { print FILENAME ": more than " most " lines" }'
+}
+
+without_spdx()
+{
+	sources | xargs awk 'FNR == 1 && !/SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME }'
+}
+
+tap 'style: no line has more than 132 columns' finds_nothing wide_lines 132
+tap 'style: no file has more than 900 lines' finds_nothing long_files 900
+tap 'style: each file begins with its SPDX line' finds_nothing without_spdx
+tap 'style: the check of columns finds what is wider' grep -q . <<<"$(wide_lines 80)"
+tap 'style: the check of lines finds what is longer' grep -q . <<<"$(long_files 100)"
+tap_end

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -480,13 +481,55 @@ static void panel(FILE *to, bool latency, const char *name, const char *axis)
 	fprintf(to, "\n");
 }
 
+/* The adapters of all curves, each once: "ib0, soft0". */
+static void adapters(FILE *to)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < plot.count; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(plot.point[k].ia, plot.point[i].ia) != 0)
+			k++;
+		if (k < i)
+			continue;
+		fprintf(to, "%s", before);
+		quote(to, plot.point[i].ia);
+		before = ", ";
+	}
+}
+
+/*
+ * What the picture shows, and where and when it was made: "soft0, measured on HOST, 2026-01-31,
+ * OpenDAT 0.1". Files of results do not say where they come from, so then it was drawn here.
+ */
+static void heading(FILE *to)
+{
+	bool here = plot.count > 0;
+	char host[256] = "", date[32] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+
+	for (size_t i = 0; i < plot.count; i++)
+		here &= plot.point[i].run == 0;
+	if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0')
+		strcpy(host, "this host");
+	if (localtime_r(&now, &tm) != NULL)
+		strftime(date, sizeof(date), "%Y-%m-%d", &tm);
+	fputc('\'', to);
+	adapters(to);
+	fprintf(to, ", %s on ", here ? "measured" : "drawn");
+	quote(to, host);
+	fprintf(to, ", %s, OpenDAT %s'", date, PACKAGE_VERSION);
+}
+
 static void script(FILE *to, const char *name)
 {
 	bool svg = strcmp(strrchr(name, '.'), ".svg") == 0;
 	size_t lat = curves_of(true), bw = curves_of(false), most = lat > bw ? lat : bw;
 	bool both = lat > 0 && bw > 0;
-	/* the names may have a line each below the axes, which keep their size */
-	size_t width = both ? 1200 : 700, height = 580 + (most > 4 ? (most - 4) * 19 : 0);
+	/* the names may have a line each below the axes, which keep their size below the heading */
+	size_t width = both ? 1200 : 700, height = 610 + (most > 4 ? (most - 4) * 19 : 0);
 
 	fprintf(to, "set encoding utf8\nset terminal %s size %zu,%zu%s\n", svg ? "svg" : "pngcairo",
 		width, height, svg ? " font 'sans-serif,12' background 'white'" : "");
@@ -496,14 +539,14 @@ static void script(FILE *to, const char *name)
 		    "set xlabel \"size of a message (bytes)\\n\" offset 0,0.3\n"	/* apart from the names */
 		    "set format x '%%.0b%%B'\n");
 	data_blocks(to);
-	if (both)
-		fprintf(to, "set multiplot layout 1,2\n");
+	fprintf(to, "set multiplot layout 1,%d title ", both ? 2 : 1);
+	heading(to);
+	fprintf(to, " noenhanced\n");
 	if (lat > 0)
-		panel(to, true, "Latency (median)", "us");
+		panel(to, true, "Latency (median)", "latency (us, one way; of a read: post to completion)");
 	if (bw > 0)
-		panel(to, false, "Bandwidth", "MB/s (1 MB = 10^6 bytes)");
-	if (both)
-		fprintf(to, "unset multiplot\n");
+		panel(to, false, "Bandwidth", "bandwidth (MB/s, 1 MB = 10^6 bytes)");
+	fprintf(to, "unset multiplot\n");
 }
 
 /* Runs gnuplot with the script; *pid: its process. Returns where its picture comes from, or -1. */

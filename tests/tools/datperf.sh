@@ -518,6 +518,26 @@ the_names_of_the_curves_are_apart_from_that_of_the_axis()
 	[ "$((name - axis))" -ge 24 ] || fails "the letters of 12 are at $axis and $name"
 }
 
+the_picture_says_what_it_shows_where_and_when()
+{
+	local host version
+	has_gnuplot || return 0
+	host=$(uname -n)
+	version=$(./datperf --version | awk '{ print $NF }')
+	run "${perf[@]}" --json --test send-lat --sweep=8:32 --iters 5 --plot "$dir/says.svg"
+	exits_with 0
+	cp "$out" "$dir/says.json"
+	grep -qF "soft0, measured on $host, $(date +%Y-%m-%d), OpenDAT $version<" "$dir/says.svg" ||
+		fails "$(grep -o '[^>]*OpenDAT[^<]*' "$dir/says.svg")"
+	grep -q 'latency (us, one way; of a read: post to completion)' "$dir/says.svg" || fails 'the axis has no unit'
+	run ./datperf --plot "$dir/says.png" "$dir/says.json"
+	exits_with 0
+	[ "$(head -c 8 "$dir/says.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fails 'no PNG'
+	run ./datperf --plot "$dir/says.svg" "$dir/says.json"
+	exits_with 0
+	grep -qF "soft0, drawn on $host, " "$dir/says.svg" || fails 'not what was drawn only'
+}
+
 a_picture_that_cannot_be_is_refused_before_anything_is_measured()
 {
 	echo nonsense >"$dir/bad.json"
@@ -598,11 +618,11 @@ many_curves_make_a_higher_picture()
 	run ./datperf --plot "$dir/few.svg" "$dir"/[12].json
 	exits_with 0
 	says_nothing
-	grep -q 'width="700" height="580"' "$dir/few.svg" || fails "another size: $(head -n 3 "$dir/few.svg")"
+	grep -q 'width="700" height="610"' "$dir/few.svg" || fails "another size: $(head -n 3 "$dir/few.svg")"
 	run ./datperf --plot "$dir/many.svg" "$dir"/[0-9]*.json
 	exits_with 0
 	says_nothing
-	grep -q 'width="700" height="694"' "$dir/many.svg" || fails "another size: $(head -n 3 "$dir/many.svg")"
+	grep -q 'width="700" height="724"' "$dir/many.svg" || fails "another size: $(head -n 3 "$dir/many.svg")"
 }
 
 a_terminal_sees_how_far_it_is()
@@ -850,7 +870,7 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	both_sides_at_once_are_verified as_many_messages_as_one_likes_are_verified \
 	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
 	a_picture_shows_this_run_and_earlier_ones runs_of_one_file_are_curves_of_their_own a_window_is_named_if_it_was_chosen \
-	the_names_of_the_curves_are_apart_from_that_of_the_axis a_picture_that_cannot_be_is_refused_before_anything_is_measured \
+	the_picture_says_what_it_shows_where_and_when the_names_of_the_curves_are_apart_from_that_of_the_axis a_picture_that_cannot_be_is_refused_before_anything_is_measured \
 	a_picture_that_finds_no_room_is_an_error a_picture_is_drawn_without_what_gnuplot_6_refuses many_curves_make_a_higher_picture \
 	a_terminal_sees_how_far_it_is an_odd_name_is_still_json both_ends_on_one_cpu_work \
 	a_client_measures_against_a_server_started_elsewhere a_taken_qualifier_is_a_clear_error \

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Makes the HTML site of the manual with mandoc(1): a page for each man page, linked with each other, an index, and a search
-# that needs no server. style.css and search.js are taken from the SOURCE-FOLDER.
+# that needs no server, and a picture of the states of an endpoint. style.css and search.js are taken from the SOURCE-FOLDER,
+# the table of the states from the file beside it that the code goes by.
 # Use: gen-html.sh OUTPUT-FOLDER SOURCE-FOLDER VERSION PAGE...
 set -euo pipefail
 
@@ -79,6 +80,12 @@ link_references()
 	sed -f "$out/.links"
 }
 
+# The picture stands behind the heading of the section about it.
+place_picture()
+{
+	sed '/id="ENDPOINT_STATES"/,/<\/h[12]>/s|</h[12]>|&\n<p><img src="ep-states.svg" alt="the states of an endpoint and what leads from one to the next"></p>|'
+}
+
 make_page()
 {
 	local page=$1
@@ -86,7 +93,7 @@ make_page()
 		top "${page%.*}(${page##*.}) - $(escape "${says[$page]}")"
 		printf '<header class="title">%s<span>(%s)</span></header>\n' "${page%.*}" "${page##*.}"
 		(cd "$out" && "$MANDOC" -Thtml -O 'fragment,toc,man=%N.%S.html;https://man7.org/linux/man-pages/man%S/%N.%S.html' \
-			"$2") | link_references
+			"$2") | link_references | place_picture
 		bottom
 	} >"$out/$page.html"
 }
@@ -150,6 +157,7 @@ make_search()
 
 mkdir -p "$out"
 cp "$source/style.css" "$source/search.js" "$out/"
+awk -v as=svg -f "$source/gen-states.awk" "$source/../providers/common/core/ep_state.c" >"$out/ep-states.svg"
 read_pages "$@"
 for page in "${order[@]}"; do	# mandoc links to what is there
 	touch "$out/$page.html"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # gen-man.awk: makes the manual's section 3 out of the doc comments of the headers: one mdoc(7) page for each function,
 # and the list of them for dat(3). Whatever a page says about a call is said in the header, and nowhere else.
-# Use: awk -f gen-man.awk -v out=DIR -v date=DATE -v more=DIR dat.in dat_error.h udat.h dat.h dat_registry.h
+# Use: awk -f gen-man.awk -v out=DIR -v date=DATE -v more=DIR -v states_file=FILE dat.in dat_error.h udat.h dat.h dat_registry.h
 #
 # The form of a doc comment is told at the top of dat.h, and kept by tests/abi/docs.awk. A file FUNCTION.mdoc in the
 # folder "more" goes into the page of that function, behind its return values.
@@ -527,11 +527,24 @@ function sort_functions(   i, k, name) {
 	}
 }
 
-# dat(3): a line "@list FAMILY" becomes the family's functions.
-function put_overview(   i, k, want) {
+# dat(3): a line "@list FAMILY" becomes the family's functions, and "@states" the text of the file `states_file`.
+function put_overview(   i, k, want, line, found) {
 	self = "dat"
 	to = out "/dat.3"
 	for (i = 1; i <= overview_lines; i++) {
+		if (overview[i] == "@states") {
+			found = 0
+			while ((getline line < states_file) > 0) {
+				put(line)
+				found++
+			}
+			close(states_file)
+			if (!found) {
+				print "gen-man.awk: no states in " states_file > "/dev/stderr"
+				bad = 1
+			}
+			continue
+		}
 		if (overview[i] !~ /^@list /) {
 			sub(/@date@/, date, overview[i])
 			put(overview[i])

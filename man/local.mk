@@ -168,13 +168,19 @@ MAN_MORE = \
 	man/more/dat_rmr_bind.mdoc \
 	man/more/dat_strerror.mdoc
 
-EXTRA_DIST += $(MAN_INPUT) man/gen-vipl.awk
+# The states of an endpoint are drawn from the table that the code goes by.
+STATES_INPUT = man/gen-states.awk providers/common/core/ep_state.c
+
+EXTRA_DIST += $(MAN_INPUT) man/gen-vipl.awk man/gen-states.awk
+CLEANFILES += man/ep-states.mdoc
 CLEANFILES += man/api.stamp man/dat.3 $(API_PAGES) man/vipl.stamp $(VIPL_PAGES)
 
 # All pages are made by one run; the stamp stands for them.
-man/api.stamp: $(MAN_INPUT) $(API_TEXTS) $(srcdir)/man/local.mk
+man/api.stamp: $(MAN_INPUT) $(STATES_INPUT) $(API_TEXTS) $(srcdir)/man/local.mk
 	$(AM_V_at)$(MKDIR_P) man
-	$(AM_V_GEN)$(AWK) -v out=man -v date='$(MAN_DATE)' -v more='$(srcdir)/man/more' -f $(srcdir)/man/gen-man.awk \
+	$(AM_V_at)$(AWK) -v as=mdoc -f $(srcdir)/man/gen-states.awk $(srcdir)/providers/common/core/ep_state.c \
+		>man/ep-states.mdoc
+	$(AM_V_GEN)$(AWK) -v states_file=man/ep-states.mdoc -v out=man -v date='$(MAN_DATE)' -v more='$(srcdir)/man/more' -f $(srcdir)/man/gen-man.awk \
 		$(srcdir)/man/dat.in $(API_TEXTS:%=$(srcdir)/%) && touch $@
 man/dat.3 $(API_PAGES): man/api.stamp
 	$(AM_V_at)test -f $@ || { rm -f man/api.stamp; $(MAKE) $(AM_MAKEFLAGS) man/api.stamp; }

@@ -49,6 +49,32 @@ each_page_can_be_searched()
 	return $bad
 }
 
+# All that the code does with the state of an endpoint is in the picture and in the text.
+states=$top_srcdir/providers/common/core/ep_state.c
+the_states_are_drawn()
+{
+	local name
+	grep -qF '<img src="ep-states.svg"' "$site/dat.3.html" || { echo 'the page has no picture'; return 1; }
+	for name in $(sed -n 's/.*EP_IN(DAT_EP_STATE_\([A-Z_]*\)).*/\1/p' "$states"); do
+		grep -qF ">$name</text>" "$site/ep-states.svg" || { echo "no box for $name"; return 1; }
+		grep -qF "DAT_EP_STATE_$name" "$site/dat.3.html" || { echo "no text about $name"; return 1; }
+	done
+	# an arrow for each pair of states that a step leads from and to
+	[ "$(grep -c '^<path' "$site/ep-states.svg")" -eq "$(awk '/^\t\[EP_/ {
+		to = $0; sub(/.*DAT_EP_STATE_/, "", to); sub(/ .*/, "", to)
+		from = $0; sub(/^[^{]*\{ */, "", from); sub(/,.*/, "", from)
+		n = split(from, f, / *\| */)
+		for (i = 1; i <= n; i++)
+			pair[f[i] " " to]
+	} END { for (p in pair) k++; print k }' "$states")" ]
+}
+a_new_cause_is_not_left_out()
+{
+	sed 's/\[EP_DRAIN\]/[EP_NOVEL]/' "$states" >"$tap_dir/novel.c"
+	! awk -f "$top_srcdir/man/gen-states.awk" -v as=svg "$tap_dir/novel.c" >/dev/null 2>"$tap_dir/said" &&
+		grep -qF 'no words for EP_NOVEL' "$tap_dir/said"
+}
+
 # finds PAGE WORDS: this page is the first that the search offers
 finds()
 {
@@ -76,4 +102,6 @@ if command -v node >/dev/null; then
 else
 	tap_skip 'html: the search finds pages by their names and words' 'no node here to run it'
 fi
+tap 'html: the states of an endpoint are drawn as the code has them' the_states_are_drawn
+tap 'html: a cause that is new has to get its words' a_new_cause_is_not_left_out
 tap_end

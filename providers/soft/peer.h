@@ -50,7 +50,8 @@ struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot);
 /*
  * A place of at least `size` bytes in the peer's arena, mapped when first asked for; NULL: it
  * cannot be mapped, is none, or lies in an extent that is longer than the arena makes one for such
- * a piece. A ring and a port with their queues: what is said of them fits as well; *mask is what the ring said when it was looked at, which it may not say again.
+ * a piece. A ring and a port with their queues: what is said of them fits as well; *mask is what
+ * the ring said when it was looked at, which it may not say again.
  */
 void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size);
 struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref, uint32_t *mask);

@@ -185,6 +185,21 @@ static uint8_t request_ends_locked(struct rdma_cqset *set, struct rdma_ep *ep,
 	return status;
 }
 
+/*
+ * A queue pair completes its receives in order, so those before this one that are still open will not complete any more:
+ * their completions found no room in a CQ. They are flushed now, because what ends the connection looks at what comes after
+ * this one. Receives that are kept until the connection is known are no such ones. EP lock.
+ */
+static void lost_before_locked(struct rdma_cqset *set, struct rdma_ep *ep, const struct datp_wqe *wqe)
+{
+	struct datp_wq *rq = &ep->base.rq;
+
+	for (uint32_t s = rq->finished; s != wqe->seq; s++) {
+		set->queued = true;
+		datp_wqe_done(&rq->ring[s & rq->mask], DAT_DTO_ERR_FLUSHED, 0, false);
+	}
+}
+
 /* Returns `out` if it has been filled, and NULL if the event has been queued, or there is none. */
 static struct datp_completion *deliver_locked(struct rdma_cqset *set, struct rdma_ep *ep,
 					      struct datp_wqe *wqe, uint8_t status, uint64_t len,
@@ -241,6 +256,8 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 	if (recv && status == DAT_DTO_SUCCESS && __builtin_expect(ep->late == LATE_HOLDS, 0))
 		rdma_hold_end_locked(ep);
 	if (status != DAT_DTO_SUCCESS) {
+		if (recv && !ep->base.srq && !ep->early)
+			lost_before_locked(set, ep, wqe);
 		/* what we ended ourselves has not failed, whatever the device calls it */
 		if (ep->over)
 			status = DAT_DTO_ERR_FLUSHED;

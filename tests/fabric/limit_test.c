@@ -359,6 +359,35 @@ static void queue_that_overflows_breaks_its_connections(void)
 	CHECK(good >= CQ_ENTRIES / 2 && good < DEEP);
 }
 
+/* The device's queue has had no room for some completions, and has room again for those behind them. */
+static void receives_whose_completions_are_lost_are_flushed(void)
+{
+	enum { POSTED = 40, LOST = 10 };
+	bool seen[POSTED] = { false };
+	DAT_EVENT event;
+
+	api_open();
+	from = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	to = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	for (uint64_t i = 0; i < POSTED; i++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &to, 0, SHORT, i), DAT_SUCCESS);
+	atomic_store(&twist.loses, LOST);
+	/* too long for the first receive, so that the device ends the connection and flushes the others */
+	REQUIRE_DAT(api_send(pair.a.ep, &from, 0, SHORT + 1, 0, 0), DAT_SUCCESS);
+	for (int i = 0; i < POSTED; i++) {
+		uint64_t number;
+
+		API_EVENT(pair.b.recv, &event);
+		number = event.event_data.dto_completion_event_data.user_cookie.as_64;
+		CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+		REQUIRE(number < POSTED && !seen[number]);
+		seen[number] = true;
+	}
+	API_EMPTY(pair.b.recv);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+}
+
 /* What is refused is named: what was asked for, what there is, and whose limit it is. */
 static void attributes_beyond_the_device_are_named(void)
 {
@@ -387,6 +416,7 @@ static void attributes_beyond_the_device_are_named(void)
 
 static void forget_switches(void)
 {
+	atomic_store(&twist.loses, 0);
 	atomic_store(&twist.max_cqe, 0);
 	atomic_store(&twist.places, 0);
 	atomic_store(&twist.read_sge, 0);
@@ -402,6 +432,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(what_a_program_leaves_open_is_chosen_so_that_it_fits),
 	CHECK_TEST(endpoint_may_have_more_receives_than_a_queue_has_entries),
 	CHECK_TEST(queue_that_overflows_breaks_its_connections),
+	CHECK_TEST(receives_whose_completions_are_lost_are_flushed),
 	CHECK_TEST(attributes_beyond_the_device_are_named),
 	CHECK_END
 };

@@ -373,12 +373,33 @@ static int poll_living(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	return got < 0 ? got : left;
 }
 
+static bool is_lost(const struct ibv_wc *wc)
+{
+	return wc->status == IBV_WC_WR_FLUSH_ERR && atomic_load(&twist.loses) > 0 &&
+	       atomic_fetch_sub(&twist.loses, 1) > 0;
+}
+
+/* What is left of them without those that are lost. */
+static int poll_losing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	int got, left;
+
+	do {
+		got = poll_living(cq, n, wc);
+		left = 0;
+		for (int i = 0; i < got; i++)
+			if (!is_lost(&wc[i]))
+				wc[left++] = wc[i];
+	} while (got > 0 && !left);
+	return got < 0 ? got : left;
+}
+
 static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = wire_poll(cq, wc);
 
 	if (!got)
-		got = poll_living(cq, n, wc);
+		got = poll_losing(cq, n, wc);
 	for (int i = 0; i < got; i++)
 		if (!(wc[i].opcode & IBV_WC_RECV) && atomic_exchange(&twist.fails, false))
 			wc[i].status = IBV_WC_LOC_QP_OP_ERR;

@@ -48,6 +48,7 @@ extern struct twist {
 	 */
 	_Atomic bool lazy;
 	_Atomic int late_ms; /* completions are not to be found before so much time has passed */
+	_Atomic int loses; /* so many completions of flushed operations are lost next, as by a queue that has no room */
 	_Atomic bool cleans;
 	_Atomic int trapped;
 	_Atomic int accepts;		/* requests that have been answered */

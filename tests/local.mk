@@ -55,6 +55,7 @@ include tests/tools/local.mk
 include tests/conform/local.mk
 include tests/man/local.mk
 include tests/debian/local.mk
+include tests/systems/local.mk
 include tests/fabric/local.mk
 
 # The unit tests and those of libvipl under valgrind, with results of their own: valgrind/NAME.log and .trs.

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Debian 13, made in the build tree from the archive that apt uses on this machine, and used as somebody would who has just got
+# the sources: the README's commands, then the packages, built, installed and used.
+# Use: debian.sh BUILD-TREE [whole]. Without `whole`, those tests are run there that depend most on the system, and the packages
+# are built without their tests. Exit status 77: a Debian cannot be made here; the last line says why.
+set -u
+top_srcdir=$(cd "$(dirname "$0")/../.." && pwd -P)
+build=$(cd "${1:?usage: debian.sh BUILD-TREE [whole]}" && pwd -P) || exit 2
+depth=${2-}
+. "$top_srcdir/tests/systems/archive.sh"
+root=$build/systems/$suite
+jobs=$(nproc)
+
+# inside COMMAND...: in the sources, in a world of its own: mounts and processes end with the command
+inside()
+{
+	# shellcheck disable=SC2016 # that is for the other shell
+	unshare --mount --pid --fork --kill-child bash -c '
+		root=$1
+		shift
+		mount --make-rprivate / && mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" &&
+			mount --rbind /dev "$root/dev" && mount -t tmpfs shm "$root/dev/shm" || exit
+		exec chroot "$root" /usr/bin/env -i -C /usr/src/opendat PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+			DEBIAN_FRONTEND=noninteractive DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)" FUZZ_SECONDS=4 "$@"' \
+		inside "$root" "$@"
+}
+
+# A user that owns nothing
+ordinary_user()
+{
+	inside setpriv --reuid nobody --regid nogroup --clear-groups "$@"
+}
+
+# It is a new one each time: what an earlier run has installed there would hide what is missing.
+made()
+{
+	rm -rf "$root"
+	mmdebstrap --quiet --variant=apt --mode=root "$suite" "$root" "$archive" || return
+	apt-config dump Acquire | grep -i proxy >"$root/etc/apt/apt.conf.d/90proxy"
+	cp /etc/resolv.conf /etc/hosts "$root/etc/"
+}
+
+# The sources as a clone has them, without what has been built
+sources_are_there()
+{
+	mkdir -p "$root/usr/src/opendat" || return
+	if git -C "$top_srcdir" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+		git -C "$top_srcdir" ls-files -z | tar -C "$top_srcdir" --null -T - -cf - | tar -C "$root/usr/src/opendat" -xf -
+	else
+		tar -C "$top_srcdir" --exclude=./build -cf - . | tar -C "$root/usr/src/opendat" -xf -
+	fi
+}
+
+# What the tests of the manual and of the tools use, if it is there
+formatters_install()
+{
+	inside apt-get install -y --no-install-recommends mandoc man-db gnuplot-nox zsh
+}
+
+compilers_do_not_warn()
+{
+	! grep -h 'warning:' "$root"/usr/src/opendat/build/logs/make*.log
+}
+
+packages_build()
+{
+	inside apt-get install -y --no-install-recommends dpkg-dev &&
+		inside apt-get build-dep -y --no-install-recommends ./ && inside dpkg-buildpackage -us -uc -b
+}
+
+packages_install()
+{
+	inside bash -c 'apt-get install -y --no-install-recommends ../*.deb'
+}
+
+example_builds()
+{
+	inside bash -c 'cc -o /usr/local/bin/exchange /usr/share/doc/libdat-dev/examples/exchange.c $(pkg-config --cflags --libs dat)'
+}
+
+packages_go()
+{
+	inside bash -c 'apt-get purge -y $(for deb in ../*.deb; do dpkg-deb -f $deb Package; done)' &&
+		[ ! -e "$root/etc/opendat" ] && [ ! -e "$root/usr/bin/datctl" ]
+}
+
+needs_root_and_archive
+. "$top_srcdir/tests/harness/tap.sh"
+tap 'debian 13: it is made' made || tap_end
+tap 'debian 13: the sources are there' sources_are_there || tap_end
+tap 'debian 13: ./quickstart demo' tap_holds 'MB/s' inside ./quickstart demo || tap_end
+if [ "$depth" = whole ]; then
+	tap 'debian 13: ./quickstart check' inside ./quickstart check
+	tap 'debian 13: ./quickstart check clang debian' inside ./quickstart check clang debian
+else
+	tap 'debian 13: what the tests use installs' formatters_install
+	tap 'debian 13: ./quickstart check, of what depends on the system' inside env CHECK_TARGET=check-systems ./quickstart check
+	tap 'debian 13: its compiler does not warn' compilers_do_not_warn
+fi
+tap 'debian 13: the packages build' packages_build || tap_end
+tap 'debian 13: apt installs them' packages_install || tap_end
+tap 'debian 13: datctl lists soft0' tap_holds '^soft0' ordinary_user datctl list
+tap 'debian 13: the example builds with the flags of dat.pc' example_builds
+tap 'debian 13: it exchanges data over soft0, for an ordinary user' tap_holds 'All bytes were checked' ordinary_user /usr/local/bin/exchange soft0
+tap 'debian 13: datperf measures and verifies' ordinary_user datperf --ia soft0 --test send-lat --iters 100
+tap 'debian 13: apt removes them without a trace' packages_go
+tap_end

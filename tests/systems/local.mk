@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Other releases of Debian. That takes minutes and needs root, so it is no test of `make check`, but a step of ./quickstart.
-EXTRA_DIST += tests/systems/archive.sh tests/systems/debian.sh
+EXTRA_DIST += tests/systems/archive.sh tests/systems/container.sh tests/systems/debian.sh
 
 # What depends most on the system's compiler, formatters and tools; the rest is about our own code.
 check-systems:

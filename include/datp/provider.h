@@ -45,6 +45,7 @@
  * which the libraries lay out as C does.
  */
 #include <atomic>
+#include <type_traits>
 #ifndef _Atomic
 #define _Atomic(type) std::atomic<type>
 #endif
@@ -499,7 +500,7 @@ struct datp_completion {
 struct datp_ops {
 	uint32_t needs;	 /* DATP_NEED_* */
 	uint32_t traits; /* DATP_TRAIT_* */
-	/* the sizes of the objects, public head included; 0 if the transport adds no fields */
+	/* the sizes of the objects, by DATP_SIZE(); 0 if the transport adds no fields */
 	uint32_t ia_size, pz_size, evd_size, ep_size, lmr_size, rmr_size, srq_size, sp_size,
 		cr_size;
 

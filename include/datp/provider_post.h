@@ -2,7 +2,7 @@
 /*
  * The data path of the frozen table: libdatp's checks around the plugin's own ops, inlined into the
  * plugin by DATP_PROVIDER, so that a consumer's call costs one indirect call. Included by
- * <datp/provider.h> only.
+ * <datp/provider.h> only. DATP_SIZE() is at the end.
  */
 #ifndef DATP_PROVIDER_POST_H
 #define DATP_PROVIDER_POST_H
@@ -380,5 +380,36 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 #define DATP_FAST_GENERATED datp_fast_send, datp_fast_recv, datp_fast_read, datp_fast_write, datp_fast_dequeue
 
 #define DATP_FAST_INIT { DATP_FAST_GENERATED }
+
+/*
+ * The size of an object of yours, for struct datp_ops: .ep_size = DATP_SIZE(struct my_ep, base,
+ * struct datp_ep). It compiles only if `head` is the first member of `type` and is a `public_head`,
+ * because libdatp finds the head there (DUTY-06). Since SDK 0.5.
+ */
+#ifdef __cplusplus
+extern "C++" {
+template <typename Head, typename Public, size_t Offset, size_t Size> constexpr uint32_t datp_size()
+{
+	static_assert(Offset == 0, "DUTY-06: the public head is the first member of your object");
+	static_assert(std::is_same<Head, Public>::value, "DUTY-06: it is the head of that object");
+	return static_cast<uint32_t>(Size);
+}
+}
+#define DATP_SIZE(type, head, public_head)                                                         \
+	datp_size<decltype(static_cast<type *>(nullptr)->head), public_head,                       \
+		  offsetof(type, head), sizeof(type)>()
+#else
+#define DATP_SIZE(type, head, public_head)                                                         \
+	((uint32_t)(sizeof(type) +                                                                 \
+		    0 * sizeof(struct {                                                            \
+			    DATP_STATIC_ASSERT(                                                    \
+				    offsetof(type, head) == 0,                                     \
+				    "DUTY-06: the public head is the first member of your object"); \
+			    DATP_STATIC_ASSERT(                                                    \
+				    _Generic(((type *)0)->head, public_head: 1, default: 0),       \
+				    "DUTY-06: it is the head of that object");                     \
+			    char unused;                                                           \
+		    })))
+#endif
 
 #endif

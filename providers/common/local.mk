@@ -30,6 +30,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/cm.h \
 	providers/common/core/core.h \
 	providers/common/core/dump.h \
+	providers/common/core/duties.h \
 	providers/common/core/ep.h \
 	providers/common/core/evd.h \
 	providers/common/core/evd_take.h \
@@ -43,6 +44,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/cno.c \
 	providers/common/core/cr.c \
 	providers/common/core/dump.c \
+	providers/common/core/duties.c \
 	providers/common/core/ep.c \
 	providers/common/core/ep_attr.c \
 	providers/common/core/ep_flush.c \

@@ -862,11 +862,11 @@ static enum datp_err my_ep_reset(struct datp_ep *ep)
 /* ------------------------------------------------------------------ the plugin */
 
 static const struct datp_ops my_ops = {
-	.ia_size = sizeof(struct my_ia),
-	.evd_size = sizeof(struct my_evd),
-	.ep_size = sizeof(struct my_ep),
-	.sp_size = sizeof(struct my_sp),
-	.cr_size = sizeof(struct my_cr),
+	.ia_size = DATP_SIZE(struct my_ia, base, struct datp_ia),
+	.evd_size = DATP_SIZE(struct my_evd, base, struct datp_evd),
+	.ep_size = DATP_SIZE(struct my_ep, base, struct datp_ep),
+	.sp_size = DATP_SIZE(struct my_sp, base, struct datp_sp),
+	.cr_size = DATP_SIZE(struct my_cr, base, struct datp_cr),
 	.ia_open = my_ia_open,
 	.ia_close = my_ia_close,
 	.ia_query = my_ia_query,

@@ -43,6 +43,24 @@ layout()
 # Nothing of libdatp is called, but what is inlined names it.
 libs() { echo "-Wl,--unresolved-symbols=ignore-all"; }
 
+# language standard compiler: a head that comes first compiles, and one that does not is refused by DUTY-06
+head_first()
+{
+	local ext=c members
+	[ "$1" = c++ ] && ext=cc
+	for members in 'struct datp_ep base; int mine;' 'int mine; struct datp_ep base;' 'struct datp_evd base;'; do
+		printf '#include <datp/provider.h>\nstruct my_ep { %s };\nextern const uint32_t size;\nconst uint32_t size = %s;\n' \
+			"$members" 'DATP_SIZE(struct my_ep, base, struct datp_ep)' >"$tap_dir/head.$ext"
+		# shellcheck disable=SC2086
+		if $3 -std="$2" $flags -fsyntax-only "$tap_dir/head.$ext" 2>"$tap_dir/said"; then
+			[ "$members" = 'struct datp_ep base; int mine;' ] || { echo "taken: $members"; return 1; }
+		else
+			grep -q 'DUTY-06: ' "$tap_dir/said" || { cat "$tap_dir/said"; return 1; }
+			[ "$members" != 'struct datp_ep base; int mine;' ] || { cat "$tap_dir/said"; return 1; }
+		fi
+	done
+}
+
 same_layout()
 {
 	layout c c11 "$1" >"$tap_dir/c" && [ "$(wc -l <"$tap_dir/c")" -gt 20 ] && layout c++ c++17 "$2" >"$tap_dir/c++" && diff "$tap_dir/c" "$tap_dir/c++"
@@ -58,6 +76,8 @@ for pair in "${CC:-cc} ${CXX:-c++}" 'clang clang++'; do
 	tap "sdk: the headers compile as strict C11 with ${cc##* }" alone c c11 "$cc"
 	tap "sdk: the headers compile as C++17 with ${cxx##* }" alone c++ c++17 "$cxx"
 	tap "sdk: the headers compile as C++20 with ${cxx##* }" alone c++ c++20 "$cxx"
+	tap "sdk: in C a head that is not first does not compile with ${cc##* }" head_first c c11 "$cc"
+	tap "sdk: in C++ a head that is not first does not compile with ${cxx##* }" head_first c++ c++17 "$cxx"
 	tap "sdk: C++ has the layout of C with ${cxx##* }" same_layout "$cc" "$cxx"
 done
 tap_end

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Plugins old, new and odd, and the way of a newcomer to a plugin of his own.
-TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/headers.sh tests/sdk/path.sh
-EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/headers.sh tests/sdk/path.sh $(SDK_RELEASED)
+TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh
+EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh $(SDK_RELEASED)
 # `make install` links the libraries again, in their places in the build tree: no other test may run meanwhile.
 INSTALLING = tests/install/install.log tests/sdk/path.log
 $(INSTALLING): $(filter-out $(INSTALLING),$(TEST_LOGS))
@@ -19,6 +19,14 @@ tests_sdk_wrap_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdi
 tests_sdk_wrap_test_LDADD = $(HARNESS_LIBS) libdat.la
 tests_sdk_wrap_test_DEPENDENCIES = $(HARNESS_LIBS) libdat.la watch.la libdatsoft.la
 TESTS += tests/sdk/wrap_test
+
+# The template, with a mutation for each duty that is looked at in an adapter.
+check_LTLIBRARIES += mutant.la
+mutant_la_SOURCES = tests/sdk/mutant.c
+mutant_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+mutant_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+mutant_la_LDFLAGS = $(ODD_LDFLAGS)
+mutant_la_LIBADD = libdatp.la
 
 check_PROGRAMS += tests/sdk/tour tests/sdk/story
 tests_sdk_story_SOURCES = tests/sdk/story.c

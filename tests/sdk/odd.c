@@ -15,6 +15,7 @@
  *
  * Built with each released SDK header it also shows that such a plugin still loads.
  */
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,8 +24,11 @@
 
 static enum datp_err odd_ia_open(struct datp_ia *ia, const char *params)
 {
+	struct sockaddr_in *in = (struct sockaddr_in *)&ia->address;
+
 	(void)params;
-	ia->address.ss_family = AF_INET;
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	return DATP_OK;
 }
 
@@ -38,8 +42,13 @@ static void odd_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 	(void)ia;
 	memset(attr, 0, sizeof(*attr));
 	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "odd");
-	attr->max_evds = attr->max_pzs = 16;
-	attr->max_evd_qlen = 1024;
+	attr->max_evds = attr->max_pzs = attr->max_eps = attr->max_lmrs = 16;
+	attr->max_evd_qlen = attr->max_dto_per_ep = 1024;
+	attr->max_rdma_read_per_ep_in = attr->max_rdma_read_per_ep_out = 1;
+	attr->max_iov_per_dto = attr->max_iov_per_rdma_read = attr->max_iov_per_rdma_write = 1;
+	attr->max_lmr_block = attr->max_lmr_address = UINT64_MAX;
+	attr->max_message_size = attr->max_rdma_size = 4096;
+	attr->max_private_data = attr->optimal_alignment = 64;
 }
 
 static enum datp_err odd_lmr_create(struct datp_lmr *lmr, const void *cookie)

@@ -27,6 +27,7 @@ const datp_wrap_ops wrap_ops = make_ops();
 DATP_WRAPPER("cxx", wrap_ops)
 #else
 #include <cstdio>
+#include <netinet/in.h>
 #include <datp/bias.h>
 #include <datp/provider.h>
 
@@ -37,11 +38,13 @@ struct ep {
 	datp_ep base;
 	datp_bias bias;
 };
-static_assert(offsetof(ep, base) == 0, "libdatp finds the head there");
 
 datp_err ia_open(datp_ia *ia, const char *)
 {
-	ia->address.ss_family = AF_INET;
+	sockaddr_in *in = reinterpret_cast<sockaddr_in *>(&ia->address);
+
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	return DATP_OK;
 }
 
@@ -49,8 +52,13 @@ void ia_query(datp_ia *, datp_ia_attr *attr)
 {
 	*attr = datp_ia_attr{};
 	std::snprintf(attr->adapter_name, sizeof(attr->adapter_name), "cxx");
-	attr->max_evds = attr->max_pzs = 16;
-	attr->max_evd_qlen = 1024;
+	attr->max_evds = attr->max_pzs = attr->max_eps = attr->max_lmrs = 16;
+	attr->max_evd_qlen = attr->max_dto_per_ep = 1024;
+	attr->max_rdma_read_per_ep_in = attr->max_rdma_read_per_ep_out = 1;
+	attr->max_iov_per_dto = attr->max_iov_per_rdma_read = attr->max_iov_per_rdma_write = 1;
+	attr->max_lmr_block = attr->max_lmr_address = UINT64_MAX;
+	attr->max_message_size = attr->max_rdma_size = 4096;
+	attr->max_private_data = attr->optimal_alignment = 64;
 }
 
 datp_err rdma(datp_ep *, datp_wqe *, const datp_sge *, int, const datp_rge *)
@@ -67,7 +75,7 @@ datp_ops make_ops()
 {
 	datp_ops ops{};
 
-	ops.ep_size = sizeof(ep);
+	ops.ep_size = DATP_SIZE(ep, base, datp_ep);
 	ops.evd_size = sizeof(datp_evd);
 	ops.ia_open = ia_open;
 	ops.ia_close = [](datp_ia *) {};

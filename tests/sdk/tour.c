@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Opens and closes one adapter after the other, all in one process, and says what came of each:
- * NAME RETURN on stdout. A name with ! behind it is asked for thread-safe.
+ * NAME RETURN on stdout. A name with ! behind it is asked for thread-safe; with + behind it, memory is
+ * registered, too.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include <dat/udat.h>
+
+/* A region that peers may reach, for a moment. */
+static DAT_RETURN register_memory(DAT_IA_HANDLE ia)
+{
+	static char memory[4096];
+	DAT_REGION_DESCRIPTION region = { .for_va = memory };
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT remote;
+	DAT_VLEN size;
+	DAT_VADDR address;
+	DAT_PZ_HANDLE pz;
+	DAT_RETURN ret = dat_pz_create(ia, &pz);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), pz,
+			     DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, &remote, &size, &address);
+	if (ret == DAT_SUCCESS)
+		dat_lmr_free(lmr);
+	dat_pz_free(pz);
+	return ret;
+}
 
 static DAT_RETURN visit(const char *name)
 {
@@ -15,12 +39,17 @@ static DAT_RETURN visit(const char *name)
 	DAT_RETURN ret;
 	char plain[DAT_NAME_MAX_LENGTH];
 	size_t len = strlen(name);
-	DAT_BOOLEAN safe = len && name[len - 1] == '!' ? DAT_TRUE : DAT_FALSE;
+	char last = len ? name[len - 1] : ' ';
+	DAT_BOOLEAN safe = last == '!' ? DAT_TRUE : DAT_FALSE;
 
-	snprintf(plain, sizeof(plain), "%.*s", (int)(len - (safe ? 1 : 0)), name);
+	snprintf(plain, sizeof(plain), "%.*s", (int)(len - (safe || last == '+' ? 1 : 0)), name);
 	ret = dat_ia_openv(plain, 8, &async, &ia, 1, 2, safe);
-	if (ret == DAT_SUCCESS)
-		ret = dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (last == '+')
+		ret = register_memory(ia);
+	if (dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS)
+		return DAT_INVALID_STATE;
 	return ret;
 }
 

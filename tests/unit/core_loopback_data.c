@@ -176,9 +176,23 @@ static enum datp_err lo_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe
 
 	if (err)
 		return err;
+	loopback.srq_len = wqe->len;
 	lo_taker_put(&((struct lo_srq *)srq)->takers, lo_taker_make(wqe, iov, n));
 	((struct lo_srq *)srq)->count++;
 	return DATP_OK;
+}
+
+/* It knows of watermarks, so that libdatp checks the arguments, and can arm none. */
+static enum datp_err lo_srq_set_lw(struct datp_srq *srq, int32_t low_watermark)
+{
+	(void)srq, (void)low_watermark;
+	return DATP_ERR_MODEL;
+}
+
+static enum datp_err lo_ep_set_watermark(struct datp_ep *ep, int32_t soft, int32_t hard)
+{
+	(void)ep, (void)soft, (void)hard;
+	return DATP_ERR_MODEL;
 }
 
 static enum datp_err lo_srq_query(struct datp_srq *srq, int32_t *available)
@@ -196,6 +210,8 @@ void lo_data_ops(struct datp_ops *ops)
 	ops->srq_resize = lo_srq_resize;
 	ops->srq_post_recv = lo_srq_post_recv;
 	ops->srq_query = lo_srq_query;
+	ops->srq_set_lw = lo_srq_set_lw;
+	ops->ep_set_watermark = lo_ep_set_watermark;
 	ops->post_send = lo_post_send;
 	ops->post_recv = lo_post_recv;
 	ops->post_rdma_write = lo_post_write;

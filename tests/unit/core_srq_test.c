@@ -96,6 +96,20 @@ static void a_receive_counts_until_its_event_is_taken(void)
 	CHECK_EQ_INT(query().outstanding_dto_count, 3);
 }
 
+static void the_transport_is_told_how_many_bytes_a_receive_has(void)
+{
+	DAT_LMR_TRIPLET segments[2] = { world_segment(0, 32), world_segment(64, 40) };
+
+	REQUIRE_DAT(post(0), DAT_SUCCESS);
+	CHECK_EQ_INT(loopback.srq_len, 32);
+	REQUIRE_DAT(DAT->srq_post_recv_func(srq, 2, segments, (DAT_DTO_COOKIE){ .as_64 = 1 }),
+		    DAT_SUCCESS);
+	CHECK_EQ_INT(loopback.srq_len, 72);
+	REQUIRE_DAT(DAT->srq_post_recv_func(srq, 0, NULL, (DAT_DTO_COOKIE){ .as_64 = 2 }),
+		    DAT_SUCCESS);
+	CHECK_EQ_INT(loopback.srq_len, 0);
+}
+
 static void posts_are_checked(void)
 {
 	DAT_LMR_TRIPLET segments[3] = { world_segment(0, 8), world_segment(8, 8),
@@ -252,6 +266,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(create_checks_its_arguments),
 	CHECK_TEST(query_tells_attributes_and_counts),
 	CHECK_TEST(a_receive_counts_until_its_event_is_taken),
+	CHECK_TEST(the_transport_is_told_how_many_bytes_a_receive_has),
 	CHECK_TEST(posts_are_checked),
 	CHECK_TEST(only_what_the_endpoint_took_is_flushed),
 	CHECK_TEST(two_endpoints_take_from_one_queue),

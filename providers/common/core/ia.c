@@ -8,6 +8,7 @@
 #include "allow.h"
 #include "cm.h"
 #include "core.h"
+#include "duties.h"
 #include "tell.h"
 
 uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err)
@@ -124,17 +125,26 @@ static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
 	err = allow_take(ia, plugin->params, &params);
 	if (!err)
 		err = ia->ops->ia_open(ia, params);
-	log_hold_end(&plugin->log_name, !err);
 	free(params);
-	if (err) {
-		loop_stop(priv->loop);
-		loop_destroy(priv->loop);
-		return err;
-	}
-	ia->ops->ia_query(ia, &priv->attr);
-	err = allow_show(ia);
 	if (err)
-		transport_close(ia);
+		goto stop_loop;
+	ia->ops->ia_query(ia, &priv->attr);
+	err = duties_at_open(ia, plugin);
+	if (!err)
+		err = allow_show(ia);
+	if (err)
+		goto close_transport;
+	log_hold_end(&plugin->log_name, true);
+	return DATP_OK;
+
+close_transport:
+	transport_close(ia);
+	log_hold_end(&plugin->log_name, false);
+	return err;
+stop_loop:
+	loop_stop(priv->loop);
+	loop_destroy(priv->loop);
+	log_hold_end(&plugin->log_name, false);
 	return err;
 }
 

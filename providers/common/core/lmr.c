@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "duties.h"
 #include "tell.h"
 
 #define PRIV_KNOWN ((unsigned int)DAT_MEM_PRIV_ALL_FLAG)
@@ -76,6 +77,9 @@ static enum datp_err lmr_make(struct datp_ia *ia, const struct lmr_new *what, st
 	err = ia->ops->lmr_create(lmr, what->cookie);
 	if (err)
 		goto release;
+	err = duties_of_lmr(lmr);
+	if (err)
+		goto free_transport;
 	err = obj_publish(lmr);
 	if (err)
 		goto free_transport;

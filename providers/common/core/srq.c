@@ -190,7 +190,7 @@ void srq_destroy(struct datp_srq *srq)
 }
 
 static enum datp_err post_locked(struct datp_srq *srq, const struct datp_sge *iov, int n,
-				 DAT_CONTEXT cookie)
+				 uint64_t len, DAT_CONTEXT cookie)
 {
 	struct datp_wqe *wqe;
 	enum datp_err err;
@@ -203,6 +203,7 @@ static enum datp_err post_locked(struct datp_srq *srq, const struct datp_sge *io
 	srq->free = (struct datp_wqe *)wqe->node.next;
 	wqe->ep = NULL;
 	wqe->cookie = cookie;
+	wqe->len = len;
 	wqe->op = DATP_RECV;
 	wqe->post_flags = 0;
 	wqe->seq = srq_priv(srq)->posts++;
@@ -231,7 +232,7 @@ enum datp_err srq_post_recv(struct datp_srq *srq, const struct datp_sge *iov, in
 	if ((n > 0 && !iov) || !datp_iov_length(iov, n, &len))
 		return DATP_ERR_BAD_SEGMENTS;
 	biased = datp_bias_lock(&priv->bias, &srq->lock);
-	err = post_locked(srq, iov, n, cookie);
+	err = post_locked(srq, iov, n, len, cookie);
 	datp_bias_unlock(&priv->bias, &srq->lock, biased);
 	return err;
 }

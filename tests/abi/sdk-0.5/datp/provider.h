@@ -45,6 +45,7 @@
  * which the libraries lay out as C does.
  */
 #include <atomic>
+#include <type_traits>
 #ifndef _Atomic
 #define _Atomic(type) std::atomic<type>
 #endif
@@ -256,7 +257,7 @@ struct datp_lmr {
 struct datp_rmr {
 	struct datp_obj obj;
 	struct datp_pz *pz;
-	/* bound to, or NULL: by the last bind that has completed well (this and the rest: libdatp's lock) */
+	/* what the last successful bind bound it to, or NULL (this and the rest: libdatp's lock) */
 	struct datp_lmr *lmr;
 	uint64_t addr, len;
 	DAT_MEM_PRIV_FLAGS priv;
@@ -317,13 +318,13 @@ struct datp_wqe {
 	struct datp_rmr *rmr; /* DATP_BIND */
 };
 
-/* A ring of posted operations. Guarded by the EP lock (SRQ lock), but for `reaped`. */
+/* A ring of posted operations. All but `reaped` is guarded by the EP lock, or the SRQ lock. */
 struct datp_wq {
 	struct datp_wqe *ring; /* `mask + 1` elements */
 	uint32_t mask;
 	/*
-	 * asked depth, honoured exactly; 0, so that nothing fits, until ep_create is over (it has
-	 * the depths from ep->attr) and from ep_free on
+	 * The depth that was asked for, honoured exactly. It is 0, so that no post is taken, until
+	 * ep_create has returned (which reads the depths in ep->attr), and from ep_free on.
 	 */
 	uint32_t max;
 	uint32_t posted;   /* operations ever posted */
@@ -408,8 +409,8 @@ struct datp_cr {
 /* ------------------------------------------------------------------ attributes */
 
 /*
- * What the transport can do. ia_query fills it from the device, none from constants where there is
- * one.
+ * What the transport can do. ia_query() fills this in from the device; constants are for transports
+ * without a device.
  */
 struct datp_ia_attr {
 	char adapter_name[DAT_NAME_MAX_LENGTH], vendor_name[DAT_NAME_MAX_LENGTH];
@@ -448,8 +449,8 @@ struct datp_cm_arrival {
 	const struct datp_ep_attr *attr;
 	/*
 	 * Called with the new request before its event can be seen, and so before cr_accept or
-	 * cr_reject can be called: fill your part of the CR here. Locks: service point. NULL:
-	 * nothing to fill.
+	 * cr_reject can be called, to fill in the transport's part of the CR. Locks held: service
+	 * point. May be NULL.
 	 */
 	void (*prepare)(struct datp_cr *cr, void *arg);
 	void *arg;
@@ -462,7 +463,7 @@ enum datp_close {
 };
 
 enum datp_arm {
-	DATP_ARM_NONE, /* nobody wants to be told */
+	DATP_ARM_NONE, /* no notification */
 	/* a thread is about to sleep on `bell`: wake it upon the next completion */
 	DATP_ARM_WAITER,
 	DATP_ARM_CNO /* call datp_evd_notify() upon the next completion */
@@ -491,22 +492,23 @@ struct datp_completion {
  */
 #define DATP_TRAIT_RESERVED 1u
 /*
- * Messages come and go without the transport taking the SRQ lock: libdatp biases it to who posts receives,
- * see <datp/bias.h>. Since SDK 0.3.
+ * The transport does not take the SRQ lock when messages arrive, so libdatp biases it to the thread
+ * that posts receives; see <datp/bias.h>. Since SDK 0.3.
  */
 #define DATP_TRAIT_SRQ_BIASED 2u
 
 struct datp_ops {
 	uint32_t needs;	 /* DATP_NEED_* */
 	uint32_t traits; /* DATP_TRAIT_* */
-	/* sizeof your objects, public head included; 0: nothing of your own */
+	/* the sizes of the objects, by DATP_SIZE(); 0 if the transport adds no fields */
 	uint32_t ia_size, pz_size, evd_size, ep_size, lmr_size, rmr_size, srq_size, sp_size,
 		cr_size;
 
 	/*
-	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the dat.conf's instance data,
-	 * sets ia->address and may start datp_loop_* watches. ia_close is called when every object
-	 * is gone and the service thread has been joined; it cannot fail.
+	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the instance data of the line in
+	 * dat.conf, without words that begin with allow=, which are libdatp's (dat.conf(5)). It sets
+	 * ia->address and may start datp_loop_* watches. ia_close is called when every object has
+	 * been freed and the service thread has been joined; it cannot fail.
 	 */
 	enum datp_err (*ia_open)(struct datp_ia *ia, const char *params);
 	void (*ia_close)(struct datp_ia *ia);
@@ -517,38 +519,42 @@ struct datp_ops {
 	void (*pz_free)(struct datp_pz *pz);
 
 	/*
-	 * Memory. REQUIRED: lmr_create, lmr_free. addr, len, priv, pz and mem_type are set; the op
-	 * registers, may enlarge addr/len to what is really registered, and sets both contexts.
-	 * `cookie`: the 40 bytes of DAT_LMR_COOKIE for SHARED_VIRTUAL, else NULL. After lmr_free
-	 * returns no peer touches the memory.
+	 * Memory. REQUIRED: lmr_create, lmr_free. libdatp sets addr, len, priv, pz and mem_type
+	 * before lmr_create, which registers the memory, may enlarge addr and len to what is really
+	 * registered, and sets both contexts. `cookie` is the 40 bytes of DAT_LMR_COOKIE for
+	 * SHARED_VIRTUAL, else NULL. When lmr_free has returned, no peer touches the memory.
 	 */
 	enum datp_err (*lmr_create)(struct datp_lmr *lmr, const void *cookie);
 	void (*lmr_free)(struct datp_lmr *lmr);
-	/* REQUIRED: NULL if unknown */
+	/* REQUIRED: returns the LMR with this context, or NULL. */
 	struct datp_lmr *(*lmr_find)(struct datp_ia *ia, uint32_t lmr_context);
 
-	/* Memory windows. Default: DATP_ERR_MODEL. rmr_free unbinds first. */
+	/* RMRs (memory windows). Default: DATP_ERR_MODEL. rmr_free unbinds first. */
 	enum datp_err (*rmr_create)(struct datp_rmr *rmr);
 	void (*rmr_free)(struct datp_rmr *rmr);
 
 	/*
-	 * Event queues. evd_create is called for every EVD; one with has_cq gets completions.
-	 * Defaults: nothing.
-	 * evd_poll (REQUIRED): for has_cq only; take up to n completions, return how many. Poll
-	 * lock held, nothing
-	 *   else. Every completion was passed to datp_wqe_finish() under its EP lock. It may also
-	 *   complete things with datp_wqe_done() and return 0. Makes the transport's progress.
-	 * evd_pending: lock-free and nearly free: "evd_poll may find something". Default: always
-	 * true. evd_arm: see enum datp_arm; returns true if a completion may already be there
-	 * (libdatp polls again).
-	 *   Poll lock held. It holds until the next arming; libdatp arms anew after each wake-up or
-	 *   notification.
-	 * evd_sleep: block until *bell != seen, a completion may be there, or the absolute
-	 * CLOCK_MONOTONIC
-	 *   deadline (NULL: none); 0, ETIMEDOUT or EINTR. A cancellation point, of threads with
-	 *   asynchronous cancellation too: hold and allocate nothing in it. Default: futex on
-	 *   *bell.
-	 * evd_wake: wake sleepers after libdatp incremented *bell. Default: futex.
+	 * Event queues. evd_create is called for every EVD; an EVD with has_cq gets completions.
+	 * Default of evd_create, evd_resize and evd_free: they do nothing.
+	 *
+	 * evd_poll (REQUIRED) is called for EVDs with has_cq only, with the poll lock held and
+	 * nothing else. It takes up to n completions and returns how many it took. Each of them has
+	 * been passed to datp_wqe_finish() under its EP lock. It may also complete operations with
+	 * datp_wqe_done() and return 0. This is where the transport makes progress.
+	 *
+	 * evd_pending says whether evd_poll may find something. It takes no lock and costs next to
+	 * nothing, because it is called in loops. Default: always true.
+	 *
+	 * evd_arm is called with the poll lock held; see enum datp_arm. It returns true if a
+	 * completion may already be there, and libdatp polls again. Arming holds until the next
+	 * arming; libdatp arms anew after each wake-up or notification.
+	 *
+	 * evd_sleep blocks until *bell differs from `seen`, until a completion may be there, or
+	 * until the deadline, an absolute time of CLOCK_MONOTONIC (NULL: there is none). It returns
+	 * 0, ETIMEDOUT or EINTR. It is a cancellation point, for threads with asynchronous
+	 * cancellation too, so it holds no lock and allocates nothing. Default: a futex on *bell.
+	 *
+	 * evd_wake wakes the sleepers after libdatp has incremented *bell. Default: a futex.
 	 */
 	enum datp_err (*evd_create)(struct datp_evd *evd, int32_t qlen);
 	enum datp_err (*evd_resize)(struct datp_evd *evd, int32_t qlen);
@@ -575,11 +581,16 @@ struct datp_ops {
 	enum datp_err (*srq_set_lw)(struct datp_srq *srq, int32_t low_watermark);
 
 	/*
-	 * Endpoints. REQUIRED: ep_create, ep_free. ep->attr, pz, EVDs and srq are set. ep_modify:
-	 * attr/pz/EVDs are about to change to those of `next` (state UNCONNECTED and the like);
-	 *   on success libdatp stores them. Default: nothing to do.
-	 * ep_reset: DISCONNECTED -> UNCONNECTED: forget the old connection, be connectable again.
-	 * ep_free: any state; ends a connection so that the peer notices.
+	 * Endpoints. REQUIRED: ep_create, ep_free. libdatp sets ep->attr, pz, EVDs and srq before
+	 * ep_create.
+	 *
+	 * ep_modify says that attributes, PZ or EVDs are about to change to those of `next`, while
+	 * the endpoint is not connected; on success libdatp stores them. Default: does nothing.
+	 *
+	 * ep_reset takes an endpoint from DISCONNECTED to UNCONNECTED: it forgets the old
+	 * connection, and the endpoint can be connected again.
+	 *
+	 * ep_free is called in any state. It ends a connection so that the peer notices.
 	 */
 	enum datp_err (*ep_create)(struct datp_ep *ep);
 	enum datp_err (*ep_modify)(struct datp_ep *ep, const struct datp_ep *next);
@@ -589,16 +600,23 @@ struct datp_ops {
 	enum datp_err (*ep_set_watermark)(struct datp_ep *ep, int32_t soft, int32_t hard);
 
 	/*
-	 * The data path. REQUIRED: post_send, post_recv, post_rdma_write, post_rdma_read;
-	 * rmr_bind's default is DATP_ERR_MODEL. Called with the EP lock held, after libdatp checked handle, state, flags, counts and queue depth.
-	 * `wqe` is filled. Not DATP_OK: nothing was posted, no completion comes. Local segments are
-	 * the transport's to check (PZ, bounds, rights): DATP_ERR_PARAM outside the LMR,
-	 * PROTECTION, PRIV_READ or PRIV_WRITE; or a failed completion later. A completion may be
-	 * given within the call, by datp_wqe_done(), or later through evd_poll. Requests of an EP
-	 * complete in order, and so do its receives. BARRIER_FENCE: start after all earlier reads.
-	 * rmr_bind: len 0 unbinds; sets *context to the new context, before the bind can complete;
-	 * *context stays valid until then. What the RMR was bound to before stays until rmr_done
-	 * (last slot below). Locks: EP.
+	 * The data path. REQUIRED: post_send, post_recv, post_rdma_write, post_rdma_read. The
+	 * default of rmr_bind is DATP_ERR_MODEL. They are called with the EP lock held, after
+	 * libdatp has checked handle, state, flags, counts and queue depth; `wqe` is filled in. A
+	 * return value other than DATP_OK says that nothing was posted and no completion comes.
+	 *
+	 * The transport checks local segments: DATP_ERR_PROTECTION for another PZ,
+	 * DATP_ERR_BAD_SEGMENTS for memory outside the LMR, DATP_ERR_PRIV_READ or
+	 * DATP_ERR_PRIV_WRITE for a right that lacks; or it fails the completion later. datp(7) has
+	 * the order of these checks.
+	 *
+	 * A completion may be given within the call, by datp_wqe_done(), or later through evd_poll.
+	 * Requests of an EP complete in order, and so do its receives. An operation with
+	 * BARRIER_FENCE starts after all earlier RDMA reads have completed.
+	 *
+	 * rmr_bind with length 0 unbinds. It sets *context to the new context before the bind can
+	 * complete; *context stays valid until then. What the RMR was bound to before stays valid
+	 * until rmr_done (the last slot below).
 	 */
 	enum datp_err (*post_send)(struct datp_ep *ep, struct datp_wqe *wqe,
 				   const struct datp_sge *iov, int n);
@@ -615,27 +633,35 @@ struct datp_ops {
 				  DAT_MEM_PRIV_FLAGS priv, uint32_t *context);
 
 	/*
-	 * Connections. REQUIRED: all of them. Called with no lock held. sp_listen: be reachable at
-	 * sp->qual; DATP_ERR_QUAL_IN_USE if it is taken. Arrivals: datp_cm_request(). sp_close: no
-	 * further datp_cm_request() for it once this returns. ep_connect: start; the outcome comes
-	 * by datp_cm_established()/datp_cm_failed(), possibly before the
-	 *   op returns. Must not block on the network. libdatp runs the timeout. DATP_ERR_ADDRESS_*
-	 *   for an address that is no good at all.
-	 * cr_accept: start; outcome as above for `ep`. Not DATP_OK: nothing happened. The CR is
-	 * libdatp's to free. cr_reject: tell the peer. cr_free: the CR goes (after accept, reject,
-	 * or with the IA). cr_move: dat_cr_handoff: `to` is a new CR of the same request, its
-	 * public head filled; move your part over.
-	 *   `from` is freed without cr_free. SP lock held. Default: DATP_ERR_MODEL, no handoff
-	 *   (last slot below).
-	 * ep_disconnect: see enum datp_close. For ABRUPT and ABORT, when the op returns no peer
-	 * touches a posted
-	 *   buffer any more, and what had arrived before has been completed. GRACEFUL: returns at
-	 *   once.
-	 * Once a connection is over (ABRUPT or ABORT returned, or you called
-	 * datp_cm_failed/disconnected) libdatp
-	 *   completes as flushed whatever was posted and is not finished: complete nothing of it
-	 *   any more. A post in the short time until the state shows it is to be accepted (DATP_OK)
-	 *   and left alone.
+	 * Connections. REQUIRED: all but cr_move. They are called with no lock held.
+	 *
+	 * sp_listen makes the IA reachable at sp->qual. It returns DATP_ERR_QUAL_IN_USE if the
+	 * qualifier is taken. The transport reports each request by datp_cm_request().
+	 *
+	 * sp_close ends that: when it has returned, datp_cm_request() is not called for it again.
+	 *
+	 * ep_connect starts an attempt and does not block on the network. The outcome comes by
+	 * datp_cm_established() or datp_cm_failed(), possibly before the op returns. libdatp runs
+	 * the timeout. For an address that can never be reached it returns DATP_ERR_ADDRESS_*.
+	 *
+	 * cr_accept starts the passive half; the outcome for `ep` comes in the same way. A return
+	 * value other than DATP_OK says that nothing has happened. libdatp frees the CR.
+	 *
+	 * cr_reject tells the peer. cr_free is called when the CR is freed: after an accept or a
+	 * reject, or with the IA.
+	 *
+	 * ep_disconnect: see enum datp_close. For ABRUPT and ABORT, when the op has returned no peer
+	 * touches a posted buffer any more, and what had arrived before has been completed. GRACEFUL
+	 * returns at once.
+	 *
+	 * A connection is over when ABRUPT or ABORT has returned, or when the transport has called
+	 * datp_cm_failed() or datp_cm_disconnected(). Then libdatp completes as flushed whatever was
+	 * posted and is not finished, and the transport completes nothing of it any more. A post may
+	 * still come before the state shows the end: the transport returns DATP_OK and ignores it.
+	 *
+	 * cr_move is for dat_cr_handoff(), with the SP lock held: `to` is a new CR of the same
+	 * request, whose public head is filled in, and the op moves the transport's part there.
+	 * `from` is freed without cr_free. Default: DATP_ERR_MODEL, there is no handoff.
 	 */
 	enum datp_err (*sp_listen)(struct datp_sp *sp);
 	void (*sp_close)(struct datp_sp *sp);
@@ -649,21 +675,23 @@ struct datp_ops {
 	enum datp_err (*cr_move)(struct datp_cr *from, struct datp_cr *to);
 
 	/*
-	 * Since SDK 0.3. A bind that rmr_bind took is over: it has completed, well (`good`) or not, or its
-	 * endpoint is freed. Not called for an RMR that has been freed. `context` and `len` are the
-	 * bind's. Good: end what the RMR was bound to before, so that no peer reaches it any more.
-	 * Not good: end this bind, if it has begun, and leave what was there. Returns whether the RMR
-	 * is bound as this bind says; false also if another one of the same RMR, of another
-	 * endpoint, has been executed after it. Locks: EP, and one that lets calls for one RMR in one
-	 * at a time. Default: returns `good`.
+	 * Since SDK 0.3. rmr_done is called when a bind that rmr_bind took is over: it has completed,
+	 * successfully (`good`) or not, or its endpoint is being freed. It is not called for an RMR
+	 * that has been freed. `context` and `len` are those of the bind. If it is good, the op ends
+	 * what the RMR was bound to before, so that no peer reaches it any more. If it is not good,
+	 * the op ends this bind, if it has begun, and leaves the earlier one. It returns whether the
+	 * RMR is bound as this bind says: false also if a later bind of the same RMR, on another
+	 * endpoint, has been executed. Locks held: EP, and one that admits one call at a time for an
+	 * RMR. Default: returns `good`.
 	 */
 	bool (*rmr_done)(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good);
 
 	/*
-	 * Since SDK 0.3. Whether the attributes of an endpoint that is to be made or modified can be had
-	 * together; each by itself is within what ia_query says. `asked` has them as the program gave them: what
-	 * is 0 there is a default, which the op may lower in `attr`. Not DATP_OK: the call fails so. Locks:
-	 * none. Default: they can.
+	 * Since SDK 0.3. ep_fit says whether the device can have the attributes of a new or modified
+	 * endpoint together; each by itself is within what ia_query says. `asked` has them as the
+	 * program gave them: what is 0 there is a default, which the op may lower in `attr`. A return
+	 * value other than DATP_OK is what the program's call returns. Locks held: none. Default: it
+	 * can.
 	 */
 	enum datp_err (*ep_fit)(struct datp_ia *ia, struct datp_ep_attr *attr,
 				const struct datp_ep_attr *asked);
@@ -674,31 +702,33 @@ struct datp_ops {
 /* ------------------------------------------------------------------ what libdatp offers */
 
 /*
- * A bind that has completed, or never will: calls rmr_done. datp_wqe_finish() does that for you. EP lock.
+ * Calls rmr_done for a bind that has completed, or that never will. datp_wqe_finish() calls this.
+ * EP lock held.
  */
 DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status);
 
 /*
- * Completion of one posted operation, in posting order for its ring: finishes it and queues its
- * event, if it is to have one. Call with the EP lock held (which the post ops have). Takes the EVD
- * lock, may wake a waiter or trigger a CNO.
+ * Completes one posted operation and queues its event, if it is to have one. Operations of a ring
+ * are completed in the order in which they were posted. The caller holds the EP lock, as the post
+ * ops do. Takes the EVD lock, and may wake a waiter or trigger a CNO.
  */
 DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited);
 
-/* New completions wait in the transport (after DATP_ARM_CNO): service thread, no lock held. */
+/* Says that new completions wait in the transport, after DATP_ARM_CNO. Service thread, no lock held. */
 DATP_API void datp_evd_notify(struct datp_evd *evd);
 
-/* Asynchronous errors. No lock held beyond SRQ. */
+/* Report asynchronous errors. The caller may hold an EP and an SRQ lock, and none that come later. */
 DATP_API void datp_srq_low(struct datp_srq *srq);
 DATP_API void datp_ep_high(struct datp_ep *ep, bool hard);
 DATP_API void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number);
 
 /*
- * Connection upcalls; on any thread, no lock held but, of datp_cm_established, a poll lock. Each is
- * ignored (returning false) where the endpoint's state says that its news is old, so a transport
- * need not reason about races with disconnect or free: an upcall may run while ep_free (sp_close)
- * does, but none may begin after that op has returned. datp_cm_request: not DATP_OK means that the
- * request is to be refused, as if nobody listened.
+ * How a transport reports what becomes of connections. It may call these on any thread, with no
+ * lock held; datp_cm_established() also with a poll lock. Where the state of the endpoint says that
+ * the report is out of date, the call does nothing and returns false, so a transport need not
+ * reason about races with disconnect or free: a report may run while ep_free (or sp_close) does,
+ * but none may begin after that op has returned. If datp_cm_request() does not return DATP_OK, the
+ * transport refuses the request, as if no program listened.
  */
 DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival,
 				       struct datp_cr **cr);
@@ -803,15 +833,16 @@ DATP_API void datp_plugin_init(const struct datp_plugin *plugin, const DAT_PROVI
 DATP_API void datp_plugin_fini(const struct datp_plugin *plugin, const DAT_PROVIDER_INFO *info);
 
 /*
- * For who loads plugins. Why this thread's latest dat_provider_init of an SDK plugin registered
- * nothing, with the duty broken and the remedy, or why its latest attempt to open an adapter failed,
- * in the provider's words; NULL: it registered, or opened, or said nothing. Since SDK 0.2.
+ * For programs that load plugins. Returns why this thread's latest dat_provider_init of an SDK
+ * plugin registered nothing, with the duty that it broke and the remedy, or why the latest attempt
+ * to open an adapter failed, in the provider's words. Returns NULL if it registered or opened, or
+ * gave no reason. Since SDK 0.2.
  */
 DATP_API const char *datp_plugin_why(void);
 /*
- * Calls a plugin's dat_provider_init so that it registers nothing, and tells what the plugin is
- * made of, key by key. False: it is no plugin of this SDK, and has registered what it wanted to.
- * Since SDK 0.2.
+ * Calls a plugin's dat_provider_init in such a way that it registers nothing, and calls `line` with
+ * each key that describes the plugin. Returns false if it is no plugin of this SDK; then it has
+ * registered what it wanted to. Since SDK 0.2.
  */
 DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
 			       void (*line)(void *arg, const char *key, const char *value),

@@ -2,7 +2,7 @@
 /*
  * The data path of the frozen table: libdatp's checks around the plugin's own ops, inlined into the
  * plugin by DATP_PROVIDER, so that a consumer's call costs one indirect call. Included by
- * <datp/provider.h> only.
+ * <datp/provider.h> only. DATP_SIZE() is at the end.
  */
 #ifndef DATP_PROVIDER_POST_H
 #define DATP_PROVIDER_POST_H
@@ -31,8 +31,8 @@ DATP_STATIC_ASSERT(sizeof(struct datp_rge) == sizeof(DAT_RMR_TRIPLET) &&
 DATP_API DAT_RETURN datp_ret(enum datp_err err);
 
 /*
- * A post that is no plain one: the endpoint is not CONNECTED (requests). Completes it as flushed in
- * DISCONNECTED, else says why not. EP lock held.
+ * A request whose endpoint is not CONNECTED. Completes it as flushed if the state is DISCONNECTED,
+ * else returns the error. EP lock held.
  */
 DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wqe);
 
@@ -41,8 +41,8 @@ DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event);
 /* Gives a receive of an SRQ back, and takes it off its endpoint's `held`; takes no lock. */
 DATP_API void datp_srq_reap(struct datp_wqe *wqe);
 /*
- * The ring is full: gives suppressed operations back that nobody has reaped. True: there is room
- * now. EP lock.
+ * Called when the ring is full: gives back suppressed operations that have not been reaped. Returns
+ * true if there is room now. EP lock held.
  */
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
@@ -58,7 +58,7 @@ DATP_API void datp_post_full(struct datp_ep *ep);
 /* An endpoint takes a receive of its SRQ. EP lock held. */
 static inline void datp_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
 {
-	/* relaxed: another endpoint may look whether it is the taker, and need not know who is */
+	/* relaxed: another endpoint reads this only to see that it is not the taker itself */
 	__atomic_store_n(&wqe->ep, ep, __ATOMIC_RELAXED);
 	/* relaxed: a count, no more */
 	atomic_fetch_add_explicit(&ep->held, 1, memory_order_relaxed);
@@ -158,7 +158,7 @@ static inline int datp_post_max_iov(const struct datp_ep *ep, enum datp_op op)
 	}
 }
 
-/* The bytes of a list. False: they do not fit 64 bits. */
+/* Adds up the bytes of a list. Returns false if the sum does not fit into 64 bits. */
 static inline bool datp_iov_length(const struct datp_sge *iov, int n, uint64_t *len)
 {
 	uint64_t sum = 0;
@@ -170,7 +170,7 @@ static inline bool datp_iov_length(const struct datp_sge *iov, int n, uint64_t *
 	return true;
 }
 
-/* Everything that can be said of a post without a lock; fills *len. */
+/* Checks all of a post that needs no lock, and fills in *len. */
 static inline enum datp_err datp_post_check(const struct datp_ep *ep, const struct datp_sge *iov,
 					    int n, const struct datp_rge *remote,
 					    unsigned int flags, enum datp_op op, uint64_t *len)
@@ -380,5 +380,36 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 #define DATP_FAST_GENERATED datp_fast_send, datp_fast_recv, datp_fast_read, datp_fast_write, datp_fast_dequeue
 
 #define DATP_FAST_INIT { DATP_FAST_GENERATED }
+
+/*
+ * The size of an object of yours, for struct datp_ops: .ep_size = DATP_SIZE(struct my_ep, base,
+ * struct datp_ep). It compiles only if `head` is the first member of `type` and is a `public_head`,
+ * because libdatp finds the head there (DUTY-06). Since SDK 0.5.
+ */
+#ifdef __cplusplus
+extern "C++" {
+template <typename Head, typename Public, size_t Offset, size_t Size> constexpr uint32_t datp_size()
+{
+	static_assert(Offset == 0, "DUTY-06: the public head is the first member of your object");
+	static_assert(std::is_same<Head, Public>::value, "DUTY-06: it is the head of that object");
+	return static_cast<uint32_t>(Size);
+}
+}
+#define DATP_SIZE(type, head, public_head)                                                         \
+	datp_size<decltype(static_cast<type *>(nullptr)->head), public_head,                       \
+		  offsetof(type, head), sizeof(type)>()
+#else
+#define DATP_SIZE(type, head, public_head)                                                         \
+	((uint32_t)(sizeof(type) +                                                                 \
+		    0 * sizeof(struct {                                                            \
+			    DATP_STATIC_ASSERT(                                                    \
+				    offsetof(type, head) == 0,                                     \
+				    "DUTY-06: the public head is the first member of your object"); \
+			    DATP_STATIC_ASSERT(                                                    \
+				    _Generic(((type *)0)->head, public_head: 1, default: 0),       \
+				    "DUTY-06: it is the head of that object");                     \
+			    char unused;                                                           \
+		    })))
+#endif
 
 #endif

@@ -234,9 +234,8 @@ bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
 	struct rdma_ia *ia = conn->ia;
 	bool waits;
 
-	/* whose receives are shared posts none by itself: there may be some already, or others post them */
-	if (!ia->kind->impatient || !ia->opt.late_ms || ep->base.srq ||
-	    !ep->base.attr.max_recv_dtos)
+	/* an endpoint with an SRQ posts no receive by itself: there may be some already, or other endpoints' threads post them */
+	if (!ia->kind->impatient || !ia->opt.late_ms || ep->base.srq)
 		return false;
 	datp_lock(&ep->base.lock);
 	waits = !ep->staged && !datp_ep_call(&ep->base, tell_established);

@@ -39,16 +39,16 @@ extern struct twist {
 	/* the device takes the first segment of a list that is there, whatever the number of them: so many were not empty */
 	_Atomic int first_segments;
 	/*
-	 * Completions of a queue pair that has been destroyed: the device takes them out of its queues; or the driver would touch
-	 * freed memory when it finds one, and so many have been found
-	 */
-	/*
 	 * The device completes a request before its bytes are on the wire; those go with the next disconnect, and are lost if the
 	 * queue pair is stopped before that. For one queue pair at a time
 	 */
 	_Atomic bool lazy;
 	_Atomic int late_ms; /* completions are not to be found before so much time has passed */
 	_Atomic int loses; /* so many completions of flushed operations are lost next, as by a queue that has no room */
+	/*
+	 * Completions of a queue pair that has been destroyed: the device takes them out of its queues; or the driver would touch
+	 * freed memory when it finds one, and so many have been found
+	 */
 	_Atomic bool cleans;
 	_Atomic int trapped;
 	_Atomic int accepts;		/* requests that have been answered */

@@ -10,7 +10,6 @@ build=$(cd "${1:?usage: debian.sh BUILD-TREE [whole]}" && pwd -P) || exit 2
 depth=${2-}
 . "$top_srcdir/tests/systems/archive.sh"
 root=$build/systems/$suite
-jobs=$(nproc)
 
 # inside COMMAND...: in the sources, in a world of its own: mounts and processes end with the command
 inside()

@@ -30,6 +30,7 @@ API_TESTS = tests/api/bias_test \
 	tests/api/peer_test \
 	tests/api/consumers_test \
 	tests/api/consumers2_test \
+	tests/api/habits_test \
 	tests/api/threads_test
 
 check_PROGRAMS += $(API_TESTS)
@@ -117,6 +118,10 @@ tests_api_consumers_test_LDADD = $(API_LIBS)
 tests_api_consumers2_test_SOURCES = tests/api/consumers2_test.c
 tests_api_consumers2_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_api_consumers2_test_LDADD = $(API_LIBS)
+
+tests_api_habits_test_SOURCES = tests/api/habits_test.c
+tests_api_habits_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_api_habits_test_LDADD = $(API_LIBS)
 
 tests_api_threads_test_SOURCES = tests/api/threads_test.c
 tests_api_threads_test_CPPFLAGS = $(API_CPPFLAGS)

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Four programs in the habits of the field, each in two processes: what they rely on beyond the standard's words is
+ * what the adapter has to do. HABITS_ROUNDS is how often each of them does its work, 3 unless it is set.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "meet.h"
+
+static uint64_t rounds(void)
+{
+	const char *many = getenv("HABITS_ROUNDS");
+
+	return many ? strtoull(many, NULL, 10) : 3;
+}
+
+/* ------------------------------------------------------------------ a thread with eight endpoints and one EVD */
+
+#define ENDS	 8u
+#define SYNC_LEN 8u
+#define DATA_LEN 16384u
+
+/* A process has these, and two receives on each endpoint: one for the sync message, one for the data. */
+static struct {
+	DAT_EVD_HANDLE dto, connect;
+	DAT_EP_HANDLE ep[ENDS];
+	struct api_buf buf;
+} many;
+
+static size_t in_place(uint32_t end, uint32_t which)
+{
+	return (size_t)(2 * end + which) * DATA_LEN;
+}
+
+static size_t out_place(void)
+{
+	return in_place(ENDS, 0);
+}
+
+static void many_open(void)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = 2, .max_request_dtos = 2 };
+
+	api_open();
+	many.dto = api_evd(4 * ENDS, DAT_EVD_DTO_FLAG);
+	many.connect = api_evd(ENDS, DAT_EVD_CONNECTION_FLAG);
+	many.buf = api_buf(out_place() + DATA_LEN, DAT_MEM_PRIV_ALL_FLAG);
+	for (uint32_t e = 0; e < ENDS; e++)
+		REQUIRE_DAT(dat_ep_create(api.ia, api.pz, many.dto, many.dto, many.connect, &attr, &many.ep[e]),
+			    DAT_SUCCESS);
+}
+
+static void many_post(void)
+{
+	for (uint32_t e = 0; e < ENDS; e++)
+		for (uint32_t which = 0; which < 2; which++)
+			REQUIRE_DAT(api_recv(many.ep[e], &many.buf, in_place(e, which), DATA_LEN, 2 * e + which),
+				    DAT_SUCCESS);
+}
+
+static void many_accept(const DAT_CONN_QUAL *qual, DAT_EVD_HANDLE cr_evd)
+{
+	check_put(CHECK_PARENT, qual, sizeof(*qual));
+	for (uint32_t e = 0; e < ENDS; e++) {
+		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), many.ep[e], 0, NULL), DAT_SUCCESS);
+		API_CONN(many.connect, many.ep[e], DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+}
+
+/* Polls for the next completion of a receive; those of the sends come in between. */
+static DAT_DTO_COMPLETION_EVENT_DATA many_next(void)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	DAT_DTO_COMPLETION_EVENT_DATA dto = { .status = DAT_DTO_ERR_FLUSHED };
+	DAT_EVENT event;
+
+	do {
+		DAT_RETURN ret = dat_evd_dequeue(many.dto, &event);
+
+		if (ret == DAT_QUEUE_EMPTY) { /* the whole value, as programs do */
+			REQUIRE(check_now_ms() < until);
+			continue;
+		}
+		REQUIRE_DAT(ret, DAT_SUCCESS);
+		dto = event.event_data.dto_completion_event_data;
+		REQUIRE_EQ_INT(dto.status, DAT_DTO_SUCCESS);
+		if (dto.user_cookie.as_64 < 2 * (uint64_t)ENDS)
+			return dto;
+	} while (true);
+}
+
+static void many_send(size_t length)
+{
+	for (uint32_t e = 0; e < ENDS; e++)
+		REQUIRE_DAT(api_send(many.ep[e], &many.buf, out_place(), length, 100 + e, 0), DAT_SUCCESS);
+}
+
+/* A turn: the other side's sync messages of all endpoints come first, then its data. */
+static void many_turn(pid_t other)
+{
+	many_post();
+	check_signal(other);
+	check_await(other); /* both have posted */
+	many_send(SYNC_LEN);
+	many_send(DATA_LEN);
+	for (uint32_t n = 0; n < 2 * ENDS; n++) {
+		DAT_DTO_COMPLETION_EVENT_DATA dto = many_next();
+
+		REQUIRE_EQ_INT(dto.transfered_length, n < ENDS ? SYNC_LEN : DATA_LEN);
+		REQUIRE_EQ_INT(dto.user_cookie.as_64 % 2, n < ENDS ? 0 : 1);
+	}
+	check_signal(other);
+	check_await(other); /* and have all */
+}
+
+static void many_turns(pid_t other)
+{
+	for (uint64_t n = 0; n < 10 * rounds(); n++)
+		many_turn(other);
+}
+
+static void many_side(void *arg)
+{
+	DAT_EVD_HANDLE cr_evd;
+	DAT_CONN_QUAL qual;
+
+	(void)arg;
+	many_open();
+	cr_evd = api_evd(ENDS, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	many_accept(&qual, cr_evd);
+	many_turns(CHECK_PARENT);
+	api_close();
+}
+
+static void sync_messages_of_eight_endpoints_come_before_their_data(void)
+{
+	pid_t peer = check_fork(many_side, NULL);
+	DAT_CONN_QUAL qual;
+
+	check_get(peer, &qual, sizeof(qual));
+	many_open();
+	if (api_over_verbs()) {
+		check_kill(peer);
+		check_skip("a device serves its queue pairs in an order of its own");
+	}
+	for (uint32_t e = 0; e < ENDS; e++) {
+		REQUIRE_DAT(api_connect(many.ep[e], qual), DAT_SUCCESS);
+		API_CONN(many.connect, many.ep[e], DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+	many_turns(peer);
+	check_join(peer);
+}
+
+/* ------------------------------------------------------------------ a server on RSPs */
+
+#define WORD 64u
+
+/* The handle in the event is the one that it has made, and is freed once, as soon as the request is there. */
+static void rsp_serve(DAT_EVD_HANDLE cr_evd, const struct api_buf *buf, DAT_CONN_QUAL qual)
+{
+	const DAT_CR_ARRIVAL_EVENT_DATA *arrival;
+	struct api_end end;
+	DAT_RSP_HANDLE rsp;
+	DAT_EVENT event;
+
+	api_end_make(&end, NULL);
+	REQUIRE_DAT(api_recv(end.ep, buf, 0, WORD, 1), DAT_SUCCESS);
+	REQUIRE_DAT(dat_rsp_create(api.ia, qual, end.ep, cr_evd, &rsp), DAT_SUCCESS);
+	check_signal(CHECK_PARENT);
+	API_EVENT(cr_evd, &event);
+	REQUIRE_EQ_INT(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+	arrival = &event.event_data.cr_arrival_event_data;
+	REQUIRE(arrival->sp_handle.rsp_handle == rsp);
+	REQUIRE_EQ_INT(arrival->conn_qual, qual);
+	REQUIRE_DAT(dat_cr_accept(arrival->cr_handle, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+	REQUIRE_DAT(dat_rsp_free(rsp), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_SUCCESS, WORD);
+	REQUIRE_DAT(api_send(end.ep, buf, 0, WORD, 2, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, WORD);
+	API_CONN_OVER(end.connect, end.ep);
+	api_end_free(&end);
+}
+
+static void rsp_server(void *arg)
+{
+	DAT_EVD_HANDLE cr_evd;
+	struct api_buf buf;
+	DAT_CONN_QUAL qual;
+
+	(void)arg;
+	api_open();
+	cr_evd = api_evd(4, DAT_EVD_CR_FLAG);
+	buf = api_buf(WORD, DAT_MEM_PRIV_ALL_FLAG);
+	qual = api_free_qual(cr_evd);
+	check_put(CHECK_PARENT, &qual, sizeof(qual));
+	for (uint64_t n = 0; n < rounds(); n++)
+		rsp_serve(cr_evd, &buf, qual);
+	api_close();
+}
+
+static void rsp_client(const struct api_buf *buf, DAT_CONN_QUAL qual, uint64_t number)
+{
+	struct api_end end;
+
+	api_end_make(&end, NULL);
+	REQUIRE_DAT(api_recv(end.ep, buf, WORD, WORD, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	api_fill(buf->mem, WORD, number);
+	REQUIRE_DAT(api_send(end.ep, buf, 0, WORD, 2, 0), DAT_SUCCESS);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_SUCCESS, WORD);
+	CHECK_EQ_INT(api_mismatch(buf->mem + WORD, WORD, number), -1);
+	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(end.connect, end.ep);
+	api_end_free(&end);
+}
+
+static void server_on_rsps_finds_its_own_handles(void)
+{
+	pid_t peer = check_fork(rsp_server, NULL);
+	struct api_buf buf;
+	DAT_CONN_QUAL qual;
+
+	check_get(peer, &qual, sizeof(qual));
+	api_open();
+	buf = api_buf(2 * WORD, DAT_MEM_PRIV_ALL_FLAG);
+	for (uint64_t n = 0; n < rounds(); n++) {
+		check_await(peer);
+		rsp_client(&buf, qual, n);
+	}
+	check_join(peer);
+}
+
+/* ------------------------------------------------------------------ a poller that posts upon the peer's write */
+
+static void await_byte(const unsigned char *at, unsigned char value)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+
+	/* acquire: what the peer has written before it */
+	while (__atomic_load_n(at, __ATOMIC_ACQUIRE) != value)
+		REQUIRE(check_now_ms() < until);
+}
+
+/* It looks at its memory only, and answers; the event of its connection is taken afterwards. */
+static void poll_serve(unsigned char number)
+{
+	REQUIRE_DAT(api_recv(my.end.ep, &my.buf, 256, WORD, 1), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(my.cr_evd), my.end.ep, 0, NULL), DAT_SUCCESS);
+	await_byte(&my.buf.mem[WORD - 1], number);
+	REQUIRE_DAT(api_send(my.end.ep, &my.buf, 0, WORD, 2, 0), DAT_SUCCESS);
+	API_CONN(my.end.connect, my.end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_DTO(my.end.request, my.end.ep, 2, DAT_DTO_SUCCESS, WORD);
+	API_CONN_OVER(my.end.connect, my.end.ep);
+	API_DTO(my.end.recv, my.end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	REQUIRE_DAT(dat_ep_reset(my.end.ep), DAT_SUCCESS);
+}
+
+static void poll_server(void *arg)
+{
+	(void)arg;
+	meet_open(512);
+	check_put(CHECK_PARENT, &my.offer, sizeof(my.offer));
+	for (uint64_t n = 0; n < rounds(); n++) {
+		poll_serve((unsigned char)(1 + n % 255));
+		check_signal(CHECK_PARENT);
+	}
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+static void poll_client(unsigned char number)
+{
+	REQUIRE_DAT(api_recv(my.end.ep, &my.buf, WORD, WORD, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_offer_connect(my.end.ep, &my.theirs, api_patience()), DAT_SUCCESS);
+	API_CONN(my.end.connect, my.end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	memset(my.buf.mem, number, WORD);
+	REQUIRE_DAT(api_write(my.end.ep, api_seg(&my.buf, 0, WORD), api_offer_part(&my.theirs, 0, WORD), 2, 0),
+		    DAT_SUCCESS);
+	API_DTO(my.end.recv, my.end.ep, 1, DAT_DTO_SUCCESS, WORD);
+	CHECK_EQ_MEM(my.buf.mem + WORD, my.buf.mem, WORD);
+	API_DTO(my.end.request, my.end.ep, 2, DAT_DTO_SUCCESS, WORD);
+	REQUIRE_DAT(dat_ep_disconnect(my.end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(my.end.connect, my.end.ep);
+	REQUIRE_DAT(dat_ep_reset(my.end.ep), DAT_SUCCESS);
+}
+
+static void poller_answers_upon_the_write_of_its_peer(void)
+{
+	my.peer = check_fork(poll_server, NULL);
+	check_get(my.peer, &my.theirs, sizeof(my.theirs));
+	meet_open(512);
+	for (uint64_t n = 0; n < rounds(); n++) {
+		poll_client((unsigned char)(1 + n % 255));
+		check_await(my.peer);
+	}
+	check_signal(my.peer);
+	check_join(my.peer);
+}
+
+/* ------------------------------------------------------------------ a ring of eager RDMA Writes */
+
+#define SLOTS	  32u
+#define SLOT_LEN  256u
+#define CREDIT_AT (SLOTS * SLOT_LEN)	       /* in the sender's memory: how many slots have been read */
+#define SOURCE_AT (CREDIT_AT + SLOT_LEN)       /* what is written to the other side, from the same slots */
+#define RING_SIZE (SOURCE_AT + SLOTS * SLOT_LEN)
+#define TURNS	  20u			       /* of the ring in a round */
+
+/* The flag is the last byte of a slot; it says which turn of the ring this is. */
+static unsigned char flag_of(uint64_t n)
+{
+	return (unsigned char)(1 + n / SLOTS % 255);
+}
+
+/* Whether the request completes is asked now and then, so that the queue has room. */
+static void ring_write(size_t from, size_t to, size_t length, uint64_t cookie)
+{
+	DAT_EVENT event;
+
+	REQUIRE_DAT(api_write(my.end.ep, api_seg(&my.buf, from, length), api_offer_part(&my.theirs, to, length),
+			      cookie, 0),
+		    DAT_SUCCESS);
+	API_EVENT(my.end.request, &event);
+	REQUIRE_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+}
+
+static void ring_receive(void *arg)
+{
+	uint64_t end = TURNS * SLOTS * rounds();
+
+	(void)arg;
+	meet_accept(RING_SIZE);
+	for (uint64_t n = 0; n < end; n++) {
+		unsigned char *slot = my.buf.mem + n % SLOTS * SLOT_LEN;
+		uint64_t read = n + 1;
+
+		await_byte(&slot[SLOT_LEN - 1], flag_of(n));
+		REQUIRE_EQ_INT(api_mismatch(slot, SLOT_LEN - 1, n), -1);
+		if (read % (SLOTS / 4) == 0) {
+			memcpy(my.buf.mem + SOURCE_AT, &read, sizeof(read));
+			ring_write(SOURCE_AT, CREDIT_AT, sizeof(read), n);
+		}
+	}
+	API_CONN_OVER(my.end.connect, my.end.ep);
+	api_close();
+}
+
+static void await_credit(uint64_t n)
+{
+	const uint64_t *credit = (const uint64_t *)(void *)(my.buf.mem + CREDIT_AT);
+	uint64_t until = check_now_ms() + check_patience_ms();
+
+	/* acquire: the slots have been read before */
+	while (n - __atomic_load_n(credit, __ATOMIC_ACQUIRE) >= SLOTS)
+		REQUIRE(check_now_ms() < until);
+}
+
+static void ring_of_writes_is_read_by_polling_memory(void)
+{
+	uint64_t end = TURNS * SLOTS * rounds();
+
+	meet_start(ring_receive, RING_SIZE);
+	for (uint64_t n = 0; n < end; n++) {
+		size_t slot = n % SLOTS * SLOT_LEN;
+
+		await_credit(n);
+		api_fill(my.buf.mem + SOURCE_AT + slot, SLOT_LEN - 1, n);
+		my.buf.mem[SOURCE_AT + slot + SLOT_LEN - 1] = flag_of(n);
+		ring_write(SOURCE_AT + slot, slot, SLOT_LEN, n);
+	}
+	await_credit(end + SLOTS - 1); /* all has been read */
+	REQUIRE_DAT(dat_ep_disconnect(my.end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(my.end.connect, my.end.ep);
+	check_join(my.peer);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(sync_messages_of_eight_endpoints_come_before_their_data),
+	CHECK_TEST(server_on_rsps_finds_its_own_handles),
+	CHECK_TEST(poller_answers_upon_the_write_of_its_peer),
+	CHECK_TEST(ring_of_writes_is_read_by_polling_memory),
+	CHECK_END
+};
+
+static const struct check_suite habits = { .name = "habits", .teardown = api_close, .tests = tests };
+
+CHECK_SUITES(&habits);

@@ -439,7 +439,7 @@ CLAUSE_PASSIVE("CONSUMER-64")
 	struct kit_pair p;
 
 	kit_pair_unconnected(&p, NULL);
-	far_buf_set(there.lmr, 0, SIZE, 7);
+	kit_buf_set(&there, 0, SIZE, 7);
 	for (int i = 0; i < ROUNDS; i++) {
 		here.mem[SIZE - 1] = 0;
 		MUST_RET(kit_recv(p.a.ep, &there, 0, SIZE, 1), DAT_SUCCESS);

@@ -450,7 +450,8 @@ static void every_internal_error_has_a_dat_value(void)
 {
 	CHECK_EQ_INT(datp_ret(DATP_OK), DAT_SUCCESS);
 	for (int err = 1; err < DATP_ERR_COUNT; err++) {
-		CHECK(datp_ret((enum datp_err)err) & DAT_CLASS_ERROR);
+		/* programs compare that of an empty queue as it stands: it has no class */
+		CHECK((datp_ret((enum datp_err)err) & DAT_CLASS_ERROR || err == DATP_ERR_QUEUE_EMPTY));
 		CHECK(DAT_GET_TYPE(datp_ret((enum datp_err)err)) != DAT_SUCCESS);
 	}
 	CHECK_DAT(datp_ret(DATP_ERR_HANDLE_PZ), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_PZ);

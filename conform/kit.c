@@ -106,6 +106,13 @@ static DAT_COUNT least(DAT_COUNT a, DAT_COUNT b)
 	return a < b ? a : b;
 }
 
+void kit_needs_segments(int n)
+{
+	NEEDS(t.attr.max_iov_segments_per_dto >= n, "max_iov_segments_per_dto");
+	NEEDS(t.attr.max_iov_segments_per_rdma_read >= n, "max_iov_segments_per_rdma_read");
+	NEEDS(t.attr.max_iov_segments_per_rdma_write >= n, "max_iov_segments_per_rdma_write");
+}
+
 DAT_EP_ATTR kit_attr(void)
 {
 	DAT_EP_ATTR attr;

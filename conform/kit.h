@@ -125,6 +125,8 @@ void kit_quiet_at(DAT_EVD_HANDLE evd);	/* nothing is there, and nothing comes fo
 void kit_empty_at(DAT_EVD_HANDLE evd);	/* nothing is there now */
 const char *kit_event_name(DAT_EVENT_NUMBER number);
 
+/* The test goes on only if a post of any kind may have so many segments; else the attribute says that it is not applicable. */
+void kit_needs_segments(int n);
 /* Transfers; a length of 0 is posted as no segments at all. */
 DAT_LMR_TRIPLET kit_seg(const struct kit_buf *buf, size_t offset, size_t length);
 DAT_RMR_TRIPLET kit_target(const struct kit_buf *buf, size_t offset, size_t length);

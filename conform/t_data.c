@@ -455,14 +455,14 @@ static void scatter(enum op op, size_t bytes)
 	unsigned char whole[400];
 	size_t at = 0, left = bytes;
 
+	kit_needs_segments(3);
 	MUST(bytes <= sizeof(whole));
 	lay_out(&f, NULL);
 	memset(f.near.mem, 0xee, 4096);
 	kit_fill(whole, bytes, 5);
 	kit_buf_fill(&f.far, 0, bytes, 5);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++)
 		iov[i] = kit_seg(&f.near, 500 * (size_t)i + 1, sizes[i]);
-	}
 	if (op == READ) {
 		target = kit_target(&f.far, 0, bytes);
 		MUST_RET(dat_ep_post_rdma_read(f.p.a.ep, 3, iov, kit_cookie(1), &target, DEFAULT),
@@ -491,11 +491,7 @@ static void scatter(enum op op, size_t bytes)
 }
 
 CLAUSE_ACTIVE("EP_RDMA_READ-14", "EP_RDMA_READ-15")
-{
-	scatter(READ, 373);
-	scatter(READ, 20);
-	scatter(READ, 17);
-}
+{ scatter(READ, 373); scatter(READ, 20); scatter(READ, 17); }
 CLAUSE_ACTIVE("EP_RECV-14") { scatter(SEND, 373); scatter(SEND, 20); scatter(SEND, 5); }
 
 CLAUSE_ACTIVE("EP_SEND-11", "EP_RDMA_WRITE-12", "EP_SEND-23", "EP_RDMA_READ-23")
@@ -507,6 +503,7 @@ CLAUSE_ACTIVE("EP_SEND-11", "EP_RDMA_WRITE-12", "EP_SEND-23", "EP_RDMA_READ-23")
 	unsigned char whole[351];
 	size_t at = 0;
 
+	kit_needs_segments(3);
 	lay_out(&f, NULL);
 	kit_fill(f.near.mem, 4096, 6);
 	for (int i = 0; i < 3; i++) {
@@ -612,6 +609,7 @@ CLAUSE_EACH("EP_SEND-12", "GEN-13")
 
 CLAUSE_EACH("EP_SEND-19", "EP_RDMA_READ-26", "EP_MODIFY-21")
 {
+	size_t longest = t.attr.max_rdma_size < 65536 ? t.attr.max_rdma_size : 65536;
 	struct field f;
 
 	lay_out(&f, NULL);
@@ -624,7 +622,7 @@ CLAUSE_EACH("EP_SEND-19", "EP_RDMA_READ-26", "EP_MODIFY-21")
 		done(&f, i);
 	ABOUT("EP_RDMA_READ-26");
 	for (uint64_t i = 0; i < 6; i++)
-		MUST_RET(post(&f, i % 2 ? WRITE : READ, 0, i % 2 ? 8 : 65536, i, DEFAULT),
+		MUST_RET(post(&f, i % 2 ? WRITE : READ, 0, i % 2 ? 8 : longest, i, DEFAULT),
 			 DAT_SUCCESS);
 	for (uint64_t i = 0; i < 6; i++)
 		done(&f, i);

@@ -9,7 +9,18 @@
 
 #include "kit.h"
 
-#define SIZE ((size_t)16384)
+#define MOST_SIZE 16384
+
+/* The bytes of a region that a test works with: no more than go in one message, or in one RDMA operation. */
+static size_t region_size(void)
+{
+	DAT_VLEN most = t.attr.max_message_size < t.attr.max_rdma_size ? t.attr.max_message_size
+								       : t.attr.max_rdma_size;
+
+	return most < MOST_SIZE ? (size_t)most : MOST_SIZE;
+}
+
+#define SIZE region_size()
 
 static bool zeroed(const unsigned char *mem, size_t size)
 {
@@ -458,7 +469,7 @@ CLAUSE_BARE("LMR_CREATE-10")
 	int fd;
 
 	common.mem =
-		mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, (size_t)2 * MOST_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	MUST(common.mem != MAP_FAILED);
 	fd = peer_start(share_too);
 	kit_open();
@@ -608,7 +619,7 @@ CLAUSE_BARE("LMR_CREATE-17")
 	CHECK_NUM(DAT_MEM_PRIV_ALL_FLAG, 0x33);
 }
 
-static unsigned char many[4][SIZE];
+static unsigned char many[4][MOST_SIZE];
 
 static int work_on_lmrs(int who)
 {

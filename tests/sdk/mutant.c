@@ -50,6 +50,17 @@ static void contradict(const struct datp_ia *ia, struct datp_ia_attr *attr)
 		attr->srq_watermarks = attr->srq_info = attr->ep_recv_info = true;
 }
 
+/* An honest device with small limits. The longest message, and what one segment reaches, are where programs begin to mind. */
+static void shrink(struct datp_ia_attr *attr)
+{
+	attr->max_message_size = attr->max_rdma_size = 8192;
+	attr->max_dto_per_ep = 64;
+	attr->max_evd_qlen = 1024;
+	attr->max_iov_per_dto = attr->max_iov_per_rdma_read = attr->max_iov_per_rdma_write = 1;
+	attr->max_rdma_read_per_ep_in = attr->max_rdma_read_per_ep_out = 1;
+	attr->max_private_data = 64;
+}
+
 static void mutant_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 {
 	my_ia_query(ia, attr);
@@ -76,6 +87,8 @@ static void mutant_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 	ZERO(max_rdma_read_in)
 #undef ZERO
 	contradict(ia, attr);
+	if (is(ia, "small"))
+		shrink(attr);
 }
 
 static enum datp_err mutant_lmr_create(struct datp_lmr *lmr, const void *cookie)

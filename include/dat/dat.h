@@ -1215,11 +1215,13 @@ extern DAT_RETURN dat_ep_disconnect(IN DAT_EP_HANDLE ep_handle, IN DAT_CLOSE_FLA
  * @local_iov: pieces of memory, sent in this order; LOCAL_READ
  * @user_cookie: comes back with the completion
  * @completion_flags: SUPPRESS, SOLICITED_WAIT, UNSIGNALLED, BARRIER_FENCE or 0
- * Never blocks. The completion says that the memory may be reused.
+ * The completion says that the memory may be reused. Never blocks while the endpoint is connected.
  * Returns: DAT_SUCCESS: posted; DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  *   DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION; DAT_INSUFFICIENT_RESOURCES when
  *   max_request_dtos are outstanding.
- * States: CONNECTED; DISCONNECTED, where it is flushed at once.
+ * States: CONNECTED; DISCONNECTED, where it is flushed at once; COMPLETION_PENDING, where providers
+ *   made with OpenDAT wait up to 100 milliseconds for the confirmation of the connection, and post
+ *   then or return DAT_INVALID_STATE.
  * Thread safety: unsafe. Specification: dat_ep_post_send(3DAT).
  */
 extern DAT_RETURN dat_ep_post_send(IN DAT_EP_HANDLE ep_handle, IN DAT_COUNT num_segments,

@@ -340,6 +340,7 @@ void ptag_put(struct nic *nic, struct ptag *ptag);
 struct ptag *ptag_adopt(struct nic *nic, VIP_MEM_HANDLE handle);
 struct ptag *ptag_adopt_likely(struct nic *nic);
 void ptag_abandon(struct nic *nic, struct ptag *ptag);
+bool ptag_is_destroyed(struct nic *nic, const struct ptag *ptag);
 bool mem_look_up(struct nic *nic, VIP_MEM_HANDLE handle, struct mem_view *view);
 void mem_free_all(struct nic *nic);
 

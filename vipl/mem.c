@@ -82,6 +82,17 @@ void ptag_abandon(struct nic *nic, struct ptag *ptag)
 		ptag_free(ptag);
 }
 
+/* By the program: only VIs that have taken it on use it still. */
+bool ptag_is_destroyed(struct nic *nic, const struct ptag *ptag)
+{
+	bool destroyed;
+
+	pthread_mutex_lock(&nic->mem_lock);
+	destroyed = ptag->destroyed;
+	pthread_mutex_unlock(&nic->mem_lock);
+	return destroyed;
+}
+
 VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE handle, VIP_PROTECTION_HANDLE *out)
 {
 	struct nic *nic = nic_get(handle);

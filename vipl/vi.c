@@ -98,6 +98,17 @@ int vi_renew_ep_locked(struct vi *vi)
 }
 
 /*
+ * A VI without a tag of its own is free to take on another one when the program has destroyed the one that it has, and
+ * uDAPL has no operations of its endpoint.
+ */
+static void vi_forget_ptag_locked(struct vi *vi)
+{
+	if (vi->adopts && vi->uses != NULL && !vi->up && !vi->feeding &&
+	    ptag_is_destroyed(vi->nic, vi->uses))
+		vi->uses = NULL;
+}
+
+/*
  * Before an attempt to connect: there has to be an endpoint, in the zone of a tag that stays. A VI
  * without a tag that has used no memory yet takes on the one that the NIC's memory has by now.
  */
@@ -106,6 +117,7 @@ int vi_ready_ep_locked(struct vi *vi)
 	struct ptag *former = vi->ptag;
 	int err = 0;
 
+	vi_forget_ptag_locked(vi);
 	if (vi->uses == NULL) {
 		vi->ptag = vi->uses = ptag_adopt_likely(vi->nic);
 		if (vi->ptag != former)
@@ -139,6 +151,7 @@ bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle)
 
 	if (!vi->adopts)
 		return false;
+	vi_forget_ptag_locked(vi);
 	if (vi->uses != NULL || vi->up || vi->feeding) {
 		warn_of_tags(vi, handle);
 		return false;

@@ -129,6 +129,25 @@ static void the_tag_may_go_before_the_vi_that_took_it_on(void)
 	CHECK_VIP(VipSetViAttributes(a.vi, &attr), VIP_INVALID_PTAG);
 }
 
+/* The next one that it meets is the NIC's only tag then. */
+static void a_vi_without_a_tag_takes_on_another_when_its_own_is_destroyed(void)
+{
+	VIP_PROTECTION_HANDLE ptag = own_tag(&a);
+
+	open_tagless_vi(&a);
+	open_tagless_vi(&b);
+	post_recv(&a, 0, 64);
+	sides_connect(&a, &b);
+	a_message_passes();
+	REQUIRE_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	REQUIRE_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	own_tag(&a);
+	CHECK_VIP(VipDestroyPtag(a.nic, ptag), VIP_SUCCESS);
+	post_recv(&a, 0, 64);
+	sides_connect(&a, &b);
+	a_message_passes();
+}
+
 static void open_connected(void)
 {
 	side_open_vi(&a);
@@ -274,6 +293,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_vi_without_a_tag_connects_with_that_of_the_memory),
 	CHECK_TEST(a_vi_without_a_tag_keeps_to_the_first_that_it_meets),
 	CHECK_TEST(the_tag_may_go_before_the_vi_that_took_it_on),
+	CHECK_TEST(a_vi_without_a_tag_takes_on_another_when_its_own_is_destroyed),
 	CHECK_TEST(the_largest_transfer_fits_into_an_int),
 	CHECK_END,
 };

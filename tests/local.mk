@@ -80,4 +80,4 @@ FORCE:
 .PHONY: check-valgrind FORCE
 
 clean-local:
-	rm -rf valgrind html aarch64
+	rm -rf valgrind html aarch64 tests/fuzz/.libs

@@ -37,7 +37,7 @@ static void meet(void)
 		ret_ = (call);                                                                     \
 		text_ = check_stderr_end();                                                        \
 		CHECK(ret_ != DAT_SUCCESS);                                                        \
-		if (type)                                                                          \
+		if ((int)(type) != 0)                                                                         \
 			CHECK_DAT(ret_, type);                                                     \
 		if (!strstr(text_, one) || !strstr(text_, two))                                    \
 			fprintf(stderr, "# said: %s\n", text_);                                             \

@@ -385,9 +385,9 @@ void soft_sq_reap(struct soft_ep *ep)
 }
 
 /*
- * Somebody has something for our receives that is in no cell. Help is given at once; what is done completes, and what waits
- * for a buffer of our SRQ gets it, in its turn behind the cells, for which it gets one of its own. True: there is none as yet, and
- * the port is on the list again. Poll lock, EP lock.
+ * A peer has something for our receives that no cell tells of. This helps at once. A cell of our own then keeps the turn, behind
+ * the cells that are there, of what is done and completes, and of what waits for a buffer of our SRQ. Returns true if the ring has
+ * no room for that cell yet; the port is on the list again then. Poll lock, EP lock.
  */
 static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
 {
@@ -412,7 +412,7 @@ static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
 		soft_ring_attend(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
 		return true;
 	}
-	/* all that has come has been taken, but for what a sender is slow to finish */
+	/* all that has come has been taken, except for what a sender has claimed a cell for and not published yet */
 	ep->pull = true;
 	catch_up(ep);
 	return false;

@@ -18,7 +18,7 @@ static int32_t smaller(int32_t a, int32_t b)
 	return a < b ? a : b;
 }
 
-/* A wrong argument is the programmer's business: told to who asks. */
+/* A wrong argument is the programmer's business: only level debug tells of it. */
 static bool wrong(struct datp_ia *ia, const char *name, long long value, const char *right)
 {
 	core_log(4, "%s: no endpoint with %s %lld: %s", ia->name, name, value, right);

@@ -41,7 +41,7 @@ struct conn_note {
 
 /*
  * How the DTO streams that feed an EVD notify: all of an EVD in the same way, and EVERY if a stream
- * that is none (connection, connection request) feeds it too. With ALLOW_MIXED_COMPLETIONS all but
+ * of other events (of connections, or of connection requests) feeds it too. With ALLOW_MIXED_COMPLETIONS all but
  * SOLICITED mix, and each completion notifies as its own stream does.
  */
 enum evd_stream {

@@ -4,7 +4,7 @@
  * whom, why, and what to do. The program gets its event or return value as well.
  *
  * Invariant: each cause is told once a process, so that a program which tries again and again is
- * not drowned (attempts to connect that fail like one before are told to who asks for level debug);
+ * not drowned (attempts to connect that fail like one before are told at level debug only);
  * of wrong arguments, which are the programmer's business, only level debug is told, but for those by
  * which an administrator can let a program pass.
  * What a peer brings about as often as it likes, an accept that comes to nothing, is told no more than a

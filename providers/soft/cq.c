@@ -178,12 +178,7 @@ bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg)
 
 	if (!cell)
 		return false;
-	cell->port = port;
-	cell->gen = gen;
-	cell->msg = msg;
-	cell->kind = SOFT_CELL_DONE;
-	cell->flags = 0;
-	soft_ring_publish(cell, position);
+	soft_ring_publish_done(cell, position, port, gen, msg);
 	return true;
 }
 

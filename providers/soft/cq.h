@@ -182,6 +182,18 @@ static inline void soft_ring_publish(struct soft_cell *cell, uint64_t position)
 	atomic_store_explicit(&cell->ready, position + 1, memory_order_release);
 }
 
+/* A claimed cell that tells an endpoint of receives that are done: those of the messages before `msg`. */
+static inline void soft_ring_publish_done(struct soft_cell *cell, uint64_t position, uint32_t port, uint32_t gen,
+					  uint32_t msg)
+{
+	cell->port = port;
+	cell->gen = gen;
+	cell->msg = msg;
+	cell->kind = SOFT_CELL_DONE;
+	cell->flags = 0;
+	soft_ring_publish(cell, position);
+}
+
 /*
  * Puts a port of the ring's owner on its attention list: cannot fail. Engine held, port open.
  * False: it was there, and the owner has not looked yet.

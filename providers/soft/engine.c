@@ -451,12 +451,7 @@ static bool cell_tell(struct soft_ep *ep, uint32_t told)
 
 	if (!cell)
 		return false;
-	cell->port = ep->rindex;
-	cell->gen = ep->rgen;
-	cell->msg = told;
-	cell->kind = SOFT_CELL_DONE;
-	cell->flags = 0;
-	soft_ring_publish(cell, position);
+	soft_ring_publish_done(cell, position, ep->rindex, ep->rgen, told);
 	return true;
 }
 

@@ -70,16 +70,21 @@ struct rdma_held {
 
 /* ------------------------------------------------------------------ completion queues */
 
+/* What a queue pair wants a CQ for. */
+enum rdma_use { RDMA_RECEIVES, RDMA_REQUESTS };
+
 struct rdma_cq {
 	struct ibv_cq *cq;
 	uint32_t size, used; /* entries, and those promised to queue pairs (the IA's cq_lock) */
 	uint32_t spare; /* entries of `size` that come from the IA's cq_spare (its cq_lock) */
+	bool settled;	/* receives are on it that cannot move to another CQ (the IA's cq_lock) */
+	bool requests_only; /* it takes no receives; written before anybody polls it */
 };
 
 /*
- * The CQs of one EVD, on one completion channel. More than one only where the device cannot resize: then
- * endpoints are on the newest one, `home`, from when they are connected on. CQs come and go under the cq_lock and
- * the poll lock.
+ * The CQs of one EVD, on one completion channel. More than one only where a CQ cannot grow as far as it has to. `home`
+ * is the CQ, by enum rdma_use, that endpoints are on from when they are connected on: one for both uses, unless
+ * the requests have a CQ of their own. CQs come and go under the cq_lock and the poll lock.
  */
 struct rdma_cqset {
 	struct rdma_ia *ia;
@@ -88,7 +93,7 @@ struct rdma_cqset {
 	struct ibv_comp_channel *channel;
 	struct rdma_held held; /* its descriptor */
 	struct rdma_cq cq[RDMA_CQ_MAX]; /* those that are there have a `cq` */
-	struct rdma_cq *home;
+	struct rdma_cq *home[2];
 	struct ibv_cq *one; /* the only CQ; one that is empty for ever if there are several, or none */
 	uint32_t live;	    /* how many there are */
 	struct datp_watch *watch; /* on the channel; poll lock */

@@ -57,7 +57,8 @@ enum {
 	CQ_MORE = 1024, /* at least so many entries at a time */
 	/* The first CQ of an EVD has room for so many endpoints where it cannot grow, up to CQ_SPARE entries. */
 	CQ_ENDPOINTS = 16,
-	CQ_SPARE = 32768,
+	CQ_SPARE = 65536,
+	CQ_RECEIVES = 4, /* requests leave the receives one part of so many of a CQ that cannot grow */
 };
 
 /* Finds nothing, ever. */
@@ -96,7 +97,8 @@ static struct rdma_cq *free_place(struct rdma_cqset *set)
 }
 
 /* Poll lock, but where the set is new. */
-static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size, uint32_t spare)
+static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size, uint32_t spare,
+			    bool requests_only)
 {
 	struct rdma_cq *cq = free_place(set);
 	struct rdma_ia *ia = set->ia;
@@ -113,9 +115,13 @@ static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size, uint32_t spar
 	cq->size = (uint32_t)cq->cq->cqe;
 	cq->used = 0;
 	cq->spare = spare;
+	cq->settled = false;
+	cq->requests_only = requests_only;
 	if (set->armed)
 		arm(ia, cq->cq, set->armed_solicited);
-	set->home = cq;
+	set->home[RDMA_REQUESTS] = cq;
+	if (!requests_only)
+		set->home[RDMA_RECEIVES] = cq;
 	count_locked(set);
 	return DATP_OK;
 }
@@ -135,13 +141,26 @@ static void cq_end(struct rdma_ia *ia, const struct rdma_cq *cq)
 			 strerror(errno));
 }
 
-/* All that no endpoint is on, except the one for new endpoints. cq_lock and poll lock. */
+static bool is_home(const struct rdma_cqset *set, const struct rdma_cq *cq)
+{
+	return cq == set->home[RDMA_RECEIVES] || cq == set->home[RDMA_REQUESTS];
+}
+
+/*
+ * All that no endpoint is on, except that for new endpoints: one is enough when nobody's requests are on one of their own.
+ * cq_lock and poll lock.
+ */
 static void drop_unused_locked(struct rdma_cqset *set)
 {
+	if (!set->home[RDMA_REQUESTS]->used)
+		set->home[RDMA_REQUESTS] = set->home[RDMA_RECEIVES];
 	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++) {
 		struct rdma_cq old = set->cq[i];
 
-		if (!old.cq || old.used || &set->cq[i] == set->home)
+		if (!old.cq || old.used)
+			continue;
+		set->cq[i].settled = false;
+		if (is_home(set, &set->cq[i]))
 			continue;
 		/* first, because nobody may poll it from then on */
 		set->cq[i] = (struct rdma_cq){ 0 };
@@ -172,27 +191,31 @@ static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 }
 
 /*
- * A CQ of an EVD keeps the order in which its endpoints' completions have come, and several do not. So where a CQ
- * cannot grow the first one that endpoints are on is made large, as long as the adapter has not been given
- * too much for that.
+ * A CQ of an EVD keeps the order in which its endpoints' completions have come, and several do not: no device that
+ * cannot resize a CQ says when a completion came. So where a CQ cannot grow the first one that endpoints are on is made
+ * large, as long as the adapter has not been given too much for that.
  */
-static uint32_t spare_of(const struct rdma_cqset *set, uint32_t need)
+static uint32_t spare_of(const struct rdma_cqset *set, uint32_t whole)
 {
-	uint64_t spare = (uint64_t)need * (CQ_ENDPOINTS - 1);
+	uint32_t limit = (uint32_t)set->ia->dev.max_cqe;
+	uint64_t spare = (uint64_t)whole * (CQ_ENDPOINTS - 1);
 
-	if (!set->ia->rigid || set->live > 1)
+	if (!set->ia->rigid || set->live > 1 || whole >= limit)
 		return 0;
 	spare = spare < CQ_SPARE ? spare : CQ_SPARE;
+	spare = spare < limit - whole ? spare : limit - whole;
 	return spare < set->ia->cq_spare ? (uint32_t)spare : set->ia->cq_spare;
 }
 
 /*
- * Another CQ, for all endpoints that are made or connected from now on: as large as all before, so that a few go a
- * long way. If the device has no memory for that, one that is large enough for now. cq_lock and poll lock.
+ * Another CQ, for all endpoints that are made or connected from now on, or for their requests alone: as large as all
+ * before, so that a few go a long way. If the device has no memory for that, one that is large enough for the endpoint, or
+ * for now. cq_lock and poll lock.
  */
-static enum datp_err cq_another(struct rdma_cqset *set, uint32_t need)
+static enum datp_err cq_another(struct rdma_cqset *set, uint32_t need, uint32_t whole,
+				bool requests_only)
 {
-	uint32_t size = need, spare = spare_of(set, need), have = 0;
+	uint32_t size = whole, spare = spare_of(set, whole), have = 0;
 	enum datp_err err;
 
 	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
@@ -200,11 +223,13 @@ static enum datp_err cq_another(struct rdma_cqset *set, uint32_t need)
 			have += set->cq[i].size;
 	if (have && size < have + CQ_MORE)
 		size = have + CQ_MORE;
-	err = cq_add(set, size + spare, spare);
+	err = cq_add(set, size + spare, spare, requests_only);
 	if (!err)
 		set->ia->cq_spare -= spare;
-	else if (size + spare > need)
-		err = cq_add(set, need, 0);
+	if (err && size + spare > whole)
+		err = cq_add(set, whole, 0, requests_only);
+	if (err && whole > need)
+		err = cq_add(set, need, 0, requests_only);
 	return err;
 }
 
@@ -214,46 +239,68 @@ static bool has_room(const struct rdma_cq *cq, uint32_t need)
 }
 
 /* Whether the device can resize a CQ at all is asked once. cq_lock and poll lock. */
-static bool is_rigid(struct rdma_cqset *set)
+static void find_out_whether_rigid(struct rdma_cqset *set)
 {
-	struct rdma_ia *ia = set->ia;
+	struct rdma_cq *cq = set->home[RDMA_RECEIVES];
 
-	if (!ia->asked_to_grow)
-		cq_grow(set, set->home, set->home->size - set->home->used + 1);
-	ia->asked_to_grow = true;
-	return ia->rigid;
+	if (!set->ia->asked_to_grow)
+		cq_grow(set, cq, cq->size - cq->used + 1);
+	set->ia->asked_to_grow = true;
+}
+
+/*
+ * Programs rely on the order of messages more than on that of their own requests, which take more entries: so requests do
+ * not fill a CQ with receives that stay there. What can still move goes to a larger one together.
+ */
+static bool is_apart(enum rdma_use use, const struct rdma_cq *cq)
+{
+	return use == RDMA_REQUESTS && (cq->settled || cq->requests_only);
+}
+
+/* Whether the CQ has the room, or gets it. cq_lock and poll lock. */
+static bool find_room(struct rdma_cqset *set, enum rdma_use use, struct rdma_cq *cq, uint32_t need,
+		      uint32_t whole)
+{
+	uint32_t most = set->ia->rigid ? cq->size : (uint32_t)set->ia->dev.max_cqe;
+	uint32_t left = is_apart(use, cq) && !cq->requests_only ? most / CQ_RECEIVES : 0;
+
+	if ((uint64_t)cq->used + need + left > most)
+		return false;
+	if (!set->ia->rigid)
+		return has_room(cq, need) || cq_grow(set, cq, need);
+	/* the first one has the length of its EVD so far */
+	return cq->used || cq->size >= whole + spare_of(set, whole);
 }
 
 /* cq_lock and poll lock. */
-static enum datp_err reserve_locked(struct rdma_cqset *set, uint32_t need, struct rdma_cq **out)
+static enum datp_err reserve_locked(struct rdma_cqset *set, enum rdma_use use, uint32_t need,
+				    uint32_t whole, struct rdma_cq **out)
 {
-	struct rdma_cq *cq = set->home;
-	bool fits = has_room(cq, need);
+	struct rdma_cq *cq = set->home[use];
+	bool apart = is_apart(use, cq);
 
-	if (is_rigid(set)) {
-		/* the first one has the length of its EVD so far */
-		fits = fits && (cq->used || cq->size >= need + spare_of(set, need));
-	} else if (!fits) {
-		fits = cq_grow(set, cq, need);
-	}
-	if (!fits && cq_another(set, need) && !has_room(cq, need)) {
+	find_out_whether_rigid(set);
+	if (!find_room(set, use, cq, need, whole) &&
+	    cq_another(set, need, apart ? need : whole, apart) && !has_room(cq, need)) {
 		say_none(set, need);
 		return DATP_ERR_TEVD;
 	}
+	*out = cq = set->home[use];
+	if (!has_room(cq, need))
+		return DATP_ERR_TEVD;
+	cq->used += need;
 	drop_unused_locked(set);
-	*out = set->home;
-	return has_room(*out, need) ? DATP_OK : DATP_ERR_TEVD;
+	return DATP_OK;
 }
 
-enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, uint32_t need, struct rdma_cq **cq)
+enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, enum rdma_use use, uint32_t need,
+				 uint32_t whole, struct rdma_cq **cq)
 {
 	enum datp_err err;
 
 	pthread_mutex_lock(&set->ia->cq_lock);
 	datp_lock(set->poll_lock);
-	err = reserve_locked(set, need, cq);
-	if (!err)
-		(*cq)->used += need;
+	err = reserve_locked(set, use, need, whole, cq);
 	datp_unlock(set->poll_lock);
 	pthread_mutex_unlock(&set->ia->cq_lock);
 	return err;
@@ -269,12 +316,19 @@ void rdma_cqset_release(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t nee
 	pthread_mutex_unlock(&set->ia->cq_lock);
 }
 
+void rdma_cqset_settle(struct rdma_cqset *set, struct rdma_cq *cq)
+{
+	pthread_mutex_lock(&set->ia->cq_lock);
+	cq->settled = true;
+	pthread_mutex_unlock(&set->ia->cq_lock);
+}
+
 bool rdma_cqset_is_home(struct rdma_cqset *set, const struct rdma_cq *cq)
 {
 	bool is;
 
 	pthread_mutex_lock(&set->ia->cq_lock);
-	is = cq == set->home;
+	is = is_home(set, cq);
 	pthread_mutex_unlock(&set->ia->cq_lock);
 	return is;
 }
@@ -405,7 +459,7 @@ enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct
 	flags = fcntl(set->channel->fd, F_GETFL);
 	if (flags < 0 || fcntl(set->channel->fd, F_SETFL, flags | O_NONBLOCK))
 		return DATP_ERR_DEVICE;
-	err = cq_add(set, size, 0);
+	err = cq_add(set, size, 0, false);
 	if (err)
 		say_none(set, size);
 	else if (!evd)
@@ -433,7 +487,7 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 	datp_lock(set->poll_lock);
 	memcpy(cq, set->cq, sizeof(cq));
 	memset(set->cq, 0, sizeof(set->cq));
-	set->home = NULL;
+	memset(set->home, 0, sizeof(set->home));
 	count_locked(set);
 	takers = set->takers;
 	set->takers = NULL;

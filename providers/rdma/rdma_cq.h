@@ -8,10 +8,16 @@
 enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct datp_evd *evd,
 			      _Atomic uint32_t *poll_lock, uint32_t size);
 void rdma_cqset_fini(struct rdma_cqset *set);
-/* A CQ with room for `need` completions more, which are the caller's until they are given back. */
-enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, uint32_t need, struct rdma_cq **cq);
+/*
+ * A CQ with room for `need` completions more, which are the caller's until they are given back. `whole` is what the
+ * endpoint needs of this set for both uses.
+ */
+enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, enum rdma_use use, uint32_t need,
+				 uint32_t whole, struct rdma_cq **cq);
 void rdma_cqset_release(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need);
-/* Whether it is the CQ that new endpoints are on. */
+/* Receives are on it whose queue pair is being connected, or which are an SRQ's: they do not move any more. */
+void rdma_cqset_settle(struct rdma_cqset *set, struct rdma_cq *cq);
+/* Whether it is a CQ that new endpoints are on. */
 bool rdma_cqset_is_home(struct rdma_cqset *set, const struct rdma_cq *cq);
 /* The same for `more` in this very CQ. False: it cannot be had. */
 bool rdma_cqset_extend(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t more);

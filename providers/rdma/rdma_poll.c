@@ -343,25 +343,54 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	return filled;
 }
 
+/* Queues what is in a CQ, with a bound: more may come all the time. */
+static void queue_requests(struct rdma_cqset *set, const struct rdma_cq *cq)
+{
+	struct ibv_wc wc[BATCH];
+	int got = BATCH;
+
+	for (uint32_t taken = 0; got == BATCH && taken < cq->size; taken += BATCH) {
+		got = ibv_poll_cq(cq->cq, BATCH, wc);
+		for (int k = 0; k < got; k++)
+			complete(set, &wc[k], NULL);
+	}
+}
+
+/* Those that are on CQs of their own. */
+static void queue_requests_apart(struct rdma_cqset *set)
+{
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
+		if (set->cq[i].cq && set->cq[i].requests_only)
+			queue_requests(set, &set->cq[i]);
+}
+
+/*
+ * A request that completed before a message came is told first: what the message answers may be that request. Its CQ is
+ * looked at after the message has been found, hence, and the message is queued after that.
+ */
+static void queue_messages(struct rdma_cqset *set, const struct rdma_cq *cq)
+{
+	struct ibv_wc wc[BATCH];
+	int got = BATCH;
+
+	/* with a bound, as above */
+	for (uint32_t taken = 0; got == BATCH && taken < cq->size; taken += BATCH) {
+		got = ibv_poll_cq(cq->cq, BATCH, wc);
+		queue_requests_apart(set);
+		for (int k = 0; k < got; k++)
+			complete(set, &wc[k], NULL);
+	}
+}
+
 /*
  * What is there is queued before anything else is looked at. So what has come before one look is told before what comes
- * after it, whichever CQs they are in; the order in which they have come in between is not known.
+ * after it, whichever CQs they are in; of messages in different CQs that have come in between it is not known which was first.
  */
 static void queue_all(struct rdma_cqset *set)
 {
-	struct ibv_wc wc[BATCH];
-
-	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++) {
-		uint32_t most = set->cq[i].size;
-		int got = BATCH;
-
-		/* with a bound: more may come all the time */
-		for (uint32_t taken = 0; got == BATCH && taken < most; taken += BATCH) {
-			got = ibv_poll_cq(set->cq[i].cq, BATCH, wc);
-			for (int k = 0; k < got; k++)
-				complete(set, &wc[k], NULL);
-		}
-	}
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
+		if (set->cq[i].cq && !set->cq[i].requests_only)
+			queue_messages(set, &set->cq[i]);
 }
 
 static int poll_one(struct rdma_cqset *set, struct datp_completion *out, int n)

@@ -124,15 +124,19 @@ static struct rdma_cqset *set_of(struct rdma_ia *ia, struct datp_evd *evd)
 	return evd ? &rdma_evd(evd)->set : &ia->sink;
 }
 
-/* One that has no receives at all is on a CQ too. Those of an SRQ are counted once for all its endpoints. */
-static enum datp_err reserve_receives(struct rdma_ep *ep)
+/*
+ * One that has no receives at all is on a CQ too. Those of an SRQ are counted once for all its endpoints. `requests` are
+ * completions that the endpoint is going to have there besides.
+ */
+static enum datp_err reserve_receives(struct rdma_ep *ep, uint32_t requests)
 {
 	int32_t most = ep->base.attr.max_recv_dtos;
 
 	if (ep->base.srq)
-		return rdma_srq_reserve(ep->base.srq, ep->recv_set, &ep->recv_cq);
+		return rdma_srq_reserve(ep->base.srq, ep->recv_set, requests, &ep->recv_cq);
 	ep->recv_need = entries_for(rdma_ep_ia(ep), most > 0 ? (uint32_t)most : 1);
-	return rdma_cqset_reserve(ep->recv_set, ep->recv_need, &ep->recv_cq);
+	return rdma_cqset_reserve(ep->recv_set, RDMA_RECEIVES, ep->recv_need,
+				  ep->recv_need + requests, &ep->recv_cq);
 }
 
 static void release_receives(struct rdma_ep *ep)
@@ -153,16 +157,22 @@ static uint32_t send_depth(const struct rdma_ep *ep)
 static enum datp_err reserve_cqs(struct rdma_ia *ia, struct rdma_ep *ep)
 {
 	enum datp_err err;
+	bool together;
 
 	ep->recv_set = set_of(ia, ep->base.recv_evd);
 	ep->send_set = set_of(ia, ep->base.request_evd);
 	ep->send_need = entries_for(ia, send_depth(ep));
-	err = reserve_receives(ep);
+	together = ep->recv_set == ep->send_set;
+	err = reserve_receives(ep, together ? ep->send_need : 0);
 	if (err)
 		return err;
-	err = rdma_cqset_reserve(ep->send_set, ep->send_need, &ep->send_cq);
+	err = rdma_cqset_reserve(ep->send_set, RDMA_REQUESTS, ep->send_need,
+				 ep->send_need + (together && !ep->base.srq ? ep->recv_need : 0),
+				 &ep->send_cq);
 	if (err)
 		release_receives(ep);
+	else if (ep->base.srq)
+		rdma_cqset_settle(ep->recv_set, ep->recv_cq);
 	return err;
 }
 
@@ -553,9 +563,15 @@ static bool is_left_behind(const struct rdma_ep *ep)
 
 enum datp_err rdma_qp_ensure(struct rdma_ep *ep)
 {
+	enum datp_err err = DATP_OK;
+
 	if (ep->qp && is_left_behind(ep))
 		qp_unmake(ep);
-	return ep->qp ? DATP_OK : qp_make(ep);
+	if (!ep->qp)
+		err = qp_make(ep);
+	if (!err)
+		rdma_cqset_settle(ep->recv_set, ep->recv_cq);
+	return err;
 }
 
 /* ------------------------------------------------------------------ transitions */

@@ -104,7 +104,7 @@ static struct rdma_share *share_of(struct rdma_srq *srq, const struct rdma_cqset
 	return share;
 }
 
-static enum datp_err share_make(struct rdma_srq *srq, struct rdma_cqset *set)
+static enum datp_err share_make(struct rdma_srq *srq, struct rdma_cqset *set, uint32_t requests)
 {
 	struct rdma_share *share;
 	enum datp_err err;
@@ -116,7 +116,8 @@ static enum datp_err share_make(struct rdma_srq *srq, struct rdma_cqset *set)
 		return DATP_ERR_MEMORY;
 	share->set = set;
 	share->need = srq->size;
-	err = rdma_cqset_reserve(set, share->need, &share->cq);
+	err = rdma_cqset_reserve(set, RDMA_RECEIVES, share->need, share->need + requests,
+				  &share->cq);
 	if (err) {
 		free(share);
 		return err;
@@ -126,7 +127,8 @@ static enum datp_err share_make(struct rdma_srq *srq, struct rdma_cqset *set)
 	return DATP_OK;
 }
 
-enum datp_err rdma_srq_reserve(struct datp_srq *base, struct rdma_cqset *set, struct rdma_cq **cq)
+enum datp_err rdma_srq_reserve(struct datp_srq *base, struct rdma_cqset *set, uint32_t requests,
+			       struct rdma_cq **cq)
 {
 	struct rdma_srq *srq = (struct rdma_srq *)base;
 	struct rdma_share *share;
@@ -134,7 +136,7 @@ enum datp_err rdma_srq_reserve(struct datp_srq *base, struct rdma_cqset *set, st
 
 	pthread_mutex_lock(&srq->lock);
 	if (!share_of(srq, set))
-		err = share_make(srq, set);
+		err = share_make(srq, set, requests);
 	share = share_of(srq, set);
 	if (share) {
 		share->endpoints++;

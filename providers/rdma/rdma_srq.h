@@ -9,7 +9,8 @@ enum datp_err rdma_srq_create(struct datp_srq *srq);
 enum datp_err rdma_srq_resize(struct datp_srq *srq, int32_t max_recv_dtos);
 void rdma_srq_free(struct datp_srq *srq);
 /* As rdma_cqset_reserve, for what an endpoint of it receives; undone by the release with the same set. */
-enum datp_err rdma_srq_reserve(struct datp_srq *srq, struct rdma_cqset *set, struct rdma_cq **cq);
+enum datp_err rdma_srq_reserve(struct datp_srq *srq, struct rdma_cqset *set, uint32_t requests,
+			       struct rdma_cq **cq);
 void rdma_srq_release(struct datp_srq *srq, struct rdma_cqset *set);
 /* An endpoint with an SRQ has got a queue pair, or has lost it; between a reserve and the release. No lock held. */
 void rdma_taker_add(struct rdma_ep *ep);

@@ -10,6 +10,9 @@
 
 enum { ENDS = 24, ROUNDS = 20, BYTES = 64 };
 
+/* Endpoints that are so deep that the completions of a few of them fill a completion queue. */
+enum { DEEP = 1024, DEEP_FEW = 4, DEEP_MANY = 16 };
+
 static struct api_pair pair[ENDS];
 static struct api_buf from, to;
 static DAT_EVD_HANDLE recv_evd;
@@ -51,6 +54,18 @@ static void send_one(int i)
 		    DAT_SUCCESS);
 	API_DTO(end->request, end->ep, 1, DAT_DTO_SUCCESS, BYTES);
 	API_DTO(end->request, end->ep, 2, DAT_DTO_SUCCESS, 8);
+}
+
+/* A deep end whose requests complete on the one EVD as well; the other side is none. */
+static void deep_pair_make(struct api_pair *one)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = DEEP, .max_request_dtos = DEEP };
+
+	one->b.recv = one->b.request = recv_evd;
+	one->b.connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, recv_evd, recv_evd, one->b.connect, &attr, &one->b.ep),
+		    DAT_SUCCESS);
+	api_end_make(&one->a, NULL);
 }
 
 /* By its cookie; -1: none is there. */
@@ -104,6 +119,59 @@ static void messages_of_many_endpoints_made_ahead_come_in_order(void)
 	all_come_in_order(ENDS);
 }
 
+static void deep_pairs_meet(int ends)
+{
+	open_for(8);
+	for (int i = 0; i < ends; i++) {
+		deep_pair_make(&pair[i]);
+		api_pair_meet(&pair[i]);
+	}
+}
+
+/* An EVD for receives and requests, as programs with one EVD a thread have it. */
+static void messages_of_a_few_deep_endpoints_come_in_order(void)
+{
+	deep_pairs_meet(DEEP_FEW);
+	all_come_in_order(DEEP_FEW);
+}
+
+/* What all of them can complete is more than a queue has room for at the first. */
+static void messages_of_many_deep_endpoints_come_in_order(void)
+{
+	deep_pairs_meet(DEEP_MANY);
+	all_come_in_order(DEEP_MANY);
+}
+
+static void messages_of_deep_endpoints_made_ahead_come_in_order(void)
+{
+	open_for(8);
+	for (int i = 0; i < DEEP_MANY; i++)
+		deep_pair_make(&pair[i]);
+	for (int i = 0; i < DEEP_MANY; i++)
+		api_pair_meet(&pair[i]);
+	all_come_in_order(DEEP_MANY);
+}
+
+/* A request has completed before the peer answers it, and is told of first, whatever queues the two are in. */
+static void request_of_a_deep_endpoint_is_told_before_the_answer_to_it(void)
+{
+	deep_pairs_meet(DEEP_MANY);
+	if (!api_declares("transport", "iWARP"))
+		check_skip("the acknowledgement and the answer may pass each other in a device of InfiniBand");
+	post_receives(DEEP_MANY, ROUNDS);
+	for (int i = 0; i < DEEP_MANY * ROUNDS; i++) {
+		struct api_pair *one = &pair[i % DEEP_MANY];
+
+		REQUIRE_DAT(api_recv(one->a.ep, &to, 0, BYTES, 3), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(one->b.ep, &from, 0, BYTES, ENDS, 0), DAT_SUCCESS);
+		API_DTO(one->a.recv, one->a.ep, 3, DAT_DTO_SUCCESS, BYTES);
+		send_one(i % DEEP_MANY);
+		CHECK_EQ_INT(take_one(), ENDS);
+		CHECK_EQ_INT(take_one(), i % DEEP_MANY);
+	}
+	CHECK_EQ_INT(take_one(), -1);
+}
+
 /*
  * A device that has no large queues: what has come before the program looks is told before what comes after that,
  * whatever queue it is in.
@@ -144,6 +212,10 @@ static void forget(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_endpoints_made_one_after_the_other_come_in_order),
 	CHECK_TEST(messages_of_many_endpoints_made_ahead_come_in_order),
+	CHECK_TEST(messages_of_a_few_deep_endpoints_come_in_order),
+	CHECK_TEST(messages_of_many_deep_endpoints_come_in_order),
+	CHECK_TEST(messages_of_deep_endpoints_made_ahead_come_in_order),
+	CHECK_TEST(request_of_a_deep_endpoint_is_told_before_the_answer_to_it),
 	CHECK_TEST(what_comes_after_a_look_is_told_after_what_it_has_found),
 	CHECK_END
 };

@@ -127,6 +127,7 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	 */
 	cq->polled = atomic_load_explicit(&cq->ring->notify, memory_order_relaxed) & SOFT_NOTIFY_POLLED;
 	atomic_store_explicit(&cq->ring->notify, cq->polled ? SOFT_NOTIFY_POLLED : 0, memory_order_relaxed);
+	atomic_store_explicit(&cq->ring->asked, 0, memory_order_relaxed);
 	atomic_store_explicit(&cq->ring->taken, cq->mem.position, memory_order_relaxed);
 	atomic_store_explicit(&cq->head, cq->mem.position, memory_order_relaxed);
 	cq->next = ia->cqs;
@@ -202,6 +203,16 @@ uint32_t soft_cq_attention(struct soft_cq *cq)
 		return 0;
 	/* acquire: what was written before the port was put on the list is seen */
 	return atomic_exchange_explicit(&cq->ring->attention, 0, memory_order_acquire);
+}
+
+void soft_cq_answer(struct soft_cq *cq)
+{
+	/*
+	 * relaxed: a sender that sets it after this rings the doorbell. acquire: the exchange sees the cell of each sender
+	 * that set it before, also of those that found it set and did not ring
+	 */
+	if (atomic_load_explicit(&cq->ring->asked, memory_order_relaxed))
+		atomic_exchange_explicit(&cq->ring->asked, 0, memory_order_acquire);
 }
 
 void soft_cq_calm(struct soft_cq *cq)
@@ -326,6 +337,13 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	} while (!atomic_compare_exchange_weak_explicit(
 		&ring->attention, &head, entry, memory_order_release, memory_order_relaxed));
 	return true;
+}
+
+void soft_ring_ask(struct soft_ring *ring, struct soft_peer *owner)
+{
+	/* release: the cell; see soft_cq_answer(). An exchange, so that each of several senders is seen */
+	if (!atomic_exchange_explicit(&ring->asked, 1, memory_order_acq_rel))
+		soft_peer_wake(owner);
 }
 
 void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner)

@@ -17,6 +17,8 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 void soft_cq_use(struct soft_cq *cq, struct soft_ring *ring, uint32_t mask);
 void soft_cq_fini(struct soft_cq *cq);
 uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
+/* Before the owner takes the cells: what has been asked for so far is seen to (soft_ring_ask). Poll lock. */
+void soft_cq_answer(struct soft_cq *cq);
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
 void soft_cq_calm(struct soft_cq *cq);			       /* its owner only polls; poll lock */
 /*
@@ -200,6 +202,11 @@ static inline void soft_ring_publish_done(struct soft_cell *cell, uint64_t posit
  */
 bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
 		      enum soft_side side);
+/*
+ * Any process, behind the publication of a cell that the owner's service thread takes if nobody polls: has that thread
+ * look, unless it has been asked to already.
+ */
+void soft_ring_ask(struct soft_ring *ring, struct soft_peer *owner);
 /* Wakes those who asked for it. */
 void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner);
 

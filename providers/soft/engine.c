@@ -125,22 +125,53 @@ static bool dir_open(const struct soft_dir *dir)
 	return atomic_load(&dir->ip->open) == dir->igen && atomic_load(&dir->tp->open) == dir->tgen;
 }
 
-/* False: somebody holds it, or it works for another connection by now. */
-static bool engine_try(struct soft_port *port, uint32_t gen, bool initiator)
+/*
+ * Whether what is next is for the target alone: a send to its SRQ whose turn a cell keeps. The initiator does not hold
+ * the engine then even for a moment, since the target could find it held when it takes that cell, and would go on to the
+ * next one. Nobody holds the engine, or the answer is not used.
+ */
+static bool engine_is_targets(const struct soft_dir *dir)
 {
-	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
-	uint32_t held = initiator ? SOFT_ENGINE_HELD : SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET;
+	const struct soft_sqe *e;
+	uint32_t done;
 
-	while (SOFT_ENGINE_GEN(word) == gen) {
-		uint64_t want = word & SOFT_ENGINE_HELD ? word | SOFT_ENGINE_AGAIN : word | held;
+	if (!dir->initiator || !dir->tl->srq)
+		return false;
+	/* relaxed, both: sq_done was acquired with the engine word, and sq_posted is ours, under the EP lock */
+	done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
+	if (done == atomic_load_explicit(&dir->ip->sq_posted, memory_order_relaxed))
+		return false;
+	e = soft_port_sqe(dir->ip, dir->il, done);
+	return e->op == DATP_SEND && SOFT_ONCE(e->turn);
+}
+
+/* What becomes of the engine word when we come: who holds it goes round again, or we hold it, or leave it to the target. */
+static uint64_t engine_want(const struct soft_dir *dir, uint64_t word)
+{
+	if (word & SOFT_ENGINE_HELD)
+		return word | SOFT_ENGINE_AGAIN;
+	if (engine_is_targets(dir))
+		return SOFT_ENGINE_NEXT(word, dir->igen) | (word & SOFT_ENGINE_HELPED);
+	return word | SOFT_ENGINE_HELD | (dir->initiator ? 0 : SOFT_ENGINE_TARGET);
+}
+
+/* False: somebody holds it, or it works for another connection by now, or what is next is for the other side alone. */
+static bool engine_try(const struct soft_dir *dir)
+{
+	struct soft_port *port = dir->ip;
+	/* acquire: what the last holder has executed */
+	uint64_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
+
+	while (SOFT_ENGINE_GEN(word) == dir->igen) {
+		uint64_t want = engine_want(dir, word);
 
 		/*
 		 * Sequentially consistent: whoever closed a port or killed a region before, and did
 		 * not find us here, is seen by the checks that follow. As AGAIN it releases what
-		 * was added to the holder.
+		 * was added to the holder; left to the target, to whoever holds it next.
 		 */
 		if (atomic_compare_exchange_weak(&port->engine, &word, want))
-			return !(word & SOFT_ENGINE_HELD);
+			return !(word & SOFT_ENGINE_HELD) && want & SOFT_ENGINE_HELD;
 	}
 	return false;
 }
@@ -385,7 +416,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 
 	if (r->len > soft_sge_room(r->sge, (int)r->n))
 		return dir_nonsense(dir);
-	if (dir->initiator && soft_is_eager(dir->ep, r->msg, r->len)) {
+	if (dir->initiator && !r->turn && soft_is_eager(dir->ep, r->msg, r->len)) {
 		if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, false)) {
 			*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 			return true;
@@ -680,7 +711,7 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 
 	dir_init(&dir, ep, initiator);
 	work_begin(ep);
-	if (engine_try(dir.ip, dir.igen, initiator) || engine_help(&dir, &n))
+	if (engine_try(&dir) || engine_help(&dir, &n))
 		any = engine_rounds(&dir, n);
 	work_end(ep);
 	return any;

@@ -113,7 +113,8 @@ static struct soft_cq *cq_wanting(struct soft_ia *ia)
 		if (!cq->closing && cq->round != ia->round &&
 		    (!cq->evd || watching ||
 		     atomic_load_explicit(&cq->armed, memory_order_relaxed) ||
-		     /* a sender that waits for a buffer of an SRQ rings for this alone */
+		     /* a sender that waits for a buffer of an SRQ rings for these alone */
+		     atomic_load_explicit(&cq->ring->asked, memory_order_relaxed) ||
 		     atomic_load_explicit(&cq->ring->attention, memory_order_relaxed)))
 			break;
 	if (cq) {

@@ -276,9 +276,14 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 /* A cell that tells of messages before this one. EP lock. */
 static void told_take(struct soft_ep *ep, uint32_t msg)
 {
+	if (ep->base.srq) {
+		if ((int32_t)(msg - ep->told) > 0)
+			ep->told = msg;
+		soft_recv_progress(ep);
+		return;
+	}
 	deliver_before(ep, msg);
-	/* what is not done yet waits for us, or for a buffer of our SRQ */
-	if (ep->base.srq || is_ahead(ep, msg))
+	if (is_ahead(ep, msg)) /* what is not done yet waits for us */
 		soft_recv_progress(ep);
 	deliver_before(ep, msg);
 }
@@ -385,26 +390,12 @@ void soft_sq_reap(struct soft_ep *ep)
 }
 
 /*
- * A peer has something for our receives that no cell tells of. This helps at once. A cell of our own then keeps the turn, behind
- * the cells that are there, of what is done and completes, and of what waits for a buffer of our SRQ. Returns true if the ring has
- * no room for that cell yet; the port is on the list again then. Poll lock, EP lock.
+ * A cell of our own keeps the turn, behind the cells that are there, of what no other cell tells of. Returns true if the ring
+ * has no room for it yet; the port is on the list again then. Poll lock, EP lock.
  */
-static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
+static bool attention_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 {
-	/* relaxed: acquired with the flag, see attention_poll() */
-	uint32_t told = atomic_load_explicit(&ep->port->told, memory_order_relaxed);
-	bool cell;
-
-	if (ep->base.srq)
-		ep->pull = true;
-	else
-		soft_recv_progress(ep);
-	if (is_ahead(ep, told) && !(is_ahead(ep, ep->told) && (int32_t)(ep->told - told) > 0))
-		ep->told = told;
-	if (!ep->base.srq && !is_ahead(ep, ep->told))
-		return false;
-	cell = soft_cq_tell(soft_ep_recv_cq(ep), ep->index, ep->gen, ep->told);
-	if (cell) {
+	if (soft_cq_tell(soft_ep_recv_cq(ep), ep->index, ep->gen, ep->told)) {
 		soft_cq_notify(soft_ep_recv_cq(ep));
 		return false;
 	}
@@ -416,6 +407,29 @@ static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
 	ep->pull = true;
 	catch_up(ep);
 	return false;
+}
+
+/*
+ * A peer has something for our receives that no cell tells of, or that the peer was at when its cell was taken. This helps at
+ * once; what is done completes, and what waits for a buffer of our SRQ gets one, when its turn comes. As
+ * attention_keep_turn().
+ */
+static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
+{
+	/* relaxed: acquired with the flag, see attention_poll() */
+	uint32_t told = atomic_load_explicit(&ep->port->told, memory_order_relaxed);
+
+	if (ep->base.srq) {
+		/* a message whose turn has come, and passed */
+		if ((int32_t)(ep->told - ep->in_msg) > 0)
+			soft_recv_progress(ep);
+		ep->pull = true;
+		return attention_keep_turn(cq, ep);
+	}
+	soft_recv_progress(ep);
+	if (is_ahead(ep, told) && !(is_ahead(ep, ep->told) && (int32_t)(ep->told - told) > 0))
+		ep->told = told;
+	return is_ahead(ep, ep->told) && attention_keep_turn(cq, ep);
 }
 
 /* A port of ours that somebody put on the attention list. True: as attention_receive(). */
@@ -509,6 +523,7 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 
 	do {
 		again = attention_poll(cq);
+		soft_cq_answer(cq);
 		while (!n && (cell = soft_cq_peek(cq))) {
 			cell_take(cq, cell, out, &n);
 			soft_cq_next(cq);
@@ -576,6 +591,9 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 	int error, count;
 	uint32_t pz;
 
+	/* the cell that keeps its turn is still to come */
+	if (r->turn && (int32_t)(r->msg - ep->told) >= 0)
+		return false;
 	/* its turn comes after the short messages before it, which may still be in the ring */
 	ep->pull = true;
 	if (r->msg != ep->in_msg)

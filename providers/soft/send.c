@@ -189,15 +189,48 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 	return true;
 }
 
+/*
+ * Whether a send of this length, which is queued at `posted`, is to keep its turn by a cell: only its target can execute
+ * it, since that is where its SRQ is, or it comes behind one of those, or there is no slot. Without credit it waits for
+ * some, as the target is behind by a whole window: no cell, and mostly it still goes eagerly.
+ */
+static bool turn_is_kept(struct soft_ep *ep, uint32_t posted, uint64_t len)
+{
+	/* relaxed: a hint, which is too small at most */
+	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_relaxed);
+
+	if (!ep->rlayout.srq)
+		return false;
+	return len > soft_ia(ep->base.obj.ia)->eager_limit || (int32_t)(done - ep->turns) < 0 ||
+	       (done == posted && soft_send_credit(ep));
+}
+
+/*
+ * Behind what is before it in the target's ring, where the service thread takes it if nobody polls: the turn of message
+ * `msg`, which has been posted at `posted`. EP lock.
+ */
+static void turn_keep(struct soft_ep *ep, struct soft_cell *cell, uint64_t position, uint32_t posted, uint32_t msg)
+{
+	ep->turns = posted + 1;
+	soft_ring_publish_done(cell, position, ep->rindex, ep->rgen, msg + 1);
+	soft_ring_notify(ep->rring, ep->peer);
+	soft_ring_ask(ep->rring, ep->peer);
+}
+
 /* Puts a request into the queue; the caller has filled what is particular to it. */
 static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 			  const struct datp_sge *iov, int n, const struct soft_sqe *particular)
 {
 	uint32_t posted = atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
 	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, posted);
+	struct soft_cell *turn = NULL;
+	uint64_t position;
 
+	if (wqe->op == DATP_SEND && turn_is_kept(ep, posted, wqe->len))
+		turn = soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, &position);
 	memcpy(e, particular, sizeof *e);
 	e->op = wqe->op;
+	e->turn = turn != NULL;
 	e->solicited = (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0;
 	e->len = wqe->len;
 	e->n = (uint32_t)n;
@@ -205,6 +238,9 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 		memcpy(e->sge, iov, (size_t)n * sizeof *iov);
 	/* release: the request; the engine acquires */
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
+	/* once the target can find the request */
+	if (turn)
+		turn_keep(ep, turn, position, posted, particular->msg);
 	soft_engine_run(ep, true);
 	if (wqe->op == DATP_SEND)
 		soft_engine_keep_turn(ep, posted, particular->msg);

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 11u
+#define SOFT_SHM_VERSION 12u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -39,7 +39,7 @@ enum soft_cell_kind { SOFT_CELL_VOID, SOFT_CELL_MESSAGE, SOFT_CELL_DONE };
 struct soft_cell {
 	_Atomic uint64_t ready; /* its position + 1, once the rest is there */
 	uint32_t port, gen; /* the receiving endpoint */
-	uint32_t msg;	    /* SOFT_CELL_DONE: the number of the message behind those that it tells of */
+	uint32_t msg;	    /* SOFT_CELL_DONE: the number of the message behind those whose turn it keeps */
 	uint32_t len;
 	uint32_t slot;
 	uint16_t kind, flags;
@@ -80,6 +80,11 @@ struct soft_ring {
 	_Atomic uint32_t
 		notify; /* SOFT_NOTIFY_*: set by the owner; what is asked for is taken by the sender that acts on it */
 	_Atomic uint32_t bell; /* the futex of evd_wait */
+	/*
+	 * Senders set it: a cell waits that the service thread takes if nobody polls, since its message can only leave
+	 * its sender by a buffer of an SRQ. The owner clears it before it looks at the cells.
+	 */
+	_Atomic uint32_t asked;
 	uint32_t mask; /* owner, for who maps it; each side keeps it to itself, as a port's layout */
 	alignas(SOFT_LINE) struct soft_cell cell[]; /* and behind the last one the claims */
 };
@@ -116,7 +121,12 @@ struct soft_desc {
  * A request that could not be executed at once. Written by the owner, `status` by who executes it.
  */
 struct soft_sqe {
-	uint8_t op, status, solicited, pad;
+	uint8_t op, status, solicited;
+	/*
+	 * DATP_SEND to an endpoint with an SRQ: 1 if a cell keeps the turn of this message. The target takes a buffer for
+	 * it when it has taken that cell, and the initiator leaves the request to it.
+	 */
+	uint8_t turn;
 	uint32_t n;
 	uint32_t msg; /* DATP_SEND: number of the message */
 	uint64_t len;

@@ -214,9 +214,14 @@ struct soft_ep {
 	uint32_t credit;    /* the peer's `delivered`, as last read */
 	/* of our last message that was not short: not 0 until the peer has taken it; or NULL */
 	const _Atomic uint32_t *untaken;
+	uint32_t turns;	    /* requests up to the last whose turn a cell keeps at an SRQ */
 	uint32_t sq_reaped; /* of port->sq_done, completed to the consumer */
 	uint32_t in_msg;    /* messages whose receives have completed */
-	uint32_t told;	    /* as soft_port.told: the last of it, and of what we have done ourselves */
+	/*
+	 * As soft_port.told: the last of it, and of what we have done ourselves. With an SRQ: the turn of the messages
+	 * before it has come, as far as cells keep it.
+	 */
+	uint32_t told;
 	/*
 	 * There is more to do when the next message has been taken: the peer has requests waiting for us to come by
 	 * (SRQ), or what `told` tells of is behind it.

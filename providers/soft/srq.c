@@ -2,7 +2,7 @@
 /*
  * Shared receive queues. The buffers of one live in private memory and are matched by the owner
  * only, in the order in which messages come off its rings; for a message that cannot leave its
- * sender without a buffer the service thread does it, if nobody polls (engine_tell_target). An endpoint that finds the queue empty
+ * sender without a buffer the service thread does it, if nobody polls (soft_ring_ask). An endpoint that finds the queue empty
  * is put on a list, and served by the service thread when a buffer is posted (the poster must not
  * take endpoints' locks).
  */

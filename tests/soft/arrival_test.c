@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Eight endpoints whose receives complete on one queue, of one sender: their completions come in the order in which the
- * messages were sent, whatever way each of them took. Invariant: the receives are posted before, so nothing but the
- * provider decides about the order. ARRIVAL_ROUNDS=1000 is the long form.
+ * messages were sent, whatever way each of them took, and whether each endpoint has receives of its own or all share those of an SRQ.
+ * Invariant: the receives are posted before, so nothing but the provider decides about the order. ARRIVAL_ROUNDS=1000 is the long form.
  */
 #include <sched.h>
 #include <signal.h>
@@ -25,6 +25,7 @@ enum look { LATE, POLLING, WAITING };
 static struct {
 	DAT_EVD_HANDLE recv, request, connect;
 	DAT_EP_HANDLE ep[ENDS];
+	DAT_SRQ_HANDLE srq; /* or DAT_HANDLE_NULL: the receives are the endpoints' own */
 	struct api_buf buf;
 	unsigned int seed;
 } my;
@@ -32,7 +33,8 @@ static struct {
 /* What the peer has by the fork, and the qualifier, which it tells. */
 static struct {
 	enum look look;
-	bool mixed; /* else 64 bytes on each, and then 64 KiB on each */
+	bool mixed; /* else 64 bytes on each, and then 100,000 on each */
+	bool shared; /* the receiver has an SRQ */
 	unsigned int rounds;
 	DAT_CONN_QUAL qual;
 } how;
@@ -49,18 +51,29 @@ static unsigned int rounds(void)
 	return many ? (unsigned int)atoi(many) : 60;
 }
 
-static void side_open(void)
+static DAT_RETURN make_end(DAT_EP_HANDLE *ep)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = EACH, .max_request_dtos = EACH };
+
+	return my.srq == DAT_HANDLE_NULL ?
+		       dat_ep_create(api.ia, api.pz, my.recv, my.request, my.connect, &attr, ep) :
+		       dat_ep_create_with_srq(api.ia, api.pz, my.recv, my.request, my.connect, my.srq, &attr, ep);
+}
+
+static void side_open(bool shared)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = BURST, .max_recv_iov = 1 };
 
 	api_open();
 	my.recv = api_evd(BURST, DAT_EVD_DTO_FLAG);
 	my.request = api_evd(BURST, DAT_EVD_DTO_FLAG);
 	my.connect = api_evd(ENDS, DAT_EVD_CONNECTION_FLAG);
 	my.buf = api_buf(place(BURST), DAT_MEM_PRIV_ALL_FLAG);
+	my.srq = DAT_HANDLE_NULL;
+	if (shared)
+		REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &srq_attr, &my.srq), DAT_SUCCESS);
 	for (uint32_t e = 0; e < ENDS; e++)
-		REQUIRE_DAT(dat_ep_create(api.ia, api.pz, my.recv, my.request, my.connect, &attr, &my.ep[e]),
-			    DAT_SUCCESS);
+		REQUIRE_DAT(make_end(&my.ep[e]), DAT_SUCCESS);
 }
 
 static void established(void)
@@ -104,6 +117,15 @@ static void look_until(uint32_t *number, uint32_t end)
 	REQUIRE_EQ_INT(*number, end);
 }
 
+/* A receive for message `n` of a round; those of an SRQ go to whichever comes. */
+static DAT_RETURN post(uint32_t n)
+{
+	DAT_LMR_TRIPLET seg = api_seg(&my.buf, place(n), LONGEST);
+
+	return my.srq == DAT_HANDLE_NULL ? api_recv(my.ep[n % ENDS], &my.buf, place(n), LONGEST, n) :
+					   dat_srq_post_recv(my.srq, 1, &seg, api_cookie(n));
+}
+
 static void receive_all(void)
 {
 	uint32_t number = 0;
@@ -112,7 +134,7 @@ static void receive_all(void)
 		uint32_t end;
 
 		for (uint32_t n = 0; n < BURST; n++)
-			REQUIRE_DAT(api_recv(my.ep[n % ENDS], &my.buf, place(n), LONGEST, n), DAT_SUCCESS);
+			REQUIRE_DAT(post(n), DAT_SUCCESS);
 		check_signal(CHECK_PARENT);
 		if (how.look == LATE) {
 			check_await(CHECK_PARENT); /* all has been sent */
@@ -129,7 +151,7 @@ static void receiver(void *arg)
 	DAT_PSP_HANDLE psp;
 
 	(void)arg;
-	side_open();
+	side_open(how.shared);
 	cr_evd = api_evd(ENDS, DAT_EVD_CR_FLAG);
 	psp = api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &how.qual);
 	check_put(CHECK_PARENT, &how.qual, sizeof(how.qual));
@@ -152,7 +174,7 @@ static uint32_t length(uint32_t n)
 
 	if (how.mixed)
 		return some[(unsigned int)rand_r(&my.seed) % (sizeof(some) / sizeof(*some))];
-	return n < ENDS ? 64 : 65536;
+	return n < ENDS ? 64 : 100000;
 }
 
 /* The endpoint of each message: a receive is posted for each of its four. */
@@ -198,16 +220,17 @@ static void send_all(pid_t peer)
 	}
 }
 
-static void run(enum look look, bool mixed)
+static void run(enum look look, bool mixed, bool shared)
 {
 	pid_t peer;
 
 	how.look = look;
 	how.mixed = mixed;
+	how.shared = shared;
 	how.rounds = rounds();
 	peer = check_fork(receiver, NULL);
 	check_get(peer, &how.qual, sizeof(how.qual));
-	side_open();
+	side_open(false);
 	my.seed = 1 + (unsigned int)look;
 	for (uint32_t e = 0; e < ENDS; e++) {
 		REQUIRE_DAT(api_connect(my.ep[e], how.qual), DAT_SUCCESS);
@@ -221,22 +244,42 @@ static void run(enum look look, bool mixed)
 
 static void long_messages_do_not_overtake_short_ones_that_wait_in_the_queue(void)
 {
-	run(LATE, false);
+	run(LATE, false, false);
 }
 
 static void messages_of_every_size_come_in_order_to_who_looks_late(void)
 {
-	run(LATE, true);
+	run(LATE, true, false);
 }
 
 static void messages_of_every_size_come_in_order_to_who_polls(void)
 {
-	run(POLLING, true);
+	run(POLLING, true, false);
 }
 
 static void messages_of_every_size_come_in_order_to_who_waits(void)
 {
-	run(WAITING, true);
+	run(WAITING, true, false);
+}
+
+static void with_an_srq_long_messages_do_not_overtake_short_ones(void)
+{
+	run(LATE, false, true);
+}
+
+static void with_an_srq_messages_come_in_order_to_who_looks_late(void)
+{
+	run(LATE, true, true);
+}
+
+static void with_an_srq_messages_come_in_order_to_who_polls(void)
+{
+	run(POLLING, true, true);
+}
+
+static void with_an_srq_messages_come_in_order_to_who_waits(void)
+{
+	run(WAITING, true, true);
 }
 
 static const struct check_test tests[] = {
@@ -244,6 +287,10 @@ static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_every_size_come_in_order_to_who_looks_late),
 	CHECK_TEST(messages_of_every_size_come_in_order_to_who_polls),
 	CHECK_TEST(messages_of_every_size_come_in_order_to_who_waits),
+	CHECK_TEST(with_an_srq_long_messages_do_not_overtake_short_ones),
+	CHECK_TEST(with_an_srq_messages_come_in_order_to_who_looks_late),
+	CHECK_TEST(with_an_srq_messages_come_in_order_to_who_polls),
+	CHECK_TEST(with_an_srq_messages_come_in_order_to_who_waits),
 	CHECK_END
 };
 

@@ -562,6 +562,8 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 		atomic_store_explicit(&dir->ip->waits, 0, memory_order_relaxed);
 	if (status != DAT_DTO_SUCCESS)
 		atomic_store_explicit(&dir->ip->failed, 1, memory_order_relaxed);
+	if (dir->initiator)
+		dir->ep->executed = done + 1;
 	/* release: the status, and the data for an initiator that reads */
 	atomic_store_explicit(&dir->ip->sq_done, done + 1, memory_order_release);
 }
@@ -719,10 +721,11 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 
 void soft_engine_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg)
 {
-	/* relaxed: a hint */
-	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_relaxed);
-
-	if ((int32_t)(done - seq) > 0 || ep->rlayout.srq ||
+	/*
+	 * That it is done says nothing, if it is the other side that did it: that side counts it first, and publishes a cell
+	 * of its own then.
+	 */
+	if ((int32_t)(ep->executed - seq) > 0 || ep->rlayout.srq ||
 	    !soft_recv_posted(ep->rport, ep->rlayout.rq_base + msg))
 		return;
 	if (cell_tell(ep, msg + 1))

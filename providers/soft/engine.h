@@ -16,8 +16,8 @@
 bool soft_engine_run(struct soft_ep *ep, bool initiator);
 
 /*
- * Behind soft_engine_run(), for the send that was posted at `seq`, with the number `msg`: if the other side is at it, or
- * at one before it, then its place among the messages that the target gets is kept by a cell now. Otherwise what is sent
+ * Behind soft_engine_run(), for the send that was posted at `seq`, with the number `msg`: if it was not this side that
+ * executed it, then its place among the messages that the target gets is kept by a cell now. Otherwise what is sent
  * over another endpoint next could overtake it. EP lock.
  */
 void soft_engine_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg);

@@ -136,7 +136,7 @@ void soft_port_begin(struct soft_ep *ep)
 		atomic_store_explicit(&port->attention[side].queued, 0, memory_order_relaxed);
 	ep->untaken = NULL;
 	ep->next_cell = NULL;
-	ep->msg = ep->credit = ep->in_msg = ep->told = ep->turns = ep->sq_reaped = 0;
+	ep->msg = ep->credit = ep->in_msg = ep->told = ep->executed = ep->turns = ep->sq_reaped = 0;
 	ep->failing = ep->draining = ep->draining_done = ep->pull = false;
 }
 

@@ -214,6 +214,7 @@ struct soft_ep {
 	uint32_t credit;    /* the peer's `delivered`, as last read */
 	/* of our last message that was not short: not 0 until the peer has taken it; or NULL */
 	const _Atomic uint32_t *untaken;
+	uint32_t executed;  /* requests up to the last that we, its initiator, have executed */
 	uint32_t turns;	    /* requests up to the last whose turn a cell keeps at an SRQ */
 	uint32_t sq_reaped; /* of port->sq_done, completed to the consumer */
 	uint32_t in_msg;    /* messages whose receives have completed */

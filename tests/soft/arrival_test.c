@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Eight endpoints whose receives complete on one queue, of one sender: their completions come in the order in which the
- * messages were sent, whatever way each of them took, and whether each endpoint has receives of its own or all share those of an SRQ.
- * Invariant: the receives are posted before, so nothing but the provider decides about the order. ARRIVAL_ROUNDS=1000 is the long form.
+ * messages were sent, whatever way each of them took, and whether each endpoint has receives of its own or all share those
+ * of an SRQ. Invariant: the receives are posted before, so nothing but the provider decides about the order.
+ * ARRIVAL_ROUNDS=1000 is the long form.
  */
 #include <sched.h>
 #include <signal.h>

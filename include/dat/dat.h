@@ -1443,7 +1443,8 @@ extern DAT_RETURN dat_rmr_query(IN DAT_RMR_HANDLE rmr_handle, IN DAT_RMR_PARAM_M
  * Returns: DAT_SUCCESS: posted; DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  *   DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES,
  *   DAT_MODEL_NOT_SUPPORTED.
- * States: CONNECTED; DISCONNECTED, where it is flushed at once.
+ * States: CONNECTED; DISCONNECTED, where it is flushed at once; COMPLETION_PENDING, as of
+ *   dat_ep_post_send().
  * Thread safety: unsafe. Specification: dat_rmr_bind(3DAT).
  */
 extern DAT_RETURN dat_rmr_bind(IN DAT_RMR_HANDLE rmr_handle, IN const DAT_LMR_TRIPLET *lmr_triplet,

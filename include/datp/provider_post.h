@@ -47,7 +47,7 @@ DATP_API void datp_srq_reap(struct datp_wqe *wqe);
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
 /*
- * Called when a request was refused, for one of two reasons. If the ring is full, this takes in what the
+ * Called when a request, which may be a bind, was refused, for one of two reasons. If the ring is full, this takes in what the
  * transport has completed meanwhile, because a program that posts suppressed requests only has no reason to
  * look at the EVD. If the endpoint is COMPLETION_PENDING, this waits up to 100 milliseconds for the
  * confirmation: a program that has seen the peer's data in its memory knows that the connection is up,

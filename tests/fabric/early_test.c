@@ -93,11 +93,13 @@ static DAT_EP_STATE state_unpolled(DAT_EP_HANDLE ep)
  * A server that polls its memory sees what a client has written, and answers. There is a connection, then, whether the service
  * thread has come to say so or not.
  */
-static void post_upon_data_of_the_peer_is_let_through(void)
+static struct api_buf upon; /* the peer writes the byte at 64 */
+
+/* The program has seen the peer's byte, and the service thread is about to tell of the connection. */
+static void data_comes_before_established(void)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
 	DAT_EVD_HANDLE cr_evd;
-	struct api_buf buf;
 	DAT_CONN_QUAL qual;
 
 	api_open();
@@ -105,25 +107,47 @@ static void post_upon_data_of_the_peer_is_let_through(void)
 		check_skip("the device's connections are not confirmed");
 	api_end_make(&active, NULL);
 	api_end_make(&passive, NULL);
-	buf = api_buf(256, DAT_MEM_PRIV_ALL_FLAG);
+	upon = api_buf(256, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
 	atomic_store(&slow, passive.ep);
-	REQUIRE_DAT(api_recv(active.ep, &buf, 128, 64, 1), DAT_SUCCESS);
-	buf.mem[0] = 1;
+	REQUIRE_DAT(api_recv(active.ep, &upon, 128, 64, 1), DAT_SUCCESS);
+	upon.mem[0] = 1;
 	REQUIRE_DAT(api_connect(active.ep, qual), DAT_SUCCESS);
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), passive.ep, 0, NULL), DAT_SUCCESS);
 	API_CONN(active.connect, active.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	REQUIRE_DAT(api_write(active.ep, api_seg(&buf, 0, 1), api_target(&buf, 64, 1), 2, 0),
+	REQUIRE_DAT(api_write(active.ep, api_seg(&upon, 0, 1), api_target(&upon, 64, 1), 2, 0),
 		    DAT_SUCCESS);
-	while (!(atomic_load((_Atomic unsigned char *)&buf.mem[64]) && atomic_load(&telling)) &&
+	while (!(atomic_load((_Atomic unsigned char *)&upon.mem[64]) && atomic_load(&telling)) &&
 	       check_now_ms() < until)
 		check_nap();
 	CHECK(atomic_load(&telling));
 	CHECK_EQ_INT(state_unpolled(passive.ep), DAT_EP_STATE_COMPLETION_PENDING);
+}
+
+static void post_upon_data_of_the_peer_is_let_through(void)
+{
+	data_comes_before_established();
 	atomic_store(&posting, true);
-	CHECK_DAT(api_send(passive.ep, &buf, 192, 64, 3, 0), DAT_SUCCESS);
+	CHECK_DAT(api_send(passive.ep, &upon, 192, 64, 3, 0), DAT_SUCCESS);
 	API_DTO(active.recv, active.ep, 1, DAT_DTO_SUCCESS, 64);
+	API_CONN(passive.connect, passive.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void bind_upon_data_of_the_peer_is_let_through(void)
+{
+	DAT_LMR_TRIPLET seg;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+
+	data_comes_before_established();
+	seg = api_seg(&upon, 192, 64);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	atomic_store(&posting, true);
+	CHECK_DAT(dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, passive.ep, api_cookie(4),
+			       DAT_COMPLETION_DEFAULT_FLAG, &context),
+		  DAT_SUCCESS);
+	API_BIND(passive.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
 	API_CONN(passive.connect, passive.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
@@ -131,11 +155,14 @@ static void forget(void)
 {
 	atomic_store(&posting, true);
 	atomic_store(&slow, NULL);
+	atomic_store(&telling, false);
 	api_close();
+	atomic_store(&posting, false);
 }
 
 static const struct check_test tests[] = { CHECK_TEST(message_is_there_as_soon_as_its_connection_is),
 					   CHECK_TEST(post_upon_data_of_the_peer_is_let_through),
+					   CHECK_TEST(bind_upon_data_of_the_peer_is_let_through),
 					   CHECK_END };
 
 static const struct check_suite early = { .name = "early", .teardown = forget, .tests = tests };

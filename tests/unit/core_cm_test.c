@@ -560,12 +560,14 @@ static void an_rsp_is_used_up_by_its_request(void)
 	CHECK_DAT(DAT->rsp_free_func(rsp), DAT_INVALID_HANDLE);
 }
 
-static _Atomic bool held_up;
+static _Atomic bool held_up, holding;
 
 static void hold_up(void *arg)
 {
 	(void)arg;
+	holding = true;
 	REQUIRE_SOON(!held_up);
+	holding = false;
 }
 
 /* The transport still listens for the old RSP: the service thread has not come to closing it. */
@@ -592,6 +594,68 @@ static void a_rejected_reservation_can_be_made_again_at_once(void)
 		EXPECT_CONN(a, DAT_CONNECTION_EVENT_PEER_REJECTED);
 		REQUIRE_DAT(DAT->ep_reset_func(a), DAT_SUCCESS);
 	}
+}
+
+/* ------------------------------------------------------------------ the peer's data before ESTABLISHED */
+
+/* A message of the peer is found, which shows that the connection is up. */
+static void confirm(struct datp_evd *evd)
+{
+	loopback.before_look = NULL;
+	CHECK(evd == w.dto2);
+	datp_cm_established(b, NULL, 0);
+}
+
+/* The service thread does not come to tell of the connection; a look at the EVD of b would. */
+static void accept_unheard(void)
+{
+	DAT_CR_HANDLE cr;
+
+	REQUIRE_DAT(world_connect(a, WORLD_QUAL, NULL), DAT_SUCCESS);
+	cr = world_request();
+	held_up = true;
+	REQUIRE(!datp_loop_call(w.ia, hold_up, NULL));
+	REQUIRE_SOON(holding);
+	REQUIRE_DAT(DAT->cr_accept_func(cr, b, 0, NULL), DAT_SUCCESS);
+	CHECK_STATE(b, DAT_EP_STATE_COMPLETION_PENDING);
+	loopback.before_look = confirm;
+}
+
+static void told_at_last(void)
+{
+	CHECK_STATE(b, DAT_EP_STATE_CONNECTED);
+	held_up = false;
+	expect_both(DAT_CONNECTION_EVENT_ESTABLISHED);
+	CHECK_EMPTY(w.conn);
+}
+
+static void a_send_upon_the_peers_data_looks_for_the_confirmation(void)
+{
+	accept_unheard();
+	CHECK_DAT(world_send(b, 0, 8, 1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	told_at_last();
+}
+
+static DAT_RETURN bind_for(DAT_EP_HANDLE ep, DAT_RMR_HANDLE rmr)
+{
+	DAT_LMR_TRIPLET where = world_segment(0, 64);
+	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
+	DAT_RMR_CONTEXT context;
+
+	return DAT->rmr_bind_func(rmr, &where, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep, cookie,
+				  DAT_COMPLETION_SUPPRESS_FLAG, &context);
+}
+
+static void a_bind_upon_the_peers_data_looks_for_the_confirmation(void)
+{
+	DAT_RMR_HANDLE rmr;
+
+	REQUIRE_DAT(DAT->rmr_create_func(w.pz, &rmr), DAT_SUCCESS);
+	CHECK_DAT(bind_for(b, rmr), DAT_INVALID_STATE | DAT_INVALID_STATE_EP_UNCONNECTED);
+	accept_unheard();
+	CHECK_DAT(bind_for(b, rmr), DAT_SUCCESS);
+	told_at_last();
+	CHECK_DAT(DAT->rmr_free_func(rmr), DAT_SUCCESS);
 }
 
 /* ------------------------------------------------------------------ handoff */
@@ -711,6 +775,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(an_rsp_is_used_up_by_its_request),
 	CHECK_TEST(a_used_up_rsp_does_not_stand_in_the_way),
 	CHECK_TEST(a_rejected_reservation_can_be_made_again_at_once),
+	CHECK_TEST(a_send_upon_the_peers_data_looks_for_the_confirmation),
+	CHECK_TEST(a_bind_upon_the_peers_data_looks_for_the_confirmation),
 	CHECK_TEST(handoff_moves_a_request_to_another_point),
 	CHECK_TEST(disconnects_from_both_sides_at_once_give_one_event_each),
 	CHECK_TEST(freeing_while_the_news_arrive_is_safe),

@@ -13,6 +13,7 @@
 struct loopback_knobs {
 	bool complete_in_post;		/* requests complete within the post, not by evd_poll */
 	bool drop_requests;		/* connection requests get lost on the way */
+	void (*before_look)(struct datp_evd *evd);	/* called when it is asked whether there is anything to poll */
 	void (*in_poll)(struct datp_evd *evd);	/* called with what a poll is about to return */
 	uint64_t srq_len;	/* what libdatp said of the latest receive of an SRQ; SRQ lock */
 	enum datp_err connect_answer, accept_answer;	/* of the next op; then again DATP_OK */

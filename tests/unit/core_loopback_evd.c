@@ -82,6 +82,8 @@ static bool lo_evd_pending(struct datp_evd *evd)
 {
 	bool ready;
 
+	if (loopback.before_look)
+		loopback.before_look(evd);
 	pthread_mutex_lock(&lo_wire);
 	ready = ready_locked(evd);
 	pthread_mutex_unlock(&lo_wire);

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "core.h"
+#include "ep.h"
 
 #define PRIV_KNOWN ((unsigned int)DAT_MEM_PRIV_ALL_FLAG)
 
@@ -290,6 +290,7 @@ enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_M
 	struct datp_ep *ep = obj_get(ia, ep_handle, DATP_EP);
 	struct binding *b;
 	enum datp_err err;
+	int state;
 
 	if (!ep)
 		return DATP_ERR_HANDLE_EP;
@@ -299,9 +300,16 @@ enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_M
 	err = binding_new(ia, where, priv, &b);
 	if (err)
 		return err;
-	datp_lock(&ep->lock);
-	err = bind_post(rmr, b, ep, cookie, flags);
-	datp_unlock(&ep->lock);
+	do {
+		datp_lock(&ep->lock);
+		state = ep_state(ep);
+		err = bind_post(rmr, b, ep, cookie, flags);
+		datp_unlock(&ep->lock);
+		/* as datp_post() does: the program may know that the connection is up, by data of the peer's */
+		if (err == DATP_ERR_CREDITS || (err && state == DAT_EP_STATE_COMPLETION_PENDING))
+			datp_post_full(ep);
+	} while (err && state == DAT_EP_STATE_COMPLETION_PENDING &&
+		 ep_state(ep) == DAT_EP_STATE_CONNECTED);
 	*context = b->context;
 	binding_posted(rmr, b);
 	return err;

@@ -34,6 +34,11 @@ void soft_ep_drained(struct soft_ep *ep);
  * most.
  */
 void soft_ep_heard(struct soft_ep *ep, uint32_t gen);
+/*
+ * Of an endpoint that is COMPLETION_PENDING: whether the active side has opened the connection, and if so, says it. No
+ * lock held.
+ */
+void soft_ep_look(struct soft_ep *ep);
 /* Whatever it is doing, it is over: the endpoint is being freed. No lock. */
 void soft_ep_abandon(struct soft_ep *ep);
 /* Waits until no poll is looking at the endpoint. No lock. */

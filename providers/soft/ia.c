@@ -522,8 +522,22 @@ static const struct datp_ops soft_ops = {
 	.ep_disconnect = soft_ep_disconnect,
 };
 
+/*
+ * As soft_post_lock(). A program that has seen the peer's data in its memory, and posts, knows that there is a connection:
+ * the post need not wait for the service thread to read the message that says so.
+ */
+static inline __attribute__((always_inline)) bool post_lock_heard(struct datp_ep *ep)
+{
+	/* relaxed: a hint, and the post looks at the state under the lock */
+	if (__builtin_expect(atomic_load_explicit(&ep->state, memory_order_relaxed) ==
+				     DAT_EP_STATE_COMPLETION_PENDING,
+			     0))
+		soft_ep_look(soft_ep(ep));
+	return soft_post_lock(ep);
+}
+
 /* The SDK's own data path: what is not plain, and the RDMA posts. */
-DATP_FAST_PATH_LOCKED(soft_ops, soft_post_lock, soft_post_unlock)
+DATP_FAST_PATH_LOCKED(soft_ops, post_lock_heard, soft_post_unlock)
 
 static DAT_RETURN soft_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)

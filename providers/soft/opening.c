@@ -536,6 +536,20 @@ void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
 		sched_yield();
 }
 
+void soft_ep_look(struct soft_ep *ep)
+{
+	/* relaxed: soft_ep_heard() looks again */
+	uint32_t gen = atomic_load_explicit(&ep->accepting, memory_order_relaxed);
+	bool biased = datp_bias_lock(&ep->bias, &ep->base.lock);
+	/* acquire: see reply_open() */
+	bool confirmed = atomic_load_explicit(&ep->port->confirmed, memory_order_acquire) == gen;
+
+	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
+	/* of generation 0 somebody is saying it now, and is waited for */
+	if (!gen || confirmed)
+		soft_ep_heard(ep, gen);
+}
+
 /* Takes the endpoint of an answer off its socket; NULL if it has given up. soft_ia.lock */
 static struct soft_ep *socket_take_ep_locked(struct soft_socket *sock)
 {
@@ -634,6 +648,12 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 		ep->base.remote_port = msg->port_qual;
 		waits = soft_ep_open(ep, peer, &far, false);
 	}
+	/*
+	 * If the accepting side has closed that port meanwhile, the generation is none of its next connection. release: with
+	 * soft_ep_look(); what we post comes behind it
+	 */
+	if (waits)
+		atomic_store_explicit(&ep->rport->confirmed, ep->rgen, memory_order_release);
 	datp_unlock(&ep->base.lock);
 	return waits;
 }

@@ -124,6 +124,7 @@ void soft_port_begin(struct soft_ep *ep)
 						      memory_order_acq_rel, memory_order_relaxed))
 		;
 	/* relaxed: the peer learns of the port by a message that is sent after this */
+	atomic_store_explicit(&port->confirmed, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->delivered, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->sq_posted, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->sq_done, 0, memory_order_relaxed);

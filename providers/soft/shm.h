@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 12u
+#define SOFT_SHM_VERSION 13u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -178,6 +178,11 @@ struct soft_port {
 	 * of the end does no harm.
 	 */
 	_Atomic uint32_t open;
+	/*
+	 * The peer's service thread: the generation of the connection, once it has opened its side and before its program
+	 * can post. So who sees data of the peer finds it here, though the message that says so may not have been read.
+	 */
+	_Atomic uint32_t confirmed;
 	/*
 	 * Engine's holder: the send at sq_done had to wait for its receive, and is not done. Whoever posts
 	 * one looks here each time; so the word is in a line that hardly ever changes.

@@ -56,6 +56,7 @@ SOFT_API_TESTS = \
 	tests/soft/end_test \
 	tests/soft/fork_test \
 	tests/soft/gone_test \
+	tests/soft/heard_test \
 	tests/soft/hostile_test \
 	tests/soft/hostile/peer_test \
 	tests/soft/hostile/scribble_test \
@@ -96,6 +97,11 @@ tests_soft_fork_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_gone_test_SOURCES = tests/soft/gone_test.c
 tests_soft_gone_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_gone_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_heard_test_SOURCES = tests/soft/heard_test.c
+tests_soft_heard_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+# libdatp calls a function of the program
+tests_soft_heard_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_soft_heard_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_pending_test_SOURCES = tests/soft/pending_test.c
 tests_soft_pending_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -12,6 +12,10 @@
 #define SOFT_PATIENCE_MS     1000u /* unless the parameter peer_timeout says otherwise */
 #define SOFT_PATIENCE_MS_MAX 3600000u
 
+/* Between two looks at the clock no more than this counts: longer it was we who did not run, and the peer may not have. */
+#define SOFT_BOUND_STEP_MS 150u
+
+#ifndef soft_bound_over /* the model checker has no clock */
 /* CLOCK_MONOTONIC in milliseconds. */
 static inline uint64_t soft_now_ms(void)
 {
@@ -27,10 +31,6 @@ static inline uint64_t soft_bound(const struct soft_ia *ia)
 	return soft_now_ms() + ia->patience_ms + 1;
 }
 
-/* Between two looks at the clock no more than this counts: longer it was we who did not run, and the peer may not have. */
-#define SOFT_BOUND_STEP_MS 150u
-
-#ifndef soft_bound_over /* the model checker has no clock */
 /* Whether the time is up. *looked: when the clock was looked at last, soft_now_ms() at first. */
 static inline bool soft_bound_over(uint64_t *until, uint64_t *looked)
 {

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "cq.h"
 #include "arena.h"
+#include "held.h"
 #include "ia.h"
 #include "peer.h"
 #include <errno.h>
@@ -141,15 +142,19 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 
 void soft_cq_fini(struct soft_cq *cq)
 {
+	bool held;
+
 	if (!cq->ring)
 		return;
+	held = !soft_held_fini(cq);
 	datp_lock(&cq->ia->lock);
 	*cq->prev = cq->next;
 	if (cq->next)
 		cq->next->prev = cq->prev;
 	cq->mem.position = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	soft_cq_use(cq, &no_ring.ring, 0);
-	soft_arena_free(cq->ia, &cq->mem);
+	if (!held)
+		soft_arena_free(cq->ia, &cq->mem);
 	datp_unlock(&cq->ia->lock);
 }
 
@@ -160,11 +165,31 @@ static void ring_wake(struct soft_ring *ring)
 	syscall(SYS_futex, &ring->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* What is asked for: it is taken by one of those that have news. */
+/* What is asked for, SOFT_NOTIFY_WAKE: it is taken by one of those that have news, and done by all that come until it is done. */
 static uint32_t ring_wanted(struct soft_ring *ring)
 {
-	/* acquire/release as for any hand-over */
-	return atomic_fetch_and_explicit(&ring->notify, ~SOFT_NOTIFY_WAKE, memory_order_acq_rel);
+	uint32_t notify = atomic_load_explicit(&ring->notify, memory_order_relaxed);
+	uint32_t wanted;
+
+	do
+		wanted = SOFT_NOTIFY_WANTED(notify);
+	while (wanted & notify &&
+	       /* acquire/release as for any hand-over */
+	       !atomic_compare_exchange_weak_explicit(
+		       &ring->notify, &notify,
+		       (notify & ~SOFT_NOTIFY_WAKE) | SOFT_NOTIFY_TAKEN(wanted),
+		       memory_order_acq_rel, memory_order_relaxed));
+	return wanted;
+}
+
+/*
+ * It is done. Relaxed: a waiter that asks again has been woken, and what is asked for is left alone. Should another sender have
+ * taken that, and be stopped before it wakes anybody, this takes its mark away: two must come together for that.
+ */
+static void ring_woken(struct soft_ring *ring, uint32_t wanted)
+{
+	if (wanted)
+		atomic_fetch_and_explicit(&ring->notify, ~SOFT_NOTIFY_TAKEN(wanted), memory_order_relaxed);
 }
 
 bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg)
@@ -188,13 +213,14 @@ void soft_cq_notify(struct soft_cq *cq)
 	uint32_t wanted;
 
 	soft_fence(); /* see soft_cq_arm */
-	if (!(atomic_load_explicit(&cq->ring->notify, memory_order_relaxed) & SOFT_NOTIFY_WAKE))
+	if (!(atomic_load_explicit(&cq->ring->notify, memory_order_relaxed) & SOFT_NOTIFY_ANY))
 		return;
 	wanted = ring_wanted(cq->ring);
 	if (wanted & SOFT_NOTIFY_WAITER)
 		ring_wake(cq->ring);
 	if (wanted & SOFT_NOTIFY_DOORBELL)
 		soft_ia_ring(cq->ia);
+	ring_woken(cq->ring, wanted);
 }
 
 uint32_t soft_cq_attention(struct soft_cq *cq)
@@ -354,4 +380,5 @@ void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner)
 		ring_wake(ring);
 	if (wanted & SOFT_NOTIFY_DOORBELL)
 		soft_peer_wake(owner);
+	ring_woken(ring, wanted);
 }

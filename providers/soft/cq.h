@@ -7,6 +7,7 @@
 #include "soft.h"
 
 #define SOFT_CQ_CELLS_MAX 4096u
+#define SOFT_CQ_VAIN	  1024u /* so many looks of a program that polls take far less time than the bound */
 
 /* Owner. */
 /* A fresh ring, whose first message will have this position. */
@@ -83,6 +84,16 @@ static inline void soft_cq_expect(struct soft_cq *cq)
 	__builtin_prefetch((const char *)&ring->cell[head & mask] + SOFT_LINE);
 }
 
+/* A look without a lock has found nothing. Now and then this is true: soft_held_seek() is to find out why. */
+static inline bool soft_cq_in_vain(struct soft_cq *cq)
+{
+	/* relaxed, both, and a count that another thread takes back does no harm: it only says how often */
+	uint32_t vain = atomic_load_explicit(&cq->vain, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(&cq->vain, vain, memory_order_relaxed);
+	return !(vain & (SOFT_CQ_VAIN - 1));
+}
+
 /* The next cell, or NULL: it is not there yet. Poll lock. */
 static inline struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 {
@@ -127,10 +138,11 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 {
 	for (;;) {
 		/*
-		 * Relaxed: the tail is a hint; the claim below is what decides. All positions before
-		 * it are claimed.
+		 * The tail is a hint; the claim below is what decides. All positions before it are claimed. acquire: those
+		 * claims. So an owner that hears of what we publish, and finds it behind a cell that is not there, sees that
+		 * this one is claimed, and waits for it: soft_held_look()
 		 */
-		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
 		/*
 		 * acquire: pairs with soft_cq_next. The cell that it lets us have has been read, and
 		 * the claim of a lap ago is seen
@@ -143,6 +155,7 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 
 		if ((int64_t)(tail - taken) > (int64_t)mask)
 			return NULL;
+		/* relaxed: whoever acquires a tail that we move sees no older claim than we do */
 		word = atomic_load_explicit(claim, memory_order_relaxed);
 		ahead = SOFT_CLAIM_AHEAD(word, tail);
 		/*
@@ -150,9 +163,12 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 		 * tail, or has set it back: help
 		 */
 		if (__builtin_expect(ahead >= 0, 0)) {
+			/* of a cell that is out of use the owner claims the position of the next lap before there is one: held.c */
+			if (ahead && !SOFT_CLAIM_PEER(word))
+				ahead -= (int64_t)mask + 1;
 			atomic_compare_exchange_strong_explicit(
 				&ring->tail, &tail, tail + (uint64_t)ahead + 1,
-				memory_order_relaxed, memory_order_relaxed);
+				memory_order_release, memory_order_relaxed);
 			continue;
 		}
 		/* relaxed: what it is about was acquired above */
@@ -160,8 +176,8 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 							     memory_order_relaxed,
 							     memory_order_relaxed))
 			continue;
-		/* a plain store: if others have gone on meanwhile, it costs one of them a step */
-		atomic_store_explicit(&ring->tail, tail + 1, memory_order_relaxed);
+		/* a plain store: if others have gone on meanwhile, it costs one of them a step. release: the claim */
+		atomic_store_explicit(&ring->tail, tail + 1, memory_order_release);
 		/* a message to come finds its lines here, or on the way */
 		next = &ring->cell[(tail + SOFT_RING_AHEAD) & mask];
 		soft_own(next);
@@ -223,7 +239,7 @@ static inline void soft_ring_notify(struct soft_ring *ring, struct soft_peer *ow
 			     1))
 		return;
 	soft_fence(); /* see soft_cq_arm */
-	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) & SOFT_NOTIFY_WAKE, 0))
+	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) & SOFT_NOTIFY_ANY, 0))
 		soft_ring_wake(ring, owner);
 }
 

@@ -10,6 +10,7 @@
 #define SOFT_FAST_H
 
 #include "cq.h"
+#include "held.h"
 #include "mr.h"
 #include "port.h"
 #include "recv.h"
@@ -312,6 +313,8 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 	}
 	if (!soft_cq_pending(&soft_evd(evd)->cq)) {
 		soft_cq_expect(&soft_evd(evd)->cq);
+		if (__builtin_expect(soft_cq_in_vain(&soft_evd(evd)->cq), 0))
+			soft_held_seek(soft_evd(evd));
 		/* the service thread may have moved it from the ring to the list meanwhile */
 		if (__builtin_expect(!atomic_load_explicit(&evd->queued, memory_order_relaxed), 1))
 			return datp_ret(DATP_ERR_QUEUE_EMPTY);

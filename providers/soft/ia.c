@@ -9,6 +9,7 @@
 #include "conn.h"
 #include "cq.h"
 #include "fast.h"
+#include "held.h"
 #include "mover.h"
 #include "mr.h"
 #include "pages.h"
@@ -131,7 +132,7 @@ static bool cq_watch(struct soft_cq *cq)
 	bool more;
 
 	datp_lock(soft_cq_lock(cq));
-	more = soft_cq_arm(cq, SOFT_NOTIFY_DOORBELL);
+	more = soft_cq_arm(cq, SOFT_NOTIFY_DOORBELL) || soft_held_look(cq);
 	datp_unlock(soft_cq_lock(cq));
 	return more;
 }
@@ -273,7 +274,9 @@ static bool soft_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicite
 	atomic_store_explicit(&cq->armed, arm == DATP_ARM_CNO, memory_order_relaxed);
 	if (arm == DATP_ARM_NONE)
 		return false;
-	return soft_cq_arm(cq, arm == DATP_ARM_CNO ? SOFT_NOTIFY_DOORBELL : SOFT_NOTIFY_WAITER);
+	/* a sender that is stopped before it publishes wakes nobody: then the tick does */
+	return soft_cq_arm(cq, arm == DATP_ARM_CNO ? SOFT_NOTIFY_DOORBELL : SOFT_NOTIFY_WAITER) ||
+	       soft_held_look(cq);
 }
 
 static enum datp_err soft_pz_create(struct datp_pz *base)

@@ -9,6 +9,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/complain.c providers/soft/complain.h \
 	providers/soft/conn.h \
 	providers/soft/cq.c providers/soft/cq.h \
+	providers/soft/held.c providers/soft/held.h \
 	providers/soft/ending.c \
 	providers/soft/engine.c providers/soft/engine.h \
 	providers/soft/fast.h \

@@ -199,16 +199,25 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 	return DATP_OK;
 }
 
-/* The memory of a port that was left to a peer. */
+/* Memory that was left to a peer. */
 struct soft_retired {
 	struct soft_retired *next;
 	struct soft_mem mem;
 };
 
+void soft_mem_leave_locked(struct soft_peer *peer, const struct soft_mem *mem)
+{
+	struct soft_retired *old = malloc(sizeof *old);
+
+	if (!old) /* it stays what it is for as long as the arena */
+		return;
+	*old = (struct soft_retired){ peer->retired, *mem };
+	peer->retired = old;
+}
+
 void soft_port_leave(struct soft_ep *ep)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	struct soft_retired *old = malloc(sizeof *old);
 	struct soft_layout layout;
 	struct soft_mem mem;
 
@@ -216,18 +225,13 @@ void soft_port_leave(struct soft_ep *ep)
 		datp_log(1, "soft: no memory to take an endpoint away from process %d, which may disturb its next "
 			    "connection when it goes on",
 			 (int)ep->peer->pid);
-		free(old);
 		return;
 	}
 	atomic_store_explicit(&((struct soft_port *)mem.addr)->rq_posted, ep->base.rq.posted,
 			      memory_order_relaxed);
 	datp_lock(&ep->base.lock);
 	datp_lock(&ia->lock);
-	if (old) { /* else it stays what it is for as long as the arena */
-		old->mem = ep->port_mem;
-		old->next = ep->peer->retired;
-		ep->peer->retired = old;
-	}
+	soft_mem_leave_locked(ep->peer, &ep->port_mem);
 	ep->port_mem = mem;
 	ep->port = mem.addr;
 	ep->layout = layout;

@@ -31,6 +31,11 @@ void soft_ep_marks(struct soft_ep *ep); /* watermarks; srq.c */
  * The connection has ended, and the endpoint is on no attention list. No lock.
  */
 void soft_port_leave(struct soft_ep *ep);
+/*
+ * A piece of the arena is the peer's until it has died, since it may write there when it goes on. Without memory to note
+ * that, it is nobody's any more. soft_ia.lock
+ */
+void soft_mem_leave_locked(struct soft_peer *peer, const struct soft_mem *mem);
 /* The peer is being deleted: what was left to it is free again if it has died. */
 void soft_ports_bury(struct soft_peer *peer);
 

@@ -10,6 +10,7 @@
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
+#include "held.h"
 #include "joint.h"
 #include "mr.h"
 #include "opening.h"
@@ -526,8 +527,12 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 		soft_cq_answer(cq);
 		while (!n && (cell = soft_cq_peek(cq))) {
 			cell_take(cq, cell, out, &n);
+			if (cq->held_count)
+				soft_held_pass(cq);
 			soft_cq_next(cq);
 		}
+		if (!n && !again)
+			again = soft_held_look(cq);
 		/* there was a cell then, so each time round takes one at least */
 	} while (again && !n);
 	return n;
@@ -553,6 +558,8 @@ void soft_cq_discard(struct soft_cq *cq)
 
 	while ((cell = soft_cq_peek(cq))) {
 		cell_drop(cq->ia, cell);
+		if (cq->held_count)
+			soft_held_pass(cq);
 		soft_cq_next(cq);
 	}
 }

@@ -58,6 +58,10 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
  */
 #define SOFT_NOTIFY_POLLED 4u
 #define SOFT_NOTIFY_WAKE   (SOFT_NOTIFY_WAITER | SOFT_NOTIFY_DOORBELL)
+/* A sender has taken what was asked for, and has not woken anybody yet: it may be stopped, so whoever has news does it, too. */
+#define SOFT_NOTIFY_TAKEN(wake)	  ((wake) << 4)
+#define SOFT_NOTIFY_WANTED(notify) (((notify) | (notify) >> 4) & SOFT_NOTIFY_WAKE)
+#define SOFT_NOTIFY_ANY		   (SOFT_NOTIFY_WAKE | SOFT_NOTIFY_TAKEN(SOFT_NOTIFY_WAKE))
 
 /*
  * A claim: position << 16 | peer. That of a position p stands at p & mask, over the one of a lap

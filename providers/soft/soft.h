@@ -73,6 +73,14 @@ struct soft_mem {
 };
 
 /* The consumer's end of a ring. cq.c */
+/* A cell that a peer has claimed and did not publish in time. */
+struct soft_held {
+	struct soft_peer *peer; /* counted; NULL: it has claimed in the name of nobody */
+	uint64_t position;	/* which the peer has claimed */
+};
+
+#define SOFT_HELD_MAX 16u /* of one ring */
+
 struct soft_cq {
 	struct soft_ia *ia;
 	struct soft_mem mem;
@@ -87,6 +95,12 @@ struct soft_cq {
 	/* probably the cell of the answer to the next message, or NULL: a guess. Written under the poll lock */
 	_Atomic(const struct soft_cell *) answer;
 	uint32_t calm, enough; /* eighths of a lap since it was armed; so many make it polled. Poll lock */
+	/* the head's cell is claimed and not published, and how long its sender is waited for. Poll lock; held.c */
+	_Atomic bool late; /* without it a hint */
+	uint64_t late_position, late_until, late_looked;
+	struct soft_held held[SOFT_HELD_MAX]; /* cells that are out of use. Poll lock; held.c */
+	uint32_t held_count;
+	_Atomic uint32_t vain; /* looks of the fast path that found nothing; a guess */
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread is at it: not to be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
@@ -142,7 +156,7 @@ struct soft_peer {
 	/* regions of it that we map; share_lock, a leaf */
 	struct soft_share *shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;
-	struct soft_retired *retired; /* ports that it may write to when it goes on; port.c; soft_ia.lock */
+	struct soft_retired *retired; /* memory that it may write to when it goes on; port.c; soft_ia.lock */
 	uint32_t users;		      /* endpoints and sockets; soft_ia.lock */
 	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
 	struct soft_peer *next;	      /* soft_ia.lock */
@@ -303,6 +317,7 @@ struct soft_ia {
 	int spare_fd;
 	struct datp_watch *doorbell_watch;
 	uint32_t round; /* of the service thread over the queues */
+	_Atomic uint32_t late; /* rings whose next sender is waited for; held.c */
 	struct soft_cq sink;
 
 	/* Regions. mr.c */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The tick of an IA: a timer that runs while something waits for a peer, and has the service thread look after it:
- * ends of connections (ending.c), binds that wait for accesses to the old window (recv.c), and messages that the kernel had no
- * memory for (sock.c). So the service thread waits for no peer. Invariant: whoever adds something that waits sets the timer
- * afterwards, and the timer is set again as long as something is left.
+ * ends of connections (ending.c), binds that wait for accesses to the old window (recv.c), messages that the kernel had no
+ * memory for (sock.c), and rings whose next sender does not publish (held.c). So the service thread waits for no peer.
+ * Invariant: whoever adds something that waits sets the timer afterwards, and the timer is set again as long as something is
+ * left.
  */
 #include "tick.h"
+#include "held.h"
 #include "opening.h"
 #include "port.h"
 #include "recv.h"
@@ -55,6 +57,7 @@ static void tick_event(void *arg, uint32_t events)
 	more = soft_endings_serve(ia);
 	more = binds_serve(ia) || more;
 	more = soft_sockets_retry(ia) || more;
+	more = soft_held_serve(ia) || more;
 	if (more)
 		soft_tick_set(ia);
 }

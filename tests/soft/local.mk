@@ -58,6 +58,7 @@ SOFT_API_TESTS = \
 	tests/soft/gone_test \
 	tests/soft/heard_test \
 	tests/soft/hostile_test \
+	tests/soft/hostile/held_test \
 	tests/soft/hostile/peer_test \
 	tests/soft/hostile/scribble_test \
 	tests/soft/kill_test \
@@ -116,6 +117,9 @@ tests_soft_hostile_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARN
 check_LTLIBRARIES += libhostile.la
 libhostile_la_SOURCES = tests/soft/hostile/hostile.c tests/soft/hostile/hostile.h
 libhostile_la_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_hostile_held_test_SOURCES = tests/soft/hostile/held_test.c
+tests_soft_hostile_held_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_held_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_peer_test_SOURCES = tests/soft/hostile/peer_test.c
 tests_soft_hostile_peer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_peer_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
@@ -176,12 +180,13 @@ endif
 # The provider's own sources once more, with the model checker behind their atomics. It has coroutines, which
 # sanitizers do not know.
 if !SANITIZED
-check_PROGRAMS += tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test
-TESTS += tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test
+check_PROGRAMS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test
+TESTS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test
 endif
 SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c \
 	providers/soft/engine.c \
+	providers/soft/held.c \
 	providers/soft/joint.c \
 	providers/soft/port.c \
 	providers/soft/recv.c \
@@ -191,6 +196,9 @@ SOFT_MODEL_SOURCES = \
 	tests/soft/model_states.c tests/soft/model_states.h \
 	tests/soft/model_world.c tests/soft/model_world.h
 SOFT_MODEL_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE= -include $(top_srcdir)/tests/soft/model.h
+tests_soft_model_ring_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_ring_test.c
+tests_soft_model_ring_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
+tests_soft_model_ring_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_test.c
 tests_soft_model_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
 tests_soft_model_test_LDADD = $(SOFT_TEST_LIBS)

@@ -164,13 +164,18 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_mr_check_remote(...) model_check_remote(__VA_ARGS__)
 #define soft_peer_lost(peer)	  model_peer_lost(peer)
 #define soft_bound_over(until, looked) ((void)(until), (void)(looked), model_bound_over())
+#define soft_now_ms()		  0u
+#define soft_bound(ia)		  1u
 #define ENGINE_LOOK		  1
+#define HELD_SPINS		  1
+#define soft_tick_set(ia)	  model_tick_set(ia)
 bool model_bound_over(void);
 #define soft_ep_unanswered(ep)	  model_ep_fail(ep)
 #define soft_peer_wake(peer)	  model_peer_wake(peer)
 #define soft_ep_heard(ep, gen)	  model_ep_heard(ep, gen)
 #define soft_ep_fail(ep)	  model_ep_fail(ep)
 #define soft_ep_spoiled(ep)	  model_ep_fail(ep)
+#define soft_ep_revoke_locked(ep, peer, gen) model_ep_revoke_locked(ep, peer, gen)
 
 #endif
 #endif

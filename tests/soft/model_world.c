@@ -31,7 +31,9 @@ enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const s
 			      bool local_write);
 bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need);
 bool model_peer_lost(struct soft_peer *peer);
+void model_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen);
 void model_peer_wake(struct soft_peer *peer);
+void model_tick_set(struct soft_ia *ia);
 void model_ep_heard(struct soft_ep *ep, uint32_t gen);
 void model_ep_fail(struct soft_ep *ep);
 
@@ -101,9 +103,21 @@ void model_ep_fail(struct soft_ep *ep)
 	model_require(world.no_region || !"the connection failed");
 }
 
+/* The scenarios in which a peer is stopped end the connection by themselves. */
+void model_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen)
+{
+	(void)ep, (void)peer, (void)gen;
+	model_require(world.stops);
+}
+
 void model_peer_wake(struct soft_peer *peer)
 {
 	(void)peer;
+}
+
+void model_tick_set(struct soft_ia *ia)
+{
+	(void)ia;
 }
 
 static struct side *side_of(const struct datp_ep *ep)

@@ -5,6 +5,8 @@
  */
 #include "hostile.h"
 
+#include "providers/soft/cq.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -447,16 +449,46 @@ static struct datp_rge their_region(const struct hostile *h, unsigned int *seed)
 				  some_length(seed) };
 }
 
+#define THEIR_MASK 127u /* the least that a ring has */
+
+static struct soft_ring *their_ring(struct hostile *h)
+{
+	return their_place(h, &h->theirs.ring_ref, soft_ring_size(THEIR_MASK + 1));
+}
+
+uint64_t hostile_claim(struct hostile *h)
+{
+	struct soft_ring *ring = their_ring(h);
+	uint64_t position = 0;
+
+	REQUIRE(ring && ring->mask == THEIR_MASK);
+	REQUIRE(soft_ring_claim(ring, THEIR_MASK, h->theirs.intro.slot, &position) != NULL);
+	return position;
+}
+
+void hostile_publish(struct hostile *h, uint64_t position)
+{
+	struct soft_cell *cell = &their_ring(h)->cell[position & THEIR_MASK];
+
+	memset(cell->data, 0xee, 8);
+	cell->port = h->theirs.my_port;
+	cell->gen = h->theirs.my_gen;
+	cell->len = 8;
+	cell->kind = SOFT_CELL_MESSAGE;
+	cell->flags = 0;
+	soft_ring_publish(cell, position);
+}
+
 static void work_message(struct hostile *h, unsigned int *seed)
 {
-	struct soft_ring *ring = their_place(h, &h->theirs.ring_ref, sizeof(*ring));
+	struct soft_ring *ring = their_ring(h);
 	struct soft_cell *cell;
 	uint64_t at;
 
-	if (!ring || !their_place(h, &h->theirs.ring_ref, soft_ring_size(128)))
+	if (!ring)
 		return;
 	at = atomic_load(&ring->tail);
-	cell = &ring->cell[at & 127]; /* the least that a ring has */
+	cell = &ring->cell[at & THEIR_MASK];
 	cell->port = h->theirs.my_port;
 	cell->gen = h->theirs.my_gen;
 	cell->msg = h->messages++;
@@ -465,7 +497,7 @@ static void work_message(struct hostile *h, unsigned int *seed)
 	cell->flags = (uint16_t)(rand_r(seed) % 4);
 	cell->slot = (uint32_t)rand_r(seed) % (2 * SLOTS);
 	cell->from = h->theirs.intro.slot;
-	atomic_store(&soft_ring_claims(ring, 127)[at & 127], SOFT_CLAIM(at, h->theirs.intro.slot));
+	atomic_store(&soft_ring_claims(ring, THEIR_MASK)[at & THEIR_MASK], SOFT_CLAIM(at, h->theirs.intro.slot));
 	atomic_store(&ring->tail, at + 1);
 	atomic_store(&cell->ready, at + 1);
 }

@@ -95,6 +95,13 @@ extern unsigned char hostile_data[HOSTILE_DATA];
  */
 void hostile_work(struct hostile *h, unsigned int *seed);
 
+/*
+ * Claims a cell of the victim's ring, as a sender does, and leaves it at that; the cell's position. Later, however late, writes a
+ * message of 8 bytes there and publishes it.
+ */
+uint64_t hostile_claim(struct hostile *h);
+void hostile_publish(struct hostile *h, uint64_t position);
+
 /* Writes over one word of what the two share, or a few of them, as the seed says. */
 void hostile_scribble(struct hostile *h, unsigned int *seed);
 

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Cells of a ring that a peer holds. A sender claims a cell, writes it, and publishes it. One that is stopped in between
+ * (SIGSTOP, a debugger, a frozen container) would hold up all that others send to that ring. So the owner waits for it no
+ * longer than the bound; then it goes over the cell, and the sender's connections that end in this ring are broken, as one of
+ * them has lost a message.
+ *
+ * The sender may go on at any time later, and then still writes that cell. So the cell is out of use until it has
+ * done that, or has died: the owner claims the position that the cell has in each next lap before a sender can, and publishes
+ * it void at once. Invariant: of a cell that a peer holds, no other sender ever has a claim.
+ */
+#include "held.h"
+#include "bound.h"
+#include "complain.h"
+#include "conn.h"
+#include "ia.h"
+#include "opening.h"
+#include "peer.h"
+#include "port.h"
+#include "tick.h"
+
+#ifndef HELD_SPINS
+#define HELD_SPINS 200 /* a sender that runs publishes what it has claimed within so many looks */
+#endif
+
+static _Atomic uint64_t *claim_at(const struct soft_cq *cq, uint64_t position)
+{
+	return &soft_ring_claims(cq->ring, cq->mask)[position & cq->mask];
+}
+
+static struct soft_cell *cell_at(const struct soft_cq *cq, uint64_t position)
+{
+	return &cq->ring->cell[position & cq->mask];
+}
+
+static void held_forget(struct soft_cq *cq, struct soft_held *held)
+{
+	struct soft_peer *peer = held->peer;
+
+	*held = cq->held[--cq->held_count];
+	if (peer)
+		soft_peer_put(peer);
+}
+
+/* The record of the cell that has this position; NULL: no peer holds it. */
+static struct soft_held *held_find(struct soft_cq *cq, uint64_t position)
+{
+	for (uint32_t i = 0; i < cq->held_count; i++) {
+		struct soft_held *held = &cq->held[i];
+
+		if ((held->position ^ position) & cq->mask)
+			continue;
+		/* relaxed: the owner's, as long as the cell is held */
+		if (atomic_load_explicit(claim_at(cq, position), memory_order_relaxed) ==
+		    SOFT_CLAIM(position, 0))
+			return held;
+		/* its holder made a message of it, which the fast path took: it is as any other */
+		held_forget(cq, held);
+		return NULL;
+	}
+	return NULL;
+}
+
+/* Publishes a position void. Returns what `ready` was before. */
+static uint64_t publish_void(const struct soft_cq *cq, uint64_t position)
+{
+	struct soft_cell *cell = cell_at(cq, position);
+
+	cell->kind = SOFT_CELL_VOID;
+	/* release: as soft_ring_publish(); acquire: what a sender that has published had written */
+	return atomic_exchange_explicit(&cell->ready, position + 1, memory_order_acq_rel);
+}
+
+/* Keeps a cell out of use for another lap. `position` is about to be taken. */
+static void held_again(struct soft_cq *cq, struct soft_held *held, uint64_t position)
+{
+	uint64_t next = position + cq->mask + 1;
+
+	/* relaxed: before soft_cq_next() lets a sender claim that position; it is acquired with `taken` */
+	atomic_store_explicit(claim_at(cq, next), SOFT_CLAIM(next, 0), memory_order_relaxed);
+	if (publish_void(cq, next) == held->position + 1)
+		held_forget(cq, held); /* its sender has published, and does not come back to it */
+}
+
+/* ---- waiting for a sender ---- */
+
+static void late_end(struct soft_cq *cq)
+{
+	/* relaxed, both here and in late_begin(): under the poll lock, or a hint */
+	if (atomic_load_explicit(&cq->late, memory_order_relaxed)) {
+		atomic_store_explicit(&cq->late, false, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&cq->ia->late, 1, memory_order_relaxed);
+	}
+}
+
+static void late_begin(struct soft_cq *cq, uint64_t position)
+{
+	late_end(cq);
+	cq->late_position = position;
+	cq->late_until = soft_bound(cq->ia);
+	cq->late_looked = soft_now_ms();
+	atomic_store_explicit(&cq->late, true, memory_order_relaxed);
+	atomic_fetch_add_explicit(&cq->ia->late, 1, memory_order_relaxed);
+	soft_tick_set(cq->ia);
+}
+
+static bool late_waits(const struct soft_cq *cq, uint64_t position)
+{
+	return atomic_load_explicit(&cq->late, memory_order_relaxed) &&
+	       cq->late_position == position;
+}
+
+/* Whether the sender publishes the cell right now. One that is waited for already is looked at once. */
+static bool sender_publishes(struct soft_cq *cq, uint64_t position)
+{
+	unsigned int spins = late_waits(cq, position) ? 1 : HELD_SPINS;
+
+	while (spins--) {
+		if (soft_cq_peek(cq))
+			return true;
+	}
+	return false;
+}
+
+/* ---- taking a cell away ---- */
+
+/*
+ * Whether a cell can be taken away from whoever has claimed it: true with a reference to the peer, or with NULL if the name is
+ * nobody's. Not from this process; and of a peer that has died soft_cqs_bury() voids the cell.
+ */
+static bool holder(struct soft_cq *cq, uint64_t claim, struct soft_peer **peer)
+{
+	struct soft_ia *ia = cq->ia;
+	bool other;
+
+	datp_lock(&ia->lock);
+	*peer = soft_peer_by_slot(ia, SOFT_CLAIM_PEER(claim));
+	/* relaxed: see above */
+	other = !*peer ||
+		(!(*peer)->self && !atomic_load_explicit(&(*peer)->dead, memory_order_relaxed));
+	if (other && *peer)
+		(*peer)->users++;
+	datp_unlock(&ia->lock);
+	return other;
+}
+
+/* Breaks the connections with the peer whose messages come by this ring: one of them has lost a message. */
+static void break_connections(struct soft_cq *cq, const struct soft_peer *peer)
+{
+	struct soft_ia *ia = cq->ia;
+
+	datp_lock(&ia->lock);
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		/* relaxed, both: they stay while the lock is held */
+		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
+
+		if (ep && ep->peer == peer && ep->rport && soft_ep_recv_cq(ep) == cq)
+			soft_ep_revoke_locked(ep, peer,
+					      atomic_load_explicit(&ep->gen, memory_order_relaxed));
+	}
+	datp_unlock(&ia->lock);
+}
+
+/* Goes over a cell that a peer has claimed, and never publishes. False: it cannot be, and the ring waits on. */
+static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t claim)
+{
+	static struct log_limit many;
+	struct soft_peer *peer;
+
+	if (cq->held_count == SOFT_HELD_MAX) {
+		soft_complain(&many, 1,
+			      "soft: a queue of events does not go on: %u messages to it were begun by processes "
+			      "that were stopped then; end those, or let them go on",
+			      SOFT_HELD_MAX + 1);
+		return false;
+	}
+	if (!holder(cq, claim, &peer))
+		return false;
+	if (peer)
+		break_connections(cq, peer);
+	cq->held[cq->held_count++] = (struct soft_held){ peer, position };
+	held_again(cq, &cq->held[cq->held_count - 1], position);
+	soft_cq_next(cq);
+	return true;
+}
+
+bool soft_held_look(struct soft_cq *cq)
+{
+	/* relaxed, both: the poll lock is held, and a claim is looked at again */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	uint64_t claim = atomic_load_explicit(claim_at(cq, head), memory_order_relaxed);
+	struct soft_held *held;
+
+	if (SOFT_CLAIM_AHEAD(claim, head) < 0) {
+		late_end(cq);
+		return false;
+	}
+	if (sender_publishes(cq, head)) {
+		late_end(cq);
+		return true;
+	}
+	held = held_find(cq, head);
+	if (held) { /* its sender has published, over what we had */
+		if (publish_void(cq, head) == held->position + 1)
+			held_forget(cq, held);
+		return true;
+	}
+	if (!SOFT_CLAIM_PEER(claim)) /* a thread of this process is at it */
+		return false;
+	if (!late_waits(cq, head))
+		late_begin(cq, head);
+	if (!soft_bound_over(&cq->late_until, &cq->late_looked))
+		return false;
+	/* a last look, after all that time */
+	if (!soft_cq_peek(cq) && !cell_skip(cq, head, claim))
+		return false;
+	late_end(cq);
+	return true;
+}
+
+void soft_held_seek(struct soft_evd *evd)
+{
+	bool biased = datp_bias_lock(&evd->poll_bias, &evd->base.poll_lock);
+
+	(void)soft_held_look(&evd->cq);
+	datp_bias_unlock(&evd->poll_bias, &evd->base.poll_lock, biased);
+}
+
+void soft_held_pass(struct soft_cq *cq)
+{
+	/* relaxed: the poll lock is held */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	struct soft_held *held = held_find(cq, head);
+
+	if (!held)
+		return;
+	/* acquire: all that a peer which has died had written */
+	if (held->peer && atomic_load_explicit(&held->peer->dead, memory_order_acquire))
+		held_forget(cq, held);
+	else
+		held_again(cq, held, head);
+}
+
+bool soft_held_fini(struct soft_cq *cq)
+{
+	bool held = cq->held_count != 0;
+
+	late_end(cq);
+	if (held) {
+		datp_lock(&cq->ia->lock);
+		/* of two holders it is left to one, and to nobody after that: it stays what it is as long as the arena */
+		if (cq->held_count == 1 && cq->held[0].peer)
+			soft_mem_leave_locked(cq->held[0].peer, &cq->mem);
+		datp_unlock(&cq->ia->lock);
+	}
+	while (cq->held_count)
+		held_forget(cq, &cq->held[0]);
+	return !held;
+}
+
+/* ---- the tick ---- */
+
+/* The next ring that waits; marked busy, so that it stays. */
+static struct soft_cq *late_next(struct soft_ia *ia)
+{
+	struct soft_cq *cq;
+
+	datp_lock(&ia->lock);
+	for (cq = ia->cqs; cq; cq = cq->next)
+		/* relaxed: looked at again under the poll lock */
+		if (!cq->closing && cq->round != ia->round &&
+		    atomic_load_explicit(&cq->late, memory_order_relaxed))
+			break;
+	if (cq) {
+		cq->busy++;
+		cq->round = ia->round;
+	}
+	datp_unlock(&ia->lock);
+	return cq;
+}
+
+static void late_serve(struct soft_cq *cq)
+{
+	bool there;
+
+	datp_lock(soft_cq_lock(cq));
+	there = soft_held_look(cq);
+	datp_unlock(soft_cq_lock(cq));
+	if (there) {
+		/* others may have published behind it, and whoever they woke has found nothing */
+		soft_cq_notify(cq);
+		soft_ia_ring(cq->ia);
+	}
+	datp_lock(&cq->ia->lock);
+	cq->busy--;
+	datp_unlock(&cq->ia->lock);
+}
+
+bool soft_held_serve(struct soft_ia *ia)
+{
+	struct soft_cq *cq;
+
+	/* relaxed: whoever counts a ring sets the timer behind that */
+	if (!atomic_load_explicit(&ia->late, memory_order_relaxed))
+		return false;
+	ia->round++;
+	while ((cq = late_next(ia)))
+		late_serve(cq);
+	return atomic_load_explicit(&ia->late, memory_order_relaxed);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A peer that has claimed a cell of a ring and does not publish it, as one that is stopped at that moment. The messages of
+ * another peer come by the same event queue, whichever way the program takes its events, and in more laps of the ring
+ * than one; the connection with the peer that holds the cell is broken. What that peer writes there later does no harm.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "hostile.h"
+
+#define MESSAGES 300u /* more than two laps */
+#define HELD	 ((uint64_t)1 << 32)
+
+/* How the victim takes its events. */
+enum way { POLLS, WAITS, WAITS_ON_CNO };
+
+static struct {
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE recv, request, connect, cr;
+	DAT_EP_HANDLE held, honest;
+	struct api_buf buf;
+	DAT_CONN_QUAL qual;
+	enum way way;
+	pid_t holder, peer;
+} victim;
+
+/* ------------------------------------------------------------------ the other two processes */
+
+/* Claims a cell, says so, and publishes it when it is told to. */
+static void hold_a_cell(void *arg)
+{
+	struct hostile h;
+	uint64_t qual, position;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, qual);
+	check_await(CHECK_PARENT);
+	position = hostile_claim(&h);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	hostile_publish(&h, position);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+static void send_and_hear(const struct api_end *end, const struct api_buf *buf, uint64_t n)
+{
+	REQUIRE_DAT(api_recv(end->ep, buf, 0, 8, n), DAT_SUCCESS);
+	memcpy(buf->mem, &n, 8);
+	REQUIRE_DAT(api_send(end->ep, buf, 0, 8, n, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	API_DTO(end->recv, end->ep, n, DAT_DTO_SUCCESS, 8);
+}
+
+/* Sends so many messages as it is told, each when the one before was answered; 0: that is all. */
+static void talk(void *arg)
+{
+	struct api_end end;
+	struct api_buf buf;
+	uint64_t qual;
+	uint32_t count;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	api_open_as((char *)"soft-hasty");
+	api_end_make(&end, NULL);
+	buf = api_buf(64, DAT_MEM_PRIV_ALL_FLAG);
+	REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	do {
+		check_get(CHECK_PARENT, &count, sizeof(count));
+		for (uint32_t n = 0; n < count; n++)
+			send_and_hear(&end, &buf, n);
+	} while (count);
+	api_close();
+}
+
+/* ------------------------------------------------------------------ the victim */
+
+static void make_queues(void)
+{
+	if (victim.way == WAITS_ON_CNO) {
+		victim.cno = api_cno();
+		victim.recv = api_evd_cno(64, DAT_EVD_DTO_FLAG, victim.cno);
+	} else {
+		victim.recv = api_evd(64, DAT_EVD_DTO_FLAG);
+	}
+}
+
+static DAT_EP_HANDLE make_endpoint(void)
+{
+	DAT_EP_HANDLE ep;
+
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, victim.recv, victim.request, victim.connect, NULL,
+				  &ep),
+		    DAT_SUCCESS);
+	return ep;
+}
+
+static DAT_EP_HANDLE accept_one(pid_t pid)
+{
+	DAT_EP_HANDLE ep = make_endpoint();
+
+	check_put(pid, &victim.qual, sizeof(victim.qual));
+	REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr), ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(victim.connect, ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	return ep;
+}
+
+static void suffer(enum way way)
+{
+	memset(&victim, 0, sizeof(victim));
+	victim.way = way;
+	victim.holder = check_fork(hold_a_cell, NULL);
+	victim.peer = check_fork(talk, NULL);
+	api_open_as((char *)"soft-hasty");
+	victim.request = api_evd(64, DAT_EVD_DTO_FLAG);
+	victim.connect = api_evd(64, DAT_EVD_CONNECTION_FLAG);
+	victim.cr = api_evd(8, DAT_EVD_CR_FLAG);
+	victim.buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	make_queues();
+	api_listen(victim.cr, DAT_PSP_CONSUMER_FLAG, &victim.qual);
+	victim.held = accept_one(victim.holder);
+	victim.honest = accept_one(victim.peer);
+	REQUIRE_DAT(api_recv(victim.held, &victim.buf, 32, 8, HELD), DAT_SUCCESS);
+	check_signal(victim.holder);
+	check_await(victim.holder);
+}
+
+/* The next event of the queue, taken in the victim's way. */
+static DAT_EVENT next_event(void)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+	DAT_COUNT more;
+
+	if (victim.way == WAITS) {
+		REQUIRE_DAT(dat_evd_wait(victim.recv, api_patience(), 1, &event, &more),
+			    DAT_SUCCESS);
+		return event;
+	}
+	while ((ret = dat_evd_dequeue(victim.recv, &event)) != DAT_SUCCESS &&
+	       check_now_ms() < until)
+		if (victim.way == WAITS_ON_CNO)
+			REQUIRE_DAT(dat_cno_wait(victim.cno, api_patience(), &evd), DAT_SUCCESS);
+	REQUIRE_DAT(ret, DAT_SUCCESS);
+	return event;
+}
+
+/* The next message of the honest peer. What the other one's receive becomes is looked at, too. */
+static void next_message(uint32_t n)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event = next_event();
+
+	dto = &event.event_data.dto_completion_event_data;
+	if (dto->user_cookie.as_64 == HELD) {
+		CHECK_EQ_INT(dto->status, DAT_DTO_ERR_FLUSHED);
+		event = next_event();
+	}
+	CHECK_EQ_INT(dto->status, DAT_DTO_SUCCESS);
+	CHECK_EQ_INT(dto->user_cookie.as_64, n);
+	CHECK(!memcmp(victim.buf.mem, &(uint64_t){ n }, 8));
+}
+
+static void answer_messages(void)
+{
+	uint32_t count = MESSAGES;
+
+	check_put(victim.peer, &count, sizeof(count));
+	for (uint32_t n = 0; n < count; n++) {
+		REQUIRE_DAT(api_recv(victim.honest, &victim.buf, 0, 8, n), DAT_SUCCESS);
+		next_message(n);
+		REQUIRE_DAT(
+			api_send(victim.honest, &victim.buf, 0, 8, n, DAT_COMPLETION_SUPPRESS_FLAG),
+			DAT_SUCCESS);
+	}
+}
+
+static uint32_t cells_held(void)
+{
+	return ((struct soft_evd *)victim.recv)->cq.held_count;
+}
+
+static void end_all(void)
+{
+	uint32_t none = 0;
+
+	check_put(victim.peer, &none, sizeof(none));
+	check_join(victim.peer);
+	api_close();
+}
+
+static void holder_goes_on(enum way way)
+{
+	suffer(way);
+	answer_messages();
+	API_CONN_OVER(victim.connect, victim.held);
+	CHECK_EQ_INT(cells_held(), 1);
+	memset(victim.buf.mem + 32, 0x11, 8);
+	check_signal(victim.holder);
+	check_await(victim.holder);
+	answer_messages();
+	CHECK_EQ_INT(cells_held(), 0);
+	for (int i = 32; i < 40; i++)
+		CHECK_EQ_INT(victim.buf.mem[i], 0x11);
+	answer_messages();
+	API_EMPTY(victim.recv);
+	check_signal(victim.holder);
+	check_join(victim.holder);
+	end_all();
+}
+
+static void cell_that_is_held_stops_nobody_who_polls(void)
+{
+	holder_goes_on(POLLS);
+}
+
+static void cell_that_is_held_stops_nobody_who_waits(void)
+{
+	holder_goes_on(WAITS);
+}
+
+static void cell_that_is_held_stops_nobody_who_waits_on_a_cno(void)
+{
+	holder_goes_on(WAITS_ON_CNO);
+}
+
+static void cell_comes_back_when_its_holder_dies(void)
+{
+	suffer(WAITS);
+	answer_messages();
+	API_CONN_OVER(victim.connect, victim.held);
+	CHECK_EQ_INT(cells_held(), 1);
+	check_kill(victim.holder);
+	answer_messages();
+	/* it is the service thread that hears of the death */
+	for (int i = 0; i < 20 && cells_held(); i++)
+		answer_messages();
+	CHECK_EQ_INT(cells_held(), 0);
+	end_all();
+}
+
+static void queue_may_be_freed_while_a_cell_is_held(void)
+{
+	struct api_pair pair = { 0 };
+
+	suffer(POLLS);
+	answer_messages();
+	API_CONN_OVER(victim.connect, victim.held);
+	REQUIRE_DAT(dat_ep_free(victim.held), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_free(victim.honest), DAT_SUCCESS);
+	REQUIRE_DAT(dat_evd_free(victim.recv), DAT_SUCCESS);
+	api_pair_make(&pair, NULL);
+	check_signal(victim.holder);
+	check_await(victim.holder);
+	for (int i = 0; i < 300; i++)
+		api_pair_works(&pair, &victim.buf);
+	check_signal(victim.holder);
+	check_join(victim.holder);
+	api_close();
+	check_kill(victim.peer);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(cell_that_is_held_stops_nobody_who_polls),
+	CHECK_TEST(cell_that_is_held_stops_nobody_who_waits),
+	CHECK_TEST(cell_that_is_held_stops_nobody_who_waits_on_a_cno),
+	CHECK_TEST(cell_comes_back_when_its_holder_dies),
+	CHECK_TEST(queue_may_be_freed_while_a_cell_is_held),
+	CHECK_END
+};
+
+static const struct check_suite held = { .name = "soft held",
+					 .teardown = api_close,
+					 .tests = tests };
+
+CHECK_SUITES(&held);

@@ -21,6 +21,18 @@ AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
 	TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp:die_after_fork=0:second_deadlock_stack=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
 
+# The tests that take longest, the longest first. They start before the others: a long one that starts last would run alone
+# while other processors have nothing left to do. The name of automake's target is a variable, since a rule for it would
+# replace automake's.
+LONGEST_TESTS = tests/conform/server tests/tools/datperf tests/fuzz/conf_fuzz tests/fuzz/fuzz tests/faults/faults \
+	tests/install/install tests/soft/model_test tests/soft/model_mix_test tests/man/html tests/conform/mutants \
+	tests/tools/datperf_ends tests/tools/datctl_check tests/man/pages tests/sdk/path tests/soft/bounce \
+	tests/soft/model_bias_test tests/tools/datperf_plot tests/sdk/wrapped tests/conform/soft0 \
+	tests/soft/hostile/scribble_test tests/soft/stop_test
+TESTS_RULE = check-TESTS
+$(TESTS_RULE): TEST_LOGS := $(foreach test,$(LONGEST_TESTS:=.log),$(filter $(test),$(TEST_LOGS))) \
+	$(filter-out $(LONGEST_TESTS:=.log),$(TEST_LOGS))
+
 EXTRA_DIST += tests/aarch64/check
 check-aarch64:
 	bash $(srcdir)/tests/aarch64/check

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Throws inputs at what reads the words of others: the registry's files, private data over verbs, and the control protocols
-# of datconform and datperf. FUZZ_SECONDS for each of them (4), starting from seeds. An input that breaks one is shown.
+# of datconform and datperf. FUZZ_SECONDS for each of them (4, or 1 if CHECK_DEPTH=brief), starting from seeds. An input that breaks one is shown.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
-seconds=${FUZZ_SECONDS:-4}
+[ "${CHECK_DEPTH-}" = brief ] && seconds=1 || seconds=4
+seconds=${FUZZ_SECONDS:-$seconds}
 
 # seed NAME BYTES: a file of the seeds; the bytes as printf's %b takes them
 seed() { printf '%b' "$2" >"$tap_dir/seeds/$1"; }

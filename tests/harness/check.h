@@ -98,6 +98,12 @@ void check_alive(void);
 unsigned int check_patience_ms(void);
 
 /*
+ * True if the environment has CHECK_DEPTH=brief, as in './quickstart check': a test that takes many seconds does a part
+ * of its work then, the part that finds most. tests/README.md says which tests do.
+ */
+bool check_is_brief(void);
+
+/*
  * Peers: processes forked off a test. A failed assertion in a peer fails the test that joins it. A peer is
  * killed when the test program dies, and at the end of its test when nobody joined it (which is a failure).
  */

@@ -32,7 +32,7 @@ again()
 	quoted "$PWD"
 	printf '&& env '
 	for name in top_srcdir DAT_OVERRIDE DAT_SOFT_REALM OPENDAT_TEST_IA CC CXX CFLAGS AWK SANITIZE ASAN_OPTIONS UBSAN_OPTIONS \
-		TSAN_OPTIONS CHECK_WATCHDOG CHECK_PATIENCE FUZZ_SECONDS; do
+		TSAN_OPTIONS CHECK_WATCHDOG CHECK_PATIENCE CHECK_DEPTH FUZZ_SECONDS; do
 		eval "[ -z \"\${$name-}\" ] || quoted \"$name=\$$name\""
 	done
 	for word; do

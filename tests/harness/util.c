@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tests ask for besides assertions: patience, a directory of their own, the text on stderr. */
+/* What tests ask for besides assertions: patience, the depth of the run, a directory of their own, the text on stderr. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,13 @@ unsigned int check_patience_ms(void)
 	int seconds = text ? atoi(text) : 0;
 
 	return (unsigned int)(seconds > 0 ? seconds : 20) * 1000;
+}
+
+bool check_is_brief(void)
+{
+	const char *depth = getenv("CHECK_DEPTH");
+
+	return depth && !strcmp(depth, "brief");
 }
 
 const char *check_tmpdir(void)

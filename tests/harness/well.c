@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the harness that must pass; sick.c holds those that must not. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +38,24 @@ static void every_assertion_takes_what_is_true(void)
 	CHECK_DAT(0x80040007, 0x00040000);
 	CHECK_DAT(0x80040007, 0x00040007);
 	CHECK_SOON(true);
+}
+
+static void the_depth_is_what_the_environment_says(void)
+{
+	const char *before = getenv("CHECK_DEPTH");
+	char *kept = before ? strdup(before) : NULL;
+
+	unsetenv("CHECK_DEPTH");
+	CHECK(!check_is_brief());
+	setenv("CHECK_DEPTH", "whole", 1);
+	CHECK(!check_is_brief());
+	setenv("CHECK_DEPTH", "brief", 1);
+	CHECK(check_is_brief());
+	if (kept)
+		setenv("CHECK_DEPTH", kept, 1);
+	else
+		unsetenv("CHECK_DEPTH");
+	free(kept);
 }
 
 static void echo(void *arg)
@@ -111,6 +130,7 @@ static void stderr_is_captured(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(setup_runs_before_each_test),
 	CHECK_TEST(every_assertion_takes_what_is_true),
+	CHECK_TEST(the_depth_is_what_the_environment_says),
 	CHECK_TEST(a_peer_talks_to_its_test),
 	CHECK_TEST(a_peer_can_be_killed),
 	CHECK_TEST(tmpdir_is_there),

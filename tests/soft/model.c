@@ -25,17 +25,7 @@
 #include "check.h"
 #include "tests/soft/model_states.h"
 
-/*
- * A run leaves most threads in the middle of a function. The address sanitizer marks what is not to be touched in
- * such a frame, and takes the next run's for it.
- */
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#define FRAMES_LEFT(stack) ASAN_UNPOISON_MEMORY_REGION(stack, STACK)
-#else
-#define FRAMES_LEFT(stack) ((void)(stack))
-#endif
-
+#define BRIEF_BUDGET 2	   /* of every scenario if CHECK_DEPTH=brief */
 #define WORDS	 96
 #define VALUES	 64	   /* of a word in one run */
 #define PAYLOADS 16
@@ -366,7 +356,6 @@ static void make_thread(int t, void *stack)
 
 static void start_thread(struct thread *t)
 {
-	FRAMES_LEFT(t->stack);
 	memcpy(t->here, t->begin, sizeof(t->here));
 	t->state = RUNS;
 	t->history = 0;
@@ -458,8 +447,14 @@ static bool search(void)
 
 bool model_explore(const struct model_scenario *scenario)
 {
+	struct model_scenario brief = *scenario;
 	void *stack[MODEL_THREADS];
 	bool right;
+
+	if (check_is_brief() && (!brief.budget || brief.budget > BRIEF_BUDGET)) {
+		brief.budget = BRIEF_BUDGET;
+		scenario = &brief;
+	}
 
 	for (unsigned int i = 0; i < m.kept_count; i++) {
 		m.kept[i].copy = must(malloc(m.kept[i].size));

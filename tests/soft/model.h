@@ -43,7 +43,7 @@ struct model_scenario {
 	int mortal;	   /* 1 + the thread that may die before any of its steps; 0: none */
 	/*
 	 * So often may a thread be interrupted that could go on, or a load see another value than the last: 0 stands for
-	 * any number. What takes many of them to go wrong has hardly ever been seen.
+	 * any number. What takes many of them to go wrong has hardly ever been seen. CHECK_DEPTH=brief has two at most.
 	 */
 	unsigned int budget;
 };

@@ -21,7 +21,7 @@ inside()
 		mount --make-rprivate / && mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" &&
 			mount --rbind /dev "$root/dev" && mount -t tmpfs shm "$root/dev/shm" || exit
 		exec chroot "$root" /usr/bin/env -i -C /usr/src/opendat PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-			DEBIAN_FRONTEND=noninteractive DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)" FUZZ_SECONDS=4 "$@"' \
+			DEBIAN_FRONTEND=noninteractive DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)" "$@"' \
 		inside "$root" "$@"
 }
 

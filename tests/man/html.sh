@@ -24,19 +24,43 @@ each_page_has_text_and_is_in_the_index()
 	return $bad
 }
 
-# Links within the site: to a page, or to a place of a page.
+# Links within the site: to a page, or to a place of a page. Each page is read once for its places, then once for its links.
 no_link_leads_nowhere()
 {
-	local page link place bad=0
-	for page in "$site"/*.html; do
-		for link in $(grep -oE 'href="[^":]*"' "$page" | cut -d'"' -f2 | sort -u); do
-			place=${link#*#}
-			link=${link%%#*}
-			[ -f "$site/${link:-$(basename "$page")}" ] || { echo "$(basename "$page"): no $link"; bad=1; }
-			[ -n "$link" ] || grep -qF "id=\"$place\"" "$page" || { echo "$(basename "$page"): no #$place"; bad=1; }
-		done
-	done
-	return $bad
+	(cd "$site" && printf '%s\n' *.html *.css *.js *.svg | awk '
+		function attributes(line, name,    at) {
+			while (match(line, "(^|[^-a-z])" name "=\"[^\"]*\"")) {
+				at = substr(line, RSTART, RLENGTH); line = substr(line, RSTART + RLENGTH)
+				sub(/^[^"]*"/, "", at); sub(/"$/, "", at)
+				found(at)
+			}
+		}
+		function found(text,    page, place) {
+			if (reading == "id") { id[file, text] = 1; return }
+			if (text ~ /:/)
+				return
+			links++
+			page = text; sub(/#.*/, "", page); page = page == "" ? file : page
+			place = text ~ /#/ ? substr(text, index(text, "#") + 1) : ""
+			if (!(page in there)) { print file ": no " page; bad = 1 }
+			else if (place != "" && !((page, place) in id)) { print file ": no " page "#" place; bad = 1 }
+		}
+		function read_all(name,    i, line) {
+			reading = name
+			for (i = 1; i <= files; i++)
+				if ((file = list[i]) ~ /[.]html$/) {
+					while ((getline line <file) > 0)
+						attributes(line, name)
+					close(file)
+				}
+		}
+		{ there[$0] = 1; list[++files] = $0 }
+		END {
+			read_all("id")
+			read_all("href")
+			if (links < files) { print "only " links " links were found"; bad = 1 }
+			exit bad
+		}')
 }
 
 each_page_can_be_searched()

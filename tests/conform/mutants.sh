@@ -154,6 +154,6 @@ mutant leave_process
 tap 'mutants: a process that a provider leaves behind holds nothing up' ./datconform --ia leave_process --only 'CNO_QUERY-*' \
 	--patience 20 --timeout 30
 mutant none
-tap 'mutants: without a mutant nothing is red' ./datconform --ia none --patience 20 --timeout 90 \
+tap 'mutants: without a mutant nothing is red' ./datconform --ia none --jobs 6 --patience 20 --timeout 90 \
 	--only 'CNO_*' --only 'EVD_*' --only 'EP_DISC-*' --only 'CR_*' --only 'CONSUMER-5*'
 tap_end

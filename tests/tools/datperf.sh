@@ -1,11 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# datperf as a person and a script meet it: usage, JSON, the table, two places, and a peer that dies. No figure is
-# looked at, only that it is one.
+# datperf as a person and a script meet it: usage, JSON, the table, every test and option. No figure is looked at, only
+# that it is one. CHECK_DEPTH=brief leaves out some of the sizes and measures for tenths of seconds.
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 
 perf=(./datperf --ia soft0 --timeout 60)
+sizes=(1 63 65 4095 8193 1000001) vipl_sizes=(1 200 100000) seconds=1
+if [ "${CHECK_DEPTH-}" = brief ]; then
+	sizes=(1 4095 1000001) vipl_sizes=(200) seconds=0.1
+fi
 
 help_goes_to_stdout_and_succeeds()
 {
@@ -189,7 +193,7 @@ sizes_from_one_byte_to_megabytes_are_verified()
 {
 	local test size
 	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
-		for size in 1 63 65 4095 8193 1000001; do
+		for size in "${sizes[@]}"; do
 			run "${perf[@]}" --json --test $test --size $size --iters 20 --warmup 2
 			exits_with 0
 			prints '"verified": true'
@@ -271,7 +275,7 @@ a_duration_chooses_the_number_of_messages()
 {
 	local test
 	for test in send-lat write-bw connect-rate; do
-		run "${perf[@]}" --json --test $test --duration 1
+		run "${perf[@]}" --json --test $test --duration $seconds
 		exits_with 0
 		prints '"iters": [1-9][0-9]*, .*"verified": (true|null)'
 	done
@@ -398,231 +402,11 @@ every_option_goes_with_the_others()
 	[ "$(head -n 1 "$out" | grep -o '\[[0-9.]*, [0-9]*\]' | tr -d '[],' | awk '{ n += $2 } END { print n }')" -eq 200 ] ||
 		fails "other than 200 messages: $(head -n 1 "$out")"
 	run "${perf[@]}" --csv --test write-bw --sweep=64:128 --eps 2 --threads 2 --bidirectional --verify --wait --window 7 \
-		--duration 1
+		--duration $seconds
 	exits_with 0
 	says_nothing
 	prints_lines 3
 	prints '^write-bw,"soft0",128,[1-9][0-9]*,,,[0-9.]+,[0-9.]+,true,7,2,2,true,true,private$'
-}
-
-has_gnuplot()
-{
-	command -v gnuplot >/dev/null || skips 'gnuplot is not here'
-	[ "$verdict" = 0 ]
-}
-
-# Each curve has its name in the picture.
-a_picture_shows_this_run_and_earlier_ones()
-{
-	local name
-	has_gnuplot || return 0
-	run "${perf[@]}" --json --sweep=8:32 --iters 5
-	cp "$out" "$dir/before.json"
-	run "${perf[@]}" --csv --test send-bw --sweep=8:32 --iters 5 --plot "$dir/p.svg" "$dir/before.json"
-	exits_with 0
-	says_nothing
-	for name in 'soft0 send-bw' 'soft0 send-bw (before.json)'; do
-		[ "$(grep -c "<title>$name</title>" "$dir/p.svg")" -eq 1 ] || fails "not one $name: $(grep -o '<title>.*' "$dir/p.svg")"
-	done
-	run ./datperf --plot "$dir/q.svg" "$dir/before.json" "$dir/before.json"
-	exits_with 0
-	prints_nothing
-	[ "$(grep -c '<title>soft0 [a-z-]* (before.json)</title>' "$dir/q.svg")" -eq 12 ] || fails 'not twelve curves'
-	mkdir -p "$dir/old/x" "$dir/new/x"
-	cp "$dir/before.json" "$dir/old/x/run.json"
-	cp "$dir/before.json" "$dir/new/x/run.json"
-	run ./datperf --plot "$dir/q.svg" "$dir/before.json" "$dir/old/x/run.json" "$dir/new/x/run.json"
-	exits_with 0
-	for name in before.json old/x/run.json new/x/run.json; do
-		grep -q "<title>soft0 send-bw ($name)</title>" "$dir/q.svg" || fails "no curve of $name: $(grep -o '<title>.*' "$dir/q.svg")"
-	done
-	run "${perf[@]}" --json --test send-bw --sweep=8:32 --iters 50 --eps 4 --threads 2 --bidirectional
-	cat "$out" >>"$dir/before.json"
-	run ./datperf --plot "$dir/r.svg" "$dir/before.json"
-	exits_with 0
-	[ "$(grep -c '<title>soft0 send-bw</title>' "$dir/r.svg")" -eq 1 ] || fails 'not one plain curve'
-	[ "$(grep -c '<title>soft0 send-bw, 4 eps, 2 threads, both ways</title>' "$dir/r.svg")" -eq 1 ] ||
-		fails "no curve of its own: $(grep -o '<title>.*' "$dir/r.svg")"
-	run ./datperf --plot "$dir/p.png" "$dir/before.json"
-	exits_with 0
-	[ "$(head -c 4 "$dir/p.png" | tail -c 3)" = PNG ] || fails 'no PNG'
-}
-
-# appends FILE OPTION...: one more run's results
-appends()
-{
-	run "${perf[@]}" --json --iters 5 "${@:2}"
-	exits_with 0
-	cat "$out" >>"$1"
-}
-
-# curves PICTURE NAME...: it has these, and no more
-curves()
-{
-	local names
-	names=$(sed -n 's,.*<title>\(soft0 .*\)</title>.*,\1,p' "$1")
-	[ "$names" = "$(printf '%s\n' "${@:2}")" ] || fails "other curves: $names"
-}
-
-runs_of_one_file_are_curves_of_their_own()
-{
-	has_gnuplot || return 0
-	appends "$dir/windows.json" --test send-bw --sweep=8:64 --window 4
-	appends "$dir/windows.json" --test send-bw --sweep=8:64 --window 4
-	appends "$dir/windows.json" --test send-bw --sweep=128:256 --window 8
-	appends "$dir/windows.json" --test send-bw --sweep=8:64
-	run ./datperf --plot "$dir/w.svg" "$dir/windows.json"
-	exits_with 0
-	curves "$dir/w.svg" 'soft0 send-bw, window 4 (run 1)' 'soft0 send-bw, window 4 (run 2)' 'soft0 send-bw, window 8' \
-		'soft0 send-bw'
-	appends "$dir/sizes.json" --test send-lat --sweep=8:64
-	appends "$dir/sizes.json" --test send-lat --sweep=32:128
-	appends "$dir/sizes.json" --test send-lat --size 256
-	run ./datperf --plot "$dir/w.svg" "$dir/sizes.json" "$dir/windows.json"
-	exits_with 0
-	curves "$dir/w.svg" 'soft0 send-lat (sizes.json, run 1)' 'soft0 send-lat (sizes.json, run 2)' \
-		'soft0 send-bw, window 4 (windows.json, run 1)' 'soft0 send-bw, window 4 (windows.json, run 2)' \
-		'soft0 send-bw, window 8 (windows.json)' 'soft0 send-bw (windows.json)'
-}
-
-# By default it depends on the size; one that was chosen may be the default of some sizes.
-a_window_is_named_if_it_was_chosen()
-{
-	has_gnuplot || return 0
-	appends "$dir/usual.json" --test send-bw --sweep=64k:1m
-	appends "$dir/usual.json" --test send-bw --sweep=64k:1m --window 64
-	run ./datperf --plot "$dir/u.svg" "$dir/usual.json"
-	exits_with 0
-	curves "$dir/u.svg" 'soft0 send-bw' 'soft0 send-bw, window 64'
-	sed 's/"window": [0-9]*, //' "$dir/usual.json" >"$dir/older.json"
-	run ./datperf --plot "$dir/u.svg" "$dir/older.json"
-	exits_with 0
-	curves "$dir/u.svg" 'soft0 send-bw (run 1)' 'soft0 send-bw (run 2)'
-}
-
-# height PICTURE TEXT: how far down the first text of this kind is
-height()
-{
-	awk -v text="$2" '/transform="translate\(/ { sub(/.*translate\([0-9.]*,/, ""); at = int($0) }
-		/<text>/ && index($0, text) { print at; exit }' "$1"
-}
-
-the_names_of_the_curves_are_apart_from_that_of_the_axis()
-{
-	local axis name
-	has_gnuplot || return 0
-	run "${perf[@]}" --test send-lat --sweep=8:32 --iters 5 --plot "$dir/apart.svg"
-	exits_with 0
-	axis=$(height "$dir/apart.svg" 'size of a message')
-	name=$(height "$dir/apart.svg" 'soft0 send-lat')
-	[ "$((name - axis))" -ge 24 ] || fails "the letters of 12 are at $axis and $name"
-}
-
-the_picture_says_what_it_shows_where_and_when()
-{
-	local host version
-	has_gnuplot || return 0
-	host=$(uname -n)
-	version=$(./datperf --version | awk '{ print $NF }')
-	run "${perf[@]}" --json --test send-lat --sweep=8:32 --iters 5 --plot "$dir/says.svg"
-	exits_with 0
-	cp "$out" "$dir/says.json"
-	grep -qF "soft0, measured on $host, $(date +%Y-%m-%d), OpenDAT $version<" "$dir/says.svg" ||
-		fails "$(grep -o '[^>]*OpenDAT[^<]*' "$dir/says.svg")"
-	grep -q 'latency (us, one way; of a read: post to completion)' "$dir/says.svg" || fails 'the axis has no unit'
-	run ./datperf --plot "$dir/says.png" "$dir/says.json"
-	exits_with 0
-	[ "$(head -c 8 "$dir/says.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fails 'no PNG'
-	run ./datperf --plot "$dir/says.svg" "$dir/says.json"
-	exits_with 0
-	grep -qF "soft0, drawn on $host, " "$dir/says.svg" || fails 'not what was drawn only'
-}
-
-a_picture_that_cannot_be_is_refused_before_anything_is_measured()
-{
-	echo nonsense >"$dir/bad.json"
-	if has_gnuplot; then
-		run "${perf[@]}" --test send-lat --plot "$dir/p.svg" "$dir/bad.json"
-		exits_with 1
-		prints_nothing
-		says 'bad.json:1: no result'
-		run ./datperf --plot "$dir/p.svg" "$dir/nosuchfile"
-		exits_with 1
-		says 'nosuchfile: No such file'
-		run "${perf[@]}" --json --test connect-rate --iters 2 --plot "$dir/p.svg"
-		exits_with 1
-		says 'nothing to draw'
-		: >"$dir/empty.json"
-		run ./datperf --plot "$dir/p.svg" "$dir/empty.json"
-		exits_with 1
-		says 'empty.json: there is nothing in it'
-		run ./datperf --plot "$dir/p.svg" "$dir"
-		exits_with 1
-		says ': Is a directory'
-		run "${perf[@]}" --json --test send-lat --iters 2 --plot /nosuchfolder/p.svg
-		exits_with 1
-		prints_nothing
-		says '--plot: /nosuchfolder/p.svg cannot be written: No such file'
-		echo before >"$dir/kept.svg"
-		run "${perf[@]}" --json --test connect-rate --iters 2 --plot "$dir/kept.svg"
-		[ "$(cat "$dir/kept.svg")" = before ] || fails 'the picture of before is gone'
-	fi
-	verdict=${verdict#skip*}
-	verdict=${verdict:-0}
-	run env PATH=/nosuchfolder "$PWD/datperf" --ia soft0 --test send-lat --plot "$dir/p.svg"
-	exits_with 1
-	prints_nothing
-	says '--plot needs gnuplot'
-}
-
-a_picture_that_finds_no_room_is_an_error()
-{
-	has_gnuplot || return 0
-	ln -s /dev/full "$dir/full.svg"
-	run "${perf[@]}" --json --test send-lat --iters 2 --plot "$dir/full.svg"
-	exits_with 1
-	prints_lines 1
-	says '--plot: .*/full.svg cannot be written: No space left'
-}
-
-# gnuplot 6 refuses to read points from its standard input within a multiplot, and 5 does not: this stands for 6.
-a_picture_is_drawn_without_what_gnuplot_6_refuses()
-{
-	local real
-	has_gnuplot || return 0
-	real=$(command -v gnuplot)
-	mkdir -p "$dir/bin"
-	cat >"$dir/bin/gnuplot" <<-END
-		#!/bin/bash
-		cat >"$dir/script"
-		! sed -n '/^set multiplot/,/^unset multiplot/p' "$dir/script" | grep -F "'-'" >&2 || exit 1
-		exec $real "$dir/script"
-	END
-	chmod +x "$dir/bin/gnuplot"
-	PATH=$dir/bin:$PATH run "${perf[@]}" --json --sweep=8:32 --iters 5 --plot "$dir/six.svg"
-	exits_with 0
-	says_nothing
-	grep -q '^set multiplot' "$dir/script" || fails 'that was no multiplot'
-	curves "$dir/six.svg" 'soft0 send-lat' 'soft0 write-lat' 'soft0 read-lat' 'soft0 send-bw' 'soft0 write-bw' 'soft0 read-bw'
-}
-
-# The axes keep their size, however many names there are.
-many_curves_make_a_higher_picture()
-{
-	local i
-	has_gnuplot || return 0
-	run "${perf[@]}" --json --test send-lat --size 8 --iters 5
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		cp "$out" "$dir/$i.json"
-	done
-	run ./datperf --plot "$dir/few.svg" "$dir"/[12].json
-	exits_with 0
-	says_nothing
-	grep -q 'width="700" height="610"' "$dir/few.svg" || fails "another size: $(head -n 3 "$dir/few.svg")"
-	run ./datperf --plot "$dir/many.svg" "$dir"/[0-9]*.json
-	exits_with 0
-	says_nothing
-	grep -q 'width="700" height="724"' "$dir/many.svg" || fails "another size: $(head -n 3 "$dir/many.svg")"
 }
 
 a_terminal_sees_how_far_it_is()
@@ -651,188 +435,11 @@ both_ends_on_one_cpu_work()
 	prints '"verified": true'
 }
 
-# background OUT ERR COMMAND...: with a bound; sets guard, which ends with the command's status
-background()
-{
-	local to=$1 errors=$2
-	shift 2
-	timeout -k 5 "${CHECK_WATCHDOG:-120}" "$@" >"$to" 2>"$errors" </dev/null &
-	guard=$!
-}
-
-# child_of PID: waits for it to have one and prints its number
-child_of()
-{
-	local child='' tries=0
-	while [ -z "$child" ] && [ $tries -lt 500 ]; do
-		child=$(cat "/proc/$1/task/$1/children" 2>/dev/null)
-		tries=$((tries + 1))
-		[ -n "$child" ] || sleep 0.02
-	done
-	printf '%s' "${child// /}"
-}
-
-# start_server: in the background; sets server, address and qual once it listens
-start_server()
-{
-	local line
-	mkfifo "$dir/fifo"
-	background "$dir/server.out" "$dir/fifo" "${perf[@]}" --server --qual $((100000 + $$))
-	server=$guard
-	exec 9<"$dir/fifo"
-	rm "$dir/fifo"
-	read -r -t 60 line <&9 || fails 'the server says nothing'
-	address=$(sed -n 's/.*--connect \([^ ]*\) .*/\1/p' <<<"$line")
-	qual=$(sed -n 's/.*--qual \([0-9]*\).*/\1/p' <<<"$line")
-	[ -n "$address" ] && [ -n "$qual" ] || fails "the server says: $line"
-}
-
-a_client_measures_against_a_server_started_elsewhere()
-{
-	start_server
-	run "${perf[@]}" --connect "$address" --qual "$qual" --json --test write-lat --iters 100
-	exits_with 0
-	json_line write-lat 8 100 '[0-9]+[.][0-9]+' null
-	wait "$server"
-	status=$?
-	exits_with 0
-	[ ! -s "$dir/server.out" ] || fails 'the server prints on stdout'
-	exec 9<&-
-}
-
-a_taken_qualifier_is_a_clear_error()
-{
-	start_server
-	run "${perf[@]}" --server --qual "$qual"
-	exits_with 1
-	says 'DAT_CONN_QUAL_IN_USE.*--qual'
-	run "${perf[@]}" --connect "$address" --qual "$qual" --json --test write-lat --iters 10
-	exits_with 0
-	wait "$server"
-	exec 9<&-
-}
-
-nobody_listening_is_a_clear_error()
-{
-	local address
-	address=$(./datctl show soft0 | sed -n 's/^ia_address_ptr *= //p')
-	run "${perf[@]}" --connect "$address" --qual 99999 --test send-lat
-	exits_with 1
-	says 'DAT_CONNECTION_EVENT_.*--server'
-}
-
-a_host_that_does_not_exist_is_a_clear_error()
-{
-	run "${perf[@]}" --connect no-such-host.invalid --test send-lat
-	exits_with 1
-	says 'no-such-host.invalid'
-}
-
-# start_table OPTION...: a long run in the background whose first line is already there; sets client and child
-start_table()
-{
-	local line
-	mkfifo "$dir/fifo"
-	background "$dir/fifo" "$err" "${perf[@]}" --json "$@"
-	exec 9<"$dir/fifo"
-	rm "$dir/fifo"
-	read -r -t 100 line <&9 || fails "no first line: $(cat "$err")"
-	client=$(child_of "$guard")
-	child=$(child_of "$client")
-	[ -n "$child" ] || fails 'there is no second process'
-}
-
-a_server_that_is_killed_ends_the_client_with_an_error()
-{
-	start_table --duration 1
-	kill -KILL "$child"
-	wait "$guard"
-	status=$?
-	exits_with 1
-	says '^datperf: the forked server was killed by signal 9'
-	exec 9<&-
-}
-
-a_server_that_is_killed_ends_every_thread_of_the_client()
-{
-	start_table --iters 3000 --eps 4 --threads 3
-	kill -KILL "$child"
-	wait "$guard"
-	status=$?
-	exits_with 1
-	says '^datperf: the forked server was killed by signal 9'
-	exec 9<&-
-}
-
-# A process that is stopped may have been at the other's memory, which the adapter then does not give back.
-a_server_that_is_stopped_ends_the_client_with_an_error()
-{
-	start_table --test send-bw --sweep=256k:4m --window 4 --duration 1 --timeout 10
-	kill -STOP "$child"
-	wait "$guard"
-	status=$?
-	exits_with 1
-	says '^datperf: (nothing has moved for [0-9]+ s|the connection failed: DAT_CONNECTION_EVENT_TIMED_OUT)'
-	exec 9<&-
-	[ ! -e "/proc/$child" ] || fails "process $child is left"
-}
-
-a_server_that_is_stopped_elsewhere_ends_the_client_with_an_error()
-{
-	local line stopped
-	start_server
-	mkfifo "$dir/fifo"
-	background "$dir/fifo" "$err" "${perf[@]}" --connect "$address" --qual "$qual" --json --test send-bw \
-		--sweep=256k:4m --window 4 --duration 1 --timeout 10
-	exec 8<"$dir/fifo"
-	rm "$dir/fifo"
-	read -r -t 100 line <&8 || fails 'no first line'
-	stopped=$(child_of "$server")
-	kill -STOP "$stopped"
-	wait "$guard"
-	status=$?
-	kill -KILL "$stopped"
-	wait "$server" 2>/dev/null
-	exits_with 1
-	says '^datperf: (nothing has moved for [0-9]+ s|the connection failed: DAT_CONNECTION_EVENT_TIMED_OUT)'
-	exec 8<&- 9<&-
-}
-
-a_client_that_is_killed_leaves_no_server_behind()
-{
-	start_table --duration 1
-	kill -KILL "$client"
-	wait "$guard" 2>/dev/null
-	cat <&9 >/dev/null	# ends when the last process that holds the other end does
-	exec 9<&-
-	[ ! -e "/proc/$child" ] || grep -q '^State:.*[ZX]' "/proc/$child/status" 2>/dev/null ||
-		fails "process $child is left"
-}
-
-a_killed_client_ends_a_server_started_elsewhere()
-{
-	local line
-	start_server
-	mkfifo "$dir/fifo"
-	background "$dir/fifo" /dev/null "${perf[@]}" --connect "$address" --qual "$qual" --json --duration 1
-	exec 8<"$dir/fifo"
-	rm "$dir/fifo"
-	read -r -t 100 line <&8 || fails 'no first line'
-	kill -KILL "$(child_of "$guard")"
-	wait "$guard" 2>/dev/null
-	wait "$server"
-	status=$?
-	cat <&9 >"$err"
-	exits_with 1
-	says '^datperf: '
-	exec 8<&- 9<&-
-}
-
 the_tests_run_through_libvipl_too()
 {
 	local test size
 	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
-		for size in 1 200 100000; do
+		for size in "${vipl_sizes[@]}"; do
 			run ./datperf --ia soft0 --api vipl --test "$test" --size "$size" --iters 200 --json
 			exits_with 0
 			says_nothing
@@ -858,25 +465,18 @@ through_libvipl_they_can_sleep_too()
 
 tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_usage \
 	help_goes_to_stdout_and_succeeds help_names_every_option_and_test version_is_one_line \
-	wrong_usage_exits_with_2_and_prints_nothing wrong_usage_names_what_is_wrong what_cannot_be_printed_is_an_error \
-	an_unknown_adapter_fails_and_is_named \
+	wrong_usage_exits_with_2_and_prints_nothing wrong_usage_names_what_is_wrong \
+	what_cannot_be_printed_is_an_error an_unknown_adapter_fails_and_is_named \
 	every_latency_test_prints_one_json_object every_bandwidth_test_prints_one_json_object \
-	connect_rate_prints_one_json_object connect_rate_verifies_no_data sizes_from_one_byte_to_megabytes_are_verified \
-	one_message_without_warmup_is_enough without_a_test_there_is_a_table_of_all \
-	without_a_test_json_has_one_object_a_line every_test_is_verified_where_the_kernel_refuses_to_copy \
-	a_sweep_has_every_power_of_two a_window_is_as_many_as_one_likes a_duration_chooses_the_number_of_messages \
-	a_duration_may_be_a_fraction_of_a_second \
-	waiting_gives_the_same_data the_tests_run_through_libvipl_too through_libvipl_they_can_sleep_too several_endpoints_and_threads_are_verified endpoints_without_messages_do_no_harm \
+	connect_rate_prints_one_json_object connect_rate_verifies_no_data \
+	sizes_from_one_byte_to_megabytes_are_verified one_message_without_warmup_is_enough \
+	without_a_test_there_is_a_table_of_all without_a_test_json_has_one_object_a_line \
+	every_test_is_verified_where_the_kernel_refuses_to_copy a_sweep_has_every_power_of_two \
+	a_window_is_as_many_as_one_likes a_duration_chooses_the_number_of_messages \
+	a_duration_may_be_a_fraction_of_a_second waiting_gives_the_same_data \
+	the_tests_run_through_libvipl_too through_libvipl_they_can_sleep_too \
+	several_endpoints_and_threads_are_verified endpoints_without_messages_do_no_harm \
 	both_sides_at_once_are_verified as_many_messages_as_one_likes_are_verified \
-	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
-	a_picture_shows_this_run_and_earlier_ones runs_of_one_file_are_curves_of_their_own a_window_is_named_if_it_was_chosen \
-	the_picture_says_what_it_shows_where_and_when the_names_of_the_curves_are_apart_from_that_of_the_axis a_picture_that_cannot_be_is_refused_before_anything_is_measured \
-	a_picture_that_finds_no_room_is_an_error a_picture_is_drawn_without_what_gnuplot_6_refuses many_curves_make_a_higher_picture \
-	a_terminal_sees_how_far_it_is an_odd_name_is_still_json both_ends_on_one_cpu_work \
-	a_client_measures_against_a_server_started_elsewhere a_taken_qualifier_is_a_clear_error \
-	nobody_listening_is_a_clear_error a_host_that_does_not_exist_is_a_clear_error \
-	a_server_that_is_killed_ends_the_client_with_an_error a_server_that_is_killed_ends_every_thread_of_the_client \
-	a_server_that_is_stopped_ends_the_client_with_an_error \
-	a_server_that_is_stopped_elsewhere_ends_the_client_with_an_error \
-	a_client_that_is_killed_leaves_no_server_behind \
-	a_killed_client_ends_a_server_started_elsewhere
+	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others \
+	a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
+	a_terminal_sees_how_far_it_is an_odd_name_is_still_json both_ends_on_one_cpu_work

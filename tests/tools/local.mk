@@ -11,6 +11,8 @@ TOOLS_TESTS = \
 	tests/tools/datctl_filter.sh \
 	tests/tools/datctl_ping.sh \
 	tests/tools/datperf.sh \
+	tests/tools/datperf_ends.sh \
+	tests/tools/datperf_plot.sh \
 	tests/tools/datperf_server.sh \
 	tests/tools/exchange.sh \
 	tests/tools/log.sh \

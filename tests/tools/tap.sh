@@ -75,6 +75,21 @@ prints_lines()
 	[ "$n" -eq "$1" ] || fails "$n lines on stdout instead of $1"
 }
 
+# one_test NUMBER NAME: prints its verdict, and fails if the test does
+one_test()
+{
+	verdict=0
+	"$2" || fails "$2 returned $?"
+	case $verdict in
+	0) echo "ok $1 - $2" ;;
+	skip*) echo "ok $1 - $2 # SKIP ${verdict#skip }" ;;
+	*)
+		echo "not ok $1 - $2"
+		return 1
+		;;
+	esac
+}
+
 # tests NAME...: runs them in this order
 tests()
 {
@@ -82,16 +97,36 @@ tests()
 	echo "1..$#"
 	for name; do
 		count=$((count + 1))
-		verdict=0
-		"$name" || fails "$name returned $?"
-		case $verdict in
-		0) echo "ok $count - $name" ;;
-		skip*) echo "ok $count - $name # SKIP ${verdict#skip }" ;;
-		*)
-			echo "not ok $count - $name"
-			bad=1
-			;;
-		esac
+		one_test $count "$name" || bad=1
+	done
+	exit $bad
+}
+
+# tests_beside N NAME...: runs them with up to N at a time, each with a folder and a realm of its own, and prints the
+# verdicts in this order. It is for tests that mostly wait.
+tests_beside()
+{
+	local at_once=$1 name
+	shift
+	echo "1..$#"
+	for name; do
+		count=$((count + 1))
+		while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do
+			wait -n
+		done
+		(
+			dir=$dir/$name
+			out=$dir/out err=$dir/err
+			mkdir "$dir" || exit
+			DAT_SOFT_REALM=${DAT_SOFT_REALM-check-$$}-$count
+			export DAT_SOFT_REALM
+			one_test $count "$name"
+		) >"$dir/verdict.$count" 2>&1 &
+	done
+	wait
+	for ((count = 1; count <= $#; count++)); do
+		cat "$dir/verdict.$count"
+		grep -q "^ok $count - " "$dir/verdict.$count" || bad=1
 	done
 	exit $bad
 }

@@ -26,6 +26,7 @@ void check_claim_thread(void)
 
 static void record(bool fatal, const char *text, const char *file, unsigned int line)
 {
+	check_note(file, line, text);
 	pthread_mutex_lock(&records);
 	CU_assertImplementation(CU_FALSE, line, text, file, "", CU_FALSE);
 	pthread_mutex_unlock(&records);

@@ -4,6 +4,7 @@
 #define CHECK_INTERNAL_H
 
 #include <setjmp.h>
+#include <sys/types.h>
 
 #include "check.h"
 
@@ -35,6 +36,17 @@ void check_claim_thread(void);
 
 /* peer.c: ends what is left of the test's peers; returns how many there were. */
 int check_peers_end(void);
+
+/*
+ * notes.c. Begins to note, before the watcher forks; forgets all notes, when a test starts; notes a failure, in any process
+ * and thread of the test; prints all notes as TAP comments.
+ */
+void check_notes_begin(void);
+void check_notes_clear(void);
+void check_note(const char *file, unsigned int line, const char *text);
+void check_notes_print(void);
+/* notes.c: prints, as TAP comments, where the threads of a process and of its children are, if there is a debugger. */
+void check_print_threads(pid_t pid);
 
 /* util.c: undoes what check_tmpdir() and check_stderr_begin() left. */
 void check_util_end(void);

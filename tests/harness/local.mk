@@ -6,7 +6,7 @@ HARNESS_LIBS = libharness.la
 
 check_LTLIBRARIES += libharness.la
 libharness_la_SOURCES = tests/harness/check.h tests/harness/internal.h tests/harness/assert.c \
-	tests/harness/forbid.c tests/harness/main.c tests/harness/peer.c tests/harness/runner.c tests/harness/util.c
+	tests/harness/forbid.c tests/harness/main.c tests/harness/notes.c tests/harness/peer.c tests/harness/runner.c tests/harness/util.c
 libharness_la_CPPFLAGS = $(HARNESS_CPPFLAGS) -D_GNU_SOURCE
 libharness_la_LIBADD = $(CUNIT_LIBS)
 

@@ -96,6 +96,7 @@ static void tally_fail(struct tally *tally, const struct check_plan *plan, const
 {
 	printf("not ok %d - %s\n# %s%s\n", tally->next + 1, plan->entries[tally->next].name, why,
 	       tally->in_test ? "" : ", before the test began");
+	check_notes_print();
 	tally->in_test = false;
 	tally->next++;
 	tally->failed++;
@@ -172,10 +173,6 @@ static void run_child(struct tally *tally, const struct check_plan *plan)
 	}
 	close(reports[1]);
 	ended = watch(tally, reports[0], child, &status);
-	if (!ended) {
-		kill(child, SIGKILL);
-		waitpid(child, &status, 0);
-	}
 	close(reports[0]);
 	if (ended && status == 0 && !tally->in_test && tally->next == plan->total)
 		return;
@@ -186,6 +183,11 @@ static void run_child(struct tally *tally, const struct check_plan *plan)
 		printf("# %s, after the last test\n", why);
 		tally->broken = true;
 	}
+	if (!ended) {
+		check_print_threads(child);
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+	}
 }
 
 static int run_watched(const struct check_plan *plan)
@@ -193,6 +195,7 @@ static int run_watched(const struct check_plan *plan)
 	struct tally tally = { 0 };
 
 	printf("1..%d\n", plan->total);
+	check_notes_begin();
 	while (tally.next < plan->total)
 		run_child(&tally, plan);
 	if (tally.passed + tally.failed + tally.skipped != plan->total) {

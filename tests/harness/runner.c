@@ -60,6 +60,7 @@ static void test_start(const CU_pTest test, const CU_pSuite suite)
 	(void)suite;
 	runner.current = runner.next++;
 	runner.skip_reason = NULL;
+	check_notes_clear();
 	report(runner.current, EVENT_START);
 }
 

@@ -62,7 +62,12 @@ tap 'verdict: a forgotten peer is a failure' says '^not ok 8 ' 'without joining 
 tap 'verdict: a stuck peer is killed' says '^not ok 9 ' 'the peer did not end in time'
 tap 'verdict: a crash is charged to its test' says '^not ok 10 - body: crashes' 'died of signal 6'
 tap 'verdict: a test that leaves the program fails' says '^not ok 11 - body: leaves' 'left with status 0'
-tap 'verdict: a test that hangs is killed' says '^not ok 12 - body: hangs' 'no end after 2 s: killed'
+tap 'verdict: a test that hangs is killed' says '^not ok 12 - body: hangs' 'no end after 2 s: killed' \
+	'sick[.]c:[0-9]+: !"what it found before"'
+# Yama lets only a parent look.
+if command -v gdb >/dev/null && [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; then
+	tap 'verdict: where a test hangs is printed' says '^# #[0-9]+ .*(hangs|wait_for_ever) [(]'
+fi
 tap 'verdict: a skipped test says why' says '^ok 13 - body: is skipped # SKIP no such hardware'
 tap 'verdict: a failed suite initialiser fails its tests' says '^not ok 14 - init: fine' 'suite initialiser'
 tap 'verdict: a crashed suite initialiser fails its tests' \

@@ -190,6 +190,68 @@ void soft_ep_ended(struct soft_ep *ep)
 	atomic_store(&ep->ending, false);
 }
 
+/* ---- an end that has messages before it which cannot be taken yet ---- */
+
+/* EP lock. */
+static void put_off_forget(struct soft_ep *ep)
+{
+	if (!ep->put_off)
+		return;
+	ep->put_off = 0;
+	atomic_fetch_sub_explicit(&soft_ia(ep->base.obj.ia)->put_off, 1, memory_order_relaxed);
+}
+
+/*
+ * The peer has ended the connection, and what it had sent before may be behind a cell that another sender does not publish:
+ * then the tick comes back to it, within the bound. Service thread.
+ */
+static bool end_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER why)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_cq *cq = soft_ep_recv_cq(ep);
+	bool off;
+
+	soft_cq_drain(cq);
+	/* relaxed: the drain has just looked, and the bound is there for what changes behind it */
+	if (!atomic_load_explicit(&cq->late, memory_order_relaxed))
+		return false;
+	datp_lock(&ep->base.lock);
+	off = ep->open && !ep->failing && (!gen || ep->gen == gen) &&
+	      (!ep->put_off || soft_now_ms() < ep->put_off);
+	if (off && !ep->put_off) {
+		ep->put_off = soft_bound(ia);
+		ep->put_off_why = why;
+		atomic_fetch_add_explicit(&ia->put_off, 1, memory_order_relaxed);
+		soft_tick_set(ia);
+	}
+	datp_unlock(&ep->base.lock);
+	return off;
+}
+
+bool soft_ends_put_off_serve(struct soft_ia *ia)
+{
+	/* relaxed: whoever counts an end sets the timer behind that */
+	if (!atomic_load_explicit(&ia->put_off, memory_order_relaxed))
+		return false;
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = soft_port_ep(ia, i);
+		DAT_EVENT_NUMBER why = 0;
+		uint32_t gen = 0;
+
+		if (!ep)
+			continue;
+		datp_lock(&ep->base.lock);
+		if (ep->open && ep->put_off) {
+			gen = ep->gen;
+			why = ep->put_off_why;
+		}
+		datp_unlock(&ep->base.lock);
+		if (gen)
+			soft_ep_end_and_tell(ep, gen, 0, false, why);
+	}
+	return atomic_load_explicit(&ia->put_off, memory_order_relaxed);
+}
+
 /* Closes the port, if that is to be done. True: the end is ours. */
 static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing)
 {
@@ -215,6 +277,7 @@ static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, b
 			atomic_fetch_sub_explicit(&ia->draining, 1, memory_order_relaxed);
 		ep->draining = false;
 		soft_bind_forget(ep);
+		put_off_forget(ep);
 		atomic_store(&ep->ending, true);
 		/* sequentially consistent: either the mover finds it, or soft_mover_quiesce() finds the mover */
 		atomic_store(&ep->moves, 0);
@@ -303,6 +366,8 @@ void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell
 bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
 			  bool only_failing, DAT_EVENT_NUMBER why)
 {
+	if (!tell && datp_loop_inside(ep->base.obj.ia) && end_put_off(ep, gen, why))
+		return true;
 	if (!end_begin(ep, gen, tell, only_failing)) {
 		if (!datp_loop_inside(ep->base.obj.ia))
 			soft_ep_await_end(ep);

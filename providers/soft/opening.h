@@ -26,7 +26,8 @@ void soft_ep_ended(struct soft_ep *ep);
 void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell);
 /*
  * The same with libdatp's news: `why`, or that the accept came to nothing. No lock. On the service thread it returns
- * at once: if the peer is at our memory, the end comes when it has let go, or the bound is over.
+ * at once: if the peer is at our memory, the end comes when it has let go, or the bound is over; and if it is the peer
+ * that has ended the connection, and its last messages are behind a cell that is held (held.h), when they are taken.
  */
 bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
 			  bool only_failing, DAT_EVENT_NUMBER why);
@@ -36,6 +37,8 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg);
 /* Gives up an establishment, if there is one: the peer is told. No lock. */
 void soft_ep_cancel(struct soft_ep *ep);
 
+/* Ends that come behind messages which cannot be taken yet; true: there are some left. Service thread. */
+bool soft_ends_put_off_serve(struct soft_ia *ia);
 /* An end that waits is over when this returns. Service thread. */
 void soft_ending_hurry(struct soft_ep *ep);
 /* Goes on with the ends that wait; true: there are some left. Service thread. */

@@ -261,6 +261,8 @@ struct soft_ep {
 	_Atomic uint32_t moves;
 	struct soft_out *news;	/* to tell the peer of the end with; from soft_ep_open() on; soft_ia.lock */
 	struct soft_ending end; /* of the thread that has set `ending` */
+	uint64_t put_off;	/* the peer has ended the connection, which is put off until then; 0: not. EP lock */
+	DAT_EVENT_NUMBER put_off_why;
 	uint64_t bind_until;	/* a bind waits for those at the old window, until then; 0: none. EP lock */
 };
 
@@ -358,6 +360,7 @@ struct soft_ia {
 	int tick_fd; /* a timer, for what waits on the service thread without keeping it; tick.c */
 	struct datp_watch *tick_watch;
 	struct soft_ep *endings; /* whose end waits; service thread */
+	_Atomic uint32_t put_off;    /* endpoints whose end is put off */
 	_Atomic uint32_t binds_wait; /* endpoints with a bind that waits */
 };
 

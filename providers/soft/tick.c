@@ -58,6 +58,7 @@ static void tick_event(void *arg, uint32_t events)
 	more = binds_serve(ia) || more;
 	more = soft_sockets_retry(ia) || more;
 	more = soft_held_serve(ia) || more;
+	more = soft_ends_put_off_serve(ia) || more;
 	if (more)
 		soft_tick_set(ia);
 }

@@ -11,6 +11,7 @@
 #include "hostile.h"
 
 #define MESSAGES 300u /* more than two laps */
+#define LAST	 8u
 #define HELD	 ((uint64_t)1 << 32)
 
 /* How the victim takes its events. */
@@ -56,7 +57,17 @@ static void send_and_hear(const struct api_end *end, const struct api_buf *buf, 
 	API_DTO(end->recv, end->ep, n, DAT_DTO_SUCCESS, 8);
 }
 
-/* Sends so many messages as it is told, each when the one before was answered; 0: that is all. */
+/* Sends, and disconnects at once. */
+static void send_and_go(const struct api_end *end, const struct api_buf *buf)
+{
+	for (uint64_t n = 0; n < LAST; n++)
+		REQUIRE_DAT(api_send(end->ep, buf, 0, 8, n, DAT_COMPLETION_SUPPRESS_FLAG),
+			    DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_disconnect(end->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(end->connect, end->ep);
+}
+
+/* Sends so many messages as it is told, each when the one before was answered; 0: a few more, and the end. */
 static void talk(void *arg)
 {
 	struct api_end end;
@@ -76,6 +87,7 @@ static void talk(void *arg)
 		for (uint32_t n = 0; n < count; n++)
 			send_and_hear(&end, &buf, n);
 	} while (count);
+	send_and_go(&end, &buf);
 	api_close();
 }
 
@@ -268,12 +280,35 @@ static void queue_may_be_freed_while_a_cell_is_held(void)
 	check_kill(victim.peer);
 }
 
+/* What a peer has sent before it disconnects is taken, although it is behind a cell that is held. */
+static void last_messages_are_taken_before_the_end(void)
+{
+	uint32_t none = 0;
+
+	suffer(WAITS);
+	for (uint32_t n = 0; n < LAST; n++)
+		REQUIRE_DAT(api_recv(victim.honest, &victim.buf, 0, 8, n), DAT_SUCCESS);
+	check_put(victim.peer, &none, sizeof(none));
+	for (uint32_t n = 0; n < LAST; n++) {
+		DAT_EVENT event = next_event();
+
+		if (event.event_data.dto_completion_event_data.user_cookie.as_64 == HELD)
+			event = next_event();
+		CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, n);
+		CHECK_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	}
+	check_join(victim.peer);
+	check_kill(victim.holder);
+	api_close();
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(cell_that_is_held_stops_nobody_who_polls),
 	CHECK_TEST(cell_that_is_held_stops_nobody_who_waits),
 	CHECK_TEST(cell_that_is_held_stops_nobody_who_waits_on_a_cno),
 	CHECK_TEST(cell_comes_back_when_its_holder_dies),
 	CHECK_TEST(queue_may_be_freed_while_a_cell_is_held),
+	CHECK_TEST(last_messages_are_taken_before_the_end),
 	CHECK_END
 };
 

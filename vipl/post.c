@@ -21,7 +21,7 @@ struct plan {
 	DAT_RMR_TRIPLET remote;
 	uint64_t length;
 	unsigned int control;
-	bool cut;			/* a receive that reaches beyond its region */
+	bool cut;			/* a receive that reaches beyond its region, or is there */
 };
 
 static __attribute__((noinline)) const struct mem_view *
@@ -50,6 +50,20 @@ POST_INLINE const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handle)
 	return look_up(vi, handle, epoch);
 }
 
+/* The region, if there is one and the VI may use it. */
+POST_INLINE const struct mem_view *usable(struct vi *vi, VIP_MEM_HANDLE handle)
+{
+	const struct mem_view *view = view_of(vi, handle);
+
+	return view != NULL && (view->ptag == vi->uses || vi_adopt_locked(vi, handle)) ? view : NULL;
+}
+
+/* Bytes from `at` to the end of the region; 0 if it is not in the region. */
+POST_INLINE uint64_t room_at(const struct mem_view *view, uintptr_t at)
+{
+	return at < view->base || at - view->base > view->length ? 0 : view->length - (at - view->base);
+}
+
 /* The region, if all of the range is in it and the VI may use it. */
 POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle, uintptr_t at,
 					   uint64_t length)
@@ -63,9 +77,9 @@ POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle,
 }
 
 /*
- * A segment of a receive has to begin in its region, and may reach beyond it: programs post
- * receives that do, and are sent little. Hardware checks what it writes. uDAPL checks what is
- * posted, so it gets the part that is in the region, and a message that is longer fails (work.c).
+ * A segment of a receive may reach beyond its region, or begin beyond it: programs post receives that do, and are
+ * sent little. Hardware checks what it writes. uDAPL checks what is posted, so it gets the part that is in the
+ * region, and a message that is longer fails (work.c).
  */
 POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment,
 				  bool recv)
@@ -76,12 +90,14 @@ POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DA
 
 	if (length == 0)
 		return 0;
-	view = covered(vi, segment->Handle, at, recv ? 1 : length);
+	view = recv ? usable(vi, segment->Handle) : covered(vi, segment->Handle, at, length);
 	if (view == NULL)
 		return VIP_STATUS_PROTECTION_ERROR;
-	if (recv && length > view->length - (at - view->base)) {
-		length = view->length - (at - view->base);
+	if (recv && length > room_at(view, at)) {
+		length = room_at(view, at);
 		plan->cut = true;
+		if (length == 0)
+			return 0;
 	}
 	plan->iov[plan->count++] = (DAT_LMR_TRIPLET){
 		.lmr_context = view->context,

@@ -196,6 +196,50 @@ static void a_message_that_reaches_beyond_the_region_fails(void)
 	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
 }
 
+/* A receive of 100 bytes whose other segment begins beyond the region, or with no other. */
+static void post_recv_begun_beyond(unsigned int slot, bool alone)
+{
+	VIP_DESCRIPTOR *d = prepare(&a, slot, 100);
+	VIP_DESCRIPTOR_SEGMENT *beyond = &d->DS[alone ? 0 : 1];
+
+	if (!alone) {
+		d->CS.SegCount = 2;
+		d->DS[1] = d->DS[0];
+	}
+	beyond->Local.Data.Address = buffer(&a, SLOTS) + 4096;
+	beyond->Local.Length = 50;
+	REQUIRE_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+}
+
+static void a_segment_of_a_receive_may_begin_beyond_its_region(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	post_recv_begun_beyond(0, false);
+	post_recv_begun_beyond(2, false);
+	CHECK_VIP(VipRecvDone(a.vi, &d), VIP_NOT_DONE);
+	memset(buffer(&b, 1), 'x', 120);
+	post_send(&b, 1, 100);
+	expect_send(&b, 1, VIP_STATUS_OP_SEND);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_INT(descriptor(&a, 0)->CS.Length, 100);
+	post_send(&b, 1, 120);
+	expect_recv(&a, 2, VIP_STATUS_OP_RECEIVE | VIP_STATUS_PROTECTION_ERROR);
+	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+}
+
+static void a_receive_that_is_all_beyond_its_region_takes_no_data(void)
+{
+	post_recv_begun_beyond(0, true);
+	post_recv_begun_beyond(2, true);
+	post_send(&b, 1, 0);
+	expect_send(&b, 1, VIP_STATUS_OP_SEND);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	post_send(&b, 1, 1);
+	expect_recv(&a, 2, VIP_STATUS_OP_RECEIVE | VIP_STATUS_PROTECTION_ERROR);
+	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+}
+
 /* It was posted before there was a connection. */
 static void so_may_one_that_waits_for_the_connection(void)
 {
@@ -304,6 +348,8 @@ static const struct check_suite habit = {
 static const struct check_test connected_tests[] = {
 	CHECK_TEST(a_receive_may_reach_beyond_its_region),
 	CHECK_TEST(a_message_that_reaches_beyond_the_region_fails),
+	CHECK_TEST(a_segment_of_a_receive_may_begin_beyond_its_region),
+	CHECK_TEST(a_receive_that_is_all_beyond_its_region_takes_no_data),
 	CHECK_TEST(so_may_one_that_waits_for_the_connection),
 	CHECK_TEST(a_normal_end_prints_nothing),
 	CHECK_TEST(a_server_that_is_not_there_yet_prints_nothing),

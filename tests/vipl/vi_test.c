@@ -249,19 +249,29 @@ static void segments_are_checked_when_they_are_posted(void)
 	d->DS[0].Local.Handle = 0;
 	recv_fails(d, VIP_STATUS_PROTECTION_ERROR);
 	d = prepare(&a, 0, 64);
-	d->DS[0].Local.Data.Address = a.block - 1;
-	recv_fails(d, VIP_STATUS_PROTECTION_ERROR);
-	/* one byte behind the end */
-	d = prepare(&a, 0, 64);
-	d->DS[0].Local.Data.Address = buffer(&a, SLOTS);
-	recv_fails(d, VIP_STATUS_PROTECTION_ERROR);
-	d = prepare(&a, 0, 64);
 	d->CS.SegCount = 0xFFFF;
 	recv_fails(d, VIP_STATUS_FORMAT_ERROR);
 	d = prepare(&a, 0, 64);
 	d->CS.Control = VIP_CONTROL_OP_RDMAWRITE;
 	recv_fails(d, VIP_STATUS_FORMAT_ERROR);
 	CHECK_EQ_INT(atomic_load(&post_errors), 0);
+}
+
+/* As hardware does, which checks what it writes. */
+static void where_a_receive_is_in_its_region_is_checked_on_delivery(void)
+{
+	uint8_t *outside[] = { a.block - 1, buffer(&a, SLOTS) };
+	VIP_DESCRIPTOR *got;
+
+	for (size_t i = 0; i < 2; i++) {
+		VIP_DESCRIPTOR *d = prepare(&a, 0, 64);
+
+		d->DS[0].Local.Data.Address = outside[i];
+		REQUIRE_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+		CHECK_VIP(VipRecvDone(a.vi, &got), VIP_NOT_DONE);
+		CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+		expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
+	}
 }
 
 static void memory_of_another_tag_is_refused(void)
@@ -373,6 +383,7 @@ static const struct check_test alone_tests[] = {
 	CHECK_TEST(a_descriptor_outside_of_registered_memory_is_not_touched),
 	CHECK_TEST(segments_of_a_descriptor_are_in_registered_memory_too),
 	CHECK_TEST(segments_are_checked_when_they_are_posted),
+	CHECK_TEST(where_a_receive_is_in_its_region_is_checked_on_delivery),
 	CHECK_TEST(memory_of_another_tag_is_refused),
 	CHECK_TEST(memory_that_is_deregistered_is_refused_at_once),
 	CHECK_TEST(a_vi_moves_to_another_tag),

@@ -126,6 +126,23 @@ static void unknown_word_keeps_the_adapter_from_opening_and_the_nearest_is_named
 	}
 }
 
+/* The word that is shown is taken, too: in the environment, and in the adapter's line. */
+static void none_and_no_word_at_all_allow_nothing(void)
+{
+	static char *const lines[] = { (char *)"soft-none", (char *)"soft-no-word" };
+
+	api_close();
+	setenv("DAT_ALLOW", "none", 1);
+	api_open();
+	CHECK_EQ_STR(shown(), "none");
+	unsetenv("DAT_ALLOW");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		api_close();
+		api_open_as(lines[i]);
+		CHECK_EQ_STR(shown(), "none");
+	}
+}
+
 /* ------------------------------------------------------------------ allowed */
 
 static void what_is_allowed_is_shown(void)
@@ -270,6 +287,7 @@ static const struct check_test strict_tests[] = {
 	CHECK_TEST(nothing_is_allowed_unless_asked_for),
 	CHECK_TEST(mixed_completions_are_refused_by_default_and_the_message_names_the_remedy),
 	CHECK_TEST(unknown_word_keeps_the_adapter_from_opening_and_the_nearest_is_named),
+	CHECK_TEST(none_and_no_word_at_all_allow_nothing),
 	CHECK_END
 };
 

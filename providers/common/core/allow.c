@@ -76,11 +76,13 @@ static const char *nearest(const char *typed, size_t length)
 	return near;
 }
 
-/* Words with commas between them, as behind `key`. */
+/* Words with commas between them, as behind `key`; no word at all, or the word that is shown then, allows nothing. */
 static enum datp_err take_words(struct datp_ia *ia, const char *key, const char *words)
 {
 	struct ia_priv *priv = ia_priv(ia);
 
+	if (!*words || !strcmp(words, NONE))
+		return DATP_OK;
 	for (;;) {
 		size_t length = strcspn(words, ","), i = 0;
 		char list[LIST_MAX];

@@ -216,10 +216,12 @@ struct rdma_conn {
 	bool established;
 	bool hung_up;	  /* it has been disconnected, and its end is to be heard of; the service thread's */
 	bool greeting;	  /* ... but not shown as such before the peer answers; the service thread's */
-	/* of the next knock, of a late accept, or of giving up on the end; 0: none (IA mutex) */
+	/* of the next knock, of a late accept, of a repeated request, or of giving up on the end; 0: none (IA mutex) */
 	uint64_t due_ns;
 	int knocks;	  /* so far (IA mutex) */
 	int tries;	  /* resolutions; the service thread's */
+	bool asks;	  /* `due_ns` is of its repeated request; the service thread's */
+	uint64_t asked_ns; /* when its latest request went, 0: none has; the service thread's */
 	int part;	  /* of its private data that has been sent: 1, 2; the service thread's */
 	struct rdma_conn_param param;
 	unsigned char pdata[RDMA_PDATA_MAX]; /* as on the wire */
@@ -370,7 +372,7 @@ struct rdma_ia {
 	struct rdma_cm_id *bound; /* to the address; hears of the device's removal, whatever else there is */
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
-	struct datp_watch *timer_watch; /* of rdma_late.c; NULL: nothing is done late */
+	struct datp_watch *timer_watch; /* of rdma_late.c; NULL before it is open */
 	int timer_fd;
 	uint64_t timer_ns; /* when it fires; 0: not at all (IA mutex) */
 	bool lost; /* the device is gone; the service thread's */

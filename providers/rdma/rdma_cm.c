@@ -23,7 +23,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RETRIES = 7, BACKLOG = 0, STALE_CONNECTION = 10 };
+/* ANSWER_MS: within it InfiniBand's connection manager gives no request up; it waits 4.3 s for the answer to each of 16 */
+enum { RETRIES = 7, BACKLOG = 0, STALE_CONNECTION = 10, ANSWER_MS = 4000, ASK_MS = 50, MS = 1000000 };
 
 static uint8_t least(int64_t a, int64_t b)
 {
@@ -189,6 +190,7 @@ static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 	if (conn->whole_len)
 		rdma_wire_pack_part(conn->ia->kind, conn->whole, conn->whole_len, ++conn->part,
 				    conn->pdata);
+	conn->asked_ns = rdma_now_ns();
 	err = rdma_conn_connect(conn);
 	if (err)
 		rdma_connect_result(conn, err);
@@ -610,25 +612,56 @@ static bool send_another(struct rdma_conn *conn)
 
 	if (rdma_create_id(conn->channel->channel, &id, conn, RDMA_PS_TCP))
 		return false;
+	rdma_ask_forget(conn);
 	/* not at once: its event is not acknowledged yet */
 	rdma_id_drop(conn->ia, conn->id);
 	conn->id = id;
 	return resolve(conn, &to) == 0;
 }
 
-/*
- * The number of our queue pair is one that the peer's connection manager knows from a connection
- * whose end it has missed. It gives that one up when it says so, and the same request is as good as
- * any then.
- */
-static bool stale(struct rdma_conn *conn, int status)
+void rdma_ask(struct rdma_conn *conn, struct rdma_ep *ep)
 {
-	if (!conn->ia->kind->three_way || status != STALE_CONNECTION ||
-	    ++conn->tries >= conn->ia->opt.resolve_tries)
+	if (!send_another(conn))
+		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+/*
+ * The same request once more, after a pause if it is not the first time. Returns false if that has been tried often
+ * enough, or cannot be done.
+ */
+static bool ask_again(struct rdma_conn *conn)
+{
+	if (++conn->tries >= conn->ia->opt.resolve_tries)
 		return false;
 	if (conn->part)
 		conn->part--;
-	return send_another(conn);
+	if (conn->tries == 1)
+		return send_another(conn);
+	rdma_ask_later(conn, (uint32_t)ASK_MS << (conn->tries < 8 ? conn->tries : 8));
+	return true;
+}
+
+/*
+ * The number of our queue pair is one that the peer's connection manager knows from a connection whose end it has missed, or
+ * from an earlier request of this attempt. It gives that one up when it says so, or when it comes to the message that ends the
+ * request, which it may do later than to the next request: hence the pauses. The same request is as good as any then.
+ */
+static bool stale(struct rdma_conn *conn, int status)
+{
+	return conn->ia->kind->three_way && status == STALE_CONNECTION && ask_again(conn);
+}
+
+/*
+ * Linux says "unreachable" of each RoCE id whose peer's neighbour entry gets another hardware address, whatever the id is
+ * doing. An attempt has not failed then: the request may have gone to the old address, so it is sent again, to the new one.
+ */
+static bool neighbour_moved(struct rdma_conn *conn, int status)
+{
+	bool early = !conn->asked_ns ||
+		     rdma_now_ns() - conn->asked_ns < (uint64_t)ANSWER_MS * MS;
+
+	return conn->ia->kind->three_way && conn->active && status == -ETIMEDOUT && early &&
+	       ask_again(conn);
 }
 
 /*
@@ -660,7 +693,7 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
 }
 
 /*
- * Since Linux 6.0 UNREACHABLE also comes to an established connection, when the neighbour's
+ * Since Linux 6.0 UNREACHABLE also comes to an established connection over RoCE, when the neighbour's
  * hardware address changes: that one is broken, it has not failed to connect.
  */
 static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
@@ -673,7 +706,7 @@ static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 			 conn->ia->base.name);
 	if (conn->established)
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
-	else
+	else if (!neighbour_moved(conn, status))
 		datp_cm_failed(&ep->base, failure_of(-status));
 }
 

@@ -17,6 +17,8 @@ enum datp_err rdma_cr_move(struct datp_cr *from, struct datp_cr *to);
 void rdma_cm_event(void *arg, uint32_t events);
 /* A message has come before the confirmation: it will do for one. EP lock. */
 void rdma_ep_heard_locked(struct rdma_ep *ep);
+/* Sends the request of the endpoint's attempt once more. Service thread. */
+void rdma_ask(struct rdma_conn *conn, struct rdma_ep *ep);
 /* What rdma_conn_connect() has got on a thread of its own. Service thread. */
 void rdma_connect_result(struct rdma_conn *conn, int err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What iWARP wants to be done a little later, by a timer of the IA.
+ * What is to be done a little later, by a timer of the IA: most of it is for iWARP.
  *
  * Accepting late. Where a message that finds no receive ends the connection, programs that post
  * their first receive upon ESTABLISHED lose a race. So theirs is queued at once, and the active
@@ -13,7 +13,10 @@
  * greets, by a read of nothing, and its program hears of the connection, and may send, when that
  * has been answered. Until then a few writes of nothing make the passive side look. That must not
  * do the like: siw's active side takes what comes with the reply for an error.
+ *
+ * Asking again. A request that the peer's connection manager took for a stale connection is sent once more.
  */
+#include "rdma_cm.h"
 #include "rdma_end.h"
 #include "rdma_conn.h"
 #include "rdma_cq.h"
@@ -185,10 +188,25 @@ void rdma_due_locked(struct rdma_ep *ep, uint32_t ms)
 
 void rdma_knock_begin(struct rdma_conn *conn)
 {
-	if (!conn->ia->timer_watch)
-		return;
 	pthread_mutex_lock(&conn->ia->lock);
 	set_due_locked(conn, KNOCK_FIRST_MS);
+	pthread_mutex_unlock(&conn->ia->lock);
+}
+
+void rdma_ask_later(struct rdma_conn *conn, uint32_t ms)
+{
+	pthread_mutex_lock(&conn->ia->lock);
+	conn->asks = true;
+	set_due_locked(conn, ms);
+	pthread_mutex_unlock(&conn->ia->lock);
+}
+
+void rdma_ask_forget(struct rdma_conn *conn)
+{
+	pthread_mutex_lock(&conn->ia->lock);
+	if (conn->asks)
+		conn->due_ns = 0;
+	conn->asks = false;
 	pthread_mutex_unlock(&conn->ia->lock);
 }
 
@@ -215,6 +233,8 @@ static void timer_event(void *arg, uint32_t events)
 	while ((conn = one_due(ia, &ep)) != NULL) {
 		if (conn->hung_up)
 			rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		else if (conn->asks)
+			rdma_ask(conn, ep);
 		else if (conn->active)
 			knock(conn, ep);
 		else
@@ -260,8 +280,6 @@ enum datp_err rdma_timer_open(struct rdma_ia *ia)
 {
 	enum datp_err err;
 
-	if (!ia->kind->impatient && !rdma_has(ia, RDMA_DEAF_START))
-		return DATP_OK;
 	ia->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (ia->timer_fd < 0)
 		return DATP_ERR_DEVICE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is done later: late accepts, greetings and knocks. */
+/* What is done later: late accepts, greetings and knocks, repeated requests. */
 #ifndef RDMA_LATE_H
 #define RDMA_LATE_H
 
@@ -18,6 +18,9 @@ void rdma_late_receive_locked(struct rdma_ep *ep);
 void rdma_late_request_locked(struct rdma_ep *ep);
 /* The peer has answered the greeting: the program hears of the connection now. Service thread. */
 void rdma_ep_greeted(struct datp_ep *ep);
+/* The active side's request is sent again by rdma_ask() then; and is not. */
+void rdma_ask_later(struct rdma_conn *conn, uint32_t ms);
+void rdma_ask_forget(struct rdma_conn *conn);
 /* An active side has greeted: knocks a few times. */
 void rdma_knock_begin(struct rdma_conn *conn);
 

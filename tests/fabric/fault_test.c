@@ -488,6 +488,37 @@ static void link_that_goes_down_amid_a_transfer_ends_the_connection(void)
 	check_kill(my.peer);
 }
 
+/*
+ * Another hardware address for the peer, while its answer is awaited. Linux ends no attempt over siw for that; over rxe it says
+ * "unreachable", and the request goes again: the program at the other side finds two, and the sender of the first is gone.
+ */
+static void neighbour_that_changes_its_address_fails_no_attempt(void)
+{
+	struct api_end other;
+	DAT_CR_HANDLE cr;
+
+	meet_open(AREA);
+	api_end_make(&other, NULL);
+	REQUIRE_DAT(api_offer_connect(other.ep, &my.offer, api_patience()), DAT_SUCCESS);
+	cr = api_cr(my.cr_evd);
+	do_command("ip neigh replace $LAB_IB lladdr 52:54:00:09:00:99 dev eth0",
+		   "ip neigh replace $LAB_IW lladdr 52:54:00:09:01:99 dev eth1");
+	if (!over_siw()) {
+		DAT_CR_HANDLE again = api_cr(my.cr_evd);
+
+		CHECK_DAT(dat_cr_reject(cr), DAT_SUCCESS);
+		cr = again;
+	}
+	API_QUIET(other.connect);
+	REQUIRE_DAT(api_recv(my.end.ep, &my.buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(cr, my.end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_CONN(my.end.connect, my.end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_QUIET(my.cr_evd);
+	works_again();
+	do_command("ip neigh del $LAB_IB dev eth0", "ip neigh del $LAB_IW dev eth1");
+}
+
 /* The kernel waits for those who have it open: in the background, or it would wait for us. */
 static pid_t begin_to_delete_the_device(void)
 {
@@ -552,6 +583,7 @@ static void device_that_is_back_works(void)
 }
 
 static const struct check_test device_tests[] = {
+	CHECK_TEST(neighbour_that_changes_its_address_fails_no_attempt),
 	CHECK_TEST(link_that_goes_down_amid_a_transfer_ends_the_connection),
 	CHECK_TEST(deleted_device_ends_its_connections_and_is_told_of),
 	CHECK_TEST(device_gone_under_an_idle_adapter_is_told_of),

@@ -10,6 +10,8 @@ set -u
 faults()
 {
 	over "$1" "$2" fabric/fault fault:
+	over "$1" "$2" fabric/fault 'neighbour that changes'
+	renew "$3" "$2" "$4"
 	over "$1" "$2" fabric/fault 'link that goes down'
 	renew "$3" "$2" "$4"
 	over "$1" "$2" fabric/fault 'deleted device'

@@ -25,6 +25,13 @@ int rdma_post_said(const struct rdma_ia *ia, int rc)
 	return rc < 0 ? -rc : rc;
 }
 
+/* `err` is what the driver has said. `object` is what the program knows the queue by: an endpoint or an SRQ. */
+static void say_refused(const struct rdma_ia *ia, const char *what, const void *object, int err)
+{
+	datp_log(4, "%s: verbs device %s refuses %s of %p: %s (errno %d)", ia->base.name,
+		 ibv_get_device_name(ia->verbs->device), what, object, strerror(err), err);
+}
+
 /*
  * Some drivers refuse a post to a queue pair that has got into error (cxgb4, erdma, mana, ocrdma), of which nobody may
  * have heard yet; and one says EINVAL of a queue that is full (mana). Others say it of what is wrong with the
@@ -34,6 +41,7 @@ enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *w
 {
 	enum rdma_dead dead;
 
+	say_refused(rdma_ep_ia(ep), wq == &ep->base.sq ? "a request" : "a receive", ep, err);
 	if (err == ENOMEM)
 		return DATP_ERR_CREDITS;
 	dead = rdma_qp_is_dead(ep);
@@ -438,5 +446,7 @@ enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 	if (__builtin_expect(!rc, 1))
 		return DATP_OK;
 	rc = rdma_post_said(rdma_ia(base->obj.ia), rc);
+	if (rc)
+		say_refused(rdma_ia(base->obj.ia), "a receive", base, rc);
 	return !rc ? DATP_OK : rc == ENOMEM ? DATP_ERR_CREDITS : rc == EINVAL ? DATP_ERR_PARAM : DATP_ERR_DEVICE;
 }

@@ -36,6 +36,7 @@ static void forget(void)
 	atomic_store(&twist.inline_mtu, false);
 	atomic_store(&twist.vendor, 0);
 	unsetenv("DAPL_MAX_INLINE");
+	unsetenv("DAT_LOG");
 	twist_here.refuses = twist_here.dies = 0;
 	api_close();
 }
@@ -198,6 +199,35 @@ static void receive_of_an_srq_that_a_driver_refuses_is_refused(void)
 	CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(1)), DAT_INSUFFICIENT_RESOURCES);
 	for (uint64_t i = 0; i < 8; i++)
 		CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(i)), DAT_SUCCESS);
+}
+
+/* What was printed since check_stderr_begin() names who has refused what, and the reason of the driver. */
+static void told(const char *what, int err)
+{
+	const char *said = check_stderr_end();
+
+	CHECK(strstr(said, "verbs device ") && strstr(said, what) && strstr(said, strerror(err)));
+}
+
+static void reason_of_a_driver_that_refuses_a_post_is_told_at_level_debug(void)
+{
+	setenv("DAT_LOG", "debug", 1);
+	pair_make(NULL);
+	check_stderr_begin();
+	twist_here.refuses = ENOMEM;
+	full(api_send(pair.a.ep, &buf, 0, BYTES, 1, 0));
+	told("refuses a request", ENOMEM);
+	check_stderr_begin();
+	twist_here.refuses = -ENOMEM;
+	full(api_recv(pair.b.ep, &buf, 0, BYTES, 1));
+	told("refuses a receive", ENOMEM);
+	/* over siw this may be the end of a connection of which nobody has heard yet */
+	if (api_declares("transport", "iWARP"))
+		return;
+	check_stderr_begin();
+	twist_here.refuses = EOPNOTSUPP;
+	full(api_send(pair.a.ep, &buf, 0, BYTES, 1, 0));
+	told("refuses a request", EOPNOTSUPP);
 }
 
 /*
@@ -415,6 +445,7 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(nothing_is_read_through_an_empty_list),
 	CHECK_TEST(post_that_a_driver_refuses_by_a_number_of_its_own_is_refused),
 	CHECK_TEST(receive_of_an_srq_that_a_driver_refuses_is_refused),
+	CHECK_TEST(reason_of_a_driver_that_refuses_a_post_is_told_at_level_debug),
 	CHECK_TEST(post_to_a_queue_pair_that_has_just_died_is_flushed),
 	CHECK_TEST(no_completion_of_a_queue_pair_is_looked_at_when_that_is_gone),
 	CHECK_END

@@ -225,18 +225,51 @@ a_link_down_on_the_other_host_breaks_the_connection()
 	two_hosts_exchange_over_siw
 }
 
+# watches CLIENT FILE: of a client that is still there after 80 of its 100 seconds, what the devices and the kernel know then:
+# its queue pairs, and whether their counters still move
+watches()
+{
+	local i
+	for ((i = 0; i < 80; i++)); do
+		kill -0 "$1" 2>/dev/null || return 0
+		sleep 1
+	done
+	{
+		rdma resource show qp
+		rdma statistic show
+		sleep 5
+		rdma statistic show
+		ss -tin
+		dmesg | tail -n 20
+	} >"$2" 2>&1
+}
+
+# shows FILE...: what they hold, as comments
+shows()
+{
+	local file
+	for file; do
+		[ ! -s "$file" ] || sed "s|^|# ${file##*/}: |" "$file"
+	done
+}
+
 # The last test: there is no other host afterwards. As to TCP, see above.
 a_host_without_power_is_given_up()
 {
-	local server said client heard first
-	echo 3 >/proc/sys/net/ipv4/tcp_retries2 || return
-	streams iwarp-siw0 "$LAB_PEER_IW" serve stream || return
+	local server said client heard first files
+	echo 3 >/proc/sys/net/ipv4/tcp_retries2 || { fails 'tcp_retries2 cannot be written to'; return; }
+	streams iwarp-siw0 "$LAB_PEER_IW" serve stream || { fails 'no stream over siw'; shows "$said" "$heard"; return; }
 	first=("$client" "$heard")
-	streams ib-rxe0 "$LAB_PEER_IB" serve stream || return
-	lab-peer --off
+	files=("$said" "$heard")
+	streams ib-rxe0 "$LAB_PEER_IB" serve stream || { fails 'no stream over rxe'; shows "${files[@]}" "$said" "$heard"; return; }
+	lab-peer --off || fails "the other host is still there: lab-peer returned $?"
+	files+=("$said" "$heard" "$dir/watched.rxe" "$dir/watched.siw")
+	watches "$client" "$dir/watched.rxe" &
+	watches "${first[0]}" "$dir/watched.siw" &
 	ends '^broken$'
 	client=${first[0]} heard=${first[1]}
 	ends '^(broken|disconnected)$'
+	[ "$verdict" = 0 ] || shows "${files[@]}"
 }
 
 datperf_runs_between_hosts()

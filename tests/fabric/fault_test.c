@@ -163,6 +163,8 @@ static void receives_when_established(void *arg)
 
 static void receive_may_be_posted_when_the_connection_is_established(void)
 {
+	if (!strncmp(api_ia_name(), "iwarp", 5) && !getenv("FABRIC_LATE_MS"))
+		check_skip("the peer's program takes longer than late_ms is by default: fault_test.sh gives the adapter more");
 	meet_start(receives_when_established, AREA);
 	REQUIRE_DAT(api_send(my.end.ep, &my.buf, 0, 64, 7, 0), DAT_SUCCESS);
 	API_DTO(my.end.request, my.end.ep, 7, DAT_DTO_SUCCESS, 64);

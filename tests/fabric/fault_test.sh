@@ -23,7 +23,8 @@ faults()
 
 # As long as a program of a slow guest may take to post its first receive.
 conf=$(mktemp)
-sed 's/"siw0 1"/"siw0 1 late_ms=2500"/' "$DAT_OVERRIDE" >"$conf"
+export FABRIC_LATE_MS=2500
+sed "s/\"siw0 1\"/\"siw0 1 late_ms=$FABRIC_LATE_MS\"/" "$DAT_OVERRIDE" >"$conf"
 # More than any device inlines: it is to inline what it can.
 sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/inline-\1 inline=4096/p; s/^iwarp-\(siw0 .*"siw0 1\)/inline-\1 inline=4096/p' "$DAT_OVERRIDE" >>"$conf"
 # For ever, to a test.

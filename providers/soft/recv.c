@@ -463,8 +463,8 @@ static struct soft_ep *attention_of(struct soft_cq *cq, uint32_t entry, _Atomic 
 	return ep;
 }
 
-/* The list begins with who came last: turned round. */
-static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry)
+/* The list begins with the port that came last: this turns it round. *whole becomes false if a part of it is lost. */
+static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry, bool *whole)
 {
 	uint32_t before = 0;
 
@@ -482,15 +482,64 @@ static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry)
 		before = entry;
 		entry = behind;
 	}
+	*whole = !entry;
 	return before;
+}
+
+/* Takes a port off the list, and does what it is there for. True: as attention_receive(). */
+static bool attention_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
+{
+	/*
+	 * An exchange, not a store: it acquires from whoever found the flag set and left (soft_ring_attend), so the
+	 * look that follows sees what that one did before.
+	 */
+	atomic_exchange_explicit(&ep->port->attention[side].queued, 0, memory_order_acq_rel);
+	if (side == SOFT_SIDE_RECV)
+		soft_ep_heard(ep, ep->gen);
+	return attention_take(cq, ep, side);
+}
+
+/* Whether a port says that it is on the list of this queue. */
+static bool attention_claims(const struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
+{
+	bool on;
+
+	/* relaxed: attention_serve() acquires */
+	if (!atomic_load_explicit(&ep->port->attention[side].queued, memory_order_relaxed))
+		return false;
+	datp_lock(&ep->base.lock);
+	on = ep->open && cq == (side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep));
+	datp_unlock(&ep->base.lock);
+	return on;
+}
+
+/*
+ * A peer has written into the list what is no entry, and behind that may have been ports of other peers. Those say of
+ * themselves that they are on the list, and nobody would put them there again. True: as attention_receive().
+ */
+static __attribute__((noinline)) bool attention_search(struct soft_cq *cq)
+{
+	bool again = false;
+
+	for (uint32_t index = 0; index < SOFT_PORT_MAX; index++) {
+		struct soft_ep *ep = soft_port_ep(cq->ia, index);
+
+		for (enum soft_side side = SOFT_SIDE_RECV; ep && side <= SOFT_SIDE_REQUEST; side++)
+			if (attention_claims(cq, ep, side))
+				again |= attention_serve(cq, ep, side);
+	}
+	return again;
 }
 
 /* True: as attention_receive(). */
 static bool attention_poll(struct soft_cq *cq)
 {
-	uint32_t entry = attention_in_order(cq, soft_cq_attention(cq));
-	bool again = false;
+	uint32_t entry = soft_cq_attention(cq);
+	bool again = false, whole;
 
+	if (!entry)
+		return false;
+	entry = attention_in_order(cq, entry, &whole);
 	for (uint32_t left = 2 * SOFT_PORT_MAX; entry && left; left--) {
 		enum soft_side side = (entry - 1) & 1;
 		_Atomic uint32_t *next;
@@ -499,16 +548,10 @@ static bool attention_poll(struct soft_cq *cq)
 		if (!ep)
 			break;
 		entry = atomic_load_explicit(next, memory_order_relaxed);
-		/*
-		 * An exchange, not a store: it acquires from whoever found the flag set and left
-		 * (soft_ring_attend), so the look that follows sees what that one did before.
-		 */
-		atomic_exchange_explicit(&ep->port->attention[side].queued, 0,
-					 memory_order_acq_rel);
-		if (side == SOFT_SIDE_RECV)
-			soft_ep_heard(ep, ep->gen);
-		again |= attention_take(cq, ep, side);
+		again |= attention_serve(cq, ep, side);
 	}
+	if (__builtin_expect(entry || !whole, 0))
+		again |= attention_search(cq);
 	return again;
 }
 

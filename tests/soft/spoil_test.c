@@ -426,6 +426,33 @@ static void message_in_a_ring_of_another_queue_is_nobodys(void)
 	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 100);
 }
 
+/*
+ * The list of ports that have news is shared by all peers of a queue. What one of them writes there may be no port; the
+ * others say of themselves that they are on the list, and nobody puts them there again.
+ */
+static void news_behind_an_entry_that_is_no_port_are_found(void)
+{
+	struct soft_ring *ring;
+
+	open_pair();
+	ring = soft_evd(near_ep->base.request_evd)->cq.ring;
+	for (uint64_t n = 0; n < 3; n++) {
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 100000, n, 0), DAT_SUCCESS);
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 120000, 100000, n), DAT_SUCCESS);
+		REQUIRE(atomic_load(&ring->attention) != 0);
+		/* the last port that there can be, one beyond it, and a list that never ends */
+		atomic_store(&ring->attention, 2 * SOFT_PORT_MAX - 1 + 2 * (uint32_t)(n == 1));
+		if (n == 2) {
+			uint32_t self = (far_ep->index << 1 | SOFT_SIDE_REQUEST) + 1;
+
+			atomic_store(&far_ep->port->attention[SOFT_SIDE_REQUEST].next, self);
+			atomic_store(&ring->attention, self);
+		}
+		API_DTO(pair.a.request, pair.a.ep, n, DAT_DTO_SUCCESS, 100000);
+		API_DTO(pair.b.recv, pair.b.ep, n, DAT_DTO_SUCCESS, 100000);
+	}
+}
+
 static void messages_without_credit_are_not_kept_for_ever(void)
 {
 	open_pair();
@@ -475,6 +502,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(write_goes_to_registered_memory_alone),
 	CHECK_TEST(result_is_one_that_there_is),
 	CHECK_TEST(message_in_a_ring_of_another_queue_is_nobodys),
+	CHECK_TEST(news_behind_an_entry_that_is_no_port_are_found),
 	CHECK_TEST(messages_without_credit_are_not_kept_for_ever),
 	CHECK_TEST(no_more_requests_are_executed_than_there_can_be),
 	CHECK_END

@@ -17,11 +17,16 @@
 
 /* Causes that are told apart; what comes beyond them is said no more. */
 #define CAUSES 64
+/*
+ * Those of peers: the last ones, so that a peer that makes up one after the other does not silence
+ * another's.
+ */
+#define PEER_CAUSES 16
 
 static struct {
 	_Atomic uint32_t lock;
-	unsigned int count;
-	uint64_t cause[CAUSES];
+	unsigned int count, peer_count;
+	uint64_t cause[CAUSES], peer_cause[PEER_CAUSES];
 } said;
 
 static struct {
@@ -216,9 +221,28 @@ static uint64_t hash(uint64_t so_far, const void *bytes, size_t size)
 	return so_far;
 }
 
+static uint64_t cause_of(const char *what, const void *detail, size_t size)
+{
+	return hash(hash(0xcbf29ce484222325, what, strlen(what)), detail, size);
+}
+
+bool log_once_of_peer(const char *what, const void *detail, size_t size)
+{
+	uint64_t cause = cause_of(what, detail, size);
+	bool fresh = true;
+
+	datp_lock(&said.lock);
+	for (unsigned int i = 0; i < PEER_CAUSES && fresh; i++)
+		fresh = said.peer_cause[i] != cause;
+	if (fresh)
+		said.peer_cause[said.peer_count++ % PEER_CAUSES] = cause;
+	datp_unlock(&said.lock);
+	return fresh;
+}
+
 bool log_once(const char *what, const void *detail, size_t size)
 {
-	uint64_t cause = hash(hash(0xcbf29ce484222325, what, strlen(what)), detail, size);
+	uint64_t cause = cause_of(what, detail, size);
 	bool fresh;
 
 	datp_lock(&said.lock);

@@ -32,6 +32,12 @@ bool log_wanted(int level);
 
 /* Is this cause new in this process? The detail may be NULL with size 0. Any thread. */
 bool log_once(const char *what, const void *detail, size_t size);
+/*
+ * The same of a cause that a peer can make up, as by its address: such causes have a table of their
+ * own, in which a new one takes the place of the oldest. So each of them is new, and the message
+ * needs a limit besides (log/limit.h).
+ */
+bool log_once_of_peer(const char *what, const void *detail, size_t size);
 void log_forget(void);		/* in a forked child */
 
 #endif

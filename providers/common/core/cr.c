@@ -68,7 +68,7 @@ static enum datp_err ep_make(struct datp_ia *ia, const struct datp_ep_attr *like
 		what.attr = *like;
 		/* how to notify is not the peer's business */
 		what.attr.recv_flags = what.attr.request_flags = DAT_COMPLETION_DEFAULT_FLAG;
-		err = ep_attr_resolve(ia, &what.attr, false);
+		err = ep_attr_resolve_like(ia, &what.attr);
 		if (!err)
 			return ep_create(ia, &what, out);
 		what.attr = (struct datp_ep_attr){ 0 };

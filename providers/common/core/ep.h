@@ -111,6 +111,11 @@ bool ep_listens_locked(struct datp_ep *ep, unsigned int states);
  * itself and all together. `srq`: for an endpoint with one.
  */
 enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq);
+/*
+ * The same of attributes that a peer's request names. What is wrong with them is not told in the
+ * log.
+ */
+enum datp_err ep_attr_resolve_like(struct datp_ia *ia, struct datp_ep_attr *attr);
 enum evd_stream ep_recv_stream(const struct datp_ep_attr *attr);
 enum evd_stream ep_request_stream(const struct datp_ep_attr *attr);
 

@@ -18,10 +18,20 @@ static int32_t smaller(int32_t a, int32_t b)
 	return a < b ? a : b;
 }
 
+/*
+ * Whose endpoint it is. A peer's wishes are not told of, or else it could fill the log, and use up
+ * what log_once() tells.
+ */
+struct wish {
+	struct datp_ia *ia;
+	bool of_peer;
+};
+
 /* A wrong argument is the programmer's business: only level debug tells of it. */
-static bool wrong(struct datp_ia *ia, const char *name, long long value, const char *right)
+static bool wrong(const struct wish *wish, const char *name, long long value, const char *right)
 {
-	core_log(4, "%s: no endpoint with %s %lld: %s", ia->name, name, value, right);
+	if (!wish->of_peer)
+		core_log(4, "%s: no endpoint with %s %lld: %s", wish->ia->name, name, value, right);
 	return false;
 }
 
@@ -35,25 +45,26 @@ struct limited {
  * The program has asked for something that its adapter does not have, which no other return value tells. Once for
  * each attribute and number, because programs may try one after the other.
  */
-static bool too_much(struct datp_ia *ia, const struct limited *what, uint64_t asked)
+static bool too_much(const struct wish *wish, const struct limited *what, uint64_t asked)
 {
 	struct {
 		const struct datp_ia *ia;
 		const char *name;
 		uint64_t asked;
-	} key = { ia, what->name, asked };
+	} key = { wish->ia, what->name, asked };
 
-	if (log_once("ep_attr", &key, sizeof(key)))
-		core_log(2,
-			 "%s: no endpoint with %s %llu: the adapter has a limit of %llu (%s); ask for no "
-			 "more, or open an adapter that has more (datctl show prints the limits)",
-			 ia->name, what->name, (unsigned long long)asked, (unsigned long long)what->limit,
-			 what->limit_name);
+	if (!wish->of_peer && log_once("ep_attr", &key, sizeof(key)))
+		core_log(
+			2,
+			"%s: no endpoint with %s %llu: the adapter has a limit of %llu (%s); ask for no "
+			"more, or open an adapter that has more (datctl show prints the limits)",
+			wish->ia->name, what->name, (unsigned long long)asked,
+			(unsigned long long)what->limit, what->limit_name);
 	return false;
 }
 
 /* 0 is the default; negative or beyond the limit is wrong. */
-static bool resolve_count(struct datp_ia *ia, int32_t *value, int32_t usual,
+static bool resolve_count(const struct wish *wish, int32_t *value, int32_t usual,
 			  const struct limited *what)
 {
 	int32_t limit = (int32_t)what->limit;
@@ -61,60 +72,61 @@ static bool resolve_count(struct datp_ia *ia, int32_t *value, int32_t usual,
 	if (*value == 0)
 		*value = smaller(usual, limit);
 	if (*value > limit)
-		return too_much(ia, what, (uint64_t)*value);
-	return *value >= 0 || wrong(ia, what->name, *value, "give 0 for the default, or a number");
+		return too_much(wish, what, (uint64_t)*value);
+	return *value >= 0 ||
+	       wrong(wish, what->name, *value, "give 0 for the default, or a number");
 }
 
-static bool resolve_size(struct datp_ia *ia, uint64_t *value, const struct limited *what)
+static bool resolve_size(const struct wish *wish, uint64_t *value, const struct limited *what)
 {
 	if (*value == 0)
 		*value = what->limit;
-	return *value <= what->limit || too_much(ia, what, *value);
+	return *value <= what->limit || too_much(wish, what, *value);
 }
 
 /* An attribute and its limit, which have one name in the core. */
 #define LIMITED(attr, can, limit_name) \
 	&(struct limited) { #attr, #limit_name, (uint64_t)(can) }
 
-static bool resolve_sizes(struct datp_ia *ia, struct datp_ep_attr *attr)
+static bool resolve_sizes(const struct wish *wish, struct datp_ep_attr *attr)
 {
-	const struct datp_ia_attr *can = ia_attr(ia);
+	const struct datp_ia_attr *can = ia_attr(wish->ia);
 
-	return resolve_size(ia, &attr->max_message_size,
+	return resolve_size(wish, &attr->max_message_size,
 			    LIMITED(max_mtu_size, can->max_message_size, max_mtu_size)) &&
-	       resolve_size(ia, &attr->max_rdma_size,
+	       resolve_size(wish, &attr->max_rdma_size,
 			    LIMITED(max_rdma_size, can->max_rdma_size, max_rdma_size));
 }
 
-static bool resolve_queues(struct datp_ia *ia, struct datp_ep_attr *attr)
+static bool resolve_queues(const struct wish *wish, struct datp_ep_attr *attr)
 {
-	const struct datp_ia_attr *can = ia_attr(ia);
+	const struct datp_ia_attr *can = ia_attr(wish->ia);
 	int32_t most = can->max_dto_per_ep, iov = can->max_iov_per_dto;
 
-	return resolve_count(ia, &attr->max_recv_dtos, DEFAULT_DTOS,
+	return resolve_count(wish, &attr->max_recv_dtos, DEFAULT_DTOS,
 			     LIMITED(max_recv_dtos, most, max_dto_per_ep)) &&
-	       resolve_count(ia, &attr->max_request_dtos, DEFAULT_DTOS,
+	       resolve_count(wish, &attr->max_request_dtos, DEFAULT_DTOS,
 			     LIMITED(max_request_dtos, most, max_dto_per_ep)) &&
-	       resolve_count(ia, &attr->max_recv_iov, DEFAULT_IOV,
+	       resolve_count(wish, &attr->max_recv_iov, DEFAULT_IOV,
 			     LIMITED(max_recv_iov, iov, max_iov_segments_per_dto)) &&
-	       resolve_count(ia, &attr->max_request_iov, DEFAULT_IOV,
+	       resolve_count(wish, &attr->max_request_iov, DEFAULT_IOV,
 			     LIMITED(max_request_iov, iov, max_iov_segments_per_dto));
 }
 
-static bool resolve_rdma(struct datp_ia *ia, struct datp_ep_attr *attr)
+static bool resolve_rdma(const struct wish *wish, struct datp_ep_attr *attr)
 {
-	const struct datp_ia_attr *can = ia_attr(ia);
+	const struct datp_ia_attr *can = ia_attr(wish->ia);
 
-	return resolve_count(ia, &attr->max_rdma_read_in, DEFAULT_READS,
+	return resolve_count(wish, &attr->max_rdma_read_in, DEFAULT_READS,
 			     LIMITED(max_rdma_read_in, can->max_rdma_read_per_ep_in,
 				     max_rdma_read_per_ep_in)) &&
-	       resolve_count(ia, &attr->max_rdma_read_out, DEFAULT_READS,
+	       resolve_count(wish, &attr->max_rdma_read_out, DEFAULT_READS,
 			     LIMITED(max_rdma_read_out, can->max_rdma_read_per_ep_out,
 				     max_rdma_read_per_ep_out)) &&
-	       resolve_count(ia, &attr->max_rdma_read_iov, DEFAULT_IOV,
+	       resolve_count(wish, &attr->max_rdma_read_iov, DEFAULT_IOV,
 			     LIMITED(max_rdma_read_iov, can->max_iov_per_rdma_read,
 				     max_iov_segments_per_rdma_read)) &&
-	       resolve_count(ia, &attr->max_rdma_write_iov, DEFAULT_IOV,
+	       resolve_count(wish, &attr->max_rdma_write_iov, DEFAULT_IOV,
 			     LIMITED(max_rdma_write_iov, can->max_iov_per_rdma_write,
 				     max_iov_segments_per_rdma_write));
 }
@@ -126,43 +138,55 @@ static bool flags_ok(unsigned int flags, unsigned int allowed)
 }
 
 /* Those that are no counts and no sizes. */
-static bool resolve_kinds(struct datp_ia *ia, const struct datp_ep_attr *attr)
+static bool resolve_kinds(const struct wish *wish, const struct datp_ep_attr *attr)
 {
 	const unsigned int request =
 		DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_EVD_THRESHOLD_FLAG;
 
 	if (attr->service_type != DAT_SERVICE_TYPE_RC)
-		return wrong(ia, "service_type", attr->service_type,
+		return wrong(wish, "service_type", attr->service_type,
 			     "there is DAT_SERVICE_TYPE_RC only");
 	if (!flags_ok((unsigned int)attr->recv_flags, request | DAT_COMPLETION_SOLICITED_WAIT_FLAG))
-		return wrong(ia, "recv_completion_flags", attr->recv_flags,
-			     "give 0 or one of DAT_COMPLETION_UNSIGNALLED_FLAG, "
-			     "DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_EVD_THRESHOLD_FLAG");
+		return wrong(
+			wish, "recv_completion_flags", attr->recv_flags,
+			"give 0 or one of DAT_COMPLETION_UNSIGNALLED_FLAG, "
+			"DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_EVD_THRESHOLD_FLAG");
 	if (!flags_ok((unsigned int)attr->request_flags, request))
-		return wrong(ia, "request_completion_flags", attr->request_flags,
+		return wrong(wish, "request_completion_flags", attr->request_flags,
 			     "give 0 or one of DAT_COMPLETION_UNSIGNALLED_FLAG, "
 			     "DAT_COMPLETION_EVD_THRESHOLD_FLAG");
 	return attr->srq_soft_hw >= DAT_HW_DEFAULT || attr->srq_soft_hw == 0 ||
-	       wrong(ia, "srq_soft_hw", attr->srq_soft_hw, "give 0 for DAT_HW_DEFAULT, or a number");
+	       wrong(wish, "srq_soft_hw", attr->srq_soft_hw,
+		     "give 0 for DAT_HW_DEFAULT, or a number");
 }
 
-enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq)
+static enum datp_err resolve(const struct wish *wish, struct datp_ep_attr *attr, bool srq)
 {
 	const struct datp_ep_attr asked = *attr;
 
 	if (attr->qos != DAT_QOS_BEST_EFFORT && attr->service_type == DAT_SERVICE_TYPE_RC) {
-		wrong(ia, "qos", attr->qos, "there is DAT_QOS_BEST_EFFORT only");
+		wrong(wish, "qos", attr->qos, "there is DAT_QOS_BEST_EFFORT only");
 		return DATP_ERR_MODEL;
 	}
-	if (!resolve_kinds(ia, attr))
+	if (!resolve_kinds(wish, attr))
 		return DATP_ERR_PARAM;
 	if (srq)
 		attr->max_recv_iov = 0;		/* the SRQ's counts */
 	if (attr->srq_soft_hw == 0)
 		attr->srq_soft_hw = DAT_HW_DEFAULT;
-	if (!resolve_sizes(ia, attr) || !resolve_queues(ia, attr) || !resolve_rdma(ia, attr))
+	if (!resolve_sizes(wish, attr) || !resolve_queues(wish, attr) || !resolve_rdma(wish, attr))
 		return DATP_ERR_PARAM;
-	return ia->ops->ep_fit(ia, attr, &asked);
+	return wish->ia->ops->ep_fit(wish->ia, attr, &asked);
+}
+
+enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq)
+{
+	return resolve(&(struct wish){ ia, false }, attr, srq);
+}
+
+enum datp_err ep_attr_resolve_like(struct datp_ia *ia, struct datp_ep_attr *attr)
+{
+	return resolve(&(struct wish){ ia, true }, attr, false);
 }
 
 /* ------------------------------------------------------------------ streams */

@@ -138,7 +138,12 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	length = snprintf(key, sizeof(key), "%s %s %llu", s->name, peer,
 			  (unsigned long long)ep_priv(ep)->target_qual);
 	level = level_of(s, ep_priv(ep)->target_qual);
-	if (!log_once("connect", key, (size_t)length))
+	/*
+	 * the program has chosen where to connect to, and the peer where an accepted request comes
+	 * from
+	 */
+	if (!(ep_priv(ep)->active ? log_once("connect", key, (size_t)length)
+				  : log_once_of_peer("accept", key, (size_t)length)))
 		level = 4;
 	if (level > 2 && !log_wanted(level))
 		return;

@@ -4,6 +4,7 @@
  * one attack a test. The victim is the test itself. It loses the connection to that peer, and nothing else: its calls
  * return, and an honest peer is served afterwards.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -589,6 +590,102 @@ static void cancellation_by_the_passive_side_ends_the_attempt(void)
 	REQUIRE_SOON(api_descriptors() <= before);
 }
 
+/* ------------------------------------------------------------------ the log */
+
+#define ODD_PEERS 80 /* more than the causes that the log remembers */
+
+static void come_as(struct hostile *h, uint64_t where, uint32_t number)
+{
+	struct soft_msg msg;
+
+	hostile_hangup(h);
+	h->fd = hostile_reach(where);
+	hostile_message(h, &msg, SOFT_MSG_REQ);
+	msg.qual = where;
+	((struct sockaddr_in *)&msg.address)->sin_addr.s_addr = htonl(0x0a000001 + number);
+	msg.attr.max_recv_dtos = (int32_t)(1u << 30 | number);
+	REQUIRE(hostile_say(h, &msg, sizeof(msg), true));
+}
+
+/* Requests in another name each, wishing another number each; what is accepted is given up. */
+static void come_from_everywhere(void *arg)
+{
+	uint64_t where = attacker_qual();
+	struct hostile h;
+	struct soft_msg msg;
+
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_FULL_COUNTER);
+	for (uint32_t i = 0; i < ODD_PEERS; i++) {
+		come_as(&h, where, i);
+		if (*(DAT_PSP_FLAGS *)arg == DAT_PSP_CONSUMER_FLAG) {
+			hostile_await_answer(&h);
+			hostile_message(&h, &msg, SOFT_MSG_REJ);
+			msg.why = DAT_CONNECTION_EVENT_PEER_REJECTED;
+			REQUIRE(hostile_say(&h, &msg, sizeof(msg), false));
+			CHECK(!hostile_hear(&h, &msg));
+		} else {
+			CHECK(hostile_hear(&h, &msg) && msg.type == SOFT_MSG_REJ);
+		}
+	}
+	hostile_close(&h);
+	check_signal(CHECK_PARENT);
+}
+
+/* An endpoint that comes with the request is made as that wishes it, as far as it can be. */
+static void answer_what_comes_from_everywhere(DAT_PSP_FLAGS flags)
+{
+	attacker = check_fork(come_from_everywhere, &flags);
+	victim_opens();
+	api_listen(cr_evd, flags, &qual);
+	tell_attacker();
+	for (int i = 0; i < ODD_PEERS; i++) {
+		DAT_CR_HANDLE cr = api_cr(cr_evd);
+
+		if (flags == DAT_PSP_PROVIDER_FLAG) {
+			REQUIRE_DAT(dat_cr_reject(cr), DAT_SUCCESS);
+			continue;
+		}
+		REQUIRE_DAT(dat_cr_accept(cr, end.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	}
+	check_await(attacker);
+	check_join(attacker);
+}
+
+/* What the administrator has to know of this program is told, whatever peers have been up to. */
+static void own_mistake_is_told(void)
+{
+	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC, .max_recv_dtos = INT32_MAX };
+	DAT_EP_HANDLE ep;
+
+	CHECK(dat_ep_create(api.ia, api.pz, end.recv, end.request, end.connect, &attr, &ep) !=
+	      DAT_SUCCESS);
+}
+
+static void peers_do_not_use_up_the_log(DAT_PSP_FLAGS flags)
+{
+	const char *said;
+
+	check_stderr_begin();
+	answer_what_comes_from_everywhere(flags);
+	own_mistake_is_told();
+	said = check_stderr_end();
+	CHECK(strstr(said, "no endpoint with max_recv_dtos 2147483647") != NULL);
+	CHECK(!strstr(said, "no endpoint with max_recv_dtos 10737418"));
+	CHECK(lines_of(said) < 20);
+}
+
+static void peers_of_many_names_do_not_use_up_the_log(void)
+{
+	peers_do_not_use_up_the_log(DAT_PSP_CONSUMER_FLAG);
+}
+
+static void wishes_of_peers_do_not_use_up_the_log(void)
+{
+	peers_do_not_use_up_the_log(DAT_PSP_PROVIDER_FLAG);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(doorbell_that_is_a_broken_pipe_raises_no_signal),
 	CHECK_TEST(doorbell_that_is_a_full_pipe_blocks_nobody),
@@ -606,6 +703,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(answer_by_the_active_side_ends_the_accept),
 	CHECK_TEST(request_after_the_answer_ends_the_accept),
 	CHECK_TEST(cancellation_by_the_passive_side_ends_the_attempt),
+	CHECK_TEST(peers_of_many_names_do_not_use_up_the_log),
+	CHECK_TEST(wishes_of_peers_do_not_use_up_the_log),
 	CHECK_END
 };
 

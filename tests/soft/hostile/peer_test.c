@@ -384,6 +384,15 @@ static void ask_for_everything(void *arg)
 	check_signal(CHECK_PARENT);
 }
 
+/* An allocation that fails is what this is about; the address sanitizer would rather end the program. */
+#ifdef __SANITIZE_ADDRESS__
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+#endif
+
 static void no_more_address_space(struct rlimit *before)
 {
 	struct rlimit little;

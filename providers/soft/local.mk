@@ -36,6 +36,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/soft.h \
 	providers/soft/srq.c providers/soft/srq.h \
 	providers/soft/tick.c providers/soft/tick.h \
+	providers/soft/window.c providers/soft/window.h \
 	providers/soft/xfer.c providers/soft/xfer.h
 libdatsoft_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'
 libdatsoft_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden

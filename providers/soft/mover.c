@@ -191,7 +191,7 @@ static bool question_request(struct question *q)
 }
 
 /* Our memory as the request's target: a receive, or what its remote part names. */
-static bool question_target(const struct soft_ia *ia, struct question *q)
+static bool question_target(struct soft_ia *ia, struct question *q)
 {
 	struct datp_rge remote = q->r.remote;
 	struct datp_sge whole = { .addr = remote.addr, .len = q->r.len };

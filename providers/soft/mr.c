@@ -12,6 +12,7 @@
 #include "peer.h"
 #include "quiesce.h"
 #include "request.h"
+#include "window.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 	ia->mr_gen = calloc(SOFT_MR_COUNT, sizeof *ia->mr_gen);
 	ia->mr_free = calloc(SOFT_MR_COUNT, sizeof *ia->mr_free);
 	ia->mr_used = 1; /* index 0 stays unused: no context is 0 */
-	if (ia->own && ia->lmrs && ia->mr_gen && ia->mr_free)
+	if (ia->own && ia->lmrs && ia->mr_gen && ia->mr_free && !soft_windows_init(ia))
 		return DATP_OK;
 	soft_mr_fini(ia);
 	return DATP_ERR_MEMORY;
@@ -40,6 +41,7 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 
 void soft_mr_fini(struct soft_ia *ia)
 {
+	soft_windows_fini(ia);
 	free(ia->own);
 	free(ia->lmrs);
 	free(ia->mr_gen);
@@ -195,9 +197,8 @@ enum datp_err soft_rmr_create(struct datp_rmr *base)
 	rmr->index = mr_index_get(ia, NULL);
 	if (!rmr->index)
 		return DATP_ERR_REGION;
-	atomic_store_explicit(&ia->own[rmr->index].priv, 0, memory_order_relaxed);
-	/* release: see soft_mr_owns_target() */
-	atomic_store_explicit(&ia->own[rmr->index].life, 2, memory_order_release);
+	/* relaxed: no bind has been posted, without which the mover finds nothing */
+	atomic_store_explicit(&ia->own[rmr->index].life, 2, memory_order_relaxed);
 	return DATP_OK;
 }
 
@@ -215,19 +216,25 @@ void soft_rmr_free(struct datp_rmr *base)
 	(void)mr_kill(&ia->mr[rmr->index]);
 	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
 	atomic_store(&ia->own[rmr->index].life, 0);
+	soft_window_close(rmr);
 	soft_mover_quiesce(ia);
 	mr_index_put(ia, rmr->index);
 }
 
-void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_lmr *lmr,
-		      struct soft_sqe *e)
+enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_wqe *wqe,
+			       const struct datp_lmr *lmr, struct soft_sqe *e)
 {
+	struct soft_range range = { .addr = e->remote.addr,
+				    .len = e->remote.len,
+				    .priv = e->bind_priv,
+				    .pz = soft_pz_id(rmr->base.pz),
+				    .lmr = lmr ? lmr->lmr_context : 0 };
+
 	e->remote.rmr_context = mr_next_context(ia, rmr->index);
-	e->bind_lmr = lmr ? lmr->lmr_context : 0;
-	/* relaxed: before the request is posted, without which nobody may ask for anything by it */
-	atomic_fetch_or_explicit(&ia->own[rmr->index].priv, e->bind_priv, memory_order_relaxed);
+	e->bind_lmr = range.lmr;
 	/* relaxed: it changes when the RMR is freed, and then this call is an error */
 	e->bind_life = atomic_load_explicit(&ia->mr[rmr->index].life, memory_order_relaxed);
+	return soft_window_post(rmr, wqe, e->remote.rmr_context, &range);
 }
 
 uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz)
@@ -260,6 +267,8 @@ bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool g
 	struct soft_mr *mr = &soft_ia(base->obj.ia)->mr[((struct soft_rmr *)base)->index];
 	uint32_t left = context | SOFT_MR_BINDING;
 
+	if (!good)
+		soft_window_forget(soft_ia(base->obj.ia), context);
 	/* one that failed has not been executed, but for the beginning, by a process that died there */
 	if (!good)
 		(void)atomic_compare_exchange_strong(&mr->context, &left, 0);
@@ -356,7 +365,7 @@ bool soft_mr_owns_segments(const struct soft_ia *ia, uint32_t pz, const struct d
 	return true;
 }
 
-bool soft_mr_owns_target(const struct soft_ia *ia, uint32_t pz, const struct datp_rge *remote,
+bool soft_mr_owns_target(struct soft_ia *ia, uint32_t pz, const struct datp_rge *remote,
 			 uint32_t need)
 {
 	uint32_t index = SOFT_MR_INDEX(remote->rmr_context);
@@ -367,11 +376,14 @@ bool soft_mr_owns_target(const struct soft_ia *ia, uint32_t pz, const struct dat
 	if (mr_owned(ia, remote->rmr_context, &own))
 		return own.pz == pz && (own.priv & need) &&
 		       soft_range_holds(&own, remote->addr, remote->len);
-	/* a window. acquire: its rights, see soft_rmr_prepare() */
-	return atomic_load_explicit(&ia->own[index].life, memory_order_acquire) == 2 &&
-	       (atomic_load_explicit(&ia->own[index].priv, memory_order_relaxed) & need) &&
-	       soft_mr_check_remote(ia->mr, pz, remote, need) &&
-	       soft_mr_get(ia->mr, remote->rmr_context, &range) && mr_owned(ia, range.lmr, &own) &&
-	       own.pz == pz && soft_range_holds(&own, remote->addr, remote->len) &&
+	/*
+	 * A window. Sequentially consistent, as in mr_owned(): either this finds the 0 of
+	 * soft_rmr_free(), or that waits
+	 */
+	return atomic_load(&ia->own[index].life) == 2 &&
+	       soft_window_get(ia, remote->rmr_context, &range) && range.pz == pz &&
+	       (range.priv & need) && soft_range_holds(&range, remote->addr, remote->len) &&
+	       mr_owned(ia, range.lmr, &own) && own.pz == pz &&
+	       soft_range_holds(&own, remote->addr, remote->len) &&
 	       (!(need & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) || (own.priv & SOFT_MR_WRITES));
 }

@@ -20,9 +20,13 @@ struct datp_lmr *soft_lmr_find(struct datp_ia *ia, uint32_t context);
 enum datp_err soft_rmr_create(struct datp_rmr *rmr);
 void soft_rmr_free(struct datp_rmr *rmr);
 
-/* What the bind has to know of the window's RMR and region; the rest is the caller's. EP lock. */
-void soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_lmr *lmr,
-		      struct soft_sqe *e);
+/*
+ * What the bind that is going to be posted as `wqe` has to know of the window's RMR and region;
+ * address, length and privileges are the caller's, who has filled them in. Fails if there is no
+ * memory. EP lock.
+ */
+enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_wqe *wqe,
+			       const struct datp_lmr *lmr, struct soft_sqe *e);
 /*
  * Executes a bind: the old context dies, and the new one (if the length is not 0) lives. Returns 0 if
  * there was no old one. Engine held.
@@ -101,14 +105,14 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
 bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write);
 
 /*
- * The same questions for the mover, which is asked by a peer that nothing is believed of: they are answered by what no peer
- * can write to. A region counts until soft_lmr_free() has waited for the peers. Of a window only the owner's private
- * word counts that there is one, which rights it was ever bound with, and that the range is within one region
- * of this zone; to which part of it, the shared table says. Segments: those of a posted request or receive.
+ * The same questions for the mover, which is asked by a peer that nothing is believed of: they are
+ * answered by what no peer can write to. A region counts until soft_lmr_free() has waited for the
+ * peers, a window as its owner has bound it (window.h). Segments: those of a posted request or
+ * receive.
  */
 bool soft_mr_owns_segments(const struct soft_ia *ia, uint32_t pz, const struct datp_sge *sge, uint32_t n,
 			   bool sink);
-bool soft_mr_owns_target(const struct soft_ia *ia, uint32_t pz, const struct datp_rge *remote,
+bool soft_mr_owns_target(struct soft_ia *ia, uint32_t pz, const struct datp_rge *remote,
 			 uint32_t need);
 
 #endif

@@ -20,6 +20,7 @@
 #include "request.h"
 #include "srq.h"
 #include "tick.h"
+#include "window.h"
 #include "xfer.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -380,6 +381,8 @@ void soft_sq_reap(struct soft_ep *ep)
 
 		if (wqe->op == DATP_BIND && e->bind_old && !bind_is_quiet(ep, SOFT_ONCE(e->bind_old)))
 			break;
+		if (wqe->op == DATP_BIND && status == DAT_DTO_SUCCESS)
+			soft_window_settle(soft_ia(ep->base.obj.ia), wqe);
 		ep->sq_reaped++;
 		datp_wqe_done(wqe, status, wqe->len, false);
 		if (status != DAT_DTO_SUCCESS)
@@ -490,8 +493,8 @@ static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry, bool *who
 static bool attention_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
 {
 	/*
-	 * An exchange, not a store: it acquires from whoever found the flag set and left (soft_ring_attend), so the
-	 * look that follows sees what that one did before.
+	 * An exchange, not a store: it acquires from whoever found the flag set and left
+	 * (soft_ring_attend), so the look that follows sees what that one did before.
 	 */
 	atomic_exchange_explicit(&ep->port->attention[side].queued, 0, memory_order_acq_rel);
 	if (side == SOFT_SIDE_RECV)
@@ -508,14 +511,16 @@ static bool attention_claims(const struct soft_cq *cq, struct soft_ep *ep, enum 
 	if (!atomic_load_explicit(&ep->port->attention[side].queued, memory_order_relaxed))
 		return false;
 	datp_lock(&ep->base.lock);
-	on = ep->open && cq == (side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep));
+	on = ep->open &&
+	     cq == (side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep));
 	datp_unlock(&ep->base.lock);
 	return on;
 }
 
 /*
- * A peer has written into the list what is no entry, and behind that may have been ports of other peers. Those say of
- * themselves that they are on the list, and nobody would put them there again. True: as attention_receive().
+ * A peer has written into the list what is no entry, and behind that may have been ports of other
+ * peers. Those say of themselves that they are on the list, and nobody would put them there again.
+ * True: as attention_receive().
  */
 static __attribute__((noinline)) bool attention_search(struct soft_cq *cq)
 {

@@ -311,9 +311,13 @@ enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct d
 	struct soft_sqe e = { .bind_priv = (uint32_t)priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG |
 							     DAT_MEM_PRIV_REMOTE_WRITE_FLAG) };
 
-	soft_rmr_prepare(ia, (struct soft_rmr *)rmr, lmr, &e);
+	enum datp_err err;
+
 	e.remote.addr = addr;
 	e.remote.len = len;
+	err = soft_rmr_prepare(ia, (struct soft_rmr *)rmr, wqe, lmr, &e);
+	if (err)
+		return err;
 	*context = e.remote.rmr_context;
 	if (soft_ep(base)->open)
 		queue_request(soft_ep(base), wqe, NULL, 0, &e);

@@ -362,6 +362,10 @@ struct soft_ia {
 	struct soft_ep *endings; /* whose end waits; service thread */
 	_Atomic uint32_t put_off;    /* endpoints whose end is put off */
 	_Atomic uint32_t binds_wait; /* endpoints with a bind that waits */
+	/* what RMRs are bound to, by index: window.c */
+	_Atomic uint32_t windows_lock; /* nothing else is locked under it */
+	struct soft_bound **windows, *windows_spare; /* windows_lock */
+	uint64_t binds; /* that have been posted; windows_lock */
 };
 
 /*

@@ -21,7 +21,9 @@
 #include "providers/soft/mr.h"
 #include "providers/soft/peer.h"
 #include "providers/soft/port.h"
+#include "providers/soft/request.h"
 #include "providers/soft/sock.h"
+#include "providers/soft/window.h"
 
 #define ROOM  (1u << 20)
 #define SLOTS 16
@@ -513,6 +515,177 @@ static void memory_without_the_right_is_neither_read_nor_written(void)
 	free(secret);
 }
 
+/* ------------------------------------------------------------------ windows */
+
+/* What a bind of ours says, as it stands in the queue and is executed by anybody. */
+struct bind {
+	struct datp_wqe wqe;
+	struct soft_request r;
+};
+
+static void window_make(struct soft_rmr *rmr)
+{
+	memset(rmr, 0, sizeof(*rmr));
+	rmr->base.obj.ia = &t.there->base;
+	rmr->base.pz = &t.pz.base;
+	REQUIRE(soft_rmr_create(&rmr->base) == DATP_OK);
+}
+
+/* The owner posts it; `lmr` NULL: an unbind. */
+static void window_post(struct bind *bind, struct soft_rmr *rmr, struct soft_ep *ep, uint32_t seq,
+			struct soft_lmr *lmr, unsigned char *at, uint64_t len,
+			DAT_MEM_PRIV_FLAGS priv)
+{
+	struct soft_sqe e = { .remote = { .addr = (uintptr_t)at, .len = len }, .bind_priv = priv };
+
+	memset(bind, 0, sizeof(*bind));
+	bind->wqe.ep = &ep->base;
+	bind->wqe.seq = seq;
+	bind->wqe.op = DATP_BIND;
+	bind->wqe.rmr = &rmr->base;
+	REQUIRE(soft_rmr_prepare(t.there, rmr, &bind->wqe, lmr ? &lmr->base : NULL, &e) == DATP_OK);
+	bind->r = (struct soft_request){ .op = DATP_BIND,
+					 .remote = e.remote,
+					 .bind_priv = e.bind_priv,
+					 .bind_lmr = e.bind_lmr,
+					 .bind_life = e.bind_life };
+}
+
+static void window_execute(const struct bind *bind)
+{
+	(void)soft_mr_bind(t.there->mr, &bind->r, t.pz.id);
+}
+
+/* The owner finds that it has been executed. */
+static void window_reap(struct bind *bind, bool good)
+{
+	struct datp_rmr *rmr = bind->wqe.rmr;
+
+	if (good)
+		soft_window_settle(t.there, &bind->wqe);
+	(void)soft_rmr_done(rmr, bind->r.remote.rmr_context, bind->r.remote.len, good);
+}
+
+/* What a peer may write into the table for this bind to be found there as it likes. */
+static void window_forge(const struct bind *bind, unsigned char *at, uint64_t len, uint32_t priv)
+{
+	struct soft_mr *mr = &t.there->mr[SOFT_MR_INDEX(bind->r.remote.rmr_context)];
+
+	atomic_store(&mr->addr, (uintptr_t)at);
+	atomic_store(&mr->len, len);
+	atomic_store(&mr->priv, priv);
+	atomic_store(&mr->pz, t.pz.id);
+	atomic_store(&mr->lmr, t.lmr.base.lmr_context);
+	atomic_store(&mr->context, bind->r.remote.rmr_context);
+}
+
+static int read_by(const struct bind *bind, unsigned char *at, size_t len)
+{
+	return ask_with(bind->r.remote.rmr_context, false, at, len);
+}
+
+static void window_that_a_peer_has_forged_opens_nothing(void)
+{
+	struct soft_rmr rmr;
+	struct bind first;
+
+	window_make(&rmr);
+	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	window_post(&first, &rmr, &t.owner, 0, &t.lmr, t.memory + 4096, 4096,
+		    DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	window_execute(&first);
+	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4096), 0);
+	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4097), EFAULT);
+	/* all of the region, and to write as well */
+	window_forge(&first, t.memory, ROOM, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK_EQ_INT(read_by(&first, t.memory, 4096), EFAULT);
+	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4097), EFAULT);
+	CHECK_EQ_INT(ask_with(first.r.remote.rmr_context, true, t.memory + 4096, 8), EFAULT);
+	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4096), 0);
+	window_reap(&first, true);
+	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4096), 0);
+	soft_rmr_free(&rmr.base);
+	window_forge(&first, t.memory + 4096, 4096, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 8), EFAULT);
+	soft_mover_leave(t.there, &t.back);
+	soft_mover_stop(t.there);
+}
+
+/*
+ * Once the later bind has been reaped. Until then both count, as the peer may not have come to it.
+ */
+static void window_that_was_bound_anew_opens_the_old_place_no_more(void)
+{
+	const DAT_MEM_PRIV_FLAGS priv = DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	struct bind first, second, failed, none;
+	struct soft_rmr rmr;
+
+	window_make(&rmr);
+	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	window_post(&first, &rmr, &t.owner, 0, &t.lmr, t.memory, 4096, priv);
+	window_execute(&first);
+	window_reap(&first, true);
+	window_post(&second, &rmr, &t.owner, 1, &t.lmr, t.memory + 8192, 4096, priv);
+	CHECK_EQ_INT(read_by(&first, t.memory, 8), 0);
+	window_execute(&second);
+	window_reap(&second, true);
+	CHECK_EQ_INT(read_by(&second, t.memory + 8192, 8), 0);
+	window_forge(&first, t.memory, 4096, priv);
+	CHECK_EQ_INT(read_by(&first, t.memory, 8), EFAULT);
+	/* one that fails changes nothing, and opens nothing afterwards */
+	window_post(&failed, &rmr, &t.owner, 2, &t.lmr, t.memory + 16384, 4096, priv);
+	window_reap(&failed, false);
+	window_forge(&failed, t.memory + 16384, 4096, priv);
+	CHECK_EQ_INT(read_by(&failed, t.memory + 16384, 8), EFAULT);
+	CHECK_EQ_INT(read_by(&second, t.memory + 8192, 8), 0);
+	/* the window is closed */
+	window_post(&none, &rmr, &t.owner, 3, NULL, NULL, 0, 0);
+	window_execute(&none);
+	window_reap(&none, true);
+	window_forge(&second, t.memory + 8192, 4096, priv);
+	CHECK_EQ_INT(read_by(&second, t.memory + 8192, 8), EFAULT);
+	CHECK(t.there->windows[rmr.index] == NULL);
+	soft_rmr_free(&rmr.base);
+	soft_mover_leave(t.there, &t.back);
+	soft_mover_stop(t.there);
+}
+
+/*
+ * Over two endpoints either bind may be the later one: the table that both are executed in says
+ * which it was.
+ */
+static void of_two_binds_at_once_one_counts(void)
+{
+	const DAT_MEM_PRIV_FLAGS priv = DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	struct soft_ep other = { .open = true };
+	struct bind first, second, third;
+	struct soft_rmr rmr;
+
+	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	for (int later = 0; later < 2; later++) {
+		window_make(&rmr);
+		window_post(&first, &rmr, &t.owner, 0, &t.lmr, t.memory, 4096, priv);
+		window_post(&second, &rmr, &other, 0, &t.lmr, t.memory + 8192, 4096, priv);
+		window_execute(later ? &first : &second);
+		window_execute(later ? &second : &first);
+		window_reap(&first, true);
+		CHECK_EQ_INT(read_by(&first, t.memory, 8), 0);
+		window_reap(&second, true);
+		CHECK_EQ_INT(read_by(&first, t.memory, 8), later ? EFAULT : 0);
+		CHECK_EQ_INT(read_by(&second, t.memory + 8192, 8), later ? 0 : EFAULT);
+		/* posted when both had been reaped: later than both */
+		window_post(&third, &rmr, &other, 1, &t.lmr, t.memory + 16384, 4096, priv);
+		window_reap(&third, true);
+		CHECK_EQ_INT(
+			read_by(later ? &second : &first, later ? t.memory + 8192 : t.memory, 8),
+			EFAULT);
+		CHECK_EQ_INT(read_by(&third, t.memory + 16384, 8), 0);
+		soft_rmr_free(&rmr.base);
+	}
+	soft_mover_leave(t.there, &t.back);
+	soft_mover_stop(t.there);
+}
+
 /* Everything but the connection is good. */
 static void nothing_is_moved_without_a_connection(void)
 {
@@ -625,6 +798,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(bytes_travel_where_only_writev_is_refused),
 	CHECK_TEST(bytes_travel_where_a_filter_comes_late),
 	CHECK_TEST(memory_without_the_right_is_neither_read_nor_written),
+	CHECK_TEST(window_that_a_peer_has_forged_opens_nothing),
+	CHECK_TEST(window_that_was_bound_anew_opens_the_old_place_no_more),
+	CHECK_TEST(of_two_binds_at_once_one_counts),
 	CHECK_TEST(nothing_is_moved_without_a_connection),
 	CHECK_TEST(mover_that_does_not_answer_is_waited_for_once),
 	CHECK_TEST(peer_that_dies_with_the_question_in_hand_is_found_out),

@@ -8,6 +8,7 @@
 #include "providers/soft/arena.h"
 #include "providers/soft/mr.h"
 #include "providers/soft/request.h"
+#include "providers/soft/window.h"
 
 #define REBINDS 1000000u
 #define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
@@ -61,12 +62,14 @@ static void table_close(void)
 static struct soft_request bind_post(const struct datp_rge *range)
 {
 	const struct soft_layout layout = { .sq_stride = sizeof(struct soft_sqe) };
-	struct soft_sqe e = { .op = DATP_BIND, .bind_priv = RIGHTS };
+	struct soft_sqe e = { .op = DATP_BIND,
+			      .remote = { .addr = range->addr, .len = range->len },
+			      .bind_priv = RIGHTS };
+	const struct datp_wqe wqe = { .op = DATP_BIND };
 	struct soft_request r;
 
-	soft_rmr_prepare(t.ia, &t.rmr, &t.lmr.base, &e);
-	e.remote.addr = range->addr;
-	e.remote.len = range->len;
+	REQUIRE(soft_rmr_prepare(t.ia, &t.rmr, &wqe, &t.lmr.base, &e) == DATP_OK);
+	soft_window_forget(t.ia, e.remote.rmr_context); /* it is the mover's */
 	REQUIRE(soft_request_copy(&r, &e, &layout));
 	return r;
 }

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the RMRs of an IA are bound to. The table that peers check their accesses against says it as
+ * well, but they can write there; the mover, which copies for peers that nothing is believed of,
+ * asks here. Each bind has a record from its post on, since a peer may execute it at any time,
+ * until a bind of the same RMR that came later has been reaped.
+ *
+ * Invariant: of the binds of an RMR that have been reaped at most one has a record. A record that is not needed any more is
+ * kept for the next bind, so that posts allocate no memory as soon as there are as many as are needed at a time.
+ */
+#include "window.h"
+#include "mover.h"
+#include <stdlib.h>
+
+struct soft_bound {
+	struct soft_bound *next; /* of the same RMR */
+	uint32_t context;
+	struct soft_range range;
+	/* how it was posted; the number counts the binds of the IA */
+	const struct datp_ep *ep;
+	uint32_t seq;
+	uint64_t number;
+	/* the number of the last bind that had been posted when this one was reaped; 0: it has not been */
+	uint64_t reaped;
+};
+
+enum datp_err soft_windows_init(struct soft_ia *ia)
+{
+	ia->windows = calloc(SOFT_MR_COUNT, sizeof *ia->windows); /* sparse */
+	return ia->windows ? DATP_OK : DATP_ERR_MEMORY;
+}
+
+void soft_windows_fini(struct soft_ia *ia)
+{
+	/* the RMRs have gone, and what was bound is among the spare ones */
+	while (ia->windows_spare) {
+		struct soft_bound *bound = ia->windows_spare;
+
+		ia->windows_spare = bound->next;
+		free(bound);
+	}
+	free(ia->windows);
+	ia->windows = NULL;
+}
+
+static struct soft_bound **windows_of(struct soft_ia *ia, uint32_t context)
+{
+	return &ia->windows[SOFT_MR_INDEX(context)];
+}
+
+/* windows_lock */
+static void bound_free(struct soft_ia *ia, struct soft_bound **at)
+{
+	struct soft_bound *bound = *at;
+
+	*at = bound->next;
+	bound->next = ia->windows_spare;
+	ia->windows_spare = bound;
+}
+
+/* NULL: there is no memory. windows_lock */
+static struct soft_bound *bound_get(struct soft_ia *ia)
+{
+	struct soft_bound *bound = ia->windows_spare;
+
+	if (bound)
+		ia->windows_spare = bound->next;
+	return bound ? bound : malloc(sizeof *bound);
+}
+
+enum datp_err soft_window_post(struct soft_rmr *rmr, const struct datp_wqe *wqe, uint32_t context,
+			       const struct soft_range *range)
+{
+	struct soft_ia *ia = soft_ia(rmr->base.obj.ia);
+	struct soft_bound *bound;
+
+	datp_lock(&ia->windows_lock);
+	bound = bound_get(ia);
+	if (bound) {
+		*bound = (struct soft_bound){ .next = *windows_of(ia, context),
+					      .context = context,
+					      .range = *range,
+					      .ep = wqe->ep,
+					      .seq = wqe->seq,
+					      .number = ++ia->binds };
+		*windows_of(ia, context) = bound;
+	}
+	datp_unlock(&ia->windows_lock);
+	return bound ? DATP_OK : DATP_ERR_MEMORY;
+}
+
+/*
+ * Whether a bind was executed after another one, as far as that follows from when they were posted
+ * and reaped.
+ */
+static bool bound_is_after(const struct soft_bound *bound, const struct soft_bound *other)
+{
+	return (bound->ep == other->ep && bound->number > other->number) ||
+	       (other->reaped && other->reaped < bound->number);
+}
+
+/*
+ * Drops what a bind that has just been reaped makes void. Of two that were under way at once, over
+ * several endpoints, either may be the later one: the table of the peers decides, and both are the
+ * program's. True: something was dropped. windows_lock
+ */
+static bool settle_locked(struct soft_ia *ia, struct soft_bound **list,
+			  const struct soft_bound *bound)
+{
+	const struct soft_mr *mr = &ia->mr[SOFT_MR_INDEX(bound->context)];
+	/* relaxed: either answer is right */
+	bool last = atomic_load_explicit(&mr->context, memory_order_relaxed) ==
+		    (bound->range.len ? bound->context : 0);
+	bool dropped = false, void_now = !bound->range.len;
+
+	for (struct soft_bound **at = list; *at;) {
+		const struct soft_bound *other = *at;
+
+		if (other != bound && (bound_is_after(bound, other) || (other->reaped && last))) {
+			bound_free(ia, at);
+			dropped = true;
+			continue;
+		}
+		void_now = void_now || (other != bound && other->reaped);
+		at = &(*at)->next;
+	}
+	for (struct soft_bound **at = list; *at && void_now; at = &(*at)->next)
+		if (*at == bound) {
+			bound_free(ia, at);
+			return true;
+		}
+	return dropped;
+}
+
+void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
+{
+	/* of an RMR that has been freed it may be another one's by now, which has no such bind */
+	uint32_t index = ((const struct soft_rmr *)wqe->rmr)->index;
+	struct soft_bound **list = &ia->windows[index % SOFT_MR_COUNT], *bound;
+	bool dropped = false;
+
+	datp_lock(&ia->windows_lock);
+	for (bound = *list; bound && (bound->ep != wqe->ep || bound->seq != wqe->seq);
+	     bound = bound->next)
+		;
+	if (bound) {
+		bound->reaped = ia->binds;
+		dropped = settle_locked(ia, list, bound);
+	}
+	datp_unlock(&ia->windows_lock);
+	/* it may have looked before: it copies a piece at most */
+	if (dropped)
+		soft_mover_quiesce(ia);
+}
+
+void soft_window_forget(struct soft_ia *ia, uint32_t context)
+{
+	struct soft_bound **at = windows_of(ia, context);
+
+	datp_lock(&ia->windows_lock);
+	while (*at && (*at)->context != context)
+		at = &(*at)->next;
+	if (*at)
+		bound_free(ia, at);
+	datp_unlock(&ia->windows_lock);
+}
+
+void soft_window_close(struct soft_rmr *rmr)
+{
+	struct soft_ia *ia = soft_ia(rmr->base.obj.ia);
+
+	datp_lock(&ia->windows_lock);
+	while (ia->windows[rmr->index])
+		bound_free(ia, &ia->windows[rmr->index]);
+	datp_unlock(&ia->windows_lock);
+}
+
+bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *range)
+{
+	const struct soft_bound *bound = NULL;
+
+	if (!context || SOFT_MR_INDEX(context) >= SOFT_MR_COUNT)
+		return false;
+	datp_lock(&ia->windows_lock);
+	for (bound = *windows_of(ia, context); bound && bound->context != context;
+	     bound = bound->next)
+		;
+	if (bound)
+		*range = bound->range;
+	datp_unlock(&ia->windows_lock);
+	return bound && range->len;
+}

@@ -3,6 +3,7 @@
  * Owns NICs: each is an open IA. Invariant: a handle is valid exactly while the NIC is on all_nics,
  * so the handle of a closed NIC is refused, and its memory never read.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ static unsigned long smaller(unsigned long a, unsigned long b)
 	return a < b ? a : b;
 }
 
-/* A number of at least 1 from the environment, or `otherwise`. */
+/* A number of at least 1 from the environment, or `otherwise`; what is no such number is told. */
 static unsigned long from_env(const char *name, unsigned long otherwise)
 {
 	const char *text = getenv(name);
@@ -55,8 +56,14 @@ static unsigned long from_env(const char *name, unsigned long otherwise)
 
 	if (text == NULL || *text == '\0')
 		return otherwise;
+	/* strtoul() takes -1 for the greatest number there is */
 	value = strtoul(text, &end, 0);
-	return *end == '\0' && value > 0 ? value : otherwise;
+	if (*end == '\0' && value > 0 && strchr(text, '-') == NULL)
+		return value;
+	fprintf(stderr,
+		"vipl: %s=%s is no number of at least 1, and %lu is used; give a number, or unset it\n",
+		name, text, otherwise);
+	return otherwise;
 }
 
 static bool env_is_set(const char *name)

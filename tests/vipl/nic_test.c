@@ -85,6 +85,7 @@ static void attributes_make_sense(void)
 static void limits_can_be_set_from_outside(void)
 {
 	VIP_NIC_ATTRIBUTES attr;
+	const char *said;
 	VIP_NIC_HANDLE nic;
 
 	setenv("VIPL_QUEUE_DEPTH", "20", 1);
@@ -102,8 +103,12 @@ static void limits_can_be_set_from_outside(void)
 	CHECK(attr.MaxTransferSize < 0xFFFFFFFF);
 	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
 	setenv("VIPL_QUEUE_DEPTH", "many", 1);
-	setenv("VIPL_MAX_TRANSFER_SIZE", "0", 1);
+	setenv("VIPL_MAX_TRANSFER_SIZE", "-1", 1);
+	check_stderr_begin();
 	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);
+	said = check_stderr_end();
+	CHECK_HAS_STR(said, "VIPL_QUEUE_DEPTH=many is no number of at least 1");
+	CHECK_HAS_STR(said, "VIPL_MAX_TRANSFER_SIZE=-1 is no number of at least 1");
 	CHECK_VIP(VipQueryNic(nic, &attr), VIP_SUCCESS);
 	CHECK_EQ_INT(attr.MaxDescriptorsPerQueue, s.nic_attr.MaxDescriptorsPerQueue);
 	CHECK_EQ_INT(attr.MaxTransferSize, s.nic_attr.MaxTransferSize);

@@ -124,7 +124,10 @@ static bool rule_apply(struct fault *fault, struct fault_rule *rule, struct datp
 
 	switch (rule->action) {
 	case FAULT_RETURN:
-		call->ret = (DAT_RETURN)(DAT_CLASS_ERROR | rule->value);
+		/* as libdatp returns it: an empty queue is no error */
+		call->ret = rule->value == DAT_QUEUE_EMPTY ?
+				    DAT_QUEUE_EMPTY :
+				    (DAT_RETURN)(DAT_CLASS_ERROR | rule->value);
 		return false;
 	case FAULT_DELAY:
 		fault_nap(rule->value);

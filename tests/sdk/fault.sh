@@ -91,6 +91,8 @@ tap 'fault: it says which rule let it fail' says_rule
 tap 'fault: an adapter closes the second time' tells 'ia_close:return=INSUFFICIENT_RESOURCES:nth=1' 'b DISCONNECTED' \
 	'ia_close DAT_INSUFFICIENT_RESOURCES'
 tap 'fault: a CNO is not to be had' tells 'cno_create:return=INSUFFICIENT_RESOURCES' 'cno_create DAT_INSUFFICIENT_RESOURCES'
+tap 'fault: an empty queue is told of as any other' eval \
+	"! tells 'evd_dequeue:return=QUEUE_EMPTY' 'evd_dequeue returns 0x800d0000' && tells 'evd_dequeue:return=INVALID_STATE' 'evd_dequeue returns 0x80070000'"
 tap 'fault: a wait for a CNO takes its time' tells 'cno_wait:delay=20' "${whole[@]}"
 tap 'fault: the same seed gives the same story' same_seed
 tap 'fault: what the standard does not allow is refused' refuses 'evd_dequeue:return=INSUFFICIENT_RESOURCES' \

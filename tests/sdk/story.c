@@ -195,6 +195,7 @@ int main(int argc, char **argv)
 	DAT_CONN_QUAL qual;
 	DAT_IA_ATTR attr;
 	DAT_EVENT event;
+	DAT_RETURN ret;
 
 	if (argc != 2 || !open_all(argv[1], &qual, &attr) || !make(&a) || !make(&b))
 		return 1;
@@ -204,8 +205,11 @@ int main(int argc, char **argv)
 		conn(&a, "a");
 		conn(&b, "b");
 	}
-	while (dat_evd_dequeue(a.connect, &event) == DAT_SUCCESS)
+	while ((ret = dat_evd_dequeue(a.connect, &event)) == DAT_SUCCESS)
 		printf("a %s\n", conn_name(event.event_number));
+	/* programs compare the whole value */
+	if (ret != DAT_QUEUE_EMPTY)
+		printf("evd_dequeue returns 0x%x\n", (unsigned int)ret);
 	tell_async(&a);
 	if (!did("ia_close", dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG)))
 		did("ia_close", dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));

@@ -566,6 +566,8 @@ static bool attention_poll(struct soft_cq *cq)
  */
 static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 {
+	/* a peer may fill the ring, and its list, as fast as they are emptied: a call ends all the same */
+	uint32_t left = 2 * (cq->mask + 1);
 	struct soft_cell *cell;
 	bool again;
 	int n = 0;
@@ -573,7 +575,8 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 	do {
 		again = attention_poll(cq);
 		soft_cq_answer(cq);
-		while (!n && (cell = soft_cq_peek(cq))) {
+		while (!n && left && (cell = soft_cq_peek(cq))) {
+			left--;
 			cell_take(cq, cell, out, &n);
 			if (cq->held_count)
 				soft_held_pass(cq);
@@ -581,8 +584,8 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 		}
 		if (!n && !again)
 			again = soft_held_look(cq);
-		/* there was a cell then, so each time round takes one at least */
-	} while (again && !n);
+		/* there was a cell then, unless a peer has taken it away: so each time round counts */
+	} while (again && !n && left && --left);
 	return n;
 }
 

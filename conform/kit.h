@@ -208,6 +208,6 @@ void kit_cno_wait_start_at(struct kit_waiter *w, DAT_CNO_HANDLE cno);
 bool kit_wait_done(struct kit_waiter *w);
 void kit_wait_end_at(struct kit_waiter *w);	/* MUST return in time */
 /* A waiter that stays blocked while this is watched. */
-#define kit_still_waits(w)	(kit_sleep_ms(t.quiet_ms), !kit_wait_done(w))
+bool kit_still_waits(struct kit_waiter *w);
 
 #endif /* CONFORM_KIT_H */

@@ -367,9 +367,15 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 
 void soft_ring_ask(struct soft_ring *ring, struct soft_peer *owner)
 {
-	/* release: the cell; see soft_cq_answer(). An exchange, so that each of several senders is seen */
-	if (!atomic_exchange_explicit(&ring->asked, 1, memory_order_acq_rel))
-		soft_peer_wake(owner);
+	uint32_t set = SOFT_ASKED_SET;
+
+	/* release: the cell; see soft_cq_answer(). It reads and writes at once, so that each of several senders is seen */
+	if (atomic_fetch_or_explicit(&ring->asked, SOFT_ASKED_SET, memory_order_acq_rel) & SOFT_ASKED_RUNG)
+		return;
+	soft_peer_wake(owner);
+	/* relaxed: it says only that nobody needs to ring again; if it has been cleared and set meanwhile, another one rings, too */
+	atomic_compare_exchange_strong_explicit(&ring->asked, &set, SOFT_ASKED_SET | SOFT_ASKED_RUNG,
+						memory_order_relaxed, memory_order_relaxed);
 }
 
 void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner)

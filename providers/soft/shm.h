@@ -74,6 +74,9 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 #define SOFT_CLAIM_AHEAD(claim, pos)                                                               \
 	((int64_t)((SOFT_CLAIM_POS(claim) - (uint64_t)(pos)) << 16) >> 16)
 
+#define SOFT_ASKED_SET	1u
+#define SOFT_ASKED_RUNG 2u /* and the doorbell was rung behind that: without it the sender may be stopped before it rings */
+
 struct soft_ring {
 	alignas(SOFT_LINE) _Atomic uint64_t
 		tail; /* senders: the next position (a hint; the claims decide) */
@@ -86,7 +89,7 @@ struct soft_ring {
 	_Atomic uint32_t bell; /* the futex of evd_wait */
 	/*
 	 * Senders set it: a cell waits that the service thread takes if nobody polls, since its message can only leave
-	 * its sender by a buffer of an SRQ. The owner clears it before it looks at the cells.
+	 * its sender by a buffer of an SRQ. SOFT_ASKED_*. The owner clears it before it looks at the cells.
 	 */
 	_Atomic uint32_t asked;
 	uint32_t mask; /* owner, for who maps it; each side keeps it to itself, as a port's layout */

@@ -12,6 +12,7 @@
 
 #define MESSAGES 300u /* more than two laps */
 #define LAST	 8u
+#define LONG	 ((size_t)1 << 20)
 #define HELD	 ((uint64_t)1 << 32)
 
 /* How the victim takes its events. */
@@ -19,6 +20,7 @@ enum way { POLLS, WAITS, WAITS_ON_CNO };
 
 static struct {
 	DAT_CNO_HANDLE cno;
+	DAT_SRQ_HANDLE srq; /* DAT_HANDLE_NULL: each endpoint has receives of its own */
 	DAT_EVD_HANDLE recv, request, connect, cr;
 	DAT_EP_HANDLE held, honest;
 	struct api_buf buf;
@@ -28,6 +30,45 @@ static struct {
 } victim;
 
 /* ------------------------------------------------------------------ the other two processes */
+
+/* Has asked for the service thread, and has not rung, whenever it is told to. */
+static void ask_without_a_ring(void *arg)
+{
+	struct hostile h;
+	uint64_t qual;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, qual);
+	check_await(CHECK_PARENT);
+	hostile_ask(&h);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+/* Sends a message that the service thread has to find a buffer for, if nobody polls. */
+static void send_long(void *arg)
+{
+	struct api_end end;
+	struct api_buf buf;
+	uint64_t qual;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	api_open_as((char *)"soft-hasty");
+	api_end_make(&end, NULL);
+	buf = api_buf(LONG, DAT_MEM_PRIV_ALL_FLAG);
+	REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_await(CHECK_PARENT);
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, LONG, 1, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 1, DAT_DTO_SUCCESS, LONG);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	api_close();
+}
 
 /* Claims a cell, says so, and publishes it when it is told to. */
 static void hold_a_cell(void *arg)
@@ -105,11 +146,17 @@ static void make_queues(void)
 
 static DAT_EP_HANDLE make_endpoint(void)
 {
+	DAT_EP_ATTR attr = { 0 };
 	DAT_EP_HANDLE ep;
 
-	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, victim.recv, victim.request, victim.connect, NULL,
-				  &ep),
-		    DAT_SUCCESS);
+	if (victim.srq)
+		REQUIRE_DAT(dat_ep_create_with_srq(api.ia, api.pz, victim.recv, victim.request,
+						   victim.connect, victim.srq, &attr, &ep),
+			    DAT_SUCCESS);
+	else
+		REQUIRE_DAT(dat_ep_create(api.ia, api.pz, victim.recv, victim.request,
+					  victim.connect, &attr, &ep),
+			    DAT_SUCCESS);
 	return ep;
 }
 
@@ -123,19 +170,24 @@ static DAT_EP_HANDLE accept_one(pid_t pid)
 	return ep;
 }
 
-static void suffer(enum way way)
+static void open_victim(enum way way)
 {
-	memset(&victim, 0, sizeof(victim));
-	victim.way = way;
-	victim.holder = check_fork(hold_a_cell, NULL);
-	victim.peer = check_fork(talk, NULL);
 	api_open_as((char *)"soft-hasty");
+	victim.way = way;
 	victim.request = api_evd(64, DAT_EVD_DTO_FLAG);
 	victim.connect = api_evd(64, DAT_EVD_CONNECTION_FLAG);
 	victim.cr = api_evd(8, DAT_EVD_CR_FLAG);
 	victim.buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	make_queues();
 	api_listen(victim.cr, DAT_PSP_CONSUMER_FLAG, &victim.qual);
+}
+
+static void suffer(enum way way)
+{
+	memset(&victim, 0, sizeof(victim));
+	victim.holder = check_fork(hold_a_cell, NULL);
+	victim.peer = check_fork(talk, NULL);
+	open_victim(way);
 	victim.held = accept_one(victim.holder);
 	victim.honest = accept_one(victim.peer);
 	REQUIRE_DAT(api_recv(victim.held, &victim.buf, 32, 8, HELD), DAT_SUCCESS);
@@ -302,6 +354,34 @@ static void last_messages_are_taken_before_the_end(void)
 	api_close();
 }
 
+/* A sender that was stopped between the two keeps nobody else from being heard. */
+static void service_thread_is_rung_for_by_the_next_who_asks(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	DAT_LMR_TRIPLET segment;
+
+	memset(&victim, 0, sizeof(victim));
+	victim.holder = check_fork(ask_without_a_ring, NULL);
+	victim.peer = check_fork(send_long, NULL);
+	open_victim(POLLS);
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &victim.srq), DAT_SUCCESS);
+	victim.buf = api_buf(LONG, DAT_MEM_PRIV_ALL_FLAG);
+	segment = api_seg(&victim.buf, 0, LONG);
+	victim.held = accept_one(victim.holder);
+	victim.honest = accept_one(victim.peer);
+	REQUIRE_DAT(dat_srq_post_recv(victim.srq, 1, &segment, api_cookie(1)), DAT_SUCCESS);
+	check_signal(victim.holder);
+	check_await(victim.holder);
+	check_signal(victim.peer);
+	check_await(victim.peer);
+	API_DTO(victim.recv, victim.honest, 1, DAT_DTO_SUCCESS, LONG);
+	check_signal(victim.peer);
+	check_join(victim.peer);
+	check_signal(victim.holder);
+	check_join(victim.holder);
+	api_close();
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(cell_that_is_held_stops_nobody_who_polls),
 	CHECK_TEST(cell_that_is_held_stops_nobody_who_waits),
@@ -309,6 +389,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(cell_comes_back_when_its_holder_dies),
 	CHECK_TEST(queue_may_be_freed_while_a_cell_is_held),
 	CHECK_TEST(last_messages_are_taken_before_the_end),
+	CHECK_TEST(service_thread_is_rung_for_by_the_next_who_asks),
 	CHECK_END
 };
 

@@ -479,6 +479,11 @@ void hostile_publish(struct hostile *h, uint64_t position)
 	soft_ring_publish(cell, position);
 }
 
+void hostile_ask(struct hostile *h)
+{
+	atomic_store(&their_ring(h)->asked, SOFT_ASKED_SET);
+}
+
 static void work_message(struct hostile *h, unsigned int *seed)
 {
 	struct soft_ring *ring = their_ring(h);

@@ -102,6 +102,9 @@ void hostile_work(struct hostile *h, unsigned int *seed);
 uint64_t hostile_claim(struct hostile *h);
 void hostile_publish(struct hostile *h, uint64_t position);
 
+/* Asks for the service thread of the victim, as a sender to an SRQ does, and does not ring for it. */
+void hostile_ask(struct hostile *h);
+
 /* Writes over one word of what the two share, or a few of them, as the seed says. */
 void hostile_scribble(struct hostile *h, unsigned int *seed);
 

@@ -373,7 +373,7 @@ void soft_ring_ask(struct soft_ring *ring, struct soft_peer *owner)
 	if (atomic_fetch_or_explicit(&ring->asked, SOFT_ASKED_SET, memory_order_acq_rel) & SOFT_ASKED_RUNG)
 		return;
 	soft_peer_wake(owner);
-	/* relaxed: it says only that nobody needs to ring again; if it has been cleared and set meanwhile, another one rings, too */
+	/* relaxed: only that nobody needs to ring again; if it was cleared and set meanwhile, another one rings, too */
 	atomic_compare_exchange_strong_explicit(&ring->asked, &set, SOFT_ASKED_SET | SOFT_ASKED_RUNG,
 						memory_order_relaxed, memory_order_relaxed);
 }

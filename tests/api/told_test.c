@@ -97,6 +97,66 @@ static void refused_post_says_what_was_wrong_with_counts_and_flags(void)
 		   DAT_INVALID_PARAMETER, "completion flags", "the endpoint's own flags");
 }
 
+/* The same return value, and another reason. */
+static void each_cause_is_told_once(void)
+{
+	DAT_LMR_TRIPLET seg, unknown;
+
+	meet();
+	seg = api_seg(&buf, SIZE - 32, 64);
+	unknown = api_seg(&buf, 0, 64);
+	unknown.lmr_context = 0x7ffffff0;
+	CHECK_TOLD(send_of(unknown), 0, "dat_ep_post_send", "has that lmr_context");
+	CHECK_TOLD(send_of(seg), 0, "dat_ep_post_send", "it reaches beyond its region");
+	check_stderr_begin();
+	CHECK(send_of(seg) != DAT_SUCCESS);
+	CHECK_EQ_STR(check_stderr_end(), "");
+}
+
+static void refused_receive_of_an_srq_says_what_was_wrong(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 1, .max_recv_iov = 1 };
+	DAT_LMR_TRIPLET seg[2], beyond;
+	DAT_SRQ_HANDLE srq;
+
+	if (!api.prov.srq_supported)
+		check_skip("the adapter has no SRQs");
+	meet();
+	seg[0] = seg[1] = api_seg(&buf, 0, 64);
+	beyond = api_seg(&buf, SIZE - 32, 64);
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
+	CHECK_TOLD(dat_srq_post_recv(srq, 1000, seg, api_cookie(1)), DAT_INVALID_PARAMETER,
+		   "dat_srq_post_recv", "1000 segments; the SRQ takes 0 to");
+	CHECK_TOLD(dat_srq_post_recv(srq, 1, &beyond, api_cookie(1)), 0, "dat_srq_post_recv",
+		   "it reaches beyond its region");
+	while (dat_srq_post_recv(srq, 1, seg, api_cookie(1)) == DAT_SUCCESS)
+		;
+	CHECK_TOLD(dat_srq_post_recv((DAT_SRQ_HANDLE)api.pz, 1, seg, api_cookie(1)), DAT_INVALID_HANDLE,
+		   "dat_srq_post_recv", "is no SRQ");
+	CHECK_DAT(dat_srq_free(srq), DAT_SUCCESS);
+}
+
+static void refused_bind_says_what_was_wrong(void)
+{
+	DAT_PZ_HANDLE other = api_pz();
+	DAT_RMR_CONTEXT context;
+	DAT_LMR_TRIPLET seg;
+	DAT_RMR_HANDLE rmr;
+
+	meet();
+	seg = api_seg(&buf, SIZE - 32, 64);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	CHECK_TOLD(dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, pair.a.ep, api_cookie(1), 0, &context), 0,
+		   "dat_rmr_bind on the RMR", "it reaches beyond its region");
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+	REQUIRE_DAT(dat_rmr_create(other, &rmr), DAT_SUCCESS);
+	CHECK_TOLD(dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, pair.a.ep, api_cookie(1), 0, &context), 0,
+		   "dat_rmr_bind on the RMR", "are in different protection zones");
+	CHECK_TOLD(dat_rmr_bind((DAT_RMR_HANDLE)api.pz, &seg, 0, pair.a.ep, api_cookie(1), 0, &context),
+		   DAT_INVALID_HANDLE, "dat_rmr_bind", "there is no RMR at");
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+}
+
 static void refused_post_names_a_handle_that_is_no_endpoint(void)
 {
 	char text[32];
@@ -166,6 +226,9 @@ static const struct check_test debug_tests[] = {
 	CHECK_TEST(refused_write_says_what_was_wrong_with_its_lengths),
 	CHECK_TEST(refused_post_names_the_segment_that_no_region_covers),
 	CHECK_TEST(refused_post_says_what_was_wrong_with_counts_and_flags),
+	CHECK_TEST(each_cause_is_told_once),
+	CHECK_TEST(refused_receive_of_an_srq_says_what_was_wrong),
+	CHECK_TEST(refused_bind_says_what_was_wrong),
 	CHECK_TEST(refused_post_names_a_handle_that_is_no_endpoint),
 	CHECK_TEST(post_that_is_taken_says_nothing),
 	CHECK_TEST(each_wrong_attribute_of_an_endpoint_is_named),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a refused post says at level debug: which post, and what was wrong with it. An adapter that is
- * registered while somebody wants such messages has these functions in its table, in front of the
- * plugin's own; any other has the plugin's own there, so no post costs an instruction for it.
+ * What a refused post, receive of an SRQ or bind says at level debug: which, and what was wrong with it. An
+ * adapter that is registered while somebody wants such messages has these functions in its table, in
+ * front of the plugin's own; any other has the plugin's own there, so no post costs an instruction for
+ * it. Invariant: each cause is told once for each object and call, as programs may try again and again.
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,11 +33,14 @@ static enum datp_err err_of(DAT_RETURN ret)
 	return err < DATP_ERR_COUNT ? (enum datp_err)err : DATP_ERR_INTERNAL;
 }
 
-/* What a local segment lacks; NULL if a region covers it. The IA lock is taken. */
-static const char *segment_fault(const struct told *post, const struct datp_sge *seg)
+/*
+ * What a local segment lacks, a string that stands for the cause; NULL if a region covers it. `write`: it is to be written
+ * to. The IA lock is taken.
+ */
+static const char *segment_fault(struct datp_ia *of, const struct datp_pz *pz, bool write,
+				 const struct datp_sge *seg)
 {
-	struct ia_priv *ia = ia_priv(post->ep->obj.ia);
-	bool write = post->op == DATP_RECV || post->op == DATP_RDMA_READ;
+	struct ia_priv *ia = ia_priv(of);
 	const char *fault = "no region of this adapter has that lmr_context";
 
 	datp_lock(&ia->lock);
@@ -45,8 +49,8 @@ static const char *segment_fault(const struct told *post, const struct datp_sge 
 
 		if (lmr->lmr_context != seg->lmr_context)
 			continue;
-		if (lmr->pz != post->ep->pz)
-			fault = "its region is in another protection zone than the endpoint";
+		if (lmr->pz != pz)
+			fault = "its region is in another protection zone";
 		else if (seg->addr < lmr->addr || seg->len > lmr->len ||
 			 seg->addr - lmr->addr > lmr->len - seg->len)
 			fault = "it reaches beyond its region";
@@ -60,20 +64,21 @@ static const char *segment_fault(const struct told *post, const struct datp_sge 
 	return fault;
 }
 
-/* The first segment that no region covers, if that is what the post was refused for. */
-static void segments_text(const struct told *post, char *text, size_t size)
+/* The first segment that no region covers, if that is what the call was refused for. Returns the cause, or NULL. */
+static const char *segments_text(struct datp_ia *ia, const struct datp_pz *pz, bool write,
+				 const struct datp_sge *iov, int n, char *text, size_t size)
 {
-	for (int i = 0; i < post->n; i++) {
-		const struct datp_sge *seg = &post->iov[i];
-		const char *fault = segment_fault(post, seg);
+	for (int i = 0; i < n; i++) {
+		const char *fault = segment_fault(ia, pz, write, &iov[i]);
 
 		if (!fault)
 			continue;
 		snprintf(text, size, "segment %d (lmr_context 0x%x, %llu bytes at 0x%llx): %s", i,
-			 seg->lmr_context, (unsigned long long)seg->len, (unsigned long long)seg->addr,
-			 fault);
-		return;
+			 iov[i].lmr_context, (unsigned long long)iov[i].len,
+			 (unsigned long long)iov[i].addr, fault);
+		return fault;
 	}
+	return NULL;
 }
 
 static void length_text(const struct told *post, uint64_t len, char *text, size_t size)
@@ -92,21 +97,23 @@ static void length_text(const struct told *post, uint64_t len, char *text, size_
 			 (unsigned long long)len, (unsigned long long)attr->max_message_size);
 }
 
-/* What was wrong, as far as it can be said of the arguments. */
-static void why(const struct told *post, enum datp_err err, char *text, size_t size)
+/* What was wrong, as far as it can be said of the arguments. Returns what stands for the cause. */
+static const char *why(const struct told *post, enum datp_err err, char *text, size_t size)
 {
+	bool write = post->op == DATP_RECV || post->op == DATP_RDMA_READ;
 	uint64_t len = 0;
-	enum datp_err check = datp_post_check(post->ep, post->iov, post->n, post->remote, post->flags,
-					      post->op, &len);
+	enum datp_err check = datp_post_check(post->ep, post->iov, post->n, post->remote,
+					      post->flags, post->op, &len);
 
 	snprintf(text, size, "see the description of the call");
 	if (check == DATP_ERR_BAD_COUNT)
 		snprintf(text, size, "%d segments; the endpoint takes 0 to %d", post->n,
 			 datp_post_max_iov(post->ep, post->op));
 	else if (check == DATP_ERR_PARAM)
-		snprintf(text, size,
-			 "completion flags 0x%x do not fit the operation, or the endpoint's own flags",
-			 post->flags);
+		snprintf(
+			text, size,
+			"completion flags 0x%x do not fit the operation, or the endpoint's own flags",
+			post->flags);
 	else if (check == DATP_ERR_BAD_SEGMENTS && !post->iov)
 		snprintf(text, size, "%d segments, and their list is NULL", post->n);
 	else if (check == DATP_ERR_BAD_SEGMENTS || check == DATP_ERR_LENGTH)
@@ -121,24 +128,33 @@ static void why(const struct told *post, enum datp_err err, char *text, size_t s
 			 "completions are taken, or the device has no memory for it",
 			 (int)post->ep->attr.max_recv_dtos, (int)post->ep->attr.max_request_dtos);
 	else
-		segments_text(post, text, size);
+		return segments_text(post->ep->obj.ia, post->ep->pz, write, post->iov, post->n,
+				     text, size);
+	return err_name(check ? check : err);
 }
 
-/* Once for each endpoint, operation and cause: programs may try again and again. */
+/* Whether this cause is told for the first time. `cause` is a constant, which its address stands for. */
+static bool is_new(const void *object, const char *call, const char *cause)
+{
+	const void *key[] = { object, call, cause };
+
+	return log_once("post", key, sizeof(key));
+}
+
+static void say(const struct datp_obj *object, const char *kind, const char *call, DAT_RETURN ret,
+		const char *text)
+{
+	core_log(4, "%s: %s on the %s %p is refused (0x%x %s): %s", object->ia->name, call, kind,
+		 (const void *)object, ret, err_name(err_of(ret)), text);
+}
+
 static DAT_RETURN tell(const struct told *post, DAT_RETURN ret)
 {
-	struct {
-		const struct datp_ep *ep;
-		uint64_t op, ret;
-	} key = { post->ep, (uint64_t)post->op, ret };
-	enum datp_err err = err_of(ret);
 	char text[256];
+	const char *cause = why(post, err_of(ret), text, sizeof(text));
 
-	if (!log_once("post", &key, sizeof(key)))
-		return ret;
-	why(post, err, text, sizeof(text));
-	core_log(4, "%s: %s on the endpoint %p is refused (0x%x %s): %s", post->ep->obj.ia->name,
-		 post->name, (void *)post->ep, ret, err_name(err), text);
+	if (is_new(post->ep, post->name, cause))
+		say(&post->ep->obj, "endpoint", post->name, ret, text);
 	return ret;
 }
 
@@ -158,7 +174,10 @@ static const struct datp_fast *fast_of(struct datp_ep *ep)
 }
 
 #define TOLD(ep_, op_, name_, n_, iov_, remote_, flags_)                                           \
-	(&(struct told){ .name = (name_), .op = (op_), .ep = (ep_), .n = (n_),                     \
+	(&(struct told){ .name = (name_),                                                          \
+			 .op = (op_),                                                              \
+			 .ep = (ep_),                                                              \
+			 .n = (n_),                                                                \
 			 .iov = (const struct datp_sge *)(iov_),                                   \
 			 .remote = (const struct datp_rge *)(remote_),                             \
 			 .flags = (unsigned int)(flags_) })
@@ -168,8 +187,8 @@ static DAT_RETURN told_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 {
 	static const char name[] = "dat_ep_post_send";
 	struct datp_ep *ep = known(handle, name);
-	DAT_RETURN ret = ep ? fast_of(ep)->post_send(handle, n, iov, cookie, flags) :
-			      datp_ret(DATP_ERR_HANDLE_EP);
+	DAT_RETURN ret = ep ? fast_of(ep)->post_send(handle, n, iov, cookie, flags)
+			    : datp_ret(DATP_ERR_HANDLE_EP);
 
 	return ep && ret ? tell(TOLD(ep, DATP_SEND, name, n, iov, NULL, flags), ret) : ret;
 }
@@ -179,8 +198,8 @@ static DAT_RETURN told_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 {
 	static const char name[] = "dat_ep_post_recv";
 	struct datp_ep *ep = known(handle, name);
-	DAT_RETURN ret = ep ? fast_of(ep)->post_recv(handle, n, iov, cookie, flags) :
-			      datp_ret(DATP_ERR_HANDLE_EP);
+	DAT_RETURN ret = ep ? fast_of(ep)->post_recv(handle, n, iov, cookie, flags)
+			    : datp_ret(DATP_ERR_HANDLE_EP);
 
 	return ep && ret ? tell(TOLD(ep, DATP_RECV, name, n, iov, NULL, flags), ret) : ret;
 }
@@ -191,8 +210,8 @@ static DAT_RETURN told_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 {
 	static const char name[] = "dat_ep_post_rdma_read";
 	struct datp_ep *ep = known(handle, name);
-	DAT_RETURN ret = ep ? fast_of(ep)->post_rdma_read(handle, n, iov, cookie, remote, flags) :
-			      datp_ret(DATP_ERR_HANDLE_EP);
+	DAT_RETURN ret = ep ? fast_of(ep)->post_rdma_read(handle, n, iov, cookie, remote, flags)
+			    : datp_ret(DATP_ERR_HANDLE_EP);
 
 	return ep && ret ? tell(TOLD(ep, DATP_RDMA_READ, name, n, iov, remote, flags), ret) : ret;
 }
@@ -203,10 +222,106 @@ static DAT_RETURN told_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET 
 {
 	static const char name[] = "dat_ep_post_rdma_write";
 	struct datp_ep *ep = known(handle, name);
-	DAT_RETURN ret = ep ? fast_of(ep)->post_rdma_write(handle, n, iov, cookie, remote, flags) :
-			      datp_ret(DATP_ERR_HANDLE_EP);
+	DAT_RETURN ret = ep ? fast_of(ep)->post_rdma_write(handle, n, iov, cookie, remote, flags)
+			    : datp_ret(DATP_ERR_HANDLE_EP);
 
 	return ep && ret ? tell(TOLD(ep, DATP_RDMA_WRITE, name, n, iov, remote, flags), ret) : ret;
+}
+
+/* ---- receives of SRQs, and binds: the same functions for every plugin ---- */
+
+static DAT_RETURN told_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				DAT_DTO_COOKIE cookie)
+{
+	static const char name[] = "dat_srq_post_recv";
+	DAT_RETURN ret = dat12_srq_post_recv(handle, n, iov, cookie);
+	struct datp_srq *srq = ret ? obj_get(NULL, handle, DATP_SRQ) : NULL;
+	const struct datp_sge *list = (const struct datp_sge *)iov;
+	char text[256] = "see the description of the call";
+	const char *cause = err_name(err_of(ret));
+
+	if (!ret)
+		return ret;
+	if (!srq) {
+		core_log(4, "core: %s: %p is no SRQ, or has been freed", name, handle);
+		return ret;
+	}
+	if (n < 0 || n > srq->max_recv_iov)
+		snprintf(text, sizeof(text), "%d segments; the SRQ takes 0 to %d", (int)n,
+			 (int)srq->max_recv_iov);
+	else if (n && !iov)
+		snprintf(text, sizeof(text), "%d segments, and their list is NULL", (int)n);
+	else if (err_of(ret) == DATP_ERR_CREDITS)
+		snprintf(
+			text, sizeof(text),
+			"the SRQ holds no more than its max_recv_dtos, %d, until completions are taken",
+			(int)srq->max_recv_dtos);
+	else
+		cause = segments_text(srq->obj.ia, srq->pz, true, list, n, text, sizeof(text));
+	if (is_new(srq, name, cause))
+		say(&srq->obj, "SRQ", name, ret, text);
+	return ret;
+}
+
+/* The table's own, which is the same for every plugin. Written once, before a table with told_bind() is given out. */
+static DAT_RMR_BIND_FUNC bind_beneath;
+
+/* What a bind was refused for, as far as it can be said of the objects. Returns what stands for the cause. */
+static const char *bind_why(const struct datp_rmr *rmr, const struct datp_ep *ep,
+			    const struct datp_sge *where, DAT_RETURN ret, char *text, size_t size)
+{
+	const char *cause = NULL;
+
+	if (ep->pz != rmr->pz)
+		cause = "the RMR and the endpoint are in different protection zones";
+	else if (ep->request_evd && !(ep->request_evd->flags & DAT_EVD_RMR_BIND_FLAG))
+		cause = "the endpoint's request EVD lacks DAT_EVD_RMR_BIND_FLAG";
+	if (cause)
+		snprintf(text, size, "%s", cause);
+	else if (where->len)
+		cause = segments_text(rmr->obj.ia, rmr->pz, false, where, 1, text, size);
+	if (cause)
+		return cause;
+	cause = err_name(err_of(ret));
+	if (err_of(ret) == DATP_ERR_CREDITS)
+		snprintf(text, size,
+			 "the endpoint's request queue holds no more (max_request_dtos %d) until "
+			 "completions are taken",
+			 (int)ep->attr.max_request_dtos);
+	else if (err_of(ret) == DATP_ERR_PRIV_RDMA_READ || err_of(ret) == DATP_ERR_PRIV_RDMA_WRITE)
+		snprintf(
+			text, size,
+			"the region was registered without the privilege that the window is to give");
+	return cause;
+}
+
+static DAT_RETURN told_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
+			    DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE cookie,
+			    DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	static const char name[] = "dat_rmr_bind";
+	DAT_RETURN ret = bind_beneath(handle, triplet, priv, ep_handle, cookie, flags, context);
+	struct datp_rmr *rmr = ret ? obj_get(NULL, handle, DATP_RMR) : NULL;
+	struct datp_ep *ep = rmr ? obj_get(rmr->obj.ia, ep_handle, DATP_EP) : NULL;
+	char text[256] = "see the description of the call";
+	const char *cause;
+
+	if (!ret)
+		return ret;
+	if (!rmr || !ep || !triplet) {
+		core_log(4, "core: %s: there is no %s at %p", name,
+			 !rmr  ? "RMR"
+			 : !ep ? "endpoint of the RMR's adapter"
+			       : "segment",
+			 !rmr  ? handle
+			 : !ep ? (void *)ep_handle
+			       : NULL);
+		return ret;
+	}
+	cause = bind_why(rmr, ep, (const struct datp_sge *)triplet, ret, text, sizeof(text));
+	if (is_new(rmr, name, cause))
+		say(&rmr->obj, "RMR", name, ret, text);
+	return ret;
 }
 
 void dat12_told_fill(DAT_PROVIDER *table)
@@ -219,4 +334,8 @@ void dat12_told_fill(DAT_PROVIDER *table)
 	table->ep_post_recv_func = told_recv;
 	table->ep_post_rdma_read_func = told_read;
 	table->ep_post_rdma_write_func = told_write;
+	table->srq_post_recv_func = told_srq_recv;
+	if (!bind_beneath) /* threads may be calling by it already */
+		bind_beneath = table->rmr_bind_func;
+	table->rmr_bind_func = told_bind;
 }

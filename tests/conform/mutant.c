@@ -29,6 +29,8 @@ static const struct {
 	{ "interrupted_is_timeout", DATP_CALL_evd_wait, DAT_INTERRUPTED_CALL,
 	  DAT_TIMEOUT_EXPIRED },
 	{ "dequeue_beside_waiter", DATP_CALL_evd_dequeue, DAT_INVALID_STATE, DAT_QUEUE_EMPTY },
+	{ "empty_has_class", DATP_CALL_evd_dequeue, DAT_QUEUE_EMPTY, DAT_QUEUE_EMPTY },
+	{ "empty_is_timeout", DATP_CALL_evd_dequeue, DAT_QUEUE_EMPTY, DAT_TIMEOUT_EXPIRED },
 	{ "cno_timed_out", DATP_CALL_cno_wait, DAT_QUEUE_EMPTY, DAT_TIMEOUT_EXPIRED },
 };
 
@@ -380,6 +382,9 @@ static void mutant_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 		datp_wrap_beneath(wrap, DATP_CALL_cr_reject, call->arg);
 	if (call->ret == DAT_SUCCESS)
 		bend_results(mutant, call);
+	if (call->id == DATP_CALL_psp_create && TYPE(call->ret) == DAT_CONN_QUAL_IN_USE &&
+	    breaks(mutant, "taken_is_told"))
+		fprintf(stderr, "the qualifier is taken\n");
 	for (size_t i = 0; i < COUNT(answers); i++)
 		if (call->id == answers[i].call && TYPE(call->ret) == (DAT_RETURN)answers[i].from &&
 		    breaks(mutant, answers[i].rule)) {

@@ -54,6 +54,9 @@ exit CNO_QUERY-01
 close_files CNO_QUERY-01
 cno_beside_waiter CNO_WAIT-11
 cno_beside_waiter EVD_EN-06
+empty_is_timeout CONSUMER-62
+empty_has_class CONSUMER-63
+taken_is_told CONSUMER-65
 threshold_ignored EVD_WAIT-10
 threshold_unchecked EVD_WAIT-03
 nmore_zero EVD_WAIT-09

@@ -163,8 +163,11 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 		 * tail, or has set it back: help
 		 */
 		if (__builtin_expect(ahead >= 0, 0)) {
-			/* of a cell that is out of use the owner claims the position of the next lap before there is one: held.c */
-			if (ahead && !SOFT_CLAIM_PEER(word))
+			/*
+			 * Of a cell that is out of use the owner claims the position of the next lap before there is one
+			 * (held.c). Each step goes forward, whatever a peer has written there.
+			 */
+			if (ahead > (int64_t)mask && !SOFT_CLAIM_PEER(word))
 				ahead -= (int64_t)mask + 1;
 			atomic_compare_exchange_strong_explicit(
 				&ring->tail, &tail, tail + (uint64_t)ahead + 1,

@@ -267,6 +267,20 @@ static void claim_in_a_ring_at_rest_does_not_block_its_next_user(void)
 	CHECK_EQ_INT(take(), 2);
 }
 
+/* What no owner writes there: a claim in its name by less than a lap, at each place. A sender finds no cell, and returns. */
+static void claims_that_make_no_sense_keep_no_sender(void)
+{
+	for (uint64_t ahead = 1; ahead <= t.cq.mask; ahead++) {
+		uint64_t position, tail = t.cq.ring->tail;
+
+		for (uint64_t at = 0; at <= t.cq.mask; at++)
+			soft_ring_claims(t.cq.ring, t.cq.mask)[(tail + at) & t.cq.mask] =
+				SOFT_CLAIM(tail + at + ahead, 0);
+		CHECK(soft_ring_claim(t.cq.ring, t.cq.mask, 1, &position) == NULL);
+		ring_age(tail);
+	}
+}
+
 /* A peer that has not heard of the end of its connection writes to a ring that is somebody else's by now. */
 static void ring_that_is_used_again_goes_on_where_it_was(void)
 {
@@ -504,6 +518,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(ring_is_as_long_as_it_was_made),
 	CHECK_TEST(sender_killed_with_a_cell_claimed_is_passed_over),
 	CHECK_TEST(claim_in_a_ring_at_rest_does_not_block_its_next_user),
+	CHECK_TEST(claims_that_make_no_sense_keep_no_sender),
 	CHECK_TEST(ring_that_is_used_again_goes_on_where_it_was),
 	CHECK_TEST(no_wake_up_is_lost),
 	CHECK_TEST(no_wake_up_is_lost_by_who_had_polled),

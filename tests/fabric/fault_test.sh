@@ -38,8 +38,10 @@ export DAT_OVERRIDE=$conf
 	over iwarp-siw0 siw fabric/order
 	over ib-rxe0 rxe fabric/device 'ib device'
 	over ib-rxe0 rxe fabric/device 'any device'
+	over ib-rxe0 rxe fabric/device 'device at level debug'
 	over iwarp-siw0 siw fabric/device 'iw device'
 	over iwarp-siw0 siw fabric/device 'any device'
+	over iwarp-siw0 siw fabric/device 'device at level debug'
 	over ib-rxe0 rxe fabric/hold first:
 	over iwarp-siw0 siw fabric/hold first:
 	over hold-siw0 'siw, hold_ms=60000' fabric/hold 'long hold'

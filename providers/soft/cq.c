@@ -158,6 +158,29 @@ void soft_cq_fini(struct soft_cq *cq)
 	datp_unlock(&cq->ia->lock);
 }
 
+struct soft_cq *soft_cq_hold_next(struct soft_ia *ia, bool (*wants)(const struct soft_cq *cq))
+{
+	struct soft_cq *cq;
+
+	datp_lock(&ia->lock);
+	for (cq = ia->cqs; cq; cq = cq->next)
+		if (!cq->closing && cq->round != ia->round && wants(cq))
+			break;
+	if (cq) {
+		cq->busy++;
+		cq->round = ia->round;
+	}
+	datp_unlock(&ia->lock);
+	return cq;
+}
+
+void soft_cq_release(struct soft_cq *cq)
+{
+	datp_lock(&cq->ia->lock);
+	cq->busy--;
+	datp_unlock(&cq->ia->lock);
+}
+
 static void ring_wake(struct soft_ring *ring)
 {
 	/* release: what the waiter has to find was published before */

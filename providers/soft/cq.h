@@ -17,6 +17,12 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 /* From here on this is its ring. Poll lock, or nobody knows the queue. */
 void soft_cq_use(struct soft_cq *cq, struct soft_ring *ring, uint32_t mask);
 void soft_cq_fini(struct soft_cq *cq);
+/*
+ * The next queue that this round of the service thread has not seen, and for which `wants` is true, or NULL. It is not freed
+ * before soft_cq_release(). Service thread.
+ */
+struct soft_cq *soft_cq_hold_next(struct soft_ia *ia, bool (*wants)(const struct soft_cq *cq));
+void soft_cq_release(struct soft_cq *cq);
 uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
 /* Before the owner takes the cells: what has been asked for so far is seen to (soft_ring_ask). Poll lock. */
 void soft_cq_answer(struct soft_cq *cq);

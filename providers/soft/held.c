@@ -260,23 +260,10 @@ bool soft_held_fini(struct soft_cq *cq)
 
 /* ---- the tick ---- */
 
-/* The next ring that waits; marked busy, so that it stays. */
-static struct soft_cq *late_next(struct soft_ia *ia)
+/* Relaxed: looked at again under the poll lock. */
+static bool cq_is_late(const struct soft_cq *cq)
 {
-	struct soft_cq *cq;
-
-	datp_lock(&ia->lock);
-	for (cq = ia->cqs; cq; cq = cq->next)
-		/* relaxed: looked at again under the poll lock */
-		if (!cq->closing && cq->round != ia->round &&
-		    atomic_load_explicit(&cq->late, memory_order_relaxed))
-			break;
-	if (cq) {
-		cq->busy++;
-		cq->round = ia->round;
-	}
-	datp_unlock(&ia->lock);
-	return cq;
+	return atomic_load_explicit(&cq->late, memory_order_relaxed);
 }
 
 static void late_serve(struct soft_cq *cq)
@@ -291,9 +278,7 @@ static void late_serve(struct soft_cq *cq)
 		soft_cq_notify(cq);
 		soft_ia_ring(cq->ia);
 	}
-	datp_lock(&cq->ia->lock);
-	cq->busy--;
-	datp_unlock(&cq->ia->lock);
+	soft_cq_release(cq);
 }
 
 bool soft_held_serve(struct soft_ia *ia)
@@ -304,7 +289,7 @@ bool soft_held_serve(struct soft_ia *ia)
 	if (!atomic_load_explicit(&ia->late, memory_order_relaxed))
 		return false;
 	ia->round++;
-	while ((cq = late_next(ia)))
+	while ((cq = soft_cq_hold_next(ia, cq_is_late)))
 		late_serve(cq);
 	return atomic_load_explicit(&ia->late, memory_order_relaxed);
 }

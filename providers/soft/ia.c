@@ -103,27 +103,14 @@ static void fork_child(void)
  * their sockets, since whoever else has an eventfd could make it block, or take what was written to it ----
  */
 
-/* The next queue that wants the service thread's attention; marked busy, so that it stays. */
-static struct soft_cq *cq_wanting(struct soft_ia *ia)
+/* Whether a queue wants the service thread's attention. Relaxed, all: whoever sets one of these rings behind that. */
+static bool cq_wants(const struct soft_cq *cq)
 {
-	bool watching = atomic_load_explicit(&ia->watching, memory_order_relaxed);
-	struct soft_cq *cq;
-
-	datp_lock(&ia->lock);
-	for (cq = ia->cqs; cq; cq = cq->next)
-		if (!cq->closing && cq->round != ia->round &&
-		    (!cq->evd || watching ||
-		     atomic_load_explicit(&cq->armed, memory_order_relaxed) ||
-		     /* a sender that waits for a buffer of an SRQ rings for these alone */
-		     atomic_load_explicit(&cq->ring->asked, memory_order_relaxed) ||
-		     atomic_load_explicit(&cq->ring->attention, memory_order_relaxed)))
-			break;
-	if (cq) {
-		cq->busy++;
-		cq->round = ia->round;
-	}
-	datp_unlock(&ia->lock);
-	return cq;
+	return !cq->evd || atomic_load_explicit(&cq->ia->watching, memory_order_relaxed) ||
+	       atomic_load_explicit(&cq->armed, memory_order_relaxed) ||
+	       /* a sender that waits for a buffer of an SRQ rings for these alone */
+	       atomic_load_explicit(&cq->ring->asked, memory_order_relaxed) ||
+	       atomic_load_explicit(&cq->ring->attention, memory_order_relaxed);
 }
 
 /* Asks for the doorbell at the next arrival; true: something has arrived already. */
@@ -147,9 +134,7 @@ static void cq_serve(struct soft_cq *cq)
 		soft_cq_drain(cq); /* the sink; and what libdatp does not look at any more */
 	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
 		 cq_watch(cq));
-	datp_lock(&ia->lock);
-	cq->busy--;
-	datp_unlock(&ia->lock);
+	soft_cq_release(cq);
 }
 
 static void draining_serve(struct soft_ia *ia)
@@ -171,7 +156,7 @@ void soft_ia_rung(struct soft_ia *ia)
 	struct soft_cq *cq;
 
 	ia->round++;
-	while ((cq = cq_wanting(ia)))
+	while ((cq = soft_cq_hold_next(ia, cq_wants)))
 		cq_serve(cq);
 	if (atomic_load_explicit(&ia->draining, memory_order_relaxed))
 		draining_serve(ia);

@@ -145,7 +145,7 @@ static bool engine_is_targets(const struct soft_dir *dir)
 	return e->op == DATP_SEND && SOFT_ONCE(e->turn);
 }
 
-/* What becomes of the engine word when we come: who holds it goes round again, or we hold it, or leave it to the target. */
+/* The engine word after our arrival: its holder goes round again, or this side holds it, or leaves it to the target. */
 static uint64_t engine_want(const struct soft_dir *dir, uint64_t word)
 {
 	if (word & SOFT_ENGINE_HELD)

@@ -201,7 +201,7 @@ static void receive_of_an_srq_that_a_driver_refuses_is_refused(void)
 		CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(i)), DAT_SUCCESS);
 }
 
-/* What was printed since check_stderr_begin() names who has refused what, and the reason of the driver. */
+/* What was printed since check_stderr_begin() names the device, what it has refused, and the driver's reason. */
 static void told(const char *what, int err)
 {
 	const char *said = check_stderr_end();

@@ -56,7 +56,7 @@ static void send_one(int i)
 	API_DTO(end->request, end->ep, 2, DAT_DTO_SUCCESS, 8);
 }
 
-/* A deep end whose requests complete on the one EVD as well; the other side is none. */
+/* The deep end's requests complete on the same EVD as its receives. The other end has queues of its own. */
 static void deep_pair_make(struct api_pair *one)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = DEEP, .max_request_dtos = DEEP };

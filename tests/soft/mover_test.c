@@ -517,7 +517,7 @@ static void memory_without_the_right_is_neither_read_nor_written(void)
 
 /* ------------------------------------------------------------------ windows */
 
-/* What a bind of ours says, as it stands in the queue and is executed by anybody. */
+/* The entry of a bind of this process in its request queue, from which either side may execute it. */
 struct bind {
 	struct datp_wqe wqe;
 	struct soft_request r;

@@ -136,18 +136,6 @@ a_size_that_does_not_fit_is_wrong_usage()
 	exits_with 0
 }
 
-# What a result has behind its figures.
-settings='"window": [0-9]+, "eps": 1, "threads": 1, "bidirectional": false, "wait": false, "memory": "private"'
-
-# json_line TEST SIZE ITERS LATENCY BANDWIDTH [VERIFIED]: stdout is exactly this object
-json_line()
-{
-	local number='[0-9]+[.][0-9]+'
-	prints_lines 1
-	prints "^\{\"test\": \"$1\", \"ia\": \"soft0\", \"size\": $2, \"iters\": $3, \"lat_us_median\": $4, \
-\"lat_us_p99\": $4, \"bw_MBps\": $5, \"rate_per_s\": $number, $settings, \"verified\": ${6:-true}\}\$"
-}
-
 every_latency_test_prints_one_json_object()
 {
 	local test

@@ -24,7 +24,8 @@ uint16_t rdma_wire_port(uint64_t qual)
 /*
  * InfiniBand pads private data with zeros to the size of the message, and programs need the size that
  * was sent. So its length follows in the last bytes of the padding, behind a mark. A peer that does
- * not know of it sees padding; a peer's data without it count in full.
+ * not know of it sees padding; a peer's data without it count in full. Where there is no room for it, or
+ * where data of the whole size end as if it were there, the retry count of the request says so.
  *
  * A request has no room for the 64 bytes that the standard promises. More than it holds goes in two
  * requests: the first is rejected with a word that asks for the rest (rdma_parts.c). Only peers like us
@@ -49,6 +50,24 @@ static void put_trailer(unsigned char *trailer, int part, uint32_t len)
 	trailer[3] = (unsigned char)len;
 }
 
+/* The consumer's own bytes may be the same as those of a trailer, or of a part's. */
+static bool ends_in_mark(const unsigned char *data, uint32_t size)
+{
+	return !memcmp(data + size - TRAILER, mark, sizeof(mark) - 1);
+}
+
+/*
+ * Where a request has no room for the trailer, its retry count, which the device carries to the peer,
+ * tells the length: one retry less for each missing byte. TRAILER retries less say that no byte is
+ * missing, although the data end like a trailer.
+ */
+static uint8_t retries_that_tell(const unsigned char *data, uint32_t size, uint32_t len)
+{
+	if (len < size)
+		return (uint8_t)(RETRIES - (size - len));
+	return ends_in_mark(data, size) ? RETRIES - TRAILER : RETRIES;
+}
+
 void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const void *data,
 		    uint32_t len, unsigned char wire[RDMA_PDATA_MAX], struct rdma_conn_param *param)
 {
@@ -67,11 +86,7 @@ void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const 
 	if (len <= size - TRAILER)
 		put_trailer(wire + size - TRAILER, 0, len);
 	else if (what == RDMA_REQUEST)
-		/*
-		 * No room for the trailer. The retry count is carried to the peer's consumer; a
-		 * few retries less say how many bytes are missing.
-		 */
-		param->retry_count = (uint8_t)(RETRIES - (size - len));
+		param->retry_count = retries_that_tell(wire, size, len);
 }
 
 bool rdma_wire_in_parts(const struct rdma_kind *kind, uint32_t len)
@@ -96,7 +111,7 @@ int rdma_wire_part(const struct rdma_kind *kind, const struct rdma_conn_param *p
 	int part;
 
 	if (!kind->request_bytes || !data || param->private_data_len < kind->request_bytes ||
-	    memcmp(data + each, mark, sizeof(mark) - 1))
+	    param->retry_count < RETRIES || !ends_in_mark(data, kind->request_bytes))
 		return 0;
 	part = data[each + 2] - mark[2];
 	*total = data[each + 3];
@@ -122,6 +137,17 @@ static bool zero(const unsigned char *data, uint32_t from, uint32_t to)
 	return true;
 }
 
+/*
+ * How much a request brings whose retry count tells it: the reverse of retries_that_tell(). A stranger
+ * may ask for fewer retries as well; then the bytes that are said to be missing are seldom zero.
+ */
+static uint32_t length_by_retries(const unsigned char *data, uint32_t size, uint8_t retries)
+{
+	uint32_t missing = RETRIES - retries;
+
+	return missing < TRAILER && zero(data, size - missing, size) ? size - missing : size;
+}
+
 /* What the peer has sent, and the padding if it does not tell how much that is. */
 static uint32_t sent_length(const struct rdma_kind *kind, enum rdma_message what,
 			    const struct rdma_conn_param *param)
@@ -132,14 +158,12 @@ static uint32_t sent_length(const struct rdma_kind *kind, enum rdma_message what
 
 	if (!size || len < size)
 		return len;
+	if (what == RDMA_REQUEST && param->retry_count < RETRIES)
+		return length_by_retries(data, size, param->retry_count);
 	trailer = data + size - TRAILER;
 	if (!memcmp(trailer, mark, sizeof(mark)) && trailer[3] <= size - TRAILER &&
 	    zero(data, trailer[3], size - TRAILER))
 		return trailer[3];
-	if (what == RDMA_REQUEST && param->retry_count < RETRIES &&
-	    RETRIES - param->retry_count < TRAILER &&
-	    zero(data, size - (uint32_t)(RETRIES - param->retry_count), size))
-		return size - (uint32_t)(RETRIES - param->retry_count);
 	return size;
 }
 

@@ -30,6 +30,8 @@ seeds()
 			seed parts$total "\\x00\\x07\\x38$(printf 'a%.0s' {1..52})\\xe7\\x0d\\xa8\\x$total\\x00\\x07\\x38$(
 				printf 'b%.0s' {1..52})\\xe7\\x0d\\xa9\\x$total"
 		done
+		# a request without room for a trailer, whose data end like one
+		seed whole "\\x00\\x07\\x38$(printf 'a%.0s' {1..52})\\xe7\\x0d\\xa7\\x34"
 		seed reject '\x03\x00\x08\x01\x02\x01\x00busy'
 		seed more '\x03\x00\x04\xe7\x0d\xa7\x02'
 		;;

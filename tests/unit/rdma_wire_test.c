@@ -77,6 +77,27 @@ static void every_length_that_one_message_holds_arrives(void)
 	every_length_arrives();
 }
 
+/* A consumer's own data may end in the bytes of a trailer or of a part, with any length behind the mark. */
+static void data_that_end_like_a_trailer_arrive_whole(void)
+{
+	uint32_t total;
+
+	for (unsigned int last = 0; last < 3 * 256; last++) {
+		for (uint32_t len = TRAILER; len <= REQUEST; len++) {
+			unsigned char *end = data + len - TRAILER;
+
+			memset(data, 0, sizeof(data));
+			memcpy(end, "\xe7\x0d\xa7", 3);
+			end[2] = (unsigned char)(end[2] + last / 256);
+			end[3] = (unsigned char)last;
+			if (there_and_back(&ib_kind, RDMA_REQUEST, len) != len || memcmp(wire, data, len))
+				CHECK_FAIL("%u bytes that end in a mark and %#x", len, last);
+			if (rdma_wire_part(&ib_kind, &param, &total))
+				CHECK_FAIL("%u bytes that end in %#x are taken for a part", len, last);
+		}
+	}
+}
+
 /* Whatever the consumer gives, a message of InfiniBand holds no more, and librdmacm refuses more. */
 static void messages_are_as_long_as_the_wire_has_room_for(void)
 {
@@ -217,6 +238,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(qualifier_stands_for_the_port_that_others_take_it_for),
 	CHECK_TEST(no_long_qualifier_stands_for_port_0),
 	CHECK_TEST(every_length_that_one_message_holds_arrives),
+	CHECK_TEST(data_that_end_like_a_trailer_arrive_whole),
 	CHECK_TEST(messages_are_as_long_as_the_wire_has_room_for),
 	CHECK_TEST(no_length_over_iwarp_wraps_around_in_siw),
 	CHECK_TEST(padding_of_a_stranger_counts_up_to_what_a_consumer_may_be_given),

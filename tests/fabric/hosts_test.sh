@@ -171,6 +171,10 @@ unplugs_ours()
 	local server said client heard
 	streams "$1" "$2" serve stream || return
 	ip link set "$5" down || return
+	# The card gives up the packets that it holds, each of which holds the queue pair, only when it is up again, and closing
+	# the adapter waits for them. One that waits in vain (50 s) leaves a queue pair to its packets that is not there any more.
+	until_printed '^(broken|disconnected)$' $client "$heard"
+	ip link set "$5" up || return
 	ends '^(broken|disconnected)$'
 	renew "${@:3}"
 	# it waits for messages, and may hear of nothing

@@ -318,6 +318,19 @@ void kit_buf_set(const struct kit_buf *buf, size_t offset, size_t size, unsigned
 		far_buf_set(buf->lmr, offset, size, byte);
 }
 
+/* No thread of this process orders a peer's write and a look at it: for the thread sanitizer that is a race. */
+__attribute__((no_sanitize_thread)) unsigned char kit_buf_peek(const struct kit_buf *buf,
+							       size_t offset)
+{
+	return *(const volatile unsigned char *)(buf->mem + offset);
+}
+
+__attribute__((no_sanitize_thread)) uint64_t kit_buf_peek_word(const struct kit_buf *buf,
+							       size_t offset)
+{
+	return *(const volatile uint64_t *)(const void *)(buf->mem + offset);
+}
+
 void kit_buf_read(const struct kit_buf *buf, size_t offset, void *data, size_t size)
 {
 	if (buf->mem)

@@ -147,6 +147,9 @@ bool kit_buf_filled(const struct kit_buf *buf, size_t offset, size_t size, unsig
 void kit_buf_set(const struct kit_buf *buf, size_t offset, size_t size, unsigned char byte);
 bool kit_buf_is(const struct kit_buf *buf, size_t offset, const void *data, size_t size);
 void kit_buf_read(const struct kit_buf *buf, size_t offset, void *data, size_t size);
+/* A byte, or eight, of this process's memory that a peer may be writing: a plain load, as programs poll with. */
+unsigned char kit_buf_peek(const struct kit_buf *buf, size_t offset);
+uint64_t kit_buf_peek_word(const struct kit_buf *buf, size_t offset);
 /* A message goes from one end to the other and arrives whole. */
 #define kit_exchange(from, to)	(KIT_HERE, kit_exchange_at(from, to))
 void kit_exchange_at(struct kit_end *from, struct kit_end *to);

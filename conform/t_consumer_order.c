@@ -150,12 +150,12 @@ static void poll_nap(uint64_t until)
 
 static unsigned char byte_at(size_t offset)
 {
-	return *(const volatile unsigned char *)(o.buf.mem + offset);
+	return kit_buf_peek(&o.buf, offset);
 }
 
 static uint64_t word_at(size_t offset)
 {
-	return *(const volatile uint64_t *)(const void *)(o.buf.mem + offset);
+	return kit_buf_peek_word(&o.buf, offset);
 }
 
 static size_t within(size_t size)

@@ -108,16 +108,31 @@ static bool before_wait(struct mutant *mutant, struct datp_wrap_call *call)
 	return true;
 }
 
+/*
+ * An endpoint that was accepted is not posted to before its ESTABLISHED was taken, as by a provider
+ * that goes by the state alone.
+ */
+static bool is_too_early(struct mutant *mutant, const struct datp_wrap_call *call)
+{
+	return breaks(mutant, "post_needs_established") && call->id == DATP_CALL_ep_post_send &&
+	       (DAT_EP_HANDLE)(uintptr_t)call->arg[0] ==
+		       __atomic_load_n(&mutant->unheard, __ATOMIC_ACQUIRE);
+}
+
 /* Sends and receives have their flags in the fourth argument after the endpoint, RDMA in the fifth. */
 static bool before_post(struct mutant *mutant, struct datp_wrap_call *call)
 {
 	int at = call->id == DATP_CALL_ep_post_send || call->id == DATP_CALL_ep_post_recv ? 4 : 5;
 	DAT_COMPLETION_FLAGS without = 0;
 
+	if (is_too_early(mutant, call))
+		return answers_itself(call, ERROR(DAT_INVALID_STATE));
 	if (breaks(mutant, "suppress_ignored"))
 		without = DAT_COMPLETION_SUPPRESS_FLAG;
-	if (breaks(mutant, "unsignalled_unchecked"))
+	if (breaks(mutant, "unsignalled_unchecked") || breaks(mutant, "mixed_wakes"))
 		without = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	if (breaks(mutant, "mixed_lost") && call->arg[at] == DAT_COMPLETION_UNSIGNALLED_FLAG)
+		return passes_changed(mutant, call, at, DAT_COMPLETION_SUPPRESS_FLAG);
 	if (without)
 		return passes_changed(mutant, call, at, call->arg[at] & ~(uint64_t)without);
 	if (call->id != DATP_CALL_ep_post_send && call->id != DATP_CALL_ep_post_rdma_write)
@@ -210,6 +225,10 @@ static void bend_connection(struct mutant *mutant, DAT_EVENT *event)
 			return;
 		}
 	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
+		DAT_EP_HANDLE heard = conn->ep_handle;
+
+		__atomic_compare_exchange_n(&mutant->unheard, &heard, DAT_HANDLE_NULL, false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 		if (breaks(mutant, "private_data_short") && conn->private_data_size)
 			conn->private_data_size--;
 		if (breaks(mutant, "private_data_padded") && !conn->private_data_size)
@@ -359,6 +378,10 @@ static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 	case DATP_CALL_cr_query: after_query(mutant, call); break;
 	case DATP_CALL_rmr_bind:
 	case DATP_CALL_lmr_create: after_memory(mutant, call); break;
+	case DATP_CALL_cr_accept:
+		__atomic_store_n(&mutant->unheard, (DAT_EP_HANDLE)(uintptr_t)call->arg[1],
+				 __ATOMIC_RELEASE);
+		break;
 	case DATP_CALL_get_handle_type:
 		if (breaks(mutant, "evd_is_cno") &&
 		    *AT(call, 1, DAT_HANDLE_TYPE) == DAT_HANDLE_TYPE_EVD)

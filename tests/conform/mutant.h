@@ -31,6 +31,7 @@ struct mutant {
 	struct datp_wrap base;
 	char rule[64]; /* the one to break */
 	DAT_RMR_CONTEXT first_context; /* of a bind; atomic */
+	DAT_EP_HANDLE unheard;	       /* accepted, its ESTABLISHED not taken yet; atomic */
 
 	pthread_mutex_t lock;
 	struct request held[HELD_MAX]; /* lock */

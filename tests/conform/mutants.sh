@@ -8,9 +8,15 @@ libs=$PWD/.libs
 conf=$tap_dir/dat.conf
 export DAT_OVERRIDE=$conf
 echo "soft0 u1.2 nonthreadsafe default $libs/libdatsoft.so opendat.1.0 \"\" \"\"" >"$conf"
+echo "allowing0 u1.2 nonthreadsafe default $libs/libdatsoft.so opendat.1.0 \"allow=mixed_completions\" \"\"" >>"$conf"
 
-# mutant RULE: an adapter of that name, which is soft0 but for the rule
-mutant() { echo "$1 u1.2 nonthreadsafe default $libs/libmutant.so opendat.1.0 \"soft0 $1\" \"\"" >>"$conf"; }
+# mutant RULE: an adapter of that name, which is soft0 but for the rule; allowing0 if the rule is about what is allowed
+mutant()
+{
+	local beneath=soft0
+	[[ $1 != mixed_* ]] || beneath=allowing0
+	echo "$1 u1.2 nonthreadsafe default $libs/libmutant.so opendat.1.0 \"$beneath $1\" \"\"" >>"$conf"
+}
 
 # judged: a check of the clause's own failed, or its process did; it is not just that the test came to its end before
 judged()
@@ -133,6 +139,9 @@ cr_without_sp CONSUMER-26
 modify_cno_nothing CONSUMER-24
 psp_free_nothing CONSUMER-28
 cr_without_sp CONSUMER-60
+mixed_wakes CONSUMER-61
+mixed_lost CONSUMER-61
+post_needs_established CONSUMER-64
 write_tail_first CONSUMER-52
 write_tail_first CONSUMER-53
 suppressed_late CONSUMER-54
@@ -156,6 +165,10 @@ echo "# $caught/$total mutants caught"
 mutant leave_process
 tap 'mutants: a process that a provider leaves behind holds nothing up' ./datconform --ia leave_process --only 'CNO_QUERY-*' \
 	--patience 20 --timeout 30
+mutant mixed_none
+tap 'mutants: without a mutant what programs do with shared EVDs and early posts is green' \
+	tap_holds '^2 passed, 0 failed, 0 skipped$' ./datconform --ia mixed_none --patience 20 --timeout 90 \
+	--only CONSUMER-61 --only CONSUMER-64
 mutant none
 tap 'mutants: without a mutant nothing is red' ./datconform --ia none --jobs 6 --patience 20 --timeout 90 \
 	--only 'CNO_*' --only 'EVD_*' --only 'EP_DISC-*' --only 'CR_*' --only 'CONSUMER-5*'

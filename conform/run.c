@@ -33,6 +33,7 @@ struct child {
 	int fd;			/* its lines come from here; -1: there will be no more */
 	int noise_fd;		/* memfd with its stdout and stderr */
 	uint64_t deadline;
+	unsigned int bound_s;	/* how long it may take */
 	bool late;		/* killed since it took too long */
 	bool ended;		/* it said so itself */
 	bool closing;		/* the test was over */
@@ -205,37 +206,66 @@ static void take_bytes(struct child *child, const char *bytes, size_t size)
 	}
 }
 
-/* The last of what it wrote, in one line: a sanitizer's or an assertion's words. */
-static void noise_of(struct child *child, char *text, size_t size)
+/*
+ * The line of the child's output that names the cause: a sanitizer's SUMMARY if there is one, and the
+ * first of several, since what follows may be its consequence. Otherwise the last line that is not
+ * blank, which is an assertion's or the C library's.
+ */
+static void noise_line(struct child *child, char *text, size_t size)
 {
+	static const char summary[] = "SUMMARY: ";
+	bool starts = true; /* a line; the rest of one that is longer than `line` does not */
+	/* A process that the provider has left behind may write for ever: up to what is there now. */
 	off_t end = lseek(child->noise_fd, 0, SEEK_END);
-	off_t start = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
-	ssize_t got = pread(child->noise_fd, text, size - 1, start);
+	int fd = dup(child->noise_fd);
+	FILE *noise = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[512];
 
-	text[got > 0 ? got : 0] = '\0';
-	for (char *at = text; *at; at++)
-		if (*at == '\n' || *at == '\t')
-			*at = ' ';
+	text[0] = '\0';
+	if (!noise) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	rewind(noise);
+	while (ftello(noise) < end && fgets(line, sizeof(line), noise)) {
+		bool whole = strchr(line, '\n');
+
+		if (starts && line[strspn(line, " \t\r\n")])
+			snprintf(text, size, "%.*s", (int)strcspn(line, "\r\n"), line);
+		if (starts && !strncmp(line, summary, sizeof(summary) - 1))
+			break;
+		starts = whole;
+	}
+	fclose(noise);
 	make_printable(text);
+}
+
+/* How the child ended, in one line that begins with the cause: a hang, a signal or an exit status. */
+static void describe_end(struct child *child, int status, char *text, size_t size)
+{
+	char noise[512], how[128];
+
+	noise_line(child, noise, sizeof(noise));
+	if (child->late)
+		snprintf(how, sizeof(how), "a hang: killed after %u s", child->bound_s);
+	else if (WIFSIGNALED(status))
+		snprintf(how, sizeof(how), "a crash: signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(how, sizeof(how), "the process left with status %d", WEXITSTATUS(status));
+	snprintf(text, size, "%s%s%s", how, noise[0] ? ". " : "", noise);
 }
 
 static void judge_end(struct child *child, int status)
 {
-	char noise[600], got[800], where[200];
+	char got[800], where[200];
 	const char *about_id =
 		child->current < 0 ? child->test->ids[0] : child->test->ids[child->current];
 
-	noise_of(child, noise, sizeof(noise));
+	describe_end(child, status, got, sizeof(got));
 	snprintf(where, sizeof(where), "%s%s",
 		 child->closing ? "closing the IA after the test of " : "the test of ", about_id);
-	if (child->late)
-		snprintf(got, sizeof(got), "a hang: killed. %s", noise);
-	else if (WIFSIGNALED(status))
-		snprintf(got, sizeof(got), "a crash: signal %d (%s). %s", WTERMSIG(status),
-			 strsignal(WTERMSIG(status)), noise);
-	else
-		snprintf(got, sizeof(got), "the process left with status %d. %s",
-			 WEXITSTATUS(status), noise);
 	/* A sanitizer speaks up at exit, after the test said that it ended. */
 	if (!child->ended || child->late || !WIFEXITED(status) || WEXITSTATUS(status))
 		EACH_CURRENT(child, i) {
@@ -373,6 +403,7 @@ static void launch(struct child *child, const struct conform_test *test,
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	child->fd = pair[0];
 	child->test = test;
+	child->bound_s = options->bound_s;
 	child->deadline = judge_now_ms() + options->bound_s * 1000ull;
 }
 

@@ -155,6 +155,19 @@ static bool before_disconnect(struct mutant *mutant, struct datp_wrap_call *call
 	return state != DAT_EP_STATE_DISCONNECTED || answers_itself(call, ERROR(DAT_INVALID_STATE));
 }
 
+/* As much as a sanitizer writes, so that its summary is not among the last of it. */
+static void report_as_sanitizer(void)
+{
+	fputs("==1==ERROR: MutantSanitizer: heap-use-after-free on address 0x1\n", stderr);
+	for (int i = 0; i < 40; i++)
+		fprintf(stderr, "    #%d 0x%08x in a_function_of_the_provider file.c:%d\n", i, i,
+			i);
+	fputs("SUMMARY: MutantSanitizer: heap-use-after-free file.c:7 in ep_free\n", stderr);
+	for (int i = 0; i < 40; i++)
+		fprintf(stderr, "  0x%08x: fa fa fa fa fa fa fa fa fd fd fd fd fd fd fd fd\n", i);
+	fputs("SUMMARY: MutantSanitizer: what came of it\n==1==ABORTING\n", stderr);
+}
+
 static void misbehave(const struct mutant *mutant)
 {
 	if (breaks(mutant, "crash"))
@@ -167,6 +180,19 @@ static void misbehave(const struct mutant *mutant)
 		for (int fd = 3; fd < 1024; fd++)
 			close(fd);
 		pause();
+	}
+	if (breaks(mutant, "summary_then_crash") || breaks(mutant, "summary_then_exit") ||
+	    breaks(mutant, "summary_then_hang"))
+		report_as_sanitizer();
+	if (breaks(mutant, "summary_then_crash"))
+		abort();
+	if (breaks(mutant, "summary_then_exit"))
+		_exit(66);
+	if (breaks(mutant, "summary_then_hang"))
+		pause();
+	if (breaks(mutant, "words_then_crash")) {
+		fputs("loading\n\nmutant: assertion failed\n\n", stderr);
+		abort();
 	}
 	if (breaks(mutant, "leave_process") && fork() == 0) {
 		/* Out of reach of who kills the test's processes, for longer than a test may take. */

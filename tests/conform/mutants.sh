@@ -165,6 +165,24 @@ echo "# $caught/$total mutants caught"
 mutant leave_process
 tap 'mutants: a process that a provider leaves behind holds nothing up' ./datconform --ia leave_process --only 'CNO_QUERY-*' \
 	--patience 20 --timeout 30
+
+# ended MUTANT GOT: what is told of a test whose process ends badly is one line, of this pattern
+ended()
+{
+	./datconform --ia "$1" --only CNO_QUERY-01 --timeout 2 >"$tap_dir/ended" 2>&1
+	cat "$tap_dir/ended"
+	[ "$(grep -c -E '^    got ' "$tap_dir/ended")" -eq 1 ] && grep -E -x "    got      $2" "$tap_dir/ended" &&
+		! grep -E 'a_function_of_the_provider|fa fa|ABORTING' "$tap_dir/ended"
+}
+summary='SUMMARY: MutantSanitizer: heap-use-after-free file.c:7 in ep_free'
+for rule in summary_then_crash summary_then_exit summary_then_hang words_then_crash; do
+	mutant $rule
+done
+tap 'mutants: a crash is told with its signal and the sanitizer summary' ended summary_then_crash "a crash: signal 6 \(Aborted\)[.] $summary"
+tap 'mutants: an exit is told with its status and the sanitizer summary' ended summary_then_exit "the process left with status 66[.] $summary"
+tap 'mutants: a hang is told with its bound and the sanitizer summary' ended summary_then_hang "a hang: killed after 2 s[.] $summary"
+tap 'mutants: without a summary the last line that is written is told' ended words_then_crash 'a crash: signal 6 \(Aborted\)[.] mutant: assertion failed'
+tap 'mutants: of a process that wrote nothing the cause is told alone' ended crash 'a crash: signal 6 \(Aborted\)'
 mutant mixed_none
 tap 'mutants: without a mutant what programs do with shared EVDs and early posts is green' \
 	tap_holds '^2 passed, 0 failed, 0 skipped$' ./datconform --ia mixed_none --patience 20 --timeout 90 \

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <dat/udat.h>
 
@@ -136,7 +137,7 @@ struct queue {
 	uint32_t depth;
 	uint32_t mask;
 	bool recv;
-	bool survive;			/* work's lock: a receive that is flushed becomes OP_STAGED again */
+	_Atomic bool survive;		/* what is flushed becomes OP_STAGED again; work's lock, but for leave.c */
 	bool overrun;			/* vi->lock: the program has been told that it is full */
 	_Atomic uint32_t tail;		/* written under vi->lock */
 	_Atomic uint32_t head;		/* written under the work's lock */
@@ -179,6 +180,7 @@ struct vi {
 	bool closing;			/* VipDisconnect() is running */
 	bool up;			/* uDAPL has a connection */
 	bool broken;			/* it did not end in the peer's or our own VipDisconnect() */
+	bool leaving;			/* disconnected since the process exits; the keeper's alone */
 	_Atomic bool held;		/* requests wait for the peer's greeting: greeting.c */
 	DAT_EVENT_NUMBER outcome;	/* the event that ended the attempt; 0: none yet */
 	enum wire_verdict verdict;
@@ -269,6 +271,7 @@ struct herald {
 
 struct nic {
 	struct nic *next;		/* all_nics */
+	pid_t owner;			/* the process that opened it, not its children */
 	DAT_IA_HANDLE ia;
 	DAT_IA_ATTR ia_attr;
 	DAT_EVD_HANDLE async_evd;
@@ -276,6 +279,7 @@ struct nic {
 	DAT_CNO_HANDLE cno;
 	pthread_t keeper;
 	_Atomic bool stop;
+	_Atomic bool leaving;		/* the process exits: leave.c */
 	struct herald herald;
 	VIP_NIC_ATTRIBUTES attr;
 	uint8_t address[16];
@@ -332,6 +336,7 @@ static inline void cancel_restore(int own)
 /* nic.c */
 struct nic *nic_get(VIP_NIC_HANDLE handle);
 void nic_visit(bool (*visit)(struct nic *nic, void *arg), void *arg);
+void nic_visit_within(bool (*visit)(struct nic *nic, void *arg), void *arg, unsigned int ms);
 const char *nic_find(const char *device, char *name, size_t size);	/* names.c */
 
 /* mem.c */
@@ -368,6 +373,7 @@ static inline DAT_DTO_COOKIE op_cookie(const struct op *op, bool early)
 	return cookie;
 }
 
+bool lock_within(pthread_mutex_t *lock, unsigned int ms);
 void cond_init(pthread_cond_t *cond);
 bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until);
 void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int own,
@@ -460,6 +466,9 @@ void notices_forget_locked(struct work *w, const struct queue *q);
 int keeper_start(struct nic *nic);
 void keeper_stop(struct nic *nic);
 void keeper_ring(struct nic *nic);
+
+/* leave.c */
+void leave_nic(struct nic *nic);
 
 /* attempt.c */
 VIP_RETURN vi_begin(struct vi *vi);

@@ -81,6 +81,11 @@ static void *keeper_main(void *arg)
 		 */
 		if (atomic_load_explicit(&nic->stop, memory_order_acquire))
 			break;
+		/* acquire: see ask_to_leave() */
+		if (atomic_load_explicit(&nic->leaving, memory_order_acquire)) {
+			leave_nic(nic);
+			break;
+		}
 		dat_cno_wait(nic->cno, until_us(peer_run(nic)), &evd);
 	}
 	return NULL;

@@ -15,6 +15,7 @@ libvipl_la_SOURCES = \
 	vipl/hosts.c \
 	vipl/impl.h \
 	vipl/keeper.c \
+	vipl/leave.c \
 	vipl/listen.c \
 	vipl/mem.c \
 	vipl/names.c \

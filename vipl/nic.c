@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "impl.h"
 
@@ -25,17 +26,32 @@ struct nic *nic_get(VIP_NIC_HANDLE handle)
 	return nic;
 }
 
+static void visit_locked(bool (*visit)(struct nic *nic, void *arg), void *arg)
+{
+	for (struct nic *nic = all_nics; nic != NULL && !visit(nic, arg); nic = nic->next)
+		;
+}
+
 /* Calls visit() for each NIC until it returns true. */
 void nic_visit(bool (*visit)(struct nic *nic, void *arg), void *arg)
 {
 	pthread_mutex_lock(&all_lock);
-	for (struct nic *nic = all_nics; nic != NULL && !visit(nic, arg); nic = nic->next)
-		;
+	visit_locked(visit, arg);
+	pthread_mutex_unlock(&all_lock);
+}
+
+/* The same, unless the lock cannot be had in time. */
+void nic_visit_within(bool (*visit)(struct nic *nic, void *arg), void *arg, unsigned int ms)
+{
+	if (!lock_within(&all_lock, ms))
+		return;
+	visit_locked(visit, arg);
 	pthread_mutex_unlock(&all_lock);
 }
 
 static void nic_list(struct nic *nic)
 {
+	nic->owner = getpid();
 	pthread_mutex_lock(&all_lock);
 	nic->next = all_nics;
 	all_nics = nic;

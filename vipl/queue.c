@@ -157,7 +157,8 @@ VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor)
 void queue_set_survive(struct queue *q, bool survive)
 {
 	pthread_mutex_lock(&q->work->lock);
-	q->survive = survive;
+	/* relaxed: read under this lock */
+	atomic_store_explicit(&q->survive, survive, memory_order_relaxed);
 	pthread_mutex_unlock(&q->work->lock);
 }
 

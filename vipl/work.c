@@ -29,6 +29,18 @@ uint64_t deadline_ms(VIP_ULONG timeout)
 	return now_ms() + timeout;
 }
 
+/* For a lock whose holder may never go on. Returns false if that takes longer. */
+bool lock_within(pthread_mutex_t *lock, unsigned int ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	until.tv_sec += (time_t)(ms / 1000) + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_mutex_timedlock(lock, &until) == 0;
+}
+
 void cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;
@@ -204,7 +216,9 @@ static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DA
 	atomic_store_explicit(&op->queue->taken,
 			      atomic_load_explicit(&op->queue->taken, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
-	if (status == VIP_STATUS_DESC_FLUSHED_ERROR && op->queue->survive) {
+	/* relaxed: set under this lock, or in leave.c before there was anything to flush */
+	if (status == VIP_STATUS_DESC_FLUSHED_ERROR &&
+	    atomic_load_explicit(&op->queue->survive, memory_order_relaxed)) {
 		/* relaxed: the next thread to look holds vi->lock, after queue_drain() */
 		atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);
 		return;

@@ -15,7 +15,7 @@ all_over()
 	done
 }
 
-[ $# -gt 0 ] || set -- cancel conn cq data habit nic peer proc vi
+[ $# -gt 0 ] || set -- cancel conn cq data habit leave nic peer proc vi
 {
 	all_over ib-rxe0 rxe "$@"
 	all_over iwarp-siw0 siw "$@"

@@ -17,6 +17,7 @@ VIPL_TESTS = \
 	tests/vipl/fault_test \
 	tests/vipl/habit_test \
 	tests/vipl/identity_test \
+	tests/vipl/leave_test \
 	tests/vipl/nic_test \
 	tests/vipl/peer_test \
 	tests/vipl/proc_test \
@@ -67,6 +68,10 @@ tests_vipl_habit_test_LDADD = $(VIPL_TEST_LIBS)
 tests_vipl_identity_test_SOURCES = tests/vipl/identity_test.c
 tests_vipl_identity_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_identity_test_LDADD = $(VIPL_TEST_LIBS)
+
+tests_vipl_leave_test_SOURCES = tests/vipl/leave_test.c
+tests_vipl_leave_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_leave_test_LDADD = $(VIPL_TEST_LIBS)
 
 tests_vipl_nic_test_SOURCES = tests/vipl/nic_test.c
 tests_vipl_nic_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)

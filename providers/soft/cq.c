@@ -192,11 +192,12 @@ static void ring_wake(struct soft_ring *ring)
 static uint32_t ring_wanted(struct soft_ring *ring)
 {
 	uint32_t notify = atomic_load_explicit(&ring->notify, memory_order_relaxed);
+	unsigned int tries = SOFT_TRIES;
 	uint32_t wanted;
 
 	do
 		wanted = SOFT_NOTIFY_WANTED(notify);
-	while (wanted & notify &&
+	while (wanted & notify && --tries &&
 	       /* acquire/release as for any hand-over */
 	       !atomic_compare_exchange_weak_explicit(
 		       &ring->notify, &notify,
@@ -380,11 +381,15 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	if (atomic_exchange_explicit(&port->attention[side].queued, 1, memory_order_acq_rel))
 		return false;
 	head = atomic_load_explicit(&ring->attention, memory_order_relaxed);
-	do {
+	for (unsigned int tries = SOFT_TRIES; tries; tries--) {
 		atomic_store_explicit(&port->attention[side].next, head, memory_order_relaxed);
 		/* release: `next`, and all that the news is about */
-	} while (!atomic_compare_exchange_weak_explicit(
-		&ring->attention, &head, entry, memory_order_release, memory_order_relaxed));
+		if (atomic_compare_exchange_weak_explicit(&ring->attention, &head, entry, memory_order_release,
+							  memory_order_relaxed))
+			return true;
+	}
+	/* a peer changes the word all the time; an exchange, so that what was released to the list stays so */
+	(void)atomic_exchange_explicit(&ring->attention, SOFT_ATTENTION_ALL, memory_order_acq_rel);
 	return true;
 }
 

@@ -137,12 +137,15 @@ static inline void soft_cq_next(struct soft_cq *cq)
 /* So many cells before it is written a cell is fetched: a transfer takes as long as a few messages. */
 #define SOFT_RING_AHEAD 4u
 
-/* `end` says how many cells have been read. NULL: the ring is full. */
+/*
+ * `end` says how many cells have been read. NULL: the ring is full, or a peer changes its words all the time, which makes
+ * no difference: who finds no cell goes by the attention list.
+ */
 static inline __attribute__((always_inline)) struct soft_cell *
 soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint64_t *end, uint32_t me,
 		       uint64_t *position)
 {
-	for (;;) {
+	for (unsigned int tries = SOFT_TRIES; tries; tries--) {
 		/*
 		 * The tail is a hint; the claim below is what decides. All positions before it are claimed. acquire: those
 		 * claims. So an owner that hears of what we publish, and finds it behind a cell that is not there, sees that
@@ -194,6 +197,7 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 		*position = tail;
 		return &ring->cell[tail & mask];
 	}
+	return NULL;
 }
 
 /* Any process. `me` is the claimer's name in the ring. NULL: the ring is full. */

@@ -10,6 +10,7 @@
 #include "bound.h"
 #include "conn.h"
 #include "cq.h"
+#include "ia.h"
 #include "joint.h"
 #include "mr.h"
 #include "opening.h"
@@ -28,6 +29,9 @@
 #define ENGINE_NAP_NS 50000L /* and then sleeps so long */
 #ifndef ENGINE_LOOK /* the model checker looks more often */
 #define ENGINE_LOOK 64 /* every so many times it looks whether the holder still lives, and at the clock */
+#endif
+#ifndef ENGINE_MOST
+#define ENGINE_MOST 1024u /* so many requests of the peer one call executes, if there are more and more of them */
 #endif
 #define ENGINE_HELP   8      /* so many pieces a helper takes before it looks at other things */
 
@@ -125,6 +129,13 @@ static bool dir_open(const struct soft_dir *dir)
 	return atomic_load(&dir->ip->open) == dir->igen && atomic_load(&dir->tp->open) == dir->tgen;
 }
 
+/* What the other side has written makes no sense: nothing is executed any more, and the connection ends. */
+static bool dir_nonsense(const struct soft_dir *dir)
+{
+	soft_ep_spoiled(dir->ep);
+	return false;
+}
+
 /*
  * Whether what is next is for the target alone: a send to its SRQ whose turn a cell keeps. The initiator does not hold
  * the engine then even for a moment, since the target could find it held when it takes that cell, and would go on to the
@@ -162,7 +173,7 @@ static bool engine_try(const struct soft_dir *dir)
 	/* acquire: what the last holder has executed */
 	uint64_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
 
-	while (SOFT_ENGINE_GEN(word) == dir->igen) {
+	for (unsigned int tries = SOFT_TRIES; SOFT_ENGINE_GEN(word) == dir->igen; tries--) {
 		uint64_t want = engine_want(dir, word);
 
 		/*
@@ -172,18 +183,22 @@ static bool engine_try(const struct soft_dir *dir)
 		 */
 		if (atomic_compare_exchange_weak(&port->engine, &word, want))
 			return !(word & SOFT_ENGINE_HELD) && want & SOFT_ENGINE_HELD;
+		if (!tries)
+			return dir_nonsense(dir);
 	}
 	return false;
 }
 
-/* False: somebody asked for another round, and we still hold it. */
-static bool engine_release(struct soft_port *port, uint32_t gen)
+/* False: somebody asked for another round, and we still hold it. `last`: we give it up all the same. */
+static bool engine_release(const struct soft_dir *dir, bool last)
 {
+	struct soft_port *port = dir->ip;
+	uint32_t gen = dir->igen;
 	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 
 	/* of another generation: its owner took it from us, see soft_port_begin() */
-	while (SOFT_ENGINE_GEN(word) == gen) {
-		bool again = word & SOFT_ENGINE_AGAIN;
+	for (unsigned int tries = SOFT_TRIES; SOFT_ENGINE_GEN(word) == gen; tries--) {
+		bool again = word & SOFT_ENGINE_AGAIN && !last;
 		/* who came to help, and found nothing to do, takes its flag with it by itself */
 		uint64_t want = again ? word & ~(uint64_t)SOFT_ENGINE_AGAIN :
 					SOFT_ENGINE_NEXT(word, gen) | (word & SOFT_ENGINE_HELPED);
@@ -192,6 +207,8 @@ static bool engine_release(struct soft_port *port, uint32_t gen)
 		if (atomic_compare_exchange_weak_explicit(
 			    &port->engine, &word, want, memory_order_acq_rel, memory_order_relaxed))
 			return !again;
+		if (!tries)
+			return !dir_nonsense(dir);
 	}
 	return true;
 }
@@ -256,7 +273,8 @@ void soft_engine_take_back(struct soft_port *port)
 	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 
 	/* of our own port, so who died was the target; the acquire is for what it had written */
-	while ((word & SOFT_ENGINE_HELD) && (word & SOFT_ENGINE_TARGET))
+	for (unsigned int tries = SOFT_TRIES; tries && (word & SOFT_ENGINE_HELD) && (word & SOFT_ENGINE_TARGET);
+	     tries--)
 		if (atomic_compare_exchange_weak_explicit(
 			    &port->engine, &word, SOFT_ENGINE_NEXT(word, SOFT_ENGINE_GEN(word)),
 			    memory_order_acq_rel, memory_order_relaxed))
@@ -375,13 +393,6 @@ static void match_done(uint64_t len, uint8_t solicited, struct soft_desc *desc, 
 	desc->solicited = solicited;
 	/* release: the data and the result; soft_deliver acquires */
 	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
-}
-
-/* What is in a queue makes no sense: nothing of it is executed any more, and the connection ends. */
-static bool dir_nonsense(struct soft_dir *dir)
-{
-	soft_ep_spoiled(dir->ep);
-	return false;
 }
 
 /* A send meets its receive. *status is the sender's. */
@@ -568,14 +579,14 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 	atomic_store_explicit(&dir->ip->sq_done, done + 1, memory_order_release);
 }
 
-/* One round over the queue. */
-static unsigned int engine_round(struct soft_dir *dir, bool *blocked)
+/* One round over the queue, of `most` requests at most. */
+static unsigned int engine_round(struct soft_dir *dir, unsigned int most, bool *blocked)
 {
 	struct soft_port *ip = dir->ip;
 	unsigned int count = 0;
 
 	*blocked = false;
-	for (;;) {
+	while (count < most) {
 		uint32_t done = atomic_load_explicit(&ip->sq_done, memory_order_relaxed);
 		struct soft_sqe *e = soft_port_sqe(ip, dir->il, done);
 		uint8_t status = DAT_DTO_SUCCESS;
@@ -598,9 +609,10 @@ static unsigned int engine_round(struct soft_dir *dir, bool *blocked)
 		request_done(dir, e, status);
 		count++;
 	}
+	return count;
 }
 
-/* We have looked at the copy for long enough, and come back at the next poll. */
+/* We have been at it for long enough, and come back at the next poll. */
 static void help_again(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
@@ -610,6 +622,17 @@ static void help_again(struct soft_dir *dir)
 				 SOFT_SIDE_REQUEST);
 	else
 		soft_ring_attend(soft_ep_recv_cq(ep)->ring, ep->port, ep->index, SOFT_SIDE_RECV);
+}
+
+void soft_engine_later(struct soft_ep *ep, bool initiator)
+{
+	struct soft_dir dir = { .ep = ep, .initiator = initiator };
+
+	ep->rest[initiator] = true;
+	help_again(&dir);
+	/* should nobody poll */
+	soft_cq_notify(initiator ? soft_ep_request_cq(ep) : soft_ep_recv_cq(ep));
+	soft_ia_ring(soft_ia(ep->base.obj.ia));
 }
 
 /*
@@ -628,7 +651,7 @@ static bool help_copy(struct soft_dir *dir)
 
 	if (!soft_joint_offered(dir->ip, &seq) || !dir_open(dir) ||
 	    !soft_request_copy(&r, soft_port_sqe(dir->ip, dir->il, seq), dir->il) ||
-	    r.op != DATP_SEND)
+	    r.op != DATP_SEND || r.len < SOFT_JOINT_MIN)
 		return false;
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + r.msg);
 	if (!soft_sink_copy(&sink, desc, dir->tl) ||
@@ -677,15 +700,20 @@ static bool engine_help(struct soft_dir *dir, unsigned int *n)
 	return true;
 }
 
-/* Executes what there is, until nobody has asked for another round. Engine held; `n` requests have been executed. */
+/*
+ * Executes what there is, until nobody has asked for another round. A peer can ask for one each time, and add a request each
+ * time: a part is left for later then. Our own queue does not grow meanwhile. Engine held; `n` requests have been executed.
+ */
 static bool engine_rounds(struct soft_dir *dir, unsigned int n)
 {
-	bool initiator = dir->initiator, blocked;
-	unsigned int count = 0;
+	bool initiator = dir->initiator, blocked, last = false;
+	unsigned int most = initiator ? 2 * (dir->il->sq_mask + 1) : ENGINE_MOST;
+	unsigned int count = 0, rounds = SOFT_TRIES;
 
 	do {
-		n += engine_round(dir, &blocked);
+		n += engine_round(dir, count < most ? most - count : 0, &blocked);
 		count += n;
+		last = !--rounds || count >= most;
 		/* what a target says it says to itself: it needs no engine */
 		if (!initiator)
 			dir_announce(dir);
@@ -701,7 +729,9 @@ static bool engine_rounds(struct soft_dir *dir, unsigned int n)
 			engine_tell_initiator(dir);
 		dir->news = false;
 		n = 0;
-	} while (!engine_release(dir->ip, dir->igen));
+	} while (!engine_release(dir, last));
+	if (last && !dir->left && !dir->ep->failing)
+		soft_engine_later(dir->ep, initiator);
 	return count != 0;
 }
 
@@ -712,6 +742,7 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 	bool any = false;
 
 	dir_init(&dir, ep, initiator);
+	ep->rest[initiator] = false;
 	work_begin(ep);
 	if (engine_try(&dir) || engine_help(&dir, &n))
 		any = engine_rounds(&dir, n);

@@ -16,6 +16,12 @@
 bool soft_engine_run(struct soft_ep *ep, bool initiator);
 
 /*
+ * The rest of such requests is executed at the next poll of the queue that hears of this direction, by the service thread if
+ * nobody polls. EP lock, open.
+ */
+void soft_engine_later(struct soft_ep *ep, bool initiator);
+
+/*
  * Behind soft_engine_run(), for the send that was posted at `seq`, with the number `msg`: if it was not this side that
  * executed it, then its place among the messages that the target gets is kept by a cell now. Otherwise what is sent
  * over another endpoint next could overtake it. EP lock.

@@ -39,6 +39,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#define SERVE_TURNS 64u /* so often the service thread looks at one queue before it looks at others */
+
 /*
  * The soft IAs of this process. The lock is taken twice by a thread that forks in a signal handler
  * while it holds it. Nobody keeps it for long.
@@ -127,13 +129,17 @@ static bool cq_watch(struct soft_cq *cq)
 static void cq_serve(struct soft_cq *cq)
 {
 	struct soft_ia *ia = cq->ia;
+	unsigned int turns = SERVE_TURNS;
 
 	do {
 		if (cq->evd)
 			datp_evd_notify(cq->evd);
 		soft_cq_drain(cq); /* the sink; and what libdatp does not look at any more */
 	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
-		 cq_watch(cq));
+		 cq_watch(cq) && --turns);
+	/* peers may fill it as fast as it is emptied: the others come first */
+	if (!turns)
+		soft_ia_ring(ia);
 	soft_cq_release(cq);
 }
 

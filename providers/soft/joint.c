@@ -98,7 +98,9 @@ static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint32_t count, b
 {
 	uint64_t word = atomic_load(&ip->pieces);
 
-	while (PIECES_SEQ(word) == seq && pieces_left(word) && PIECES_END(word) <= count) {
+	for (unsigned int tries = SOFT_TRIES; tries && PIECES_SEQ(word) == seq && pieces_left(word) &&
+					      PIECES_END(word) <= count;
+	     tries--) {
 		uint32_t first = PIECES_FIRST(word), end = PIECES_END(word);
 		uint64_t rest = initiator ? PIECES(seq, first + 1, end) : PIECES(seq, first, end - 1);
 
@@ -133,6 +135,9 @@ int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct sof
 	uint32_t piece;
 	int error = 0;
 
+	/* a peer may make pieces as fast as they are taken */
+	if (limit > count)
+		limit = (unsigned int)count;
 	while (limit-- && !error &&
 	       (piece = piece_take(ip, seq, (uint32_t)count, initiator)) != PIECE_NONE) {
 		uint64_t from = piece * size;
@@ -157,7 +162,7 @@ bool soft_joint_failed(const struct soft_port *ip)
 /* The other side is in it: false if it has gone meanwhile. */
 static bool engine_hand_over(struct soft_port *ip, uint64_t word)
 {
-	while (word & SOFT_ENGINE_HELPED)
+	for (unsigned int tries = SOFT_TRIES; tries && word & SOFT_ENGINE_HELPED; tries--)
 		/* release: our pieces, and all else of this holding; soft_joint_leave() acquires */
 		if (atomic_compare_exchange_weak_explicit(
 			    &ip->engine, &word,
@@ -199,7 +204,8 @@ bool soft_joint_enter(struct soft_port *ip, uint32_t gen, bool initiator)
 {
 	uint64_t word = atomic_load_explicit(&ip->engine, memory_order_relaxed);
 
-	while (soft_joint_wanted(ip) && held_by_other(word, gen, initiator))
+	for (unsigned int tries = SOFT_TRIES;
+	     tries && soft_joint_wanted(ip) && held_by_other(word, gen, initiator); tries--)
 		/*
 		 * Sequentially consistent, as engine_try(): whoever closed a port or killed a
 		 * region before, and did not find the engine held, is seen by the checks that
@@ -217,7 +223,7 @@ bool soft_joint_leave(struct soft_port *ip, uint32_t gen, bool initiator)
 	/*
 	 * of another generation: it was taken from the holder, who had died; see soft_port_begin()
 	 */
-	while (SOFT_ENGINE_GEN(word) == gen) {
+	for (unsigned int tries = SOFT_TRIES; tries && SOFT_ENGINE_GEN(word) == gen; tries--) {
 		/*
 		 * acquire: what the holder did that has left it to us. Without the flag and not
 		 * ours it was taken from a holder who had died: soft_engine_take_back().

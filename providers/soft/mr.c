@@ -100,16 +100,18 @@ static uint32_t mr_kill(struct soft_mr *mr)
  * The end of what a window was bound to, and in the same step, unless `next` is 0, the beginning of the
  * next: its fields are ours to write then. Engines of several endpoints may be at binds of one window at
  * once, and nothing says which is the later one: who finds another's under way has bound before that, and
- * has no more to do. Nobody waits: the other process may have died. Returns what was there, 0 if nothing.
+ * has no more to do. Nobody waits: the other process may have died; nor does anybody go on trying for ever, as a
+ * peer could change the word all the time. Returns what was there, 0 if nothing.
  */
 static uint32_t mr_replace(struct soft_mr *mr, uint32_t next)
 {
 	/* sequentially consistent, both: as mr_kill, also if it was another bind that killed */
 	uint32_t old = atomic_load(&mr->context);
 
-	while (!(old & SOFT_MR_BINDING) && !atomic_compare_exchange_weak(&mr->context, &old, next))
-		;
-	return old;
+	for (unsigned int tries = SOFT_TRIES; tries && !(old & SOFT_MR_BINDING); tries--)
+		if (atomic_compare_exchange_weak(&mr->context, &old, next))
+			return old;
+	return old | SOFT_MR_BINDING;
 }
 
 /* Of an entry that is dead, or ours to bind. */

@@ -115,14 +115,13 @@ void soft_port_begin(struct soft_ep *ep)
 	ep->layout.rq_base = ep->base.rq.finished;
 	/*
 	 * From a peer of an earlier connection that has taken it at this moment we take it away: it
-	 * finds that connection closed, and touches nothing. release: our use of the port so far;
-	 * who gets the engine acquires it.
+	 * finds that connection closed, and touches nothing. What it writes in between does not
+	 * matter: no other word has this generation. release: our use of the port so far; who gets
+	 * the engine acquires it.
 	 */
 	word = atomic_load_explicit(&port->engine, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&port->engine, &word,
-						      SOFT_ENGINE_NEXT(word, ep->gen),
-						      memory_order_acq_rel, memory_order_relaxed))
-		;
+	(void)atomic_exchange_explicit(&port->engine, SOFT_ENGINE_NEXT(word, ep->gen),
+				       memory_order_acq_rel);
 	/* relaxed: the peer learns of the port by a message that is sent after this */
 	atomic_store_explicit(&port->confirmed, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->delivered, 0, memory_order_relaxed);
@@ -138,7 +137,7 @@ void soft_port_begin(struct soft_ep *ep)
 	ep->untaken = NULL;
 	ep->next_cell = NULL;
 	ep->msg = ep->credit = ep->in_msg = ep->told = ep->executed = ep->turns = ep->sq_reaped = 0;
-	ep->failing = ep->draining = ep->draining_done = ep->pull = false;
+	ep->failing = ep->draining = ep->draining_done = ep->pull = ep->rest[0] = ep->rest[1] = false;
 }
 
 enum datp_err soft_ep_create(struct datp_ep *base)

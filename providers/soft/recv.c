@@ -26,6 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PROGRESS_TURNS 4 /* a peer may post as fast as this side executes: so often it is looked for more */
+
 /* Copies a message into a receive's list; the receive's status. */
 static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_sge *sge, int n,
 			    const struct soft_payload *p)
@@ -185,6 +187,7 @@ void soft_recv_discard(struct soft_ep *ep)
 
 void soft_recv_progress(struct soft_ep *ep)
 {
+	unsigned int turns = PROGRESS_TURNS;
 	bool more = ep->open;
 
 	while (more && !ep->failing) {
@@ -192,7 +195,11 @@ void soft_recv_progress(struct soft_ep *ep)
 		/* acquire: requests that wait at the peer for us */
 		more = atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
 			       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed) &&
-		       soft_engine_run(ep, false);
+		       soft_engine_run(ep, false) && !ep->rest[false];
+		if (more && !--turns) {
+			soft_engine_later(ep, false);
+			return;
+		}
 	}
 }
 
@@ -445,7 +452,7 @@ static bool attention_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_sid
 	if (ep->open && side == SOFT_SIDE_RECV) {
 		again = attention_receive(cq, ep);
 	} else if (ep->open) {
-		if (soft_joint_wanted(ep->port))
+		if (ep->rest[true] || soft_joint_wanted(ep->port))
 			soft_engine_run(ep, true);
 		soft_sq_reap(ep);
 	}
@@ -466,13 +473,19 @@ static struct soft_ep *attention_of(struct soft_cq *cq, uint32_t entry, _Atomic 
 	return ep;
 }
 
+/* So many entries a list has at most. Relaxed: each is of a port that was counted before it could be told of. */
+static uint32_t attention_most(const struct soft_cq *cq)
+{
+	return 2 * atomic_load_explicit(&cq->ia->port_next, memory_order_relaxed);
+}
+
 /* The list begins with the port that came last: this turns it round. *whole becomes false if a part of it is lost. */
 static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry, bool *whole)
 {
 	uint32_t before = 0;
 
 	/* more than there can be is a ring that somebody has made of the list */
-	for (uint32_t left = 2 * SOFT_PORT_MAX; entry && left; left--) {
+	for (uint32_t left = attention_most(cq); entry && left; left--) {
 		_Atomic uint32_t *next;
 		uint32_t behind;
 
@@ -489,17 +502,22 @@ static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry, bool *who
 	return before;
 }
 
-/* Takes a port off the list, and does what it is there for. True: as attention_receive(). */
-static bool attention_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
+/*
+ * Takes a port off the list, and does what it is there for. Returns false if the port does not say that it is on the list: then
+ * it has been taken off before. *again becomes true as attention_receive().
+ */
+static bool attention_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side, bool *again)
 {
 	/*
 	 * An exchange, not a store: it acquires from whoever found the flag set and left
 	 * (soft_ring_attend), so the look that follows sees what that one did before.
 	 */
-	atomic_exchange_explicit(&ep->port->attention[side].queued, 0, memory_order_acq_rel);
+	if (!atomic_exchange_explicit(&ep->port->attention[side].queued, 0, memory_order_acq_rel))
+		return false;
 	if (side == SOFT_SIDE_RECV)
 		soft_ep_heard(ep, ep->gen);
-	return attention_take(cq, ep, side);
+	*again |= attention_take(cq, ep, side);
+	return true;
 }
 
 /* Whether a port says that it is on the list of this queue. */
@@ -524,14 +542,15 @@ static bool attention_claims(const struct soft_cq *cq, struct soft_ep *ep, enum 
  */
 static __attribute__((noinline)) bool attention_search(struct soft_cq *cq)
 {
+	uint32_t most = attention_most(cq) / 2;
 	bool again = false;
 
-	for (uint32_t index = 0; index < SOFT_PORT_MAX; index++) {
+	for (uint32_t index = 0; index < most; index++) {
 		struct soft_ep *ep = soft_port_ep(cq->ia, index);
 
 		for (enum soft_side side = SOFT_SIDE_RECV; ep && side <= SOFT_SIDE_REQUEST; side++)
 			if (attention_claims(cq, ep, side))
-				again |= attention_serve(cq, ep, side);
+				(void)attention_serve(cq, ep, side, &again);
 	}
 	return again;
 }
@@ -545,15 +564,18 @@ static bool attention_poll(struct soft_cq *cq)
 	if (!entry)
 		return false;
 	entry = attention_in_order(cq, entry, &whole);
-	for (uint32_t left = 2 * SOFT_PORT_MAX; entry && left; left--) {
+	for (uint32_t left = attention_most(cq); entry && left; left--) {
 		enum soft_side side = (entry - 1) & 1;
 		_Atomic uint32_t *next;
 		struct soft_ep *ep = attention_of(cq, entry, &next);
+		uint32_t behind;
 
 		if (!ep)
 			break;
-		entry = atomic_load_explicit(next, memory_order_relaxed);
-		again |= attention_serve(cq, ep, side);
+		behind = atomic_load_explicit(next, memory_order_relaxed);
+		if (!attention_serve(cq, ep, side, &again))
+			break;
+		entry = behind;
 	}
 	if (__builtin_expect(entry || !whole, 0))
 		again |= attention_search(cq);
@@ -605,9 +627,11 @@ void soft_cq_drain(struct soft_cq *cq)
 
 void soft_cq_discard(struct soft_cq *cq)
 {
+	/* as in cq_poll(): peers may go on filling it */
+	uint32_t left = 2 * (cq->mask + 1);
 	struct soft_cell *cell;
 
-	while ((cell = soft_cq_peek(cq))) {
+	while (left-- && (cell = soft_cq_peek(cq))) {
 		cell_drop(cq->ia, cell);
 		if (cq->held_count)
 			soft_held_pass(cq);

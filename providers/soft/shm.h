@@ -77,13 +77,16 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 #define SOFT_ASKED_SET	1u
 #define SOFT_ASKED_RUNG 2u /* and the doorbell was rung behind that: without it the sender may be stopped before it rings */
 
+/* In the place of a list: it is lost, and the owner looks which ports say that they are on it. No port's entry. */
+#define SOFT_ATTENTION_ALL UINT32_MAX
+
 struct soft_ring {
 	alignas(SOFT_LINE) _Atomic uint64_t
 		tail; /* senders: the next position (a hint; the claims decide) */
 	/* owner: how many cells it has read, told now and then; the senders may go a lap beyond */
 	alignas(SOFT_LINE) _Atomic uint64_t taken;
 	alignas(SOFT_LINE) _Atomic uint32_t
-		attention; /* list of ports: (index << 1 | side) + 1; 0: empty */
+		attention; /* list of ports: (index << 1 | side) + 1; 0: empty; or SOFT_ATTENTION_ALL */
 	_Atomic uint32_t
 		notify; /* SOFT_NOTIFY_*: set by the owner; what is asked for is taken by the sender that acts on it */
 	_Atomic uint32_t bell; /* the futex of evd_wait */

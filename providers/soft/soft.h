@@ -228,6 +228,8 @@ struct soft_ep {
 	uint32_t credit;    /* the peer's `delivered`, as last read */
 	/* of our last message that was not short: not 0 until the peer has taken it; or NULL */
 	const _Atomic uint32_t *untaken;
+	/* [initiator]: requests of a direction are left for later, since the peer adds some as fast as they are executed */
+	bool rest[2];
 	uint32_t executed;  /* requests up to the last that we, its initiator, have executed */
 	uint32_t turns;	    /* requests up to the last whose turn a cell keeps at an SRQ */
 	uint32_t sq_reaped; /* of port->sq_done, completed to the consumer */
@@ -381,6 +383,14 @@ static inline void soft_own(const void *line)
 	__builtin_prefetch(line, 1);
 #endif
 }
+
+/*
+ * So often a word that others write is tried to be changed. Processes that keep to the protocol never come near it, as
+ * whoever fails does so because another one has succeeded; a peer that does not could go on for ever.
+ */
+#ifndef SOFT_TRIES
+#define SOFT_TRIES 1000u
+#endif
 
 /* What a peer may change: read once, however often it is used. */
 #define SOFT_ONCE(what) (*(const volatile __typeof__(what) *)&(what))

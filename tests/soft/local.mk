@@ -180,8 +180,10 @@ endif
 # The provider's own sources once more, with the model checker behind their atomics. It has coroutines, which
 # sanitizers do not know.
 if !SANITIZED
-check_PROGRAMS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test
-TESTS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test
+check_PROGRAMS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test \
+	tests/soft/model_attack_test
+TESTS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test \
+	tests/soft/model_attack_test
 endif
 SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c \
@@ -205,6 +207,10 @@ tests_soft_model_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_mix_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_mix_test.c
 tests_soft_model_mix_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
 tests_soft_model_mix_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_model_attack_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_attack.c tests/soft/model_attack.h \
+	tests/soft/model_attack_test.c
+tests_soft_model_attack_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
+tests_soft_model_attack_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_bias_test_SOURCES = \
 	tests/soft/model.c \
 	tests/soft/model.h \

@@ -121,6 +121,9 @@ static struct {
 	bool again; /* something turned out to be seen by a second thread: from the start, with more steps */
 } m = { .self = -1 };
 
+void (*model_attacker)(const volatile void *word);
+void (*model_copied)(const void *to, const void *from, uint64_t size);
+
 /* ---- the search ---- */
 
 static uint64_t mix(uint64_t hash, uint64_t with)
@@ -455,7 +458,6 @@ bool model_explore(const struct model_scenario *scenario)
 		brief.budget = BRIEF_BUDGET;
 		scenario = &brief;
 	}
-
 	for (unsigned int i = 0; i < m.kept_count; i++) {
 		m.kept[i].copy = must(malloc(m.kept[i].size));
 		memcpy(m.kept[i].copy, m.kept[i].at, m.kept[i].size);
@@ -674,6 +676,8 @@ static unsigned int word_of(const volatile void *at)
 {
 	unsigned int w = 0;
 
+	if (m.self < 0 && model_attacker)
+		model_attacker(at);
 	if (m.self < 0)
 		return WORDS;
 	while (w < m.words && m.word[w].at != at)

@@ -66,11 +66,19 @@ void model_require_(bool condition, const char *text, int line);
 void model_read(const void *payload);  /* any address: it stands for what is there */
 void model_write(const void *payload);
 
+/*
+ * Outside a run: what comes before each access to a word, and what looks at each copy; or NULL. model_attack.c
+ */
+extern void (*model_attacker)(const volatile void *word);
+extern void (*model_copied)(const void *to, const void *from, uint64_t size);
+
 /* The first byte stands for all. */
 static inline void model_copy(void *to, const void *from, uint64_t size)
 {
 	if (!size)
 		return;
+	if (model_copied)
+		model_copied(to, from, size);
 	model_read(from);
 	model_write(to);
 	memcpy(to, from, size);
@@ -153,6 +161,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define syscall(number, word, ...)	   model_futex_wake(word, true) /* nothing else is called */
 
 /* The provider's files that are checked; what they want of the others is the scenario's. */
+#define SOFT_TRIES		  8u
 #define SOFT_JOINT_MIN		  8192u /* in two pieces */
 #define SOFT_JOINT_QUARTERS	  16384u
 #define SOFT_JOINT_PIECE_MAX	  4096u
@@ -167,6 +176,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_now_ms()		  0u
 #define soft_bound(ia)		  1u
 #define ENGINE_LOOK		  1
+#define ENGINE_MOST		  16u
 #define HELD_SPINS		  1
 #define soft_tick_set(ia)	  model_tick_set(ia)
 bool model_bound_over(void);

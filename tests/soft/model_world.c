@@ -37,6 +37,12 @@ void model_tick_set(struct soft_ia *ia);
 void model_ep_heard(struct soft_ep *ep, uint32_t gen);
 void model_ep_fail(struct soft_ep *ep);
 
+/* The provider's own, which have other names here. */
+enum datp_err real_check_list(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
+			      bool local_write) __asm__("soft_mr_check_list");
+bool real_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
+		       uint32_t need) __asm__("soft_mr_check_remote");
+
 /* Others may come between the bytes. */
 int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_list *local, struct soft_list *remote,
 	       uint64_t len)
@@ -44,6 +50,12 @@ int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_l
 	struct soft_list *from = to_peer ? local : remote, *to = to_peer ? remote : local;
 
 	(void)peer, (void)ordered;
+	if (world.copies) {
+		world.copies(local, !to_peer, len);
+		soft_list_skip(local, len);
+		soft_list_skip(remote, len);
+		return 0;
+	}
 	if (world.lost && model_dead(0))
 		return ESRCH;
 	/* as guard.c: from the look on it is the kernel that copies, which is not stopped */
@@ -76,14 +88,14 @@ bool model_bound_over(void)
 enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
 			      bool local_write)
 {
-	(void)table, (void)pz, (void)iov, (void)n;
+	if (world.copies)
+		return real_check_list(table, pz, iov, n, local_write);
 	return local_write && atomic_load(&world.no_region) ? DATP_ERR_PRIV_WRITE : DATP_OK;
 }
 
 bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need)
 {
-	(void)table, (void)pz, (void)remote, (void)need;
-	return true;
+	return !world.copies || real_check_remote(table, pz, remote, need);
 }
 
 bool model_peer_lost(struct soft_peer *peer)
@@ -99,15 +111,20 @@ void model_ep_heard(struct soft_ep *ep, uint32_t gen)
 
 void model_ep_fail(struct soft_ep *ep)
 {
-	(void)ep;
-	model_require(world.no_region || !"the connection failed");
+	if (world.fails)
+		world.fails(ep);
+	else
+		model_require(world.no_region || !"the connection failed");
 }
 
 /* The scenarios in which a peer is stopped end the connection by themselves. */
 void model_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen)
 {
-	(void)ep, (void)peer, (void)gen;
-	model_require(world.stops);
+	(void)peer, (void)gen;
+	if (world.fails)
+		world.fails(ep);
+	else
+		model_require(world.stops);
 }
 
 void model_peer_wake(struct soft_peer *peer)
@@ -142,7 +159,7 @@ static void complete(const struct datp_wqe *wqe, uint8_t status)
 	struct side *side = side_of(wqe->ep), *queue = queue_of(side);
 
 	datp_lock(&queue->lock);
-	queue->status[queue->done++] = status;
+	queue->status[queue->done++ % (2 * POSTS)] = status;
 	if (wqe->op == DATP_RECV) {
 		model_require(wqe->seq == side->received++);
 		if (queue == &world.b)

@@ -13,6 +13,8 @@
 
 #define WORLD_MIDDLE 128
 
+struct soft_list;
+
 struct side {
 	struct soft_ep ep;
 	struct soft_evd evd;
@@ -37,6 +39,12 @@ struct world {
 	bool stops;		    /* whoever waits for the peer may give up */
 	int copying;		    /* threads that are at a copy */
 	_Atomic uint32_t no_region; /* what the receives are in is no more */
+	/*
+	 * Under an attack, or NULL: what is copied to or from our memory; and which connection fails. Regions are looked at
+	 * then as the provider does.
+	 */
+	void (*copies)(const struct soft_list *local, bool write, uint64_t len);
+	void (*fails)(struct soft_ep *ep);
 };
 
 extern struct world world;

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One side of a connection while the other writes anything into anything that both can write to: model_attack.h. Whatever
+ * that is, each call ends within a number of steps, no memory is read or written but what is registered for that, and no
+ * other connection fails. When it is over, the next connection of the same endpoint works.
+ */
+#include "tests/soft/model_attack.h"
+#include "tests/soft/model_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/soft/conn.h"
+#include "providers/soft/cq.h"
+#include "providers/soft/engine.h"
+#include "providers/soft/fast.h"
+#include "providers/soft/held.h"
+#include "providers/soft/joint.h"
+#include "providers/soft/mr.h"
+#include "providers/soft/port.h"
+#include "providers/soft/recv.h"
+#include "providers/soft/send.h"
+#include "providers/soft/xfer.h"
+
+#define SIZE	((size_t)SOFT_JOINT_MIN)
+#define GUARD	256
+#define REGIONS 4
+#define STEPS	4000 /* the longest call that is right takes fewer, by far */
+#define RUNS	30000
+#define CALLS	48
+
+enum { OURS = 1, THEIRS, READ_ONLY };
+
+/* What is registered, and what is between. */
+static struct {
+	unsigned char guard[GUARD], ours[SIZE], guard2[GUARD], theirs[SIZE], guard3[GUARD], read_only[SIZE], guard4[GUARD];
+} memory;
+
+static struct soft_mr *own, *shown; /* SOFT_MR_COUNT, sparse */
+static const uint64_t lengths[] = { 0, 1, 80, SOFT_INLINE, WORLD_MIDDLE, 1000, SIZE };
+
+static uint32_t context(uint32_t region)
+{
+	return region << SOFT_MR_GEN_BITS | 1;
+}
+
+static void register_one(uint32_t region, const unsigned char *at, uint32_t priv)
+{
+	struct soft_mr *mr = &own[region];
+
+	atomic_store(&mr->addr, (uintptr_t)at);
+	atomic_store(&mr->len, SIZE);
+	atomic_store(&mr->priv, priv);
+	atomic_store(&mr->context, context(region));
+	atomic_store(&mr->life, 1);
+}
+
+static bool within(const void *at, uint64_t len, const void *whole, uint64_t size)
+{
+	uint64_t from = (uintptr_t)at - (uintptr_t)whole;
+
+	return from <= size && len <= size - from;
+}
+
+/* Whether registered memory may be read so, or written. */
+static bool is_registered(const void *at, uint64_t len, bool write)
+{
+	return within(at, len, memory.ours, SIZE) || within(at, len, memory.theirs, SIZE) ||
+	       (!write && within(at, len, memory.read_only, SIZE));
+}
+
+static void copies(const struct soft_list *local, bool write, uint64_t len)
+{
+	for (int i = local->at; i < local->n && len; i++) {
+		uint64_t step = local->iov[i].iov_len < len ? local->iov[i].iov_len : len;
+
+		if (step && !is_registered(local->iov[i].iov_base, step, write))
+			model_attack_wrong("a copy goes beyond what is registered");
+		len -= step;
+	}
+	if (len)
+		model_attack_wrong("a copy is longer than its list");
+}
+
+/* Of this process's own copies; what goes by its stack is as long as a cell's payload. */
+static void copied(const void *to, const void *from, uint64_t size)
+{
+	if (!model_attack_reaches(to, size) && !is_registered(to, size, true) &&
+	    (size > SOFT_INLINE || within(to, 1, &memory, sizeof(memory))))
+		model_attack_wrong("a payload is written where it does not belong");
+	if (!model_attack_reaches(from, size) && !is_registered(from, size, false) &&
+	    (size > SOFT_INLINE || within(from, 1, &memory, sizeof(memory))))
+		model_attack_wrong("a payload is read where there is none");
+}
+
+static void fails(struct soft_ep *ep)
+{
+	if (ep != &world.b.ep && ep != &world.a.ep)
+		model_attack_wrong("another connection fails");
+	ep->failing = true;
+}
+
+/* ---- calls ---- */
+
+static bool has_room(struct side *side, bool recv)
+{
+	struct datp_wq *wq = recv ? &side->ep.base.rq : &side->ep.base.sq;
+
+	/* the events have been taken */
+	atomic_store_explicit(&wq->reaped, wq->finished, memory_order_relaxed);
+	return wq->posted - wq->finished < POSTS;
+}
+
+static unsigned char *buffer(const struct side *side)
+{
+	return side == &world.b ? memory.ours : memory.theirs;
+}
+
+static uint32_t region(const struct side *side)
+{
+	return context(side == &world.b ? OURS : THEIRS);
+}
+
+static void post_one(struct side *side, enum datp_op op)
+{
+	struct datp_ep *ep = &side->ep.base;
+	struct datp_wq *wq = op == DATP_RECV ? &ep->rq : &ep->sq;
+	struct datp_wqe *wqe = &wq->ring[wq->posted & wq->mask];
+	uint64_t len = lengths[model_attack_random(sizeof(lengths) / sizeof(*lengths))];
+	struct datp_sge sge = { .lmr_context = region(side), .addr = (uintptr_t)buffer(side), .len = len };
+	struct datp_rge remote = { .rmr_context = region(side == &world.b ? &world.a : &world.b),
+				   .addr = (uintptr_t)buffer(side == &world.b ? &world.a : &world.b),
+				   .len = len };
+
+	if (!has_room(side, op == DATP_RECV))
+		return;
+	*wqe = (struct datp_wqe){ .ep = ep, .seq = wq->posted++, .op = (uint8_t)op, .len = len };
+	if (op == DATP_RECV)
+		soft_post_recv(ep, wqe, &sge, 1);
+	else if (op == DATP_SEND)
+		soft_post_send(ep, wqe, &sge, 1);
+	else if (op == DATP_RDMA_WRITE)
+		soft_post_rdma_write(ep, wqe, &sge, 1, &remote);
+	else
+		soft_post_rdma_read(ep, wqe, &sge, 1, &remote);
+}
+
+static void post_plain(struct side *side, bool recv)
+{
+	struct datp_sge sge = { .lmr_context = region(side), .addr = (uintptr_t)buffer(side),
+				.len = recv ? SIZE : model_attack_random(SOFT_INLINE) };
+	const DAT_LMR_TRIPLET *triplet = (const DAT_LMR_TRIPLET *)&sge;
+	DAT_CONTEXT cookie = { .as_64 = 0 };
+
+	cookie.as_64 = (recv ? side->ep.base.rq.posted : side->ep.base.sq.posted) & (POSTS - 1);
+	if (!has_room(side, recv))
+		return;
+	if (recv)
+		(void)soft_plain_recv(&side->ep.base, 1, triplet, cookie, 0);
+	else
+		(void)soft_plain_send(&side->ep.base, 1, triplet, cookie, 0);
+}
+
+/* As the end of a connection (ending.c): nobody waits longer than the bound. */
+static void end_connection(struct side *side)
+{
+	struct soft_ep *ep = &side->ep;
+	struct datp_wq *rq = &ep->base.rq, *sq = &ep->base.sq;
+
+	ep->open = false;
+	atomic_store(&ep->port->open, 0);
+	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
+	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
+	soft_engine_take_back(ep->port);
+	ep->failing = false;
+	soft_recv_flush(ep);
+	soft_recv_discard(ep);
+	rq->posted = rq->finished;
+	sq->posted = sq->finished;
+	atomic_store(&rq->reaped, rq->finished);
+	atomic_store(&sq->reaped, sq->finished);
+}
+
+static void begin_connection(struct side *side, struct side *to)
+{
+	soft_port_begin(&side->ep);
+	side->received = side->ep.base.rq.posted;
+	side->ep.rgen = to->ep.gen;
+	to->ep.rgen = side->ep.gen;
+	side->ep.rlayout = to->ep.layout;
+	to->ep.rlayout = side->ep.layout;
+	side->ep.open = true;
+	atomic_store(&side->ep.port->open, side->ep.gen);
+}
+
+static void do_something(struct side *side)
+{
+	struct soft_cq *cq = &side->evd.cq;
+
+	switch (model_attack_random(12)) {
+	case 0: post_one(side, DATP_RECV); break;
+	case 1: post_one(side, DATP_SEND); break;
+	case 2: post_one(side, DATP_RDMA_WRITE); break;
+	case 3: post_one(side, DATP_RDMA_READ); break;
+	case 4: post_plain(side, true); break;
+	case 5: post_plain(side, false); break;
+	case 6: (void)soft_cq_arm(cq, SOFT_NOTIFY_WAITER | SOFT_NOTIFY_DOORBELL); break;
+	case 7: soft_cq_notify(cq); break;
+	case 8: (void)soft_held_look(cq); break;
+	default: world_poll(side);
+	}
+}
+
+/* The peer is in the middle of copying its next request, and would be helped. */
+static void begin_joint_copy(struct side *side)
+{
+	struct soft_port *port = side->ep.port;
+	uint64_t word = atomic_load(&port->engine);
+
+	if (atomic_load(&port->sq_done) == atomic_load(&port->sq_posted) || (word & SOFT_ENGINE_HELD) ||
+	    SOFT_ENGINE_GEN(word) != side->ep.gen)
+		return;
+	atomic_store(&port->engine, word | SOFT_ENGINE_HELD);
+	soft_joint_open(port, atomic_load(&port->sq_done), SIZE);
+	soft_ring_attend(world.b.evd.cq.ring, world.b.ep.port, world.b.ep.index, SOFT_SIDE_RECV);
+}
+
+static void call(void)
+{
+	if (!model_attack_random(3)) { /* the peer does what it should */
+		model_attack_pause(true);
+		if (world.a.ep.failing) {
+			end_connection(&world.a);
+			begin_connection(&world.a, &world.b);
+		}
+		if (model_attack_random(4))
+			do_something(&world.a);
+		else
+			begin_joint_copy(&world.a);
+		model_attack_pause(false);
+		return;
+	}
+	if (!world.b.ep.failing && model_attack_random(24)) {
+		do_something(&world.b);
+		return;
+	}
+	end_connection(&world.b);
+	begin_connection(&world.b, &world.a);
+}
+
+static void unchanged(const unsigned char *guard, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (guard[i] != 0x5a)
+			model_attack_wrong("memory is written that is not registered for it");
+}
+
+static void look(void)
+{
+	unchanged(memory.guard, GUARD);
+	unchanged(memory.guard2, GUARD);
+	unchanged(memory.guard3, GUARD);
+	unchanged(memory.read_only, SIZE);
+	unchanged(memory.guard4, GUARD);
+	soft_recv_discard(&world.a.ep);
+	soft_recv_discard(&world.b.ep);
+	soft_cq_discard(&world.a.evd.cq);
+	soft_cq_discard(&world.b.evd.cq);
+}
+
+/* ---- set-up ---- */
+
+static void areas_add(void)
+{
+	struct soft_ia *ia = world.ia;
+	struct side *const sides[] = { &world.a, &world.b };
+
+	model_attack_reset();
+	for (int i = 0; i < 2; i++) {
+		model_attack_area(sides[i]->ep.port, sides[i]->ep.port_mem.size);
+		model_attack_area(sides[i]->evd.cq.ring, soft_ring_size(sides[i]->evd.cq.mask + 1));
+	}
+	model_attack_area(ia->slot_mem.addr, ia->slot_mem.size);
+	model_attack_area(shown, REGIONS * sizeof(*shown));
+	model_attack_keep(own, REGIONS * sizeof(*own));
+	model_attack_keep(&memory, sizeof(memory));
+	model_attack_keep(&world, sizeof(world));
+	model_attack_keep(ia, sizeof(*ia));
+}
+
+static void open_attacked(void)
+{
+	world_open_processes();
+	memset(&memory, 0x5a, sizeof(memory));
+	own = calloc(SOFT_MR_COUNT, sizeof(*own));
+	shown = calloc(SOFT_MR_COUNT, sizeof(*shown));
+	REQUIRE(own && shown);
+	register_one(OURS, memory.ours, DAT_MEM_PRIV_ALL_FLAG);
+	register_one(THEIRS, memory.theirs, DAT_MEM_PRIV_ALL_FLAG);
+	register_one(READ_ONLY, memory.read_only, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	memcpy(shown, own, REGIONS * sizeof(*shown));
+	free(world.ia->mr);
+	world.ia->mr = shown;
+	world.ia->own = own;
+	for (int n = 0; n < 3; n++) {
+		world.peer[n].mr = shown;
+		world.peer[n].users = 1u << 20;
+	}
+	world.ia->doorbell_fd = -1;
+	world.stops = true;
+	world.copies = copies;
+	world.fails = fails;
+	model_copied = copied;
+	areas_add();
+}
+
+static void close_attacked(void)
+{
+	model_copied = NULL;
+	model_attack_reset();
+	if (world.ia)
+		world.ia->mr = NULL;
+	world_close();
+	free(own);
+	free(shown);
+}
+
+static void calls_end_and_keep_to_their_memory_whatever_the_peer_writes(void)
+{
+	static const struct model_attack attack = { "an attacker", call, look, CALLS, STEPS };
+
+	const char *seed = getenv("ATTACK_SEED"), *runs = getenv("ATTACK_RUNS");
+
+	CHECK(model_attack(&attack, seed ? strtoull(seed, NULL, 0) : 1,
+			   runs ? (unsigned int)strtoul(runs, NULL, 0) : check_is_brief() ? RUNS / 10 : RUNS));
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(calls_end_and_keep_to_their_memory_whatever_the_peer_writes),
+	CHECK_END
+};
+
+static const struct check_suite attacks = {
+	.name = "soft model attack", .setup = open_attacked, .teardown = close_attacked, .tests = tests
+};
+
+CHECK_SUITES(&attacks);

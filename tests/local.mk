@@ -25,7 +25,7 @@ AM_TESTS_ENVIRONMENT = \
 # while other processors have nothing left to do. The name of automake's target is a variable, since a rule for it would
 # replace automake's.
 LONGEST_TESTS = tests/conform/server tests/tools/datperf tests/fuzz/conf_fuzz tests/fuzz/fuzz tests/faults/faults \
-	tests/install/install tests/soft/model_test tests/soft/model_mix_test tests/man/html tests/conform/mutants \
+	tests/install/install tests/soft/model_test tests/soft/model_mix_test tests/soft/model_srq_test tests/man/html tests/conform/mutants \
 	tests/tools/datperf_ends tests/tools/datctl_check tests/man/pages tests/sdk/path tests/soft/bounce \
 	tests/soft/model_bias_test tests/tools/datperf_plot tests/sdk/wrapped tests/conform/soft0 \
 	tests/soft/hostile/scribble_test tests/soft/stop_test

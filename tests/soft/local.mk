@@ -181,9 +181,9 @@ endif
 # sanitizers do not know.
 if !SANITIZED
 check_PROGRAMS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test \
-	tests/soft/model_attack_test
+	tests/soft/model_attack_test tests/soft/model_srq_test
 TESTS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test \
-	tests/soft/model_attack_test
+	tests/soft/model_attack_test tests/soft/model_srq_test
 endif
 SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c \
@@ -193,6 +193,7 @@ SOFT_MODEL_SOURCES = \
 	providers/soft/port.c \
 	providers/soft/recv.c \
 	providers/soft/send.c \
+	providers/soft/srq.c \
 	tests/soft/model.c \
 	tests/soft/model.h \
 	tests/soft/model_states.c tests/soft/model_states.h \
@@ -211,6 +212,9 @@ tests_soft_model_attack_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_at
 	tests/soft/model_attack_test.c
 tests_soft_model_attack_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
 tests_soft_model_attack_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_model_srq_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_srq_test.c
+tests_soft_model_srq_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
+tests_soft_model_srq_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_bias_test_SOURCES = \
 	tests/soft/model.c \
 	tests/soft/model.h \

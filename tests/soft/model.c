@@ -28,8 +28,8 @@
 #define BRIEF_BUDGET 2	   /* of every scenario if CHECK_DEPTH=brief */
 #define WORDS	 96
 #define VALUES	 64	   /* of a word in one run */
-#define PAYLOADS 16
-#define KEPT	 32
+#define PAYLOADS 32
+#define KEPT	 40
 #define CHOICES	 4096	   /* in one run */
 #define STEPS	 4096
 #define STACK	 (64u << 10)

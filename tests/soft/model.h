@@ -182,6 +182,10 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 bool model_bound_over(void);
 #define soft_ep_unanswered(ep)	  model_ep_fail(ep)
 #define soft_peer_wake(peer)	  model_peer_wake(peer)
+#define datp_srq_take(wqe, ep)	  model_srq_take(wqe, ep)
+#define datp_loop_call(ia, f, arg) model_loop_call(f, arg)
+enum datp_err model_loop_call(void (*fn)(void *arg), void *arg);
+void model_srq_take(struct datp_wqe *wqe, struct datp_ep *ep);
 #define soft_ep_heard(ep, gen)	  model_ep_heard(ep, gen)
 #define soft_ep_fail(ep)	  model_ep_fail(ep)
 #define soft_ep_spoiled(ep)	  model_ep_fail(ep)

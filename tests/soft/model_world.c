@@ -16,6 +16,7 @@
 #include "providers/soft/port.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
+#include "providers/soft/srq.h"
 #include "providers/soft/xfer.h"
 
 /* The context of what everything is in that is posted by world_post_plain(). */
@@ -127,9 +128,70 @@ void model_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, ui
 		model_require(world.stops);
 }
 
+/* ---- the service thread of b and d, if they have an SRQ: without one it has nothing to do */
+
+enum { JOB_CALL = 1, JOB_RUNG = 2, JOB_OVER = 4 };
+
+static void job_add(uint32_t job)
+{
+	/* release: what it is about */
+	atomic_fetch_or_explicit(&world.shared.jobs, job, memory_order_release);
+	model_futex_wake(&world.shared.jobs, true);
+}
+
+enum datp_err model_loop_call(void (*fn)(void *arg), void *arg)
+{
+	world.shared.call = fn;
+	world.shared.call_arg = arg;
+	job_add(JOB_CALL);
+	return DATP_OK;
+}
+
 void model_peer_wake(struct soft_peer *peer)
 {
-	(void)peer;
+	if (world.b.ep.base.srq && peer == world.a.ep.peer)
+		job_add(JOB_RUNG);
+}
+
+void world_over(void)
+{
+	job_add(JOB_OVER);
+}
+
+/* As soft_ia_rung(): a queue that nobody has asked for is left alone. */
+static void look_at_queue(struct soft_cq *cq)
+{
+	if (atomic_load_explicit(&cq->ring->asked, memory_order_relaxed) ||
+	    atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
+		soft_cq_drain(cq);
+}
+
+void world_serve(void)
+{
+	for (;;) {
+		uint32_t jobs = atomic_load_explicit(&world.shared.jobs, memory_order_acquire);
+
+		if (jobs & (JOB_CALL | JOB_RUNG)) {
+			jobs = atomic_fetch_and_explicit(&world.shared.jobs, JOB_OVER, memory_order_acquire);
+			if (jobs & JOB_RUNG)
+				look_at_queue(&world.b.evd.cq);
+			if (jobs & JOB_CALL)
+				world.shared.call(world.shared.call_arg);
+		} else if (jobs & JOB_OVER) {
+			return;
+		} else {
+			model_futex_wait(&world.shared.jobs, jobs);
+		}
+	}
+}
+
+/* ---- */
+
+/* The words of an SRQ are plain: the SRQ itself is the payload that stands for them. */
+void model_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
+{
+	model_write(ep->srq);
+	(datp_srq_take)(wqe, ep);
 }
 
 void model_tick_set(struct soft_ia *ia)
@@ -153,6 +215,16 @@ static struct side *queue_of(struct side *side)
 	return side == &world.c ? &world.a : side == &world.d ? &world.b : side;
 }
 
+/* A receive of the SRQ completes once. */
+static void complete_shared(const struct datp_wqe *wqe, struct side *side)
+{
+	uint32_t n = (uint32_t)(wqe - world.shared.recv);
+
+	model_require(n < POSTS && !(world.shared.done & 1u << n));
+	world.shared.done |= 1u << n;
+	side->got[side->received++] = n;
+}
+
 /* Receives of an endpoint complete in the order in which they were posted. */
 static void complete(const struct datp_wqe *wqe, uint8_t status)
 {
@@ -161,7 +233,10 @@ static void complete(const struct datp_wqe *wqe, uint8_t status)
 	datp_lock(&queue->lock);
 	queue->status[queue->done++ % (2 * POSTS)] = status;
 	if (wqe->op == DATP_RECV) {
-		model_require(wqe->seq == side->received++);
+		if (side->ep.base.srq)
+			complete_shared(wqe, side);
+		else
+			model_require(wqe->seq == side->received++);
 		if (queue == &world.b)
 			world.order[world.ordered++ % POSTS] = side;
 	}
@@ -250,6 +325,21 @@ static void region_open(void)
 	atomic_store(&mr->context, REGION);
 }
 
+static void shared_open(void)
+{
+	struct shared *shared = &world.shared;
+
+	shared->srq.base.obj.ia = &world.ia->base;
+	shared->srq.base.max_recv_dtos = POSTS;
+	shared->srq.base.max_recv_iov = 1;
+	REQUIRE(soft_srq_create(&shared->srq.base) == DATP_OK);
+	model_keep(shared, sizeof(*shared));
+	model_keep(shared->srq.ring, POSTS * sizeof(*shared->srq.ring));
+	model_watch(&shared->jobs, sizeof(shared->jobs), "jobs");
+}
+
+static bool with_srq; /* the world that is opened next has one */
+
 static void world_open(void)
 {
 	memset(&world, 0, sizeof(world));
@@ -269,6 +359,8 @@ static void world_open(void)
 	}
 	model_keep(&world.next, sizeof(world.next));
 	model_keep(&world.taken, sizeof(world.taken));
+	if (with_srq)
+		shared_open();
 }
 
 void world_open_ring(void)
@@ -310,6 +402,9 @@ static void side_watch(struct side *side, const char *const name[13])
 static void side_create(struct side *side)
 {
 	struct datp_ep *ep = &side->ep.base;
+
+	if (world.shared.srq.ring && queue_of(side) == &world.b)
+		ep->srq = &world.shared.srq.base;
 
 	if (queue_of(side) == side)
 		evd_open(&side->evd, CELLS);
@@ -414,10 +509,20 @@ void world_open_two(void)
 	model_keep(&world.ordered, sizeof(world.ordered));
 }
 
+void world_open_shared(void)
+{
+	with_srq = true;
+	world_open_two();
+	with_srq = false;
+	model_watch(&world.b.evd.cq.ring->asked, sizeof(world.b.evd.cq.ring->asked), "asked");
+}
+
 void world_close(void)
 {
 	if (!world.ia)
 		return;
+	if (world.shared.srq.ring)
+		soft_srq_free(&world.shared.srq.base);
 	if (world.a.evd.cq.ring)
 		soft_cq_fini(&world.a.evd.cq);
 	if (world.b.evd.cq.ring)
@@ -475,6 +580,23 @@ void world_post_plain(struct side *side, bool recv, const char *payload, uint64_
 	if (!(recv ? soft_plain_recv(&side->ep.base, 1, triplet, cookie, 0)
 		   : soft_plain_send(&side->ep.base, 1, triplet, cookie, 0)))
 		post(side, recv, &sge);
+}
+
+/* As libdatp, which gives each receive an element of its own. */
+void world_post_shared(const char *payload, uint64_t len)
+{
+	struct datp_sge sge = { .lmr_context = REGION, .addr = (uintptr_t)payload, .len = len };
+	struct soft_srq *srq = &world.shared.srq;
+	struct datp_wqe *wqe;
+
+	datp_lock(&srq->base.lock);
+	model_write(srq);
+	wqe = &world.shared.recv[srq->posted];
+	wqe->op = DATP_RECV;
+	wqe->len = len;
+	wqe->seq = srq->posted;
+	model_require(soft_srq_post_recv(&srq->base, wqe, &sge, 1) == DATP_OK);
+	datp_unlock(&srq->base.lock);
 }
 
 static void complete_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)

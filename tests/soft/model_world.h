@@ -24,6 +24,16 @@ struct side {
 	uint32_t done;		    /* completions so far, of receives and requests */
 	uint32_t received;	    /* of receives */
 	uint8_t status[2 * POSTS];
+	uint32_t got[POSTS];	    /* with an SRQ: the receive that each message of this endpoint has come to */
+};
+
+/* An SRQ, and the service thread of its process. */
+struct shared {
+	struct soft_srq srq;
+	struct datp_wqe recv[POSTS];
+	uint32_t done;			  /* receives that have completed, as bits; b.lock */
+	_Atomic uint32_t jobs;		  /* of the service thread */
+	void (*call)(void *arg), *call_arg; /* srq.lock */
 };
 
 struct world {
@@ -31,6 +41,7 @@ struct world {
 	struct soft_peer peer[3]; /* [n] has the name n + 1 */
 	struct side a, b;
 	struct side c, d;	   /* another two, connected; their completions come to the queues of a and b */
+	struct shared shared;	   /* where the receives of b and d are, if there is an SRQ */
 	struct side *order[POSTS]; /* whose receives have completed at b's queue; b.lock, as the next */
 	uint32_t ordered;
 	uint32_t next[2];	   /* the number of each sender's next message */
@@ -58,6 +69,8 @@ void world_open_pair(void);
 void world_open_processes(void);
 /* Two connections between the same processes, a to b and c to d. */
 void world_open_two(void);
+/* The same, and b and d take their receives from one SRQ. */
+void world_open_shared(void);
 void world_close(void);
 
 /* Every order of a scenario's steps. */
@@ -67,6 +80,11 @@ void world_explore(const struct model_scenario *scenario);
 void world_post(struct side *side, bool recv, const char *payload, uint64_t len);
 /* The same of a registered segment, by way of the plugin's own data path if it is plain. */
 void world_post_plain(struct side *side, bool recv, const char *payload, uint64_t len);
+/* A receive for whichever of b and d comes first. */
+void world_post_shared(const char *payload, uint64_t len);
+/* The service thread of b and d: it does what it is called and rung for, until world_over(). */
+void world_serve(void);
+void world_over(void);
 /* One poll of the queue. What is returned has been counted by us, what was queued by model_wqe_done(). */
 void world_poll(struct side *side);
 uint32_t world_completed(struct side *side);

@@ -142,10 +142,11 @@ static inline bool holds(const struct mem_view *view, const VIP_DESCRIPTOR *d)
 
 /*
  * Makes the plan. Returns the status bits of an error in the descriptor, or 0. Its control segment
- * is in the region of `view`, which is valid until another region is looked up.
+ * is in the region of `view`, which is valid until another region is looked up. `recv` says what the
+ * operation's queue would, but the compiler knows it.
  */
 POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op,
-			       const struct mem_view *view)
+			       const struct mem_view *view, bool recv)
 {
 	const VIP_DESCRIPTOR *d = op->descriptor;
 	unsigned int first = 0, count = d->CS.SegCount;
@@ -155,7 +156,7 @@ POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op
 	uint32_t fault = 0;
 
 	plan->control = d->CS.Control;
-	if (!control_is_good(plan->control, op->queue->recv))
+	if (!control_is_good(plan->control, recv))
 		return VIP_STATUS_FORMAT_ERROR;
 	if ((plan->control & VIP_CONTROL_OP_MASK) != VIP_CONTROL_OP_SENDRECV)
 		first = 1;
@@ -166,7 +167,7 @@ POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op
 	plan_head(vi, plan, op);
 	/* Nothing may be written to what comes behind a gap. */
 	for (unsigned int i = first; i < count && !fault && !plan->cut; i++)
-		fault = plan_segment(vi, plan, &ds[i].Local, op->queue->recv);
+		fault = plan_segment(vi, plan, &ds[i].Local, recv);
 	if (!fault && plan->length > vi->attr.MaxTransferSize)
 		fault = VIP_STATUS_LENGTH_ERROR;
 	if (first == 1)
@@ -399,7 +400,7 @@ POST_INLINE uint32_t post_request(struct vi *vi, struct op *op)
 	op->kind = kind_of(op->descriptor->CS.Control);
 	if (vi->state != VIP_STATE_CONNECTED || vi->closing)
 		return RULE_UNCONNECTED_SEND;
-	fault = plan_make(vi, &plan, op, view);
+	fault = plan_make(vi, &plan, op, view, false);
 	return fault ? fault : give_request(vi, op, &plan);
 }
 
@@ -414,7 +415,7 @@ POST_INLINE uint32_t post_receive(struct vi *vi, struct op *op)
 	op->descriptor->CS.Status = 0;
 	if (vi->state == VIP_STATE_ERROR || vi->closing)
 		return VIP_STATUS_DESC_FLUSHED_ERROR;
-	fault = plan_make(vi, &plan, op, view);
+	fault = plan_make(vi, &plan, op, view, true);
 	if (fault || !vi->feeding)
 		return fault;
 	return give_receive(vi, op, &plan);
@@ -439,7 +440,7 @@ void post_staged_locked(struct vi *vi)
 		if (atomic_load_explicit(&op->phase, memory_order_relaxed) != OP_STAGED)
 			continue;
 		view = control_of(vi, op);
-		fault = view != NULL ? plan_make(vi, &plan, op, view) :
+		fault = view != NULL ? plan_make(vi, &plan, op, view, true) :
 				       VIP_STATUS_PROTECTION_ERROR;
 		if (!fault)
 			fault = give_receive(vi, op, &plan);

@@ -204,6 +204,10 @@ static void each_wrong_attribute_of_an_endpoint_is_named(void)
 	CHECK_ATTR(recv_completion_flags, 1);
 	CHECK_ATTR(request_completion_flags, 2);
 	CHECK_ATTR(service_type, 5);
+	CHECK_TOLD(create(&(DAT_EP_ATTR){ .max_message_size = UINT64_MAX }), DAT_INVALID_PARAMETER,
+		   "no endpoint with max_message_size 18446744073709551615", "(max_message_size)");
+	CHECK_TOLD(create(&(DAT_EP_ATTR){ .max_rdma_size = UINT64_MAX }), DAT_INVALID_PARAMETER,
+		   "no endpoint with max_rdma_size 18446744073709551615", "(max_rdma_size)");
 	CHECK_TOLD(create(&(DAT_EP_ATTR){ .ep_transport_specific_count = 3 }),
 		   DAT_INVALID_PARAMETER, "no endpoint with attributes of its own",
 		   "ep_transport_specific_count is 3");

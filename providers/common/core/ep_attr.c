@@ -93,7 +93,7 @@ static bool resolve_sizes(const struct wish *wish, struct datp_ep_attr *attr)
 	const struct datp_ia_attr *can = ia_attr(wish->ia);
 
 	return resolve_size(wish, &attr->max_message_size,
-			    LIMITED(max_mtu_size, can->max_message_size, max_message_size)) &&
+			    LIMITED(max_message_size, can->max_message_size, max_message_size)) &&
 	       resolve_size(wish, &attr->max_rdma_size,
 			    LIMITED(max_rdma_size, can->max_rdma_size, max_rdma_size));
 }

@@ -3,14 +3,18 @@
  * Owns NICs: each is an open IA. Invariant: a handle is valid exactly while the NIC is on all_nics,
  * so the handle of a closed NIC is refused, and its memory never read.
  */
+#include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "impl.h"
 
-enum { TRANSFER_UNIT = 4096 };
+enum { TRANSFER_UNIT = 4096 };	/* limits of lengths are multiples of it */
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct nic *all_nics;	/* all_lock */
@@ -123,6 +127,32 @@ static VIP_ULONG largest_transfer(const DAT_IA_ATTR *a)
 	return smaller(most, from_env("VIPL_MAX_TRANSFER_SIZE", usual));
 }
 
+/* Whether the kernel lets this process lock as much memory as it likes. */
+static bool locks_freely(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+	return syscall(SYS_capget, &head, sets) == 0 &&
+	       sets[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK);
+}
+
+/*
+ * All that can be registered: what an adapter allows is often the greatest number there is, and
+ * programs keep it in a signed number. A driver locks what is registered, and the kernel limits
+ * that.
+ */
+static VIP_ULONG most_registered(const struct nic *nic)
+{
+	unsigned long most = smaller(nic->ia_attr.max_lmr_block_size, LONG_MAX);
+	struct rlimit limit;
+
+	if (nic->has_driver && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+	    limit.rlim_cur < most && !locks_freely())
+		most = limit.rlim_cur;
+	return most - most % TRANSFER_UNIT;
+}
+
 static void fill_limits(struct nic *nic)
 {
 	const DAT_IA_ATTR *a = &nic->ia_attr;
@@ -134,8 +164,7 @@ static void fill_limits(struct nic *nic)
 				       (unsigned long)(a->max_dto_per_ep - 1) / 2);
 	n->MaxDescriptorsPerQueue = nic->depth;
 	n->MaxSegmentsPerDesc = (VIP_ULONG)iov_of(a);
-	n->MaxRegisterBytes = a->max_lmr_block_size;
-	n->MaxRegisterBlockBytes = a->max_lmr_block_size;
+	n->MaxRegisterBytes = n->MaxRegisterBlockBytes = most_registered(nic);
 	n->MaxRegisterRegions = (VIP_ULONG)a->max_lmrs;
 	n->MaxVI = (VIP_ULONG)a->max_eps;
 	n->MaxCQ = (VIP_ULONG)a->max_evds;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* NICs, their names, protection tags, memory, and the name service. */
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "world.h"
@@ -113,6 +116,36 @@ static void limits_can_be_set_from_outside(void)
 	CHECK_EQ_INT(attr.MaxDescriptorsPerQueue, s.nic_attr.MaxDescriptorsPerQueue);
 	CHECK_EQ_INT(attr.MaxTransferSize, s.nic_attr.MaxTransferSize);
 	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
+}
+
+/* As a process that is not privileged, and may lock 4 MiB. */
+static void open_with_little_to_lock(void *arg)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	const struct rlimit limit = { 4 << 20, 4 << 20 };
+	VIP_NIC_ATTRIBUTES attr;
+	VIP_NIC_HANDLE nic;
+
+	(void)arg;
+	REQUIRE(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+	REQUIRE(syscall(SYS_capset, &head, none) == 0);
+	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);
+	CHECK_VIP(VipQueryNic(nic, &attr), VIP_SUCCESS);
+	/* soft0 locks nothing */
+	CHECK_EQ_INT(attr.MaxRegisterBytes,
+		     strcmp(adapter(), "soft0") == 0 ? s.nic_attr.MaxRegisterBytes : 4 << 20);
+	CHECK_EQ_INT(attr.MaxRegisterBlockBytes, attr.MaxRegisterBytes);
+	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
+}
+
+static void no_more_is_offered_for_registration_than_can_be_locked(void)
+{
+	/* programs keep it in a signed number */
+	CHECK((long)s.nic_attr.MaxRegisterBytes > 0);
+	CHECK_EQ_INT(s.nic_attr.MaxRegisterBytes % 4096, 0);
+	CHECK(s.nic_attr.MaxRegisterBlockBytes <= s.nic_attr.MaxRegisterBytes);
+	check_join(check_fork(open_with_little_to_lock, NULL));
 }
 
 static void two_opens_are_two_nics(void)
@@ -267,6 +300,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(an_unknown_name_is_refused),
 	CHECK_TEST(attributes_make_sense),
 	CHECK_TEST(limits_can_be_set_from_outside),
+	CHECK_TEST(no_more_is_offered_for_registration_than_can_be_locked),
 	CHECK_TEST(two_opens_are_two_nics),
 	CHECK_TEST(a_nic_with_vis_is_not_closed),
 	CHECK_TEST(a_nic_with_a_completion_queue_is_not_closed),

@@ -159,8 +159,10 @@ static void many_turn(pid_t other)
 
 static void many_turns(pid_t other)
 {
-	for (uint64_t n = 0; n < 10 * rounds(); n++)
+	for (uint64_t n = 0; n < 10 * rounds(); n++) {
 		many_turn(other);
+		check_alive();
+	}
 }
 
 static void many_side(void *arg)
@@ -271,6 +273,7 @@ static void server_on_rsps_finds_its_own_handles(void)
 	for (uint64_t n = 0; n < rounds(); n++) {
 		check_await(peer);
 		rsp_client(&buf, qual, n);
+		check_alive();
 	}
 	check_join(peer);
 }
@@ -337,6 +340,7 @@ static void poller_answers_upon_the_write_of_its_peer(void)
 	for (uint64_t n = 0; n < rounds(); n++) {
 		poll_client((unsigned char)(1 + n % 255));
 		check_await(my.peer);
+		check_alive();
 	}
 	check_signal(my.peer);
 	check_join(my.peer);
@@ -412,6 +416,8 @@ static void ring_of_writes_is_read_by_polling_memory(void)
 		api_fill(my.buf.mem + SOURCE_AT + slot, SLOT_LEN - 1, n);
 		my.buf.mem[SOURCE_AT + slot + SLOT_LEN - 1] = flag_of(n);
 		ring_write(SOURCE_AT + slot, slot, SLOT_LEN, n);
+		if (!(n % SLOTS))
+			check_alive();
 	}
 	await_credit(end + SLOTS - 1); /* all has been read */
 	REQUIRE_DAT(dat_ep_disconnect(my.end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);

@@ -36,12 +36,18 @@ prompt=() slowly=() windows=()
 	windows=(mem rmr)
 	slowly=("peer:freed region is touched no more" "rmr:unbound window is written through no more")
 }
+programs=("$@")
+over_rxe()
 {
-	all_over ib-rxe0 rxe "$@"
-	all_over iwarp-siw0 siw "$@"
+	all_over ib-rxe0 rxe "${programs[@]}"
 	all_over ib-windows "rxe, windows" "${windows[@]}"
+}
+over_siw()
+{
+	all_over iwarp-siw0 siw "${programs[@]}"
 	all_over iwarp-prompt siw "${prompt[@]}"
 	echo 2 >"$slow"
 	all_over iwarp-siw0 siw "${slowly[@]}"
 	echo 0 >"$slow"
-} | joined
+}
+side_by_side over_rxe over_siw | joined

@@ -404,12 +404,17 @@ static void clients_that_go_at_once_leave_the_listener(void)
 
 /* ------------------------------------------------------------------ what is left */
 
-/* Of all processes. */
+/* Of all processes that use the device, which gives its name to the adapter. */
 static int ids(void)
 {
-	FILE *list = popen("rdma resource show cm_id | wc -l", "r");
+	const char *dash = strrchr(api_ia_name(), '-');
+	char command[80];
+	FILE *list;
 	int count = -1;
 
+	REQUIRE(dash != NULL);
+	snprintf(command, sizeof(command), "rdma resource show cm_id link %s/1 | wc -l", dash + 1);
+	list = popen(command, "r");
 	REQUIRE(list != NULL);
 	CHECK_EQ_INT(fscanf(list, "%d", &count), 1);
 	pclose(list);
@@ -426,6 +431,7 @@ static void connections_that_have_ended_leave_no_id_behind(void)
 		api_pair_make(&pair, NULL);
 		if (before < 0)
 			before = ids();
+		REQUIRE(before > 0);
 		api_disconnect(&pair);
 		api_end_free(&pair.a);
 		api_end_free(&pair.b);

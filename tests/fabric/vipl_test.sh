@@ -16,7 +16,7 @@ all_over()
 }
 
 [ $# -gt 0 ] || set -- cancel conn cq data habit leave nic peer proc vi
-{
-	all_over ib-rxe0 rxe "$@"
-	all_over iwarp-siw0 siw "$@"
-} | joined
+programs=("$@")
+over_rxe() { all_over ib-rxe0 rxe "${programs[@]}"; }
+over_siw() { all_over iwarp-siw0 siw "${programs[@]}"; }
+side_by_side over_rxe over_siw | joined

@@ -2,7 +2,7 @@
 /*
  * One side of a connection while the other writes anything into anything that both can write to: model_attack.h. Whatever
  * that is, each call ends within a number of steps, no memory is read or written but what is registered for that, and no
- * other connection fails. When it is over, the next connection of the same endpoint works.
+ * other connection fails.
  */
 #include "tests/soft/model_attack.h"
 #include "tests/soft/model_world.h"

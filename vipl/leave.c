@@ -69,6 +69,23 @@ static unsigned int take_ends(struct nic *nic)
 	return ended;
 }
 
+/*
+ * What the keeper hears now is nobody's. It stays until the process ends or another thread closes the
+ * NIC even now, since that one joins it.
+ */
+static void wait_for_stop(struct nic *nic)
+{
+	DAT_EVD_HANDLE evd;
+
+	for (;;) {
+		take_ends(nic);
+		/* Looked at only now, acquire: as keeper_main() */
+		if (atomic_load_explicit(&nic->stop, memory_order_acquire))
+			return;
+		dat_cno_wait(nic->cno, DAT_TIMEOUT_INFINITE, &evd);
+	}
+}
+
 /* The keeper's last act, after leave_all() has asked for it. */
 void leave_nic(struct nic *nic)
 {
@@ -87,6 +104,7 @@ void leave_nic(struct nic *nic)
 	leaving.keepers--;
 	pthread_cond_signal(&leaving.changed);
 	pthread_mutex_unlock(&leaving.lock);
+	wait_for_stop(nic);
 }
 
 /* A child of fork() leaves the connections of its parent alone, whose keepers it has not got. */

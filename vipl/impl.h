@@ -137,7 +137,7 @@ struct queue {
 	uint32_t depth;
 	uint32_t mask;
 	bool recv;
-	_Atomic bool survive;		/* what is flushed becomes OP_STAGED again; work's lock, but for leave.c */
+	_Atomic bool survive;		/* a flushed operation becomes OP_STAGED again; work's lock, except in leave.c */
 	bool overrun;			/* vi->lock: the program has been told that it is full */
 	_Atomic uint32_t tail;		/* written under vi->lock */
 	_Atomic uint32_t head;		/* written under the work's lock */

@@ -10,7 +10,8 @@ export DAT_OVERRIDE=$conf
 echo "soft0 u1.2 nonthreadsafe default $libs/libdatsoft.so opendat.1.0 \"\" \"\"" >"$conf"
 echo "allowing0 u1.2 nonthreadsafe default $libs/libdatsoft.so opendat.1.0 \"allow=mixed_completions\" \"\"" >>"$conf"
 
-# mutant RULE: an adapter of that name, which is soft0 but for the rule; allowing0 if the rule is about what is allowed
+# mutant RULE: makes an adapter of that name. It is soft0 with the rule broken, or allowing0 where the rule is about
+# what `allow` permits.
 mutant()
 {
 	local beneath=soft0

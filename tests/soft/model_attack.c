@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The attacker of the model checker: model_attack.h. In each call it has a manner of its own: how often it writes, and what it
- * likes to write; and where: at any place, or, mostly, at one word alone that the call comes to, each time it does. Then the
- * call goes on as it should but for this word, and comes to whatever loop depends on it; no compare-exchange of it may succeed.
+ * likes to write; and where: at any place, or, mostly, at one word alone that the call comes to, each time it does. Then all
+ * other words are right, so that the call reaches each loop over this word, and a compare-exchange of it may fail each time.
  */
 #define MODEL_ITSELF
 #include "tests/soft/model_attack.h"

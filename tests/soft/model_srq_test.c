@@ -172,7 +172,7 @@ static void none_is_lost(void)
 	model_require(srq->posted - srq->taken == plan->receives - world.b.done);
 }
 
-/* The sends are done. Their messages are there for who looks now; whoever posted last may have called the service thread. */
+/* All sends are done, so a poll finds their messages. The last post may have called the service thread, which runs first. */
 static void none_is_lost_unseen(void)
 {
 	world_serve();
@@ -248,7 +248,7 @@ static void messages_wait_for_receives_of_another_thread(void)
 	explore_plans(&scenario);
 }
 
-/* The service thread takes a receive for the one that waits, while who polls takes one for the next. */
+/* The service thread takes a receive for the message that waits, while the thread that polls takes one for the next message. */
 static void service_thread_and_poller_take_receives_at_once(void)
 {
 	static const struct model_scenario scenario = { "one waits",

@@ -141,35 +141,36 @@ the_picture_says_what_it_shows_where_and_when()
 
 a_picture_that_cannot_be_is_refused_before_anything_is_measured()
 {
+	has_gnuplot || return 0
 	echo nonsense >"$dir/bad.json"
-	if has_gnuplot; then
-		run "${perf[@]}" --test send-lat --plot "$dir/p.svg" "$dir/bad.json"
-		exits_with 1
-		prints_nothing
-		says 'bad.json:1: no result'
-		run ./datperf --plot "$dir/p.svg" "$dir/nosuchfile"
-		exits_with 1
-		says 'nosuchfile: No such file'
-		run "${perf[@]}" --json --test connect-rate --iters 2 --plot "$dir/p.svg"
-		exits_with 1
-		says 'nothing to draw'
-		: >"$dir/empty.json"
-		run ./datperf --plot "$dir/p.svg" "$dir/empty.json"
-		exits_with 1
-		says 'empty.json: there is nothing in it'
-		run ./datperf --plot "$dir/p.svg" "$dir"
-		exits_with 1
-		says ': Is a directory'
-		run "${perf[@]}" --json --test send-lat --iters 2 --plot /nosuchfolder/p.svg
-		exits_with 1
-		prints_nothing
-		says '--plot: /nosuchfolder/p.svg cannot be written: No such file'
-		echo before >"$dir/kept.svg"
-		run "${perf[@]}" --json --test connect-rate --iters 2 --plot "$dir/kept.svg"
-		[ "$(cat "$dir/kept.svg")" = before ] || fails 'the picture of before is gone'
-	fi
-	verdict=${verdict#skip*}
-	verdict=${verdict:-0}
+	run "${perf[@]}" --test send-lat --plot "$dir/p.svg" "$dir/bad.json"
+	exits_with 1
+	prints_nothing
+	says 'bad.json:1: no result'
+	run ./datperf --plot "$dir/p.svg" "$dir/nosuchfile"
+	exits_with 1
+	says 'nosuchfile: No such file'
+	run "${perf[@]}" --json --test connect-rate --iters 2 --plot "$dir/p.svg"
+	exits_with 1
+	says 'nothing to draw'
+	: >"$dir/empty.json"
+	run ./datperf --plot "$dir/p.svg" "$dir/empty.json"
+	exits_with 1
+	says 'empty.json: there is nothing in it'
+	run ./datperf --plot "$dir/p.svg" "$dir"
+	exits_with 1
+	says ': Is a directory'
+	run "${perf[@]}" --json --test send-lat --iters 2 --plot /nosuchfolder/p.svg
+	exits_with 1
+	prints_nothing
+	says '--plot: /nosuchfolder/p.svg cannot be written: No such file'
+	echo before >"$dir/kept.svg"
+	run "${perf[@]}" --json --test connect-rate --iters 2 --plot "$dir/kept.svg"
+	[ "$(cat "$dir/kept.svg")" = before ] || fails 'the picture of before is gone'
+}
+
+a_picture_without_gnuplot_is_an_error()
+{
 	run env PATH=/nosuchfolder "$PWD/datperf" --ia soft0 --test send-lat --plot "$dir/p.svg"
 	exits_with 1
 	prints_nothing
@@ -230,5 +231,5 @@ tests a_picture_shows_this_run_and_earlier_ones runs_of_one_file_are_curves_of_t
 	a_window_is_named_if_it_was_chosen the_picture_says_what_it_shows_where_and_when \
 	the_names_of_the_curves_are_apart_from_that_of_the_axis \
 	a_picture_that_cannot_be_is_refused_before_anything_is_measured \
-	a_picture_that_finds_no_room_is_an_error a_picture_is_drawn_without_what_gnuplot_6_refuses \
-	many_curves_make_a_higher_picture
+	a_picture_without_gnuplot_is_an_error a_picture_that_finds_no_room_is_an_error \
+	a_picture_is_drawn_without_what_gnuplot_6_refuses many_curves_make_a_higher_picture

@@ -91,6 +91,31 @@ static char *self_dir(void)
 	return path;
 }
 
+/*
+ * Load the libdatp that lies beside libdat, so that a plugin that needs one gets this one, wherever
+ * the tree was installed or moved to: the dynamic linker looks for the name libdatp.so.0 among what
+ * is loaded before it searches its folders, and a plugin has no path to a tree that it is not a part
+ * of. One that is loaded already stays the only one. A failure is no matter here: a plugin that
+ * needs libdatp, and finds none elsewhere either, fails by itself and says so. libdatp is never
+ * unloaded (-z nodelete), so the reference is given back at once.
+ */
+static void sibling_load(void)
+{
+	static const char sibling[] = "libdatp.so.0";
+	void *dl = dlopen(sibling, RTLD_NOLOAD | RTLD_NOW);
+	char path[PATH_MAX];
+	char *dir = NULL;
+
+	if (!dl) {
+		dir = self_dir();
+		if (dir && snprintf(path, sizeof(path), "%s/%s", dir, sibling) < (int)sizeof(path))
+			dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	}
+	if (dl)
+		dlclose(dl);
+	free(dir);
+}
+
 static void *bind_now(const char *name, char **why)
 {
 	void *dl = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
@@ -238,6 +263,7 @@ struct loader_lib *loader_open(const char *name, char **why)
 
 	*why = NULL;
 	self_promote();
+	sibling_load();
 	dl = bind_now(name, why);
 	if (!dl && !strchr(name, '/') && says_missing(*why, name))
 		dl = bind_installed(name, why);

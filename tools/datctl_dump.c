@@ -7,7 +7,6 @@
  */
 #include "config.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 #include "cli.h"
 #include "datctl.h"
+#include "registry/loader.h"
 
 typedef bool (*dump_fn)(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
 			void (*line)(void *arg, const char *key, const char *value), void *arg);
@@ -48,31 +48,34 @@ static void print_line(void *arg, const char *key, const char *value)
 	printf("%s=%s\n", key, value);
 }
 
-static void *plugin_load(const char *file)
+static struct loader_lib *plugin_load(const char *file)
 {
+	struct loader_lib *library;
 	char path[PATH_MAX];
-	void *dl;
+	char *why;
 
 	/* a file, never a name to search for */
 	if (!realpath(file, path)) {
 		cli_error("%s: %m; name the plugin's file", file);
 		return NULL;
 	}
-	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!dl) {
-		cli_error("%s; install what it needs, or name another file", dlerror());
+	library = loader_open(path, &why);
+	if (!library) {
+		cli_error("%s; install what it needs, or name another file",
+			  why ? why : "out of memory");
+		free(why);
 		return NULL;
 	}
 	printf("file=%s\n", path);
-	return dl;
+	return library;
 }
 
-static bool print_plugin(void *dl)
+static bool print_plugin(struct loader_lib *library)
 {
-	DAT_PROVIDER_INIT_FUNC init =
-		(DAT_PROVIDER_INIT_FUNC)(uintptr_t)dlsym(dl, DAT_PROVIDER_INIT_FUNC_STR);
-	void *fini = dlsym(dl, DAT_PROVIDER_FINI_FUNC_STR);
-	dump_fn dump = (dump_fn)(uintptr_t)dlsym(dl, "datp_plugin_dump");
+	DAT_PROVIDER_INIT_FUNC init = (DAT_PROVIDER_INIT_FUNC)(uintptr_t)loader_symbol(
+		library, DAT_PROVIDER_INIT_FUNC_STR);
+	void *fini = loader_symbol(library, DAT_PROVIDER_FINI_FUNC_STR);
+	dump_fn dump = (dump_fn)(uintptr_t)loader_symbol(library, "datp_plugin_dump");
 	bool loads = true;
 
 	printf("init=%s\n", init ? "present" : "missing");
@@ -90,17 +93,17 @@ static bool print_plugin(void *dl)
 
 int datctl_dump(int argc, char **argv)
 {
-	void *dl;
+	struct loader_lib *library;
 	bool loads;
 
 	if (argc > 1 && argv[1][0] == '-')
 		return datctl_unknown_option("dump", argv[1]);
 	if (argc != 2)
 		return cli_usage("dump wants one PLUGIN.so");
-	dl = plugin_load(argv[1]);
-	if (!dl)
+	library = plugin_load(argv[1]);
+	if (!library)
 		return CLI_FAILED;
-	loads = print_plugin(dl);
+	loads = print_plugin(library);
 	/* not unloaded: a plugin that is no good at loading need not be good at this */
 	return loads ? CLI_OK : CLI_FAILED;
 }

@@ -24,7 +24,7 @@ conforms()
 tap 'sdk: the tree installs' installs || tap_end
 tap 'sdk: the template is where pkg-config says' copies || tap_end
 tap 'sdk: it builds with the flags of datp.pc alone' builds || tap_end
-export DAT_OVERRIDE=$mine/dat.conf LD_LIBRARY_PATH=$moved/lib
+export DAT_OVERRIDE=$mine/dat.conf
 cat >"$DAT_OVERRIDE" <<END
 # my first adapter
 template0 u1.2 nonthreadsafe default $mine/libdattemplate.so template.1.0 "" ""

@@ -50,6 +50,13 @@ esac
 same "finds a plugin by the loader's own search first" \
 	"$(DAT_OVERRIDE=$tmp/bare.conf LD_LIBRARY_PATH=$tmp/tree/lib/opendat $probe "$tmp/empty/libdat.so.1" a 2>&1)" \
 	$'secure 0\nlisted 1\na 0'
+# The plugin has a search path of its own, to the build tree's libdatp.
+cp .libs/libdatp.so.0 "$tmp/tree/lib/"
+line a "$PWD/.libs/odd_none.so" >"$tmp/sdk.conf"
+said=$(DAT_OVERRIDE=$tmp/sdk.conf LD_DEBUG=files LD_DEBUG_OUTPUT=$tmp/ld $probe "$tmp/tree/lib/libdat.so.1" a 2>&1)
+same "a plugin of the SDK opens" "$said" $'secure 0\nlisted 1\na 0'
+same "it has the libdatp beside libdat, and no other" \
+	"$(cat "$tmp"/ld.* | sed -n 's/.*calling init: \(.*libdatp.*\)/\1/p')" "$tmp/tree/lib/libdatp.so.0"
 echo rubbish >"$tmp/tree/lib/opendat/libopendatbad.so"
 line a libopendatbad.so >"$tmp/bad.conf"
 said=$(DAT_OVERRIDE=$tmp/bad.conf $probe "$tmp/tree/lib/libdat.so.1" a 2>&1)

@@ -10,6 +10,7 @@ MAN_PAGES = \
 	man/dat.conf.5 \
 	man/datctl.1 \
 	man/datp.7 \
+	man/datp-mocks.7 \
 	man/datperf.1 \
 	man/opendat.7 \
 	man/opendat-containers.7 \

@@ -59,6 +59,17 @@ needs()
 	dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${Depends}, ${Pre-Depends}\n' "$1" | grep -E "(^|[ ,])$2( |,|\$)"
 }
 
+# owns PACKAGE PATH...: the files are that package's
+owns()
+{
+	local package=$1 path files
+	shift
+	files=$(dpkg-query --admindir="$root/var/lib/dpkg" -L "$package") || return
+	for path; do
+		grep -E "$path\$" <<<"$files" || { echo "$path is not in $package"; return 1; }
+	done
+}
+
 # What libdapl2, libdapl-dev and dapl2-utils of Debian own.
 nothing_of_libdapl2_is_taken()
 {
@@ -104,6 +115,9 @@ for pair in 'libdat1 libltdl7' 'libdat1 libinih1' 'opendat-providers libdat1' 'o
 	tap "packages: ${pair% *} depends on ${pair#* }" needs $pair
 done
 tap 'packages: nothing of libdapl2 is taken' nothing_of_libdapl2_is_taken
+tap "packages: what who writes a provider needs is libdat-dev's" owns libdat-dev man7/datp.7.gz man7/datp-mocks.7.gz \
+	opendat/template/template.c opendat/mocks/mock.h opendat/mocks/mock_plain.so
+tap "packages: the providers and their manual are opendat-providers'" owns opendat-providers opendat/libdatsoft.so man7/opendat-soft.7.gz
 tap 'packages: datctl lists soft0' tap_holds '^soft0' installed "$root/usr/bin/datctl" list
 tap 'packages: the example builds with the flags of dat.pc' example_builds
 tap 'packages: the example exchanges data over soft0' tap_holds 'All bytes were checked' installed "$tap_dir/exchange" soft0

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the mock plugins and the tests tell each other. One source, mock.c, is built many times, and
- * each binary is named for what is odd about it.
+ * What the mock plugins of datp-mocks(7) and a test tell each other. One source is built many times,
+ * and each binary is named for what is odd about it.
  *
- * The test program defines struct mock and is linked with -export-dynamic; in a program without it
- * the mocks work, and count nothing.
+ * The test program defines
+ *	struct mock mock = { .lock = PTHREAD_MUTEX_INITIALIZER };
+ * and is linked with -rdynamic, so that plugins see it. In a program without it the mocks work, and
+ * count nothing.
  */
-#ifndef TESTS_MOCKS_MOCK_H
-#define TESTS_MOCKS_MOCK_H
+#ifndef OPENDAT_MOCK_H
+#define OPENDAT_MOCK_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,7 +20,7 @@
 #define MOCK_WORDS	16
 
 struct mock {
-	/* Written by the plugin; what is not atomic under the lock. */
+	/* Written by the plugin; what is not atomic, under the lock. */
 	pthread_mutex_t lock;
 	atomic_int inits;
 	atomic_int finis;
@@ -34,14 +36,12 @@ struct mock {
 	char name[DAT_NAME_MAX_LENGTH];	/* IA name of the last init */
 	DAT_PVOID object;		/* what is behind the IA opened last */
 	const void *vtable;		/* which that object begins with */
-	int slot;			/* how the last call arrived: slot, arguments */
-	unsigned int nwords;
+	int slot;			/* of the last call: its place in DAT_PROVIDER */
+	unsigned int nwords;		/* its arguments, each in one word or two */
 	uint64_t words[MOCK_WORDS];
 
 	/* Written by the test. */
-	DAT_RETURN answer;		/* what the calls in question return */
-	DAT_HANDLE event_handle;	/* slow: what an asynchronous error is about */
-	DAT_EVENT_NUMBER event_number;
+	DAT_RETURN answer;		/* what calls on an open IA return */
 	_Atomic(void (*)(const char *name)) init_hook;	/* called within init */
 	void (*close_hook)(void);	/* called within the close of an IA */
 };

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Plugins old, new and odd, and the way of a newcomer to a plugin of his own.
-TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh
-EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh $(SDK_RELEASED)
+TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh
+EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh $(SDK_RELEASED)
 # `make install` links the libraries again, in their places in the build tree: no other test may run meanwhile.
-INSTALLING = tests/install/install.log tests/sdk/path.log
+INSTALLING = tests/install/install.log tests/sdk/path.log tests/sdk/mocks.log
 $(INSTALLING): $(filter-out $(INSTALLING),$(TEST_LOGS))
 tests/sdk/path.log: $(filter tests/install/install.log,$(TEST_LOGS))
+tests/sdk/mocks.log: $(filter tests/install/install.log tests/sdk/path.log,$(TEST_LOGS))
 tests/sdk/wrapped.log: datconform$(EXEEXT)
 
 # A wrapper of the tests' own beneath itself.

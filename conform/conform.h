@@ -36,7 +36,6 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include <CUnit/CUnit.h>
 #include <dat/udat.h>
 
 struct conform_test {
@@ -212,6 +211,6 @@ void peer_kill(void);	/* SIGKILL, and wait until it is gone */
 void judge_leave_to_parent(void);
 
 /* The child's side of run.c: runs one test, and tells of it on this descriptor. */
-int judge_child(const struct conform_test *test, int report_fd);
+void judge_child(const struct conform_test *test, int report_fd);
 
 #endif /* CONFORM_H */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# datconform: sees <dat/udat.h> and CUnit, and nothing else of the project.
+# datconform: sees <dat/udat.h>, and nothing else of the project.
 bin_PROGRAMS += datconform
 datconform_SOURCES = \
 	conform/clauses.h \
@@ -46,9 +46,9 @@ datconform_SOURCES = \
 dist_man_MANS += man/datconform.1
 
 nodist_datconform_SOURCES = conform/clauses.c
-datconform_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform
+datconform_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform
 datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
-datconform_LDADD = libdat.la $(CUNIT_LIBS)
+datconform_LDADD = libdat.la
 
 # clauses.tsv comes last.
 CONFORM_FACTS = conform/untestable.tsv conform/mended.tsv conform/ambiguities.tsv conform/clauses.tsv

@@ -3,6 +3,7 @@
  * dat_ep_create, _query, _modify, _recv_query, _set_watermark: what an endpoint is made of, and
  * when it may change.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "kit.h"

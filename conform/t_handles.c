@@ -4,6 +4,7 @@
  * of object that the call wants, and the call with `h` in the place of the handle. Everything else
  * in the call is in order, so that nothing but the handle can be what is refused.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "kit.h"

@@ -33,6 +33,15 @@ finds_its_libraries()
 	! grep -E 'libdatp?[.]so' <<<"$libs" | grep -v -F "=> $moved/"
 }
 
+# What is installed is used where nothing for tests is.
+needs_no_test_library()
+{
+	local libs
+	libs=$(ldd "$1") || return 1
+	printf '%s\n' "$libs"
+	! grep -i cunit <<<"$libs"
+}
+
 flags()
 {
 	pkg-config --define-prefix "$@"
@@ -170,8 +179,11 @@ uninstall_leaves_nothing()
 
 tap 'quickstart: what the user has set for programs does not reach what it runs' quickstart_has_no_variables
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
-for file in bin/datctl bin/datperf lib/libdat.so.1 lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so; do
+for file in bin/datconform bin/datctl bin/datperf lib/libdat.so.1 lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so; do
 	tap "install: moved, $file finds its libraries" finds_its_libraries "$moved/$file"
+done
+for file in bin/datconform bin/datctl bin/datperf; do
+	tap "install: $file needs no library that is for tests" needs_no_test_library "$moved/$file"
 done
 tap 'install: moved, datctl lists soft0' tap_holds '^soft0' "$moved/bin/datctl" list
 tap 'install: moved, datctl opens soft0' tap_holds soft0 "$moved/bin/datctl" show soft0

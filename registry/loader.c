@@ -6,9 +6,17 @@
  * scope, or not at all; so libdat puts itself there before it loads one, however it was loaded
  * itself.
  *
- * Invariant: a library is either loaded with every symbol bound or not loaded. libltdl would bind
- * lazily, and explains each failure with "file not found"; so dlopen goes first, with RTLD_NOW, and
- * gives the words, and libltdl then takes its reference to what is already there.
+ * Invariant: a library is either loaded with every symbol bound or not loaded.
+ *
+ * What libltdl does here is to hold the reference to a library that is loaded, and to find symbols
+ * in it. The rest of what it offers is not used, for these reasons. It would bind lazily, so that a
+ * plugin without a symbol would end the program at some later call: dlopen goes first, with
+ * RTLD_NOW. Its errors are "file not found", whatever the dynamic linker has said; what is told of a
+ * refused plugin, and whether the search goes on, depends on those words. Its search path goes on to
+ * the next folder where a library was found and is broken, can be prepended to by a variable, and
+ * follows .la files, which may be stale. Preloaded modules are for programs without a dynamic
+ * linker; dat.conf names files, plugins find dat_registry_add_provider by that linker, and so there
+ * is no libdat for such programs.
  *
  * libltdl is not thread-safe: loader_lock is held around each of its calls. It is recursive, for
  * the constructors of a library may come back. dlopen holds a recursive lock of its own around

@@ -7,4 +7,9 @@ cmake_DATA = sdk/cmake/OpenDATConfig.cmake sdk/cmake/OpenDATConfigVersion.cmake
 
 # A whole plugin to begin from: `cp -r "$(pkg-config --variable=templatedir datp)" mine && cd mine && make`.
 templatedir = $(datadir)/opendat/template
-dist_template_DATA = sdk/template/template.c sdk/template/Makefile sdk/template/README.md
+dist_template_DATA = \
+	sdk/template/Makefile \
+	sdk/template/README.md \
+	sdk/template/ci.yml \
+	sdk/template/template.c \
+	sdk/template/two.c

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The way of a newcomer: an installed tree, the template copied from it, made, named in a dat.conf, dumped, opened, tested.
+# The way of a newcomer: an installed tree, the template copied from it, made, judged and installed by the commands of its CI
+# workflow, opened by its bare name. No variable says where OpenDAT's libraries are.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 . "$top_srcdir/tests/install/movable.sh"
@@ -13,24 +14,72 @@ export PKG_CONFIG_PATH=$moved/lib/pkgconfig
 
 installs() { make -s install DESTDIR="$tap_dir/dest" && mv "$tap_dir/dest$prefix" "$moved"; }
 copies() { cp -r "$(pkg-config --define-prefix --variable=templatedir datp)" "$mine" && ls "$mine/template.c"; }
-builds() { make -C "$mine" CC="$CC" CFLAGS="$CFLAGS -Wall -Wextra -Werror" PKG_CONFIG='pkg-config --define-prefix'; }
-conforms()
+
+# in_mine COMMAND...: as its author would run it. The tree was moved, so pkg-config has to be told; it may be built for a
+# sanitizer, so there are flags; and this machine may be busy.
+in_mine()
 {
-	"$moved/bin/datconform" --ia template0 --jobs 2 --patience 20 --timeout 90 >"$tap_dir/report" 2>&1
-	grep -A3 '^FAILED' "$tap_dir/report"
-	tail -n 1 "$tap_dir/report" | grep -E '^[0-9]{3,} passed, 0 failed,'
+	(cd "$mine" && PATH=$moved/bin:$PATH CFLAGS="$CFLAGS -Wall -Wextra -Werror" PKG_CONFIG='pkg-config --define-prefix' \
+		DATCONFORM_FLAGS='--jobs 2 --patience 20 --timeout 90' "$@")
+}
+
+# The commands of a step of the workflow.
+step()
+{
+	awk -v want="- name: $1" '{ line = $0; sub(/^ +/, "", line) }
+		line ~ /^- / { inside = line == want; next } inside && line == "run: |" { text = 1; next }
+		inside && text { print line }' "$mine/ci.yml"
+}
+
+step_passes()
+{
+	local commands
+	commands=$(step "$1")
+	[ -n "$commands" ] || { echo "the workflow has no step $1"; return 1; }
+	[ "${SANITIZE:-no}" = no ] || commands=$(sed "s/-g -O2/$CFLAGS/" <<<"$commands")
+	in_mine bash -euxo pipefail -c "$commands"
+}
+
+verdicts_are_kept() { grep -E '<testsuites? [^>]*tests="[0-9]{3,}" failures="0"' "$mine/datconform.xml"; }
+
+# line NAME LIBRARY PARAMS: a line of dat.conf
+line() { echo "$1 u1.2 nonthreadsafe default $2 template.1.0 \"$3\" \"\""; }
+
+# two_over ADAPTER: the program of two processes, over one of these
+two_over()
+{
+	{ line soft0 libdatsoft.so ''; line template0 "$mine/libdattemplate.so" ''
+		line lossy libdat-fault.so 'soft0 recv:status=LENGTH:nth=3'; line far libdat-fault.so 'soft0 ep_connect:event=UNREACHABLE'
+	} >"$tap_dir/two.conf"
+	DAT_OVERRIDE=$tap_dir/two.conf in_mine ./two "$1"
+}
+
+by_its_name()
+{
+	in_mine make install && line mine0 libdattemplate.so '' >"$tap_dir/bare.conf" &&
+		DAT_OVERRIDE=$tap_dir/bare.conf in_mine datctl show mine0
+}
+
+goes_again() { in_mine make uninstall clean && ! ls "$moved/lib/opendat/libdattemplate.so" "$mine/dat.conf" "$mine/two" 2>/dev/null; }
+
+readme_lists_the_files()
+{
+	diff <(ls "$(pkg-config --define-prefix --variable=templatedir datp)" | grep -v README) \
+		<(sed -n 's/^| `\([a-z.]*\|Makefile\)` |.*/\1/p' "$mine/README.md" | sort)
 }
 
 tap 'sdk: the tree installs' installs || tap_end
 tap 'sdk: the template is where pkg-config says' copies || tap_end
-tap 'sdk: it builds with the flags of datp.pc alone' builds || tap_end
-export DAT_OVERRIDE=$mine/dat.conf
-cat >"$DAT_OVERRIDE" <<END
-# my first adapter
-template0 u1.2 nonthreadsafe default $mine/libdattemplate.so template.1.0 "" ""
-END
-tap 'sdk: it can be dumped' tap_holds '^loads=yes$' "$moved/bin/datctl" dump "$mine/libdattemplate.so"
-tap 'sdk: datctl check is content with it' "$moved/bin/datctl" check "$DAT_OVERRIDE"
-tap 'sdk: it opens' tap_holds template0 "$moved/bin/datctl" show template0
-tap 'sdk: it conforms to what it declares' conforms
+tap 'sdk: the workflow builds it' step_passes Build
+tap 'sdk: it can be dumped' tap_holds '^loads=yes$' in_mine datctl dump ./libdattemplate.so
+tap 'sdk: the workflow judges it' step_passes Judge
+tap 'sdk: the verdicts are there for the workflow to keep' verdicts_are_kept
+tap 'sdk: two processes do not meet over it, which the program says' tap_status 77 two_over template0
+tap 'sdk: they talk over soft0' tap_holds 'every byte was right' two_over soft0
+tap 'sdk: a transfer that fails is found out' tap_status 1 two_over lossy
+tap 'sdk: so is a connection that does not come about' tap_status 1 two_over far
+tap 'sdk: the workflow installs it' tap_holds '^stage/.*/libdattemplate[.]so$' step_passes Install
+tap 'sdk: installed, it opens by its bare name' tap_holds template by_its_name
+tap 'sdk: uninstalled and cleaned up, nothing is left' goes_again
+tap 'sdk: its README lists its files' readme_lists_the_files
 tap_end

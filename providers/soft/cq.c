@@ -108,6 +108,7 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	cq->ia = ia;
 	cq->evd = evd;
 	cq->enough = CQ_CALM;
+	cq->waited = cq->lost = false;
 	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_bury */
 	datp_lock(&ia->lock);
 	err = soft_arena_alloc(ia, SOFT_KIND_RING,
@@ -245,6 +246,13 @@ void soft_cq_notify(struct soft_cq *cq)
 	if (wanted & SOFT_NOTIFY_DOORBELL)
 		soft_ia_ring(cq->ia);
 	ring_woken(cq->ring, wanted);
+}
+
+void soft_cq_rouse(struct soft_cq *cq)
+{
+	uint32_t mask;
+
+	ring_wake(soft_cq_look(cq, &mask));
 }
 
 uint32_t soft_cq_attention(struct soft_cq *cq)

@@ -35,6 +35,8 @@ void soft_cq_calm(struct soft_cq *cq);			       /* its owner only polls; poll lo
 bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg);
 /* As soft_ring_notify(), of the owner's own news. */
 void soft_cq_notify(struct soft_cq *cq);
+/* Wakes all that sleep at the queue, whether they have asked for it or not. */
+void soft_cq_rouse(struct soft_cq *cq);
 /*
  * A peer has died: frees what it left half claimed, in rings in use and at rest, and wakes all.
  * soft_ia.lock

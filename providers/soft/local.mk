@@ -18,6 +18,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/ia.c providers/soft/ia.h \
 	providers/soft/joint.c providers/soft/joint.h \
 	providers/soft/knock.c providers/soft/knock.h \
+	providers/soft/lost.c providers/soft/lost.h \
 	providers/soft/mover.c providers/soft/mover.h \
 	providers/soft/mr.c providers/soft/mr.h \
 	providers/soft/opening.c providers/soft/opening.h \

@@ -10,11 +10,13 @@
 #include "complain.h"
 #include "cq.h"
 #include "ia.h"
+#include "lost.h"
 #include "mover.h"
 #include "port.h"
 #include "send.h"
 #include "share.h"
 #include "sock.h"
+#include "tick.h"
 #include "xfer.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -299,7 +301,9 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer->next = ia->peers;
 	ia->peers = peer;
 	ia->peer_slot[name] = peer;
+	soft_lost_begin_locked(ia);
 	datp_unlock(&ia->lock);
+	soft_tick_set(ia); /* for the first look */
 	return peer;
 }
 

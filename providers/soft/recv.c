@@ -525,12 +525,11 @@ static bool attention_claims(const struct soft_cq *cq, struct soft_ep *ep, enum 
 {
 	bool on;
 
-	/* relaxed: attention_serve() acquires */
-	if (!atomic_load_explicit(&ep->port->attention[side].queued, memory_order_relaxed))
-		return false;
 	datp_lock(&ep->base.lock);
+	/* relaxed: attention_serve() acquires */
 	on = ep->open &&
-	     cq == (side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep));
+	     cq == (side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep)) &&
+	     atomic_load_explicit(&ep->port->attention[side].queued, memory_order_relaxed);
 	datp_unlock(&ep->base.lock);
 	return on;
 }
@@ -553,6 +552,50 @@ static __attribute__((noinline)) bool attention_search(struct soft_cq *cq)
 				(void)attention_serve(cq, ep, side, &again);
 	}
 	return again;
+}
+
+/* Notes which ports are on the list. Poll lock, so nobody takes any of it, and others only add to its beginning. */
+static void attention_note(struct soft_cq *cq)
+{
+	/*
+	 * acquire: `next` of each entry. Whoever adds one releases it to this word by a compare-exchange, and those that
+	 * follow continue its release sequence.
+	 */
+	uint32_t entry = atomic_load_explicit(&cq->ring->attention, memory_order_acquire);
+
+	for (uint32_t left = attention_most(cq); entry && left; left--) {
+		_Atomic uint32_t *next;
+		struct soft_ep *ep = attention_of(cq, entry, &next);
+
+		if (!ep)
+			break;
+		ep->look[(entry - 1) & 1].listed = true;
+		entry = atomic_load_explicit(next, memory_order_relaxed);
+	}
+}
+
+void soft_attention_find(struct soft_cq *cq)
+{
+	uint32_t most = attention_most(cq) / 2;
+	bool again;
+
+	datp_lock(soft_cq_lock(cq));
+	if (cq->ring)
+		attention_note(cq);
+	for (uint32_t index = 0; index < most; index++) {
+		struct soft_ep *ep = soft_port_ep(cq->ia, index);
+
+		for (enum soft_side side = SOFT_SIDE_RECV; ep && side <= SOFT_SIDE_REQUEST; side++) {
+			/*
+			 * A peer that is between the flag and the list adds the port later, and it has been served by then.
+			 * That looks as if the list were spoilt, and is searched for once.
+			 */
+			if (ep->look[side].waited && !ep->look[side].listed && attention_claims(cq, ep, side))
+				(void)attention_serve(cq, ep, side, &again);
+			ep->look[side].listed = false;
+		}
+	}
+	datp_unlock(soft_cq_lock(cq));
 }
 
 /* True: as attention_receive(). */

@@ -111,6 +111,11 @@ static inline void soft_recv_count(struct soft_ep *ep)
 		atomic_store_explicit(&ep->port->delivered, ep->in_msg, memory_order_release);
 }
 
+/*
+ * Serves the ports that say they are on the list of a queue, said so at the last look (lost.c), and are not there. Service
+ * thread; takes the queue's poll lock.
+ */
+void soft_attention_find(struct soft_cq *cq);
 /* Polls a queue of ours into libdatp's lists: takes its poll lock. */
 void soft_cq_drain(struct soft_cq *cq);
 /* Frees what the ring still holds, as nobody polls it any more. */

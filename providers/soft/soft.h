@@ -101,6 +101,9 @@ struct soft_cq {
 	struct soft_held held[SOFT_HELD_MAX]; /* cells that are out of use. Poll lock; held.c */
 	uint32_t held_count;
 	_Atomic uint32_t vain; /* looks of the fast path that found nothing; a guess */
+	/* something waited at the last look, and where the head was; ports have waited since then. Service thread; lost.c */
+	bool waited, lost;
+	uint64_t waited_head;
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread is at it: not to be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
@@ -265,6 +268,10 @@ struct soft_ep {
 	struct soft_ending end; /* of the thread that has set `ending` */
 	uint64_t put_off;	/* the peer has ended the connection, which is put off until then; 0: not. EP lock */
 	DAT_EVENT_NUMBER put_off_why;
+	/* [side]: its port said at the last look that it is on an attention list; it is. Service thread; lost.c */
+	struct {
+		bool waited, listed;
+	} look[2];
 	uint64_t bind_until;	/* a bind waits for those at the old window, until then; 0: none. EP lock */
 };
 
@@ -361,6 +368,8 @@ struct soft_ia {
 	uint32_t patience_ms; /* how long a peer is waited for; bound.h */
 	int tick_fd; /* a timer, for what waits on the service thread without keeping it; tick.c */
 	struct datp_watch *tick_watch;
+	uint64_t lost_next; /* when the service thread looks for lost news again. Service thread; lost.c */
+	unsigned int lost_looks; /* so many are left, unless there are several peers. soft_ia.lock */
 	struct soft_ep *endings; /* whose end waits; service thread */
 	_Atomic uint32_t put_off;    /* endpoints whose end is put off */
 	_Atomic uint32_t binds_wait; /* endpoints with a bind that waits */

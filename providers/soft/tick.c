@@ -3,11 +3,13 @@
  * The tick of an IA: a timer that runs while something waits for a peer, and has the service thread look after it:
  * ends of connections (ending.c), binds that wait for accesses to the old window (recv.c), messages that the kernel had no
  * memory for (sock.c), and rings whose next sender does not publish (held.c). So the service thread waits for no peer.
+ * Where there are several peers the timer runs all the time, slowly, for what one of them takes away from another (lost.c).
  * Invariant: whoever adds something that waits sets the timer afterwards, and the timer is set again as long as something is
  * left.
  */
 #include "tick.h"
 #include "held.h"
+#include "lost.h"
 #include "opening.h"
 #include "port.h"
 #include "recv.h"
@@ -20,11 +22,16 @@
 
 #define TICK_NS 2000000L
 
-void soft_tick_set(struct soft_ia *ia)
+static void timer_set(const struct soft_ia *ia, long ns)
 {
-	const struct itimerspec once = { .it_value = { 0, TICK_NS } };
+	const struct itimerspec once = { .it_value = { 0, ns } };
 
 	(void)timerfd_settime(ia->tick_fd, 0, &once, NULL); /* fails for no fd of this sort */
+}
+
+void soft_tick_set(struct soft_ia *ia)
+{
+	timer_set(ia, TICK_NS);
 }
 
 /* Binds that wait; true: there are some left. */
@@ -54,6 +61,11 @@ static void tick_event(void *arg, uint32_t events)
 
 	(void)events;
 	(void)!read(ia->tick_fd, &count, sizeof count);
+	/* first: what another thread sets from now on comes sooner, and what it has set before is looked at below */
+	if (soft_lost_watches(ia)) {
+		timer_set(ia, SOFT_LOST_LOOK_MS * 1000000L);
+		soft_lost_look(ia);
+	}
 	more = soft_endings_serve(ia);
 	more = binds_serve(ia) || more;
 	more = soft_sockets_retry(ia) || more;

@@ -64,6 +64,7 @@ SOFT_API_TESTS = \
 	tests/soft/kill_test \
 	tests/soft/knock_test \
 	tests/soft/long_test \
+	tests/soft/lost_test \
 	tests/soft/mix_test \
 	tests/soft/pending_test \
 	tests/soft/realm_test \
@@ -138,6 +139,10 @@ tests_soft_knock_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNES
 tests_soft_long_test_SOURCES = tests/soft/long_test.c
 tests_soft_long_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_long_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_lost_test_SOURCES = tests/soft/lost_test.c
+tests_soft_lost_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_lost_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_mix_test_SOURCES = tests/soft/mix_test.c
 tests_soft_mix_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

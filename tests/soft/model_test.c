@@ -321,6 +321,74 @@ static void plain_receive_meets_its_send_although_nobody_looks(void)
 	world_explore(&scenario);
 }
 
+/* ------------------------------------------------------------------ another peer takes news away */
+
+/* What stands in these two words at any step is news of others; see lost.c. */
+static void take_away(struct side *side)
+{
+	struct soft_ring *ring = side->evd.cq.ring;
+
+	atomic_exchange_explicit(&ring->attention, 0, memory_order_relaxed);
+	atomic_exchange_explicit(&ring->notify, 0, memory_order_relaxed);
+}
+
+/* The service thread of a side, as lost.c has it look. All that it finds has waited for long. */
+static void look_at(struct side *side)
+{
+	struct soft_cq *cq = &side->evd.cq;
+
+	for (int i = 0; i < 2; i++)
+		side->ep.look[i].waited = true;
+	soft_attention_find(cq);
+	if (soft_cq_pending(cq))
+		soft_cq_rouse(cq);
+}
+
+static bool a_has_posted;
+
+static void a_sends_one_and_says_so(void)
+{
+	long_send(0);
+	a_has_posted = true;
+	world_sleep_until(&world.a, 1);
+}
+
+/* The other side has said by then all that it has to say. */
+static void a_is_robbed(void)
+{
+	take_away(&world.a);
+	while (!world_completed(&world.b))
+		model_yield();
+	look_at(&world.a);
+}
+
+static void b_is_robbed(void)
+{
+	take_away(&world.b);
+	while (!a_has_posted)
+		model_yield();
+	look_at(&world.b);
+}
+
+static void news_of_the_sender_survive_another_peer_that_takes_them_away(void)
+{
+	static const struct model_scenario scenario = {
+		"the sender's news are taken away", NULL, { a_sends_one, b_receives_one, a_is_robbed }, NULL, 0, 1
+	};
+
+	world_explore(&scenario);
+}
+
+static void news_of_the_receiver_survive_another_peer_that_takes_them_away(void)
+{
+	static const struct model_scenario scenario = {
+		"the receiver's news are taken away", NULL, { a_sends_one_and_says_so, b_receives_one, b_is_robbed }, NULL, 0, 1
+	};
+
+	model_keep(&a_has_posted, sizeof(a_has_posted));
+	world_explore(&scenario);
+}
+
 /* ------------------------------------------------------------------ a long message, copied by both sides */
 
 static char joint_from[SOFT_JOINT_MIN], joint_to[SOFT_JOINT_MIN];
@@ -563,6 +631,8 @@ static const struct check_test port_tests[] = {
 	CHECK_TEST(short_message_that_finds_no_receive_is_kept_for_it),
 	CHECK_TEST(plain_receive_that_is_posted_late_wakes_who_waits),
 	CHECK_TEST(plain_receive_meets_its_send_although_nobody_looks),
+	CHECK_TEST(news_of_the_sender_survive_another_peer_that_takes_them_away),
+	CHECK_TEST(news_of_the_receiver_survive_another_peer_that_takes_them_away),
 	CHECK_TEST(receiver_that_polls_takes_its_part),
 	CHECK_TEST(sender_that_polls_takes_its_part),
 	CHECK_TEST(end_waits_for_both_sides),

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * News of one peer that another peer has taken away. All peers of an adapter write to the word at which a queue's attention
+ * list begins, and to those that say who is to be woken. A peer that overwrites them takes away what others have put there,
+ * and those have no cause to do so again. So where there are several peers, the service thread looks twice a second for
+ * two things:
+ *
+ * - A port says that it is on the list of its queue, said so at the last look, and is not there. The service thread serves it
+ *   itself, since the peer may overwrite the list all the time.
+ * - Something waits in a queue that has waited there since the last look. The service thread wakes all who sleep at that
+ *   queue, and goes round for those who are told by it.
+ *
+ * Mostly both are news that the program has not come to yet, and then nothing is lost by that. Invariant: what is done here
+ * changes no result, whatever is found. A look that finds something where nothing is lost only does early what a poll does.
+ *
+ * No thread waits for this one, and a look takes no lock for longer than it takes to go once through the ports.
+ */
+#include "lost.h"
+#include "bound.h"
+#include "conn.h"
+#include "cq.h"
+#include "ia.h"
+#include "opening.h"
+#include "port.h"
+#include "recv.h"
+
+/* After the last of several peers has gone: what it had taken away just before is found by two. */
+#define LOOKS_AFTER 3u
+
+void soft_lost_begin_locked(struct soft_ia *ia)
+{
+	if (ia->peers && ia->peers->next)
+		ia->lost_looks = LOOKS_AFTER;
+}
+
+bool soft_lost_watches(struct soft_ia *ia)
+{
+	bool watches;
+
+	datp_lock(&ia->lock);
+	soft_lost_begin_locked(ia);
+	watches = ia->lost_looks;
+	datp_unlock(&ia->lock);
+	return watches;
+}
+
+/* soft_ia.lock, so the port, the connection and its queues stay. */
+static void port_look_locked(struct soft_ep *ep, enum soft_side side)
+{
+	/* relaxed: the next look finds what this one does not, and whoever serves the port acquires */
+	bool queued = atomic_load_explicit(&ep->port->attention[side].queued, memory_order_relaxed);
+
+	if (queued && ep->look[side].waited)
+		(side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep))->lost =
+			true;
+	ep->look[side].waited = queued;
+}
+
+/*
+ * Not by the endpoints' locks, which are mostly biased to the program's threads: a look would have them pass fences. A port
+ * changes its place only while the endpoint has no peer, or under soft_ia.lock.
+ */
+static void ports_look(struct soft_ia *ia)
+{
+	datp_lock(&ia->lock);
+	if (ia->lost_looks)
+		ia->lost_looks--;
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = soft_port_ep(ia, i);
+
+		if (!ep || !ep->peer)
+			continue;
+		port_look_locked(ep, SOFT_SIDE_RECV);
+		port_look_locked(ep, SOFT_SIDE_REQUEST);
+	}
+	datp_unlock(&ia->lock);
+}
+
+/* Whether something waits here that has waited at the last look. */
+static bool cq_look(struct soft_cq *cq)
+{
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	bool pending = soft_cq_pending(cq),
+	     again = pending && cq->waited && cq->waited_head == head;
+
+	cq->waited = pending;
+	cq->waited_head = head;
+	return again;
+}
+
+static bool cq_any(const struct soft_cq *cq)
+{
+	(void)cq;
+	return true;
+}
+
+static void cqs_look(struct soft_ia *ia)
+{
+	struct soft_cq *cq;
+	bool ring = false;
+
+	ia->round++;
+	while ((cq = soft_cq_hold_next(ia, cq_any))) {
+		if (cq->lost)
+			soft_attention_find(cq);
+		cq->lost = false;
+		if (cq_look(cq)) {
+			soft_cq_rouse(cq);
+			ring = true;
+		}
+		soft_cq_release(cq);
+	}
+	/* the queues whose consumers are told by this thread are armed anew, whatever has become of the last time */
+	if (ring)
+		soft_ia_rung(ia);
+}
+
+void soft_lost_look(struct soft_ia *ia)
+{
+	uint64_t now = soft_now_ms();
+
+	if (now < ia->lost_next)
+		return;
+	ia->lost_next = now + SOFT_LOST_LOOK_MS /
+				      2; /* the timer that brings us here may be a moment early */
+	ports_look(ia);
+	cqs_look(ia);
+}

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include <dat/udat.h>
@@ -40,6 +41,7 @@ enum {
 	MEM_CACHE = 8,			/* a power of two */
 	PROBES = 4,			/* connection qualifiers for one discriminator */
 	SEND_SLOT = 128,		/* of a request's header, and of the data of a short send */
+	RECV_SLOT = 64,			/* of a receive's header, and of the data of a short receive */
 };
 
 /* A protection tag; all under nic->mem_lock. */
@@ -122,11 +124,17 @@ struct op {
 	VIP_MEM_HANDLE handle;
 	_Atomic uint32_t phase;		/* DONE: written under the work's lock; others: vi->lock */
 	uint32_t status;		/* work's lock */
-	uint32_t early;			/* why its first part failed (a write before its send); work's lock */
+	union {
+		uint32_t early;		/* of a request: why its first part failed (a write before its send); work's lock */
+		uint32_t epoch;		/* of a kept receive: the NIC's, when its memory was looked up */
+	};
 	uint32_t kind;			/* VIP_STATUS_OP_ bits */
-	uint32_t length;		/* bytes, of a request */
+	uint32_t length;		/* bytes, of a request or a kept receive */
 	bool writable;			/* the descriptor is in registered memory: its status may be written */
 	bool cut;			/* uDAPL got less room than the descriptor says: post.c */
+	bool kept;			/* a receive whose data come behind its header: keep_short() */
+	VIP_MEM_HANDLE to_handle;	/* of a kept receive: where its data go */
+	uint8_t *to;
 };
 
 struct queue {
@@ -181,6 +189,7 @@ struct vi {
 	bool up;			/* uDAPL has a connection */
 	bool broken;			/* it did not end in the peer's or our own VipDisconnect() */
 	bool leaving;			/* disconnected since the process exits; the keeper's alone */
+	_Atomic bool spoiled;		/* a kept receive has failed: the keeper breaks the connection */
 	_Atomic bool held;		/* requests wait for the peer's greeting: greeting.c */
 	DAT_EVENT_NUMBER outcome;	/* the event that ended the attempt; 0: none yet */
 	enum wire_verdict verdict;
@@ -290,6 +299,7 @@ struct nic {
 	bool has_driver;		/* posts may call the driver, whose write() is a cancellation point */
 	bool extended_returns;
 	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
+	_Atomic bool spoiled;		/* one of the VIs is */
 
 	pthread_mutex_t lock;		/* all below, up to mem_lock */
 	struct vi *vis;
@@ -347,6 +357,8 @@ struct ptag *ptag_adopt_likely(struct nic *nic);
 void ptag_abandon(struct nic *nic, struct ptag *ptag);
 bool ptag_is_destroyed(struct nic *nic, const struct ptag *ptag);
 bool mem_look_up(struct nic *nic, VIP_MEM_HANDLE handle, struct mem_view *view);
+bool mem_is_at(struct nic *nic, VIP_MEM_HANDLE handle, const struct ptag *ptag, const void *at,
+	       uint64_t length);
 void mem_free_all(struct nic *nic);
 
 /* work.c */
@@ -378,6 +390,31 @@ void cond_init(pthread_cond_t *cond);
 bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until);
 void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int own,
 	      const struct undo *undo);
+
+/*
+ * A few words, which are what most short messages have, without a call: by two copies that overlap
+ * as they have to.
+ */
+static inline __attribute__((always_inline)) void copy_ends(void *to, const void *from, size_t size,
+							    size_t step)
+{
+	uint8_t first[16], last[16];
+
+	memcpy(first, from, step);
+	memcpy(last, (const uint8_t *)from + size - step, step);
+	memcpy(to, first, step);
+	memcpy((uint8_t *)to + size - step, last, step);
+}
+
+static inline __attribute__((always_inline)) void copy_short(void *to, const void *from, size_t size)
+{
+	if (size - 8 <= 8)
+		copy_ends(to, from, size, 8);
+	else if (size - 16 <= 16)
+		copy_ends(to, from, size, 16);
+	else
+		memcpy(to, from, size);
+}
 
 /* queue.c */
 size_t heads_size(uint32_t size);
@@ -424,6 +461,7 @@ VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr);
 
 /* post.c */
 void post_staged_locked(struct vi *vi);
+void vi_break_spoiled(struct nic *nic);
 
 /* greeting.c */
 static inline struct op *greeting_op(const struct queue *q)

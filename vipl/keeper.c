@@ -86,6 +86,7 @@ static void *keeper_main(void *arg)
 			leave_nic(nic);
 			break;
 		}
+		vi_break_spoiled(nic);
 		dat_cno_wait(nic->cno, until_us(peer_run(nic)), &evd);
 	}
 	return NULL;

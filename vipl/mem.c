@@ -194,6 +194,17 @@ bool mem_look_up(struct nic *nic, VIP_MEM_HANDLE handle, struct mem_view *view)
 	return mem != NULL;
 }
 
+/* Whether the range is in a region of that handle and tag. */
+bool mem_is_at(struct nic *nic, VIP_MEM_HANDLE handle, const struct ptag *ptag, const void *at,
+	       uint64_t length)
+{
+	uintptr_t first = (uintptr_t)at;
+	struct mem_view view;
+
+	return mem_look_up(nic, handle, &view) && view.ptag == ptag && first >= view.base &&
+	       first - view.base <= view.length && length <= view.length - (first - view.base);
+}
+
 static DAT_MEM_PRIV_FLAGS rights_of(const struct nic *nic, const VIP_MEM_ATTRIBUTES *attr)
 {
 	unsigned int rights = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
@@ -312,6 +323,22 @@ static void epoch_end_locked(struct nic *nic)
 	atomic_fetch_add_explicit(&nic->mem_epoch, 1, memory_order_release);
 }
 
+/*
+ * Threads that copy received data (work.c) hold a work's lock, and those that take one after this see
+ * the new epoch.
+ */
+static void wait_for_copies(struct nic *nic)
+{
+	pthread_mutex_lock(&nic->lock);
+	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
+		if (vi->magic != VI_MAGIC)
+			continue;
+		pthread_mutex_lock(&vi->recvq.work->lock);
+		pthread_mutex_unlock(&vi->recvq.work->lock);
+	}
+	pthread_mutex_unlock(&nic->lock);
+}
+
 VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM_HANDLE mem_handle)
 {
 	struct nic *nic = nic_get(handle);
@@ -331,6 +358,7 @@ VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM_HA
 	mem->ptag->users--;
 	mem->ptag->regions--;
 	pthread_mutex_unlock(&nic->mem_lock);
+	wait_for_copies(nic);
 	dat_lmr_free(mem->lmr);
 	free(mem);
 	return VIP_SUCCESS;

@@ -21,6 +21,7 @@ struct plan {
 	DAT_RMR_TRIPLET remote;
 	uint64_t length;
 	unsigned int control;
+	VIP_MEM_HANDLE handle;		/* of the last segment */
 	bool cut;			/* a receive that reaches beyond its region, or is there */
 };
 
@@ -105,6 +106,7 @@ POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DA
 		.segment_length = length,
 	};
 	plan->length += length;
+	plan->handle = segment->Handle;
 	return 0;
 }
 
@@ -204,6 +206,25 @@ static uint32_t not_taken(struct queue *q, DAT_RETURN ret)
 	}
 }
 
+/*
+ * The data of a short receive of one segment come behind its header, as they do in short sends, and
+ * whoever takes the completion copies them (work.c): it has just read the header there. Devices write
+ * them where they belong, since programs may look at a receive's last byte before it is completed.
+ */
+POST_INLINE void keep_short(struct vi *vi, struct op *op, struct plan *plan)
+{
+	op->kept = plan->count == 2 && plan->length <= RECV_SLOT - sizeof(*op->head) &&
+		   !vi->nic->has_driver;
+	if (!op->kept)
+		return;
+	op->epoch = vi->epoch;
+	op->to_handle = plan->handle;
+	op->to = (uint8_t *)(uintptr_t)plan->iov[1].virtual_address;
+	op->length = (uint32_t)plan->length;
+	plan->iov[0].segment_length += plan->length;
+	plan->count = 1;
+}
+
 POST_INLINE uint32_t give_receive(struct vi *vi, struct op *op, struct plan *plan)
 {
 	DAT_RETURN ret;
@@ -211,6 +232,7 @@ POST_INLINE uint32_t give_receive(struct vi *vi, struct op *op, struct plan *pla
 	/* relaxed: only a thread that holds vi->lock distinguishes STAGED from POSTED */
 	atomic_store_explicit(&op->phase, OP_POSTED, memory_order_relaxed);
 	op->cut = plan->cut;
+	keep_short(vi, op, plan);
 	count_given(op->queue, 1);
 	ret = dat_ep_post_recv(vi->ep, plan->count, plan->iov, op_cookie(op, false),
 			       DAT_COMPLETION_DEFAULT_FLAG);
@@ -244,8 +266,8 @@ static inline void pack_short(struct op *op, struct plan *plan)
 	if (plan->length > SEND_SLOT - sizeof(*op->head) || plan->control & VIP_CONTROL_QFENCE)
 		return;
 	for (DAT_COUNT i = 1; i < plan->count; i++) {
-		memcpy(to, (const void *)(uintptr_t)plan->iov[i].virtual_address,
-		       plan->iov[i].segment_length);
+		copy_short(to, (const void *)(uintptr_t)plan->iov[i].virtual_address,
+			   plan->iov[i].segment_length);
 		to += plan->iov[i].segment_length;
 	}
 	plan->iov[0].segment_length += plan->length;
@@ -311,6 +333,23 @@ static void break_if_reliable(struct vi *vi, uint32_t fault)
 	vi->state = VIP_STATE_ERROR;
 	vi->feeding = false;
 	dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+/* The keeper's: connections whose peers sent to memory that is not registered any more (work.c). */
+void vi_break_spoiled(struct nic *nic)
+{
+	/* acquire: the VIs that are spoiled */
+	if (!atomic_exchange_explicit(&nic->spoiled, false, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&nic->lock);
+	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
+		pthread_mutex_lock(&vi->lock);
+		/* relaxed: cleared under this lock, and so is it when the connection is over */
+		if (atomic_exchange_explicit(&vi->spoiled, false, memory_order_relaxed))
+			break_if_reliable(vi, VIP_STATUS_PROTECTION_ERROR);
+		pthread_mutex_unlock(&vi->lock);
+	}
+	pthread_mutex_unlock(&nic->lock);
 }
 
 static void op_fail(struct vi *vi, struct op *op, uint32_t fault)

@@ -21,16 +21,16 @@ static uint32_t round_up(uint32_t n)
 
 /*
  * The registered memory of a VI whose queues have rings of that size, and a greeting each: slots of
- * SEND_SLOT bytes for requests, then a header for each receive.
+ * SEND_SLOT bytes for requests, then of RECV_SLOT bytes for receives.
  */
 size_t heads_size(uint32_t size)
 {
-	return ((size_t)size + 1) * (SEND_SLOT + sizeof(struct wire_head));
+	return ((size_t)size + 1) * (SEND_SLOT + RECV_SLOT);
 }
 
 static struct wire_head *head_at(const struct queue *q, uint32_t size, uint32_t i)
 {
-	size_t at = q->recv ? ((size_t)size + 1) * SEND_SLOT + i * sizeof(struct wire_head) :
+	size_t at = q->recv ? ((size_t)size + 1) * SEND_SLOT + (size_t)i * RECV_SLOT :
 			      (size_t)i * SEND_SLOT;
 
 	return (void *)(q->vi->heads + at);

@@ -182,15 +182,50 @@ static uint32_t status_of(DAT_DTO_COMPLETION_STATUS status)
 	}
 }
 
+/*
+ * The memory of a kept receive is gone. A device would break the connection at once; here the keeper
+ * does, since vi->lock comes before the lock that is held.
+ */
+static __attribute__((noinline)) uint32_t spoil(struct vi *vi)
+{
+	atomic_store_explicit(&vi->spoiled, true, memory_order_relaxed);
+	/* release: see vi_break_spoiled() */
+	atomic_store_explicit(&vi->nic->spoiled, true, memory_order_release);
+	keeper_ring(vi->nic);
+	return VIP_STATUS_PROTECTION_ERROR;
+}
+
+/* A kept receive's data go where they belong. Returns status bits of an error, or 0. */
+static inline uint32_t hand_over(struct op *op, uint64_t length)
+{
+	struct vi *vi = op->queue->vi;
+	uint32_t epoch;
+
+	if (length > op->length)
+		return VIP_STATUS_LENGTH_ERROR;
+	/* acquire: pairs with epoch_end_locked(). Who ends it waits for the lock that is held here */
+	epoch = atomic_load_explicit(&vi->nic->mem_epoch, memory_order_acquire);
+	if (__builtin_expect(epoch != op->epoch, 0) &&
+	    !mem_is_at(vi->nic, op->to_handle, vi->uses, op->to, op->length))
+		return spoil(vi);
+	copy_short(op->to, op->head + 1, length);
+	return 0;
+}
+
 /* A receive that a message has completed: its header says which kind. Returns status bits. */
 static uint32_t received(struct op *op, uint64_t length)
 {
 	VIP_CONTROL_SEGMENT *cs = &op->descriptor->CS;
 	const struct wire_head *head = op->head;
+	uint32_t fault;
 
 	if (length < sizeof(*head))
 		return VIP_STATUS_TRANSPORT_ERROR;
-	cs->Length = (uint32_t)(length - sizeof(*head));
+	length -= sizeof(*head);
+	fault = op->kept && length > 0 ? hand_over(op, length) : 0;
+	if (fault)
+		return fault;
+	cs->Length = (uint32_t)length;
 	if (head->kind == WIRE_WRITTEN) {
 		op->kind = VIP_STATUS_OP_REMOTE_RDMA_WRITE;
 		cs->Length = head->length;
@@ -223,7 +258,7 @@ static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DA
 		atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);
 		return;
 	}
-	if (op->early != 0)
+	if (!op->queue->recv && op->early != 0)
 		status = op->early;
 	/* The message is longer than the part in the region, so it would be written behind it. */
 	if (status == VIP_STATUS_LENGTH_ERROR && op->queue->recv && op->cut)

@@ -106,6 +106,132 @@ static void short_messages_arrive_whole(void)
 	}
 }
 
+/* As long as the receive, and shorter: nothing else is written. */
+static void short_messages_stay_within_their_receive(void)
+{
+	for (uint32_t room = 1; room < 70; room++)
+		for (uint32_t length = room > 2 ? room - 2 : 0; length <= room; length++) {
+			memset(buffer(&a, 0), 'x', SLOT_SIZE);
+			memset(buffer(&b, 1), (int)room, length + 1);
+			post_recv(&a, 0, room);
+			descriptor(&a, 0)->CS.ImmediateData = 7;
+			post_send(&b, 1, length);
+			expect_send(&b, 1, VIP_STATUS_OP_SEND);
+			expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+			CHECK_EQ_INT(descriptor(&a, 0)->CS.Length, length);
+			CHECK_EQ_INT(descriptor(&a, 0)->CS.ImmediateData, 7);
+			CHECK_EQ_MEM(buffer(&a, 0), buffer(&b, 1), length);
+			CHECK_EQ_INT(buffer(&a, 0)[length], 'x');
+		}
+}
+
+static void a_short_message_that_is_too_long_breaks_the_connection(void)
+{
+	memset(buffer(&a, 0), 'x', 32);
+	post_recv(&a, 0, 8);
+	post_send(&b, 1, 9);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_LENGTH_ERROR);
+	CHECK_EQ_INT(buffer(&a, 0)[8], 'x');
+	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+	REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);
+}
+
+/* A receive into memory of its own, of 64 bytes, is posted; the descriptor is in a's block. */
+static VIP_MEM_HANDLE post_recv_apart(uint8_t *memory)
+{
+	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_FALSE };
+	VIP_DESCRIPTOR *d = prepare(&a, 0, 8);
+	VIP_MEM_HANDLE handle = 0;
+
+	memset(memory, 'x', 64);
+	CHECK_VIP(VipRegisterMem(a.nic, memory, 64, &mem, &handle), VIP_SUCCESS);
+	d->DS[0].Local.Data.Address = memory;
+	d->DS[0].Local.Handle = handle;
+	CHECK_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+	return handle;
+}
+
+static void a_posted_receive_outlives_other_memory(void)
+{
+	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_FALSE };
+	static uint8_t memory[64], other[64];
+	VIP_MEM_HANDLE handle = post_recv_apart(memory), gone;
+
+	REQUIRE_VIP(VipRegisterMem(a.nic, other, sizeof(other), &mem, &gone), VIP_SUCCESS);
+	REQUIRE_VIP(VipDeregisterMem(a.nic, other, gone), VIP_SUCCESS);
+	memset(buffer(&b, 1), 'm', 8);
+	post_send(&b, 1, 8);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_MEM(memory, buffer(&b, 1), 8);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_CONNECTED);
+	CHECK_VIP(VipDeregisterMem(a.nic, memory, handle), VIP_SUCCESS);
+}
+
+static void a_message_to_memory_that_is_gone_breaks_the_connection(void)
+{
+	static uint8_t memory[64];
+	VIP_MEM_HANDLE handle = post_recv_apart(memory);
+
+	REQUIRE_VIP(VipDeregisterMem(a.nic, memory, handle), VIP_SUCCESS);
+	memset(buffer(&b, 1), 'm', 8);
+	post_send(&b, 1, 8);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_PROTECTION_ERROR);
+	CHECK_EQ_INT(memory[0], 'x');
+	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+	REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);
+	/* and that is over with the connection */
+	REQUIRE_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	REQUIRE_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
+	side_drain(&a);
+	side_drain(&b);
+	sides_connect(&a, &b);
+	post_recv(&a, 0, 8);
+	post_send(&b, 1, 8);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	CHECK_EQ_INT(state_of(&a), VIP_STATE_CONNECTED);
+}
+
+struct churn {
+	_Atomic bool stop;
+	_Atomic unsigned int rounds;
+};
+
+/* Registers memory and ends that again and again. */
+static void *churn_memory(void *arg)
+{
+	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_FALSE };
+	struct churn *churn = arg;
+	VIP_MEM_HANDLE handle;
+	uint8_t memory[64];
+
+	while (!churn->stop) {
+		if (VipRegisterMem(a.nic, memory, sizeof(memory), &mem, &handle) != VIP_SUCCESS ||
+		    VipDeregisterMem(a.nic, memory, handle) != VIP_SUCCESS)
+			break;
+		churn->rounds++;
+	}
+	return NULL;
+}
+
+static void messages_arrive_while_a_thread_registers_memory(void)
+{
+	struct churn churn = { .stop = false };
+	pthread_t thread;
+
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, churn_memory, &churn), 0);
+	REQUIRE_SOON(churn.rounds > 0);
+	for (unsigned int i = 0; i < 300; i++) {
+		memcpy(buffer(&b, 1), &i, sizeof(i));
+		post_recv(&a, 0, 8);
+		post_send(&b, 1, 8);
+		expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+		expect_send(&b, 1, VIP_STATUS_OP_SEND);
+		CHECK_EQ_MEM(buffer(&a, 0), &i, sizeof(i));
+	}
+	churn.stop = true;
+	pthread_join(thread, NULL);
+}
+
 static void messages_complete_in_the_order_of_posting(void)
 {
 	for (unsigned int i = 0; i < SLOTS; i++)
@@ -432,6 +558,11 @@ static const struct check_test tests[] = {
 	CHECK_TEST(immediate_data_come_with_a_send),
 	CHECK_TEST(two_segments_are_gathered_and_scattered),
 	CHECK_TEST(short_messages_arrive_whole),
+	CHECK_TEST(short_messages_stay_within_their_receive),
+	CHECK_TEST(a_short_message_that_is_too_long_breaks_the_connection),
+	CHECK_TEST(a_posted_receive_outlives_other_memory),
+	CHECK_TEST(a_message_to_memory_that_is_gone_breaks_the_connection),
+	CHECK_TEST(messages_arrive_while_a_thread_registers_memory),
 	CHECK_TEST(messages_complete_in_the_order_of_posting),
 	CHECK_TEST(a_message_that_is_too_long_breaks_the_connection),
 	CHECK_TEST(an_rdma_write_lands),

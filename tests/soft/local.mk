@@ -70,6 +70,7 @@ SOFT_API_TESTS = \
 	tests/soft/realm_test \
 	tests/soft/share_test \
 	tests/soft/spoil_test \
+	tests/soft/steady_test \
 	tests/soft/stop_test \
 	tests/soft/thread_test \
 	tests/soft/straight_test \
@@ -159,6 +160,10 @@ tests_soft_share_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_spoil_test_SOURCES = tests/soft/spoil_test.c
 tests_soft_spoil_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_spoil_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_steady_test_SOURCES = tests/soft/steady_test.c
+tests_soft_steady_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_steady_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_stop_test_SOURCES = tests/soft/stop_test.c
 tests_soft_stop_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

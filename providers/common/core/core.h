@@ -98,6 +98,7 @@ struct ia_priv {
 	 * After EP: what an RMR is bound to. Not in the RMR: a bind may outlive it, and find another there.
 	 */
 	_Atomic uint32_t rmr_locks[RMR_LOCKS];
+	struct binding *rmr_spares[RMR_LOCKS]; /* records, so that binds need not allocate; that lock */
 	bool closing;			       /* IA lock: nothing new may be published */
 	bool own_async;			       /* the async EVD was made by open; set once */
 	struct obj_list live[DATP_TYPE_COUNT]; /* IA lock */
@@ -175,6 +176,7 @@ bool rmr_bound(struct datp_rmr *rmr, struct datp_sge *where, DAT_MEM_PRIV_FLAGS 
 	       uint32_t *context);
 enum datp_err rmr_free(struct datp_rmr *rmr);
 void rmr_destroy(struct datp_rmr *rmr);
+void rmr_spares_free(struct datp_ia *ia); /* nobody binds any more */
 
 /* ------------------------------------------------------------------ events and connections */
 

@@ -109,6 +109,7 @@ static void transport_close(struct datp_ia *ia)
 	allow_hide(ia);
 	loop_destroy(priv->loop);
 	priv->loop = NULL;
+	rmr_spares_free(ia);
 }
 
 /* The transport's half of an open; `ia` has its loop. */

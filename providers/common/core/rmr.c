@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------------ what it is bound to */
 
-/* A bind on its way. It holds its LMR. */
+/* A bind on its way, which holds its LMR; or a spare record, of which only `next` means something. */
 struct binding {
 	struct binding *next;
 	const struct datp_wqe *wqe;
@@ -20,7 +20,7 @@ struct binding {
 	uint64_t addr, len;
 	DAT_MEM_PRIV_FLAGS priv;
 	uint32_t context; /* the transport's */
-	bool posting;	  /* the call that posts it will free it */
+	bool posting;	  /* the call that posts it will give it back */
 };
 
 /* Of an RMR. All of it and of its bindings: rmr_lock(). */
@@ -29,9 +29,14 @@ struct rmr_priv {
 	bool ending;	       /* the transport is not to hear of them any more */
 };
 
+static size_t rmr_hash(const struct datp_rmr *rmr)
+{
+	return (uintptr_t)rmr / 64 % RMR_LOCKS;
+}
+
 static _Atomic uint32_t *rmr_lock(const struct datp_rmr *rmr)
 {
-	return &ia_priv(rmr->obj.ia)->rmr_locks[(uintptr_t)rmr / 64 % RMR_LOCKS];
+	return &ia_priv(rmr->obj.ia)->rmr_locks[rmr_hash(rmr)];
 }
 
 static struct rmr_priv *rmr_priv(struct datp_rmr *rmr)
@@ -39,8 +44,44 @@ static struct rmr_priv *rmr_priv(struct datp_rmr *rmr)
 	return OBJ_PRIV(struct rmr_priv, rmr);
 }
 
+/* A record for a bind to `rmr`: a spare one, or if all are in use a new one. NULL: there is no memory for that. */
+static struct binding *record_get(const struct datp_rmr *rmr)
+{
+	struct binding **spare = &ia_priv(rmr->obj.ia)->rmr_spares[rmr_hash(rmr)], *b;
+
+	datp_lock(rmr_lock(rmr));
+	b = *spare;
+	if (b)
+		*spare = b->next;
+	datp_unlock(rmr_lock(rmr));
+	return b ? b : malloc(sizeof(*b));
+}
+
+/* Not to the RMR, which may have been freed while the call that posted the bind was still under way. */
+static void record_put_locked(const struct datp_rmr *rmr, struct binding *b)
+{
+	struct binding **spare = &ia_priv(rmr->obj.ia)->rmr_spares[rmr_hash(rmr)];
+
+	b->next = *spare;
+	*spare = b;
+}
+
+void rmr_spares_free(struct datp_ia *ia)
+{
+	for (int i = 0; i < RMR_LOCKS; i++) {
+		struct binding **spare = &ia_priv(ia)->rmr_spares[i];
+
+		while (*spare) {
+			struct binding *b = *spare;
+
+			*spare = b->next;
+			free(b);
+		}
+	}
+}
+
 /* It is on its way no more. Returns the LMR that it holds. */
-static struct datp_lmr *binding_take_locked(struct binding **at)
+static struct datp_lmr *binding_take_locked(const struct datp_rmr *rmr, struct binding **at)
 {
 	struct binding *b = *at;
 	struct datp_lmr *lmr = b->lmr;
@@ -49,25 +90,25 @@ static struct datp_lmr *binding_take_locked(struct binding **at)
 	b->wqe = NULL;
 	b->lmr = NULL;
 	if (!b->posting)
-		free(b);
+		record_put_locked(rmr, b);
 	return lmr;
 }
 
-static enum datp_err binding_new(struct datp_ia *ia, const struct datp_sge *where,
+static enum datp_err binding_new(const struct datp_rmr *rmr, const struct datp_sge *where,
 				 DAT_MEM_PRIV_FLAGS priv, struct binding **out)
 {
-	struct binding *b = calloc(1, sizeof(*b));
+	struct datp_ia *ia = rmr->obj.ia;
+	struct binding *b = record_get(rmr);
 
 	if (!b)
 		return DATP_ERR_MEMORY;
-	b->addr = where->addr;
-	b->len = where->len;
-	b->priv = priv;
-	b->posting = true;
+	*b = (struct binding){ .addr = where->addr, .len = where->len, .priv = priv, .posting = true };
 	if (b->len) {
 		b->lmr = obj_hold(ia, ia->ops->lmr_find(ia, where->lmr_context), DATP_LMR);
 		if (!b->lmr) {
-			free(b);
+			datp_lock(rmr_lock(rmr));
+			record_put_locked(rmr, b);
+			datp_unlock(rmr_lock(rmr));
 			return DATP_ERR_BAD_SEGMENTS;
 		}
 	}
@@ -94,7 +135,7 @@ static void binding_cancel(struct datp_rmr *rmr, const struct binding *b)
 	for (at = &rmr_priv(rmr)->first; *at && *at != b;)
 		at = &(*at)->next;
 	if (*at)
-		obj_drop(binding_take_locked(at));
+		obj_drop(binding_take_locked(rmr, at));
 	datp_unlock(rmr_lock(rmr));
 }
 
@@ -105,7 +146,7 @@ static void binding_posted(struct datp_rmr *rmr, struct binding *b)
 	b->posting = false;
 	if (!b->wqe) {
 		obj_drop(b->lmr);
-		free(b);
+		record_put_locked(rmr, b);
 	}
 	datp_unlock(rmr_lock(rmr));
 }
@@ -137,7 +178,7 @@ DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status)
 	if (b && !priv->ending) {
 		if (rmr->obj.ia->ops->rmr_done(rmr, b->context, b->len, status == DAT_DTO_SUCCESS))
 			b->lmr = bound_set_locked(rmr, b);
-		obj_drop(binding_take_locked(at));
+		obj_drop(binding_take_locked(rmr, at));
 	}
 	datp_unlock(rmr_lock(rmr));
 }
@@ -165,7 +206,7 @@ static void rmr_unbind(struct datp_rmr *rmr)
 {
 	datp_lock(rmr_lock(rmr));
 	while (rmr_priv(rmr)->first)
-		obj_drop(binding_take_locked(&rmr_priv(rmr)->first));
+		obj_drop(binding_take_locked(rmr, &rmr_priv(rmr)->first));
 	obj_drop(rmr->lmr);
 	rmr->lmr = NULL;
 	datp_unlock(rmr_lock(rmr));
@@ -297,7 +338,7 @@ enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_M
 	err = bind_args_check(ep, priv, flags);
 	if (err)
 		return err;
-	err = binding_new(ia, where, priv, &b);
+	err = binding_new(rmr, where, priv, &b);
 	if (err)
 		return err;
 	do {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A lock that one thread takes again and again. After some turns in a row the lock is biased to that thread, its
- * owner: from then on it takes it and gives it back with plain loads and stores, no locked instruction. Whoever else
- * wants it, by datp_lock(), has to revoke that first, which takes as long as waking a thread does. Since SDK 0.3.
+ * A lock that one thread takes most of the time. When a thread has taken the lock often enough in a
+ * row, the lock is biased to that thread, its owner: from then on the owner takes and releases it
+ * with plain loads and stores, without a locked instruction. Another thread that calls datp_lock()
+ * revokes the bias first, which takes about as long as waking a thread. Since SDK 0.3.
  *
- * For locks of the data path: where threads really take turns, nothing is won, and each revocation makes the next
- * bias later. datp_lock() and datp_unlock() work on such a lock as on any.
+ * Use it for locks of the data path. Where several threads take turns, a bias gains nothing; so
+ * after each revocation a thread needs more turns in a row to get the next bias. datp_lock() and
+ * datp_unlock() work on such a lock as on any other.
  */
 #ifndef DATP_BIAS_H
 #define DATP_BIAS_H
@@ -16,13 +18,25 @@
 extern "C" {
 #endif
 
-/* Beside the lock; 0 throughout at first. */
+/* The state of the bias, kept beside the lock. datp_bias_init() sets it up. */
 struct datp_bias {
 	_Atomic(uintptr_t) owner;  /* the thread that the lock is biased to, or 0 */
-	_Atomic(uint32_t) inside;  /* 1: it holds the lock by that; written by the thread that is, or was, the owner */
-	uint32_t turns, enough;	  /* the latest thread's, in a row; so many make it the owner. The lock */
-	uintptr_t latest, first;  /* who had it last, not by a bias; the first owner, who stays the only one. The lock */
-	_Atomic(uint32_t) *lock;	  /* libdatp's, as `next` */
+	/*
+	 * 1: the owner holds the lock by its bias. Written only by the owner, or by a thread that
+	 * was the owner until now.
+	 */
+	_Atomic(uint32_t) inside;
+	/*
+	 * How often in a row the latest thread has taken the lock; it becomes the owner at
+	 * `enough`. Under the lock.
+	 */
+	uint32_t turns, enough;
+	/*
+	 * The thread that last took the lock without a bias; and the first owner: no other thread
+	 * gets the bias. Under the lock.
+	 */
+	uintptr_t latest, first;
+	_Atomic(uint32_t) *lock;	  /* this and `next` are private to libdatp */
 	struct datp_bias *next;
 };
 
@@ -34,17 +48,20 @@ DATP_API void datp_bias_init(struct datp_bias *bias);
  */
 DATP_API void datp_bias_fini(struct datp_bias *bias, _Atomic(uint32_t) *lock);
 /*
- * Forces a full fence on all threads of the process; where membarrier() is blocked, waits 1 ms instead. It serves a
- * caller that wants to know that a biased section is over, and does not want the lock: after the call
- * datp_bias_inside() sees an owner that was inside before, and an owner that enters later sees what the caller
- * wrote before.
+ * Forces a full fence on all threads of the process; where membarrier() is blocked, waits 1 ms
+ * instead. A caller that does not take the lock uses it to learn whether the owner is inside: after
+ * this call datp_bias_inside() sees an owner that entered before the call, and an owner that enters
+ * later sees what the caller wrote before the call.
  */
 DATP_API void datp_bias_fence(void);
 DATP_API bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic(uint32_t) *lock);
 DATP_API void datp_bias_left_slow(struct datp_bias *bias);
 
 #ifndef datp_thread
-/* Names the calling thread; another one may have had the name before. Never 0. */
+/*
+ * Returns a name of the calling thread, never 0. A thread that has ended may have had the same
+ * name.
+ */
 static inline uintptr_t datp_thread(void)
 {
 	uintptr_t self;
@@ -65,8 +82,9 @@ static inline uintptr_t datp_thread(void)
 /* ------------------------------------------------------------------ the parts of a lock taken by its bias */
 
 /*
- * Whether a word has a value, by a relaxed load. Where this is not plain C, it is one instruction: compilers do not
- * make one of an atomic load and the comparison. Define DATP_WORDS_IN_C before this header for plain C everywhere.
+ * True if a word has a value, by a relaxed load. On x86-64 it is written in assembly, because
+ * compilers do not merge an atomic load and its comparison into one instruction. Define
+ * DATP_WORDS_IN_C before including this header to get plain C everywhere.
  */
 #if defined(__x86_64__) && defined(__LP64__) && !defined(DATP_WORDS_IN_C) && !defined(__cplusplus)
 #define DATP_WORD_IS(size, word, value)                                                            \
@@ -89,7 +107,10 @@ static inline __attribute__((always_inline)) bool datp_name_is(const _Atomic(uin
 	return DATP_WORD_IS("q", name, value);
 }
 
-/* As datp_thread(), but read anew at each call: to keep the value across a call of another function costs more. */
+/*
+ * As datp_thread(), but the compiler reads the value again at each call, because keeping it across
+ * a call of another function costs more.
+ */
 static inline __attribute__((always_inline)) uintptr_t datp_thread_again(void)
 {
 #if defined(__x86_64__) && defined(__LP64__) && !defined(DATP_WORDS_IN_C)
@@ -102,65 +123,82 @@ static inline __attribute__((always_inline)) uintptr_t datp_thread_again(void)
 #endif
 }
 
-/* Whether the lock is biased to the thread `self`. If that is the caller, it may try to enter. Since SDK 0.5. */
+/*
+ * Returns true if the lock is biased to the thread `self`. If `self` is the caller, it may call
+ * datp_bias_enter(). Since SDK 0.5.
+ */
 static inline __attribute__((always_inline)) bool datp_bias_is(const struct datp_bias *bias, uintptr_t self)
 {
-	/* relaxed: the name of a thread is put there by that thread only */
+	/* relaxed: only the thread itself ever stores its name there */
 	return __builtin_expect(datp_name_is(&bias->owner, self), 1);
 }
 
-/* Whether the lock is biased to the calling thread. */
+/* Returns true if the lock is biased to the calling thread. */
 static inline bool datp_bias_mine(const struct datp_bias *bias)
 {
 	return datp_bias_is(bias, datp_thread());
 }
 
 /*
- * Takes the lock for its owner `self`, the calling thread. False: the bias is being taken away. Either way
- * datp_bias_unlock() has to follow, told that the lock is held by a bias, or datp_bias_leave(). A signal's handler that
- * has interrupted its own thread inside may not enter, which datp_bias_lock() sees to. Since SDK 0.5.
+ * Takes the lock for its owner `self`, the calling thread. Returns false if the bias is being
+ * revoked; the caller does not hold the lock then. In both cases the caller has to call
+ * datp_bias_leave() next, or datp_bias_unlock() with biased == true. A signal handler must not
+ * enter if it has interrupted its own thread inside; datp_bias_lock() checks that. Since SDK 0.5.
  */
 static inline __attribute__((always_inline)) bool datp_bias_enter(struct datp_bias *bias, uintptr_t self)
 {
 	atomic_store_explicit(&bias->inside, 1, memory_order_relaxed);
 	/*
-	 * Only the compiler is told: the thread that revokes takes the name away, has every thread pass a fence, and
-	 * looks at `inside` then. So either it sees us inside, or we see that the name is gone.
+	 * A compiler fence is enough: a thread that revokes clears the name, forces a full fence on
+	 * all threads, and then reads `inside`. So either it sees that this thread is inside, or
+	 * this thread sees that the name is gone.
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	return __builtin_expect(datp_name_is(&bias->owner, self), 1);
 }
 
 /*
- * Gives the lock back. False: a thread takes the bias away, and may sleep until the owner has left;
- * datp_bias_left_slow() has to follow. Since SDK 0.5.
+ * Releases the lock. Returns false if a thread is revoking the bias; that thread may sleep until
+ * the owner has left, so the caller has to call datp_bias_left_slow() next. Since SDK 0.5.
  */
 static inline __attribute__((always_inline)) bool datp_bias_leave(struct datp_bias *bias)
 {
-	/* release: what was done inside comes before; the thread that revokes acquires */
+	/* release: pairs with the acquire in datp_bias_inside() of the thread that revokes */
 	atomic_store_explicit(&bias->inside, 0, memory_order_release);
-	/* as in datp_bias_enter(): either the thread that revokes sees that we have left, or we see that it may sleep */
+	/*
+	 * As in datp_bias_enter(): either the thread that revokes sees that this thread has left,
+	 * or this thread sees that the other may sleep.
+	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	/*
-	 * No thread becomes the owner while we are inside; nor afterwards, as long as a thread sleeps until we have left:
-	 * there is no name at all then.
+	 * No thread becomes the owner while this thread is inside, nor while another sleeps until
+	 * it has left: `owner` is 0 then.
 	 */
 	return __builtin_expect(!datp_name_is(&bias->owner, 0), 1);
 }
 
 /* ------------------------------------------------------------------ the lock */
 
-/* As datp_lock(). Whether it is held by a bias, which datp_bias_unlock() wants to be told. */
+/*
+ * As datp_lock(). Returns whether the lock is held by its bias; pass that value to
+ * datp_bias_unlock().
+ */
 static inline __attribute__((always_inline)) bool datp_bias_lock(struct datp_bias *bias,
 								 _Atomic(uint32_t) *lock)
 {
 	uintptr_t self = datp_thread();
 
-	/* relaxed: `inside` is the calling thread's own; it is 1 only if a signal's handler is called from inside */
+	/*
+	 * relaxed: only the calling thread writes `inside`. It is 1 here only in a signal handler
+	 * that has interrupted the section.
+	 */
 	if (datp_bias_is(bias, self) && !atomic_load_explicit(&bias->inside, memory_order_relaxed)) {
 		if (datp_bias_enter(bias, self))
 			return true;
-		/* release: nothing was done inside; the order is for the thread that finds out why */
+		/*
+		 * release: nothing was done inside this time, but the thread that revokes has to
+		 * see what the owner did in earlier sections
+		 */
 		atomic_store_explicit(&bias->inside, 0, memory_order_release);
 		datp_bias_left_slow(bias);
 	}
@@ -168,10 +206,10 @@ static inline __attribute__((always_inline)) bool datp_bias_lock(struct datp_bia
 	return false;
 }
 
-/* Whether a thread holds the lock by its bias. */
+/* Returns true if a thread holds the lock by its bias. */
 static inline bool datp_bias_inside(const struct datp_bias *bias)
 {
-	/* acquire: if it has left, what it did inside */
+	/* acquire: if the owner has left, what it wrote inside is visible */
 	return atomic_load_explicit(&bias->inside, memory_order_acquire) != 0;
 }
 

@@ -2,10 +2,9 @@
 /*
  * <datp/provider.h>: the provider SDK, the one header a uDAPL provider plugin includes.
  *
- * A plugin supplies a `struct datp_ops`: what its transport does, and no more. libdatp implements
- * the standard's semantics once, for all transports, over it: parameter and handle checks, state
- * machines, event queues, service points, connection requests, timers, contexts, flushes. A whole
- * plugin:
+ * A plugin supplies a `struct datp_ops` with the operations of its transport. On top of these ops libdatp
+ * implements the standard's semantics, once for all transports: parameter and handle checks, state machines,
+ * event queues, service points, connection requests, timers, contexts, flushes. A whole plugin:
  *
  *	#include <datp/provider.h>
  *	static enum datp_err my_ia_open(struct datp_ia *ia, const char *params) { ... }
@@ -28,21 +27,22 @@
  *
  *	catalogue > IA > poll lock of an EVD > service point > EP > SRQ > async of an IA > EVD > CNO
  *
- * "Poll lock" is whatever serialises the transport's own completion queue (evd_poll). A lock of a
- * transport's own slots in after EP and before EVD, unless it is held only around its own data.
- * Upcalls (datp_*) say which locks they take: call them with none that comes later in the order.
+ * The poll lock of an EVD serialises evd_poll, and with it the transport's own completion queue. A lock that
+ * belongs to the transport comes after EP and before EVD, unless it is held only around the transport's own
+ * data. The comment of each upcall (datp_*) says which locks it takes: the caller must not hold any that comes
+ * later in the order.
  *
- * THREADS. Ops are called on consumers' threads, or on the IA's service thread where so said. Each
- * IA has one service thread (datp_loop_*), for connection management and notification, never for
- * data.
+ * THREADS. Ops are called on consumers' threads, or on the IA's service thread where the comment of the op says
+ * so. Each IA has one service thread (datp_loop_*). It does connection management and notification, and never
+ * moves data.
  */
 #ifndef DATP_PROVIDER_H
 #define DATP_PROVIDER_H
 
 #ifdef __cplusplus
 /*
- * C++ before 23 has no <stdatomic.h>. This is what that of C++ 23 is: the names of C, and std::atomic,
- * which the libraries lay out as C does.
+ * C++ before C++23 has no <stdatomic.h>. What follows declares the same as the header of C++23: the names of C,
+ * defined by std::atomic, which the C++ libraries lay out as C does.
  */
 #include <atomic>
 #include <type_traits>
@@ -85,15 +85,15 @@ extern "C" {
 /* ------------------------------------------------------------------ errors */
 
 /*
- * The one internal error type: what every op returns. Each maps to a DAT return type and subtype at
- * the edge (X(name, type, subtype)); a later DAT 2.0 edge has its own table.
+ * The one internal error type, which every op returns. The edge maps each value to a DAT return type and
+ * subtype, X(name, type, subtype). A later edge for DAT 2.0 would have its own table.
  *
- * BAD_... say what is wrong with the call that was made. The edge alone knows which argument of the
- * call that is, and adds its position: memory that cannot be registered is the third argument of
- * dat_lmr_create() and the second of dat_rmr_bind().
+ * A BAD_... value says which kind of argument is wrong. Only the edge knows the position of that argument in
+ * the call, and adds it: memory that cannot be registered is the third argument of dat_lmr_create() and the
+ * second of dat_rmr_bind().
  *
- * OLD_ARGn are positions themselves, as plugins built with SDK 0.1 to 0.3 return them. They are
- * understood, and are not for new plugins.
+ * OLD_ARGn name positions directly. Plugins that were built with SDK 0.1 to 0.3 return them, so libdatp still
+ * accepts them; new plugins do not use them.
  */
 #define DATP_ERRORS(X)                                                                             \
 	X(ABORT, DAT_ABORT, DAT_NO_SUBTYPE)                                                        \
@@ -213,28 +213,28 @@ enum datp_type {
 	DATP_TYPE_COUNT
 };
 
-/* What a live object of each type carries in datp_obj.tag; a freed one carries 0. */
+/* The value of datp_obj.tag in a live object of each type. A freed object has 0 there. */
 #define DATP_TAG(type) (0x0DA70000u | (uint32_t)(type))
 
 struct datp_ia;
 struct datp_ops;
 
 struct datp_obj {
-	/* the frozen table of an API; NULL once freed, so that libdat refuses the handle */
+	/* the frozen table of an API. NULL after the object is freed, so that libdat refuses the handle */
 	const void *vtable;
 	_Atomic(uint32_t) tag; /* DATP_TAG(type) or 0 */
-	uint32_t gen;	      /* counts the lives of this piece of memory */
-	struct datp_ia *ia;   /* owner; of an IA: itself */
-	/* the consumer's; guarded by the consumer (calls are Unsafe) */
+	uint32_t gen;	      /* counts how often this memory has been reused */
+	struct datp_ia *ia;   /* the owner; in an IA, the IA itself */
+	/* belongs to the consumer, who serialises access to it (the calls are "unsafe") */
 	DAT_CONTEXT context;
-	/* objects that depend on this one; free is refused above 0 */
+	/* the number of objects that depend on this one. It cannot be freed unless this is 0 */
 	_Atomic(uint32_t) users;
 	uint32_t reserved;
 };
 
 struct datp_ia {
 	struct datp_obj obj;
-	const struct datp_ops *ops;	 /* total: no slot is NULL */
+	const struct datp_ops *ops;	 /* libdatp's completed copy: no slot is NULL */
 	const char *name;		 /* as in dat.conf; valid while open */
 	struct sockaddr_storage address; /* set by ia_open: the IA's own address, port 0 */
 };
@@ -250,14 +250,14 @@ struct datp_lmr {
 	DAT_MEM_PRIV_FLAGS priv;
 	uint64_t addr, len;   /* the registered range */
 	uint32_t lmr_context; /* set by lmr_create: 1 .. 2^31-1 */
-	/* likewise; libdatp shows 0 if no remote right was asked for */
+	/* set likewise. libdatp shows the program 0 if it asked for no remote right */
 	uint32_t rmr_context;
 };
 
 struct datp_rmr {
 	struct datp_obj obj;
 	struct datp_pz *pz;
-	/* what the last successful bind bound it to, or NULL (this and the rest: libdatp's lock) */
+	/* the LMR of the last successful bind, or NULL. A lock of libdatp guards this and the fields below */
 	struct datp_lmr *lmr;
 	uint64_t addr, len;
 	DAT_MEM_PRIV_FLAGS priv;
@@ -265,8 +265,8 @@ struct datp_rmr {
 };
 
 /*
- * A scatter/gather entry; the layout of DAT_LMR_TRIPLET, so that the 1.2 edge passes it as it
- * stands.
+ * A scatter/gather entry. It has the layout of DAT_LMR_TRIPLET, so that the 1.2 edge passes a program's list
+ * without a copy.
  */
 struct datp_sge {
 	uint32_t lmr_context;
@@ -275,7 +275,7 @@ struct datp_sge {
 	uint64_t len;
 };
 
-/* The remote side of an RDMA; the layout of DAT_RMR_TRIPLET. */
+/* The remote segment of an RDMA operation. It has the layout of DAT_RMR_TRIPLET. */
 struct datp_rge {
 	uint32_t rmr_context;
 	uint32_t pad;
@@ -286,8 +286,8 @@ struct datp_rge {
 enum datp_op { DATP_SEND, DATP_RECV, DATP_RDMA_WRITE, DATP_RDMA_READ, DATP_BIND };
 
 /*
- * An element of an EVD's queue. Embedded in what the event is about, so that queueing never
- * allocates.
+ * An element of an EVD's queue. It is embedded in the object that the event is about, so that queueing an event
+ * never allocates.
  */
 struct datp_node {
 	struct datp_node *next; /* EVD lock */
@@ -300,16 +300,16 @@ struct datp_node {
 enum { DATP_WQE_OPEN, DATP_WQE_DONE, DATP_WQE_SILENT };
 
 /*
- * A posted operation (DTO or bind), from post to reap; also the storage of its completion event.
- * Lives in the ring of its EP or SRQ. A transport may keep the address while the operation is
- * outstanding (as wr_id, say) and hands it back in a completion.
+ * A posted operation (DTO or bind), from its post until its slot is given back; also the storage of its
+ * completion event. It lies in the ring of its EP or SRQ. A transport may keep its address while the operation
+ * is outstanding, for example as wr_id, and hands it back in a completion.
  */
 struct datp_wqe {
 	struct datp_node node;
-	struct datp_ep *ep; /* of an SRQ's receive: NULL until an EP took it */
+	struct datp_ep *ep; /* NULL in a receive of an SRQ that no EP has taken */
 	DAT_CONTEXT cookie;
 	uint64_t len;	    /* bytes transferred */
-	uint32_t seq;	    /* position in its ring: counts up for ever */
+	uint32_t seq;	    /* its position in the ring; never reset */
 	uint8_t op;	    /* enum datp_op */
 	uint8_t post_flags; /* DAT_COMPLETION_FLAGS as posted */
 	uint8_t status;	    /* DAT_DTO_COMPLETION_STATUS */
@@ -318,18 +318,22 @@ struct datp_wqe {
 	struct datp_rmr *rmr; /* DATP_BIND */
 };
 
-/* A ring of posted operations. All but `reaped` is guarded by the EP lock, or the SRQ lock. */
+/* A ring of posted operations. The EP lock (or the SRQ lock) guards all fields except `reaped`. */
 struct datp_wq {
 	struct datp_wqe *ring; /* `mask + 1` elements */
 	uint32_t mask;
 	/*
-	 * The depth that was asked for, honoured exactly. It is 0, so that no post is taken, until
-	 * ep_create has returned (which reads the depths in ep->attr), and from ep_free on.
+	 * The depth that the program asked for; exactly so many operations can be outstanding. It is 0 until
+	 * ep_create has returned, and again from ep_free on, so that posts are refused then. ep_create reads
+	 * the depths from ep->attr.
 	 */
 	uint32_t max;
 	uint32_t posted;   /* operations ever posted */
 	uint32_t finished; /* operations ever completed, reaped or not */
-	/* slots ever given back; release by the reaper, acquire by the poster */
+	/*
+	 * slots ever given back. Stored with release by the thread that reaps, loaded with acquire by the
+	 * thread that posts
+	 */
 	_Atomic(uint32_t) reaped;
 };
 
@@ -339,7 +343,7 @@ struct datp_ep_attr {
 	uint64_t max_message_size, max_rdma_size;
 	DAT_COMPLETION_FLAGS recv_flags, request_flags;
 	int32_t max_recv_dtos, max_request_dtos, max_recv_iov, max_request_iov;
-	/* the transport may show what has been agreed here, from ESTABLISHED to ep_reset (EP lock) */
+	/* From ESTABLISHED to ep_reset the transport may store the negotiated values in these two (EP lock). */
 	int32_t max_rdma_read_in, max_rdma_read_out;
 	int32_t srq_soft_hw, max_rdma_read_iov, max_rdma_write_iov;
 };
@@ -347,18 +351,18 @@ struct datp_ep_attr {
 struct datp_evd {
 	struct datp_obj obj;
 	DAT_EVD_FLAGS flags;
-	/* the poll lock: held around evd_poll and the delivery of what it found */
+	/* the poll lock: held around evd_poll and while the completions that it found are delivered */
 	_Atomic(uint32_t) poll_lock;
 	_Atomic(uint32_t) queued; /* nodes on libdatp's list; a hint outside the EVD lock */
 	_Atomic(uint32_t) waiter; /* 1: a consumer is inside evd_wait */
 	/*
-	 * The word that sleeping waiters watch: incremented before each wake. A transport may point
-	 * it, in evd_create, into memory it shares with its peers (bell_shared true); libdatp's own
-	 * by default.
+	 * Waiters sleep on this word, which is incremented before each wake. By default it is a word of
+	 * libdatp's. In evd_create a transport may point it into memory that it shares with its peers, and then
+	 * sets bell_shared.
 	 */
 	_Atomic(uint32_t) *bell;
 	bool bell_shared;
-	/* the transport has completions to poll for (DTO or RMR_BIND flag) */
+	/* true if the transport has to be polled for completions (DTO or RMR_BIND flag) */
 	bool has_cq;
 };
 
@@ -382,7 +386,7 @@ struct datp_ep {
 	struct datp_ep_attr attr;
 	struct datp_wq rq, sq;
 	struct sockaddr_storage remote_address; /* EP lock */
-	/* port qualifiers; the transport sets them, after ep_create under the EP lock */
+	/* port qualifiers. The transport sets them, after ep_create under the EP lock */
 	uint64_t local_port, remote_port;
 	/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
 	_Atomic(uint32_t) held;
@@ -397,7 +401,7 @@ struct datp_sp { /* a PSP or RSP */
 
 struct datp_cr {
 	struct datp_obj obj;
-	struct datp_sp *sp; /* where it arrived; NULL once that is gone */
+	struct datp_sp *sp; /* the service point that it arrived at; NULL once that is freed */
 	uint64_t qual;
 	struct sockaddr_storage remote_address;
 	uint64_t remote_port;
@@ -409,8 +413,8 @@ struct datp_cr {
 /* ------------------------------------------------------------------ attributes */
 
 /*
- * What the transport can do. ia_query() fills this in from the device; constants are for transports
- * without a device.
+ * The transport's capabilities. ia_query() fills them in from the device; use constants only where there is no
+ * device.
  */
 struct datp_ia_attr {
 	char adapter_name[DAT_NAME_MAX_LENGTH], vendor_name[DAT_NAME_MAX_LENGTH];
@@ -432,33 +436,32 @@ struct datp_ia_attr {
 /* ------------------------------------------------------------------ connections */
 
 struct datp_conn_param {
-	/* ep_connect: the remote IA; only the address counts, not its port */
+	/* ep_connect: the address of the remote IA. Its port is ignored */
 	const struct sockaddr *address;
 	uint64_t qual;
 	const void *pdata; /* valid during the call */
 	uint32_t pdata_len;
 };
 
-/* An incoming request, for datp_cm_request(). Everything is copied. */
+/* An incoming connection request, for datp_cm_request(), which copies everything in it. */
 struct datp_cm_arrival {
 	const struct sockaddr *address;
 	uint64_t remote_port;
 	const void *pdata;
 	uint32_t pdata_len;
-	/* the active endpoint's, for PSP_PROVIDER endpoints; may be NULL */
+	/* attributes of the active endpoint, used for PSP_PROVIDER endpoints. May be NULL */
 	const struct datp_ep_attr *attr;
 	/*
-	 * Called with the new request before its event can be seen, and so before cr_accept or
-	 * cr_reject can be called, to fill in the transport's part of the CR. Locks held: service
-	 * point. May be NULL.
+	 * Fills in the transport's part of the new CR. libdatp calls it before the program can see the event,
+	 * and so before cr_accept or cr_reject can be called. Locks held: service point. May be NULL.
 	 */
 	void (*prepare)(struct datp_cr *cr, void *arg);
 	void *arg;
 };
 
 enum datp_close {
-	DATP_CLOSE_GRACEFUL, /* let posted requests finish, then datp_cm_disconnected() */
-	DATP_CLOSE_ABRUPT,   /* now: libdatp flushes when the op returns */
+	DATP_CLOSE_GRACEFUL, /* finish the posted requests, then call datp_cm_disconnected() */
+	DATP_CLOSE_ABRUPT,   /* at once: libdatp flushes when the op returns */
 	DATP_CLOSE_ABORT     /* give up an establishment (disconnect, timeout, free) */
 };
 
@@ -480,8 +483,8 @@ struct datp_completion {
 /* ------------------------------------------------------------------ the ops */
 
 /*
- * Bits of datp_ops.needs: what the plugin cannot live without. libdatp refuses a bit that it does
- * not know, by name, and the plugin does not load.
+ * Bits of datp_ops.needs: features of libdatp that the plugin cannot work without. If libdatp does not know one
+ * of the bits, it refuses to load the plugin, and names the bit.
  */
 #define DATP_NEED_NONE 0u
 
@@ -505,10 +508,10 @@ struct datp_ops {
 		cr_size;
 
 	/*
-	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the instance data of the line in
-	 * dat.conf, without words that begin with allow=, which are libdatp's (dat.conf(5)). It sets
-	 * ia->address and may start datp_loop_* watches. ia_close is called when every object has
-	 * been freed and the service thread has been joined; it cannot fail.
+	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the instance data of the line in dat.conf,
+	 * without the words that begin with allow=, which libdatp handles (dat.conf(5)). It sets ia->address
+	 * and may add watches with datp_loop_add(). ia_close is called when every object has been freed and the
+	 * service thread has been joined; it cannot fail.
 	 */
 	enum datp_err (*ia_open)(struct datp_ia *ia, const char *params);
 	void (*ia_close)(struct datp_ia *ia);
@@ -519,10 +522,10 @@ struct datp_ops {
 	void (*pz_free)(struct datp_pz *pz);
 
 	/*
-	 * Memory. REQUIRED: lmr_create, lmr_free. libdatp sets addr, len, priv, pz and mem_type
-	 * before lmr_create, which registers the memory, may enlarge addr and len to what is really
-	 * registered, and sets both contexts. `cookie` is the 40 bytes of DAT_LMR_COOKIE for
-	 * SHARED_VIRTUAL, else NULL. When lmr_free has returned, no peer touches the memory.
+	 * Memory. REQUIRED: lmr_create, lmr_free. libdatp sets addr, len, priv, pz and mem_type before it calls
+	 * lmr_create. lmr_create registers the memory and sets both contexts; it may widen addr and len to the
+	 * range that is really registered. `cookie` points to the 40 bytes of DAT_LMR_COOKIE for
+	 * SHARED_VIRTUAL, else it is NULL. After lmr_free has returned, no peer accesses the memory.
 	 */
 	enum datp_err (*lmr_create)(struct datp_lmr *lmr, const void *cookie);
 	void (*lmr_free)(struct datp_lmr *lmr);
@@ -537,17 +540,17 @@ struct datp_ops {
 	 * Event queues. evd_create is called for every EVD; an EVD with has_cq gets completions.
 	 * Default of evd_create, evd_resize and evd_free: they do nothing.
 	 *
-	 * evd_poll (REQUIRED) is called for EVDs with has_cq only, with the poll lock held and
-	 * nothing else. It takes up to n completions and returns how many it took. Each of them has
-	 * been passed to datp_wqe_finish() under its EP lock. It may also complete operations with
-	 * datp_wqe_done() and return 0. This is where the transport makes progress.
+	 * evd_poll (REQUIRED) is called only for EVDs with has_cq, with the poll lock held and no other. It
+	 * takes up to n completions and returns how many it took. Each of them has been passed to
+	 * datp_wqe_finish() under its EP lock. It may also complete operations with datp_wqe_done() and return
+	 * 0. This is where the transport makes progress.
 	 *
-	 * evd_pending says whether evd_poll may find something. It takes no lock and costs next to
-	 * nothing, because it is called in loops. Default: always true.
+	 * evd_pending returns false if evd_poll would find nothing. It takes no lock and must be cheap, because
+	 * programs poll in loops. Default: always true.
 	 *
-	 * evd_arm is called with the poll lock held; see enum datp_arm. It returns true if a
-	 * completion may already be there, and libdatp polls again. Arming holds until the next
-	 * arming; libdatp arms anew after each wake-up or notification.
+	 * evd_arm is called with the poll lock held; see enum datp_arm. It returns true if a completion may
+	 * already be there; libdatp then polls again. An EVD stays armed until the next call of evd_arm;
+	 * libdatp arms it again after each wake-up or notification.
 	 *
 	 * evd_sleep blocks until *bell differs from `seen`, until a completion may be there, or
 	 * until the deadline, an absolute time of CLOCK_MONOTONIC (NULL: there is none). It returns
@@ -566,11 +569,11 @@ struct datp_ops {
 	void (*evd_wake)(struct datp_evd *evd);
 
 	/*
-	 * Shared receive queues. Default: DATP_ERR_MODEL. srq_post_recv is called with the SRQ lock
-	 * held. When an endpoint takes a receive the transport says so with datp_srq_take() (EP
-	 * lock). srq_query may first make progress, so that arrived messages count; -1: not known.
-	 * srq_set_lw/ep_set_watermark arm events, which the transport reports with
-	 * datp_srq_low()/datp_ep_high(). srq_resize: libdatp checked the counts.
+	 * Shared receive queues. Default: DATP_ERR_MODEL. srq_post_recv is called with the SRQ lock held. When
+	 * an endpoint takes a receive, the transport calls datp_srq_take() (EP lock). srq_query may make
+	 * progress first, so that messages that have arrived count; it sets *available to -1 if the number is
+	 * not known. srq_set_lw and ep_set_watermark arm events, which the transport reports with
+	 * datp_srq_low() and datp_ep_high(). libdatp has checked the counts before it calls srq_resize.
 	 */
 	enum datp_err (*srq_create)(struct datp_srq *srq);
 	enum datp_err (*srq_resize)(struct datp_srq *srq, int32_t max_recv_dtos);
@@ -584,13 +587,13 @@ struct datp_ops {
 	 * Endpoints. REQUIRED: ep_create, ep_free. libdatp sets ep->attr, pz, EVDs and srq before
 	 * ep_create.
 	 *
-	 * ep_modify says that attributes, PZ or EVDs are about to change to those of `next`, while
-	 * the endpoint is not connected; on success libdatp stores them. Default: does nothing.
+	 * ep_modify is called before attributes, PZ or EVDs change to those of `next`. The endpoint is not
+	 * connected. If it succeeds, libdatp stores them. Default: does nothing.
 	 *
 	 * ep_reset takes an endpoint from DISCONNECTED to UNCONNECTED: it forgets the old
 	 * connection, and the endpoint can be connected again.
 	 *
-	 * ep_free is called in any state. It ends a connection so that the peer notices.
+	 * ep_free is called in any state. If there is a connection, it ends it so that the peer is told.
 	 */
 	enum datp_err (*ep_create)(struct datp_ep *ep);
 	enum datp_err (*ep_modify)(struct datp_ep *ep, const struct datp_ep *next);
@@ -605,13 +608,13 @@ struct datp_ops {
 	 * libdatp has checked handle, state, flags, counts and queue depth; `wqe` is filled in. A
 	 * return value other than DATP_OK says that nothing was posted and no completion comes.
 	 *
-	 * The transport checks local segments: DATP_ERR_PROTECTION for another PZ,
-	 * DATP_ERR_BAD_SEGMENTS for memory outside the LMR, DATP_ERR_PRIV_READ or
-	 * DATP_ERR_PRIV_WRITE for a right that lacks; or it fails the completion later. datp(7) has
-	 * the order of these checks.
+	 * The transport checks local segments. It returns DATP_ERR_PROTECTION for another PZ,
+	 * DATP_ERR_BAD_SEGMENTS for memory outside the LMR, and DATP_ERR_PRIV_READ or DATP_ERR_PRIV_WRITE for a
+	 * missing right; or it completes the operation with an error later. datp(7) has the order of these
+	 * checks.
 	 *
-	 * A completion may be given within the call, by datp_wqe_done(), or later through evd_poll.
-	 * Requests of an EP complete in order, and so do its receives. An operation with
+	 * The transport may complete the operation within the call, by datp_wqe_done(), or later through
+	 * evd_poll. Requests of an EP complete in order, and so do its receives. An operation with
 	 * BARRIER_FENCE starts after all earlier RDMA reads have completed.
 	 *
 	 * rmr_bind with length 0 unbinds. It sets *context to the new context before the bind can
@@ -638,30 +641,30 @@ struct datp_ops {
 	 * sp_listen makes the IA reachable at sp->qual. It returns DATP_ERR_QUAL_IN_USE if the
 	 * qualifier is taken. The transport reports each request by datp_cm_request().
 	 *
-	 * sp_close ends that: when it has returned, datp_cm_request() is not called for it again.
+	 * sp_close stops listening. After it has returned, the transport does not call datp_cm_request() for
+	 * this service point.
 	 *
-	 * ep_connect starts an attempt and does not block on the network. The outcome comes by
-	 * datp_cm_established() or datp_cm_failed(), possibly before the op returns. libdatp runs
-	 * the timeout. For an address that can never be reached it returns DATP_ERR_ADDRESS_*.
+	 * ep_connect starts an attempt and does not block on the network. The transport reports the outcome by
+	 * datp_cm_established() or datp_cm_failed(), possibly before the op returns. libdatp runs the timer for
+	 * the timeout. For an address that can never be reached the op returns DATP_ERR_ADDRESS_*.
 	 *
-	 * cr_accept starts the passive half; the outcome for `ep` comes in the same way. A return
-	 * value other than DATP_OK says that nothing has happened. libdatp frees the CR.
+	 * cr_accept starts the passive half of the set-up; the outcome for `ep` is reported in the same way. A
+	 * return value other than DATP_OK means that nothing has been started. libdatp frees the CR.
 	 *
 	 * cr_reject tells the peer. cr_free is called when the CR is freed: after an accept or a
 	 * reject, or with the IA.
 	 *
-	 * ep_disconnect: see enum datp_close. For ABRUPT and ABORT, when the op has returned no peer
-	 * touches a posted buffer any more, and what had arrived before has been completed. GRACEFUL
-	 * returns at once.
+	 * ep_disconnect: see enum datp_close. After the op has returned for ABRUPT or ABORT, no peer accesses a
+	 * posted buffer, and messages that had arrived before have been completed. GRACEFUL returns at once.
 	 *
 	 * A connection is over when ABRUPT or ABORT has returned, or when the transport has called
-	 * datp_cm_failed() or datp_cm_disconnected(). Then libdatp completes as flushed whatever was
-	 * posted and is not finished, and the transport completes nothing of it any more. A post may
-	 * still come before the state shows the end: the transport returns DATP_OK and ignores it.
+	 * datp_cm_failed() or datp_cm_disconnected(). libdatp then completes every outstanding operation as
+	 * flushed, and the transport must not complete any of them. A post may still arrive before the state of
+	 * the endpoint shows the end: the transport returns DATP_OK and ignores it.
 	 *
-	 * cr_move is for dat_cr_handoff(), with the SP lock held: `to` is a new CR of the same
-	 * request, whose public head is filled in, and the op moves the transport's part there.
-	 * `from` is freed without cr_free. Default: DATP_ERR_MODEL, there is no handoff.
+	 * cr_move serves dat_cr_handoff() and is called with the SP lock held. `to` is a new CR of the same
+	 * request, whose public head is filled in; the op moves the transport's part there. `from` is freed
+	 * without cr_free. Default: DATP_ERR_MODEL, which means that handoff is not supported.
 	 */
 	enum datp_err (*sp_listen)(struct datp_sp *sp);
 	void (*sp_close)(struct datp_sp *sp);
@@ -675,23 +678,22 @@ struct datp_ops {
 	enum datp_err (*cr_move)(struct datp_cr *from, struct datp_cr *to);
 
 	/*
-	 * Since SDK 0.3. rmr_done is called when a bind that rmr_bind took is over: it has completed,
-	 * successfully (`good`) or not, or its endpoint is being freed. It is not called for an RMR
-	 * that has been freed. `context` and `len` are those of the bind. If it is good, the op ends
-	 * what the RMR was bound to before, so that no peer reaches it any more. If it is not good,
-	 * the op ends this bind, if it has begun, and leaves the earlier one. It returns whether the
-	 * RMR is bound as this bind says: false also if a later bind of the same RMR, on another
-	 * endpoint, has been executed. Locks held: EP, and one that admits one call at a time for an
-	 * RMR. Default: returns `good`.
+	 * Since SDK 0.3. rmr_done is called when a bind that rmr_bind accepted is over: it has completed,
+	 * successfully (`good` is true) or not, or its endpoint is being freed. It is not called for an RMR
+	 * that has been freed. `context` and `len` are those of the bind. If `good` is true, the op revokes the
+	 * previous binding of the RMR, so that no peer can use it. If `good` is false, the op revokes this
+	 * bind, if it was begun, and keeps the previous binding. It returns true if the RMR is bound as this
+	 * bind says; it returns false also if a later bind of the same RMR, on another endpoint, has been
+	 * executed. Locks held: EP, and a lock that serialises the calls for one RMR. Default: returns `good`.
 	 */
 	bool (*rmr_done)(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good);
 
 	/*
-	 * Since SDK 0.3. ep_fit says whether the device can have the attributes of a new or modified
-	 * endpoint together; each by itself is within what ia_query says. `asked` has them as the
-	 * program gave them: what is 0 there is a default, which the op may lower in `attr`. A return
-	 * value other than DATP_OK is what the program's call returns. Locks held: none. Default: it
-	 * can.
+	 * Since SDK 0.3. ep_fit checks whether the device supports the combination of attributes of a new or
+	 * modified endpoint; each attribute by itself is within the limits of ia_query. `asked` has the
+	 * attributes as the program gave them: a field that is 0 there has its default in `attr`, which the op
+	 * may lower. If the op returns an error, the program's call returns it. Locks held: none. Default:
+	 * DATP_OK.
 	 */
 	enum datp_err (*ep_fit)(struct datp_ia *ia, struct datp_ep_attr *attr,
 				const struct datp_ep_attr *asked);
@@ -702,33 +704,38 @@ struct datp_ops {
 /* ------------------------------------------------------------------ what libdatp offers */
 
 /*
- * Calls rmr_done for a bind that has completed, or that never will. datp_wqe_finish() calls this.
- * EP lock held.
+ * Calls rmr_done for a bind that has completed, or that will never complete. datp_wqe_finish() calls this. EP
+ * lock held.
  */
 DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status);
 
 /*
- * Completes one posted operation and queues its event, if it is to have one. Operations of a ring
- * are completed in the order in which they were posted. The caller holds the EP lock, as the post
- * ops do. Takes the EVD lock, and may wake a waiter or trigger a CNO.
+ * Completes one posted operation and queues its event, unless the event is suppressed. The operations of a ring
+ * are completed in the order in which they were posted. The caller holds the EP lock, which is already held in
+ * the post ops. Takes the EVD lock, and may wake a waiter or trigger a CNO.
  */
 DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited);
 
-/* Says that new completions wait in the transport, after DATP_ARM_CNO. Service thread, no lock held. */
+/*
+ * Reports that new completions are ready in the transport, after DATP_ARM_CNO. Called on the service thread
+ * with no lock held.
+ */
 DATP_API void datp_evd_notify(struct datp_evd *evd);
 
-/* Report asynchronous errors. The caller may hold an EP and an SRQ lock, and none that come later. */
+/*
+ * Report asynchronous errors. The caller may hold an EP lock and an SRQ lock, and no lock that comes later in
+ * the order.
+ */
 DATP_API void datp_srq_low(struct datp_srq *srq);
 DATP_API void datp_ep_high(struct datp_ep *ep, bool hard);
 DATP_API void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number);
 
 /*
- * How a transport reports what becomes of connections. It may call these on any thread, with no
- * lock held; datp_cm_established() also with a poll lock. Where the state of the endpoint says that
- * the report is out of date, the call does nothing and returns false, so a transport need not
- * reason about races with disconnect or free: a report may run while ep_free (or sp_close) does,
- * but none may begin after that op has returned. If datp_cm_request() does not return DATP_OK, the
- * transport refuses the request, as if no program listened.
+ * By these a transport reports connection events. It may call them on any thread with no lock held;
+ * datp_cm_established() also with a poll lock held. If the state of the endpoint shows that a report is out of
+ * date, the call does nothing and returns false. So a transport need not reason about races with disconnect or
+ * free: a report may run while ep_free (or sp_close) runs, but none may begin after that op has returned. If
+ * datp_cm_request() does not return DATP_OK, the transport refuses the request, as if no program listened.
  */
 DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival,
 				       struct datp_cr **cr);
@@ -739,33 +746,34 @@ DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 
 /*
- * The IA's service thread. Callbacks run on it, one at a time. del: no further callback runs once
- * it returns, except that a callback may delete its own watch.
+ * The IA's service thread runs the callbacks, one at a time. After datp_loop_del() has returned, the callback
+ * does not run again. A callback may delete its own watch.
  */
 struct datp_watch;
 DATP_API enum datp_err datp_loop_add(struct datp_ia *ia, int fd, uint32_t epoll_events,
 				     void (*fn)(void *arg, uint32_t events), void *arg,
 				     struct datp_watch **watch);
 DATP_API void datp_loop_del(struct datp_watch *watch);
-/* Run fn(arg) once on the service thread, soon; never blocks. */
+/* Has the service thread run fn(arg) once, soon. Never blocks. */
 DATP_API enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *arg);
-DATP_API bool datp_loop_inside(struct datp_ia *ia); /* is this the service thread? */
+DATP_API bool datp_loop_inside(struct datp_ia *ia); /* returns true on the service thread */
 /*
- * Run fn(ep) once on the service thread, soon; never blocks. ep_reset and ep_free cancel it, or
- * wait until it is over before they call your op. Any lock may be held.
+ * Has the service thread run fn(ep) once, soon. Never blocks, and may be called with any lock held. Before
+ * libdatp calls the op ep_reset or ep_free, it cancels the call or waits until it is over.
  */
 DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_ep *ep));
 
 /*
- * Messages for the administrator, to where DAT_LOG (or the older DAT_DBG_TYPE and DAT_DBG_DEST) sends
- * them: level 1 error, 2 warning, 3 info, 4 debug. Begin with the name of the provider or the adapter
- * and a colon, by which users select them ("soft: ..."); name the cause, then what to do. One line, no newline.
- * Errors and warnings from within ia_open, on its own thread, are not printed if it fails: libdat
- * makes one sentence of the first error, the adapter's name and its line of dat.conf.
+ * Writes a message for the administrator to where DAT_LOG (or the older DAT_DBG_TYPE and DAT_DBG_DEST) sends
+ * it. Level 1 is error, 2 warning, 3 info, 4 debug. Begin the message with the name of the provider or the
+ * adapter and a colon ("soft: ..."), because users select messages by that; name the cause, then what to do. A
+ * message is one line without a newline. If ia_open fails, the errors and warnings that it wrote on its own
+ * thread are not printed: libdat prints one message made of the first error, the adapter's name and its line of
+ * dat.conf.
  */
 DATP_API void datp_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A small lock: three states in one word, sleeps on a futex when contended. Not recursive. */
+/* A lock of one word with three states; a thread that has to wait sleeps on a futex. Not recursive. */
 DATP_API void datp_lock_slow(_Atomic(uint32_t) *lock);
 DATP_API void datp_unlock_slow(_Atomic(uint32_t) *lock);
 
@@ -773,7 +781,7 @@ static inline void datp_lock(_Atomic(uint32_t) *lock)
 {
 	uint32_t zero = 0;
 
-	/* acquire: what the last holder wrote is seen here */
+	/* acquire: what the last holder wrote is visible */
 	if (!atomic_compare_exchange_strong_explicit(lock, &zero, 1, memory_order_acquire,
 						     memory_order_relaxed))
 		datp_lock_slow(lock);
@@ -789,19 +797,22 @@ static inline bool datp_trylock(_Atomic(uint32_t) *lock)
 
 static inline void datp_unlock(_Atomic(uint32_t) *lock)
 {
-	/* release: pairs with the acquire above; 2 says that somebody sleeps */
+	/* release: pairs with the acquire above. 2 means that a thread sleeps on the lock */
 	if (atomic_exchange_explicit(lock, 0, memory_order_release) == 2)
 		datp_unlock_slow(lock);
 }
 
-/* The object behind a handle, or NULL: NULL, freed, of another type, of another provider's IA. */
+/*
+ * Returns the object behind a handle, or NULL if the handle is NULL, freed, of another type, or of another
+ * provider's IA.
+ */
 static inline void *datp_object(DAT_HANDLE handle, enum datp_type type)
 {
 	struct datp_obj *obj = (struct datp_obj *)handle;
 
 	/*
-	 * relaxed: racing with a free on another thread is the consumer's error; the memory stays
-	 * mapped
+	 * relaxed: a race with a free on another thread is the consumer's error, and harmless because the
+	 * memory stays mapped
 	 */
 	if (!obj || ((uintptr_t)obj & 7) ||
 	    atomic_load_explicit(&obj->tag, memory_order_relaxed) != DATP_TAG(type))
@@ -823,7 +834,7 @@ struct datp_plugin {
 	const char *version; /* since SDK 0.2 */
 };
 
-/* Define it before you include this header: your own version, for `datctl dump`. */
+/* The plugin's version, for `datctl dump`. Define it before including this header. */
 #ifndef DATP_PLUGIN_VERSION
 #define DATP_PLUGIN_VERSION "unknown"
 #endif
@@ -833,27 +844,27 @@ DATP_API void datp_plugin_init(const struct datp_plugin *plugin, const DAT_PROVI
 DATP_API void datp_plugin_fini(const struct datp_plugin *plugin, const DAT_PROVIDER_INFO *info);
 
 /*
- * For programs that load plugins. Returns why this thread's latest dat_provider_init of an SDK
- * plugin registered nothing, with the duty that it broke and the remedy, or why the latest attempt
- * to open an adapter failed, in the provider's words. Returns NULL if it registered or opened, or
- * gave no reason. Since SDK 0.2.
+ * For programs that load plugins. Returns the reason why the latest dat_provider_init of an SDK plugin on this
+ * thread registered nothing, with the duty that the plugin broke and the remedy; or the provider's reason why
+ * the latest attempt to open an adapter failed. Returns NULL if the plugin registered or the adapter opened, or
+ * if there is no reason. Since SDK 0.2.
  */
 DATP_API const char *datp_plugin_why(void);
 /*
- * Calls a plugin's dat_provider_init in such a way that it registers nothing, and calls `line` with
- * each key that describes the plugin. Returns false if it is no plugin of this SDK; then it has
- * registered what it wanted to. Since SDK 0.2.
+ * Calls a plugin's dat_provider_init so that an SDK plugin registers nothing, and calls `line` with each key
+ * that describes the plugin. Returns false if it is not a plugin of this SDK; in that case it may have
+ * registered its adapters. Since SDK 0.2.
  */
 DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
 			       void (*line)(void *arg, const char *key, const char *value),
 			       void *arg);
 
 /*
- * The same with a data path of the plugin's own: the functions of struct datp_fast, in its order or by
- * their names, for what is faster than the generated ones. They keep to what the standard and datp(7) ask of
- * a post and of a dequeue; what they cannot do they leave to the generated ones, which
- * DATP_FAST_PATH_LOCKED() emits, before they have changed anything. <datp/provider_post.h> has the parts.
- * The fields in their order: C++17 knows no other. Since SDK 0.5.
+ * As DATP_PROVIDER(), with data path functions of the plugin's own. The remaining arguments initialise a struct
+ * datp_fast, in the order of its fields or by their names; C++17 accepts the order only. Such a function may be
+ * faster than the generated one. It has to do what the standard and datp(7) ask of a post or a dequeue; for
+ * what it does not handle, it calls the generated function, which DATP_FAST_PATH_LOCKED() emits, before it has
+ * changed anything. <datp/provider_post.h> has the building blocks. Since SDK 0.5.
  */
 #define DATP_PROVIDER_FAST(plugin_name, plugin_ops, ...)                                           \
 	static const struct datp_plugin datp_plugin_ = {                                           \

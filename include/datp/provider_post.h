@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data path of the frozen table: libdatp's checks around the plugin's own ops, inlined into the
- * plugin by DATP_PROVIDER, so that a consumer's call costs one indirect call. Included by
- * <datp/provider.h> only. DATP_SIZE() is at the end.
+ * The data path functions of the frozen table: libdatp's checks around the plugin's own ops.
+ * DATP_PROVIDER inlines them into the plugin, so that a post costs the consumer one indirect call.
+ * Include <datp/provider.h>, which includes this file. DATP_SIZE() is at the end.
  */
 #ifndef DATP_PROVIDER_POST_H
 #define DATP_PROVIDER_POST_H
@@ -27,40 +27,46 @@ DATP_STATIC_ASSERT(sizeof(struct datp_rge) == sizeof(DAT_RMR_TRIPLET) &&
 		       offsetof(struct datp_rge, len) == offsetof(DAT_RMR_TRIPLET, segment_length),
 	       "a 1.2 remote segment is passed as it stands");
 
-/* An error of a post or of a dequeue as the DAT 1.2 value: it names the argument of those calls. */
+/*
+ * Returns the DAT 1.2 value for an error of a post or of a dequeue, with the position of the
+ * argument in those calls.
+ */
 DATP_API DAT_RETURN datp_ret(enum datp_err err);
 
 /*
- * A request whose endpoint is not CONNECTED. Completes it as flushed if the state is DISCONNECTED,
- * else returns the error. EP lock held.
+ * Handles a request on an endpoint that is not CONNECTED: completes it as flushed if the state is
+ * DISCONNECTED, else returns the error. EP lock held.
  */
 DATP_API enum datp_err datp_post_flushed(struct datp_ep *ep, struct datp_wqe *wqe);
 
-/* The first event of the list, if there is one; EVD lock inside. */
+/* Takes the first event off the list, or returns DATP_ERR_QUEUE_EMPTY. Takes the EVD lock. */
 DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event);
-/* Gives a receive of an SRQ back, and takes it off its endpoint's `held`; takes no lock. */
+/*
+ * Gives the slot of a receive back to its SRQ, and decrements `held` of its endpoint. Takes no
+ * lock.
+ */
 DATP_API void datp_srq_reap(struct datp_wqe *wqe);
 /*
- * Called when the ring is full: gives back suppressed operations that have not been reaped. Returns
- * true if there is room now. EP lock held.
+ * Called when the ring is full: gives back the slots of suppressed operations that have completed.
+ * Returns true if there is room now. EP lock held.
  */
 DATP_API bool datp_wq_reclaim(struct datp_wq *wq);
 
 /*
- * Called when a request, which may be a bind, was refused, for one of two reasons. If the ring is full, this takes in what the
- * transport has completed meanwhile, because a program that posts suppressed requests only has no reason to
- * look at the EVD. If the endpoint is COMPLETION_PENDING, this waits up to 100 milliseconds for the
- * confirmation: a program that has seen the peer's data in its memory knows that the connection is up,
- * although the service thread may not have told it yet. No lock is held.
+ * Called after a request or a bind was refused, for one of two reasons. If the ring is full, this
+ * polls the transport for completions, because a program that posts only suppressed requests has no
+ * reason to poll the EVD. If the endpoint is COMPLETION_PENDING, this waits up to 100 milliseconds
+ * for the confirmation: a program that has seen the peer's data in its memory knows that the
+ * connection is up, although the service thread may not have queued the event yet. No lock is held.
  */
 DATP_API void datp_post_full(struct datp_ep *ep);
 
-/* An endpoint takes a receive of its SRQ. EP lock held. */
+/* Records that an endpoint takes a receive of its SRQ. EP lock held. */
 static inline void datp_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
 {
 	/* relaxed: another endpoint reads this only to see that it is not the taker itself */
 	__atomic_store_n(&wqe->ep, ep, __ATOMIC_RELAXED);
-	/* relaxed: a count, no more */
+	/* relaxed: this is only a count, and orders nothing */
 	atomic_fetch_add_explicit(&ep->held, 1, memory_order_relaxed);
 }
 
@@ -84,7 +90,10 @@ static inline void datp_wqe_finish(struct datp_wqe *wqe, uint8_t status, uint64_
 		datp_bind_done(wqe, status);
 }
 
-/* Gives the slot of a delivered operation back, and with it those of suppressed ones before it. */
+/*
+ * Gives back the slot of an operation whose completion has been delivered, and with it the slots of
+ * suppressed operations before it.
+ */
 static inline void datp_wqe_reap(struct datp_wqe *wqe)
 {
 	struct datp_ep *ep = wqe->ep;
@@ -97,8 +106,9 @@ static inline void datp_wqe_reap(struct datp_wqe *wqe)
 		return;
 	}
 	/*
-	 * release: our reads of the slot come before the poster's writes; never backwards, whoever
-	 * is late
+	 * release: this thread's reads of the slot come before the writes of the thread that posts.
+	 * The loop never moves `reaped` backwards, even if a thread that reaped an earlier slot
+	 * comes late.
 	 */
 	old = atomic_load_explicit(&wq->reaped, memory_order_relaxed);
 	while ((int32_t)(next - old) > 0 &&
@@ -128,7 +138,10 @@ static inline void datp_wqe_event(const struct datp_wqe *wqe, struct datp_evd *e
 	event->event_data.dto_completion_event_data.transfered_length = wqe->len;
 }
 
-/* What a post may ask for. The endpoint's own UNSIGNALLED is what allows a post's. */
+/*
+ * Checks the completion flags of a post. A post may be UNSIGNALLED only if the endpoint's attribute
+ * is.
+ */
 static inline bool datp_post_flags_ok(const struct datp_ep *ep, unsigned int flags, enum datp_op op)
 {
 	unsigned int allowed = DAT_COMPLETION_UNSIGNALLED_FLAG;
@@ -170,7 +183,7 @@ static inline bool datp_iov_length(const struct datp_sge *iov, int n, uint64_t *
 	return true;
 }
 
-/* Checks all of a post that needs no lock, and fills in *len. */
+/* Makes the checks of a post that need no lock, and sets *len to the sum of the segments. */
 static inline enum datp_err datp_post_check(const struct datp_ep *ep, const struct datp_sge *iov,
 					    int n, const struct datp_rge *remote,
 					    unsigned int flags, enum datp_op op, uint64_t *len)
@@ -211,7 +224,10 @@ static inline enum datp_err datp_post_op(struct datp_ep *ep, struct datp_wqe *wq
 	}
 }
 
-/* Takes the next slot of a ring, or NULL: the asked depth is in use. EP lock. */
+/*
+ * Returns the next slot of a ring, or NULL if as many operations are outstanding as the ring is
+ * deep. EP lock held.
+ */
 static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *ep, enum datp_op op,
 					    DAT_CONTEXT cookie, unsigned int flags)
 {
@@ -221,7 +237,7 @@ static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *
 
 	if (__builtin_expect(used >= wq->max, 0) && !datp_wq_reclaim(wq))
 		return NULL;
-	/* relaxed: under the EP lock */
+	/* relaxed: the EP lock orders it */
 	atomic_store_explicit(&wqe->done, DATP_WQE_OPEN, memory_order_relaxed);
 	wqe->ep = ep;
 	wqe->cookie = cookie;
@@ -232,8 +248,9 @@ static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *
 }
 
 /*
- * How a post takes the EP lock, and gives it back, unless the plugin has named functions of its own to
- * DATP_FAST_PATH_LOCKED(). What the first returns is told the second: whether the lock is held by a bias.
+ * By these two a post takes and releases the EP lock, unless the plugin passes functions of its own
+ * to DATP_FAST_PATH_LOCKED(). The first returns whether the lock is held by its bias, and that
+ * value is passed to the second.
  */
 static inline bool datp_post_lock(struct datp_ep *ep)
 {
@@ -248,7 +265,7 @@ static inline void datp_post_unlock(struct datp_ep *ep, enum datp_op op, bool bi
 	datp_unlock(&ep->lock);
 }
 
-/* One post, start to end. From `op` on they are constants where this is inlined. */
+/* A whole post. The arguments from `op` on are constants where this is inlined. */
 static inline __attribute__((always_inline)) DAT_RETURN
 datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DAT_CONTEXT cookie,
 	  const DAT_RMR_TRIPLET *target, DAT_COMPLETION_FLAGS flags, enum datp_op op,
@@ -320,7 +337,7 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed) && evd->has_cq &&
 	    (!ops->evd_pending || ops->evd_pending(evd))) {
 		datp_lock(&evd->poll_lock);
-		/* what an earlier poll left on the list goes first */
+		/* events that an earlier poll has put on the list go first */
 		if (!atomic_load_explicit(&evd->queued, memory_order_relaxed))
 			n = ops->evd_poll(evd, &c, 1);
 		if (n > 0) {
@@ -337,11 +354,12 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 }
 
 /*
- * Emits the five functions of struct datp_fast, made of the plugin's own ops and libdatp's checks, as
- * datp_fast_send() and so on. `lock` and `unlock` are how a post takes the EP lock, as datp_post_lock() and
- * datp_post_unlock(): a plugin with a bias beside that lock (<datp/bias.h>) names its own, since a post that
- * took the lock otherwise would end the bias. The functions are out of line, so that a plugin that does the
- * usual cases itself (DATP_PROVIDER_FAST) can leave it to them what is not usual. Since SDK 0.5.
+ * Emits the five functions of struct datp_fast, datp_fast_send() and so on, made of libdatp's
+ * checks and the plugin's own ops. `lock` and `unlock` take and release the EP lock in a post, as
+ * datp_post_lock() and datp_post_unlock() do. A plugin that biases that lock (<datp/bias.h>) passes
+ * functions of its own, because a post that took the lock without its bias would revoke the bias.
+ * The functions are out of line, so that the fast path functions of a plugin (DATP_PROVIDER_FAST)
+ * can call them for everything else. Since SDK 0.5.
  */
 #define DATP_FAST_FUNCTION static __attribute__((noinline, unused)) DAT_RETURN
 #define DATP_FAST_PATH_LOCKED(ops, lock, unlock)						   \
@@ -376,13 +394,13 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 
 #define DATP_FAST_PATH(ops) DATP_FAST_PATH_LOCKED(ops, datp_post_lock, datp_post_unlock)
 
-/* Those five as the table of the data path. */
+/* The initialiser of a struct datp_fast with those five. */
 #define DATP_FAST_GENERATED datp_fast_send, datp_fast_recv, datp_fast_read, datp_fast_write, datp_fast_dequeue
 
 #define DATP_FAST_INIT { DATP_FAST_GENERATED }
 
 /*
- * The size of an object of yours, for struct datp_ops: .ep_size = DATP_SIZE(struct my_ep, base,
+ * The size of a plugin's own object, for struct datp_ops: .ep_size = DATP_SIZE(struct my_ep, base,
  * struct datp_ep). It compiles only if `head` is the first member of `type` and is a `public_head`,
  * because libdatp finds the head there (DUTY-06). Since SDK 0.5.
  */

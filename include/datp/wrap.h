@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * <datp/wrap.h>: the SDK of wrappers, plugins that stand between a program and another adapter and
- * see each call on its way. Since SDK 0.2. A whole wrapper:
+ * <datp/wrap.h>: the SDK for wrappers. A wrapper is a plugin that stands between a program and
+ * another adapter and sees each call that passes. Since SDK 0.2. A whole wrapper:
  *
  *	#include <datp/wrap.h>
  *	static void my_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
@@ -11,20 +11,21 @@
  *	static const struct datp_wrap_ops my_ops = { .after = my_after };
  *	DATP_WRAPPER("my", my_ops)
  *
- * In dat.conf its instance data begins with the name of the adapter beneath; what follows is the
- * wrapper's own:
+ * Its instance data in dat.conf begins with the name of the adapter beneath; the rest are the
+ * wrapper's own parameters:
  *
  *	my0 u1.2 nonthreadsafe default libmy.so mine.1.0 "soft0 verbose" ""
  *
  * HOW IT WORKS. Every object of DAT 1.2 begins with the address of its provider's table. libdatp
  * opens the adapter beneath and puts the address of a table of its own there, in the objects of
  * that one IA. So handles, events and queries are those of the adapter beneath, which may be any
- * provider, or another wrapper; and an IA that is not wrapped pays nothing. A wrapper that would be
- * beneath itself is refused (DUTY-16).
+ * provider or another wrapper. An IA that is not wrapped costs nothing more. A wrapper that would
+ * be beneath itself is refused (DUTY-16).
  *
- * THREADS. Hooks are called on the thread of the call, many at a time, and hold no lock. close is
- * called when the last of them is over. Threads are not cancelled in hooks; one that is cancelled in
- * a wait itself does not come to after.
+ * THREADS. Hooks run on the thread that makes the call, on many threads at a time, with no lock
+ * held. close is called when the last hook has returned. A thread is not cancelled while it is in a
+ * hook. If a thread is cancelled in the wait that it has called, `after` is not called for that
+ * wait.
  */
 #ifndef DATP_WRAP_H
 #define DATP_WRAP_H
@@ -35,7 +36,7 @@
 extern "C" {
 #endif
 
-/* The calls, in the order of their slots in DAT_PROVIDER, which is for ever. */
+/* The calls, in the order of their slots in DAT_PROVIDER, which never changes. */
 /* clang-format off */
 #define DATP_CALLS(X) \
 	X(ia_open) X(ia_query) X(ia_close) X(set_consumer_context) \
@@ -63,7 +64,8 @@ enum datp_call {
 };
 
 /*
- * What an argument is. Those that begin with OUT point at what the call fills in when it succeeds.
+ * The kind of an argument. A kind that begins with OUT is a pointer to what the call fills in if it
+ * succeeds.
  */
 enum datp_arg_kind {
 	DATP_ARG_HANDLE,
@@ -74,7 +76,7 @@ enum datp_arg_kind {
 	DATP_ARG_TIMEOUT, /* microseconds; DAT_TIMEOUT_INFINITE */
 	DATP_ARG_POINTER,
 	DATP_ARG_ADDRESS, /* struct sockaddr * */
-	/* DAT_LMR_TRIPLET *; the argument before, if it is an INT, says how many */
+	/* DAT_LMR_TRIPLET *. If the argument before is an INT, it is the number of segments */
 	DATP_ARG_IOV,
 	DATP_ARG_TARGET,   /* DAT_RMR_TRIPLET * */
 	DATP_ARG_EVENT_IN, /* const DAT_EVENT * */
@@ -94,57 +96,72 @@ struct datp_arg {
 
 #define DATP_CALL_ARGS 12
 
-/* The standard's name without its dat_; the number of arguments; and what they are. */
+/*
+ * The standard's name of a call without dat_; and the number of its arguments, whose kinds are
+ * stored in *args.
+ */
 DATP_API const char *datp_call_name(enum datp_call id);
 DATP_API int datp_call_args(enum datp_call id, const struct datp_arg **args);
 
 /*
- * One call on its way. An argument is a word: a pointer, or a value in its low bytes. A structure
- * that is passed by value (a region description, a proxy agent) is two arguments.
+ * One call that passes. An argument is a word: a pointer, or a value in its low bytes. A structure
+ * that is passed by value (a region description, a proxy agent) takes two arguments.
  */
 struct datp_wrap_call {
 	enum datp_call id;
-	bool made;	     /* after: it has been passed on */
-	DAT_RETURN ret;	     /* what the caller gets */
-	const uint64_t *arg; /* arg[0]: the handle that the call is about */
+	bool made;	     /* set before `after`: the call was passed on */
+	DAT_RETURN ret;	     /* the value that the program's call returns */
+	const uint64_t *arg; /* arg[0] is the handle that the call is made on */
 	/*
-	 * Yours, from before to after. Of ia_open, which has no before: scratch[0] is when it
-	 * began, in nanoseconds of CLOCK_MONOTONIC.
+	 * For the wrapper's own use, kept from `before` to `after`. ia_open has no `before`: there
+	 * scratch[0] is the time at which it began, in nanoseconds of CLOCK_MONOTONIC.
 	 */
 	uint64_t scratch[4];
 };
 
-/* One open IA that is wrapped. Your own struct starts with it. Read-only. */
+/* One open IA that is wrapped. The wrapper's own struct begins with it. Read-only. */
 struct datp_wrap {
 	const char *name;     /* of the adapter, as in dat.conf */
 	const char *beneath;  /* of the one beneath */
-	DAT_IA_HANDLE ia;     /* arg[0] of the calls that are about the IA */
-	DAT_EVD_HANDLE async; /* the EVD for asynchronous errors, if open made one */
+	DAT_IA_HANDLE ia;     /* arg[0] of the calls that take the IA */
+	DAT_EVD_HANDLE async; /* the EVD for asynchronous errors, if ia_open made one */
 };
 
 struct datp_wrap_ops {
-	uint32_t needs;	    /* 0: no feature bit is known yet */
-	uint32_t wrap_size; /* sizeof your struct, zeroed when made; 0: nothing of your own */
+	uint32_t needs;	    /* 0, since no feature bit is defined yet */
 	/*
-	 * The adapter beneath is open; `params` is the instance data behind its name. Not DATP_OK:
-	 * it is closed again, and the open fails. Say why with datp_wrap_refuse(). Default:
-	 * nothing.
+	 * the size of the wrapper's own struct, which is zeroed at creation; 0 if it adds no fields
+	 */
+	uint32_t wrap_size;
+	/*
+	 * Called when the adapter beneath is open. `params` is the rest of the instance data, after
+	 * the name of that adapter. If it does not return DATP_OK, the adapter is closed again, and
+	 * the program's open fails; give the reason with datp_wrap_refuse(). Default: does nothing.
 	 */
 	enum datp_err (*open)(struct datp_wrap *wrap, const char *params);
-	/* The adapter beneath is closed. Default: nothing. */
+	/* Called when the adapter beneath is closed. Default: does nothing. */
 	void (*close)(struct datp_wrap *wrap);
-	/* False: the call is not to be passed on; set call->ret. Default: true. */
+	/*
+	 * Called before a call is passed on. If it returns false, the call is not passed on, and it
+	 * has set call->ret. Default: true.
+	 */
 	bool (*before)(struct datp_wrap *wrap, struct datp_wrap_call *call);
-	/* The call is over, passed on or not; call->ret may be changed, and what OUT points at. */
+	/*
+	 * Called when the call is over, whether it was passed on or not. It may change call->ret
+	 * and what the OUT arguments point to.
+	 */
 	void (*after)(struct datp_wrap *wrap, struct datp_wrap_call *call);
 
 	/* Append here, nowhere else: released slots never move. */
 };
 
-/* Makes a call of your own on the adapter beneath, which your hooks do not see. */
+/* Makes a call on the adapter beneath. The wrapper's hooks are not called for it. */
 DATP_API DAT_RETURN datp_wrap_beneath(struct datp_wrap *wrap, enum datp_call id,
 				      const uint64_t *arg);
-/* Why open fails: the cause and the remedy, for whoever wrote the line in dat.conf. */
+/*
+ * Gives the reason why `open` fails: the cause and the remedy, for the author of the line in
+ * dat.conf.
+ */
 DATP_API void datp_wrap_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 struct datp_wrapper {

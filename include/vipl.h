@@ -5,7 +5,7 @@
  * were written for Intel's header and for Giganet's; where the two name a member differently, both
  * names work.
  *
- * A comment that begins with two stars is the manual page of the function behind it.
+ * A comment that begins with two stars becomes the manual page of the function that follows it.
  */
 #ifndef VIPL_H
 #define VIPL_H
@@ -46,7 +46,7 @@ typedef uint8_t VIP_UINT8;
 #endif
 #define VIP_INFINITE			((VIP_ULONG)~0UL)
 
-/* Objects. A memory handle is a number, since it travels between peers as it is. */
+/* Objects. A memory handle is a number, because programs send it to their peers. */
 typedef void *VIP_QOS;
 typedef void *VIP_NIC_HANDLE;
 typedef void *VIP_VI_HANDLE;
@@ -78,7 +78,7 @@ typedef enum {
 	VIP_ERROR			= VIP_DESCRIPTOR_ERROR
 } VIP_RETURN;
 
-/* Programs ask the preprocessor whether these are known. */
+/* Programs test by #ifdef whether these exist. */
 #define VIP_NOT_REACHABLE		VIP_NOT_REACHABLE
 #define VIP_ERROR_NOT_SUPPORTED		VIP_ERROR_NOT_SUPPORTED
 
@@ -119,7 +119,7 @@ typedef enum {
 
 struct _VIP_DESCRIPTOR;
 
-/* A pointer that takes 64 bits wherever it is. */
+/* A pointer that takes 64 bits on every machine. */
 typedef union {
 	VIP_UINT64 AddressBits;
 	VIP_PVOID Address;
@@ -155,8 +155,9 @@ typedef union {
 } VIP_DESCRIPTOR_SEGMENT;
 
 /*
- * The anonymous members carry two names each: Intel's (CS, DS) and Giganet's (Control, Data). In
- * Giganet's, a segment that says where to is a VIP_ADDRESS_SEGMENT at the place of Data[0].
+ * The anonymous members have two names each: Intel's (CS, DS) and Giganet's (Control, Data).
+ * Programs written for Giganet's header store the address segment, a VIP_ADDRESS_SEGMENT, in the
+ * place of Data[0].
  */
 #ifndef __cplusplus
 __extension__
@@ -167,7 +168,7 @@ typedef struct _VIP_DESCRIPTOR {
 		VIP_CONTROL_SEGMENT Control;
 	};
 	union {
-		VIP_DESCRIPTOR_SEGMENT DS[2];	/* more may follow behind the structure */
+		VIP_DESCRIPTOR_SEGMENT DS[2];	/* further segments may follow the structure */
 		VIP_DATA_SEGMENT Data[2];
 	};
 } VIP_DESCRIPTOR;
@@ -176,7 +177,10 @@ typedef struct _VIP_DESCRIPTOR {
  * Addresses and attributes
  */
 
-/* HostAddressLen bytes of the host's address, then at once DiscriminatorLen bytes. */
+/*
+ * HostAddressLen bytes of the host's address, followed directly by DiscriminatorLen bytes of the
+ * discriminator.
+ */
 typedef struct _VIP_NET_ADDRESS {
 	VIP_UINT16 HostAddressLen;
 	VIP_UINT16 DiscriminatorLen;
@@ -190,7 +194,7 @@ typedef VIP_USHORT VIP_RELIABILITY_LEVEL;
 #define VIP_SERVICE_RELIABLE_RECEPTION	0x4
 #define VIP_BASE_SERVICES	(VIP_SERVICE_UNRELIABLE | VIP_SERVICE_RELIABLE_DELIVERY | \
 				 VIP_SERVICE_RELIABLE_RECEPTION)
-/* Giganet's, which no NIC of this library supports. */
+/* Giganet's levels, which no NIC of this library supports. */
 #define VIP_SERVICE_ACK			0x4000
 #define VIP_SERVICE_DFC			0x8000
 
@@ -282,7 +286,7 @@ typedef struct {
 	VIP_ULONG NumAdAddrs;
 } VIP_AUTODISCOVERY_LIST;
 
-/* Handlers run on a thread of the library's. */
+/* Handlers run on a thread of the library. */
 typedef void (*VIP_ERROR_HANDLER)(VIP_PVOID Context, VIP_ERROR_DESCRIPTOR *ErrorDesc);
 typedef void (*VIP_VI_HANDLER)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
 			       VIP_DESCRIPTOR *Descriptor);
@@ -298,12 +302,12 @@ typedef VIP_CQ_HANDLER VIP_CQ_CALLBACK;
 
 /**
  * VipOpenNic() - open a network adapter
- * @DeviceName: name of an adapter as in dat.conf, or one of the names of old, such as VINIC,
- *   /dev/clanvi0 or /dev/via_lo
+ * @DeviceName: name of an adapter as in dat.conf, or a device name of earlier implementations, such
+ *   as VINIC, /dev/clanvi0 or /dev/via_lo
  * @NicHandle: the NIC
- * A name of old stands for the adapter of its number, as the registry lists them, or for what
- * VIPL_NIC_MAP says. Each call opens a NIC of its own. What a process has opened is not its child's
- * to use.
+ * An earlier device name stands for the adapter that VIPL_NIC_MAP gives for it, or else for the one
+ * with its number in the order in which the registry lists them. Each call opens a NIC of its own.
+ * A child process cannot use what its parent has opened.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE when there is no such adapter, or
  *   it does not open.
  */
@@ -312,7 +316,8 @@ extern VIP_RETURN VipOpenNic(IN const VIP_CHAR *DeviceName, OUT VIP_NIC_HANDLE *
 /**
  * VipCloseNic() - close a NIC
  * @NicHandle: the NIC
- * Protection tags and memory that are left go with it. Not to be called from a handler.
+ * Protection tags that still exist and memory that is still registered are released with it. A
+ * handler must not call this.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE while it has VIs or completion
  *   queues, or a thread waits in VipConnectWait().
  */
@@ -327,11 +332,12 @@ extern VIP_RETURN VipCloseNic(IN VIP_NIC_HANDLE NicHandle);
 extern VIP_RETURN VipQueryNic(IN VIP_NIC_HANDLE NicHandle, OUT VIP_NIC_ATTRIBUTES *NicAttribs);
 
 /**
- * VipCreatePtag() - make a protection tag: VIs use memory of their own tag only
+ * VipCreatePtag() - create a protection tag: a VI uses memory of its own tag only
  * @NicHandle: the NIC
  * @ProtectionTag: the tag
- * Memory whose attributes have NULL for a tag has the NIC's own. A VI whose attributes have NULL
- * takes on the tag of the first memory it uses, or that of the NIC's memory when it is connected.
+ * Memory that is registered with NULL as its tag gets the NIC's own tag. A VI that is created with
+ * NULL takes the tag of the first memory that it uses, or else the NIC's own tag when it is
+ * connected.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_ERROR_RESOURCE.
  */
 extern VIP_RETURN VipCreatePtag(IN VIP_NIC_HANDLE NicHandle,
@@ -341,7 +347,7 @@ extern VIP_RETURN VipCreatePtag(IN VIP_NIC_HANDLE NicHandle,
  * VipDestroyPtag() - destroy a protection tag
  * @NicHandle: the NIC
  * @ProtectionTag: the tag
- * A VI that has only taken the tag on is no obstacle.
+ * A VI that was created with NULL and has taken this tag does not prevent it.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE while the attributes of a VI or
  *   of memory name it.
  */
@@ -353,8 +359,8 @@ extern VIP_RETURN VipDestroyPtag(IN VIP_NIC_HANDLE NicHandle,
  * @NicHandle: the NIC
  * @VirtualAddress: first byte
  * @Length: bytes
- * @MemAttribs: its tag, and what peers may do
- * @MemoryHandle: the memory's handle, never 0; a peer uses it as it is
+ * @MemAttribs: its tag, and the rights of peers
+ * @MemoryHandle: the memory's handle, never 0; peers use the same number
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_INVALID_PTAG, VIP_ERROR_RESOURCE.
  */
 extern VIP_RETURN VipRegisterMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID VirtualAddress,
@@ -375,10 +381,10 @@ extern VIP_RETURN VipDeregisterMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Vir
  * VipSetMemAttributes() - change the attributes of registered memory
  * @NicHandle: the NIC
  * @Address: first byte, as registered
- * @MemHandle: its handle, which stays
+ * @MemHandle: its handle, which does not change
  * @MemAttribs: the new attributes
- * The tag of memory that peers have no right to can be changed. The rights of peers cannot, since
- * the handle names them.
+ * The tag can be changed if peers have no right to the memory. The rights of peers cannot be
+ * changed, because the handle stands for them.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_INVALID_PTAG; VIP_ERROR_RESOURCE for a change
  *   that cannot be made.
  */
@@ -401,15 +407,15 @@ extern VIP_RETURN VipQueryMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address,
  */
 
 /**
- * VipCreateVi() - make a VI, one end of a connection, with a send and a receive queue
+ * VipCreateVi() - create a VI, one end of a connection, with a send and a receive queue
  * @NicHandle: the NIC
- * @ViAttribs: its attributes; MaxTransferSize 0 stands for the NIC's
- * @SendCQHandle: where completions of the send queue are told, or NULL
- * @RecvCQHandle: the same for the receive queue
+ * @ViAttribs: its attributes; with a MaxTransferSize of 0 it gets the NIC's
+ * @SendCQHandle: completion queue for the send queue, or NULL
+ * @RecvCQHandle: completion queue for the receive queue, or NULL
  * @ViHandle: the VI, idle
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_PTAG,
- *   VIP_ERROR_RESOURCE; VIP_INVALID_MTU for more than the NIC can do; VIP_INVALID_RDMAREAD for RDMA
- *   reads at a level without them.
+ *   VIP_ERROR_RESOURCE; VIP_INVALID_MTU if MaxTransferSize exceeds the NIC's; VIP_INVALID_RDMAREAD
+ *   for RDMA reads at a reliability level that does not support them.
  */
 extern VIP_RETURN VipCreateVi(IN VIP_NIC_HANDLE NicHandle, IN VIP_VI_ATTRIBUTES *ViAttribs,
 		IN VIP_CQ_HANDLE SendCQHandle, IN VIP_CQ_HANDLE RecvCQHandle,
@@ -418,7 +424,7 @@ extern VIP_RETURN VipCreateVi(IN VIP_NIC_HANDLE NicHandle, IN VIP_VI_ATTRIBUTES 
 /**
  * VipDestroyVi() - destroy a VI
  * @ViHandle: the VI, idle and with empty queues
- * Handlers of the VI that have not been called are forgotten.
+ * Handlers of the VI that have not been called yet are dropped.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE while it is not idle, or holds
  *   descriptors.
  */
@@ -428,9 +434,9 @@ extern VIP_RETURN VipDestroyVi(IN VIP_VI_HANDLE ViHandle);
  * VipSetViAttributes() - change the attributes of an idle VI
  * @ViHandle: the VI
  * @Attribs: the new ones
- * Receives that are posted stay, if the tag does.
- * Returns: as VipCreateVi(); VIP_INVALID_STATE for a VI that is not idle; VIP_ERROR_RESOURCE for
- *   another tag while descriptors are posted.
+ * Posted receives stay posted if the tag does not change.
+ * Returns: as VipCreateVi(); VIP_INVALID_STATE for a VI that is not idle; VIP_ERROR_RESOURCE for a
+ *   change of the tag while descriptors are posted.
  */
 extern VIP_RETURN VipSetViAttributes(IN VIP_VI_HANDLE ViHandle, IN VIP_VI_ATTRIBUTES *Attribs);
 
@@ -441,7 +447,7 @@ extern VIP_RETURN VipSetViAttributes(IN VIP_VI_HANDLE ViHandle, IN VIP_VI_ATTRIB
  * @Attribs: its attributes
  * @SendQEmpty: whether the send queue holds no descriptor
  * @RecvQEmpty: the same of the receive queue
- * Each of the four may be NULL.
+ * Each of the four pointers may be NULL.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER.
  */
 extern VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State,
@@ -471,14 +477,14 @@ extern VIP_PVOID VipGetUserData(IN VIP_VI_HANDLE ViHandle);
  * @NicHandle: the NIC
  * @LocalAddr: the address to listen at: the NIC's, and a discriminator
  * @Timeout: milliseconds, or VIP_INFINITE; 0 only looks
- * @RemoteAddr: the client's address; where its lengths are set to other than 0, no more bytes than
- *   these are written
+ * @RemoteAddr: the client's address; a length in it that is not 0 on input limits the bytes that
+ *   are written
  * @RemoteViAttribs: attributes of the client's VI
  * @ConnHandle: the request, to be accepted or rejected
- * From the first call for a discriminator on, clients are answered by this process, and those that
- * come between two calls wait.
- * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_TIMEOUT; VIP_ERROR_RESOURCE when nobody can
- *   listen there.
+ * From the first call for a discriminator on, this process listens for its clients; clients that
+ * arrive between two calls wait.
+ * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_TIMEOUT; VIP_ERROR_RESOURCE if the process
+ *   cannot listen at that address.
  */
 extern VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *LocalAddr,
 		IN VIP_ULONG Timeout, OUT VIP_NET_ADDRESS *RemoteAddr,
@@ -488,11 +494,11 @@ extern VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS
  * VipConnectAccept() - accept a client
  * @ConnHandle: its request
  * @ViHandle: an idle VI whose ReliabilityLevel, MaxTransferSize and QoS are the client's
- * When the attributes differ, the client hears nothing: VipSetViAttributes() can change them, and
- * the call can be made again.
+ * If the attributes differ, the call fails and the client is not told: change them with
+ * VipSetViAttributes() and call this again.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU,
  *   VIP_INVALID_QOS, VIP_ERROR_RESOURCE; VIP_INVALID_STATE for a VI that is not idle; VIP_TIMEOUT
- *   when the client has gone, and the request with it.
+ *   if the client has given up; the request is gone, too.
  */
 extern VIP_RETURN VipConnectAccept(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle);
 
@@ -506,15 +512,15 @@ extern VIP_RETURN VipConnectReject(IN VIP_CONN_HANDLE ConnHandle);
 /**
  * VipConnectRequest() - connect to a server
  * @ViHandle: an idle VI
- * @LocalAddr: the client's address: the NIC's, and a discriminator, that may be empty
+ * @LocalAddr: the client's address: the NIC's, and a discriminator, which may be empty
  * @RemoteAddr: where the server waits
  * @Timeout: milliseconds, more than 0, or VIP_INFINITE
  * @RemoteViAttribs: attributes of the server's VI; may be NULL
- * Receives that are posted stay so if it fails.
+ * If it fails, posted receives stay posted.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_ERROR_RESOURCE; VIP_INVALID_STATE for a VI that
- *   is not idle; VIP_REJECT when the server called VipConnectReject(); VIP_NO_MATCH when nobody
- *   waits there; VIP_TIMEOUT when no answer came, or there is no way to the host; with
- *   VIPL_EXTENDED_RETURNS=1 the latter is VIP_NOT_REACHABLE.
+ *   is not idle; VIP_REJECT when the server called VipConnectReject(); VIP_NO_MATCH when no server
+ *   listens there; VIP_TIMEOUT when no answer came, or when the host cannot be reached; in the
+ *   latter case it is VIP_NOT_REACHABLE with VIPL_EXTENDED_RETURNS=1.
  */
 extern VIP_RETURN VipConnectRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
 		IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
@@ -523,10 +529,10 @@ extern VIP_RETURN VipConnectRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRES
 /**
  * VipDisconnect() - end a connection
  * @ViHandle: the VI, idle afterwards
- * Every descriptor that is posted is completed, with VIP_STATUS_DESC_FLUSHED_ERROR if it has not
- * been carried out. An idle VI is left as it is but for that.
+ * Every posted descriptor is completed, with VIP_STATUS_DESC_FLUSHED_ERROR if it has not been
+ * executed. On an idle VI the call does only that.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_INVALID_STATE while VipConnectRequest() or
- *   VipConnectAccept() has the VI.
+ *   VipConnectAccept() is connecting the VI.
  */
 extern VIP_RETURN VipDisconnect(IN VIP_VI_HANDLE ViHandle);
 
@@ -534,19 +540,19 @@ extern VIP_RETURN VipDisconnect(IN VIP_VI_HANDLE ViHandle);
  * VipConnectPeerRequest() - begin to connect to a peer that does the same
  * @ViHandle: an idle VI
  * @LocalAddr: this side's address
- * @RemoteAddr: the other side's, from where this one has to be asked for
+ * @RemoteAddr: the peer's address; the peer has to name LocalAddr as its remote address
  * @Timeout: milliseconds, more than 0, or VIP_INFINITE
- * Returns: VIP_SUCCESS: under way, VIP_INVALID_PARAMETER, VIP_ERROR_RESOURCE; VIP_INVALID_STATE for
- *   a VI that is not idle.
+ * Returns: VIP_SUCCESS if the connection is under way; VIP_INVALID_PARAMETER, VIP_ERROR_RESOURCE;
+ *   VIP_INVALID_STATE for a VI that is not idle.
  */
 extern VIP_RETURN VipConnectPeerRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
 		IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout);
 
 /**
- * VipConnectPeerDone() - ask whether the connection to a peer stands
+ * VipConnectPeerDone() - test whether the connection to a peer is established
  * @ViHandle: the VI
  * @RemoteViAttribs: attributes of the peer's VI; may be NULL
- * Both peers hear the same of attributes that differ.
+ * If the attributes of the VIs differ, both peers get the same error.
  * Returns: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER, VIP_INVALID_STATE, VIP_TIMEOUT,
  *   VIP_REJECT, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS; after a failure
  *   the VI is idle.
@@ -555,7 +561,7 @@ extern VIP_RETURN VipConnectPeerDone(IN VIP_VI_HANDLE ViHandle,
 		OUT VIP_VI_ATTRIBUTES *RemoteViAttribs);
 
 /**
- * VipConnectPeerWait() - wait until the connection to a peer stands, or has failed
+ * VipConnectPeerWait() - wait until the connection to a peer is established or has failed
  * @ViHandle: the VI
  * @RemoteViAttribs: attributes of the peer's VI; may be NULL
  * Returns: as VipConnectPeerDone(), but never VIP_NOT_DONE.
@@ -570,12 +576,12 @@ extern VIP_RETURN VipConnectPeerWait(IN VIP_VI_HANDLE ViHandle,
 /**
  * VipPostSend() - post a descriptor on the send queue: a send, an RDMA write or an RDMA read
  * @ViHandle: the VI
- * @Descriptor: what to do; the library's until it is completed
+ * @Descriptor: the operation; it belongs to the library until it is completed
  * @MemoryHandle: handle of the memory that holds the descriptor
- * What is wrong with a descriptor is told by its completion. On a VI that is not connected it is
- * flushed.
- * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE when the queue is full, of which the
- *   error handler is told too.
+ * An error in a descriptor is reported by its completion. On a VI that is not connected the
+ * descriptor is flushed.
+ * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE when the queue is full, which
+ *   also calls the error handler.
  */
 extern VIP_RETURN VipPostSend(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *Descriptor,
 		IN VIP_MEM_HANDLE MemoryHandle);
@@ -614,7 +620,7 @@ extern VIP_RETURN VipSendNotify(IN VIP_VI_HANDLE ViHandle, IN VIP_PVOID Context,
 /**
  * VipPostRecv() - post a descriptor on the receive queue
  * @ViHandle: the VI, connected or not
- * @Descriptor: where a message is to go; the library's until it is completed
+ * @Descriptor: the buffers for a message; it belongs to the library until it is completed
  * @MemoryHandle: handle of the memory that holds the descriptor
  * Returns: as VipPostSend().
  */
@@ -654,7 +660,7 @@ extern VIP_RETURN VipRecvNotify(IN VIP_VI_HANDLE ViHandle, IN VIP_PVOID Context,
  */
 
 /**
- * VipCreateCQ() - make a completion queue, which tells of the completions of many VIs
+ * VipCreateCQ() - create a completion queue, which collects the completions of many VIs
  * @NicHandle: the NIC
  * @EntryCount: completions that it has to hold, more than 0
  * @CQHandle: the completion queue
@@ -666,7 +672,7 @@ extern VIP_RETURN VipCreateCQ(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG EntryCou
 /**
  * VipDestroyCQ() - destroy a completion queue
  * @CQHandle: the completion queue
- * Its handlers that have not been called are forgotten.
+ * Its handlers that have not been called yet are dropped.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE while a VI uses it or a thread
  *   waits.
  */
@@ -676,7 +682,8 @@ extern VIP_RETURN VipDestroyCQ(IN VIP_CQ_HANDLE CQHandle);
  * VipResizeCQ() - change the length of a completion queue
  * @CQHandle: the completion queue
  * @EntryCount: completions that it has to hold
- * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE, also when it holds more.
+ * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE, also if it holds more entries
+ *   than that.
  */
 extern VIP_RETURN VipResizeCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG EntryCount);
 
@@ -712,24 +719,22 @@ extern VIP_RETURN VipCQWait(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG Timeout,
 extern VIP_RETURN VipCQNotify(IN VIP_CQ_HANDLE CQHandle, IN VIP_PVOID Context,
 		IN VIP_CQ_HANDLER Handler);
 
-/*
- * Giganet's functions, which programs ask for and can do without
- */
+/* Giganet's functions, which programs look for and can do without */
 
 /**
- * VipAddTagCQ() - have messages of a tag told by an event of their own
+ * VipAddTagCQ() - report messages with a tag by a separate event
  * @CQHandle: the completion queue
  * @Event: the event
  * @Tag: the tag
  * @Priority: the priority
- * No adapter tells messages apart by a tag; programs then do so by the immediate data.
+ * No adapter supports tags; without them programs tell messages apart by their immediate data.
  * Returns: VIP_ERROR_NOT_SUPPORTED; VIP_INVALID_PARAMETER without a completion queue.
  */
 extern VIP_RETURN VipAddTagCQ(IN VIP_CQ_HANDLE CQHandle, IN OUT VIP_EVENT_HANDLE *Event,
 		IN VIP_ULONG Tag, IN VIP_ULONG Priority);
 
 /**
- * VipRemoveTagCQ() - end what VipAddTagCQ() began
+ * VipRemoveTagCQ() - undo VipAddTagCQ()
  * @CQHandle: the completion queue
  * @Event: the event
  * @Tag: the tag
@@ -742,7 +747,7 @@ extern VIP_RETURN VipRemoveTagCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_EVENT_HANDLE 
  * VipPostDeferredSends() - post the sends that wait for the peer's receives
  * @ViHandle: the VI
  * @EnableInterrupt: not used
- * @SendsDeferred: set to VIP_FALSE: no send waits; may be NULL
+ * @SendsDeferred: set to VIP_FALSE, since no send waits; may be NULL
  * Every send is posted by VipPostSend() itself, since no NIC supports VIP_SERVICE_DFC.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER.
  */
@@ -754,21 +759,21 @@ extern VIP_RETURN VipPostDeferredSends(IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN
  */
 
 /**
- * VipErrorCallback() - say who is told of errors that no call can return
+ * VipErrorCallback() - set the handler for errors that no call can return
  * @NicHandle: the NIC
  * @Context: first argument for the handler
- * @Handler: called on a thread of the library's; NULL for the library's own, which prints
+ * @Handler: called on a thread of the library; NULL for the default handler, which prints the error
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER.
  */
 extern VIP_RETURN VipErrorCallback(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Context,
 		IN VIP_ERROR_HANDLER Handler);
 
 /**
- * VipQuerySystemManagementInfo() - ask for what management knows
+ * VipQuerySystemManagementInfo() - query management information
  * @NicHandle: the NIC
  * @InfoType: VIP_SMI_AUTODISCOVERY, for a VIP_AUTODISCOVERY_LIST
  * @SysManInfo: filled
- * Nothing is discovered: the list always comes out empty.
+ * The library discovers no nodes, so the list is always empty.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER.
  */
 extern VIP_RETURN VipQuerySystemManagementInfo(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG InfoType,

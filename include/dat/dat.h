@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * uDAPL 1.2, the part that user space and kernel have in common: types, objects, events, calls. It
- * needs types of udat.h, and includes that first when it is itself included first.
+ * needs types of udat.h, and so it includes udat.h if the program has not.
  *
- * What holds for every call, and is not said again at each:
- *  - A handle that is NULL, freed or of another kind gives DAT_INVALID_HANDLE, a NULL pointer for
- *    an OUT parameter DAT_INVALID_PARAMETER unless its text allows it. DAT_INTERNAL_ERROR is the
- *    provider's own fault, and DAT_NOT_IMPLEMENTED tells of a provider that lacks the call.
- *  - The type of a return value is DAT_GET_TYPE() of it, except that DAT_NOT_IMPLEMENTED and
- *    DAT_SUCCESS are compared whole.
- *  - A call that fails has no effect, and sets OUT parameters only where its text says so.
+ * The following holds for every call, and is not repeated at each:
+ *  - For a handle that is NULL, freed or of another kind, a call returns DAT_INVALID_HANDLE. For a
+ *    NULL pointer as OUT parameter it returns DAT_INVALID_PARAMETER, unless the description of the
+ *    parameter allows NULL. DAT_INTERNAL_ERROR means a fault of the provider, and
+ *    DAT_NOT_IMPLEMENTED that the provider does not have the call.
+ *  - DAT_GET_TYPE() gives the type of a return value. DAT_NOT_IMPLEMENTED and DAT_SUCCESS are
+ *    compared with the whole value.
+ *  - A call that fails has no effect, and sets OUT parameters only where its description says so.
  *  - Times are in microseconds, lengths and sizes in bytes, queue lengths in entries.
- *  - Thread safety: a "safe" call may be made by many threads at once; an "unsafe" one by one
- *    thread at a time for each object. The standard promises it where is_thread_safe is DAT_TRUE.
+ *  - Thread safety: many threads may make a "safe" call at once; an "unsafe" call may be made by
+ *    one thread at a time for each object. The standard promises this where is_thread_safe is
+ *    DAT_TRUE.
  *
- * A comment that begins with two stars belongs to the declaration behind it. Of a function it tells
- * each parameter (@name), Returns, States (of the endpoint: where the call is allowed, and what it
- * leads to), Thread safety, and Specification: the page of the standard.
+ * A comment that begins with two stars describes the declaration that follows it. For a function it
+ * has each parameter (@name), Returns, States (the endpoint states in which the call is allowed,
+ * and the state that it leads to), Thread safety, and Specification, which is the page of the
+ * standard.
  */
 #ifndef OPENDAT_UDAT_H
 #include "udat.h"
@@ -29,7 +32,7 @@
 #include "dat_error.h"
 #include "dat_vendor_specific.h"
 
-/* Which way a parameter goes. */
+/* The direction of a parameter. */
 #ifndef IN
 #define IN
 #endif
@@ -55,7 +58,7 @@ typedef enum dat_boolean {
  * @as_ptr: seen as a pointer
  * @as_64: seen as a 64-bit number
  * @as_index: seen as an index
- * The provider hands back what it was given, and neither reads nor changes it.
+ * The provider returns the value unchanged, and does not interpret it.
  */
 typedef union dat_context {
 	DAT_PVOID as_ptr;
@@ -65,7 +68,10 @@ typedef union dat_context {
 typedef DAT_CONTEXT DAT_DTO_COOKIE;
 typedef DAT_CONTEXT DAT_RMR_COOKIE;
 
-/* An object is known by its handle. That of an IA is a small number, the others are addresses. */
+/*
+ * A program refers to an object by its handle. The handle of an IA is a small number, the others
+ * are addresses.
+ */
 typedef DAT_PVOID DAT_HANDLE;
 typedef DAT_HANDLE DAT_CR_HANDLE;
 typedef DAT_HANDLE DAT_EP_HANDLE;
@@ -78,12 +84,18 @@ typedef DAT_HANDLE DAT_RMR_HANDLE;
 typedef DAT_HANDLE DAT_RSP_HANDLE;
 typedef DAT_HANDLE DAT_SRQ_HANDLE;
 
-/* The last two are for dat_ia_openv() alone: no asynchronous EVD is wanted, and none was made. */
+/*
+ * The last two are used only by dat_ia_openv(): the caller wants no asynchronous EVD, and none was
+ * created.
+ */
 #define DAT_HANDLE_NULL					((DAT_HANDLE)NULL)
 #define DAT_EVD_ASYNC_EXISTS				((DAT_EVD_HANDLE) 0x1)
 #define DAT_EVD_OUT_OF_SCOPE				((DAT_EVD_HANDLE) 0x2)
 
-/* Qualifiers name a service point and an endpoint at an address; a context is a key to memory. */
+/*
+ * A connection qualifier names a service point at an address, and a port qualifier an endpoint. A
+ * context is a key to memory.
+ */
 typedef char *DAT_NAME_PTR;
 typedef DAT_UINT64 DAT_CONN_QUAL;
 typedef DAT_UINT64 DAT_PORT_QUAL;
@@ -94,7 +106,7 @@ typedef DAT_UINT32 DAT_LMR_CONTEXT;
 typedef DAT_UINT32 DAT_RMR_CONTEXT;
 typedef DAT_SOCK_ADDR *DAT_IA_ADDRESS_PTR;
 
-/* The room for a name counts its NUL; DAT_WATERMARK_INFINITE switches a watermark off. */
+/* DAT_NAME_MAX_LENGTH includes the NUL. DAT_WATERMARK_INFINITE switches a watermark off. */
 #define DAT_NAME_MAX_LENGTH				256
 #define DAT_TIMEOUT_INFINITE				((DAT_TIMEOUT) ~0)
 #define DAT_WATERMARK_INFINITE				((DAT_COUNT)~0)
@@ -119,8 +131,9 @@ typedef struct dat_named_attr {
 
 /**
  * enum dat_close_flags - how to close an IA or to disconnect an endpoint
- * @DAT_CLOSE_ABRUPT_FLAG: at once; what is unfinished is cut off. The default.
- * @DAT_CLOSE_GRACEFUL_FLAG: only when nothing is left, or after what was posted is done
+ * @DAT_CLOSE_ABRUPT_FLAG: close at once and abandon unfinished operations. The default.
+ * @DAT_CLOSE_GRACEFUL_FLAG: close an IA only if no object is left; disconnect an endpoint after the
+ *   posted requests are done
  */
 typedef enum dat_close_flags {
 	DAT_CLOSE_ABRUPT_FLAG	= 0x0,
@@ -129,7 +142,7 @@ typedef enum dat_close_flags {
 #define DAT_CLOSE_DEFAULT				DAT_CLOSE_ABRUPT_FLAG
 
 /**
- * enum dat_evd_flags - kinds of event stream an EVD can be fed by
+ * enum dat_evd_flags - kinds of event stream that can feed an EVD
  * @DAT_EVD_SOFTWARE_FLAG: events of dat_evd_post_se()
  * @DAT_EVD_CR_FLAG: connection requests of service points
  * @DAT_EVD_DTO_FLAG: completions of transfers
@@ -260,12 +273,13 @@ typedef enum dat_connect_flags {
 
 /**
  * enum dat_completion_flags - how a completed transfer or bind is reported
- * @DAT_COMPLETION_DEFAULT_FLAG: queue an event and wake whoever waits
- * @DAT_COMPLETION_SUPPRESS_FLAG: no event on success; a failure is always reported
+ * @DAT_COMPLETION_DEFAULT_FLAG: queue an event and wake the waiter
+ * @DAT_COMPLETION_SUPPRESS_FLAG: queue no event on success; a failure is always reported
  * @DAT_COMPLETION_SOLICITED_WAIT_FLAG: the peer's matching Receive wakes its waiter
- * @DAT_COMPLETION_UNSIGNALLED_FLAG: queue the event but wake nobody; needs the same EP attribute
+ * @DAT_COMPLETION_UNSIGNALLED_FLAG: queue the event but wake no waiter; needs the same EP attribute
  * @DAT_COMPLETION_BARRIER_FENCE_FLAG: start only when all earlier RDMA Reads of the EP are done
- * @DAT_COMPLETION_EVD_THRESHOLD_FLAG: EP attribute: every completion counts to the EVD's threshold
+ * @DAT_COMPLETION_EVD_THRESHOLD_FLAG: EP attribute: every completion counts towards the EVD's
+ *   threshold
  */
 typedef enum dat_completion_flags {
 	DAT_COMPLETION_DEFAULT_FLAG		= 0x0,
@@ -282,18 +296,19 @@ typedef enum dat_service_type {
 } DAT_SERVICE_TYPE;
 
 /**
- * enum dat_ep_state - life of an endpoint
+ * enum dat_ep_state - states of an endpoint
  * @DAT_EP_STATE_UNCONNECTED: idle, at the consumer's disposal
  * @DAT_EP_STATE_RESERVED: held by an RSP that no request has reached
  * @DAT_EP_STATE_PASSIVE_CONNECTION_PENDING: a request has reached its RSP and is not yet answered
- * @DAT_EP_STATE_ACTIVE_CONNECTION_PENDING: connecting, outcome open
+ * @DAT_EP_STATE_ACTIVE_CONNECTION_PENDING: connecting; the outcome is not known yet
  * @DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING: made by the provider for a request to a PSP
  * @DAT_EP_STATE_CONNECTED: data may flow
- * @DAT_EP_STATE_DISCONNECT_PENDING: graceful disconnect, requests are draining
- * @DAT_EP_STATE_DISCONNECTED: over; posts are flushed. dat_ep_reset() leads back to UNCONNECTED.
+ * @DAT_EP_STATE_DISCONNECT_PENDING: graceful disconnect under way; posted requests are draining
+ * @DAT_EP_STATE_DISCONNECTED: the connection is over and posts are flushed. dat_ep_reset() leads
+ *   back to UNCONNECTED.
  * @DAT_EP_STATE_COMPLETION_PENDING: accepted, not yet established
- * The UNCONFIGURED values keep their places and are never reported. The state has changed before
- * the event that tells of it can be seen.
+ * The UNCONFIGURED values are never reported. The state changes before the program can see the
+ * event that reports the change.
  */
 typedef enum dat_ep_state {
 	DAT_EP_STATE_UNCONNECTED			= 0,
@@ -424,9 +439,9 @@ typedef struct dat_pz_param {
 } DAT_PZ_PARAM;
 
 /**
- * enum dat_psp_flags - who makes the endpoint for a request to a PSP
- * @DAT_PSP_CONSUMER_FLAG: the consumer, and gives it to dat_cr_accept()
- * @DAT_PSP_PROVIDER_FLAG: the provider; it comes with the request
+ * enum dat_psp_flags - who creates the endpoint for a request to a PSP
+ * @DAT_PSP_CONSUMER_FLAG: the consumer creates it, and passes it to dat_cr_accept()
+ * @DAT_PSP_PROVIDER_FLAG: the provider creates it; the request has its handle
  */
 typedef enum dat_psp_flags {
 	DAT_PSP_CONSUMER_FLAG	= 0x0,
@@ -550,13 +565,16 @@ typedef struct dat_srq_param {
 } DAT_SRQ_PARAM;
 
 /**
- * enum dat_event_number - what an event tells, and so which member of DAT_EVENT_DATA it carries
+ * enum dat_event_number - the kind of an event, which also decides the member of DAT_EVENT_DATA
+ *   that it carries
  * @DAT_CONNECTION_EVENT_PEER_REJECTED: the peer called dat_cr_reject()
- * @DAT_CONNECTION_EVENT_NON_PEER_REJECTED: nobody listens, the backlog is full, or no agreement
+ * @DAT_CONNECTION_EVENT_NON_PEER_REJECTED: no service point listens there, its backlog is full, or
+ *   the two sides cannot agree on the attributes
  * @DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR: an accepted connection could not be established
- * @DAT_CONNECTION_EVENT_BROKEN: access error, no Receive, hard watermark, or lost peer
+ * @DAT_CONNECTION_EVENT_BROKEN: the connection failed: an access error, no Receive for a message,
+ *   the hard watermark, or loss of the peer
  * @DAT_CONNECTION_EVENT_TIMED_OUT: the timeout of dat_ep_connect() has passed
- * @DAT_CONNECTION_EVENT_UNREACHABLE: no way to the address
+ * @DAT_CONNECTION_EVENT_UNREACHABLE: the address cannot be reached
  * Each attempt to connect ends in exactly one event, and so does each connection.
  */
 typedef enum dat_event_number {
@@ -580,20 +598,21 @@ typedef enum dat_event_number {
 } DAT_EVENT_NUMBER;
 
 /**
- * enum dat_dto_completion_status - how a transfer or bind ended; once one has failed, no later one
- *   of that direction succeeds
- * @DAT_DTO_ERR_FLUSHED: never started, since the connection was over
- * @DAT_DTO_SUCCESS: it is done: a Send or RDMA Write may use its memory again, a Receive or RDMA Read
- *   has its data
+ * enum dat_dto_completion_status - how a transfer or bind ended; after a failure no later operation
+ *   in that direction succeeds
+ * @DAT_DTO_ERR_FLUSHED: not executed, because the connection was over
+ * @DAT_DTO_SUCCESS: done: the memory of a Send or RDMA Write may be reused; that of a Receive or
+ *   RDMA Read holds the data
  * @DAT_DTO_ERR_LOCAL_LENGTH: the message was longer than the Receive's memory
  * @DAT_DTO_ERR_LOCAL_EP: the endpoint itself could not execute it
- * @DAT_DTO_ERR_LOCAL_PROTECTION: local memory with the wrong PZ, rights or bounds
- * @DAT_DTO_ERR_BAD_RESPONSE: the peer's answer does not fit what was asked
- * @DAT_DTO_ERR_REMOTE_ACCESS: the peer's memory with the wrong key, PZ, rights or bounds
- * @DAT_DTO_ERR_REMOTE_RESPONDER: the peer could not execute it, as when its Receive is too short
+ * @DAT_DTO_ERR_LOCAL_PROTECTION: the local memory has the wrong PZ, rights or bounds
+ * @DAT_DTO_ERR_BAD_RESPONSE: the peer's response does not match the request
+ * @DAT_DTO_ERR_REMOTE_ACCESS: the key, PZ, rights or bounds of the peer's memory do not allow it
+ * @DAT_DTO_ERR_REMOTE_RESPONDER: the peer could not execute it, for example because its Receive is
+ *   too short
  * @DAT_DTO_ERR_TRANSPORT: the peer does not answer, or has ended
  * @DAT_DTO_ERR_RECEIVER_NOT_READY: the peer had no Receive for a message
- * @DAT_DTO_ERR_PARTIAL_PACKET: only a part of the message has come
+ * @DAT_DTO_ERR_PARTIAL_PACKET: only a part of the message arrived
  * @DAT_RMR_OPERATION_FAILED: a bind failed
  */
 typedef enum dat_dto_completion_status {
@@ -625,7 +644,8 @@ typedef enum ia_async_error_reason {
 
 /**
  * enum ep_async_error_reason - reason in an asynchronous event of an endpoint
- * @DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT: holds more Receives than its soft watermark; no error
+ * @DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT: it holds more Receives than its soft watermark, which is not
+ *   an error
  */
 typedef enum ep_async_error_reason {
 	DAT_EP_TRANSFER_TO_ERROR		= 0,
@@ -641,7 +661,8 @@ typedef enum evd_async_error_reason {
 
 /**
  * enum srq_async_error_reason - reason in an asynchronous event of an SRQ
- * @DAT_SRQ_LOW_WATERMARK_EVENT: fewer buffers left than its low watermark; no error
+ * @DAT_SRQ_LOW_WATERMARK_EVENT: it has fewer buffers left than its low watermark, which is not an
+ *   error
  */
 typedef enum srq_async_error_reason {
 	DAT_SRQ_TRANSFER_TO_ERROR	= 0,
@@ -667,7 +688,7 @@ typedef enum pz_async_error_reason {
 /**
  * struct dat_dto_completion_event_data - a Send, Receive or RDMA transfer has ended
  * @user_cookie: as given when it was posted
- * @status: whether it did what was asked; the next field counts only then
+ * @status: whether it succeeded; the next field is valid only then
  * @transfered_length: bytes moved
  */
 typedef struct dat_dto_completion_event_data {
@@ -688,7 +709,7 @@ typedef struct dat_rmr_bind_completion_event_data {
 } DAT_RMR_BIND_COMPLETION_EVENT_DATA;
 
 /**
- * struct dat_cr_arrival_event_data - somebody wants to connect
+ * struct dat_cr_arrival_event_data - a peer wants to connect
  * @sp_handle: service point; an RSP's handle is good until dat_rsp_free()
  * @local_ia_address_ptr: address that was asked for
  * @conn_qual: connection qualifier that was asked for
@@ -702,8 +723,8 @@ typedef struct dat_cr_arrival_event_data {
 } DAT_CR_ARRIVAL_EVENT_DATA;
 
 /**
- * struct dat_connection_event_data - a connection has come or gone
- * @private_data_size: bytes that came with an acceptance; 0 on the accepting side
+ * struct dat_connection_event_data - a connection is established, failed or over
+ * @private_data_size: bytes that the peer sent with its acceptance; 0 on the accepting side
  * @private_data: the bytes; valid until dat_ep_reset() or dat_ep_free()
  */
 typedef struct dat_connection_event_data {
@@ -713,9 +734,9 @@ typedef struct dat_connection_event_data {
 } DAT_CONNECTION_EVENT_DATA;
 
 /**
- * struct dat_asynch_error_event_data - something happened that no call can report
+ * struct dat_asynch_error_event_data - an error that no call can report
  * @dat_handle: object it happened to
- * @reason: a DAT_..._ASYNC_ERROR_REASON, after the type of the object
+ * @reason: a DAT_..._ASYNC_ERROR_REASON of the type of the object
  */
 typedef struct dat_asynch_error_event_data {
 	DAT_HANDLE dat_handle;
@@ -724,7 +745,7 @@ typedef struct dat_asynch_error_event_data {
 
 /**
  * struct dat_software_event_data - an event of dat_evd_post_se()
- * @pointer: the consumer's own; the memory behind it stays the consumer's
+ * @pointer: a value of the consumer; the memory that it points to stays the consumer's
  */
 typedef struct dat_software_event_data {
 	DAT_PVOID pointer;
@@ -911,13 +932,13 @@ typedef struct dat_provider_attr DAT_PROVIDER_ATTR;
  * dat_ia_open() - open an adapter by its name
  * @name: name of the IA, as in dat.conf
  * @qlen: events its asynchronous EVD has to hold
- * @async_evd: in: DAT_HANDLE_NULL or an EVD to use; out: the EVD in use
+ * @async_evd: on input DAT_HANDLE_NULL, or an EVD to use; on output the EVD in use
  * @ia: the open IA
- * This is what consumers call: dat_ia_openv() with the version that this header is of. It asks for a
- * thread safe provider only if the program defines DAT_THREADSAFE as DAT_TRUE before it includes the
- * header. The default is DAT_FALSE, and no provider of OpenDAT promises thread safety. The first open
- * of a name loads the provider. Each open makes an instance of its own; objects of two instances do
- * not mix.
+ * Consumers call this. It calls dat_ia_openv() with the version of this header, and asks for a
+ * thread-safe provider only if the program defines DAT_THREADSAFE as DAT_TRUE before it includes
+ * the header. The default is DAT_FALSE, and no provider of OpenDAT promises thread safety. The
+ * first open of a name loads the provider. Each open makes an instance of its own; objects of two
+ * instances do not mix.
  * Returns: as dat_ia_openv().
  * Thread safety: safe. Specification: dat_ia_open(3DAT).
  */
@@ -929,17 +950,17 @@ typedef struct dat_provider_attr DAT_PROVIDER_ATTR;
  * dat_ia_openv() - open an adapter, for a given version of the API
  * @provider: name of the IA, as in dat.conf; shorter than DAT_NAME_MAX_LENGTH
  * @asynch_evd_min_qlen: events its asynchronous EVD has to hold; unused if one is given
- * @asynch_evd_handle: DAT_HANDLE_NULL to have an EVD made and returned; an existing one to use
- *   that; DAT_EVD_ASYNC_EXISTS for none
+ * @asynch_evd_handle: DAT_HANDLE_NULL to have an EVD created and returned; an existing EVD to use
+ *   it; DAT_EVD_ASYNC_EXISTS for none
  * @ia_handle: the open IA
  * @dat_major_version_number: version of the API, DAT_VERSION_MAJOR
- * @dat_minor_version_number: DAT_VERSION_MINOR; a provider of a higher one will do
- * @dat_thread_safety: DAT_TRUE if the provider has to be thread safe
+ * @dat_minor_version_number: DAT_VERSION_MINOR; a provider with a higher one is accepted
+ * @dat_thread_safety: DAT_TRUE if the provider has to be thread-safe
  * Consumers write dat_ia_open(), which fills in the last three. The first open of a name loads the
  * provider. Each open makes an instance of its own; objects of two instances do not mix.
- * Returns: DAT_SUCCESS; DAT_PROVIDER_NOT_FOUND when no registry entry fits, whose subtype says what
- *   did not: name, major, minor or thread safety; DAT_INVALID_PARAMETER; DAT_INVALID_HANDLE;
- *   DAT_INSUFFICIENT_RESOURCES.
+ * Returns: DAT_SUCCESS; DAT_PROVIDER_NOT_FOUND when no registry entry matches: the subtype says
+ *   whether the name, major version, minor version or thread safety differs; DAT_INVALID_PARAMETER;
+ *   DAT_INVALID_HANDLE; DAT_INSUFFICIENT_RESOURCES.
  * Thread safety: safe. Specification: dat_ia_open(3DAT).
  */
 extern DAT_RETURN dat_ia_openv(IN const DAT_NAME_PTR provider, IN DAT_COUNT asynch_evd_min_qlen,
@@ -971,7 +992,7 @@ extern DAT_RETURN dat_ia_query(IN DAT_IA_HANDLE ia_handle, OUT DAT_EVD_HANDLE *a
  * An abrupt close ends waits on EVDs with DAT_ABORT and waits on CNOs with no EVD. The asynchronous
  * EVD goes too if dat_ia_open() made it. Other instances of the IA are not touched.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_INVALID_STATE for a graceful
- *   close with objects left, of which none is harmed.
+ *   close while objects are left, which stay as they are.
  * Thread safety: unsafe. Specification: dat_ia_close(3DAT).
  */
 extern DAT_RETURN dat_ia_close(IN DAT_IA_HANDLE ia_handle, IN DAT_CLOSE_FLAGS close_flags);
@@ -995,7 +1016,7 @@ extern DAT_RETURN dat_set_consumer_context(IN DAT_HANDLE dat_handle, IN DAT_CONT
 extern DAT_RETURN dat_get_consumer_context(IN DAT_HANDLE dat_handle, OUT DAT_CONTEXT *context);
 
 /**
- * dat_get_handle_type() - tell what kind of object a handle stands for
+ * dat_get_handle_type() - get the type of the object behind a handle
  * @dat_handle: object
  * @handle_type: its kind
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
@@ -1034,7 +1055,7 @@ extern DAT_RETURN dat_cr_accept(IN DAT_CR_HANDLE cr_handle, IN DAT_EP_HANDLE ep_
 /**
  * dat_cr_reject() - turn a connection request down
  * @cr_handle: request, gone afterwards
- * The peer sees DAT_CONNECTION_EVENT_PEER_REJECTED; here is no event.
+ * The peer gets DAT_CONNECTION_EVENT_PEER_REJECTED; this side gets no event.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
  * States: the endpoint of an RSP goes back to UNCONNECTED, one that the provider made is gone.
  * Thread safety: unsafe. Specification: dat_cr_reject(3DAT).
@@ -1104,16 +1125,17 @@ extern DAT_RETURN dat_evd_query(IN DAT_EVD_HANDLE evd_handle, IN DAT_EVD_PARAM_M
 extern DAT_RETURN dat_evd_free(IN DAT_EVD_HANDLE evd_handle);
 
 /**
- * dat_ep_create() - make an endpoint, one end of a connection to be
+ * dat_ep_create() - create an endpoint, one end of a connection
  * @ia_handle: IA
  * @pz_handle: protection zone its memory has to be in
  * @recv_completion_evd_handle: EVD for completed Receives, or DAT_HANDLE_NULL to drop them
  * @request_completion_evd_handle: EVD for completed Sends, RDMA transfers and binds, or
  *   DAT_HANDLE_NULL
  * @connect_evd_handle: EVD for connection events, or DAT_HANDLE_NULL
- * @ep_attributes: what it has to be able to do; NULL for the provider's defaults
+ * @ep_attributes: the attributes that it has to have; NULL for the provider's defaults
  * @ep_handle: the endpoint
- * The three EVDs may be one, if its flags and the completion flags of all that feed it agree.
+ * The three EVDs may be the same, if its flags allow it and the completion flags of all endpoints
+ * that feed it agree.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  *   DAT_MODEL_NOT_SUPPORTED.
  * States: comes in UNCONNECTED.
@@ -1138,7 +1160,7 @@ extern DAT_RETURN dat_ep_query(IN DAT_EP_HANDLE ep_handle, IN DAT_EP_PARAM_MASK 
 		OUT DAT_EP_PARAM *ep_param);
 
 /**
- * dat_ep_modify() - change parameters of an endpoint: all that are named, or on failure none
+ * dat_ep_modify() - change parameters of an endpoint: all that the mask names, or none if it fails
  * @ep_handle: endpoint
  * @ep_param_mask: DAT_EP_FIELD_ bits of the fields to change
  * @ep_param: new values
@@ -1157,14 +1179,15 @@ extern DAT_RETURN dat_ep_modify(IN DAT_EP_HANDLE ep_handle, IN DAT_EP_PARAM_MASK
  * @ep_handle: endpoint
  * @remote_ia_address: address of the peer's IA; the port in it is not looked at
  * @remote_conn_qual: connection qualifier the peer listens on
- * @timeout: microseconds until it is given up, more than 0; or DAT_TIMEOUT_INFINITE
+ * @timeout: microseconds until the attempt is given up, more than 0; or DAT_TIMEOUT_INFINITE
  * @private_data_size: bytes for the peer's request, up to max_private_data_size
  * @private_data: the bytes; may be NULL if there are none
  * @quality_of_service: DAT_QOS_BEST_EFFORT always works
  * @connect_flags: DAT_CONNECT_DEFAULT_FLAG or DAT_CONNECT_MULTIPATH_FLAG
- * Exactly one event on the connection EVD tells the outcome: DAT_CONNECTION_EVENT_ESTABLISHED with
- * the peer's private data, or with the same beginning PEER_REJECTED, NON_PEER_REJECTED, UNREACHABLE
- * or TIMED_OUT. After a failure the endpoint is to be reset.
+ * Exactly one event on the connection EVD reports the outcome: DAT_CONNECTION_EVENT_ESTABLISHED
+ * with the peer's private data, or DAT_CONNECTION_EVENT_ followed by PEER_REJECTED,
+ * NON_PEER_REJECTED, UNREACHABLE or TIMED_OUT. After a failure reset the endpoint before you
+ * connect it again.
  * Returns: DAT_SUCCESS: under way; DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_ADDRESS,
  *   DAT_INVALID_STATE, DAT_INSUFFICIENT_RESOURCES; DAT_MODEL_NOT_SUPPORTED for a quality not
  *   offered.
@@ -1178,7 +1201,8 @@ extern DAT_RETURN dat_ep_connect(IN DAT_EP_HANDLE ep_handle,
 		IN DAT_CONNECT_FLAGS connect_flags);
 
 /**
- * dat_ep_dup_connect() - ask for a connection to where another endpoint is connected
+ * dat_ep_dup_connect() - ask for a connection to the service point that another endpoint is
+ *   connected to
  * @ep_handle: endpoint to connect
  * @ep_dup_handle: connected endpoint to copy address, qualifier and connect flags from
  * @timeout: microseconds, as for dat_ep_connect()
@@ -1199,7 +1223,8 @@ extern DAT_RETURN dat_ep_dup_connect(IN DAT_EP_HANDLE ep_handle, IN DAT_EP_HANDL
  * dat_ep_disconnect() - end a connection, or an attempt at one
  * @ep_handle: endpoint
  * @close_flags: in CONNECTED, DAT_CLOSE_GRACEFUL_FLAG lets posted requests finish first
- * Each side sees DAT_CONNECTION_EVENT_DISCONNECTED once; what is left is flushed in posting order.
+ * Each side gets DAT_CONNECTION_EVENT_DISCONNECTED once. Outstanding operations are flushed in the
+ * order in which they were posted.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  *   DAT_INSUFFICIENT_RESOURCES.
  * States: CONNECTED, ACTIVE_CONNECTION_PENDING, COMPLETION_PENDING and DISCONNECT_PENDING to
@@ -1215,7 +1240,8 @@ extern DAT_RETURN dat_ep_disconnect(IN DAT_EP_HANDLE ep_handle, IN DAT_CLOSE_FLA
  * @local_iov: pieces of memory, sent in this order; LOCAL_READ
  * @user_cookie: comes back with the completion
  * @completion_flags: SUPPRESS, SOLICITED_WAIT, UNSIGNALLED, BARRIER_FENCE or 0
- * The completion says that the memory may be reused. Never blocks while the endpoint is connected.
+ * After the completion the memory may be reused. The call never blocks while the endpoint is
+ * connected.
  * Returns: DAT_SUCCESS: posted; DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  *   DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION; DAT_INSUFFICIENT_RESOURCES when
  *   max_request_dtos are outstanding.
@@ -1235,7 +1261,8 @@ extern DAT_RETURN dat_ep_post_send(IN DAT_EP_HANDLE ep_handle, IN DAT_COUNT num_
  * @local_iov: pieces of memory, filled in this order; LOCAL_WRITE
  * @user_cookie: comes back with the completion
  * @completion_flags: UNSIGNALLED or 0
- * Receives are filled in posting order. Too long a message ends one with DAT_DTO_ERR_LOCAL_LENGTH.
+ * Receives are filled in the order in which they were posted. A message that is longer than its
+ * Receive completes it with DAT_DTO_ERR_LOCAL_LENGTH.
  * Returns: DAT_SUCCESS: posted; DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  *   DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION; DAT_INSUFFICIENT_RESOURCES when
  *   max_recv_dtos are outstanding.
@@ -1247,7 +1274,7 @@ extern DAT_RETURN dat_ep_post_recv(IN DAT_EP_HANDLE ep_handle, IN DAT_COUNT num_
 		IN DAT_COMPLETION_FLAGS completion_flags);
 
 /**
- * dat_ep_post_rdma_read() - fetch data out of the peer's memory
+ * dat_ep_post_rdma_read() - read data from the peer's memory
  * @ep_handle: endpoint
  * @num_segments: length of local_iov
  * @local_iov: pieces of memory, filled in this order; LOCAL_WRITE
@@ -1266,7 +1293,7 @@ extern DAT_RETURN dat_ep_post_rdma_read(IN DAT_EP_HANDLE ep_handle, IN DAT_COUNT
 		IN const DAT_RMR_TRIPLET *remote_iov, IN DAT_COMPLETION_FLAGS completion_flags);
 
 /**
- * dat_ep_post_rdma_write() - put data into the peer's memory
+ * dat_ep_post_rdma_write() - write data into the peer's memory
  * @ep_handle: endpoint
  * @num_segments: length of local_iov
  * @local_iov: pieces of memory, written in this order; LOCAL_READ
@@ -1285,11 +1312,11 @@ extern DAT_RETURN dat_ep_post_rdma_write(IN DAT_EP_HANDLE ep_handle, IN DAT_COUN
 		IN const DAT_RMR_TRIPLET *remote_iov, IN DAT_COMPLETION_FLAGS completion_flags);
 
 /**
- * dat_ep_get_status() - ask for the state of an endpoint, a snapshot
+ * dat_ep_get_status() - get the state of an endpoint at this moment
  * @ep_handle: endpoint
  * @ep_state: its state
  * @recv_idle: DAT_TRUE if no Receive is outstanding
- * @request_idle: DAT_TRUE if no Send, RDMA transfer or bind is
+ * @request_idle: DAT_TRUE if no Send, RDMA transfer or bind is outstanding
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
  * States: any.
  * Thread safety: safe. Specification: dat_ep_get_status(3DAT).
@@ -1311,7 +1338,8 @@ extern DAT_RETURN dat_ep_free(IN DAT_EP_HANDLE ep_handle);
 /**
  * dat_ep_reset() - make a disconnected endpoint ready to connect again
  * @ep_handle: endpoint
- * Completions not yet dequeued may be lost; private data of the connection is.
+ * Completions that were not dequeued may be lost. The private data of the connection are no longer
+ * valid.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE.
  * States: DISCONNECTED to UNCONNECTED; UNCONNECTED: nothing to do, Receives stay posted.
  * Thread safety: unsafe. Specification: dat_ep_reset(3DAT).
@@ -1319,7 +1347,7 @@ extern DAT_RETURN dat_ep_free(IN DAT_EP_HANDLE ep_handle);
 extern DAT_RETURN dat_ep_reset(IN DAT_EP_HANDLE ep_handle);
 
 /**
- * dat_ep_create_with_srq() - make an endpoint that takes its Receives from an SRQ
+ * dat_ep_create_with_srq() - create an endpoint that takes its Receives from an SRQ
  * @ia_handle: IA
  * @pz_handle: protection zone; may have to be that of the SRQ, see srq_ep_pz_difference_supported
  * @recv_evd_handle: EVD for completed Receives, or DAT_HANDLE_NULL
@@ -1342,7 +1370,7 @@ extern DAT_RETURN dat_ep_create_with_srq(IN DAT_IA_HANDLE ia_handle, IN DAT_PZ_H
  * @ep_handle: endpoint
  * @nbufs_allocated: Receives posted, or taken from the SRQ, and not completed; may be NULL
  * @bufs_alloc_span: Receives from the first to the last that is held; may be NULL
- * A count that is not to be had is DAT_VALUE_UNKNOWN.
+ * A count that the provider does not know is DAT_VALUE_UNKNOWN.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  * States: any.
  * Thread safety: unsafe. Specification: dat_ep_recv_query(3DAT).
@@ -1353,8 +1381,8 @@ extern DAT_RETURN dat_ep_recv_query(IN DAT_EP_HANDLE ep_handle, OUT DAT_COUNT *n
 /**
  * dat_ep_set_watermark() - set how many Receives an endpoint may hold
  * @ep_handle: endpoint
- * @soft_high_watermark: Receives; above it comes one asynchronous event for each setting
- * @hard_high_watermark: Receives; above it the connection breaks
+ * @soft_high_watermark: Receives; when more are held, one asynchronous event comes for each setting
+ * @hard_high_watermark: Receives; when more are held, the connection breaks
  * DAT_WATERMARK_INFINITE, the default, switches a mark off.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  * States: any.
@@ -1377,8 +1405,8 @@ extern DAT_RETURN dat_lmr_query(IN DAT_LMR_HANDLE lmr_handle, IN DAT_LMR_PARAM_M
 /**
  * dat_lmr_free() - end the registration of memory; the memory itself stays
  * @lmr_handle: LMR
- * After it has returned no peer reaches the memory through this LMR any more. That may take some
- * milliseconds while endpoints are connected, over a device that does not see to it by itself.
+ * After it has returned, no peer can access the memory through this LMR. While endpoints are
+ * connected this may take some milliseconds over a device that does not guarantee it by itself.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE; DAT_INVALID_STATE while an RMR is bound to it.
  * Thread safety: unsafe. Specification: dat_lmr_free(3DAT).
  */
@@ -1409,7 +1437,7 @@ extern DAT_RETURN dat_lmr_sync_rdma_write(IN DAT_IA_HANDLE ia_handle,
 		IN const DAT_LMR_TRIPLET *local_segments, IN DAT_VLEN num_segments);
 
 /**
- * dat_rmr_create() - make a window that can be put over registered memory for a peer
+ * dat_rmr_create() - create a memory window, which can be bound to registered memory for a peer
  * @pz_handle: protection zone
  * @rmr_handle: the RMR, unbound
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
@@ -1429,17 +1457,17 @@ extern DAT_RETURN dat_rmr_query(IN DAT_RMR_HANDLE rmr_handle, IN DAT_RMR_PARAM_M
 		OUT DAT_RMR_PARAM *rmr_param);
 
 /**
- * dat_rmr_bind() - put an RMR over a piece of an LMR, or take it off
+ * dat_rmr_bind() - bind an RMR to a piece of an LMR, or unbind it
  * @rmr_handle: RMR
  * @lmr_triplet: the piece; a length of 0 unbinds
  * @mem_priv: remote rights to give
- * @ep_handle: endpoint whose request queue does it, and whose peer gets the rights
+ * @ep_handle: endpoint whose request queue executes the bind, and whose peer gets the rights
  * @user_cookie: comes back with the completion
  * @completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE or 0
- * @context: key for the peer, good from the completion on; the former one ends then
- * Completes with DAT_RMR_BIND_COMPLETION_EVENT; later requests of the endpoint wait for it. A bind
- * that fails after the return breaks the connection, and changes nothing else: the RMR stays bound
- * as it was, to the same LMR.
+ * @context: key for the peer, valid from the completion on; the previous key becomes invalid then
+ * The bind completes with DAT_RMR_BIND_COMPLETION_EVENT; later requests of the endpoint are
+ * executed after it. A bind that fails after the call has returned breaks the connection and
+ * changes nothing else: the RMR stays bound as it was, to the same LMR.
  * Returns: DAT_SUCCESS: posted; DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  *   DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES,
  *   DAT_MODEL_NOT_SUPPORTED.
@@ -1453,7 +1481,7 @@ extern DAT_RETURN dat_rmr_bind(IN DAT_RMR_HANDLE rmr_handle, IN const DAT_LMR_TR
 		OUT DAT_RMR_CONTEXT *context);
 
 /**
- * dat_rmr_free() - destroy an RMR, bound or not; its key ends
+ * dat_rmr_free() - destroy an RMR, bound or not; its key becomes invalid
  * @rmr_handle: RMR
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
  * Thread safety: unsafe. Specification: dat_rmr_free(3DAT).
@@ -1476,7 +1504,7 @@ extern DAT_RETURN dat_psp_create(IN DAT_IA_HANDLE ia_handle, IN DAT_CONN_QUAL co
 		OUT DAT_PSP_HANDLE *psp_handle);
 
 /**
- * dat_psp_create_any() - listen on a connection qualifier that the provider picks
+ * dat_psp_create_any() - listen on a connection qualifier that the provider chooses
  * @ia_handle: IA
  * @conn_qual: the qualifier
  * @evd_handle: EVD for the requests, made with DAT_EVD_CR_FLAG
@@ -1502,7 +1530,7 @@ extern DAT_RETURN dat_psp_query(IN DAT_PSP_HANDLE psp_handle, IN DAT_PSP_PARAM_M
 		OUT DAT_PSP_PARAM *psp_param);
 
 /**
- * dat_psp_free() - stop listening; requests that have arrived stay good
+ * dat_psp_free() - stop listening; requests that have arrived stay valid
  * @psp_handle: PSP
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
  * Thread safety: unsafe. Specification: dat_psp_free(3DAT).
@@ -1510,13 +1538,13 @@ extern DAT_RETURN dat_psp_query(IN DAT_PSP_HANDLE psp_handle, IN DAT_PSP_PARAM_M
 extern DAT_RETURN dat_psp_free(IN DAT_PSP_HANDLE psp_handle);
 
 /**
- * dat_rsp_create() - listen for one request, with an endpoint set aside for it
+ * dat_rsp_create() - listen for one request, with an endpoint reserved for it
  * @ia_handle: IA
  * @conn_qual: qualifier
  * @ep_handle: endpoint to set aside
  * @evd_handle: EVD for the request, made with DAT_EVD_CR_FLAG
- * @rsp_handle: the RSP; when its request arrives it gives up its qualifier and its EVD, and its
- *   handle stays good until dat_rsp_free()
+ * @rsp_handle: the RSP; when its request arrives it gives up its qualifier and its EVD; its handle
+ *   stays valid until dat_rsp_free()
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  *   DAT_CONN_QUAL_IN_USE, DAT_INSUFFICIENT_RESOURCES.
  * States: UNCONNECTED to RESERVED; with the request to PASSIVE_CONNECTION_PENDING.
@@ -1538,7 +1566,7 @@ extern DAT_RETURN dat_rsp_query(IN DAT_RSP_HANDLE rsp_handle, IN DAT_RSP_PARAM_M
 		OUT DAT_RSP_PARAM *rsp_param);
 
 /**
- * dat_rsp_free() - stop listening; a request that has arrived stays good
+ * dat_rsp_free() - stop listening; a request that has arrived stays valid
  * @rsp_handle: RSP
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
  * States: RESERVED back to UNCONNECTED.
@@ -1547,7 +1575,7 @@ extern DAT_RETURN dat_rsp_query(IN DAT_RSP_HANDLE rsp_handle, IN DAT_RSP_PARAM_M
 extern DAT_RETURN dat_rsp_free(IN DAT_RSP_HANDLE rsp_handle);
 
 /**
- * dat_pz_create() - make a protection zone: endpoints reach only memory of their own zone
+ * dat_pz_create() - create a protection zone: endpoints can use only memory of their own zone
  * @ia_handle: IA
  * @pz_handle: the PZ
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
@@ -1576,7 +1604,7 @@ extern DAT_RETURN dat_pz_query(IN DAT_PZ_HANDLE pz_handle, IN DAT_PZ_PARAM_MASK 
 extern DAT_RETURN dat_pz_free(IN DAT_PZ_HANDLE pz_handle);
 
 /**
- * dat_srq_create() - make a queue of Receives that many endpoints take from
+ * dat_srq_create() - create a queue of Receives that many endpoints take from
  * @ia_handle: IA
  * @pz_handle: protection zone of its buffers
  * @srq_attr: its size; low_watermark is DAT_SRQ_LW_DEFAULT
@@ -1636,8 +1664,8 @@ extern DAT_RETURN dat_srq_resize(IN DAT_SRQ_HANDLE srq_handle, IN DAT_COUNT srq_
 /**
  * dat_srq_set_lw() - ask for an asynchronous event when an SRQ runs low
  * @srq_handle: SRQ
- * @low_watermark: buffers; one event comes when fewer are left, at once if that is so now
- * DAT_SRQ_LW_DEFAULT asks for none. After the event it has to be set again.
+ * @low_watermark: buffers; one event comes when fewer are left, at once if fewer are left now
+ * DAT_SRQ_LW_DEFAULT asks for no event. After the event the mark has to be set again.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  * Thread safety: unsafe. Specification: dat_srq_set_lw(3DAT).
  */
@@ -1647,8 +1675,9 @@ extern DAT_RETURN dat_srq_set_lw(IN DAT_SRQ_HANDLE srq_handle, IN DAT_COUNT low_
  * dat_registry_list_providers() - list the IAs that the registry knows, without loading any
  *   provider
  * @max_to_return: length of dat_provider_list; 0 asks for the number alone
- * @entries_returned: entries filled; if max_to_return is 0, entries there are
- * @dat_provider_list: pointers to structs of the caller's, filled in the order of dat.conf
+ * @entries_returned: number of entries filled; if max_to_return is 0, the number of entries that
+ *   exist
+ * @dat_provider_list: pointers to structs of the caller, filled in the order of dat.conf
  * Returns: DAT_SUCCESS; DAT_INVALID_PARAMETER, also if max_to_return is 0;
  *   DAT_INSUFFICIENT_RESOURCES.
  * Thread safety: safe. Specification: dat_registry_list_providers(3DAT).
@@ -1657,12 +1686,12 @@ extern DAT_RETURN dat_registry_list_providers(IN DAT_COUNT max_to_return,
 		OUT DAT_COUNT *entries_returned, OUT DAT_PROVIDER_INFO *(dat_provider_list[]));
 
 /**
- * dat_strerror() - put a return value into words
+ * dat_strerror() - translate a return value into text
  * @dat_function_return: what a DAT function returned
  * @major_message_string: name of its type
  * @minor_message_string: name of its subtype, empty if it has none; may be NULL
- * The strings are constants of the library, and are set to something printable in any case.
- * Returns: DAT_SUCCESS; DAT_INVALID_PARAMETER for a value that is none of the standard's.
+ * The strings are constants of the library. They are set to a printable text in every case.
+ * Returns: DAT_SUCCESS; DAT_INVALID_PARAMETER for a value that the standard does not define.
  * Thread safety: safe. Specification: dat_strerror(3DAT).
  */
 extern DAT_RETURN dat_strerror(IN DAT_RETURN dat_function_return,

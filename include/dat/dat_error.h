@@ -31,23 +31,23 @@ typedef DAT_UINT32 DAT_RETURN;
 /**
  * enum dat_return_type - what a function returned, bits 29 to 16; the class above tells errors from
  *   warnings
- * @DAT_SUCCESS: it is done, or under way where an event tells how it ends
- * @DAT_ABORT: a wait ended since its object is gone
- * @DAT_CONN_QUAL_IN_USE: something listens on this qualifier already
- * @DAT_INSUFFICIENT_RESOURCES: memory is short, or something of which there is a limited number
- * @DAT_INTERNAL_ERROR: the provider's own fault
+ * @DAT_SUCCESS: done; or under way, if an event reports the outcome
+ * @DAT_ABORT: a wait ended because its object was destroyed
+ * @DAT_CONN_QUAL_IN_USE: a service point listens on this qualifier already
+ * @DAT_INSUFFICIENT_RESOURCES: there is not enough memory, or a limited resource is used up
+ * @DAT_INTERNAL_ERROR: a fault of the provider
  * @DAT_INVALID_HANDLE: a handle is NULL, freed, of another kind or of another IA
- * @DAT_INVALID_PARAMETER: something else that was passed is out of its range, or NULL
- * @DAT_INVALID_STATE: the object is in no state for this call
- * @DAT_LENGTH_ERROR: more data than memory
- * @DAT_MODEL_NOT_SUPPORTED: the provider's attributes decline it
+ * @DAT_INVALID_PARAMETER: another argument is out of its range, or NULL
+ * @DAT_INVALID_STATE: the state of the object does not allow the call
+ * @DAT_LENGTH_ERROR: the data are longer than the memory for them
+ * @DAT_MODEL_NOT_SUPPORTED: the provider does not support it, as its attributes say
  * @DAT_PROVIDER_NOT_FOUND: the registry has no IA of this name, version and thread safety
  * @DAT_PRIVILEGES_VIOLATION: the memory lacks the right
  * @DAT_PROTECTION_VIOLATION: memory and endpoint are in different PZs
- * @DAT_QUEUE_EMPTY: no event is there
- * @DAT_QUEUE_FULL: no room for one more event
- * @DAT_TIMEOUT_EXPIRED: the time is over
- * @DAT_PROVIDER_ALREADY_REGISTERED: an IA of this name, version and thread safety is there
+ * @DAT_QUEUE_EMPTY: the queue holds no event
+ * @DAT_QUEUE_FULL: the queue has no room for another event
+ * @DAT_TIMEOUT_EXPIRED: the timeout has expired
+ * @DAT_PROVIDER_ALREADY_REGISTERED: an IA of this name, version and thread safety is registered
  * @DAT_PROVIDER_IN_USE: the IA is open
  * @DAT_INVALID_ADDRESS: the address is malformed, of no supported family, or unreachable
  * @DAT_INTERRUPTED_CALL: a signal ended the wait

@@ -31,7 +31,7 @@ typedef struct sockaddr_in6 DAT_SOCK_ADDR6;
 #define DAT_AF_INET					AF_INET
 #define DAT_AF_INET6					AF_INET6
 
-/* Old C++ libraries keep the macro from programs that do not ask for it. */
+/* Old C++ libraries define the macro only for programs that ask for it. */
 #ifndef UINT64_C
 #define UINT64_C(c)					c##UL
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What passes between libdat and a provider plugin: two functions each way. The plugin exports
- * dat_provider_init() and dat_provider_fini(), and finds the two others in libdat.
+ * The interface between libdat and a provider plugin, two functions each way. The plugin exports
+ * dat_provider_init() and dat_provider_fini(); libdat exports the other two.
  */
 #ifndef OPENDAT_DAT_REGISTRY_H
 #define OPENDAT_DAT_REGISTRY_H
@@ -37,7 +37,7 @@ extern DAT_RETURN dat_registry_add_provider(IN const DAT_PROVIDER *provider,
 extern DAT_RETURN dat_registry_remove_provider(IN const DAT_PROVIDER *provider,
 		IN const DAT_PROVIDER_INFO *provider_info);
 
-/* Under which names the registry looks in the plugin. */
+/* The names of the functions that the registry looks up in the plugin. */
 #define DAT_PROVIDER_INIT_FUNC_NAME			dat_provider_init
 #define DAT_PROVIDER_INIT_FUNC_STR			"dat_provider_init"
 #define DAT_PROVIDER_FINI_FUNC_NAME			dat_provider_fini
@@ -51,7 +51,7 @@ typedef void (*DAT_PROVIDER_FINI_FUNC)(const DAT_PROVIDER_INFO *);
  *   opened
  * @provider_info: entry of dat.conf; the plugin adds exactly this name, and nothing if it fails
  * @instance_data: seventh field of the entry, a string of the plugin's own grammar
- * The registry holds no lock. One library is called once for each of its names.
+ * The registry holds no lock during the call. One library is called once for each of its names.
  * Returns: nothing; a plugin that adds no provider makes the open fail.
  * Thread safety: safe. Specification: dat_provider_init(3DAT).
  */

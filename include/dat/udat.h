@@ -17,7 +17,7 @@ extern "C" {
 /**
  * enum dat_mem_type - kinds of memory that dat_lmr_create() registers
  * @DAT_MEM_TYPE_VIRTUAL: a range of the process's own addresses
- * @DAT_MEM_TYPE_LMR: the memory of another LMR, again
+ * @DAT_MEM_TYPE_LMR: the memory of another LMR, registered once more
  * @DAT_MEM_TYPE_SHARED_VIRTUAL: shared memory; processes that give the same cookie share the region
  */
 typedef enum dat_mem_type {
@@ -66,7 +66,8 @@ extern "C" {
 typedef DAT_HANDLE DAT_CNO_HANDLE;
 
 /**
- * enum dat_evd_state - state of an EVD: one bit of each of the first two pairs, and how it wakes
+ * enum dat_evd_state - state of an EVD: one bit of each of the first two pairs, and one for when it
+ *   wakes its waiter
  * @DAT_EVD_STATE_ENABLED: events trigger its CNO
  * @DAT_EVD_STATE_DISABLED: events are queued without triggering the CNO
  * @DAT_EVD_STATE_WAITABLE: dat_evd_wait() works
@@ -98,14 +99,14 @@ struct dat_evd_param {
 	DAT_EVD_FLAGS evd_flags;
 };
 
-/* Names a shared region: a pointer to 40 bytes, no string. */
+/* Names a shared region: a pointer to 40 bytes, which are not a string. */
 #define DAT_LMR_COOKIE_SIZE				40
 typedef char (*DAT_LMR_COOKIE)[DAT_LMR_COOKIE_SIZE];
 
 /**
  * struct dat_shared_memory - memory shared between processes
  * @virtual_address: where this process has it
- * @shared_memory_id: cookie that names the region; all of its bytes count, it is no string
+ * @shared_memory_id: cookie that names the region: all of its bytes count, and it is not a string
  */
 typedef struct dat_shared_memory {
 	DAT_PVOID virtual_address;
@@ -127,7 +128,7 @@ typedef union dat_region_description {
 /**
  * struct dat_lmr_param - what dat_lmr_query() tells, as given to and returned by dat_lmr_create()
  * @length: bytes that were asked for
- * @registered_size: bytes that were registered, that or more
+ * @registered_size: bytes that were registered: as many as were asked for, or more
  * @registered_address: where they start
  */
 struct dat_lmr_param {
@@ -143,7 +144,7 @@ struct dat_lmr_param {
 	DAT_VADDR registered_address;
 };
 
-/* Called on a thread of the provider's; it should only wake somebody. */
+/* Called on a thread of the provider; it should do no more than wake a thread. */
 typedef void (*DAT_AGENT_FUNC)(DAT_PVOID, DAT_EVD_HANDLE);
 
 /**
@@ -157,7 +158,7 @@ typedef struct dat_os_wait_proxy_agent {
 	DAT_AGENT_FUNC proxy_agent_func;
 } DAT_OS_WAIT_PROXY_AGENT;
 
-/* No agent. Standard C++ has no compound literals, but says the same in its own way. */
+/* No agent. Standard C++ has no compound literals, so it has its own definition. */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define DAT_OS_WAIT_PROXY_AGENT_NULL	(DAT_OS_WAIT_PROXY_AGENT{ NULL, NULL })
 #else
@@ -223,7 +224,7 @@ typedef enum dat_pz_support {
  * @provider_name: its name
  * @provider_version_major: its own version
  * @dapl_version_major: version of the API it serves
- * @lmr_mem_types_supported: DAT_MEM_TYPE values it knows, combined
+ * @lmr_mem_types_supported: DAT_MEM_TYPE values that it supports, combined
  * @iov_ownership_on_return: whose segment lists are
  * @dat_qos_supported: DAT_QOS values, combined
  * @completion_flags_supported: DAT_COMPLETION_FLAGS, combined
@@ -306,7 +307,7 @@ extern DAT_RETURN dat_lmr_create(IN DAT_IA_HANDLE ia_handle, IN DAT_MEM_TYPE mem
 		OUT DAT_VADDR *registered_address);
 
 /**
- * dat_evd_create() - make an event dispatcher, a queue of events
+ * dat_evd_create() - create an event dispatcher, a queue of events
  * @ia_handle: IA
  * @evd_min_qlen: events it has to hold, more than 0; may come out longer
  * @cno_handle: CNO to trigger, or DAT_HANDLE_NULL
@@ -330,7 +331,7 @@ extern DAT_RETURN dat_evd_create(IN DAT_IA_HANDLE ia_handle, IN DAT_COUNT evd_mi
 extern DAT_RETURN dat_evd_modify_cno(IN DAT_EVD_HANDLE evd_handle, IN DAT_CNO_HANDLE cno_handle);
 
 /**
- * dat_cno_create() - make a notification object, by which a thread waits for many EVDs
+ * dat_cno_create() - create a notification object, by which a thread waits for many EVDs
  * @ia_handle: IA
  * @agent: function called once, at the first trigger; or DAT_OS_WAIT_PROXY_AGENT_NULL
  * @cno_handle: the CNO
@@ -341,7 +342,7 @@ extern DAT_RETURN dat_cno_create(IN DAT_IA_HANDLE ia_handle, IN DAT_OS_WAIT_PROX
 		OUT DAT_CNO_HANDLE *cno_handle);
 
 /**
- * dat_cno_modify_agent() - give a CNO another agent, or arm one again that was called
+ * dat_cno_modify_agent() - give a CNO another agent, or arm the agent again after it was called
  * @cno_handle: CNO
  * @agent: the agent, or DAT_OS_WAIT_PROXY_AGENT_NULL
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
@@ -374,11 +375,11 @@ extern DAT_RETURN dat_cno_free(IN DAT_CNO_HANDLE cno_handle);
  * dat_cno_wait() - wait until an EVD triggers a CNO
  * @cno_handle: CNO
  * @timeout: microseconds, or DAT_TIMEOUT_INFINITE
- * @evd_handle: EVD to look at, a hint; DAT_HANDLE_NULL after a timeout, or when the last EVD is
- *   gone
- * The event stays on its EVD. A trigger that finds nobody waiting is kept for the next call.
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_QUEUE_EMPTY when the time is
- *   over; DAT_INTERRUPTED_CALL.
+ * @evd_handle: EVD that probably has an event, which is a hint; DAT_HANDLE_NULL after a timeout, or
+ *   when the last EVD is gone
+ * The event stays on its EVD. A trigger while no thread waits is kept for the next call.
+ * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_QUEUE_EMPTY when the timeout
+ *   has expired; DAT_INTERRUPTED_CALL.
  * Thread safety: safe. Specification: dat_cno_wait(3DAT).
  */
 extern DAT_RETURN dat_cno_wait(IN DAT_CNO_HANDLE cno_handle, IN DAT_TIMEOUT timeout,
@@ -399,9 +400,9 @@ extern DAT_RETURN dat_evd_enable(IN DAT_EVD_HANDLE evd_handle);
  * @threshold: events that have to be queued, 1 up to the queue's length
  * @event: the first event
  * @n_more_events: events that are left; after a timeout, events that are queued
- * Many threads may call this at once, but one at a time waits for an EVD: a second one returns with
- * DAT_INVALID_STATE. While a thread waits here the CNO is not triggered. A threshold above 1 needs
- * endpoints whose completions all count.
+ * Many threads may call this at once, but only one at a time can wait for an EVD: for a second one
+ * it returns DAT_INVALID_STATE. While a thread waits here the CNO is not triggered. A threshold
+ * above 1 needs endpoints whose completions all count.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_TIMEOUT_EXPIRED, nothing
  *   taken; DAT_INVALID_STATE when another thread waits or the EVD is unwaitable; DAT_ABORT when the
  *   EVD or its IA is gone; DAT_INTERRUPTED_CALL.
@@ -419,7 +420,8 @@ extern DAT_RETURN dat_evd_wait(IN DAT_EVD_HANDLE evd_handle, IN DAT_TIMEOUT time
 extern DAT_RETURN dat_evd_disable(IN DAT_EVD_HANDLE evd_handle);
 
 /**
- * dat_evd_set_unwaitable() - refuse dat_evd_wait(); a thread that waits returns with DAT_INVALID_STATE
+ * dat_evd_set_unwaitable() - make dat_evd_wait() fail; a thread that waits returns with
+ *   DAT_INVALID_STATE
  * @evd_handle: EVD; events still arrive, and dat_evd_dequeue() still works
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
  * Thread safety: safe. Specification: dat_evd_set_unwaitable(3DAT).

@@ -9,7 +9,7 @@
 #define DAT_VERSION_MAJOR				1
 #define DAT_VERSION_MINOR				2
 
-/* A program may define this as DAT_TRUE; it then finds thread-safe providers only. */
+/* A program may define this as DAT_TRUE; dat_ia_open() then accepts only thread-safe providers. */
 #ifndef DAT_THREADSAFE
 #define DAT_THREADSAFE					DAT_FALSE
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The place where the standard lets an implementation add names of its own. OpenDAT adds none.
- */
+/* The standard lets an implementation add names of its own in this header. OpenDAT adds none. */
 #ifndef OPENDAT_UDAT_VENDOR_SPECIFIC_H
 #define OPENDAT_UDAT_VENDOR_SPECIFIC_H
 

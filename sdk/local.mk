@@ -11,5 +11,7 @@ dist_template_DATA = \
 	sdk/template/Makefile \
 	sdk/template/README.md \
 	sdk/template/ci.yml \
+	sdk/template/polled.h \
+	sdk/template/pushed.h \
 	sdk/template/template.c \
 	sdk/template/two.c

@@ -5,10 +5,11 @@
  * says of each op when it is called and what it must do; the DUTY-nn below are explained there.
  *
  * How it works: a posted operation is a struct work. It waits in a queue of its endpoint until it
- * can be executed, and then, done, in a queue of its event queue (EVD) until libdatp polls it.
+ * can be executed, and then, done, in another until libdatp knows (polled.h, or pushed.h).
  *
  * Invariant: an operation is in one queue, or known to libdatp alone.
  */
+#define _DEFAULT_SOURCE 1 /* IFF_UP, where the compiler is told to be strict */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -47,13 +48,6 @@ struct my_ia {
 	uint32_t last_context;
 };
 
-struct my_evd {
-	struct datp_evd base;
-	struct queue done;
-	enum datp_arm armed;
-	int calls; /* of notify(), asked for and not yet over */
-};
-
 struct my_cr {
 	struct datp_cr base;
 	struct my_ep *from; /* who asks; NULL: gave up */
@@ -69,7 +63,7 @@ struct my_ep {
 	bool draining;	      /* a graceful disconnect waits for `requests` */
 	DAT_EVENT_NUMBER why; /* of the end */
 	struct queue requests, receives;
-	struct queue lone; /* done, and no EVD to say it on */
+	struct queue done; /* and libdatp is to be told by tell_done() */
 	struct sockaddr_in target;
 	uint64_t target_qual;
 	uint32_t pdata_len; /* of the request, then of the answer */
@@ -280,7 +274,8 @@ static enum datp_err access_locked(const struct datp_ep *ep, uint32_t context, u
 	const struct datp_lmr *lmr = lmr_find_locked(ep->obj.ia, context);
 
 	if (!lmr)
-		return need == DAT_MEM_PRIV_LOCAL_READ_FLAG ? DATP_ERR_PRIV_READ : DATP_ERR_PRIV_WRITE;
+		return need == DAT_MEM_PRIV_LOCAL_READ_FLAG ? DATP_ERR_PRIV_READ
+							    : DATP_ERR_PRIV_WRITE;
 	if (lmr->pz != ep->pz)
 		return DATP_ERR_PROTECTION;
 	if (addr < lmr->addr || len > lmr->len || addr - lmr->addr > lmr->len - len)
@@ -304,128 +299,18 @@ static enum datp_err local_check_locked(const struct datp_ep *ep, enum datp_op o
 	return err;
 }
 
-/* ------------------------------------------------------------------ events */
+/* ------------------------------------------------------------------ completions */
 
-static void my_evd_free(struct datp_evd *evd)
-{
-	struct my_evd *my = (struct my_evd *)evd;
-
-	pthread_mutex_lock(&wire);
-	while (my->calls)
-		pthread_cond_wait(&wire_calm, &wire);
-	queue_drop(&my->done, NULL);
-	pthread_mutex_unlock(&wire);
-}
-
-/* Service thread. */
-static void notify(void *arg)
-{
-	struct my_evd *my = arg;
-
-	datp_evd_notify(&my->base);
-	pthread_mutex_lock(&wire);
-	my->calls--;
-	pthread_cond_broadcast(&wire_calm);
-	pthread_mutex_unlock(&wire);
-}
-
-/* Somebody sleeps, or waits to be called, until this EVD has something to poll. */
-static void ring_locked(struct my_evd *my)
-{
-	struct datp_ia *ia = my->base.obj.ia;
-
-	if (my->armed == DATP_ARM_WAITER) {
-		/* release: who sees the bell change sees what it rang for */
-		atomic_fetch_add_explicit(my->base.bell, 1, memory_order_release);
-		ia->ops->evd_wake(&my->base);
-	} else if (my->armed == DATP_ARM_CNO && !datp_loop_call(ia, notify, my)) {
-		my->calls++;
-	}
-	my->armed = DATP_ARM_NONE;
-}
-
-static bool my_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_only)
-{
-	struct my_evd *my = (struct my_evd *)evd;
-	bool ready;
-
-	(void)solicited_only; /* telling too often is allowed */
-	pthread_mutex_lock(&wire);
-	my->armed = arm;
-	ready = my->done.first != NULL;
-	pthread_mutex_unlock(&wire);
-	return ready;
-}
-
-/* The EP lock keeps the completion and a flush apart (DUTY-10). */
-static bool complete(struct work *w, struct datp_completion *out)
-{
-	struct datp_ep *ep = w->wqe->ep;
-	bool shown = w->status || !(w->wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG);
-
-	*out = (struct datp_completion){
-		.wqe = w->wqe, .len = w->len, .status = w->status, .solicited = w->solicited
-	};
-	datp_lock(&ep->lock);
-	if (shown)
-		datp_wqe_finish(w->wqe, w->status, w->len);
-	else
-		datp_wqe_done(w->wqe, w->status, w->len, false);
-	datp_unlock(&ep->lock);
-	free(w);
-	return shown;
-}
-
-static int my_evd_poll(struct datp_evd *evd, struct datp_completion *out, int max)
-{
-	struct my_evd *my = (struct my_evd *)evd;
-	struct work *w = NULL;
-	int n = 0;
-
-	while (n < max) {
-		pthread_mutex_lock(&wire);
-		w = queue_take(&my->done);
-		pthread_mutex_unlock(&wire);
-		if (!w)
-			break;
-		n += complete(w, &out[n]);
-	}
-	return n;
-}
-
-/* Service thread: completions of an endpoint that has no EVD for them. */
-static void complete_lone(struct datp_ep *ep)
-{
-	struct my_ep *my = (struct my_ep *)ep;
-	struct work *w;
-
-	datp_lock(&ep->lock);
-	for (;;) {
-		pthread_mutex_lock(&wire);
-		w = queue_take(&my->lone);
-		pthread_mutex_unlock(&wire);
-		if (!w)
-			break;
-		datp_wqe_done(w->wqe, w->status, w->len, false);
-		free(w);
-	}
-	datp_unlock(&ep->lock);
-}
-
-static void done_locked(struct my_ep *my, struct work *w, uint8_t status, uint64_t len)
-{
-	struct datp_evd *evd = w->wqe->op == DATP_RECV ? my->base.recv_evd : my->base.request_evd;
-
-	w->status = status;
-	w->len = len;
-	if (evd) {
-		queue_put(&((struct my_evd *)evd)->done, w);
-		ring_locked((struct my_evd *)evd);
-	} else {
-		queue_put(&my->lone, w);
-		datp_ep_call(&my->base, complete_lone);
-	}
-}
+/*
+ * How libdatp learns of what is done is where transports differ most. Keep one of the two: polled.h,
+ * where the transport has a queue of completions and libdatp asks for them, or pushed.h, where it
+ * calls back. Both have done_locked(), tell_done(), forget_done() and MY_EVD_OPS.
+ */
+#ifdef MY_PUSHES
+#include "pushed.h"
+#else
+#include "polled.h"
+#endif
 
 /* ------------------------------------------------------------------ the end of a connection */
 
@@ -457,7 +342,6 @@ static void cut_locked(struct my_ep *my)
 	my->over = true;
 	queue_drop(&my->requests, NULL);
 	queue_drop(&my->receives, NULL);
-	queue_drop(&my->lone, NULL);
 	if (my->cr)
 		my->cr->from = NULL;
 	my->cr = NULL;
@@ -816,6 +700,9 @@ static void my_ep_disconnect(struct datp_ep *ep, enum datp_close how)
 		end_locked(my, false, DAT_CONNECTION_EVENT_DISCONNECTED);
 	}
 	pthread_mutex_unlock(&wire);
+	/* what had arrived is complete before libdatp flushes the rest */
+	if (how != DATP_CLOSE_GRACEFUL)
+		tell_done(ep);
 }
 
 /* ------------------------------------------------------------------ endpoints */
@@ -829,25 +716,12 @@ static enum datp_err my_ep_create(struct datp_ep *ep)
 	return DATP_OK;
 }
 
-/* What is done and was not polled goes with the endpoint; a poll under way ends first. */
-static void forget_done(const struct my_ep *my, struct datp_evd *evd)
-{
-	if (!evd)
-		return;
-	datp_lock(&evd->poll_lock);
-	pthread_mutex_lock(&wire);
-	queue_drop(&((struct my_evd *)evd)->done, my);
-	pthread_mutex_unlock(&wire);
-	datp_unlock(&evd->poll_lock);
-}
-
 static void my_ep_free(struct datp_ep *ep)
 {
-	struct my_ep *my = (struct my_ep *)ep;
-
-	my_ep_disconnect(ep, DATP_CLOSE_ABORT);
-	forget_done(my, ep->recv_evd);
-	forget_done(my, ep->request_evd);
+	pthread_mutex_lock(&wire);
+	end_locked((struct my_ep *)ep, false, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pthread_mutex_unlock(&wire);
+	forget_done((struct my_ep *)ep);
 }
 
 static enum datp_err my_ep_reset(struct datp_ep *ep)
@@ -863,7 +737,6 @@ static enum datp_err my_ep_reset(struct datp_ep *ep)
 
 static const struct datp_ops my_ops = {
 	.ia_size = DATP_SIZE(struct my_ia, base, struct datp_ia),
-	.evd_size = DATP_SIZE(struct my_evd, base, struct datp_evd),
 	.ep_size = DATP_SIZE(struct my_ep, base, struct datp_ep),
 	.sp_size = DATP_SIZE(struct my_sp, base, struct datp_sp),
 	.cr_size = DATP_SIZE(struct my_cr, base, struct datp_cr),
@@ -873,9 +746,7 @@ static const struct datp_ops my_ops = {
 	.lmr_create = my_lmr_create,
 	.lmr_free = my_lmr_free,
 	.lmr_find = my_lmr_find,
-	.evd_free = my_evd_free,
-	.evd_poll = my_evd_poll,
-	.evd_arm = my_evd_arm,
+	MY_EVD_OPS,
 	.ep_create = my_ep_create,
 	.ep_reset = my_ep_reset,
 	.ep_free = my_ep_free,

@@ -60,6 +60,9 @@ by_its_name()
 		DAT_OVERRIDE=$tap_dir/bare.conf in_mine datctl show mine0
 }
 
+# The other form of the template: what is done is pushed.
+pushed_conforms() { in_mine make clean && in_mine make check CPPFLAGS=-DMY_PUSHES && verdicts_are_kept; }
+
 goes_again() { in_mine make uninstall clean && ! ls "$moved/lib/opendat/libdattemplate.so" "$mine/dat.conf" "$mine/two" 2>/dev/null; }
 
 readme_lists_the_files()
@@ -80,6 +83,7 @@ tap 'sdk: a transfer that fails is found out' tap_status 1 two_over lossy
 tap 'sdk: so is a connection that does not come about' tap_status 1 two_over far
 tap 'sdk: the workflow installs it' tap_holds '^stage/.*/libdattemplate[.]so$' step_passes Install
 tap 'sdk: installed, it opens by its bare name' tap_holds template by_its_name
+tap 'sdk: with completions that are pushed it conforms as well' pushed_conforms
 tap 'sdk: uninstalled and cleaned up, nothing is left' goes_again
 tap 'sdk: its README lists its files' readme_lists_the_files
 tap_end

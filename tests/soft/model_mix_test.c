@@ -250,6 +250,53 @@ static void messages_of_two_endpoints_arrive_in_the_order_of_their_posts(void)
 	}
 }
 
+/* b has two receives, d the third. */
+static void begin_three(void)
+{
+	begin();
+	world_post_plain(&world.b, true, to[0], JOINT);
+	world_post_plain(&world.b, true, to[1], JOINT);
+	world_post_plain(&world.d, true, to[2], JOINT);
+}
+
+static void a_sends_short_and_long(void)
+{
+	world_post_plain(&world.a, false, from[0], SHORT);
+	world_post_plain(&world.a, false, from[1], LONG);
+}
+
+static void c_sends_short(void)
+{
+	world_post_plain(&world.c, false, from[2], SHORT);
+}
+
+static void three_arrive(void)
+{
+	world_sleep_until(&world.b, 3);
+	model_require(world.ordered == 3);
+	for (int i = 0; i < MOST; i++)
+		model_require(to[i][0] == from[i][0]);
+}
+
+/*
+ * A sender is held up between the claim of its cell and its publication. Behind that cell is a short message, and behind this
+ * a long one, of which no cell tells since the ring is full. The poller hears of it by the list, when it cannot take the short
+ * one yet, and completes it when it has.
+ */
+static void long_message_without_a_cell_follows_the_short_one_before_it(void)
+{
+	static const struct model_scenario scenario = { "a narrow ring",
+							begin_three,
+							{ c_sends_short, a_sends_short_and_long,
+							  three_arrive },
+							NULL,
+							0,
+							1 };
+
+	world_open_narrow(world_open_two);
+	world_explore(&scenario);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_two_endpoints_arrive_in_the_order_of_their_posts),
 	CHECK_TEST(two_messages_arrive_in_order),
@@ -257,6 +304,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(receives_of_another_thread_are_found),
 	CHECK_TEST(two_messages_meet_their_receives_although_nobody_looks),
 	CHECK_TEST(three_messages_meet_their_receives_although_nobody_looks),
+	CHECK_TEST(long_message_without_a_cell_follows_the_short_one_before_it),
 	CHECK_END
 };
 

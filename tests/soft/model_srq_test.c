@@ -277,6 +277,29 @@ static void messages_take_their_receives_although_nobody_looks(void)
 	explore_plans(&scenario);
 }
 
+/*
+ * A sender is held up between the claim of its cell and its publication. Behind that cell is a short message, and behind this
+ * a long one, of which no cell tells since the ring is full. The poller hears of it by the list, when it cannot take the short
+ * one yet, and takes it when it has.
+ */
+static void long_message_without_a_cell_follows_the_short_one_before_it(void)
+{
+	static const struct plan late = {
+		"short on another, short, long", 3, { { CD, SHORT }, { AB, SHORT }, { AB, LONG } }, 3
+	};
+	static const struct model_scenario scenario = { "a narrow ring",
+							begin_with_receives,
+							{ c_sends, a_sends, all_arrive,
+							  world_serve },
+							none_is_lost,
+							0,
+							1 };
+
+	plan = &late;
+	world_open_narrow(world_open_shared);
+	world_explore(&scenario);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(messages_find_their_receives_in_the_order_of_their_posts),
 	CHECK_TEST(two_senders_share_the_receives),
@@ -284,6 +307,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(messages_wait_for_receives_of_another_thread),
 	CHECK_TEST(service_thread_and_poller_take_receives_at_once),
 	CHECK_TEST(messages_take_their_receives_although_nobody_looks),
+	CHECK_TEST(long_message_without_a_cell_follows_the_short_one_before_it),
 	CHECK_END
 };
 

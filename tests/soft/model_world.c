@@ -339,6 +339,7 @@ static void shared_open(void)
 }
 
 static bool with_srq; /* the world that is opened next has one */
+static uint32_t cells_of_queue = CELLS;
 
 static void world_open(void)
 {
@@ -407,7 +408,7 @@ static void side_create(struct side *side)
 		ep->srq = &world.shared.srq.base;
 
 	if (queue_of(side) == side)
-		evd_open(&side->evd, CELLS);
+		evd_open(&side->evd, cells_of_queue);
 	ep->obj.ia = &world.ia->base;
 	atomic_store(&ep->obj.tag, DATP_TAG(DATP_EP));
 	atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
@@ -515,6 +516,13 @@ void world_open_shared(void)
 	world_open_two();
 	with_srq = false;
 	model_watch(&world.b.evd.cq.ring->asked, sizeof(world.b.evd.cq.ring->asked), "asked");
+}
+
+void world_open_narrow(void (*set_up)(void))
+{
+	cells_of_queue = 2;
+	set_up();
+	cells_of_queue = CELLS;
 }
 
 void world_close(void)

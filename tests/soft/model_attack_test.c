@@ -122,12 +122,11 @@ static uint32_t region(const struct side *side)
 	return context(side == &world.b ? OURS : THEIRS);
 }
 
-static void post_one(struct side *side, enum datp_op op)
+static void post_of(struct side *side, enum datp_op op, uint64_t len)
 {
 	struct datp_ep *ep = &side->ep.base;
 	struct datp_wq *wq = op == DATP_RECV ? &ep->rq : &ep->sq;
 	struct datp_wqe *wqe = &wq->ring[wq->posted & wq->mask];
-	uint64_t len = lengths[model_attack_random(sizeof(lengths) / sizeof(*lengths))];
 	struct datp_sge sge = { .lmr_context = region(side), .addr = (uintptr_t)buffer(side), .len = len };
 	struct datp_rge remote = { .rmr_context = region(side == &world.b ? &world.a : &world.b),
 				   .addr = (uintptr_t)buffer(side == &world.b ? &world.a : &world.b),
@@ -144,6 +143,11 @@ static void post_one(struct side *side, enum datp_op op)
 		soft_post_rdma_write(ep, wqe, &sge, 1, &remote);
 	else
 		soft_post_rdma_read(ep, wqe, &sge, 1, &remote);
+}
+
+static void post_one(struct side *side, enum datp_op op)
+{
+	post_of(side, op, lengths[model_attack_random(sizeof(lengths) / sizeof(*lengths))]);
 }
 
 static void post_plain(struct side *side, bool recv)
@@ -249,6 +253,44 @@ static void call(void)
 	begin_connection(&world.b, &world.a);
 }
 
+static void begin_anew(void)
+{
+	end_connection(&world.a);
+	end_connection(&world.b);
+	begin_connection(&world.a, &world.b);
+	begin_connection(&world.b, &world.a);
+}
+
+/* A long message that both sides copy: to the peer, which says that it is at it, or from the peer, which is. */
+static void call_joint(void)
+{
+	bool send = model_attack_random(2);
+
+	model_attack_pause(true);
+	begin_anew();
+	post_of(&world.a, send ? DATP_RECV : DATP_SEND, SIZE);
+	if (!send)
+		begin_joint_copy(&world.a);
+	model_attack_pause(false);
+	post_of(&world.b, send ? DATP_SEND : DATP_RECV, SIZE);
+	model_attack_pause(true);
+}
+
+/* The peer has many requests, and may say that there are more and more of them: all that stand there are sound. */
+static void call_requests(void)
+{
+	model_attack_pause(true);
+	begin_anew();
+	for (int i = 0; i < POSTS; i++)
+		post_of(&world.a, DATP_RDMA_WRITE, 80);
+	model_attack_pause(false);
+	if (model_attack_random(2))
+		post_of(&world.b, DATP_RECV, SIZE);
+	else
+		soft_recv_progress(&world.b.ep);
+	model_attack_pause(true);
+}
+
 static void unchanged(const unsigned char *guard, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -326,18 +368,39 @@ static void close_attacked(void)
 	free(shown);
 }
 
+static void attack_all(const struct model_attack *attack)
+{
+	const char *seed = getenv("ATTACK_SEED"), *runs = getenv("ATTACK_RUNS");
+
+	CHECK(model_attack(attack, seed ? strtoull(seed, NULL, 0) : 1,
+			   runs ? (unsigned int)strtoul(runs, NULL, 0) : check_is_brief() ? RUNS / 10 : RUNS));
+}
+
 static void calls_end_and_keep_to_their_memory_whatever_the_peer_writes(void)
 {
 	static const struct model_attack attack = { "an attacker", call, look, CALLS, STEPS };
 
-	const char *seed = getenv("ATTACK_SEED"), *runs = getenv("ATTACK_RUNS");
+	attack_all(&attack);
+}
 
-	CHECK(model_attack(&attack, seed ? strtoull(seed, NULL, 0) : 1,
-			   runs ? (unsigned int)strtoul(runs, NULL, 0) : check_is_brief() ? RUNS / 10 : RUNS));
+static void joint_copies_end_whatever_the_peer_writes(void)
+{
+	static const struct model_attack attack = { "an attacker of a joint copy", call_joint, look, CALLS, STEPS };
+
+	attack_all(&attack);
+}
+
+static void requests_end_however_many_the_peer_adds(void)
+{
+	static const struct model_attack attack = { "an attacker that adds requests", call_requests, look, CALLS, STEPS };
+
+	attack_all(&attack);
 }
 
 static const struct check_test tests[] = {
 	CHECK_TEST(calls_end_and_keep_to_their_memory_whatever_the_peer_writes),
+	CHECK_TEST(joint_copies_end_whatever_the_peer_writes),
+	CHECK_TEST(requests_end_however_many_the_peer_adds),
 	CHECK_END
 };
 

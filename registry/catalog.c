@@ -5,9 +5,9 @@
  *
  * A provider serves a request for (name, major, minor, thread safety) if the name and the major
  * version are equal, its minor version is not lower, and it is thread-safe if that is asked for.
- * The nearest minor version is taken, then the thread safety asked for, then the earlier one. What
- * cannot be opened is followed by the next line of its name, unless DAT_PROVIDERS says :strict.
- * Lines that it hides do not exist for programs.
+ * Among several, the nearest minor version is preferred, then the same thread safety, then the
+ * earlier line. If a line cannot be opened, the next line of the same name is tried, unless
+ * DAT_PROVIDERS says :strict. Lines that DAT_PROVIDERS hides do not exist for programs.
  *
  * Invariant: a record is unlinked only while its count of opens is 0.
  */
@@ -26,7 +26,10 @@ struct registry reg = {
 
 _Thread_local struct reg_thread reg_self;
 
-/* How far an offer goes towards a request; what is missing names the subtype of the refusal. */
+/*
+ * How well an offer matches a request. The first property that does not match decides the subtype
+ * of the error.
+ */
 enum match {
 	MATCH_NONE,
 	MATCH_NAME,
@@ -68,7 +71,7 @@ static enum match offer_match(const struct offer *o, const struct reg_request *r
 	return MATCH_FULL;
 }
 
-/* Among offers that match fully: 0 is exact, less is better. */
+/* Compares offers that match fully: 0 is exact, and a smaller value is better. */
 static unsigned long offer_distance(const struct offer *o, const struct reg_request *rq)
 {
 	return ((unsigned long)o->minor - rq->minor) * 2 + (o->thread_safe != rq->thread_safe);
@@ -130,8 +133,8 @@ static void conf_diags_print(void)
 }
 
 /*
- * Read the static registry, once a process. The lock is held over it: only files are read. When
- * memory runs out nothing is kept, and the next call tries again.
+ * Reads the static registry, once per process. The lock is held meanwhile, because this only reads
+ * files. If there is not enough memory, nothing is kept, and the next call tries again.
  */
 DAT_RETURN catalog_ready(void)
 {
@@ -158,7 +161,10 @@ DAT_RETURN catalog_ready(void)
 	return rc;
 }
 
-/* May this thread use r now? Not while another one initialises or finishes the plugin behind it. */
+/*
+ * Returns true if this thread may use r now: not while another thread initialises or finishes the
+ * plugin behind it.
+ */
 static bool record_settled_locked(const struct reg_record *r)
 {
 	const struct reg_plugin *p = r->plugin;
@@ -168,8 +174,8 @@ static bool record_settled_locked(const struct reg_record *r)
 }
 
 /*
- * May this thread not have the line? An adapter that a provider opens beneath its own, such as a
- * wrapper does, need not be among those that the program may name.
+ * Returns true if the line is hidden from this thread. A provider such as a wrapper may open an
+ * adapter beneath its own that the program cannot name.
  */
 bool plugin_is_hidden(const struct reg_plugin *p)
 {
@@ -178,9 +184,9 @@ bool plugin_is_hidden(const struct reg_plugin *p)
 }
 
 /*
- * The best record for a request among those that are settled, of any plugin or of this one. *seen
- * is raised to how far any record goes; *busy is set to a plugin that is loading and has a record
- * which would do.
+ * Returns the best record for a request, of any plugin or of the given one, among the plugins that
+ * are neither loading nor unloading. Raises *seen to the best match of any record. Sets *busy to a
+ * plugin that is still loading and has a record that would serve.
  */
 static struct reg_record *record_find_locked(const struct reg_request *rq,
 					     const struct reg_plugin *of, enum match *seen,
@@ -217,7 +223,10 @@ static struct reg_record *record_find_locked(const struct reg_request *rq,
 	return best;
 }
 
-/* The best line for a request that is worse than, or as good as but behind, the one tried last. */
+/*
+ * Returns the next line to try for a request: the best one that ranks below the line that was tried
+ * last.
+ */
 static struct reg_plugin *plugin_next(const struct reg_request *rq, const struct reg_plugin *last)
 {
 	struct reg_plugin *best = NULL;
@@ -251,7 +260,7 @@ static void record_take_locked(struct reg_record *r)
 		r->plugin->opens++;
 }
 
-/* What p has registered, as a list for a message. Returns how many. */
+/* Lists for a message what p has registered. Returns the number. */
 static unsigned int records_list_locked(const struct reg_plugin *p, char *buf, size_t size)
 {
 	const DAT_PROVIDER_INFO *i;
@@ -275,7 +284,10 @@ static unsigned int records_list_locked(const struct reg_plugin *p, char *buf, s
 
 static struct reg_record *record_of_locked(const DAT_PROVIDER_INFO *info);
 
-/* p is loaded, but offers nothing that the request could be served with: say why. */
+/*
+ * Sets the reason for a plugin p that is loaded, but has registered nothing that serves the
+ * request.
+ */
 static void plugin_useless_locked(struct reg_plugin *p)
 {
 	const struct reg_record *other = record_of_locked(&p->info);
@@ -309,8 +321,8 @@ static void plugin_useless_locked(struct reg_plugin *p)
 }
 
 /*
- * Load p and look for a record that serves, of p alone if others have been tried. With the lock,
- * which is released on the way.
+ * Loads p and returns a record that serves the request, only one of p if other lines have been
+ * tried. Called with the lock, which is released meanwhile.
  */
 static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq, bool alone,
 			     enum match *seen, struct reg_record **record)
@@ -330,7 +342,7 @@ static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq,
 	return *record ? 0 : -ENOENT;
 }
 
-/* A provider that is there already and fits exactly, or NULL. May wait for one that is loading. */
+/* Returns a registered provider that matches exactly, or NULL. May wait for one that is loading. */
 static struct reg_record *record_there_locked(const struct reg_request *rq, enum match *seen)
 {
 	struct reg_plugin *busy;
@@ -351,9 +363,10 @@ static struct reg_record *record_there_locked(const struct reg_request *rq, enum
 }
 
 /*
- * Find a provider for a request, loading what it takes, and count an open for it. A provider that
- * is there already and fits exactly goes first; then the lines of the static registry, best first,
- * until one works; then whatever has registered itself. Asked again, it goes on with the lines.
+ * Finds a provider for a request, loads its plugin if necessary, and counts an open for it. A
+ * registered provider that matches exactly comes first; then the lines of the static registry, the
+ * best first, until one works; then providers that have registered themselves. If it is called
+ * again for the same request, it goes on with the next line.
  */
 static int record_acquire_locked(const struct reg_request *rq, struct reg_search *search,
 				 enum match *seen, bool *tried, struct reg_record **record)
@@ -382,7 +395,10 @@ static int record_acquire_locked(const struct reg_request *rq, struct reg_search
 	return 0;
 }
 
-/* Do several lines fit? What they say is constant once the registry is ready: no lock is needed. */
+/*
+ * Returns true if several lines match. Lines are constant once the registry is ready, so no lock is
+ * needed.
+ */
 bool search_is_choice(const struct reg_request *rq)
 {
 	const struct reg_plugin *p = plugin_next(rq, NULL);
@@ -390,7 +406,7 @@ bool search_is_choice(const struct reg_request *rq)
 	return p && !reg.conf.strict && plugin_next(rq, p);
 }
 
-/* Is there another line to try when this record, which was found, cannot be opened? */
+/* Returns true if there is another line to try after this record could not be opened. */
 bool search_goes_on(const struct reg_request *rq, const struct reg_search *search,
 		    const struct reg_record *record)
 {
@@ -439,7 +455,7 @@ void record_release(struct reg_record *r)
 	pthread_mutex_unlock(&reg.lock);
 }
 
-/* No IA is open, and no plugin loaded. */
+/* Returns true if no IA is open and no plugin is loaded. */
 void catalog_free_locked(void)
 {
 	struct reg_record *r;
@@ -461,7 +477,7 @@ void catalog_free_locked(void)
 	reg.ready = false;
 }
 
-/* A name that is there, ends within its array and is not empty. */
+/* Returns true if the name is present, ends within its array, and is not empty. */
 static bool info_is_valid(const DAT_PROVIDER_INFO *info)
 {
 	return info && info->ia_name[0] && memchr(info->ia_name, '\0', sizeof(info->ia_name));
@@ -536,8 +552,8 @@ DAT_RETURN catalog_add(const struct reg_front *front, const void *table, void (*
 }
 
 /*
- * Do the objects of an IA that is open through r begin with this table? It need not be the one that
- * was registered: each IA of a wrapper has a table of its own.
+ * Returns true if the objects of an IA that was opened through r begin with this table. It may
+ * differ from the registered one, because each IA of a wrapper has a table of its own.
  */
 static bool table_is_open_locked(const struct reg_record *r, const void *table)
 {
@@ -591,7 +607,10 @@ DAT_RETURN catalog_remove(const void *table, const DAT_PROVIDER_INFO *info)
 	return rc;
 }
 
-/* Is plugin i one that a front can open, and the first with its name, version and safety? */
+/*
+ * Returns true if the front can open plugin i, and it is the first with its name, version and
+ * thread safety.
+ */
 static bool plugin_is_listed(const struct reg_front *front, unsigned int i)
 {
 	const struct reg_plugin *p = &reg.plugins[i];
@@ -606,7 +625,9 @@ static bool plugin_is_listed(const struct reg_front *front, unsigned int i)
 	return true;
 }
 
-/* Fill in at most max entries; returns how many there are. list NULL: count only. */
+/*
+ * Fills in at most max entries, or none if list is NULL. Returns the number of entries that exist.
+ */
 static unsigned int providers_list(const struct reg_front *front, unsigned int max,
 				   DAT_PROVIDER_INFO **list)
 {
@@ -628,8 +649,8 @@ static unsigned int providers_list(const struct reg_front *front, unsigned int m
 }
 
 /*
- * Programs call this with 0 for the number of entries, and with fewer than there are for the first
- * few; neither touches the list beyond what is filled in.
+ * Programs call this with a length of 0 to get the number of entries, or with a small length to get
+ * the first few. The rest of the list is not written.
  */
 DAT_RETURN catalog_list(const struct reg_front *front, DAT_COUNT max, DAT_COUNT *returned,
 			DAT_PROVIDER_INFO *list[])

@@ -8,7 +8,7 @@
  * comment that ends with the line. A record never goes on in the next line. A carriage return
  * before the newline and a byte order mark at the start of the file belong to neither.
  *
- * Invariant: each line is judged by itself. Whatever is wrong with one, the next starts afresh.
+ * Invariant: each line is parsed by itself. An error in one does not affect the next.
  */
 #include "conf.h"
 
@@ -19,20 +19,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the parser stands. p never passes end; the text need not be NUL-terminated. */
+/* The position of the parser. p never passes end; the text need not be NUL-terminated. */
 struct cursor {
 	struct conf *conf;
 	const char *file;
 	const char *p;
 	const char *end;
-	const char *bol;		/* begin of the line that p is in */
+	const char *bol;		/* the beginning of the line that p is in */
 	unsigned int line;
 };
 
 enum token_kind {
 	TOKEN_FIELD,
 	TOKEN_EOR,			/* end of line or file; a comment counts as the end */
-	TOKEN_OPEN_QUOTE,		/* a quote without its fellow on the line */
+	TOKEN_OPEN_QUOTE,		/* a quote that is not closed on its line */
 	TOKEN_NUL,			/* a NUL byte within the field */
 	TOKEN_NOMEM,
 };
@@ -40,7 +40,7 @@ enum token_kind {
 struct token {
 	enum token_kind kind;
 	unsigned int column;
-	char *text;			/* TOKEN_FIELD: malloced, the reader's to free */
+	char *text;			/* TOKEN_FIELD: malloced; the reader frees it */
 	size_t len;
 };
 
@@ -125,7 +125,7 @@ static struct conf_source *source_get(struct conf *conf, const char *path)
 	return s;
 }
 
-/* Keep a copy of a path for as long as conf lives. */
+/* Keeps a copy of a path until conf is freed. */
 const char *conf_source_add(struct conf *conf, const char *path)
 {
 	struct conf_source *s = source_get(conf, path);
@@ -154,8 +154,8 @@ void conf_entry_append(struct conf *conf, struct conf_entry *e)
 }
 
 /*
- * Note that something was refused. The first CONF_DIAGS_MAX are kept: a file that is no dat.conf at
- * all must not fill the memory with complaints.
+ * Records a diagnostic. Only the first CONF_DIAGS_MAX are kept, so that a file that is not a
+ * dat.conf does not fill the memory.
  */
 int conf_diag_add(struct conf *conf, const struct conf_where *where, const char *fmt, ...)
 {
@@ -195,7 +195,10 @@ free_diag:
 	return -ENOMEM;
 }
 
-/* s as it may stand in a message: 40 bytes at most, nothing that moves a terminal. */
+/*
+ * Returns s in a form that is safe in a message: 40 bytes at most, without terminal control
+ * characters.
+ */
 const char *conf_clip(char buf[static 48], const char *s, size_t len)
 {
 	size_t n = len > 40 ? 40 : len;
@@ -263,7 +266,7 @@ static enum token_kind bare_read(struct cursor *c, struct token *t)
 	return nul ? TOKEN_NUL : TOKEN_FIELD;
 }
 
-/* No field is longer than the rest of its line; this is what the field's buffer has to hold. */
+/* Returns the size of a field's buffer: no field is longer than the rest of its line. */
 static size_t field_room(const struct cursor *c)
 {
 	const char *p;
@@ -305,7 +308,10 @@ static void token_read(struct cursor *c, struct token *t)
 	}
 }
 
-/* Decimal digits at *s into *value; at least one, and no more than an unsigned int holds. */
+/*
+ * Parses decimal digits at *s into *value. Fails if there is no digit, or if the number does not
+ * fit.
+ */
 static bool number_parse(const char **s, unsigned int *value)
 {
 	unsigned long long v = 0;
@@ -350,7 +356,10 @@ const char *conf_provider_version_check(const char *s)
 	return NULL;
 }
 
-/* Judge one field and store it in the entry. Takes over t->text. Returns what is wrong, or NULL. */
+/*
+ * Checks one field and stores it in the entry. Takes ownership of t->text. Returns what is wrong,
+ * or NULL.
+ */
 static const char *field_store(struct conf_entry *e, enum conf_field field, struct token *t)
 {
 	const char *wrong = NULL;
@@ -403,7 +412,7 @@ static const char *field_store(struct conf_entry *e, enum conf_field field, stru
 	return wrong;
 }
 
-/* The field could not even be read: say so. Returns -EINVAL, or -ENOMEM. */
+/* Records that a field could not be read. Returns -EINVAL, or -ENOMEM. */
 static int token_refuse(struct cursor *c, const struct conf_where *where, const struct token *t)
 {
 	int err = 0;

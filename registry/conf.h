@@ -31,17 +31,17 @@ enum conf_field {
 	CONF_FIELDS = CONF_PLATFORM_PARAMS,
 };
 
-/* Why a well-formed entry takes no part in the registry. */
+/* The reasons why a well-formed entry is not used. */
 enum conf_skip {
 	CONF_USED,
 	CONF_SKIP_KDAPL,	/* api version k...: for the kernel's API */
 	CONF_SKIP_NONDEFAULT,	/* field 4 is nondefault */
 };
 
-/* Does DAT_PROVIDERS hide a line from programs? */
+/* Whether DAT_PROVIDERS hides a line from programs. */
 enum conf_hidden {
 	CONF_SHOWN,
-	CONF_NOT_INCLUDED,	/* no word names it: what stands before it may still open it */
+	CONF_NOT_INCLUDED,	/* no word names it: a wrapper may still open it */
 	CONF_EXCLUDED,		/* a word with ^ names it: its library is not loaded */
 };
 
@@ -54,7 +54,7 @@ struct conf_entry {
 	bool thread_safe;
 	enum conf_skip skip;
 	enum conf_hidden hidden;
-	char *library;			/* as written: what the loader gets */
+	char *library;			/* as written in the file, and passed to the loader */
 	char *provider_version;		/* ID.MAJOR.MINOR */
 	char *ia_params;		/* dat_provider_init's instance data, with drop-in tuning */
 	char *platform_params;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the list of the DAT_ variables that OpenDAT reads, and finds one that was mistyped. */
+/* Owns the list of the DAT_ variables that OpenDAT reads, and recognises a mistyped one. */
 #include "conf.h"
 
 #include <string.h>
@@ -17,8 +17,9 @@ static const char *const variables[] = {
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))
 
 /*
- * The variable that `name` is a slip of, or NULL if `name` is one of them or resembles none. Only
- * what follows the prefix is compared: the prefix would make any two names similar.
+ * Returns the variable that `name` is probably meant to be, or NULL if `name` is one of them or
+ * resembles none. Only the part after the prefix is compared, because the prefix would make any two
+ * names similar.
  */
 static const char *variable_meant(const char *name)
 {
@@ -36,7 +37,7 @@ static const char *variable_meant(const char *name)
 
 const char *conf_variable_mistyped(unsigned int *at, char *name, size_t size)
 {
-	/* A program that runs set-uid heeds none of the variables, so none can be mistyped. */
+	/* A set-uid program ignores all these variables, so none is checked. */
 	if (!environ || getauxval(AT_SECURE))
 		return NULL;
 	while (environ[*at]) {

@@ -2,10 +2,10 @@
 /*
  * Which files make up the static registry, and reading them.
  *
- * Invariant: a file that cannot be read is a diagnostic and never an abort; what the others hold is
- * used. Drop-ins stand in the directory called like the file with ".d" appended, so
- * DAT_OVERRIDE=/x/my brings /x/my.d along and nothing else. Of several files the first has the word
- * as far as lines go: they are kept in the order of reading.
+ * Invariant: a file that cannot be read causes a diagnostic, and the other files are used. The
+ * drop-ins of a file are in the directory of the same name with ".d" appended, so
+ * DAT_OVERRIDE=/x/my reads /x/my.d and no other directory. Entries are kept in the order in which
+ * the files are read, so the first file has precedence.
  */
 #include "conf.h"
 
@@ -18,17 +18,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No registry is this large; it keeps a wrong path (/dev/zero) from filling the memory. */
+/* A limit that no registry reaches; it keeps a wrong path (/dev/zero) from filling the memory. */
 #define CONF_FILE_MAX ((size_t)64 << 20)
 
-/* Files that DAT_CONF_PATH may name; more are somebody's mistake. */
+/* The number of files that DAT_CONF_PATH may name; more are probably a mistake. */
 #define CONF_LIST_MAX 64u
 
-/* What an unconfigured machine gets: the one provider that needs no hardware. */
+/* The registry of an unconfigured machine: the one provider that needs no hardware. */
 static const char builtin_text[] =
 	"soft0 u1.2 nonthreadsafe default libdatsoft.so opendat.1.0 \"\" \"\"\n";
 
-/* Read fd to its end. Works for pipes too: DAT_OVERRIDE=/dev/fd/N is a fair thing to say. */
+/* Reads fd to its end. Works for pipes too, because DAT_OVERRIDE=/dev/fd/N is useful. */
 static int fd_read_all(int fd, char **text, size_t *len)
 {
 	size_t room = 0;
@@ -62,8 +62,9 @@ static int fd_read_all(int fd, char **text, size_t *len)
 }
 
 /*
- * Opening a pipe would wait for somebody to write to it, perhaps for ever: open it without, and
- * read it, which waits for a writer only if there is one. -EPIPE: there is none, and no text.
+ * Opening a FIFO would wait for a writer, perhaps for ever. So it is opened without blocking, and
+ * then read, which waits only if there is a writer. Returns -EPIPE if there is no writer and no
+ * text.
  */
 static int file_read(const char *path, char **text, size_t *len)
 {
@@ -100,7 +101,8 @@ static int unreadable_note(struct conf *conf, const char *path, int err)
 typedef int parse_fn(struct conf *conf, const char *file, const char *text, size_t len);
 
 /*
- * Returns 0, -ENOMEM, or why the file could not be read. The latter is noted unless it is missing.
+ * Returns 0, -ENOMEM, or the errno of the read, negated, which is also recorded as a diagnostic
+ * unless the file is missing.
  */
 static int file_parse(struct conf *conf, const char *path, parse_fn *parse)
 {
@@ -133,7 +135,7 @@ static int ini_order(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Read the drop-ins that go with path. A missing directory is the normal case. */
+/* Reads the drop-ins of path. A missing directory is the normal case. */
 static int dropins_read(struct conf *conf, const char *path)
 {
 	struct dirent **names;
@@ -218,7 +220,7 @@ static bool was_read(const struct conf *conf, const char *path)
 	return false;
 }
 
-/* The file of this host, or what stands for it. */
+/* Reads the file of this host, or the built-in registry if there is none. */
 static int host_read(struct conf *conf)
 {
 	static const char *const paths[] = { SYSCONFDIR "/dat.conf", "/etc/dat.conf" };
@@ -239,7 +241,7 @@ static int host_read(struct conf *conf)
 	return builtin_read(conf, paths[0]);
 }
 
-/* One file of a list. That it is not there is no mistake, nor that it is named twice. */
+/* Reads one file of a list. It is not an error if the file is missing or is named twice. */
 static int listed_read(struct conf *conf, const char *path)
 {
 	int rc;
@@ -260,7 +262,10 @@ static bool is_empty(const struct conf *conf)
 	return !conf->builtin;
 }
 
-/* All files of a list, between colons; where a name is missing, the file of this host is meant. */
+/*
+ * Reads all files of a list with colons between the names; an empty name stands for the file of
+ * this host.
+ */
 static int list_read(struct conf *conf, const char *list)
 {
 	struct conf_where where = { 0 };

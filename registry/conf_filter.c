@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DAT_PROVIDERS: which lines of the static registry programs get to see.
+ * DAT_PROVIDERS: which lines of the static registry are visible to programs.
  *
  *	DAT_PROVIDERS=[WORD[,WORD...]][:strict|:fallback]
  *
  * A word names an adapter (field 1), a library (field 5, with or without its folder) or a provider:
  * the library's file name without "lib", "libdat", "libdat-" or "libdapl" in front, and without
- * ".so" and what follows. With a ^ in front of it, it takes lines out; one such word is enough. If
- * there are words without, all lines that none of them names are hidden as well. The order of lines
- * stays that of the files.
+ * ".so" and what follows. A word with a ^ in front hides the lines that it names, whatever the
+ * other words say. If there are words without ^, all lines that none of these names are hidden as
+ * well. The order of lines stays that of the files.
  *
- * Invariant: nothing is loaded to decide it, and a value that makes no sense hides nothing without
- * a sentence in conf->providers_wrong.
+ * Invariant: no library is loaded to decide it, and a wrong word is always explained in
+ * conf->providers_wrong.
  */
 #include "conf.h"
 
@@ -20,20 +20,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer values are somebody's mistake, and would be compared with each line. */
+/* A longer value is probably a mistake, and would take long to compare with each line. */
 #define VALUE_MAX 4096
 
 struct word {
 	const char *s;
 	size_t len;
 	bool out;			/* written with ^ */
-	bool used;			/* names a line, or a provider that there may be */
+	bool used;			/* it names a line, or a provider of OpenDAT */
 };
 
 struct words {
 	struct word *word;
 	size_t count;
-	bool including;			/* there is one without ^ */
+	bool including;			/* there is a word without ^ */
 };
 
 /* A part of a string. */
@@ -42,7 +42,10 @@ struct part {
 	size_t len;
 };
 
-/* Providers that need no line in the file to be named: the same value may serve many hosts. */
+/*
+ * Providers that a word may name even if no line has them, because the same value may be used on
+ * many hosts.
+ */
 static const char *const known[] = { "soft", "ib", "iwarp", "cma", "trace", "fault" };
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
@@ -92,7 +95,7 @@ static bool word_names(const struct word *w, const struct conf_entry *e)
 	       word_is(w, (struct part){ e->library, strlen(e->library) });
 }
 
-/* Takes ":strict" or ":fallback" off the end of a value. */
+/* Removes ":strict" or ":fallback" from the end of a value. */
 static size_t mode_read(struct conf *conf, const char *value, size_t len)
 {
 	static const char strict[] = ":strict", fallback[] = ":fallback";
@@ -164,7 +167,7 @@ static void entry_judge(struct conf_entry *e, struct words *words)
 	e->hidden = hidden;
 }
 
-/* A word that could be meant by one that names nothing, malloced, or NULL. */
+/* Returns a word that is similar to one that names nothing, malloced, or NULL. */
 static char *word_nearest(const struct conf *conf, const char *typed)
 {
 	unsigned int distance = conf_near_begin(typed);
@@ -197,7 +200,7 @@ static char *word_nearest(const struct conf *conf, const char *typed)
 	return nearest;
 }
 
-/* Says of the first word that names nothing what is wrong with it. */
+/* Explains the first word that names nothing. */
 static int word_complain(struct conf *conf, const struct word *w)
 {
 	char *typed = strndup(w->s, w->len), *nearest = NULL;

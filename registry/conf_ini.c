@@ -2,7 +2,7 @@
 /*
  * Drop-ins: dat.conf.d/NAME.ini, one section an adapter.
  *
- *	[soft0]			; named in dat.conf or an earlier drop-in: tune it
+ * [soft0] ; named in dat.conf or an earlier drop-in: tunes it
  *	eager_limit = 8192	; goes to the provider as eager_limit=8192, behind its ia_params
  *
  *	[soft1]			; not named yet: add it
@@ -30,12 +30,12 @@
 
 struct section {
 	char *name;			/* NULL: none yet */
-	unsigned int line;		/* of its header */
+	unsigned int line;		/* the line of its header */
 	struct conf_entry set; /* fields given; api and thread safety when the flags say so */
 	bool has_api;
 	bool has_thread_safety;
 	char *tuning;			/* "key=value key=value", or NULL */
-	bool refused;			/* something in it was wrong: no effect */
+	bool refused;			/* it has an error, and takes no effect */
 };
 
 struct ini {
@@ -43,10 +43,10 @@ struct ini {
 	const char *file;
 	const char *p;
 	const char *end;
-	unsigned int line;		/* of the line last handed to inih */
-	unsigned int header_line;	/* of the section header above that line */
+	unsigned int line;		/* the line that was last passed to inih */
+	unsigned int header_line;	/* the section header above that line */
 	bool skipping;			/* below a header that was refused */
-	int err;			/* -ENOMEM, once it happened */
+	int err;			/* -ENOMEM after an allocation has failed */
 	struct section sec;
 };
 
@@ -116,7 +116,7 @@ static char *tuning_format(const char *key, const char *value)
 	return s;
 }
 
-/* Give e what the section says. Nothing is changed when memory runs out on the way. */
+/* Applies the section to e. If an allocation fails, nothing is changed. */
 static int section_apply(const struct section *sec, struct conf_entry *e, const char *file)
 {
 	const struct conf_entry *set = &sec->set;
@@ -155,7 +155,7 @@ static int section_apply(const struct section *sec, struct conf_entry *e, const 
 	return 0;
 }
 
-/* An adapter of its own: the section's fields over the defaults. */
+/* Adds an adapter: the section's fields, and defaults for the others. */
 static int section_add(struct ini *ini, const struct section *sec)
 {
 	struct conf_entry *e = calloc(1, sizeof(*e));
@@ -205,7 +205,10 @@ done:
 	section_reset(sec);
 }
 
-/* Keys that are fields. Returns false for any other key; *wrong is set when the value is bad. */
+/*
+ * Sets a field by its key. Returns false if the key is not a field; sets *wrong if the value is
+ * bad.
+ */
 static bool section_field(struct ini *ini, const char *key, const char *value,
 			  enum conf_field *field, const char **wrong)
 {
@@ -298,7 +301,7 @@ static int key_handle(void *user, const char *section, const char *key, const ch
 	return 1;
 }
 
-/* The first of the characters in set, unless a comment begins before it: what inih looks for. */
+/* Returns the first of the characters in set, unless a comment begins before it, as inih does. */
 static const char *find_plain(const char *s, size_t len, const char *set)
 {
 	size_t i;
@@ -312,7 +315,7 @@ static const char *find_plain(const char *s, size_t len, const char *set)
 	return NULL;
 }
 
-/* The section under way is spoilt by the line just read. */
+/* Marks the current section as wrong because of the line just read. */
 static void line_refuse(struct ini *ini, const char *s, size_t len, const char *why)
 {
 	struct conf_where where = { .file = ini->file, .line = ini->line };
@@ -324,7 +327,10 @@ static void line_refuse(struct ini *ini, const char *s, size_t len, const char *
 		ini->err = -ENOMEM;
 }
 
-/* Is this line one that inih takes whole? If not it is refused here and inih gets an empty one. */
+/*
+ * Returns true if inih reads this line without cutting it. If not, the line is refused here and
+ * inih gets an empty one.
+ */
 static bool line_check(struct ini *ini, const char *s, size_t len, int room)
 {
 	const char *close;
@@ -364,7 +370,10 @@ static bool line_check(struct ini *ini, const char *s, size_t len, int room)
 	return true;
 }
 
-/* inih's reader. Leading blanks go, so that an indented key is a key and not a continued value. */
+/*
+ * inih's reader. It removes leading blanks, because inih would take an indented key for the
+ * continuation of a value.
+ */
 static char *line_next(char *buf, int room, void *stream)
 {
 	struct ini *ini = stream;

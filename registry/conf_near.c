@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What somebody meant who mistyped a name: of an adapter, provider, command or option. */
+/* Finds the nearest name to a mistyped one: of an adapter, provider, command or option. */
 #include "conf.h"
 
 #include <string.h>
 
-/* How many letters have to be changed, put in or taken out to make b of a; names are short. */
+/*
+ * The edit distance: how many letters have to be changed, inserted or removed to turn a into b.
+ * Names are short.
+ */
 static unsigned int letters_between(const char *a, const char *b)
 {
 	unsigned int row[CONF_NAME_MAX + 1];

@@ -2,8 +2,8 @@
 /*
  * The registry's messages. log/datlog.h says which of them are printed, and where.
  *
- * Invariant: a DAT_LOG that cannot be understood is complained of once, with the first message that
- * is asked for.
+ * Invariant: a DAT_LOG that cannot be parsed is reported once, with the first message that is to be
+ * printed.
  */
 #include "reg.h"
 
@@ -50,7 +50,7 @@ bool diag_wanted_about(enum diag_type type, const char *adapter)
 	return diag_wanted(type) || datlog_wanted(level_of(type), type, adapter);
 }
 
-/* Has the user chosen to see more? */
+/* Returns true if the user has raised the level of messages. */
 bool diag_explicit(void)
 {
 	return datlog_curious();
@@ -66,7 +66,7 @@ static void print(int level, const char *fmt, va_list ap)
 	free(text);
 }
 
-/* It works, but not as the user may believe. */
+/* A warning: something works, but perhaps not as the user expects. */
 void diag_warn(const char *fmt, ...)
 {
 	va_list ap;

@@ -2,9 +2,9 @@
 /*
  * IA handles: small integers, and what is behind them.
  *
- * Invariant: looking a handle up takes no lock and never reads freed memory: slots live in chunks
- * that stay until the library goes. A number is given out again only after all others below the
- * table's size have been, so a handle kept after dat_ia_close stays invalid for a long while.
+ * Invariant: looking a handle up takes no lock and never reads freed memory, because slots are in
+ * chunks that stay until the library is unloaded. A number is reused only after all other numbers
+ * below the table's size, so a handle that is kept after dat_ia_close stays invalid for long.
  */
 #include "reg.h"
 
@@ -19,7 +19,7 @@ struct reg_ia *ia_slot(unsigned int handle)
 	return chunk ? &chunk[handle % REG_IA_CHUNK] : NULL;
 }
 
-/* How many handles the chunks hold; handle 0 is never given out. */
+/* The number of handles that the chunks hold. Handle 0 is never used. */
 static unsigned int ia_room_locked(void)
 {
 	unsigned int i = 0;
@@ -30,7 +30,8 @@ static unsigned int ia_room_locked(void)
 }
 
 /*
- * Add a chunk when three quarters are in use. Fails quietly: a full table is noticed by the search.
+ * Adds a chunk when three quarters are in use. It ignores a failure, because the search notices a
+ * full table.
  */
 static void ia_grow_locked(unsigned int room)
 {
@@ -40,11 +41,14 @@ static void ia_grow_locked(unsigned int room)
 		return;
 	chunk = calloc(REG_IA_CHUNK, sizeof(*chunk));
 	if (chunk)
-		/* Release: whoever finds the chunk finds it zeroed. */
+		/* Release: a thread that finds the chunk finds it zeroed. */
 		atomic_store_explicit(&reg.ias[room / REG_IA_CHUNK], chunk, memory_order_release);
 }
 
-/* A handle for an IA that is about to be opened; 0: no memory. Lookups do not see it yet. */
+/*
+ * Reserves a handle for an IA that is about to be opened, or returns 0 if there is no memory.
+ * Lookups do not see it yet.
+ */
 unsigned int ia_reserve_locked(struct reg_record *record)
 {
 	unsigned int room, i, h;
@@ -78,7 +82,10 @@ void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const void *vt
 	ia->record->front->table_prefer_locked(vtable);
 }
 
-/* Give a handle back. One that was never published may be the next again: nobody has seen it. */
+/*
+ * Gives a handle back. A handle that was never published may be reused at once, because no program
+ * has it.
+ */
 void ia_drop_locked(unsigned int handle)
 {
 	struct reg_ia *ia = ia_slot(handle);
@@ -92,16 +99,17 @@ void ia_drop_locked(unsigned int handle)
 }
 
 /*
- * Of two handles of one object: the one whose table is the object's own now. A wrapper hands out
- * the object of the IA beneath, with its own table in place; the number of the IA beneath is
- * nobody's but the wrapper's. The newer one, a, where a provider hands out one object twice.
+ * Returns which of two handles of one object programs know: the one whose table the object begins
+ * with now. A wrapper returns the object of the IA beneath with the wrapper's own table in its
+ * first word; only the wrapper uses the handle of the IA beneath. If a provider returned the same
+ * object twice, it is the newer handle, a.
  */
 static unsigned int ia_uppermost(unsigned int a, unsigned int b, DAT_IA_HANDLE object)
 {
 	const void *vtable;
 	bool is_b;
 
-	/* Open, or about to be closed by a thread that has made sure of it: so it can be read. */
+	/* The object is open, or a thread has claimed it for closing; so it can be read. */
 	vtable = __atomic_load_n((const void **)object, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&reg.lock);
 	is_b = ia_slot(a)->vtable != vtable && ia_slot(b)->vtable == vtable;
@@ -109,7 +117,7 @@ static unsigned int ia_uppermost(unsigned int a, unsigned int b, DAT_IA_HANDLE o
 	return is_b ? b : a;
 }
 
-/* The handle of a provider's object, 0 if it is none. */
+/* Returns the handle of a provider's object, or 0 if it has none. */
 unsigned int ia_handle_of(DAT_IA_HANDLE object)
 {
 	unsigned int h = atomic_load_explicit(&reg.ia_top, memory_order_acquire);
@@ -127,14 +135,18 @@ unsigned int ia_handle_of(DAT_IA_HANDLE object)
 }
 
 /*
- * An IA named by the provider's pointer: good only while that IA is open. The pointer is not read.
+ * Finds an IA by the provider's pointer, which is valid only while that IA is open. The pointer is
+ * not dereferenced.
  */
 DAT_IA_HANDLE ia_object_of_pointer(DAT_IA_HANDLE pointer)
 {
 	return ia_handle_of(pointer) ? pointer : NULL;
 }
 
-/* A handle as the consumer knows it: IA objects become their integer, all else stays. */
+/*
+ * Returns a handle as the consumer knows it: the integer for an IA's object, and any other handle
+ * unchanged.
+ */
 DAT_HANDLE ia_to_consumer(DAT_HANDLE handle)
 {
 	unsigned int h = ia_handle_of(handle);

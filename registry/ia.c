@@ -2,15 +2,15 @@
 /*
  * Interface adapters: which provider opens one, and how it is closed.
  *
- * Invariant: each open IA counts once on its record and so on its plugin, whatever the provider
- * says about itself later; an open that failed counts nowhere. OUT parameters are written on
- * success only: providers work on copies.
+ * Invariant: each open IA counts once on its record, and so on its plugin, whatever the provider
+ * registers or removes later; a failed open does not count. OUT parameters are written on success
+ * only, because providers get copies.
  */
 #include "reg.h"
 
 #include <string.h>
 
-/* Is there something in the shape of a DAT object? */
+/* Returns true if the pointer may be a DAT object. */
 static const void *object_vtable(DAT_HANDLE object)
 {
 	const void *vtable;
@@ -21,7 +21,7 @@ static const void *object_vtable(DAT_HANDLE object)
 	return (uintptr_t)vtable < REG_POINTER_MIN ? NULL : vtable;
 }
 
-/* Call the provider's open, with what it registers meanwhile counted to its plugin. */
+/* Calls the provider's open. Whatever it registers meanwhile belongs to its plugin. */
 static DAT_RETURN provider_open(const struct reg_record *r, const char *name, DAT_COUNT qlen,
 				DAT_EVD_HANDLE *evd, DAT_IA_HANDLE *object)
 {
@@ -36,7 +36,7 @@ static DAT_RETURN provider_open(const struct reg_record *r, const char *name, DA
 	return rc;
 }
 
-/* Make the provider's object an IA of ours under the handle that was reserved. */
+/* Publishes the provider's object as an IA under the handle that was reserved. */
 static DAT_RETURN ia_publish(const struct reg_front *front, unsigned int handle,
 			     DAT_IA_HANDLE object)
 {
@@ -56,7 +56,10 @@ static DAT_RETURN ia_publish(const struct reg_front *front, unsigned int handle,
 	return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
-/* The record is the caller's, kept on success only. several: other lines may serve as well. */
+/*
+ * Opens an IA through a record, whose count of opens the caller holds, and which is kept on success
+ * only. `several`: other lines match as well.
+ */
 static DAT_RETURN ia_open(struct reg_record *r, const char *name, DAT_COUNT qlen,
 			  DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle, bool several)
 {
@@ -85,15 +88,17 @@ static DAT_RETURN ia_open(struct reg_record *r, const char *name, DAT_COUNT qlen
 	return DAT_SUCCESS;
 }
 
-/* None, one that is elsewhere, or an object of some provider. */
+/*
+ * Checks an async EVD argument: no EVD, one that exists elsewhere, or an object of a live provider.
+ */
 static bool async_evd_is_valid(const struct reg_front *front, DAT_EVD_HANDLE evd)
 {
 	return evd == DAT_HANDLE_NULL || evd == DAT_EVD_ASYNC_EXISTS || front->is_object(evd);
 }
 
 /*
- * Find the first provider that can open the IA. If none can, the program gets what the first one
- * said that was asked.
+ * Finds the first provider that can open the IA. If none can, returns the error of the first one
+ * that was called.
  */
 static DAT_RETURN request_open(const struct reg_request *rq, DAT_COUNT qlen,
 			       DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle)
@@ -141,7 +146,10 @@ DAT_RETURN ia_request(const struct reg_request *rq, DAT_COUNT qlen, DAT_EVD_HAND
 	return rc;
 }
 
-/* Claim an IA for closing, by handle or by the provider's pointer; 0: there is no such IA. */
+/*
+ * Claims an IA for closing, by its handle or by the provider's pointer. Returns 0 if there is no
+ * such IA.
+ */
 static unsigned int ia_claim(DAT_IA_HANDLE ia_handle, struct reg_ia **ia)
 {
 	unsigned int handle;
@@ -158,7 +166,7 @@ static unsigned int ia_claim(DAT_IA_HANDLE ia_handle, struct reg_ia **ia)
 	return handle;
 }
 
-/* Ask the provider to close an IA that has been claimed, and forget it when it agrees. */
+/* Has the provider close an IA that has been claimed, and removes it if that succeeds. */
 static DAT_RETURN ia_close(unsigned int handle, struct reg_ia *ia, DAT_CLOSE_FLAGS flags)
 {
 	DAT_IA_HANDLE object = atomic_load_explicit(&ia->object, memory_order_relaxed);
@@ -185,8 +193,8 @@ static DAT_RETURN ia_close(unsigned int handle, struct reg_ia *ia, DAT_CLOSE_FLA
 }
 
 /*
- * Until the provider has agreed the IA stays what it is, for a refused close must change nothing. A
- * second close meanwhile finds it claimed.
+ * Until the provider's close has succeeded the IA does not change, because a close that fails must
+ * have no effect. A second close meanwhile finds the IA claimed.
  */
 DAT_RETURN ia_end(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 {
@@ -204,9 +212,9 @@ DAT_RETURN ia_end(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 }
 
 /*
- * The library goes, at exit or with the last dlclose. With an IA open, or a plugin in the hands of
- * another thread, everything stays: somebody may still use it. Calls that come later, from the
- * destructors of plugins, find it gone.
+ * Tears the library down, at exit or with the last dlclose. If an IA is open, or another thread is
+ * loading or unloading a plugin, everything stays, because it may still be in use. Later calls,
+ * from destructors of plugins, see that the registry is gone.
  */
 void ia_exit(void (*free_tables_locked)(void))
 {

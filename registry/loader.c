@@ -2,26 +2,25 @@
 /*
  * Loading provider libraries, through libltdl.
  *
- * Plugins of the field were linked without -ldat and find dat_registry_add_provider in the global
- * scope, or not at all; so libdat puts itself there before it loads one, however it was loaded
- * itself.
+ * Existing plugins were linked without -ldat and find dat_registry_add_provider only in the global
+ * scope. So libdat puts itself there before it loads a plugin, however libdat was loaded itself.
  *
  * Invariant: a library is either loaded with every symbol bound or not loaded.
  *
  * What libltdl does here is to hold the reference to a library that is loaded, and to find symbols
  * in it. The rest of what it offers is not used, for these reasons. It would bind lazily, so that a
  * plugin without a symbol would end the program at some later call: dlopen goes first, with
- * RTLD_NOW. Its errors are "file not found", whatever the dynamic linker has said; what is told of a
- * refused plugin, and whether the search goes on, depends on those words. Its search path goes on to
- * the next folder where a library was found and is broken, can be prepended to by a variable, and
- * follows .la files, which may be stale. Preloaded modules are for programs without a dynamic
- * linker; dat.conf names files, plugins find dat_registry_add_provider by that linker, and so there
- * is no libdat for such programs.
+ * RTLD_NOW. It reports every error as "file not found", but the message about a refused plugin, and
+ * the decision whether the search goes on, depend on the words of the dynamic linker. Its search
+ * path goes on to the next folder where a library was found and is broken, can be prepended to by a
+ * variable, and follows .la files, which may be stale. Preloaded modules are for programs without a
+ * dynamic linker; dat.conf names files, plugins find dat_registry_add_provider by that linker, and
+ * so there is no libdat for such programs.
  *
- * libltdl is not thread-safe: loader_lock is held around each of its calls. It is recursive, for
- * the constructors of a library may come back. dlopen holds a recursive lock of its own around
- * them, so ours adds no way to block; it is taken only where the dynamic linker's lock is taken as
- * well.
+ * libltdl is not thread-safe, so loader_lock is held around each of its calls. The lock is
+ * recursive, because the constructor of a library may call this code again. dlopen holds a
+ * recursive lock of its own around constructors, so loader_lock adds no way to deadlock: it is
+ * taken only where the dynamic linker's lock is taken as well.
  */
 #include "loader.h"
 #include "loader_why.h"
@@ -136,7 +135,9 @@ static void *bind_now(const char *name, char **why)
 	return dl;
 }
 
-/* Does why say that the library itself, not one it needs, is nowhere? */
+/*
+ * Returns true if `why` says that the library itself was not found, rather than one that it needs.
+ */
 static bool says_missing(const char *why, const char *name)
 {
 	size_t file;
@@ -154,8 +155,8 @@ static bool is_same_dir(const char *a, const char *b)
 }
 
 /*
- * Look for a bare name where providers live: beside libdat first, so that a tree which was staged
- * or moved uses its own providers and not those of another installation.
+ * Looks for a bare name in the folders of providers: beside libdat first, so that a tree that was
+ * staged or moved uses its own providers and not those of another installation.
  */
 static void *bind_installed(const char *name, char **why)
 {
@@ -182,7 +183,8 @@ static void *bind_installed(const char *name, char **why)
 		*why = NULL;
 		dl = bind_now(path, why);
 		if (!dl)
-			goto done;	/* it is there, and broken: that is the reason */
+			/* the file exists and is broken, which is the reason to report */
+			goto done;
 	}
 	also = self && !is_same_dir(dirs[0], dirs[1]);
 	if (!dl && *why && asprintf(&where, "%s; nor is it in %s%s%s", *why,
@@ -235,7 +237,7 @@ static char *lib_path(void *dl, const char *name)
 	return path;
 }
 
-/* Let libltdl take over from dl, which is loaded. */
+/* Hands the library dl, which is loaded, over to libltdl. */
 static struct loader_lib *lib_new(void *dl, const char *name, char **why)
 {
 	struct loader_lib *lib = calloc(1, sizeof(*lib));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the dynamic linker means when it refuses a provider library, and what to do about it.
+ * Interprets the dynamic linker's refusal of a provider library, and knows the remedy.
  *
  * Invariant: the words are read only; the file that they name is a part of them.
  */
@@ -13,11 +13,11 @@
 #pragma GCC visibility push(hidden)
 
 enum loader_why {
-	LOADER_WHY_MISSING,	/* the library itself is nowhere */
-	LOADER_WHY_NEEDS,	/* another library, which it needs, is nowhere */
-	LOADER_WHY_DENIED,	/* the file may not be read */
-	LOADER_WHY_MISFIT,	/* a symbol, or a version of symbols, is not there */
-	LOADER_WHY_BROKEN,	/* anything else: cut short, or made for another machine */
+	LOADER_WHY_MISSING,	/* the library itself was not found */
+	LOADER_WHY_NEEDS,	/* another library, which it needs, was not found */
+	LOADER_WHY_DENIED,	/* the file is not readable */
+	LOADER_WHY_MISFIT,	/* a symbol, or a version of a symbol, is missing */
+	LOADER_WHY_BROKEN,	/* anything else: truncated, or made for another machine */
 };
 
 /*

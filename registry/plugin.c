@@ -6,8 +6,9 @@
  *	IDLE -> LOADING -> READY -> UNLOADING -> IDLE		LOADING -> IDLE when it fails
  *
  * Invariant: dat_provider_init and dat_provider_fini alternate, and run in one thread at a time for
- * each line, with no lock held. Everybody else waits for the state to settle; a wait that could
- * never end (init opens the adapter it is to provide, or two inits wait for each other) is refused.
+ * each line, with no lock held. Other threads wait until the plugin is neither loading nor
+ * unloading; a wait that could never end is refused (init opens the adapter that it is to provide,
+ * or two inits wait for each other).
  */
 #include "loader_why.h"
 #include "reg.h"
@@ -18,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Would waiting for p close a circle of threads that wait for each other's plugins? */
+/*
+ * Returns true if waiting for p would close a circle of threads that wait for each other's plugins.
+ */
 static bool wait_is_circular_locked(const struct reg_plugin *p)
 {
 	const struct reg_thread *t;
@@ -33,7 +36,7 @@ static bool wait_is_circular_locked(const struct reg_plugin *p)
 	return false;
 }
 
-/* Wait until p changes its state. Returns 0, or -EDEADLK when that cannot happen. */
+/* Waits until p changes its state. Returns 0, or -EDEADLK if that cannot happen. */
 int plugin_wait_locked(struct reg_plugin *p)
 {
 	if (wait_is_circular_locked(p))
@@ -45,7 +48,8 @@ int plugin_wait_locked(struct reg_plugin *p)
 }
 
 /*
- * Remember the latest reason for a failure; takes over why, which may be NULL for want of memory.
+ * Stores the latest reason for a failure. Takes ownership of `why`, which is NULL if there was no
+ * memory for it.
  */
 void plugin_why_locked(struct reg_plugin *p, char *why)
 {
@@ -72,7 +76,7 @@ static char *why_format(const struct reg_plugin *p, const char *fmt, ...)
 	return n < 0 ? NULL : whole;
 }
 
-/* The loader begins with the library's name, which stands in front of its words already. */
+/* The loader's words begin with the library's name, which the message has already. */
 static const char *words_proper(const struct reg_plugin *p, const char *words)
 {
 	size_t length = strlen(p->entry->library);
@@ -109,7 +113,9 @@ static char *loader_complaint(const struct reg_plugin *p, const char *words)
 	return why_format(p, "%s; install the provider, or correct the library in that line", said);
 }
 
-/* Take the records that p left behind out of the registry: their code is about to go. */
+/*
+ * Removes the records that p has left in the registry, because their code is about to be unloaded.
+ */
 static void records_purge_locked(struct reg_plugin *p)
 {
 	struct reg_record **link = &reg.records;
@@ -150,9 +156,9 @@ static void plugin_unload(struct reg_plugin *p)
 }
 
 /*
- * A provider library may have a function that says why it did not do what it was just asked for;
- * libdatp has. Malloced, for the words are the library's; NULL: it does not say. Without the lock;
- * the library is loaded.
+ * Returns the library's own reason for its latest failure, or NULL. A provider library may export a
+ * function for that, as libdatp does. The text is a malloced copy, because the original belongs to
+ * the library. Without the lock; the library is loaded.
  */
 char *plugin_words(struct reg_plugin *p)
 {
@@ -208,8 +214,8 @@ static void plugin_settle_locked(struct reg_plugin *p, enum plugin_state state)
 }
 
 /*
- * Count one more open of p, loading it for the first. The lock is released meanwhile. Returns 0,
- * -ENOENT (see p->why), -EDEADLK or -ENOMEM.
+ * Counts one more open of p, and loads p for the first one. The lock is released meanwhile. Returns
+ * 0, -ENOENT (see p->why), -EDEADLK or -ENOMEM.
  */
 int plugin_acquire_locked(struct reg_plugin *p)
 {
@@ -242,7 +248,7 @@ int plugin_acquire_locked(struct reg_plugin *p)
 	return err;
 }
 
-/* Count one open less; the last unloads. The lock is released meanwhile. */
+/* Counts one open less, and unloads p after the last one. The lock is released meanwhile. */
 void plugin_release_locked(struct reg_plugin *p)
 {
 	if (--p->opens)

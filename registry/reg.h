@@ -11,7 +11,8 @@
 #define REGISTRY_REG_H
 
 /*
- * The library is compiled with hidden visibility: what the standard's headers declare is its face.
+ * The library is compiled with hidden visibility, and exports only what the standard's headers
+ * declare.
  */
 #pragma GCC visibility push(default)
 #include <dat/udat.h>
@@ -24,7 +25,10 @@ extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_han
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What follows is nobody else's: said here too, so that it is reached without a detour. */
+/*
+ * The rest is private to the library. It is marked hidden here too, so that calls do not go through
+ * the PLT.
+ */
 #pragma GCC visibility push(hidden)
 #include "conf.h"
 #include "loader.h"
@@ -32,14 +36,15 @@ extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_han
 #define REG_LIKELY(x)	__builtin_expect(!!(x), 1)
 #define REG_UNLIKELY(x)	__builtin_expect(!!(x), 0)
 #define REG_COLD	__attribute__((noinline, cold))
-/* Reads what may be misaligned, as far as the sanitizers are concerned. */
+/* For functions that read through a pointer that may be misaligned: the sanitizers accept that. */
 #define REG_MISALIGNED	__attribute__((no_sanitize("alignment")))
 
 /* A full return code from its parts. */
 #define REG_ERROR(type, subtype)	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
 
 /*
- * Values below are never addresses (the kernel maps nothing there): they are IA handles or nothing.
+ * Values below this are never addresses, because the kernel maps nothing there: they are IA
+ * handles, or invalid.
  */
 #define REG_POINTER_MIN	((uintptr_t)65536)
 
@@ -50,8 +55,9 @@ struct reg_thread;
 struct reg_record;
 
 /*
- * An API by which programs reach the registry: its major version, and what knows its tables. All else
- * of the registry is the same for each. A request and a record name theirs.
+ * A front: an API by which programs reach the registry. It has the major version and the functions
+ * that know the provider tables of that API; the rest of the registry is the same for each front.
+ * Each request and each record name their front.
  */
 struct reg_front {
 	unsigned int major;
@@ -66,9 +72,12 @@ struct reg_front {
 	DAT_RETURN (*ia_close)(const void *table, DAT_IA_HANDLE object, DAT_CLOSE_FLAGS flags);
 	/* Whether a handle, which may be any number, is an object of a live provider. */
 	bool (*is_object)(DAT_HANDLE handle);
-	/* What its programs call an error. */
+	/* Converts an error to the value that its programs get. */
 	DAT_RETURN (*names)(DAT_RETURN value, const char **type, const char **subtype);
-	/* An IA has been closed: what has been found out of its objects holds no more. */
+	/*
+	 * Called when an IA has been closed: facts that were cached about its objects are no longer
+	 * valid.
+	 */
 	void (*ia_gone)(void);
 };
 
@@ -99,10 +108,13 @@ struct reg_plugin {
 struct reg_record {
 	struct reg_record *next;
 	const struct reg_front *front;
-	const void *table;		/* of its API; what opens it stands in there, too */
-	void (*open_func)(void);	/* a copy of that, as the front knows it; or NULL */
+	/* the provider's table, which also has the function that opens an IA */
+	const void *table;
+	/* a copy of that function pointer, of a type that the front knows; or NULL */
+	void (*open_func)(void);
 	DAT_PROVIDER_INFO info;		/* a copy: the plugin's own may go */
-	struct reg_plugin *plugin;	/* whose init registered it; NULL: it registered itself */
+	/* the plugin whose init registered it; NULL if it registered itself */
+	struct reg_plugin *plugin;
 	unsigned int opens;		/* reg.lock: open IAs and opens under way */
 };
 
@@ -158,7 +170,7 @@ struct reg_request {
 	bool thread_safe;
 };
 
-/* How far the search for a provider that serves a request has come; zero-filled to begin with. */
+/* The progress of a search for a provider that serves a request. Zero-filled at first. */
 struct reg_search {
 	const struct reg_plugin *first;	/* was loaded already, and went before its turn */
 	struct reg_plugin *last;	/* the line that was tried last */
@@ -223,7 +235,7 @@ enum diag_type {
 	DIAG_CONSUMER = 0x20,		/* the calls consumers make */
 };
 void diag_print(enum diag_type type, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A message about an adapter is wanted by its name as well. */
+/* A message about an adapter can be selected by the adapter's name as well. */
 bool diag_wanted_about(enum diag_type type, const char *adapter);
 void diag_print_about(enum diag_type type, const char *adapter, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -257,7 +269,7 @@ static inline void cancel_restore(struct cancel own)
 	pthread_setcanceltype(own.type, NULL);
 }
 
-/* NULL handles, small integers and misaligned ones point at no object. */
+/* NULL handles, small integers and misaligned values do not point to an object. */
 static inline bool reg_handle_is_pointer(DAT_HANDLE handle)
 {
 	return REG_LIKELY((uintptr_t)handle >= REG_POINTER_MIN &&

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a user is told when an adapter cannot be opened.
+ * The messages to the user about adapters that cannot be opened.
  *
- * Invariant: each cause is told once a process, and only for an adapter that was asked for by name.
- * A program that got the name from dat_registry_list_providers and tries one after the other is
- * probing: it hears nothing, unless DAT_DBG_TYPE is set. Nothing is printed under the lock.
+ * Invariant: each cause is reported once per process, and only for an adapter that was asked for by
+ * name. A program that got the name from dat_registry_list_providers and tries one after the other
+ * is probing: for it nothing is printed, unless the user has raised the level of messages. Nothing
+ * is printed under the lock.
  */
 #include "loader_why.h"
 #include "reg.h"
@@ -13,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names that have been reported as unknown; beyond the last one they are no longer kept apart. */
+/*
+ * How many names that were reported as unknown are kept; beyond that, further names are not told
+ * apart.
+ */
 #define UNKNOWN_MAX 64
 
 struct reg_unknown {
@@ -21,7 +25,7 @@ struct reg_unknown {
 	char name[];
 };
 
-/* A text that grows; NULL once memory ran out, and then it stays so. */
+/* A text that grows. It is NULL after an allocation has failed, and stays so. */
 struct text {
 	FILE *stream;
 	char *buf;
@@ -49,7 +53,7 @@ static void text_print(struct text *t, enum diag_type type, const char *adapter)
 	free(t->buf);
 }
 
-/* Is this the first time that name is unknown? */
+/* Returns true the first time that a name is unknown. */
 static bool unknown_is_new_locked(const char *name)
 {
 	struct reg_unknown *u;
@@ -100,7 +104,7 @@ static bool can_be_named(const struct reg_front *front, const struct conf_entry 
 	return e->major == front->major && e->hidden == CONF_SHOWN;
 }
 
-/* The adapter whose name is so near that a slip of the finger explains it, or NULL. */
+/* Returns the adapter with a name so similar that it was probably mistyped, or NULL. */
 static const char *name_nearest(const struct reg_front *front, const char *name)
 {
 	unsigned int distance = conf_near_begin(name);
@@ -152,8 +156,8 @@ static const char *skip_name(enum conf_skip skip)
 }
 
 /*
- * There is a line with this name, which cannot be used, or a file that may hold it cannot. Returns
- * false if nothing is known of it.
+ * Reports a line of this name that cannot be used, or a file that may have such a line and cannot
+ * be read. Returns false if there is neither.
  */
 static bool unusable_write_locked(struct text *t, const char *name)
 {
@@ -179,7 +183,7 @@ static bool unusable_write_locked(struct text *t, const char *name)
 	return known;
 }
 
-/* The first complaint that is about no line in particular, or about one without a name. */
+/* Returns the first diagnostic about a file as a whole, or about a line without a name. */
 static const struct conf_diag *diag_general(void)
 {
 	const struct conf_diag *d;
@@ -189,7 +193,10 @@ static const struct conf_diag *diag_general(void)
 	return d;
 }
 
-/* No line and no provider has this name. What was refused in the files may be the reason. */
+/*
+ * Reports that no line and no provider has this name. Something that was refused in the files may
+ * be the reason.
+ */
 static void unknown_write_locked(struct text *t, const struct reg_front *front,
 				 const char *name)
 {
@@ -229,7 +236,7 @@ static void unknown_write_locked(struct text *t, const struct reg_front *front,
 	}
 }
 
-/* The name is there, but in no version and thread safety that would do. */
+/* Reports that the name exists, but not with a matching version and thread safety. */
 static void mismatch_write_locked(struct text *t, struct reg_plugin *p,
 				  const struct reg_request *rq)
 {
@@ -251,7 +258,7 @@ static void mismatch_write_locked(struct text *t, struct reg_plugin *p,
 		rq->major, rq->minor, rq->thread_safe ? " threadsafe" : "");
 }
 
-/* The name is there, but hidden. */
+/* Reports that the name exists, but is hidden. */
 static void hidden_write(struct text *t, const struct reg_plugin *p)
 {
 	const struct conf_entry *e = p->entry;
@@ -267,7 +274,7 @@ static void hidden_write(struct text *t, const struct reg_plugin *p)
 		fprintf(t->stream, "add %s to the list, or unset the variable\n", e->name);
 }
 
-/* Variables that are set but that nobody reads, where a slip of the finger explains the name. */
+/* Reports variables that are set and not read, with a name that is probably mistyped. */
 static void report_variables(void)
 {
 	char typed[CONF_NAME_MAX];
@@ -279,7 +286,7 @@ static void report_variables(void)
 			  typed, meant);
 }
 
-/* What is wrong with the environment: once a process, and nothing to a program that is probing. */
+/* Reports errors in the environment: once per process, and never for a program that is probing. */
 void report_environment(void)
 {
 	bool speaks;
@@ -297,7 +304,7 @@ void report_environment(void)
 		diag_warn("DAT_PROVIDERS=%.80s: %s", reg.conf.providers, reg.conf.providers_wrong);
 }
 
-/* Does the user want to hear of it now? Marks it as told. */
+/* Returns true if a message is to be printed now, and marks it as printed. */
 static bool plugin_speaks_locked(struct reg_plugin *p)
 {
 	if (p->reported || (p->listed && !diag_explicit()))
@@ -344,8 +351,8 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 }
 
 /*
- * Several lines have been tried: why those of them did not do that did not. If one did in the end,
- * who asks for more hears of it.
+ * Reports, after several lines have been tried, why each of them failed. If a later one succeeded,
+ * that is printed only at a raised level.
  */
 void report_lines(const struct reg_request *rq, bool served)
 {
@@ -379,9 +386,9 @@ static const char *open_remedy(DAT_RETURN rc)
 }
 
 /*
- * The provider is there and refused to open the adapter. Arguments that it did not like are for the
- * programmer, who has the return code; the rest is for the user: at once, or, where several lines
- * may serve, when it is known what came of them.
+ * Reports that a provider was loaded and refused to open the adapter. An invalid argument is the
+ * programmer's to see in the return code; other causes are for the user. They are printed at once,
+ * or, if several lines match, when the outcome of all is known.
  */
 void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc, bool several)
 {
@@ -400,7 +407,8 @@ void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc, bo
 	pthread_mutex_lock(&reg.lock);
 	if (r->plugin) {
 		/*
-		 * What a provider that wraps it opens has the same words, and a line of its own.
+		 * An adapter that a wrapper opens beneath its own has the same reason, and a line
+		 * of its own.
 		 */
 		speaks = !(words && reg_self.plugin) &&
 			 (words || (DAT_GET_TYPE(rc) != DAT_INVALID_PARAMETER &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What libdat.so.1 is to the registry, and the registry to it: the calls of DAT 1.2 that open, close
- * and register, the query of an IA, and the calls that take a handle of any kind.
+ * The front of libdat.so.1: the calls of DAT 1.2 that open, close and register, the query of an IA,
+ * and the calls that take a handle of any kind.
  */
 #include "front.h"
 
@@ -60,8 +60,9 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entri
 /* ------------------------------------------------------------------ IAs */
 
 /*
- * What can be said about the arguments without a provider. The async EVD comes later: programs that
- * try one name after the other leave it unwritten, and count on hearing that there is no provider.
+ * Checks the arguments that can be checked without a provider. The async EVD is checked later:
+ * programs that try one name after the other leave it uninitialised, and expect to get
+ * DAT_PROVIDER_NOT_FOUND.
  */
 static DAT_RETURN ia_open_check(const char *name, const DAT_EVD_HANDLE *evd,
 				const DAT_IA_HANDLE *ia)
@@ -106,7 +107,7 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handl
 			ia_attr, provider_attr_mask, provider_attr);
 }
 
-/* Calls on a handle of any kind: an integer is an IA, all else an object. */
+/* Calls on a handle of any kind: an integer is an IA, and any other value an object. */
 #define REG_DISPATCH_ANY(handle, slot, ...) do {						\
 	DAT_HANDLE any_object = (uintptr_t)(handle) < REG_POINTER_MIN ?				\
 				reg_ia_object(handle) : (handle);				\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The provider behind a handle that may be any number: one never written, or one that points where
- * nothing is mapped. The kernel reads the first word for us, and says so when it cannot.
+ * nothing is mapped. A system call reads the first word, and fails if it cannot.
  *
  * Invariant: a page is read directly only if an object of a live provider was seen on it since an
  * IA was last closed, so that it costs a system call a page and not a call.
@@ -15,10 +15,13 @@
 #define PAGE_SHIFT	12		/* of the smallest pages there are */
 #define PAGES		1024
 
-/* Where objects were seen, by page number; 0: nothing. Relaxed: only the numbers are compared. */
+/*
+ * Pages on which objects were seen, by page number; 0 if the place is empty. Relaxed: only the
+ * numbers are compared.
+ */
 static _Atomic uintptr_t pages[PAGES];
 
-/* The first word at address, which is aligned. False: there is none. */
+/* Reads the word at an aligned address. Returns false if it cannot be read. */
 static bool word_read(const void *address, const DAT_PROVIDER **word)
 {
 	struct iovec to = { .iov_base = word, .iov_len = sizeof(*word) };
@@ -53,7 +56,7 @@ const DAT_PROVIDER *probe_provider(DAT_HANDLE handle)
 	return p;
 }
 
-/* What was mapped for the objects of an IA may be gone with it. */
+/* The memory of an IA's objects may be unmapped when the IA is closed. */
 void probe_forget(void)
 {
 	int i;

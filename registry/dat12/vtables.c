@@ -31,7 +31,10 @@ const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable)
 	return NULL;
 }
 
-/* Whether it may be the hint: it has the calls that do not ask whether it has them. */
+/*
+ * Returns true if the table may be the hint: it has all the calls that the fast path makes without
+ * a test.
+ */
 static bool is_whole(const DAT_PROVIDER *vtable)
 {
 	return vtable->ep_post_send_func && vtable->ep_post_recv_func &&
@@ -75,22 +78,25 @@ int vtables_add_locked(const void *vtable)
 	return 0;
 }
 
-/* What the hint is while there is no provider. No object begins with it, and it has no calls. */
+/* The hint while there is no provider. No object begins with this table, and it has no calls. */
 const DAT_PROVIDER vtables_none;
 
 struct front front = { .hot = &vtables_none };
 
-/* Make it the hint, if it may be one. Relaxed: see reg_hot_provider(). */
+/* Makes the table the hint, if it may be one. Relaxed: see reg_hot_provider(). */
 void vtables_prefer_locked(const void *vtable)
 {
 	if (is_whole(vtable))
 		atomic_store_explicit(&front.hot, vtable, memory_order_relaxed);
 	else if (atomic_load_explicit(&front.hot, memory_order_relaxed) == vtable)
-		/* another one, at the address of one that has gone */
+		/* a new table at the address of one that was freed */
 		atomic_store_explicit(&front.hot, &vtables_none, memory_order_relaxed);
 }
 
-/* Any vtable of the set that is whole will do as the hint. None is read: it may be going. */
+/*
+ * Takes any complete vtable of the set as the hint. No table is read, because it may be about to be
+ * unloaded.
+ */
 static void hot_choose_locked(void)
 {
 	const DAT_PROVIDER *v, *found = &vtables_none;
@@ -104,7 +110,10 @@ static void hot_choose_locked(void)
 	atomic_store_explicit(&front.hot, found, memory_order_relaxed);
 }
 
-/* One user less. After the last, handles that still begin with vtable are invalid. */
+/*
+ * Counts one user less. After the last, handles to objects that still begin with vtable are
+ * invalid.
+ */
 void vtables_remove_locked(const void *vtable)
 {
 	struct reg_vtables *chunk = &front.vtables;

@@ -33,6 +33,15 @@ TESTS_RULE = check-TESTS
 $(TESTS_RULE): TEST_LOGS := $(foreach test,$(LONGEST_TESTS:=.log),$(filter $(test),$(TEST_LOGS))) \
 	$(filter-out $(LONGEST_TESTS:=.log),$(TEST_LOGS))
 
+# Nothing that is installed needs CUnit; the tests do. As above, automake's targets are named by a variable.
+if !HAVE_CUNIT
+NEED_CUNIT = check-am check-build
+$(NEED_CUNIT): cunit-is-there
+cunit-is-there:
+	@echo "no CUnit here, which the tests are built with: install libcunit1-dev and configure again" >&2; exit 1
+.PHONY: cunit-is-there
+endif
+
 EXTRA_DIST += tests/aarch64/check
 check-aarch64:
 	bash $(srcdir)/tests/aarch64/check

@@ -3,6 +3,8 @@
  * Peers that are killed in the midst of everything, one after the other, at whatever instruction they are. Each time the
  * endpoint hears of it, all that was posted completes, it connects to the next one; and another peer, whose messages
  * come through the same queue, notices nothing.
+ *
+ * KILL_ROUNDS is how often 24 of them are killed: 1 if it is not set.
  */
 #include <sched.h>
 #include <signal.h>
@@ -280,7 +282,7 @@ static void close_side(void)
 	api_close();
 }
 
-static void killed_peers_take_nobody_along(void)
+static void one_round(unsigned int round)
 {
 	DAT_EP_HANDLE pinged;
 	DAT_EVD_HANDLE cr_evd;
@@ -290,7 +292,7 @@ static void killed_peers_take_nobody_along(void)
 	DAT_PSP_HANDLE psp;
 
 	fork_all();
-	open_side(77);
+	open_side(77 + round);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	psp = api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
 	pinged = make_endpoint();
@@ -311,6 +313,18 @@ static void killed_peers_take_nobody_along(void)
 	REQUIRE_DAT(dat_ep_disconnect(pinged, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	check_join(steady);
 	CHECK_DAT(dat_psp_free(psp), DAT_SUCCESS);
+	api_close();
+}
+
+static void killed_peers_take_nobody_along(void)
+{
+	const char *text = getenv("KILL_ROUNDS");
+	unsigned int rounds = text ? (unsigned int)strtoul(text, NULL, 10) : 1;
+
+	for (unsigned int i = 0; i < rounds; i++) {
+		one_round(i);
+		check_alive();
+	}
 }
 
 static const struct check_test tests[] = { CHECK_TEST(killed_peers_take_nobody_along), CHECK_END };

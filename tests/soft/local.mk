@@ -232,3 +232,15 @@ tests_soft_model_bias_test_SOURCES = \
 	tests/soft/model_bias_test.c
 tests_soft_model_bias_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
 tests_soft_model_bias_test_LDADD = $(SOFT_TEST_LIBS)
+
+# What is left to chance in these takes many runs to be found. Each variable may be set: tests/README.md.
+SOFT_CAMPAIGNS = \
+	tests/soft/hostile/scribble_test \
+	tests/soft/arrival_test \
+	tests/soft/kill_test \
+	tests/soft/stop_test
+
+check-campaigns:
+	SCRIBBLE_RUNS=$${SCRIBBLE_RUNS-1000} ARRIVAL_ROUNDS=$${ARRIVAL_ROUNDS-1000} KILL_ROUNDS=$${KILL_ROUNDS-100} \
+		STOP_ROUNDS=$${STOP_ROUNDS-25} $(MAKE) $(AM_MAKEFLAGS) check TESTS="$(SOFT_CAMPAIGNS)"
+.PHONY: check-campaigns

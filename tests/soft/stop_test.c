@@ -4,7 +4,7 @@
  * connection ends with its event, all that was posted completes, other connections notice nothing; and when the
  * peer goes on, which it does in every other case, it writes nothing into memory that is not its business any more.
  *
- * OPENDAT_STOP_ROUNDS is how often each kind of traffic meets each call: 1 if it is not set. An odd number of
+ * STOP_ROUNDS is how often each kind of traffic meets each call: 1 if it is not set. An odd number of
  * rounds has each of them once more without SIGCONT.
  */
 #include <fcntl.h>
@@ -408,12 +408,14 @@ static void one_round(enum traffic traffic, enum call call, bool cont)
 
 static void campaign(enum traffic traffic)
 {
-	const char *text = getenv("OPENDAT_STOP_ROUNDS");
+	const char *text = getenv("STOP_ROUNDS");
 	int rounds = text ? atoi(text) : 1;
 
 	for (int i = 0; i < rounds; i++)
-		for (int call = 0; call < CALLS; call++)
+		for (int call = 0; call < CALLS; call++) {
 			one_round(traffic, (enum call)call, (i + call) % 2);
+			check_alive();
+		}
 }
 
 static void sender_that_is_stopped_holds_up_nobody(void)

@@ -123,8 +123,9 @@ static void many_send(size_t length)
 }
 
 /*
- * A device serves its queue pairs in an order of its own, and messages arrive as they are sent. What has been sent is there when
- * a read behind it has been answered.
+ * A device serves its queue pairs in an order of its own, and messages arrive as they are sent: a thread of siw sends all that is
+ * posted to one of them before it looks at the next, so that data overtake the sync messages of others, although one CQ of the
+ * device has them all. What has been sent is there when a read behind it has been answered.
  */
 static void many_arrive(void)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the verbs transport share: their private objects, and what ib and iwarp differ in.
+ * The private objects that the files of the verbs transport share, and the differences between ib and iwarp.
  *
- * LOCKS, in the order of <datp/provider.h>: rdma_ia.cq_lock > poll lock of an EVD (or of the IA's sink)
- * > EP > SRQ. The leaves are rdma_ia.lock (the IA mutex: who has which connection), qp_lock and mr_lock
- * (tables), rmr_lock (the ranges of RMRs), and the lock that fork() waits for (rdma_fork.c). No upcall
- * to libdatp is made with one of them held.
- * The poll lock of an EVD and the EP lock are biased (<datp/bias.h>).
+ * LOCKS, in the order of <datp/provider.h>: rdma_ia.cq_lock > poll lock of an EVD (or of the IA's sink) > EP > SRQ.
+ * The leaves are rdma_ia.lock (the IA mutex, for the owners of connections), qp_lock and mr_lock (tables), rmr_lock
+ * (the ranges of RMRs), and the lock that fork() waits for (rdma_fork.c). No upcall to libdatp is made while one of
+ * them is held. The poll lock of an EVD and the EP lock are biased (<datp/bias.h>).
  */
 #ifndef RDMA_H
 #define RDMA_H
@@ -19,11 +18,11 @@
 
 #include "rdma_devices.h"
 
-#define RDMA_SGE_MAX	  32  /* what a post can hold on its stack */
+#define RDMA_SGE_MAX	  32  /* the segments for which a post has room on its stack */
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, where a CQ cannot grow */
 #define RDMA_CQ_SPARE	  (1 << 20) /* entries that an IA's CQs may have beyond what they need, where they cannot */
-#define RDMA_KNOCKS	  12  /* writes of nothing on a new connection; see rdma_late.c */
-/* requests of our own on a send queue: those, a greeting, a drain's marker */
+#define RDMA_KNOCKS	  12  /* RDMA Writes of length 0 on a new connection; see rdma_late.c */
+/* the provider's own requests on a send queue: these writes, a greeting, and the marker of a drain */
 #define RDMA_SPARE_WR	  (RDMA_KNOCKS + 2)
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
 #define RDMA_TAKERS	  4096 /* buckets of endpoints with an SRQ */
@@ -37,32 +36,33 @@ struct rdma_range;
 struct rdma_conn;
 struct rdma_part;
 
-/* What ib and iwarp differ in. */
+/* The differences between ib and iwarp. */
 struct rdma_kind {
-	const char *name; /* of the provider, as it calls itself in messages */
+	const char *name; /* the provider's name in messages */
 	enum ibv_transport_type transport;
-	const char *shown;	   /* of the transport, to the administrator */
+	const char *shown;	   /* the transport's name in messages to the administrator */
 	uint32_t max_private_data; /* of a consumer */
-	uint32_t request_bytes;	   /* that a request carries, padded; 0: the exact length is carried */
-	uint32_t reply_bytes;	   /* likewise, of an accept */
+	/* bytes that a request carries, padded; 0 if it carries the exact length */
+	uint32_t request_bytes;
+	uint32_t reply_bytes;	   /* likewise for an accept */
 	bool three_way;		   /* the active side confirms the reply (rdma_establish) */
 	bool connect_blocks;	   /* rdma_connect may sleep for minutes: not on the service thread */
-	bool reads_overtaken;	   /* later requests may complete before an earlier read */
-	bool impatient; /* a message that finds no receive ends the connection */
-	/* what the status of a REJECTED event says: that a consumer has rejected, or may have */
+	bool reads_overtaken;	   /* requests may complete before an earlier read */
+	bool impatient; /* a message without a posted receive breaks the connection */
+	/* returns true if the status of a REJECTED event means that a consumer has rejected, or may have */
 	bool (*rejected_by_consumer)(int status);
-	/* the last touch to the attributes of a transition, after librdmacm has filled them */
+	/* adjusts the attributes of a transition of the queue pair, after librdmacm has filled them */
 	void (*tune)(struct ibv_qp_attr *attr, int *mask);
 	/*
-	 * A CQ that keeps a place which no other object may have; on a device that has just been opened, and that has the
-	 * quirk "queue_key". NULL, and where it returns that: none
+	 * Makes a CQ that occupies a key which no other queue may get, on a device that has just been opened and that
+	 * has the quirk "queue_key". Returns NULL if it cannot; the pointer is NULL if the kind needs none
 	 */
 	struct ibv_cq *(*plug)(struct rdma_ia *ia);
 };
 
 /* ------------------------------------------------------------------ descriptors */
 
-/* One that a forked child must not keep; see rdma_fork.c. */
+/* A descriptor that a forked child must not keep; see rdma_fork.c. */
 struct rdma_held {
 	struct rdma_held *next, **prev;
 	int fd;
@@ -70,7 +70,7 @@ struct rdma_held {
 
 /* ------------------------------------------------------------------ completion queues */
 
-/* What a queue pair wants a CQ for. */
+/* The use of a CQ by a queue pair. */
 enum rdma_use { RDMA_RECEIVES, RDMA_REQUESTS };
 
 struct rdma_cq {
@@ -82,9 +82,9 @@ struct rdma_cq {
 };
 
 /*
- * The CQs of one EVD, on one completion channel. More than one only where a CQ cannot grow as far as it has to. `home`
- * is the CQ, by enum rdma_use, that endpoints are on from when they are connected on: one for both uses, unless
- * the requests have a CQ of their own. CQs come and go under the cq_lock and the poll lock.
+ * The CQs of one EVD, on one completion channel. There is more than one only if a CQ cannot grow as far as it has to.
+ * `home` has, by enum rdma_use, the CQs that newly connected endpoints use: one for both uses, unless requests have a
+ * CQ of their own. CQs are created and destroyed under the cq_lock and the poll lock.
  */
 struct rdma_cqset {
 	struct rdma_ia *ia;
@@ -94,10 +94,11 @@ struct rdma_cqset {
 	struct rdma_held held; /* its descriptor */
 	struct rdma_cq cq[RDMA_CQ_MAX]; /* those that are there have a `cq` */
 	struct rdma_cq *home[2];
-	struct ibv_cq *one; /* the only CQ; one that is empty for ever if there are several, or none */
+	/* the only CQ; if there are several or none, a CQ that is always empty */
+	struct ibv_cq *one;
 	uint32_t live;	    /* how many there are */
 	struct datp_watch *watch; /* on the channel; poll lock */
-	bool armed;		  /* an event is to come, or is in the channel (poll lock) */
+	bool armed;		  /* an event will come, or is in the channel (poll lock) */
 	bool armed_solicited;	  /* ... but only a solicited one */
 	bool stopping;		  /* the watch must not be added any more (poll lock) */
 	/*
@@ -106,7 +107,8 @@ struct rdma_cqset {
 	 */
 	_Atomic bool fired;
 	_Atomic bool solicited; /* what is polled next may have been solicited */
-	bool queued; /* this poll has queued an event: what follows goes behind it (poll lock) */
+	/* this poll has queued an event, so later ones are queued behind it (poll lock) */
+	bool queued;
 	uint32_t drains;	/* endpoints that wait for their last request (poll lock) */
 	/* endpoints with an SRQ that receive here, by queue pair number; NULL: none so far (poll lock) */
 	struct rdma_ep **takers;
@@ -131,17 +133,20 @@ struct rdma_pz {
 struct rdma_lmr {
 	struct datp_lmr base;
 	struct ibv_mr *mr;
-	bool windows; /* they can be bound to it */
+	bool windows; /* memory windows can be bound to it */
 	/*
-	 * While it is registered: its context, and above that which life of this piece of memory it is; else
-	 * 0. So it tells a registration from all others. Written under the IA's mr_lock, read without; see
+	 * While it is registered: its context, and in the upper half the generation of this piece of memory; else 0.
+	 * So the value identifies one registration. Written under the IA's mr_lock, read without it; see
 	 * rdma_lmr_get()
 	 */
 	_Atomic uint64_t life;
 	_Atomic(struct rdma_lmr *) next; /* in its bucket */
 };
 
-/* What a bind has opened, by a window or else by a registration. The IA's rmr_lock, once it is listed. */
+/*
+ * A range that a bind has opened, by a memory window or by a registration. Guarded by the IA's rmr_lock once it is
+ * listed.
+ */
 struct rdma_range {
 	struct rdma_range *next;
 	struct ibv_mw *mw;
@@ -153,11 +158,11 @@ struct rdma_range {
 
 struct rdma_rmr {
 	struct datp_rmr base;
-	/* of the bind that it goes by, and of those that have not completed (the IA's rmr_lock) */
+	/* the ranges of the bind that is in effect, and of the binds that have not completed (the IA's rmr_lock) */
 	struct rdma_range *ranges;
 };
 
-/* The room in one CQ for all that an SRQ's receives complete there, whichever endpoints take them. */
+/* The room in one CQ for the completions of an SRQ's receives, whichever endpoints take them. */
 struct rdma_share {
 	struct rdma_share *next;
 	struct rdma_cqset *set;
@@ -175,48 +180,60 @@ struct rdma_srq {
 
 /* ------------------------------------------------------------------ connections */
 
-/* A receive that was posted before there was a queue pair to post it to. */
+/* A receive that was posted before the endpoint had a queue pair. */
 struct rdma_staged {
 	struct rdma_staged *next;
 	struct datp_wqe *wqe;
-	struct datp_pz *pz; /* that its memory was checked against */
+	struct datp_pz *pz; /* the PZ that its memory was checked against */
 	int n;
 	struct ibv_sge sge[];
 };
 
 /*
- * One attempt to connect or one connection: an rdma_cm_id and the endpoint that it is for. Ids are
- * single use, so an endpoint has a new one of these each time. Destroyed on the service thread only,
- * which is also the only one that reads events.
+ * One attempt to connect or one connection: an rdma_cm_id and its endpoint. Ids are for single use, so an endpoint
+ * gets a new one of these for each attempt. Only the service thread destroys them, which is also the only thread that
+ * reads events.
  */
 struct rdma_conn {
 	struct rdma_ia *ia; /* NULL: closed meanwhile (workers' lock in rdma_conn.c) */
 	struct rdma_conn *next, **prev;
 	struct rdma_channel *channel;
 	struct rdma_cm_id *id;
-	struct rdma_ep *ep; /* NULL: it is not the endpoint's any more (IA mutex) */
+	struct rdma_ep *ep; /* NULL if it does not belong to an endpoint any more (IA mutex) */
 	/*
-	 * The op that has begun it is still at it (IA mutex). An event may come before that has returned:
-	 * the service thread waits, and so does who takes it from the endpoint. So the op has it to itself,
-	 * and what it has written without the mutex is there for those.
+	 * The op that has started the attempt has not returned yet (IA mutex). An event may come before it returns:
+	 * the service thread waits then, and so does a thread that detaches this from the endpoint. So the op has
+	 * exclusive access, and may write fields without the mutex.
 	 */
 	bool making;
 	bool busy;	    /* the service thread is handling an event of it (IA mutex) */
-	bool working;	    /* a worker is at it, or its result is on its way (IA mutex) */
+	/* a worker thread is busy with it, or has a result that is not delivered yet (IA mutex) */
+	bool working;
 	bool connecting;    /* ... and `worker` may be in rdma_connect (IA mutex) */
 	pthread_t worker;
-	struct timespec handshake; /* until then it is not cancelled (IA mutex) */
+	struct timespec handshake; /* it is not cancelled before this time (IA mutex) */
 	bool held;	    /* detached, and not retired yet (IA mutex) */
 	bool dead;	    /* to be destroyed (IA mutex) */
 	bool active;
-	bool ended; /* its end has been told, and no event follows on that; the service thread's, then the mutex's */
-	/* it has been accepted, and not ended; the op's that does that, then the service thread's or the mutex's */
+	/* its end has been reported, and no further event is. Used by the service thread, later under the mutex */
+	bool ended;
+	/*
+	 * it has been accepted, and has not ended. Used by the op that accepts, then by the service thread, or under
+	 * the mutex
+	 */
 	bool answered;
 	/* the service thread's; late accepts, and what nobody has any more: IA mutex */
 	bool established;
-	bool hung_up;	  /* it has been disconnected, and its end is to be heard of; the service thread's */
-	bool greeting;	  /* ... but not shown as such before the peer answers; the service thread's */
-	/* of the next knock, of a late accept, of a repeated request, or of giving up on the end; 0: none (IA mutex) */
+	/* it has been disconnected, and the event of its end is still to come. Only used by the service thread */
+	bool hung_up;
+	/*
+	 * it is connected, but is not reported before the peer answers the greeting. Only used by the service thread
+	 */
+	bool greeting;
+	/*
+	 * the time of the next knock, of a late accept, of a repeated request, or of giving up the wait for its end;
+	 * 0: none (IA mutex)
+	 */
 	uint64_t due_ns;
 	int knocks;	  /* so far (IA mutex) */
 	int tries;	  /* resolutions; the service thread's */
@@ -230,7 +247,7 @@ struct rdma_conn {
 	uint32_t whole_len;
 };
 
-/* An event channel; outlives its IA while a worker's id is on it. */
+/* An event channel. It outlives its IA while the id of a worker is on it. */
 struct rdma_channel {
 	struct rdma_event_channel *channel;
 	struct rdma_held held; /* its descriptor */
@@ -238,8 +255,8 @@ struct rdma_channel {
 };
 
 /*
- * What is to be done late on the passive side. WAITS, CALLED: the request to connect has been accepted towards the
- * consumer only; see rdma_late.c. HOLDS: the peer has its answer, and requests are kept; see rdma_hold.c.
+ * What the passive side still has to do. WAITS, CALLED: the program has accepted, and the peer has not been answered
+ * yet; see rdma_late.c. HOLDS: the peer has been answered, and requests are kept back; see rdma_hold.c.
  */
 enum rdma_late { LATE_NOT, LATE_WAITS, LATE_CALLED, LATE_HOLDS };
 
@@ -251,20 +268,21 @@ struct rdma_kept {
 };
 
 /*
- * The memory that the last segment of a kind was in, and a segment in it for the device. What was found
- * of an LMR (its PZ, its rights, its range) holds while `life` is its life: that takes one look.
+ * The LMR of the last segment of a kind, and a segment in it for the device. The PZ, rights and range of the LMR that
+ * were found are valid as long as its `life` has not changed, which takes one load to check.
  */
 struct rdma_window {
 	const struct rdma_lmr *lmr; /* never NULL */
 	uint64_t life;
-	int64_t begin; /* not negative, nor is then where a good segment begins: it cannot wrap around */
+	/* not negative, so the beginning of a valid segment is not negative either, and sums do not wrap around */
+	int64_t begin;
 	uint64_t end;
 	struct ibv_sge sge;
 };
 
 /*
- * The slots that the next posts take: free ones that lie in a row. The run is over when `next` is `stop`, and
- * is followed by all posts until then.
+ * A run: consecutive free slots, which the next posts take. All posts take their slots from it until it is used up,
+ * when `next` equals `stop`.
  */
 struct rdma_run {
 	struct datp_wqe *next, *stop;
@@ -274,43 +292,52 @@ struct rdma_ep {
 	struct datp_ep base;
 	struct datp_bias bias; /* of the EP lock */
 	struct ibv_qp *qp;
-	/* the driver's, of that queue pair: one look less on the way */
+	/* the driver's functions of that queue pair, kept here to save a load */
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-	uint32_t qpn; /* 0: none. Completions of other numbers are of the past (EP lock) */
+	/* 0: none. Completions with other numbers belong to earlier queue pairs (EP lock) */
+	uint32_t qpn;
 	struct rdma_ep *next, **prev; /* in the IA's list (its qp_lock) */
 	struct rdma_ep *next_taker;   /* in its bucket of recv_set->takers (that one's poll lock) */
 	struct rdma_cq *send_cq, *recv_cq;
 	struct rdma_cqset *send_set, *recv_set;
 	uint32_t send_need, recv_need; /* entries of those: what the queue pair can complete */
 	uint32_t max_inline;
-	int read_sge; /* segments that one read of the device takes */
+	int read_sge; /* the number of segments that one read of the device can have */
 	uint32_t unsignaled, signal_every; /* suppressed posts since the last that was signaled */
 	bool ready;			   /* receives go to the queue pair (EP lock) */
-	bool over; /* the connection is: accept posts and leave them alone (EP lock) */
+	bool over; /* the connection is over: posts are accepted and ignored (EP lock) */
 	uint8_t late; /* enum rdma_late (EP lock) */
 	bool up;   /* ESTABLISHED has been queued: completions may be shown (EP lock) */
-	bool heard; /* `up`, and no request waits for the first message: a receive is plain (EP lock) */
+	/* `up`, and no request waits for the first message, so a receive can take the fast path (EP lock) */
+	bool heard;
 	uint64_t hold_ns; /* until then requests are kept, while `late` is LATE_HOLDS (EP lock) */
 	struct rdma_kept *kept, **kept_end; /* EP lock */
-	bool broken; /* a request has failed, and the end is on its way (EP lock) */
-	bool failed; /* a request has: what is behind it does not succeed (EP lock) */
+	bool broken; /* a request has failed, and the connection is about to end (EP lock) */
+	bool failed; /* a request has failed, so later ones do not succeed (EP lock) */
 	bool draining;
-	/* of a queue pair that has stopped: receives that the device is still to tell of, and the last request (EP lock) */
+	/*
+	 * in a stopped queue pair: the number of receives, and the last request, whose completions are still to come
+	 * (EP lock)
+	 */
 	uint32_t owed;
-	const void *owed_last; /* its wr_id without the low bits; NULL: it has been told of, or may not be */
+	/* its wr_id without the low bits; NULL if it has completed, or may never complete */
+	const void *owed_last;
 	bool last_taken; /* the device says that it takes no more receives of the SRQ (EP lock) */
 	struct rdma_staged *staged, **staged_end; /* EP lock */
 	struct datp_node *early, **early_end;	  /* receives complete before `up` (EP lock) */
-	unsigned char *overtook; /* by place in the ring: complete, but not all before it (EP lock) */
+	/* by place in the ring: the request is complete, but some request before it is not (EP lock) */
+	unsigned char *overtook;
 	uint32_t overtaking;	 /* how many of those there are, and one more if `failed` (EP lock) */
 	/*
-	 * Of rdma_fast.h, all under the EP lock. Work requests of one segment, of which only what differs is
-	 * written, by enum datp_op; `long_wr` is for what is not inlined. The segments are in the windows.
+	 * For rdma_fast.h, all under the EP lock. Prepared work requests of one segment, by enum datp_op, of which a
+	 * post writes only the fields that differ; `long_wr` is for data that are not inline. The segments are in the
+	 * windows.
 	 */
 	struct ibv_send_wr wr[DATP_BIND], long_wr, *bad;
 	struct ibv_recv_wr recv_wr, *bad_recv;
-	struct rdma_window source, sink; /* that is read, that is written */
+	/* the LMR of the last segment that a request reads, and of the last that one writes */
+	struct rdma_window source, sink;
 	struct rdma_run requests, receives;
 	/*
 	 * The longest segment of a plain operation, by enum datp_op: what the attributes allow and a
@@ -318,9 +345,9 @@ struct rdma_ep {
 	 * go straight to the queue pair: requests while the endpoint is not CONNECTED, for one.
 	 */
 	uint64_t longest[DATP_BIND], quick[DATP_BIND];
-	/* reads that the consumer asked for, while its attributes show what has been agreed (EP lock) */
+	/* the numbers of reads that the program asked for, while the attributes show the negotiated ones (EP lock) */
 	int32_t asked_in, asked_out;
-	bool agreed; /* they do (EP lock) */
+	bool agreed; /* the attributes show the negotiated numbers (EP lock) */
 	struct rdma_conn *conn;			  /* IA mutex */
 };
 
@@ -336,13 +363,12 @@ struct rdma_cr {
 };
 
 /*
- * Messages up to here are handed to the device along with the request unless dat.conf says otherwise: a
- * cache line, which every device has room for in a request as it is. The device, or its driver, then has
- * no memory to look up and fetch.
+ * The default of the longest message that is posted inline: a cache line, for which every device has room in a work
+ * request. The device, or its driver, then has no memory to look up and fetch.
  */
 #define RDMA_INLINE 64
 
-/* What dat.conf says about an adapter. */
+/* The parameters of an adapter in dat.conf. */
 struct rdma_options {
 	char where[256]; /* netdev, address, host name or verbs device */
 	int port;	 /* of a verbs device, from 1; 0: any */
@@ -363,20 +389,21 @@ struct rdma_ia {
 	uint8_t port;
 	struct ibv_device_attr dev;
 	struct ibv_port_attr port_attr;
-	struct ibv_pd *pd; /* of endpoints without a PZ: no memory is in it */
+	struct ibv_pd *pd; /* the PD of endpoints without a PZ; no memory is registered in it */
 	/* RMRs are memory windows of type 1; relaxed: a bind that finds out that they are not makes it false */
 	_Atomic bool windows;
 	uint32_t quirks;   /* by rdma_quirk_bit(): those that are on */
 	_Atomic bool solicited_unknown; /* the device does not tell of solicited messages in particular */
 	_Atomic bool deaf; /* it has been said that it does not tell of completions */
-	struct rdma_cm_id *bound; /* to the address; hears of the device's removal, whatever else there is */
+	/* an id that is bound to the address; it always gets the event of the device's removal */
+	struct rdma_cm_id *bound;
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
 	struct datp_watch *timer_watch; /* of rdma_late.c; NULL before it is open */
 	int timer_fd;
 	uint64_t timer_ns; /* when it fires; 0: not at all (IA mutex) */
 	bool lost; /* the device is gone; the service thread's */
-	bool link_down; /* so it has been said; the service thread's */
+	bool link_down; /* a message has said so. Only used by the service thread */
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* a connection is not busy any more; CLOCK_MONOTONIC */
 	struct rdma_conn *conns;

@@ -6,7 +6,7 @@
 #include "rdma.h"
 
 void rdma_async_event(void *arg, uint32_t events);
-/* The device is gone: everybody is told, once. Service thread. */
+/* Handles the removal of the device: reports it once to all objects of the IA. Service thread. */
 void rdma_device_lost(struct rdma_ia *ia);
 
 #endif

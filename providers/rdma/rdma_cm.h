@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connection management: what libdatp asks for, and what librdmacm tells. */
+/* Connection management: the ops that libdatp calls, and the events of librdmacm. */
 #ifndef RDMA_CM_H
 #define RDMA_CM_H
 
@@ -15,11 +15,14 @@ void rdma_cr_free(struct datp_cr *cr);
 enum datp_err rdma_cr_move(struct datp_cr *from, struct datp_cr *to);
 /* Events of the channel. Service thread. */
 void rdma_cm_event(void *arg, uint32_t events);
-/* A message has come before the confirmation: it will do for one. EP lock. */
+/*
+ * Called when a message has come before the confirmation of the connection, because it is as good
+ * as one. EP lock.
+ */
 void rdma_ep_heard_locked(struct rdma_ep *ep);
 /* Sends the request of the endpoint's attempt once more. Service thread. */
 void rdma_ask(struct rdma_conn *conn, struct rdma_ep *ep);
-/* What rdma_conn_connect() has got on a thread of its own. Service thread. */
+/* Handles the result of rdma_conn_connect() on a thread of its own. Service thread. */
 void rdma_connect_result(struct rdma_conn *conn, int err);
 
 #endif

@@ -9,22 +9,25 @@ enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct
 			      _Atomic uint32_t *poll_lock, uint32_t size);
 void rdma_cqset_fini(struct rdma_cqset *set);
 /*
- * A CQ with room for `need` completions more, which are the caller's until they are given back. `whole` is what the
- * endpoint needs of this set for both uses.
+ * Returns a CQ with room for `need` further completions, which it reserves until they are given
+ * back. `whole` is what the endpoint needs of this set for both uses.
  */
 enum datp_err rdma_cqset_reserve(struct rdma_cqset *set, enum rdma_use use, uint32_t need,
 				 uint32_t whole, struct rdma_cq **cq);
 void rdma_cqset_release(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need);
-/* Receives are on it whose queue pair is being connected, or which are an SRQ's: they do not move any more. */
+/*
+ * Marks a CQ as one with receives that cannot move to another CQ: their queue pair is being
+ * connected, or they are an SRQ's.
+ */
 void rdma_cqset_settle(struct rdma_cqset *set, struct rdma_cq *cq);
-/* Whether it is a CQ that new endpoints are on. */
+/* Returns true if new endpoints use this CQ. */
 bool rdma_cqset_is_home(struct rdma_cqset *set, const struct rdma_cq *cq);
-/* The same for `more` in this very CQ. False: it cannot be had. */
+/* Reserves `more` entries in this CQ. Returns false if that is not possible. */
 bool rdma_cqset_extend(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t more);
-/* The service thread sees to completions until the count of drains is 0 again. */
+/* Has the service thread poll for completions until the count of drains is 0 again. */
 void rdma_cqset_watch(struct rdma_cqset *set, int drains);
 bool rdma_cqset_arm(struct rdma_cqset *set, bool solicited);
-/* Delivers all that has been completed. No lock held. */
+/* Delivers all completions that are there. No lock held. */
 void rdma_cqset_drain(struct rdma_cqset *set);
 
 enum datp_err rdma_evd_create(struct datp_evd *evd, int32_t qlen);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What dat.conf says of an adapter, and the device that it means. */
+/* The parameters of an adapter in dat.conf, and its device. */
 #ifndef RDMA_DEVICE_H
 #define RDMA_DEVICE_H
 
 #include "rdma.h"
 
-/* The words of dat.conf. False: said what is wrong. */
+/* Parses the parameters. Returns false if one is wrong, after a message. */
 bool rdma_options_parse(struct rdma_ia *ia, const char *params);
 /* The address, verbs device and port that the options name; opens the device. */
 enum datp_err rdma_device_open(struct rdma_ia *ia);

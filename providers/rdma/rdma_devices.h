@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a device does differently from others, by name. rdma_has() in rdma.h asks for one. */
+/* The quirks of devices, by name. rdma_has() in rdma.h tells whether a device has one. */
 #ifndef RDMA_DEVICES_H
 #define RDMA_DEVICES_H
 
@@ -9,7 +9,7 @@
 
 struct rdma_ia;
 
-/* What each of them is stands with its name in rdma_devices.c. */
+/* rdma_devices.c has the name and the description of each. */
 enum rdma_quirk {
 	RDMA_DEAF_START,
 	RDMA_EARLY_FATAL,
@@ -35,13 +35,14 @@ static inline uint32_t rdma_quirk_bit(enum rdma_quirk quirk)
 }
 
 /*
- * The value of quirk= in dat.conf: names with commas between them, each with a minus in front or without. A later word
- * goes before an earlier one. Returns false if a name is not known, and has said so with the nearest one.
+ * The value of quirk= in dat.conf: names with commas between them, each with a minus in front or
+ * without. A later word overrides an earlier one. Returns false if a name is not known, after a
+ * message with the nearest one.
  */
 bool rdma_quirks_parse(struct rdma_ia *ia, const char *names);
 /*
- * Finds out which quirks the adapter has, once its device has been queried and its kind is known. Returns false if
- * dat.conf asks for one that devices of this kind cannot have, and has said so.
+ * Finds out which quirks the adapter has, once its device has been queried and its kind is known.
+ * Returns false, after a message, if dat.conf asks for one that devices of this kind cannot have.
  */
 bool rdma_quirks_find(struct rdma_ia *ia);
 /*

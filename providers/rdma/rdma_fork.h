@@ -5,14 +5,15 @@
 
 #include "rdma.h"
 
-/* What a thread was to pthread_cancel() before it was kept from that. */
+/* The state of cancellation of a thread before it was disabled. */
 struct rdma_cancel {
 	int state, type;
 };
 
 /*
- * Between these two the process does not fork: what is opened is listed in one step with that, and what is
- * closed is taken off the list. Nor is the thread cancelled. May be nested, each with an `own` of its own.
+ * Between these two calls the process does not fork, so that a descriptor is opened and listed, or
+ * closed and unlisted, in one step; and the thread is not cancelled. The calls may be nested, each
+ * with its own `own`.
  */
 void rdma_fork_hold(struct rdma_cancel *own);
 void rdma_fork_release(const struct rdma_cancel *own);

@@ -5,17 +5,20 @@
 
 #include "rdma.h"
 
-/* The peer is about to be answered: requests are kept from now on, if they have to be. EP lock. */
+/*
+ * Called before the peer is answered: from now on requests are kept back, if that is necessary. EP
+ * lock.
+ */
 void rdma_hold_begin_locked(struct rdma_ep *ep);
-/* A request that is to be posted later; with its segments. EP lock; `late` is LATE_HOLDS. */
+/* Keeps a request, with its segments, that is to be posted later. EP lock; `late` is LATE_HOLDS. */
 enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr);
-/* Requests go to the device from now on, those that have been kept first. EP lock. */
+/* Posts the requests that have been kept; from now on requests go to the device. EP lock. */
 void rdma_hold_end_locked(struct rdma_ep *ep);
-/* A request is about to be posted: ends the wait if it has lasted long enough. EP lock. */
+/* Called before a request is posted: ends the wait if it has lasted long enough. EP lock. */
 void rdma_hold_look_locked(struct rdma_ep *ep);
-/* The timer has fired. Service thread, no lock held. */
+/* Called when the timer has fired. Service thread, no lock held. */
 void rdma_hold_timer(struct rdma_ep *ep);
-/* Those that have been kept are libdatp's to flush. EP lock. */
+/* Drops the requests that have been kept, because libdatp flushes them. EP lock. */
 void rdma_hold_forget_locked(struct rdma_ep *ep);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adapters: open, close and what they tell of themselves. */
+/* Adapters: open, close and query. */
 #ifndef RDMA_IA_H
 #define RDMA_IA_H
 

@@ -10,8 +10,8 @@ void rdma_pz_free(struct datp_pz *pz);
 enum datp_err rdma_lmr_create(struct datp_lmr *lmr, const void *cookie);
 void rdma_lmr_free(struct datp_lmr *lmr);
 /*
- * When this returns, nothing is written any more to a region that has been deregistered before. May take
- * milliseconds where the device itself does not wait. With any locks but the IA mutex.
+ * After this returns, nothing is written to a region that was deregistered before the call. May
+ * take milliseconds if the device itself does not wait. Any lock except the IA mutex may be held.
  */
 void rdma_mr_settle(struct rdma_ia *ia);
 struct datp_lmr *rdma_lmr_find(struct datp_ia *ia, uint32_t lmr_context);
@@ -24,8 +24,9 @@ static inline _Atomic(struct rdma_lmr *) *rdma_lmr_bucket(struct rdma_ia *ia, ui
 }
 
 /*
- * The LMR of a context, or NULL; no lock on the way that is usual. LMRs are type-stable memory, so one that
- * goes away meanwhile leads astray at worst, into another bucket: nothing found is asked again with the lock.
+ * Returns the LMR of a context, or NULL. Usually takes no lock. LMRs are type-stable memory, so one
+ * that is freed meanwhile can at worst lead the search into another bucket; therefore a search that
+ * finds nothing is repeated with the lock.
  */
 static inline struct rdma_lmr *rdma_lmr_get(struct rdma_ia *ia, uint32_t context)
 {
@@ -41,7 +42,7 @@ static inline struct rdma_lmr *rdma_lmr_get(struct rdma_ia *ia, uint32_t context
 	return rdma_lmr_find_locked(ia, context);
 }
 int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS priv);
-/* Says why memory could not be registered. */
+/* Logs why memory could not be registered. */
 enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err);
 
 #endif

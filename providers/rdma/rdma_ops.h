@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What every verbs provider has in its struct datp_ops. */
+/* The ops that all verbs providers share. */
 #ifndef RDMA_OPS_H
 #define RDMA_OPS_H
 

@@ -10,7 +10,7 @@ enum rdma_parts {
 	RDMA_PARTS_NONE, /* a request like any other */
 	RDMA_PARTS_MORE, /* a first part, kept */
 	RDMA_PARTS_WHOLE, /* the second part: here is the whole */
-	RDMA_PARTS_BAD	 /* a second part without the first, or no memory */
+	RDMA_PARTS_BAD	 /* a second part without a first one, or no memory for it */
 };
 
 enum rdma_parts rdma_parts_join(struct rdma_ia *ia, const struct rdma_cm_event *event,

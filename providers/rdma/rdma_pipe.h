@@ -5,7 +5,10 @@
 
 #include "rdma.h"
 
-/* From here on SIGPIPE does not end the program, unless the program itself wants that. Any thread. */
+/*
+ * After this call SIGPIPE does not end the program, unless the program has set a handler itself.
+ * Any thread.
+ */
 void rdma_pipe_guard(void);
 
 #endif

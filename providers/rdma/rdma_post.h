@@ -16,15 +16,24 @@ enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
 				  const struct datp_sge *iov, int n, const struct datp_rge *remote);
 enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
 				 const struct datp_sge *iov, int n);
-/* A request that moves nothing and completes after all before it. `wr_id` as it is. EP lock. */
+/*
+ * Posts a request of length 0, with this `wr_id`, which completes after all requests before it. EP
+ * lock.
+ */
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
 /* Posts a request unchanged; a read that is too long for one request is split. EP lock. */
 enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr);
-/* A read of nothing, which the peer's device answers. EP lock. */
+/* Posts an RDMA Read of length 0, which the peer's device answers. EP lock. */
 bool rdma_post_greeting(struct rdma_ep *ep);
-/* What the driver has said of a post that is not 0, as an errno; 0: the device has it all the same. */
+/*
+ * Converts what a post returned, if it is not 0, to an errno. Returns 0 if the device has accepted
+ * the request all the same.
+ */
 int rdma_post_said(const struct rdma_ia *ia, int rc);
-/* A post that has been checked is refused with that errno. DATP_OK: its connection is over, and it is flushed. EP lock. */
+/*
+ * Returns the error for a checked post that the driver has refused with that errno; DATP_OK if its
+ * connection is over, because the post is flushed then. EP lock.
+ */
 enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *wq, int err);
 
 /* The next plain post begins a new one. EP lock. */
@@ -34,8 +43,8 @@ static inline void rdma_run_end(struct rdma_run *run)
 }
 
 /*
- * An op has been given a slot, the next one of the run if that is not over; upon an error libdatp takes it
- * back. EP lock.
+ * Called when libdatp has given a post a slot, which is the next one of the run if the run is not
+ * used up. If the post fails, libdatp takes the slot back. EP lock.
  */
 static inline enum datp_err rdma_run_follow(struct rdma_run *run, enum datp_err err)
 {

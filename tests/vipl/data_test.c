@@ -167,15 +167,26 @@ static void a_posted_receive_outlives_other_memory(void)
 	CHECK_VIP(VipDeregisterMem(a.nic, memory, handle), VIP_SUCCESS);
 }
 
+static bool over_device(void)
+{
+	return strncmp(adapter(), "ib-", 3) == 0 || strncmp(adapter(), "iwarp-", 6) == 0;
+}
+
 static void a_message_to_memory_that_is_gone_breaks_the_connection(void)
 {
 	static uint8_t memory[64];
 	VIP_MEM_HANDLE handle = post_recv_apart(memory);
+	VIP_DESCRIPTOR *got;
 
 	REQUIRE_VIP(VipDeregisterMem(a.nic, memory, handle), VIP_SUCCESS);
 	memset(buffer(&b, 1), 'm', 8);
 	post_send(&b, 1, 8);
-	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_PROTECTION_ERROR);
+	CHECK_VIP(VipRecvWait(a.vi, check_patience_ms(), &got), VIP_DESCRIPTOR_ERROR);
+	REQUIRE(got == descriptor(&a, 0));
+	/* devices have other words for it: rxe says that the message is too long, siw names the transport */
+	if (!over_device())
+		CHECK_EQ_INT(got->CS.Status, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DONE |
+						     VIP_STATUS_PROTECTION_ERROR);
 	CHECK_EQ_INT(memory[0], 'x');
 	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
 	REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way that most operations take, inlined into the plugins: a post of one segment without flags, and
- * the look for one completion that is a success. Invariant: what is not plain is left to the SDK's own
- * data path, and with it to rdma_post.c and rdma_poll.c, before anything has been changed; those take
- * the plain ones too, and do the same with them.
+ * The fast path, inlined into the plugins: a post of one segment without flags, and the poll for one successful
+ * completion. Invariant: any other operation is passed to the SDK's own data path, and so to rdma_post.c and
+ * rdma_poll.c, before anything has been changed. Those can execute the operations of the fast path too, with the same
+ * result.
  */
 #ifndef RDMA_FAST_H
 #define RDMA_FAST_H
@@ -15,13 +15,16 @@
 
 /* ------------------------------------------------------------------ locks */
 
-/* Gives back what is biased, or is not: then it was a turn of this thread. */
+/* Releases the EP lock, which is held by its bias or not. If not, this counts as a turn of this thread. */
 static inline __attribute__((always_inline)) void rdma_ep_unlock(struct rdma_ep *ep, bool biased)
 {
 	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
 }
 
-/* The same of a post: many receives are posted ahead by who makes the connection, no turn of who is going to use it. */
+/*
+ * The same after a post. The thread that posts receives ahead may not be the thread that uses the endpoint, so a
+ * receive does not count as a turn.
+ */
 static inline __attribute__((always_inline)) void rdma_post_unlock(struct rdma_ep *ep, enum datp_op op,
 								   bool biased)
 {
@@ -31,7 +34,7 @@ static inline __attribute__((always_inline)) void rdma_post_unlock(struct rdma_e
 		rdma_ep_unlock(ep, biased);
 }
 
-/* The same two for the SDK's own posts, of what is not plain. */
+/* Lock and unlock for the SDK's own posts, which are not on the fast path. */
 static inline bool rdma_any_post_lock(struct datp_ep *ep)
 {
 	return datp_bias_lock(&rdma_ep(ep)->bias, &ep->lock);
@@ -42,7 +45,7 @@ static inline void rdma_any_post_unlock(struct datp_ep *ep, enum datp_op op, boo
 	rdma_post_unlock(rdma_ep(ep), op, biased);
 }
 
-/* What follows a datp_bias_leave() that returns false, as the last call of the plain way. */
+/* Called last on the fast path after datp_bias_leave() has returned false. */
 static __attribute__((noinline, unused)) DAT_RETURN rdma_ep_left(struct rdma_ep *ep)
 {
 	datp_bias_left_slow(&ep->bias);
@@ -63,9 +66,8 @@ static inline __attribute__((always_inline)) void rdma_poll_unlock(struct rdma_e
 /* ------------------------------------------------------------------ posting */
 
 /*
- * Whether the handle is one of this type. Whoever calls has found this function by way of the handle's
- * first word, so it is neither NULL nor beside an object: the tag tells one that has been freed meanwhile,
- * or is of another type.
+ * Returns true if the handle is valid and of this type. The call has come here through the handle's first word, so
+ * the handle points to memory of an object; the tag shows whether that has been freed or is of another type.
  */
 static inline __attribute__((always_inline)) bool rdma_is(DAT_HANDLE handle, enum datp_type type)
 {
@@ -73,7 +75,7 @@ static inline __attribute__((always_inline)) bool rdma_is(DAT_HANDLE handle, enu
 	return datp_word_is(&((struct datp_obj *)handle)->tag, DATP_TAG(type));
 }
 
-/* What can be said without the lock. */
+/* The checks that need no lock. */
 static inline __attribute__((always_inline)) bool
 rdma_plain_arguments(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 		     DAT_COMPLETION_FLAGS flags)
@@ -85,7 +87,8 @@ rdma_plain_arguments(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 }
 
 /*
- * Where a segment is. Read once: compilers do not keep what they have read before an atomic. Its context is only looked at, once.
+ * A local copy of a segment's address and length, because compilers reload them after an atomic operation. The
+ * context is used only once, so it is not copied.
  */
 static inline __attribute__((always_inline)) struct datp_sge
 rdma_plain_segment(const DAT_LMR_TRIPLET *iov)
@@ -137,7 +140,7 @@ rdma_plain_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
 	return rdma_plain_segment_locked(sink ? &ep->sink : &ep->source, seg, context);
 }
 
-/* What is written of a slot in one go: of struct datp_wqe, from `seq` on. */
+/* The fields of struct datp_wqe, from `seq` on, that are written with one store. */
 struct rdma_slot_head {
 	uint32_t seq;
 	uint8_t op, post_flags, status, done;
@@ -149,7 +152,7 @@ _Static_assert(offsetof(struct datp_wqe, op) == offsetof(struct datp_wqe, seq) +
 		       offsetof(struct datp_wqe, done) == offsetof(struct datp_wqe, op) + 3,
 	       "the head of a slot is as struct rdma_slot_head");
 
-/* The next slot of the run, which has one; its `ep` is there already. EP lock. */
+/* Returns the next slot of the run, which is not used up; the slot's `ep` is set already. EP lock. */
 static inline __attribute__((always_inline)) struct datp_wqe *
 rdma_plain_slot_locked(struct datp_wq *wq, struct rdma_run *run, DAT_CONTEXT cookie, uint64_t len,
 		       enum datp_op op)
@@ -506,10 +509,10 @@ rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 
 /* ------------------------------------------------------------------ the plugin */
 
-/* How a thread that posts what is not plain has the EP lock when it leaves the plain way. */
+/* How a thread holds the EP lock when its post leaves the fast path. */
 enum rdma_hold { HOLD_NOT, HOLD_BIASED, HOLD_NO_MORE };
 
-/* How it is held now. False: somebody else has it. */
+/* Takes the EP lock, or keeps it. Returns false if another thread holds it. */
 static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep *ep, enum rdma_hold hold)
 {
 	if (hold == HOLD_BIASED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The contended half of datp_lock(). Invariant: whoever sleeps on the word has made it LOCK_SLEPT_ON before, so an
- * unlocker that finds LOCK_HELD need not make a system call.
+ * The contended half of datp_lock(). Invariant: a thread sets the word to LOCK_SLEPT_ON before it
+ * sleeps on it, so a thread that unlocks and finds LOCK_HELD need not make a system call.
  */
 #include "lock.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The word of a lock, among lock.c and bias.c. */
+/* The values of a lock's word, shared by lock.c and bias.c. */
 #ifndef LOCK_H
 #define LOCK_H
 
 #include <datp/bias.h>
 
-/* 2: somebody may sleep on it; 3: biased to a thread, which does not touch the word. */
+/* 2: a thread may sleep on it. 3: biased to a thread, which does not access the word. */
 enum { LOCK_FREE, LOCK_HELD, LOCK_SLEPT_ON, LOCK_BIASED };
 
 /* bias.c: takes a lock that is biased away from its owner. False: it is not biased any more, and not taken. */

@@ -2,9 +2,9 @@
 /*
  * Messages of libdatp and of providers. log/datlog.h says which of them are printed, and where.
  *
- * Invariant: what can happen again and again is said once for each cause, see log_once(); and what
- * a provider complains of while it opens an adapter in vain is not printed but handed to libdat,
- * which knows whether somebody wants to hear of it.
+ * Invariant: a message that could recur is printed once for each cause, see log_once(). If a
+ * provider fails to open an adapter, its messages are not printed but passed to libdat, which knows
+ * whether the program asked for that adapter by name.
  */
 #include <stdarg.h>
 #include <stdio.h>

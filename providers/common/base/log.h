@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of libdatp itself and of providers: what is kept, what is said once. A message is written
- * at once, so no lock but an IA's or an SRQ's may be held.
+ * Messages of libdatp itself and of providers: which of them are kept, and which are printed once.
+ * A message is written in the call, so the caller may hold no lock except an IA's or an SRQ's.
  */
 #ifndef DATP_LOG_H
 #define DATP_LOG_H

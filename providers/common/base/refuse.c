@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why a plugin was refused: kept for whoever asked for it to be initialised, who knows the file and
- * the line that named it and tells all of it in one message. Invariant: each thread has its own, of
- * its latest datp_plugin_init() or attempt to open an adapter.
+ * Keeps the reason why a plugin was refused. The caller that had the plugin initialised asks for
+ * it, and prints it in one message with the file and the line that named the plugin. Invariant:
+ * each thread has its own, of its latest datp_plugin_init() or attempt to open an adapter.
  */
 #include <stdarg.h>
 #include <stdio.h>

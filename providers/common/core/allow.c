@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the closed list of what an administrator may allow. Invariant: what an IA allows is fixed when it
- * is opened, and a word that is not on the list keeps it from opening, so no misspelt word is ignored.
+ * Owns the closed list of what an administrator may allow. Invariant: what an IA allows is fixed
+ * when it is opened. With a word that is not on the list the IA does not open, so no misspelt word
+ * is ignored.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the administrator allows although the standard forbids it, because programs of the field depend
+ * What the administrator allows although the standard forbids it, because existing programs depend
  * on it: the words of allow= in an adapter's line or section of dat.conf, and of DAT_ALLOW in the
  * environment. dat.conf(5) lists them.
  */

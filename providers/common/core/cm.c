@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections: how they begin and end. Invariant: an attempt, and a connection, ends once, by
- * whoever set `ending` under the EP lock; news that come after that are old. So each has one event
- * that says how it ended.
+ * Connections: how they begin and end. Invariant: an attempt, and a connection, ends once: the
+ * thread that sets `ending` under the EP lock ends it, and later reports are ignored. So each has
+ * exactly one event that reports its end.
  *
- * The end, in this order: the transport lets go of the posted buffers (its own news, or
- * ep_disconnect), what it has completed is on the lists, the state changes, the rest is flushed,
- * the event is queued.
+ * The teardown has this order: the transport stops accessing the posted buffers (it has reported
+ * the end, or ep_disconnect has returned), the operations that it has completed are on the lists,
+ * the state changes, the other operations are flushed, the event is queued.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns CNOs. Invariant: an EVD is on the CNO's list exactly while it has triggers, one for each
- * notifying event that the CNO has not told of yet; so dat_cno_wait() returns once for each event,
+ * notifying event that the CNO has not reported yet; so dat_cno_wait() returns once for each event,
  * and a trigger whose event has been taken meanwhile is dropped, not reported.
  *
- * Waiters sleep on the bell as those of an EVD do; each trigger wakes all of them, and those who
- * come late sleep again. A waiter holds the CNO by its `users`, which is why it cannot be freed
- * under it.
+ * Waiters sleep on the bell as those of an EVD do; each trigger wakes all of them, and those that
+ * find no trigger sleep again. A waiter is counted in the CNO's `users`, so the CNO cannot be freed
+ * while a thread waits.
  */
 #include "evd.h"
 #include "providers/common/base/cancel.h"

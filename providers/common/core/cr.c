@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns connection requests. Invariant: a request is answered once, by accept, reject or handoff,
- * each of which ends the handle; whatever else ends it (the IA, a lost event) rejects it first.
+ * after which the handle is invalid. If a request ends for another reason (the IA is closed, its
+ * event is lost), it is rejected first.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tells what a plugin is made of, without registering it. Invariant: the keys are the same for
- * every plugin, in the same order; new ones are appended.
+ * Describes a plugin without registering it. Invariant: the keys are the same for every plugin, in
+ * the same order; new ones are appended.
  */
 #include <stdarg.h>
 #include <stdio.h>

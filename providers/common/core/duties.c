@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Duties of datp(7) that can only be looked at once the plugin has run. Without these checks the
- * adapter opens, and then hundreds of calls fail for a reason that none of them names. Invariant: an
- * IA that is open has kept DUTY-15, DUTY-21 and DUTY-23, as far as they are checked here.
+ * Checks of those duties of datp(7) that can only be checked after the plugin has run. Without
+ * these checks the adapter would open, and hundreds of calls would then fail without naming the
+ * reason. Invariant: an IA that is open has kept DUTY-15, DUTY-21 and DUTY-23, as far as they are
+ * checked here.
  */
 #include <netinet/in.h>
 #include <stdio.h>

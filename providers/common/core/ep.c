@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns endpoints: creation, the end, and who may still work on one in between. Invariant: as long
- * as an endpoint is pinned it is not freed, reset or modified, and once it is `dying` nobody pins
- * it any more.
+ * Owns endpoints: their creation, their end, and pins. Invariant: while an endpoint is pinned it is
+ * not freed, reset or modified, and once it is `dying` it cannot be pinned.
  */
 #include <stdlib.h>
 

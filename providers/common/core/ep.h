@@ -2,11 +2,11 @@
 /*
  * Endpoints, seen from inside libdatp.
  *
- * LOCKS. The state and the work queues are guarded by the EP lock. Ops are called without it, so
- * that a transport may take its time; whoever works on an endpoint without the lock and is not the
- * consumer's own call on it (an upcall, a timer) pins it. ep_free, ep_reset and ep_modify first
- * wait until nobody has it pinned, hence a pinned endpoint keeps its memory, its EVDs and its work
- * queues.
+ * LOCKS. The state and the work queues are guarded by the EP lock. Ops except posts and rmr_done
+ * are called without it, because a transport may take long. Code that works on an endpoint without
+ * the lock, and is not the consumer's own call on it (an upcall, a timer), pins the endpoint.
+ * ep_free, ep_reset and ep_modify first wait until the endpoint is not pinned, so a pinned endpoint
+ * keeps its memory, its EVDs and its work queues.
  */
 #ifndef EP_H
 #define EP_H

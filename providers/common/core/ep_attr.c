@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attributes of endpoints, and what follows from them for the EVDs. Invariant: the attributes of an
+ * The attributes of endpoints, and their consequences for the EVDs. Invariant: the attributes of an
  * endpoint are complete, within what the IA can do, and what dat_ep_query says; an EVD is held once
  * for each stream to it.
  */

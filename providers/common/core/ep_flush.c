@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the work queues of endpoints at their beginning and end. Invariant: whatever was posted is
- * completed, in the order of posting, or forgotten with the endpoint; never both.
+ * Creates and flushes the work queues of endpoints. Invariant: each posted operation is either
+ * completed, in the order of posting, or dropped with the endpoint; never both.
  */
 #include <stdlib.h>
 

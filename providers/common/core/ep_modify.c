@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * dat_ep_modify. Invariant: all that was asked is done, or nothing is.
- */
+/* dat_ep_modify. Invariant: either all requested changes are made, or none. */
 #include "ep.h"
 
 #define QUIET (EP_IN(DAT_EP_STATE_UNCONNECTED) | EP_IN(DAT_EP_STATE_RESERVED) |			\

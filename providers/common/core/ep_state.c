@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the state of endpoints. Invariant: it is written here only, in steps of the table below, and
- * before the event that tells of it is queued.
+ * Owns the state of endpoints. Invariant: only this file writes it, by transitions of the table
+ * below, and before the event that reports the change is queued.
  */
 #include "ep.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns EVDs: their life, what feeds them, and the notes for events that are embedded in nothing.
- * Invariant: an EVD that is fed is not freed, and when a freed one's memory is given back its
- * waiter and the service thread have left it.
+ * Owns EVDs: creation and free, the objects that feed them, and the notes for events that are not
+ * embedded in an object. Invariant: an EVD that is fed is not freed, and before the memory of a
+ * freed EVD is given back, its waiter and the service thread have left it.
  */
 #include <stdlib.h>
 

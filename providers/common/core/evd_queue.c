@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the queue of an EVD. Invariant: `queued` is the length of the list, and whoever puts the
- * event there that somebody waits for also wakes him, after the EVD lock is off.
+ * Owns the queue of an EVD. Invariant: `queued` is the length of the list, and the thread that
+ * queues an event for which a waiter sleeps also wakes it, after it has released the EVD lock.
  *
  * No wake-up is lost. A waiter reads the bell before it looks at the queue and sleeps only while
  * the bell has not changed; a poster queues before it rings. So either the waiter's look sees the
  * event, or its sleep sees the bell. That the poster rings at all only if a waiter has registered
- * is decided under the EVD lock, which the waiter takes to register before its first look. Nor does
- * he ring for one who is awake, most of all not for himself when a waiter fetches completions: such
- * a waiter takes the lock once more, to look, before it sleeps.
+ * is decided under the EVD lock, which the waiter takes to register before its first look. The
+ * poster does not ring for a waiter that is awake, and in particular not for itself when a waiter
+ * polls for completions: such a waiter takes the lock once more, to check the queue, before it
+ * sleeps.
  *
- * Who may post: somebody who keeps the EVD from being freed, by a lock of an object that feeds it
- * (EP, SP), by a pin on that object, or by the async lock of an IA.
+ * A thread may post only while it keeps the EVD from being freed: by a lock of an object that feeds
+ * it (EP, SP), by a pin on that object, or by the async lock of an IA.
  */
 #include "ep.h"
 #include "evd_take.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Takes the first event of an EVD, in the form that an API gives to events. Inlined into each edge,
- * where the form is a constant: so the core knows no API's events, and taking one asks nothing.
+ * where the form is a constant: so the core does not know the events of any API, and taking an
+ * event needs no indirect call.
  */
 #ifndef EVD_TAKE_H
 #define EVD_TAKE_H

@@ -4,9 +4,9 @@
  * leave(), and such a thread holds no lock while it sleeps.
  *
  * Threads are ended inside dat_evd_wait() with pthread_cancel(), of either type. So cancellation is
- * off from end to end but for the sleep itself, which is the transport's evd_sleep (or its default)
- * and a cancellation point; what has to be undone if the sleep is the last thing that the thread
- * does, is leave_cancelled().
+ * disabled throughout except in the sleep itself, which is the transport's evd_sleep (or its
+ * default) and a cancellation point. If the thread is cancelled in the sleep, leave_cancelled()
+ * cleans up.
  */
 #include "evd.h"
 #include "providers/common/base/cancel.h"

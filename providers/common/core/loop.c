@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the service thread of an IA: epoll for descriptors, an eventfd to be woken by, a sorted list
- * of timers and a queue of calls. Invariant: `running` names what the thread is calling, and is set
- * and cleared under the loop lock, so whoever finds something neither listed nor running knows that
- * it will not run any more.
+ * of timers and a queue of calls. Invariant: `running` names the callback that the thread is in,
+ * and is set and cleared under the loop lock. So a callback that is neither listed nor running will
+ * not run any more.
  *
  * A deleted watch is freed by the thread itself, at the top of its round: what epoll_wait() just
  * returned may still point at it.

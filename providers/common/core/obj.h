@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where objects live. One slot holds [private part][obj_hdr][public head][plugin's part]; the
+ * The memory of objects. One slot holds [private part][obj_hdr][public head][plugin's part]; the
  * handle is the address of the public head. Slots are type-stable: their memory is never unmapped,
  * and never holds an object of another type, so a stale handle is always safe to look at.
  */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From a plugin's sparse ops to libdatp's total ones: what is checked, what is required, and what a
- * transport that says nothing does. After plugin_negotiate() no slot is NULL, so nobody tests for
- * it.
+ * Completes a plugin's ops: checks them, requires those that are mandatory, and fills the other
+ * slots with defaults. After plugin_negotiate() no slot is NULL, so no caller tests for NULL.
  */
 #include <errno.h>
 #include <limits.h>

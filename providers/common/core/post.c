@@ -4,9 +4,9 @@
  * slot goes back at once because it shall have none (suppressed success, no EVD).
  *
  * Slots go back in order, by `reaped`: whoever takes an event gives back its slot and all before
- * it. A suppressed success in between has no event to do that, so it gives itself back if all
- * before it are back already; if not, the taker of the next event does, or else the poster who
- * finds the ring full (datp_wq_reclaim).
+ * it. A suppressed success has no event, so its slot is given back on completion if all slots
+ * before it are back already; if not, by the thread that takes the next event, or else by a thread
+ * that posts and finds the ring full (datp_wq_reclaim).
  */
 #include <time.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory windows. A bind is an operation of an endpoint's request queue, posted like any other.
- * Invariant: an RMR is bound as its last bind says that completed well, and holds the LMR of that one
- * and those of all binds on their way.
+ * Invariant: an RMR is bound as the last successful bind says, and holds references to the LMR of
+ * that bind and to those of all binds that have not completed.
  */
 #include <stdlib.h>
 

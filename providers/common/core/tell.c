@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the administrator is told when something fails in the middle of a program's work: what, with
- * whom, why, and what to do. The program gets its event or return value as well.
+ * Messages for the administrator when something fails while a program works: what failed, with
+ * which peer, why, and what to do. The program gets its event or return value as well.
  *
  * Invariant: each cause is told once a process, so that a program which tries again and again is
  * not drowned (attempts to connect that fail like one before are told at level debug only);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sentences about what has failed. No lock but an IA's or an SRQ's may be held: a message is written
- * at once. (An EP's may where it says so, for messages that nobody gets who has not asked for them.)
+ * Messages about failures. A message is written in the call, so the caller may hold no lock except
+ * an IA's or an SRQ's. (A comment says where an EP lock may be held, for messages that are printed
+ * only at a raised level.)
  */
 #ifndef DATP_TELL_H
 #define DATP_TELL_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The DAT 1.2 edge: one function per slot of the frozen table, named dat12_<slot>. Each looks at
- * handles and arguments, calls the neutral core and turns its answer into a DAT_RETURN. The five
- * slots of the data path (ep_post_send, _recv, _rdma_read, _rdma_write, evd_dequeue) are the
- * plugin's own.
+ * The DAT 1.2 edge: one function per slot of the frozen table, named dat12_<slot>. Each checks
+ * handles and arguments, calls the core and converts its result to a DAT_RETURN. The five slots of
+ * the data path (ep_post_send, _recv, _rdma_read, _rdma_write, evd_dequeue) are the plugin's own.
  */
 #ifndef DAT12_H
 #define DAT12_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The plugin under the name that dat.conf files of the field give to rdma_cm's provider, whatever the
- * device: libdaplcma.so.1. The device's transport decides what it is.
+ * The plugin libdaplcma.so.1, the name that existing dat.conf files give to the rdma_cm provider
+ * for any device. The device's transport decides whether it acts as ib or as iwarp.
  */
 #include "../ib/ib.h"
 #include "../iwarp/iwarp.h"

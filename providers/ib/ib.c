@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is particular to InfiniBand and RoCE: messages of fixed sizes, which pad private data; a third
- * message that confirms the second; and a receiver that may ask a sender to try again later.
+ * The properties of InfiniBand and RoCE: connection messages of fixed sizes, which pad private
+ * data; a third message, which confirms the second; and RNR NAKs, by which a receiver has a sender
+ * retry.
  */
 #include "ib.h"
 
@@ -10,14 +11,15 @@ enum {
 	REPLY_BYTES = 196,
 	CONSUMER_DEFINED = 28, /* the reason in a rejection that a consumer has sent */
 	/*
-	 * 0.64 ms. librdmacm leaves it at 0, which means 655 ms: so long a message would wait that came
-	 * a moment before its receive was posted.
+	 * 0.64 ms. librdmacm leaves the RNR timer at 0, which means 655 ms: a message that came
+	 * just before its receive was posted would wait so long.
 	 */
 	MIN_RNR_TIMER = 12,
-	FOR_EVER = 7, /* of the tries to reach a receive that is not there yet */
+	FOR_EVER = 7, /* the RNR retry count that means unlimited retries */
 	/*
-	 * Of those to reach a peer that does not answer at all. There may be one more, but rxe (Linux 6.1)
-	 * takes 7 for ever here, too: nobody would hear that the peer's host has gone.
+	 * The retry count for a peer that does not answer at all. 7 would be allowed, but rxe
+	 * (Linux 6.1) retries for ever with 7 here, too, and so the loss of the peer's host would
+	 * not be reported.
 	 */
 	RETRIES = 6,
 };

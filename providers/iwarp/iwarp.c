@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is particular to iWARP: private data that keep their length; no way for a receiver to ask a sender
- * for patience; and a connect that may sleep in the kernel.
+ * The properties of iWARP: private data keep their length; there is no RNR retry; and rdma_connect
+ * may sleep in the kernel.
  */
 #include "iwarp.h"
 #include <rdma/siw-abi.h>
 #include <unistd.h>
 
-/* siw adds 4 bytes of its own to a length of 8 bits, and so goes wrong above 251. */
+/* siw adds 4 bytes of its own to a length that it keeps in 8 bits, which overflows above 251. */
 enum { PDATA_BYTES = 248 };
 
 static bool iw_rejected_by_consumer(int status)
 {
 	/*
 	 * The status is an errno that drivers choose differently (siw: ECONNRESET for the peer's
-	 * rejection, ECONNREFUSED for a mismatch): the consumer's word alone tells.
+	 * rejection, ECONNREFUSED for a mismatch): so only the word that the consumer's side sends
+	 * is reliable.
 	 */
 	return status != 0;
 }
@@ -24,19 +25,22 @@ static void iw_tune(struct ibv_qp_attr *attr, int *mask)
 	(void)attr, (void)mask; /* the device takes a queue pair through its states by itself */
 }
 
-/* Entries of a CQ of siw on so many pages, of which the last holds its control word alone. */
+/*
+ * Returns the number of entries of a siw CQ that takes this many pages, of which the last holds
+ * only its control word.
+ */
 static int entries_of(uint64_t pages, uint64_t page)
 {
 	return pages > 1 ? (int)((pages - 1) * page / sizeof(struct siw_cqe)) : 1;
 }
 
 /*
- * libsiw takes a queue with the key SIW_INVAL_UOBJ_KEY for none. But a key is the offset at which
- * the queue is mapped, and so it may be this one: page 144, where pages have 4 KiB. The kernel gives
- * a queue the first gap that is large enough; once that begins there no CQ, queue pair or SRQ can be
- * made any more, until one before it goes. So a CQ that nobody uses lies across, from the page
- * before on. It gets its place by others in front of it that go again: the device has just been
- * opened, and all is gap.
+ * libsiw treats a queue with the key SIW_INVAL_UOBJ_KEY as missing. But a key is the offset at
+ * which the queue is mapped, so a queue may get this key: page 144, with pages of 4 KiB. The kernel
+ * gives a queue the first gap that is large enough; once the first gap begins there, no CQ, queue
+ * pair or SRQ can be created until an earlier one is destroyed. So an unused CQ occupies that
+ * offset, from the page before on. To get it there, other CQs fill the offsets before it and are
+ * destroyed afterwards; this works because the device has just been opened and has no other queues.
  */
 static struct ibv_cq *iw_plug(struct rdma_ia *ia)
 {

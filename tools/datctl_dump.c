@@ -48,29 +48,31 @@ static void print_line(void *arg, const char *key, const char *value)
 	printf("%s=%s\n", key, value);
 }
 
-static struct loader_lib *plugin_load(const char *file)
+/* It is not unloaded: a plugin that is no good at loading need not be good at this. */
+static struct loader_lib *library;
+
+static bool plugin_load(const char *file)
 {
-	struct loader_lib *library;
 	char path[PATH_MAX];
 	char *why;
 
 	/* a file, never a name to search for */
 	if (!realpath(file, path)) {
 		cli_error("%s: %m; name the plugin's file", file);
-		return NULL;
+		return false;
 	}
 	library = loader_open(path, &why);
 	if (!library) {
 		cli_error("%s; install what it needs, or name another file",
 			  why ? why : "out of memory");
 		free(why);
-		return NULL;
+		return false;
 	}
 	printf("file=%s\n", path);
-	return library;
+	return true;
 }
 
-static bool print_plugin(struct loader_lib *library)
+static bool print_plugin(void)
 {
 	DAT_PROVIDER_INIT_FUNC init = (DAT_PROVIDER_INIT_FUNC)(uintptr_t)loader_symbol(
 		library, DAT_PROVIDER_INIT_FUNC_STR);
@@ -93,17 +95,11 @@ static bool print_plugin(struct loader_lib *library)
 
 int datctl_dump(int argc, char **argv)
 {
-	struct loader_lib *library;
-	bool loads;
-
 	if (argc > 1 && argv[1][0] == '-')
 		return datctl_unknown_option("dump", argv[1]);
 	if (argc != 2)
 		return cli_usage("dump wants one PLUGIN.so");
-	library = plugin_load(argv[1]);
-	if (!library)
+	if (!plugin_load(argv[1]))
 		return CLI_FAILED;
-	loads = print_plugin(library);
-	/* not unloaded: a plugin that is no good at loading need not be good at this */
-	return loads ? CLI_OK : CLI_FAILED;
+	return print_plugin() ? CLI_OK : CLI_FAILED;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is in the way of an adapter on RDMA hardware: device, device node, port, address, and the
- * limit of registered memory.
+ * Finds what prevents the use of an adapter on RDMA hardware: device, device node, port, address,
+ * or the limit of registered memory.
  *
- * Invariant: the checks go from the device upwards and end at the first that fails, since what is
- * above it cannot be told.
+ * Invariant: the checks go from the device upwards and end at the first that fails, because those
+ * above it depend on it.
  */
 #include "config.h"
 

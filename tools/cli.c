@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command line manners that all tools share; cli.h states them.
+ * The conventions of the command line that all tools share; cli.h states them.
  *
  * Invariant: stdout is flushed before a line goes to stderr, so that a terminal or a log which
  * takes both shows them in the order they happened.

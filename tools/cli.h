@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command line manners that all tools share.
+ * The conventions of the command line that all tools share.
  *
  * Invariant: results go to stdout, everything else to stderr, and the exit status is one of the
  * three below. A tool ends through cli_finish(), so a result that could not be written is a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl dump: what a provider plugin is made of, as KEY=VALUE lines. Nothing of it is opened.
+ * datctl dump: describes a provider plugin in KEY=VALUE lines. No adapter is opened.
  *
  * Invariant: every plugin of the SDK gets the same keys, in the same order. They are told by the
  * libdatp that the plugin itself is linked with, so datctl needs none.

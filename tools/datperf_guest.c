@@ -2,9 +2,9 @@
 /*
  * The clients that come to a datperf server and start no test: how often each address did that.
  *
- * datperf authenticates nobody, so anyone who reaches the server can take its only place. A client
- * that starts no test loses the place after the server's patience; an address that did so too often
- * is turned away, so that clients of other addresses get their turn.
+ * datperf has no authentication, so any client that reaches the server can take its only place. A
+ * client that starts no test loses the place after the server's patience; an address that did so
+ * too often is turned away, so that clients of other addresses get their turn.
  *
  * Invariant: the table never grows; an address that does not fit takes the place of another one.
  */

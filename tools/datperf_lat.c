@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datperf's latency tests: one message to and fro, again and again.
+ * datperf's latency tests: round trips of one message.
  *
  * In the check round message i carries a pattern of its own and is verified by whoever gets it,
  * before it answers. In a timed phase the messages stay the same, but for the last byte of

@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian 13, made in the build tree from the archive that apt uses on this machine, and used as somebody would who has just got
-# the sources: the README's commands, then the packages, built, installed and used.
-# Use: debian.sh BUILD-TREE [whole]. Without `whole`, those tests are run there that depend most on the system, and the packages
-# are built without their tests. Exit status 77: a Debian cannot be made here; the last line says why.
+# A Debian, 13 or 12, made in the build tree from the archive that apt uses on this machine, and used as somebody would who has just
+# got the sources: the README's commands, then the packages, built, installed and used.
+# Use: debian.sh BUILD-TREE [whole [12]]. Without `whole`, those tests are run there that depend most on the system, and the
+# packages are built without their tests. Exit status 77: a Debian cannot be made here; the last line says why.
 set -u
 top_srcdir=$(cd "$(dirname "$0")/../.." && pwd -P)
-build=$(cd "${1:?usage: debian.sh BUILD-TREE [whole]}" && pwd -P) || exit 2
+build=$(cd "${1:?usage: debian.sh BUILD-TREE [whole [12]]}" && pwd -P) || exit 2
 depth=${2-}
+release=${3:-13}
 . "$top_srcdir/tests/systems/archive.sh"
+[ "$release" != 12 ] || suite=bookworm
 root=$build/systems/$suite
 
 # inside COMMAND...: in the sources, in a world of its own: mounts and processes end with the command
@@ -86,22 +88,22 @@ packages_go()
 
 needs_root_and_archive
 . "$top_srcdir/tests/harness/tap.sh"
-tap 'debian 13: it is made' made || tap_end
-tap 'debian 13: the sources are there' sources_are_there || tap_end
-tap 'debian 13: ./quickstart demo' tap_holds 'MB/s' inside ./quickstart demo || tap_end
+tap "debian $release: it is made" made || tap_end
+tap "debian $release: the sources are there" sources_are_there || tap_end
+tap "debian $release: ./quickstart demo" tap_holds 'MB/s' inside ./quickstart demo || tap_end
 if [ "$depth" = whole ]; then
-	tap 'debian 13: ./quickstart check' inside ./quickstart check
-	tap 'debian 13: ./quickstart check clang debian' inside ./quickstart check clang debian
+	tap "debian $release: ./quickstart check" inside ./quickstart check
+	tap "debian $release: ./quickstart check clang debian" inside ./quickstart check clang debian
 else
-	tap 'debian 13: what the tests use installs' formatters_install
-	tap 'debian 13: ./quickstart check, of what depends on the system' inside env CHECK_TARGET=check-systems ./quickstart check
-	tap 'debian 13: its compiler does not warn' compilers_do_not_warn
+	tap "debian $release: what the tests use installs" formatters_install
+	tap "debian $release: ./quickstart check, of what depends on the system" inside env CHECK_TARGET=check-systems ./quickstart check
+	tap "debian $release: its compiler does not warn" compilers_do_not_warn
 fi
-tap 'debian 13: the packages build' packages_build || tap_end
-tap 'debian 13: apt installs them' packages_install || tap_end
-tap 'debian 13: datctl lists soft0' tap_holds '^soft0' ordinary_user datctl list
-tap 'debian 13: the example builds with the flags of dat.pc' example_builds
-tap 'debian 13: it exchanges data over soft0, for an ordinary user' tap_holds 'All bytes were checked' ordinary_user /usr/local/bin/exchange soft0
-tap 'debian 13: datperf measures and verifies' ordinary_user datperf --ia soft0 --test send-lat --iters 100
-tap 'debian 13: apt removes them without a trace' packages_go
+tap "debian $release: the packages build" packages_build || tap_end
+tap "debian $release: apt installs them" packages_install || tap_end
+tap "debian $release: datctl lists soft0" tap_holds '^soft0' ordinary_user datctl list
+tap "debian $release: the example builds with the flags of dat.pc" example_builds
+tap "debian $release: it exchanges data over soft0, for an ordinary user" tap_holds 'All bytes were checked' ordinary_user /usr/local/bin/exchange soft0
+tap "debian $release: datperf measures and verifies" ordinary_user datperf --ia soft0 --test send-lat --iters 100
+tap "debian $release: apt removes them without a trace" packages_go
 tap_end

@@ -2,6 +2,8 @@
 # shellcheck shell=bash
 # The guest's kernel and initramfs, made from Debian's packages and kept in a cache. Sourced by `lab`.
 # Invariant: a folder of the cache is complete or absent, and its name is the hash of all that went into it.
+# shellcheck source-path=SCRIPTDIR
+. "$here/kernel.sh"
 
 # What `lab` needs of the machine, and what its tests run in the guest where it can be had. quickstart installs both.
 fabric_packages=(
@@ -17,10 +19,10 @@ fabric_modules=(
 	ib_core ib_uverbs iw_cm rdma_cm rdma_ucm ib_umad rdma_rxe
 )
 
-# image_missing: says what the machine lacks, one line each; nothing if an image can be made
+# image_missing SERIES: says what the machine lacks, one line each; nothing if an image can be made
 image_missing()
 {
-	local need kernel
+	local need
 	if [ "$(uname -m)" != x86_64 ]; then
 		echo "the guest is an x86-64 one and is built from Debian's amd64 packages; this is $(uname -m)"
 		return
@@ -34,45 +36,16 @@ image_missing()
 		command -v "${need%:*}" >/dev/null || [ -x "/sbin/${need%:*}" ] ||
 			echo "no ${need%:*} here: apt-get install ${need#*:}"
 	done
-	kernel=$(image_kernel)
-	if [ -z "$kernel" ]; then
-		echo "no /usr/src/linux-headers-*-amd64: apt-get install linux-headers-amd64"
-	elif [ ! -e "$(image_source "$kernel")" ]; then
-		echo "no $(image_source "$kernel"), in which siw is: apt-get install linux-source"
-	fi
+	kernel_missing "$1"
 }
 
-# image_source KERNEL: the archive of the kernel's source, of the same series
-image_source()
-{
-	printf '/usr/src/linux-source-%s.tar.xz' "$(cut -d. -f1,2 <<<"$1")"
-}
-
-# The kernel whose headers are installed, the newest of them: siw is built for it.
-image_kernel()
-{
-	local dir newest=
-	for dir in $(printf '%s\n' /usr/src/linux-headers-*-amd64 | sort -V); do
-		case $dir in
-		*-rt-* | *-cloud-*) ;;
-		*) [ ! -e "$dir/Makefile" ] || newest=${dir#/usr/src/linux-headers-} ;;
-		esac
-	done
-	printf '%s' "$newest"
-}
-
-package_version()
-{
-	dpkg-query -W -f '${Version}' "$1" 2>/dev/null
-}
-
+# image_key HERE SERIES
 image_key()
 {
-	local here=$1 kernel=$2
 	{
-		printf '%s\n' "$kernel" "$(package_version "linux-headers-$kernel")" \
-			"$(stat -c %s:%Y "$(image_source "$kernel")")" "$(package_version busybox-static)"
-		cat "$here/image.sh" "$here/stage1"
+		kernel_key "$2"
+		package_version busybox-static
+		cat "$1/image.sh" "$1/kernel.sh" "$1/stage1"
 	} | sha256sum | cut -c1-20
 }
 
@@ -88,26 +61,26 @@ image_cache()
 	return 1
 }
 
-# image_prepare HERE BUILD: makes the image unless it is cached, and sets image_dir
+# image_prepare HERE BUILD SERIES: makes the image unless it is cached, and sets image_dir. In that, `hz` is the kernel's rate of
+# timer interrupts, and `name` its name. No series means that of the installed headers.
 image_prepare()
 {
-	local here=$1 build=$2 cache key kernel missing work
-	missing=$(image_missing)
+	local here=$1 build=$2 series=$3 cache key missing work
+	missing=$(image_missing "$series")
 	if [ -n "$missing" ]; then
 		sed 's/^/lab: /' <<<"$missing" >&2
 		return 77
 	fi
-	kernel=$(image_kernel)
 	cache=$(image_cache "$build") || { echo "lab: no writable folder for the guest's image: set LAB_CACHE" >&2; return 1; }
-	key=$(image_key "$here" "$kernel")
+	key=$(image_key "$here" "$series")
 	image_dir=$cache/$key
 	[ ! -d "$image_dir" ] || return 0
 	exec 9>"$cache/.lock"
 	flock 9
 	if [ ! -d "$image_dir" ]; then
 		work=$(mktemp -d "$cache/.making.XXXXXX") || return 1
-		echo "lab: making the guest's image for Linux $kernel (once): log in $image_dir.log" >&2
-		if ! image_make "$here" "$kernel" "$work" >"$image_dir.log" 2>&1; then
+		echo "lab: making the guest's image for Linux ${series:-$(kernel_installed)} (once): log in $image_dir.log" >&2
+		if ! image_make "$here" "$series" "$work" >"$image_dir.log" 2>&1; then
 			tail -n 15 "$image_dir.log" | sed 's/^/lab: | /' >&2
 			echo "lab: the guest's image could not be made: all of it is in $image_dir.log" >&2
 			rm -rf "$work"
@@ -128,42 +101,27 @@ image_forget_old()
 
 image_make()
 {
-	local here=$1 kernel=$2 work=$3
+	local here=$1 series=$2 work=$3 kernel kernel_root
 	(
 		set -x
-		image_fetch_kernel "$kernel" "$work/deb" &&
-			image_build_siw "$kernel" "$work/siw" &&
-			image_pack "$here" "$kernel" "$work" &&
+		kernel_fetch "$series" "$work/deb" &&
+			image_build_siw "$work/siw" &&
+			image_pack "$here" "$work" &&
 			rm -rf "$work/deb" "$work/siw" "$work/ramfs"
 	)
 }
 
-# The kernel as Debian packs it: unpacked, not installed. The version must be the one of the headers.
-image_fetch_kernel()
-{
-	local kernel=$1 dir=$2 package version
-	package=linux-image-$kernel
-	version=$(package_version "linux-headers-$kernel")
-	mkdir -p "$dir" || return
-	if ! (cd "$dir" && apt-get download -q "$package=$version"); then
-		echo "apt-get could not download $package $version." \
-			"If the archive has a newer kernel: apt-get update && apt-get install linux-headers-amd64"
-		return 1
-	fi
-	dpkg -x "$dir"/linux-image-*.deb "$dir" && depmod -b "$dir" "$kernel"
-}
-
-# siw is in the kernel's source, but not in Debian's kernel.
+# siw is in the kernel's source, but not in Debian's kernel. Information for BPF would need pahole, and nobody asks for it.
 image_build_siw()
 {
-	local kernel=$1 dir=$2
+	local dir=$1
 	mkdir -p "$dir" &&
-		tar xJf "$(image_source "$kernel")" -C "$dir" --strip-components=5 --wildcards '*/drivers/infiniband/sw/siw/*' &&
+		tar xJf "$(kernel_source "$kernel" "$kernel_root")" -C "$dir" --strip-components=5 --wildcards '*/drivers/infiniband/sw/siw/*' &&
 		image_mend_siw "$dir/siw_cm.c" &&
 		image_slow_siw "$dir/siw_cm.c" &&
 		image_slow_send "$dir/siw_qp_tx.c" &&
 		image_slow_place "$dir/siw_qp_rx.c" &&
-		make -C "/usr/src/linux-headers-$kernel" M="$dir" CONFIG_RDMA_SIW=m modules
+		make -C "$kernel_root/usr/src/linux-headers-$kernel" M="$dir" CONFIG_RDMA_SIW=m CONFIG_DEBUG_INFO_BTF_MODULES= modules
 }
 
 # A connection that siw has not accepted yet has its listener's callbacks, and siw takes its end for the end of the listener: it
@@ -214,7 +172,7 @@ image_slow_place()
 
 image_pack()
 {
-	local here=$1 kernel=$2 work=$3 module path
+	local here=$1 work=$2 module path
 	mkdir -p "$work"/ramfs/{bin,modules,proc,sys,dev,host,upper,root} || return
 	cp /bin/busybox "$work/ramfs/bin/" && cp "$here/stage1" "$work/ramfs/init" && chmod 755 "$work/ramfs/init" || return
 	for module in "${fabric_modules[@]}"; do
@@ -225,6 +183,8 @@ image_pack()
 		basename "$path"
 	done <"$work/paths" >"$work/ramfs/modules/order"
 	cp "$work/siw/siw.ko" "$work/ramfs/modules/" && echo siw.ko >>"$work/ramfs/modules/order" || return
+	echo "$kernel" >"$work/name" &&
+		sed -n 's/^CONFIG_HZ=//p' "$kernel_root/usr/src/linux-headers-$kernel/.config" >"$work/hz" || return
 	(cd "$work/ramfs" && find . | cpio -o -H newc --owner 0:0) >"$work/initrd" &&
 		image_unpack_kernel "$work/deb/boot/vmlinuz-$kernel" "$work/kernel" && rm "$work/paths"
 }

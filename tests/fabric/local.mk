@@ -21,6 +21,7 @@ FABRIC_RESULTS = $(FABRIC_HOST_TESTS:%=fabric/%.trs) $(FABRIC_TESTS:%=fabric/%.t
 EXTRA_DIST += \
 	tests/fabric/lab \
 	tests/fabric/image.sh \
+	tests/fabric/kernel.sh \
 	tests/fabric/in-lab \
 	tests/fabric/lab-listens \
 	tests/fabric/lab-peer \

@@ -31,18 +31,40 @@ static void broke(struct datp_ep *ep)
 	rdma_ep_lost(rdma_ep(ep), DAT_CONNECTION_EVENT_BROKEN);
 }
 
+/* The cause is complete before its consequences, maybe in the other queue: the end would make a flush of it. */
+static void flushed(struct datp_ep *base)
+{
+	struct rdma_ep *ep = rdma_ep(base);
+
+	rdma_cqset_drain(ep->send_set);
+	rdma_cqset_drain(ep->recv_set);
+	broke(base);
+}
+
+static void end_soon(struct rdma_ep *ep, void (*end)(struct datp_ep *))
+{
+	if (datp_ep_call(&ep->base, end))
+		datp_log(1, "%s: no memory to end a broken connection: disconnect it by hand",
+			 ep->base.obj.ia->name);
+}
+
 void rdma_ep_break_locked(struct rdma_ep *ep)
 {
 	if (!ep->broken)
-		rdma_ep_break(ep);
+		end_soon(ep, broke);
+	ep->broken = true;
+}
+
+void rdma_ep_flushed_locked(struct rdma_ep *ep)
+{
+	if (!ep->broken)
+		end_soon(ep, flushed);
 	ep->broken = true;
 }
 
 void rdma_ep_break(struct rdma_ep *ep)
 {
-	if (datp_ep_call(&ep->base, broke))
-		datp_log(1, "%s: no memory to end a broken connection: disconnect it by hand",
-			 ep->base.obj.ia->name);
+	end_soon(ep, broke);
 }
 
 /*

@@ -263,9 +263,14 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 			status = DAT_DTO_ERR_FLUSHED;
 		else if ((wc->wr_id & RDMA_ID_FOREIGN) && status != DAT_DTO_ERR_FLUSHED)
 			status = DAT_DTO_ERR_LOCAL_PROTECTION;
-		/* a flush alone tells nothing: its cause does, or the connection manager will */
+		/*
+		 * A flush alone tells nothing over iWARP: its cause does, or the connection manager will. An InfiniBand queue
+		 * pair flushes when it is stopped here, or has failed; for the latter rxe (Linux 6.12) may give no cause.
+		 */
 		if (status != DAT_DTO_ERR_FLUSHED)
 			rdma_ep_break_locked(ep);
+		else if (set->ia->kind->three_way && !ep->over)
+			rdma_ep_flushed_locked(ep);
 	}
 	if (!recv && overtakes_locked(ep, wqe)) {
 		wqe->status = status;

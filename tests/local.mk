@@ -37,10 +37,10 @@ $(TESTS_RULE): TEST_LOGS := $(foreach test,$(LONGEST_TESTS:=.log),$(filter $(tes
 if !HAVE_CUNIT
 NEED_CUNIT = check-am check-build
 $(NEED_CUNIT): cunit-is-there
+endif
 cunit-is-there:
 	@echo "no CUnit here, which the tests are built with: install libcunit1-dev and configure again" >&2; exit 1
 .PHONY: cunit-is-there
-endif
 
 EXTRA_DIST += tests/aarch64/check
 check-aarch64:

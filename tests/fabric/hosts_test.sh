@@ -212,19 +212,24 @@ a_device_removed_on_this_host_breaks_the_connection()
 	both removes_ours
 }
 
-a_link_down_on_this_host_breaks_the_connection()
-{
-	both unplugs_ours
-}
-
-# TCP, which siw sends by, would go on for a quarter of an hour.
-a_link_down_on_the_other_host_breaks_the_connection()
+# impatient COMMAND...: TCP, which siw sends by, would go on for a quarter of an hour.
+impatient()
 {
 	local retries
 	retries=$(cat /proc/sys/net/ipv4/tcp_retries2)
 	echo 3 >/proc/sys/net/ipv4/tcp_retries2 || return
-	both unplugs_theirs
+	"$@"
 	echo "$retries" >/proc/sys/net/ipv4/tcp_retries2
+}
+
+a_link_down_on_this_host_breaks_the_connection()
+{
+	impatient both unplugs_ours
+}
+
+a_link_down_on_the_other_host_breaks_the_connection()
+{
+	impatient both unplugs_theirs
 	two_hosts_exchange_over_rxe
 	two_hosts_exchange_over_siw
 }

@@ -25,6 +25,7 @@ static void pair_make(const DAT_EP_ATTR *attr)
 static void forget(void)
 {
 	atomic_store(&twist.cleans, false);
+	atomic_store(&twist.fails, 0);
 	atomic_store(&twist.lazy, false);
 	atomic_store(&twist.late_ms, 0);
 	atomic_store(&twist.unknown, false);
@@ -404,6 +405,17 @@ static void receives_of_an_srq_come_back_when_their_queue_pair_goes(void)
 	CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(9)), DAT_INSUFFICIENT_RESOURCES);
 }
 
+/* rxe (Linux 6.12) does so when it cannot send. Nothing else tells that the connection is gone. */
+static void request_that_is_flushed_without_a_cause_breaks_the_connection(void)
+{
+	pair_make(NULL);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, BYTES, 1), DAT_SUCCESS);
+	atomic_store(&twist.fails, IBV_WC_WR_FLUSH_ERR);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, 7, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 7, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+}
+
 /*
  * iWARP hardware completes a message when it has its bytes, and resets the connection under them when the queue pair is
  * stopped.
@@ -433,6 +445,7 @@ static const struct check_test iw_tests[] = {
 static const struct check_test ib_tests[] = {
 	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
 	CHECK_TEST(receives_of_an_srq_come_back_when_their_queue_pair_goes),
+	CHECK_TEST(request_that_is_flushed_without_a_cause_breaks_the_connection),
 	CHECK_TEST(windows_that_cannot_be_bound_are_emulated),
 	CHECK_TEST(no_message_is_inlined_that_is_longer_than_the_path_has_it),
 	CHECK_END

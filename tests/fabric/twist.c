@@ -400,9 +400,12 @@ static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 	if (!got)
 		got = poll_losing(cq, n, wc);
-	for (int i = 0; i < got; i++)
-		if (!(wc[i].opcode & IBV_WC_RECV) && atomic_exchange(&twist.fails, false))
-			wc[i].status = IBV_WC_LOC_QP_OP_ERR;
+	for (int i = 0; i < got; i++) {
+		int fails = wc[i].opcode & IBV_WC_RECV ? 0 : atomic_exchange(&twist.fails, 0);
+
+		if (fails)
+			wc[i].status = (enum ibv_wc_status)fails;
+	}
 	return got;
 }
 

@@ -21,7 +21,7 @@ extern struct twist {
 	void (*_Atomic at_halt)(void);	/* is called once, before a queue pair is stopped */
 	_Atomic bool early;		/* the next address that is found is an early message of the peer, as siw says it */
 	_Atomic bool full;		/* the process has no descriptor left for another eventfd */
-	_Atomic bool fails;		/* the next request to complete has failed, as siw says it */
+	_Atomic int fails;		/* the next request to complete has this enum ibv_wc_status; 0: its own */
 	_Atomic bool unknown;		/* the device is none that we know, and says that it has windows */
 	_Atomic int vendor;		/* the device is of this one; 0: of its own */
 	_Atomic bool no_bind;		/* the driver cannot bind the windows that it makes */

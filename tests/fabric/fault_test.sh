@@ -6,11 +6,17 @@ set -u
 . "$top_srcdir/tests/fabric/guest.sh"
 . "$top_srcdir/tests/fabric/joined.sh"
 
+# The kernel waits for librdmacm to let go of a device that is gone, and it does so only while there is another one: so one of the two
+# is away at a time.
+turn=$(mktemp)
+
 # faults ADAPTER KIND DEVICE NETDEV: the device is left as it was
 faults()
 {
 	over "$1" "$2" fabric/fault fault:
 	over "$1" "$2" fabric/fault 'neighbour that changes'
+	exec 8>"$turn"
+	flock 8
 	renew "$3" "$2" "$4"
 	over "$1" "$2" fabric/fault 'link that goes down'
 	renew "$3" "$2" "$4"
@@ -19,6 +25,7 @@ faults()
 	over "$1" "$2" fabric/fault 'device gone under an idle'
 	renew "$3" "$2" "$4"
 	over "$1" "$2" fabric/fault 'device that is back'
+	flock -u 8
 }
 
 conf=$(mktemp)

@@ -97,25 +97,6 @@ static int my_evd_poll(struct datp_evd *evd, struct datp_completion *out, int ma
 	return n;
 }
 
-/* Completions of an endpoint that has no EVD for them. */
-static void tell_done(struct datp_ep *ep)
-{
-	struct my_ep *my = (struct my_ep *)ep;
-	struct work *w;
-
-	datp_lock(&ep->lock);
-	for (;;) {
-		pthread_mutex_lock(&wire);
-		w = queue_take(&my->done);
-		pthread_mutex_unlock(&wire);
-		if (!w)
-			break;
-		datp_wqe_done(w->wqe, w->status, w->len, false);
-		free(w);
-	}
-	datp_unlock(&ep->lock);
-}
-
 static void done_locked(struct my_ep *my, struct work *w, uint8_t status, uint64_t len)
 {
 	struct datp_evd *evd = w->wqe->op == DATP_RECV ? my->base.recv_evd : my->base.request_evd;

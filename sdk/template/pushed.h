@@ -2,36 +2,17 @@
 /*
  * Completions that the transport pushes: it calls back when a transfer is done, and is never asked.
  * What is done waits in a queue of its endpoint, and the service thread, which stands for the
- * transport's own callback, tells libdatp by datp_wqe_done(), which queues the event, wakes who waits
- * and triggers CNOs. An event queue (EVD) has no part of ours. A part of template.c.
+ * transport's own callback, tells libdatp in tell_done() by datp_wqe_done(), which queues the event,
+ * wakes the threads that wait and triggers CNOs. An event queue (EVD) has no part of ours. A part of template.c.
  *
  * A transport that calls back on a thread of its own calls tell_done() there; then ep_reset and
  * ep_free have to wait until it is over, as they do of what datp_ep_call() runs.
  */
 
-/* The EP lock keeps completions and a flush apart, and the queue their order (DUTY-10). */
-static void tell_done(struct datp_ep *ep)
-{
-	struct my_ep *my = (struct my_ep *)ep;
-	struct work *w;
-
-	datp_lock(&ep->lock);
-	for (;;) {
-		pthread_mutex_lock(&wire);
-		w = queue_take(&my->done);
-		pthread_mutex_unlock(&wire);
-		if (!w)
-			break;
-		datp_wqe_done(w->wqe, w->status, w->len, w->solicited);
-		free(w);
-	}
-	datp_unlock(&ep->lock);
-}
-
 /*
- * The callback. It has not the EP lock, and cannot take it: who posts has that of one endpoint, and
- * what it posts completes an operation of another. So each endpoint is told by a call of its own. What
- * is called before is run before: all that was done is told before the end of the connection.
+ * The callback. It runs without the EP lock and cannot take it: the thread that posts holds the lock of
+ * one endpoint, and its post completes an operation of another. So each endpoint is told by a call of
+ * its own. Calls run in their order, so all completions are told before the end of the connection.
  */
 static void done_locked(struct my_ep *my, struct work *w, uint8_t status, uint64_t len)
 {

@@ -302,9 +302,31 @@ static enum datp_err local_check_locked(const struct datp_ep *ep, enum datp_op o
 /* ------------------------------------------------------------------ completions */
 
 /*
+ * Tells libdatp of what is done and waits in the endpoint's own queue. The EP lock keeps completions and
+ * a flush apart, and the queue keeps their order (DUTY-10).
+ */
+static void tell_done(struct datp_ep *ep)
+{
+	struct my_ep *my = (struct my_ep *)ep;
+	struct work *w;
+
+	datp_lock(&ep->lock);
+	for (;;) {
+		pthread_mutex_lock(&wire);
+		w = queue_take(&my->done);
+		pthread_mutex_unlock(&wire);
+		if (!w)
+			break;
+		datp_wqe_done(w->wqe, w->status, w->len, w->solicited);
+		free(w);
+	}
+	datp_unlock(&ep->lock);
+}
+
+/*
  * How libdatp learns of what is done is where transports differ most. Keep one of the two: polled.h,
  * where the transport has a queue of completions and libdatp asks for them, or pushed.h, where it
- * calls back. Both have done_locked(), tell_done(), forget_done() and MY_EVD_OPS.
+ * calls back. Both have done_locked(), forget_done() and MY_EVD_OPS.
  */
 #ifdef MY_PUSHES
 #include "pushed.h"

@@ -7,25 +7,14 @@
 #include <stdlib.h>
 
 #include "api.h"
+#include "tests/harness/allocator.h"
 
 #define ROUNDS 100
 #define SIZE   ((size_t)64 << 10)
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_ALLOCATOR 0
-#elif defined(__has_feature)
-#define OWN_ALLOCATOR (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer))
-#else
-#define OWN_ALLOCATOR 1
-#endif
-
 static _Atomic unsigned int allocations;
 
 #if OWN_ALLOCATOR
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *p, size_t size);
-
 void *malloc(size_t size)
 {
 	atomic_fetch_add(&allocations, 1);

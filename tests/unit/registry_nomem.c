@@ -13,25 +13,14 @@
 #include <unistd.h>
 
 #include "registry_env.h"
+#include "tests/harness/allocator.h"
 
 struct mock mock;
 
 static int countdown = -1;		/* allocations until one fails; negative: none fails */
 static int failures;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_ALLOCATOR 0
-#elif defined(__has_feature)
-#define OWN_ALLOCATOR (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer))
-#else
-#define OWN_ALLOCATOR 1
-#endif
-
 #if OWN_ALLOCATOR
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *p, size_t size);
-
 static bool fails(void)
 {
 	if (countdown < 0 || countdown--)

@@ -48,18 +48,21 @@ static void end_soon(struct rdma_ep *ep, void (*end)(struct datp_ep *))
 			 ep->base.obj.ia->name);
 }
 
-void rdma_ep_break_locked(struct rdma_ep *ep)
+static void end_once_locked(struct rdma_ep *ep, void (*end)(struct datp_ep *))
 {
 	if (!ep->broken)
-		end_soon(ep, broke);
+		end_soon(ep, end);
 	ep->broken = true;
+}
+
+void rdma_ep_break_locked(struct rdma_ep *ep)
+{
+	end_once_locked(ep, broke);
 }
 
 void rdma_ep_flushed_locked(struct rdma_ep *ep)
 {
-	if (!ep->broken)
-		end_soon(ep, flushed);
-	ep->broken = true;
+	end_once_locked(ep, flushed);
 }
 
 void rdma_ep_break(struct rdma_ep *ep)

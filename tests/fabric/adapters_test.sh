@@ -195,10 +195,9 @@ missing_device_nodes_are_named()
 }
 
 # siw counts registered memory against the limit even for root.
-# Without CAP_IPC_LOCK, which lifts the limit: siw of Linux 6.12 asks for that, as rxe does, and siw of 6.1 does not.
 too_little_lockable_memory_is_named_with_limit_and_size()
 {
-	run setpriv --bounding-set -ipc_lock bash -c 'ulimit -l 64; exec ./datperf --ia iwarp-siw0 --test send-bw --size 1m --iters 3'
+	limited ./datperf --ia iwarp-siw0 --test send-bw --size 1m --iters 3
 	exits_with 1
 	says 'ulimit -l|RLIMIT_MEMLOCK|memlock'
 	says '64 ?(KiB|kB|K)|65536'

@@ -157,12 +157,6 @@ a_missing_device_node_is_named()
 	works roce-eth0
 }
 
-# Without CAP_IPC_LOCK, which lifts the limit: adapters_test.sh says where.
-limited()
-{
-	run setpriv --bounding-set -ipc_lock bash -c 'ulimit -l 64 && exec "$@"' limited "$@"
-}
-
 a_limit_of_64_kib_is_named()
 {
 	limited ./datctl check --ia iwarp-eth1 --timeout 60

@@ -24,3 +24,10 @@ renew()
 	done
 	echo "# $1 does not become active"
 }
+
+# limited COMMAND...: runs it, by run() of tests/tools/tap.sh, with 64 KiB of lockable memory, and without CAP_IPC_LOCK, which lifts
+# that limit for rxe and for siw of Linux 6.12.
+limited()
+{
+	run setpriv --bounding-set -ipc_lock bash -c 'ulimit -l 64 && exec "$@"' limited "$@"
+}

@@ -220,7 +220,7 @@ static bool was_read(const struct conf *conf, const char *path)
 	return false;
 }
 
-/* Reads the file of this host, or the built-in registry if there is none. */
+/* Reads this host's dat.conf, or the built-in registry where the host has no dat.conf. */
 static int host_read(struct conf *conf)
 {
 	static const char *const paths[] = { SYSCONFDIR "/dat.conf", "/etc/dat.conf" };

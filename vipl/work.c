@@ -203,7 +203,7 @@ static inline uint32_t hand_over(struct op *op, uint64_t length)
 
 	if (length > op->length)
 		return VIP_STATUS_LENGTH_ERROR;
-	/* acquire: pairs with epoch_end_locked(). Who ends it waits for the lock that is held here */
+	/* acquire: pairs with epoch_end_locked(). The thread that ends the epoch waits for the lock held here. */
 	epoch = atomic_load_explicit(&vi->nic->mem_epoch, memory_order_acquire);
 	if (__builtin_expect(epoch != op->epoch, 0) &&
 	    !mem_is_at(vi->nic, op->to_handle, vi->uses, op->to, op->length))

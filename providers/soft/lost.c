@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * News of one peer that another peer has taken away. All peers of an adapter write to the word at which a queue's attention
- * list begins, and to those that say who is to be woken. A peer that overwrites them takes away what others have put there,
+ * list begins, and to the words that name the thread to wake. A peer that overwrites them takes away what others put there,
  * and those have no cause to do so again. So where there are several peers, the service thread looks twice a second for
  * two things:
  *
@@ -121,8 +121,8 @@ void soft_lost_look(struct soft_ia *ia)
 
 	if (now < ia->lost_next)
 		return;
-	ia->lost_next = now + SOFT_LOST_LOOK_MS /
-				      2; /* the timer that brings us here may be a moment early */
+	/* half of it, since the timer that brings us here may be a moment early */
+	ia->lost_next = now + SOFT_LOST_LOOK_MS / 2;
 	ports_look(ia);
 	cqs_look(ia);
 }

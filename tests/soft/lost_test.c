@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer that takes away what others have put into the words of a queue: the list of ports that have news, and who is to be
- * woken. It hits nobody else for longer than two looks of the service thread (lost.c). A thread of the test stands for that
+ * A peer that takes away what others have put into the words of a queue: the list of ports that have news, and the thread to
+ * wake. It hits nobody else for longer than two looks of the service thread (lost.c). A thread of the test stands for that
  * peer, since both write to the same memory; it goes on all the time, so the looks have to do with what it leaves.
  *
  * Each test waits until something has been taken away before it waits for what was lost by that: without the looks it fails.
@@ -135,7 +135,7 @@ static void completion_is_found_when_the_peer_that_took_it_away_has_gone(void)
 	CHECK_SOON(!timer_runs());
 }
 
-/* ---- who is to be woken ---- */
+/* ---- the thread to wake ---- */
 
 static void sends_late(void *arg)
 {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A Debian, 13 or 12, made in the build tree from the archive that apt uses on this machine, and used as somebody would who has just
-# got the sources: the README's commands, then the packages, built, installed and used.
+# Makes a Debian 13 or 12 in the build tree from the archive that apt uses on this machine. There it does what a new user does with
+# the sources: it runs the README's commands, then builds, installs and uses the packages.
 # Use: debian.sh BUILD-TREE [whole [12]]. Without `whole`, those tests are run there that depend most on the system, and the
 # packages are built without their tests. Exit status 77: a Debian cannot be made here; the last line says why.
 set -u

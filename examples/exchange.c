@@ -34,14 +34,16 @@ static const char *me = "client";
 
 static void stop(const char *fmt, ...)
 {
+	char why[256], line[300];
 	va_list args;
 
-	fflush(stdout);
-	fprintf(stderr, "exchange (%s): ", me);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
+	fflush(stdout);
+	/* In one write: server and client have the same stderr, and may both stop at this moment. */
+	snprintf(line, sizeof(line), "exchange (%s): %s\n", me, why);
+	fputs(line, stderr);
 	exit(1);
 }
 

@@ -267,6 +267,21 @@ static void origin_write(char *to, size_t size, const char *library)
 		snprintf(to, size, "%s", library);
 }
 
+/*
+ * In one write: another process may have the same stderr. A C library is free to cut what
+ * fprintf() formats for an unbuffered stream into several writes, and glibc does so since 2.37.
+ */
+static void stderr_write(const char *origin, const char *text)
+{
+	char *line;
+	int n = asprintf(&line, "%s: %s\n", origin, text);
+
+	if (n < 0)
+		return;
+	fwrite(line, 1, (size_t)n, stderr);
+	free(line);
+}
+
 void datlog_write(enum datlog_level level, const char *library, const char *text)
 {
 	int saved = errno;
@@ -280,7 +295,7 @@ void datlog_write(enum datlog_level level, const char *library, const char *text
 	origin_write(origin, sizeof(origin), library);
 	to_file = setting.file && file_write(level, library, shown);
 	if (!to_file && (setting.file || setting.dest & DEST_STDERR))
-		fprintf(stderr, "%s: %s\n", origin, shown);
+		stderr_write(origin, shown);
 	if (!setting.file && setting.dest & DEST_SYSLOG)
 		syslog(LOG_USER | (level == DATLOG_ERROR   ? LOG_ERR :
 				   level == DATLOG_WARNING ? LOG_WARNING :

@@ -113,13 +113,19 @@ char *cli_vtext(const char *fmt, va_list args)
 	return result;
 }
 
-/* In one write, to its end: another process may have the same stderr, and something to say at the same time. */
+/*
+ * In one write, to its end: another process may have the same stderr, and something to say at the
+ * same time. A C library may cut what fprintf() formats for stderr into several writes.
+ */
 static void message(const char *join, const char *end, const char *fmt, va_list args)
 {
-	char *text = cli_vtext(fmt, args);
+	char *text = cli_vtext(fmt, args), *line;
 
 	fflush(stdout);
-	fprintf(stderr, "%s: %s%s%s\n", cli.name, text, join, end);
+	if (asprintf(&line, "%s: %s%s%s\n", cli.name, text, join, end) >= 0) {
+		fputs(line, stderr);
+		free(line);
+	}
 	free(text);
 }
 

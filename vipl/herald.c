@@ -123,8 +123,8 @@ static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
 		say = text[what->ErrorCode];
 	if (what->ErrorCode == VIP_ERROR_VI_OVERRUN && what->ResourceCode == VIP_RESOURCE_CQ)
 		say = "a completion queue is too short: make it longer";
-	fprintf(stderr, "vipl: %s: %s (VI %p, CQ %p, descriptor %p)\n", nic->attr.Name, say,
-		what->ViHandle, what->CQHandle, (void *)what->DescriptorPtr);
+	complain("%s: %s (VI %p, CQ %p, descriptor %p)", nic->attr.Name, say, what->ViHandle,
+		 what->CQHandle, (void *)what->DescriptorPtr);
 }
 
 /* Passes one error to the error handler. Returns false if there is none. */

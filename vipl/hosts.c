@@ -32,10 +32,9 @@ bool hosts_check(const struct nic *nic)
 		return true;
 	file = fopen(path, "re");
 	if (file == NULL) {
-		fprintf(stderr,
-			"vipl: %s: VIPL_HOSTS names %s, which cannot be read: %s; correct it, or "
-			"unset it for the host's own names\n",
-			nic->attr.Name, path, strerror(errno));
+		complain("%s: VIPL_HOSTS names %s, which cannot be read: %s; correct it, or "
+			 "unset it for the host's own names",
+			 nic->attr.Name, path, strerror(errno));
 		return false;
 	}
 	fclose(file);

@@ -539,6 +539,9 @@ bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *he
 		  const struct place *remote);
 uint64_t peer_run(struct nic *nic);
 
+/* complain.c */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* hosts.c */
 bool hosts_check(const struct nic *nic);
 bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, struct place *place);

@@ -7,6 +7,7 @@ lib_LTLIBRARIES += libvipl.la
 libvipl_la_SOURCES = \
 	vipl/address.c \
 	vipl/attempt.c \
+	vipl/complain.c \
 	vipl/connect.c \
 	vipl/cq.c \
 	vipl/done.c \

@@ -80,9 +80,8 @@ static unsigned long from_env(const char *name, unsigned long otherwise)
 	value = strtoul(text, &end, 0);
 	if (*end == '\0' && value > 0 && strchr(text, '-') == NULL)
 		return value;
-	fprintf(stderr,
-		"vipl: %s=%s is no number of at least 1, and %lu is used; give a number, or unset it\n",
-		name, text, otherwise);
+	complain("%s=%s is no number of at least 1, and %lu is used; give a number, or unset it",
+		 name, text, otherwise);
 	return otherwise;
 }
 

@@ -133,11 +133,10 @@ static void warn_of_tags(struct vi *vi, VIP_MEM_HANDLE handle)
 	if (vi->warned)
 		return;
 	vi->warned = true;
-	fprintf(stderr,
-		"vipl: %s: VI %p was created without a protection tag and has taken on that of the "
-		"memory it met first; memory handle %u has another tag and is refused: name the "
-		"tag in VIP_VI_ATTRIBUTES.Ptag\n",
-		vi->nic->attr.Name, (void *)vi, (unsigned int)handle);
+	complain("%s: VI %p was created without a protection tag and has taken on that of the "
+		 "memory it met first; memory handle %u has another tag and is refused: name the "
+		 "tag in VIP_VI_ATTRIBUTES.Ptag",
+		 vi->nic->attr.Name, (void *)vi, (unsigned int)handle);
 }
 
 /*

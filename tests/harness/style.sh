@@ -58,6 +58,14 @@ without_spdx()
 	sources | xargs awk 'FNR == 1 && !/SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME }'
 }
 
+# Each message to the user is one write (log/datlog.c says why). What is redrawn on a terminal by one process is no message.
+messages_in_pieces()
+{
+	find log registry providers tools vipl fence -name '*.c' -exec grep -nE 'v?fprintf\(stderr,|perror\(' {} + |
+		grep -vE 'out of memory\\n|\\r\\033\[K'
+}
+
+tap 'style: messages to the user are written as whole lines' finds_nothing messages_in_pieces
 tap 'style: no line has more than 132 columns' finds_nothing wide_lines 132
 tap 'style: no file has more than 900 lines' finds_nothing long_files 900
 tap 'style: each file begins with its SPDX line' finds_nothing without_spdx

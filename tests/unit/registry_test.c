@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening and closing adapters, and plugins that are odd. */
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -328,6 +329,33 @@ TEST_WITH(objects_may_begin_with_another_vtable_than_the_registered_one, LINE("a
 	CHECK_EQ_INT(dat_ia_close(ia, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 }
 
+/*
+ * Each write to a datagram socket is a datagram. The message names the library twice, and is longer
+ * than what any C library gathers in a buffer for an unbuffered stream.
+ */
+TEST_WITH(a_message_is_one_write_however_long_it_is, "")
+{
+	char list[12000] = "/none/", said[32768];
+	int pair[2], real = dup(STDERR_FILENO);
+	DAT_IA_HANDLE ia;
+	ssize_t n;
+
+	memset(list + 6, 'x', sizeof(list) - 7);
+	unsetenv("DAT_OVERRIDE");
+	setenv("DAT_CONF_PATH", list, 1);
+	REQUIRE(real >= 0 && !socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+	REQUIRE(dup2(pair[1], STDERR_FILENO) >= 0);
+	CHECK_EQ_INT(open_plain("a", &ia), NOT_FOUND(DAT_NAME_NOT_REGISTERED));
+	dup2(real, STDERR_FILENO);
+	n = recv(pair[0], said, sizeof(said) - 1, MSG_DONTWAIT);
+	REQUIRE(n > (ssize_t)sizeof(list));
+	said[n] = '\0';
+	CHECK_EQ_INT(lines(said), 1);
+	CHECK_EQ_INT(said[n - 1], '\n');
+	CHECK_HAS_STR(said, "libdat: a: no such adapter in ");
+	CHECK_EQ_INT(recv(pair[0], said, sizeof(said), MSG_DONTWAIT), -1);
+}
+
 static const struct check_test life_tests[] = {
 	CHECK_TEST(the_first_open_loads_and_the_last_close_unloads),
 	CHECK_TEST(handles_are_small_numbers_from_one_on),
@@ -361,6 +389,7 @@ static const struct check_test odd_tests[] = {
 	CHECK_TEST(a_second_name_works_while_the_first_is_open),
 	CHECK_TEST(a_library_may_register_in_its_constructor),
 	CHECK_TEST(objects_may_begin_with_another_vtable_than_the_registered_one),
+	CHECK_TEST(a_message_is_one_write_however_long_it_is),
 	CHECK_END
 };
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Plugins old, new and odd, and the way of a newcomer to a plugin of his own.
-TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh
+TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh
+# These are about headers, and about what is installed: the other tests run the code of both under the sanitizers.
+if !SANITIZED
+TESTS += tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh
+endif
 EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh $(SDK_RELEASED)
 # `make install` links the libraries again, in their places in the build tree: no other test may run meanwhile.
 INSTALLING = tests/install/install.log tests/sdk/path.log tests/sdk/mocks.log

@@ -4,8 +4,9 @@
 # kernel copies nothing between processes, and messages beyond 8 KiB are long; soft-eager, where messages of 1 MiB
 # still count as short; soft-hasty, which gives a peer one second to open a connection, and a tenth to answer, and
 # soft-hasty-bounce, where the kernel copies nothing as well; soft-none and soft-no-word, which allow nothing; and
-# soft-unsealed, which maps memory of peers that can lose pages), a DAT_SOFT_REALM of its own, so that no other program on this host, of another run or of this one,
-# listens where it connects to, and the sanitizers' options.
+# soft-unsealed, which maps memory of peers that can lose pages), a DAT_SOFT_REALM of its own, so that no other program on this host, of
+# another run or of this one, listens where it connects to (a Debian under build/systems/ counts its processes anew, but has this
+# host's abstract sockets), and the sanitizers' options.
 TEST_EXTENSIONS = .sh
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/tests/harness/driver.sh
 LOG_DRIVER = $(TAP_DRIVER)
@@ -16,7 +17,7 @@ AM_TESTS_ENVIRONMENT = \
 	CC='$(CC)'; CXX='$(CXX)'; export CC CXX; \
 	SANITIZE='$(SANITIZE)'; export SANITIZE; \
 	DAT_OVERRIDE='$(abs_top_builddir)/tests/dat.conf'; export DAT_OVERRIDE; \
-	DAT_SOFT_REALM="check-$$$$"; export DAT_SOFT_REALM; \
+	DAT_SOFT_REALM="check-$$(readlink /proc/self/ns/pid | tr -dc 0-9)-$$$$"; export DAT_SOFT_REALM; \
 	ASAN_OPTIONS="detect_stack_use_after_return=1:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
 	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
 	TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp:die_after_fork=0:second_deadlock_stack=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;

@@ -144,7 +144,7 @@ bool far_hello(int fd, unsigned int bound_ms, struct far_message *answer, unsign
 				     .words = { FAR_MAGIC, sizeof(DAT_EVENT), sizeof(DAT_EP_PARAM),
 						sizeof(DAT_CR_PARAM), STEP_END, t.patience_ms } };
 
-	*wrong = "it does not answer as a datconform of this version does";
+	*wrong = "it is not a datconform of this version";
 	if (!far_put(fd, &hello) || !far_get(fd, answer, bytes, (int)bound_ms) ||
 	    answer->step != STEP_HELLO || answer->word_count < 1)
 		return false;

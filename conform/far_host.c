@@ -73,7 +73,7 @@ static bool adapter_address(const char *ia_name, struct sockaddr_storage *addres
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (got <= 0 && WIFEXITED(status) && !WEXITSTATUS(status))
-		fprintf(stderr, "datconform: %s names no address (ia_address_ptr)\n", ia_name);
+		fprintf(stderr, "datconform: %s reports no address (ia_address_ptr)\n", ia_name);
 	if (WIFSIGNALED(status))
 		fprintf(stderr, "datconform: opening \"%s\" ended with signal %d\n", ia_name,
 			WTERMSIG(status));
@@ -248,7 +248,7 @@ int far_host(const char *ia_name, unsigned int port, unsigned int hello_s)
 	set_port(&address, (uint16_t)port);
 	listener = listen_at(&address);
 	if (listener < 0) {
-		fprintf(stderr, "datconform: port %u: %s; name another one with --port\n", port,
+		fprintf(stderr, "datconform: port %u: %s; name another port with --port\n", port,
 			strerror(errno));
 		return 3;
 	}

@@ -187,7 +187,7 @@ bool far_resolve(const char *text, struct sockaddr_storage *address)
 	if (error) {
 		fprintf(stderr,
 			"datconform: --connect: %s; give the address that the server printed\n",
-			error == EAI_SERVICE ? "the port is no number from 1 to 65535" :
+			error == EAI_SERVICE ? "the port is not a number from 1 to 65535" :
 					       gai_strerror(error));
 		return false;
 	}

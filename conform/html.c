@@ -222,7 +222,7 @@ bool column_of_json(struct column *column, const char *path)
 	value(&r, "", 0);
 	free(text);
 	if (r.bad || !column->title) {
-		fprintf(stderr, "datconform: %s is no result that --json wrote\n", path);
+		fprintf(stderr, "datconform: %s is not a result that --json wrote\n", path);
 		free(r.cell.detail);
 		return false;
 	}
@@ -309,11 +309,11 @@ static void head(FILE *out, const struct column *columns, int count)
 	fprintf(out,
 		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>datconform</title>"
 		"<style>%s</style></head><body>\n<h1>uDAPL 1.2 conformance</h1>\n"
-		"<input type=\"checkbox\" id=\"failed\"><label for=\"failed\">only what has failed</label>\n",
+		"<input type=\"checkbox\" id=\"failed\"><label for=\"failed\">only failures</label>\n",
 		style);
 	if (count > 1)
-		fprintf(out, "<input type=\"checkbox\" id=\"differ\"><label for=\"differ\">only what "
-			     "differs between the runs</label>\n");
+		fprintf(out, "<input type=\"checkbox\" id=\"differ\"><label for=\"differ\">only "
+			     "differences between the runs</label>\n");
 	fprintf(out, "<table><thead><tr><th>clause</th>");
 	for (int c = 0; c < count; c++) {
 		fprintf(out, "<th>");

@@ -182,7 +182,8 @@ const char *judge_ret_name(DAT_RETURN ret)
 
 	if ((ret & 0xffff0000) == (DAT_RETURN)DAT_NOT_IMPLEMENTED)
 		return "DAT_NOT_IMPLEMENTED";
-	return type < sizeof(names) / sizeof(names[0]) ? names[type] : "a return of no known type";
+	return type < sizeof(names) / sizeof(names[0]) ? names[type] : "a return value of an "
+								       "unknown type";
 }
 
 void judge_ret(DAT_RETURN got, DAT_RETURN want, bool fatal, const char *call, const char *file,

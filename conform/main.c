@@ -45,23 +45,23 @@ static struct {
 } output;
 
 static const char usage[] =
-	"usage: datconform --ia NAME [options]       run the clauses of uDAPL 1.2 on an adapter\n"
-	"       datconform --ia NAME --server        be the other side of clauses that have two\n"
-	"       datconform --ia NAME --connect ADDRESS [options]    run those, with that server\n"
-	"       datconform --list | --coverage       what clauses there are; how many have a test\n"
+	"usage: datconform --ia NAME [options]       test an adapter against the clauses of uDAPL 1.2\n"
+	"       datconform --ia NAME --server        be the other side of clauses that have two sides\n"
+	"       datconform --ia NAME --connect ADDRESS [options]    test those, with that server\n"
+	"       datconform --list | --coverage       print the clauses; print how many have a test\n"
 	"       datconform --html FILE RESULT.json...  compare results that --json wrote\n"
 	"\n"
 	"  --ia NAME         adapter, as in dat.conf\n"
 	"  --only GLOB       clauses whose id or function matches (may be repeated)\n"
-	"  --json FILE       write the verdicts as JSON       (-: on standard output, the summary on the other)\n"
+	"  --json FILE       write the verdicts as JSON (-: on standard output, the summary on standard error)\n"
 	"  --junit FILE      ... as JUnit XML\n"
-	"  --html FILE       ... as a page; JSON results named behind the options become further columns\n"
+	"  --html FILE       ... as a page; JSON results named after the options become further columns\n"
 	"  --tap             ... as TAP on standard output, instead of the summary\n"
-	"  --jobs N          tests at a time (2)\n"
-	"  --timeout SECONDS a test that takes longer hangs (six times the patience)\n"
-	"  --patience SECONDS an event that takes longer does not come (5)\n"
-	"  --port N          where --server waits (19751; 0: any free one); --connect takes HOST:PORT\n"
-	"  --verbose         let what the provider prints through to standard error\n"
+	"  --jobs N          tests that run at a time (2)\n"
+	"  --timeout SECONDS a test that takes longer is a hang (six times the patience)\n"
+	"  --patience SECONDS an event that takes longer is taken as missing (5)\n"
+	"  --port N          where --server listens (19751; 0: any free port); --connect takes HOST:PORT\n"
+	"  --verbose         pass the provider's own messages through to standard error\n"
 	"  --version         print the version\n"
 	"  --coverage        with --strict: fails if a clause that must hold has neither test nor reason\n";
 
@@ -123,7 +123,8 @@ static unsigned int number(const char *text, const char *name, unsigned int leas
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (!isdigit((unsigned char)*text) || *end || n < least || n > most) {
-		fprintf(stderr, "datconform: --%s wants a number from %u to %u\n", name, least, most);
+		fprintf(stderr, "datconform: --%s needs a number from %u to "
+				"%u\n", name, least, most);
 		exit(2);
 	}
 	return (unsigned int)n;
@@ -176,19 +177,19 @@ static void take_options(int argc, char **argv)
 	options.results = argv + optind;
 	options.result_count = argc - optind;
 	if (options.result_count && !options.html)
-		bad_usage("results are compared on a page: name it with --html");
+		bad_usage("results are compared on a page: name its file with --html");
 	if (options.result_count > MAX_COLUMNS - 1)
 		bad_usage("too many results for one page");
 	if (!options.run.ia_name && (options.server || options.connect || (!options.list &&
 	    !options.coverage && !options.result_count)))
-		bad_usage("which adapter? --ia NAME");
+		bad_usage("no adapter is given: give --ia NAME");
 	if (is_stdout(options.json) + is_stdout(options.junit) + is_stdout(options.html) +
 		    options.tap > 1)
-		bad_usage("standard output takes one report: give the others a file");
+		bad_usage("standard output can have one report only: give the others a file");
 	if (options.server && options.connect)
-		bad_usage("--server and --connect are the two sides; give one of them");
+		bad_usage("--server and --connect cannot be combined; give one of them");
 	if (options.port >= 0 && !options.server)
-		bad_usage("--port is the server's; give --connect an address with a port");
+		bad_usage("--port is for --server; give --connect an address with a port");
 	snprintf(options.label, sizeof(options.label), "%s%s%s",
 		 options.run.ia_name ? options.run.ia_name : "", options.connect ? " with " : "",
 		 options.connect ? options.connect : "");
@@ -206,7 +207,7 @@ static void count_tests(void)
 			struct clause *clause = clause_find((*at)->ids[i]);
 
 			if (!clause) {
-				fprintf(stderr, "datconform: %s tests %s, which is no clause\n",
+				fprintf(stderr, "datconform: %s tests %s, which is not a clause\n",
 					(*at)->file, (*at)->ids[i]);
 				exit(3);
 			}
@@ -237,7 +238,8 @@ static void select_clauses(void)
 		n += options.list && ambiguities[i].selected;
 	}
 	if (!n) {
-		fputs("datconform: no clause has an id or function like that: see --list\n", stderr);
+		fputs("datconform: no clause has an id or function that matches: see "
+		      "--list\n", stderr);
 		exit(2);
 	}
 }
@@ -430,7 +432,7 @@ int main(int argc, char **argv)
 		output.unserved = !run_all(&options.run);
 		write_reports();
 		if (output.unserved)
-			fputs("datconform: the server was gone before the end\n", stderr);
+			fputs("datconform: the server ended too early\n", stderr);
 	} else if (options.html) {
 		write_page();
 	}

@@ -115,7 +115,7 @@ static void about(struct child *child, const char *id)
 			child->about_used = true;
 			return;
 		}
-	fprintf(stderr, "datconform: %s: ABOUT(\"%s\") is none of the test's clauses\n",
+	fprintf(stderr, "datconform: %s: ABOUT(\"%s\") is not one of the test's clauses\n",
 		child->test->file, id);
 	exit(3);
 }
@@ -253,7 +253,8 @@ static void describe_end(struct child *child, int status, char *text, size_t siz
 		snprintf(how, sizeof(how), "a crash: signal %d (%s)", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)));
 	else
-		snprintf(how, sizeof(how), "the process left with status %d", WEXITSTATUS(status));
+		snprintf(how, sizeof(how), "the process exited with status "
+					   "%d", WEXITSTATUS(status));
 	snprintf(text, size, "%s%s%s", how, noise[0] ? ". " : "", noise);
 }
 
@@ -279,12 +280,12 @@ static void judge_end(struct child *child, int status)
 	for (int i = 0; child->test->ids[i] && !child->whole; i++)
 		if (child->touched[i] && !child->failed[i] && !child->na[i])
 			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,
-				    "the test comes to its end",
+				    "the test reaches its end",
 				    child->ended ? "it ended at a failure of another clause" : got);
 	for (int i = 0; child->test->ids[i]; i++)
 		if (!child->touched[i] && (child->about_used || !child->checked))
 			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,
-				    "the test comes to this clause",
+				    "the test reaches this clause",
 				    child->ended ? "it ended before, or checked nothing" : got);
 }
 
@@ -325,7 +326,7 @@ static void leave_untested(const struct conform_test *test)
 		clause->unserved = true;
 		if (!clause->failures)
 			clause->verdict = UNTESTED;
-		clause->reason = "the server was gone";
+		clause->reason = "the server had ended";
 	}
 }
 

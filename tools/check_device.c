@@ -66,16 +66,16 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 	ports_list(c, ports, sizeof(ports));
 	if (strcmp(name, "lo") == 0) {
 		check_add(c, CHECK_FAIL, "device-absent", e,
-			  cli_text("no RDMA device sits on the loopback interface"),
+			  cli_text("the loopback interface has no RDMA device"),
 			  cli_text("use soft0 between the processes of this host: datctl discover"));
 	} else if (netdev_exists(c->root, name)) {
 		const char *type = is_library(e, "libdatiwarp.so") ? "siw" : "rxe";
 
 		check_add(c, CHECK_FAIL, "device-absent", e,
-			  cli_text("no RDMA device sits on the network interface %s%s%s", name,
-				   ports[0] != '\0' ? "; there are some on " : "", ports),
-			  cli_text("load the driver of its card, or put software RDMA on it: "
-				   "rdma link add %s_%s type %s netdev %s",
+			  cli_text("no RDMA device belongs to the network interface %s%s%s", name,
+				   ports[0] != '\0' ? "; there are RDMA devices on " : "", ports),
+			  cli_text("load the driver of its card, or add software RDMA to it: rdma "
+				   "link add %s_%s type %s netdev %s",
 				   type, name, type, name));
 	} else if (c->devices.count == 0) {
 		check_add(
@@ -83,15 +83,15 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 			cli_text("there is no network interface \"%s\", and this host has no RDMA "
 				 "device at all",
 				 name),
-			cli_text("load the driver of its card, until 'rdma link' lists it, or take "
-				 "the line out: %s",
+			cli_text("load the driver of its card, until 'rdma link' lists it, or "
+				 "remove the line: %s",
 				 drop));
 	} else {
 		check_add(c, CHECK_FAIL, "device-absent", e,
 			  cli_text("there is no network interface or RDMA device \"%s\"; there are "
 				   "%s",
 				   name, ports),
-			  cli_text("name one of these in field 7, or take the line out: %s", drop));
+			  cli_text("name one of these in field 7, or remove the line: %s", drop));
 	}
 	free(drop);
 }
@@ -165,11 +165,11 @@ static bool port_check(struct check *c, const struct conf_entry *e, const struct
 		remedy = cli_text("start a subnet manager on this fabric: "
 				  "systemctl start opensm");
 	else if (p->netdev[0] != '\0')
-		remedy = cli_text("ip link set dev %s up    (as root; if it is up, look at the "
-				  "cable and the switch)",
+		remedy = cli_text("ip link set dev %s up    (as root; if it is up already, check "
+				  "the cable and the switch)",
 				  p->netdev);
 	else
-		remedy = cli_text("look at the cable and the switch: rdma link show %s/%u",
+		remedy = cli_text("check the cable and the switch: rdma link show %s/%u",
 				  p->device, p->port);
 	check_add(c, CHECK_FAIL, "port-down", e,
 		  cli_text("port %u of %s is %s", p->port, p->device,
@@ -187,8 +187,8 @@ static bool address_check(struct check *c, const struct conf_entry *e, const str
 	check_add(c, CHECK_FAIL, "no-address", e,
 		  cli_text("the network interface %s has no IP address, which connections need",
 			   p->netdev),
-		  cli_text("ip address add ADDRESS/LENGTH dev %s    (as root; ADDRESS is yours to "
-			   "choose, as 192.168.100.1/24)",
+		  cli_text("ip address add ADDRESS/LENGTH dev %s    (as root; choose an address, "
+			   "such as 192.168.100.1/24)",
 			   p->netdev));
 	return false;
 }
@@ -231,9 +231,9 @@ bool check_device(struct check *c, const struct conf_entry *e)
 char *check_memlock_remedy(void)
 {
 	return cli_text(
-		"ulimit -l unlimited; for good, '* - memlock unlimited' in "
-		"/etc/security/limits.d/rdma.conf and a new login; LimitMEMLOCK=infinity for "
-		"a service, --ulimit memlock=-1 for a container");
+		"ulimit -l unlimited; permanently: '* - memlock unlimited' in "
+		"/etc/security/limits.d/rdma.conf and a new login; LimitMEMLOCK=infinity for a "
+		"service, --ulimit memlock=-1 for a container");
 }
 
 void check_memlock(struct check *c, const struct conf_entry *e)

@@ -81,11 +81,12 @@ static bool hidden_check(struct check *c, const struct conf_entry *e)
 	if (e->hidden == CONF_SHOWN)
 		return false;
 	if (e->hidden == CONF_EXCLUDED)
-		remedy = cli_text("to use it, take the word with ^ that names it, or its library "
-				  "%s, out of DAT_PROVIDERS",
+		remedy = cli_text("to use it, remove the word with ^ that names it, or its library "
+				  "%s, from DAT_PROVIDERS",
 				  e->library);
 	else
-		remedy = cli_text("to use it, add %s to DAT_PROVIDERS, or unset that", e->name);
+		remedy = cli_text("to use it, add %s to DAT_PROVIDERS, or unset "
+				  "DAT_PROVIDERS", e->name);
 	check_add(c, c->only != NULL ? CHECK_FAIL : CHECK_SKIP, "hidden", e,
 		  cli_text("hidden from programs by DAT_PROVIDERS=%s", c->conf.providers), remedy);
 	return true;
@@ -104,7 +105,7 @@ static bool version_check(struct check *c, const struct conf_entry *e)
 			  cli_text("nothing; name another adapter: datctl list"));
 	} else if (e->skip == CONF_SKIP_NONDEFAULT) {
 		check_add(c, skip, "nondefault", e,
-			  cli_text("field 4 is nondefault: libraries pass such lines over"),
+			  cli_text("field 4 is nondefault: libraries skip such lines"),
 			  cli_text("to use it, write default in field 4"));
 	} else if (e->major == 2 && !library_is_ours(e->library)) {
 		check_add(c, skip, "other-version", e,
@@ -115,7 +116,7 @@ static bool version_check(struct check *c, const struct conf_entry *e)
 		check_add(c, CHECK_FAIL, "wrong-version", e,
 			  cli_text("field 2 says uDAPL %u.%u; %s", e->major, e->minor,
 				   library_is_ours(e->library) ? "this provider serves 1.2"
-					      : "there is no library that serves it"),
+					      : "no library serves it"),
 			  cli_text("write u1.2 in field 2 of %s:%u", e->file, e->line));
 	} else {
 		if (e->minor < 2)
@@ -164,13 +165,13 @@ static void library_add(struct check *c, const struct conf_entry *e, const char 
 	switch (loader_why(e->library, why, &file)) {
 	case LOADER_WHY_NEEDS:
 		fail(c, e, "library-needs", cli_text("library %s: %s", e->library, why),
-		     cli_text("install the package that holds %.*s: apt-file search %.*s",
+		     cli_text("install the package that contains %.*s: apt-file search %.*s",
 			      (int)file, why, (int)file, why));
 		break;
 	case LOADER_WHY_MISSING:
 		remedy = library_remedy(c, e);
 		fail(c, e, "library-missing", cli_text("library %s", why),
-		     cli_text("%s, or take the line out: %s", remedy, drop));
+		     cli_text("%s, or remove the line: %s", remedy, drop));
 		free(remedy);
 		break;
 	case LOADER_WHY_DENIED:
@@ -181,12 +182,12 @@ static void library_add(struct check *c, const struct conf_entry *e, const char 
 		fail(c, e, "library-misfit",
 		     cli_text("library %s was built for another version of a library that it uses: "
 			      "%s", e->library, why),
-		     cli_text("install the versions that belong together, or take the line out: %s",
+		     cli_text("install the versions that belong together, or remove the line: %s",
 			      drop));
 		break;
 	case LOADER_WHY_BROKEN:
 		fail(c, e, "library-broken", cli_text("library %s: %s", e->library, why),
-		     cli_text("install a library for this machine, or take the line out: %s",
+		     cli_text("install a library for this machine, or remove the line: %s",
 			      drop));
 		break;
 	}
@@ -251,14 +252,14 @@ static void open_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret
 		     cli_text("library %s registers no adapter for the parameters \"%s\"%s%s",
 			      e->library, e->ia_params, words != NULL ? ": " : "",
 			      words != NULL ? words : ""),
-		     cli_text("correct field 7 of %s:%u, or see that its device is there", e->file,
+		     cli_text("correct field 7 of %s:%u, or check that its device exists", e->file,
 			      e->line));
 	} else {
 		fail(c, e, code,
 		     cli_text("library %s could not open it: %s%s%s", e->library, name,
 			      words != NULL ? ": " : "", words != NULL ? words : ""),
-		     cli_text("see that its device is there, and that field 7 of %s:%u is right; "
-			      "more: DAT_LOG=debug datctl show '%s'",
+		     cli_text("check that its device exists, and that field 7 of %s:%u is correct; "
+			      "for more: DAT_LOG=debug datctl show '%s'",
 			      e->file, e->line, e->name));
 	}
 	free(name);
@@ -287,8 +288,8 @@ static void listen_add(struct check *c, const struct conf_entry *e, DAT_RETURN r
 		fail(c, e, "qualifier-busy",
 		     cli_text("connection qualifier %llu is held by another program: %s", qual,
 			      name),
-		     cli_text("end that program, or have yours listen at another qualifier; who "
-			      "holds it: %s | grep -w %llu",
+		     cli_text("end that program, or have yours listen at another qualifier; to see "
+			      "who holds it: %s | grep -w %llu",
 			      check_is_rdma(e) ? "rdma resource show cm_id" : "ss -lxtnp", qual));
 	else
 		fail(c, e, "listen",
@@ -311,7 +312,7 @@ static void connect_add(struct check *c, const struct conf_entry *e, DAT_RETURN 
 		     cli_text("%s can be reached, but nobody accepts at connection qualifier "
 			      "%llu: %s",
 			      c->peer_name, qual, name),
-		     cli_text("start the server there; to try without it: datctl ping --server "
+		     cli_text("start the server there; to test without it: datctl ping --server "
 			      "--qual %llu '%s'",
 			      qual, e->name));
 	else
@@ -373,7 +374,7 @@ static void stage_add(struct check *c, const struct conf_entry *e, const char *s
 		library_add(c, e, why != NULL ? why : "the loader gave no reason");
 	} else if (strcmp(stage, "symbol") == 0)
 		fail(c, e, "no-init-symbol",
-		     cli_text("library %s has no symbol dat_provider_init, so it is no provider",
+		     cli_text("library %s has no symbol dat_provider_init, so it is not a provider",
 			      e->library),
 		     cli_text("name a provider's library in field 5 of %s:%u", e->file, e->line));
 	else if (strcmp(stage, "memory") == 0 && ret != DAT_SUCCESS)
@@ -398,18 +399,18 @@ static void crash_add(struct check *c, const struct conf_entry *e, const char *s
 		fail(c, e, "hangs",
 		     cli_text("library %s hangs %s: given up after %u s", e->library,
 			      stage_doing(stage), c->seconds),
-		     cli_text("take the line out: %s (a slow device: datctl check --timeout %u)",
+		     cli_text("remove the line: %s (a slow device: datctl check --timeout %u)",
 			      remedy, c->seconds * 6));
 	else if (r->signal != 0)
 		fail(c, e, "crashes",
 		     cli_text("library %s crashes %s: %s", e->library, stage_doing(stage),
 			      strsignal(r->signal)),
-		     cli_text("update or reinstall it, or take the line out: %s", remedy));
+		     cli_text("update or reinstall it, or remove the line: %s", remedy));
 	else
 		fail(c, e, "exits",
 		     cli_text("library %s ends the program %s, with status %d", e->library,
 			      stage_doing(stage), r->status),
-		     cli_text("update or reinstall it, or take the line out: %s", remedy));
+		     cli_text("update or reinstall it, or remove the line: %s", remedy));
 	free(remedy);
 }
 
@@ -443,7 +444,7 @@ static void verdict_add(struct check *c, const struct conf_entry *e, const struc
 	if (e->thread_safe && library_is_nonthreadsafe(e->library))
 		check_add(c, CHECK_WARN, "thread-safety", e,
 			  cli_text("field 3 says threadsafe, which library %s does not promise: "
-				   "programs may use an object from several threads at once",
+				   "programs may use one object in several threads at once",
 				   e->library),
 			  cli_text("write nonthreadsafe in field 3 of %s:%u", e->file, e->line));
 	free(stage);
@@ -464,7 +465,8 @@ void check_entry(struct check *c, const struct conf_entry *e)
 	}
 	err = probe_run(check_try, &try, c->seconds, &result);
 	if (err != 0)
-		fail(c, e, "no-process", cli_text("no process to try it in: %s", strerror(-err)),
+		fail(c, e, "no-process", cli_text("cannot create a process to test it: "
+						  "%s", strerror(-err)),
 		     cli_text("end some programs, or raise ulimit -u and ulimit -n"));
 	else
 		verdict_add(c, e, &result);

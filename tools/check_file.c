@@ -81,7 +81,7 @@ static void rights_check(struct check *c, const char *path)
 	if (stat(path, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
 	    (st.st_mode & S_IWOTH) == 0)
 		return;
-	cause = cli_text("every user of this host may %s, and so have any library loaded into the "
+	cause = cli_text("every user of this host may %s, and so can load any library into the "
 			 "programs of others",
 			 S_ISDIR(st.st_mode) ? "put files into it" : "write it");
 	check_add(c, CHECK_WARN, "world-writable", NULL, cause, cli_text("chmod o-w '%s'", path))
@@ -130,7 +130,8 @@ static void duplicates_check(struct check *c)
 				  cli_text("repeats the adapter of %s:%u, and is %s", first->file,
 					   first->line,
 					   c->conf.strict ?
-						   "never tried, since DAT_PROVIDERS says :strict" :
+						   "never tried, because DAT_PROVIDERS says "
+						   ":strict" :
 						   "tried only when that one cannot be opened"),
 				  cli_text("give it a name of its own, or: "
 					   "sed -i '%us/^/#/' '%s'",
@@ -160,7 +161,7 @@ void check_file(struct check *c)
 		check_add(c, CHECK_FAIL, "grammar", NULL,
 			  cli_text("%u more %s of this kind", c->conf.ndiags - shown,
 				   c->conf.ndiags - shown == 1 ? "complaint" : "complaints"),
-			  cli_text("see that this is a dat.conf at all: %s", c->conf.origin));
+			  cli_text("check that this file is a dat.conf: %s", c->conf.origin));
 	for (const struct conf_source *s = c->conf.sources; s != NULL; s = s->next)
 		rights_check(c, s->path);
 	for (const struct conf_source *s = c->conf.sources; s != NULL; s = s->next)

@@ -224,7 +224,7 @@ void check_try(void *arg)
 		return;
 	probe_say("stage", "open");
 	if (!registry_make(try->check, e)) {
-		probe_say("why", "no registry could be made for it: %s", strerror(errno));
+		probe_say("why", "cannot create a registry for its test: %s", strerror(errno));
 		return;
 	}
 	if (!step(dat_ia_openv(e->name, 8, &async_evd, &ia, e->major, e->minor, e->thread_safe))) {

@@ -172,7 +172,7 @@ const char *cli_remedy(DAT_RETURN ret)
 	case DAT_MODEL_NOT_SUPPORTED:
 		return "this adapter does not offer it; 'datctl show' prints what it offers";
 	case DAT_TIMEOUT_EXPIRED:
-		return "see that the peer still runs, and that it can be reached";
+		return "check that the peer is running, and that it can be reached";
 	default:
 		return NULL;
 	}
@@ -210,10 +210,11 @@ void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 void cli_open_error(DAT_RETURN ret, const char *adapter)
 {
 	bool limits = DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES;
-	char *remedy = cli_text("'datctl check --ia %s' says what is in the way, and what to do%s",
+	char *remedy = cli_text("'datctl check --ia %s' prints the reason, and what to do%s",
 				adapter,
-				limits ? "; or it is a limit of this process ('ulimit -n' for open "
-					 "files, 'ulimit -l' for registered memory)"
+				limits ? "; the reason may also be a limit of this process "
+					 "('ulimit -n' for open files, 'ulimit -l' for registered "
+					 "memory)"
 				       : "");
 
 	cli_dat_error(ret, remedy, "dat_ia_open(\"%s\")", adapter);

@@ -173,7 +173,7 @@ static bool file_replace(const struct confedit *edit, const char *path)
 	done = done && may_be_replaced(path) && rename(beside, path) == 0;
 	if (!done) {
 		cli_error(
-			"%s: cannot be replaced: %s; it is as it was (are you its owner, or root?)",
+			"%s: cannot be replaced: %s; it is unchanged (are you its owner, or root?)",
 			path, strerror(errno));
 		if (fd >= 0)
 			unlink(beside);

@@ -30,7 +30,7 @@ static const char *override_file(void)
 const char *conffile_why(const struct conf *conf)
 {
 	if (override_file() != NULL)
-		return "DAT_OVERRIDE names it, and it counts alone";
+		return "DAT_OVERRIDE names it, and no other file is read";
 	if (conf->path_list != NULL)
 		return strchr(conf->path_list, ':') != NULL ? "DAT_CONF_PATH lists these"
 							    : "DAT_CONF_PATH lists it";
@@ -124,7 +124,7 @@ static FILE *regular_open(const char *path, int *err)
 
 const char *conffile_strerror(int err)
 {
-	return err == -EINVAL ? "it is no regular file" : strerror(-err);
+	return err == -EINVAL ? "it is not a regular file" : strerror(-err);
 }
 
 int conffile_read(struct conffile *file, const char *path)

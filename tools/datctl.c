@@ -34,7 +34,7 @@ static const struct command {
 	  datctl_list, datctl_list_help },
 	{ "ping", "ping IA        two processes talk over an adapter, each byte verified",
 	  datctl_ping, datctl_ping_help },
-	{ "report", "report         everything that somebody who is to help would ask for, as text",
+	{ "report", "report         what is needed to investigate a problem, as text",
 	  datctl_report, datctl_report_help },
 	{ "show", "show IA        every attribute of one adapter and of its provider",
 	  datctl_show, datctl_show_help },
@@ -110,7 +110,7 @@ int datctl_unwanted(const char *command, const char *argument)
 {
 	if (argument[0] == '-')
 		return datctl_unknown_option(command, argument);
-	return cli_usage("%s: no argument is wanted, and '%s' is one", command, argument);
+	return cli_usage("%s: takes no argument, but '%s' is given", command, argument);
 }
 
 static int unknown_command(const char *typed)
@@ -133,33 +133,33 @@ static int unknown_command(const char *typed)
 static int help(void)
 {
 	cli_help("Usage: datctl COMMAND [ARGUMENT...]\n"
-		 "Look after the uDAPL adapters of this host.\n"
+		 "Manage the uDAPL adapters of this host.\n"
 		 "\n"
 		 "Commands:\n");
 	for (size_t i = 0; i < COMMANDS; i++)
 		printf("  %s\n", commands[i].summary);
 	return cli_help("\n"
 			"Options:\n"
-			"  --help      print this text; after a command, the text of that command\n"
+			"  --help      print this text; after a command, the help for that command\n"
 			"  --version   print the version\n"
 			"\n"
 			"As with Solaris's datadm:\n"
-			"  -v          as list\n"
-			"  -u          as discover --update, of the file that programs read\n"
-			"  -a FILE     add the lines of FILE to it\n"
-			"  -r FILE     remove the adapters of FILE from it\n"
+			"  -v          the same as list\n"
+			"  -u          the same as discover --update, for the file that programs read\n"
+			"  -a FILE     add the lines of FILE to that file\n"
+			"  -r FILE     remove the adapters of FILE from that file\n"
 			"\n"
 			"Environment:\n"
 			"  DAT_OVERRIDE    the dat.conf to read instead of the system's\n"
-			"  DAT_CONF_PATH   a list of them, to be read as one\n"
-			"  DAT_PROVIDERS   which adapters programs get to see, as ib,^iwarp\n"
+			"  DAT_CONF_PATH   a list of such files, which are read as one\n"
+			"  DAT_PROVIDERS   the adapters that programs can see, such as ib,^iwarp\n"
 			"  'datctl env' prints all variables.\n"
 			"\n"
 			"The page dat.conf(5) has the format of the file. Where 'man dat.conf' shows that of\n"
 			"uDAPL 2.0 (dapl2-utils), ours is 'man 5dat dat.conf', or that of the folder\n"
 			"share/man beside this program: man -M FOLDER dat.conf\n"
 			"\n"
-			"Exit status: 0 it worked, 1 it failed, 2 the command line is wrong.\n");
+			"Exit status: 0 the command succeeded, 1 it failed, 2 the command line is wrong.\n");
 }
 
 /* --json may stand behind the arguments too: commands look for it in front of them. */

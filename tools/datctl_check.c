@@ -21,13 +21,15 @@
 
 const char datctl_check_help[] =
 	"Usage: datctl check [OPTION...] [FILE]\n"
-	"Try every adapter of dat.conf, each in a process of its own, and say of each that cannot\n"
-	"be used why not and what to do. FILE is checked instead of the file that programs read.\n"
+	"Test every adapter of dat.conf, each in a process of its own. For each adapter that\n"
+	"cannot be used, print the reason and what to do. FILE is checked instead of the files\n"
+	"that programs read.\n"
 	"\n"
 	"  --ia NAME           only this adapter\n"
-	"  --listen QUAL       also: can a program listen at this connection qualifier?\n"
-	"  --peer HOST:QUAL    also: can a peer be reached there? ([ADDRESS]:QUAL for IPv6)\n"
-	"  --timeout SECONDS   for each adapter; 10 unless given\n"
+	"  --listen QUAL       also test whether a program can listen at this qualifier\n"
+	"  --peer HOST:QUAL    also test whether a peer can be reached there\n"
+	"                      ([ADDRESS]:QUAL for IPv6)\n"
+	"  --timeout SECONDS   for each adapter (default 10)\n"
 	"  --root DIR          look for devices in DIR/sys and DIR/dev\n"
 	"  --json              print JSON\n"
 	"\n"
@@ -198,7 +200,8 @@ static void skips_print(struct check *c, bool hidden)
 		finding_print(c, first);
 	else if (n > 1)
 		printf("skip  %-*s  and %zu more are %s%s\n      to do: %s\n", c->width,
-		       first->name, n - 1, alike ? "" : "not for programs of uDAPL 1.2, the first since it is ",
+		       first->name, n - 1, alike ? "" : "not for programs of uDAPL 1.2, the first "
+							"because it is ",
 		       first->cause, first->remedy);
 }
 
@@ -220,7 +223,7 @@ static void sweep_print(const struct check *c, const char *file)
 		n += may_go(&c->finding[i], file);
 	if (n < 2)
 		return;
-	printf("\nTo take out all %zu lines for what is not here: sed -i '", n);
+	printf("\nTo remove all %zu lines for what this host does not have: sed -i '", n);
 	n = 0;
 	for (size_t i = 0, next; i < c->count; i = next) {
 		const struct finding *f = &c->finding[i];
@@ -337,13 +340,14 @@ static void nothing_add(struct check *c, const char *file)
 
 	if (hidden > 0)
 		check_add(c, CHECK_FAIL, "no-adapter", NULL,
-			  cli_text("DAT_PROVIDERS=%s hides all that is in %s", c->conf.providers,
+			  cli_text("DAT_PROVIDERS=%s hides everything in %s", c->conf.providers,
 				   c->conf.origin),
-			  cli_text("unset DAT_PROVIDERS, or put into it what 'datctl list' "
+			  cli_text("unset DAT_PROVIDERS, or set it to names that 'datctl list' "
 				   "prints"));
 	else
 		check_add(c, CHECK_FAIL, "no-adapter", NULL,
-			  cli_text("%s holds no adapter for programs of uDAPL 1.2", c->conf.origin),
+			  cli_text("%s contains no adapter for programs of uDAPL "
+				   "1.2", c->conf.origin),
 			  cli_text("datctl discover --update '%s'",
 				   file != NULL ? file : conffile_path()));
 }

@@ -49,7 +49,7 @@ static void take(struct confedit *edit, const char *text, bool add)
 		bool there = line < edit->file.count;
 
 		if (add && there)
-			cli_error("%s: is in %s already, in line %zu", e->name, edit->path,
+			cli_error("%s: is already in %s, in line %zu", e->name, edit->path,
 				  line + 1);
 		else if (add)
 			confedit_add(edit, cli_text("%s", text));

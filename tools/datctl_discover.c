@@ -22,12 +22,12 @@
 const char datctl_discover_help[] =
 	"Usage: datctl discover [OPTION...]\n"
 	"Print lines of dat.conf for the adapters that this host has: soft0, and one for each\n"
-	"InfiniBand, RoCE or iWARP port. No line is printed for what is not there.\n"
+	"InfiniBand, RoCE or iWARP port. If a device is not there, no line is printed for it.\n"
 	"\n"
-	"  --update FILE   put them into FILE instead: lines that are missing are added, lines\n"
-	"                  whose device is gone are commented out (#gone#) and come back with it;\n"
-	"                  everything else stays as it is. What changes is printed, and FILE is\n"
-	"                  replaced as a whole\n"
+	"  --update FILE   write the lines into FILE instead: missing lines are added, lines\n"
+	"                  whose device is gone are commented out (#gone#) until it is back;\n"
+	"                  everything else stays unchanged. The changes are printed, and FILE is\n"
+	"                  replaced by a new file in one step\n"
 	"  --dry-run       with --update: only print what would change\n"
 	"  --root DIR      look for devices in DIR/sys and DIR/dev\n"
 	"  --json          print the adapters as JSON\n";
@@ -360,6 +360,6 @@ int datctl_discover(int argc, char **argv)
 	if (dry && path == NULL)
 		return cli_usage("discover: --dry-run: which file? give --update FILE as well");
 	if (json && path != NULL)
-		return cli_usage("discover: --json and --update do not go together");
+		return cli_usage("discover: --json and --update cannot be combined");
 	return path != NULL ? datctl_update(path, root, dry) : print(root, json);
 }

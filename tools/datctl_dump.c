@@ -23,21 +23,22 @@ typedef bool (*dump_fn)(void (*init)(const DAT_PROVIDER_INFO *info, const char *
 
 const char datctl_dump_help[] =
 	"Usage: datctl dump PLUGIN.so\n"
-	"Say what a provider plugin is made of: KEY=VALUE lines on stdout.\n"
+	"Describe a provider plugin, in KEY=VALUE lines on stdout.\n"
 	"\n"
 	"  file      the plugin\n"
 	"  init, fini  whether it has the functions that libdat calls: present or missing\n"
-	"  name, version  what it calls itself\n"
-	"  sdk       the provider SDK it was built with; none: it brings its own DAT 1.2 table\n"
+	"  name, version  the name and version that it reports\n"
+	"  sdk       the provider SDK it was built with; none: it supplies its own DAT 1.2 table\n"
 	"  host      the SDK of the libdatp that it would run with\n"
-	"  loads     whether that libdatp takes it; why not: in `why`, with the duty of datp(7)\n"
+	"  loads     whether that libdatp accepts it; if not, `why` has the reason, with the duty of\n"
+	"            datp(7)\n"
 	"  needs, traits  its feature bits\n"
 	"  size.X    the size of its own object X\n"
-	"  op.X      present, default (libdatp's own is used) or missing (it must have it)\n"
-	"  ignored   how many ops it has that this libdatp is too old for; only if there are some\n"
+	"  op.X      present, default (libdatp's own is used) or missing (it is required)\n"
+	"  ignored   how many of its ops this libdatp is too old to know; only if there are some\n"
 	"\n"
-	"Exit status: 0 a plugin that loads, 1 it is none or is refused, 2 the command line is\n"
-	"wrong.\n";
+	"Exit status: 0 the plugin loads, 1 it is not a plugin or is refused, 2 the command line\n"
+	"is wrong.\n";
 
 static void print_line(void *arg, const char *key, const char *value)
 {
@@ -83,7 +84,7 @@ static bool print_plugin(void)
 	printf("init=%s\n", init ? "present" : "missing");
 	printf("fini=%s\n", fini ? "present" : "missing");
 	if (!init) {
-		cli_error("it has no symbol %s, so it is no DAT provider; name another file",
+		cli_error("it has no symbol %s, so it is not a DAT provider; name another file",
 			  DAT_PROVIDER_INIT_FUNC_STR);
 		return false;
 	}
@@ -98,7 +99,7 @@ int datctl_dump(int argc, char **argv)
 	if (argc > 1 && argv[1][0] == '-')
 		return datctl_unknown_option("dump", argv[1]);
 	if (argc != 2)
-		return cli_usage("dump wants one PLUGIN.so");
+		return cli_usage("dump takes one PLUGIN.so");
 	if (!plugin_load(argv[1]))
 		return CLI_FAILED;
 	return print_plugin() ? CLI_OK : CLI_FAILED;

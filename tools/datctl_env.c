@@ -17,8 +17,8 @@
 
 const char datctl_env_help[] =
 	"Usage: datctl env [--json]\n"
-	"Print every environment variable that OpenDAT reads: its present value, what counts when\n"
-	"it is not set, and its meaning. Programs that run set-uid ignore all of them.\n";
+	"Print every environment variable that OpenDAT reads, with its value, the default, and its\n"
+	"meaning. Programs that run set-uid ignore all of them.\n";
 
 static const struct variable {
 	const char *name;
@@ -27,24 +27,24 @@ static const struct variable {
 	const char *meaning;
 } variables[] = {
 	{ "DAT_OVERRIDE", "libdat", "the system's file; see datctl which",
-	  "the dat.conf to read. It counts alone: there is no fallback. Its drop-ins are in the "
-	  "folder of the same name with .d behind" },
+	  "the dat.conf to read. No other file is read, even if this one cannot be. Its drop-ins "
+	  "are in the folder of the same name with .d appended" },
 	{ "DAT_CONF_PATH", "libdat", "the system's file; see datctl which",
-	  "files to read as one registry, FILE[:FILE...], in this order, each with its drop-ins. An "
-	  "empty name stands for the system's file; names of files that are not there are passed "
-	  "over. DAT_OVERRIDE goes before it" },
+	  "files to read as one registry, FILE[:FILE...], in this order, each with its drop-ins. "
+	  "An empty name means the system's file; names of missing files are skipped. DAT_OVERRIDE "
+	  "takes precedence" },
 	{ "DAT_PROVIDERS", "libdat", "all adapters, :fallback",
 	  "[WORD[,WORD...]][:strict|:fallback]. A WORD is what datctl list prints: an adapter, its "
 	  "library, or the provider in it (soft, ib, iwarp, cma, trace, fault). Programs see the "
-	  "adapters that a word names, or all if no word is without ^; ^WORD takes out. With "
-	  ":strict a line that cannot be opened is not followed by the next one of its name" },
+	  "adapters that a word names, or all if every word begins with ^; ^WORD hides adapters. "
+	  "With :strict, if a line cannot be opened, the next one of its name is not tried" },
 	{ "DAT_ALLOW", "libdatp", "what allow= in dat.conf says",
-	  "WORD[,WORD...]: what all adapters allow beside that although the standard forbids it, for "
-	  "programs that cannot be changed. Known is mixed_completions: signalled and "
-	  "unsignalled completions share an event queue. See dat.conf(5)" },
-	{ "DAT_SOFT_REALM", "soft", "that of all who have none",
-	  "a name: soft adapters meet only those of the same one. Connection qualifiers of one mean "
-	  "nothing in another" },
+	  "WORD[,WORD...]: what all adapters allow in addition to that although the standard "
+	  "forbids it, for programs that cannot be changed. The only word is mixed_completions: "
+	  "signalled and unsignalled completions share an event queue. See dat.conf(5)" },
+	{ "DAT_SOFT_REALM", "soft", "the realm of all programs without a name",
+	  "a name: soft adapters can connect only within the realm of this name, which has "
+	  "connection qualifiers of its own" },
 	{ "DAT_LOG", "libdat, libdatp, providers", "warning",
 	  "LEVEL[,COMPONENT...][:WHERE]. LEVEL is none, error, warning, info or debug. COMPONENT "
 	  "is registry, core, or the name of a provider (soft, ib, iwarp, cma, trace, fault) or of "
@@ -52,24 +52,24 @@ static const struct variable {
 	  "appended to" },
 	{ "DAT_DBG_TYPE", "libdat, libdatp, providers", "as DAT_LOG says",
 	  "the older form, a sum: 1 errors, 2 general, 4 static registry, 8 dynamic registry, 16 "
-	  "calls of providers, 32 calls of programs. DAT_LOG goes before it" },
+	  "calls of providers, 32 calls of programs. DAT_LOG takes precedence" },
 	{ "DAT_DBG_DEST", "libdat, libdatp, providers", "1",
 	  "the older form: 1 standard error (never standard output), 2 syslog, 3 both. DAT_LOG "
-	  "goes before it" },
+	  "takes precedence" },
 	{ "DAPL_DBG_TYPE", "libdat, libdatp, providers", "as DAT_LOG says",
-	  "OFED's form for providers, taken as a level: with 1 errors, with 2 warnings, with any "
-	  "other bit debug, with 0 none. DAT_LOG and DAT_DBG_TYPE go before it" },
+	  "OFED's form for providers, which is read as a level: with 1 errors, with 2 warnings, "
+	  "with any other bit debug, with 0 none. DAT_LOG and DAT_DBG_TYPE take precedence" },
 	{ "DAPL_DBG_DEST", "libdat, libdatp, providers", "1",
-	  "OFED's form for providers, as DAT_DBG_DEST, which goes before it" },
-	{ "DAPL_MAX_INLINE", "ib, iwarp", "0",
-	  "OFED's name for inline=: bytes of a send that go with the request itself, 0 to 4096. A "
-	  "word of dat.conf goes before it" },
+	  "OFED's form for providers, as DAT_DBG_DEST, which takes precedence" },
+	{ "DAPL_MAX_INLINE", "ib, iwarp", "64",
+	  "OFED's name for inline=: the length up to which sends are inline, 0 to 4096. A word in "
+	  "dat.conf takes precedence" },
 	{ "DAPL_CM_ARP_TIMEOUT_MS", "ib, iwarp", "4000",
-	  "OFED's name for resolve_ms=: milliseconds for each try to find the way to a peer. A word "
-	  "of dat.conf goes before it" },
+	  "OFED's name for resolve_ms=: milliseconds for each attempt to resolve an address or a "
+	  "route. A word in dat.conf takes precedence" },
 	{ "DAPL_CM_ARP_RETRY_COUNT", "ib, iwarp", "4",
-	  "OFED's name for resolve_tries=: how often that is tried. A word of dat.conf goes before "
-	  "it" },
+	  "OFED's name for resolve_tries=: the number of these attempts. A word in dat.conf takes "
+	  "precedence" },
 };
 
 /* Names of OFED's that scripts may set, and that change nothing here. */
@@ -78,9 +78,10 @@ static const struct ignored {
 	const char *why;
 } ignored[] = {
 	{ "DAPL_CM_ROUTE_TIMEOUT_MS, DAPL_CM_ROUTE_RETRY_COUNT",
-	  "those of DAPL_CM_ARP_* count for the route as well" },
-	{ "DAPL_CM_TOS", "the host's default counts, which the system's cma_roce_tos sets" },
-	{ "DAPL_RNR_RETRY, DAPL_RNR_TIMER", "a message waits for its receive, as the standard asks" },
+	  "DAPL_CM_ARP_* are used for the route as well" },
+	{ "DAPL_CM_TOS", "the host's default is used, which the system's cma_roce_tos sets" },
+	{ "DAPL_RNR_RETRY, DAPL_RNR_TIMER", "a message waits for its receive, as the standard "
+					    "requires" },
 	{ "DAPL_ACK_RETRY, DAPL_ACK_TIMER, DAPL_MAX_CM_RESPONSE_TIME, DAPL_MAX_CM_RETRIES",
 	  "chosen by the kernel's connection manager for the route" },
 	{ "DAPL_GLOBAL_ROUTING, DAPL_HOP_LIMIT, DAPL_TCLASS, DAPL_IB_MTU, DAPL_IB_PKEY, DAPL_IB_SL",
@@ -89,7 +90,7 @@ static const struct ignored {
 	{ "DAPL_DBG_LEVEL, DAPL_DBG_SYS_MEM", "use DAT_LOG" },
 	{ "DAPL_WR_MAX", "the attributes of an endpoint say how much it holds" },
 	{ "DAPL_SCM_*, DAPL_UCM_*, DAPL_MCM_*, DAPL_NETWORK_*",
-	  "of providers that make connections in other ways" },
+	  "for providers that make connections in other ways" },
 };
 
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))
@@ -129,7 +130,7 @@ static void text_print(void)
 		printf("    read by: %s\n", v->reader);
 		free(shown);
 	}
-	puts("\nVariables of OFED's that change nothing here:");
+	puts("\nOFED's variables that have no effect here:");
 	for (size_t i = 0; i < IGNORED; i++) {
 		paragraph(ignored[i].names, 2, 94);
 		paragraph(ignored[i].why, 6, 90);

@@ -21,11 +21,11 @@
 
 const char datctl_explain_help[] =
 	"Usage: datctl explain [--json] CODE...\n"
-	"Say what CODE means and what to do about it. CODE is a number as programs print it\n"
+	"Print what CODE means and what to do about it. CODE is a number as programs print it\n"
 	"(hexadecimal with 0x, or decimal, also negative) or a name: of a DAT_RETURN or its\n"
 	"subtype, an event, the completion status of a transfer, or the reason in an asynchronous\n"
 	"event. Names may be joined, as in 'DAT_INVALID_HANDLE DAT_INVALID_HANDLE_EP'. A number\n"
-	"that can be several things is explained as each of them.\n";
+	"with several meanings is explained with each of them.\n";
 
 static const struct table {
 	const char *kind;
@@ -222,8 +222,8 @@ int datctl_explain(int argc, char **argv)
 		i += pair;
 		if (!pair && !explain(argv[i])) {
 			cli_error(
-				"'%s' is no code of uDAPL 1.2; give a number such as 0x800a0062, "
-				"or a name such as DAT_INVALID_HANDLE",
+				"'%s' is not a code of uDAPL 1.2; give a number such as "
+				"0x800a0062, or a name such as DAT_INVALID_HANDLE",
 				argv[i]);
 			status = CLI_FAILED;
 		}

@@ -24,11 +24,11 @@
 
 const char datctl_list_help[] =
 	"Usage: datctl list [--json]\n"
-	"Print the adapters that programs of this host can name, one a line: name, version of the\n"
+	"Print the adapters that programs of this host can open, one a line: name, version of the\n"
 	"API (u1.2: uDAPL 1.2), thread safety, the provider's library, and where the entry was\n"
 	"read: a line of dat.conf, a drop-in of dat.conf.d, or built-in. No adapter is opened.\n"
-	"Lines for other versions, which programs of uDAPL 1.2 cannot name, are marked as such,\n"
-	"and so are those that DAT_PROVIDERS hides.\n"
+	"Lines for other versions, which programs of uDAPL 1.2 cannot open, are marked, and so\n"
+	"are lines that DAT_PROVIDERS hides.\n"
 	"Lines of the files that cannot be used are reported on standard error.\n"
 	"\n"
 	"  --json   print JSON\n";

@@ -34,14 +34,14 @@
 const char datctl_ping_help[] =
 	"Usage: datctl ping [OPTION...] IA [ADDRESS]\n"
 	"       datctl ping --server [OPTION...] IA\n"
-	"Hold a conversation over the adapter IA: connect with private data, send and receive,\n"
+	"Test the adapter IA with two processes: connect with private data, send and receive,\n"
 	"RDMA write and read, the same through a memory window (RMR), disconnect. Each byte is\n"
 	"verified. The peer is a second process on this host; with ADDRESS it is a 'datctl ping\n"
-	"--server' there.\n"
+	"--server' at that address.\n"
 	"\n"
-	"  --server            be the peer of others, one after the other, until ended\n"
-	"  --qual QUAL         the connection qualifier of the server; 4520 unless given\n"
-	"  --timeout SECONDS   for each wait; 10 unless given\n"
+	"  --server            serve clients, one after the other, until the process is ended\n"
+	"  --qual QUAL         the connection qualifier of the server (default 4520)\n"
+	"  --timeout SECONDS   for each wait (default 10)\n"
 	"  --json              print JSON\n";
 
 struct ping {
@@ -308,8 +308,8 @@ static bool connect_peer(struct ping *p, struct ping_place *shared)
 		return false;
 	data = &event.event_data.connect_event_data;
 	if (!ping_place_unpack(data->private_data, data->private_data_size, shared)) {
-		cli_error("connect: the server is no 'datctl ping', or its private data were lost; "
-			  "start 'datctl ping --server' there");
+		cli_error("connect: the server is not a 'datctl ping', or its private data were "
+			  "lost; start 'datctl ping --server' there");
 		return false;
 	}
 	step_done(p, "connect", "qualifier %" PRIu64 ", %d bytes of private data each way",
@@ -414,7 +414,7 @@ static bool peer_end(struct ping *p, pid_t pid, bool kill_it)
 		waitpid(pid, &status, 0);
 		if (!kill_it)
 			cli_error(
-				"the peer did not end and was killed; DAT_LOG=debug may tell why");
+				"the peer did not end and was killed; DAT_LOG=debug may show why");
 		return false;
 	}
 	return WIFEXITED(status) && WEXITSTATUS(status) == CLI_OK;
@@ -428,7 +428,8 @@ static bool ping_forked(struct ping *p)
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC) != 0 || (pid = fork()) < 0) {
-		cli_error("no second process: %s; end some programs, or raise 'ulimit -u'",
+		cli_error("cannot create a second process: %s; end some programs, or raise 'ulimit "
+			  "-u'",
 			  strerror(errno));
 		return false;
 	}
@@ -439,7 +440,7 @@ static bool ping_forked(struct ping *p)
 	close(fds[1]);
 	polled.fd = fds[0];
 	if (poll(&polled, 1, (int)(p->end.patience / 1000)) == 0)
-		cli_error("the peer does not come up; 'datctl check --ia %s' may tell why",
+		cli_error("the peer does not start; 'datctl check --ia %s' may show why",
 			  p->end.adapter);
 	else if (read(fds[0], &p->qual, sizeof(p->qual)) == sizeof(p->qual))
 		done = run_client(p);
@@ -489,12 +490,12 @@ int datctl_ping(int argc, char **argv)
 			p.json = true;
 		} else if (options && strcmp(argv[i], "--qual") == 0) {
 			if (!cli_number(value, 1, UINT64_MAX, &number))
-				return cli_usage("ping: --qual: '%s' is no qualifier", value);
+				return cli_usage("ping: --qual: '%s' is not a qualifier", value);
 			p.qual = number;
 			i++;
 		} else if (options && strcmp(argv[i], "--timeout") == 0) {
 			if (!cli_number(value, 1, 3600, &number))
-				return cli_usage("ping: --timeout: '%s' is no number of seconds",
+				return cli_usage("ping: --timeout: '%s' is not a number of seconds",
 						 value);
 			p.end.patience = (DAT_TIMEOUT)(number * 1000000u);
 			i++;

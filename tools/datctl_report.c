@@ -24,14 +24,14 @@
 
 const char datctl_report_help[] =
 	"Usage: datctl report [--json]\n"
-	"Print what somebody who is to help would ask for, as text to be sent: the versions of\n"
+	"Print what is needed to investigate a problem, as text to be sent: the versions of\n"
 	"OpenDAT, kernel and distribution, limits of this process, the variables of 'datctl env',\n"
 	"the files of the registry with their text, RDMA devices and their interfaces, kernel\n"
-	"modules for RDMA, and what 'datctl check' says. The name of the host and other variables\n"
-	"are not in it; addresses and names of adapters are: read it before you send it.\n"
+	"modules for RDMA, and the results of 'datctl check'. It does not contain the name of the\n"
+	"host and other variables, but addresses and names of adapters: read it before you send it.\n"
 	"\n"
-	"  --json   print JSON, without the text of the files and what 'datctl check' says, which\n"
-	"           has a --json of its own\n";
+	"  --json   print JSON, without the text of the files and the results of 'datctl check',\n"
+	"           which has a --json of its own\n";
 
 static void heading(const char *text)
 {

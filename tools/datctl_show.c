@@ -28,7 +28,7 @@ const char datctl_show_help[] =
 	"adapter and of its provider, one 'name = value' per line, in the standard's names.\n"
 	"Named attributes of the transport, the vendor and the provider follow their structure.\n"
 	"\n"
-	"  --json   print JSON: the same names and values, all as text\n";
+	"  --json   print JSON: the same names and values, with all values as strings\n";
 
 static bool as_json;
 

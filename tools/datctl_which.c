@@ -22,9 +22,9 @@
 
 const char datctl_which_help[] =
 	"Usage: datctl which [--json] [IA]\n"
-	"Print which files make up the registry of adapters and why these, those that count\n"
-	"marked with *, and what DAT_PROVIDERS hides of it. With the name of an adapter: the line\n"
-	"that it is read from, and the library behind it.\n";
+	"Print which files make up the registry of adapters and why (those that are used are\n"
+	"marked with *), and what DAT_PROVIDERS hides. With the name of an adapter: the line\n"
+	"that it is read from, and its library.\n";
 
 #define SECONDS 10
 
@@ -84,7 +84,7 @@ static void filter_print(const struct conf *conf)
 		return;
 	text = cli_text("DAT_PROVIDERS=%s", conf->providers);
 	printf("- %-32s  hides %zu of %zu adapters%s\n", text, hidden, lines,
-	       conf->strict ? "; of several lines of one name the first alone is tried" : "");
+	       conf->strict ? "; if several lines have one name, only the first is tried" : "");
 	free(text);
 }
 
@@ -93,14 +93,15 @@ static void files_print(const struct conf *conf)
 	const char *override = getenv("DAT_OVERRIDE");
 
 	if (override != NULL && *override != '\0')
-		file_print(conf, override, "DAT_OVERRIDE, which counts alone");
+		file_print(conf, override, "DAT_OVERRIDE, so no other file is read");
 	else if (conf->path_list != NULL)
 		listed_print(conf);
 	for (size_t i = 0; i < 2; i++)
 		if (i == 0 || strcmp(candidates[0], candidates[1]) != 0)
 			file_print(conf, candidates[i],
 				   i == 0 ? "the system's" : "the older place");
-	printf("%c %-32s  for want of a file: soft0\n", conf->builtin ? '*' : ' ', "built-in");
+	printf("%c %-32s  because there is no file: "
+	       "soft0\n", conf->builtin ? '*' : ' ', "built-in");
 	for (const struct conf_source *s = conf->sources; s != NULL; s = s->next)
 		if (is_drop_in(s))
 			printf("+ %-32s  drop-in: %s\n", s->path, state_of(s->path));
@@ -171,7 +172,7 @@ static int entry_print(const struct conf_entry *e, bool json)
 			printf("  hidden from programs by DAT_PROVIDERS\n");
 	}
 	if (path == NULL)
-		cli_error("%s: %s; 'datctl check --ia %s' tells what to do", e->name,
+		cli_error("%s: %s; 'datctl check --ia %s' prints what to do", e->name,
 			  why != NULL ? why : "the library cannot be loaded", e->name);
 	probe_free(&result);
 	free(why);

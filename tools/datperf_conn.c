@@ -183,8 +183,8 @@ static const char *connect_remedy(void)
 	for (unsigned int fd = 0; fd < most; fd++)
 		used += fcntl((int)fd, F_GETFD) >= 0;
 	if (most - used >= FEW_DESCRIPTORS)
-		return "see that 'datperf --server' runs at that address, for the same adapter "
-		       "and --qual, and serves nobody else";
+		return "check that 'datperf --server' runs at that address, with the same adapter "
+		       "and --qual, and serves no other client";
 	snprintf(text, sizeof(text), "%u of the %u file descriptors of this process are in use: "
 		 "raise the limit ('ulimit -n 1024')", used, most);
 	return text;
@@ -209,7 +209,8 @@ int link_connect(struct perf_link *l, enum link_kind kind, const struct sockaddr
 		return -1;
 	if (!hello_take(l, kind, event.event_data.connect_event_data.private_data,
 			event.event_data.connect_event_data.private_data_size)) {
-		cli_error("the peer is no datperf of this version; start the same one there");
+		cli_error("the peer is not a datperf of this version; start the same version "
+			  "there");
 		return -1;
 	}
 	l->connected = true;
@@ -252,7 +253,7 @@ int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr
 
 static const char *accept_remedy(void)
 {
-	return "see what the client says; it gave up";
+	return "see the client's messages; it gave up";
 }
 
 /* Keeps where a client comes from: the request is gone once it is accepted. */
@@ -374,7 +375,7 @@ static int look_at(struct perf_link *l)
 	if (!l->connected || dat_evd_dequeue(l->conn_evd, &event) != DAT_SUCCESS)
 		return 0;
 	l->connected = false;
-	cli_error("the peer is gone in the middle of the session (%s); see what it said",
+	cli_error("the peer ended in the middle of the session (%s); see its messages",
 		  event_name(event.event_number));
 	return -1;
 }
@@ -388,7 +389,7 @@ unsigned int link_patience_s(const struct perf_link *l)
 /* Nothing has moved for that long. Always -1. */
 int link_stuck(struct perf_link *l)
 {
-	cli_error("nothing has moved for %u s; see whether the peer hangs, or give more time with "
+	cli_error("no progress for %u s; check whether the peer hangs, or give more time with "
 		  "--timeout", link_patience_s(l));
 	/* relaxed: read when the threads have been joined */
 	atomic_store_explicit(&l->ia->stuck, true, memory_order_relaxed);
@@ -398,8 +399,7 @@ int link_stuck(struct perf_link *l)
 /* The session has lasted as long as the server lets it. Always -1. */
 int link_over(void)
 {
-	cli_error("the session has lasted as long as --deadline lets it; start the server with a "
-		  "longer one");
+	cli_error("the session has reached its --deadline; start the server with a longer one");
 	return -1;
 }
 

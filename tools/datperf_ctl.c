@@ -125,7 +125,7 @@ static int ctl_silent(struct perf_session *s)
 		return link_stuck(&s->ctl);
 	if (perf_now_ns() >= s->ia.until_ns)
 		return link_over();
-	cli_error("the client asks for nothing; its place is given to the next one");
+	cli_error("the client starts no test; it is disconnected, and the next one is served");
 	return -1;
 }
 
@@ -171,8 +171,8 @@ static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool 
 	if (ctl_say(s, question) != 0 || ctl_hear(s, &answer) != 0)
 		return -1;
 	if (answer.op != CTL_YES && answer.op != CTL_NO) {
-		cli_error("the peer gave an answer that makes no sense; start the same datperf "
-			  "on both sides");
+		cli_error("the peer sent an invalid answer; start the same version of datperf on "
+			  "both sides");
 		return -1;
 	}
 	*yes = answer.op == CTL_YES;
@@ -192,12 +192,13 @@ static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
 	if (yes)
 		return 0;
 	if (question->op == CTL_TEST && limit > 0) {
-		cli_error("the server gives a test %" PRIu64 " bytes of memory, and this one needs "
+		cli_error("the server allows a test "
+			  "%" PRIu64 " bytes of memory, and this one needs "
 			  "%" PRIu64 "; give a smaller --size, --window or --eps, or start the "
 			  "server with a larger --limit", limit, perf_need(&s->spec));
 		return -1;
 	}
-	cli_error("the peer could not take part in the test; see what it said");
+	cli_error("the peer could not take part in the test; see its messages");
 	return -1;
 }
 
@@ -364,8 +365,8 @@ static bool spec_known(const struct ctl_msg *msg)
 static int serve_test(struct perf_session *s, const struct ctl_msg *msg)
 {
 	if (!spec_known(msg)) {
-		cli_error("the client asks for a test that is not known here; start the same "
-			  "datperf on both sides");
+		cli_error("the client asks for a test that this server does not know; start the "
+			  "same version of datperf on both sides");
 		return -1;
 	}
 	s->spec.test = (enum perf_test)msg->arg[0];
@@ -482,8 +483,8 @@ static void session_forget(struct perf_session *s)
 	/* relaxed: there are no other threads now */
 	atomic_store_explicit(&s->ia.failed, false, memory_order_relaxed);
 	if (++s->strangers == STRANGERS_TOLD) {
-		cli_error("%u clients in a row have started no test; nothing is said of further "
-			  "ones", STRANGERS_TOLD);
+		cli_error("%u clients in a row have started no test; further ones are not "
+			  "reported", STRANGERS_TOLD);
 		cli_quiet(true);
 	}
 }

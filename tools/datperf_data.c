@@ -99,7 +99,7 @@ int region_create(struct perf_region *mem, const struct perf_ia *ia)
 	mem->base = mem->memory == PERF_PRIVATE ? aligned_alloc(PAGE, mem->length) :
 						  map_memfd(&mem->fd, mem->length);
 	if (mem->base == NULL) {
-		cli_error("no memory for %zu bytes of messages (%s); take a smaller --size",
+		cli_error("no memory for %zu bytes of messages (%s); give a smaller --size",
 			  mem->length, strerror(errno));
 		return -1;
 	}

@@ -22,7 +22,7 @@ struct perf_hist *hist_create(void)
 	struct perf_hist *hist = malloc(sizeof(*hist) + BINS * sizeof(hist->bin[0]));
 
 	if (hist == NULL)
-		cli_error("no memory for the samples; end other programs");
+		cli_error("no memory for the samples; end other programs or give fewer --iters");
 	else
 		hist_clear(hist);
 	return hist;

@@ -86,7 +86,7 @@ int perf_ia_listen(struct perf_ia *ia, DAT_CONN_QUAL conn_qual)
 	if (ret != DAT_SUCCESS) {
 		ia->psp = DAT_HANDLE_NULL;
 		cli_dat_error(ret, DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE ?
-			      "give another one with --qual, here and to the client" : NULL,
+			      "give another one with --qual, to the server and the client" : NULL,
 			      "dat_psp_create(%" PRIu64 ")", (uint64_t)conn_qual);
 		return -1;
 	}

@@ -35,20 +35,20 @@ static const char help_text[] =
 	"  --ia NAME          the adapter ('datctl list' prints them)\n"
 	"  --api API          dat, or vipl: a test through libvipl, both ends on this host\n"
 	"  --test TEST        send-lat, write-lat, read-lat: one message at a time;\n"
-	"                     send-bw, write-bw, read-bw: a window of messages under way;\n"
+	"                     send-bw, write-bw, read-bw: a window of outstanding messages;\n"
 	"                     connect-rate: connections made and ended, one after the other\n"
 	"  --size BYTES       of one message; 8 for latency and 1m for bandwidth by default;\n"
 	"                     k, m and g stand for powers of 1024\n"
 	"  --sweep[=MIN:MAX]  all powers of two from MIN to MAX (1:4m) as sizes\n"
-	"  --window N         messages under way on each endpoint in send-bw, write-bw, read-bw\n"
-	"  --eps N            endpoints on each side, over which the messages go in turn\n"
-	"  --threads N        threads on each side, which share the endpoints out among them\n"
+	"  --window N         messages outstanding on each endpoint in send-bw, write-bw, read-bw\n"
+	"  --eps N            endpoints on each side, which the messages use in turn\n"
+	"  --threads N        threads on each side, which share the endpoints\n"
 	"  --bidirectional    send-bw, write-bw and read-bw: both sides at once, and their sum\n"
 	"  --memory KIND      of the messages: private, memfd (shareable pages), or shared (those,\n"
 	"                     registered as DAT_MEM_TYPE_SHARED_VIRTUAL)\n"
-	"  --iters N          messages (or connections) to measure\n"
-	"  --duration S       as many as take about S seconds (0.5, say)\n"
-	"  --warmup N         messages before the clock starts\n"
+	"  --iters N          the number of messages (or connections) to measure\n"
+	"  --duration S       measure for about S seconds, as in 0.5\n"
+	"  --warmup N         the number of messages before the measurement\n"
 	"  --wait             sleep in dat_evd_wait for each event instead of polling\n"
 	"  --verify           verify as many messages as are measured, not only some hundred\n"
 	"  --cpus A,B         run the client on CPU A and the server on CPU B;\n"
@@ -65,22 +65,22 @@ static const char help_text[] =
 	"  --connect ADDRESS  be the client of the server on that host\n"
 	"  --qual N           the connection qualifier of the server (default 19750)\n"
 	"  --limit BYTES      with --server: the memory that a test may take (default 1g)\n"
-	"  --deadline S       with --server: end a session that lasts S seconds (default 14400)\n"
-	"  --timeout S        give up when nothing moves for S seconds (default 20)\n"
+	"  --deadline S       with --server: end a session after S seconds (default 14400)\n"
+	"  --timeout S        give up after S seconds without progress (default 20)\n"
 	"  --help, --version\n"
 	"\n"
-	"Latency is one way: half the median (and 99th percentile) of the round trips. A read has\n"
-	"no way back of its own: its latency is the time from the post to the completion. Loops\n"
-	"poll. Data are verified byte by byte: what the timed part left in each buffer, and every\n"
-	"message of a further round in which each differs from all others.\n"
+	"Latency is one way: half the median (and 99th percentile) of the round trips; for a read\n"
+	"it is the time from the post to the completion. Loops poll. Data are verified byte by\n"
+	"byte: what the measurement left in each buffer, and every message of a further round in\n"
+	"which each differs from all others.\n"
 	"\n"
 	"JSON: test, ia, size, iters, lat_us_median, lat_us_p99, bw_MBps (1 MB = 10^6 bytes),\n"
 	"rate_per_s, window, eps, threads, bidirectional, wait, memory, verified; null for what a\n"
 	"test does not measure or verify. With --histogram also histogram: pairs of a latency and\n"
-	"how many messages took so long.\n"
+	"the number of messages with this latency.\n"
 	"\n"
-	"Exit status: 0 it worked and all data were right, 1 it failed, 2 the command line is\n"
-	"wrong.\n";
+	"Exit status: 0 it succeeded and all data were correct, 1 it failed, 2 the command line\n"
+	"is wrong.\n";
 
 enum option_id {
 	OPT_IA = 256, OPT_TEST, OPT_SIZE, OPT_SWEEP, OPT_WINDOW, OPT_ITERS, OPT_DURATION,
@@ -153,7 +153,7 @@ static int parse_cpus(const char *text, struct perf_options *opt)
 	uint64_t first, second = UINT64_MAX;
 
 	if (!parse_pair(text, ',', 0, 65535, &first, &second))
-		return cli_usage("--cpus: '%s' is no CPU number and no A,B", text);
+		return cli_usage("--cpus: '%s' is neither a CPU number nor A,B", text);
 	opt->cpu[0] = (int)first;
 	if (second != UINT64_MAX)
 		opt->cpu[1] = (int)second;
@@ -228,7 +228,7 @@ static int parse_duration(const char *text, double *seconds)
 {
 	if (decimal(text, seconds) && *seconds >= 0.001 && *seconds <= 3600)
 		return CLI_OK;
-	return cli_usage("--duration: '%s' is no number of seconds from 0.001 to 3600", text);
+	return cli_usage("--duration: '%s' is not a number of seconds from 0.001 to 3600", text);
 }
 
 /* Options without a value. */
@@ -341,20 +341,21 @@ static int check_ends(const struct perf_options *opt)
 	bool pair = !opt->server && opt->connect == NULL;
 
 	if (opt->server && opt->connect != NULL)
-		return cli_usage("--server and --connect are the two ends; give one of them");
+		return cli_usage("--server and --connect cannot be combined; give one of them");
 	if (opt->server && (measures(opt) || opt->form != PERF_TABLE || opt->plot != NULL))
-		return cli_usage("--server: the client chooses what to measure and shows it; give "
-				 "it all but --ia, --cpus, --qual, --timeout, --limit and --deadline");
+		return cli_usage("--server: the client chooses what to measure and prints it; give "
+				 "the client all options but --ia, --cpus, --qual, --timeout, "
+				 "--limit and --deadline");
 	if (!opt->server && (opt->limit > 0 || opt->deadline_s > 0))
-		return cli_usage("%s goes with --server: it bounds what a client may ask for",
+		return cli_usage("%s is for --server: it limits what a client may ask for",
 				 opt->limit > 0 ? "--limit" : "--deadline");
 	if (pair && opt->cpu[0] >= 0 && opt->cpu[1] < 0)
 		return cli_usage("--cpus: give two, one for each process: --cpus A,B");
 	if (!pair && opt->cpu[1] >= 0)
 		return cli_usage("--cpus: give one; the other process is started elsewhere");
 	if (pair && opt->conn_qual > 0)
-		return cli_usage("--qual goes with --server and --connect; two processes of one "
-				 "call agree on one by themselves");
+		return cli_usage("--qual is for --server and --connect; without them, datperf "
+				 "chooses the qualifier itself");
 	return CLI_OK;
 }
 
@@ -368,7 +369,8 @@ static int check_one_test(const struct perf_options *opt)
 		return cli_usage("%s: connect-rate sends no messages",
 				 opt->sweep_max > 0 ? "--sweep" : "--size");
 	if (opt->spec.window > 0 && (method->latency || connects))
-		return cli_usage("--window: %s has one message under way at a time", method->name);
+		return cli_usage("--window: %s has one message outstanding at a "
+				 "time", method->name);
 	if (opt->spec.wait && !perf_waits(opt->spec.test))
 		return cli_usage("--wait: %s polls always", method->name);
 	if (opt->histogram && method->one_way == 0)
@@ -385,11 +387,12 @@ static int check_test(const struct perf_options *opt)
 {
 	if (opt->histogram && opt->form == PERF_CSV)
 		return cli_usage("--histogram: a line of values has no room for a distribution; "
-				 "take --json, or the table");
+				 "use --json, or the table");
 	if (opt->spec.iters > 0 && opt->spec.duration_s > 0)
-		return cli_usage("--iters and --duration both say how long; give one of them");
+		return cli_usage("--iters and --duration both give the length of the measurement; "
+				 "give one of them");
 	if (opt->spec.size > 0 && opt->sweep_max > 0)
-		return cli_usage("--size is one size and --sweep many; give one of them");
+		return cli_usage("--size gives one size and --sweep several; give one of them");
 	if (opt->spec.eps > 0 && opt->spec.eps < opt->spec.threads)
 		return cli_usage("--threads: each of %u threads needs an endpoint, and --eps gives "
 				 "%u", opt->spec.threads, opt->spec.eps);
@@ -401,14 +404,15 @@ static int check_vipl(const struct perf_options *opt)
 	if (opt->server || opt->connect != NULL)
 		return cli_usage("--api vipl: both ends run on this host");
 	if (!opt->table && opt->spec.test == PERF_CONNECT_RATE)
-		return cli_usage("--api vipl: connect-rate is no test of it");
+		return cli_usage("--api vipl: connect-rate is not supported");
 	if (opt->sweep_max > 0 || opt->spec.duration_s > 0 || opt->spec.window > 0 ||
 	    opt->plot != NULL)
-		return cli_usage("--api vipl goes without --sweep, --duration, --window and --plot");
+		return cli_usage("--api vipl cannot be combined with --sweep, --duration, --window "
+				 "and --plot");
 	if (opt->spec.eps > 1 || opt->spec.threads > 1 || opt->spec.both || opt->spec.verify ||
 	    opt->spec.memory != PERF_PRIVATE)
-		return cli_usage("--api vipl goes without --eps, --threads, --bidirectional, "
-				 "--verify and --memory");
+		return cli_usage("--api vipl cannot be combined with --eps, --threads, "
+				 "--bidirectional, --verify and --memory");
 	return CLI_OK;
 }
 
@@ -418,11 +422,11 @@ static int check_options(const struct perf_options *opt)
 	int status;
 
 	if (opt->ia == NULL && opt->results == NULL)
-		return cli_usage("--ia is missing: which adapter? ('datctl list' prints them)");
+		return cli_usage("--ia is missing: name an adapter ('datctl list' prints them)");
 	if (opt->ia == NULL && (measures(opt) || opt->form != PERF_TABLE || opt->server ||
 				opt->connect != NULL || opt->cpu[0] >= 0))
-		return cli_usage("--ia is missing: without it a picture of RESULTS is drawn, and "
-				 "nothing measured");
+		return cli_usage("--ia is missing: without it RESULTS are drawn, and nothing is "
+				 "measured");
 	status = opt->vipl ? check_vipl(opt) : CLI_OK;
 	if (status == CLI_OK)
 		status = check_ends(opt);
@@ -450,9 +454,9 @@ static int take_operands(char **operands, struct perf_options *opt)
 		return CLI_OK;
 	if (opt->sweep_max > 0 && strchr(operands[0], ':') != NULL &&
 	    parse_pair(operands[0], ':', 0, UINT64_MAX, &min, &max))
-		return cli_usage("--sweep takes its value behind a '=': --sweep=%s", operands[0]);
+		return cli_usage("--sweep takes its value after a '=': --sweep=%s", operands[0]);
 	if (opt->plot == NULL)
-		return cli_usage("'%s' is no option", operands[0]);
+		return cli_usage("'%s' is not an option", operands[0]);
 	opt->results = operands;
 	return CLI_OK;
 }
@@ -475,8 +479,7 @@ int options_read(int argc, char **argv, struct perf_options *opt)
 			return refuse(id, argv[optind - 1]);
 		if ((id == OPT_JSON && opt->form == PERF_CSV) ||
 		    (id == OPT_CSV && opt->form == PERF_JSON))
-			return cli_usage("--json and --csv are two forms of the same; give one of "
-					 "them");
+			return cli_usage("--json and --csv cannot be combined; give one of them");
 		if (parse_flag(id, opt))
 			continue;
 		status = parse_option(id, optarg, opt);

@@ -240,7 +240,7 @@ static int read_file(const char *name, size_t run)
 	}
 	if (status == 0 && (ferror(file) || number == 0)) {
 		cli_error("%s: %s; name a file that datperf --json wrote", name,
-			  ferror(file) ? strerror(errno) : "there is nothing in it");
+			  ferror(file) ? strerror(errno) : "it is empty");
 		status = -1;
 	}
 	free(line);
@@ -275,8 +275,8 @@ static int try_picture(const char *name)
 int plot_begin(const struct perf_options *opt)
 {
 	if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
-		cli_error("--plot needs gnuplot, which is not here; install it, for example with "
-			  "'apt-get install gnuplot-nox', or keep the results with --json");
+		cli_error("--plot needs gnuplot, which is not installed; install it, for example "
+			  "with 'apt-get install gnuplot-nox', or keep the results with --json");
 		return CLI_FAILED;
 	}
 	plot.files = opt->results;
@@ -605,7 +605,7 @@ static int draw(FILE *commands, const char *name)
 		;
 	if (status == 0)
 		return result;
-	cli_error("gnuplot failed, and %s is no picture; see what it said", name);
+	cli_error("gnuplot failed, and %s is not a picture; see its messages", name);
 	return -1;
 }
 
@@ -615,7 +615,7 @@ int plot_end(const struct perf_options *opt)
 	int status;
 
 	if (plot.count == 0) {
-		cli_error("there is nothing to draw: no result has a size; take --sweep, or other "
+		cli_error("there is nothing to draw: no result has a size; use --sweep, or other "
 			  "RESULTS");
 		return CLI_FAILED;
 	}
@@ -624,7 +624,7 @@ int plot_end(const struct perf_options *opt)
 	/* in memory: the disk may be full */
 	commands = fdopen(memfd_create("datperf", MFD_CLOEXEC), "w+");
 	if (commands == NULL) {
-		cli_error("no memory for what gnuplot is told: %s", strerror(errno));
+		cli_error("no memory for gnuplot's input: %s", strerror(errno));
 		return CLI_FAILED;
 	}
 	status = draw(commands, opt->plot);

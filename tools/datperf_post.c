@@ -43,8 +43,8 @@ int link_dto_failed(const DAT_EVENT *event, const char *what)
 	DAT_DTO_COMPLETION_STATUS status = event->event_data.dto_completion_event_data.status;
 
 	if (status == DAT_DTO_ERR_FLUSHED)
-		cli_error("%s: the connection ended before it was done (%s); see what the peer "
-			  "said, or whether it was killed", what, dto_status_name(status));
+		cli_error("%s: the connection ended before it had completed (%s); see the peer's "
+			  "messages, or whether it was killed", what, dto_status_name(status));
 	else
 		cli_error("%s failed: %s", what, dto_status_name(status));
 	return -1;

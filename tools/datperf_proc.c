@@ -59,8 +59,8 @@ int proc_pick_cpus(struct perf_options *opt)
 	for (int i = 0; i < 2; i++)
 		if (opt->cpu[i] >= 0 && (opt->cpu[i] >= CPU_SETSIZE ||
 					 !CPU_ISSET(opt->cpu[i], &cpus)))
-			return cli_usage("--cpus: CPU %d is not among those that this process "
-					 "may use ('taskset -cp $$' prints them)", opt->cpu[i]);
+			return cli_usage("--cpus: this process may not use CPU %d ('taskset -cp "
+					 "$$' prints them)", opt->cpu[i]);
 	if (opt->cpu[0] >= 0 || opt->server || opt->connect != NULL || opt->one_cpu ||
 	    opt->spec.threads > 1)
 		return 0;
@@ -98,7 +98,7 @@ static int tell_parent(int fd, const struct perf_ia *ia)
 
 	memset(&ready, 0, sizeof(ready));
 	if (ia->attr.ia_address_ptr == NULL) {
-		cli_error("%s: the adapter names no address (ia_address_ptr)", ia->name);
+		cli_error("%s: the adapter reports no address (ia_address_ptr)", ia->name);
 		return -1;
 	}
 	memcpy(&ready.address, ia->attr.ia_address_ptr,
@@ -106,7 +106,7 @@ static int tell_parent(int fd, const struct perf_ia *ia)
 	ready.conn_qual = ia->conn_qual;
 	if (send(fd, &ready, sizeof(ready), MSG_NOSIGNAL) == (ssize_t)sizeof(ready))
 		return 0;
-	cli_error("the client process is gone");
+	cli_error("the client process has ended");
 	return -1;
 }
 
@@ -209,7 +209,7 @@ static int peer_await(const struct perf_options *opt, const struct peer *peer,
 		n = poll(&pfd, 1, (int)(opt->timeout_s * 1000));
 	} while (n < 0 && errno == EINTR);
 	if (n == 0) {
-		cli_error("the forked server does not come up within %u s", opt->timeout_s);
+		cli_error("the forked server does not start within %u s", opt->timeout_s);
 		return -1;
 	}
 	got = recv(peer->fd, ready, sizeof(*ready), MSG_WAITALL);

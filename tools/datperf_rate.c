@@ -17,7 +17,7 @@
 
 static const char *peer_gone(void)
 {
-	return "see what the peer said, or whether it was killed";
+	return "see the peer's messages, or whether it was killed";
 }
 
 static int check_number(const void *data, DAT_COUNT size, uint64_t want)

@@ -160,7 +160,7 @@ static void settings(const struct perf_spec *spec)
 		printf("endpoints: %" PRIu32 ", threads: %" PRIu32 ", on each side\n",
 		       spec->eps > threads ? spec->eps : threads, threads);
 	if (spec->both)
-		printf("both sides at once; the figures are their sum\n");
+		printf("both sides at once; the results are their sum\n");
 	if (spec->wait)
 		printf("both sides sleep for their events\n");
 	if (spec->memory != PERF_PRIVATE)

@@ -47,7 +47,7 @@ static int verify(const struct end *e, const unsigned char *at, bool from_server
 
 static int nothing_moves(const struct end *e)
 {
-	cli_error("nothing has moved for %u s; see what the peer said", e->opt->timeout_s);
+	cli_error("no progress for %u s; see the peer's messages", e->opt->timeout_s);
 	return -1;
 }
 

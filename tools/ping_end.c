@@ -135,8 +135,8 @@ bool ping_check(const struct ping_memory *m, size_t from, enum ping_step step, c
 		if (m->byte[i] == pattern(step, i))
 			continue;
 		cli_error(
-			"%s: byte %zu is 0x%02x and should be 0x%02x: data were damaged on the "
-			"way; report it to the makers of this provider",
+			"%s: byte %zu is 0x%02x and should be 0x%02x: data were damaged during the "
+			"transfer; report it to the authors of this provider",
 			what, i, m->byte[i], pattern(step, i));
 		return false;
 	}

@@ -22,7 +22,7 @@ mutant()
 # judged: a check of the clause's own failed, or its process did; it is not just that the test came to its end before
 judged()
 {
-	grep -E "^    got      (a crash|a hang|the process left)" "$1" || grep '^    expected ' "$1" | grep -v 'expected the test comes to'
+	grep -E "^    got      (a crash|a hang|the process exited)" "$1" || grep '^    expected ' "$1" | grep -v 'expected the test reaches'
 }
 
 # A test that fails does so by waiting, as a rule, so several are run side by side, each in a realm of its own.
@@ -180,7 +180,7 @@ for rule in summary_then_crash summary_then_exit summary_then_hang words_then_cr
 	mutant $rule
 done
 tap 'mutants: a crash is told with its signal and the sanitizer summary' ended summary_then_crash "a crash: signal 6 \(Aborted\)[.] $summary"
-tap 'mutants: an exit is told with its status and the sanitizer summary' ended summary_then_exit "the process left with status 66[.] $summary"
+tap 'mutants: an exit is told with its status and the sanitizer summary' ended summary_then_exit "the process exited with status 66[.] $summary"
 tap 'mutants: a hang is told with its bound and the sanitizer summary' ended summary_then_hang "a hang: killed after 2 s[.] $summary"
 tap 'mutants: without a summary the last line that is written is told' ended words_then_crash 'a crash: signal 6 \(Aborted\)[.] mutant: assertion failed'
 tap 'mutants: of a process that wrote nothing the cause is told alone' ended crash 'a crash: signal 6 \(Aborted\)'

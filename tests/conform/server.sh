@@ -17,7 +17,7 @@ port=${at##*:} at=${at%:*}
 
 few() { ./datconform --ia soft0 --connect "$at:$port" --patience 20 "$@"; }
 judged() { few --only 'CR_*' --only 'EP_DISC-*' | tail -n 1 | grep -E -x '[0-9]{2,} passed, 0 failed, [0-9]+ skipped'; }
-only_two() { [ "$(few --only EVD_WAIT-08 2>&1 | head -n 1)" = 'datconform: no clause has an id or function like that: see --list' ]; }
+only_two() { [ "$(few --only EVD_WAIT-08 2>&1 | head -n 1)" = 'datconform: no clause has an id or function that matches: see --list' ]; }
 # say BYTES...: to the server, which shall go on
 say()
 {
@@ -48,7 +48,7 @@ server_gone()
 	kill -KILL $gone
 	wait $run || status=$?
 	wait $gone
-	grep -c '^ok.*SKIP untested: the server was gone' "$tap_dir/tap"
+	grep -c '^ok.*SKIP untested: the server had ended' "$tap_dir/tap"
 	[ $status -eq 3 ] && ! grep '^not ok' "$tap_dir/tap"
 }
 

@@ -103,7 +103,7 @@ an_absent_device_is_named()
 	rdma link delete rxe0
 	check roce-eth0
 	exits_with 1
-	prints '^FAIL  roce-eth0 .*no RDMA device sits on the network interface eth0'
+	prints '^FAIL  roce-eth0 .*no RDMA device belongs to the network interface eth0'
 	run ./examples/exchange roce-eth0
 	exits_with 1
 	says '^libdat: .*found.conf:[0-9]+: roce-eth0: .*: no RDMA device serves eth0: .*rdma link add'

@@ -156,7 +156,7 @@ show_prints_what_the_line_or_the_section_allows()
 	rm -r "$dir/dat.conf.d"
 	restore_conf
 	exits_with 1
-	says '"mixd_completions" in allow= is nothing that can be allowed; did you mean mixed_completions[?]'
+	says '"mixd_completions" in allow= cannot be allowed; did you mean mixed_completions[?]'
 }
 
 list_of_an_empty_file_is_empty_and_says_what_to_do()

@@ -80,7 +80,7 @@ it_says_which_file_is_read_and_why()
 	printf '%s\n' "$soft0" >"$conf"
 	DAT_OVERRIDE=$conf run ./datctl check --timeout 60
 	exits_with 0
-	prints "^Registry: $conf \(DAT_OVERRIDE names it, and it counts alone\)$"
+	prints "^Registry: $conf \(DAT_OVERRIDE names it, and no other file is read\)$"
 	if [ ! -e /etc/dat.conf ]; then
 		DAT_OVERRIDE= run ./datctl check --timeout 60
 		prints '^Registry: '
@@ -177,8 +177,8 @@ lines_for_what_is_not_here_go_with_one_command()
 	check "${lines[@]}"
 	exits_with 1
 	prints 'to do: OFED has this provider for uDAPL 2.0 only: .datctl discover. prints'
-	prints "^To take out all 4 lines for what is not here: sed -i '2,4s/\^/#/;6s/\^/#/' '$conf'\$"
-	bash -c "$(sed -n 's/^To take out all .* here: //p' "$out")" || fails 'the printed command fails'
+	prints "^To remove all 4 lines for what this host does not have: sed -i '2,4s/\^/#/;6s/\^/#/' '$conf'\$"
+	bash -c "$(sed -n 's/^To remove all .* does not have: //p' "$out")" || fails 'the printed command fails'
 	run ./datctl check --timeout 60 "$conf"
 	exits_with 0
 	prints '^1 adapter can be used'
@@ -190,7 +190,7 @@ a_library_of_ofed_whose_device_is_here_has_another_provider()
 	fake_port mlx4_0 eth7 '4: ACTIVE' '1: CA' InfiniBand
 	checked --root "$dir/root" -- 'OpenIB-mlx4 u1.2 nonthreadsafe default libdaplscm.so.1 dapl.1.2 "mlx4_0 1" ""'
 	exits_with 1
-	prints 'to do: write libdatib.so in field 5, which serves mlx4_0, or take the line out: '
+	prints 'to do: write libdatib.so in field 5, which serves mlx4_0, or remove the line: '
 }
 
 # Before the next adapter is tried, which may take long.
@@ -214,14 +214,14 @@ a_missing_library_is_told_in_the_loaders_words()
 	check "$(line ghost /nowhere/libghost.so)"
 	exits_with 1
 	prints "^FAIL  ghost  $conf:1: library /nowhere/libghost.so: cannot open shared object file: No such file"
-	prints "take the line out: sed -i '1s/\^/#/' '$conf'"
+	prints "remove the line: sed -i '1s/\^/#/' '$conf'"
 }
 
 the_remedy_for_a_line_works_as_it_is_printed()
 {
 	check "$soft0" "$(line ghost /nowhere/libghost.so)"
 	exits_with 1
-	bash -c "$(sed -n "s/.*take the line out: //p" "$out")" || fails 'the printed command fails'
+	bash -c "$(sed -n "s/.*remove the line: //p" "$out")" || fails 'the printed command fails'
 	run ./datctl check --timeout 60 "$conf"
 	exits_with 0
 }
@@ -230,7 +230,7 @@ a_library_that_is_no_provider_is_named()
 {
 	check "$(line libm libm.so.6)"
 	exits_with 1
-	prints 'library libm.so.6 has no symbol dat_provider_init, so it is no provider'
+	prints 'library libm.so.6 has no symbol dat_provider_init, so it is not a provider'
 }
 
 a_file_that_is_no_library_is_told_from_a_missing_one()
@@ -295,7 +295,7 @@ a_library_that_needs_a_missing_one_says_which()
 	rm "$dir/libhelper77.so"
 	check "$(line needs "$dir/needs.so")"
 	exits_with 1
-	prints 'to do: install the package that holds libhelper77.so'
+	prints 'to do: install the package that contains libhelper77.so'
 }
 
 one_that_registers_nothing_is_named()
@@ -381,7 +381,7 @@ a_file_without_an_adapter_fails()
 {
 	check '# nothing'
 	exits_with 1
-	prints 'holds no adapter for programs of uDAPL 1.2'
+	prints 'contains no adapter for programs of uDAPL 1.2'
 	prints "to do: datctl discover --update '$conf'"
 }
 
@@ -411,7 +411,7 @@ a_host_without_rdma_says_so()
 	checked --root "$dir/empty" -- "$(line ib0 "$dir/libdatib.so" 'ib9 0')"
 	exits_with 1
 	prints 'this host has no RDMA device at all'
-	prints "to do: load the driver of its card, until 'rdma link' lists it, or take the line out: sed "
+	prints "to do: load the driver of its card, until 'rdma link' lists it, or remove the line: sed "
 }
 
 an_interface_without_rdma_says_how_to_get_some()
@@ -420,7 +420,7 @@ an_interface_without_rdma_says_how_to_get_some()
 	mkdir -p "$dir/plain/sys/class/net/eth5"
 	checked --root "$dir/plain" -- "$(line ib0 "$dir/libdatib.so" 'eth5 0')"
 	exits_with 1
-	prints 'no RDMA device sits on the network interface eth5'
+	prints 'no RDMA device belongs to the network interface eth5'
 	prints 'to do: .*rdma link add rxe_eth5 type rxe netdev eth5'
 	fake_provider libdatiwarp.so
 	checked --root "$dir/plain" -- "$(line iw0 "$dir/libdatiwarp.so" 'eth5 0')"
@@ -556,7 +556,7 @@ twenty_thousand_lines_take_no_age()
 		print "a" i " u1.2 nonthreadsafe default libgone.so x.1.0 \"\" \"\"" }' >"$dir/many"
 	run ./datctl check "$dir/many"
 	exits_with 1
-	prints '^To take out all 20000 lines for what is not here: '
+	prints '^To remove all 20000 lines for what this host does not have: '
 	awk 'BEGIN { for (i = 0; i < 20000; i++)
 		print "a u2.0 nonthreadsafe default libgone.so x.1.0 \"\" \"\"" }' >"$dir/many"
 	run ./datctl check "$dir/many"

@@ -156,7 +156,7 @@ what_is_no_regular_file_is_left_alone()
 		run ./datctl discover --update "$dir/$name"
 		exits_with 1
 		prints_nothing
-		says "^datctl: $dir/$name: cannot be read: it is no regular file\$"
+		says "^datctl: $dir/$name: cannot be read: it is not a regular file\$"
 		DAT_OVERRIDE=$dir/$name run ./datctl -u
 		exits_with 1
 		echo "$soft0" >"$dir/lines"
@@ -242,7 +242,7 @@ datadm_a_adds_and_r_removes()
 	prints '^\+vendor0 '
 	DAT_OVERRIDE=$conf run ./datctl -a "$dir/provider.conf"
 	exits_with 1
-	says "vendor0: is in $conf already, in line 2"
+	says "vendor0: is already in $conf, in line 2"
 	DAT_OVERRIDE=$conf run ./datctl -r "$dir/provider.conf"
 	exits_with 0
 	prints '^-vendor0 '

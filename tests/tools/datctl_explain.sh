@@ -89,7 +89,7 @@ refuses_what_is_no_code()
 		run ./datctl explain "$code"
 		exits_with 1
 		prints_nothing
-		says 'is no code of uDAPL 1.2'
+		says 'is not a code of uDAPL 1.2'
 	done
 }
 
@@ -121,7 +121,7 @@ which_marks_the_file_that_counts()
 {
 	run ./datctl which
 	exits_with 0
-	prints "^\* $DAT_OVERRIDE  *DAT_OVERRIDE, which counts alone: can be read\$"
+	prints "^\* $DAT_OVERRIDE  *DAT_OVERRIDE, so no other file is read: can be read\$"
 	[ "$(grep -c '^\*' "$out")" -eq 1 ] || fails 'not exactly one file is marked'
 	DAT_OVERRIDE=$dir/nowhere run ./datctl which
 	prints "^\* $dir/nowhere .*is not there"

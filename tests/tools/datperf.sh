@@ -88,9 +88,9 @@ wrong_usage_names_what_is_wrong()
 	refuses "unknown option '-x'" -xyz
 	refuses "unknown option '--nonsense=3'" --nonsense=3
 	refuses "'--wait=3': this option takes no value" --wait=3
-	refuses '--sweep takes its value behind a .=.: --sweep=8:1m' --sweep 8:1m
-	refuses "--duration: '1,5' is no number of seconds from 0.001 to 3600" --duration 1,5
-	refuses "'stray' is no option" --sweep stray
+	refuses '--sweep takes its value after a .=.: --sweep=8:1m' --sweep 8:1m
+	refuses "--duration: '1,5' is not a number of seconds from 0.001 to 3600" --duration 1,5
+	refuses "'stray' is not an option" --sweep stray
 }
 
 what_cannot_be_printed_is_an_error()
@@ -120,7 +120,7 @@ without_descriptors_the_limit_is_named()
 		[ "$status" -ne 0 ] || continue
 		exits_with 1
 		says "^datperf.*('ulimit -n|ulimit -n 1024)"
-		! grep -E "see that 'datperf --server' runs|device is there|does not end" "$err" || fails "at $limit: other advice"
+		! grep -E "check that 'datperf --server' runs|device exists|does not end" "$err" || fails "at $limit: other advice"
 	done
 }
 
@@ -283,7 +283,7 @@ a_duration_may_be_a_fraction_of_a_second()
 		says 'nosuchadapter'
 	done
 	for seconds in 0.0009 0.000999999 3600.000000001 3601; do
-		refuses "--duration: '$seconds' is no number of seconds from 0.001 to 3600" --duration $seconds
+		refuses "--duration: '$seconds' is not a number of seconds from 0.001 to 3600" --duration $seconds
 	done
 }
 

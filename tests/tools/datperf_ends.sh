@@ -128,7 +128,7 @@ a_server_that_is_stopped_ends_the_client_with_an_error()
 	wait "$guard"
 	status=$?
 	exits_with 1
-	says '^datperf: (nothing has moved for [0-9]+ s|the connection failed: DAT_CONNECTION_EVENT_TIMED_OUT)'
+	says '^datperf: (no progress for [0-9]+ s|the connection failed: DAT_CONNECTION_EVENT_TIMED_OUT)'
 	exec 9<&-
 	[ ! -e "/proc/$child" ] || fails "process $child is left"
 }
@@ -150,7 +150,7 @@ a_server_that_is_stopped_elsewhere_ends_the_client_with_an_error()
 	kill -KILL "$stopped"
 	wait "$server" 2>/dev/null
 	exits_with 1
-	says '^datperf: (nothing has moved for [0-9]+ s|the connection failed: DAT_CONNECTION_EVENT_TIMED_OUT)'
+	says '^datperf: (no progress for [0-9]+ s|the connection failed: DAT_CONNECTION_EVENT_TIMED_OUT)'
 	exec 8<&- 9<&-
 }
 

@@ -156,7 +156,7 @@ a_picture_that_cannot_be_is_refused_before_anything_is_measured()
 	: >"$dir/empty.json"
 	run ./datperf --plot "$dir/p.svg" "$dir/empty.json"
 	exits_with 1
-	says 'empty.json: there is nothing in it'
+	says 'empty.json: it is empty'
 	run ./datperf --plot "$dir/p.svg" "$dir"
 	exits_with 1
 	says ': Is a directory'

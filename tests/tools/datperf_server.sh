@@ -63,7 +63,7 @@ the_limit_is_an_option_and_the_client_says_what_to_do()
 	start_server --timeout 30 --limit 2m
 	run ./datperf --ia soft0 --connect "$address" --qual "$qual" --json --test send-lat --size 4m --iters 5
 	exits_with 1
-	says 'the server gives a test 2097152 bytes of memory, and this one needs 83[0-9]+; give a smaller --size'
+	says 'the server allows a test 2097152 bytes of memory, and this one needs 83[0-9]+; give a smaller --size'
 	served --size 64k
 }
 
@@ -73,7 +73,7 @@ a_client_that_says_nothing_loses_its_place()
 	rogue
 	exits_with 0
 	prints '^ended'
-	server_says 'the client asks for nothing; its place is given to the next one$'
+	server_says 'the client starts no test; it is disconnected, and the next one is served$'
 	served
 }
 
@@ -111,7 +111,7 @@ a_session_has_a_deadline()
 	wait "$server"
 	status=$?
 	exits_with 1
-	server_says 'the session has lasted as long as --deadline lets it'
+	server_says 'the session has reached its --deadline'
 }
 
 tests sizes_are_bounded_by_the_limit_of_the_server the_limit_is_an_option_and_the_client_says_what_to_do \

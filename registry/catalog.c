@@ -526,7 +526,8 @@ DAT_RETURN catalog_add(const struct reg_front *front, const void *table, void (*
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (info->dapl_version_major != front->major) {
 		diag_print(DIAG_DR,
-			   "a provider for %s was refused: it speaks DAT %u.%u, this library %u.x",
+			   "a provider for %s was refused: it is for DAT %u.%u, and this library "
+			   "for %u.x",
 			   info->ia_name, info->dapl_version_major, info->dapl_version_minor,
 			   front->major);
 		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);

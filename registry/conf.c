@@ -339,7 +339,7 @@ const char *conf_api_parse(struct conf_entry *e, const char *s)
 		return "has no minor version; write it as in u1.2";
 	if (!number_parse(&s, &e->minor))
 		return "has no valid minor version; write it as in u1.2";
-	return *s ? "goes on after the minor version; write it as in u1.2" : NULL;
+	return *s ? "has more text after the minor version; write it as in u1.2" : NULL;
 }
 
 /* ID.MAJOR.MINOR. Returns NULL, or what is wrong with it. */
@@ -421,8 +421,7 @@ static int token_refuse(struct cursor *c, const struct conf_where *where, const 
 	case TOKEN_EOR:
 		if (where->field == CONF_PLATFORM_PARAMS)
 			err = conf_diag_add(c->conf, where,
-					    "field 8 of 8 is missing; where there is nothing "
-					    "to say, write \"\"");
+					    "field 8 of 8 is missing; if it is empty, write \"\"");
 		else
 			err = conf_diag_add(c->conf, where,
 					    "the line ends after %d of 8 fields; each record "
@@ -435,7 +434,7 @@ static int token_refuse(struct cursor *c, const struct conf_where *where, const 
 				    "add the closing \"");
 		break;
 	case TOKEN_NUL:
-		err = conf_diag_add(c->conf, where, "the field holds a NUL byte; remove it");
+		err = conf_diag_add(c->conf, where, "the field contains a NUL byte; remove it");
 		break;
 	case TOKEN_NOMEM:
 		return -ENOMEM;
@@ -487,8 +486,8 @@ static int fields_read(struct cursor *c, struct conf_entry *e)
 		where.field = 0;
 		where.column = t.column;
 		err = conf_diag_add(c->conf, &where,
-				    "the line goes on after its eighth field; quote "
-				    "values that hold blanks");
+				    "the line has more text after its eighth field; quote values "
+				    "that contain blanks");
 		return err ? err : -EINVAL;
 	}
 	return bad;

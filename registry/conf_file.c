@@ -297,8 +297,8 @@ static int list_read(struct conf *conf, const char *list)
 				    CONF_LIST_MAX);
 	else if (!err && is_empty(conf) && !conf->ndiags)
 		err = conf_diag_add(conf, &where,
-				    "DAT_CONF_PATH names no file that is there; correct it, or "
-				    "unset it");
+				    "DAT_CONF_PATH names no file that exists; correct it, or unset "
+				    "it");
 	return err;
 }
 

@@ -211,8 +211,8 @@ static int word_complain(struct conf *conf, const struct word *w)
 		return -ENOMEM;
 	conf_clip(clip, typed, w->len);
 	if (!w->len)
-		n = asprintf(&conf->providers_wrong, "a ^ stands alone, and takes nothing out; "
-						     "write a name right behind it");
+		n = asprintf(&conf->providers_wrong, "a ^ without a name hides nothing; write a "
+						     "name directly after it");
 	else if (!strcmp(typed, "strict") || !strcmp(typed, "fallback"))
 		n = asprintf(&conf->providers_wrong,
 			     "\"%s\" names no adapter, provider or library; did you mean :%s, at "
@@ -225,7 +225,7 @@ static int word_complain(struct conf *conf, const struct word *w)
 			     clip, conf->origin, w->out ? "^" : "", nearest);
 	else
 		n = asprintf(&conf->providers_wrong,
-			     "\"%s\" names no adapter, provider or library of %s; take one that "
+			     "\"%s\" names no adapter, provider or library of %s; use one that "
 			     "'datctl list' prints",
 			     clip, conf->origin);
 	if (n < 0)
@@ -259,8 +259,8 @@ int conf_filter(struct conf *conf, const char *value)
 	if (!conf->providers)
 		return -ENOMEM;
 	if (len > VALUE_MAX) {
-		conf->providers_wrong = strdup("is longer than 4096 bytes, and counts as not set; "
-					       "shorten it");
+		conf->providers_wrong = strdup("is longer than 4096 bytes, and is ignored; shorten "
+					       "it");
 		return conf->providers_wrong ? 0 : -ENOMEM;
 	}
 	if (words_read(&words, value, mode_read(conf, value, len)))

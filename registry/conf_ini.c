@@ -198,7 +198,8 @@ static void section_end(struct ini *ini)
 	if (!sec->set.library)
 		ini_refuse(
 			ini, sec->line, CONF_LIBRARY, sec->name, sec->name,
-			"is no adapter known here, and the section names no library = to add one");
+			"is not an adapter of dat.conf, and the section has no library = to add "
+			"it");
 	else if (section_add(ini, sec))
 		ini->err = -ENOMEM;
 done:
@@ -273,7 +274,7 @@ static int key_handle(void *user, const char *section, const char *key, const ch
 		return 1;
 	if (!*section) {
 		ini_refuse(ini, ini->line, 0, NULL, key,
-			   "stands before any [adapter]; put it below one");
+			   "comes before any [adapter]; move it below one");
 		return 1;
 	}
 	if (!sec->name && string_set(&sec->name, section)) {
@@ -355,12 +356,12 @@ static bool line_check(struct ini *ini, const char *s, size_t len, int room)
 	if (ini->skipping)
 		return false;
 	if (memchr(s, '\0', len)) {
-		line_refuse(ini, s, len, "holds a NUL byte; remove it");
+		line_refuse(ini, s, len, "contains a NUL byte; remove it");
 		return false;
 	}
 	if (len + 3 > (size_t)room) {
 		line_refuse(ini, s, len,
-			    "is longer than a drop-in may have; put the adapter in dat.conf");
+			    "is longer than a drop-in allows; put the adapter in dat.conf");
 		return false;
 	}
 	if (*s != '[' && !find_plain(s, len, "=:")) {

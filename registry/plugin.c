@@ -97,7 +97,7 @@ static char *loader_complaint(const struct reg_plugin *p, const char *words)
 		return why_format(p, "%s; let programs read it: chmod a+rx '%.*s'", said, (int)file,
 				  words);
 	case LOADER_WHY_NEEDS:
-		return why_format(p, "%s; install the package that holds %.*s", said, (int)file,
+		return why_format(p, "%s; install the package that contains %.*s", said, (int)file,
 				  words);
 	case LOADER_WHY_MISFIT:
 		return why_format(p, "%s; it was built for another version of a library that it "
@@ -188,7 +188,7 @@ static int plugin_load(struct reg_plugin *p, char **why)
 	init = (DAT_PROVIDER_INIT_FUNC)(uintptr_t)loader_symbol(p->lib, DAT_PROVIDER_INIT_FUNC_STR);
 	if (!init) {
 		*why = why_format(p,
-				  "DUTY-01: %s has no symbol %s, so it is no DAT provider; "
+				  "DUTY-01: %s has no symbol %s, so it is not a DAT provider; "
 				  "correct the library in that line",
 				  loader_path(p->lib), DAT_PROVIDER_INIT_FUNC_STR);
 		plugin_unload(p);

@@ -152,7 +152,7 @@ static const char *skip_name(enum conf_skip skip)
 {
 	return skip == CONF_SKIP_KDAPL ?
 		       "is for the kernel's API, not for programs; name another adapter" :
-		       "says nondefault in field 4 and is passed over; write default there";
+		       "says nondefault in field 4 and is skipped; write default there";
 }
 
 /*
@@ -208,7 +208,7 @@ static void unknown_write_locked(struct text *t, const struct reg_front *front,
 		return;
 	fprintf(t->stream, "%s: no such adapter in %s; ", conf_clip(clip, name, strlen(name)),
 		reg.conf.builtin && !reg.conf.path_list ?
-			"the built-in registry, used for want of a dat.conf" :
+			"the built-in registry, used because there is no dat.conf" :
 			reg.conf.origin);
 	if (d && names_count(front) == 0) {
 		diag_write(t, d);
@@ -227,7 +227,8 @@ static void unknown_write_locked(struct text *t, const struct reg_front *front,
 	else if (names_count(front) > 0)
 		fprintf(t->stream, "; name one of these, or add a line for it\n");
 	else
-		fprintf(t->stream, "; 'datctl discover' prints lines for what this host has\n");
+		fprintf(t->stream, "; 'datctl discover' prints lines for the devices of this "
+				   "host\n");
 	if (d) {
 		diag_write(t, d);
 		if (reg.conf.ndiags > 1)
@@ -248,8 +249,9 @@ static void mismatch_write_locked(struct text *t, struct reg_plugin *p,
 		rq->thread_safe ? " threadsafe" : "");
 	if (rq->thread_safe && library_is_nonthreadsafe(e->library)) {
 		fprintf(t->stream,
-			"its library promises no thread safety: build the program with "
-			"DAT_THREADSAFE as DAT_FALSE, and let its threads take turns on each object\n");
+			"its library does not promise thread safety: build the program with "
+			"DAT_THREADSAFE as DAT_FALSE, and let only one thread at a time use each "
+			"object\n");
 		return;
 	}
 	fprintf(t->stream,
@@ -268,7 +270,7 @@ static void hidden_write(struct text *t, const struct reg_plugin *p)
 		conf_clip(clip, reg.conf.providers, strlen(reg.conf.providers)));
 	if (e->hidden == CONF_EXCLUDED)
 		fprintf(t->stream,
-			"take the word with ^ that names it, or its library %s, out of the list\n",
+			"remove the word with ^ that names it, or its library %s, from the list\n",
 			e->library);
 	else
 		fprintf(t->stream, "add %s to the list, or unset the variable\n", e->name);
@@ -381,7 +383,7 @@ static const char *open_remedy(DAT_RETURN rc)
 	    DAT_GET_SUBTYPE(rc) != DAT_RESOURCE_DEVICE)
 		return "raise the limits of this process ('ulimit -n' for open files, 'ulimit -l' "
 		       "for registered memory), or close what is not used";
-	return "check that its device is there and that the line's parameters are right, as "
+	return "check that its device exists and that the line's parameters are correct, as "
 	       "'datctl check' does";
 }
 

@@ -114,7 +114,8 @@ static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
 		[VIP_ERROR_POST_DESC] =
 			"a descriptor is not in registered memory of its VI's tag, or not aligned",
 		[VIP_ERROR_CONN_LOST] = "a connection has broken: call VipDisconnect() for its VI",
-		[VIP_ERROR_VI_OVERRUN] = "a queue of a VI is full: take what is completed off it",
+		[VIP_ERROR_VI_OVERRUN] = "a queue of a VI is full: take completed descriptors off "
+					 "it",
 		[VIP_ERROR_CATASTROPHIC] = "the adapter has failed: close the NIC",
 	};
 	const char *say = "an error";

@@ -80,7 +80,7 @@ static unsigned long from_env(const char *name, unsigned long otherwise)
 	value = strtoul(text, &end, 0);
 	if (*end == '\0' && value > 0 && strchr(text, '-') == NULL)
 		return value;
-	complain("%s=%s is no number of at least 1, and %lu is used; give a number, or unset it",
+	complain("%s=%s is not a number of at least 1, so %lu is used; give a number, or unset it",
 		 name, text, otherwise);
 	return otherwise;
 }

@@ -211,8 +211,8 @@ static enum datp_err apply_at_open(struct fault *fault)
 		} else if (rule->action == FAULT_ASYNC) {
 			fault_async_post(fault, (DAT_EVENT_NUMBER)rule->value, NULL, NULL);
 		} else {
-			datp_wrap_refuse("rule \"%s\" lets it fail; take the rule out if it is "
-					 "not meant to",
+			datp_wrap_refuse("rule \"%s\" makes it fail; remove the rule if this is "
+					 "not intended",
 					 rule->text);
 			return open_error(rule->value);
 		}

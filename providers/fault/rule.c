@@ -191,7 +191,7 @@ static bool parse_event(struct fault_rule *rule, const char *value, const char *
 	    (rule->call == DATP_CALL_ep_connect || rule->call == DATP_CALL_ep_dup_connect))
 		return name_value(connect_events, value, text, &rule->value);
 	datp_wrap_refuse(
-		"rule \"%s\": only ep_connect, ep_dup_connect and cr_accept come to an event; "
+		"rule \"%s\": only ep_connect, ep_dup_connect and cr_accept end with an event; "
 		"name one of them",
 		text);
 	return false;
@@ -223,9 +223,9 @@ static bool parse_action(struct fault_rule *rule, const char *action, const char
 	if ((!strcmp(action, "lost") || !strcmp(action, "disconnect")) && is_ep_call(rule))
 		return true;
 	datp_wrap_refuse(
-		"rule \"%s\": \"%s\" cannot be done there; known are return=ERROR, delay=MS, "
-		"async=EVENT; for calls about an endpoint disconnect, lost; for request and "
-		"recv status=STATUS; for ep_connect and cr_accept event=EVENT",
+		"rule \"%s\": \"%s\" is not possible there; the actions are return=ERROR, "
+		"delay=MS, async=EVENT; for calls about an endpoint disconnect, lost; for request "
+		"and recv status=STATUS; for ep_connect and cr_accept event=EVENT",
 		text, action);
 	return false;
 }
@@ -250,8 +250,8 @@ static bool parse_when(struct fault_rule *rule, const char *when, const char *te
 			return true;
 	}
 	datp_wrap_refuse(
-		"rule \"%s\": \"%s\" is no time; known are nth=N, after=N, every=N, times=N and "
-		"p=0.01, with N from 1",
+		"rule \"%s\": \"%s\" is not a condition; the conditions are nth=N, after=N, "
+		"every=N, times=N and p=0.01, with N from 1",
 		text, when);
 	return false;
 }
@@ -272,7 +272,7 @@ static bool rule_parse(struct fault *fault, const char *text)
 	action = strsep(&rest, ":");
 	if (!action || !parse_target(rule, target)) {
 		datp_wrap_refuse(
-			"\"%s\" is no rule and no option; write TARGET:ACTION[:WHEN], where "
+			"\"%s\" is neither a rule nor an option; write TARGET:ACTION[:WHEN], where "
 			"TARGET is request, recv or a call such as ep_create, or seed=N, or "
 			"script=FILE",
 			text);

@@ -35,9 +35,10 @@ static void queue_failed(struct rdma_ia *ia, const struct ibv_cq *cq)
 	int entries = cq ? cq->cqe : 0;
 
 	datp_log(1,
-		 "%s: a completion queue of %d entries has overflowed or failed; the connections of its endpoints "
-		 "are ended: dequeue events sooner, or have fewer operations under way (max_recv_dtos and "
-		 "max_request_dtos of the endpoint; max_cqe of the device is %d)",
+		 "%s: a completion queue of %d entries has overflowed or failed; the connections "
+		 "of its endpoints are ended: dequeue events sooner, or have fewer operations "
+		 "outstanding (max_recv_dtos and max_request_dtos of the endpoint; max_cqe of the "
+		 "device is %d)",
 		 ia->base.name, entries, ia->dev.max_cqe);
 	datp_lock(&ia->qp_lock);
 	for (struct rdma_ep *ep = ia->eps; ep && cq; ep = ep->next)
@@ -58,7 +59,7 @@ static void port_event(struct rdma_ia *ia, const struct ibv_async_event *event)
 	if (down)
 		datp_log(1,
 			 "%s: the link is down: connect its cable, or `ip link set NETDEV up`; "
-			 "connections end at once, or if it stays so",
+			 "connections end at once, or if it stays down",
 			 ia->base.name);
 	else
 		datp_log(2, "%s: the link is up again", ia->base.name);

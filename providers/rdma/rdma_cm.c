@@ -298,8 +298,8 @@ static uint32_t given(const struct rdma_ia *ia, struct rdma_cm_id *id, enum rdma
 		return len;
 	inet_ntop(AF_INET, &peer->sin_addr, from, sizeof(from));
 	datp_log(2,
-		 "%s: the private data of %s are cut to their first %u bytes, since programs have room for no "
-		 "more (max_private_data_size): have it send less",
+		 "%s: the private data of %s are cut to their first %u bytes, because programs "
+		 "have room for no more (max_private_data_size): send less there",
 		 ia->base.name, from, len);
 	return len;
 }
@@ -534,8 +534,8 @@ static bool taken_back(struct rdma_conn *conn)
 static void accepted_in_part(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	datp_log(1,
-		 "%s: the peer has accepted the first part of %u bytes of private data for all of them, "
-		 "so it is no OpenDAT: give it %u bytes at most",
+		 "%s: the peer has accepted the first part of %u bytes of private data as the "
+		 "whole, so it is not OpenDAT: send it %u bytes at most",
 		 conn->ia->base.name, conn->whole_len, conn->ia->kind->request_bytes);
 	rdma_reject(conn->id, NULL, 0);
 	datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -701,8 +701,9 @@ static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 	/* siw's active side has found more than an answer */
 	if (status == -EPROTO && !conn->ia->kind->three_way)
 		datp_log(2,
-			 "%s: the peer has sent a message together with its answer, which siw takes for an error: "
-			 "have its program wait for the first message of this side, or raise hold_ms there",
+			 "%s: the peer has sent a message together with its reply, which siw "
+			 "treats as an error: let its program wait for the first message of this "
+			 "side, or raise hold_ms there",
 			 conn->ia->base.name);
 	if (conn->established)
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);

@@ -39,7 +39,8 @@ static void arm(struct rdma_ia *ia, struct ibv_cq *cq, bool solicited)
 	}
 	/* relaxed: it is said once */
 	if (err && !atomic_exchange_explicit(&ia->deaf, true, memory_order_relaxed))
-		datp_log(1, "%s: the device does not tell of completions: %s; threads that wait may not be woken",
+		datp_log(1, "%s: the device cannot be armed for completions: %s; threads that wait "
+			    "may not be woken",
 			 ia->base.name, strerror(err < 0 ? errno : err));
 }
 
@@ -452,7 +453,8 @@ enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct
 		rdma_fork_list(&set->held, set->channel->fd);
 	rdma_fork_release(&own);
 	if (!set->channel) {
-		datp_log(2, "%s: cannot create a completion channel: %s; `ulimit -n`?",
+		datp_log(2, "%s: cannot create a completion channel: %s; raise `ulimit -n` if the "
+			    "process has too many open files",
 			 ia->base.name, strerror(errno));
 		return DATP_ERR_TEVD;
 	}

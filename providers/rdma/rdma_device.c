@@ -195,8 +195,9 @@ static void say_no_device(const struct rdma_ia *ia, const char *what, int err)
 {
 	if (err == ENODEV)
 		datp_log(1,
-			 "%s: no RDMA device serves %s: `rdma link` lists those there are; over "
-			 "Ethernet one is added with `rdma link add rxe0 type rxe netdev NETDEV`",
+			 "%s: no RDMA device serves %s: `rdma link` lists the devices of this "
+			 "host; over Ethernet one is added with `rdma link add rxe0 type rxe "
+			 "netdev NETDEV`",
 			 ia->base.name, what);
 	else
 		datp_log(1, "%s: cannot use %s: %s; is it an address of this host, and the interface up?",
@@ -314,8 +315,8 @@ static enum datp_err open_verbs_device(struct rdma_ia *ia)
 	freeifaddrs(all);
 	if (!found)
 		datp_log(1,
-			 "%s: no interface that is up has an IPv4 address on verbs device %s port %d: "
-			 "`rdma link` tells the netdev, `ip address` its addresses",
+			 "%s: no interface that is up has an IPv4 address on verbs device %s port "
+			 "%d: `rdma link` shows the netdev, and `ip address` its addresses",
 			 ia->base.name, name, ia->opt.port > 0 ? ia->opt.port : 1);
 	return err;
 }
@@ -341,8 +342,8 @@ static enum datp_err open_host(struct rdma_ia *ia)
 
 	if (rc) {
 		datp_log(1,
-			 "%s: \"%s\" in dat.conf is no network interface, no verbs device, no IPv4 "
-			 "address and no host (%s): see `ip -br address` and `rdma link`",
+			 "%s: \"%s\" in dat.conf is not a network interface, a verbs device, an "
+			 "IPv4 address or a host name (%s): see `ip -br address` and `rdma link`",
 			 ia->base.name, ia->opt.where, gai_strerror(rc));
 		return DATP_ERR_ADDRESS_MALFORMED;
 	}

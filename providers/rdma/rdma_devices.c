@@ -29,33 +29,37 @@ static const struct quirk quirks[RDMA_QUIRKS] = {
 	[RDMA_DEAF_START] = { SHOWN "deaf_start", true,
 			      "its passive side does not read its socket for an instant after the handshake" },
 	[RDMA_EARLY_FATAL] = { SHOWN "early_fatal", true,
-			       "its active side takes a message that comes with the answer for an error" },
+			       "its active side treats a message that arrives with the reply as an "
+			       "error" },
 	[RDMA_CROSSED_READS] = { SHOWN "crossed_reads", true,
-				 "an answer has its two numbers of RDMA Reads the wrong way round" },
+				 "its reply to a connection request has the two numbers of RDMA "
+				 "Reads exchanged" },
 	[RDMA_READS_UNCHECKED] = { SHOWN "reads_unchecked", true,
-				   "it serves an RDMA Read whatever rights the memory has" },
+				   "it executes RDMA Reads whatever rights the memory has" },
 	[RDMA_FENCE_READS] = { SHOWN "fence_reads", true,
-			       "its queue stops at an RDMA Read with a fence" },
+			       "its send queue hangs at an RDMA Read with a fence" },
 	[RDMA_ERRORS_ALIKE] = { SHOWN "errors_alike", true,
-				"a request that fails has one status, whatever the reason" },
+				"every failed request has the same status, whatever the reason" },
 	[RDMA_SIGPIPE] = { SHOWN "sigpipe", true,
-			   "a post may raise SIGPIPE, and one that returns -1 has been taken" },
+			   "a post may raise SIGPIPE, and a post that returns -1 has been "
+			   "accepted" },
 	[RDMA_WRITES_LINGER] = { SHOWN "writes_linger", true,
 				 "data may still arrive in a region that has just been deregistered" },
 	[RDMA_REGION_LIMIT] = { SHOWN "region_limit", false,
-				"a region may not be as long as the device says" },
+				"a region may not be as long as the device reports" },
 	[RDMA_QUEUE_KEY] = { SHOWN "queue_key", true,
-			     "one key of a queue means that there is none" },
+			     "one key of a queue means that there is no queue" },
 	[RDMA_WRITE_SINKS] = { SHOWN "write_sinks", true,
 			       "memory that an RDMA Read goes to needs the right of remote write" },
 	[RDMA_NO_SOLICITED] = { SHOWN "no_solicited", false,
-				"it tells of no message as a solicited one" },
+				"it reports no message as solicited" },
 	[RDMA_NO_LAST_WQE] = { SHOWN "no_last_wqe", false,
-			       "it does not tell when a queue pair in error has taken its last shared receive" },
+			       "it does not report when a queue pair in error has taken its last "
+			       "shared receive" },
 	[RDMA_LOOSE_WINDOWS] = { SHOWN "loose_windows", false,
-				 "a memory window opens the whole region" },
+				 "a memory window gives access to the whole region" },
 	[RDMA_INLINE_MTU] = { SHOWN "inline_mtu", false,
-			      "a message that goes along with its request may be no longer than the path's MTU" },
+			      "inline data may be no longer than the path's MTU" },
 };
 
 const char *rdma_quirk_shown(enum rdma_quirk quirk)
@@ -198,7 +202,8 @@ bool rdma_quirks_find(struct rdma_ia *ia)
 			continue;
 		datp_log(
 			1,
-			"%s: dat.conf asks for quirk=%s, which is of iWARP devices only, and verbs device %s is %s",
+			"%s: dat.conf asks for quirk=%s, which is for iWARP devices only, and "
+			"verbs device %s is %s",
 			ia->base.name, name_of(i), ibv_get_device_name(ia->verbs->device),
 			ia->kind->shown);
 		good = false;

@@ -44,7 +44,8 @@ static void flushed(struct datp_ep *base)
 static void end_soon(struct rdma_ep *ep, void (*end)(struct datp_ep *))
 {
 	if (datp_ep_call(&ep->base, end))
-		datp_log(1, "%s: no memory to end a broken connection: disconnect it by hand",
+		datp_log(1, "%s: no memory to end a broken connection: the program has to "
+			    "disconnect it",
 			 ep->base.obj.ia->name);
 }
 

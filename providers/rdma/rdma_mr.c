@@ -202,9 +202,10 @@ void rdma_mr_settle(struct rdma_ia *ia)
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) &&
 	    !atomic_exchange_explicit(&ia->lingers, true, memory_order_relaxed))
 		datp_log(1,
-			 "%s: the system refuses membarrier(MEMBARRIER_CMD_GLOBAL): %s; what siw is just "
-			 "receiving may go to memory that has been freed: end the connections before "
-			 "dat_lmr_free, or allow the call (a seccomp filter, the kernel's nohz_full)",
+			 "%s: the system refuses membarrier(MEMBARRIER_CMD_GLOBAL): %s; data that "
+			 "siw is receiving may be written to memory that has been freed: end the "
+			 "connections before dat_lmr_free, or allow the call (a seccomp filter, "
+			 "the kernel's nohz_full)",
 			 ia->base.name, strerror(errno));
 }
 

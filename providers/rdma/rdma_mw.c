@@ -68,7 +68,7 @@ static void ranges_free(struct rdma_ia *ia, struct rdma_range *range)
 		struct rdma_range *next = range->next;
 
 		if (range->mw ? ibv_dealloc_mw(range->mw) : ibv_dereg_mr(range->mr))
-			datp_log(1, "%s: cannot end the range of an RMR: %s", ia->base.name,
+			datp_log(1, "%s: cannot deregister the range of an RMR: %s", ia->base.name,
 				 strerror(errno));
 		written |= range->written;
 		free(range);
@@ -155,7 +155,9 @@ static enum datp_err windows_end(struct rdma_ia *ia)
 	if (atomic_exchange_explicit(&ia->windows, false, memory_order_relaxed))
 		datp_log(2, "%s: verbs device %s has memory windows, but its driver cannot bind them: %s", ia->base.name,
 			 ibv_get_device_name(ia->verbs->device),
-			 ia->opt.emulate_rmr ? "RMRs are emulated from now on" : "rmr=emulate in dat.conf has RMRs emulated");
+			 ia->opt.emulate_rmr ? "RMRs are emulated from now on" : "with rmr=emulate "
+										 "in dat.conf RMRs "
+										 "are emulated");
 	return DATP_ERR_MODEL;
 }
 

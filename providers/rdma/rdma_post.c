@@ -219,7 +219,8 @@ static enum datp_err pieces_refused_locked(struct rdma_ep *ep, int rc)
 {
 	int why = rdma_post_said(rdma_ep_ia(ep), rc);
 
-	datp_log(1, "%s: the device has taken a part of an RDMA Read only: %s; its connection is ended",
+	datp_log(1, "%s: the device has accepted only a part of an RDMA Read: %s; its connection "
+		    "is ended",
 		 ep->base.obj.ia->name, why ? strerror(why) : "no reason is given");
 	rdma_qp_stop_locked(ep);
 	return DATP_OK;
@@ -377,7 +378,8 @@ bool rdma_post_greeting(struct rdma_ep *ep)
 	int rc = ibv_post_send(ep->qp, &wr, &bad);
 
 	if (rc)
-		datp_log(3, "%s: cannot greet the peer: %s", ep->base.obj.ia->name, strerror(rc));
+		datp_log(3, "%s: cannot send the greeting, the connecting side's first message: "
+			    "%s", ep->base.obj.ia->name, strerror(rc));
 	return rc == 0;
 }
 

@@ -81,9 +81,9 @@ static void say_too_many(const struct rdma_ia *ia, const struct datp_ep_attr *at
 	int32_t most = rdma_request_places(ia), each = read_segments(ia);
 
 	datp_log(2,
-		 "%s: max_request_dtos %d with max_rdma_read_iov %d takes %lld places of a send queue of "
-		 "verbs device %s, which has %d, since one read of it goes into %d segment%s: ask for at most %d "
-		 "requests, or %d segments",
+		 "%s: max_request_dtos %d with max_rdma_read_iov %d takes %lld places of a send "
+		 "queue of verbs device %s, which has %d, because one of its reads goes into %d "
+		 "segment%s: ask for at most %d requests, or %d segments",
 		 ia->base.name, attr->max_request_dtos, attr->max_rdma_read_iov, (long long)need,
 		 ibv_get_device_name(ia->verbs->device), most, each, each == 1 ? "" : "s",
 		 most / rdma_read_pieces(attr->max_rdma_read_iov, each),
@@ -397,7 +397,7 @@ static void halt(struct rdma_ep *ep)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	if (ep->qp && ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE))
-		datp_log(3, "%s: a queue pair does not stop: %s", ep->base.obj.ia->name,
+		datp_log(3, "%s: cannot stop a queue pair: %s", ep->base.obj.ia->name,
 			 strerror(errno));
 }
 
@@ -484,7 +484,8 @@ static void await_owed(struct rdma_ep *ep)
 			rdma_async_event(rdma_ep_ia(ep), 0);
 		nanosleep(&pause, NULL);
 	}
-	datp_log(3, "%s: a queue pair that has stopped does not tell of all that was posted to it: %u receives are missing%s",
+	datp_log(3, "%s: a queue pair that has stopped has not completed all that was posted to "
+		    "it: %u receives are missing%s",
 		 ep->base.obj.ia->name, ep->owed, ep->owed_last ? ", and a request" : "");
 }
 

@@ -141,8 +141,8 @@ static void end_complete(struct soft_ep *ep)
 static void end_give_up(struct soft_ep *ep)
 {
 	datp_log(2,
-		 "soft: process %d had not let go of a connection when that ended; is it stopped? "
-		 "It cannot touch registered memory any more",
+		 "soft: process %d had not released a connection when that ended; is the process "
+		 "stopped? It cannot access registered memory any more",
 		 (int)ep->peer->pid);
 	soft_port_leave(ep);
 }
@@ -431,7 +431,8 @@ void soft_ep_fail(struct soft_ep *ep)
 	if (datp_ep_call(&ep->base, fail_now))
 		datp_log(
 			1,
-			"soft: no memory to break a connection that failed; disconnect it by hand");
+			"soft: no memory to break a connection that failed; the program has to "
+			"disconnect it");
 }
 
 void soft_ep_unanswered(struct soft_ep *ep)
@@ -471,7 +472,8 @@ void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uin
 	atomic_store_explicit(&ep->revoked, gen, memory_order_release);
 	if (datp_ep_call(&ep->base, revoked_now))
 		datp_log(1,
-			 "soft: no memory to break a connection whose peer does not answer; disconnect it by hand");
+			 "soft: no memory to break a connection whose peer does not answer; the "
+			 "program has to disconnect it");
 }
 
 void soft_ep_spoiled(struct soft_ep *ep)
@@ -480,8 +482,8 @@ void soft_ep_spoiled(struct soft_ep *ep)
 
 	if (!ep->failing)
 		soft_complain(&spoiled, 1,
-			      "soft: process %d has spoiled the memory that it shares with this one; "
-			      "the connection ends",
+			      "soft: process %d has corrupted the memory that it shares with this "
+			      "one; the connection ends",
 			      (int)ep->peer->pid);
 	soft_ep_fail(ep);
 }

@@ -169,8 +169,8 @@ static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t claim)
 
 	if (cq->held_count == SOFT_HELD_MAX) {
 		soft_complain(&many, 1,
-			      "soft: a queue of events does not go on: %u messages to it were begun by processes "
-			      "that were stopped then; end those, or let them go on",
+			      "soft: an event queue is blocked: %u messages to it were begun by "
+			      "processes that were stopped then; end or continue these processes",
 			      SOFT_HELD_MAX + 1);
 		return false;
 	}

@@ -673,8 +673,8 @@ static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 	/* relaxed: for the message only; to a peer that has died meanwhile nothing is owed */
 	if (!atomic_load_explicit(&peer->dead, memory_order_relaxed))
 		soft_complain(&unserved, 1,
-			      "soft: no thread or memory to copy for process %d, which the kernel does not "
-			      "let do so; the connection ends",
+			      "soft: no thread or memory to copy for process %d, which the kernel "
+			      "does not allow to copy; the connection ends",
 			      (int)sock->pid);
 	return false;
 }

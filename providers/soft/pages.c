@@ -184,10 +184,11 @@ static enum datp_err answer(enum verdict verdict, uint64_t addr, uint64_t len)
 {
 	if (verdict == GOOD)
 		return DATP_OK;
-	datp_log(3, "soft: of the %llu bytes at 0x%llx, which are to be registered, %s",
+	datp_log(3, "soft: cannot register %llu bytes at 0x%llx: %s",
 		 (unsigned long long)len, (unsigned long long)addr,
-		 verdict == NOT_WRITABLE ? "some cannot be written: ask for no right to write"
-					 : "some are not mapped, or cannot be read");
+		 verdict == NOT_WRITABLE ? "a part of them is read-only; register them without a "
+					   "right to write"
+					 : "a part of them is not mapped, or cannot be read");
 	return verdict == NOT_WRITABLE ? DATP_ERR_BAD_PRIV : DATP_ERR_BAD_MEMORY;
 }
 

@@ -58,8 +58,8 @@ static enum datp_err param_address(struct soft_ia *ia, const char *word)
 	if (strcmp(ia->key, SOFT_KEY_ANY) != 0 ||
 	    soft_address_key((struct sockaddr *)in, ia->key, sizeof ia->key)) {
 		datp_log(1,
-			 "soft: adapter %s: \"%s\" in dat.conf is a second address, or none that "
-			 "could be connected to; give one",
+			 "soft: adapter %s: \"%s\" in dat.conf is a second address, or an address "
+			 "that nobody can connect to; give one address",
 			 ia->base.name, word);
 		return DATP_ERR_ADDRESS_MALFORMED;
 	}
@@ -125,8 +125,8 @@ enum datp_err soft_param_realm(struct soft_ia *ia)
 	/* it becomes a part of names: another listener's must not come out of it */
 	if (strlen(realm) > SOFT_REALM_MAX || realm[strspn(realm, good)]) {
 		datp_log(1,
-			 "soft: adapter %s: DAT_SOFT_REALM=%s makes no name; "
-			 "take up to %d letters, digits, and . _ -",
+			 "soft: adapter %s: DAT_SOFT_REALM=%s is not a valid name; use up to %d "
+			 "letters, digits, and . _ -",
 			 ia->base.name, realm, SOFT_REALM_MAX);
 		return DATP_ERR_PARAM;
 	}

@@ -109,8 +109,8 @@ static void timer_event(void *arg, uint32_t events)
 	if (read(ia->pending_fd, &times, sizeof times) < 0)
 		return;
 	while ((sock = next_overdue(ia))) {
-		soft_complain(&overdue, 2, "soft: process %d has not finished the opening of a connection within "
-					   "%u ms; it is hung up on",
+		soft_complain(&overdue, 2, "soft: process %d has not completed the handshake of a "
+					   "connection within %u ms; the connection is closed",
 			      (int)sock->pid, (unsigned int)ia->handshake_ms);
 		soft_conn_hangup(sock);
 	}
@@ -140,8 +140,8 @@ void soft_pending_arrived(struct soft_socket *sock)
 	datp_unlock(&ia->lock);
 	if (!oldest)
 		return;
-	soft_complain(&crowd, 1, "soft: more than %u connections are open that have said nothing; the oldest, of process %d, is "
-				 "hung up on",
+	soft_complain(&crowd, 1, "soft: on more than %u connections nothing has been received; the "
+				 "oldest, of process %d, is closed",
 		      most, (int)oldest->pid);
 	soft_conn_hangup(oldest);
 }

@@ -221,8 +221,8 @@ void soft_port_leave(struct soft_ep *ep)
 	struct soft_mem mem;
 
 	if (port_alloc(ia, &ep->base, &mem, &layout)) {
-		datp_log(1, "soft: no memory to take an endpoint away from process %d, which may disturb its next "
-			    "connection when it goes on",
+		datp_log(1, "soft: no memory to take an endpoint away from process %d, which may "
+			    "disturb its next connection when that process continues",
 			 (int)ep->peer->pid);
 		return;
 	}

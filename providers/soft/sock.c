@@ -321,7 +321,8 @@ static enum heard socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 	else if (got > 0)
 		soft_complain(
 			&nonsense, 1,
-			"soft: process %d speaks another version of OpenDAT, or something else; it is refused",
+			"soft: process %d uses another version of OpenDAT, or another protocol; it "
+			"is refused",
 			(int)sock->pid);
 	if (heard != HEARD_MESSAGE && *fd >= 0)
 		close(*fd);

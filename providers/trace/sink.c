@@ -88,8 +88,8 @@ static bool sink_begin(struct trace_sink *sink, char *why, size_t size)
 	flock(sink->fd, LOCK_UN);
 	if (!ok)
 		snprintf(why, size,
-			 "%s is there and no trace in this format; remove it or name "
-			 "another",
+			 "%s exists and is not a trace in this format; remove it or name another "
+			 "file",
 			 sink->file);
 	return ok;
 }

@@ -140,13 +140,13 @@ static enum datp_err trace_open(struct datp_wrap *wrap, const char *params)
 	while ((word = strtok_r(rest, " \t", &rest))) {
 		if (option(trace, word, &file))
 			continue;
-		datp_wrap_refuse("\"%s\" is no option of a trace; known are file=FILE, "
+		datp_wrap_refuse("\"%s\" is not an option of a trace; the options are file=FILE, "
 				 "format=text|chrome, polls=on|off",
 				 word);
 		goto free_copy;
 	}
 	if (trace->format == TRACE_CHROME && !*file) {
-		datp_wrap_refuse("format=chrome wants a file; add file=FILE");
+		datp_wrap_refuse("format=chrome needs a file; add file=FILE");
 		goto free_copy;
 	}
 	trace->sink = trace_sink_open(file, trace->format, why, sizeof(why));

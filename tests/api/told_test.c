@@ -132,7 +132,7 @@ static void refused_receive_of_an_srq_says_what_was_wrong(void)
 	while (dat_srq_post_recv(srq, 1, seg, api_cookie(1)) == DAT_SUCCESS)
 		;
 	CHECK_TOLD(dat_srq_post_recv((DAT_SRQ_HANDLE)api.pz, 1, seg, api_cookie(1)), DAT_INVALID_HANDLE,
-		   "dat_srq_post_recv", "is no SRQ");
+		   "dat_srq_post_recv", "is not an SRQ");
 	CHECK_DAT(dat_srq_free(srq), DAT_SUCCESS);
 }
 
@@ -163,7 +163,7 @@ static void refused_post_names_a_handle_that_is_no_endpoint(void)
 
 	snprintf(text, sizeof(text), "%p", (void *)api.pz);
 	CHECK_TOLD(dat_ep_post_send((DAT_EP_HANDLE)api.pz, 0, NULL, api_cookie(1), 0),
-		   DAT_INVALID_HANDLE, "is no endpoint", text);
+		   DAT_INVALID_HANDLE, "is not an endpoint", text);
 }
 
 static void post_that_is_taken_says_nothing(void)

@@ -143,7 +143,7 @@ what_a_device_is_taken_for_is_shown_and_can_be_switched()
 	adapter slip iwarp 'siw0 1 quirk=-daef_start'
 	refused_at_open slip 'quirk=daef_start in dat\.conf is not known; did you mean deaf_start\?'
 	adapter astray ib 'rxe0 1 quirk=deaf_start'
-	refused_at_open astray 'of iWARP devices only, and verbs device rxe0 is InfiniBand or RoCE'
+	refused_at_open astray 'for iWARP devices only, and verbs device rxe0 is InfiniBand or RoCE'
 }
 
 a_port_that_the_device_has_not_is_refused()

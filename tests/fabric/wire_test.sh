@@ -154,7 +154,7 @@ an_ofed_server_is_given_56_bytes_at_most()
 	text=$(printf '%080d' 1)
 	knocks "$text" serve
 	prints '^non-peer rejected$'
-	says 'give it 56 bytes at most'
+	says 'send it 56 bytes at most'
 	err="$dir/server.err" says '^accepted, and then event'
 	knocks "${text:24}" reject
 	prints '^peer rejected$'

@@ -48,7 +48,7 @@ says_rule()
 	adapter 'ia_open:return=INVALID_PARAMETER:nth=1'
 	tests/sdk/story broken 2>&1 >"$tap_dir/out" | tee "$tap_dir/err"
 	[ "$(wc -l <"$tap_dir/err")" -eq 1 ] && grep -q -F "$conf:2: broken: " "$tap_dir/err" &&
-		grep -q -F 'rule "ia_open:return=INVALID_PARAMETER:nth=1" lets it fail; take the rule out' "$tap_dir/err"
+		grep -q -F 'rule "ia_open:return=INVALID_PARAMETER:nth=1" makes it fail; remove the rule' "$tap_dir/err"
 }
 
 same_seed()
@@ -100,8 +100,8 @@ tap 'fault: what the standard does not allow is refused' refuses 'evd_dequeue:re
 tap 'fault: an unknown status is refused' refuses 'request:status=FLUSHED' 'does not allow FLUSHED there; allowed are TRANSPORT'
 tap 'fault: an error of an EVD is not that of an endpoint' refuses 'ep_post_send:async=EVD_OVERFLOW' \
 	'does not allow EVD_OVERFLOW there; allowed are .*EP_BROKEN'
-tap 'fault: an unknown call is refused' refuses 'ep_explode:delay=1' 'is no rule and no option; write TARGET:ACTION'
-tap 'fault: an action in the wrong place is refused' refuses 'pz_create:lost' 'cannot be done there; known are'
-tap 'fault: a time that is none is refused' refuses 'ep_create:delay=1:nth=0' 'is no time; known are nth=N'
+tap 'fault: an unknown call is refused' refuses 'ep_explode:delay=1' 'is neither a rule nor an option; write TARGET:ACTION'
+tap 'fault: an action in the wrong place is refused' refuses 'pz_create:lost' 'is not possible there; the actions are'
+tap 'fault: a time that is none is refused' refuses 'ep_create:delay=1:nth=0' 'is not a condition; the conditions are nth=N'
 tap 'fault: a script that is not there is refused' refuses 'script=/no/such/file' 'cannot be read: .*; name another'
 tap_end

@@ -24,7 +24,7 @@ mock_legacy11    nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-01: .*registered .*
 mock_foreign_major nonthreadsafe DAT_PROVIDER_NOT_FOUND registered no adapter .*; correct them in that line
 mock_flip_safety threadsafe     DAT_PROVIDER_NOT_FOUND  DUTY-01: .*registered .*nonthreadsafe.*; correct the name, version or thread safety
 mock_undefined   nonthreadsafe  DAT_PROVIDER_NOT_FOUND  undefined symbol: nobody_defines_this; it was built for another version of a library that it uses: install
-mock_open_fails  nonthreadsafe  DAT_INSUFFICIENT_RESOURCES  could not open it: DAT_INSUFFICIENT_RESOURCES.*; check that its device is there
+mock_open_fails  nonthreadsafe  DAT_INSUFFICIENT_RESOURCES  could not open it: DAT_INSUFFICIENT_RESOURCES.*; check that its device exists
 mock_open_nothing nonthreadsafe DAT_INTERNAL_ERROR      could not open it: DAT_INTERNAL_ERROR
 mock_reenter     nonthreadsafe  DAT_SUCCESS             DUTY-17: .*from within .*; open it from somewhere else
 odd_none         nonthreadsafe  DAT_SUCCESS             -

@@ -41,7 +41,7 @@ which_says_what_is_hidden_and_how_many()
 {
 	with ^vendor:strict ./datctl which
 	exits_with 0
-	prints '^- DAT_PROVIDERS=\^vendor:strict +hides 1 of 4 adapters; of several lines of one name the first alone is tried$'
+	prints '^- DAT_PROVIDERS=\^vendor:strict +hides 1 of 4 adapters; if several lines have one name, only the first is tried$'
 	with ^vendor ./datctl which v0
 	prints 'hidden from programs by DAT_PROVIDERS'
 	with ^vendor ./datctl which --json
@@ -56,7 +56,7 @@ check_passes_over_what_is_hidden()
 	prints '^ok    soft0 '
 	prints '^ok    v0 '
 	prints '^skip  v0 .*dat.conf:3: hidden from programs by DAT_PROVIDERS=\^vendor'
-	prints 'to do: to use it, take the word with \^ that names it, or its library /nowhere/libvendor.so.1, out'
+	prints 'to do: to use it, remove the word with \^ that names it, or its library /nowhere/libvendor.so.1, from'
 	with soft ./datctl check --timeout 60 "$conf"
 	prints '^skip  tr0 +and 1 more are hidden from programs by DAT_PROVIDERS=soft$'
 	with ^vendor ./datctl check --timeout 60 --ia tr0
@@ -64,14 +64,14 @@ check_passes_over_what_is_hidden()
 	with soft ./datctl check --ia tr0
 	exits_with 1
 	prints '^FAIL  tr0 .*hidden from programs by DAT_PROVIDERS=soft'
-	prints 'to do: to use it, add tr0 to DAT_PROVIDERS, or unset that'
+	prints 'to do: to use it, add tr0 to DAT_PROVIDERS, or unset DAT_PROVIDERS'
 }
 
 check_fails_when_all_is_hidden()
 {
 	with ib ./datctl check
 	exits_with 1
-	prints "^FAIL  - +DAT_PROVIDERS=ib hides all that is in $conf"
+	prints "^FAIL  - +DAT_PROVIDERS=ib hides everything in $conf"
 	prints 'to do: unset DAT_PROVIDERS'
 }
 
@@ -79,7 +79,7 @@ check_says_that_strict_leaves_lines_untried()
 {
 	with :strict ./datctl check --timeout 60
 	exits_with 1
-	prints '^warn  v0 .*dat.conf:4: repeats the adapter of .*dat.conf:3, and is never tried, since DAT_PROVIDERS says :strict'
+	prints '^warn  v0 .*dat.conf:4: repeats the adapter of .*dat.conf:3, and is never tried, because DAT_PROVIDERS says :strict'
 }
 
 a_program_is_told_that_its_adapter_is_hidden()
@@ -93,7 +93,7 @@ a_program_is_told_that_its_adapter_is_hidden()
 	says_nothing
 	with ^soft0 ./examples/exchange soft0
 	exits_with 1
-	says 'DAT_PROVIDERS=\^soft0 hides it; take the word with \^ that names it'
+	says 'DAT_PROVIDERS=\^soft0 hides it; remove the word with \^ that names it'
 }
 
 a_wrapper_has_what_is_beneath_it()
@@ -141,7 +141,7 @@ a_hostile_value_does_not_reach_the_terminal()
 	! grep -q $'\e' "$out" "$err" || fails 'an escape character was printed'
 	with "$(printf 'x%.0s' {1..5000})" ./examples/exchange soft0
 	exits_with 0
-	says 'is longer than 4096 bytes, and counts as not set'
+	says 'is longer than 4096 bytes, and is ignored'
 	[ "$(wc -c <"$err")" -lt 1000 ] || fails 'the value was printed'
 }
 
@@ -166,7 +166,7 @@ the_files_of_a_list_are_one_registry()
 	DAT_CONF_PATH=$dir/other:$conf run ./examples/exchange othr
 	says "othr: no such adapter in $dir/other:$conf; .*did you mean other\?"
 	DAT_OVERRIDE=$conf DAT_CONF_PATH=$dir/other run ./datctl which
-	prints "^\* $conf +DAT_OVERRIDE, which counts alone"
+	prints "^\* $conf +DAT_OVERRIDE, so no other file is read"
 	[ "$(grep -c '^\*' "$out")" = 1 ] || fails 'DAT_OVERRIDE counts alone'
 	export DAT_OVERRIDE=$conf
 }
@@ -176,11 +176,11 @@ a_list_of_files_that_are_not_there_is_told()
 	unset DAT_OVERRIDE
 	DAT_CONF_PATH=$dir/none:$dir/nil run ./datctl check
 	exits_with 1
-	prints "^FAIL  - +$dir/none:$dir/nil: DAT_CONF_PATH names no file that is there"
+	prints "^FAIL  - +$dir/none:$dir/nil: DAT_CONF_PATH names no file that exists"
 	prints 'to do: correct it, or unset it'
 	DAT_CONF_PATH=$dir/none run ./examples/exchange soft0
 	exits_with 1
-	says "^libdat: soft0: no such adapter in $dir/none; $dir/none: DAT_CONF_PATH names no file that is there; correct it"
+	says "^libdat: soft0: no such adapter in $dir/none; $dir/none: DAT_CONF_PATH names no file that exists; correct it"
 	export DAT_OVERRIDE=$conf
 }
 

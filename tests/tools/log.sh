@@ -163,7 +163,7 @@ info_tells_of_broken_connections()
 {
 	DAT_LOG=info,soft0:$dir/broken run tests/api/srq_test hard_watermark_breaks
 	exits_with 0
-	grep -qE 'libdatp: info: soft0: the connection with [0-9.]+, connection qualifier [0-9]+, has broken .*; see whether' \
+	grep -qE 'libdatp: info: soft0: the connection with [0-9.]+, connection qualifier [0-9]+, has broken .*; check that' \
 		"$dir/broken" || fails "$(head -c 400 "$dir/broken")"
 }
 
@@ -179,7 +179,7 @@ info_names_the_operation_that_broke_a_connection()
 {
 	broken_by 'message too long for its receive' length ': the receive of this side failed with DAT_DTO_ERR_LOCAL_LENGTH: its segments are too short.*; post segments as long as the message'
 	broken_by 'rdma against bounds' access ': the RDMA (write|read) of this side failed with DAT_DTO_ERR_REMOTE_ACCESS: .*; compare the RMR context, address and length'
-	grep -q ', and no operation of this side has failed; see whether' "$dir/access" || fails 'the other side names an operation'
+	grep -q ', and no operation of this side has failed; check that' "$dir/access" || fails 'the other side names an operation'
 }
 
 # The process and the seconds since it began, the same for both libraries, and never less than before.
@@ -277,7 +277,7 @@ a_peer_cannot_fill_the_log()
 	local lines
 	DAT_LOG=debug run tests/soft/hostile/peer_test 'rejection by the active side'
 	exits_with 0
-	lines=$(grep -c 'it was accepted here, and did not come about' "$err" "$out" | awk -F: '{ n += $2 } END { print n }')
+	lines=$(grep -c 'it was accepted here, but not established' "$err" "$out" | awk -F: '{ n += $2 } END { print n }')
 	[ "$lines" -ge 1 ] && [ "$lines" -le 6 ] || fails "20 accepts that came to nothing made $lines lines"
 }
 

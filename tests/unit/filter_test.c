@@ -111,8 +111,8 @@ static void a_word_that_names_nothing_is_told_with_what_was_meant(void)
 	wrong_with("OpenIBcma", "did you mean OpenIB-cma?");
 	wrong_with("ib:strickt", "\"ib:strickt\" names no");
 	wrong_with("strict", "did you mean :strict, at the end?");
-	wrong_with("somethingquiteelse", "; take one that 'datctl list' prints");
-	wrong_with("^,soft", "a ^ stands alone");
+	wrong_with("somethingquiteelse", "; use one that 'datctl list' prints");
+	wrong_with("^,soft", "a ^ without a name");
 }
 
 static void a_hostile_value_is_told_in_one_sentence(void)
@@ -187,7 +187,7 @@ static void files_peer(void *arg)
 
 	CHECK_EQ_STR(names_of("none:nor-this"), "");
 	REQUIRE_EQ_INT(conf.ndiags, 1);
-	CHECK_HAS_STR(conf.diags->text, "DAT_CONF_PATH names no file that is there");
+	CHECK_HAS_STR(conf.diags->text, "DAT_CONF_PATH names no file that exists");
 	CHECK(!conf.builtin);
 
 	setenv("DAT_OVERRIDE", "a", 1);
@@ -267,7 +267,7 @@ TEST_WITH(an_adapter_that_is_hidden_is_told_as_such_and_not_loaded,
 TEST_WITH(an_adapter_that_is_taken_out_is_told_as_such, LINE("a", "plain"))
 {
 	setenv("DAT_PROVIDERS", "a,^mock_plain", 1);
-	fails_saying("a", NOT_FOUND(DAT_NAME_NOT_REGISTERED), "take the word with ^ that names it");
+	fails_saying("a", NOT_FOUND(DAT_NAME_NOT_REGISTERED), "remove the word with ^ that names it");
 	CHECK_EQ_INT(mock.inits, 0);
 }
 

@@ -164,7 +164,7 @@ static void quirk_of_iwarp_is_refused_for_another_device(void)
 {
 	CHECK_HAS_STR(
 		said(&ib_kind, "dev0 1 quirk=deaf_start"),
-		"dat.conf asks for quirk=deaf_start, which is of iWARP devices only, and verbs device dev0 is InfiniBand or RoCE");
+		"dat.conf asks for quirk=deaf_start, which is for iWARP devices only, and verbs device dev0 is InfiniBand or RoCE");
 	/* that it is not there is no news */
 	CHECK(opened(&ib_kind, MELLANOX, 0, "dev0 1 quirk=-deaf_start"));
 }

@@ -102,7 +102,7 @@ TEST_WITH(no_line_is_proposed_that_promises_more_than_its_library,
 	check_stderr_begin();
 	CHECK_DAT(open_version("a", 1, 2, DAT_TRUE, &ia), DAT_PROVIDER_NOT_FOUND);
 	said = check_stderr_end();
-	CHECK_HAS_STR(said, "its library promises no thread safety: build the program with "
+	CHECK_HAS_STR(said, "its library does not promise thread safety: build the program with "
 			    "DAT_THREADSAFE as DAT_FALSE");
 	CHECK(strstr(said, "add a line") == NULL);
 }

@@ -110,8 +110,8 @@ static void limits_can_be_set_from_outside(void)
 	check_stderr_begin();
 	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);
 	said = check_stderr_end();
-	CHECK_HAS_STR(said, "VIPL_QUEUE_DEPTH=many is no number of at least 1");
-	CHECK_HAS_STR(said, "VIPL_MAX_TRANSFER_SIZE=-1 is no number of at least 1");
+	CHECK_HAS_STR(said, "VIPL_QUEUE_DEPTH=many is not a number of at least 1");
+	CHECK_HAS_STR(said, "VIPL_MAX_TRANSFER_SIZE=-1 is not a number of at least 1");
 	CHECK_VIP(VipQueryNic(nic, &attr), VIP_SUCCESS);
 	CHECK_EQ_INT(attr.MaxDescriptorsPerQueue, s.nic_attr.MaxDescriptorsPerQueue);
 	CHECK_EQ_INT(attr.MaxTransferSize, s.nic_attr.MaxTransferSize);

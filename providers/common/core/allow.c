@@ -94,8 +94,8 @@ static enum datp_err take_words(struct datp_ia *ia, const char *key, const char 
 		if (i == KNOWN) {
 			list_words(~0u, list);
 			core_log(1,
-				 "%s: \"%.*s\" in %s is nothing that can be allowed; did you mean "
-				 "%s? Known are: %s (see dat.conf(5))",
+				 "%s: \"%.*s\" in %s cannot be allowed; did you mean %s? The words "
+				 "are: %s (see dat.conf(5))",
 				 ia->name, (int)length, words, key, nearest(words, length), list);
 			return DATP_ERR_PARAM;
 		}

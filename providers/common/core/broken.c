@@ -26,14 +26,14 @@ static const struct meaning {
 				       "endpoint allows",
 				       "post segments as long as the message" },
 	[DAT_DTO_ERR_LOCAL_EP] = { "DAT_DTO_ERR_LOCAL_EP", "the endpoint cannot execute it",
-				   "see what the other messages say" },
+				   "see the other messages of this program" },
 	[DAT_DTO_ERR_LOCAL_PROTECTION] = { "DAT_DTO_ERR_LOCAL_PROTECTION",
 					   "a segment is not within its LMR, of another PZ, or lacks "
 					   "the local right",
 					   "correct the segment, or keep its LMR until the "
 					   "operation has completed" },
 	[DAT_DTO_ERR_BAD_RESPONSE] = { "DAT_DTO_ERR_BAD_RESPONSE",
-				       "the peer gave an answer that does not fit",
+				       "the peer sent an invalid response",
 				       "see what the program there says" },
 	[DAT_DTO_ERR_REMOTE_ACCESS] = { "DAT_DTO_ERR_REMOTE_ACCESS",
 					"the peer has no memory with this RMR context, range and "
@@ -43,16 +43,15 @@ static const struct meaning {
 	[DAT_DTO_ERR_REMOTE_RESPONDER] = { "DAT_DTO_ERR_REMOTE_RESPONDER",
 					   "the peer could not execute it, as when its receive is "
 					   "shorter than the message",
-					   "see how long the receives are that the peer posts, and "
-					   "what it says" },
+					   "check the length of the receives that the peer posts, "
+					   "and see its messages" },
 	[DAT_DTO_ERR_TRANSPORT] = { "DAT_DTO_ERR_TRANSPORT", "the peer does not answer",
-				    "see whether the program and the host there still run" },
+				    "check that the program and the host there are running" },
 	[DAT_DTO_ERR_RECEIVER_NOT_READY] = { "DAT_DTO_ERR_RECEIVER_NOT_READY",
 					     "the peer had no receive posted in time",
-					     "have the peer post its receives before they are sent "
-					     "to" },
+					     "post receives at the peer before this side sends" },
 	[DAT_DTO_ERR_PARTIAL_PACKET] = { "DAT_DTO_ERR_PARTIAL_PACKET",
-					 "only a part of the message has come",
+					 "only a part of the message has arrived",
 					 "see what the program there says" },
 	[DAT_RMR_OPERATION_FAILED] = { "DAT_RMR_OPERATION_FAILED", "the memory could not be bound",
 				       "compare the range and the rights with those of the LMR" },

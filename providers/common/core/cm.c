@@ -342,5 +342,5 @@ DATP_API void datp_ep_high(struct datp_ep *ep, bool hard)
 		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj,
 			       DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 	else if (datp_ep_call(ep, break_connection))
-		core_log(1, "no memory to break a connection: disconnect it by hand");
+		core_log(1, "no memory to break a connection: the program has to disconnect it");
 }

@@ -153,8 +153,8 @@ static enum datp_err hold_parts(struct datp_ep *ep, const struct ep_new *what)
 	}
 	if (ep->srq && ep->srq->pz != ep->pz && !ia_attr(ia)->srq_pz_difference) {
 		core_log(4,
-			 "%s: no endpoint with the protection zone %p and the SRQ %p, whose zone is "
-			 "another: this adapter wants them to be the same",
+			 "%s: no endpoint with the protection zone %p and the SRQ %p, which has "
+			 "another zone: this adapter requires the same one",
 			 ia->name, (void *)ep->pz, (void *)ep->srq);
 		return DATP_ERR_PARAM;
 	}

@@ -302,7 +302,8 @@ enum datp_err ia_close(struct datp_ia *ia, bool graceful)
 
 	if (datp_loop_inside(ia)) {
 		core_log(1,
-			 "%s: dat_ia_close in a CNO agent would wait for itself: close elsewhere",
+			 "%s: dat_ia_close in a CNO agent would wait for that agent: close the "
+			 "adapter on another thread",
 			 ia->name);
 		return DATP_ERR_STATE;
 	}

@@ -48,7 +48,7 @@ const char *err_name(enum datp_err err)
 
 static const struct sentence connecting[] = {
 	{ DAT_CONNECTION_EVENT_PEER_REJECTED, 3, "DAT_CONNECTION_EVENT_PEER_REJECTED",
-	  "the program there said no", "ask it why" },
+	  "the program there rejected the request", "ask it why" },
 	{ DAT_CONNECTION_EVENT_NON_PEER_REJECTED, 2, "DAT_CONNECTION_EVENT_NON_PEER_REJECTED",
 	  "nobody listens there, or its backlog is full",
 	  "start the server, and see that both sides use this connection qualifier" },
@@ -56,11 +56,11 @@ static const struct sentence connecting[] = {
 	  "see that the server runs, that nothing between the hosts drops its packets, and that "
 	  "the timeout given to dat_ep_connect is long enough" },
 	{ DAT_CONNECTION_EVENT_UNREACHABLE, 2, "DAT_CONNECTION_EVENT_UNREACHABLE",
-	  "there is no way to that address",
+	  "there is no route to that address",
 	  "give an address of the peer's adapter, on the network of this one" },
 	{ DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, 2,
 	  "DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR",
-	  "it was accepted here, and did not come about", "see what the other side says" },
+	  "it was accepted here, but not established", "see the messages of the other side" },
 	{ 0, 2, "", "", "" },
 };
 
@@ -110,8 +110,8 @@ static bool is_of_this_host(const struct datp_ep *ep)
 static const char *remedy_of(const struct datp_ep *ep, const struct sentence *s)
 {
 	if (s->number == DAT_CONNECTION_EVENT_UNREACHABLE && is_of_this_host(ep))
-		return "the address is this host's own: see that the adapter's link is up, and what "
-		       "other messages say";
+		return "the address is this host's own: check that the adapter's link is up, and "
+		       "see the other messages";
 	return s->remedy;
 }
 
@@ -225,7 +225,8 @@ void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 		core_log(level,
 			 "%s: the connection with %s, connection qualifier %llu, has broken "
 			 "(DAT_CONNECTION_EVENT_BROKEN), and no operation of this side has failed; "
-			 "see whether the program and the host there still run, and what they say",
+			 "check that the program and the host there are running, and see their "
+			 "messages",
 			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual);
 	else
 		core_log(level, "%s: disconnected from %s, connection qualifier %llu",
@@ -236,8 +237,8 @@ void tell_ep_high(struct datp_ep *ep, bool hard)
 {
 	if (log_wanted(3))
 		core_log(3,
-			 "%s: an endpoint holds more of its SRQ's receives than its %s high watermark "
-			 "allows%s; receive and repost faster, or raise the mark",
+			 "%s: an endpoint holds more of its SRQ's receives than its %s high "
+			 "watermark allows%s; receive and repost faster, or raise the watermark",
 			 ep->obj.ia->name, hard ? "hard" : "soft",
 			 hard ? ", so its connection is broken"
 			      : " (DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT)");
@@ -261,8 +262,8 @@ void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
 		return;
 	core_log(info,
 		 "%s: connection qualifier %llu is held by another program or service point (%s); "
-		 "end that one or choose another qualifier ('ss -lxtnp | grep -w %llu', or for RDMA "
-		 "'rdma resource show cm_id', may tell who)",
+		 "end that one or choose another qualifier ('ss -lxtnp | grep -w %llu', or for "
+		 "RDMA 'rdma resource show cm_id', may show which)",
 		 ia->name, (unsigned long long)qual, err_name(err), (unsigned long long)qual);
 }
 
@@ -319,9 +320,9 @@ void tell_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
 			 "into the line or section of this adapter in dat.conf, or set "
 			 "DAT_ALLOW=mixed_completions");
 	core_log(2,
-		 "%s: no endpoint with %s on the EVD %p (%s), which has %s: the standard wants all "
-		 "completions on an EVD to notify alike (DAT_INVALID_PARAMETER); give them an EVD of "
-		 "their own%s",
+		 "%s: no endpoint with %s on the EVD %p (%s), which has %s: the standard requires "
+		 "the same notification for all completions on an EVD (DAT_INVALID_PARAMETER); "
+		 "give them an EVD of their own%s",
 		 evd->obj.ia->name, names[stream], (void *)evd, part, other, remedy);
 }
 
@@ -331,12 +332,13 @@ void tell_async(struct datp_ia *ia, DAT_EVENT_NUMBER number)
 		return;
 	if (number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
 		core_log(1,
-			 "%s: the adapter is broken (DAT_ASYNC_ERROR_IA_CATASTROPHIC); 'dmesg' "
-			 "tells what its driver says; the program has to close and open it again",
+			 "%s: the adapter is broken (DAT_ASYNC_ERROR_IA_CATASTROPHIC); see its "
+			 "driver's messages in 'dmesg'; the program has to close the adapter and "
+			 "open it again",
 			 ia->name);
 	else
 		core_log(1,
-			 "%s: asynchronous error 0x%x of the adapter; 'datctl explain 0x%x' tells "
-			 "what it means, DAT_LOG=debug shows what the provider says",
+			 "%s: asynchronous error 0x%x of the adapter; 'datctl explain 0x%x' "
+			 "explains it, and DAT_LOG=debug shows the provider's messages",
 			 ia->name, (unsigned int)number, (unsigned int)number);
 }

@@ -164,7 +164,7 @@ static struct datp_ep *known(DAT_EP_HANDLE handle, const char *name)
 	struct datp_ep *ep = obj_get(NULL, handle, DATP_EP);
 
 	if (!ep)
-		core_log(4, "core: %s: %p is no endpoint, or has been freed", name, handle);
+		core_log(4, "core: %s: %p is not an endpoint, or has been freed", name, handle);
 	return ep;
 }
 
@@ -243,7 +243,7 @@ static DAT_RETURN told_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIP
 	if (!ret)
 		return ret;
 	if (!srq) {
-		core_log(4, "core: %s: %p is no SRQ, or has been freed", name, handle);
+		core_log(4, "core: %s: %p is not an SRQ, or has been freed", name, handle);
 		return ret;
 	}
 	if (n < 0 || n > srq->max_recv_iov)

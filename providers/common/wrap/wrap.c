@@ -340,7 +340,7 @@ static bool beneath_name(const struct plugin *plugin, char name[DAT_NAME_MAX_LEN
 
 	*rest = at + len + strspn(at + len, " \t");
 	if (!len || len >= DAT_NAME_MAX_LENGTH) {
-		plugin_refuse("wrapper \"%s\" is not told what to wrap; begin the instance data of "
+		plugin_refuse("wrapper \"%s\" has no adapter to wrap; begin the instance data of "
 			      "its line with the name of another adapter, as in \"soft0\"",
 			      plugin->wrapper->name);
 		return false;
@@ -391,7 +391,7 @@ static DAT_RETURN beneath_open(const struct plugin *plugin, const char *name, DA
 	if (ret != DAT_SUCCESS) {
 		if (!datp_plugin_why())
 			plugin_refuse("the adapter beneath, \"%s\", does not open (0x%x); name one "
-				      "that `datctl check` is content with",
+				      "that passes `datctl check`",
 				      name, ret);
 		return ret;
 	}

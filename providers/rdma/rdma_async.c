@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the device tells unasked. Invariant: the loss of the device is told once: BROKEN to each connected
- * endpoint, and a catastrophic error of the IA.
+ * Asynchronous events of the device. Invariant: the loss of the device is reported once: BROKEN to
+ * each connected endpoint, and a catastrophic error of the IA.
  */
 #include "rdma_async.h"
 #include "rdma_end.h"
@@ -10,7 +10,10 @@
 static void break_all(struct rdma_ia *ia)
 {
 	datp_lock(&ia->qp_lock);
-	/* datp_ep_call takes no lock that comes before this one, and runs nothing */
+	/*
+	 * datp_ep_call() takes no lock that comes before this one, and does not run the function
+	 * itself
+	 */
 	for (struct rdma_ep *ep = ia->eps; ep; ep = ep->next)
 		rdma_ep_break(ep);
 	datp_unlock(&ia->qp_lock);
@@ -28,7 +31,8 @@ void rdma_device_lost(struct rdma_ia *ia)
 }
 
 /*
- * A completion has been lost, or all that come: nobody can tell whose. An event that names no CQ is about no endpoint.
+ * A completion has been lost, or all further ones will be, and nobody knows whose. An event that
+ * names no CQ belongs to no endpoint.
  */
 static void queue_failed(struct rdma_ia *ia, const struct ibv_cq *cq)
 {
@@ -48,7 +52,10 @@ static void queue_failed(struct rdma_ia *ia, const struct ibv_cq *cq)
 	datp_ia_error(&ia->base, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 }
 
-/* A cable that is pulled, and an interface that is set down then, are two events of one link. */
+/*
+ * If a cable is pulled and the interface is then set down, the device sends two events about one
+ * link.
+ */
 static void port_event(struct rdma_ia *ia, const struct ibv_async_event *event)
 {
 	bool down = event->event_type == IBV_EVENT_PORT_ERR;
@@ -92,7 +99,7 @@ static void handle(struct rdma_ia *ia, const struct ibv_async_event *event)
 	case IBV_EVENT_PORT_ERR:
 		port_event(ia, event);
 		break;
-	default: /* the connection manager tells what is to be done about the rest */
+	default: /* the connection manager reports what has to be done about the others */
 		break;
 	}
 }
@@ -105,7 +112,10 @@ void rdma_async_event(void *arg, uint32_t events)
 	(void)events;
 	while (!ibv_get_async_event(ia->verbs, &event)) {
 		handle(ia, &event);
-		/* an object whose event is not acknowledged cannot be destroyed: it was there until here */
+		/*
+		 * an object cannot be destroyed before its event is acknowledged, so it has existed
+		 * until here
+		 */
 		ibv_ack_async_event(&event);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections over rdma_cm, by an external queue pair: we take it through its states, librdmacm
- * never sees it. Invariant: of the ops here only those that libdatp calls touch an endpoint's
- * connection from outside the service thread, and they detach it first.
+ * Connections over rdma_cm with external queue pairs: this provider changes the state of the queue
+ * pair itself, and librdmacm never sees it. Invariant: outside the service thread, only the ops
+ * here that libdatp calls access an endpoint's connection, and they detach it first.
  */
 #include "rdma_async.h"
 #include "rdma_cm.h"
@@ -23,7 +23,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ANSWER_MS: within it InfiniBand's connection manager gives no request up; it waits 4.3 s for the answer to each of 16 */
+/*
+ * ANSWER_MS: InfiniBand's connection manager does not give up a request within this time; it waits
+ * 4.3 s for the reply to each of 16
+ */
 enum { RETRIES = 7, BACKLOG = 0, STALE_CONNECTION = 10, ANSWER_MS = 4000, ASK_MS = 50, MS = 1000000 };
 
 static uint8_t least(int64_t a, int64_t b)
@@ -36,7 +39,7 @@ static uint8_t least(int64_t a, int64_t b)
 /* ------------------------------------------------------------------ failing later */
 
 /*
- * An op that has begun something must not fail any more; what failed is told as an event. The
+ * An op that has begun something must not fail any more, so a failure is reported as an event. The
  * service thread calls these.
  */
 static void tell_unreachable(struct datp_ep *ep)
@@ -57,8 +60,9 @@ static enum datp_err fail_later(struct rdma_ep *ep, void (*tell)(struct datp_ep 
 /* ------------------------------------------------------------------ the active side */
 
 /*
- * More reads than the device has are an error to librdmacm, and siw ends the connection. libdatp has kept
- * the attributes within them; but the numbers on the wire have 8 bits, of which 255 means "all of them".
+ * librdmacm refuses more reads than the device supports, and siw ends the connection. libdatp has
+ * kept the attributes within the device's limits; but the numbers on the wire have 8 bits, and 255
+ * means "all of them".
  */
 static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
 {
@@ -70,14 +74,16 @@ static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
 	if (!param->initiator_depth && rdma_has(rdma_ep_ia(ep), RDMA_DEAF_START))
 		param->initiator_depth = 1;
 	param->flow_control = 1;
-	param->rnr_retry_count = RETRIES; /* for ever: a message waits for its receive */
+	/* 7 means unlimited retries: a message waits for its receive */
+	param->rnr_retry_count = RETRIES;
 	param->srq = ep->base.srq != NULL;
 	param->qp_num = ep->qpn;
 }
 
 /*
- * errno, or 0. A loopback address is no address of an RDMA device, but it is what many hosts find under their own
- * name (127.0.1.1 in Debian's /etc/hosts): this host, so our device as its peers know it.
+ * Returns an errno, or 0. No RDMA device has a loopback address, but many hosts find one under
+ * their own name (127.0.1.1 in Debian's /etc/hosts). It means this host, so it is replaced by the
+ * device's address, as peers know it.
  */
 static int resolve(struct rdma_conn *conn, struct sockaddr_in *to)
 {
@@ -93,8 +99,8 @@ static int resolve(struct rdma_conn *conn, struct sockaddr_in *to)
 }
 
 /*
- * The broadcast address of a network looks like any other: the kernel knows its networks, and refuses
- * a socket that may not broadcast. Nothing is sent.
+ * Broadcast addresses of a network look like any other address, but the kernel knows its networks,
+ * and does not connect a socket without SO_BROADCAST to one. Nothing is sent.
  */
 static bool is_broadcast(const struct sockaddr_in *to)
 {
@@ -113,8 +119,8 @@ static bool is_broadcast(const struct sockaddr_in *to)
 }
 
 /*
- * An address that no adapter can have. rdma_cm takes them all, and nobody answers: over rxe the attempt would
- * last as long as its timeout.
+ * Is this an address that no adapter can have? rdma_cm accepts such addresses, and nobody answers:
+ * over rxe the attempt would last until its timeout.
  */
 static bool is_nobodys(const struct sockaddr_in *to)
 {
@@ -161,7 +167,7 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 		memcpy(conn->whole, what->pdata, what->pdata_len);
 		conn->whole_len = what->pdata_len;
 	}
-	/* No way to the peer is an event, as it is when it takes time to find out. */
+	/* if there is no route to the peer, this is an event, as it is when resolving takes time */
 	if (resolve(conn, &to))
 		err = fail_later(ep, tell_unreachable);
 	rdma_conn_made(conn);
@@ -175,7 +181,7 @@ static void learn_port(struct rdma_ep *ep, struct rdma_cm_id *id)
 	datp_unlock(&ep->base.lock);
 }
 
-/* The address is known, the route is, the request can go. Service thread. */
+/* The address and the route have been resolved, and the request can be sent. Service thread. */
 static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	int err = rdma_qp_begin(ep, conn->id);
@@ -197,8 +203,8 @@ static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 }
 
 /*
- * siw connects its socket within rdma_connect, and says by an errno that nobody listens, or that
- * who listened has gone meanwhile: a host that says so has been reached.
+ * siw connects its socket within rdma_connect(). Its errno says that nobody listens, or that the
+ * listener has gone meanwhile: in both cases the host has been reached.
  */
 static DAT_EVENT_NUMBER failure_of(int err)
 {
@@ -230,7 +236,7 @@ enum datp_err rdma_sp_listen(struct datp_sp *base)
 	int err;
 
 	at.sin_port = htons(rdma_wire_port(base->qual));
-	/* port 0 would be any: nobody could connect to it */
+	/* port 0 would mean any port, to which nobody could connect */
 	if (!at.sin_port)
 		return DATP_ERR_QUAL_UNAVAILABLE;
 	if (rdma_create_id(ia->channel->channel, &sp->id, sp, RDMA_PS_TCP))
@@ -263,7 +269,7 @@ void rdma_sp_close(struct datp_sp *base)
 {
 	struct rdma_sp *sp = (struct rdma_sp *)base;
 
-	/* Waits until the service thread has acknowledged what it has read: is through with it. */
+	/* waits until the service thread has acknowledged the events that it has read */
 	if (sp->id)
 		rdma_destroy_id(sp->id);
 	sp->id = NULL;
@@ -279,14 +285,20 @@ static void cr_prepare(struct datp_cr *base, void *arg)
 	cr->offer.private_data = NULL;
 }
 
-/* `word`: a consumer's, or ours that asks for more; NULL: as if nobody listened. Service thread. */
+/*
+ * `word` is a consumer's, or ours that asks for more; with NULL, the peer sees the same as if
+ * nobody listened. Service thread.
+ */
 static void refuse(struct rdma_ia *ia, struct rdma_cm_id *id, const unsigned char *word)
 {
 	rdma_reject(id, word, word ? RDMA_REJECT_BYTES : 0);
 	rdma_id_drop(ia, id);
 }
 
-/* How much of the peer's private data the consumer is given. The standard has no event that could say of a cut. */
+/*
+ * Returns how much of the peer's private data the consumer gets. No event of the standard could
+ * report that they are cut.
+ */
 static uint32_t given(const struct rdma_ia *ia, struct rdma_cm_id *id, enum rdma_message what,
 		      const struct rdma_conn_param *param)
 {
@@ -337,17 +349,17 @@ static void request(struct rdma_ia *ia, struct rdma_cm_event *event)
 		refuse(ia, event->id, NULL);
 }
 
-/* What goes wrong from here on is told by an event: the request is used up. */
+/* A failure from here on is reported by an event, because the request is used up. */
 static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 				  const struct rdma_conn_param *offer)
 {
 	struct rdma_conn_param *param = &conn->param;
 
 	fill_param(ep, param);
-	/* nor more than the peer has offered: it serves no more, and has no more under way */
+	/* and no more than the peer has offered: it serves no more, and has no more outstanding */
 	param->responder_resources = least(param->responder_resources, offer->responder_resources);
 	param->initiator_depth = least(param->initiator_depth, offer->initiator_depth);
-	/* The peer may ask for no reads at all and read nevertheless, as uDAPL programs do. */
+	/* the peer may ask for no reads and read nevertheless, as uDAPL programs do */
 	if (!param->responder_resources)
 		param->responder_resources = 1;
 	learn_port(ep, conn->id);
@@ -362,7 +374,7 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 		conn->answered = true;
 		return DATP_OK;
 	}
-	/* the active side has given up, most likely */
+	/* most likely the active side has given up */
 	datp_log(3, "%s: cannot accept a request: %s", conn->ia->base.name, strerror(errno));
 	return fail_later(ep, tell_accept_failed);
 }
@@ -394,7 +406,7 @@ void rdma_cr_reject(struct datp_cr *base)
 	unsigned char word[RDMA_REJECT_BYTES];
 
 	rdma_wire_reject(word);
-	/* a request whose sender has gone needs no answer */
+	/* if the sender of the request has gone, the request needs no answer */
 	if (cr->id)
 		rdma_reject(cr->id, word, sizeof(word));
 }
@@ -421,9 +433,9 @@ enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 /* ------------------------------------------------------------------ established */
 
 /*
- * The reads of an active side's connection that the answer leaves in each direction. They are seen
- * from here: we may read as much as the peer serves, and the other way round. siw is the other way round
- * again: it tells of what it will serve itself as what the peer does.
+ * The number of reads in each direction that the reply to an active side's request allows. They are
+ * seen from this side: it may read as many as the peer serves, and vice versa. siw exchanges the
+ * two numbers.
  */
 static uint8_t reads_in(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
 {
@@ -437,7 +449,7 @@ static uint8_t reads_out(const struct rdma_conn *conn, const struct rdma_conn_pa
 		     conn->param.initiator_depth);
 }
 
-/* It is a read, which the peer must have agreed to serve. */
+/* The greeting is a read, which the peer must have agreed to serve. */
 static bool greet(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_conn_param *param)
 {
 	bool posted;
@@ -451,9 +463,9 @@ static bool greet(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_
 }
 
 /*
- * The active side has its answer in `param`; the passive side has sent it in its own parameters.
- * Devices of iWARP but siw have no such answer to rely on: which of the numbers is which differs, and
- * version 1 of MPA carries none.
+ * The active side has the reply in `param`; the passive side has sent the reply in its own
+ * parameters. On iWARP devices other than siw the reply is not reliable: they differ in the order
+ * of the two numbers, and version 1 of MPA carries none.
  */
 static void agree(const struct rdma_conn *conn, struct rdma_ep *ep,
 		  const struct rdma_conn_param *param)
@@ -501,7 +513,7 @@ void rdma_ep_greeted(struct datp_ep *base)
 	if (conn && !conn->greeting)
 		conn = NULL;
 	if (conn) {
-		/* an event of it may be what this is part of */
+		/* this may be part of the handling of one of its events */
 		inside = conn->busy;
 		conn->busy = true;
 	}
@@ -515,9 +527,9 @@ void rdma_ep_greeted(struct datp_ep *base)
 }
 
 /*
- * Has the peer taken its reply back? It does where it disconnects before our confirmation has come: it
- * has no connection to end yet, and its connection manager rejects. The kernel has no parameters for a
- * queue pair then.
+ * Has the peer taken its reply back? This happens if it disconnects before our confirmation has
+ * arrived: it has no connection to end yet, and its connection manager rejects. The kernel has no
+ * parameters for a queue pair then.
  */
 static bool taken_back(struct rdma_conn *conn)
 {
@@ -528,8 +540,8 @@ static bool taken_back(struct rdma_conn *conn)
 }
 
 /*
- * A peer that takes the first of two parts for all there is does not know of parts. Its consumer has
- * private data that end in the middle, and its reply is not taken.
+ * A peer that takes the first of two parts for the whole does not know about parts. Its consumer
+ * has private data that are cut in the middle, so its reply is not accepted.
  */
 static void accepted_in_part(struct rdma_conn *conn, struct rdma_ep *ep)
 {
@@ -541,7 +553,10 @@ static void accepted_in_part(struct rdma_conn *conn, struct rdma_ep *ep)
 	datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-/* The peer's reply: our side of the queue pair, then the confirmation. Service thread. */
+/*
+ * The peer's reply has arrived: connect this side of the queue pair, then send the confirmation.
+ * Service thread.
+ */
 static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 		     const struct rdma_conn_param *param)
 {
@@ -552,7 +567,7 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 		accepted_in_part(conn, ep);
 		return;
 	}
-	/* a peer that asked for none may read nevertheless */
+	/* a peer that asked for no reads may read nevertheless */
 	err = rdma_qp_connect(ep, conn->id, in ? in : 1, reads_out(conn, param));
 	if (err && taken_back(conn)) {
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -583,7 +598,7 @@ static void notify_heard(struct datp_ep *base)
 
 void rdma_ep_heard_locked(struct rdma_ep *ep)
 {
-	/* once: the first of those that are kept */
+	/* only once: for the first receive that is kept */
 	if (rdma_ep_ia(ep)->kind->three_way && ep->early && !ep->early->next)
 		datp_ep_call(&ep->base, notify_heard);
 }
@@ -604,7 +619,7 @@ static void resolve_again(struct rdma_conn *conn, struct rdma_ep *ep, int status
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-/* One more request, by an id of its own. False: it cannot be sent. */
+/* Sends one more request, with an id of its own. Returns false if it cannot be sent. */
 static bool send_another(struct rdma_conn *conn)
 {
 	struct sockaddr_in to = *(struct sockaddr_in *)rdma_get_peer_addr(conn->id);
@@ -613,7 +628,7 @@ static bool send_another(struct rdma_conn *conn)
 	if (rdma_create_id(conn->channel->channel, &id, conn, RDMA_PS_TCP))
 		return false;
 	rdma_ask_forget(conn);
-	/* not at once: its event is not acknowledged yet */
+	/* not destroyed at once, because its event is not acknowledged yet */
 	rdma_id_drop(conn->ia, conn->id);
 	conn->id = id;
 	return resolve(conn, &to) == 0;
@@ -626,8 +641,8 @@ void rdma_ask(struct rdma_conn *conn, struct rdma_ep *ep)
 }
 
 /*
- * The same request once more, after a pause if it is not the first time. Returns false if that has been tried often
- * enough, or cannot be done.
+ * Sends the same request once more, after a pause if it is not the first time. Returns false if
+ * this has been tried often enough, or fails.
  */
 static bool ask_again(struct rdma_conn *conn)
 {
@@ -642,9 +657,10 @@ static bool ask_again(struct rdma_conn *conn)
 }
 
 /*
- * The number of our queue pair is one that the peer's connection manager knows from a connection whose end it has missed, or
- * from an earlier request of this attempt. It gives that one up when it says so, or when it comes to the message that ends the
- * request, which it may do later than to the next request: hence the pauses. The same request is as good as any then.
+ * The peer's connection manager knows the number of our queue pair from a connection whose end it
+ * has missed, or from an earlier request of this attempt. It gives up that connection when it says
+ * so, or when it receives the message that ends the request, which may be later than the next
+ * request: hence the pauses. After that the same request is valid.
  */
 static bool stale(struct rdma_conn *conn, int status)
 {
@@ -652,8 +668,9 @@ static bool stale(struct rdma_conn *conn, int status)
 }
 
 /*
- * Linux says "unreachable" of each RoCE id whose peer's neighbour entry gets another hardware address, whatever the id is
- * doing. An attempt has not failed then: the request may have gone to the old address, so it is sent again, to the new one.
+ * Linux reports "unreachable" for each RoCE id when the neighbour entry of its peer gets another
+ * hardware address, whatever the state of the id. The attempt has not failed in this case: the
+ * request may have gone to the old address, so it is sent again, to the new one.
  */
 static bool neighbour_moved(struct rdma_conn *conn, int status)
 {
@@ -665,8 +682,9 @@ static bool neighbour_moved(struct rdma_conn *conn, int status)
 }
 
 /*
- * A peer that disconnects before our confirmation has come has no other way to say so. Its id is gone, as
- * the connection is for the kernel: there is nobody to answer, and no further event to wait for.
+ * A peer that disconnects before our confirmation has arrived has no other way to report that. Its
+ * id is gone, and so is the connection in the kernel: there is nobody to answer, and no further
+ * event to wait for.
  */
 static void rejected_late(struct rdma_conn *conn, struct rdma_ep *ep)
 {
@@ -680,7 +698,7 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
 		rejected_late(conn, ep);
 		return;
 	}
-	/* more private data are asked for */
+	/* the peer asks for the rest of the private data */
 	if (conn->part == 1 && rdma_wire_is_more(&event->param.conn) && send_another(conn))
 		return;
 	if (stale(conn, event->status))
@@ -693,12 +711,12 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
 }
 
 /*
- * Since Linux 6.0 UNREACHABLE also comes to an established connection over RoCE, when the neighbour's
- * hardware address changes: that one is broken, it has not failed to connect.
+ * Since Linux 6.0 UNREACHABLE also comes to an established connection over RoCE, when the
+ * neighbour's hardware address changes: that connection is broken, it has not failed to connect.
  */
 static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 {
-	/* siw's active side has found more than an answer */
+	/* siw's active side has received more than the reply */
 	if (status == -EPROTO && !conn->ia->kind->three_way)
 		datp_log(2,
 			 "%s: the peer has sent a message together with its reply, which siw "
@@ -712,8 +730,8 @@ static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 }
 
 /*
- * The peer's message is the same whether it wanted to go or had to, because it did what we do not
- * allow; but then our queue pair is in error already.
+ * The peer's message is the same whether it disconnected on purpose or because of an error on this
+ * side; but in the latter case our queue pair is already in the error state.
  */
 static bool in_error(struct rdma_ep *ep)
 {
@@ -723,12 +741,18 @@ static bool in_error(struct rdma_ep *ep)
 	return !ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR;
 }
 
-/* Both sides have to call rdma_disconnect: this side's answer lets the peer's connection go. */
+/*
+ * Both sides have to call rdma_disconnect(): the answer of this side lets the peer release its
+ * connection.
+ */
 static void disconnected(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	bool broken = conn->ia->kind->three_way && in_error(ep);
 
-	/* iWARP's is in error either way; but the device has told before, if it was the reason */
+	/*
+	 * over iWARP the queue pair is in error in both cases; but if there was an error, the
+	 * device has reported it before
+	 */
 	rdma_async_event(conn->ia, 0);
 	rdma_ep_lost(ep, broken ? DAT_CONNECTION_EVENT_BROKEN : DAT_CONNECTION_EVENT_DISCONNECTED);
 }
@@ -768,12 +792,12 @@ static void handle(struct rdma_conn *conn, struct rdma_ep *ep, struct rdma_cm_ev
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
 		rdma_device_lost(conn->ia);
 		break;
-	default: /* TIMEWAIT_EXIT, ADDR_CHANGE: nothing follows from them */
+	default: /* TIMEWAIT_EXIT, ADDR_CHANGE: nothing has to be done */
 		break;
 	}
 }
 
-/* What ends an id that nobody has any more. */
+/* Is this an event that ends an id which nobody uses any more? */
 static bool is_end(enum rdma_cm_event_type type)
 {
 	switch (type) {
@@ -794,7 +818,7 @@ static void conn_event(struct rdma_ia *ia, struct rdma_cm_event *event)
 	struct rdma_ep *ep;
 	struct rdma_conn *conn = rdma_conn_enter(ia, event->id, &ep);
 
-	/* the endpoint's: nobody else looks at it now */
+	/* this is the endpoint's connection, and nobody else accesses it now */
 	if (ep && is_end(event->event)) {
 		conn->answered = false;
 		conn->ended = !ia->kind->three_way;
@@ -809,8 +833,8 @@ static void conn_event(struct rdma_ia *ia, struct rdma_cm_event *event)
 }
 
 /*
- * An id of ours alone, or one that listens: its context is no connection. Such an id has no peer;
- * the family of its peer's address may be there all the same.
+ * An id that only this file uses, or one that listens: its context is not a connection. Such an id
+ * has no peer, although the family of its peer's address may be set.
  */
 static bool has_no_connection(struct rdma_cm_id *id)
 {

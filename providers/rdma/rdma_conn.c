@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who owns an rdma_cm_id, and until when. Invariant: an id is destroyed by the service thread (or when
- * that has ended), so that it is never destroyed under an event of its own; an endpoint's op returns with
- * its connection detached only when no event of that is being handled.
+ * Owns the connections (rdma_cm_id) and decides when they are destroyed. Invariant: an id is
+ * destroyed by the service thread (or when that has ended), so that it is never destroyed while one
+ * of its own events is handled; an endpoint's op returns with its connection detached only when no
+ * event of that connection is being handled.
  *
- * A worker is a thread in rdma_connect on a device where that blocks. Nothing waits for it: an IA that is
- * closed meanwhile leaves it its connection and its hold on the channel, and it cleans up. Likewise a
- * thread that destroys an attempt there. An endpoint that gives its attempt up cancels the worker, since the
- * kernel does not let go of the queue pair before rdma_connect has returned; but not while the peer
- * may be about to answer: a connection that ends before siw has accepted it takes the peer's listener
- * along.
+ * A worker is a thread that runs rdma_connect() on a device where this call blocks. Nothing waits
+ * for it: if the IA is closed meanwhile, the worker keeps its connection and its reference to the
+ * channel, and cleans up. The same applies to a thread that destroys an attempt on such a device.
+ * An endpoint that gives up its attempt cancels the worker, because the kernel does not release the
+ * queue pair before rdma_connect() has returned; but it does not do so while the peer may be about
+ * to answer, because siw loses the peer's listener if a connection ends before siw has accepted it.
  */
 #include "rdma_cm.h"
 #include "rdma_conn.h"
@@ -21,12 +22,12 @@
 #include <time.h>
 
 /*
- * A host that is there answers within that, and rdma_connect returns: the connection lives on until
- * the peer's connection manager has answered, too.
+ * If the host is there, rdma_connect() returns within this time, and the connection stays until the
+ * peer's connection manager has answered, too.
  */
 enum { HANDSHAKE_MS = 250 };
 
-/* Guards rdma_conn.ia of connections with a worker; inside it, the IA mutex. */
+/* Guards rdma_conn.ia of connections with a worker. It is taken before the IA mutex. */
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------ channels */
@@ -54,7 +55,7 @@ void rdma_channel_put(struct rdma_channel *channel)
 {
 	struct rdma_cancel own;
 
-	/* acq_rel: the last one sees what the others did with it */
+	/* acq_rel: the last owner sees what the others did with the channel */
 	if (atomic_fetch_sub_explicit(&channel->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	rdma_fork_hold(&own);
@@ -76,7 +77,7 @@ struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep, struct r
 	conn->ep = ep;
 	conn->making = ep != NULL;
 	conn->channel = ia->channel;
-	/* relaxed: the IA has a hold on it */
+	/* relaxed: the IA holds a reference */
 	atomic_fetch_add_explicit(&ia->channel->refs, 1, memory_order_relaxed);
 	pthread_mutex_lock(&ia->lock);
 	conn->id = id;
@@ -98,7 +99,7 @@ void rdma_conn_made(struct rdma_conn *conn)
 
 	pthread_mutex_lock(&ia->lock);
 	conn->making = false;
-	/* with the mutex: the connection may be gone as soon as that is off */
+	/* with the mutex held, because the connection may be freed as soon as `making` is false */
 	pthread_cond_broadcast(&ia->idle);
 	pthread_mutex_unlock(&ia->lock);
 }
@@ -110,7 +111,7 @@ static void unlink_locked(struct rdma_conn *conn)
 		conn->next->prev = conn->prev;
 }
 
-/* Of an unlinked one. */
+/* The connection has been unlinked. */
 static void conn_destroy(struct rdma_conn *conn)
 {
 	if (conn->id)
@@ -125,7 +126,10 @@ static void *destroyer(void *arg)
 	return NULL;
 }
 
-/* A thread that nobody waits for; no signal of the program's is delivered on it. errno-like. */
+/*
+ * Starts a thread that nobody joins; the program's signals are not delivered to it. Returns an
+ * errno, or 0.
+ */
 static int start_aside(pthread_t *thread, void *(*fn)(void *arg), void *arg)
 {
 	sigset_t all, old;
@@ -143,8 +147,8 @@ static int start_aside(pthread_t *thread, void *(*fn)(void *arg), void *arg)
 }
 
 /*
- * iWARP's connection manager does not let go of an attempt before the peer has answered, or 10 seconds have
- * passed: the service thread has other things to do.
+ * iWARP's connection manager does not release an attempt before the peer has answered, or 10
+ * seconds have passed; the service thread must not wait for that.
  */
 static void conn_destroy_aside(struct rdma_conn *conn, const struct rdma_kind *kind)
 {
@@ -179,14 +183,17 @@ static void reap(void *arg)
 	}
 }
 
-/* The service thread is to destroy those that are dead. IA mutex held, and off on return. */
+/*
+ * Has the service thread destroy the dead connections. The IA mutex is held, and released on
+ * return.
+ */
 static void reap_soon_unlock(struct rdma_ia *ia)
 {
 	bool call = !ia->reaping;
 
 	ia->reaping = true;
 	pthread_mutex_unlock(&ia->lock);
-	/* no memory: the next one takes it along, or the end of the IA */
+	/* no memory: the next call destroys it too, or the end of the IA */
 	if (call && datp_loop_call(&ia->base, reap, ia)) {
 		pthread_mutex_lock(&ia->lock);
 		ia->reaping = false;
@@ -214,7 +221,10 @@ void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id)
 	rdma_conn_dead(conn);
 }
 
-/* IA mutex held, and off while it waits: the connection is detached, and the caller's. */
+/*
+ * The IA mutex is held, and released while this waits. The connection is detached, and belongs to
+ * the caller.
+ */
 static void worker_end_locked(struct rdma_conn *conn)
 {
 	int rc = 0;
@@ -233,7 +243,7 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 	struct rdma_conn *conn;
 
 	pthread_mutex_lock(&ia->lock);
-	/* what the service thread handles may detach it, too */
+	/* the handler on the service thread may detach the connection, too */
 	while ((conn = ep->conn) != NULL && (conn->making || (conn->busy && !inside)))
 		pthread_cond_wait(&ia->idle, &ia->lock);
 	ep->conn = NULL;
@@ -247,9 +257,9 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 }
 
 /*
- * A connection is disconnected by message, and its id stays until the peer has answered, for a
- * destroyed id does not repeat a message that got lost. The event that says so ends it. False: there is
- * nothing to wait for.
+ * A connection is ended by a message, and its id stays until the peer has answered, because a
+ * destroyed id does not repeat a message that was lost. The event for the answer ends the id.
+ * Returns false if there is nothing to wait for.
  */
 static bool say_goodbye(struct rdma_conn *conn)
 {
@@ -257,8 +267,9 @@ static bool say_goodbye(struct rdma_conn *conn)
 }
 
 /*
- * The peer has its answer, or will get it, and may be connected already though it has not confirmed that
- * yet. To destroy the id would tell it so once; so it stays until there is a connection to end. IA mutex.
+ * The peer has our answer, or will get it, and may be connected although its confirmation has not
+ * arrived yet. Destroying the id would tell the peer about the end only once, so the id stays until
+ * there is a connection to end. IA mutex.
  */
 static bool is_unconfirmed(const struct rdma_conn *conn)
 {
@@ -273,7 +284,7 @@ void rdma_conn_retire(struct rdma_conn *conn)
 	pthread_mutex_lock(&ia->lock);
 	waits = is_unconfirmed(conn);
 	if (!waits) {
-		/* it is held: nobody destroys it */
+		/* the connection is held, so nobody destroys it */
 		pthread_mutex_unlock(&ia->lock);
 		dead = !say_goodbye(conn);
 		pthread_mutex_lock(&ia->lock);
@@ -292,7 +303,7 @@ void rdma_conn_confirmed(struct rdma_conn *conn)
 
 	pthread_mutex_lock(&conn->ia->lock);
 	conn->established = true;
-	held = conn->held; /* who holds it retires it next */
+	held = conn->held; /* Whoever holds the connection retires it. */
 	pthread_mutex_unlock(&conn->ia->lock);
 	if (!held && !say_goodbye(conn))
 		rdma_conn_dead(conn);
@@ -322,7 +333,7 @@ void rdma_conn_leave(struct rdma_conn *conn)
 	dead = conn->dead;
 	pthread_cond_broadcast(&ia->idle);
 	pthread_mutex_unlock(&ia->lock);
-	/* it may have been passed over while it was busy */
+	/* it may have been skipped while it was busy */
 	if (dead)
 		rdma_conn_dead(conn);
 }
@@ -340,7 +351,7 @@ void rdma_conns_fini(struct rdma_ia *ia)
 		unlink_locked(conn);
 		pthread_mutex_unlock(&ia->lock);
 		if (working)
-			conn->ia = NULL; /* the worker's */
+			conn->ia = NULL; /* the worker frees it */
 		else
 			conn_destroy_aside(conn, ia->kind);
 		pthread_mutex_lock(&ia->lock);
@@ -365,7 +376,10 @@ static void result_show(void *arg)
 	free(result);
 }
 
-/* With what rdma_connect has returned, or where it was cancelled: nobody wants to know then. */
+/*
+ * `arg` has the result of rdma_connect(), or the worker was cancelled there, and nobody needs a
+ * result.
+ */
 static void worker_done(void *arg)
 {
 	struct result *result = arg;
@@ -375,14 +389,14 @@ static void worker_done(void *arg)
 	pthread_mutex_lock(&workers_lock);
 	ia = conn->ia;
 	if (ia) {
-		/* from here on the thread is not for others to cancel: it will be gone */
+		/* other threads must not cancel this thread from here on, because it ends */
 		pthread_mutex_lock(&ia->lock);
 		conn->connecting = false;
 		pthread_cond_broadcast(&ia->idle);
 		pthread_mutex_unlock(&ia->lock);
 		/*
-		 * Queued with the lock held, while the IA is there. `working` goes with the call: until
-		 * then the connection stays.
+		 * Queued with the lock held, while the IA exists. `working` goes with the call:
+		 * until then the connection stays.
 		 */
 		if (datp_loop_call(&ia->base, result_show, result)) {
 			free(result);
@@ -398,7 +412,10 @@ static void worker_done(void *arg)
 	}
 }
 
-/* Cancelled in rdma_connect only, which is a system call and what fills in its arguments. */
+/*
+ * The thread can be cancelled in rdma_connect() only: a system call, and the code that prepares its
+ * arguments.
+ */
 static void *worker(void *arg)
 {
 	struct result *result = arg;
@@ -434,7 +451,10 @@ static int start_worker(struct rdma_conn *conn)
 		return ENOMEM;
 	result->conn = conn;
 	result->err = ECANCELED;
-	/* a worker that is through at once waits for its name to be written down */
+	/*
+	 * with the mutex held, so that a worker which ends at once waits until its thread ID is
+	 * stored
+	 */
 	pthread_mutex_lock(&conn->ia->lock);
 	conn->handshake = in_ms(HANDSHAKE_MS);
 	rc = start_aside(&conn->worker, worker, result);

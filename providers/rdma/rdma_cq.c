@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Completion queues: their size, their completion channel, and who is told. Invariant: a CQ has an entry
- * for every completion that the queue pairs on it can have outstanding, whatever length its EVD was
- * asked to have; so it never overflows, except that of a queue pair that is deeper than any CQ of the device.
+ * Completion queues: their size, their completion channel, and notification. Invariant: a CQ has an
+ * entry for every completion that the queue pairs on it can have outstanding, whatever length its
+ * EVD was asked to have; so it never overflows, except that of a queue pair that is deeper than any
+ * CQ of the device.
  *
- * Telling. `armed` says that the device will put an event into the channel, or has. Two read the channel:
- * a thread in evd_sleep sees that it is readable, and the next evd_arm takes the event out (a sleep may
- * be cancelled at any instant, so it takes nothing itself); and the service thread, if the EVD has a CNO
- * or an endpoint drains. Should the service thread take an event that a sleeper was to see, its
- * datp_evd_notify() rings that sleeper's bell.
+ * Notification. `armed` says that the device will put an event into the channel, or has put one
+ * there. Two threads read the channel. A thread in evd_sleep sees that the channel is readable, and
+ * the next evd_arm takes the event out (a sleep may be cancelled at any instant, so it takes
+ * nothing itself). The service thread reads it if the EVD has a CNO or an endpoint drains. If the
+ * service thread takes an event that a sleeping thread waits for, datp_evd_notify() wakes that
+ * thread.
  */
 #include "rdma_cq.h"
 #include "rdma_fork.h"
@@ -27,7 +29,10 @@
 
 /* ------------------------------------------------------------------ arming */
 
-/* A device that cannot tell of solicited messages in particular tells of all: better to wake somebody in vain. Poll lock. */
+/*
+ * A device that cannot report solicited messages only reports all messages: an unneeded wake-up is
+ * better than a missing one. Poll lock.
+ */
 static void arm(struct rdma_ia *ia, struct ibv_cq *cq, bool solicited)
 {
 	int err = ibv_req_notify_cq(cq, solicited);
@@ -37,14 +42,17 @@ static void arm(struct rdma_ia *ia, struct ibv_cq *cq, bool solicited)
 		atomic_store_explicit(&ia->solicited_unknown, true, memory_order_relaxed);
 		err = ibv_req_notify_cq(cq, 0);
 	}
-	/* relaxed: it is said once */
+	/* relaxed: only decides who prints the message */
 	if (err && !atomic_exchange_explicit(&ia->deaf, true, memory_order_relaxed))
 		datp_log(1, "%s: the device cannot be armed for completions: %s; threads that wait "
 			    "may not be woken",
 			 ia->base.name, strerror(err < 0 ? errno : err));
 }
 
-/* Whether the device can be asked to tell of solicited messages only, which its attributes do not say. */
+/*
+ * Tries whether the device can be asked to report solicited messages only, because its attributes
+ * do not say so.
+ */
 static void probe_solicited(struct rdma_cqset *set)
 {
 	if (rdma_has(set->ia, RDMA_NO_SOLICITED) || ibv_req_notify_cq(set->one, 1))
@@ -55,14 +63,18 @@ static void probe_solicited(struct rdma_cqset *set)
 /* ------------------------------------------------------------------ size */
 
 enum {
-	CQ_MORE = 1024, /* at least so many entries at a time */
-	/* The first CQ of an EVD has room for so many endpoints where it cannot grow, up to CQ_SPARE entries. */
+	CQ_MORE = 1024, /* the least number of entries by which a CQ grows */
+	/*
+	 * If CQs cannot grow, the first CQ of an EVD has room for this many endpoints, up to
+	 * CQ_SPARE spare entries.
+	 */
 	CQ_ENDPOINTS = 16,
 	CQ_SPARE = 65536,
-	CQ_RECEIVES = 4, /* requests leave the receives one part of so many of a CQ that cannot grow */
+	/* on a CQ that cannot grow, requests leave this fraction (1/4) to the receives */
+	CQ_RECEIVES = 4,
 };
 
-/* Finds nothing, ever. */
+/* Never finds a completion. */
 static int poll_nothing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	(void)cq, (void)n, (void)wc;
@@ -73,8 +85,8 @@ static struct ibv_context blank_context = { .ops = { .poll_cq = poll_nothing } }
 static struct ibv_cq blank = { .context = &blank_context };
 
 /*
- * A plain look polls one CQ. Where there are several it finds nothing, so that the look goes on in
- * rdma_dequeue_other(), which knows of all of them: the plain way need not count. Poll lock.
+ * The fast path polls one CQ. If there are several, it polls `blank`, finds nothing, and so calls
+ * rdma_dequeue_other(), which polls all of them: the fast path need not count them. Poll lock.
  */
 static void count_locked(struct rdma_cqset *set)
 {
@@ -97,7 +109,7 @@ static struct rdma_cq *free_place(struct rdma_cqset *set)
 	return NULL;
 }
 
-/* Poll lock, but where the set is new. */
+/* The poll lock is held unless the set is new. */
 static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size, uint32_t spare,
 			    bool requests_only)
 {
@@ -133,7 +145,7 @@ static void say_none(const struct rdma_cqset *set, uint32_t size)
 		 size, strerror(errno));
 }
 
-/* Nothing completes into it any more. cq_lock. */
+/* No completions arrive in this CQ any more. cq_lock. */
 static void cq_end(struct rdma_ia *ia, const struct rdma_cq *cq)
 {
 	ia->cq_spare += cq->spare;
@@ -148,8 +160,8 @@ static bool is_home(const struct rdma_cqset *set, const struct rdma_cq *cq)
 }
 
 /*
- * All that no endpoint is on, except that for new endpoints: one is enough when nobody's requests are on one of their own.
- * cq_lock and poll lock.
+ * Drops all CQs that no endpoint uses, except the one for new endpoints. If no requests are on a CQ
+ * of their own, one such CQ is enough. cq_lock and poll lock.
  */
 static void drop_unused_locked(struct rdma_cqset *set)
 {
@@ -163,7 +175,7 @@ static void drop_unused_locked(struct rdma_cqset *set)
 		set->cq[i].settled = false;
 		if (is_home(set, &set->cq[i]))
 			continue;
-		/* first, because nobody may poll it from then on */
+		/* the CQ leaves the set first, because nobody may poll it after that */
 		set->cq[i] = (struct rdma_cq){ 0 };
 		count_locked(set);
 		cq_end(set->ia, &old);
@@ -209,9 +221,10 @@ static uint32_t spare_of(const struct rdma_cqset *set, uint32_t whole)
 }
 
 /*
- * Another CQ, for all endpoints that are made or connected from now on, or for their requests alone: as large as all
- * before, so that a few go a long way. If the device has no memory for that, one that is large enough for the endpoint, or
- * for now. cq_lock and poll lock.
+ * Adds a CQ for all endpoints that are created or connected from now on, or only for their
+ * requests. It is as large as all CQs before it together, so that few are needed. If the device has
+ * no memory for that, the CQ has the size that the EVD needs, or only the size that the endpoint
+ * needs. cq_lock and poll lock.
  */
 static enum datp_err cq_another(struct rdma_cqset *set, uint32_t need, uint32_t whole,
 				bool requests_only)
@@ -239,7 +252,7 @@ static bool has_room(const struct rdma_cq *cq, uint32_t need)
 	return cq->size - cq->used >= need;
 }
 
-/* Whether the device can resize a CQ at all is asked once. cq_lock and poll lock. */
+/* Finds out, once, whether the device can resize a CQ at all. cq_lock and poll lock. */
 static void find_out_whether_rigid(struct rdma_cqset *set)
 {
 	struct rdma_cq *cq = set->home[RDMA_RECEIVES];
@@ -250,15 +263,18 @@ static void find_out_whether_rigid(struct rdma_cqset *set)
 }
 
 /*
- * Programs rely on the order of messages more than on that of their own requests, which take more entries: so requests do
- * not fill a CQ with receives that stay there. What can still move goes to a larger one together.
+ * Programs rely on the order of messages more than on that of their own requests, which take more
+ * entries. So requests do not fill a CQ on which receives stay; what can still be moved goes to a
+ * larger CQ together.
  */
 static bool is_apart(enum rdma_use use, const struct rdma_cq *cq)
 {
 	return use == RDMA_REQUESTS && (cq->settled || cq->requests_only);
 }
 
-/* Whether the CQ has the room, or gets it. cq_lock and poll lock. */
+/*
+ * Returns whether the CQ has the room, after making it larger if possible. cq_lock and poll lock.
+ */
 static bool find_room(struct rdma_cqset *set, enum rdma_use use, struct rdma_cq *cq, uint32_t need,
 		      uint32_t whole)
 {
@@ -269,7 +285,7 @@ static bool find_room(struct rdma_cqset *set, enum rdma_use use, struct rdma_cq 
 		return false;
 	if (!set->ia->rigid)
 		return has_room(cq, need) || cq_grow(set, cq, need);
-	/* the first one has the length of its EVD so far */
+	/* the first CQ has the length of its EVD so far */
 	return cq->used || cq->size >= whole + spare_of(set, whole);
 }
 
@@ -350,7 +366,7 @@ bool rdma_cqset_extend(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t more
 
 /* ------------------------------------------------------------------ telling */
 
-/* Takes what is in the channel; the CQs have to be armed anew. Poll lock. */
+/* Takes all events from the channel; after that the CQs have to be armed again. Poll lock. */
 static void channel_take(struct rdma_cqset *set)
 {
 	struct ibv_cq *cq;
@@ -364,7 +380,10 @@ static void channel_take(struct rdma_cqset *set)
 		atomic_store_explicit(&set->fired, false, memory_order_relaxed);
 }
 
-/* Poll lock held. True: look again, something may have come before. */
+/*
+ * The poll lock is held. Returns true if the caller has to poll again, because a completion may
+ * have come before the arming.
+ */
 bool rdma_cqset_arm(struct rdma_cqset *set, bool solicited)
 {
 	/* relaxed: a hint */
@@ -378,12 +397,14 @@ bool rdma_cqset_arm(struct rdma_cqset *set, bool solicited)
 			arm(set->ia, set->cq[i].cq, solicited);
 	set->armed = true;
 	set->armed_solicited = solicited;
-	/* what came just before may have been solicited: only the channel tells */
+	/*
+	 * a completion that came just before may have been solicited: only the channel shows that
+	 */
 	atomic_store_explicit(&set->solicited, true, memory_order_relaxed);
 	return true;
 }
 
-/* Looks at what has come until nothing comes before the next arming. Service thread. */
+/* Polls until no completion comes before the next arming. Service thread. */
 static void serve(struct rdma_cqset *set)
 {
 	bool again;
@@ -411,7 +432,7 @@ static void channel_event(void *arg, uint32_t events)
 	serve(set);
 }
 
-/* The service thread watches the channel from now on. Poll lock. */
+/* From now on the service thread watches the channel. Poll lock. */
 static void watch_locked(struct rdma_cqset *set)
 {
 	if (set->watch || set->stopping)
@@ -485,7 +506,10 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 	if (watch)
 		datp_loop_del(watch);
 	channel_take(set);
-	/* Who has looked at the handle before it went, may poll still: from here on there is nothing to poll. */
+	/*
+	 * A thread that read the handle before the EVD was freed may still poll: from here on there
+	 * is nothing to poll.
+	 */
 	datp_lock(set->poll_lock);
 	memcpy(cq, set->cq, sizeof(cq));
 	memset(set->cq, 0, sizeof(set->cq));
@@ -525,7 +549,7 @@ enum datp_err rdma_evd_create(struct datp_evd *base, int32_t qlen)
 
 enum datp_err rdma_evd_resize(struct datp_evd *evd, int32_t qlen)
 {
-	/* The queue is libdatp's list; how large the CQ is follows from the endpoints on it. */
+	/* The event queue is libdatp's list; the size of the CQ depends on the endpoints on it. */
 	(void)evd, (void)qlen;
 	return DATP_OK;
 }
@@ -533,10 +557,10 @@ enum datp_err rdma_evd_resize(struct datp_evd *evd, int32_t qlen)
 void rdma_evd_free(struct datp_evd *base)
 {
 	struct rdma_evd *evd = rdma_evd(base);
-	/* relaxed: nobody else knows the EVD any more */
+	/* relaxed: no other thread has the EVD any more */
 	int fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
 
-	/* first: who has the bias relies on the CQ */
+	/* this comes first, because the bias owner polls the CQ without the lock */
 	datp_bias_fini(&evd->bias, &base->poll_lock);
 	rdma_cqset_fini(&evd->set);
 	if (fd >= 0)
@@ -545,11 +569,12 @@ void rdma_evd_free(struct datp_evd *base)
 
 /* ------------------------------------------------------------------ sleeping */
 
-enum { BLIND_MS = 10 }; /* a sleeper without a descriptor to be woken by looks so often */
+/* the interval at which a sleeping thread without a wake-up descriptor checks its bell */
+enum { BLIND_MS = 10 };
 
 /*
- * Not before somebody waits: most EVDs of a large program are polled, and descriptors are few.
- * Poll lock. relaxed: who rings reads it after `rung`, see there.
+ * Creates the descriptor only when a thread waits, because most EVDs of a large program are polled,
+ * and descriptors are few. Poll lock. relaxed: evd_wake reads it after `rung`, see there.
  */
 static int wake_fd_locked(struct rdma_evd *evd)
 {
@@ -563,15 +588,17 @@ static int wake_fd_locked(struct rdma_evd *evd)
 }
 
 /*
- * Takes the wake-ups so far: the next sleep is for later ones. Poll lock. False: look again.
+ * Takes the wake-ups so far, so that the next sleep is for later ones. Poll lock. Returns false if
+ * the caller has to poll again.
  *
- * No wake-up is lost. Who rings counts the bell up, then sets `rung`, and writes if it was not set. So as
- * long as `rung` is set, a write is to come, or the descriptor is readable, or nobody has slept since:
- * that it is true at the end of this, with its write read away, would be none of those, and who rings
- * next would leave it at that. Hence the loop, whose last look finds it false.
+ * No wake-up is lost. A waker increments the bell, then sets `rung`, and writes to the descriptor
+ * if `rung` was not set. So while `rung` is set, either a write is about to come, or the descriptor
+ * is readable, or no thread has slept since. If `rung` were still set when this function returns,
+ * with its write already read, none of these would hold, and the next waker would not write. Hence
+ * the loop, which ends only when it finds `rung` false.
  *
- * acq_rel: who rings after that look finds `rung` false and the descriptor there, and writes; the bell of
- * whoever rang before is seen by the sleep.
+ * acq_rel: a waker that comes after the last check finds `rung` false and the descriptor set, and
+ * writes; the sleep sees the bell of a waker that came before.
  */
 static bool wake_taken(struct rdma_evd *evd)
 {
@@ -597,13 +624,13 @@ bool rdma_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicited_only)
 	return rdma_cqset_arm(&evd->set, solicited_only && !evd->set.drains);
 }
 
-/* An EVD without completions: its bell is all there is. */
+/* An EVD without completions has only the bell. */
 static int sleep_on_bell(struct datp_evd *evd, uint32_t seen, const struct timespec *deadline)
 {
 	int type, err;
 	long rc;
 
-	/* a cancellation point, as in libdatp's own: nothing is held here */
+	/* a cancellation point, as in libdatp's own function: no lock is held here */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	rc = syscall(SYS_futex, evd->bell, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, deadline,
 		     NULL, FUTEX_BITSET_MATCH_ANY);
@@ -639,11 +666,11 @@ int rdma_evd_sleep(struct datp_evd *base, uint32_t seen, const struct timespec *
 
 	if (!base->has_cq)
 		return sleep_on_bell(base, seen, deadline);
-	/* acquire: what was queued before the bell was rung is seen */
+	/* acquire: events that were queued before the bell are seen */
 	if (atomic_load_explicit(base->bell, memory_order_acquire) != seen)
 		return 0;
 	fds[0] = (struct pollfd){ .fd = evd->set.channel->fd, .events = POLLIN };
-	/* relaxed: this thread has made it when it armed; poll passes over one that is not there */
+	/* relaxed: this thread has created it when it armed; poll() ignores a descriptor of -1 */
 	fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
 	fds[1] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	if (deadline)
@@ -655,10 +682,11 @@ int rdma_evd_sleep(struct datp_evd *base, uint32_t seen, const struct timespec *
 		atomic_store_explicit(&evd->set.solicited, true, memory_order_relaxed);
 	}
 	/*
-	 * Who set `rung` may come to write only after that has been taken: the descriptor is readable then
-	 * though nobody rings, and no sleep on it would last. Set here, for the next to read it, it keeps
-	 * nobody from writing who has to: this thread is awake, and takes it before it sleeps again.
-	 * acq_rel: a plain store would come between somebody who has rung and wake_taken().
+	 * A waker that has set `rung` may write only after `rung` has been reset: then the
+	 * descriptor is readable although no new wake-up has come, and no sleep on it would last.
+	 * Setting `rung` here makes the next wake_taken() read the descriptor. It does not stop a
+	 * waker from a write that is needed, because this thread is awake and resets `rung` before
+	 * it sleeps again. acq_rel: a plain store could come between a waker and wake_taken().
 	 */
 	if (rc > 0 && fds[1].revents)
 		atomic_exchange_explicit(&evd->rung, true, memory_order_acq_rel);
@@ -681,7 +709,7 @@ void rdma_evd_wake(struct datp_evd *base)
 	/* acq_rel: pairs with the one in wake_taken() */
 	if (atomic_exchange_explicit(&evd->rung, true, memory_order_acq_rel))
 		return;
-	/* relaxed: see there; nobody has ever waited where it is not there */
+	/* relaxed: see wake_fd_locked(); if there is no descriptor, no thread has ever waited */
 	fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		datp_log(1, "%s: cannot wake a waiter: %s", base->obj.ia->name, strerror(errno));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the words of dat.conf to an open verbs device. Invariant: whatever fails here says on stderr
- * what is missing and what to do about it; afterwards address, device and port belong together.
+ * From the words of dat.conf to an open verbs device. Invariant: whatever fails here is reported on
+ * stderr, with what is missing and what to do; after success, address, device and port belong
+ * together.
  */
 #include "rdma_device.h"
 #include "rdma_fork.h"
@@ -22,7 +23,7 @@ static bool number_word(const char *text, unsigned long low, unsigned long high,
 {
 	char *end;
 
-	if (text[0] < '0' || text[0] > '9') /* strtoul() takes signs and blanks */
+	if (text[0] < '0' || text[0] > '9') /* strtoul() would accept signs and blanks */
 		return false;
 	*value = strtoul(text, &end, 10);
 	return !*end && *value >= low && *value <= high;
@@ -83,7 +84,7 @@ static bool env_number(const char *name, unsigned long low, unsigned long high,
 	return text && number_word(text, low, high, value);
 }
 
-/* The names that OFED's providers have for some options. A word of dat.conf goes before them. */
+/* The names that OFED's providers have for some options. A word in dat.conf takes precedence. */
 static void take_environment(struct rdma_options *opt)
 {
 	unsigned long n;
@@ -142,8 +143,9 @@ static struct sockaddr_in *address_of(struct rdma_ia *ia)
 }
 
 /*
- * The device behind a local address: an id bound to it, or NULL with errno. It takes a port for as long as it is there, of
- * UDP's, so that it is in no service point's way.
+ * Finds the device of a local address: returns an id that is bound to the address, or NULL with
+ * errno. While the id exists, it occupies a port of UDP, so that it does not take the port of a
+ * service point.
  */
 static struct rdma_cm_id *bind_to(struct rdma_ia *ia, const struct sockaddr_in *in)
 {
@@ -161,7 +163,7 @@ static struct rdma_cm_id *bind_to(struct rdma_ia *ia, const struct sockaddr_in *
 	return NULL;
 }
 
-/* Takes the device of a bound id for the IA's own, in a context of our own. */
+/* Opens the device of a bound id for the IA, in a context of its own. */
 static enum datp_err adopt(struct rdma_ia *ia, struct rdma_cm_id *id,
 			   const struct sockaddr_in *in)
 {
@@ -171,8 +173,8 @@ static enum datp_err adopt(struct rdma_ia *ia, struct rdma_cm_id *id,
 	*address_of(ia) = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = in->sin_addr };
 	ia->port = id->port_num;
 	/*
-	 * Not librdmacm's context, which the whole process shares: its asynchronous events would be
-	 * everybody's.
+	 * not librdmacm's context, which the whole process shares: this IA would get the
+	 * asynchronous events of others
 	 */
 	rdma_fork_hold(&own);
 	ia->verbs = ibv_open_device(id->verbs->device);
@@ -190,7 +192,7 @@ static enum datp_err adopt(struct rdma_ia *ia, struct rdma_cm_id *id,
 	return DATP_ERR_DEVICE;
 }
 
-/* Why an address has no device. */
+/* Reports why an address has no device. */
 static void say_no_device(const struct rdma_ia *ia, const char *what, int err)
 {
 	if (err == ENODEV)
@@ -222,10 +224,11 @@ static enum datp_err open_address(struct rdma_ia *ia, const struct sockaddr_in *
 }
 
 /*
- * The first IPv4 address of an interface. 1: found; 0: it has none; -1: no such interface. Each
- * interface is in the list by itself, besides its addresses. if_nametoindex() would have the kernel
- * look for a module for a name that it does not know, as that of a verbs device: a third of a second
- * in a slow guest, with each IA that is opened.
+ * Finds the first IPv4 address of an interface. Returns 1 if there is one, 0 if the interface has
+ * none, and -1 if there is no such interface. The list has each interface by itself, besides its
+ * addresses. if_nametoindex() is not used, because for an unknown name, such as that of a verbs
+ * device, it makes the kernel look for a module, which takes a third of a second in a slow guest,
+ * for each IA that is opened.
  */
 static int netdev_address(const char *name, struct sockaddr_in *in, bool *up)
 {
@@ -286,7 +289,7 @@ static bool verbs_device_known(const char *name)
 	return known;
 }
 
-/* A verbs device says nothing of addresses; but each address knows its device. */
+/* A verbs device has no information about addresses, but each address has its device. */
 static enum datp_err open_verbs_device(struct rdma_ia *ia)
 {
 	const char *name = ia->opt.where;
@@ -321,7 +324,10 @@ static enum datp_err open_verbs_device(struct rdma_ia *ia)
 	return err;
 }
 
-/* The first of a host's addresses that a device serves, or the first; hosts have a 127.0.1.1, too. */
+/*
+ * Returns the first of the host's addresses that a device serves, or else the first one; hosts have
+ * a 127.0.1.1, too.
+ */
 static const struct sockaddr_in *served(struct rdma_ia *ia, const struct addrinfo *found)
 {
 	const struct addrinfo *one = found;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What devices are: the one table of the quirks that no call of verbs tells of. What can be found out by trying is not in
- * here. Invariant: all other files ask for a quirk by its name, and none for a vendor.
+ * The properties of devices: the only table of the quirks that no verbs call reports. What can be
+ * found out by a trial is not in here. Invariant: all other files ask for a quirk by its name, and
+ * never for a vendor.
  */
 #include "rdma_devices.h"
 #include "rdma.h"
@@ -11,17 +12,18 @@
 #include <unistd.h>
 
 enum {
-	NEAR = 3 /* letters that may be wrong in a name for which another one is meant */,
+	/* at most this many wrong letters in a name for which another name is suggested */
+	NEAR = 3,
 	NAME_MAX_BYTES = 32
 };
 
 /* ------------------------------------------------------------------ what they are called */
 
-#define SHOWN "quirk." /* before its name among the adapter's attributes */
+#define SHOWN "quirk." /* the prefix of the name among the adapter's attributes */
 
 struct quirk {
 	const char *shown;
-	bool iwarp_only; /* what we do about it makes sense over TCP only */
+	bool iwarp_only; /* the workaround makes sense over TCP only */
 	const char *what;
 };
 
@@ -79,10 +81,11 @@ _Static_assert(RDMA_QUIRKS <= 32, "a set of them is a uint32_t");
 #define ONE(quirk) (UINT32_C(1) << RDMA_##quirk)
 
 /*
- * siw (Linux 6.1) says that it has no limit, and counts a region's pages in an int: 2^44 bytes have 0 of
- * 4 KiB, and it registers nothing for them. It keeps the pages in lists of 512, and those in an array that the
- * kernel's allocator has to give in one piece, which is 1024 pages long at most: more is refused, with a
- * warning in the kernel's log. A region that begins amid a page has one more.
+ * siw (Linux 6.1) reports no limit, and counts the pages of a region in an int: for 2^44 bytes it
+ * counts 0 pages of 4 KiB, and registers nothing. It keeps the pages in lists of 512, and the lists
+ * in an array that the kernel's allocator has to provide in one piece, which is at most 1024 pages
+ * long: more is refused, with a warning in the kernel's log. A region that begins within a page has
+ * one page more.
  */
 static uint64_t siw_region(void)
 {
@@ -101,20 +104,22 @@ static uint64_t t5_region(void)
 struct device {
 	const char *name;
 	enum ibv_transport_type transport;
-	uint32_t vendor;	  /* as ibv_query_device() tells it; 0: any */
-	uint32_t part, part_mask; /* likewise, of the bits in the mask */
-	uint32_t has, lacks;	  /* quirks, and those of more general lines that it has not */
+	uint32_t vendor;	  /* as ibv_query_device() reports it; 0 means any */
+	uint32_t part, part_mask; /* likewise, the bits in the mask */
+	/* the quirks of the device, and those of more general lines that it does not have */
+	uint32_t has, lacks;
 	uint64_t (*longest_region)(void);
 };
 
-/* All lines that fit count, the more general ones first. */
+/* All lines that match are used, the more general ones first. */
 static const struct device devices[] = {
 	{
 		.name = "all of iWARP",
 		.transport = IBV_TRANSPORT_IWARP,
 		/*
-		 * The answer to an RDMA Read is a write by the peer (RFC 5040, 5.2), and irdma, cxgb4 and erdma want its sink to
-		 * have that right. No iWARP driver is known to raise IBV_EVENT_QP_LAST_WQE_REACHED.
+		 * The answer to an RDMA Read is a write by the peer (RFC 5040, 5.2), and irdma,
+		 * cxgb4 and erdma require that its sink has the right to remote writes. No iWARP
+		 * driver is known to raise IBV_EVENT_QP_LAST_WQE_REACHED.
 		 */
 		.has = ONE(WRITE_SINKS) | ONE(NO_LAST_WQE),
 	},
@@ -122,13 +127,15 @@ static const struct device devices[] = {
 		.name = "siw",
 		.transport = IBV_TRANSPORT_IWARP,
 		.vendor = 0x626d74,
-		/* all seen with Linux 6.1; 6.12 has the same, by its source and by the tests */
+		/*
+		 * all seen with Linux 6.1; 6.12 has them too, according to its source and the tests
+		 */
 		.has = ONE(DEAF_START) | /* rdma_late.c */
-		       ONE(EARLY_FATAL) | /* rdma_hold.c; hardware settles by RFC 6581 which side sends first */
+		       ONE(EARLY_FATAL) | /* rdma_hold.c; hardware negotiates it by RFC 6581 */
 		       ONE(CROSSED_READS) |
 		       ONE(READS_UNCHECKED) | /* it checks bounds and key only */
 		       ONE(FENCE_READS) |
-		       ONE(ERRORS_ALIKE) |  /* a TCP connection that is gone, most of all */
+		       ONE(ERRORS_ALIKE) |  /* most often for a TCP connection that has ended */
 		       ONE(SIGPIPE) |	    /* its doorbell sends without MSG_NOSIGNAL */
 		       ONE(WRITES_LINGER) | /* rdma_mr_settle() */
 		       ONE(REGION_LIMIT) | ONE(QUEUE_KEY) | /* iw_plug() */
@@ -157,9 +164,10 @@ static const struct device devices[] = {
 		.transport = IBV_TRANSPORT_IB,
 		.vendor = 0xffffff,
 		/*
-		 * It checks an access through a window against the whole region (Linux 6.1 and 6.12), and raises no
-		 * IBV_EVENT_QP_LAST_WQE_REACHED (6.1), though the InfiniBand specification has both. That of 6.12 is not
-		 * waited for either: rxe leaves what it has completed in the CQ when a queue pair goes.
+		 * It checks an access through a window against the whole region (Linux 6.1 and
+		 * 6.12), and does not raise IBV_EVENT_QP_LAST_WQE_REACHED (6.1), though the
+		 * InfiniBand specification has both. The event of 6.12 is not waited for either:
+		 * rxe leaves what it has completed in the CQ when a queue pair is destroyed.
 		 */
 		.has = ONE(LOOSE_WINDOWS) | ONE(NO_LAST_WQE),
 	},
@@ -174,7 +182,10 @@ static bool fits(const struct device *device, const struct rdma_ia *ia)
 
 enum { DEVICES = sizeof(devices) / sizeof(*devices) };
 
-/* The line that decides about a quirk: the last one that fits and names it. NULL: none. */
+/*
+ * Returns the line that decides about a quirk: the last one that matches and names it; NULL if
+ * there is none.
+ */
 static const struct device *source_of(const struct rdma_ia *ia, enum rdma_quirk quirk)
 {
 	const struct device *source = NULL;
@@ -212,7 +223,10 @@ bool rdma_quirks_find(struct rdma_ia *ia)
 	return good;
 }
 
-/* One that dat.conf has asked for has the limit that is known of a device, whatever device it is. */
+/*
+ * If dat.conf has switched the quirk on, the limit that is known for one device is used for any
+ * device.
+ */
 uint64_t rdma_longest_region(const struct rdma_ia *ia)
 {
 	const struct device *source = source_of(ia, RDMA_REGION_LIMIT);
@@ -237,7 +251,10 @@ bool rdma_quirk_show(const struct rdma_ia *ia, enum rdma_quirk quirk, char *text
 
 /* ------------------------------------------------------------------ words of dat.conf */
 
-/* How many letters have to be put in, taken out or replaced to make one word of the other. */
+/*
+ * Returns the number of letters that have to be inserted, removed or replaced to turn one word into
+ * the other.
+ */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int row[NAME_MAX_BYTES + 1], columns = (unsigned int)strlen(b);

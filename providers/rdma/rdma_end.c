@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a connection ends: because the program wants it, or because it has broken. Invariant: an endpoint's connection is
- * taken away from it once, and its queue pair stops before libdatp flushes what is left; but a graceful end over iWARP
- * is told to the peer before the queue pair stops.
+ * The end of a connection: because the program ends it, or because it has broken. Invariant: an
+ * endpoint's connection is taken away from it once, and its queue pair stops before libdatp flushes
+ * what is left; but over iWARP the peer is told about a graceful end before the queue pair stops.
  */
 #include "rdma_conn.h"
 #include "rdma_cq.h"
@@ -17,7 +17,7 @@ void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why)
 {
 	struct rdma_conn *conn;
 
-	/* first what has been kept back */
+	/* first show what has been kept back */
 	rdma_ep_greeted(&ep->base);
 	rdma_qp_stop(ep);
 	datp_cm_disconnected(&ep->base, why);
@@ -31,7 +31,10 @@ static void broke(struct datp_ep *ep)
 	rdma_ep_lost(rdma_ep(ep), DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* The cause is complete before its consequences, maybe in the other queue: the end would make a flush of it. */
+/*
+ * The cause completes before its consequences, although it may be on the other CQ: the end of the
+ * connection would flush it.
+ */
 static void flushed(struct datp_ep *base)
 {
 	struct rdma_ep *ep = rdma_ep(base);
@@ -72,9 +75,10 @@ void rdma_ep_break(struct rdma_ep *ep)
 }
 
 /*
- * To stop a queue pair resets the TCP connection on iWARP hardware (irdma, cxgb4), and what the peer has not acknowledged is
- * lost, though its completion was a success. So a graceful end is told to the peer first, and the queue pair stops when
- * the event of that end has come, or does not come. Service thread.
+ * On iWARP hardware (irdma, cxgb4), stopping a queue pair resets the TCP connection, and data that
+ * the peer has not acknowledged are lost, although their completion was a success. So the peer is
+ * told about a graceful end first, and the queue pair stops when the event of that end has come, or
+ * when it does not come in time. Service thread.
  */
 static bool hang_up(struct rdma_ep *ep)
 {
@@ -111,21 +115,21 @@ void rdma_ep_drained_locked(struct rdma_ep *ep)
 			 ep->base.obj.ia->name);
 }
 
-/* A request behind all others tells when they are done. */
+/* Posts a request after all others, whose completion shows that they are done. */
 static void drain(struct rdma_ep *ep)
 {
 	bool idle;
 	int rc = 0;
 
 	datp_lock(&ep->base.lock);
-	/* the endpoint is not CONNECTED any more: who comes later is refused by libdatp */
+	/* the endpoint is not CONNECTED any more, so libdatp refuses later requests */
 	rdma_plain_requests_end_locked(ep);
 	idle = ep->base.sq.posted == ep->base.sq.finished;
 	ep->draining = !idle;
 	if (!idle && !ep->over)
 		rc = rdma_post_marker(ep, (uintptr_t)ep | RDMA_ID_DRAIN, true);
 	if (rc)
-		ep->draining = false; /* nothing is watched for */
+		ep->draining = false; /* nothing has to be waited for */
 	if (idle || rc)
 		rdma_ep_drained_locked(ep);
 	datp_unlock(&ep->base.lock);
@@ -138,7 +142,7 @@ void rdma_ep_disconnect(struct datp_ep *base, enum datp_close how)
 	struct rdma_ep *ep = rdma_ep(base);
 	struct rdma_conn *conn;
 
-	/* the peer is to see a connection and its end, as the consumer does */
+	/* the peer gets a connection and its end, as the consumer does */
 	rdma_late_accept(ep);
 	if (how == DATP_CLOSE_GRACEFUL) {
 		drain(ep);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a child of fork() must not keep: the descriptors of the open adapters' connections and devices. While
- * a child has a copy, the kernel keeps the connections of a parent that was killed, and its listeners.
- * Invariant: what is opened is in the list, and what is closed is not, whenever the process forks.
+ * What a child of fork() must not keep: the descriptors of the open adapters' connections and
+ * devices. While a child has a copy, the kernel keeps the connections and listeners of a parent
+ * that was killed. Invariant: whenever the process forks, an open descriptor is in the list, and a
+ * closed one is not.
  *
- * librdmacm's own context of each device is not among them: a child that opens an adapter anew needs it,
- * and no connection hangs on it.
+ * librdmacm's own context of each device is not in the list: a child that opens an adapter needs
+ * it, and it keeps no connection.
  */
 #include "rdma_fork.h"
 #include <fcntl.h>
 #include <unistd.h>
 
 /*
- * The lock is taken twice by a thread that forks in a signal handler while it holds it. A leaf; nobody
- * keeps it for long.
+ * A thread takes the lock twice if it forks in a signal handler while it holds the lock. A leaf
+ * lock, which is held for short times only.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -22,8 +23,9 @@ static struct {
 } forks = { .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP };
 
 /*
- * Each number is kept, and stands for /dev/null: a child that was forked amid a call to librdmacm, or that runs its
- * destructors, must not meet a file there that the child has opened itself.
+ * Each number stays in use, and becomes /dev/null: a child that was forked during a call to
+ * librdmacm, or that runs its destructors, must not find a file there that the child has opened
+ * itself.
  */
 static void fork_child(void)
 {
@@ -35,9 +37,9 @@ static void fork_child(void)
 			close(held->fd);
 	if (null >= 0)
 		close(null);
-	/* once: the adapters are the parent's */
+	/* only once, because the adapters are the parent's */
 	forks.all = NULL;
-	/* its holder is a thread of the parent, by that one's number */
+	/* it is held by a thread of the parent, whose thread ID it contains */
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&forks.lock, &attr);
@@ -55,16 +57,17 @@ static void fork_parent(void)
 }
 
 /*
- * To open and to close are points of cancellation: a thread that ended there would take the lock along,
- * and no process could be forked any more. The type is set as well as the state, and first: a signal of
- * the C library that is on its way to a thread that can be cancelled at any instant looks at that alone.
+ * Opening and closing are cancellation points: a thread that ended there would keep the lock, and
+ * the process could not be forked any more. The type is set as well as the state, and first,
+ * because a signal of the C library that is on its way to a thread with asynchronous cancellation
+ * checks the type only.
  */
 void rdma_fork_hold(struct rdma_cancel *own)
 {
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &own->type);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own->state);
 	pthread_mutex_lock(&forks.lock);
-	/* from the first time on: before that there is nothing to list */
+	/* from the first use on: before that there is nothing in the list */
 	if (!forks.fork_handler)
 		forks.fork_handler = pthread_atfork(fork_waits, fork_parent, fork_child) == 0;
 }

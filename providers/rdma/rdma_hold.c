@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests of a passive side that has to let the active side send first, which is iWARP's rule. siw takes a
- * message that comes with the answer to its request for an error, and one that finds no receive ends the connection:
- * both happen to a program that sends as soon as it has accepted, since the peer's program hears of the connection
- * later. So its requests are kept here until the peer's first message has come, or hold_ms have passed. Invariant: while
- * rdma_ep.late is LATE_HOLDS no request is on the queue pair, and those that are kept are in the order of their posts.
+ * Holds requests of a passive side back until the active side has sent first, which iWARP requires.
+ * siw treats a message that arrives with the reply to its request as an error, and a message that
+ * finds no receive ends the connection. Both would happen to a program that sends as soon as it has
+ * accepted, because the peer's program learns about the connection later. So its requests are kept
+ * here until the peer's first message has arrived, or hold_ms have passed. Invariant: while
+ * rdma_ep.late is LATE_HOLDS, no request is on the queue pair, and the kept requests are in the
+ * order of their posts.
  */
 #include "rdma_cq.h"
 #include "rdma_hold.h"
@@ -40,7 +42,10 @@ enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr
 	kept->wr.sg_list = kept->sge;
 	if (!ep->kept) {
 		ep->kept_end = &ep->kept;
-		/* the message may come to a queue that the program does not look at while it waits for this request */
+		/*
+		 * the message may come to a queue that the program does not poll while it waits for
+		 * this request
+		 */
 		rdma_due_locked(ep, LOOK_MS);
 	}
 	*ep->kept_end = kept;
@@ -63,7 +68,7 @@ void rdma_hold_end_locked(struct rdma_ep *ep)
 		rdma_plain_begin_locked(ep);
 		return;
 	}
-	/* its post has been accepted, so it is flushed with what came after it */
+	/* its post has been accepted, so it is flushed with those after it */
 	datp_log(1, "%s: the device refuses a request that waited for the peer's first message; "
 		    "its connection is ended",
 		 ep->base.obj.ia->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * IAs on a verbs device: their life and their attributes. Invariant: what dat_ia_query says comes from
- * the device, or follows from how we use it.
+ * IAs on a verbs device: how they are opened and closed, and their attributes. Invariant: the
+ * values of dat_ia_query come from the device, or follow from how this provider uses it.
  */
 #include "rdma_async.h"
 #include "rdma_cm.h"
@@ -39,7 +39,7 @@ static const struct rdma_kind *kind_of(const struct rdma_ia *ia,
 	return NULL;
 }
 
-/* The device must be of a transport that the plugin serves. */
+/* Checks that the device has a transport which the plugin serves. */
 static enum datp_err choose_kind(struct rdma_ia *ia, const struct rdma_kind *const *kinds)
 {
 	bool iwarp = ia->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
@@ -53,14 +53,12 @@ static enum datp_err choose_kind(struct rdma_ia *ia, const struct rdma_kind *con
 	return DATP_ERR_DEVICE;
 }
 
-/* A device may say that it has windows and not have them: only trying tells. */
+/* Some devices report windows and do not have them: only a trial shows that. */
 static bool windows_work(struct rdma_ia *ia)
 {
 	struct ibv_mw *mw;
 
-	/*
-	 * An RMR that opens more than was asked for is worse than a slow one.
-	 */
+	/* an RMR that gives access to more than was asked for is worse than a slow one */
 	if (rdma_has(ia, RDMA_LOOSE_WINDOWS) && ia->opt.emulate_rmr)
 		return false;
 	if (!ia->dev.max_mw || (mw = ibv_alloc_mw(ia->pd, IBV_MW_TYPE_1)) == NULL)
@@ -71,7 +69,8 @@ static bool windows_work(struct rdma_ia *ia)
 
 static enum datp_err open_tables(struct rdma_ia *ia)
 {
-	ia->lmrs = calloc(RDMA_MR_BUCKETS, sizeof(*ia->lmrs)); /* sparse: untouched pages cost nothing */
+	/* sparse: untouched pages use no memory */
+	ia->lmrs = calloc(RDMA_MR_BUCKETS, sizeof(*ia->lmrs));
 	ia->pd = ibv_alloc_pd(ia->verbs);
 	if (!ia->lmrs || !ia->pd)
 		return DATP_ERR_MEMORY;
@@ -97,7 +96,7 @@ static enum datp_err open_watches(struct rdma_ia *ia)
 	if (!err)
 		err = rdma_timer_open(ia);
 	if (!err)
-		rdma_cqset_watch(&ia->sink, 1); /* nobody else looks at it */
+		rdma_cqset_watch(&ia->sink, 1); /* nobody else polls it */
 	return err;
 }
 
@@ -148,8 +147,9 @@ close:
 }
 
 /*
- * librdmacm keeps a context of each device that an id was on, and the kernel waits for that with the removal of some. It
- * gives up those of devices that are gone when it is asked for a list, if no id is on them any more.
+ * librdmacm keeps a context of each device that an id has used, and for some devices the kernel
+ * waits for these contexts when the device is removed. librdmacm gives up the contexts of removed
+ * devices when it is asked for a list, if no id uses them any more.
  */
 static void drop_lost_devices(void)
 {
@@ -219,13 +219,13 @@ static void fill_named(struct rdma_ia *ia)
 					  : "none: the device has no memory windows");
 	if (rdma_has_windows(ia) && rdma_has(ia, RDMA_LOOSE_WINDOWS))
 		name_attr(ia, "rmr_bounds", "unchecked");
-	/* datconform asks for these */
+	/* datconform reads these attributes */
 	if (!ia->kind->three_way) {
 		name_attr(ia, "refused_access", "ends");
 		name_attr(ia, "accept", "unconfirmed");
 		name_attr(ia, "broken", "unsure");
 	}
-	/* relaxed: found out when the adapter was opened */
+	/* relaxed: determined when the adapter was opened */
 	if (atomic_load_explicit(&ia->solicited_unknown, memory_order_relaxed))
 		name_attr(ia, "solicited", "unknown");
 	if (rdma_has(ia, RDMA_READS_UNCHECKED))
@@ -241,22 +241,25 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_dto_per_ep = rdma_request_places(ia);
 	a->max_rdma_read_per_ep_in = a->max_rdma_read_in = rdma_count(dev->max_qp_rd_atom);
 	a->max_rdma_read_per_ep_out = a->max_rdma_read_out = rdma_count(dev->max_qp_init_rd_atom);
-	/* many drivers leave the number of all queue pairs together at 0 (irdma, bnxt_re, hns, qedr) */
+	/* many drivers leave the total over all queue pairs at 0 (irdma, bnxt_re, hns, qedr) */
 	a->max_rdma_read_in = rdma_count(dev->max_res_rd_atom
 						 ? dev->max_res_rd_atom
 						 : (int64_t)dev->max_qp_rd_atom * dev->max_qp);
 	a->max_rdma_read_out = rdma_count((int64_t)dev->max_qp_init_rd_atom * dev->max_qp);
 	a->read_in_guaranteed = a->read_out_guaranteed = true;
 	a->max_evds = rdma_count(dev->max_cq - 1 - (ia->plug != NULL));
-	/* of the list in libdatp; how many completions a CQ holds follows from the endpoints */
+	/* the length of libdatp's list; how many completions a CQ holds depends on the endpoints */
 	a->max_evd_qlen = rdma_count((int64_t)dev->max_cqe * RDMA_CQ_MAX);
 	a->max_iov_per_dto = rdma_least(dev->max_sge, RDMA_SGE_MAX);
 	a->max_iov_per_rdma_write = a->max_iov_per_dto;
-	/* where the device takes fewer in a read than in others, it is done in pieces */
+	/*
+	 * if the device allows fewer segments in a read than in other requests, the provider splits
+	 * reads
+	 */
 	a->max_iov_per_rdma_read = a->max_iov_per_dto;
 	a->max_lmrs = rdma_count(dev->max_mr);
 	a->max_pzs = rdma_count(dev->max_pd - 1);
-	/* a bind has a window of its own, beside that of the bind before it */
+	/* each bind has a window of its own, besides that of the previous bind */
 	a->max_rmrs = rdma_has_windows(ia) ? rdma_count(dev->max_mw / 2)
 		      : ia->opt.emulate_rmr ? rdma_count(dev->max_mr)
 					    : 0;
@@ -274,8 +277,9 @@ static void fill_srq(const struct rdma_ia *ia, struct datp_ia_attr *a)
 }
 
 /*
- * Of a message, whatever the port says: some drivers say nothing (mana), and what all devices can do is taken then. A segment
- * of 2^31 bytes means one of 0 to some devices, so that a message in one segment has to be shorter.
+ * Returns the longest message, from what the port reports: some drivers report nothing (mana), and
+ * then the value that all devices support is used. Some devices treat a segment of 2^31 bytes as
+ * one of 0, so a message in one segment has to be shorter.
  */
 static uint32_t longest_message(uint32_t said)
 {

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is to be done a little later, by a timer of the IA: most of it is for iWARP.
+ * Work that is done a little later, by a timer of the IA; most of it is for iWARP.
  *
- * Accepting late. Where a message that finds no receive ends the connection, programs that post
- * their first receive upon ESTABLISHED lose a race. So theirs is queued at once, and the active
- * side, which has to be the first to send, hears of it when a receive or a request has been posted,
- * or when the program has had time enough. Invariant: while rdma_ep.late is not LATE_NOT the peer
- * has no answer yet, receives are staged, and no request is on the queue pair.
+ * Late accept. Where a message that finds no receive ends the connection, programs that post their
+ * first receive after ESTABLISHED lose a race. So their event is queued at once, and the active
+ * side, which has to send first, gets the reply when a receive or a request has been posted, or
+ * after late_ms. Invariant: while rdma_ep.late is not LATE_NOT, the peer has no reply yet, receives
+ * are staged, and no request is on the queue pair.
  *
- * Knocking. siw's passive side sends its reply before it listens to its socket: what comes in that
- * instant stays there until more comes, which it cannot once the socket is full. So the active side
- * greets, by a read of nothing, and its program hears of the connection, and may send, when that
- * has been answered. Until then a few writes of nothing make the passive side look. That must not
- * do the like: siw's active side takes what comes with the reply for an error.
+ * Knocking. siw's passive side sends its reply before it reads from its socket: data that arrive in
+ * that instant stay in the socket until more arrive, which is impossible once the socket is full.
+ * So the active side sends a greeting, a read of length 0, and its program gets ESTABLISHED, and
+ * may send, when that has been answered. Until then a few writes of length 0 make the passive side
+ * read its socket. The passive side must not do the same, because siw's active side treats data
+ * that arrive with the reply as an error.
  *
- * Asking again. A request that the peer's connection manager took for a stale connection is sent once more.
+ * Asking again. A request that the peer's connection manager took for a stale connection is sent
+ * once more.
  */
 #include "rdma_cm.h"
 #include "rdma_end.h"
@@ -44,7 +46,7 @@ uint64_t rdma_now_ns(void)
 
 /* ------------------------------------------------------------------ the accept itself */
 
-/* EP lock and IA mutex. errno, or 0. */
+/* EP lock and IA mutex. Returns an errno, or 0. */
 static int answer_locked(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	const struct rdma_conn_param *param = &conn->param;
@@ -57,7 +59,7 @@ static int answer_locked(struct rdma_conn *conn, struct rdma_ep *ep)
 		err = rdma_accept(conn->id, &conn->param) ? errno : 0;
 	if (err)
 		return err;
-	/* the event that says so takes the IA mutex first, and finds it done */
+	/* the handler of the event that reports it takes the IA mutex first, and finds this set */
 	conn->established = true;
 	return 0;
 }
@@ -79,7 +81,7 @@ void rdma_late_accept_locked(struct rdma_ep *ep)
 	pthread_mutex_unlock(&ia->lock);
 	if (!err)
 		return;
-	/* the active side has given up, most likely; ESTABLISHED has been said */
+	/* most likely the active side has given up; ESTABLISHED has been queued */
 	datp_log(3, "%s: cannot accept a request: %s", ia->base.name, strerror(err));
 	rdma_ep_break_locked(ep);
 }
@@ -96,7 +98,10 @@ void rdma_late_accept(struct rdma_ep *ep)
 	accept_now(&ep->base);
 }
 
-/* This side is about to send: the peer has to have its answer. Whether it may send yet is rdma_hold.c's. */
+/*
+ * This side is about to send, so the peer has to get its reply. rdma_hold.c decides whether this
+ * side may send yet.
+ */
 void rdma_late_request_locked(struct rdma_ep *ep)
 {
 	rdma_late_accept_locked(ep);
@@ -107,7 +112,7 @@ void rdma_late_receive_locked(struct rdma_ep *ep)
 {
 	if (ep->late != LATE_WAITS)
 		return;
-	/* on the service thread: who posts one receive often posts some more */
+	/* on the service thread, because a program that posts one receive often posts some more */
 	ep->late = LATE_CALLED;
 	if (datp_ep_call(&ep->base, accept_now))
 		rdma_late_accept_locked(ep);
@@ -133,7 +138,10 @@ static void set_due_locked(struct rdma_conn *conn, uint32_t ms)
 	set_timer_locked(conn->ia, conn->due_ns);
 }
 
-/* One whose time has come, marked as being handled; without one, the timer is set for the next. */
+/*
+ * Returns a connection whose time has come, marked as being handled; if there is none, sets the
+ * timer for the next one.
+ */
 static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep)
 {
 	uint64_t now = rdma_now_ns(), next = 0;
@@ -161,7 +169,7 @@ static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep)
 
 static void knock(struct rdma_conn *conn, struct rdma_ep *ep)
 {
-	/* the answer may be there; that it is, is heard of after this */
+	/* the reply may be there; it is handled after this */
 	rdma_cqset_drain(ep->send_set);
 	if (!conn->greeting)
 		return;
@@ -170,7 +178,7 @@ static void knock(struct rdma_conn *conn, struct rdma_ep *ep)
 		rdma_post_marker(ep, RDMA_ID_OURS, false);
 	datp_unlock(&ep->base.lock);
 	pthread_mutex_lock(&conn->ia->lock);
-	/* after the last one only to look */
+	/* after the last one, only check */
 	conn->knocks += conn->knocks < KNOCKS;
 	set_due_locked(conn, (uint32_t)KNOCK_FIRST_MS << conn->knocks);
 	pthread_mutex_unlock(&conn->ia->lock);
@@ -210,7 +218,7 @@ void rdma_ask_forget(struct rdma_conn *conn)
 	pthread_mutex_unlock(&conn->ia->lock);
 }
 
-/* The program has had time enough to post a receive, or kept requests are to be looked after. */
+/* The program has had enough time to post a receive, or kept requests have to be sent. */
 static void passive_due(struct rdma_ep *ep)
 {
 	rdma_late_accept(ep);
@@ -254,14 +262,17 @@ bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
 	struct rdma_ia *ia = conn->ia;
 	bool waits;
 
-	/* an endpoint with an SRQ posts no receive by itself: there may be some already, or other endpoints' threads post them */
+	/*
+	 * on an endpoint with an SRQ nothing is posted to the endpoint itself: receives may be
+	 * there already, or threads of other endpoints post them
+	 */
 	if (!ia->kind->impatient || !ia->opt.late_ms || ep->base.srq)
 		return false;
 	datp_lock(&ep->base.lock);
 	waits = !ep->staged && !datp_ep_call(&ep->base, tell_established);
 	if (waits)
 		ep->late = LATE_WAITS;
-	/* what the peer will be answered; ESTABLISHED needs the lock, and comes after this */
+	/* what the reply will say; ESTABLISHED needs the lock, and so comes after this */
 	if (waits && rdma_has(ia, RDMA_CROSSED_READS))
 		rdma_qp_agreed_locked(ep, conn->param.responder_resources,
 				      conn->param.initiator_depth);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Protection zones and registered memory. Invariant: an LMR is in the table of contexts exactly while it
- * is registered, and once it is deregistered the device does not touch its memory any more.
+ * Protection zones and registered memory. Invariant: an LMR is in the table of contexts exactly
+ * while it is registered, and after it is deregistered the device does not access its memory any
+ * more.
  */
 #include "rdma_mr.h"
 #include <errno.h>
@@ -36,7 +37,7 @@ int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS flags)
 	unsigned int priv = (unsigned int)flags;
 	int access = 0;
 
-	/* reading is always allowed; remote writing asks for local writing too */
+	/* reading is always allowed; the right to remote writes needs that to local writes */
 	if (priv & (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 		access |= IBV_ACCESS_LOCAL_WRITE;
 	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
@@ -45,7 +46,7 @@ int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS flags)
 		access |= IBV_ACCESS_REMOTE_WRITE;
 	if ((access & IBV_ACCESS_LOCAL_WRITE) && rdma_has(ia, RDMA_WRITE_SINKS))
 		access |= IBV_ACCESS_REMOTE_WRITE;
-	/* not every device takes the flag, so only those get it that have windows */
+	/* not every device accepts this flag, so only devices with windows get it */
 	return rdma_has_windows(ia) ? access | IBV_ACCESS_MW_BIND : access;
 }
 
@@ -57,7 +58,7 @@ static void say_memlock(const struct rdma_ia *ia, uint64_t len)
 		datp_log(1, "%s: cannot register %" PRIu64 " bytes: no memory", ia->base.name, len);
 		return;
 	}
-	/* siw counts root's memory too, unlike other devices */
+	/* siw counts the memory of root too, unlike other devices */
 	datp_log(1,
 		 "%s: cannot register %" PRIu64 " bytes: this process may lock %" PRIu64
 		 " KiB in all; raise it with `ulimit -l`, or memlock in /etc/security/limits.conf",
@@ -94,10 +95,10 @@ static bool fits_signed(const struct ibv_mr *mr)
 }
 
 /*
- * Programs keep contexts in signed variables. Some devices (siw) draw their keys by lot, and every
- * second is too large: such a one is asked again, until only one region in thousands of millions has
- * a large key, holding on to what did not fit so that it is not drawn once more. Better a large key
- * than none.
+ * Programs keep contexts in signed variables. Some devices (siw) choose random keys, and every
+ * second one is too large. In this case the region is registered again, until only one region in
+ * thousands of millions has a large key; the unsuitable registrations are kept meanwhile, so that
+ * their keys are not chosen again. A large key is better than none.
  */
 static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t len, int access)
 {
@@ -119,8 +120,9 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t len,
 }
 
 /*
- * A window may give the right to write, and so the kernel wants memory that can be written for one, whatever
- * rights the region has: memory that cannot be is registered without windows, where it is not to be written.
+ * A window may give the right to write, so the kernel requires writable memory for a region with
+ * windows, whatever rights the region has. Memory that is not writable is registered without
+ * windows if the region has no right to write.
  */
 static struct ibv_mr *register_lmr(struct rdma_lmr *lmr, struct ibv_pd *pd, int access)
 {
@@ -142,7 +144,7 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 	struct rdma_ia *ia = rdma_ia(base->obj.ia);
 	_Atomic(struct rdma_lmr *) *bucket;
 
-	/* Memory that processes share is registered by each of them, and is the same to peers. */
+	/* each process registers shared memory by itself, and for peers it is the same */
 	(void)cookie;
 	lmr->mr = register_lmr(lmr, ((struct rdma_pz *)base->pz)->pd, rdma_access(ia, base->priv));
 	if (!lmr->mr)
@@ -151,7 +153,7 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 	base->rmr_context = lmr->mr->rkey;
 	bucket = rdma_lmr_bucket(ia, base->lmr_context);
 	datp_lock(&ia->mr_lock);
-	/* relaxed, then release: who finds it finds it whole */
+	/* relaxed, then release: a thread that finds the LMR finds it complete */
 	atomic_store_explicit(&lmr->next, atomic_load_explicit(bucket, memory_order_relaxed),
 			      memory_order_relaxed);
 	atomic_store_explicit(&lmr->life, (uint64_t)base->obj.gen << 32 | base->lmr_context,
@@ -164,8 +166,9 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 /* ------------------------------------------------------------------ the last of a region */
 
 /*
- * Whether a queue pair may be receiving: that of an endpoint with a connection, or with one that is just being
- * taken from it. Who gives a connection up halts its queue pair first, and that waits for what is written.
+ * Returns whether a queue pair may be receiving: that of an endpoint with a connection, or with one
+ * that is being detached. A thread that gives up a connection halts its queue pair first, and that
+ * waits until data have been written.
  */
 static bool receives(struct rdma_ia *ia)
 {
@@ -179,26 +182,27 @@ static bool receives(struct rdma_ia *ia)
 }
 
 /*
- * siw looks whether a region is valid for each piece of a message that arrives, and then copies that, up to
- * 64 KiB. Deregistering makes the region invalid, but does not wait for a copy that has begun, and the
- * program would find the peer's bytes in memory that is its own again.
+ * siw checks for each part of a message that arrives whether the region is valid, and then copies
+ * the part, up to 64 KiB. Deregistering makes the region invalid, but does not wait for a copy that
+ * has begun, so the program would find the peer's bytes in memory that is its own again.
  *
- * The copy is made with a spinning lock held, that of the socket's callbacks, whether in a softirq or in
- * a thread that lets go of the socket. So preemption is off, and the kernel's RCU has that for a
- * reader, as its synchronize_rcu() is documented since Linux 5.0; with PREEMPT_RT those locks are readers by
- * themselves. membarrier()'s oldest command is synchronize_rcu(), or nothing on a machine of one
- * processor, where no copy is under way while this thread runs. Its newer ones do not do: they interrupt
- * a copy, and leave it to go on. Nor does a change of the queue pair's state, which waits for the
- * copy, too: messages that come meanwhile stay unseen in the socket.
+ * The copy is made with a spin lock held, that of the socket's callbacks, in a softirq or in a
+ * thread that releases the socket. So preemption is disabled, and the kernel's RCU counts it as a
+ * reader, as the documentation of synchronize_rcu() says since Linux 5.0; with PREEMPT_RT these
+ * locks count as readers themselves. The oldest command of membarrier() is synchronize_rcu(); on a
+ * machine with one processor it does nothing, but there no copy runs while this thread runs. The
+ * newer commands are not sufficient: they interrupt a copy, and let it continue. Nor is a change of
+ * the queue pair's state, which also waits for the copy, because messages that come meanwhile stay
+ * unread in the socket.
  *
- * That takes some milliseconds, so not without need: nobody receives without a connection. What arrives on one
- * that begins later finds no region.
+ * This takes some milliseconds, so it is done only if needed: without a connection nothing is
+ * received. Data that arrive on a connection that begins later find no region.
  */
 void rdma_mr_settle(struct rdma_ia *ia)
 {
 	if (!rdma_has(ia, RDMA_WRITES_LINGER) || !receives(ia))
 		return;
-	/* relaxed: it is said once, by whomever */
+	/* relaxed: only decides who prints the message */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) &&
 	    !atomic_exchange_explicit(&ia->lingers, true, memory_order_relaxed))
 		datp_log(1,
@@ -217,7 +221,10 @@ void rdma_lmr_free(struct datp_lmr *base)
 	_Atomic(struct rdma_lmr *) *at = rdma_lmr_bucket(ia, base->lmr_context);
 
 	datp_lock(&ia->mr_lock);
-	/* relaxed: written under the lock; release: who goes on from there finds what that points to */
+	/*
+	 * relaxed: written under the lock; release: a thread that continues from there finds what
+	 * it points to
+	 */
 	atomic_store_explicit(&lmr->life, 0, memory_order_relaxed);
 	while ((here = atomic_load_explicit(at, memory_order_relaxed)) != NULL && here != lmr)
 		at = &here->next;
@@ -227,7 +234,7 @@ void rdma_lmr_free(struct datp_lmr *base)
 	datp_unlock(&ia->mr_lock);
 	if (ibv_dereg_mr(lmr->mr))
 		datp_log(1, "%s: cannot deregister memory: %s", base->obj.ia->name, strerror(errno));
-	/* by peers' writes, by messages into receives */
+	/* by peers' writes, and by messages into receives */
 	if ((unsigned int)base->priv & written)
 		rdma_mr_settle(ia);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RMRs. Each bind opens its range by something new: a memory window of type 1 where the device has them, and the
- * memory can have one, else a registration of just that range. Either way it is a request of its endpoint and
- * completes in order. Invariant: what the binds before have opened ends, and once, when a bind has completed well; what
- * a bind has opened that has failed ends at once. So a failed bind changes nothing, as one window bound again and again
- * cannot promise: a bind that is flushed may have been executed (rxe does so while earlier requests wait for their
- * answers), and then nobody knows which key the device goes by. And binds on several endpoints do not need to follow
- * each other's keys.
+ * RMRs. Each bind creates a new object for its range: a memory window of type 1 if the device has
+ * windows and the memory can have one, or else a registration of just that range. In both cases the
+ * bind is a request of its endpoint and completes in order. Invariant: when a bind has completed
+ * successfully, the objects of all binds before it are freed, once; the object of a failed bind is
+ * freed at once. So a failed bind changes nothing. One window that is bound again and again cannot
+ * guarantee that: a bind that is flushed may have been executed (rxe does so while earlier requests
+ * wait for their answers), and then nobody knows which key the device accepts. Also, binds on
+ * several endpoints do not depend on each other's keys.
  */
 #include "rdma_late.h"
 #include "rdma_mr.h"
@@ -25,7 +26,7 @@ enum datp_err rdma_rmr_create(struct datp_rmr *rmr)
 
 /* ------------------------------------------------------------------ ranges */
 
-/* Registered, or a window that is yet to be bound. */
+/* Registers the range, or creates a window that is bound later. */
 static enum datp_err range_new(struct rdma_ia *ia, const struct datp_rmr *rmr,
 			       const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info,
 			       struct rdma_range **out)
@@ -42,8 +43,8 @@ static enum datp_err range_new(struct rdma_ia *ia, const struct datp_rmr *rmr,
 		range->mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
 	} else {
 		/*
-		 * A region that may be written remotely is written locally too, as far as verbs go; the
-		 * consumer has no name for it there.
+		 * For verbs, a region with the right to remote writes needs that to local writes
+		 * too; the consumer has no local name for it.
 		 */
 		range->mr = ibv_reg_mr(pd, (void *)(uintptr_t)info->addr, info->length,
 				       range->written ? access | IBV_ACCESS_LOCAL_WRITE : access);
@@ -59,7 +60,7 @@ static enum datp_err range_new(struct rdma_ia *ia, const struct datp_rmr *rmr,
 	return err;
 }
 
-/* When it returns no peer reaches anything by them any more. */
+/* When it returns, peers cannot use these ranges any more. */
 static void ranges_free(struct rdma_ia *ia, struct rdma_range *range)
 {
 	bool written = false;
@@ -99,7 +100,10 @@ void rdma_rmr_free(struct datp_rmr *base)
 	ranges_free(ia, ranges);
 }
 
-/* The completion of an unbind says that the memory is the program's again: so what is to end has ended before that. */
+/*
+ * The completion of an unbind says that the memory belongs to the program alone again, so
+ * everything that has to end ends before that.
+ */
 bool rdma_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool good)
 {
 	struct rdma_rmr *rmr = (struct rdma_rmr *)base;
@@ -138,12 +142,12 @@ static int post_window(struct rdma_ep *ep, const struct datp_wqe *wqe, struct rd
 		bind.send_flags |= IBV_SEND_FENCE;
 	bind.bind_info.mr = lmr->mr;
 	rc = ibv_bind_mw(ep->qp, range->mw, &bind);
-	/* which the driver has just made */
+	/* which the driver has just created */
 	range->key = range->mw->rkey;
 	return rc;
 }
 
-/* mana allocates windows, and its library has no way to bind one: the bind itself is the first to tell. */
+/* mana allocates windows, but its library cannot bind one: only the bind itself shows that. */
 static bool cannot_bind(int rc)
 {
 	return rc == EOPNOTSUPP || rc == ENOSYS;
@@ -161,7 +165,10 @@ static enum datp_err windows_end(struct rdma_ia *ia)
 	return DATP_ERR_MODEL;
 }
 
-/* An unbind, too, is a mark in the queue, and no bind to nothing: what was bound ends when that has completed. */
+/*
+ * An unbind is also a marker in the queue, and not a bind of length 0: the previous binding ends
+ * when the marker has completed.
+ */
 static enum datp_err post_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct rdma_range *range,
 				const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info)
 {
@@ -175,8 +182,9 @@ static enum datp_err post_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct
 }
 
 /*
- * Opens a range, and posts what completes its bind; without windows a second time, if the device turns out to have none.
- * `*range` is NULL for an unbind, and upon an error.
+ * Creates a range, and posts the request that completes its bind; if the device turns out to have
+ * no windows, this is done a second time without. `*range` is NULL for an unbind, and after an
+ * error.
  */
 static enum datp_err range_bind(struct rdma_ep *ep, struct datp_wqe *wqe, const struct rdma_rmr *rmr,
 				const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info,
@@ -203,7 +211,7 @@ static enum datp_err range_bind(struct rdma_ep *ep, struct datp_wqe *wqe, const 
 	return err;
 }
 
-/* EP lock: so nobody sees the completion before the range is listed. */
+/* With the EP lock held, nobody sees the completion before the range is in the list. */
 static enum datp_err bind_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct rdma_rmr *rmr,
 				const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info,
 				uint32_t *context)
@@ -214,7 +222,7 @@ static enum datp_err bind_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct
 
 	*context = 0;
 	rdma_late_request_locked(ep);
-	/* accepted, and flushed */
+	/* accepted, and will be flushed */
 	if (ep->over || ep->broken)
 		return DATP_OK;
 	err = range_bind(ep, wqe, rmr, lmr, info, &range);

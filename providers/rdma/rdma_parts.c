@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Private data that came in two requests: the first parts that wait for their second. Invariant: of one
- * peer's queue pair there is one at most, and of all together no more than a few; who sends first parts
- * only costs others theirs, never memory. Service thread.
+ * Private data that arrive in two requests: the list of first parts that wait for their second
+ * part. Invariant: there is at most one for each queue pair of a peer, and only a few in all; a
+ * peer that sends only first parts makes other peers lose theirs, but cannot use up memory. Service
+ * thread.
  */
 #include "rdma_cm.h"
 #include "rdma_parts.h"
@@ -25,7 +26,7 @@ static struct in_addr peer_of(const struct rdma_cm_event *event)
 	return ((struct sockaddr_in *)rdma_get_peer_addr(event->id))->sin_addr;
 }
 
-/* Takes it off the list; NULL: there is none. */
+/* Takes it off the list; returns NULL if there is none. */
 static struct rdma_part *take(struct rdma_ia *ia, const struct rdma_cm_event *event)
 {
 	struct in_addr address = peer_of(event);

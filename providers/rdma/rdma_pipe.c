@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SIGPIPE where the driver may raise it. siw sends on its TCP socket within the doorbell of a post, and
- * without MSG_NOSIGNAL: to a peer that has just been killed that raises SIGPIPE in the thread that posts,
- * and would end a program which only wants its event. Invariant: what the program has set itself is not
- * changed.
+ * SIGPIPE where the driver may raise it. siw sends on its TCP socket within the doorbell of a post,
+ * without MSG_NOSIGNAL. If the peer has just been killed, this raises SIGPIPE in the thread that
+ * posts, which would end a program before it gets its event. Invariant: a handler that the program
+ * has set itself is not changed.
  */
 #include "rdma_pipe.h"
 #include <signal.h>
@@ -15,13 +15,14 @@ static void ignore(int signal)
 }
 
 /*
- * Nobody takes it away again: a thread may still be within a post when the last adapter is closed, and
- * each plugin with a copy of this file would have to know of the others. The plugins stay mapped (-z
- * nodelete), the handler with them.
+ * The handler is never removed: a thread may still be within a post when the last adapter is
+ * closed, and each plugin with a copy of this file would have to know about the others. The plugins
+ * stay mapped (-z nodelete), and the handler with them.
  *
- * Without a lock, which no lock of ours could be against the program's own threads: what another thread
- * has set between the look and the change is what the change returns, and is put back. Two opens at once
- * find the default or each other's handler, and put back at most the latter.
+ * There is no lock, because no lock here could exclude the program's own threads: if another thread
+ * sets a handler between the check and the change, the change returns that handler, and it is put
+ * back. Two opens at the same time find the default or each other's handler, and put back at most
+ * the latter.
  */
 void rdma_pipe_guard(void)
 {

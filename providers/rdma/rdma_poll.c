@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the device's completions to libdatp's. Invariant: a completion counts only if it is of the
- * endpoint's present queue pair and of an operation that is still open; all else is of a connection that
- * is over, whose operations libdatp has flushed.
+ * Turns the device's completions into libdatp's. Invariant: a completion counts only if it belongs
+ * to the endpoint's present queue pair and to an operation that is still open; all others belong to
+ * a connection that is over, whose operations libdatp has flushed.
  */
 #include "rdma_cm.h"
 #include "rdma_end.h"
@@ -49,8 +49,8 @@ static uint8_t status_of(enum ibv_wc_status status)
 }
 
 /*
- * The memory of a receive has been checked when it was posted, so what is wrong with it is its size; rxe
- * has other names for that.
+ * The memory of a receive was checked when it was posted, so an error in it is its size; rxe has
+ * other status codes for that.
  */
 static uint8_t recv_status_of(enum ibv_wc_status status)
 {
@@ -60,8 +60,8 @@ static uint8_t recv_status_of(enum ibv_wc_status status)
 }
 
 /*
- * A request's memory has been checked, too. Where all that goes wrong in sending is one to the device, it is
- * the connection, then.
+ * A request's memory was checked, too. If the device has the same status for all failures in
+ * sending, the failure is one of the connection.
  */
 static uint8_t request_status_of(const struct rdma_ia *ia, enum ibv_wc_status status)
 {
@@ -71,8 +71,8 @@ static uint8_t request_status_of(const struct rdma_ia *ia, enum ibv_wc_status st
 }
 
 /*
- * A receive is complete before the connection is known to be: it is kept until ESTABLISHED has been
- * queued, which its arrival brings about on the passive side. EP lock.
+ * A receive may complete before the connection is known to be established: it is kept until
+ * ESTABLISHED has been queued, which its arrival brings about on the passive side. EP lock.
  */
 static void early_keep_locked(struct rdma_ep *ep, struct datp_wqe *wqe, uint64_t len)
 {
@@ -91,11 +91,11 @@ static void early_show(struct rdma_ep *ep)
 	struct datp_node *node;
 
 	datp_lock(&ep->base.lock);
-	/* the receives of a connection that has ended meanwhile are flushed, these among them */
+	/* the receives of a connection that has ended meanwhile are flushed, and these with them */
 	node = ep->over ? NULL : ep->early;
 	ep->early = NULL;
 	ep->up = !ep->over;
-	/* the peer has sent something, so that this side may */
+	/* the peer has sent a message, so this side may send */
 	if (node)
 		rdma_hold_end_locked(ep);
 	ep->heard = ep->up && ep->late != LATE_HOLDS;
@@ -110,9 +110,10 @@ static void early_show(struct rdma_ep *ep)
 }
 
 /*
- * Upcall first: what the peer sends upon our confirmation shall find the connection established. With the
- * poll lock, which comes before all that the upcall takes: who has seen ESTABLISHED, and then a peer's
- * write, finds the messages before that at the first look; and what is polled meanwhile goes behind them.
+ * The upcall comes first, so that what the peer sends after our confirmation finds the connection
+ * established. The poll lock comes before all locks that the upcall takes. With it, a thread that
+ * has seen ESTABLISHED, and then a peer's write, finds the messages before that write at the first
+ * poll; and completions that are polled meanwhile go behind them.
  */
 void rdma_established_show(struct rdma_ep *ep, const void *pdata, uint32_t len)
 {
@@ -123,8 +124,8 @@ void rdma_established_show(struct rdma_ep *ep, const void *pdata, uint32_t len)
 }
 
 /*
- * Whether the device tells of the completion of a request by itself: suppressed ones have none, but for
- * those that tell of the others, and for reads where they can be overtaken.
+ * Returns whether the device reports the completion of this request. Suppressed requests have no
+ * completion, except those that report for the others, and reads where they can be overtaken.
  */
 static bool told_of(const struct rdma_ep *ep, const struct datp_wqe *wqe)
 {
@@ -133,7 +134,8 @@ static bool told_of(const struct rdma_ep *ep, const struct datp_wqe *wqe)
 }
 
 /*
- * An earlier request is still to complete: this one waits, so that requests complete in order. EP lock.
+ * An earlier request has not completed yet, so this one waits, because requests complete in order.
+ * EP lock.
  */
 static bool overtakes_locked(struct rdma_ep *ep, const struct datp_wqe *wqe)
 {
@@ -148,7 +150,8 @@ static bool overtakes_locked(struct rdma_ep *ep, const struct datp_wqe *wqe)
 }
 
 /*
- * Suppressed requests before this one have no completion of their own: they are done by now, or flushed. EP lock.
+ * Suppressed requests before this one have no completion of their own: by now they are done, or
+ * flushed. EP lock.
  */
 static void untold_before_locked(struct rdma_cqset *set, struct rdma_ep *ep, const struct datp_wqe *wqe)
 {
@@ -168,8 +171,9 @@ static void untold_before_locked(struct rdma_cqset *set, struct rdma_ep *ep, con
 }
 
 /*
- * A request is the next in order. Behind one that has failed none succeeds, though a device may have executed it:
- * over iWARP before the answer came to a read that fails. EP lock.
+ * A request is the next in order. After one that has failed no request succeeds, although a device
+ * may have executed it: over iWARP this happens before the answer to a failing read arrives. EP
+ * lock.
  */
 static uint8_t request_ends_locked(struct rdma_cqset *set, struct rdma_ep *ep,
 				   const struct datp_wqe *wqe, uint8_t status)
@@ -179,16 +183,17 @@ static uint8_t request_ends_locked(struct rdma_cqset *set, struct rdma_ep *ep,
 		return status == DAT_DTO_SUCCESS ? DAT_DTO_ERR_FLUSHED : status;
 	if (status != DAT_DTO_SUCCESS) {
 		ep->failed = true;
-		/* for good: no completion is plain any more */
+		/* permanently: no completion takes the fast path any more */
 		ep->overtaking++;
 	}
 	return status;
 }
 
 /*
- * A queue pair completes its receives in order, so those before this one that are still open will not complete any more:
- * their completions found no room in a CQ. They are flushed now, because what ends the connection looks at what comes after
- * this one. Receives that are kept until the connection is known are no such ones. EP lock.
+ * A queue pair completes its receives in order, so receives before this one that are still open
+ * will not complete any more: their completions found no room in a CQ. They are flushed now,
+ * because the handler of the end looks only at what comes after this one. Receives that are kept
+ * until the connection is known do not count. EP lock.
  */
 static void lost_before_locked(struct rdma_cqset *set, struct rdma_ep *ep, const struct datp_wqe *wqe)
 {
@@ -200,7 +205,9 @@ static void lost_before_locked(struct rdma_cqset *set, struct rdma_ep *ep, const
 	}
 }
 
-/* Returns `out` if it has been filled, and NULL if the event has been queued, or there is none. */
+/*
+ * Returns `out` if it has been filled, and NULL if the event has been queued, or if there is none.
+ */
 static struct datp_completion *deliver_locked(struct rdma_cqset *set, struct rdma_ep *ep,
 					      struct datp_wqe *wqe, uint8_t status, uint64_t len,
 					      bool solicited, struct datp_completion *out)
@@ -221,7 +228,10 @@ static struct datp_completion *deliver_locked(struct rdma_cqset *set, struct rdm
 	return out;
 }
 
-/* Those that had to wait for the one that has just completed. They are queued, and so is what follows. */
+/*
+ * Completes the requests that had to wait for the one that has just completed. They are queued, and
+ * so is everything after them.
+ */
 static void overtakers_locked(struct rdma_cqset *set, struct rdma_ep *ep)
 {
 	struct datp_wq *sq = &ep->base.sq;
@@ -240,7 +250,7 @@ static void overtakers_locked(struct rdma_cqset *set, struct rdma_ep *ep)
 	}
 }
 
-/* True: `out` has been filled. EP lock. */
+/* Returns true if `out` has been filled. EP lock. */
 static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_wqe *wqe,
 			    const struct ibv_wc *wc, struct datp_completion *out)
 {
@@ -258,14 +268,19 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 	if (status != DAT_DTO_SUCCESS) {
 		if (recv && !ep->base.srq && !ep->early)
 			lost_before_locked(set, ep, wqe);
-		/* what we ended ourselves has not failed, whatever the device calls it */
+		/*
+		 * a connection that we ended ourselves has not failed, whatever status the device
+		 * reports
+		 */
 		if (ep->over)
 			status = DAT_DTO_ERR_FLUSHED;
 		else if ((wc->wr_id & RDMA_ID_FOREIGN) && status != DAT_DTO_ERR_FLUSHED)
 			status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		/*
-		 * A flush alone tells nothing over iWARP: its cause does, or the connection manager will. An InfiniBand queue
-		 * pair flushes when it is stopped here, or has failed; for the latter rxe (Linux 6.12) may give no cause.
+		 * Over iWARP, a flush alone gives no cause: the completion that caused it does, or
+		 * the connection manager will. An InfiniBand queue pair flushes when it is stopped
+		 * here, or when it has failed; in the latter case rxe (Linux 6.12) may give no
+		 * cause.
 		 */
 		if (status != DAT_DTO_ERR_FLUSHED)
 			rdma_ep_break_locked(ep);
@@ -285,7 +300,7 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 	return out != NULL;
 }
 
-/* The last request before a graceful end. */
+/* The last request before a graceful end has completed. */
 static void drained(struct rdma_ep *ep, const struct ibv_wc *wc)
 {
 	datp_lock(&ep->base.lock);
@@ -296,11 +311,11 @@ static void drained(struct rdma_ep *ep, const struct ibv_wc *wc)
 	datp_unlock(&ep->base.lock);
 }
 
-/* The peer has answered the greeting, and so it listens. */
+/* The peer has answered the greeting, so it reads its socket. */
 static void greeted(struct rdma_ep *ep, const struct ibv_wc *wc)
 {
 	datp_lock(&ep->base.lock);
-	/* no memory: the end of the attempt comes in time */
+	/* no memory: the attempt ends by its timeout */
 	if (ep->qpn == wc->qp_num && wc->status == IBV_WC_SUCCESS)
 		datp_ep_call(&ep->base, rdma_ep_greeted);
 	datp_unlock(&ep->base.lock);
@@ -322,14 +337,17 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 		greeted(about, wc);
 		return false;
 	case RDMA_ID_OURS:
-		/* it tells of itself only if it failed, and then so does all that comes after it */
+		/* this one reports only its own failure, and then everything after it fails too */
 		return false;
 	case RDMA_ID_SRQ:
 		ep = rdma_taker_find_locked(set, wc->qp_num);
 		taken = true;
 		break;
 	default:
-		/* whoever posted it wrote that before the device had the request: the CQ tells of it later */
+		/*
+		 * the thread that posted it wrote this before the device had the request, and the
+		 * CQ reports it later
+		 */
 		ep = rdma_ep(wqe->ep);
 	}
 	if (!ep)
@@ -348,7 +366,7 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	return filled;
 }
 
-/* Queues what is in a CQ, with a bound: more may come all the time. */
+/* Queues the completions of a CQ, with a bound, because more may arrive all the time. */
 static void queue_requests(struct rdma_cqset *set, const struct rdma_cq *cq)
 {
 	struct ibv_wc wc[BATCH];
@@ -361,7 +379,7 @@ static void queue_requests(struct rdma_cqset *set, const struct rdma_cq *cq)
 	}
 }
 
-/* Those that are on CQs of their own. */
+/* The requests that are on CQs of their own. */
 static void queue_requests_apart(struct rdma_cqset *set)
 {
 	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
@@ -370,8 +388,9 @@ static void queue_requests_apart(struct rdma_cqset *set)
 }
 
 /*
- * A request that completed before a message came is told first: what the message answers may be that request. Its CQ is
- * looked at after the message has been found, hence, and the message is queued after that.
+ * A request that completed before a message arrived is queued first, because the message may be the
+ * answer to that request. So the CQ of the requests is polled after the message has been found, and
+ * the message is queued after that.
  */
 static void queue_messages(struct rdma_cqset *set, const struct rdma_cq *cq)
 {
@@ -388,8 +407,9 @@ static void queue_messages(struct rdma_cqset *set, const struct rdma_cq *cq)
 }
 
 /*
- * What is there is queued before anything else is looked at. So what has come before one look is told before what comes
- * after it, whichever CQs they are in; of messages in different CQs that have come in between it is not known which was first.
+ * Everything that is there is queued before anything else is polled. So completions before one poll
+ * are queued before those after it, whichever CQs they are in; for messages in different CQs that
+ * arrive in between, the order is unknown.
  */
 static void queue_all(struct rdma_cqset *set)
 {
@@ -423,7 +443,7 @@ static int poll_rest(struct rdma_cqset *set, struct datp_completion *out, int n)
 		queue_all(set);
 	else
 		found = poll_one(set, out, n);
-	/* all is polled: what comes now is not what the channel told of */
+	/* all CQs are polled: an event in the channel would be for what has been taken */
 	if (found < n)
 		atomic_store_explicit(&set->solicited, false, memory_order_relaxed);
 	return found;

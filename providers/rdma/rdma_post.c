@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Posting. Invariant: what is posted here is on the device's queue, or staged until there is a device's
- * queue to put it on; nothing here allocates once an endpoint is being connected, and the only system
- * call is the driver's.
+ * Posting. Invariant: a posted operation is on the device's queue, or staged until the endpoint has
+ * a queue of the device; nothing here allocates once an endpoint is being connected, and the only
+ * system call is the driver's.
  */
 #include "rdma_hold.h"
 #include "rdma_late.h"
@@ -16,16 +16,20 @@
 int rdma_post_said(const struct rdma_ia *ia, int rc)
 {
 	/*
-	 * Drivers return an errno, or a negative one. -1 is no number: siw means that the request is on its queue but
-	 * that the kernel has not been told; the connection is ending, and takes it along. With others (mthca, and mlx4's
-	 * SRQs) the queue is full.
+	 * Drivers return an errno, or a negative errno. -1 is not an errno. From siw it means that
+	 * the request is on its queue but the kernel has not been told; the connection is ending,
+	 * and the request ends with it. From others (mthca, and mlx4's SRQs) it means that the
+	 * queue is full.
 	 */
 	if (rc == -1)
 		return rdma_has(ia, RDMA_SIGPIPE) ? 0 : ENOMEM;
 	return rc < 0 ? -rc : rc;
 }
 
-/* `err` is what the driver has said. `object` is what the program knows the queue by: an endpoint or an SRQ. */
+/*
+ * `err` is the driver's error. `object` is the handle that the program knows the queue by: an
+ * endpoint or an SRQ.
+ */
 static void say_refused(const struct rdma_ia *ia, const char *what, const void *object, int err)
 {
 	datp_log(4, "%s: verbs device %s refuses %s of %p: %s (errno %d)", ia->base.name,
@@ -33,9 +37,9 @@ static void say_refused(const struct rdma_ia *ia, const char *what, const void *
 }
 
 /*
- * Some drivers refuse a post to a queue pair that has got into error (cxgb4, erdma, mana, ocrdma), of which nobody may
- * have heard yet; and one says EINVAL of a queue that is full (mana). Others say it of what is wrong with the
- * request, which can only be our fault.
+ * Some drivers refuse a post to a queue pair that is in the error state (cxgb4, erdma, mana,
+ * ocrdma), which this side may not know yet; and one returns EINVAL for a full queue (mana). Others
+ * return it for a wrong request, which can only be this provider's fault.
  */
 enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *wq, int err)
 {
@@ -51,7 +55,7 @@ enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *w
 	}
 	if (err != EINVAL)
 		return DATP_ERR_DEVICE;
-	/* the one that is refused is counted already */
+	/* the refused one has been counted already */
 	return dead == RDMA_MAYBE && wq->posted - wq->finished > 1 ? DATP_ERR_CREDITS : DATP_ERR_PARAM;
 }
 
@@ -62,7 +66,7 @@ static __attribute__((noinline)) enum datp_err refused_locked(struct rdma_ep *ep
 	return rc ? rdma_post_error_locked(ep, wq, rc) : DATP_OK;
 }
 
-/* Of a post to one of the endpoint's own queues. EP lock. */
+/* For a post to one of the endpoint's own queues. EP lock. */
 static inline __attribute__((always_inline)) enum datp_err result(struct rdma_ep *ep, struct datp_wq *wq,
 								  int rc)
 {
@@ -85,7 +89,10 @@ DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int
 	return datp_ret(err);
 }
 
-/* What may be said against a local segment: the errors of the standard, not a broken connection later. */
+/*
+ * Checks a local segment, and returns the errors of the standard, so that it does not break the
+ * connection later.
+ */
 static enum datp_err segment_check(const struct rdma_lmr *lmr, const struct datp_pz *pz,
 				   const struct datp_sge *seg, bool sink)
 {
@@ -96,13 +103,19 @@ static enum datp_err segment_check(const struct rdma_lmr *lmr, const struct datp
 	if (seg->addr < lmr->base.addr || seg->len > lmr->base.len ||
 	    seg->addr - lmr->base.addr > lmr->base.len - seg->len)
 		return DATP_ERR_BAD_SEGMENTS;
-	/* reading needs any right at all: programs send from memory registered without LOCAL_READ */
+	/*
+	 * reading needs any right at all, because programs send from memory registered without
+	 * LOCAL_READ
+	 */
 	if (sink && !((unsigned int)lmr->base.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 		return DATP_ERR_PRIV_WRITE;
 	return lmr->base.priv ? DATP_OK : DATP_ERR_PRIV_READ;
 }
 
-/* The LMR of a context, or NULL, and which life of it that is. What is read of it later may be of another. */
+/*
+ * Returns the LMR of a context, or NULL, and sets `life` to its generation. Values read from it
+ * later may belong to another generation.
+ */
 static inline const struct rdma_lmr *lmr_of(struct rdma_ia *ia, uint32_t context, uint64_t *life)
 {
 	const struct rdma_lmr *lmr = rdma_lmr_get(ia, context);
@@ -110,12 +123,12 @@ static inline const struct rdma_lmr *lmr_of(struct rdma_ia *ia, uint32_t context
 	*life = 0;
 	if (!lmr)
 		return NULL;
-	/* acquire: what is read of it is not older than this */
+	/* acquire: values read from it are not older than this */
 	*life = atomic_load_explicit(&lmr->life, memory_order_acquire);
 	return (uint32_t)*life == context ? lmr : NULL;
 }
 
-/* The next segment is likely to be of the same LMR; not so of one that `begin` cannot hold. */
+/* The next segment is likely to be of the same LMR, unless `begin` cannot hold its address. */
 static inline void window_set(struct rdma_window *window, const struct rdma_lmr *lmr, uint64_t life)
 {
 	if (lmr->base.addr > INT64_MAX)
@@ -128,8 +141,8 @@ static inline void window_set(struct rdma_window *window, const struct rdma_lmr 
 }
 
 /*
- * libdatp's segments as the device takes them, checked; empty ones are left out, since to some devices a
- * length of 0 means 2 GiB. `window`: where the last one was, or NULL.
+ * Converts libdatp's segments to the device's, and checks them. Empty ones are left out, because
+ * some devices treat a length of 0 as 2 GiB. `window` is where the last segment was, or NULL.
  */
 static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz,
 				    const struct datp_sge *iov, int n, bool sink,
@@ -151,7 +164,10 @@ static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz
 			window_set(window, lmr, life);
 		sge[(*used)++] = (struct ibv_sge){
 			.addr = iov[i].addr,
-			/* a receive may be larger than any message; a segment may not */
+			/*
+			 * a receive may be longer than any message, but a segment of the device may
+			 * not
+			 */
 			.length = iov[i].len > INT32_MAX ? INT32_MAX : (uint32_t)iov[i].len,
 			.lkey = iov[i].lmr_context,
 		};
@@ -162,8 +178,8 @@ static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz
 /* ------------------------------------------------------------------ requests */
 
 /*
- * A receive of nothing, or a read of nothing. siw wants a segment all the same, and irdma and erdma take the first one
- * whatever the number of them is; none looks at any memory for one of length 0.
+ * For a receive or a read of length 0. siw requires a segment nevertheless, and irdma and erdma use
+ * the first one whatever the number of segments is; none accesses memory for a segment of length 0.
  */
 static void give_segment(struct ibv_sge *sge, int *n)
 {
@@ -173,7 +189,10 @@ static void give_segment(struct ibv_sge *sge, int *n)
 	*n = 1;
 }
 
-/* A read fills the front of its list, as far as the remote segment goes; verbs would fill all of it. */
+/*
+ * A read fills the front of its list, up to the length of the remote segment; verbs would fill the
+ * whole list.
+ */
 static int cut(struct ibv_sge *sge, int n, uint64_t len)
 {
 	int used = 0;
@@ -187,8 +206,8 @@ static int cut(struct ibv_sge *sge, int n, uint64_t len)
 }
 
 /*
- * Whether the device is to tell of the completion. Suppressed requests have none, but for one in a
- * while, by which their places in the queues come back.
+ * Returns the flag that asks the device for a completion. Suppressed requests ask for none, except
+ * one from time to time, by which their places in the queues are reclaimed.
  */
 static unsigned int signal_of(struct rdma_ep *ep, const struct datp_wqe *wqe)
 {
@@ -211,9 +230,10 @@ static uint64_t bytes_of(const struct ibv_send_wr *wr)
 }
 
 /*
- * The device has the first pieces of a read, and refuses the next: `rc` is what the driver says then. Those
- * cannot be taken back, and may be written to at any time until the queue pair has stopped. So the read is
- * posted, and flushed with all that comes after it. EP lock.
+ * The device has accepted the first parts of a read, and refuses the next: `rc` is the driver's
+ * error. The accepted parts cannot be taken back, and their memory may be written at any time until
+ * the queue pair has stopped. So the read counts as posted, and is flushed with everything after
+ * it. EP lock.
  */
 static enum datp_err pieces_refused_locked(struct rdma_ep *ep, int rc)
 {
@@ -227,9 +247,9 @@ static enum datp_err pieces_refused_locked(struct rdma_ep *ep, int rc)
 }
 
 /*
- * A read of more segments than the device takes in one (siw and others: 1; beyond that they read wrongly
- * or fail): one for as many as it takes, and the last tells of all. The send queue has been made long
- * enough.
+ * A read of more segments than the device supports in one (siw and others: 1; with more they read
+ * wrongly or fail) is posted as several reads, and the last one reports the completion of all. The
+ * send queue has been made long enough.
  */
 static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr *whole)
 {
@@ -246,14 +266,17 @@ static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr
 		wr[i].num_sge = left < ep->read_sge ? left : ep->read_sge;
 		wr[i].wr.rdma.remote_addr = at;
 		at += bytes_of(&wr[i]);
-		/* the first waits for all, each read for the one before it */
+		/* the first part waits as the request does, and each read for the one before it */
 		if (i)
 			wr[i].send_flags &= ~(unsigned int)IBV_SEND_FENCE;
 		if (i + 1 < n)
 			wr[i].send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
 	}
 	rc = ibv_post_send(ep->qp, wr, &bad);
-	/* libsiw may return 0 all the same, the doorbell's, which it rings for those before */
+	/*
+	 * libsiw may nevertheless return 0, the result of the doorbell that it rings for the parts
+	 * before
+	 */
 	return bad && bad != wr ? pieces_refused_locked(ep, rc) : result(ep, &ep->base.sq, rc);
 }
 
@@ -273,8 +296,8 @@ enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr)
 }
 
 /*
- * A fence waits for the reads before it. Where a read cannot have one, it is left out: in iWARP a read is
- * answered after those before it, and the answers arrive in that order.
+ * A fence waits for the reads before it. If a read cannot have a fence, the fence is left out: in
+ * iWARP reads are answered in order, and the answers arrive in that order.
  */
 static unsigned int fence_of(const struct rdma_ia *ia, enum ibv_wr_opcode opcode)
 {
@@ -304,7 +327,7 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		return err;
 	wr.wr_id = (uintptr_t)wqe;
 	wr.next = NULL;
-	/* irdma looks at the first one, whatever their number is */
+	/* irdma accesses the first segment, whatever their number is */
 	wr.sg_list = sink || wr.num_sge ? sge : NULL;
 	wr.opcode = opcode;
 	wr.send_flags = signal_of(ep, wqe);
@@ -312,7 +335,10 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		wr.send_flags |= fence_of(rdma_ia(base->obj.ia), opcode);
 	if (opcode == IBV_WR_SEND && (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
 		wr.send_flags |= IBV_SEND_SOLICITED;
-	/* not behind a fence: what is inlined is read now, and a read before it may still change it */
+	/*
+	 * not behind a fence, because inline data are read now, and a read before it may still
+	 * change them
+	 */
 	if (opcode != IBV_WR_RDMA_READ && wqe->len <= ep->max_inline &&
 	    !(wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG))
 		wr.send_flags |= IBV_SEND_INLINE;
@@ -352,7 +378,7 @@ enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
 
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 {
-	/* of length 0: needs no right to any memory, and there is none at address 0 */
+	/* of length 0: it needs no right to any memory, and nothing is at address 0 */
 	struct ibv_send_wr wr = { .wr_id = wr_id, .opcode = IBV_WR_RDMA_WRITE }, *bad;
 
 	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
@@ -362,12 +388,12 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 }
 
 /*
- * A read of nothing: its answer shows that siw's passive side listens to its socket, and makes the active
- * side look at its own, see rdma_late.c. False: it cannot be posted.
+ * Posts a read of length 0: its answer shows that siw's passive side reads its socket, and makes
+ * the active side read its own, see rdma_late.c. Returns false if it cannot be posted.
  */
 bool rdma_post_greeting(struct rdma_ep *ep)
 {
-	/* the device wants one segment in a read, and looks at no memory for one of length 0 */
+	/* the device requires one segment in a read, and accesses no memory for one of length 0 */
 	struct ibv_sge nothing = { 0 };
 	struct ibv_send_wr wr = { .wr_id = (uintptr_t)ep | RDMA_ID_GREETING,
 				  .opcode = IBV_WR_RDMA_READ,
@@ -385,7 +411,10 @@ bool rdma_post_greeting(struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ receives */
 
-/* Until the endpoint is being connected, since a queue pair cannot be altered as an endpoint can. */
+/*
+ * Until the endpoint is being connected, because an endpoint can be modified, and a queue pair
+ * cannot.
+ */
 static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
 				  const struct ibv_sge *sge, int n)
 {

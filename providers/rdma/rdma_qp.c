@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Endpoints and their queue pairs. Invariant: a queue pair serves one attempt to connect; after that the
- * endpoint gets a new one, as it gets a new id. It exists from the time when the endpoint has a PZ, so
- * that a device's limits show at dat_ep_create, but nothing is posted to it before it is connected.
+ * Endpoints and their queue pairs. Invariant: a queue pair serves one connection attempt; after
+ * that the endpoint gets a new one, as it gets a new id. The queue pair exists from the time when
+ * the endpoint has a PZ, so that the device's limits take effect in dat_ep_create, but nothing is
+ * posted to it before it is connected.
  */
 #include "rdma_async.h"
 #include "rdma_end.h"
@@ -18,7 +19,10 @@
 #include <string.h>
 #include <time.h>
 
-/* How long a queue pair that has stopped may take to tell of all that was posted to it, and how often that is looked for. */
+/*
+ * How long a queue pair that has stopped may take to report everything that was posted to it, and
+ * how often that is checked.
+ */
 enum { OWED_MS = 100, OWED_LOOK_MS = 1 };
 
 /* ------------------------------------------------------------------ who has one */
@@ -49,7 +53,7 @@ static void qp_unlist(struct rdma_ia *ia, struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ what a send queue holds */
 
-/* Of one read of the device. */
+/* The number of segments of one read of the device. */
 static int read_segments(const struct rdma_ia *ia)
 {
 	return ia->dev.max_sge_rd > 0 ? ia->dev.max_sge_rd : 1;
@@ -61,16 +65,17 @@ int32_t rdma_request_places(const struct rdma_ia *ia)
 }
 
 /*
- * A queue pair's completions go to one CQ, which on some devices (rxe) has fewer entries than a queue has places.
- * A program that asks for more gets a CQ of its own of the largest size: it has to see to it that no more completions wait
- * in there, as over other libraries of the field, which make a CQ as long as its EVD.
+ * A queue pair's completions go to one CQ, which on some devices (rxe) has fewer entries than a
+ * queue has places. A program that asks for more gets a CQ of its own with the largest size. It has
+ * to make sure that no more completions wait in this CQ, as with other libraries, which make a CQ
+ * as long as its EVD.
  */
 static uint32_t entries_for(const struct rdma_ia *ia, uint32_t places)
 {
 	return places < (uint32_t)ia->dev.max_cqe ? places : (uint32_t)ia->dev.max_cqe;
 }
 
-/* Any request may be a read of as many pieces as there can be. */
+/* Any request may be a read that is split into as many parts as possible. */
 static int64_t places_of(const struct datp_ep_attr *attr, int read_sge)
 {
 	return (int64_t)attr->max_request_dtos * rdma_read_pieces(attr->max_rdma_read_iov, read_sge);
@@ -100,8 +105,11 @@ enum datp_err rdma_ep_fit(struct datp_ia *base, struct datp_ep_attr *attr,
 	int64_t need;
 
 	if (attr->max_request_dtos < 1)
-		return DATP_ERR_PARAM; /* a device of no requests at all */
-	/* what is left to us makes room, the segments first: few programs read into many */
+		return DATP_ERR_PARAM; /* the device has no requests at all */
+	/*
+	 * attributes that the program leaves to us are lowered, the segments first, because few
+	 * programs read into many
+	 */
 	if (!asked->max_rdma_read_iov)
 		attr->max_rdma_read_iov = rdma_least((int64_t)(most / attr->max_request_dtos) * each,
 						     attr->max_rdma_read_iov);
@@ -125,8 +133,8 @@ static struct rdma_cqset *set_of(struct rdma_ia *ia, struct datp_evd *evd)
 }
 
 /*
- * One that has no receives at all is on a CQ too. Those of an SRQ are counted once for all its endpoints. `requests` are
- * completions that the endpoint is going to have there besides.
+ * An endpoint that has no receives is on a CQ too. Receives of an SRQ are counted once for all its
+ * endpoints. `requests` are the completions that the endpoint will have there in addition.
  */
 static enum datp_err reserve_receives(struct rdma_ep *ep, uint32_t requests)
 {
@@ -147,13 +155,16 @@ static void release_receives(struct rdma_ep *ep)
 		rdma_cqset_release(ep->recv_set, ep->recv_cq, ep->recv_need);
 }
 
-/* rdma_ep_fit() has seen to it that there are as many. */
+/* rdma_ep_fit() has made sure that there are as many. */
 static uint32_t send_depth(const struct rdma_ep *ep)
 {
 	return (uint32_t)places_of(&ep->base.attr, ep->read_sge) + RDMA_SPARE_WR;
 }
 
-/* Of a connection that ends each place is flushed, also those whose success would not have been told of. */
+/*
+ * When a connection ends, each place is flushed, including those whose success would not have been
+ * reported.
+ */
 static enum datp_err reserve_cqs(struct rdma_ia *ia, struct rdma_ep *ep)
 {
 	enum datp_err err;
@@ -208,7 +219,7 @@ static void fill_init(struct rdma_ep *ep, struct ibv_qp_init_attr *init)
 	init->cap.max_recv_sge = ep->base.srq ? 0 : largest(attr->max_recv_iov, 1, 1);
 }
 
-/* The next power of two below, and 0 at last. */
+/* Returns the next lower power of two, and finally 0. */
 static uint32_t less_than(uint32_t bytes)
 {
 	uint32_t less = 1;
@@ -219,8 +230,8 @@ static uint32_t less_than(uint32_t bytes)
 }
 
 /*
- * No device tells how much it can inline, and that may depend on how deep the queues are: it takes what is
- * asked for, or refuses the queue pair. Less is better than nothing.
+ * No device reports how much it can inline, and the limit may depend on the depth of the queues:
+ * the device accepts a length, or refuses the queue pair. A shorter length is better than none.
  */
 static struct ibv_qp *create(struct rdma_ia *ia, struct rdma_ep *ep)
 {
@@ -250,10 +261,10 @@ static bool overtook_make(struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ what rdma_fast.h goes by */
 
-/* Work requests without what differs from one to the next. EP lock. */
+/* Prepares work requests with all fields that are the same in each of them. EP lock. */
 static void fast_begin_locked(struct rdma_ep *ep)
 {
-	static const struct rdma_lmr none; /* of no life that a window is looked through */
+	static const struct rdma_lmr none; /* of a generation that no window has */
 	const struct ibv_send_wr wr = { .sg_list = &ep->source.sge,
 					.num_sge = 1,
 					.send_flags = IBV_SEND_SIGNALED };
@@ -284,7 +295,10 @@ static uint64_t inlined(const struct rdma_ep *ep, uint64_t most)
 	return ep->max_inline && ep->max_inline < most ? ep->max_inline : most;
 }
 
-/* What plain posts leave in the slots of a ring as it is. Those in use, that others may read, have it. */
+/*
+ * Sets the fields of a ring's slots that the fast path leaves unchanged. Slots in use, which others
+ * may read, have them already.
+ */
 static void ring_prepare(struct datp_wq *wq, struct datp_ep *ep)
 {
 	for (uint32_t i = 0; i <= wq->mask; i++)
@@ -336,8 +350,9 @@ void rdma_plain_end_locked(struct rdma_ep *ep)
 /* ------------------------------------------------------------------ made and unmade */
 
 /*
- * What a device says of itself holds for short requests: how many fit depends on their segments with some (irdma, mlx5,
- * bnxt_re), and a receive queue may be shorter than a send queue (cxgb4).
+ * The limits that a device reports are for short requests: with some, the number that fits depends
+ * on the segments (irdma, mlx5, bnxt_re), and a receive queue may be shorter than a send queue
+ * (cxgb4).
  */
 static void say_refused(struct rdma_ep *ep, int why)
 {
@@ -401,7 +416,7 @@ static void halt(struct rdma_ep *ep)
 			 strerror(errno));
 }
 
-/* What the device is going to tell of a queue pair that stops. EP lock. */
+/* Counts what the device will report for a queue pair that stops. EP lock. */
 static void owed_count_locked(struct rdma_ep *ep)
 {
 	const struct datp_wq *rq = &ep->base.rq, *sq = &ep->base.sq;
@@ -415,7 +430,7 @@ static void owed_count_locked(struct rdma_ep *ep)
 		ep->owed_last = ep;
 	else if (sq->posted != sq->finished && !(last->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))
 		ep->owed_last = last;
-	/* in the slow way, which keeps the count */
+	/* the slow path keeps the count */
 	ep->heard = false;
 	ep->overtaking++;
 }
@@ -425,13 +440,13 @@ static void over_locked(struct rdma_ep *ep)
 	if (ep->ready)
 		owed_count_locked(ep);
 	ep->over = true;
-	/* later receives are libdatp's to flush */
+	/* libdatp flushes later receives */
 	ep->ready = false;
 	rdma_plain_end_locked(ep);
 	ep->late = LATE_NOT;
 }
 
-/* An attempt that has failed leaves its queue pair as it was, with receives on it. */
+/* An attempt that has failed leaves its queue pair in its state, with receives on it. */
 static void stop_if_begun(struct rdma_ep *ep)
 {
 	bool begun;
@@ -445,7 +460,7 @@ static void stop_if_begun(struct rdma_ep *ep)
 		halt(ep);
 }
 
-/* Whether the queue pair has told of all that it was to. No lock held. */
+/* Returns whether the queue pair has reported everything that it was to report. No lock held. */
 static bool has_told_all(struct rdma_ep *ep)
 {
 	const struct rdma_ia *ia = rdma_ep_ia(ep);
@@ -460,9 +475,10 @@ static bool has_told_all(struct rdma_ep *ep)
 }
 
 /*
- * Before a queue pair is destroyed it tells of all that it has. Some devices take what it has completed out of the CQs
- * then, with the receives of an SRQ that it has taken (mlx5 and most others); with one, what is left there leads to
- * freed memory (qedr). Not all devices flush all (X722, E810), so there is a bound. No lock held.
+ * Waits, before a queue pair is destroyed, until it has reported everything. Some devices remove
+ * its completions from the CQs when it is destroyed, with the receives of an SRQ that it has taken
+ * (mlx5 and most others); with one, what is left there leads to freed memory (qedr). Not all
+ * devices flush everything (X722, E810), so there is a bound. No lock held.
  */
 static void await_owed(struct rdma_ep *ep)
 {
@@ -472,7 +488,10 @@ static void await_owed(struct rdma_ep *ep)
 	for (;;) {
 		bool told = has_told_all(ep);
 
-		/* what tells that it is the last comes behind it: so after all has been told there is one more look */
+		/*
+		 * the entry that shows that it is the last comes after it, so after everything has
+		 * been reported the CQ is polled once more
+		 */
 		rdma_cqset_drain(ep->recv_set);
 		if (ep->send_set != ep->recv_set)
 			rdma_cqset_drain(ep->send_set);
@@ -496,7 +515,7 @@ void rdma_qp_took_last(struct rdma_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
-/* What it has completed is delivered first. Nobody posts. */
+/* What it has completed is delivered first. No thread posts. */
 static void qp_unmake(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
@@ -509,7 +528,7 @@ static void qp_unmake(struct rdma_ep *ep)
 	draining = ep->draining;
 	ep->draining = false;
 	datp_unlock(&ep->base.lock);
-	/* the service thread need not see to its completions any more */
+	/* the service thread does not have to handle its completions any more */
 	if (draining)
 		rdma_cqset_watch(ep->send_set, -1);
 	stop_if_begun(ep);
@@ -517,8 +536,8 @@ static void qp_unmake(struct rdma_ep *ep)
 	if (ibv_destroy_qp(ep->qp))
 		datp_log(1, "%s: cannot free a queue pair: %s", ia->base.name, strerror(errno));
 	/*
-	 * What came later stays in the CQs of some devices, and receives of an SRQ among it have to be given back. After a
-	 * bound that has passed in vain that is worth the danger.
+	 * Later completions stay in the CQs of some devices, and receives of an SRQ among them have
+	 * to be given back. After a time-out this is worth the danger.
 	 */
 	rdma_cqset_drain(ep->recv_set);
 	rdma_cqset_drain(ep->send_set);
@@ -553,8 +572,9 @@ static void staged_free(struct rdma_ep *ep)
 }
 
 /*
- * Its EVD has got another CQ since the queue pair was made. On that one its completions keep their place among those of
- * the endpoints that are connected from now on. Receives of an SRQ have a CQ of their own.
+ * Returns whether the endpoint's EVD has got another CQ since the queue pair was created. On the
+ * new CQ the completions keep their place among those of the endpoints that are connected from now
+ * on. Receives of an SRQ have a CQ of their own.
  */
 static bool is_left_behind(const struct rdma_ep *ep)
 {
@@ -577,7 +597,7 @@ enum datp_err rdma_qp_ensure(struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ transitions */
 
-/* The path has got its MTU, and a device that inlines no more than that refuses longer messages. */
+/* The path has its MTU now, and a device that inlines no more than that refuses longer messages. */
 static void fit_inline(struct rdma_ep *ep, enum ibv_mtu mtu)
 {
 	uint32_t bytes = UINT32_C(128) << mtu;
@@ -594,12 +614,12 @@ static int modify(struct rdma_ep *ep, struct rdma_cm_id *id, enum ibv_qp_state s
 
 	if (rdma_init_qp_attr(id, &attr, &mask))
 		return errno;
-	/* an adapter may have nothing to say: iWARP's goes on by itself */
+	/* there may be nothing to set: iWARP's queue pair changes its state by itself */
 	if (!mask)
 		return 0;
 	/*
-	 * librdmacm gives the right to read only if the number of reads is not 0, and so the peer's
-	 * would fail: the right is always given, the LMRs guard the memory.
+	 * librdmacm gives the right to read only if the number of reads is not 0, so that the
+	 * peer's reads would fail: the right is always given, and the LMRs protect the memory.
 	 */
 	if (mask & IBV_QP_ACCESS_FLAGS)
 		attr.qp_access_flags |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
@@ -672,7 +692,10 @@ void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_o
 	ep->asked_in = attr->max_rdma_read_in;
 	ep->asked_out = attr->max_rdma_read_out;
 	ep->agreed = true;
-	/* never more than was asked for, where we agree to some that nobody asked for */
+	/*
+	 * never more than the program asked for, although we may agree to some that nobody asked
+	 * for
+	 */
 	if (reads_in < attr->max_rdma_read_in)
 		attr->max_rdma_read_in = reads_in;
 	if (reads_out < attr->max_rdma_read_out)
@@ -700,7 +723,7 @@ enum rdma_dead rdma_qp_is_dead(const struct rdma_ep *ep)
 	case IBV_QPS_SQE:
 	case IBV_QPS_SQD:
 		return RDMA_DEAD;
-	case IBV_QPS_RESET: /* siw says nothing */
+	case IBV_QPS_RESET: /* siw does not report a state */
 		return RDMA_MAYBE;
 	default:
 		return RDMA_ALIVE;
@@ -708,8 +731,9 @@ enum rdma_dead rdma_qp_is_dead(const struct rdma_ep *ep)
 }
 
 /*
- * siw tells that a queue pair has failed before the completion is there that says of what. Once the queue
- * pair has halted it is, and is taken before the end of the connection makes a flush of it.
+ * siw reports that a queue pair has failed before the completion with the cause is there. When the
+ * queue pair has halted, the completion is there, and it is taken before the end of the connection
+ * would flush it.
  */
 void rdma_qp_failed(struct rdma_ep *ep)
 {
@@ -720,7 +744,7 @@ void rdma_qp_failed(struct rdma_ep *ep)
 void rdma_qp_stop_locked(struct rdma_ep *ep)
 {
 	over_locked(ep);
-	/* first: the connection manager may have something to say about the other, too */
+	/* first, because the connection manager may report something about the other side, too */
 	rdma_ep_break_locked(ep);
 	halt(ep);
 }
@@ -741,11 +765,11 @@ enum datp_err rdma_ep_create(struct datp_ep *base)
 	struct rdma_ep *ep = rdma_ep(base);
 
 	datp_bias_init(&ep->bias);
-	/* without a PZ there will be changes; the queue pair waits for them */
+	/* an endpoint without a PZ will be modified, so the queue pair waits for that */
 	return base->pz ? qp_make(ep) : DATP_OK;
 }
 
-/* Whether a queue pair made for one will do for the other. */
+/* Returns whether a queue pair made for one endpoint can serve the other. */
 static bool same_qp(const struct datp_ep *a, const struct datp_ep *b)
 {
 	return a->pz == b->pz && a->recv_evd == b->recv_evd && a->request_evd == b->request_evd &&
@@ -760,7 +784,7 @@ static bool same_qp(const struct datp_ep *a, const struct datp_ep *b)
 enum datp_err rdma_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 {
 	if (!same_qp(base, next))
-		qp_unmake(rdma_ep(base)); /* the connection makes the new one */
+		qp_unmake(rdma_ep(base)); /* the connection creates the new one */
 	return DATP_OK;
 }
 
@@ -781,7 +805,10 @@ enum datp_err rdma_ep_reset(struct datp_ep *base)
 	return qp_make(ep);
 }
 
-/* The device matches messages and receives in order: all that are between two are in use themselves. */
+/*
+ * The device matches messages and receives in order, so all receives between two that are in use
+ * are in use, too.
+ */
 enum datp_err rdma_ep_recv_query(struct datp_ep *base, int32_t *allocated, int32_t *span)
 {
 	struct rdma_ep *ep = rdma_ep(base);
@@ -790,11 +817,11 @@ enum datp_err rdma_ep_recv_query(struct datp_ep *base, int32_t *allocated, int32
 	datp_lock(&base->lock);
 	set = ep->qp ? ep->recv_set : NULL;
 	datp_unlock(&base->lock);
-	/* what has come is not posted any more */
+	/* messages that have arrived do not count as posted any more */
 	if (set)
 		rdma_cqset_drain(set);
 	datp_lock(&base->lock);
-	/* relaxed: a count, no more */
+	/* relaxed: only a count */
 	*allocated = base->srq ? (int32_t)atomic_load_explicit(&base->held, memory_order_relaxed)
 			       : (int32_t)(base->rq.posted - base->rq.finished);
 	*span = *allocated;

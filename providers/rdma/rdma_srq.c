@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared receive queues of the device. libdatp counts; the device matches, and tells with the completion
- * which endpoint took a receive.
+ * Shared receive queues of the device. libdatp counts; the device matches messages and receives,
+ * and the completion says which endpoint took a receive.
  */
 #include "rdma_cq.h"
 #include "rdma_srq.h"
 #include <errno.h>
 #include <stdlib.h>
 
-/* A queue that cannot be resized later is made larger at once. */
+/* A queue that cannot be resized later is created larger. */
 static uint32_t size_to_ask(const struct rdma_ia *ia, uint32_t asked)
 {
 	uint32_t room = asked;
@@ -18,7 +18,7 @@ static uint32_t size_to_ask(const struct rdma_ia *ia, uint32_t asked)
 	return room < (uint32_t)ia->dev.max_srq_wr ? room : (uint32_t)ia->dev.max_srq_wr;
 }
 
-/* What a CQ can hold the completions of: max_recv_per_srq is no more than that. */
+/* Limited to what a CQ can hold: max_recv_per_srq is not higher. */
 static uint32_t with_room_in_a_cq(const struct rdma_ia *ia, uint32_t given)
 {
 	uint32_t most = (uint32_t)(ia->dev.max_cqe - RDMA_SPARE_WR);
@@ -29,8 +29,9 @@ static uint32_t with_room_in_a_cq(const struct rdma_ia *ia, uint32_t given)
 /* ------------------------------------------------------------------ who has taken a receive */
 
 /*
- * A completion names the queue pair that took the receive. It is looked up in a table of the EVD itself,
- * whose poll lock is held then: so no other lock is needed, and the endpoint stays while it is looked at.
+ * A completion names the queue pair that took the receive. The queue pair is looked up in a table
+ * of the EVD, whose poll lock is held: so no other lock is needed, and the endpoint stays while it
+ * is used.
  */
 static struct rdma_ep **takers_bucket_locked(const struct rdma_cqset *set, uint32_t qpn)
 {
@@ -88,12 +89,13 @@ struct rdma_ep *rdma_taker_find_locked(const struct rdma_cqset *set, uint32_t qp
 /* ------------------------------------------------------------------ room in the CQs */
 
 /*
- * Of all endpoints of an SRQ together no more completions can be in the CQs than the SRQ has receives: libdatp
- * counts a receive as the SRQ's from its post until its completion has been polled, and posts no more than
- * max_recv_dtos of these. A receive that was taken and is posted again has left the CQ, hence. An endpoint
- * that fails flushes none of them, and what a destroyed queue pair has left is polled before an endpoint gives
- * back its receives. So one reservation will do for all endpoints on one set of CQs. How the completions
- * share out among several sets is not known: each has room for all.
+ * All endpoints of an SRQ together can have no more completions in the CQs than the SRQ has
+ * receives. libdatp counts a receive as the SRQ's from its post until its completion has been
+ * polled, and posts no more than max_recv_dtos of these. So a receive that was taken and is posted
+ * again has left the CQ. An endpoint that fails flushes none of them, and what a destroyed queue
+ * pair has left is polled before an endpoint gives back its receives. So one reservation serves all
+ * endpoints on one set of CQs. How the completions are distributed over several sets is unknown, so
+ * each set has room for all.
  */
 static struct rdma_share *share_of(struct rdma_srq *srq, const struct rdma_cqset *set)
 {
@@ -163,7 +165,7 @@ void rdma_srq_release(struct datp_srq *base, struct rdma_cqset *set)
 	pthread_mutex_unlock(&srq->lock);
 }
 
-/* Some may have grown where others cannot: these have room to spare. */
+/* Some sets may have grown before another could not: they have spare room then. */
 static bool shares_grow_locked(struct rdma_srq *srq, uint32_t need)
 {
 	for (struct rdma_share *share = srq->shares; share; share = share->next) {
@@ -200,7 +202,7 @@ enum datp_err rdma_srq_resize(struct datp_srq *base, int32_t max_recv_dtos)
 	struct ibv_srq_attr attr = { .max_wr = (uint32_t)max_recv_dtos };
 	enum datp_err err = DATP_OK;
 
-	/* libdatp keeps to the asked size; the device may have more room than that. */
+	/* libdatp keeps to the requested size; the device may have more room than that */
 	if ((uint32_t)max_recv_dtos <= srq->size)
 		return DATP_OK;
 	pthread_mutex_lock(&srq->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is particular on the wire: which port stands for a connection qualifier, how private data tells
- * its length, and the word in front of a rejection. All three understood by, and understanding, the
- * OpenFabrics uDAPL over rdma_cm.
+ * The provider's own conventions on the wire: which port a connection qualifier is mapped to, how
+ * private data carry their length, and the word before the private data of a rejection. The
+ * OpenFabrics uDAPL over rdma_cm and this provider understand each other's conventions.
  */
 #include "rdma_wire.h"
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 #define PORT_MOD  32001
 #define PORT_BASE (65535 - PORT_MOD)
 
-/* The field's formula: what two providers disagree on here, they cannot talk over. */
+/* The formula that existing providers use: two providers with different formulas cannot connect. */
 uint16_t rdma_wire_port(uint64_t qual)
 {
 	return (uint16_t)(qual > 0xffff ? qual % PORT_MOD + PORT_BASE : qual);
@@ -22,16 +22,18 @@ uint16_t rdma_wire_port(uint64_t qual)
 /* ------------------------------------------------------------------ private data */
 
 /*
- * InfiniBand pads private data with zeros to the size of the message, and programs need the size that
- * was sent. So its length follows in the last bytes of the padding, behind a mark. A peer that does
- * not know of it sees padding; a peer's data without it count in full. Where there is no room for it, or
- * where data of the whole size end as if it were there, the retry count of the request says so.
+ * InfiniBand pads private data with zeros to the size of the message, and programs need the size
+ * that was sent. So the length follows in the last bytes of the padding, after a mark. A peer that
+ * does not know the mark sees padding; private data without a mark count in full. If there is no
+ * room for the mark, or if data of the full size end like a mark, the retry count of the request
+ * carries the length.
  *
- * A request has no room for the 64 bytes that the standard promises. More than it holds goes in two
- * requests: the first is rejected with a word that asks for the rest (rdma_parts.c). Only peers like us
- * understand that, and only they can take so much.
+ * A request has no room for the 64 bytes that the standard promises. Longer private data go in two
+ * requests: the first is rejected with a word that asks for the rest (rdma_parts.c). Only OpenDAT
+ * peers understand that, and only they can receive so much.
  */
-static const unsigned char mark[3] = { 0xe7, 0x0d, 0xa7 }; /* in parts: the last byte is 1 or 2 more */
+/* in parts: the last byte is higher by 1 or 2 */
+static const unsigned char mark[3] = { 0xe7, 0x0d, 0xa7 };
 static const unsigned char more_word[RDMA_REJECT_BYTES] = { 0xe7, 0x0d, 0xa7, 2 };
 
 enum { TRAILER = RDMA_TRAILER, RETRIES = 7 };
@@ -50,15 +52,15 @@ static void put_trailer(unsigned char *trailer, int part, uint32_t len)
 	trailer[3] = (unsigned char)len;
 }
 
-/* The consumer's own bytes may be the same as those of a trailer, or of a part's. */
+/* The consumer's own bytes may be equal to those of a trailer, or of a part's trailer. */
 static bool ends_in_mark(const unsigned char *data, uint32_t size)
 {
 	return !memcmp(data + size - TRAILER, mark, sizeof(mark) - 1);
 }
 
 /*
- * Where a request has no room for the trailer, its retry count, which the device carries to the peer,
- * tells the length: one retry less for each missing byte. TRAILER retries less say that no byte is
+ * If a request has no room for the trailer, its retry count, which the device carries to the peer,
+ * gives the length: one retry less for each missing byte. TRAILER retries less mean that no byte is
  * missing, although the data end like a trailer.
  */
 static uint8_t retries_that_tell(const unsigned char *data, uint32_t size, uint32_t len)
@@ -138,8 +140,9 @@ static bool zero(const unsigned char *data, uint32_t from, uint32_t to)
 }
 
 /*
- * How much a request brings whose retry count tells it: the reverse of retries_that_tell(). A stranger
- * may ask for fewer retries as well; then the bytes that are said to be missing are seldom zero.
+ * Returns the length that a request's retry count gives: the reverse of retries_that_tell().
+ * Another implementation may ask for fewer retries as well; but then the missing bytes are seldom
+ * zero.
  */
 static uint32_t length_by_retries(const unsigned char *data, uint32_t size, uint8_t retries)
 {
@@ -148,7 +151,10 @@ static uint32_t length_by_retries(const unsigned char *data, uint32_t size, uint
 	return missing < TRAILER && zero(data, size - missing, size) ? size - missing : size;
 }
 
-/* What the peer has sent, and the padding if it does not tell how much that is. */
+/*
+ * Returns the length that the peer has sent; it includes the padding if the peer does not give the
+ * length.
+ */
 static uint32_t sent_length(const struct rdma_kind *kind, enum rdma_message what,
 			    const struct rdma_conn_param *param)
 {
@@ -167,7 +173,7 @@ static uint32_t sent_length(const struct rdma_kind *kind, enum rdma_message what
 	return size;
 }
 
-/* Programs have room for as much as the adapter says, and other implementations send more. */
+/* Programs have room for the size that the adapter reports, and other implementations send more. */
 uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
 			  const struct rdma_conn_param *param)
 {
@@ -187,14 +193,15 @@ bool rdma_wire_is_cut(const struct rdma_kind *kind, enum rdma_message what,
 /* ------------------------------------------------------------------ rejections */
 
 /*
- * A consumer's rejection begins with a word of versions, DAT's and the provider's, and a transport's
- * own does not. The status of the event would tell the two apart on InfiniBand, but not on iWARP.
+ * A consumer's rejection begins with a word of versions, DAT's and the provider's, and the
+ * transport's own rejection does not. The status of the event would distinguish the two on
+ * InfiniBand, but not on iWARP.
  */
 void rdma_wire_reject(unsigned char word[RDMA_REJECT_BYTES])
 {
 	word[0] = 1; /* uDAPL 1.2 */
 	word[1] = 2;
-	word[2] = 1; /* ours */
+	word[2] = 1; /* this provider */
 	word[3] = 0;
 }
 

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 datpincludedir = $(includedir)/datp
 dist_datpinclude_HEADERS = include/datp/bias.h include/datp/provider.h include/datp/provider_post.h include/datp/wrap.h
-# The standard's ten headers, under the standard's names.
+# The standard's ten headers, under the standard's names, and three that hold what is the same in DAT 2.0.
 datincludedir = $(includedir)/dat
 datinclude_HEADERS = \
 	include/dat/dat.h \
+	include/dat/dat_calls.h \
+	include/dat/dat_common.h \
 	include/dat/dat_error.h \
 	include/dat/dat_platform_specific.h \
 	include/dat/dat_redirection.h \
 	include/dat/dat_registry.h \
+	include/dat/dat_slots.h \
 	include/dat/dat_vendor_specific.h \
 	include/dat/udat.h \
 	include/dat/udat_config.h \

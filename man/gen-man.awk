@@ -13,12 +13,12 @@
 
 FILENAME ~ /[.]in$/ { overview[++overview_lines] = $0; next }
 
-# Programs include udat.h, whichever of the two has the declaration.
+# Programs include udat.h, whichever of its headers has the declaration.
 FNR == 1 {
 	state = "code"
 	header = FILENAME
 	sub(/^.*include[\/]/, "", header)
-	sub(/dat\/dat.h$/, "dat/udat.h", header)
+	sub(/dat\/dat(_calls|_common)?[.]h$/, "dat/udat.h", header)
 }
 
 state == "code" && /^[\/][*][*]/ {

@@ -150,7 +150,8 @@ VIPL_PAGES = \
 	man/VipSetUserData.3 \
 	man/VipSetViAttributes.3
 
-API_TEXTS = include/dat/dat_error.h include/dat/udat.h include/dat/dat.h include/dat/dat_registry.h
+API_TEXTS = include/dat/dat_error.h include/dat/dat_common.h include/dat/udat.h include/dat/dat.h include/dat/dat_calls.h \
+	include/dat/dat_registry.h
 MAN_INPUT = man/gen-man.awk man/dat.in $(MAN_MORE)
 # What a page has beyond the header's comment: examples.
 MAN_MORE = \

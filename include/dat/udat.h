@@ -7,24 +7,12 @@
 #define OPENDAT_UDAT_H
 
 #include "udat_config.h"
-#include "dat_platform_specific.h"
+#include "dat_common.h"
 #include "udat_vendor_specific.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/**
- * enum dat_mem_type - kinds of memory that dat_lmr_create() registers
- * @DAT_MEM_TYPE_VIRTUAL: a range of the process's own addresses
- * @DAT_MEM_TYPE_LMR: the memory of another LMR, registered once more
- * @DAT_MEM_TYPE_SHARED_VIRTUAL: shared memory; processes that give the same cookie share the region
- */
-typedef enum dat_mem_type {
-	DAT_MEM_TYPE_VIRTUAL		= 0,
-	DAT_MEM_TYPE_LMR		= 1,
-	DAT_MEM_TYPE_SHARED_VIRTUAL	= 2
-} DAT_MEM_TYPE;
 
 /** enum dat_handle_type - kinds of object, as dat_get_handle_type() tells them */
 typedef enum dat_handle_type {
@@ -41,16 +29,6 @@ typedef enum dat_handle_type {
 	DAT_HANDLE_TYPE_SRQ	= 10
 } DAT_HANDLE_TYPE;
 
-/** enum dat_evd_param_mask - which fields of DAT_EVD_PARAM dat_evd_query() is to fill */
-typedef enum dat_evd_param_mask {
-	DAT_EVD_FIELD_IA_HANDLE	= 0x1,
-	DAT_EVD_FIELD_EVD_QLEN	= 0x2,
-	DAT_EVD_FIELD_EVD_STATE	= 0x4,
-	DAT_EVD_FIELD_CNO	= 0x8,
-	DAT_EVD_FIELD_EVD_FLAGS	= 0x10,
-	DAT_EVD_FIELD_ALL	= 0x1f
-} DAT_EVD_PARAM_MASK;
-
 typedef DAT_UINT64 DAT_PROVIDER_ATTR_MASK;
 
 #ifdef __cplusplus
@@ -62,29 +40,6 @@ typedef DAT_UINT64 DAT_PROVIDER_ATTR_MASK;
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef DAT_HANDLE DAT_CNO_HANDLE;
-
-/**
- * enum dat_evd_state - state of an EVD: one bit of each of the first two pairs, and one for when it
- *   wakes its waiter
- * @DAT_EVD_STATE_ENABLED: events trigger its CNO
- * @DAT_EVD_STATE_DISABLED: events are queued without triggering the CNO
- * @DAT_EVD_STATE_WAITABLE: dat_evd_wait() works
- * @DAT_EVD_STATE_UNWAITABLE: dat_evd_wait() is refused
- * @DAT_EVD_STATE_CONFIG_NOTIFY: wakes for each notification
- * @DAT_EVD_STATE_CONFIG_SOLICITED: wakes for solicited Receives
- * @DAT_EVD_STATE_CONFIG_THRESHOLD: wakes when the threshold is reached
- */
-typedef enum dat_evd_state {
-	DAT_EVD_STATE_ENABLED		= 0x1,
-	DAT_EVD_STATE_DISABLED		= 0x2,
-	DAT_EVD_STATE_WAITABLE		= 0x4,
-	DAT_EVD_STATE_UNWAITABLE	= 0x8,
-	DAT_EVD_STATE_CONFIG_NOTIFY	= 0x10,
-	DAT_EVD_STATE_CONFIG_SOLICITED	= 0x20,
-	DAT_EVD_STATE_CONFIG_THRESHOLD	= 0x30
-} DAT_EVD_STATE;
 
 /**
  * struct dat_evd_param - what dat_evd_query() tells
@@ -98,32 +53,6 @@ struct dat_evd_param {
 	DAT_CNO_HANDLE cno_handle;
 	DAT_EVD_FLAGS evd_flags;
 };
-
-/* Names a shared region: a pointer to 40 bytes, which are not a string. */
-#define DAT_LMR_COOKIE_SIZE				40
-typedef char (*DAT_LMR_COOKIE)[DAT_LMR_COOKIE_SIZE];
-
-/**
- * struct dat_shared_memory - memory shared between processes
- * @virtual_address: where this process has it
- * @shared_memory_id: cookie that names the region: all of its bytes count, and it is not a string
- */
-typedef struct dat_shared_memory {
-	DAT_PVOID virtual_address;
-	DAT_LMR_COOKIE shared_memory_id;
-} DAT_SHARED_MEMORY;
-
-/**
- * union dat_region_description - memory to register, by its DAT_MEM_TYPE; passed by value
- * @for_va: DAT_MEM_TYPE_VIRTUAL: first byte
- * @for_lmr_handle: DAT_MEM_TYPE_LMR: the other LMR
- * @for_shared_memory: DAT_MEM_TYPE_SHARED_VIRTUAL
- */
-typedef union dat_region_description {
-	DAT_PVOID for_va;
-	DAT_LMR_HANDLE for_lmr_handle;
-	DAT_SHARED_MEMORY for_shared_memory;
-} DAT_REGION_DESCRIPTION;
 
 /**
  * struct dat_lmr_param - what dat_lmr_query() tells, as given to and returned by dat_lmr_create()
@@ -144,28 +73,6 @@ struct dat_lmr_param {
 	DAT_VADDR registered_address;
 };
 
-/* Called on a thread of the provider; it should do no more than wake a thread. */
-typedef void (*DAT_AGENT_FUNC)(DAT_PVOID, DAT_EVD_HANDLE);
-
-/**
- * struct dat_os_wait_proxy_agent - a function for a CNO to call when it is triggered; passed by
- *   value
- * @instance_data: first argument for it
- * @proxy_agent_func: the function; its second argument is the EVD, or DAT_HANDLE_NULL
- */
-typedef struct dat_os_wait_proxy_agent {
-	DAT_PVOID instance_data;
-	DAT_AGENT_FUNC proxy_agent_func;
-} DAT_OS_WAIT_PROXY_AGENT;
-
-/* No agent. Standard C++ has no compound literals, so it has its own definition. */
-#if defined(__cplusplus) && __cplusplus >= 201103L
-#define DAT_OS_WAIT_PROXY_AGENT_NULL	(DAT_OS_WAIT_PROXY_AGENT{ NULL, NULL })
-#else
-#define DAT_OS_WAIT_PROXY_AGENT_NULL \
-	(DAT_OS_WAIT_PROXY_AGENT) { (DAT_PVOID) NULL, (DAT_AGENT_FUNC) NULL }
-#endif
-
 /** enum dat_cno_param_mask - which fields of DAT_CNO_PARAM dat_cno_query() is to fill */
 typedef enum dat_cno_param_mask {
 	DAT_CNO_FIELD_IA_HANDLE	= 0x1,
@@ -178,16 +85,6 @@ typedef struct dat_cno_param {
 	DAT_IA_HANDLE ia_handle;
 	DAT_OS_WAIT_PROXY_AGENT agent;
 } DAT_CNO_PARAM;
-
-/**
- * enum dat_pz_support - what protection the provider's PZs give
- * @DAT_PZ_UNIQUE: zones are kept apart
- * @DAT_PZ_SHAREABLE: zones may be one and the same to the hardware
- */
-typedef enum dat_pz_support {
-	DAT_PZ_UNIQUE		= 0,
-	DAT_PZ_SHAREABLE	= 1
-} DAT_PZ_SUPPORT;
 
 /* Fields of DAT_PROVIDER_ATTR for dat_ia_query(). */
 #define DAT_PROVIDER_FIELD_NONE				UINT64_C(0x0)
@@ -306,138 +203,10 @@ extern DAT_RETURN dat_lmr_create(IN DAT_IA_HANDLE ia_handle, IN DAT_MEM_TYPE mem
 		OUT DAT_RMR_CONTEXT *rmr_context, OUT DAT_VLEN *registered_length,
 		OUT DAT_VADDR *registered_address);
 
-/**
- * dat_evd_create() - create an event dispatcher, a queue of events
- * @ia_handle: IA
- * @evd_min_qlen: events it has to hold, more than 0; may come out longer
- * @cno_handle: CNO to trigger, or DAT_HANDLE_NULL
- * @evd_flags: kinds of event stream that will feed it
- * @evd_handle: the EVD, empty, enabled and waitable
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES;
- *   DAT_MODEL_NOT_SUPPORTED for streams that may not merge.
- * Thread safety: safe. Specification: libdat(3LIB).
- */
-extern DAT_RETURN dat_evd_create(IN DAT_IA_HANDLE ia_handle, IN DAT_COUNT evd_min_qlen,
-		IN DAT_CNO_HANDLE cno_handle, IN DAT_EVD_FLAGS evd_flags,
-		OUT DAT_EVD_HANDLE *evd_handle);
-
-/**
- * dat_evd_modify_cno() - give an EVD another CNO
- * @evd_handle: EVD
- * @cno_handle: CNO that later events trigger, or DAT_HANDLE_NULL
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
- * Thread safety: unsafe. Specification: dat_evd_modify_cno(3DAT).
- */
-extern DAT_RETURN dat_evd_modify_cno(IN DAT_EVD_HANDLE evd_handle, IN DAT_CNO_HANDLE cno_handle);
-
-/**
- * dat_cno_create() - create a notification object, by which a thread waits for many EVDs
- * @ia_handle: IA
- * @agent: function called once, at the first trigger; or DAT_OS_WAIT_PROXY_AGENT_NULL
- * @cno_handle: the CNO
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
- * Thread safety: safe. Specification: dat_cno_create(3DAT).
- */
-extern DAT_RETURN dat_cno_create(IN DAT_IA_HANDLE ia_handle, IN DAT_OS_WAIT_PROXY_AGENT agent,
-		OUT DAT_CNO_HANDLE *cno_handle);
-
-/**
- * dat_cno_modify_agent() - give a CNO another agent, or arm the agent again after it was called
- * @cno_handle: CNO
- * @agent: the agent, or DAT_OS_WAIT_PROXY_AGENT_NULL
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
- * Thread safety: unsafe. Specification: dat_cno_modify_agent(3DAT).
- */
-extern DAT_RETURN dat_cno_modify_agent(IN DAT_CNO_HANDLE cno_handle,
-		IN DAT_OS_WAIT_PROXY_AGENT agent);
-
-/**
- * dat_cno_query() - ask for the parameters of a CNO
- * @cno_handle: CNO
- * @cno_param_mask: DAT_CNO_FIELD_ bits of the fields wanted
- * @cno_param: filled
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
- * Thread safety: unsafe. Specification: dat_cno_query(3DAT).
- */
-extern DAT_RETURN dat_cno_query(IN DAT_CNO_HANDLE cno_handle, IN DAT_CNO_PARAM_MASK cno_param_mask,
-		OUT DAT_CNO_PARAM *cno_param);
-
-/**
- * dat_cno_free() - destroy a CNO
- * @cno_handle: CNO
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE; DAT_INVALID_STATE while an EVD uses it or a thread
- *   waits.
- * Thread safety: unsafe. Specification: dat_cno_free(3DAT).
- */
-extern DAT_RETURN dat_cno_free(IN DAT_CNO_HANDLE cno_handle);
-
-/**
- * dat_cno_wait() - wait until an EVD triggers a CNO
- * @cno_handle: CNO
- * @timeout: microseconds, or DAT_TIMEOUT_INFINITE
- * @evd_handle: EVD that probably has an event, which is a hint; DAT_HANDLE_NULL after a timeout, or
- *   when the last EVD is gone
- * The event stays on its EVD. A trigger while no thread waits is kept for the next call.
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_QUEUE_EMPTY when the timeout
- *   has expired; DAT_INTERRUPTED_CALL.
- * Thread safety: safe. Specification: dat_cno_wait(3DAT).
- */
-extern DAT_RETURN dat_cno_wait(IN DAT_CNO_HANDLE cno_handle, IN DAT_TIMEOUT timeout,
-		OUT DAT_EVD_HANDLE *evd_handle);
-
-/**
- * dat_evd_enable() - let events of an EVD trigger its CNO
- * @evd_handle: EVD
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
- * Thread safety: safe. Specification: dat_evd_enable(3DAT).
- */
-extern DAT_RETURN dat_evd_enable(IN DAT_EVD_HANDLE evd_handle);
-
-/**
- * dat_evd_wait() - wait for events and take the first
- * @evd_handle: waitable EVD that no other thread waits for
- * @timeout: microseconds; 0 only looks; or DAT_TIMEOUT_INFINITE
- * @threshold: events that have to be queued, 1 up to the queue's length
- * @event: the first event
- * @n_more_events: events that are left; after a timeout, events that are queued
- * Many threads may call this at once, but only one at a time can wait for an EVD: for a second one
- * it returns DAT_INVALID_STATE. While a thread waits here the CNO is not triggered. A threshold
- * above 1 needs endpoints whose completions all count.
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_TIMEOUT_EXPIRED, nothing
- *   taken; DAT_INVALID_STATE when another thread waits or the EVD is unwaitable; DAT_ABORT when the
- *   EVD or its IA is gone; DAT_INTERRUPTED_CALL.
- * Thread safety: safe. Specification: dat_evd_wait(3DAT).
- */
-extern DAT_RETURN dat_evd_wait(IN DAT_EVD_HANDLE evd_handle, IN DAT_TIMEOUT timeout,
-		IN DAT_COUNT threshold, OUT DAT_EVENT *event, OUT DAT_COUNT *n_more_events);
-
-/**
- * dat_evd_disable() - keep events of an EVD from triggering its CNO; they are still queued
- * @evd_handle: EVD
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
- * Thread safety: safe. Specification: dat_evd_disable(3DAT).
- */
-extern DAT_RETURN dat_evd_disable(IN DAT_EVD_HANDLE evd_handle);
-
-/**
- * dat_evd_set_unwaitable() - make dat_evd_wait() fail; a thread that waits returns with
- *   DAT_INVALID_STATE
- * @evd_handle: EVD; events still arrive, and dat_evd_dequeue() still works
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
- * Thread safety: safe. Specification: dat_evd_set_unwaitable(3DAT).
- */
-extern DAT_RETURN dat_evd_set_unwaitable(IN DAT_EVD_HANDLE evd_handle);
-
-/**
- * dat_evd_clear_unwaitable() - allow dat_evd_wait() again
- * @evd_handle: EVD
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
- * Thread safety: safe. Specification: dat_evd_clear_unwaitable(3DAT).
- */
-extern DAT_RETURN dat_evd_clear_unwaitable(IN DAT_EVD_HANDLE evd_handle);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "dat_calls.h"
 
 #endif /* OPENDAT_UDAT_H */

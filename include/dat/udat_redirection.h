@@ -13,55 +13,14 @@
 extern "C" {
 #endif
 
-/* Calls through the table behind a handle, as in dat_redirection.h. */
 #define DAT_LMR_CREATE(ia, mem_type, reg_desc, len, pz, priv, lmr, lmr_context, rmr_context, \
 		       reg_len, reg_addr) \
 	DAT_HANDLE_TO_PROVIDER(ia)->lmr_create_func((ia), (mem_type), (reg_desc), (len), (pz), \
 		(priv), (lmr), (lmr_context), (rmr_context), (reg_len), (reg_addr))
-#define DAT_EVD_CREATE(ia, qlen, cno, flags, handle) \
-	DAT_HANDLE_TO_PROVIDER(ia)->evd_create_func((ia), (qlen), (cno), (flags), (handle))
-#define DAT_EVD_MODIFY_CNO(evd, cno) \
-	DAT_HANDLE_TO_PROVIDER(evd)->evd_modify_cno_func((evd), (cno))
-#define DAT_EVD_ENABLE(evd) \
-	DAT_HANDLE_TO_PROVIDER(evd)->evd_enable_func((evd))
-#define DAT_EVD_DISABLE(evd) \
-	DAT_HANDLE_TO_PROVIDER(evd)->evd_disable_func((evd))
-#define DAT_EVD_WAIT(evd, timeout, threshold, event, nmore) \
-	DAT_HANDLE_TO_PROVIDER(evd)->evd_wait_func((evd), (timeout), (threshold), (event), \
-		(nmore))
-#define DAT_EVD_SET_UNWAITABLE(evd) \
-	DAT_HANDLE_TO_PROVIDER(evd)->evd_set_unwaitable_func((evd))
-#define DAT_EVD_CLEAR_UNWAITABLE(evd) \
-	DAT_HANDLE_TO_PROVIDER(evd)->evd_clear_unwaitable_func((evd))
-#define DAT_CNO_CREATE(ia, proxy, cno) \
-	DAT_HANDLE_TO_PROVIDER(ia)->cno_create_func((ia), (proxy), (cno))
-#define DAT_CNO_MODIFY_AGENT(cno, proxy) \
-	DAT_HANDLE_TO_PROVIDER(cno)->cno_modify_agent_func((cno), (proxy))
-#define DAT_CNO_QUERY(cno, mask, param) \
-	DAT_HANDLE_TO_PROVIDER(cno)->cno_query_func((cno), (mask), (param))
-#define DAT_CNO_FREE(cno) \
-	DAT_HANDLE_TO_PROVIDER(cno)->cno_free_func((cno))
-#define DAT_CNO_WAIT(cno, timeout, evd) \
-	DAT_HANDLE_TO_PROVIDER(cno)->cno_wait_func((cno), (timeout), (evd))
 
-/* Types of the slots; each is described at the function of its name. */
 typedef DAT_RETURN (*DAT_LMR_CREATE_FUNC)(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION,
 		DAT_VLEN, DAT_PZ_HANDLE, DAT_MEM_PRIV_FLAGS, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *,
 		DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *);
-typedef DAT_RETURN (*DAT_EVD_CREATE_FUNC)(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT_EVD_FLAGS,
-		DAT_EVD_HANDLE *);
-typedef DAT_RETURN (*DAT_EVD_MODIFY_CNO_FUNC)(DAT_EVD_HANDLE, DAT_CNO_HANDLE);
-typedef DAT_RETURN (*DAT_EVD_ENABLE_FUNC)(DAT_EVD_HANDLE);
-typedef DAT_RETURN (*DAT_EVD_DISABLE_FUNC)(DAT_EVD_HANDLE);
-typedef DAT_RETURN (*DAT_EVD_WAIT_FUNC)(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT_EVENT *,
-		DAT_COUNT *);
-typedef DAT_RETURN (*DAT_EVD_SET_UNWAITABLE_FUNC)(DAT_EVD_HANDLE);
-typedef DAT_RETURN (*DAT_EVD_CLEAR_UNWAITABLE_FUNC)(DAT_EVD_HANDLE);
-typedef DAT_RETURN (*DAT_CNO_CREATE_FUNC)(DAT_IA_HANDLE, DAT_OS_WAIT_PROXY_AGENT, DAT_CNO_HANDLE *);
-typedef DAT_RETURN (*DAT_CNO_MODIFY_AGENT_FUNC)(DAT_CNO_HANDLE, DAT_OS_WAIT_PROXY_AGENT);
-typedef DAT_RETURN (*DAT_CNO_QUERY_FUNC)(DAT_CNO_HANDLE, DAT_CNO_PARAM_MASK, DAT_CNO_PARAM *);
-typedef DAT_RETURN (*DAT_CNO_FREE_FUNC)(DAT_CNO_HANDLE);
-typedef DAT_RETURN (*DAT_CNO_WAIT_FUNC)(DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE *);
 
 /**
  * struct dat_provider - a provider's function table, the whole of what the registry knows of it

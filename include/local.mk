@@ -1,4 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# Those of DAT 2.0 are not installed before the library that serves them, libdat2.so.2, is there.
+noinst_HEADERS = \
+	include/dat2/dat.h \
+	include/dat2/dat_error.h \
+	include/dat2/dat_ib_extensions.h \
+	include/dat2/dat_platform_specific.h \
+	include/dat2/dat_redirection.h \
+	include/dat2/dat_registry.h \
+	include/dat2/dat_vendor_specific.h \
+	include/dat2/udat.h \
+	include/dat2/udat_config.h \
+	include/dat2/udat_redirection.h \
+	include/dat2/udat_vendor_specific.h
+
 datpincludedir = $(includedir)/datp
 dist_datpinclude_HEADERS = include/datp/bias.h include/datp/provider.h include/datp/provider_post.h include/datp/wrap.h
 # The standard's ten headers, under the standard's names, and three that hold what is the same in DAT 2.0.

@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The ten headers as a stranger's compiler sees them: each alone, in each language, without a
-# warning; and with no name in them that the standard does not have.
+# The headers of DAT 1.2 and of 2.0 as a stranger's compiler sees them: each alone, in each language,
+# without a warning; and those of 1.2 with no name in them that the standard does not have.
 : "${top_srcdir:=.}" "${CC:=cc}" "${CXX:=c++}" "${AWK:=awk}"
 headers="dat.h dat_error.h dat_platform_specific.h dat_redirection.h dat_registry.h
 	dat_vendor_specific.h udat.h udat_config.h udat_redirection.h udat_vendor_specific.h"
+# what they include for DAT 2.0 as well: no program includes these
+shared="dat_calls.h dat_common.h dat_slots.h"
+also20=dat_ib_extensions.h
 table=$top_srcdir/tests/abi/abi12.tsv
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -17,21 +20,22 @@ report()	# status name
 }
 
 # The declaration keeps the translation unit from being empty where a header has only macros.
-alone()		# language standard compiler
+alone()		# language standard compiler folder header...
 {
-	local header bad=0 ext=c
+	local standard=$2 folder=$4 header bad=0 ext=c
 	[ "$1" = c++ ] && ext=cc
-	for header in $headers; do
-		printf '#include <dat/%s>\n#include <dat/%s>\nextern int alone;\n' \
-			"$header" "$header" >"$work/alone.$ext"
+	set -- "$3" "${@:5}"
+	for header in "${@:2}"; do
+		printf '#include <%s/%s>\n#include <%s/%s>\nextern int alone;\n' \
+			"$folder" "$header" "$folder" "$header" >"$work/alone.$ext"
 		# shellcheck disable=SC2086 # a compiler may come with options
-		if ! $3 -std="$2" -Wall -Wextra -Wpedantic -Werror -I"$top_srcdir/include" \
+		if ! $1 -std="$standard" -Wall -Wextra -Wpedantic -Werror -I"$top_srcdir/include" \
 			-fsyntax-only "$work/alone.$ext" >"$work/out" 2>&1; then
 			sed "s/^/# $header: /" "$work/out"
 			bad=1
 		fi
 	done
-	report $bad "each header compiles alone and twice as $2 with ${3%% *}"
+	report $bad "each header of $folder/ compiles alone and twice as $standard with ${1%% *}"
 }
 
 each_compiler()	# language standard compilers...
@@ -42,7 +46,10 @@ each_compiler()	# language standard compilers...
 		case " $seen " in *" ${compiler%% *} "*) continue ;; esac
 		seen="$seen ${compiler%% *}"
 		if command -v "${compiler%% *}" >/dev/null; then
-			alone "$language" "$standard" "$compiler"
+			# shellcheck disable=SC2086 # lists of names
+			alone "$language" "$standard" "$compiler" dat $headers
+			# shellcheck disable=SC2086
+			alone "$language" "$standard" "$compiler" dat2 $headers $also20
 		else
 			tests=$((tests + 1))
 			echo "ok $tests - $standard with $compiler # SKIP $compiler is not installed"
@@ -80,7 +87,7 @@ no_strange_names()
 {
 	$AWK -F'\t' 'NR > 1 { for (i = 2; i <= 5; i++) print $i }' "$table" |
 		grep -oE '\b(DATS?|dats?)_[A-Za-z0-9_]+' | sort -u >"$work/known"
-	for header in $headers; do
+	for header in $headers $shared; do
 		$AWK '{ text = text " " $0 } END {
 			while ((from = index(text, "/*")) > 0) {
 				printf "%s ", substr(text, 1, from - 1)
@@ -107,4 +114,7 @@ for compiler in g++ clang++; do
 	if command -v $compiler >/dev/null; then cxx_use $compiler; fi
 done
 no_strange_names
+printf '#include <dat/udat.h>\n#include <dat2/udat.h>\n' >"$work/both.c"
+$CC -I"$top_srcdir/include" -fsyntax-only "$work/both.c" 2>&1 | grep -q 'a file is for DAT 1.2 or for DAT 2.0'
+report $? "a file that includes both is told so"
 echo "1..$tests"

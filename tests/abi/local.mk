@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The binary contract of uDAPL 1.2: abi12.tsv is the table, and the tests here are made from it.
+# The binary contracts of uDAPL 1.2 and DAT 2.0: abi12.tsv and abi20.tsv are the tables, and the tests here are made from them.
 EXTRA_DIST += \
 	tests/abi/abi12.tsv \
+	tests/abi/abi20.tsv \
 	tests/abi/docs.awk \
 	tests/abi/docs.sh \
 	tests/abi/gen-abi-test.awk \
+	tests/abi/gen-abi20-test.awk \
 	tests/abi/headers.sh
 
 AM_TESTS_ENVIRONMENT += CC='$(CC)'; export CC; AWK='$(AWK)'; export AWK;
@@ -25,6 +27,18 @@ CLEANFILES += tests/abi/abi12_test.c
 tests/abi/abi12_test.c: $(srcdir)/tests/abi/gen-abi-test.awk $(srcdir)/tests/abi/abi12.tsv
 	$(AM_V_GEN)$(MKDIR_P) tests/abi && \
 	$(AWK) -f $(srcdir)/tests/abi/gen-abi-test.awk $(srcdir)/tests/abi/abi12.tsv >$@.tmp && \
+	mv $@.tmp $@
+
+check_PROGRAMS += tests/abi/abi20_test
+TESTS += tests/abi/abi20_test
+tests_abi_abi20_test_SOURCES = tests/abi/abi_facts.h
+nodist_tests_abi_abi20_test_SOURCES = tests/abi/abi20_test.c
+tests_abi_abi20_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/abi
+CLEANFILES += tests/abi/abi20_test.c
+
+tests/abi/abi20_test.c: $(srcdir)/tests/abi/gen-abi20-test.awk $(srcdir)/tests/abi/abi20.tsv
+	$(AM_V_GEN)$(MKDIR_P) tests/abi && \
+	$(AWK) -f $(srcdir)/tests/abi/gen-abi20-test.awk $(srcdir)/tests/abi/abi20.tsv >$@.tmp && \
 	mv $@.tmp $@
 
 # A program and a plugin built against a header that is not ours, run on our libdat. Their flags

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What functions of DAT 2.0 return: a DAT_RETURN is class, type and subtype in one number, and DAT_SUCCESS is
+ * 0. Programs compare DAT_GET_TYPE(); the subtype is a hint for people.
+ */
+#ifndef OPENDAT_DAT2_DAT_ERROR_H
+#define OPENDAT_DAT2_DAT_ERROR_H
+
+#include "dat_platform_specific.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef DAT_UINT32 DAT_RETURN;
+
+/* Class in bits 31-30, type in bits 29-16, subtype in bits 15-0. */
+#define DAT_CLASS_ERROR					0x80000000
+#define DAT_CLASS_WARNING				0x40000000
+#define DAT_CLASS_SUCCESS				0x00000000
+#define DAT_TYPE_MASK					0x3fff0000
+#define DAT_SUBTYPE_MASK				0x0000FFFF
+
+#define DAT_GET_TYPE(status) \
+	((DAT_UINT32)(status) & DAT_TYPE_MASK)
+#define DAT_GET_SUBTYPE(status) \
+	((DAT_UINT32)(status) & DAT_SUBTYPE_MASK)
+#define DAT_IS_WARNING(status) \
+	((DAT_UINT32)(status) & DAT_CLASS_WARNING)
+
+/**
+ * enum dat_return_type - what a function returned, bits 29 to 16; the class above tells errors from
+ *   warnings
+ * @DAT_SUCCESS: done; or under way, if an event reports the outcome
+ * @DAT_ABORT: a wait ended because its object was destroyed
+ * @DAT_CONN_QUAL_IN_USE: a service point listens on this qualifier already
+ * @DAT_INSUFFICIENT_RESOURCES: there is not enough memory, or a limited resource is used up
+ * @DAT_INTERNAL_ERROR: a fault of the provider
+ * @DAT_INVALID_HANDLE: a handle is NULL, freed, of another kind or of another IA
+ * @DAT_INVALID_PARAMETER: another argument is out of its range, or NULL
+ * @DAT_INVALID_STATE: the state of the object does not allow the call
+ * @DAT_LENGTH_ERROR: the data are longer than the memory for them
+ * @DAT_MODEL_NOT_SUPPORTED: the provider does not support it, as its attributes say
+ * @DAT_PROVIDER_NOT_FOUND: the registry has no IA of this name, version and thread safety
+ * @DAT_PRIVILEGES_VIOLATION: the memory lacks the right
+ * @DAT_PROTECTION_VIOLATION: memory and endpoint are in different PZs
+ * @DAT_QUEUE_EMPTY: the queue holds no event
+ * @DAT_QUEUE_FULL: the queue has no room for another event
+ * @DAT_TIMEOUT_EXPIRED: the timeout has expired
+ * @DAT_PROVIDER_ALREADY_REGISTERED: an IA of this name, version and thread safety is registered
+ * @DAT_PROVIDER_IN_USE: the IA is open
+ * @DAT_INVALID_ADDRESS: the address is malformed, of no supported family, or unreachable
+ * @DAT_INTERRUPTED_CALL: a signal ended the wait
+ * @DAT_CONN_QUAL_UNAVAILABLE: all qualifiers are taken
+ * @DAT_RESERVED_LMR: the LMR is reserved for the provider
+ * @DAT_PORT_IN_USE: a common service point listens on this port already
+ * @DAT_COMM_NOT_SUPPORTED: the provider has no such communicator
+ * @DAT_EXTENSION_BASE: the first of the values that an extension defines
+ * @DAT_NOT_IMPLEMENTED: the provider does not have the call
+ */
+typedef enum dat_return_type {
+	DAT_SUCCESS			= 0x0,
+	DAT_ABORT			= 0x10000,
+	DAT_CONN_QUAL_IN_USE		= 0x20000,
+	DAT_INSUFFICIENT_RESOURCES	= 0x30000,
+	DAT_INTERNAL_ERROR		= 0x40000,
+	DAT_INVALID_HANDLE		= 0x50000,
+	DAT_INVALID_PARAMETER		= 0x60000,
+	DAT_INVALID_STATE		= 0x70000,
+	DAT_LENGTH_ERROR		= 0x80000,
+	DAT_MODEL_NOT_SUPPORTED		= 0x90000,
+	DAT_PROVIDER_NOT_FOUND		= 0xa0000,
+	DAT_PRIVILEGES_VIOLATION	= 0xb0000,
+	DAT_PROTECTION_VIOLATION	= 0xc0000,
+	DAT_QUEUE_EMPTY			= 0xd0000,
+	DAT_QUEUE_FULL			= 0xe0000,
+	DAT_TIMEOUT_EXPIRED		= 0xf0000,
+	DAT_PROVIDER_ALREADY_REGISTERED	= 0x100000,
+	DAT_PROVIDER_IN_USE		= 0x110000,
+	DAT_INVALID_ADDRESS		= 0x120000,
+	DAT_INTERRUPTED_CALL		= 0x130000,
+	DAT_CONN_QUAL_UNAVAILABLE	= 0x140000,
+	DAT_RESERVED_LMR		= 0x150000,
+	DAT_PORT_IN_USE			= 0x160000,
+	DAT_COMM_NOT_SUPPORTED		= 0x170000,
+	DAT_EXTENSION_BASE		= 0x10000000,
+	DAT_NOT_IMPLEMENTED		= 0x3fff0000
+} DAT_RETURN_TYPE;
+
+/* An older name. */
+#define DAT_NAME_NOT_FOUND				DAT_PROVIDER_NOT_FOUND
+
+/**
+ * enum dat_return_subtype - what exactly was wrong, bits 15 to 0
+ * The numbers run through all types: 2 to 10 tell which resource, 11 to 36 which handle, 37 to 46
+ * which parameter (counted from 1), 47 to 88 which state, 89 to 96 which right or zone, 97 to 99
+ * what of an address, 100 to 103 what the registry did not find.
+ */
+typedef enum dat_return_subtype {
+	DAT_NO_SUBTYPE				= 0,
+	DAT_SUB_INTERRUPTED			= 1,
+	DAT_RESOURCE_MEMORY			= 2,
+	DAT_RESOURCE_DEVICE			= 3,
+	DAT_RESOURCE_TEP			= 4,
+	DAT_RESOURCE_TEVD			= 5,
+	DAT_RESOURCE_PROTECTION_DOMAIN		= 6,
+	DAT_RESOURCE_MEMORY_REGION		= 7,
+	DAT_RESOURCE_ERROR_HANDLER		= 8,
+	DAT_RESOURCE_CREDITS			= 9,
+	DAT_RESOURCE_SRQ			= 10,
+	DAT_INVALID_HANDLE_IA			= 11,
+	DAT_INVALID_HANDLE_EP			= 12,
+	DAT_INVALID_HANDLE_LMR			= 13,
+	DAT_INVALID_HANDLE_RMR			= 14,
+	DAT_INVALID_HANDLE_PZ			= 15,
+	DAT_INVALID_HANDLE_PSP			= 16,
+	DAT_INVALID_HANDLE_RSP			= 17,
+	DAT_INVALID_HANDLE_CR			= 18,
+	DAT_INVALID_HANDLE_CNO			= 19,
+	DAT_INVALID_HANDLE_EVD_CR		= 20,
+	DAT_INVALID_HANDLE_EVD_REQUEST		= 21,
+	DAT_INVALID_HANDLE_EVD_RECV		= 22,
+	DAT_INVALID_HANDLE_EVD_CONN		= 23,
+	DAT_INVALID_HANDLE_EVD_ASYNC		= 24,
+	DAT_INVALID_HANDLE_SRQ			= 25,
+	DAT_INVALID_HANDLE_CSP			= 26,
+	DAT_INVALID_HANDLE1			= 27,
+	DAT_INVALID_HANDLE2			= 28,
+	DAT_INVALID_HANDLE3			= 29,
+	DAT_INVALID_HANDLE4			= 30,
+	DAT_INVALID_HANDLE5			= 31,
+	DAT_INVALID_HANDLE6			= 32,
+	DAT_INVALID_HANDLE7			= 33,
+	DAT_INVALID_HANDLE8			= 34,
+	DAT_INVALID_HANDLE9			= 35,
+	DAT_INVALID_HANDLE10			= 36,
+	DAT_INVALID_ARG1			= 37,
+	DAT_INVALID_ARG2			= 38,
+	DAT_INVALID_ARG3			= 39,
+	DAT_INVALID_ARG4			= 40,
+	DAT_INVALID_ARG5			= 41,
+	DAT_INVALID_ARG6			= 42,
+	DAT_INVALID_ARG7			= 43,
+	DAT_INVALID_ARG8			= 44,
+	DAT_INVALID_ARG9			= 45,
+	DAT_INVALID_ARG10			= 46,
+	DAT_INVALID_STATE_EP_UNCONNECTED	= 47,
+	DAT_INVALID_STATE_EP_ACTCONNPENDING	= 48,
+	DAT_INVALID_STATE_EP_PASSCONNPENDING	= 49,
+	DAT_INVALID_STATE_EP_TENTCONNPENDING	= 50,
+	DAT_INVALID_STATE_EP_CONNECTED		= 51,
+	DAT_INVALID_STATE_EP_DISCONNECTED	= 52,
+	DAT_INVALID_STATE_EP_RESERVED		= 53,
+	DAT_INVALID_STATE_EP_COMPLPENDING	= 54,
+	DAT_INVALID_STATE_EP_DISCPENDING	= 55,
+	DAT_INVALID_STATE_EP_PROVIDERCONTROL	= 56,
+	DAT_INVALID_STATE_EP_NOTREADY		= 57,
+	DAT_INVALID_STATE_EP_RECV_WATERMARK	= 58,
+	DAT_INVALID_STATE_EP_PZ			= 59,
+	DAT_INVALID_STATE_EP_EVD_REQUEST	= 60,
+	DAT_INVALID_STATE_EP_EVD_RECV		= 61,
+	DAT_INVALID_STATE_EP_EVD_CONNECT	= 62,
+	DAT_INVALID_STATE_EP_UNCONFIGURED	= 63,
+	DAT_INVALID_STATE_EP_UNCONFRESERVED	= 64,
+	DAT_INVALID_STATE_EP_UNCONFPASSIVE	= 65,
+	DAT_INVALID_STATE_EP_UNCONFTENTATIVE	= 66,
+	DAT_INVALID_STATE_CNO_IN_USE		= 67,
+	DAT_INVALID_STATE_CNO_DEAD		= 68,
+	DAT_INVALID_STATE_EVD_OPEN		= 69,
+	DAT_INVALID_STATE_EVD_ENABLED		= 70,
+	DAT_INVALID_STATE_EVD_DISABLED		= 71,
+	DAT_INVALID_STATE_EVD_WAITABLE		= 72,
+	DAT_INVALID_STATE_EVD_UNWAITABLE	= 73,
+	DAT_INVALID_STATE_EVD_IN_USE		= 74,
+	DAT_INVALID_STATE_EVD_CONFIG_NOTIFY	= 75,
+	DAT_INVALID_STATE_EVD_CONFIG_SOLICITED	= 76,
+	DAT_INVALID_STATE_EVD_CONFIG_THRESHOLD	= 77,
+	DAT_INVALID_STATE_EVD_WAITER		= 78,
+	DAT_INVALID_STATE_EVD_ASYNC		= 79,
+	DAT_INVALID_STATE_IA_IN_USE		= 80,
+	DAT_INVALID_STATE_LMR_IN_USE		= 81,
+	DAT_INVALID_STATE_LMR_FREE		= 82,
+	DAT_INVALID_STATE_PZ_IN_USE		= 83,
+	DAT_INVALID_STATE_PZ_FREE		= 84,
+	DAT_INVALID_STATE_SRQ_OPERATIONAL	= 85,
+	DAT_INVALID_STATE_SRQ_ERROR		= 86,
+	DAT_INVALID_STATE_SRQ_IN_USE		= 87,
+	DAT_INVALID_STATE_SRQ_SHUTDOWN		= 88,
+	DAT_PRIVILEGES_READ			= 89,
+	DAT_PRIVILEGES_WRITE			= 90,
+	DAT_PRIVILEGES_RDMA_READ		= 91,
+	DAT_PRIVILEGES_RDMA_WRITE		= 92,
+	DAT_PROTECTION_READ			= 93,
+	DAT_PROTECTION_WRITE			= 94,
+	DAT_PROTECTION_RDMA_READ		= 95,
+	DAT_PROTECTION_RDMA_WRITE		= 96,
+	DAT_INVALID_ADDRESS_UNSUPPORTED		= 97,
+	DAT_INVALID_ADDRESS_UNREACHABLE		= 98,
+	DAT_INVALID_ADDRESS_MALFORMED		= 99,
+	DAT_NAME_NOT_REGISTERED			= 100,
+	DAT_MAJOR_NOT_FOUND			= 101,
+	DAT_MINOR_NOT_FOUND			= 102,
+	DAT_THREAD_SAFETY_NOT_FOUND		= 103
+} DAT_RETURN_SUBTYPE;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OPENDAT_DAT2_DAT_ERROR_H */

@@ -97,7 +97,8 @@ rdma_plain_segment(const DAT_LMR_TRIPLET *iov)
 }
 
 /*
- * Whether this is a segment of the LMR that the last one was of; `len` is at least 1, and `context` the caller's. EP lock.
+ * Returns true if this segment is in the LMR that the last one was in; `len` is at least 1, and
+ * `context` is the caller's. EP lock.
  */
 static inline __attribute__((always_inline)) bool
 rdma_plain_segment_locked(const struct rdma_window *window, const struct datp_sge *seg,
@@ -113,9 +114,9 @@ rdma_plain_segment_locked(const struct rdma_window *window, const struct datp_sg
 }
 
 /*
- * Whether the operation may go to the queue pair now; there is a slot; and the segments are good: neither
- * empty, which some devices take for 2 GiB, nor longer than `most`. Here and below `op` is a constant.
- * EP lock.
+ * Returns true if the operation may go to the queue pair now, there is a slot, and the segment is
+ * good: not empty, which some devices treat as 2 GiB, and not longer than `most`. Here and below
+ * `op` is a constant. EP lock.
  */
 static inline __attribute__((always_inline)) bool
 rdma_plain_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
@@ -127,7 +128,10 @@ rdma_plain_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
 
 	if (seg->len - 1 >= most)
 		return false;
-	/* relaxed: written under the EP lock. An attempt that has failed leaves the queue pair as it was */
+	/*
+	 * relaxed: written under the EP lock. An attempt that has failed leaves the queue pair in
+	 * its state
+	 */
 	if (op == DATP_RECV && atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
 				       DAT_EP_STATE_DISCONNECTED)
 		return false;
@@ -152,7 +156,10 @@ _Static_assert(offsetof(struct datp_wqe, op) == offsetof(struct datp_wqe, seq) +
 		       offsetof(struct datp_wqe, done) == offsetof(struct datp_wqe, op) + 3,
 	       "the head of a slot is as struct rdma_slot_head");
 
-/* Returns the next slot of the run, which is not used up; the slot's `ep` is set already. EP lock. */
+/*
+ * Returns the next slot of the run, which has at least one left; the slot's `ep` is set already. EP
+ * lock.
+ */
 static inline __attribute__((always_inline)) struct datp_wqe *
 rdma_plain_slot_locked(struct datp_wq *wq, struct rdma_run *run, DAT_CONTEXT cookie, uint64_t len,
 		       enum datp_op op)
@@ -170,7 +177,7 @@ rdma_plain_slot_locked(struct datp_wq *wq, struct rdma_run *run, DAT_CONTEXT coo
 	return wqe;
 }
 
-/* EP lock. errno, or 0. */
+/* Returns an errno, or 0. EP lock. */
 static inline __attribute__((always_inline)) int
 rdma_plain_request_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct datp_wqe *wqe,
 			  const struct datp_sge *seg, const struct datp_rge *remote, uint64_t len,
@@ -188,7 +195,7 @@ rdma_plain_request_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const stru
 	return ep->post_send(ep->qp, wr, &ep->bad);
 }
 
-/* EP lock. errno, or 0. */
+/* Returns an errno, or 0. EP lock. */
 static inline __attribute__((always_inline)) int
 rdma_plain_recv_locked(struct rdma_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *seg)
 {
@@ -198,7 +205,7 @@ rdma_plain_recv_locked(struct rdma_ep *ep, const struct datp_wqe *wqe, const str
 	return ep->post_recv(ep->qp, &ep->recv_wr, &ep->bad_recv);
 }
 
-/* What fits. EP lock, which it gives up. */
+/* Posts an operation for which the checks have succeeded. EP lock, which this releases. */
 static inline __attribute__((always_inline)) DAT_RETURN
 rdma_plain_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct datp_sge *seg,
 		       DAT_CONTEXT cookie, const struct datp_rge *remote, enum datp_op op, bool biased)
@@ -220,7 +227,8 @@ rdma_plain_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct 
 }
 
 /*
- * The work request of a message that is too long to be inlined; NULL: that is not what does not fit. EP lock.
+ * Returns the work request of a message that is too long to be inlined, or NULL if the operation is
+ * off the fast path for another reason. EP lock.
  */
 static inline __attribute__((always_inline)) struct ibv_send_wr *
 rdma_long_wr_locked(struct rdma_ep *ep, uint64_t len, enum datp_op op)
@@ -232,7 +240,8 @@ rdma_long_wr_locked(struct rdma_ep *ep, uint64_t len, enum datp_op op)
 }
 
 /*
- * A new run, if the old one is over: free slots from the next one on, as far as they lie in a row. EP lock.
+ * Begins a new run if the old one is used up: free slots from the next one on, as far as they are
+ * contiguous. EP lock.
  */
 static inline void rdma_run_begin_locked(struct rdma_run *run, struct datp_wq *wq)
 {
@@ -240,7 +249,7 @@ static inline void rdma_run_begin_locked(struct rdma_run *run, struct datp_wq *w
 
 	if (run->next != run->stop)
 		return;
-	/* acquire: the reapers have read what the slots held */
+	/* acquire: the threads that reap have read the contents of the slots */
 	used = wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire);
 	if (used >= wq->max)
 		return;
@@ -251,8 +260,8 @@ static inline void rdma_run_begin_locked(struct rdma_run *run, struct datp_wq *w
 }
 
 /*
- * The work request of what is nearly plain: it is longer than what is inlined, or begins a new run of slots. NULL: it is not
- * even that. EP lock.
+ * Returns the work request of an operation that is nearly on the fast path: it is too long to be
+ * inlined, or begins a new run of slots. Returns NULL for any other. EP lock.
  */
 static inline __attribute__((always_inline)) struct ibv_send_wr *
 rdma_nearly_plain_locked(struct rdma_ep *ep, const struct datp_sge *seg, const DAT_LMR_CONTEXT *context,
@@ -272,7 +281,7 @@ rdma_nearly_plain_locked(struct rdma_ep *ep, const struct datp_sge *seg, const D
 
 /* ------------------------------------------------------------------ completions */
 
-/* The bytes of a slot from `op` on as one number, to be compared at once. */
+/* Returns the bytes of a slot from `op` on as one number, so that one comparison is enough. */
 static inline __attribute__((always_inline)) uint32_t rdma_slot_word(const void *bytes)
 {
 	uint32_t word;
@@ -282,8 +291,8 @@ static inline __attribute__((always_inline)) uint32_t rdma_slot_word(const void 
 }
 
 /*
- * Whether a slot holds an open operation that needs nothing but its event: none that is a bind, nor one that
- * is suppressed, which a receive cannot be. EP lock.
+ * Returns true if a slot holds an open operation that needs nothing but its event: it is not a
+ * bind, and not suppressed, which a receive cannot be. EP lock.
  */
 static inline __attribute__((always_inline)) bool rdma_plain_open_locked(const struct datp_wqe *wqe)
 {
@@ -294,7 +303,7 @@ static inline __attribute__((always_inline)) bool rdma_plain_open_locked(const s
 		 rdma_slot_word(not_plain));
 }
 
-/* As datp_wqe_finish(), datp_wqe_event() and datp_wqe_reap(). Poll lock and EP lock. */
+/* The same as datp_wqe_finish(), datp_wqe_event() and datp_wqe_reap(). Poll lock and EP lock. */
 static inline __attribute__((always_inline)) void
 rdma_plain_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq *wq, uint64_t len,
 			struct datp_evd *evd, DAT_EVENT *event)
@@ -313,15 +322,16 @@ rdma_plain_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq
 	/* relaxed: read under the EP lock */
 	atomic_store_explicit(&wqe->done, DATP_WQE_DONE, memory_order_relaxed);
 	/*
-	 * release: as datp_wqe_reap(). A plain store, since nobody goes beyond what is finished, and
-	 * that moves under the EP lock
+	 * release: as datp_wqe_reap(). A plain store, because no thread goes beyond what is
+	 * finished, and that changes under the EP lock
 	 */
 	atomic_store_explicit(&wq->reaped, next, memory_order_release);
 }
 
 /*
- * An operation that is open and of the endpoint's present queue pair; a request that is the next in order.
- * False: it is not plain, and nothing has been done with it. Poll lock and EP lock.
+ * Completes an open operation of the endpoint's present queue pair; a request must be the next in
+ * order. Returns false if the operation is off the fast path, and then nothing has been done. Poll
+ * lock and EP lock.
  */
 static inline __attribute__((always_inline)) bool
 rdma_plain_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct ibv_wc *wc,
@@ -341,7 +351,9 @@ rdma_plain_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct 
 	return true;
 }
 
-/* The CQs have nothing for this call; the list may. Poll lock, which it gives up. */
+/*
+ * The CQs have nothing for this call; the list may have an event. Poll lock, which this releases.
+ */
 static inline DAT_RETURN rdma_dequeue_rest(struct rdma_evd *evd, DAT_EVENT *event,
 					   DAT_EVD_DEQUEUE_FUNC rest, bool biased)
 {
@@ -358,8 +370,8 @@ static inline __attribute__((always_inline)) struct datp_wqe *rdma_wqe_of(const 
 }
 
 /*
- * Of a completion that is not plain, and of what comes after it. It is passed as a value, so that the plain
- * way does not keep its address. Poll lock, which it gives up.
+ * Handles a completion off the fast path, and those after it. It is passed as a value, so that the
+ * fast path does not keep its address. Poll lock, which this releases.
  */
 static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd, DAT_EVENT *event,
 							    struct ibv_wc wc,
@@ -375,7 +387,10 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd
 	return DAT_SUCCESS;
 }
 
-/* The same of an endpoint whose lock is biased to the calling thread, or was; gives that back. Poll lock, which it gives up. */
+/*
+ * The same for an endpoint whose lock is, or was, biased to the calling thread; releases that lock.
+ * Poll lock, which this releases.
+ */
 static __attribute__((noinline)) DAT_RETURN rdma_dequeue_back(struct rdma_evd *evd, DAT_EVENT *event,
 							      struct ibv_wc wc,
 							      DAT_EVD_DEQUEUE_FUNC rest, bool biased)
@@ -384,7 +399,10 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_back(struct rdma_evd *e
 	return rdma_dequeue_on(evd, event, wc, rest, biased);
 }
 
-/* The same of an endpoint whose lock is not, which may have a plain one too. Poll lock, which it gives up. */
+/*
+ * The same for an endpoint whose lock is not biased to this thread; the completion may be one of
+ * the fast path. Poll lock, which this releases.
+ */
 static __attribute__((noinline)) DAT_RETURN rdma_dequeue_shared(struct rdma_evd *evd, DAT_EVENT *event,
 								struct ibv_wc wc,
 								DAT_EVD_DEQUEUE_FUNC rest, bool biased)
@@ -404,8 +422,8 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_shared(struct rdma_evd 
 }
 
 /*
- * Whether there is something on the list, which an earlier poll left there and which goes first, or a waiter, with whom there is
- * no dequeue. Hints, both, as in datp_dequeue().
+ * Returns true if the list has an event, which an earlier poll left there and which goes first, or
+ * if a thread waits, which excludes a dequeue. Both are hints, as in datp_dequeue().
  */
 static inline __attribute__((always_inline)) bool rdma_listed(const struct datp_evd *evd)
 {
@@ -424,7 +442,9 @@ static inline __attribute__((always_inline)) bool rdma_listed(const struct datp_
 #endif
 }
 
-/* As above, or nothing is in the one CQ, or there are several. Poll lock, which it gives up. */
+/*
+ * The case above; or the one CQ is empty; or there are several CQs. Poll lock, which this releases.
+ */
 static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *evd, DAT_EVENT *event,
 							       DAT_EVD_DEQUEUE_FUNC rest, bool biased)
 {
@@ -436,12 +456,12 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *
 	}
 	if (set->live > 1)
 		rdma_cqset_poll(set, NULL, 1);
-	/* all is polled: what comes now is not what the channel told of */
+	/* all CQs are polled: an event in the channel would be for what has been taken */
 	atomic_store_explicit(&set->solicited, false, memory_order_relaxed);
 	return rdma_dequeue_rest(evd, event, rest, biased);
 }
 
-/* Poll lock, which it gives up. */
+/* Poll lock, which this releases. */
 static inline __attribute__((always_inline)) DAT_RETURN
 rdma_plain_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest, bool biased)
 {
@@ -470,7 +490,7 @@ rdma_plain_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEU
 	return DAT_SUCCESS;
 }
 
-/* Of a queue whose poll lock is not biased to the calling thread. */
+/* For a queue whose poll lock is not biased to the calling thread. */
 static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd *evd, DAT_EVENT *event,
 								DAT_EVD_DEQUEUE_FUNC rest)
 {
@@ -481,7 +501,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd 
 	return rdma_plain_dequeue_locked(evd, event, rest, false);
 }
 
-/* Of one whose poll lock was. */
+/* For a queue whose poll lock was biased to it. */
 static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *evd, DAT_EVENT *event,
 							      DAT_EVD_DEQUEUE_FUNC rest)
 {
@@ -489,7 +509,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *e
 	return rdma_shared_dequeue(evd, event, rest);
 }
 
-/* As datp_dequeue(); `rest` does what is not about the device's completions. */
+/* The same as datp_dequeue(); `rest` handles everything but the device's completions. */
 static inline __attribute__((always_inline)) DAT_RETURN
 rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 {
@@ -498,7 +518,7 @@ rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 
 	if (__builtin_expect(!rdma_is(evd, DATP_EVD) || !event, 0))
 		return rest(handle, event);
-	/* a queue without a CQ has no owner, nor has one that is being freed */
+	/* a queue without a CQ has no owner, and neither has one that is being freed */
 	self = datp_thread_again();
 	if (!datp_bias_is(&evd->bias, self))
 		return rdma_shared_dequeue(evd, event, rest);
@@ -523,10 +543,11 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 }
 
 /*
- * A post: the plain way, of an endpoint whose lock is biased to the calling thread; else what is nearly plain, or the same of a
- * shared one; else the SDK's. Those are out of line and called last, so that nothing has to be kept across calls on the plain
- * way. rdma_other_*() is about one segment without flags: in their places it is told how the EP lock is held, and all else stays
- * in the register that it came in.
+ * A post. An endpoint whose lock is biased to the calling thread takes the fast path; an operation
+ * that is nearly on it, or an endpoint that threads share, takes a function of its own; all others
+ * go to the SDK. These functions are out of line and called last, so that nothing has to be kept
+ * across calls on the fast path. rdma_other_*() is for one segment without flags: the argument for
+ * these says how the EP lock is held, and all others stay in the registers that they came in.
  */
 #define RDMA_FAST_POST(what, op, params, args, other_params, other_args, remote)                   \
 	static __attribute__((noinline)) DAT_RETURN rdma_other_##what other_params                 \
@@ -587,7 +608,7 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 			DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target),                     \
 		       RDMA_OTHER_TRANSFER_ARGS, (const struct datp_rge *)target)
 
-/* A plugin with the plain way before the SDK's, which its locks are for. */
+/* A plugin with the fast path before the SDK's data path, for which its lock functions are. */
 #define RDMA_PROVIDER(plugin_name, plugin_ops)                                                     \
 	DATP_FAST_PATH_LOCKED(plugin_ops, rdma_any_post_lock, rdma_any_post_unlock)                \
 	RDMA_FAST_MESSAGE(send, DATP_SEND)                                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rules that no text at hand confirms: what the VI Architecture is believed to ask for, each in
- * one place, to be changed here if it turns out otherwise. vipl(7) lists them, by these names.
+ * The rules of the VI Architecture that could not be confirmed, because its text is not available:
+ * each is in one place, to be corrected here if it is wrong. vipl(7) lists them, by these names.
  */
 #ifndef VIPL_RULES_H
 #define VIPL_RULES_H
@@ -25,30 +25,32 @@ static inline bool rule_error_breaks(VIP_RELIABILITY_LEVEL level)
 	return level != VIP_SERVICE_UNRELIABLE;
 }
 
-/* DESTROY: a VI has to be idle, and its queues empty, of completed descriptors too. */
+/* DESTROY: a VI has to be idle, and its queues empty; completed descriptors count, too. */
 #define RULE_DESTROY_BUSY	VIP_ERROR_RESOURCE
 
-/* WAITS ON A COMPLETION QUEUE: a queue that has one is waited for there, and nowhere else. */
+/* WAITS ON A COMPLETION QUEUE: a program cannot wait on a queue that has a completion queue. */
 #define RULE_WAIT_WITH_CQ	VIP_INVALID_PARAMETER
 
 /* IDLE DISCONNECT: succeeds, and flushes the receives that are posted. */
 #define RULE_IDLE_DISCONNECT	VIP_SUCCESS
 
-/* ATTRIBUTES: those of a VI change while it is idle only. */
+/* ATTRIBUTES: the attributes of a VI can be changed only while it is idle. */
 #define RULE_ATTRIBUTES_BUSY	VIP_INVALID_STATE
 
 /* RDMA RIGHTS: a VI that does not enable an RDMA operation refuses it to its peer. */
 #define RULE_RDMA_REFUSED	VIP_STATUS_RDMA_PROT_ERROR
 
 /*
- * Three that are no value but the way a file works.
+ * Three rules are not values, but the way in which a file works.
  *
- * DISCONNECT (attempt.c): VipDisconnect() completes what is posted as flushed, and the VI is idle
- * when it returns; the peer's VI is in the error state then, and has to be disconnected too.
+ * DISCONNECT (attempt.c): VipDisconnect() completes all posted descriptors as flushed, and the VI
+ * is idle when it returns; the peer's VI is then in the error state, and has to be disconnected
+ * too.
  *
  * ORDER (queue.c): the descriptors of a queue come back in the order in which they were posted.
  *
- * LEAST SIZE (nic.c): that a NIC takes messages of 32 KiB at least is left to the adapter.
+ * LEAST SIZE (nic.c): the requirement that a NIC supports messages of at least 32 KiB is left to
+ * the adapter.
  */
 
 #endif

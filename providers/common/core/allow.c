@@ -24,7 +24,7 @@ static const struct known {
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
-/* Room for all the words, with commas between them. */
+/* Space for all words with commas between them. */
 enum { LIST_MAX = 64, WORD_MAX = 32 };
 
 /* Writes the words of `bits`, or "none". */
@@ -42,7 +42,10 @@ static void list_words(uint32_t bits, char *list)
 	}
 }
 
-/* How many letters have to be changed, added or removed to make `b` of the first `n` of `a`. */
+/*
+ * Returns how many letters have to be changed, added or removed to turn the first `n` of `a` into
+ * `b`.
+ */
 static unsigned int letters_between(const char *a, size_t n, const char *b)
 {
 	unsigned int row[WORD_MAX + 1];
@@ -77,7 +80,10 @@ static const char *nearest(const char *typed, size_t length)
 	return near;
 }
 
-/* Words with commas between them, as behind `key`; no word at all, or the word that is shown then, allows nothing. */
+/*
+ * Takes words with commas between them, as after `key`. No word at all, or the word "none", allows
+ * nothing.
+ */
 static enum datp_err take_words(struct datp_ia *ia, const char *key, const char *words)
 {
 	struct ia_priv *priv = ia_priv(ia);
@@ -107,7 +113,7 @@ static enum datp_err take_words(struct datp_ia *ia, const char *key, const char 
 	}
 }
 
-/* Copies `params` to `rest` without the words that are about this, and takes those. */
+/* Copies `params` to `rest` without the allow= words, and takes those. */
 static enum datp_err take_params(struct datp_ia *ia, const char *params, char *rest)
 {
 	enum datp_err err = DATP_OK;

@@ -59,12 +59,12 @@ static const struct meaning {
 
 bool wqe_failed(const struct datp_wqe *wqe)
 {
-	/* relaxed: what is of an endpoint is written under the EP lock, which is held */
+	/* relaxed: the fields of an endpoint are written under the EP lock, which is held */
 	return atomic_load_explicit(&wqe->done, memory_order_relaxed) != DATP_WQE_OPEN &&
 	       wqe->status != DAT_DTO_SUCCESS && wqe->status != DAT_DTO_ERR_FLUSHED;
 }
 
-/* The failed operation that was posted first since `from`, or NULL. EP lock held. */
+/* Returns the first posted of the failed operations since `from`, or NULL. EP lock held. */
 static const struct datp_wqe *ring_failed_locked(const struct datp_wq *wq, uint32_t from)
 {
 	const struct datp_wqe *first = NULL;
@@ -84,7 +84,7 @@ void broken_by(struct datp_ep *ep, struct broken *by)
 	const struct datp_wqe *wqe;
 
 	*by = (struct broken){ NULL, NULL, NULL, NULL };
-	ep_poll_lock(ep); /* takes from the transport what has completed */
+	ep_poll_lock(ep); /* takes completed operations from the transport */
 	datp_lock(&ep->lock);
 	wqe = ring_failed_locked(&ep->sq, ep_priv(ep)->sq_from);
 	if (!wqe)

@@ -20,7 +20,7 @@
 #define CON EP_IN(DAT_EP_STATE_CONNECTED)
 #define DPN EP_IN(DAT_EP_STATE_DISCONNECT_PENDING)
 
-/* Queues an event about the connection. EP lock held, the state has changed. */
+/* Queues an event about the connection. The EP lock is held, and the state has changed. */
 static void tell_locked(struct datp_ep *ep, struct conn_note *note, DAT_EVENT_NUMBER number)
 {
 	note->node.number = number;
@@ -44,7 +44,8 @@ void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
 }
 
 /*
- * Takes it on to end what goes on in one of the states; EP lock held. Then ep_end() and ep_unpin().
+ * Claims the right to end a connection or attempt in one of the states, and pins the endpoint; EP
+ * lock held. The caller then calls ep_end() and ep_unpin().
  */
 static bool claim_locked(struct datp_ep *ep, unsigned int states)
 {
@@ -57,14 +58,14 @@ static bool claim_locked(struct datp_ep *ep, unsigned int states)
 
 /* ------------------------------------------------------------------ connecting */
 
-/* The attempt may have taken too long. Service thread. */
+/* The attempt may have timed out. Service thread. */
 static void attempt_timer(void *arg)
 {
 	struct datp_ep *ep = arg;
 	bool mine;
 
 	datp_lock(&ep->lock);
-	/* An old timer may ring in a later attempt, or after it. */
+	/* An old timer may fire during a later attempt, or after it. */
 	mine = loop_now() >= ep_priv(ep)->give_up && claim_locked(ep, ACT);
 	datp_unlock(&ep->lock);
 	if (!mine)
@@ -87,7 +88,7 @@ static size_t address_size(const struct sockaddr *address)
 	}
 }
 
-/* *room is exchanged for that of the attempt before, if there was one. */
+/* `room` is exchanged for that of the previous attempt, if there was one. */
 static enum datp_err attempt_begin(struct datp_ep *ep, const struct cm_connect *how, size_t size,
 				   unsigned char **room)
 {
@@ -130,15 +131,18 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 
 	if (!size)
 		return DATP_ERR_ADDRESS_UNSUPPORTED;
-	/* Now, because the connection must not lose the peer's private data for want of memory. */
+	/*
+	 * allocated now, so that the connection cannot lose the peer's private data for lack of
+	 * memory
+	 */
 	room = malloc(room_size ? room_size : 1);
 	if (!room)
 		return DATP_ERR_MEMORY;
 	err = attempt_begin(ep, how, size, &room);
-	free(room); /* if it was not taken, or the one of an attempt before */
+	free(room); /* if it was not used, or the previous attempt's */
 	if (err)
 		return err;
-	/* The outcome may be there before the op returns, so the state was first. */
+	/* The outcome may be reported before the op returns, so the state was set first. */
 	err = ep->obj.ia->ops->ep_connect(ep, &param);
 	if (err) {
 		datp_lock(&ep->lock);
@@ -170,7 +174,7 @@ enum datp_err ep_dup_connect(struct datp_ep *ep, struct datp_ep *like, struct cm
 	if (ep_state(like) != DAT_EP_STATE_CONNECTED)
 		err = ep_state_error(ep_state(like));
 	else if (!ep_priv(like)->active)
-		err = DATP_ERR_BAD_EP;	/* nobody knows where its peer listens */
+		err = DATP_ERR_BAD_EP;	/* nobody knows at which address its peer listens */
 	target = ep_priv(like)->target;
 	how->qual = ep_priv(like)->target_qual;
 	datp_unlock(&like->lock);
@@ -183,7 +187,7 @@ enum datp_err ep_dup_connect(struct datp_ep *ep, struct datp_ep *like, struct cm
 DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len)
 {
 	struct ep_priv *priv = ep_priv(ep);
-	/* More than was reserved: a transport that pads. */
+	/* The peer's data are longer than the reserved space if the transport pads. */
 	bool longer = pdata_len > ia_attr(ep->obj.ia)->max_private_data;
 	unsigned char *copy = longer ? malloc(pdata_len) : NULL;
 	bool active, fresh;
@@ -215,7 +219,7 @@ DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_
 	return fresh;
 }
 
-/* The passive side knows one way to fail, and the active side all others. */
+/* The passive side has one event for all failures, and the active side all others. */
 static DAT_EVENT_NUMBER failure_shown(int state, DAT_EVENT_NUMBER why)
 {
 	if (state == DAT_EP_STATE_COMPLETION_PENDING)
@@ -255,7 +259,7 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 
 	datp_lock(&ep->lock);
 	mine = claim_locked(ep, ACT | CMP | CON | DPN);
-	/* A peer that went before the connection was complete, as its transport tells it. */
+	/* The peer went before the connection was complete, as the transport reports it. */
 	cause = (ACT | CMP) & EP_IN(ep_state(ep)) ? EP_FAILED : EP_ENDED;
 	if (cause == EP_FAILED)
 		why = failure_shown(ep_state(ep), why);
@@ -271,7 +275,7 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	return true;
 }
 
-/* A claimed connection or attempt, ended from this side. */
+/* Ends a claimed connection or attempt from this side. */
 static void end_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER why)
 {
 	ep->obj.ia->ops->ep_disconnect(ep,
@@ -314,7 +318,7 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)
 		ep->obj.ia->ops->ep_disconnect(ep, DATP_CLOSE_GRACEFUL);
 		ep_unpin(ep);
 	} else if (todo == WAIT) {
-		/* The peer, or the timer, was faster; on return the state shows it. */
+		/* The peer, or the timer, ended it first; when this returns, the state shows it. */
 		ep_await_unpinned(ep);
 	}
 	return err;

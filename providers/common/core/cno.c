@@ -32,10 +32,13 @@ enum datp_err cno_create(struct datp_ia *ia, struct cno_agent agent, struct datp
 
 /* ------------------------------------------------------------------ the agent */
 
-/* CNO lock held. The agent fires, if there is one; true: somebody has to call it. */
+/*
+ * Returns true if the caller has to call the agent after it has released the lock: there is an
+ * agent, and no earlier call is due. CNO lock held.
+ */
 static bool agent_fire_locked(struct datp_cno *cno, struct datp_evd *evd)
 {
-	/* One that is still due is not lost: this one fires when that has been called. */
+	/* If another call is still due, this one is not lost: it is made after that one. */
 	if (!cno->agent.call || cno->due.call)
 		return false;
 	cno->due = cno->agent;
@@ -56,7 +59,7 @@ void cno_call_agent(void *arg)
 		agent = cno->due;
 		evd = cno->due_evd;
 		cno->due = no_agent;
-		/* A re-armed agent that was not fired because this one was still due. */
+		/* The agent was re-armed and not called, because this call was still due. */
 		more = agent.call && cno->first && agent_fire_locked(cno, cno->first);
 		datp_unlock(&cno->lock);
 		if (agent.call)
@@ -67,8 +70,8 @@ void cno_call_agent(void *arg)
 void cno_call_agent_soon(struct datp_cno *cno)
 {
 	/*
-	 * For want of memory: better with locks held, which most agents do not mind, than not at
-	 * all.
+	 * There is no memory: calling the agent with locks held, which most agents can cope with,
+	 * is better than not at all.
 	 */
 	if (datp_loop_call(cno->obj.ia, cno_call_agent, cno))
 		cno_call_agent(cno);
@@ -123,10 +126,11 @@ static void list_remove_locked(struct datp_cno *cno, struct datp_evd *evd)
 
 void cno_ring(struct datp_cno *cno)
 {
-	/* release: the trigger is seen by who sees the new value */
+	/* release: a thread that sees the new value sees the trigger */
 	atomic_fetch_add_explicit(&cno->bell, 1, memory_order_release);
 	/*
-	 * relaxed: a waiter that we miss has registered, and will look, after the trigger was set
+	 * relaxed: a waiter that is missed here has registered after the trigger was set, and will
+	 * check for it
 	 */
 	if (atomic_load_explicit(&cno->waiters, memory_order_relaxed))
 		futex_wake(&cno->bell, false);
@@ -139,7 +143,8 @@ bool cno_trigger(struct datp_cno *cno, struct datp_evd *evd)
 
 	datp_lock(&cno->lock);
 	/*
-	 * relaxed: we hold the EVD lock. Events taken without a wait have used their triggers up.
+	 * relaxed: the EVD lock is held. Events that were taken without a wait have used up their
+	 * triggers.
 	 */
 	if (priv->triggers < atomic_load_explicit(&evd->queued, memory_order_relaxed))
 		priv->triggers++;
@@ -159,7 +164,7 @@ void cno_attach(struct datp_cno *cno, struct datp_evd *evd)
 	datp_unlock(&cno->lock);
 }
 
-/* The triggers of an EVD that its CNO has not told of. EVD lock held. */
+/* Returns the triggers of an EVD that its CNO has not reported. EVD lock held. */
 static uint32_t cno_untold(struct datp_cno *cno, struct datp_evd *evd)
 {
 	uint32_t triggers;
@@ -170,7 +175,10 @@ static uint32_t cno_untold(struct datp_cno *cno, struct datp_evd *evd)
 	return triggers;
 }
 
-/* The triggers that an EVD brings along from another CNO; true: call the agent. EVD lock held. */
+/*
+ * Takes over the triggers of an EVD from another CNO; returns true if the agent has to be called.
+ * EVD lock held.
+ */
 static bool cno_inherit(struct datp_cno *cno, struct datp_evd *evd, uint32_t triggers)
 {
 	bool call;
@@ -203,14 +211,17 @@ bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed)
 	return call;
 }
 
-/* The EVD that the next trigger is about, or NULL: there is none that still has its event. */
+/* Returns the EVD of the next trigger, or NULL if no trigger still has its event. */
 static struct datp_evd *take_locked(struct datp_cno *cno)
 {
 	struct datp_evd *evd;
 
 	while ((evd = cno->first) != NULL) {
 		struct evd_priv *priv = evd_priv(evd);
-		/* relaxed: whoever takes events at the same time makes it a hint in any case */
+		/*
+		 * relaxed: a thread that takes events at the same time makes this a hint in any
+		 * case
+		 */
 		uint32_t queued = atomic_load_explicit(&evd->queued, memory_order_relaxed);
 
 		list_remove_locked(cno, evd);
@@ -218,7 +229,7 @@ static struct datp_evd *take_locked(struct datp_cno *cno)
 			priv->triggers = queued;
 		if (!priv->triggers)
 			continue;
-		/* the others' turn first */
+		/* the other EVDs come first */
 		if (--priv->triggers)
 			list_append_locked(cno, evd);
 		return evd;
@@ -235,8 +246,8 @@ struct wait {
 };
 
 /*
- * Ends a wait; CNO lock held. `users` goes first, so who finds it 0 has only our unlock to wait
- * for.
+ * Ends a wait; CNO lock held. `users` is decremented first, so a thread that finds it 0 only has to
+ * wait for this thread's unlock.
  */
 static void leave_locked(struct datp_cno *cno)
 {
@@ -281,7 +292,7 @@ static enum datp_err wait_loop(struct wait *wait, struct datp_evd **out)
 
 	datp_lock(&cno->lock);
 	orphaned = cno->orphaned;
-	/* relaxed: under the lock; cno_ring()'s look without it is argued there */
+	/* relaxed: under the lock; cno_ring() explains why it may read it without */
 	atomic_fetch_add_explicit(&cno->waiters, 1, memory_order_relaxed);
 	for (;;) {
 		/* acquire: pairs with cno_ring() */
@@ -323,7 +334,7 @@ enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd 
 
 /* ------------------------------------------------------------------ the end */
 
-/* Of a retired CNO: nobody is on his way in any more. */
+/* The CNO has been retired: no thread is about to use it any more. */
 static void cno_end(struct datp_cno *cno)
 {
 	bool call;
@@ -334,7 +345,10 @@ static void cno_end(struct datp_cno *cno)
 	datp_unlock(&cno->lock);
 	cno_ring(cno);
 	futex_await_zero(&cno->waiters);
-	/* The last thing that a leaving waiter does is to unlock: after this it is out. */
+	/*
+	 * The unlock is the last thing that a leaving waiter does: once this lock is taken, the
+	 * waiter has left.
+	 */
 	datp_lock(&cno->lock);
 	datp_unlock(&cno->lock);
 	if (call)
@@ -348,7 +362,7 @@ enum datp_err cno_free(struct datp_cno *cno)
 
 	if (err)
 		return err;
-	/* The consumer knows that it goes: no news for the agent. */
+	/* The consumer knows that the CNO goes, so the agent gets no call. */
 	cno_set_agent(cno, no_agent);
 	cno_end(cno);
 	return DATP_OK;
@@ -383,7 +397,7 @@ enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE handle)
 	if (cno)
 		cno_attach(cno, evd);
 	priv->cno = cno;
-	/* what the old one has not told of yet, the new one does */
+	/* the new CNO reports what the old one has not reported */
 	call = cno && triggers && cno_inherit(cno, evd, triggers);
 	datp_unlock(&priv->lock);
 	if (cno && triggers)

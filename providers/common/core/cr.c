@@ -16,7 +16,9 @@
 
 struct datp_cr *cr_of_note(struct cr_note *note)
 {
-	/* the note is first in the private part, which the header and the public head follow */
+	/*
+	 * the note is first in the private part, which comes before the header and the public head
+	 */
 	return (struct datp_cr *)((char *)((struct cr_priv *)note + 1) + sizeof(struct obj_hdr));
 }
 
@@ -58,7 +60,10 @@ static void cr_release(struct datp_cr *cr)
 	obj_release(cr);
 }
 
-/* The endpoint that a PSP_PROVIDER request brings along: like the peer's, without PZ and EVDs. */
+/*
+ * Creates the endpoint for a PSP_PROVIDER request: its attributes are like the peer's, without PZ
+ * and EVDs.
+ */
 static enum datp_err ep_make(struct datp_ia *ia, const struct datp_ep_attr *like,
 			     struct datp_ep **out)
 {
@@ -67,7 +72,7 @@ static enum datp_err ep_make(struct datp_ia *ia, const struct datp_ep_attr *like
 
 	if (like) {
 		what.attr = *like;
-		/* how to notify is not the peer's business */
+		/* the peer does not decide about notification */
 		what.attr.recv_flags = what.attr.request_flags = DAT_COMPLETION_DEFAULT_FLAG;
 		err = ep_attr_resolve_like(ia, &what.attr);
 		if (!err)
@@ -86,10 +91,13 @@ static void ep_learn_peer_locked(struct datp_ep *ep, const struct datp_cr *cr)
 	ep_priv(ep)->target_qual = cr->qual;
 }
 
-/* How the transport's part of a CR is filled; not DATP_OK: the request is refused. */
+/* Fills the transport's part of a CR; if it does not return DATP_OK, the request is refused. */
 typedef enum datp_err fill_fn(struct datp_cr *cr, void *arg);
 
-/* The request takes the service point, if it may. SP lock held; on success the event is queued. */
+/*
+ * Gives the request to the service point, if the point accepts one. SP lock held; on success the
+ * event is queued.
+ */
 static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_fn *fill, void *arg)
 {
 	struct cr_priv *priv = cr_priv(cr);
@@ -99,7 +107,10 @@ static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_
 		return DATP_ERR_STATE;
 	if (!evd_takes_cr(sp->evd))
 		return DATP_ERR_QUEUE_FULL;
-	/* relaxed: who closes another point compares it at the same time, and finds neither of his */
+	/*
+	 * relaxed: a thread that closes another point compares it at the same time, and neither
+	 * value is its own
+	 */
 	__atomic_store_n(&cr->sp, sp, __ATOMIC_RELAXED);
 	cr->qual = sp->qual;
 	if (sp_is_rsp(sp))
@@ -122,7 +133,7 @@ static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_
 	return DATP_OK;
 }
 
-/* A published CR for a request at a service point, or nothing. `cr` is freed if it fails. */
+/* Creates and publishes a CR for a request at a service point. If it fails, `cr` is freed. */
 static enum datp_err arrive(struct datp_sp *sp, uint64_t qual, struct datp_cr *cr,
 			    const struct datp_ep_attr *attr, fill_fn *fill, void *arg)
 {
@@ -143,7 +154,7 @@ static enum datp_err arrive(struct datp_sp *sp, uint64_t qual, struct datp_cr *c
 	datp_lock(&sp_priv(sp)->lock);
 	cr->ep = ep;
 	rsp = sp_is_rsp(sp);
-	/* The memory may be that of another point by now. */
+	/* By now the memory may belong to another point. */
 	err = sp->obj.ia == ia && sp->qual == qual ? arrive_locked(sp, cr, fill, arg)
 						   : DATP_ERR_STATE;
 	datp_unlock(&sp_priv(sp)->lock);
@@ -189,20 +200,18 @@ DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_
 
 /* ------------------------------------------------------------------ answers */
 
-/* Of a retired CR whose endpoint has been seen to. */
+/* The CR has been retired, and its endpoint has been taken care of. */
 static void cr_end(struct datp_cr *cr)
 {
 	struct cr_priv *priv = cr_priv(cr);
 
-	/*
-	 * An EVD that is gone has taken its nodes off first, and its memory can still be looked at.
-	 */
+	/* A freed EVD has removed its nodes first, and its memory can still be read. */
 	evd_unpost(priv->evd, &priv->note.node);
 	cr->obj.ia->ops->cr_free(cr);
 	cr_release(cr);
 }
 
-/* The endpoint of a request that is not accepted: the consumer's or ours again. */
+/* Returns the endpoint of a request that is not accepted to the consumer, or to libdatp. */
 static void give_ep_back(struct datp_cr *cr)
 {
 	struct datp_ep *ep = cr->ep;
@@ -263,7 +272,7 @@ enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pd
 	datp_unlock(&ep->lock);
 	if (err)
 		return err;
-	/* The outcome may be there before the op returns, so the state was first. */
+	/* The outcome may be reported before the op returns, so the state was set first. */
 	err = cr->obj.ia->ops->cr_accept(cr, ep, pdata, pdata_len);
 	if (err) {
 		datp_lock(&ep->lock);

@@ -12,7 +12,7 @@
 #include "ops_list.h"
 #include "providers/common/base/refuse.h"
 
-/* What the initialisation of a plugin does on this thread instead of registering it. */
+/* What the initialisation of a plugin does on this thread instead of registering the plugin. */
 static _Thread_local struct {
 	bool on;
 	void (*describe)(const struct dump_sink *sink, const void *desc);
@@ -59,7 +59,7 @@ static void say_size(const struct dump_sink *sink, const char *name, uint32_t si
 		dump_say(sink, key, "default");
 }
 
-/* What a plugin and a wrapper have in common. */
+/* The keys that a plugin and a wrapper have in common. */
 void dump_head(const struct dump_sink *sink, const char *name, const char *version, uint32_t major,
 		     uint32_t minor, bool loads)
 {
@@ -81,7 +81,7 @@ void dump_plugin(const struct dump_sink *sink, const void *what)
 	dump_head(sink, desc->name, desc->sdk_minor >= 2 ? desc->version : NULL, desc->sdk_major,
 		 desc->sdk_minor, plugin_negotiate(desc, &total));
 	if (desc->sdk_major != DATP_SDK_MAJOR)
-		return; /* the rest is in a form that we do not know */
+		return; /* the rest has a form that this libdatp does not know */
 	memcpy(&ops, desc->ops, size < sizeof(ops) ? size : sizeof(ops));
 	dump_say(sink, "needs", "0x%x", ops.needs);
 	dump_say(sink, "traits", "0x%x", ops.traits);

@@ -12,7 +12,7 @@
 #include "duties.h"
 #include "providers/common/base/log.h"
 
-/* Whether the plugin itself has an op: in plugin->ops a default stands for one that is missing. */
+/* Does the plugin itself have an op? In plugin->ops a default replaces a missing one. */
 #define BRINGS(desc, op)                                                                           \
 	((desc)->ops_size >= offsetof(struct datp_ops, op) + sizeof((desc)->ops->op) &&            \
 	 (desc)->ops->op)
@@ -27,8 +27,8 @@ static void list_add(char *list, size_t size, const char *word)
 /* ------------------------------------------------------------------ DUTY-15: attributes */
 
 /*
- * What no transport can do without. The limits on reads of a whole IA are not among them, because some
- * devices leave them at 0 and do reads nevertheless.
+ * The attributes that every transport needs. The limits on reads of a whole IA are not among them,
+ * because some devices leave them at 0 and support reads nevertheless.
  */
 #define MUST_BE_POSITIVE(X)                                                                        \
 	X(max_eps) X(max_dto_per_ep) X(max_rdma_read_per_ep_in) X(max_rdma_read_per_ep_out)        \
@@ -53,7 +53,7 @@ static bool attr_given(const struct datp_ia *ia, const struct datp_plugin *desc,
 	return false;
 }
 
-/* Of shared receive queues; NULL: nothing contradicts anything. */
+/* For shared receive queues; returns NULL if there is no contradiction. */
 static const char *srq_contradiction(const struct datp_ia_attr *attr)
 {
 	if (!attr->srq_supported)
@@ -67,7 +67,7 @@ static const char *srq_contradiction(const struct datp_ia_attr *attr)
 
 static const char *contradiction(const struct datp_ia_attr *attr)
 {
-	/* DAT_OPTIMAL_ALIGNMENT is what programs align to that do not ask */
+	/* programs that do not query it align to DAT_OPTIMAL_ALIGNMENT */
 	if (DAT_OPTIMAL_ALIGNMENT % attr->optimal_alignment)
 		return "optimal_alignment does not divide DAT_OPTIMAL_ALIGNMENT";
 	if (attr->max_lmr_block > attr->max_lmr_address)

@@ -24,7 +24,10 @@ bool ep_listens_locked(struct datp_ep *ep, unsigned int states)
 
 void ep_pin_locked(struct datp_ep *ep)
 {
-	/* relaxed: under a lock that who waits for 0 has had since he ruled out new ones */
+	/*
+	 * relaxed: under a lock that a thread which waits for 0 has taken after it had prevented
+	 * new pins
+	 */
 	atomic_fetch_add_explicit(&ep_priv(ep)->pins, 1, memory_order_relaxed);
 }
 
@@ -45,10 +48,11 @@ void ep_unpin(struct datp_ep *ep)
 	struct ep_priv *priv = ep_priv(ep);
 
 	/*
-	 * Under the lock, which who waits takes once more: then our unlock is over when it goes on.
+	 * Under the lock, which a waiting thread takes once more: so this thread's unlock is over
+	 * when that thread continues.
 	 */
 	datp_lock(&ep->lock);
-	/* release: what was done with the pin is seen by who waits for it */
+	/* release: a thread that waits for the unpin sees what was done with the pin */
 	if (atomic_fetch_sub_explicit(&priv->pins, 1, memory_order_release) == 1)
 		futex_wake(&priv->pins, false);
 	datp_unlock(&ep->lock);
@@ -63,10 +67,15 @@ void ep_await_unpinned(struct datp_ep *ep)
 
 /* ------------------------------------------------------------------ calls */
 
-/* So many calls of an endpoint can be under way when there is no memory: its end, and what led there. */
+/*
+ * The number of calls of an endpoint that can be pending when there is no memory: its end, and what
+ * led to it.
+ */
 #define EP_CALLS 4u
 
-/* Guards ep_priv.calls of all endpoints, and `cancelled`; innermost but for the loop's own. */
+/*
+ * Guards ep_priv.calls of all endpoints, and `cancelled`. Only the loop's own lock comes after it.
+ */
 static _Atomic uint32_t calls_lock;
 
 static void call_unlink_locked(struct loop_call *call)
@@ -87,7 +96,10 @@ static void call_run(void *arg)
 	wanted = !call->cancelled;
 	if (wanted) {
 		call_unlink_locked(call);
-		/* before the lock is off: who cancels now finds it pinned */
+		/*
+		 * before the lock is released, so that a thread that cancels now finds the endpoint
+		 * pinned
+		 */
 		ep_pin_locked(call->ep);
 	}
 	datp_unlock(&calls_lock);
@@ -105,7 +117,10 @@ DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_e
 		return DATP_ERR_MEMORY;
 	*call = (struct loop_call){ .fn = call_run, .arg = call, .ep = ep, .ep_fn = fn };
 	datp_lock(&calls_lock);
-	/* A peer's news, say, for an endpoint on its way out: as good as cancelled. */
+	/*
+	 * For example a peer's report about an endpoint that is being freed: it counts as
+	 * cancelled.
+	 */
 	if (ep_priv(ep)->deaf) {
 		datp_unlock(&calls_lock);
 		loop_call_put(ep->obj.ia, call);
@@ -171,14 +186,14 @@ static enum datp_err init_queues(struct datp_ep *ep)
 {
 	if (!wq_init(&ep->sq, ep->attr.max_request_dtos))
 		return DATP_ERR_MEMORY;
-	/* Of an endpoint with an SRQ: a ring of one, never used. */
+	/* For an endpoint with an SRQ: a ring with one slot, which is never used. */
 	if (wq_init(&ep->rq, ep->srq ? 1 : ep->attr.max_recv_dtos))
 		return DATP_OK;
 	wq_free(&ep->sq);
 	return DATP_ERR_MEMORY;
 }
 
-/* What an EVD's handle stands for; whether it is alive is looked at when it is held. */
+/* Finds the EVD of a handle; whether it is alive is checked when it is held. */
 static bool evd_of(struct datp_ia *ia, DAT_EVD_HANDLE handle, struct datp_evd **evd)
 {
 	*evd = handle == DAT_HANDLE_NULL ? NULL : obj_get(ia, handle, DATP_EVD);
@@ -264,7 +279,7 @@ drop_parts:
 
 /* ------------------------------------------------------------------ the end */
 
-/* Of a retired endpoint. */
+/* The endpoint has been retired. */
 static void ep_finish(struct datp_ep *ep)
 {
 	struct ep_priv *priv = ep_priv(ep);
@@ -279,8 +294,8 @@ static void ep_finish(struct datp_ep *ep)
 	timer_cancel(ia, &priv->timer);
 	ia->ops->ep_free(ep);
 	/*
-	 * A thread that has just polled one of its completions delivers it under the poll lock: let
-	 * that end.
+	 * A thread that has just polled one of its completions delivers it under the poll lock:
+	 * wait until that has ended.
 	 */
 	ep_poll_lock(ep);
 	ep_purge(ep);
@@ -342,7 +357,7 @@ enum datp_err ep_reset(struct datp_ep *ep)
 		return DATP_OK;
 	if (state != DAT_EP_STATE_DISCONNECTED)
 		return ep_state_error(state);
-	/* Whoever ended the connection may not have left yet. */
+	/* The thread that ended the connection may not have left yet. */
 	ep_cancel_calls(ep, false);
 	ep_await_unpinned(ep);
 	err = ep->obj.ia->ops->ep_reset(ep);
@@ -365,7 +380,9 @@ static bool queue_idle(const struct datp_wq *wq)
 
 void ep_status(struct datp_ep *ep, int *state, bool *recv_idle, bool *request_idle)
 {
-	/* What is complete but not yet fetched from the transport is not outstanding. */
+	/*
+	 * Completed operations that have not been fetched from the transport are not outstanding.
+	 */
 	if (ep->recv_evd)
 		evd_progress(ep->recv_evd);
 	if (ep->request_evd && ep->request_evd != ep->recv_evd)

@@ -19,15 +19,15 @@ static int32_t smaller(int32_t a, int32_t b)
 }
 
 /*
- * Whose endpoint it is. A peer's wishes are not told of, or else it could fill the log, and use up
- * what log_once() tells.
+ * The owner of the endpoint. Errors in a peer's attributes are not logged, because the peer could
+ * fill the log, and use up the capacity of log_once().
  */
 struct wish {
 	struct datp_ia *ia;
 	bool of_peer;
 };
 
-/* A wrong argument is the programmer's business: only level debug tells of it. */
+/* A wrong argument is the programmer's error, so it is logged at level debug only. */
 static bool wrong(const struct wish *wish, const char *name, long long value, const char *right)
 {
 	if (!wish->of_peer)
@@ -35,15 +35,15 @@ static bool wrong(const struct wish *wish, const char *name, long long value, co
 	return false;
 }
 
-/* What has a limit of the IA's, by the names that both have in the standard. */
+/* An attribute with a limit of the IA's, by the names that both have in the standard. */
 struct limited {
 	const char *name, *limit_name;
 	uint64_t limit;
 };
 
 /*
- * The program has asked for something that its adapter does not have, which no other return value tells. Once for
- * each attribute and number, because programs may try one after the other.
+ * The program has asked for more than its adapter has, and no return value says so. Logged once for
+ * each attribute and number, because programs may try one number after the other.
  */
 static bool too_much(const struct wish *wish, const struct limited *what, uint64_t asked)
 {
@@ -63,7 +63,7 @@ static bool too_much(const struct wish *wish, const struct limited *what, uint64
 	return false;
 }
 
-/* 0 is the default; negative or beyond the limit is wrong. */
+/* 0 means the default; a negative value, or one beyond the limit, is wrong. */
 static bool resolve_count(const struct wish *wish, int32_t *value, int32_t usual,
 			  const struct limited *what)
 {
@@ -131,13 +131,13 @@ static bool resolve_rdma(const struct wish *wish, struct datp_ep_attr *attr)
 				     max_iov_segments_per_rdma_write));
 }
 
-/* At most one way to notify. */
+/* Only one kind of notification may be given. */
 static bool flags_ok(unsigned int flags, unsigned int allowed)
 {
 	return !(flags & ~allowed) && !(flags & (flags - 1));
 }
 
-/* Those that are no counts and no sizes. */
+/* Checks the attributes that are neither counts nor sizes. */
 static bool resolve_kinds(const struct wish *wish, const struct datp_ep_attr *attr)
 {
 	const unsigned int request =
@@ -171,7 +171,7 @@ static enum datp_err resolve(const struct wish *wish, struct datp_ep_attr *attr,
 	if (!resolve_kinds(wish, attr))
 		return DATP_ERR_PARAM;
 	if (srq)
-		attr->max_recv_iov = 0;		/* the SRQ's counts */
+		attr->max_recv_iov = 0;		/* the SRQ has its own */
 	if (attr->srq_soft_hw == 0)
 		attr->srq_soft_hw = DAT_HW_DEFAULT;
 	if (!resolve_sizes(wish, attr) || !resolve_queues(wish, attr) || !resolve_rdma(wish, attr))
@@ -208,7 +208,7 @@ enum evd_stream ep_request_stream(const struct datp_ep_attr *attr)
 	return stream_of((unsigned int)attr->request_flags);
 }
 
-/* One stream to one EVD. `part`: what the standard calls that EVD of the endpoint's. */
+/* Attaches one stream to one EVD. `part` is the standard's name for that EVD of the endpoint. */
 static enum datp_err attach(struct datp_ia *ia, struct datp_evd *evd, const char *part,
 			    enum evd_stream stream, unsigned int flags, DAT_EVD_FLAGS need,
 			    enum datp_err bad)

@@ -9,7 +9,7 @@
 #include "srq.h"
 
 /*
- * Where a ring that is no more was: a late poster computes an address in it, and is given no slot.
+ * Stands for a ring that has been freed: a late poster computes an address in it, and gets no slot.
  */
 static struct datp_wqe nowhere;
 
@@ -70,8 +70,8 @@ void ep_flush_locked(struct datp_ep *ep)
 }
 
 /*
- * The EVDs with a poll lock, each once, in the order of their addresses, which is the order to lock
- * them in.
+ * Collects the EVDs with a poll lock, each once, in the order of their addresses, which is the
+ * order of locking.
  */
 static int poll_evds(const struct datp_ep *ep, struct datp_evd *evds[2])
 {
@@ -116,7 +116,7 @@ static void wq_forget(struct datp_wq *wq)
 	atomic_store_explicit(&wq->reaped, wq->posted, memory_order_release);
 }
 
-/* What they bound, or were to bind, is let go. */
+/* Releases what the flushed binds have bound, or were to bind. */
 static void binds_end(struct datp_wq *sq)
 {
 	for (uint32_t s = sq->finished; s != sq->posted; s++)

@@ -19,7 +19,7 @@ static enum datp_err may_change(const struct datp_ep *ep, int state, uint32_t fi
 		return ep_state_error(state);
 	if (asks(fields, EP_FIELD_PZ) && !(QUIET_PZ & EP_IN(state)))
 		return ep_state_error(state);
-	/* Receives that are posted already were posted under the old rule. */
+	/* Receives that have been posted were posted under the old rule. */
 	if (asks(fields, EP_FIELD_RECV_COMPLETION_FLAGS) && ep->rq.posted != ep->rq.finished)
 		return DATP_ERR_STATE;
 	return DATP_OK;
@@ -34,7 +34,7 @@ static void mix_attr(struct datp_ep_attr *attr, const struct datp_ep_attr *with,
 #undef X
 }
 
-/* An EVD that is to replace another. */
+/* Finds an EVD that replaces another. */
 static bool mix_evd(struct datp_ia *ia, struct datp_evd **evd, DAT_EVD_HANDLE handle, bool asked)
 {
 	if (!asked)
@@ -43,7 +43,7 @@ static bool mix_evd(struct datp_ia *ia, struct datp_evd **evd, DAT_EVD_HANDLE ha
 	return *evd || handle == DAT_HANDLE_NULL;
 }
 
-/* What the endpoint is to become, held by nobody yet but for the PZ. */
+/* Computes the new state of the endpoint; it holds a reference to the PZ only. */
 static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *change,
 			 struct datp_ep *next)
 {
@@ -74,8 +74,8 @@ static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *chang
 }
 
 /*
- * Makes room in a queue for `max`. One that has operations in it stays where it is: the transport
- * knows their addresses. *grown is the new ring if there has to be one.
+ * Makes room in a queue for `max`. A queue with operations in it stays where it is, because the
+ * transport knows their addresses. *grown is the new ring if there has to be one.
  */
 static enum datp_err queue_prepare(const struct datp_wq *wq, int32_t max, struct datp_wq *grown)
 {
@@ -100,7 +100,7 @@ static void queue_commit(struct datp_wq *wq, int32_t max, struct datp_wq *grown)
 }
 
 /*
- * The consumer's own error, if another call on the endpoint runs meanwhile: dat_ep_modify is
+ * If another call on the endpoint runs meanwhile, this is the consumer's error: dat_ep_modify is
  * Unsafe.
  */
 static enum datp_err change_over(struct datp_ep *ep, struct datp_ep *next)
@@ -114,7 +114,7 @@ static enum datp_err change_over(struct datp_ep *ep, struct datp_ep *next)
 	err = queue_prepare(&ep->rq, ep->srq ? 1 : next->attr.max_recv_dtos, &rq);
 	if (err)
 		goto free_sq;
-	/* Let go first: an endpoint does not clash with its own old streams. */
+	/* Detach first, because an endpoint does not clash with its own old streams. */
 	ep_streams_detach(ep);
 	err = ep_streams_attach(next);
 	if (err)

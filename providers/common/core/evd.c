@@ -11,14 +11,17 @@
 #include "evd.h"
 #include "providers/common/base/futex.h"
 
-/* Programs ask for very short queues and then use them harder. */
+/* Programs ask for very short queues and then use more entries. */
 enum { QLEN_MIN = 64 };
 
 #define EVD_FLAGS_ALL ((unsigned int)DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
 
 /* ------------------------------------------------------------------ streams */
 
-/* The other kinds of event only mix with DTOs that always notify; DTOs only with their like. */
+/*
+ * The other kinds of event can share an EVD only with DTOs that always notify, and DTOs only with
+ * DTOs of the same flags.
+ */
 static bool streams_mix(enum evd_stream a, enum evd_stream b)
 {
 	return a == b || (a == STREAM_OTHER && b == STREAM_EVERY) ||
@@ -26,9 +29,9 @@ static bool streams_mix(enum evd_stream a, enum evd_stream b)
 }
 
 /*
- * Returns true and sets *clash if `stream` does not go with what feeds the EVD. Solicited receives never
- * mix: a device filters by them for a whole queue, and does not say which completion was solicited. EVD
- * lock held.
+ * Returns true and sets *clash if `stream` cannot share the EVD with the streams that it has.
+ * Solicited receives never can: a device filters by them for a whole queue, and does not say which
+ * completion was solicited. EVD lock held.
  */
 static bool clashes_locked(struct datp_evd *evd, enum evd_stream stream, enum evd_stream *clash)
 {
@@ -116,7 +119,7 @@ uint32_t evd_state(struct datp_evd *evd)
 
 /* ------------------------------------------------------------------ creation and size */
 
-/* What a queue of the asked length really holds. */
+/* Returns the real length of a queue for the requested one. */
 static uint32_t qlen_round(struct datp_ia *ia, int32_t asked)
 {
 	uint32_t limit = (uint32_t)ia_attr(ia)->max_evd_qlen;
@@ -125,7 +128,7 @@ static uint32_t qlen_round(struct datp_ia *ia, int32_t asked)
 	return qlen < limit ? qlen : limit;
 }
 
-/* A store of n more notes; NULL if there is no memory. */
+/* Allocates a store of n more notes; returns NULL if there is no memory. */
 static struct evd_store *store_alloc(uint32_t n)
 {
 	return calloc(1, sizeof(struct evd_store) + n * sizeof(struct evd_note));
@@ -140,7 +143,10 @@ static void store_add_locked(struct evd_priv *priv, struct evd_store *store, uin
 		evd_note_give_locked(priv, &store->notes[i]);
 }
 
-/* Notes for software events up to the length of the queue, and as many for asynchronous ones. */
+/*
+ * The number of notes: one for each software event that the queue can hold, and as many for
+ * asynchronous ones.
+ */
 static uint32_t notes_wanted(DAT_EVD_FLAGS flags, uint32_t qlen)
 {
 	return (flags & DAT_EVD_SOFTWARE_FLAG ? qlen : 0) + (flags & DAT_EVD_ASYNC_FLAG ? qlen : 0);
@@ -236,8 +242,8 @@ enum datp_err evd_resize(struct datp_evd *evd, int32_t asked)
 	qlen = qlen_round(evd->obj.ia, asked);
 	notes = notes_wanted(evd->flags, qlen);
 	/*
-	 * Only resize changes `notes`, and concurrent resizes of an EVD are the consumer's to
-	 * avoid.
+	 * Only resize changes `notes`, and the consumer has to prevent concurrent resizes of an
+	 * EVD.
 	 */
 	if (notes > priv->notes) {
 		more = notes - priv->notes;
@@ -275,7 +281,8 @@ static void discard(struct datp_evd *evd)
 		if (!node)
 			return;
 		/*
-		 * The consumer has not seen the request and never will: nobody else can answer it.
+		 * The consumer has not seen the request and never will, so nobody else can answer
+		 * it.
 		 */
 		if (node->kind == NODE_CR)
 			cr_destroy(cr_of_note((struct cr_note *)node));
@@ -284,7 +291,7 @@ static void discard(struct datp_evd *evd)
 	}
 }
 
-/* Of a retired EVD. */
+/* The EVD has been retired. */
 static void evd_end(struct datp_evd *evd)
 {
 	struct evd_priv *priv = evd_priv(evd);
@@ -298,7 +305,10 @@ static void evd_end(struct datp_evd *evd)
 	datp_unlock(&priv->lock);
 	evd_ring(evd);
 	futex_await_zero(&evd->waiter);
-	/* The last thing that a leaving waiter does is to unlock: after this it is out. */
+	/*
+	 * The unlock is the last thing that a leaving waiter does: once this lock is taken, the
+	 * waiter has left.
+	 */
 	datp_lock(&priv->lock);
 	datp_unlock(&priv->lock);
 	/* The service thread may be in datp_evd_notify(). */
@@ -317,8 +327,8 @@ static void evd_end(struct datp_evd *evd)
 }
 
 /*
- * A waiter took the EVD lock to register, after it had looked at the handle: with the lock taken
- * here, its look was before the handle goes.
+ * A waiter takes the EVD lock to register, after it has checked the handle: a waiter that was
+ * registered before this lock is taken has checked before the handle is freed.
  */
 static void see_waiter(struct datp_evd *evd)
 {

@@ -21,7 +21,7 @@ enum { DRAIN_BATCH = 16 };
 
 /* ------------------------------------------------------------------ the list */
 
-/* Puts a node where *at is. */
+/* Inserts a node before *at. */
 static inline void insert_locked(struct datp_evd *evd, struct datp_node **at, struct datp_node *node)
 {
 	struct evd_priv *priv = evd_priv(evd);
@@ -34,8 +34,9 @@ static inline void insert_locked(struct datp_evd *evd, struct datp_node **at, st
 	if (__builtin_expect(node->kind == NODE_CR, 0))
 		priv->crs++;
 	/*
-	 * Written under the EVD lock only, so it need not be one step. release: who sees the count
-	 * without the lock and then polls must not poll what came before this
+	 * Written under the EVD lock only, so no atomic read-modify-write is needed. release: a
+	 * thread that sees the count without the lock and then polls must not poll what came before
+	 * this
 	 */
 	atomic_store_explicit(&evd->queued,
 			      atomic_load_explicit(&evd->queued, memory_order_relaxed) + 1,
@@ -53,7 +54,7 @@ void evd_append_locked(struct datp_evd *evd, struct datp_node *node)
 	append_locked(evd, node);
 }
 
-/* Takes out the node that *at points to. */
+/* Removes the node that *at points to. */
 struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at)
 {
 	struct datp_node *node = *at;
@@ -63,14 +64,15 @@ struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at)
 	return node;
 }
 
-/* What an event that has just been queued sets off. */
+/* Wakes a waiter or triggers the CNO for an event that has just been queued. */
 void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup)
 {
 	struct evd_priv *priv = evd_priv(evd);
 
 	/*
-	 * relaxed, all: they change under the EVD lock, but for the end of a sleep. Who sees that
-	 * comes before the look that follows it, since a look that came before would have been seen
+	 * relaxed, all: they change under the EVD lock, except at the end of a sleep. A thread that
+	 * sees that change checks the queue afterwards, because an earlier check would have been
+	 * seen
 	 */
 	if (atomic_load_explicit(&evd->waiter, memory_order_relaxed)) {
 		priv->notified = true;
@@ -85,7 +87,7 @@ void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup)
 
 void evd_ring(struct datp_evd *evd)
 {
-	/* release: what was queued is seen by who sees the new value */
+	/* release: a thread that sees the new value sees what was queued */
 	atomic_fetch_add_explicit(evd->bell, 1, memory_order_release);
 	evd->obj.ia->ops->evd_wake(evd);
 }
@@ -109,7 +111,7 @@ void evd_post(struct datp_evd *evd, struct datp_node *node, bool notify)
 
 	datp_lock(&priv->lock);
 	append_locked(evd, node);
-	/* relaxed: it changes under the EVD lock. Mostly there is nobody to be told. */
+	/* relaxed: it changes under the EVD lock. Mostly there is nobody to notify. */
 	notify = notify &&
 		 (atomic_load_explicit(&evd->waiter, memory_order_relaxed) || priv->cno);
 	if (__builtin_expect(notify, 0))
@@ -166,9 +168,9 @@ void evd_note_give_locked(struct evd_priv *priv, struct evd_note *note)
 /* ------------------------------------------------------------------ the transport's completions */
 
 /*
- * What a poll returned was completed before anything that has been queued since the poll began: by
- * the transport in the same poll, or by a post on another thread. So it goes before that; and as
- * long as the poll lasts nobody takes what is queued (`draining`).
+ * A completion that a poll returned happened before anything that has been queued since the poll
+ * began: by the transport in the same poll, or by a post on another thread. So it is inserted
+ * before that; and while the poll lasts, no thread takes queued events (`draining`).
  */
 static void drained_insert(struct datp_evd *evd, const struct datp_completion *done, int n,
 			   uint32_t appended_before)

@@ -16,10 +16,10 @@ struct wait {
 	struct datp_evd *evd;
 	const struct evd_want *want;
 	uint32_t threshold;
-	uint32_t left;		/* events queued when the wait ended */
+	uint32_t left;		/* the number of events queued when the wait ended */
 	uint64_t until;
-	bool looked;		/* not the first look any more */
-	bool armed;		/* the transport was told that somebody waits */
+	bool looked;		/* the queue has been checked before */
+	bool armed;		/* the transport knows that a thread waits */
 	struct cancel cancel;
 };
 
@@ -46,7 +46,7 @@ static enum datp_err enter(struct wait *wait)
 	if (!err) {
 		priv->threshold = wait->threshold;
 		priv->notified = false;
-		/* relaxed: what it tells to others is under the lock; without it, it is a hint */
+		/* relaxed: it informs others under the lock; without the lock it is a hint */
 		atomic_store_explicit(&evd->waiter, 1, memory_order_relaxed);
 	}
 	datp_unlock(&priv->lock);
@@ -56,8 +56,8 @@ static enum datp_err enter(struct wait *wait)
 static void leave_locked(struct datp_evd *evd)
 {
 	/*
-	 * release: for futex_await_zero(); who waits there takes the lock once more, so our unlock
-	 * is in time
+	 * release: for futex_await_zero(); a thread that waits there takes the lock once more,
+	 * after this thread's unlock
 	 */
 	atomic_store_explicit(&evd->waiter, 0, memory_order_release);
 	if (evd_priv(evd)->dead)
@@ -78,7 +78,9 @@ static void leave_cancelled(void *arg)
 	datp_unlock(&priv->lock);
 	if (dead)
 		return;
-	/* While we are the waiter the EVD stays, so the CNO can have its completions back. */
+	/*
+	 * While this thread is the waiter, the EVD stays, so the CNO can have its completions back.
+	 */
 	evd_rearm(wait->evd);
 	datp_lock(&priv->lock);
 	leave_locked(wait->evd);
@@ -87,7 +89,7 @@ static void leave_cancelled(void *arg)
 
 enum look { LOOK_SLEEP, LOOK_DONE };
 
-/* Looks whether the wait is over, and if so ends it: the caller is no waiter any more. */
+/* Checks whether the wait is over, and if so ends it: then the caller is not a waiter any more. */
 static enum look look(struct wait *wait, bool last, enum datp_err otherwise, enum datp_err *err)
 {
 	struct datp_evd *evd = wait->evd;
@@ -110,8 +112,8 @@ static enum look look(struct wait *wait, bool last, enum datp_err otherwise, enu
 		*err = DATP_ERR_STATE_EVD_UNWAITABLE;
 	} else if (queued >= wait->threshold && (!wait->looked || priv->notified)) {
 		/*
-		 * What was there before the wait counts as it is; what comes later has to be one
-		 * that notifies.
+		 * Events that were there before the wait count in any case; later ones have to be
+		 * notifying events.
 		 */
 		wait->want->pop_locked(evd, wait->want->event);
 		queued--;
@@ -146,7 +148,7 @@ static int sleep_cancellable(struct wait *wait, uint32_t seen)
 }
 
 /*
- * Tells the transport that somebody is about to sleep; true if there may be something to look at
+ * Tells the transport that a thread is about to sleep; returns true if there may be a completion
  * already.
  */
 static bool arm(struct datp_evd *evd)
@@ -166,7 +168,7 @@ static bool arm(struct datp_evd *evd)
 	return more;
 }
 
-/* The waiter's life. It is no waiter any more when this returns. */
+/* The loop of a waiter. When it returns, the thread is not a waiter any more. */
 static enum datp_err wait_loop(struct wait *wait, uint32_t timeout)
 {
 	struct datp_evd *evd = wait->evd;
@@ -177,9 +179,12 @@ static enum datp_err wait_loop(struct wait *wait, uint32_t timeout)
 		uint32_t seen;
 		int rc;
 
-		/* relaxed: nobody needs to ring from here on, as there is a look to come */
+		/*
+		 * relaxed: nobody needs to wake this thread from here on, because it checks the
+		 * queue again
+		 */
 		atomic_store_explicit(&evd_priv(evd)->asleep, false, memory_order_relaxed);
-		/* acquire: an event queued before this value was set is seen by the look */
+		/* acquire: an event queued before this value was set is seen by the check */
 		seen = atomic_load_explicit(evd->bell, memory_order_acquire);
 		if (wait->looked)
 			evd_progress(evd);
@@ -205,8 +210,8 @@ enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold
 	cancel_off(&wait.cancel);
 	wait.until = deadline_from(timeout);
 	/*
-	 * What has come by now is not the waiter's: it counts, and it triggers the CNO. Only what
-	 * comes while a waiter is blocked does not.
+	 * Events that have arrived by now are not the waiter's: they count, and they trigger the
+	 * CNO. Only events that arrive while a waiter is blocked do not.
 	 */
 	evd_progress(evd);
 	err = enter(&wait);
@@ -214,7 +219,10 @@ enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold
 		err = wait_loop(&wait, timeout);
 		if (!err || err == DATP_ERR_TIMEOUT || err == DATP_ERR_INTERRUPTED) {
 			*nmore = (int32_t)wait.left;
-			/* The transport was told about a waiter: now it is the CNO's turn again. */
+			/*
+			 * The transport was told about a waiter; from now on it notifies the CNO
+			 * again.
+			 */
 			if (wait.armed)
 				evd_rearm(evd);
 		}

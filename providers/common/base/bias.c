@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Biased locks: the rare half of <datp/bias.h>. A lock that is biased has LOCK_BIASED in its word,
- * for other threads, and its owner's name in its bias, for the owner. Invariant: both change
- * together, under the lock of the list, and the lock is on the list as long as they are set.
+ * Biased locks: the slow path of <datp/bias.h>. The word of a biased lock is LOCK_BIASED, for other
+ * threads, and its bias has the owner's name, for the owner. Invariant: both change together, under
+ * the lock of the list, and the lock is on the list as long as they are set.
  *
- * A bias has at most one owner in its life. A thread may read its name there and be descheduled
- * before it writes that it is inside. It writes so at any later time, finds that its name is gone,
- * and writes that it has left. If another thread were the owner by then, that one would seem to
- * have left.
+ * A bias has at most one owner between two initialisations. A thread may read its name in the bias
+ * and be descheduled before it writes that it is inside. When it continues, it writes that, finds
+ * that its name is gone, and writes that it has left. If another thread were the owner by then,
+ * that thread would seem to have left.
  */
 #include "futex.h"
 #include "lock.h"
@@ -17,7 +17,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#if defined(__has_feature) && !defined(__SANITIZE_THREAD__) /* clang's way to say so */
+#if defined(__has_feature) && !defined(__SANITIZE_THREAD__) /* the form for clang */
 #if __has_feature(thread_sanitizer)
 #define __SANITIZE_THREAD__ 1
 #endif
@@ -26,19 +26,22 @@
 #define BUCKETS 1024u
 #ifndef BIAS_ENOUGH
 #define BIAS_ENOUGH	64u
-#define BIAS_ENOUGH_MAX 65536u /* a revocation in so many turns is not felt */
+#define BIAS_ENOUGH_MAX 65536u /* one revocation in this many turns costs little */
 #define BIAS_SPINS	100
 #endif
 
 static struct {
 	_Atomic uint32_t lock;
-	struct datp_bias *bucket[BUCKETS]; /* by the lock's address */
+	struct datp_bias *bucket[BUCKETS]; /* hashed by the lock's address */
 } list;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool possible; /* set before any bias is ready */
 
-/* Who held the list's lock may not be in the child, and the parent's biased locks are of no use there. */
+/*
+ * The thread that held the list's lock may not exist in the child, and the parent's biased locks
+ * are not used there.
+ */
 static void after_fork_in_child(void)
 {
 	for (unsigned int i = 0; i < BUCKETS; i++)
@@ -47,7 +50,10 @@ static void after_fork_in_child(void)
 	atomic_store_explicit(&list.lock, 0, memory_order_relaxed);
 }
 
-/* The thread sanitizer does not know of fences that others have us pass, so under it there are no biased locks. */
+/*
+ * The thread sanitizer does not know fences that membarrier() forces, so under it there are no
+ * biased locks.
+ */
 static void look_once(void)
 {
 #ifndef __SANITIZE_THREAD__
@@ -63,7 +69,7 @@ static struct datp_bias **bucket_of(const _Atomic uint32_t *lock)
 	return &list.bucket[(at >> 4 ^ at >> 14) % BUCKETS];
 }
 
-/* The link to a lock's bias, or to NULL: it is not biased. List's lock. */
+/* Returns the link to a lock's bias, or to NULL if the lock is not biased. List's lock. */
 static struct datp_bias **find_locked(const _Atomic uint32_t *lock)
 {
 	struct datp_bias **link = bucket_of(lock);
@@ -83,20 +89,20 @@ void datp_bias_fini(struct datp_bias *bias, _Atomic uint32_t *lock)
 {
 	datp_lock(lock);
 	bias->enough = UINT32_MAX;
-	bias->first = 1; /* no thread's name */
+	bias->first = 1; /* a value that is no thread's name */
 	datp_unlock(lock);
 }
 
-/* The lock is held, and will be free for its owner-to-be. */
+/* The lock is held, and is released to its future owner. */
 bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 {
-	uintptr_t self = bias->latest; /* as the caller names itself: not everywhere do its file and ours agree */
+	uintptr_t self = bias->latest; /* the caller's; this file may compute another */
 	uint32_t held = LOCK_HELD;
 	struct datp_bias **link;
 
 	bias->turns = 0;
 	if (!possible || (bias->first && bias->first != self)) {
-		bias->enough = BIAS_ENOUGH_MAX; /* not asked again soon */
+		bias->enough = BIAS_ENOUGH_MAX; /* so that the caller does not ask again soon */
 		return false;
 	}
 	datp_lock(&list.lock);
@@ -104,8 +110,9 @@ bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 	link = bucket_of(lock);
 	bias->next = *link;
 	/*
-	 * It fails if somebody sleeps on it: he is to be woken. relaxed: who finds it biased takes the list's lock
-	 * before he takes this one, and sees there what we did
+	 * This fails if a thread sleeps on the lock, which then has to be woken. relaxed: a thread
+	 * that finds the lock biased takes the list's lock before it takes this one, and sees there
+	 * what was done here
 	 */
 	if (!atomic_compare_exchange_strong_explicit(lock, &held, LOCK_BIASED, memory_order_relaxed,
 						     memory_order_relaxed)) {
@@ -113,7 +120,8 @@ bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 		return false;
 	}
 	*link = bias;
-	bias->first = self; /* not if it failed: another may become the owner then */
+	/* not if this failed, because another thread may become the owner then */
+	bias->first = self;
 	/* relaxed: read by this thread, and under the list's lock */
 	atomic_store_explicit(&bias->owner, self, memory_order_relaxed);
 	datp_unlock(&list.lock);
@@ -128,7 +136,7 @@ void datp_bias_left_slow(struct datp_bias *bias)
 void datp_bias_fence(void)
 {
 	if (!fence_others(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-		atomic_thread_fence(memory_order_seq_cst); /* our own */
+		atomic_thread_fence(memory_order_seq_cst); /* the fence of this thread itself */
 }
 
 static void await_outside(struct datp_bias *bias)
@@ -154,24 +162,29 @@ bool bias_revoke(_Atomic uint32_t *lock)
 		return false;
 	}
 	*link = bias->next;
-	/* relaxed, all: the fence below orders them for the owner, the list's lock and the word's users for others */
+	/*
+	 * relaxed, all: the fence below orders them for the owner; the list's lock and the word
+	 * order them for others
+	 */
 	mine = datp_bias_mine(bias);
 	atomic_store_explicit(&bias->owner, 0, memory_order_relaxed);
 	/*
-	 * a lock as any again, and ours; who has it biased leaves soon. Others may sleep, of whom the word does not
-	 * tell: if the last unlock before the bias woke one of several, it is up to that one, who may be us
+	 * It is an ordinary lock again, held by this thread; the owner leaves soon. Other threads
+	 * may sleep, which the word does not show: if the last unlock before the bias woke one of
+	 * several, that one has to wake the others, and it may be this thread
 	 */
 	atomic_store_explicit(lock, LOCK_SLEPT_ON, memory_order_relaxed);
 	datp_unlock(&list.lock);
 	/*
-	 * Ours, on a way that has not heard of the bias: our own fence does, for who still finds our name there has
-	 * done what he did before for us to see. Where it is ours by another file's name, the other does no harm.
+	 * The name is this thread's, in code that does not know the bias. This thread's own fence
+	 * is sufficient: the owner that still finds its name there has its earlier accesses ordered
+	 * before. If the name is this thread's in another file only, the forced fence does no harm.
 	 */
 	if (mine)
 		atomic_thread_fence(memory_order_seq_cst);
 	else
 		datp_bias_fence();
-	/* we are inside only if we have been called from a signal's handler there */
+	/* this thread is inside only if a signal handler there has called it */
 	await_outside(bias);
 	if (!mine && bias->enough < BIAS_ENOUGH_MAX)
 		bias->enough *= 2;

@@ -25,14 +25,16 @@ static void futex(_Atomic uint32_t *word, int op, uint32_t value)
 	syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
-/* From one value to another. acquire: as in datp_lock() */
+/* Changes the word from one value to another. acquire: as in datp_lock() */
 static inline bool lock_move(_Atomic uint32_t *lock, uint32_t from, uint32_t to)
 {
 	return atomic_compare_exchange_strong_explicit(lock, &from, to, memory_order_acquire,
 						       memory_order_relaxed);
 }
 
-/* The sections are short: the holder is likely to leave before a sleep would pay. */
+/*
+ * The critical sections are short, so the holder is likely to leave sooner than a sleep would take.
+ */
 static bool lock_spin(_Atomic uint32_t *lock)
 {
 	for (int i = 0; i < LOCK_SPINS; i++) {
@@ -53,14 +55,14 @@ void datp_lock_slow(_Atomic uint32_t *lock)
 	if (lock_spin(lock))
 		return;
 	for (;;) {
-		/* relaxed: what is done about it acquires */
+		/* relaxed: the exchange that follows acquires */
 		uint32_t word = atomic_load_explicit(lock, memory_order_relaxed);
 
 		if (word == LOCK_BIASED) {
 			if (bias_revoke(lock))
 				return;
 		} else if (word == LOCK_FREE) {
-			/* others may sleep too, and we cannot know */
+			/* others may sleep too, which this thread cannot know */
 			if (lock_move(lock, LOCK_FREE, LOCK_SLEPT_ON))
 				return;
 		} else if (word == LOCK_SLEPT_ON || lock_move(lock, LOCK_HELD, LOCK_SLEPT_ON)) {

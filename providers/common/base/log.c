@@ -15,11 +15,11 @@
 #include "log/datlog.h"
 #include "refuse.h"
 
-/* Causes that are told apart; what comes beyond them is said no more. */
+/* The number of causes that are told apart; further ones are not logged. */
 #define CAUSES 64
 /*
- * Those of peers: the last ones, so that a peer that makes up one after the other does not silence
- * another's.
+ * Causes of peers: the latest ones, so that a peer that causes one after the other does not
+ * suppress another's.
  */
 #define PEER_CAUSES 16
 
@@ -30,11 +30,11 @@ static struct {
 } said;
 
 static struct {
-	_Atomic uint32_t lock; /* nothing else is locked under it */
+	_Atomic uint32_t lock; /* no other lock is taken under it */
 	struct log_name *first;
 } names;
 
-/* A message that waits for the end of an open. */
+/* A message that is kept until the end of an open. */
 struct held {
 	struct held *next;
 	int level;
@@ -69,8 +69,8 @@ void log_name_remove(struct log_name *name)
 }
 
 /*
- * Has the user asked for messages that begin with this word? An adapter's are its provider's too;
- * and what a provider says without an adapter's name concerns each of its adapters.
+ * Has the user asked for messages that begin with this word? An adapter's messages are its
+ * provider's too, and a provider's message without an adapter's name concerns each of its adapters.
  */
 static bool word_wanted(enum datlog_level level, unsigned int type, const char *word)
 {
@@ -90,7 +90,7 @@ static bool word_wanted(enum datlog_level level, unsigned int type, const char *
 	return wanted;
 }
 
-/* What an older libdatp and libdat had for the levels. */
+/* The values that an older libdatp and libdat had for the levels. */
 static const unsigned int types[] = { 0, DATLOG_TYPE_ERROR, DATLOG_TYPE_ERROR | DATLOG_TYPE_GENERIC,
 				      DATLOG_TYPE_PROVIDER, DATLOG_TYPE_CONSUMER };
 
@@ -100,7 +100,7 @@ bool log_wanted(int level)
 	       datlog_wanted((enum datlog_level)level, types[level], NULL);
 }
 
-/* component: one that the message has beside the first word of its text, or NULL */
+/* component: one that the message has besides the first word of its text, or NULL */
 static void text_print(int level, const char *component, const char *text)
 {
 	char first[DAT_NAME_MAX_LENGTH];
@@ -147,7 +147,10 @@ static void hold(int level, const char *fmt, va_list args)
 	held.last = &h->next;
 }
 
-/* Behind the names in front of it, which whoever passes it on has said already. */
+/*
+ * Returns the text after the names before it, which the caller that passes it on has printed
+ * already.
+ */
 static const char *text_proper(const char *text, const struct log_name *name)
 {
 	const char *const fronts[] = { name->provider, "adapter ", name->adapter };
@@ -169,7 +172,7 @@ void log_hold_end(const struct log_name *name, bool opened)
 {
 	struct held *h, *next;
 	int worst = DATLOG_DEBUG;
-	bool passed_on; /* libdat's messages are wanted, so it says what there is to say */
+	bool passed_on; /* libdat's messages are enabled, so it prints what has to be printed */
 
 	held.on = false;
 	passed_on = !opened && (datlog_wanted(DATLOG_ERROR, DATLOG_TYPE_ERROR, "registry") ||
@@ -188,7 +191,7 @@ void log_hold_end(const struct log_name *name, bool opened)
 
 /* ------------------------------------------------------------------ */
 
-/* Of a provider: its messages begin with its name, or the adapter's, and a colon. */
+/* For providers: a message begins with the provider's or the adapter's name, and a colon. */
 DATP_API void datp_log(int level, const char *fmt, ...)
 {
 	va_list args;
@@ -201,7 +204,7 @@ DATP_API void datp_log(int level, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Of libdatp: they begin with the adapter's name if they are about one. */
+/* For libdatp: a message begins with the adapter's name if it is about one. */
 void core_log(int level, const char *fmt, ...)
 {
 	va_list args;
@@ -255,7 +258,7 @@ bool log_once(const char *what, const void *detail, size_t size)
 	return fresh;
 }
 
-/* The child of a fork may come from a moment when another thread held a lock. */
+/* A child may be forked while another thread of the parent holds a lock. */
 void log_forget(void)
 {
 	atomic_store_explicit(&said.lock, 0, memory_order_relaxed);

@@ -24,7 +24,7 @@ uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err)
 		break;
 	case DATP_EVD:
 		*err = DATP_ERR_TEVD;
-		/* the one that open made does not count */
+		/* the IA's own EVD, which open created, does not count */
 		max = attr->max_evds + (ia_priv(ia)->own_async ? 1 : 0);
 		break;
 	case DATP_LMR:
@@ -73,7 +73,9 @@ static void ia_unlist(struct ia_priv *priv)
 	datp_unlock(&core.lock);
 }
 
-/* The EVD that the consumer wants its asynchronous events on, held; NULL: it names none. */
+/*
+ * Holds the EVD that the consumer names for its asynchronous events; returns NULL if it names none.
+ */
 static enum datp_err async_hold(DAT_EVD_HANDLE handle, struct datp_evd **evd)
 {
 	*evd = NULL;
@@ -88,7 +90,7 @@ static enum datp_err async_hold(DAT_EVD_HANDLE handle, struct datp_evd **evd)
 	return DATP_ERR_HANDLE_EVD_ASYNC;
 }
 
-/* Makes the IA's own async EVD, and holds it so that the consumer cannot free it. */
+/* Creates the IA's own async EVD, and holds it so that the consumer cannot free it. */
 static enum datp_err async_make(struct datp_ia *ia, int32_t qlen, struct datp_evd **evd)
 {
 	enum datp_err err;
@@ -112,7 +114,7 @@ static void transport_close(struct datp_ia *ia)
 	rmr_spares_free(ia);
 }
 
-/* The transport's half of an open; `ia` has its loop. */
+/* The transport's part of an open; `ia` has its loop. */
 static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
 {
 	struct ia_priv *priv = ia_priv(ia);
@@ -214,7 +216,7 @@ drop_async:
 
 /* ------------------------------------------------------------------ close */
 
-/* Objects that the IA made itself, or that are at their end, do not count. */
+/* Objects that the IA created itself, or that are being freed, do not count. */
 static bool in_use_locked(struct ia_priv *priv)
 {
 	for (int type = 0; type < DATP_TYPE_COUNT; type++) {
@@ -252,7 +254,10 @@ static void async_detach_locked(struct ia_priv *priv)
 	priv->async_evd = NULL;
 }
 
-/* The IA gives up its async EVD, and so do other IAs that feed an EVD which dies with this one. */
+/*
+ * Detaches the IA's async EVD, and those of other IAs that feed an EVD which is freed with this
+ * one.
+ */
 static void async_detach_all(struct datp_ia *ia)
 {
 	datp_lock(&core.lock);
@@ -266,9 +271,9 @@ static void async_detach_all(struct datp_ia *ia)
 }
 
 /*
- * Everything goes, users before what they use: listeners first, so that nothing new arrives; EVDs
- * late, so that what the others report still has a place, and their waiters wake up knowing that it
- * is over.
+ * Destroys all objects, users before what they use. Listeners go first, so that nothing new
+ * arrives. EVDs go late, so that the events of the others still have a place, and their waiters
+ * learn that the IA is closed.
  */
 static void destroy_objects(struct datp_ia *ia)
 {

@@ -15,12 +15,12 @@ static enum datp_err range_check(struct datp_ia *ia, const struct lmr_new *what)
 {
 	uint64_t end;
 
-	/* Programs that register an empty buffer have no address for it either. */
+	/* Programs that register an empty buffer may have no address for it either. */
 	if (!what->len)
 		return DATP_ERR_LENGTH;
 	if (!what->addr)
 		return DATP_ERR_BAD_MEMORY;
-	/* The last byte must have an address; nothing is said of the one after it. */
+	/* The last byte must have an address; the byte after it need not. */
 	if (__builtin_add_overflow(what->addr, what->len - 1, &end))
 		return DATP_ERR_BAD_LENGTH;
 	if (what->len <= ia_attr(ia)->max_lmr_block)
@@ -56,7 +56,7 @@ static void asked_set(struct datp_lmr *lmr, const struct lmr_new *what)
 		memcpy(priv->cookie, what->cookie, sizeof(priv->cookie));
 }
 
-/* `source` is held: of MEM_TYPE_LMR, whose memory is registered once more, by itself. */
+/* For MEM_TYPE_LMR, `source` is held; its memory is registered once more, independently. */
 static enum datp_err lmr_make(struct datp_ia *ia, const struct lmr_new *what, struct datp_pz *pz,
 			      const struct datp_lmr *source, struct datp_lmr **out)
 {
@@ -116,7 +116,7 @@ enum datp_err lmr_create(struct datp_ia *ia, const struct lmr_new *what, struct 
 		tell_memory(ia, what->len, err);
 	obj_drop(source);
 	if (!err)
-		return DATP_OK; /* which keeps its hold on the PZ */
+		return DATP_OK; /* the LMR keeps its reference to the PZ */
 drop_pz:
 	obj_drop(pz);
 	return err;
@@ -144,7 +144,7 @@ void lmr_destroy(struct datp_lmr *lmr)
 	lmr_end(lmr, true);
 }
 
-/* True if [addr, addr + len) lies in the LMR. */
+/* Returns true if [addr, addr + len) lies in the LMR. */
 bool lmr_covers(const struct datp_lmr *lmr, uint64_t addr, uint64_t len)
 {
 	return addr >= lmr->addr && len <= lmr->len && addr - lmr->addr <= lmr->len - len;
@@ -158,6 +158,6 @@ enum datp_err lmr_sync(struct datp_ia *ia, const struct datp_sge *segments, uint
 		if (!lmr || !lmr_covers(lmr, segments[i].addr, segments[i].len))
 			return DATP_ERR_BAD_SEGMENTS;
 	}
-	/* Memory is coherent with every transport there is: nothing to do. */
+	/* Memory is coherent with every existing transport, so nothing has to be done. */
 	return DATP_OK;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the service thread of an IA: epoll for descriptors, an eventfd to be woken by, a sorted list
+ * Owns the service thread of an IA: epoll for descriptors, an eventfd for wake-ups, a sorted list
  * of timers and a queue of calls. Invariant: `running` names the callback that the thread is in,
  * and is set and cleared under the loop lock. So a callback that is neither listed nor running will
  * not run any more.
  *
- * A deleted watch is freed by the thread itself, at the top of its round: what epoll_wait() just
- * returned may still point at it.
+ * The thread itself frees a deleted watch, at the beginning of its next round, because what
+ * epoll_wait() just returned may still point at it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 #include "tell.h"
 
 struct datp_watch {
-	struct datp_watch *next, *prev; /* live or dead list (loop lock) */
+	struct datp_watch *next, *prev; /* in the list of live or dead watches (loop lock) */
 	struct loop *loop;
 	int fd;
 	bool dead; /* loop lock */
@@ -31,14 +31,15 @@ struct datp_watch {
 };
 
 struct loop {
-	pthread_mutex_t lock; /* the loop lock: innermost, never held in a callback */
+	/* the loop lock: no other lock is taken under it, and no callback runs under it */
+	pthread_mutex_t lock;
 	pthread_cond_t idle;  /* `running` has changed */
 	pthread_t thread;
 	int epoll_fd, event_fd;
 	bool started, stop;
-	bool asleep;	/* or about to be: what is queued from now on has to wake it */
-	uint64_t until; /* asleep: when it wakes by itself at the latest */
-	const void *running; /* watch, timer or call whose callback runs */
+	bool asleep;	/* or about to sleep: anything queued from now on has to wake it */
+	uint64_t until; /* while asleep: the latest time at which it wakes by itself */
+	const void *running; /* the watch, timer or call whose callback is running */
 	struct datp_watch *live, *dead;
 	struct loop_timer *first, *last; /* sorted by `when` */
 	struct loop_call *calls, **calls_tail;
@@ -70,8 +71,8 @@ bool datp_loop_inside(struct datp_ia *ia)
 }
 
 /*
- * Needed only if the thread was `asleep` when the lock was held; else it looks at what is queued
- * before it sleeps. A wake-up is the dearest part of a call.
+ * Needed only if the thread was `asleep` when the lock was held; otherwise it checks the queue
+ * before it sleeps. A wake-up is the most expensive part of a call.
  */
 static void wake(struct loop *loop)
 {
@@ -79,7 +80,7 @@ static void wake(struct loop *loop)
 	struct cancel own;
 
 	cancel_off(&own);
-	/* A full counter (EAGAIN) wakes as well. */
+	/* If the counter is full (EAGAIN), the thread wakes as well. */
 	if (write(loop->event_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		core_log(1, "cannot wake the service thread: errno %d", errno);
 	cancel_restore(&own);
@@ -206,7 +207,7 @@ static void run_watches_locked(struct loop *loop, const struct epoll_event *even
 	}
 }
 
-/* Milliseconds to the first timer, rounded up so that it is due afterwards. */
+/* The milliseconds to the first timer, rounded up so that the timer is due afterwards. */
 static int wait_ms_locked(struct loop *loop)
 {
 	uint64_t now, ms;
@@ -257,10 +258,10 @@ static enum datp_err loop_start(struct loop *loop)
 	sigset_t all, old;
 	int rc;
 
-	/* Signals are the program's: none is ever delivered on a thread that it did not make. */
+	/* Signals are for the program's own threads: none is delivered on this thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	/* The lock holds the thread back until it is named in loop->thread. */
+	/* The lock holds the thread back until loop->thread is set. */
 	pthread_mutex_lock(&loop->lock);
 	rc = pthread_create(&loop->thread, NULL, loop_thread, loop);
 	loop->started = rc == 0;
@@ -326,7 +327,7 @@ void loop_destroy(struct loop *loop)
 		free(call);
 	}
 	loop->spares_wanted = 0;
-	spares_trim_locked(loop); /* nobody else has it any more */
+	spares_trim_locked(loop); /* no other thread uses the loop any more */
 	loop_forget(loop);
 	pthread_cond_destroy(&loop->idle);
 	pthread_mutex_destroy(&loop->lock);
@@ -496,7 +497,7 @@ void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void
 	timer->fn = fn;
 	timer->arg = arg;
 	timer->armed = true;
-	/* From the end: most timers of an IA run equally long. */
+	/* From the end, because most timers of an IA have the same duration. */
 	for (after = loop->last; after && after->when > when;)
 		after = after->prev;
 	timer->prev = after;
@@ -521,7 +522,7 @@ bool timer_cancel(struct datp_ia *ia, struct loop_timer *timer)
 	bool was_armed;
 
 	pthread_mutex_lock(&loop->lock);
-	/* First the callback, since it may arm the timer again. */
+	/* The callback first, because it may arm the timer again. */
 	wait_not_running_locked(loop, timer);
 	was_armed = timer->armed;
 	if (was_armed)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the memory of all objects. Invariant: a slot belongs to one pool, that is to one type, for
+ * Owns the memory of all objects. Invariant: a slot belongs to one pool, and so to one type, for
  * ever; its tag is non-zero exactly while its handle is valid.
  *
- * Chunks are aligned to their size and listed in a table without locks, so any number whatsoever
- * can be tested for being a handle. Free slots go to the end of a queue and fresh ones are used
- * first: a handle comes back late.
+ * Chunks are aligned to their size and listed in a table without locks, so any number can be tested
+ * for being a handle. Free slots go to the end of a queue and fresh ones are used first, so that a
+ * handle is reused late.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 enum {
 	CHUNK_SIZE = 1 << 20,
-	CHUNK_SLOTS = 1 << 13, /* 8 GB of objects */
+	CHUNK_SLOTS = 1 << 13, /* enough for 8 GB of objects */
 	HEAD_ALIGN = 64,
 	MAX_POOLS = 256,
 };
@@ -25,18 +25,19 @@ struct chunk {
 };
 
 struct obj_pool {
-	enum datp_type type; /* this and the next two lines never change */
+	enum datp_type type; /* this line and the next two never change */
 	size_t priv, size;
-	size_t first, stride; /* of the public heads, from the start of a chunk */
+	/* the offset of the first public head in a chunk, and the distance between two */
+	size_t first, stride;
 	struct datp_obj *free_first, *free_last; /* pool lock */
 	char *fresh, *end; /* heads never used, of the newest chunk (pool lock) */
 };
 
 static struct {
-	_Atomic uint32_t lock; /* the pool lock: of all pools, innermost */
+	_Atomic uint32_t lock; /* one pool lock for all pools; no other lock is taken under it */
 	struct obj_pool pools[MAX_POOLS];
 	uint32_t pool_count;
-	/* A hash set of chunk addresses; they only ever come. */
+	/* A hash set of chunk addresses; addresses are only added. */
 	_Atomic uintptr_t chunks[CHUNK_SLOTS];
 	uint32_t chunk_count;
 } mem;
@@ -69,7 +70,7 @@ static struct chunk *chunk_find(const void *address)
 	}
 }
 
-/* LeakSanitizer looks for pointers in malloc's memory only; objects point at memory too. */
+/* LeakSanitizer searches for pointers in malloc's memory only, but objects have pointers too. */
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
 #define REGISTER_ROOT(start, size) __lsan_register_root_region(start, size)
@@ -83,7 +84,7 @@ static struct chunk *chunk_find(const void *address)
 #define REGISTER_ROOT(start, size) ((void)0)
 #endif
 
-/* An aligned piece of fresh, zeroed, address space. */
+/* Maps an aligned piece of fresh, zeroed address space. */
 static void *chunk_map(void)
 {
 	char *base = mmap(NULL, 2 * CHUNK_SIZE, PROT_READ | PROT_WRITE,
@@ -108,7 +109,7 @@ static bool pool_grow_locked(struct obj_pool *pool)
 	size_t i;
 
 	if (mem.chunk_count >= CHUNK_SLOTS / 2)
-		return false; /* keeps the look-up short */
+		return false; /* the limit keeps the look-up short */
 	chunk = chunk_map();
 	if (!chunk)
 		return false;
@@ -194,7 +195,7 @@ static void pool_give(struct datp_obj *obj)
 	datp_unlock(&mem.lock);
 }
 
-/* An object takes its place in its IA's limits. */
+/* Counts an object against its IA's limit. */
 static enum datp_err limit_take(struct datp_ia *ia, enum datp_type type)
 {
 	struct ia_priv *priv = ia_priv(ia);
@@ -234,7 +235,7 @@ enum datp_err obj_alloc(struct datp_ia *ia, enum datp_type type, size_t priv, si
 	obj = pool_take(type, priv, size);
 	if (!obj)
 		goto give_limit;
-	/* All but the head: a stale handle may be read at the same time. */
+	/* The head is left alone, because a stale handle may be read at the same time. */
 	memset((char *)hdr_of(obj) - priv, 0, priv);
 	memset(obj + 1, 0, size - sizeof(*obj));
 	hdr_of(obj)->next = hdr_of(obj)->prev = NULL;
@@ -252,8 +253,8 @@ give_limit:
 }
 
 /*
- * relaxed: libdat reads the word of a stale handle at any time, and finds a live table or none;
- * what a fresh handle's table holds was there when its plugin registered.
+ * relaxed: libdat reads this word of a stale handle at any time, and finds a live table or none;
+ * the contents of a fresh handle's table were there when its plugin registered.
  */
 static void vtable_set(struct datp_obj *obj, const void *table)
 {
@@ -279,7 +280,7 @@ enum datp_err obj_publish(void *object)
 			list->last = obj;
 		}
 		vtable_set(obj, priv->plugin->table);
-		/* release: whoever sees the tag sees the object */
+		/* release: a thread that sees the tag sees the object */
 		atomic_store_explicit(&obj->tag, DATP_TAG(type), memory_order_release);
 		err = DATP_OK;
 	}
@@ -311,8 +312,7 @@ enum datp_err obj_retire(void *object, bool force, enum datp_err busy, enum datp
 
 	datp_lock(&priv->lock);
 	/*
-	 * relaxed: it changes under the lock. users, acquire: what was done before obj_drop() is
-	 * done.
+	 * relaxed: it changes under the lock. users, acquire: everything before obj_drop() is done.
 	 */
 	if (atomic_load_explicit(&obj->tag, memory_order_relaxed) != DATP_TAG(type)) {
 		err = gone;
@@ -336,7 +336,7 @@ void obj_release(void *object)
 	pool_give(obj);
 }
 
-/* The slot that a number points at, whatever number it is; NULL if it is none. */
+/* Returns the slot that any number points at, or NULL if the number points at none. */
 static struct datp_obj *slot_of(DAT_HANDLE handle)
 {
 	struct chunk *chunk = chunk_find(handle);
@@ -383,7 +383,7 @@ void obj_drop(void *object)
 {
 	struct datp_obj *obj = object;
 
-	/* release: what this user did comes before the free that it now allows */
+	/* release: the actions of this user come before the free that it now allows */
 	if (obj)
 		atomic_fetch_sub_explicit(&obj->users, 1, memory_order_release);
 }
@@ -415,9 +415,9 @@ static void chunk_kill(struct chunk *chunk)
 		struct datp_obj *obj = (struct datp_obj *)(void *)((char *)chunk + at);
 
 		if (!hdr_of(obj)->pool)
-			break; /* never used, and none behind it */
+			break; /* never used, and neither are those after it */
 		if (!atomic_load_explicit(&obj->tag, memory_order_relaxed))
-			continue; /* spares the page a copy */
+			continue; /* so that the page need not be copied */
 		atomic_store_explicit(&obj->tag, 0, memory_order_relaxed);
 		vtable_set(obj, NULL);
 	}
@@ -431,7 +431,10 @@ void obj_forget_all(void)
 		if (chunk)
 			chunk_kill((struct chunk *)chunk);
 	}
-	/* A thread that is gone may have been in the middle of something: use none of it again. */
+	/*
+	 * A thread that the child does not have may have been changing it, so nothing of it is used
+	 * again.
+	 */
 	atomic_store_explicit(&mem.lock, 0, memory_order_relaxed);
 	for (uint32_t i = 0; i < mem.pool_count; i++) {
 		mem.pools[i].free_first = mem.pools[i].free_last = NULL;

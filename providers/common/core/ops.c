@@ -17,7 +17,7 @@
 #include "ops_list.h"
 #include "providers/common/base/refuse.h"
 
-/* Every bit of DATP_NEED_* that this libdatp can serve. */
+/* The bits of DATP_NEED_* that this libdatp supports. */
 #define NEEDS_KNOWN DATP_NEED_NONE
 
 /* ------------------------------------------------------------------ defaults */
@@ -76,8 +76,8 @@ static bool default_evd_pending(struct datp_evd *evd)
 }
 
 /*
- * Nothing to arm: such a transport completes everything with datp_wqe_done(), which wakes by
- * itself.
+ * Nothing has to be armed: such a transport completes everything with datp_wqe_done(), which wakes
+ * waiters itself.
  */
 static bool default_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_only)
 {
@@ -92,9 +92,8 @@ static int default_evd_sleep(struct datp_evd *evd, uint32_t seen, const struct t
 	long rc;
 
 	/*
-	 * The raw system call is no cancellation point; being cancellable at any instant around it
-	 * makes it one. Nothing is held here, and the caller's clean-up handler takes the waiter
-	 * back.
+	 * The raw system call is not a cancellation point; asynchronous cancellation around it
+	 * makes it one. No lock is held here, and the caller's clean-up handler ends the wait.
 	 */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	rc = syscall(SYS_futex, evd->bell, op, seen, deadline, NULL, FUTEX_BITSET_MATCH_ANY);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the registrations: one for each time that a plugin was initialised, from dat_provider_init
- * to dat_provider_fini. Several may have one IA name. Invariant: a registration that can be found
- * is complete, and one with IAs open stays.
+ * to dat_provider_fini. Several may have the same IA name. Invariant: a registration that can be
+ * found is complete, and a registration with open IAs stays.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 struct core core;
 
 /*
- * A child of fork() has none of the service threads, and what the transports share with peers is
- * the parent's: every handle is dead in it. It may open anew.
+ * A child of fork() has none of the service threads, and the memory that transports share with
+ * peers is the parent's: so every handle is invalid in the child, which may open adapters itself.
  */
 static void after_fork_in_child(void)
 {
@@ -47,7 +47,10 @@ static struct plugin *nth_locked(const char *name, uint32_t nth)
 	return plugin;
 }
 
-/* Takes the first place among those of its name. False: there are too many of them. */
+/*
+ * Gives the plugin the first free place among those of its name. Returns false if there are too
+ * many of them.
+ */
 static bool plugin_list(struct plugin *plugin)
 {
 	uint32_t nth = 0;
@@ -80,7 +83,10 @@ static void plugin_unlist(struct plugin *plugin)
 	log_name_remove(&plugin->log_name);
 }
 
-/* Nothing opens it from here on, and its place stays its own. False: IAs are open through it. */
+/*
+ * From here on nothing can be opened through this registration, and its place is not reused.
+ * Returns false if IAs are open through it.
+ */
 static bool plugin_leave(struct plugin *plugin)
 {
 	datp_lock(&core.lock);
@@ -136,9 +142,9 @@ static void plugin_register(struct plugin *plugin)
 		plugin_delete(plugin);
 		return;
 	}
-	/* Nobody opens it before libdat knows its table. */
+	/* It cannot be opened before libdat knows its table. */
 	plugin->edge->table_fill(plugin);
-	/* No lock is held: libdat may call back. */
+	/* No lock is held, because libdat may call back. */
 	ret = plugin->edge->announce(plugin);
 	if (ret == DAT_SUCCESS)
 		return;
@@ -187,7 +193,7 @@ void plugin_remove(const struct datp_plugin *desc, const struct datp_wrapper *wr
 		return;
 	if (!plugin_leave(plugin))
 		goto in_use;
-	/* No lock is held: libdat may call back. */
+	/* No lock is held, because libdat may call back. */
 	if (!plugin->edge->withdraw(plugin))
 		goto stay;
 	plugin_unlist(plugin);

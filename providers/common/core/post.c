@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Completion of posted operations. Invariant: a completed operation has its event on an EVD, or its
- * slot goes back at once because it shall have none (suppressed success, no EVD).
+ * slot is freed at once because it has no event (suppressed success, no EVD).
  *
- * Slots go back in order, by `reaped`: whoever takes an event gives back its slot and all before
- * it. A suppressed success has no event, so its slot is given back on completion if all slots
- * before it are back already; if not, by the thread that takes the next event, or else by a thread
- * that posts and finds the ring full (datp_wq_reclaim).
+ * Slots are freed in order, by `reaped`: a thread that takes an event frees its slot and all before
+ * it. A suppressed success has no event, so its slot is freed on completion if all slots before it
+ * are free already; if not, by the thread that takes the next event, or else by a thread that posts
+ * and finds the ring full (datp_wq_reclaim).
  */
 #include <time.h>
 
@@ -27,12 +27,12 @@ bool wqe_notifies(const struct datp_wqe *wqe, bool solicited)
 	return !(wqe->post_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 }
 
-/* Gives the silent ones at the head of the ring back. EP lock held. */
+/* Frees the slots of suppressed operations at the head of the ring. EP lock held. */
 static void give_silent_back_locked(struct datp_wq *wq)
 {
 	/*
-	 * acquire: with a reaper's release, so that its reads of the slots are over when they are
-	 * used again
+	 * acquire: pairs with a reaper's release, so that its reads of the slots are over when
+	 * these are used again
 	 */
 	uint32_t at = atomic_load_explicit(&wq->reaped, memory_order_acquire);
 
@@ -40,7 +40,7 @@ static void give_silent_back_locked(struct datp_wq *wq)
 	       /* relaxed: written under the EP lock */
 	       atomic_load_explicit(&wq->ring[at & wq->mask].done, memory_order_relaxed) ==
 		       DATP_WQE_SILENT) {
-		/* A reaper may be faster, and then goes further; release as it does. */
+		/* A reaper may be faster, and then goes further; release, as the reaper's. */
 		if (atomic_compare_exchange_strong_explicit(
 			    &wq->reaped, &at, at + 1, memory_order_release, memory_order_acquire))
 			at++;
@@ -56,7 +56,10 @@ DATP_API bool datp_wq_reclaim(struct datp_wq *wq)
 
 enum { CONFIRM_MS = 100, CONFIRM_LOOK_MS = 1 };
 
-/* Until the endpoint is not COMPLETION_PENDING any more, for a while. No lock held, nor a pin while it sleeps. */
+/*
+ * Waits, for a limited time, until the endpoint is not COMPLETION_PENDING any more. No lock is
+ * held, and no pin while it sleeps.
+ */
 static void await_confirmation(struct datp_ep *ep)
 {
 	const struct timespec pause = { .tv_nsec = CONFIRM_LOOK_MS * 1000000L };
@@ -67,7 +70,7 @@ static void await_confirmation(struct datp_ep *ep)
 	for (int ms = 0; ms < CONFIRM_MS; ms += CONFIRM_LOOK_MS) {
 		if (!ep_pin(ep, EP_IN(DAT_EP_STATE_COMPLETION_PENDING)))
 			return;
-		/* a message of the peer's that the transport has may be the confirmation */
+		/* a message that the transport has received may be the confirmation */
 		if (ep->recv_evd)
 			evd_progress(ep->recv_evd);
 		ep_unpin(ep);
@@ -81,7 +84,7 @@ DATP_API void datp_post_full(struct datp_ep *ep)
 		await_confirmation(ep);
 		return;
 	}
-	/* it may be full because it is being freed, and its EVDs next */
+	/* it may be full because the endpoint is being freed, and its EVDs after it */
 	if (!ep_pin(ep, ~0u))
 		return;
 	if (ep->request_evd)
@@ -89,7 +92,10 @@ DATP_API void datp_post_full(struct datp_ep *ep)
 	ep_unpin(ep);
 }
 
-/* A success that is suppressed, or of an endpoint that has no EVD for it. EP lock held. */
+/*
+ * Completes a suppressed success, or an operation of an endpoint without an EVD for it. EP lock
+ * held.
+ */
 static void done_silently(struct datp_wqe *wqe)
 {
 	struct datp_ep *ep = wqe->ep;
@@ -102,8 +108,8 @@ static void done_silently(struct datp_wqe *wqe)
 		return;
 	}
 	/*
-	 * All before it are back, and none behind it has been posted: then nobody else is at it. release:
-	 * as any reaper. acquire: as in give_silent_back_locked()
+	 * All slots before it are free, and none after it has been posted, so no other thread
+	 * changes it. release: as any reaper. acquire: as in give_silent_back_locked()
 	 */
 	if (wqe->seq + 1 == wq->posted &&
 	    atomic_load_explicit(&wq->reaped, memory_order_acquire) == wqe->seq)

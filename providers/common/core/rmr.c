@@ -12,21 +12,24 @@
 
 /* ------------------------------------------------------------------ what it is bound to */
 
-/* A bind on its way, which holds its LMR; or a spare record, of which only `next` means something. */
+/*
+ * A bind that has not completed, which holds its LMR; or a spare record, in which only `next` is
+ * used.
+ */
 struct binding {
 	struct binding *next;
 	const struct datp_wqe *wqe;
-	struct datp_lmr *lmr; /* NULL: an unbind */
+	struct datp_lmr *lmr; /* NULL for an unbind */
 	uint64_t addr, len;
 	DAT_MEM_PRIV_FLAGS priv;
-	uint32_t context; /* the transport's */
-	bool posting;	  /* the call that posts it will give it back */
+	uint32_t context; /* given by the transport */
+	bool posting;	  /* the call that posts it frees it */
 };
 
-/* Of an RMR. All of it and of its bindings: rmr_lock(). */
+/* The private part of an RMR. It and its bindings: rmr_lock(). */
 struct rmr_priv {
-	struct binding *first; /* on their way */
-	bool ending;	       /* the transport is not to hear of them any more */
+	struct binding *first; /* those that have not completed */
+	bool ending;	       /* the transport is not told about them any more */
 };
 
 static size_t rmr_hash(const struct datp_rmr *rmr)
@@ -44,7 +47,10 @@ static struct rmr_priv *rmr_priv(struct datp_rmr *rmr)
 	return OBJ_PRIV(struct rmr_priv, rmr);
 }
 
-/* A record for a bind to `rmr`: a spare one, or if all are in use a new one. NULL: there is no memory for that. */
+/*
+ * Returns a record for a bind to `rmr`: a spare one, or if all are in use a new one. Returns NULL
+ * if there is no memory.
+ */
 static struct binding *record_get(const struct datp_rmr *rmr)
 {
 	struct binding **spare = &ia_priv(rmr->obj.ia)->rmr_spares[rmr_hash(rmr)], *b;
@@ -57,7 +63,10 @@ static struct binding *record_get(const struct datp_rmr *rmr)
 	return b ? b : malloc(sizeof(*b));
 }
 
-/* Not to the RMR, which may have been freed while the call that posted the bind was still under way. */
+/*
+ * The record does not go back to the RMR, which may have been freed while the call that posted the
+ * bind was still running.
+ */
 static void record_put_locked(const struct datp_rmr *rmr, struct binding *b)
 {
 	struct binding **spare = &ia_priv(rmr->obj.ia)->rmr_spares[rmr_hash(rmr)];
@@ -80,7 +89,7 @@ void rmr_spares_free(struct datp_ia *ia)
 	}
 }
 
-/* It is on its way no more. Returns the LMR that it holds. */
+/* The bind has completed. Returns the LMR that it holds. */
 static struct datp_lmr *binding_take_locked(const struct datp_rmr *rmr, struct binding **at)
 {
 	struct binding *b = *at;
@@ -116,7 +125,7 @@ static enum datp_err binding_new(const struct datp_rmr *rmr, const struct datp_s
 	return DATP_OK;
 }
 
-/* Before the transport has it, which may complete it at once. */
+/* Called before the transport has the bind, because the transport may complete it at once. */
 static void binding_begin(struct datp_rmr *rmr, struct binding *b, const struct datp_wqe *wqe)
 {
 	datp_lock(rmr_lock(rmr));
@@ -126,7 +135,7 @@ static void binding_begin(struct datp_rmr *rmr, struct binding *b, const struct 
 	datp_unlock(rmr_lock(rmr));
 }
 
-/* The transport has not taken it. */
+/* The transport has not accepted the bind. */
 static void binding_cancel(struct datp_rmr *rmr, const struct binding *b)
 {
 	struct binding **at;
@@ -139,7 +148,7 @@ static void binding_cancel(struct datp_rmr *rmr, const struct binding *b)
 	datp_unlock(rmr_lock(rmr));
 }
 
-/* The call that posts it is over. */
+/* The call that posts the bind has ended. */
 static void binding_posted(struct datp_rmr *rmr, struct binding *b)
 {
 	datp_lock(rmr_lock(rmr));
@@ -151,7 +160,10 @@ static void binding_posted(struct datp_rmr *rmr, struct binding *b)
 	datp_unlock(rmr_lock(rmr));
 }
 
-/* The value of b, the LMR with its hold. Returns the LMR that it was bound to. */
+/*
+ * Sets the RMR to the binding `b`, and takes over its reference to the LMR. Returns the LMR that
+ * the RMR was bound to.
+ */
 static struct datp_lmr *bound_set_locked(struct datp_rmr *rmr, const struct binding *b)
 {
 	struct datp_lmr *old = rmr->lmr;
@@ -174,7 +186,10 @@ DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status)
 	for (at = &priv->first; *at && (*at)->wqe != wqe;)
 		at = &(*at)->next;
 	b = *at;
-	/* none: its RMR has been freed, or it was posted when the connection was over */
+	/*
+	 * there is none if its RMR has been freed, or if it was posted after the connection had
+	 * ended
+	 */
 	if (b && !priv->ending) {
 		if (rmr->obj.ia->ops->rmr_done(rmr, b->context, b->len, status == DAT_DTO_SUCCESS))
 			b->lmr = bound_set_locked(rmr, b);
@@ -201,7 +216,7 @@ bool rmr_bound(struct datp_rmr *rmr, struct datp_sge *where, DAT_MEM_PRIV_FLAGS 
 	return bound;
 }
 
-/* The transport has nothing bound any more. */
+/* Ends the transport's binding. */
 static void rmr_unbind(struct datp_rmr *rmr)
 {
 	datp_lock(rmr_lock(rmr));
@@ -248,7 +263,7 @@ drop_pz:
 
 /* ------------------------------------------------------------------ binding */
 
-/* What a bind to `lmr` must satisfy; an unbind (NULL) needs only the endpoint's PZ. */
+/* Checks the arguments of a bind to `lmr`; an unbind (NULL) only needs the endpoint's PZ. */
 static enum datp_err bind_check(const struct datp_rmr *rmr, const struct datp_lmr *lmr,
 				const struct datp_ep *ep, const struct datp_sge *where,
 				unsigned int priv)
@@ -259,7 +274,9 @@ static enum datp_err bind_check(const struct datp_rmr *rmr, const struct datp_lm
 		return DATP_OK;
 	if (!lmr_covers(lmr, where->addr, where->len))
 		return DATP_ERR_BAD_SEGMENTS;
-	/* a window gives to others what we may do ourselves: that is what windows are for */
+	/*
+	 * a window gives rights to peers that this side has itself: that is the purpose of windows
+	 */
 	if ((priv & DAT_MEM_PRIV_REMOTE_READ_FLAG) && !(lmr->priv & DAT_MEM_PRIV_READ_FLAG))
 		return DATP_ERR_PRIV_RDMA_READ;
 	if ((priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) && !(lmr->priv & DAT_MEM_PRIV_WRITE_FLAG))
@@ -275,8 +292,8 @@ static bool tells_of_binds(struct datp_ia *ia)
 }
 
 /*
- * Posts a bind as datp_post() does the rest. EP lock held. In DISCONNECTED it is flushed,
- * and the transport never hears of it.
+ * Posts a bind as datp_post() posts other operations. EP lock held. In DISCONNECTED it is flushed,
+ * and the transport is not called.
  */
 static enum datp_err bind_post(struct datp_rmr *rmr, struct binding *b, struct datp_ep *ep,
 			       DAT_CONTEXT cookie, unsigned int flags)
@@ -288,7 +305,7 @@ static enum datp_err bind_post(struct datp_rmr *rmr, struct binding *b, struct d
 
 	if (wqe)
 		wqe->rmr = rmr;
-	/* relaxed: written under the lock we hold */
+	/* relaxed: written under the lock, which is held */
 	if (atomic_load_explicit(&ep->state, memory_order_relaxed) != DAT_EP_STATE_CONNECTED)
 		return datp_post_flushed(ep, wqe);
 	err = bind_check(rmr, lmr, ep, &where, (unsigned int)b->priv);
@@ -305,7 +322,7 @@ static enum datp_err bind_post(struct datp_rmr *rmr, struct binding *b, struct d
 		ep->sq.posted--;
 		binding_cancel(rmr, b);
 	} else if (!tells_of_binds(rmr->obj.ia)) {
-		/* what is built with an older SDK may complete it without our knowledge */
+		/* a plugin built with an older SDK completes it without calling this */
 		datp_bind_done(wqe, DAT_DTO_SUCCESS);
 	}
 	return err;
@@ -346,7 +363,10 @@ enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_M
 		state = ep_state(ep);
 		err = bind_post(rmr, b, ep, cookie, flags);
 		datp_unlock(&ep->lock);
-		/* as datp_post() does: the program may know that the connection is up, by data of the peer's */
+		/*
+		 * as in datp_post(): the program may know from data of the peer's that the
+		 * connection is established
+		 */
 		if (err == DATP_ERR_CREDITS || (err && state == DAT_EP_STATE_COMPLETION_PENDING))
 			datp_post_full(ep);
 	} while (err && state == DAT_EP_STATE_COMPLETION_PENDING &&

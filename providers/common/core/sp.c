@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns service points. Invariant: a request is taken under the service point lock and only while
- * the point is not `closed`; so a free either comes first, or finds the request with its CR made,
- * and an RSP makes one at most. An RSP that has had its request is used up: it holds no qualifier
- * and no EVD from then on, but its handle stays good until rsp_free().
+ * Owns service points. Invariant: a request is accepted under the service point lock and only while
+ * the point is not `closed`; so a free either comes first, or finds the request with its CR
+ * created, and an RSP creates at most one. An RSP that has had its request is used up: from then on
+ * it has no qualifier and no EVD, but its handle stays valid until rsp_free().
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -14,18 +14,18 @@
 #include "tell.h"
 
 enum {
-	ANY_FIRST = 1024,	/* below are the privileged ones */
+	ANY_FIRST = 1024,	/* lower ones are privileged */
 	ANY_LAST = 65535,
 };
 
 /*
- * RSPs that are used up and still to be closed in the transport: they stay here until that is over,
- * and are not released before it.
+ * RSPs that are used up and have not been closed in the transport yet: they stay here until they
+ * are closed, and are not released before.
  */
 static struct {
 	_Atomic uint32_t lock;
-	struct datp_sp *first;	/* through sp_priv.next */
-	uint32_t closed;	/* how many have been */
+	struct datp_sp *first;	/* linked by sp_priv.next */
+	uint32_t closed;	/* the number of those closed so far */
 } used_up;
 
 bool sp_is_rsp(const struct datp_sp *sp)
@@ -63,7 +63,7 @@ struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual)
 		for (struct datp_obj *obj = priv->live[types[i]].first; obj; obj = obj_next(obj)) {
 			struct datp_sp *sp = (struct datp_sp *)obj;
 
-			/* The qualifier of a used up RSP may be that of another point by now. */
+			/* By now the qualifier of a used up RSP may belong to another point. */
 			if (sp->qual == qual && !sp_is_closed(sp))
 				found = sp;
 		}
@@ -71,14 +71,14 @@ struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual)
 	return found;
 }
 
-/* relaxed: a request that is just arriving at another point gets its own value meanwhile */
+/* relaxed: a request that is arriving at another point gets its own value meanwhile */
 static void forget_in(struct datp_sp **where, struct datp_sp *sp)
 {
 	if (__atomic_load_n(where, __ATOMIC_RELAXED) == sp)
 		__atomic_store_n(where, NULL, __ATOMIC_RELAXED);
 }
 
-/* Requests that have arrived outlive the point. */
+/* Requests that have arrived stay when the point is freed. */
 static void forget_in_requests(struct datp_sp *sp)
 {
 	struct ia_priv *priv = ia_priv(sp->obj.ia);
@@ -103,7 +103,7 @@ static void sp_leave_evd(struct datp_sp *sp)
 	obj_drop(sp->evd);
 }
 
-/* Where it hangs on the list; its lock held. */
+/* Returns its place on the list; the list's lock is held. */
 static struct datp_sp **used_up_at_locked(const struct datp_sp *sp)
 {
 	struct datp_sp **at = &used_up.first;
@@ -146,8 +146,8 @@ static uint32_t used_up_count(void)
 }
 
 /*
- * Closes the transport's part, which needs no EVD, unless another thread does or has. The point may
- * have been released by then: only what is on the list is looked at.
+ * Closes the transport's part, which needs no EVD, unless another thread closes or has closed it.
+ * The point may have been released by then, so only the list is accessed.
  */
 static void close_used_up(void *arg)
 {
@@ -165,7 +165,7 @@ static void close_used_up(void *arg)
 	used_up_remove(sp);
 }
 
-/* The upcall that used it up is a few steps from being done with it. */
+/* The upcall that used it up is about to return. */
 static void await_arrived(struct datp_sp *sp)
 {
 	bool arriving;
@@ -191,7 +191,7 @@ static struct datp_sp *used_up_find(struct datp_ia *ia, uint64_t qual)
 	return sp;
 }
 
-/* Whether there is an RSP that has its request and is still to come onto the list. */
+/* Is there an RSP that has its request and is not on the list yet? */
 static bool about_to_be_used_up(struct datp_ia *ia, uint64_t qual)
 {
 	struct ia_priv *priv = ia_priv(ia);
@@ -213,9 +213,9 @@ static bool about_to_be_used_up(struct datp_ia *ia, uint64_t qual)
 }
 
 /*
- * A used up RSP may stand in the way of a new one at its qualifier. True: it did, and has been
- * closed, here or by the service thread. It comes onto the list before it ceases to be `arriving`:
- * so that is looked at first.
+ * A used up RSP may occupy the qualifier of a new one. Returns true if it did, and has been closed,
+ * here or by the service thread. It is put on the list before it ceases to be `arriving`, so
+ * `arriving` is checked first.
  */
 static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 {
@@ -237,8 +237,8 @@ static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 }
 
 /*
- * From the moment when its request can be seen, an RSP is found as `arriving` among the live ones,
- * or on the list, by whoever wants to reserve its qualifier again.
+ * From the moment when its request can be seen, a thread that wants to reserve the qualifier again
+ * finds the RSP as `arriving` among the live ones, or on the list.
  */
 void rsp_used(struct datp_sp *sp)
 {
@@ -254,13 +254,13 @@ void rsp_used(struct datp_sp *sp)
 	sp_priv(sp)->arriving = false;
 	datp_unlock(&sp_priv(sp)->lock);
 	/*
-	 * We are in an upcall of the transport about this very point: not the moment to close it. A
-	 * thread that waits in rsp_free() may close and release it from here on.
+	 * This is an upcall of the transport about this very point, so the point cannot be closed
+	 * here. A thread that waits in rsp_free() may close and release it from here on.
 	 */
 	datp_loop_call(ia, close_used_up, sp);
 }
 
-/* Of a retired RSP that has had its request, which has got the endpoint. */
+/* An RSP that has had its request has been retired; the request has got the endpoint. */
 static void used_up_end(struct datp_sp *sp)
 {
 	await_arrived(sp);
@@ -270,7 +270,7 @@ static void used_up_end(struct datp_sp *sp)
 	obj_release(sp);
 }
 
-/* Of a retired service point. */
+/* The service point has been retired. */
 static void sp_end(struct datp_sp *sp)
 {
 	bool used;
@@ -284,7 +284,7 @@ static void sp_end(struct datp_sp *sp)
 		return;
 	}
 	sp->obj.ia->ops->sp_close(sp);
-	/* A reserved endpoint is the consumer's again. */
+	/* A reserved endpoint is returned to the consumer. */
 	if (sp_is_rsp(sp)) {
 		datp_lock(&sp->ep->lock);
 		ep_move_locked(sp->ep, EP_UNRESERVE);
@@ -345,7 +345,7 @@ static enum datp_err listen_at(struct datp_sp *sp)
 	do {
 		closed = used_up_count();
 		err = sp->obj.ia->ops->sp_listen(sp);
-		/* again if one stood in the way, or did until after we had tried */
+		/* again if a used up RSP was in the way, or was until after the attempt */
 	} while (err == DATP_ERR_QUAL_IN_USE && (close_used_up_at(sp->obj.ia, sp->qual) ||
 						 closed != used_up_count()));
 	if (err)
@@ -353,7 +353,7 @@ static enum datp_err listen_at(struct datp_sp *sp)
 	return err;
 }
 
-/* `ep`: of an RSP. `listen` may choose the qualifier. */
+/* `ep` is for an RSP. `listen` may choose the qualifier. */
 static enum datp_err sp_create(struct datp_ia *ia, enum datp_type type, DAT_EVD_HANDLE evd,
 			       struct datp_ep *ep, bool make_ep,
 			       enum datp_err (*listen)(struct datp_sp *sp), uint64_t qual,
@@ -372,7 +372,9 @@ static enum datp_err sp_create(struct datp_ia *ia, enum datp_type type, DAT_EVD_
 	err = hold_evd(ia, evd, &sp->evd);
 	if (err)
 		goto release;
-	/* The first request may come before sp_listen returns, and its event carries the handle. */
+	/*
+	 * The first request may arrive before sp_listen returns, and its event contains the handle.
+	 */
 	err = obj_publish(sp);
 	if (err)
 		goto leave_evd;
@@ -395,7 +397,9 @@ enum datp_err psp_create(struct datp_ia *ia, uint64_t qual, DAT_EVD_HANDLE evd, 
 	return sp_create(ia, DATP_PSP, evd, NULL, make_ep, listen_at, qual, out);
 }
 
-/* The next free qualifier, from a place where other processes are not likely to look first. */
+/*
+ * Listens at the next free qualifier, starting where other processes are not likely to look first.
+ */
 static enum datp_err listen_anywhere(struct datp_sp *sp)
 {
 	static _Atomic uint32_t last;
@@ -403,7 +407,7 @@ static enum datp_err listen_anywhere(struct datp_sp *sp)
 	uint32_t start = (uint32_t)getpid() * 61;
 
 	for (uint32_t i = 0; i < count; i++) {
-		/* relaxed: any number will do */
+		/* relaxed: any number is suitable */
 		uint32_t n = start + atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
 		enum datp_err err;
 

@@ -35,7 +35,7 @@ static struct srq_store *store_alloc(uint32_t count)
 	return store;
 }
 
-/* Puts what came back onto the free list. SRQ lock held. */
+/* Puts the returned elements onto the free list. SRQ lock held. */
 static void collect_locked(struct datp_srq *srq)
 {
 	/* acquire: pairs with the release of datp_srq_reap() */
@@ -58,16 +58,16 @@ DATP_API void datp_srq_reap(struct datp_wqe *wqe)
 	struct srq_priv *priv = srq_priv(wqe->ep->srq);
 	struct datp_wqe *top = atomic_load_explicit(&priv->returned, memory_order_relaxed);
 
-	/* relaxed: a count, no more */
+	/* relaxed: only a count */
 	atomic_fetch_sub_explicit(&wqe->ep->held, 1, memory_order_relaxed);
 	do
 		wqe->node.next = (struct datp_node *)top;
-	/* release: our reads of the element come before its next use */
+	/* release: this thread's reads of the element come before its next use */
 	while (!atomic_compare_exchange_weak_explicit(&priv->returned, &top, wqe,
 						      memory_order_release, memory_order_relaxed));
 }
 
-/* All of its elements; who posts from now on, late, finds none, and the transport hears no more of it. */
+/* Takes away all elements; a late post finds none, and the transport is not called for it. */
 static struct srq_store *stores_take(struct datp_srq *srq)
 {
 	struct srq_priv *priv = srq_priv(srq);
@@ -134,7 +134,7 @@ enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz_handle, int32_t ma
 	err = ia->ops->srq_create(srq);
 	if (err)
 		goto free_store;
-	/* last: a post on the SRQ that was here before may be late, and finds nothing until now */
+	/* last: a late post on the SRQ that was in this memory before finds nothing until now */
 	datp_lock(&srq->lock);
 	store_add_locked(srq, store);
 	datp_unlock(&srq->lock);
@@ -156,7 +156,7 @@ drop_pz:
 	return err;
 }
 
-/* Of a retired SRQ, which has no endpoint. */
+/* The SRQ has been retired, and has no endpoint. */
 static void srq_end(struct datp_srq *srq)
 {
 	struct srq_store *store;
@@ -246,8 +246,8 @@ enum datp_err srq_resize(struct datp_srq *srq, int32_t max_recv_dtos)
 	if (max_recv_dtos <= 0 || max_recv_dtos > ia_attr(srq->obj.ia)->max_recv_per_srq)
 		return DATP_ERR_BAD_QLEN;
 	/*
-	 * `elements` changes here only, and concurrent resizes of an SRQ are the consumer's to
-	 * avoid.
+	 * Only this changes `elements`, and the consumer has to prevent concurrent resizes of an
+	 * SRQ.
 	 */
 	if ((uint32_t)max_recv_dtos > priv->elements) {
 		store = store_alloc((uint32_t)max_recv_dtos - priv->elements);
@@ -267,7 +267,8 @@ enum datp_err srq_resize(struct datp_srq *srq, int32_t max_recv_dtos)
 	}
 	datp_lock(&srq->lock);
 	if (!priv->stores)
-		err = DATP_ERR_HANDLE_SRQ;	/* freed meanwhile, which is the consumer's error */
+		/* it has been freed meanwhile, which is the consumer's error */
+		err = DATP_ERR_HANDLE_SRQ;
 	else if (store)
 		store_add_locked(srq, store);
 	srq->max_recv_dtos = max_recv_dtos;
@@ -312,7 +313,7 @@ enum datp_err srq_count(struct datp_srq *srq, struct srq_counts *counts)
 /* ------------------------------------------------------------------ what endpoints have taken */
 
 /*
- * The element that was posted first of those which the endpoint has taken and which are open; NULL:
+ * Returns the first posted of the open elements that the endpoint has taken, or NULL if there is
  * none.
  */
 static struct datp_wqe *first_open_locked(struct datp_srq *srq, const struct datp_ep *ep)
@@ -323,7 +324,10 @@ static struct datp_wqe *first_open_locked(struct datp_srq *srq, const struct dat
 		for (uint32_t i = 0; i < store->count; i++) {
 			struct datp_wqe *wqe = &store->wqes[i];
 
-			/* relaxed, both: what is of this endpoint is written under the EP lock, which is held */
+			/*
+			 * relaxed, both: the fields of this endpoint are written under the EP lock,
+			 * which is held
+			 */
 			if (__atomic_load_n(&wqe->ep, __ATOMIC_RELAXED) == ep &&
 			    atomic_load_explicit(&wqe->done, memory_order_relaxed) ==
 				    DATP_WQE_OPEN &&
@@ -343,7 +347,10 @@ const struct datp_wqe *srq_failed(struct datp_srq *srq, const struct datp_ep *ep
 		for (uint32_t i = 0; i < store->count && !found; i++) {
 			const struct datp_wqe *wqe = &store->wqes[i];
 
-			/* relaxed: what is of this endpoint is written under the EP lock, which is held */
+			/*
+			 * relaxed: the fields of this endpoint are written under the EP lock, which
+			 * is held
+			 */
 			if (__atomic_load_n(&wqe->ep, __ATOMIC_RELAXED) == ep && wqe_failed(wqe))
 				found = wqe;
 		}
@@ -358,7 +365,8 @@ void srq_flush_ep(struct datp_srq *srq, struct datp_ep *ep)
 
 	for (;;) {
 		datp_lock(&srq->lock);
-		collect_locked(srq);	/* what has come back is not the endpoint's any more */
+		/* returned elements do not belong to the endpoint any more */
+		collect_locked(srq);
 		wqe = first_open_locked(srq, ep);
 		datp_unlock(&srq->lock);
 		if (!wqe)
@@ -398,7 +406,7 @@ bool srq_busy_with(struct datp_srq *srq, struct datp_ep *ep)
 
 /*
  * The standard names reasons for these events but no event number of their own. The handle and the
- * reason tell what it is about; the number is that of the object's kind, or the general one.
+ * reason say what the event is about; the number is that of the object's kind, or the general one.
  */
 DATP_API void datp_srq_low(struct datp_srq *srq)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages for the administrator when something fails while a program works: what failed, with
- * which peer, why, and what to do. The program gets its event or return value as well.
+ * Messages for the administrator when an operation of a program fails: what failed, with which
+ * peer, why, and what to do. The program also gets its event or return value.
  *
- * Invariant: each cause is told once a process, so that a program which tries again and again is
- * not drowned (attempts to connect that fail like one before are told at level debug only);
- * of wrong arguments, which are the programmer's business, only level debug is told, but for those by
- * which an administrator can let a program pass.
- * What a peer brings about as often as it likes, an accept that comes to nothing, is told no more than a
- * few times in a while, whatever level is asked for.
+ * Invariant: each cause is reported once in a process, so that a program which tries again and
+ * again does not fill the log (attempts to connect that fail like an earlier one are logged at
+ * level debug only). Wrong arguments, which are the programmer's errors, are logged at level debug
+ * only, except those that an administrator can allow. A failure that a peer can cause as often as
+ * it likes, an accept that does not complete, is logged a few times per interval only, whatever the
+ * level.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -65,9 +65,9 @@ static const struct sentence connecting[] = {
 };
 
 /*
- * The qualifiers that libvipl makes of discriminators (vipl/listen.c). It asks at several of them
- * for one server, and listens at the first that is free, and its program hears what came of it: so
- * nobody at one of them is no news.
+ * The qualifiers that libvipl makes of discriminators (vipl/listen.c). libvipl tries several of
+ * them for one server, and listens at the first free one, and its program gets the result: so it is
+ * not reported if nobody listens at one of them.
  */
 #define VIPL_FIRST_QUAL UINT64_C(0x5649504C0000)
 #define VIPL_LAST_QUAL	UINT64_C(0x5649504CFFFF)
@@ -106,7 +106,7 @@ static bool is_of_this_host(const struct datp_ep *ep)
 		peer->sin_addr.s_addr == own->sin_addr.s_addr);
 }
 
-/* No other address helps an adapter that does not reach itself. */
+/* No other address helps an adapter that cannot reach itself. */
 static const char *remedy_of(const struct datp_ep *ep, const struct sentence *s)
 {
 	if (s->number == DAT_CONNECTION_EVENT_UNREACHABLE && is_of_this_host(ep))
@@ -115,7 +115,7 @@ static const char *remedy_of(const struct datp_ep *ep, const struct sentence *s)
 	return s->remedy;
 }
 
-/* How long the attempt to connect has taken until now. */
+/* Returns how long the connection attempt has taken so far. */
 static unsigned long long attempt_ms(struct datp_ep *ep)
 {
 	return (unsigned long long)(loop_now() - ep_priv(ep)->began) / 1000;
@@ -139,8 +139,8 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 			  (unsigned long long)ep_priv(ep)->target_qual);
 	level = level_of(s, ep_priv(ep)->target_qual);
 	/*
-	 * the program has chosen where to connect to, and the peer where an accepted request comes
-	 * from
+	 * the program has chosen where to connect to, and the peer has chosen from where an
+	 * accepted request comes
 	 */
 	if (!(ep_priv(ep)->active ? log_once("connect", key, (size_t)length)
 				  : log_once_of_peer("accept", key, (size_t)length)))
@@ -200,8 +200,8 @@ void tell_connected(struct datp_ep *ep)
 }
 
 /*
- * Programs end without disconnecting, and their peers know what to make of it: a broken connection
- * is told to who asks.
+ * Programs end without disconnecting, and their peers can handle that: a broken connection is
+ * reported at level info only.
  */
 void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
@@ -257,7 +257,9 @@ void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
 {
 	const int info = 3;
 
-	/* A program that tries one qualifier after the other until one is free makes no error. */
+	/*
+	 * If a program tries one qualifier after the other until one is free, this is not an error.
+	 */
 	if (err != DATP_ERR_QUAL_IN_USE || !log_wanted(info) || !log_once("listen", &qual, sizeof(qual)))
 		return;
 	core_log(info,

@@ -6,7 +6,10 @@
 #include "providers/common/core/cm.h"
 #include "providers/common/core/ep.h"
 
-/* Private data is whole or wrong. Its size stands at `position`, the pointer behind it. */
+/*
+ * Checks the size of private data, and that there are data if it is not 0. The size is the argument
+ * at `position`, and the pointer the one after it.
+ */
 static DAT_RETURN pdata_check(struct datp_ia *ia, DAT_COUNT size, const void *pdata,
 			      unsigned int position)
 {
@@ -15,7 +18,7 @@ static DAT_RETURN pdata_check(struct datp_ia *ia, DAT_COUNT size, const void *pd
 	return size && !pdata ? dat12_arg(position + 1) : DAT_SUCCESS;
 }
 
-/* Best effort is what there is. */
+/* Only best effort is supported. */
 static enum datp_err qos_check(DAT_QOS qos)
 {
 	return qos == DAT_QOS_BEST_EFFORT ? DATP_OK : DATP_ERR_MODEL;
@@ -231,7 +234,7 @@ DAT_RETURN dat12_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep, DAT_COUNT pda
 
 	if (!cr)
 		return datp_ret(DATP_ERR_HANDLE_CR);
-	/* a NULL that is right or wrong is told from a handle that is none */
+	/* a NULL, valid or not, is distinguished from an invalid handle */
 	if (ep != DAT_HANDLE_NULL && !obj_get(cr->obj.ia, ep, DATP_EP))
 		return datp_ret(DATP_ERR_HANDLE_EP);
 	ret = pdata_check(cr->obj.ia, pdata_size, pdata, 3);

@@ -6,7 +6,7 @@
 #include "providers/common/core/ep.h"
 #include "providers/common/core/tell.h"
 
-/* Every attribute that both sides know under some name. */
+/* The attributes that both sides have, under some name. */
 #define EP_ATTRS(X)								\
 	X(service_type, service_type) X(max_message_size, max_message_size)	\
 	X(max_rdma_size, max_rdma_size) X(qos, qos)				\
@@ -35,7 +35,7 @@ static void attr_out(DAT_EP_ATTR *to, const struct datp_ep_attr *attr)
 	to->ep_provider_specific = NULL;
 }
 
-/* There are no named attributes that an endpoint would understand. */
+/* No named attributes of endpoints are known. */
 static bool named_attrs_ok(const DAT_EP_ATTR *attr)
 {
 	return attr->ep_transport_specific_count == 0 && attr->ep_provider_specific_count == 0;
@@ -76,13 +76,16 @@ static DAT_RETURN pointer_missing(struct datp_ia *ia, const char *call, const ch
 	return dat12_arg(position);
 }
 
-/* A handle that is to name a live object, or none. */
+/* A handle that has to name a live object, or be NULL. */
 static bool named(struct datp_ia *ia, DAT_HANDLE handle, enum datp_type type)
 {
 	return handle == DAT_HANDLE_NULL || obj_get(ia, handle, type);
 }
 
-/* The handles are looked at again when they are held; here they come before the other arguments. */
+/*
+ * The handles are checked again when they are held; here they are checked before the other
+ * arguments.
+ */
 static enum datp_err handles_check(struct datp_ia *ia, const struct ep_new *what)
 {
 	if (!ia)
@@ -148,7 +151,7 @@ DAT_RETURN dat12_ep_create_with_srq(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_
 
 /* ------------------------------------------------------------------ query and modify */
 
-/* The addresses stay valid as long as the IA and the endpoint. */
+/* The addresses are valid as long as the IA and the endpoint. */
 static void param_out(DAT_EP_PARAM *param, struct datp_ep *ep)
 {
 	struct datp_ia *ia = ep->obj.ia;
@@ -194,7 +197,7 @@ DAT_RETURN dat12_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_P
 	 DAT_EP_FIELD_LOCAL_PORT_QUAL | DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR |                       \
 	 DAT_EP_FIELD_REMOTE_PORT_QUAL | DAT_EP_FIELD_SRQ_HANDLE)
 
-/* The core's bits for those of a mask. */
+/* Returns the core's bits for those of a mask. */
 static uint32_t fields_in(DAT_EP_PARAM_MASK mask)
 {
 	uint32_t fields = 0;
@@ -222,7 +225,7 @@ DAT_RETURN dat12_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 		return datp_ret(DATP_ERR_HANDLE_EP);
 	if (!param)
 		return dat12_arg(3);
-	/* what is not asked for may be anything */
+	/* fields that are not asked for may have any value */
 	if (((mask & TRANSPORT_ATTRS) && param->ep_attr.ep_transport_specific_count != 0) ||
 	    ((mask & PROVIDER_ATTRS) && param->ep_attr.ep_provider_specific_count != 0))
 		return dat12_arg(3);

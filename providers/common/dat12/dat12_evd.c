@@ -139,7 +139,7 @@ static struct cno_agent agent_in(DAT_OS_WAIT_PROXY_AGENT agent)
 	return (struct cno_agent){ .data = agent.instance_data, .call = agent.proxy_agent_func };
 }
 
-/* An agent without a function is none, and then has no data. */
+/* An agent without a function is no agent, and must have no data. */
 static bool agent_ok(DAT_OS_WAIT_PROXY_AGENT agent)
 {
 	return agent.proxy_agent_func || !agent.instance_data;
@@ -211,7 +211,7 @@ DAT_RETURN dat12_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HA
 	if (!evd_handle)
 		return dat12_arg(3);
 	err = cno_wait(handle, timeout, &evd);
-	/* A wait that ran out says so in the handle too. */
+	/* After a timeout the handle is set too, to NULL. */
 	if (!err || err == DATP_ERR_QUEUE_EMPTY)
 		*evd_handle = evd;
 	return datp_ret(err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The events of DAT 1.2: what stands in a DAT_EVENT, and the take that writes one.
+ * The events of DAT 1.2: the contents of a DAT_EVENT, and the function that takes an event and
+ * writes one.
  */
 #include "dat12.h"
 #include "providers/common/core/cm.h"

@@ -34,7 +34,7 @@ static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT q
 		return dat12_arg(1);
 	if (!async)
 		return dat12_arg(3);
-	/* of an EVD that there is already the length is not asked for */
+	/* the length is not used if the EVD exists already */
 	if (qlen < 0 || (!qlen && *async == DAT_HANDLE_NULL))
 		return dat12_arg(2);
 	if (!handle)
@@ -42,7 +42,7 @@ static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT q
 	plugin = plugin_get(name, nth);
 	if (!plugin)
 		return datp_ret(DATP_ERR_NOT_FOUND);
-	/* the edge is the first member of what was registered */
+	/* the edge is the first member of the registered structure */
 	ret = ((const struct dat12_edge *)plugin->edge)->open(plugin, name, qlen, async, handle);
 	if (ret != DAT_SUCCESS)
 		plugin_put(plugin);
@@ -50,8 +50,8 @@ static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT q
 }
 
 /*
- * libdat tells an open function nothing but the name, and a name may have several registrations.
- * Each has a function of its own, which knows its number.
+ * libdat passes only the name to an open function, and a name may have several registrations. So
+ * each registration has a function of its own, which knows its number.
  */
 #define NTHS(X)							\
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)			\
@@ -156,7 +156,7 @@ static void provider_attr_fill(struct datp_ia *ia, DAT_PROVIDER_ATTR *out)
 	out->provider_version_minor = PROVIDER_MINOR;
 	out->dapl_version_major = plugin->info.dapl_version_major;
 	out->dapl_version_minor = plugin->info.dapl_version_minor;
-	/* a mask of values that start at 0: VIRTUAL, which there always is, does not show in it */
+	/* a mask of values that start at 0: VIRTUAL, which is always supported, has no bit */
 	out->lmr_mem_types_supported =
 		(DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_SHARED_VIRTUAL);
 	out->iov_ownership_on_return = DAT_IOV_CONSUMER;

@@ -50,7 +50,7 @@ DAT_RETURN dat12_pz_free(DAT_PZ_HANDLE handle)
 
 /* ------------------------------------------------------------------ LMR */
 
-/* A context that nobody remote may use is shown as none. */
+/* A context without rights for peers is returned as 0. */
 static DAT_RMR_CONTEXT rmr_context_shown(const struct datp_lmr *lmr)
 {
 	return (unsigned int)lmr->priv & REMOTE_PRIVS ? lmr->rmr_context : 0;
@@ -96,7 +96,7 @@ DAT_RETURN dat12_lmr_create(DAT_IA_HANDLE handle, DAT_MEM_TYPE type, DAT_REGION_
 				 { DATP_ERR_BAD_PRIV, 6 });
 	*lmr_handle = lmr;
 	*lmr_context = lmr->lmr_context;
-	/* Programs pass NULL for what they do not care about. */
+	/* Programs pass NULL for values that they do not need. */
 	if (rmr_context)
 		*rmr_context = rmr_context_shown(lmr);
 	if (size)
@@ -233,7 +233,7 @@ DAT_RETURN dat12_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 		       &made);
 	if (!err)
 		*context = made;
-	/* a transport without windows registers the memory for the bind, and may find it wanting */
+	/* a transport without windows registers the memory for the bind, which may fail */
 	return DAT12_RET(err, { DATP_ERR_BAD_SEGMENTS, 2 }, { DATP_ERR_BAD_MEMORY, 2 },
 			 { DATP_ERR_BAD_LENGTH, 2 }, { DATP_ERR_BAD_PRIV, 3 },
 			 { DATP_ERR_BAD_EP, 4 });

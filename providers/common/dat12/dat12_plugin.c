@@ -4,14 +4,14 @@
 #include "providers/common/base/refuse.h"
 #include "providers/common/core/dump.h"
 
-/* Declared by no header of the standard's: what libdat 1.2 calls the pointer's integer. */
+/* Declared in no header of the standard: libdat 1.2 returns the integer of a pointer by it. */
 extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
 
 DAT_IA_HANDLE dat12_shown(struct datp_ia *ia)
 {
 	DAT_IA_HANDLE shown;
 
-	/* A libdat that only translates the other way does not know the number. */
+	/* A libdat that translates only in the other direction does not know the number. */
 	if (dats_get_ia_handle((unsigned long)ia, &shown) == DAT_SUCCESS)
 		return shown;
 	return ia;
@@ -28,7 +28,7 @@ bool dat12_withdraw(struct plugin *plugin)
 	       DAT_PROVIDER_IN_USE;
 }
 
-/* What is registered is the first member, and the open finds the rest behind it. */
+/* The registered structure is the first member, and the open finds the rest after it. */
 _Static_assert(offsetof(struct dat12_edge, edge) == 0, "an edge of DAT 1.2 begins as any edge");
 
 static const struct dat12_edge dat12_edge = {

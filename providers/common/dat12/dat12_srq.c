@@ -66,7 +66,7 @@ DAT_RETURN dat12_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_S
 	param->max_recv_iov = srq->max_recv_iov;
 	param->low_watermark = srq->low_watermark;
 	param->available_dto_count = counts.available < 0 ? DAT_VALUE_UNKNOWN : counts.available;
-	/* both counts come under one attribute */
+	/* one attribute covers both counts */
 	param->outstanding_dto_count =
 		ia_attr(srq->obj.ia)->srq_info ? counts.outstanding : DAT_VALUE_UNKNOWN;
 	return DAT_SUCCESS;

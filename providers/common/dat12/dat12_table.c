@@ -12,8 +12,9 @@ _Static_assert(sizeof(DAT_PROVIDER) == 560, "the table of DAT 1.2 has 70 slots")
 /* ------------------------------------------------------------------ cancellation */
 
 /*
- * What a transport asks of the kernel may be a cancellation point, and a thread that ended there would take
- * locks with it. So a thread is cancelled before such a call or after it; those that wait see to it themselves.
+ * A transport's system calls may be cancellation points, and a thread that ended there would keep
+ * locks. So a thread is cancelled before or after such a call; calls that wait handle cancellation
+ * themselves.
  */
 #define NAME(i, type, name, kind) name
 #define CALL(n, slot, ...)                                                                         \

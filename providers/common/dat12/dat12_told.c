@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a refused post, receive of an SRQ or bind says at level debug: which, and what was wrong with it. An
- * adapter that is registered while somebody wants such messages has these functions in its table, in
- * front of the plugin's own; any other has the plugin's own there, so no post costs an instruction for
- * it. Invariant: each cause is told once for each object and call, as programs may try again and again.
+ * Logs at level debug why a post, a receive of an SRQ or a bind was refused: which one, and what
+ * was wrong. If such messages are enabled when an adapter is registered, its table has these
+ * functions in front of the plugin's own; otherwise it has the plugin's own, so no post costs an
+ * instruction for this. Invariant: each cause is logged once for each object and call, because
+ * programs may try again and again.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "providers/common/core/ep.h"
 #include "providers/common/core/tell.h"
 
-/* One post, as the program asked for it. */
+/* A post, with the program's arguments. */
 struct told {
 	const char *name;
 	enum datp_op op;
@@ -23,7 +24,7 @@ struct told {
 	unsigned int flags;
 };
 
-/* The error that a return value stands for. */
+/* Returns the error that a return value stands for. */
 static enum datp_err err_of(DAT_RETURN ret)
 {
 	int err = DATP_OK;
@@ -34,8 +35,8 @@ static enum datp_err err_of(DAT_RETURN ret)
 }
 
 /*
- * What a local segment lacks, a string that stands for the cause; NULL if a region covers it. `write`: it is to be written
- * to. The IA lock is taken.
+ * Returns what is wrong with a local segment, as a string that stands for the cause; NULL if a
+ * region covers it. `write`: the operation writes to it. Takes the IA lock.
  */
 static const char *segment_fault(struct datp_ia *of, const struct datp_pz *pz, bool write,
 				 const struct datp_sge *seg)
@@ -64,7 +65,10 @@ static const char *segment_fault(struct datp_ia *of, const struct datp_pz *pz, b
 	return fault;
 }
 
-/* The first segment that no region covers, if that is what the call was refused for. Returns the cause, or NULL. */
+/*
+ * Finds the first segment that no region covers, if the call was refused for that. Returns the
+ * cause, or NULL.
+ */
 static const char *segments_text(struct datp_ia *ia, const struct datp_pz *pz, bool write,
 				 const struct datp_sge *iov, int n, char *text, size_t size)
 {
@@ -97,7 +101,10 @@ static void length_text(const struct told *post, uint64_t len, char *text, size_
 			 (unsigned long long)len, (unsigned long long)attr->max_message_size);
 }
 
-/* What was wrong, as far as it can be said of the arguments. Returns what stands for the cause. */
+/*
+ * Finds what was wrong, as far as the arguments show it. Returns a string that stands for the
+ * cause.
+ */
 static const char *why(const struct told *post, enum datp_err err, char *text, size_t size)
 {
 	bool write = post->op == DATP_RECV || post->op == DATP_RDMA_READ;
@@ -133,7 +140,10 @@ static const char *why(const struct told *post, enum datp_err err, char *text, s
 	return err_name(check ? check : err);
 }
 
-/* Whether this cause is told for the first time. `cause` is a constant, which its address stands for. */
+/*
+ * Returns true the first time for this cause. `cause` is a constant, which is identified by its
+ * address.
+ */
 static bool is_new(const void *object, const char *call, const char *cause)
 {
 	const void *key[] = { object, call, cause };
@@ -158,7 +168,7 @@ static DAT_RETURN tell(const struct told *post, DAT_RETURN ret)
 	return ret;
 }
 
-/* A handle that is no endpoint has no plugin whose function could be called. */
+/* A handle that is not an endpoint's has no plugin whose function could be called. */
 static struct datp_ep *known(DAT_EP_HANDLE handle, const char *name)
 {
 	struct datp_ep *ep = obj_get(NULL, handle, DATP_EP);
@@ -263,10 +273,16 @@ static DAT_RETURN told_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIP
 	return ret;
 }
 
-/* The table's own, which is the same for every plugin. Written once, before a table with told_bind() is given out. */
+/*
+ * The table's own function, which is the same for every plugin. Written once, before a table with
+ * told_bind() is used.
+ */
 static DAT_RMR_BIND_FUNC bind_beneath;
 
-/* What a bind was refused for, as far as it can be said of the objects. Returns what stands for the cause. */
+/*
+ * Finds why a bind was refused, as far as the objects show it. Returns a string that stands for the
+ * cause.
+ */
 static const char *bind_why(const struct datp_rmr *rmr, const struct datp_ep *ep,
 			    const struct datp_sge *where, DAT_RETURN ret, char *text, size_t size)
 {
@@ -335,7 +351,7 @@ void dat12_told_fill(DAT_PROVIDER *table)
 	table->ep_post_rdma_read_func = told_read;
 	table->ep_post_rdma_write_func = told_write;
 	table->srq_post_recv_func = told_srq_recv;
-	if (!bind_beneath) /* threads may be calling by it already */
+	if (!bind_beneath) /* threads may already call through it */
 		bind_beneath = table->rmr_bind_func;
 	table->rmr_bind_func = told_bind;
 }

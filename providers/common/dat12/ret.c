@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The internal errors as DAT 1.2 values: one table, made of the list in the SDK header. The
- * positions in it are those of the data path, whose calls agree: segments are the third argument of
- * every post. Other calls say their own (dat12_ret).
+ * The internal errors as DAT 1.2 values: one table, made from the list in the SDK header. Its
+ * argument positions are those of the data path, where all calls agree: segments are the third
+ * argument of every post. Other calls give their own positions (dat12_ret).
  */
 #include "dat12.h"
 

@@ -18,28 +18,29 @@
 #include "providers/common/dat12/dat12.h"
 #include "wrap.h"
 
-/* Declared by no header of the standard's: an IA's integer as the pointer that is behind it. */
+/* Declared in no header of the standard: returns the pointer behind an IA's integer. */
 extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
 
-/* Values below are integers of libdat's, or nothing. */
+/* Lower values are libdat's integers, or no handle. */
 #define POINTER_MIN ((uintptr_t)65536)
 
 struct layer {
-	DAT_PROVIDER table; /* first: what the objects point at */
+	DAT_PROVIDER table; /* first, because the objects point at it */
 	struct layer *next; /* layers_lock, while unused */
 	_Atomic bool live;
-	_Atomic uint32_t calls; /* under way */
-	/* The rest is constant while it lives. */
+	_Atomic uint32_t calls; /* calls that are running */
+	/* The rest is constant while the layer is live. */
 	const DAT_PROVIDER *beneath;
-	struct layer *under; /* whose table `beneath` is, or NULL: another provider's */
+	/* the layer whose table `beneath` is, or NULL if the table is another provider's */
+	struct layer *under;
 	struct plugin *plugin;
-	struct datp_wrap_ops ops; /* total */
+	struct datp_wrap_ops ops; /* complete: no op is NULL */
 	struct datp_wrap *wrap;
-	DAT_IA_HANDLE handle; /* libdat's, of the IA beneath */
+	DAT_IA_HANDLE handle; /* libdat's handle of the IA beneath */
 	char name[DAT_NAME_MAX_LENGTH];
 };
 
-static _Atomic uint32_t layers_lock; /* innermost */
+static _Atomic uint32_t layers_lock; /* no other lock is taken under it */
 static struct layer *layers_unused;
 
 /* The adapters that this thread is opening, the innermost first. */
@@ -51,8 +52,8 @@ struct opening {
 static _Thread_local const struct opening *openings;
 
 /*
- * The wait whose hooks this thread is in, of the uppermost layer: it cannot be cancelled in them,
- * but it can in the provider beneath, by the settings that are here.
+ * The wait whose hooks this thread is running, for the uppermost layer. The thread cannot be
+ * cancelled in the hooks, but it can in the provider beneath, with the settings that are kept here.
  */
 static _Thread_local struct cancel *waiting;
 
@@ -83,7 +84,10 @@ void wrap_forget_all(void)
 	atomic_store_explicit(&layers_lock, 0, memory_order_relaxed);
 }
 
-/* Whoever finds it dead afterwards has not been waited for (hence the full order of all three). */
+/*
+ * A call that finds the layer dead afterwards has not been waited for (hence the full order of all
+ * three).
+ */
 static bool layer_pin(struct layer *layer)
 {
 	atomic_fetch_add(&layer->calls, 1);
@@ -106,7 +110,7 @@ static void layer_kill(struct layer *layer)
 
 /* ------------------------------------------------------------------ objects */
 
-/* An object of the IA beneath that was seen for the first time, or any other handle. */
+/* Adopts an object of the IA beneath that is seen for the first time; ignores any other handle. */
 static void adopt(struct layer *layer, DAT_HANDLE handle)
 {
 	const DAT_PROVIDER **word = handle;
@@ -114,7 +118,7 @@ static void adopt(struct layer *layer, DAT_HANDLE handle)
 
 	if ((uintptr_t)handle < POINTER_MIN || ((uintptr_t)handle & 7))
 		return;
-	/* acquire, release: who finds it adopted may call through it */
+	/* acquire, release: a thread that finds it adopted may call through it */
 	was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	if (was == layer->beneath)
 		__atomic_compare_exchange_n(word, &was, &layer->table, false, __ATOMIC_RELEASE,
@@ -132,7 +136,7 @@ static void adopt_event(struct layer *layer, const DAT_EVENT *event)
 	case DAT_SOFTWARE_EVENT:
 		break;
 	default:
-		/* a connection event tells of an endpoint that the provider may have made */
+		/* a connection event contains an endpoint that the provider may have created */
 		if ((event->event_number & 0xff000) == (DAT_CONNECTION_EVENT_ESTABLISHED & 0xff000))
 			adopt(layer, event->event_data.connect_event_data.ep_handle);
 	}
@@ -148,7 +152,7 @@ static void adopt_results(struct layer *layer, enum datp_call id, const uint64_t
 
 		if (!at)
 			continue;
-		/* not the EVD for asynchronous errors: it may be another IA's */
+		/* not the EVD for asynchronous errors, which may belong to another IA */
 		if (args[i].kind == DATP_ARG_OUT_HANDLE && id != DATP_CALL_ia_query)
 			adopt(layer, *(DAT_HANDLE *)at);
 		else if (args[i].kind == DATP_ARG_EVENT)
@@ -167,7 +171,7 @@ static bool is_wait(enum datp_call id)
 	return id == DATP_CALL_evd_wait || id == DATP_CALL_cno_wait;
 }
 
-/* The adapter goes by the name in dat.conf that it was opened by. */
+/* The attributes have the name in dat.conf by which the adapter was opened. */
 static void ia_queried(struct layer *layer, const uint64_t *w)
 {
 	DAT_IA_ATTR *attr = (DAT_IA_ATTR *)(uintptr_t)w[3];
@@ -176,7 +180,7 @@ static void ia_queried(struct layer *layer, const uint64_t *w)
 		snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s", layer->wrap->name);
 }
 
-/* The provider's own part of a call; of a wait, the part in which the thread may be cancelled. */
+/* The provider's own part of a call; in a wait, the thread may be cancelled in this part. */
 static DAT_RETURN provider_call(const DAT_PROVIDER *to, enum datp_call id, const uint64_t *w)
 {
 	struct cancel *own = waiting;
@@ -184,7 +188,7 @@ static DAT_RETURN provider_call(const DAT_PROVIDER *to, enum datp_call id, const
 
 	if (!is_wait(id) || !own)
 		return wrap_invoke(to, id, w);
-	waiting = NULL; /* the thread may end in here */
+	waiting = NULL; /* the thread may end in this call */
 	cancel_restore(own);
 	ret = wrap_invoke(to, id, w);
 	cancel_off(own);
@@ -216,7 +220,7 @@ static DAT_RETURN hooked_call(struct layer *layer, enum datp_call id, const uint
 	return call.ret;
 }
 
-/* Hooks hold locks, so they are not cancelled; of a wait, the provider's own part is. */
+/* Hooks hold locks, so they are not cancelled; the provider's own part of a wait is. */
 static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint64_t *w)
 {
 	DAT_RETURN ret = datp_ret(DATP_ERR_HANDLE);
@@ -236,8 +240,9 @@ static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint6
 }
 
 /*
- * libdat found a layer's table in the handle's first word. Since then another thread may have freed
- * the object (the word is NULL), and even made another of it, which nobody has adopted yet.
+ * libdat has found a layer's table in the handle's first word. Since then another thread may have
+ * freed the object (the word is NULL), and even created another in its memory, which has not been
+ * adopted yet.
  */
 DAT_RETURN wrap_enter(DAT_HANDLE handle, enum datp_call id, const uint64_t *w)
 {
@@ -250,7 +255,7 @@ DAT_RETURN wrap_enter(DAT_HANDLE handle, enum datp_call id, const uint64_t *w)
 	return layer_call((struct layer *)(uintptr_t)table, id, w);
 }
 
-/* datp_wrap is the wrapper's; its layer is before it. */
+/* datp_wrap is the wrapper's part; its layer is before it. */
 struct wrap_box {
 	struct layer *layer;
 	uint64_t align;
@@ -331,7 +336,7 @@ bool wrap_negotiate(const struct datp_wrapper *desc, struct datp_wrap_ops *ops)
 	return true;
 }
 
-/* The first word of the instance data; *rest: what is behind it. */
+/* Returns the first word of the instance data; *rest is the text after it. */
 static bool beneath_name(const struct plugin *plugin, char name[DAT_NAME_MAX_LENGTH],
 			 const char **rest)
 {
@@ -350,7 +355,7 @@ static bool beneath_name(const struct plugin *plugin, char name[DAT_NAME_MAX_LEN
 	return true;
 }
 
-/* Is the adapter beneath, or beneath that, this one again? */
+/* Is the adapter beneath, or one beneath that, this one again? */
 static bool is_circle(const struct opening *step, const char *name)
 {
 	char way[512] = "";
@@ -373,7 +378,7 @@ static bool is_circle(const struct opening *step, const char *name)
 	return false;
 }
 
-/* Opens what is beneath, under its name; *object: its provider's own pointer. */
+/* Opens the adapter beneath by its name; *object is its provider's own pointer. */
 static DAT_RETURN beneath_open(const struct plugin *plugin, const char *name, DAT_COUNT qlen,
 			       DAT_EVD_HANDLE *async, DAT_IA_HANDLE *handle, DAT_IA_HANDLE *object)
 {
@@ -479,7 +484,7 @@ DAT_RETURN wrap_open(struct plugin *plugin, const char *name, DAT_COUNT qlen, DA
 	ret = beneath_open(plugin, beneath, qlen, &evd, &layer->handle, &object);
 	if (ret != DAT_SUCCESS)
 		goto delete_wrap;
-	/* An EVD that was there before is of another IA, which need not be wrapped. */
+	/* An EVD that existed before belongs to another IA, which need not be wrapped. */
 	layer_put(layer, object, *async == DAT_HANDLE_NULL ? evd : DAT_HANDLE_NULL);
 	err = layer->ops.open(layer->wrap, rest);
 	if (err)
@@ -503,8 +508,8 @@ delete_layer:
 }
 
 /*
- * The IA beneath is closed by libdat, which counts it. A layer beneath must find its own table
- * there, as if there were none above it.
+ * libdat closes the IA beneath, and counts it. A layer beneath must find its own table there, as if
+ * there were none above it.
  */
 DAT_RETURN wrap_close(DAT_IA_HANDLE ia, const uint64_t *w)
 {

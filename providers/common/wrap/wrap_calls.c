@@ -11,7 +11,7 @@
 
 /* clang-format off */
 
-/* A value of at most a word. */
+/* A value that is at most a word long. */
 #define PUT(i, value) memcpy(&w[i], &(value), sizeof(value))
 #define GET(type, i)									\
 	(((const struct { type v; } __attribute__((may_alias)) *)(const void *)&w[i])->v)
@@ -19,7 +19,7 @@ _Static_assert(sizeof(DAT_CONTEXT) == 8 && sizeof(DAT_VLEN) == 8, "they are word
 _Static_assert(sizeof(DAT_OS_WAIT_PROXY_AGENT) == 16 && sizeof(DAT_REGION_DESCRIPTION) == 16,
 	       "they are two words");
 
-/* What is made of the ith argument of a call, by its type, its name, and what it is. */
+/* What is generated from the ith argument of a call, by its type, its name, and its kind. */
 #define STORE(i, type, name, kind)    PUT(i, name)
 #define LOAD(i, type, name, kind)     GET(type, i)
 #define DESCRIBE(i, type, name, kind) { #name, DATP_ARG_##kind }
@@ -173,7 +173,7 @@ DATP_API int datp_call_args(enum datp_call id, const struct datp_arg **args)
 
 /* ------------------------------------------------------------------ the table */
 
-/* A call that the adapter beneath lacks is lacking here too: libdat says so. */
+/* A call that the adapter beneath does not have is missing here too, and libdat reports that. */
 void wrap_table_fill(DAT_PROVIDER *table, const DAT_PROVIDER *beneath)
 {
 #define FILL(slot)    table->slot##_func = beneath->slot##_func ? thunk_##slot : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The registrations of wrappers. An adapter of a wrapper is one of DAT 1.2, whose objects are those
- * of the adapter beneath: only the open is its own.
+ * of the adapter beneath: only the open is the wrapper's.
  */
 #include <pthread.h>
 

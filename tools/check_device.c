@@ -37,7 +37,7 @@ bool check_is_rdma(const struct conf_entry *e)
 	       is_library(e, "libdapl");
 }
 
-/* "eth2, eth3": the interfaces and devices that a line could name here. */
+/* Lists the interfaces and devices that a line could name here: "eth2, eth3". */
 static void ports_list(const struct check *c, char *text, size_t size)
 {
 	size_t used = 0;
@@ -96,7 +96,7 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 	free(drop);
 }
 
-/* The device is there, and has no such port. */
+/* The device exists, but does not have the port. */
 static void port_absent_add(struct check *c, const struct conf_entry *e, const char *device,
 			    unsigned int port)
 {
@@ -106,7 +106,7 @@ static void port_absent_add(struct check *c, const struct conf_entry *e, const c
 			   e->file, e->line));
 }
 
-/* Is the provider one for this kind of port? */
+/* Does the provider serve this kind of port? */
 static bool kind_check(struct check *c, const struct conf_entry *e, const struct rdma_port *p)
 {
 	bool iwarp = p->kind == PORT_IWARP;
@@ -215,7 +215,7 @@ bool check_device(struct check *c, const struct conf_entry *e)
 		return true;
 	}
 	if (p == NULL && !netdev_exists(c->root, name)) {
-		/* Without a device there is nothing to be found by asking, which may take long. */
+		/* without a device a query finds nothing, and it may take long */
 		if (!netdev_of_address(name, c->devices.count > 0 && !c->unresolved, netdev))
 			c->unresolved = true;
 		p = netdev[0] != '\0' ? devices_find(&c->devices, netdev, 0) : NULL;

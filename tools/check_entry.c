@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One adapter: from its version up to registered memory, each rung only if the one below holds.
+ * Checks one adapter, from its version up to registered memory; each step is made only if the one
+ * before has succeeded.
  *
- * Invariant: an entry yields exactly one finding that is its verdict: ok, skipped or failed.
- * Warnings may stand beside it.
+ * Invariant: an entry gets exactly one finding as its verdict: ok, skipped or failed. It may have
+ * warnings as well.
  */
 #include "config.h"
 
@@ -20,15 +21,15 @@
 #include "probe.h"
 #include "registry/loader_why.h"
 
-/* A library that could not be loaded, and need not be tried for every line that names it. */
+/* A library that could not be loaded, and need not be tried again for every line that names it. */
 struct missing {
 	struct missing *next;
-	unsigned int count;	/* of those from here on */
+	unsigned int count;	/* of these, from this line on */
 	char *library;
 	char *why;
 };
 
-#define MISSING_MAX 64 /* more are not kept */
+#define MISSING_MAX 64 /* further ones are not kept */
 
 static const struct stage {
 	const char *name;
@@ -61,7 +62,7 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* One of the OpenFabrics distribution that was never released for uDAPL 1.2 again? */
+/* Is this a library of the OpenFabrics distribution that was never released again for uDAPL 1.2? */
 static bool is_of_ofed(const struct conf_entry *e)
 {
 	static const char *const names[] = { "libdaplscm.so", "libdaplucm.so", "libdaploscm.so",
@@ -73,7 +74,7 @@ static bool is_of_ofed(const struct conf_entry *e)
 	return false;
 }
 
-/* Does DAT_PROVIDERS hide it? */
+/* Does DAT_PROVIDERS hide the entry? */
 static bool hidden_check(struct check *c, const struct conf_entry *e)
 {
 	char *remedy;
@@ -92,10 +93,13 @@ static bool hidden_check(struct check *c, const struct conf_entry *e)
 	return true;
 }
 
-/* Entries that are not meant for programs of uDAPL 1.2. Returns true if the entry is done with. */
+/*
+ * Handles entries that are not for programs of uDAPL 1.2. Returns true if the entry needs no
+ * further check.
+ */
 static bool version_check(struct check *c, const struct conf_entry *e)
 {
-	/* whoever asks for this very adapter is not content with hearing that it is none */
+	/* a user who names this adapter wants to know why it cannot be used */
 	enum verdict skip = c->only != NULL ? CHECK_FAIL : CHECK_SKIP;
 
 	if (e->skip == CONF_SKIP_KDAPL) {
@@ -136,7 +140,7 @@ static void fail(struct check *c, const struct conf_entry *e, const char *code, 
 	check_add(c, CHECK_FAIL, code, e, cause, remedy);
 }
 
-/* What to do when there is no such library, but for taking the line out; malloced. */
+/* Returns what to do if the library does not exist, apart from removing the line; malloced. */
 static char *library_remedy(const struct check *c, const struct conf_entry *e)
 {
 	const struct rdma_port *p = NULL;
@@ -156,7 +160,7 @@ static char *library_remedy(const struct check *c, const struct conf_entry *e)
 			"line for each device that is here");
 }
 
-/* The loader has refused the library, or one that it needs, with the words `why`. */
+/* The loader has refused the library, or one that it needs, for the reason `why`. */
 static void library_add(struct check *c, const struct conf_entry *e, const char *why)
 {
 	char *drop = check_comment_out(e), *remedy;
@@ -195,9 +199,9 @@ static void library_add(struct check *c, const struct conf_entry *e, const char 
 }
 
 /*
- * What the provider itself gives as the reason, as "cause; remedy", malloced, or NULL: in the words
- * that the child was told, or else what it has printed. Lines of libdat are about the registry of
- * the child, which nobody knows.
+ * Returns the provider's own reason as "cause; remedy", malloced, or NULL: the text that the child
+ * got, or else what the provider has printed. Lines of libdat are about the child's registry, which
+ * the user does not know.
  */
 static char *provider_words(const struct probe_result *r)
 {
@@ -224,7 +228,7 @@ static char *return_name(DAT_RETURN ret)
 	return cli_text("%s%s%s", major, *minor != '\0' ? " " : "", minor);
 }
 
-/* Is it dat.conf that it does not like? Else the device, or the system. */
+/* Is the cause in dat.conf? Otherwise it is the device, or the system. */
 static bool is_about_conf(DAT_RETURN ret)
 {
 	return DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER ||
@@ -360,7 +364,7 @@ void check_entry_end(struct check *c)
 	}
 }
 
-/* The child came to an end of its own, but not through all stages. */
+/* The child exited by itself, but not after all stages. */
 static void stage_add(struct check *c, const struct conf_entry *e, const char *stage,
 		      const struct probe_result *r)
 {
@@ -414,7 +418,7 @@ static void crash_add(struct check *c, const struct conf_entry *e, const char *s
 	free(remedy);
 }
 
-/* Do the library and its symbol stand? Then the device is the next to ask. */
+/* Were the library and its symbol found? Then the device is checked next. */
 static bool is_loaded(const char *stage)
 {
 	return stage != NULL && strcmp(stage, "library") != 0 && strcmp(stage, "symbol") != 0;
@@ -427,7 +431,7 @@ static void verdict_add(struct check *c, const struct conf_entry *e, const struc
 	bool done = ended && stage != NULL && strcmp(stage, "done") == 0;
 
 	if (is_loaded(stage) && check_device(c, e))
-		; /* that is the reason, or will be when it is used */
+		; /* this is the reason, or will be one when the adapter is used */
 	else if (done)
 		check_add(c, CHECK_OK, "ok", e,
 			  cli_text("opened%s%s, memory registered%s",

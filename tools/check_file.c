@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is wrong with dat.conf as a file: its grammar, who may write it, lines that repeat others.
+ * Finds errors in dat.conf as a file: its grammar, who may write it, lines that repeat others.
  *
- * Invariant: nothing is loaded, and each thing is found once.
+ * Invariant: nothing is loaded, and each error is found once.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #include "cli.h"
 #include "conffile.h"
 
-/* The parser says "cause; remedy". Each half is malloced; the second may be missing. */
+/* Splits the parser's "cause; remedy". Each half is malloced; the second may be missing. */
 static void halves(const char *text, char **cause, char **remedy)
 {
 	const char *semicolon = strrchr(text, ';');
@@ -36,7 +36,7 @@ static void unreadable_add(struct check *c, const struct conf_diag *d)
 
 	halves(d->text, &cause, &remedy);
 	if (remedy != NULL)
-		; /* the parser knows best */
+		; /* the parser has given the remedy */
 	else if (strstr(d->text, strerror(ENOENT)) != NULL)
 		remedy = cli_text("datctl discover >'%s'", d->file);
 	else if (strstr(d->text, strerror(EACCES)) != NULL)
@@ -70,8 +70,8 @@ static void diag_add(struct check *c, const struct conf_diag *d)
 }
 
 /*
- * Whoever may write the file, or put one into the folder of drop-ins, can have any library loaded
- * into the programs of everybody else.
+ * A user who may write the file, or put a file into the folder of drop-ins, can have any library
+ * loaded into the programs of all other users.
  */
 static void rights_check(struct check *c, const char *path)
 {
@@ -96,7 +96,7 @@ static void drop_in_folder_check(struct check *c, const char *file)
 	free(path);
 }
 
-/* 0: one adapter, as far as libdat tells them apart. */
+/* Returns 0 if both are one adapter, as far as libdat distinguishes them. */
 static int entry_compare(const void *one, const void *other)
 {
 	const struct conf_entry *a = one, *b = other;

@@ -28,10 +28,10 @@
 #include "probe.h"
 #include "registry/loader.h"
 
-#define SAMPLE	 ((size_t)1 << 20) /* bytes of memory to register */
-#define PATIENCE (5 * 1000000u)	   /* for a peer to answer, in microseconds */
+#define SAMPLE	 ((size_t)1 << 20) /* the number of bytes to register */
+#define PATIENCE (5 * 1000000u)	   /* how long a peer may take to answer, in microseconds */
 
-static struct loader_lib *library; /* of this child; it stays loaded */
+static struct loader_lib *library; /* the library of this child; it stays loaded */
 
 static bool library_try(const struct conf_entry *e)
 {
@@ -48,7 +48,7 @@ static bool library_try(const struct conf_entry *e)
 	return loader_symbol(library, DAT_PROVIDER_INIT_FUNC_STR) != NULL;
 }
 
-/* Why it did not register or open, in its own words, if it is one that tells. */
+/* Reports the provider's own reason why it did not register or open, if it has one. */
 static void words_tell(void)
 {
 	const char *(*why)(void) =
@@ -81,12 +81,12 @@ static void entry_write(FILE *file, const struct conf_entry *e)
 	fprintf(file, " \"\"\n");
 }
 
-#define LARGE 1000 /* lines; nobody writes as many by hand */
-#define CHAIN 4	   /* wrappers one above the other */
+#define LARGE 1000 /* a number of lines that nobody writes by hand */
+#define CHAIN 4	   /* wrappers on top of each other */
 
 /*
- * What may stand beneath e: all other adapters. In a large registry, which each child has to read,
- * those that its parameters name, and what the first of these names, and so on.
+ * Writes the lines that may be beneath e: all other adapters. In a large registry, which each child
+ * has to read, only those that its parameters name, those that the first of these names, and so on.
  */
 static void others_write(FILE *file, const struct check *c, const struct conf_entry *e)
 {
@@ -109,8 +109,8 @@ static void others_write(FILE *file, const struct check *c, const struct conf_en
 }
 
 /*
- * A registry for libdat to read: this entry, and those of other names, for a wrapper opens the
- * adapter that it stands before.
+ * Makes a registry for libdat to read: this entry, and those with other names, because a wrapper
+ * opens the adapter beneath it.
  */
 static bool registry_make(const struct check *c, const struct conf_entry *e)
 {
@@ -188,7 +188,7 @@ static bool listen_try(const struct check *c, DAT_IA_HANDLE ia)
 	       step(dat_psp_free(psp));
 }
 
-/* A peer that answers at all is reached: that it says no is its own affair, and told as such. */
+/* A peer that answers has been reached, even if it rejects; the rejection is reported as such. */
 static bool connect_try(const struct check *c, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
 {
 	struct sockaddr_storage peer = c->peer;

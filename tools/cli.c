@@ -18,17 +18,21 @@
 #include "cli.h"
 
 static struct {
-	const char *command;	/* as typed, for the hint about --help */
-	const char *name;	/* in front of every message */
+	const char *command;	/* as typed, for the message about --help */
+	const char *name;	/* before every message */
 	bool quiet;		/* errors are not printed */
 } cli = { "tool", "tool", false };
 
 void cli_begin(const char *name)
 {
-	/* what is opened later is not to be taken for a stdin, stdout or stderr that is closed */
+	/*
+	 * so that a descriptor opened later does not take the place of a closed stdin, stdout or
+	 * stderr
+	 */
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
-			(void)!open("/dev/null", O_RDONLY);	/* writing stays an error */
+			/* so that writing is still an error */
+			(void)!open("/dev/null", O_RDONLY);
 	cli.command = name;
 	cli.name = name;
 }
@@ -50,7 +54,10 @@ int cli_version(void)
 	return CLI_OK;
 }
 
-/* The bytes of the UTF-8 character at p, or 0 when there is none: JSON holds nothing else. */
+/*
+ * Returns the length of the UTF-8 character at p, or 0 if there is none: JSON contains nothing
+ * else.
+ */
 static size_t utf8_length(const unsigned char *p)
 {
 	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 :
@@ -62,7 +69,10 @@ static size_t utf8_length(const unsigned char *p)
 	return length;
 }
 
-/* How many bytes at p can be shown as they are: one character that is no control; or 0. */
+/*
+ * Returns how many bytes at p can be shown unchanged: those of one character that is not a control
+ * character; or 0.
+ */
 static size_t shown_length(const unsigned char *p)
 {
 	if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0))
@@ -114,8 +124,9 @@ char *cli_vtext(const char *fmt, va_list args)
 }
 
 /*
- * In one write, to its end: another process may have the same stderr, and something to say at the
- * same time. A C library may cut what fprintf() formats for stderr into several writes.
+ * Writes the message in one call and completely, because another process may write to the same
+ * stderr at the same time. A C library may split what fprintf() formats for stderr into several
+ * writes.
  */
 static void message(const char *join, const char *end, const char *fmt, va_list args)
 {
@@ -178,7 +189,7 @@ const char *cli_remedy(DAT_RETURN ret)
 	}
 }
 
-/* The names of a return value. */
+/* Returns the names of a return value. */
 static char *return_text(DAT_RETURN ret)
 {
 	const char *major = "unknown", *minor = "";
@@ -259,7 +270,7 @@ bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 	unsigned int shift;
 	char *end;
 
-	if (text[0] < '0' || text[0] > '9')	/* strtoull takes signs and blanks */
+	if (text[0] < '0' || text[0] > '9')	/* strtoull would accept signs and blanks */
 		return false;
 	errno = 0;
 	number = strtoull(text, &end, 10);
@@ -287,7 +298,8 @@ void cli_json_string(const char *text)
 		else if (*p == '"' || *p == '\\')
 			printf("\\%c", *p);
 		else if (shown_length(p) == 0)
-			printf("\\u%04x", p[length - 1]);	/* C1 controls: the second byte */
+			/* C1 control characters: the second byte */
+			printf("\\u%04x", p[length - 1]);
 		else
 			fwrite(p, 1, length, stdout);
 	}

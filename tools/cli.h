@@ -21,7 +21,7 @@ enum cli_status {
 	CLI_USAGE = 2,	/* the command line is wrong; nothing was tried */
 };
 
-/* Names the program in every message. Call it first. `name` is kept, not copied. */
+/* Sets the program's name for every message. Call it first. `name` is kept, not copied. */
 void cli_begin(const char *name);
 
 /* Changes the name in messages, for the second process of a tool. */
@@ -36,29 +36,34 @@ int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "name: ..." on stderr, after whatever stdout holds. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* While true, cli_error() and cli_dat_error() print nothing: a stranger could fill a log. */
+/*
+ * While true, cli_error() and cli_dat_error() print nothing, because a hostile client could fill a
+ * log.
+ */
 void cli_quiet(bool quiet);
 
-/* As cli_error(), for a DAT call that failed: its name, the standard's names of what it returned
- * and, as the last part, what to do. A NULL remedy takes the general one for that return type. */
+/*
+ * As cli_error(), for a DAT call that failed: its name, the standard's names of the return value
+ * and, last, what to do. With a NULL remedy, the general one for that return type is printed.
+ */
 void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* dat_ia_open failed; libdat has told the cause, unless DAT_LOG forbids it. */
+/* dat_ia_open failed; libdat has printed the cause, unless DAT_LOG forbids it. */
 void cli_open_error(DAT_RETURN ret, const char *adapter);
 
-/* The general remedy for a return value; NULL when there is none worth printing. */
+/* Returns the general remedy for a return value, or NULL if there is no useful one. */
 const char *cli_remedy(DAT_RETURN ret);
 
 /*
- * A copy of the text with control characters, and bytes that are no UTF-8, written as \xNN; never
- * NULL. What files, libraries and the command line hold is shown in this way only: names of
- * adapters may be anything. Messages are escaped already.
+ * Returns a copy of the text with control characters, and bytes that are not UTF-8, written as
+ * \xNN; never NULL. All text from files, libraries and the command line is shown in this way only,
+ * because names of adapters may contain anything. Messages are escaped already.
  */
 char *cli_escape(const char *text);
 char *cli_vtext(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
 
-/* Writes out stdout. Returns `status`, or CLI_FAILED when the results could not be written. */
+/* Flushes stdout. Returns `status`, or CLI_FAILED if the results could not be written. */
 int cli_finish(int status);
 
 /* Reads a whole number from min to max; the suffixes k, m and g multiply by powers of 1024. */
@@ -70,7 +75,7 @@ void cli_json_string(const char *text);
 /* A copy. Never NULL. */
 char *cli_strdup(const char *text);
 
-/* A malloced text, escaped like that. Never NULL. */
+/* A malloced text, escaped in the same way. Never NULL. */
 char *cli_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -120,7 +120,10 @@ static bool text_write(const struct confedit *edit, FILE *file)
 	return fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
 }
 
-/* Owner and mode of the file that is replaced; of a new one, readable by all. */
+/*
+ * Gives the new file the owner and mode of the replaced one; if there was none, everybody may read
+ * it.
+ */
 static bool rights_keep(const char *path, int fd)
 {
 	struct stat st;
@@ -145,7 +148,9 @@ static void folder_sync(const char *path)
 	free(copy);
 }
 
-/* A device or a pipe never is, whatever has become of the name since it was read. */
+/*
+ * A device or a pipe is never replaced, even if the name has changed its meaning since it was read.
+ */
 static bool may_be_replaced(const char *path)
 {
 	struct stat st;
@@ -158,7 +163,7 @@ static bool may_be_replaced(const char *path)
 	return false;
 }
 
-/* The text goes to a file beside the old one, which then takes its name. */
+/* Writes the text to a file beside the old one, and renames it to the old name. */
 static bool file_replace(const struct confedit *edit, const char *path)
 {
 	char *beside = cli_text("%s.XXXXXX", path);
@@ -186,7 +191,7 @@ static bool file_replace(const struct confedit *edit, const char *path)
 
 bool confedit_write(const struct confedit *edit)
 {
-	/* A link stays one: what it names is replaced. */
+	/* A link stays a link: the file that it names is replaced. */
 	char *real = edit->is_new ? NULL : realpath(edit->path, NULL);
 	bool done = file_replace(edit, real != NULL ? real : edit->path);
 

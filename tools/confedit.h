@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Changes to a dat.conf, line by line, that leave everything else as it is.
+ * Changes to a dat.conf, line by line, that leave everything else unchanged.
  *
- * Invariant: the file holds either its old text or all of the new one, whatever happens on the way;
- * its owner and its mode stay.
+ * Invariant: at any time the file contains either its old text or all of the new one; its owner and
+ * its mode stay.
  */
 #ifndef TOOLS_CONFEDIT_H
 #define TOOLS_CONFEDIT_H
@@ -15,15 +15,15 @@
 
 struct confedit {
 	const char *path;
-	bool is_new;		/* there is no such file yet */
+	bool is_new;		/* the file does not exist yet */
 	struct conffile file;
-	char **now;		/* for each line: what it becomes; NULL: it stays */
-	bool *gone;		/* for each line: it is taken out */
-	char **added;		/* at the end */
+	char **now;		/* for each line: the new text, or NULL if it stays */
+	bool *gone;		/* for each line: whether it is removed */
+	char **added;		/* lines added at the end */
 	size_t nadded;
 };
 
-/* Returns 0, or -errno if a file that is there cannot be read. */
+/* Returns 0, or -errno if an existing file cannot be read. */
 int confedit_open(struct confedit *edit, const char *path);
 void confedit_close(struct confedit *edit);
 
@@ -33,12 +33,12 @@ void confedit_add(struct confedit *edit, char *text);
 void confedit_remove(struct confedit *edit, size_t line);
 
 bool confedit_is_empty(const struct confedit *edit);
-/* What is changed, on stdout, in the manner of diff -u. */
+/* Prints the changes on stdout, as diff -u does. */
 void confedit_print(const struct confedit *edit);
-/* Says on stderr why it failed. */
+/* Returns false after a message on stderr if it fails. */
 bool confedit_write(const struct confedit *edit);
 
-/* Does this line, by itself, hold a record? Fills entry, which is freed with conf_free(). */
+/* Is this line, by itself, a record? Fills entry, which is freed with conf_free(). */
 bool confedit_parse(struct conf *conf, const char *line);
 
 #endif

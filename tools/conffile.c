@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file behind the static registry; conffile.h says what is offered.
+ * The file behind the static registry; conffile.h describes the functions.
  *
- * Invariant: the order of look-up here is that of registry/conf_file.c, which does the reading.
+ * Invariant: the order of look-up here is that of registry/conf_file.c, which reads the files.
  */
 #include "config.h"
 
@@ -99,8 +99,8 @@ static int line_append(struct conffile *file, char *line)
 }
 
 /*
- * Not waiting for the other end of a pipe, and not for what a device may do. NULL: *err is a
- * negative errno.
+ * Opens the file without waiting for the other end of a pipe, or for a device. Returns NULL with a
+ * negative errno in *err.
  */
 static FILE *regular_open(const char *path, int *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl: looks after the adapters of this host. This file picks the command.
+ * datctl: manages the adapters of this host. This file selects the command.
  *
  * Invariant: a command is one row of the table below and one file datctl_NAME.c.
  */
@@ -44,7 +44,7 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-/* The help that knows the options of a command; NULL: of datctl itself. */
+/* Returns the help text with the options of a command; NULL means datctl itself. */
 static const char *help_of(const char *command)
 {
 	for (size_t i = 0; command != NULL && i < COMMANDS; i++)
@@ -53,7 +53,7 @@ static const char *help_of(const char *command)
 	return "--help --version";
 }
 
-/* Is what was typed the beginning of a word, and long enough to tell? */
+/* Is `typed` the beginning of the word, and long enough? */
 static bool begins_with(const char *word, const char *typed, size_t enough)
 {
 	size_t length = strlen(typed);
@@ -61,7 +61,10 @@ static bool begins_with(const char *word, const char *typed, size_t enough)
 	return length >= enough && strncmp(word, typed, length) == 0;
 }
 
-/* The option of a help text that one which was mistyped begins, or is nearest to; malloced. */
+/*
+ * Returns the option in a help text that begins with the mistyped one, or is nearest to it;
+ * malloced.
+ */
 static char *option_nearest(const char *typed, const char *text)
 {
 	unsigned int distance = conf_near_begin(typed);

@@ -92,7 +92,7 @@ static void findings_free(struct check *c)
 
 /* ---------------------------------------------------------------------------------- printing */
 
-/* How many columns a text without control characters takes, near enough. */
+/* Returns about how many columns a text without control characters takes. */
 static size_t columns(const char *text)
 {
 	size_t n = 0;
@@ -102,7 +102,10 @@ static size_t columns(const char *text)
 	return n;
 }
 
-/* The text of a file that a finding is about. Kept: the next finding is mostly about the same. */
+/*
+ * Returns the text of the file that a finding is about. It is kept, because the next finding is
+ * mostly about the same file.
+ */
 static const struct conffile *file_of(struct check *c, const struct finding *f)
 {
 	if (c->shown != NULL && strcmp(c->shown_path, f->file) == 0)
@@ -114,11 +117,11 @@ static const struct conffile *file_of(struct check *c, const struct finding *f)
 	free(c->shown_path);
 	c->shown_path = cli_strdup(f->file);
 	if (c->shown != NULL)
-		conffile_read(c->shown, f->file); /* what cannot be read has no lines */
+		conffile_read(c->shown, f->file); /* a file that cannot be read has no lines */
 	return c->shown;
 }
 
-/* The line that a finding is about, with a caret under the place where its field begins. */
+/* Prints the line that a finding is about, with a caret under the beginning of its field. */
 static void line_print(struct check *c, const struct finding *f)
 {
 	const struct conffile *file;
@@ -133,7 +136,7 @@ static void line_print(struct check *c, const struct finding *f)
 		for (char *p = line; *p != '\0'; p++)
 			if (*p == '\t')
 				*p = ' ';
-		from = at > 90 ? at - 90 : 0; /* what is far to the left tells nobody anything */
+		from = at > 90 ? at - 90 : 0; /* text far to the left does not help */
 		rest = cli_text("%.100s", line + at);
 		before = cli_text("%.*s", (int)(at - from), line + from);
 		printf("        %s%s\n        %*s^\n", before, rest, (int)columns(before), "");
@@ -178,8 +181,8 @@ static bool is_hidden(const struct finding *f)
 }
 
 /*
- * A file of a distribution holds dozens of lines for other libraries: one line for all of them, and
- * one for all that DAT_PROVIDERS hides.
+ * A distribution's file has dozens of lines for other libraries: one message covers all of these,
+ * and one all that DAT_PROVIDERS hides.
  */
 static void skips_print(struct check *c, bool hidden)
 {
@@ -205,7 +208,7 @@ static void skips_print(struct check *c, bool hidden)
 		       first->cause, first->remedy);
 }
 
-/* The adapter can never be opened on this host as it is, and its line of this file may go. */
+/* Can the adapter never be opened on this host, so that its line may be removed from this file? */
 static bool may_go(const struct finding *f, const char *file)
 {
 	return f->verdict == CHECK_FAIL && f->line != 0 && f->file != NULL &&
@@ -214,7 +217,7 @@ static bool may_go(const struct finding *f, const char *file)
 		strcmp(f->code, "library-missing") == 0);
 }
 
-/* One command for all lines of a file that may go, where there are several. */
+/* If several lines of a file may be removed, prints one command for all of them. */
 static void sweep_print(const struct check *c, const char *file)
 {
 	size_t n = 0;
@@ -256,7 +259,7 @@ static int width_of(const struct check *c)
 	return width < WIDTH_MAX ? (int)width : WIDTH_MAX;
 }
 
-/* The findings since the last time, as soon as they are there: a provider may take its time. */
+/* Prints the findings since the last call, at once, because a provider may take long. */
 static void text_print(struct check *c)
 {
 	if (!c->headed)
@@ -323,7 +326,7 @@ static void json_print(const struct check *c)
 
 /* ----------------------------------------------------------------------------------- running */
 
-/* Does anything that was found concern the adapter that was asked for? */
+/* Does a finding concern the adapter that --ia names? */
 static bool only_is_known(const struct check *c)
 {
 	for (size_t i = 0; i < c->count; i++)
@@ -333,7 +336,7 @@ static bool only_is_known(const struct check *c)
 	return false;
 }
 
-/* Nothing failed, and nothing works: that is no success. */
+/* Nothing has failed, but nothing works either: that is not a success. */
 static void nothing_add(struct check *c, const char *file)
 {
 	size_t lines, hidden = conffile_hidden(&c->conf, &lines);
@@ -416,7 +419,7 @@ static bool peer_parse(struct check *c, char *text)
 	return true;
 }
 
-/* An option that takes a value. Returns false when the value is wrong or missing. */
+/* Takes an option with a value. Returns false if the value is wrong or missing. */
 static bool option_take(struct check *c, const char *option, char *value)
 {
 	uint64_t number;

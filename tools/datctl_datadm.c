@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options of Solaris's datadm: -v shows the registry, -u brings it up to date, -a and -r add
- * and remove the lines of a file.
+ * The options of Solaris's datadm: -v shows the registry, -u updates it, -a and -r add and remove
+ * the lines of a file.
  *
  * Invariant: the file that is changed is the one that programs read.
  */
@@ -15,14 +15,14 @@
 #include "conffile.h"
 #include "datctl.h"
 
-/* One adapter, as far as the registry tells adapters apart. */
+/* Are both one adapter, as far as the registry distinguishes adapters? */
 static bool is_same(const struct conf_entry *a, const struct conf_entry *b)
 {
 	return strcmp(a->name, b->name) == 0 && a->major == b->major && a->minor == b->minor &&
 	       a->thread_safe == b->thread_safe;
 }
 
-/* The line of the registry that holds this adapter, or its count of lines. */
+/* Returns the line of the registry that has this adapter, or the number of lines. */
 static size_t line_of(const struct confedit *edit, const struct conf_entry *e, bool same_library)
 {
 	size_t i;
@@ -61,7 +61,7 @@ static void take(struct confedit *edit, const char *text, bool add)
 	conf_free(&conf);
 }
 
-/* A file with a mistake in it is not taken at all. */
+/* A file with an error in it is refused as a whole. */
 static bool is_sound(const char *path)
 {
 	struct conf conf;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl discover: lines of dat.conf for the adapters that this host really has.
+ * datctl discover: lines of dat.conf for the adapters of this host.
  *
- * Invariant: names depend on nothing but the network interface (or the device, where the interface
- * has another one already), so they stay the same from one boot to the next. A line that is in the
- * file is changed only if it names one of our providers and its device has come or gone.
+ * Invariant: names depend only on the network interface (or on the device, if the interface has
+ * another one already), so they stay the same from one boot to the next. An existing line is
+ * changed only if it names one of OpenDAT's providers and its device has appeared or gone.
  */
 #include "config.h"
 
@@ -40,7 +40,7 @@ struct found {
 	const char *library;
 	char *params;
 	char *about;		      /* a comment */
-	const struct rdma_port *port; /* NULL: soft0 */
+	const struct rdma_port *port; /* NULL for soft0 */
 	bool listed;		      /* the file has a line for it */
 };
 
@@ -119,7 +119,7 @@ static char *line_of(const struct found *f, const char *name)
 
 struct merge {
 	struct confedit edit;
-	struct conf all; /* the file as it is, with its drop-ins */
+	struct conf all; /* the existing file, with its drop-ins */
 	struct finds *finds;
 	const struct devices *devices;
 };
@@ -131,7 +131,7 @@ static bool is_library(const struct conf_entry *e, const char *name)
 	return strcmp(slash != NULL ? slash + 1 : e->library, name) == 0;
 }
 
-/* Is its place an address? Then it is the administrator's affair. */
+/* Is the device given by an address? Then the administrator takes care of it. */
 static bool is_by_address(const char *where)
 {
 	unsigned char bytes[sizeof(struct in6_addr)];
@@ -141,7 +141,9 @@ static bool is_by_address(const char *where)
 
 enum fate { FOREIGN, HERE, AWAY };
 
-/* What an entry means on this host; *found is what it stands for if it is here. */
+/*
+ * Returns what has to be done with an entry; *found is the adapter that it names, if that exists.
+ */
 static enum fate fate_of(const struct merge *m, const struct conf_entry *e, struct found **found)
 {
 	const struct rdma_port *port;
@@ -188,7 +190,7 @@ static void line_merge(struct merge *m, size_t i)
 	conf_free(&conf);
 }
 
-/* Lines that stand as they are go first: one that comes back must not repeat them. */
+/* Lines that stay come first, because a line that comes back must not repeat them. */
 static void lines_merge(struct merge *m)
 {
 	for (int gone = 0; gone < 2; gone++)
@@ -227,7 +229,7 @@ static void missing_add(struct merge *m)
 	}
 }
 
-/* What drop-ins add is listed as well. */
+/* Adapters that drop-ins add are listed as well. */
 static void drop_ins_count(struct merge *m)
 {
 	struct found *found;
@@ -249,7 +251,7 @@ static int update(struct finds *finds, const struct devices *devices, const char
 		cli_error("%s: cannot be read: %s", path, conffile_strerror(err));
 		status = CLI_FAILED;
 	} else {
-		conf_read(&m.all, path); /* what it does not hold is added */
+		conf_read(&m.all, path); /* adapters that the file does not have are added */
 		drop_ins_count(&m);
 		lines_merge(&m);
 		missing_add(&m);

@@ -2,8 +2,8 @@
 /*
  * datctl dump: describes a provider plugin in KEY=VALUE lines. No adapter is opened.
  *
- * Invariant: every plugin of the SDK gets the same keys, in the same order. They are told by the
- * libdatp that the plugin itself is linked with, so datctl needs none.
+ * Invariant: every plugin of the SDK gets the same keys, in the same order. The libdatp that the
+ * plugin is linked with prints them, so datctl does not need libdatp.
  */
 #include "config.h"
 
@@ -49,7 +49,7 @@ static void print_line(void *arg, const char *key, const char *value)
 	printf("%s=%s\n", key, value);
 }
 
-/* It is not unloaded: a plugin that is no good at loading need not be good at this. */
+/* It is not unloaded: a plugin that cannot be loaded well may not be unloaded well either. */
 static struct loader_lib *library;
 
 static bool plugin_load(const char *file)
@@ -57,7 +57,7 @@ static bool plugin_load(const char *file)
 	char path[PATH_MAX];
 	char *why;
 
-	/* a file, never a name to search for */
+	/* a file, and never a name to search for */
 	if (!realpath(file, path)) {
 		cli_error("%s: %m; name the plugin's file", file);
 		return false;
@@ -88,7 +88,7 @@ static bool print_plugin(void)
 			  DAT_PROVIDER_INIT_FUNC_STR);
 		return false;
 	}
-	/* Without libdatp behind it, nothing can be asked of it but to be loaded. */
+	/* Without libdatp behind the plugin, it can only be loaded. */
 	if (!dump || !dump(init, print_line, &loads))
 		printf("sdk=none\n");
 	return loads;

@@ -2,7 +2,7 @@
 /*
  * datctl env: every environment variable that OpenDAT reads.
  *
- * Invariant: the table is complete; a test holds it against what the libraries read.
+ * Invariant: the table is complete; a test compares it with the variables that the libraries read.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ const char datctl_env_help[] =
 static const struct variable {
 	const char *name;
 	const char *reader;
-	const char *otherwise; /* what counts when it is not set */
+	const char *otherwise; /* the default */
 	const char *meaning;
 } variables[] = {
 	{ "DAT_OVERRIDE", "libdat", "the system's file; see datctl which",
@@ -72,7 +72,7 @@ static const struct variable {
 	  "precedence" },
 };
 
-/* Names of OFED's that scripts may set, and that change nothing here. */
+/* OFED's variables that scripts may set, and that have no effect here. */
 static const struct ignored {
 	const char *names;
 	const char *why;
@@ -96,7 +96,7 @@ static const struct ignored {
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))
 #define IGNORED	  (sizeof(ignored) / sizeof(ignored[0]))
 
-/* Text of a paragraph, folded between words. */
+/* Prints the text of a paragraph, folded between words. */
 static void paragraph(const char *text, int indent, int width)
 {
 	int column = 0;

@@ -2,8 +2,7 @@
 /*
  * datctl explain CODE: what a number or a name of the standard means, and what to do about it.
  *
- * Invariant: a number that can be several things is explained as each of them, and as nothing that
- * it cannot be.
+ * Invariant: a number with several meanings is explained with each of them, and with no others.
  */
 #include "config.h"
 
@@ -83,7 +82,7 @@ static const struct meaning *row_called(const struct meaning *rows, const char *
 	return NULL;
 }
 
-/* DAT_NOT_IMPLEMENTED spills into the class; other releases have it without. */
+/* DAT_NOT_IMPLEMENTED uses bits of the class; other releases do not. */
 static const struct meaning *type_of(DAT_RETURN ret)
 {
 	uint64_t type = DAT_GET_TYPE(ret);
@@ -152,8 +151,8 @@ static bool explain_name(const char *text)
 }
 
 /*
- * A name, or two, as people type and paste them: in small letters, without DAT_, with a colon
- * behind. Malloced, with '|' between two.
+ * Normalises a name, or two, as people type and paste them: in lower case, without DAT_, with a
+ * colon after it. Malloced, with '|' between two.
  */
 static char *name_proper(const char *text)
 {
@@ -170,7 +169,7 @@ static char *name_proper(const char *text)
 		text += length;
 	}
 	for (char *p = name; *p != '\0'; p++)
-		if (*p >= 'a' && *p <= 'z') /* whatever the language */
+		if (*p >= 'a' && *p <= 'z') /* independent of the locale */
 			*p = (char)(*p - 'a' + 'A');
 	return name;
 }
@@ -214,7 +213,7 @@ int datctl_explain(int argc, char **argv)
 	if (as_json)
 		json_array(NULL);
 	for (int i = first; i < argc; i++) {
-		/* 'TYPE SUBTYPE' as two words, the way dat_strerror gives them */
+		/* 'TYPE SUBTYPE' as two words, as dat_strerror prints them */
 		char *joined = i + 1 < argc ? cli_text("%s %s", argv[i], argv[i + 1]) : NULL;
 		bool pair = joined != NULL && is_name(argv[i]) && explain(joined);
 

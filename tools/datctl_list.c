@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl list: the adapters of the static registry, in the order in which it holds them.
+ * datctl list: the adapters of the static registry, in its order.
  *
- * The files are read with the registry's own parser, so what stands here is what a program gets.
- * No provider is loaded.
+ * The files are read with the registry's own parser, so the list shows what a program gets. No
+ * provider is loaded.
  *
- * Invariant: one line an adapter on stdout. The heading appears on a terminal only, and lines of
- * the files that had to be passed over are told on stderr.
+ * Invariant: one line for each adapter on stdout. The heading is printed on a terminal only, and
+ * lines of the files that were skipped are reported on stderr.
  */
 #include "config.h"
 
@@ -43,7 +43,9 @@ struct row {
 
 static const char *const heading[COLUMNS] = { "NAME", "API", "THREADS", "LIBRARY", "READ AT" };
 
-/* Lines for other versions are listed too, for they are what is in the way of finding one's own. */
+/*
+ * Lines for other versions are listed too, because a user may look for an adapter of such a line.
+ */
 static bool is_for_programs_of_12(const struct conf_entry *e)
 {
 	return e->major == 1;
@@ -71,7 +73,7 @@ static void fill_row(struct row *row, const struct conf_entry *e, bool builtin)
 {
 	char *where = place(e, builtin);
 
-	/* Names, libraries and paths are whatever the files say. */
+	/* Names, libraries and paths come from the files and may contain anything. */
 	row->cell[NAME] = cli_escape(e->name);
 	row->cell[API] = cli_text("u%u.%u", e->major, e->minor);
 	row->cell[THREADS] = cli_text("%s", e->thread_safe ? "threadsafe" : "nonthreadsafe");
@@ -84,7 +86,7 @@ static void print_row(const char *const cell[], const int width[])
 {
 	for (int i = 0; i < COLUMNS - 1; i++)
 		printf("%-*s  ", width[i], cell[i]);
-	printf("%s\n", cell[COLUMNS - 1]);	/* the last one wants no blanks behind it */
+	printf("%s\n", cell[COLUMNS - 1]);	/* no blanks after the last cell */
 }
 
 static void print_table(const struct row *rows, size_t count)
@@ -154,7 +156,7 @@ static void print_json(const struct conf *conf)
 	json_end();
 }
 
-/* Nothing to list because the file could not be read: that is not an empty list. */
+/* Is nothing listed because the file could not be read? That is not an empty list. */
 static bool unreadable(const struct conf *conf)
 {
 	for (const struct conf_diag *d = conf->diags; d != NULL; d = d->next)

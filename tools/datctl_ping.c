@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl ping IA: a conversation between two processes over one adapter, through the public API.
+ * datctl ping IA: a test of one adapter with two processes, through the public API.
  *
- * Invariant: a step is printed when all that belongs to it has been verified by the side that got
- * the data, and no earlier. The peer that was forked is ended whatever happens.
+ * Invariant: a step is printed when the side that got the data has verified all of it, and not
+ * earlier. The child process is ended in any case.
  */
 #include "config.h"
 
@@ -27,9 +27,9 @@
 #include "json.h"
 #include "ping.h"
 
-#define QUAL	4520 /* where --server listens unless told otherwise */
+#define QUAL	4520 /* where --server listens by default */
 #define SECONDS 10
-#define GRACE (5 * 1000000u)	/* microseconds for an event to come that is due */
+#define GRACE (5 * 1000000u)	/* microseconds that an expected event may take */
 
 const char datctl_ping_help[] =
 	"Usage: datctl ping [OPTION...] IA [ADDRESS]\n"
@@ -50,12 +50,12 @@ struct ping {
 	DAT_CONN_QUAL qual;
 	bool server;
 	bool json;
-	struct timespec began; /* the step under way */
+	struct timespec began; /* when the present step began */
 };
 
 /* ------------------------------------------------------------------------------------- peer */
 
-/* Answers one client. A client that goes before the end is no failure of the server. */
+/* Serves one client. If a client ends early, the server does not fail. */
 static bool serve(struct ping_end *end)
 {
 	const struct ping_place nowhere = { 0, 0 };
@@ -79,7 +79,7 @@ static bool serve(struct ping_end *end)
 			  &event);
 }
 
-/* Is the request one of ours? Its private data say so. */
+/* Does the request come from a datctl ping? Its private data show that. */
 static bool is_ping(DAT_CR_HANDLE cr)
 {
 	struct ping_place place;
@@ -144,7 +144,7 @@ static void address_print(const struct ping_end *end, char *text, socklen_t size
 		snprintf(text, size, "ADDRESS");
 }
 
-/* As --server: on a qualifier that others know. */
+/* For --server: listens at a qualifier that clients know. */
 static int serve_others(struct ping *p)
 {
 	struct ping_end *end = &p->end;
@@ -166,7 +166,10 @@ static int serve_others(struct ping *p)
 	return CLI_FAILED;
 }
 
-/* The second process of a ping on one host: any free qualifier will do, told through the pipe. */
+/*
+ * The second process of a ping on one host: it uses any free qualifier, which it reports through
+ * the pipe.
+ */
 __attribute__((noreturn)) static void peer_process(struct ping *p, int to_client, pid_t parent)
 {
 	struct ping_end *end = &p->end;
@@ -234,7 +237,7 @@ __attribute__((format(printf, 3, 4))) static void step_done(struct ping *p, cons
 	step_begin(p);
 }
 
-/* What the two sides agreed on, as the endpoint knows it. */
+/* Prints the values that the two sides have negotiated, as the endpoint shows them. */
 static void agreed_print(struct ping *p)
 {
 	struct ping_end *end = &p->end;
@@ -244,7 +247,7 @@ static void agreed_print(struct ping *p)
 	memset(&param, 0, sizeof(param));
 	if (dat_ep_query(end->ep, DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
 		return;
-	p->began.tv_sec = 0; /* this takes no time */
+	p->began.tv_sec = 0; /* this step takes no time */
 	step_done(p, "agreed",
 		  "messages to %" PRIu64 " bytes, RDMA to %" PRIu64 "; RDMA Reads at a "
 		  "time: %d in, %d out; %d receives, %d requests outstanding",
@@ -300,7 +303,7 @@ static bool connect_peer(struct ping *p, struct ping_place *shared)
 		cli_dat_error(ret, NULL, "dat_ep_connect");
 		return false;
 	}
-	/* The attempt ends within its own time; its event is what tells why. */
+	/* The attempt ends by its own timeout, and its event gives the reason. */
 	end->patience += GRACE;
 	came = ping_event(end, end->conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED, "connect", &event);
 	end->patience -= GRACE;
@@ -398,7 +401,7 @@ static bool run_client(struct ping *p)
 	return done;
 }
 
-/* The peer has its own bound for everything; this one is for a peer that hangs elsewhere. */
+/* The peer has a time limit for each step; this one is for a peer that hangs elsewhere. */
 static bool peer_end(struct ping *p, pid_t pid, bool kill_it)
 {
 	int left = kill_it ? 0 : (int)(p->end.patience / 1000) + 1000;
@@ -459,7 +462,7 @@ static int ping(struct ping *p)
 		json_string("adapter", p->end.adapter);
 		json_array("steps");
 	}
-	/* Fork first: what a process opened through uDAPL is not its child's to use. */
+	/* Fork first, because a child cannot use what its parent has opened through uDAPL. */
 	fflush(NULL);
 	done = p->address != NULL ? run_client(p) : ping_forked(p);
 	ping_close(&p->end);

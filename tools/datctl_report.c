@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl report: what somebody who is to help would ask for, in one text.
+ * datctl report: what is needed to investigate a problem, in one text.
  *
- * Invariant: nothing is printed but what is listed in the help text: of the environment only our
- * own variables, of the host no name, and no file but those of the registry.
+ * Invariant: only what the help text lists is printed: only OpenDAT's variables of the environment,
+ * not the name of the host, and no files but those of the registry.
  */
 #include "config.h"
 

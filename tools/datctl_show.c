@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl show IA: everything dat_ia_query() tells, in the standard's names.
+ * datctl show IA: everything that dat_ia_query() returns, by the standard's names.
  *
- * Invariant (of the text; JSON has the same pairs): one `name = value` per line; a line that starts
- * with '#' is a heading. Every field of DAT_IA_ATTR and DAT_PROVIDER_ATTR is printed, in the order
- * of the structure.
+ * Invariant (for the text; JSON has the same pairs): one `name = value` per line; a line that
+ * starts with '#' is a heading. Every field of DAT_IA_ATTR and DAT_PROVIDER_ATTR is printed, in the
+ * order of the structure.
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ static void heading(const char *structure)
 		printf("# %s\n", structure);
 }
 
-/* What ends a structure, between it and a next one. */
+/* Prints the end of a structure, between it and the next one. */
 static void structure_end(const char *between)
 {
 	if (as_json)
@@ -106,7 +106,9 @@ static void show_flags(const char *name, const struct name *table, uint64_t flag
 	show(name, "%s", text);
 }
 
-/* The set of memory types is a union of 0, 1 and 2, so VIRTUAL has no bit: it is always there. */
+/*
+ * The set of memory types is a union of 0, 1 and 2, so VIRTUAL has no bit: it is always supported.
+ */
 static void show_mem_types(const char *name, uint64_t types)
 {
 	char text[256];

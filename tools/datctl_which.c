@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl which: the files that make up the registry, in the order in which they are looked for, and
- * the library behind one adapter.
+ * datctl which: the files that make up the registry, in the order in which they are searched, and
+ * the library of one adapter.
  *
- * Invariant: a library is looked for in a child process, for its constructors run there.
+ * Invariant: a library is searched for in a child process, because its constructors run there.
  */
 #include "config.h"
 
@@ -37,7 +37,7 @@ static const char *state_of(const char *path)
 	return errno == ENOENT ? "is not there" : strerror(errno);
 }
 
-/* Is it part of the registry? A file that has been named alone is, also if it cannot be read. */
+/* Is the file part of the registry? A file that was named alone is, even if it cannot be read. */
 static bool counts(const struct conf *conf, const char *path)
 {
 	if (strcmp(conf->origin, path) == 0)
@@ -64,7 +64,9 @@ static void file_print(const struct conf *conf, const char *path, const char *wh
 	free(shown);
 }
 
-/* Of DAT_CONF_PATH; where a name is missing the system's is meant, which is printed below. */
+/*
+ * Prints the files of DAT_CONF_PATH; an empty name means the system's file, which is printed below.
+ */
 static void listed_print(const struct conf *conf)
 {
 	char *list = cli_strdup(conf->path_list), *rest = list, *path;

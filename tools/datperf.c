@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datperf: how fast an adapter is, measured between two processes through the public API.
+ * datperf: the performance of an adapter, measured between two processes through the public API.
  *
- * This file decides which tests to run, of which sizes, and how long. The command line is in
- * datperf_opt.c, the processes in datperf_proc.c, their conversation in datperf_ctl.c, the tests in
- * datperf_{lat,bw,rate}.c.
+ * This file decides which tests to run, with which sizes, and how long. The command line is in
+ * datperf_opt.c, the processes in datperf_proc.c, their control connection in datperf_ctl.c, the
+ * tests in datperf_{lat,bw,rate}.c.
  *
- * Invariant: nothing is tried before the whole command line is known to be right.
+ * Invariant: nothing is tried before the whole command line has been checked.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 #include "cli.h"
 #include "datperf.h"
 
-#define LARGE (UINT64_C(16) << 20)	/* so long that a few messages give a steady figure */
+#define LARGE (UINT64_C(16) << 20)	/* so long that a few messages give a stable result */
 
 struct row {
 	enum perf_test test;
@@ -45,7 +45,9 @@ static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 	return value < max ? value : max;
 }
 
-/* By default as many as fit into the caches of most machines, and at least two. */
+/*
+ * The default window: as many messages as fit into the caches of most machines, and at least two.
+ */
 uint32_t perf_window(enum perf_test test, uint64_t size)
 {
 	if (perf_methods[test].latency || size == 0)
@@ -53,7 +55,7 @@ uint32_t perf_window(enum perf_test test, uint64_t size)
 	return (uint32_t)clamp((UINT64_C(8) << 20) / size, 2, 64);
 }
 
-/* Fills in what the user left open: enough messages for a steady figure in about a second. */
+/* Fills in what the user has not given: enough messages for a stable result in about a second. */
 static struct perf_spec complete(const struct perf_options *opt, enum perf_test test, uint64_t size)
 {
 	const struct perf_method *method = &perf_methods[test];
@@ -86,7 +88,7 @@ static struct perf_spec complete(const struct perf_options *opt, enum perf_test 
 	return spec;
 }
 
-/* Without --test: what the other options are not for is left out. */
+/* Without --test, rows to which an option does not apply are left out. */
 static bool wanted(const struct perf_options *opt, enum perf_test test)
 {
 	if (!opt->table)
@@ -124,7 +126,7 @@ static uint64_t default_size(enum perf_test test)
 	return perf_methods[test].latency ? 8 : 1048576;
 }
 
-/* What is to be measured, at most MAX_ROWS of it. */
+/* Lists what has to be measured, at most MAX_ROWS rows. */
 static size_t plan(const struct perf_options *opt, struct row *rows)
 {
 	uint64_t size = opt->spec.size;
@@ -141,7 +143,7 @@ static size_t plan(const struct perf_options *opt, struct row *rows)
 		if (!wanted(opt, table[i].test))
 			continue;
 		if (size > 0 && n > 0 && rows[n - 1].test == table[i].test)
-			continue;	/* --size makes its two sizes one */
+			continue;	/* with --size, both sizes of a test are the same */
 		rows[n] = table[i];
 		if (size > 0 && rows[n].size > 0)
 			rows[n].size = size;
@@ -162,7 +164,7 @@ static void progress(const struct row *row, size_t i, size_t n)
 	fflush(stderr);
 }
 
-/* A size that this adapter or this host cannot take is a wrong command line. */
+/* A size that this adapter or this host does not support is a usage error. */
 static int check_sizes(const struct perf_ia *ia, const struct perf_options *opt)
 {
 	unsigned int processes = opt->connect == NULL ? 2 : 1;
@@ -184,7 +186,7 @@ static int check_sizes(const struct perf_ia *ia, const struct perf_options *opt)
 	return CLI_OK;
 }
 
-/* Wrong data do not end a table: the other lines tell whether it is one test or all. */
+/* Wrong data do not end a table: the other lines show whether one test fails or all. */
 static int measure(struct perf_session *s, const struct perf_options *opt)
 {
 	struct row rows[MAX_ROWS];
@@ -206,7 +208,7 @@ static int measure(struct perf_session *s, const struct perf_options *opt)
 		if (!result.verified)
 			worst = 1;
 		if (ferror(stdout))
-			break;	/* nobody gets the rest; cli_finish() says so */
+			break;	/* the output is lost; cli_finish() reports that */
 	}
 	return worst;
 }
@@ -220,7 +222,7 @@ static int run_vipl(const struct perf_options *opt)
 	return vipl_measure(opt, &spec);
 }
 
-/* A server that is forked gives no more memory than the tests of its own client take. */
+/* A forked server allows only as much memory as the tests of its own client need. */
 static uint64_t limit_of_pair(const struct perf_options *opt)
 {
 	struct row rows[MAX_ROWS];

@@ -62,7 +62,7 @@ static bool kernel_uses_stamp(void)
 }
 #endif
 
-/* Both clocks at one time: of a few readings the one that took the least. */
+/* Reads both clocks at one time: the quickest of a few readings. */
 static struct moment moment_now(void)
 {
 	struct moment best = { 0, 0 };

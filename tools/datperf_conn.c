@@ -69,7 +69,8 @@ static int ep_create(struct perf_link *l, const struct link_shape *shape)
 	attr.service_type = DAT_SERVICE_TYPE_RC;
 	attr.max_message_size = shape->size > PERF_CREDIT_SIZE ? shape->size : PERF_CREDIT_SIZE;
 	if (attr.max_message_size > limits->max_message_size)
-		attr.max_message_size = limits->max_message_size;	/* only RDMA is as long */
+		/* only RDMA messages are as long */
+		attr.max_message_size = limits->max_message_size;
 	attr.max_rdma_size = shape->size;
 	attr.qos = DAT_QOS_BEST_EFFORT;
 	attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
@@ -93,7 +94,7 @@ static int ep_create(struct perf_link *l, const struct link_shape *shape)
 	return -1;
 }
 
-/* After a failure link_destroy() undoes what was reached, as it does after success. */
+/* After a failure link_destroy() undoes what was done, as it does after success. */
 int link_create(struct perf_link *l, struct perf_ia *ia, struct perf_link *watch,
 		const struct link_shape *shape)
 {
@@ -150,12 +151,12 @@ static void hello_fill(const struct perf_link *l, enum link_kind kind, struct he
 	hello->rmr_context = htobe32(l->mem.rmr_context);
 }
 
-/* False when it is not the private data of a datperf that speaks this version. */
+/* Returns false if these are not the private data of a datperf of this version. */
 static bool hello_take(struct perf_link *l, enum link_kind kind, const void *data, DAT_COUNT size)
 {
 	struct hello hello;
 
-	/* Transports that pad may hand out more than was sent, never less. */
+	/* Transports that pad may return more than was sent, never less. */
 	if (data == NULL || size < (DAT_COUNT)sizeof(hello))
 		return false;
 	memcpy(&hello, data, sizeof(hello));
@@ -167,7 +168,7 @@ static bool hello_take(struct perf_link *l, enum link_kind kind, const void *dat
 	return true;
 }
 
-/* So few are free that a connection, which needs some, may have failed for that. */
+/* If fewer are free, a connection, which needs some, may have failed for that reason. */
 #define FEW_DESCRIPTORS 16u
 
 static const char *connect_remedy(void)
@@ -178,7 +179,7 @@ static const char *connect_remedy(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
 		limit.rlim_cur = RLIM_INFINITY;
-	/* Beyond this many a process has not run out. */
+	/* a process with this many has not run out of descriptors */
 	most = limit.rlim_cur < 65536 ? (unsigned int)limit.rlim_cur : 65536;
 	for (unsigned int fd = 0; fd < most; fd++)
 		used += fcntl((int)fd, F_GETFD) >= 0;
@@ -217,7 +218,7 @@ int link_connect(struct perf_link *l, enum link_kind kind, const struct sockaddr
 	return 0;
 }
 
-/* Waits for a connection request; `watch`, when given, is the link whose end ends the waiting. */
+/* Waits for a connection request; if `watch` is given, the end of that link ends the wait. */
 int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr,
 		  DAT_CR_PARAM *param)
 {
@@ -256,7 +257,7 @@ static const char *accept_remedy(void)
 	return "see the client's messages; it gave up";
 }
 
-/* Keeps where a client comes from: the request is gone once it is accepted. */
+/* Keeps the address of a client, because the request is freed when it is accepted. */
 static void take_address(struct perf_link *l, const struct sockaddr *address)
 {
 	memset(&l->address, 0, sizeof(l->address));
@@ -266,7 +267,7 @@ static void take_address(struct perf_link *l, const struct sockaddr *address)
 								      sizeof(struct sockaddr_in));
 }
 
-/* Takes the next request of a datperf for this kind of link and turns all others away. */
+/* Takes the next request of a datperf for this kind of link and rejects all others. */
 int link_accept(struct perf_link *l, enum link_kind kind)
 {
 	struct hello hello;
@@ -298,7 +299,7 @@ int link_accept(struct perf_link *l, enum link_kind kind)
 	return 0;
 }
 
-/* Ends the connection after all that was posted, and sees the end. */
+/* Disconnects after everything that was posted, and waits for the end. */
 int link_disconnect(struct perf_link *l)
 {
 	DAT_EVENT event;
@@ -313,7 +314,7 @@ int link_disconnect(struct perf_link *l)
 	return link_await_event(l, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
 }
 
-#define SLICE_US 100000		/* of a sleep: then the connection is looked at */
+#define SLICE_US 100000		/* the length of one sleep; after it the connection is checked */
 
 static DAT_RETURN next_event(const struct perf_link *l, DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
@@ -347,8 +348,8 @@ int link_next_event(struct perf_link *l, DAT_EVD_HANDLE evd, const char *what, D
 }
 
 /*
- * Takes the next connection event and insists on its being the expected one. `remedy`, which
- * may be NULL, says what to do otherwise.
+ * Takes the next connection event, which has to be the expected one. `remedy`, which may be NULL,
+ * says what to do otherwise.
  */
 int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *(*remedy)(void),
 		     DAT_EVENT *event)
@@ -380,13 +381,15 @@ static int look_at(struct perf_link *l)
 	return -1;
 }
 
-/* Memory has to be filled, moved and compared before there is news: more time for more of it. */
+/*
+ * Memory has to be filled, moved and compared before there is progress: more memory gets more time.
+ */
 unsigned int link_patience_s(const struct perf_link *l)
 {
 	return l->ia->timeout_s + (unsigned int)(l->ia->memory / PERF_SLOWEST);
 }
 
-/* Nothing has moved for that long. Always -1. */
+/* There has been no progress for this time. Always returns -1. */
 int link_stuck(struct perf_link *l)
 {
 	cli_error("no progress for %u s; check whether the peer hangs, or give more time with "
@@ -396,21 +399,23 @@ int link_stuck(struct perf_link *l)
 	return -1;
 }
 
-/* The session has lasted as long as the server lets it. Always -1. */
+/* The session has reached its --deadline. Always returns -1. */
 int link_over(void)
 {
 	cli_error("the session has reached its --deadline; start the server with a longer one");
 	return -1;
 }
 
-/* The adapter and the session are all threads', and an adapter may want them to take turns. */
+/*
+ * All threads share the adapter and the session, and an adapter may require that they take turns.
+ */
 static int look_around(struct perf_link *l)
 {
 	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 	int status;
 
 	pthread_mutex_lock(&turn);
-	/* relaxed: it tells only that there is no point in going on */
+	/* relaxed: it only says that continuing is useless */
 	status = atomic_load_explicit(&l->ia->failed, memory_order_relaxed) ? -1 : look_at(l);
 	if (status == 0 && l->watch != NULL)
 		status = look_at(l->watch);
@@ -420,7 +425,7 @@ static int look_around(struct perf_link *l)
 	return status;
 }
 
-/* The seldom part of link_idle(): lets others run, and looks for reasons to stop waiting. */
+/* The rare part of link_idle(): lets other threads run, and checks for reasons to stop waiting. */
 int link_look(struct perf_link *l, struct perf_idle *idle)
 {
 	uint64_t now;

@@ -82,11 +82,11 @@ static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
 	return link_drain(&s->ctl);
 }
 
-#define SLICE_S 1000u	/* of a sleep: DAT_TIMEOUT holds little more than an hour */
+#define SLICE_S 1000u	/* the length of one sleep: DAT_TIMEOUT holds little more than an hour */
 
 /*
- * How long the other side may say nothing. While the client measures, the server gives it the rest
- * of the session, because some tests need nothing of the server. Before a test the client fills as
+ * How long the other side may be silent. While the client measures, the server allows the rest of
+ * the session, because some tests need nothing from the server. Before a test the client fills as
  * much memory as the server allows.
  */
 static uint64_t ctl_patience_ns(const struct perf_session *s)
@@ -118,7 +118,7 @@ static DAT_RETURN ctl_wait(const struct perf_session *s, DAT_EVENT *event)
 	return ret;
 }
 
-/* The other side has said nothing for too long. Always -1. */
+/* The other side has been silent for too long. Always returns -1. */
 static int ctl_silent(struct perf_session *s)
 {
 	if (!s->ia.server)
@@ -129,8 +129,10 @@ static int ctl_silent(struct perf_session *s)
 	return -1;
 }
 
-/* Sleeps until the other side says something, and no longer than ctl_patience_ns() says. The server
- * hears of the client's end as a flushed receive. */
+/*
+ * Sleeps until a message of the other side arrives, but no longer than ctl_patience_ns(). The
+ * server notices the client's end by a flushed receive.
+ */
 static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
 {
 	uint64_t wire[sizeof(*msg) / sizeof(uint64_t)], *to = (uint64_t *)msg;
@@ -162,7 +164,7 @@ static int ctl_answer(struct perf_session *s, bool yes, uint64_t arg)
 	return ctl_say(s, &msg);
 }
 
-/* *arg: what the answer says besides, or NULL. */
+/* `arg` is set to the second word of the answer, if it is not NULL. */
 static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool *yes,
 		   uint64_t *arg)
 {
@@ -181,7 +183,7 @@ static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool 
 	return 0;
 }
 
-/* A question whose only good answer is yes. */
+/* Asks a question that has to be answered with yes. */
 static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
 {
 	uint64_t limit;
@@ -202,9 +204,9 @@ static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
 	return -1;
 }
 
-/* What both sides do alike */
+/* What both sides do in the same way */
 
-/* A power of two: one message at a time, or a window of them. */
+/* A power of two: 1, or a window of messages. */
 uint32_t session_slots(const struct perf_spec *spec)
 {
 	uint32_t slots = 1;
@@ -214,7 +216,7 @@ uint32_t session_slots(const struct perf_spec *spec)
 	return slots;
 }
 
-/* After a failure data_destroy() undoes what was reached. */
+/* After a failure data_destroy() undoes what was done. */
 static int data_create_links(struct perf_session *s, struct link_shape *shape)
 {
 	for (uint32_t k = 0; k < s->spec.eps; k++) {
@@ -267,7 +269,7 @@ static void data_destroy(struct perf_session *s)
 	s->ia.memory = 0;
 }
 
-/* Whatever had been reached. */
+/* Frees whatever was created. */
 void session_free(struct perf_session *s)
 {
 	data_destroy(s);
@@ -292,7 +294,9 @@ static bool receives(const struct perf_session *s)
 	return s->spec.both || (s->ia.server ? method->to_server : method->to_client);
 }
 
-/* Before a phase: what goes out is right, and what is to come in is wrong in every byte. */
+/*
+ * Before a phase: outgoing data are right, and every byte of the memory for incoming data is wrong.
+ */
 static void phase_prepare(struct perf_session *s, const struct perf_phase *phase)
 {
 	lanes_begin(s, phase);
@@ -308,7 +312,7 @@ static void phase_prepare(struct perf_session *s, const struct perf_phase *phase
 	}
 }
 
-/* What this side does in a phase. */
+/* This side's part of a phase. */
 static int phase_run(struct perf_session *s, struct perf_phase *phase)
 {
 	const struct perf_method *method = &perf_methods[s->spec.test];
@@ -334,7 +338,7 @@ static bool link_verify(const struct perf_session *s, const struct perf_link *l,
 	return true;
 }
 
-/* After a phase: every slot that a message of the phase came into. */
+/* After a phase: checks every slot into which a message of the phase came. */
 static bool phase_verify(const struct perf_session *s, const struct perf_phase *phase)
 {
 	if (!receives(s))
@@ -413,7 +417,7 @@ static int serve_check(struct perf_session *s, const struct perf_phase *phase)
 	return ctl_answer(s, right, phase->to_ns - phase->from_ns);
 }
 
-/* Takes the end of each connection, which the client brings about. */
+/* Waits for the end of each connection, which the client ends. */
 static int serve_end(struct perf_session *s)
 {
 	DAT_EVENT event;
@@ -444,7 +448,7 @@ static int serve_client(struct perf_session *s)
 	if (ctl_create(s) != 0)
 		return -1;
 	if (link_accept(&s->ctl, LINK_CONTROL) != 0) {
-		/* A client that never confirmed has no access to memory. relaxed: no other threads */
+		/* A client that never confirmed cannot access memory. relaxed: no other threads */
 		atomic_store_explicit(&s->ia.stuck, false, memory_order_relaxed);
 		return -1;
 	}
@@ -465,7 +469,7 @@ static int serve_client(struct perf_session *s)
 		else
 			status = ctl_answer(s, false, 0);
 	}
-	s->ctl.connected = false;	/* from here on its end is expected */
+	s->ctl.connected = false;	/* from here on the end is expected */
 	if (status != 0 || (s->stay && !s->met))
 		return -1;
 	return link_await_event(&s->ctl, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, &event);
@@ -489,7 +493,9 @@ static void session_forget(struct perf_session *s)
 	}
 }
 
-/* Serves one client; one that starts no test does not count, if the server is to stay for others. */
+/*
+ * Serves one client; if the server stays for others, a client that starts no test does not count.
+ */
 int session_serve(struct perf_session *s)
 {
 	int status = serve_client(s);
@@ -512,9 +518,9 @@ int session_connect(struct perf_session *s)
 }
 
 /*
- * Who has sent the last message ends the connection, when that is complete: there is no answer to
- * it. Else the end could come between a message's arrival and its completion, which is then an
- * error (siw).
+ * The side that has sent the last message ends the connection, when that message is complete: there
+ * is no answer to it. Otherwise the end could come between a message's arrival and its completion,
+ * which is then an error (siw).
  */
 int session_end(struct perf_session *s)
 {
@@ -542,7 +548,10 @@ static int test_begin(struct perf_session *s)
 	return 0;
 }
 
-/* *right becomes false if one side found wrong data. *took_ns: of the side that took longer. */
+/*
+ * `right` becomes false if one side found wrong data. *took_ns is the time of the side that took
+ * longer.
+ */
 static int test_phase(struct perf_session *s, struct perf_phase *phase, bool *right,
 		      uint64_t *took_ns)
 {
@@ -581,10 +590,14 @@ static int test_end(struct perf_session *s)
 	return 0;
 }
 
-/* How many messages are verified: up to 8 MiB of them, or with --verify as many as are measured. */
+/*
+ * The number of messages that are verified: up to 8 MiB of them, or with --verify as many as are
+ * measured.
+ */
 static uint64_t test_check_count(const struct perf_session *s)
 {
-	uint64_t size = s->spec.size > 0 ? s->spec.size : 65536;	/* of a connection, say */
+	/* the size 0 is for connections */
+	uint64_t size = s->spec.size > 0 ? s->spec.size : 65536;
 	uint64_t messages = (UINT64_C(8) << 20) / size;
 
 	messages = messages < 2 ? 2 : messages > 256 ? 256 : messages;
@@ -594,8 +607,8 @@ static uint64_t test_check_count(const struct perf_session *s)
 }
 
 /*
- * Messages that are all different, each of them verified; in phases of one window, because a
- * bandwidth test looks at its slots only after a phase.
+ * Messages that are all different, and are all verified; in phases of one window, because a
+ * bandwidth test checks its slots only after a phase.
  */
 static int test_check(struct perf_session *s, bool *right)
 {
@@ -613,9 +626,12 @@ static int test_check(struct perf_session *s, bool *right)
 	return 0;
 }
 
-#define TRIAL_NS 50000000u	/* so long a phase tells how many messages a second there are */
+#define TRIAL_NS 50000000u	/* a phase of this length gives the number of messages per second */
 
-/* Phases that double, until one tells how many messages take the given time. They warm up too. */
+/*
+ * Doubles the length of the phases until one gives the number of messages for the wanted time.
+ * These phases warm up as well.
+ */
 static int test_trial(struct perf_session *s, bool *right)
 {
 	struct perf_phase phase = { .iters = (uint64_t)s->spec.window * s->spec.eps,
@@ -677,7 +693,7 @@ static int test_phases(struct perf_session *s, struct perf_result *result)
 	return 0;
 }
 
-/* What result->hist points at is the session's, until its next test. */
+/* The session owns what result->hist points at, until its next test. */
 int session_test(struct perf_session *s, const struct perf_spec *spec, struct perf_result *result)
 {
 	*result = (struct perf_result){ 0, NAN, NAN, NAN, NAN, false, NULL };

@@ -29,7 +29,7 @@ static size_t stride_of(uint64_t size)
 	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-/* The bytes of a region: what goes out, what comes in, and the credits. */
+/* The bytes of a region: outgoing and incoming messages, and the credits. */
 uint64_t region_length(uint64_t size, uint32_t slots)
 {
 	uint64_t length = 2 * slots * stride_of(size) + PERF_CREDITS * PERF_CREDIT_SIZE;
@@ -38,8 +38,8 @@ uint64_t region_length(uint64_t size, uint32_t slots)
 }
 
 /*
- * Pages of a file that has no name, and cannot lose them. It stays open: an adapter may find it by its
- * descriptor, and have it mapped by the peer.
+ * Maps pages of a file without a name, whose length is fixed. The descriptor stays open, because an
+ * adapter may find the file by it, and let the peer map it.
  */
 static void *map_memfd(int *fd, size_t length)
 {
@@ -78,7 +78,7 @@ static DAT_RETURN region_register(struct perf_region *mem, const struct perf_ia 
 	memset(&where, 0, sizeof(where));
 	where.for_va = mem->base;
 	if (mem->memory == PERF_SHARED) {
-		/* nobody else's: no other process registers these pages */
+		/* unique, because no other process registers these pages */
 		memcpy(id, name, sizeof(name));
 		where.for_shared_memory.virtual_address = mem->base;
 		where.for_shared_memory.shared_memory_id = &id;
@@ -89,7 +89,7 @@ static DAT_RETURN region_register(struct perf_region *mem, const struct perf_ia 
 			      &mem->rmr_context, &registered_size, &registered_address);
 }
 
-/* For size, slots, number and memory, which are set. */
+/* size, slots, number and memory are set before. */
 int region_create(struct perf_region *mem, const struct perf_ia *ia)
 {
 	DAT_RETURN ret;
@@ -153,7 +153,7 @@ static unsigned char byte_at(bool from_server, uint64_t generation, uint64_t slo
 	return (unsigned char)(place + slot * 29 + generation * 61 + (from_server ? 128 : 0));
 }
 
-/* Counted on over all connections. */
+/* The slot, counted over all connections. */
 static uint64_t pattern_slot(const struct perf_region *mem, uint64_t index)
 {
 	return (uint64_t)mem->number * mem->slots + slot_of(mem, index);

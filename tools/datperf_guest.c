@@ -20,15 +20,18 @@
 
 struct guest {
 	unsigned char host[16];
-	unsigned int wasted;	/* conversations without a test; 0: the place is free */
+	unsigned int wasted;	/* sessions without a test; 0: the place is free */
 };
 
 static struct {
 	struct guest guest[GUESTS];
-	unsigned int next;	/* is overwritten when the table is full */
+	unsigned int next;	/* the next place that is overwritten when the table is full */
 } guests;
 
-/* The host of an address. Of IPv6 it is the network, because one host can have all addresses in it. */
+/*
+ * Returns the host of an address. For IPv6 it is the network, because one host can have all of its
+ * addresses.
+ */
 static void host_of(const struct sockaddr *address, unsigned char host[16])
 {
 	memset(host, 0, 16);
@@ -48,7 +51,7 @@ static struct guest *guest_find(const unsigned char host[16])
 	return NULL;
 }
 
-/* False if clients of this address have started no test too often. */
+/* Returns false if clients of this address have started no test too often. */
 bool guest_welcome(const struct sockaddr *address)
 {
 	unsigned char host[16];

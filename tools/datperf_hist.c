@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datperf's samples: counted in bins, so that a run may be as long as one likes.
+ * datperf's samples: counted in bins, so that a run may be of any length.
  *
  * Invariant: a bin is at most a thousandth of its value wide; up to 2 us it is one nanosecond.
  */
@@ -14,9 +14,9 @@
 
 #define SUB_BITS 10
 #define SUB (1u << SUB_BITS)			/* bins for each doubling */
-#define BINS ((32 - SUB_BITS + 1) * SUB)	/* all that 32 bits can say */
+#define BINS ((32 - SUB_BITS + 1) * SUB)	/* for all values of 32 bits */
 
-/* Written to before the clock runs: no page fault falls into a sample. */
+/* Written to before the measurement, so that no page fault falls into a sample. */
 struct perf_hist *hist_create(void)
 {
 	struct perf_hist *hist = malloc(sizeof(*hist) + BINS * sizeof(hist->bin[0]));
@@ -69,7 +69,10 @@ static uint64_t bin_start(uint32_t bin)
 	return (uint64_t)(bin - shift * SUB) << shift;
 }
 
-/* The smallest value that so much of all samples (0 to 1) do not exceed. There are samples. */
+/*
+ * Returns the smallest value that this fraction (0 to 1) of all samples does not exceed. There are
+ * samples.
+ */
 double hist_quantile(const struct perf_hist *hist, double part)
 {
 	uint64_t seen = 0;
@@ -80,7 +83,7 @@ double hist_quantile(const struct perf_hist *hist, double part)
 	return (double)(bin_start(bin) + bin_start(bin + 1) - 1) / 2;
 }
 
-/* How many samples are from `from` on and below `to`, to the nearest bin. */
+/* Returns the number of samples from `from` on and below `to`, to the nearest bin. */
 uint64_t hist_between(const struct perf_hist *hist, double from, double to)
 {
 	uint64_t n = 0;

@@ -2,7 +2,7 @@
 /*
  * datperf's adapter: the open IA, its protection zone and, on the server, its service point.
  *
- * Invariant: perf_ia_close() leaves nothing open, whatever had been reached before it.
+ * Invariant: perf_ia_close() closes everything, whatever was opened before it.
  */
 #include "config.h"
 
@@ -15,12 +15,14 @@
 #include "cli.h"
 #include "datperf.h"
 
-/* Two processes that poll on one CPU have to hand it to each other all the time. With a CPU each
- * they need not, and the look around should not show in a latency. */
+/*
+ * Two processes that poll on one CPU have to yield it to each other all the time. With a CPU each
+ * they need not, and these checks should not add to a latency.
+ */
 #define LOOK_OFTEN 0x3fu
 #define LOOK_SELDOM 0xfffu
 
-/* So many threads poll in this process. */
+/* The number of threads that poll in this process. */
 void perf_ia_share_cpus(struct perf_ia *ia, uint32_t threads)
 {
 	ia->look_mask = threads > ia->cpus ? LOOK_OFTEN : LOOK_SELDOM;
@@ -64,7 +66,7 @@ int perf_ia_open(struct perf_ia *ia, const struct perf_options *opt)
 	return 0;
 }
 
-/* Listens on `conn_qual`, or on any free one when it is 0, and leaves it in ia->conn_qual. */
+/* Listens on `conn_qual`, or on any free one if it is 0, and stores it in ia->conn_qual. */
 int perf_ia_listen(struct perf_ia *ia, DAT_CONN_QUAL conn_qual)
 {
 	DAT_RETURN ret;
@@ -130,7 +132,7 @@ static uint64_t size_limit(const struct perf_ia *ia, enum perf_test test, const 
 	return send ? ia->attr.max_message_size : ia->attr.max_rdma_size;
 }
 
-/* Asked before a test, so that the limit is named and not the call that runs into it. */
+/* Called before a test, so that the message names the limit, and not a call that fails. */
 int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec)
 {
 	const char *name;
@@ -149,7 +151,10 @@ uint64_t perf_need(const struct perf_spec *spec)
 	return spec->eps * region_length(spec->size > 0 ? spec->size : 1, session_slots(spec));
 }
 
-/* What may be filled without pushing others out: half of what the kernel could hand out. */
+/*
+ * Memory that can be filled without displacing other processes: half of what the kernel could
+ * provide.
+ */
 static uint64_t memory_limit(void)
 {
 	uint64_t free_bytes = (uint64_t)sysconf(_SC_AVPHYS_PAGES) *
@@ -170,8 +175,9 @@ static uint64_t memory_limit(void)
 }
 
 /*
- * Asked once `option` gives sizes, before anything is measured: what the adapter takes, and what fits
- * into the memory of this host, on which so many processes of the test run.
+ * Called for the sizes that `option` gives, before anything is measured: checks what the adapter
+ * supports, and what fits into the memory of this host, on which this many processes of the test
+ * run.
  */
 int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
 		  const char *option)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datperf's lanes: how the connections and the messages of a test are shared out to the threads of a
- * side.
+ * datperf's lanes: how the connections and the messages of a test are distributed over the threads
+ * of a side.
  *
- * Both sides share them out alike, so a thread here has one thread there as its peer. The first lane
- * is the calling thread's.
+ * Both sides distribute them in the same way, so a thread here has one thread there as its peer.
+ * The first lane is the calling thread's.
  *
- * Invariant: between lanes_run() and its return only its thread touches a lane and its links; the
- * adapter and the session are looked at in turns (link_look).
+ * Invariant: while lanes_run() runs, only its own thread accesses a lane and its links; the threads
+ * take turns to check the adapter and the session (link_look).
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 #include "cli.h"
 #include "datperf.h"
 
-/* What the first n of so many equal parts have; what is left over is the first ones'. */
+/* Returns what the first n of this many equal parts have; the first parts get the remainder. */
 static uint64_t shares(uint64_t all, uint32_t parts, uint32_t n)
 {
 	return all / parts * n + (n < all % parts ? n : all % parts);
@@ -39,13 +39,16 @@ void lanes_lay_out(struct perf_session *s)
 	}
 }
 
-/* How many of a lane's first n messages go over its link k. */
+/* Returns how many of a lane's first n messages go over its link k. */
 static uint64_t of_link(const struct perf_lane *lane, uint64_t n, uint32_t k)
 {
 	return (n + lane->count - 1 - k) / lane->count;
 }
 
-/* Says which messages of which link a phase has: each link as many, whatever lane it is in. */
+/*
+ * Determines which messages of which link a phase has: the same number for each link, whatever its
+ * lane.
+ */
 void lanes_begin(struct perf_session *s, const struct perf_phase *phase)
 {
 	for (uint32_t i = 0; i < s->spec.threads; i++) {
@@ -70,7 +73,7 @@ void lanes_end(struct perf_session *s)
 		s->lane[i].done += s->lane[i].phase.iters;
 }
 
-/* Waits until all that a lane has posted is complete. */
+/* Waits until everything that a lane has posted is complete. */
 int lane_drain(struct perf_lane *lane)
 {
 	for (uint32_t i = 0; i < lane->count; i++)
@@ -79,7 +82,7 @@ int lane_drain(struct perf_lane *lane)
 	return 0;
 }
 
-/* Where threads wait until all are there. */
+/* Where threads wait until all of them have arrived. */
 struct gate {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -155,7 +158,10 @@ static int run_threads(struct runner *runner, uint32_t n)
 	return status;
 }
 
-/* Runs what lanes_begin() laid out; the phase began with its first lane and ended with its last. */
+/*
+ * Runs what lanes_begin() has laid out; the phase begins with its first lane and ends with its
+ * last.
+ */
 int lanes_run(struct perf_session *s, struct perf_phase *phase,
 	      int (*run)(struct perf_lane *lane, struct perf_phase *phase))
 {

@@ -2,11 +2,11 @@
 /*
  * datperf's latency tests: round trips of one message.
  *
- * In the check round message i carries a pattern of its own and is verified by whoever gets it,
- * before it answers. In a timed phase the messages stay the same, but for the last byte of
- * write-lat, which is what the other side polls on.
+ * In the check round message i has a pattern of its own, and its receiver verifies it before it
+ * answers. In a timed phase the messages stay the same, except the last byte of write-lat, on which
+ * the other side polls.
  *
- * Invariant: a lane never has more than one message under way, so slot 0 of each of its links is
+ * Invariant: a lane never has more than one outstanding message, so slot 0 of each of its links is
  * enough.
  */
 #include "config.h"
@@ -16,7 +16,10 @@
 
 #define SLOT 0u
 
-/* The time of one round trip ends where that of the next begins: one reading of the clock each. */
+/*
+ * The time of one round trip ends where that of the next begins, so the clock is read once for
+ * each.
+ */
 static void sample(struct perf_phase *phase, uint64_t *last)
 {
 	uint64_t now;
@@ -28,7 +31,7 @@ static void sample(struct perf_phase *phase, uint64_t *last)
 	*last = now;
 }
 
-/* The last one of its link is signalled, so that the link can be drained. */
+/* The last request on its link is signalled, so that the link can be drained. */
 static bool last_of(const struct perf_cursor *at)
 {
 	return at->index + 1 == at->link->end;
@@ -40,7 +43,7 @@ static uint64_t generation_of(const struct perf_phase *phase, const struct perf_
 	return phase->generation + (at->index - at->link->first);
 }
 
-/* In the check round: what is wrong is said once, and the round goes on to its result. */
+/* In the check round: wrong data are reported once, and the round continues. */
 static void check(struct perf_phase *phase, const struct perf_cursor *at, bool from_server,
 		  uint64_t generation)
 {
@@ -105,7 +108,7 @@ int lat_send_server(struct perf_lane *lane, struct perf_phase *phase)
 	return lane_drain(lane);
 }
 
-/* write-lat: the reader polls on the last byte, which tells that all of the message is there. */
+/* write-lat: the reader polls on the last byte, which shows that the whole message is there. */
 
 static int flag_write(struct perf_lane *lane, const struct perf_phase *phase,
 		      const struct perf_cursor *at)

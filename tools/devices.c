@@ -2,8 +2,8 @@
 /*
  * The RDMA ports of this host; devices.h states the invariant.
  *
- * Which network interface belongs to a port is told in several places, depending on the kernel and
- * the driver; they are asked in the order of how certain they are.
+ * Depending on the kernel and the driver, the network interface of a port is found in several
+ * places; they are tried in the order of reliability.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ struct scan {
 	const char *root;
 };
 
-/* The first line of a file of sysfs, without its newline. */
+/* Reads the first line of a file in sysfs, without its newline. */
 __attribute__((format(printf, 3, 4))) static bool line_read(char *text, size_t size,
 							    const char *fmt, ...)
 {
@@ -55,7 +55,7 @@ __attribute__((format(printf, 3, 4))) static bool line_read(char *text, size_t s
 
 typedef bool visit_fn(struct scan *scan, struct rdma_port *port, const char *name);
 
-/* Calls visit for each entry of a folder, in the order of their names, until it returns true. */
+/* Calls visit for each entry of a folder, ordered by name, until it returns true. */
 static bool folder_visit(struct scan *scan, struct rdma_port *port, const char *path,
 			 visit_fn *visit)
 {
@@ -85,7 +85,7 @@ static bool netdev_take(struct scan *scan, struct rdma_port *port, const char *n
 	return true;
 }
 
-/* "fe80:0000:0000:..." as bytes; returns how many. */
+/* Converts "fe80:0000:0000:..." to bytes; returns how many. */
 static size_t hex_bytes(const char *text, unsigned char *bytes, size_t room)
 {
 	size_t n = 0;
@@ -124,7 +124,7 @@ static bool netdev_matches(struct scan *scan, struct rdma_port *port, const char
 				  : n != 6 || memcmp(address, gid, 6) != 0)
 		return false;
 	if (memcmp(address, "\0\0\0\0\0", 6) == 0)
-		return false; /* many interfaces have this one */
+		return false; /* many interfaces have this address */
 	netdev_set(port, name);
 	return true;
 }
@@ -200,7 +200,7 @@ static bool port_add(struct scan *scan, struct rdma_port *device, const char *na
 	const char *word;
 
 	if (more == NULL)
-		return true; /* ends the visit, and devices_scan() with it */
+		return true; /* ends the visit, and so devices_scan() */
 	d->port = more;
 	port = &d->port[d->count++];
 	*port = *device;
@@ -275,7 +275,7 @@ bool netdev_exists(const char *root, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* IPv4 goes first: that is what nearly every line of dat.conf is about. */
+/* IPv4 first, because nearly every line of dat.conf uses it. */
 bool netdev_address(const char *name, char *text, size_t size)
 {
 	static const int families[] = { AF_INET, AF_INET6 };

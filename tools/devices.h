@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The RDMA ports of this host, as sysfs shows them. No RDMA library is needed to look.
+ * The RDMA ports of this host, as sysfs shows them. This needs no RDMA library.
  *
- * Invariant: a port is listed whether it can be used or not; its fields say what is in the way.
+ * Invariant: a port is listed whether it can be used or not; its fields show what prevents its use.
  */
 #ifndef TOOLS_DEVICES_H
 #define TOOLS_DEVICES_H
@@ -19,8 +19,8 @@ struct rdma_port {
 	enum port_kind kind;
 	char state[32];		/* "ACTIVE", "DOWN": the words of sysfs */
 	bool active;
-	char netdev[IF_NAMESIZE]; /* the network interface on top; "" if there is none */
-	char node[64];		/* "/dev/infiniband/uverbs0"; "" if the kernel offers none */
+	char netdev[IF_NAMESIZE]; /* the network interface of the port; "" if there is none */
+	char node[64];		/* "/dev/infiniband/uverbs0"; "" if the kernel has none */
 	int node_errno;		/* why the node cannot be opened, or 0 */
 };
 
@@ -30,22 +30,22 @@ struct devices {
 	int cm_errno;		/* why /dev/infiniband/rdma_cm cannot be opened, or 0 */
 };
 
-/* root stands in front of /sys and /dev: "" for this host. Returns 0 or -ENOMEM. */
+/* root is put before /sys and /dev: "" for this host. Returns 0 or -ENOMEM. */
 int devices_scan(struct devices *devices, const char *root);
 void devices_free(struct devices *devices);
 
-/* The port that a line of dat.conf means by `name`, an interface or a device, or NULL. */
+/* Returns the port that a line of dat.conf means by `name`, an interface or a device, or NULL. */
 const struct rdma_port *devices_find(const struct devices *devices, const char *name,
 				     unsigned int port);
 
 /* Is there a network interface of this name? */
 bool netdev_exists(const char *root, const char *name);
-/* The first address of the interface, as text; false if it has none. */
+/* Returns the first address of the interface, as text; false if it has none. */
 bool netdev_address(const char *name, char *text, size_t size);
 
 /*
- * The interface that has this address, or, if name servers may be asked, the address of this name;
- * "" if none has. Returns false if no name server answers.
+ * Finds the interface with this address, or, if name servers may be asked, with the address of this
+ * name; "" if there is none. Returns false if no name server answers.
  */
 bool netdev_of_address(const char *text, bool ask, char name[IF_NAMESIZE]);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the standard's numbers mean, in words for people, and what to do about them.
+ * What the standard's numbers mean, and what to do about them.
  *
- * Invariant: every table is complete; a test holds them against the standard's table of names.
+ * Invariant: every table is complete; a test compares them with the standard's table of names.
  */
 #ifndef TOOLS_EXPLAIN_H
 #define TOOLS_EXPLAIN_H

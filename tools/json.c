@@ -14,7 +14,7 @@
 #define DEPTH 8
 
 static struct {
-	char close[DEPTH];  /* what ends each open object or array */
+	char close[DEPTH];  /* the character that ends each open object or array */
 	bool filled[DEPTH]; /* it has a member already */
 	int depth;
 } json;
@@ -42,7 +42,7 @@ static void open_level(const char *key, const char *brackets)
 {
 	member(key);
 	if (json.depth == DEPTH)
-		abort(); /* the depth is the program's, never the data's */
+		abort(); /* the program decides about the depth, never the data */
 	putchar(brackets[0]);
 	json.close[json.depth] = brackets[1];
 	json.filled[json.depth++] = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON on stdout, one document a run.
+ * JSON on stdout, one document for each run.
  *
- * Invariant: what was opened is closed in order by json_end(), so the text is well formed whatever
- * the strings hold; members stand in the order of the calls. The key is NULL within an array.
+ * Invariant: json_end() closes objects and arrays in order, so the text is well formed whatever the
+ * strings contain; members have the order of the calls. The key is NULL within an array.
  */
 #ifndef TOOLS_JSON_H
 #define TOOLS_JSON_H
@@ -13,7 +13,7 @@
 
 void json_object(const char *key);
 void json_array(const char *key);
-void json_end(void);	/* the innermost; behind the outermost comes a newline */
+void json_end(void);	/* ends the innermost one; a newline follows the outermost */
 
 /* A NULL value is written as null. */
 void json_string(const char *key, const char *value);

@@ -36,7 +36,7 @@ const struct name names_ep_creator[] = {
 
 const struct name names_pz_support[] = { NAME(DAT_PZ_UNIQUE), NAME(DAT_PZ_SHAREABLE), END };
 
-/* A union of enumerators of which VIRTUAL is 0: it is supported by every provider. */
+/* A union of enumerators; VIRTUAL is 0, and every provider supports it. */
 const struct name names_mem_types[] = {
 	NAME(DAT_MEM_TYPE_VIRTUAL), NAME(DAT_MEM_TYPE_LMR), NAME(DAT_MEM_TYPE_SHARED_VIRTUAL), END
 };

@@ -29,13 +29,18 @@ extern const struct name names_mem_types[];
 extern const struct name names_event[];
 extern const struct name names_dto_status[];
 
-/* The name of one value, or its number written into `spare` (at least 24 bytes). */
+/*
+ * Returns the name of one value, or its number, which is written into `spare` (at least 24 bytes).
+ */
 const char *name_of(const struct name *table, uint64_t value, char *spare, size_t spare_size);
 
-/* All names of a set of flags as "A | B"; what has no name is added as a hexadecimal number. */
+/*
+ * Writes all names of a set of flags as "A | B"; flags without a name are added as a hexadecimal
+ * number.
+ */
 void names_of_flags(const struct name *table, uint64_t flags, char *text, size_t size);
 
-/* For messages: the same, with the unknown told apart in words. Never NULL. */
+/* For messages: the same, with words for an unknown number. Never NULL. */
 const char *event_name(DAT_EVENT_NUMBER number);
 const char *dto_status_name(DAT_DTO_COMPLETION_STATUS status);
 

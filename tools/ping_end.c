@@ -54,7 +54,7 @@ static bool memory_register(struct ping_end *end, struct ping_memory *m, size_t 
 	}
 	memset(m->byte, 0, size);
 	region.for_va = m->byte;
-	/* All rights: on iWARP even the near side of an RDMA Read is written by the peer. */
+	/* All rights: on iWARP the peer writes even to the local side of an RDMA Read. */
 	return GOOD(dat_lmr_create, end->ia, DAT_MEM_TYPE_VIRTUAL, region, size, end->pz,
 		    DAT_MEM_PRIV_ALL_FLAG, &m->lmr, &m->local, &m->remote, &length, &address);
 }
@@ -104,7 +104,10 @@ void ping_hang_up(struct ping_end *end)
 	drain(end->request_evd);
 }
 
-/* Abruptly: whatever is left goes with the adapter, and nobody touches the memory any more. */
+/*
+ * Closes abruptly: whatever is left is freed with the adapter, and nobody accesses the memory any
+ * more.
+ */
 void ping_close(struct ping_end *end)
 {
 	struct ping_memory *const all[] = { &end->out, &end->in, &end->shared, &end->window,
@@ -252,7 +255,7 @@ bool ping_tell(struct ping_end *end, enum ping_step step, struct ping_place plac
 	       completion(end, end->request_evd, "send");
 }
 
-/* The next receive is posted before anybody can know that this one is done. */
+/* The next receive is posted before the peer can know that this one is complete. */
 bool ping_hear(struct ping_end *end, enum ping_step expected, struct ping_place *place)
 {
 	struct ping_place unused;

@@ -2,8 +2,8 @@
 /*
  * Foreign code in a child process; probe.h states the invariant.
  *
- * The child leads a process group of its own, so that what it starts is ended with it. It ends
- * through _exit(): the destructors of a plugin that was found wanting do not matter.
+ * The child leads a process group of its own, so that the processes it starts are ended with it. It
+ * ends through _exit(): the destructors of a faulty plugin do not matter.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 
 #include "probe.h"
 
-#define KEPT 16384 /* bytes of each stream; the rest is read and dropped */
+#define KEPT 16384 /* bytes kept of each stream; the rest is read and dropped */
 
 enum stream { REPORT, SAID, STREAMS };
 
@@ -47,7 +47,7 @@ void probe_say(const char *key, const char *fmt, ...)
 		if (*p == '\n')
 			*p = ' ';
 	strcat(line, "\n");
-	/* The pipe is emptied by the parent all the time; if it is gone, so are we. */
+	/* The parent reads the pipe all the time; if the parent has ended, this process ends. */
 	if (write(report_fd, line, strlen(line)) < 0)
 		_exit(1);
 }
@@ -101,8 +101,9 @@ static int milliseconds_until(const struct timespec *end)
 }
 
 /*
- * Reads both streams until the child has closed them. Something it started may hold them open
- * longer: `over` tells that the child itself has ended, and then only what is there is read.
+ * Reads both streams until the child has closed them. A process that the child started may keep
+ * them open longer: `over` says that the child itself has ended, and then only what is there is
+ * read.
  */
 static bool listen_to(const int fds[STREAMS], struct buffer buffers[STREAMS], pid_t pid,
 		      unsigned int seconds)
@@ -135,7 +136,10 @@ static bool listen_to(const int fds[STREAMS], struct buffer buffers[STREAMS], pi
 		over = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 		       info.si_pid == pid;
 	}
-	/* Both streams are closed. Whoever closes them and stays is given the rest of the time. */
+	/*
+	 * Both streams are closed. A child that closes them and does not end gets the rest of the
+	 * time.
+	 */
 	while (!over && milliseconds_until(&end) > 0) {
 		poll(NULL, 0, 10);
 		info.si_pid = 0;
@@ -155,8 +159,9 @@ static int parent_side(const int fds[STREAMS], pid_t pid, unsigned int seconds,
 		buffers[i].text = calloc(1, KEPT + 1);
 	if (buffers[REPORT].text != NULL && buffers[SAID].text != NULL)
 		result->timed_out = !listen_to(fds, buffers, pid, seconds);
-	kill(-pid, SIGKILL); /* the group is ours alone: it has the child's own number */
-	kill(pid, SIGKILL);  /* if it had not come to found the group */
+	/* the group contains only this child's processes, and has the child's number */
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);  /* in case the child has not created the group yet */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	result->report = buffers[REPORT].text;

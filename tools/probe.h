@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Foreign code in a child process: what may crash, hang or print does so there.
+ * Runs foreign code in a child process, where it may crash, hang or print.
  *
- * Invariant: probe_run() returns within its bound, with the child and whatever it started ended.
+ * Invariant: probe_run() returns within its time limit, and the child and all processes that it
+ * started have ended.
  */
 #ifndef TOOLS_PROBE_H
 #define TOOLS_PROBE_H
@@ -13,7 +14,7 @@ struct probe_result {
 	char *report;		/* "key value" lines that the child wrote with probe_say() */
 	char *said;		/* what the child printed on stdout and stderr */
 	bool timed_out;
-	int signal;		/* that ended it, or 0 */
+	int signal;		/* the signal that ended it, or 0 */
 	int status;		/* its exit status otherwise */
 };
 
@@ -21,11 +22,11 @@ struct probe_result {
 typedef void probe_body(void *arg);
 void probe_say(const char *key, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns 0, or -errno when no child could be started. */
+/* Returns 0, or -errno if no child could be started. */
 int probe_run(probe_body *body, void *arg, unsigned int seconds, struct probe_result *result);
 void probe_free(struct probe_result *result);
 
-/* The last value said under key, malloced, or NULL. */
+/* Returns the last value reported with this key, malloced, or NULL. */
 char *probe_get(const struct probe_result *result, const char *key);
 
 #endif

@@ -18,8 +18,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define ARENA_ROOM   (1ull << 40) /* of addresses in the file, not of memory */
-#define ARENA_EXTENT (2u << 20) /* what small pieces are cut from */
+#define ARENA_ROOM   (1ull << 40) /* a size of addresses in the file, not of memory */
+#define ARENA_EXTENT (2u << 20) /* small pieces are cut from extents of this size */
 #define ARENA_MIN    256u
 #define ARENA_PAGE   4096u
 
@@ -39,11 +39,14 @@ bool soft_file_stays(int fd)
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct statfs fs;
 
-	/* huge pages that are not reserved may not be there; and only a memfd of ordinary pages is of this kind and sealed */
+	/*
+	 * huge pages that are not reserved may be missing; only a memfd of ordinary pages has this
+	 * type and is sealed
+	 */
 	return seals >= 0 && (seals & F_SEAL_SHRINK) && fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
 
-/* Past the limit of a file's length the kernel would send SIGXFSZ, which ends the program. */
+/* Beyond the limit on a file's length the kernel would send SIGXFSZ, which ends the program. */
 static uint64_t arena_room(void)
 {
 	struct rlimit limit;
@@ -122,7 +125,7 @@ static void extents_retire(struct soft_extent *extents)
 	extents_unmap(before);
 }
 
-/* With the plugin. */
+/* Freed with the plugin. */
 static __attribute__((destructor)) void last_unmap(void)
 {
 	extents_unmap(last.extents);
@@ -196,14 +199,14 @@ uint64_t soft_arena_extent(uint64_t size)
 	return size > ARENA_ROOM ? ARENA_ROOM : 1ull << arena_class(size);
 }
 
-/* A fresh piece: an extent of its own, or the next cut of the current one. */
+/* Cuts a fresh piece: an extent of its own, or the next part of the current one. */
 static bool arena_cut(struct soft_arena *arena, struct soft_mem *mem)
 {
 	if (mem->size >= ARENA_EXTENT) {
 		mem->addr = arena_extend(arena, mem->size, &mem->ref);
 		return mem->addr != NULL;
 	}
-	/* naturally aligned; what the alignment skips is never touched, so it costs no memory */
+	/* naturally aligned; the skipped bytes are never touched, so they use no memory */
 	arena->cut.offset = (arena->cut.offset + mem->size - 1) & ~(mem->size - 1);
 	if (!arena->mapped || arena->cut.offset + mem->size > arena->cut.extent_len) {
 		void *addr = arena_extend(arena, ARENA_EXTENT, &arena->cut);
@@ -262,12 +265,16 @@ void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem)
 
 	if (!mem->addr)
 		return;
-	/* large pieces give their pages back at once, and read as zeros again */
+	/* large pieces return their pages at once, and read as zeros again */
 	if (mem->size >= ARENA_PAGE && mem->kind == SOFT_KIND_OTHER)
 		(void)fallocate(ia->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				(off_t)(mem->ref.extent + mem->ref.offset), (off_t)mem->size);
 	block = malloc(sizeof *block);
-	if (block) { /* without a note of it the piece is lost until the IA closes; nothing worse */
+	/*
+	 * without memory for this record the piece is lost until the IA is closed, which does no
+	 * other harm
+	 */
+	if (block) {
 		unsigned int class = arena_class(mem->size);
 
 		block->mem = *mem;

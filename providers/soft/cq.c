@@ -19,11 +19,15 @@
 
 #define CQ_CELLS_MIN 128u
 #ifndef CQ_CALM
-#define CQ_CALM	    64u /* a queue that has not been armed for so many eighths of a lap is polled */
+/* a queue that has not been armed for this many eighths of a lap is polled */
+#define CQ_CALM	    64u
 #define CQ_CALM_MAX (1u << 20)
 #endif
 
-/* The ring of a queue that is no more: a thread that is late finds it empty. Aligned as soft_cq_look() wants it. */
+/*
+ * Stands for the ring of a queue that has been freed: a late thread finds it empty. Aligned as
+ * soft_cq_look() requires.
+ */
 static alignas(SOFT_CQ_CELLS_MAX) union {
 	struct soft_ring ring;
 	unsigned char space[sizeof(struct soft_ring) + sizeof(struct soft_cell) +
@@ -37,7 +41,7 @@ void soft_fence(void)
 }
 #endif
 
-/* Relaxed: no peer knows of it before a message says where it is. */
+/* relaxed: no peer knows the ring before a message says where it is */
 void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position)
 {
 	uint32_t mask = cells - 1;
@@ -60,12 +64,12 @@ static bool cell_sound(struct soft_ring *ring, uint32_t cells, uint64_t position
 	uint64_t ready = atomic_load_explicit(&ring->cell[at].ready, memory_order_relaxed);
 	int64_t ahead = SOFT_CLAIM_AHEAD(claim, position);
 
-	/* ahead: a sender has died between the claim and the tail */
+	/* ahead: a sender has died after it had claimed the cell and before it moved the tail */
 	return (ahead == 0 || ahead == cells) &&
 	       (!ready || (((ready - 1) & (cells - 1)) == at && ready - 1 <= position + (uint64_t)ahead));
 }
 
-/* Whether a ring that has been in use can be again: a peer may have written anything there. */
+/* Returns true if a used ring can be used again: a peer may have written anything there. */
 static bool ring_sound(struct soft_ring *ring, uint32_t cells, uint64_t position)
 {
 	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -122,7 +126,7 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 		soft_ring_init(cq->ring, cells, 0);
 	else if (!ring_sound(cq->ring, cells, cq->mem.position))
 		ring_renew(cq, cells);
-	cq->ring->mask = cq->mask; /* whatever a peer has made of it */
+	cq->ring->mask = cq->mask; /* whatever a peer has written there */
 	/*
 	 * relaxed, both: old askers are gone, and nobody has asked yet. That the last owner polled stays, until it is
 	 * taken back as he would have: a late sender to him may have seen it, and be about to publish
@@ -221,8 +225,9 @@ bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg)
 {
 	uint64_t position;
 	/*
-	 * In nobody's name, as this process does not outlive its own claims. What has been read is known here at once,
-	 * so there is a cell for us before there is one for a sender
+	 * Claimed in nobody's name, because this process does not outlive its own claims. This
+	 * thread knows at once what has been read, so there is a cell for it before there is one
+	 * for a sender
 	 */
 	struct soft_cell *cell =
 		soft_ring_claim_behind(cq->ring, cq->mask, &cq->head, 0, &position);
@@ -259,7 +264,7 @@ uint32_t soft_cq_attention(struct soft_cq *cq)
 {
 	if (!atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
 		return 0;
-	/* acquire: what was written before the port was put on the list is seen */
+	/* acquire: writes before the port was put on the list are seen */
 	return atomic_exchange_explicit(&cq->ring->attention, 0, memory_order_acquire);
 }
 
@@ -278,11 +283,14 @@ void soft_cq_calm(struct soft_cq *cq)
 	if (!soft_fence_reaches())
 		return;
 	cq->polled = true;
-	/* relaxed: it says nothing of what was done before, only of what will be before it ends */
+	/*
+	 * relaxed: it says nothing about what was done before, only about what follows until it is
+	 * cleared
+	 */
 	atomic_fetch_or_explicit(&cq->ring->notify, SOFT_NOTIFY_POLLED, memory_order_relaxed);
 }
 
-/* Each time it was in vain it takes twice as many messages to be tried again. */
+/* Each time it was in vain, twice as many messages are needed for the next attempt. */
 static void cq_not_polled(struct soft_cq *cq)
 {
 	cq->polled = false;
@@ -303,8 +311,8 @@ bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
 		cq_not_polled(cq);
 	atomic_fetch_or_explicit(&cq->ring->notify, notify, memory_order_relaxed);
 	/*
-	 * Pairs with the one in soft_ring_notify: either the sender sees what we armed, or we see
-	 * what it published.
+	 * Pairs with the fence in soft_ring_notify(): either the sender sees what was armed here,
+	 * or this thread sees what the sender published.
 	 */
 	soft_fence();
 	return soft_cq_pending(cq);
@@ -327,7 +335,7 @@ static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
 		struct soft_cell *cell = &ring->cell[i];
 		uint64_t ready = atomic_load_explicit(&cell->ready, memory_order_relaxed);
 
-		/* ready, for it or for who claimed the cell meanwhile */
+		/* ready, for the peer or for a sender that has claimed the cell meanwhile */
 		if (ia->peer_slot[SOFT_CLAIM_PEER(claim)] != peer ||
 		    (int64_t)(ready - position) > 0)
 			continue;
@@ -341,7 +349,7 @@ struct burial {
 	const struct soft_peer *peer;
 };
 
-/* Of a ring at rest: pieces are powers of two, so the greatest that fits is the one it was. */
+/* For a ring at rest: pieces are powers of two, so the largest mask that fits is the right one. */
 static uint32_t resting_mask(const struct soft_mem *mem)
 {
 	uint32_t cells = CQ_CELLS_MIN;

@@ -24,8 +24,8 @@
 #include <sched.h>
 
 /*
- * So long an end that has to be over when its call returns waits on the service thread: a peer that runs has let go by
- * then, as it is at most at one piece of a copy.
+ * The service thread waits this long for an end that has to be over when its call returns: a
+ * running peer has released the memory by then, because it is at most within one piece of a copy.
  */
 #define END_GRACE_MS 20
 
@@ -53,7 +53,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	struct soft_ring *rring = soft_peer_ring(peer, &far->ring, &rmask);
 	struct soft_ring *rrequest = soft_peer_ring(peer, &far->request, &unused);
 
-	/* to tell the peer of the end, even if there is no memory then */
+	/* so that the peer can be told about the end even if there is no memory then */
 	if (!ep->news)
 		ep->news = soft_out_new();
 	if (!rport || !rring || !rrequest || !ep->news)
@@ -68,7 +68,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	datp_lock(&ia->lock);
 	peer->users++;
 	ep->peer = peer;
-	ep->rport = rport; /* from here on soft_mr_quiesce() looks at this connection */
+	ep->rport = rport; /* from here on soft_mr_quiesce() checks this connection */
 	datp_unlock(&ia->lock);
 	/*
 	 * relaxed: who finds it set has found the endpoint open, under the EP lock, or by the
@@ -90,36 +90,37 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 	datp_lock(&ia->lock);
 	sock = ep->socket ? ep->socket : ep->peer->sockets;
 	if (sock)
-		(void)soft_socket_send_by(sock, msg, &ep->news); /* a peer that is gone needs no news */
+		/* a peer that has gone need not be told */
+		(void)soft_socket_send_by(sock, msg, &ep->news);
 	datp_unlock(&ia->lock);
 }
 
-/* What is under way when the port has been closed: nobody begins an access any more. */
+/* Notes what is running when the port has been closed: no thread begins an access any more. */
 static void end_look(struct soft_ep *ep)
 {
 	soft_engine_look(&ep->end.watch[0], ep, ep->rport);
 	soft_engine_look(&ep->end.watch[1], ep, ep->port);
 }
 
-/* Whether all of that has ended. */
+/* Returns true if all of that has ended. */
 static bool end_is_quiet(const struct soft_ep *ep)
 {
 	const struct soft_engine_watch *w = ep->end.watch;
 
 	if (soft_engine_own_works(&w[0]))
 		return false;
-	/* of a peer that has died nothing is under way, whatever it has left in the words */
+	/* nothing runs for a peer that has died, whatever it has left in the words */
 	return (soft_engine_let_go(&w[0]) && soft_engine_let_go(&w[1])) || soft_peer_lost(ep->peer);
 }
 
-/* Waits for it; false: the time is up. */
+/* Waits for it; returns false after the time-out. */
 static bool end_wait(struct soft_ep *ep, uint64_t until)
 {
 	return soft_engine_wait(ep, ep->rport, ep->peer, NULL, until) &&
 	       soft_engine_wait(ep, ep->port, ep->peer, NULL, until);
 }
 
-/* What has been executed completes. */
+/* Completes what has been executed. */
 static void end_complete(struct soft_ep *ep)
 {
 	/* what our mover does for the peer it has checked before the port was closed, or not at all */
@@ -137,7 +138,7 @@ static void end_complete(struct soft_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
-/* The peer has not let go: the port is its from now on, as it may go on with what it was at. */
+/* The peer has not released the port, which is left to it, because it may continue its access. */
 static void end_give_up(struct soft_ep *ep)
 {
 	datp_log(2,
@@ -147,7 +148,7 @@ static void end_give_up(struct soft_ep *ep)
 	soft_port_leave(ep);
 }
 
-/* Gives up what the connection held. quiet: as end_wait(). */
+/* Releases what the connection held. quiet: the result of end_wait(). */
 static void end_release(struct soft_ep *ep, bool quiet)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
@@ -164,7 +165,7 @@ static void end_release(struct soft_ep *ep, bool quiet)
 	datp_lock(&ia->lock);
 	ep->rport = NULL;
 	ep->peer = NULL;
-	/* passive, and no RTU yet: what comes over it is of no interest to the endpoint */
+	/* passive, and no RTU yet: messages over it do not concern the endpoint */
 	if (ep->socket) {
 		ep->socket->ep = NULL;
 		ep->socket = NULL;
@@ -173,12 +174,14 @@ static void end_release(struct soft_ep *ep, bool quiet)
 	soft_peer_put(peer);
 }
 
-/* Until the end that another thread has begun is over. No lock: it takes many. */
+/*
+ * Waits until the end that another thread has begun is over. No lock is held: the end takes many.
+ */
 void soft_ep_await_end(struct soft_ep *ep)
 {
 	if (!atomic_load(&ep->ending))
 		return;
-	/* on the service thread nobody else goes on with one that waits */
+	/* on the service thread no other thread can finish an end that waits */
 	if (datp_loop_inside(ep->base.obj.ia) && ep->end.waits)
 		soft_ending_hurry(ep);
 	while (atomic_load(&ep->ending))
@@ -252,7 +255,7 @@ bool soft_ends_put_off_serve(struct soft_ia *ia)
 	return atomic_load_explicit(&ia->put_off, memory_order_relaxed);
 }
 
-/* Closes the port, if that is to be done. True: the end is ours. */
+/* Closes the port, if that has to be done. Returns true if this thread carries out the end. */
 static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
@@ -303,7 +306,7 @@ static void end_finish(struct soft_ep *ep, bool quiet)
 	end_release(ep, quiet);
 }
 
-/* libdatp hears of it, if it is to. */
+/* Reports the end to libdatp, if it has to be reported. */
 static void end_say(struct soft_ep *ep)
 {
 	/* passive, and never heard of the peer: then this was no connection yet */
@@ -321,7 +324,7 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool o
 	bool quiet;
 
 	if (!end_begin(ep, gen, tell, only_failing)) {
-		/* if another thread is at it, its end is ours */
+		/* if another thread is ending it, this waits for that end */
 		soft_ep_await_end(ep);
 		return false;
 	}
@@ -334,7 +337,7 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool o
 	return true;
 }
 
-/* The rest of an end that has begun: here and now, or when the peer has let go. */
+/* The rest of an end that has begun: at once, or when the peer has released the port. */
 static void end_go_on(struct soft_ep *ep)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
@@ -513,8 +516,8 @@ void soft_ep_drained(struct soft_ep *ep)
 }
 
 /*
- * Whether both directions are still: the end of a connection waits for who copies, which a graceful
- * disconnect must not. A hint.
+ * Are both directions idle? The end of a connection waits for a thread that copies, and a graceful
+ * disconnect must not wait. A hint.
  */
 static bool engines_rest(struct soft_ep *ep)
 {
@@ -523,7 +526,7 @@ static bool engines_rest(struct soft_ep *ep)
 		 SOFT_ENGINE_HELD);
 }
 
-/* EP lock. Nothing is left to be done: the connection can end here and now. */
+/* EP lock. If nothing is outstanding, the connection can end at once. */
 static bool drained_already(struct soft_ep *ep)
 {
 	soft_engine_run(ep, true);
@@ -579,7 +582,7 @@ void soft_ep_disconnect(struct datp_ep *base, enum datp_close how)
 void soft_ep_abandon(struct soft_ep *ep)
 {
 	/*
-	 * in this order: an answer that was being taken when we cancelled has opened the endpoint
+	 * in this order: a reply that was being handled during the cancel has opened the endpoint
 	 */
 	soft_ep_cancel(ep);
 	atomic_store(&ep->accepting, 0);

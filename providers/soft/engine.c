@@ -25,13 +25,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ENGINE_SPIN   256    /* so often a waiter only yields */
-#define ENGINE_NAP_NS 50000L /* and then sleeps so long */
-#ifndef ENGINE_LOOK /* the model checker looks more often */
-#define ENGINE_LOOK 64 /* every so many times it looks whether the holder still lives, and at the clock */
+#define ENGINE_SPIN   256    /* a waiter only yields this many times */
+#define ENGINE_NAP_NS 50000L /* and then sleeps this long */
+#ifndef ENGINE_LOOK /* the model checker checks more often */
+#define ENGINE_LOOK 64 /* rounds between checks whether the holder is alive, and of the time */
 #endif
 #ifndef ENGINE_MOST
-#define ENGINE_MOST 1024u /* so many requests of the peer one call executes, if there are more and more of them */
+/* a call executes at most this many of the peer's requests, if more and more are added */
+#define ENGINE_MOST 1024u
 #endif
 #define ENGINE_HELP   8      /* so many pieces a helper takes before it looks at other things */
 
@@ -120,16 +121,18 @@ static uint32_t dir_tpz(const struct soft_dir *dir)
 }
 
 /*
- * Whether the connection still is, on both sides: asked before anything of the other side is
- * touched. Who closes a port and does not find the engine held is seen here; who finds it held
- * waits for its end.
+ * Returns true if the connection is open on both sides; checked before any memory of the other side
+ * is accessed. A thread that closes a port and does not find the engine held is seen here; one that
+ * finds it held waits for its end.
  */
 static bool dir_open(const struct soft_dir *dir)
 {
 	return atomic_load(&dir->ip->open) == dir->igen && atomic_load(&dir->tp->open) == dir->tgen;
 }
 
-/* What the other side has written makes no sense: nothing is executed any more, and the connection ends. */
+/*
+ * The other side has written invalid values: nothing is executed any more, and the connection ends.
+ */
 static bool dir_nonsense(const struct soft_dir *dir)
 {
 	soft_ep_spoiled(dir->ep);
@@ -166,7 +169,10 @@ static uint64_t engine_want(const struct soft_dir *dir, uint64_t word)
 	return word | SOFT_ENGINE_HELD | (dir->initiator ? 0 : SOFT_ENGINE_TARGET);
 }
 
-/* False: somebody holds it, or it works for another connection by now, or what is next is for the other side alone. */
+/*
+ * Returns false if another thread holds the engine, or if it serves another connection by now, or
+ * if the next request is for the other side alone.
+ */
 static bool engine_try(const struct soft_dir *dir)
 {
 	struct soft_port *port = dir->ip;
@@ -224,14 +230,14 @@ void soft_engine_look(struct soft_engine_watch *watch, const struct soft_ep *ep,
 
 bool soft_engine_own_works(const struct soft_engine_watch *watch)
 {
-	/* acquires what that thread has done */
+	/* acquires the writes of that thread */
 	return watch->at_work & 1 &&
 	       __atomic_load_n(&watch->ep->at_work, __ATOMIC_ACQUIRE) == watch->at_work;
 }
 
 bool soft_engine_let_go(const struct soft_engine_watch *watch)
 {
-	/* acquire: all that the holder did */
+	/* acquire: the writes of the holder */
 	uint64_t word = atomic_load_explicit(&watch->port->engine, memory_order_acquire);
 
 	return !(watch->engine & SOFT_ENGINE_HELD) || !(word & SOFT_ENGINE_HELD) ||
@@ -255,10 +261,13 @@ bool soft_engine_wait(struct soft_ep *ep, struct soft_port *port, struct soft_pe
 		if (!own && past &&
 		    (int32_t)(atomic_load_explicit(&port->sq_done, memory_order_acquire) - *past) >= 0)
 			return true;
-		/* whatever the words say: the kernel knows it */
+		/* whatever the words say: the kernel knows whether the process exists */
 		if (!own && i % ENGINE_LOOK == 0 && soft_peer_lost(peer))
 			return true;
-		/* a thread of our own comes to an end: it waits for no peer without a bound */
+		/*
+		 * a thread of this process continues at some time, but no peer is waited for
+		 * without a bound
+		 */
 		if (!own && i % ENGINE_LOOK == 0 && soft_bound_over(&until, &looked))
 			return false;
 		if (i < ENGINE_SPIN)
@@ -282,8 +291,7 @@ void soft_engine_take_back(struct soft_port *port)
 }
 
 /*
- * Moves a request's bytes; returns false if the peer is gone (the connection's end will deal with
- * it).
+ * Moves a request's bytes; returns false if the peer has gone (the connection's end handles that).
  */
 static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct soft_list *ilist,
 		     struct soft_list *tlist, uint64_t len, uint8_t *status)
@@ -312,7 +320,7 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 	return true;
 }
 
-/* Brings a port onto its owner's attention list, for a polling owner only: nobody is woken. */
+/* Puts a port on its owner's attention list, for a polling owner only: nobody is woken. */
 static void engine_call_help(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
@@ -323,9 +331,7 @@ static void engine_call_help(struct soft_dir *dir)
 		soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
 }
 
-/*
- * Whether a copy is made by both sides, if the other one comes: where it is the kernel that copies.
- */
+/* Returns true if both sides may make a copy together: where the kernel copies. */
 static bool dir_joint(const struct soft_dir *dir, const struct soft_list *remote, uint64_t len)
 {
 	struct soft_reach reach;
@@ -359,7 +365,10 @@ static bool dir_copy_jointly(struct soft_dir *dir, struct soft_list *local,
 	return end == SOFT_JOINT_DONE;
 }
 
-/* A send's bytes. As dir_move(); false also if the other side finishes it (dir->left). */
+/*
+ * Moves a send's bytes. Returns as dir_move(); false also if the other side finishes it
+ * (dir->left).
+ */
 static bool dir_send(struct soft_dir *dir, const struct soft_request *r,
 		     const struct soft_sink *sink, uint8_t *status)
 {
@@ -375,14 +384,17 @@ static bool dir_send(struct soft_dir *dir, const struct soft_request *r,
 			return false;
 		if (!soft_joint_failed(dir->ip))
 			return true;
-		/* what the other side cannot copy we perhaps can: all of it again */
+		/*
+		 * this side may be able to copy what the other side cannot, so all of it is copied
+		 * again
+		 */
 		soft_list_sge(&ilist, r->sge, (int)r->n);
 		soft_list_sge(&tlist, sink->sge, (int)sink->n);
 	}
 	return dir_move(dir, true, false, &ilist, &tlist, r->len, status);
 }
 
-/* The result of a receive; *status becomes its send's. */
+/* Stores the result of a receive; *status becomes that of its send. */
 static void match_done(uint64_t len, uint8_t solicited, struct soft_desc *desc, uint8_t recv_status,
 		       uint8_t *status)
 {
@@ -395,7 +407,7 @@ static void match_done(uint64_t len, uint8_t solicited, struct soft_desc *desc, 
 	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
 }
 
-/* A send meets its receive. *status is the sender's. */
+/* Executes a send with its receive. *status is the sender's. */
 static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struct soft_desc *desc,
 		       uint8_t *status)
 {
@@ -419,7 +431,7 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
 	return true;
 }
 
-/* False: it has to wait. */
+/* Returns false if the send has to wait. */
 static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
 {
 	uint32_t seq = dir->tl->rq_base + r->msg;
@@ -579,7 +591,7 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 	atomic_store_explicit(&dir->ip->sq_done, done + 1, memory_order_release);
 }
 
-/* One round over the queue, of `most` requests at most. */
+/* One round over the queue, of at most `most` requests. */
 static unsigned int engine_round(struct soft_dir *dir, unsigned int most, bool *blocked)
 {
 	struct soft_port *ip = dir->ip;
@@ -612,7 +624,7 @@ static unsigned int engine_round(struct soft_dir *dir, unsigned int most, bool *
 	return count;
 }
 
-/* We have been at it for long enough, and come back at the next poll. */
+/* This call has executed enough, and continues at the next poll. */
 static void help_again(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
@@ -630,7 +642,7 @@ void soft_engine_later(struct soft_ep *ep, bool initiator)
 
 	ep->rest[initiator] = true;
 	help_again(&dir);
-	/* should nobody poll */
+	/* in case nobody polls */
 	soft_cq_notify(initiator ? soft_ep_request_cq(ep) : soft_ep_recv_cq(ep));
 	soft_ia_ring(soft_ia(ep->base.obj.ia));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fences by membarrier(). What a process has said of itself at its start holds for its life; what it may ask for can
- * be forbidden later, by a filter of system calls. Invariant: after soft_fence_everybody() the fences have been
- * passed, or so much time has that no store is on its way any more.
+ * Fences by membarrier(). What a process has registered at its start stays valid; but a filter of
+ * system calls may forbid requests later. Invariant: when soft_fence_everybody() returns, the
+ * fences have been executed, or so much time has passed that no store is delayed any more.
  */
 #include "fence.h"
 #include "fence/fence_others.h"

@@ -37,7 +37,7 @@
 #endif
 #endif
 
-/* Copied at one go: it takes so short that hardly one is interrupted, and begun again. */
+/* Copied at once: this is so short that it is rarely interrupted and begun again. */
 #define GUARD_PIECE ((uint64_t)64 << 10)
 
 static bool right_holds(const struct soft_right *right)
@@ -129,7 +129,7 @@ static long copy_restartable(const struct soft_right *right, long number, long p
 	return result;
 }
 
-/* 0, or -ECANCELED. Interrupted, it begins again. */
+/* Returns 0, or -ECANCELED. If it is interrupted, it begins again. */
 static long move_by_string(const struct soft_right *right, void *to, const void *from, uint64_t len)
 {
 	long result;
@@ -293,7 +293,7 @@ bool soft_guard_store(const struct soft_right *right, void *to, uint64_t value, 
 		return store_restartable(right, to, value, size) == 0;
 	if (!right_holds(right))
 		return false;
-	/* release, all: everything copied before is visible to whoever sees these bytes */
+	/* release, all: a thread that sees these bytes sees everything copied before */
 	if (size == 8)
 		__atomic_store_n((uint64_t *)to, value, __ATOMIC_RELEASE);
 	else if (size == 4)

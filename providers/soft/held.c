@@ -20,7 +20,7 @@
 #include "tick.h"
 
 #ifndef HELD_SPINS
-#define HELD_SPINS 200 /* a sender that runs publishes what it has claimed within so many looks */
+#define HELD_SPINS 200 /* a running sender publishes its claimed cell within this many checks */
 #endif
 
 static _Atomic uint64_t *claim_at(const struct soft_cq *cq, uint64_t position)
@@ -42,7 +42,7 @@ static void held_forget(struct soft_cq *cq, struct soft_held *held)
 		soft_peer_put(peer);
 }
 
-/* The record of the cell that has this position; NULL: no peer holds it. */
+/* Returns the record of the cell with this position, or NULL if no peer holds it. */
 static struct soft_held *held_find(struct soft_cq *cq, uint64_t position)
 {
 	for (uint32_t i = 0; i < cq->held_count; i++) {
@@ -50,7 +50,7 @@ static struct soft_held *held_find(struct soft_cq *cq, uint64_t position)
 
 		if ((held->position ^ position) & cq->mask)
 			continue;
-		/* relaxed: the owner's, as long as the cell is held */
+		/* relaxed: only the owner changes it as long as the cell is held */
 		if (atomic_load_explicit(claim_at(cq, position), memory_order_relaxed) ==
 		    SOFT_CLAIM(position, 0))
 			return held;
@@ -61,7 +61,7 @@ static struct soft_held *held_find(struct soft_cq *cq, uint64_t position)
 	return NULL;
 }
 
-/* Publishes a position void. Returns what `ready` was before. */
+/* Publishes a position as void. Returns the previous value of `ready`. */
 static uint64_t publish_void(const struct soft_cq *cq, uint64_t position)
 {
 	struct soft_cell *cell = cell_at(cq, position);
@@ -110,7 +110,10 @@ static bool late_waits(const struct soft_cq *cq, uint64_t position)
 	       cq->late_position == position;
 }
 
-/* Whether the sender publishes the cell right now. One that is waited for already is looked at once. */
+/*
+ * Returns true if the sender publishes the cell within a moment. A cell that is waited for already
+ * is checked only once.
+ */
 static bool sender_publishes(struct soft_cq *cq, uint64_t position)
 {
 	unsigned int spins = late_waits(cq, position) ? 1 : HELD_SPINS;
@@ -144,7 +147,10 @@ static bool holder(struct soft_cq *cq, uint64_t claim, struct soft_peer **peer)
 	return other;
 }
 
-/* Breaks the connections with the peer whose messages come by this ring: one of them has lost a message. */
+/*
+ * Breaks the connections with the peer whose messages come by this ring, because one of them has
+ * lost a message.
+ */
 static void break_connections(struct soft_cq *cq, const struct soft_peer *peer)
 {
 	struct soft_ia *ia = cq->ia;
@@ -161,7 +167,10 @@ static void break_connections(struct soft_cq *cq, const struct soft_peer *peer)
 	datp_unlock(&ia->lock);
 }
 
-/* Goes over a cell that a peer has claimed, and never publishes. False: it cannot be, and the ring waits on. */
+/*
+ * Skips a cell that a peer has claimed and does not publish. Returns false if that is impossible;
+ * the ring then goes on waiting.
+ */
 static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t claim)
 {
 	static struct log_limit many;
@@ -205,13 +214,13 @@ bool soft_held_look(struct soft_cq *cq)
 			held_forget(cq, held);
 		return true;
 	}
-	if (!SOFT_CLAIM_PEER(claim)) /* a thread of this process is at it */
+	if (!SOFT_CLAIM_PEER(claim)) /* a thread of this process is about to publish it */
 		return false;
 	if (!late_waits(cq, head))
 		late_begin(cq, head);
 	if (!soft_bound_over(&cq->late_until, &cq->late_looked))
 		return false;
-	/* a last look, after all that time */
+	/* a last check, after all this time */
 	if (!soft_cq_peek(cq) && !cell_skip(cq, head, claim))
 		return false;
 	late_end(cq);
@@ -234,7 +243,7 @@ void soft_held_pass(struct soft_cq *cq)
 
 	if (!held)
 		return;
-	/* acquire: all that a peer which has died had written */
+	/* acquire: all writes of a peer that has died */
 	if (held->peer && atomic_load_explicit(&held->peer->dead, memory_order_acquire))
 		held_forget(cq, held);
 	else
@@ -274,7 +283,10 @@ static void late_serve(struct soft_cq *cq)
 	there = soft_held_look(cq);
 	datp_unlock(soft_cq_lock(cq));
 	if (there) {
-		/* others may have published behind it, and whoever they woke has found nothing */
+		/*
+		 * others may have published after it, and the threads that they woke have found
+		 * nothing
+		 */
 		soft_cq_notify(cq);
 		soft_ia_ring(cq->ia);
 	}

@@ -39,11 +39,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define SERVE_TURNS 64u /* so often the service thread looks at one queue before it looks at others */
+/* the service thread polls one queue this many times before it polls others */
+#define SERVE_TURNS 64u
 
 /*
- * The soft IAs of this process. The lock is taken twice by a thread that forks in a signal handler
- * while it holds it. Nobody keeps it for long.
+ * The soft IAs of this process. A thread takes the lock twice if it forks in a signal handler while
+ * it holds the lock. It is held for short times only.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -91,9 +92,9 @@ static void fork_child(void)
 		for (struct soft_sp *sp = ia->sps; sp; sp = sp->next)
 			close(sp->fd);
 	}
-	/* once: what has these numbers when the child forks is something else */
+	/* only once: later these numbers may be other descriptors */
 	soft.all = NULL;
-	/* its holder is a thread of the parent, by that one's number */
+	/* it is held by a thread of the parent, whose thread ID it contains */
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&soft.lock, &attr);
@@ -105,7 +106,10 @@ static void fork_child(void)
  * their sockets, since whoever else has an eventfd could make it block, or take what was written to it ----
  */
 
-/* Whether a queue wants the service thread's attention. Relaxed, all: whoever sets one of these rings behind that. */
+/*
+ * Does a queue need the service thread? relaxed, all: a thread that sets one of these rings the
+ * doorbell afterwards.
+ */
 static bool cq_wants(const struct soft_cq *cq)
 {
 	return !cq->evd || atomic_load_explicit(&cq->ia->watching, memory_order_relaxed) ||
@@ -115,7 +119,7 @@ static bool cq_wants(const struct soft_cq *cq)
 	       atomic_load_explicit(&cq->ring->attention, memory_order_relaxed);
 }
 
-/* Asks for the doorbell at the next arrival; true: something has arrived already. */
+/* Requests the doorbell at the next arrival; returns true if something has arrived already. */
 static bool cq_watch(struct soft_cq *cq)
 {
 	bool more;
@@ -134,10 +138,10 @@ static void cq_serve(struct soft_cq *cq)
 	do {
 		if (cq->evd)
 			datp_evd_notify(cq->evd);
-		soft_cq_drain(cq); /* the sink; and what libdatp does not look at any more */
+		soft_cq_drain(cq); /* the sink, and queues that libdatp does not poll any more */
 	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
 		 cq_watch(cq) && --turns);
-	/* peers may fill it as fast as it is emptied: the others come first */
+	/* peers may fill it as fast as it is emptied, so the others come first */
 	if (!turns)
 		soft_ia_ring(ia);
 	soft_cq_release(cq);
@@ -185,7 +189,7 @@ static void doorbell_event(void *arg, uint32_t events)
 void soft_ia_ring(struct soft_ia *ia)
 {
 	uint64_t one = 1;
-	/* if it fails the counter is full, and the service thread sure to be awake */
+	/* if this fails the counter is full, and the service thread is awake in any case */
 	ssize_t written = write(ia->doorbell_fd, &one, sizeof one);
 
 	(void)written;
@@ -194,7 +198,7 @@ void soft_ia_ring(struct soft_ia *ia)
 void soft_ia_watch(struct soft_ia *ia)
 {
 	atomic_store_explicit(&ia->watching, true, memory_order_relaxed);
-	soft_ia_ring(ia); /* it goes round, and arms what it finds */
+	soft_ia_ring(ia); /* it checks all queues, and arms those that need it */
 }
 
 /* ---- event queues ---- */
@@ -220,7 +224,8 @@ static enum datp_err soft_evd_create(struct datp_evd *base, int32_t qlen)
 
 static enum datp_err soft_evd_resize(struct datp_evd *evd, int32_t qlen)
 {
-	(void)evd; /* what finds the ring full waits at its sender: its size loses nothing */
+	/* a message that finds the ring full waits at its sender, so a small ring loses nothing */
+	(void)evd;
 	(void)qlen;
 	return DATP_OK;
 }
@@ -231,7 +236,7 @@ static void soft_evd_free(struct datp_evd *base)
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	bool busy = base->has_cq;
 
-	/* the service thread may be looking at it; it is not, if it is us */
+	/* the service thread may be polling it, unless this is that thread */
 	while (busy) {
 		datp_lock(&ia->lock);
 		cq->closing = true;
@@ -259,7 +264,8 @@ static bool soft_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicite
 {
 	struct soft_cq *cq = &soft_evd(base)->cq;
 
-	(void)solicited_only; /* woken for any; libdatp sleeps again if it was not one */
+	/* any message wakes; libdatp sleeps again if it was not a solicited one */
+	(void)solicited_only;
 	if (!base->has_cq)
 		return false;
 	atomic_store_explicit(&cq->armed, arm == DATP_ARM_CNO, memory_order_relaxed);
@@ -292,7 +298,10 @@ void soft_ia_describe(struct soft_ia *ia)
 
 	/* relaxed: it only counts rings */
 	now.mover_bell = atomic_load_explicit(&ia->shared->mover_bell, memory_order_relaxed);
-	/* mostly nobody has written there, and then neither do we, as others may be reading it */
+	/*
+	 * mostly nobody has written there; then it is not written here either, because others may
+	 * be reading it
+	 */
 	if (!memcmp(ia->shared, &now, offsetof(struct soft_shared, mover_bell)) &&
 	    !memcmp(&ia->shared->mr, &now.mr, sizeof now - offsetof(struct soft_shared, mr)))
 		return;
@@ -530,7 +539,7 @@ static inline __attribute__((always_inline)) bool post_lock_heard(struct datp_ep
 	return soft_post_lock(ep);
 }
 
-/* The SDK's own data path: what is not plain, and the RDMA posts. */
+/* The SDK's own data path, for operations off the fast path and the RDMA posts. */
 DATP_FAST_PATH_LOCKED(soft_ops, post_lock_heard, soft_post_unlock)
 
 static DAT_RETURN soft_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,

@@ -20,12 +20,12 @@
 
 struct soft_knock {
 	struct soft_door door;
-	struct soft_msg msg; /* what to say when let in */
+	struct soft_msg msg; /* the message to send when connected */
 	int timer_fd;
 	struct datp_watch *watch;
 };
 
-/* Whether the address is one of this host: the kernel lets us bind to it. */
+/* Is the address one of this host? The kernel allows binding to it then. */
 static bool address_is_local(const struct sockaddr *sa)
 {
 	struct sockaddr_storage copy = { 0 };
@@ -35,7 +35,7 @@ static bool address_is_local(const struct sockaddr *sa)
 	bool local = false;
 
 	if (fd < 0)
-		return true; /* cannot say: the listener decides */
+		return true; /* unknown: the listener decides */
 	memcpy(&copy, sa, len);
 	if (sa->sa_family == AF_INET)
 		((struct sockaddr_in *)&copy)->sin_port = 0;
@@ -86,7 +86,7 @@ int soft_knock(const struct soft_ia *ia, const struct datp_conn_param *param, co
 		if (connect(fd, (struct sockaddr *)&door->name, door->len) < 0) {
 			if (errno == EAGAIN)
 				return fd;
-			continue; /* it can be tried again */
+			continue; /* this can be tried again */
 		}
 		if (soft_same_user(fd, pid))
 			return fd;
@@ -111,7 +111,10 @@ void soft_knock_end(struct soft_socket *sock)
 	free(knock);
 }
 
-/* 0: let in; EAGAIN: not yet; else there is no use in it. ia.lock: nobody gives up meanwhile. */
+/*
+ * Returns 0 if connected, EAGAIN if it has to be tried again, else a permanent error. ia.lock:
+ * nobody gives up meanwhile.
+ */
 static int knock_locked(struct soft_socket *sock)
 {
 	struct soft_knock *knock = sock->knock;

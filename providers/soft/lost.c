@@ -76,7 +76,7 @@ static void ports_look(struct soft_ia *ia)
 	datp_unlock(&ia->lock);
 }
 
-/* Whether something waits here that has waited at the last look. */
+/* Returns true if something waits here that waited at the last check, too. */
 static bool cq_look(struct soft_cq *cq)
 {
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
@@ -121,7 +121,7 @@ void soft_lost_look(struct soft_ia *ia)
 
 	if (now < ia->lost_next)
 		return;
-	/* half of it, since the timer that brings us here may be a moment early */
+	/* half of it, because the timer that calls this may be a moment early */
 	ia->lost_next = now + SOFT_LOST_LOOK_MS / 2;
 	ports_look(ia);
 	cqs_look(ia);

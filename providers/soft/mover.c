@@ -28,7 +28,7 @@
 
 #define MOVER_SPIN 200
 #define MOVER_LOOK_NS                                                                              \
-	50000000L /* how often an asker that sleeps looks whether the peer still lives */
+	50000000L /* the interval at which a sleeping asker checks whether the peer is alive */
 
 struct soft_mover {
 	struct soft_ia *ia;
@@ -36,7 +36,7 @@ struct soft_mover {
 	_Atomic uint32_t lock;
 	struct soft_peer *clients[SOFT_PORT_MAX / 64]; /* lock */
 	unsigned int count;			       /* lock */
-	bool cma; /* the kernel lets us reach ourselves: faults are errors */
+	bool cma; /* the kernel allows copies within this process: faults are errors, not signals */
 	_Atomic bool stop;
 };
 
@@ -45,14 +45,17 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* False: the time is up. */
+/* Returns false after the time-out. */
 static bool futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *timeout)
 {
 	return syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout, NULL, 0) == 0 ||
 	       errno != ETIMEDOUT;
 }
 
-/* Waits for the answer: 0, ESRCH if the peer has died, ETIMEDOUT if it does not answer within the bound. */
+/*
+ * Waits for the answer. Returns 0, ESRCH if the peer has died, or ETIMEDOUT if it does not answer
+ * within the bound.
+ */
 static int ask_wait(struct soft_peer *peer, struct soft_bounce *b)
 {
 	const struct timespec look = { 0, MOVER_LOOK_NS };
@@ -78,7 +81,7 @@ static int mover_error(int32_t said)
 	return !said || said == ESRCH ? said : EFAULT;
 }
 
-/* One mailbox full: `len` bytes from `offset` on. */
+/* Copies one mailbox: `len` bytes from `offset` on. */
 static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 		     const struct soft_right *right, uint64_t offset, uint64_t len)
 {
@@ -107,7 +110,7 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	futex_wake(&peer->shared->mover_bell);
 	error = ask_wait(peer, b);
 	if (error == ETIMEDOUT)
-		return error; /* the mailbox is the mover's yet */
+		return error; /* the mailbox still belongs to the mover */
 	if (!error) {
 		error = mover_error(SOFT_ONCE(b->error));
 		if (!error && !write)
@@ -146,7 +149,7 @@ struct question {
 	struct soft_port *ip, *tp; /* initiator's, target's */
 	struct soft_layout il, tl;
 	uint32_t pz;
-	/* the answer */
+	/* the result */
 	struct soft_request r;
 	struct soft_sink sink;
 	struct soft_list ours;

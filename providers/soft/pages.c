@@ -36,14 +36,14 @@ struct query {
 struct mapping {
 	uint64_t start, end;
 	bool readable, writable, shared, file;
-	struct soft_backing backing; /* of one that was read as text */
+	struct soft_backing backing; /* of a mapping that was read as text */
 };
 
 /* What of a range is still to be found. The last byte is named, as the end may have no address. */
 struct range {
 	uint64_t at, last;
 	bool write;
-	bool shared; /* out: all of it is one mapping of a file, and a shared one */
+	bool shared; /* out: all of it is one shared mapping of a file */
 };
 
 enum verdict { GOOD, MORE, NOT_THERE, NOT_WRITABLE, UNKNOWN };
@@ -104,7 +104,7 @@ static enum verdict ask_ioctl(int fd, struct range *range)
 	return mapping_take(&map, range);
 }
 
-/* "start-end rwxp offset major:minor inode path" */
+/* Parses "start-end rwxp offset major:minor inode path". */
 static bool mapping_parse(const char *line, struct mapping *map)
 {
 	unsigned long long start, end, offset, inode;
@@ -200,9 +200,9 @@ int soft_pages_open(void)
 enum datp_err soft_pages_check_mapped(uint64_t addr, uint64_t len)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = addr & ~(page - 1);
-	bool there = len <= SIZE_MAX / 2; /* more would wrap in the kernel's sum */
+	bool there = len <= SIZE_MAX / 2; /* a longer range would overflow in the kernel */
 
-	/* MS_ASYNC does nothing but to look */
+	/* MS_ASYNC only checks */
 	if (there && msync((void *)(uintptr_t)start, (size_t)(len + (addr - start)), MS_ASYNC) < 0)
 		there = errno != ENOMEM;
 	return answer(there ? GOOD : NOT_THERE, addr, len);

@@ -122,7 +122,7 @@ enum datp_err soft_param_realm(struct soft_ia *ia)
 
 	if (!realm)
 		realm = "";
-	/* it becomes a part of names: another listener's must not come out of it */
+	/* it becomes a part of names, which must not be equal to another listener's */
 	if (strlen(realm) > SOFT_REALM_MAX || realm[strspn(realm, good)]) {
 		datp_log(1,
 			 "soft: adapter %s: DAT_SOFT_REALM=%s is not a valid name; use up to %d "

@@ -60,7 +60,7 @@ bool soft_slot_is_of(struct soft_ia *ia, uint32_t slot, const uint64_t id[2])
 	datp_lock(&ia->lock);
 	peer = slot && slot < SOFT_PORT_MAX ? ia->peer_slot[slot] : NULL;
 	same = peer && peer->id[0] == id[0] && peer->id[1] == id[1] &&
-	       /* relaxed: a peer that dies in this moment is seen to die soon */
+	       /* relaxed: a peer that dies at this moment will be seen to be dead soon */
 	       !atomic_load_explicit(&peer->dead, memory_order_relaxed);
 	datp_unlock(&ia->lock);
 	return same;
@@ -88,8 +88,8 @@ struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot)
 }
 
 /*
- * An extent that the file has: what lies behind its end is SIGBUS. It cannot shrink, that is
- * sealed.
+ * Does the file have this extent? An access beyond its end raises SIGBUS. The file is sealed, so it
+ * cannot shrink.
  */
 static bool extent_exists(int fd, const struct soft_ref *ref)
 {
@@ -167,7 +167,7 @@ static uint64_t queue_bytes(uint32_t mask, uint32_t stride, size_t least)
 	return ((uint64_t)mask + 1) * stride;
 }
 
-/* Whether a queue lies within what is left of the extent; its entries have `least` bytes. */
+/* Does a queue lie within the rest of the extent? Its entries have `least` bytes. */
 static bool queue_fits(const struct soft_ref *ref, uint64_t offset, uint32_t mask, uint32_t stride,
 		       size_t least)
 {
@@ -237,7 +237,7 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	peer->arena = soft_ia_arena(intro->id, peer->pid);
 	peer->self = peer->arena != NULL;
 	if (!peer->self && !soft_file_stays(peer->arena_fd))
-		return false; /* it could take pages away under our feet */
+		return false; /* the peer could remove pages that are mapped here */
 	peer->shared = soft_peer_map(peer, &intro->shared, sizeof *peer->shared);
 	if (!peer->shared || peer->shared->version != SOFT_SHM_VERSION)
 		return false;

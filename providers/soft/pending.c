@@ -22,8 +22,8 @@
 #define SILENT_MIN  16u
 #define SILENT_MAX  1024u
 #define REQUEST_MIN 64u
-#define RESERVE	    16u /* this part of the descriptors is not for one process alone */
-#define LOOKS	    4 /* in a term */
+#define RESERVE	    16u /* one process does not get this part of the descriptors */
+#define LOOKS	    4 /* checks within the time limit */
 
 static uint64_t now_ms(void)
 {
@@ -33,7 +33,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* How many descriptors the process may have. */
+/* Returns how many descriptors the process may have. */
 static uint32_t descriptors(void)
 {
 	struct rlimit limit;
@@ -43,18 +43,21 @@ static uint32_t descriptors(void)
 	return (uint32_t)limit.rlim_cur;
 }
 
-/* ia.lock: not kept, not of ours, and not waiting for the program. */
+/*
+ * ia.lock. Returns true if the socket is not kept, not opened by this side, and not waiting for the
+ * program.
+ */
 static bool has_term(const struct soft_socket *sock)
 {
 	return !sock->active && !sock->kept && !sock->cr;
 }
 
-/* ia.lock; the oldest that has said nothing. */
+/* ia.lock. Returns the oldest socket on which nothing has been received. */
 static struct soft_socket *oldest_silent(struct soft_ia *ia)
 {
 	struct soft_socket *oldest = NULL;
 
-	/* new ones are put in front */
+	/* new ones are inserted at the front */
 	for (struct soft_socket *s = ia->sockets; s; s = s->next)
 		if (s->silent)
 			oldest = s;
@@ -74,8 +77,8 @@ static void timer_set_locked(struct soft_ia *ia, bool on)
 }
 
 /*
- * One that is overdue. If there is none, the timer is set for those that are left, before anybody can add one that
- * relies on it.
+ * Returns a socket that is overdue. If there is none, sets the timer for those that are left,
+ * before a new one can be added that relies on it.
  */
 static struct soft_socket *next_overdue(struct soft_ia *ia)
 {

@@ -44,7 +44,7 @@ static uint32_t max3(int32_t a, int32_t b, int32_t c)
 	return (uint32_t)(m > c ? m : c);
 }
 
-/* Memory for a port with these attributes, and how its queues are laid out in it. */
+/* Allocates memory for a port with these attributes, and lays out its queues. */
 static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, struct soft_mem *mem,
 				struct soft_layout *layout)
 {
@@ -82,7 +82,7 @@ static enum datp_err port_name(struct soft_ia *ia, struct soft_ep *ep)
 	enum datp_err err = DATP_ERR_TEP;
 
 	datp_lock(&ia->lock);
-	/* round and round, so that a name rests before it is used again */
+	/* in turn, so that a name is not reused soon */
 	for (uint32_t i = 0; i < SOFT_PORT_MAX && err; i++) {
 		uint32_t index = ia->port_hint++ % SOFT_PORT_MAX;
 
@@ -162,7 +162,8 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 }
 
 /*
- * New queue sizes want a new port; what is posted moves over. No connection: nobody else sees it.
+ * New queue sizes need a new port; posted receives are moved. There is no connection, so nobody
+ * else sees it.
  */
 enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 {

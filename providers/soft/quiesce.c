@@ -16,7 +16,7 @@
 #include <sched.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define QUIESCE_SPINS 100   /* short sections: an owner that runs is outside by then */
+#define QUIESCE_SPINS 100   /* the sections are short: a running owner has left by then */
 
 /* Sequentially consistent: see mr_kill. */
 static bool engine_held(const struct soft_port *port)
@@ -24,11 +24,11 @@ static bool engine_held(const struct soft_port *port)
 	return atomic_load(&port->engine) & SOFT_ENGINE_HELD;
 }
 
-/* One direction of a connection, as it is looked at from outside. */
+/* One direction of a connection, as seen from outside. */
 struct queue {
 	struct soft_port *port; /* the initiator's */
 	const struct soft_layout *layout;
-	bool ours; /* so is the initiator */
+	bool ours; /* the initiator is this side */
 };
 
 static bool list_names(const struct datp_sge *sge, uint32_t n, uint32_t context)

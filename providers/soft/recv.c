@@ -36,7 +36,7 @@ static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_s
 
 	if (p->len > soft_sge_room(sge, n))
 		return DAT_DTO_ERR_LOCAL_LENGTH;
-	/* the region may have gone since the post */
+	/* the region may have been freed since the post */
 	if (soft_mr_check_iov(ia->own, pz, sge, n, true))
 		return DAT_DTO_ERR_LOCAL_PROTECTION;
 	soft_scatter(sge, n, p->data, p->len);
@@ -101,7 +101,7 @@ static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struc
 	receive_done(ep, wqe, status, len, SOFT_ONCE(desc->solicited), NULL, NULL);
 }
 
-/* The oldest receive, if the engine has filled it. */
+/* Completes the oldest receive, if the engine has filled it. */
 static bool deliver_one(struct soft_ep *ep)
 {
 	struct datp_wq *rq = &ep->base.rq;
@@ -118,7 +118,7 @@ static bool deliver_one(struct soft_ep *ep)
 	return true;
 }
 
-/* All that the engine has filled, up to a receive that waits for a short message. */
+/* Completes all receives that the engine has filled, up to one that waits for a short message. */
 static void deliver_done(struct soft_ep *ep)
 {
 	while (deliver_one(ep))
@@ -233,7 +233,7 @@ static void message_park(struct soft_ep *ep, const struct soft_payload *payload)
 	}
 	m->next = NULL;
 	m->payload = *payload;
-	if (!m->payload.slot) { /* the cell is another message's next */
+	if (!m->payload.slot) { /* the cell is used for another message next */
 		soft_copy_short(m->data, payload->data, payload->len);
 		m->payload.data = m->data;
 	}
@@ -252,7 +252,7 @@ static void catch_up(struct soft_ep *ep)
 	soft_recv_progress(ep);
 }
 
-/* A short message: to its receive, or parked. EP lock. */
+/* A short message goes to its receive, or is parked. EP lock. */
 static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp_completion *out,
 			 int *n)
 {
@@ -268,7 +268,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		soft_ep_spoiled(ep);
 		return;
 	}
-	deliver_done(ep); /* long ones before it */
+	deliver_done(ep); /* long messages before it */
 	wqe = ep->parked ? NULL : receive_next(ep, &sge, &count, &pz);
 	if (!wqe) {
 		message_park(ep, &p);
@@ -292,12 +292,12 @@ static void told_take(struct soft_ep *ep, uint32_t msg)
 		return;
 	}
 	deliver_before(ep, msg);
-	if (is_ahead(ep, msg)) /* what is not done yet waits for us */
+	if (is_ahead(ep, msg)) /* what is not done yet waits for this side */
 		soft_recv_progress(ep);
 	deliver_before(ep, msg);
 }
 
-/* A cell for an endpoint that is no more, or not interested any more. */
+/* A cell for an endpoint that has been freed, or whose connection has ended. */
 static void cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
 {
 	struct soft_peer *peer;

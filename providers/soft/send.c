@@ -28,10 +28,10 @@
 #endif
 
 #define SLOT_COUNT 256u
-#define SLOT_FIRST 4u  /* so many are in use at first */
-#define SLOT_TRIES 16u /* so many are looked at before more come into use */
+#define SLOT_FIRST 4u  /* the number of slots in use at first */
+#define SLOT_TRIES 16u /* so many are tried before more come into use */
 #define SLOT_NONE  UINT32_MAX
-#define SLOT_WARM  4096u /* so much of the next one is fetched, at most */
+#define SLOT_WARM  4096u /* at most this much of the next slot is prefetched */
 
 enum datp_err soft_slots_init(struct soft_ia *ia)
 {
@@ -59,7 +59,7 @@ static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, ui
 	uint32_t tries = window < SLOT_TRIES ? window : SLOT_TRIES;
 
 	for (uint32_t i = 0; i < tries; i++) {
-		/* relaxed: only spreads the search */
+		/* relaxed: only distributes the search */
 		uint32_t index = atomic_fetch_add_explicit(&ia->slot_next, 1, memory_order_relaxed);
 		struct soft_slot *slot = slot_at(ia, index % window);
 		uint32_t zero = 0;

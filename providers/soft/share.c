@@ -27,11 +27,11 @@
 /* A region that was mapped, or could not be. Constant but for `next` and `users`. */
 struct soft_share {
 	struct soft_share *next; /* share_lock */
-	uint32_t users;		 /* copies under way; share_lock */
+	uint32_t users;		 /* copies that are running; share_lock */
 	uint32_t context;
-	uint64_t addr, len; /* in the peer */
+	uint64_t addr, len; /* in the peer's address space */
 	bool writable;
-	unsigned char *at; /* where `addr` is here; NULL: out of reach */
+	unsigned char *at; /* where `addr` is mapped here; NULL if it cannot be accessed */
 	void *map;
 	size_t map_len;
 };
@@ -52,7 +52,7 @@ static bool file_is(int fd, const struct soft_backing *backing)
 					(fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)));
 }
 
-/* Opens a name, and closes it again if it is of another file. */
+/* Opens a name, and closes it again if it is another file. */
 static int open_checked(const char *name, int flags, const struct soft_backing *backing)
 {
 	struct stat st;
@@ -87,7 +87,7 @@ static int open_mapping(pid_t pid, int flags, const struct soft_backing *backing
 	return open_checked(path, flags, backing);
 }
 
-/* By one of the peer's descriptors: a memfd has no name. */
+/* Opens it by one of the peer's descriptors, because a memfd has no name. */
 static int open_descriptor(pid_t pid, int flags, const struct soft_backing *backing)
 {
 	char name[64];
@@ -187,7 +187,7 @@ static struct soft_share *share_find_locked(struct soft_peer *peer, uint32_t con
 	return share;
 }
 
-/* The region's share, counted; made if there is none. */
+/* Returns the region's share, with a reference; creates it if there is none. */
 static struct soft_share *share_hold(struct soft_peer *peer, uint32_t context)
 {
 	struct soft_share *share, *other;
@@ -236,7 +236,7 @@ static uint32_t region_of(const struct soft_peer *peer, uint32_t context)
 	return atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_SHARED ? region : 0;
 }
 
-/* Where a buffer of the peer is here, or NULL. */
+/* Returns where a buffer of the peer is mapped here, or NULL. */
 static unsigned char *share_at(const struct soft_share *share, const struct iovec *v, bool write)
 {
 	uint64_t offset = (uint64_t)(uintptr_t)v->iov_base - share->addr;

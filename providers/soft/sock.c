@@ -58,7 +58,7 @@ bool soft_same_user(int fd, pid_t *pid)
 	return false;
 }
 
-/* arena_fd: goes along with it, or -1. */
+/* Sends a message; arena_fd is passed with it, or -1. */
 static bool fd_send(int fd, const struct soft_msg *msg, int arena_fd)
 {
 	struct iovec iov = { (void *)(uintptr_t)msg, sizeof *msg };
@@ -86,7 +86,7 @@ static bool socket_send_now(struct soft_socket *sock, const struct soft_msg *msg
 										-1);
 }
 
-/* One byte, which has the service thread at the other end go round. */
+/* Sends one byte, which makes the service thread at the other end check its queues. */
 static bool socket_ring_now(struct soft_socket *sock)
 {
 	/*
@@ -96,7 +96,10 @@ static bool socket_ring_now(struct soft_socket *sock)
 	return syscall(SYS_sendto, sock->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) == 1;
 }
 
-/* The kernel is out of memory, which says nothing of the peer; nor does it tell when it has some again. */
+/*
+ * The kernel is out of memory, which has nothing to do with the peer; and it does not report when
+ * it has memory again.
+ */
 static bool is_starved(int error)
 {
 	return error == ENOBUFS || error == ENOMEM;
@@ -110,13 +113,13 @@ static bool is_busy(int error)
 
 static void socket_event(void *arg, uint32_t events);
 
-/* Whether something waits to be sent. ia.lock */
+/* Is a message waiting to be sent? ia.lock */
 static bool socket_owes(const struct soft_socket *sock)
 {
 	return sock->out || sock->ring_owed;
 }
 
-/* Sends what waits, as far as the kernel takes it. ia.lock */
+/* Sends waiting messages, as many as the kernel accepts. ia.lock */
 static void socket_flush_locked(struct soft_socket *sock)
 {
 	while (sock->out && (socket_send_now(sock, &sock->out->msg) || !is_busy(errno))) {
@@ -134,7 +137,7 @@ static void socket_flush_locked(struct soft_socket *sock)
 	sock->starved = socket_owes(sock) && is_starved(errno);
 }
 
-/* There is room in the socket: tries the queue again. Service thread. */
+/* The socket has room: tries to send the queue again. Service thread. */
 static void socket_flush(struct soft_socket *sock)
 {
 	struct datp_watch *old = NULL;
@@ -158,7 +161,7 @@ static void socket_flush(struct soft_socket *sock)
 		soft_conn_hangup(sock);
 }
 
-/* From here on the watch looks for room to send, too. Service thread. */
+/* From here on the watch also waits for room to send. Service thread. */
 static void socket_want_out(void *arg)
 {
 	struct soft_ia *ia = arg;
@@ -269,7 +272,10 @@ bool soft_socket_ring(struct soft_socket *sock)
 	return true;
 }
 
-/* The descriptor that came along, or -1; there is room for one, and the kernel closes what comes beyond it. */
+/*
+ * Returns the descriptor that came with the message, or -1; there is room for one, and the kernel
+ * closes further ones.
+ */
 static int socket_read_fd(struct msghdr *hdr)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
@@ -329,7 +335,7 @@ static enum heard socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 	return heard;
 }
 
-/* The memory of a socket that is ended meanwhile stays until it is let go. Service thread. */
+/* Keeps the memory of a socket that is ended meanwhile until it is released. Service thread. */
 static void socket_hold(struct soft_socket *sock)
 {
 	sock->holds++;
@@ -342,8 +348,8 @@ static void socket_let_go(struct soft_socket *sock)
 }
 
 /*
- * So many at a time: a peer that never stops talking does not keep the service thread, which comes back when it has
- * looked at the others.
+ * This many messages at a time: a peer that never stops sending does not occupy the service thread,
+ * which comes back after it has served the others.
  */
 #define READ_MAX 64
 
@@ -450,7 +456,7 @@ void soft_socket_end(struct soft_socket *sock)
 			*p = sock->link;
 	}
 	datp_unlock(&ia->lock);
-	/* a child that was forked at a bad moment may have it open too */
+	/* a child that was forked at the wrong moment may have it open too */
 	shutdown(sock->fd, SHUT_RDWR);
 	close(sock->fd);
 	soft_fork_release();

@@ -86,7 +86,7 @@ static void stalled_unlink(struct soft_srq *srq, struct soft_ep **at)
 	ep->srq_stalled = false;
 }
 
-/* Endpoints that were waiting. Service thread. */
+/* Serves endpoints that were waiting. Service thread. */
 static void srq_serve(void *arg)
 {
 	struct soft_srq *srq = arg;
@@ -163,7 +163,7 @@ struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, 
 		*pz = soft_pz_id(srq->base.pz);
 		low = srq->low && srq->posted - srq->taken < (uint32_t)srq->low;
 		if (low)
-			srq->low = 0; /* one event a setting */
+			srq->low = 0; /* one event for each setting */
 	}
 	datp_unlock(&srq->base.lock);
 	if (low)
@@ -264,7 +264,7 @@ void soft_ep_marks(struct soft_ep *ep)
 	int32_t held = ep_held(ep);
 
 	if (ep->soft_mark >= 0 && held > ep->soft_mark) {
-		ep->soft_mark = -1; /* one event a setting */
+		ep->soft_mark = -1; /* one event for each setting */
 		datp_ep_high(&ep->base, false);
 	}
 	if (ep->hard_mark >= 0 && held > ep->hard_mark) {

@@ -26,7 +26,8 @@ static void timer_set(const struct soft_ia *ia, long ns)
 {
 	const struct itimerspec once = { .it_value = { 0, ns } };
 
-	(void)timerfd_settime(ia->tick_fd, 0, &once, NULL); /* fails for no fd of this sort */
+	/* cannot fail for this kind of descriptor */
+	(void)timerfd_settime(ia->tick_fd, 0, &once, NULL);
 }
 
 void soft_tick_set(struct soft_ia *ia)

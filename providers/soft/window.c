@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 struct soft_bound {
-	struct soft_bound *next; /* of the same RMR */
+	struct soft_bound *next; /* the next bind of the same RMR */
 	uint32_t context;
 	struct soft_range range;
 	/* how it was posted; the number counts the binds of the IA */

@@ -86,7 +86,7 @@ extern const struct conform_test *const __stop_conform_tests[];
 struct conform {
 	const char *ia_name;
 	unsigned int patience_ms;	/* the bound of one wait */
-	unsigned int quiet_ms;		/* how long "nothing comes" is watched */
+	unsigned int quiet_ms;		/* how long a test checks that no event comes */
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async;
 	DAT_PZ_HANDLE pz;
@@ -112,19 +112,19 @@ void judge_about(const char *id);
 #define NEEDS(cond, attribute) judge_needs((cond), attribute)
 void judge_needs(bool there, const char *attribute);
 /*
- * A provider may declare, by its transport attribute "reach", that its adapters talk within one
- * process only: a template or a simulator, say. Its two sides are then in one; what needs a second
- * process says so. After kit_open().
+ * A provider may declare, by its transport attribute "reach", that its adapters connect within one
+ * process only, for example a template or a simulator. Then both sides are in one process; a test
+ * that needs a second process says so. Called after kit_open().
  */
 bool judge_reaches(void);
 #define NEEDS_REACH() NEEDS(judge_reaches(), "reach")
 /*
- * What a provider may declare for a transport such as iWARP. "refused_access" = "ends": that the
- * peer refuses an RDMA operation shows in the end of the connection only, not in the completion.
- * "accept" = "unconfirmed": who accepts cannot tell whether the side that asked is still there.
- * "read_right" = "unchecked": that the device serves RDMA Reads of memory without the right to be
- * read remotely. "solicited" = "unknown": that who waits for solicited messages is woken by any.
- * "broken" = "unsure": that a connection may break and be shown as disconnected.
+ * Properties that a provider may declare for a transport such as iWARP. "refused_access" = "ends":
+ * only the end of the connection shows that the peer has refused an RDMA operation, and not the
+ * completion. "accept" = "unconfirmed": the accepting side cannot detect whether the connecting
+ * side is still there. "read_right" = "unchecked": the device executes RDMA Reads of memory without
+ * the right to be read remotely. "solicited" = "unknown": any message wakes a thread that waits for
+ * solicited ones. "broken" = "unsure": a connection may break and be reported as disconnected.
  */
 bool judge_refusals_are_told(void);
 #define NEEDS_REFUSALS() NEEDS(judge_refusals_are_told(), "refused_access")
@@ -134,13 +134,13 @@ bool judge_reads_are_checked(void);
 bool judge_solicited_are_known(void);
 bool judge_breaks_are_sure(void);
 /*
- * What an administrator allows although a clause forbids it, because programs depend on it: a word of
- * the provider attribute "allow", words with commas between them. "mixed_completions": default and
- * UNSIGNALLED completions share an EVD.
+ * What an administrator allows although a clause forbids it, because programs depend on it: a word
+ * of the provider attribute "allow", a list of words with commas between them. "mixed_completions":
+ * default and UNSIGNALLED completions share an EVD.
  */
 bool judge_allows(const char *word);
 
-/* Which of several accepted outcomes came; it is kept with the verdict. */
+/* Which of several accepted outcomes came; it is stored with the verdict. */
 void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define CHECK_THAT(expr) judge_true((expr), false, #expr, __FILE__, __LINE__)
@@ -160,7 +160,7 @@ void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2))
  */
 #define CHECK_RET(call, want) judge_ret(call, want, false, #call, __FILE__, __LINE__)
 #define MUST_RET(call, want)  judge_ret(call, want, true, #call, __FILE__, __LINE__)
-/* One of several; which one is kept as the outcome. */
+/* One of several; the actual one is stored as the outcome. */
 #define CHECK_RET_IN(call, ...)                                                                    \
 	judge_ret_in(call, (const DAT_RETURN[]){ __VA_ARGS__, CONFORM_END }, #call, __FILE__,      \
 		     __LINE__)
@@ -168,7 +168,7 @@ void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2))
 #define CHECK_REFUSED(call)	judge_refused(call, #call, __FILE__, __LINE__)
 #define CONFORM_END		0xfffffffe
 
-/* Waits, in small steps and with a bound, for something that no event tells of. */
+/* Waits, in small steps and with a bound, for a change that no event reports. */
 #define CONFORM_WAIT(expr, fatal) \
 	do { \
 		uint64_t until_ = judge_now_ms() + t.patience_ms; \
@@ -194,23 +194,23 @@ const char *judge_ret_name(DAT_RETURN ret);	/* "DAT_INVALID_STATE" */
 uint64_t judge_now_ms(void);
 void judge_nap(void);
 
-/* A helper that checks on a test's behalf says where the test called it. */
+/* A helper that checks for a test stores where the test called it. */
 void judge_site(const char *file, int line);
 
 /*
- * A process of its own for something else than connections. It is forked before this process opens
- * its IA, is told and tells over a socket, and its checks count as the test's. It is killed when
- * the test ends.
+ * A process for something else than connections. It is forked before this process opens its IA,
+ * exchanges messages over a socket, and its checks count as the test's. It is killed when the test
+ * ends.
  */
 int peer_start(void (*run)(int fd));	/* -> socket to it */
 void peer_tell(int fd, const void *data, size_t size);
 void peer_hear(int fd, void *data, size_t size);	/* MUST come in time */
 void peer_kill(void);	/* SIGKILL, and wait until it is gone */
 
-/* In a process that only serves: nothing it does is a verdict. */
+/* In a process that only serves: its actions are not part of a verdict. */
 void judge_leave_to_parent(void);
 
-/* The child's side of run.c: runs one test, and tells of it on this descriptor. */
+/* The child's part of run.c: runs one test, and reports it on this descriptor. */
 void judge_child(const struct conform_test *test, int report_fd);
 
 #endif /* CONFORM_H */

@@ -140,9 +140,9 @@ bool kit_same_address(const void *one, const void *other)
 }
 
 /*
- * One that was just free, and is known to be a good one. Out of 2^61, so that no program on this
- * host and no test beside this one chooses the same before it is used; a provider that does not
- * take so large a number chooses itself.
+ * Returns a qualifier that was just free, and works. It is chosen out of 2^61, so that no program
+ * on this host and no test that runs at the same time chooses the same before it is used. If a
+ * provider does not support numbers of this size, the provider chooses.
  */
 DAT_CONN_QUAL kit_unused_qual(void)
 {
@@ -206,7 +206,7 @@ void kit_reconnect_at(struct kit_pair *pair)
 	kit_pair_connect_at(pair);
 }
 
-/* The end is what tells. A write may have been complete when it was sent. */
+/* Only the end of the connection shows it. A write may have completed when it was sent. */
 static void refused_untold(struct kit_pair *pair, uint64_t cookie, bool write)
 {
 	DAT_EVENT event = kit_event_at(pair->a.request);
@@ -260,7 +260,10 @@ static void *wait_thread(void *arg)
 	return NULL;
 }
 
-/* A line of a file that tells of a thread of ours, "" if there is no such thing. */
+/*
+ * Returns a line of a file in /proc about a thread of this process, or "" if there is no such
+ * thread.
+ */
 static const char *task_line(pid_t tid, const char *name, char *line, int size)
 {
 	char path[64];
@@ -276,8 +279,8 @@ static const char *task_line(pid_t tid, const char *name, char *line, int size)
 }
 
 /*
- * Whether a thread could run and has not got a processor for as much as a millisecond since `ran`, in nanoseconds. A thread
- * that polls can run all the time, and gets one.
+ * Returns true if a thread is runnable and has not got a processor for a millisecond since `ran`,
+ * in nanoseconds. A thread that polls is always runnable, and gets one.
  */
 static bool is_starved(pid_t tid, unsigned long long ran)
 {
@@ -291,8 +294,8 @@ static bool is_starved(pid_t tid, unsigned long long ran)
 }
 
 /*
- * Nothing tells from outside that a thread blocks: it is given the time to get there, and on a busy machine as much more as it
- * waits for a processor.
+ * Nothing shows from outside that a thread blocks: it gets the time to reach that point, and on a
+ * busy machine as much more as it waits for a processor.
  */
 static void give_time(struct kit_waiter *w)
 {
@@ -315,7 +318,7 @@ bool kit_still_waits(struct kit_waiter *w)
 
 static void start(struct kit_waiter *w)
 {
-	/* One step at a time: the other process would wait, and so would everything. */
+	/* The other process executes one step at a time, so it would wait, and the test with it. */
 	MUST(!far_is(w->evd));
 	w->timeout = 4 * kit_patience();
 	MUST(pthread_create(&w->thread, NULL, wait_thread, w) == 0);

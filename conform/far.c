@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls of a test, each taken to where its object is: into this process's libdat, or as a step
- * to the process on the other side. Invariant: an answer that does not come, or makes no sense,
- * ends the test with a failure that says so.
+ * The calls of a test, each sent to where its object is: to this process's libdat, or as a step to
+ * the process on the other side. Invariant: if an answer is missing or invalid, the test ends with
+ * a failure that says so.
  */
 #define FAR_PLAIN
 #include <errno.h>
@@ -20,12 +20,12 @@
 #define KEPT 1024
 
 static struct {
-	int fd;			/* -1: there is no other side, or it is gone */
-	pid_t pid;		/* of the forked one */
+	int fd;			/* -1: there is no other side, or it has ended */
+	pid_t pid;		/* the forked process */
 	struct far_message answer;
 	unsigned char bytes[FAR_BYTES];
 	char stand_ins[FAR_HANDLES];
-	void *kept[KEPT];	/* what pointers in answers point to */
+	void *kept[KEPT];	/* the targets of pointers in answers */
 	int kept_count;
 } far = { .fd = -1 };
 
@@ -66,7 +66,9 @@ static _Noreturn void gone(const char *what)
 	abort();
 }
 
-/* One step, and its answer; the first word of it is what the call returned. */
+/*
+ * Sends one step and returns the first word of its answer, which is the return value of the call.
+ */
 static DAT_RETURN ask_for(enum step step, const uint64_t *words, size_t word_count,
 			  const void *blobs[], const size_t sizes[], unsigned int blob_count,
 			  unsigned int more_ms)
@@ -103,7 +105,7 @@ static DAT_RETURN made(DAT_RETURN ret, DAT_HANDLE *handle)
 	return ret;
 }
 
-/* What came as a blob, for as long as the test takes; NULL if there is nothing. */
+/* Keeps the data of a blob until the test ends; returns NULL if there are none. */
 static void *keep(unsigned int i)
 {
 	size_t size = i < far.answer.blob_count ? far.answer.blobs[i].size : 0;
@@ -230,7 +232,7 @@ void far_die(void)
 
 	if (far.fd < 0 || !far_put(far.fd, &message))
 		gone("the step to die");
-	/* The end of the connection tells that it is dead. */
+	/* The end of the connection shows that the process has ended. */
 	if (far_get(far.fd, &far.answer, far.bytes, (int)(4 * t.patience_ms)) ||
 	    errno == ETIMEDOUT)
 		gone("the step to die");
@@ -285,7 +287,7 @@ DAT_RETURN far_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 	return far_is(ia) ? made(ASK(STEP_PZ_CREATE, place(ia)), pz) : dat_pz_create(ia, pz);
 }
 
-/* The calls that have nothing but an object. */
+/* The calls whose only argument is an object. */
 #define ON_ONE(function, step, type) \
 	DAT_RETURN far_##function(type object) \
 	{ \
@@ -324,7 +326,7 @@ DAT_RETURN far_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PA
 	return ret;
 }
 
-/* The event of an answer, its handles and pointers made this process's. */
+/* Takes the event of an answer, with handles and pointers of this process. */
 static void take_event(DAT_EVENT *event)
 {
 	DAT_EVENT_DATA *data = &event->event_data;

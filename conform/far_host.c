@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * datconform --server: a process for each test that connects, so that one that crashes, hangs or
- * talks nonsense takes nothing with it. An address has only some of the places, so that it cannot
- * keep others out. Invariant: this process itself calls no provider.
+ * sends invalid messages does not affect the others. An address gets only some of the places, so
+ * that it cannot keep others out. Invariant: this process itself calls no provider.
  */
 #define FAR_PLAIN
 #include <errno.h>
@@ -22,8 +22,9 @@
 #include "far.h"
 
 #define MOST 320	/* tests at a time */
-#define MOST_OF_ONE 80	/* from one address: what --jobs can ask for, and some that are just ending */
-#define QUIET_MS 10000	/* between two lines that say a connection was refused */
+/* from one address: as many as --jobs allows, and some that are just ending */
+#define MOST_OF_ONE 80
+#define QUIET_MS 10000	/* between two messages about a refused connection */
 
 struct place {
 	pid_t pid;		/* 0: a free place */
@@ -36,7 +37,7 @@ static struct {
 	sigset_t before;	/* the mask that children start with */
 } host;
 
-/* The adapter's address, asked for by a process that may crash or hang over it. */
+/* Finds the adapter's address in a process of its own, because that may crash or hang. */
 static bool adapter_address(const char *ia_name, struct sockaddr_storage *address)
 {
 	int fds[2], status = 0;
@@ -88,7 +89,7 @@ static void set_port(struct sockaddr_storage *address, uint16_t port)
 		((struct sockaddr_in *)address)->sin_port = htons(port);
 }
 
-/* The kernel may have chosen it. */
+/* The kernel may have chosen the port. */
 static void find_port(int fd, struct sockaddr_storage *address)
 {
 	struct sockaddr_storage bound;
@@ -99,7 +100,7 @@ static void find_port(int fd, struct sockaddr_storage *address)
 }
 
 /*
- * At the adapter's own address if the host has it, so that a test finds the two at one place.
+ * Listens at the adapter's own address if the host has it, so that a test finds both at one place.
  * Afterwards *address has the port.
  */
 static int listen_at(struct sockaddr_storage *address)
@@ -129,7 +130,7 @@ close_it:
 	return -1;
 }
 
-/* Of IPv6 it is the network, because one host can have all addresses in it. */
+/* For IPv6 it is the network, because one host can have all of its addresses. */
 static void host_of(const struct sockaddr_storage *address, unsigned char name[16])
 {
 	memset(name, 0, 16);
@@ -139,7 +140,10 @@ static void host_of(const struct sockaddr_storage *address, unsigned char name[1
 		memcpy(name, &((const struct sockaddr_in *)address)->sin_addr, 4);
 }
 
-/* A free place for a client of this host; NULL if there is none, or the host has its share. */
+/*
+ * Returns a free place for a client of this host, or NULL if there is none, or the host has its
+ * share.
+ */
 static struct place *find_place(const unsigned char name[16])
 {
 	struct place *free_place = NULL;
@@ -216,7 +220,7 @@ static void reap(void)
 	}
 }
 
-/* Until somebody asks for the end. */
+/* Serves until a signal asks for the end. */
 static void serve_all(int listener, int signals, const char *ia_name, unsigned int hello_s)
 {
 	struct pollfd polls[] = { { .fd = listener, .events = POLLIN },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The process on the other side: it takes one step after the other, each of which is a DAT call,
- * and answers with what came of it. Invariant: a message names objects by their place in the table
- * of this process, never by an address.
+ * The process on the other side: it executes one step after the other, each of which is a DAT call,
+ * and answers with the result. Invariant: a message names objects by their place in the table of
+ * this process, never by an address.
  */
 #define FAR_PLAIN
 #include <errno.h>
@@ -18,11 +18,11 @@
 #include "kit.h"
 
 #define BUFS	1024
-#define LONGEST (16u << 20)	/* of memory that is asked for at once */
-#define TOTAL	(128u << 20)	/* and of all that a test asks for */
-#define IDLE_S	600		/* a test that asks for nothing for so long is gone */
+#define LONGEST (16u << 20)	/* bytes of memory in one request */
+#define TOTAL	(128u << 20)	/* and in all requests of a test */
+#define IDLE_S	600		/* a test that requests nothing for this time has ended */
 #define TEST_S	3600		/* no test takes longer */
-/* No call of the API takes so long, or this many times the patience. */
+/* No call of the API takes longer than this, or this many times the patience. */
 #define STEP_S	120
 #define STEPS	8
 
@@ -35,15 +35,15 @@ static struct {
 		size_t size;
 	} bufs[BUFS];
 	unsigned int buf_count;
-	size_t buf_total;	/* bytes that were asked for, freed ones included */
+	size_t buf_total;	/* bytes that were requested, including freed ones */
 	DAT_IA_HANDLE ia;
 	unsigned int step_s;	/* the bound of one step */
 	struct far_message in, out;
 	unsigned char bytes[FAR_BYTES];
-	unsigned char scratch[FAR_BYTES];	/* behind the blobs of an answer */
+	unsigned char scratch[FAR_BYTES];	/* follows the blobs of an answer */
 } far = { .handle_count = 1, .step_s = STEP_S };
 
-/* What is no step of ours ends the process: the other side is not a datconform like this one. */
+/* An invalid step ends the process: the other side is not a datconform of this version. */
 static _Noreturn void garbage(void)
 {
 	_exit(1);
@@ -83,7 +83,7 @@ static void answer_blob(const void *at, size_t size)
 	far.out.blobs[far.out.blob_count++].size = at ? size : 0;
 }
 
-/* A blob of the message that has to be one of these structures. */
+/* Returns a blob of the message, which has to be one of these structures. */
 static const void *want_blob(unsigned int i, size_t size)
 {
 	if (i >= far.in.blob_count || far.in.blobs[i].size != size)
@@ -127,7 +127,7 @@ static DAT_RETURN hello(const char *ia_name)
 	return DAT_SUCCESS;
 }
 
-/* The handles in an event, by their places, and what its pointer points to. */
+/* Puts an event into the answer: its handles, by their places, and the target of its pointer. */
 static void answer_event(DAT_EVENT *event)
 {
 	DAT_EVENT_DATA *data = &event->event_data;
@@ -147,7 +147,7 @@ static void answer_event(DAT_EVENT *event)
 		private_data = data->connect_event_data.private_data;
 		size = (size_t)data->connect_event_data.private_data_size;
 	}
-	if (size > FAR_BYTES / 2)	/* no provider says so, unless it is broken */
+	if (size > FAR_BYTES / 2)	/* no provider reports this size, unless it is broken */
 		size = 0;
 	answer(place_of(event->evd_handle));
 	answer(place_of(first));
@@ -203,7 +203,7 @@ static DAT_RETURN ep_query(void)
 	answer(place_of(param.connect_evd_handle));
 	answer_blob(&param, sizeof(param));
 	answer_blob(param.local_ia_address_ptr, far_address_size(param.local_ia_address_ptr));
-	/* Defined only while there is a peer. */
+	/* Valid only while there is a peer. */
 	if (param.ep_state == DAT_EP_STATE_CONNECTED)
 		answer_blob(param.remote_ia_address_ptr,
 			    far_address_size(param.remote_ia_address_ptr));
@@ -304,7 +304,7 @@ static DAT_RETURN post_step(void)
 				   .target_address = W(5),
 				   .segment_length = W(6) };
 
-	/* Exactly as many segments as the test had: the provider may look at each. */
+	/* Exactly as many segments as the test had, because the provider may read each. */
 	if (far.in.blob_count != 1 || n < 0 ||
 	    far.in.blobs[0].size != (size_t)n * sizeof(DAT_LMR_TRIPLET))
 		garbage();
@@ -430,7 +430,7 @@ void far_serve(int fd, const char *ia_name, unsigned int hello_s)
 		now_ms = judge_now_ms();
 		if (now_ms >= until_ms)
 			_exit(1);
-		/* What hangs, here or there, does not outlive this. */
+		/* A process that hangs, here or there, ends after this time. */
 		alarm(far.ia ? IDLE_S : hello_s + IDLE_S);
 		if (!far_get(fd, &far.in, far.bytes, far.ia ? -1 : (int)hello_s * 1000))
 			_exit(errno == EPROTO);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages between the two sides of a test, and the TCP connection they go over between hosts.
- * Invariant: nothing that comes in is believed before its length and its counts are checked.
+ * Messages between the two sides of a test, and the TCP connection between hosts that carries them.
+ * Invariant: nothing in a received message is used before its length and its counts are checked.
  */
 #define FAR_PLAIN
 #include <endian.h>
@@ -180,7 +180,7 @@ bool far_resolve(const char *text, struct sockaddr_storage *address)
 		*colon = '\0';
 		port = colon + 1;
 	}
-	/* getaddrinfo() takes any number for a port, and cuts it. */
+	/* getaddrinfo() accepts any number for a port, and truncates it. */
 	error = strspn(port, "0123456789") != strlen(port) || strlen(port) > 5 || atoi(port) > 65535
 			? EAI_SERVICE
 			: getaddrinfo(name, port, &hints, &list);
@@ -196,7 +196,7 @@ bool far_resolve(const char *text, struct sockaddr_storage *address)
 	return true;
 }
 
-/* Steps are short and wait for their answers; a host that is gone has to be noticed. */
+/* Steps are short and wait for their answers; a host that has gone has to be noticed. */
 void far_tune(int fd)
 {
 	static const int on = 1, idle = 10, between = 5, probes = 3;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One self-contained page: functions down, a row for each clause, a column for each run. Runs come
- * from memory or from files that --json wrote; the reader below takes any JSON and keeps the few
- * members it knows.
+ * from memory or from files that --json wrote; the reader below accepts any JSON and keeps the few
+ * members that it knows.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ void column_of_run(struct column *column, const char *ia_name)
 	}
 }
 
-/* The place in a JSON text; `bad` sticks. */
+/* The position in a JSON text; once `bad` is true, it stays. */
 struct reader {
 	const char *at;
 	bool bad;
@@ -125,7 +125,7 @@ static void keep(char **field, const char *text)
 		*field = copy(text);
 }
 
-/* A member whose value is a string: kept if the page shows it. */
+/* A string member: kept if the page shows it. */
 static void member(struct reader *r, const char *name, const char *text)
 {
 	if (!strcmp(name, "ia"))
@@ -294,7 +294,7 @@ static int tally(const struct column *column, char verdict)
 	return n;
 }
 
-/* A line of the heading: what a column is about, as far as it is known. */
+/* Writes a line of the heading that describes a column, if the text is known. */
 static void about(FILE *out, const char *text)
 {
 	if (!text || !text[0])
@@ -344,7 +344,7 @@ static bool has_failed(const struct column *columns, int count, int clause)
 	return false;
 }
 
-/* Do two runs that have this clause disagree? */
+/* Do two runs that have this clause differ? */
 static bool differs(const struct column *columns, int count, int clause)
 {
 	char first = '\0';
@@ -359,7 +359,7 @@ static bool differs(const struct column *columns, int count, int clause)
 	return false;
 }
 
-/* Which of the filters show a row, as names of classes. */
+/* Returns the filters that show a row, as names of classes. */
 static const char *filters(bool failed, bool differ)
 {
 	return failed && differ ? " failed differ" : failed ? " failed" : differ ? " differ" : "";
@@ -387,7 +387,7 @@ static void row(FILE *out, const struct column *columns, int count, int i)
 	fprintf(out, "</tr>\n");
 }
 
-/* The clauses that have failed in a run, whatever their function: the first that a reader wants. */
+/* The clauses that failed in a run, whatever their function; a reader wants to see these first. */
 static void failures(FILE *out, const struct column *columns, int count)
 {
 	bool any = false, differ = false;

@@ -33,15 +33,16 @@ static struct {
 	int fd;
 	bool checked;		/* "C" was sent since the last "A" */
 	char site
-		[128]; /* where the test called the helper that checks now; "" outside of helpers */
+		/* where the test called the helper that is checking; "" outside of helpers */
+		[128];
 	pid_t peer;
 	bool is_peer;
-	bool asked;		/* whether the server is still there */
-	bool closing;		/* the test is over; there is nothing left to jump out of */
+	bool asked;		/* whether it was checked that the server is still there */
+	bool closing;		/* the test is over, and there is nothing to jump out of */
 	jmp_buf over;		/* where a check that must hold jumps to */
 } judge = { .fd = -1 };
 
-/* One write for each line: a peer shares the pipe. */
+/* One write for each line, because a peer shares the pipe. */
 static void tell(const char *format, ...)
 {
 	char line[2048];
@@ -108,8 +109,8 @@ static void made_a_check(void)
 }
 
 /*
- * Whatever fails once the server is gone, and with it the other side, is nobody's fault, and what
- * the test would have come to is not known.
+ * A failure after the server, and with it the other side, has ended is nobody's fault, and the
+ * result that the test would have had is unknown.
  */
 static void leave_unserved(void)
 {
@@ -166,7 +167,7 @@ void judge_num(long long got, long long want, bool fatal, const char *text, cons
 		   (unsigned long long)got);
 }
 
-/* The type's name, by the values of the standard: dat_strerror() is itself under test. */
+/* Returns the type's name, from the values of the standard: dat_strerror() is itself under test. */
 const char *judge_ret_name(DAT_RETURN ret)
 {
 	static const char *const names[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The IA under test, objects on it, and transfers. What was made here goes with the abrupt close of
- * the IA.
+ * The IA under test, objects on it, and transfers. Everything created here is freed by the abrupt
+ * close of the IA.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,7 +318,10 @@ void kit_buf_set(const struct kit_buf *buf, size_t offset, size_t size, unsigned
 		far_buf_set(buf->lmr, offset, size, byte);
 }
 
-/* No thread of this process orders a peer's write and a look at it: for the thread sanitizer that is a race. */
+/*
+ * No thread of this process orders a peer's write and this read, which is a race for the thread
+ * sanitizer.
+ */
 __attribute__((no_sanitize_thread)) unsigned char kit_buf_peek(const struct kit_buf *buf,
 							       size_t offset)
 {

@@ -17,7 +17,7 @@
 
 #define KIT_HERE judge_site(__FILE__, __LINE__)
 
-/* An endpoint and the three EVDs that it feeds. */
+/* An endpoint and its three EVDs. */
 struct kit_end {
 	DAT_EVD_HANDLE recv, request, connect;
 	DAT_EP_HANDLE ep;

@@ -40,8 +40,8 @@ static struct {
 static struct {
 	struct column columns[MAX_COLUMNS];
 	int count;
-	bool unserved;		/* the server went before the end */
-	bool unwritten;		/* a report, or part of it, was not written: the others still are */
+	bool unserved;		/* the server ended too early */
+	bool unwritten;		/* a report, or part of it, was not written; the others still are */
 } output;
 
 static const char usage[] =
@@ -198,7 +198,7 @@ static void take_options(int argc, char **argv)
 		options.run.bound_s = 6 * options.run.patience_ms / 1000;
 }
 
-/* Every test has to be of clauses that there are. */
+/* Every test has to name existing clauses. */
 static void count_tests(void)
 {
 	for (const struct conform_test *const *at = __start_conform_tests;
@@ -273,7 +273,7 @@ static void cannot_write(const char *path)
 	output.unwritten = true;
 }
 
-/* Before the run, so that it is not for nothing. Leaves nothing behind. */
+/* Called before the run, so that the run is not in vain. Leaves nothing behind. */
 static void check_out(const char *path)
 {
 	struct stat there;
@@ -312,7 +312,7 @@ static void close_out(FILE *out, const char *path)
 		cannot_write(out == stdout ? "standard output" : path);
 }
 
-/* Columns of other runs, before this one; its own comes first. */
+/* Reads the columns of other runs before this run, whose column comes first. */
 static void read_results(void)
 {
 	output.count = options.run.ia_name ? 1 : 0;
@@ -361,7 +361,7 @@ static void write_reports(void)
 		report_text(taken ? stderr : stdout);
 }
 
-/* That the server is there, is of this version, and has an adapter that opens. */
+/* Checks that the server is there, has this version, and has an adapter that opens. */
 static bool probe_server(void)
 {
 	static unsigned char bytes[FAR_BYTES];
@@ -388,8 +388,8 @@ static bool probe_server(void)
 }
 
 /*
- * Descriptors 0 to 2 are what they are called: a pipe of ours that took the place of one would be
- * lost. A standard output that was closed cannot be written to.
+ * Keeps the descriptors 0 to 2 occupied: a pipe of this program that got one of these numbers would
+ * be lost. A standard output that was closed cannot be written to.
  */
 static void hold_standard_files(void)
 {

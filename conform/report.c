@@ -16,7 +16,7 @@ const char *verdict_name(enum verdict verdict)
 	return names[verdict];
 }
 
-/* How many bytes one character takes; 0 if it is none, or one that does something to a terminal. */
+/* Returns how many bytes the character takes; 0 if it is invalid, or would affect a terminal. */
 static size_t utf8_size(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;

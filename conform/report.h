@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is told of a run, and in which format. Every function writes to a stream that the caller
- * owns.
+ * The reports of a run, and their formats. Every function writes to a stream that the caller owns.
  */
 #ifndef CONFORM_REPORT_H
 #define CONFORM_REPORT_H
@@ -10,7 +9,7 @@
 #include <stdio.h>
 
 /*
- * Words of others, to be shown: control characters, and what is no UTF-8, become question marks.
+ * For text from others: control characters, and bytes that are not UTF-8, become question marks.
  * Tabs stay.
  */
 void make_printable(char *text);
@@ -35,9 +34,9 @@ struct column {
 	} *cells;		/* as many as there are clauses */
 };
 
-/* The run that was just made. */
+/* The run that has just been made. */
 void column_of_run(struct column *column, const char *ia_name);
-/* One that --json wrote; false, with a word on stderr, if it is none. */
+/* A run that --json wrote; returns false after a message on stderr if the file is not one. */
 bool column_of_json(struct column *column, const char *path);
 void column_free(struct column *column);
 void report_html(FILE *out, const struct column *columns, int count);

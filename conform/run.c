@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs the tests in children and turns what they tell (judge.c) into verdicts. Invariant: whatever
- * a child does, every clause that its test names has a verdict afterwards.
+ * Runs the tests in children and turns their reports (judge.c) into verdicts. Invariant: whatever a
+ * child does, every clause that its test names has a verdict afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define MAX_JOBS  64
 #define MAX_IDS	  64
 #define LINE_SIZE 4096
-#define MAX_FAILURES 10	/* of one clause that are told */
+#define MAX_FAILURES 10	/* that are reported for one clause */
 
 /* A running child. */
 struct child {
@@ -34,10 +34,10 @@ struct child {
 	int noise_fd;		/* memfd with its stdout and stderr */
 	uint64_t deadline;
 	unsigned int bound_s;	/* how long it may take */
-	bool late;		/* killed since it took too long */
-	bool ended;		/* it said so itself */
+	bool late;		/* killed because it took too long */
+	bool ended;		/* it reported its end */
 	bool closing;		/* the test was over */
-	bool unserved;		/* the server was gone */
+	bool unserved;		/* the server had ended */
 	int current;		/* index of the clause it is about; -1: all of them */
 	bool about_used;
 	bool checked; /* a check was made before any ABOUT(): the setup's, or the test has none */
@@ -57,7 +57,7 @@ void run_no_memory(void)
 	static const char text[] = "datconform: out of memory; close other programs, raise the limit "
 				   "('ulimit -v'), or give fewer --jobs\n";
 
-	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)	/* stdio may want memory, too */
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)	/* stdio may need memory, too */
 		_exit(3);
 	_exit(3);
 }
@@ -80,7 +80,7 @@ static int id_count(const struct conform_test *test)
 	return n;
 }
 
-/* The first of them tell what is wrong; a loop may find the same a thousand times. */
+/* The first failures show what is wrong; a loop may find the same one a thousand times. */
 static void fail_clause(struct clause *clause, const char *at, const char *call,
 			const char *expected, const char *got)
 {
@@ -102,7 +102,7 @@ static void fail_clause(struct clause *clause, const char *at, const char *call,
 	*last = failure;
 }
 
-/* The clauses that a line is about: one of the test's, or all. */
+/* The clauses that a line is about: one of the test's, or all of them. */
 #define EACH_CURRENT(child, i) \
 	for (int i = 0; (child)->test->ids[i]; i++) \
 		if ((child)->current < 0 || (child)->current == i)
@@ -267,16 +267,14 @@ static void judge_end(struct child *child, int status)
 	describe_end(child, status, got, sizeof(got));
 	snprintf(where, sizeof(where), "%s%s",
 		 child->closing ? "closing the IA after the test of " : "the test of ", about_id);
-	/* A sanitizer speaks up at exit, after the test said that it ended. */
+	/* A sanitizer reports at exit, after the test has reported its end. */
 	if (!child->ended || child->late || !WIFEXITED(status) || WEXITSTATUS(status))
 		EACH_CURRENT(child, i) {
 			child->touched[i] = child->failed[i] = true;
 			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,
 				    "an end", got);
 		}
-	/*
-	 * What the rest of the test would have said of the others is not known: they do not pass.
-	 */
+	/* The results of the other clauses are unknown, so they do not pass. */
 	for (int i = 0; child->test->ids[i] && !child->whole; i++)
 		if (child->touched[i] && !child->failed[i] && !child->na[i])
 			fail_clause(clause_find(child->test->ids[i]), child->test->file, where,
@@ -289,7 +287,7 @@ static void judge_end(struct child *child, int status)
 				    child->ended ? "it ended before, or checked nothing" : got);
 }
 
-/* What there is to read now; after its end, -1 stands for the descriptor. */
+/* Reads what is there now; at its end the descriptor becomes -1. */
 static void listen_to(struct child *child)
 {
 	char bytes[8192];
@@ -306,8 +304,8 @@ static void listen_to(struct child *child)
 }
 
 /*
- * Whether the test's own process is over. The pipe does not tell: a provider may close descriptors
- * that are not its own, or leave a process behind that has them open.
+ * Returns true if the test's own process has ended. The pipe does not show it: a provider may close
+ * descriptors that are not its own, or leave a process behind that has them open.
  */
 static bool has_ended(const struct child *child)
 {
@@ -409,7 +407,10 @@ static void launch(struct child *child, const struct conform_test *test,
 	child->deadline = judge_now_ms() + options->bound_s * 1000ull;
 }
 
-/* Waits until one of the children has said something or is due; concludes those that are over. */
+/*
+ * Waits until one of the children has reported something or its time is over; concludes those that
+ * have ended.
+ */
 static int attend(unsigned int jobs)
 {
 	struct pollfd polls[MAX_JOBS];
@@ -496,7 +497,7 @@ const char *run_provider(void)
 	return provider;
 }
 
-/* In the child: the provider's name and version, to whoever reads the pipe. */
+/* In the child: reports the provider's name and version through the pipe. */
 static void provider_tell(DAT_IA_HANDLE ia, int to)
 {
 	DAT_PROVIDER_ATTR attr;

@@ -10,24 +10,26 @@
 struct run_options {
 	const char *ia_name;
 	unsigned int jobs;		/* children at a time */
-	unsigned int bound_s;		/* of one test; beyond it is a hang */
+	unsigned int bound_s;		/* of one test; one that takes longer is a hang */
 	unsigned int patience_ms;
 	struct sockaddr_storage server;	/* where the other side is; AF_UNSPEC: it is forked */
 	bool verbose;			/* show what the provider wrote on stderr */
 	void (*progress)(int done, int total, const char *id);	/* NULL: none */
 };
 
-/* Opens the IA once in a child; false, with a word on stderr, if that fails or crashes. */
+/*
+ * Opens the IA once in a child; returns false after a message on stderr if that fails or crashes.
+ */
 bool run_probe(const struct run_options *options);
-/* What the adapter of the last probe said of its provider: "soft 1.0", or "" if it said nothing. */
+/* The provider of the last probed adapter, as "soft 1.0", or "" if it is unknown. */
 const char *run_provider(void);
 /*
- * Runs every test that names a selected clause, and fills in the clauses' verdicts. False: the
- * server went meanwhile, and what it was needed for is untested.
+ * Runs every test that names a selected clause, and fills in the clauses' verdicts. Returns false
+ * if the server ended meanwhile; the clauses that needed it are untested.
  */
 bool run_all(const struct run_options *options);
 
-/* Says that there is no memory, and ends the process with status 3. */
+/* Reports that there is no memory, and ends the process with status 3. */
 _Noreturn void run_no_memory(void);
 
 #endif /* CONFORM_RUN_H */

@@ -18,7 +18,7 @@ const DAT_EP_STATE kit_states[KIT_STATES] = {
 	DAT_EP_STATE_DISCONNECTED,
 };
 
-/* Some endpoint that knocks at a service point. */
+/* Some endpoint that connects to a service point. */
 static DAT_CR_HANDLE knock(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL qual)
 {
 	struct kit_end active;
@@ -73,7 +73,7 @@ static void enter_connected(struct kit_at *at, DAT_EP_STATE state)
 		kit_disconnect_at(&at->pair);
 	if (state != DAT_EP_STATE_DISCONNECT_PENDING)
 		return;
-	/* Nobody receives this one, so the graceful disconnect cannot finish. */
+	/* Nobody receives this message, so the graceful disconnect cannot finish. */
 	at->buf = kit_buf_at(t.pz, attr.max_message_size, KIT_LOCAL);
 	MUST_RET(kit_send(at->ep, &at->buf, 0, at->buf.size, 77, DAT_COMPLETION_DEFAULT_FLAG),
 		 DAT_SUCCESS);
@@ -100,7 +100,8 @@ bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state)
 	default: enter_connected(at, state); break;
 	}
 	/*
-	 * A provider may take a message that nobody receives yet, and has nothing to wait for then.
+	 * A provider may accept a message that nobody receives yet, and then has nothing to wait
+	 * for.
 	 */
 	if (state == DAT_EP_STATE_DISCONNECT_PENDING && kit_state(at->ep) != state)
 		return false;

@@ -32,9 +32,7 @@ static struct {
 	const struct conform_test *test;
 	int fd;
 	bool checked;		/* "C" was sent since the last "A" */
-	char site
-		/* where the test called the helper that is checking; "" outside of helpers */
-		[128];
+	char site[128];		/* where the test called the checking helper, or "" */
 	pid_t peer;
 	bool is_peer;
 	bool asked;		/* whether it was checked that the server is still there */

@@ -2,8 +2,8 @@
 /*
  * datperf's command line: from words to struct perf_options.
  *
- * Invariant: options_read() returns CLI_OK only for options that make sense together; what depends
- * on the adapter is asked later.
+ * Invariant: options_read() returns CLI_OK only for a valid combination of options; what depends on
+ * the adapter is checked later.
  */
 #include "config.h"
 
@@ -133,7 +133,7 @@ static int parse_test(const char *text, struct perf_options *opt)
 	return cli_usage("--test: there is no test '%s'", text);
 }
 
-/* "FIRST" or "FIRST<by>SECOND". Without a second *second stays. */
+/* Parses "FIRST" or "FIRST<by>SECOND". Without a second part *second stays unchanged. */
 static bool parse_pair(const char *text, char by, uint64_t min, uint64_t max, uint64_t *first,
 		       uint64_t *second)
 {
@@ -202,7 +202,7 @@ static int parse_u32(const char *name, const char *text, uint64_t min, uint64_t 
 	return status;
 }
 
-/* "2", or "0.5": digits, whatever the locale; to the nanosecond. */
+/* Parses "2" or "0.5": digits, independent of the locale; to the nanosecond. */
 static bool decimal(const char *text, double *value)
 {
 	size_t whole = strspn(text, "0123456789"), part = 0;
@@ -359,7 +359,7 @@ static int check_ends(const struct perf_options *opt)
 	return CLI_OK;
 }
 
-/* What goes with some tests only; without --test the others are left out. */
+/* Options that are valid with some tests only; without --test the other tests are left out. */
 static int check_one_test(const struct perf_options *opt)
 {
 	const struct perf_method *method = &perf_methods[opt->spec.test];
@@ -416,7 +416,7 @@ static int check_vipl(const struct perf_options *opt)
 	return CLI_OK;
 }
 
-/* What is wrong only in company. */
+/* Checks combinations of options. */
 static int check_options(const struct perf_options *opt)
 {
 	int status;
@@ -433,7 +433,7 @@ static int check_options(const struct perf_options *opt)
 	return status == CLI_OK ? check_test(opt) : status;
 }
 
-/* What getopt does not take: `id` is ':' or '?'. */
+/* Reports what getopt has refused: `id` is ':' or '?'. */
 static int refuse(int id, const char *word)
 {
 	if (id == ':')
@@ -445,7 +445,7 @@ static int refuse(int id, const char *word)
 	return cli_usage("unknown option '%s'", word);
 }
 
-/* What is no option: RESULTS, or what --sweep did not take for its value. */
+/* Takes words that are not options: RESULTS, or a value that was not joined to --sweep. */
 static int take_operands(char **operands, struct perf_options *opt)
 {
 	uint64_t min, max;

@@ -26,14 +26,14 @@
 #include "cli.h"
 #include "datperf.h"
 
-#define COLOURS 8	/* of gnuplot's "podo"; then the lines and the points change */
+#define COLOURS 8	/* of gnuplot's "podo"; after that many the lines and the points change */
 
 struct point {
 	size_t run;		/* 0: this one, then the files */
 	char ia[128];
 	enum perf_test test;
-	char how[128];		/* what is not as it is by default */
-	size_t curve;		/* in the order in which they were begun */
+	char how[128];		/* the options that differ from the defaults */
+	size_t curve;		/* in the order of their beginning */
 	uint64_t size;
 	uint32_t window;
 	double value;		/* us or MB/s */
@@ -41,8 +41,8 @@ struct point {
 
 struct curve {
 	size_t last;		/* point */
-	bool usual, one;	/* its windows are as by default; all the same */
-	size_t number, alike;	/* it is so much of so many that would have the same name */
+	bool usual, one;	/* its windows are the defaults; they are all the same */
+	size_t number, alike;	/* its number among the curves that would have the same name */
 };
 
 static struct {
@@ -54,7 +54,7 @@ static struct {
 	char **files;
 } plot;
 
-/* The array with room for one more, or NULL. */
+/* Returns the array with room for one more, or NULL. */
 static void *grown(void *array, size_t count, size_t *room, size_t size)
 {
 	void *more;
@@ -99,7 +99,7 @@ static int begin_curve(void)
 	return 0;
 }
 
-/* The curve that this point, the next, belongs to: the latest with its settings, or a new one. */
+/* Chooses the curve of the next point: the latest one with its settings, or a new one. */
 static int choose_curve(struct point *point)
 {
 	struct curve *curve;
@@ -166,7 +166,7 @@ int plot_add(const char *ia, const struct perf_spec *spec, const struct perf_res
 	return add(&point);
 }
 
-/* The text or number behind a member's name, in a line that report_result() wrote. */
+/* Returns the text or number after a member's name, in a line that report_result() wrote. */
 static const char *member(const char *line, const char *name)
 {
 	const char *at = strstr(line, name);
@@ -174,7 +174,7 @@ static const char *member(const char *line, const char *name)
 	return at != NULL ? at + strlen(name) : NULL;
 }
 
-/* Files of earlier versions have none of them. */
+/* Files of earlier versions do not have them. */
 static void read_settings(const char *line, struct point *point)
 {
 	const char *eps = member(line, "\"eps\": "), *threads = member(line, "\"threads\": ");
@@ -255,7 +255,7 @@ static int picture_error(const char *name, int error)
 	return -1;
 }
 
-/* Whether the picture's file can be made, or written to. It is left as it is. */
+/* Can the picture's file be created, or written to? It is left unchanged. */
 static int try_picture(const char *name)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -271,7 +271,10 @@ static int try_picture(const char *name)
 	return 0;
 }
 
-/* Asked before anything is measured: a picture can be drawn, and the earlier results read. */
+/*
+ * Called before anything is measured: checks that a picture can be drawn, and reads the earlier
+ * results.
+ */
 int plot_begin(const struct perf_options *opt)
 {
 	if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
@@ -305,7 +308,9 @@ static bool same_curve(const struct point *x, const struct point *y)
 	return x->curve == y->curve;
 }
 
-/* A window that was chosen is a part of the name; which those are is known when a curve is at its end. */
+/*
+ * A chosen window is a part of the name; which ones were chosen is known when a curve is complete.
+ */
 static void name_windows(void)
 {
 	for (size_t i = 0; i < plot.count; i++) {
@@ -318,7 +323,7 @@ static void name_windows(void)
 	}
 }
 
-/* Where the points are as they came in. */
+/* Called while the points have the order in which they came. */
 static void name_curves(void)
 {
 	name_windows();
@@ -335,7 +340,7 @@ static void name_curves(void)
 	}
 }
 
-/* A string of gnuplot's, in which nothing of the text means anything. */
+/* Writes a string of gnuplot's, in which no character has a special meaning. */
 static void quote(FILE *to, const char *text)
 {
 	char *shown = cli_escape(text);
@@ -345,7 +350,7 @@ static void quote(FILE *to, const char *text)
 	free(shown);
 }
 
-/* Whether a file's name is this, or ends in it behind a folder. */
+/* Is a file's name this one, or does it end with this name after a folder? */
 static bool ends_in(const char *name, const char *end)
 {
 	size_t length = strlen(name), tail = strlen(end);
@@ -354,7 +359,10 @@ static bool ends_in(const char *name, const char *end)
 	       (length == tail || name[length - tail - 1] == '/');
 }
 
-/* Of a file's name the last part, with so many folders that no other file's ends like it. */
+/*
+ * Returns the last part of a file's name, with enough folders that no other file's name ends in the
+ * same way.
+ */
 static const char *short_name(const char *name)
 {
 	const char *end = name + strlen(name);
@@ -373,7 +381,10 @@ static const char *short_name(const char *name)
 	return end;
 }
 
-/* Whether a curve's name has to tell of which run it is. The points are sorted: this run's come first. */
+/*
+ * Does a curve's name have to say which run it belongs to? The points are sorted, with this run's
+ * first.
+ */
 static bool several_runs(void)
 {
 	return plot.runs > 2 || plot.point[0].run == 0;
@@ -400,7 +411,7 @@ static void title(FILE *to, const struct point *point)
 	fprintf(to, "%s'", by[0] == ',' ? ")" : "");
 }
 
-/* Whether a curve of the panel begins with this point. */
+/* Does a curve of the panel begin with this point? */
 static bool begins_curve(size_t i, bool latency)
 {
 	return perf_methods[plot.point[i].test].latency == latency &&
@@ -416,7 +427,7 @@ static size_t curves_of(bool latency)
 	return n;
 }
 
-/* The ranges of a panel's axes; gnuplot complains of one that a single value makes. */
+/* The ranges of a panel's axes; gnuplot would complain about a range made from a single value. */
 static void ranges(FILE *to, bool latency)
 {
 	double min = INFINITY, max = 0;
@@ -500,8 +511,9 @@ static void adapters(FILE *to)
 }
 
 /*
- * What the picture shows, and where and when it was made: "soft0, measured on HOST, 2026-01-31,
- * OpenDAT 0.1". Files of results do not say where they come from, so then it was drawn here.
+ * Writes what the picture shows, and where and when it was made: "soft0, measured on HOST,
+ * 2026-01-31, OpenDAT 0.1". Files of results do not contain the place, so for these it says where
+ * it was drawn.
  */
 static void heading(FILE *to)
 {
@@ -549,7 +561,10 @@ static void script(FILE *to, const char *name)
 	fprintf(to, "unset multiplot\n");
 }
 
-/* Runs gnuplot with the script; *pid: its process. Returns where its picture comes from, or -1. */
+/*
+ * Runs gnuplot with the script; *pid is its process. Returns the descriptor that its picture comes
+ * from, or -1.
+ */
 static int gnuplot_start(FILE *commands, pid_t *pid)
 {
 	char *argv[] = { (char *)"gnuplot", NULL };
@@ -571,7 +586,7 @@ static int gnuplot_start(FILE *commands, pid_t *pid)
 	return -1;
 }
 
-/* All of it goes to the file, or it is said why not; gnuplot does not notice a full disk. */
+/* Writes the whole picture to the file, or reports why not; gnuplot does not notice a full disk. */
 static int picture_write(int from, const char *name)
 {
 	FILE *file = fopen(name, "we");

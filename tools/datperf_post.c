@@ -16,7 +16,7 @@
 #include "datperf.h"
 #include "names.h"
 
-/* Credits are told from messages by their cookie. */
+/* A credit's cookie distinguishes it from a message. */
 #define CREDIT_COOKIE (UINT64_C(1) << 63)
 
 static DAT_LMR_TRIPLET local(const struct perf_link *l, const unsigned char *buffer, uint64_t size)
@@ -28,7 +28,7 @@ static DAT_LMR_TRIPLET local(const struct perf_link *l, const unsigned char *buf
 	};
 }
 
-/* The same slot of the peer: both regions are laid out alike. */
+/* The same slot of the peer: both regions have the same layout. */
 static DAT_RMR_TRIPLET remote(const struct perf_link *l, const unsigned char *slot)
 {
 	return (DAT_RMR_TRIPLET){
@@ -62,7 +62,7 @@ static int reap(struct perf_link *l)
 	return 0;
 }
 
-/* Waits until every request is complete. The last one posted has to be a signalled one. */
+/* Waits until every request is complete. The last one posted has to be signalled. */
 int link_drain(struct perf_link *l)
 {
 	while (l->completed < l->posted)
@@ -71,7 +71,7 @@ int link_drain(struct perf_link *l)
 	return 0;
 }
 
-/* Makes room for one more request and tells how it is to complete. */
+/* Makes room for one more request and determines how it completes. */
 static int next_request(struct perf_link *l, bool signal, DAT_DTO_COOKIE *cookie,
 			DAT_COMPLETION_FLAGS *flags)
 {

@@ -40,13 +40,16 @@ struct listening {
 struct peer {
 	pid_t pid;
 	int fd;
-	bool met;	/* it knows of the client: it will end by itself */
-	bool killed;	/* by us */
+	bool met;	/* it has a client, so it will end by itself */
+	bool killed;	/* by this process */
 };
 
 /* CPUs */
 
-/* Without --cpus a forked pair gets two CPUs of its own, where there are two; threads find theirs. */
+/*
+ * Without --cpus a forked pair gets two CPUs of its own, if there are two; threads find CPUs by
+ * themselves.
+ */
 int proc_pick_cpus(struct perf_options *opt)
 {
 	cpu_set_t cpus;
@@ -123,8 +126,8 @@ static void tell_user(const struct perf_ia *ia)
 }
 
 /*
- * An adapter does not give memory back that a peer may be at, and so waits for one that was stopped
- * in the middle of it. The end of this process does not.
+ * An adapter does not free memory that a peer may be accessing, and so it waits for a peer that was
+ * stopped during an access. Ending this process does not wait.
  */
 static void leave_if_stuck(const struct perf_ia *ia)
 {
@@ -189,7 +192,7 @@ static int peer_start(const struct perf_options *opt, struct peer *peer)
 		close(fds[0]);
 		cli_rename("datperf (server)");
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)	/* it died before the line above */
+		if (getppid() != parent)	/* the parent died before the line above */
 			exit(CLI_FAILED);
 		exit(proc_pin(opt->cpu[1]) == 0 ? serve(opt, fds[1]) : CLI_FAILED);
 	}
@@ -226,8 +229,9 @@ static void peer_kill(struct peer *peer)
 }
 
 /*
- * Collects the child, by force when it does not end by itself. A server that no client came to
- * listens for ever: it gets the time to say what is wrong with it, and no more. 0: it ended well.
+ * Collects the child, by force if it does not end by itself. A server that never had a client
+ * listens for ever: it gets time to print its error, and no more. Returns 0 if it ended
+ * successfully.
  */
 static int peer_finish(struct peer *peer)
 {

@@ -15,7 +15,7 @@
 #include "cli.h"
 #include "datperf.h"
 
-/* One of the words, or the last: no message went over, so no data could be wrong. */
+/* Returns one of the words, or the last one: no message was sent, so no data could be wrong. */
 static const char *verdict(const struct perf_spec *spec, const struct perf_result *result,
 			   const char *right, const char *wrong, const char *none)
 {
@@ -32,9 +32,12 @@ static void json_number(const char *name, double value, int decimals)
 		printf(", \"%s\": null", name);
 }
 
-/* So many ranges up to the 99.9th percentile, each wider than the one before; one for the rest. */
+/*
+ * The number of ranges up to the 99.9th percentile, each wider than the one before; one more has
+ * the rest.
+ */
 #define RANGES 20
-#define STEP 1.02	/* so much wider at least */
+#define STEP 1.02	/* each range is at least this much wider */
 
 /* Calls `line` for each range of latencies, in us, that has samples in it. */
 static void each_range(const struct perf_result *result, unsigned int one_way,
@@ -93,7 +96,7 @@ static void json(const struct perf_options *opt, const struct perf_spec *spec,
 	printf(", \"verified\": %s}\n", verdict(spec, result, "true", "false", "null"));
 }
 
-/* What is quoted has its quotes doubled, as spreadsheets read it. */
+/* In quoted text, quotes are doubled, as spreadsheets read it. */
 static void csv_text(const char *text)
 {
 	char *shown = cli_escape(text);
@@ -151,7 +154,7 @@ static void line(const struct perf_options *opt, const struct perf_spec *spec,
 		each_range(result, method->one_way, bar);
 }
 
-/* What is not as it is by default. */
+/* The settings that differ from the defaults. */
 static void settings(const struct perf_spec *spec)
 {
 	uint32_t threads = spec->threads > 0 ? spec->threads : 1;

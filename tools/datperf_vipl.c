@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datperf --api vipl: the same tests through libvipl, to hold against uDAPL alone. Two processes of
- * this host; what they post is in datperf_vipl_run.c.
+ * datperf --api vipl: the same tests through libvipl, to compare it with uDAPL alone. Two processes
+ * on this host; what they post is in datperf_vipl_run.c.
  *
- * Invariant: whatever end_close() finds set is there, and it takes all of it down.
+ * Invariant: what end_close() finds set exists, and end_close() frees all of it.
  */
 #include "config.h"
 
@@ -27,7 +27,10 @@ int end_failed(const char *call, VIP_RETURN ret)
 	return -1;
 }
 
-/* The other side hangs up in the end: no news. What else goes wrong is said where it matters. */
+/*
+ * The other side disconnects at the end, which need not be reported. Other errors are reported
+ * where they occur.
+ */
 static void hush(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 {
 	(void)context;
@@ -102,7 +105,7 @@ static void end_close(struct end *e)
 	free(e->recv);
 }
 
-/* The connection. Both processes know the client's number, which makes the name theirs alone. */
+/* The connection. Both processes know the client's number, which makes the name unique. */
 
 union address {
 	VIP_NET_ADDRESS net;
@@ -120,7 +123,9 @@ static void address_make(const struct end *e, const char *what, pid_t client, un
 	memcpy(a->bytes + 4 + e->nic_attr.NicAddressLen, name, (size_t)length);
 }
 
-/* As peers, of which the client is the one that dials: it waits until it would be heard. */
+/*
+ * Connects as peers; the client waits until the server can receive its request, and then connects.
+ */
 static int meet(struct end *e, pid_t client)
 {
 	VIP_VI_ATTRIBUTES attr;
@@ -135,7 +140,7 @@ static int meet(struct end *e, pid_t client)
 	}
 	TRY(VipConnectPeerRequest(e->vi, &mine.net, &other.net, e->opt->timeout_s * 1000ul));
 	if (e->server && write(e->ready_fd, &byte, 1) != 1)
-		return -1;	/* the client is gone */
+		return -1;	/* the client has ended */
 	TRY(VipConnectPeerWait(e->vi, &attr));
 	return 0;
 }
@@ -152,7 +157,7 @@ static int run_end(struct end *e, pid_t client, struct perf_hist *hist, double *
 		status = meet(e, client);
 	if (status == 0)
 		status = end_run(e, hist, seconds);
-	/* The client hangs up when it has all it wants; the server waits for that. */
+	/* The client disconnects when it has everything it needs; the server waits for that. */
 	while (status == 0 && e->server) {
 		VIP_VI_STATE state = VIP_STATE_ERROR;
 
@@ -185,7 +190,7 @@ static pid_t start_server(struct end *like)
 	e.ready_fd = fds[1];
 	cli_rename("datperf (server)");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != client)	/* it died before the line above */
+	if (getppid() != client)	/* the client died before the line above */
 		exit(CLI_FAILED);
 	e.server = true;
 	exit(run_end(&e, client, NULL, &seconds) == 0 ? CLI_OK : CLI_FAILED);

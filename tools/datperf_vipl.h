@@ -11,11 +11,11 @@
 #include "datperf.h"
 
 enum {
-	END_CREDITS = 8,	/* receives for control messages, which is more than are under way */
-	END_CONTROL = 64,	/* bytes of room for one */
+	END_CREDITS = 8,	/* receives for control messages, more than are ever outstanding */
+	END_CONTROL = 64,	/* the space for one */
 };
 
-/* Where the other side reaches this one's memory. It travels in the first control message. */
+/* Where the other side accesses this one's memory. It is sent in the first control message. */
 struct end_place {
 	uint64_t in;		/* first byte of the incoming slots */
 	uint64_t out;
@@ -23,8 +23,8 @@ struct end_place {
 };
 
 /*
- * One end. Its memory, one region: descriptors; control messages, of which the last goes out; two
- * windows of slots for what comes in; one window for what goes out.
+ * One end. Its memory is one region: descriptors; control messages, the last of which is outgoing;
+ * two windows of slots for incoming messages; one window for outgoing ones.
  */
 struct end {
 	const struct perf_options *opt;
@@ -39,9 +39,10 @@ struct end {
 	unsigned char *control;
 	unsigned char *in, *out;
 	uint64_t stride;		/* from one slot to the next */
-	uint32_t slots;			/* messages under way at once; 2 for one at a time */
+	uint32_t slots;			/* outstanding messages; 2 for one at a time */
 	uint32_t recvs;			/* descriptors in the ring of receives */
-	int ready_fd;			/* the server says that it may be asked for, the client hears it */
+	/* the server reports here that it can be reached, and the client waits for that */
+	int ready_fd;
 	struct end_place there;
 	uint64_t recv_posted, recv_taken;	/* receives since the connection exists */
 	uint64_t posted, completed;	/* requests, without control messages */

@@ -3,8 +3,8 @@
  * The messages of datperf --api vipl: what each test posts and waits for, on either side.
  *
  * Invariant: each side has a receive posted before the other can send into it. A latency test never
- * has more than one message under way; in send-bw the server tells in control messages how many it
- * has taken.
+ * has more than one outstanding message; in send-bw the server reports in control messages how many
+ * it has taken.
  */
 #include "config.h"
 
@@ -14,7 +14,8 @@
 #include "cli.h"
 #include "datperf_vipl.h"
 
-enum { PATTERN_ROUND = 1000 };	/* messages of a latency test whose every byte is looked at */
+/* the number of messages of a latency test whose every byte is checked */
+enum { PATTERN_ROUND = 1000 };
 
 static unsigned char *slot_of(const struct end *e, unsigned char *base, uint64_t number)
 {
@@ -56,7 +57,7 @@ struct patience {
 	uint32_t polls;
 };
 
-/* After a look in vain. */
+/* Called after a poll that found nothing. */
 static int be_patient(const struct end *e, struct patience *p)
 {
 	if (e->opt->one_cpu)
@@ -112,7 +113,7 @@ static int post_recv(struct end *e, void *at, uint64_t length)
 	return 0;
 }
 
-/* For the next message of the peer's that carries data. */
+/* Posts a receive for the next message of the peer's that carries data. */
 static int post_data_recv(struct end *e)
 {
 	return post_recv(e, e->in + e->recv_posted % (2 * e->slots) * e->stride, e->spec.size);
@@ -123,7 +124,7 @@ static int post_control_recv(struct end *e)
 	return post_recv(e, e->control + e->recv_posted % END_CREDITS * END_CONTROL, END_CONTROL);
 }
 
-/* Takes the next message, of this length; *at: its data. */
+/* Takes the next message, of this length; *at points to its data. */
 static int take_recv(struct end *e, uint64_t length, unsigned char **at)
 {
 	VIP_DESCRIPTOR *d;
@@ -178,7 +179,7 @@ static int post_request(struct end *e, unsigned int op, uint64_t number)
 	return 0;
 }
 
-/* Sends a control message; nothing of this side's may be under way but requests that are reaped first. */
+/* Sends a control message; this side may have only requests outstanding that are reaped first. */
 static int send_control(struct end *e, const void *data, size_t length)
 {
 	unsigned char *at = e->control + END_CREDITS * END_CONTROL;
@@ -197,7 +198,7 @@ static bool takes_data(const struct end *e)
 	return e->spec.test == PERF_SEND_LAT || (e->spec.test == PERF_SEND_BW && e->server);
 }
 
-/* The first is for what the peer says of its memory. */
+/* The first one is for the message that says where the peer's memory is. */
 int end_post_recvs(struct end *e)
 {
 	uint32_t data = e->spec.test == PERF_SEND_LAT ? 1 : 2 * e->slots;
@@ -227,7 +228,7 @@ static int exchange_places(struct end *e)
 
 /* ------------------------------------------------------------------ one message at a time */
 
-/* Has the next receive ready and the request taken back while the message travels. */
+/* Posts the next receive and reaps the request while the message travels. */
 static int ping(struct end *e, bool check)
 {
 	bool writes = e->spec.test == PERF_WRITE_LAT;
@@ -245,7 +246,7 @@ static int ping(struct end *e, bool check)
 	return reap(e);
 }
 
-/* write-lat: the last byte tells that all of the message is there. */
+/* write-lat: the last byte shows that the whole message is there. */
 static int await_write(struct end *e, unsigned char **at)
 {
 	uint64_t last = e->spec.size - 1;
@@ -272,7 +273,7 @@ static int pong(struct end *e, bool check)
 	return status;
 }
 
-/* The peer has filled its slots before it told where they are. */
+/* The peer has filled its slots before it sent their address. */
 static int read_one(struct end *e, bool check)
 {
 	uint64_t number = e->posted;
@@ -373,7 +374,10 @@ static int stream_rdma(struct end *e, uint32_t count)
 	return reap_all(e);
 }
 
-/* One window, checked by the side that it goes to; the client's `look` says that it is all there. */
+/*
+ * One window, checked by the side that gets it; the client's `look` message says that all of it is
+ * there.
+ */
 static int check_writes(struct end *e)
 {
 	uint64_t first = e->posted;
@@ -438,7 +442,7 @@ static int all_bw_phases(struct end *e, double *seconds)
 	return bw_check(e);
 }
 
-/* Warm-up, what is measured, and the check; *seconds: of a bandwidth test. */
+/* Runs warm-up, measurement, and check; *seconds is the time of a bandwidth test. */
 int end_run(struct end *e, struct perf_hist *hist, double *seconds)
 {
 	for (uint32_t i = 0; i < e->slots && e->server; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Registered memory. An LMR or RMR is one entry of a table in the arena: who wants to touch the
- * memory, we or a peer, finds the entry by its context, and holds the engine of the connection
- * while it touches. So after the context is cleared, and every engine held at that time has been
- * let go, nobody touches it any more.
+ * Registered memory. An LMR or RMR is one entry of a table in the arena: a thread that accesses the
+ * memory, of this process or a peer's, finds the entry by its context, and holds the engine of the
+ * connection during the access. So after the context is cleared, and every engine held at that time
+ * has been released, nobody accesses the memory any more.
  */
 #include "mr.h"
 #include "arena.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define MR_REST	    4096u /* so many others are freed before an index is used again */
+#define MR_REST	    4096u /* this many others are freed before an index is used again */
 
 enum datp_err soft_mr_init(struct soft_ia *ia)
 {
@@ -27,7 +27,7 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 	if (err)
 		return err;
 	ia->mr = ia->mr_mem.addr;
-	/* sparse, all: untouched pages cost nothing */
+	/* sparse, all: untouched pages use no memory */
 	ia->own = calloc(SOFT_MR_COUNT, sizeof *ia->own);
 	ia->lmrs = calloc(SOFT_MR_COUNT, sizeof *ia->lmrs);
 	ia->mr_gen = calloc(SOFT_MR_COUNT, sizeof *ia->mr_gen);
@@ -52,7 +52,7 @@ void soft_mr_fini(struct soft_ia *ia)
 	ia->mr_free = NULL;
 }
 
-/* 0: the table is full. */
+/* Returns 0 if the table is full. */
 static uint32_t mr_index_get(struct soft_ia *ia, struct datp_lmr *lmr)
 {
 	uint32_t index = 0;
@@ -81,14 +81,17 @@ static void mr_index_put(struct soft_ia *ia, uint32_t index)
 
 static uint32_t mr_next_context(struct soft_ia *ia, uint32_t index)
 {
-	/* relaxed: a number that no other bind of the window gets, on whatever endpoint, no more */
+	/*
+	 * relaxed: it only has to be a number that no other bind of the window gets, on any
+	 * endpoint
+	 */
 	uint32_t gen = atomic_fetch_add_explicit(&ia->mr_gen[index], 1, memory_order_relaxed) + 1;
 
 	return index << SOFT_MR_GEN_BITS | (gen & MR_GEN_MASK);
 }
 
 /*
- * Sequentially consistent: either an engine's holder sees 0, or our look at the engine finds it
+ * Sequentially consistent: either an engine's holder sees 0, or the check of the engine finds it
  * held.
  */
 static uint32_t mr_kill(struct soft_mr *mr)
@@ -114,17 +117,20 @@ static uint32_t mr_replace(struct soft_mr *mr, uint32_t next)
 	return old | SOFT_MR_BINDING;
 }
 
-/* Of an entry that is dead, or ours to bind. */
+/* For an entry that is dead, or that this thread may bind. */
 static void mr_publish(struct soft_mr *mr, uint32_t context, const struct soft_range *range)
 {
-	/* release: who finds a new field does not find the old context any more, see soft_mr_get */
+	/*
+	 * release: a thread that finds a new field does not find the old context any more, see
+	 * soft_mr_get()
+	 */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&mr->addr, range->addr, memory_order_relaxed);
 	atomic_store_explicit(&mr->len, range->len, memory_order_relaxed);
 	atomic_store_explicit(&mr->priv, range->priv, memory_order_relaxed);
 	atomic_store_explicit(&mr->pz, range->pz, memory_order_relaxed);
 	atomic_store_explicit(&mr->lmr, range->lmr, memory_order_relaxed);
-	/* release: who finds the context finds what belongs to it */
+	/* release: a thread that finds the context finds its fields */
 	atomic_store_explicit(&mr->context, context, memory_order_release);
 }
 
@@ -134,7 +140,10 @@ enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 	enum datp_err err = soft_pages_check(soft_ia(lmr->obj.ia)->maps_fd, lmr->addr, lmr->len,
 					     (unsigned int)lmr->priv & SOFT_MR_WRITES, &shared);
 
-	/* shared memory is the same bytes in every process that maps it: nothing to look up */
+	/*
+	 * shared memory has the same bytes in every process that maps it, so nothing has to be
+	 * looked up
+	 */
 	(void)cookie;
 	return err ? err : soft_lmr_add(lmr, shared);
 }
@@ -210,8 +219,8 @@ void soft_rmr_free(struct datp_rmr *base)
 	struct soft_rmr *rmr = (struct soft_rmr *)base;
 
 	/*
-	 * a bind that still waits in its queue comes to nothing from now on, and one that is under
-	 * way ends
+	 * from now on a bind that waits in its queue has no effect, and one that is being executed
+	 * ends
 	 */
 	atomic_fetch_add(&ia->mr[rmr->index].life, 1);
 	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
@@ -271,7 +280,7 @@ bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool g
 
 	if (!good)
 		soft_window_forget(soft_ia(base->obj.ia), context);
-	/* one that failed has not been executed, but for the beginning, by a process that died there */
+	/* a failed bind has not been executed, except partly, by a process that died during it */
 	if (!good)
 		(void)atomic_compare_exchange_strong(&mr->context, &left, 0);
 	/* relaxed: what another engine may bind at any time */
@@ -294,8 +303,8 @@ enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
 		if (!soft_range_holds(&range, iov[i].addr, iov[i].len))
 			return DATP_ERR_BAD_SEGMENTS;
 		/*
-		 * reading needs any right at all: programs send from memory registered without
-		 * LOCAL_READ
+		 * reading needs any right at all, because programs send from memory registered
+		 * without LOCAL_READ
 		 */
 		if (sink ? !(range.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) : !range.priv)
 			return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
@@ -313,9 +322,7 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
 	if (!soft_mr_get(table, remote->rmr_context, &range) || range.pz != pz ||
 	    !(range.priv & need) || !soft_range_holds(&range, remote->addr, remote->len))
 		return false;
-	/*
-	 * a window onto a region that is no more: its next bind was posted first, and executed last
-	 */
+	/* a window onto a freed region: its next bind was posted first, and executed last */
 	return !range.lmr || soft_mr_get(table, range.lmr, &region);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening a connection. The active side connects to the listener of the service point and sends REQ
- * over that socket; REP or REJ comes back, and RTU ends it; a socket is kept as the link between
- * two IAs if they have none yet. Data may reach the passive side before RTU does; it says the same.
+ * Connection set-up. The active side connects to the listener of the service point and sends REQ
+ * over that socket; REP or REJ comes back, and RTU completes the set-up; a socket is kept as the
+ * link between two IAs if they have none yet. Data may reach the passive side before RTU does, and
+ * then have the same effect.
  */
 #define _GNU_SOURCE
 #include "opening.h"
@@ -38,7 +39,7 @@ static void far_of(const struct soft_msg *msg, struct soft_far *far)
 				  msg->ring_ref, msg->request_ref, msg->layout };
 }
 
-/* Our endpoint, for the peer. EP lock. */
+/* Describes the endpoint for the peer. EP lock. */
 static void msg_endpoint(struct soft_msg *msg, struct soft_ep *ep)
 {
 	msg->my_port = ep->index;
@@ -89,7 +90,7 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	msg.pdata_len = (uint16_t)param->pdata_len;
 	if (param->pdata_len)
 		memcpy(msg.pdata, param->pdata, param->pdata_len);
-	soft_ep_await_end(ep); /* of the connection before */
+	soft_ep_await_end(ep); /* that of the previous connection */
 	datp_lock(&base->lock);
 	soft_port_begin(ep);
 	msg_endpoint(&msg, ep);
@@ -139,8 +140,9 @@ void soft_ep_cancel(struct soft_ep *ep)
 /* ---- the passive side ---- */
 
 /*
- * The next connection of a listener, or -1. Without a file descriptor for it, it would stay in the
- * queue and ring for ever: so it is taken with the spare one, and closed.
+ * Accepts the next connection of a listener, or returns -1. Without a free file descriptor the
+ * connection would stay in the queue and wake the thread for ever, so it is accepted with the spare
+ * descriptor, and closed.
  */
 static int listener_accept(struct soft_ia *ia, int listener)
 {
@@ -157,15 +159,18 @@ static int listener_accept(struct soft_ia *ia, int listener)
 	if (fd >= 0)
 		close(fd);
 	else
-		/* somebody else was faster to take it: not all the time for this */
+		/*
+		 * another thread used the descriptor first: pause, so that this does not repeat all
+		 * the time
+		 */
 		usleep(LISTENER_NAP_US);
 	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return -1;
 }
 
 /*
- * One connection a time. The service point is not touched once its request may have been read: that
- * may be the last one that it wanted.
+ * One connection at a time. The service point is not accessed once its request may have been read,
+ * because that may be the last one that it wanted.
  */
 static void listener_event(void *arg, uint32_t events)
 {
@@ -192,7 +197,7 @@ static void listener_event(void *arg, uint32_t events)
 	if (soft_socket_watch(sock))
 		soft_socket_end(sock);
 	else
-		soft_socket_read(sock); /* mostly the request is there by now */
+		soft_socket_read(sock); /* mostly the request has arrived by now */
 }
 
 static enum datp_err listener_open(struct soft_sp *sp, const struct sockaddr_storage *sa,
@@ -256,8 +261,8 @@ void soft_sp_close(struct datp_sp *base)
 	close(sp->fd);
 	soft_fork_release();
 	/*
-	 * connections that were accepted and have not said what they want: they will hear that
-	 * nobody listens
+	 * connections that were accepted and have sent nothing: they get the answer that nobody
+	 * listens
 	 */
 	while (busy) {
 		datp_lock(&ia->lock);
@@ -271,7 +276,7 @@ void soft_sp_close(struct datp_sp *base)
 	}
 }
 
-/* libdatp's new CR gets what the request brought, before anybody can see it. */
+/* Copies the request into libdatp's new CR, before anybody can see it. */
 struct request {
 	struct soft_socket *sock;
 	struct soft_peer *peer;
@@ -344,9 +349,9 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 		return;
 	}
 	if (request.peer->slot != name)
-		soft_slot_forget(ia, name); /* it has one already */
+		soft_slot_forget(ia, name); /* the peer has a name already */
 	datp_lock(&ia->lock);
-	sock->peer = request.peer; /* counted by soft_peer_get */
+	sock->peer = request.peer; /* soft_peer_get() has counted it */
 	sp = ia->requesting = sock->sp;
 	sock->sp = NULL;
 	datp_unlock(&ia->lock);
@@ -392,7 +397,8 @@ static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, struct soft_ms
 		sock->my_slot = ep->my_slot;
 		ep->socket = sock;
 		soft_pending_renew(sock);
-		(void)soft_socket_send(sock, msg); /* if it fails, its hang-up is on the way */
+		/* if this fails, its hang-up is about to be reported */
+		(void)soft_socket_send(sock, msg);
 	} else {
 		ep->stale = true;
 	}
@@ -408,7 +414,7 @@ static enum datp_err accept_open(struct soft_cr *cr, struct soft_ep *ep, struct 
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	enum datp_err err = DATP_OK;
 
-	soft_ep_await_end(ep); /* of the connection before */
+	soft_ep_await_end(ep); /* that of the previous connection */
 	datp_lock(&ep->base.lock);
 	soft_port_begin(ep);
 	datp_lock(&ia->lock);
@@ -507,7 +513,7 @@ enum datp_err soft_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 
 /* ---- what comes back ---- */
 
-/* The accept was given up while it was under way; the peer does not know. */
+/* The accept was given up while it was being made, and the peer does not know that. */
 static void unwanted_now(struct datp_ep *base)
 {
 	soft_ep_end_unheard(soft_ep(base), 0, DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -525,7 +531,7 @@ void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
 		    !datp_cm_established(&ep->base, NULL, 0))
 			/* disconnected before it was open. Without memory for this: at the reset */
 			(void)datp_ep_call(&ep->base, unwanted_now);
-		/* release: it has been said */
+		/* release: it has been reported */
 		atomic_fetch_sub_explicit(&ep->hearing, 1, memory_order_release);
 	}
 	/*
@@ -550,7 +556,7 @@ void soft_ep_look(struct soft_ep *ep)
 		soft_ep_heard(ep, gen);
 }
 
-/* Takes the endpoint of an answer off its socket; NULL if it has given up. soft_ia.lock */
+/* Takes the endpoint of an answer off its socket; returns NULL if it has given up. soft_ia.lock */
 static struct soft_ep *socket_take_ep_locked(struct soft_socket *sock)
 {
 	struct soft_ep *ep = sock->ep;
@@ -631,7 +637,7 @@ static struct soft_ep *reply_ep(struct soft_socket *sock, const struct soft_msg 
 	return ep;
 }
 
-/* Opens the endpoint, unless it has given up. Who gives up later finds it open. */
+/* Opens the endpoint, unless it has given up. A thread that gives up later finds it open. */
 static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft_peer *peer,
 		       const struct soft_msg *msg)
 {
@@ -670,7 +676,7 @@ static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 	if (!msg->bounce.extent_len || peer->self ||
 	    !soft_mover_serve(sock->ia, peer, &msg->bounce))
 		return true;
-	/* relaxed: for the message only; to a peer that has died meanwhile nothing is owed */
+	/* relaxed: for the message only; a peer that has died meanwhile needs nothing */
 	if (!atomic_load_explicit(&peer->dead, memory_order_relaxed))
 		soft_complain(&unserved, 1,
 			      "soft: no thread or memory to copy for process %d, which the kernel "
@@ -688,7 +694,7 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 	msg_init(&rtu, SOFT_MSG_RTU);
 	if (!peer || soft_peer_bounce(peer, &rtu.bounce) || !mailbox_served(sock, peer, msg) ||
 	    !reply_open(sock, ep, peer, msg)) {
-		soft_conn_hangup(sock); /* by which the other side hears of it */
+		soft_conn_hangup(sock); /* so that the other side notices it */
 		return;
 	}
 	rtu.port = msg->my_port;
@@ -758,7 +764,7 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 		soft_socket_end(sock);
 }
 
-/* The active side gave up, or the socket hung up. It may be the link already. */
+/* The active side gave up, or the socket hung up. The socket may already be the link. */
 static void on_cancel(struct soft_socket *sock)
 {
 	struct soft_ep *ep;
@@ -776,7 +782,9 @@ static void on_cancel(struct soft_socket *sock)
 		soft_ep_end_and_tell(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* Of the connection that the endpoint has with this peer, the generation; 0: it has none. */
+/*
+ * Returns the generation of the connection that the endpoint has with this peer; 0 if it has none.
+ */
 static uint32_t ep_gen_with(struct soft_ep *ep, const struct soft_peer *peer)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
@@ -835,7 +843,7 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena
 		close(arena_fd);
 }
 
-/* The link to a peer broke: it has died, or closed its IA without a word. */
+/* The link to a peer broke: the peer has died, or has closed its IA. */
 static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 {
 	soft_peer_died(peer);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A full fence that other threads are made to pass, by membarrier(). It becomes a part of libdatp and of the soft
- * provider: who asks has registered for it before. Invariant: afterwards the others have passed the fence, or so much
- * time has passed that no store of theirs is on its way any more.
+ * A full fence that other threads are made to execute, by membarrier(). Inlined into libdatp and
+ * the soft provider; the process has to register for it before. Invariant: afterwards the others
+ * have executed the fence, or so much time has passed that none of their stores is delayed any
+ * more.
  */
 #ifndef FENCE_OTHERS_H
 #define FENCE_OTHERS_H
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FENCE_STORE_NS 1000000 /* takes nanoseconds to be seen, wherever it is made */
+#define FENCE_STORE_NS 1000000 /* a store becomes visible within nanoseconds, on any processor */
 
 static inline int fence_membarrier(int command)
 {
@@ -23,8 +24,9 @@ static inline int fence_membarrier(int command)
 }
 
 /*
- * By the clock, which is read without the kernel: what forbids the one call may forbid to sleep as well. Not cut short
- * by a signal, and no place to be cancelled at: a lock may be the caller's.
+ * Waits by the clock, which is read without the kernel: a filter that forbids the one call may
+ * forbid sleeping as well. It is not cut short by a signal, and not a cancellation point, because
+ * the caller may hold a lock.
  */
 static inline void fence_let_stores_arrive(void)
 {
@@ -38,7 +40,10 @@ static inline void fence_let_stores_arrive(void)
 	       (now.tv_sec - from.tv_sec) * INT64_C(1000000000) + now.tv_nsec - from.tv_nsec < FENCE_STORE_NS);
 }
 
-/* False: the kernel refuses it by now, as a filter of system calls may that was set meanwhile; then it takes time. */
+/*
+ * Returns false if the kernel refuses it by now, for example by a filter of system calls that was
+ * set meanwhile; then it waits.
+ */
 static inline bool fence_others(int command)
 {
 	if (!fence_membarrier(command))

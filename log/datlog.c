@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of the libraries; datlog.h states what DAT_LOG says and the invariant.
+ * Messages of the libraries; datlog.h describes DAT_LOG and states the invariant.
  *
- * A file is opened for each message: messages are rare, and a descriptor that is kept would be
- * closed, and its number used for something else, by programs that close all they do not know.
+ * A file is opened for each message: messages are rare, and some programs close all descriptors
+ * that they do not know, so that the number of a descriptor kept open could be reused for another
+ * file.
  */
 #include "datlog.h"
 
@@ -22,21 +23,24 @@
 #define DEST_SYSLOG	2
 
 static struct {
-	bool given;			/* DAT_LOG counts, and not the mask */
+	bool given;			/* DAT_LOG is used, and not the mask */
 	enum datlog_level level;
-	const char *components;		/* "a,b", or NULL: all; up to the colon */
+	const char *components;		/* "a,b", or NULL for all; up to the colon */
 	size_t components_length;
-	const char *file;		/* NULL: as dest says */
+	const char *file;		/* NULL: where dest says */
 	unsigned long dest;
-	bool masked;			/* DAT_DBG_TYPE counts */
+	bool masked;			/* DAT_DBG_TYPE is used */
 	unsigned long types;
-	const char *wrong;		/* what of DAT_LOG is no level, or NULL */
+	const char *wrong;		/* the part of DAT_LOG that is not a level, or NULL */
 	double begin;			/* of the process, in seconds since boot */
 } setting = { .level = DATLOG_WARNING, .dest = DEST_STDERR };	/* written once */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* A number in the environment, in any base C knows. Returns false when unset or no number. */
+/*
+ * Reads a number from the environment, in any base that C knows. Returns false if it is unset or
+ * not a number.
+ */
 static bool env_number(const char *name, unsigned long *value)
 {
 	const char *s = secure_getenv(name);
@@ -104,8 +108,8 @@ static double now(void)
 }
 
 /*
- * When this process began. libdat and libdatp have to agree on it, so it is what the kernel says;
- * without /proc it is the time of the first message that is considered.
+ * The time when this process began. libdat and libdatp have to agree on it, so it comes from the
+ * kernel; without /proc it is the time of the first message that is considered.
  */
 static double process_begin(void)
 {
@@ -114,7 +118,7 @@ static double process_begin(void)
 	char line[1024], *p = NULL;
 
 	if (file && fgets(line, sizeof(line), file))
-		p = strrchr(line, ')');	/* the name of the program may hold anything */
+		p = strrchr(line, ')');	/* the name of the program may contain anything */
 	/* The 22nd field; the parenthesis ends the second. */
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
@@ -191,7 +195,10 @@ char *datlog_complaint(void)
 	return text;
 }
 
-/* How many bytes at p are a character that can be shown as it is; 0: it is a control, or none. */
+/*
+ * Returns how many bytes at p are a printable character; 0 if it is a control character, or
+ * invalid.
+ */
 static size_t shown_length(const unsigned char *p)
 {
 	size_t n = p[0] < 0x20 ? 0 : p[0] < 0x7f ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 :
@@ -204,7 +211,10 @@ static size_t shown_length(const unsigned char *p)
 	return p[0] == 0xc2 && p[1] < 0xa0 ? 0 : n;	/* U+0080 to U+009f are controls too */
 }
 
-/* A copy of text with all that is not shown written as \xNN; NULL: no memory. */
+/*
+ * Returns a copy of text with all bytes that are not printable written as \xNN; NULL if there is no
+ * memory.
+ */
 static char *text_escape(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -253,8 +263,8 @@ static bool file_write(enum datlog_level level, const char *library, const char 
 }
 
 /*
- * "libdat", or, for a user who has asked for more than errors and warnings, "libdat[4711 +0.012s]":
- * then messages of several processes and moments stand beside each other.
+ * Writes "libdat", or, for a user who has asked for more than errors and warnings, "libdat[4711
+ * +0.012s]", so that messages of several processes and times can be distinguished.
  */
 static void origin_write(char *to, size_t size, const char *library)
 {
@@ -268,7 +278,7 @@ static void origin_write(char *to, size_t size, const char *library)
 }
 
 /*
- * In one write: another process may have the same stderr. A C library is free to cut what
+ * In one write, because another process may have the same stderr. A C library may split what
  * fprintf() formats for an unbuffered stream into several writes, and glibc does so since 2.37.
  */
 static void stderr_write(const char *origin, const char *text)

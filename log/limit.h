@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A limit to the messages that another process can provoke: a peer that fails a thousand times a second, or another
- * user's process that is refused as often, must not fill the log of this one. Invariant: of one cause no more than
- * LOG_LIMIT_LINES lines are let through in a window of time, and what is left out is counted. It becomes a part of libdatp and
- * of the soft provider.
+ * A limit on the messages that another process can provoke: a peer that fails a thousand times a
+ * second, or another user's process that is refused as often, must not fill the log of this one.
+ * Invariant: for one cause no more than LOG_LIMIT_LINES lines are written in a window of time, and
+ * the lines left out are counted. Inlined into libdatp and the soft provider.
  */
 #ifndef LOG_LIMIT_H
 #define LOG_LIMIT_H
@@ -23,9 +23,11 @@ struct log_limit {
 };
 
 /*
- * Whether a line may be written now. True: *left_out is how many were not since the last one that was. Any thread, any lock.
+ * Returns true if a line may be written now; then *left_out is the number of lines left out since
+ * the last one. Any thread, any lock.
  *
- * relaxed, all of it: two threads at once may count a line to the window before, which costs no more than a line
+ * relaxed, all of it: two threads at the same time may count a line to the previous window, which
+ * costs at most a line
  */
 static inline bool log_limit_pass(struct log_limit *cause, uint32_t *left_out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the standard lets each call return, besides DAT_SUCCESS: nothing else is injected.
- * Invariant: the names are those of the pages, without their DAT_.
+ * What the standard allows each call to return, besides DAT_SUCCESS: nothing else is injected.
+ * Invariant: the names are those of the specification, without their DAT_.
  */
 #include <string.h>
 

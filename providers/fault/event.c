@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the program sees of endpoints that something was done to, and asynchronous errors.
- * Invariant: what it sees is one of the standard's stories: a completion that failed is followed by
+ * The events that the program gets from endpoints with injected faults, and asynchronous errors.
+ * Invariant: their sequence is one that the standard allows: a failed completion is followed by
  * flushed ones, the connection by one event of its end, and an attempt has one outcome.
  */
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static struct fault_ep *ep_find_locked(struct fault *fault, DAT_EP_HANDLE ep)
 	return at;
 }
 
-/* NULL: no memory, and then nothing is done to it. */
+/* Returns NULL if there is no memory; then no fault is injected. */
 static struct fault_ep *ep_get_locked(struct fault *fault, DAT_EP_HANDLE ep)
 {
 	struct fault_ep *at = ep_find_locked(fault, ep);
@@ -93,7 +93,10 @@ void fault_doom(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how)
 
 /* ------------------------------------------------------------------ asynchronous errors */
 
-/* Of the error's own kind of object: an endpoint is broken indeed, all else is the IA's. */
+/*
+ * The error has its own kind of object: an endpoint is really broken, and all others belong to the
+ * IA.
+ */
 void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep,
 		      DAT_EVD_HANDLE evd)
 {
@@ -155,7 +158,7 @@ bool fault_async_take(struct fault *fault, DAT_EVENT *event)
 
 /* ------------------------------------------------------------------ events */
 
-/* Whose completions an EVD has, as far as it can be told. */
+/* Returns whose completions an EVD gets, as far as this is known. */
 static bool is_of(struct fault *fault, const DAT_EVENT *event, enum fault_target target)
 {
 	DAT_EP_HANDLE ep = event->event_data.dto_completion_event_data.ep_handle;

@@ -14,7 +14,7 @@
 
 #include "fault.h"
 
-/* How long a wait that may be for asynchronous errors does not look for ours. */
+/* The interval at which a wait that may return asynchronous errors checks for injected ones. */
 #define SLICE_US 20000
 
 static bool is_wait(const struct datp_wrap_call *call)
@@ -34,7 +34,7 @@ void fault_nap(uint32_t ms)
 	nanosleep(&time, NULL);
 }
 
-/* An answer to dat_evd_wait. */
+/* Makes an answer to dat_evd_wait. */
 static bool answers_wait(struct fault *fault, const uint64_t *arg)
 {
 	if (arg[2] != 1 || !arg[3] || !arg[4] ||
@@ -44,7 +44,7 @@ static bool answers_wait(struct fault *fault, const uint64_t *arg)
 	return true;
 }
 
-/* An answer to dat_cno_wait. */
+/* Makes an answer to dat_cno_wait. */
 static bool answers_cno_wait(struct fault *fault, const uint64_t *arg)
 {
 	DAT_EVD_PARAM param = { .cno_handle = DAT_HANDLE_NULL };
@@ -58,7 +58,7 @@ static bool answers_cno_wait(struct fault *fault, const uint64_t *arg)
 	return true;
 }
 
-/* A wait in slices: nothing of ours can wake it. */
+/* Waits in slices, because an injected error cannot wake the wait. */
 static DAT_RETURN sliced_wait(struct fault *fault, const struct datp_wrap_call *call,
 			      bool (*answers)(struct fault *fault, const uint64_t *arg))
 {
@@ -82,7 +82,7 @@ static DAT_RETURN sliced_wait(struct fault *fault, const struct datp_wrap_call *
 	}
 }
 
-/* True: it is answered here. */
+/* Returns true if the call is answered here. */
 static bool async_call(struct fault *fault, struct datp_wrap_call *call)
 {
 	if (!fault->has_async || !fault->base.async)
@@ -102,7 +102,8 @@ static bool async_call(struct fault *fault, struct datp_wrap_call *call)
 }
 
 /*
- * Which endpoint a call connects; of an accept that names none, the one that the request came with.
+ * Returns the endpoint that a call connects; for an accept that names none, the one that came with
+ * the request.
  */
 static DAT_EP_HANDLE endpoint_of(struct fault *fault, const struct datp_wrap_call *call)
 {
@@ -117,14 +118,14 @@ static DAT_EP_HANDLE endpoint_of(struct fault *fault, const struct datp_wrap_cal
 	return param.local_ep_handle;
 }
 
-/* False: the call is not made. */
+/* Returns false if the call is not made. */
 static bool rule_apply(struct fault *fault, struct fault_rule *rule, struct datp_wrap_call *call)
 {
 	DAT_HANDLE about = (DAT_HANDLE)(uintptr_t)call->arg[0];
 
 	switch (rule->action) {
 	case FAULT_RETURN:
-		/* as libdatp returns it: an empty queue is no error */
+		/* as libdatp returns it: an empty queue is not an error */
 		call->ret = rule->value == DAT_QUEUE_EMPTY ?
 				    DAT_QUEUE_EMPTY :
 				    (DAT_RETURN)(DAT_CLASS_ERROR | rule->value);
@@ -137,7 +138,7 @@ static bool rule_apply(struct fault *fault, struct fault_rule *rule, struct datp
 		fault_break(fault, about, rule->action == FAULT_LOST);
 		return true;
 	case FAULT_EVENT:
-		/* before the call: its outcome may be there before it returns */
+		/* before the call, because the outcome may come before it returns */
 		call->scratch[0] = (uintptr_t)endpoint_of(fault, call);
 		fault_doom(fault, (DAT_EP_HANDLE)(uintptr_t)call->scratch[0],
 			   (DAT_EVENT_NUMBER)rule->value);

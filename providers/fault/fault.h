@@ -9,7 +9,7 @@
 
 #include <datp/wrap.h>
 
-/* What a rule waits for: a call, or a completion on its way to the program. */
+/* What a rule applies to: a call, or a completion on its way to the program. */
 enum fault_target { FAULT_CALL, FAULT_REQUEST, FAULT_RECV };
 
 enum fault_action {
@@ -18,7 +18,7 @@ enum fault_action {
 	FAULT_DISCONNECT, /* the endpoint's connection ends before the call */
 	FAULT_LOST,	  /* likewise, as if the peer were gone: BROKEN */
 	FAULT_STATUS,	  /* the completion has failed, with `value`; the connection is BROKEN */
-	FAULT_EVENT,	  /* what ep_connect or cr_accept began comes to this end */
+	FAULT_EVENT,	  /* the attempt that ep_connect or cr_accept began ends with this event */
 	FAULT_ASYNC,	  /* an asynchronous error */
 };
 
@@ -30,41 +30,41 @@ struct fault_rule {
 	uint32_t value;
 	char *text;
 	uint64_t seen, fired;		   /* fault.lock */
-	uint64_t nth, after, every, times; /* 0: does not matter */
-	uint32_t chance;		   /* of 2^32; 0: does not matter */
+	uint64_t nth, after, every, times; /* 0: not given */
+	uint32_t chance;		   /* of 2^32; 0: not given */
 };
 
-/* An endpoint that something has been done to; forgotten with its reset or free. */
+/* An endpoint with an injected fault; forgotten when it is reset or freed. */
 struct fault_ep {
 	struct fault_ep *next;
 	DAT_EP_HANDLE ep;
 	DAT_EVD_HANDLE failed_on; /* later successes there are flushed */
 	bool broken;		  /* DISCONNECTED is shown as BROKEN */
-	bool over;		  /* its end has been told: DISCONNECTED is not shown */
-	DAT_EVENT_NUMBER doom;	  /* what ESTABLISHED is turned into; 0: nothing */
+	bool over;		  /* its end has been reported: DISCONNECTED is not shown */
+	DAT_EVENT_NUMBER doom;	  /* the event that replaces ESTABLISHED; 0: none */
 };
 
-/* An asynchronous error that nobody has taken. */
+/* An asynchronous error that has not been taken. */
 struct fault_async {
 	struct fault_async *next;
-	bool told; /* to who waits for its CNO */
+	bool told; /* to a thread that waits on the EVD's CNO */
 	DAT_EVENT event;
 };
 
 struct fault {
 	struct datp_wrap base;
-	struct fault_rule *rules; /* never change but for their counts */
+	struct fault_rule *rules; /* constant except for their counts */
 	bool has_async;
-	pthread_mutex_t lock; /* innermost: nothing is called under it */
+	pthread_mutex_t lock; /* no other lock is taken under it */
 	uint64_t random;
 	struct fault_ep *eps;
 	struct fault_async *async;
 };
 
-/* rule.c: false: datp_wrap_refuse() knows why. */
+/* rule.c: returns false after datp_wrap_refuse(). */
 bool fault_rules_parse(struct fault *fault, const char *params);
 void fault_rules_free(struct fault *fault);
-/* Is it time? Counts. */
+/* Does the rule fire now? Counts the call. */
 bool fault_rule_fires(struct fault *fault, struct fault_rule *rule);
 /* Likewise for a rule about ia_open, which counts all opens of the adapter in this process. */
 bool fault_rule_fires_at_open(struct fault *fault, struct fault_rule *rule);
@@ -81,10 +81,10 @@ void fault_doom(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how);
 void fault_forget(struct fault *fault, DAT_EP_HANDLE ep);
 void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep,
 		      DAT_EVD_HANDLE evd);
-/* True: there is one that no CNO has told of yet. */
+/* Returns true if there is one that no CNO has reported yet. */
 bool fault_async_tell(struct fault *fault);
 bool fault_async_take(struct fault *fault, DAT_EVENT *event);
-/* False: the program is not to see it. */
+/* Returns false if the program does not get the event. */
 bool fault_event(struct fault *fault, DAT_EVENT *event);
 
 #endif

@@ -103,7 +103,7 @@ static const struct name dto_async_events[] = {
 };
 #undef N
 
-/* The value of a name; false: refused, saying what there is. */
+/* Returns the value of a name; false after a refusal that lists the names. */
 static bool name_value(const struct name *names, const char *name, const char *rule,
 		       uint32_t *value)
 {
@@ -155,7 +155,7 @@ static bool is_ep_call(const struct fault_rule *rule)
 	       rule->call != DATP_CALL_ep_free;
 }
 
-/* The errors that can be about what the call is about. */
+/* Returns the errors that can be about the object of the call. */
 static const struct name *async_names(const struct fault_rule *rule)
 {
 	const char *name = datp_call_name(rule->call);
@@ -296,7 +296,7 @@ free_rule:
 	return ok;
 }
 
-/* One rule a line; what follows a # is said to people. */
+/* One rule a line; text after a # is a comment. */
 static bool script_parse(struct fault *fault, const char *file)
 {
 	FILE *stream = fopen(file, "re");

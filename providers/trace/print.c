@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A call and its arguments in words: NAME=VALUE in a text, "NAME": "VALUE" in JSON. Invariant: what
- * the call fills in is read only when it succeeded, and nothing else that the caller owns but what
- * the call itself reads.
+ * A call and its arguments as text: NAME=VALUE in a text, "NAME": "VALUE" in JSON. Invariant: what
+ * the call fills in is read only if it succeeded, and of the caller's memory only what the call
+ * itself reads.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static void put_end(struct trace_text *text)
 		trace_put(text, "\"");
 }
 
-/* Text that is not ours: an adapter's name. */
+/* Text from elsewhere: an adapter's name. */
 void trace_put_string(struct trace_text *text, const char *string)
 {
 	for (; string && *string; string++) {
@@ -199,7 +199,7 @@ static uint64_t word_at(const void *at, size_t size)
 	return word;
 }
 
-/* What an OUT argument points at; the call succeeded. */
+/* The target of an OUT argument, after the call has succeeded. */
 static void put_out(struct trace_text *text, enum datp_arg_kind kind, const void *at)
 {
 	switch (kind) {
@@ -250,7 +250,7 @@ static void put_value(struct trace_text *text, const struct datp_wrap_call *call
 		put_address(text, at);
 		break;
 	case DATP_ARG_IOV:
-		/* a call that refused its arguments may have been told a wrong number */
+		/* if a call refused its arguments, the number may be wrong */
 		put_segments(text, at, call->ret == DAT_SUCCESS ? n : 0);
 		break;
 	case DATP_ARG_TARGET:

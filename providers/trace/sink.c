@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where records go. Invariant: the file is whole after every record. A trace in JSON ends with its
- * closing bracket, which the next record overwrites; so it can be opened while the program runs,
- * and after it has crashed. Processes that share a file take turns by a lock on it; a file that is
- * there already is continued.
+ * The destination of records. Invariant: the file is valid after every record. A trace in JSON ends
+ * with its closing bracket, which the next record overwrites; so it can be opened while the program
+ * runs, and after it has crashed. Processes that share a file take turns by a lock on it; an
+ * existing trace is continued.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ struct trace_sink {
 	pid_t pid;		 /* a child of fork() shares the lock on the file, and begins its own */
 	enum trace_format format;
 	int fd;
-	/* one record at a time; the lock on the file does not know threads */
+	/* one record at a time; threads of one process share the lock on the file */
 	pthread_mutex_t lock;
 	char file[PATH_MAX];
 };
@@ -63,7 +63,7 @@ static void file_expand(const char *file, char out[PATH_MAX])
 	out[at] = '\0';
 }
 
-/* A file that is there already must be a trace of ours, lest something else is spoiled. */
+/* An existing file must be a trace, so that no other file is damaged. */
 static bool is_continued(int fd, off_t end)
 {
 	char tail[TAIL_LEN];
@@ -169,7 +169,7 @@ void trace_sink_close(struct trace_sink *sink)
 	free(sink);
 }
 
-/* What cannot be written is lost: a trace must not stop a program. */
+/* A record that cannot be written is lost: a trace must not stop a program. */
 static void write_json(struct trace_sink *sink, const char *record, size_t len)
 {
 	struct iovec parts[3] = {
@@ -188,7 +188,7 @@ static void write_json(struct trace_sink *sink, const char *record, size_t len)
 		end = TAIL_LEN;
 	if (first)
 		whole -= 2;
-	/* a part of a record is none: the file ends as before */
+	/* a partial record is removed: the file ends as before */
 	if (pwritev(sink->fd, parts + first, 3 - first, end - TAIL_LEN) != (ssize_t)whole &&
 	    pwrite(sink->fd, JSON_TAIL, TAIL_LEN, end - TAIL_LEN) == TAIL_LEN &&
 	    ftruncate(sink->fd, end) < 0)

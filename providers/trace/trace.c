@@ -24,7 +24,7 @@ struct trace {
 	struct datp_wrap base;
 	struct trace_sink *sink;
 	enum trace_format format;
-	bool polls; /* also dequeues of an empty queue */
+	bool polls; /* whether dequeues of an empty queue are logged */
 };
 
 static uint64_t now_ns(void)
@@ -42,7 +42,7 @@ static bool trace_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	return true;
 }
 
-/* The line of a text: when, who, what, how it ended, how long it took. */
+/* One line of text: time, thread, call, result, duration. */
 static size_t record_text(const struct datp_wrap_call *call, const char *ret, uint64_t from,
 			  uint64_t took, char *record)
 {
@@ -59,7 +59,8 @@ static size_t record_text(const struct datp_wrap_call *call, const char *ret, ui
 }
 
 /*
- * A complete event ("X") of the trace event format; a record too long loses arguments, not its end.
+ * A complete event ("X") of the trace event format; if a record is too long, arguments are left
+ * out, not its end.
  */
 static size_t record_json(const struct datp_wrap *wrap, const struct datp_wrap_call *call,
 			  const char *ret, uint64_t from, uint64_t took, char *record)
@@ -72,7 +73,7 @@ static size_t record_json(const struct datp_wrap *wrap, const struct datp_wrap_c
 	trace_put_string(&name, wrap->beneath);
 	trace_print_args(&text, call);
 	if (text.room <= 1) {
-		/* back to where an argument ended */
+		/* back to the end of an argument */
 		end = strstr(args, "\", \"") ? args + sizeof(args) - 1 : args;
 		while (end > args && strncmp(end, "\", \"", 4) != 0)
 			end--;

@@ -10,22 +10,22 @@
 
 enum trace_format { TRACE_TEXT, TRACE_CHROME };
 
-/* sink.c: where records go. One for each file of the process, shared by its adapters. */
+/* sink.c: the destination of records. One for each file of the process, shared by its adapters. */
 struct trace_sink;
 
-/* NULL: *why says what is wrong with the file, and what to do. */
+/* Returns NULL if the file cannot be used; *why says what is wrong with it, and what to do. */
 struct trace_sink *trace_sink_open(const char *file, enum trace_format format, char *why,
 				   size_t size);
 void trace_sink_close(struct trace_sink *sink);
-/* One record, whole or not at all. */
+/* Writes one record, completely or not at all. */
 void trace_sink_write(struct trace_sink *sink, const char *record, size_t len);
 
-/* print.c: a call as text. Cut off where the room ends. */
+/* print.c: a call as text. Truncated at the end of the space. */
 struct trace_text {
 	char *at;
 	size_t room;
 	bool json; /* "name": "value" pairs instead of name=value */
-	bool some; /* there was one already */
+	bool some; /* at least one was written */
 };
 
 void trace_put(struct trace_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -19,21 +19,21 @@ struct cm_connect {
 };
 
 enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how);
-/* To where `like` is connected to; its address and qualifier in `how` are ignored. */
+/* Connects to the peer of `like`; the address and qualifier in `how` are ignored. */
 enum datp_err ep_dup_connect(struct datp_ep *ep, struct datp_ep *like, struct cm_connect *how);
 enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful);
 
 /* ------------------------------------------------------------------ sp.c */
 
 /*
- * A service point. An RSP is used up by its first request: it gives up its EVD with that, and the
- * service thread closes the transport's part a little later. Its handle stays good until rsp_free(),
- * because programs compare it with the one in the event, and then free it.
+ * A service point. An RSP is used up by its first request: then it gives up its EVD, and the
+ * service thread closes the transport's part a little later. Its handle stays valid until
+ * rsp_free(), because programs compare it with the one in the event, and then free it.
  */
 struct sp_priv {
 	_Atomic uint32_t lock;	/* the service point lock; guards all below */
-	bool arriving;		/* an RSP whose request has just come: see rsp_used() */
-	bool closed;		/* takes no more requests */
+	bool arriving;		/* an RSP whose request has just arrived: see rsp_used() */
+	bool closed;		/* accepts no more requests */
 	bool make_ep;		/* DAT_PSP_PROVIDER_FLAG; set once */
 	struct datp_sp *next;	/* on the list of used up RSPs (its own lock) */
 	bool closing;		/* a thread is closing the transport's part (the same lock) */
@@ -53,16 +53,16 @@ enum datp_err rsp_create(struct datp_ia *ia, uint64_t qual, DAT_EP_HANDLE ep, DA
 enum datp_err psp_free(struct datp_sp *sp);
 enum datp_err rsp_free(struct datp_sp *sp);
 /*
- * The service point at a qualifier, or NULL. It may be gone when looked at: lock it, and check
+ * Returns the service point at a qualifier, or NULL. It may be freed meanwhile: lock it, and check
  * again.
  */
 struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual);
-/* A request has come to an RSP, which is used up by it. No lock held. */
+/* A request has arrived at an RSP, which is used up by it. No lock held. */
 void rsp_used(struct datp_sp *sp);
 bool sp_is_rsp(const struct datp_sp *sp);
 /*
- * How many live RSPs have had their request; they do not keep an IA from being closed, because
- * programs may believe that such an RSP has freed itself. IA lock held.
+ * Returns how many live RSPs have had their request. They do not keep an IA from being closed,
+ * because programs may believe that such an RSP has freed itself. IA lock held.
  */
 uint32_t rsp_count_used_up_locked(struct ia_priv *priv);
 
@@ -71,12 +71,12 @@ uint32_t rsp_count_used_up_locked(struct ia_priv *priv);
 /* The event of a connection request; embedded in it. */
 struct cr_note {
 	struct datp_node node;
-	DAT_HANDLE sp_shown;	/* the service point's handle; the point may be freed by now */
+	DAT_HANDLE sp_shown;	/* the service point's handle; the point may have been freed */
 };
 
 struct cr_priv {
 	struct cr_note note;
-	struct datp_evd *evd;	/* where the event was queued; may be gone by now, see cr_end() */
+	struct datp_evd *evd;	/* where the event was queued; may have been freed, see cr_end() */
 };
 
 static inline struct cr_priv *cr_priv(struct datp_cr *cr)
@@ -86,7 +86,7 @@ static inline struct cr_priv *cr_priv(struct datp_cr *cr)
 
 struct datp_cr *cr_of_note(struct cr_note *note);
 
-/* `ep`: DAT_HANDLE_NULL if the request has one. */
+/* `ep` is DAT_HANDLE_NULL if the request has one. */
 enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE ep, const void *pdata,
 			uint32_t pdata_len);
 enum datp_err cr_reject(struct datp_cr *cr);

@@ -27,17 +27,17 @@ struct datp_wrapper;
 struct plugin;
 
 /*
- * What turns the calls of an API into calls of the core, and registers adapters where that API looks
- * for them. An edge hands its own to plugin_add(); the core knows no other way up.
+ * Converts the calls of an API into calls of the core, and registers adapters with the registry of
+ * that API. An edge passes its own to plugin_add(); the core makes no other calls upwards.
  */
 struct edge {
-	size_t table_size; /* of the table that the first word of its objects points at */
+	size_t table_size; /* the size of the table that the first word of its objects points at */
 	void (*table_fill)(struct plugin *plugin);
-	/* Makes the adapter known under its name. 0, or what the registry says against it. No lock held. */
+	/* Registers the adapter by its name. Returns 0, or the registry's error. No lock held. */
 	DAT_RETURN (*announce)(struct plugin *plugin);
-	/* False: the registry keeps it, since it is in use. No lock held. */
+	/* Returns false if the registry keeps the adapter, because it is in use. No lock held. */
 	bool (*withdraw)(struct plugin *plugin);
-	/* How a consumer knows an IA. Any lock but those of the registry. */
+	/* Returns the consumer's handle of an IA. Any lock but those of the registry. */
 	DAT_IA_HANDLE (*shown)(struct datp_ia *ia);
 };
 
@@ -45,33 +45,40 @@ struct edge {
 struct plugin {
 	struct plugin *next; /* core.lock */
 	const struct edge *edge;
-	const struct datp_plugin *desc;	    /* NULL: a wrapper */
-	const struct datp_wrapper *wrapper; /* NULL: a plugin */
-	struct datp_ops ops; /* total */
-	void *table;	     /* the edge's: what its objects begin with the address of */
+	const struct datp_plugin *desc;	    /* NULL for a wrapper */
+	const struct datp_wrapper *wrapper; /* NULL for a plugin */
+	struct datp_ops ops; /* complete: no op is NULL */
+	void *table;	     /* the edge's table, whose address is the first word of its objects */
 	DAT_PROVIDER_INFO info;
 	char *params;
-	char provider[DAT_NAME_MAX_LENGTH]; /* its name, which may go away with the library */
+	/* its name; a copy, because the library may be unloaded */
+	char provider[DAT_NAME_MAX_LENGTH];
 	struct log_name log_name;
-	uint32_t nth;   /* of its IA name: which slot of the table opens it; core.lock */
-	uint32_t opens; /* core.lock: IAs open through it */
+	/* among those of its IA name: which slot of the table opens it; core.lock */
+	uint32_t nth;
+	uint32_t opens; /* the number of IAs open through it; core.lock */
 	bool leaving;	/* core.lock: in dat_provider_fini */
 };
 
-/* Registrations of one IA name at a time: they differ in version, thread safety or library. */
+/*
+ * The number of registrations of one IA name at a time: they differ in version, thread safety or
+ * library.
+ */
 enum { PLUGIN_NTHS = 16 };
 
-/* Checks a descriptor and makes a total table of its ops. False: plugin_refuse() knows why. */
+/*
+ * Checks a descriptor and makes a complete table of its ops. Returns false after plugin_refuse().
+ */
 bool plugin_negotiate(const struct datp_plugin *desc, struct datp_ops *ops);
-/* As a host that knows the first `known` bytes of the ops only. */
+/* The same, as a host that knows only the first `known` bytes of the ops. */
 bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct datp_ops *ops);
 /*
- * Registers an adapter, of a plugin with its total ops, or of a wrapper; `name` is the plugin's own.
- * If that fails, plugin_refuse() knows why. Forks are watched from then on.
+ * Registers an adapter, of a plugin with its complete ops, or of a wrapper; `name` is the plugin's
+ * own. If that fails, it calls plugin_refuse(). From then on forks are handled.
  */
 void plugin_add(const struct edge *edge, const struct plugin *what, const char *name,
 		const char *params);
-/* Undoes that; with IAs open it stays, and it is said why. */
+/* Undoes that; if IAs are open, the registration stays, and a message says why. */
 void plugin_remove(const struct datp_plugin *desc, const struct datp_wrapper *wrapper,
 		   const DAT_PROVIDER_INFO *info);
 /* The nth registration of an IA name, counted in `opens`; NULL if there is none. */
@@ -95,21 +102,23 @@ enum { RMR_LOCKS = 16 };
 struct ia_priv {
 	_Atomic uint32_t lock;		       /* the IA lock */
 	/*
-	 * After EP: what an RMR is bound to. Not in the RMR: a bind may outlive it, and find another there.
+	 * After EP: guards what an RMR is bound to. It is not in the RMR, because a bind may
+	 * outlive its RMR, and find another in that memory.
 	 */
 	_Atomic uint32_t rmr_locks[RMR_LOCKS];
-	struct binding *rmr_spares[RMR_LOCKS]; /* records, so that binds need not allocate; that lock */
+	/* spare records, so that binds need not allocate; the lock above */
+	struct binding *rmr_spares[RMR_LOCKS];
 	bool closing;			       /* IA lock: nothing new may be published */
 	bool own_async;			       /* the async EVD was made by open; set once */
 	struct obj_list live[DATP_TYPE_COUNT]; /* IA lock */
 	/* Below the SRQ locks and above those of EVDs: errors are reported with an SRQ locked. */
 	_Atomic uint32_t async_lock;
-	struct datp_evd *async_evd; /* async lock; NULL: none, events are dropped */
+	struct datp_evd *async_evd; /* async lock; NULL: there is none, and events are dropped */
 	struct loop *loop;
 	struct plugin *plugin;
 	struct datp_ia_attr attr; /* what ia_query said at open, and "allow"; never changes */
 	uint32_t allow;		  /* enum allow; set by open, never changes */
-	DAT_NAMED_ATTR *named;	  /* attr.provider_attr, if allow_show() made it */
+	DAT_NAMED_ATTR *named;	  /* attr.provider_attr, if allow_show() allocated it */
 	struct ia_priv *next;	  /* core.lock */
 	struct datp_ia *ia;
 };
@@ -125,18 +134,18 @@ static inline const struct datp_ia_attr *ia_attr(struct datp_ia *ia)
 }
 
 /*
- * *async: NULL: make one of at least qlen; DAT_EVD_ASYNC_EXISTS: have none; else share that one.
- * Changed, like *ia, on success only.
+ * *async: NULL: create one of at least qlen; DAT_EVD_ASYNC_EXISTS: have none; otherwise share that
+ * one. It is changed, as *ia is, on success only.
  */
 enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async,
 		      struct datp_ia **ia);
 enum datp_err ia_close(struct datp_ia *ia, bool graceful);
-/* How the consumer knows the IA: the registry's small integer, or else the pointer. */
+/* The consumer's handle of the IA: the registry's small integer, or else the pointer. */
 static inline DAT_IA_HANDLE ia_shown(struct datp_ia *ia)
 {
 	return ia_priv(ia)->plugin->edge->shown(ia);
 }
-/* The limit on the number of objects of a type, and the error beyond it. */
+/* Returns the limit on the number of objects of a type, and the error if it is exceeded. */
 uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err);
 
 /* ------------------------------------------------------------------ memory */
@@ -171,36 +180,36 @@ enum datp_err lmr_sync(struct datp_ia *ia, const struct datp_sge *segments, uint
 enum datp_err rmr_create(struct datp_pz *pz, struct datp_rmr **out);
 enum datp_err rmr_bind(struct datp_rmr *rmr, const struct datp_sge *where, DAT_MEM_PRIV_FLAGS priv,
 		       DAT_EP_HANDLE ep, DAT_CONTEXT cookie, unsigned int flags, uint32_t *context);
-/* What it is bound to. False: nothing. */
+/* Returns what the RMR is bound to, or false if it is not bound. */
 bool rmr_bound(struct datp_rmr *rmr, struct datp_sge *where, DAT_MEM_PRIV_FLAGS *priv,
 	       uint32_t *context);
 enum datp_err rmr_free(struct datp_rmr *rmr);
 void rmr_destroy(struct datp_rmr *rmr);
-void rmr_spares_free(struct datp_ia *ia); /* nobody binds any more */
+void rmr_spares_free(struct datp_ia *ia); /* called when no thread binds any more */
 
 /* ------------------------------------------------------------------ events and connections */
 
-/* `cno` may be NULL; it is the EVD's to hold. qlen 0 means the smallest. */
+/* `cno` may be NULL; the EVD holds it. qlen 0 means the smallest queue. */
 enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno,
 			 DAT_EVD_FLAGS flags, struct datp_evd **out);
-/* Waiters return DATP_ERR_ABORT and have left when it returns. */
+/* Waiters return DATP_ERR_ABORT, and have left when this returns. */
 void evd_destroy(struct datp_evd *evd);
 /*
- * An asynchronous error about `about`, whose handle it carries, to the IA's async EVD (read and
- * posted to under the async lock); dropped if there is none. No lock held beyond SRQ.
+ * Queues an asynchronous error about `about`, whose handle it contains, on the IA's async EVD (read
+ * and posted to under the async lock); drops it if there is none. No lock after SRQ held.
  */
 void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj *about,
 		    int32_t reason);
 
-/* Waiters return a NULL EVD and have left when it returns. */
+/* Waiters return a NULL EVD, and have left when this returns. */
 void cno_destroy(struct datp_cno *cno);
-/* In a forked child: what these keep for all IAs is as if never used. No locks. */
+/* In a forked child: resets what these files keep for all IAs. No locks. */
 void ep_forget_all(void);
 void sp_forget_all(void);
-/* Any state; ends the connection so that the peer notices. */
+/* In any state; ends the connection so that the peer is told. */
 void ep_destroy(struct datp_ep *ep);
 void sp_destroy(struct datp_sp *sp);
-/* Refuses the request if it was still open. */
+/* Refuses the request if it is still open. */
 void cr_destroy(struct datp_cr *cr);
 void srq_destroy(struct datp_srq *srq);
 

@@ -12,17 +12,17 @@ struct dump_sink {
 };
 
 /*
- * True: somebody only wants to know what the plugin is made of that is being initialised on this
- * thread; `describe` will tell.
+ * Returns true if the plugin that is being initialised on this thread shall only be described; then
+ * `describe` is called later.
  */
 bool plugin_dump_takes(void (*describe)(const struct dump_sink *sink, const void *desc),
 		       const void *desc);
 void dump_say(const struct dump_sink *sink, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* What a plugin and a wrapper have in common. */
+/* The keys that a plugin and a wrapper have in common. */
 void dump_head(const struct dump_sink *sink, const char *name, const char *version, uint32_t major,
 	       uint32_t minor, bool loads);
-/* Of a struct datp_plugin. */
+/* For a struct datp_plugin. */
 void dump_plugin(const struct dump_sink *sink, const void *desc);
 
 #endif

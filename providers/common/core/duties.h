@@ -15,7 +15,7 @@
  */
 enum datp_err duties_at_open(struct datp_ia *ia, const struct plugin *plugin);
 
-/* Likewise what lmr_create has set; a plugin is told of once. No lock. */
+/* The same for the values that lmr_create has set; reported once for each plugin. No lock. */
 enum datp_err duties_of_lmr(const struct datp_lmr *lmr);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Event queues and CNOs, seen from inside libdatp.
+ * Event queues and CNOs, as seen from inside libdatp.
  *
- * An EVD is a list of nodes which are embedded in what they tell of: a posted operation, an
- * endpoint, a connection request, or a note (software and asynchronous events) from the EVD's own
- * store. So queueing never allocates and never overflows, but for notes.
+ * An EVD is a list of nodes which are embedded in the objects that the events are about: a posted
+ * operation, an endpoint, a connection request, or a note (software and asynchronous events) from
+ * the EVD's own store. So queueing never allocates and never overflows, except for notes.
  */
 #ifndef EVD_H
 #define EVD_H
@@ -15,7 +15,7 @@
 
 enum node_kind { NODE_DTO, NODE_CONN, NODE_CR, NODE_SOFT, NODE_ASYNC };
 
-enum { NODE_QUEUED = 1 };	/* datp_node.flags: it is on a list (EVD lock) */
+enum { NODE_QUEUED = 1 };	/* datp_node.flags: the node is on a list (EVD lock) */
 
 /* A software or asynchronous event. From the EVD's store, to which it returns when it is taken. */
 struct evd_note {
@@ -33,16 +33,17 @@ struct evd_store {
 struct conn_note {
 	struct datp_node node;
 	struct datp_ep *ep;
-	const void *pdata;	/* the endpoint's */
+	const void *pdata;	/* the endpoint's data */
 	uint32_t pdata_len;
 };
 
 /* ------------------------------------------------------------------ EVD */
 
 /*
- * How the DTO streams that feed an EVD notify: all of an EVD in the same way, and EVERY if a stream
- * of other events (of connections, or of connection requests) feeds it too. With ALLOW_MIXED_COMPLETIONS all but
- * SOLICITED mix, and each completion notifies as its own stream does.
+ * How the DTO streams of an EVD notify: all in the same way, and as EVERY if a stream of other
+ * events (of connections, or of connection requests) feeds the EVD too. With
+ * ALLOW_MIXED_COMPLETIONS all but SOLICITED can be mixed, and each completion notifies as its own
+ * stream does.
  */
 enum evd_stream {
 	STREAM_EVERY,
@@ -55,28 +56,30 @@ enum evd_stream {
 struct evd_priv {
 	_Atomic uint32_t lock;		/* the EVD lock; guards all below unless said otherwise */
 	struct datp_node *first, **last;
-	uint32_t qlen;			/* what evd_query says */
-	uint32_t appended;		/* ever, at the end */
-	bool draining;			/* what was completed earlier is on its way to the list */
+	uint32_t qlen;			/* the length that evd_query returns */
+	uint32_t appended;		/* all events appended so far */
+	bool draining;			/* earlier completions are being moved to the list */
 	uint32_t crs;			/* connection requests on the list */
-	uint32_t lost;			/* asynchronous events dropped for want of a note */
+	/* asynchronous events that were dropped because there was no note */
+	uint32_t lost;
 	struct evd_note *spare;		/* unused notes, through node.next */
 	struct evd_store *stores;
 	uint32_t notes;			/* in all stores */
 	uint32_t streams[STREAM_COUNT];
-	bool explicit_threshold;	/* a stream asked for EVD_THRESHOLD by name */
+	bool explicit_threshold;	/* a stream asked for EVD_THRESHOLD explicitly */
 	bool disabled, unwaitable;
 	bool dead;			/* being freed: waiters leave with ABORT */
-	bool gone; /* poll lock: the transport's queue must not be touched any more */
-	bool notified;			/* a notifying event came since the waiter came */
-	uint32_t threshold;		/* the waiter's */
-	_Atomic bool asleep;		/* the waiter has looked, and sleeps; EVD lock to set it */
+	bool gone; /* poll lock: the transport's queue must not be accessed any more */
+	bool notified;			/* a notifying event has come since the wait began */
+	uint32_t threshold;		/* of the waiter */
+	/* the waiter has checked the queue, and sleeps; set under the EVD lock */
+	_Atomic bool asleep;
 	_Atomic uint32_t own_bell; /* what `bell` points to unless the transport says otherwise */
-	struct datp_cno *cno;		/* held */
+	struct datp_cno *cno;		/* with a reference */
 	/* CNO lock of `cno`: */
 	struct datp_evd *cno_next;	/* on the list of EVDs with triggers */
 	bool cno_listed;
-	uint32_t triggers;		/* events told to the CNO and not yet told by it */
+	uint32_t triggers;		/* events passed to the CNO that it has not reported yet */
 };
 
 static inline struct evd_priv *evd_priv(struct datp_evd *evd)
@@ -84,50 +87,50 @@ static inline struct evd_priv *evd_priv(struct datp_evd *evd)
 	return OBJ_PRIV(struct evd_priv, evd);
 }
 
-/* Who is to be woken once the EVD lock is off. */
+/* The threads to wake once the EVD lock is released. */
 struct evd_wakeup {
 	bool waiter;
 	struct datp_cno *cno;
 	bool agent;
 };
 
-/* EVD lock held, all of these. */
+/* EVD lock held for all of these. */
 void evd_append_locked(struct datp_evd *evd, struct datp_node *node);
-/* Takes out the node that *at points to. */
+/* Removes the node that *at points to. */
 struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at);
-/* What an event that has just been queued sets off: adds to *wakeup, for evd_wake(). */
+/* Finds whom an event that has just been queued wakes: adds to *wakeup, for evd_wake(). */
 void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup);
 void evd_note_give_locked(struct evd_priv *priv, struct evd_note *note);
 
 /*
- * Without the EVD lock. `soon`: the caller holds other locks, so the consumer's agent is called by
- * the service thread.
+ * Without the EVD lock. `soon`: the caller holds other locks, so the service thread calls the
+ * consumer's agent.
  */
 void evd_wake(struct datp_evd *evd, const struct evd_wakeup *wakeup, bool soon);
-/* Appends a node and wakes whoever is to be. Takes the EVD lock and, inside, the CNO lock. */
+/* Appends a node and wakes those who wait for it. Takes the EVD lock and, inside, the CNO lock. */
 void evd_post(struct datp_evd *evd, struct datp_node *node, bool notify);
-/* Takes a node off the list again, if it is still there. */
+/* Removes a node from the list, if it is still there. */
 void evd_unpost(struct datp_evd *evd, struct datp_node *node);
-/* Forgets what is queued about an endpoint. The poll lock is held if the EVD has one to hold. */
+/* Removes the queued events of an endpoint. The poll lock is held if the EVD has one. */
 void evd_purge_ep(struct datp_evd *evd, const struct datp_ep *ep);
 /* Moves what the transport has completed to the list. Poll lock held. */
 void evd_drain_locked(struct datp_evd *evd);
-/* The same if there may be anything, taking the poll lock. */
+/* The same if there may be completions; takes the poll lock. */
 void evd_progress(struct datp_evd *evd);
-/* Has the transport tell of new completions if there is a CNO to tell. No lock held. */
+/* Arms the transport for new completions if there is a CNO. No lock held. */
 void evd_rearm(struct datp_evd *evd);
-/* Wakes the waiter for another look. EVD lock not held. */
+/* Wakes the waiter so that it checks again. EVD lock not held. */
 void evd_ring(struct datp_evd *evd);
 
 /*
- * A stream of events from an endpoint or service point begins or ends. Returns false if it does not go
- * with the others; *clash, which may be NULL, is then the one in its way, or `stream` if that is the
- * EVD's own software events.
+ * A stream of events from an endpoint or service point begins or ends. Returns false if it cannot
+ * share the EVD with the others; *clash, which may be NULL, is then the stream in its way, or
+ * `stream` if the EVD's own software events are.
  */
 bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_threshold,
 		enum evd_stream *clash);
 void evd_detach(struct datp_evd *evd, enum evd_stream stream);
-/* Whether another connection request finds room. */
+/* Is there room for another connection request? */
 bool evd_takes_cr(struct datp_evd *evd);
 
 enum datp_err evd_free(struct datp_evd *evd);
@@ -137,7 +140,7 @@ enum datp_err evd_enable(struct datp_evd *evd, bool on);
 enum datp_err evd_set_waitable(struct datp_evd *evd, bool on);
 enum datp_err evd_post_soft(struct datp_evd *evd, void *pointer);
 /*
- * How an edge takes events: pop_locked takes the first one off the queue into `event`, and returns
+ * How an edge takes events: pop_locked moves the first one from the queue into `event`, and returns
  * false if the queue is empty. EVD lock held.
  */
 struct evd_want {
@@ -150,7 +153,7 @@ uint32_t evd_state(struct datp_evd *evd);	/* DAT_EVD_STATE */
 
 /* ------------------------------------------------------------------ CNO */
 
-/* What a CNO calls. `call` NULL: nothing. */
+/* What a CNO calls. `call` is NULL if there is no agent. */
 struct cno_agent {
 	void *data;
 	void (*call)(void *data, DAT_HANDLE evd);
@@ -161,10 +164,10 @@ struct datp_cno {
 	_Atomic uint32_t lock;		/* the CNO lock; guards all below */
 	_Atomic uint32_t bell;		/* counts triggers; waiters sleep on it */
 	_Atomic uint32_t waiters;
-	bool dead;			/* being destroyed: waiters leave with a NULL EVD */
+	bool dead;			/* being destroyed: waiters return a NULL EVD */
 	uint32_t orphaned;		/* counts how often the last EVD was freed */
 	uint32_t evds;
-	struct datp_evd *first, *last;	/* with triggers, through evd_priv.cno_next */
+	struct datp_evd *first, *last;	/* EVDs with triggers, linked by evd_priv.cno_next */
 	struct cno_agent agent;		/* armed, or with a NULL function */
 	struct cno_agent due;		/* fired and not yet called */
 	struct datp_evd *due_evd;
@@ -176,20 +179,20 @@ enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd 
 void cno_set_agent(struct datp_cno *cno, struct cno_agent agent);
 struct cno_agent cno_agent(struct datp_cno *cno);
 
-/* EVD lock held. An event has come; says whether the agent has to be called. */
+/* An event has come; returns true if the agent has to be called. EVD lock held. */
 bool cno_trigger(struct datp_cno *cno, struct datp_evd *evd);
 void cno_attach(struct datp_cno *cno, struct datp_evd *evd);
 /*
- * `freed`: the EVD goes; waiters hear of it when it was the last. Returns whether the agent has to
- * be called.
+ * `freed`: the EVD is being freed; if it was the last, the waiters return. Returns true if the
+ * agent has to be called.
  */
 bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed);
 void cno_ring(struct datp_cno *cno);
-/* Calls a fired agent: here and now (no lock held), or soon on the service thread. */
+/* Calls a fired agent: at once (no lock held), or soon on the service thread. */
 void cno_call_agent(void *cno);
 void cno_call_agent_soon(struct datp_cno *cno);
 
-/* A deadline in microseconds of CLOCK_MONOTONIC, as the kernel wants it. */
+/* A deadline in microseconds of CLOCK_MONOTONIC, in the kernel's form. */
 static inline struct timespec deadline_of(uint64_t until)
 {
 	return (struct timespec){ .tv_sec = (time_t)(until / 1000000),
@@ -198,7 +201,7 @@ static inline struct timespec deadline_of(uint64_t until)
 
 #define NO_DEADLINE UINT64_MAX
 
-/* When a wait that begins now has to end. */
+/* The time at which a wait that begins now ends. */
 static inline uint64_t deadline_from(uint32_t timeout)
 {
 	return timeout == DAT_TIMEOUT_INFINITE ? NO_DEADLINE : loop_now() + timeout;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes the first event of an EVD, in the form that an API gives to events. Inlined into each edge,
- * where the form is a constant: so the core does not know the events of any API, and taking an
- * event needs no indirect call.
+ * Takes the first event of an EVD, in the form of an API's events. Inlined into each edge, where
+ * the form is a constant: so the core does not know the events of any API, and taking an event
+ * needs no indirect call.
  */
 #ifndef EVD_TAKE_H
 #define EVD_TAKE_H
@@ -12,11 +12,13 @@
 /* How an API writes events. EVD lock held. */
 struct evd_form {
 	void (*completion)(const struct datp_wqe *wqe, struct datp_evd *evd, void *event);
-	/* Of anything but a completion. Gives a note back, by evd_note_give_locked(). */
+	/*
+	 * For any event but a completion. Returns a note to its store, by evd_note_give_locked().
+	 */
 	void (*other)(struct datp_evd *evd, struct datp_node *node, void *event);
 };
 
-/* Takes out the node that *at points to, which is still counted. */
+/* Removes the node that *at points to, which is still counted. */
 static inline void evd_unlink_counted_locked(struct datp_evd *evd, struct datp_node **at)
 {
 	struct evd_priv *priv = evd_priv(evd);
@@ -33,15 +35,15 @@ static inline void evd_unlink_counted_locked(struct datp_evd *evd, struct datp_n
 static inline void evd_uncount_locked(struct datp_evd *evd)
 {
 	/*
-	 * release: who sees the count without the lock and then polls must not poll what came before
-	 * this. It is written under the EVD lock only.
+	 * release: a thread that sees the count without the lock and then polls must not poll what
+	 * came before this. Written under the EVD lock only.
 	 */
 	atomic_store_explicit(&evd->queued,
 			      atomic_load_explicit(&evd->queued, memory_order_relaxed) - 1,
 			      memory_order_release);
 }
 
-/* The first event; false if there is none. EVD lock held. */
+/* Takes the first event; returns false if there is none. EVD lock held. */
 static inline __attribute__((always_inline)) bool
 evd_pop_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
 {
@@ -58,14 +60,15 @@ evd_pop_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
 		form->other(evd, node, event);
 	}
 	/*
-	 * last: who finds the list empty may rely on it that what was on it is given back, but for
-	 * that of an endpoint or an EVD which is being freed
+	 * last: a thread that finds the list empty may rely on it that everything that was on the
+	 * list has been given back, except what belongs to an endpoint or an EVD that is being
+	 * freed
 	 */
 	evd_uncount_locked(evd);
 	return true;
 }
 
-/* EVD lock held, and the poll lock if a drain must not be under way. */
+/* EVD lock held, and the poll lock if no drain may be running. */
 static inline __attribute__((always_inline)) enum datp_err
 evd_take_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
 {
@@ -75,7 +78,7 @@ evd_take_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
 	return evd_pop_locked(evd, event, form) ? DATP_OK : DATP_ERR_QUEUE_EMPTY;
 }
 
-/* The drain that is under way goes first. */
+/* A drain that is running goes first. */
 static inline enum datp_err evd_take_drained(struct datp_evd *evd, void *event,
 					     const struct evd_form *form)
 {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The service thread of an IA, seen from inside libdatp: its life and its timers. Watches and calls
- * are public.
+ * The service thread of an IA, as seen from inside libdatp: its start and end, and its timers.
+ * Watches and calls are public.
  */
 #ifndef LOOP_H
 #define LOOP_H
 
 #include <datp/provider.h>
 
-/* Embedded in what it times; zeroed memory is an unarmed timer. All fields: loop lock. */
+/*
+ * Embedded in the object that it belongs to; zeroed memory is an unarmed timer. All fields: loop
+ * lock.
+ */
 struct loop_timer {
 	struct loop_timer *next, *prev; /* sorted by `when` */
 	uint64_t when;
@@ -19,7 +22,9 @@ struct loop_timer {
 
 struct loop;
 
-/* A call to come. The loop owns it from loop_call_queue() on, and gives it back after it has run. */
+/*
+ * A pending call. The loop owns it from loop_call_queue() on, and takes it back after it has run.
+ */
 struct loop_call {
 	struct loop_call *next;
 	void (*fn)(void *arg);
@@ -32,29 +37,32 @@ struct loop_call {
 };
 
 /*
- * The end of a connection must not fail for want of memory, and it is a call. So each object that
- * needs calls reserves some when it is created, which fails if there is no memory; from there on
- * loop_call_get() takes one of the reserve when malloc() fails.
+ * The end of a connection must not fail for lack of memory, and it needs a call. So each object
+ * that needs calls reserves some when it is created, which fails if there is no memory; after that,
+ * loop_call_get() uses the reserve when malloc() fails.
  */
 bool loop_reserve(struct datp_ia *ia, unsigned int n);
 void loop_unreserve(struct datp_ia *ia, unsigned int n);
 
-/* NULL: there is no memory, and the reserve is in use. */
+/* Returns NULL if there is no memory, and the reserve is in use. */
 struct loop_call *loop_call_get(struct datp_ia *ia);
-void loop_call_put(struct datp_ia *ia, struct loop_call *call);	/* one that was not queued */
+void loop_call_put(struct datp_ia *ia, struct loop_call *call);	/* for a call that was not queued */
 /* `fn` and `arg` are set. Never blocks. */
 void loop_call_queue(struct datp_ia *ia, struct loop_call *call);
 
 /* CLOCK_MONOTONIC in microseconds. */
 uint64_t loop_now(void);
 
-/* fn(arg) once on the service thread, at `when`; moves an armed timer. Waits for no callback. */
+/*
+ * Calls fn(arg) once on the service thread, at `when`; moves an armed timer. Waits for no callback.
+ */
 void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void (*fn)(void *arg),
 	       void *arg);
 
 /*
- * After it returns the callback neither runs nor will run, except when called from the callback's
- * own thread. True: it had not run. Hold no lock that the callback takes.
+ * When it has returned, the callback neither runs nor will run, unless this is called on the
+ * callback's own thread. Returns true if the callback had not run. Hold no lock that the callback
+ * takes.
  */
 bool timer_cancel(struct datp_ia *ia, struct loop_timer *timer);
 
@@ -63,7 +71,7 @@ enum datp_err loop_create(struct loop **loop);
 void loop_stop(struct loop *loop);
 /* After loop_stop(). */
 void loop_destroy(struct loop *loop);
-/* In a forked child: closes the loop's own descriptors, nothing else. */
+/* In a forked child: only closes the loop's own descriptors. */
 void loop_forget(struct loop *loop);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The names of all ops of struct datp_ops, in two lists. Invariant: every slot is in one of them,
- * and ops.c does not compile otherwise; who appends a slot to the struct appends its name here.
+ * or ops.c does not compile; a slot that is appended to the struct is also appended here.
  */
 #ifndef OPS_LIST_H
 #define OPS_LIST_H
 
 /*
- * What no transport can do without. evd_poll is among them although an EVD without completions
- * never calls it: the data path, inlined in the plugin, calls it untested.
+ * The required ops. evd_poll is among them although an EVD without completions never calls it,
+ * because the data path, inlined in the plugin, calls it without a test.
  */
 /* clang-format off */
 #define REQUIRED_OPS(X)                                                                            \
@@ -20,7 +20,7 @@
 	X(sp_listen) X(sp_close)                                                                   \
 	X(ep_connect) X(cr_accept) X(cr_reject) X(cr_free) X(ep_disconnect)
 
-/* What has a default, and its name. */
+/* The ops with a default, and its name. */
 #define OPTIONAL_OPS(X)                                                                            \
 	X(pz_create, default_pz_create) X(pz_free, default_pz_free)                                \
 	X(rmr_create, default_rmr_create) X(rmr_free, default_rmr_free)                            \

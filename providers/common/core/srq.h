@@ -16,13 +16,12 @@ struct srq_store {
 };
 
 struct srq_priv {
-	struct datp_bias bias;		/* of the SRQ lock; never granted but with DATP_TRAIT_SRQ_BIASED */
+	struct datp_bias bias;		/* of the SRQ lock; needs DATP_TRAIT_SRQ_BIASED */
 	struct srq_store *stores;	/* SRQ lock */
 	uint32_t elements;		/* in all stores (SRQ lock) */
-	uint32_t posts;			/* ever (SRQ lock) */
+	uint32_t posts;			/* all posts so far (SRQ lock) */
 	/*
-	 * Reaped and not yet back on the free list: a stack that any thread pushes to, without a
-	 * lock.
+	 * Reaped and not yet on the free list: a stack that any thread pushes to, without a lock.
 	 */
 	_Atomic(struct datp_wqe *) returned;
 };
@@ -46,18 +45,21 @@ enum datp_err srq_set_lw(struct datp_srq *srq, int32_t low_watermark);
 enum datp_err srq_count(struct datp_srq *srq, struct srq_counts *counts);
 
 /*
- * Completes as flushed what an endpoint has taken and not finished. EP lock held, takes the SRQ
- * lock.
+ * Completes as flushed the receives that an endpoint has taken and not finished. EP lock held,
+ * takes the SRQ lock.
  */
 void srq_flush_ep(struct datp_srq *srq, struct datp_ep *ep);
-/* A receive that the endpoint took and that failed, not yet given back, or NULL. EP lock held. */
+/*
+ * Returns a receive that the endpoint took and that failed, and that is not free yet, or NULL. EP
+ * lock held.
+ */
 const struct datp_wqe *srq_failed(struct datp_srq *srq, const struct datp_ep *ep);
 /*
- * Takes back what an endpoint has taken, finished or not; its events are off the lists. EP lock
- * held.
+ * Takes back the receives that an endpoint has taken, finished or not; their events have been
+ * removed from the lists. EP lock held.
  */
 void srq_forget_ep(struct datp_srq *srq, struct datp_ep *ep);
-/* Whether an endpoint has taken a receive that is not finished. */
+/* Has an endpoint taken a receive that is not finished? */
 bool srq_busy_with(struct datp_srq *srq, struct datp_ep *ep);
 
 #endif

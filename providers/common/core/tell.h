@@ -14,24 +14,28 @@
 /* "DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY" */
 const char *err_name(enum datp_err err);
 
-/* An attempt to connect, or an accept, has ended with this event. */
+/* A connection attempt, or an accept, has ended with this event. */
 void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why);
-/* ... or did not even begin. */
+/* ... or could not even begin. */
 void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,
 			  enum datp_err err);
 /* An EP lock may be held. */
 void tell_connected(struct datp_ep *ep);
-/* broken.c: the operation that broke a connection, what its status says and what to do about it. */
+/*
+ * broken.c: the operation that broke a connection, the meaning of its status, and what to do about
+ * it.
+ */
 struct broken {
-	const char *operation, *status, *cause, *remedy;	/* all NULL: none has failed here */
+	/* all NULL if none has failed on this side */
+	const char *operation, *status, *cause, *remedy;
 };
 
-/* No lock may be held; what the transport has completed is put on the endpoint's EVDs. */
+/* No lock may be held; completed operations of the transport are put on the endpoint's EVDs. */
 void broken_by(struct datp_ep *ep, struct broken *by);
 /* Has it completed with an error of its own? EP lock held. */
 bool wqe_failed(const struct datp_wqe *wqe);
 
-/* A connection that was there has ended, in order or not. No lock may be held. */
+/* An established connection has ended, in order or not. No lock may be held. */
 void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 /* The watermarks that programs set: EP lock or SRQ lock may be held. */
 void tell_ep_high(struct datp_ep *ep, bool hard);
@@ -41,8 +45,8 @@ void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err);
 /* A region longer than any that the adapter registers. */
 void tell_block(struct datp_ia *ia, uint64_t length);
 /*
- * An endpoint's stream to an EVD, by the name of the argument, is refused since that EVD has another that
- * notifies otherwise. The standard's rule; the administrator can lift it.
+ * An endpoint's stream to an EVD, named by the argument, is refused because that EVD has another
+ * stream with other notification flags. This is the standard's rule; the administrator can lift it.
  */
 void tell_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
 		enum evd_stream clash);

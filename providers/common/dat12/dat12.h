@@ -11,7 +11,10 @@
 
 /* ------------------------------------------------------------------ errors */
 
-/* DAT_INVALID_PARAMETER of the argument at this position, 1 to 10; 0: of none in particular. */
+/*
+ * DAT_INVALID_PARAMETER for the argument at this position, 1 to 10; 0 for no argument in
+ * particular.
+ */
 static inline DAT_RETURN dat12_arg(unsigned int position)
 {
 	unsigned int sub = position ? DAT_INVALID_ARG1 + position - 1 : DAT_NO_SUBTYPE;
@@ -19,13 +22,16 @@ static inline DAT_RETURN dat12_arg(unsigned int position)
 	return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_INVALID_PARAMETER | (DAT_RETURN)sub;
 }
 
-/* Which argument of a call it is that an error is about. */
+/* Which argument of a call an error is about. */
 struct dat12_arg {
 	enum datp_err err;
 	unsigned int position;
 };
 
-/* What a call answers with; a BAD_... that `args` does not name has no subtype. Ends with DATP_OK. */
+/*
+ * Converts a result to a call's return value; a BAD_... that is not in `args` has no subtype.
+ * `args` ends with DATP_OK.
+ */
 DAT_RETURN dat12_ret(enum datp_err err, const struct dat12_arg args[]);
 
 /* dat12_ret() for a call whose arguments are named as { DATP_ERR_BAD_..., position }. */
@@ -42,16 +48,22 @@ bool dat12_event_pop_locked(struct datp_evd *evd, void *event);
 /* An edge whose adapters are opened by a call of DAT 1.2. */
 struct dat12_edge {
 	struct edge edge;
-	/* The arguments are checked, and plugin_get() has been called; on success it is the IA's to put. */
+	/*
+	 * The arguments have been checked, and plugin_get() has been called; on success the IA
+	 * releases the plugin.
+	 */
 	DAT_RETURN (*open)(struct plugin *plugin, const char *name, DAT_COUNT qlen,
 			   DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);
 };
 
-/* Everything but the data path from here, that from the plugin. */
+/* Fills everything but the data path from here, and the data path from the plugin. */
 void dat12_table_fill(struct plugin *plugin);
-/* Puts posts that say why they are refused in front of the plugin's, if level debug is wanted. */
+/*
+ * If level debug is enabled, puts functions before the plugin's posts that log why these are
+ * refused.
+ */
 void dat12_told_fill(DAT_PROVIDER *table);
-/* Only what libdat itself reads: the name, and what opens it. */
+/* Fills only what libdat itself reads: the name, and the open function. */
 void dat12_table_name(struct plugin *plugin);
 DAT_RETURN dat12_announce(struct plugin *plugin);
 bool dat12_withdraw(struct plugin *plugin);
@@ -59,7 +71,10 @@ DAT_IA_HANDLE dat12_shown(struct datp_ia *ia);
 DAT_RETURN dat12_open(struct plugin *plugin, const char *name, DAT_COUNT qlen,
 		      DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);
 
-/* What opens the nth registration of a name: the call itself tells the name only. */
+/*
+ * Returns the open function of the nth registration of a name, because the call itself passes only
+ * the name.
+ */
 DAT_IA_OPEN_FUNC dat12_ia_opener(uint32_t nth);
 DAT_RETURN dat12_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_IA_ATTR *,
 			  DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);

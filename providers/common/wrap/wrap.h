@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the two halves of wrapping: wrap.c owns the layers, wrap_calls.c knows the calls. */
+/* Shared by the two halves of wrapping: wrap.c owns the layers, wrap_calls.c handles the calls. */
 #ifndef WRAP_H
 #define WRAP_H
 

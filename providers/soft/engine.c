@@ -34,28 +34,28 @@
 /* a call executes at most this many of the peer's requests, if more and more are added */
 #define ENGINE_MOST 1024u
 #endif
-#define ENGINE_HELP   8      /* so many pieces a helper takes before it looks at other things */
+#define ENGINE_HELP   8      /* a helper takes this many pieces before it does other work */
 
-/* What may change while a holding lasts. */
+/* The bits that may change while the engine is held. */
 #define ENGINE_SAME_HOLDING (SOFT_ENGINE_AGAIN | SOFT_ENGINE_TARGET | SOFT_ENGINE_HELPED)
 
 /*
- * Whether a thread of this process is at the peer's memory or ours for this endpoint, as nobody but this
- * process can write: soft_ep.at_work, odd while it is. Builtins, since it is no part of what is shared, which the
- * model checker takes these files' atomics for. EP lock.
+ * Notes whether a thread of this process is accessing memory for this endpoint, in a place that
+ * only this process can write: soft_ep.at_work, which is odd meanwhile. Builtins, because this word
+ * is not shared, and the model checker replaces the atomics in these files. EP lock.
  */
 static void work_begin(struct soft_ep *ep)
 {
 	/*
 	 * Sequentially consistent, as the loads of the checks that follow: either those find what
-	 * soft_engine_look()'s caller has done, or soft_engine_look() finds this.
+	 * the caller of soft_engine_look() has done, or soft_engine_look() finds this.
 	 */
 	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_SEQ_CST);
 }
 
 static void work_end(struct soft_ep *ep)
 {
-	/* release: all that has been done with the memory */
+	/* release: all accesses to the memory */
 	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_RELEASE);
 }
 
@@ -65,14 +65,15 @@ struct soft_dir {
 	struct soft_peer *peer;
 	struct soft_port *ip, *tp; /* the initiator's port, the target's */
 	const struct soft_layout *il, *tl;
-	struct soft_mr *imr, *tmr; /* their regions; ours as we know them, not as peers see them */
+	/* their regions; this side's from its own copy, not as peers see them */
+	struct soft_mr *imr, *tmr;
 	uint32_t igen, tgen; /* the connection, as each side numbers it */
-	bool initiator;	     /* we are */
-	bool news;	     /* there is something for the target's ring: receives of messages before `told` are done */
+	bool initiator;	     /* this side is the initiator */
+	bool news;	     /* the target's ring needs a cell: receives of messages before `told` are done */
 	uint32_t told;
-	bool left;	     /* the engine, to the other side */
+	bool left;	     /* the engine has been left to the other side */
 	bool alone;	     /* no more joint copies: one of them has failed */
-	struct soft_right right; /* to touch the peer's memory */
+	struct soft_right right; /* the right to access the peer's memory */
 };
 
 static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
@@ -95,8 +96,9 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 }
 
 /*
- * The zones of both sides: ours as we know it, the peer's as its port says. Engine held, or its holder
- * helped: until then that port may be another endpoint's.
+ * Returns the zones of both sides: this side's from its own copy, the peer's from its port. The
+ * engine is held, or its holder is being helped; otherwise that port may belong to another
+ * endpoint.
  */
 static uint32_t dir_zone(const struct soft_dir *dir, bool initiator)
 {
@@ -140,9 +142,10 @@ static bool dir_nonsense(const struct soft_dir *dir)
 }
 
 /*
- * Whether what is next is for the target alone: a send to its SRQ whose turn a cell keeps. The initiator does not hold
- * the engine then even for a moment, since the target could find it held when it takes that cell, and would go on to the
- * next one. Nobody holds the engine, or the answer is not used.
+ * Is the next request for the target alone? That is a send to its SRQ whose turn a cell keeps. In
+ * this case the initiator must not hold the engine even for a moment, because the target could find
+ * it held when it takes that cell, and would go on to the next one. Nobody holds the engine, or the
+ * answer is not used.
  */
 static bool engine_is_targets(const struct soft_dir *dir)
 {
@@ -151,7 +154,10 @@ static bool engine_is_targets(const struct soft_dir *dir)
 
 	if (!dir->initiator || !dir->tl->srq)
 		return false;
-	/* relaxed, both: sq_done was acquired with the engine word, and sq_posted is ours, under the EP lock */
+	/*
+	 * relaxed, both: sq_done was acquired with the engine word, and this side writes sq_posted
+	 * under the EP lock
+	 */
 	done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 	if (done == atomic_load_explicit(&dir->ip->sq_posted, memory_order_relaxed))
 		return false;
@@ -159,7 +165,10 @@ static bool engine_is_targets(const struct soft_dir *dir)
 	return e->op == DATP_SEND && SOFT_ONCE(e->turn);
 }
 
-/* The engine word after our arrival: its holder goes round again, or this side holds it, or leaves it to the target. */
+/*
+ * Returns the engine word after this thread's arrival: the holder makes another round, or this side
+ * holds the engine, or leaves it to the target.
+ */
 static uint64_t engine_want(const struct soft_dir *dir, uint64_t word)
 {
 	if (word & SOFT_ENGINE_HELD)
@@ -183,9 +192,10 @@ static bool engine_try(const struct soft_dir *dir)
 		uint64_t want = engine_want(dir, word);
 
 		/*
-		 * Sequentially consistent: whoever closed a port or killed a region before, and did
-		 * not find us here, is seen by the checks that follow. As AGAIN it releases what
-		 * was added to the holder; left to the target, to whoever holds it next.
+		 * Sequentially consistent: if another thread closed a port or killed a region
+		 * before, and did not find the engine held here, the checks that follow see that.
+		 * With AGAIN it releases to the holder what was added; if the engine is left to the
+		 * target, to the next holder.
 		 */
 		if (atomic_compare_exchange_weak(&port->engine, &word, want))
 			return !(word & SOFT_ENGINE_HELD) && want & SOFT_ENGINE_HELD;
@@ -195,21 +205,24 @@ static bool engine_try(const struct soft_dir *dir)
 	return false;
 }
 
-/* False: somebody asked for another round, and we still hold it. `last`: we give it up all the same. */
+/*
+ * Releases the engine. Returns false if another round was requested, and the engine is still held;
+ * with `last` it is released nevertheless.
+ */
 static bool engine_release(const struct soft_dir *dir, bool last)
 {
 	struct soft_port *port = dir->ip;
 	uint32_t gen = dir->igen;
 	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 
-	/* of another generation: its owner took it from us, see soft_port_begin() */
+	/* of another generation: its owner has taken it away, see soft_port_begin() */
 	for (unsigned int tries = SOFT_TRIES; SOFT_ENGINE_GEN(word) == gen; tries--) {
 		bool again = word & SOFT_ENGINE_AGAIN && !last;
-		/* who came to help, and found nothing to do, takes its flag with it by itself */
+		/* a helper that found nothing to do resets its own flag */
 		uint64_t want = again ? word & ~(uint64_t)SOFT_ENGINE_AGAIN :
 					SOFT_ENGINE_NEXT(word, gen) | (word & SOFT_ENGINE_HELPED);
 
-		/* acquire: what the asker added; release: all that we did with the peer's memory */
+		/* acquire: what the requester added; release: all accesses to the peer's memory */
 		if (atomic_compare_exchange_weak_explicit(
 			    &port->engine, &word, want, memory_order_acq_rel, memory_order_relaxed))
 			return !again;
@@ -281,7 +294,7 @@ void soft_engine_take_back(struct soft_port *port)
 {
 	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 
-	/* of our own port, so who died was the target; the acquire is for what it had written */
+	/* the port is this side's, so the target has died; acquire: for what it had written */
 	for (unsigned int tries = SOFT_TRIES; tries && (word & SOFT_ENGINE_HELD) && (word & SOFT_ENGINE_TARGET);
 	     tries--)
 		if (atomic_compare_exchange_weak_explicit(
@@ -300,7 +313,7 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 	struct soft_list *remote = dir->initiator ? tlist : ilist;
 	int error;
 
-	/* relaxed: the holder's */
+	/* relaxed: only the holder writes it */
 	dir->right.seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 	remote->right = &dir->right;
 	error = soft_xfer(dir->peer, to_target == dir->initiator, ordered, local, remote, len);
@@ -345,13 +358,13 @@ static bool dir_joint(const struct soft_dir *dir, const struct soft_list *remote
 }
 
 /*
- * A joint copy, as far as it gets. False: the peer is gone, or the other side finishes it
- * (dir->left).
+ * Makes a joint copy, as far as possible. Returns false if the peer has gone, or if the other side
+ * finishes it (dir->left).
  */
 static bool dir_copy_jointly(struct soft_dir *dir, struct soft_list *local,
 			     struct soft_list *remote, uint64_t len)
 {
-	/* relaxed: the holder's */
+	/* relaxed: only the holder writes it */
 	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 	enum soft_joint_end end;
 	int error;
@@ -450,7 +463,10 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	if (dir->tl->srq)
 		return !dir->initiator && soft_srq_pull(dir->ep, dir_ipz(dir), r, status);
 	if (!soft_recv_posted(dir->tp, seq)) {
-		/* relaxed: who posts it looks at this behind such a fence, see soft_desc_wanted() */
+		/*
+		 * relaxed: a thread that posts the receive reads this after the same kind of fence,
+		 * see soft_desc_wanted()
+		 */
 		atomic_store_explicit(&dir->ip->waits, 1, memory_order_relaxed);
 		soft_fence();
 		if (!soft_recv_posted(dir->tp, seq))
@@ -495,8 +511,8 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 }
 
 /*
- * The target's receives of the messages before `told` are done, or are being done: they complete when all that has come
- * before this cell is taken. False: there is none.
+ * The target's receives of the messages before `told` are done, or are being done: they complete
+ * when everything before this cell has been taken. Returns false if there is no cell.
  */
 static bool cell_tell(struct soft_ep *ep, uint32_t told)
 {
@@ -510,9 +526,9 @@ static bool cell_tell(struct soft_ep *ep, uint32_t told)
 }
 
 /*
- * Tells the target that receives of its own are done; or, with nothing done, that we wait for it.
- * Only the owner of an SRQ can give us one of its buffers, and that must not wait until somebody
- * looks at the queue of events: so the service thread there is told, too.
+ * Tells the target that some of its receives are done; or, if none is, that this side waits for it.
+ * Only the owner of an SRQ can provide one of its buffers, and that must not wait until somebody
+ * polls the event queue: so the service thread there is told, too.
  */
 static void engine_tell_target(struct soft_dir *dir, bool blocked)
 {
@@ -536,12 +552,12 @@ static void engine_tell_initiator(struct soft_dir *dir)
 
 	soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
 	soft_ring_notify(ep->rrequest, dir->peer);
-	/* sequentially consistent with the owner's store, after which it looks at sq_done itself */
+	/* sequentially consistent with the owner's store, after which it checks sq_done itself */
 	if (atomic_load(&dir->ip->want_bell))
 		soft_peer_wake(dir->peer);
 }
 
-/* Who sees the last byte of a write also finds the receives of the sends before it. */
+/* A thread that sees the last byte of a write also finds the receives of the sends before it. */
 static void dir_announce(struct soft_dir *dir)
 {
 	if (!dir->news)
@@ -580,7 +596,9 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 	uint32_t done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 
 	e->status = status;
-	/* relaxed, and not written without need: a hint when it is too much, see exec_send() */
+	/*
+	 * relaxed, and written only if needed: it is a hint if it is set too often, see exec_send()
+	 */
 	if (atomic_load_explicit(&dir->ip->waits, memory_order_relaxed))
 		atomic_store_explicit(&dir->ip->waits, 0, memory_order_relaxed);
 	if (status != DAT_DTO_SUCCESS)
@@ -607,7 +625,9 @@ static unsigned int engine_round(struct soft_dir *dir, unsigned int most, bool *
 
 		if (done == posted)
 			return count;
-		/* more than the queue holds would keep us here for as long as one can count */
+		/*
+		 * more requests than the queue holds would occupy this thread for a very long time
+		 */
 		if (posted - done > dir->il->sq_mask + 1) {
 			dir_nonsense(dir);
 			return count;
@@ -648,8 +668,8 @@ void soft_engine_later(struct soft_ep *ep, bool initiator)
 }
 
 /*
- * Takes pieces of the copy that the other side is at. It may be over at any time, and another one
- * begun. True: all went well, as far as it went.
+ * Takes pieces of the copy that the other side is making. The copy may end at any time, and another
+ * one begin. Returns true if there was no error.
  */
 static bool help_copy(struct soft_dir *dir)
 {
@@ -679,8 +699,9 @@ static bool help_copy(struct soft_dir *dir)
 }
 
 /*
- * Helps who holds the engine. True: it has left it to us. The request that we helped with is done
- * then (*n becomes 1), or, if somebody could not copy his part, still to be executed.
+ * Helps the thread that holds the engine. Returns true if that thread has left the engine to this
+ * side. Then the request is done (*n becomes 1), or, if one side could not copy its part, still has
+ * to be executed.
  */
 static bool engine_help(struct soft_dir *dir, unsigned int *n)
 {
@@ -713,8 +734,9 @@ static bool engine_help(struct soft_dir *dir, unsigned int *n)
 }
 
 /*
- * Executes what there is, until nobody has asked for another round. A peer can ask for one each time, and add a request each
- * time: a part is left for later then. Our own queue does not grow meanwhile. Engine held; `n` requests have been executed.
+ * Executes requests until no other round has been requested. A peer can request one each time, and
+ * add a request each time, so a part is left for later. This side's own queue does not grow
+ * meanwhile. Engine held; `n` requests have been executed.
  */
 static bool engine_rounds(struct soft_dir *dir, unsigned int n)
 {
@@ -726,12 +748,12 @@ static bool engine_rounds(struct soft_dir *dir, unsigned int n)
 		n += engine_round(dir, count < most ? most - count : 0, &blocked);
 		count += n;
 		last = !--rounds || count >= most;
-		/* what a target says it says to itself: it needs no engine */
+		/* a target informs only itself, and that needs no engine */
 		if (!initiator)
 			dir_announce(dir);
 		/*
-		 * the other side has the engine, and sees by itself what we did: nothing is ours to
-		 * touch
+		 * the other side has the engine, and sees what was done here: this side must not
+		 * access anything
 		 */
 		if (dir->left)
 			break;
@@ -765,8 +787,8 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 void soft_engine_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg)
 {
 	/*
-	 * That it is done says nothing, if it is the other side that did it: that side counts it first, and publishes a cell
-	 * of its own then.
+	 * A done request may have been executed by the other side: that side counts it first, and
+	 * publishes a cell of its own after that.
 	 */
 	if ((int32_t)(ep->executed - seq) > 0 || ep->rlayout.srq ||
 	    !soft_recv_posted(ep->rport, ep->rlayout.rq_base + msg))

@@ -87,7 +87,11 @@ enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err)
 
 /* ------------------------------------------------------------------ LMR */
 
-enum { DRAWS = 32 };
+/*
+ * DRAWS: registrations of a region at most; LEAST_DRAWS: of a large one, which draws again only
+ * within DRAWN_BYTES
+ */
+enum { DRAWS = 32, LEAST_DRAWS = 3, DRAWN_BYTES = 64 << 20 };
 
 static bool fits_signed(const struct ibv_mr *mr)
 {
@@ -99,14 +103,25 @@ static bool fits_signed(const struct ibv_mr *mr)
  * second one is too large. In this case the region is registered again, until only one region in
  * thousands of millions has a large key; the unsuitable registrations are kept meanwhile, so that
  * their keys are not chosen again. A large key is better than none.
+ *
+ * Each registration pins the whole region, and counts against the memory that the process may
+ * lock. So a large region is registered a few times only: one of 32 MiB or more has a large key in
+ * one case of eight.
  */
+static int draws_of(size_t len)
+{
+	size_t draws = len ? DRAWN_BYTES / len : DRAWS;
+
+	return draws > DRAWS ? DRAWS : draws < LEAST_DRAWS ? LEAST_DRAWS : (int)draws;
+}
+
 static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t len, int access)
 {
 	struct ibv_mr *tries[DRAWS];
-	int n = 0, err;
+	int most = draws_of(len), n = 0, err;
 
 	tries[0] = ibv_reg_mr(pd, addr, len, access);
-	while (tries[n] && !fits_signed(tries[n]) && n < DRAWS - 1) {
+	while (tries[n] && !fits_signed(tries[n]) && n < most - 1) {
 		n++;
 		tries[n] = ibv_reg_mr(pd, addr, len, access);
 	}

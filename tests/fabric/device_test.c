@@ -36,6 +36,7 @@ static void forget(void)
 	atomic_store(&twist.deepest, 0);
 	atomic_store(&twist.inline_mtu, false);
 	atomic_store(&twist.vendor, 0);
+	atomic_store(&twist.large_keys, false);
 	unsetenv("DAPL_MAX_INLINE");
 	unsetenv("DAT_LOG");
 	twist_here.refuses = twist_here.dies = 0;
@@ -96,6 +97,40 @@ static void queue_pair_that_is_too_deep_is_refused_with_the_remedy(void)
 	atomic_store(&twist.deepest, 100);
 	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.recv, end.connect, &attr, &end.ep),
 		  DAT_SUCCESS);
+}
+
+/* Returns how often the device has been asked. */
+static int registered(size_t size)
+{
+	DAT_VADDR registered_address;
+	DAT_VLEN registered_size;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_LMR_HANDLE lmr;
+	DAT_REGION_DESCRIPTION region = { .for_va = calloc(1, size) };
+
+	REQUIRE(region.for_va != NULL);
+	atomic_store(&twist.regions, 0);
+	REQUIRE_DAT(dat_lmr_create(api.ia, DAT_MEM_TYPE_VIRTUAL, region, size, api.pz,
+				   DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context, &rmr_context,
+				   &registered_size, &registered_address),
+		    DAT_SUCCESS);
+	CHECK(lmr_context > INT32_MAX);
+	CHECK_DAT(dat_lmr_free(lmr), DAT_SUCCESS);
+	free(region.for_va);
+	return atomic_load(&twist.regions);
+}
+
+/* irdma draws the high bits of its keys, as siw does; each draw pins the region once more. */
+static void large_region_is_not_registered_often_for_the_sake_of_its_key(void)
+{
+	enum { MIB = 1 << 20 };
+
+	api_open();
+	atomic_store(&twist.large_keys, true);
+	CHECK_EQ_INT(registered(4096), 32);
+	CHECK_EQ_INT(registered(16 * MIB), 4);
+	CHECK_EQ_INT(registered(48 * MIB), 3);
 }
 
 /* ------------------------------------------------------------------ telling */
@@ -455,6 +490,7 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(number_of_reads_that_a_device_does_not_say_is_that_of_all_queue_pairs),
 	CHECK_TEST(longest_message_is_one_that_a_segment_holds),
 	CHECK_TEST(queue_pair_that_is_too_deep_is_refused_with_the_remedy),
+	CHECK_TEST(large_region_is_not_registered_often_for_the_sake_of_its_key),
 	CHECK_TEST(nothing_is_read_through_an_empty_list),
 	CHECK_TEST(post_that_a_driver_refuses_by_a_number_of_its_own_is_refused),
 	CHECK_TEST(receive_of_an_srq_that_a_driver_refuses_is_refused),

@@ -654,9 +654,15 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
 				unsigned int access)
 {
-	struct ibv_mr *(*real)(struct ibv_pd *, void *, size_t, uint64_t, unsigned int);
+	struct ibv_mr *(*real)(struct ibv_pd *, void *, size_t, uint64_t, unsigned int), *mr;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_reg_mr_iova2");
 	atomic_store(&twist.rights, access);
-	return real(pd, addr, len, iova, access);
+	atomic_fetch_add(&twist.regions, 1);
+	mr = real(pd, addr, len, iova, access);
+	if (mr && atomic_load(&twist.large_keys)) {
+		mr->lkey |= UINT32_C(1) << 31;
+		mr->rkey |= UINT32_C(1) << 31;
+	}
+	return mr;
 }

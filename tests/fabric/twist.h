@@ -54,6 +54,8 @@ extern struct twist {
 	_Atomic int accepts;		/* requests that have been answered */
 	_Atomic int tells;		/* the next look at what the device tells finds this, an enum ibv_event_type + 1 */
 	_Atomic unsigned int rights;	/* that the last region was registered with */
+	_Atomic bool large_keys;	/* both keys of each region have their highest bit set */
+	_Atomic int regions;		/* that have been registered */
 	sem_t reached, open;		/* of a late bell, or a slow attempt */
 	_Atomic bool never_connects;	/* the next rdma_connect stays there, which `reached` tells */
 	_Atomic uint64_t cut_off_ms;	/* when it was cancelled; then `open` */

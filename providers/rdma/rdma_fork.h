@@ -19,5 +19,7 @@ void rdma_fork_hold(struct rdma_cancel *own);
 void rdma_fork_release(const struct rdma_cancel *own);
 void rdma_fork_list(struct rdma_held *held, int fd);
 void rdma_fork_unlist(struct rdma_held *held);
+/* Prints a message, once, if a fork of this process makes its registered memory unusable. */
+void rdma_fork_check(const struct rdma_ia *ia);
 
 #endif

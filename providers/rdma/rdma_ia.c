@@ -8,6 +8,7 @@
 #include "rdma_conn.h"
 #include "rdma_cq.h"
 #include "rdma_device.h"
+#include "rdma_fork.h"
 #include "rdma_ia.h"
 #include "rdma_late.h"
 #include "rdma_parts.h"
@@ -139,8 +140,10 @@ enum datp_err rdma_ia_open(struct datp_ia *base, const char *params,
 		err = open_tables(ia);
 	if (!err)
 		err = open_watches(ia);
-	if (!err)
+	if (!err) {
+		rdma_fork_check(ia);
 		return DATP_OK;
+	}
 close:
 	rdma_ia_close(base);
 	return err;

@@ -3,6 +3,9 @@
  * What devices do that rxe and siw never do, imitated by the switches of twist.h: each test fails without what the
  * providers do about it. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +40,7 @@ static void forget(void)
 	atomic_store(&twist.inline_mtu, false);
 	atomic_store(&twist.vendor, 0);
 	atomic_store(&twist.large_keys, false);
+	atomic_store(&twist.old_kernel, false);
 	unsetenv("DAPL_MAX_INLINE");
 	unsetenv("DAT_LOG");
 	twist_here.refuses = twist_here.dies = 0;
@@ -131,6 +135,25 @@ static void large_region_is_not_registered_often_for_the_sake_of_its_key(void)
 	CHECK_EQ_INT(registered(4096), 32);
 	CHECK_EQ_INT(registered(16 * MIB), 4);
 	CHECK_EQ_INT(registered(48 * MIB), 3);
+}
+
+/* Before Linux 5.12 a device may go on with a page that only a child has. */
+static void fork_that_takes_registered_memory_away_is_warned_of_once(void)
+{
+	if (!HAVE_DECL_IBV_IS_FORK_INITIALIZED)
+		check_skip("this rdma-core does not tell");
+	check_stderr_begin();
+	api_open();
+	CHECK(!strstr(check_stderr_end(), "fork"));
+	api_close();
+	atomic_store(&twist.old_kernel, true);
+	check_stderr_begin();
+	api_open();
+	CHECK_HAS_STR(check_stderr_end(), "set RDMAV_FORK_SAFE=1");
+	api_close();
+	check_stderr_begin();
+	api_open();
+	CHECK(!strstr(check_stderr_end(), "fork"));
 }
 
 /* ------------------------------------------------------------------ telling */
@@ -491,6 +514,7 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(longest_message_is_one_that_a_segment_holds),
 	CHECK_TEST(queue_pair_that_is_too_deep_is_refused_with_the_remedy),
 	CHECK_TEST(large_region_is_not_registered_often_for_the_sake_of_its_key),
+	CHECK_TEST(fork_that_takes_registered_memory_away_is_warned_of_once),
 	CHECK_TEST(nothing_is_read_through_an_empty_list),
 	CHECK_TEST(post_that_a_driver_refuses_by_a_number_of_its_own_is_refused),
 	CHECK_TEST(receive_of_an_srq_that_a_driver_refuses_is_refused),

@@ -3,6 +3,9 @@
  * Stands before functions of libibverbs, librdmacm and the C library in the whole process, and does what they
  * do. Invariant: with all switches as they are at the start nothing is different but that it is counted.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -666,3 +669,13 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint6
 	}
 	return mr;
 }
+
+#if HAVE_DECL_IBV_IS_FORK_INITIALIZED
+enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	enum ibv_fork_status (*real)(void);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_is_fork_initialized");
+	return atomic_load(&twist.old_kernel) ? IBV_FORK_DISABLED : real();
+}
+#endif

@@ -55,6 +55,7 @@ extern struct twist {
 	_Atomic int tells;		/* the next look at what the device tells finds this, an enum ibv_event_type + 1 */
 	_Atomic unsigned int rights;	/* that the last region was registered with */
 	_Atomic bool large_keys;	/* both keys of each region have their highest bit set */
+	_Atomic bool old_kernel;	/* it lets a child of fork() take over registered pages */
 	_Atomic int regions;		/* that have been registered */
 	sem_t reached, open;		/* of a late bell, or a slow attempt */
 	_Atomic bool never_connects;	/* the next rdma_connect stays there, which `reached` tells */

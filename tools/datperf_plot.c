@@ -563,11 +563,12 @@ static void script(FILE *to, const char *name)
 
 /*
  * Runs gnuplot with the script; *pid is its process. Returns the descriptor that its picture comes
- * from, or -1.
+ * from, or -1. The script is UTF-8, and in another locale gnuplot warns of characters that it cannot
+ * convert.
  */
 static int gnuplot_start(FILE *commands, pid_t *pid)
 {
-	char *argv[] = { (char *)"gnuplot", NULL };
+	char *argv[] = { (char *)"env", (char *)"LC_ALL=C.UTF-8", (char *)"gnuplot", NULL };
 	posix_spawn_file_actions_t actions;
 	int fds[2], error;
 

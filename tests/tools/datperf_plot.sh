@@ -5,6 +5,7 @@
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 
 perf=(./datperf --ia soft0 --timeout 60)
+export LC_ALL=C # as the build of a package has it
 
 has_gnuplot()
 {

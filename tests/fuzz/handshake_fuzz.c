@@ -143,9 +143,14 @@ static void talk(struct input *in, bool reject)
 static bool connection_event(DAT_TIMEOUT timeout, DAT_EVENT_NUMBER *number)
 {
 	DAT_EVENT event;
+	DAT_RETURN rc;
 	DAT_COUNT more;
 
-	if (dat_evd_wait(fuzz.conn, timeout, 1, &event, &more) != DAT_SUCCESS)
+	/* libFuzzer's alarm goes off every few seconds, and a signal ends a wait */
+	do
+		rc = dat_evd_wait(fuzz.conn, timeout, 1, &event, &more);
+	while (DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL);
+	if (rc != DAT_SUCCESS)
 		return false;
 	*number = event.event_number;
 	return true;

@@ -99,14 +99,9 @@ static bool fits_signed(const struct ibv_mr *mr)
 }
 
 /*
- * Programs keep contexts in signed variables. Some devices (siw) choose random keys, and every
- * second one is too large. In this case the region is registered again, until only one region in
- * thousands of millions has a large key; the unsuitable registrations are kept meanwhile, so that
- * their keys are not chosen again. A large key is better than none.
- *
- * Each registration pins the whole region, and counts against the memory that the process may
- * lock. So a large region is registered a few times only: one of 32 MiB or more has a large key in
- * one case of eight.
+ * Returns how often a region is registered at most. Each registration pins the whole region, and
+ * counts against the memory that the process may lock. So a large region is registered a few times
+ * only: one of 32 MiB or more has a large key in one case of eight.
  */
 static int draws_of(size_t len)
 {
@@ -115,6 +110,12 @@ static int draws_of(size_t len)
 	return draws > DRAWS ? DRAWS : draws < LEAST_DRAWS ? LEAST_DRAWS : (int)draws;
 }
 
+/*
+ * Programs keep contexts in signed variables. Some devices (siw) choose random keys, and every
+ * second one is too large. In this case the region is registered again, until only one region in
+ * thousands of millions has a large key; the unsuitable registrations are kept meanwhile, so that
+ * their keys are not chosen again. A large key is better than none.
+ */
 static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t len, int access)
 {
 	struct ibv_mr *tries[DRAWS];

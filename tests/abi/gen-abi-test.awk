@@ -2,7 +2,7 @@
 # gen-abi-test.awk: turns abi12.tsv into a C program that measures the headers against it.
 # Invariant: every row of the table that a C program can see becomes a fact of exactly one test.
 #
-# Use: awk -f gen-abi-test.awk abi12.tsv > abi12_test.c
+# Use: awk -f facts.awk -f gen-abi-test.awk abi12.tsv > abi12_test.c
 # The program prints TAP. A wrong value is a "not ok" with what was found; a missing name does not
 # compile.
 BEGIN {
@@ -23,21 +23,6 @@ BEGIN {
 
 NR == 1 { next }
 { rows[$1]++ }
-
-# Tests are kept in the order in which the table first names them.
-function fact(test, code) {
-	if (!(test in body)) {
-		order[++tests] = test
-		body[test] = ""
-	}
-	body[test] = body[test] "\t" code ";\n"
-}
-
-function quote(s) {
-	gsub(/\\/, "\\\\", s)
-	gsub(/"/, "\\\"", s)
-	return "\"" s "\""
-}
 
 # "IN DAT_COUNT : size; OUT DAT_EP_HANDLE * : ep" becomes "DAT_COUNT, DAT_EP_HANDLE *"
 function parameters(s,   n, i, p, out) {
@@ -153,13 +138,6 @@ function unconst(t) {
 	return t
 }
 
-function expect(kind, n) {
-	if (rows[kind] + 0 != n) {
-		print "gen-abi-test.awk: " kind ": " rows[kind] + 0 " rows, " n " expected" > "/dev/stderr"
-		failed = 1
-	}
-}
-
 END {
 	# A table cut short must not pass as a smaller contract.
 	expect("enum", 37); expect("enumerator", 296); expect("define", 130)
@@ -169,13 +147,5 @@ END {
 
 	for (i = 1; i <= macros; i++)
 		dispatch(macro[i])
-	print "int main(void)"
-	print "{"
-	print "\tprintf(\"1.." tests "\\n\");"
-	for (i = 1; i <= tests; i++)
-		print "\n\tfacts_begin();\n" body[order[i]] "\tfacts_end(" i ", " quote(order[i]) ");"
-	print "\n\treturn facts_failed_tests != 0;"
-	print "}"
-	if (failed)
-		exit 1
+	print_main()
 }

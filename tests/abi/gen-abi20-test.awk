@@ -2,7 +2,7 @@
 # gen-abi20-test.awk: turns abi20.tsv into a C program that measures the headers of DAT 2.0 against it.
 # Invariant: every row of the table that a C program can see becomes a fact of exactly one test; what is left out has its reason below.
 #
-# Use: awk -f gen-abi20-test.awk abi20.tsv > abi20_test.c
+# Use: awk -f facts.awk -f gen-abi20-test.awk abi20.tsv > abi20_test.c
 # The program prints TAP. A wrong value is a "not ok" with what was found; a missing name does not compile.
 BEGIN {
 	FS = "\t"
@@ -24,21 +24,6 @@ BEGIN {
 NR == 1 { next }
 { rows[$1]++ }
 $3 in leave { next }
-
-# Tests are kept in the order in which the table first names them.
-function fact(test, code) {
-	if (!(test in body)) {
-		order[++tests] = test
-		body[test] = ""
-	}
-	body[test] = body[test] "\t" code ";\n"
-}
-
-function quote(s) {
-	gsub(/\\/, "\\\\", s)
-	gsub(/"/, "\\\"", s)
-	return "\"" s "\""
-}
 
 $1 == "enum" { fact($3, "FACT_TYPE_SIZE(" $3 ", " $5 ")") }
 $1 == "enumerator" { fact($2, "FACT_VALUE(" $3 ", " $5 "LL)") }
@@ -154,13 +139,6 @@ function type_plain(t) {
 	return t
 }
 
-function expect(kind, n) {
-	if (rows[kind] + 0 != n) {
-		print "gen-abi20-test.awk: " kind ": " rows[kind] + 0 " rows, " n " expected" > "/dev/stderr"
-		failed = 1
-	}
-}
-
 END {
 	# A table cut short must not pass as a smaller contract.
 	expect("enum", 60); expect("enumerator", 591); expect("define", 151); expect("define-nonnumeric", 32)
@@ -184,13 +162,5 @@ END {
 	print "}\n"
 	for (i = 1; i <= calls; i++)
 		extension(call[i])
-	print "int main(void)"
-	print "{"
-	print "\tprintf(\"1.." tests "\\n\");"
-	for (i = 1; i <= tests; i++)
-		print "\n\tfacts_begin();\n" body[order[i]] "\tfacts_end(" i ", " quote(order[i]) ");"
-	print "\n\treturn facts_failed_tests != 0;"
-	print "}"
-	if (failed)
-		exit 1
+	print_main()
 }

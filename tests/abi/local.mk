@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	tests/abi/abi20.tsv \
 	tests/abi/docs.awk \
 	tests/abi/docs.sh \
+	tests/abi/facts.awk \
 	tests/abi/gen-abi-test.awk \
 	tests/abi/gen-abi20-test.awk \
 	tests/abi/headers.sh
@@ -24,9 +25,9 @@ nodist_tests_abi_abi12_test_SOURCES = tests/abi/abi12_test.c
 tests_abi_abi12_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/abi
 CLEANFILES += tests/abi/abi12_test.c
 
-tests/abi/abi12_test.c: $(srcdir)/tests/abi/gen-abi-test.awk $(srcdir)/tests/abi/abi12.tsv
+tests/abi/abi12_test.c: $(srcdir)/tests/abi/facts.awk $(srcdir)/tests/abi/gen-abi-test.awk $(srcdir)/tests/abi/abi12.tsv
 	$(AM_V_GEN)$(MKDIR_P) tests/abi && \
-	$(AWK) -f $(srcdir)/tests/abi/gen-abi-test.awk $(srcdir)/tests/abi/abi12.tsv >$@.tmp && \
+	$(AWK) -f $(srcdir)/tests/abi/facts.awk -f $(srcdir)/tests/abi/gen-abi-test.awk $(srcdir)/tests/abi/abi12.tsv >$@.tmp && \
 	mv $@.tmp $@
 
 check_PROGRAMS += tests/abi/abi20_test
@@ -36,9 +37,9 @@ nodist_tests_abi_abi20_test_SOURCES = tests/abi/abi20_test.c
 tests_abi_abi20_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/abi
 CLEANFILES += tests/abi/abi20_test.c
 
-tests/abi/abi20_test.c: $(srcdir)/tests/abi/gen-abi20-test.awk $(srcdir)/tests/abi/abi20.tsv
+tests/abi/abi20_test.c: $(srcdir)/tests/abi/facts.awk $(srcdir)/tests/abi/gen-abi20-test.awk $(srcdir)/tests/abi/abi20.tsv
 	$(AM_V_GEN)$(MKDIR_P) tests/abi && \
-	$(AWK) -f $(srcdir)/tests/abi/gen-abi20-test.awk $(srcdir)/tests/abi/abi20.tsv >$@.tmp && \
+	$(AWK) -f $(srcdir)/tests/abi/facts.awk -f $(srcdir)/tests/abi/gen-abi20-test.awk $(srcdir)/tests/abi/abi20.tsv >$@.tmp && \
 	mv $@.tmp $@
 
 # A program and a plugin built against a header that is not ours, run on our libdat. Their flags

@@ -15,7 +15,7 @@ noinst_HEADERS = \
 
 datpincludedir = $(includedir)/datp
 dist_datpinclude_HEADERS = include/datp/bias.h include/datp/provider.h include/datp/provider_post.h include/datp/wrap.h
-# The standard's ten headers, under the standard's names, and three that hold what is the same in DAT 2.0.
+# The standard's ten headers, under the standard's names, and four that hold what is the same in DAT 2.0.
 datincludedir = $(includedir)/dat
 datinclude_HEADERS = \
 	include/dat/dat.h \
@@ -23,6 +23,7 @@ datinclude_HEADERS = \
 	include/dat/dat_common.h \
 	include/dat/dat_error.h \
 	include/dat/dat_platform_specific.h \
+	include/dat/dat_plugin.h \
 	include/dat/dat_redirection.h \
 	include/dat/dat_registry.h \
 	include/dat/dat_slots.h \

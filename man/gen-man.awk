@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # gen-man.awk: makes the manual's section 3 out of the doc comments of the headers: one mdoc(7) page for each function,
 # and the list of them for dat(3). Whatever a page says about a call is said in the header, and nowhere else.
-# Use: awk -f gen-man.awk -v out=DIR -v date=DATE -v more=DIR -v states_file=FILE dat.in dat_error.h udat.h dat.h dat_registry.h
+# Use: awk -f gen-man.awk -v out=DIR -v date=DATE -v more=DIR -v states_file=FILE dat.in HEADER...
 #
 # The form of a doc comment is told at the top of dat.h, and kept by tests/abi/docs.awk. A file FUNCTION.mdoc in the
 # folder "more" goes into the page of that function, behind its return values.
@@ -13,12 +13,13 @@
 
 FILENAME ~ /[.]in$/ { overview[++overview_lines] = $0; next }
 
-# Programs include udat.h, whichever of its headers has the declaration.
+# Programs include udat.h, and plugins dat_registry.h, whichever of their headers has the declaration.
 FNR == 1 {
 	state = "code"
 	header = FILENAME
 	sub(/^.*include[\/]/, "", header)
 	sub(/dat\/dat(_calls|_common)?[.]h$/, "dat/udat.h", header)
+	sub(/dat\/dat_plugin[.]h$/, "dat/dat_registry.h", header)
 }
 
 state == "code" && /^[\/][*][*]/ {

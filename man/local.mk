@@ -151,7 +151,7 @@ VIPL_PAGES = \
 	man/VipSetViAttributes.3
 
 API_TEXTS = include/dat/dat_error.h include/dat/dat_common.h include/dat/udat.h include/dat/dat.h include/dat/dat_calls.h \
-	include/dat/dat_registry.h
+	include/dat/dat_plugin.h
 MAN_INPUT = man/gen-man.awk man/dat.in $(MAN_MORE)
 # What a page has beyond the header's comment: examples.
 MAN_MORE = \

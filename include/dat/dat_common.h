@@ -44,6 +44,21 @@ typedef union dat_context {
 typedef DAT_CONTEXT DAT_DTO_COOKIE;
 typedef DAT_CONTEXT DAT_RMR_COOKIE;
 
+/* What functions return: class in bits 31-30, type in bits 29-16, subtype in bits 15-0. */
+typedef DAT_UINT32 DAT_RETURN;
+#define DAT_CLASS_ERROR					0x80000000
+#define DAT_CLASS_WARNING				0x40000000
+#define DAT_CLASS_SUCCESS				0x00000000
+#define DAT_TYPE_MASK					0x3fff0000
+#define DAT_SUBTYPE_MASK				0x0000FFFF
+
+#define DAT_GET_TYPE(status) \
+	((DAT_UINT32)(status) & DAT_TYPE_MASK)
+#define DAT_GET_SUBTYPE(status) \
+	((DAT_UINT32)(status) & DAT_SUBTYPE_MASK)
+#define DAT_IS_WARNING(status) \
+	((DAT_UINT32)(status) & DAT_CLASS_WARNING)
+
 /*
  * A program refers to an object by its handle. The handle of an IA is a small number, the others
  * are addresses.

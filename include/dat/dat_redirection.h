@@ -7,7 +7,6 @@
 #define OPENDAT_DAT_REDIRECTION_H
 
 #include "udat.h"
-
 #include "dat_slots.h"
 
 #ifdef __cplusplus

@@ -267,8 +267,8 @@ typedef enum dat_service_type {
  * @DAT_EP_STATE_COMPLETION_PENDING: accepted, not yet established
  * @DAT_EP_STATE_CONNECTED_SINGLE_PATH: connected, and one path of several is left
  * @DAT_EP_STATE_CONNECTED_MULTI_PATH: connected by several paths
- * The last two are for providers with ha_supported alone. The UNCONFIGURED values are
- * never reported. The state changes before the program can see the event that reports the change.
+ * The last two are for providers with ha_supported alone. The UNCONFIGURED values are never
+ * reported. The state changes before the program can see the event that reports the change.
  */
 typedef enum dat_ep_state {
 	DAT_EP_STATE_UNCONNECTED			= 0,

@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What functions of DAT 2.0 return: a DAT_RETURN is class, type and subtype in one number, and DAT_SUCCESS is
- * 0. Programs compare DAT_GET_TYPE(); the subtype is a hint for people.
+ * What functions of DAT 2.0 return: a DAT_RETURN is class, type and subtype in one number, and
+ * DAT_SUCCESS is 0. Programs compare DAT_GET_TYPE(); the subtype is a hint for people.
  */
 #ifndef OPENDAT_DAT2_DAT_ERROR_H
 #define OPENDAT_DAT2_DAT_ERROR_H
 
-#include "dat_platform_specific.h"
+#include "../dat/dat_common.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef DAT_UINT32 DAT_RETURN;
-
-/* Class in bits 31-30, type in bits 29-16, subtype in bits 15-0. */
-#define DAT_CLASS_ERROR					0x80000000
-#define DAT_CLASS_WARNING				0x40000000
-#define DAT_CLASS_SUCCESS				0x00000000
-#define DAT_TYPE_MASK					0x3fff0000
-#define DAT_SUBTYPE_MASK				0x0000FFFF
-
-#define DAT_GET_TYPE(status) \
-	((DAT_UINT32)(status) & DAT_TYPE_MASK)
-#define DAT_GET_SUBTYPE(status) \
-	((DAT_UINT32)(status) & DAT_SUBTYPE_MASK)
-#define DAT_IS_WARNING(status) \
-	((DAT_UINT32)(status) & DAT_CLASS_WARNING)
 
 /**
  * enum dat_return_type - what a function returned, bits 29 to 16; the class above tells errors from

@@ -6,7 +6,7 @@
 headers="dat.h dat_error.h dat_platform_specific.h dat_redirection.h dat_registry.h
 	dat_vendor_specific.h udat.h udat_config.h udat_redirection.h udat_vendor_specific.h"
 # what they include for DAT 2.0 as well: no program includes these
-shared="dat_calls.h dat_common.h dat_slots.h"
+shared="dat_calls.h dat_common.h dat_plugin.h dat_slots.h"
 also20=dat_ib_extensions.h
 table=$top_srcdir/tests/abi/abi12.tsv
 work=$(mktemp -d) || exit 99

@@ -132,13 +132,6 @@ int conf_filter_env(struct conf *conf);
 int conf_filter(struct conf *conf, const char *value);
 
 /*
- * The nearest of many names to one that was mistyped: begin with what conf_near_begin() returns;
- * conf_near() tells whether a name is nearer than all before it.
- */
-unsigned int conf_near_begin(const char *typed);
-bool conf_near(const char *typed, const char *name, unsigned int *distance);
-
-/*
  * Finds the next variable of the environment that begins with DAT_, that nobody reads, and whose name
  * resembles one that is read, such as DAT_OVERIDE. Begin with *at = 0. Returns the name that was meant
  * and copies the mistyped one to name[size], or returns NULL if there is no more. The environment must

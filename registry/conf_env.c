@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns the list of the DAT_ variables that OpenDAT reads, and recognises a mistyped one. */
 #include "conf.h"
+#include "log/near.h"
 
 #include <string.h>
 #include <sys/auxv.h>
@@ -24,12 +25,12 @@ static const char *const variables[] = {
 static const char *variable_meant(const char *name)
 {
 	const char *typed = name + strlen(PREFIX), *meant = NULL;
-	unsigned int distance = conf_near_begin(typed);
+	unsigned int distance = near_begin(typed);
 
 	for (size_t i = 0; i < VARIABLES; i++) {
 		if (!strcmp(name, variables[i]))
 			return NULL;
-		if (conf_near(typed, variables[i] + strlen(PREFIX), &distance))
+		if (near_closer(typed, variables[i] + strlen(PREFIX), &distance))
 			meant = variables[i];
 	}
 	return meant;

@@ -14,6 +14,7 @@
  * conf->providers_wrong.
  */
 #include "conf.h"
+#include "log/near.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -170,14 +171,14 @@ static void entry_judge(struct conf_entry *e, struct words *words)
 /* Returns a word that is similar to one that names nothing, malloced, or NULL. */
 static char *word_nearest(const struct conf *conf, const char *typed)
 {
-	unsigned int distance = conf_near_begin(typed);
+	unsigned int distance = near_begin(typed);
 	char *nearest = NULL, *copy;
 	const struct conf_entry *e;
 	struct part p;
 	size_t i;
 
 	for (i = 0; i < KNOWN; i++)
-		if (conf_near(typed, known[i], &distance)) {
+		if (near_closer(typed, known[i], &distance)) {
 			free(nearest);
 			nearest = strdup(known[i]);
 		}
@@ -186,11 +187,11 @@ static char *word_nearest(const struct conf *conf, const char *typed)
 		if (e->skip != CONF_USED || p.len > CONF_NAME_MAX)
 			continue;
 		copy = strndup(p.s, p.len);
-		if (conf_near(typed, e->name, &distance)) {
+		if (near_closer(typed, e->name, &distance)) {
 			free(nearest);
 			nearest = strdup(e->name);
 		}
-		if (copy && conf_near(typed, copy, &distance)) {
+		if (copy && near_closer(typed, copy, &distance)) {
 			free(nearest);
 			nearest = copy;
 			copy = NULL;

@@ -8,7 +8,8 @@ libregconf_la_SOURCES = \
 	registry/conf_file.c \
 	registry/conf_filter.c \
 	registry/conf_ini.c \
-	registry/conf_near.c
+	log/near.c \
+	log/near.h
 libregconf_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(INIH_CFLAGS)
 libregconf_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libregconf_la_LIBADD = $(INIH_LIBS)

@@ -9,6 +9,7 @@
  */
 #include "loader_why.h"
 #include "reg.h"
+#include "log/near.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,14 +108,14 @@ static bool can_be_named(const struct reg_front *front, const struct conf_entry 
 /* Returns the adapter with a name so similar that it was probably mistyped, or NULL. */
 static const char *name_nearest(const struct reg_front *front, const char *name)
 {
-	unsigned int distance = conf_near_begin(name);
+	unsigned int distance = near_begin(name);
 	const char *nearest = NULL;
 	unsigned int i;
 
 	for (i = 0; i < reg.nplugins; i++) {
 		const struct conf_entry *e = reg.plugins[i].entry;
 
-		if (can_be_named(front, e) && conf_near(name, e->name, &distance))
+		if (can_be_named(front, e) && near_closer(name, e->name, &distance))
 			nearest = e->name;
 	}
 	return nearest;

@@ -12,6 +12,7 @@
 
 #include "cli.h"
 #include "datctl.h"
+#include "log/near.h"
 #include "registry/conf.h"
 
 static const struct command {
@@ -67,8 +68,8 @@ static bool begins_with(const char *word, const char *typed, size_t enough)
  */
 static char *option_nearest(const char *typed, const char *text)
 {
-	unsigned int distance = conf_near_begin(typed);
-	char *nearest = conf_near(typed, "--help", &distance) ? cli_strdup("--help") : NULL;
+	unsigned int distance = near_begin(typed);
+	char *nearest = near_closer(typed, "--help", &distance) ? cli_strdup("--help") : NULL;
 	bool begins = false;
 
 	while (!begins && (text = strstr(text, "--")) != NULL) {
@@ -77,7 +78,7 @@ static char *option_nearest(const char *typed, const char *text)
 
 		text += length;
 		begins = begins_with(word, typed, 4);
-		if (begins || conf_near(typed, word, &distance)) {
+		if (begins || near_closer(typed, word, &distance)) {
 			free(nearest);
 			nearest = word;
 		} else {
@@ -118,7 +119,7 @@ int datctl_unwanted(const char *command, const char *argument)
 
 static int unknown_command(const char *typed)
 {
-	unsigned int distance = conf_near_begin(typed);
+	unsigned int distance = near_begin(typed);
 	const char *nearest = NULL;
 
 	for (size_t i = 0; i < COMMANDS; i++)
@@ -126,7 +127,7 @@ static int unknown_command(const char *typed)
 			return cli_usage("unknown command '%s'; did you mean '%s'?", typed,
 					 commands[i].name);
 	for (size_t i = 0; i < COMMANDS; i++)
-		if (conf_near(typed, commands[i].name, &distance))
+		if (near_closer(typed, commands[i].name, &distance))
 			nearest = commands[i].name;
 	if (nearest != NULL)
 		return cli_usage("unknown command '%s'; did you mean '%s'?", typed, nearest);

@@ -2,7 +2,7 @@
 /*
  * libFuzzer target for the static registry as a process finds it: which files there are
  * (conf_file.c), what DAT_PROVIDERS hides (conf_filter.c), and the name that was meant
- * (conf_near.c). The first line is DAT_CONF_PATH, the second DAT_PROVIDERS; what follows is the file
+ * (near.c). The first line is DAT_CONF_PATH, the second DAT_PROVIDERS; what follows is the file
  * "a", and behind a line "%%" the drop-in "a.d/x.ini".
  *
  * Invariant checked: reading succeeds, an entry that is shown is complete, and a nearer name is
@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log/near.h"
 #include "registry/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -65,11 +66,11 @@ static char *line_take(const uint8_t **data, size_t *size)
 
 static void near_check(const char *typed, const struct conf *conf)
 {
-	unsigned int distance = conf_near_begin(typed), before;
+	unsigned int distance = near_begin(typed), before;
 
 	for (const struct conf_entry *e = conf->entries; e; e = e->next) {
 		before = distance;
-		DEMAND(conf_near(typed, e->name, &distance) ? distance < before :
+		DEMAND(near_closer(typed, e->name, &distance) ? distance < before :
 							      distance == before);
 	}
 }

@@ -2,7 +2,7 @@
 # The fuzz target is clang's affair, whichever compiler builds the rest, and has sanitizers of its own.
 FUZZ_FILES = tests/fuzz/conf_fuzz.c registry/conf.c registry/conf_ini.c
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
-FUZZ_REGISTRY = tests/fuzz/files_fuzz.c registry/conf.c registry/conf_ini.c registry/conf_file.c registry/conf_filter.c registry/conf_near.c
+FUZZ_REGISTRY = tests/fuzz/files_fuzz.c registry/conf.c registry/conf_ini.c registry/conf_file.c registry/conf_filter.c log/near.c
 FUZZ_FAR = tests/fuzz/far_fuzz.c conform/far_wire.c
 FUZZ_CTL = tests/fuzz/ctl_fuzz.c tools/datperf_ctl.c tools/datperf_clock.c
 FUZZ_WIRE = tests/fuzz/wire_fuzz.c providers/rdma/rdma_wire.c providers/rdma/rdma_parts.c

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the nearest name to a mistyped one: of an adapter, provider, command or option. */
-#include "conf.h"
+/* Compares a mistyped name with those that exist; near.h states the invariant. */
+#include "near.h"
 
 #include <string.h>
+
+enum { NAME_MOST = 255 };
 
 /*
  * The edit distance: how many letters have to be changed, inserted or removed to turn a into b.
@@ -10,9 +12,9 @@
  */
 static unsigned int letters_between(const char *a, const char *b)
 {
-	unsigned int row[CONF_NAME_MAX + 1];
+	unsigned int row[NAME_MOST + 1];
 	unsigned int corner, above, least;
-	size_t length = strnlen(b, CONF_NAME_MAX), i;
+	size_t length = strlen(b), i;
 
 	for (i = 0; i <= length; i++)
 		row[i] = (unsigned int)i;
@@ -32,19 +34,19 @@ static unsigned int letters_between(const char *a, const char *b)
 	return row[length];
 }
 
-unsigned int conf_near_begin(const char *typed)
+unsigned int near_begin(const char *typed)
 {
-	size_t length = strnlen(typed, CONF_NAME_MAX);
+	size_t length = strnlen(typed, NAME_MOST);
 
 	return length < 4 ? 2 : 2 + (unsigned int)length / 4;
 }
 
-bool conf_near(const char *typed, const char *name, unsigned int *distance)
+bool near_closer(const char *typed, const char *name, unsigned int *distance)
 {
 	size_t a = strlen(typed), b = strlen(name);
 	unsigned int letters;
 
-	if ((a > b ? a - b : b - a) >= *distance)
+	if (b > NAME_MOST || (a > b ? a - b : b - a) >= *distance)
 		return false;
 	letters = letters_between(typed, name);
 	if (letters >= *distance)

@@ -78,7 +78,7 @@ extern "C" {
 #endif
 
 #define DATP_SDK_MAJOR 0
-#define DATP_SDK_MINOR 5
+#define DATP_SDK_MINOR 6
 
 #define DATP_API __attribute__((visibility("default")))
 

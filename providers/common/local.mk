@@ -17,6 +17,8 @@ libdatp_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdatp_core_la_SOURCES = \
 	fence/fence_others.h \
 	log/limit.h \
+	log/near.c \
+	log/near.h \
 	providers/common/base/cancel.h \
 	providers/common/base/futex.h \
 	providers/common/base/lock.h \
@@ -25,6 +27,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/base/bias.c \
 	providers/common/base/lock.c \
 	providers/common/base/log.c \
+	providers/common/base/options.c \
 	providers/common/base/refuse.c \
 	providers/common/core/allow.h \
 	providers/common/core/cm.h \

@@ -153,10 +153,10 @@ conf_words_are_in_page()
 	each_is_in "$(cat "$man/dat.conf.5")" word $(conf_words)
 }
 
-# parameters FILE...: the keys that a provider compares the words of its parameters with
+# parameters FILE...: the options in a provider's table, or the keys that it compares the words of its parameters with
 parameters()
 {
-	grep -hoE 'str(n?cmp|chr)\([a-z]+, "[a-z_]+=' "$@" | sed 's/.*"//; s/=$//' | sort -u
+	grep -hoE 'str(n?cmp|chr)\([a-z]+, "[a-z_]+=|DATP_OPTION_[A-Z]+\("[a-z_]+"' "$@" | sed 's/[="]*$//; s/.*"//' | sort -u
 }
 
 parameters_are_in_page()

@@ -3,9 +3,9 @@
 # The headers of the SDK as a stranger's compiler sees them: in each language without a warning, and with the same layout.
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 flags="-Wall -Wextra -Wpedantic -Werror -I$top_srcdir/include"
-headers='bias provider wrap'
+headers='bias options provider wrap'
 structs='datp_obj datp_ia datp_lmr datp_rmr datp_sge datp_node datp_wqe datp_wq datp_evd datp_srq datp_ep datp_sp datp_cr datp_ia_attr datp_ops
-	datp_plugin datp_bias datp_wrap datp_wrapper'
+	datp_plugin datp_bias datp_option datp_options datp_wrap datp_wrapper'
 
 # language standard compiler
 alone()
@@ -38,6 +38,7 @@ layout()
 	[ "$1" = c++ ] && ext=cc
 	{
 		echo '#include <datp/bias.h>'
+		echo '#include <datp/options.h>'
 		echo '#include <datp/wrap.h>'
 		echo '#include <stdio.h>'
 		echo 'int main(void) {'
@@ -72,6 +73,32 @@ head_first()
 	done
 }
 
+# language standard compiler: an option whose field has the right type compiles, and others are refused
+option_fields()
+{
+	local ext=c option good='DATP_OPTION_COUNT("a", struct my, count, 1, 0, 5, "how many")'
+	[ "$1" = c++ ] && ext=cc
+	for option in "$good" 'DATP_OPTION_BOOL("a", struct my, sure, true, "whether")' \
+		'DATP_OPTION_ENUM("a", struct my, count, 1, words, "which")' 'DATP_OPTION_TIME("a", struct my, count, 1, 0, 5000, "how long")' \
+		'DATP_OPTION_BYTES("a", struct my, length, 1, 0, UINT64_MAX, "how much")' 'DATP_OPTION_OTHER("a", "NAME", take, "what")'; do
+		option_compiles "$@" || { cat "$tap_dir/said"; return 1; }
+	done
+	for option in "${good/count/sure}" "${good/count/off}" "${good/count/half}" "${good/0, 5/0, UINT64_MAX}" \
+		'DATP_OPTION_BOOL("a", struct my, count, true, "whether")'; do
+		! option_compiles "$@" || { echo "taken: $option"; return 1; }
+		grep -q 'the field ' "$tap_dir/said" || { cat "$tap_dir/said"; return 1; }
+	done
+}
+
+option_compiles()
+{
+	printf '%s\n' '#include <datp/options.h>' 'struct my { bool sure; uint32_t count; uint64_t length; int off; uint16_t half; };' \
+		'extern const char *const words[]; extern enum datp_err take(void *, const char *, char *, size_t);' \
+		'extern const struct datp_option option;' "const struct datp_option option = $option;" >"$tap_dir/option.$ext"
+	# shellcheck disable=SC2086
+	$3 -std="$2" $flags -fsyntax-only "$tap_dir/option.$ext" 2>"$tap_dir/said"
+}
+
 same_layout()
 {
 	layout c c11 "$1" >"$tap_dir/c" && [ "$(wc -l <"$tap_dir/c")" -gt 20 ] && layout c++ c++17 "$2" >"$tap_dir/c++" && diff "$tap_dir/c" "$tap_dir/c++"
@@ -90,6 +117,8 @@ for pair in "${CC:-cc} ${CXX:-c++}" 'clang clang++'; do
 	tap "sdk: the headers compile as C++20 with ${cxx##* }" alone c++ c++20 "$cxx"
 	tap "sdk: in C a head that is not first does not compile with ${cc##* }" head_first c c11 "$cc"
 	tap "sdk: in C++ a head that is not first does not compile with ${cxx##* }" head_first c++ c++17 "$cxx"
+	tap "sdk: in C an option fits its field with ${cc##* }" option_fields c c11 "$cc"
+	tap "sdk: in C++ an option fits its field with ${cxx##* }" option_fields c++ c++17 "$cxx"
 	tap "sdk: C++ has the layout of C with ${cxx##* }" same_layout "$cc" "$cxx"
 done
 tap_end

@@ -9,6 +9,7 @@ CORE_NULL_TESTS = \
 	tests/unit/core_loop_test \
 	tests/unit/core_mem_test \
 	tests/unit/core_obj_test \
+	tests/unit/core_options_test \
 	tests/unit/core_plugin_test
 check_PROGRAMS += $(CORE_NULL_TESTS)
 TESTS += $(CORE_NULL_TESTS)
@@ -27,6 +28,9 @@ tests_unit_core_mem_test_LDADD = $(CORE_TEST_LIBS)
 tests_unit_core_obj_test_SOURCES = tests/unit/core_obj_test.c $(CORE_NULL)
 tests_unit_core_obj_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_obj_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_options_test_SOURCES = tests/unit/core_options_test.c
+tests_unit_core_options_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_options_test_LDADD = $(CORE_TEST_LIBS)
 tests_unit_core_plugin_test_SOURCES = tests/unit/core_plugin_test.c $(CORE_NULL)
 tests_unit_core_plugin_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_plugin_test_LDADD = $(CORE_TEST_LIBS)

@@ -122,7 +122,8 @@ static void unknown_word_keeps_the_adapter_from_opening_and_the_nearest_is_named
 		CHECK_DAT(dat_ia_open(api_ia_name(), 8, &async, &ia), DAT_INVALID_PARAMETER);
 		text = check_stderr_end();
 		CHECK(strstr(text, "DAT_ALLOW"));
-		CHECK(strstr(text, "did you mean mixed_completions?"));
+		CHECK(strstr(text, "he words are: mixed_completions (see dat.conf(5))"));
+		CHECK((strstr(text, "did you mean mixed_completions? The") != NULL) == !i);
 	}
 }
 

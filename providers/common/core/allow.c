@@ -4,6 +4,9 @@
  * when it is opened. With a word that is not on the list the IA does not open, so no misspelt word
  * is ignored.
  */
+#include <datp/options.h>
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +27,7 @@ static const struct known {
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
-/* Space for all words with commas between them. */
+/* Space for all words with commas between them, and for one of them. */
 enum { LIST_MAX = 64, WORD_MAX = 32 };
 
 /* Writes the words of `bits`, or "none". */
@@ -42,42 +45,19 @@ static void list_words(uint32_t bits, char *list)
 	}
 }
 
-/*
- * Returns how many letters have to be changed, added or removed to turn the first `n` of `a` into
- * `b`.
- */
-static unsigned int letters_between(const char *a, size_t n, const char *b)
+static void say_unknown(struct datp_ia *ia, const char *typed, size_t length, const char *key)
 {
-	unsigned int row[WORD_MAX + 1];
-	size_t length = strnlen(b, WORD_MAX);
+	const char *names[KNOWN + 1] = { NULL }, *near;
+	char list[LIST_MAX], word[WORD_MAX];
 
-	for (size_t i = 0; i <= length; i++)
-		row[i] = (unsigned int)i;
-	for (size_t at = 0; at < n; at++) {
-		unsigned int corner = row[0]++;
-
-		for (size_t i = 1; i <= length; i++) {
-			unsigned int above = row[i], least = corner + (a[at] != b[i - 1]);
-
-			if (above + 1 < least)
-				least = above + 1;
-			if (row[i - 1] + 1 < least)
-				least = row[i - 1] + 1;
-			row[i] = least;
-			corner = above;
-		}
-	}
-	return row[length];
-}
-
-static const char *nearest(const char *typed, size_t length)
-{
-	const char *near = known[0].word;
-
-	for (size_t i = 1; i < KNOWN; i++)
-		if (letters_between(typed, length, known[i].word) < letters_between(typed, length, near))
-			near = known[i].word;
-	return near;
+	for (size_t i = 0; i < KNOWN; i++)
+		names[i] = known[i].word;
+	snprintf(word, sizeof(word), "%.*s", (int)length, typed);
+	near = datp_nearest(word, names);
+	list_words(~0u, list);
+	core_log(1, "%s: \"%.*s\" in %s cannot be allowed; %s%s%s words are: %s (see dat.conf(5))",
+		 ia->name, (int)length, typed, key, near ? "did you mean " : "", near ? near : "",
+		 near ? "? The" : "the", list);
 }
 
 /*
@@ -92,17 +72,12 @@ static enum datp_err take_words(struct datp_ia *ia, const char *key, const char 
 		return DATP_OK;
 	for (;;) {
 		size_t length = strcspn(words, ","), i = 0;
-		char list[LIST_MAX];
 
 		while (i < KNOWN &&
 		       (strncmp(words, known[i].word, length) != 0 || known[i].word[length]))
 			i++;
 		if (i == KNOWN) {
-			list_words(~0u, list);
-			core_log(1,
-				 "%s: \"%.*s\" in %s cannot be allowed; did you mean %s? The words "
-				 "are: %s (see dat.conf(5))",
-				 ia->name, (int)length, words, key, nearest(words, length), list);
+			say_unknown(ia, words, length, key);
 			return DATP_ERR_PARAM;
 		}
 		priv->allow |= known[i].bit;

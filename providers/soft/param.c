@@ -5,7 +5,7 @@
 #include "bound.h"
 #include "knock.h"
 #include <arpa/inet.h>
-#include <ctype.h>
+#include <datp/options.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -42,77 +42,51 @@ static bool host_address(const char *name, struct sockaddr_in *in)
 	return found;
 }
 
-static enum datp_err param_address(struct soft_ia *ia, const char *word)
+static enum datp_err take_address(void *to, const char *word, char *why, size_t size)
 {
+	struct soft_ia *ia = to;
 	struct sockaddr_in *in = (struct sockaddr_in *)&ia->base.address;
 
 	if (inet_pton(AF_INET, word, &in->sin_addr) != 1 && !host_address(word, in)) {
-		datp_log(
-			1,
-			"soft: adapter %s: \"%s\" is neither an IPv4 address nor an interface that is up; "
-			"give one of `ip -br address`, or \"\" for any",
-			ia->base.name, word);
+		snprintf(why, size,
+			 "\"%s\" is neither an IPv4 address nor an interface that is up; "
+			 "give one of `ip -br address`, or \"\" for any",
+			 word);
 		return DATP_ERR_ADDRESS_MALFORMED;
 	}
 	in->sin_family = AF_INET;
 	if (strcmp(ia->key, SOFT_KEY_ANY) != 0 ||
 	    soft_address_key((struct sockaddr *)in, ia->key, sizeof ia->key)) {
-		datp_log(1,
-			 "soft: adapter %s: \"%s\" in dat.conf is a second address, or an address "
-			 "that nobody can connect to; give one address",
-			 ia->base.name, word);
+		snprintf(why, size,
+			 "\"%s\" in dat.conf is a second address, or an address that nobody can "
+			 "connect to; give one address",
+			 word);
 		return DATP_ERR_ADDRESS_MALFORMED;
 	}
 	return DATP_OK;
 }
 
-static bool param_switch(const char *value, bool *is)
-{
-	*is = !strcmp(value, "on");
-	return *is || !strcmp(value, "off");
-}
+static const char *const shares[] = {
+	[SOFT_SHARE_OFF] = "off",
+	[SOFT_SHARE_ON] = "on",
+	[SOFT_SHARE_UNSEALED] = "unsealed",
+	[SOFT_SHARE_UNSEALED + 1] = NULL,
+};
 
-static bool param_number(const char *value, uint32_t least, uint32_t most, uint32_t *is)
-{
-	char *end;
-	unsigned long number = strtoul(value, &end, 10);
-
-	if (!isdigit((unsigned char)*value) || *end || number < least || number > most)
-		return false;
-	*is = (uint32_t)number;
-	return true;
-}
-
-static enum datp_err param_word(struct soft_ia *ia, const char *word)
-{
-	if (!strncmp(word, "cma=", 4)) {
-		if (param_switch(word + 4, &ia->want_cma))
-			return DATP_OK;
-	} else if (!strncmp(word, "share=", 6)) {
-		ia->want_unsealed = !strcmp(word + 6, "unsealed");
-		if (param_switch(ia->want_unsealed ? "on" : word + 6, &ia->want_share))
-			return DATP_OK;
-	} else if (!strncmp(word, "handshake_timeout=", 18)) {
-		if (param_number(word + 18, 1, HANDSHAKE_MS_MAX, &ia->handshake_ms))
-			return DATP_OK;
-	} else if (!strncmp(word, "eager_limit=", 12)) {
-		if (param_number(word + 12, SOFT_EAGER_MIN, SOFT_EAGER_MAX, &ia->eager_limit)) {
-			ia->eager_sure = ia->eager_limit;
-			return DATP_OK;
-		}
-	} else if (!strncmp(word, "peer_timeout=", 13)) {
-		if (param_number(word + 13, 1, SOFT_PATIENCE_MS_MAX, &ia->patience_ms))
-			return DATP_OK;
-	} else if (!strchr(word, '=')) {
-		return param_address(ia, word);
-	}
-	datp_log(1,
-		 "soft: adapter %s: \"%s\" in dat.conf is not known or out of range; "
-		 "known are ADDRESS, cma=on|off, share=on|off|unsealed, eager_limit=64..1048576, "
-		 "peer_timeout=1..3600000, handshake_timeout=1..3600000",
-		 ia->base.name, word);
-	return DATP_ERR_PARAM;
-}
+/* The limit is 0 if it is not given, which soft_param_parse() replaces. */
+static const struct datp_option table[] = {
+	DATP_OPTION_BOOL("cma", struct soft_ia, want_cma, true,
+			 "whether the kernel is asked to copy between processes"),
+	DATP_OPTION_ENUM("share", struct soft_ia, want_share, SOFT_SHARE_ON, shares,
+			 "which memory of peers is mapped"),
+	DATP_OPTION_BYTES("eager_limit", struct soft_ia, eager_limit, 0, SOFT_EAGER_MIN,
+			  SOFT_EAGER_MAX, "the longest message that goes through the ring"),
+	DATP_OPTION_TIME("peer_timeout", struct soft_ia, patience_ms, SOFT_PATIENCE_MS, 1,
+			 SOFT_PATIENCE_MS_MAX, "how long a peer that does not answer is waited for"),
+	DATP_OPTION_TIME("handshake_timeout", struct soft_ia, handshake_ms, HANDSHAKE_MS, 1,
+			 HANDSHAKE_MS_MAX, "how long the handshake of a connection may take"),
+};
+static const struct datp_options options = DATP_OPTIONS(table, "ADDRESS", take_address);
 
 enum datp_err soft_param_realm(struct soft_ia *ia)
 {
@@ -137,22 +111,19 @@ enum datp_err soft_param_realm(struct soft_ia *ia)
 enum datp_err soft_param_parse(struct soft_ia *ia, const char *params)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&ia->base.address;
-	char *copy = strdup(params ? params : ""), *rest = copy, *word;
-	enum datp_err err = copy ? DATP_OK : DATP_ERR_MEMORY;
+	char why[DATP_WHY_MAX];
+	enum datp_err err;
 
-	ia->want_cma = true;
-	ia->want_share = true;
-	ia->patience_ms = SOFT_PATIENCE_MS;
-	ia->want_unsealed = false;
-	ia->handshake_ms = HANDSHAKE_MS;
-	ia->eager_limit = SOFT_EAGER_DEFAULT;
-	ia->eager_sure = SOFT_EAGER_SURE;
 	snprintf(ia->key, sizeof ia->key, SOFT_KEY_ANY);
 	in->sin_family = AF_INET;
 	if (!host_address(NULL, in))
 		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	while (!err && (word = strtok_r(rest, " \t", &rest)))
-		err = param_word(ia, word);
-	free(copy);
+	datp_options_preset(&options, ia);
+	err = datp_options_take(&options, params, ia, why, sizeof why);
+	if (err)
+		datp_log(1, "soft: adapter %s: %s", ia->base.name, why);
+	ia->eager_sure = ia->eager_limit ? ia->eager_limit : SOFT_EAGER_SURE;
+	if (!ia->eager_limit)
+		ia->eager_limit = SOFT_EAGER_DEFAULT;
 	return err;
 }

@@ -12,14 +12,9 @@
 enum datp_err soft_param_realm(struct soft_ia *ia);
 
 /*
- * Sets key, address, want_cma, want_share, eager_limit, eager_sure and patience_ms. Words separated by blanks:
- *	ADDRESS or INTERFACE	be that address only, with conn quals of its own
- *	cma=on|off		off: never copy through the kernel (tests of the bounce path)
- *	eager_limit=BYTES	messages up to this go through the ring (64 to 1048576); without it those
- *				up to SOFT_EAGER_SURE, and up to SOFT_EAGER_DEFAULT where
- *				soft_is_eager() says so
- *	peer_timeout=MS		a peer that is at memory of ours, or has been asked to copy, is waited for no longer
- *				(1 to 3600000); SOFT_PATIENCE_MS without it
+ * Sets key, address and what the options of the table in param.c are about. Without eager_limit,
+ * messages up to SOFT_EAGER_SURE go through the ring, and those up to SOFT_EAGER_DEFAULT where
+ * soft_is_eager() says so.
  */
 enum datp_err soft_param_parse(struct soft_ia *ia, const char *params);
 

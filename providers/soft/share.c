@@ -148,7 +148,7 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 	share->writable = atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_WRITES;
 	flags = share->writable ? O_RDWR : O_RDONLY;
 	if (soft_pages_backing(peer->pid, share->addr, share->len, &backing)) {
-		backing.unsealed = peer->ia->want_unsealed;
+		backing.unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED;
 		fd = open_mapping(peer->pid, flags, &backing);
 		if (fd < 0)
 			fd = open_descriptor(peer->pid, flags, &backing);
@@ -250,7 +250,7 @@ static unsigned char *share_at(const struct soft_share *share, const struct iove
 bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bool write,
 		      struct soft_reach *reach)
 {
-	if (!remote->sge || !peer->ia->want_share)
+	if (!remote->sge || peer->ia->want_share == SOFT_SHARE_OFF)
 		return false;
 	reach->n = reach->list.n = reach->list.at = 0;
 	reach->list.sge = NULL;

@@ -303,6 +303,9 @@ struct soft_cr {
 	struct soft_far far;
 };
 
+/* Which memory of peers is mapped: none; such as stays; also such as the peer can take away again. */
+enum soft_sharing { SOFT_SHARE_OFF, SOFT_SHARE_ON, SOFT_SHARE_UNSEALED };
+
 struct soft_ia {
 	struct datp_ia base;
 	_Atomic uint32_t lock;
@@ -313,7 +316,7 @@ struct soft_ia {
 	char key[64]; /* of our listeners' names: an address, or "*" for all of this host */
 	char realm[SOFT_REALM_MAX + 1]; /* who of this host we meet at all; "": whoever has none */
 	bool want_cma;
-	bool want_share, want_unsealed; /* map memory of peers; also such as they can take away again */
+	uint32_t want_share;	 /* enum soft_sharing */
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
 	/* up to eager_sure a message is sent eagerly, up to eager_limit where soft_is_eager() says so */
 	uint32_t eager_limit, eager_sure;

@@ -325,13 +325,19 @@ static void instance_data_is_understood(void)
 	CHECK_EQ_INT(ia->eager_limit, 1 << 20);
 	CHECK_EQ_STR(ia->key, "127.0.0.7");
 	CHECK_EQ_INT(parse("share=unsealed handshake_timeout=3600000"), DATP_OK);
-	CHECK(ia->want_share && ia->want_unsealed);
+	CHECK_EQ_INT(ia->want_share, SOFT_SHARE_UNSEALED);
 	CHECK_EQ_INT(ia->handshake_ms, 3600000);
 	CHECK_EQ_INT(ia->patience_ms, 1000);
+	CHECK_EQ_INT(ia->eager_limit, SOFT_EAGER_DEFAULT);
+	CHECK_EQ_INT(ia->eager_sure, SOFT_EAGER_SURE);
+	CHECK_EQ_INT(parse("eager_limit=64k peer_timeout=2s"), DATP_OK);
+	CHECK_EQ_INT(ia->eager_limit, 65536);
+	CHECK_EQ_INT(ia->eager_sure, 65536);
+	CHECK_EQ_INT(ia->patience_ms, 2000);
 	CHECK_EQ_INT(parse("peer_timeout=1"), DATP_OK);
 	CHECK_EQ_INT(ia->patience_ms, 1);
 	CHECK_EQ_INT(parse("share=on"), DATP_OK);
-	CHECK(ia->want_share && !ia->want_unsealed);
+	CHECK_EQ_INT(ia->want_share, SOFT_SHARE_ON);
 	CHECK_EQ_INT(ia->handshake_ms, 30000);
 	CHECK_EQ_INT(parse("lo"), DATP_OK);
 	CHECK_EQ_STR(ia->key, "127.0.0.1");
@@ -340,9 +346,9 @@ static void instance_data_is_understood(void)
 static void instance_data_that_makes_no_sense_is_refused(void)
 {
 	static const char *const bad[] = {
-		"peer_timeout=0", "peer_timeout=3600001", "peer_timeout=1s",
+		"peer_timeout=0", "peer_timeout=3600001", "peer_timeout=1m",
 		"cma=",		  "cma=maybe",		 "eager_limit=",
-		"eager_limit=63", "eager_limit=x",	 "eager_limit=64k",
+		"eager_limit=63", "eager_limit=x",	 "eager_limit=64kb",
 		"eager_limit=-1", "eager_limit=1048577", "nosuchinterface",
 		"1.2.3.4.5",	  "colour=blue",	 "eager_limit=99999999999999999999",
 		"CMA=on",	  "eager_limit= 100",	 "127.0.0.1 127.0.0.2",

@@ -344,8 +344,8 @@ a_parameter_that_the_provider_refuses_is_told_in_its_words()
 {
 	check "$(line soft0 "$library" 'eager_limit=3')"
 	exits_with 1
-	prints '"eager_limit=3" in dat.conf is not known or out of range'
-	prints "to do: correct field 7 of $conf:1"
+	prints '"eager_limit=3" in dat.conf is out of range'
+	prints "to do: correct field 7 of $conf:1: eager_limit, .*, is 64 to 1048576 bytes"
 }
 
 a_file_that_everybody_may_write_is_warned_of()

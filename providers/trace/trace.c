@@ -9,7 +9,9 @@
  * Invariant: a record is written when its call is over, on the thread of the call, and in one
  * piece.
  */
+#include <datp/options.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,53 +111,56 @@ static void trace_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	trace_sink_write(trace->sink, record, len);
 }
 
-/* One word of the instance data. */
-static bool option(struct trace *trace, const char *word, const char **file)
+/* What the instance data say. */
+struct asked {
+	bool polls;
+	uint32_t format;     /* enum trace_format */
+	char file[PATH_MAX]; /* "": standard error */
+};
+
+static enum datp_err take_file(void *to, const char *value, char *why, size_t size)
 {
-	if (!strncmp(word, "file=", 5))
-		*file = word + 5;
-	else if (!strcmp(word, "format=text"))
-		trace->format = TRACE_TEXT;
-	else if (!strcmp(word, "format=chrome"))
-		trace->format = TRACE_CHROME;
-	else if (!strcmp(word, "polls=on"))
-		trace->polls = true;
-	else if (!strcmp(word, "polls=off"))
-		trace->polls = false;
-	else
-		return false;
-	return true;
+	struct asked *asked = to;
+
+	if (strlen(value) >= sizeof(asked->file)) {
+		snprintf(why, size, "the name after file= is too long; name another file");
+		return DATP_ERR_PARAM;
+	}
+	strcpy(asked->file, value);
+	return DATP_OK;
 }
+
+static const char *const formats[] = { [TRACE_TEXT] = "text", [TRACE_CHROME] = "chrome", NULL };
+
+static const struct datp_option table[] = {
+	DATP_OPTION_OTHER("file", "FILE", take_file, "the file to write to"),
+	DATP_OPTION_ENUM("format", struct asked, format, TRACE_TEXT, formats, "the form of the records"),
+	DATP_OPTION_BOOL("polls", struct asked, polls, true,
+			 "whether dequeues of an empty queue are written"),
+};
+static const struct datp_options options = DATP_OPTIONS(table, NULL, NULL);
 
 static enum datp_err trace_open(struct datp_wrap *wrap, const char *params)
 {
 	struct trace *trace = (struct trace *)wrap;
-	char *copy = strdup(params), *rest = copy, *word;
-	const char *file = "";
-	enum datp_err err = DATP_ERR_PARAM;
-	char why[512];
+	struct asked asked = { .file = "" };
+	char why[DATP_WHY_MAX];
+	enum datp_err err;
 
-	if (!copy)
-		return DATP_ERR_MEMORY;
-	trace->polls = true;
-	while ((word = strtok_r(rest, " \t", &rest))) {
-		if (option(trace, word, &file))
-			continue;
-		datp_wrap_refuse("\"%s\" is not an option of a trace; the options are file=FILE, "
-				 "format=text|chrome, polls=on|off",
-				 word);
-		goto free_copy;
+	datp_options_preset(&options, &asked);
+	err = datp_options_take(&options, params, &asked, why, sizeof(why));
+	if (!err && asked.format == TRACE_CHROME && !asked.file[0]) {
+		snprintf(why, sizeof(why), "format=chrome needs a file; add file=FILE");
+		err = DATP_ERR_PARAM;
 	}
-	if (trace->format == TRACE_CHROME && !*file) {
-		datp_wrap_refuse("format=chrome needs a file; add file=FILE");
-		goto free_copy;
+	trace->format = (enum trace_format)asked.format;
+	trace->polls = asked.polls;
+	if (!err) {
+		trace->sink = trace_sink_open(asked.file, trace->format, why, sizeof(why));
+		err = trace->sink ? DATP_OK : DATP_ERR_DEVICE;
 	}
-	trace->sink = trace_sink_open(file, trace->format, why, sizeof(why));
-	err = trace->sink ? DATP_OK : DATP_ERR_DEVICE;
 	if (err)
 		datp_wrap_refuse("%s", why);
-free_copy:
-	free(copy);
 	return err;
 }
 

@@ -123,7 +123,7 @@ tap 'trace: a circle is refused' refuses_in_one_line a 'DUTY-16: .*a <- c <- b <
 tap 'trace: from each of its lines' refuses_in_one_line c 'DUTY-16: .*c <- b <- a <- c'
 tap 'trace: nobody beneath is refused' refuses nobody '"soft9", does not open .*; name one'
 tap 'trace: no name is refused' refuses_in_one_line empty 'has no adapter to wrap; begin the instance data'
-tap 'trace: an unknown option is refused' refuses_in_one_line option '"colour=red" is not an option.*the options are file='
+tap 'trace: an unknown option is refused' refuses_in_one_line option '"colour=red" in dat.conf is not known; known are file=FILE, format=text[|]chrome, polls=on[|]off'
 tap 'trace: JSON without a file is refused' refuses_in_one_line nofile 'add file=FILE'
 tap 'trace: a file that is something else is left alone' refuses_in_one_line spoil 'is not a trace in this format; remove it or name'
 tap 'trace: a file that cannot be written is refused' refuses_in_one_line denied 'cannot be written: .*; name another file'

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <datp/options.h>
 #include <datp/provider.h>
 
 #define MY_MAX_IOV   16
@@ -46,6 +47,7 @@ struct my_ia {
 	struct my_ia *next;
 	struct datp_lmr *lmrs[MY_MAX_LMRS]; /* by the low bits of their context */
 	uint32_t last_context;
+	uint64_t max_message; /* an option */
 };
 
 struct my_cr {
@@ -155,19 +157,39 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, fork_child);
 }
 
+/* The words in dat.conf: an address, and options. */
+static enum datp_err take_address(void *to, const char *word, char *why, size_t size)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&((struct my_ia *)to)->base.address;
+
+	if (inet_pton(AF_INET, word, &in->sin_addr) == 1)
+		return DATP_OK;
+	snprintf(why, size, "\"%s\" in dat.conf is no IPv4 address; give one, or none", word);
+	return DATP_ERR_ADDRESS_MALFORMED;
+}
+
+static const struct datp_option my_table[] = {
+	DATP_OPTION_BYTES("max_message", struct my_ia, max_message, 1u << 30, 4096, 1u << 30,
+			  "the longest message and the longest RDMA"),
+};
+static const struct datp_options my_options = DATP_OPTIONS(my_table, "ADDRESS", take_address);
+
 static enum datp_err my_ia_open(struct datp_ia *ia, const char *params)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct sockaddr_in *in = (struct sockaddr_in *)&ia->address;
+	char why[DATP_WHY_MAX];
+	enum datp_err err;
 
 	pthread_once(&once, watch_forks);
 	in->sin_family = AF_INET;
 	host_address(in);
-	if (*params && inet_pton(AF_INET, params, &in->sin_addr) != 1) {
+	datp_options_preset(&my_options, ia);
+	err = datp_options_take(&my_options, params, ia, why, sizeof(why));
+	if (err) {
 		/* DUTY-05: who can mend it is told what is wrong, and how to mend it */
-		datp_log(1, "%s: \"%s\" in dat.conf is no IPv4 address; give one, or \"\"",
-			 ia->name, params);
-		return DATP_ERR_ADDRESS_MALFORMED;
+		datp_log(1, "%s: %s", ia->name, why);
+		return err;
 	}
 	pthread_mutex_lock(&wire);
 	((struct my_ia *)ia)->next = ias;
@@ -196,7 +218,6 @@ static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 {
 	static const DAT_NAMED_ATTR reach[] = { { "reach", "process" } };
 
-	(void)ia;
 	memset(attr, 0, sizeof(*attr));
 	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "template");
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "example");
@@ -210,7 +231,7 @@ static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 	attr->max_iov_per_rdma_read = attr->max_iov_per_rdma_write = MY_MAX_IOV;
 	attr->max_lmrs = MY_MAX_LMRS - 1;
 	attr->max_lmr_block = attr->max_lmr_address = UINT64_MAX;
-	attr->max_message_size = attr->max_rdma_size = 1u << 30;
+	attr->max_message_size = attr->max_rdma_size = ((struct my_ia *)ia)->max_message;
 	attr->max_private_data = MY_MAX_PDATA;
 	attr->optimal_alignment = 64;
 	/* No RMRs and no SRQs: their maxima stay 0, and their ops stay NULL. */

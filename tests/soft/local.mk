@@ -9,6 +9,7 @@ libsoft_core_la_CFLAGS = $(AM_CFLAGS)
 
 SOFT_UNIT_TESTS = \
 	tests/soft/arena_test \
+	tests/soft/bounds_test \
 	tests/soft/engine_test \
 	tests/soft/joint_test \
 	tests/soft/mover_test \
@@ -24,6 +25,10 @@ TESTS += $(SOFT_UNIT_TESTS) tests/soft/pages_test
 tests_soft_arena_test_SOURCES = tests/soft/arena_test.c
 tests_soft_arena_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_arena_test_LDADD = $(SOFT_TEST_LIBS)
+# They contain mr.c and ia.c, with other definitions behind some names.
+tests_soft_bounds_test_SOURCES = tests/soft/bounds_test.c tests/soft/bounds_serve.c
+tests_soft_bounds_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_bounds_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_engine_test_SOURCES = tests/soft/engine_test.c
 tests_soft_engine_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_engine_test_LDADD = $(SOFT_TEST_LIBS)

@@ -278,6 +278,14 @@ struct herald {
 	void *context;
 };
 
+/* Verdicts that clients have not read yet, the oldest first: answer.c. */
+struct answers {
+	pthread_mutex_t lock;		/* a leaf */
+	struct answer *first;
+	struct answer **last;
+	unsigned int count;
+};
+
 struct nic {
 	struct nic *next;		/* all_nics */
 	pid_t owner;			/* the process that opened it, not its children */
@@ -290,6 +298,7 @@ struct nic {
 	_Atomic bool stop;
 	_Atomic bool leaving;		/* the process exits: leave.c */
 	struct herald herald;
+	struct answers answers;
 	VIP_NIC_ATTRIBUTES attr;
 	uint8_t address[16];
 	struct sockaddr_storage sockaddr;
@@ -532,6 +541,13 @@ void listen_request(struct nic *nic, DAT_CR_HANDLE cr);
 void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
 		   const VIP_VI_ATTRIBUTES *attr);
 void listen_free_all(struct nic *nic);
+
+/* answer.c */
+void answers_init(struct answers *a);
+bool answer_begin(struct nic *nic, DAT_CR_HANDLE cr, void *data, size_t size);
+void answer_end(struct nic *nic, DAT_EP_HANDLE ep);
+uint64_t answers_run(struct nic *nic);
+void answers_free_all(struct nic *nic);
 
 /* peer.c */
 void peer_outcome(struct vi *vi);

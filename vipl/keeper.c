@@ -7,7 +7,10 @@
 
 #include "impl.h"
 
-enum { CM_EVENTS = 256 };	/* the connection requests of all doors that can be pending */
+enum {
+	CM_EVENTS = 256,	/* the connection requests of all doors that can be pending */
+	EVENTS_AT_ONCE = 64,
+};
 
 void keeper_ring(struct nic *nic)
 {
@@ -19,7 +22,7 @@ void keeper_ring(struct nic *nic)
 	dat_evd_post_se(nic->cm_evd, &event);
 }
 
-static void connection_event(const DAT_EVENT *event)
+static void connection_event(struct nic *nic, const DAT_EVENT *event)
 {
 	const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
 	DAT_CONTEXT context = { .as_64 = 0 };
@@ -30,19 +33,26 @@ static void connection_event(const DAT_EVENT *event)
 		vi_outcome(context.as_ptr, event->event_number, data->private_data,
 			   (size_t)data->private_data_size);
 	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		dat_ep_free(data->ep_handle);	/* it only carried a rejection: listen.c */
+		answer_end(nic, data->ep_handle);
 }
 
-static void read_cm(struct nic *nic)
+/*
+ * Returns true if there may be more. Clients may send requests as fast as they are answered, and the
+ * keeper has other things to do.
+ */
+static bool read_cm(struct nic *nic)
 {
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(nic->cm_evd, &event) == DAT_SUCCESS) {
+	for (int i = 0; i < EVENTS_AT_ONCE; i++) {
+		if (dat_evd_dequeue(nic->cm_evd, &event) != DAT_SUCCESS)
+			return false;
 		if (event.event_number == DAT_CONNECTION_REQUEST_EVENT)
 			listen_request(nic, event.event_data.cr_arrival_event_data.cr_handle);
 		else if (event.event_number != DAT_SOFTWARE_EVENT)
-			connection_event(&event);
+			connection_event(nic, &event);
 	}
+	return true;
 }
 
 static void read_async(struct nic *nic)
@@ -70,10 +80,12 @@ static DAT_TIMEOUT until_us(uint64_t at)
 static void *keeper_main(void *arg)
 {
 	struct nic *nic = arg;
+	uint64_t peers, answers;
 	DAT_EVD_HANDLE evd;
+	bool more;
 
 	for (;;) {
-		read_cm(nic);
+		more = read_cm(nic);
 		read_async(nic);
 		/*
 		 * Looked at only now: the ring that goes with it may have been read above, and does
@@ -87,7 +99,10 @@ static void *keeper_main(void *arg)
 			break;
 		}
 		vi_break_spoiled(nic);
-		dat_cno_wait(nic->cno, until_us(peer_run(nic)), &evd);
+		peers = peer_run(nic);
+		answers = answers_run(nic);
+		if (!more)
+			dat_cno_wait(nic->cno, until_us(peers < answers ? peers : answers), &evd);
 	}
 	return NULL;
 }

@@ -189,29 +189,21 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VI
 }
 
 /*
- * Answers a request with a verdict other than WIRE_ACCEPTS. The endpoint exists until the client
- * disconnects (keeper.c). `attr`: the attributes that the client's VI does not match, or NULL.
+ * Answers a request with a verdict other than WIRE_ACCEPTS. If that is not possible, a rejection says
+ * as much as that nobody listens. `attr`: the attributes that the client's VI does not match, or NULL.
  */
 void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
 		   const VIP_VI_ATTRIBUTES *attr)
 {
 	struct wire_hello hello = { .verdict = verdict };
 	uint8_t data[WIRE_HELLO_MAX];
-	DAT_EP_HANDLE ep;
 	size_t size;
 
 	if (attr != NULL)
 		hello.attr = *attr;
 	size = wire_pack(&hello, data);
-	if (dat_ep_create(nic->ia, nic->own_ptag.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, nic->cm_evd,
-			  NULL, &ep) != DAT_SUCCESS) {
+	if (!answer_begin(nic, cr, data, size))
 		dat_cr_reject(cr);
-		return;
-	}
-	if (dat_cr_accept(cr, ep, (DAT_COUNT)size, data) != DAT_SUCCESS) {
-		dat_cr_reject(cr);
-		dat_ep_free(ep);
-	}
 }
 
 /* Queues a client's request at its listener; false if there is none, or its queue is full. */

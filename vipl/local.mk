@@ -6,6 +6,7 @@ pkgconfig_DATA += vipl/vipl.pc
 lib_LTLIBRARIES += libvipl.la
 libvipl_la_SOURCES = \
 	vipl/address.c \
+	vipl/answer.c \
 	vipl/attempt.c \
 	vipl/complain.c \
 	vipl/connect.c \

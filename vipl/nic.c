@@ -222,6 +222,7 @@ static void nic_free(struct nic *nic)
 	struct cq *cq;
 
 	listen_free_all(nic);
+	answers_free_all(nic);
 	mem_free_all(nic);
 	while ((vi = nic->dead_vis) != NULL) {
 		nic->dead_vis = vi->next;
@@ -244,6 +245,7 @@ static struct nic *nic_new(void)
 		return NULL;
 	pthread_mutex_init(&nic->lock, NULL);
 	pthread_mutex_init(&nic->mem_lock, NULL);
+	answers_init(&nic->answers);
 	return nic;
 }
 

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns answers: endpoints that only carry a verdict to a client, and lead to no VI (listen.c says
+ * why). An answer exists until its client has disconnected. Invariant: the keeper lets no more than
+ * MAX_ANSWERS exist, and none after ANSWER_MS, so clients that never disconnect, or that never
+ * confirm, cannot use up the adapter's endpoints. Only the keeper frees answers, because an event
+ * that it is handling names its endpoint.
+ */
+#include <stdlib.h>
+
+#include "impl.h"
+
+/* A client disconnects when it has read its verdict, which takes one round trip. */
+enum { MAX_ANSWERS = 64, ANSWER_MS = 3000 };
+
+struct answer {
+	struct answer *next;
+	DAT_EP_HANDLE ep;
+	uint64_t until;			/* milliseconds */
+};
+
+void answers_init(struct answers *a)
+{
+	pthread_mutex_init(&a->lock, NULL);
+	a->last = &a->first;
+}
+
+/* Takes an answer off the list. a->lock is held. */
+static void unlist_locked(struct answers *a, struct answer **at)
+{
+	struct answer *answer = *at;
+
+	*at = answer->next;
+	if (answer->next == NULL)
+		a->last = at;
+	a->count--;
+}
+
+static void list(struct answers *a, struct answer *answer)
+{
+	answer->next = NULL;
+	answer->until = now_ms() + ANSWER_MS;
+	pthread_mutex_lock(&a->lock);
+	*a->last = answer;
+	a->last = &answer->next;
+	a->count++;
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* Returns false if the request could not be accepted. It is still to be answered then. */
+bool answer_begin(struct nic *nic, DAT_CR_HANDLE cr, void *data, size_t size)
+{
+	struct answer *answer = malloc(sizeof(*answer));
+
+	if (answer == NULL)
+		return false;
+	if (dat_ep_create(nic->ia, nic->own_ptag.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, nic->cm_evd,
+			  NULL, &answer->ep) != DAT_SUCCESS) {
+		free(answer);
+		return false;
+	}
+	if (dat_cr_accept(cr, answer->ep, (DAT_COUNT)size, data) != DAT_SUCCESS) {
+		dat_ep_free(answer->ep);
+		free(answer);
+		return false;
+	}
+	list(&nic->answers, answer);
+	/* the keeper ends it in time: see answers_run() */
+	keeper_ring(nic);
+	return true;
+}
+
+/* The connection of an answer is over. The keeper calls it. */
+void answer_end(struct nic *nic, DAT_EP_HANDLE ep)
+{
+	struct answers *a = &nic->answers;
+	struct answer **at, *answer;
+
+	pthread_mutex_lock(&a->lock);
+	for (at = &a->first; *at != NULL && (*at)->ep != ep; at = &(*at)->next)
+		;
+	answer = *at;
+	if (answer != NULL)
+		unlist_locked(a, at);
+	pthread_mutex_unlock(&a->lock);
+	if (answer != NULL)
+		dat_ep_free(ep);
+	free(answer);
+}
+
+/*
+ * The keeper calls it. Frees the answers whose time is over, and the oldest of too many, which have
+ * most likely been read; returns when to call it again.
+ */
+uint64_t answers_run(struct nic *nic)
+{
+	struct answers *a = &nic->answers;
+	struct answer *answer;
+	uint64_t next;
+
+	for (;;) {
+		pthread_mutex_lock(&a->lock);
+		answer = a->first;
+		next = answer != NULL ? answer->until : UINT64_MAX;
+		if (next <= now_ms() || a->count > MAX_ANSWERS)
+			unlist_locked(a, &a->first);
+		else
+			answer = NULL;
+		pthread_mutex_unlock(&a->lock);
+		if (answer == NULL)
+			return next;
+		dat_ep_free(answer->ep);
+		free(answer);
+	}
+}
+
+/* The IA is closed, and has freed the endpoints. */
+void answers_free_all(struct nic *nic)
+{
+	struct answers *a = &nic->answers;
+	struct answer *answer;
+
+	while ((answer = a->first) != NULL) {
+		a->first = answer->next;
+		free(answer);
+	}
+	pthread_mutex_destroy(&a->lock);
+}

@@ -9,6 +9,8 @@
 
 #include "impl.h"
 
+enum { CONFIRM_MS = 10000 };	/* how long a client may take to confirm that it is accepted */
+
 static void ask_cancelled(void *arg)
 {
 	vi_call_off(arg);
@@ -147,7 +149,8 @@ DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_h
 		return DAT_INSUFFICIENT_RESOURCES;
 	vi->verdict = WIRE_ACCEPTS;
 	vi->remote = theirs->attr;
-	ret = theirs->greets ? greeting_expect_locked(vi) : DAT_SUCCESS;
+	/* no peer of ours greets over an adapter where that is not needed, and there is no room for it */
+	ret = theirs->greets && vi->nic->greets ? greeting_expect_locked(vi) : DAT_SUCCESS;
 	if (ret == DAT_SUCCESS) {
 		vi_feed_locked(vi);
 		ret = dat_cr_accept(cr, vi->ep, (DAT_COUNT)size, data);
@@ -172,11 +175,29 @@ static void accept_cancelled(void *arg)
 	conn_end(a->vi->nic, a->conn);
 }
 
+/*
+ * Waits until the client has confirmed, which its library does by itself, and gives the attempt up
+ * when that takes too long: a client may have stopped, or never mean to. vi->lock is held.
+ */
+static void await_confirmation_locked(struct vi *vi, struct conn *conn, int own)
+{
+	uint64_t until = now_ms() + CONFIRM_MS;
+	struct accepting here = { vi, conn };
+	const struct undo undo = { accept_cancelled, &here };
+
+	if (conn->stale_at < until)
+		until = conn->stale_at;
+	while (vi->outcome == 0 && now_ms() < until)
+		cond_nap(&vi->changed, &vi->lock, until, own, &undo);
+	if (vi->outcome == 0)
+		vi_part_locked(vi);
+	while (vi->outcome == 0)
+		cond_nap(&vi->changed, &vi->lock, UINT64_MAX, own, &undo);
+}
+
 /* Sets *over if the request has been used up, and cannot be accepted again. */
 static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over, int own)
 {
-	struct accepting here = { vi, conn };
-	const struct undo undo = { accept_cancelled, &here };
 	VIP_RETURN ret;
 
 	*over = false;
@@ -187,8 +208,7 @@ static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over, int ow
 		return VIP_ERROR_RESOURCE;
 	}
 	*over = true;
-	while (vi->outcome == 0)
-		cond_nap(&vi->changed, &vi->lock, UINT64_MAX, own, &undo);
+	await_confirmation_locked(vi, conn, own);
 	ret = outcome_meaning(vi);
 	if (ret == VIP_SUCCESS) {
 		vi_stand_locked(vi);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "impl.h"
+#include "log/limit.h"
 
 /* Wakes the herald, with one event however often this is called before it has looked. */
 void herald_ring(struct nic *nic)
@@ -118,14 +119,23 @@ static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
 					 "it",
 		[VIP_ERROR_CATASTROPHIC] = "the adapter has failed: close the NIC",
 	};
+	static struct log_limit lost;
 	const char *say = "an error";
+	char omitted[64] = "";
+	uint32_t left_out = 0;
 
+	/* a peer can bring about as many of these as it likes */
+	if (what->ErrorCode == VIP_ERROR_CONN_LOST && !log_limit_pass(&lost, &left_out))
+		return;
+	if (left_out > 0)
+		snprintf(omitted, sizeof(omitted), " (and %u more lines like this one were left out)",
+			 left_out);
 	if ((size_t)what->ErrorCode < sizeof(text) / sizeof(text[0]) && text[what->ErrorCode])
 		say = text[what->ErrorCode];
 	if (what->ErrorCode == VIP_ERROR_VI_OVERRUN && what->ResourceCode == VIP_RESOURCE_CQ)
 		say = "a completion queue is too short: make it longer";
-	complain("%s: %s (VI %p, CQ %p, descriptor %p)", nic->attr.Name, say, what->ViHandle,
-		 what->CQHandle, (void *)what->DescriptorPtr);
+	complain("%s: %s (VI %p, CQ %p, descriptor %p)%s", nic->attr.Name, say, what->ViHandle,
+		 what->CQHandle, (void *)what->DescriptorPtr, omitted);
 }
 
 /* Passes one error to the error handler. Returns false if there is none. */

@@ -208,8 +208,12 @@ static uint64_t advance_locked(struct vi *vi, uint64_t now)
 		else if (p->step == PEER_PAUSES && now >= p->dial_at)
 			dial_locked(vi);
 		break;
-	case PEER_DIALS:
 	case PEER_ACCEPTS:
+		/* a peer may never confirm; one that dials has the time of its connection request */
+		if (p->cancelled || now >= p->until)
+			call_off_locked(vi);
+		return now < p->until ? p->until : UINT64_MAX;
+	case PEER_DIALS:
 		if (p->cancelled)
 			call_off_locked(vi);
 		return UINT64_MAX;

@@ -15,7 +15,7 @@ all_over()
 	done
 }
 
-[ $# -gt 0 ] || set -- cancel conn cq data habit leave nic peer proc vi
+[ $# -gt 0 ] || set -- cancel conn cq data habit hostile leave nic peer proc vi
 programs=("$@")
 over_rxe() { all_over ib-rxe0 rxe "${programs[@]}"; }
 over_siw() { all_over iwarp-siw0 siw "${programs[@]}"; }

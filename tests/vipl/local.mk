@@ -16,6 +16,7 @@ VIPL_TESTS = \
 	tests/vipl/data_test \
 	tests/vipl/fault_test \
 	tests/vipl/habit_test \
+	tests/vipl/hostile_test \
 	tests/vipl/identity_test \
 	tests/vipl/leave_test \
 	tests/vipl/nic_test \
@@ -64,6 +65,11 @@ tests_vipl_fault_test_LDADD = $(VIPL_TEST_LIBS)
 tests_vipl_habit_test_SOURCES = tests/vipl/habit_test.c
 tests_vipl_habit_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_habit_test_LDADD = $(VIPL_TEST_LIBS)
+
+# Its peers speak to the adapter.
+tests_vipl_hostile_test_SOURCES = tests/vipl/hostile_test.c
+tests_vipl_hostile_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_hostile_test_LDADD = $(VIPL_TEST_LIBS) libdat.la
 
 tests_vipl_identity_test_SOURCES = tests/vipl/identity_test.c
 tests_vipl_identity_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)

@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Peers that are not libvipl, or not well: they know what libvipl says over the adapter, by <dat/udat.h>, and say
+ * something else, say nothing, or stop. The victim is the test itself. Its calls return, and an honest peer is served.
+ */
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dat/udat.h>
+
+#include "world.h"
+
+enum {
+	MANY = 100,	   /* verdicts that nobody takes leave of; libvipl keeps 64 */
+	GARBAGE = 40,	   /* requests */
+	HELLO = 52,	   /* the longest private data of libvipl */
+	MEMORY = 8192,
+	RECEIVE = 256,
+	SOON_MS = 1500,	   /* after which what has stopped is given up */
+	STEP_MS = 100,
+};
+
+static struct side s;
+static pid_t peer;
+
+/* ------------------------------------------------------------------ a peer that is not libvipl */
+
+struct foe {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async, connect, dto, cr;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_CONTEXT context;
+	struct sockaddr_in address;
+	DAT_COUNT room; /* for private data */
+	unsigned char mem[MEMORY];
+};
+
+static struct foe foe;
+static uint32_t mtu; /* of the victim's VI, which a client's has to equal */
+
+static DAT_EVD_HANDLE queue(DAT_EVD_FLAGS flags)
+{
+	DAT_EVD_HANDLE evd;
+
+	REQUIRE_DAT(dat_evd_create(foe.ia, 256, DAT_HANDLE_NULL, flags, &evd), DAT_SUCCESS);
+	return evd;
+}
+
+static void foe_open(void)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = foe.mem };
+	DAT_PROVIDER_ATTR provider;
+	DAT_LMR_HANDLE lmr;
+	DAT_IA_ATTR attr;
+	char name[64];
+
+	strncpy(name, adapter(), sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	foe.async = DAT_HANDLE_NULL;
+	REQUIRE_DAT(dat_ia_open(name, 8, &foe.async, &foe.ia), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ia_query(foe.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider),
+		    DAT_SUCCESS);
+	memcpy(&foe.address, attr.ia_address_ptr, sizeof(foe.address));
+	foe.room = provider.max_private_data_size;
+	REQUIRE_DAT(dat_pz_create(foe.ia, &foe.pz), DAT_SUCCESS);
+	foe.connect = queue(DAT_EVD_CONNECTION_FLAG);
+	foe.dto = queue(DAT_EVD_DTO_FLAG);
+	foe.cr = queue(DAT_EVD_CR_FLAG);
+	REQUIRE_DAT(dat_lmr_create(foe.ia, DAT_MEM_TYPE_VIRTUAL, region, MEMORY, foe.pz, DAT_MEM_PRIV_ALL_FLAG,
+				   &lmr, &foe.context, NULL, NULL, NULL),
+		    DAT_SUCCESS);
+}
+
+static DAT_EP_HANDLE endpoint(void)
+{
+	DAT_EP_HANDLE ep;
+
+	REQUIRE_DAT(dat_ep_create(foe.ia, foe.pz, foe.dto, foe.dto, foe.connect, NULL, &ep), DAT_SUCCESS);
+	return ep;
+}
+
+/* As vipl/listen.c has it. */
+static DAT_CONN_QUAL door_of(const char *disc, unsigned int probe)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *disc; disc++)
+		hash = (hash ^ (uint8_t)*disc) * 16777619u;
+	hash ^= hash >> 15;
+	return UINT64_C(0x5649504C0000) + (hash % 65536 + probe * 47) % 65536;
+}
+
+/* As vipl/wire.c has it: a request of a client that waits for `timeout_ms`. */
+static DAT_COUNT hello_to(const char *disc, uint32_t timeout_ms, unsigned char *hello)
+{
+	size_t length = strlen(disc);
+
+	memset(hello, 0, HELLO);
+	memcpy(hello, "VI\2", 3);
+	hello[4] = VIP_SERVICE_RELIABLE_DELIVERY;
+	hello[7] = (unsigned char)length;
+	for (int i = 0; i < 4; i++) {
+		hello[8 + i] = (unsigned char)(mtu >> 8 * i);
+		hello[16 + i] = (unsigned char)(timeout_ms >> 8 * i);
+	}
+	memcpy(hello + 20, disc, length);
+	return (DAT_COUNT)(20 + length);
+}
+
+/* Sends it to the door of `disc`. */
+static void ask(const char *disc, DAT_COUNT size, const unsigned char *data)
+{
+	foe.ep = endpoint();
+	REQUIRE_DAT(dat_ep_connect(foe.ep, (DAT_IA_ADDRESS_PTR)&foe.address, door_of(disc, 0),
+				   check_patience_ms() * 1000, size, (DAT_PVOID)(uintptr_t)data,
+				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+}
+
+static DAT_EVENT next(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	REQUIRE_DAT(dat_evd_wait(evd, check_patience_ms() * 1000, 1, &event, &more), DAT_SUCCESS);
+	return event;
+}
+
+/* The verdict of libvipl, or -1: the adapter has rejected. */
+static int verdict(void)
+{
+	DAT_EVENT event = next(foe.connect);
+	const DAT_CONNECTION_EVENT_DATA *data = &event.event_data.connect_event_data;
+
+	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+		return -1;
+	REQUIRE(data->private_data_size >= 20);
+	return ((const unsigned char *)data->private_data)[5];
+}
+
+/* ------------------------------------------------------------------ the victim */
+
+static void close_side(void)
+{
+	side_close(&s);
+}
+
+static VIP_RETURN look(VIP_ULONG timeout, VIP_CONN_HANDLE *conn)
+{
+	union address remote = { .bytes = { 0 } };
+
+	address_make(&s, "victim", &s.local);
+	return VipConnectWait(s.nic, &s.local.net, timeout, &remote.net, &s.remote, conn);
+}
+
+/* Once it has been looked for clients, they are heard. */
+static void victim_listens(void)
+{
+	VIP_CONN_HANDLE conn;
+
+	side_open_vi(&s);
+	REQUIRE_VIP(look(0, &conn), VIP_TIMEOUT);
+}
+
+static void tell_foe(void)
+{
+	VIP_VI_ATTRIBUTES attr;
+	uint32_t tell;
+
+	REQUIRE_VIP(VipQueryVi(s.vi, NULL, &attr, NULL, NULL), VIP_SUCCESS);
+	tell = (uint32_t)attr.MaxTransferSize;
+	check_put(peer, &tell, sizeof(tell));
+}
+
+/* By the same adapter, with another VI. */
+static void others_are_served(void)
+{
+	struct side a = { .nic = NULL }, b = { .nic = NULL };
+
+	side_open_vi(&a);
+	side_open_vi(&b);
+	sides_connect(&a, &b);
+	post_recv(&a, 0, 64);
+	post_send(&b, 1, 8);
+	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
+	side_close(&b);
+	side_close(&a);
+}
+
+static void accept_next(void)
+{
+	VIP_CONN_HANDLE conn;
+
+	REQUIRE_VIP(look(check_patience_ms(), &conn), VIP_SUCCESS);
+	REQUIRE_VIP(VipConnectAccept(conn, s.vi), VIP_SUCCESS);
+}
+
+static void victim_parts(void)
+{
+	CHECK_VIP(VipDisconnect(s.vi), VIP_SUCCESS);
+	CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
+	side_drain(&s);
+}
+
+static void stop_peer(void)
+{
+	REQUIRE(kill(peer, SIGSTOP) == 0);
+	REQUIRE_EQ_INT(waitpid(peer, NULL, WUNTRACED), peer);
+}
+
+/* ------------------------------------------------------------------ garbage */
+
+static const char *victims_disc(void)
+{
+	static char disc[32];
+
+	return disc_make("victim", disc);
+}
+
+static void spoil_hello(unsigned char *hello, DAT_COUNT *size, unsigned int round)
+{
+	static unsigned int seed = 3;
+
+	switch (round % 8) {
+	case 0:
+		*size = 0;
+		break;
+	case 1:
+		*size = 19;
+		break;
+	case 2:
+		hello[2] = 99; /* another version */
+		break;
+	case 3:
+		hello[5] = (unsigned char)(1 + round / 8 % 4); /* a verdict, not a request */
+		break;
+	case 4:
+		hello[7] = 17; /* longer than a discriminator may be */
+		break;
+	case 5:
+		hello[6] = 16; /* more than there is */
+		break;
+	default:
+		*size = (DAT_COUNT)(round % (HELLO + 1));
+		for (DAT_COUNT i = 0; i < *size; i++)
+			hello[i] = (unsigned char)rand_r(&seed);
+	}
+}
+
+static void ask_with_garbage(void *arg)
+{
+	unsigned char hello[HELLO];
+	DAT_COUNT size;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &mtu, sizeof(mtu));
+	foe_open();
+	for (unsigned int i = 0; i < GARBAGE; i++) {
+		size = hello_to(victims_disc(), UINT32_MAX, hello);
+		spoil_hello(hello, &size, i);
+		ask(victims_disc(), size, hello);
+		CHECK_EQ_INT(verdict(), -1);
+		REQUIRE_DAT(dat_ep_free(foe.ep), DAT_SUCCESS);
+	}
+	/* and one that is right, so that the others were refused for what was wrong with them */
+	size = hello_to(victims_disc(), UINT32_MAX, hello);
+	ask(victims_disc(), size, hello);
+	CHECK_EQ_INT(verdict(), 1);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+}
+
+static void requests_that_are_not_libvipls_are_refused(void)
+{
+	peer = check_fork(ask_with_garbage, NULL);
+	victim_listens();
+	tell_foe();
+	accept_next();
+	check_await(peer);
+	victim_parts();
+	check_signal(peer);
+	check_join(peer);
+	others_are_served();
+}
+
+static void answer_with_garbage(void *arg)
+{
+	unsigned char data[HELLO];
+	unsigned int seed = 5;
+	DAT_PSP_HANDLE psp;
+
+	(void)arg;
+	foe_open();
+	for (unsigned int probe = 0; probe < 4; probe++)
+		REQUIRE_DAT(dat_psp_create(foe.ia, door_of(victims_disc(), probe), foe.cr, DAT_PSP_CONSUMER_FLAG, &psp),
+			    DAT_SUCCESS);
+	check_signal(CHECK_PARENT);
+	for (unsigned int i = 0;; i++) {
+		DAT_EVENT event = next(foe.cr);
+		DAT_CR_HANDLE cr = event.event_data.cr_arrival_event_data.cr_handle;
+
+		for (unsigned int at = 0; at < HELLO; at++)
+			data[at] = (unsigned char)rand_r(&seed);
+		if (i % 3 == 0)
+			memcpy(data, "VI\2", 3);
+		REQUIRE_DAT(dat_cr_accept(cr, endpoint(), (DAT_COUNT)(i % 2 ? HELLO : i % HELLO), data), DAT_SUCCESS);
+	}
+}
+
+static VIP_RETURN request(const char *disc, VIP_ULONG timeout)
+{
+	union address local, remote;
+
+	address_make(&s, "me", &local);
+	address_make(&s, disc, &remote);
+	return VipConnectRequest(s.vi, &local.net, &remote.net, timeout, &s.remote);
+}
+
+static void answers_that_are_not_libvipls_are_no_match(void)
+{
+	peer = check_fork(answer_with_garbage, NULL);
+	check_await(peer);
+	side_open_vi(&s);
+	post_recv(&s, 0, 64);
+	for (int i = 0; i < 6; i++) {
+		CHECK_VIP(request("victim", check_patience_ms()), VIP_NO_MATCH);
+		CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
+	}
+	check_kill(peer);
+	others_are_served();
+}
+
+/* ------------------------------------------------------------------ messages */
+
+/* A message, and what becomes of a receive of RECEIVE bytes that it meets. */
+static const struct {
+	unsigned char head[16];
+	uint32_t length; /* of all of it */
+} messages[] = {
+	{ { 0 }, 0 },
+	{ { 1 }, 1 },
+	{ { 1 }, 15 },
+	{ { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }, 16 + 100 },
+	{ { 2, 1, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff }, 16 },
+	{ { 3 }, 16 },
+	{ { 1 }, 16 + RECEIVE + 1 },
+	{ { 1 }, MEMORY },
+};
+
+enum { MESSAGES = sizeof(messages) / sizeof(messages[0]) };
+
+static void say(unsigned int which)
+{
+	DAT_LMR_TRIPLET iov = { .lmr_context = foe.context, .virtual_address = (uintptr_t)foe.mem,
+				.segment_length = messages[which].length };
+	DAT_DTO_COOKIE cookie = { .as_64 = which };
+
+	memset(foe.mem, 0xee, sizeof(foe.mem));
+	memcpy(foe.mem, messages[which].head, 16);
+	REQUIRE_DAT(dat_ep_post_send(foe.ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+}
+
+static void say_each(void *arg)
+{
+	unsigned char hello[HELLO];
+
+	(void)arg;
+	check_get(CHECK_PARENT, &mtu, sizeof(mtu));
+	foe_open();
+	for (unsigned int i = 0; i < MESSAGES; i++) {
+		DAT_COUNT size = hello_to(victims_disc(), UINT32_MAX, hello);
+
+		hello[3] = i % 2 ? 8 : 0; /* it will greet, and it does not */
+		ask(victims_disc(), size, hello);
+		REQUIRE_EQ_INT(verdict(), 1);
+		say(i);
+		check_await(CHECK_PARENT);
+		REQUIRE_DAT(dat_ep_free(foe.ep), DAT_SUCCESS);
+		check_signal(CHECK_PARENT);
+	}
+}
+
+/* Nothing is written behind the receive, and its length is within it, unless it tells of an RDMA write. */
+static void receive_anything(void)
+{
+	uint8_t *memory = buffer(&s, 0);
+	VIP_DESCRIPTOR *d;
+
+	memset(memory, 0x11, SLOT_SIZE);
+	post_recv(&s, 0, RECEIVE);
+	accept_next();
+	if (VipRecvWait(s.vi, SOON_MS, &d) == VIP_SUCCESS &&
+	    (d->CS.Status & VIP_STATUS_OP_MASK) == VIP_STATUS_OP_RECEIVE)
+		CHECK(d->CS.Length <= RECEIVE);
+	for (int i = RECEIVE; i < SLOT_SIZE; i++)
+		REQUIRE_EQ_INT(memory[i], 0x11);
+}
+
+static void messages_that_are_not_libvipls_stay_in_their_receive(void)
+{
+	peer = check_fork(say_each, NULL);
+	victim_listens();
+	tell_foe();
+	for (int i = 0; i < MESSAGES; i++) {
+		receive_anything();
+		/* whoever accepts and waits for a greeting does not wait for ever */
+		if (i < 2)
+			post_send(&s, 1, 8);
+		victim_parts();
+		check_signal(peer);
+		check_await(peer);
+	}
+	check_join(peer);
+	others_are_served();
+}
+
+/* ------------------------------------------------------------------ those that take no leave */
+
+static void ask_for_nobody(void *arg)
+{
+	static const char nobody[] = "nobody here";
+	unsigned char hello[HELLO];
+	int open = 0;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &mtu, sizeof(mtu));
+	foe_open();
+	for (int i = 0; i < MANY; i++) {
+		DAT_COUNT size = hello_to(nobody, UINT32_MAX, hello);
+		DAT_EVENT event;
+
+		ask(victims_disc(), size, hello);
+		do {
+			event = next(foe.connect);
+			open += event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED ? 1 : -1;
+		} while (event.event_data.connect_event_data.ep_handle != foe.ep);
+		CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+	/* the victim ends all of them */
+	while (open > 0) {
+		next(foe.connect);
+		open--;
+	}
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+}
+
+static void clients_that_do_not_disconnect_are_disconnected(void)
+{
+	peer = check_fork(ask_for_nobody, NULL);
+	victim_listens();
+	tell_foe();
+	check_await(peer);
+	others_are_served();
+	check_signal(peer);
+	check_join(peer);
+}
+
+/* ------------------------------------------------------------------ those that stop */
+
+static void ask_and_wait(void *arg)
+{
+	struct side client = { .nic = NULL };
+	union address local, remote;
+
+	(void)arg;
+	side_open_vi(&client);
+	check_await(CHECK_PARENT);
+	address_make(&client, "me", &local);
+	address_make(&client, "victim", &remote);
+	VipConnectRequest(client.vi, &local.net, &remote.net, SOON_MS, NULL);
+	for (;;)
+		pause();
+}
+
+/* Over iWARP the kernel confirms; then the VI is connected to nobody's surprise. */
+static void accepting_a_stopped_client_returns(void)
+{
+	VIP_CONN_HANDLE conn;
+	uint64_t since;
+	VIP_RETURN ret;
+
+	peer = check_fork(ask_and_wait, NULL);
+	victim_listens();
+	post_recv(&s, 0, 64);
+	check_signal(peer);
+	REQUIRE_VIP(look(check_patience_ms(), &conn), VIP_SUCCESS);
+	stop_peer();
+	since = check_now_ms();
+	ret = VipConnectAccept(conn, s.vi);
+	CHECK(ret == VIP_TIMEOUT || ret == VIP_SUCCESS);
+	/* when the client would have given up, and not when the adapter does */
+	CHECK(check_now_ms() - since < check_patience_ms() / 2);
+	if (ret == VIP_SUCCESS) {
+		post_send(&s, 1, 8);
+		victim_parts();
+	}
+	CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
+	others_are_served();
+	REQUIRE(kill(peer, SIGCONT) == 0);
+	others_are_served();
+	check_kill(peer);
+}
+
+static void peer_with_a_stopped_one(void *arg)
+{
+	struct side other = { .nic = NULL };
+	union address local, remote;
+
+	(void)arg;
+	side_open_vi(&other);
+	address_make(&other, "aa", &local);
+	address_make(&other, "bb", &remote);
+	check_await(CHECK_PARENT);
+	VipConnectPeerRequest(other.vi, &local.net, &remote.net, VIP_INFINITE);
+	/* stopped in the midst of its attempts, or between two of them */
+	for (;;)
+		pause();
+}
+
+static void connecting_to_a_stopped_peer_ends_by_its_timeout(void)
+{
+	union address local, remote;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		peer = check_fork(peer_with_a_stopped_one, NULL);
+		side_open_vi(&s);
+		address_make(&s, "bb", &local);
+		address_make(&s, "aa", &remote);
+		check_signal(peer);
+		usleep(i * STEP_MS * 1000 / 3);
+		stop_peer();
+		REQUIRE_VIP(VipConnectPeerRequest(s.vi, &local.net, &remote.net, SOON_MS), VIP_SUCCESS);
+		CHECK_VIP(VipConnectPeerWait(s.vi, &s.remote), VIP_TIMEOUT);
+		CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
+		check_kill(peer);
+		side_close(&s);
+	}
+}
+
+static void listen_and_be_stopped(void *arg)
+{
+	struct side server = { .nic = NULL };
+
+	(void)arg;
+	side_open_vi(&server);
+	server_start(&server, "stopped");
+	check_signal(CHECK_PARENT);
+	server_join(&server);
+	check_signal(CHECK_PARENT);
+	for (;;)
+		pause();
+}
+
+static void asking_a_stopped_server_ends_by_its_timeout(void)
+{
+	peer = check_fork(listen_and_be_stopped, NULL);
+	side_open_vi(&s);
+	post_recv(&s, 0, 64);
+	check_await(peer);
+	stop_peer();
+	CHECK_VIP(request("stopped", SOON_MS), VIP_TIMEOUT);
+	CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
+	others_are_served();
+	check_kill(peer);
+}
+
+/* With messages that nobody receives, and the connection as it is. */
+static void end_with_a_stopped_peer(bool goes_on)
+{
+	peer = check_fork(listen_and_be_stopped, NULL);
+	side_open_vi(&s);
+	for (unsigned int i = 0; i < 4; i++)
+		post_recv(&s, i, 64);
+	check_await(peer);
+	REQUIRE_VIP(request("stopped", check_patience_ms()), VIP_SUCCESS);
+	check_await(peer);
+	for (unsigned int i = 4; i < 8; i++)
+		post_send(&s, i, i % 2 ? 8 : SLOT_SIZE);
+	stop_peer();
+	for (unsigned int i = 8; i < 12; i++)
+		VipPostSend(s.vi, prepare(&s, i, SLOT_SIZE), s.handle);
+	victim_parts();
+	/* with all of VipDestroyVi(), VipDeregisterMem() and VipCloseNic() */
+	side_close(&s);
+	others_are_served();
+	if (goes_on)
+		REQUIRE(kill(peer, SIGCONT) == 0);
+	others_are_served();
+	check_kill(peer);
+}
+
+static void ending_a_connection_does_not_wait_for_a_stopped_peer(void)
+{
+	end_with_a_stopped_peer(true);
+	end_with_a_stopped_peer(false);
+}
+
+static const struct check_test garbage_tests[] = {
+	CHECK_TEST(requests_that_are_not_libvipls_are_refused),
+	CHECK_TEST(answers_that_are_not_libvipls_are_no_match),
+	CHECK_TEST(messages_that_are_not_libvipls_stay_in_their_receive),
+	CHECK_TEST(clients_that_do_not_disconnect_are_disconnected),
+	CHECK_END,
+};
+
+static const struct check_test stopping_tests[] = {
+	CHECK_TEST(accepting_a_stopped_client_returns),
+	CHECK_TEST(connecting_to_a_stopped_peer_ends_by_its_timeout),
+	CHECK_TEST(asking_a_stopped_server_ends_by_its_timeout),
+	CHECK_TEST(ending_a_connection_does_not_wait_for_a_stopped_peer),
+	CHECK_END,
+};
+
+static const struct check_suite garbage = {
+	.name = "what is not libvipl", .teardown = close_side, .tests = garbage_tests
+};
+static const struct check_suite stopping = {
+	.name = "peers that stop", .teardown = close_side, .tests = stopping_tests
+};
+
+CHECK_SUITES(&garbage, &stopping);

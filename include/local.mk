@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Those of DAT 2.0 are not installed before the library that serves them, libdat2.so.2, is there.
+# Those of DAT 2.0 are not installed before the library that serves them is, libdat2.so.2.
 noinst_HEADERS = \
 	include/dat2/dat.h \
 	include/dat2/dat_error.h \

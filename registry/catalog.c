@@ -9,7 +9,8 @@
  * earlier line. If a line cannot be opened, the next line of the same name is tried, unless
  * DAT_PROVIDERS says :strict. Lines that DAT_PROVIDERS hides do not exist for programs.
  *
- * Invariant: a record is unlinked only while its count of opens is 0.
+ * Invariant: a record is unlinked only while its count of opens is 0. Its front stays at least as
+ * long, because the library of a front that is in use is not unloaded.
  */
 #include "reg.h"
 
@@ -77,17 +78,15 @@ static unsigned long offer_distance(const struct offer *o, const struct reg_requ
 	return ((unsigned long)o->minor - rq->minor) * 2 + (o->thread_safe != rq->thread_safe);
 }
 
-static DAT_RETURN match_status(enum match match)
+/*
+ * The subtypes are in the order of enum match. A provider that is offered, but could not be loaded,
+ * counts as one whose name is not registered.
+ */
+static DAT_RETURN match_status(const struct reg_front *front, enum match match)
 {
-	static const DAT_RETURN subtype[] = {
-		[MATCH_NONE] = DAT_NAME_NOT_REGISTERED,
-		[MATCH_NAME] = DAT_MAJOR_NOT_FOUND,
-		[MATCH_MAJOR] = DAT_MINOR_NOT_FOUND,
-		[MATCH_MINOR] = DAT_THREAD_SAFETY_NOT_FOUND,
-		[MATCH_FULL] = DAT_NAME_NOT_REGISTERED,	/* offered, but could not be loaded */
-	};
+	unsigned int after = match == MATCH_FULL ? MATCH_NONE : match;
 
-	return REG_ERROR(DAT_PROVIDER_NOT_FOUND, subtype[match]);
+	return REG_ERROR(DAT_PROVIDER_NOT_FOUND, front->name_not_registered + after);
 }
 
 static void info_fill(DAT_PROVIDER_INFO *info, const struct conf_entry *e)
@@ -132,18 +131,40 @@ static void conf_diags_print(void)
 			   conf_field_name(d->field), d->text);
 }
 
+static bool front_is_there_locked(const struct reg_front *front)
+{
+	int i;
+
+	for (i = 0; i < REG_FRONTS_MAX; i++)
+		if (reg.fronts[i] == front)
+			return true;
+	return false;
+}
+
+/* Returns the front of an API's major version, or NULL if its library is not loaded. */
+static const struct reg_front *front_of_locked(unsigned int major)
+{
+	int i;
+
+	for (i = 0; i < REG_FRONTS_MAX; i++)
+		if (reg.fronts[i] && reg.fronts[i]->major == major)
+			return reg.fronts[i];
+	return NULL;
+}
+
 /*
  * Reads the static registry, once per process. The lock is held meanwhile, because this only reads
- * files. If there is not enough memory, nothing is kept, and the next call tries again.
+ * files. If there is not enough memory, nothing is kept, and the next call tries again. Destructors
+ * may call when the front is gone already.
  */
-DAT_RETURN catalog_ready(void)
+DAT_RETURN catalog_ready(const struct reg_front *front)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
 	struct cancel own = cancel_off();
 	bool first = false;
 
 	pthread_mutex_lock(&reg.lock);
-	if (reg.gone) {
+	if (reg.gone || !front_is_there_locked(front)) {
 		rc = REG_ERROR(DAT_INVALID_STATE, 0);
 	} else if (!reg.ready) {
 		conf_init(&reg.conf);
@@ -443,7 +464,7 @@ DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_search *searc
 	pthread_mutex_unlock(&reg.lock);
 	if (err == -ENOMEM)
 		return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	return err ? match_status(seen) : DAT_SUCCESS;
+	return err ? match_status(rq->front, seen) : DAT_SUCCESS;
 }
 
 void record_release(struct reg_record *r)
@@ -502,8 +523,6 @@ static struct reg_record *record_of_locked(const DAT_PROVIDER_INFO *info)
 
 static DAT_RETURN record_add_locked(struct reg_record *r)
 {
-	if (reg.gone)
-		return REG_ERROR(DAT_INVALID_STATE, 0);
 	if (record_of_locked(&r->info))
 		return REG_ERROR(DAT_PROVIDER_ALREADY_REGISTERED, 0);
 	if (reg.nrecords == REG_RECORDS_MAX || r->front->table_add_locked(r->table))
@@ -514,39 +533,48 @@ static DAT_RETURN record_add_locked(struct reg_record *r)
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN catalog_add(const struct reg_front *front, const void *table, void (*open_func)(void),
-		       const DAT_PROVIDER_INFO *info)
+/* Completes r, which is new, and adds it. `caller` is the front that it came through. */
+static DAT_RETURN record_enter(struct reg_record *r, const struct reg_front *caller)
+{
+	DAT_RETURN rc;
+
+	pthread_mutex_lock(&reg.lock);
+	r->front = front_of_locked(r->info.dapl_version_major);
+	if (reg.gone) {
+		rc = REG_ERROR(DAT_INVALID_STATE, 0);
+	} else if (!r->front) {
+		rc = reg_argument(caller, 2);
+	} else {
+		r->opener = r->front->opener_of(r->table);
+		rc = record_add_locked(r);
+	}
+	pthread_mutex_unlock(&reg.lock);
+	return rc;
+}
+
+DAT_RETURN datreg_provider_add(const struct reg_front *front, const void *table,
+			       const DAT_PROVIDER_INFO *info)
 {
 	struct reg_record *r;
 	DAT_RETURN rc;
 
 	if (!table)
-		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		return reg_argument(front, 1);
 	if (!info_is_valid(info))
-		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (info->dapl_version_major != front->major) {
-		diag_print(DIAG_DR,
-			   "a provider for %s was refused: it is for DAT %u.%u, and this library "
-			   "for %u.x",
-			   info->ia_name, info->dapl_version_major, info->dapl_version_minor,
-			   front->major);
-		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	}
+		return reg_argument(front, 2);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	r->front = front;
 	r->table = table;
-	r->open_func = open_func;
 	r->info = *info;
 	r->plugin = reg_self.plugin;
-	pthread_mutex_lock(&reg.lock);
-	rc = record_add_locked(r);
-	pthread_mutex_unlock(&reg.lock);
+	rc = record_enter(r, front);
 	diag_print(DIAG_DR, "provider for %s u%u.%u %s: %s", info->ia_name,
 		   info->dapl_version_major, info->dapl_version_minor,
 		   info->is_thread_safe ? "threadsafe" : "nonthreadsafe",
-		   rc ? "refused" : "registered");
+		   !rc ? "registered" :
+		   r->front ? "refused" :
+			      "refused, because the program has no library for this version of DAT");
 	if (rc)
 		free(r);
 	return rc;
@@ -569,7 +597,8 @@ static bool table_is_open_locked(const struct reg_record *r, const void *table)
 	return false;
 }
 
-static DAT_RETURN record_remove_locked(const void *table, const DAT_PROVIDER_INFO *info)
+static DAT_RETURN record_remove_locked(const struct reg_front *caller, const void *table,
+				       const DAT_PROVIDER_INFO *info)
 {
 	struct reg_record **link = &reg.records;
 	struct reg_record *r;
@@ -579,9 +608,9 @@ static DAT_RETURN record_remove_locked(const void *table, const DAT_PROVIDER_INF
 	while ((r = *link) && !info_equal(&r->info, info))
 		link = &r->next;
 	if (!r)
-		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return reg_argument(caller, 2);
 	if (r->table != table && !table_is_open_locked(r, table))
-		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		return reg_argument(caller, 1);
 	if (r->opens)
 		return REG_ERROR(DAT_PROVIDER_IN_USE, 0);
 	*link = r->next;
@@ -593,16 +622,17 @@ static DAT_RETURN record_remove_locked(const void *table, const DAT_PROVIDER_INF
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN catalog_remove(const void *table, const DAT_PROVIDER_INFO *info)
+DAT_RETURN datreg_provider_remove(const struct reg_front *front, const void *table,
+				  const DAT_PROVIDER_INFO *info)
 {
 	DAT_RETURN rc;
 
 	if (!table)
-		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		return reg_argument(front, 1);
 	if (!info_is_valid(info))
-		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return reg_argument(front, 2);
 	pthread_mutex_lock(&reg.lock);
-	rc = record_remove_locked(table, info);
+	rc = record_remove_locked(front, table, info);
 	pthread_mutex_unlock(&reg.lock);
 	diag_print(DIAG_DR, "provider for %s: %s", info->ia_name, rc ? "not removed" : "removed");
 	return rc;
@@ -653,28 +683,27 @@ static unsigned int providers_list(const struct reg_front *front, unsigned int m
  * Programs call this with a length of 0 to get the number of entries, or with a small length to get
  * the first few. The rest of the list is not written.
  */
-DAT_RETURN catalog_list(const struct reg_front *front, DAT_COUNT max, DAT_COUNT *returned,
-			DAT_PROVIDER_INFO *list[])
+DAT_RETURN datreg_provider_list(const struct reg_front *front, DAT_COUNT max, DAT_COUNT *returned,
+				DAT_PROVIDER_INFO *list[])
 {
 	unsigned int count, n, i;
 	DAT_RETURN rc;
 
 	if (!returned)
-		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	rc = catalog_ready();
+		return reg_argument(front, 2);
+	rc = catalog_ready(front);
 	if (rc)
 		return rc;
 	count = providers_list(front, 0, NULL);
 	if (max <= 0 || !list) {
 		*returned = (DAT_COUNT)count;
-		return REG_ERROR(DAT_INVALID_PARAMETER,
-				 max <= 0 ? DAT_INVALID_ARG1 : DAT_INVALID_ARG3);
+		return reg_argument(front, max <= 0 ? 1 : 3);
 	}
 	n = count < (unsigned int)max ? count : (unsigned int)max;
 	for (i = 0; i < n; i++) {
 		if (!list[i]) {
 			*returned = 0;
-			return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+			return reg_argument(front, 3);
 		}
 	}
 	providers_list(front, n, list);

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* The slot of a handle below ia_top; its chunk exists. */
+/* The slot of a number below REG_POINTER_MIN, or NULL if there is no such handle yet. */
 struct reg_ia *ia_slot(unsigned int handle)
 {
 	struct reg_ia *chunk = atomic_load_explicit(&reg.ias[handle / REG_IA_CHUNK],
@@ -73,10 +73,12 @@ unsigned int ia_reserve_locked(struct reg_record *record)
 }
 
 /* Release: a thread that finds the object finds what its provider has put into it. */
-void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const void *vtable)
+void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const void *vtable,
+		       DAT_RETURN (*close)(struct reg_opening *, const void *, DAT_IA_HANDLE))
 {
 	struct reg_ia *ia = ia_slot(handle);
 
+	ia->close = close;
 	ia->vtable = vtable;
 	atomic_store_explicit(&ia->object, object, memory_order_release);
 	ia->record->front->table_prefer_locked(vtable);
@@ -135,19 +137,22 @@ unsigned int ia_handle_of(DAT_IA_HANDLE object)
 }
 
 /*
- * Finds an IA by the provider's pointer, which is valid only while that IA is open. The pointer is
- * not dereferenced.
+ * Acquire pairs with the release in ia_publish_locked: a thread that sees the object sees what the
+ * provider put into it. A value that is no small integer is taken for the provider's pointer, which
+ * is valid only while that IA is open, and is not dereferenced.
  */
-DAT_IA_HANDLE ia_object_of_pointer(DAT_IA_HANDLE pointer)
+DAT_IA_HANDLE datreg_ia_object(DAT_IA_HANDLE handle)
 {
-	return ia_handle_of(pointer) ? pointer : NULL;
+	uintptr_t h = (uintptr_t)handle;
+	struct reg_ia *ia;
+
+	if (REG_UNLIKELY(h >= REG_POINTER_MIN))
+		return ia_handle_of(handle) ? handle : NULL;
+	ia = ia_slot((unsigned int)h);
+	return ia ? atomic_load_explicit(&ia->object, memory_order_acquire) : NULL;
 }
 
-/*
- * Returns a handle as the consumer knows it: the integer for an IA's object, and any other handle
- * unchanged.
- */
-DAT_HANDLE ia_to_consumer(DAT_HANDLE handle)
+DAT_HANDLE datreg_handle_shown(DAT_HANDLE handle)
 {
 	unsigned int h = ia_handle_of(handle);
 
@@ -155,19 +160,21 @@ DAT_HANDLE ia_to_consumer(DAT_HANDLE handle)
 }
 
 /*
- * For plugins. 1.2 plugins turn a handle into a pointer with it, 2.0 plugins a pointer into a
- * handle; the value itself tells which is meant.
+ * 1.2 plugins turn a handle into a pointer with it, 2.0 plugins a pointer into a handle; the value
+ * itself tells which is meant. Handles are unique across the APIs, so it does not matter whose
+ * plugin calls.
  */
-DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_handle)
+DAT_RETURN datreg_ia_translate(const struct reg_front *front, unsigned long handle,
+			       DAT_IA_HANDLE *ia_handle)
 {
 	DAT_IA_HANDLE result;
 
 	if (!ia_handle)
-		return REG_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return reg_argument(front, 2);
 	if (handle >= REG_POINTER_MIN)
 		result = (DAT_IA_HANDLE)(uintptr_t)ia_handle_of((DAT_IA_HANDLE)handle);
 	else
-		result = reg_ia_object((DAT_IA_HANDLE)handle);
+		result = datreg_ia_object((DAT_IA_HANDLE)handle);
 	if (!result)
 		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	*ia_handle = result;

@@ -3,8 +3,7 @@
  * Interface adapters: which provider opens one, and how it is closed.
  *
  * Invariant: each open IA counts once on its record, and so on its plugin, whatever the provider
- * registers or removes later; a failed open does not count. OUT parameters are written on success
- * only, because providers get copies.
+ * registers or removes later; a failed open does not count.
  */
 #include "reg.h"
 
@@ -22,22 +21,20 @@ static const void *object_vtable(DAT_HANDLE object)
 }
 
 /* Calls the provider's open. Whatever it registers meanwhile belongs to its plugin. */
-static DAT_RETURN provider_open(const struct reg_record *r, const char *name, DAT_COUNT qlen,
-				DAT_EVD_HANDLE *evd, DAT_IA_HANDLE *object)
+static DAT_RETURN provider_open(struct reg_opening *how, const struct reg_record *r,
+				const char *name, DAT_IA_HANDLE *object)
 {
 	struct reg_plugin *outer = reg_self.plugin;
 	DAT_RETURN rc;
 
-	if (!r->open_func)
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);
 	reg_self.plugin = r->plugin;
-	rc = r->front->ia_open(r, name, qlen, evd, object);
+	rc = how->open(how, r->table, r->opener, name, object);
 	reg_self.plugin = outer;
 	return rc;
 }
 
 /* Publishes the provider's object as an IA under the handle that was reserved. */
-static DAT_RETURN ia_publish(const struct reg_front *front, unsigned int handle,
+static DAT_RETURN ia_publish(const struct reg_request *rq, unsigned int handle,
 			     DAT_IA_HANDLE object)
 {
 	const void *vtable = object_vtable(object);
@@ -46,13 +43,13 @@ static DAT_RETURN ia_publish(const struct reg_front *front, unsigned int handle,
 	if (!vtable)
 		return REG_ERROR(DAT_INTERNAL_ERROR, 0);
 	pthread_mutex_lock(&reg.lock);
-	err = front->table_add_locked(vtable);
+	err = rq->front->table_add_locked(vtable);
 	if (!err)
-		ia_publish_locked(handle, object, vtable);
+		ia_publish_locked(handle, object, vtable, rq->how->close);
 	pthread_mutex_unlock(&reg.lock);
 	if (!err)
 		return DAT_SUCCESS;
-	front->ia_close(vtable, object, DAT_CLOSE_ABRUPT_FLAG);
+	rq->how->close(rq->how, vtable, object);
 	return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
@@ -60,10 +57,9 @@ static DAT_RETURN ia_publish(const struct reg_front *front, unsigned int handle,
  * Opens an IA through a record, whose count of opens the caller holds, and which is kept on success
  * only. `several`: other lines match as well.
  */
-static DAT_RETURN ia_open(struct reg_record *r, const char *name, DAT_COUNT qlen,
-			  DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle, bool several)
+static DAT_RETURN ia_open(const struct reg_request *rq, struct reg_record *r, bool several,
+			  DAT_IA_HANDLE *ia_handle)
 {
-	DAT_EVD_HANDLE evd = *async_evd_handle;
 	DAT_IA_HANDLE object = NULL;
 	unsigned int handle;
 	DAT_RETURN rc;
@@ -73,35 +69,25 @@ static DAT_RETURN ia_open(struct reg_record *r, const char *name, DAT_COUNT qlen
 	pthread_mutex_unlock(&reg.lock);
 	if (!handle)
 		return REG_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	rc = provider_open(r, name, qlen, &evd, &object);
+	rc = provider_open(rq->how, r, rq->name, &object);
 	if (rc == DAT_SUCCESS)
-		rc = ia_publish(r->front, handle, object);
+		rc = ia_publish(rq, handle, object);
 	if (rc != DAT_SUCCESS) {
-		report_open(r, name, rc, several);
+		report_open(r, rq->name, rc, several);
 		pthread_mutex_lock(&reg.lock);
 		ia_drop_locked(handle);
 		pthread_mutex_unlock(&reg.lock);
 		return rc;
 	}
-	*async_evd_handle = evd;
 	*ia_handle = (DAT_IA_HANDLE)(uintptr_t)handle;
 	return DAT_SUCCESS;
-}
-
-/*
- * Checks an async EVD argument: no EVD, one that exists elsewhere, or an object of a live provider.
- */
-static bool async_evd_is_valid(const struct reg_front *front, DAT_EVD_HANDLE evd)
-{
-	return evd == DAT_HANDLE_NULL || evd == DAT_EVD_ASYNC_EXISTS || front->is_object(evd);
 }
 
 /*
  * Finds the first provider that can open the IA. If none can, returns the error of the first one
  * that was called.
  */
-static DAT_RETURN request_open(const struct reg_request *rq, DAT_COUNT qlen,
-			       DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle)
+static DAT_RETURN request_open(const struct reg_request *rq, DAT_IA_HANDLE *ia_handle)
 {
 	DAT_RETURN first = DAT_SUCCESS, rc;
 	struct reg_search search = { 0 };
@@ -117,12 +103,8 @@ static DAT_RETURN request_open(const struct reg_request *rq, DAT_COUNT qlen,
 				report_not_found(rq, rc);
 			break;
 		}
-		if (!async_evd_is_valid(rq->front, *async_evd_handle)) {
-			record_release(record);
-			return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
-		}
 		more = search_goes_on(rq, &search, record);
-		rc = ia_open(record, rq->name, qlen, async_evd_handle, ia_handle, several);
+		rc = ia_open(rq, record, several, ia_handle);
 		if (rc == DAT_SUCCESS)
 			break;
 		record_release(record);
@@ -134,23 +116,23 @@ static DAT_RETURN request_open(const struct reg_request *rq, DAT_COUNT qlen,
 	return rc == DAT_SUCCESS || first == DAT_SUCCESS ? rc : first;
 }
 
-DAT_RETURN ia_request(const struct reg_request *rq, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd_handle,
-		      DAT_IA_HANDLE *ia_handle)
+DAT_RETURN datreg_ia_open(const struct reg_request *rq, DAT_IA_HANDLE *ia_handle)
 {
 	struct cancel own = cancel_off();
-	DAT_RETURN rc = catalog_ready();
+	DAT_RETURN rc = catalog_ready(rq->front);
 
 	if (rc == DAT_SUCCESS)
-		rc = request_open(rq, qlen, async_evd_handle, ia_handle);
+		rc = request_open(rq, ia_handle);
 	cancel_restore(own);
 	return rc;
 }
 
 /*
- * Claims an IA for closing, by its handle or by the provider's pointer. Returns 0 if there is no
- * such IA.
+ * Claims an IA for closing, by its handle or by the provider's pointer. Returns 0 if the front has
+ * no such IA, or has opened it in another way.
  */
-static unsigned int ia_claim(DAT_IA_HANDLE ia_handle, struct reg_ia **ia)
+static unsigned int ia_claim(const struct reg_front *front, const struct reg_opening *how,
+			     DAT_IA_HANDLE ia_handle, struct reg_ia **ia)
 {
 	unsigned int handle;
 
@@ -158,7 +140,8 @@ static unsigned int ia_claim(DAT_IA_HANDLE ia_handle, struct reg_ia **ia)
 							: ia_handle_of(ia_handle);
 	pthread_mutex_lock(&reg.lock);
 	*ia = ia_slot(handle);
-	if (!*ia || !atomic_load_explicit(&(*ia)->object, memory_order_relaxed) || (*ia)->closing)
+	if (!*ia || !atomic_load_explicit(&(*ia)->object, memory_order_relaxed) ||
+	    (*ia)->closing || (*ia)->close != how->close || (*ia)->record->front != front)
 		handle = 0;
 	else
 		(*ia)->closing = true;
@@ -167,7 +150,7 @@ static unsigned int ia_claim(DAT_IA_HANDLE ia_handle, struct reg_ia **ia)
 }
 
 /* Has the provider close an IA that has been claimed, and removes it if that succeeds. */
-static DAT_RETURN ia_close(unsigned int handle, struct reg_ia *ia, DAT_CLOSE_FLAGS flags)
+static DAT_RETURN ia_close(struct reg_opening *how, unsigned int handle, struct reg_ia *ia)
 {
 	DAT_IA_HANDLE object = atomic_load_explicit(&ia->object, memory_order_relaxed);
 	const struct reg_front *front;
@@ -176,7 +159,7 @@ static DAT_RETURN ia_close(unsigned int handle, struct reg_ia *ia, DAT_CLOSE_FLA
 
 	/* the record stays while the IA is open, and is this thread's to read since it has claimed that */
 	front = ia->record->front;
-	rc = front->ia_close(ia->vtable, object, flags);
+	rc = how->close(how, ia->vtable, object);
 	pthread_mutex_lock(&reg.lock);
 	if (rc != DAT_SUCCESS) {
 		ia->closing = false;
@@ -196,7 +179,8 @@ static DAT_RETURN ia_close(unsigned int handle, struct reg_ia *ia, DAT_CLOSE_FLA
  * Until the provider's close has succeeded the IA does not change, because a close that fails must
  * have no effect. A second close meanwhile finds the IA claimed.
  */
-DAT_RETURN ia_end(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
+DAT_RETURN datreg_ia_close(const struct reg_front *front, struct reg_opening *how,
+			   DAT_IA_HANDLE ia_handle)
 {
 	unsigned int handle;
 	struct reg_ia *ia;
@@ -204,35 +188,65 @@ DAT_RETURN ia_end(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	struct cancel own;
 
 	own = cancel_off();
-	handle = ia_claim(ia_handle, &ia);
-	rc = handle ? ia_close(handle, ia, flags)
+	handle = ia_claim(front, how, ia_handle, &ia);
+	rc = handle ? ia_close(how, handle, ia)
 		    : REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	cancel_restore(own);
 	return rc;
 }
 
-/*
- * Tears the library down, at exit or with the last dlclose. If an IA is open, or another thread is
- * loading or unloading a plugin, everything stays, because it may still be in use. Later calls,
- * from destructors of plugins, see that the registry is gone.
- */
-void ia_exit(void (*free_tables_locked)(void))
+void datreg_front_add(const struct reg_front *front)
 {
-	bool idle;
-	unsigned int i;
+	int i = 0;
 
 	pthread_mutex_lock(&reg.lock);
-	idle = !reg.ia_open;
+	while (i < REG_FRONTS_MAX - 1 && reg.fronts[i])
+		i++;
+	reg.fronts[i] = front;
+	pthread_mutex_unlock(&reg.lock);
+}
+
+/* Returns true if no IA is open, and no thread is loading or unloading a plugin. */
+static bool is_idle_locked(void)
+{
+	bool idle = !reg.ia_open;
+	unsigned int i;
+
 	for (i = 0; i < reg.nplugins; i++)
 		idle = idle && reg.plugins[i].state == PLUGIN_IDLE;
-	if (idle) {
-		report_free_locked();
-		catalog_free_locked();
-		free_tables_locked();
-		ia_free_locked();
-		reg.gone = true;
+	return idle;
+}
+
+static void tear_down_locked(void)
+{
+	report_free_locked();
+	catalog_free_locked();
+	ia_free_locked();
+	reg.gone = true;
+}
+
+/*
+ * At exit or with the last dlclose. If something is still in use, everything stays. Later calls,
+ * from destructors of plugins, see that the front or the registry is gone.
+ */
+void datreg_front_remove(const struct reg_front *front)
+{
+	bool last = true;
+	bool idle;
+	int i;
+
+	pthread_mutex_lock(&reg.lock);
+	idle = is_idle_locked();
+	for (i = 0; idle && i < REG_FRONTS_MAX; i++) {
+		if (reg.fronts[i] == front)
+			reg.fronts[i] = NULL;
+		last = last && !reg.fronts[i];
 	}
-	pthread_mutex_unlock(&reg.lock);
+	if (idle && last)
+		tear_down_locked();
 	if (idle)
+		front->tables_free_locked();
+	pthread_mutex_unlock(&reg.lock);
+	if (idle && last)
 		loader_exit();
 }

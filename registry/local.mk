@@ -14,6 +14,18 @@ libregconf_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(INIH_CFLAGS)
 libregconf_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libregconf_la_LIBADD = $(INIH_LIBS)
 
+# The front of an API: one folder of sources, compiled with the headers of each.
+front_sources = \
+	registry/core.h \
+	registry/front/dispatch_ep.c \
+	registry/front/dispatch_evd.c \
+	registry/front/dispatch_mem.c \
+	registry/front/front.c \
+	registry/front/front.h \
+	registry/front/probe.c \
+	registry/front/strerror.c \
+	registry/front/vtables.c
+
 lib_LTLIBRARIES += libdat.la
 libdat_la_SOURCES = \
 	registry/catalog.c \
@@ -27,21 +39,33 @@ libdat_la_SOURCES = \
 	registry/plugin.c \
 	registry/reg.h \
 	registry/report.c \
-	registry/dat12/dispatch_ep.c \
-	registry/dat12/dispatch_evd.c \
-	registry/dat12/dispatch_mem.c \
-	registry/dat12/front.c \
-	registry/dat12/front.h \
-	registry/dat12/probe.c \
-	registry/dat12/strerror.c \
-	registry/dat12/vtables.c
-libdat_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
+	$(front_sources) \
+	registry/dat12/api.h \
+	registry/dat12/calls.c
+libdat_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -I$(top_srcdir)/registry/dat12
 libdat_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdat_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:2:0 \
 	-Wl,--version-script=$(srcdir)/registry/libdat.map
 libdat_la_LIBADD = libregconf.la libdatlog.la $(LTDL_LIBS)
 EXTRA_libdat_la_DEPENDENCIES = registry/libdat.map
 EXTRA_DIST += registry/libdat.map
+
+# The core is that of libdat.so.1, in one process for both. The library is never unloaded: the core
+# keeps pointers into it. It is not installed before providers of ours serve DAT 2.0; -rpath makes a
+# shared library of it all the same.
+noinst_LTLIBRARIES += libdat2.la
+libdat2_la_SOURCES = \
+	$(front_sources) \
+	registry/dat20/api.h \
+	registry/dat20/calls.c \
+	registry/dat20/extension.c
+libdat2_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -I$(top_srcdir)/registry/dat20
+libdat2_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libdat2_la_LDFLAGS = $(AM_LDFLAGS) $(LIB_RPATH) -version-info 2:0:0 -rpath $(libdir) -Wl,-z,nodelete \
+	-Wl,--version-script=$(srcdir)/registry/libdat2.map
+libdat2_la_LIBADD = libdat.la
+EXTRA_libdat2_la_DEPENDENCIES = registry/libdat2.map
+EXTRA_DIST += registry/libdat2.map
 
 # A dat.conf that is there belongs to the administrator: it is neither written over nor taken away.
 EXTRA_DIST += etc/dat.conf

@@ -13,6 +13,8 @@
 #include "loader_why.h"
 #include "reg.h"
 
+#include <dat/dat_registry.h>
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the registry share: its one state. The fronts stand on it, each the API of one
- * library: dat12/ is that of libdat.so.1.
+ * What the files of the registry's core share: its one state. core.h has what the fronts know of it.
  *
  * Locks: reg.lock guards all of struct registry but the atomics; it is a leaf (nothing else is
  * taken under it) and is never held across dlopen, dat_provider_init, dat_provider_fini or any
@@ -10,76 +9,31 @@
 #ifndef REGISTRY_REG_H
 #define REGISTRY_REG_H
 
-/*
- * The library is compiled with hidden visibility, and exports only what the standard's headers
- * declare.
- */
-#pragma GCC visibility push(default)
-#include <dat/udat.h>
-#include <dat/dat_registry.h>
-extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_handle);
-#pragma GCC visibility pop
+#include "core.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 /*
- * The rest is private to the library. It is marked hidden here too, so that calls do not go through
+ * The types of errors are the same in each API. Of the subtypes only those below DAT_INVALID_HANDLE1
+ * are: the others stand in struct reg_front.
+ */
+#include <dat/dat_error.h>
+
+/*
+ * The rest is private to the core. It is marked hidden here too, so that calls do not go through
  * the PLT.
  */
 #pragma GCC visibility push(hidden)
 #include "conf.h"
 #include "loader.h"
 
-#define REG_LIKELY(x)	__builtin_expect(!!(x), 1)
-#define REG_UNLIKELY(x)	__builtin_expect(!!(x), 0)
-#define REG_COLD	__attribute__((noinline, cold))
-/* For functions that read through a pointer that may be misaligned: the sanitizers accept that. */
-#define REG_MISALIGNED	__attribute__((no_sanitize("alignment")))
-
-/* A full return code from its parts. */
-#define REG_ERROR(type, subtype)	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
-
-/*
- * Values below this are never addresses, because the kernel maps nothing there: they are IA
- * handles, or invalid.
- */
-#define REG_POINTER_MIN	((uintptr_t)65536)
+/* APIs that can be served in one process. */
+#define REG_FRONTS_MAX	2
 
 /* Providers that may be registered at a time. */
 #define REG_RECORDS_MAX	4096
 
 struct reg_thread;
-struct reg_record;
-
-/*
- * A front: an API by which programs reach the registry. It has the major version and the functions
- * that know the provider tables of that API; the rest of the registry is the same for each front.
- * Each request and each record name their front.
- */
-struct reg_front {
-	unsigned int major;
-	/* The tables that objects of live providers begin with, each counted. 0 or -ENOMEM. reg.lock */
-	int (*table_add_locked)(const void *table);
-	void (*table_remove_locked)(const void *table);
-	/* An IA has been opened whose objects begin with it. reg.lock */
-	void (*table_prefer_locked)(const void *table);
-	/* Calls into the provider. No lock held. */
-	DAT_RETURN (*ia_open)(const struct reg_record *record, const char *name, DAT_COUNT qlen,
-			      DAT_EVD_HANDLE *evd, DAT_IA_HANDLE *object);
-	DAT_RETURN (*ia_close)(const void *table, DAT_IA_HANDLE object, DAT_CLOSE_FLAGS flags);
-	/* Whether a handle, which may be any number, is an object of a live provider. */
-	bool (*is_object)(DAT_HANDLE handle);
-	/* Converts an error to the value that its programs get. */
-	DAT_RETURN (*names)(DAT_RETURN value, const char **type, const char **subtype);
-	/*
-	 * Called when an IA has been closed: facts that were cached about its objects are no longer
-	 * valid.
-	 */
-	void (*ia_gone)(void);
-};
 
 enum plugin_state {
 	PLUGIN_IDLE,
@@ -110,8 +64,7 @@ struct reg_record {
 	const struct reg_front *front;
 	/* the provider's table, which also has the function that opens an IA */
 	const void *table;
-	/* a copy of that function pointer, of a type that the front knows; or NULL */
-	void (*open_func)(void);
+	void (*opener)(void);		/* what its front's opener_of() returned */
 	DAT_PROVIDER_INFO info;		/* a copy: the plugin's own may go */
 	/* the plugin whose init registered it; NULL if it registered itself */
 	struct reg_plugin *plugin;
@@ -123,6 +76,8 @@ struct reg_ia {
 	_Atomic(DAT_IA_HANDLE) object;	/* the provider's; NULL: not open, or not yet */
 	struct reg_record *record;	/* reg.lock; NULL: the slot is free */
 	const void *vtable;		/* reg.lock: the first word of its object */
+	/* reg.lock: what it has to be closed with */
+	DAT_RETURN (*close)(struct reg_opening *how, const void *table, DAT_IA_HANDLE object);
 	bool closing;			/* reg.lock */
 };
 
@@ -137,8 +92,9 @@ struct registry {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;		/* a plugin changed its state */
+	const struct reg_front *fronts[REG_FRONTS_MAX];	/* those whose library is there, or NULL */
 	bool ready;			/* the static registry has been read */
-	bool gone;			/* the library has been torn down */
+	bool gone;			/* all has been torn down */
 	struct conf conf;		/* constant once ready */
 	struct reg_plugin *plugins;	/* likewise; the elements have rules of their own */
 	unsigned int nplugins;
@@ -161,15 +117,6 @@ struct reg_thread {
 
 extern _Thread_local struct reg_thread reg_self;
 
-/* What a consumer asks for when it opens an IA. */
-struct reg_request {
-	const struct reg_front *front;
-	const char *name;
-	unsigned int major;
-	unsigned int minor;
-	bool thread_safe;
-};
-
 /* The progress of a search for a provider that serves a request. Zero-filled at first. */
 struct reg_search {
 	const struct reg_plugin *first;	/* was loaded already, and went before its turn */
@@ -178,13 +125,7 @@ struct reg_search {
 };
 
 /* catalog.c */
-DAT_RETURN catalog_ready(void);
-/* The calls of a front's that plugins and programs make upon the dynamic registry. */
-DAT_RETURN catalog_add(const struct reg_front *front, const void *table, void (*open_func)(void),
-		       const DAT_PROVIDER_INFO *info);
-DAT_RETURN catalog_remove(const void *table, const DAT_PROVIDER_INFO *info);
-DAT_RETURN catalog_list(const struct reg_front *front, DAT_COUNT max, DAT_COUNT *returned,
-			DAT_PROVIDER_INFO *list[]);
+DAT_RETURN catalog_ready(const struct reg_front *front);
 DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_search *search,
 			  struct reg_record **record);
 bool search_is_choice(const struct reg_request *rq);
@@ -201,21 +142,20 @@ int plugin_wait_locked(struct reg_plugin *p);
 void plugin_why_locked(struct reg_plugin *p, char *why);
 char *plugin_words(struct reg_plugin *p);
 
+/* The error for argument n of a call, the first being 1. */
+static inline DAT_RETURN reg_argument(const struct reg_front *front, unsigned int n)
+{
+	return REG_ERROR(DAT_INVALID_PARAMETER, front->first_argument + n - 1);
+}
+
 /* handle.c */
 unsigned int ia_reserve_locked(struct reg_record *record);
-void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const void *vtable);
+void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const void *vtable,
+		       DAT_RETURN (*close)(struct reg_opening *, const void *, DAT_IA_HANDLE));
 void ia_drop_locked(unsigned int handle);
 struct reg_ia *ia_slot(unsigned int handle);
 unsigned int ia_handle_of(DAT_IA_HANDLE object);
-DAT_IA_HANDLE ia_object_of_pointer(DAT_IA_HANDLE pointer);
-DAT_HANDLE ia_to_consumer(DAT_HANDLE handle);
 void ia_free_locked(void);
-
-/* ia.c */
-DAT_RETURN ia_request(const struct reg_request *rq, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd_handle,
-		      DAT_IA_HANDLE *ia_handle);
-DAT_RETURN ia_end(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags);
-void ia_exit(void (*free_tables_locked)(void));
 
 /* report.c */
 void report_environment(void);
@@ -267,30 +207,6 @@ static inline void cancel_restore(struct cancel own)
 {
 	pthread_setcancelstate(own.state, NULL);
 	pthread_setcanceltype(own.type, NULL);
-}
-
-/* NULL handles, small integers and misaligned values do not point to an object. */
-static inline bool reg_handle_is_pointer(DAT_HANDLE handle)
-{
-	return REG_LIKELY((uintptr_t)handle >= REG_POINTER_MIN &&
-			  !((uintptr_t)handle & (sizeof(void *) - 1)));
-}
-
-/*
- * The provider's object behind an IA handle, NULL if there is none. Acquire pairs with the release
- * in ia_publish_locked: whoever sees the object sees what the provider put into it.
- */
-static inline DAT_IA_HANDLE reg_ia_object(DAT_IA_HANDLE handle)
-{
-	uintptr_t h = (uintptr_t)handle;
-	struct reg_ia *chunk;
-
-	if (REG_UNLIKELY(h >= REG_POINTER_MIN))
-		return ia_object_of_pointer(handle);
-	chunk = atomic_load_explicit(&reg.ias[h / REG_IA_CHUNK], memory_order_acquire);
-	if (REG_UNLIKELY(!chunk))
-		return NULL;
-	return atomic_load_explicit(&chunk[h % REG_IA_CHUNK].object, memory_order_acquire);
 }
 
 #pragma GCC visibility pop

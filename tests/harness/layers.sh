@@ -9,18 +9,20 @@ set -u
 arrows='
 log
 registry                log
-registry/dat12          registry log
+registry/front          registry
+registry/dat12          registry/front registry
+registry/dat20          registry/front registry
 providers/common/base   log
 providers/common/core   providers/common/base
-providers/common/dat12  providers/common/core providers/common/base registry registry/dat12
-providers/common/wrap   providers/common/dat12 providers/common/core providers/common/base registry registry/dat12
+providers/common/dat12  providers/common/core providers/common/base registry registry/front registry/dat12
+providers/common/wrap   providers/common/dat12 providers/common/core providers/common/base registry registry/front registry/dat12
 providers/soft          (libdatp)
 providers/rdma          (libdatp)
 providers/ib            providers/rdma (libdatp)
 providers/iwarp         providers/rdma (libdatp)
 providers/daplcma       providers/ib providers/iwarp providers/rdma (libdatp)
-providers/trace         (libdatp) registry registry/dat12
-providers/fault         (libdatp) registry registry/dat12
+providers/trace         (libdatp) registry registry/front registry/dat12
+providers/fault         (libdatp) registry registry/front registry/dat12
 '
 
 # folder kind symbol, for each symbol that an object has or needs. Of the two objects that libtool makes from a file the
@@ -80,7 +82,7 @@ stray_includes()
 core_is_neutral()
 {
 	local names='DAT_(EVENT|PROVIDER|REGION_DESCRIPTION|OS_WAIT_PROXY_AGENT|IA_ATTR|PROVIDER_ATTR|(EP|EVD|LMR|RMR|SRQ|CNO|CR)_(PARAM|ATTR))'
-	! grep -nE "\b($names|DAT_[A-Z]+_FIELD_[A-Z_]*)\b" "$top_srcdir"/providers/common/{core,base}/*.[ch]
+	! grep -nE "\b($names|DAT_[A-Z]+_FIELD_[A-Z_]*)\b" "$top_srcdir"/providers/common/{core,base}/*.[ch] "$top_srcdir"/registry/*.[ch]
 }
 
 turned_round()
@@ -102,7 +104,7 @@ tap 'layers: those of the registry are' seen '^registry has ' 50
 tap 'layers: those of soft are' seen '^providers/soft has ' 50
 tap 'layers: calls go along the arrows' stray_calls "$arrows"
 tap 'layers: includes go along the arrows' stray_includes "$arrows"
-tap 'layers: nothing in the core is of DAT 1.2 alone' core_is_neutral
+tap 'layers: nothing in a core is of DAT 1.2 alone' core_is_neutral
 tap 'layers: an arrow that is turned round is noticed in the calls' tap_status 1 stray_calls "$(turned_round)"
 tap 'layers: and in the includes' tap_status 1 stray_includes "$(turned_round)"
 tap_end

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The consumer's calls on endpoints, connection requests and service points,
- * each passed on to its slot in the vtable.
+ * each passed on to its slot in the vtable. dat_cr_reject() has other arguments in each API, so it
+ * is in calls.c of dat12/ and dat20/.
  *
  * Invariant: a handle that is no object of a live provider never reaches one, and a provider
  * without the call answers DAT_NOT_IMPLEMENTED.
@@ -131,11 +132,6 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 {
 	REG_DISPATCH(cr_handle, DAT_INVALID_HANDLE_CR, cr_accept_func, cr_handle, ep_handle,
 		     private_data_size, private_data);
-}
-
-DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
-{
-	REG_DISPATCH(cr_handle, DAT_INVALID_HANDLE_CR, cr_reject_func, cr_handle);
 }
 
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)

@@ -37,6 +37,11 @@ static const char *const type_names[] = {
 	TYPE(DAT_INVALID_ADDRESS),
 	TYPE(DAT_INTERRUPTED_CALL),
 	TYPE(DAT_CONN_QUAL_UNAVAILABLE),
+#if DAT_VERSION_MAJOR >= 2
+	TYPE(DAT_RESERVED_LMR),
+	TYPE(DAT_PORT_IN_USE),
+	TYPE(DAT_COMM_NOT_SUPPORTED),
+#endif
 };
 
 static const char *const subtype_names[] = {
@@ -142,6 +147,10 @@ static const char *const subtype_names[] = {
 	SUBTYPE(DAT_MAJOR_NOT_FOUND),
 	SUBTYPE(DAT_MINOR_NOT_FOUND),
 	SUBTYPE(DAT_THREAD_SAFETY_NOT_FOUND),
+#if DAT_VERSION_MAJOR >= 2
+	SUBTYPE(DAT_INVALID_HANDLE_CSP),
+	SUBTYPE(DAT_INVALID_STATE_SRQ_SHUTDOWN),
+#endif
 };
 
 static const char *type_name(DAT_RETURN value)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The consumer's calls on protection zones, memory regions and shared receive queues,
- * each passed on to its slot in the vtable.
+ * each passed on to its slot in the vtable. dat_lmr_create() and dat_rmr_bind() have other
+ * arguments in each API, so they are in calls.c of dat12/ and dat20/.
  *
  * Invariant: a handle that is no object of a live provider never reaches one, and a provider
  * without the call answers DAT_NOT_IMPLEMENTED.
@@ -51,18 +52,6 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLE
 			num_segments);
 }
 
-DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
-			  DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
-			  DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
-			  DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
-			  DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
-			  DAT_VADDR *registered_address)
-{
-	REG_DISPATCH_IA(ia_handle, lmr_create_func, ia_object, mem_type, region_description, length,
-			pz_handle, privileges, lmr_handle, lmr_context, rmr_context,
-			registered_length, registered_address);
-}
-
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 {
 	REG_DISPATCH(pz_handle, DAT_INVALID_HANDLE_PZ, rmr_create_func, pz_handle, rmr_handle);
@@ -74,13 +63,6 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param
 	REG_DISPATCH_QUERY(rmr_handle, DAT_INVALID_HANDLE_RMR, rmr_query_func, rmr_param_mask,
 			   DAT_RMR_FIELD_IA_HANDLE, rmr_param);
 }
-
-REG_DISPATCH_TESTED(dat_rmr_bind, rmr_handle, DAT_INVALID_HANDLE_RMR, rmr_bind_func,
-		    (DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_triplet,
-		     DAT_MEM_PRIV_FLAGS mem_priv, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
-		     DAT_COMPLETION_FLAGS completion_flags, DAT_RMR_CONTEXT *context),
-		    rmr_handle, lmr_triplet, mem_priv, ep_handle, user_cookie, completion_flags,
-		    context)
 
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {

@@ -104,7 +104,7 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 static REG_COLD DAT_RETURN async_event(DAT_EVENT *event)
 {
 	event->event_data.asynch_error_event_data.dat_handle =
-		ia_to_consumer(event->event_data.asynch_error_event_data.dat_handle);
+		datreg_handle_shown(event->event_data.asynch_error_event_data.dat_handle);
 	return DAT_SUCCESS;
 }
 

@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The front of DAT 1.2, which is libdat.so.1: the set of its tables, and the few inline functions
- * that stand between a consumer's call and the provider's.
+ * A front: the set of the tables of its providers, and the few inline functions that stand between
+ * a consumer's call and the provider's. This folder is compiled once for each API: for libdat.so.1
+ * with the headers of DAT 1.2, for libdat2.so.2 with those of DAT 2.0. api.h, of which dat12/ and
+ * dat20/ have one each, says which headers these are; what is written differently in the two APIs
+ * stands there too.
+ *
+ * The library is compiled with hidden visibility, and exports only what the standard's headers
+ * declare, and dats_get_ia_handle().
  */
 #ifndef REGISTRY_FRONT_H
 #define REGISTRY_FRONT_H
 
-#include "registry/reg.h"
+#include "api.h"
+#include "registry/core.h"
+
+#include <stdatomic.h>
+
+#pragma GCC visibility push(default)
+extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_handle);
+#pragma GCC visibility pop
 
 #pragma GCC visibility push(hidden)
 
@@ -30,6 +43,9 @@ struct front {
 };
 
 extern struct front front;
+
+/* front.c */
+extern const struct reg_front this_front;
 
 /* vtables.c */
 int vtables_add_locked(const void *vtable);
@@ -94,10 +110,13 @@ REG_MISALIGNED static inline const DAT_PROVIDER *reg_hot_provider(DAT_HANDLE han
 	return p;
 }
 
-/* The provider behind an object that came out of the table of IAs. */
+/*
+ * The provider behind an object that came out of the table of IAs, which all fronts share: NULL if
+ * the IA is another front's, whose tables have another layout.
+ */
 static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 {
-	return __atomic_load_n((const DAT_PROVIDER **)object, __ATOMIC_RELAXED);
+	return vtables_find(__atomic_load_n((const DAT_PROVIDER **)object, __ATOMIC_RELAXED));
 }
 
 /* Pass a call on by the object it is about; sub is the subtype for a bad handle. */
@@ -138,12 +157,11 @@ DAT_RETURN call parameters									\
 
 /* Pass a call on by its IA; the arguments after slot see the provider's object as ia_object. */
 #define REG_DISPATCH_IA(handle, slot, ...) do {							\
-	DAT_IA_HANDLE ia_object = reg_ia_object(handle);					\
-	const DAT_PROVIDER *provider_;								\
+	DAT_IA_HANDLE ia_object = datreg_ia_object(handle);					\
+	const DAT_PROVIDER *provider_ = ia_object ? reg_ia_provider(ia_object) : NULL;		\
 												\
-	if (REG_UNLIKELY(!ia_object))								\
+	if (REG_UNLIKELY(!provider_))								\
 		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);			\
-	provider_ = reg_ia_provider(ia_object);							\
 	if (REG_UNLIKELY(!provider_->slot))							\
 		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
 	return provider_->slot(__VA_ARGS__);							\
@@ -163,7 +181,7 @@ DAT_RETURN call parameters									\
 		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
 	rc_ = provider_->slot(handle, mask, param);						\
 	if (rc_ == DAT_SUCCESS && (param) && ((mask) & (field)))				\
-		(param)->ia_handle = ia_to_consumer((param)->ia_handle);			\
+		(param)->ia_handle = datreg_handle_shown((param)->ia_handle);			\
 	return rc_;										\
 } while (0)
 

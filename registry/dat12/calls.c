@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The consumer's calls of DAT 1.2 whose arguments are others in 2.0, each passed on to its slot in the
+ * vtable.
+ *
+ * Invariant: as in the files of front/.
+ */
+#include "registry/front/front.h"
+
+DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
+			  DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
+			  DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
+			  DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+			  DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+			  DAT_VADDR *registered_address)
+{
+	REG_DISPATCH_IA(ia_handle, lmr_create_func, ia_object, mem_type, region_description, length,
+			pz_handle, privileges, lmr_handle, lmr_context, rmr_context,
+			registered_length, registered_address);
+}
+
+REG_DISPATCH_TESTED(dat_rmr_bind, rmr_handle, DAT_INVALID_HANDLE_RMR, rmr_bind_func,
+		    (DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_triplet,
+		     DAT_MEM_PRIV_FLAGS mem_priv, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
+		     DAT_COMPLETION_FLAGS completion_flags, DAT_RMR_CONTEXT *context),
+		    rmr_handle, lmr_triplet, mem_priv, ep_handle, user_cookie, completion_flags,
+		    context)
+
+DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
+{
+	REG_DISPATCH(cr_handle, DAT_INVALID_HANDLE_CR, cr_reject_func, cr_handle);
+}

@@ -40,6 +40,15 @@ static const struct dat12_edge dat12_edge = {
 	.open = dat12_open,
 };
 
+bool dat12_serves(const DAT_PROVIDER_INFO *info)
+{
+	if (info->dapl_version_major == 1)
+		return true;
+	plugin_refuse("it serves programs of DAT 1.2, not of %u.%u; write u1.2 in field 2 of that line",
+		      info->dapl_version_major, info->dapl_version_minor);
+	return false;
+}
+
 DATP_API void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info,
 			       const char *params)
 {
@@ -48,7 +57,7 @@ DATP_API void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDE
 	if (plugin_dump_takes(dump_plugin, desc))
 		return;
 	plugin_refuse_begin();
-	if (plugin_negotiate(desc, &what.ops))
+	if (dat12_serves(info) && plugin_negotiate(desc, &what.ops))
 		plugin_add(&dat12_edge.edge, &what, desc->name, params);
 }
 

@@ -58,7 +58,7 @@ DATP_API void datp_wrapper_init(const struct datp_wrapper *wrapper, const DAT_PR
 		return;
 	pthread_once(&once, watch_forks);
 	plugin_refuse_begin();
-	if (wrap_negotiate(wrapper, &ops))
+	if (dat12_serves(info) && wrap_negotiate(wrapper, &ops))
 		plugin_add(&wrap_edge.edge, &what, wrapper->name, params);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A uDAPL 1.2 program as it may have been compiled anywhere: built with the generated foreign
- * header alone, it runs on our libdat and through it on the foreign plugin. Each function of the
+ * A uDAPL program as it may have been compiled anywhere, for 1.2 with the generated foreign header
+ * alone: it runs on our library and through it on the foreign plugin of the same API. Each function of the
  * standard is called twice, once for success and once for an error; arguments, handles and return
  * value have to come through unchanged, but for the IA handle, which libdat translates.
  */
@@ -91,8 +91,9 @@ static int write_conf(char *path)
 
 	if (!f)
 		return -1;
-	fprintf(f, "foreign0 u1.2 nonthreadsafe default %s foreign.1.0 "
-		"\"foreign instance \\\"7\\\"\" \"\"\n", FOREIGN_PLUGIN);
+	fprintf(f, "foreign0 u%d.%d nonthreadsafe default %s foreign.1.0 "
+		"\"foreign instance \\\"7\\\"\" \"\"\n", DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
+		FOREIGN_PLUGIN);
 	return fclose(f);
 }
 
@@ -104,8 +105,8 @@ static void lists(void)
 
 	expect(dat_registry_list_providers(1, &n, list) == DAT_SUCCESS, "the list is refused");
 	expect(n == 1 && strcmp(info.ia_name, "foreign0") == 0, "foreign0 is not listed");
-	expect(info.dapl_version_major == 1 && info.dapl_version_minor == 2 &&
-	       info.is_thread_safe == DAT_FALSE, "not listed as dat.conf has it");
+	expect(info.dapl_version_major == DAT_VERSION_MAJOR &&
+	       info.dapl_version_minor == DAT_VERSION_MINOR && info.is_thread_safe == DAT_FALSE, "not listed as dat.conf has it");
 	expect(dlsym(RTLD_DEFAULT, "foreign_log") == NULL, "listing loads the plugin");
 	report("a foreign program lists the foreign provider");
 }
@@ -168,6 +169,59 @@ static void knows_ia(const struct foreign_ends *ends)
 	report("calls that take any handle take that of an IA");
 }
 
+#if DAT_VERSION_MAJOR >= 2
+/* The calls of extensions are passed on with their arguments. */
+static void extends(const struct foreign_ends *ends)
+{
+	int op = 0x77, number = 123456;
+
+	foreign_begin(ends, DAT_SUCCESS);
+	foreign_returned(ends, dat_extension_op(ends->ia, op, number), 80, 3);
+	foreign_passed(ends, 0, "IA", &ends->object, sizeof(ends->object));
+	foreign_passed(ends, 1, "call", &op, sizeof(op));
+	foreign_passed(ends, 2, "argument", &number, sizeof(number));
+	foreign_begin(ends, FOREIGN_ERROR);
+	foreign_returned(ends, dat_extension_op(ends->object, op, number), 80, 3);
+	foreign_passed(ends, 0, "object", &ends->object, sizeof(ends->object));
+	expect(DAT_GET_TYPE(dat_extension_op(NULL, op, number)) == DAT_INVALID_HANDLE,
+	       "a call about no object is not DAT_INVALID_HANDLE");
+	report("dat_extension_op reaches a foreign plugin unchanged");
+}
+
+/* A query loads the plugin by a name, and its handle is the plugin's own. */
+static void queries(struct foreign_ends *ends)
+{
+	static char name[] = "foreign0", other[] = "foreign1";
+	DAT_HANDLE made = NULL;
+	int op = 0x1000, number = 4711;
+	char *passed;
+
+	foreign_begin(ends, DAT_SUCCESS);
+	foreign_returned(ends, dat_extension_op(NULL, op, name, &made, number), 80, 3);
+	memcpy(&passed, ends->log->bytes[0], sizeof(passed));
+	expect(passed == name, "the name is not in the handle's place");
+	foreign_passed(ends, 2, "argument", &number, sizeof(number));
+	expect(made == ends->object, "the handle is not the plugin's");
+	expect(DAT_GET_TYPE(dat_extension_op(NULL, op, other, &made, number)) ==
+	       DAT_PROVIDER_NOT_FOUND, "an unknown name is not DAT_PROVIDER_NOT_FOUND");
+	expect(DAT_GET_TYPE(dat_extension_op(NULL, op, NULL, &made, number)) ==
+	       DAT_INVALID_PARAMETER, "no name is not DAT_INVALID_PARAMETER");
+	expect(DAT_GET_TYPE(dat_extension_op(NULL, op, name, NULL, number)) ==
+	       DAT_INVALID_PARAMETER, "no place for a handle is not DAT_INVALID_PARAMETER");
+	report("a query is opened by a name");
+
+	op = 0x2000;
+	expect(DAT_GET_TYPE(dat_extension_op(NULL, op, number)) == DAT_INVALID_HANDLE,
+	       "no handle is not DAT_INVALID_HANDLE");
+	foreign_begin(ends, FOREIGN_ERROR);
+	foreign_returned(ends, dat_extension_op(made, op, number), 80, 3);
+	foreign_begin(ends, DAT_SUCCESS);
+	foreign_returned(ends, dat_extension_op(made, op, number), 80, 3);
+	foreign_passed(ends, 0, "handle", &ends->object, sizeof(ends->object));
+	report("and closed by its handle");
+}
+#endif
+
 static void closes(const struct foreign_ends *ends)
 {
 	static int finished;
@@ -217,6 +271,10 @@ int main(void)
 		report(name);
 	}
 	knows_ia(&ends);
+#if DAT_VERSION_MAJOR >= 2
+	extends(&ends);
+	queries(&ends);
+#endif
 	closes(&ends);
 	printf("1..%d\n", tests);
 	return failed != 0;

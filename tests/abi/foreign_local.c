@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A uDAPL 1.2 program that is not linked to libdat but loads it with local symbols, as the modules
- * of MPI libraries do. The foreign plugin finds the registry's functions only in the global scope,
+ * A uDAPL program that is not linked to libdat, or to libdat2, but loads it with local symbols, as
+ * the modules of MPI libraries do. The foreign plugin finds the registry's functions only in the global scope,
  * so libdat has to put itself there before it loads the plugin.
  */
 #include <dlfcn.h>
@@ -25,8 +25,8 @@ static int write_conf(char *path)
 
 	if (!f)
 		return -1;
-	fprintf(f, "foreign0 u1.2 nonthreadsafe default %s foreign.1.0 \"x\" \"\"\n",
-		FOREIGN_PLUGIN);
+	fprintf(f, "foreign0 u%d.%d nonthreadsafe default %s foreign.1.0 \"x\" \"\"\n",
+		DAT_VERSION_MAJOR, DAT_VERSION_MINOR, FOREIGN_PLUGIN);
 	return fclose(f);
 }
 

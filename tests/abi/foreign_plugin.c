@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A provider plugin by somebody who has never heard of this project: built with the generated
- * foreign header alone, not linked to libdat, with the table of uDAPL 1.2 and nothing else. It
- * moves no data; it notes every call and gives the answer it is told to give.
+ * A provider plugin by somebody who has never heard of this project: not linked to libdat, with the
+ * table of the standard and nothing else. It moves no data; it notes every call and gives the answer
+ * it is told to give. foreign_dat.h says for which API it is: the one for uDAPL 1.2 is generated, and
+ * for DAT 2.0 it is the headers of the standard.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "foreign_dat.h"
 #include "foreign_log.h"
 
-_Static_assert(sizeof(struct dat_provider) == 560, "the table has 70 slots");
+_Static_assert(sizeof(struct dat_provider) == (DAT_VERSION_MAJOR == 1 ? 560 : 648),
+	       "the table has 70 slots, or 81 in DAT 2.0");
 
 extern const struct dat_provider foreign_table;
 extern struct foreign_log foreign_log;
@@ -69,8 +71,8 @@ static DAT_RETURN foreign_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async_evd,
 	if (provider_attr) {
 		snprintf(provider_attr->provider_name, sizeof(provider_attr->provider_name),
 			 "foreign");
-		provider_attr->dapl_version_major = 1;
-		provider_attr->dapl_version_minor = 2;
+		provider_attr->dapl_version_major = DAT_VERSION_MAJOR;
+		provider_attr->dapl_version_minor = DAT_VERSION_MINOR;
 		provider_attr->is_thread_safe = DAT_FALSE;
 	}
 	return DAT_SUCCESS;
@@ -86,10 +88,33 @@ static DAT_RETURN foreign_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 
 #include "foreign_slots.h"
 
+#if DAT_VERSION_MAJOR >= 2
+/*
+ * A call of an extension has one argument here, a number; those that open a query have a place for
+ * the handle before it, and a name in place of the handle.
+ */
+static DAT_RETURN foreign_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
+{
+	DAT_HANDLE *made = (op & 0x1000) ? va_arg(args, DAT_HANDLE *) : NULL;
+	int number = va_arg(args, int);
+
+	foreign_note(80);
+	foreign_note_argument(&handle, sizeof(handle));
+	foreign_note_argument(&op, sizeof(op));
+	foreign_note_argument(&number, sizeof(number));
+	if (made && foreign_log.answer == DAT_SUCCESS)
+		*made = &foreign_object;
+	return foreign_log.answer;
+}
+#endif
+
 const struct dat_provider foreign_table = {
 	.device_name = "foreign0",
 	.extension = NULL,
-	FOREIGN_SLOTS
+	FOREIGN_SLOTS,
+#if DAT_VERSION_MAJOR >= 2
+	.handle_extendedop_func = foreign_extendedop,
+#endif
 };
 
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance)

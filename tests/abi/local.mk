@@ -72,7 +72,7 @@ check_LTLIBRARIES += tests/abi/foreign_plugin.la
 tests_abi_foreign_plugin_la_SOURCES = tests/abi/foreign_plugin.c tests/abi/foreign_log.h
 nodist_tests_abi_foreign_plugin_la_SOURCES = tests/abi/foreign_dat.h tests/abi/foreign_slots.h
 tests_abi_foreign_plugin_la_CPPFLAGS = -Itests/abi -I$(srcdir)/tests/abi
-tests_abi_foreign_plugin_la_LDFLAGS = -module -avoid-version -rpath $(abs_builddir)/tests/abi
+tests_abi_foreign_plugin_la_LDFLAGS = -module -avoid-version -Wl,-Bsymbolic -rpath $(abs_builddir)/tests/abi
 
 check_PROGRAMS += tests/abi/foreign_consumer
 tests_abi_foreign_consumer_SOURCES = tests/abi/foreign_consumer.c tests/abi/foreign_log.h
@@ -91,3 +91,50 @@ tests_abi_foreign_local_LDADD = -ldl
 EXTRA_tests_abi_foreign_local_DEPENDENCIES = libdat.la tests/abi/foreign_plugin.la
 
 TESTS += tests/abi/foreign_consumer tests/abi/foreign_local tests/abi/symbols.sh
+
+# The same two programs and the same plugin for DAT 2.0, on libdat2.
+EXTRA_DIST += tests/abi/dat20/foreign_dat.h
+foreign20_generated = tests/abi/dat20/foreign_slots.h tests/abi/dat20/foreign_calls.h
+BUILT_SOURCES += $(foreign20_generated)
+CLEANFILES += $(foreign20_generated)
+
+tests/abi/dat20/foreign_slots.h: $(srcdir)/tests/abi/gen-foreign-calls.awk $(srcdir)/tests/abi/abi20.tsv
+	$(AM_V_GEN)$(MKDIR_P) tests/abi/dat20 && \
+	$(AWK) -v part=plugin -f $(srcdir)/tests/abi/gen-foreign-calls.awk \
+		$(srcdir)/tests/abi/abi20.tsv >$@.tmp && mv $@.tmp $@
+tests/abi/dat20/foreign_calls.h: $(srcdir)/tests/abi/gen-foreign-calls.awk $(srcdir)/tests/abi/abi20.tsv
+	$(AM_V_GEN)$(MKDIR_P) tests/abi/dat20 && \
+	$(AWK) -v part=consumer -f $(srcdir)/tests/abi/gen-foreign-calls.awk \
+		$(srcdir)/tests/abi/abi20.tsv >$@.tmp && mv $@.tmp $@
+
+FOREIGN20_CPPFLAGS = -Itests/abi/dat20 -I$(srcdir)/tests/abi/dat20 -I$(srcdir)/tests/abi -I$(top_srcdir)/include \
+	-DFOREIGN_PLUGIN='"$(abs_builddir)/tests/abi/.libs/foreign20_plugin.so"' \
+	-DLIBDAT='"$(abs_builddir)/.libs/libdat2.so.2"'
+check_LTLIBRARIES += tests/abi/foreign20_plugin.la
+tests_abi_foreign20_plugin_la_SOURCES = tests/abi/foreign_plugin.c tests/abi/foreign_log.h
+nodist_tests_abi_foreign20_plugin_la_SOURCES = tests/abi/dat20/foreign_slots.h
+tests_abi_foreign20_plugin_la_CPPFLAGS = $(FOREIGN20_CPPFLAGS)
+tests_abi_foreign20_plugin_la_LDFLAGS = -module -avoid-version -Wl,-Bsymbolic -rpath $(abs_builddir)/tests/abi
+
+check_PROGRAMS += tests/abi/foreign20_consumer tests/abi/foreign20_local
+tests_abi_foreign20_consumer_SOURCES = tests/abi/foreign_consumer.c tests/abi/foreign_log.h
+nodist_tests_abi_foreign20_consumer_SOURCES = tests/abi/dat20/foreign_calls.h
+tests_abi_foreign20_consumer_CPPFLAGS = $(FOREIGN20_CPPFLAGS)
+tests_abi_foreign20_consumer_LDADD = libdat2.la -ldl
+EXTRA_tests_abi_foreign20_consumer_DEPENDENCIES = tests/abi/foreign20_plugin.la
+tests_abi_foreign20_local_SOURCES = tests/abi/foreign_local.c
+tests_abi_foreign20_local_CPPFLAGS = $(FOREIGN20_CPPFLAGS)
+tests_abi_foreign20_local_LDADD = -ldl
+EXTRA_tests_abi_foreign20_local_DEPENDENCIES = libdat2.la tests/abi/foreign20_plugin.la
+TESTS += tests/abi/foreign20_consumer tests/abi/foreign20_local
+
+# Both libraries in one process, and so both foreign plugins, whose symbols have the same names: each is linked to its own.
+check_PROGRAMS += tests/abi/both_test
+tests_abi_both_test_CPPFLAGS = $(FOREIGN20_CPPFLAGS) \
+	-DFOREIGN12_PLUGIN='"$(abs_builddir)/tests/abi/.libs/foreign_plugin.so"' \
+	-DLIBDAT12='"$(abs_builddir)/.libs/libdat.so.1"' \
+	-DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_abi_both_test_LDADD = -ldl
+EXTRA_tests_abi_both_test_DEPENDENCIES = libdat.la libdat2.la libdatsoft.la tests/abi/foreign_plugin.la \
+	tests/abi/foreign20_plugin.la
+TESTS += tests/abi/both_test

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What binaries find: the 73 symbols of libdat.so.1, all at version DAT_1.2, and nothing else; and
-# that the foreign pair is as foreign as it says.
+# What binaries find: the symbols of libdat.so.1 and libdat2.so.2, each at its version, and nothing else; and that the
+# foreign pair is as foreign as it says.
 : "${top_srcdir:=.}" "${AWK:=awk}" "${NM:=nm}"
 table=$top_srcdir/tests/abi/abi12.tsv
 libdat=.libs/libdat.so.1
-[ -e registry/$libdat ] && libdat=registry/$libdat
+libdat2=.libs/libdat2.so.2
 foreign=tests/abi/.libs
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -17,16 +17,33 @@ report()	# status name
 	if [ "$1" -eq 0 ]; then echo "ok $tests - $2"; else echo "not ok $tests - $2"; fi
 }
 
-# nm prints the version node itself as an absolute symbol.
-$NM -D --defined-only $libdat | $AWK '$2 != "A" { print $3 }' | LC_ALL=C sort >"$work/found"
-$AWK -F'\t' '$1 == "symbol" && $2 == "libdat.so.1" { print $3 "@@" $5 }' "$table" |
-	LC_ALL=C sort >"$work/wanted"
-LC_ALL=C comm -3 "$work/wanted" "$work/found" | sed 's/^\t/# too many: /; s/^[^#]/# missing: &/'
-[ "$(wc -l <"$work/wanted")" -eq 73 ] && cmp -s "$work/wanted" "$work/found"
-report $? "libdat exports the 73 symbols of the table at DAT_1.2 and no other"
+# Defined symbols that are no version nodes, which nm prints as absolute ones.
+exported()	# library
+{
+	$NM -D --defined-only "$1" | $AWK '$2 != "A" { print $3 }' | LC_ALL=C sort
+}
+
+# The symbols of library $1 at version $2 are those of the table in $3, $4 of them. "library" says how the table has it.
+as_table()	# file version table number name
+{
+	exported "$1" | grep -v '@OPENDAT_REGISTRY_' >"$work/found"
+	$AWK -F'\t' -v lib="$5" -v node="$2" '$1 == "symbol" && (($2 == lib && $5 == node) || $7 == lib) {
+		print $3 ($3 ~ /@/ ? "" : "@@" $5) }' "$3" | LC_ALL=C sort >"$work/wanted"
+	LC_ALL=C comm -3 "$work/wanted" "$work/found" | sed 's/^\t/# too many: /; s/^[^#]/# missing: &/'
+	[ "$(wc -l <"$work/wanted")" -eq "$4" ] && cmp -s "$work/wanted" "$work/found"
+}
+
+as_table $libdat DAT_1.2 "$table" 73 libdat.so.1
+report $? "libdat exports the 73 symbols of the table at DAT_1.2 and no other for programs"
+as_table $libdat2 DAT_2.0 "${table%abi12.tsv}abi20.tsv" 74 libdat2.so.2
+report $? "libdat2 exports the 74 symbols of its table at DAT_2.0 and no other"
+! exported $libdat | grep '@OPENDAT_REGISTRY_' | grep -v '^datreg_'
+report $? "what libdat exports for libdat2 alone has names of its own"
 
 readelf -d $libdat | grep -q 'SONAME.*\[libdat\.so\.1\]'
 report $? "libdat calls itself libdat.so.1"
+readelf -d $libdat2 | grep -q 'SONAME.*\[libdat2\.so\.2\]'
+report $? "libdat2 calls itself libdat2.so.2"
 
 readelf -d $foreign/foreign_plugin.so | grep 'NEEDED' >"$work/needed"
 ! grep -E 'libdat|libdatp' "$work/needed"

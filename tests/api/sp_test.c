@@ -299,6 +299,18 @@ static void queued_request_survives_the_free_of_its_psp(void)
 	exchange(&a, &b);
 }
 
+/*
+ * The kernel's connection manager for iWARP drops a request whose listener is just being closed, so
+ * the active side hears of it only when its device gives up: see the caveats of opendat-iwarp(7).
+ */
+static bool is_refused(DAT_EVENT_NUMBER number)
+{
+	return number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
+	       number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+	       (number == DAT_CONNECTION_EVENT_UNREACHABLE &&
+		api_declares("transport", "iWARP"));
+}
+
 static void free_of_a_psp_amid_connects_loses_none_of_them(void)
 {
 	for (int round = 0; round < 30; round++) {
@@ -315,8 +327,7 @@ static void free_of_a_psp_amid_connects_loses_none_of_them(void)
 				dat_cr_reject(request.event_data.cr_arrival_event_data.cr_handle),
 				DAT_SUCCESS);
 		API_EVENT(a.connect, &event);
-		CHECK(event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
-		      event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		CHECK(is_refused(event.event_number));
 		api_end_free(&a);
 	}
 }

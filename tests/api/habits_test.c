@@ -123,9 +123,10 @@ static void many_send(size_t length)
 }
 
 /*
- * A device serves its queue pairs in an order of its own, and messages arrive as they are sent: a thread of siw sends all that is
- * posted to one of them before it looks at the next, so that data overtake the sync messages of others, although one CQ of the
- * device has them all. What has been sent is there when a read behind it has been answered.
+ * A device serves its queue pairs in an order of its own: it sends all that is posted to one of them before it looks at
+ * the next, so that data overtake the sync messages of others, although one CQ of the device has them all. siw has
+ * threads for that, and rxe (Linux 6.12; 6.1 sends within the post) has a workqueue. What has been sent is there when a
+ * read behind it has been answered.
  */
 static void many_arrive(void)
 {

@@ -235,6 +235,11 @@ struct rdma_conn {
 	 * 0: none (IA mutex)
 	 */
 	uint64_t due_ns;
+	/*
+	 * when the wait for the peer ends: for its confirmation of an accept, or for the end of a connection that no
+	 * endpoint has any more; 0: nothing is waited for (IA mutex)
+	 */
+	uint64_t limit_ns;
 	int knocks;	  /* so far (IA mutex) */
 	int tries;	  /* resolutions; the service thread's */
 	bool asks;	  /* `due_ns` is of its repeated request; the service thread's */
@@ -374,6 +379,7 @@ struct rdma_options {
 	int port;	 /* of a verbs device, from 1; 0: any */
 	int resolve_ms, resolve_tries;
 	int late_ms; /* how long an accept waits for the first receive, where it may have to */
+	int handshake_ms; /* how long a peer may take to confirm an accept, and to answer the end of a connection */
 	int hold_ms; /* how long the passive side's requests wait for the peer's first message, where they may have to */
 	uint32_t inline_bytes;
 	bool emulate_rmr; /* where there are no windows, or none to rely on */

@@ -15,6 +15,7 @@
 #include "rdma_cm.h"
 #include "rdma_conn.h"
 #include "rdma_fork.h"
+#include "rdma_late.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -99,6 +100,8 @@ void rdma_conn_made(struct rdma_conn *conn)
 
 	pthread_mutex_lock(&ia->lock);
 	conn->making = false;
+	if (conn->answered)
+		rdma_limit_locked(conn);
 	/* with the mutex held, because the connection may be freed as soon as `making` is false */
 	pthread_cond_broadcast(&ia->idle);
 	pthread_mutex_unlock(&ia->lock);
@@ -291,10 +294,12 @@ void rdma_conn_retire(struct rdma_conn *conn)
 	}
 	conn->held = false;
 	conn->dead |= dead;
-	if (conn->dead)
+	if (conn->dead) {
 		reap_soon_unlock(ia);
-	else
-		pthread_mutex_unlock(&ia->lock);
+		return;
+	}
+	rdma_limit_locked(conn);
+	pthread_mutex_unlock(&ia->lock);
 }
 
 void rdma_conn_confirmed(struct rdma_conn *conn)
@@ -330,6 +335,9 @@ void rdma_conn_leave(struct rdma_conn *conn)
 
 	pthread_mutex_lock(&ia->lock);
 	conn->busy = false;
+	/* the endpoint does not wait for the peer any more */
+	if (conn->ep && (conn->established || !conn->answered))
+		conn->limit_ns = 0;
 	dead = conn->dead;
 	pthread_cond_broadcast(&ia->idle);
 	pthread_mutex_unlock(&ia->lock);

@@ -52,6 +52,8 @@ static bool key_word(struct rdma_options *opt, const char *word)
 		opt->late_ms = (int)n;
 	else if (!strncmp(word, "hold_ms=", 8) && number_word(word + 8, 0, 60000, &n))
 		opt->hold_ms = (int)n;
+	else if (!strncmp(word, "handshake_ms=", 13) && number_word(word + 13, 1, 3600000, &n))
+		opt->handshake_ms = (int)n;
 	else if (!strcmp(word, "rmr=emulate") || !strcmp(word, "rmr=device"))
 		opt->emulate_rmr = !strcmp(word, "rmr=emulate");
 	else if (!strcmp(word, "readsink=open") || !strcmp(word, "readsink=strict"))
@@ -108,6 +110,7 @@ bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 					 .resolve_tries = 4,
 					 .late_ms = 200,
 					 .hold_ms = 500,
+					 .handshake_ms = 30000,
 					 .emulate_rmr = true };
 	take_environment(&ia->opt);
 	while (good && (word = strtok_r(rest, " \t", &rest)) != NULL) {
@@ -121,7 +124,7 @@ bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 				 "%s: \"%s\" in dat.conf is not known or out of range; it takes "
 				 "NETDEV|ADDRESS|HOST|DEVICE [PORT] [inline=BYTES] [resolve_ms=N] "
 				 "[resolve_tries=N] [rmr=emulate|device] [readsink=open|strict] "
-				 "[late_ms=N] [hold_ms=N] [quirk=[-]NAME,...]",
+				 "[handshake_ms=N] [late_ms=N] [hold_ms=N] [quirk=[-]NAME,...]",
 				 ia->base.name, word);
 	}
 	free(copy);

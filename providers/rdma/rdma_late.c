@@ -17,6 +17,11 @@
  *
  * Asking again. A request that the peer's connection manager took for a stale connection is sent
  * once more.
+ *
+ * Limits. The kernel waits 69 seconds for a peer that does not confirm an accept, or does not answer
+ * the end of a connection, and longer if the peer's request has asked for that. A peer that has
+ * stopped, or means harm, would keep endpoints and ids for so long; so the wait ends after
+ * handshake_ms.
  */
 #include "rdma_cm.h"
 #include "rdma_end.h"
@@ -138,29 +143,48 @@ static void set_due_locked(struct rdma_conn *conn, uint32_t ms)
 	set_timer_locked(conn->ia, conn->due_ns);
 }
 
+void rdma_limit_locked(struct rdma_conn *conn)
+{
+	conn->limit_ns = rdma_now_ns() + (uint64_t)conn->ia->opt.handshake_ms * MS;
+	set_timer_locked(conn->ia, conn->limit_ns);
+}
+
+/*
+ * Returns when something has to be done for the connection, or UINT64_MAX. Whoever holds the
+ * connection sets its limit anew. IA mutex.
+ */
+static uint64_t due_locked(const struct rdma_conn *conn)
+{
+	uint64_t due = conn->due_ns && conn->ep ? conn->due_ns : UINT64_MAX;
+
+	if (conn->limit_ns && conn->limit_ns < due && !conn->held && !conn->dead)
+		due = conn->limit_ns;
+	return due;
+}
+
 /*
  * Returns a connection whose time has come, marked as being handled; if there is none, sets the
- * timer for the next one.
+ * timer for the next one. Sets `limit` if it is the end of a wait for the peer.
  */
-static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep)
+static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep, bool *limit)
 {
-	uint64_t now = rdma_now_ns(), next = 0;
+	uint64_t now = rdma_now_ns(), next = UINT64_MAX, due;
 	struct rdma_conn *conn;
 
 	pthread_mutex_lock(&ia->lock);
 	for (conn = ia->conns; conn; conn = conn->next) {
-		if (!conn->due_ns || !conn->ep)
-			continue;
-		if (conn->due_ns <= now)
+		due = due_locked(conn);
+		if (due <= now)
 			break;
-		if (!next || conn->due_ns < next)
-			next = conn->due_ns;
+		if (due < next)
+			next = due;
 	}
 	if (conn) {
-		conn->due_ns = 0;
+		*limit = conn->limit_ns && conn->limit_ns <= now;
+		*(*limit ? &conn->limit_ns : &conn->due_ns) = 0;
 		conn->busy = true;
 		*ep = conn->ep;
-	} else if (next) {
+	} else if (next != UINT64_MAX) {
 		set_timer_locked(ia, next);
 	}
 	pthread_mutex_unlock(&ia->lock);
@@ -225,12 +249,28 @@ static void passive_due(struct rdma_ep *ep)
 	rdma_hold_timer(ep);
 }
 
+/*
+ * The peer has had enough time. An endpoint whose accept has not been confirmed fails; a connection
+ * that no endpoint has any more is destroyed.
+ */
+static void limit_reached(struct rdma_conn *conn, struct rdma_ep *ep)
+{
+	if (!ep) {
+		rdma_conn_dead(conn);
+	} else if (conn->answered && !conn->established) {
+		/* destroyed at once, instead of being kept for a late confirmation */
+		conn->answered = false;
+		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	}
+}
+
 static void timer_event(void *arg, uint32_t events)
 {
 	struct rdma_ia *ia = arg;
 	struct rdma_conn *conn;
 	struct rdma_ep *ep;
 	uint64_t count;
+	bool limit;
 
 	(void)events;
 	if (read(ia->timer_fd, &count, sizeof(count)) < 0)
@@ -238,8 +278,10 @@ static void timer_event(void *arg, uint32_t events)
 	pthread_mutex_lock(&ia->lock);
 	ia->timer_ns = 0;
 	pthread_mutex_unlock(&ia->lock);
-	while ((conn = one_due(ia, &ep)) != NULL) {
-		if (conn->hung_up)
+	while ((conn = one_due(ia, &ep, &limit)) != NULL) {
+		if (limit)
+			limit_reached(conn, ep);
+		else if (conn->hung_up)
 			rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		else if (conn->asks)
 			rdma_ask(conn, ep);

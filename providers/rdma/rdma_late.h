@@ -30,6 +30,11 @@ void rdma_ask_forget(struct rdma_conn *conn);
 /* Begins the knocks of an active side that has sent its greeting. */
 void rdma_knock_begin(struct rdma_conn *conn);
 
+/*
+ * Limits how long the connection waits for its peer from now on: for the confirmation of an accept, or, once it is
+ * retired, for its end. IA mutex.
+ */
+void rdma_limit_locked(struct rdma_conn *conn);
 /* Sets when the timer of the endpoint's connection fires. Takes the IA mutex. */
 void rdma_due_locked(struct rdma_ep *ep, uint32_t ms);
 uint64_t rdma_now_ns(void);

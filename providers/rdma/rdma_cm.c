@@ -16,9 +16,11 @@
 #include "rdma_post.h"
 #include "rdma_qp.h"
 #include "rdma_wire.h"
+#include "log/limit.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -27,7 +29,15 @@
  * ANSWER_MS: InfiniBand's connection manager does not give up a request within this time; it waits
  * 4.3 s for the reply to each of 16
  */
-enum { RETRIES = 7, BACKLOG = 0, STALE_CONNECTION = 10, ANSWER_MS = 4000, ASK_MS = 50, MS = 1000000 };
+enum {
+	RETRIES = 7,
+	BACKLOG = 0,
+	STALE_CONNECTION = 10,
+	ANSWER_MS = 4000,
+	ASK_MS = 50,
+	MS = 1000000,
+	EVENTS_AT_ONCE = 64,
+};
 
 static uint8_t least(int64_t a, int64_t b)
 {
@@ -304,15 +314,20 @@ static uint32_t given(const struct rdma_ia *ia, struct rdma_cm_id *id, enum rdma
 {
 	const struct sockaddr_in *peer = (struct sockaddr_in *)rdma_get_peer_addr(id);
 	uint32_t len = rdma_wire_length(ia->kind, what, param);
-	char from[INET_ADDRSTRLEN] = "?";
+	char from[INET_ADDRSTRLEN] = "?", omitted[64] = "";
+	static struct log_limit cut;
+	uint32_t left_out;
 
-	if (!rdma_wire_is_cut(ia->kind, what, param))
+	if (!rdma_wire_is_cut(ia->kind, what, param) || !log_limit_pass(&cut, &left_out))
 		return len;
+	if (left_out)
+		snprintf(omitted, sizeof(omitted), " (and %u more lines like this one were left out)",
+			 left_out);
 	inet_ntop(AF_INET, &peer->sin_addr, from, sizeof(from));
 	datp_log(2,
 		 "%s: the private data of %s are cut to their first %u bytes, because programs "
-		 "have room for no more (max_private_data_size): send less there",
-		 ia->base.name, from, len);
+		 "have room for no more (max_private_data_size): send less there%s",
+		 ia->base.name, from, len, omitted);
 	return len;
 }
 
@@ -849,7 +864,11 @@ void rdma_cm_event(void *arg, uint32_t events)
 	struct rdma_cm_event *event;
 
 	(void)events;
-	while (!rdma_get_cm_event(ia->channel->channel, &event)) {
+	/*
+	 * the rest is left to the next turn of the loop, because peers may send requests as fast as this thread
+	 * refuses them, and it has timers and other events to handle
+	 */
+	for (int i = 0; i < EVENTS_AT_ONCE && !rdma_get_cm_event(ia->channel->channel, &event); i++) {
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			request(ia, event);
 		else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL &&

@@ -2,7 +2,7 @@
 # The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. Their results are
 # fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it,
 # the last of two --timeout counts.
-FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test api_test vipl_test hosts_test \
+FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test hostile_test api_test vipl_test hosts_test \
 	vipl_hosts_test
 # `make fabric/conform_test.trs`, not of check-fabric: a connection qualifier is a port over a device, and one that
 # datconform has found unused may be the source port of somebody's connection when it comes to listen there.
@@ -42,7 +42,8 @@ EXTRA_DIST += \
 if HAVE_RDMA
 FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test tests/fabric/attempt_test \
 	tests/fabric/fork_test tests/fabric/limit_test tests/fabric/post_test tests/fabric/pipe_test tests/fabric/early_test \
-	tests/fabric/bound_test tests/fabric/order_test tests/fabric/hold_test tests/fabric/device_test
+	tests/fabric/bound_test tests/fabric/order_test tests/fabric/hold_test tests/fabric/device_test \
+	tests/fabric/hostile_test tests/fabric/grasp_test
 tests_fabric_early_test_SOURCES = tests/fabric/early_test.c
 tests_fabric_early_test_CPPFLAGS = $(API_CPPFLAGS)
 # its datp_cm_established() stands before libdatp's
@@ -95,6 +96,14 @@ tests_fabric_attempt_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_fault_test_SOURCES = tests/fabric/fault_test.c
 tests_fabric_fault_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_fault_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_hostile_test_SOURCES = tests/fabric/hostile_test.c tests/fabric/hostile.c tests/fabric/hostile.h
+tests_fabric_hostile_test_CPPFLAGS = $(API_CPPFLAGS)
+# its epoll_wait() stands before the C library's, its rdma_get_cm_event() before librdmacm's
+tests_fabric_hostile_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_fabric_hostile_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_grasp_test_SOURCES = tests/fabric/grasp_test.c tests/fabric/hostile.c tests/fabric/hostile.h
+tests_fabric_grasp_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_fabric_grasp_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_wire12_SOURCES = tests/fabric/wire.c
 tests_fabric_wire12_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fabric_wire12_LDADD = libdat.la

@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a peer can do to a process over a device while a connection is set up: with private data, with requests that it
+ * does not follow up, and by leaving at any step. One attack a test. The victim is the test itself. It loses the
+ * connection to that peer, and nothing else: its calls return, and an honest peer is served. Runs in a guest of the
+ * lab, over the adapter that OPENDAT_TEST_IA names; in dat.conf that has a handshake_ms shorter than a test may wait.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "hostile.h"
+
+enum {
+	ASKS = 48,    /* requests with any private data */
+	ANSWERS = 32, /* attempts of the victim at a peer that answers anything */
+	SILENT = 6,   /* requests that nobody confirms */
+	FLOOD = 100,  /* requests at once, of each of two processes */
+	BACKLOG = 16, /* requests that the victim has room for then */
+	CARRIED = 251, /* bytes of private data that no device refuses for their number alone */
+	FEW_LINES = 12, /* of some causes, each of which may be told three times in ten seconds */
+	GATHERED = 80,
+	AT_ONCE_MOST = 64, /* of these, which the service thread handles before it looks at anything else */
+};
+
+static struct api_end end;
+static struct api_pair pair;
+static struct api_buf buf;
+static DAT_EVD_HANDLE cr_evd;
+static struct hostile_target me;
+static pid_t attacker;
+static _Atomic int *progress; /* of attackers, in memory that they share with the test */
+
+/* ------------------------------------------------------------------ the service thread */
+
+/*
+ * These stand before librdmacm's and the C library's. In the victim, the thread that takes events can be made to wait
+ * until GATHERED of them are there; and it is counted how many it takes before it asks for events of any kind again, and
+ * how many ids are destroyed.
+ */
+static struct {
+	_Atomic bool gather;
+	_Atomic int most;
+	_Atomic int destroyed;
+	struct rdma_cm_event *kept[GATHERED]; /* by the service thread, which takes them in this order */
+	int count, given;
+} events;
+
+static __thread int in_a_row;
+
+typedef int get_event(struct rdma_event_channel *channel, struct rdma_cm_event **event);
+
+static void gather(get_event *real, struct rdma_event_channel *channel)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+
+	while (events.count < GATHERED && check_now_ms() < until)
+		if (!real(channel, &events.kept[events.count]))
+			events.count++;
+		else
+			check_nap();
+	atomic_store(&events.gather, false);
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	static get_event *real;
+	int rc = 0;
+
+	if (!real)
+		real = (get_event *)dlsym(RTLD_NEXT, "rdma_get_cm_event");
+	if (atomic_load(&events.gather))
+		gather(real, channel);
+	if (events.given < events.count)
+		*event = events.kept[events.given++];
+	else
+		rc = real(channel, event);
+	if (!rc && ++in_a_row > atomic_load(&events.most))
+		atomic_store(&events.most, in_a_row);
+	return rc;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	static int (*real)(struct rdma_cm_id *);
+	int rc;
+
+	if (!real)
+		real = (int (*)(struct rdma_cm_id *))dlsym(RTLD_NEXT, "rdma_destroy_id");
+	rc = real(id);
+	atomic_fetch_add(&events.destroyed, 1);
+	return rc;
+}
+
+int epoll_wait(int fd, struct epoll_event *list, int max, int ms)
+{
+	static int (*real)(int, struct epoll_event *, int, int);
+
+	if (!real)
+		real = (int (*)(int, struct epoll_event *, int, int))dlsym(RTLD_NEXT, "epoll_wait");
+	in_a_row = 0;
+	return real(fd, list, max, ms);
+}
+
+/* ------------------------------------------------------------------ the victim */
+
+static void share_progress(void)
+{
+	progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(progress != MAP_FAILED);
+}
+
+static void tear_down(void)
+{
+	atomic_store(&events.gather, false);
+	api_close();
+	munmap((void *)progress, sizeof(*progress));
+}
+
+static void victim_opens(DAT_COUNT backlog)
+{
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(backlog, DAT_EVD_CR_FLAG);
+	memset(&me, 0, sizeof(me));
+	memcpy(&me.address, api_address(), sizeof(me.address));
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &me.qual);
+}
+
+static void others_are_served(void)
+{
+	memset(&pair, 0, sizeof(pair));
+	api_pair_make(&pair, NULL);
+	api_pair_works(&pair, &buf);
+	api_disconnect(&pair);
+	REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
+	api_end_free(&pair.a);
+	api_end_free(&pair.b);
+	REQUIRE_DAT(dat_evd_free(pair.cr_evd), DAT_SUCCESS);
+}
+
+static bool is_end(DAT_EVENT_NUMBER number)
+{
+	return number != DAT_CONNECTION_EVENT_ESTABLISHED;
+}
+
+/* However an attempt has ended, or a connection, it has ended once, and the endpoint is good for another. */
+static void endpoint_is_over(struct api_end *one)
+{
+	DAT_EVENT event;
+
+	API_EVENT(one->connect, &event);
+	if (!is_end(event.event_number)) {
+		REQUIRE_DAT(dat_ep_disconnect(one->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		API_CONN_OVER(one->connect, one->ep);
+	}
+	API_EMPTY(one->connect);
+	REQUIRE_DAT(dat_ep_reset(one->ep), DAT_SUCCESS);
+}
+
+static void target_of_attacker(struct hostile_target *target)
+{
+	check_get(CHECK_PARENT, target, sizeof(*target));
+}
+
+/* ------------------------------------------------------------------ private data */
+
+/* Bytes that look like the providers' own: the marks behind private data, and that of a rejection that asks for more. */
+static size_t craft(unsigned char *data, uint64_t *seed)
+{
+	static const unsigned char mark[2] = { 0xe7, 0x0d };
+	static const size_t usual[2] = { 56, CARRIED };
+	uint64_t kind = hostile_random(seed) % 3;
+	size_t len = kind < 2 ? usual[kind] : hostile_random(seed) % (CARRIED + 1);
+
+	for (size_t i = 0; i < len; i++)
+		data[i] = hostile_random(seed) % 2 ? 0 : (unsigned char)hostile_random(seed);
+	if (len >= 4 && hostile_random(seed) % 4) {
+		memcpy(data + len - 4, mark, sizeof(mark));
+		data[len - 2] = (unsigned char)(0xa7 + hostile_random(seed) % 4);
+	}
+	return len;
+}
+
+static void ask_with_anything(void *arg)
+{
+	struct hostile_target victim;
+	unsigned char data[256];
+	uint64_t seed = 7;
+
+	(void)arg;
+	target_of_attacker(&victim);
+	for (int i = 0; i < ASKS; i++) {
+		struct hostile h;
+		size_t len = craft(data, &seed);
+
+		hostile_reach(&h, &victim);
+		h.param.retry_count = (uint8_t)(hostile_random(&seed) % 8);
+		/* a device carries less than that */
+		if (hostile_ask(&h, data, len) == 0)
+			CHECK(!hostile_awaits(&h, RDMA_CM_EVENT_ESTABLISHED));
+		hostile_close(&h);
+	}
+	atomic_store(progress, 1);
+	check_await(CHECK_PARENT);
+}
+
+/* Looks at each byte, and rejects. */
+static void turn_down(DAT_CR_HANDLE cr)
+{
+	unsigned int sum = 0;
+	DAT_CR_PARAM param;
+
+	REQUIRE_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK(param.private_data_size <= api.prov.max_private_data_size);
+	for (DAT_COUNT i = 0; i < param.private_data_size; i++)
+		sum += ((const unsigned char *)param.private_data)[i];
+	CHECK(sum <= 255u * (unsigned int)param.private_data_size);
+	REQUIRE_DAT(dat_cr_reject(cr), DAT_SUCCESS);
+}
+
+static int lines_of(const char *text)
+{
+	int lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+static void requests_with_any_private_data_are_shown_or_refused(void)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+	int shown = 0;
+
+	attacker = check_fork(ask_with_anything, NULL);
+	victim_opens(64);
+	check_stderr_begin();
+	check_put(attacker, &me, sizeof(me));
+	while (!atomic_load(progress))
+		if (dat_evd_wait(cr_evd, 20000, 1, &event, &more) == DAT_SUCCESS) {
+			turn_down(event.event_data.cr_arrival_event_data.cr_handle);
+			shown++;
+		}
+	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	CHECK(shown > 0);
+	check_signal(attacker);
+	check_join(attacker);
+	others_are_served();
+}
+
+static void answer_one(struct hostile *h, uint64_t *seed)
+{
+	static const unsigned char more[4] = { 0xe7, 0x0d, 0xa7, 2 };
+	unsigned char data[256];
+	size_t len = craft(data, seed);
+
+	hostile_hear(h);
+	switch (hostile_random(seed) % 5) {
+	case 0:
+		hostile_reject(h, more, sizeof(more));
+		break;
+	case 1:
+		hostile_reject(h, data, len < 148 ? len : 148);
+		break;
+	case 2:
+		break; /* it is forgotten */
+	default:
+		hostile_accept(h, data, len < 196 ? len : 196);
+	}
+}
+
+static void answer_with_anything(void *arg)
+{
+	struct hostile_target here;
+	struct hostile h;
+	uint64_t seed = 11;
+
+	(void)arg;
+	target_of_attacker(&here);
+	hostile_listen(&h, &here);
+	check_signal(CHECK_PARENT);
+	for (;;)
+		answer_one(&h, &seed);
+}
+
+static void ask_attacker(unsigned int len)
+{
+	static unsigned char data[256];
+	DAT_EVENT event;
+
+	REQUIRE_DAT(dat_ep_connect(end.ep, api_address(), me.qual, api_patience(), (DAT_COUNT)len, data,
+				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_EVENT(end.connect, &event);
+	if (!is_end(event.event_number)) {
+		CHECK(event.event_data.connect_event_data.private_data_size <= 256);
+		REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		API_CONN_OVER(end.connect, end.ep);
+	}
+	API_EMPTY(end.connect);
+	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+}
+
+static void answers_with_any_private_data_are_shown_or_refused(void)
+{
+	attacker = check_fork(answer_with_anything, NULL);
+	victim_opens(8);
+	me.qual = api_free_qual(cr_evd);
+	check_put(attacker, &me, sizeof(me));
+	check_await(attacker);
+	check_stderr_begin();
+	for (unsigned int i = 0; i < ANSWERS; i++)
+		ask_attacker(i % 2 ? i : (unsigned int)api.prov.max_private_data_size - i);
+	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	check_kill(attacker);
+	others_are_served();
+}
+
+/* ------------------------------------------------------------------ requests that are not followed up */
+
+static void ask_and_say_no_more(void *arg)
+{
+	static struct hostile many[SILENT];
+	struct hostile_target victim;
+
+	(void)arg;
+	target_of_attacker(&victim);
+	for (int i = 0; i < SILENT; i++) {
+		hostile_reach(&many[i], &victim);
+		REQUIRE_EQ_INT(hostile_ask(&many[i], NULL, 0), 0);
+	}
+	for (;;)
+		pause();
+}
+
+/* Over iWARP the kernel confirms, whatever the program does. */
+static void accept_on_each(struct api_end *ends, int count)
+{
+	for (int i = 0; i < count; i++) {
+		api_end_make(&ends[i], NULL);
+		REQUIRE_DAT(api_recv(ends[i].ep, &buf, 0, 64, 1), DAT_SUCCESS);
+		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), ends[i].ep, 0, NULL), DAT_SUCCESS);
+	}
+}
+
+static void accept_that_is_never_confirmed_fails_in_time(void)
+{
+	struct api_end ends[SILENT];
+	DAT_EVENT event;
+
+	attacker = check_fork(ask_and_say_no_more, NULL);
+	victim_opens(64);
+	check_stderr_begin();
+	check_put(attacker, &me, sizeof(me));
+	accept_on_each(ends, SILENT);
+	others_are_served();
+	for (int i = 0; i < SILENT; i++) {
+		API_EVENT(ends[i].connect, &event);
+		if (!api_declares("accept", "unconfirmed"))
+			CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
+			REQUIRE_DAT(dat_ep_disconnect(ends[i].ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+			API_CONN_OVER(ends[i].connect, ends[i].ep);
+		}
+		API_DTO(ends[i].recv, ends[i].ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+		REQUIRE_DAT(dat_ep_reset(ends[i].ep), DAT_SUCCESS);
+	}
+	check_stderr_end();
+	others_are_served();
+	check_kill(attacker);
+}
+
+/* An endpoint whose accept nobody confirms can be disconnected and freed, and so can its adapter. */
+static void calls_do_not_wait_for_the_confirmation(void)
+{
+	struct api_end ends[SILENT];
+
+	attacker = check_fork(ask_and_say_no_more, NULL);
+	victim_opens(64);
+	check_put(attacker, &me, sizeof(me));
+	accept_on_each(ends, SILENT);
+	REQUIRE_DAT(dat_ep_disconnect(ends[0].ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_disconnect(ends[1].ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		endpoint_is_over(&ends[i]);
+	REQUIRE_DAT(dat_ep_free(ends[2].ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_lmr_free(buf.lmr), DAT_SUCCESS);
+	api_close();
+	check_kill(attacker);
+	victim_opens(8);
+	others_are_served();
+}
+
+static void connect_and_say_no_more(void *arg)
+{
+	struct hostile_target victim;
+	struct hostile h;
+
+	(void)arg;
+	target_of_attacker(&victim);
+	REQUIRE(hostile_connect(&h, &victim));
+	for (;;)
+		pause();
+}
+
+/* It does not take the event of the end, and so its kernel does not answer. */
+static void connection_whose_end_nobody_answers_is_forgotten_in_time(void)
+{
+	int before;
+
+	attacker = check_fork(connect_and_say_no_more, NULL);
+	victim_opens(8);
+	check_put(attacker, &me, sizeof(me));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	before = atomic_load(&events.destroyed);
+	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(end.connect, end.ep);
+	REQUIRE_SOON(atomic_load(&events.destroyed) > before);
+	check_kill(attacker);
+}
+
+static void flood(void *arg)
+{
+	static struct hostile many[FLOOD];
+	bool stays = *(const bool *)arg;
+	struct hostile_target victim;
+
+	target_of_attacker(&victim);
+	for (int i = 0; i < FLOOD; i++)
+		hostile_reach(&many[i], &victim);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	for (int i = 0; i < FLOOD; i++)
+		hostile_ask(&many[i], NULL, 0);
+	atomic_fetch_add(progress, 1);
+	if (stays)
+		check_await(CHECK_PARENT);
+}
+
+/* The requests that were queued before the flood filled the queue; each of them is answered, and that has an end. */
+static void answer_flood(void)
+{
+	DAT_EVENT event;
+	int taken = 0;
+
+	while (dat_evd_dequeue(cr_evd, &event) == DAT_SUCCESS) {
+		DAT_CR_HANDLE cr = event.event_data.cr_arrival_event_data.cr_handle;
+
+		if (++taken % 4) {
+			REQUIRE_DAT(dat_cr_reject(cr), DAT_SUCCESS);
+			continue;
+		}
+		REQUIRE_DAT(dat_cr_accept(cr, end.ep, 0, NULL), DAT_SUCCESS);
+		REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		endpoint_is_over(&end);
+	}
+	CHECK(taken >= 1);
+}
+
+static void service_thread_does_not_stay_with_a_flood(void)
+{
+	static const bool stays = true;
+
+	attacker = check_fork(flood, (void *)(uintptr_t)&stays);
+	victim_opens(BACKLOG);
+	check_put(attacker, &me, sizeof(me));
+	check_await(attacker);
+	atomic_store(&events.most, 0);
+	atomic_store(&events.gather, true);
+	check_signal(attacker);
+	REQUIRE_SOON(!atomic_load(&events.gather));
+	others_are_served();
+	CHECK_EQ_INT(events.count, GATHERED);
+	CHECK(atomic_load(&events.most) <= AT_ONCE_MOST);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
+static void flood_of_requests_leaves_others_served(void)
+{
+	static const bool stays = true, leaves = false;
+	pid_t two[2] = { check_fork(flood, (void *)(uintptr_t)&stays), check_fork(flood, (void *)(uintptr_t)&leaves) };
+	int files;
+
+	victim_opens(BACKLOG);
+	others_are_served();
+	files = api_descriptors();
+	for (int i = 0; i < 2; i++) {
+		check_put(two[i], &me, sizeof(me));
+		check_await(two[i]);
+	}
+	check_stderr_begin();
+	for (int i = 0; i < 2; i++)
+		check_signal(two[i]);
+	do
+		others_are_served();
+	while (atomic_load(progress) < 2);
+	check_join(two[1]);
+	answer_flood();
+	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	others_are_served();
+	check_signal(two[0]);
+	check_join(two[0]);
+	/* those by which the test speaks to the attackers are gone, too */
+	CHECK(api_descriptors() <= files);
+}
+
+/* ------------------------------------------------------------------ a peer that leaves */
+
+enum step {
+	BEFORE_ACCEPT, /* its request is forgotten before it is answered */
+	WITHOUT_CONFIRMING,
+	TAKES_IT_BACK, /* it rejects the answer to its own request */
+	AT_ONCE,       /* the connection is destroyed when it is there */
+	BY_DYING,
+	STEPS
+};
+
+static void leave(struct hostile *h, enum step step)
+{
+	switch (step) {
+	case WITHOUT_CONFIRMING:
+		check_await(CHECK_PARENT); /* it has accepted */
+		break;
+	case TAKES_IT_BACK:
+		check_await(CHECK_PARENT);
+		hostile_awaits(h, RDMA_CM_EVENT_CONNECT_RESPONSE);
+		hostile_reject(h, NULL, 0);
+		break;
+	case AT_ONCE:
+		check_await(CHECK_PARENT);
+		hostile_awaits(h, RDMA_CM_EVENT_ESTABLISHED);
+		break;
+	case BY_DYING:
+		check_await(CHECK_PARENT);
+		hostile_awaits(h, RDMA_CM_EVENT_ESTABLISHED);
+		raise(SIGKILL);
+		break;
+	default:
+		break;
+	}
+	hostile_close(h);
+}
+
+static void leave_at(void *arg)
+{
+	enum step step = *(const enum step *)arg;
+	struct hostile_target victim;
+	struct hostile h;
+
+	target_of_attacker(&victim);
+	hostile_reach(&h, &victim);
+	REQUIRE_EQ_INT(hostile_ask(&h, NULL, 0), 0);
+	check_await(CHECK_PARENT); /* the request is there */
+	if (step == BEFORE_ACCEPT)
+		hostile_close(&h);
+	check_signal(CHECK_PARENT);
+	if (step != BEFORE_ACCEPT)
+		leave(&h, step);
+	for (;;)
+		pause();
+}
+
+static void leaves(enum step step)
+{
+	DAT_EVENT event;
+	DAT_CR_HANDLE cr;
+
+	attacker = check_fork(leave_at, &step);
+	victim_opens(8);
+	if (step == TAKES_IT_BACK && api_declares("accept", "unconfirmed"))
+		check_skip("over iWARP there is nothing to reject after the answer");
+	check_put(attacker, &me, sizeof(me));
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	cr = api_cr(cr_evd);
+	check_signal(attacker);
+	check_await(attacker);
+	REQUIRE_DAT(dat_cr_accept(cr, end.ep, 0, NULL), DAT_SUCCESS);
+	if (step != BEFORE_ACCEPT)
+		check_signal(attacker);
+	API_EVENT(end.connect, &event);
+	if (!is_end(event.event_number))
+		API_CONN_OVER(end.connect, end.ep);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_QUIET(end.connect);
+	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	others_are_served();
+	check_kill(attacker);
+}
+
+static void peer_that_forgets_its_request_is_noticed(void)
+{
+	leaves(BEFORE_ACCEPT);
+}
+
+static void peer_that_leaves_without_confirming_is_noticed(void)
+{
+	leaves(WITHOUT_CONFIRMING);
+}
+
+static void peer_that_rejects_the_answer_is_noticed(void)
+{
+	leaves(TAKES_IT_BACK);
+}
+
+static void peer_that_leaves_at_once_is_noticed(void)
+{
+	leaves(AT_ONCE);
+}
+
+static void peer_that_dies_at_once_is_noticed(void)
+{
+	leaves(BY_DYING);
+}
+
+static const struct check_test data_tests[] = {
+	CHECK_TEST(requests_with_any_private_data_are_shown_or_refused),
+	CHECK_TEST(answers_with_any_private_data_are_shown_or_refused),
+	CHECK_END
+};
+
+static const struct check_test request_tests[] = {
+	CHECK_TEST(accept_that_is_never_confirmed_fails_in_time),
+	CHECK_TEST(calls_do_not_wait_for_the_confirmation),
+	CHECK_TEST(connection_whose_end_nobody_answers_is_forgotten_in_time),
+	CHECK_TEST(flood_of_requests_leaves_others_served),
+	CHECK_TEST(service_thread_does_not_stay_with_a_flood),
+	CHECK_END
+};
+
+static const struct check_test leaving_tests[] = {
+	CHECK_TEST(peer_that_forgets_its_request_is_noticed),
+	CHECK_TEST(peer_that_leaves_without_confirming_is_noticed),
+	CHECK_TEST(peer_that_rejects_the_answer_is_noticed),
+	CHECK_TEST(peer_that_leaves_at_once_is_noticed),
+	CHECK_TEST(peer_that_dies_at_once_is_noticed),
+	CHECK_END
+};
+
+static const struct check_suite private_data = {
+	.name = "hostile private data", .setup = share_progress, .teardown = tear_down, .tests = data_tests
+};
+
+static const struct check_suite requests = {
+	.name = "hostile requests", .setup = share_progress, .teardown = tear_down, .tests = request_tests
+};
+
+static const struct check_suite leaving = {
+	.name = "peers that leave", .setup = share_progress, .teardown = tear_down, .tests = leaving_tests
+};
+
+CHECK_SUITES(&private_data, &requests, &leaving);

@@ -241,7 +241,7 @@ struct rdma_conn {
 	 */
 	uint64_t limit_ns;
 	int knocks;	  /* so far (IA mutex) */
-	int tries;	  /* resolutions; the service thread's */
+	uint32_t tries;	  /* resolutions; the service thread's */
 	bool asks;	  /* `due_ns` is of its repeated request; the service thread's */
 	uint64_t asked_ns; /* when its latest request went, 0: none has; the service thread's */
 	int part;	  /* of its private data that has been sent: 1, 2; the service thread's */
@@ -373,16 +373,19 @@ struct rdma_cr {
  */
 #define RDMA_INLINE 64
 
+/* What RMRs are where there are no windows, or none to rely on: emulated, or not supported. */
+enum rdma_rmrs { RDMA_RMR_EMULATE, RDMA_RMR_DEVICE };
+
 /* The parameters of an adapter in dat.conf. */
 struct rdma_options {
 	char where[256]; /* netdev, address, host name or verbs device */
 	int port;	 /* of a verbs device, from 1; 0: any */
-	int resolve_ms, resolve_tries;
-	int late_ms; /* how long an accept waits for the first receive, where it may have to */
-	int handshake_ms; /* how long a peer may take to confirm an accept, and to answer the end of a connection */
-	int hold_ms; /* how long the passive side's requests wait for the peer's first message, where they may have to */
+	uint32_t resolve_ms, resolve_tries;
+	uint32_t late_ms; /* how long an accept waits for the first receive, where it may have to */
+	uint32_t handshake_ms; /* how long a peer may take to confirm an accept, and to answer the end of a connection */
+	uint32_t hold_ms; /* how long the passive side's requests wait for the peer's first message, where they may have to */
 	uint32_t inline_bytes;
-	bool emulate_rmr; /* where there are no windows, or none to rely on */
+	uint32_t rmr; /* enum rdma_rmrs */
 	uint32_t quirks_on, quirks_off; /* by rdma_quirk_bit(): what dat.conf switches */
 };
 
@@ -442,6 +445,12 @@ static inline struct rdma_ia *rdma_ia(struct datp_ia *ia)
 static inline bool rdma_has(const struct rdma_ia *ia, enum rdma_quirk quirk)
 {
 	return (ia->quirks & rdma_quirk_bit(quirk)) != 0;
+}
+
+/* Whether RMRs are emulated where windows are missing or cannot be relied on. */
+static inline bool rdma_emulates(const struct rdma_ia *ia)
+{
+	return ia->opt.rmr == RDMA_RMR_EMULATE;
 }
 
 static inline bool rdma_has_windows(const struct rdma_ia *ia)

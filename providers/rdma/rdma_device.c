@@ -7,6 +7,7 @@
 #include "rdma_device.h"
 #include "rdma_fork.h"
 #include <arpa/inet.h>
+#include <datp/options.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -18,124 +19,118 @@
 
 /* ------------------------------------------------------------------ options */
 
-static bool number_word(const char *text, unsigned long low, unsigned long high,
-			unsigned long *value)
+static enum datp_err take_quirks(void *to, const char *names, char *why, size_t size)
 {
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9') /* strtoul() would accept signs and blanks */
-		return false;
-	*value = strtoul(text, &end, 10);
-	return !*end && *value >= low && *value <= high;
+	return rdma_quirks_take(to, names, why, size);
 }
 
-/* An older name for a quirk. */
-static void read_sink(struct rdma_options *opt, bool strict)
+/* An older name for a quirk: "open" leaves it as the device has it. */
+static enum datp_err take_read_sink(void *to, const char *value, char *why, size_t size)
 {
+	struct rdma_options *opt = to;
 	uint32_t bit = rdma_quirk_bit(RDMA_WRITE_SINKS);
+	bool strict = !strcmp(value, "strict");
 
+	(void)why, (void)size; /* the message that comes without one will do */
+	if (!strict && strcmp(value, "open") != 0)
+		return DATP_ERR_PARAM;
 	opt->quirks_on &= ~bit;
 	opt->quirks_off = strict ? opt->quirks_off | bit : opt->quirks_off & ~bit;
+	return DATP_OK;
 }
 
-static bool key_word(struct rdma_options *opt, const char *word)
+/* The adapter, and a port, which is a number. */
+static enum datp_err take_place(void *to, const char *word, char *why, size_t size)
 {
-	unsigned long n;
+	struct rdma_options *opt = to;
+	char *end;
+	unsigned long n = strtoul(word, &end, 10);
 
-	if (!strncmp(word, "inline=", 7) && number_word(word + 7, 0, 4096, &n))
-		opt->inline_bytes = (uint32_t)n;
-	else if (!strncmp(word, "resolve_ms=", 11) && number_word(word + 11, 1, 600000, &n))
-		opt->resolve_ms = (int)n;
-	else if (!strncmp(word, "resolve_tries=", 14) && number_word(word + 14, 1, 1000, &n))
-		opt->resolve_tries = (int)n;
-	else if (!strncmp(word, "late_ms=", 8) && number_word(word + 8, 0, 4000, &n))
-		opt->late_ms = (int)n;
-	else if (!strncmp(word, "hold_ms=", 8) && number_word(word + 8, 0, 60000, &n))
-		opt->hold_ms = (int)n;
-	else if (!strncmp(word, "handshake_ms=", 13) && number_word(word + 13, 1, 3600000, &n))
-		opt->handshake_ms = (int)n;
-	else if (!strcmp(word, "rmr=emulate") || !strcmp(word, "rmr=device"))
-		opt->emulate_rmr = !strcmp(word, "rmr=emulate");
-	else if (!strcmp(word, "readsink=open") || !strcmp(word, "readsink=strict"))
-		read_sink(opt, !strcmp(word, "readsink=strict"));
-	else
-		return false;
-	return true;
-}
-
-static bool take_word(struct rdma_options *opt, const char *word)
-{
-	unsigned long n;
-
-	if (strchr(word, '='))
-		return key_word(opt, word);
 	if (!opt->where[0])
 		return (size_t)snprintf(opt->where, sizeof(opt->where), "%s", word) <
-		       sizeof(opt->where);
-	if (opt->port >= 0 || !number_word(word, 0, 255, &n))
-		return false;
+				       sizeof(opt->where) ?
+			       DATP_OK :
+			       DATP_ERR_PARAM;
+	if (opt->port >= 0)
+		return DATP_ERR_PARAM;
+	/* strtoul() would accept signs */
+	if (word[0] < '0' || word[0] > '9' || *end || n > 255) {
+		snprintf(why, size,
+			 "\"%s\" in dat.conf is not a port; a port of a verbs device is a number "
+			 "up to 255, and 0 if it does not matter",
+			 word);
+		return DATP_ERR_PARAM;
+	}
 	opt->port = (int)n;
-	return true;
+	return DATP_OK;
 }
 
-static bool env_number(const char *name, unsigned long low, unsigned long high,
-		       unsigned long *value)
-{
-	const char *text = secure_getenv(name);
+static const char *const rmrs[] = { [RDMA_RMR_EMULATE] = "emulate", [RDMA_RMR_DEVICE] = "device", NULL };
 
-	return text && number_word(text, low, high, value);
-}
+static const struct datp_option table[] = {
+	DATP_OPTION_BYTES("inline", struct rdma_options, inline_bytes, RDMA_INLINE, 0, 4096,
+			  "the longest message that its work request carries"),
+	DATP_OPTION_TIME("resolve_ms", struct rdma_options, resolve_ms, 4000, 1, 600000,
+			 "how long one attempt to resolve an address or a route may take"),
+	DATP_OPTION_COUNT("resolve_tries", struct rdma_options, resolve_tries, 4, 1, 1000,
+			  "how many attempts are made"),
+	DATP_OPTION_TIME("late_ms", struct rdma_options, late_ms, 200, 0, 4000,
+			 "how long the reply to a connection request waits for a Receive"),
+	DATP_OPTION_TIME("hold_ms", struct rdma_options, hold_ms, 500, 0, 60000,
+			 "how long requests wait for the first message of the connecting side"),
+	DATP_OPTION_TIME("handshake_ms", struct rdma_options, handshake_ms, 30000, 1, 3600000,
+			 "how long a peer may take to confirm an accept"),
+	DATP_OPTION_ENUM("rmr", struct rdma_options, rmr, RDMA_RMR_EMULATE, rmrs,
+			 "what is done where there are no memory windows to rely on"),
+	DATP_OPTION_OTHER("readsink", "open|strict", take_read_sink,
+			  "whether a peer may write to all memory that can be read into"),
+	DATP_OPTION_OTHER("quirk", "[-]NAME,...", take_quirks,
+			  "what the device is known to do differently"),
+};
+static const struct datp_options options =
+	DATP_OPTIONS(table, "NETDEV|ADDRESS|HOST|DEVICE, PORT", take_place);
 
-/* The names that OFED's providers have for some options. A word in dat.conf takes precedence. */
+/*
+ * The names that OFED's providers have for some options. A value that is not possible is ignored,
+ * and a word in dat.conf takes precedence.
+ */
 static void take_environment(struct rdma_options *opt)
 {
-	unsigned long n;
+	static const char *const names[][2] = {
+		{ "DAPL_MAX_INLINE", "inline" },
+		{ "DAPL_CM_ARP_TIMEOUT_MS", "resolve_ms" },
+		{ "DAPL_CM_ARP_RETRY_COUNT", "resolve_tries" },
+	};
 
-	if (env_number("DAPL_MAX_INLINE", 0, 4096, &n))
-		opt->inline_bytes = (uint32_t)n;
-	if (env_number("DAPL_CM_ARP_TIMEOUT_MS", 1, 600000, &n))
-		opt->resolve_ms = (int)n;
-	if (env_number("DAPL_CM_ARP_RETRY_COUNT", 1, 1000, &n))
-		opt->resolve_tries = (int)n;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *text = secure_getenv(names[i][0]);
+		char word[64], why[DATP_WHY_MAX];
+
+		/* one word, and the whole of it */
+		if (text && !strpbrk(text, " \t") &&
+		    (size_t)snprintf(word, sizeof(word), "%s=%s", names[i][1], text) < sizeof(word))
+			(void)datp_options_take(&options, word, opt, why, sizeof(why));
+	}
 }
 
 bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 {
-	char *copy = strdup(params ? params : ""), *rest = copy, *word;
-	bool good = copy != NULL;
+	char why[DATP_WHY_MAX];
 
-	ia->opt = (struct rdma_options){ .port = -1,
-					 .inline_bytes = RDMA_INLINE,
-					 .resolve_ms = 4000,
-					 .resolve_tries = 4,
-					 .late_ms = 200,
-					 .hold_ms = 500,
-					 .handshake_ms = 30000,
-					 .emulate_rmr = true };
+	ia->opt = (struct rdma_options){ .port = -1 };
+	datp_options_preset(&options, &ia->opt);
 	take_environment(&ia->opt);
-	while (good && (word = strtok_r(rest, " \t", &rest)) != NULL) {
-		if (!strncmp(word, "quirk=", 6)) {
-			good = rdma_quirks_parse(ia, word + 6);
-			continue;
-		}
-		good = take_word(&ia->opt, word);
-		if (!good)
-			datp_log(1,
-				 "%s: \"%s\" in dat.conf is not known or out of range; it takes "
-				 "NETDEV|ADDRESS|HOST|DEVICE [PORT] [inline=BYTES] [resolve_ms=N] "
-				 "[resolve_tries=N] [rmr=emulate|device] [readsink=open|strict] "
-				 "[handshake_ms=N] [late_ms=N] [hold_ms=N] [quirk=[-]NAME,...]",
-				 ia->base.name, word);
+	if (datp_options_take(&options, params, &ia->opt, why, sizeof(why))) {
+		datp_log(1, "%s: %s", ia->base.name, why);
+		return false;
 	}
-	free(copy);
-	if (good && !ia->opt.where[0]) {
-		datp_log(1,
-			 "%s: dat.conf does not say which adapter: give a network interface, an "
-			 "address or a verbs device, as in \"eth0 0\"; `rdma link` lists them",
-			 ia->base.name);
-		good = false;
-	}
-	return good;
+	if (ia->opt.where[0])
+		return true;
+	datp_log(1,
+		 "%s: dat.conf does not say which adapter: give a network interface, an address or "
+		 "a verbs device, as in \"eth0 0\"; `rdma link` lists them",
+		 ia->base.name);
+	return false;
 }
 
 /* ------------------------------------------------------------------ addresses */

@@ -6,16 +6,12 @@
  */
 #include "rdma_devices.h"
 #include "rdma.h"
+#include <datp/options.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-	/* at most this many wrong letters in a name for which another name is suggested */
-	NEAR = 3,
-	NAME_MAX_BYTES = 32
-};
+enum { NAME_MAX_BYTES = 32 };
 
 /* ------------------------------------------------------------------ what they are called */
 
@@ -251,55 +247,18 @@ bool rdma_quirk_show(const struct rdma_ia *ia, enum rdma_quirk quirk, char *text
 
 /* ------------------------------------------------------------------ words of dat.conf */
 
-/*
- * Returns the number of letters that have to be inserted, removed or replaced to turn one word into
- * the other.
- */
-static unsigned int distance(const char *a, const char *b)
+static void say_unknown(const char *name, char *why, size_t size)
 {
-	unsigned int row[NAME_MAX_BYTES + 1], columns = (unsigned int)strlen(b);
+	const char *known[RDMA_QUIRKS + 1] = { NULL }, *nearest;
 
-	for (unsigned int i = 0; i <= columns; i++)
-		row[i] = i;
-	for (unsigned int line = 1; *a; a++, line++) {
-		unsigned int corner = row[0];
-
-		row[0] = line;
-		for (unsigned int i = 1; i <= columns; i++) {
-			unsigned int best = corner + (*a != b[i - 1]);
-
-			corner = row[i];
-			best = row[i] + 1 < best ? row[i] + 1 : best;
-			row[i] = row[i - 1] + 1 < best ? row[i - 1] + 1 : best;
-		}
-	}
-	return row[columns];
+	for (enum rdma_quirk i = 0; i < RDMA_QUIRKS; i++)
+		known[i] = name_of(i);
+	nearest = datp_nearest(name, known);
+	snprintf(why, size, "quirk=%s in dat.conf is not known; %s%s%sdat.conf(5) lists all", name,
+		 nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "");
 }
 
-static void say_unknown(const struct rdma_ia *ia, const char *name)
-{
-	const char *nearest = NULL;
-	unsigned int least = NEAR + 1;
-
-	for (enum rdma_quirk i = 0; i < RDMA_QUIRKS; i++) {
-		unsigned int far = distance(name, name_of(i));
-
-		if (far < least) {
-			least = far;
-			nearest = name_of(i);
-		}
-	}
-	if (nearest)
-		datp_log(
-			1,
-			"%s: quirk=%s in dat.conf is not known; did you mean %s? dat.conf(5) lists all",
-			ia->base.name, name, nearest);
-	else
-		datp_log(1, "%s: quirk=%s in dat.conf is not known; dat.conf(5) lists all",
-			 ia->base.name, name);
-}
-
-static bool take_name(struct rdma_ia *ia, const char *name)
+static enum datp_err take_name(struct rdma_options *opt, const char *name, char *why, size_t size)
 {
 	bool off = name[0] == '-';
 
@@ -309,26 +268,26 @@ static bool take_name(struct rdma_ia *ia, const char *name)
 
 		if (strcmp(name, name_of(i)))
 			continue;
-		ia->opt.quirks_on = off ? ia->opt.quirks_on & ~bit : ia->opt.quirks_on | bit;
-		ia->opt.quirks_off = off ? ia->opt.quirks_off | bit : ia->opt.quirks_off & ~bit;
-		return true;
+		opt->quirks_on = off ? opt->quirks_on & ~bit : opt->quirks_on | bit;
+		opt->quirks_off = off ? opt->quirks_off | bit : opt->quirks_off & ~bit;
+		return DATP_OK;
 	}
-	say_unknown(ia, name);
-	return false;
+	say_unknown(name, why, size);
+	return DATP_ERR_PARAM;
 }
 
-bool rdma_quirks_parse(struct rdma_ia *ia, const char *names)
+enum datp_err rdma_quirks_take(struct rdma_options *opt, const char *names, char *why, size_t size)
 {
-	const char *end;
-	char name[NAME_MAX_BYTES];
-	bool good = true;
+	enum datp_err err = DATP_OK;
 
-	for (; good; names = end + 1) {
+	for (const char *end; !err; names = end + 1) {
+		char name[NAME_MAX_BYTES];
+
 		end = names + strcspn(names, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)(end - names), names);
-		good = take_name(ia, name);
+		err = take_name(opt, name, why, size);
 		if (!*end)
 			break;
 	}
-	return good;
+	return err;
 }

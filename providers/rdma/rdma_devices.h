@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <datp/provider.h>
 
 struct rdma_ia;
+struct rdma_options;
 
 /* rdma_devices.c has the name and the description of each. */
 enum rdma_quirk {
@@ -36,10 +38,10 @@ static inline uint32_t rdma_quirk_bit(enum rdma_quirk quirk)
 
 /*
  * The value of quirk= in dat.conf: names with commas between them, each with a minus in front or
- * without. A later word overrides an earlier one. Returns false if a name is not known, after a
- * message with the nearest one.
+ * without. A later word overrides an earlier one. DATP_ERR_PARAM: a name is not known; why[size] has
+ * a message with the nearest one.
  */
-bool rdma_quirks_parse(struct rdma_ia *ia, const char *names);
+enum datp_err rdma_quirks_take(struct rdma_options *opt, const char *names, char *why, size_t size);
 /*
  * Finds out which quirks the adapter has, once its device has been queried and its kind is known.
  * Returns false, after a message, if dat.conf asks for one that devices of this kind cannot have.

@@ -60,7 +60,7 @@ static bool windows_work(struct rdma_ia *ia)
 	struct ibv_mw *mw;
 
 	/* an RMR that gives access to more than was asked for is worse than a slow one */
-	if (rdma_has(ia, RDMA_LOOSE_WINDOWS) && ia->opt.emulate_rmr)
+	if (rdma_has(ia, RDMA_LOOSE_WINDOWS) && rdma_emulates(ia))
 		return false;
 	if (!ia->dev.max_mw || (mw = ibv_alloc_mw(ia->pd, IBV_MW_TYPE_1)) == NULL)
 		return false;
@@ -218,7 +218,7 @@ static void fill_named(struct rdma_ia *ia)
 	name_attr(ia, "firmware", ia->named_text[1]);
 	name_attr(ia, "rmr",
 		  rdma_has_windows(ia)  ? "memory windows"
-		  : ia->opt.emulate_rmr ? "emulated: each bind registers its range anew"
+		  : rdma_emulates(ia) ? "emulated: each bind registers its range anew"
 					  : "none: the device has no memory windows");
 	if (rdma_has_windows(ia) && rdma_has(ia, RDMA_LOOSE_WINDOWS))
 		name_attr(ia, "rmr_bounds", "unchecked");
@@ -264,7 +264,7 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_pzs = rdma_count(dev->max_pd - 1);
 	/* each bind has a window of its own, besides that of the previous bind */
 	a->max_rmrs = rdma_has_windows(ia) ? rdma_count(dev->max_mw / 2)
-		      : ia->opt.emulate_rmr ? rdma_count(dev->max_mr)
+		      : rdma_emulates(ia) ? rdma_count(dev->max_mr)
 					    : 0;
 }
 

@@ -21,7 +21,7 @@ enum datp_err rdma_rmr_create(struct datp_rmr *rmr)
 {
 	struct rdma_ia *ia = rdma_ia(rmr->obj.ia);
 
-	return rdma_has_windows(ia) || ia->opt.emulate_rmr ? DATP_OK : DATP_ERR_MODEL;
+	return rdma_has_windows(ia) || rdma_emulates(ia) ? DATP_OK : DATP_ERR_MODEL;
 }
 
 /* ------------------------------------------------------------------ ranges */
@@ -159,7 +159,7 @@ static enum datp_err windows_end(struct rdma_ia *ia)
 	if (atomic_exchange_explicit(&ia->windows, false, memory_order_relaxed))
 		datp_log(2, "%s: verbs device %s has memory windows, but its driver cannot bind them: %s", ia->base.name,
 			 ibv_get_device_name(ia->verbs->device),
-			 ia->opt.emulate_rmr ? "RMRs are emulated from now on" : "with rmr=emulate "
+			 rdma_emulates(ia) ? "RMRs are emulated from now on" : "with rmr=emulate "
 										 "in dat.conf RMRs "
 										 "are emulated");
 	return DATP_ERR_MODEL;
@@ -207,7 +207,7 @@ static enum datp_err range_bind(struct rdma_ep *ep, struct datp_wqe *wqe, const 
 		window = *range && (*range)->mw;
 		ranges_free(ia, *range);
 		*range = NULL;
-	} while (err == DATP_ERR_MODEL && window && ia->opt.emulate_rmr);
+	} while (err == DATP_ERR_MODEL && window && rdma_emulates(ia));
 	return err;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the verbs providers take a device for, and what dat.conf says against it. No device is needed. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -160,6 +161,41 @@ static void unknown_name_that_is_near_to_none_is_refused_without_one(void)
 		      "is not known");
 }
 
+static void names_of_ofed_in_the_environment_are_taken_and_dat_conf_goes_before(void)
+{
+	setenv("DAPL_MAX_INLINE", "128", 1);
+	setenv("DAPL_CM_ARP_TIMEOUT_MS", "0", 1);	    /* out of range: ignored */
+	setenv("DAPL_CM_ARP_RETRY_COUNT", "7 late_ms=1", 1); /* not a number: ignored, all of it */
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1"));
+	CHECK_EQ_INT(ia.opt.inline_bytes, 128);
+	CHECK_EQ_INT(ia.opt.resolve_ms, 4000);
+	CHECK_EQ_INT(ia.opt.resolve_tries, 4);
+	CHECK_EQ_INT(ia.opt.late_ms, 200);
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1 inline=1k resolve_tries=9 hold_ms=2s"));
+	CHECK_EQ_INT(ia.opt.inline_bytes, 1024);
+	CHECK_EQ_INT(ia.opt.resolve_tries, 9);
+	CHECK_EQ_INT(ia.opt.hold_ms, 2000);
+	CHECK(rdma_emulates(&ia));
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 rmr=device"));
+	CHECK(!rdma_emulates(&ia));
+	unsetenv("DAPL_MAX_INLINE");
+	unsetenv("DAPL_CM_ARP_TIMEOUT_MS");
+	unsetenv("DAPL_CM_ARP_RETRY_COUNT");
+}
+
+static void second_plain_word_is_a_port_and_there_is_no_third(void)
+{
+	REQUIRE(opened(&ib_kind, MELLANOX, 4119, "dev0 7"));
+	CHECK_EQ_STR(ia.opt.where, "dev0");
+	CHECK_EQ_INT(ia.opt.port, 7);
+	CHECK_HAS_STR(said(&iw_kind, "dev0 256"), "dev0: \"256\" in dat.conf is not a port; ");
+	CHECK_HAS_STR(said(&iw_kind, "dev0 -1"), "\"-1\" in dat.conf is not a port; ");
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 2"), "\"2\" in dat.conf is not known; known are NETDEV|");
+	CHECK_HAS_STR(said(&iw_kind, "readsink=shut dev0"),
+		      "\"readsink=shut\" in dat.conf is not possible; readsink, ");
+	CHECK_HAS_STR(said(&iw_kind, ""), "dat.conf does not say which adapter");
+}
+
 static void quirk_of_iwarp_is_refused_for_another_device(void)
 {
 	CHECK_HAS_STR(
@@ -179,6 +215,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(readsink_is_another_name_of_write_sinks),
 	CHECK_TEST(unknown_name_is_refused_with_the_nearest_one),
 	CHECK_TEST(unknown_name_that_is_near_to_none_is_refused_without_one),
+	CHECK_TEST(names_of_ofed_in_the_environment_are_taken_and_dat_conf_goes_before),
+	CHECK_TEST(second_plain_word_is_a_port_and_there_is_no_third),
 	CHECK_TEST(quirk_of_iwarp_is_refused_for_another_device),
 	CHECK_END
 };

@@ -14,7 +14,7 @@ noinst_HEADERS = \
 	include/dat2/udat_vendor_specific.h
 
 datpincludedir = $(includedir)/datp
-dist_datpinclude_HEADERS = include/datp/bias.h include/datp/options.h include/datp/provider.h include/datp/provider_post.h include/datp/wrap.h
+dist_datpinclude_HEADERS = include/datp/bias.h include/datp/fork.h include/datp/options.h include/datp/provider.h include/datp/provider_post.h include/datp/wrap.h
 # The standard's ten headers, under the standard's names, and four that hold what is the same in DAT 2.0.
 datincludedir = $(includedir)/dat
 datinclude_HEADERS = \

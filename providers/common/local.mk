@@ -25,6 +25,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/base/log.h \
 	providers/common/base/refuse.h \
 	providers/common/base/bias.c \
+	providers/common/base/fork.c \
 	providers/common/base/lock.c \
 	providers/common/base/log.c \
 	providers/common/base/options.c \

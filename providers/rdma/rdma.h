@@ -4,13 +4,14 @@
  *
  * LOCKS, in the order of <datp/provider.h>: rdma_ia.cq_lock > poll lock of an EVD (or of the IA's sink) > EP > SRQ.
  * The leaves are rdma_ia.lock (the IA mutex, for the owners of connections), qp_lock and mr_lock (tables), rmr_lock
- * (the ranges of RMRs), and the lock that fork() waits for (rdma_fork.c). No upcall to libdatp is made while one of
+ * (the ranges of RMRs), and the lock that fork() waits for (<datp/fork.h>). No upcall to libdatp is made while one of
  * them is held. The poll lock of an EVD and the EP lock are biased (<datp/bias.h>).
  */
 #ifndef RDMA_H
 #define RDMA_H
 
 #include <datp/bias.h>
+#include <datp/fork.h>
 #include <datp/provider.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -60,14 +61,6 @@ struct rdma_kind {
 	struct ibv_cq *(*plug)(struct rdma_ia *ia);
 };
 
-/* ------------------------------------------------------------------ descriptors */
-
-/* A descriptor that a forked child must not keep; see rdma_fork.c. */
-struct rdma_held {
-	struct rdma_held *next, **prev;
-	int fd;
-};
-
 /* ------------------------------------------------------------------ completion queues */
 
 /* The use of a CQ by a queue pair. */
@@ -91,7 +84,7 @@ struct rdma_cqset {
 	_Atomic uint32_t *poll_lock;
 	struct datp_evd *evd; /* NULL: the IA's sink, for endpoints without an EVD */
 	struct ibv_comp_channel *channel;
-	struct rdma_held held; /* its descriptor */
+	struct datp_fork_fd held; /* its descriptor */
 	struct rdma_cq cq[RDMA_CQ_MAX]; /* those that are there have a `cq` */
 	struct rdma_cq *home[2];
 	/* the only CQ; if there are several or none, a CQ that is always empty */
@@ -255,7 +248,7 @@ struct rdma_conn {
 /* An event channel. It outlives its IA while the id of a worker is on it. */
 struct rdma_channel {
 	struct rdma_event_channel *channel;
-	struct rdma_held held; /* its descriptor */
+	struct datp_fork_fd held; /* its descriptor */
 	_Atomic uint32_t refs;
 };
 
@@ -394,7 +387,7 @@ struct rdma_ia {
 	const struct rdma_kind *kind;
 	struct rdma_options opt;
 	struct ibv_context *verbs;
-	struct rdma_held cmd, async; /* its descriptors */
+	struct datp_fork_fd cmd, async; /* its descriptors */
 	uint8_t port;
 	struct ibv_device_attr dev;
 	struct ibv_port_attr port_attr;

@@ -8,7 +8,6 @@
 #include "rdma_cm.h"
 #include "rdma_conn.h"
 #include "rdma_end.h"
-#include "rdma_fork.h"
 #include "rdma_hold.h"
 #include "rdma_late.h"
 #include "rdma_parts.h"
@@ -114,17 +113,17 @@ static int resolve(struct rdma_conn *conn, struct sockaddr_in *to)
  */
 static bool is_broadcast(const struct sockaddr_in *to)
 {
-	struct rdma_cancel own;
+	struct datp_fork_own own;
 	bool refused = false;
 	int fd;
 
-	rdma_fork_hold(&own);
+	datp_fork_hold(&own);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0) {
 		refused = connect(fd, (const struct sockaddr *)to, sizeof(*to)) && errno == EACCES;
 		close(fd);
 	}
-	rdma_fork_release(&own);
+	datp_fork_release(&own);
 	return refused;
 }
 

@@ -14,7 +14,6 @@
  */
 #include "rdma_cm.h"
 #include "rdma_conn.h"
-#include "rdma_fork.h"
 #include "rdma_late.h"
 #include <errno.h>
 #include <signal.h>
@@ -36,16 +35,16 @@ static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 struct rdma_channel *rdma_channel_new(void)
 {
 	struct rdma_channel *channel = calloc(1, sizeof(*channel));
-	struct rdma_cancel own;
+	struct datp_fork_own own;
 
 	if (!channel)
 		return NULL;
 	atomic_init(&channel->refs, 1);
-	rdma_fork_hold(&own);
+	datp_fork_hold(&own);
 	channel->channel = rdma_create_event_channel();
 	if (channel->channel)
-		rdma_fork_list(&channel->held, channel->channel->fd);
-	rdma_fork_release(&own);
+		datp_fork_list(&channel->held, channel->channel->fd);
+	datp_fork_release(&own);
 	if (channel->channel)
 		return channel;
 	free(channel);
@@ -54,15 +53,15 @@ struct rdma_channel *rdma_channel_new(void)
 
 void rdma_channel_put(struct rdma_channel *channel)
 {
-	struct rdma_cancel own;
+	struct datp_fork_own own;
 
 	/* acq_rel: the last owner sees what the others did with the channel */
 	if (atomic_fetch_sub_explicit(&channel->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	rdma_fork_hold(&own);
-	rdma_fork_unlist(&channel->held);
+	datp_fork_hold(&own);
+	datp_fork_unlist(&channel->held);
 	rdma_destroy_event_channel(channel->channel);
-	rdma_fork_release(&own);
+	datp_fork_release(&own);
 	free(channel);
 }
 

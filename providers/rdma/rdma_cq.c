@@ -13,7 +13,6 @@
  * thread.
  */
 #include "rdma_cq.h"
-#include "rdma_fork.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -461,18 +460,18 @@ void rdma_cqset_watch(struct rdma_cqset *set, int drains)
 enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct datp_evd *evd,
 			      _Atomic uint32_t *poll_lock, uint32_t size)
 {
-	struct rdma_cancel own;
+	struct datp_fork_own own;
 	enum datp_err err;
 	int flags;
 
 	set->ia = ia;
 	set->evd = evd;
 	set->poll_lock = poll_lock;
-	rdma_fork_hold(&own);
+	datp_fork_hold(&own);
 	set->channel = ibv_create_comp_channel(ia->verbs);
 	if (set->channel)
-		rdma_fork_list(&set->held, set->channel->fd);
-	rdma_fork_release(&own);
+		datp_fork_list(&set->held, set->channel->fd);
+	datp_fork_release(&own);
 	if (!set->channel) {
 		datp_log(2, "%s: cannot create a completion channel: %s; raise `ulimit -n` if the "
 			    "process has too many open files",
@@ -495,7 +494,7 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 	struct rdma_cq cq[RDMA_CQ_MAX];
 	struct datp_watch *watch;
 	struct rdma_ep **takers;
-	struct rdma_cancel own;
+	struct datp_fork_own own;
 
 	if (!set->channel)
 		return;
@@ -524,10 +523,10 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 		if (cq[i].cq)
 			cq_end(set->ia, &cq[i]);
 	pthread_mutex_unlock(&set->ia->cq_lock);
-	rdma_fork_hold(&own);
-	rdma_fork_unlist(&set->held);
+	datp_fork_hold(&own);
+	datp_fork_unlist(&set->held);
 	ibv_destroy_comp_channel(set->channel);
-	rdma_fork_release(&own);
+	datp_fork_release(&own);
 	set->channel = NULL;
 }
 

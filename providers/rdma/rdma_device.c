@@ -5,7 +5,6 @@
  * together.
  */
 #include "rdma_device.h"
-#include "rdma_fork.h"
 #include <arpa/inet.h>
 #include <datp/options.h>
 #include <errno.h>
@@ -166,7 +165,7 @@ static enum datp_err adopt(struct rdma_ia *ia, struct rdma_cm_id *id,
 			   const struct sockaddr_in *in)
 {
 	const char *device = ibv_get_device_name(id->verbs->device);
-	struct rdma_cancel own;
+	struct datp_fork_own own;
 
 	*address_of(ia) = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = in->sin_addr };
 	ia->port = id->port_num;
@@ -174,13 +173,13 @@ static enum datp_err adopt(struct rdma_ia *ia, struct rdma_cm_id *id,
 	 * not librdmacm's context, which the whole process shares: this IA would get the
 	 * asynchronous events of others
 	 */
-	rdma_fork_hold(&own);
+	datp_fork_hold(&own);
 	ia->verbs = ibv_open_device(id->verbs->device);
 	if (ia->verbs) {
-		rdma_fork_list(&ia->cmd, ia->verbs->cmd_fd);
-		rdma_fork_list(&ia->async, ia->verbs->async_fd);
+		datp_fork_list(&ia->cmd, ia->verbs->cmd_fd);
+		datp_fork_list(&ia->async, ia->verbs->async_fd);
 	}
-	rdma_fork_release(&own);
+	datp_fork_release(&own);
 	if (ia->verbs) {
 		ia->bound = id;
 		return DATP_OK;
@@ -360,13 +359,13 @@ static enum datp_err open_host(struct rdma_ia *ia)
 
 void rdma_device_close(struct rdma_ia *ia)
 {
-	struct rdma_cancel own;
+	struct datp_fork_own own;
 
-	rdma_fork_hold(&own);
-	rdma_fork_unlist(&ia->cmd);
-	rdma_fork_unlist(&ia->async);
+	datp_fork_hold(&own);
+	datp_fork_unlist(&ia->cmd);
+	datp_fork_unlist(&ia->async);
 	ibv_close_device(ia->verbs);
-	rdma_fork_release(&own);
+	datp_fork_release(&own);
 }
 
 static enum datp_err check_port(struct rdma_ia *ia)

@@ -42,25 +42,11 @@
 /* the service thread polls one queue this many times before it polls others */
 #define SERVE_TURNS 64u
 
-/*
- * The soft IAs of this process. A thread takes the lock twice if it forks in a signal handler while
- * it holds the lock. It is held for short times only.
- */
+/* The soft IAs of this process. The lock is held for short times only. */
 static struct {
 	pthread_mutex_t lock;
 	struct soft_ia *all;
-	bool fork_handler;
-} soft = { .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP };
-
-void soft_fork_hold(void)
-{
-	pthread_mutex_lock(&soft.lock);
-}
-
-void soft_fork_release(void)
-{
-	pthread_mutex_unlock(&soft.lock);
-}
+} soft = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid)
 {
@@ -79,26 +65,18 @@ struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid)
 }
 
 /*
- * A child that does not exec must not keep the parent's peers from noticing when the parent dies,
- * nor its connection qualifiers taken. It cannot use the IA: it has none of its threads.
+ * A child cannot use its parent's IAs, because it has none of their threads. What it must not keep of
+ * their sockets is in the list of <datp/fork.h>.
  */
 static void fork_child(void)
 {
-	pthread_mutexattr_t attr;
-
-	for (struct soft_ia *ia = soft.all; ia; ia = ia->next) {
-		for (struct soft_socket *s = ia->sockets; s; s = s->next)
-			close(s->fd);
-		for (struct soft_sp *sp = ia->sps; sp; sp = sp->next)
-			close(sp->fd);
-	}
-	/* only once: later these numbers may be other descriptors */
 	soft.all = NULL;
-	/* it is held by a thread of the parent, whose thread ID it contains */
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&soft.lock, &attr);
-	pthread_mutexattr_destroy(&attr);
+	pthread_mutex_init(&soft.lock, NULL);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, fork_child);
 }
 
 /*
@@ -387,6 +365,7 @@ static void soft_ia_close(struct datp_ia *base)
 
 static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct soft_ia *ia = soft_ia(base);
 	enum datp_err err;
 
@@ -418,9 +397,8 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 		return err;
 	}
 	(void)soft_cq_arm(&ia->sink, SOFT_NOTIFY_DOORBELL);
+	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&soft.lock);
-	if (!soft.fork_handler)
-		soft.fork_handler = pthread_atfork(soft_fork_hold, soft_fork_release, fork_child) == 0;
 	ia->next = soft.all;
 	soft.all = ia;
 	pthread_mutex_unlock(&soft.lock);

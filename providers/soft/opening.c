@@ -65,16 +65,17 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	struct soft_door door;
 	DAT_EVENT_NUMBER why;
 	enum datp_err err = soft_address_key(param->address, key, sizeof key);
+	struct datp_fork_own own;
 	pid_t pid;
 	bool sent;
 	int fd;
 
 	if (err)
 		return err;
-	soft_fork_hold();
+	datp_fork_hold(&own);
 	fd = soft_knock(ia, param, key, &door, &pid, &why);
 	sock = fd < 0 ? NULL : soft_socket_new(ia, fd, pid, true);
-	soft_fork_release();
+	datp_fork_release(&own);
 	if (fd < 0 && !why)
 		return DATP_ERR_DEVICE;
 	if (fd < 0) {
@@ -177,17 +178,18 @@ static void listener_event(void *arg, uint32_t events)
 	struct soft_sp *sp = arg;
 	struct soft_ia *ia = soft_ia(sp->base.obj.ia);
 	struct soft_socket *sock = NULL;
+	struct datp_fork_own own;
 	pid_t pid;
 	int fd;
 
 	(void)events;
-	soft_fork_hold();
+	datp_fork_hold(&own);
 	fd = listener_accept(ia, sp->fd);
 	if (fd >= 0 && soft_same_user(fd, &pid))
 		sock = soft_socket_new(ia, fd, pid, false);
 	else if (fd >= 0)
 		close(fd);
-	soft_fork_release();
+	datp_fork_release(&own);
 	if (!sock)
 		return;
 	datp_lock(&ia->lock);
@@ -219,13 +221,7 @@ static enum datp_err listener_open(struct soft_sp *sp, const struct sockaddr_sto
 	err = datp_loop_add(&ia->base, sp->fd, EPOLLIN, listener_event, sp, &sp->watch);
 	if (err)
 		goto close_fd;
-	datp_lock(&ia->lock);
-	sp->next = ia->sps;
-	sp->prev = &ia->sps;
-	if (sp->next)
-		sp->next->prev = &sp->next;
-	ia->sps = sp;
-	datp_unlock(&ia->lock);
+	datp_fork_list(&sp->held, sp->fd);
 	return DATP_OK;
 close_fd:
 	close(sp->fd);
@@ -237,11 +233,12 @@ enum datp_err soft_sp_listen(struct datp_sp *base)
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct sockaddr_storage sa;
 	socklen_t len = soft_listener_name(&sa, ia->realm, ia->key, base->qual);
+	struct datp_fork_own own;
 	enum datp_err err;
 
-	soft_fork_hold();
+	datp_fork_hold(&own);
 	err = listener_open((struct soft_sp *)base, &sa, len);
-	soft_fork_release();
+	datp_fork_release(&own);
 	return err;
 }
 
@@ -249,17 +246,14 @@ void soft_sp_close(struct datp_sp *base)
 {
 	struct soft_sp *sp = (struct soft_sp *)base;
 	struct soft_ia *ia = soft_ia(base->obj.ia);
+	struct datp_fork_own own;
 	bool busy = true;
 
 	datp_loop_del(sp->watch);
-	soft_fork_hold();
-	datp_lock(&ia->lock);
-	*sp->prev = sp->next;
-	if (sp->next)
-		sp->next->prev = sp->prev;
-	datp_unlock(&ia->lock);
+	datp_fork_hold(&own);
+	datp_fork_unlist(&sp->held);
 	close(sp->fd);
-	soft_fork_release();
+	datp_fork_release(&own);
 	/*
 	 * connections that were accepted and have sent nothing: they get the answer that nobody
 	 * listens

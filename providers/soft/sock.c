@@ -400,6 +400,7 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool 
 	}
 	sock->ia = ia;
 	sock->fd = fd;
+	datp_fork_list(&sock->held, fd);
 	sock->pid = pid;
 	sock->active = active;
 	sock->out_end = &sock->out;
@@ -429,13 +430,14 @@ enum datp_err soft_socket_watch(struct soft_socket *sock)
 void soft_socket_end(struct soft_socket *sock)
 {
 	struct soft_ia *ia = sock->ia;
+	struct datp_fork_own own;
 	struct soft_peer *peer;
 	bool owed;
 
 	soft_knock_end(sock);
 	if (sock->watch)
 		datp_loop_del(sock->watch);
-	soft_fork_hold();
+	datp_fork_hold(&own);
 	datp_lock(&ia->lock);
 	soft_pending_spoke(sock);
 	*sock->prev = sock->next;
@@ -458,8 +460,9 @@ void soft_socket_end(struct soft_socket *sock)
 	datp_unlock(&ia->lock);
 	/* a child that was forked at the wrong moment may have it open too */
 	shutdown(sock->fd, SHUT_RDWR);
+	datp_fork_unlist(&sock->held);
 	close(sock->fd);
-	soft_fork_release();
+	datp_fork_release(&own);
 	/* what came over it and was not read may have been a ring, which its sender does not repeat over another socket */
 	soft_ia_ring(ia);
 	if (sock->slot)

@@ -37,6 +37,7 @@ struct soft_msg {
 struct soft_socket {
 	struct soft_ia *ia;
 	int fd;
+	struct datp_fork_fd held;
 	struct datp_watch *watch;
 	struct soft_knock *knock; /* active: it is not let in yet; service thread. knock.c */
 	pid_t pid;

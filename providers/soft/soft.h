@@ -12,6 +12,7 @@
 
 #include "shm.h"
 #include <datp/bias.h>
+#include <datp/fork.h>
 #include <limits.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -292,8 +293,8 @@ struct soft_srqe {
 struct soft_sp {
 	struct datp_sp base;
 	int fd;
+	struct datp_fork_fd held;
 	struct datp_watch *watch;
-	struct soft_sp *next, **prev; /* soft_ia.lock */
 };
 
 struct soft_cr {
@@ -359,7 +360,6 @@ struct soft_ia {
 	uint8_t *slot_used;	      /* names given out, also those of connection attempts */
 	uint32_t slot_hint;
 	struct soft_socket *sockets;
-	struct soft_sp *sps;
 	struct soft_sp
 		*requesting;	   /* the service thread is passing a request to it; soft_ia.lock */
 	_Atomic bool watching;	   /* watermarks are armed: the doorbell rings for every arrival */

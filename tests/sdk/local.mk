@@ -59,6 +59,7 @@ SDK_RELEASED = \
 	tests/abi/sdk-0.5/datp/provider_post.h \
 	tests/abi/sdk-0.5/datp/wrap.h \
 	tests/abi/sdk-0.6/datp/bias.h \
+	tests/abi/sdk-0.6/datp/fork.h \
 	tests/abi/sdk-0.6/datp/options.h \
 	tests/abi/sdk-0.6/datp/provider.h \
 	tests/abi/sdk-0.6/datp/provider_post.h \

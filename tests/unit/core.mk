@@ -5,6 +5,7 @@ CORE_TEST_LIBS = libdatp_core.la $(HARNESS_LIBS)
 CORE_NULL = tests/unit/core_null.c tests/unit/core_null.h
 CORE_NULL_TESTS = \
 	tests/unit/core_bias_test \
+	tests/unit/core_fork_test \
 	tests/unit/core_ia_test \
 	tests/unit/core_loop_test \
 	tests/unit/core_mem_test \
@@ -16,6 +17,9 @@ TESTS += $(CORE_NULL_TESTS)
 tests_unit_core_bias_test_SOURCES = tests/unit/core_bias_test.c
 tests_unit_core_bias_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_bias_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_fork_test_SOURCES = tests/unit/core_fork_test.c
+tests_unit_core_fork_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_fork_test_LDADD = $(CORE_TEST_LIBS)
 tests_unit_core_ia_test_SOURCES = tests/unit/core_ia_test.c $(CORE_NULL)
 tests_unit_core_ia_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_ia_test_LDADD = $(CORE_TEST_LIBS)

@@ -70,6 +70,47 @@ static inline void datp_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
 	atomic_fetch_add_explicit(&ep->held, 1, memory_order_relaxed);
 }
 
+/* Returns true if the `len` bytes at `addr` are among the `size` bytes at `base`. Since SDK 0.6. */
+static inline bool datp_range_holds(uint64_t base, uint64_t size, uint64_t addr, uint64_t len)
+{
+	/* what begins before the range is beyond its end, as an unsigned number */
+	uint64_t at = addr - base;
+
+	return at <= size && len <= size - at;
+}
+
+/*
+ * Checks a local segment against the region that its context stands for, in the order of datp(7), and
+ * returns the error of a post. `sink` says that the operation writes to the segment. `priv` is the
+ * region's; `same_pz`, whether region and endpoint have the same protection zone. A segment of length
+ * 0 is not to be checked. Since SDK 0.6.
+ */
+static inline enum datp_err datp_segment_check(const struct datp_sge *segment, bool sink, bool same_pz,
+					       uint64_t base, uint64_t size, unsigned int priv)
+{
+	if (!same_pz)
+		return DATP_ERR_PROTECTION;
+	if (!datp_range_holds(base, size, segment->addr, segment->len))
+		return DATP_ERR_BAD_SEGMENTS;
+	if (sink)
+		return priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG ? DATP_OK : DATP_ERR_PRIV_WRITE;
+	/*
+	 * reading needs any right at all, because programs send from memory registered without
+	 * LOCAL_READ
+	 */
+	return priv ? DATP_OK : DATP_ERR_PRIV_READ;
+}
+
+/* The same where the region is an LMR, or NULL: no LMR has the context. Since SDK 0.6. */
+static inline enum datp_err datp_lmr_check(const struct datp_lmr *lmr, const struct datp_pz *pz,
+					   const struct datp_sge *segment, bool sink)
+{
+	if (!lmr)
+		return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
+	return datp_segment_check(segment, sink, lmr->pz == pz, lmr->addr, lmr->len,
+				  (unsigned int)lmr->priv);
+}
+
 /*
  * Marks an operation complete. EP lock held; the caller delivers it (evd_poll) or queues it
  * (datp_wqe_done).

@@ -90,29 +90,6 @@ DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int
 }
 
 /*
- * Checks a local segment, and returns the errors of the standard, so that it does not break the
- * connection later.
- */
-static enum datp_err segment_check(const struct rdma_lmr *lmr, const struct datp_pz *pz,
-				   const struct datp_sge *seg, bool sink)
-{
-	if (!lmr)
-		return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
-	if (lmr->base.pz != pz)
-		return DATP_ERR_PROTECTION;
-	if (seg->addr < lmr->base.addr || seg->len > lmr->base.len ||
-	    seg->addr - lmr->base.addr > lmr->base.len - seg->len)
-		return DATP_ERR_BAD_SEGMENTS;
-	/*
-	 * reading needs any right at all, because programs send from memory registered without
-	 * LOCAL_READ
-	 */
-	if (sink && !((unsigned int)lmr->base.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
-		return DATP_ERR_PRIV_WRITE;
-	return lmr->base.priv ? DATP_OK : DATP_ERR_PRIV_READ;
-}
-
-/*
  * Returns the LMR of a context, or NULL, and sets `life` to its generation. Values read from it
  * later may belong to another generation.
  */
@@ -157,7 +134,7 @@ static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz
 		if (!iov[i].len)
 			continue;
 		lmr = lmr_of(rdma_ia(ia), iov[i].lmr_context, &life);
-		err = segment_check(lmr, pz, &iov[i], sink);
+		err = datp_lmr_check(lmr ? &lmr->base : NULL, pz, &iov[i], sink);
 		if (__builtin_expect(err, 0))
 			return err;
 		if (window)

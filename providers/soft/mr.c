@@ -291,23 +291,18 @@ bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool g
 enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
 				 const struct datp_sge *iov, int n, bool sink)
 {
-	for (int i = 0; i < n; i++) {
+	enum datp_err err;
+
+	for (const struct datp_sge *seg = iov; seg < iov + n; seg++) {
 		struct soft_range range;
 
-		if (!iov[i].len)
+		if (!seg->len)
 			continue;
-		if (!soft_mr_get(table, iov[i].lmr_context, &range) || range.lmr)
+		if (!soft_mr_get(table, seg->lmr_context, &range) || range.lmr)
 			return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
-		if (range.pz != pz)
-			return DATP_ERR_PROTECTION;
-		if (!soft_range_holds(&range, iov[i].addr, iov[i].len))
-			return DATP_ERR_BAD_SEGMENTS;
-		/*
-		 * reading needs any right at all, because programs send from memory registered
-		 * without LOCAL_READ
-		 */
-		if (sink ? !(range.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) : !range.priv)
-			return sink ? DATP_ERR_PRIV_WRITE : DATP_ERR_PRIV_READ;
+		err = datp_segment_check(seg, sink, range.pz == pz, range.addr, range.len, range.priv);
+		if (err)
+			return err;
 	}
 	return DATP_OK;
 }

@@ -65,10 +65,7 @@ soft_mr_get(const struct soft_mr *table, uint32_t context, struct soft_range *ra
 
 static inline bool soft_range_holds(const struct soft_range *range, uint64_t addr, uint64_t len)
 {
-	/* what begins before the range is beyond its end, as an unsigned number */
-	uint64_t at = addr - range->addr;
-
-	return at <= range->len && len <= range->len - at;
+	return datp_range_holds(range->addr, range->len, addr, len);
 }
 
 /* Whether one local segment is good; `sink`: it will be written to. */

@@ -288,36 +288,27 @@ static void my_lmr_free(struct datp_lmr *lmr)
 	pthread_mutex_unlock(&wire);
 }
 
-/* May this endpoint touch so much memory, locally or from remote? */
-static enum datp_err access_locked(const struct datp_ep *ep, uint32_t context, uint64_t addr,
-				   uint64_t len, unsigned int need)
-{
-	const struct datp_lmr *lmr = lmr_find_locked(ep->obj.ia, context);
-
-	if (!lmr)
-		return need == DAT_MEM_PRIV_LOCAL_READ_FLAG ? DATP_ERR_PRIV_READ
-							    : DATP_ERR_PRIV_WRITE;
-	if (lmr->pz != ep->pz)
-		return DATP_ERR_PROTECTION;
-	if (addr < lmr->addr || len > lmr->len || addr - lmr->addr > lmr->len - len)
-		return DATP_ERR_BAD_SEGMENTS;
-	/* Reading locally takes any right: programs of the field send from what they may only write. */
-	if (need == DAT_MEM_PRIV_LOCAL_READ_FLAG)
-		return lmr->priv ? DATP_OK : DATP_ERR_PRIV_READ;
-	return (lmr->priv & need) == need ? DATP_OK : DATP_ERR_PRIV_WRITE;
-}
-
 static enum datp_err local_check_locked(const struct datp_ep *ep, enum datp_op op,
 					const struct datp_sge *iov, int n)
 {
-	unsigned int need = op == DATP_RECV || op == DATP_RDMA_READ ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG
-								    : DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	bool sink = op == DATP_RECV || op == DATP_RDMA_READ;
 	enum datp_err err = DATP_OK;
 
 	for (int i = 0; i < n && !err; i++)
 		if (iov[i].len)
-			err = access_locked(ep, iov[i].lmr_context, iov[i].addr, iov[i].len, need);
+			err = datp_lmr_check(lmr_find_locked(ep->obj.ia, iov[i].lmr_context), ep->pz,
+					     &iov[i], sink);
 	return err;
+}
+
+/* May a peer of this endpoint touch so much memory? */
+static bool remote_check_locked(const struct datp_ep *ep, const struct datp_rge *remote,
+				uint64_t len, unsigned int need)
+{
+	const struct datp_lmr *lmr = lmr_find_locked(ep->obj.ia, remote->rmr_context);
+
+	return !len || (lmr && lmr->pz == ep->pz && (lmr->priv & need) == need &&
+			datp_range_holds(lmr->addr, lmr->len, remote->addr, len));
 }
 
 /* ------------------------------------------------------------------ completions */
@@ -449,8 +440,7 @@ static uint8_t rdma_locked(struct my_ep *my, struct work *w)
 	unsigned int need = write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
 	struct datp_sge there = { .addr = w->remote.addr, .len = w->len };
 
-	if (w->len &&
-	    access_locked(&my->peer->base, w->remote.rmr_context, there.addr, there.len, need))
+	if (!remote_check_locked(&my->peer->base, &w->remote, w->len, need))
 		return DAT_DTO_ERR_REMOTE_ACCESS;
 	if (write)
 		copy(&there, 1, w->iov, w->n);

@@ -51,8 +51,7 @@ EXTRA_libdat_la_DEPENDENCIES = registry/libdat.map
 EXTRA_DIST += registry/libdat.map
 
 # The core is that of libdat.so.1, in one process for both. The library is never unloaded: the core
-# keeps pointers into it. It is not installed before providers of ours serve DAT 2.0; -rpath makes a
-# shared library of it all the same.
+# keeps pointers into it. It is not installed yet; -rpath makes a shared library of it all the same.
 noinst_LTLIBRARIES += libdat2.la
 libdat2_la_SOURCES = \
 	$(front_sources) \

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libdatp: what every provider would otherwise write again. One file per DAT object.
 # base/ has locks, messages and what else all the rest stands on, core/ the objects, dat12/ the edge
-# between them and the table of DAT 1.2, wrap/ the SDK for wrappers.
+# between them and the table of DAT 1.2, dat20/ the table of DAT 2.0 on top of that, wrap/ the SDK for
+# wrappers.
 # libdatp_core is all of it, once more for tests that look inside.
 noinst_LTLIBRARIES += libdatp_core.la
 lib_LTLIBRARIES += libdatp.la
@@ -12,7 +13,7 @@ libdatp_la_LDFLAGS = $(AM_LDFLAGS) $(LIB_RPATH) -version-info 0:0:0 -Wl,-z,nodel
 EXTRA_libdatp_la_DEPENDENCIES = $(top_srcdir)/providers/common/libdatp.map
 EXTRA_DIST += providers/common/libdatp.map
 
-libdatp_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
+libdatp_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -Iproviders/common/dat20
 libdatp_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libdatp_core_la_SOURCES = \
 	fence/fence_others.h \
@@ -83,8 +84,40 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat12/dat12_table.c \
 	providers/common/dat12/dat12_told.c \
 	providers/common/dat12/ret.c \
+	providers/common/dat20/dat20.h \
+	providers/common/dat20/dat20_ep.c \
+	providers/common/dat20/dat20_event.c \
+	providers/common/dat20/dat20_ia.c \
+	providers/common/dat20/dat20_mem.c \
+	providers/common/dat20/dat20_plugin.c \
+	providers/common/dat20/dat20_post.c \
+	providers/common/dat20/dat20_table.c \
+	providers/common/dat20/entry.c \
+	providers/common/dat20/dat20_ret.c \
 	providers/common/wrap/wrap.h \
 	providers/common/wrap/wrap.c \
 	providers/common/wrap/wrap_calls.c \
 	providers/common/wrap/wrap_plugin.c
 libdatp_core_la_LIBADD = libdatlog.la
+nodist_libdatp_core_la_SOURCES = providers/common/dat20/dat20_types.h
+
+# The types of DAT 2.0 under names of their own, made of the headers for programs.
+dat20_common = $(srcdir)/include/dat/dat_common.h $(srcdir)/include/dat/dat_platform_specific.h
+dat20_headers = \
+	$(srcdir)/include/dat2/dat_platform_specific.h \
+	$(srcdir)/include/dat2/udat_config.h \
+	$(srcdir)/include/dat2/dat_vendor_specific.h \
+	$(srcdir)/include/dat2/dat_error.h \
+	$(srcdir)/include/dat2/dat.h \
+	$(srcdir)/include/dat2/udat.h \
+	$(srcdir)/include/dat/dat_slots.h \
+	$(srcdir)/include/dat2/dat_redirection.h \
+	$(srcdir)/include/dat2/udat_redirection.h \
+	$(srcdir)/include/dat2/dat_ib_extensions.h
+BUILT_SOURCES += providers/common/dat20/dat20_types.h
+CLEANFILES += providers/common/dat20/dat20_types.h
+EXTRA_DIST += providers/common/dat20/gen-types.awk
+providers/common/dat20/dat20_types.h: $(srcdir)/providers/common/dat20/gen-types.awk $(dat20_common) $(dat20_headers)
+	$(AM_V_GEN)$(MKDIR_P) providers/common/dat20 && \
+	$(AWK) -f $(srcdir)/providers/common/dat20/gen-types.awk $(dat20_common) common=done $(dat20_headers) >$@.tmp && \
+	mv $@.tmp $@

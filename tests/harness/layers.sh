@@ -15,6 +15,7 @@ registry/dat20          registry/front registry
 providers/common/base   log
 providers/common/core   providers/common/base
 providers/common/dat12  providers/common/core providers/common/base registry registry/front registry/dat12
+providers/common/dat20  providers/common/dat12 providers/common/core providers/common/base
 providers/common/wrap   providers/common/dat12 providers/common/core providers/common/base registry registry/front registry/dat12
 providers/soft          (libdatp)
 providers/rdma          (libdatp)
@@ -100,6 +101,7 @@ fi
 symbols >"$tap_dir/symbols"
 tap 'layers: the objects of the core are looked at' seen '^providers/common/core has ' 100
 tap 'layers: those of the edge are' seen '^providers/common/dat12 needs ' 100
+tap 'layers: those of the edge of DAT 2.0 are' seen '^providers/common/dat20 needs ' 20
 tap 'layers: those of the registry are' seen '^registry has ' 50
 tap 'layers: those of soft are' seen '^providers/soft has ' 50
 tap 'layers: calls go along the arrows' stray_calls "$arrows"

@@ -56,8 +56,13 @@ struct dat12_edge {
 			   DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);
 };
 
+/* The edge of plugins that are no wrappers. */
+extern const struct edge *const dat12_plain;
+
 /* Fills everything but the data path from here, and the data path from the plugin. */
 void dat12_table_fill(struct plugin *plugin);
+/* The same for a table that libdat does not see: without what it reads. */
+void dat12_table_make(const struct plugin *plugin, DAT_PROVIDER *table);
 /*
  * If level debug is enabled, puts functions before the plugin's posts that log why these are
  * refused.

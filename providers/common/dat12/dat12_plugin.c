@@ -2,7 +2,6 @@
 /* The registrations of plugins with libdat.so.1, the registry of DAT 1.2. */
 #include "dat12.h"
 #include "providers/common/base/refuse.h"
-#include "providers/common/core/dump.h"
 
 /* Declared in no header of the standard: libdat 1.2 returns the integer of a pointer by it. */
 extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
@@ -40,6 +39,8 @@ static const struct dat12_edge dat12_edge = {
 	.open = dat12_open,
 };
 
+const struct edge *const dat12_plain = &dat12_edge.edge;
+
 bool dat12_serves(const DAT_PROVIDER_INFO *info)
 {
 	if (info->dapl_version_major == 1)
@@ -47,21 +48,4 @@ bool dat12_serves(const DAT_PROVIDER_INFO *info)
 	plugin_refuse("it serves programs of DAT 1.2, not of %u.%u; write u1.2 in field 2 of that line",
 		      info->dapl_version_major, info->dapl_version_minor);
 	return false;
-}
-
-DATP_API void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info,
-			       const char *params)
-{
-	struct plugin what = { .desc = desc, .info = *info };
-
-	if (plugin_dump_takes(dump_plugin, desc))
-		return;
-	plugin_refuse_begin();
-	if (dat12_serves(info) && plugin_negotiate(desc, &what.ops))
-		plugin_add(&dat12_edge.edge, &what, desc->name, params);
-}
-
-DATP_API void datp_plugin_fini(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info)
-{
-	plugin_remove(desc, NULL, info);
 }

@@ -122,17 +122,21 @@ void dat12_table_name(struct plugin *plugin)
 	table->ia_open_func = dat12_ia_opener(plugin->nth);
 }
 
-void dat12_table_fill(struct plugin *plugin)
+void dat12_table_make(const struct plugin *plugin, DAT_PROVIDER *table)
 {
 	const struct datp_fast *fast = &plugin->desc->fast;
-	DAT_PROVIDER *table = plugin->table;
 
 	*table = dat12_template;
-	dat12_table_name(plugin);
 	table->ep_post_send_func = fast->post_send;
 	table->ep_post_recv_func = fast->post_recv;
 	table->ep_post_rdma_read_func = fast->post_rdma_read;
 	table->ep_post_rdma_write_func = fast->post_rdma_write;
 	table->evd_dequeue_func = fast->evd_dequeue;
 	dat12_told_fill(table);
+}
+
+void dat12_table_fill(struct plugin *plugin)
+{
+	dat12_table_make(plugin, plugin->table);
+	dat12_table_name(plugin);
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The DAT 2.0 edge: the table of libdat2.so.2, on top of the edge of DAT 1.2. Each adapter of 2.0
+ * has a table of 1.2 beneath its own, and each slot converts its arguments, calls the slot beneath,
+ * and converts the results. Only events are written in the form of 2.0 at once, because an event of
+ * 1.2 does not say which operation has completed.
+ *
+ * Types and values of 2.0 that differ from those of 1.2 are named DAT20_... here (dat20_types.h,
+ * which is generated from the headers for programs).
+ */
+#ifndef DAT20_H
+#define DAT20_H
+
+#include "dat20_types.h"
+#include "providers/common/core/core.h"
+
+/* What the first word of each object of such an adapter points at. */
+struct dat20_tables {
+	struct dat20_provider shown;	/* first: it is what libdat2 knows */
+	DAT_PROVIDER beneath;
+};
+
+/* The table beneath that of an object. The handle is the object of a live provider, as libdat2 has checked. */
+static inline const DAT_PROVIDER *dat20_beneath(DAT_HANDLE handle)
+{
+	return &(*(const struct dat20_tables *const *)handle)->beneath;
+}
+
+/* Segments of one operation, at most. The attributes of an IA show no more. */
+enum { DAT20_IOV_MAX = 128 };
+
+/* A value of 1.2 as that of 2.0: the subtypes have other numbers. */
+DAT_RETURN dat20_ret(DAT_RETURN value);
+/* DAT_INVALID_PARAMETER for the argument at this position. */
+static inline DAT_RETURN dat20_arg(unsigned int position)
+{
+	return (DAT_RETURN)(DAT_CLASS_ERROR | (unsigned int)DAT20_INVALID_PARAMETER |
+			    ((unsigned int)DAT20_INVALID_ARG1 + position - 1));
+}
+
+/* A length of 1.2 as one of 2.0, which has 32 bits. */
+static inline DAT20_SEG_LENGTH dat20_length(uint64_t length)
+{
+	return length > UINT32_MAX ? UINT32_MAX : (DAT20_SEG_LENGTH)length;
+}
+
+/* A segment of 2.0 as one of 1.2. */
+static inline DAT_LMR_TRIPLET dat20_segment(const DAT20_LMR_TRIPLET *from)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = from->lmr_context,
+				  .virtual_address = from->virtual_address,
+				  .segment_length = from->segment_length };
+}
+
+/* dat20_table.c */
+void dat20_table_fill(struct plugin *plugin);
+
+/* dat20_ia.c */
+DAT20_IA_OPEN_FUNC dat20_ia_opener(struct plugin *plugin);
+DAT_RETURN dat20_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT20_IA_ATTR_MASK, DAT20_IA_ATTR *,
+			  DAT20_PROVIDER_ATTR_MASK, DAT20_PROVIDER_ATTR *);
+
+/* dat20_event.c: events and CNOs */
+DAT_RETURN dat20_evd_dequeue(DAT_EVD_HANDLE, DAT20_EVENT *);
+DAT_RETURN dat20_evd_wait(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT20_EVENT *, DAT_COUNT *);
+DAT_RETURN dat20_evd_post_se(DAT_EVD_HANDLE, const DAT20_EVENT *);
+DAT_RETURN dat20_evd_create(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT20_EVD_FLAGS, DAT_EVD_HANDLE *);
+DAT_RETURN dat20_evd_query(DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT20_EVD_PARAM *);
+DAT_RETURN dat20_cno_query(DAT_CNO_HANDLE, DAT20_CNO_PARAM_MASK, DAT20_CNO_PARAM *);
+
+/* dat20_ep.c */
+DAT_RETURN dat20_ep_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,
+			   const DAT20_EP_ATTR *, DAT_EP_HANDLE *);
+DAT_RETURN dat20_ep_create_with_srq(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,
+				    DAT_EVD_HANDLE, DAT_SRQ_HANDLE, const DAT20_EP_ATTR *,
+				    DAT_EP_HANDLE *);
+DAT_RETURN dat20_ep_query(DAT_EP_HANDLE, DAT20_EP_PARAM_MASK, DAT20_EP_PARAM *);
+DAT_RETURN dat20_ep_modify(DAT_EP_HANDLE, DAT20_EP_PARAM_MASK, const DAT20_EP_PARAM *);
+DAT_RETURN dat20_ep_get_status(DAT_EP_HANDLE, DAT20_EP_STATE *, DAT_BOOLEAN *, DAT_BOOLEAN *);
+DAT_RETURN dat20_ep_connect(DAT_EP_HANDLE, DAT_IA_ADDRESS_PTR, DAT_CONN_QUAL, DAT_TIMEOUT, DAT_COUNT,
+			    const DAT_PVOID, DAT_QOS, DAT20_CONNECT_FLAGS);
+DAT_RETURN dat20_cr_reject(DAT_CR_HANDLE, DAT_COUNT, const DAT_PVOID);
+DAT_RETURN dat20_srq_query(DAT_SRQ_HANDLE, DAT_SRQ_PARAM_MASK, DAT20_SRQ_PARAM *);
+
+/* dat20_post.c */
+DAT_RETURN dat20_ep_post_send(DAT_EP_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET *, DAT_DTO_COOKIE,
+			      DAT20_COMPLETION_FLAGS);
+DAT_RETURN dat20_ep_post_recv(DAT_EP_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET *, DAT_DTO_COOKIE,
+			      DAT20_COMPLETION_FLAGS);
+DAT_RETURN dat20_ep_post_rdma_read(DAT_EP_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				   const DAT20_RMR_TRIPLET *, DAT20_COMPLETION_FLAGS);
+DAT_RETURN dat20_ep_post_rdma_write(DAT_EP_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET *, DAT_DTO_COOKIE,
+				    const DAT20_RMR_TRIPLET *, DAT20_COMPLETION_FLAGS);
+DAT_RETURN dat20_srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET *, DAT_DTO_COOKIE);
+
+/* dat20_mem.c */
+DAT_RETURN dat20_lmr_create(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN, DAT_PZ_HANDLE,
+			    DAT20_MEM_PRIV_FLAGS, DAT20_VA_TYPE, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *,
+			    DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *);
+DAT_RETURN dat20_lmr_query(DAT_LMR_HANDLE, DAT20_LMR_PARAM_MASK, DAT20_LMR_PARAM *);
+DAT_RETURN dat20_lmr_sync_rdma_read(DAT_IA_HANDLE, const DAT20_LMR_TRIPLET *, DAT_VLEN);
+DAT_RETURN dat20_lmr_sync_rdma_write(DAT_IA_HANDLE, const DAT20_LMR_TRIPLET *, DAT_VLEN);
+DAT_RETURN dat20_rmr_query(DAT_RMR_HANDLE, DAT20_RMR_PARAM_MASK, DAT20_RMR_PARAM *);
+DAT_RETURN dat20_rmr_bind(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT20_LMR_TRIPLET *, DAT20_MEM_PRIV_FLAGS,
+			  DAT20_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT20_COMPLETION_FLAGS,
+			  DAT_RMR_CONTEXT *);
+
+/* dat20_plugin.c */
+extern const struct edge *const dat20_edge;
+
+#endif

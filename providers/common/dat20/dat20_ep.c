@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The DAT 2.0 edge of endpoints, connections and shared receive queues.
+ */
+#include "dat20.h"
+
+/* ------------------------------------------------------------------ attributes */
+
+/* The attributes that both APIs have in one form. */
+#define EP_ATTRS(X)											\
+	X(max_recv_dtos) X(max_request_dtos) X(max_recv_iov) X(max_request_iov) X(max_rdma_read_in)	\
+	X(max_rdma_read_out) X(srq_soft_hw) X(max_rdma_read_iov) X(max_rdma_write_iov)			\
+	X(ep_transport_specific_count) X(ep_transport_specific) X(ep_provider_specific_count)		\
+	X(ep_provider_specific)
+
+/*
+ * An endpoint may carry whatever the adapter can. Programs of the field ask for less than what they
+ * post later, and on the library that they were written on nothing holds them to it. So the sizes
+ * that are asked for are not looked at, and 0 stands for the most.
+ */
+static DAT_EP_ATTR attr_in(const DAT20_EP_ATTR *from)
+{
+	DAT_EP_ATTR to = {
+		.service_type = (DAT_SERVICE_TYPE)from->service_type,
+		.qos = from->qos,
+		.recv_completion_flags = (DAT_COMPLETION_FLAGS)from->recv_completion_flags,
+		.request_completion_flags = (DAT_COMPLETION_FLAGS)from->request_completion_flags,
+	};
+
+#define X(name) to.name = from->name;
+	EP_ATTRS(X)
+#undef X
+	return to;
+}
+
+static void attr_out(DAT20_EP_ATTR *to, const DAT_EP_ATTR *from)
+{
+	to->service_type = (DAT20_SERVICE_TYPE)from->service_type;
+	to->max_message_size = dat20_length(from->max_message_size);
+	to->max_rdma_size = dat20_length(from->max_rdma_size);
+	to->qos = from->qos;
+	to->recv_completion_flags = (DAT20_COMPLETION_FLAGS)from->recv_completion_flags;
+	to->request_completion_flags = (DAT20_COMPLETION_FLAGS)from->request_completion_flags;
+#define X(name) to->name = from->name;
+	EP_ATTRS(X)
+#undef X
+}
+
+DAT_RETURN dat20_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
+			   DAT_EVD_HANDLE connect_evd, const DAT20_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+	DAT_EP_ATTR wanted;
+
+	if (attr)
+		wanted = attr_in(attr);
+	return dat20_ret(dat20_beneath(ia)->ep_create_func(ia, pz, recv_evd, request_evd, connect_evd,
+							   attr ? &wanted : NULL, ep));
+}
+
+DAT_RETURN dat20_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+				    DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
+				    const DAT20_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+	DAT_EP_ATTR wanted;
+
+	if (attr)
+		wanted = attr_in(attr);
+	return dat20_ret(dat20_beneath(ia)->ep_create_with_srq_func(ia, pz, recv_evd, request_evd, connect_evd,
+								    srq, attr ? &wanted : NULL, ep));
+}
+
+/* ------------------------------------------------------------------ query and modify */
+
+DAT_RETURN dat20_ep_query(DAT_EP_HANDLE ep, DAT20_EP_PARAM_MASK mask, DAT20_EP_PARAM *param)
+{
+	DAT_EP_PARAM found;
+	DAT_RETURN ret;
+
+	if (mask & ~DAT20_EP_FIELD_ALL)
+		return dat20_arg(2);
+	ret = dat20_beneath(ep)->ep_query_func(ep, DAT_EP_FIELD_ALL, param ? &found : NULL);
+	if (ret != DAT_SUCCESS)
+		return dat20_ret(ret);
+	*param = (DAT20_EP_PARAM){ .ia_handle = found.ia_handle,
+				   .ep_state = (DAT20_EP_STATE)found.ep_state,
+				   .local_ia_address_ptr = found.local_ia_address_ptr,
+				   .local_port_qual = found.local_port_qual,
+				   .remote_ia_address_ptr = found.remote_ia_address_ptr,
+				   .remote_port_qual = found.remote_port_qual,
+				   .pz_handle = found.pz_handle,
+				   .recv_evd_handle = found.recv_evd_handle,
+				   .request_evd_handle = found.request_evd_handle,
+				   .connect_evd_handle = found.connect_evd_handle,
+				   .srq_handle = found.srq_handle };
+	attr_out(&param->ep_attr, &found.ep_attr);
+	return DAT_SUCCESS;
+}
+
+/*
+ * The fields before those of the attributes are one bit higher from the address on, since 2.0 has a
+ * communicator before it.
+ */
+static DAT_EP_PARAM_MASK fields_in(DAT20_EP_PARAM_MASK mask)
+{
+	DAT20_EP_PARAM_MASK sizes = DAT20_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE | DAT20_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE;
+	DAT20_EP_PARAM_MASK attrs = mask & DAT20_EP_FIELD_EP_ATTR_ALL & ~sizes;
+	DAT20_EP_PARAM_MASK first = mask & (DAT20_EP_FIELD_IA_HANDLE | DAT20_EP_FIELD_EP_STATE);
+	DAT20_EP_PARAM_MASK moved = mask & ~(DAT20_EP_FIELD_EP_ATTR_ALL | first);
+
+	return attrs | first | moved >> 1;
+}
+
+_Static_assert(DAT20_EP_FIELD_EP_ATTR_ALL == DAT_EP_FIELD_EP_ATTR_ALL &&
+		       DAT20_EP_FIELD_SRQ_HANDLE == DAT_EP_FIELD_SRQ_HANDLE << 1 &&
+		       DAT20_EP_FIELD_LOCAL_IA_ADDRESS_PTR == DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR << 1,
+	       "the masks of both APIs differ by the bit of the communicator");
+
+DAT_RETURN dat20_ep_modify(DAT_EP_HANDLE ep, DAT20_EP_PARAM_MASK mask, const DAT20_EP_PARAM *param)
+{
+	DAT_EP_PARAM change;
+
+	if (mask & (~DAT20_EP_FIELD_ALL | DAT20_EP_FIELD_COMM))
+		return dat20_arg(2);
+	if (!param)
+		return dat20_arg(3);
+	change = (DAT_EP_PARAM){ .pz_handle = param->pz_handle,
+				 .recv_evd_handle = param->recv_evd_handle,
+				 .request_evd_handle = param->request_evd_handle,
+				 .connect_evd_handle = param->connect_evd_handle,
+				 .ep_attr = attr_in(&param->ep_attr) };
+	return dat20_ret(dat20_beneath(ep)->ep_modify_func(ep, fields_in(mask), &change));
+}
+
+DAT_RETURN dat20_ep_get_status(DAT_EP_HANDLE ep, DAT20_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+			       DAT_BOOLEAN *request_idle)
+{
+	DAT_EP_STATE found;
+	DAT_RETURN ret = dat20_beneath(ep)->ep_get_status_func(ep, &found, recv_idle, request_idle);
+
+	if (ret == DAT_SUCCESS && state)
+		*state = (DAT20_EP_STATE)found;
+	return dat20_ret(ret);
+}
+
+/* ------------------------------------------------------------------ connections */
+
+/* A path more than one is not offered, whether it is wanted or required. */
+DAT_RETURN dat20_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
+			    DAT_COUNT pdata_size, const DAT_PVOID pdata, DAT_QOS qos, DAT20_CONNECT_FLAGS flags)
+{
+	unsigned int more = (unsigned int)flags & (unsigned int)DAT20_CONNECT_MULTIPATH_REQUIRED_FLAG;
+	unsigned int others = (unsigned int)flags & ~(unsigned int)DAT20_CONNECT_MULTIPATH_REQUIRED_FLAG;
+
+	return dat20_ret(dat20_beneath(ep)->ep_connect_func(
+		ep, address, qual, timeout, pdata_size, pdata, qos,
+		(DAT_CONNECT_FLAGS)(more ? others | DAT_CONNECT_MULTIPATH_FLAG : others)));
+}
+
+/*
+ * A rejection carries no data to the peer yet, so data are refused before the request is gone: a
+ * program that sends some would wait in vain for the peer to act upon them.
+ */
+DAT_RETURN dat20_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT pdata_size, const DAT_PVOID pdata)
+{
+	(void)pdata;
+	if (pdata_size < 0)
+		return dat20_arg(2);
+	if (pdata_size)
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT20_MODEL_NOT_SUPPORTED;
+	return dat20_ret(dat20_beneath(cr)->cr_reject_func(cr));
+}
+
+/* ------------------------------------------------------------------ SRQs */
+
+DAT_RETURN dat20_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT20_SRQ_PARAM *param)
+{
+	DAT_SRQ_PARAM found;
+	DAT_RETURN ret = dat20_beneath(srq)->srq_query_func(srq, mask, param ? &found : NULL);
+
+	if (ret != DAT_SUCCESS)
+		return dat20_ret(ret);
+	*param = (DAT20_SRQ_PARAM){ .ia_handle = found.ia_handle,
+				    .srq_state = found.srq_state == DAT_SRQ_STATE_OPERATIONAL ?
+							 DAT20_SRQ_STATE_OPERATIONAL :
+							 DAT20_SRQ_STATE_ERROR,
+				    .pz_handle = found.pz_handle,
+				    .max_recv_dtos = found.max_recv_dtos,
+				    .max_recv_iov = found.max_recv_iov,
+				    .low_watermark = found.low_watermark,
+				    .available_dto_count = found.available_dto_count,
+				    .outstanding_dto_count = found.outstanding_dto_count };
+	return DAT_SUCCESS;
+}

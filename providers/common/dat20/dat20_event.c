@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The DAT 2.0 edge of events, EVDs and CNOs.
+ */
+#include <string.h>
+
+#include "dat20.h"
+#include "providers/common/core/cm.h"
+#include "providers/common/core/evd_take.h"
+
+/* ------------------------------------------------------------------ events */
+
+static DAT20_DTOS operation(const struct datp_wqe *wqe)
+{
+	switch (wqe->op) {
+	case DATP_SEND:
+		return DAT20_DTO_SEND;
+	case DATP_RECV:
+		return DAT20_DTO_RECEIVE;
+	case DATP_RDMA_READ:
+		return DAT20_DTO_RDMA_READ;
+	case DATP_RDMA_WRITE:
+		return DAT20_DTO_RDMA_WRITE;
+	default:
+		return DAT20_DTO_BIND_MW;
+	}
+}
+
+static inline void completion_event(const struct datp_wqe *wqe, struct datp_evd *evd, void *to)
+{
+	DAT20_EVENT *event = to;
+	DAT20_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+	DAT20_RMR_BIND_COMPLETION_EVENT_DATA *bind = &event->event_data.rmr_completion_event_data;
+
+	event->evd_handle = evd;
+	if (wqe->op == DATP_BIND) {
+		event->event_number = DAT20_RMR_BIND_COMPLETION_EVENT;
+		bind->rmr_handle = wqe->rmr;
+		bind->user_cookie = wqe->cookie;
+		bind->status = (DAT20_DTO_COMPLETION_STATUS)wqe->status;
+		return;
+	}
+	event->event_number = DAT20_DTO_COMPLETION_EVENT;
+	dto->ep_handle = wqe->ep;
+	dto->user_cookie = wqe->cookie;
+	dto->status = (DAT20_DTO_COMPLETION_STATUS)wqe->status;
+	dto->transfered_length = dat20_length(wqe->len);
+	dto->operation = operation(wqe);
+	dto->rmr_context = 0;
+}
+
+static void conn_event(const struct conn_note *note, DAT20_EVENT *event)
+{
+	event->event_data.connect_event_data = (DAT_CONNECTION_EVENT_DATA){
+		.ep_handle = note->ep,
+		.private_data_size = (DAT_COUNT)note->pdata_len,
+		.private_data = (DAT_PVOID)(uintptr_t)note->pdata,
+	};
+}
+
+static void cr_event(struct cr_note *note, DAT20_EVENT *event)
+{
+	struct datp_cr *cr = cr_of_note(note);
+	DAT20_CR_ARRIVAL_EVENT_DATA *data = &event->event_data.cr_arrival_event_data;
+
+	data->sp_handle.psp_handle = note->sp_shown;
+	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->obj.ia->address;
+	data->conn_qual = cr->qual;
+	data->cr_handle = cr;
+	data->truncate_flag = DAT_FALSE;
+}
+
+static void note_event_locked(struct evd_priv *priv, struct evd_note *note, DAT20_EVENT *event)
+{
+	if (note->node.kind == NODE_SOFT) {
+		event->event_data.software_event_data.pointer = note->about;
+	} else {
+		event->event_data.asynch_error_event_data.dat_handle = note->about;
+		event->event_data.asynch_error_event_data.reason = note->reason;
+	}
+	evd_note_give_locked(priv, note);
+}
+
+static void other_event(struct datp_evd *evd, struct datp_node *node, void *to)
+{
+	DAT20_EVENT *event = to;
+
+	event->event_number = (DAT20_EVENT_NUMBER)node->number;
+	event->evd_handle = evd;
+	if (node->kind == NODE_CONN)
+		conn_event((struct conn_note *)node, event);
+	else if (node->kind == NODE_CR)
+		cr_event((struct cr_note *)node, event);
+	else
+		note_event_locked(evd_priv(evd), (struct evd_note *)node, event);
+}
+
+static const struct evd_form dat20_form = { completion_event, other_event };
+
+static bool event_pop_locked(struct datp_evd *evd, void *event)
+{
+	return evd_pop_locked(evd, event, &dat20_form);
+}
+
+/* Takes an event that is on the list. */
+static enum datp_err take(struct datp_evd *evd, DAT20_EVENT *event)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	enum datp_err err;
+
+	datp_lock(&priv->lock);
+	if (priv->draining) {
+		datp_unlock(&priv->lock);
+		return evd_take_drained(evd, event, &dat20_form);
+	}
+	err = evd_take_locked(evd, event, &dat20_form);
+	datp_unlock(&priv->lock);
+	return err;
+}
+
+/* Takes a completion right from the transport, if no event is on the list. Returns whether there was one. */
+static bool poll_one(struct datp_evd *evd, DAT20_EVENT *event)
+{
+	const struct datp_ops *ops = evd->obj.ia->ops;
+	struct datp_completion c;
+	int n = 0;
+
+	/* relaxed, both: hints. What they miss was concurrent with this call. */
+	if (atomic_load_explicit(&evd->queued, memory_order_relaxed) || !evd->has_cq ||
+	    !ops->evd_pending(evd))
+		return false;
+	datp_lock(&evd->poll_lock);
+	/* events that an earlier poll has put on the list go first */
+	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed))
+		n = ops->evd_poll(evd, &c, 1);
+	if (n > 0) {
+		completion_event(c.wqe, evd, event);
+		datp_wqe_reap(c.wqe);
+	}
+	datp_unlock(&evd->poll_lock);
+	return n > 0;
+}
+
+/*
+ * The value of a queue that is empty, or of a wait that has timed out. Programs of the field compare
+ * the whole of it with the type, because the library that they were written on returns it without
+ * the class for an EVD that has completions, and with it for any other.
+ */
+static DAT_RETURN nothing_came(const struct datp_evd *evd, DAT_RETURN type)
+{
+	return evd->has_cq ? type : (DAT_RETURN)DAT_CLASS_ERROR | type;
+}
+
+static DAT_RETURN event_ret(const struct datp_evd *evd, enum datp_err err)
+{
+	if (err == DATP_ERR_QUEUE_EMPTY)
+		return nothing_came(evd, DAT20_QUEUE_EMPTY);
+	if (err == DATP_ERR_TIMEOUT)
+		return nothing_came(evd, DAT20_TIMEOUT_EXPIRED);
+	return err == DATP_ERR_BAD_THRESHOLD ? dat20_arg(3) : dat20_ret(datp_ret(err));
+}
+
+DAT_RETURN dat20_evd_dequeue(DAT_EVD_HANDLE handle, DAT20_EVENT *event)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+
+	if (!evd)
+		return dat20_ret(datp_ret(DATP_ERR_HANDLE_EVD_REQUEST));
+	if (!event)
+		return dat20_arg(2);
+	/* relaxed, both: hints, as above */
+	if (atomic_load_explicit(&evd->waiter, memory_order_relaxed))
+		return dat20_ret(datp_ret(DATP_ERR_STATE_EVD_WAITER));
+	if (poll_one(evd, event))
+		return DAT_SUCCESS;
+	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed))
+		return event_ret(evd, DATP_ERR_QUEUE_EMPTY);
+	return event_ret(evd, take(evd, event));
+}
+
+DAT_RETURN dat20_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT20_EVENT *event,
+			  DAT_COUNT *nmore)
+{
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+	const struct evd_want want = { event_pop_locked, event };
+
+	if (!evd)
+		return dat20_ret(datp_ret(DATP_ERR_HANDLE_EVD_REQUEST));
+	if (!event)
+		return dat20_arg(4);
+	if (!nmore)
+		return dat20_arg(5);
+	return event_ret(evd, evd_wait(evd, timeout, threshold, &want, nmore));
+}
+
+DAT_RETURN dat20_evd_post_se(DAT_EVD_HANDLE evd, const DAT20_EVENT *event)
+{
+	DAT_EVENT soft = { .event_number = DAT_SOFTWARE_EVENT };
+
+	if (!event || event->event_number != DAT20_SOFTWARE_EVENT)
+		return dat20_arg(2);
+	soft.event_data.software_event_data = event->event_data.software_event_data;
+	return dat20_ret(dat20_beneath(evd)->evd_post_se_func(evd, &soft));
+}
+
+/* ------------------------------------------------------------------ EVDs and CNOs */
+
+/* The flag of an extension is accepted: the events of extensions come to any EVD of completions. */
+DAT_RETURN dat20_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno, DAT20_EVD_FLAGS flags,
+			    DAT_EVD_HANDLE *evd)
+{
+	unsigned int known = (unsigned int)flags & ~(unsigned int)DAT20_EVD_EXTENSION_BASE;
+
+	return dat20_ret(dat20_beneath(ia)->evd_create_func(ia, qlen, cno, (DAT_EVD_FLAGS)known, evd));
+}
+
+DAT_RETURN dat20_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT20_EVD_PARAM *param)
+{
+	DAT_EVD_PARAM found;
+	DAT_RETURN ret = dat20_beneath(evd)->evd_query_func(evd, mask, param ? &found : NULL);
+
+	if (ret != DAT_SUCCESS)
+		return dat20_ret(ret);
+	*param = (DAT20_EVD_PARAM){ .ia_handle = found.ia_handle,
+				    .evd_qlen = found.evd_qlen,
+				    .evd_state = found.evd_state,
+				    .cno_handle = found.cno_handle,
+				    .evd_flags = (DAT20_EVD_FLAGS)found.evd_flags };
+	return DAT_SUCCESS;
+}
+
+/* The values of the mask are no bits in 2.0, so any of them gets all fields. */
+DAT_RETURN dat20_cno_query(DAT_CNO_HANDLE cno, DAT20_CNO_PARAM_MASK mask, DAT20_CNO_PARAM *param)
+{
+	DAT_CNO_PARAM found;
+	DAT_RETURN ret = dat20_beneath(cno)->cno_query_func(cno, DAT_CNO_FIELD_ALL, param ? &found : NULL);
+
+	(void)mask;
+	if (ret != DAT_SUCCESS)
+		return dat20_ret(ret);
+	memset(param, 0, sizeof(*param));
+	param->ia_handle = found.ia_handle;
+	param->proxy_type = DAT20_PROXY_TYPE_AGENT;
+	param->proxy.agent = found.agent;
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The posts of DAT 2.0: segments of 16 bytes become those of 1.2 on the stack, and the plugin's own
+ * functions post them.
+ */
+#include "dat20.h"
+
+typedef DAT_RETURN (*transfer)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, DAT_COMPLETION_FLAGS);
+typedef DAT_RETURN (*rdma)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, const DAT_RMR_TRIPLET *,
+			   DAT_COMPLETION_FLAGS);
+
+/* Segments without an address, and a number of them that is no number, are the slot's to refuse. */
+static DAT_LMR_TRIPLET *segments(DAT_LMR_TRIPLET to[DAT20_IOV_MAX], const DAT20_LMR_TRIPLET *from, DAT_COUNT n)
+{
+	if (!from)
+		return NULL;
+	for (DAT_COUNT i = 0; i < n; i++)
+		to[i] = dat20_segment(&from[i]);
+	return to;
+}
+
+static DAT_RETURN post(transfer slot, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT20_LMR_TRIPLET *iov,
+		       DAT_DTO_COOKIE cookie, DAT20_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET local[DAT20_IOV_MAX];
+
+	if (n > DAT20_IOV_MAX)
+		return dat20_arg(2);
+	return dat20_ret(slot(ep, n, segments(local, iov, n), cookie, (DAT_COMPLETION_FLAGS)flags));
+}
+
+static DAT_RETURN post_rdma(rdma slot, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT20_LMR_TRIPLET *iov,
+			    DAT_DTO_COOKIE cookie, const DAT20_RMR_TRIPLET *target,
+			    DAT20_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET local[DAT20_IOV_MAX];
+	DAT_RMR_TRIPLET remote;
+
+	if (n > DAT20_IOV_MAX)
+		return dat20_arg(2);
+	if (target)
+		remote = (DAT_RMR_TRIPLET){ .rmr_context = target->rmr_context,
+					    .target_address = target->virtual_address,
+					    .segment_length = target->segment_length };
+	return dat20_ret(slot(ep, n, segments(local, iov, n), cookie, target ? &remote : NULL,
+			      (DAT_COMPLETION_FLAGS)flags));
+}
+
+DAT_RETURN dat20_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+			      DAT20_COMPLETION_FLAGS flags)
+{
+	return post(dat20_beneath(ep)->ep_post_send_func, ep, n, iov, cookie, flags);
+}
+
+DAT_RETURN dat20_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+			      DAT20_COMPLETION_FLAGS flags)
+{
+	return post(dat20_beneath(ep)->ep_post_recv_func, ep, n, iov, cookie, flags);
+}
+
+DAT_RETURN dat20_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				   const DAT20_RMR_TRIPLET *target, DAT20_COMPLETION_FLAGS flags)
+{
+	return post_rdma(dat20_beneath(ep)->ep_post_rdma_read_func, ep, n, iov, cookie, target, flags);
+}
+
+DAT_RETURN dat20_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				    const DAT20_RMR_TRIPLET *target, DAT20_COMPLETION_FLAGS flags)
+{
+	return post_rdma(dat20_beneath(ep)->ep_post_rdma_write_func, ep, n, iov, cookie, target, flags);
+}
+
+DAT_RETURN dat20_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	DAT_LMR_TRIPLET local[DAT20_IOV_MAX];
+
+	if (n > DAT20_IOV_MAX)
+		return dat20_arg(2);
+	return dat20_ret(dat20_beneath(srq)->srq_post_recv_func(srq, n, segments(local, iov, n), cookie));
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Return values of DAT 1.2 as those of 2.0. Types are the same; a subtype from the first handle in
+ * order on is one higher, since 2.0 has a handle more, and from the privileges on two, since it has
+ * a state of an SRQ more.
+ */
+#include "dat20.h"
+
+_Static_assert(DAT20_INVALID_HANDLE1 == DAT_INVALID_HANDLE1 + 1 &&
+		       DAT20_INVALID_STATE_SRQ_IN_USE == DAT_INVALID_STATE_SRQ_IN_USE + 1 &&
+		       DAT20_PRIVILEGES_READ == DAT_PRIVILEGES_READ + 2 &&
+		       DAT20_THREAD_SAFETY_NOT_FOUND == DAT_THREAD_SAFETY_NOT_FOUND + 2 &&
+		       (int)DAT20_INVALID_HANDLE_SRQ == (int)DAT_INVALID_HANDLE_SRQ,
+	       "the subtypes of 2.0 are those of 1.2, and two more");
+
+DAT_RETURN dat20_ret(DAT_RETURN value)
+{
+	unsigned int subtype = DAT_GET_SUBTYPE(value);
+
+	if (__builtin_expect(value == DAT_SUCCESS, 1))
+		return DAT_SUCCESS;
+	if (DAT_GET_TYPE(value) == DAT_GET_TYPE(DAT_NOT_IMPLEMENTED))
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT20_NOT_IMPLEMENTED;
+	if (subtype >= DAT_PRIVILEGES_READ)
+		subtype += 2;
+	else if (subtype >= DAT_INVALID_HANDLE1)
+		subtype += 1;
+	return (value & ~(DAT_RETURN)DAT_SUBTYPE_MASK) | subtype;
+}

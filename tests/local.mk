@@ -74,6 +74,7 @@ include tests/faults/local.mk
 include tests/fuzz/local.mk
 include tests/soft/local.mk
 include tests/api/local.mk
+include tests/dat20/local.mk
 include tests/vipl/local.mk
 include tests/tools/local.mk
 include tests/conform/local.mk

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# DAT 2.0: programs that are compiled with its headers and run on libdat2.
+check_PROGRAMS += tests/dat20/edge_test
+tests_dat20_edge_test_SOURCES = tests/dat20/edge_test.c
+tests_dat20_edge_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_edge_test_LDADD = libdat2.la
+EXTRA_tests_dat20_edge_test_DEPENDENCIES = libdatsoft.la
+TESTS += tests/dat20/edge_test
+
+EXTRA_DIST += tests/dat20/programs.sh
+if !SANITIZED
+TESTS += tests/dat20/programs.sh
+endif

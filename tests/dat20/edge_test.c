@@ -195,6 +195,8 @@ static void connects(void)
 	SUCCEEDS(dat_ep_query(far_end.ep, DAT_EP_FIELD_ALL, &param));
 	expect(param.ep_state == DAT_EP_STATE_CONNECTED && param.pz_handle == pz, "the endpoint says otherwise");
 	expect(param.ep_attr.max_recv_dtos >= 8, "the endpoint holds less than what was asked for");
+	expect(param.ep_attr.max_rdma_size == 16, "the size of RDMA transfers is another than what was asked for");
+	expect(param.ep_attr.max_message_size == UINT32_MAX, "the size of messages is not the adapter's");
 	returns(dat_ep_connect(near_end.ep, attr.ia_address_ptr, qual, SECONDS, 0, NULL, DAT_QOS_BEST_EFFORT,
 			       DAT_CONNECT_DEFAULT_FLAG), ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
 		"a second connect");

@@ -28,6 +28,18 @@ static void tell_locked(struct datp_ep *ep, struct conn_note *note, DAT_EVENT_NU
 		evd_post(ep->connect_evd, &note->node, true);
 }
 
+/*
+ * Programs of DAT 2.0 wait for this event before they free such an endpoint: it says that the
+ * endpoint takes no more receives of the SRQ. EP lock held.
+ */
+static void tell_srq_end_locked(struct datp_ep *ep, DAT_EVENT_NUMBER number)
+{
+	bool ended = number == DAT_CONNECTION_EVENT_DISCONNECTED || number == DAT_CONNECTION_EVENT_BROKEN;
+
+	if (ep->srq && ended && ia_priv(ep->obj.ia)->plugin->edge->srq_end_is_error)
+		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj, DAT_EP_TRANSFER_TO_ERROR);
+}
+
 void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
 {
 	struct ep_priv *priv = ep_priv(ep);
@@ -37,6 +49,7 @@ void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
 	if (ep_move_locked(ep, cause)) {
 		ep_flush_locked(ep);
 		tell_locked(ep, &priv->ended, number);
+		tell_srq_end_locked(ep, number);
 	}
 	priv->ending = false;
 	datp_unlock(&ep->lock);

@@ -39,6 +39,8 @@ struct edge {
 	bool (*withdraw)(struct plugin *plugin);
 	/* Returns the consumer's handle of an IA. Any lock but those of the registry. */
 	DAT_IA_HANDLE (*shown)(struct datp_ia *ia);
+	/* The end of a connection whose endpoint uses an SRQ is an asynchronous error as well. */
+	bool srq_end_is_error;
 };
 
 /* One registration: a plugin under one IA name. Never changes between init and fini. */

@@ -25,6 +25,11 @@ struct ep_priv {
 	bool ending; /* EP lock: somebody is ending the connection; news of it are old */
 	bool dying;			/* EP lock: being freed */
 	bool by_provider;	/* made for a PSP_PROVIDER request, not accepted yet (EP lock) */
+	/*
+	 * The sizes of messages and RDMA transfers that were asked for, if its API does not hold posts to
+	 * them; 0: none (EP lock)
+	 */
+	uint64_t asked_message, asked_rdma;
 	/* How it was connected, for dat_ep_dup_connect (EP lock). */
 	bool active;
 	struct sockaddr_storage target;

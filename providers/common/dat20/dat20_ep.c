@@ -3,6 +3,7 @@
  * The DAT 2.0 edge of endpoints, connections and shared receive queues.
  */
 #include "dat20.h"
+#include "providers/common/core/ep.h"
 
 /* ------------------------------------------------------------------ attributes */
 
@@ -16,7 +17,7 @@
 /*
  * An endpoint may carry whatever the adapter can. Programs of the field ask for less than what they
  * post later, and on the library that they were written on nothing holds them to it. So the sizes
- * that are asked for are not looked at, and 0 stands for the most.
+ * that are asked for are only kept, for dat_ep_query(), and 0 stands for the most.
  */
 static DAT_EP_ATTR attr_in(const DAT20_EP_ATTR *from)
 {
@@ -46,15 +47,40 @@ static void attr_out(DAT20_EP_ATTR *to, const DAT_EP_ATTR *from)
 #undef X
 }
 
+/* Whether the adapter can carry what is asked for. Without a live IA the slot beneath refuses the call. */
+static bool sizes_fit(DAT_IA_HANDLE handle, const DAT20_EP_ATTR *attr)
+{
+	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
+
+	return !ia || !attr || (attr->max_message_size <= ia_attr(ia)->max_message_size &&
+				attr->max_rdma_size <= ia_attr(ia)->max_rdma_size);
+}
+
+/* `ep` is live. */
+static void sizes_keep(struct datp_ep *ep, const DAT20_EP_ATTR *attr)
+{
+	if (!attr)
+		return;
+	datp_lock(&ep->lock);
+	ep_priv(ep)->asked_message = attr->max_message_size;
+	ep_priv(ep)->asked_rdma = attr->max_rdma_size;
+	datp_unlock(&ep->lock);
+}
+
 DAT_RETURN dat20_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
 			   DAT_EVD_HANDLE connect_evd, const DAT20_EP_ATTR *attr, DAT_EP_HANDLE *ep)
 {
 	DAT_EP_ATTR wanted;
+	DAT_RETURN ret;
 
+	if (!sizes_fit(ia, attr))
+		return dat20_arg(6);
 	if (attr)
 		wanted = attr_in(attr);
-	return dat20_ret(dat20_beneath(ia)->ep_create_func(ia, pz, recv_evd, request_evd, connect_evd,
-							   attr ? &wanted : NULL, ep));
+	ret = dat20_beneath(ia)->ep_create_func(ia, pz, recv_evd, request_evd, connect_evd, attr ? &wanted : NULL, ep);
+	if (ret == DAT_SUCCESS)
+		sizes_keep(*ep, attr);
+	return dat20_ret(ret);
 }
 
 DAT_RETURN dat20_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
@@ -62,14 +88,31 @@ DAT_RETURN dat20_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_
 				    const DAT20_EP_ATTR *attr, DAT_EP_HANDLE *ep)
 {
 	DAT_EP_ATTR wanted;
+	DAT_RETURN ret;
 
+	if (!sizes_fit(ia, attr))
+		return dat20_arg(7);
 	if (attr)
 		wanted = attr_in(attr);
-	return dat20_ret(dat20_beneath(ia)->ep_create_with_srq_func(ia, pz, recv_evd, request_evd, connect_evd,
-								    srq, attr ? &wanted : NULL, ep));
+	ret = dat20_beneath(ia)->ep_create_with_srq_func(ia, pz, recv_evd, request_evd, connect_evd, srq,
+							 attr ? &wanted : NULL, ep);
+	if (ret == DAT_SUCCESS)
+		sizes_keep(*ep, attr);
+	return dat20_ret(ret);
 }
 
 /* ------------------------------------------------------------------ query and modify */
+
+/* The sizes that were asked for take the place of the adapter's. `ep` is live. */
+static void sizes_out(DAT20_EP_ATTR *to, struct datp_ep *ep)
+{
+	datp_lock(&ep->lock);
+	if (ep_priv(ep)->asked_message)
+		to->max_message_size = dat20_length(ep_priv(ep)->asked_message);
+	if (ep_priv(ep)->asked_rdma)
+		to->max_rdma_size = dat20_length(ep_priv(ep)->asked_rdma);
+	datp_unlock(&ep->lock);
+}
 
 DAT_RETURN dat20_ep_query(DAT_EP_HANDLE ep, DAT20_EP_PARAM_MASK mask, DAT20_EP_PARAM *param)
 {
@@ -93,6 +136,7 @@ DAT_RETURN dat20_ep_query(DAT_EP_HANDLE ep, DAT20_EP_PARAM_MASK mask, DAT20_EP_P
 				   .connect_evd_handle = found.connect_evd_handle,
 				   .srq_handle = found.srq_handle };
 	attr_out(&param->ep_attr, &found.ep_attr);
+	sizes_out(&param->ep_attr, ep);
 	return DAT_SUCCESS;
 }
 

@@ -63,7 +63,8 @@ static const struct dat12_edge edge = {
 		  .table_fill = dat20_table_fill,
 		  .announce = announce,
 		  .withdraw = withdraw,
-		  .shown = shown },
+		  .shown = shown,
+		  .srq_end_is_error = true },
 	.open = dat12_open,
 };
 

@@ -165,6 +165,39 @@ removes_ours()
 	wait $renewed
 }
 
+# requests KIND DEVICE ADDRESS: prints how many have left for this address, TCP's or the packets of the device
+requests()
+{
+	if [ "$1" = siw ]; then
+		ss -Htn state syn-sent dst "$3" | wc -l
+	else
+		cat "/sys/class/infiniband/$2/ports/1/hw_counters/sent_pkts"
+	fi
+}
+
+# The requests go to a hardware address that nobody has, and the neighbour gets its own while the answer is awaited. Over rxe that is
+# when the connection manager has repeated its request, after four seconds.
+moves_while_we_connect()
+{
+	local server said client heard many mac
+	qual=$((qual + 1))
+	serves "wire.$1.$qual" tests/fabric/wire12 "$1" serve $qual 'from the other host' || return
+	mac=$(lab-peer cat "/sys/class/net/$5/address") && [ -n "$mac" ] || return
+	ip neigh replace "$2" lladdr 52:54:00:09:00:99 nud permanent dev "$5" || return
+	many=1
+	[ "$4" = siw ] || many=$(($(requests "$4" "$3" "$2") + 2))
+	heard=$dir/client.$1.$qual
+	timeout -k 5 100 tests/fabric/wire12 "$1" "$2" $qual 'from this host' >"$heard" 2>&1 &
+	client=$!
+	until [ "$(requests "$4" "$3" "$2")" -ge "$many" ]; do
+		kill -0 $client || { fails "the client has ended: $(tr '\n' ' ' <"$heard")"; break; }
+		sleep 0.1
+	done
+	ip neigh replace "$2" lladdr "$mac" nud reachable dev "$5" || return
+	ends '^disconnected$'
+	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
+}
+
 # Likewise: the next test shows that all works again.
 unplugs_ours()
 {
@@ -226,6 +259,11 @@ impatient()
 	echo 3 >/proc/sys/net/ipv4/tcp_retries2 || return
 	"$@"
 	echo "$retries" >/proc/sys/net/ipv4/tcp_retries2
+}
+
+a_neighbour_that_moves_while_it_is_asked_fails_no_attempt()
+{
+	both moves_while_we_connect
 }
 
 a_link_down_on_this_host_breaks_the_connection()
@@ -302,6 +340,7 @@ datperf_runs_between_hosts()
 
 tests two_hosts_exchange_over_rxe two_hosts_exchange_over_siw an_ofed_host_is_understood_over_rxe \
 	a_neighbour_with_another_hardware_address_breaks_the_connection \
+	a_neighbour_that_moves_while_it_is_asked_fails_no_attempt \
 	a_server_killed_amid_a_transfer_ends_the_connection_over_rxe \
 	a_server_killed_amid_a_transfer_ends_the_connection_over_siw \
 	a_device_removed_on_the_other_host_breaks_the_connection \

@@ -14,16 +14,17 @@ on_ours()
 	timeout -k 5 "$bound" env LD_LIBRARY_PATH="$PWD/.libs" DAT_OVERRIDE="$conf" "$@"
 }
 
-# Whether a process of this host listens on the TCP port by which a server of these programs meets its client.
-listens() { grep -q ' 00000000:3DD4 00000000:0000 0A ' /proc/net/tcp; }
+# Whether a server can be asked: at the TCP port by which most of these programs meet, or at its service point of soft0.
+by_tcp() { grep -q ' 00000000:3DD4 00000000:0000 0A ' /proc/net/tcp; }
+by_service_point() { grep -q "@opendat-soft/$DAT_SOFT_REALM/.*/b0c0\$" /proc/net/unix; }
 
-# pair WORDS SERVER-COMMAND CLIENT-COMMAND: both print the words.
+# pair WORDS SERVER-COMMAND CLIENT-COMMAND [READY]: both print the words.
 pair()
 {
-	local words=$1 server status=0
+	local words=$1 ready=${4:-by_tcp} server status=0
 	on_ours sh -c "exec $2" >"$tap_dir/server" 2>&1 </dev/null &
 	server=$!
-	until listens; do
+	until $ready; do
 		kill -0 $server 2>/dev/null || break
 		sleep 0.05
 	done
@@ -44,4 +45,6 @@ tap 'dat20: dtest polls' pair 'Test Complete. PASSED' 'dtest -P soft0 -p -b 4096
 tap 'dat20: dtest uses CNOs' pair 'Test Complete. PASSED' 'dtest -P soft0 -c -b 4096 -B 20 -s' 'dtest -P soft0 -c -b 4096 -B 20 -h localhost'
 tap 'dat20: dtestcm makes 40 connections' pair 'Connection Test Complete' 'dtestcm -P soft0 -c 40 -b 10 -s' \
 	'dtestcm -P soft0 -c 40 -b 10 -h localhost'
+tap 'dat20: dtestsrq hears of the end of each endpoint of an SRQ' pair 'SRQ Test Complete' 'dtestsrq -P soft0 -c 8 -B 8 -s' \
+	'dtestsrq -P soft0 -c 8 -B 8 -h localhost' by_service_point
 tap_end

@@ -97,8 +97,9 @@ refuses_what_is_no_code()
 env_names_every_variable()
 {
 	local name
-	grep -rhoE '(getenv|env_number)\("DA(T|PL)_[A-Z_]+"' "$top_srcdir/log" "$top_srcdir/registry" "$top_srcdir/providers" |
-		sed 's/.*("//; s/"//' | sort -u >"$dir/read"
+	# by its name, or by a table of names and of the options that they stand for
+	grep -rhoE '(getenv|env_number)\("DA(T|PL)_[A-Z_]+"|\{ "DAPL_[A-Z_]+", "' "$top_srcdir/log" "$top_srcdir/registry" "$top_srcdir/providers" |
+		sed 's/^[^"]*"//; s/".*//' | sort -u >"$dir/read"
 	[ -s "$dir/read" ] || fails 'the libraries read no variable at all'
 	run ./datctl env
 	exits_with 0

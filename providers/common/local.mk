@@ -121,3 +121,7 @@ providers/common/dat20/dat20_types.h: $(srcdir)/providers/common/dat20/gen-types
 	$(AM_V_GEN)$(MKDIR_P) providers/common/dat20 && \
 	$(AWK) -f $(srcdir)/providers/common/dat20/gen-types.awk $(dat20_common) common=done $(dat20_headers) >$@.tmp && \
 	mv $@.tmp $@
+# Before BUILT_SOURCES, which only the targets "all" and "check" make.
+$(addprefix providers/common/dat20/libdatp_core_la-, \
+	dat20_ep.lo dat20_event.lo dat20_ia.lo dat20_mem.lo dat20_plugin.lo dat20_post.lo dat20_ret.lo dat20_table.lo entry.lo): \
+	providers/common/dat20/dat20_types.h

@@ -29,7 +29,12 @@ static void fork_child(void)
 		close(null);
 	/* only once, because later these numbers may be other descriptors */
 	forks.all = NULL;
-	/* it is held by a thread of the parent, whose thread ID it contains */
+	/*
+	 * It is held by a thread of the parent, whose thread ID it contains. So the child cannot unlock it,
+	 * and makes it anew; it tries only because the thread sanitizer takes a lock that was made anew for one
+	 * that is still held.
+	 */
+	(void)pthread_mutex_unlock(&forks.lock);
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&forks.lock, &attr);

@@ -87,8 +87,8 @@ include tests/fabric/local.mk
 VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/% tests/vipl/% $(SOFT_UNIT_TESTS),$(TESTS)))
 VALGRIND_RESULTS = $(VALGRIND_TESTS:%=valgrind/%.trs)
 VALGRIND_RUN = $(LIBTOOL) --mode=execute $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no
-# In this test alone processes end with adapters open, and so with threads.
-valgrind/tests/vipl/leave_test.trs: VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
+ and so with threads., and so with threads.
+valgrind/tests/vipl/leave_test.trs valgrind/tests/unit/core_fork_test.trs: VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
 
 valgrind/%.trs: FORCE
 	$(AM_V_at)$(MKDIR_P) $(@D)

@@ -3,8 +3,8 @@
  * A front: the set of the tables of its providers, and the few inline functions that stand between
  * a consumer's call and the provider's. This folder is compiled once for each API: for libdat.so.1
  * with the headers of DAT 1.2, for libdat2.so.2 with those of DAT 2.0. api.h, of which dat12/ and
- * dat20/ have one each, says which headers these are; what is written differently in the two APIs
- * stands there too.
+ * dat20/ have one each, says which headers these are; calls.c beside it has the calls whose arguments
+ * differ.
  *
  * The library is compiled with hidden visibility, and exports only what the standard's headers
  * declare, and dats_get_ia_handle().

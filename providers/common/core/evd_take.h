@@ -78,9 +78,9 @@ evd_take_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
 	return evd_pop_locked(evd, event, form) ? DATP_OK : DATP_ERR_QUEUE_EMPTY;
 }
 
-/* A drain that is running goes first. */
-static inline enum datp_err evd_take_drained(struct datp_evd *evd, void *event,
-					     const struct evd_form *form)
+/* A drain that is running goes first. Out of line, because it is rare. */
+static __attribute__((noinline, unused)) enum datp_err
+evd_take_drained(struct datp_evd *evd, void *event, const struct evd_form *form)
 {
 	struct evd_priv *priv = evd_priv(evd);
 	enum datp_err err;
@@ -90,6 +90,23 @@ static inline enum datp_err evd_take_drained(struct datp_evd *evd, void *event,
 	err = evd_take_locked(evd, event, form);
 	datp_unlock(&priv->lock);
 	datp_unlock(&evd->poll_lock);
+	return err;
+}
+
+/* Takes an event that is on the list. No lock held. */
+static inline __attribute__((always_inline)) enum datp_err
+evd_take(struct datp_evd *evd, void *event, const struct evd_form *form)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	enum datp_err err;
+
+	datp_lock(&priv->lock);
+	if (__builtin_expect(priv->draining, 0)) {
+		datp_unlock(&priv->lock);
+		return evd_take_drained(evd, event, form);
+	}
+	err = evd_take_locked(evd, event, form);
+	datp_unlock(&priv->lock);
 	return err;
 }
 

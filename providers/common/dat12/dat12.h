@@ -83,6 +83,10 @@ DAT_RETURN dat12_open(struct plugin *plugin, const char *name, DAT_COUNT qlen,
  * the name.
  */
 DAT_IA_OPEN_FUNC dat12_ia_opener(uint32_t nth);
+/* X of each of the PLUGIN_NTHS numbers. */
+#define DAT12_NTHS(X)						\
+	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)			\
+	X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 DAT_RETURN dat12_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_IA_ATTR *,
 			  DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);
 DAT_RETURN dat12_ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);

@@ -68,22 +68,7 @@ bool dat12_event_pop_locked(struct datp_evd *evd, void *event)
 	return evd_pop_locked(evd, event, &dat12_form);
 }
 
-static __attribute__((noinline)) enum datp_err take_drained(struct datp_evd *evd, DAT_EVENT *event)
-{
-	return evd_take_drained(evd, event, &dat12_form);
-}
-
 DATP_API enum datp_err datp_evd_take(struct datp_evd *evd, DAT_EVENT *event)
 {
-	struct evd_priv *priv = evd_priv(evd);
-	enum datp_err err;
-
-	datp_lock(&priv->lock);
-	if (__builtin_expect(priv->draining, 0)) {
-		datp_unlock(&priv->lock);
-		return take_drained(evd, event);
-	}
-	err = evd_take_locked(evd, event, &dat12_form);
-	datp_unlock(&priv->lock);
-	return err;
+	return evd_take(evd, event, &dat12_form);
 }

@@ -53,23 +53,19 @@ static DAT_RETURN ia_open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT q
  * libdat passes only the name to an open function, and a name may have several registrations. So
  * each registration has a function of its own, which knows its number.
  */
-#define NTHS(X)							\
-	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)			\
-	X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-
 #define X(nth)									\
 	static DAT_RETURN open_##nth(const DAT_NAME_PTR name, DAT_COUNT qlen,	\
 				     DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)	\
 	{									\
 		return ia_open_nth(nth, name, qlen, async, ia);			\
 	}
-NTHS(X)
+DAT12_NTHS(X)
 #undef X
 
 DAT_IA_OPEN_FUNC dat12_ia_opener(uint32_t nth)
 {
 #define X(nth) open_##nth,
-	static const DAT_IA_OPEN_FUNC openers[] = { NTHS(X) };
+	static const DAT_IA_OPEN_FUNC openers[] = { DAT12_NTHS(X) };
 #undef X
 	_Static_assert(sizeof(openers) / sizeof(openers[0]) == PLUGIN_NTHS, "one for each");
 	return openers[nth];

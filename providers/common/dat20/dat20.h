@@ -31,11 +31,16 @@ enum { DAT20_IOV_MAX = 128 };
 
 /* A value of 1.2 as that of 2.0: the subtypes have other numbers. */
 DAT_RETURN dat20_ret(DAT_RETURN value);
+/* An error of this type, without a subtype. */
+static inline DAT_RETURN dat20_error(DAT_RETURN type)
+{
+	return (DAT_RETURN)DAT_CLASS_ERROR | type;
+}
+
 /* DAT_INVALID_PARAMETER for the argument at this position. */
 static inline DAT_RETURN dat20_arg(unsigned int position)
 {
-	return (DAT_RETURN)(DAT_CLASS_ERROR | (unsigned int)DAT20_INVALID_PARAMETER |
-			    ((unsigned int)DAT20_INVALID_ARG1 + position - 1));
+	return dat20_error(DAT20_INVALID_PARAMETER) | ((DAT_RETURN)DAT20_INVALID_ARG1 + position - 1);
 }
 
 /* A length of 1.2 as one of 2.0, which has 32 bits. */

@@ -210,7 +210,7 @@ DAT_RETURN dat20_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT pdata_size, const DAT_PVO
 	if (pdata_size < 0)
 		return dat20_arg(2);
 	if (pdata_size)
-		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT20_MODEL_NOT_SUPPORTED;
+		return dat20_error(DAT20_MODEL_NOT_SUPPORTED);
 	return dat20_ret(dat20_beneath(cr)->cr_reject_func(cr));
 }
 

@@ -102,22 +102,6 @@ static bool event_pop_locked(struct datp_evd *evd, void *event)
 	return evd_pop_locked(evd, event, &dat20_form);
 }
 
-/* Takes an event that is on the list. */
-static enum datp_err take(struct datp_evd *evd, DAT20_EVENT *event)
-{
-	struct evd_priv *priv = evd_priv(evd);
-	enum datp_err err;
-
-	datp_lock(&priv->lock);
-	if (priv->draining) {
-		datp_unlock(&priv->lock);
-		return evd_take_drained(evd, event, &dat20_form);
-	}
-	err = evd_take_locked(evd, event, &dat20_form);
-	datp_unlock(&priv->lock);
-	return err;
-}
-
 /* Takes a completion right from the transport, if no event is on the list. Returns whether there was one. */
 static bool poll_one(struct datp_evd *evd, DAT20_EVENT *event)
 {
@@ -148,7 +132,7 @@ static bool poll_one(struct datp_evd *evd, DAT20_EVENT *event)
  */
 static DAT_RETURN nothing_came(const struct datp_evd *evd, DAT_RETURN type)
 {
-	return evd->has_cq ? type : (DAT_RETURN)DAT_CLASS_ERROR | type;
+	return evd->has_cq ? type : dat20_error(type);
 }
 
 static DAT_RETURN event_ret(const struct datp_evd *evd, enum datp_err err)
@@ -175,7 +159,7 @@ DAT_RETURN dat20_evd_dequeue(DAT_EVD_HANDLE handle, DAT20_EVENT *event)
 		return DAT_SUCCESS;
 	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed))
 		return event_ret(evd, DATP_ERR_QUEUE_EMPTY);
-	return event_ret(evd, take(evd, event));
+	return event_ret(evd, evd_take(evd, event, &dat20_form));
 }
 
 DAT_RETURN dat20_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT20_EVENT *event,

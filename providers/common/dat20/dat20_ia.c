@@ -11,21 +11,19 @@
 /* ------------------------------------------------------------------ open */
 
 /* As in dat12_ia.c, a function for each registration of a name: it calls that of DAT 1.2. */
-#define NTHS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-
 #define X(nth)									\
 	static DAT_RETURN open_##nth(const DAT_NAME_PTR name, DAT_COUNT qlen,	\
 				     DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)	\
 	{									\
 		return dat20_ret(dat12_ia_opener(nth)(name, qlen, async, ia));	\
 	}
-NTHS(X)
+DAT12_NTHS(X)
 #undef X
 
 DAT20_IA_OPEN_FUNC dat20_ia_opener(struct plugin *plugin)
 {
 #define X(nth) open_##nth,
-	static const DAT20_IA_OPEN_FUNC openers[] = { NTHS(X) };
+	static const DAT20_IA_OPEN_FUNC openers[] = { DAT12_NTHS(X) };
 #undef X
 	_Static_assert(sizeof(openers) / sizeof(openers[0]) == PLUGIN_NTHS, "one for each");
 	return openers[plugin->nth];

@@ -16,8 +16,6 @@ static bool is_virtual(DAT20_VA_TYPE type)
 	return type == DAT20_VA_TYPE_VA;
 }
 
-static const DAT_RETURN not_implemented = DAT_CLASS_ERROR | (unsigned int)DAT20_NOT_IMPLEMENTED;
-
 DAT_RETURN dat20_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, DAT_VLEN length,
 			    DAT_PZ_HANDLE pz, DAT20_MEM_PRIV_FLAGS priv, DAT20_VA_TYPE va_type,
 			    DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *rmr_context,
@@ -29,7 +27,7 @@ DAT_RETURN dat20_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESC
 	if (va_type != DAT20_VA_TYPE_VA && va_type != DAT20_VA_TYPE_ZB)
 		return dat20_arg(7);
 	if (!is_virtual(va_type))
-		return not_implemented;
+		return dat20_error(DAT20_NOT_IMPLEMENTED);
 	if (!lmr)
 		return dat20_arg(8);
 	/* programs pass NULL for any of the values that they do not need */
@@ -143,7 +141,7 @@ DAT_RETURN dat20_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT20_LM
 	if (va_type != DAT20_VA_TYPE_VA && va_type != DAT20_VA_TYPE_ZB)
 		return dat20_arg(5);
 	if (!is_virtual(va_type))
-		return not_implemented;
+		return dat20_error(DAT20_NOT_IMPLEMENTED);
 	segment = dat20_segment(triplet);
 	if (segment.segment_length) {
 		named = obj_get(NULL, lmr, DATP_LMR);

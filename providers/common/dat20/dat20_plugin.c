@@ -35,7 +35,7 @@ static DAT_RETURN announce(struct plugin *plugin)
 	const struct dat20_tables *tables = plugin->table;
 
 	if (!add)
-		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT20_PROVIDER_NOT_FOUND;
+		return dat20_error(DAT20_PROVIDER_NOT_FOUND);
 	return add(&tables->shown, &plugin->info);
 }
 

@@ -20,7 +20,7 @@ DAT_RETURN dat20_ret(DAT_RETURN value)
 	if (__builtin_expect(value == DAT_SUCCESS, 1))
 		return DAT_SUCCESS;
 	if (DAT_GET_TYPE(value) == DAT_GET_TYPE(DAT_NOT_IMPLEMENTED))
-		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT20_NOT_IMPLEMENTED;
+		return dat20_error(DAT20_NOT_IMPLEMENTED);
 	if (subtype >= DAT_PRIVILEGES_READ)
 		subtype += 2;
 	else if (subtype >= DAT_INVALID_HANDLE1)

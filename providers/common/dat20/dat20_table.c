@@ -6,102 +6,41 @@
  */
 #include "dat20.h"
 #include "providers/common/dat12/dat12.h"
+#include "providers/common/dat12/dat12_calls.h"
 
 _Static_assert(sizeof(struct dat20_provider) == 648, "the table of DAT 2.0 has 81 slots");
 
-/* A call with n arguments, which are passed on as they are: type and name of each. The first is the object. */
-#define SAME(slot, parameters, object, ...)							\
-	static DAT_RETURN same_##slot parameters						\
+/*
+ * A function for each call of the list that passes its arguments on. It is meant for the calls that
+ * are the same in both APIs; the table takes no function of another, which would not fit its slot.
+ */
+#define FIRST(type, name, ...)	name
+#define NAME(i, type, name, kind) name
+#define CALL(n, slot, ...)									\
+	static __attribute__((unused)) DAT_RETURN same_##slot(EACH##n(PARAM, 0, __VA_ARGS__))	\
 	{											\
-		return dat20_ret(dat20_beneath(object)->slot##_func(__VA_ARGS__));		\
+		const DAT_PROVIDER *beneath = dat20_beneath(FIRST(__VA_ARGS__));		\
+												\
+		return dat20_ret(beneath->slot##_func(EACH##n(NAME, 0, __VA_ARGS__)));		\
 	}
+WRAPPED_CALLS
+#undef CALL
 
-SAME(cno_create, (DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno_handle),
-     ia_handle, ia_handle, agent, cno_handle)
-SAME(cno_modify_agent, (DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT agent),
-     cno_handle, cno_handle, agent)
-SAME(cno_free, (DAT_CNO_HANDLE cno_handle),
-     cno_handle, cno_handle)
-SAME(cno_wait, (DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle),
-     cno_handle, cno_handle, timeout, evd_handle)
-SAME(set_consumer_context, (DAT_HANDLE dat_handle, DAT_CONTEXT context),
-     dat_handle, dat_handle, context)
-SAME(get_consumer_context, (DAT_HANDLE dat_handle, DAT_CONTEXT *context),
-     dat_handle, dat_handle, context)
-SAME(cr_query, (DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask, DAT_CR_PARAM *cr_param),
-     cr_handle, cr_handle, cr_param_mask, cr_param)
-SAME(cr_accept, (DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle, DAT_COUNT private_data_size,
-      const DAT_PVOID private_data),
-     cr_handle, cr_handle, ep_handle, private_data_size, private_data)
-SAME(cr_handoff, (DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff),
-     cr_handle, cr_handle, handoff)
-SAME(evd_modify_cno, (DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle),
-     evd_handle, evd_handle, cno_handle)
-SAME(evd_enable, (DAT_EVD_HANDLE evd_handle),
-     evd_handle, evd_handle)
-SAME(evd_disable, (DAT_EVD_HANDLE evd_handle),
-     evd_handle, evd_handle)
-SAME(evd_resize, (DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen),
-     evd_handle, evd_handle, evd_min_qlen)
-SAME(evd_free, (DAT_EVD_HANDLE evd_handle),
-     evd_handle, evd_handle)
-SAME(ep_dup_connect, (DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE ep_dup_handle, DAT_TIMEOUT timeout,
-      DAT_COUNT private_data_size, const DAT_PVOID private_data, DAT_QOS quality_of_service),
-     ep_handle, ep_handle, ep_dup_handle, timeout, private_data_size, private_data, quality_of_service)
-SAME(ep_disconnect, (DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flags),
-     ep_handle, ep_handle, close_flags)
-SAME(ep_free, (DAT_EP_HANDLE ep_handle),
-     ep_handle, ep_handle)
-SAME(lmr_free, (DAT_LMR_HANDLE lmr_handle),
-     lmr_handle, lmr_handle)
-SAME(rmr_create, (DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle),
-     pz_handle, pz_handle, rmr_handle)
-SAME(rmr_free, (DAT_RMR_HANDLE rmr_handle),
-     rmr_handle, rmr_handle)
-SAME(psp_create, (DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE evd_handle,
-      DAT_PSP_FLAGS psp_flags, DAT_PSP_HANDLE *psp_handle),
-     ia_handle, ia_handle, conn_qual, evd_handle, psp_flags, psp_handle)
-SAME(psp_query, (DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param_mask, DAT_PSP_PARAM *psp_param),
-     psp_handle, psp_handle, psp_param_mask, psp_param)
-SAME(psp_free, (DAT_PSP_HANDLE psp_handle),
-     psp_handle, psp_handle)
-SAME(rsp_create, (DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual, DAT_EP_HANDLE ep_handle,
-      DAT_EVD_HANDLE evd_handle, DAT_RSP_HANDLE *rsp_handle),
-     ia_handle, ia_handle, conn_qual, ep_handle, evd_handle, rsp_handle)
-SAME(rsp_query, (DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask, DAT_RSP_PARAM *rsp_param),
-     rsp_handle, rsp_handle, rsp_param_mask, rsp_param)
-SAME(rsp_free, (DAT_RSP_HANDLE rsp_handle),
-     rsp_handle, rsp_handle)
-SAME(pz_create, (DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle),
-     ia_handle, ia_handle, pz_handle)
-SAME(pz_query, (DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask, DAT_PZ_PARAM *pz_param),
-     pz_handle, pz_handle, pz_param_mask, pz_param)
-SAME(pz_free, (DAT_PZ_HANDLE pz_handle),
-     pz_handle, pz_handle)
-SAME(psp_create_any, (DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual, DAT_EVD_HANDLE evd_handle,
-      DAT_PSP_FLAGS psp_flags, DAT_PSP_HANDLE *psp_handle),
-     ia_handle, ia_handle, conn_qual, evd_handle, psp_flags, psp_handle)
-SAME(ep_reset, (DAT_EP_HANDLE ep_handle),
-     ep_handle, ep_handle)
-SAME(evd_set_unwaitable, (DAT_EVD_HANDLE evd_handle),
-     evd_handle, evd_handle)
-SAME(evd_clear_unwaitable, (DAT_EVD_HANDLE evd_handle),
-     evd_handle, evd_handle)
-SAME(ep_recv_query, (DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated, DAT_COUNT *bufs_alloc_span),
-     ep_handle, ep_handle, nbufs_allocated, bufs_alloc_span)
-SAME(ep_set_watermark, (DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark, DAT_COUNT hard_high_watermark),
-     ep_handle, ep_handle, soft_high_watermark, hard_high_watermark)
-SAME(srq_create, (DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_SRQ_ATTR *srq_attr,
-      DAT_SRQ_HANDLE *srq_handle),
-     ia_handle, ia_handle, pz_handle, srq_attr, srq_handle)
-SAME(srq_free, (DAT_SRQ_HANDLE srq_handle),
-     srq_handle, srq_handle)
-SAME(srq_resize, (DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto),
-     srq_handle, srq_handle, srq_max_recv_dto)
-SAME(srq_set_lw, (DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark),
-     srq_handle, srq_handle, low_watermark)
-SAME(ia_close, (DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags),
-     ia_handle, ia_handle, close_flags)
+/* The three such calls that are not in the list. */
+static DAT_RETURN same_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno)
+{
+	return dat20_ret(dat20_beneath(ia)->cno_create_func(ia, agent, cno));
+}
+
+static DAT_RETURN same_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	return dat20_ret(dat20_beneath(cno)->cno_modify_agent_func(cno, agent));
+}
+
+static DAT_RETURN same_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+{
+	return dat20_ret(dat20_beneath(ia)->ia_close_func(ia, flags));
+}
 
 static DAT_RETURN get_handle_type(DAT_HANDLE handle, DAT20_HANDLE_TYPE *type)
 {
@@ -115,10 +54,8 @@ static DAT_RETURN get_handle_type(DAT_HANDLE handle, DAT20_HANDLE_TYPE *type)
 
 /* ------------------------------------------------------------------ what is not served */
 
-#define MODEL_NOT_SUPPORTED	((DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT20_MODEL_NOT_SUPPORTED)
-
 /* Common service points, windows of one endpoint, invalidation, CNOs with a descriptor, high availability. */
-#define REFUSED(slot, ...) static DAT_RETURN no_##slot(__VA_ARGS__) { return MODEL_NOT_SUPPORTED; }
+#define REFUSED(slot, ...) static DAT_RETURN no_##slot(__VA_ARGS__) { return dat20_error(DAT20_MODEL_NOT_SUPPORTED); }
 
 #define UNUSED(name) name __attribute__((unused))
 REFUSED(csp_create, DAT_IA_HANDLE UNUSED(a), DAT20_COMM *UNUSED(b), DAT_IA_ADDRESS_PTR UNUSED(c),
@@ -141,7 +78,7 @@ REFUSED(ia_ha_related, DAT_IA_HANDLE UNUSED(a), const DAT_NAME_PTR UNUSED(b), DA
 /* No extension is offered, as the attributes say. */
 static DAT_RETURN no_extendedop(DAT_HANDLE UNUSED(handle), DAT20_EXTENDED_OP UNUSED(op), va_list UNUSED(args))
 {
-	return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT20_NOT_IMPLEMENTED;
+	return dat20_error(DAT20_NOT_IMPLEMENTED);
 }
 
 /* ------------------------------------------------------------------ the table */

@@ -101,7 +101,7 @@ static int is_refused(DAT_RETURN status, const char *what)
 	return 0;
 }
 
-/* A handle of the one API is none of the other's. */
+/* The library of the other API refuses the handles of this one. */
 static int stays_apart(struct side *side, struct side *other)
 {
 	DAT_PZ_HANDLE pz = DAT_HANDLE_NULL, none = DAT_HANDLE_NULL;

@@ -57,7 +57,7 @@ void hostile_hear(struct hostile *h);
 int hostile_accept(struct hostile *h, const void *pdata, size_t len);
 int hostile_reject(struct hostile *h, const void *pdata, size_t len);
 
-/* Posts one request and waits for its completion: its status, or -1 if there is none within `ms`. */
+/* Posts one request, and returns the status of its completion, or -1 if it does not complete within `ms` milliseconds. */
 int hostile_do(struct hostile *h, enum ibv_wr_opcode op, uint32_t bytes, uint64_t remote, uint32_t key, unsigned int ms);
 /* Posts receives of that length. */
 void hostile_receive(struct hostile *h, int count, uint32_t bytes);

@@ -88,7 +88,7 @@ VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/% tests/v
 VALGRIND_RESULTS = $(VALGRIND_TESTS:%=valgrind/%.trs)
 VALGRIND_RUN = $(LIBTOOL) --mode=execute $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no
 # In these tests alone processes end with threads: with adapters open, or in the child of a thread that is not the first.
-valgrind/tests/vipl/leave_test.trs valgrind/tests/unit/core_fork_test.trs: VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
+valgrind/tests/vipl/leave_test.trs valgrind/tests/vipl/hostile_test.trs valgrind/tests/unit/core_fork_test.trs: VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
 
 valgrind/%.trs: FORCE
 	$(AM_V_at)$(MKDIR_P) $(@D)

@@ -21,6 +21,7 @@
 #include "send.h"
 #include "share.h"
 #include "sock.h"
+#include "sparse.h"
 #include "srq.h"
 #include "tick.h"
 #include <arpa/inet.h>
@@ -311,8 +312,8 @@ static enum datp_err tables_init(struct soft_ia *ia)
 {
 	enum datp_err err = soft_ports_init(ia);
 
-	ia->peer_slot = calloc(SOFT_PORT_MAX, sizeof *ia->peer_slot);
-	ia->slot_used = calloc(SOFT_PORT_MAX, sizeof *ia->slot_used);
+	ia->peer_slot = soft_sparse_new(SOFT_PORT_MAX, sizeof *ia->peer_slot);
+	ia->slot_used = soft_sparse_new(SOFT_PORT_MAX, sizeof *ia->slot_used);
 	return !ia->peer_slot || !ia->slot_used ? DATP_ERR_MEMORY : err;
 }
 
@@ -352,8 +353,8 @@ static void soft_ia_close(struct datp_ia *base)
 	}
 	soft_mr_fini(ia);
 	soft_ports_fini(ia);
-	free(ia->peer_slot);
-	free(ia->slot_used);
+	soft_sparse_free(ia->peer_slot, SOFT_PORT_MAX, sizeof *ia->peer_slot);
+	soft_sparse_free(ia->slot_used, SOFT_PORT_MAX, sizeof *ia->slot_used);
 	if (ia->doorbell_fd >= 0)
 		close(ia->doorbell_fd);
 	if (ia->spare_fd >= 0)

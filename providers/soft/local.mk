@@ -35,6 +35,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/shm.h \
 	providers/soft/sock.c providers/soft/sock.h \
 	providers/soft/soft.h \
+	providers/soft/sparse.c providers/soft/sparse.h \
 	providers/soft/srq.c providers/soft/srq.h \
 	providers/soft/tick.c providers/soft/tick.h \
 	providers/soft/window.c providers/soft/window.h \

@@ -12,8 +12,8 @@
 #include "peer.h"
 #include "quiesce.h"
 #include "request.h"
+#include "sparse.h"
 #include "window.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
@@ -27,11 +27,10 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 	if (err)
 		return err;
 	ia->mr = ia->mr_mem.addr;
-	/* sparse, all: untouched pages use no memory */
-	ia->own = calloc(SOFT_MR_COUNT, sizeof *ia->own);
-	ia->lmrs = calloc(SOFT_MR_COUNT, sizeof *ia->lmrs);
-	ia->mr_gen = calloc(SOFT_MR_COUNT, sizeof *ia->mr_gen);
-	ia->mr_free = calloc(SOFT_MR_COUNT, sizeof *ia->mr_free);
+	ia->own = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->own);
+	ia->lmrs = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->lmrs);
+	ia->mr_gen = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->mr_gen);
+	ia->mr_free = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->mr_free);
 	ia->mr_used = 1; /* index 0 stays unused: no context is 0 */
 	if (ia->own && ia->lmrs && ia->mr_gen && ia->mr_free && !soft_windows_init(ia))
 		return DATP_OK;
@@ -42,10 +41,10 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 void soft_mr_fini(struct soft_ia *ia)
 {
 	soft_windows_fini(ia);
-	free(ia->own);
-	free(ia->lmrs);
-	free(ia->mr_gen);
-	free(ia->mr_free);
+	soft_sparse_free(ia->own, SOFT_MR_COUNT, sizeof *ia->own);
+	soft_sparse_free(ia->lmrs, SOFT_MR_COUNT, sizeof *ia->lmrs);
+	soft_sparse_free(ia->mr_gen, SOFT_MR_COUNT, sizeof *ia->mr_gen);
+	soft_sparse_free(ia->mr_free, SOFT_MR_COUNT, sizeof *ia->mr_free);
 	ia->own = NULL;
 	ia->lmrs = NULL;
 	ia->mr_gen = NULL;

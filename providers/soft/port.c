@@ -11,6 +11,7 @@
 #include "recv.h"
 #include "request.h"
 #include "send.h"
+#include "sparse.h"
 #include "srq.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +19,13 @@
 
 enum datp_err soft_ports_init(struct soft_ia *ia)
 {
-	ia->ports = calloc(SOFT_PORT_MAX, sizeof *ia->ports); /* sparse */
+	ia->ports = soft_sparse_new(SOFT_PORT_MAX, sizeof *ia->ports);
 	return ia->ports ? DATP_OK : DATP_ERR_MEMORY;
 }
 
 void soft_ports_fini(struct soft_ia *ia)
 {
-	free(ia->ports);
+	soft_sparse_free(ia->ports, SOFT_PORT_MAX, sizeof *ia->ports);
 	ia->ports = NULL;
 }
 

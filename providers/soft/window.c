@@ -10,6 +10,7 @@
  */
 #include "window.h"
 #include "mover.h"
+#include "sparse.h"
 #include <stdlib.h>
 
 struct soft_bound {
@@ -26,7 +27,7 @@ struct soft_bound {
 
 enum datp_err soft_windows_init(struct soft_ia *ia)
 {
-	ia->windows = calloc(SOFT_MR_COUNT, sizeof *ia->windows); /* sparse */
+	ia->windows = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->windows);
 	return ia->windows ? DATP_OK : DATP_ERR_MEMORY;
 }
 
@@ -39,7 +40,7 @@ void soft_windows_fini(struct soft_ia *ia)
 		ia->windows_spare = bound->next;
 		free(bound);
 	}
-	free(ia->windows);
+	soft_sparse_free(ia->windows, SOFT_MR_COUNT, sizeof *ia->windows);
 	ia->windows = NULL;
 }
 

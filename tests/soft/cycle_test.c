@@ -94,6 +94,28 @@ static void nothing_grows_over_many_connections(void)
 	CHECK_EQ_INT(slots_busy(ia), 0);
 }
 
+/*
+ * The tables of an IA have room for everything there can be, and use memory only for what there is, however often it is opened. A
+ * program that keeps what it allocates in between gets such memory from malloc() for them as it has used before.
+ */
+static void opening_again_touches_only_what_is_used(void)
+{
+	long pages = (long)(SOFT_MR_COUNT * sizeof(void *)) / sysconf(_SC_PAGESIZE);
+	struct rusage before, after;
+	void *kept[8];
+
+	for (int i = 0; i < 8; i++) {
+		kept[i] = malloc(65536);
+		getrusage(RUSAGE_SELF, &before);
+		api_close();
+		api_open();
+		getrusage(RUSAGE_SELF, &after);
+		CHECK(after.ru_minflt - before.ru_minflt < pages);
+	}
+	for (int i = 0; i < 8; i++)
+		free(kept[i]);
+}
+
 /* ------------------------------------------------------------------ killed */
 
 static void victim(void *arg)
@@ -322,8 +344,10 @@ static void listener_without_descriptors_refuses_and_recovers(void)
 	check_join(peer);
 }
 
-static const struct check_test alone[] = { CHECK_TEST(nothing_grows_over_many_connections),
-					   CHECK_END };
+static const struct check_test alone[] = {
+	CHECK_TEST(nothing_grows_over_many_connections),
+	CHECK_TEST(opening_again_touches_only_what_is_used), CHECK_END
+};
 
 static const struct check_test together[] = {
 	CHECK_TEST(slots_and_names_of_the_killed_come_back),

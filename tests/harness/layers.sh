@@ -30,14 +30,15 @@ providers/fault         (libdatp) registry registry/front registry/dat12
 # position-independent one will do. An object whose source has moved away is from an older build.
 symbols()
 {
-	local folder object source
+	local folder object source objects=()
 	while read -r folder _; do
 		for object in "$folder"/.libs/*.o; do
 			source=${object##*-}
-			[ -e "$top_srcdir/$folder/${source%.o}.c" ] || continue
-			"${NM:-nm}" -P "$object" | awk -v folder="$folder" '$2 ~ /^[A-Z]$/ { print folder, ($2 == "U" ? "needs" : "has"), $1 }'
+			[ ! -e "$top_srcdir/$folder/${source%.o}.c" ] || objects+=("$object")
 		done
-	done <<<"$arrows" | sort -u
+	done <<<"$arrows"
+	"${NM:-nm}" -P -A "${objects[@]}" | awk '$3 ~ /^[A-Z]$/ {
+		folder = $1; sub(/\/[.]libs\/.*/, "", folder); print folder, ($3 == "U" ? "needs" : "has"), $2 }' | sort -u
 }
 
 # The calls that no arrow of $1 allows.
@@ -64,19 +65,27 @@ stray_calls()
 # The same of what files include. `log/` and `fence/` are for all who build with them; a header of the SDK is for all.
 stray_includes()
 {
-	local folder allowed file to bad=0
-	while read -r folder allowed; do
-		[ -n "$folder" ] || continue
-		for file in "$top_srcdir/$folder"/*.[ch]; do
-			for to in $(sed -n 's,^#include "\(.*\)/[^/]*"$,\1,p' "$file" | sed "s,^[.][.]/,${folder%/*}/,"); do
-				case " $folder log fence $allowed " in
-				*" $to "*) ;;
-				*) echo "${file#"$top_srcdir/"} includes a header of $to"; bad=1 ;;
-				esac
-			done
-		done
+	local folder files=()
+	while read -r folder _; do
+		[ -z "$folder" ] || files+=("$top_srcdir/$folder"/*.[ch])
 	done <<<"$1"
-	return $bad
+	awk -v top="$top_srcdir/" '
+		NR == FNR { for (i = 1; i <= NF; i++) allowed[$1, $i] = 1; next }
+		FNR == 1 {
+			file = substr(FILENAME, length(top) + 1)
+			folder = file; sub(/\/[^\/]*$/, "", folder)
+		}
+		/^#include ".*\/[^\/]*"$/ {
+			to = $0; sub(/^#include "/, "", to); sub(/\/[^\/]*"$/, "", to)
+			if (sub(/^[.][.]\//, "", to)) {
+				above = folder; sub(/\/[^\/]*$/, "/", above); to = above to
+			}
+			if (to == folder || to == "log" || to == "fence" || (folder, to) in allowed)
+				next
+			print file " includes a header of " to
+			bad = 1
+		}
+		END { exit bad }' <(echo "$1") "${files[@]}"
 }
 
 # What is not the same in DAT 1.2 and 2.0 has no place in the core.

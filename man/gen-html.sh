@@ -15,23 +15,26 @@ order=()
 # What a page is about: behind .Nd, or behind the dash of its NAME.
 headline()
 {
-	sed -n 's/^[.]Nd //p; s/^[^.]* \\- //p' "$1" | head -n 1
+	sed -n 's/^[.]Nd //; t found; s/^[^.]* \\- //; t found; d; :found; p; q' "$1"
 }
 
 read_pages()
 {
 	local path page
 	for path; do
-		page=$(basename "$path")
+		page=${path##*/}
 		file[$page]=$path
 		says[$page]=$(headline "$path")
 		order+=("$page")
 	done
 }
 
+# escape TEXT: sets $escaped
 escape()
 {
-	sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$1"
+	escaped=${1//'&'/'&amp;'}
+	escaped=${escaped//'<'/'&lt;'}
+	escaped=${escaped//'>'/'&gt;'}
 }
 
 # top TITLE: everything before the page's own text
@@ -70,30 +73,28 @@ bottom()
 }
 
 # In man(7) a reference is a name in bold type with a section behind it, and mandoc does not know it for one.
-link_references()
+# The picture stands behind the heading of the section about it. Both are done by one script of sed.
+write_edits()
 {
 	local page
 	for page in "${order[@]}"; do
 		printf 's|<b>%s</b>(%s)|<a class="Xr" href="%s.html">%s(%s)</a>|g\n' \
 			"${page%.*}" "${page##*.}" "$page" "${page%.*}" "${page##*.}"
-	done >"$out/.links"
-	sed -f "$out/.links"
-}
-
-# The picture stands behind the heading of the section about it.
-place_picture()
-{
-	sed '/id="ENDPOINT_STATES"/,/<\/h[12]>/s|</h[12]>|&\n<p><img src="ep-states.svg" alt="the states of an endpoint and what leads from one to the next"></p>|'
+	done >"$out/.edits"
+	cat >>"$out/.edits" <<-'END'
+	/id="ENDPOINT_STATES"/,/<\/h[12]>/s|</h[12]>|&\n<p><img src="ep-states.svg" alt="the states of an endpoint and what leads from one to the next"></p>|
+	END
 }
 
 make_page()
 {
-	local page=$1
+	local page=$1 escaped
+	escape "${says[$page]}"
 	{
-		top "${page%.*}(${page##*.}) - $(escape "${says[$page]}")"
+		top "${page%.*}(${page##*.}) - $escaped"
 		printf '<header class="title">%s<span>(%s)</span></header>\n' "${page%.*}" "${page##*.}"
 		(cd "$out" && "$MANDOC" -Thtml -O 'fragment,toc,man=%N.%S.html;https://man7.org/linux/man-pages/man%S/%N.%S.html' \
-			"$2") | link_references | place_picture
+			"$2") | sed -f "$out/.edits"
 		bottom
 	} >"$out/$page.html"
 }
@@ -101,13 +102,13 @@ make_page()
 # list TITLE PAGE...: pages of the index
 list()
 {
-	local title=$1 page
+	local title=$1 page escaped
 	shift
 	[ $# -gt 0 ] || return 0
 	printf '<h2>%s</h2>\n<dl class="pages">\n' "$title"
 	for page; do
-		printf '<dt><a href="%s.html">%s(%s)</a></dt><dd>%s</dd>\n' \
-			"$page" "${page%.*}" "${page##*.}" "$(escape "${says[$page]}")"
+		escape "${says[$page]}"
+		printf '<dt><a href="%s.html">%s(%s)</a></dt><dd>%s</dd>\n' "$page" "${page%.*}" "${page##*.}" "$escaped"
 	done
 	printf '</dl>\n'
 }
@@ -138,18 +139,26 @@ make_index()
 # Each word of a page once, as search.js wants it: letters, digits and what joins the parts of a name.
 words()
 {
-	"$MANDOC" -Tutf8 "$1" | sed 's/.\x08//g' | tr -cs 'A-Za-z0-9_.-' '\n' | sed 's/^[.-]*//; s/[.-]*$//' |
-		tr 'A-Z' 'a-z' | awk 'length > 1 && !seen[$0]++ { printf "%s%s", space, $0; space = " " }'
+	"$MANDOC" -Tutf8 "$1" | LC_ALL=C awk '
+		{
+			gsub(/.\010/, "")
+			n = split(tolower($0), word, /[^a-z0-9_.-]+/)
+			for (i = 1; i <= n; i++) {
+				gsub(/^[.-]+|[.-]+$/, "", word[i])
+				if (length(word[i]) > 1 && !seen[word[i]]++) { printf "%s%s", space, word[i]; space = " " }
+			}
+		}'
 }
 
 make_search()
 {
-	local page
+	local page quoted
 	{
 		printf '"use strict";\nconst manual = [\n'
 		for page in "${order[@]}"; do
-			printf '["%s","%s","%s","%s"],\n' "${page%.*}" "${page##*.}" \
-				"$(sed 's/[\\"]/\\&/g' <<<"${says[$page]}")" "$(words "${file[$page]}")"
+			quoted=${says[$page]//\\/\\\\}
+			quoted=${quoted//'"'/'\"'}
+			printf '["%s","%s","%s","%s"],\n' "${page%.*}" "${page##*.}" "$quoted" "$(words "${file[$page]}")"
 		done
 		printf '];\n'
 	} >"$out/index.js"
@@ -159,12 +168,12 @@ mkdir -p "$out"
 cp "$source/style.css" "$source/search.js" "$out/"
 awk -v as=svg -f "$source/gen-states.awk" "$source/../providers/common/core/ep_state.c" >"$out/ep-states.svg"
 read_pages "$@"
-for page in "${order[@]}"; do	# mandoc links to what is there
-	touch "$out/$page.html"
-done
+write_edits
+(cd "$out" && touch "${order[@]/%/.html}")	# mandoc links to what is there
 for page in "${order[@]}"; do
-	make_page "$page" "$(realpath "${file[$page]}")"
+	[[ ${file[$page]} == /* ]] && path=${file[$page]} || path=$PWD/${file[$page]}
+	make_page "$page" "$path"
 done
 make_index
 make_search
-rm -f "$out/.links"
+rm -f "$out/.edits"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Throws inputs at the parsers of dat.conf and its drop-ins for FUZZ_SECONDS (60, or 1 if CHECK_DEPTH=brief), starting from
+# Throws inputs at the parsers of dat.conf and its drop-ins for FUZZ_SECONDS (20, or 1 if CHECK_DEPTH=brief), starting from
 # the corpus and the registries found in the field. An input that breaks them is shown in base64.
 fuzz=tests/fuzz/conf_fuzz
 what="dat.conf parsers stand whatever comes in"
-[ "${CHECK_DEPTH-}" = brief ] && seconds=1 || seconds=60
+[ "${CHECK_DEPTH-}" = brief ] && seconds=1 || seconds=20
 seconds=${FUZZ_SECONDS:-$seconds}
 echo "1..1"
 if [ ! -x $fuzz ]; then

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring of an EVD: how messages and news reach it from every process. Bounded, many senders, one
- * consumer, no lock; a sender that dies at any instruction leaves at most one cell claimed in its
- * name. What finds no cell goes on the attention list, which is made of the ports themselves and so
- * is never full.
+ * The ring of an EVD, by which messages and news reach it from every process: bounded, with many
+ * senders, one consumer and no lock. A sender that dies at any instruction leaves at most one cell
+ * claimed in its name. A port whose news find no cell goes on the attention list, which is made of
+ * the ports themselves and so is never full.
  */
 #define _GNU_SOURCE
 #include "cq.h"
@@ -19,14 +19,14 @@
 
 #define CQ_CELLS_MIN 128u
 #ifndef CQ_CALM
-/* a queue that has not been armed for this many eighths of a lap is polled */
+/* a queue that has not been armed for this many eighths of a lap counts as polled */
 #define CQ_CALM	    64u
 #define CQ_CALM_MAX (1u << 20)
 #endif
 
 /*
- * Stands for the ring of a queue that has been freed: a late thread finds it empty. Aligned as
- * soft_cq_look() requires.
+ * Stands for the ring of a queue that has been freed: a thread that read the queue's handle before
+ * that finds it empty. Aligned as soft_cq_look() requires.
  */
 static alignas(SOFT_CQ_CELLS_MAX) union {
 	struct soft_ring ring;
@@ -55,16 +55,19 @@ void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position)
 	}
 }
 
-/* Whether a cell, and the claim of it, are as one of the last lap's or as one that was just sent. */
+/*
+ * Returns true if a cell and its claim are as the last lap leaves them, or as a sender leaves them
+ * that has just claimed or published the cell.
+ */
 static bool cell_sound(struct soft_ring *ring, uint32_t cells, uint64_t position)
 {
 	uint32_t at = (uint32_t)position & (cells - 1);
-	/* relaxed: the ring is nobody's, and what a late sender does meanwhile is sound before and after */
+	/* relaxed: nobody uses the ring, and the cell is sound before and after what a late sender does meanwhile */
 	uint64_t claim = atomic_load_explicit(&soft_ring_claims(ring, cells - 1)[at], memory_order_relaxed);
 	uint64_t ready = atomic_load_explicit(&ring->cell[at].ready, memory_order_relaxed);
 	int64_t ahead = SOFT_CLAIM_AHEAD(claim, position);
 
-	/* ahead: a sender has died after it had claimed the cell and before it moved the tail */
+	/* ahead: a sender has died after it claimed the cell and before it moved the tail */
 	return (ahead == 0 || ahead == cells) &&
 	       (!ready || (((ready - 1) & (cells - 1)) == at && ready - 1 <= position + (uint64_t)ahead));
 }
@@ -83,8 +86,9 @@ static bool ring_sound(struct soft_ring *ring, uint32_t cells, uint64_t position
 }
 
 /*
- * Positions that nobody has had: what a sender that has not heard of the end of a connection still writes by an
- * older one is not taken for a message.
+ * Initialises the ring with positions that no sender has had: a sender that has not heard of the
+ * end of its connection may still write to an older position, and the owner does not take that for
+ * a message.
  */
 static void ring_renew(struct soft_cq *cq, uint32_t cells)
 {
@@ -126,10 +130,11 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 		soft_ring_init(cq->ring, cells, 0);
 	else if (!ring_sound(cq->ring, cells, cq->mem.position))
 		ring_renew(cq, cells);
-	cq->ring->mask = cq->mask; /* whatever a peer has written there */
+	cq->ring->mask = cq->mask; /* a peer may have overwritten it */
 	/*
-	 * relaxed, both: old askers are gone, and nobody has asked yet. That the last owner polled stays, until it is
-	 * taken back as he would have: a late sender to him may have seen it, and be about to publish
+	 * relaxed, both: nobody waits for the ring, and its new owner has asked for nothing yet.
+	 * SOFT_NOTIFY_POLLED of the last owner stays until cq_not_polled() takes it back with a
+	 * fence: a late sender to that owner may have seen it, and be about to publish
 	 */
 	cq->polled = atomic_load_explicit(&cq->ring->notify, memory_order_relaxed) & SOFT_NOTIFY_POLLED;
 	atomic_store_explicit(&cq->ring->notify, cq->polled ? SOFT_NOTIFY_POLLED : 0, memory_order_relaxed);
@@ -193,7 +198,10 @@ static void ring_wake(struct soft_ring *ring)
 	syscall(SYS_futex, &ring->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* What is asked for, SOFT_NOTIFY_WAKE: it is taken by one of those that have news, and done by all that come until it is done. */
+/*
+ * Returns what the owner asks for, of SOFT_NOTIFY_WAKE. One sender takes the request and marks it
+ * as taken; all that publish until ring_woken() clears the mark wake the owner as well.
+ */
 static uint32_t ring_wanted(struct soft_ring *ring)
 {
 	uint32_t notify = atomic_load_explicit(&ring->notify, memory_order_relaxed);
@@ -203,7 +211,7 @@ static uint32_t ring_wanted(struct soft_ring *ring)
 	do
 		wanted = SOFT_NOTIFY_WANTED(notify);
 	while (wanted & notify && --tries &&
-	       /* acquire/release as for any hand-over */
+	       /* acquire and release, as for any hand-over */
 	       !atomic_compare_exchange_weak_explicit(
 		       &ring->notify, &notify,
 		       (notify & ~SOFT_NOTIFY_WAKE) | SOFT_NOTIFY_TAKEN(wanted),
@@ -212,8 +220,10 @@ static uint32_t ring_wanted(struct soft_ring *ring)
 }
 
 /*
- * It is done. Relaxed: a waiter that asks again has been woken, and what is asked for is left alone. Should another sender have
- * taken that, and be stopped before it wakes anybody, this takes its mark away: two must come together for that.
+ * Clears the mark, because the owner has been woken. relaxed: a waiter that asks again has been
+ * woken, and its new request is left alone. If another sender has taken that request and is stopped
+ * before it wakes anybody, this clears its mark, too; a wake-up is lost only if both happen
+ * together.
  */
 static void ring_woken(struct soft_ring *ring, uint32_t wanted)
 {
@@ -226,8 +236,7 @@ bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg)
 	uint64_t position;
 	/*
 	 * Claimed in nobody's name, because this process does not outlive its own claims. This
-	 * thread knows at once what has been read, so there is a cell for it before there is one
-	 * for a sender
+	 * thread reads `head`, which is ahead of `taken`, so it finds a cell before a sender does
 	 */
 	struct soft_cell *cell =
 		soft_ring_claim_behind(cq->ring, cq->mask, &cq->head, 0, &position);
@@ -264,15 +273,16 @@ uint32_t soft_cq_attention(struct soft_cq *cq)
 {
 	if (!atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
 		return 0;
-	/* acquire: writes before the port was put on the list are seen */
+	/* acquire: what was written before the port was put on the list is visible */
 	return atomic_exchange_explicit(&cq->ring->attention, 0, memory_order_acquire);
 }
 
 void soft_cq_answer(struct soft_cq *cq)
 {
 	/*
-	 * relaxed: a sender that sets it after this rings the doorbell. acquire: the exchange sees the cell of each sender
-	 * that set it before, also of those that found it set and did not ring
+	 * relaxed: a sender that sets it after this rings the doorbell. acquire: the exchange makes
+	 * the cells of all senders visible that set it before, also of those that found it set and
+	 * did not ring
 	 */
 	if (atomic_load_explicit(&cq->ring->asked, memory_order_relaxed))
 		atomic_exchange_explicit(&cq->ring->asked, 0, memory_order_acquire);
@@ -283,22 +293,20 @@ void soft_cq_calm(struct soft_cq *cq)
 	if (!soft_fence_reaches())
 		return;
 	cq->polled = true;
-	/*
-	 * relaxed: it says nothing about what was done before, only about what follows until it is
-	 * cleared
-	 */
+	/* relaxed: the flag says nothing about what was done before, only about what follows until it is cleared */
 	atomic_fetch_or_explicit(&cq->ring->notify, SOFT_NOTIFY_POLLED, memory_order_relaxed);
 }
 
-/* Each time it was in vain, twice as many messages are needed for the next attempt. */
+/* The queue is armed after all, so it needs twice as many messages before it counts as polled again. */
 static void cq_not_polled(struct soft_cq *cq)
 {
 	cq->polled = false;
 	if (cq->enough < CQ_CALM_MAX)
 		cq->enough *= 2;
 	/*
-	 * Relaxed: a sender that has found it, in its order before the fence that it passes here, published before
-	 * that, so we see what; one that looks later finds it gone, and passes a fence of its own
+	 * relaxed: a sender that read the flag before the fence that it passes here published
+	 * before that fence, so we see what it published; one that reads it later finds it cleared,
+	 * and passes a fence of its own
 	 */
 	atomic_fetch_and_explicit(&cq->ring->notify, ~SOFT_NOTIFY_POLLED, memory_order_relaxed);
 	soft_fence_everybody();
@@ -319,13 +327,14 @@ bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
 }
 
 /*
- * Cells that a sender had claimed and not published when it died would stop the ring. All of the
- * peer's threads have ended (its sockets are closed), so nobody writes to them any more.
+ * Voids the cells that a sender had claimed and not published when it died, because the ring would
+ * stop at them. All of the peer's threads have ended (its sockets are closed), so nobody writes to
+ * those cells any more.
  */
 static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
 		      const struct soft_peer *peer)
 {
-	/* relaxed, all: what its threads did is seen, since they are seen to have ended */
+	/* relaxed, all: the threads have been seen to end, which makes visible what they did */
 	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
 
 	for (uint32_t i = 0; i <= mask; i++) {
@@ -335,7 +344,7 @@ static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
 		struct soft_cell *cell = &ring->cell[i];
 		uint64_t ready = atomic_load_explicit(&cell->ready, memory_order_relaxed);
 
-		/* ready, for the peer or for a sender that has claimed the cell meanwhile */
+		/* published, by the peer or by a sender that has claimed the cell meanwhile */
 		if (ia->peer_slot[SOFT_CLAIM_PEER(claim)] != peer ||
 		    (int64_t)(ready - position) > 0)
 			continue;
@@ -349,7 +358,10 @@ struct burial {
 	const struct soft_peer *peer;
 };
 
-/* For a ring at rest: pieces are powers of two, so the largest mask that fits is the right one. */
+/*
+ * Returns the mask of a ring that is given back to the arena. Pieces are powers of two, so the
+ * largest mask that fits is the right one.
+ */
 static uint32_t resting_mask(const struct soft_mem *mem)
 {
 	uint32_t cells = CQ_CELLS_MIN;
@@ -374,9 +386,8 @@ void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer)
 	for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next) {
 		ring_void(ia, cq->ring, cq->mask, peer);
 		/*
-		 * Others may have published behind such a cell, and found nobody to wake; or it
-		 * took a request to be
-		 * woken (soft_ring_notify) and died before it did so.
+		 * Others may have published behind such a cell while nobody could be woken; or the
+		 * peer took a request to be woken (ring_wanted()) and died before it acted on it.
 		 */
 		ring_wake(cq->ring);
 	}
@@ -389,22 +400,25 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	uint32_t head;
 
 	/*
-	 * Release: if we find it set, the owner's exchange, which clears it before the owner looks
-	 * at the port, is still to come and acquires what we did before. (A plain store there would
-	 * not, however it is ordered.) Acquire: who finds it clear puts the port on the list after
-	 * the owner has taken `next`.
+	 * release: if we find the flag set, the owner's exchange that clears it is still to come,
+	 * and acquires what we did before; the owner looks at the port after that. (A store there
+	 * would not acquire, whatever its order.) acquire: whoever finds the flag clear puts the
+	 * port on the list after the owner has taken `next`.
 	 */
 	if (atomic_exchange_explicit(&port->attention[side].queued, 1, memory_order_acq_rel))
 		return false;
 	head = atomic_load_explicit(&ring->attention, memory_order_relaxed);
 	for (unsigned int tries = SOFT_TRIES; tries; tries--) {
 		atomic_store_explicit(&port->attention[side].next, head, memory_order_relaxed);
-		/* release: `next`, and all that the news is about */
+		/* release: `next`, and all that the owner is to find */
 		if (atomic_compare_exchange_weak_explicit(&ring->attention, &head, entry, memory_order_release,
 							  memory_order_relaxed))
 			return true;
 	}
-	/* a peer changes the word all the time; an exchange, so that what was released to the list stays so */
+	/*
+	 * A peer changes the word all the time. An exchange, so that it continues the release
+	 * sequence of the entries before
+	 */
 	(void)atomic_exchange_explicit(&ring->attention, SOFT_ATTENTION_ALL, memory_order_acq_rel);
 	return true;
 }
@@ -413,11 +427,17 @@ void soft_ring_ask(struct soft_ring *ring, struct soft_peer *owner)
 {
 	uint32_t set = SOFT_ASKED_SET;
 
-	/* release: the cell; see soft_cq_answer(). It reads and writes at once, so that each of several senders is seen */
+	/*
+	 * release: the cell; see soft_cq_answer(). A read-modify-write, so that the owner acquires
+	 * from each of several senders
+	 */
 	if (atomic_fetch_or_explicit(&ring->asked, SOFT_ASKED_SET, memory_order_acq_rel) & SOFT_ASKED_RUNG)
 		return;
 	soft_peer_wake(owner);
-	/* relaxed: only that nobody needs to ring again; if it was cleared and set meanwhile, another one rings, too */
+	/*
+	 * relaxed: this only says that nobody needs to ring again; if the word was cleared and set
+	 * meanwhile, another sender rings, too
+	 */
 	atomic_compare_exchange_strong_explicit(&ring->asked, &set, SOFT_ASKED_SET | SOFT_ASKED_RUNG,
 						memory_order_relaxed, memory_order_relaxed);
 }

@@ -7,39 +7,40 @@
 #include "soft.h"
 
 #define SOFT_CQ_CELLS_MAX 4096u
-#define SOFT_CQ_VAIN	  1024u /* so many looks of a program that polls take far less time than the bound */
+#define SOFT_CQ_VAIN	  1024u /* a polling program makes this many looks in far less time than the bound (bound.h) */
 
 /* Owner. */
-/* A fresh ring, whose first message will have this position. */
+/* Initialises a ring whose first message will have this position. */
 void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position);
 enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
 			   uint32_t min_cells);
-/* From here on this is its ring. Poll lock, or nobody knows the queue. */
+/* Makes this the queue's ring. Poll lock, or no other thread knows the queue. */
 void soft_cq_use(struct soft_cq *cq, struct soft_ring *ring, uint32_t mask);
 void soft_cq_fini(struct soft_cq *cq);
 /*
- * The next queue that this round of the service thread has not seen, and for which `wants` is true, or NULL. It is not freed
- * before soft_cq_release(). Service thread.
+ * Returns the next queue that this round of the service thread has not seen and for which wants()
+ * returns true, or NULL. The queue is not freed before soft_cq_release(). Service thread.
  */
 struct soft_cq *soft_cq_hold_next(struct soft_ia *ia, bool (*wants)(const struct soft_cq *cq));
 void soft_cq_release(struct soft_cq *cq);
-uint32_t soft_cq_attention(struct soft_cq *cq);		       /* takes the whole list; poll lock */
-/* Before the owner takes the cells: what has been asked for so far is seen to (soft_ring_ask). Poll lock. */
+uint32_t soft_cq_attention(struct soft_cq *cq);		       /* returns the list and empties it; poll lock */
+/* The owner calls this before it takes the cells: it clears what soft_ring_ask() has asked for so far. Poll lock. */
 void soft_cq_answer(struct soft_cq *cq);
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
-void soft_cq_calm(struct soft_cq *cq);			       /* its owner only polls; poll lock */
+void soft_cq_calm(struct soft_cq *cq);			       /* says in the ring that its owner only polls; poll lock */
 /*
- * Tells the queue of receives of an endpoint of this process that are done: those of the messages before `msg`. They
- * complete when all that has come before is taken. False: the ring is full. soft_cq_notify() comes next. EP lock.
+ * Publishes a cell of our own that keeps the turn of an endpoint's messages before `msg`: their
+ * receives complete when the owner has taken all cells before it. Returns false if the ring is
+ * full. The caller calls soft_cq_notify() next. EP lock.
  */
 bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg);
-/* As soft_ring_notify(), of the owner's own news. */
+/* As soft_ring_notify(), for what the owner's process has published itself. */
 void soft_cq_notify(struct soft_cq *cq);
 /* Wakes all that sleep at the queue, whether they have asked for it or not. */
 void soft_cq_rouse(struct soft_cq *cq);
 /*
- * A peer has died: frees what it left half claimed, in rings in use and at rest, and wakes all.
- * soft_ia.lock
+ * A peer has died: voids the cells that it claimed and did not publish, in rings in use and in
+ * those given back to the arena, and wakes all that sleep at our queues. soft_ia.lock
  */
 void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer);
 
@@ -49,9 +50,9 @@ static inline _Atomic uint32_t *soft_cq_lock(struct soft_cq *cq)
 }
 
 /*
- * The ring and its mask, for who has no lock. The queue may be freed at this moment, and its memory
- * be another one's, whose ring is longer: so both are told by one word. A ring begins at a page, and
- * the mask is less than that.
+ * Returns the ring and its mask without a lock. The queue may be freed meanwhile, and its memory
+ * used for a queue with a longer ring, so one word holds both. A ring begins at a page, and the
+ * mask is smaller than a page.
  */
 static inline struct soft_ring *soft_cq_look(struct soft_cq *cq, uint32_t *mask)
 {
@@ -65,8 +66,8 @@ static inline struct soft_ring *soft_cq_look(struct soft_cq *cq, uint32_t *mask)
 static inline bool soft_cq_pending(struct soft_cq *cq)
 {
 	/*
-	 * acquire: the cells before it are taken, and what they held is on libdatp's list, for who
-	 * looks there next
+	 * acquire: pairs with soft_cq_next(). What the cells before `head` held is on libdatp's
+	 * list, where the caller looks next
 	 */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_acquire);
 	uint32_t mask;
@@ -79,8 +80,8 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 }
 
 /*
- * Nothing is there. Its first line comes here by being looked at, and the second is had brought as well:
- * else it would set out only when a message has been seen, and be waited for once more.
+ * The next cell is not published yet. The look has brought its first line into this cache; this
+ * prefetches the second, which would otherwise be fetched only when the message has been seen.
  */
 static inline void soft_cq_expect(struct soft_cq *cq)
 {
@@ -92,17 +93,23 @@ static inline void soft_cq_expect(struct soft_cq *cq)
 	__builtin_prefetch((const char *)&ring->cell[head & mask] + SOFT_LINE);
 }
 
-/* A look without a lock has found nothing. Now and then this is true: soft_held_seek() is to find out why. */
+/*
+ * Counts a look without a lock that found nothing. Returns true once in SOFT_CQ_VAIN looks: the
+ * caller then has soft_held_seek() find out why.
+ */
 static inline bool soft_cq_in_vain(struct soft_cq *cq)
 {
-	/* relaxed, both, and a count that another thread takes back does no harm: it only says how often */
+	/*
+	 * relaxed, both: an increment that another thread overwrites does no harm, because the
+	 * count only says how often to seek
+	 */
 	uint32_t vain = atomic_load_explicit(&cq->vain, memory_order_relaxed) + 1;
 
 	atomic_store_explicit(&cq->vain, vain, memory_order_relaxed);
 	return !(vain & (SOFT_CQ_VAIN - 1));
 }
 
-/* The next cell, or NULL: it is not there yet. Poll lock. */
+/* Returns the next cell, or NULL if it is not published yet. Poll lock. */
 static inline struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 {
 	/* relaxed: the poll lock is held */
@@ -117,7 +124,7 @@ static inline struct soft_cell *soft_cq_peek(struct soft_cq *cq)
 	return cell;
 }
 
-/* The cell that soft_cq_peek returned has been read. Poll lock. */
+/* Moves on from the cell that soft_cq_peek() returned, which has been read. Poll lock. */
 static inline void soft_cq_next(struct soft_cq *cq)
 {
 	/* relaxed: the poll lock is held */
@@ -126,8 +133,9 @@ static inline void soft_cq_next(struct soft_cq *cq)
 	/* release: see soft_cq_pending */
 	atomic_store_explicit(&cq->head, head, memory_order_release);
 	/*
-	 * Eight times a lap, so that the senders mostly find the line where they left it. release:
-	 * what we read of the cells comes before the next writes to them; soft_ring_claim acquires
+	 * `taken` is written eight times a lap only, so that the senders mostly have its line in
+	 * their caches. release: our reads of the cells come before the next writes to them;
+	 * soft_ring_claim() acquires
 	 */
 	if (!(head & (cq->mask >> 3))) {
 		atomic_store_explicit(&cq->ring->taken, head, memory_order_release);
@@ -136,12 +144,13 @@ static inline void soft_cq_next(struct soft_cq *cq)
 	}
 }
 
-/* So many cells before it is written a cell is fetched: a transfer takes as long as a few messages. */
+/* A cell is prefetched this many cells before it is written: the transfer of a line takes as long as a few messages. */
 #define SOFT_RING_AHEAD 4u
 
 /*
- * `end` says how many cells have been read. NULL: the ring is full, or a peer changes its words all the time, which makes
- * no difference: who finds no cell goes by the attention list.
+ * Claims the next cell. *end is the number of cells that have been read. Returns NULL if the ring
+ * is full, or if a peer changes the ring's words all the time; the caller treats both alike and
+ * uses the request queue or the attention list.
  */
 static inline __attribute__((always_inline)) struct soft_cell *
 soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint64_t *end, uint32_t me,
@@ -149,14 +158,15 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 {
 	for (unsigned int tries = SOFT_TRIES; tries; tries--) {
 		/*
-		 * The tail is a hint; the claim below is what decides. All positions before it are claimed. acquire: those
-		 * claims. So an owner that hears of what we publish, and finds it behind a cell that is not there, sees that
-		 * this one is claimed, and waits for it: soft_held_look()
+		 * The tail is a hint: the claim below decides. All positions before the tail are
+		 * claimed. acquire: those claims. So an owner that finds what we publish behind a
+		 * cell that is not published sees that the latter is claimed, and waits for it:
+		 * soft_held_look()
 		 */
 		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
 		/*
-		 * acquire: pairs with soft_cq_next. The cell that it lets us have has been read, and
-		 * the claim of a lap ago is seen
+		 * acquire: pairs with soft_cq_next(): the cell that we may claim has been read, and
+		 * its claim of a lap ago is visible
 		 */
 		uint64_t taken = atomic_load_explicit(end, memory_order_acquire);
 		_Atomic uint64_t *claim = &soft_ring_claims(ring, mask)[tail & mask];
@@ -170,13 +180,15 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 		word = atomic_load_explicit(claim, memory_order_relaxed);
 		ahead = SOFT_CLAIM_AHEAD(word, tail);
 		/*
-		 * taken by another, who may have died or been put to sleep before it moved the
-		 * tail, or has set it back: help
+		 * Another sender has claimed this position, and has died or is descheduled before
+		 * it moves the tail; or a later store has set the tail back. This thread moves the
+		 * tail.
 		 */
 		if (__builtin_expect(ahead >= 0, 0)) {
 			/*
-			 * Of a cell that is out of use the owner claims the position of the next lap before there is one
-			 * (held.c). Each step goes forward, whatever a peer has written there.
+			 * The owner of the ring claims the next lap's position of a cell that is
+			 * out of use before that lap begins (held.c). Each try moves the tail
+			 * forward, whatever a peer has written there.
 			 */
 			if (ahead > (int64_t)mask && !SOFT_CLAIM_PEER(word))
 				ahead -= (int64_t)mask + 1;
@@ -185,14 +197,17 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 				memory_order_release, memory_order_relaxed);
 			continue;
 		}
-		/* relaxed: what it is about was acquired above */
+		/* relaxed: what the claim relies on was acquired above */
 		if (!atomic_compare_exchange_strong_explicit(claim, &word, SOFT_CLAIM(tail, me),
 							     memory_order_relaxed,
 							     memory_order_relaxed))
 			continue;
-		/* a plain store: if others have gone on meanwhile, it costs one of them a step. release: the claim */
+		/*
+		 * A store, not a compare-exchange: if other senders have moved the tail meanwhile,
+		 * this sets it back, which costs one of them another try. release: the claim
+		 */
 		atomic_store_explicit(&ring->tail, tail + 1, memory_order_release);
-		/* a message to come finds its lines here, or on the way */
+		/* prefetch for write: a later message then finds the lines of its cell in this cache */
 		next = &ring->cell[(tail + SOFT_RING_AHEAD) & mask];
 		soft_own(next);
 		soft_own((const char *)next + SOFT_LINE);
@@ -202,7 +217,7 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 	return NULL;
 }
 
-/* Any process. `me` is the claimer's name in the ring. NULL: the ring is full. */
+/* Claims the next cell; `me` is the claimer's name in the ring. Returns NULL if the ring is full. Any process. */
 static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t mask, uint32_t me,
 						uint64_t *position)
 {
@@ -211,11 +226,11 @@ static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t
 
 static inline void soft_ring_publish(struct soft_cell *cell, uint64_t position)
 {
-	/* release: the cell's content first; pairs with soft_cq_peek */
+	/* release: the cell's content is visible first; pairs with soft_cq_peek() */
 	atomic_store_explicit(&cell->ready, position + 1, memory_order_release);
 }
 
-/* A claimed cell that tells an endpoint of receives that are done: those of the messages before `msg`. */
+/* Publishes a claimed cell that keeps the turn of an endpoint's messages before `msg`. */
 static inline void soft_ring_publish_done(struct soft_cell *cell, uint64_t position, uint32_t port, uint32_t gen,
 					  uint32_t msg)
 {
@@ -228,25 +243,27 @@ static inline void soft_ring_publish_done(struct soft_cell *cell, uint64_t posit
 }
 
 /*
- * Puts a port of the ring's owner on its attention list: cannot fail. Engine held, port open.
- * False: it was there, and the owner has not looked yet.
+ * Puts a port of the ring's owner on its attention list; this cannot fail. Returns false if the
+ * port is on the list already and the owner has not looked yet. The port is open; the caller holds
+ * the engine or, in the owner's process, the EP lock.
  */
 bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
 		      enum soft_side side);
 /*
- * Any process, behind the publication of a cell that the owner's service thread takes if nobody polls: has that thread
- * look, unless it has been asked to already.
+ * Asks the owner's service thread to take the cell that was just published if nobody polls. It does
+ * nothing if that thread has been asked already. Any process.
  */
 void soft_ring_ask(struct soft_ring *ring, struct soft_peer *owner);
-/* Wakes those who asked for it. */
+/* Wakes the waiters and rings the doorbell, if the owner has asked for that. */
 void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner);
 
-/* After publishing: wakes whoever asked for it. */
+/* Called after publishing: wakes the owner if it has asked for that. */
 static inline void soft_ring_notify(struct soft_ring *ring, struct soft_peer *owner)
 {
 	/*
-	 * Relaxed, and only the compiler is told to do this after what was published: see soft_cq_arm. Who does not
-	 * hear fences takes its own
+	 * relaxed, with a fence for the compiler only: an owner that polls makes all senders pass a
+	 * full fence before it asks to be woken again, see cq_not_polled(). A process that those
+	 * fences do not reach passes its own below
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) == SOFT_NOTIFY_POLLED &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the processes of one host see of each other: the layout of everything in a soft IA's shared
- * arena. Peers of another build refuse each other by SOFT_SHM_VERSION, so this may change freely
- * with it.
+ * arena. Peers of another SOFT_SHM_VERSION refuse each other, so the layout may change freely with
+ * that number.
  *
- * Every word has one kind of writer, said beside it. "Owner" is the IA whose arena it is.
+ * Every word has one kind of writer, which its comment names. "Owner" is the IA whose arena it is.
  */
 #ifndef SOFT_SHM_H
 #define SOFT_SHM_H
@@ -33,13 +33,13 @@ enum soft_cell_kind { SOFT_CELL_VOID, SOFT_CELL_MESSAGE, SOFT_CELL_DONE };
 #define SOFT_INLINE 88
 
 /*
- * A cell is written by the sender that claimed its position, once, and read by the ring's owner:
- * its lines go one way. What else the senders have to agree on is kept apart, in the claims.
+ * A cell is written once by the sender that claimed its position, and read by the ring's owner, so
+ * its lines move one way only. The claims, which the senders have to agree on, are kept apart.
  */
 struct soft_cell {
-	_Atomic uint64_t ready; /* its position + 1, once the rest is there */
+	_Atomic uint64_t ready; /* its position + 1, when the rest is written */
 	uint32_t port, gen; /* the receiving endpoint */
-	uint32_t msg;	    /* SOFT_CELL_DONE: the number of the message behind those whose turn it keeps */
+	uint32_t msg;	    /* SOFT_CELL_DONE: the cell keeps the turn of the messages before this number */
 	uint32_t len;
 	uint32_t slot;
 	uint16_t kind, flags;
@@ -51,52 +51,60 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 	       "a short message touches one line, the longest two");
 
 #define SOFT_NOTIFY_WAITER   1u /* somebody sleeps on `bell` */
-#define SOFT_NOTIFY_DOORBELL 2u /* the owner's service thread wants to be rung: soft_peer_wake() */
+#define SOFT_NOTIFY_DOORBELL 2u /* the owner's service thread wants its doorbell rung: soft_peer_wake() */
 /*
- * The owner polls; before it asks for something again it takes this away and has all who hear of it pass a full fence.
- * So who finds this, and nothing asked for, needs none of his own.
+ * The owner polls. Before it asks to be woken again it clears this flag and makes all processes
+ * that receive fences pass one (fence.h). So a sender that finds this flag alone needs no fence of
+ * its own.
  */
 #define SOFT_NOTIFY_POLLED 4u
 #define SOFT_NOTIFY_WAKE   (SOFT_NOTIFY_WAITER | SOFT_NOTIFY_DOORBELL)
-/* A sender has taken what was asked for, and has not woken anybody yet: it may be stopped, so whoever has news does it, too. */
+/*
+ * A sender has taken the request and woken nobody yet. It may be stopped, so whoever publishes
+ * meanwhile wakes the owner, too.
+ */
 #define SOFT_NOTIFY_TAKEN(wake)	  ((wake) << 4)
 #define SOFT_NOTIFY_WANTED(notify) (((notify) | (notify) >> 4) & SOFT_NOTIFY_WAKE)
 #define SOFT_NOTIFY_ANY		   (SOFT_NOTIFY_WAKE | SOFT_NOTIFY_TAKEN(SOFT_NOTIFY_WAKE))
 
 /*
- * A claim: position << 16 | peer. That of a position p stands at p & mask, over the one of a lap
- * ago; the name is what lets the owner void the claim of a sender that died.
+ * A claim: position << 16 | peer. The claim of position p is at p & mask, and overwrites that of
+ * the lap before. The peer's name lets the owner void the claims of a sender that has died.
  */
 #define SOFT_CLAIM(pos, peer)  ((uint64_t)(pos) << 16 | (uint64_t)(peer))
 #define SOFT_CLAIM_POS(claim)  ((claim) >> 16)
 #define SOFT_CLAIM_PEER(claim) ((uint32_t)(claim)&0xffffu)
-/* By how much it is beyond a position: the 48 bits that it has, with their sign. */
+/* How far a claim is ahead of a position: the signed difference of the 48 bits that a claim has. */
 #define SOFT_CLAIM_AHEAD(claim, pos)                                                               \
 	((int64_t)((SOFT_CLAIM_POS(claim) - (uint64_t)(pos)) << 16) >> 16)
 
 #define SOFT_ASKED_SET	1u
-#define SOFT_ASKED_RUNG 2u /* and the doorbell was rung behind that: without it the sender may be stopped before it rings */
+#define SOFT_ASKED_RUNG 2u /* the doorbell was rung after that; without this flag the sender may have been stopped before it rang */
 
-/* In the place of a list: it is lost, and the owner looks which ports say that they are on it. No port's entry. */
+/*
+ * Stands in the place of a list that is lost: the owner looks which ports say that they are on it.
+ * No port has this entry.
+ */
 #define SOFT_ATTENTION_ALL UINT32_MAX
 
 struct soft_ring {
 	alignas(SOFT_LINE) _Atomic uint64_t
 		tail; /* senders: the next position (a hint; the claims decide) */
-	/* owner: how many cells it has read, told now and then; the senders may go a lap beyond */
+	/* owner: the number of cells that it has read, updated now and then; senders claim at most a lap beyond it */
 	alignas(SOFT_LINE) _Atomic uint64_t taken;
 	alignas(SOFT_LINE) _Atomic uint32_t
 		attention; /* list of ports: (index << 1 | side) + 1; 0: empty; or SOFT_ATTENTION_ALL */
 	_Atomic uint32_t
-		notify; /* SOFT_NOTIFY_*: set by the owner; what is asked for is taken by the sender that acts on it */
+		notify; /* SOFT_NOTIFY_*: set by the owner; a sender takes the request that it acts on */
 	_Atomic uint32_t bell; /* the futex of evd_wait */
 	/*
-	 * Senders set it: a cell waits that the service thread takes if nobody polls, since its message can only leave
-	 * its sender by a buffer of an SRQ. SOFT_ASKED_*. The owner clears it before it looks at the cells.
+	 * SOFT_ASKED_*, set by senders: a cell waits that the service thread takes if nobody polls,
+	 * because its message can leave the sender only into a buffer of an SRQ. The owner clears
+	 * it before it looks at the cells.
 	 */
 	_Atomic uint32_t asked;
-	uint32_t mask; /* owner, for who maps it; each side keeps it to itself, as a port's layout */
-	alignas(SOFT_LINE) struct soft_cell cell[]; /* and behind the last one the claims */
+	uint32_t mask; /* owner, for peers that map the ring; each side keeps a copy, as of a port's layout */
+	alignas(SOFT_LINE) struct soft_cell cell[]; /* the claims follow the last cell */
 };
 
 static inline size_t soft_ring_size(uint32_t cells)
@@ -115,7 +123,10 @@ static inline _Atomic uint64_t *soft_ring_claims(struct soft_ring *ring, uint32_
 
 enum soft_side { SOFT_SIDE_RECV, SOFT_SIDE_REQUEST };
 
-/* A posted receive. Written by the owner; `state`, `len`, `status` by who completes it. */
+/*
+ * A posted receive. Written by the owner; `state`, `len`, `status` and `solicited` by the engine's
+ * holder that fills it.
+ */
 enum soft_desc_state { SOFT_DESC_POSTED, SOFT_DESC_DONE };
 
 struct soft_desc {
@@ -127,14 +138,13 @@ struct soft_desc {
 	struct datp_sge sge[];
 };
 
-/*
- * A request that could not be executed at once. Written by the owner, `status` by who executes it.
- */
+/* A queued request. Written by the owner; `status` and `bind_old` by the engine's holder that executes it. */
 struct soft_sqe {
 	uint8_t op, status, solicited;
 	/*
-	 * DATP_SEND to an endpoint with an SRQ: 1 if a cell keeps the turn of this message. The target takes a buffer for
-	 * it when it has taken that cell, and the initiator leaves the request to it.
+	 * DATP_SEND to an endpoint with an SRQ: 1 if a cell keeps the turn of this message. The
+	 * target takes a buffer for it when it has taken that cell; the initiator does not ask for
+	 * one.
 	 */
 	uint8_t turn;
 	uint32_t n;
@@ -142,20 +152,21 @@ struct soft_sqe {
 	uint64_t len;
 	struct datp_rge remote; /* RDMA; DATP_BIND: new context, address, length */
 	uint32_t bind_priv, bind_lmr, bind_life;
-	uint32_t bind_old; /* executor: not 0: the bind ended another */
+	uint32_t bind_old; /* executor: the context that this bind ended, or 0 */
 	struct datp_sge sge[];
 };
 
 /*
- * The engine word of a direction: who executes the initiator's requests. Holding it is the right to
- * touch the other side's memory, while both ports are open for this connection. AGAIN: somebody
- * added work or a receive while it was held; the holder goes round again. TARGET: the holder is the
- * target, else the initiator; it matters when one of them has died. HELPED: the other side has come
- * to take part in a long copy (joint.c); a holder that has one may leave it the engine. The bits
- * above count the holdings, so that a waiter sees one end although the next has begun. The upper
- * half is the generation of the connection that the engine works for: a peer that has not heard of
- * the end of an earlier one does not get it, or else it could hold it at the moment when its owner
- * wants it, and go round for a request that it cannot see.
+ * The engine word of a direction says who executes the initiator's requests. Its holder may touch
+ * the other side's memory while both ports are open for this connection. AGAIN: somebody added a
+ * request or a receive while the engine was held, so the holder goes round again. TARGET: the
+ * holder is the target, else the initiator; it matters when one of them has died. HELPED: the other
+ * side takes part in a long copy (joint.c), and the holder may leave the engine to it. The bits
+ * above count the holdings, so that a waiter sees the end of one even if the next has begun.
+ *
+ * The upper half is the generation of the connection that the engine works for. So a peer that has
+ * not heard of the end of an earlier connection does not get the engine; it could hold it at the
+ * moment when the owner wants it, and look for a request that it cannot see.
  */
 #define SOFT_ENGINE_HELD      1u
 #define SOFT_ENGINE_AGAIN     2u
@@ -163,14 +174,14 @@ struct soft_sqe {
 #define SOFT_ENGINE_HELPED    8u
 #define SOFT_ENGINE_STEP      16u
 #define SOFT_ENGINE_GEN(word) ((uint32_t)((word) >> 32))
-/* Not held, for this generation, and another word than any lately. */
+/* Not held, for this generation, and different from all recent words. */
 #define SOFT_ENGINE_NEXT(word, gen)                                                                \
 	((uint64_t)(gen) << 32 | (((uint32_t)(word) & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP))
 
 /*
- * Where a port's queues are, and where in them a connection begins. It is told along with the port,
- * and each side keeps it to itself: by the time that a peer hears of the end of a connection the
- * memory may be another endpoint's port, laid out in another way.
+ * Where a port's queues are, and where in them a connection begins. It is sent along with the port,
+ * and each side keeps its copy: when a peer hears of the end of a connection, the memory may
+ * already be another endpoint's port, with another layout.
  */
 struct soft_layout {
 	uint32_t rq_mask, rq_stride, sq_mask, sq_stride;
@@ -184,41 +195,42 @@ struct soft_port {
 	uint32_t pz;
 	/*
 	 * Owner: the generation of the connection while its peer may touch the buffers posted here,
-	 * else 0. No other connection over this memory has the same, so a peer that has not heard
-	 * of the end does no harm.
+	 * else 0. No other connection over this memory has the same generation, so a peer that has
+	 * not heard of the end does no harm.
 	 */
 	_Atomic uint32_t open;
 	/*
-	 * The peer's service thread: the generation of the connection, once it has opened its side and before its program
-	 * can post. So who sees data of the peer finds it here, though the message that says so may not have been read.
+	 * Peer's service thread: the generation of the connection, written after the peer has
+	 * opened its side and before its program can post. So whoever sees data of the peer finds
+	 * it here, even if the message that says so has not been read.
 	 */
 	_Atomic uint32_t confirmed;
 	/*
-	 * Engine's holder: the send at sq_done had to wait for its receive, and is not done. Whoever posts
-	 * one looks here each time; so the word is in a line that hardly ever changes.
+	 * Engine's holder: the send at sq_done waits for its receive. Every post of a receive reads
+	 * this word, so it is in a line that hardly ever changes.
 	 */
 	_Atomic uint32_t waits;
 
 	/* Owner, as receiver. */
 	alignas(SOFT_LINE) _Atomic uint32_t rq_posted;
 	_Atomic uint32_t
-		delivered; /* messages taken off the ring and completed: the sender's credit */
+		delivered; /* messages taken from the ring and completed: the sender's credit */
 
 	/* Owner as initiator; sq_done by the engine's holder. */
 	alignas(SOFT_LINE) _Atomic uint32_t sq_posted;
 	_Atomic uint32_t sq_done;
-	_Atomic uint64_t engine; /* goes on from life to life of this memory */
-	_Atomic uint32_t failed; /* engine's holder: a request failed, none after it is executed */
-	_Atomic uint32_t want_bell; /* owner: ring when a request is done */
-	/* a copy in pieces: opened by the engine's holder, taken from by both sides; joint.c */
+	_Atomic uint64_t engine; /* it is not reset when the memory becomes another port */
+	_Atomic uint32_t failed; /* engine's holder: a request has failed; none after it is executed */
+	_Atomic uint32_t want_bell; /* owner: ring the doorbell when a request is done */
+	/* A joint copy: the engine's holder offers the pieces, both sides take them; joint.c */
 	_Atomic uint64_t pieces;
 	_Atomic uint32_t pieces_failed; /* holder, helper */
 
-	/* Anybody: the attention lists of the owner's rings. */
+	/* Any process: the links of the attention lists of the owner's rings. */
 	struct {
 		_Atomic uint32_t next, queued;
 	} attention[2];
-	/* Engine's holder as initiator: as soft_cell.msg, of what no cell could tell, since there was none. */
+	/* Engine's holder, if it is the initiator: as soft_cell.msg, written if the ring had no cell to say it. */
 	_Atomic uint32_t told;
 };
 
@@ -228,27 +240,31 @@ struct soft_port {
 #define SOFT_MR_GEN_BITS       11
 #define SOFT_MR_COUNT	       (1u << 20)
 #define SOFT_MR_INDEX(context) ((context) >> SOFT_MR_GEN_BITS)
-/* With a context: of a window that is just being bound so. It is found by nobody. */
+/* Part of the context of a window while a bind changes it: no access finds it. */
 #define SOFT_MR_BINDING (1u << 31)
 
-/* Beside the rights: the region is within one shared mapping of a file; and a peer maps it, too. */
+/*
+ * In `priv` beside the rights. SHARED: the region is within one shared mapping of a file. MAPPED: a
+ * peer maps it, too.
+ */
 #define SOFT_MR_SHARED 0x10000u
 #define SOFT_MR_MAPPED 0x20000u
 #define SOFT_MR_RIGHTS 0xffffu
 
 /*
- * The fields change only while the context is none, by one at a time, and their reader looks at the context again when
- * it has them: so a rebind in the middle of a check gives no mixture of two ranges.
+ * The fields change only while the context is 0 or has SOFT_MR_BINDING, by one writer at a time,
+ * and a reader checks the context again after reading them. So a rebind in the middle of a check
+ * gives no mixture of two ranges.
  */
 struct soft_mr {
 	/*
-	 * owner, binds: the executor; 0 while dead, SOFT_MR_BINDING while it is bound; set last,
-	 * cleared first
+	 * Written by the owner, by a bind's executor; 0 while dead, with SOFT_MR_BINDING during a
+	 * bind; set last, cleared first.
 	 */
 	_Atomic uint32_t context;
 	_Atomic uint32_t priv, pz; /* priv: with SOFT_MR_*, MAPPED by a peer */
 	_Atomic uint32_t
-		lmr; /* of a window: the context of the region that it opens; of a region 0 */
+		lmr; /* of a window: the context of its region; of a region 0 */
 	/*
 	 * Owner. In the table that peers see: counts the RMRs that had this index. In soft_ia.own: 1
 	 * from the registration of a region until dat_lmr_free has waited for the peers, 2 for an RMR from
@@ -261,13 +277,13 @@ struct soft_mr {
 /* ---- slots: where a sender puts the payload of a message that is too long for a cell ---- */
 
 struct soft_slot {
-	/* owner: its name of who reads it; the reader: 0 when it has copied */
+	/* owner: its name for the reader; reader: 0 when it has copied the payload */
 	_Atomic uint32_t busy;
 	uint8_t pad[SOFT_LINE - 4];
 	unsigned char data[];
 };
 
-/* Of a row of them, with `size` bytes of payload each. */
+/* Returns one of a row of slots with `size` bytes of payload each. */
 static inline struct soft_slot *soft_slot_at(void *slots, uint32_t size, uint32_t index)
 {
 	return (struct soft_slot *)(void *)((char *)slots +
@@ -280,8 +296,9 @@ static inline struct soft_slot *soft_slot_at(void *slots, uint32_t size, uint32_
 enum soft_bounce_state { SOFT_BOUNCE_IDLE, SOFT_BOUNCE_ASKED, SOFT_BOUNCE_DONE };
 
 /*
- * A question names a piece of a posted request, and no address: the owner of the memory finds that out by itself. All but
- * state, error and data by the asker.
+ * A question names a piece of a posted request and no address: the owner of the memory finds that
+ * out itself. The asker writes all fields but `error`, which the mover writes; both write `state`
+ * and `data`.
  */
 struct soft_bounce {
 	_Atomic uint32_t state; /* the asker: IDLE -> ASKED; the peer's mover: ASKED -> DONE */

@@ -2,10 +2,11 @@
 /*
  * The soft provider's private objects and what its files call of each other.
  *
- * Locks of its own, in the order of <datp/provider.h>: poll lock of an EVD (or soft_cq.lock of the
+ * Its own locks, in the order of <datp/provider.h>: poll lock of an EVD (or soft_cq.lock of the
  * sink) > EP > engine word (shared, see shm.h) > { soft_ia.lock, SRQ } > EVD. soft_ia.lock guards
- * the tables of ports, peers and memory, and is held for no call but the arena's. That of the process's
- * IAs, by which a socket is opened and listed in one step for fork(), is before it: ia.h.
+ * the tables of ports, peers and memory; nobody waits for a peer while holding it. The lock over
+ * the process's IAs, under which a socket is opened and listed in one step for fork(), comes before
+ * it: ia.h.
  */
 #ifndef SOFT_H
 #define SOFT_H
@@ -19,11 +20,11 @@
 
 #define SOFT_DTOS_MAX  (1 << 20) /* of an endpoint's queue */
 #define SOFT_PDATA_MAX	   256
-#define SOFT_WINDOW	   128 /* eager messages a connection may have unmatched */
+#define SOFT_WINDOW	   128 /* eager messages that a connection may have without a receive */
 #define SOFT_EAGER_MIN	   64
 #define SOFT_EAGER_DEFAULT 65536
 #define SOFT_EAGER_MAX	   (1u << 20)
-#define SOFT_EAGER_SURE	   6144 /* up to here two copies are no slower than the kernel's one */
+#define SOFT_EAGER_SURE	   6144 /* up to this length two copies are no slower than the kernel's one */
 #define SOFT_PORT_MAX	   65536
 #define SOFT_SHARE_BUCKETS 64
 #define SOFT_REALM_MAX	   31
@@ -32,7 +33,7 @@ struct soft_ia;
 struct soft_ep;
 struct soft_socket;
 
-/* A peer's endpoint, as its message says. */
+/* A peer's endpoint, as the peer describes it in a message. */
 struct soft_far {
 	uint32_t index, gen;
 	uint32_t my_slot; /* our name in its rings */
@@ -48,8 +49,8 @@ struct soft_arena {
 	int fd;
 	_Atomic uint32_t refs;
 	_Atomic uint32_t lock; /* a leaf */
-	uint64_t room;	       /* the file's length, for good */
-	uint64_t size;	       /* of it in use; lock, as all below */
+	uint64_t room;	       /* the file's length; constant */
+	uint64_t size;	       /* the part of it in use; lock, as all below */
 	struct soft_extent *extents;
 	struct soft_block *free[3][48]; /* by kind and log2 of the size */
 	void *mapped;			/* the extent that small pieces are cut from */
@@ -57,9 +58,9 @@ struct soft_arena {
 };
 
 /*
- * What a piece is for. A piece given back serves its own kind again: a peer that has not yet heard
- * of the end of a connection may write to an old ring or port once more, and must find a ring or
- * port there.
+ * What a piece is for. A piece that is given back serves its own kind again, because a peer that
+ * has not yet heard of the end of a connection may write to an old ring or port once more, and must
+ * find a ring or port there.
  */
 enum soft_kind { SOFT_KIND_RING, SOFT_KIND_PORT, SOFT_KIND_OTHER };
 
@@ -70,43 +71,51 @@ struct soft_mem {
 	uint64_t size;
 	enum soft_kind kind;
 	bool used_before;  /* it holds what its last user left */
-	uint64_t position; /* of a ring: where its next user goes on; positions never restart */
+	uint64_t position; /* of a ring: the position at which its next user continues; positions never restart */
 };
 
-/* The consumer's end of a ring. cq.c */
 /* A cell that a peer has claimed and did not publish in time. */
 struct soft_held {
-	struct soft_peer *peer; /* counted; NULL: it has claimed in the name of nobody */
+	struct soft_peer *peer; /* counted; NULL if the claim names no peer */
 	uint64_t position;	/* which the peer has claimed */
 };
 
 #define SOFT_HELD_MAX 16u /* of one ring */
 
+/* The consumer's end of a ring. cq.c */
 struct soft_cq {
 	struct soft_ia *ia;
 	struct soft_mem mem;
-	struct soft_ring *ring; /* poll lock, as the mask; without it see soft_cq_look() */
+	struct soft_ring *ring; /* poll lock, as the mask; without the lock see soft_cq_look() */
 	uint32_t mask;
-	uintptr_t both;	       /* the ring and the mask in one word, for who has no lock */
-	_Atomic uint64_t head; /* poll lock; without it a hint */
+	uintptr_t both;	       /* ring and mask in one word, for readers without a lock */
+	_Atomic uint64_t head; /* poll lock; a hint without it */
 	struct datp_evd *evd;  /* NULL: the IA's sink, for endpoints without an EVD */
 	_Atomic uint32_t lock; /* the sink's poll lock */
-	_Atomic bool armed;    /* DATP_ARM_CNO: libdatp wants to be told of arrivals */
+	_Atomic bool armed;    /* DATP_ARM_CNO: libdatp is to be told of arrivals */
 	bool polled;	       /* the ring says SOFT_NOTIFY_POLLED. Poll lock */
-	/* probably the cell of the answer to the next message, or NULL: a guess. Written under the poll lock */
+	/* The cell that the answer to the next message will probably get, or NULL. Written under the poll lock. */
 	_Atomic(const struct soft_cell *) answer;
-	uint32_t calm, enough; /* eighths of a lap since it was armed; so many make it polled. Poll lock */
-	/* the head's cell is claimed and not published, and how long its sender is waited for. Poll lock; held.c */
-	_Atomic bool late; /* without it a hint */
+	/* `calm`: eighths of a lap since the queue was armed; at `enough` it counts as polled. Poll lock. */
+	uint32_t calm, enough;
+	/*
+	 * `late`: the cell at the head is claimed and not published; then its position, and until
+	 * when its sender is waited for (soft_bound_over()). Poll lock; held.c
+	 */
+	_Atomic bool late; /* a hint without the lock */
 	uint64_t late_position, late_until, late_looked;
 	struct soft_held held[SOFT_HELD_MAX]; /* cells that are out of use. Poll lock; held.c */
 	uint32_t held_count;
-	_Atomic uint32_t vain; /* looks of the fast path that found nothing; a guess */
-	/* something waited at the last look, and where the head was; ports have waited since then. Service thread; lost.c */
+	_Atomic uint32_t vain; /* the fast path's looks that found nothing; approximate */
+	/*
+	 * `waited`: at the last look the queue was not empty, and its head was at `waited_head`.
+	 * `lost`: a port said at two looks in a row that it is on the attention list. Service
+	 * thread; lost.c
+	 */
 	bool waited, lost;
 	uint64_t waited_head;
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
-	uint32_t busy;	       /* the service thread is at it: not to be freed; soft_ia.lock */
+	uint32_t busy;	       /* the service thread uses it, so it must not be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
 	struct soft_cq *next, **prev; /* soft_ia.lock */
 };
@@ -123,7 +132,7 @@ struct soft_lmr {
 
 struct soft_rmr {
 	struct datp_rmr base;
-	uint32_t index; /* its place in the table of regions, for life */
+	uint32_t index; /* its index in the table of regions; constant */
 };
 
 struct soft_pz {
@@ -137,31 +146,31 @@ struct soft_peer {
 	uint64_t id[2]; /* of the remote IA */
 	uint32_t slot;	/* 1..65535: a name of it in our rings */
 	/*
-	 * Our name in its rings, for connections that are accepted; 0 before there is a link. A
-	 * name given with a request is good only once the other side has seen the answer: until
-	 * then it is that connection's own. soft_ia.lock
+	 * Our name in its rings, for connections that we accept; 0 before there is a link. A name
+	 * that comes with a connection request is valid only when the peer has seen our answer;
+	 * until then only that connection uses it. soft_ia.lock
 	 */
 	uint32_t my_slot;
 	pid_t pid;
 	bool self;	       /* the same IA or another of this process: copy with memcpy */
-	bool cma;	       /* the kernel copies between us */
-	_Atomic uint32_t dead; /* its sockets hung up: nothing of it is running any more */
+	bool cma;	       /* the kernel lets us copy to and from its memory */
+	_Atomic uint32_t dead; /* its sockets have hung up: it touches no memory any more */
 	int arena_fd;
-	struct soft_arena *arena; /* of this process, or NULL */
+	struct soft_arena *arena; /* if it is an IA of this process, else NULL */
 	struct soft_map *maps;	  /* soft_ia.lock */
 	struct soft_shared *shared;
 	struct soft_mr *mr;
 	void *slots;
-	uint32_t slot_count, slot_size; /* as they were mapped: it could change its own */
+	uint32_t slot_count, slot_size; /* as they were mapped; the peer could change its own copy */
 	struct soft_mem bounce_mem; /* our mailbox to it */
 	struct soft_bounce *bounce;
-	_Atomic uint32_t bounce_lock; /* one question at a time; nothing is taken inside */
+	_Atomic uint32_t bounce_lock; /* one question at a time; soft_ia.lock, the mover's and the arena's lock come after it */
 	struct soft_bounce *asks;     /* its mailbox to us, or NULL; the mover's lock */
-	/* regions of it that we map; share_lock, a leaf */
+	/* its regions that we map; share_lock, a leaf */
 	struct soft_share *shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;
-	struct soft_retired *retired; /* memory that it may write to when it goes on; port.c; soft_ia.lock */
-	uint32_t users;		      /* endpoints and sockets; soft_ia.lock */
+	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
+	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */
 	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
 	struct soft_peer *next;	      /* soft_ia.lock */
 };
@@ -170,11 +179,11 @@ struct soft_peer {
 struct soft_payload {
 	const unsigned char *data;
 	uint64_t len;
-	struct soft_slot *slot; /* to be given back when it has been read; NULL: it is in the cell */
+	struct soft_slot *slot; /* to be given back when the payload has been read; NULL: it is in the cell */
 	bool solicited;
 };
 
-/* What is under way at one moment at memory that the engine of a port stands for. engine.h */
+/* What was under way in a port's engine when soft_engine_look() was called. engine.h */
 struct soft_engine_watch {
 	const struct soft_ep *ep;
 	struct soft_port *port;
@@ -182,14 +191,14 @@ struct soft_engine_watch {
 	uint32_t at_work;
 };
 
-/* The end of a connection that waits for the peer to let go. ending.c */
+/* The teardown of a connection, which waits until the peer has left its engines. ending.c */
 struct soft_ending {
 	struct soft_engine_watch watch[2];
-	uint64_t until, looked; /* it is waited for no longer; bound.h */
-	DAT_EVENT_NUMBER tell; /* the peer; 0: nothing */
-	DAT_EVENT_NUMBER why;  /* for libdatp; 0: it is not told */
-	bool deliver;	       /* what has been received */
-	bool waits;	       /* it is one of soft_ia.endings; service thread, as all but the above */
+	uint64_t until, looked; /* the deadline of this wait; bound.h */
+	DAT_EVENT_NUMBER tell; /* the event for the peer; 0: none */
+	DAT_EVENT_NUMBER why;  /* the event for libdatp; 0: none */
+	bool deliver;	       /* complete the receives that were filled */
+	bool waits;	       /* it is in soft_ia.endings; service thread, as all but the above */
 	struct soft_ep *next;
 };
 
@@ -197,7 +206,7 @@ struct soft_ending {
 struct soft_parked {
 	struct soft_parked *next;
 	struct soft_payload payload;
-	unsigned char data[SOFT_INLINE]; /* of one that was in its cell */
+	unsigned char data[SOFT_INLINE]; /* of a payload that came in the cell */
 };
 
 struct soft_ep {
@@ -207,45 +216,48 @@ struct soft_ep {
 	_Atomic uint32_t gen; /* of the connection; written under the EP lock */
 	struct soft_mem port_mem;
 	struct soft_port *port;
-	struct soft_layout layout; /* of the port; as the port itself */
+	struct soft_layout layout; /* of the port; it changes only with the port */
 
 	/* The connection; EP lock. `open`: between establishment and the end. */
 	bool open;
 	_Atomic uint32_t
-		accepting;   /* passive: the generation, from REP until the peer is heard; or 0 */
-	_Atomic uint32_t hearing; /* threads that have heard the peer, and may be saying so now */
-	bool failing;	     /* an operation failed: nothing more happens, the end is on its way */
-	bool draining;	     /* graceful disconnect: the end comes when the last request is done */
-	bool draining_done;  /* and the service thread has been asked to see to it */
-	_Atomic bool ending; /* a thread is bringing about the end */
-	bool stale; /* accepted a request whose sender had gone: the failure is on its way */
+		accepting;   /* passive side: the generation, from the reply until the peer is heard; else 0 */
+	_Atomic uint32_t hearing; /* threads that have heard the peer and may be reporting the connection */
+	bool failing;	     /* an operation has failed: nothing more is executed, the teardown follows */
+	bool draining;	     /* graceful disconnect: the teardown begins when the last request is done */
+	bool draining_done;  /* and the service thread has been asked to begin it */
+	_Atomic bool ending; /* a thread is tearing the connection down */
+	bool stale; /* the accepted request's sender had gone; the failure will be reported */
 	struct soft_peer *peer;	 /* also soft_ia.lock */
-	struct soft_port *rport; /* the peer's port, and its two rings; also soft_ia.lock */
+	struct soft_port *rport; /* the peer's port and its two rings; also soft_ia.lock */
 	struct soft_ring *rring, *rrequest;
 	uint32_t rmask;		    /* of rring */
 	struct soft_layout rlayout; /* of its port */
 	uint32_t rindex, rgen;
 	uint32_t my_slot;   /* our name in the peer's rings */
-	/* probably that of our next message; NULL: a message has come since our last */
+	/* the cell that our next message will probably get; NULL if a message has come since our last */
 	const struct soft_cell *next_cell;
 	uint32_t msg;	    /* messages sent */
 	uint32_t credit;    /* the peer's `delivered`, as last read */
-	/* of our last message that was not short: not 0 until the peer has taken it; or NULL */
+	/* `busy` of the slot of our last message that had one: 0 when the peer has read it; or NULL */
 	const _Atomic uint32_t *untaken;
-	/* [initiator]: requests of a direction are left for later, since the peer adds some as fast as they are executed */
+	/*
+	 * [initiator]: requests of that direction are left for the next poll, because the peer adds
+	 * them as fast as we execute
+	 */
 	bool rest[2];
-	uint32_t executed;  /* requests up to the last that we, its initiator, have executed */
-	uint32_t turns;	    /* requests up to the last whose turn a cell keeps at an SRQ */
-	uint32_t sq_reaped; /* of port->sq_done, completed to the consumer */
+	uint32_t executed;  /* requests up to the last one that we executed as their initiator */
+	uint32_t turns;	    /* requests up to the last one whose turn a cell keeps; peer with an SRQ */
+	uint32_t sq_reaped; /* requests before port->sq_done that are completed to the consumer */
 	uint32_t in_msg;    /* messages whose receives have completed */
 	/*
-	 * As soft_port.told: the last of it, and of what we have done ourselves. With an SRQ: the turn of the messages
-	 * before it has come, as far as cells keep it.
+	 * The latest value of soft_port.told, or of what this side has executed itself. With an
+	 * SRQ: the messages before it have had their turn, as far as cells keep it.
 	 */
 	uint32_t told;
 	/*
-	 * There is more to do when the next message has been taken: the peer has requests waiting for us to come by
-	 * (SRQ), or what `told` tells of is behind it.
+	 * There is more to do when the next message has been taken: a request of the peer waits for
+	 * a buffer of our SRQ, or the messages of `told` come behind that message.
 	 */
 	bool pull;
 	struct soft_parked *parked, **parked_end;
@@ -258,22 +270,30 @@ struct soft_ep {
 	int32_t soft_mark, hard_mark;	       /* watermarks; -1: none. EP lock */
 	struct soft_ep *srq_next;	       /* stalled on its SRQ; SRQ lock */
 	bool srq_stalled;		       /* SRQ lock */
-	struct datp_sge sink[SOFT_MAX_IOV];    /* the list of the buffer last taken; EP lock */
+	struct datp_sge sink[SOFT_MAX_IOV];    /* copy of the list of the receive last taken; EP lock */
 
-	/* the connection whose peer has lost the right to touch our memory, since it did not answer */
+	/* generation of the connection whose peer has lost the right to touch our memory, because it did not answer */
 	_Atomic uint32_t revoked;
 	uint32_t at_work;	/* odd: a thread of ours is in the engine. EP lock; see engine.c */
-	/* the connection for which our mover copies, 0: none. Beside it, what peers cannot write to counts; mover.c */
+	/*
+	 * Generation of the connection for which our mover copies, or 0. Peers cannot write to it,
+	 * so the mover relies on it; mover.c
+	 */
 	_Atomic uint32_t moves;
-	struct soft_out *news;	/* to tell the peer of the end with; from soft_ep_open() on; soft_ia.lock */
-	struct soft_ending end; /* of the thread that has set `ending` */
-	uint64_t put_off;	/* the peer has ended the connection, which is put off until then; 0: not. EP lock */
+	struct soft_out *news;	/* memory for telling the peer of the end, from soft_ep_open() on; soft_ia.lock */
+	struct soft_ending end; /* belongs to the thread that has set `ending` */
+	/* The peer has ended the connection; our teardown is put off until this time. 0: it is not. EP lock */
+	uint64_t put_off;
 	DAT_EVENT_NUMBER put_off_why;
-	/* [side]: its port said at the last look that it is on an attention list; it is. Service thread; lost.c */
+	/*
+	 * [side] `waited`: at the last look the port said that it was on an attention list.
+	 * `listed`: it was found there. Service thread; lost.c
+	 */
 	struct {
 		bool waited, listed;
 	} look[2];
-	uint64_t bind_until;	/* a bind waits for those at the old window, until then; 0: none. EP lock */
+	/* A bind waits until then for accesses through the old window to end; 0: none waits. EP lock */
+	uint64_t bind_until;
 };
 
 struct soft_srq {
@@ -304,7 +324,7 @@ struct soft_cr {
 	struct soft_far far;
 };
 
-/* Which memory of peers is mapped: none; such as stays; also such as the peer can take away again. */
+/* Which memory of peers is mapped: none; only memory that the peer cannot take away; also memory that it can. */
 enum soft_sharing { SOFT_SHARE_OFF, SOFT_SHARE_ON, SOFT_SHARE_UNSEALED };
 
 struct soft_ia {
@@ -314,8 +334,10 @@ struct soft_ia {
 	struct soft_mem shared_mem, mr_mem, slot_mem;
 	struct soft_shared *shared;
 	uint64_t id[2];
-	char key[64]; /* of our listeners' names: an address, or "*" for all of this host */
-	char realm[SOFT_REALM_MAX + 1]; /* who of this host we meet at all; "": whoever has none */
+	/* part of our listeners' names: an address, or "*" for all of this host */
+	char key[64];
+	/* the IAs of this host that we meet have this realm; "": they have none */
+	char realm[SOFT_REALM_MAX + 1];
 	bool want_cma;
 	uint32_t want_share;	 /* enum soft_sharing */
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
@@ -326,9 +348,9 @@ struct soft_ia {
 	int pending_fd;
 	struct datp_watch *pending_watch;
 	bool pending_timed;    /* soft_ia.lock */
-	uint32_t silent;       /* how many have said nothing; soft_ia.lock */
-	uint32_t handshake_ms; /* the term that they have */
-	/* to take a connection with that there is no descriptor for; service thread */
+	uint32_t silent;       /* connections that have sent nothing yet */
+	uint32_t handshake_ms; /* how long they may be silent */
+	/* closed to accept and drop a connection when there are no descriptors left; service thread */
 	int spare_fd;
 	struct datp_watch *doorbell_watch;
 	uint32_t round; /* of the service thread over the queues */
@@ -336,14 +358,14 @@ struct soft_ia {
 	struct soft_cq sink;
 
 	/* Regions. mr.c */
-	struct soft_mr *mr;	/* as the peers see them, who can write there */
-	struct soft_mr *own;	/* the same but for windows, in our own memory: for our own accesses */
+	struct soft_mr *mr;	/* the table that peers see, and can write to */
+	struct soft_mr *own;	/* a copy without the windows in private memory, for our own accesses */
 	struct datp_lmr **lmrs; /* by index; soft_ia.lock for writing */
 	_Atomic uint32_t *mr_gen; /* last generation used, by index */
 	uint32_t *mr_free;	/* a ring of free indices, oldest first */
 	uint32_t mr_free_head, mr_free_count;
 	_Atomic uint32_t mr_used; /* indices below it may be in use; written under ia.lock, only grows */
-	int maps_fd; /* to ask what memory the process has, or -1; pages.c */
+	int maps_fd; /* for queries about the process's mappings, or -1; pages.c */
 
 	/* Ports. port.c */
 	struct soft_ep *_Atomic *ports; /* by index; SOFT_PORT_MAX */
@@ -353,7 +375,7 @@ struct soft_ia {
 
 	_Atomic uint32_t slot_next;   /* where to look for a free slot (a hint) */
 	_Atomic uint32_t slot_window; /* slots in use: a power of 2, which grows */
-	uint32_t slot_count, slot_size; /* as in `shared`, which a peer could spoil */
+	uint32_t slot_count, slot_size; /* as in `shared`, which a peer can overwrite */
 	struct soft_cq *cqs;
 	struct soft_peer *peers;
 	struct soft_peer **peer_slot; /* by name; SOFT_PORT_MAX */
@@ -366,26 +388,26 @@ struct soft_ia {
 	_Atomic uint32_t draining; /* endpoints in a graceful disconnect */
 	_Atomic uint32_t next_qual, next_pz;
 	struct soft_mover *_Atomic mover; /* service thread; NULL before it is needed */
-	struct soft_ia *next; /* all of this process; ia.c's lock */
+	struct soft_ia *next; /* the next IA of this process; ia.c's lock */
 
 	uint32_t patience_ms; /* how long a peer is waited for; bound.h */
-	int tick_fd; /* a timer, for what waits on the service thread without keeping it; tick.c */
+	int tick_fd; /* timer for work that waits without occupying the service thread; tick.c */
 	struct datp_watch *tick_watch;
 	uint64_t lost_next; /* when the service thread looks for lost news again. Service thread; lost.c */
-	unsigned int lost_looks; /* so many are left, unless there are several peers. soft_ia.lock */
-	struct soft_ep *endings; /* whose end waits; service thread */
-	_Atomic uint32_t put_off;    /* endpoints whose end is put off */
+	unsigned int lost_looks; /* looks still to make after all peers but one have gone. soft_ia.lock */
+	struct soft_ep *endings; /* endpoints whose teardown waits; service thread */
+	_Atomic uint32_t put_off;    /* endpoints whose teardown is put off */
 	_Atomic uint32_t binds_wait; /* endpoints with a bind that waits */
 	/* what RMRs are bound to, by index: window.c */
 	_Atomic uint32_t windows_lock; /* nothing else is locked under it */
 	struct soft_bound **windows, *windows_spare; /* windows_lock */
-	uint64_t binds; /* that have been posted; windows_lock */
+	uint64_t binds; /* the number of binds posted; windows_lock */
 };
 
 /*
- * Has a line that is to be written brought here as this CPU's own, so that the store to it waits for
- * nobody. For x86 compilers bring it to be read, as they do not know whether the CPU can do better;
- * one that cannot takes this for nothing.
+ * Prefetches a line for writing, so that the store to it does not wait for another CPU. On x86 the
+ * builtin prefetches for reading, because compilers do not know whether the CPU can do better; to a
+ * CPU that cannot, this instruction is a no-op.
  */
 static inline void soft_own(const void *line)
 {
@@ -397,25 +419,26 @@ static inline void soft_own(const void *line)
 }
 
 /*
- * So often a word that others write is tried to be changed. Processes that keep to the protocol never come near it, as
- * whoever fails does so because another one has succeeded; a peer that does not could go on for ever.
+ * A compare-exchange of a word that others write is tried this many times. Processes that keep to
+ * the protocol never come near it, because a try fails only if another process has succeeded; a
+ * peer that does not keep to it could make the loop endless.
  */
 #ifndef SOFT_TRIES
 #define SOFT_TRIES 1000u
 #endif
 
-/* What a peer may change: read once, however often it is used. */
+/* Reads what a peer may change exactly once, however often the value is used. */
 #define SOFT_ONCE(what) (*(const volatile __typeof__(what) *)&(what))
 
-/* Keeps the compiler from moving stores across, for the sake of speed; it orders nothing for others. */
+/* Keeps the compiler from moving stores across this point, for speed only; it orders nothing for other threads. */
 static inline void soft_in_order(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
 /*
- * A full fence. The thread sanitizer knows none, and gcc warns of that where one is inlined: for it
- * there is a function (cq.c).
+ * A full fence. The thread sanitizer does not model fences, and gcc warns where one is inlined, so
+ * under it this is a function (cq.c).
  */
 #ifdef __SANITIZE_THREAD__
 void soft_fence(void);

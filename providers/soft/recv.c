@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The receiving half of an endpoint. Receives complete in posting order, in two ways: a short
- * message comes as a cell of the ring and is copied here; a long one was copied by the engine, on
- * either side, which left its result in the receive's descriptor. A message that finds no receive
- * is parked, or, if it could not even leave its sender's queue, waits there.
+ * The receiving half of an endpoint. Receives complete in posting order, in two ways: an eager
+ * message comes as a cell of the ring and is copied here; a message from the sender's request queue
+ * was copied by the engine, on either side, which left its result in the receive's descriptor. An
+ * eager message that finds no receive is parked; any other message waits in its sender's queue.
  */
 #include "recv.h"
 #include "bound.h"
@@ -26,9 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRESS_TURNS 4 /* a peer may post as fast as this side executes: so often it is looked for more */
+#define PROGRESS_TURNS 4 /* the limit of rounds, because a peer may post as fast as this side executes */
 
-/* Copies a message into a receive's list; the receive's status. */
+/* Copies a message into a receive's list. Returns the receive's status. */
 static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_sge *sge, int n,
 			    const struct soft_payload *p)
 {
@@ -43,15 +43,12 @@ static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_s
 	return DAT_DTO_SUCCESS;
 }
 
-/*
- * Completes a receive: through libdatp's list, or, for the poll that is waiting for just this, into
- * *out.
- */
+/* Completes a receive: through libdatp's list, or into *out for the poll that waits for just this completion. */
 static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t status, uint64_t len,
 			 bool solicited, struct datp_completion *out, int *n)
 {
 	soft_recv_count(ep);
-	/* acquire: what was on the list has been given back */
+	/* acquire: the receives of the completions that were on the list have been given back */
 	if (out && ep->base.recv_evd &&
 	    !atomic_load_explicit(&ep->base.recv_evd->queued, memory_order_acquire)) {
 		datp_wqe_finish(wqe, status, len);
@@ -64,8 +61,8 @@ static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t statu
 }
 
 /*
- * The receive that the next message gets, or NULL. *sge, *count: its list, as a copy; an empty one,
- * if the peer has written to it what cannot be.
+ * Returns the receive that the next message gets, or NULL. *sge and *count are a copy of its list,
+ * which is empty if the peer has overwritten it with values that cannot be.
  */
 static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge **sge, int *count,
 				     uint32_t *pz)
@@ -88,8 +85,8 @@ static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge *
 }
 
 /*
- * A receive that the engine has filled. What is said of it both sides can write to, and the program
- * believes what we say: so it is nothing that cannot be.
+ * Completes a receive that the engine has filled. Both sides can write its result, and the program
+ * trusts what we report, so a result that cannot be is not reported.
  */
 static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struct soft_desc *desc)
 {
@@ -125,13 +122,13 @@ static void deliver_done(struct soft_ep *ep)
 		;
 }
 
-/* Whether a message before this one has not been completed, and has a receive. A peer may name any. */
+/* Returns true if a message before this one has not been completed and has a receive. A peer may name any message. */
 static bool is_ahead(const struct soft_ep *ep, uint32_t msg)
 {
 	return msg - ep->in_msg - 1 < ep->base.rq.posted - ep->base.rq.finished;
 }
 
-/* The same, of messages before this one. What comes behind has its own turn. */
+/* Completes the filled receives of the messages before this one. Those behind it complete in a turn of their own. */
 static void deliver_before(struct soft_ep *ep, uint32_t msg)
 {
 	while (is_ahead(ep, msg) && deliver_one(ep))
@@ -192,7 +189,7 @@ void soft_recv_progress(struct soft_ep *ep)
 
 	while (more && !ep->failing) {
 		deliver_parked(ep);
-		/* acquire: requests that wait at the peer for us */
+		/* acquire: the requests that wait for us at the peer */
 		more = atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
 			       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed) &&
 		       soft_engine_run(ep, false) && !ep->rest[false];
@@ -219,7 +216,7 @@ static void message_park(struct soft_ep *ep, const struct soft_payload *payload)
 {
 	struct soft_parked *m;
 
-	if (ep->parked_count >= SOFT_WINDOW) { /* its sender has no credit for it */
+	if (ep->parked_count >= SOFT_WINDOW) { /* an honest sender has no credit for it */
 		soft_ep_spoiled(ep);
 		return;
 	}
@@ -233,7 +230,7 @@ static void message_park(struct soft_ep *ep, const struct soft_payload *payload)
 	}
 	m->next = NULL;
 	m->payload = *payload;
-	if (!m->payload.slot) { /* the cell is used for another message next */
+	if (!m->payload.slot) { /* the cell will be reused for another message */
 		soft_copy_short(m->data, payload->data, payload->len);
 		m->payload.data = m->data;
 	}
@@ -242,7 +239,7 @@ static void message_park(struct soft_ep *ep, const struct soft_payload *payload)
 	ep->parked_count++;
 }
 
-/* What had to be left behind a message that has been taken now. */
+/* Completes what waited for the message that has been taken now. */
 static void catch_up(struct soft_ep *ep)
 {
 	if (!ep->base.srq) {
@@ -252,7 +249,7 @@ static void catch_up(struct soft_ep *ep)
 	soft_recv_progress(ep);
 }
 
-/* A short message goes to its receive, or is parked. EP lock. */
+/* Delivers an eager message to its receive, or parks it. EP lock. */
 static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp_completion *out,
 			 int *n)
 {
@@ -268,13 +265,13 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		soft_ep_spoiled(ep);
 		return;
 	}
-	deliver_done(ep); /* long messages before it */
+	deliver_done(ep); /* messages before it that the engine has copied */
 	wqe = ep->parked ? NULL : receive_next(ep, &sge, &count, &pz);
 	if (!wqe) {
 		message_park(ep, &p);
 		return;
 	}
-	more = ep->pull; /* and must not overtake it */
+	more = ep->pull; /* what follows must not overtake this message */
 	status = receive_copy(ep, pz, sge, count, &p);
 	receive_done(ep, wqe, status, p.len, p.solicited, more ? NULL : out, n);
 	soft_payload_drop(&p);
@@ -282,7 +279,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		catch_up(ep);
 }
 
-/* A cell that tells of messages before this one. EP lock. */
+/* Takes a cell that keeps the turn of the messages before `msg`. EP lock. */
 static void told_take(struct soft_ep *ep, uint32_t msg)
 {
 	if (ep->base.srq) {
@@ -292,12 +289,12 @@ static void told_take(struct soft_ep *ep, uint32_t msg)
 		return;
 	}
 	deliver_before(ep, msg);
-	if (is_ahead(ep, msg)) /* what is not done yet waits for this side */
+	if (is_ahead(ep, msg)) /* what is not done yet waits for this side to execute it */
 		soft_recv_progress(ep);
 	deliver_before(ep, msg);
 }
 
-/* A cell for an endpoint that has been freed, or whose connection has ended. */
+/* Drops a cell for an endpoint that has been freed, or whose connection has ended. */
 static void cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
 {
 	struct soft_peer *peer;
@@ -328,11 +325,11 @@ static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 	}
 	soft_ep_heard(
 		ep,
-		cell->gen); /* data says that the peer is established, if nothing else has yet */
+		cell->gen); /* data shows that the peer is connected, if nothing else has shown it yet */
 	datp_lock(&ep->base.lock);
 	/*
-	 * Its own ring: else what is returned would be an event of another queue, which nobody keeps
-	 * for who frees the endpoint
+	 * It has to be the endpoint's own ring: otherwise the completion would be returned as an
+	 * event of another queue, which whoever frees the endpoint does not wait for
 	 */
 	mine = ep->open && !ep->failing && ep->gen == cell->gen && soft_ep_recv_cq(ep) == cq;
 	if (mine && cell->kind == SOFT_CELL_MESSAGE)
@@ -353,15 +350,16 @@ void soft_bind_forget(struct soft_ep *ep)
 }
 
 /*
- * Whether nobody is any more at what a window was bound to before: it completes then. Else the tick comes back to it. A
- * peer that does not let go within the bound loses its right.
+ * Returns true if no access through what a window was bound to before is still going on: the bind
+ * completes then. Otherwise the tick comes back to it. A peer that does not let go within the bound
+ * loses its right to touch our memory.
  */
 static bool bind_is_quiet(struct soft_ep *ep, uint32_t old)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	bool late = ep->bind_until && soft_now_ms() >= ep->bind_until;
 
-	/* at the end the ports are closed */
+	/* when the connection has ended, the ports are closed */
 	if (!ep->open || soft_mr_quiet(ia, old & ~SOFT_MR_BINDING, late) || late) {
 		soft_bind_forget(ep);
 		return true;
@@ -377,10 +375,13 @@ static bool bind_is_quiet(struct soft_ep *ep, uint32_t old)
 void soft_sq_reap(struct soft_ep *ep)
 {
 	struct datp_wq *sq = &ep->base.sq;
-	/* acquire: statuses, and what a read brought */
+	/* acquire: the statuses, and the data of RDMA reads */
 	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_acquire);
 
-	/* what waits in the queue has nothing unfinished before it: so it is the next of ours */
+	/*
+	 * a request enters this queue only if all before it are finished, so the oldest unfinished
+	 * work request is the one that is done
+	 */
 	while (ep->sq_reaped != done && sq->finished != sq->posted) {
 		const struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, ep->sq_reaped);
 		struct datp_wqe *wqe = &sq->ring[sq->finished & sq->mask];
@@ -401,8 +402,9 @@ void soft_sq_reap(struct soft_ep *ep)
 }
 
 /*
- * A cell of our own keeps the turn, behind the cells that are there, of what no other cell tells of. Returns true if the ring
- * has no room for it yet; the port is on the list again then. Poll lock, EP lock.
+ * Publishes a cell of our own, which keeps the turn of messages that no other cell tells of behind
+ * the cells that are in the ring. Returns true if the ring has no room for it: the port is on the
+ * attention list again then. Poll lock, EP lock.
  */
 static bool attention_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 {
@@ -414,16 +416,16 @@ static bool attention_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 		soft_ring_attend(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
 		return true;
 	}
-	/* all that has come has been taken, except for what a sender has claimed a cell for and not published yet */
+	/* all that has come has been taken, except messages whose cells are claimed and not published yet */
 	ep->pull = true;
 	catch_up(ep);
 	return false;
 }
 
 /*
- * A peer has something for our receives that no cell tells of, or that the peer was at when its cell was taken. This helps at
- * once; what is done completes, and what waits for a buffer of our SRQ gets one, when its turn comes. As
- * attention_keep_turn().
+ * The peer has something for our receives that no cell tells of, or that it was executing when its
+ * cell was taken. This helps at once: what is done completes, and what waits for a buffer of our
+ * SRQ gets one in its turn. Returns as attention_keep_turn().
  */
 static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
 {
@@ -431,7 +433,7 @@ static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
 	uint32_t told = atomic_load_explicit(&ep->port->told, memory_order_relaxed);
 
 	if (ep->base.srq) {
-		/* a message whose turn has come, and passed */
+		/* the turn of a message has come already, and it has no buffer yet */
 		if ((int32_t)(ep->told - ep->in_msg) > 0)
 			soft_recv_progress(ep);
 		ep->pull = true;
@@ -443,7 +445,7 @@ static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
 	return is_ahead(ep, ep->told) && attention_keep_turn(cq, ep);
 }
 
-/* A port of ours that somebody put on the attention list. True: as attention_receive(). */
+/* Serves a port of ours that was on the attention list. Returns as attention_receive(). */
 static bool attention_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
 {
 	bool again = false;
@@ -461,8 +463,9 @@ static bool attention_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_sid
 }
 
 /*
- * The port that an entry of the list names, and where the next entry is. NULL: cannot be, as an endpoint leaves the
- * lists before it goes.
+ * Returns the port that an entry of the list names; *next is the link to the next entry. Returns
+ * NULL if a peer has written an entry that cannot be: an endpoint leaves the lists before it is
+ * freed.
  */
 static struct soft_ep *attention_of(struct soft_cq *cq, uint32_t entry, _Atomic uint32_t **next)
 {
@@ -473,25 +476,28 @@ static struct soft_ep *attention_of(struct soft_cq *cq, uint32_t entry, _Atomic 
 	return ep;
 }
 
-/* So many entries a list has at most. Relaxed: each is of a port that was counted before it could be told of. */
+/*
+ * Returns the largest number of entries that a list can have. relaxed: each entry is of a port that
+ * was counted before a peer was told of it.
+ */
 static uint32_t attention_most(const struct soft_cq *cq)
 {
 	return 2 * atomic_load_explicit(&cq->ia->port_next, memory_order_relaxed);
 }
 
-/* The list begins with the port that came last: this turns it round. *whole becomes false if a part of it is lost. */
+/* Reverses the list, which begins with the port that came last. *whole becomes false if a part of the list is lost. */
 static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry, bool *whole)
 {
 	uint32_t before = 0;
 
-	/* more than there can be is a ring that somebody has made of the list */
+	/* a list with more entries than there can be is a cycle that a peer has made */
 	for (uint32_t left = attention_most(cq); entry && left; left--) {
 		_Atomic uint32_t *next;
 		uint32_t behind;
 
 		if (!attention_of(cq, entry, &next))
 			break;
-		/* relaxed, both: ours, as long as the flag is set */
+		/* relaxed, both: the link is ours as long as the flag is set */
 		behind = atomic_load_explicit(next, memory_order_relaxed);
 		if (behind || before)
 			atomic_store_explicit(next, before, memory_order_relaxed);
@@ -503,14 +509,14 @@ static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry, bool *who
 }
 
 /*
- * Takes a port off the list, and does what it is there for. Returns false if the port does not say that it is on the list: then
- * it has been taken off before. *again becomes true as attention_receive().
+ * Takes a port off the list and serves it. Returns false if the port does not say that it is on the
+ * list: then it was taken off before. *again becomes true if attention_take() returns true.
  */
 static bool attention_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side, bool *again)
 {
 	/*
 	 * An exchange, not a store: it acquires from whoever found the flag set and left
-	 * (soft_ring_attend), so the look that follows sees what that one did before.
+	 * (soft_ring_attend()), so the look that follows sees what that thread wrote before.
 	 */
 	if (!atomic_exchange_explicit(&ep->port->attention[side].queued, 0, memory_order_acq_rel))
 		return false;
@@ -520,7 +526,7 @@ static bool attention_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_si
 	return true;
 }
 
-/* Whether a port says that it is on the list of this queue. */
+/* Returns true if a port says that it is on the list of this queue. */
 static bool attention_claims(const struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
 {
 	bool on;
@@ -535,9 +541,9 @@ static bool attention_claims(const struct soft_cq *cq, struct soft_ep *ep, enum 
 }
 
 /*
- * A peer has written into the list what is no entry, and behind that may have been ports of other
- * peers. Those say of themselves that they are on the list, and nobody would put them there again.
- * True: as attention_receive().
+ * A peer has written an invalid entry into the list, and entries of other peers' ports may be lost
+ * behind it. Those ports say that they are on the list, and nobody would put them there again, so
+ * this looks at all ports. Returns true if one of them has to be served again.
  */
 static __attribute__((noinline)) bool attention_search(struct soft_cq *cq)
 {
@@ -554,12 +560,15 @@ static __attribute__((noinline)) bool attention_search(struct soft_cq *cq)
 	return again;
 }
 
-/* Notes which ports are on the list. Poll lock, so nobody takes any of it, and others only add to its beginning. */
+/*
+ * Notes which ports are on the list. Under the poll lock nobody takes entries off it, and others
+ * only add to its beginning.
+ */
 static void attention_note(struct soft_cq *cq)
 {
 	/*
-	 * acquire: `next` of each entry. Whoever adds one releases it to this word by a compare-exchange, and those that
-	 * follow continue its release sequence.
+	 * acquire: `next` of each entry. Whoever adds an entry releases it by a compare-exchange of
+	 * this word, and later ones continue its release sequence.
 	 */
 	uint32_t entry = atomic_load_explicit(&cq->ring->attention, memory_order_acquire);
 
@@ -587,8 +596,9 @@ void soft_attention_find(struct soft_cq *cq)
 
 		for (enum soft_side side = SOFT_SIDE_RECV; ep && side <= SOFT_SIDE_REQUEST; side++) {
 			/*
-			 * A peer that is between the flag and the list adds the port later, and it has been served by then.
-			 * That looks as if the list were spoilt, and is searched for once.
+			 * A peer that has set the flag and not changed the list yet adds the port
+			 * later, when it has been served. That looks like a spoiled list, and
+			 * causes one search.
 			 */
 			if (ep->look[side].waited && !ep->look[side].listed && attention_claims(cq, ep, side))
 				(void)attention_serve(cq, ep, side, &again);
@@ -598,7 +608,7 @@ void soft_attention_find(struct soft_cq *cq)
 	datp_unlock(soft_cq_lock(cq));
 }
 
-/* True: as attention_receive(). */
+/* Serves the ports on the list. Returns true if one of them has to be served again. */
 static bool attention_poll(struct soft_cq *cq)
 {
 	uint32_t entry = soft_cq_attention(cq);
@@ -626,12 +636,13 @@ static bool attention_poll(struct soft_cq *cq)
 }
 
 /*
- * Polls until there is a completion to return, or nothing more to do. One at a time: what the next
- * cell puts on libdatp's list would overtake it. Without `out`, all of it goes to the list.
+ * Polls until there is a completion to return, or nothing more to do. It returns one at a time,
+ * because what the next cell puts on libdatp's list would overtake it. Without `out`, all
+ * completions go to the list.
  */
 static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 {
-	/* a peer may fill the ring, and its list, as fast as they are emptied: a call ends all the same */
+	/* peers may fill the ring and its list as fast as they are emptied; a call ends nevertheless */
 	uint32_t left = 2 * (cq->mask + 1);
 	struct soft_cell *cell;
 	bool again;
@@ -649,7 +660,7 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 		}
 		if (!n && !again)
 			again = soft_held_look(cq);
-		/* there was a cell then, unless a peer has taken it away: so each time round counts */
+		/* again is true because there was a cell, unless a peer has taken it away: so each round counts */
 	} while (again && !n && left && --left);
 	return n;
 }
@@ -670,7 +681,7 @@ void soft_cq_drain(struct soft_cq *cq)
 
 void soft_cq_discard(struct soft_cq *cq)
 {
-	/* as in cq_poll(): peers may go on filling it */
+	/* as in cq_poll(): peers may fill it as fast as it is emptied */
 	uint32_t left = 2 * (cq->mask + 1);
 	struct soft_cell *cell;
 
@@ -706,7 +717,7 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 	struct soft_list to, source;
 	const struct datp_sge *sge;
 	struct datp_wqe *wqe;
-	/* relaxed: the engine is held, for the request that is next */
+	/* relaxed: the engine is held for the request at sq_done */
 	struct soft_right right = { .open = &ep->rport->open,
 				    .gen = ep->rgen,
 				    .port = ep->rindex,
@@ -716,10 +727,10 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 	int error, count;
 	uint32_t pz;
 
-	/* the cell that keeps its turn is still to come */
+	/* the cell that keeps its turn has not been taken yet */
 	if (r->turn && (int32_t)(r->msg - ep->told) >= 0)
 		return false;
-	/* its turn comes after the short messages before it, which may still be in the ring */
+	/* its turn comes after the eager messages before it, which may still be in the ring */
 	ep->pull = true;
 	if (r->msg != ep->in_msg)
 		return false;
@@ -742,7 +753,7 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 		error = soft_xfer(ep->peer, false, false, &to, &source, r->len);
 		if (error == ETIMEDOUT)
 			soft_ep_unanswered(ep);
-		/* a peer that has just ended the connection has taken the right away: that is no error */
+		/* if the peer has just ended the connection, it has taken the right away: that is no transport error */
 		if (error)
 			result = error == ESRCH ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_TRANSPORT;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The receiving half of an endpoint: matching what arrives with what is posted. */
+/* The receiving half of an endpoint: matches messages that arrive with posted receives. */
 #ifndef SOFT_RECV_H
 #define SOFT_RECV_H
 
@@ -8,18 +8,18 @@
 
 struct soft_request;
 
-/* Everything that can be done for the receives of this endpoint now. EP lock. */
+/* Does all that can be done now for the receives of this endpoint. EP lock. */
 void soft_recv_progress(struct soft_ep *ep);
 /*
- * As the target we have filled the receives of messages before `msg`: they complete in their turn, that is when all has been
- * taken that came to the queue before. EP lock.
+ * As the target, this side has filled the receives of the messages before `msg`: publishes a cell,
+ * so that they complete when all that came to the queue before has been taken. EP lock.
  */
 void soft_recv_tell(struct soft_ep *ep, uint32_t msg);
-/* The end: what the engine had filled before the port was closed. EP lock. */
+/* At the end of a connection: completes the receives that the engine filled before the port was closed. EP lock. */
 void soft_recv_flush(struct soft_ep *ep);
 /*
- * Engine, as the target: a waiting send takes a buffer of our SRQ. pz: the sender's. EP lock,
- * engine held.
+ * Executes a waiting send as the target, into a buffer of our SRQ. pz: the sender's. Returns false
+ * if it is not the message's turn or the SRQ is empty. EP lock, engine held.
  */
 bool soft_srq_pull(struct soft_ep *ep, uint32_t pz, const struct soft_request *r, uint8_t *status);
 /* Completes requests that the peer or we executed. EP lock. */
@@ -30,7 +30,7 @@ int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
 enum datp_err soft_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			     int n);
 
-/* A peer's slot; NULL: it has no such one. */
+/* Returns a peer's slot, or NULL if the peer has no slot of this index. */
 static inline struct soft_slot *soft_peer_slot(const struct soft_peer *peer, uint32_t index)
 {
 	return index < peer->slot_count ? soft_slot_at(peer->slots, peer->slot_size, index) : NULL;
@@ -39,13 +39,13 @@ static inline struct soft_slot *soft_peer_slot(const struct soft_peer *peer, uin
 /* Gives a peer's slot back. */
 static inline void soft_slot_drop(struct soft_slot *slot)
 {
-	/* release: we have read what it held; the sender acquires when it takes it again */
+	/* release: our reads of its content; the sender acquires when it takes the slot again */
 	atomic_store_explicit(&slot->busy, 0, memory_order_release);
 }
 
 /*
- * False: the message says what cannot be. What is checked is what is used: its sender could still
- * change the cell.
+ * Finds a message's payload. Returns false if the cell holds values that cannot be. Each value is
+ * read once, so what is checked is what is used, although the sender could still change the cell.
  */
 static inline bool soft_payload_get(const struct soft_peer *peer, const struct soft_cell *cell,
 				    struct soft_payload *p)
@@ -62,19 +62,19 @@ static inline bool soft_payload_get(const struct soft_peer *peer, const struct s
 	if (!p->slot || p->len > peer->slot_size)
 		return false;
 	p->data = p->slot->data;
-	/* its head is written when it is given back, once the rest is read */
+	/* prefetch for write: the slot's head is written when it is given back, after the payload is read */
 	soft_own(p->slot);
 	return true;
 }
 
-/* The payload has been read. */
+/* Gives the payload's slot back, since the payload has been read. */
 static inline void soft_payload_drop(const struct soft_payload *p)
 {
 	if (p->slot)
 		soft_slot_drop(p->slot);
 }
 
-/* Tells the peer of a posted receive. EP lock. */
+/* Publishes a posted receive to the peer. EP lock. */
 static inline __attribute__((always_inline)) void
 soft_desc_post(struct soft_ep *ep, uint32_t seq, const struct datp_sge *iov, int n)
 {
@@ -88,42 +88,44 @@ soft_desc_post(struct soft_ep *ep, uint32_t seq, const struct datp_sge *iov, int
 	atomic_store_explicit(&ep->port->rq_posted, seq + 1, memory_order_release);
 }
 
-/* Whether the peer may be waiting for the receive that has just been posted. EP lock, open. */
+/* Returns true if the peer may be waiting for the receive that was just posted. EP lock, open. */
 static inline bool soft_desc_wanted(const struct soft_ep *ep)
 {
 	/*
-	 * Either who executes the sender's request, and says first that it waits and looks for a
-	 * receive then, sees this one, or we see that it waits.
+	 * Pairs with the fence in exec_send(): whoever executes the sender's request sets `waits`
+	 * and then looks for a receive. Either that look finds this receive, or we see `waits`
+	 * here.
 	 */
 	soft_fence();
 	return ep->parked || atomic_load_explicit(&ep->rport->waits, memory_order_relaxed);
 }
 
-/* A message has been taken. EP lock. */
+/* Counts a message that has been taken. EP lock. */
 static inline void soft_recv_count(struct soft_ep *ep)
 {
 	ep->in_msg++;
 	/*
-	 * The sender reads this when its window looks full; telling it now and then keeps its line
-	 * to itself. release: the receives behind these messages are free again.
+	 * The sender reads `delivered` only when its window looks full. It is written only now and
+	 * then, so that its line is seldom transferred. release: the receives of these messages are
+	 * free again.
 	 */
 	if ((ep->in_msg & (SOFT_WINDOW / 4 - 1)) == 0)
 		atomic_store_explicit(&ep->port->delivered, ep->in_msg, memory_order_release);
 }
 
 /*
- * Serves the ports that say they are on the list of a queue, said so at the last look (lost.c), and are not there. Service
- * thread; takes the queue's poll lock.
+ * Serves the ports that say they are on the attention list of a queue, said so at the last look
+ * (lost.c), and are not on it. Service thread; takes the queue's poll lock.
  */
 void soft_attention_find(struct soft_cq *cq);
-/* Polls a queue of ours into libdatp's lists: takes its poll lock. */
+/* Polls a queue of ours into libdatp's lists; takes the queue's poll lock. */
 void soft_cq_drain(struct soft_cq *cq);
-/* Frees what the ring still holds, as nobody polls it any more. */
+/* Frees what the ring still holds, because nobody polls it any more. */
 void soft_cq_discard(struct soft_cq *cq);
 /* Frees the parked messages. EP lock. */
 void soft_recv_discard(struct soft_ep *ep);
 
-/* The connection ends: a bind that waits waits no longer. EP lock. */
+/* The connection ends, so a bind that waits for old accesses does not wait any longer. EP lock. */
 void soft_bind_forget(struct soft_ep *ep);
 
 #endif

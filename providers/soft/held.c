@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cells of a ring that a peer holds. A sender claims a cell, writes it, and publishes it. One that is stopped in between
- * (SIGSTOP, a debugger, a frozen container) would hold up all that others send to that ring. So the owner waits for it no
- * longer than the bound; then it goes over the cell, and the sender's connections that end in this ring are broken, as one of
- * them has lost a message.
+ * Cells of a ring that a peer holds. A sender claims a cell, writes it, and publishes it. A sender
+ * that is stopped in between (SIGSTOP, a debugger, a frozen container) would hold up all that
+ * others send to that ring. So the owner waits for it no longer than the bound; then it skips the
+ * cell, and breaks the sender's connections that end in this ring, because one of them has lost a
+ * message.
  *
- * The sender may go on at any time later, and then still writes that cell. So the cell is out of use until it has
- * done that, or has died: the owner claims the position that the cell has in each next lap before a sender can, and publishes
- * it void at once. Invariant: of a cell that a peer holds, no other sender ever has a claim.
+ * The sender may continue at any later time, and then still writes that cell. So the cell is out of
+ * use until the sender has done that, or has died: the owner claims the position that the cell has
+ * in each next lap before a sender can, and publishes it void at once. Invariant: no other sender
+ * ever has a claim on a cell that a peer holds.
  */
 #include "held.h"
 #include "bound.h"
@@ -54,7 +56,7 @@ static struct soft_held *held_find(struct soft_cq *cq, uint64_t position)
 		if (atomic_load_explicit(claim_at(cq, position), memory_order_relaxed) ==
 		    SOFT_CLAIM(position, 0))
 			return held;
-		/* its holder made a message of it, which the fast path took: it is as any other */
+		/* its holder has published a message, which the fast path took: the cell is in use again */
 		held_forget(cq, held);
 		return NULL;
 	}
@@ -67,7 +69,7 @@ static uint64_t publish_void(const struct soft_cq *cq, uint64_t position)
 	struct soft_cell *cell = cell_at(cq, position);
 
 	cell->kind = SOFT_CELL_VOID;
-	/* release: as soft_ring_publish(); acquire: what a sender that has published had written */
+	/* release: as soft_ring_publish(); acquire: what a sender wrote that has published the cell */
 	return atomic_exchange_explicit(&cell->ready, position + 1, memory_order_acq_rel);
 }
 
@@ -76,17 +78,17 @@ static void held_again(struct soft_cq *cq, struct soft_held *held, uint64_t posi
 {
 	uint64_t next = position + cq->mask + 1;
 
-	/* relaxed: before soft_cq_next() lets a sender claim that position; it is acquired with `taken` */
+	/* relaxed: soft_cq_next() lets senders claim that position only after this; they acquire it with `taken` */
 	atomic_store_explicit(claim_at(cq, next), SOFT_CLAIM(next, 0), memory_order_relaxed);
 	if (publish_void(cq, next) == held->position + 1)
-		held_forget(cq, held); /* its sender has published, and does not come back to it */
+		held_forget(cq, held); /* its sender has published, and will not write it again */
 }
 
 /* ---- waiting for a sender ---- */
 
 static void late_end(struct soft_cq *cq)
 {
-	/* relaxed, both here and in late_begin(): under the poll lock, or a hint */
+	/* relaxed, here and in late_begin(): written under the poll lock, elsewhere only a hint */
 	if (atomic_load_explicit(&cq->late, memory_order_relaxed)) {
 		atomic_store_explicit(&cq->late, false, memory_order_relaxed);
 		atomic_fetch_sub_explicit(&cq->ia->late, 1, memory_order_relaxed);
@@ -128,8 +130,9 @@ static bool sender_publishes(struct soft_cq *cq, uint64_t position)
 /* ---- taking a cell away ---- */
 
 /*
- * Whether a cell can be taken away from whoever has claimed it: true with a reference to the peer, or with NULL if the name is
- * nobody's. Not from this process; and of a peer that has died soft_cqs_bury() voids the cell.
+ * Returns true if a cell can be taken away from whoever has claimed it; then *peer is a reference
+ * to the peer, or NULL if the claim names no peer. A cell of this process cannot be taken away, and
+ * a cell of a dead peer is voided by soft_cqs_bury().
  */
 static bool holder(struct soft_cq *cq, uint64_t claim, struct soft_peer **peer)
 {
@@ -138,7 +141,7 @@ static bool holder(struct soft_cq *cq, uint64_t claim, struct soft_peer **peer)
 
 	datp_lock(&ia->lock);
 	*peer = soft_peer_by_slot(ia, SOFT_CLAIM_PEER(claim));
-	/* relaxed: see above */
+	/* relaxed: soft_cqs_bury() follows the death of a peer */
 	other = !*peer ||
 		(!(*peer)->self && !atomic_load_explicit(&(*peer)->dead, memory_order_relaxed));
 	if (other && *peer)
@@ -209,7 +212,7 @@ bool soft_held_look(struct soft_cq *cq)
 		return true;
 	}
 	held = held_find(cq, head);
-	if (held) { /* its sender has published, over what we had */
+	if (held) { /* its sender has published over our void cell */
 		if (publish_void(cq, head) == held->position + 1)
 			held_forget(cq, held);
 		return true;
@@ -257,7 +260,10 @@ bool soft_held_fini(struct soft_cq *cq)
 	late_end(cq);
 	if (held) {
 		datp_lock(&cq->ia->lock);
-		/* of two holders it is left to one, and to nobody after that: it stays what it is as long as the arena */
+		/*
+		 * with two holders or more the memory is left to nobody, and stays a ring as long
+		 * as the arena exists
+		 */
 		if (cq->held_count == 1 && cq->held[0].peer)
 			soft_mem_leave_locked(cq->held[0].peer, &cq->mem);
 		datp_unlock(&cq->ia->lock);
@@ -269,7 +275,7 @@ bool soft_held_fini(struct soft_cq *cq)
 
 /* ---- the tick ---- */
 
-/* Relaxed: looked at again under the poll lock. */
+/* relaxed: it is read again under the poll lock */
 static bool cq_is_late(const struct soft_cq *cq)
 {
 	return atomic_load_explicit(&cq->late, memory_order_relaxed);
@@ -283,10 +289,7 @@ static void late_serve(struct soft_cq *cq)
 	there = soft_held_look(cq);
 	datp_unlock(soft_cq_lock(cq));
 	if (there) {
-		/*
-		 * others may have published after it, and the threads that they woke have found
-		 * nothing
-		 */
+		/* Others may have published behind the cell, and the threads that they woke have found nothing */
 		soft_cq_notify(cq);
 		soft_ia_ring(cq->ia);
 	}

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Joint copies. A long message is cut into pieces, and who holds the engine and a peer that happens
- * to poll take one after the other, each by its own means, until none is left. Nobody is waited for
- * to come, and who is at its last piece is not waited for for long: the engine is left to it, and
- * it finishes the request as if it had held it all the time. So a helper that is stopped or dies in
- * the middle of its piece is what a holder that is stopped or dies has always been.
+ * Joint copies. A long message is cut into pieces. The holder of the engine and a peer that happens
+ * to poll take one piece after the other, each by its own means, until none is left. Nobody waits
+ * for a helper to come, and the holder waits only a moment for a helper that is at its last piece:
+ * it leaves the engine to the helper, which finishes the request as if it had held the engine all
+ * the time. So a helper that is stopped or dies in its piece is the same case as a holder that is
+ * stopped or dies.
  *
- * The helper is known by SOFT_ENGINE_HELPED in the engine word, and what it touches it touches
- * within the holding: there is no end of it while the flag is set. Invariant: a piece is taken only
- * by a side that holds the engine or has set the flag.
+ * SOFT_ENGINE_HELPED in the engine word says that there is a helper, and what the helper touches it
+ * touches within the holding, which does not end while the flag is set. Invariant: a piece is taken
+ * only by a side that holds the engine or has set the flag.
  *
- * `pieces` is the request's position and which of its pieces have not been taken yet; so a taker
- * whose view is old, of another request, takes nothing. The initiator takes the first of them and the
- * target the last: where buffers are used again, each side mostly finds its part in its own cache.
+ * `pieces` is the request's position and the range of its pieces that are not taken yet, so a taker
+ * with an old view, of another request, takes nothing. The initiator takes the first piece of the
+ * range and the target the last: if buffers are used again, each side mostly finds its part in its
+ * own cache.
  */
 #include "joint.h"
 #include <errno.h>
@@ -26,7 +28,7 @@ static inline void relax(void)
 #endif
 }
 
-/* From `first` up to `end` nobody has taken them. */
+/* The pieces from `first` to before `end` are not taken. */
 #define PIECES(seq, first, end) ((uint64_t)(seq) << 32 | (uint64_t)(end) << 16 | (first))
 #define PIECES_SEQ(word)	((uint32_t)((word) >> 32))
 #define PIECES_END(word)	((uint32_t)(word) >> 16)
@@ -46,9 +48,9 @@ static uint64_t whole_lines(uint64_t len)
 }
 
 /*
- * A few pieces, so that both sides are done at about the same time; of two each side mostly has its
- * own, time and again, and in longer ones somebody who comes late finds something left. Both compute
- * the same.
+ * Returns the size of a piece. There are few, so that both sides finish at about the same time. Of
+ * two pieces each side mostly gets its own, time and again; of a longer copy a helper that comes
+ * late finds something left. Both sides compute the same size.
  */
 static uint64_t piece_size(uint64_t len)
 {
@@ -75,7 +77,7 @@ bool soft_joint_wanted(const struct soft_port *ip)
 
 bool soft_joint_offered(const struct soft_port *ip, uint32_t *seq)
 {
-	/* acquires the request, see soft_joint_open(); sequentially consistent: see piece_take() */
+	/* acquire: the request, see soft_joint_open(); sequentially consistent: see piece_take() */
 	uint64_t word = atomic_load(&ip->pieces);
 
 	*seq = PIECES_SEQ(word);
@@ -84,15 +86,15 @@ bool soft_joint_offered(const struct soft_port *ip, uint32_t *seq)
 
 void soft_joint_open(struct soft_port *ip, uint32_t seq, uint64_t len)
 {
-	/* relaxed: before the pieces, which who fails has acquired */
+	/* relaxed: the store of the pieces releases it to whoever may fail */
 	atomic_store_explicit(&ip->pieces_failed, 0, memory_order_relaxed);
-	/* release: the request, and that it has been found good */
+	/* release: the request, which has been checked */
 	atomic_store_explicit(&ip->pieces, PIECES(seq, 0, piece_count(len)), memory_order_release);
 }
 
 /*
- * The piece that is ours now, or PIECE_NONE. There are `count` of them; memory that the peer has
- * spoiled may say otherwise.
+ * Takes a piece. Returns its number, or PIECE_NONE. There are `count` pieces; memory that the peer
+ * has spoiled may say otherwise.
  */
 static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint32_t count, bool initiator)
 {
@@ -105,10 +107,9 @@ static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint32_t count, b
 		uint64_t rest = initiator ? PIECES(seq, first + 1, end) : PIECES(seq, first, end - 1);
 
 		/*
-		 * Sequentially consistent, as all that is said of `pieces` once the flag may be
-		 * set: the holder that finds that none is left finds the helper's flag, too, or the
-		 * helper finds none left. What was done to the pieces is passed on by the engine
-		 * word.
+		 * Sequentially consistent, as all accesses to `pieces` once the flag may be set:
+		 * either the holder that finds no piece left also finds the helper's flag, or the
+		 * helper finds no piece left. The engine word passes on what was copied.
 		 */
 		if (atomic_compare_exchange_weak(&ip->pieces, &word, rest))
 			return initiator ? first : end - 1;
@@ -116,7 +117,7 @@ static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint32_t count, b
 	return PIECE_NONE;
 }
 
-/* One piece. The lists are the whole message's. */
+/* Copies one piece. The lists are those of the whole message. */
 static int piece_copy(uint64_t from, uint64_t len, struct soft_peer *peer, bool initiator,
 		      const struct soft_list *local, const struct soft_list *remote)
 {
@@ -135,7 +136,7 @@ int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct sof
 	uint32_t piece;
 	int error = 0;
 
-	/* a peer may make pieces as fast as they are taken */
+	/* a peer may add pieces as fast as they are taken */
 	if (limit > count)
 		limit = (unsigned int)count;
 	while (limit-- && !error &&
@@ -146,20 +147,20 @@ int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct sof
 				   local, remote);
 	}
 	if (error)
-		/* relaxed: passed on by the engine word, as the pieces */
+		/* relaxed: the engine word passes it on, as the pieces */
 		atomic_store_explicit(&ip->pieces_failed, 1, memory_order_relaxed);
 	return error;
 }
 
 bool soft_joint_failed(const struct soft_port *ip)
 {
-	/* relaxed: the end of the other side's part has been acquired */
+	/* relaxed: the end of the other side's part was acquired before */
 	return atomic_load_explicit(&ip->pieces_failed, memory_order_relaxed);
 }
 
 /* ---- the holder ---- */
 
-/* The other side is in it: false if it has gone meanwhile. */
+/* Leaves the engine to the helper. Returns false if there is none any more. */
 static bool engine_hand_over(struct soft_port *ip, uint64_t word)
 {
 	for (unsigned int tries = SOFT_TRIES; tries && word & SOFT_ENGINE_HELPED; tries--)
@@ -177,10 +178,10 @@ enum soft_joint_end soft_joint_settle(struct soft_port *ip, int error)
 	uint64_t word;
 
 	if (error)
-		/* nobody takes one from now on; sequentially consistent, see piece_take() */
+		/* nobody takes a piece from now on; sequentially consistent, see piece_take() */
 		atomic_fetch_and_explicit(&ip->pieces, ~(uint64_t)UINT32_MAX, memory_order_seq_cst);
 	for (unsigned int i = 0; i < SOFT_JOINT_PATIENCE; i++) {
-		/* acquires the helper's pieces; sequentially consistent, see piece_take() */
+		/* acquire: the helper's pieces; sequentially consistent, see piece_take() */
 		word = atomic_load(&ip->engine);
 		if (!(word & SOFT_ENGINE_HELPED))
 			break;
@@ -193,7 +194,7 @@ enum soft_joint_end soft_joint_settle(struct soft_port *ip, int error)
 
 /* ---- the helper ---- */
 
-/* Whether the other side holds it, for this connection. */
+/* Returns true if the other side holds the engine for this connection. */
 static bool held_by_other(uint64_t word, uint32_t gen, bool initiator)
 {
 	return SOFT_ENGINE_GEN(word) == gen && (word & SOFT_ENGINE_HELD) &&
@@ -207,9 +208,9 @@ bool soft_joint_enter(struct soft_port *ip, uint32_t gen, bool initiator)
 	for (unsigned int tries = SOFT_TRIES;
 	     tries && soft_joint_wanted(ip) && held_by_other(word, gen, initiator); tries--)
 		/*
-		 * Sequentially consistent, as engine_try(): whoever closed a port or killed a
-		 * region before, and did not find the engine held, is seen by the checks that
-		 * follow.
+		 * Sequentially consistent, as engine_try(): the checks that follow see what was
+		 * done by whoever closed a port or killed a region before, and did not find the
+		 * engine held.
 		 */
 		if (atomic_compare_exchange_weak(&ip->engine, &word, word | SOFT_ENGINE_HELPED))
 			return true;
@@ -220,13 +221,12 @@ bool soft_joint_leave(struct soft_port *ip, uint32_t gen, bool initiator)
 {
 	uint64_t word = atomic_load_explicit(&ip->engine, memory_order_relaxed);
 
-	/*
-	 * of another generation: it was taken from the holder, who had died; see soft_port_begin()
-	 */
+	/* Another generation means that the engine was taken from the holder, which had died; see soft_port_begin() */
 	for (unsigned int tries = SOFT_TRIES; tries && SOFT_ENGINE_GEN(word) == gen; tries--) {
 		/*
-		 * acquire: what the holder did that has left it to us. Without the flag and not
-		 * ours it was taken from a holder who had died: soft_engine_take_back().
+		 * acquire: what the holder did that has left the engine to us. If the flag is clear
+		 * and the engine is not ours, it was taken from a holder that had died:
+		 * soft_engine_take_back().
 		 */
 		if (!(word & SOFT_ENGINE_HELPED)) {
 			atomic_thread_fence(memory_order_acquire);

@@ -1,59 +1,67 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One long copy by both sides of a connection at once, in pieces. */
+/* One long copy, executed by both sides of a connection at once, in pieces. */
 #ifndef SOFT_JOINT_H
 #define SOFT_JOINT_H
 
 #include "xfer.h"
 
 #ifndef SOFT_JOINT_MIN /* the model checker has smaller ones */
-#define SOFT_JOINT_MIN	     (64u << 10) /* shorter ones are done before anybody has come */
-#define SOFT_JOINT_QUARTERS  (512u << 10) /* from here on in four pieces or more, else in two */
+#define SOFT_JOINT_MIN	     (64u << 10) /* a shorter copy is done before the other side has come */
+#define SOFT_JOINT_QUARTERS  (512u << 10) /* from this length on there are four pieces or more, else two */
 #define SOFT_JOINT_PIECE_MAX (512u << 10)
-/* The first of two is so much longer than half: who copies the other one has to be called first. */
+/*
+ * The first of two pieces is this much longer than half, because the side that copies the second
+ * one has to be called first.
+ */
 #define SOFT_JOINT_START    (8u << 10)
-#define SOFT_JOINT_PATIENCE 1000 /* so often the holder looks whether the helper has finished */
+#define SOFT_JOINT_PATIENCE 1000 /* how often the holder looks whether the helper has finished */
 #endif
 
-/* Whether there are pieces that nobody has taken. A hint. */
+/* Returns true if there are pieces that nobody has taken. A hint. */
 bool soft_joint_wanted(const struct soft_port *ip);
 
-/* ---- who holds the engine of `ip` ---- */
+/* ---- the holder of the engine of `ip` ---- */
 
 /* Offers the copy of the request at position `seq`, which is len bytes long. */
 void soft_joint_open(struct soft_port *ip, uint32_t seq, uint64_t len);
 
 enum soft_joint_end {
-	SOFT_JOINT_DONE, /* all pieces are */
-	SOFT_JOINT_LOST, /* the peer is gone, and nobody of it copies any more */
+	SOFT_JOINT_DONE, /* all pieces are done */
+	SOFT_JOINT_LOST, /* the peer is gone, and none of its threads copies any more */
 	SOFT_JOINT_LEFT, /* the other side holds the engine now, and finishes the request */
 };
 
 /*
- * After soft_joint_copy(), with what that returned: nobody comes to help any more. Waits a moment
- * for who is at a piece yet, and then leaves the rest to it.
+ * The holder calls this after soft_joint_copy(), with the error that that returned: nobody starts
+ * to help any more. It waits a moment for a helper that is still copying a piece, and then leaves
+ * the engine to it.
  */
 enum soft_joint_end soft_joint_settle(struct soft_port *ip, int error);
-/* Of a copy whose pieces are done: whether one of them failed. */
+/* Returns true if one of the pieces of a finished copy has failed. */
 bool soft_joint_failed(const struct soft_port *ip);
 
 /* ---- the other side ---- */
 
 /*
- * False: nobody of the other side holds the engine for this connection, or nobody wants help. Else
- * the holding lasts until soft_joint_leave(). initiator: we are. The caller looks afterwards
- * whether the connection is still open, and the regions still live.
+ * Joins a copy of the other side. Returns false if the other side does not hold the engine for this
+ * connection, or wants no help. If true, the holding lasts until soft_joint_leave(). initiator:
+ * this side is the initiator. The caller checks after this that the connection is still open and
+ * the regions are valid.
  */
 bool soft_joint_enter(struct soft_port *ip, uint32_t gen, bool initiator);
-/* False: no pieces are left. *seq: the request whose they are, which may be another in a moment. */
+/* Returns false if no pieces are left. *seq is the request that they belong to, which may change at any time. */
 bool soft_joint_offered(const struct soft_port *ip, uint32_t *seq);
-/* True: the engine has been left to us, with the request at sq_done, of which all is copied. */
+/*
+ * Ends the help. Returns true if the engine has been left to this side, with the request at
+ * sq_done, all of which is copied.
+ */
 bool soft_joint_leave(struct soft_port *ip, uint32_t gen, bool initiator);
 
 /* ---- both ---- */
 
 /*
- * Copies pieces of request `seq`, a send, `limit` of them at most, as long as there are any. The
- * lists are the whole message's. 0 or an errno, which has been noted for soft_joint_failed().
+ * Copies pieces of request `seq`, a send, at most `limit` of them, until none is left. The lists
+ * are those of the whole message. Returns 0 or an errno, which soft_joint_failed() reports, too.
  */
 int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct soft_peer *peer,
 		    bool initiator, const struct soft_list *local, const struct soft_list *remote,

@@ -416,7 +416,7 @@ static void match_done(uint64_t len, uint8_t solicited, struct soft_desc *desc, 
 	desc->len = len;
 	desc->status = recv_status;
 	desc->solicited = solicited;
-	/* release: the data and the result; soft_deliver acquires */
+	/* release: the data and the result; deliver_one() acquires */
 	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The mover: a thread of an IA that copies between its own process's memory and the mailboxes of
- * peers that the kernel does not let in (containers, Yama, seccomp). It takes no lock but its own,
- * which nobody holds while waiting for another process, so two processes may ask each other at the
- * same time. An honest asker has checked rights and bounds, and holds the engine of the connection,
- * exactly as if it copied itself. What a hostile one writes into its mailbox is not believed: a question names no address,
- * but a request that is posted on an open connection of the peer that asks. What memory that is, and whether it is read or
- * written, the mover finds out as if it were the request's target, and checks all of it by what no peer can write to:
- * the private table of regions (mr.c), the zone of the endpoint, and which connection that has.
+ * peers that the kernel does not let in (containers, Yama, seccomp). The locks that it takes are
+ * never held by a thread that waits for another process, so two processes may ask each other at the
+ * same time.
+ *
+ * An honest asker has checked rights and bounds, and holds the engine of the connection, exactly as
+ * if it copied itself. The mover does not trust what a hostile asker writes into its mailbox: a
+ * question names no address, but a request that is posted on an open connection of that peer. The
+ * mover finds out as the request's target or initiator which memory that is and whether it is read
+ * or written, and checks it against what no peer can write to: the private table of regions (mr.c),
+ * the PZ of the endpoint, and the connection that the endpoint has.
  */
 #define _GNU_SOURCE
 #include "mover.h"
@@ -67,7 +70,7 @@ static int ask_wait(struct soft_peer *peer, struct soft_bounce *b)
 			return 0;
 		if (i <= MOVER_SPIN)
 			continue;
-		/* what ends the sleep may be the peer, again and again: so the time is looked at each time */
+		/* the peer may end the sleep again and again, so the time is checked each time */
 		if (!futex_wait(&b->state, SOFT_BOUNCE_ASKED, &look) && soft_peer_lost(peer))
 			return ESRCH;
 		if (soft_bound_over(&until, &looked))
@@ -75,7 +78,7 @@ static int ask_wait(struct soft_peer *peer, struct soft_bounce *b)
 	}
 }
 
-/* What the mover says of a copy, which is the peer's word: nothing that means something else here. */
+/* Returns the mover's result of a copy. A peer writes it, so it becomes no value that has another meaning here. */
 static int mover_error(int32_t said)
 {
 	return !said || said == ESRCH ? said : EFAULT;
@@ -90,8 +93,8 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	int error;
 
 	/*
-	 * It has not answered the last question, and is not waited for again. Relaxed: whoever finds an answer
-	 * takes nothing from it.
+	 * The mover has not answered the last question, and this does not wait for it again.
+	 * relaxed: whoever finds an answer takes nothing from it.
 	 */
 	if (atomic_load_explicit(&b->state, memory_order_relaxed) == SOFT_BOUNCE_ASKED)
 		return ETIMEDOUT;
@@ -140,23 +143,26 @@ int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft
 
 /* ---- the answering side ---- */
 
-/* What a question is about, as copies: the peer may change its own at any time. */
+/* What a question is about, as copies, because the peer may change the originals at any time. */
 struct question {
 	uint32_t port, gen, seq;
-	bool initiator; /* the asker is, of the request */
+	bool initiator; /* the asker is the request's initiator */
 	uint64_t offset, len;
-	/* of the endpoint and its connection */
-	struct soft_port *ip, *tp; /* initiator's, target's */
+	/* from the endpoint and its connection */
+	struct soft_port *ip, *tp; /* the initiator's and the target's port */
 	struct soft_layout il, tl;
 	uint32_t pz;
 	/* the result */
 	struct soft_request r;
 	struct soft_sink sink;
 	struct soft_list ours;
-	bool write, ordered; /* to our memory */
+	bool write, ordered; /* `write`: to our memory */
 };
 
-/* The connection that is asked for, if the asker has it. mover->lock held, by which the peer stays. */
+/*
+ * Finds the connection that the question names. Returns false if the asker does not have it.
+ * mover->lock held, so the peer stays.
+ */
 static bool question_connection(const struct soft_mover *mover, const struct soft_peer *asker,
 				struct question *q)
 {
@@ -168,7 +174,7 @@ static bool question_connection(const struct soft_mover *mover, const struct sof
 		return false;
 	datp_lock(&ia->lock);
 	ep = atomic_load_explicit(&ia->ports[q->port], memory_order_relaxed);
-	/* sequentially consistent: see end_begin(); it acquires the connection as it was set up */
+	/* sequentially consistent: see end_begin(); it also acquires the connection as it was set up */
 	good = ep && ep->peer == asker && ep->rport && atomic_load(&ep->moves) == q->gen;
 	if (good) {
 		q->ip = q->initiator ? ep->rport : ep->port;
@@ -181,10 +187,10 @@ static bool question_connection(const struct soft_mover *mover, const struct sof
 	return good;
 }
 
-/* The request that is asked for, if it is one that is posted and not done. */
+/* Copies the request that the question names. Returns false if it is not posted, or done already. */
 static bool question_request(struct question *q)
 {
-	/* acquire, both: the request */
+	/* acquire, both: the content of the request */
 	uint32_t done = atomic_load_explicit(&q->ip->sq_done, memory_order_acquire);
 	uint32_t posted = atomic_load_explicit(&q->ip->sq_posted, memory_order_acquire);
 
@@ -193,7 +199,7 @@ static bool question_request(struct question *q)
 	       q->offset <= q->r.len && q->len <= q->r.len - q->offset;
 }
 
-/* Our memory as the request's target: a receive, or what its remote part names. */
+/* Finds our memory as the request's target: a receive, or what the remote part of the request names. */
 static bool question_target(struct soft_ia *ia, struct question *q)
 {
 	struct datp_rge remote = q->r.remote;
@@ -221,7 +227,7 @@ static bool question_target(struct soft_ia *ia, struct question *q)
 	return true;
 }
 
-/* Our memory as the initiator's: the local part of the request. */
+/* Finds our memory as the initiator: the local part of the request. */
 static bool question_source(const struct soft_ia *ia, struct question *q)
 {
 	q->write = q->r.op == DATP_RDMA_READ;
@@ -233,7 +239,7 @@ static bool question_source(const struct soft_ia *ia, struct question *q)
 	return true;
 }
 
-/* Finds out what memory is asked for; false: none that the asker has a right to. mover->lock held. */
+/* Finds out which memory the question is about. Returns false if the asker has no right to it. mover->lock held. */
 static bool question_understand(const struct soft_mover *mover, const struct soft_peer *asker,
 				const struct soft_bounce *b, struct question *q)
 {
@@ -254,11 +260,11 @@ static bool question_understand(const struct soft_mover *mover, const struct sof
 	return true;
 }
 
-/* Copies within our memory and the mailbox's. The ranges have been checked. */
+/* Copies between our memory and the mailbox. The ranges have been checked. Returns 0 or an errno. */
 static int mover_copy(const struct soft_mover *mover, struct soft_list *ours,
 		      struct soft_list *data, uint64_t len, bool write, bool ordered)
 {
-	/* what fails has used up a part of its lists, and all of it is copied again */
+	/* an attempt that fails has used up a part of its lists, and then all of it is copied again */
 	struct soft_list ours_tried = *ours, data_tried = *data;
 	int error = ENOSYS;
 
@@ -273,14 +279,14 @@ static int mover_copy(const struct soft_mover *mover, struct soft_list *ours,
 	return 0;
 }
 
-/* mover->lock held, for which soft_mover_quiesce() waits. */
+/* Answers a question. mover->lock held, for which soft_mover_quiesce() waits. */
 static void mover_serve_locked(struct soft_mover *mover, const struct soft_peer *asker)
 {
 	struct soft_bounce *b = asker->asks;
 	struct soft_list data;
 	struct question q;
 
-	/* memory that may not be touched is answered as memory that is not there */
+	/* memory without a right to it is answered like memory that does not exist */
 	b->error = EFAULT;
 	if (question_understand(mover, asker, b, &q)) {
 		soft_list_one(&data, (uintptr_t)b->data, q.len);
@@ -343,7 +349,7 @@ enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
 			       const struct soft_ref *mailbox)
 {
 	struct soft_bounce *asks = soft_peer_map(peer, mailbox, sizeof *asks);
-	/* relaxed, here: this thread has started it */
+	/* relaxed, here and below: this thread has started it */
 	enum datp_err err = atomic_load_explicit(&ia->mover, memory_order_relaxed) ?
 				    DATP_OK :
 				    mover_start(ia);
@@ -363,7 +369,7 @@ enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
 		mover->clients[mover->count++] = peer;
 	}
 	datp_unlock(&mover->lock);
-	/* it may have asked already */
+	/* the peer may have asked already */
 	atomic_fetch_add_explicit(&ia->shared->mover_bell, 1, memory_order_release);
 	futex_wake(&ia->shared->mover_bell);
 	return err;
@@ -372,8 +378,8 @@ enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
 void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer)
 {
 	/*
-	 * sequentially consistent: of a peer whose death we know either we see the mover, or the mover
-	 * that is just being started sees the death
+	 * sequentially consistent: for a peer whose death we know, either we see the mover here, or
+	 * the mover that is being started sees the death
 	 */
 	struct soft_mover *mover = atomic_load(&ia->mover);
 
@@ -389,7 +395,7 @@ void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer)
 
 void soft_mover_quiesce(struct soft_ia *ia)
 {
-	/* sequentially consistent: see mr_owns(); a mover that starts later finds what our caller has done */
+	/* sequentially consistent: see mr_owned(). A mover that starts later sees what our caller has done */
 	struct soft_mover *mover = atomic_load(&ia->mover);
 
 	if (!mover)

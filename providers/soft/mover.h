@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The bounce path: a peer's thread moves the bytes where the kernel does not let us. */
+/* The bounce path: a peer's thread moves the bytes where the kernel does not let us copy between processes. */
 #ifndef SOFT_MOVER_H
 #define SOFT_MOVER_H
 
 #include "xfer.h"
 
 /*
- * Asks the peer's mover to move the first len bytes of the request that `right` names, through our mailbox; blocks until
- * it has. As soft_xfer(); what is to be written, and in which order, the mover knows from the request.
+ * Asks the peer's mover to move the first len bytes of the request that `right` names, through our
+ * mailbox, and blocks until it has, or until the peer is dead or over the bound. Returns as
+ * soft_xfer(). The mover finds out from the request what is to be written, and in which order.
  */
 int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 		   const struct soft_right *right, uint64_t len);
 
 /*
- * Serves the mailbox of a peer from now on, if it is not dead; starts the thread with the first
- * one. Service thread.
+ * Serves the mailbox of a peer from now on, unless the peer is dead; starts the mover with the
+ * first peer. Service thread.
  */
 enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
 			       const struct soft_ref *mailbox);
 /*
- * No longer; when it returns the mailbox is not touched any more, nor any memory for its sake. Any
- * thread.
+ * Stops serving the peer. When this returns, the mover touches neither the mailbox nor any memory
+ * for that peer. Any thread.
  */
 void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer);
 /*
- * Waits until no copy of the mover that began before this call is still going on. Such a copy moves at
- * most one mailbox of bytes and waits for nobody. No lock held.
+ * Waits until no copy of the mover that began before this call is still going on. Such a copy moves
+ * at most one mailbox of bytes and waits for nobody. The caller holds no lock.
  */
 void soft_mover_quiesce(struct soft_ia *ia);
 void soft_mover_stop(struct soft_ia *ia);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Regions of a peer that are shared memory: a memfd that is sealed against shrinking. Who reaches
- * for one the first time finds the file behind it by the peer's entries in /proc and maps it, so
- * that from then on loads and stores do what else takes a system call. The owner only says that a
- * region is of this sort, and rings when one is freed that was mapped (SOFT_MR_MAPPED), so that its
- * memory does not outlive it here.
+ * Regions of a peer that are shared memory: a memfd that is sealed against shrinking. The first
+ * access to one finds the file behind it by the peer's entries in /proc and maps it; from then on
+ * loads and stores do what otherwise takes a system call. The owner only says that a region is of
+ * this kind, and rings the doorbell when it frees a region that a peer has mapped (SOFT_MR_MAPPED),
+ * so that the memory does not outlive the region here.
  *
- * What the peer writes of a region's place is never believed: an access is within what was mapped.
+ * What the peer writes about a region's place is not trusted: an access stays within what was
+ * mapped.
  */
 #define _GNU_SOURCE
 #include "share.h"
@@ -24,7 +25,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* A region that was mapped, or could not be. Constant but for `next` and `users`. */
+/* A region that was mapped, or that could not be. Constant except `next` and `users`. */
 struct soft_share {
 	struct soft_share *next; /* share_lock */
 	uint32_t users;		 /* copies that are running; share_lock */
@@ -39,8 +40,9 @@ struct soft_share {
 /* ---- finding the file ---- */
 
 /*
- * The file that is looked for, and one that may be mapped: if it can lose pages, its owner's mistake is our SIGBUS.
- * `unsealed` allows that, but of memory only: the size of any other file is in too many hands.
+ * Returns true if this is the file that is looked for and it may be mapped. If the file can lose
+ * pages, its owner's mistake raises SIGBUS here. `unsealed` allows that, but only for files in
+ * memory, because too many programs can change the size of any other file.
  */
 static bool file_is(int fd, const struct soft_backing *backing)
 {
@@ -58,7 +60,7 @@ static int open_checked(const char *name, int flags, const struct soft_backing *
 	struct stat st;
 	int fd = -1;
 
-	/* looked at before it is opened: opening a device or a pipe may do something */
+	/* checked before it is opened, because opening a device or a pipe may have an effect */
 	if (stat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == backing->ino)
 		fd = open(name, flags | O_CLOEXEC | O_NOCTTY);
 	if (fd >= 0 && !file_is(fd, backing)) {
@@ -68,7 +70,10 @@ static int open_checked(const char *name, int flags, const struct soft_backing *
 	return fd;
 }
 
-/* By the mapping: itself, which takes a right that few have, or the name that the file has. */
+/*
+ * Opens the file by the peer's mapping: by the link to the mapping itself, which takes a capability
+ * that few have, or by the name that the file has. Returns -1 if neither works.
+ */
 static int open_mapping(pid_t pid, int flags, const struct soft_backing *backing)
 {
 	char name[64], path[PATH_MAX];
@@ -121,7 +126,7 @@ static bool share_map(struct soft_share *share, int fd, uint64_t offset)
 	if (fstat(fd, &st) < 0 || st.st_size < 0 || offset > (uint64_t)st.st_size ||
 	    share->len > (uint64_t)st.st_size - offset)
 		return false;
-	block = st.st_blksize > 0 ? (uint64_t)st.st_blksize : 4096; /* huge pages come whole */
+	block = st.st_blksize > 0 ? (uint64_t)st.st_blksize : 4096; /* huge pages are mapped whole */
 	before = offset & (block - 1);
 	share->map_len = (share->len + before + block - 1) & ~(block - 1);
 	share->map = mmap(NULL, share->map_len, PROT_READ | (share->writable ? PROT_WRITE : 0),
@@ -141,7 +146,7 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 
 	if (!share)
 		return NULL;
-	/* relaxed: of a region that lives, else nobody asks for this context any more */
+	/* relaxed: the region exists, or else nobody asks for this context any more */
 	share->context = context;
 	share->addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
 	share->len = atomic_load_explicit(&mr->len, memory_order_relaxed);
@@ -157,7 +162,7 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 		(void)share_map(share, fd, backing.offset + (share->addr - backing.start));
 		close(fd);
 	}
-	/* relaxed: the owner looks when it has seen the end of the engine that is held here */
+	/* relaxed: the owner reads it after it has seen the end of the engine's holding by this thread */
 	atomic_fetch_or_explicit(&mr->priv, SOFT_MR_MAPPED, memory_order_relaxed);
 	return share;
 }
@@ -175,7 +180,7 @@ static struct soft_share **share_bucket(struct soft_peer *peer, uint32_t context
 	return &peer->shares[SOFT_MR_INDEX(context) % SOFT_SHARE_BUCKETS];
 }
 
-/* share_lock; counted, or NULL. */
+/* Returns the region's share with a reference, or NULL. share_lock */
 static struct soft_share *share_find_locked(struct soft_peer *peer, uint32_t context)
 {
 	struct soft_share *share = *share_bucket(peer, context);
@@ -202,7 +207,7 @@ static struct soft_share *share_hold(struct soft_peer *peer, uint32_t context)
 		return NULL;
 	atomic_fetch_add_explicit(&peer->ia->shares, 1, memory_order_relaxed);
 	datp_lock(&peer->share_lock);
-	other = share_find_locked(peer, context); /* another connection was faster */
+	other = share_find_locked(peer, context); /* another connection has mapped it meanwhile */
 	if (!other) {
 		struct soft_share **bucket = share_bucket(peer, context);
 
@@ -217,7 +222,7 @@ static struct soft_share *share_hold(struct soft_peer *peer, uint32_t context)
 	return other;
 }
 
-/* The region that a context opens, 0: none that could be mapped. */
+/* Returns the context of the region that a context opens, or 0 if that cannot be mapped. */
 static uint32_t region_of(const struct soft_peer *peer, uint32_t context)
 {
 	const struct soft_mr *mr;
@@ -226,7 +231,7 @@ static uint32_t region_of(const struct soft_peer *peer, uint32_t context)
 	if (SOFT_MR_INDEX(context) >= SOFT_MR_COUNT)
 		return 0;
 	mr = &peer->mr[SOFT_MR_INDEX(context)];
-	/* relaxed, here and below: the check of the access has acquired what matters */
+	/* relaxed, here and below: the check of the access acquired the entry */
 	region = atomic_load_explicit(&mr->lmr, memory_order_relaxed);
 	if (!region)
 		region = context;
@@ -290,7 +295,7 @@ static void shares_take(struct soft_peer *peer, bool all, struct soft_share **ta
 		for (struct soft_share **p = &peer->shares[i], *share; (share = *p);) {
 			const struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(share->context)];
 
-			/* relaxed: the doorbell was rung after the region's end */
+			/* relaxed: the doorbell was rung after the end of the region */
 			if (!all && (share->users ||
 				     atomic_load_explicit(&mr->context, memory_order_relaxed) ==
 					     share->context)) {

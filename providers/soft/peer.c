@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peers. A peer is another soft IA (or this one, connected to itself) whose arena we have mapped.
- * It lives while an endpoint or a socket uses it. It is dead once a socket that both sides meant to
- * keep has hung up: only the end of the process or the close of the IA does that.
+ * Peers. A peer is another soft IA (or this one, connected to itself) whose arena is mapped here.
+ * It exists while something holds a reference to it: an endpoint, a socket, a wait. It is dead when
+ * a socket that both sides meant to keep has hung up: only the end of the process or the close of
+ * the IA does that.
  */
 #define _GNU_SOURCE
 #include "peer.h"
@@ -88,8 +89,8 @@ struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot)
 }
 
 /*
- * Does the file have this extent? An access beyond its end raises SIGBUS. The file is sealed, so it
- * cannot shrink.
+ * Returns true if the file has this extent: an access beyond its end raises SIGBUS. The file is
+ * sealed, so it cannot shrink.
  */
 static bool extent_exists(int fd, const struct soft_ref *ref)
 {
@@ -119,8 +120,9 @@ static struct soft_map *map_new(struct soft_peer *peer, const struct soft_ref *r
 }
 
 /*
- * A place of at least `size` bytes in an extent for something of at most `most`. No honest extent is longer, and a longer one is
- * not mapped: in a process whose mappings are locked the kernel would at once take memory for all of it.
+ * As soft_peer_map(), in an extent for something of at most `most` bytes. No honest extent is
+ * longer, and a longer one is not mapped: for a process with locked mappings the kernel would at
+ * once take memory for all of it.
  */
 static void *peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size, uint64_t most)
 {
@@ -159,7 +161,7 @@ struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *
 	return peer_map(peer, ref, soft_ring_size(*mask + 1), most);
 }
 
-/* The bytes of a queue; 0: no endpoint has one that is so long. */
+/* Returns the length of a queue in bytes, or 0 if no endpoint has such a long queue. */
 static uint64_t queue_bytes(uint32_t mask, uint32_t stride, size_t least)
 {
 	if (mask >= SOFT_DTOS_MAX || stride > least + SOFT_MAX_IOV * sizeof(struct datp_sge))
@@ -167,7 +169,7 @@ static uint64_t queue_bytes(uint32_t mask, uint32_t stride, size_t least)
 	return ((uint64_t)mask + 1) * stride;
 }
 
-/* Does a queue lie within the rest of the extent? Its entries have `least` bytes. */
+/* Returns true if a queue lies within the rest of the extent. Its entries have at least `least` bytes. */
 static bool queue_fits(const struct soft_ref *ref, uint64_t offset, uint32_t mask, uint32_t stride,
 		       size_t least)
 {
@@ -202,7 +204,7 @@ static void peer_delete(struct soft_peer *peer)
 	soft_shares_drop(peer);
 	soft_ports_bury(peer);
 	soft_arena_put(peer->arena);
-	/* a mover that has not answered may do so when its process goes on: then nobody uses the mailbox again */
+	/* a mover that has not answered yet may answer when its process continues, so nobody uses that mailbox again */
 	if (!peer->bounce || atomic_load(&peer->dead) ||
 	    atomic_load_explicit(&peer->bounce->state, memory_order_acquire) != SOFT_BOUNCE_ASKED)
 		soft_arena_free(peer->ia, &peer->bounce_mem);
@@ -212,8 +214,8 @@ static void peer_delete(struct soft_peer *peer)
 }
 
 /*
- * Maps its slots. What it says of them is looked at once, and has to be what soft_slots_init() may
- * say: so they lie on lines of their own, and their length altogether is a number.
+ * Maps the peer's slots. What it says of them is read once, and has to be what soft_slots_init()
+ * writes: so they lie on lines of their own, and their total length does not overflow.
  */
 static bool peer_slots(struct soft_peer *peer)
 {
@@ -241,7 +243,7 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	peer->shared = soft_peer_map(peer, &intro->shared, sizeof *peer->shared);
 	if (!peer->shared || peer->shared->version != SOFT_SHM_VERSION)
 		return false;
-	/* looked at once: what has been checked is what is used */
+	/* read once: what has been checked is what is used */
 	mr = SOFT_ONCE(peer->shared->mr);
 	peer->mr = soft_peer_map(peer, &mr, SOFT_MR_COUNT * sizeof *peer->mr);
 	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->pid, intro->probe, intro->id[0]);
@@ -303,7 +305,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	ia->peer_slot[name] = peer;
 	soft_lost_begin_locked(ia);
 	datp_unlock(&ia->lock);
-	soft_tick_set(ia); /* for the first look */
+	soft_tick_set(ia); /* for the first look of lost.c */
 	return peer;
 }
 
@@ -327,7 +329,7 @@ void soft_peer_put(struct soft_peer *peer)
 		while (*p != peer)
 			p = &(*p)->next;
 		*p = peer->next;
-		soft_slots_reclaim(ia, peer); /* before its names are another's */
+		soft_slots_reclaim(ia, peer); /* before its names belong to another peer */
 		for (uint32_t i = 0; i < SOFT_PORT_MAX; i++)
 			if (ia->slot_used[i] && ia->peer_slot[i] == peer) {
 				ia->peer_slot[i] = NULL;
@@ -342,8 +344,8 @@ void soft_peer_put(struct soft_peer *peer)
 }
 
 /*
- * ia.lock. Over a socket that both sides keep; before there is one over any that leads to the peer, whose other end is
- * watched as well.
+ * Rings over a socket that both sides keep; before there is one, over any socket that leads to the
+ * peer, which watches its end as well. ia.lock
  */
 static void peer_wake_locked(struct soft_peer *peer)
 {
@@ -378,13 +380,14 @@ void soft_peers_wake(struct soft_ia *ia)
 }
 
 /*
- * What it had asked of our mover is done when this returns, or never will be. The mover may be at
- * our memory for it, and nobody waits for an engine whose holder is dead: so whoever learns of the
- * death comes by here before the memory is the consumer's again.
+ * Marks the peer as dead. When this returns, what it had asked of our mover is done or never will
+ * be. The mover may be copying for it to and from our memory, and nobody waits for an engine whose
+ * holder is dead: so whoever learns of the death calls this before the memory belongs to the
+ * consumer again.
  */
 static void peer_buried(struct soft_peer *peer)
 {
-	/* sequentially consistent: see soft_mover_leave(); it releases what we know of the peer, too */
+	/* sequentially consistent: see soft_mover_leave(); it also releases what we know of the peer */
 	atomic_store(&peer->dead, 1);
 	soft_mover_leave(peer->ia, peer);
 }
@@ -394,14 +397,14 @@ void soft_peer_died(struct soft_peer *peer)
 	struct soft_ia *ia = peer->ia;
 
 	/*
-	 * Whoever waits for an engine or a mover of its looks at this. All its threads have ended, or it
-	 * has closed the IA and touches nothing.
+	 * Whoever waits for an engine or a mover of the peer checks `dead`. All threads of the peer
+	 * have ended, or it has closed the IA and touches nothing.
 	 */
 	peer_buried(peer);
 	datp_lock(&ia->lock);
 	soft_cqs_bury(ia, peer);
 	datp_unlock(&ia->lock);
-	/* as for those who sleep, so for those who are told by the service thread */
+	/* those who sleep have been woken; this is for those whom the service thread tells */
 	soft_ia_ring(ia);
 }
 
@@ -412,14 +415,11 @@ bool soft_peer_lost(struct soft_peer *peer)
 
 	/* acquire: see peer_buried() */
 	if (atomic_load_explicit(&peer->dead, memory_order_acquire)) {
-		soft_mover_leave(ia, peer); /* who has told may still be at it */
+		soft_mover_leave(ia, peer); /* whoever marked it as dead may not have finished this yet */
 		return true;
 	}
 	datp_lock(&ia->lock);
-	/*
-	 * there is at least one while it lives; only the end of the process, or of its IA, ends the
-	 * last
-	 */
+	/* A live peer has at least one socket here; only the end of its process, or of its IA, closes the last */
 	for (struct soft_socket *s = ia->sockets; s && !lives; s = s->next) {
 		struct pollfd fd = { .fd = s->fd };
 
@@ -461,7 +461,7 @@ enum datp_err soft_peer_bounce(struct soft_peer *peer, struct soft_ref *ref)
 	memset(ref, 0, sizeof *ref);
 	if (peer->self || peer->cma)
 		return DATP_OK;
-	/* under its lock: two endpoints may be the first */
+	/* under its lock, because two endpoints may be the first at once */
 	datp_lock(&peer->bounce_lock);
 	if (!peer->bounce) {
 		err = soft_arena_alloc(peer->ia, SOFT_KIND_OTHER, sizeof *peer->bounce,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The requesting half of an endpoint. A short message goes straight into a cell of the peer's ring,
- * its payload inline or in a slot of ours, and is complete. Everything else goes through the
- * endpoint's queue and the engine, which mostly executes it before the post returns. Once something
- * waits there, what follows waits behind it: requests are executed in order.
+ * The requesting half of an endpoint. An eager message goes straight into a cell of the peer's
+ * ring, its payload inline or in a slot of ours, and is complete. Everything else goes through the
+ * endpoint's request queue and the engine, which mostly executes it before the post returns. If a
+ * request waits there, later ones wait behind it, because requests are executed in order.
  */
 #include "send.h"
 #include "arena.h"
@@ -17,8 +17,9 @@
 #include <string.h>
 
 /*
- * A slot goes from one thread to another by way of the peer, which says that it has read it. The thread sanitizer does not
- * see what other processes do: to it, who fills a slot passes it on.
+ * A slot passes from one thread to another by way of the peer, which says that it has read it. The
+ * thread sanitizer does not see what other processes do, so for it whoever fills a slot releases it
+ * to the next.
  */
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
@@ -29,7 +30,7 @@
 
 #define SLOT_COUNT 256u
 #define SLOT_FIRST 4u  /* the number of slots in use at first */
-#define SLOT_TRIES 16u /* so many are tried before more come into use */
+#define SLOT_TRIES 16u /* how many slots are tried before more come into use */
 #define SLOT_NONE  UINT32_MAX
 #define SLOT_WARM  4096u /* at most this much of the next slot is prefetched */
 
@@ -53,7 +54,7 @@ static struct soft_slot *slot_at(struct soft_ia *ia, uint32_t index)
 	return soft_slot_at(ia->slot_mem.addr, ia->slot_size, index);
 }
 
-/* A free one of the first `window` slots. */
+/* Takes a free one of the first `window` slots. Returns its index, or SLOT_NONE. */
 static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, uint32_t window)
 {
 	uint32_t tries = window < SLOT_TRIES ? window : SLOT_TRIES;
@@ -74,8 +75,8 @@ static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, ui
 }
 
 /*
- * Few slots used again and again stay in the caches, and many cost a page fault each at first: so
- * more come into use only when those before them are busy.
+ * Takes a slot. A few slots that are used again and again stay in the caches, and each new one
+ * costs a page fault at first: so more come into use only when those before them are busy.
  */
 static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
 {
@@ -96,15 +97,15 @@ void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
 		uint32_t name = peer->slot;
 
-		/* relaxed: its reader is no more; another's slot is left alone */
+		/* relaxed: its reader is gone; a slot of another reader is left alone */
 		atomic_compare_exchange_strong_explicit(&slot_at(ia, i)->busy, &name, 0,
 							memory_order_relaxed, memory_order_relaxed);
 	}
 }
 
 /*
- * While a message travels: the slot of the next, which is taken to be as long, comes back from the
- * cache of who has read it.
+ * Prefetches the next slot while a message travels, up to the length of this message, which the
+ * next is taken to have. Its lines are still in the cache of their last reader.
  */
 static void slot_warm(struct soft_ia *ia, uint64_t len)
 {
@@ -119,8 +120,9 @@ static void slot_warm(struct soft_ia *ia, uint64_t len)
 }
 
 /*
- * Several segments are put together here first, for a cell is written in an order of its own. One
- * may be longer than the message, if it comes from a queue that the peer has written to.
+ * Fills a cell. Several segments are gathered in a buffer first, because a cell is written in an
+ * order of its own. A segment may be longer than the message, if it comes from a queue that the
+ * peer has written to.
  */
 static void cell_gather(struct soft_cell *cell, const struct datp_sge *iov, int n, uint64_t len)
 {
@@ -133,9 +135,10 @@ static void cell_gather(struct soft_cell *cell, const struct datp_sge *iov, int 
 }
 
 /*
- * Where the engine is held it is queued all the same; but whoever holds it finds the receive. A peer
- * that has not come to our last message yet is given a slot: two copies by two CPUs, one behind the
- * other, are more in a second than one copy by ours. Longer ones are copied by both anyway.
+ * If the engine is held the message is queued nevertheless, but whoever holds the engine finds the
+ * receive. If the peer has not read our last message yet, this one is given a slot: two copies by
+ * two CPUs, one behind the other, have more throughput than one copy by ours. Longer messages are
+ * copied by both sides anyway.
  */
 bool soft_send_straight(const struct soft_ep *ep, uint32_t msg, uint64_t len)
 {
@@ -190,13 +193,14 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 }
 
 /*
- * Whether a send of this length, which is queued at `posted`, is to keep its turn by a cell: only its target can execute
- * it, since that is where its SRQ is, or it comes behind one of those, or there is no slot. Without credit it waits for
- * some, as the target is behind by a whole window: no cell, and mostly it still goes eagerly.
+ * Returns true if a send of this length, queued at `posted`, should keep its turn by a cell: only
+ * its target can execute it, because the SRQ is there, or it follows such a send, or there is no
+ * slot. Without credit there is no cell: the target is behind by a whole window, so the send waits
+ * for credit, and mostly still goes eagerly.
  */
 static bool turn_is_kept(struct soft_ep *ep, uint32_t posted, uint64_t len)
 {
-	/* relaxed: a hint, which is too small at most */
+	/* relaxed: a hint, which may be too small */
 	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_relaxed);
 
 	if (!ep->rlayout.srq)
@@ -206,8 +210,8 @@ static bool turn_is_kept(struct soft_ep *ep, uint32_t posted, uint64_t len)
 }
 
 /*
- * Behind what is before it in the target's ring, where the service thread takes it if nobody polls: the turn of message
- * `msg`, which has been posted at `posted`. EP lock.
+ * Keeps the turn of message `msg`, posted at `posted`: its cell comes behind what is in the
+ * target's ring, where the service thread takes it if nobody polls. EP lock.
  */
 static void turn_keep(struct soft_ep *ep, struct soft_cell *cell, uint64_t position, uint32_t posted, uint32_t msg)
 {
@@ -217,7 +221,10 @@ static void turn_keep(struct soft_ep *ep, struct soft_cell *cell, uint64_t posit
 	soft_ring_ask(ep->rring, ep->peer);
 }
 
-/* Puts a request into the queue; the caller has filled what is particular to it. */
+/*
+ * Puts a request into the queue and runs the engine; the caller has filled in `particular` what
+ * only this operation has.
+ */
 static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 			  const struct datp_sge *iov, int n, const struct soft_sqe *particular)
 {
@@ -238,7 +245,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 		memcpy(e->sge, iov, (size_t)n * sizeof *iov);
 	/* release: the request; the engine acquires */
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
-	/* once the target can find the request */
+	/* only now, when the target can find the request */
 	if (turn)
 		turn_keep(ep, turn, position, posted, particular->msg);
 	soft_engine_run(ep, true);
@@ -247,7 +254,10 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	soft_sq_reap(ep);
 }
 
-/* Before anything new: what the engine has done meanwhile completes first. True: nothing waits. */
+/*
+ * Completes what the engine has executed meanwhile, which comes before anything new. Returns true
+ * if no request waits.
+ */
 static bool queue_empty(struct soft_ep *ep)
 {
 	if (ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed))
@@ -266,7 +276,7 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	enum datp_err err = soft_mr_check_iov(ia->own, soft_pz_id(base->pz), iov, n, false);
 
 	if (err ||
-	    !ep->open) /* over already, and its state will say so in a moment: left for the flush */
+	    !ep->open) /* The connection has just ended, and its state will say so in a moment: the request is left for the flush */
 		return err;
 	if (queue_empty(ep) && !ep->failing && soft_is_eager(ep, ep->msg, wqe->len) &&
 	    soft_eager_send(ep, iov, n, wqe->len, solicited)) {

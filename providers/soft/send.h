@@ -8,13 +8,10 @@
 #include "xfer.h"
 
 enum datp_err soft_slots_init(struct soft_ia *ia);
-/*
- * Those that a peer has not given back and never will: nothing of it is left, and nobody sends to
- * it.
- */
+/* Frees the slots that a peer has not given back and never will: nothing of it is left, and nobody sends to it. */
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
 
-/* A cell for a message, or NULL. EP lock. */
+/* Claims a cell for a message. Returns NULL if there is none. EP lock. */
 static inline __attribute__((always_inline)) struct soft_cell *soft_cell_claim(struct soft_ep *ep,
 									       uint64_t *position)
 {
@@ -27,9 +24,9 @@ static inline __attribute__((always_inline)) struct soft_cell *soft_cell_claim(s
 }
 
 /*
- * The lines of a cell that the peer looks at all the time are in its cache. They set out now, so that they are here
- * when what has to be done before the message is done: else it would wait for them then. The one that is polled comes
- * last, as it is written last.
+ * The peer polls the lines of this cell, so they are in its cache. This prefetches them for writing
+ * while the work that precedes the message is done; otherwise the stores would wait for them. The
+ * polled line comes last, because it is written last.
  */
 static inline __attribute__((always_inline)) void soft_cell_own(const struct soft_cell *cell)
 {
@@ -37,7 +34,7 @@ static inline __attribute__((always_inline)) void soft_cell_own(const struct sof
 	soft_own(cell);
 }
 
-/* Something has come: the cell of the answer to it, if it is like the last. Without a lock. */
+/* Something has come: prefetches the cell of its answer, which is probably answered like the last. No lock. */
 static inline __attribute__((always_inline)) void soft_answer_own(struct soft_cq *cq)
 {
 	/* relaxed: a guess */
@@ -48,8 +45,9 @@ static inline __attribute__((always_inline)) void soft_answer_own(struct soft_cq
 }
 
 /*
- * It is a message of this endpoint. If the one before was answered, this one will be; and whoever sends the next, most
- * likely the same, is answered in the cell behind that. Who only receives takes nothing away. Poll lock, EP lock.
+ * A message of this endpoint has come. If the message before was answered, this one probably will
+ * be, and the next message, most likely from the same sender, in the cell behind that. An endpoint
+ * that only receives changes no guess of others. Poll lock, EP lock.
  */
 static inline __attribute__((always_inline)) void soft_answer_expect(struct soft_cq *cq,
 								     struct soft_ep *ep)
@@ -68,7 +66,7 @@ static inline __attribute__((always_inline)) void soft_answer_expect(struct soft
 		atomic_store_explicit(&cq->answer, next, memory_order_relaxed);
 }
 
-/* The payload of one segment; of its two lines the one that is polled comes last: see soft_cell_address(). */
+/* Writes the payload of one segment. Of the cell's two lines the polled one comes last: see soft_cell_address(). */
 static inline __attribute__((always_inline)) void soft_cell_fill(struct soft_cell *cell,
 								 const struct datp_sge *seg)
 {
@@ -85,9 +83,9 @@ static inline __attribute__((always_inline)) void soft_cell_fill(struct soft_cel
 }
 
 /*
- * A message's cell, but for its payload, which is there already: whoever polls takes the first line from
- * under us again and again, so what is in it is written at a stretch, with soft_ring_publish() right
- * behind.
+ * Writes a message's cell except its payload, which is there already. A polling owner takes the
+ * first line away from this CPU again and again, so everything in that line is written at a
+ * stretch, with soft_ring_publish() right behind.
  */
 static inline void soft_cell_address(struct soft_cell *cell, const struct soft_ep *ep, uint64_t len,
 				     uint16_t flags)
@@ -100,27 +98,27 @@ static inline void soft_cell_address(struct soft_cell *cell, const struct soft_e
 	cell->flags = flags;
 }
 
-/* Whether the peer has room for one more message of ours. EP lock, open. */
+/* Returns true if there is credit for one more eager message to the peer. EP lock, open. */
 static inline bool soft_send_credit(struct soft_ep *ep)
 {
 	if (__builtin_expect(ep->msg - ep->credit < SOFT_WINDOW, 1))
 		return true;
-	/* acquire: pairs with the receiver's release; only the count is used */
+	/* acquire: pairs with the receiver's release in soft_recv_count() */
 	ep->credit = atomic_load_explicit(&ep->rport->delivered, memory_order_acquire);
 	return ep->msg - ep->credit < SOFT_WINDOW;
 }
 
-/* Whether the receive at position `seq` is posted: by the peer, whose port it is, or by us. */
+/* Returns true if the receive at position `seq` is posted, by the peer or by us: whoever owns the port. */
 static inline bool soft_recv_posted(const struct soft_port *target, uint32_t seq)
 {
-	/* acquire: the receive's list */
+	/* acquire: the list of the receive */
 	return (int32_t)(atomic_load_explicit(&target->rq_posted, memory_order_acquire) - seq) > 0;
 }
 
-/* Whether message number `msg`, not a short one, is to be copied to its receive at once. EP lock. */
+/* Returns true if message number `msg`, which is not a short one, should be copied to its receive at once. EP lock. */
 bool soft_send_straight(const struct soft_ep *ep, uint32_t msg, uint64_t len);
 
-/* Whether message number `msg` is for soft_eager_send(). EP lock. */
+/* Returns true if message number `msg` should be sent by soft_eager_send(). EP lock. */
 static inline __attribute__((always_inline)) bool soft_is_eager(const struct soft_ep *ep,
 								uint32_t msg, uint64_t len)
 {
@@ -131,8 +129,8 @@ static inline __attribute__((always_inline)) bool soft_is_eager(const struct sof
 }
 
 /*
- * A message of up to the eager limit goes to the peer's ring. False: no cell, slot or credit. EP
- * lock.
+ * Sends a message of up to the eager limit by the peer's ring. Returns false if there is no cell,
+ * slot or credit. EP lock.
  */
 bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint64_t len,
 		     bool solicited);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way that most short messages take, inlined into the plugin's table: a send of one short segment
- * into a cell, the post of its receive, and the look that brings the two together; that receive may
- * have a second segment. Invariant: what is
- * not plain is left to the SDK's own data path, and with it to send.c and recv.c, before anything has
- * been changed; those take the plain ones too, and do the same with them.
+ * The fast path of most short messages, inlined into the plugin's table: a send of one short
+ * segment into a cell, the post of its receive, and the poll that matches the two; that receive may
+ * have a second segment. Invariant: whatever is not plain is left to the SDK's own data path, and
+ * so to send.c and recv.c, before anything has been changed; those take plain messages as well,
+ * with the same result.
  */
 #ifndef SOFT_FAST_H
 #define SOFT_FAST_H
@@ -20,7 +20,7 @@
 /* Up to this length a message goes into a cell, whatever `eager_limit` is. */
 #define SOFT_PLAIN_CELL SOFT_EAGER_MIN
 
-/* What can be said without a lock; `ep` may be NULL. Here and below `op` is a constant. */
+/* Checks what can be checked without a lock; `ep` may be NULL. Here and below `op` is a constant. */
 static inline __attribute__((always_inline)) bool soft_plain_arguments(const struct datp_ep *ep,
 								       const struct datp_sge *iov,
 								       int n, enum datp_op op)
@@ -28,7 +28,10 @@ static inline __attribute__((always_inline)) bool soft_plain_arguments(const str
 	return n == 1 && iov && ep && datp_post_max_iov(ep, op) >= 1;
 }
 
-/* How a post takes the EP lock, and gives it back: these, and the SDK's own of what is not plain. */
+/*
+ * A post takes the EP lock and releases it by these two functions, as does the SDK's data path for
+ * what is not plain.
+ */
 static inline __attribute__((always_inline)) bool soft_post_lock(struct datp_ep *ep)
 {
 	return datp_bias_lock(&soft_ep(ep)->bias, &ep->lock);
@@ -37,7 +40,10 @@ static inline __attribute__((always_inline)) bool soft_post_lock(struct datp_ep 
 static inline __attribute__((always_inline)) void soft_post_unlock(struct datp_ep *ep,
 								   enum datp_op op, bool biased)
 {
-	/* many receives are posted ahead by the thread that makes the connection: no turn of who is going to use it */
+	/*
+	 * The thread that posts receives ahead may not be the thread that uses the endpoint, so
+	 * this post does not count for the bias
+	 */
 	if (op == DATP_RECV && !biased)
 		datp_unlock(&ep->lock);
 	else
@@ -46,7 +52,7 @@ static inline __attribute__((always_inline)) void soft_post_unlock(struct datp_e
 
 /* ------------------------------------------------------------------ sending */
 
-/* Nothing is in the way of a short message: no request before it, nor a full window. EP lock. */
+/* Returns true if a short message can go at once: no request waits before it, and the window is not full. EP lock. */
 static inline __attribute__((always_inline)) bool soft_plain_way_locked(struct soft_ep *ep)
 {
 	/* relaxed, both: written under the EP lock */
@@ -58,7 +64,7 @@ static inline __attribute__((always_inline)) bool soft_plain_way_locked(struct s
 	       soft_send_credit(ep);
 }
 
-/* A short one into a cell. False: there is none. EP lock. */
+/* Sends a short message by a cell. Returns false if there is no cell. EP lock. */
 static inline __attribute__((always_inline)) bool soft_plain_cell_locked(struct soft_ep *ep,
 									 const struct datp_sge *iov)
 {
@@ -75,7 +81,7 @@ static inline __attribute__((always_inline)) bool soft_plain_cell_locked(struct 
 	return true;
 }
 
-/* False: it is not plain. EP lock. */
+/* Returns false if the operation is not plain. EP lock. */
 static inline __attribute__((always_inline)) bool
 soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTEXT cookie,
 		       unsigned int flags)
@@ -99,7 +105,7 @@ soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	return true;
 }
 
-/* False: it is not plain, and nothing has been posted. */
+/* Returns false if the operation is not plain; then nothing has been posted. */
 static inline __attribute__((always_inline)) bool
 soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets,
 		DAT_CONTEXT cookie, unsigned int flags)
@@ -121,7 +127,7 @@ soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 
 /* ------------------------------------------------------------------ receiving */
 
-/* False: it is not plain. EP lock. */
+/* Returns false if the operation is not plain. EP lock. */
 static inline __attribute__((always_inline)) bool
 soft_plain_recv_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTEXT cookie)
 {
@@ -142,7 +148,7 @@ soft_plain_recv_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	return true;
 }
 
-/* False: it is not plain, and nothing has been posted. */
+/* Returns false if the operation is not plain; then nothing has been posted. */
 static inline __attribute__((always_inline)) bool
 soft_plain_recv(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets,
 		DAT_CONTEXT cookie, unsigned int flags)
@@ -159,14 +165,17 @@ soft_plain_recv(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 	return done;
 }
 
-/* A connection's messages are taken as they come, and this is one of them. EP lock. */
+/*
+ * Returns true if the connection's next message can be taken as it comes, and this cell is of the
+ * connection. EP lock.
+ */
 static inline __attribute__((always_inline)) bool soft_plain_turn_locked(const struct soft_ep *ep,
 									 uint32_t gen)
 {
 	/* relaxed, both: written under the EP lock */
 	return ep->open && !ep->failing && !ep->parked && !ep->pull && !ep->base.srq &&
 	       atomic_load_explicit(&ep->gen, memory_order_relaxed) == gen &&
-	       /* nor is it the first word of a peer, which says that there is a connection */
+	       /* the first message of a peer is not plain, because it says that there is a connection */
 	       atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
 		       DAT_EP_STATE_CONNECTED;
 }
@@ -174,7 +183,7 @@ static inline __attribute__((always_inline)) bool soft_plain_turn_locked(const s
 /* Segments of a plain receive: a program that puts a header before its data has two. */
 #define SOFT_PLAIN_SINK 2
 
-/* Whether the copy of a receive's list has room for so much, and is good. EP lock. */
+/* Returns true if the copy of a receive's list is valid and has room for `len` bytes. EP lock. */
 static inline __attribute__((always_inline)) bool
 soft_plain_room_locked(const struct soft_ep *ep, const struct datp_sge *sink, uint32_t n,
 		       uint64_t len)
@@ -184,16 +193,16 @@ soft_plain_room_locked(const struct soft_ep *ep, const struct datp_sge *sink, ui
 
 	if (n == 1)
 		return len <= sink[0].len && soft_mr_check_one(own, pz, &sink[0], true);
-	/* a segment that is good ends within the address space, so the sum of two does not wrap */
+	/* a valid segment ends within the address space, so the sum of two lengths does not wrap */
 	return sink[0].len && sink[1].len && soft_mr_check_one(own, pz, &sink[0], true) &&
 	       soft_mr_check_one(own, pz, &sink[1], true) && len <= sink[0].len + sink[1].len;
 }
 
 /*
- * The list that the next message goes to, if that is all there is to it: that of the oldest receive
- * that is posted, of one or two segments that have room and are good, and it has no long message
- * already. As a copy: what has been checked is what is used. Returns
- * the number of segments, 0 if the message is not plain. EP lock.
+ * Copies the list of the oldest posted receive, to which the next message goes, into `sink`; a
+ * copy, so that what is checked is what is used. Returns the number of segments, or 0 if the
+ * message is not plain: the list has more than two segments, is invalid or has no room, or the
+ * engine has filled the receive already. EP lock.
  */
 static inline __attribute__((always_inline)) uint32_t
 soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *sink)
@@ -208,21 +217,21 @@ soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *
 	n = SOFT_ONCE(desc->n);
 	sink[0] = desc->sge[0];
 	if (n != 1) {
-		/* what the peer may have written there does not lead beyond the descriptor */
+		/* so that a number that the peer has written does not lead beyond the descriptor */
 		if (n != SOFT_PLAIN_SINK ||
 		    ep->layout.rq_stride < sizeof(*desc) + SOFT_PLAIN_SINK * sizeof(*sink))
 			return 0;
 		sink[1] = desc->sge[1];
 	}
-	/* relaxed: a plain one has nothing to read behind it. What is behind it has a cell of its own to come */
+	/* relaxed: a posted receive has no result to read, and a cell of its own tells of a later result */
 	if (atomic_load_explicit(&desc->state, memory_order_relaxed) != SOFT_DESC_POSTED)
 		return 0;
 	return soft_plain_room_locked(ep, sink, n, len) ? n : 0;
 }
 
 /*
- * The message of the next cell to its receive, and the event of that. False: it is not plain, and
- * nothing has been done. Poll lock, EP lock.
+ * Delivers the message of the next cell to its receive, and returns that event. Returns false if
+ * the message is not plain; then nothing has been done. Poll lock, EP lock.
  */
 static inline __attribute__((always_inline)) bool
 soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct datp_evd *evd,
@@ -236,8 +245,8 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 
 	soft_answer_expect(&soft_evd(evd)->cq, ep);
 	/*
-	 * acquire: with an empty list, whoever took the last from it has given its slot back. While
-	 * we have both locks none comes to it that is this endpoint's receive
+	 * acquire: if the list is empty, whoever took the last entry has given its work request
+	 * back. While we hold both locks, no completion of this endpoint's receives is added
 	 */
 	if (ep->base.recv_evd != evd ||
 	    atomic_load_explicit(&evd->queued, memory_order_acquire) ||
@@ -256,15 +265,12 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 	soft_recv_count(ep);
 	datp_wqe_finish(wqe, DAT_DTO_SUCCESS, payload.len);
 	datp_wqe_event(wqe, evd, event);
-	/*
-	 * release: as datp_wqe_reap(). Nobody goes beyond what is finished, and that moves under the
-	 * EP lock
-	 */
+	/* release: as datp_wqe_reap(). Nobody reaps beyond what is finished, and that changes under the EP lock */
 	atomic_store_explicit(&rq->reaped, wqe->seq + 1, memory_order_release);
 	return true;
 }
 
-/* Takes the next cell, if it holds a plain message. False: it does not. Poll lock. */
+/* Takes the next cell. Returns false if it does not hold a plain message. Poll lock. */
 static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_evd *evd,
 								  DAT_EVENT *event)
 {
@@ -275,10 +281,10 @@ static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_ev
 
 	if (!cell)
 		return false;
-	/* the rest of the message, before it is wanted */
+	/* prefetch the rest of the message */
 	__builtin_prefetch((const char *)cell + SOFT_LINE);
 	if (cell->kind != SOFT_CELL_MESSAGE || (cell->flags & ~SOFT_CELL_SLOT) ||
-	    /* relaxed: what is put there from now on comes behind this cell */
+	    /* relaxed: what is put on the list from now on comes behind this cell */
 	    atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
 		return false;
 	ep = soft_port_ep(cq->ia, cell->port);
@@ -292,7 +298,7 @@ static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_ev
 	return taken;
 }
 
-/* As datp_dequeue(); `rest` does what is not about a short message. */
+/* As datp_dequeue(); `rest` does what is not a plain message. */
 static inline __attribute__((always_inline)) DAT_RETURN
 soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 {
@@ -309,7 +315,7 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 
 		if (err != DATP_ERR_QUEUE_EMPTY)
 			return datp_ret(err);
-		/* another thread has taken it; what has arrived may be ours */
+		/* another thread has taken it; a message in the ring may be ours */
 	}
 	if (!soft_cq_pending(&soft_evd(evd)->cq)) {
 		soft_cq_expect(&soft_evd(evd)->cq);

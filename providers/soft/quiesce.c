@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waiting for accesses to end. Whoever touches registered memory for a request holds the engine of the connection
- * meanwhile. So when a region has died, those engines are waited for that were held by then and whose queue has a
- * request that names the region; everybody else finds it dead. Invariant: a peer is waited for no longer than the
- * bound; then its right to touch the memory of this process is taken away, which it asks for before each piece that it
- * copies (guard.c), and its connection ends.
+ * Waits for accesses to end. Whoever touches registered memory for a request holds the engine of
+ * the connection meanwhile. So when a region has died, this waits for the engines that are held at
+ * that time and whose queue has a request that names the region; everybody else finds the region
+ * dead. Invariant: a peer is waited for no longer than the bound; then it loses its right to touch
+ * the memory of this process, which it checks before each piece that it copies (guard.c), and its
+ * connection ends.
  */
 #include "quiesce.h"
 #include "bound.h"
@@ -16,7 +17,7 @@
 #include <sched.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define QUIESCE_SPINS 100   /* the sections are short: a running owner has left by then */
+#define QUIESCE_SPINS 100   /* the sections are short: an owner that runs has left by then */
 
 /* Sequentially consistent: see mr_kill. */
 static bool engine_held(const struct soft_port *port)
@@ -39,7 +40,7 @@ static bool list_names(const struct datp_sge *sge, uint32_t n, uint32_t context)
 	return false;
 }
 
-/* Whether an access by way of `named` may be one to what `context` stands, or stood, for. */
+/* Returns true if an access by way of `named` may be an access to what `context` stands, or stood, for. */
 static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t context)
 {
 	uint32_t index = SOFT_MR_INDEX(named);
@@ -47,18 +48,19 @@ static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t con
 
 	if (named == context || (index == SOFT_MR_INDEX(context) && !(context & MR_GEN_MASK)))
 		return true;
-	/* of a window only its own context counts; relaxed: whoever frees a region has set it */
+	/* for a window only its own context counts; relaxed: whoever frees a region has set it */
 	if (atomic_load_explicit(&ia->own[SOFT_MR_INDEX(context)].life, memory_order_relaxed) != 1)
 		return false;
-	/* a region that lives is another one; a window may open it, and may have been bound anew since */
+	/* a live region is another one; a window may open this region, or may have been bound anew since */
 	if (index < SOFT_MR_COUNT && soft_mr_get(ia->own, named, &range))
 		return false;
 	return index >= SOFT_MR_COUNT || !soft_mr_get(ia->mr, named, &range) || range.lmr == context;
 }
 
 /*
- * Whether executing a request touches memory of ours by this context. What says so lies in memory that the
- * peer can write to: a peer that lies about it is waited for less, and could copy without any engine, too.
+ * Returns true if executing a request touches memory of ours by this context. The request lies in
+ * memory that the peer can write: a peer that lies there is waited for less, but it could copy
+ * without any engine, too.
  */
 static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
 			    uint32_t seq, uint32_t context)
@@ -75,21 +77,22 @@ static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, 
 		return r.op == DATP_BIND || context_opens(ia, r.remote.rmr_context, context);
 	if (to->srq || (int32_t)(atomic_load_explicit(&ep->port->rq_posted, memory_order_acquire) -
 				 (to->rq_base + r.msg)) <= 0)
-		return false; /* its receive is not there: it waits, or we execute it ourselves */
+		return false; /* its receive is not posted, so it waits; or we execute it ourselves */
 	return !soft_sink_copy(&sink, soft_port_desc(ep->port, to, to->rq_base + r.msg), to) ||
 	       list_names(sink.sge, sink.n, context);
 }
 
 /*
- * Whether whoever holds the engine may be at what the context stood for: true if one of the requests that are not done
- * names it. *past: the position behind the last of those. Requests that are posted from now on, and any that
- * its holder begins from now on, find the region dead: the holder takes the engine, and who adds a request touches
- * the engine word, before the region is looked at, by sequentially consistent operations, as the caller's.
+ * Returns true if whoever holds the engine may touch what the context stood for: if a request that
+ * is not done names it. *past is the position behind the last such request. Requests that are
+ * posted from now on, and those that the holder begins from now on, find the region dead: by
+ * sequentially consistent operations, as the caller's, the holder takes the engine, and whoever
+ * adds a request touches the engine word, before it looks at the region.
  */
 static bool queue_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
 			  uint32_t context, uint32_t *past)
 {
-	/* acquire, both: of the requests what their initiator has written */
+	/* acquire, both: what their initiator has written of the requests */
 	uint32_t done = atomic_load_explicit(&q->port->sq_done, memory_order_acquire);
 	uint32_t posted = atomic_load_explicit(&q->port->sq_posted, memory_order_acquire);
 
@@ -102,12 +105,12 @@ static bool queue_touches(const struct soft_ia *ia, const struct soft_ep *ep, co
 	return false;
 }
 
-/* Engines that are held for the region are waited for. ia.lock held; it is not held meanwhile. */
+/* Waits for an engine that is held for the region. ia.lock is held, and released while this waits. */
 static void quiesce_engine_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q,
 				  uint32_t context, uint64_t until)
 {
 	struct soft_peer *peer = ep->peer;
-	/* relaxed: of the connection that is here, as rport, while the lock is held */
+	/* relaxed: the generation and rport do not change while the lock is held */
 	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed), past;
 	bool quiet;
 
@@ -124,14 +127,17 @@ static void quiesce_engine_locked(struct soft_ia *ia, struct soft_ep *ep, const 
 	datp_lock(&ia->lock);
 }
 
-/* The same for who copies a message under the EP lock. False: it is another thread's by a bias, and was not waited for. */
+/*
+ * The same for a thread that copies a message under the EP lock. Returns false if the lock is
+ * biased to another thread, for which this has not waited.
+ */
 static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
 {
 	bool free;
 
 	if (datp_bias_mine(&ep->bias))
 		return true;
-	/* relaxed: whoever takes it away from its owner from here on sees what our caller has done */
+	/* relaxed: whoever takes the bias from its owner after this sees what our caller has done */
 	if (atomic_load_explicit(&ep->bias.owner, memory_order_relaxed))
 		return false;
 	free = datp_trylock(&ep->base.lock);
@@ -191,15 +197,15 @@ static void quiesce_engines_locked(struct soft_ia *ia, struct soft_ep *ep, uint3
 void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 {
 	/*
-	 * The IA's lock keeps the endpoints' connections where they are, but is not held while we
-	 * wait: the peer that we wait for may have died, and who finds that out needs it. A port's
-	 * memory stays mapped whatever becomes of it, and the peer's with the peer, which we hold;
-	 * endpoints are type-stable.
+	 * The IA's lock keeps the endpoints' connections as they are. This does not hold it while
+	 * it waits, because the peer may have died, and whoever finds that out needs the lock.
+	 * Meanwhile a port's memory stays mapped, and the peer's memory stays while we hold a
+	 * reference; endpoints are type-stable.
 	 */
 	uint64_t until = soft_bound(ia);
 	bool biased = false;
 
-	soft_fence(); /* a thread that takes a lock after this has looked at it sees what the caller did */
+	soft_fence(); /* a thread that takes a lock after this has read it sees what the caller did */
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
@@ -215,7 +221,10 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 	datp_unlock(&ia->lock);
 }
 
-/* Whether nobody is at it. ia.lock held. */
+/*
+ * Returns true if nobody touches the context by this engine. If somebody may and it is `late`,
+ * breaks the connection. ia.lock held.
+ */
 static bool engine_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q, uint32_t context,
 				bool late)
 {
@@ -233,7 +242,7 @@ bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late)
 {
 	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT;
 
-	if (!quiet) /* the peer has written nonsense to its result */
+	if (!quiet) /* the peer has overwritten the result of the bind */
 		return true;
 	soft_fence(); /* as above */
 	datp_lock(&ia->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the standard's numbers mean, and what to do about them.
+ * The meaning of the standard's numbers, and what to do about them.
  *
- * Invariant: every table is complete; a test compares them with the standard's table of names.
+ * Invariant: every table is complete; a test compares the tables with the standard's names.
  */
 #ifndef TOOLS_EXPLAIN_H
 #define TOOLS_EXPLAIN_H
@@ -18,11 +18,11 @@ struct meaning {
 	const char *remedy;	/* or NULL */
 };
 
-/* They end with a NULL name. */
+/* Each table ends with a row whose name is NULL. */
 extern const struct meaning explain_types[];		/* of a DAT_RETURN */
 extern const struct meaning explain_subtypes[];
 extern const struct meaning explain_events[];
 extern const struct meaning explain_dto[];
-extern const struct meaning explain_reasons[];		/* several have the same number */
+extern const struct meaning explain_reasons[];		/* several reasons have the same number */
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Those of DAT 2.0 are not installed before the library that serves them is, libdat2.so.2.
-noinst_HEADERS = \
+# Those of DAT 2.0 include those of 1.2 as ../dat/NAME, which is also found where their folder is opendat/dat2.
+dat2headersdir = $(dat2includedir)/dat2
+dat2headers_HEADERS = \
 	include/dat2/dat.h \
 	include/dat2/dat_error.h \
 	include/dat2/dat_ib_extensions.h \

@@ -51,8 +51,8 @@ EXTRA_libdat_la_DEPENDENCIES = registry/libdat.map
 EXTRA_DIST += registry/libdat.map
 
 # The core is that of libdat.so.1, in one process for both. The library is never unloaded: the core
-# keeps pointers into it. It is not installed yet; -rpath makes a shared library of it all the same.
-noinst_LTLIBRARIES += libdat2.la
+# keeps pointers into it. configure says where it is installed, so that it need not take the place of another project's.
+dat2lib_LTLIBRARIES = libdat2.la
 libdat2_la_SOURCES = \
 	$(front_sources) \
 	registry/dat20/api.h \
@@ -60,7 +60,7 @@ libdat2_la_SOURCES = \
 	registry/dat20/extension.c
 libdat2_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -I$(top_srcdir)/registry/dat20
 libdat2_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
-libdat2_la_LDFLAGS = $(AM_LDFLAGS) $(LIB_RPATH) -version-info 2:0:0 -rpath $(libdir) -Wl,-z,nodelete \
+libdat2_la_LDFLAGS = $(AM_LDFLAGS) $(DAT2_RPATH) -version-info 2:0:0 -Wl,-z,nodelete \
 	-Wl,--version-script=$(srcdir)/registry/libdat2.map
 libdat2_la_LIBADD = libdat.la
 EXTRA_libdat2_la_DEPENDENCIES = registry/libdat2.map

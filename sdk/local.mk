@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-pkgconfig_DATA += sdk/dat.pc sdk/datp.pc
+pkgconfig_DATA += sdk/dat.pc sdk/dat2.pc sdk/datp.pc
 
 # find_package(OpenDAT), for those who build with CMake.
 cmakedir = $(libdir)/cmake/OpenDAT

@@ -30,7 +30,7 @@ finds_its_libraries()
 	local libs
 	libs=$(ldd "$1") || return 1
 	printf '%s\n' "$libs"
-	! grep -E 'libdatp?[.]so' <<<"$libs" | grep -v -F "=> $moved/"
+	! grep -E 'lib(dat|dat2|datp)[.]so' <<<"$libs" | grep -v -F "=> $moved/"
 }
 
 # What is installed is used where nothing for tests is.
@@ -68,6 +68,40 @@ builds_a_program()
 	# shellcheck disable=SC2046 # lists of flags
 	$CC -std=c99 -Wall -Wextra -Werror $CFLAGS $(flags --cflags dat) -o "$tap_dir/program" \
 		"$tap_dir/program.c" $(flags --libs dat)
+}
+
+builds_a_program_of_2_0()
+{
+	cat >"$tap_dir/program2.c" <<-'END'
+	#include <stdio.h>
+	#include <dat2/udat.h>
+
+	int main(void)
+	{
+		DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+		DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+		DAT_PROVIDER_ATTR attr = { 0 };
+		DAT_RETURN ret = dat_ia_open((DAT_NAME_PTR)"soft0", 8, &evd, &ia);
+
+		if (ret == DAT_SUCCESS)
+			ret = dat_ia_query(ia, &evd, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr);
+		printf("DAT %u.%u\n", (unsigned int)attr.dapl_version_major, (unsigned int)attr.dapl_version_minor);
+		if (ret == DAT_SUCCESS)
+			ret = dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
+		printf("0x%08x\n", ret);
+		return ret != DAT_SUCCESS;
+	}
+	END
+	# shellcheck disable=SC2046 # lists of flags
+	$CC -std=c99 -Wall -Wextra -Werror $CFLAGS $(flags --cflags dat2) -o "$tap_dir/program2" \
+		"$tap_dir/program2.c" $(flags --libs dat2) -Wl,-rpath,"$(flags --variable=dat2libdir dat2)"
+}
+
+# One line serves programs of 1.2, one programs of 2.0.
+program_of_2_0_opens()
+{
+	{ cat "$moved/etc/dat.conf"; echo 'soft0 u2.0 nonthreadsafe default libdatsoft.so opendat.1.0 "" ""'; } >"$tap_dir/both.conf"
+	tap_holds '^DAT 2[.]0' env DAT_OVERRIDE="$tap_dir/both.conf" "$1"
 }
 
 builds_a_plugin()
@@ -145,6 +179,8 @@ builds_with_cmake()
 	endif()
 	add_executable(program $tap_dir/program.c)
 	target_link_libraries(program OpenDAT::dat)
+	add_executable(program2 $tap_dir/program2.c)
+	target_link_libraries(program2 OpenDAT::dat2)
 	add_library(plugin MODULE $tap_dir/plugin.c)
 	target_link_libraries(plugin OpenDAT::datp -Wl,-z,defs)
 	add_executable(vipl_exchange $moved/share/doc/opendat/examples/vipl_exchange.c)
@@ -179,7 +215,8 @@ uninstall_leaves_nothing()
 
 tap 'quickstart: what the user has set for programs does not reach what it runs' quickstart_has_no_variables
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
-for file in bin/datconform bin/datctl bin/datperf lib/libdat.so.1 lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so; do
+for file in bin/datconform bin/datctl bin/datperf lib/libdat.so.1 lib/libdat2.so.2 \
+	lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so; do
 	tap "install: moved, $file finds its libraries" finds_its_libraries "$moved/$file"
 done
 for file in bin/datconform bin/datctl bin/datperf; do
@@ -189,6 +226,9 @@ tap 'install: moved, datctl lists soft0' tap_holds '^soft0' "$moved/bin/datctl" 
 tap 'install: moved, datctl opens soft0' tap_holds soft0 "$moved/bin/datctl" show soft0
 tap 'install: a program builds with the flags of dat.pc' builds_a_program
 tap 'install: that program opens soft0' env LD_LIBRARY_PATH="$moved/lib" "$tap_dir/program"
+tap 'install: a program of 2.0 builds with the flags of dat2.pc' builds_a_program_of_2_0
+tap "install: that program's libraries are those of the tree" finds_its_libraries "$tap_dir/program2"
+tap 'install: that program opens soft0 by a line for 2.0' program_of_2_0_opens "$tap_dir/program2"
 tap 'install: datp.pc names the folder of plugins' test "$(flags --variable=plugindir datp)" = "$moved/lib/opendat"
 tap 'install: a plugin builds with the flags of datp.pc' builds_a_plugin
 tap 'install: a program for VIPL builds with the flags of vipl.pc' builds_a_vipl_program
@@ -209,6 +249,7 @@ elif [ "${SANITIZE:-no}" != no ]; then
 else
 	tap 'install: programs and a plugin build with find_package(OpenDAT)' builds_with_cmake 0.1
 	tap 'install: the program that CMake built opens soft0' "$tap_dir/cmake/build/program"
+	tap 'install: the program of 2.0 that CMake built opens soft0' program_of_2_0_opens "$tap_dir/cmake/build/program2"
 	tap 'install: find_package(OpenDAT) of another major is refused' cmake_refuses_another_major
 fi
 tap "install: the administrator's files are there" files_for_an_administrator

@@ -11,7 +11,7 @@ build=${1:?usage: packages.sh BUILD-TREE}
 command -v dpkg-buildpackage >/dev/null || { echo '1..0 # SKIP this is no Debian'; exit 0; }
 root=$tap_dir/root
 lib=$root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-packages='libdat-dev libdat1 libdatp0 libvipl0 opendat-providers opendat-tools'
+packages='libdat-dev libdat1 libdat2-2-opendat libdatp0 libvipl0 opendat-providers opendat-tools'
 
 unpacked_tarball()
 {
@@ -98,6 +98,40 @@ vipl_example_builds()
 		-L"$lib" -Wl,-rpath-link,"$lib"
 }
 
+# Built as dat2.pc of the packages says: with the headers and the library of folders of their own.
+program_of_2_0_builds()
+{
+	local flags
+	flags=$(PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$lib/pkgconfig pkg-config --cflags --libs dat2) || return
+	cat >"$tap_dir/program2.c" <<-'END'
+	#include <dat2/udat.h>
+
+	int main(void)
+	{
+		DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+		DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+		if (dat_ia_open((DAT_NAME_PTR)"soft0", 8, &evd, &ia) != DAT_SUCCESS)
+			return 1;
+		return dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS;
+	}
+	END
+	# shellcheck disable=SC2086 # a list of flags
+	cc -H -o "$tap_dir/program2" "$tap_dir/program2.c" -I"$root/usr/include" $flags -Wl,-rpath-link,"$lib" 2>"$tap_dir/headers"
+	cat "$tap_dir/headers"
+	! grep '^[.]* /usr/include/dat' "$tap_dir/headers" && [ -x "$tap_dir/program2" ]
+}
+
+# As README.Debian says it for one program.
+program_of_2_0_opens()
+{
+	{
+		cat "$root/etc/opendat/dat.conf"
+		echo 'soft0 u2.0 nonthreadsafe default libdatsoft.so opendat.1.0 "" ""'
+	} >"$tap_dir/both.conf"
+	env LD_LIBRARY_PATH="$lib/opendat/dat2:$lib" DAT_OVERRIDE="$tap_dir/both.conf" "$tap_dir/program2"
+}
+
 installed()
 {
 	env LD_LIBRARY_PATH="$lib" DAT_OVERRIDE="$root/etc/opendat/dat.conf" "$@"
@@ -105,11 +139,12 @@ installed()
 
 tap 'packages: they build from the tarball' packages_build || tap_end
 tap 'packages: their build runs the tests' tests_ran
-tap 'packages: there are these six' all_are_there
+tap 'packages: there are these seven' all_are_there
 tap 'packages: lintian has no complaint' lintian_is_content
 tap 'packages: they install in a scratch root' installs || tap_end
 for pair in 'libdat1 libltdl7' 'libdat1 libinih1' 'opendat-providers libdat1' 'opendat-providers libdatp0' \
 	'opendat-tools opendat-providers' 'opendat-tools libdat1' 'libdat-dev libdat1' 'libdat-dev libdatp0' 'libdat-dev libvipl0' \
+	'libdat2-2-opendat libdat1' 'libdat-dev libdat2-2-opendat' \
 	'libvipl0 libdat1'; do
 	# shellcheck disable=SC2086 # two words
 	tap "packages: ${pair% *} depends on ${pair#* }" needs $pair
@@ -123,6 +158,8 @@ tap 'packages: the example builds with the flags of dat.pc' example_builds
 tap 'packages: the example exchanges data over soft0' tap_holds 'All bytes were checked' installed "$tap_dir/exchange" soft0
 tap 'packages: the example for VIPL builds with the flags of vipl.pc' vipl_example_builds
 tap 'packages: it exchanges data over soft0' tap_holds 'All bytes were checked' installed "$tap_dir/vipl_exchange" soft0
+tap 'packages: a program of 2.0 builds with the flags of dat2.pc' program_of_2_0_builds
+tap 'packages: it opens soft0 when it is told of the folder' program_of_2_0_opens
 tap 'packages: datperf measures and verifies' installed "$root/usr/bin/datperf" --ia soft0 --test send-lat --iters 100
 tap "packages: the administrator's files are there" test -s "$root/usr/share/doc/opendat-providers/admin/limits.conf"
 tap "packages: zsh's completions are where Debian's zsh reads them" test -s "$root/usr/share/zsh/vendor-completions/_datperf"

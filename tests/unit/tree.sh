@@ -15,7 +15,7 @@ fi
 commentless()
 {
 	grep -vE '[.]tsv$|^LICENSE$|^tests/fuzz/(corpus|handshake)/' |
-		grep -vE '^debian/(changelog|control|copyright|source/format|.*[.](install|symbols))$'
+		grep -vE '^debian/(changelog|control|copyright|source/format|.*[.](install|symbols|README[.]Debian))$'
 }
 
 # The first line; the second behind "#!", and in the files whose first line a program wants for itself.

@@ -79,5 +79,8 @@ struct check_try {
 	const struct conf_entry *entry;
 };
 void check_try(void *arg);
+/* In the child, when the library is loaded: the adapter is opened and used by 1.2 or by 2.0. Returns false if it was not opened. */
+bool check_calls(const struct check *c, const struct conf_entry *e);
+bool check_calls20(const struct check *c, const struct conf_entry *e);
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "check.h"
 #include "cli.h"
+#include "dat20.h"
 #include "names.h"
 #include "probe.h"
 #include "registry/loader_why.h"
@@ -35,6 +36,7 @@ static const struct stage {
 	const char *name;
 	const char *doing;
 } stages[] = {
+	{ "registry", "before it was loaded" },
 	{ "library", "while it was loaded" },
 	{ "symbol", "while it was loaded" },
 	{ "open", "while it was initialised and opened" },
@@ -93,6 +95,33 @@ static bool hidden_check(struct check *c, const struct conf_entry *e)
 	return true;
 }
 
+/* Is this a wrapper of ours, which has no table of uDAPL 2.0? */
+static bool serves_12_only(const struct conf_entry *e)
+{
+	return library_is_ours(e->library) && !library_is_nonthreadsafe(e->library);
+}
+
+/*
+ * A line for uDAPL 2.0 is tried if its library is ours, or if it is asked for. A distribution's file has
+ * dozens of others, for libraries and devices that are not there. Returns true if it is not tried.
+ */
+static bool version_20_check(struct check *c, const struct conf_entry *e)
+{
+	if (serves_12_only(e)) {
+		check_add(c, CHECK_FAIL, "wrong-version", e,
+			  cli_text("field 2 says uDAPL %u.%u; this provider serves 1.2", e->major,
+				   e->minor),
+			  cli_text("write u1.2 in field 2 of %s:%u", e->file, e->line));
+		return true;
+	}
+	if (c->only != NULL || library_is_ours(e->library))
+		return false;
+	check_add(c, CHECK_SKIP, "other-version", e,
+		  cli_text("for programs of uDAPL %u.%u (libdat2), not of 1.2", e->major, e->minor),
+		  cli_text("nothing; to test one of them: datctl check --ia '%s'", e->name));
+	return true;
+}
+
 /*
  * Handles entries that are not for programs of uDAPL 1.2. Returns true if the entry needs no
  * further check.
@@ -111,16 +140,14 @@ static bool version_check(struct check *c, const struct conf_entry *e)
 		check_add(c, skip, "nondefault", e,
 			  cli_text("field 4 is nondefault: libraries skip such lines"),
 			  cli_text("to use it, write default in field 4"));
-	} else if (e->major == 2 && !library_is_ours(e->library)) {
-		check_add(c, skip, "other-version", e,
-			  cli_text("for programs of uDAPL %u.%u (libdat2), not of 1.2", e->major,
-				   e->minor),
-			  cli_text("nothing; lines for programs of 1.2 are printed by: datctl discover"));
+	} else if (e->major == 2) {
+		return version_20_check(c, e);
 	} else if (e->major != 1) {
 		check_add(c, CHECK_FAIL, "wrong-version", e,
 			  cli_text("field 2 says uDAPL %u.%u; %s", e->major, e->minor,
-				   library_is_ours(e->library) ? "this provider serves 1.2"
-					      : "no library serves it"),
+				   serves_12_only(e)		  ? "this provider serves 1.2" :
+				   library_is_ours(e->library) ? "this provider serves 1.2 and 2.0" :
+								 "no library serves it"),
 			  cli_text("write u1.2 in field 2 of %s:%u", e->file, e->line));
 	} else {
 		if (e->minor < 2)
@@ -156,6 +183,8 @@ static char *library_remedy(const struct check *c, const struct conf_entry *e)
 	if (p != NULL)
 		return cli_text("write %s in field 5, which serves %s",
 				p->kind == PORT_IWARP ? "libdatiwarp.so" : "libdatib.so", name);
+	if (e->major == 2)
+		return cli_text("install it (Debian: package libdapl2)");
 	return cli_text("OFED has this provider for uDAPL 2.0 only: 'datctl discover' prints a "
 			"line for each device that is here");
 }
@@ -218,29 +247,26 @@ static char *provider_words(const struct probe_result *r)
 	return NULL;
 }
 
-/* "DAT_INTERNAL_ERROR", "DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY" */
-static char *return_name(DAT_RETURN ret)
+/* Is `ret`, the name of a return value and of its subtype, of this type? */
+static bool is_type(const char *ret, const char *type)
 {
-	const char *major, *minor;
+	size_t length = strlen(type);
 
-	if (dat_strerror(ret, &major, &minor) != DAT_SUCCESS)
-		return cli_text("0x%08x", (unsigned int)ret);
-	return cli_text("%s%s%s", major, *minor != '\0' ? " " : "", minor);
+	return strncmp(ret, type, length) == 0 && (ret[length] == ' ' || ret[length] == '\0');
 }
 
 /* Is the cause in dat.conf? Otherwise it is the device, or the system. */
-static bool is_about_conf(DAT_RETURN ret)
+static bool is_about_conf(const char *ret)
 {
-	return DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER ||
-	       DAT_GET_TYPE(ret) == DAT_INVALID_ADDRESS;
+	return is_type(ret, "DAT_INVALID_PARAMETER") || is_type(ret, "DAT_INVALID_ADDRESS");
 }
 
-static void open_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret,
+static void open_add(struct check *c, const struct conf_entry *e, const char *ret,
 		     const struct probe_result *r)
 {
-	char *words = provider_words(r), *name = return_name(ret);
+	char *words = provider_words(r);
 	char *semicolon = words != NULL ? strrchr(words, ';') : NULL;
-	bool unregistered = DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND;
+	bool unregistered = is_type(ret, "DAT_PROVIDER_NOT_FOUND");
 	const char *code = unregistered ? "not-registered" : "open-failed";
 	const char *remedy = semicolon != NULL ? semicolon + 1 + strspn(semicolon + 1, " ") : NULL;
 
@@ -260,55 +286,49 @@ static void open_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret
 			      e->line));
 	} else {
 		fail(c, e, code,
-		     cli_text("library %s could not open it: %s%s%s", e->library, name,
+		     cli_text("library %s could not open it: %s%s%s", e->library, ret,
 			      words != NULL ? ": " : "", words != NULL ? words : ""),
 		     cli_text("check that its device exists, and that field 7 of %s:%u is correct; "
 			      "for more: DAT_LOG=debug datctl show '%s'",
 			      e->file, e->line, e->name));
 	}
-	free(name);
 	free(words);
 }
 
-static void memory_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret)
+static void memory_add(struct check *c, const struct conf_entry *e, const char *ret)
 {
-	char *name = return_name(ret);
 	struct rlimit limit = { 0, 0 };
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	fail(c, e, "memory",
 	     cli_text("1 MiB of memory cannot be registered: %s; RLIMIT_MEMLOCK allows %llu KiB",
-		      name, (unsigned long long)limit.rlim_cur >> 10),
+		      ret, (unsigned long long)limit.rlim_cur >> 10),
 	     check_memlock_remedy());
-	free(name);
 }
 
-static void listen_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret)
+static void listen_add(struct check *c, const struct conf_entry *e, const char *ret)
 {
 	unsigned long long qual = c->listen;
-	char *name = return_name(ret);
 
-	if (DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE)
+	if (is_type(ret, "DAT_CONN_QUAL_IN_USE"))
 		fail(c, e, "qualifier-busy",
 		     cli_text("connection qualifier %llu is held by another program: %s", qual,
-			      name),
+			      ret),
 		     cli_text("end that program, or have yours listen at another qualifier; to see "
 			      "who holds it: %s | grep -w %llu",
 			      check_is_rdma(e) ? "rdma resource show cm_id" : "ss -lxtnp", qual));
 	else
 		fail(c, e, "listen",
-		     cli_text("nobody can listen at connection qualifier %llu: %s", qual, name),
+		     cli_text("nobody can listen at connection qualifier %llu: %s", qual, ret),
 		     cli_text("choose another one; TCP ports (1 to 65535) work on every adapter"));
-	free(name);
 }
 
-static void connect_add(struct check *c, const struct conf_entry *e, DAT_RETURN ret,
+static void connect_add(struct check *c, const struct conf_entry *e, const char *ret,
 			const char *event)
 {
 	unsigned long number = event != NULL ? strtoul(event, NULL, 10) : 0;
 	unsigned long long qual = c->peer_qual;
-	char *name = number != 0 ? cli_text("%s", event_name((DAT_EVENT_NUMBER)number))
-				 : return_name(ret);
+	const char *name = number != 0 ? event_name((DAT_EVENT_NUMBER)number) : ret;
 
 	if (number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
 	    number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
@@ -326,7 +346,6 @@ static void connect_add(struct check *c, const struct conf_entry *e, DAT_RETURN 
 		     cli_text("give the address of the peer's adapter, on the network of this one; "
 			      "ip route get %s; ping %s",
 			      c->peer_name, c->peer_name));
-	free(name);
 }
 
 static const char *missing_why(const struct check *c, const struct conf_entry *e)
@@ -370,9 +389,14 @@ static void stage_add(struct check *c, const struct conf_entry *e, const char *s
 {
 	char *why = probe_get(r, "why"), *ret_text = probe_get(r, "ret"),
 	     *event = probe_get(r, "event");
-	DAT_RETURN ret = ret_text != NULL ? (DAT_RETURN)strtoul(ret_text, NULL, 10) : DAT_SUCCESS;
+	const char *ret = ret_text != NULL ? ret_text : "DAT_SUCCESS";
 
-	if (strcmp(stage, "library") == 0) {
+	if (strcmp(stage, "registry") == 0) {
+		fail(c, e, "no-libdat2",
+		     cli_text("for programs of uDAPL %u.%u, which need libdat2.so.2: %s", e->major,
+			      e->minor, why != NULL ? why : "the loader gave no reason"),
+		     cli_text(DAT20_PACKAGE));
+	} else if (strcmp(stage, "library") == 0) {
 		if (why != NULL)
 			missing_keep(c, e, why);
 		library_add(c, e, why != NULL ? why : "the loader gave no reason");
@@ -381,7 +405,7 @@ static void stage_add(struct check *c, const struct conf_entry *e, const char *s
 		     cli_text("library %s has no symbol dat_provider_init, so it is not a provider",
 			      e->library),
 		     cli_text("name a provider's library in field 5 of %s:%u", e->file, e->line));
-	else if (strcmp(stage, "memory") == 0 && ret != DAT_SUCCESS)
+	else if (strcmp(stage, "memory") == 0 && ret_text != NULL)
 		memory_add(c, e, ret);
 	else if (strcmp(stage, "listen") == 0)
 		listen_add(c, e, ret);
@@ -421,7 +445,8 @@ static void crash_add(struct check *c, const struct conf_entry *e, const char *s
 /* Were the library and its symbol found? Then the device is checked next. */
 static bool is_loaded(const char *stage)
 {
-	return stage != NULL && strcmp(stage, "library") != 0 && strcmp(stage, "symbol") != 0;
+	return stage != NULL && strcmp(stage, "registry") != 0 && strcmp(stage, "library") != 0 &&
+	       strcmp(stage, "symbol") != 0;
 }
 
 static void verdict_add(struct check *c, const struct conf_entry *e, const struct probe_result *r)

@@ -4,9 +4,9 @@
  * registered, as a program would do it.
  *
  * What is reported: "stage" before each step, so that whoever crashes or hangs is named; "why" with
- * the loader's words, "ret" with the DAT_RETURN of a step that failed, "event" with the number of
- * an event that came in place of a connection, "path" and "address" when they are known. The last
- * stage of an adapter that works is "done".
+ * the loader's words, "ret" with the name of the DAT_RETURN of a step that failed, "event" with the
+ * number of an event that came in place of a connection, "path" and "address" when they are known.
+ * The last stage of an adapter that works is "done".
  *
  * Invariant: exactly this entry is tried, and no other of its name: in the registry of the child
  * the name is there once.
@@ -14,7 +14,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +21,26 @@
 #include <unistd.h>
 
 #include <dat/dat_registry.h>
-#include <dat/udat.h>
 
 #include "check.h"
+#include "dat20.h"
 #include "probe.h"
 #include "registry/loader.h"
 
-#define SAMPLE	 ((size_t)1 << 20) /* the number of bytes to register */
-#define PATIENCE (5 * 1000000u)	   /* how long a peer may take to answer, in microseconds */
-
 static struct loader_lib *library; /* the library of this child; it stays loaded */
+
+/* A plugin for uDAPL 2.0 registers with libdat2.so.2, so that comes first. */
+static bool registry20_try(void)
+{
+	char *why = NULL;
+
+	probe_say("stage", "registry");
+	if (dat20_load(&why))
+		return true;
+	probe_say("why", "%s", why);
+	free(why);
+	return false;
+}
 
 static bool library_try(const struct conf_entry *e)
 {
@@ -129,119 +138,20 @@ static bool registry_make(const struct check *c, const struct conf_entry *e)
 	       setenv("DAT_LOG", "warning", 1) == 0;
 }
 
-/* Reports a step that failed. */
-static bool step(DAT_RETURN ret)
-{
-	if (ret != DAT_SUCCESS)
-		probe_say("ret", "%lu", (unsigned long)ret);
-	return ret == DAT_SUCCESS;
-}
-
-static bool address_tell(DAT_IA_HANDLE ia)
-{
-	char text[NI_MAXHOST];
-	DAT_EVD_HANDLE async_evd;
-	DAT_IA_ATTR attr;
-	const struct sockaddr *sa;
-	socklen_t size;
-
-	probe_say("stage", "query");
-	memset(&attr, 0, sizeof(attr));
-	if (!step(dat_ia_query(ia, &async_evd, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-			       DAT_PROVIDER_FIELD_NONE, NULL)))
-		return false;
-	sa = (const struct sockaddr *)attr.ia_address_ptr;
-	if (sa == NULL)
-		return true;
-	size = sa->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-	if (getnameinfo(sa, size, text, sizeof(text), NULL, 0, NI_NUMERICHOST) == 0)
-		probe_say("address", "%s", text);
-	return true;
-}
-
-static bool memory_try(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
-{
-	DAT_REGION_DESCRIPTION region;
-	DAT_LMR_CONTEXT lmr_context;
-	DAT_RMR_CONTEXT rmr_context;
-	DAT_VLEN length;
-	DAT_VADDR address;
-	DAT_LMR_HANDLE lmr;
-
-	probe_say("stage", "memory");
-	region.for_va = calloc(1, SAMPLE);
-	return region.for_va != NULL &&
-	       step(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, SAMPLE, pz,
-				   DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context, &rmr_context, &length,
-				   &address)) &&
-	       step(dat_lmr_free(lmr));
-}
-
-static bool listen_try(const struct check *c, DAT_IA_HANDLE ia)
-{
-	DAT_EVD_HANDLE evd;
-	DAT_PSP_HANDLE psp;
-
-	probe_say("stage", "listen");
-	return step(dat_evd_create(ia, 4, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evd)) &&
-	       step(dat_psp_create(ia, c->listen, evd, DAT_PSP_CONSUMER_FLAG, &psp)) &&
-	       step(dat_psp_free(psp));
-}
-
-/* A peer that answers has been reached, even if it rejects; the rejection is reported as such. */
-static bool connect_try(const struct check *c, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
-{
-	struct sockaddr_storage peer = c->peer;
-	DAT_EVD_HANDLE dto, conn;
-	DAT_EP_HANDLE ep;
-	DAT_EVENT event;
-	DAT_COUNT more;
-
-	probe_say("stage", "connect");
-	if (!step(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dto)) ||
-	    !step(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn)) ||
-	    !step(dat_ep_create(ia, pz, dto, dto, conn, NULL, &ep)) ||
-	    !step(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer, c->peer_qual, PATIENCE, 0, NULL,
-				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)) ||
-	    !step(dat_evd_wait(conn, 2 * PATIENCE, 1, &event, &more)))
-		return false;
-	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED) {
-		probe_say("event", "%lu", (unsigned long)event.event_number);
-		return false;
-	}
-	return step(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
-}
-
 void check_try(void *arg)
 {
 	const struct check_try *try = arg;
 	const struct conf_entry *e = try->entry;
-	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
+	bool opened;
 
-	if (!library_try(e))
+	if ((e->major == 2 && !registry20_try()) || !library_try(e))
 		return;
 	probe_say("stage", "open");
 	if (!registry_make(try->check, e)) {
 		probe_say("why", "cannot create a registry for its test: %s", strerror(errno));
 		return;
 	}
-	if (!step(dat_ia_openv(e->name, 8, &async_evd, &ia, e->major, e->minor, e->thread_safe))) {
+	opened = e->major == 2 ? check_calls20(try->check, e) : check_calls(try->check, e);
+	if (!opened)
 		words_tell();
-		return;
-	}
-	if (!address_tell(ia))
-		return;
-	probe_say("stage", "memory");
-	if (!step(dat_pz_create(ia, &pz)) || !memory_try(ia, pz))
-		return;
-	if (try->check->listen != 0 && !listen_try(try->check, ia))
-		return;
-	if (try->check->peer_qual != 0 && !connect_try(try->check, ia, pz))
-		return;
-	probe_say("stage", "close");
-	if (!step(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG)))
-		return;
-	probe_say("stage", "done");
 }

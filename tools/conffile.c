@@ -67,7 +67,7 @@ size_t conffile_hidden(const struct conf *conf, size_t *lines)
 
 	*lines = 0;
 	for (const struct conf_entry *e = conf->entries; e != NULL; e = e->next) {
-		if (e->skip != CONF_USED || e->major != 1)
+		if (e->skip != CONF_USED || (e->major != 1 && e->major != 2))
 			continue;
 		++*lines;
 		hidden += e->hidden != CONF_SHOWN;

@@ -25,10 +25,10 @@
 const char datctl_list_help[] =
 	"Usage: datctl list [--json]\n"
 	"Print the adapters that programs of this host can open, one a line: name, version of the\n"
-	"API (u1.2: uDAPL 1.2), thread safety, the provider's library, and where the entry was\n"
-	"read: a line of dat.conf, a drop-in of dat.conf.d, or built-in. No adapter is opened.\n"
-	"Lines for other versions, which programs of uDAPL 1.2 cannot open, are marked, and so\n"
-	"are lines that DAT_PROVIDERS hides.\n"
+	"API (u1.2: uDAPL 1.2, u2.0: uDAPL 2.0), thread safety, the provider's library, and\n"
+	"where the entry was read: a line of dat.conf, a drop-in of dat.conf.d, or built-in.\n"
+	"No adapter is opened. Lines that programs of uDAPL 1.2 cannot open, those for 2.0 and\n"
+	"for other versions, are marked, and so are lines that DAT_PROVIDERS hides.\n"
 	"Lines of the files that cannot be used are reported on standard error.\n"
 	"\n"
 	"  --json   print JSON\n";
@@ -51,16 +51,24 @@ static bool is_for_programs_of_12(const struct conf_entry *e)
 	return e->major == 1;
 }
 
+/* libdat2.so.2 serves these. */
+static bool is_for_programs_of_20(const struct conf_entry *e)
+{
+	return e->major == 2;
+}
+
 static char *place(const struct conf_entry *e, bool builtin)
 {
 	char *where = builtin && strcmp(e->file, "built-in") == 0 ?
 		      cli_text("built-in") : cli_text("%s:%u", e->file, e->line);
 	char *tuned;
 
-	if (!is_for_programs_of_12(e))
-		tuned = cli_text("%s, not for uDAPL 1.2", where);
+	if (!is_for_programs_of_12(e) && !is_for_programs_of_20(e))
+		tuned = cli_text("%s, neither for uDAPL 1.2 nor for 2.0", where);
 	else if (e->hidden != CONF_SHOWN)
 		tuned = cli_text("%s, hidden by DAT_PROVIDERS", where);
+	else if (is_for_programs_of_20(e))
+		tuned = cli_text("%s, for uDAPL 2.0", where);
 	else if (e->tuned_file != NULL)
 		tuned = cli_text("%s, tuned by %s:%u", where, e->tuned_file, e->tuned_line);
 	else
@@ -141,6 +149,7 @@ static void print_json(const struct conf *conf)
 		json_string("name", e->name);
 		json_string("api", api);
 		json_bool("for_udapl_12", is_for_programs_of_12(e));
+		json_bool("for_udapl_20", is_for_programs_of_20(e));
 		json_bool("hidden", e->hidden != CONF_SHOWN);
 		json_bool("thread_safe", e->thread_safe);
 		json_string("library", e->library);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "dat20.h"
 #include "datctl.h"
 #include "json.h"
 #include "ping.h"
@@ -514,5 +515,7 @@ int datctl_ping(int argc, char **argv)
 	}
 	if (p.end.adapter == NULL)
 		return cli_usage("ping: the name of an adapter is missing");
+	if (dat20_refused("ping", p.end.adapter))
+		return CLI_FAILED;
 	return ping(&p);
 }

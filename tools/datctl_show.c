@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 
 #include "cli.h"
+#include "dat20.h"
 #include "datctl.h"
 #include "json.h"
 #include "names.h"
@@ -27,6 +28,7 @@ const char datctl_show_help[] =
 	"Open the adapter IA (a name that 'datctl list' prints) and print every attribute of the\n"
 	"adapter and of its provider, one 'name = value' per line, in the standard's names.\n"
 	"Named attributes of the transport, the vendor and the provider follow their structure.\n"
+	"The attributes are those of uDAPL 1.2: an adapter for 2.0 only is not opened.\n"
 	"\n"
 	"  --json   print JSON: the same names and values, with all values as strings\n";
 
@@ -298,6 +300,8 @@ int datctl_show(int argc, char **argv)
 	if (argc > 2)
 		return cli_usage("show: one adapter at a time; '%s' is one too many", argv[2]);
 
+	if (dat20_refused("show", argv[1]))
+		return CLI_FAILED;
 	ret = dat_ia_open(argv[1], 8, &async_evd, &ia);
 	if (ret != DAT_SUCCESS) {
 		cli_open_error(ret, argv[1]);

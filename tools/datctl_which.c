@@ -15,6 +15,7 @@
 
 #include "cli.h"
 #include "conffile.h"
+#include "dat20.h"
 #include "datctl.h"
 #include "json.h"
 #include "probe.h"
@@ -24,7 +25,8 @@ const char datctl_which_help[] =
 	"Usage: datctl which [--json] [IA]\n"
 	"Print which files make up the registry of adapters and why (those that are used are\n"
 	"marked with *), and what DAT_PROVIDERS hides. With the name of an adapter: the line\n"
-	"that it is read from, and its library.\n";
+	"that it is read from, and its library; for an adapter of uDAPL 2.0 also the libdat2.so.2\n"
+	"that it was loaded with.\n";
 
 #define SECONDS 10
 
@@ -133,30 +135,50 @@ static void files_json(const struct conf *conf)
 	json_number("hidden", hidden);
 }
 
+/* A plugin for uDAPL 2.0 is loaded behind libdat2.so.2, which it registers with. */
+static bool look_for_20(void)
+{
+	char *why = NULL;
+	bool found = dat20_load(&why);
+
+	if (found)
+		probe_say("libdat2", "%s", dat20_path());
+	else
+		probe_say("why", "programs of uDAPL 2.0 need libdat2.so.2: %s; " DAT20_PACKAGE, why);
+	free(why);
+	return found;
+}
+
 static void look(void *arg)
 {
+	const struct conf_entry *e = arg;
+	struct loader_lib *library;
 	char *why;
-	struct loader_lib *library = loader_open(arg, &why);
 
+	if (e->major == 2 && !look_for_20())
+		return;
+	library = loader_open(e->library, &why);
 	if (library != NULL)
 		probe_say("path", "%s", loader_path(library));
 	else
 		probe_say("why", "%s", why != NULL ? why : "out of memory");
 }
 
-static int entry_print(const struct conf_entry *e, bool json)
+static int entry_print(struct conf_entry *e, bool json)
 {
 	struct probe_result result;
-	char *path = NULL, *why = NULL;
-	int err = probe_run(look, e->library, SECONDS, &result);
+	char *path = NULL, *why = NULL, *libdat2 = NULL;
+	int err = probe_run(look, e, SECONDS, &result);
 
 	if (err == 0) {
 		path = probe_get(&result, "path");
+		libdat2 = probe_get(&result, "libdat2");
 		why = probe_get(&result, "why");
 	}
 	if (json) {
 		json_object(NULL);
 		json_string("adapter", e->name);
+		json_string("libdat2", libdat2);
 		json_string("file", e->file);
 		json_number("line", e->line);
 		json_string("library", e->library);
@@ -170,6 +192,8 @@ static int entry_print(const struct conf_entry *e, bool json)
 		if (e->tuned_file != NULL)
 			printf("  tuned by %s:%u\n", e->tuned_file, e->tuned_line);
 		printf("  %s -> %s\n", e->library, path != NULL ? path : "not found");
+		if (libdat2 != NULL)
+			printf("  libdat2.so.2 -> %s\n", libdat2);
 		if (e->hidden != CONF_SHOWN)
 			printf("  hidden from programs by DAT_PROVIDERS\n");
 	}
@@ -178,6 +202,7 @@ static int entry_print(const struct conf_entry *e, bool json)
 			  why != NULL ? why : "the library cannot be loaded", e->name);
 	probe_free(&result);
 	free(why);
+	free(libdat2);
 	err = path != NULL ? CLI_OK : CLI_FAILED;
 	free(path);
 	return err;
@@ -202,7 +227,7 @@ static int which(const struct conf *conf, const char *name, bool json)
 	}
 	if (json)
 		json_array(NULL);
-	for (const struct conf_entry *e = conf->entries; e != NULL; e = e->next) {
+	for (struct conf_entry *e = conf->entries; e != NULL; e = e->next) {
 		if (e->skip != CONF_USED || strcmp(e->name, name) != 0)
 			continue;
 		known = true;

@@ -14,12 +14,16 @@ datctl_SOURCES = \
 	registry/loader_why.c \
 	registry/loader_why.h \
 	tools/check.h \
+	tools/check_calls.c \
+	tools/check_calls20.c \
 	tools/check_device.c \
 	tools/check_entry.c \
 	tools/check_file.c \
 	tools/check_try.c \
 	tools/confedit.c \
 	tools/confedit.h \
+	tools/dat20.c \
+	tools/dat20.h \
 	tools/conffile.c \
 	tools/conffile.h \
 	tools/datctl.c \

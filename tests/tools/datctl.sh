@@ -98,10 +98,29 @@ list_leaves_out_what_no_program_can_open()
 
 list_shows_entries_of_other_versions()
 {
-	with_conf 'ofa-v2-ib0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""'
+	with_conf 'ofa-v2-ib0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""' \
+		'later u3.0 nonthreadsafe default liblater.so later.3.0 "" ""'
 	run ./datctl list
 	restore_conf
-	prints '^ofa-v2-ib0  u2[.]0 .*:1, not for uDAPL 1.2$'
+	prints '^ofa-v2-ib0  u2[.]0 .*:1, for uDAPL 2.0$'
+	prints '^later       u3[.]0 .*:2, neither for uDAPL 1.2 nor for 2.0$'
+}
+
+which_and_show_know_adapters_of_20()
+{
+	with_conf 'two u2.0 nonthreadsafe default libdatsoft.so opendat.1.0 "" ""'
+	run ./datctl which two
+	exits_with 0
+	prints '^two  u2[.]0 nonthreadsafe  .*dat.conf:1$'
+	prints '^  libdatsoft.so -> /.*/libdatsoft.so$'
+	prints '^  libdat2.so.2 -> /.*/libdat2.so.2$'
+	for command in show ping; do
+		run ./datctl $command two
+		exits_with 1
+		prints_nothing
+		says "^datctl: two: .*dat.conf:1 has it for programs of uDAPL 2.0, and 'datctl $command' is one of 1.2; 'datctl check --ia two' opens it"
+	done
+	restore_conf
 }
 
 list_opens_no_library()
@@ -383,7 +402,7 @@ json_may_stand_behind_the_adapter()
 tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_line \
 	wrong_usage_exits_with_2_and_prints_nothing results_that_cannot_be_written_are_a_failure \
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
-	list_shows_entries_of_other_versions list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
+	list_shows_entries_of_other_versions which_and_show_know_adapters_of_20 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins show_prints_what_the_line_or_the_section_allows list_of_an_empty_file_is_empty_and_says_what_to_do \
 	list_and_show_speak_json report_holds_what_helps_and_no_secret completion_offers_commands_options_and_adapters \
 	list_of_a_missing_file_fails_and_says_so \

@@ -115,10 +115,13 @@ a_missing_field_is_counted()
 
 a_wrong_version_of_our_provider_fails_and_others_are_left_alone()
 {
-	check "${soft0/u1.2/u2.0}"
+	check "${soft0/u1.2/u3.0}"
 	exits_with 1
-	prints '^FAIL  soft0 .*field 2 says uDAPL 2.0; this provider serves 1.2'
+	prints '^FAIL  soft0 .*field 2 says uDAPL 3.0; this provider serves 1.2 and 2.0'
 	prints "to do: write u1.2 in field 2 of $conf:1"
+	check "$soft0" 'traced u2.0 nonthreadsafe default libdat-trace.so opendat.1.0 "soft0" ""'
+	exits_with 1
+	prints '^FAIL  traced .*field 2 says uDAPL 2.0; this provider serves 1.2'
 	check "$soft0" 'ofa-v2-ib0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""'
 	exits_with 0
 	prints '^skip  ofa-v2-ib0'
@@ -138,6 +141,39 @@ lines_for_uDAPL_20_are_told_as_such()
 	check "$soft0" 'a u2.0 nonthreadsafe default libd.so dapl.2.0 "" ""' 'b u2.0 nonthreadsafe default libd.so dapl.2.0 "" ""'
 	exits_with 0
 	prints '^skip  a      and 1 more are for programs of uDAPL 2.0 \(libdat2\), not of 1.2$'
+}
+
+# A line for 1.2 and one for 2.0 are each opened by their own library.
+an_adapter_of_20_is_opened_by_libdat2()
+{
+	check "$soft0" "${soft0/u1.2/u2.0}"
+	exits_with 0
+	prints_lines 6
+	[ "$(grep -c '^ok    soft0  opened, address .*, memory registered$' "$out")" -eq 2 ] || fails 'both are not opened'
+	prints '^2 adapters can be used[.]$'
+	checked --listen 7100 -- "${soft0/u1.2/u2.0}"
+	exits_with 0
+	prints '^ok    soft0 '
+}
+
+what_20_answers_is_told_by_its_names()
+{
+	checked --peer 127.0.0.1:7101 -- "${soft0/u1.2/u2.0}"
+	exits_with 1
+	prints '^FAIL  soft0 .*: 127.0.0.1 can be reached, but nobody accepts .*DAT_CONNECTION_EVENT_NON_PEER_REJECTED'
+	check 'soft0 u2.0 nonthreadsafe default '"$library"' opendat.1.0 "nonsense=1" ""'
+	exits_with 1
+	prints '^FAIL  soft0 .*nonsense'
+	prints "to do: correct field 7 of $conf:1"
+}
+
+# A line of another project's is tried only for who asks for it by its name.
+a_library_for_20_that_is_not_there()
+{
+	checked --ia ofa -- "$soft0" 'ofa u2.0 nonthreadsafe default libdaplofa.so.77 dapl.2.0 "eth7 0" ""'
+	exits_with 1
+	prints '^FAIL  ofa  .*library libdaplofa.so.77'
+	prints '^      to do: install it \(Debian: package libdapl2\), or remove the line: '
 }
 
 # Whoever asks for an adapter by its name is told why it is passed over.
@@ -585,6 +621,7 @@ tests an_adapter_that_works_is_ok it_says_which_file_is_read_and_why \
 	a_missing_file_is_named_with_the_command_that_makes_one a_bad_field_is_shown_with_a_caret_below_it \
 	a_missing_field_is_counted a_wrong_version_of_our_provider_fails_and_others_are_left_alone \
 	many_lines_for_others_are_one_line_of_output lines_for_uDAPL_20_are_told_as_such \
+	an_adapter_of_20_is_opened_by_libdat2 what_20_answers_is_told_by_its_names a_library_for_20_that_is_not_there \
 	an_adapter_that_is_passed_over_fails_if_it_is_asked_for an_adapter_that_is_asked_for_may_have_a_bad_line \
 	lines_for_what_is_not_here_go_with_one_command \
 	a_library_of_ofed_whose_device_is_here_has_another_provider each_verdict_is_printed_when_it_is_there \

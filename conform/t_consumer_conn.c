@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What programs depend on beyond the page: connections, how they begin and end. */
+/* What programs depend on beyond the specification's text: how connections begin and end. */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ CLAUSE("CONSUMER-27")
 	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* The first free one from here on. */
+/* Creates a PSP at the first free qualifier from *qual on. */
 static DAT_PSP_HANDLE count_up(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL *qual)
 {
 	for (int i = 0; i < 1000; i++, ++*qual) {
@@ -41,7 +41,10 @@ static DAT_PSP_HANDLE count_up(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL *qual)
 	return DAT_HANDLE_NULL;
 }
 
-/* Process ids and ranks make them: they are not ports, and are free again at once. */
+/*
+ * Programs compute qualifiers from process ids and ranks: such qualifiers are not ports, and a
+ * freed one can be used again at once.
+ */
 CLAUSE("CONSUMER-28")
 {
 	const DAT_CONN_QUAL wanted[] = { (DAT_CONN_QUAL)getpid() + 100000,
@@ -148,7 +151,7 @@ CLAUSE("CONSUMER-32")
 	}
 }
 
-/* iWARP has no way to hold a message back: there the connection ends. */
+/* iWARP cannot hold a message back until there is a receive: there the connection ends. */
 CLAUSE("CONSUMER-33")
 {
 	struct kit_buf buf = kit_buf(8192, KIT_LOCAL);
@@ -214,7 +217,7 @@ CLAUSE("CONSUMER-35")
 	kit_quiet(p.a.connect);
 }
 
-/* What was posted before a graceful disconnect arrives and is done. */
+/* What was posted before a graceful disconnect arrives and completes. */
 CLAUSE("CONSUMER-36")
 {
 	enum { SENDS = 8, SIZE = 4096 };
@@ -243,7 +246,7 @@ struct card {
 	DAT_CONN_QUAL qual;
 };
 
-/* Connects, and is gone without a word. */
+/* Connects, and exits without a disconnect. */
 static void connect_and_leave(int fd)
 {
 	struct card card;
@@ -290,7 +293,7 @@ CLAUSE_BARE("CONSUMER-37")
 static struct {
 	DAT_EP_HANDLE eps[2];
 	bool over;	/* atomic */
-	int bad;	/* the watcher's until it is joined */
+	int bad;	/* written by the watcher until it is joined */
 } watched;
 
 static void *watch(void *arg)
@@ -304,7 +307,10 @@ static void *watch(void *arg)
 	return arg;
 }
 
-/* Both connect to each other. b gives way; a is reset, and takes the request it could not take. */
+/*
+ * Both connect to each other. b rejects a's request; a is reset, and accepts b's request, which it
+ * could not accept while it was connecting.
+ */
 CLAUSE("CONSUMER-38")
 {
 	DAT_EVD_HANDLE crs_of_a = kit_evd(8, DAT_EVD_CR_FLAG);
@@ -383,8 +389,8 @@ CLAUSE("CONSUMER-40")
 }
 
 /*
- * A server on RSPs: each request's handle is compared with those that were made, a new RSP takes the
- * place of the used up one, whose qualifier is free, and then that one is freed.
+ * A server on RSPs compares each request's RSP handle with those that it created. A new RSP takes
+ * the place of the used one, whose qualifier is free, and then the used RSP is freed.
  */
 CLAUSE_PASSIVE("CONSUMER-60")
 {
@@ -422,7 +428,7 @@ CLAUSE_PASSIVE("CONSUMER-60")
 	}
 }
 
-/* Until the buffer's last byte has its value, with a bound. */
+/* Waits until the buffer's last byte has its value. Returns false if that takes too long. */
 static bool shows(const struct kit_buf *buf, unsigned char value)
 {
 	uint64_t until = judge_now_ms() + t.patience_ms;

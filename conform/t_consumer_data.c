@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What programs depend on beyond the page: endpoints' attributes, transfers, regions, limits. */
+/* What programs depend on beyond the specification's text: endpoints' attributes, transfers, regions, limits. */
 #include <string.h>
 
 #include "kit.h"
@@ -7,7 +7,7 @@
 #define DEFAULT	 DAT_COMPLETION_DEFAULT_FLAG
 #define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG
 
-/* A pair with attributes as they are given, NULL included: not the kit's own. */
+/* Creates a pair with exactly these attributes, also NULL, and not with the kit's own. */
 static void pair_of(struct kit_pair *p, const DAT_EP_ATTR *attr)
 {
 	struct kit_end *ends[] = { &p->a, &p->b };
@@ -93,7 +93,7 @@ CLAUSE("CONSUMER-43")
 	CHECK_NUM(w.event.event_data.dto_completion_event_data.user_cookie.as_64, 3);
 }
 
-/* Twice: the one that completes gives the places of all of them back. */
+/* Posts this many twice: the request that completes frees the queue's entries of all requests before it. */
 CLAUSE("CONSUMER-44")
 {
 	enum { MANY = 49996 };
@@ -178,7 +178,7 @@ CLAUSE("CONSUMER-48")
 		two = kit_region(t.pz, all.mem + i, 100 + i, KIT_REMOTE);
 		CHECK_THAT(one.context && two.context && one.rmr_context && two.rmr_context);
 		CHECK_THAT(one.context != two.context);
-		/* The one that stays still covers the memory of the one that goes. */
+		/* The remaining region still covers the memory of the freed one. */
 		CHECK_RET(dat_lmr_free(i % 2 ? one.lmr : two.lmr), DAT_SUCCESS);
 		if (i % 2)
 			one = two;
@@ -203,7 +203,7 @@ CLAUSE("CONSUMER-49")
 	CHECK_NUM(kit_state(p.b.ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* Post until refused, reap one, go on: the way of every benchmark. */
+/* Posts until the queue is full, reaps one completion, and posts again, as benchmarks do. */
 CLAUSE("CONSUMER-50")
 {
 	enum { DEPTH = 16, ALL = 200 };
@@ -233,7 +233,7 @@ CLAUSE("CONSUMER-50")
 	CHECK_THAT(refused > 0);
 }
 
-/* A refusal is a clean one; below the cap there is none. */
+/* A refusal is DAT_INSUFFICIENT_RESOURCES. */
 static void want_clean(DAT_RETURN ret)
 {
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
@@ -266,7 +266,7 @@ CLAUSE("CONSUMER-51")
 	want_clean(ret);
 }
 
-/* Programs keep them in signed variables, with -1 or 0 for none. */
+/* Programs keep contexts in signed variables, with -1 or 0 for none. */
 CLAUSE("CONSUMER-59")
 {
 	struct kit_buf buf;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What programs depend on beyond the page: events, their queues, and who waits for them. */
+/* What programs depend on beyond the specification's text: events, their queues, and waiters. */
 #include <string.h>
 
 #include "kit.h"
 
 #define DEFAULT DAT_COMPLETION_DEFAULT_FLAG
 
-/* An endpoint on EVDs that the test chooses. */
+/* Creates an endpoint on EVDs that the test chooses. */
 static DAT_EP_HANDLE ep_on(DAT_EVD_HANDLE dto, DAT_EVD_HANDLE connect, const DAT_EP_ATTR *attr)
 {
 	DAT_EP_ATTR own = attr ? *attr : kit_attr();
@@ -16,7 +16,7 @@ static DAT_EP_HANDLE ep_on(DAT_EVD_HANDLE dto, DAT_EVD_HANDLE connect, const DAT
 	return ep;
 }
 
-/* Their events come on one EVD, of both sides and of two streams: in any order. */
+/* Events of both sides and of two streams come on one EVD, in any order. */
 static void want_established(DAT_EVD_HANDLE evd, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -41,7 +41,7 @@ CLAUSE("CONSUMER-16")
 	kit_empty(evd);
 }
 
-/* Both directions of many endpoints, all their queues together longer than the EVD was made. */
+/* Both directions of many endpoints share EVDs that were created shorter than all their queues together. */
 CLAUSE("CONSUMER-17")
 {
 	enum { PAIRS = 6, EACH = 12 };
@@ -79,7 +79,7 @@ CLAUSE("CONSUMER-17")
 	kit_quiet(t.async);	/* nothing has overflowed */
 }
 
-/* Nobody reaps before all of them are there. */
+/* Posts `depth` writes, and reaps only when most of them are done. */
 static void write_at_once(int qlen, int depth)
 {
 	struct kit_buf buf = kit_buf(8192, KIT_REMOTE);
@@ -176,7 +176,7 @@ static bool polled(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return dat_evd_dequeue(evd, event) == DAT_SUCCESS;
 }
 
-/* No call but dat_evd_dequeue() moves a large transfer along; nobody waits, there is no CNO. */
+/* Only calls of dat_evd_dequeue() can make a large transfer proceed: no thread waits, and there is no CNO. */
 CLAUSE("CONSUMER-22")
 {
 	size_t size = t.attr.max_message_size < 1 << 20 ? t.attr.max_message_size : 1 << 20;
@@ -236,13 +236,13 @@ CLAUSE("CONSUMER-23")
 			kit_sleep_ms(t.quiet_ms);
 		MUST(pthread_cancel(w.thread) == 0);
 		kit_wait_end(&w);
-		/* Nothing is locked, nobody counts as waiting. */
+		/* The cancelled thread holds no lock and does not count as a waiter. */
 		CHECK_RET(dat_psp_free(psp), DAT_SUCCESS);
 		CHECK_RET(dat_evd_free(evd), DAT_SUCCESS);
 	}
 }
 
-/* One event is taken a trigger, by wait or by dequeue; the EVD is never empty meanwhile. */
+/* Each trigger takes one event, by wait or by dequeue; the EVD is never empty meanwhile. */
 CLAUSE("CONSUMER-24")
 {
 	struct kit_buf buf = kit_buf(8192, KIT_LOCAL);
@@ -306,7 +306,7 @@ CLAUSE("CONSUMER-26")
 	}
 }
 
-/* An endpoint whose receives have the default flag and whose requests are UNSIGNALLED, on one EVD. */
+/* An endpoint's receives have the default flag and its requests are UNSIGNALLED, on one EVD. */
 static void mixed_end(struct kit_end *end)
 {
 	DAT_EP_ATTR attr = kit_attr();

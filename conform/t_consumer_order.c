@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order of memory, on which programs that poll on it depend: wrong here is silent corruption.
+ * The order in which data becomes visible in memory. Programs that poll on memory depend on it: an
+ * error here is silent corruption.
  *
- * The target is a process of its own that looks at its memory and makes no DAT call meanwhile; the
- * initiator makes none after its post, until the target has told it by other means that the data
- * is there. Every round looks at every byte. The initiator is the side that connected.
+ * The target is a process of its own that polls its memory and makes no DAT call meanwhile. After
+ * its post the initiator makes no DAT call either, until the target has told it by other means that
+ * the data has arrived. Every round checks every byte. The initiator is the side that connected.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -24,7 +25,7 @@ struct card {
 	DAT_RMR_TRIPLET mem;
 };
 
-/* This process's side: of the initiator, or of its target. */
+/* This process's side: the initiator or its target. */
 static struct {
 	struct kit_end end;
 	struct kit_buf buf;
@@ -92,7 +93,7 @@ static void hear(void)
 	peer_hear(o.fd, &word, 1);
 }
 
-/* The initiator's rounds. The target is heard before each, and so has seen all of the last one. */
+/* Runs the initiator's rounds. It waits for the target before each, so the target has checked all of the last round. */
 static void initiate(int rounds, void (*post)(int k), int completions)
 {
 	for (int k = 0; k <= rounds; k++) {
@@ -101,7 +102,7 @@ static void initiate(int rounds, void (*post)(int k), int completions)
 			kit_dto(o.end.request, o.end.ep, (uint64_t)k - 1, DAT_DTO_SUCCESS);
 		if (k < rounds)
 			post(k);
-		/* And no DAT call from here on. */
+		/* No DAT call follows until the target answers. */
 	}
 	say();
 }
@@ -130,8 +131,8 @@ static void post_write(size_t from, size_t to, size_t size, int k, DAT_COMPLETIO
 }
 
 /*
- * Plain loads, as programs have them, with no fence behind; the compiler is told to look again.
- * Both sides may share a processor: give it up now and then.
+ * Polls by plain loads, as programs do, with no fence after them; the compiler has to load each
+ * time. Both sides may share a processor, so the poll gives it up now and then.
  */
 #define POLL(expr)							\
 	do {								\
@@ -182,7 +183,7 @@ static size_t place_of(int k)
 	return FIELD + (size_t)(k % ALIGNMENTS) * 3;
 }
 
-/* The last byte is what is polled on: never 0, which was there before. */
+/* The target polls the last byte, which is never 0, the value before. */
 static void make_data(unsigned char *mem, int k)
 {
 	kit_fill(mem, size_of(k), (unsigned int)k);
@@ -201,7 +202,7 @@ static void poll_last_byte(int fd)
 		make_data(want, k);
 		say();
 		POLL(byte_at(at + size - 1) == want[size - 1]);
-		/* At once, with nothing in between. */
+		/* This follows at once, without anything in between. */
 		CHECK_THAT(!memcmp(o.buf.mem + at, want, size));
 		CHECK_THAT(byte_at(at - 1) == 0 && byte_at(at + size) == 0);
 	}
@@ -234,16 +235,16 @@ static size_t word_size(int k)
 	return size & ~(size_t)7;
 }
 
-/* Every byte differs from 0, and from that of the round before. */
+/* Returns a word whose bytes differ from 0 and from those of the round before. */
 static uint64_t word_of(int k)
 {
 	return UINT64_C(0x0101010101010101) * (uint64_t)(k % 255 + 1);
 }
 
 /*
- * Where the kernel or a driver without hardware copies, the word may come byte by byte, upwards:
- * `rep movsb` may be interrupted between any two. So it is the whole word that tells, and before it
- * nothing but its beginning may stand there.
+ * If the kernel or a driver copies without hardware, the word may arrive byte by byte, upwards:
+ * `rep movsb` may be interrupted between any two bytes. So only the whole word tells that the data
+ * is there; before that, nothing but a beginning of it may be seen.
  */
 static bool is_beginning(uint64_t word, uint64_t whole)
 {
@@ -265,7 +266,7 @@ static void poll_last_word(int fd)
 		say();
 		POLL(!is_beginning(word = word_at(size - 8), word_of(k)));
 		CHECK_THAT(word == word_of(k));
-		/* What lies before the word is what would come after it: it is looked at first. */
+		/* Checks backwards, because the words just before the last would be the last to arrive. */
 		for (size_t at = size; at; at -= 8)
 			good += word_at(at - 8) == word_of(k);
 		CHECK_NUM(good, size / 8);
@@ -302,7 +303,7 @@ static size_t burst_place(int i)
 	return FIELD + (size_t)i * 32768 + (size_t)i % 7;
 }
 
-/* Every fifth is a message, which lands where the receive says. */
+/* Every fifth transfer is a send, which goes where the receive says. */
 static bool is_send(int i)
 {
 	return i % 5 == 2;
@@ -376,14 +377,14 @@ static void poll_in_silence(int fd)
 
 		memset(o.buf.mem + FIELD, 0, size);
 		say();
-		kit_sleep_ms(t.quiet_ms);	/* for whom nobody looks at all, for a while */
+		kit_sleep_ms(t.quiet_ms);	/* during which this process polls nothing */
 		POLL(byte_at(FIELD + size - 1) == k + 1);
 		CHECK_NUM(byte_at(FIELD), k + 1);
 	}
 	target_done();
 }
 
-/* The process sleeps behind its post: nothing of it but the transport may carry on. */
+/* The process sleeps after its post, so only the transport can make progress. */
 static void post_and_sleep(int k)
 {
 	size_t size = within(k % 2 ? LONGEST : 24);
@@ -422,7 +423,7 @@ static void poll_flag_after_send(int fd)
 		MUST_RET(kit_recv(o.end.ep, &o.buf, FIELD, LONGEST, (uint64_t)k), DAT_SUCCESS);
 		say();
 		POLL(word_at(0) == (uint64_t)k + 1);
-		/* At the first try. */
+		/* The first dequeue finds the completion. */
 		MUST_RET(dat_evd_dequeue(o.end.recv, &event), DAT_SUCCESS);
 		CHECK_NUM(dto->user_cookie.as_64, k);
 		CHECK_NUM(dto->status, DAT_DTO_SUCCESS);
@@ -487,7 +488,7 @@ static size_t reuse_size(int k)
 	return size < t.attr.max_message_size ? size : (size_t)t.attr.max_message_size;
 }
 
-/* Messages into slots that go round; writes go to the other half, one place each. */
+/* Messages go to slots that are reused in turn; each write goes to a place of its own in the other half. */
 static void collect_reused(int fd)
 {
 	target_open(fd);
@@ -500,16 +501,16 @@ static void collect_reused(int fd)
 
 		kit_dto(o.end.recv, o.end.ep, (uint64_t)k, DAT_DTO_SUCCESS);
 		CHECK_THAT(kit_filled(o.buf.mem + at, reuse_size(k), (unsigned int)k));
-		/* Its write came before it. */
+		/* Its write was posted before it. */
 		CHECK_THAT(kit_filled(o.buf.mem + AREA / 2 + (size_t)k * 64, 64,
 				      (unsigned int)k + 1000));
 		MUST_RET(kit_recv(o.end.ep, &o.buf, at, SLOT, (uint64_t)(k + SLOTS)), DAT_SUCCESS);
-		say();	/* one more receive is there */
+		say();	/* one more receive is posted */
 	}
 	target_done();
 }
 
-/* One buffer for all; it is filled anew as soon as its completion is there. */
+/* All transfers use one buffer, which is filled anew as soon as its completion has come. */
 CLAUSE_BARE("CONSUMER-58")
 {
 	initiator_open(collect_reused);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What programs written against uDAPL 1.2 depend on beyond the page: the headers, the registry, the
- * adapter and its handles.
+ * What programs written for uDAPL 1.2 depend on beyond the specification's text: the headers, the
+ * registry, the adapter and its handles.
  */
 #include <ifaddrs.h>
 #include <netinet/in.h>
@@ -28,15 +28,15 @@ CLAUSE_BARE("CONSUMER-01")
 	CHECK_RET(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
 
-/* One thread accepts, another makes and waits for things of its own, the test's connects. */
+/* One thread accepts, another creates objects of its own and waits for them, and the test's thread connects. */
 #define CONNECTIONS 10
 
 static struct {
 	struct kit_end passive[CONNECTIONS];
 	DAT_EVD_HANDLE cr_evd;
 	bool over;		/* atomic */
-	int worked;		/* atomic: rounds */
-	int accepted;		/* of a thread, judged when it is joined */
+	int worked;		/* atomic; rounds of the worker */
+	int accepted;		/* written by a thread, checked after it is joined */
 	int bad_accepts, bad_works;
 } threads;
 
@@ -97,7 +97,7 @@ CLAUSE("CONSUMER-02")
 		kit_end(&threads.passive[i], NULL);
 	MUST(pthread_create(&acceptor, NULL, accept_all, NULL) == 0);
 	MUST(pthread_create(&worker, NULL, work, NULL) == 0);
-	/* On a loaded machine all the rest may be over before a new thread comes to run. */
+	/* Waits for the worker, because on a loaded machine the rest may be over before a new thread runs. */
 	MUST_SOON(__atomic_load_n(&threads.worked, __ATOMIC_RELAXED) > 0);
 	for (int i = 0; i < CONNECTIONS; i++) {
 		kit_end(&a, NULL);
@@ -125,7 +125,7 @@ CLAUSE_BARE("CONSUMER-03")
 	CHECK_NUM(DAT_CLOSE_DEFAULT, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* The endpoint of a completion, read through the member of another kind of event. */
+/* Reads the endpoint of a completion through the union member of another kind of event. */
 static void want_handle(struct kit_end *end, DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event = kit_event(evd);
@@ -188,7 +188,7 @@ CLAUSE_BARE("CONSUMER-06")
 			  DAT_SUCCESS);
 		CHECK_THAT(major && minor);
 	}
-	/* Any number at all: some answer, and no crash. */
+	/* Any number gets some answer, and no crash. */
 	for (uint32_t i = 0, number = 1; i < 100000; i++, number = number * 2654435761u + 12345)
 		dat_strerror((DAT_RETURN)number, &major, &minor);
 }
@@ -207,7 +207,7 @@ static DAT_COUNT list_all(void)
 	return n;
 }
 
-/* Pointers that a look at would crash stand behind the last provider. */
+/* The list's entries behind the last provider are pointers whose use would crash. */
 CLAUSE_BARE("CONSUMER-07")
 {
 	DAT_COUNT n = list_all(), again = -1;
@@ -229,7 +229,7 @@ CLAUSE_BARE("CONSUMER-07")
 		CHECK_THAT(!strcmp(infos[0].ia_name, kept.ia_name));
 }
 
-/* The way of programs that look for an adapter that works. */
+/* Opens one adapter after the other, as programs do that look for one that works. */
 CLAUSE_BARE("CONSUMER-08")
 {
 	DAT_COUNT n = list_all();
@@ -253,7 +253,7 @@ CLAUSE_BARE("CONSUMER-08")
 	CHECK_THAT(found);
 }
 
-/* A registry with one line, whose library is nowhere. */
+/* Uses a registry with one line, whose library does not exist. */
 static void use_dead_registry(void)
 {
 	static const char line[] = "dead0 u1.2 nonthreadsafe default /nonexistent/lib.so x.1.0 "
@@ -285,7 +285,7 @@ CLAUSE_BARE("CONSUMER-09")
 	CHECK_THAT(async == DAT_HANDLE_NULL && ia == KIT_BAD);
 }
 
-/* The handle was never written: it holds whatever the stack did. */
+/* The program has never written the handle, which holds what was on the stack. */
 CLAUSE_BARE("CONSUMER-10")
 {
 	static const uintptr_t junk[] = { 0, 1, 0xa5a5a5a5, 0xdeadbeefdeadbee8, 64, ~0ull };
@@ -310,9 +310,9 @@ CLAUSE("CONSUMER-11")
 	CHECK_RET(dat_ia_query(t.ia, &async, DAT_IA_ALL, NULL, 0, NULL), DAT_INVALID_PARAMETER);
 }
 
-/* What goes to the peer, by other means, so that it can connect. */
+/* What the peer gets by other means, so that it can connect. */
 struct card {
-	struct sockaddr_in address;	/* 16 bytes of what dat_ia_query tells */
+	struct sockaddr_in address;	/* 16 bytes of the address from dat_ia_query */
 	DAT_CONN_QUAL qual;
 };
 
@@ -356,12 +356,12 @@ CLAUSE_BARE("CONSUMER-12")
 	MUST_RET(dat_cr_accept(kit_cr(cr_evd), b.ep, 0, NULL), DAT_SUCCESS);
 	kit_conn(b.connect, b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	peer_hear(fd, &word, 1);
-	/* The pointer of the query is good as long as the adapter is open. */
+	/* The pointer from the query is valid as long as the adapter is open. */
 	CHECK_THAT(!memcmp(&card.address, t.attr.ia_address_ptr, sizeof(card.address)));
 	peer_tell(fd, &word, 1);
 }
 
-/* Is it the address of an interface of this host? `real`: there are others than the loopback. */
+/* Returns true if this is the address of an interface of this host. *real: there are others than the loopback. */
 static bool of_interface(struct in_addr want, bool *real)
 {
 	struct ifaddrs *all, *one;

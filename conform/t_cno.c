@@ -7,7 +7,7 @@
 
 #define QUIET_US (t.quiet_ms * 1000)
 
-/* What a proxy agent was called with. Static in tests: after them, the IA's close calls agents. */
+/* What a proxy agent was called with. It is static in tests, because the close of the IA calls agents after them. */
 struct agent_log {
 	int calls;	/* atomic */
 	DAT_EVD_HANDLE evd;
@@ -287,7 +287,7 @@ CLAUSE("CNO_WAIT-05")
 	struct kit_waiter w;
 
 	memset(&w, 0, sizeof(w));
-	kit_cno_wait_start(&w, cno);	/* waits much longer than the patience of the suite */
+	kit_cno_wait_start(&w, cno);	/* this wait has a much longer timeout than the suite's patience */
 	CHECK_THAT(kit_still_waits(&w));
 	MUST_RET(kit_post_se(evd, 1), DAT_SUCCESS);
 	kit_wait_end(&w);
@@ -349,7 +349,7 @@ CLAUSE("CNO_WAIT-11", "EVD_WAIT-21", "EVD_EN-06")
 	kit_wait_end(&w);
 	CHECK_RET(w.ret, DAT_SUCCESS);
 	want_no_trigger(cno);
-	ABOUT("EVD_WAIT-21");	/* also while the threshold is not reached */
+	ABOUT("EVD_WAIT-21");	/* also if the threshold is not reached */
 	kit_wait_start(&w, evd, 2);
 	MUST_RET(kit_post_se(evd, 2), DAT_SUCCESS);
 	want_no_trigger(cno);

@@ -32,7 +32,7 @@ static DAT_EP_PARAM ep_query(DAT_EP_HANDLE ep)
 	return param;
 }
 
-/* Receives on an endpoint, with cookies 1..n, of memory that nobody looks at. */
+/* Posts receives with cookies 1..n on an endpoint, into memory that no test reads. */
 static void post_recvs(struct kit_end *end, int n)
 {
 	struct kit_buf buf = kit_buf_of(end, 4096, KIT_LOCAL);
@@ -212,7 +212,7 @@ CLAUSE("EP_CONNECT-09", "EP_CONNECT-19")
 	DAT_EVENT event;
 
 	odd.sin_addr.s_addr = htonl(0xe0000001);	/* a multicast group */
-	dead.sin_addr.s_addr = htonl(0xc0000201);	/* 192.0.2.1, which nobody has */
+	dead.sin_addr.s_addr = htonl(0xc0000201);	/* 192.0.2.1, which no host has */
 	kit_end(&end, NULL);
 	ABOUT("EP_CONNECT-09");
 	ret = dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&odd, 4711, 300 * MS, 0, NULL,
@@ -254,7 +254,7 @@ CLAUSE_EACH("EP_CONNECT-16", "EP_CONNECT-28", "EP_CONNECT-29")
 	kit_pair_connect(&p);
 }
 
-/* On a qualifier of its own: one that dat_psp_create_any() chose may be chosen again for another program. */
+/* Uses a qualifier of its own, because one that dat_psp_create_any() chose may be chosen again for another program. */
 CLAUSE_EACH("PSP_FREE-03")
 {
 	DAT_CONN_QUAL qual = kit_unused_qual();
@@ -275,7 +275,7 @@ CLAUSE_EACH("PSP_FREE-03")
 	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-/* How many of the endpoints have been refused; which one is told by the last. */
+/* Returns how many of the endpoints have been refused; *last is the last of them. */
 static int refused(struct kit_end *ends, int n, int *last)
 {
 	int count = 0;
@@ -307,7 +307,7 @@ CLAUSE_EACH("EP_CONNECT-17", "PSP_CREATE-10", "PSP_CREATE-11")
 	ABOUT("EP_CONNECT-17");
 	for (int i = 0; i < n + 1; i++)
 		MUST_RET(kit_connect(ends[i].ep, qual), DAT_SUCCESS);
-	/* Whichever of them comes last is one too many. */
+	/* Whichever request arrives last exceeds the backlog. */
 	MUST_SOON(refused(ends, n + 1, &one) > 0);
 	kit_conn(ends[one].connect, ends[one].ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	ABOUT("PSP_CREATE-10");
@@ -383,7 +383,7 @@ CLAUSE_ACTIVE("EP_CONNECT-21")
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 }
 
-/* Private data of a size goes with the request, and comes back with the acceptance. */
+/* Sends private data of this size with the request, and with the acceptance. */
 static void private_data(struct kit_pair *p, DAT_COUNT size)
 {
 	unsigned char *out = calloc(1, (size_t)size + 1), *back = calloc(1, (size_t)size + 1);
@@ -396,7 +396,7 @@ static void private_data(struct kit_pair *p, DAT_COUNT size)
 	kit_fill(out, (size_t)size, (unsigned int)size);
 	kit_fill(back, (size_t)size, (unsigned int)size + 1);
 	MUST_RET(kit_connect_data(p->a.ep, p->qual, size, size ? out : NULL), DAT_SUCCESS);
-	memset(out, 0, (size_t)size);	/* the consumer's again */
+	memset(out, 0, (size_t)size);	/* the buffer belongs to the consumer again */
 	cr = kit_cr(p->cr_evd);
 	param = cr_query(cr);
 	ABOUT("EP_CONNECT-24");
@@ -443,7 +443,7 @@ CLAUSE_EACH("EP_CONNECT-24", "CR_QUERY-05", "CR_ACCEPT-13", "EVD_DEQ-08", "EVD_D
 			private_data(&p, sizes[i]);
 	private_data(&p, t.prov.max_private_data_size);
 	ABOUT("IA_QUERY-08");
-	CHECK_THAT(t.prov.max_private_data_size >= 64);	/* and that many went */
+	CHECK_THAT(t.prov.max_private_data_size >= 64);	/* and private_data() above has sent that many bytes */
 	ABOUT("EVD_WAIT-23");	/* every event above came through dat_evd_wait() */
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_UNCONNECTED);
 }
@@ -518,7 +518,7 @@ CLAUSE_PASSIVE("CR_ACCEPT-03", "CR_ACCEPT-04", "CR_ACCEPT-05", "CR_ACCEPT-07", "
 	kit_exchange(&p.a, &p.b);
 }
 
-/* By the endpoint that asks: both are of one process here. */
+/* Accepts with the endpoint that connects, which is possible because both are in one process here. */
 CLAUSE("CR_ACCEPT-08")
 {
 	struct kit_pair p;
@@ -533,10 +533,7 @@ CLAUSE("CR_ACCEPT-08")
 	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/*
- * The active side goes away, in one way or another, while its request waits: the acceptance comes
- * too late.
- */
+/* The active side goes away in some way while its request waits, so the acceptance comes too late. */
 static void accept_too_late(struct kit_pair *p, DAT_CR_HANDLE cr)
 {
 	NEEDS(judge_accepts_are_confirmed(), "accept");
@@ -591,7 +588,7 @@ CLAUSE_EACH("EP_FREE-10")
 	CHECK_NUM(kit_state(p.b.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-/* Its whole process is gone, and said nothing. */
+/* The active side's process has been killed. */
 CLAUSE_PASSIVE("CR_ACCEPT-15", "CR_ACCEPT-16")
 {
 	struct kit_pair p;
@@ -621,7 +618,7 @@ CLAUSE_EACH("EP_DISC-23")
 					    i ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG),
 			  DAT_SUCCESS);
 		event = kit_event(p.b.connect);
-		/* it may have been established in the meantime */
+		/* the connection may have been established in the meantime */
 		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 			event = kit_event(p.b.connect);
 		CHECK_NUM(event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);

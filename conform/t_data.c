@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The four posts of dat_ep_post_*: what is refused, what completes, where the data goes, in which
- * order.
- */
+/* The four posts of dat_ep_post_*: which are refused, what completes, where the data goes, and in which order. */
 #include <string.h>
 
 #include "kit.h"
@@ -12,7 +9,7 @@
 #define UNSIG	 DAT_COMPLETION_UNSIGNALLED_FLAG
 #define COUNT	 16
 
-/* A connected pair with memory on both sides: near is of a, far is of b. */
+/* A connected pair with memory on both sides: near belongs to a, far to b. */
 struct field {
 	struct kit_pair p;
 	struct kit_buf near, far;
@@ -25,7 +22,7 @@ static void lay_out(struct field *f, const DAT_EP_ATTR *attr)
 	f->far = kit_buf_b(65536, KIT_REMOTE);
 }
 
-/* The requests, so that a rule of all of them is one test. `near` is the local segment's place. */
+/* The requests, so that one test checks a rule of all of them. `near` is the place of the local segment. */
 enum op { SEND, WRITE, READ, OPS };
 
 static DAT_RETURN post(struct field *f, enum op op, size_t at, size_t size, uint64_t cookie,
@@ -113,10 +110,7 @@ CLAUSE_EACH("EP_SEND-01", "EP_SEND-10", "EP_SEND-21", "EP_RECV-01", "EP_RECV-11"
 	kit_empty(f.p.a.request);
 }
 
-/*
- * Posted until the queue is full: never before the depth that was asked for, and with one answer
- * only.
- */
+/* Posts until the queue is full: this comes not before the depth that was requested, and with only one return code. */
 static void fill_queue(enum op op, bool receive)
 {
 	DAT_EP_ATTR attr = kit_attr();
@@ -129,7 +123,7 @@ static void fill_queue(enum op op, bool receive)
 	MUST_RET(dat_ep_query(f.p.a.ep, DAT_EP_FIELD_EP_ATTR_ALL, &param), DAT_SUCCESS);
 	depth = receive ? param.ep_attr.max_recv_dtos : param.ep_attr.max_request_dtos;
 	for (; n < 100000; n++) {
-		/* Messages as long as they get, for which there is no receive, stay. */
+		/* Messages of the largest size, for which there is no receive, stay in the queue. */
 		ret = receive ? kit_recv(f.p.a.ep, &f.near, 0, 64, 1)
 			      : post(&f, op, 0, op == SEND ? attr.max_message_size : 64, 1,
 				     DEFAULT);
@@ -160,10 +154,7 @@ static DAT_RETURN post_iov(struct field *f, enum op op, DAT_COUNT n, DAT_LMR_TRI
 	}
 }
 
-/*
- * One byte beyond the region at either end, and one segment too many; nothing is left of a refused
- * post.
- */
+/* A post is refused with one byte beyond the region at either end, or one segment too many, and has no effect. */
 static void bad_segments(enum op op, bool receive)
 {
 	struct field f;
@@ -299,8 +290,8 @@ CLAUSE_EACH("EP_SEND-09", "EP_RDMA_READ-27")
 }
 
 /*
- * Memory of another protection zone, or without the right: refused at once, or a completion; never
- * both.
+ * Memory of another protection zone, or without the privilege, is refused at once or by the
+ * completion, never by both.
  */
 static void bad_memory(enum op op, bool receive, bool other_pz, DAT_MEM_PRIV_FLAGS priv,
 		       DAT_RETURN sync)
@@ -345,8 +336,8 @@ CLAUSE_ACTIVE("EP_RECV-06")
 }
 
 /*
- * Without LOCAL_READ. Programs send from such memory, which InfiniBand allows: what happens is
- * recorded, and has to be one thing. A context that was freed is refused in any case.
+ * Posts without LOCAL_READ. Programs send from such memory, which InfiniBand allows: the outcome is
+ * recorded, and is always the same. A freed context is refused in any case.
  */
 static void no_local_read(enum op op)
 {
@@ -395,10 +386,7 @@ CLAUSE_ACTIVE("EP_RDMA_READ-06", "EP_RDMA_WRITE-06")
 	kit_empty(f.p.a.request);
 }
 
-/*
- * What the other side does not allow: REMOTE_ACCESS, the connection is broken, and no byte has
- * moved.
- */
+/* The other side does not allow the access: it completes with REMOTE_ACCESS, the connection breaks, no byte moves. */
 static void remote_fault(enum op op, bool other_pz, DAT_MEM_PRIV_FLAGS priv, size_t offset,
 			 DAT_COMPLETION_FLAGS flags)
 {
@@ -407,7 +395,7 @@ static void remote_fault(enum op op, bool other_pz, DAT_MEM_PRIV_FLAGS priv, siz
 
 	lay_out(&f, NULL);
 	far = kit_buf_in(other_pz ? kit_pz_b() : kit_pz_of(t.b_far), 4096, priv);
-	if (!far.rmr_context)	/* no remote right at all: a key that is none */
+	if (!far.rmr_context)	/* no remote privilege at all: use an invalid key */
 		far.rmr_context = far.context ? far.context : 0x7fffff01;
 	kit_buf_fill(&f.near, 0, 4096, 1);
 	kit_buf_fill(&far, 0, 4096, 2);
@@ -445,7 +433,7 @@ CLAUSE_EACH("EP_RDMA_WRITE-10", "PZ_CREATE-05")
 }
 CLAUSE_EACH("LMR_CREATE-13") { remote_fault(WRITE, false, KIT_LOCAL, 0, DEFAULT); }
 
-/* Segments of odd sizes: sizes[] of the list, and how many bytes go through it. */
+/* Transfers `bytes` bytes through a list of segments with the odd lengths sizes[]. */
 static void scatter(enum op op, size_t bytes)
 {
 	static const size_t sizes[] = { 17, 256, 100 };
@@ -525,7 +513,7 @@ CLAUSE_ACTIVE("EP_SEND-11", "EP_RDMA_WRITE-12", "EP_SEND-23", "EP_RDMA_READ-23")
 	ABOUT("EP_SEND-23");
 	if (t.prov.iov_ownership_on_return == DAT_IOV_PROVIDER_NOMOD)
 		CHECK_THAT(!memcmp(kept, iov, sizeof(iov)));
-	CHECK_THAT(kit_buf_is(&f.far, 0, whole, 200));	/* though the list is another by now */
+	CHECK_THAT(kit_buf_is(&f.far, 0, whole, 200));	/* although the list has changed since */
 	memcpy(iov, kept, sizeof(iov));
 	ABOUT("EP_RDMA_WRITE-12");
 	target = kit_target(&f.far, 2000, 351);
@@ -586,7 +574,7 @@ CLAUSE_EACH("EP_RECV-15", "EP_SEND-12")
 	kit_empty(f.p.b.recv);
 }
 
-/* Short and long messages in a row: in the order of the sends, whatever way each of them takes. */
+/* Short and long messages alternate, and arrive in the order of the sends, whichever way each of them takes. */
 CLAUSE_EACH("EP_SEND-12", "GEN-13")
 {
 	struct field f;
@@ -658,7 +646,7 @@ CLAUSE_EACH("EP_SEND-14", "EP_RDMA_READ-17", "EP_RDMA_WRITE-16", "EP_SEND-20")
 				kit_dto(f.p.b.recv, f.p.b.ep, i, DAT_DTO_SUCCESS);
 		}
 		if (op == WRITE)
-			kit_exchange(&f.p.a, &f.p.b);	/* the writes have landed before it */
+			kit_exchange(&f.p.a, &f.p.b);	/* the writes have arrived before this message */
 		CHECK_THAT(op == SEND || kit_buf_filled(op == READ ? &f.near : &f.far, 0, 9 * 64, op));
 	}
 }
@@ -678,7 +666,7 @@ CLAUSE_EACH("EP_RDMA_WRITE-14", "EP_SEND-17", "EP_RDMA_READ-21", "EP_SEND-16")
 		CHECK_THAT(kit_buf_filled(&f.far, 0, 8192, i));
 		done(&f, 1);
 		done(&f, 2);
-		/* Read, and send what was read: behind a fence it is what the peer had. */
+		/* Reads, and sends what was read: with a fence, that is what the peer had. */
 		ABOUT("EP_SEND-17");
 		kit_buf_fill(&f.far, 20000, 64, 100 + i);
 		MUST_RET(kit_recv(f.p.b.ep, &f.far, 30000, 64, i), DAT_SUCCESS);
@@ -698,7 +686,7 @@ CLAUSE_EACH("EP_RDMA_WRITE-14", "EP_SEND-17", "EP_RDMA_READ-21", "EP_SEND-16")
 			 DAT_SUCCESS);
 		done(&f, 5);
 		done(&f, 6);
-		kit_exchange(&f.p.a, &f.p.b);	/* behind a write that may be complete, and on its way */
+		kit_exchange(&f.p.a, &f.p.b);	/* follows a write that may be complete and still on its way */
 		CHECK_THAT(kit_buf_filled(&f.far, 40000, 64, 100 + i));
 	}
 	ABOUT("EP_SEND-16");
@@ -729,7 +717,7 @@ CLAUSE_PASSIVE("EP_RECV-21")
 	CHECK_NUM(kit_state(f.p.b.ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* Many more reads at a time than the peer serves: broken, or held back; no third way. */
+/* With many more reads at a time than the peer serves, the connection breaks, or the reads are held back. */
 CLAUSE_EACH("EP_RDMA_READ-25")
 {
 	DAT_EP_ATTR attr = kit_attr();
@@ -874,7 +862,7 @@ CLAUSE_PASSIVE("EP_RECV-19", "EP_SEND-15")
 	CHECK_NUM(w.nmore, 2);
 }
 
-/* A peer that takes nothing must not block a post. */
+/* A peer that posts no receives must not block a post. */
 CLAUSE_ACTIVE("EP_SEND-22", "EP_RDMA_WRITE-19", "EP_RDMA_READ-24", "EP_RECV-23")
 {
 	struct field f;

@@ -16,8 +16,8 @@ static void post_recvs(struct kit_end *end, int n)
 }
 
 /*
- * Everything that was posted with cookies 1..n completes, in order, and after the first failure
- * nothing succeeds.
+ * Checks that everything posted with cookies 1..n completes, in order, and that nothing succeeds
+ * after the first failure.
  */
 static void want_all(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, int n)
 {
@@ -107,7 +107,7 @@ CLAUSE_PASSIVE("EP_DISC-03", "EP_DISC-05", "EP_DISC-06")
 	kit_conn(p.b.connect, p.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* Nothing takes the messages, so a graceful disconnect cannot come to its end by itself. */
+/* No receive is posted for the messages, so a graceful disconnect cannot finish by itself. */
 static void stuck_pair(struct kit_pair *p, int sends, DAT_COMPLETION_FLAGS flags)
 {
 	DAT_EP_ATTR attr = kit_attr_long();
@@ -120,8 +120,8 @@ static void stuck_pair(struct kit_pair *p, int sends, DAT_COMPLETION_FLAGS flags
 }
 
 /*
- * Whether the provider holds a message until there is a receive; with others such a send breaks the
- * connection.
+ * Returns true if the provider holds a message until there is a receive; with others such a send
+ * breaks the connection.
  */
 static bool holds_messages(struct kit_pair *p)
 {
@@ -133,8 +133,8 @@ static bool holds_messages(struct kit_pair *p)
 	"messages that find no receive: they do not wait (receiver not ready, AMB-47)"
 
 /*
- * Six messages are sent, of which this many find a receive, and the connection is ended abruptly:
- * everything completes in order, and what was not done is flushed.
+ * Sends six messages, of which `receives` find a receive, and disconnects abruptly: everything
+ * completes in order, and what was not executed is flushed.
  */
 static void abrupt_end(int receives)
 {
@@ -308,7 +308,7 @@ CLAUSE_EACH("EP_RESET-01", "EP_RESET-02", "EP_RESET-03", "EP_RESET-04", "EP_RESE
 		CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_UNCONNECTED);
 		ABOUT("EP_RESET-10");
 		MUST_RET(dat_ep_reset(p.b.ep), DAT_SUCCESS);
-		ABOUT("EP_RESET-08"); /* what is left of the flush may come now; nothing of it later */
+		ABOUT("EP_RESET-08"); /* the rest of the flush may come now, but nothing of it later */
 		while (dat_evd_dequeue(p.b.recv, &(DAT_EVENT){ 0 }) == DAT_SUCCESS)
 			;
 		CHECK_NUM(kit_state(p.b.ep), DAT_EP_STATE_UNCONNECTED);
@@ -412,7 +412,7 @@ CLAUSE_EACH("EP_FREE-01", "EP_FREE-11", "EP_FREE-12", "EP_FREE-13", "EP_FREE-14"
 	CHECK_RET(dat_evd_free(p.a.recv), DAT_SUCCESS);
 	CHECK_RET(dat_evd_free(p.a.request), DAT_SUCCESS);
 	CHECK_RET(dat_evd_free(p.a.connect), DAT_SUCCESS);
-	CHECK_RET(dat_pz_free(t.pz), DAT_SUCCESS);	/* of whichever end is here */
+	CHECK_RET(dat_pz_free(t.pz), DAT_SUCCESS);	/* the PZ of the end in this process */
 	t.pz = pz;
 	ABOUT("EP_FREE-16");
 	kit_exchange(&other.a, &other.b);
@@ -481,7 +481,7 @@ CLAUSE_ACTIVE("EP_DUP-01", "EP_DUP-02", "EP_DUP-08", "EP_DUP-09", "EP_DUP-10", "
 	DAT_CR_PARAM param;
 	DAT_EP_PARAM ep_param;
 
-	/* on a qualifier that is not given to another program once it is free again */
+	/* uses a qualifier that is not given to another program when it is free again */
 	kit_pair_unconnected(&p, NULL);
 	MUST_RET(dat_psp_free(p.psp), DAT_SUCCESS);
 	p.qual = kit_unused_qual();
@@ -575,7 +575,7 @@ CLAUSE_EACH("BROKEN-01", "BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 	kit_pair(&p, NULL);
 	post_recvs(&p.a, 2);
 	post_recvs(&p.b, 2);
-	target.rmr_context = 0x7fffff01;	/* of no memory at all */
+	target.rmr_context = 0x7fffff01;	/* the context of no memory at all */
 	ABOUT("BROKEN-01");
 	NEEDS_REFUSALS();
 	MUST_RET(kit_write(p.a.ep, kit_seg(&near, 0, 8), target, 1, DAT_COMPLETION_DEFAULT_FLAG),
@@ -604,7 +604,7 @@ CLAUSE_EACH("BROKEN-01", "BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 	kit_exchange(&p.a, &p.b);
 }
 
-/* The process on the other side is killed: the end of the connection is like any other. */
+/* The process on the other side is killed: the connection ends like any other. */
 CLAUSE_EACH("BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 {
 	struct kit_pair p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_ep_create, _query, _modify, _recv_query, _set_watermark: what an endpoint is made of, and
- * when it may change.
+ * dat_ep_create, _query, _modify, _recv_query, _set_watermark: the attributes of an endpoint, and
+ * when they may change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static DAT_RETURN create(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HA
 	return dat_ep_create(t.ia, t.pz, recv, request, connect, &attr, &ep);
 }
 
-/* An endpoint with these completion flags on these EVDs; the connect stream on one of its own. */
+/* Creates an endpoint with these completion flags on these EVDs, and with an EVD of its own for connection events. */
 static DAT_RETURN with_flags(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
 			     DAT_COMPLETION_FLAGS recv_flags, DAT_COMPLETION_FLAGS request_flags)
 {
@@ -279,7 +279,7 @@ CLAUSE("EP_CREATE-24")
 	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* The endpoints of one test in each state that can be held still. */
+/* The endpoints of one test, one in each state that lasts. */
 enum { UNC, RES, PAS, ACT, CON, DIS, STATES };
 
 static const DAT_EP_STATE ep_states[STATES] = {
@@ -319,7 +319,7 @@ static void walk(DAT_EP_HANDLE ep[STATES])
 #define IS DAT_INVALID_STATE
 #define OK DAT_SUCCESS
 
-/* dat_ep_modify: what each field's change is answered with in each state. */
+/* Checks what dat_ep_modify returns for a change of these fields in each state. */
 static void modify(const char *id, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *values,
 		   const DAT_RETURN wanted[STATES])
 {
@@ -341,7 +341,7 @@ static void modify(const char *id, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *v
 static const DAT_RETURN never[STATES] = { IP, IP, IP, IP, IP, IP };
 static const DAT_RETURN pending[STATES] = {
 	OK, OK, OK, IS, IS, IS
-}; /* before the connection is on its way */
+}; /* allowed until the endpoint connects */
 static const DAT_RETURN quiescent[STATES] = { OK, IS, IS, IS, IS, IS };
 
 static DAT_EP_PARAM some_values(void)

@@ -394,7 +394,7 @@ CLAUSE("EVD_FREE-10")
 	MUST_RET(dat_ep_connect(active.ep, t.attr.ia_address_ptr, qual, 500000, 0, NULL,
 				DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 		 DAT_SUCCESS);
-	kit_sleep_ms(t.quiet_ms);	/* the request is on its way, or has come */
+	kit_sleep_ms(t.quiet_ms);	/* the request is on its way, or has arrived */
 	MUST_RET(dat_psp_free(psp), DAT_SUCCESS);
 	CHECK_RET(dat_evd_free(evd), DAT_SUCCESS);
 	event = kit_event(active.connect);
@@ -446,7 +446,7 @@ CLAUSE("EVD_MODCNO-01", "EVD_MODCNO-03", "EVD_MODCNO-04", "EVD_MODCNO-06", "EVD_
 	kit_se(evd, 3);
 }
 
-/* Posts while another thread changes the CNO: the trigger goes to one of the two, never to none. */
+/* Posts while another thread changes the CNO: the trigger goes to one of the two CNOs, never to none. */
 struct flip {
 	DAT_EVD_HANDLE evd;
 	DAT_CNO_HANDLE cno;

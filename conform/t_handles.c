@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Handles that are none, query masks, consumer contexts. Most of it is a table: a clause, the kind
- * of object that the call wants, and the call with `h` in the place of the handle. Everything else
- * in the call is in order, so that nothing but the handle can be what is refused.
+ * Invalid handles, query masks, consumer contexts.
+ *
+ * Most of this file is a table: a clause, the kind of object that the call takes, and the call with
+ * `h` in the place of the handle. All other arguments of the call are valid, so that it can be
+ * refused only for the handle.
  */
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +79,7 @@ static DAT_HANDLE make_cr(void)
 	return kit_cr(v.cr_evd);
 }
 
-/* What a provider may do without, by its attributes. */
+/* Returns true if the provider supports this kind of object, which its attributes say. */
 static bool kind_there(enum kind kind)
 {
 	if (kind == SRQ)
@@ -99,7 +101,7 @@ static DAT_HANDLE make_srq(void)
 	return srq;
 }
 
-/* An RSP on an endpoint of its own. */
+/* Creates an RSP on an endpoint of its own. */
 static DAT_HANDLE make_rsp(void)
 {
 	struct kit_end end;
@@ -132,7 +134,7 @@ static void make_live(void)
 	v.unused_qual = kit_unused_qual();
 }
 
-/* What costs more is made only for a call that wants it, or may be confused by it. */
+/* Objects that take longer are created only for a call that takes them, or that may confuse them with others. */
 static void make_kind(enum kind kind)
 {
 	switch (kind) {
@@ -185,13 +187,13 @@ static void refuse(DAT_RETURN got, const char *call, const char *what, const cha
 	judge_ret(got, DAT_INVALID_HANDLE, false, text, file, line);
 }
 
-/* NULL, a freed one, and live objects of other kinds. */
+/* Calls with NULL, with a freed handle, and with live objects of other kinds. */
 static void try_bad(enum kind kind, bool null_is_bad, DAT_RETURN (*make_call)(DAT_HANDLE h),
 		    const char *call, const char *file, int line)
 {
 	static const char *const names[] = { "an IA", "an EVD", "a CNO", "an EP",
 					     "a PZ",  "an LMR", "an RMR" };
-	/* memory of the process that is no object at all */
+	/* memory of the process that is no object */
 	static uint64_t garbage[32];
 
 	needs_kind(kind);
@@ -307,15 +309,12 @@ BAD_HANDLE("SRQ_QUERY-03", SRQ, dat_srq_query(h, DAT_SRQ_FIELD_ALL, &v.param.srq
 BAD_HANDLE("SRQ_RESIZE-02", SRQ, dat_srq_resize(h, 16))
 BAD_HANDLE("SRQ_LW-02", SRQ, dat_srq_set_lw(h, 1))
 
-/*
- * GEN-02 is all of the above once more; what makes it a clause of its own is a query of one kind
- * with another.
- */
+/* GEN-02 repeats all of the above; a clause of its own is the query of one kind of object with a handle of another. */
 BAD_HANDLE("GEN-02", EP, dat_ep_query(h, DAT_EP_FIELD_ALL, &v.param.ep))
 BAD_HANDLE("GEN-02", LMR, dat_lmr_query(h, DAT_LMR_FIELD_ALL, &v.param.lmr))
 BAD_HANDLE("GEN-02", EVD, dat_evd_query(h, DAT_EVD_FIELD_ALL, &v.param.evd))
 
-/* Any kind is good for these; so only what is no object at all is bad. */
+/* These calls take every kind of object, so only what is no object is invalid. */
 #define NO_HANDLE__(n, id, call) \
 	static DAT_RETURN call_##n(DAT_HANDLE h) { return call; } \
 	CLAUSE(id) { try_none(call_##n, #call, __FILE__, __LINE__); }
@@ -350,8 +349,8 @@ NO_HANDLE("CTX_SET-02", dat_set_consumer_context(h, kit_cookie(1)))
 #define MASK(id, kind, call) MASK_(__LINE__, id, kind, call)
 
 /*
- * One bit beyond the documented ones, and all bits: any mask from the table's call that is not
- * empty of them.
+ * Queries with one bit beyond the documented ones, and with all bits, are refused. The table's call
+ * may shift the mask.
  */
 static void try_masks(enum kind kind, DAT_RETURN (*query)(DAT_HANDLE h, uint64_t mask),
 		      const char *call, const char *file, int line)
@@ -395,7 +394,7 @@ CLAUSE("GEN-09")
 	CHECK_RET(dat_ia_query(t.ia, NULL, DAT_IA_FIELD_ALL, NULL, 0, NULL), DAT_INVALID_PARAMETER);
 }
 
-/* Poisoned structs: what was asked for is filled, whatever else is. */
+/* The structs are poisoned: the fields that were requested are filled, whatever else is. */
 CLAUSE("GEN-07")
 {
 	DAT_EVD_PARAM evd;

@@ -7,9 +7,7 @@
 
 #include "kit.h"
 
-/*
- * dat_ia_open() is a macro around this, which is where version and thread safety can be asked for.
- */
+/* dat_ia_open() is a macro around this function, which also takes the version and the thread safety. */
 static DAT_RETURN openv(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia,
 			DAT_UINT32 major, DAT_UINT32 minor)
 {
@@ -188,7 +186,7 @@ CLAUSE("IA_CLOSE-02", "IA_CLOSE-03")
 		MUST_RET(dat_srq_free(one), DAT_SUCCESS);
 	}
 	MUST_RET(dat_pz_free(t.pz), DAT_SUCCESS);
-	/* a provider may want an endpoint to have a PZ; without one, nothing but the endpoint is there */
+	/* a provider may require that an endpoint has a PZ; without a PZ the endpoint is the only object */
 	if (dat_ep_create(t.ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
 			  NULL, &one) == DAT_SUCCESS) {
 		CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
@@ -248,7 +246,7 @@ CLAUSE("IA_CLOSE-08")
 	CHECK_RET(dat_pz_free(t.pz), DAT_INVALID_HANDLE);
 }
 
-/* What an IA that is closed abruptly leaves of its peers: one connected, one that asked, one that asks now. */
+/* Checks what peers see of an IA that was closed abruptly: one connected, one that waits, one that connects now. */
 static void judge_closed(struct kit_end *connected, struct kit_end *pending, struct kit_end *late,
 			 DAT_CONN_QUAL qual)
 {
@@ -268,7 +266,7 @@ static void judge_closed(struct kit_end *connected, struct kit_end *pending, str
 	kit_conn(late->connect, late->ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-/* The other side is a second instance, whose end of the connection is looked at. */
+/* The other side is a second instance of the IA in this process. */
 CLAUSE("IA_CLOSE-11", "IA_CLOSE-12")
 {
 	DAT_IA_HANDLE first = t.ia, other = kit_open_another();
@@ -298,7 +296,7 @@ CLAUSE("IA_CLOSE-11", "IA_CLOSE-12")
 	judge_closed(&active, &pending, &late, qual);
 }
 
-/* And now a process of its own. */
+/* The other side is a process of its own. */
 CLAUSE_ACTIVE("IA_CLOSE-11", "IA_CLOSE-12")
 {
 	DAT_CONN_QUAL qual = kit_unused_qual();
@@ -346,7 +344,7 @@ CLAUSE_BARE("IA_CLOSE-16", "IA_CLOSE-06")
 		CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 		t.ia = DAT_HANDLE_NULL;
 		n = open_fds();
-		if (i == 4)	/* what is loaded once is there by now */
+		if (i == 4)	/* what is loaded only once is loaded by now */
 			after_first = n;
 	}
 	ABOUT("IA_CLOSE-16");
@@ -404,7 +402,7 @@ CLAUSE("IA_QUERY-01", "IA_QUERY-03", "IA_QUERY-06", "IA_QUERY-07", "IA_QUERY-10"
 	for (int i = 0; i < t.prov.num_provider_specific_attr; i++)
 		CHECK_THAT(t.prov.provider_specific_attr[i].name &&
 			   t.prov.provider_specific_attr[i].value);
-	/* the tests of what may be absent go by them; here: that they are values at all */
+	/* the tests of optional features rely on these attributes; this checks that they have valid values */
 	ABOUT("IA_QUERY-18");
 	CHECK_THAT(t.prov.pz_support <= DAT_PZ_SHAREABLE && t.prov.srq_supported <= DAT_TRUE &&
 		   t.prov.supports_multipath <= DAT_TRUE &&
@@ -465,7 +463,7 @@ CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIS
 	CHECK_RET(dat_registry_list_providers(0, &m, list2), DAT_INVALID_PARAMETER);
 	ABOUT("REG_LIST-03");
 	CHECK_NUM(m, n);
-	/* the registries in the field fill what there is room for, and programs rely on it */
+	/* other vendors' registries fill as much as there is room for, and programs rely on it */
 	if (n > 1) {
 		ABOUT("REG_LIST-02");
 		ret = dat_registry_list_providers(n - 1, &m, list2);
@@ -511,10 +509,7 @@ CLAUSE_BARE("STRERROR-01", "STRERROR-02", "STRERROR-03", "STRERROR-04", "GEN-04"
 	CHECK_NUM(DAT_GET_TYPE(dat_pz_free(DAT_HANDLE_NULL)), DAT_INVALID_HANDLE);
 }
 
-/*
- * Of the three types that every provider has, two are bits of the combination; the third is 0, and
- * used everywhere.
- */
+/* Every provider has three memory types: two are bits of the mask; the third is 0, and is used everywhere. */
 CLAUSE("IA_QUERY-09")
 {
 	CHECK_THAT((t.prov.lmr_mem_types_supported & DAT_MEM_TYPE_LMR) != 0);
@@ -531,7 +526,7 @@ CLAUSE("ASYNC-02")
 	NEEDS(t.prov.srq_supported && t.prov.srq_watermarks_supported, "srq_watermarks_supported");
 	MUST_RET(dat_srq_create(t.ia, t.pz, &attr, &srq), DAT_SUCCESS);
 	kit_empty(t.async);
-	MUST_RET(dat_srq_set_lw(srq, 2), DAT_SUCCESS);	/* of which there are none at all */
+	MUST_RET(dat_srq_set_lw(srq, 2), DAT_SUCCESS);	/* the SRQ has no buffers at all */
 	event = kit_event(t.async);
 	CHECK_THAT(event.event_data.asynch_error_event_data.dat_handle == srq);
 	CHECK_NUM(event.event_data.asynch_error_event_data.reason, DAT_SRQ_LOW_WATERMARK_EVENT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Resources that run out. No test can make them run out on every provider; each asks for a good
- * many and accepts one refusal only. Which of the two came is recorded.
+ * Resources that run out. No test can exhaust them on every provider: each requests many and
+ * accepts only one return code as a refusal. The outcome is recorded.
  */
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ CLAUSE("PSP_CREATE-02")
 		ret = dat_psp_create(t.ia, qual + (DAT_CONN_QUAL)i, evd, DAT_PSP_CONSUMER_FLAG,
 				     &psp);
 		if (DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE)
-			ret = DAT_SUCCESS;	/* somebody else's */
+			ret = DAT_SUCCESS;	/* another program has this qualifier */
 	}
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
 }
@@ -54,7 +54,7 @@ CLAUSE("RSP_CREATE-02", "RSP_CREATE-04")
 			ret = DAT_SUCCESS;
 	}
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
-	ABOUT("RSP_CREATE-04");	/* which numbers a transport cannot have is the transport's own */
+	ABOUT("RSP_CREATE-04");	/* the transport decides which numbers it does not support */
 	kit_end(&end, NULL);
 	CHECK_RET_IN(dat_rsp_create(t.ia, ~(DAT_CONN_QUAL)0 - (DAT_CONN_QUAL)getpid(), end.ep, evd,
 				    &rsp),
@@ -104,8 +104,8 @@ CLAUSE("EVD_RESIZE-04")
 }
 
 /*
- * More completions than the EVD was asked to hold: all of them come, or the asynchronous EVD tells
- * of the overflow.
+ * With more completions than the EVD was created for, all of them come, or the asynchronous EVD
+ * reports the overflow.
  */
 CLAUSE("ASYNC-01", "IA_OPEN-11")
 {
@@ -163,7 +163,7 @@ CLAUSE_BARE("IA_OPEN-14")
 		DAT_RETURN ret;
 
 		if (strcmp(infos[i].ia_name, t.ia_name))
-			continue;	/* the others are theirs to judge */
+			continue;	/* other adapters are not under test */
 		ours = true;
 		ret = dat_ia_openv(infos[i].ia_name, 8, &async, &ia, infos[i].dapl_version_major,
 				   infos[i].dapl_version_minor, infos[i].is_thread_safe);

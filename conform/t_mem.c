@@ -11,7 +11,7 @@
 
 #define MOST_SIZE 16384
 
-/* The bytes of a region that a test works with: no more than go in one message, or in one RDMA operation. */
+/* Returns the length of a region that a test works with: at most one message, and one RDMA operation. */
 static size_t region_size(void)
 {
 	DAT_VLEN most = t.attr.max_message_size < t.attr.max_rdma_size ? t.attr.max_message_size
@@ -48,7 +48,7 @@ static DAT_RETURN lmr_of(void *mem, DAT_VLEN length, DAT_MEM_PRIV_FLAGS priv)
 	return lmr(DAT_MEM_TYPE_VIRTUAL, region, length, t.pz, priv, &made);
 }
 
-/* The same memory once more, by way of its first region. */
+/* Registers the same memory again by the handle of its first region. */
 static struct kit_buf lmr_of_lmr(const struct kit_buf *parent, DAT_VLEN length, DAT_PZ_HANDLE pz)
 {
 	DAT_REGION_DESCRIPTION region = { .for_lmr_handle = parent->lmr };
@@ -68,11 +68,12 @@ static DAT_LMR_PARAM query(DAT_LMR_HANDLE handle)
 }
 
 #define REVOKED                                                                                    \
-	DAT_PRIVILEGES_VIOLATION /* pages give both types for the context of a freed region */
+	DAT_PRIVILEGES_VIOLATION /* the specification's pages name both types for the context of a freed region */
 
 /*
- * A local fault is refused by the post, with this type, or told by the completion, which ends the
- * connection: one of the two, never both. After the latter the two ends are connected anew.
+ * Checks that a local fault is refused by the post, with this type, or reported by the completion,
+ * which ends the connection: one of the two, never both. After the latter this connects the two
+ * ends again.
  */
 static void want_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type, DAT_RETURN or_type,
 		       DAT_EVD_HANDLE evd)
@@ -98,10 +99,7 @@ static void want_local_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type
 	want_fault(p, ret, type, type, evd);
 }
 
-/*
- * a reaches for b's memory, which is here, and must not get it: neither is anything written, nor
- * anything read.
- */
+/* a accesses b's memory, which is in this process, and has to be refused: nothing is written or read. */
 static void want_no_reach(struct kit_pair *p, const struct kit_buf *target, DAT_RMR_TRIPLET to,
 			  bool write)
 {
@@ -139,7 +137,7 @@ static void want_reach(struct kit_pair *p, DAT_RMR_TRIPLET to)
 	CHECK_THAT(kit_buf_filled(&own, 0, to.segment_length, 4));
 }
 
-/* a sends from this memory, and b receives it. */
+/* a sends from this memory and b receives the message. */
 static void want_send(struct kit_pair *p, const struct kit_buf *from, size_t offset, size_t length)
 {
 	struct kit_buf sink = kit_buf(SIZE, KIT_LOCAL);
@@ -360,7 +358,7 @@ CLAUSE("LMR_CREATE-06")
 		     DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_PARAMETER);
 }
 
-/* DAT_MEM_TYPE_VIRTUAL is 0 and has no bit to show: kit_buf() registers such a region. */
+/* DAT_MEM_TYPE_VIRTUAL is 0, so no bit says that it is supported: kit_buf() registers such a region. */
 CLAUSE("IA_QUERY-09")
 {
 	char cookie[DAT_LMR_COOKIE_SIZE] = "a cookie";
@@ -403,10 +401,7 @@ CLAUSE("LMR_CREATE-08", "LMR_CREATE-09")
 	CHECK_RET(dat_lmr_free(child.lmr), DAT_SUCCESS);
 }
 
-/*
- * Memory that both processes have mapped; the second half is registered under a cookie that differs
- * at its end.
- */
+/* Memory that both processes map; the second half is registered under a cookie that differs only at its end. */
 static struct {
 	unsigned char *mem;
 	struct kit_buf one, two;
@@ -486,12 +481,12 @@ CLAUSE_BARE("LMR_CREATE-10")
 	}
 	peer_tell(fd, &word, 1);
 	peer_hear(fd, &word, 1);
-	/* The other's free does not take this one's region. */
+	/* The other process's free does not free this process's region. */
 	read_common(&common.one, 8);
 	peer_tell(fd, &word, 1);
 }
 
-/* InfiniBand and iWARP have no right to read locally: there a send from such a region works. */
+/* InfiniBand and iWARP have no privilege for local reads: there a send from such a region succeeds. */
 CLAUSE("LMR_CREATE-11", "LMR_CREATE-12")
 {
 	static const DAT_MEM_PRIV_FLAGS not_written[] = { DAT_MEM_PRIV_NONE_FLAG,
@@ -522,7 +517,7 @@ CLAUSE("LMR_CREATE-11", "LMR_CREATE-12")
 	if (ret != DAT_SUCCESS)
 		CHECK_RET(ret, DAT_PRIVILEGES_VIOLATION);
 	judge_outcome("send without LOCAL_READ: %s", judge_ret_name(ret));
-	/* What is given suffices. */
+	/* LOCAL_READ is enough for a send. */
 	if (ret == DAT_SUCCESS)
 		return;
 	good = kit_buf(SIZE, DAT_MEM_PRIV_LOCAL_READ_FLAG);
@@ -699,10 +694,7 @@ CLAUSE_PASSIVE("LMR_FREE-09")
 	judge_outcome("%d of 20 refused", refused);
 }
 
-/*
- * What a peer reads after a sync is what was stored before it, and what it wrote can be loaded
- * after one.
- */
+/* After a sync a peer reads what was stored before, and after a sync this side loads what a peer wrote. */
 static void sync_segments(DAT_RETURN (*sync)(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN),
 			  const char *ok, const char *bad)
 {
@@ -769,7 +761,7 @@ CLAUSE_PASSIVE("LMR_SYNC_W-04", "LMR_SYNC_W-05")
 		MUST_RET(kit_write(p.a.ep, kit_seg(&own, 0, SIZE), kit_target(&buf, 0, SIZE), seed,
 				   DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 		kit_dto(p.a.request, p.a.ep, seed, DAT_DTO_SUCCESS);
-		/* the message tells b that the write before it has landed */
+		/* the message shows that the write before it has arrived at b */
 		kit_exchange(&p.a, &p.b);
 		MUST_RET(dat_lmr_sync_rdma_write(t.ia, &seg, 1), DAT_SUCCESS);
 		CHECK_THAT(kit_filled(buf.mem, SIZE, seed));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_registry_add_provider and _remove_provider, with a provider that is nothing but a table. */
+/* dat_registry_add_provider and _remove_provider, with a provider that consists only of a function table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static DAT_RETURN openv(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
 	return dat_ia_openv((char *)name, qlen, async, ia, major, minor, DAT_FALSE);
 }
 
-/* A provider of this process's own: a table of which the registry only asks for the open. */
+/* A provider within this process: a function table of which the registry calls only the open. */
 static DAT_RETURN fake_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
 			    DAT_IA_HANDLE *ia)
 {
@@ -23,7 +23,7 @@ static DAT_RETURN fake_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HAN
 	(void)async;
 	(void)ia;
 	return DAT_CLASS_ERROR |
-	       DAT_INSUFFICIENT_RESOURCES; /* shows that this is where the open went */
+	       DAT_INSUFFICIENT_RESOURCES; /* this code shows that the registry called this function */
 }
 
 static DAT_PROVIDER fake = { .device_name = "conform_fake", .ia_open_func = fake_open };
@@ -94,7 +94,7 @@ CLAUSE_BARE("REG_ADD-03")
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* The table behind an adapter is the first word of each of its objects. */
+/* The first word of each object of an adapter points to its function table. */
 CLAUSE("REG_REMOVE-03", "REG_REMOVE-04")
 {
 	DAT_PROVIDER *provider = *(DAT_PROVIDER **)t.pz;
@@ -110,7 +110,7 @@ CLAUSE("REG_REMOVE-03", "REG_REMOVE-04")
 	CHECK_RET(dat_ia_query(t.ia, NULL, 0, NULL, 0, NULL), DAT_SUCCESS);
 }
 
-/* In a process that has not looked at the registry before. */
+/* Runs in a process that has not used the registry before. */
 CLAUSE_BARE("REG_LIST-05")
 {
 	static DAT_PROVIDER_INFO infos[4];
@@ -120,12 +120,12 @@ CLAUSE_BARE("REG_LIST-05")
 
 	MUST(setenv("DAT_OVERRIDE", "/nonexistent/dat.conf", 1) == 0);
 	ret = dat_registry_list_providers(4, &n, list);
-	/* The registries in the field take no file for an empty one. */
+	/* Other vendors' registries treat a missing file as an empty one. */
 	CHECK_RET_IN(ret, DAT_INTERNAL_ERROR, DAT_SUCCESS);
 	CHECK_THAT(ret != DAT_SUCCESS || n == 0);
 }
 
-/* Whoever takes the adapter's entry away after the last close, or leaves it: it opens again. */
+/* The entry of the adapter may be removed after the last close or remain: the adapter opens again. */
 CLAUSE_BARE("PROV_FINI-04")
 {
 	static DAT_PROVIDER_INFO infos[64];

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * dat_rmr_*: windows onto regions, and what their contexts are good for before, between and after
- * the binds.
- */
+/* dat_rmr_*: windows onto regions, and what their contexts allow before, between and after the binds. */
 #include <string.h>
 
 #include "kit.h"
@@ -12,7 +9,7 @@
 	((DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 #define DEFAULT DAT_COMPLETION_DEFAULT_FLAG
 
-/* b binds windows onto `target`, a reaches through them. */
+/* b binds windows onto `target`, and a accesses it through them. */
 static struct {
 	struct kit_pair p;
 	struct kit_buf own, target;
@@ -91,7 +88,7 @@ static void want_reach(DAT_RMR_CONTEXT context, size_t offset, size_t length)
 	CHECK_THAT(kit_buf_filled(&w.own, 0, length, 7));
 }
 
-/* The access is refused, nothing moves, the connection breaks; then it is made anew. */
+/* Checks that the access is refused, nothing moves, and the connection breaks; then connects again. */
 static void want_no_reach(DAT_RMR_CONTEXT context, size_t offset, size_t length, bool write)
 {
 	kit_fill(w.target.mem, SIZE, 8);
@@ -200,7 +197,7 @@ CLAUSE_PASSIVE("RMR_BIND-01", "RMR_BIND-10", "RMR_BIND-23", "RMR_QUERY-04")
 	}
 }
 
-/* Nothing is taken off the queue: the depth that was asked for is used up. */
+/* No completion is reaped, so binds use up the depth that was requested. */
 CLAUSE_PASSIVE("RMR_BIND-02")
 {
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -237,7 +234,7 @@ CLAUSE_PASSIVE("RMR_BIND-03", "RMR_BIND-07", "RMR_BIND-09")
 	ABOUT("RMR_BIND-07");
 	CHECK_RET(try_bind(kit_seg(&ro, 0, 64), DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 1, DEFAULT),
 		  DAT_PRIVILEGES_VIOLATION);
-	/* where the transport has no right to read locally, there is nothing to demand */
+	/* if the transport has no privilege for local reads, the region needs none */
 	ret = try_bind(kit_seg(&wo, 0, 64), DAT_MEM_PRIV_REMOTE_READ_FLAG, 1, DEFAULT);
 	if (ret == DAT_SUCCESS)
 		want_bind(1, DAT_RMR_BIND_SUCCESS);
@@ -363,7 +360,7 @@ CLAUSE_PASSIVE("RMR_BIND-13", "RMR_BIND-24")
 	want_no_reach(context, 0, 64, false);
 }
 
-/* The context is sent along without waiting for the bind: the send is fenced behind it. */
+/* Sends the context without waiting for the bind: the send has a fence. */
 CLAUSE_PASSIVE("RMR_BIND-15")
 {
 	setup();
@@ -413,7 +410,7 @@ CLAUSE_PASSIVE("RMR_BIND-17", "RMR_BIND-21", "LMR_FREE-03", "LMR_FREE-04", "LMR_
 	CHECK_THAT(w.rmr != DAT_HANDLE_NULL);
 }
 
-/* Bound elsewhere, and freed. */
+/* The window is bound to another region, so the first one can be freed; the other one only when the window is freed. */
 CLAUSE_PASSIVE("LMR_FREE-05", "RMR_FREE-02")
 {
 	struct kit_buf other;
@@ -508,7 +505,7 @@ CLAUSE_PASSIVE("RMR_FREE-05")
 	judge_outcome("%d of 20 refused", refused);
 }
 
-/* The binds' part in the order of requests. */
+/* Binds take part in the order of requests. */
 CLAUSE_PASSIVE("EP_SEND-19")
 {
 	struct kit_buf there;

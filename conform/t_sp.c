@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_psp_*, dat_rsp_*: service points of both kinds, and the endpoints that they hold or make. */
+/* dat_psp_*, dat_rsp_*: service points of both kinds, and the endpoints that they hold or create. */
 #include <string.h>
 
 #include "kit.h"
@@ -140,7 +140,7 @@ CLAUSE_PASSIVE("PSP_CREATE-08", "PSP_CREATE-19")
 	}
 }
 
-/* A request to a PSP that makes the endpoint. */
+/* Connects to a PSP that creates the endpoint. Returns the request. */
 static DAT_CR_HANDLE tentative(struct kit_end *active, DAT_EP_HANDLE *ep)
 {
 	DAT_EVD_HANDLE evd = kit_evd(8, DAT_EVD_CR_FLAG);
@@ -284,7 +284,7 @@ CLAUSE_PASSIVE("PSP_FREE-04", "PSP_FREE-09")
 	CHECK_NUM(kit_state(other.a.ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* Nobody has the request. One that was dropped without a word has met nobody. */
+/* Checks that the request was refused. For one that was dropped without an answer, the peer is unreachable. */
 static void want_refused(const struct kit_end *active)
 {
 	DAT_EVENT event = kit_event(active->connect);
@@ -296,10 +296,7 @@ static void want_refused(const struct kit_end *active)
 		judge_outcome("a request was dropped");
 }
 
-/*
- * Frees a service point while a request comes in: there is a CR, or the active side is refused;
- * never half of it.
- */
+/* Frees a service point while a request arrives: either there is a CR, or the active side is refused. */
 static void free_during_request(bool reserved)
 {
 	for (int i = 0; i < 20; i++) {
@@ -319,7 +316,7 @@ static void free_during_request(bool reserved)
 			qual = r.qual;
 			sp = r.rsp;
 		} else {
-			/* none that is given to another program once it is free again */
+			/* a qualifier that is not given to another program when it is free again */
 			qual = kit_unused_qual();
 			MUST_RET(dat_psp_create(kit_ia_b(), qual, evd, DAT_PSP_CONSUMER_FLAG, &sp),
 				 DAT_SUCCESS);
@@ -328,7 +325,7 @@ static void free_during_request(bool reserved)
 		for (volatile int spin = 0; spin < i * 3000; spin++)
 			;
 		ret = reserved ? dat_rsp_free(sp) : dat_psp_free(sp);
-		/* an RSP may be gone with its request already */
+		/* an RSP may have freed itself with its request already */
 		MUST(ret == DAT_SUCCESS || (reserved && DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE));
 		MUST_SOON(kit_state(active.ep) == DAT_EP_STATE_DISCONNECTED ||
 			  dat_evd_dequeue(evd, &event) == DAT_SUCCESS);
@@ -353,13 +350,13 @@ CLAUSE_PASSIVE("RSP_FREE-06", "RSP_FREE-05")
 {
 	ABOUT("RSP_FREE-06");
 	free_during_request(true);
-	ABOUT("RSP_FREE-05");	/* of which some had their request already */
+	ABOUT("RSP_FREE-05");	/* some of these RSPs had their request already */
 	free_during_request(true);
 }
 
 /*
- * An RSP that has had its request has freed itself, and the event names none, or the event has its
- * handle, which is freed once.
+ * An RSP that has had its request has either freed itself, and the event names no RSP, or the event
+ * names it, and it is freed once.
  */
 static void used_up(const struct reserved *r, DAT_RSP_HANDLE shown)
 {
@@ -520,5 +517,5 @@ CLAUSE_PASSIVE("RSP_FREE-01", "RSP_FREE-03", "RSP_FREE-04", "RSP_FREE-07", "RSP_
 	ABOUT("EP_FREE-07");
 	CHECK_RET(dat_ep_free(r.end.ep), DAT_SUCCESS);
 	ABOUT("RSP_FREE-03");
-	CHECK_RET(kit_connect(other.ep, r.qual), DAT_SUCCESS);	/* whoever listens there */
+	CHECK_RET(kit_connect(other.ep, r.qual), DAT_SUCCESS);	/* another program may listen there */
 }

@@ -240,7 +240,7 @@ CLAUSE("SRQ_CREATE-08", "SRQ_POST-04", "SRQ_POST-05", "SRQ_POST-06")
 	CHECK_THAT(srq_counts(0, 0));
 }
 
-/* With nothing posted: the connection breaks, or the message waits for a buffer. */
+/* If no buffer is posted, the connection breaks, or the message waits for one. */
 CLAUSE_PASSIVE("SRQ_CREATE-10", "EP_WM-13")
 {
 	DAT_EVENT event;
@@ -432,7 +432,7 @@ CLAUSE_PASSIVE("SRQ_POST-10")
 	CHECK_NUM(w.nmore, 1);
 }
 
-/* What the endpoint took may come back flushed; what it did not take is left to the others. */
+/* Buffers that the endpoint has taken may be flushed; all others remain for the other endpoints. */
 CLAUSE_PASSIVE("SRQ_POST-12")
 {
 	DAT_COUNT flushed = 0;
@@ -467,7 +467,7 @@ CLAUSE_PASSIVE("SRQ_POST-13")
 	srq_setup();
 	srq_links(1);
 	kit_fill(sent, sizeof(sent), 5);
-	/* the second place in memory first */
+	/* the first segment has the higher address */
 	segs[0] = kit_seg(&s.recv, 2 * BUFFER, 40);
 	segs[1] = kit_seg(&s.recv, BUFFER, 60);
 	for (int i = 0; i < 3; i++) {

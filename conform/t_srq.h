@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An SRQ and up to three connections to endpoints that take from it: what the clauses of SRQs and
- * those of their endpoints are tested with. One set for each test, made by srq_setup().
+ * An SRQ and up to three connections to endpoints that take from it, with which the clauses of SRQs
+ * and of their endpoints are tested. srq_setup() makes one set for each test.
  */
 #ifndef CONFORM_T_SRQ_H
 #define CONFORM_T_SRQ_H
@@ -16,7 +16,7 @@ extern struct srq_kit {
 	DAT_EVD_HANDLE cr_evd;
 	DAT_CONN_QUAL qual;
 	struct {
-		struct kit_end from, to;	/* plain, and of the SRQ */
+		struct kit_end from, to;	/* `from` is a plain endpoint, `to` one of the SRQ */
 	} link[3];
 } s;
 
@@ -25,15 +25,15 @@ DAT_SRQ_HANDLE srq_make(DAT_PZ_HANDLE pz);
 DAT_RETURN srq_end_create(struct kit_end *end, DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr);
 void srq_end_make(struct kit_end *end, DAT_COMPLETION_FLAGS recv_flags);
 void srq_join(int i);
-void srq_links(int count);	/* makes and connects the first of them */
+void srq_links(int count);	/* creates and connects the first `count` pairs */
 DAT_SRQ_PARAM srq_query(void);
-bool srq_counts(DAT_COUNT available, DAT_COUNT outstanding);	/* what is not known is right */
+bool srq_counts(DAT_COUNT available, DAT_COUNT outstanding);	/* a number that the provider does not know counts as right */
 
-/* Buffers are told apart by their cookies, 1 to 120, and have 1024 bytes each. */
+/* Buffers have the cookies 1 to 120, which identify them, and 1024 bytes each. */
 DAT_RETURN srq_post(uint64_t cookie, size_t size);
 void srq_post_many(uint64_t first, uint64_t last);
-void srq_send(int i, size_t size, uint64_t seed);	/* and takes the completion of the send */
-void srq_want(int i, uint64_t cookie, size_t size, unsigned int seed);	/* arrives in that buffer */
-void srq_message(int i, uint64_t cookie);	/* one after the other */
+void srq_send(int i, size_t size, uint64_t seed);	/* sends, and reaps the completion of the send */
+void srq_want(int i, uint64_t cookie, size_t size, unsigned int seed);	/* checks that a message arrives in that buffer */
+void srq_message(int i, uint64_t cookie);	/* srq_send() and srq_want(), one after the other */
 
 #endif /* CONFORM_T_SRQ_H */

@@ -118,7 +118,7 @@ CLAUSE("EP_CREATE_SRQ-05")
 	CHECK_RET(srq_end_create(&end, srq, &attr), DAT_INVALID_PARAMETER);
 }
 
-/* The SRQ's zone is that of the receives, the endpoint's that of all else. */
+/* The PZ of the SRQ applies to receives, that of the endpoint to everything else. */
 CLAUSE_PASSIVE("EP_CREATE_SRQ-06")
 {
 	DAT_EP_ATTR attr = kit_attr();
@@ -180,7 +180,7 @@ CLAUSE("EP_CREATE_SRQ-14", "EP_CREATE_SRQ-16")
 	CHECK_RET(dat_srq_free(s.srq), DAT_SUCCESS);
 }
 
-/* Each round is another generation of the connection; nothing of an old one may show. */
+/* Each round is a new connection, which sees nothing of the one before. */
 CLAUSE_PASSIVE("EP_CREATE_SRQ-15", "EP_CREATE_SRQ-20")
 {
 	srq_setup();
@@ -240,7 +240,7 @@ CLAUSE("EP_CREATE_SRQ-19")
 	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, request, DAT_HANDLE_NULL, s.srq, &attr,
 					 &ep),
 		  DAT_SUCCESS);
-	/* a request stream joins it, and then receives of another kind */
+	/* adds a request stream to that EVD, and then receives of another kind */
 	CHECK_RET(dat_ep_create_with_srq(t.ia, t.pz, evd, evd, DAT_HANDLE_NULL, s.srq, &attr, &ep),
 		  DAT_INVALID_PARAMETER);
 	attr.recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
@@ -249,7 +249,7 @@ CLAUSE("EP_CREATE_SRQ-19")
 		  DAT_INVALID_PARAMETER);
 }
 
-/* As the passive side, and reserved. */
+/* The endpoint is the passive side, reserved by an RSP. */
 CLAUSE_PASSIVE("EP_CREATE_SRQ-23")
 {
 	struct kit_end reserved, plain;
@@ -271,7 +271,7 @@ CLAUSE_PASSIVE("EP_CREATE_SRQ-23")
 	kit_dto(reserved.recv, reserved.ep, 2, DAT_DTO_SUCCESS);
 }
 
-/* As the active side. */
+/* The endpoint is the active side. */
 CLAUSE_ACTIVE("EP_CREATE_SRQ-23")
 {
 	struct kit_end active, plain;
@@ -346,7 +346,7 @@ CLAUSE_PASSIVE("SRQ_LW-01", "SRQ_LW-03", "SRQ_LW-05", "SRQ_LW-06", "SRQ_LW-07", 
 	ABOUT("SRQ_LW-05");
 	srq_message(0, 1);
 	srq_message(0, 2);
-	kit_quiet(t.async);	/* three are not below three */
+	kit_quiet(t.async);	/* three buffers are not fewer than the mark of three */
 	srq_message(0, 3);
 	want_low_mark();
 	ABOUT("SRQ_LW-07");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls that the standard lets many threads make at once. Four threads do the same, each on objects
- * of its own or all on one; the sanitizers of a sanitized provider say the rest. A provider that is
- * not thread safe says so.
+ * Calls that the standard lets several threads make at once. Four threads do the same, each on
+ * objects of its own or all on one object; a provider that is built with sanitizers reports more. A
+ * provider that is not thread safe is not tested: its attributes say so.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define ROUNDS 50
 
-/* What the threads have in common. */
+/* What the threads share. */
 static struct {
 	struct kit_pair p;
 	DAT_CR_HANDLE cr;
@@ -24,7 +24,7 @@ static struct {
 
 #define TOGETHER(id, setup, ...) TOGETHER_(__LINE__, id, setup, __VA_ARGS__)
 #define TOGETHER_(n, ...)	 TOGETHER__(n, __VA_ARGS__)
-/* The statement runs in each thread; `bad` counts what went wrong, `who` is the thread's number. */
+/* The statement runs in each thread; `bad` counts failures, `who` is the thread's number. */
 #define TOGETHER__(n, id, setup, ...) \
 	static int work_##n(int who) \
 	{ \
@@ -96,7 +96,7 @@ static int gets_status(void)
 	       state != DAT_EP_STATE_CONNECTED;
 }
 
-/* All but one are told that another waits already; that is no fault. */
+/* All threads but one get the error that another waits already, which is correct. */
 static int waits(void)
 {
 	DAT_EVENT event;
@@ -126,7 +126,7 @@ static int lists(void)
 	return dat_registry_list_providers(64, &n, list) != DAT_SUCCESS || n < 1;
 }
 
-/* On qualifiers of one's own; and for one that all want, one is the first. */
+/* Uses a qualifier of the thread's own, and one that all want, which only the first gets. */
 static int makes_psp(int who)
 {
 	DAT_PSP_HANDLE psp;
@@ -183,7 +183,7 @@ TOGETHER("RSP_QUERY-04", make_sp(),
 	 bad += dat_rsp_query(shared.rsp, DAT_RSP_FIELD_ALL, &(DAT_RSP_PARAM){ 0 }) != 0)
 TOGETHER("GEN-10", make_evd(), bad += makes_cno() + makes_ep() + waits() + lists() + errs())
 
-/* This one is the registry's alone, which is safe whatever the provider is. */
+/* This call is the registry's alone, which is thread safe whatever the provider is. */
 static int errs_often(int who)
 {
 	int bad = 0;

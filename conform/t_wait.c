@@ -204,7 +204,7 @@ CLAUSE("EVD_SE-03", "EVD_SE-04", "EVD_SE-07", "EVD_SE-08")
 	MUST_RET(kit_post_se(evd, 0xdeadbeefcafe), DAT_SUCCESS);
 	CHECK_RET(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
 	CHECK_THAT(number_of(&event) == 0xdeadbeefcafe);
-	ABOUT("EVD_SE-08");	/* to no memory that anybody could look at */
+	ABOUT("EVD_SE-08");	/* posts a pointer that nobody may dereference */
 	MUST_RET(kit_post_se(evd, 1), DAT_SUCCESS);
 	kit_se(evd, 1);
 	CHECK_THAT(true);
@@ -253,7 +253,7 @@ CLAUSE("EVD_RESIZE-01", "EVD_RESIZE-03", "EVD_RESIZE-05", "EVD_RESIZE-06", "EVD_
 	kit_empty(evd);
 }
 
-/* The backlog of a service point is its EVD's queue: more of it after the EVD grew. */
+/* The backlog of a service point is its EVD's queue, so a longer EVD holds more requests. */
 CLAUSE("EVD_RESIZE-09")
 {
 	DAT_EVD_HANDLE evd = kit_evd(1, DAT_EVD_CR_FLAG);

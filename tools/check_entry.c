@@ -328,7 +328,7 @@ static void connect_add(struct check *c, const struct conf_entry *e, const char 
 {
 	unsigned long number = event != NULL ? strtoul(event, NULL, 10) : 0;
 	unsigned long long qual = c->peer_qual;
-	const char *name = number != 0 ? event_name((DAT_EVENT_NUMBER)number) : ret;
+	const char *name = number != 0 ? event_name((unsigned int)number) : ret;
 
 	if (number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
 	    number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)

@@ -60,10 +60,9 @@ bool dat20_load(char **why)
 	return library != NULL;
 }
 
-bool dat20_refused(const char *command, const char *name)
+bool dat20_only(const char *name)
 {
-	const struct conf_entry *line = NULL;
-	bool others = false;
+	bool found = false, others = false;
 	struct conf conf;
 
 	conf_init(&conf);
@@ -71,18 +70,11 @@ bool dat20_refused(const char *command, const char *name)
 	for (const struct conf_entry *e = conf.entries; e != NULL; e = e->next) {
 		if (e->skip != CONF_USED || e->hidden != CONF_SHOWN || strcmp(e->name, name) != 0)
 			continue;
-		if (e->major == 2)
-			line = e;
-		else
-			others = true;
+		found = found || e->major == 2;
+		others = others || e->major != 2;
 	}
-	if (line != NULL && !others)
-		cli_error("%s: %s:%u has it for programs of uDAPL %u.%u, and 'datctl %s' is one of 1.2; "
-			  "'datctl check --ia %s' opens it, or add a line for it that says u1.2",
-			  name, line->file, line->line, line->major, line->minor, command, name);
-	others = line != NULL && !others;
 	conf_free(&conf);
-	return others;
+	return found && !others;
 }
 
 const char *dat20_path(void)

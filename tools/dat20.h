@@ -23,10 +23,8 @@ const char *dat20_path(void);
 /* Returns the address of a call. dat20_load() has returned true. */
 void *dat20_symbol(const char *name);
 
-/*
- * Is this the name of adapters of uDAPL 2.0 only? Then prints that the command, which speaks 1.2, cannot open it.
- */
-bool dat20_refused(const char *command, const char *name);
+/* Does the registry have lines for uDAPL 2.0 with this name, and no others with it? */
+bool dat20_only(const char *name);
 
 #define DAT20_PACKAGE "install OpenDAT's library for uDAPL 2.0 (package libdat2-2-opendat)"
 

@@ -515,7 +515,11 @@ int datctl_ping(int argc, char **argv)
 	}
 	if (p.end.adapter == NULL)
 		return cli_usage("ping: the name of an adapter is missing");
-	if (dat20_refused("ping", p.end.adapter))
+	if (dat20_only(p.end.adapter)) {
+		cli_error("%s: its line is for programs of uDAPL 2.0, and 'datctl ping' is one of 1.2; "
+			  "'datctl check --ia %s' opens it, or add a line for it that says u1.2",
+			  p.end.adapter, p.end.adapter);
 		return CLI_FAILED;
+	}
 	return ping(&p);
 }

@@ -49,7 +49,10 @@ datctl_SOURCES = \
 	tools/ping.h \
 	tools/ping_end.c \
 	tools/probe.c \
-	tools/probe.h
+	tools/probe.h \
+	tools/show.h \
+	tools/show_attr.c \
+	tools/show_attr20.c
 datctl_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -DLOADER_OUTSIDE
 datctl_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datctl_LDADD = libregconf.la libdat.la $(LTDL_LIBS)

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <dat/udat.h>
+
 #include "names.h"
 
 #define NAME(id) { (uint64_t)(id), #id }
@@ -102,16 +104,16 @@ void names_of_flags(const struct name *table, uint64_t flags, char *text, size_t
 		snprintf(text + used, size - used, "%s0x%" PRIx64, used ? " | " : "", left);
 }
 
-const char *event_name(DAT_EVENT_NUMBER number)
+const char *event_name(unsigned int number)
 {
-	const struct name *row = find(names_event, (uint64_t)number);
+	const struct name *row = find(names_event, number);
 
 	return row != NULL ? row->name : "an event the standard does not know";
 }
 
-const char *dto_status_name(DAT_DTO_COMPLETION_STATUS status)
+const char *dto_status_name(unsigned int status)
 {
-	const struct name *row = find(names_dto_status, (uint64_t)status);
+	const struct name *row = find(names_dto_status, status);
 
 	return row != NULL ? row->name : "a status the standard does not know";
 }

@@ -3,15 +3,14 @@
  * The standard's identifiers for the standard's numbers.
  *
  * Invariant: every table is written with the identifiers of <dat/udat.h>, so a name here cannot
- * drift from its value.
+ * drift from its value. Those of uDAPL 2.0 have the same values. Nothing here has a type of DAT, for
+ * the sake of files that are about 2.0.
  */
 #ifndef TOOLS_NAMES_H
 #define TOOLS_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include <dat/udat.h>
 
 struct name {
 	uint64_t value;
@@ -41,7 +40,7 @@ const char *name_of(const struct name *table, uint64_t value, char *spare, size_
 void names_of_flags(const struct name *table, uint64_t flags, char *text, size_t size);
 
 /* For messages: the same, with words for an unknown number. Never NULL. */
-const char *event_name(DAT_EVENT_NUMBER number);
-const char *dto_status_name(DAT_DTO_COMPLETION_STATUS status);
+const char *event_name(unsigned int number);
+const char *dto_status_name(unsigned int status);
 
 #endif

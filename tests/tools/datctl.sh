@@ -106,7 +106,7 @@ list_shows_entries_of_other_versions()
 	prints '^later       u3[.]0 .*:2, neither for uDAPL 1.2 nor for 2.0$'
 }
 
-which_and_show_know_adapters_of_20()
+which_and_ping_know_adapters_of_20()
 {
 	with_conf 'two u2.0 nonthreadsafe default libdatsoft.so opendat.1.0 "" ""'
 	run ./datctl which two
@@ -114,12 +114,56 @@ which_and_show_know_adapters_of_20()
 	prints '^two  u2[.]0 nonthreadsafe  .*dat.conf:1$'
 	prints '^  libdatsoft.so -> /.*/libdatsoft.so$'
 	prints '^  libdat2.so.2 -> /.*/libdat2.so.2$'
-	for command in show ping; do
-		run ./datctl $command two
-		exits_with 1
-		prints_nothing
-		says "^datctl: two: .*dat.conf:1 has it for programs of uDAPL 2.0, and 'datctl $command' is one of 1.2; 'datctl check --ia two' opens it"
-	done
+	run ./datctl ping two
+	exits_with 1
+	prints_nothing
+	says "^datctl: two: its line is for programs of uDAPL 2.0, and 'datctl ping' is one of 1.2; 'datctl check --ia two' opens it"
+	restore_conf
+}
+
+# shows_all TABLE: what show has printed is the attributes of an API, each once
+shows_all()
+{
+	local field
+	awk -F '\t' '$1 == "field" && ($2 == "struct dat_ia_attr" || $2 == "struct dat_provider_attr") { print $3 }' \
+		"$top_srcdir/tests/abi/$1" >"$dir/fields"
+	[ "$(wc -l <"$dir/fields")" -gt 50 ] || fails "the table of the standard has too few attributes"
+	while read -r field; do
+		case $field in
+		transport_attr | vendor_attr | provider_specific_attr)
+			continue ;;	# printed as far as there are any
+		evd_stream_merging_supported)
+			[ "$(grep -c "^$field\[" "$out")" -eq 6 ] || fails "$field has not six rows" ;;
+		*)
+			[ "$(grep -c "^$field  *= " "$out")" -eq 1 ] || fails "$field is not there once" ;;
+		esac
+	done <"$dir/fields"
+}
+
+show_opens_an_adapter_of_20_by_libdat2()
+{
+	with_conf "$soft0" "${soft0/u1.2/u2.0}" "${soft0/soft0 u1.2/two u2.0}"
+	run ./datctl show two
+	exits_with 0
+	says_nothing
+	shows_all abi20.tsv
+	prints '^dapl_version_major += 2$'
+	prints '^rmr_scope_supported += DAT_RMR_SCOPE_'
+	prints '^extension_supported += DAT_EXTENSION_'
+	run ./datctl show soft0
+	prints '^dapl_version_major += 1$'
+	run ./datctl show soft0 --api 2.0
+	exits_with 2
+	run ./datctl show --api 2.0 soft0 --json
+	exits_with 0
+	prints '"dapl_version_major": "2"'
+	run ./datctl show --api 1.2 two
+	exits_with 1
+	run ./datctl show --api 2.0 nosuchadapter
+	exits_with 1
+	says '^datctl: dat_ia_open\("nosuchadapter"\) of uDAPL 2.0: 0x[0-9a-f]* DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED'
+	run ./datctl show --api 3.0 soft0
+	exits_with 2
 	restore_conf
 }
 
@@ -303,23 +347,10 @@ show_of_an_unknown_adapter_fails_and_names_it()
 
 show_prints_every_attribute_by_its_standard_name()
 {
-	local field
 	run ./datctl show soft0
 	exits_with 0
 	says_nothing
-	awk -F '\t' '$1 == "field" && ($2 == "struct dat_ia_attr" || $2 == "struct dat_provider_attr") { print $3 }' \
-		"$top_srcdir/tests/abi/abi12.tsv" >"$dir/fields"
-	[ "$(wc -l <"$dir/fields")" -gt 50 ] || fails "the table of the standard has too few attributes"
-	while read -r field; do
-		case $field in
-		transport_attr | vendor_attr | provider_specific_attr)
-			continue ;;	# printed as far as there are any
-		evd_stream_merging_supported)
-			[ "$(grep -c "^$field\[" "$out")" -eq 6 ] || fails "$field has not six rows" ;;
-		*)
-			[ "$(grep -c "^$field  *= " "$out")" -eq 1 ] || fails "$field is not there once" ;;
-		esac
-	done <"$dir/fields"
+	shows_all abi12.tsv
 }
 
 show_prints_aligned_pairs_only()
@@ -402,7 +433,7 @@ json_may_stand_behind_the_adapter()
 tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_line \
 	wrong_usage_exits_with_2_and_prints_nothing results_that_cannot_be_written_are_a_failure \
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
-	list_shows_entries_of_other_versions which_and_show_know_adapters_of_20 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
+	list_shows_entries_of_other_versions which_and_ping_know_adapters_of_20 show_opens_an_adapter_of_20_by_libdat2 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins show_prints_what_the_line_or_the_section_allows list_of_an_empty_file_is_empty_and_says_what_to_do \
 	list_and_show_speak_json report_holds_what_helps_and_no_secret completion_offers_commands_options_and_adapters \
 	list_of_a_missing_file_fails_and_says_so \

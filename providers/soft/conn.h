@@ -16,32 +16,33 @@ void soft_cr_free(struct datp_cr *cr);
 enum datp_err soft_cr_move(struct datp_cr *from, struct datp_cr *to);
 void soft_ep_disconnect(struct datp_ep *ep, enum datp_close how);
 
-/* An operation failed: the connection is going to be BROKEN, soon. EP lock. */
+/* An operation has failed: the connection will be reported as BROKEN soon. EP lock. */
 void soft_ep_fail(struct soft_ep *ep);
-/* The peer has written what cannot be into what we share; says so, and fails. EP lock. */
+/* The peer has corrupted the memory that is shared with it: logs that, and fails the connection. EP lock. */
 void soft_ep_spoiled(struct soft_ep *ep);
-/* The peer, or its mover, does not answer within the bound; says so, and fails. EP lock. */
+/* The peer or its mover does not answer within the bound: logs that, and fails the connection. EP lock. */
 void soft_ep_unanswered(struct soft_ep *ep);
 /*
- * The same of the connection `gen` with this peer, from which the right to touch our memory is taken first: after
- * this the peer begins no piece of a copy. soft_ia.lock held, and maybe other locks.
+ * Fails the connection `gen` with this peer, after taking away the peer's right to touch our
+ * memory: from then on the peer begins no piece of a copy. soft_ia.lock held, and maybe other
+ * locks.
  */
 void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen);
 /* A graceful disconnect has nothing left to wait for. EP lock. */
 void soft_ep_drained(struct soft_ep *ep);
 /*
- * The peer has shown that it is established; libdatp has been told when this returns. Poll lock at
- * most.
+ * The peer has shown that it is connected. When this returns, that has been reported to libdatp.
+ * The caller holds at most a poll lock.
  */
 void soft_ep_heard(struct soft_ep *ep, uint32_t gen);
 /*
- * Of an endpoint that is COMPLETION_PENDING: whether the active side has opened the connection, and if so, says it. No
- * lock held.
+ * For an endpoint that is COMPLETION_PENDING: checks whether the active side has opened the
+ * connection, and if so, reports it. No lock held.
  */
 void soft_ep_look(struct soft_ep *ep);
-/* Whatever it is doing, it is over: the endpoint is being freed. No lock. */
+/* The endpoint is being freed: ends whatever it is doing. No lock. */
 void soft_ep_abandon(struct soft_ep *ep);
-/* Waits until no poll is looking at the endpoint. No lock. */
+/* Waits until no poll uses the endpoint. No lock. */
 void soft_ep_unpoll(struct soft_ep *ep);
 
 #endif

@@ -1,37 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The engine of a direction: executes an initiator's queued requests, on whichever side comes
- * second.
- */
+/* The engine of a direction: executes an initiator's queued requests, on the side that comes second. */
 #ifndef SOFT_ENGINE_H
 #define SOFT_ENGINE_H
 
 #include "soft.h"
 
 /*
- * Executes what can be executed of the requests of `ep` (initiator) or of its peer (not). EP lock
- * held; returns at once if the other side is at it, which will then go round again for us. True:
- * something was executed.
+ * Executes what can be executed now of the requests of `ep` (initiator) or of its peer (otherwise).
+ * Returns true if something was executed. If the other side holds the engine it returns at once,
+ * and the other side goes round again. EP lock held.
  */
 bool soft_engine_run(struct soft_ep *ep, bool initiator);
 
 /*
- * The rest of such requests is executed at the next poll of the queue that hears of this direction, by the service thread if
- * nobody polls. EP lock, open.
+ * Leaves the rest of these requests to the next poll of the queue that gets this direction's
+ * completions, or to the service thread if nobody polls. EP lock, open.
  */
 void soft_engine_later(struct soft_ep *ep, bool initiator);
 
 /*
- * Behind soft_engine_run(), for the send that was posted at `seq`, with the number `msg`: if it was not this side that
- * executed it, then its place among the messages that the target gets is kept by a cell now. Otherwise what is sent
- * over another endpoint next could overtake it. EP lock.
+ * Called after soft_engine_run() for the send with number `msg`, posted at `seq`: if this side has
+ * not executed it, a cell keeps its turn among the target's messages from now on. Otherwise a later
+ * message over another endpoint could overtake it. EP lock.
  */
 void soft_engine_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg);
 
 /*
- * The parts of soft_engine_wait(), for a thread that must not wait. What is under way when soft_engine_look() is
- * called; whether a thread of this process is at it yet, and whether whoever held
- * the engine then has let go, as the words say that both sides can write to.
+ * The parts of soft_engine_wait(), for a thread that must not wait: soft_engine_look() notes what
+ * is under way, soft_engine_own_works() says whether a thread of this process still works on that,
+ * and soft_engine_let_go() whether the holder has let go since, by what the shared words say.
  */
 void soft_engine_look(struct soft_engine_watch *watch, const struct soft_ep *ep, struct soft_port *port);
 bool soft_engine_own_works(const struct soft_engine_watch *watch);
@@ -47,7 +44,7 @@ bool soft_engine_let_go(const struct soft_engine_watch *watch);
  */
 bool soft_engine_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
 		      const uint32_t *past, uint64_t until);
-/* The peer of our port has died, maybe with its engine in hand. Nobody of ours holds it. */
+/* Takes the engine back from a peer that has died, perhaps while holding it. No thread of this process holds it. */
 void soft_engine_take_back(struct soft_port *port);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Full fences that one process has all others pass, so that they need not do so themselves each time. */
+/* Full fences that one process makes all others pass, so that they need not pass one themselves each time. */
 #ifndef SOFT_FENCE_H
 #define SOFT_FENCE_H
 
 #include <stdbool.h>
 
-/* Whether our threads pass those of other processes. Constant once an IA is open. */
+/* True if our threads pass the fences of other processes. Constant once an IA is open. */
 extern bool soft_fence_heard;
 
-/* Any thread, any number of times; takes time once. */
+/* Registers this process for such fences. Any thread, any number of times; only the first call takes time. */
 void soft_fence_init(void);
-/* Whether soft_fence_everybody() does what it says, as far as is known. Any thread. */
+/* Returns true if soft_fence_everybody() works, as far as is known. Any thread. */
 bool soft_fence_reaches(void);
 /*
- * Has each thread of each process with `soft_fence_heard` pass a full fence, our own among them. A thread on another
- * processor is interrupted for it: for what is rare. No place to be cancelled at.
+ * Makes each thread of each process with `soft_fence_heard` pass a full fence, our own threads
+ * included. It interrupts threads on other processors, so it is for rare use. It is no cancellation
+ * point.
  */
 void soft_fence_everybody(void);
 

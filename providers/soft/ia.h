@@ -5,17 +5,14 @@
 
 #include "soft.h"
 
-/*
- * What peers read of us before anything else is as it should be again, whatever a peer has written there: before
- * each introduction.
- */
+/* Writes again what peers read of us first, because a peer may have overwritten it; called before each introduction. */
 void soft_ia_describe(struct soft_ia *ia);
-/* The arena of an IA with this id, if it is one of this process; counted. */
+/* Returns the arena of the IA with this id, with a reference, or NULL if it is no IA of this process. */
 struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid);
-/* The service thread goes round its queues: soon, or, on the service thread, now. */
+/* Has the service thread go round its queues: soft_ia_ring() soon; soft_ia_rung(), on the service thread, now. */
 void soft_ia_ring(struct soft_ia *ia);
 void soft_ia_rung(struct soft_ia *ia);
-/* From now on the service thread is told of every arrival (for watermarks). */
+/* From now on the service thread is notified of every arrival (for watermarks). */
 void soft_ia_watch(struct soft_ia *ia);
 
 #endif

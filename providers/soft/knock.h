@@ -12,24 +12,25 @@ struct soft_door {
 	socklen_t len;
 };
 
-/* The key of an address's own listeners, and that of those at any address of this host. */
+/* Writes the key of listeners at this address; SOFT_KEY_ANY is that of listeners at any address of this host. */
 #define SOFT_KEY_ANY "*"
 enum datp_err soft_address_key(const struct sockaddr *sa, char *key, size_t size);
 
 /*
- * A socket connected to the listener of (address, qual), or, with a *pid of -1, one that found the
- * queue of *door full. -1: *why says what the endpoint is to hear, 0: nothing, as it is we who have
- * no socket.
+ * Returns a socket connected to the listener of (address, qual), or, with *pid -1, one that found
+ * the backlog of *door full. Returns -1 on failure: *why is the event for the endpoint, or 0 if
+ * this process has no socket left.
  */
 int soft_knock(const struct soft_ia *ia, const struct datp_conn_param *param, const char *key,
 	       struct soft_door *door, pid_t *pid, DAT_EVENT_NUMBER *why);
 
 /*
- * The socket of an endpoint that found the queue full is connected when there is room, says this,
- * and is watched from then on; all on the service thread, which may end it as soon as this is said.
+ * Connects the socket of an endpoint that found the backlog full, when there is room, then sends
+ * this message and watches the socket. All that happens on the service thread, which may end the
+ * socket as soon as the message is sent.
  */
 enum datp_err soft_knock_again(struct soft_socket *sock, const struct soft_door *door,
 			       const struct soft_msg *msg);
-void soft_knock_end(struct soft_socket *sock); /* it ends, or is there */
+void soft_knock_end(struct soft_socket *sock); /* stops this, because the socket ends or is connected */
 
 #endif

@@ -12,7 +12,7 @@ void soft_mr_fini(struct soft_ia *ia);
 
 #define SOFT_MR_WRITES (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
-/* Looks at the memory first: what is not there is refused. soft_lmr_add() does not. */
+/* Checks the memory first, and refuses what is not mapped. soft_lmr_add() does not check. */
 enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie);
 enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared);
 void soft_lmr_free(struct datp_lmr *lmr);
@@ -21,18 +21,17 @@ enum datp_err soft_rmr_create(struct datp_rmr *rmr);
 void soft_rmr_free(struct datp_rmr *rmr);
 
 /*
- * What the bind that is going to be posted as `wqe` has to know of the window's RMR and region;
- * address, length and privileges are the caller's, who has filled them in. Fails if there is no
- * memory. EP lock.
+ * Fills in what a bind that will be posted as `wqe` has to know of the window's RMR and region; the
+ * caller has filled in address, length and privileges. Fails if there is no memory. EP lock.
  */
 enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_wqe *wqe,
 			       const struct datp_lmr *lmr, struct soft_sqe *e);
 /*
- * Executes a bind: the old context dies, and the new one (if the length is not 0) lives. Returns 0 if
- * there was no old one. Engine held.
+ * Executes a bind: the old context becomes invalid, and the new one valid if the length is not 0.
+ * Returns the old context, or 0 if there was none. Engine held.
  */
 uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz);
-/* A bind is over. True: the window is bound so now, and not by another that came later. */
+/* A bind has completed. Returns true if the window is bound by it now, and not by a later bind. */
 bool soft_rmr_done(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good);
 
 /* What a context stands for. */
@@ -41,7 +40,7 @@ struct soft_range {
 	uint32_t priv, pz, lmr;
 };
 
-/* What it stands for now; false: nothing. */
+/* Finds what a context stands for now. Returns false if it is invalid. */
 static inline __attribute__((always_inline)) bool
 soft_mr_get(const struct soft_mr *table, uint32_t context, struct soft_range *range)
 {
@@ -52,8 +51,8 @@ soft_mr_get(const struct soft_mr *table, uint32_t context, struct soft_range *ra
 	if (!context || index >= SOFT_MR_COUNT || atomic_load(&mr->context) != context)
 		return false;
 	/*
-	 * acquire, each: if one of them is of a later life, the context is not ours any more when
-	 * we look at it again; see mr_publish
+	 * acquire, each: if one of them belongs to a later context, the second read of the context
+	 * finds that; see mr_publish()
 	 */
 	range->addr = atomic_load_explicit(&mr->addr, memory_order_acquire);
 	range->len = atomic_load_explicit(&mr->len, memory_order_acquire);
@@ -68,7 +67,7 @@ static inline bool soft_range_holds(const struct soft_range *range, uint64_t add
 	return datp_range_holds(range->addr, range->len, addr, len);
 }
 
-/* Whether one local segment is good; `sink`: it will be written to. */
+/* Returns true if one local segment is valid; `sink`: it will be written to. */
 static inline __attribute__((always_inline)) bool
 soft_mr_check_one(const struct soft_mr *table, uint32_t pz, const struct datp_sge *seg, bool sink)
 {
@@ -82,7 +81,7 @@ soft_mr_check_one(const struct soft_mr *table, uint32_t pz, const struct datp_sg
 enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
 				 const struct datp_sge *iov, int n, bool sink);
 
-/* Checks of a local list. One good segment is told here. */
+/* Checks a local list; a single valid segment is recognised here. */
 static inline __attribute__((always_inline)) enum datp_err
 soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
 		  bool sink)
@@ -92,20 +91,20 @@ soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sg
 	return soft_mr_check_list(table, pz, iov, n, sink);
 }
 
-/* Of a remote range: rights, bounds and zone. */
+/* Checks a remote range: privileges, bounds and PZ. */
 bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
 			  uint32_t need);
 /*
- * Of one that is ours, when it is we who touch it, as the target: that table says, and any peer can
- * write there, that it is within registered memory; whether it is.
+ * Checks a remote range in our memory, which this process accesses as the target. The table of the
+ * peers says that it is registered, but any peer can write to that table, so this checks whether it
+ * is.
  */
 bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write);
 
 /*
- * The same questions for the mover, which is asked by a peer that nothing is believed of: they are
- * answered by what no peer can write to. A region counts until soft_lmr_free() has waited for the
- * peers, a window as its owner has bound it (window.h). Segments: those of a posted request or
- * receive.
+ * The same checks for the mover, which trusts nothing that the asking peer can write to. A region
+ * is valid until soft_lmr_free() has waited for the peers, a window as its owner has bound it
+ * (window.h). Segments are those of a posted request or receive.
  */
 bool soft_mr_owns_segments(const struct soft_ia *ia, uint32_t pz, const struct datp_sge *sge, uint32_t n,
 			   bool sink);

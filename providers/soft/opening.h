@@ -9,39 +9,44 @@ struct soft_cq *soft_ep_recv_cq(struct soft_ep *ep);
 struct soft_cq *soft_ep_request_cq(struct soft_ep *ep);
 
 /*
- * Data may flow: from here on the peer may touch what is posted. False: it cannot be mapped. EP
- * lock.
+ * Opens the connection: from now on the peer may touch the buffers that are posted. Returns false
+ * if the peer's memory cannot be mapped. EP lock.
  */
 bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far,
 		  bool accepting);
 /*
- * The end of an open connection, of that generation (0: whichever it is); no lock. True: this call
- * ended it (and, if `tell` is not 0, told the peer), and the caller says soft_ep_ended() once
- * libdatp has heard of it too: others that want to end it wait for that. False: it was not open
- * (only_failing: or nothing has failed); then it has been ended when this returns.
+ * Ends an open connection of that generation (0: of any). Returns true if this call has ended it
+ * (and has told the peer, if `tell` is not 0); the caller calls soft_ep_ended() when libdatp has
+ * been told too, since others that want to end the connection wait for that. Returns false if it
+ * was not open (only_failing: or if nothing has failed); then its end is over when this returns. No
+ * lock.
  */
 bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing);
 void soft_ep_ended(struct soft_ep *ep);
 /* The same for a caller that has nothing to tell libdatp. Returns at once on the service thread. */
 void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell);
 /*
- * The same with libdatp's news: `why`, or that the accept came to nothing. No lock. On the service thread it returns
- * at once: if the peer is at our memory, the end comes when it has let go, or the bound is over; and if it is the peer
- * that has ended the connection, and its last messages are behind a cell that is held (held.h), when they are taken.
+ * The same, and reports to libdatp `why`, or that the accept has failed. No lock. On the service
+ * thread it returns at once: if the peer touches our memory, the teardown follows when it has let
+ * go, or at the bound; if the peer has ended the connection and its last messages are behind a held
+ * cell (held.h), it follows when they are taken.
  */
 bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
 			  bool only_failing, DAT_EVENT_NUMBER why);
 void soft_ep_await_end(struct soft_ep *ep);
-/* A message to the peer of this connection. No lock. */
+/* Sends a message to the peer of this connection. No lock. */
 void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg);
-/* Gives up an establishment, if there is one: the peer is told. No lock. */
+/* Cancels the connection set-up, if there is one, and tells the peer. No lock. */
 void soft_ep_cancel(struct soft_ep *ep);
 
-/* Ends that come behind messages which cannot be taken yet; true: there are some left. Service thread. */
+/*
+ * Continues teardowns that follow messages which could not be taken yet. Returns true if some are
+ * left. Service thread.
+ */
 bool soft_ends_put_off_serve(struct soft_ia *ia);
-/* An end that waits is over when this returns. Service thread. */
+/* Finishes a teardown that waits; it is over when this returns. Service thread. */
 void soft_ending_hurry(struct soft_ep *ep);
-/* Goes on with the ends that wait; true: there are some left. Service thread. */
+/* Continues the teardowns that wait. Returns true if some are left. Service thread. */
 bool soft_endings_serve(struct soft_ia *ia);
 
 #endif

@@ -8,15 +8,15 @@
 enum datp_err soft_pending_init(struct soft_ia *ia);
 void soft_pending_fini(struct soft_ia *ia);
 
-/* A connection has come in, and has said nothing yet. Service thread, no lock. It may end an older one. */
+/* A connection has come in and has sent nothing yet. It may end an older one. Service thread, no lock. */
 void soft_pending_arrived(struct soft_socket *sock);
-/* What this one waits for now it has a new term for. ia.lock. */
+/* The connection now waits for the next step of its handshake, and has a new time limit for it. ia.lock. */
 void soft_pending_renew(struct soft_socket *sock);
-/* It has said what it wants, or ends: it is not silent any more. ia.lock. */
+/* The connection has sent its request, or ends: it is not silent any more. ia.lock. */
 void soft_pending_spoke(struct soft_socket *sock);
 /*
- * Whether the process at the other end may have one more request unanswered or unconfirmed: false if it has half of the
- * descriptors that this one may have, and few are left. ia.lock.
+ * Returns true if the process at the other end may have one more request unanswered or unconfirmed;
+ * false if it uses half of the descriptors that this process may have, and few are left. ia.lock.
  */
 bool soft_pending_may_ask(const struct soft_socket *sock);
 

@@ -8,7 +8,7 @@
 enum datp_err soft_ports_init(struct soft_ia *ia);
 void soft_ports_fini(struct soft_ia *ia);
 
-/* The endpoint of a port's name, or NULL. */
+/* Returns the endpoint of a port's name, or NULL. */
 static inline struct soft_ep *soft_port_ep(struct soft_ia *ia, uint32_t index)
 {
 	if (index >= SOFT_PORT_MAX)
@@ -17,7 +17,7 @@ static inline struct soft_ep *soft_port_ep(struct soft_ia *ia, uint32_t index)
 	return atomic_load_explicit(&ia->ports[index], memory_order_acquire);
 }
 
-/* Makes the port fresh for a connection attempt, under a new generation. EP lock. */
+/* Prepares the port for a connection attempt, under a new generation. EP lock. */
 void soft_port_begin(struct soft_ep *ep);
 
 enum datp_err soft_ep_create(struct datp_ep *ep);
@@ -27,16 +27,16 @@ void soft_ep_free(struct datp_ep *ep);
 void soft_ep_marks(struct soft_ep *ep); /* watermarks; srq.c */
 
 /*
- * Gives the endpoint other memory for its port, and leaves the old one to its peer, which has not let go of it.
- * The connection has ended, and the endpoint is on no attention list. No lock.
+ * Gives the endpoint other memory for its port, and leaves the old memory to the peer, which has
+ * not let go of it. The connection has ended, and the endpoint is on no attention list. No lock.
  */
 void soft_port_leave(struct soft_ep *ep);
 /*
- * A piece of the arena is the peer's until it has died, since it may write there when it goes on. Without memory to note
- * that, it is nobody's any more. soft_ia.lock
+ * Leaves a piece of the arena to a peer until the peer has died, because it may write there when it
+ * continues. Without memory to note that, nobody uses the piece again. soft_ia.lock
  */
 void soft_mem_leave_locked(struct soft_peer *peer, const struct soft_mem *mem);
-/* The peer is being deleted: what was left to it is free again if it has died. */
+/* The peer is being deleted: frees what was left to it, if it has died. */
 void soft_ports_bury(struct soft_peer *peer);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sockets between soft IAs, and what is said over them. */
+/* The sockets between soft IAs, and the messages over them. */
 #ifndef SOFT_SOCK_H
 #define SOFT_SOCK_H
 
 #include "peer.h"
 
 enum soft_msg_type {
-	SOFT_MSG_REQ = 1, /* active: the first word; carries the arena */
+	SOFT_MSG_REQ = 1, /* active: the first message; carries the arena */
 	SOFT_MSG_REP,	  /* passive: accepted; carries it too */
 	SOFT_MSG_REJ,	  /* passive: `why` */
 	SOFT_MSG_RTU,	  /* active: established; `keep`: this socket stays */
 	SOFT_MSG_CANCEL,  /* active: it has given up */
 	SOFT_MSG_DISC,	  /* either: the connection of `port` is over */
-	SOFT_MSG_RING,	  /* either: go round your queues; mostly this is said by a message of one byte */
+	SOFT_MSG_RING,	  /* either: asks the peer to go round its queues; mostly a message of one byte */
 };
 
 #define SOFT_MSG_MAGIC 0x0da7050fu
@@ -33,67 +33,70 @@ struct soft_msg {
 	unsigned char pdata[SOFT_PDATA_MAX];
 };
 
-/* One socket. Made by any thread, ended on the service thread only. Fields: soft_ia.lock. */
+/* One socket. Any thread creates it, only the service thread ends it. Fields: soft_ia.lock. */
 struct soft_socket {
 	struct soft_ia *ia;
 	int fd;
 	struct datp_fork_fd held;
 	struct datp_watch *watch;
-	struct soft_knock *knock; /* active: it is not let in yet; service thread. knock.c */
+	struct soft_knock *knock; /* active: the backlog was full, and it is not connected yet; service thread. knock.c */
 	pid_t pid;
 	bool active;		/* ours was the connect */
-	bool kept;		/* the link to `peer`: its hang-up is the peer's end */
+	bool kept;		/* the link to `peer`: if it hangs up, the peer has died */
 	struct soft_peer *peer; /* counted */
 	struct soft_sp *sp;	/* passive, before its request */
 	struct soft_cr *cr;	/* passive, request not answered */
 	struct soft_ep *ep;	/* establishing */
 	uint32_t gen;		/* of that endpoint's connection */
-	uint64_t since;	  /* passive: when the term began that the other side has now, in ms; pending.c */
+	uint64_t since;	  /* passive: when the other side's present time limit began, in ms; pending.c */
 	bool silent;	  /* passive: it has said nothing yet; counted in soft_ia.silent */
-	bool answered;	  /* active: the answer is being taken; to give up is its taker's to say */
+	bool answered;	  /* active: the answer is being handled, and its handler reports a cancel */
 	uint32_t slot;	  /* active: the name we gave the peer, not yet known to be used */
 	uint32_t my_slot; /* our name in the peer's rings, by this connection */
-	struct soft_out *out, **out_end;  /* what the kernel would not take at once */
+	struct soft_out *out, **out_end;  /* messages that the kernel did not accept at once */
 	bool ring_owed;			  /* a ring waits behind them */
-	bool out_wanted;		  /* something waits, and the watch does not yet look for room */
-	bool starved;			  /* something waits for memory of the kernel's; see soft_sockets_retry() */
-	unsigned int holds;		  /* of who is at a message of it; service thread */
-	bool ended;			  /* it only waits to be let go; service thread */
+	bool out_wanted;		  /* messages wait, and the watch does not poll for room yet */
+	bool starved;			  /* messages wait for kernel memory; see soft_sockets_retry() */
+	unsigned int holds;		  /* references by handlers of its messages; service thread */
+	bool ended;			  /* it only waits for these references; service thread */
 	struct soft_socket *next, **prev; /* soft_ia.sockets */
 	struct soft_socket *link;	  /* soft_peer.sockets */
 };
 
 /*
- * A socket that is not watched yet; the fd is closed on failure. `active`: ours was the connect. The service thread finds it
- * from now on, and gives a passive one a term (pending.c).
+ * Creates a socket that is not watched yet; the fd is closed on failure. `active`: this side has
+ * connected. The service thread finds it from now on, and gives a passive one a time limit
+ * (pending.c).
  */
 struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool active);
-/*
- * Sends a message, with our arena if it is a REQ or REP. ia.lock held. False: the other end has gone.
- */
+/* Sends a message, with our arena if it is a REQ or REP. Returns false if the other end has gone. ia.lock held. */
 bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 /*
- * The same for a message that must not be lost if there is no memory to queue it: *spare has been made for it before, by
- * soft_out_new(), and is NULL afterwards if it was used. Give it back with free().
+ * The same for a message that must not be lost if there is no memory to queue it: *spare was
+ * allocated before by soft_out_new(), and is NULL afterwards if it was used. free() releases it.
  */
 struct soft_out *soft_out_new(void);
 bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, struct soft_out **spare);
 /*
- * Has the service thread at the other end go round. ia.lock held. Never waits and needs no memory: if the kernel does not
- * take it, a ring is owed, one at a time. False: the other end has gone.
+ * Has the service thread at the other end go round. It never waits and needs no memory: if the
+ * kernel does not accept the message, one ring is noted as owed. Returns false if the other end has
+ * gone. ia.lock held.
  */
 bool soft_socket_ring(struct soft_socket *sock);
-/* Sends what the kernel had no memory for, if it has some now. True: something is left. Service thread. */
+/* Sends what the kernel had no memory for, if it has some now. Returns true if something is left. Service thread. */
 bool soft_sockets_retry(struct soft_ia *ia);
 /* Starts watching: after this the service thread may end it at any time. */
 enum datp_err soft_socket_watch(struct soft_socket *sock);
-/* Takes what has come over it, which may end it. Service thread. */
+/* Reads and handles what has arrived, which may end the socket. Service thread. */
 void soft_socket_read(struct soft_socket *sock);
-/* Service thread, or nobody watches. */
+/* Ends the socket. Service thread, or the socket is not watched. */
 void soft_socket_end(struct soft_socket *sock);
 void soft_sockets_fini(struct soft_ia *ia);
 
-/* What opening.c does with what sock.c reads. Service thread, no lock. The arena's descriptor, or -1, is the handler's. */
+/*
+ * opening.c handles by these what sock.c reads. The handler owns the arena's descriptor, which may
+ * be -1. Service thread, no lock.
+ */
 void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena_fd);
 void soft_conn_hangup(struct soft_socket *sock);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long anything here waits for a peer: a deadline, counted from the moment at which the wait begins.
- * Invariant: a wait for a peer has one, since the peer can be stopped for as long as somebody likes.
+ * How long this provider waits for a peer: until a deadline that is counted from the beginning of
+ * the wait. Invariant: every wait for a peer has a deadline, because the peer can be stopped for
+ * any time.
  */
 #ifndef SOFT_BOUND_H
 #define SOFT_BOUND_H
@@ -12,7 +13,10 @@
 #define SOFT_PATIENCE_MS     1000u /* unless the parameter peer_timeout says otherwise */
 #define SOFT_PATIENCE_MS_MAX 3600000u
 
-/* Between two looks at the clock no more than this counts: longer it was we who did not run, and the peer may not have. */
+/*
+ * No more than this counts between two readings of the clock: in a longer gap this process did not
+ * run, and perhaps the peer did not either.
+ */
 #define SOFT_BOUND_STEP_MS 150u
 
 #ifndef soft_bound_over /* the model checker has no clock */
@@ -25,13 +29,13 @@ static inline uint64_t soft_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* When a wait that begins now ends at the latest. Never 0. */
+/* Returns the deadline of a wait that begins now. Never 0. */
 static inline uint64_t soft_bound(const struct soft_ia *ia)
 {
 	return soft_now_ms() + ia->patience_ms + 1;
 }
 
-/* Whether the time is up. *looked: when the clock was looked at last, soft_now_ms() at first. */
+/* Returns true if the deadline has passed. *looked is the last reading of the clock; set it to soft_now_ms() first. */
 static inline bool soft_bound_over(uint64_t *until, uint64_t *looked)
 {
 	uint64_t now = soft_now_ms();

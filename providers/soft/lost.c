@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * News of one peer that another peer has taken away. All peers of an adapter write to the word at which a queue's attention
- * list begins, and to the words that name the thread to wake. A peer that overwrites them takes away what others put there,
- * and those have no cause to do so again. So where there are several peers, the service thread looks twice a second for
- * two things:
+ * News (events) of one peer that another peer has overwritten. All peers of an adapter write to the
+ * word at which a queue's attention list begins, and to the words that name the thread to wake. A
+ * peer that overwrites them removes what others put there, and those have no cause to do so again.
+ * So if there are several peers, the service thread looks twice a second for two things:
  *
- * - A port says that it is on the list of its queue, said so at the last look, and is not there. The service thread serves it
- *   itself, since the peer may overwrite the list all the time.
- * - Something waits in a queue that has waited there since the last look. The service thread wakes all who sleep at that
- *   queue, and goes round for those who are told by it.
+ * - A port says that it is on the list of its queue, said so at the last look, and is not on it. The
+ *   service thread serves it itself, because the peer may overwrite the list all the time.
  *
- * Mostly both are news that the program has not come to yet, and then nothing is lost by that. Invariant: what is done here
- * changes no result, whatever is found. A look that finds something where nothing is lost only does early what a poll does.
+ * - A cell or a list waits in a queue since the last look. The service thread wakes all who sleep at
+ *   that queue, and goes round for those whom it notifies.
  *
- * No thread waits for this one, and a look takes no lock for longer than it takes to go once through the ports.
+ * Mostly both are news that the program has not polled yet. Invariant: what is done here changes no
+ * result, whatever is found: if nothing was lost, a look only does early what a poll does.
+ *
+ * No thread waits for this one, and a look holds a lock for no longer than one pass through the
+ * ports.
  */
 #include "lost.h"
 #include "bound.h"
@@ -24,7 +26,7 @@
 #include "port.h"
 #include "recv.h"
 
-/* After the last of several peers has gone: what it had taken away just before is found by two. */
+/* Looks after the last of several peers has gone: two find what it overwrote just before. */
 #define LOOKS_AFTER 3u
 
 void soft_lost_begin_locked(struct soft_ia *ia)
@@ -44,7 +46,7 @@ bool soft_lost_watches(struct soft_ia *ia)
 	return watches;
 }
 
-/* soft_ia.lock, so the port, the connection and its queues stay. */
+/* Notes whether a port is on a list. soft_ia.lock, so the port, the connection and its queues stay. */
 static void port_look_locked(struct soft_ep *ep, enum soft_side side)
 {
 	/* relaxed: the next look finds what this one does not, and whoever serves the port acquires */
@@ -57,8 +59,9 @@ static void port_look_locked(struct soft_ep *ep, enum soft_side side)
 }
 
 /*
- * Not by the endpoints' locks, which are mostly biased to the program's threads: a look would have them pass fences. A port
- * changes its place only while the endpoint has no peer, or under soft_ia.lock.
+ * Looks at all ports, without the endpoints' locks: these are mostly biased to the program's
+ * threads, which would have to pass fences. A port's memory changes only while the endpoint has no
+ * peer, or under soft_ia.lock.
  */
 static void ports_look(struct soft_ia *ia)
 {
@@ -110,7 +113,7 @@ static void cqs_look(struct soft_ia *ia)
 		}
 		soft_cq_release(cq);
 	}
-	/* the queues whose consumers are told by this thread are armed anew, whatever has become of the last time */
+	/* arms the queues whose consumers this thread notifies again, whether or not the last arming was lost */
 	if (ring)
 		soft_ia_rung(ia);
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define MR_REST	    4096u /* this many others are freed before an index is used again */
+#define MR_REST	    4096u /* an index is used again only after this many others have been freed */
 
 enum datp_err soft_mr_init(struct soft_ia *ia)
 {
@@ -99,11 +99,12 @@ static uint32_t mr_kill(struct soft_mr *mr)
 }
 
 /*
- * The end of what a window was bound to, and in the same step, unless `next` is 0, the beginning of the
- * next: its fields are ours to write then. Engines of several endpoints may be at binds of one window at
- * once, and nothing says which is the later one: who finds another's under way has bound before that, and
- * has no more to do. Nobody waits: the other process may have died; nor does anybody go on trying for ever, as a
- * peer could change the word all the time. Returns what was there, 0 if nothing.
+ * Ends what a window was bound to and, in the same step unless `next` is 0, begins the next bind:
+ * then this thread may write the entry's fields. Engines of several endpoints may execute binds of
+ * one window at once, and nothing says which is the later one: a bind that finds another one under
+ * way counts as executed before that, and has no more to do. It does not wait, because the other
+ * process may have died, nor try for ever, because a peer could change the word all the time.
+ * Returns the previous context, or 0 if there was none.
  */
 static uint32_t mr_replace(struct soft_mr *mr, uint32_t next)
 {
@@ -175,7 +176,7 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	(void)mr_kill(&ia->own[index]);
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, lmr->lmr_context, true);
-	/* the mover goes on for the engines that were waited for, and no longer: see mr_owned() */
+	/* until here the mover serves the engines that were waited for: see mr_owned() */
 	atomic_store(&ia->own[index].life, 0);
 	soft_mover_quiesce(ia);
 	/* relaxed: it was set under an engine that the wait has seen end */
@@ -217,10 +218,7 @@ void soft_rmr_free(struct datp_rmr *base)
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct soft_rmr *rmr = (struct soft_rmr *)base;
 
-	/*
-	 * from now on a bind that waits in its queue has no effect, and one that is being executed
-	 * ends
-	 */
+	/* from now on a bind in a request queue has no effect, and one that is being executed ends */
 	atomic_fetch_add(&ia->mr[rmr->index].life, 1);
 	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
 	(void)mr_kill(&ia->mr[rmr->index]);
@@ -282,7 +280,7 @@ bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool g
 	/* a failed bind has not been executed, except partly, by a process that died during it */
 	if (!good)
 		(void)atomic_compare_exchange_strong(&mr->context, &left, 0);
-	/* relaxed: what another engine may bind at any time */
+	/* relaxed: another engine may bind the window at any time anyway */
 	return good && atomic_load_explicit(&mr->context, memory_order_relaxed) ==
 			       (len ? context : 0);
 }
@@ -332,7 +330,10 @@ bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, 
 	       (own.priv & SOFT_MR_WRITES || !write);
 }
 
-/* The region with this context, as its owner knows it; false: there is none, or dat_lmr_free has returned. */
+/*
+ * Finds the region with this context, as its owner knows it. Returns false if there is none, or if
+ * dat_lmr_free() has returned.
+ */
 static bool mr_owned(const struct soft_ia *ia, uint32_t context, struct soft_range *own)
 {
 	uint32_t index = SOFT_MR_INDEX(context);

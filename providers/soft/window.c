@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the RMRs of an IA are bound to. The table that peers check their accesses against says it as
- * well, but they can write there; the mover, which copies for peers that nothing is believed of,
- * asks here. Each bind has a record from its post on, since a peer may execute it at any time,
- * until a bind of the same RMR that came later has been reaped.
- *
- * Invariant: of the binds of an RMR that have been reaped at most one has a record. A record that is not needed any more is
- * kept for the next bind, so that posts allocate no memory as soon as there are as many as are needed at a time.
+ * well, but peers can write there; the mover, which does not trust the peers that it copies for,
+ * reads it here. Each bind has a record from its post on, because a peer may execute it at any
+ * time, until a later bind of the same RMR has been reaped. Invariant: of the binds of an RMR that
+ * have been reaped at most one has a record. A record that is not needed any more is kept for the
+ * next bind, so posts stop allocating memory when there are as many as are needed at a time.
  */
 #include "window.h"
 #include "mover.h"
@@ -59,7 +58,7 @@ static void bound_free(struct soft_ia *ia, struct soft_bound **at)
 	ia->windows_spare = bound;
 }
 
-/* NULL: there is no memory. windows_lock */
+/* Returns a record, or NULL if there is no memory. windows_lock */
 static struct soft_bound *bound_get(struct soft_ia *ia)
 {
 	struct soft_bound *bound = ia->windows_spare;
@@ -90,10 +89,7 @@ enum datp_err soft_window_post(struct soft_rmr *rmr, const struct datp_wqe *wqe,
 	return bound ? DATP_OK : DATP_ERR_MEMORY;
 }
 
-/*
- * Whether a bind was executed after another one, as far as that follows from when they were posted
- * and reaped.
- */
+/* Returns true if a bind was executed after another one, as far as the order of their posts and reaps shows that. */
 static bool bound_is_after(const struct soft_bound *bound, const struct soft_bound *other)
 {
 	return (bound->ep == other->ep && bound->number > other->number) ||
@@ -101,9 +97,9 @@ static bool bound_is_after(const struct soft_bound *bound, const struct soft_bou
 }
 
 /*
- * Drops what a bind that has just been reaped makes void. Of two that were under way at once, over
- * several endpoints, either may be the later one: the table of the peers decides, and both are the
- * program's. True: something was dropped. windows_lock
+ * Drops the records that a bind which has just been reaped makes obsolete. Of two binds that were
+ * under way at once over several endpoints either may be the later one: the peers' table decides,
+ * and both regions are the program's. Returns true if a record was dropped. windows_lock
  */
 static bool settle_locked(struct soft_ia *ia, struct soft_bound **list,
 			  const struct soft_bound *bound)

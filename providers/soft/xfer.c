@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Moving bytes. Four ways with one result: memcpy within the process, or where we map the peer's
- * memory as it does (share.c), process_vm_readv/writev to another process, and by way of the peer's
- * mover thread (mover.c) where the kernel refuses that.
+ * Moving bytes. There are four ways with one result: memcpy within the process; memcpy where this
+ * process maps the peer's memory (share.c); process_vm_readv() and process_vm_writev(); and the
+ * peer's mover thread (mover.c), where the kernel refuses those.
  *
- * The order of an RDMA write, which programs that poll on memory rely on: all but the last aligned
- * 8 bytes are copied first, then those with one store. On x86 stores become visible in program
- * order, and stores of separate string operations too, so one system call with two remote pieces is
- * enough; elsewhere the last piece is a call of its own behind a fence.
+ * Programs that poll on memory rely on the order of an RDMA write: all but the last aligned 8 bytes
+ * are copied first, then those with one store. On x86 stores become visible in program order, also
+ * those of separate string operations, so one system call with two remote pieces is enough;
+ * elsewhere the last piece is a call of its own after a fence.
  *
- * Of these four, the kernel's is not one store by any promise. Linux on x86 copies 8 bytes with one
- * move, and fewer byte by byte; on a processor that has `fsrm` any number by `rep movsb`, which does
- * 8 at once as a rule, but may be interrupted between any two bytes (seen once in some 100,000
- * words). It goes upwards, so that the last byte is the last to land all the same. Nothing else leads
- * into the private memory of a process that does not help.
+ * The kernel does not guarantee that its copy of the last 8 bytes is one store. Linux on x86 copies
+ * 8 bytes with one move, and fewer byte by byte; on a processor with `fsrm` it copies any number by
+ * `rep movsb`, which usually stores 8 at once, but may be interrupted between any two bytes (seen
+ * once in some 100,000 words). It copies upwards, so the last byte is still the last to arrive.
+ * There is no other way into the private memory of a process that does not cooperate.
  */
 #define _GNU_SOURCE
 #include "xfer.h"
@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is at the front of a list: at most *len bytes of it. */
+/* Returns the address of a list's front; *len becomes at most the number of bytes there. */
 static unsigned char *list_front(struct soft_list *list, uint64_t *len)
 {
 	while (list->at < list->n && !list->iov[list->at].iov_len)
@@ -40,7 +40,7 @@ static unsigned char *list_front(struct soft_list *list, uint64_t *len)
 
 void soft_list_skip(struct soft_list *list, uint64_t len)
 {
-	/* a peer's list may be shorter than it says: its end is found out by who copies */
+	/* a peer's list may be shorter than it says, which whoever copies finds out */
 	while (len && list->at < list->n) {
 		struct iovec *v = &list->iov[list->at];
 		uint64_t step = len < v->iov_len ? len : v->iov_len;
@@ -71,7 +71,10 @@ static void list_split(struct soft_list *list, uint64_t len, struct soft_list *f
 	}
 }
 
-/* right: to the memory of the peer that one of the lists has, or NULL. 0, or ESRCH if it has gone. */
+/*
+ * Copies between lists. right: that to the peer's memory in one of the lists, or NULL. Returns 0,
+ * or ESRCH if the right is lost.
+ */
 static int copy_plain(struct soft_list *to, struct soft_list *from, uint64_t len,
 		      const struct soft_right *right)
 {
@@ -94,8 +97,8 @@ static int copy_plain(struct soft_list *to, struct soft_list *from, uint64_t len
 }
 
 /*
- * How many of the last bytes of [addr, addr+len) the final store covers: up to the last 8-byte
- * boundary.
+ * Returns how many of the last bytes of [addr, addr+len) the final store covers: those after the
+ * last 8-byte boundary.
  */
 static uint64_t tail_length(uint64_t addr, uint64_t len)
 {
@@ -159,10 +162,7 @@ void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, 
 	(void)copy_list(to, from, len, ordered, NULL);
 }
 
-/*
- * Between processes, by the kernel. Goes on after a partial transfer; fails when nothing more
- * moves.
- */
+/* Copies between processes by the kernel. It continues after a partial transfer, and fails when nothing more moves. */
 static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote,
 		    uint64_t len)
 {
@@ -190,7 +190,7 @@ static int cma_move(pid_t pid, bool write, struct soft_list *local, struct soft_
 	return 0;
 }
 
-/* Both lists cut to exactly len bytes, as the kernel wants them, in pieces. */
+/* Cuts both lists to exactly len bytes, as the kernel requires, and copies them in pieces. */
 static int cma_exact(pid_t pid, bool write, struct soft_list *local, struct soft_list *remote,
 		     uint64_t len)
 {
@@ -239,7 +239,7 @@ static int cma_write_ordered(pid_t pid, struct soft_list *local, struct soft_lis
 #endif
 }
 
-/* Reading on behalf of the writer: the destination is ours, so the last store is ours too. */
+/* Reads on behalf of the writer: the destination is in this process, so the last store is made here, too. */
 static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list *remote,
 			    uint64_t len)
 {
@@ -276,7 +276,7 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 		return 0;
 	if (peer->self) /* it is stopped when we are */
 		return xfer_here(write, ordered, local, remote, len, NULL);
-	/* the flag is set before anybody could have been given the pid again */
+	/* the flag is set before the pid can belong to another process */
 	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
 		return ESRCH;
 	if (soft_share_reach(peer, remote, write, &reach)) {

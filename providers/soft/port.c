@@ -83,17 +83,14 @@ static enum datp_err port_name(struct soft_ia *ia, struct soft_ep *ep)
 	enum datp_err err = DATP_ERR_TEP;
 
 	datp_lock(&ia->lock);
-	/* in turn, so that a name is not reused soon */
+	/* names are given in turn, so that none is reused soon */
 	for (uint32_t i = 0; i < SOFT_PORT_MAX && err; i++) {
 		uint32_t index = ia->port_hint++ % SOFT_PORT_MAX;
 
 		if (atomic_load_explicit(&ia->ports[index], memory_order_relaxed))
 			continue;
 		ep->index = index;
-		/*
-		 * relaxed: who goes through the ports finds an old end, or an index without
-		 * endpoint
-		 */
+		/* relaxed: whoever iterates over the ports finds an old bound, or an index without an endpoint */
 		if (index >= atomic_load_explicit(&ia->port_next, memory_order_relaxed))
 			atomic_store_explicit(&ia->port_next, index + 1, memory_order_relaxed);
 		/* release: see soft_port_ep */
@@ -115,10 +112,10 @@ void soft_port_begin(struct soft_ep *ep)
 	while (!ep->gen);
 	ep->layout.rq_base = ep->base.rq.finished;
 	/*
-	 * From a peer of an earlier connection that has taken it at this moment we take it away: it
-	 * finds that connection closed, and touches nothing. What it writes in between does not
-	 * matter: no other word has this generation. release: our use of the port so far; who gets
-	 * the engine acquires it.
+	 * If a peer of an earlier connection holds the engine at this moment, this takes it away:
+	 * the peer finds that connection closed, and touches nothing. What it writes to the word
+	 * meanwhile does not matter, because no other word has this generation. release: our use of
+	 * the port so far; whoever takes the engine acquires it.
 	 */
 	word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 	(void)atomic_exchange_explicit(&port->engine, SOFT_ENGINE_NEXT(word, ep->gen),
@@ -210,7 +207,7 @@ void soft_mem_leave_locked(struct soft_peer *peer, const struct soft_mem *mem)
 {
 	struct soft_retired *old = malloc(sizeof *old);
 
-	if (!old) /* it stays what it is for as long as the arena */
+	if (!old) /* then nobody uses the piece again as long as the arena exists */
 		return;
 	*old = (struct soft_retired){ peer->retired, *mem };
 	peer->retired = old;
@@ -246,7 +243,10 @@ void soft_ports_bury(struct soft_peer *peer)
 		struct soft_retired *old = peer->retired;
 
 		peer->retired = old->next;
-		/* acquire: all that it has written; else it may write there yet: nobody uses it again */
+		/*
+		 * acquire: all that the peer has written. If it is not dead it may still write
+		 * there, so nobody uses the piece again
+		 */
 		if (atomic_load_explicit(&peer->dead, memory_order_acquire))
 			soft_arena_free(peer->ia, &old->mem);
 		free(old);
@@ -255,7 +255,7 @@ void soft_ports_bury(struct soft_peer *peer)
 
 enum datp_err soft_ep_reset(struct datp_ep *base)
 {
-	/* mostly nothing; soft_port_begin() does the rest, when there is a next connection */
+	/* mostly this does nothing; soft_port_begin() does the rest at the next connection attempt */
 	soft_ep_abandon(soft_ep(base));
 	return DATP_OK;
 }
@@ -274,7 +274,7 @@ void soft_ep_free(struct datp_ep *base)
 	datp_lock(&ia->lock);
 	atomic_store_explicit(&ia->ports[ep->index], NULL, memory_order_relaxed);
 	datp_unlock(&ia->lock);
-	/* a poll that had found the endpoint by its name is over once its lock was ours */
+	/* a poll that found the endpoint by its name has finished when this call has had the lock */
 	soft_ep_unpoll(ep);
 	datp_bias_fini(&ep->bias, &base->lock);
 	soft_arena_free(ia, &ep->port_mem);

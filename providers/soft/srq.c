@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared receive queues. The buffers of one live in private memory and are matched by the owner
- * only, in the order in which messages come off its rings; for a message that cannot leave its
- * sender without a buffer the service thread does it, if nobody polls (soft_ring_ask). An endpoint that finds the queue empty
- * is put on a list, and served by the service thread when a buffer is posted (the poster must not
- * take endpoints' locks).
+ * Shared receive queues. The buffers of one are in private memory, and only the owner matches them,
+ * in the order in which messages come off its rings. For a message that cannot leave its sender
+ * without a buffer the service thread does that if nobody polls (soft_ring_ask()). An endpoint that
+ * finds the queue empty is put on a list, and the service thread serves it when a buffer is posted,
+ * because the poster must not take locks of endpoints.
  */
 #include "srq.h"
 #include "conn.h"
@@ -42,7 +42,7 @@ void soft_srq_free(struct datp_srq *base)
 	struct soft_srq *srq = soft_srq(base);
 	struct soft_srqe *ring;
 
-	/* who asks how many there are may be late */
+	/* a thread that counts the buffers may still be running */
 	datp_lock(&base->lock);
 	ring = srq->ring;
 	srq->ring = NULL;
@@ -103,8 +103,8 @@ static void srq_serve(void *arg)
 		if (!ep)
 			return;
 		/*
-		 * type-stable memory: should it have been freed meanwhile, it is not open, or
-		 * another's
+		 * type-stable memory: if the endpoint has been freed meanwhile, it is not open, or
+		 * belongs to another
 		 */
 		datp_lock(&ep->base.lock);
 		if (ep->open && ep->base.srq == &srq->base)
@@ -188,7 +188,7 @@ void soft_srq_forget(struct soft_ep *ep)
 	datp_unlock(&srq->base.lock);
 }
 
-/* Takes in what has arrived at the endpoints of this queue, so that the counts are of now. */
+/* Takes what has arrived at the endpoints of this queue, so that its counts are up to date. */
 static void srq_drain(struct soft_srq *srq)
 {
 	struct soft_ia *ia = soft_ia(srq->base.obj.ia);
@@ -200,7 +200,7 @@ static void srq_drain(struct soft_srq *srq)
 
 		if (!ep || ep->base.srq != &srq->base)
 			continue;
-		/* type-stable memory, should it be freed meanwhile; mostly they share one */
+		/* type-stable memory, if the endpoint is freed meanwhile; mostly they share one EVD */
 		cq = soft_ep_recv_cq(ep);
 		if (cq != last)
 			soft_cq_drain(cq);
@@ -224,7 +224,7 @@ enum datp_err soft_srq_set_lw(struct datp_srq *base, int32_t low_watermark)
 	struct soft_srq *srq = soft_srq(base);
 	bool now;
 
-	/* before the look at what has come: from here on the service thread is told of arrivals */
+	/* comes before the look at what has arrived: from here on the service thread is notified of arrivals */
 	soft_ia_watch(soft_ia(base->obj.ia));
 	srq_drain(srq);
 	datp_lock(&base->lock);
@@ -237,8 +237,8 @@ enum datp_err soft_srq_set_lw(struct datp_srq *base, int32_t low_watermark)
 }
 
 /*
- * Buffers that this endpoint holds: posted to it and not completed, or taken from its SRQ and not
- * reaped.
+ * Returns the number of buffers that this endpoint holds: posted to it and not completed, or taken
+ * from its SRQ and not reaped.
  */
 static int32_t ep_held(struct soft_ep *ep)
 {
@@ -258,7 +258,7 @@ enum datp_err soft_ep_recv_query(struct datp_ep *base, int32_t *allocated, int32
 	return DATP_OK;
 }
 
-/* The endpoint took one more buffer: has it passed a mark? EP lock. */
+/* The endpoint has taken one more buffer: checks whether it has passed a watermark. EP lock. */
 void soft_ep_marks(struct soft_ep *ep)
 {
 	int32_t held = ep_held(ep);

@@ -56,10 +56,10 @@ a_bad_field()
 
 a_wrong_version()
 {
-	echo "${good/u1.2/u2.0}" >"$conf"
-	both_say 'field 2 says uDAPL 2.0' "write u1.2 in field 2 of $conf:1" \
-		"$conf:1: soft0: offers u2.0 nonthreadsafe, the program asks for u1.2" '; .*add a line for this one that says u1.2, if its library is for that'
-	sed -i '1s/u2.0/u1.2/' "$conf"
+	echo "${good/u1.2/u3.0}" >"$conf"
+	both_say 'field 2 says uDAPL 3.0' "write u1.2 in field 2 of $conf:1" \
+		"$conf:1: soft0: offers u3.0 nonthreadsafe, the program asks for u1.2" '; .*add a line for this one that says u1.2, if its library is for that'
+	sed -i '1s/u3.0/u1.2/' "$conf"
 	it_works
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <dat2/udat.h>
@@ -262,6 +263,29 @@ static void moves_data(void)
 	report("an RDMA read brings them back");
 }
 
+/* Two segments of 2 GiB, which are one region of memory that is not there: the check is of the lengths alone. */
+static void limits_a_message(void)
+{
+	size_t length = (size_t)1 << 31;
+	DAT_REGION_DESCRIPTION where = { .for_va = mmap(NULL, length, PROT_READ | PROT_WRITE,
+							MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) };
+	DAT_LMR_TRIPLET halves[2] = { { 0 }, { 0 } };
+	DAT_DTO_COOKIE cookie = { .as_64 = 9 };
+	DAT_LMR_HANDLE lmr;
+
+	expect(where.for_va != MAP_FAILED, "2 GiB of addresses cannot be had");
+	SUCCEEDS(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, where, length, pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr,
+				&halves[0].lmr_context, NULL, NULL, NULL));
+	halves[0].virtual_address = (DAT_VADDR)(uintptr_t)where.for_va;
+	halves[0].segment_length = (DAT_SEG_LENGTH)length;
+	halves[1] = halves[0];
+	returns(dat_ep_post_send(near_end.ep, 2, halves, cookie, 0), ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		"a message of 4 GiB");
+	SUCCEEDS(dat_lmr_free(lmr));
+	munmap(where.for_va, length);
+	report("a message whose length an event cannot tell is refused");
+}
+
 static void binds(void)
 {
 	DAT_LMR_TRIPLET part = piece(&far_end, 64, 64), from = piece(&near_end, 0, 64), other = part;
@@ -361,6 +385,7 @@ int main(void)
 	tells_of_nothing();
 	connects();
 	moves_data();
+	limits_a_message();
 	binds();
 	refuses();
 	ends();

@@ -56,14 +56,16 @@ static bool sizes_fit(DAT_IA_HANDLE handle, const DAT20_EP_ATTR *attr)
 				attr->max_rdma_size <= ia_attr(ia)->max_rdma_size);
 }
 
-/* `ep` is live. */
+/* `ep` is live, and nobody else has it yet. A completion of 2.0 tells a length of 32 bits, so nothing longer is sent. */
 static void sizes_keep(struct datp_ep *ep, const DAT20_EP_ATTR *attr)
 {
-	if (!attr)
-		return;
 	datp_lock(&ep->lock);
-	ep_priv(ep)->asked_message = attr->max_message_size;
-	ep_priv(ep)->asked_rdma = attr->max_rdma_size;
+	ep->attr.max_message_size = dat20_length(ep->attr.max_message_size);
+	ep->attr.max_rdma_size = dat20_length(ep->attr.max_rdma_size);
+	if (attr) {
+		ep_priv(ep)->asked_message = attr->max_message_size;
+		ep_priv(ep)->asked_rdma = attr->max_rdma_size;
+	}
 	datp_unlock(&ep->lock);
 }
 

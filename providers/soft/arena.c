@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The arena: the memory of an IA that its peers map. One memfd that has its whole length from the beginning, and is
- * sealed against any other, and against more seals: so a mapping once made stays good, whoever has the descriptor, and
- * there is no growing that could fail halfway. Untouched pages cost nothing. Pieces are powers of two; small ones are
- * cut from an extent, large ones are an extent of their own.
+ * The arena: the memory of an IA that its peers map. It is one memfd, which has its full length from the beginning and
+ * is sealed against a change of that, and against further seals. So a mapping stays valid whatever another holder of the
+ * descriptor does, and the file never has to grow. Untouched pages use no memory. The sizes of pieces are powers of two;
+ * a small piece is cut from an extent, a large one is an extent of its own.
  */
 #define _GNU_SOURCE
 #include "arena.h"
@@ -18,7 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define ARENA_ROOM   (1ull << 40) /* a size of addresses in the file, not of memory */
+#define ARENA_ROOM   (1ull << 40) /* the file's length; only touched pages use memory */
 #define ARENA_EXTENT (2u << 20) /* small pieces are cut from extents of this size */
 #define ARENA_MIN    256u
 #define ARENA_PAGE   4096u
@@ -40,13 +40,16 @@ bool soft_file_stays(int fd)
 	struct statfs fs;
 
 	/*
-	 * huge pages that are not reserved may be missing; only a memfd of ordinary pages has this
-	 * type and is sealed
+	 * only a memfd of ordinary pages has this type and seals; huge pages are excluded because
+	 * an access fails if one was not reserved and none is free
 	 */
 	return seals >= 0 && (seals & F_SEAL_SHRINK) && fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
 
-/* Beyond the limit on a file's length the kernel would send SIGXFSZ, which ends the program. */
+/*
+ * Returns the length of the file. It respects the limit on a file's length, because the kernel
+ * sends SIGXFSZ beyond that, which ends the program.
+ */
 static uint64_t arena_room(void)
 {
 	struct rlimit limit;
@@ -75,8 +78,8 @@ enum datp_err soft_arena_new(struct soft_arena **out)
 	}
 	arena->room = arena_room();
 	/*
-	 * A peer that maps a page must never lose it under its feet; and what a peer did to the length, or the
-	 * seals, would be done to all others
+	 * a page that a peer has mapped must never disappear, and no peer may change the length or the seals for all
+	 * others
 	 */
 	if (ftruncate(arena->fd, (off_t)arena->room) < 0 ||
 	    fcntl(arena->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
@@ -101,9 +104,9 @@ static void extents_unmap(struct soft_extent *e)
 }
 
 /*
- * Where the arena was that went last. Who looks whether a queue has something takes no lock, and may
- * be late, even if its IA has been closed meanwhile: it finds zeros there, which are nothing. By the
- * time that the next arena goes it has long looked.
+ * The addresses of the last arena that was closed. A thread that looks without a lock whether a
+ * queue has something may still read there after its IA was closed. It finds zeros, which mean that
+ * there is nothing. The addresses are unmapped when the next arena is closed, long after that read.
  */
 static struct {
 	_Atomic uint32_t lock;
@@ -115,7 +118,7 @@ static void extents_retire(struct soft_extent *extents)
 	struct soft_extent *before;
 
 	for (struct soft_extent *e = extents; e; e = e->next)
-		/* should it fail, they stay as they are for that while */
+		/* if this fails, the extent stays mapped as it is until then */
 		(void)mmap(e->addr, e->len, PROT_READ,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	datp_lock(&last.lock);
@@ -134,7 +137,7 @@ static __attribute__((destructor)) void last_unmap(void)
 
 void soft_arena_put(struct soft_arena *arena)
 {
-	/* release: our use of it; acquire: everybody's, before it is unmapped */
+	/* release: this user's accesses; acquire: those of all users, before it is unmapped */
 	if (!arena || atomic_fetch_sub_explicit(&arena->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	extents_retire(arena->extents);

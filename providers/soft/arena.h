@@ -6,26 +6,28 @@
 #include "soft.h"
 
 /*
- * Whether pages of a file stay where they are, whatever whoever else has it does: memory that is sealed against
- * shrinking, of ordinary pages. Only such a file of another process may be mapped.
+ * Returns true if no other holder of the file can take pages out of it: it consists of ordinary pages and is sealed
+ * against shrinking. Of another process's files only such a one may be mapped.
  */
 bool soft_file_stays(int fd);
 enum datp_err soft_arena_new(struct soft_arena **arena);
-void soft_arena_put(struct soft_arena *arena); /* the last one unmaps it */
-/* The place, of at least that size; NULL: there is none. */
+/* Drops a reference; the last one unmaps the arena. */
+void soft_arena_put(struct soft_arena *arena);
+/* Returns the address of a place in our own arena, or NULL if no extent has `size` bytes there. */
 void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref, uint64_t size);
 
-/* How long the extent is that a piece of `size` bytes lies in. */
+/* Returns the length of the extent that a piece of `size` bytes lies in. */
 uint64_t soft_arena_extent(uint64_t size);
 
 /*
- * A piece of at least `size` bytes, aligned to its size rounded up to a power of two (at most the
- * extent's). SOFT_KIND_OTHER is zeroed; of the others a used piece is as its last user left it. 
+ * Allocates a piece of at least `size` bytes, aligned to its size rounded up to a power of two, but
+ * at most to a page. A SOFT_KIND_OTHER is zeroed; a used piece of another kind is as its last user
+ * left it.
  */
 enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size,
 			       struct soft_mem *mem);
 void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem);
-/* Calls fn for every piece of a kind that was given back and waits for its next user. */
+/* Calls fn, under the arena's lock, for every free piece of this kind that has been used before. */
 void soft_arena_resting(struct soft_arena *arena, enum soft_kind kind,
 			void (*fn)(const struct soft_mem *mem, void *arg), void *arg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages that another process can provoke: written by datp_log(), as far as log/limit.h lets them through. */
+/* Messages that another process can provoke: datp_log() writes those that the limit of log/limit.h lets pass. */
 #include "complain.h"
 #include <datp/provider.h>
 #include <stdarg.h>

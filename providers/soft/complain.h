@@ -6,8 +6,8 @@
 #include "log/limit.h"
 
 /*
- * As datp_log(), but of one cause only a few lines are written in every ten seconds, however often another process brings it
- * about. The next line that is written says how many were left out. Any thread, any lock.
+ * As datp_log(), but writes only a few lines about one cause in ten seconds, however often another process provokes them.
+ * The next line that is written says how many were left out. Any thread, under any lock.
  */
 void soft_complain(struct log_limit *cause, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* how long the other side of an incoming connection may take; see pending.c */
+/* how long the other side of an incoming connection may take for each step; see pending.c */
 #define HANDSHAKE_MS	 30000u
 #define HANDSHAKE_MS_MAX 3600000u
 
 /*
- * The address that stands for this host: of the first interface that is up and not the loopback,
- * since programs look for it among the interfaces and skip 127.0.0.1; else 127.0.0.1. name: only
- * that interface.
+ * Finds the address of the interface `name`, or, if that is NULL, of the first interface that is up
+ * and not the loopback, because programs look for the address among the interfaces and skip
+ * 127.0.0.1. Returns false if there is none.
  */
 static bool host_address(const char *name, struct sockaddr_in *in)
 {
@@ -73,7 +73,7 @@ static const char *const shares[] = {
 	[SOFT_SHARE_UNSEALED + 1] = NULL,
 };
 
-/* The limit is 0 if it is not given, which soft_param_parse() replaces. */
+/* eager_limit is 0 if it is not given; soft_param_parse() replaces that. */
 static const struct datp_option table[] = {
 	DATP_OPTION_BOOL("cma", struct soft_ia, want_cma, true,
 			 "whether the kernel is asked to copy between processes"),
@@ -96,7 +96,7 @@ enum datp_err soft_param_realm(struct soft_ia *ia)
 
 	if (!realm)
 		realm = "";
-	/* it becomes a part of names, which must not be equal to another listener's */
+	/* it becomes a part of listeners' names, and those of two listeners must differ */
 	if (strlen(realm) > SOFT_REALM_MAX || realm[strspn(realm, good)]) {
 		datp_log(1,
 			 "soft: adapter %s: DAT_SOFT_REALM=%s is not a valid name; use up to %d "

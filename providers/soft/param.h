@@ -6,15 +6,15 @@
 #include "soft.h"
 
 /*
- * The realm, from the environment: processes of different ones do not meet, whatever their adapters
- * and connection qualifiers are called.
+ * Sets the realm, from the environment. Processes of different realms cannot connect to each other,
+ * whatever their adapters and connection qualifiers are. Fails if it is not a valid name.
  */
 enum datp_err soft_param_realm(struct soft_ia *ia);
 
 /*
- * Sets key, address and what the options of the table in param.c are about. Without eager_limit,
- * messages up to SOFT_EAGER_SURE go through the ring, and those up to SOFT_EAGER_DEFAULT where
- * soft_is_eager() says so.
+ * Sets key, address and the fields that the table of options in param.c names. Without the option
+ * eager_limit, messages up to SOFT_EAGER_SURE are sent eagerly, and those up to SOFT_EAGER_DEFAULT
+ * if soft_is_eager() says so.
  */
 enum datp_err soft_param_parse(struct soft_ia *ia, const char *params);
 

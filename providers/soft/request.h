@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copies of what stands in a port. Both sides can write to that memory, and a peer that has gone
- * wrong may do so at any time: what is checked is a copy of our own, and the copy is what is used.
+ * Copies of the requests and receives in a port. Both sides can write to that memory, and a faulty
+ * peer may do so at any time: so a request is copied, and the copy is both checked and used.
  */
 #ifndef SOFT_REQUEST_H
 #define SOFT_REQUEST_H
@@ -18,25 +18,28 @@ struct soft_request {
 	struct datp_sge sge[SOFT_MAX_IOV];
 };
 
-/* Where a message goes. */
+/* The buffers of a receive. */
 struct soft_sink {
 	uint32_t n;
 	struct datp_sge sge[SOFT_MAX_IOV];
 };
 
-/* False: so many are not there. `stride` is what an entry has, `head` what stands before them. */
+/*
+ * Copies a list of n segments out of an entry of `stride` bytes, where `head` bytes precede it.
+ * Returns false if an entry cannot have so many.
+ */
 static inline bool soft_sge_copy(struct datp_sge *to, const struct datp_sge *from, uint32_t n,
 				 uint32_t stride, size_t head)
 {
 	if (n > SOFT_MAX_IOV || head + n * sizeof *from > stride)
 		return false;
 	memcpy(to, from, n * sizeof *from);
-	/* a compiler does not go back to the original from here on: it may have changed */
+	/* from here on the compiler must not read the original, because the peer may have changed it */
 	__asm__ volatile("" : : : "memory");
 	return true;
 }
 
-/* False: it makes no sense. */
+/* Copies a request. Returns false if an entry cannot have as many segments as it says. */
 static inline bool soft_request_copy(struct soft_request *r, const struct soft_sqe *e,
 				     const struct soft_layout *layout)
 {
@@ -53,6 +56,7 @@ static inline bool soft_request_copy(struct soft_request *r, const struct soft_s
 	return soft_sge_copy(r->sge, e->sge, r->n, layout->sq_stride, sizeof *e);
 }
 
+/* Copies the buffers of a receive; returns as soft_request_copy(). */
 static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc *desc,
 				  const struct soft_layout *layout)
 {
@@ -60,7 +64,7 @@ static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc
 	return soft_sge_copy(sink->sge, desc->sge, sink->n, layout->rq_stride, sizeof *desc);
 }
 
-/* A result, as the other side says. */
+/* Returns the result that the other side has stored, or DAT_DTO_ERR_TRANSPORT if there is no such result. */
 static inline uint8_t soft_status(uint8_t said)
 {
 	return said <= DAT_DTO_ERR_PARTIAL_PACKET ? said : DAT_DTO_ERR_TRANSPORT;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tick of an IA: a timer that runs while something waits for a peer, and has the service thread look after it:
- * ends of connections (ending.c), binds that wait for accesses to the old window (recv.c), messages that the kernel had no
- * memory for (sock.c), and rings whose next sender does not publish (held.c). So the service thread waits for no peer.
- * Where there are several peers the timer runs all the time, slowly, for what one of them takes away from another (lost.c).
- * Invariant: whoever adds something that waits sets the timer afterwards, and the timer is set again as long as something is
- * left.
+ * The tick of an IA: a timer that runs while something waits for a peer, so that the service thread itself never waits. At
+ * each tick it looks at ends of connections (ending.c), binds that wait for accesses to the old window (recv.c), messages
+ * that the kernel had no memory for (sock.c), and rings whose next sender does not publish (held.c). If there are several
+ * peers, the timer runs slowly all the time, for what one of them takes away from another (lost.c). Invariant: whoever adds
+ * something that waits sets the timer afterwards, and the timer is set again as long as something is left.
  */
 #include "tick.h"
 #include "held.h"
@@ -35,10 +34,10 @@ void soft_tick_set(struct soft_ia *ia)
 	timer_set(ia, TICK_NS);
 }
 
-/* Binds that wait; true: there are some left. */
+/* Looks at the binds that wait. Returns true if some are left. */
 static bool binds_serve(struct soft_ia *ia)
 {
-	/* relaxed: whoever counts itself sets the timer behind that */
+	/* relaxed: whoever counts a bind sets the timer afterwards */
 	if (!atomic_load_explicit(&ia->binds_wait, memory_order_relaxed))
 		return false;
 	for (uint32_t i = 0; i < ia->port_next; i++) {
@@ -62,7 +61,10 @@ static void tick_event(void *arg, uint32_t events)
 
 	(void)events;
 	(void)!read(ia->tick_fd, &count, sizeof count);
-	/* first: what another thread sets from now on comes sooner, and what it has set before is looked at below */
+	/*
+	 * This comes first, because it replaces the time that another thread has set: what that
+	 * thread waits for is looked at below, and a time that it sets from now on is not replaced.
+	 */
 	if (soft_lost_watches(ia)) {
 		timer_set(ia, SOFT_LOST_LOOK_MS * 1000000L);
 		soft_lost_look(ia);

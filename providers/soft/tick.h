@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What waits for a peer on the service thread's account, without keeping it. */
+/* The timer for work that waits for a peer and must not occupy the service thread. */
 #ifndef SOFT_TICK_H
 #define SOFT_TICK_H
 
@@ -7,7 +7,7 @@
 
 enum datp_err soft_tick_init(struct soft_ia *ia);
 void soft_tick_fini(struct soft_ia *ia);
-/* Something waits: the service thread looks after it, soon and until it is done. Any thread, any lock. */
+/* Has the service thread look at what waits, soon and until nothing is left. Any thread, under any lock. */
 void soft_tick_set(struct soft_ia *ia);
 
 #endif

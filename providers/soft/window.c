@@ -32,7 +32,7 @@ enum datp_err soft_windows_init(struct soft_ia *ia)
 
 void soft_windows_fini(struct soft_ia *ia)
 {
-	/* the RMRs have gone, and what was bound is among the spare ones */
+	/* the RMRs are freed, so all records are among the spare ones */
 	while (ia->windows_spare) {
 		struct soft_bound *bound = ia->windows_spare;
 
@@ -131,7 +131,7 @@ static bool settle_locked(struct soft_ia *ia, struct soft_bound **list,
 
 void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 {
-	/* of an RMR that has been freed it may be another one's by now, which has no such bind */
+	/* if the RMR has been freed, another one may have this index, but then it has no such bind */
 	uint32_t index = ((const struct soft_rmr *)wqe->rmr)->index;
 	struct soft_bound **list = &ia->windows[index % SOFT_MR_COUNT], *bound;
 	bool dropped = false;
@@ -145,7 +145,7 @@ void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 		dropped = settle_locked(ia, list, bound);
 	}
 	datp_unlock(&ia->windows_lock);
-	/* it may have looked before: it copies a piece at most */
+	/* the mover may have found a dropped record before; it copies one more piece at most */
 	if (dropped)
 		soft_mover_quiesce(ia);
 }

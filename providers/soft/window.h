@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the RMRs of an IA are bound to, as their owner has posted it. */
+/* What the RMRs of an IA are bound to, by the binds that their owner has posted. */
 #ifndef SOFT_WINDOW_H
 #define SOFT_WINDOW_H
 
@@ -9,22 +9,24 @@ enum datp_err soft_windows_init(struct soft_ia *ia);
 void soft_windows_fini(struct soft_ia *ia);
 
 /*
- * A bind of the RMR is going to be posted as `wqe`, and `range` is what it opens by this context:
- * from here on that counts, too. Length 0: an unbind. Fails if there is no memory. EP lock.
+ * Records a bind of the RMR that is about to be posted as `wqe`: from now on soft_window_get()
+ * finds `range` under this context, beside what earlier binds opened. Length 0 means an unbind.
+ * Fails if there is no memory. EP lock.
  */
 enum datp_err soft_window_post(struct soft_rmr *rmr, const struct datp_wqe *wqe, uint32_t context,
 			       const struct soft_range *range);
 /*
- * The bind that was posted as `wqe` has been executed, and nobody who has a right to is any more at
- * what it replaces: that counts no longer, and the mover is not at it. EP lock.
+ * The bind that was posted as `wqe` has been executed, and no thread with a right to do so still
+ * accesses the range that it replaces. Drops the record of that range; when this returns, the mover
+ * does not access it either. EP lock.
  */
 void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe);
-/* The bind with this context has come to nothing. */
+/* Drops the record of the bind with this context, which has failed. */
 void soft_window_forget(struct soft_ia *ia, uint32_t context);
-/* The RMR goes: nothing counts. Its index may not be given to another yet. */
+/* Drops all records of an RMR that is being freed. No other RMR may have its index yet. */
 void soft_window_close(struct soft_rmr *rmr);
 
-/* What a context opens, by what no peer can write to. False: nothing. */
+/* Finds the range that a context opens, in memory that no peer can write to. Returns false if there is none. */
 bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *range);
 
 #endif

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Moving bytes between our memory and a peer's, straight between the two users' buffers. */
+/* Moves bytes directly between the program's buffers here and those of a peer. */
 #ifndef SOFT_XFER_H
 #define SOFT_XFER_H
 
 #include "soft.h"
 #include <string.h>
 
-/* A system call moves no more than this, so that a copy whose right is taken away ends soon. */
+/* A system call moves at most this many bytes, so that a copy whose right is taken away ends soon. */
 #define SOFT_CMA_PIECE (1u << 20)
 
 /*
- * By what right memory of a peer is touched: the connection is open at the peer. `open` is the word of the
- * peer's port, which only the peer writes; the right is gone for good once it is not `gen`.
+ * The right to access a peer's memory, which lasts as long as the connection is open at the peer. `open` is the
+ * word of the peer's port, which only the peer writes; as soon as it is not `gen`, the right is lost for ever.
  */
 struct soft_right {
 	const _Atomic uint32_t *open;
 	uint32_t gen;
-	/* for the peer's mover: its endpoint, and the request that the memory is that of */
+	/* for the peer's mover: its endpoint, and the request that the memory belongs to */
 	uint32_t port, seq;
-	bool initiator; /* we are, of that request */
+	bool initiator; /* this side is the initiator of that request */
 };
 
 /* A list of buffers, consumed from the front. */
 struct soft_list {
 	struct iovec iov[SOFT_MAX_IOV + 1];
 	int n, at;
-	const struct datp_sge *sge;	/* of what regions they are, or NULL */
-	const struct soft_right *right; /* of a peer's: what is asked before each piece, or NULL */
+	const struct datp_sge *sge;	/* the segments, which name the regions; or NULL */
+	const struct soft_right *right; /* of a peer's buffers: the right to check before each piece; or NULL */
 };
 
 static inline void soft_list_sge(struct soft_list *list, const struct datp_sge *sge, int n)
@@ -47,29 +47,29 @@ static inline void soft_list_one(struct soft_list *list, uint64_t addr, uint64_t
 	list->right = NULL;
 }
 
-/* Takes the first len bytes off. */
+/* Removes the first len bytes. */
 void soft_list_skip(struct soft_list *list, uint64_t len);
 
 /*
  * Moves len bytes between `local` and `remote` (of the peer); both lists hold at least that much.
  * write: to the peer. ordered: the destination is one range, and its last aligned 8 bytes become
- * visible after all the rest (and after everything that this thread moved before), in one store. 0
- * or an errno: EFAULT for memory that is not there, ESRCH for a peer that is no more or has ended the
- * connection (remote->right), ETIMEDOUT for one whose mover does not answer. Blocks while the bytes move, and
- * for a mover as long as the bound of bound.h.
+ * visible after all the rest, and after everything that this thread moved before; in one store,
+ * unless the kernel makes it (xfer.c). Returns 0 or an errno: EFAULT if memory is not mapped, ESRCH
+ * if the peer has died or has ended the connection (remote->right), ETIMEDOUT if its mover does not
+ * answer. Blocks while the bytes move; for a mover at most for the bound of bound.h.
  */
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 	      struct soft_list *remote, uint64_t len);
 
-/* The same by the kernel, to or from process `pid`; a piece of SOFT_CMA_PIECE bytes at a time. */
+/* The same by the kernel, to or from process `pid`, in pieces of SOFT_CMA_PIECE bytes. */
 int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
 	     uint64_t len);
 
-/* Within this process. */
+/* The same within this process. */
 void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered);
 
 #ifndef soft_copy_short
-/* From `step` to 2 * `step` bytes, by two copies that overlap as they have to. */
+/* Copies `step` to 2 * `step` bytes, as two pieces of `step` bytes that may overlap. */
 static inline __attribute__((always_inline)) void soft_copy_ends(void *to, const void *from,
 								 uint64_t len, uint64_t step)
 {
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) void soft_copy_ends(void *to, const
 	memcpy((char *)to + len - step, last, step);
 }
 
-/* The payload of a short message; that of a few words without a call. */
+/* Copies the payload of a short message; 8 to 64 bytes without a call. */
 static inline __attribute__((always_inline)) void soft_copy_short(void *to, const void *from,
 								  uint64_t len)
 {
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) void soft_copy_short(void *to, cons
 }
 #endif
 
-/* From one buffer into a list, and the reverse; len bytes, which the list has. */
+/* Copy len bytes from one buffer into a list, and the reverse. The list has at least so many. */
 static inline void soft_scatter(const struct datp_sge *to, int n, const unsigned char *from,
 				uint64_t len)
 {
@@ -120,8 +120,9 @@ static inline void soft_gather(unsigned char *to, const struct datp_sge *from, i
 	}
 }
 
-/* Whether the kernel lets us read `addr` of process `pid`, where `expect` stands. */
+/* Returns true if the kernel lets this process read `addr` of process `pid`, where `expect` stands. */
 bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect);
-bool soft_xfer_allowed(void); /* whether it lets us at all */
+/* Returns true if the kernel lets this process copy in this way at all. */
+bool soft_xfer_allowed(void);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The open connection and its end. While it is open, the peer may touch the buffers posted here.
- * The end, whoever brings it about, happens once: what has arrived is completed, the port is
- * closed, and every access that had begun is waited for. Only then does libdatp hear of it, and
- * flushes what is left. A peer that is stopped is waited for no longer than the bound: closing the port has
- * taken its right to touch our memory (guard.c), and the port is left to it. The service thread does not wait at
- * all, but looks again now and then (tick.c).
+ * The open connection and its end. While it is open, the peer may access the buffers posted here. It ends once,
+ * whatever the cause: what has arrived is completed, the port is closed, and every access that has begun is awaited.
+ * Only then is the end reported to libdatp, which flushes what is left. A peer that is stopped is awaited no longer
+ * than the bound: closing the port has taken away its right to access our memory (guard.c), and the port is left to
+ * it. The service thread does not wait at all, but looks again at each tick (tick.c).
  */
 #include "bound.h"
 #include "complain.h"
@@ -71,12 +70,12 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	ep->rport = rport; /* from here on soft_mr_quiesce() checks this connection */
 	datp_unlock(&ia->lock);
 	/*
-	 * relaxed: who finds it set has found the endpoint open, under the EP lock, or by the
-	 * socket's message
+	 * relaxed: a thread that finds it set has found the endpoint open under the EP lock, or has
+	 * read the message of the socket
 	 */
 	atomic_store_explicit(&ep->accepting, accepting ? ep->gen : 0, memory_order_relaxed);
 	ep->open = true;
-	/* release: the connection as it has been set up; the mover acquires */
+	/* release: the fields of the connection; the mover acquires */
 	atomic_store_explicit(&ep->moves, ep->gen, memory_order_release);
 	atomic_store(&ep->port->open, ep->gen);
 	return true;
@@ -95,14 +94,14 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 	datp_unlock(&ia->lock);
 }
 
-/* Notes what is running when the port has been closed: no thread begins an access any more. */
+/* Notes which accesses are under way after the port was closed; no thread begins one any more. */
 static void end_look(struct soft_ep *ep)
 {
 	soft_engine_look(&ep->end.watch[0], ep, ep->rport);
 	soft_engine_look(&ep->end.watch[1], ep, ep->port);
 }
 
-/* Returns true if all of that has ended. */
+/* Returns true if all these accesses have ended. */
 static bool end_is_quiet(const struct soft_ep *ep)
 {
 	const struct soft_engine_watch *w = ep->end.watch;
@@ -113,7 +112,7 @@ static bool end_is_quiet(const struct soft_ep *ep)
 	return (soft_engine_let_go(&w[0]) && soft_engine_let_go(&w[1])) || soft_peer_lost(ep->peer);
 }
 
-/* Waits for it; returns false after the time-out. */
+/* Waits for their end. Returns false if that has not come at the time `until`. */
 static bool end_wait(struct soft_ep *ep, uint64_t until)
 {
 	return soft_engine_wait(ep, ep->rport, ep->peer, NULL, until) &&
@@ -123,7 +122,7 @@ static bool end_wait(struct soft_ep *ep, uint64_t until)
 /* Completes what has been executed. */
 static void end_complete(struct soft_ep *ep)
 {
-	/* what our mover does for the peer it has checked before the port was closed, or not at all */
+	/* waits for what our mover has checked before the port was closed; it begins nothing after that */
 	soft_mover_quiesce(soft_ia(ep->base.obj.ia));
 	/* acquire: see peer_buried() */
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
@@ -154,9 +153,7 @@ static void end_release(struct soft_ep *ep, bool quiet)
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_peer *peer = ep->peer;
 
-	/*
-	 * off the attention lists: what is on them is looked at, and nothing is put there any more
-	 */
+	/* takes the port off the attention lists; no thread puts it there any more */
 	soft_cq_drain(soft_ep_recv_cq(ep));
 	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
 		soft_cq_drain(soft_ep_request_cq(ep));
@@ -165,7 +162,7 @@ static void end_release(struct soft_ep *ep, bool quiet)
 	datp_lock(&ia->lock);
 	ep->rport = NULL;
 	ep->peer = NULL;
-	/* passive, and no RTU yet: messages over it do not concern the endpoint */
+	/* passive, and the RTU has not come: later messages over this socket do not concern the endpoint */
 	if (ep->socket) {
 		ep->socket->ep = NULL;
 		ep->socket = NULL;
@@ -193,7 +190,7 @@ void soft_ep_ended(struct soft_ep *ep)
 	atomic_store(&ep->ending, false);
 }
 
-/* ---- an end that has messages before it which cannot be taken yet ---- */
+/* ---- an end that is put off, because messages before it cannot be taken yet ---- */
 
 /* EP lock. */
 static void put_off_forget(struct soft_ep *ep)
@@ -205,8 +202,8 @@ static void put_off_forget(struct soft_ep *ep)
 }
 
 /*
- * The peer has ended the connection, and what it had sent before may be behind a cell that another sender does not publish:
- * then the tick comes back to it, within the bound. Service thread.
+ * The peer has ended the connection. Puts our teardown off if the peer's last messages may be behind a cell that another sender
+ * has not published: then the tick looks again, within the bound. Returns true if it is put off. Service thread.
  */
 static bool end_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER why)
 {
@@ -215,7 +212,7 @@ static bool end_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER why)
 	bool off;
 
 	soft_cq_drain(cq);
-	/* relaxed: the drain has just looked, and the bound is there for what changes behind it */
+	/* relaxed: the drain has just looked; if it changes after that, the bound still holds */
 	if (!atomic_load_explicit(&cq->late, memory_order_relaxed))
 		return false;
 	datp_lock(&ep->base.lock);
@@ -233,7 +230,7 @@ static bool end_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER why)
 
 bool soft_ends_put_off_serve(struct soft_ia *ia)
 {
-	/* relaxed: whoever counts an end sets the timer behind that */
+	/* relaxed: whoever counts an end sets the timer afterwards */
 	if (!atomic_load_explicit(&ia->put_off, memory_order_relaxed))
 		return false;
 	for (uint32_t i = 0; i < ia->port_next; i++) {
@@ -255,7 +252,7 @@ bool soft_ends_put_off_serve(struct soft_ia *ia)
 	return atomic_load_explicit(&ia->put_off, memory_order_relaxed);
 }
 
-/* Closes the port, if that has to be done. Returns true if this thread carries out the end. */
+/* Closes the port of a connection that is to end. Returns true if this thread carries out the end. */
 static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
@@ -265,14 +262,14 @@ static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, b
 	datp_lock(&ep->base.lock);
 	mine = ep->open && (!gen || ep->gen == gen) && (!only_failing || ep->failing);
 	if (mine) {
-		/* relaxed: written under the EP lock, or by who then has the service thread come here */
+		/* relaxed: its writer then has the service thread call revoked_now(), which acquires it */
 		bool revoked = atomic_load_explicit(&ep->revoked, memory_order_relaxed) == ep->gen;
 
 		soft_recv_progress(ep);
 		ep->end.deliver = !ep->failing;
 		ep->end.tell = tell;
 		ep->end.why = 0;
-		/* it has been waited for already */
+		/* a peer that has lost its right was awaited before */
 		ep->end.until = revoked ? soft_now_ms() : soft_bound(ia);
 		ep->end.looked = soft_now_ms();
 		ep->open = false;
@@ -284,7 +281,7 @@ static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, b
 		atomic_store(&ep->ending, true);
 		/* sequentially consistent: either the mover finds it, or soft_mover_quiesce() finds the mover */
 		atomic_store(&ep->moves, 0);
-		/* sequentially consistent: see engine_try */
+		/* sequentially consistent: see engine_try() */
 		atomic_store(&ep->port->open, 0);
 	}
 	datp_unlock(&ep->base.lock);
@@ -309,7 +306,7 @@ static void end_finish(struct soft_ep *ep, bool quiet)
 /* Reports the end to libdatp, if it has to be reported. */
 static void end_say(struct soft_ep *ep)
 {
-	/* passive, and never heard of the peer: then this was no connection yet */
+	/* passive, and nothing has come from the peer: the connection was never established */
 	if (!ep->end.why)
 		;
 	else if (atomic_exchange(&ep->accepting, 0))
@@ -337,7 +334,7 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool o
 	return true;
 }
 
-/* The rest of an end that has begun: at once, or when the peer has released the port. */
+/* Finishes an end that has begun, now or when the peer has released the port. */
 static void end_go_on(struct soft_ep *ep)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
@@ -417,7 +414,7 @@ bool soft_endings_serve(struct soft_ia *ia)
 	return ia->endings != NULL;
 }
 
-/* ---- who brings it about ---- */
+/* ---- what ends a connection ---- */
 
 static void fail_now(struct datp_ep *base)
 {
@@ -454,7 +451,7 @@ static void revoked_now(struct datp_ep *base)
 	struct soft_ep *ep = soft_ep(base);
 
 	datp_lock(&ep->base.lock);
-	/* acquire: with it, that the port has been closed */
+	/* acquire: the port was closed before it was set */
 	if (ep->open && ep->gen == atomic_load_explicit(&ep->revoked, memory_order_acquire)) {
 		soft_ep_unanswered(ep);
 		ep->failing = true;
@@ -465,10 +462,10 @@ static void revoked_now(struct datp_ep *base)
 
 void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen)
 {
-	/* relaxed: with ep->peer it stays as it is while the lock is held */
+	/* relaxed: it does not change while the lock is held and ep->peer is this peer */
 	if (ep->peer != peer || atomic_load_explicit(&ep->gen, memory_order_relaxed) != gen)
 		return;
-	/* sequentially consistent, both: as the end */
+	/* sequentially consistent, both: as in end_begin() */
 	atomic_store(&ep->moves, 0);
 	atomic_store(&ep->port->open, 0);
 	/* release: see revoked_now() */
@@ -516,8 +513,8 @@ void soft_ep_drained(struct soft_ep *ep)
 }
 
 /*
- * Are both directions idle? The end of a connection waits for a thread that copies, and a graceful
- * disconnect must not wait. A hint.
+ * Returns true if nobody holds the engine of either direction. The end of a connection waits for a
+ * thread that copies, and a graceful disconnect must not wait. A hint.
  */
 static bool engines_rest(struct soft_ep *ep)
 {
@@ -550,8 +547,8 @@ static void disconnect_gracefully(struct soft_ep *ep)
 		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1,
 					  memory_order_relaxed);
 		/*
-		 * sequentially consistent with engine_tell_initiator: it rings, or we see what it
-		 * did since our own look
+		 * sequentially consistent with engine_tell_initiator(): either the peer rings, or
+		 * this thread sees what the peer has executed since drained_already()
 		 */
 		atomic_store(&ep->port->want_bell, 1);
 		soft_sq_reap(ep);
@@ -581,9 +578,7 @@ void soft_ep_disconnect(struct datp_ep *base, enum datp_close how)
 
 void soft_ep_abandon(struct soft_ep *ep)
 {
-	/*
-	 * in this order: a reply that was being handled during the cancel has opened the endpoint
-	 */
+	/* the cancel comes first: a reply handled meanwhile may open the endpoint, which is ended below */
 	soft_ep_cancel(ep);
 	atomic_store(&ep->accepting, 0);
 	if (soft_ep_end(ep, 0, DAT_CONNECTION_EVENT_DISCONNECTED, false))

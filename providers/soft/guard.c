@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The look at a right and the system call that uses it, as one step. A process can be stopped at any
- * instruction, and for as long as somebody likes; by the time it goes on, the memory it was about to
- * write to may be freed and used for something else. So the last look has to be such that nothing
- * comes between it and the kernel.
+ * The check of a right and the system call that uses it, as one step. A process can be stopped at any
+ * instruction, for any time; when it continues, the memory that it was about to write may be freed and
+ * used for something else. So nothing may come between the last check and the kernel.
  *
- * The look and the SYSCALL instruction are a restartable sequence (rseq(2)), whose last instruction is
- * the SYSCALL. A thread that is stopped, or only scheduled away, or gets a signal before that instruction
- * has been executed, goes on at the beginning, and looks again. A thread that has executed it is in the
- * kernel, which stops nobody in the middle of a call: signals, a debugger and a frozen control group all
- * take effect when the call returns. So invariant: a copy that begins does so while the right holds, and
- * its end waits for nothing but the processor and the pages. What holds a thread at the entry to a call is
- * the exception, since the instruction has been executed by then: a debugger that stops it at system calls
- * (PTRACE_SYSCALL), and a filter that has another process decide (SECCOMP_RET_USER_NOTIF, SECCOMP_RET_TRACE).
+ * The check and the SYSCALL instruction are a restartable sequence (rseq(2)), whose last instruction is
+ * the SYSCALL. A thread that is stopped, preempted or interrupted by a signal before it has executed that
+ * instruction continues at the beginning, and checks again. A thread that has executed it is in the
+ * kernel, which stops no thread in the middle of a copy: signals, a debugger and a frozen control group all
+ * take effect when the call returns. So the invariant is that a copy begins only while the right is valid,
+ * and then waits for nothing but the processor and the pages. The exception is what holds a thread at the
+ * entry to a call, after the instruction: a debugger that stops it at system calls (PTRACE_SYSCALL), and a
+ * filter that asks another process (SECCOMP_RET_USER_NOTIF, SECCOMP_RET_TRACE).
  *
- * A copy in memory, to what a peer shares, is such a sequence as well, a piece at a time, with all instructions that
- * copy in it. Interrupted in there, it begins again, with the look; so of a process that was stopped nothing more
- * is written.
+ * A copy by the processor, to or from memory that a peer shares, is such a sequence as well, one for each piece, and
+ * contains all instructions that copy it. If it is interrupted, it begins again with the check, so a process that was
+ * stopped writes nothing more.
  *
- * glibc registers each thread with the kernel from 2.35 on. Where it does not, where the kernel does not
- * take part, and on other processors than x86-64, the look is made before the call, and a process that is
- * stopped within those few instructions executes the call when it goes on.
+ * glibc registers each thread with the kernel from 2.35 on. If it does not, or the kernel has no rseq(2), or the
+ * processor is no x86-64, the check is made before the call, and a process that is stopped between the two
+ * executes the call when it continues.
  */
 #define _GNU_SOURCE
 #include "guard.h"
@@ -37,12 +36,12 @@
 #endif
 #endif
 
-/* Copied at once: this is so short that it is rarely interrupted and begun again. */
+/* The length of a piece, which is so short that it is rarely interrupted and begun again. */
 #define GUARD_PIECE ((uint64_t)64 << 10)
 
 static bool right_holds(const struct soft_right *right)
 {
-	/* acquire: what follows is not done before this look; the owner only ever takes it away */
+	/* acquire: the copy does not begin before this check. The owner takes the right away, and never gives it back */
 	return atomic_load_explicit(right->open, memory_order_acquire) == right->gen;
 }
 
@@ -70,10 +69,10 @@ bool soft_guard_holds(void)
 }
 
 /*
- * The beginning of a sequence: from label 1 on, up to label 2. Offsets of struct rseq: rseq_cs is at 8. The descriptor, in
- * __rseq_cs, has the first instruction of the sequence, its length and where to go on; in front of that place stands
- * the signature that the kernel wants there, as the argument of an instruction that nobody executes. The word has to be
- * looked at after the descriptor has been stored: both are one thread's, whose order the kernel sees.
+ * The beginning of a sequence, which lasts from label 1 to label 2. In struct rseq, rseq_cs is at offset 8. The descriptor,
+ * in __rseq_cs, has the address of the sequence, its length, and the address where an interrupted thread continues. The
+ * signature that the kernel requires precedes the latter, as the argument of an instruction that is never executed. The word
+ * is checked after the descriptor has been stored; program order is enough, because the kernel interrupts this thread itself.
  */
 #define SEQUENCE_BEGIN                                                                             \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                                       \
@@ -95,7 +94,7 @@ bool soft_guard_holds(void)
 	"movq $-%c[canceled], %%rax\n\t"                                                           \
 	"cmpl %[gen], (%[word])\n\t"                                                               \
 	"jne 2f\n\t"
-/* The end; the kernel must not look at the descriptor when this library has been unloaded. */
+/* The end of a sequence. It clears rseq_cs, because the kernel must not read the descriptor after this library is unloaded. */
 #define SEQUENCE_END                                                                               \
 	"2:\n\t"                                                                                   \
 	"movq $0, %%fs:8(%[area])\n\t"
@@ -129,7 +128,7 @@ static long copy_restartable(const struct soft_right *right, long number, long p
 	return result;
 }
 
-/* Returns 0, or -ECANCELED. If it is interrupted, it begins again. */
+/* Copies by a string instruction. Returns 0, or -ECANCELED if the right is lost. Begins again if it is interrupted. */
 static long move_by_string(const struct soft_right *right, void *to, const void *from, uint64_t len)
 {
 	long result;
@@ -146,8 +145,8 @@ static long move_by_string(const struct soft_right *right, void *to, const void 
 }
 
 /*
- * The same for at least MOVE_BLOCK bytes, in blocks of that, the last of which may overlap the one before. SSE2 belongs
- * to every x86-64.
+ * The same for at least MOVE_BLOCK bytes, in blocks of that size; the last one may overlap the one before. Every x86-64
+ * has SSE2.
  */
 static long move_by_blocks(const struct soft_right *right, void *to, const void *from, uint64_t len)
 {
@@ -186,8 +185,8 @@ static long move_by_blocks(const struct soft_right *right, void *to, const void 
 }
 
 /*
- * A string operation is fast when it is long, but takes a cycle for each byte where the destination lies less than
- * a line beyond the source within a page, on many processors.
+ * A string instruction is fast for long copies. But on many processors it takes a cycle for each byte if the destination
+ * is less than a line after the source, as positions within a page.
  */
 static long move_restartable(const struct soft_right *right, void *to, const void *from, uint64_t len)
 {

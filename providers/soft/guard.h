@@ -23,7 +23,7 @@ bool soft_guard_move(const struct soft_right *right, void *to, const void *from,
 /* Makes one naturally aligned store of 1, 2, 4 or 8 bytes, before which everything copied earlier is visible. */
 bool soft_guard_store(const struct soft_right *right, void *to, uint64_t value, unsigned int size);
 
-/* Whether the look and the entry are one step on this machine, as guard.c says. */
+/* Returns true if the check and the copy are one step on this machine, see guard.c. */
 bool soft_guard_holds(void);
 
 #endif

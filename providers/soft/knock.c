@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The way to a listener: from an address and a connection qualifier to a socket that is connected.
- * A listener whose queue is full is one that has not come round yet, and the kernel says no word
- * when it does; so it is knocked at again and again, until it is let in or the attempt is given up,
- * mostly because its time is over.
+ * If the backlog of the listener is full, its process has not accepted connections for a while, and
+ * the kernel does not report when there is room. So the connect is repeated by a timer, until it
+ * succeeds or the attempt is given up, mostly because its time is over.
  */
 #define _GNU_SOURCE
 #include "knock.h"
@@ -16,7 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define KNOCK_NS 10000000L /* every so often */
+#define KNOCK_NS 10000000L /* the interval */
 
 struct soft_knock {
 	struct soft_door door;
@@ -25,7 +25,7 @@ struct soft_knock {
 	struct datp_watch *watch;
 };
 
-/* Is the address one of this host? The kernel allows binding to it then. */
+/* Returns true if the address is one of this host: then the kernel allows binding to it. */
 static bool address_is_local(const struct sockaddr *sa)
 {
 	struct sockaddr_storage copy = { 0 };
@@ -86,7 +86,7 @@ int soft_knock(const struct soft_ia *ia, const struct datp_conn_param *param, co
 		if (connect(fd, (struct sockaddr *)&door->name, door->len) < 0) {
 			if (errno == EAGAIN)
 				return fd;
-			continue; /* this can be tried again */
+			continue; /* the same socket can try the next key */
 		}
 		if (soft_same_user(fd, pid))
 			return fd;
@@ -112,8 +112,8 @@ void soft_knock_end(struct soft_socket *sock)
 }
 
 /*
- * Returns 0 if connected, EAGAIN if it has to be tried again, else a permanent error. ia.lock:
- * nobody gives up meanwhile.
+ * Returns 0 if connected, EAGAIN if it has to be tried again, else a permanent error. ia.lock, so
+ * the attempt is not given up meanwhile.
  */
 static int knock_locked(struct soft_socket *sock)
 {
@@ -166,7 +166,7 @@ enum datp_err soft_knock_again(struct soft_socket *sock, const struct soft_door 
 			    &knock->watch);
 	if (err)
 		goto close_timer;
-	/* only now does it ring: `watch` is there */
+	/* the timer starts only now, because its handler uses `watch` */
 	(void)timerfd_settime(knock->timer_fd, 0, &often, NULL);
 	return DATP_OK;
 

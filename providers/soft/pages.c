@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether the process has memory where it says. What is registered is copied to and from by plain
- * stores in this library, which end in a signal where there is no page; hardware refuses such
- * memory when it is registered, and so do we. The kernel tells what is mapped: one mapping after
- * another by an ioctl (Linux 6.11), else all of them as text; and where there is no /proc, msync()
- * tells at least what is not mapped at all. Of another process it is asked what file it has mapped.
+ * Checks that a range to be registered is mapped. This library copies to and from registered memory
+ * by ordinary loads and stores, which raise a signal if there is no page. Hardware refuses such
+ * memory when it is registered, and so does this file. The kernel tells what is mapped: by an ioctl
+ * for each mapping (Linux 6.11), else by the list of all mappings as text. Without /proc, msync()
+ * at least tells what is not mapped at all. Of another process, the list tells which file it has mapped.
  */
 #define _GNU_SOURCE
 #include "pages.h"
@@ -39,7 +39,7 @@ struct mapping {
 	struct soft_backing backing; /* of a mapping that was read as text */
 };
 
-/* What of a range is still to be found. The last byte is named, as the end may have no address. */
+/* The part of a range that is not checked yet. It has the last byte, because the address after that may overflow. */
 struct range {
 	uint64_t at, last;
 	bool write;
@@ -48,27 +48,27 @@ struct range {
 
 enum verdict { GOOD, MORE, NOT_THERE, NOT_WRITABLE, UNKNOWN };
 
-/* The kernel reads it for us. It does not where a container forbids that, nor where a device's memory is mapped. */
+/* Has the kernel read a byte, which it does not if a container forbids that, or if the memory is a device's. */
 static bool byte_is_read(uint64_t addr)
 {
 	unsigned char byte;
 	struct iovec to = { &byte, 1 }, from = { (void *)(uintptr_t)addr, 1 };
 
-	/* not by the C library's name: the thread sanitizer would take it for a read of the program's */
+	/* by syscall(), because the thread sanitizer would take process_vm_readv() for a read by the program */
 	return syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0) == 1;
 }
 
 /*
- * A mapped file may end before its mapping does, and what lies behind is a signal too. Where the kernel does not read the
- * byte it is asked once more, in a way that goes by the page alone but that valgrind speaks up about: it
- * looks at a set of signals before it looks at what is to be done with it, which here is nothing.
+ * Returns true if the byte has a page. A mapped file may end before its mapping does, and an access beyond its end raises a
+ * signal, too. If the kernel does not read the byte, rt_sigprocmask() decides: it copies the set of signals, which fails only
+ * without a page, before it rejects the invalid operation. That comes second because valgrind complains about it.
  */
 static bool byte_is_there(uint64_t addr)
 {
 	return byte_is_read(addr) || syscall(SYS_rt_sigprocmask, ~0, addr & ~7ull, NULL, 8) == 0 || errno != EFAULT;
 }
 
-/* `map` is the first mapping that ends behind range->at. */
+/* Takes the part of a range that is in `map`, the first mapping that ends after range->at. Returns MORE if a part is left. */
 static enum verdict mapping_take(const struct mapping *map, struct range *range)
 {
 	uint64_t last = range->last < map->end - 1 ? range->last : map->end - 1;
@@ -128,7 +128,7 @@ static bool mapping_parse(const char *line, struct mapping *map)
 	return true;
 }
 
-/* Of the mappings in the order of their addresses, the next that ends behind `at`: MORE. */
+/* Reads mappings, in the order of addresses, up to one that ends after `at`. Returns MORE if it has found that. */
 static enum verdict mapping_find(FILE *maps, uint64_t at, struct mapping *map)
 {
 	enum verdict verdict = NOT_THERE;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Incoming connections that are not established yet, and what they may cost: each takes a descriptor, and whoever knows
- * the name of a listener can open as many as it likes. So the other side has a term to say what it wants, to confirm what
- * was accepted, and to hang up after a refusal; what takes longer is hung up on. Of those that have said nothing there is
- * a limited number, beyond which the oldest goes: an honest one has said it long before. Those that wait for the program
- * here, to accept or reject them, have no term, but one process does not get the last descriptors for them.
+ * Incoming connections that are not established yet, and the limits on them. Each uses a descriptor, and any process that
+ * knows the name of a listener can open as many as it likes. So the other side has a time limit for each step: to send its
+ * request, to confirm an accept, and to hang up after a refusal. A connection that exceeds it is closed. The number of
+ * connections without a request is limited, too: beyond it the oldest is closed, since an honest peer sends its request at
+ * once. A connection that waits until the program here accepts or rejects it has no time limit, but one process cannot use
+ * up the last descriptors with those.
  *
- * Invariant: the timer runs while there is a connection that has a term.
+ * Invariant: the timer runs while there is a connection that has a time limit.
  */
 #define _GNU_SOURCE
 #include "pending.h"
@@ -44,15 +45,15 @@ static uint32_t descriptors(void)
 }
 
 /*
- * ia.lock. Returns true if the socket is not kept, not opened by this side, and not waiting for the
- * program.
+ * Returns true if the socket has a time limit: it is not kept, was not opened by this side, and does
+ * not wait for the program. ia.lock
  */
 static bool has_term(const struct soft_socket *sock)
 {
 	return !sock->active && !sock->kept && !sock->cr;
 }
 
-/* ia.lock. Returns the oldest socket on which nothing has been received. */
+/* Returns the oldest socket on which nothing has been received. ia.lock */
 static struct soft_socket *oldest_silent(struct soft_ia *ia)
 {
 	struct soft_socket *oldest = NULL;
@@ -87,7 +88,7 @@ static struct soft_socket *next_overdue(struct soft_ia *ia)
 	uint64_t now;
 
 	datp_lock(&ia->lock);
-	now = now_ms(); /* under the lock: no term has begun after it */
+	now = now_ms(); /* under the lock: no time limit has begun after it */
 	for (struct soft_socket *s = ia->sockets; s && !overdue; s = s->next) {
 		if (!has_term(s))
 			continue;
@@ -160,7 +161,7 @@ bool soft_pending_may_ask(const struct soft_socket *sock)
 {
 	uint32_t limit = descriptors(), most = limit / 2, count = 0;
 
-	/* a descriptor has the lowest number that is free: so all below are in use */
+	/* a new descriptor gets the lowest free number, so all below were in use */
 	if ((uint32_t)sock->fd < limit - limit / RESERVE)
 		return true;
 	if (most < REQUEST_MIN)

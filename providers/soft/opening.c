@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Connection set-up. The active side connects to the listener of the service point and sends REQ
- * over that socket; REP or REJ comes back, and RTU completes the set-up; a socket is kept as the
- * link between two IAs if they have none yet. Data may reach the passive side before RTU does, and
- * then have the same effect.
+ * over that socket; REP or REJ comes back, and RTU completes the set-up. The socket is kept as the
+ * link between two IAs if they have none yet. If data reach the passive side before RTU does, they
+ * have the same effect.
  */
 #define _GNU_SOURCE
 #include "opening.h"
@@ -126,9 +126,9 @@ void soft_ep_cancel(struct soft_ep *ep)
 		ep->socket = NULL;
 		sock->ep = NULL;
 		/*
-		 * The other end hangs up, and then the service thread ends it. But if the service
-		 * thread is taking the answer just now, it says the same, and the socket may have
-		 * become the link of the two IAs.
+		 * The other end then hangs up, and the service thread ends the socket. But if the
+		 * service thread is handling the answer just now, it sends the cancel, and the
+		 * socket may have become the link of the two IAs.
 		 */
 		if (!sock->answered) {
 			(void)soft_socket_send(sock, &msg);
@@ -254,10 +254,7 @@ void soft_sp_close(struct datp_sp *base)
 	datp_fork_unlist(&sp->held);
 	close(sp->fd);
 	datp_fork_release(&own);
-	/*
-	 * connections that were accepted and have sent nothing: they get the answer that nobody
-	 * listens
-	 */
+	/* requests over connections that were accepted before are refused, as if no program listened */
 	while (busy) {
 		datp_lock(&ia->lock);
 		for (struct soft_socket *s = ia->sockets; s; s = s->next)
@@ -270,7 +267,7 @@ void soft_sp_close(struct datp_sp *base)
 	}
 }
 
-/* Copies the request into libdatp's new CR, before anybody can see it. */
+/* What request_prepare() copies into libdatp's new CR, before another thread can find that. */
 struct request {
 	struct soft_socket *sock;
 	struct soft_peer *peer;
@@ -373,8 +370,9 @@ static void stale_now(struct datp_ep *base)
 }
 
 /*
- * Ties the socket of a request to the accepting endpoint and answers. False: the active side has
- * gone. EP lock; so whoever ends this connection either did before, or finds the socket to say so.
+ * Moves the socket of a request to the accepting endpoint and answers. Returns false if the active
+ * side has gone. EP lock, so whoever ends this connection has either done that before, or finds the
+ * socket by which to tell the peer.
  */
 static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, struct soft_msg *msg)
 {
@@ -400,7 +398,7 @@ static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, struct soft_ms
 	return sock != NULL;
 }
 
-/* Opens the endpoint and answers. *stale: the active side has gone. */
+/* Opens the endpoint and answers. *stale becomes true if the active side has gone. */
 static enum datp_err accept_open(struct soft_cr *cr, struct soft_ep *ep, struct soft_msg *msg,
 				 bool *stale)
 {
@@ -505,7 +503,7 @@ enum datp_err soft_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 	return DATP_OK;
 }
 
-/* ---- what comes back ---- */
+/* ---- messages that come back ---- */
 
 /* The accept was given up while it was being made, and the peer does not know that. */
 static void unwanted_now(struct datp_ep *base)
@@ -517,20 +515,20 @@ void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
 {
 	uint32_t waiting = gen;
 
-	/* acquire: if it is 0 already, `hearing` of who made it so is seen below */
+	/* acquire: if another thread has set it to 0, that thread's count in `hearing` is seen below */
 	if (atomic_load_explicit(&ep->accepting, memory_order_acquire) == gen && gen) {
-		/* relaxed: the exchange releases it, and decides who says it */
+		/* relaxed: the exchange releases it, and decides which thread reports */
 		atomic_fetch_add_explicit(&ep->hearing, 1, memory_order_relaxed);
 		if (atomic_compare_exchange_strong(&ep->accepting, &waiting, 0) &&
 		    !datp_cm_established(&ep->base, NULL, 0))
-			/* disconnected before it was open. Without memory for this: at the reset */
+			/* libdatp has ended the connection before. Without memory for this call, the reset ends it here */
 			(void)datp_ep_call(&ep->base, unwanted_now);
 		/* release: it has been reported */
 		atomic_fetch_sub_explicit(&ep->hearing, 1, memory_order_release);
 	}
 	/*
-	 * What the peer sent comes behind that. Who is saying it takes no lock that a poll holds.
-	 * acquire: pairs with the release above
+	 * What the peer has sent must complete after the report, so this waits for the thread that
+	 * reports. That thread takes no lock that a poll holds. acquire: pairs with the release above
 	 */
 	while (atomic_load_explicit(&ep->hearing, memory_order_acquire))
 		sched_yield();
@@ -545,7 +543,7 @@ void soft_ep_look(struct soft_ep *ep)
 	bool confirmed = atomic_load_explicit(&ep->port->confirmed, memory_order_acquire) == gen;
 
 	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
-	/* of generation 0 somebody is saying it now, and is waited for */
+	/* if it is 0, another thread may be reporting it now, and soft_ep_heard() waits for that */
 	if (!gen || confirmed)
 		soft_ep_heard(ep, gen);
 }
@@ -571,7 +569,10 @@ static struct soft_ep *socket_take_ep(struct soft_socket *sock)
 	return ep;
 }
 
-/* The first socket between two IAs becomes their link. */
+/*
+ * Makes the socket a link of the two IAs, if it is their first, or if `always`. Returns true if it
+ * is one now.
+ */
 static bool socket_keep(struct soft_socket *sock, bool always)
 {
 	struct soft_peer *peer = sock->peer;
@@ -588,14 +589,17 @@ static bool socket_keep(struct soft_socket *sock, bool always)
 	return sock->kept;
 }
 
-/* The one who answers; the socket's from now on. NULL: it makes no sense, or there is no memory. */
+/*
+ * Returns the peer that answers, which is the socket's from now on; or NULL if the answer is
+ * invalid, or if there is no memory.
+ */
 static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *msg, int *arena_fd)
 {
 	struct soft_ia *ia = sock->ia;
 	uint32_t name = msg->intro.my_slot;
 	struct soft_peer *peer;
 
-	/* it is called as we said in our request, or as we agreed on before */
+	/* the peer has the name that our request gave it, or one that it got before */
 	if (sock->peer || *arena_fd < 0 || !msg->intro.slot ||
 	    msg->intro.slot >= SOFT_PORT_MAX ||
 	    (name != sock->slot && !soft_slot_is_of(ia, name, msg->intro.id)))
@@ -615,8 +619,8 @@ static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *m
 }
 
 /*
- * The endpoint that waits for the answer: it may still give up, but leaves it to us to say so.
- * NULL: it has.
+ * Returns the endpoint that waits for the answer, or NULL if it has given up. It may still give up,
+ * but then leaves it to this thread to tell the peer.
  */
 static struct soft_ep *reply_ep(struct soft_socket *sock, const struct soft_msg *msg)
 {
@@ -631,7 +635,7 @@ static struct soft_ep *reply_ep(struct soft_socket *sock, const struct soft_msg 
 	return ep;
 }
 
-/* Opens the endpoint, unless it has given up. A thread that gives up later finds it open. */
+/* Opens the endpoint. Returns false if the attempt was given up; a thread that gives it up later finds it open. */
 static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft_peer *peer,
 		       const struct soft_msg *msg)
 {
@@ -649,8 +653,8 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 		waits = soft_ep_open(ep, peer, &far, false);
 	}
 	/*
-	 * If the accepting side has closed that port meanwhile, the generation is none of its next connection. release: with
-	 * soft_ep_look(); what we post comes behind it
+	 * If the accepting side has closed that port meanwhile, no later connection of it has this generation. release: pairs
+	 * with soft_ep_look(); this side posts only after it
 	 */
 	if (waits)
 		atomic_store_explicit(&ep->rport->confirmed, ep->rgen, memory_order_release);
@@ -659,8 +663,8 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 }
 
 /*
- * The peer's mailbox, if it needs our mover to copy. False: nobody would answer what it asks there,
- * and it would wait as long as we live.
+ * Has our mover serve the peer's mailbox, if the peer needs that to copy. Returns false if it cannot
+ * be served: each copy of the peer would wait for an answer until the bound is over.
  */
 static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 			   const struct soft_msg *msg)
@@ -670,7 +674,7 @@ static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 	if (!msg->bounce.extent_len || peer->self ||
 	    !soft_mover_serve(sock->ia, peer, &msg->bounce))
 		return true;
-	/* relaxed: for the message only; a peer that has died meanwhile needs nothing */
+	/* relaxed: it only decides about the message, which a peer that has died does not need */
 	if (!atomic_load_explicit(&peer->dead, memory_order_relaxed))
 		soft_complain(&unserved, 1,
 			      "soft: no thread or memory to copy for process %d, which the kernel "
@@ -707,8 +711,8 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 static void on_reject(struct soft_socket *sock, const struct soft_msg *msg)
 {
 	/*
-	 * Only the passive side says this. From the other it is as good as a hang-up, which ends the accept; so the endpoint
-	 * stays where that finds it.
+	 * Only the passive side sends this. From the active side it counts as a hang-up, which ends the accept; so the endpoint
+	 * stays with the socket, where soft_conn_hangup() finds it.
 	 */
 	struct soft_ep *ep = sock->active && !sock->kept ? socket_take_ep(sock) : NULL;
 
@@ -719,7 +723,7 @@ static void on_reject(struct soft_socket *sock, const struct soft_msg *msg)
 	soft_conn_hangup(sock);
 }
 
-/* Whether it is of the connection that was accepted over this socket, and not said before that. */
+/* Returns true if the message names the connection that was accepted over this socket, which it cannot before the accept. */
 static bool confirms(struct soft_socket *sock, const struct soft_msg *msg)
 {
 	bool same;
@@ -744,8 +748,8 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 	}
 	served = mailbox_served(sock, peer, msg);
 	/*
-	 * Should the word about the socket that is to be the link not have come yet, this one is
-	 * kept too: there has to be one to say that a connection ended.
+	 * The RTU over the socket that is to be the link may not have come yet. Then this socket is
+	 * kept, too, because there has to be one by which to tell that a connection has ended.
 	 */
 	(void)socket_keep(sock, msg->keep);
 	ep = socket_take_ep(sock);
@@ -763,7 +767,7 @@ static void on_cancel(struct soft_socket *sock)
 {
 	struct soft_ep *ep;
 
-	/* both at once: an accept finds the socket before it hears of this, or not at all */
+	/* both under one lock: an accept either finds the socket before this, or does not find it */
 	datp_lock(&sock->ia->lock);
 	ep = socket_take_ep_locked(sock);
 	if (sock->cr)
@@ -772,7 +776,7 @@ static void on_cancel(struct soft_socket *sock)
 	datp_unlock(&sock->ia->lock);
 	if (ep && sock->active)
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	else if (ep) /* it may have been heard already, by its data */
+	else if (ep) /* the peer's data may have established the connection already */
 		soft_ep_end_and_tell(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
 }
 
@@ -819,7 +823,7 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena
 		on_ready(sock, msg);
 		break;
 	case SOFT_MSG_CANCEL:
-		/* only the active side says this; from the other it is as good as a hang-up */
+		/* only the active side sends this; from the passive side it counts as a hang-up */
 		if (msg->keep && sock->peer && !sock->active)
 			(void)socket_keep(sock, true);
 		if (sock->kept)
@@ -837,7 +841,7 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena
 		close(arena_fd);
 }
 
-/* The link to a peer broke: the peer has died, or has closed its IA. */
+/* The link to a peer has hung up: the peer has died, or has closed its IA. */
 static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 {
 	soft_peer_died(peer);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The soft IA: an adapter made of shared memory, for the processes of one user on one host. This
- * file owns its life, its attributes, its event queues' arming, its doorbell, and the table of ops.
+ * file owns its opening and closing, its attributes, the arming of its event queues, its doorbell,
+ * and the table of ops.
  */
 #define _GNU_SOURCE
 #include "ia.h"
@@ -66,8 +67,8 @@ struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid)
 }
 
 /*
- * A child cannot use its parent's IAs, because it has none of their threads. What it must not keep of
- * their sockets is in the list of <datp/fork.h>.
+ * A child of fork() cannot use its parent's IAs, because it has none of their threads. The list of
+ * <datp/fork.h> has the sockets that it must not keep.
  */
 static void fork_child(void)
 {
@@ -81,19 +82,19 @@ static void watch_forks(void)
 }
 
 /*
- * ---- the doorbell: an eventfd by which threads of this process have the service thread go round; peers ring over
- * their sockets, since whoever else has an eventfd could make it block, or take what was written to it ----
+ * ---- the doorbell: an eventfd by which threads of this process have the service thread look at all queues. Peers ring
+ * over their sockets, because a peer that had the eventfd could make it block, or take what was written to it ----
  */
 
 /*
- * Does a queue need the service thread? relaxed, all: a thread that sets one of these rings the
- * doorbell afterwards.
+ * Returns true if a queue needs the service thread. relaxed, all: a thread that sets one of these
+ * rings the doorbell afterwards.
  */
 static bool cq_wants(const struct soft_cq *cq)
 {
 	return !cq->evd || atomic_load_explicit(&cq->ia->watching, memory_order_relaxed) ||
 	       atomic_load_explicit(&cq->armed, memory_order_relaxed) ||
-	       /* a sender that waits for a buffer of an SRQ rings for these alone */
+	       /* for these, only a sender that waits for a buffer of an SRQ rings */
 	       atomic_load_explicit(&cq->ring->asked, memory_order_relaxed) ||
 	       atomic_load_explicit(&cq->ring->attention, memory_order_relaxed);
 }
@@ -120,7 +121,7 @@ static void cq_serve(struct soft_cq *cq)
 		soft_cq_drain(cq); /* the sink, and queues that libdatp does not poll any more */
 	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
 		 cq_watch(cq) && --turns);
-	/* peers may fill it as fast as it is emptied, so the others come first */
+	/* peers may fill this queue as fast as it is emptied, so the other queues come first */
 	if (!turns)
 		soft_ia_ring(ia);
 	soft_cq_release(cq);
@@ -195,7 +196,7 @@ static enum datp_err soft_evd_create(struct datp_evd *base, int32_t qlen)
 		return err;
 	base->bell = &evd->cq.ring->bell;
 	base->bell_shared = true;
-	/* watermarks want every queue watched, this one too */
+	/* armed watermarks need all queues watched, this one too */
 	if (atomic_load_explicit(&soft_ia(base->obj.ia)->watching, memory_order_relaxed))
 		soft_ia_watch(soft_ia(base->obj.ia));
 	return DATP_OK;
@@ -226,7 +227,7 @@ static void soft_evd_free(struct datp_evd *base)
 	}
 	if (!base->has_cq)
 		return;
-	/* under the poll lock: soft_cq_drain() may still come by for an endpoint that fed it */
+	/* under the poll lock, because soft_cq_drain() may still run for an endpoint that used this queue */
 	datp_lock(&base->poll_lock);
 	soft_cq_discard(cq);
 	soft_cq_fini(cq);
@@ -264,7 +265,7 @@ static enum datp_err soft_pz_create(struct datp_pz *base)
 	return DATP_OK;
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 void soft_ia_describe(struct soft_ia *ia)
 {
@@ -275,12 +276,9 @@ void soft_ia_describe(struct soft_ia *ia)
 				   .slots = ia->slot_mem.ref,
 				   .probe = ia->id[0] };
 
-	/* relaxed: it only counts rings */
+	/* relaxed: it only counts how often the mover was rung */
 	now.mover_bell = atomic_load_explicit(&ia->shared->mover_bell, memory_order_relaxed);
-	/*
-	 * mostly nobody has written there; then it is not written here either, because others may
-	 * be reading it
-	 */
+	/* if no peer has changed it, as is usual, it is not written, because other peers may be reading it */
 	if (!memcmp(ia->shared, &now, offsetof(struct soft_shared, mover_bell)) &&
 	    !memcmp(&ia->shared->mr, &now.mr, sizeof now - offsetof(struct soft_shared, mr)))
 		return;
@@ -505,8 +503,8 @@ static const struct datp_ops soft_ops = {
 };
 
 /*
- * As soft_post_lock(). A program that has seen the peer's data in its memory, and posts, knows that there is a connection:
- * the post need not wait for the service thread to read the message that says so.
+ * As soft_post_lock(). A program that has seen the peer's data in its memory knows that it is connected, and may post at once:
+ * the post must not fail because the service thread has not read the RTU yet.
  */
 static inline __attribute__((always_inline)) bool post_lock_heard(struct datp_ep *ep)
 {
@@ -518,7 +516,7 @@ static inline __attribute__((always_inline)) bool post_lock_heard(struct datp_ep
 	return soft_post_lock(ep);
 }
 
-/* The SDK's own data path, for operations off the fast path and the RDMA posts. */
+/* The SDK's data path, for operations that are not on the fast path, and for RDMA posts. */
 DATP_FAST_PATH_LOCKED(soft_ops, post_lock_heard, soft_post_unlock)
 
 static DAT_RETURN soft_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,

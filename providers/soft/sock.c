@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sockets between soft IAs: abstract Unix SOCK_SEQPACKET, so that nothing is left behind by a
- * process that dies, and the kernel tells its peers that it did. Every message has the same form.
- * Sending never blocks: what the kernel does not take is queued, and sent by the service thread
- * when it does: when there is room in the socket, or, where the kernel itself is out of memory, upon a tick.
+ * Sockets between soft IAs: abstract Unix SOCK_SEQPACKET, so a process that dies leaves nothing
+ * behind, and the kernel tells its peers of its death. Every message has the same form. Sending
+ * never blocks: a message that the kernel does not accept is queued, and the service thread sends it
+ * when there is room in the socket, or, if the kernel is out of memory, at a tick.
  */
 #define _GNU_SOURCE
 #include "sock.h"
@@ -90,22 +90,22 @@ static bool socket_send_now(struct soft_socket *sock, const struct soft_msg *msg
 static bool socket_ring_now(struct soft_socket *sock)
 {
 	/*
-	 * MSG_DONTWAIT and MSG_NOSIGNAL are of this call, whatever flags the socket has; and nobody else has our
-	 * end of it. Not send(): that is a point of cancellation, and this may be in the middle of a post.
+	 * The flags hold for this call, whatever those of the socket are, and no other process has this end of it.
+	 * send() is not used, because it is a cancellation point, and this thread may be in the middle of a post.
 	 */
 	return syscall(SYS_sendto, sock->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) == 1;
 }
 
 /*
- * The kernel is out of memory, which has nothing to do with the peer; and it does not report when
- * it has memory again.
+ * Returns true if the kernel is out of memory, for which the peer is not the reason. The kernel does
+ * not report when it has memory again.
  */
 static bool is_starved(int error)
 {
 	return error == ENOBUFS || error == ENOMEM;
 }
 
-/* What could not be sent will be taken later. */
+/* Returns true if the kernel will accept the message later. */
 static bool is_busy(int error)
 {
 	return error == EAGAIN || error == EWOULDBLOCK || is_starved(error);
@@ -113,7 +113,7 @@ static bool is_busy(int error)
 
 static void socket_event(void *arg, uint32_t events);
 
-/* Is a message waiting to be sent? ia.lock */
+/* Returns true if a message or a ring waits to be sent. ia.lock */
 static bool socket_owes(const struct soft_socket *sock)
 {
 	return sock->out || sock->ring_owed;
@@ -133,7 +133,7 @@ static void socket_flush_locked(struct soft_socket *sock)
 		if (sock->ring_owed && (socket_ring_now(sock) || !is_busy(errno)))
 			sock->ring_owed = false;
 	}
-	/* errno is of the last try, which has failed if something is left */
+	/* errno is that of the last try, which has failed if something is left */
 	sock->starved = socket_owes(sock) && is_starved(errno);
 }
 
@@ -151,7 +151,7 @@ static void socket_flush(struct soft_socket *sock)
 		sock->watch = NULL;
 	}
 	datp_unlock(&sock->ia->lock);
-	/* the room that there is would wake this thread again and again, to no use */
+	/* the socket has room, so a watch for room would wake this thread again and again */
 	if (starved)
 		soft_tick_set(sock->ia);
 	if (!old)
@@ -294,7 +294,7 @@ static int socket_read_fd(struct msghdr *hdr)
 
 enum heard { HEARD_NOTHING, HEARD_MESSAGE, HEARD_RING, HEARD_END };
 
-/* One message, with its descriptor or -1. HEARD_END: there will be none any more. */
+/* Reads a message; *fd becomes the descriptor that came with it, or -1. HEARD_END: no more messages can come. */
 static enum heard socket_read(struct soft_socket *sock, struct soft_msg *msg, int *fd)
 {
 	struct iovec iov = { msg, sizeof *msg };
@@ -311,7 +311,7 @@ static enum heard socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 	ssize_t got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	*fd = -1;
-	/* a reset is said before what was sent before it; the end comes behind that once more */
+	/* the kernel reports a reset before the messages that precede it; after them it reports the end once more */
 	if (got < 0 && errno == ECONNRESET)
 		got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
@@ -384,7 +384,7 @@ static void socket_event(void *arg, uint32_t events)
 	socket_hold(sock);
 	if (events & EPOLLOUT)
 		socket_flush(sock);
-	/* it ends there if it cannot be watched any more */
+	/* socket_flush() ends the socket if that cannot be watched any more */
 	if (!sock->ended)
 		soft_socket_read(sock);
 	socket_let_go(sock);
@@ -418,7 +418,7 @@ enum datp_err soft_socket_watch(struct soft_socket *sock)
 {
 	bool more;
 
-	/* what is queued behind this look is asked for by socket_want_out() */
+	/* for a message that is queued after this look, socket_want_out() changes the watch */
 	datp_lock(&sock->ia->lock);
 	more = socket_owes(sock) && !sock->starved;
 	datp_unlock(&sock->ia->lock);
@@ -458,12 +458,12 @@ void soft_socket_end(struct soft_socket *sock)
 			*p = sock->link;
 	}
 	datp_unlock(&ia->lock);
-	/* a child that was forked at the wrong moment may have it open too */
+	/* a child process may have it open, too, and then close() alone would not hang up */
 	shutdown(sock->fd, SHUT_RDWR);
 	datp_fork_unlist(&sock->held);
 	close(sock->fd);
 	datp_fork_release(&own);
-	/* what came over it and was not read may have been a ring, which its sender does not repeat over another socket */
+	/* an unread message may have been a ring, which its sender does not repeat over another socket */
 	soft_ia_ring(ia);
 	if (sock->slot)
 		soft_slot_unname(ia, sock->slot);
@@ -476,7 +476,7 @@ void soft_socket_end(struct soft_socket *sock)
 	sock->ended = true;
 	if (!sock->holds)
 		free(sock);
-	/* and a ring of ours that was never sent goes over another socket, if there is one */
+	/* a ring of this side that was not sent goes over another socket, if there is one */
 	if (peer && owed)
 		soft_peer_wake(peer);
 	if (peer)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine. A request that is more than a short message goes into its endpoint's queue in shared
- * memory, and is executed, in order, by whoever has the last thing it waits for: mostly the
- * initiator, within its post; the target, when it posts the receive that a send was waiting for.
- * One side at a time, by the engine word of the initiator's port; nobody ever waits for it to
- * execute, only for accesses to end (soft_engine_wait).
+ * The engine. A request that is no eager message goes into its endpoint's queue in shared memory.
+ * The requests are executed in order, by the side that comes second: mostly by the initiator, within
+ * its post; by the target if a send had to wait for the receive that it posts. The engine word of
+ * the initiator's port admits one side at a time. No thread waits for the engine to execute a
+ * request, only for accesses to end (soft_engine_wait()).
  */
 #include "engine.h"
 #include "bound.h"
@@ -96,8 +96,8 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 }
 
 /*
- * Returns the zones of both sides: this side's from its own copy, the peer's from its port. The
- * engine is held, or its holder is being helped; otherwise that port may belong to another
+ * Returns the protection zone of a side: this side's from private memory, the peer's from its port.
+ * The engine is held, or its holder is being helped; otherwise that port may belong to another
  * endpoint.
  */
 static uint32_t dir_zone(const struct soft_dir *dir, bool initiator)
@@ -106,7 +106,7 @@ static uint32_t dir_zone(const struct soft_dir *dir, bool initiator)
 					     SOFT_ONCE(dir->ep->rport->pz);
 }
 
-/* The table with windows of a side. */
+/* Returns the table of a side's regions that peers see, which has its windows, too. */
 static struct soft_mr *dir_windows(const struct soft_dir *dir, bool initiator)
 {
 	return dir->initiator == initiator ? soft_ia(dir->ep->base.obj.ia)->mr : dir->peer->mr;
@@ -142,10 +142,10 @@ static bool dir_nonsense(const struct soft_dir *dir)
 }
 
 /*
- * Is the next request for the target alone? That is a send to its SRQ whose turn a cell keeps. In
- * this case the initiator must not hold the engine even for a moment, because the target could find
- * it held when it takes that cell, and would go on to the next one. Nobody holds the engine, or the
- * answer is not used.
+ * Returns true if only the target can execute the next request: a send to its SRQ whose turn a cell
+ * keeps. Then the initiator must not hold the engine even for a moment, because the target could
+ * find it held when it takes that cell, and would go on to the next one. If the engine is held, the
+ * caller does not use the answer.
  */
 static bool engine_is_targets(const struct soft_dir *dir)
 {
@@ -243,7 +243,7 @@ void soft_engine_look(struct soft_engine_watch *watch, const struct soft_ep *ep,
 
 bool soft_engine_own_works(const struct soft_engine_watch *watch)
 {
-	/* acquires the writes of that thread */
+	/* acquire: the writes of that thread */
 	return watch->at_work & 1 &&
 	       __atomic_load_n(&watch->ep->at_work, __ATOMIC_ACQUIRE) == watch->at_work;
 }
@@ -274,13 +274,10 @@ bool soft_engine_wait(struct soft_ep *ep, struct soft_port *port, struct soft_pe
 		if (!own && past &&
 		    (int32_t)(atomic_load_explicit(&port->sq_done, memory_order_acquire) - *past) >= 0)
 			return true;
-		/* whatever the words say: the kernel knows whether the process exists */
+		/* the kernel knows whether the process exists, whatever the shared words say */
 		if (!own && i % ENGINE_LOOK == 0 && soft_peer_lost(peer))
 			return true;
-		/*
-		 * a thread of this process continues at some time, but no peer is waited for
-		 * without a bound
-		 */
+		/* a thread of this process will continue, but for a peer there is a bound */
 		if (!own && i % ENGINE_LOOK == 0 && soft_bound_over(&until, &looked))
 			return false;
 		if (i < ENGINE_SPIN)
@@ -294,7 +291,7 @@ void soft_engine_take_back(struct soft_port *port)
 {
 	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
 
-	/* the port is this side's, so the target has died; acquire: for what it had written */
+	/* the port is this side's, so the target has died; acquire: what it had written */
 	for (unsigned int tries = SOFT_TRIES; tries && (word & SOFT_ENGINE_HELD) && (word & SOFT_ENGINE_TARGET);
 	     tries--)
 		if (atomic_compare_exchange_weak_explicit(
@@ -303,9 +300,7 @@ void soft_engine_take_back(struct soft_port *port)
 			return;
 }
 
-/*
- * Moves a request's bytes; returns false if the peer has gone (the connection's end handles that).
- */
+/* Moves a request's bytes. Returns false if the peer has gone or does not answer: then the connection ends. */
 static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct soft_list *ilist,
 		     struct soft_list *tlist, uint64_t len, uint8_t *status)
 {
@@ -333,7 +328,7 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 	return true;
 }
 
-/* Puts a port on its owner's attention list, for a polling owner only: nobody is woken. */
+/* Puts a port on its owner's attention list. Only an owner that polls will see it, because nobody is woken. */
 static void engine_call_help(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
@@ -344,7 +339,7 @@ static void engine_call_help(struct soft_dir *dir)
 		soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
 }
 
-/* Returns true if both sides may make a copy together: where the kernel copies. */
+/* Returns true if both sides may make a copy together: it is long, and the kernel copies. */
 static bool dir_joint(const struct soft_dir *dir, const struct soft_list *remote, uint64_t len)
 {
 	struct soft_reach reach;
@@ -590,15 +585,13 @@ static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	}
 }
 
-/* The next request is executed. Engine held. */
+/* Records that the request at sq_done has been executed. Engine held. */
 static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t status)
 {
 	uint32_t done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 
 	e->status = status;
-	/*
-	 * relaxed, and written only if needed: it is a hint if it is set too often, see exec_send()
-	 */
+	/* relaxed, and written only if needed: if it stays set too long, it costs time only; see exec_send() */
 	if (atomic_load_explicit(&dir->ip->waits, memory_order_relaxed))
 		atomic_store_explicit(&dir->ip->waits, 0, memory_order_relaxed);
 	if (status != DAT_DTO_SUCCESS)
@@ -609,7 +602,7 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 	atomic_store_explicit(&dir->ip->sq_done, done + 1, memory_order_release);
 }
 
-/* One round over the queue, of at most `most` requests. */
+/* Executes at most `most` requests. Returns their number; *blocked: the next request has to wait. */
 static unsigned int engine_round(struct soft_dir *dir, unsigned int most, bool *blocked)
 {
 	struct soft_port *ip = dir->ip;
@@ -625,9 +618,7 @@ static unsigned int engine_round(struct soft_dir *dir, unsigned int most, bool *
 
 		if (done == posted)
 			return count;
-		/*
-		 * more requests than the queue holds would occupy this thread for a very long time
-		 */
+		/* a peer that claims more requests than the queue holds would occupy this thread for very long */
 		if (posted - done > dir->il->sq_mask + 1) {
 			dir_nonsense(dir);
 			return count;
@@ -662,7 +653,7 @@ void soft_engine_later(struct soft_ep *ep, bool initiator)
 
 	ep->rest[initiator] = true;
 	help_again(&dir);
-	/* in case nobody polls */
+	/* the service thread executes them if nobody polls */
 	soft_cq_notify(initiator ? soft_ep_request_cq(ep) : soft_ep_recv_cq(ep));
 	soft_ia_ring(soft_ia(ep->base.obj.ia));
 }
@@ -748,7 +739,7 @@ static bool engine_rounds(struct soft_dir *dir, unsigned int n)
 		n += engine_round(dir, count < most ? most - count : 0, &blocked);
 		count += n;
 		last = !--rounds || count >= most;
-		/* a target informs only itself, and that needs no engine */
+		/* a target that has executed tells only itself, and that needs no engine */
 		if (!initiator)
 			dir_announce(dir);
 		/*

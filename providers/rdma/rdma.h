@@ -20,8 +20,8 @@
 #include "rdma_devices.h"
 
 #define RDMA_SGE_MAX	  32  /* the segments for which a post has room on its stack */
-#define RDMA_CQ_MAX	  16  /* CQs of one EVD, where a CQ cannot grow */
-#define RDMA_CQ_SPARE	  (1 << 20) /* entries that an IA's CQs may have beyond what they need, where they cannot */
+#define RDMA_CQ_MAX	  16  /* CQs of one EVD, if the device cannot resize CQs */
+#define RDMA_CQ_SPARE	  (1 << 20) /* entries that the CQs of an IA may have beyond what they need, in the same case */
 #define RDMA_KNOCKS	  12  /* RDMA Writes of length 0 on a new connection; see rdma_late.c */
 /* the provider's own requests on a send queue: these writes, a greeting, and the marker of a drain */
 #define RDMA_SPARE_WR	  (RDMA_KNOCKS + 2)
@@ -29,7 +29,7 @@
 #define RDMA_TAKERS	  4096 /* buckets of endpoints with an SRQ */
 #define RDMA_MR_BUCKETS	  65536
 #define RDMA_REJECT_BYTES 4
-#define RDMA_TRAILER	  4 /* bytes behind padded private data */
+#define RDMA_TRAILER	  4 /* the bytes that end padded private data */
 
 struct rdma_ia;
 struct rdma_ep;
@@ -42,7 +42,7 @@ struct rdma_kind {
 	const char *name; /* the provider's name in messages */
 	enum ibv_transport_type transport;
 	const char *shown;	   /* the transport's name in messages to the administrator */
-	uint32_t max_private_data; /* of a consumer */
+	uint32_t max_private_data; /* the bytes that a consumer may send */
 	/* bytes that a request carries, padded; 0 if it carries the exact length */
 	uint32_t request_bytes;
 	uint32_t reply_bytes;	   /* likewise for an accept */
@@ -71,7 +71,7 @@ struct rdma_cq {
 	uint32_t size, used; /* entries, and those promised to queue pairs (the IA's cq_lock) */
 	uint32_t spare; /* entries of `size` that come from the IA's cq_spare (its cq_lock) */
 	bool settled;	/* receives are on it that cannot move to another CQ (the IA's cq_lock) */
-	bool requests_only; /* it takes no receives; written before anybody polls it */
+	bool requests_only; /* it takes no receives; written before any thread polls it */
 };
 
 /*
@@ -85,11 +85,11 @@ struct rdma_cqset {
 	struct datp_evd *evd; /* NULL: the IA's sink, for endpoints without an EVD */
 	struct ibv_comp_channel *channel;
 	struct datp_fork_fd held; /* its descriptor */
-	struct rdma_cq cq[RDMA_CQ_MAX]; /* those that are there have a `cq` */
+	struct rdma_cq cq[RDMA_CQ_MAX]; /* the places in use have a `cq` */
 	struct rdma_cq *home[2];
 	/* the only CQ; if there are several or none, a CQ that is always empty */
 	struct ibv_cq *one;
-	uint32_t live;	    /* how many there are */
+	uint32_t live;	    /* the number of CQs */
 	struct datp_watch *watch; /* on the channel; poll lock */
 	bool armed;		  /* an event will come, or is in the channel (poll lock) */
 	bool armed_solicited;	  /* ... but only a solicited one */
@@ -99,7 +99,7 @@ struct rdma_cqset {
 	 * thread's next call
 	 */
 	_Atomic bool fired;
-	_Atomic bool solicited; /* what is polled next may have been solicited */
+	_Atomic bool solicited; /* the completions that are polled next may be of solicited messages */
 	/* this poll has queued an event, so later ones are queued behind it (poll lock) */
 	bool queued;
 	uint32_t drains;	/* endpoints that wait for their last request (poll lock) */
@@ -111,7 +111,7 @@ struct rdma_evd {
 	struct datp_evd base;
 	struct datp_bias bias; /* of the poll lock, where there is a CQ */
 	struct rdma_cqset set;
-	/* eventfd: wakes a sleeper who watches the channel too; -1: none yet (poll lock) */
+	/* eventfd: wakes a sleeper, which watches the channel, too; -1: none yet (poll lock) */
 	_Atomic int wake_fd;
 	_Atomic bool rung; /* it has been written since it was last read */
 };
@@ -166,8 +166,8 @@ struct rdma_share {
 struct rdma_srq {
 	struct datp_srq base;
 	struct ibv_srq *srq;
-	uint32_t size;		   /* that it can be resized to in place */
-	pthread_mutex_t lock;	   /* outside the IA's cq_lock */
+	uint32_t size;		   /* a resize up to this length leaves the queue as it is */
+	pthread_mutex_t lock;	   /* taken before the IA's cq_lock */
 	struct rdma_share *shares; /* one for each set of CQs (lock) */
 };
 
@@ -199,7 +199,7 @@ struct rdma_conn {
 	 * exclusive access, and may write fields without the mutex.
 	 */
 	bool making;
-	bool busy;	    /* the service thread is handling an event of it (IA mutex) */
+	bool busy;	    /* the service thread is handling one of its events (IA mutex) */
 	/* a worker thread is busy with it, or has a result that is not delivered yet (IA mutex) */
 	bool working;
 	bool connecting;    /* ... and `worker` may be in rdma_connect (IA mutex) */
@@ -215,7 +215,10 @@ struct rdma_conn {
 	 * the mutex
 	 */
 	bool answered;
-	/* the service thread's; late accepts, and what nobody has any more: IA mutex */
+	/*
+	 * only used by the service thread; for late accepts, and once no endpoint has the connection
+	 * any more, under the IA mutex
+	 */
 	bool established;
 	/* it has been disconnected, and the event of its end is still to come. Only used by the service thread */
 	bool hung_up;
@@ -233,14 +236,15 @@ struct rdma_conn {
 	 * endpoint has any more; 0: nothing is waited for (IA mutex)
 	 */
 	uint64_t limit_ns;
-	int knocks;	  /* so far (IA mutex) */
-	uint32_t tries;	  /* resolutions; the service thread's */
-	bool asks;	  /* `due_ns` is of its repeated request; the service thread's */
-	uint64_t asked_ns; /* when its latest request went, 0: none has; the service thread's */
-	int part;	  /* of its private data that has been sent: 1, 2; the service thread's */
+	int knocks;	  /* the number so far (IA mutex) */
+	/* only used by the service thread, as the next three: how often its address was resolved or its request sent again */
+	uint32_t tries;
+	bool asks;	  /* `due_ns` is the time of its repeated request */
+	uint64_t asked_ns; /* when its latest request was sent; 0: none was */
+	int part;	  /* which part of its private data was sent last: 1 or 2; 0: it has no parts */
 	struct rdma_conn_param param;
 	unsigned char pdata[RDMA_PDATA_MAX]; /* as on the wire */
-	/* of what goes in parts, and later what came with the answer; `whole_len` 0: nothing */
+	/* private data that are sent in parts, and later those of the answer; `whole_len` 0: none */
 	unsigned char whole[RDMA_PDATA_MAX];
 	uint32_t whole_len;
 };
@@ -299,10 +303,10 @@ struct rdma_ep {
 	struct rdma_ep *next_taker;   /* in its bucket of recv_set->takers (that one's poll lock) */
 	struct rdma_cq *send_cq, *recv_cq;
 	struct rdma_cqset *send_set, *recv_set;
-	uint32_t send_need, recv_need; /* entries of those: what the queue pair can complete */
+	uint32_t send_need, recv_need; /* the entries of those CQs that the queue pair may use */
 	uint32_t max_inline;
 	int read_sge; /* the number of segments that one read of the device can have */
-	uint32_t unsignaled, signal_every; /* suppressed posts since the last that was signaled */
+	uint32_t unsignaled, signal_every; /* suppressed posts since the last signaled one, and their limit */
 	bool ready;			   /* receives go to the queue pair (EP lock) */
 	bool over; /* the connection is over: posts are accepted and ignored (EP lock) */
 	uint8_t late; /* enum rdma_late (EP lock) */
@@ -323,10 +327,10 @@ struct rdma_ep {
 	const void *owed_last;
 	bool last_taken; /* the device says that it takes no more receives of the SRQ (EP lock) */
 	struct rdma_staged *staged, **staged_end; /* EP lock */
-	struct datp_node *early, **early_end;	  /* receives complete before `up` (EP lock) */
+	struct datp_node *early, **early_end;	  /* receives that have completed before `up` (EP lock) */
 	/* by place in the ring: the request is complete, but some request before it is not (EP lock) */
 	unsigned char *overtook;
-	uint32_t overtaking;	 /* how many of those there are, and one more if `failed` (EP lock) */
+	uint32_t overtaking;	 /* their number, and one more if `failed` or stopped: no fast path then (EP lock) */
 	/*
 	 * For rdma_fast.h, all under the EP lock. Prepared work requests of one segment, by enum datp_op, of which a
 	 * post writes only the fields that differ; `long_wr` is for data that are not inline. The segments are in the
@@ -338,9 +342,9 @@ struct rdma_ep {
 	struct rdma_window source, sink;
 	struct rdma_run requests, receives;
 	/*
-	 * The longest segment of a plain operation, by enum datp_op: what the attributes allow and a
-	 * segment can be; and the longest that is posted as wr[] stands. 0 while the operation is not to
-	 * go straight to the queue pair: requests while the endpoint is not CONNECTED, for one.
+	 * By enum datp_op: the longest segment of a plain operation, which the attributes and the length of
+	 * a segment limit; and the longest that can be posted by wr[]. 0 while the operation must not go
+	 * directly to the queue pair, such as a request while the endpoint is not CONNECTED.
 	 */
 	uint64_t longest[DATP_BIND], quick[DATP_BIND];
 	/* the numbers of reads that the program asked for, while the attributes show the negotiated ones (EP lock) */
@@ -366,7 +370,7 @@ struct rdma_cr {
  */
 #define RDMA_INLINE 64
 
-/* What RMRs are where there are no windows, or none to rely on: emulated, or not supported. */
+/* What RMRs are if windows are missing or cannot be relied on: emulated, or left to the device, if it has any. */
 enum rdma_rmrs { RDMA_RMR_EMULATE, RDMA_RMR_DEVICE };
 
 /* The parameters of an adapter in dat.conf. */
@@ -374,9 +378,9 @@ struct rdma_options {
 	char where[256]; /* netdev, address, host name or verbs device */
 	int port;	 /* of a verbs device, from 1; 0: any */
 	uint32_t resolve_ms, resolve_tries;
-	uint32_t late_ms; /* how long an accept waits for the first receive, where it may have to */
+	uint32_t late_ms; /* how long an accept waits for the first receive, if it has to */
 	uint32_t handshake_ms; /* how long a peer may take to confirm an accept, and to answer the end of a connection */
-	uint32_t hold_ms; /* how long the passive side's requests wait for the peer's first message, where they may have to */
+	uint32_t hold_ms; /* how long the passive side's requests wait for the peer's first message, if they have to */
 	uint32_t inline_bytes;
 	uint32_t rmr; /* enum rdma_rmrs */
 	uint32_t quirks_on, quirks_off; /* by rdma_quirk_bit(): what dat.conf switches */
@@ -392,11 +396,11 @@ struct rdma_ia {
 	struct ibv_device_attr dev;
 	struct ibv_port_attr port_attr;
 	struct ibv_pd *pd; /* the PD of endpoints without a PZ; no memory is registered in it */
-	/* RMRs are memory windows of type 1; relaxed: a bind that finds out that they are not makes it false */
+	/* RMRs are memory windows of type 1; relaxed: a bind that finds that there are none sets it to false */
 	_Atomic bool windows;
 	uint32_t quirks;   /* by rdma_quirk_bit(): those that are on */
-	_Atomic bool solicited_unknown; /* the device does not tell of solicited messages in particular */
-	_Atomic bool deaf; /* it has been said that it does not tell of completions */
+	_Atomic bool solicited_unknown; /* the device cannot report solicited messages only */
+	_Atomic bool deaf; /* a message has said that the device cannot be armed for completions */
 	/* an id that is bound to the address; it always gets the event of the device's removal */
 	struct rdma_cm_id *bound;
 	struct rdma_channel *channel;
@@ -404,24 +408,24 @@ struct rdma_ia {
 	struct datp_watch *timer_watch; /* of rdma_late.c; NULL before it is open */
 	int timer_fd;
 	uint64_t timer_ns; /* when it fires; 0: not at all (IA mutex) */
-	bool lost; /* the device is gone; the service thread's */
+	bool lost; /* the device is gone. Only used by the service thread */
 	bool link_down; /* a message has said so. Only used by the service thread */
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* a connection is not busy any more; CLOCK_MONOTONIC */
 	struct rdma_conn *conns;
-	struct rdma_part *parts; /* the service thread's */
-	bool reaping; /* a call to destroy dead ones is on its way (IA mutex) */
-	pthread_mutex_t cq_lock; /* outside the poll locks: sizes of CQs */
+	struct rdma_part *parts; /* only used by the service thread */
+	bool reaping; /* a call to destroy dead connections is queued (IA mutex) */
+	pthread_mutex_t cq_lock; /* guards the sizes of CQs; taken before the poll locks */
 	bool rigid, asked_to_grow; /* the device cannot resize a CQ; that has been tried (cq_lock) */
 	uint32_t cq_spare; /* entries that CQs of a rigid device may still have beyond what they need (cq_lock) */
 	_Atomic uint32_t mr_lock; /* a leaf */
 	_Atomic uint32_t rmr_lock; /* a leaf: what is listed in RMRs */
-	_Atomic bool lingers; /* it has been said that rdma_mr_settle() cannot */
-	struct ibv_cq *plug; /* or NULL */
+	_Atomic bool lingers; /* a message has said that rdma_mr_settle() cannot wait */
+	struct ibv_cq *plug; /* what rdma_kind.plug() has returned; or NULL */
 	struct rdma_cqset sink;
 	_Atomic uint32_t sink_lock;
 	_Atomic uint32_t qp_lock; /* a leaf */
-	struct rdma_ep *eps;	  /* that have a queue pair (qp_lock) */
+	struct rdma_ep *eps;	  /* the endpoints that have a queue pair (qp_lock) */
 	_Atomic(struct rdma_lmr *) *lmrs; /* by context (written under mr_lock) */
 	DAT_NAMED_ATTR named[12 + RDMA_QUIRKS];
 	int named_count;
@@ -434,13 +438,13 @@ static inline struct rdma_ia *rdma_ia(struct datp_ia *ia)
 	return (struct rdma_ia *)ia;
 }
 
-/* Whether the device, or dat.conf in its name, has that quirk. */
+/* Returns true if that quirk is on. dat.conf decides, or else the table of devices. */
 static inline bool rdma_has(const struct rdma_ia *ia, enum rdma_quirk quirk)
 {
 	return (ia->quirks & rdma_quirk_bit(quirk)) != 0;
 }
 
-/* Whether RMRs are emulated where windows are missing or cannot be relied on. */
+/* Returns true if RMRs are emulated when windows are missing or cannot be relied on. */
 static inline bool rdma_emulates(const struct rdma_ia *ia)
 {
 	return ia->opt.rmr == RDMA_RMR_EMULATE;
@@ -466,9 +470,9 @@ static inline struct rdma_evd *rdma_evd(struct datp_evd *evd)
 	return (struct rdma_evd *)evd;
 }
 
-/* ------------------------------------------------------------------ counts of the device's */
+/* ------------------------------------------------------------------ counts */
 
-/* As an attribute of the standard. */
+/* Converts a count of the device to an attribute of the standard, which is limited to its type. */
 static inline int32_t rdma_count(int64_t n)
 {
 	return n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (int32_t)n;

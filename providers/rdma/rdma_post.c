@@ -389,8 +389,8 @@ bool rdma_post_greeting(struct rdma_ep *ep)
 /* ------------------------------------------------------------------ receives */
 
 /*
- * Until the endpoint is being connected, because an endpoint can be modified, and a queue pair
- * cannot.
+ * Keeps a receive until the endpoint is being connected, because an endpoint can be modified until
+ * then, and a queue pair cannot.
  */
 static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
 				  const struct ibv_sge *sge, int n)

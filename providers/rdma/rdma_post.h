@@ -36,7 +36,7 @@ int rdma_post_said(const struct rdma_ia *ia, int rc);
  */
 enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *wq, int err);
 
-/* The next plain post begins a new one. EP lock. */
+/* Ends a run: the next plain post begins a new one. EP lock. */
 static inline void rdma_run_end(struct rdma_run *run)
 {
 	run->stop = run->next;
@@ -55,7 +55,10 @@ static inline enum datp_err rdma_run_follow(struct rdma_run *run, enum datp_err 
 	return err;
 }
 
-/* The driver refuses what has just been put into the ring. EP lock, which it gives up. */
+/*
+ * Handles a plain post that the driver has refused: takes its slot back and returns the error, or, if the connection
+ * is over, leaves it to be flushed. EP lock, which this releases.
+ */
 DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc, bool biased);
 
 /*
@@ -66,7 +69,7 @@ enum {
 	RDMA_ID_WQE = 0,
 	RDMA_ID_DRAIN = 1,
 	RDMA_ID_SRQ = 2,
-	RDMA_ID_OURS = 3, /* nobody waits for it */
+	RDMA_ID_OURS = 3, /* a request of the provider itself, which nothing waits for */
 	RDMA_ID_FOREIGN = 4,
 	RDMA_ID_GREETING = 5,
 	RDMA_ID_MASK = 7

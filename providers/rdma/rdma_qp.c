@@ -25,7 +25,7 @@
  */
 enum { OWED_MS = 100, OWED_LOOK_MS = 1 };
 
-/* ------------------------------------------------------------------ who has one */
+/* ------------------------------------------------------------------ the list of queue pairs */
 
 static void qp_list(struct rdma_ia *ia, struct rdma_ep *ep)
 {
@@ -259,7 +259,7 @@ static bool overtook_make(struct rdma_ep *ep)
 	return ep->overtook != NULL;
 }
 
-/* ------------------------------------------------------------------ what rdma_fast.h goes by */
+/* ------------------------------------------------------------------ what rdma_fast.h uses */
 
 /* Prepares work requests with all fields that are the same in each of them. EP lock. */
 static void fast_begin_locked(struct rdma_ep *ep)
@@ -347,7 +347,7 @@ void rdma_plain_end_locked(struct rdma_ep *ep)
 	memset(ep->quick, 0, sizeof(ep->quick));
 }
 
-/* ------------------------------------------------------------------ made and unmade */
+/* ------------------------------------------------------------------ creation and destruction */
 
 /*
  * The limits that a device reports are for short requests: with some, the number that fits depends
@@ -430,7 +430,7 @@ static void owed_count_locked(struct rdma_ep *ep)
 		ep->owed_last = ep;
 	else if (sq->posted != sq->finished && !(last->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))
 		ep->owed_last = last;
-	/* the slow path keeps the count */
+	/* from now on only the slow path runs, because it keeps the count */
 	ep->heard = false;
 	ep->overtaking++;
 }
@@ -489,8 +489,8 @@ static void await_owed(struct rdma_ep *ep)
 		bool told = has_told_all(ep);
 
 		/*
-		 * the entry that shows that it is the last comes after it, so after everything has
-		 * been reported the CQ is polled once more
+		 * The device reports that the last receive was taken after it has queued the completion
+		 * of that receive. So the CQs are polled once more after everything has been reported.
 		 */
 		rdma_cqset_drain(ep->recv_set);
 		if (ep->send_set != ep->recv_set)
@@ -515,7 +515,7 @@ void rdma_qp_took_last(struct rdma_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
-/* What it has completed is delivered first. No thread posts. */
+/* Destroys the queue pair, after it has delivered what that has completed. No thread posts. */
 static void qp_unmake(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
@@ -536,8 +536,9 @@ static void qp_unmake(struct rdma_ep *ep)
 	if (ibv_destroy_qp(ep->qp))
 		datp_log(1, "%s: cannot free a queue pair: %s", ia->base.name, strerror(errno));
 	/*
-	 * Later completions stay in the CQs of some devices, and receives of an SRQ among them have
-	 * to be given back. After a time-out this is worth the danger.
+	 * On some devices, completions that came after the last poll are still in the CQs, and the
+	 * receives of an SRQ among them have to be given back. That outweighs the danger of a poll
+	 * after a time-out, see await_owed().
 	 */
 	rdma_cqset_drain(ep->recv_set);
 	rdma_cqset_drain(ep->send_set);
@@ -693,8 +694,8 @@ void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_o
 	ep->asked_out = attr->max_rdma_read_out;
 	ep->agreed = true;
 	/*
-	 * never more than the program asked for, although we may agree to some that nobody asked
-	 * for
+	 * never more than the program asked for, although the connection may allow reads that it did
+	 * not ask for
 	 */
 	if (reads_in < attr->max_rdma_read_in)
 		attr->max_rdma_read_in = reads_in;
@@ -744,7 +745,7 @@ void rdma_qp_failed(struct rdma_ep *ep)
 void rdma_qp_stop_locked(struct rdma_ep *ep)
 {
 	over_locked(ep);
-	/* first, because the connection manager may report something about the other side, too */
+	/* this comes first, because the connection manager may report an end caused by the peer, too */
 	rdma_ep_break_locked(ep);
 	halt(ep);
 }

@@ -26,7 +26,7 @@ static uint32_t with_room_in_a_cq(const struct rdma_ia *ia, uint32_t given)
 	return given < most ? given : most;
 }
 
-/* ------------------------------------------------------------------ who has taken a receive */
+/* ------------------------------------------------------------------ the endpoint that has taken a receive */
 
 /*
  * A completion names the queue pair that took the receive. The queue pair is looked up in a table
@@ -165,7 +165,7 @@ void rdma_srq_release(struct datp_srq *base, struct rdma_cqset *set)
 	pthread_mutex_unlock(&srq->lock);
 }
 
-/* Some sets may have grown before another could not: they have spare room then. */
+/* Makes room in all sets. If one of them cannot grow, those that have grown keep the spare room. */
 static bool shares_grow_locked(struct rdma_srq *srq, uint32_t need)
 {
 	for (struct rdma_share *share = srq->shares; share; share = share->next) {

@@ -128,8 +128,8 @@ static bool is_broadcast(const struct sockaddr_in *to)
 }
 
 /*
- * Is this an address that no adapter can have? rdma_cm accepts such addresses, and nobody answers:
- * over rxe the attempt would last until its timeout.
+ * Returns true if no adapter can have this address. rdma_cm accepts such addresses, but there is no
+ * answer: over rxe the attempt would last until its timeout.
  */
 static bool is_nobodys(const struct sockaddr_in *to)
 {
@@ -295,8 +295,8 @@ static void cr_prepare(struct datp_cr *base, void *arg)
 }
 
 /*
- * `word` is a consumer's, or ours that asks for more; with NULL, the peer sees the same as if
- * nobody listened. Service thread.
+ * Rejects a request. `word` is that of a consumer's rejection, or the one that asks for the second
+ * part; with NULL, the peer sees the same as if no program listened. Service thread.
  */
 static void refuse(struct rdma_ia *ia, struct rdma_cm_id *id, const unsigned char *word)
 {
@@ -370,7 +370,7 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	struct rdma_conn_param *param = &conn->param;
 
 	fill_param(ep, param);
-	/* and no more than the peer has offered: it serves no more, and has no more outstanding */
+	/* no more reads than the peer has offered: it serves no more, and has no more outstanding */
 	param->responder_resources = least(param->responder_resources, offer->responder_resources);
 	param->initiator_depth = least(param->initiator_depth, offer->initiator_depth);
 	/* the peer may ask for no reads and read nevertheless, as uDAPL programs do */
@@ -541,9 +541,9 @@ void rdma_ep_greeted(struct datp_ep *base)
 }
 
 /*
- * Has the peer taken its reply back? This happens if it disconnects before our confirmation has
- * arrived: it has no connection to end yet, and its connection manager rejects. The kernel has no
- * parameters for a queue pair then.
+ * Returns true if the peer has taken its reply back, because it has disconnected before our
+ * confirmation has arrived: it has no connection to end yet, so its connection manager rejects. Then
+ * the kernel has no parameters for a queue pair.
  */
 static bool taken_back(struct rdma_conn *conn)
 {
@@ -811,7 +811,7 @@ static void handle(struct rdma_conn *conn, struct rdma_ep *ep, struct rdma_cm_ev
 	}
 }
 
-/* Is this an event that ends an id which nobody uses any more? */
+/* Returns true if this event ends an id that no endpoint has any more. */
 static bool is_end(enum rdma_cm_event_type type)
 {
 	switch (type) {

@@ -13,11 +13,11 @@ enum datp_err rdma_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void 
 void rdma_cr_reject(struct datp_cr *cr);
 void rdma_cr_free(struct datp_cr *cr);
 enum datp_err rdma_cr_move(struct datp_cr *from, struct datp_cr *to);
-/* Events of the channel. Service thread. */
+/* Handles events of the channel. Service thread. */
 void rdma_cm_event(void *arg, uint32_t events);
 /*
- * Called when a message has come before the confirmation of the connection, because it is as good
- * as one. EP lock.
+ * Called when a message has come before the confirmation of the connection: it confirms the
+ * connection as well. EP lock.
  */
 void rdma_ep_heard_locked(struct rdma_ep *ep);
 /* Sends the request of the endpoint's attempt once more. Service thread. */

@@ -65,7 +65,7 @@ void rdma_channel_put(struct rdma_channel *channel)
 	free(channel);
 }
 
-/* ------------------------------------------------------------------ life */
+/* ------------------------------------------------------------------ creation and destruction */
 
 struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep, struct rdma_cm_id *id)
 {
@@ -195,7 +195,7 @@ static void reap_soon_unlock(struct rdma_ia *ia)
 
 	ia->reaping = true;
 	pthread_mutex_unlock(&ia->lock);
-	/* no memory: the next call destroys it too, or the end of the IA */
+	/* if there is no memory for the call, a later call destroys them, too, or the end of the IA does */
 	if (call && datp_loop_call(&ia->base, reap, ia)) {
 		pthread_mutex_lock(&ia->lock);
 		ia->reaping = false;

@@ -6,14 +6,14 @@
 #include "rdma.h"
 
 /*
- * Makes a connection of an id that has no events yet. With an endpoint, the caller has exclusive
- * access until rdma_conn_made().
+ * Creates the connection of an id that has no events yet. If it has an endpoint, the caller has
+ * exclusive access until rdma_conn_made(). Returns NULL if there is no memory.
  */
 struct rdma_conn *rdma_conn_new(struct rdma_ia *ia, struct rdma_ep *ep, struct rdma_cm_id *id);
 void rdma_conn_made(struct rdma_conn *conn);
 /*
- * Detaches it from its endpoint, if there is one. After this returns, none of its events is being
- * handled. Call rdma_conn_retire() next.
+ * Detaches the endpoint's connection, and returns it, or NULL if there is none. When this returns,
+ * none of its events is being handled. Call rdma_conn_retire() next.
  */
 struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep);
 /*
@@ -24,12 +24,12 @@ void rdma_conn_retire(struct rdma_conn *conn);
 /* Called when a connection that has been retired is established. Service thread. */
 void rdma_conn_confirmed(struct rdma_conn *conn);
 void rdma_conn_dead(struct rdma_conn *conn);
-/* An id that belongs to no connection. */
+/* Has the service thread destroy an id that belongs to no connection. */
 void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id);
 void rdma_conns_fini(struct rdma_ia *ia);
 /*
- * rdma_connect, on a thread of its own where it may block. Returns an errno; with a thread,
- * rdma_connect_result() gets it on the service thread. Service thread.
+ * Calls rdma_connect(), in a worker if it may block. Returns 0 or an errno; the service thread passes
+ * the result of a worker to rdma_connect_result(). Service thread.
  */
 int rdma_conn_connect(struct rdma_conn *conn);
 /*

@@ -7,7 +7,7 @@
 
 /* Parses the parameters. Returns false if one is wrong, after a message. */
 bool rdma_options_parse(struct rdma_ia *ia, const char *params);
-/* The address, verbs device and port that the options name; opens the device. */
+/* Finds the address, verbs device and port that the options name, and opens the device. */
 enum datp_err rdma_device_open(struct rdma_ia *ia);
 void rdma_device_close(struct rdma_ia *ia);
 

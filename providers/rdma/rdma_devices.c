@@ -13,7 +13,7 @@
 
 enum { NAME_MAX_BYTES = 32 };
 
-/* ------------------------------------------------------------------ what they are called */
+/* ------------------------------------------------------------------ the quirks and their names */
 
 #define SHOWN "quirk." /* the prefix of the name among the adapter's attributes */
 
@@ -72,7 +72,7 @@ static const char *name_of(enum rdma_quirk quirk)
 
 _Static_assert(RDMA_QUIRKS <= 32, "a set of them is a uint32_t");
 
-/* ------------------------------------------------------------------ which device has which */
+/* ------------------------------------------------------------------ the devices and their quirks */
 
 #define ONE(quirk) (UINT32_C(1) << RDMA_##quirk)
 

@@ -28,7 +28,7 @@ enum rdma_quirk {
 	RDMA_NO_LAST_WQE,
 	RDMA_LOOSE_WINDOWS,
 	RDMA_INLINE_MTU,
-	RDMA_QUIRKS /* how many there are */
+	RDMA_QUIRKS /* their number */
 };
 
 static inline uint32_t rdma_quirk_bit(enum rdma_quirk quirk)
@@ -37,9 +37,9 @@ static inline uint32_t rdma_quirk_bit(enum rdma_quirk quirk)
 }
 
 /*
- * The value of quirk= in dat.conf: names with commas between them, each with a minus in front or
- * without. A later word overrides an earlier one. DATP_ERR_PARAM: a name is not known; why[size] has
- * a message with the nearest one.
+ * Takes the value of quirk= in dat.conf: names with commas between them; a minus before a name
+ * switches that quirk off. A later word overrides an earlier one. Returns DATP_ERR_PARAM if a name
+ * is not known; why[size] has a message with the nearest one.
  */
 enum datp_err rdma_quirks_take(struct rdma_options *opt, const char *names, char *why, size_t size);
 /*
@@ -48,13 +48,13 @@ enum datp_err rdma_quirks_take(struct rdma_options *opt, const char *names, char
  */
 bool rdma_quirks_find(struct rdma_ia *ia);
 /*
- * Whether a quirk is on, or off because dat.conf says so: false is neither, which needs no mention. Writes which
- * of both, why, and what it is.
+ * Writes whether a quirk is on or off, why, and what it is. Returns false if there is nothing to tell: it is off, and
+ * the device does not have it.
  */
 bool rdma_quirk_show(const struct rdma_ia *ia, enum rdma_quirk quirk, char *text, size_t size);
-/* The name of that attribute: "quirk." and the quirk's name. */
+/* Returns the name of the adapter's attribute for it: "quirk." and the quirk's name. */
 const char *rdma_quirk_shown(enum rdma_quirk quirk);
-/* Bytes of the longest region, whatever the device says. */
+/* Returns the bytes of the longest region that the device registers, or UINT64_MAX if no limit is known. */
 uint64_t rdma_longest_region(const struct rdma_ia *ia);
 
 #endif

@@ -17,7 +17,7 @@ void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why)
 {
 	struct rdma_conn *conn;
 
-	/* first show what has been kept back */
+	/* this comes first: an ESTABLISHED that waits for the greeting must precede the end */
 	rdma_ep_greeted(&ep->base);
 	rdma_qp_stop(ep);
 	datp_cm_disconnected(&ep->base, why);

@@ -8,7 +8,7 @@
 void rdma_ep_disconnect(struct datp_ep *ep, enum datp_close how);
 /* Has the service thread end the connection after a request has failed. EP lock. */
 void rdma_ep_break_locked(struct rdma_ep *ep);
-/* The same for a flush by a queue pair that nobody has stopped, once the cause has been looked for. EP lock. */
+/* The same for a flush by a queue pair that was not stopped; the completions with the cause are taken before. EP lock. */
 void rdma_ep_flushed_locked(struct rdma_ep *ep);
 /* The same for any other reason. May be called with any lock held. */
 void rdma_ep_break(struct rdma_ep *ep);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether registered memory survives a fork on this kernel. Invariant: the message is printed once a
- * process. The descriptors of adapters are in the list of <datp/fork.h>; librdmacm's own context of
- * each device is not, because a child that opens an adapter needs it, and it keeps no connection.
+ * Tells the user if registered memory does not survive a fork on this kernel. Invariant: the message
+ * is printed once in a process. The descriptors of adapters are in the list of <datp/fork.h>;
+ * librdmacm's own context of each device is not, because a child that opens an adapter needs it, and
+ * it keeps no connection.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

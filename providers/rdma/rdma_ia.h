@@ -5,7 +5,7 @@
 
 #include "rdma.h"
 
-/* `kinds`: NULL-terminated; the device's transport chooses one. */
+/* Opens an adapter. The transport of the device chooses one of `kinds`, which ends with NULL. */
 enum datp_err rdma_ia_open(struct datp_ia *ia, const char *params,
 			   const struct rdma_kind *const *kinds);
 void rdma_ia_close(struct datp_ia *ia);

@@ -24,7 +24,7 @@ void rdma_late_request_locked(struct rdma_ep *ep);
  * thread.
  */
 void rdma_ep_greeted(struct datp_ep *ep);
-/* Has rdma_ask() repeat the active side's request after some time; and cancels that. */
+/* Have rdma_ask() repeat the active side's request after `ms`, and cancel that. */
 void rdma_ask_later(struct rdma_conn *conn, uint32_t ms);
 void rdma_ask_forget(struct rdma_conn *conn);
 /* Begins the knocks of an active side that has sent its greeting. */

@@ -8,7 +8,7 @@
 #include "rdma_pipe.h"
 #include <signal.h>
 
-/* Not SIG_IGN, which a program that is executed from here would inherit. */
+/* A handler is used instead of SIG_IGN, because a program that is executed from here would inherit that. */
 static void ignore(int signal)
 {
 	(void)signal;

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What must agree with other implementations. */
+/* The conventions on the wire that other implementations share. */
 #ifndef RDMA_WIRE_H
 #define RDMA_WIRE_H
 
 #include "rdma.h"
 
-/* The port that stands for a connection qualifier; 0: none does. */
+/* Returns the port that stands for a connection qualifier, or 0 if none does. */
 uint16_t rdma_wire_port(uint64_t qual);
 enum rdma_message { RDMA_REQUEST, RDMA_REPLY };
-/* Private data as it goes onto the wire: sets private_data, its length, and the retry count. */
+/* Writes private data into `wire` as they are sent; sets private_data, its length and the retry count in `param`. */
 void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const void *data,
 		    uint32_t len, unsigned char wire[RDMA_PDATA_MAX], struct rdma_conn_param *param);
-/* How much of what came is the consumer's. */
+/* Returns how many bytes of the received private data the consumer gets. */
 uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
 			  const struct rdma_conn_param *param);
-/* Whether something behind that is no padding: the consumer is not given all that was sent. */
+/* Returns true if the consumer does not get all that was sent: the rest is not padding. */
 bool rdma_wire_is_cut(const struct rdma_kind *kind, enum rdma_message what,
 		      const struct rdma_conn_param *param);
-/* Data beyond what a request holds go in two of them, numbered 1 and 2. */
+/* Returns true if private data are longer than a request, and go in two parts, 1 and 2, each in a request of its own. */
 bool rdma_wire_in_parts(const struct rdma_kind *kind, uint32_t len);
 void rdma_wire_pack_part(const struct rdma_kind *kind, const unsigned char *data, uint32_t len,
 			 int part, unsigned char wire[RDMA_PDATA_MAX]);
-/* 0: it is no part. */
+/* Returns which part a request has, or 0 if its data are no part. *total is the length of both. */
 int rdma_wire_part(const struct rdma_kind *kind, const struct rdma_conn_param *param,
 		   uint32_t *total);
-/* The rejection of a first part, which asks for the second. */
+/* The word by which the rejection of a first part asks for the second. */
 void rdma_wire_more(unsigned char word[RDMA_REJECT_BYTES]);
 bool rdma_wire_is_more(const struct rdma_conn_param *param);
-/* The word in front of a rejection's data, which tells it from the transport's own. */
+/* The word that precedes a consumer's rejection, and distinguishes it from one of the transport. */
 void rdma_wire_reject(unsigned char word[RDMA_REJECT_BYTES]);
 bool rdma_wire_is_reject(const struct rdma_conn_param *param);
 

@@ -16,7 +16,8 @@ bool ep_listens_locked(struct datp_ep *ep, unsigned int states)
 	struct ep_priv *priv = ep_priv(ep);
 
 	/*
-	 * relaxed: a freed endpoint's tag has been 0 since before it could be freed under this lock
+	 * relaxed: the tag of an endpoint is 0 before the endpoint is freed, for which this lock is
+	 * taken
 	 */
 	return atomic_load_explicit(&ep->obj.tag, memory_order_relaxed) == DATP_TAG(DATP_EP) &&
 	       !priv->dying && !priv->ending && (states & EP_IN(ep_state(ep)));
@@ -25,8 +26,8 @@ bool ep_listens_locked(struct datp_ep *ep, unsigned int states)
 void ep_pin_locked(struct datp_ep *ep)
 {
 	/*
-	 * relaxed: under a lock that a thread which waits for 0 has taken after it had prevented
-	 * new pins
+	 * relaxed: a thread that waits for 0 has prevented new pins, and has taken the lock that is
+	 * held here after that
 	 */
 	atomic_fetch_add_explicit(&ep_priv(ep)->pins, 1, memory_order_relaxed);
 }
@@ -68,8 +69,8 @@ void ep_await_unpinned(struct datp_ep *ep)
 /* ------------------------------------------------------------------ calls */
 
 /*
- * The number of calls of an endpoint that can be pending when there is no memory: its end, and what
- * led to it.
+ * The number of calls for which an endpoint has a reserve if there is no memory: for its end, and for
+ * what led to that.
  */
 #define EP_CALLS 4u
 
@@ -117,10 +118,7 @@ DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_e
 		return DATP_ERR_MEMORY;
 	*call = (struct loop_call){ .fn = call_run, .arg = call, .ep = ep, .ep_fn = fn };
 	datp_lock(&calls_lock);
-	/*
-	 * For example a peer's report about an endpoint that is being freed: it counts as
-	 * cancelled.
-	 */
+	/* the endpoint is being freed, and for example a report of its peer has come: the call counts as cancelled */
 	if (ep_priv(ep)->deaf) {
 		datp_unlock(&calls_lock);
 		loop_call_put(ep->obj.ia, call);

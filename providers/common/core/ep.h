@@ -15,29 +15,29 @@
 #include "evd.h"
 
 struct ep_priv {
-	/* One of each a connection, at most (EVD lock once queued). */
+	/* the events of a connection, at most one of each kind (EVD lock once queued) */
 	struct conn_note established, ended;
 	struct loop_timer timer;	/* of the attempt to connect */
 	uint64_t give_up; /* when the attempt times out; NO_DEADLINE: never (EP lock) */
-	uint64_t began;	  /* when the attempt did; constant while it lasts */
+	uint64_t began;	  /* when the attempt began; constant while it lasts */
 	uint32_t sq_from, rq_from;	/* the first operations since the last reset (EP lock) */
-	_Atomic uint32_t pins;		/* who works on it without the lock; up under the EP lock */
-	bool ending; /* EP lock: somebody is ending the connection; news of it are old */
-	bool dying;			/* EP lock: being freed */
+	_Atomic uint32_t pins; /* threads that work on it without the lock; counted up under the EP or the calls' lock */
+	bool ending; /* a thread is ending the connection, and later reports about it are ignored (EP lock) */
+	bool dying;			/* it is being freed (EP lock) */
 	bool by_provider;	/* made for a PSP_PROVIDER request, not accepted yet (EP lock) */
 	/*
-	 * The sizes of messages and RDMA transfers that were asked for, if its API does not hold posts to
-	 * them; 0: none (EP lock)
+	 * the sizes of messages and RDMA transfers that the program asked for, if its API does not limit
+	 * posts to them; 0: none (EP lock)
 	 */
 	uint64_t asked_message, asked_rdma;
-	/* How it was connected, for dat_ep_dup_connect (EP lock). */
+	/* how it was connected, for dat_ep_dup_connect() (EP lock) */
 	bool active;
 	struct sockaddr_storage target;
-	uint64_t target_qual; /* the passive side's: the one that it was asked by */
-	struct loop_call *calls;	/* to come, on the service thread (its own lock) */
-	bool deaf;		/* no call may come any more (the calls' lock) */
-	unsigned char *pdata; /* what came with the peer's accept; lives until reset or free */
-	/* of an attempt: for max_private_data bytes of that (EP lock) */
+	uint64_t target_qual; /* on the passive side, the qualifier at which the request arrived */
+	struct loop_call *calls;	/* calls that the service thread still has to make (the calls' lock) */
+	bool deaf;		/* no further call is accepted (the calls' lock) */
+	unsigned char *pdata; /* the private data of the peer's accept; valid until reset or free */
+	/* during an attempt: room for max_private_data bytes of them (EP lock) */
 	unsigned char *pdata_room;
 };
 
@@ -51,15 +51,15 @@ static inline struct ep_priv *ep_priv(struct datp_ep *ep)
 /* What makes an endpoint change its state. */
 enum ep_cause {
 	EP_CONNECT, EP_CONNECT_REFUSED,		/* dat_ep_connect; the op refused */
-	EP_RESERVE, EP_UNRESERVE,		/* an RSP takes it, gives it back */
-	EP_REQUEST,				/* a request has come for its RSP */
+	EP_RESERVE, EP_UNRESERVE,		/* an RSP reserves it; gives it back */
+	EP_REQUEST,				/* a request has arrived at its RSP */
 	EP_REJECT,				/* ... and was rejected */
 	EP_ACCEPT,				/* dat_cr_accept */
 	EP_ACCEPT_REFUSED_UNC, EP_ACCEPT_REFUSED_PAS, EP_ACCEPT_REFUSED_TEN,	/* the op refused */
 	EP_ESTABLISHED,
-	EP_FAILED,				/* an attempt has, or was given up */
+	EP_FAILED,				/* an attempt has failed, or was given up */
 	EP_DRAIN,				/* graceful disconnect */
-	EP_ENDED,				/* a connection has */
+	EP_ENDED,				/* a connection has ended */
 	EP_RESET,
 	EP_CAUSE_COUNT
 };
@@ -72,11 +72,11 @@ static inline int ep_state(struct datp_ep *ep)
 	return atomic_load_explicit(&ep->state, memory_order_relaxed);
 }
 
-/* Changes the state; false, and no change: not from here. EP lock held. */
+/* Changes the state. Returns false, and changes nothing, if the table has no such transition. EP lock held. */
 bool ep_move_locked(struct datp_ep *ep, enum ep_cause cause);
-/* The state that a new endpoint is born in. */
+/* Sets the state of a new endpoint. */
 void ep_born(struct datp_ep *ep, int state);
-/* DAT_INVALID_STATE with the subtype that names the state. */
+/* Returns DAT_INVALID_STATE with the subtype that names the state. */
 enum datp_err ep_state_error(int state);
 
 /* ------------------------------------------------------------------ ep.c */
@@ -87,7 +87,7 @@ struct ep_new {
 	DAT_SRQ_HANDLE srq;
 	bool with_srq;
 	struct datp_ep_attr attr;	/* resolved */
-	int state; /* UNCONNECTED, or TENTATIVE_CONNECTION_PENDING: the provider's */
+	int state; /* UNCONNECTED, or TENTATIVE_CONNECTION_PENDING if the provider creates it */
 };
 
 enum datp_err ep_create(struct datp_ia *ia, const struct ep_new *what, struct datp_ep **out);
@@ -95,36 +95,33 @@ enum datp_err ep_free(struct datp_ep *ep);
 enum datp_err ep_reset(struct datp_ep *ep);
 void ep_status(struct datp_ep *ep, int *state, bool *recv_idle, bool *request_idle);
 
-/* Pins it if it is live, in one of the states and nobody is ending it. */
+/* Pins the endpoint, if ep_listens_locked() is true of it. Returns false otherwise. */
 bool ep_pin(struct datp_ep *ep, unsigned int states);
-/* EP lock held, or that of the calls; already decided. */
+/* Pins the endpoint without a check. EP lock or the calls' lock held. */
 void ep_pin_locked(struct datp_ep *ep);
 void ep_unpin(struct datp_ep *ep);
 void ep_await_unpinned(struct datp_ep *ep);
 /*
- * None of the calls of datp_ep_call() begins any more; the one that runs has it pinned. For ever:
- * those asked for later neither.
+ * Cancels the calls of datp_ep_call() that have not begun; one that runs has the endpoint pinned.
+ * for_ever: later ones are ignored, too.
  */
 void ep_cancel_calls(struct datp_ep *ep, bool for_ever);
-/* Whether an upcall may still speak about it. EP lock held. */
+/* Returns true if it is live, in one of the states, and no thread is ending its connection. EP lock held. */
 bool ep_listens_locked(struct datp_ep *ep, unsigned int states);
 
 /* ------------------------------------------------------------------ ep_attr.c */
 
 /*
- * Replaces what is left to us (0) by defaults, and checks the rest against what the IA can do, each by
- * itself and all together. `srq`: for an endpoint with one.
+ * Replaces attributes that the program leaves to the provider (0) by defaults, and checks the others
+ * against the limits of the IA, each by itself and all together. srq: the endpoint has one.
  */
 enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq);
-/*
- * The same of attributes that a peer's request names. What is wrong with them is not told in the
- * log.
- */
+/* The same for the attributes of a peer's request; their errors are not logged. */
 enum datp_err ep_attr_resolve_like(struct datp_ia *ia, struct datp_ep_attr *attr);
 enum evd_stream ep_recv_stream(const struct datp_ep_attr *attr);
 enum evd_stream ep_request_stream(const struct datp_ep_attr *attr);
 
-/* The streams of an endpoint to its three EVDs, and the hold on them: all or none. */
+/* Attaches the streams of an endpoint to its three EVDs and holds these: all, or on an error none. */
 enum datp_err ep_streams_attach(const struct datp_ep *ep);
 void ep_streams_detach(const struct datp_ep *ep);
 
@@ -170,40 +167,38 @@ enum datp_err ep_modify(struct datp_ep *ep, const struct ep_change *change);
 
 /* ------------------------------------------------------------------ ep_flush.c */
 
-/* A ring for `max` operations, of which none can be posted yet; no memory: false. */
+/* Allocates a ring for `max` operations; none can be posted yet. Returns false if there is no memory. */
 bool wq_init(struct datp_wq *wq, int32_t max);
 void wq_free(struct datp_wq *wq);
 
 /*
- * Operations can be posted between these two, and by nobody else: a thread that found the handle
- * good and was slow finds no room, in the endpoint that is freed meanwhile as in another that is
- * being made in its memory.
+ * Operations can be posted only between these two. A thread that checked the handle before finds no
+ * room, neither in an endpoint that is freed meanwhile, nor in another that is being created in its
+ * memory.
  */
 void ep_queues_open(struct datp_ep *ep);
 void ep_queues_close_locked(struct datp_ep *ep);
-/* Of one that is closed, with nothing in it. */
+/* Frees queues that are closed and empty. */
 void ep_queues_free(struct datp_ep *ep);
 
-/* Completes all that is outstanding, in order. EP lock held. */
+/* Completes all outstanding operations as flushed, in order. EP lock held. */
 void ep_flush_locked(struct datp_ep *ep);
-/*
- * The poll locks of its EVDs, and with them on: what the transport has completed is on the lists.
- */
+/* Takes the poll locks of its EVDs, and moves what the transport has completed to their lists. */
 void ep_poll_lock(struct datp_ep *ep);
 void ep_poll_unlock(struct datp_ep *ep);
-/* Forgets every event that is queued about it and every operation. Poll locks held. */
+/* Removes all its queued events, and forgets all its operations. Poll locks held. */
 void ep_purge(struct datp_ep *ep);
 
 /* ------------------------------------------------------------------ post.c */
 
-/* Whether a completed operation's event wakes whoever waits. */
+/* Returns true if the event of a completed operation wakes a waiter. */
 bool wqe_notifies(const struct datp_wqe *wqe, bool solicited);
 
 /* ------------------------------------------------------------------ cm.c */
 
 /*
- * The one way out of a connection or an attempt: state, flushes, event, in this order. The caller
- * has it pinned and holds no lock. `number` 0: no event.
+ * Ends a connection or an attempt, which nothing else does: changes the state, flushes, and queues
+ * the event `number` (0: none). The caller has claimed the end, has it pinned, and holds no lock.
  */
 void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number);
 

@@ -86,7 +86,7 @@ static inline struct cr_priv *cr_priv(struct datp_cr *cr)
 
 struct datp_cr *cr_of_note(struct cr_note *note);
 
-/* `ep` is DAT_HANDLE_NULL if the request has one. */
+/* Accepts a request. `ep` is DAT_HANDLE_NULL if the request has an endpoint already. */
 enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE ep, const void *pdata,
 			uint32_t pdata_len);
 enum datp_err cr_reject(struct datp_cr *cr);

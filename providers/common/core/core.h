@@ -39,7 +39,7 @@ struct edge {
 	bool (*withdraw)(struct plugin *plugin);
 	/* Returns the consumer's handle of an IA. Any lock but those of the registry. */
 	DAT_IA_HANDLE (*shown)(struct datp_ia *ia);
-	/* The end of a connection whose endpoint uses an SRQ is an asynchronous error as well. */
+	/* the end of a connection whose endpoint uses an SRQ is reported as an asynchronous error as well */
 	bool srq_end_is_error;
 };
 
@@ -72,7 +72,7 @@ enum { PLUGIN_NTHS = 16 };
  * Checks a descriptor and makes a complete table of its ops. Returns false after plugin_refuse().
  */
 bool plugin_negotiate(const struct datp_plugin *desc, struct datp_ops *ops);
-/* The same, as a host that knows only the first `known` bytes of the ops. */
+/* The same for a libdatp that knows only the first `known` bytes of the ops. */
 bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct datp_ops *ops);
 /*
  * Registers an adapter, of a plugin with its complete ops, or of a wrapper; `name` is the plugin's
@@ -80,10 +80,10 @@ bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct da
  */
 void plugin_add(const struct edge *edge, const struct plugin *what, const char *name,
 		const char *params);
-/* Undoes that; if IAs are open, the registration stays, and a message says why. */
+/* Undoes plugin_add(); if IAs are open, the registration stays, and a message says why. */
 void plugin_remove(const struct datp_plugin *desc, const struct datp_wrapper *wrapper,
 		   const DAT_PROVIDER_INFO *info);
-/* The nth registration of an IA name, counted in `opens`; NULL if there is none. */
+/* Returns the nth registration of an IA name, and counts it in `opens`; NULL if there is none. */
 struct plugin *plugin_get(const char *name, uint32_t nth);
 void plugin_put(struct plugin *plugin);
 
@@ -136,13 +136,13 @@ static inline const struct datp_ia_attr *ia_attr(struct datp_ia *ia)
 }
 
 /*
- * *async: NULL: create one of at least qlen; DAT_EVD_ASYNC_EXISTS: have none; otherwise share that
- * one. It is changed, as *ia is, on success only.
+ * Opens an IA. *async selects its asynchronous EVD: NULL creates one of at least qlen events,
+ * DAT_EVD_ASYNC_EXISTS means none, and any other is shared. *async and *ia change on success only.
  */
 enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async,
 		      struct datp_ia **ia);
 enum datp_err ia_close(struct datp_ia *ia, bool graceful);
-/* The consumer's handle of the IA: the registry's small integer, or else the pointer. */
+/* Returns the consumer's handle of the IA: the registry's small integer, or else the pointer. */
 static inline DAT_IA_HANDLE ia_shown(struct datp_ia *ia)
 {
 	return ia_priv(ia)->plugin->edge->shown(ia);
@@ -176,7 +176,7 @@ enum datp_err lmr_create(struct datp_ia *ia, const struct lmr_new *what, struct 
 enum datp_err lmr_free(struct datp_lmr *lmr);
 void lmr_destroy(struct datp_lmr *lmr);
 bool lmr_covers(const struct datp_lmr *lmr, uint64_t addr, uint64_t len);
-/* Both directions: checks the segments. */
+/* Checks the segments, for both directions. */
 enum datp_err lmr_sync(struct datp_ia *ia, const struct datp_sge *segments, uint64_t n);
 
 enum datp_err rmr_create(struct datp_pz *pz, struct datp_rmr **out);
@@ -205,13 +205,13 @@ void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj
 
 /* Waiters return a NULL EVD, and have left when this returns. */
 void cno_destroy(struct datp_cno *cno);
-/* In a forked child: resets what these files keep for all IAs. No locks. */
+/* In a forked child: resets the state that these files keep for all IAs. Takes no locks. */
 void ep_forget_all(void);
 void sp_forget_all(void);
-/* In any state; ends the connection so that the peer is told. */
+/* Frees the endpoint in any state; if it is connected, the peer is told. */
 void ep_destroy(struct datp_ep *ep);
 void sp_destroy(struct datp_sp *sp);
-/* Refuses the request if it is still open. */
+/* Frees a request, and rejects it if it has not been answered. */
 void cr_destroy(struct datp_cr *cr);
 void srq_destroy(struct datp_srq *srq);
 

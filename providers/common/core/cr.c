@@ -72,7 +72,7 @@ static enum datp_err ep_make(struct datp_ia *ia, const struct datp_ep_attr *like
 
 	if (like) {
 		what.attr = *like;
-		/* the peer does not decide about notification */
+		/* the peer does not decide how completions notify */
 		what.attr.recv_flags = what.attr.request_flags = DAT_COMPLETION_DEFAULT_FLAG;
 		err = ep_attr_resolve_like(ia, &what.attr);
 		if (!err)

@@ -12,7 +12,7 @@
 #include "ops_list.h"
 #include "providers/common/base/refuse.h"
 
-/* What the initialisation of a plugin does on this thread instead of registering the plugin. */
+/* While `on`, the initialisation of a plugin on this thread describes the plugin instead of registering it. */
 static _Thread_local struct {
 	bool on;
 	void (*describe)(const struct dump_sink *sink, const void *desc);

@@ -96,15 +96,15 @@ struct evd_wakeup {
 
 /* EVD lock held for all of these. */
 void evd_append_locked(struct datp_evd *evd, struct datp_node *node);
-/* Removes the node that *at points to. */
+/* Removes the node that *at points to, and returns it. */
 struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at);
 /* Finds whom an event that has just been queued wakes: adds to *wakeup, for evd_wake(). */
 void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup);
 void evd_note_give_locked(struct evd_priv *priv, struct evd_note *note);
 
 /*
- * Without the EVD lock. `soon`: the caller holds other locks, so the service thread calls the
- * consumer's agent.
+ * Wakes the threads in *wakeup. EVD lock not held. soon: the caller holds other locks, so the service
+ * thread calls the consumer's agent.
  */
 void evd_wake(struct datp_evd *evd, const struct evd_wakeup *wakeup, bool soon);
 /* Appends a node and wakes those who wait for it. Takes the EVD lock and, inside, the CNO lock. */
@@ -130,7 +130,7 @@ void evd_ring(struct datp_evd *evd);
 bool evd_attach(struct datp_evd *evd, enum evd_stream stream, bool explicit_threshold,
 		enum evd_stream *clash);
 void evd_detach(struct datp_evd *evd, enum evd_stream stream);
-/* Is there room for another connection request? */
+/* Returns true if there is room for another connection request. */
 bool evd_takes_cr(struct datp_evd *evd);
 
 enum datp_err evd_free(struct datp_evd *evd);
@@ -179,12 +179,12 @@ enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd 
 void cno_set_agent(struct datp_cno *cno, struct cno_agent agent);
 struct cno_agent cno_agent(struct datp_cno *cno);
 
-/* An event has come; returns true if the agent has to be called. EVD lock held. */
+/* Adds a trigger for an event of the EVD. Returns true if the agent has to be called. EVD lock held. */
 bool cno_trigger(struct datp_cno *cno, struct datp_evd *evd);
 void cno_attach(struct datp_cno *cno, struct datp_evd *evd);
 /*
- * `freed`: the EVD is being freed; if it was the last, the waiters return. Returns true if the
- * agent has to be called.
+ * Takes an EVD off its CNO. freed: the EVD is being freed, and if it was the last one, the waiters
+ * return. Returns true if the agent has to be called.
  */
 bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed);
 void cno_ring(struct datp_cno *cno);
@@ -192,7 +192,7 @@ void cno_ring(struct datp_cno *cno);
 void cno_call_agent(void *cno);
 void cno_call_agent_soon(struct datp_cno *cno);
 
-/* A deadline in microseconds of CLOCK_MONOTONIC, in the kernel's form. */
+/* Converts a deadline in microseconds of CLOCK_MONOTONIC to the kernel's form. */
 static inline struct timespec deadline_of(uint64_t until)
 {
 	return (struct timespec){ .tv_sec = (time_t)(until / 1000000),
@@ -201,7 +201,7 @@ static inline struct timespec deadline_of(uint64_t until)
 
 #define NO_DEADLINE UINT64_MAX
 
-/* The time at which a wait that begins now ends. */
+/* Returns the deadline of a wait that begins now. */
 static inline uint64_t deadline_from(uint32_t timeout)
 {
 	return timeout == DAT_TIMEOUT_INFINITE ? NO_DEADLINE : loop_now() + timeout;

@@ -251,7 +251,7 @@ static void *loop_thread(void *arg)
 	return NULL;
 }
 
-/* ------------------------------------------------------------------ life */
+/* ------------------------------------------------------------------ start and end */
 
 static enum datp_err loop_start(struct loop *loop)
 {
@@ -497,7 +497,7 @@ void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void
 	timer->fn = fn;
 	timer->arg = arg;
 	timer->armed = true;
-	/* From the end, because most timers of an IA have the same duration. */
+	/* The search begins at the end, because most timers of an IA have the same duration. */
 	for (after = loop->last; after && after->when > when;)
 		after = after->prev;
 	timer->prev = after;
@@ -522,7 +522,7 @@ bool timer_cancel(struct datp_ia *ia, struct loop_timer *timer)
 	bool was_armed;
 
 	pthread_mutex_lock(&loop->lock);
-	/* The callback first, because it may arm the timer again. */
+	/* The wait for the callback comes first, because the callback may arm the timer again. */
 	wait_not_running_locked(loop, timer);
 	was_armed = timer->armed;
 	if (was_armed)

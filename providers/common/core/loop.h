@@ -47,14 +47,15 @@ void loop_unreserve(struct datp_ia *ia, unsigned int n);
 /* Returns NULL if there is no memory, and the reserve is in use. */
 struct loop_call *loop_call_get(struct datp_ia *ia);
 void loop_call_put(struct datp_ia *ia, struct loop_call *call);	/* for a call that was not queued */
-/* `fn` and `arg` are set. Never blocks. */
+/* Queues a call whose `fn` and `arg` are set. Never blocks. */
 void loop_call_queue(struct datp_ia *ia, struct loop_call *call);
 
-/* CLOCK_MONOTONIC in microseconds. */
+/* Returns CLOCK_MONOTONIC in microseconds. */
 uint64_t loop_now(void);
 
 /*
- * Calls fn(arg) once on the service thread, at `when`; moves an armed timer. Waits for no callback.
+ * Arms a timer, or moves it: fn(arg) is called once on the service thread, at `when`. Waits for no
+ * callback.
  */
 void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void (*fn)(void *arg),
 	       void *arg);

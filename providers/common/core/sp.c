@@ -165,7 +165,7 @@ static void close_used_up(void *arg)
 	used_up_remove(sp);
 }
 
-/* The upcall that used it up is about to return. */
+/* Waits until the upcall that used the RSP up, which is about to return, has finished. */
 static void await_arrived(struct datp_sp *sp)
 {
 	bool arriving;
@@ -191,7 +191,7 @@ static struct datp_sp *used_up_find(struct datp_ia *ia, uint64_t qual)
 	return sp;
 }
 
-/* Is there an RSP that has its request and is not on the list yet? */
+/* Returns true if an RSP at the qualifier has had its request, and is not on the list yet. */
 static bool about_to_be_used_up(struct datp_ia *ia, uint64_t qual)
 {
 	struct ia_priv *priv = ia_priv(ia);
@@ -345,7 +345,7 @@ static enum datp_err listen_at(struct datp_sp *sp)
 	do {
 		closed = used_up_count();
 		err = sp->obj.ia->ops->sp_listen(sp);
-		/* again if a used up RSP was in the way, or was until after the attempt */
+		/* tries again if a used up RSP occupied the qualifier and has been closed, even if only after the attempt */
 	} while (err == DATP_ERR_QUAL_IN_USE && (close_used_up_at(sp->obj.ia, sp->qual) ||
 						 closed != used_up_count()));
 	if (err)

@@ -59,7 +59,7 @@ const struct datp_wqe *srq_failed(struct datp_srq *srq, const struct datp_ep *ep
  * removed from the lists. EP lock held.
  */
 void srq_forget_ep(struct datp_srq *srq, struct datp_ep *ep);
-/* Has an endpoint taken a receive that is not finished? */
+/* Returns true if the endpoint has taken a receive that is not finished. */
 bool srq_busy_with(struct datp_srq *srq, struct datp_ep *ep);
 
 #endif

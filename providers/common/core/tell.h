@@ -11,7 +11,7 @@
 #include "evd.h"
 #include "providers/common/base/log.h"
 
-/* "DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY" */
+/* Returns the names of the type and subtype of an error: "DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY". */
 const char *err_name(enum datp_err err);
 
 /* A connection attempt, or an accept, has ended with this event. */
@@ -32,17 +32,17 @@ struct broken {
 
 /* No lock may be held; completed operations of the transport are put on the endpoint's EVDs. */
 void broken_by(struct datp_ep *ep, struct broken *by);
-/* Has it completed with an error of its own? EP lock held. */
+/* Returns true if the operation has completed with an error of its own. EP lock held. */
 bool wqe_failed(const struct datp_wqe *wqe);
 
 /* An established connection has ended, in order or not. No lock may be held. */
 void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why);
-/* The watermarks that programs set: EP lock or SRQ lock may be held. */
+/* A watermark that the program has set is reached. EP lock or SRQ lock may be held. */
 void tell_ep_high(struct datp_ep *ep, bool hard);
 void tell_srq_low(struct datp_srq *srq);
 void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err);
 void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err);
-/* A region longer than any that the adapter registers. */
+/* A registration is refused, because the region is longer than any that the adapter registers. */
 void tell_block(struct datp_ia *ia, uint64_t length);
 /*
  * An endpoint's stream to an EVD, named by the argument, is refused because that EVD has another

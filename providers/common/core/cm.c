@@ -101,7 +101,10 @@ static size_t address_size(const struct sockaddr *address)
 	}
 }
 
-/* `room` is exchanged for that of the previous attempt, if there was one. */
+/*
+ * Begins an attempt. On success *room belongs to the endpoint, and becomes that of the previous
+ * attempt, or NULL.
+ */
 static enum datp_err attempt_begin(struct datp_ep *ep, const struct cm_connect *how, size_t size,
 				   unsigned char **room)
 {
@@ -152,7 +155,7 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 	if (!room)
 		return DATP_ERR_MEMORY;
 	err = attempt_begin(ep, how, size, &room);
-	free(room); /* if it was not used, or the previous attempt's */
+	free(room); /* the previous attempt's, or after an error the new one */
 	if (err)
 		return err;
 	/* The outcome may be reported before the op returns, so the state was set first. */

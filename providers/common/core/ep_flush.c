@@ -9,7 +9,8 @@
 #include "srq.h"
 
 /*
- * Stands for a ring that has been freed: a late poster computes an address in it, and gets no slot.
+ * The ring of queues whose own ring has been freed: a late poster computes an address in it, but gets
+ * no slot.
  */
 static struct datp_wqe nowhere;
 
@@ -116,7 +117,7 @@ static void wq_forget(struct datp_wq *wq)
 	atomic_store_explicit(&wq->reaped, wq->posted, memory_order_release);
 }
 
-/* Releases what the flushed binds have bound, or were to bind. */
+/* Completes the outstanding binds as flushed, which releases the LMRs that they hold. */
 static void binds_end(struct datp_wq *sq)
 {
 	for (uint32_t s = sq->finished; s != sq->posted; s++)

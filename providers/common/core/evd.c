@@ -327,8 +327,8 @@ static void evd_end(struct datp_evd *evd)
 }
 
 /*
- * A waiter takes the EVD lock to register, after it has checked the handle: a waiter that was
- * registered before this lock is taken has checked before the handle is freed.
+ * A waiter checks the handle and registers under the EVD lock. This takes that lock once, so the
+ * check of each waiter that has registered before comes before the free of the handle.
  */
 static void see_waiter(struct datp_evd *evd)
 {

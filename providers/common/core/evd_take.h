@@ -60,15 +60,18 @@ evd_pop_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
 		form->other(evd, node, event);
 	}
 	/*
-	 * last: a thread that finds the list empty may rely on it that everything that was on the
-	 * list has been given back, except what belongs to an endpoint or an EVD that is being
-	 * freed
+	 * This comes last: a thread that finds the list empty relies on it that everything which was
+	 * on the list has been given back, except what belongs to an endpoint or an EVD that is being
+	 * freed.
 	 */
 	evd_uncount_locked(evd);
 	return true;
 }
 
-/* EVD lock held, and the poll lock if no drain may be running. */
+/*
+ * Takes the first event, unless a thread waits. EVD lock held; `draining` is false, or the poll lock
+ * is held, too.
+ */
 static inline __attribute__((always_inline)) enum datp_err
 evd_take_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
 {
@@ -78,7 +81,7 @@ evd_take_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
 	return evd_pop_locked(evd, event, form) ? DATP_OK : DATP_ERR_QUEUE_EMPTY;
 }
 
-/* A drain that is running goes first. Out of line, because it is rare. */
+/* Takes the first event after the drain that is running. Out of line, because it is rare. */
 static __attribute__((noinline, unused)) enum datp_err
 evd_take_drained(struct datp_evd *evd, void *event, const struct evd_form *form)
 {

@@ -79,7 +79,8 @@ static void leave_cancelled(void *arg)
 	if (dead)
 		return;
 	/*
-	 * While this thread is the waiter, the EVD stays, so the CNO can have its completions back.
+	 * The transport is to notify the CNO again. This comes before the thread ceases to be the
+	 * waiter, because a waiter keeps the EVD from being freed.
 	 */
 	evd_rearm(wait->evd);
 	datp_lock(&priv->lock);
@@ -210,8 +211,8 @@ enum datp_err evd_wait(struct datp_evd *evd, uint32_t timeout, int32_t threshold
 	cancel_off(&wait.cancel);
 	wait.until = deadline_from(timeout);
 	/*
-	 * Events that have arrived by now are not the waiter's: they count, and they trigger the
-	 * CNO. Only events that arrive while a waiter is blocked do not.
+	 * Events that have arrived before the wait count for it, and also trigger the CNO, which
+	 * events that arrive while a waiter is blocked do not.
 	 */
 	evd_progress(evd);
 	err = enter(&wait);

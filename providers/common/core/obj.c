@@ -415,9 +415,9 @@ static void chunk_kill(struct chunk *chunk)
 		struct datp_obj *obj = (struct datp_obj *)(void *)((char *)chunk + at);
 
 		if (!hdr_of(obj)->pool)
-			break; /* never used, and neither are those after it */
+			break; /* this slot was never used, nor were those after it */
 		if (!atomic_load_explicit(&obj->tag, memory_order_relaxed))
-			continue; /* so that the page need not be copied */
+			continue; /* no write, so that the kernel need not copy the page */
 		atomic_store_explicit(&obj->tag, 0, memory_order_relaxed);
 		vtable_set(obj, NULL);
 	}

@@ -64,7 +64,7 @@ static void await_confirmation(struct datp_ep *ep)
 {
 	const struct timespec pause = { .tv_nsec = CONFIRM_LOOK_MS * 1000000L };
 
-	/* the service thread would wait for itself */
+	/* on the service thread, this would wait for a report that the same thread has to make */
 	if (datp_loop_inside(ep->obj.ia))
 		return;
 	for (int ms = 0; ms < CONFIRM_MS; ms += CONFIRM_LOOK_MS) {
@@ -84,7 +84,7 @@ DATP_API void datp_post_full(struct datp_ep *ep)
 		await_confirmation(ep);
 		return;
 	}
-	/* it may be full because the endpoint is being freed, and its EVDs after it */
+	/* an endpoint that is being freed has no room either, and its EVDs may be freed after it */
 	if (!ep_pin(ep, ~0u))
 		return;
 	if (ep->request_evd)

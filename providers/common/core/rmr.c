@@ -216,7 +216,7 @@ bool rmr_bound(struct datp_rmr *rmr, struct datp_sge *where, DAT_MEM_PRIV_FLAGS 
 	return bound;
 }
 
-/* Ends the transport's binding. */
+/* Drops the LMRs that an RMR holds; the transport has freed its part. */
 static void rmr_unbind(struct datp_rmr *rmr)
 {
 	datp_lock(rmr_lock(rmr));
@@ -227,7 +227,7 @@ static void rmr_unbind(struct datp_rmr *rmr)
 	datp_unlock(rmr_lock(rmr));
 }
 
-/* ------------------------------------------------------------------ its life */
+/* ------------------------------------------------------------------ creation and end */
 
 enum datp_err rmr_create(struct datp_pz *pz, struct datp_rmr **out)
 {

@@ -19,8 +19,8 @@ enum {
 };
 
 /*
- * RSPs that are used up and have not been closed in the transport yet: they stay here until they
- * are closed, and are not released before.
+ * The RSPs that are used up, and whose part in the transport is not closed yet. None of them is
+ * released before that is closed.
  */
 static struct {
 	_Atomic uint32_t lock;
@@ -103,7 +103,7 @@ static void sp_leave_evd(struct datp_sp *sp)
 	obj_drop(sp->evd);
 }
 
-/* Returns its place on the list; the list's lock is held. */
+/* Returns the place of an RSP on the list, or that of the NULL at its end. The list's lock is held. */
 static struct datp_sp **used_up_at_locked(const struct datp_sp *sp)
 {
 	struct datp_sp **at = &used_up.first;
@@ -213,9 +213,9 @@ static bool about_to_be_used_up(struct datp_ia *ia, uint64_t qual)
 }
 
 /*
- * A used up RSP may occupy the qualifier of a new one. Returns true if it did, and has been closed,
- * here or by the service thread. It is put on the list before it ceases to be `arriving`, so
- * `arriving` is checked first.
+ * Closes a used up RSP that occupies the qualifier of a new service point. Returns true if there was
+ * one, and it has been closed, here or by the service thread. An RSP is put on the list before it
+ * ceases to be `arriving`, so `arriving` is checked first.
  */
 static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 {
@@ -237,8 +237,8 @@ static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 }
 
 /*
- * From the moment when its request can be seen, a thread that wants to reserve the qualifier again
- * finds the RSP as `arriving` among the live ones, or on the list.
+ * As soon as the request of an RSP can be seen, a thread that wants to use the qualifier again finds
+ * the RSP either on the list, or `arriving` among the live ones.
  */
 void rsp_used(struct datp_sp *sp)
 {

@@ -134,7 +134,7 @@ enum datp_err srq_create(struct datp_ia *ia, DAT_PZ_HANDLE pz_handle, int32_t ma
 	err = ia->ops->srq_create(srq);
 	if (err)
 		goto free_store;
-	/* last: a late post on the SRQ that was in this memory before finds nothing until now */
+	/* This comes last, so that a late post to an SRQ that was in this memory before finds no element until now. */
 	datp_lock(&srq->lock);
 	store_add_locked(srq, store);
 	datp_unlock(&srq->lock);

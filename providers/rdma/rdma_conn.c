@@ -402,8 +402,8 @@ static void worker_done(void *arg)
 		pthread_cond_broadcast(&ia->idle);
 		pthread_mutex_unlock(&ia->lock);
 		/*
-		 * Queued with the lock held, while the IA exists. `working` goes with the call:
-		 * until then the connection stays.
+		 * The call is queued with workers_lock held, while the IA exists. It resets `working`,
+		 * and until then the connection is not destroyed.
 		 */
 		if (datp_loop_call(&ia->base, result_show, result)) {
 			free(result);

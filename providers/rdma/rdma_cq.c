@@ -203,9 +203,9 @@ static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 }
 
 /*
- * A CQ of an EVD keeps the order in which its endpoints' completions have come, and several do not: no device that
- * cannot resize a CQ says when a completion came. So where a CQ cannot grow the first one that endpoints are on is made
- * large, as long as the adapter has not been given too much for that.
+ * Returns how many entries the first CQ of an EVD gets beyond `whole`, which its endpoint needs. One CQ keeps the order
+ * of the completions of several endpoints, and several CQs do not, because no device that cannot resize CQs tells when a
+ * completion came. So on such a device the first CQ is made large, within what the adapter may use for that.
  */
 static uint32_t spare_of(const struct rdma_cqset *set, uint32_t whole)
 {
@@ -363,7 +363,7 @@ bool rdma_cqset_extend(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t more
 	return room;
 }
 
-/* ------------------------------------------------------------------ telling */
+/* ------------------------------------------------------------------ notification */
 
 /* Takes all events from the channel; after that the CQs have to be armed again. Poll lock. */
 static void channel_take(struct rdma_cqset *set)
@@ -455,7 +455,7 @@ void rdma_cqset_watch(struct rdma_cqset *set, int drains)
 		rdma_cqset_drain(set);
 }
 
-/* ------------------------------------------------------------------ life */
+/* ------------------------------------------------------------------ creation and end */
 
 enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct datp_evd *evd,
 			      _Atomic uint32_t *poll_lock, uint32_t size)

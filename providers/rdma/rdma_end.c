@@ -32,8 +32,8 @@ static void broke(struct datp_ep *ep)
 }
 
 /*
- * The cause completes before its consequences, although it may be on the other CQ: the end of the
- * connection would flush it.
+ * Polls both CQs before the end, so that the operation that caused it completes with its own error,
+ * although that may be on the other CQ: the end of the connection would flush it.
  */
 static void flushed(struct datp_ep *base)
 {
@@ -142,7 +142,7 @@ void rdma_ep_disconnect(struct datp_ep *base, enum datp_close how)
 	struct rdma_ep *ep = rdma_ep(base);
 	struct rdma_conn *conn;
 
-	/* the peer gets a connection and its end, as the consumer does */
+	/* answers a peer that still waits, so that it gets the connection and its end, as the consumer does */
 	rdma_late_accept(ep);
 	if (how == DATP_CLOSE_GRACEFUL) {
 		drain(ep);

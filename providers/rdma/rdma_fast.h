@@ -443,7 +443,8 @@ static inline __attribute__((always_inline)) bool rdma_listed(const struct datp_
 }
 
 /*
- * The case above; or the one CQ is empty; or there are several CQs. Poll lock, which this releases.
+ * Dequeues if rdma_listed() is true, if the only CQ is empty, or if there are several CQs. Poll lock,
+ * which this releases.
  */
 static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *evd, DAT_EVENT *event,
 							       DAT_EVD_DEQUEUE_FUNC rest, bool biased)
@@ -501,7 +502,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd 
 	return rdma_plain_dequeue_locked(evd, event, rest, false);
 }
 
-/* For a queue whose poll lock was biased to it. */
+/* For a queue whose poll lock was biased to the calling thread, until another thread has revoked that. */
 static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *evd, DAT_EVENT *event,
 							      DAT_EVD_DEQUEUE_FUNC rest)
 {
@@ -608,7 +609,7 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 			DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target),                     \
 		       RDMA_OTHER_TRANSFER_ARGS, (const struct datp_rge *)target)
 
-/* A plugin with the fast path before the SDK's data path, for which its lock functions are. */
+/* A plugin with the fast path before the SDK's data path, which uses the lock functions. */
 #define RDMA_PROVIDER(plugin_name, plugin_ops)                                                     \
 	DATP_FAST_PATH_LOCKED(plugin_ops, rdma_any_post_lock, rdma_any_post_unlock)                \
 	RDMA_FAST_MESSAGE(send, DATP_SEND)                                                         \

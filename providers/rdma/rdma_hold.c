@@ -43,8 +43,8 @@ enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr
 	if (!ep->kept) {
 		ep->kept_end = &ep->kept;
 		/*
-		 * the message may come to a queue that the program does not poll while it waits for
-		 * this request
+		 * the timer polls for the peer's message, because the program may not poll the queue
+		 * where that arrives while it waits for this request
 		 */
 		rdma_due_locked(ep, LOOK_MS);
 	}
@@ -68,7 +68,7 @@ void rdma_hold_end_locked(struct rdma_ep *ep)
 		rdma_plain_begin_locked(ep);
 		return;
 	}
-	/* its post has been accepted, so it is flushed with those after it */
+	/* the program's post has succeeded, so the request is flushed, with those after it */
 	datp_log(1, "%s: the device refuses a request that waited for the peer's first message; "
 		    "its connection is ended",
 		 ep->base.obj.ia->name);

@@ -193,7 +193,7 @@ static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep, bool *
 
 static void knock(struct rdma_conn *conn, struct rdma_ep *ep)
 {
-	/* the reply may be there; it is handled after this */
+	/* the answer to the greeting may have arrived; then a call that follows this one handles it */
 	rdma_cqset_drain(ep->send_set);
 	if (!conn->greeting)
 		return;
@@ -202,7 +202,7 @@ static void knock(struct rdma_conn *conn, struct rdma_ep *ep)
 		rdma_post_marker(ep, RDMA_ID_OURS, false);
 	datp_unlock(&ep->base.lock);
 	pthread_mutex_lock(&conn->ia->lock);
-	/* after the last one, only check */
+	/* after the last knock the timer only checks for the answer */
 	conn->knocks += conn->knocks < KNOCKS;
 	set_due_locked(conn, (uint32_t)KNOCK_FIRST_MS << conn->knocks);
 	pthread_mutex_unlock(&conn->ia->lock);
@@ -314,7 +314,7 @@ bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
 	waits = !ep->staged && !datp_ep_call(&ep->base, tell_established);
 	if (waits)
 		ep->late = LATE_WAITS;
-	/* what the reply will say; ESTABLISHED needs the lock, and so comes after this */
+	/* the numbers that the reply will have; the call that queues ESTABLISHED needs the lock, so it comes after this */
 	if (waits && rdma_has(ia, RDMA_CROSSED_READS))
 		rdma_qp_agreed_locked(ep, conn->param.responder_resources,
 				      conn->param.initiator_depth);
@@ -327,7 +327,7 @@ bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
 	return true;
 }
 
-/* ------------------------------------------------------------------ life */
+/* ------------------------------------------------------------------ the timer */
 
 enum datp_err rdma_timer_open(struct rdma_ia *ia)
 {

@@ -88,8 +88,8 @@ enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err)
 /* ------------------------------------------------------------------ LMR */
 
 /*
- * DRAWS: registrations of a region at most; LEAST_DRAWS: of a large one, which draws again only
- * within DRAWN_BYTES
+ * DRAWS is how often a region is registered at most, as long as this is no more than DRAWN_BYTES in
+ * all; but LEAST_DRAWS times in any case.
  */
 enum { DRAWS = 32, LEAST_DRAWS = 3, DRAWN_BYTES = 64 << 20 };
 
@@ -179,7 +179,7 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 	return DATP_OK;
 }
 
-/* ------------------------------------------------------------------ the last of a region */
+/* ------------------------------------------------------------------ the end of a region */
 
 /*
  * Returns whether a queue pair may be receiving: that of an endpoint with a connection, or with one
@@ -250,7 +250,7 @@ void rdma_lmr_free(struct datp_lmr *base)
 	datp_unlock(&ia->mr_lock);
 	if (ibv_dereg_mr(lmr->mr))
 		datp_log(1, "%s: cannot deregister memory: %s", base->obj.ia->name, strerror(errno));
-	/* by peers' writes, and by messages into receives */
+	/* peers' writes and messages may have been written to the region until now */
 	if ((unsigned int)base->priv & written)
 		rdma_mr_settle(ia);
 }

@@ -337,7 +337,7 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 		greeted(about, wc);
 		return false;
 	case RDMA_ID_OURS:
-		/* this one reports only its own failure, and then everything after it fails too */
+		/* it has a completion only if it fails, and then all later requests fail, too */
 		return false;
 	case RDMA_ID_SRQ:
 		ep = rdma_taker_find_locked(set, wc->qp_num);
@@ -345,8 +345,8 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 		break;
 	default:
 		/*
-		 * the thread that posted it wrote this before the device had the request, and the
-		 * CQ reports it later
+		 * the thread that posted the request wrote this before the device had the request,
+		 * and so before the completion
 		 */
 		ep = rdma_ep(wqe->ep);
 	}

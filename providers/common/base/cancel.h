@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeping pthread_cancel() out of a stretch of code. Both the state and the type are set: when the
- * C library has sent its signal to a thread that was cancellable at any instant, it looks at the
- * type alone when the signal arrives, and would end the thread though its state is "disabled" by
- * then. Hence the type goes first and comes back last.
+ * Keeps pthread_cancel() out of a section of code, by setting both the state and the type. If a
+ * thread's type is asynchronous, the C library sends it a signal, and its handler checks the type
+ * only: it would end a thread whose state has become "disabled" meanwhile. So the type is set first
+ * and restored last.
  */
 #ifndef CANCEL_H
 #define CANCEL_H
@@ -20,7 +20,7 @@ static inline void cancel_off(struct cancel *own)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own->state);
 }
 
-/* May not return, where the thread was cancelled meanwhile. */
+/* Does not return if the thread has been cancelled meanwhile. */
 static inline void cancel_restore(const struct cancel *own)
 {
 	int ignored;

@@ -32,7 +32,7 @@ static inline void futex_wake(_Atomic uint32_t *word, bool shared)
 		NULL, 0);
 }
 
-/* Waits until the word, which only goes down now, is 0; whoever takes it there wakes. */
+/* Waits until the word is 0. It only decreases from now on, and the thread that sets it to 0 wakes this one. */
 static inline void futex_await_zero(_Atomic uint32_t *word)
 {
 	uint32_t n;

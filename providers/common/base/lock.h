@@ -8,7 +8,7 @@
 /* 2: a thread may sleep on it. 3: biased to a thread, which does not access the word. */
 enum { LOCK_FREE, LOCK_HELD, LOCK_SLEPT_ON, LOCK_BIASED };
 
-/* bias.c: takes a lock that is biased away from its owner. False: it is not biased any more, and not taken. */
+/* Revokes the bias of a lock and takes the lock. Returns false if it is not biased any more, and was not taken. bias.c */
 bool bias_revoke(_Atomic uint32_t *lock);
 
 #endif

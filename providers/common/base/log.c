@@ -69,8 +69,9 @@ void log_name_remove(struct log_name *name)
 }
 
 /*
- * Has the user asked for messages that begin with this word? An adapter's messages are its
- * provider's too, and a provider's message without an adapter's name concerns each of its adapters.
+ * Returns true if the user has asked for messages that begin with this word. An adapter's messages
+ * are its provider's, too, and a provider's message without an adapter's name concerns each of its
+ * adapters.
  */
 static bool word_wanted(enum datlog_level level, unsigned int type, const char *word)
 {

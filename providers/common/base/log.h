@@ -8,7 +8,7 @@
 
 #include <datp/provider.h>
 
-/* Whose adapter it is, for who selects messages by the provider's name or by the adapter's. */
+/* An adapter and its provider, because users select messages by the name of either. */
 struct log_name {
 	struct log_name *next; /* the lock in log.c */
 	const char *adapter, *provider;
@@ -18,24 +18,24 @@ void log_name_add(struct log_name *name);
 void log_name_remove(struct log_name *name);
 
 /*
- * From here on errors and warnings of a provider on this thread are kept. At the end they are
- * printed if the adapter has opened; else the first of the gravest is what datp_plugin_why() tells.
+ * Keeps the errors and warnings of a provider on this thread, from here to log_hold_end(). That
+ * prints them if the adapter has opened; else datp_plugin_why() returns the first of the gravest.
  */
 void log_hold(void);
 void log_hold_end(const struct log_name *name, bool opened);
 
-/* Level 1 error .. 4 debug. Begin with the adapter's name where there is one. */
+/* Logs a message at level 1 (error) to 4 (debug). It begins with the adapter's name if it is about one. */
 void core_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Does anybody want to see messages of this level, of whatever component? */
+/* Returns true if messages of this level are printed for any component. */
 bool log_wanted(int level);
 
-/* Is this cause new in this process? The detail may be NULL with size 0. Any thread. */
+/* Returns true if this cause is new in this process. The detail may be NULL with size 0. Any thread. */
 bool log_once(const char *what, const void *detail, size_t size);
 /*
- * The same of a cause that a peer can make up, as by its address: such causes have a table of their
- * own, in which a new one takes the place of the oldest. So each of them is new, and the message
- * needs a limit besides (log/limit.h).
+ * The same for a cause that a peer can invent, such as an address: such causes have a table of their
+ * own, where a new one replaces the oldest. So a peer can make each of them new, and the message
+ * needs a limit, too (log/limit.h).
  */
 bool log_once_of_peer(const char *what, const void *detail, size_t size);
 void log_forget(void);		/* in a forked child */

@@ -228,7 +228,7 @@ const char *datp_nearest(const char *typed, const char *const *names)
 
 /* ------------------------------------------------------------------ words */
 
-/* Hands a word to a function of the plugin's, and sees to it that there is a message if it fails. */
+/* Passes a word to a function of the plugin, which finds an empty message, and writes one if it fails. */
 static enum datp_err hand_over(enum datp_err (*take)(void *, const char *, char *, size_t), void *to,
 			       const char *value, struct text *why)
 {

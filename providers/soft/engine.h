@@ -27,20 +27,20 @@ void soft_engine_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg);
 
 /*
  * The parts of soft_engine_wait(), for a thread that must not wait: soft_engine_look() notes what
- * is under way, soft_engine_own_works() says whether a thread of this process still works on that,
- * and soft_engine_let_go() whether the holder has let go since, by what the shared words say.
+ * is under way, soft_engine_own_works() returns true if a thread of this process still works on that,
+ * and soft_engine_let_go() if the holder has released the engine since, according to the shared words.
  */
 void soft_engine_look(struct soft_engine_watch *watch, const struct soft_ep *ep, struct soft_port *port);
 bool soft_engine_own_works(const struct soft_engine_watch *watch);
 bool soft_engine_let_go(const struct soft_engine_watch *watch);
 
 /*
- * Waits until the present holder of the engine of this port, a thread of this process or of the peer, has let go,
+ * Waits until the present holder of this port's engine, a thread of this process or of the peer, has released it,
  * and until every thread of this process that copied for the endpoint at the time of the call has finished. The
  * wait also ends when all requests before `past`, a position in the port's queue, are done. Returns true if nobody
  * touches the memory any more, or if the kernel says that the peer has died; returns false if the peer lives and
- * has not let go at the time `until` (soft_bound()). The caller holds no lock that the holder may take, and not
- * soft_ia.lock.
+ * has not released it at the time `until` (soft_bound()). The caller holds no lock that the holder may take, and
+ * not soft_ia.lock.
  */
 bool soft_engine_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
 		      const uint32_t *past, uint64_t until);

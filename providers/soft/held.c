@@ -300,7 +300,7 @@ bool soft_held_serve(struct soft_ia *ia)
 {
 	struct soft_cq *cq;
 
-	/* relaxed: whoever counts a ring sets the timer behind that */
+	/* relaxed: whoever counts a ring sets the timer afterwards */
 	if (!atomic_load_explicit(&ia->late, memory_order_relaxed))
 		return false;
 	ia->round++;

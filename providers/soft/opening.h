@@ -27,9 +27,9 @@ void soft_ep_ended(struct soft_ep *ep);
 void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell);
 /*
  * The same, and reports to libdatp `why`, or that the accept has failed. No lock. On the service
- * thread it returns at once: if the peer touches our memory, the teardown follows when it has let
- * go, or at the bound; if the peer has ended the connection and its last messages are behind a held
- * cell (held.h), it follows when they are taken.
+ * thread it returns at once: if the peer accesses our memory, the teardown follows when that access
+ * has ended, or at the bound; if the peer has ended the connection and its last messages are behind a
+ * held cell (held.h), the teardown follows when they are taken.
  */
 bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
 			  bool only_failing, DAT_EVENT_NUMBER why);

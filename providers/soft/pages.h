@@ -17,8 +17,8 @@ int soft_pages_open(void);
 enum datp_err soft_pages_check(int fd, uint64_t addr, uint64_t len, bool write, bool *shared);
 
 /*
- * The same by other means, for kernels without the first: by the list of mappings as text, and by
- * msync(), which does not tell of sharing.
+ * The same for kernels without the ioctl: by the list of mappings as text, and by msync(), which
+ * only tells whether the range is mapped.
  */
 enum datp_err soft_pages_check_text(uint64_t addr, uint64_t len, bool write, bool *shared);
 enum datp_err soft_pages_check_mapped(uint64_t addr, uint64_t len);

@@ -350,9 +350,9 @@ void soft_bind_forget(struct soft_ep *ep)
 }
 
 /*
- * Returns true if no access through what a window was bound to before is still going on: the bind
- * completes then. Otherwise the tick comes back to it. A peer that does not let go within the bound
- * loses its right to touch our memory.
+ * Returns true if no access through the previous binding of a window is still going on: then the
+ * bind completes. Otherwise the tick checks again. A peer that has not ended its access within the
+ * bound loses its right to access our memory.
  */
 static bool bind_is_quiet(struct soft_ep *ep, uint32_t old)
 {
@@ -402,9 +402,9 @@ void soft_sq_reap(struct soft_ep *ep)
 }
 
 /*
- * Publishes a cell of our own, which keeps the turn of messages that no other cell tells of behind
- * the cells that are in the ring. Returns true if the ring has no room for it: the port is on the
- * attention list again then. Poll lock, EP lock.
+ * Publishes a cell of our own behind the cells in the ring, which keeps the turn of messages for
+ * which there is no other cell. Returns true if the ring is full and its cells can be taken: then
+ * the port is on the attention list again. Poll lock, EP lock.
  */
 static bool attention_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 {

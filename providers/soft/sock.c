@@ -90,7 +90,7 @@ static bool socket_send_now(struct soft_socket *sock, const struct soft_msg *msg
 static bool socket_ring_now(struct soft_socket *sock)
 {
 	/*
-	 * The flags hold for this call, whatever those of the socket are, and no other process has this end of it.
+	 * The flags hold for this call, whatever those of the socket are, and the peer has only the other end of it.
 	 * send() is not used, because it is a cancellation point, and this thread may be in the middle of a post.
 	 */
 	return syscall(SYS_sendto, sock->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) == 1;

@@ -203,9 +203,9 @@ static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 }
 
 /*
- * Returns how many entries the first CQ of an EVD gets beyond `whole`, which its endpoint needs. One CQ keeps the order
- * of the completions of several endpoints, and several CQs do not, because no device that cannot resize CQs tells when a
- * completion came. So on such a device the first CQ is made large, within what the adapter may use for that.
+ * Returns how many entries the first CQ that endpoints use gets beyond `whole`, which its first endpoint needs. One CQ
+ * keeps the order of the completions of several endpoints, and several CQs do not, because no device that cannot resize
+ * CQs tells when a completion came. So on such a device that CQ is made large, within what the adapter may use for that.
  */
 static uint32_t spare_of(const struct rdma_cqset *set, uint32_t whole)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The plugin libdaplcma.so.1, the name that existing dat.conf files give to the rdma_cm provider
- * for any device. The device's transport decides whether it acts as ib or as iwarp.
+ * The plugins libdaplcma.so.1 and libdaplofa.so.2, the names that existing dat.conf files for uDAPL 1.2
+ * and 2.0 give to the rdma_cm provider for any device. The device's transport decides whether it acts as ib or as iwarp.
  */
 #include "../ib/ib.h"
 #include "../iwarp/iwarp.h"

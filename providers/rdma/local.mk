@@ -57,7 +57,7 @@ librdma_core_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 librdma_core_la_CFLAGS = $(RDMA_CFLAGS)
 librdma_core_la_LIBADD = $(RDMACM_LIBS) $(VERBS_LIBS)
 
-plugin_LTLIBRARIES += libdatib.la libdatiwarp.la libdaplcma.la
+plugin_LTLIBRARIES += libdatib.la libdatiwarp.la libdaplcma.la libdaplofa.la
 libdatib_la_SOURCES = providers/ib/plugin.c
 libdatib_la_CFLAGS = $(RDMA_CFLAGS)
 libdatib_la_LDFLAGS = $(RDMA_LDFLAGS) -avoid-version
@@ -70,4 +70,8 @@ libdaplcma_la_SOURCES = providers/daplcma/plugin.c
 libdaplcma_la_CFLAGS = $(RDMA_CFLAGS)
 libdaplcma_la_LDFLAGS = $(RDMA_LDFLAGS) -version-info 1:0:0
 libdaplcma_la_LIBADD = librdma_core.la libdatp.la
+libdaplofa_la_SOURCES = providers/daplcma/plugin.c
+libdaplofa_la_CFLAGS = $(RDMA_CFLAGS)
+libdaplofa_la_LDFLAGS = $(RDMA_LDFLAGS) -version-info 2:0:0
+libdaplofa_la_LIBADD = librdma_core.la libdatp.la
 endif

@@ -7,7 +7,7 @@ tests_dat20_edge_test_LDADD = libdat2.la
 EXTRA_tests_dat20_edge_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/edge_test
 
-EXTRA_DIST += tests/dat20/programs.sh
+EXTRA_DIST += tests/dat20/programs.sh tests/dat20/pair.sh
 if !SANITIZED
 TESTS += tests/dat20/programs.sh
 endif

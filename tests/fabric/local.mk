@@ -2,8 +2,8 @@
 # The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. Their results are
 # fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it,
 # the last of two --timeout counts.
-FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test fault_test hostile_test api_test vipl_test hosts_test \
-	vipl_hosts_test
+FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test dat20_test fault_test hostile_test api_test vipl_test \
+	hosts_test vipl_hosts_test
 # `make fabric/conform_test.trs`, not of check-fabric: a connection qualifier is a port over a device, and one that
 # datconform has found unused may be the source port of somebody's connection when it comes to listen there.
 FABRIC_OTHER_TESTS = conform_test

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The fuzz target is clang's affair, whichever compiler builds the rest, and has sanitizers of its own.
+# The fuzz targets are clang's affair, whichever compiler builds the rest, and have sanitizers of their own: a sanitized tree
+# would build the same once more.
 FUZZ_FILES = tests/fuzz/conf_fuzz.c registry/conf.c registry/conf_ini.c
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 FUZZ_REGISTRY = tests/fuzz/files_fuzz.c registry/conf.c registry/conf_ini.c registry/conf_file.c registry/conf_filter.c log/near.c
@@ -12,7 +13,9 @@ if HAVE_RDMA
 FUZZ_TARGETS += tests/fuzz/wire_fuzz
 endif
 if HAVE_LIBFUZZER
+if !SANITIZED
 check_DATA += tests/fuzz/conf_fuzz $(FUZZ_TARGETS)
+endif
 endif
 tests/fuzz/files_fuzz: $(FUZZ_REGISTRY) registry/conf.h
 	$(AM_V_at)$(MKDIR_P) tests/fuzz
@@ -32,7 +35,9 @@ tests/fuzz/conf_fuzz: $(FUZZ_FILES) registry/conf.h
 		$(FUZZ_FILES:%=$(srcdir)/%) $(INIH_LIBS)
 CLEANFILES += tests/fuzz/conf_fuzz $(FUZZ_TARGETS)
 
-TESTS += tests/fuzz/conf_fuzz.sh tests/fuzz/fuzz.sh
+if !SANITIZED
+TESTS += tests/fuzz/conf_fuzz.sh tests/fuzz/fuzz.sh tests/fuzz/handshake_fuzz.sh
+endif
 EXTRA_DIST += tests/fuzz/fuzz.sh tests/fuzz/files_fuzz.c tests/fuzz/far_fuzz.c tests/fuzz/ctl_fuzz.c tests/fuzz/wire_fuzz.c
 EXTRA_DIST += tests/fuzz/conf_fuzz.c tests/fuzz/conf_fuzz.sh tests/fuzz/conf.dict tests/fuzz/corpus
 
@@ -54,5 +59,4 @@ tests/fuzz/handshake_fuzz: $(HANDSHAKE_FUZZ_FILES) tests/soft/hostile/hostile.h 
 		libdatp_core.la libdat.la
 CLEANFILES += tests/fuzz/handshake_fuzz
 
-TESTS += tests/fuzz/handshake_fuzz.sh
 EXTRA_DIST += tests/fuzz/handshake_fuzz.c tests/fuzz/handshake_fuzz.sh tests/fuzz/handshake

@@ -6,11 +6,6 @@
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 unset DAT_DBG_TYPE DAT_DBG_DEST
-
-if [ "${SANITIZE-}" = thread ]; then
-	tap_skip 'sdk: duties' 'one thread opens each of these adapters, and the suite runs over soft0 in conform/soft0.sh'
-	tap_end
-fi
 export DAT_OVERRIDE=$tap_dir/dat.conf
 
 # adapter, which is the mutation, and + for one that is found when memory is registered | what the message says; - for none

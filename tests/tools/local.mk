@@ -18,7 +18,12 @@ TOOLS_TESTS = \
 	tests/tools/log.sh \
 	tests/tools/misconfigured.sh \
 	tests/tools/tutorial.sh
+# Of the tools, datperf alone has several threads of its own.
+if SANITIZED_THREADS
+TESTS += tests/tools/datperf.sh tests/tools/exchange.sh
+else
 TESTS += $(TOOLS_TESTS)
+endif
 EXTRA_DIST += $(TOOLS_TESTS) tests/tools/tap.sh
 $(TOOLS_TESTS:.sh=.log): datctl$(EXEEXT) datperf$(EXEEXT) examples/exchange$(EXEEXT)
 tests/tools/log.log: tests/unit/registry_probe$(EXEEXT) tests/api/srq_test$(EXEEXT) tests/soft/hostile/peer_test$(EXEEXT)

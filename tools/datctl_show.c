@@ -104,7 +104,6 @@ void show_flags(const char *name, const struct name *table, uint64_t flags)
 	show(name, "%s", text);
 }
 
-
 void show_begin(void)
 {
 	if (as_json)

@@ -277,7 +277,7 @@ bool soft_engine_wait(struct soft_ep *ep, struct soft_port *port, struct soft_pe
 		/* the kernel knows whether the process exists, whatever the shared words say */
 		if (!own && i % ENGINE_LOOK == 0 && soft_peer_lost(peer))
 			return true;
-		/* a thread of this process will continue, but for a peer there is a bound */
+		/* a thread of this process continues later; the wait for a peer is bounded */
 		if (!own && i % ENGINE_LOOK == 0 && soft_bound_over(&until, &looked))
 			return false;
 		if (i < ENGINE_SPIN)

@@ -160,7 +160,7 @@ bool soft_joint_failed(const struct soft_port *ip)
 
 /* ---- the holder ---- */
 
-/* Leaves the engine to the helper. Returns false if there is none any more. */
+/* Leaves the engine to the helper. Returns false if no helper is left. */
 static bool engine_hand_over(struct soft_port *ip, uint64_t word)
 {
 	for (unsigned int tries = SOFT_TRIES; tries && word & SOFT_ENGINE_HELPED; tries--)

@@ -11,7 +11,7 @@ enum datp_err soft_slots_init(struct soft_ia *ia);
 /* Frees the slots that a peer has not given back and never will: nothing of it is left, and nobody sends to it. */
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
 
-/* Claims a cell for a message. Returns NULL if there is none. EP lock. */
+/* Claims a cell for a message. Returns NULL if no cell is free. EP lock. */
 static inline __attribute__((always_inline)) struct soft_cell *soft_cell_claim(struct soft_ep *ep,
 									       uint64_t *position)
 {

@@ -26,7 +26,7 @@ void soft_window_forget(struct soft_ia *ia, uint32_t context);
 /* Drops all records of an RMR that is being freed. No other RMR may have its index yet. */
 void soft_window_close(struct soft_rmr *rmr);
 
-/* Finds the range that a context opens, in memory that no peer can write to. Returns false if there is none. */
+/* Finds the range that a context opens, in memory that no peer can write to. Returns false if it opens no range. */
 bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *range);
 
 #endif

@@ -96,7 +96,7 @@ static void nothing_grows_over_many_connections(void)
 
 /*
  * The tables of an IA have room for everything there can be, and use memory only for what there is, however often it is opened. A
- * program that keeps what it allocates in between gets such memory from malloc() for them as it has used before.
+ * program that allocates in between keeps malloc() from returning the freed tables to the kernel, so that it would reuse them.
  */
 static void opening_again_touches_only_what_is_used(void)
 {

@@ -167,7 +167,7 @@ what_20_answers_is_told_by_its_names()
 	prints "to do: correct field 7 of $conf:1"
 }
 
-# A line of another project's is tried only for who asks for it by its name.
+# A line that names a library of another project is tried only if --ia names the adapter.
 a_library_for_20_that_is_not_there()
 {
 	checked --ia ofa -- "$soft0" 'ofa u2.0 nonthreadsafe default libdaplofa.so.77 dapl.2.0 "eth7 0" ""'

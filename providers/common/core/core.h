@@ -83,7 +83,7 @@ void plugin_add(const struct edge *edge, const struct plugin *what, const char *
 /* Undoes plugin_add(); if IAs are open, the registration stays, and a message says why. */
 void plugin_remove(const struct datp_plugin *desc, const struct datp_wrapper *wrapper,
 		   const DAT_PROVIDER_INFO *info);
-/* Returns the nth registration of an IA name, and counts it in `opens`; NULL if there is none. */
+/* Returns the nth registration of an IA name, and counts it in `opens`; returns NULL if there are fewer. */
 struct plugin *plugin_get(const char *name, uint32_t nth);
 void plugin_put(struct plugin *plugin);
 

@@ -54,7 +54,7 @@ a_command_sees_both_links_and_its_output_and_status_come_back()
 	prints '^devices: rxe0 siw0 $'
 	prints '^word: two words$'
 	prints "^here: $PWD\$"
-	prints '^conf: ib-rxe0 iwarp-siw0 OpenIB-cma soft0 $'
+	prints '^conf: ib-rxe0 iwarp-siw0 OpenIB-cma soft0 ofa-rxe0 ofa-siw0 $'
 	prints '^memlock: unlimited$'
 	says '^to stderr$'
 	! grep -q 'to stderr' "$out" || fails 'stderr is among stdout'

@@ -211,30 +211,6 @@ static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 		rdma_connect_result(conn, err);
 }
 
-/*
- * siw connects its socket within rdma_connect(). Its errno says that nobody listens, or that the
- * listener has gone meanwhile: in both cases the host has been reached.
- */
-static DAT_EVENT_NUMBER failure_of(int err)
-{
-	return err == ECONNREFUSED || err == ECONNRESET || err == EPIPE
-		       ? DAT_CONNECTION_EVENT_NON_PEER_REJECTED
-		       : DAT_CONNECTION_EVENT_UNREACHABLE;
-}
-
-void rdma_connect_result(struct rdma_conn *conn, int err)
-{
-	struct rdma_ep *ep;
-
-	rdma_conn_enter(conn->ia, conn->id, &ep);
-	pthread_mutex_lock(&conn->ia->lock);
-	conn->working = false;
-	pthread_mutex_unlock(&conn->ia->lock);
-	if (ep && err)
-		datp_cm_failed(&ep->base, failure_of(err));
-	rdma_conn_leave(conn);
-}
-
 /* ------------------------------------------------------------------ the passive side */
 
 enum datp_err rdma_sp_listen(struct datp_sp *base)
@@ -671,6 +647,49 @@ static bool ask_again(struct rdma_conn *conn)
 }
 
 /*
+ * siw connects its socket within rdma_connect(). Its errno says that nobody listens, or that the
+ * listener has gone meanwhile: in both cases the host has been reached.
+ */
+static DAT_EVENT_NUMBER failure_of(int err)
+{
+	return err == ECONNREFUSED || err == ECONNRESET || err == EPIPE
+		       ? DAT_CONNECTION_EVENT_NON_PEER_REJECTED
+		       : DAT_CONNECTION_EVENT_UNREACHABLE;
+}
+
+/*
+ * librdmacm draws a local port that none of its ids has. Over siw, a TCP connection may have it: one
+ * of another program, or one of our own to the same peer that has just ended. Another id gets
+ * another port.
+ */
+static bool port_is_taken(int err)
+{
+	return err == EADDRINUSE || err == EADDRNOTAVAIL;
+}
+
+static void connect_failed(struct rdma_conn *conn, struct rdma_ep *ep, int err)
+{
+	if (port_is_taken(err) && ask_again(conn))
+		return;
+	if (failure_of(err) == DAT_CONNECTION_EVENT_UNREACHABLE)
+		datp_log(1, "%s: rdma_connect() fails: %s", conn->ia->base.name, strerror(err));
+	datp_cm_failed(&ep->base, failure_of(err));
+}
+
+void rdma_connect_result(struct rdma_conn *conn, int err)
+{
+	struct rdma_ep *ep;
+
+	rdma_conn_enter(conn->ia, conn->id, &ep);
+	pthread_mutex_lock(&conn->ia->lock);
+	conn->working = false;
+	pthread_mutex_unlock(&conn->ia->lock);
+	if (ep && err)
+		connect_failed(conn, ep, err);
+	rdma_conn_leave(conn);
+}
+
+/*
  * The peer's connection manager knows the number of our queue pair from a connection whose end it
  * has missed, or from an earlier request of this attempt. It gives up that connection when it says
  * so, or when it receives the message that ends the request, which may be later than the next
@@ -730,12 +749,12 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
  */
 static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 {
-	/* siw's active side has received more than the reply */
-	if (status == -EPROTO && !conn->ia->kind->three_way)
-		datp_log(2,
-			 "%s: the peer has sent a message together with its reply, which siw "
-			 "treats as an error: let its program wait for the first message of this "
-			 "side, or raise hold_ms there",
+	/* EINVAL is what siw of Linux 6.1 reports */
+	if ((status == -EPROTO || status == -EINVAL) && !conn->ia->kind->three_way)
+		datp_log(1,
+			 "%s: the device refuses the peer's reply, as siw does if a message arrives "
+			 "together with it: let the peer's program wait for the first message of "
+			 "this side, or raise hold_ms there",
 			 conn->ia->base.name);
 	if (conn->established)
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);

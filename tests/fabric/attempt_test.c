@@ -79,6 +79,31 @@ static void attempt_is_not_cut_off_while_the_peer_may_be_answering(void)
 	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+/* The kernel draws the local port among those that no rdma_cm_id has, but a TCP connection may have it. */
+static void attempt_whose_local_port_is_taken_gets_another(void)
+{
+	struct api_pair pair;
+	struct api_buf buf;
+
+	api_open();
+	atomic_store(&twist.ports_taken, 1);
+	api_pair_make(&pair, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_works(&pair, &buf);
+	CHECK_EQ_INT(atomic_load(&twist.ports_taken), 0);
+}
+
+static void attempt_that_finds_no_local_port_names_the_cause(void)
+{
+	api_open();
+	api_end_make(&ended, NULL);
+	atomic_store(&twist.ports_taken, 1000000);
+	check_stderr_begin();
+	REQUIRE_DAT(api_connect(ended.ep, FOREIGN), DAT_SUCCESS);
+	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+	CHECK_HAS_STR(check_stderr_end(), "Address already in use");
+}
+
 static const struct check_test iw_tests[] = {
 	CHECK_TEST(attempt_is_not_cut_off_while_the_peer_may_be_answering),
 	CHECK_END
@@ -86,6 +111,8 @@ static const struct check_test iw_tests[] = {
 
 static const struct check_test all_tests[] = {
 	CHECK_TEST(attempt_is_not_over_before_it_has_begun),
+	CHECK_TEST(attempt_whose_local_port_is_taken_gets_another),
+	CHECK_TEST(attempt_that_finds_no_local_port_names_the_cause),
 	CHECK_END
 };
 

@@ -156,7 +156,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	if (!ret && (*event)->event == RDMA_CM_EVENT_ADDR_RESOLVED &&
 	    atomic_exchange(&twist.early, false)) {
 		(*event)->event = RDMA_CM_EVENT_UNREACHABLE;
-		(*event)->status = -EPROTO;
+		(*event)->status = -EINVAL;
 	}
 	if (!ret && atomic_load(&twist.stale) && (*event)->event == RDMA_CM_EVENT_REJECTED) {
 		atomic_fetch_sub(&twist.stale, 1);
@@ -199,6 +199,11 @@ __attribute__((no_sanitize("address"))) int rdma_connect(struct rdma_cm_id *id,
 		for (;;)
 			pause();
 		pthread_cleanup_pop(0);
+	}
+	if (atomic_load(&twist.ports_taken)) {
+		atomic_fetch_sub(&twist.ports_taken, 1);
+		errno = EADDRINUSE;
+		return -1;
 	}
 	return real(id, param);
 }

@@ -59,6 +59,7 @@ extern struct twist {
 	_Atomic int regions;		/* that have been registered */
 	sem_t reached, open;		/* of a late bell, or a slow attempt */
 	_Atomic bool never_connects;	/* the next rdma_connect stays there, which `reached` tells */
+	_Atomic int ports_taken;	/* so many times rdma_connect finds that another socket has its local port */
 	_Atomic uint64_t cut_off_ms;	/* when it was cancelled; then `open` */
 } twist;
 

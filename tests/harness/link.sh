@@ -8,30 +8,64 @@
 libtool=$1
 shift
 
-# Whether the command links a program into a folder below tests/, with nothing that only libtool knows how to do.
-links_a_test()
+# Whether the command links a program. Sets $program, and $direct unless only libtool knows how to do some of it.
+links_a_program()
 {
+	program=
+	direct=yes
 	links=
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--mode=link) links=yes ;;
 		--mode=*) return 1 ;;
-		-o)
-			case $2 in
-			*.la | *.lo | *.a) return 1 ;;
-			tests/*) ;;
-			*) return 1 ;;
-			esac
-			;;
-		-dlopen | -dlpreopen | -rpath | -R | -static | -all-static | *.lo) return 1 ;;
+		-o) program=$2 ;;
+		-dlopen | -dlpreopen | -rpath | -R | -static | -all-static | *.lo) direct= ;;
 		esac
 		shift
 	done
+	case $program in
+	'' | *.la | *.lo | *.a) return 1 ;;
+	esac
 	[ -n "$links" ]
 }
 
+# Libtool's script around the program starts it at once, unless libtool reads the script, or it gets an option for itself.
+quicken_script()
+{
+	[ -f ".libs/$program" ] && read -r first <"$program" || return 0
+	case $first in
+	'#!'*sh) ;;
+	*) return 0 ;;
+	esac
+	# libtool recognises its script by the fourth line
+	{
+		sed 4q "$program"
+		cat <<-END
+		if test -z "\$libtool_install_magic\$libtool_execute_magic"; then
+		  case " \$* " in
+		  *' --lt-'*) ;;
+		  *)
+		    LD_LIBRARY_PATH=$PWD/.libs\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+		    export LD_LIBRARY_PATH
+		    exec $PWD/.libs/$program "\$@"
+		    ;;
+		  esac
+		fi
+		END
+		sed 1,4d "$program"
+	} >"$program.quick" && cat "$program.quick" >"$program" && rm "$program.quick"
+}
+
 # Libtool is written for every shell of POSIX. The system's own is often a quicker one than configure has found.
-links_a_test "$@" || exec /bin/sh "$libtool" "$@"
+links_a_program "$@" || exec /bin/sh "$libtool" "$@"
+case $program in
+tests/*) ;;
+*) direct= ;;
+esac
+if [ -z "$direct" ]; then
+	/bin/sh "$libtool" "$@" && quicken_script
+	exit
+fi
 
 # field FILE NAME: sets $value to that field of an .la file
 field()

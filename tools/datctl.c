@@ -117,6 +117,14 @@ int datctl_unwanted(const char *command, const char *argument)
 	return cli_usage("%s: takes no argument, but '%s' is given", command, argument);
 }
 
+bool datctl_api(const char *text, unsigned int *major)
+{
+	if (strcmp(text, "1.2") != 0 && strcmp(text, "2.0") != 0)
+		return false;
+	*major = (unsigned int)(text[0] - '0');
+	return true;
+}
+
 static int unknown_command(const char *typed)
 {
 	unsigned int distance = near_begin(typed);

@@ -25,8 +25,15 @@ int datctl_unknown_option(const char *command, const char *option);
 /* The same of an argument of a command that wants none. */
 int datctl_unwanted(const char *command, const char *argument);
 
-/* Brings a dat.conf up to date with the devices that there are below root. */
-int datctl_update(const char *path, const char *root, bool dry);
+/* Reads the value of --api, "1.2" or "2.0", as its major version. Returns false if it is neither. */
+bool datctl_api(const char *text, unsigned int *major);
+#define DATCTL_NO_API "'%s' is neither 1.2 nor 2.0"
+
+/*
+ * Brings the lines of a dat.conf for programs of uDAPL 1.2 or 2.0, by the major version, up to date
+ * with the devices that there are below root.
+ */
+int datctl_update(const char *path, const char *root, unsigned int major, bool dry);
 
 /* The options of Solaris's datadm, in place of a command; argv begins with the option. */
 bool datctl_is_datadm(const char *option);

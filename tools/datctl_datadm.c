@@ -127,6 +127,6 @@ int datctl_datadm(int argc, char **argv)
 	if (option == 'v')
 		return datctl_list(1, argv);
 	if (option == 'u')
-		return datctl_update(conffile_path(), "", false);
+		return datctl_update(conffile_path(), "", 1, false);
 	return change(argv[1], option == 'a');
 }

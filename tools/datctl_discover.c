@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl discover: lines of dat.conf for the adapters of this host.
+ * datctl discover: lines of dat.conf for the adapters of this host, for programs of uDAPL 1.2 or 2.0.
  *
  * Invariant: names depend only on the network interface (or on the device, if the interface has
  * another one already), so they stay the same from one boot to the next. An existing line is
- * changed only if it names one of OpenDAT's providers and its device has appeared or gone.
+ * changed only if it is for the same API and names one of OpenDAT's providers, and its device has
+ * appeared or gone.
  */
 #include "config.h"
 
@@ -24,6 +25,8 @@ const char datctl_discover_help[] =
 	"Print lines of dat.conf for the adapters that this host has: soft0, and one for each\n"
 	"InfiniBand, RoCE or iWARP port. If a device is not there, no line is printed for it.\n"
 	"\n"
+	"  --api VERSION   the lines are for programs of uDAPL 1.2 (the default) or 2.0; those for\n"
+	"                  2.0 have the names that OFED gave, such as ofa-v2-ib0\n"
 	"  --update FILE   write the lines into FILE instead: missing lines are added, lines\n"
 	"                  whose device is gone are commented out (#gone#) until it is back;\n"
 	"                  everything else stays unchanged. The changes are printed, and FILE is\n"
@@ -47,7 +50,18 @@ struct found {
 struct finds {
 	struct found *found;
 	size_t count;
+	unsigned int major; /* of the API whose programs the lines are for */
 };
+
+/*
+ * What names begin with, by the kind of the port. Those of 2.0 are written in job scripts, which take
+ * them from OFED's dat.conf: ofa-v2-ib0 and ofa-v2-cma-roe-eth2 by the interface, ofa-v2-mlx5_0-1 by
+ * the device.
+ */
+static const struct naming {
+	const char *netdev[3], *device[3];
+} naming12 = { { "", "roce-", "iwarp-" }, { "", "roce-", "iwarp-" } },
+  naming20 = { { "ofa-v2-", "ofa-v2-cma-roe-", "ofa-v2-iwarp-" }, { "ofa-v2-", "ofa-v2-", "ofa-v2-" } };
 
 static void find_add(struct finds *finds, struct found what)
 {
@@ -70,23 +84,31 @@ static bool netdev_is_taken(const struct finds *finds, const char *netdev)
 	return false;
 }
 
+/* Takes over the name and the parameters, which are malloced. */
+static void port_find_add(struct finds *finds, const struct rdma_port *p, char *name, char *params)
+{
+	find_add(finds, (struct found){
+		.name = name,
+		.library = p->kind == PORT_IWARP ? "libdatiwarp.so" : "libdatib.so",
+		.params = params,
+		.about = cli_text("%s: port %u of %s%s%s", port_kind_name(p->kind), p->port, p->device,
+				  p->netdev[0] != '\0' ? ", network interface " : "", p->netdev),
+		.port = p });
+}
+
+/* In 2.0 each port has its name by the device as well, because scripts use either. */
 static void port_add(struct finds *finds, const struct rdma_port *p)
 {
-	static const char *const prefixes[] = { "", "roce-", "iwarp-" };
+	const struct naming *naming = finds->major == 2 ? &naming20 : &naming12;
 	bool by_netdev = p->netdev[0] != '\0' && !netdev_is_taken(finds, p->netdev);
-	struct found f = { .port = p };
 
-	f.library = p->kind == PORT_IWARP ? "libdatiwarp.so" : "libdatib.so";
-	if (by_netdev) {
-		f.name = cli_text("%s%s", prefixes[p->kind], p->netdev);
-		f.params = cli_text("%s 0", p->netdev);
-	} else {
-		f.name = cli_text("%s%s-%u", prefixes[p->kind], p->device, p->port);
-		f.params = cli_text("%s %u", p->device, p->port);
-	}
-	f.about = cli_text("%s: port %u of %s%s%s", port_kind_name(p->kind), p->port, p->device,
-			   p->netdev[0] != '\0' ? ", network interface " : "", p->netdev);
-	find_add(finds, f);
+	if (by_netdev)
+		port_find_add(finds, p, cli_text("%s%s", naming->netdev[p->kind], p->netdev),
+			      cli_text("%s 0", p->netdev));
+	if (!by_netdev || finds->major == 2)
+		port_find_add(finds, p,
+			      cli_text("%s%s-%u", naming->device[p->kind], p->device, p->port),
+			      cli_text("%s %u", p->device, p->port));
 }
 
 static void finds_make(struct finds *finds, const struct devices *devices)
@@ -109,10 +131,10 @@ static void finds_free(struct finds *finds)
 	free(finds->found);
 }
 
-static char *line_of(const struct found *f, const char *name)
+static char *line_of(const struct finds *finds, const struct found *f, const char *name)
 {
-	return cli_text("%s u1.2 nonthreadsafe default %s opendat.1.0 \"%s\" \"\"", name,
-			f->library, f->params);
+	return cli_text("%s %s nonthreadsafe default %s opendat.1.0 \"%s\" \"\"", name,
+			finds->major == 2 ? "u2.0" : "u1.2", f->library, f->params);
 }
 
 /* ----------------------------------------------------------------------------------- merging */
@@ -139,6 +161,32 @@ static bool is_by_address(const char *where)
 	return inet_pton(AF_INET, where, bytes) == 1 || inet_pton(AF_INET6, where, bytes) == 1;
 }
 
+/* Returns the adapter of this port, by the name `where` if it has several, or NULL. */
+static struct found *find_of_port(const struct finds *finds, const struct rdma_port *port,
+				  const char *where)
+{
+	struct found *found = NULL;
+	size_t length = strlen(where);
+
+	for (size_t i = 1; i < finds->count; i++) {
+		struct found *f = &finds->found[i];
+
+		if (f->port != port)
+			continue;
+		if (strncmp(f->params, where, length) == 0 && f->params[length] == ' ')
+			return f;
+		found = f;
+	}
+	return found;
+}
+
+/* Does the library serve RDMA ports as OpenDAT's do? OFED's names of it count. */
+static bool is_rdma_library(const struct conf_entry *e)
+{
+	return is_library(e, "libdatib.so") || is_library(e, "libdatiwarp.so") ||
+	       is_library(e, e->major == 2 ? "libdaplofa.so.2" : "libdaplcma.so.1");
+}
+
 enum fate { FOREIGN, HERE, AWAY };
 
 /*
@@ -151,23 +199,22 @@ static enum fate fate_of(const struct merge *m, const struct conf_entry *e, stru
 	unsigned int number = 0;
 
 	*found = NULL;
-	if (e->major != 1 || e->skip != CONF_USED)
+	if (e->major != m->finds->major || e->skip != CONF_USED)
 		return FOREIGN;
 	if (is_library(e, "libdatsoft.so")) {
 		*found = &m->finds->found[0];
 		return HERE;
 	}
-	if (!is_library(e, "libdatib.so") && !is_library(e, "libdatiwarp.so") &&
-	    !is_library(e, "libdaplcma.so.1"))
+	if (!is_rdma_library(e))
 		return FOREIGN;
 	sscanf(e->ia_params, "%63s %u", where, &number);
 	if (where[0] == '\0' || is_by_address(where))
 		return FOREIGN;
 	port = devices_find(m->devices, where, number);
-	for (size_t i = 1; i < m->finds->count && port != NULL; i++)
-		if (m->finds->found[i].port == port)
-			*found = &m->finds->found[i];
-	return port != NULL ? HERE : AWAY;
+	if (port == NULL)
+		return AWAY;
+	*found = find_of_port(m->finds, port, where);
+	return HERE;
 }
 
 static void line_merge(struct merge *m, size_t i)
@@ -199,10 +246,11 @@ static void lines_merge(struct merge *m)
 				line_merge(m, i);
 }
 
+/* Two lines for the two APIs may have one name. */
 static bool name_is_used(const struct merge *m, const char *name)
 {
 	for (const struct conf_entry *e = m->all.entries; e != NULL; e = e->next)
-		if (strcmp(e->name, name) == 0)
+		if (e->major == m->finds->major && strcmp(e->name, name) == 0)
 			return true;
 	return false;
 }
@@ -223,7 +271,7 @@ static void missing_add(struct merge *m)
 		}
 		if (!f->listed) {
 			confedit_add(&m->edit, cli_text("# %s", f->about));
-			confedit_add(&m->edit, line_of(f, name));
+			confedit_add(&m->edit, line_of(m->finds, f, name));
 		}
 		free(name);
 	}
@@ -272,7 +320,7 @@ static int update(struct finds *finds, const struct devices *devices, const char
 static void text_print(const struct finds *finds)
 {
 	for (size_t i = 0; i < finds->count; i++) {
-		char *line = line_of(&finds->found[i], finds->found[i].name);
+		char *line = line_of(finds, &finds->found[i], finds->found[i].name);
 
 		printf("# %s\n%s\n", finds->found[i].about, line);
 		free(line);
@@ -284,7 +332,7 @@ static void json_print(const struct finds *finds)
 	json_array(NULL);
 	for (size_t i = 0; i < finds->count; i++) {
 		const struct found *f = &finds->found[i];
-		char *line = line_of(f, f->name);
+		char *line = line_of(finds, f, f->name);
 
 		json_object(NULL);
 		json_string("name", f->name);
@@ -301,9 +349,9 @@ static void json_print(const struct finds *finds)
 	json_end();
 }
 
-int datctl_update(const char *path, const char *root, bool dry)
+int datctl_update(const char *path, const char *root, unsigned int major, bool dry)
 {
-	struct finds finds = { 0 };
+	struct finds finds = { .major = major };
 	struct devices devices;
 	int status;
 
@@ -318,9 +366,9 @@ int datctl_update(const char *path, const char *root, bool dry)
 	return status;
 }
 
-static int print(const char *root, bool json)
+static int print(const char *root, unsigned int major, bool json)
 {
-	struct finds finds = { 0 };
+	struct finds finds = { .major = major };
 	struct devices devices;
 
 	if (devices_scan(&devices, root) != 0) {
@@ -339,8 +387,9 @@ static int print(const char *root, bool json)
 
 int datctl_discover(int argc, char **argv)
 {
-	const char *path = NULL, *root = "";
+	const char *path = NULL, *root = "", *api = "1.2";
 	bool dry = false, json = false;
+	unsigned int major;
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--dry-run") == 0)
@@ -351,7 +400,10 @@ int datctl_discover(int argc, char **argv)
 			path = argv[++i];
 		else if (strcmp(argv[i], "--root") == 0 && i + 1 < argc)
 			root = argv[++i];
-		else if (strcmp(argv[i], "--update") == 0 || strcmp(argv[i], "--root") == 0)
+		else if (strcmp(argv[i], "--api") == 0 && i + 1 < argc)
+			api = argv[++i];
+		else if (strcmp(argv[i], "--update") == 0 || strcmp(argv[i], "--root") == 0 ||
+			 strcmp(argv[i], "--api") == 0)
 			return cli_usage("discover: %s: its value is missing", argv[i]);
 		else
 			return argv[i][0] == '-' ? datctl_unknown_option("discover", argv[i])
@@ -359,9 +411,11 @@ int datctl_discover(int argc, char **argv)
 							     "a file is named with --update",
 							     argv[i]);
 	}
+	if (!datctl_api(api, &major))
+		return cli_usage("discover: --api: " DATCTL_NO_API, api);
 	if (dry && path == NULL)
 		return cli_usage("discover: --dry-run: which file? give --update FILE as well");
 	if (json && path != NULL)
 		return cli_usage("discover: --json and --update cannot be combined");
-	return path != NULL ? datctl_update(path, root, dry) : print(root, json);
+	return path != NULL ? datctl_update(path, root, major, dry) : print(root, major, json);
 }

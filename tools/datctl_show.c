@@ -145,6 +145,7 @@ static bool show_by_20(const char *adapter)
 int datctl_show(int argc, char **argv)
 {
 	const char *api = NULL;
+	unsigned int major;
 	int i = 1;
 
 	for (; i < argc && argv[i][0] == '-'; i++) {
@@ -152,8 +153,6 @@ int datctl_show(int argc, char **argv)
 			as_json = true;
 		} else if (strcmp(argv[i], "--api") == 0) {
 			api = i + 1 < argc ? argv[++i] : "";
-			if (strcmp(api, "1.2") != 0 && strcmp(api, "2.0") != 0)
-				return cli_usage("show: --api: '%s' is neither 1.2 nor 2.0", api);
 		} else if (strcmp(argv[i], "--") == 0) {
 			i++;
 			break;
@@ -167,7 +166,9 @@ int datctl_show(int argc, char **argv)
 		return cli_usage("show: one adapter at a time; '%s' is one too many", argv[i + 1]);
 	if (api == NULL)
 		api = dat20_only(argv[i]) ? "2.0" : "1.2";
-	if (strcmp(api, "2.0") == 0)
+	if (!datctl_api(api, &major))
+		return cli_usage("show: --api: " DATCTL_NO_API, api);
+	if (major == 2)
 		return show_by_20(argv[i]) ? CLI_OK : CLI_FAILED;
 	return show_attributes(argv[i]) ? CLI_OK : CLI_FAILED;
 }

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What bash offers on the command lines of datperf and datconform: what the tools themselves know, and nothing that they refuse.
+# What bash offers on the command lines of the tools: what the tools themselves know, and nothing that they refuse.
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 PATH=$PWD:$PATH
-for tool in datperf datconform; do
+for tool in datctl datperf datconform; do
 	# shellcheck source=/dev/null
 	. "$top_srcdir/tools/completions/$tool"
 done
@@ -64,6 +64,11 @@ every_word_that_is_offered_is_taken()
 	done
 	for word in $(words --memory); do
 		run ./datperf --ia soft0 --test send-lat --memory "$word" --iters 5
+		exits_with 0
+	done
+	[ "$(complete_line datctl show --api '' | wc -l)" -eq 2 ] || fails 'datctl does not offer two APIs'
+	for word in $(complete_line datctl discover --api ''); do
+		run ./datctl discover --api "$word"
 		exits_with 0
 	done
 	for word in $(words --api); do

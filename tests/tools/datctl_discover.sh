@@ -272,10 +272,76 @@ json_is_json()
 	python3 -m json.tool "$out" >/dev/null || fails 'this is no JSON'
 }
 
+# The names are those of OFED's dat.conf, by the interface and by the device.
+for_programs_of_20_each_port_has_the_names_that_scripts_contain()
+{
+	host_with_roce
+	device mlx4_0 '1: CA' InfiniBand 1 2
+	ndev mlx4_0 1 ib0
+	device siw0 '4: RNIC' Ethernet 1
+	ndev siw0 1 eth3
+	run ./datctl discover --api 2.0 --root "$root"
+	exits_with 0
+	says_nothing
+	grep -v '^#' "$out" >"$dir/lines"
+	cat >"$dir/wanted" <<-'END'
+		soft0 u2.0 nonthreadsafe default libdatsoft.so opendat.1.0 "" ""
+		ofa-v2-ib0 u2.0 nonthreadsafe default libdatib.so opendat.1.0 "ib0 0" ""
+		ofa-v2-mlx4_0-1 u2.0 nonthreadsafe default libdatib.so opendat.1.0 "mlx4_0 1" ""
+		ofa-v2-mlx4_0-2 u2.0 nonthreadsafe default libdatib.so opendat.1.0 "mlx4_0 2" ""
+		ofa-v2-cma-roe-eth2 u2.0 nonthreadsafe default libdatib.so opendat.1.0 "eth2 0" ""
+		ofa-v2-mlx5_0-1 u2.0 nonthreadsafe default libdatib.so opendat.1.0 "mlx5_0 1" ""
+		ofa-v2-iwarp-eth3 u2.0 nonthreadsafe default libdatiwarp.so opendat.1.0 "eth3 0" ""
+		ofa-v2-siw0-1 u2.0 nonthreadsafe default libdatiwarp.so opendat.1.0 "siw0 1" ""
+	END
+	diff "$dir/wanted" "$dir/lines" >"$dir/diff" || fails "other lines: $(tr '\n' ';' <"$dir/diff")"
+	cp "$out" "$conf"
+	DAT_OVERRIDE=$conf run ./datctl list
+	exits_with 0
+	says_nothing
+	prints_lines 8
+}
+
+the_lines_of_each_api_are_kept_up_to_date_by_themselves()
+{
+	local roce='ofa-v2-cma-roe-eth2 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "eth2 0" ""'
+	host_with_roce
+	printf '%s\n' "$soft0" "$eth2" "$roce" >"$conf"
+	run ./datctl discover --api 2.0 --root "$root" --update "$conf"
+	exits_with 0
+	prints '^\+soft0 u2.0 '
+	prints '^\+ofa-v2-mlx5_0-1 u2.0 .*"mlx5_0 1"'
+	[ "$(grep -c ' u2.0 ' "$conf")" -eq 3 ] || fails "other lines of 2.0: $(grep ' u2.0 ' "$conf")"
+	run ./datctl discover --api 2.0 --root "$root" --update "$conf"
+	prints 'needs no change'
+	run ./datctl discover --root "$root" --update "$conf"
+	prints 'needs no change'
+	rm -rf "$root"
+	mkdir -p "$root"
+	run ./datctl discover --api 2.0 --root "$root" --update "$conf"
+	grep -qxF "#gone# $roce" "$conf" || fails 'the line of 2.0 is not commented out'
+	grep -q '^#gone# ofa-v2-mlx5_0-1 ' "$conf" || fails 'that by the device is not commented out'
+	grep -qxF "$eth2" "$conf" || fails 'the line of 1.2 has changed'
+	host_with_roce
+	run ./datctl discover --api 2.0 --root "$root" --update "$conf"
+	grep -qxF "$roce" "$conf" || fails 'it did not come back'
+	[ "$(grep -c ' u2.0 ' "$conf")" -eq 3 ] || fails 'there are more lines than before'
+}
+
+a_name_of_the_other_api_is_free()
+{
+	rm -rf "$root"
+	mkdir -p "$root"
+	echo "${soft0/u1.2/u2.0}" >"$conf"
+	run ./datctl discover --root "$root" --update "$conf"
+	prints "^\+$soft0$"
+}
+
 wrong_usage_exits_with_2()
 {
 	local args
-	for args in 'discover --nonsense' 'discover --update' 'discover --dry-run' 'discover --json --update x' '-a' '-v x' '-r'; do
+	for args in 'discover --nonsense' 'discover --update' 'discover --dry-run' 'discover --json --update x' \
+		'discover --api' 'discover --api 3.0' '-a' '-v x' '-r'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datctl $args
 		exits_with 2
@@ -290,4 +356,6 @@ tests a_host_without_rdma_has_soft0 each_kind_of_port_gets_its_provider two_devi
 	a_name_that_is_taken_is_not_used_twice \
 	what_a_drop_in_adds_is_not_added_again dry_run_changes_nothing the_file_is_replaced_as_a_whole_and_keeps_its_mode \
 	a_folder_that_cannot_be_written_is_told datadm_v_lists_and_u_updates datadm_a_adds_and_r_removes \
-	datadm_a_refuses_a_file_with_a_mistake json_is_json wrong_usage_exits_with_2
+	datadm_a_refuses_a_file_with_a_mistake json_is_json \
+	for_programs_of_20_each_port_has_the_names_that_scripts_contain \
+	the_lines_of_each_api_are_kept_up_to_date_by_themselves a_name_of_the_other_api_is_free wrong_usage_exits_with_2

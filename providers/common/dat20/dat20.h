@@ -2,8 +2,8 @@
 /*
  * The DAT 2.0 edge: the table of libdat2.so.2, on top of the edge of DAT 1.2. Each adapter of 2.0
  * has a table of 1.2 beneath its own, and each slot converts its arguments, calls the slot beneath,
- * and converts the results. Only events are written in the form of 2.0 at once, because an event of
- * 1.2 does not say which operation has completed.
+ * and converts the results. Only events are written in the form of 2.0 directly, because an event
+ * of 1.2 does not say which operation has completed.
  *
  * Types and values of 2.0 that differ from those of 1.2 are named DAT20_... here (dat20_types.h,
  * which is generated from the headers for programs).
@@ -14,42 +14,48 @@
 #include "dat20_types.h"
 #include "providers/common/core/core.h"
 
-/* What the first word of each object of such an adapter points at. */
+/* The first word of each object of such an adapter is the address of this struct. */
 struct dat20_tables {
-	struct dat20_provider shown;	/* first: it is what libdat2 knows */
+	struct dat20_provider shown;	/* first, because libdat2 knows only this table */
 	DAT_PROVIDER beneath;
 };
 
-/* The table beneath that of an object. The handle is the object of a live provider, as libdat2 has checked. */
+/*
+ * Returns the table beneath that of an object. libdat2 has checked that the handle is an object of a live
+ * provider.
+ */
 static inline const DAT_PROVIDER *dat20_beneath(DAT_HANDLE handle)
 {
 	return &(*(const struct dat20_tables *const *)handle)->beneath;
 }
 
-/* Segments of one operation, at most. The attributes of an IA show no more. */
+/* The most segments that one operation may have. The attributes of an IA show no higher number. */
 enum { DAT20_IOV_MAX = 128 };
 
-/* A value of 1.2 as that of 2.0: the subtypes have other numbers. */
+/* Converts a return value of 1.2 to that of 2.0, in which the subtypes have other numbers. */
 DAT_RETURN dat20_ret(DAT_RETURN value);
-/* An error of this type, without a subtype. */
+/* Returns an error of this type, without a subtype. */
 static inline DAT_RETURN dat20_error(DAT_RETURN type)
 {
 	return (DAT_RETURN)DAT_CLASS_ERROR | type;
 }
 
-/* DAT_INVALID_PARAMETER for the argument at this position. */
+/* Returns DAT_INVALID_PARAMETER for the argument at this position, which is counted from 1. */
 static inline DAT_RETURN dat20_arg(unsigned int position)
 {
 	return dat20_error(DAT20_INVALID_PARAMETER) | ((DAT_RETURN)DAT20_INVALID_ARG1 + position - 1);
 }
 
-/* A length of 1.2 as one of 2.0, which has 32 bits. */
+/*
+ * Converts a length of 1.2 to one of 2.0, which has 32 bits. A length that does not fit becomes
+ * UINT32_MAX.
+ */
 static inline DAT20_SEG_LENGTH dat20_length(uint64_t length)
 {
 	return length > UINT32_MAX ? UINT32_MAX : (DAT20_SEG_LENGTH)length;
 }
 
-/* A segment of 2.0 as one of 1.2. */
+/* Converts a segment of 2.0 to one of 1.2. */
 static inline DAT_LMR_TRIPLET dat20_segment(const DAT20_LMR_TRIPLET *from)
 {
 	return (DAT_LMR_TRIPLET){ .lmr_context = from->lmr_context,

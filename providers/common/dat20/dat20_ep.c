@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------ attributes */
 
-/* The attributes that both APIs have in one form. */
+/* The attributes that have the same type in both APIs. */
 #define EP_ATTRS(X)											\
 	X(max_recv_dtos) X(max_request_dtos) X(max_recv_iov) X(max_request_iov) X(max_rdma_read_in)	\
 	X(max_rdma_read_out) X(srq_soft_hw) X(max_rdma_read_iov) X(max_rdma_write_iov)			\
@@ -15,9 +15,10 @@
 	X(ep_provider_specific)
 
 /*
- * An endpoint may carry whatever the adapter can. Programs of the field ask for less than what they
- * post later, and on the library that they were written on nothing holds them to it. So the sizes
- * that are asked for are only kept, for dat_ep_query(), and 0 stands for the most.
+ * Leaves out max_message_size and max_rdma_size, so that the endpoint gets the adapter's maximum,
+ * which 0 stands for. Existing programs request smaller sizes than they post later, and the library
+ * that they were written for does not enforce the sizes. sizes_keep() stores what was requested,
+ * for dat_ep_query().
  */
 static DAT_EP_ATTR attr_in(const DAT20_EP_ATTR *from)
 {
@@ -47,7 +48,10 @@ static void attr_out(DAT20_EP_ATTR *to, const DAT_EP_ATTR *from)
 #undef X
 }
 
-/* Whether the adapter can carry what is asked for. Without a live IA the slot beneath refuses the call. */
+/*
+ * Returns whether the adapter supports the requested sizes. Returns true if there is no live IA, because
+ * the slot beneath then refuses the call.
+ */
 static bool sizes_fit(DAT_IA_HANDLE handle, const DAT20_EP_ATTR *attr)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
@@ -56,7 +60,10 @@ static bool sizes_fit(DAT_IA_HANDLE handle, const DAT20_EP_ATTR *attr)
 				attr->max_rdma_size <= ia_attr(ia)->max_rdma_size);
 }
 
-/* `ep` is live, and nobody else has it yet. A completion of 2.0 tells a length of 32 bits, so nothing longer is sent. */
+/*
+ * Stores the requested sizes of a new endpoint, which no other thread knows yet, and limits its own sizes to 32 bits,
+ * because the length in a completion of 2.0 has 32 bits.
+ */
 static void sizes_keep(struct datp_ep *ep, const DAT20_EP_ATTR *attr)
 {
 	datp_lock(&ep->lock);
@@ -105,7 +112,7 @@ DAT_RETURN dat20_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_
 
 /* ------------------------------------------------------------------ query and modify */
 
-/* The sizes that were asked for take the place of the adapter's. `ep` is live. */
+/* Replaces the adapter's sizes by the requested ones, if there are any. `ep` is live. */
 static void sizes_out(DAT20_EP_ATTR *to, struct datp_ep *ep)
 {
 	datp_lock(&ep->lock);
@@ -143,8 +150,9 @@ DAT_RETURN dat20_ep_query(DAT_EP_HANDLE ep, DAT20_EP_PARAM_MASK mask, DAT20_EP_P
 }
 
 /*
- * The fields before those of the attributes are one bit higher from the address on, since 2.0 has a
- * communicator before it.
+ * Converts a mask. From the local address to the SRQ, each field's bit is one higher in 2.0,
+ * because the bit of the communicator is before them. The bits of the two sizes are dropped, as
+ * attr_in() drops the sizes.
  */
 static DAT_EP_PARAM_MASK fields_in(DAT20_EP_PARAM_MASK mask)
 {
@@ -190,7 +198,10 @@ DAT_RETURN dat20_ep_get_status(DAT_EP_HANDLE ep, DAT20_EP_STATE *state, DAT_BOOL
 
 /* ------------------------------------------------------------------ connections */
 
-/* A path more than one is not offered, whether it is wanted or required. */
+/*
+ * Multipathing is not supported: both flags for it become the flag of 1.2, which the slot beneath
+ * refuses.
+ */
 DAT_RETURN dat20_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
 			    DAT_COUNT pdata_size, const DAT_PVOID pdata, DAT_QOS qos, DAT20_CONNECT_FLAGS flags)
 {
@@ -203,8 +214,9 @@ DAT_RETURN dat20_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CO
 }
 
 /*
- * A rejection carries no data to the peer yet, so data are refused before the request is gone: a
- * program that sends some would wait in vain for the peer to act upon them.
+ * A rejection cannot carry private data to the peer yet. If there are any, the call is refused and
+ * the request is kept, because a program that sends private data would wait in vain for the peer to
+ * act on them.
  */
 DAT_RETURN dat20_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT pdata_size, const DAT_PVOID pdata)
 {

@@ -102,7 +102,9 @@ static bool event_pop_locked(struct datp_evd *evd, void *event)
 	return evd_pop_locked(evd, event, &dat20_form);
 }
 
-/* Takes a completion right from the transport, if no event is on the list. Returns whether there was one. */
+/*
+ * Takes a completion directly from the transport if no event is on the list. Returns whether there was one.
+ */
 static bool poll_one(struct datp_evd *evd, DAT20_EVENT *event)
 {
 	const struct datp_ops *ops = evd->obj.ia->ops;
@@ -126,9 +128,9 @@ static bool poll_one(struct datp_evd *evd, DAT20_EVENT *event)
 }
 
 /*
- * The value of a queue that is empty, or of a wait that has timed out. Programs of the field compare
- * the whole of it with the type, because the library that they were written on returns it without
- * the class for an EVD that has completions, and with it for any other.
+ * Returns the value for an empty queue, or for a wait that has timed out. Existing programs compare
+ * the whole value with the type, because the library that they were written for returns it without
+ * the class for an EVD that has completions, and with the class for any other EVD.
  */
 static DAT_RETURN nothing_came(const struct datp_evd *evd, DAT_RETURN type)
 {
@@ -189,7 +191,10 @@ DAT_RETURN dat20_evd_post_se(DAT_EVD_HANDLE evd, const DAT20_EVENT *event)
 
 /* ------------------------------------------------------------------ EVDs and CNOs */
 
-/* The flag of an extension is accepted: the events of extensions come to any EVD of completions. */
+/*
+ * The flag for events of an extension is accepted and dropped, because no extension is offered, so
+ * there are no such events.
+ */
 DAT_RETURN dat20_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno, DAT20_EVD_FLAGS flags,
 			    DAT_EVD_HANDLE *evd)
 {
@@ -213,7 +218,7 @@ DAT_RETURN dat20_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT20_EV
 	return DAT_SUCCESS;
 }
 
-/* The values of the mask are no bits in 2.0, so any of them gets all fields. */
+/* The values of the mask are not single bits in 2.0, so all fields are returned for any mask. */
 DAT_RETURN dat20_cno_query(DAT_CNO_HANDLE cno, DAT20_CNO_PARAM_MASK mask, DAT20_CNO_PARAM *param)
 {
 	DAT_CNO_PARAM found;

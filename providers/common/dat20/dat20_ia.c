@@ -10,7 +10,10 @@
 
 /* ------------------------------------------------------------------ open */
 
-/* As in dat12_ia.c, a function for each registration of a name: it calls that of DAT 1.2. */
+/*
+ * As in dat12_ia.c, each registration of a name has a function of its own. It calls that of DAT
+ * 1.2.
+ */
 #define X(nth)									\
 	static DAT_RETURN open_##nth(const DAT_NAME_PTR name, DAT_COUNT qlen,	\
 				     DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)	\
@@ -31,7 +34,7 @@ DAT20_IA_OPEN_FUNC dat20_ia_opener(struct plugin *plugin)
 
 /* ------------------------------------------------------------------ attributes */
 
-/* The attributes that both APIs have in one form. */
+/* The attributes that have the same type in both APIs. */
 #define IA_ATTRS(X)											\
 	X(hardware_version_major) X(hardware_version_minor) X(firmware_version_major)			\
 	X(firmware_version_minor) X(ia_address_ptr) X(max_eps) X(max_dto_per_ep)			\
@@ -65,8 +68,8 @@ static void ia_attr_out(DAT20_IA_ATTR *to, const DAT_IA_ATTR *from)
 }
 
 /*
- * Programs choose what they do by attributes with these names, and compare the values as strings.
- * The list is that of the field, as far as libdatp itself knows the answers.
+ * Existing programs look for attributes with these names, compare the values as strings, and choose
+ * by them what they use. The values are constants of libdatp, which asks no plugin for them.
  */
 static DAT_NAMED_ATTR named_attributes[] = {
 	{ "DAT_IB_CONNECTIVITY_MODE", "DIRECT" },
@@ -82,7 +85,7 @@ static DAT_NAMED_ATTR named_attributes[] = {
 
 enum { NAMED = sizeof(named_attributes) / sizeof(named_attributes[0]) };
 
-/* The attributes that both APIs have in one form. */
+/* The attributes that have the same type in both APIs. */
 #define PROVIDER_ATTRS(X)										\
 	X(provider_version_major) X(provider_version_minor) X(dapl_version_major) X(dapl_version_minor)	\
 	X(lmr_mem_types_supported) X(iov_ownership_on_return) X(is_thread_safe) X(max_private_data_size)	\

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The DAT 2.0 edge of memory: LMRs and RMRs. Addresses are virtual; those that count from the start
- * of a region are not implemented, as the attributes say.
+ * The DAT 2.0 edge of memory: LMRs and RMRs. Addresses are virtual. Zero-based addresses, which
+ * count from the start of a region, are not implemented, and the attribute zb_supported says so.
  */
 #include "dat20.h"
 
-/* The right for atomic operations of a peer, which an extension adds, is accepted, and gives nothing. */
+/*
+ * Drops the privilege for a peer's atomic operations, which an extension adds. It is accepted, and has
+ * no effect.
+ */
 static DAT_MEM_PRIV_FLAGS priv_in(DAT20_MEM_PRIV_FLAGS priv)
 {
 	return (DAT_MEM_PRIV_FLAGS)((unsigned int)priv & ~(unsigned int)DAT20_MEM_PRIV_EXTENSION_BASE);
@@ -62,7 +65,7 @@ DAT_RETURN dat20_lmr_query(DAT_LMR_HANDLE lmr, DAT20_LMR_PARAM_MASK mask, DAT20_
 	return DAT_SUCCESS;
 }
 
-/* One segment after the other, because their number has no limit. */
+/* Passes on one segment after the other, because their number has no limit. */
 static DAT_RETURN sync(DAT_RETURN (*slot)(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN), DAT_IA_HANDLE ia,
 		       const DAT20_LMR_TRIPLET *segments, DAT_VLEN n)
 {
@@ -114,7 +117,10 @@ DAT_RETURN dat20_rmr_query(DAT_RMR_HANDLE rmr, DAT20_RMR_PARAM_MASK mask, DAT20_
 	return DAT_SUCCESS;
 }
 
-/* Which argument of dat_rmr_bind an error of the call of 1.2 is about; that has two arguments less. */
+/*
+ * Converts the value of the bind of 1.2, which has two arguments fewer, so the argument that an error
+ * is about has another position in 2.0.
+ */
 static DAT_RETURN bind_ret(DAT_RETURN value)
 {
 	static const unsigned char position[] = { 0, 1, 3, 4, 6, 7, 8, 9 };
@@ -126,8 +132,8 @@ static DAT_RETURN bind_ret(DAT_RETURN value)
 }
 
 /*
- * The LMR is named twice, by its handle and by the context in the segment, and both must be of one. A
- * segment of length 0 unbinds, and then the handle does not matter.
+ * The LMR is named twice, by its handle and by the context in the segment, and both have to name the
+ * same LMR. A segment of length 0 unbinds the RMR; then the handle of the LMR is not checked.
  */
 DAT_RETURN dat20_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT20_LMR_TRIPLET *triplet,
 			  DAT20_MEM_PRIV_FLAGS priv, DAT20_VA_TYPE va_type, DAT_EP_HANDLE ep,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The registrations of plugins with libdat2.so.2, the registry of DAT 2.0. That may be another
- * project's. libdatp is linked to libdat.so.1, so it looks the functions up in the libdat2 that the
- * program has loaded, which may have local symbols.
+ * The registrations of plugins with libdat2.so.2, the registry of DAT 2.0, which may be another
+ * project's. libdatp is linked to libdat.so.1, so it looks up the functions in the libdat2 that the
+ * program has loaded, even if that was loaded with RTLD_LOCAL.
  */
 #include <dlfcn.h>
 
@@ -12,7 +12,7 @@
 
 typedef DAT_RETURN (*registration)(const struct dat20_provider *, const DAT_PROVIDER_INFO *);
 
-/* A function of libdat2, or NULL. */
+/* Returns a function of libdat2, or NULL if no libdat2 is loaded. */
 static void *registry_function(const char *name)
 {
 	void *found = dlvsym(RTLD_DEFAULT, name, "DAT_2.0");
@@ -57,7 +57,10 @@ static DAT_IA_HANDLE shown(struct datp_ia *ia)
 	return translate && translate((unsigned long)ia, &number) == DAT_SUCCESS ? number : ia;
 }
 
-/* The open function is that of DAT 1.2, whose edge finds it behind the structure that is registered. */
+/*
+ * The open function is that of DAT 1.2, whose edge finds it after the first member, which is the
+ * structure that is registered.
+ */
 static const struct dat12_edge edge = {
 	.edge = { .table_size = sizeof(struct dat20_tables),
 		  .table_fill = dat20_table_fill,

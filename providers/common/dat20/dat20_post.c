@@ -9,7 +9,10 @@ typedef DAT_RETURN (*transfer)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_
 typedef DAT_RETURN (*rdma)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, const DAT_RMR_TRIPLET *,
 			   DAT_COMPLETION_FLAGS);
 
-/* Segments without an address, and a number of them that is no number, are the slot's to refuse. */
+/*
+ * Converts the segments. A list that is NULL and a negative number are passed on, because the slot
+ * beneath refuses them.
+ */
 static DAT_LMR_TRIPLET *segments(DAT_LMR_TRIPLET to[DAT20_IOV_MAX], const DAT20_LMR_TRIPLET *from, DAT_COUNT n)
 {
 	if (!from)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Return values of DAT 1.2 as those of 2.0. Types are the same; a subtype from the first handle in
- * order on is one higher, since 2.0 has a handle more, and from the privileges on two, since it has
- * a state of an SRQ more.
+ * Converts return values of DAT 1.2 to those of 2.0. The types are the same, except that
+ * DAT_NOT_IMPLEMENTED has another value. The subtypes from DAT_INVALID_HANDLE1 on are one higher,
+ * because 2.0 has the handle of a CSP before them, and those from DAT_PRIVILEGES_READ on two
+ * higher, because 2.0 also has one more state of an SRQ.
  */
 #include "dat20.h"
 

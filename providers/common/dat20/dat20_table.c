@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The table of DAT 2.0. Each slot is assigned once, and by type. The calls whose arguments are the
- * same in DAT 1.2 are here: they are passed on to the table beneath, and what that returns is
- * converted. It deals with cancellation.
+ * same in DAT 1.2 are here: they are passed on to the table beneath, which handles cancellation,
+ * and its return values are converted.
  */
 #include "dat20.h"
 #include "providers/common/dat12/dat12.h"
@@ -11,8 +11,9 @@
 _Static_assert(sizeof(struct dat20_provider) == 648, "the table of DAT 2.0 has 81 slots");
 
 /*
- * A function for each call of the list that passes its arguments on. It is meant for the calls that
- * are the same in both APIs; the table takes no function of another, which would not fit its slot.
+ * Generates a function for each call of the list, which passes its arguments on. It is used for the
+ * calls that are the same in both APIs; a function of any other call does not fit its slot, so it
+ * would not compile there.
  */
 #define FIRST(type, name, ...)	name
 #define NAME(i, type, name, kind) name
@@ -26,7 +27,7 @@ _Static_assert(sizeof(struct dat20_provider) == 648, "the table of DAT 2.0 has 8
 WRAPPED_CALLS
 #undef CALL
 
-/* The three such calls that are not in the list. */
+/* Three calls that are the same in both APIs and are not in the list. */
 static DAT_RETURN same_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno)
 {
 	return dat20_ret(dat20_beneath(ia)->cno_create_func(ia, agent, cno));
@@ -54,7 +55,10 @@ static DAT_RETURN get_handle_type(DAT_HANDLE handle, DAT20_HANDLE_TYPE *type)
 
 /* ------------------------------------------------------------------ what is not served */
 
-/* Common service points, windows of one endpoint, invalidation, CNOs with a descriptor, high availability. */
+/*
+ * Calls for common service points, RMRs of one endpoint, remote invalidation, CNOs with a file descriptor,
+ * and high availability.
+ */
 #define REFUSED(slot, ...) static DAT_RETURN no_##slot(__VA_ARGS__) { return dat20_error(DAT20_MODEL_NOT_SUPPORTED); }
 
 #define UNUSED(name) name __attribute__((unused))

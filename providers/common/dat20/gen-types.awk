@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# gen-types.awk: the declarations of DAT 2.0 under names of their own, DAT20_... and dat20_..., made of the consumer headers.
+# gen-types.awk: makes the declarations of DAT 2.0, under the names DAT20_... and dat20_..., from the consumer headers.
 # The edge of DAT 2.0 needs them beside <datp/provider.h>, whose types are those of DAT 1.2 and have the same names.
 # Use: awk -f gen-types.awk COMMON... common=done HEADER... > dat20_types.h
 # What the COMMON headers declare is the same in both APIs and keeps its name.
@@ -11,7 +11,7 @@ BEGIN {
 	print "#include <datp/provider.h>\n"
 }
 
-# Comments are not looked at: they name what is declared elsewhere.
+# Comments are removed, because they name what is declared elsewhere.
 {
 	line = $0
 	if (inside) {

@@ -12,8 +12,8 @@
 /* ------------------------------------------------------------------ errors */
 
 /*
- * DAT_INVALID_PARAMETER for the argument at this position, 1 to 10; 0 for no argument in
- * particular.
+ * Returns DAT_INVALID_PARAMETER for the argument at this position, 1 to 10; at position 0, for no
+ * argument in particular.
  */
 static inline DAT_RETURN dat12_arg(unsigned int position)
 {
@@ -40,7 +40,10 @@ DAT_RETURN dat12_ret(enum datp_err err, const struct dat12_arg args[]);
 
 /* ------------------------------------------------------------------ events */
 
-/* Takes the first event of an EVD into a DAT_EVENT; false if there is none. EVD lock held. */
+/*
+ * Takes the first event of an EVD and writes it as a DAT_EVENT. Returns false if there is none. The
+ * EVD lock is held.
+ */
 bool dat12_event_pop_locked(struct datp_evd *evd, void *event);
 
 /* ------------------------------------------------------------------ the table */
@@ -56,16 +59,16 @@ struct dat12_edge {
 			   DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);
 };
 
-/* The edge of plugins that are no wrappers. */
+/* The edge of plugins that are not wrappers. */
 extern const struct edge *const dat12_plain;
 
-/* Fills everything but the data path from here, and the data path from the plugin. */
+/* Fills the data path with the plugin's functions, and all other slots with those of this edge. */
 void dat12_table_fill(struct plugin *plugin);
-/* The same for a table that libdat does not see: without what it reads. */
+/* The same for a table that libdat does not see: it gets no name and no open function. */
 void dat12_table_make(const struct plugin *plugin, DAT_PROVIDER *table);
 /*
- * If level debug is enabled, puts functions before the plugin's posts that log why these are
- * refused.
+ * If level debug is enabled, puts functions in front of those of the posts and of the bind, which
+ * log why a call is refused.
  */
 void dat12_told_fill(DAT_PROVIDER *table);
 /* Fills only what libdat itself reads: the name, and the open function. */
@@ -83,7 +86,7 @@ DAT_RETURN dat12_open(struct plugin *plugin, const char *name, DAT_COUNT qlen,
  * the name.
  */
 DAT_IA_OPEN_FUNC dat12_ia_opener(uint32_t nth);
-/* X of each of the PLUGIN_NTHS numbers. */
+/* Expands to X() of each of the PLUGIN_NTHS numbers. */
 #define DAT12_NTHS(X)						\
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)			\
 	X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The calls of the frozen table, argument by argument: type, name and what it is (enum
- * datp_arg_kind without its prefix). CALL(n, ...) has n arguments. Invariant: the types are those of the
- * slot, or wrap_calls.c does not compile. Five calls are not here, for their arguments are more
- * than words, or they are what makes a wrapper: ia_open, ia_close, cno_create, cno_modify_agent,
- * lmr_create.
+ * datp_arg_kind without its prefix). CALL(n, ...) has n arguments. Invariant: the types are those of
+ * the slot, or wrap_calls.c does not compile. Five calls are not here: cno_create, cno_modify_agent
+ * and lmr_create, because they have arguments that are longer than a word; ia_open and ia_close,
+ * because wrappers handle them themselves.
  */
 #ifndef DAT12_CALLS_H
 #define DAT12_CALLS_H
 
 /* clang-format off */
-/* That move data, or wait. */
+/* The calls that move data, or wait. */
 #define DATA_CALLS \
 	CALL(3, cno_wait, DAT_CNO_HANDLE, cno_handle, HANDLE, DAT_TIMEOUT, timeout, TIMEOUT, \
 		DAT_EVD_HANDLE *, evd_handle, OUT_HANDLE) \
@@ -36,7 +36,7 @@
 		INT, DAT_LMR_TRIPLET *, local_iov, IOV, DAT_DTO_COOKIE, user_cookie, \
 		HEX64)
 
-/* All others. */
+/* All other calls, except the five. */
 #define CONTROL_CALLS \
 	CALL(6, ia_query, DAT_IA_HANDLE, ia_handle, HANDLE, DAT_EVD_HANDLE *, async_evd_handle, OUT_HANDLE, \
 		DAT_IA_ATTR_MASK, ia_mask, FLAGS, DAT_IA_ATTR *, ia_attr, POINTER, \
@@ -158,7 +158,9 @@
 
 #define WRAPPED_CALLS DATA_CALLS CONTROL_CALLS
 
-/* EACHn(MAKE, 0, the n arguments of a call): MAKE of each of them, with commas between. */
+/*
+ * EACHn(MAKE, 0, the n arguments of a call) expands to MAKE() of each of them, with commas between.
+ */
 #define EACH1(M, i, t, n, k)      M(i, t, n, k)
 #define EACH2(M, i, t, n, k, ...) M(i, t, n, k), EACH1(M, i + 1, __VA_ARGS__)
 #define EACH3(M, i, t, n, k, ...) M(i, t, n, k), EACH2(M, i + 1, __VA_ARGS__)

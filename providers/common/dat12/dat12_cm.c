@@ -234,7 +234,9 @@ DAT_RETURN dat12_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep, DAT_COUNT pda
 
 	if (!cr)
 		return datp_ret(DATP_ERR_HANDLE_CR);
-	/* a NULL, valid or not, is distinguished from an invalid handle */
+	/*
+	 * the core decides whether a null handle is right: it is if the CR has an endpoint already
+	 */
 	if (ep != DAT_HANDLE_NULL && !obj_get(cr->obj.ia, ep, DATP_EP))
 		return datp_ret(DATP_ERR_HANDLE_EP);
 	ret = pdata_check(cr->obj.ia, pdata_size, pdata, 3);

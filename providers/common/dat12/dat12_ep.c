@@ -6,7 +6,7 @@
 #include "providers/common/core/ep.h"
 #include "providers/common/core/tell.h"
 
-/* The attributes that both sides have, under some name. */
+/* The attributes that the core has: X(the core's name, the standard's name). */
 #define EP_ATTRS(X)								\
 	X(service_type, service_type) X(max_message_size, max_message_size)	\
 	X(max_rdma_size, max_rdma_size) X(qos, qos)				\
@@ -68,7 +68,7 @@ static enum datp_err create(struct datp_ia *ia, struct ep_new *what, const DAT_E
 	return err;
 }
 
-/* A pointer that must not be NULL. */
+/* Logs that a pointer is NULL that must not be, and returns the error. */
 static DAT_RETURN pointer_missing(struct datp_ia *ia, const char *call, const char *name,
 				  int position)
 {
@@ -76,15 +76,15 @@ static DAT_RETURN pointer_missing(struct datp_ia *ia, const char *call, const ch
 	return dat12_arg(position);
 }
 
-/* A handle that has to name a live object, or be NULL. */
+/* Returns whether a handle names a live object of this type, or is null. */
 static bool named(struct datp_ia *ia, DAT_HANDLE handle, enum datp_type type)
 {
 	return handle == DAT_HANDLE_NULL || obj_get(ia, handle, type);
 }
 
 /*
- * The handles are checked again when they are held; here they are checked before the other
- * arguments.
+ * Checks the handles before the other arguments. They are checked again when references to the
+ * objects are taken.
  */
 static enum datp_err handles_check(struct datp_ia *ia, const struct ep_new *what)
 {
@@ -151,7 +151,7 @@ DAT_RETURN dat12_ep_create_with_srq(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz, DAT_
 
 /* ------------------------------------------------------------------ query and modify */
 
-/* The addresses are valid as long as the IA and the endpoint. */
+/* Fills in all fields. The addresses stay valid as long as the IA and the endpoint exist. */
 static void param_out(DAT_EP_PARAM *param, struct datp_ep *ep)
 {
 	struct datp_ia *ia = ep->obj.ia;

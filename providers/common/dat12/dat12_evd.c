@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The DAT 1.2 edge of event queues and CNOs. There is no subtype for an EVD as such: libdat calls a
- * bad one DAT_INVALID_HANDLE_EVD_REQUEST in these calls, and so does this file.
+ * The DAT 1.2 edge of event queues and CNOs. There is no subtype for an EVD as such: libdat returns
+ * DAT_INVALID_HANDLE_EVD_REQUEST for a bad one in these calls, and so does this file.
  */
 #include "dat12.h"
 #include "providers/common/core/evd.h"
@@ -139,7 +139,7 @@ static struct cno_agent agent_in(DAT_OS_WAIT_PROXY_AGENT agent)
 	return (struct cno_agent){ .data = agent.instance_data, .call = agent.proxy_agent_func };
 }
 
-/* An agent without a function is no agent, and must have no data. */
+/* Returns false if an agent without a function, which stands for no agent, has instance data. */
 static bool agent_ok(DAT_OS_WAIT_PROXY_AGENT agent)
 {
 	return agent.proxy_agent_func || !agent.instance_data;

@@ -50,7 +50,7 @@ DAT_RETURN dat12_pz_free(DAT_PZ_HANDLE handle)
 
 /* ------------------------------------------------------------------ LMR */
 
-/* A context without rights for peers is returned as 0. */
+/* Returns 0 if the LMR gives no privileges to peers. */
 static DAT_RMR_CONTEXT rmr_context_shown(const struct datp_lmr *lmr)
 {
 	return (unsigned int)lmr->priv & REMOTE_PRIVS ? lmr->rmr_context : 0;

@@ -3,14 +3,20 @@
 #include "dat12.h"
 #include "providers/common/base/refuse.h"
 
-/* Declared in no header of the standard: libdat 1.2 returns the integer of a pointer by it. */
+/*
+ * No header of the standard declares it: stores the integer by which programs know the IA at a
+ * pointer.
+ */
 extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
 
 DAT_IA_HANDLE dat12_shown(struct datp_ia *ia)
 {
 	DAT_IA_HANDLE shown;
 
-	/* A libdat that translates only in the other direction does not know the number. */
+	/*
+	 * Another libdat may translate only from the integer to the pointer; then programs have the
+	 * pointer.
+	 */
 	if (dats_get_ia_handle((unsigned long)ia, &shown) == DAT_SUCCESS)
 		return shown;
 	return ia;
@@ -27,7 +33,9 @@ bool dat12_withdraw(struct plugin *plugin)
 	       DAT_PROVIDER_IN_USE;
 }
 
-/* The registered structure is the first member, and the open finds the rest after it. */
+/*
+ * ia_open_nth() gets the registered structure, and casts it to the whole, whose first member it is.
+ */
 _Static_assert(offsetof(struct dat12_edge, edge) == 0, "an edge of DAT 1.2 begins as any edge");
 
 static const struct dat12_edge dat12_edge = {

@@ -168,7 +168,10 @@ static DAT_RETURN tell(const struct told *post, DAT_RETURN ret)
 	return ret;
 }
 
-/* A handle that is not an endpoint's has no plugin whose function could be called. */
+/*
+ * Returns the endpoint of a handle. If the handle is none, logs that and returns NULL; then there
+ * is no plugin whose function could be called.
+ */
 static struct datp_ep *known(DAT_EP_HANDLE handle, const char *name)
 {
 	struct datp_ep *ep = obj_get(NULL, handle, DATP_EP);
@@ -274,8 +277,8 @@ static DAT_RETURN told_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIP
 }
 
 /*
- * The table's own function, which is the same for every plugin. Written once, before a table with
- * told_bind() is used.
+ * The table's own function, which is the same for every plugin. It is written once, before a table
+ * with told_bind() is used.
  */
 static DAT_RMR_BIND_FUNC bind_beneath;
 

@@ -96,16 +96,17 @@ struct datp_arg {
 
 #define DATP_CALL_ARGS 12
 
-/*
- * The standard's name of a call without dat_; and the number of its arguments, whose kinds are
- * stored in *args.
- */
+/* Returns the standard's name of a call, without dat_; "?" for an id that is no call. */
 DATP_API const char *datp_call_name(enum datp_call id);
+/*
+ * Returns the number of a call's arguments, and sets *args to their names and kinds. Returns 0 for
+ * an id that is no call; then *args is not set.
+ */
 DATP_API int datp_call_args(enum datp_call id, const struct datp_arg **args);
 
 /*
- * One call that passes. An argument is a word: a pointer, or a value in its low bytes. A structure
- * that is passed by value (a region description, a proxy agent) takes two arguments.
+ * One call that passes the wrapper. An argument is a word: a pointer, or a value in its low bytes.
+ * A structure that is passed by value (a region description, a proxy agent) takes two arguments.
  */
 struct datp_wrap_call {
 	enum datp_call id;
@@ -119,7 +120,9 @@ struct datp_wrap_call {
 	uint64_t scratch[4];
 };
 
-/* One open IA that is wrapped. The wrapper's own struct begins with it. Read-only. */
+/*
+ * One open IA that is wrapped. The wrapper's own struct begins with this one, which is read-only.
+ */
 struct datp_wrap {
 	const char *name;     /* of the adapter, as in dat.conf */
 	const char *beneath;  /* of the one beneath */
@@ -142,13 +145,13 @@ struct datp_wrap_ops {
 	/* Called when the adapter beneath is closed. Default: does nothing. */
 	void (*close)(struct datp_wrap *wrap);
 	/*
-	 * Called before a call is passed on. If it returns false, the call is not passed on, and it
-	 * has set call->ret. Default: true.
+	 * Called before a call is passed on. If it returns false, the call is not passed on, and
+	 * the hook has to have set call->ret. Default: returns true.
 	 */
 	bool (*before)(struct datp_wrap *wrap, struct datp_wrap_call *call);
 	/*
 	 * Called when the call is over, whether it was passed on or not. It may change call->ret
-	 * and what the OUT arguments point to.
+	 * and what the OUT arguments point to. Default: does nothing.
 	 */
 	void (*after)(struct datp_wrap *wrap, struct datp_wrap_call *call);
 

@@ -3,8 +3,8 @@
  * Owns the layers: one for each IA that is open through a wrapper, between the program and the IA
  * beneath. The first word of every object of that IA is the address of the uppermost layer's table.
  *
- * Invariant: a layer's memory is a layer for ever, so a call that comes too late finds it dead; a
- * layer dies with the IA beneath, after the last call through it.
+ * Invariant: the memory of a layer is never used for anything else, so a call that comes too late
+ * finds the layer dead; a layer dies with the IA beneath, after the last call through it.
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -18,10 +18,10 @@
 #include "providers/common/dat12/dat12.h"
 #include "wrap.h"
 
-/* Declared in no header of the standard: returns the pointer behind an IA's integer. */
+/* No header of the standard declares it: stores the pointer behind the integer of an IA. */
 extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
 
-/* Lower values are libdat's integers, or no handle. */
+/* A lower value is one of libdat's integers, or not a handle. */
 #define POINTER_MIN ((uintptr_t)65536)
 
 struct layer {
@@ -85,8 +85,9 @@ void wrap_forget_all(void)
 }
 
 /*
- * A call that finds the layer dead afterwards has not been waited for (hence the full order of all
- * three).
+ * Counts a call. Returns whether the layer is live; if it is not, layer_kill() may not have waited
+ * for this call. These three functions use sequentially consistent accesses, so that a call that
+ * finds the layer live is seen by layer_kill().
  */
 static bool layer_pin(struct layer *layer)
 {
@@ -171,7 +172,7 @@ static bool is_wait(enum datp_call id)
 	return id == DATP_CALL_evd_wait || id == DATP_CALL_cno_wait;
 }
 
-/* The attributes have the name in dat.conf by which the adapter was opened. */
+/* Writes the adapter's name: that by which dat.conf names this wrapper, not the adapter beneath. */
 static void ia_queried(struct layer *layer, const uint64_t *w)
 {
 	DAT_IA_ATTR *attr = (DAT_IA_ATTR *)(uintptr_t)w[3];
@@ -255,7 +256,7 @@ DAT_RETURN wrap_enter(DAT_HANDLE handle, enum datp_call id, const uint64_t *w)
 	return layer_call((struct layer *)(uintptr_t)table, id, w);
 }
 
-/* datp_wrap is the wrapper's part; its layer is before it. */
+/* A wrapper knows only its struct datp_wrap; the layer is stored before it. */
 struct wrap_box {
 	struct layer *layer;
 	uint64_t align;
@@ -336,7 +337,11 @@ bool wrap_negotiate(const struct datp_wrapper *desc, struct datp_wrap_ops *ops)
 	return true;
 }
 
-/* Returns the first word of the instance data; *rest is the text after it. */
+/*
+ * Copies the first word of the instance data, which names the adapter beneath, and sets *rest to
+ * the text after it. Returns false, after plugin_refuse(), if there is no such word or it is too
+ * long.
+ */
 static bool beneath_name(const struct plugin *plugin, char name[DAT_NAME_MAX_LENGTH],
 			 const char **rest)
 {
@@ -355,7 +360,10 @@ static bool beneath_name(const struct plugin *plugin, char name[DAT_NAME_MAX_LEN
 	return true;
 }
 
-/* Is the adapter beneath, or one beneath that, this one again? */
+/*
+ * Returns true, after plugin_refuse(), if this thread is opening an adapter of this name already:
+ * that adapter would be beneath itself.
+ */
 static bool is_circle(const struct opening *step, const char *name)
 {
 	char way[512] = "";
@@ -378,7 +386,7 @@ static bool is_circle(const struct opening *step, const char *name)
 	return false;
 }
 
-/* Opens the adapter beneath by its name; *object is its provider's own pointer. */
+/* Opens the adapter beneath by its name; *object becomes its provider's own pointer. */
 static DAT_RETURN beneath_open(const struct plugin *plugin, const char *name, DAT_COUNT qlen,
 			       DAT_EVD_HANDLE *async, DAT_IA_HANDLE *handle, DAT_IA_HANDLE *object)
 {
@@ -434,7 +442,7 @@ static void wrap_delete(struct layer *layer)
 	layer->wrap = NULL;
 }
 
-/* The IA beneath is open: puts the layer over it. */
+/* Puts the layer over the IA beneath, which is open. */
 static void layer_put(struct layer *layer, DAT_IA_HANDLE object, DAT_EVD_HANDLE async)
 {
 	layer->beneath = *(const DAT_PROVIDER **)object;
@@ -508,8 +516,9 @@ delete_layer:
 }
 
 /*
- * libdat closes the IA beneath, and counts it. A layer beneath must find its own table there, as if
- * there were none above it.
+ * Closes the IA beneath by libdat, which counts its open IAs. Before that, the IA gets the table
+ * beneath back, because a layer beneath has to find its own table there, as if there were no layer
+ * above it.
  */
 DAT_RETURN wrap_close(DAT_IA_HANDLE ia, const uint64_t *w)
 {

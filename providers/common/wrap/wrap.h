@@ -18,7 +18,7 @@ DAT_RETURN wrap_close(DAT_IA_HANDLE ia, const uint64_t *w);
 DAT_RETURN wrap_open(struct plugin *plugin, const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
 		     DAT_IA_HANDLE *ia);
 bool wrap_negotiate(const struct datp_wrapper *desc, struct datp_wrap_ops *ops);
-/* In a forked child. */
+/* Frees the lock of the layers in a forked child, in which its holder may not exist. */
 void wrap_forget_all(void);
 
 #endif

@@ -11,7 +11,9 @@
 
 /* clang-format off */
 
-/* A value that is at most a word long. */
+/*
+ * Write and read an argument that begins at word i. The two structures below take two words each.
+ */
 #define PUT(i, value) memcpy(&w[i], &(value), sizeof(value))
 #define GET(type, i)									\
 	(((const struct { type v; } __attribute__((may_alias)) *)(const void *)&w[i])->v)

@@ -94,8 +94,8 @@ void fault_doom(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how)
 /* ------------------------------------------------------------------ asynchronous errors */
 
 /*
- * The error has its own kind of object: an endpoint is really broken, and all others belong to the
- * IA.
+ * An error about an endpoint really breaks it, one about an EVD names the EVD, and all others name
+ * the IA.
  */
 void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep,
 		      DAT_EVD_HANDLE evd)
@@ -158,7 +158,11 @@ bool fault_async_take(struct fault *fault, DAT_EVENT *event)
 
 /* ------------------------------------------------------------------ events */
 
-/* Returns whose completions an EVD gets, as far as this is known. */
+/*
+ * Returns whether a completion is one of the target's, by the EVD that it came on. Returns false if
+ * the endpoint has one EVD for receives and requests, because the two cannot be distinguished
+ * there.
+ */
 static bool is_of(struct fault *fault, const DAT_EVENT *event, enum fault_target target)
 {
 	DAT_EP_HANDLE ep = event->event_data.dto_completion_event_data.ep_handle;

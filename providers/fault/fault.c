@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fault-injecting wrapper: makes another adapter fail on purpose, so that a program's way out
- * can be tried. Its instance data:
+ * The fault-injecting wrapper: makes another adapter fail on purpose, so that a program's error
+ * handling can be tested. Its instance data:
  *
  *	NAME [seed=N] [script=FILE] [RULE]...
  *
- * with rules as rule.c has them. Invariant: without a rule that fires, every call passes as it is;
- * and what is injected is what the standard allows.
+ * rule.c describes the rules. Invariant: unless a rule fires, every call passes unchanged, and only
+ * what the standard allows is injected.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ void fault_nap(uint32_t ms)
 	nanosleep(&time, NULL);
 }
 
-/* Makes an answer to dat_evd_wait. */
+/* Answers a dat_evd_wait for one event with an injected error. Returns false if there is none. */
 static bool answers_wait(struct fault *fault, const uint64_t *arg)
 {
 	if (arg[2] != 1 || !arg[3] || !arg[4] ||
@@ -44,7 +44,10 @@ static bool answers_wait(struct fault *fault, const uint64_t *arg)
 	return true;
 }
 
-/* Makes an answer to dat_cno_wait. */
+/*
+ * Answers a dat_cno_wait on the CNO of the EVD for asynchronous errors, if there is an injected
+ * error that no such wait has reported yet. Returns false otherwise.
+ */
 static bool answers_cno_wait(struct fault *fault, const uint64_t *arg)
 {
 	DAT_EVD_PARAM param = { .cno_handle = DAT_HANDLE_NULL };
@@ -186,7 +189,7 @@ static void fault_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	}
 }
 
-/* The types of fault_allowed(DATP_CALL_ia_open). */
+/* Converts one of the types that fault_allowed() lists for ia_open. */
 static enum datp_err open_error(uint32_t type)
 {
 	switch (type) {

@@ -64,7 +64,7 @@ struct fault {
 /* rule.c: returns false after datp_wrap_refuse(). */
 bool fault_rules_parse(struct fault *fault, const char *params);
 void fault_rules_free(struct fault *fault);
-/* Does the rule fire now? Counts the call. */
+/* Counts the call or completion, and returns whether the rule fires for it. */
 bool fault_rule_fires(struct fault *fault, struct fault_rule *rule);
 /* Likewise for a rule about ia_open, which counts all opens of the adapter in this process. */
 bool fault_rule_fires_at_open(struct fault *fault, struct fault_rule *rule);
@@ -81,7 +81,10 @@ void fault_doom(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how);
 void fault_forget(struct fault *fault, DAT_EP_HANDLE ep);
 void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep,
 		      DAT_EVD_HANDLE evd);
-/* Returns true if there is one that no CNO has reported yet. */
+/*
+ * Returns true if there is an error that no wait on a CNO has reported yet, and marks all as
+ * reported.
+ */
 bool fault_async_tell(struct fault *fault);
 bool fault_async_take(struct fault *fault, DAT_EVENT *event);
 /* Returns false if the program does not get the event. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rules: what to break, how, and when. One of them is TARGET:ACTION[:WHEN[,WHEN]...], without
- * blanks:
+ * The rules: what to break, how, and when. A rule has the form TARGET:ACTION[:WHEN[,WHEN]...],
+ * without blanks:
  *
  *	TARGET	a call without its dat_, as in ep_create; request or recv: a completion that succeeded
  *	ACTION	return=ERROR delay=MS disconnect lost status=STATUS event=EVENT async=EVENT
  *	WHEN	nth=N after=N every=N times=N p=0.01
  *
- * Invariant: a rule that would do what the standard does not allow is refused, with what it does
- * allow.
+ * Invariant: a rule that would do what the standard does not allow is refused, and the refusal
+ * lists what is allowed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -103,7 +103,10 @@ static const struct name dto_async_events[] = {
 };
 #undef N
 
-/* Returns the value of a name; false after a refusal that lists the names. */
+/*
+ * Stores the value of a name. Returns false, after a refusal that lists the names, if there is
+ * none.
+ */
 static bool name_value(const struct name *names, const char *name, const char *rule,
 		       uint32_t *value)
 {
@@ -389,8 +392,8 @@ bool fault_rule_fires(struct fault *fault, struct fault_rule *rule)
 /* ------------------------------------------------------------------ opens */
 
 /*
- * What a rule about ia_open has seen. It outlives the adapter, which each open makes anew, and so
- * the plugin stays in memory (-z nodelete). There are as many as there are such rules.
+ * The counts of a rule about ia_open, one record for each such rule. They outlive struct fault,
+ * which each open creates anew, so the plugin stays in memory (-z nodelete).
  */
 struct past {
 	struct past *next;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A call and its arguments as text: NAME=VALUE in a text, "NAME": "VALUE" in JSON. Invariant: what
- * the call fills in is read only if it succeeded, and of the caller's memory only what the call
- * itself reads.
+ * Writes a call and its arguments as text: NAME=VALUE, or "NAME": "VALUE" in JSON. Invariant: the
+ * targets of OUT arguments are read only if the call succeeded, and no more of the caller's memory
+ * is read than the call itself reads.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -43,7 +43,10 @@ static void put_end(struct trace_text *text)
 		trace_put(text, "\"");
 }
 
-/* Text from elsewhere: an adapter's name. */
+/*
+ * Appends a string that may have any characters, such as an adapter's name: those that could spoil
+ * the record become "?".
+ */
 void trace_put_string(struct trace_text *text, const char *string)
 {
 	for (; string && *string; string++) {
@@ -199,7 +202,7 @@ static uint64_t word_at(const void *at, size_t size)
 	return word;
 }
 
-/* The target of an OUT argument, after the call has succeeded. */
+/* Appends the target of an OUT argument. The call has succeeded. */
 static void put_out(struct trace_text *text, enum datp_arg_kind kind, const void *at)
 {
 	switch (kind) {

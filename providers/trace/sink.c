@@ -25,7 +25,7 @@
 struct trace_sink {
 	struct trace_sink *next; /* sinks_lock */
 	unsigned int users;	 /* sinks_lock */
-	pid_t pid;		 /* a child of fork() shares the lock on the file, and begins its own */
+	pid_t pid;		 /* a child of fork() gets a sink of its own: it would share the lock on this descriptor */
 	enum trace_format format;
 	int fd;
 	/* one record at a time; threads of one process share the lock on the file */
@@ -36,7 +36,7 @@ struct trace_sink {
 static pthread_mutex_t sinks_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct trace_sink *sinks;
 
-/* Another thread of the parent may have held it. */
+/* Another thread of the parent may have held the lock. */
 static void fork_child(void)
 {
 	sinks_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -47,7 +47,7 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, fork_child);
 }
 
-/* Each %p becomes the process's number. */
+/* Replaces each %p by the process's number. */
 static void file_expand(const char *file, char out[PATH_MAX])
 {
 	size_t at = 0;
@@ -63,7 +63,7 @@ static void file_expand(const char *file, char out[PATH_MAX])
 	out[at] = '\0';
 }
 
-/* An existing file must be a trace, so that no other file is damaged. */
+/* Returns whether an existing file ends as a trace does, so that no other file is damaged. */
 static bool is_continued(int fd, off_t end)
 {
 	char tail[TAIL_LEN];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The tracing wrapper: writes down each DAT call on its way to another adapter, with its arguments
- * by name, its result, how long it took and who made it; as text, or as Chrome trace JSON, which
- * Perfetto opens. Its instance data:
+ * by name, its result, how long it took and which thread made it; as text, or as Chrome trace JSON,
+ * which Perfetto opens. Its instance data:
  *
  *	NAME [file=FILE] [format=text|chrome] [polls=on|off]
  *
@@ -111,7 +111,7 @@ static void trace_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	trace_sink_write(trace->sink, record, len);
 }
 
-/* What the instance data say. */
+/* The options in the instance data. */
 struct asked {
 	bool polls;
 	uint32_t format;     /* enum trace_format */

@@ -10,7 +10,9 @@
 
 enum trace_format { TRACE_TEXT, TRACE_CHROME };
 
-/* sink.c: the destination of records. One for each file of the process, shared by its adapters. */
+/*
+ * sink.c: the destination of records. A process has one for each file, and its adapters share it.
+ */
 struct trace_sink;
 
 /* Returns NULL if the file cannot be used; *why says what is wrong with it, and what to do. */
@@ -20,7 +22,7 @@ void trace_sink_close(struct trace_sink *sink);
 /* Writes one record, completely or not at all. */
 void trace_sink_write(struct trace_sink *sink, const char *record, size_t len);
 
-/* print.c: a call as text. Truncated at the end of the space. */
+/* print.c: a call as text, which is truncated at the end of the space. */
 struct trace_text {
 	char *at;
 	size_t room;

@@ -24,9 +24,9 @@ static inline int fence_membarrier(int command)
 }
 
 /*
- * Waits by the clock, which is read without the kernel: a filter that forbids the one call may
- * forbid sleeping as well. It is not cut short by a signal, and not a cancellation point, because
- * the caller may hold a lock.
+ * Waits by the clock, which is read without the kernel, because a filter that forbids membarrier()
+ * may forbid sleeping as well. The wait is not cut short by a signal, and is not a cancellation
+ * point, because the caller may hold a lock.
  */
 static inline void fence_let_stores_arrive(void)
 {
@@ -41,8 +41,9 @@ static inline void fence_let_stores_arrive(void)
 }
 
 /*
- * Returns false if the kernel refuses it by now, for example by a filter of system calls that was
- * set meanwhile; then it waits.
+ * Returns true when the other threads have executed the fence. If the kernel refuses, for example
+ * because a filter of system calls has been set since the registration, waits until their stores
+ * have arrived, and returns false.
  */
 static inline bool fence_others(int command)
 {

@@ -38,22 +38,28 @@ enum datlog_level {
 #define DATLOG_TYPE_CONSUMER	0x20	/* the calls consumers make */
 
 /*
- * Is a message of this level wanted, which the older mask counts among `types`? With a NULL
- * component: of any component?
+ * Returns whether a message is written: by its level and component, or, if the older mask is set,
+ * by whether that has one of the bits in `types`. With a NULL component, only the level counts.
  */
 bool datlog_wanted(enum datlog_level level, unsigned int types, const char *component);
 
-/* Has the user asked for more than what everybody gets? */
+/*
+ * Returns whether the user has requested more than the default, by level info or debug, or by the
+ * mask.
+ */
 bool datlog_curious(void);
 
 /*
- * Writes "library: text" whatever the level: ask datlog_wanted() first. errno is kept. If the
- * user has asked for level info or more, or with the mask, the process and the seconds since it
- * began stand behind the library's name.
+ * Writes "library: text" at any level, so ask datlog_wanted() first. Keeps errno. If the user has
+ * requested level info or more, or with the mask, the process and the seconds since it began stand
+ * behind the library's name.
  */
 void datlog_write(enum datlog_level level, const char *library, const char *text);
 
-/* What is wrong with DAT_LOG, malloced, or NULL. Then it counts as not set. */
+/*
+ * Returns what is wrong with DAT_LOG, as malloced text, or NULL if nothing is. A DAT_LOG that is
+ * wrong is ignored.
+ */
 char *datlog_complaint(void);
 
 #pragma GCC visibility pop

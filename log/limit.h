@@ -16,7 +16,7 @@
 #define LOG_LIMIT_LINES	 3u
 #define LOG_LIMIT_WINDOW 10 /* seconds */
 
-/* One cause, which is a static object where the message is. Zeroed at first. */
+/* One cause: a static object beside the message, which is zeroed at first. */
 struct log_limit {
 	_Atomic uint64_t window; /* the one in which `said` was counted */
 	_Atomic uint32_t said, left_out;
@@ -24,10 +24,10 @@ struct log_limit {
 
 /*
  * Returns true if a line may be written now; then *left_out is the number of lines left out since
- * the last one. Any thread, any lock.
+ * the last one. Any thread may call it, under any lock.
  *
- * relaxed, all of it: two threads at the same time may count a line to the previous window, which
- * costs at most a line
+ * All accesses are relaxed: two threads that count at the same time may count a line for the
+ * previous window, which costs at most a line.
  */
 static inline bool log_limit_pass(struct log_limit *cause, uint32_t *left_out)
 {

@@ -7,7 +7,10 @@
 
 #include "impl.h"
 
-/* The bytes of a VIP_NET_ADDRESS reach beyond its end, so they are addressed from its beginning. */
+/*
+ * Returns the bytes of an address. They reach beyond the end of a VIP_NET_ADDRESS, so they are
+ * addressed from its beginning.
+ */
 static uint8_t *bytes_of(const VIP_NET_ADDRESS *address)
 {
 	return (uint8_t *)(uintptr_t)address + offsetof(VIP_NET_ADDRESS, HostAddress);
@@ -36,9 +39,9 @@ static uint16_t capped(uint16_t length, uint16_t room)
 }
 
 /*
- * Writes an address for the program. The lengths that are in it say how much room there is. If they
- * are 0 there is room for the longest address of the NIC, or with `keep_short` for no more than the
- * bytes of a bare VIP_NET_ADDRESS.
+ * Writes an address for the program. The lengths that the structure has on entry say how much room
+ * there is. If they are 0, there is room for the longest address of the NIC, or, with `keep_short`,
+ * only for the bytes of a bare VIP_NET_ADDRESS.
  */
 void place_write(const struct place *place, VIP_NET_ADDRESS *address, bool keep_short)
 {
@@ -89,8 +92,9 @@ void place_to_sockaddr(const struct place *place, struct sockaddr_storage *sa)
 }
 
 /*
- * A loopback address stands for this host; but a NIC that has one itself is one of several
- * identities on this host, and each such address is another.
+ * Returns the host's address. A loopback address stands for the NIC's own address, unless the NIC
+ * itself has a loopback address: then there are several identities on this host, and each loopback
+ * address is one of them.
  */
 static const uint8_t *host_of(const struct nic *nic, const struct place *place)
 {

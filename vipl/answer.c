@@ -47,7 +47,10 @@ static void list(struct answers *a, struct answer *answer)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* Returns false if the request could not be accepted. It is still to be answered then. */
+/*
+ * Accepts a request with an answer. Returns false if that fails; then the request still has to be
+ * answered.
+ */
 bool answer_begin(struct nic *nic, DAT_CR_HANDLE cr, void *data, size_t size)
 {
 	struct answer *answer = malloc(sizeof(*answer));
@@ -70,7 +73,7 @@ bool answer_begin(struct nic *nic, DAT_CR_HANDLE cr, void *data, size_t size)
 	return true;
 }
 
-/* The connection of an answer is over. The keeper calls it. */
+/* The keeper calls this when a connection that leads to no VI is over. Frees its answer. */
 void answer_end(struct nic *nic, DAT_EP_HANDLE ep)
 {
 	struct answers *a = &nic->answers;
@@ -89,8 +92,8 @@ void answer_end(struct nic *nic, DAT_EP_HANDLE ep)
 }
 
 /*
- * The keeper calls it. Frees the answers whose time is over, and the oldest of too many, which have
- * most likely been read; returns when to call it again.
+ * The keeper calls this. It frees the answers whose time is over, and, if there are too many, the
+ * oldest ones, which clients have most likely read. Returns when to call it again.
  */
 uint64_t answers_run(struct nic *nic)
 {
@@ -114,7 +117,7 @@ uint64_t answers_run(struct nic *nic)
 	}
 }
 
-/* The IA is closed, and has freed the endpoints. */
+/* Frees all answers. The IA is closed, which has freed the endpoints. */
 void answers_free_all(struct nic *nic)
 {
 	struct answers *a = &nic->answers;

@@ -33,7 +33,7 @@ VIP_RETURN vi_begin(struct vi *vi)
 	return ret;
 }
 
-/* The attempt has failed, and the endpoint is unconnected and empty again. */
+/* Ends an attempt that has failed. The endpoint is unconnected and empty again. */
 void vi_give_up(struct vi *vi)
 {
 	pthread_mutex_lock(&vi->lock);
@@ -70,8 +70,8 @@ static DAT_TIMEOUT timeout_us_of(uint32_t ms)
 }
 
 /*
- * Sends a connection request to the server, or the peer. The keeper reports the outcome. If this
- * fails there is nothing to undo.
+ * Sends a connection request to the server, or to the peer. The keeper reports the outcome. If this
+ * fails, there is nothing to undo.
  */
 DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct place *remote,
 			  unsigned int probe, uint64_t until, bool peer)
@@ -117,7 +117,7 @@ void vi_part_locked(struct vi *vi)
 {
 	DAT_RETURN ret = dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
 
-	/* in any other state it has ended by itself, and the event follows */
+	/* in another state the connection has ended by itself, and its event follows */
 	if (ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
 		return;
 	vi->feeding = false;
@@ -129,7 +129,7 @@ void vi_part_locked(struct vi *vi)
 	pthread_cond_broadcast(&vi->changed);
 }
 
-/* Ends the connection, if there is one, and waits for the event of that; vi->lock is held. */
+/* Ends the connection, if there is one, and waits for the event of its end. vi->lock is held. */
 static void hang_up_locked(struct vi *vi, uint64_t until)
 {
 	vi->feeding = false;
@@ -141,8 +141,9 @@ static void hang_up_locked(struct vi *vi, uint64_t until)
 }
 
 /*
- * After an attempt that has failed: ends the connection over which a rejection came, stages the
- * receives again and resets the endpoint. The keeper calls it only when there is no connection.
+ * Cleans up after an attempt that has failed: ends the connection over which a rejection came,
+ * stages the receives again and resets the endpoint. The keeper calls it only when there is no
+ * connection.
  */
 void vi_settle(struct vi *vi)
 {
@@ -159,7 +160,10 @@ void vi_settle(struct vi *vi)
 	pthread_mutex_unlock(&vi->lock);
 }
 
-/* A peer that rejects for its attributes sends them, so that both sides report the same. */
+/*
+ * Returns why the peer has rejected the attempt. A peer that rejects because of its attributes
+ * sends them, so that both sides report the same error.
+ */
 static VIP_RETURN why_rejected(const struct vi *vi)
 {
 	VIP_RETURN ret = VIP_SUCCESS;
@@ -188,7 +192,10 @@ VIP_RETURN outcome_meaning(const struct vi *vi)
 	}
 }
 
-/* The active side learns the verdict from the private data; the passive side has sent it. */
+/*
+ * Handles an established connection. The active side learns the verdict from the private data; the
+ * passive side has sent the verdict.
+ */
 static void established_locked(struct vi *vi, const void *data, size_t size)
 {
 	struct wire_hello hello;
@@ -207,8 +214,8 @@ static void established_locked(struct vi *vi, const void *data, size_t size)
 }
 
 /*
- * A connection is over. Receives that were flushed and staged again before the VI was seen
- * connected are completed now.
+ * Handles the end of a connection. Receives that were flushed and staged again before the VI was
+ * seen connected are completed now.
  */
 static void ended_locked(struct vi *vi)
 {
@@ -222,7 +229,9 @@ static void ended_locked(struct vi *vi)
 	queue_flush(&vi->recvq, false);
 }
 
-/* The attempt has succeeded, and its thread takes the connection, which may be over already. */
+/*
+ * Makes the VI connected after an attempt that has succeeded. The connection may be over already.
+ */
 void vi_stand_locked(struct vi *vi)
 {
 	queue_set_survive(&vi->recvq, false);
@@ -231,7 +240,7 @@ void vi_stand_locked(struct vi *vi)
 		ended_locked(vi);
 }
 
-/* A connection event of the VI's endpoint. */
+/* Handles a connection event of the VI's endpoint. */
 void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size)
 {
 	pthread_mutex_lock(&vi->lock);
@@ -247,7 +256,7 @@ void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t
 	peer_outcome(vi);
 }
 
-/* After a connection: resets the endpoint, and flushes what is left in the queues. */
+/* Cleans up after a connection: resets the endpoint, and flushes what is left in the queues. */
 static void clean_up(struct vi *vi)
 {
 	uint64_t until = now_ms() + DRAIN_MS;
@@ -266,7 +275,7 @@ static void clean_up(struct vi *vi)
 	pthread_mutex_unlock(&vi->lock);
 }
 
-/* The thread that made the attempt is cancelled. vi->lock is held, and is released here. */
+/* Ends the attempt of a thread that is cancelled. vi->lock is held, and is released here. */
 void vi_call_off(struct vi *vi)
 {
 	if (vi->outcome == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns what libvipl says on stderr. Invariant: each message is one line and one write, because the
- * processes of one program have the same stderr.
+ * Owns the messages of libvipl on stderr. Invariant: each message is one line and one write,
+ * because the processes of one program share stderr.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ void complain(const char *fmt, ...)
 	va_end(args);
 	if (n < 0)
 		return;
-	/* glibc cuts what fprintf() formats for an unbuffered stream into several writes. */
+	/* glibc splits what fprintf() formats for an unbuffered stream into several writes. */
 	if (asprintf(&line, "vipl: %s\n", text) >= 0) {
 		fputs(line, stderr);
 		free(line);

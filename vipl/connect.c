@@ -9,14 +9,16 @@
 
 #include "impl.h"
 
-enum { CONFIRM_MS = 10000 };	/* how long a client may take to confirm that it is accepted */
+enum { CONFIRM_MS = 10000 };	/* how long a client may take to confirm the acceptance */
 
 static void ask_cancelled(void *arg)
 {
 	vi_call_off(arg);
 }
 
-/* Asks at one of the discriminator's connection qualifiers. */
+/*
+ * Sends a request to one of the discriminator's connection qualifiers, and waits for the outcome.
+ */
 static VIP_RETURN ask(struct vi *vi, const struct place *local, const struct place *remote,
 		      unsigned int probe, uint64_t until, int own)
 {
@@ -90,7 +92,10 @@ VIP_RETURN VipConnectRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_addr,
 	return ret;
 }
 
-/* Reserves a request for this call; NULL if the handle is none, or another call has reserved it. */
+/*
+ * Reserves a request for this call. Returns NULL if the handle is not a request's, or another call
+ * has reserved it.
+ */
 static struct conn *conn_take(struct nic *nic, VIP_CONN_HANDLE handle)
 {
 	struct conn *conn;
@@ -125,7 +130,10 @@ static void conn_end(struct nic *nic, struct conn *conn)
 	free(conn);
 }
 
-/* Compares the attributes that have to be equal; vi->lock is held, or the VI is `busy` for us. */
+/*
+ * Compares the attributes that have to be equal. vi->lock is held, or `busy` reserves the VI for
+ * the caller.
+ */
 VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *theirs)
 {
 	if (mine->ReliabilityLevel != theirs->ReliabilityLevel)
@@ -137,7 +145,7 @@ VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *
 	return VIP_SUCCESS;
 }
 
-/* Accepts a request. The keeper reports the outcome. If this fails there is nothing to undo. */
+/* Accepts a request. The keeper reports the outcome. If this fails, there is nothing to undo. */
 DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hello *theirs)
 {
 	struct wire_hello hello = { .verdict = WIRE_ACCEPTS, .attr = vi->attr };
@@ -149,7 +157,10 @@ DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_h
 		return DAT_INSUFFICIENT_RESOURCES;
 	vi->verdict = WIRE_ACCEPTS;
 	vi->remote = theirs->attr;
-	/* no peer of ours greets over an adapter where that is not needed, and there is no room for it */
+	/*
+	 * if this adapter does not need greetings, a peer that this library can reach sends none, and
+	 * there is no room for one
+	 */
 	ret = theirs->greets && vi->nic->greets ? greeting_expect_locked(vi) : DAT_SUCCESS;
 	if (ret == DAT_SUCCESS) {
 		vi_feed_locked(vi);
@@ -176,8 +187,8 @@ static void accept_cancelled(void *arg)
 }
 
 /*
- * Waits until the client has confirmed, which its library does by itself, and gives the attempt up
- * when that takes too long: a client may have stopped, or never mean to. vi->lock is held.
+ * Waits until the client has confirmed, which its library does by itself. Gives up the attempt if
+ * that takes too long, because a client may have stopped, or may never confirm. vi->lock is held.
  */
 static void await_confirmation_locked(struct vi *vi, struct conn *conn, int own)
 {
@@ -195,7 +206,10 @@ static void await_confirmation_locked(struct vi *vi, struct conn *conn, int own)
 		cond_nap(&vi->changed, &vi->lock, UINT64_MAX, own, &undo);
 }
 
-/* Sets *over if the request has been used up, and cannot be accepted again. */
+/*
+ * Accepts a request on a VI. Sets *over if the request is used up, so that it cannot be accepted
+ * again.
+ */
 static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over, int own)
 {
 	VIP_RETURN ret;

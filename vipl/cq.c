@@ -2,13 +2,13 @@
 /*
  * Owns completion queues: a struct work that several queues share, and a ring of entries that name
  * the queue of each completion. Invariant: every completion makes an entry, and VipCQDone(),
- * VipCQWait(), a handler, or the end of the VI removes it, also if the descriptor was taken before.
+ * VipCQWait(), a handler, or the end of the VI removes it, even if the descriptor was taken before.
  */
 #include <stdlib.h>
 
 #include "impl.h"
 
-/* An entry that does not fit is lost, and reported to the error handler. */
+/* Appends an entry. An entry that does not fit is lost, and is reported to the error handler. */
 void cq_push_locked(struct cq *cq, struct vi *vi, bool recv)
 {
 	if (cq->count == cq->size) {
@@ -19,7 +19,10 @@ void cq_push_locked(struct cq *cq, struct vi *vi, bool recv)
 	cq->count++;
 }
 
-/* Removes the entries of a VI that is destroyed, whose descriptors were taken without them. */
+/*
+ * Removes the entries of a VI that is destroyed. They remain if the program took the descriptors
+ * without them.
+ */
 void cq_forget(struct cq *cq, const struct vi *vi)
 {
 	uint32_t kept = 0;
@@ -206,7 +209,7 @@ VIP_RETURN VipCQWait(VIP_CQ_HANDLE handle, VIP_ULONG timeout, VIP_VI_HANDLE *vi,
 	return VIP_SUCCESS;
 }
 
-/* uDAPL does not tell messages apart before they have been received. */
+/* Not supported, because uDAPL cannot distinguish messages before they have been received. */
 VIP_RETURN VipAddTagCQ(VIP_CQ_HANDLE handle, VIP_EVENT_HANDLE *event, VIP_ULONG tag,
 		       VIP_ULONG priority)
 {

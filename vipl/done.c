@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives descriptors back to the program, by polling or by waiting. Invariant: only the first
- * descriptor of a queue is ever looked at, and a thread that polls never blocks behind one that
- * waits.
+ * Returns descriptors to the program, by polling or by waiting. Invariant: only the first
+ * descriptor of a queue is examined, and a thread that polls never blocks behind one that waits.
  */
 #include "impl.h"
 

@@ -7,7 +7,7 @@
  * Invariant: an accepted VI whose peer greets is `held`, that is, it posts no request, until the
  * greeting has come or the connection is over.
  *
- * A greeting is the operation behind the last of a queue's ring. Its cookie is EARLY (work.c).
+ * A greeting is the operation after the last one of a queue's ring. Its cookie is EARLY (work.c).
  */
 #include <string.h>
 
@@ -38,7 +38,10 @@ DAT_RETURN greeting_expect_locked(struct vi *vi)
 	return ret;
 }
 
-/* The program has not seen the connection yet. If this fails, so does the connection. */
+/*
+ * Sends the greeting, before the program sees the connection. A failure here also breaks the
+ * connection.
+ */
 void greeting_send_locked(struct vi *vi)
 {
 	struct op *op = greeting_op(&vi->sendq);
@@ -48,7 +51,7 @@ void greeting_send_locked(struct vi *vi)
 	dat_ep_post_send(vi->ep, 1, &iov, op_cookie(op, true), DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
-/* The greeting has come, or was flushed. The work's lock is held. */
+/* Allows requests, because the greeting has come or was flushed. The work's lock is held. */
 void greeting_come_locked(struct vi *vi)
 {
 	/* relaxed: uDAPL orders what was received, and what may be sent now */
@@ -56,7 +59,7 @@ void greeting_come_locked(struct vi *vi)
 }
 
 /*
- * Waits until requests may be posted. No lock is held, since this thread may have to take the
+ * Waits until requests may be posted. No lock is held, because this thread may have to take the
  * greeting off the EVD.
  */
 void greeting_await(struct vi *vi)

@@ -11,7 +11,7 @@
 #include "impl.h"
 #include "log/limit.h"
 
-/* Wakes the herald, with one event however often this is called before it has looked. */
+/* Wakes the herald. Posts one event, however often this is called before the herald wakes. */
 void herald_ring(struct nic *nic)
 {
 	struct herald *h = &nic->herald;
@@ -27,7 +27,7 @@ void herald_ring(struct nic *nic)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* The herald looks at the completions of this work from now on. The work's lock is held. */
+/* Makes the herald look at the completions of this work from now on. The work's lock is held. */
 void herald_watch(struct work *w)
 {
 	struct herald *h = &w->nic->herald;
@@ -54,13 +54,13 @@ void herald_unwatch(struct work *w)
 		*at = w->next_watched;
 		w->watched = false;
 	}
-	/* If this is the herald's thread it runs a handler, and then `current` is NULL. */
+	/* If this is the herald's thread, it runs a handler, and then `current` is NULL. */
 	while (h->current == w)
 		pthread_cond_wait(&h->free, &h->lock);
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* Queues an error for the error handler. Without memory for it the error is lost. */
+/* Queues an error for the error handler. If there is no memory, the error is lost. */
 static void tell(struct nic *nic, const VIP_ERROR_DESCRIPTOR *what, bool normal)
 {
 	struct async_error *error = calloc(1, sizeof(*error));
@@ -93,8 +93,9 @@ void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR 
 }
 
 /*
- * The connection of a VI is over. A program's handler hears of each end. The library's own prints
- * only what is not normal, because a program whose peer has hung up has succeeded.
+ * Reports that the connection of a VI is over. A program's handler is called for each end. The
+ * library's own handler prints only an end that is not normal, because a program whose peer has
+ * disconnected has succeeded.
  */
 void herald_end(struct vi *vi, bool normal)
 {
@@ -124,7 +125,7 @@ static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
 	char omitted[64] = "";
 	uint32_t left_out = 0;
 
-	/* a peer can bring about as many of these as it likes */
+	/* a peer can cause any number of these */
 	if (what->ErrorCode == VIP_ERROR_CONN_LOST && !log_limit_pass(&lost, &left_out))
 		return;
 	if (left_out > 0)
@@ -138,7 +139,7 @@ static void print_error(const struct nic *nic, const VIP_ERROR_DESCRIPTOR *what)
 		 what->CQHandle, (void *)what->DescriptorPtr, omitted);
 }
 
-/* Passes one error to the error handler. Returns false if there is none. */
+/* Passes one error to the error handler. Returns false if there is no error. */
 static bool tell_error(struct nic *nic)
 {
 	struct herald *h = &nic->herald;
@@ -166,7 +167,7 @@ static bool tell_error(struct nic *nic)
 	return true;
 }
 
-/* Calls one handler that has its completion. Returns false if there is none. */
+/* Calls one handler whose completion is there. Returns false if there is no such handler. */
 static bool tell_notice(struct nic *nic)
 {
 	struct herald *h = &nic->herald;
@@ -241,7 +242,7 @@ int herald_start(struct nic *nic)
 	return -1;
 }
 
-/* The herald calls the handlers of what has happened until now before it ends. */
+/* Ends the herald, after it has called the handlers of all that has happened until now. */
 void herald_stop(struct nic *nic)
 {
 	struct herald *h = &nic->herald;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the file of hosts that VIPL_HOSTS names: "ADDRESS NAME..." a line, as in /etc/hosts, where
- * `#` begins a comment. Invariant: an address of the file is given out as it stands, loopback or
- * not, so that the identities of one host can have names; lines of another kind than the NIC's are
- * skipped.
+ * Owns the file of hosts that VIPL_HOSTS names. Its lines are "ADDRESS NAME...", as in /etc/hosts,
+ * and `#` begins a comment. Invariant: an address of the file is returned unchanged, loopback or
+ * not, so that the identities of one host can have names; lines with addresses of another family
+ * than the NIC's are skipped.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ static const char *path_of_hosts(void)
 	return path != NULL && *path != '\0' ? path : NULL;
 }
 
-/* Returns false, and says why, if there is a file that cannot be read. */
+/* Returns false, after a message, if VIPL_HOSTS names a file that cannot be read. */
 bool hosts_check(const struct nic *nic)
 {
 	const char *path = path_of_hosts();
@@ -41,7 +41,10 @@ bool hosts_check(const struct nic *nic)
 	return true;
 }
 
-/* Takes a line apart; *names is what follows the address. */
+/*
+ * Reads the address of a line, and sets *names to what follows it. Returns false if there is no
+ * address of the NIC's family.
+ */
 static bool line_read(const struct nic *nic, char *line, struct place *place, char **names)
 {
 	char *address;
@@ -54,7 +57,7 @@ static bool line_read(const struct nic *nic, char *line, struct place *place, ch
 	       inet_pton(place->host_len == 4 ? AF_INET : AF_INET6, address, place->host) == 1;
 }
 
-/* Whether the name is among the rest of a line. */
+/* Returns whether the name is in the rest of a line. */
 static bool line_names(char *names, const char *name)
 {
 	char *word;
@@ -66,8 +69,8 @@ static bool line_names(char *names, const char *name)
 }
 
 /*
- * Finds the address of a name, the first but *index of them; false if the file has no such, and
- * then *index is less by those that it has.
+ * Finds the address number *index of a name, counted from 0. If the file has fewer, returns false,
+ * and reduces *index by the number that it has.
  */
 bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, struct place *place)
 {

@@ -49,9 +49,9 @@ struct ptag {
 	struct ptag *next;
 	DAT_PZ_HANDLE pz;
 	unsigned int users;		/* VIs and memory whose attributes name it */
-	unsigned int regions;		/* memory alone */
-	unsigned int adopters;		/* VIs without a tag that have taken it on */
-	bool destroyed;			/* by the program; the last adopter frees it */
+	unsigned int regions;		/* the memory among them */
+	unsigned int adopters;		/* VIs without a tag of their own that have adopted it */
+	bool destroyed;			/* the program has destroyed it; the last adopter frees it */
 };
 
 /* Registered memory; all under nic->mem_lock. */
@@ -66,7 +66,10 @@ struct mem {
 	DAT_LMR_CONTEXT context;
 };
 
-/* What a post has to know of memory: a copy, good as long as the NIC's epoch is the same. */
+/*
+ * What a post needs to know of a region: a copy, which is valid as long as the NIC's epoch is the
+ * same.
+ */
 struct mem_view {
 	VIP_MEM_HANDLE handle;		/* 0: none */
 	DAT_LMR_CONTEXT context;
@@ -78,13 +81,13 @@ struct mem_view {
 /* A handler of the program that waits for a completion, on the list of a struct work. */
 struct notice {
 	struct notice *next;
-	struct queue *queue;		/* wants a descriptor of this queue; NULL: an entry of the CQ */
+	struct queue *queue;		/* the queue whose descriptor the handler gets; NULL: it gets an entry of the CQ */
 	void *context;
 	VIP_VI_HANDLER on_descriptor;
 	VIP_CQ_HANDLER on_entry;
 };
 
-/* A notice that has its completion: the handler can be called. */
+/* A notice whose completion has been taken, so that its handler can be called. */
 struct call {
 	struct notice *notice;		/* freed by whoever calls the handler */
 	struct vi *vi;
@@ -125,14 +128,14 @@ struct op {
 	_Atomic uint32_t phase;		/* DONE: written under the work's lock; others: vi->lock */
 	uint32_t status;		/* work's lock */
 	union {
-		uint32_t early;		/* of a request: why its first part failed (a write before its send); work's lock */
-		uint32_t epoch;		/* of a kept receive: the NIC's, when its memory was looked up */
+		uint32_t early;		/* of a request: why its first part failed (the write that precedes a send); work's lock */
+		uint32_t epoch;		/* of a kept receive: the NIC's epoch when its memory was looked up */
 	};
 	uint32_t kind;			/* VIP_STATUS_OP_ bits */
 	uint32_t length;		/* bytes, of a request or a kept receive */
 	bool writable;			/* the descriptor is in registered memory: its status may be written */
-	bool cut;			/* uDAPL got less room than the descriptor says: post.c */
-	bool kept;			/* a receive whose data come behind its header: keep_short() */
+	bool cut;			/* uDAPL got less memory than the descriptor says: post.c */
+	bool kept;			/* a receive whose data arrive after its header: keep_short() */
 	VIP_MEM_HANDLE to_handle;	/* of a kept receive: where its data go */
 	uint8_t *to;
 };
@@ -141,7 +144,7 @@ struct queue {
 	struct vi *vi;
 	struct work *work;
 	struct work own;
-	struct op *ops;			/* a ring, and behind it one operation for a greeting */
+	struct op *ops;			/* a ring, and after it one operation for a greeting */
 	uint32_t depth;
 	uint32_t mask;
 	bool recv;
@@ -187,8 +190,8 @@ struct vi {
 	bool feeding;			/* receives are posted to uDAPL at once, not staged */
 	bool closing;			/* VipDisconnect() is running */
 	bool up;			/* uDAPL has a connection */
-	bool broken;			/* it did not end in the peer's or our own VipDisconnect() */
-	bool leaving;			/* disconnected since the process exits; the keeper's alone */
+	bool broken;			/* the connection did not end by a VipDisconnect() of either side */
+	bool leaving;			/* disconnected because the process exits; used by the keeper only */
 	_Atomic bool spoiled;		/* a kept receive has failed: the keeper breaks the connection */
 	_Atomic bool held;		/* requests wait for the peer's greeting: greeting.c */
 	DAT_EVENT_NUMBER outcome;	/* the event that ended the attempt; 0: none yet */
@@ -197,9 +200,9 @@ struct vi {
 	DAT_EP_HANDLE ep;
 	VIP_VI_ATTRIBUTES attr;
 	struct ptag *ptag;
-	struct ptag *uses;		/* ptag; NULL while it can still change, see `adopts` */
-	bool adopts;			/* its attributes name no tag: ptag is one taken on */
-	bool warned;			/* the program has been told of memory of another tag */
+	struct ptag *uses;		/* the same as ptag; NULL while ptag can still change, see `adopts` */
+	bool adopts;			/* its attributes name no tag, so ptag is an adopted one */
+	bool warned;			/* memory of another tag has been reported to the program */
 	VIP_VI_ATTRIBUTES remote;	/* the peer's, while connected */
 	struct peering peer;
 	void *user_data;
@@ -259,7 +262,7 @@ struct listener {
 struct async_error {
 	struct async_error *next;
 	VIP_ERROR_DESCRIPTOR what;
-	bool normal;			/* a normal end: the library's own handler does not print it */
+	bool normal;			/* a normal end, which the library's own handler does not print */
 };
 
 struct herald {
@@ -271,7 +274,7 @@ struct herald {
 	bool stop;			/* all below: lock */
 	bool rung;
 	struct work *watched;
-	struct work *current;		/* the herald looks at this one */
+	struct work *current;		/* the one that the herald is looking at */
 	struct async_error *errors;
 	struct async_error **last_error;
 	VIP_ERROR_HANDLER handler;
@@ -304,7 +307,7 @@ struct nic {
 	struct sockaddr_storage sockaddr;
 	uint32_t depth;
 	bool read_needs_write;		/* the sink of an RDMA read needs the right REMOTE_WRITE */
-	bool greets;			/* the active side has to send first: greeting.c */
+	bool greets;			/* the active side of a connection has to send first: greeting.c */
 	bool has_driver;		/* posts may call the driver, whose write() is a cancellation point */
 	bool extended_returns;
 	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
@@ -312,7 +315,7 @@ struct nic {
 
 	pthread_mutex_t lock;		/* all below, up to mem_lock */
 	struct vi *vis;
-	struct vi *dead_vis;		/* destroyed; their memory stays, since an event may still name it */
+	struct vi *dead_vis;		/* destroyed; their memory stays, because a late event may still name one of them */
 	struct vi *last_dead;		/* the one that was destroyed last */
 	unsigned int dead_count;	/* beyond DEAD_VIS the oldest one's memory is reused */
 	struct cq *cqs;
@@ -401,8 +404,8 @@ void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int o
 	      const struct undo *undo);
 
 /*
- * A few words, which are what most short messages have, without a call: by two copies that overlap
- * as they have to.
+ * Copies `size` bytes, `step` to 2 * `step`, without a call, by two copies that may overlap. Most
+ * short messages have so few.
  */
 static inline __attribute__((always_inline)) void copy_ends(void *to, const void *from, size_t size,
 							    size_t step)
@@ -431,7 +434,9 @@ int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq);
 void queue_close(struct queue *q);
 uint32_t queue_events(const struct queue *q);
 
-/* How many operations are posted to uDAPL. The caller holds vi->lock, or no thread posts. */
+/*
+ * Returns how many operations are posted to uDAPL. The caller holds vi->lock, or no thread posts.
+ */
 static inline uint32_t queue_outstanding(const struct queue *q)
 {
 	/*
@@ -451,9 +456,9 @@ void queue_drain(struct queue *q, uint64_t until);
 
 /* vi.c */
 /*
- * The VI of a handle; NULL if it is none, or was destroyed. The memory of a VI is only ever reused
- * for another VI of its NIC, and not before DEAD_VIS others have been destroyed, so the handle of a
- * destroyed VI is refused until then.
+ * Returns the VI of a handle, or NULL if it is not a VI's or the VI was destroyed. The memory of a
+ * VI is reused only for another VI of its NIC, and only after DEAD_VIS others have been destroyed,
+ * so the handle of a destroyed VI is refused until then.
  */
 static inline struct vi *vi_get(VIP_VI_HANDLE handle)
 {

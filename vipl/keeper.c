@@ -8,7 +8,7 @@
 #include "impl.h"
 
 enum {
-	CM_EVENTS = 256,	/* the connection requests of all doors that can be pending */
+	CM_EVENTS = 256,	/* the most connection requests, of all doors, that can be pending */
 	EVENTS_AT_ONCE = 64,
 };
 
@@ -37,8 +37,8 @@ static void connection_event(struct nic *nic, const DAT_EVENT *event)
 }
 
 /*
- * Returns true if there may be more. Clients may send requests as fast as they are answered, and the
- * keeper has other things to do.
+ * Handles connection events. Returns true if there may be more: a call handles a limited number,
+ * because clients may send requests as fast as they are answered, and the keeper has other work.
  */
 static bool read_cm(struct nic *nic)
 {
@@ -88,8 +88,9 @@ static void *keeper_main(void *arg)
 		more = read_cm(nic);
 		read_async(nic);
 		/*
-		 * Looked at only now: the ring that goes with it may have been read above, and does
-		 * not end the next wait. acquire: whoever wants it to stop has done with the NIC.
+		 * `stop` is checked only now, because read_cm() may have taken the event that came
+		 * with it, which then does not end the next wait. acquire: the thread that sets it
+		 * has finished its use of the NIC.
 		 */
 		if (atomic_load_explicit(&nic->stop, memory_order_acquire))
 			break;

@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the end of a program that exits while VIs are connected: they are disconnected, so that each
- * peer sees what VipDisconnect() would have shown it. Invariant: no other thread of the program
- * learns of that: the VI stays connected for it, and an operation that is flushed is not completed.
+ * peer sees the same as after VipDisconnect(). Invariant: no other thread of the program notices
+ * that: the VI stays connected for it, and an operation that is flushed is not completed.
  *
- * exit() may be called by a signal handler that has interrupted this library. Then that thread holds
- * locks that nobody will release. So the thread that exits leaves the work to the keepers, and waits
- * for them within a bound; whatever is not done by then ends with the process.
+ * exit() may be called by a signal handler that has interrupted this library. Then the exiting
+ * thread holds locks that no thread will release. So it leaves the work to the keepers, and waits
+ * for them for a bounded time; the process then ends whether they have finished or not.
  */
 #include <unistd.h>
 
 #include "impl.h"
 
 enum {
-	LEAVE_MS = 500,			/* for all of it */
+	LEAVE_MS = 500,			/* for all VIs */
 	LOCK_MS = 50,			/* for a lock that may never be released */
 };
 
 static struct {
-	pthread_mutex_t lock;		/* taken in this file only, and never when the program calls */
+	pthread_mutex_t lock;		/* taken in this file only, and never in a call of the program's */
 	pthread_cond_t changed;
-	unsigned int keepers;		/* that have not left yet; lock */
+	unsigned int keepers;		/* keepers that have not finished yet; lock */
 } leaving = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /*
- * What is flushed becomes staged, and is not completed. Without the work's lock, for which a thread
- * that polls leaves little time.
+ * Makes flushed operations staged instead of completed. Does not take the work's lock, because a
+ * thread that polls may hold it most of the time.
  */
 static void queue_silence(struct queue *q)
 {
-	/* relaxed: a thread that sees the flush takes it off the EVD, to which it comes after this */
+	/*
+	 * relaxed: a thread that sees the flush has taken it off the EVD, which gets it after this
+	 * store
+	 */
 	atomic_store_explicit(&q->survive, true, memory_order_relaxed);
 }
 
-/* Disconnects the VI. Returns false if there is no end to wait for. */
+/* Disconnects the VI. Returns false if there is no event of its end to wait for. */
 static bool vi_leave(struct vi *vi)
 {
 	if (!lock_within(&vi->lock, LOCK_MS))
@@ -70,8 +73,8 @@ static unsigned int take_ends(struct nic *nic)
 }
 
 /*
- * What the keeper hears now is nobody's. It stays until the process ends or another thread closes the
- * NIC even now, since that one joins it.
+ * Discards all further events. The keeper stays until the process ends, or until another thread
+ * closes the NIC at this late time and joins the keeper.
  */
 static void wait_for_stop(struct nic *nic)
 {
@@ -79,14 +82,14 @@ static void wait_for_stop(struct nic *nic)
 
 	for (;;) {
 		take_ends(nic);
-		/* Looked at only now, acquire: as keeper_main() */
+		/* checked only now, and with acquire, as in keeper_main() */
 		if (atomic_load_explicit(&nic->stop, memory_order_acquire))
 			return;
 		dat_cno_wait(nic->cno, DAT_TIMEOUT_INFINITE, &evd);
 	}
 }
 
-/* The keeper's last act, after leave_all() has asked for it. */
+/* Disconnects the VIs of a NIC: the last task of its keeper, which leave_all() requests. */
 void leave_nic(struct nic *nic)
 {
 	uint64_t until = now_ms() + LEAVE_MS, now;
@@ -107,7 +110,10 @@ void leave_nic(struct nic *nic)
 	wait_for_stop(nic);
 }
 
-/* A child of fork() leaves the connections of its parent alone, whose keepers it has not got. */
+/*
+ * Asks the keeper of a NIC to disconnect its VIs. A child of fork() leaves the connections of its
+ * parent alone, because the keepers run in the parent.
+ */
 static bool ask_to_leave(struct nic *nic, void *arg)
 {
 	(void)arg;
@@ -116,15 +122,15 @@ static bool ask_to_leave(struct nic *nic, void *arg)
 	pthread_mutex_lock(&leaving.lock);
 	leaving.keepers++;
 	pthread_mutex_unlock(&leaving.lock);
-	/* release: the keeper counts itself out after this has counted it in */
+	/* release: the keeper decrements `keepers` after the increment above */
 	atomic_store_explicit(&nic->leaving, true, memory_order_release);
 	keeper_ring(nic);
 	return false;
 }
 
 /*
- * After the program's own functions for exit() and its destructors have run. A program that ends by
- * _exit(), or is killed, does not come here.
+ * Runs after the program's own functions for exit() and its destructors. It does not run if a
+ * program ends by _exit() or is killed.
  */
 static __attribute__((destructor)) void leave_all(void)
 {

@@ -8,7 +8,7 @@
  * of a discriminator selects PROBES qualifiers. The listener takes the first that is free, and a
  * client asks at one after the other. The program that answers may not know the discriminator, and
  * uDAPL 1.2 cannot say why a request is rejected. So a rejection is taken for that of a program
- * without libvipl, and counts as nobody; "no match" and VipConnectReject() are sent in the private
+ * without libvipl, as if nobody listened; "no match" and VipConnectReject() are sent in the private
  * data of an acceptance that leads to no VI.
  */
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "impl.h"
 
 /*
- * The first of the qualifiers, far from those that programs choose. The verbs providers map them to
- * ports, and libdatp knows them as well (tell.c).
+ * The first of the qualifiers. They are far from those that programs choose. The verbs providers
+ * map them to ports, and libdatp knows them as well (tell.c).
  */
 #define FIRST_QUAL UINT64_C(0x5649504C0000)
 
@@ -43,7 +43,9 @@ static struct door *door_at(struct nic *nic, DAT_CONN_QUAL qual)
 	return door;
 }
 
-/* Listens at a qualifier; NULL if another program holds it, or it cannot be created. */
+/*
+ * Listens at a qualifier. Returns NULL if another program holds it, or the door cannot be created.
+ */
 static struct door *door_create(struct nic *nic, DAT_CONN_QUAL qual)
 {
 	struct door *door = calloc(1, sizeof(*door));
@@ -106,7 +108,10 @@ static struct listener *listener_get_locked(struct nic *nic, const struct place 
 	return l;
 }
 
-/* The first client that has not given up yet. */
+/*
+ * Takes the request of the first client that has not given up yet, and rejects those before it.
+ * Returns NULL if there is none.
+ */
 static struct conn *listener_take(struct listener *l)
 {
 	uint64_t now = now_ms();
@@ -138,7 +143,7 @@ static void wait_cancelled(void *arg)
 	pthread_mutex_unlock(&l->nic->lock);
 }
 
-/* Waits for a client; returns its request, or NULL if the time expires. nic->lock is held. */
+/* Waits for a client. Returns its request, or NULL if the time expires. nic->lock is held. */
 static struct conn *listener_wait_locked(struct nic *nic, struct listener *l, uint64_t until,
 					 int own)
 {
@@ -189,8 +194,9 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VI
 }
 
 /*
- * Answers a request with a verdict other than WIRE_ACCEPTS. If that is not possible, a rejection says
- * as much as that nobody listens. `attr`: the attributes that the client's VI does not match, or NULL.
+ * Answers a request with a verdict other than WIRE_ACCEPTS. If that is not possible, the request is
+ * rejected, which means to the client that nobody listens. `attr` is the attributes that the client's
+ * VI does not match, or NULL.
  */
 void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
 		   const VIP_VI_ATTRIBUTES *attr)
@@ -206,7 +212,9 @@ void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
 		dat_cr_reject(cr);
 }
 
-/* Queues a client's request at its listener; false if there is none, or its queue is full. */
+/*
+ * Queues a client's request at its listener. Returns false if there is none, or its queue is full.
+ */
 static bool enqueue(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		    const struct place *remote)
 {
@@ -230,7 +238,7 @@ static bool enqueue(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *
 	return true;
 }
 
-/* A request has come to one of our doors. */
+/* Handles a request that has come to one of the NIC's doors. */
 void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
 {
 	struct wire_hello hello;
@@ -241,7 +249,7 @@ void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
 	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS ||
 	    !wire_unpack(param.private_data, (size_t)param.private_data_size, &hello) ||
 	    hello.verdict != WIRE_ASKS) {
-		dat_cr_reject(cr);	/* not a request of this version of libvipl */
+		dat_cr_reject(cr);	/* not from this version of libvipl */
 		return;
 	}
 	place_of_sockaddr(param.remote_ia_address_ptr, &remote);
@@ -265,7 +273,7 @@ static void free_conns(struct conn *conn)
 	}
 }
 
-/* The IA is closed, and has freed its objects. */
+/* Frees listeners, doors and requests. The IA is closed, which has freed its objects. */
 void listen_free_all(struct nic *nic)
 {
 	struct listener *l;

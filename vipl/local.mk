@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libvipl.so.0: the VI Provider Library, a client of <dat/udat.h> alone.
+# libvipl.so.0: the VI Provider Library, which uses uDAPL by <dat/udat.h> only.
 include_HEADERS = include/vipl.h
 pkgconfig_DATA += vipl/vipl.pc
 
@@ -40,7 +40,7 @@ libvipl_la_LIBADD = libdat.la
 EXTRA_libvipl_la_DEPENDENCIES = vipl/libvipl.map
 EXTRA_DIST += vipl/libvipl.map
 
-# The first program of a newcomer to it.
+# The program with which a newcomer begins.
 dist_examples_DATA += examples/vipl_exchange.c
 check_PROGRAMS += examples/vipl_exchange
 examples_vipl_exchange_SOURCES = examples/vipl_exchange.c

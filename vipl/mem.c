@@ -31,8 +31,8 @@ void ptag_put(struct nic *nic, struct ptag *ptag)
 }
 
 /*
- * The tag of all registered memory, if that has one tag only. Without any memory, the only tag
- * that the program has created. Else NULL.
+ * Returns the tag of all registered memory, if that has only one tag. If no memory is registered,
+ * returns the only tag that the program has created. Otherwise returns NULL.
  */
 static struct ptag *only_tag_locked(struct nic *nic)
 {
@@ -49,7 +49,10 @@ static struct ptag *only_tag_locked(struct nic *nic)
 	return only;
 }
 
-/* The tag that a VI without one is going to meet, as far as can be told now. */
+/*
+ * Returns the tag that memory on a VI without a tag of its own will most likely have. The VI adopts
+ * it.
+ */
 struct ptag *ptag_adopt_likely(struct nic *nic)
 {
 	struct ptag *ptag;
@@ -69,7 +72,7 @@ static void ptag_free(struct ptag *ptag)
 	free(ptag);
 }
 
-/* The VI uses the tag no more, and has no object in its zone. */
+/* Ends the adoption of a tag. The VI has no object in its zone any more. */
 void ptag_abandon(struct nic *nic, struct ptag *ptag)
 {
 	bool last;
@@ -82,7 +85,10 @@ void ptag_abandon(struct nic *nic, struct ptag *ptag)
 		ptag_free(ptag);
 }
 
-/* By the program: only VIs that have taken it on use it still. */
+/*
+ * Returns whether the program has destroyed the tag; then only VIs that have adopted it still use
+ * it.
+ */
 bool ptag_is_destroyed(struct nic *nic, const struct ptag *ptag)
 {
 	bool destroyed;
@@ -157,8 +163,8 @@ static struct mem **mem_at_locked(struct nic *nic, VIP_MEM_HANDLE handle)
 }
 
 /*
- * The tag of this memory, for a VI without a tag of its own, which does not keep the program from
- * destroying it; NULL if there is no such memory.
+ * Returns the tag of this memory, which a VI without a tag of its own adopts, or NULL if there is
+ * no such memory. An adopted tag can still be destroyed by the program.
  */
 struct ptag *ptag_adopt(struct nic *nic, VIP_MEM_HANDLE handle)
 {
@@ -194,7 +200,7 @@ bool mem_look_up(struct nic *nic, VIP_MEM_HANDLE handle, struct mem_view *view)
 	return mem != NULL;
 }
 
-/* Whether the range is in a region of that handle and tag. */
+/* Returns whether the range is in a region of that handle and tag. */
 bool mem_is_at(struct nic *nic, VIP_MEM_HANDLE handle, const struct ptag *ptag, const void *at,
 	       uint64_t length)
 {
@@ -216,7 +222,10 @@ static DAT_MEM_PRIV_FLAGS rights_of(const struct nic *nic, const VIP_MEM_ATTRIBU
 	return (DAT_MEM_PRIV_FLAGS)rights;
 }
 
-/* Registers the region in the protection zone of its tag; *key is what peers use, or 0. */
+/*
+ * Registers the region in the protection zone of its tag. Sets *key to the key that peers use, or
+ * to 0.
+ */
 static VIP_RETURN mem_create_lmr(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT *key)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = (void *)mem->base };
@@ -231,7 +240,7 @@ static VIP_RETURN mem_create_lmr(struct nic *nic, struct mem *mem, DAT_RMR_CONTE
 								  VIP_INVALID_PARAMETER;
 }
 
-/* A handle for memory that no peer has a right to: any number that is not in use. */
+/* Returns a handle for memory to which no peer has access: any number that is not in use. */
 static VIP_MEM_HANDLE private_handle_locked(struct nic *nic)
 {
 	do {
@@ -324,8 +333,8 @@ static void epoch_end_locked(struct nic *nic)
 }
 
 /*
- * Threads that copy received data (work.c) hold a work's lock, and those that take one after this see
- * the new epoch.
+ * Waits for the threads that copy received data (work.c). They hold a work's lock, and a thread that
+ * takes one after this sees the new epoch.
  */
 static void wait_for_copies(struct nic *nic)
 {
@@ -369,7 +378,7 @@ static bool same_right(VIP_BOOLEAN a, VIP_BOOLEAN b)
 	return !a == !b;
 }
 
-/* Registers the region anew, in the zone of another tag, under the handle that it has. */
+/* Registers the region again, in the zone of another tag, under its present handle. */
 static VIP_RETURN mem_move_locked(struct nic *nic, struct mem *mem, struct ptag *ptag)
 {
 	struct mem moved = *mem;
@@ -452,7 +461,10 @@ VIP_RETURN VipQueryMem(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM_HANDLE 
 	return ret;
 }
 
-/* The IA is closed and has freed its objects, and no other thread uses the NIC. */
+/*
+ * Frees all memory and tags. The IA is closed, which has freed its objects, and no other thread
+ * uses the NIC.
+ */
 void mem_free_all(struct nic *nic)
 {
 	struct ptag *ptag;

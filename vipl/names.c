@@ -15,7 +15,10 @@ static const char *const old_names[] = {
 	"/dev/vipl", "via_lo", "via_eth", "clanvi",
 };
 
-/* Copies what VIPL_NIC_MAP ("VINIC=ib-mlx5_0,/dev/via_lo=soft0") says of a device, if anything. */
+/*
+ * Copies the adapter that VIPL_NIC_MAP ("VINIC=ib-mlx5_0,/dev/via_lo=soft0") names for a device.
+ * Returns false if it names none.
+ */
 static bool find_in_map(const char *device, char *name, size_t size)
 {
 	const char *at = getenv("VIPL_NIC_MAP");
@@ -36,7 +39,7 @@ static bool find_in_map(const char *device, char *name, size_t size)
 	return false;
 }
 
-/* The number in the name of an old device, 0 if it has none; -1 for any other name. */
+/* Returns the number in the name of an old device, 0 if it has none, and -1 for any other name. */
 static long old_number(const char *device)
 {
 	for (size_t i = 0; i < sizeof(old_names) / sizeof(old_names[0]); i++) {
@@ -56,7 +59,7 @@ static long old_number(const char *device)
 	return -1;
 }
 
-/* All adapters of the registry; the caller frees both. */
+/* Lists all adapters of the registry. Returns their number. The caller frees both arrays. */
 static DAT_COUNT list_adapters(DAT_PROVIDER_INFO ***list, DAT_PROVIDER_INFO **infos)
 {
 	DAT_COUNT count = 0;
@@ -98,7 +101,10 @@ static const char *find_in_registry(const char *device, char *name, size_t size)
 	return found;
 }
 
-/* Writes the name of the device's adapter, and returns it; NULL if the device is unknown. */
+/*
+ * Writes the name of the device's adapter to `name`, and returns it, or NULL if the device is
+ * unknown.
+ */
 const char *nic_find(const char *device, char *name, size_t size)
 {
 	if (find_in_map(device, name, size))

@@ -44,7 +44,7 @@ void nic_visit(bool (*visit)(struct nic *nic, void *arg), void *arg)
 	pthread_mutex_unlock(&all_lock);
 }
 
-/* The same, unless the lock cannot be had in time. */
+/* The same, unless the lock cannot be taken within `ms` milliseconds; then does nothing. */
 void nic_visit_within(bool (*visit)(struct nic *nic, void *arg), void *arg, unsigned int ms)
 {
 	if (!lock_within(&all_lock, ms))
@@ -67,7 +67,10 @@ static unsigned long smaller(unsigned long a, unsigned long b)
 	return a < b ? a : b;
 }
 
-/* A number of at least 1 from the environment, or `otherwise`; what is no such number is told. */
+/*
+ * Returns a number of at least 1 from the environment. If the variable is unset, returns
+ * `otherwise`, and also, with a message, if it has another value.
+ */
 static unsigned long from_env(const char *name, unsigned long otherwise)
 {
 	const char *text = getenv(name);
@@ -76,7 +79,7 @@ static unsigned long from_env(const char *name, unsigned long otherwise)
 
 	if (text == NULL || *text == '\0')
 		return otherwise;
-	/* strtoul() takes -1 for the greatest number there is */
+	/* strtoul() converts -1 to ULONG_MAX */
 	value = strtoul(text, &end, 0);
 	if (*end == '\0' && value > 0 && strchr(text, '-') == NULL)
 		return value;
@@ -92,7 +95,7 @@ static bool env_is_set(const char *name)
 	return text != NULL && *text != '\0' && strcmp(text, "0") != 0;
 }
 
-/* Whether the adapter's transport attribute has this value. */
+/* Returns whether the adapter's transport attribute has this value. */
 static bool transport_is(const DAT_IA_ATTR *a, const char *name)
 {
 	for (DAT_COUNT i = 0; i < a->num_transport_attr; i++)
@@ -111,9 +114,9 @@ static int iov_of(const DAT_IA_ATTR *a)
 }
 
 /*
- * A descriptor's length has 32 bits, and the wire's too. But programs keep the limit in an int,
- * and halve and align it: so it is a multiple of 4 KiB below 2^31, unless the administrator asks
- * for more.
+ * Returns MaxTransferSize. The lengths in a descriptor and on the wire have 32 bits, but programs
+ * keep the limit in an int, halve it and align it. So it is a multiple of 4 KiB below 2^31, unless
+ * the administrator sets another.
  */
 static VIP_ULONG largest_transfer(const DAT_IA_ATTR *a)
 {
@@ -126,7 +129,7 @@ static VIP_ULONG largest_transfer(const DAT_IA_ATTR *a)
 	return smaller(most, from_env("VIPL_MAX_TRANSFER_SIZE", usual));
 }
 
-/* Whether the kernel lets this process lock as much memory as it likes. */
+/* Returns whether the kernel lets this process lock any amount of memory. */
 static bool locks_freely(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -137,9 +140,9 @@ static bool locks_freely(void)
 }
 
 /*
- * All that can be registered: what an adapter allows is often the greatest number there is, and
- * programs keep it in a signed number. A driver locks what is registered, and the kernel limits
- * that.
+ * Returns how many bytes can be registered. The limit of an adapter is often the greatest 64-bit
+ * number, but programs keep it in a signed one. A driver locks what is registered, and the kernel
+ * limits that.
  */
 static VIP_ULONG most_registered(const struct nic *nic)
 {
@@ -173,9 +176,9 @@ static void fill_limits(struct nic *nic)
 }
 
 /*
- * On iWARP the completion of a send only says that it has left, so there is no reliable reception,
- * and the active side of a connection has to be the first to send. An adapter that wants the sink
- * of an RDMA read to be writable for the peer is taken for iWARP, whatever its attribute says.
+ * On iWARP the completion of a send only says that the message has left, so there is no reliable
+ * reception, and the active side of a connection has to be the first to send. An adapter that needs
+ * remote write access to the sink of an RDMA read is treated as iWARP, whatever its attribute says.
  * Unreliable VIs are served by reliable connections.
  */
 static void fill_levels(struct nic *nic)

@@ -7,7 +7,7 @@
 
 #include "impl.h"
 
-/* Appends a notice, and wakes the herald, since its completion may be there already. */
+/* Appends a notice, and wakes the herald, because its completion may be there already. */
 static void notice_add(struct work *w, struct notice *notice)
 {
 	struct notice **at;
@@ -87,7 +87,10 @@ static bool ready_locked(struct work *w, struct notice *notice, struct call *cal
 	return true;
 }
 
-/* All notices of a work wait for the same completions, so the oldest is called first. */
+/*
+ * Takes the completion for the first notice of a work. Returns false if there is none. All notices
+ * of a work wait for the same completions, so the oldest is called first.
+ */
 bool notice_take(struct work *w, struct call *call)
 {
 	bool ready = false;

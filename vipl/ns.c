@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the name service: the host's resolver, in terms of this NIC, and before it the file of
- * hosts.c. Invariant: an address that it gives out is of the NIC's kind, and one that peers can
- * use: loopback addresses of the resolver's become the NIC's.
+ * Owns the name service: the file of hosts.c, and after it the host's resolver, for addresses of
+ * this NIC. Invariant: an address that it returns is of the NIC's family, and peers can use it: a
+ * loopback address from the resolver is replaced by the NIC's.
  */
 #include <netdb.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void replace_loopback(const struct nic *nic, struct place *place)
 		memcpy(place->host, nic->address, 4);
 }
 
-/* The host's resolver: false if it has no address of that number. */
+/* Asks the host's resolver. Returns false if it has no address of that number. */
 static bool resolve(const struct nic *nic, const char *name, VIP_ULONG index, struct place *place)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list, *at;

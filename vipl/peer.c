@@ -73,7 +73,7 @@ VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_ad
 	return VIP_SUCCESS;
 }
 
-/* Ends the peering, with its result. */
+/* Ends the peering with this result. */
 static void finish_locked(struct vi *vi, VIP_RETURN result)
 {
 	vi->peer.step = PEER_NONE;
@@ -88,7 +88,7 @@ static void finish_locked(struct vi *vi, VIP_RETURN result)
 	pthread_cond_broadcast(&vi->changed);
 }
 
-/* An attempt has failed, and the endpoint is reset: decides whether to try again. */
+/* Decides whether to try again after an attempt that has failed. The endpoint is reset. */
 static void go_on_locked(struct vi *vi, VIP_RETURN meaning)
 {
 	struct peering *p = &vi->peer;
@@ -106,7 +106,7 @@ static void go_on_locked(struct vi *vi, VIP_RETURN meaning)
 	}
 }
 
-/* The keeper calls it after each connection event of a VI. */
+/* The keeper calls this after each connection event of a VI. */
 void peer_outcome(struct vi *vi)
 {
 	VIP_RETURN meaning;
@@ -160,7 +160,7 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 	}
 }
 
-/* A peer's request has come; nic->lock is held. Returns false if no VI waits for it. */
+/* Handles a peer's request. Returns false if no VI waits for it. nic->lock is held. */
 bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		  const struct place *remote)
 {
@@ -185,7 +185,10 @@ static void dial_locked(struct vi *vi)
 		finish_locked(vi, VIP_ERROR_RESOURCE);
 }
 
-/* The event of that ends the peering, unless it ends at once. */
+/*
+ * Ends an attempt. The event of its end ends the peering, or this function does if there is no
+ * event.
+ */
 static void call_off_locked(struct vi *vi)
 {
 	bool open = vi->outcome == 0;
@@ -209,7 +212,10 @@ static uint64_t advance_locked(struct vi *vi, uint64_t now)
 			dial_locked(vi);
 		break;
 	case PEER_ACCEPTS:
-		/* a peer may never confirm; one that dials has the time of its connection request */
+		/*
+		 * a peer may never confirm; while this side dials, the timeout of the connection
+		 * request is the bound
+		 */
 		if (p->cancelled || now >= p->until)
 			call_off_locked(vi);
 		return now < p->until ? p->until : UINT64_MAX;
@@ -265,7 +271,7 @@ VIP_RETURN VipConnectPeerDone(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *remote_at
 	return ret;
 }
 
-/* The peering goes on when the thread that waits for it is cancelled. */
+/* The peering continues if the thread that waits for it is cancelled. */
 static void peer_wait_cancelled(void *arg)
 {
 	struct vi *vi = arg;

@@ -4,14 +4,15 @@
  * completed, and an error in it is found before it is posted to uDAPL.
  *
  * uDAPL 1.2 has no immediate data. So each send carries a header, and each receive has room for
- * one: the first segment, from the VI's own registered memory. An RDMA write with immediate data is
- * an RDMA write, and a send that consists of a header. vi->lock is held in all of this file.
+ * one: the first segment, from the VI's own registered memory. An RDMA write with immediate data
+ * becomes an RDMA write and a send that consists of a header. The functions that VipPostSend() and
+ * VipPostRecv() call hold vi->lock.
  */
 #include <string.h>
 
 #include "impl.h"
 
-/* A post becomes one function without calls, because it runs for each message. */
+/* Makes a post one function without calls, because it runs for each message. */
 #define POST_INLINE static inline __attribute__((always_inline))
 
 /* A descriptor in the form in which it is posted to uDAPL. */
@@ -22,7 +23,7 @@ struct plan {
 	uint64_t length;
 	unsigned int control;
 	VIP_MEM_HANDLE handle;		/* of the last segment */
-	bool cut;			/* a receive that reaches beyond its region, or is there */
+	bool cut;			/* a receive that reaches beyond its region, or begins there */
 };
 
 static __attribute__((noinline)) const struct mem_view *
@@ -38,7 +39,7 @@ look_up(struct vi *vi, VIP_MEM_HANDLE handle, uint32_t epoch)
 	return mem_look_up(vi->nic, handle, view) ? view : NULL;
 }
 
-/* The cached copy of a region; NULL if there is no such region. */
+/* Returns the cached copy of a region, or NULL if there is no such region. */
 POST_INLINE const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handle)
 {
 	const struct mem_view *view = &vi->cache[handle & (MEM_CACHE - 1)];
@@ -51,7 +52,7 @@ POST_INLINE const struct mem_view *view_of(struct vi *vi, VIP_MEM_HANDLE handle)
 	return look_up(vi, handle, epoch);
 }
 
-/* The region, if there is one and the VI may use it. */
+/* Returns the region, or NULL if there is none or the VI may not use it. */
 POST_INLINE const struct mem_view *usable(struct vi *vi, VIP_MEM_HANDLE handle)
 {
 	const struct mem_view *view = view_of(vi, handle);
@@ -59,13 +60,15 @@ POST_INLINE const struct mem_view *usable(struct vi *vi, VIP_MEM_HANDLE handle)
 	return view != NULL && (view->ptag == vi->uses || vi_adopt_locked(vi, handle)) ? view : NULL;
 }
 
-/* Bytes from `at` to the end of the region; 0 if it is not in the region. */
+/*
+ * Returns the number of bytes from `at` to the end of the region; 0 if `at` is not in the region.
+ */
 POST_INLINE uint64_t room_at(const struct mem_view *view, uintptr_t at)
 {
 	return at < view->base || at - view->base > view->length ? 0 : view->length - (at - view->base);
 }
 
-/* The region, if all of the range is in it and the VI may use it. */
+/* Returns the region, or NULL if the range is not completely in it or the VI may not use it. */
 POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle, uintptr_t at,
 					   uint64_t length)
 {
@@ -78,9 +81,10 @@ POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle,
 }
 
 /*
- * A segment of a receive may reach beyond its region, or begin beyond it: programs post receives that do, and are
- * sent little. Hardware checks what it writes. uDAPL checks what is posted, so it gets the part that is in the
- * region, and a message that is longer fails (work.c).
+ * Adds a segment to the plan. Returns the status bits of an error, or 0. A segment of a receive may reach beyond
+ * its region, or begin beyond it, because programs post such receives for short messages, and hardware checks
+ * only the memory that it writes. uDAPL checks what is posted, so it gets the part that is in the region, and a
+ * longer message fails (work.c).
  */
 POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment,
 				  bool recv)
@@ -133,7 +137,9 @@ static bool control_is_good(unsigned int control, bool recv)
 	return op != VIP_CONTROL_OP_RDMAREAD || !(control & VIP_CONTROL_IMMEDIATE);
 }
 
-/* Whether the region contains the whole descriptor, with all the segments that it declares. */
+/*
+ * Returns whether the region contains the whole descriptor, with all the segments that it declares.
+ */
 static inline bool holds(const struct mem_view *view, const VIP_DESCRIPTOR *d)
 {
 	size_t size = sizeof(d->CS) + d->CS.SegCount * sizeof(d->DS[0]);
@@ -144,8 +150,8 @@ static inline bool holds(const struct mem_view *view, const VIP_DESCRIPTOR *d)
 
 /*
  * Makes the plan. Returns the status bits of an error in the descriptor, or 0. Its control segment
- * is in the region of `view`, which is valid until another region is looked up. `recv` says what the
- * operation's queue would, but the compiler knows it.
+ * is in the region of `view`, which is valid until another region is looked up. `recv` is the same
+ * as the queue's `recv`, but is a constant for the compiler.
  */
 POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op,
 			       const struct mem_view *view, bool recv)
@@ -167,7 +173,7 @@ POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op
 	if (!holds(view, d))
 		return VIP_STATUS_PROTECTION_ERROR;
 	plan_head(vi, plan, op);
-	/* Nothing may be written to what comes behind a gap. */
+	/* Segments after a cut one are left out: data must not be written after a gap. */
 	for (unsigned int i = first; i < count && !fault && !plan->cut; i++)
 		fault = plan_segment(vi, plan, &ds[i].Local, recv);
 	if (!fault && plan->length > vi->attr.MaxTransferSize)
@@ -207,9 +213,10 @@ static uint32_t not_taken(struct queue *q, DAT_RETURN ret)
 }
 
 /*
- * The data of a short receive of one segment come behind its header, as they do in short sends, and
- * whoever takes the completion copies them (work.c): it has just read the header there. Devices write
- * them where they belong, since programs may look at a receive's last byte before it is completed.
+ * Lets the data of a short receive of one segment arrive after its header, as they are sent in a
+ * short send. The thread that takes the completion copies them (work.c): it has just read the header
+ * in the same place. On devices the data arrive directly in the program's memory, because programs
+ * may poll a receive's last byte before it is completed.
  */
 POST_INLINE void keep_short(struct vi *vi, struct op *op, struct plan *plan)
 {
@@ -256,8 +263,9 @@ static DAT_COMPLETION_FLAGS fence_of(const struct plan *plan)
 }
 
 /*
- * The data of a short send go behind its header, since one segment is the shortest way in every
- * provider. But not where a fence has them wait for an RDMA read that may bring them.
+ * Copies the data of a short send after its header, because one segment is the fastest in every
+ * provider; but not with a fence, because the data may come from an RDMA read that has not
+ * completed.
  */
 static inline void pack_short(struct op *op, struct plan *plan)
 {
@@ -283,7 +291,8 @@ static DAT_RETURN give_send(struct vi *vi, struct op *op, struct plan *plan)
 }
 
 /*
- * Posts a write; with immediate data also the message that carries them, and only that completes.
+ * Posts an RDMA write. With immediate data, posts also the message that carries them, and only the
+ * message completes.
  */
 static DAT_RETURN give_write(struct vi *vi, struct op *op, struct plan *plan)
 {
@@ -324,7 +333,10 @@ POST_INLINE uint32_t give_request(struct vi *vi, struct op *op, struct plan *pla
 	return ret == DAT_SUCCESS ? 0 : not_taken(op->queue, ret);
 }
 
-/* At a reliable level a failure ends the connection. The keeper handles the event of that. */
+/*
+ * Ends the connection after a failure, if the level is reliable. The keeper handles the event of
+ * the end.
+ */
 static void break_if_reliable(struct vi *vi, uint32_t fault)
 {
 	if (fault == VIP_STATUS_DESC_FLUSHED_ERROR || vi->state != VIP_STATE_CONNECTED ||
@@ -335,16 +347,19 @@ static void break_if_reliable(struct vi *vi, uint32_t fault)
 	dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* The keeper's: connections whose peers sent to memory that is not registered any more (work.c). */
+/*
+ * The keeper calls this. It ends the connections whose peers have sent to memory that is not
+ * registered any more (work.c).
+ */
 void vi_break_spoiled(struct nic *nic)
 {
-	/* acquire: the VIs that are spoiled */
+	/* acquire: makes vi->spoiled of these VIs visible */
 	if (!atomic_exchange_explicit(&nic->spoiled, false, memory_order_acquire))
 		return;
 	pthread_mutex_lock(&nic->lock);
 	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
 		pthread_mutex_lock(&vi->lock);
-		/* relaxed: cleared under this lock, and so is it when the connection is over */
+		/* relaxed: it is cleared under this lock, here and when the connection is over */
 		if (atomic_exchange_explicit(&vi->spoiled, false, memory_order_relaxed))
 			break_if_reliable(vi, VIP_STATUS_PROTECTION_ERROR);
 		pthread_mutex_unlock(&vi->lock);
@@ -372,7 +387,7 @@ static bool is_aligned(const struct op *op)
 	return (uintptr_t)op->descriptor % VIP_DESCRIPTOR_ALIGNMENT == 0;
 }
 
-/* A bad descriptor is also reported to the error handler. */
+/* Reports a bad descriptor to the error handler. Returns its status bits. */
 static __attribute__((noinline)) uint32_t wrong_descriptor(struct vi *vi, const struct op *op)
 {
 	herald_error(vi->nic, vi, NULL, op->descriptor, VIP_RESOURCE_DESCRIPTOR,
@@ -381,8 +396,8 @@ static __attribute__((noinline)) uint32_t wrong_descriptor(struct vi *vi, const 
 }
 
 /*
- * Checks where the descriptor is. Returns status bits of an error, or 0, and then *view is the
- * region that holds its control segment.
+ * Checks the address of the descriptor. Returns the status bits of an error, or 0; then *view is
+ * the region that holds its control segment.
  */
 POST_INLINE uint32_t descriptor_fault(struct vi *vi, struct op *op, const struct mem_view **view)
 {
@@ -488,7 +503,10 @@ void post_staged_locked(struct vi *vi)
 	}
 }
 
-/* The queue is full. The error handler hears of it as well, once for each connection. */
+/*
+ * Refuses a post because the queue is full. It is also reported to the error handler, once for each
+ * connection.
+ */
 static VIP_RETURN refuse_locked(struct vi *vi, struct queue *q, VIP_DESCRIPTOR *descriptor)
 {
 	if (!q->overrun)
@@ -538,7 +556,7 @@ VIP_RETURN VipPostRecv(VIP_VI_HANDLE vi, VIP_DESCRIPTOR *descriptor, VIP_MEM_HAN
 	return post(vi, true, descriptor, handle);
 }
 
-/* Every send is posted at once. */
+/* Does nothing, because every send is posted immediately. */
 VIP_RETURN VipPostDeferredSends(VIP_VI_HANDLE vi, VIP_BOOLEAN enable_interrupt,
 				VIP_BOOLEAN *deferred)
 {

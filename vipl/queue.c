@@ -2,9 +2,9 @@
 /*
  * Owns the queues of a VI: rings of operations, completed in any order and popped in the order of
  * posting. Invariant: the operations between head and tail are in the queue; an operation that is
- * not DONE stays, so that its slot is nobody else's.
+ * not DONE stays there, so that its slot is not used for another.
  *
- * Posting is under vi->lock and moves the tail, popping under the work's lock and moves the head.
+ * A post holds vi->lock and moves the tail; a pop holds the work's lock and moves the head.
  */
 #include <stdlib.h>
 
@@ -20,8 +20,8 @@ static uint32_t round_up(uint32_t n)
 }
 
 /*
- * The registered memory of a VI whose queues have rings of that size, and a greeting each: slots of
- * SEND_SLOT bytes for requests, then of RECV_SLOT bytes for receives.
+ * Returns the size of a VI's registered memory, for queues that have rings of that size, and a
+ * greeting each: slots of SEND_SLOT bytes for requests, then slots of RECV_SLOT bytes for receives.
  */
 size_t heads_size(uint32_t size)
 {
@@ -40,7 +40,7 @@ static int queue_make_ring(struct queue *q)
 {
 	uint32_t size = round_up(q->depth);
 
-	/* the last is that of a greeting */
+	/* the last operation is for a greeting */
 	q->ops = aligned_alloc(_Alignof(struct op), ((size_t)size + 1) * sizeof(*q->ops));
 	if (q->ops == NULL)
 		return -1;
@@ -55,8 +55,8 @@ static int queue_make_ring(struct queue *q)
 }
 
 /*
- * The number of events that a queue can have on its EVD: a request may be two operations (post.c),
- * and there may be a greeting.
+ * Returns the number of events that a queue can have on its EVD: a request may be two operations
+ * (post.c), and there may be a greeting.
  */
 uint32_t queue_events(const struct queue *q)
 {
@@ -91,7 +91,7 @@ int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq)
 	return err;
 }
 
-/* The queue is empty, and the endpoint freed. */
+/* Closes a queue. It is empty, and the endpoint is freed. */
 void queue_close(struct queue *q)
 {
 	struct nic *nic = q->vi->nic;
@@ -116,7 +116,7 @@ bool queue_empty(struct queue *q)
 	       atomic_load_explicit(&q->tail, memory_order_relaxed);
 }
 
-/* The first operation in the queue, or NULL. */
+/* Returns the first operation in the queue, or NULL if it is empty. */
 struct op *queue_head_locked(struct queue *q)
 {
 	/* relaxed: written under this lock; acquire: the operations before the tail are filled in */
@@ -133,7 +133,11 @@ static bool done(struct op *op)
 	return atomic_load_explicit(&op->phase, memory_order_relaxed) == OP_DONE;
 }
 
-/* Takes the first descriptor if it is completed. Takes events off the EVD only until then. */
+/*
+ * Takes the first descriptor if it is completed, and takes events off the EVD only until it is.
+ * Returns VIP_NOT_DONE if it is not completed, and VIP_DESCRIPTOR_ERROR if it has failed or, with
+ * *descriptor NULL, if the queue is empty.
+ */
 VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor)
 {
 	struct op *op = queue_head_locked(q);
@@ -162,14 +166,16 @@ void queue_set_survive(struct queue *q, bool survive)
 	pthread_mutex_unlock(&q->work->lock);
 }
 
-/* uDAPL will not complete what is still posted. Both locks are held. */
+/*
+ * Counts the posted operations as taken, because uDAPL will not complete them. Both locks are held.
+ */
 static void forget_outstanding(struct queue *q)
 {
 	atomic_store_explicit(&q->taken, atomic_load_explicit(&q->given, memory_order_relaxed),
 			      memory_order_relaxed);
 }
 
-/* The endpoint is freed, and with it the receives that were posted to it. vi->lock is held. */
+/* Stages the operations again whose endpoint is freed. vi->lock is held. */
 void queue_restage(struct queue *q)
 {
 	pthread_mutex_lock(&q->work->lock);
@@ -182,7 +188,10 @@ void queue_restage(struct queue *q)
 	pthread_mutex_unlock(&q->work->lock);
 }
 
-/* Flushes the operations that are not posted to uDAPL, or all of them. vi->lock is held. */
+/*
+ * Flushes the operations that are not posted to uDAPL, and with `posted_too` all operations.
+ * vi->lock is held.
+ */
 void queue_flush(struct queue *q, bool posted_too)
 {
 	pthread_mutex_lock(&q->work->lock);

@@ -77,15 +77,15 @@ static void vi_drop_ep(struct vi *vi)
 
 static void next_generation(struct vi *vi)
 {
-	/* relaxed, both: no operation of the endpoint is posted, and no request waits */
+	/* both relaxed: no operation of the endpoint is posted, and no request waits */
 	atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
 	atomic_store_explicit(&vi->held, false, memory_order_relaxed);
 }
 
 /*
- * Makes a new endpoint for an idle VI, perhaps in another protection zone. The receives of the
- * former are staged again. If this fails the VI has no endpoint, and the next attempt to connect
- * tries again.
+ * Creates a new endpoint for an idle VI, perhaps in another protection zone. The receives of the
+ * former endpoint are staged again. If this fails, the VI has no endpoint, and the next attempt to
+ * connect tries again.
  */
 int vi_renew_ep_locked(struct vi *vi)
 {
@@ -98,8 +98,8 @@ int vi_renew_ep_locked(struct vi *vi)
 }
 
 /*
- * A VI without a tag of its own is free to take on another one when the program has destroyed the one that it has, and
- * uDAPL has no operations of its endpoint.
+ * Lets a VI without a tag of its own adopt another tag, if the program has destroyed the present one, and uDAPL has no
+ * operations of the VI's endpoint.
  */
 static void vi_forget_ptag_locked(struct vi *vi)
 {
@@ -109,8 +109,9 @@ static void vi_forget_ptag_locked(struct vi *vi)
 }
 
 /*
- * Before an attempt to connect: there has to be an endpoint, in the zone of a tag that stays. A VI
- * without a tag that has used no memory yet takes on the one that the NIC's memory has by now.
+ * Prepares an attempt to connect: makes sure that there is an endpoint, in the zone of a tag that
+ * stays. A VI without a tag of its own that has used no memory yet adopts the tag that the NIC's
+ * memory has now.
  */
 int vi_ready_ep_locked(struct vi *vi)
 {
@@ -127,7 +128,7 @@ int vi_ready_ep_locked(struct vi *vi)
 	return !err && vi->ep == DAT_HANDLE_NULL ? vi_renew_ep_locked(vi) : err;
 }
 
-/* The program meant another tag, or forgot it: it learns once for each VI what it has to name. */
+/* Tells the program, once for each VI, that it has to name the tag. */
 static void warn_of_tags(struct vi *vi, VIP_MEM_HANDLE handle)
 {
 	if (vi->warned)
@@ -140,9 +141,9 @@ static void warn_of_tags(struct vi *vi, VIP_MEM_HANDLE handle)
 }
 
 /*
- * Memory is used on a VI that does not use its tag. Returns true if it does so from now on: a VI
- * without a tag of its own takes on that of the first memory it uses, which is not possible any
- * more when uDAPL has operations of its endpoint.
+ * Handles the use of memory whose tag the VI does not use. Returns true if the VI uses that tag
+ * from now on: a VI without a tag of its own adopts the tag of the first memory that it uses,
+ * unless uDAPL has operations of its endpoint.
  */
 bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle)
 {
@@ -159,14 +160,16 @@ bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle)
 	if (ptag == NULL)
 		return false;
 	vi->ptag = vi->uses = ptag;
-	/* If there is no endpoint now, the attempt to connect tries again, and reports it. */
+	/*
+	 * If there is no endpoint now, the attempt to connect tries again, and reports a failure.
+	 */
 	if (ptag != former)
 		vi_renew_ep_locked(vi);
 	ptag_abandon(vi->nic, former);
 	return true;
 }
 
-/* After a connection or an attempt: resets the endpoint, or makes a new one if that fails. */
+/* Resets the endpoint after a connection or an attempt, or creates a new one if that fails. */
 void vi_refresh_ep_locked(struct vi *vi)
 {
 	/* no thread posts, and a late completion is recognized by its generation */
@@ -177,7 +180,10 @@ void vi_refresh_ep_locked(struct vi *vi)
 		next_generation(vi);
 }
 
-/* The memory of the VI that was destroyed first, if more than DEAD_VIS were since; or NULL. */
+/*
+ * Returns the memory of the VI that was destroyed first, or NULL if no more than DEAD_VIS have been
+ * destroyed.
+ */
 static struct vi *vi_exhume(struct nic *nic)
 {
 	struct vi *vi = NULL;
@@ -197,7 +203,7 @@ static struct vi *vi_exhume(struct nic *nic)
 	return vi;
 }
 
-/* nic->lock is held. */
+/* Puts a destroyed VI on the list for reuse. nic->lock is held. */
 static void vi_lay_down(struct vi *vi)
 {
 	struct nic *nic = vi->nic;
@@ -234,7 +240,7 @@ static void vi_free(struct vi *vi)
 	pthread_mutex_unlock(&vi->nic->lock);
 }
 
-/* A tag for a VI with these attributes; NULL if they name none that there is. */
+/* Returns the tag of a VI with these attributes, or NULL if they name one that does not exist. */
 static struct ptag *vi_take_ptag(struct nic *nic, const VIP_VI_ATTRIBUTES *attr)
 {
 	return attr->Ptag == NULL ? ptag_adopt_likely(nic) : ptag_get(nic, attr->Ptag);
@@ -291,7 +297,7 @@ close_sendq:
 	return -1;
 }
 
-/* Whether the handle is NULL, or of a completion queue of this NIC. */
+/* Returns whether the handle is NULL, or is that of a completion queue of this NIC. */
 static bool cq_fits(const struct nic *nic, VIP_CQ_HANDLE handle)
 {
 	const struct cq *cq;
@@ -361,7 +367,7 @@ static void notices_forget(struct queue *q)
 	pthread_mutex_unlock(&q->work->lock);
 }
 
-/* Its handle is refused already, and only late events can still name the VI. */
+/* Closes a VI. Its handle is refused already, and only late events can still name the VI. */
 static void vi_close(struct vi *vi)
 {
 	notices_forget(&vi->sendq);
@@ -383,7 +389,7 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)
 
 	if (vi == NULL)
 		return VIP_INVALID_PARAMETER;
-	/* so that who goes over the NIC's VIs knows which of them have queues */
+	/* nic->lock, so that a thread that visits the NIC's VIs knows which of them have queues */
 	pthread_mutex_lock(&vi->nic->lock);
 	pthread_mutex_lock(&vi->lock);
 	free_now = vi->state == VIP_STATE_IDLE && !vi->busy && queue_empty(&vi->sendq) &&
@@ -401,7 +407,7 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)
 }
 
 /*
- * Moves an idle VI to the tag that its new attributes name, or that it adopts since they name
+ * Moves an idle VI to the tag that its new attributes name, or to one that it adopts if they name
  * none.
  */
 static VIP_RETURN vi_change_ptag_locked(struct vi *vi, const VIP_VI_ATTRIBUTES *attr)

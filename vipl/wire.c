@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the form of a connection's private data. Invariant: what wire_unpack() lets through has
- * lengths within bounds, whoever sent it.
+ * Owns the format of a connection's private data. Invariant: the lengths that wire_unpack() returns
+ * are within bounds, whatever the data are.
  *
  *	0 "VI"  2 version  3 flags  4 level  5 verdict  6 length of from  7 length of to
  *	8 MaxTransferSize  12 QoS  16 timeout  20 from, to

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What two libvipl say to each other: the header of every message, and the private data of a
- * connection. Everything is little-endian; nothing here may change without another WIRE_VERSION.
+ * What two instances of libvipl send each other: the header of every message, and the private data
+ * of a connection. All numbers are little-endian; a change here needs another WIRE_VERSION.
  */
 #ifndef VIPL_WIRE_H
 #define VIPL_WIRE_H
@@ -15,7 +15,7 @@
 #define MAX_DISC		16	/* bytes of a discriminator; a request holds two */
 #define WIRE_VERSION		2
 
-/* Before the data of each send, and all of what tells of an RDMA write with immediate data. */
+/* Precedes the data of each send. For an RDMA write with immediate data, it is a whole message. */
 struct wire_head {
 	uint8_t kind;			/* WIRE_SEND or WIRE_WRITTEN */
 	uint8_t flags;			/* WIRE_IMMEDIATE */
@@ -30,7 +30,7 @@ struct wire_head {
 #define WIRE_GREETING		3	/* a greeting: see greeting.c */
 #define WIRE_IMMEDIATE		1
 
-/* The last two are told by an acceptance, since a rejection carries no data: see listen.c. */
+/* The last two are sent in an acceptance, because a rejection carries no data: see listen.c. */
 enum wire_verdict { WIRE_ASKS = 0, WIRE_ACCEPTS = 1, WIRE_NO_MATCH = 2, WIRE_REJECTS = 3 };
 
 #define WIRE_PEER		1	/* flags of a hello */
@@ -38,11 +38,11 @@ enum wire_verdict { WIRE_ASKS = 0, WIRE_ACCEPTS = 1, WIRE_NO_MATCH = 2, WIRE_REJ
 #define WIRE_RDMA_READ		4
 #define WIRE_WILL_GREET		8
 
-/* A request's or an acceptance's private data, taken apart. */
+/* The fields of a request's or an acceptance's private data. */
 struct wire_hello {
 	enum wire_verdict verdict;
 	bool peer;
-	bool greets;			/* who asks will send a greeting */
+	bool greets;			/* the requesting side will send a greeting */
 	VIP_VI_ATTRIBUTES attr;		/* MaxTransferSize saturated, QoS cut to 32 bits */
 	uint32_t timeout_ms;		/* 0xFFFFFFFF: for ever */
 	uint8_t from_len;

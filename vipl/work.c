@@ -21,7 +21,9 @@ uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* The time at which a timeout that begins now expires; UINT64_MAX for one that never does. */
+/*
+ * Returns the time at which a timeout that begins now expires; UINT64_MAX for one that never does.
+ */
 uint64_t deadline_ms(VIP_ULONG timeout)
 {
 	if (timeout == VIP_INFINITE || timeout == UINT32_MAX)
@@ -29,7 +31,10 @@ uint64_t deadline_ms(VIP_ULONG timeout)
 	return now_ms() + timeout;
 }
 
-/* For a lock whose holder may never go on. Returns false if that takes longer. */
+/*
+ * Takes a lock whose holder may never release it. Returns false if it cannot be taken within `ms`
+ * milliseconds.
+ */
 bool lock_within(pthread_mutex_t *lock, unsigned int ms)
 {
 	struct timespec until;
@@ -52,9 +57,9 @@ void cond_init(pthread_cond_t *cond)
 }
 
 /*
- * Returns false if the time has expired. It is inlined because a thread may be cancelled in it: a
- * frame of its own would be left without cleaning up, and the address sanitizer would take it for
- * live.
+ * Waits for a condition. Returns false if the time has expired. It is inlined because a thread may
+ * be cancelled in it: a frame of its own would never return, and the address sanitizer would take
+ * it for live.
  */
 static inline __attribute__((always_inline)) bool
 wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
@@ -69,7 +74,7 @@ wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
 	return pthread_cond_timedwait(cond, lock, &at) != ETIMEDOUT;
 }
 
-/* For threads that cannot be cancelled here. Returns false if the time has expired. */
+/* The same for threads that cannot be cancelled here. Returns false if the time has expired. */
 bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
 {
 	return wait_until(cond, lock, until);
@@ -102,7 +107,7 @@ int work_open(struct work *w, struct nic *nic, struct cq *cq, uint32_t events)
 	return 0;
 }
 
-/* No endpoint uses the EVD any more, and no thread waits. */
+/* Closes a work. No endpoint uses its EVD any more, and no thread waits. */
 void work_close(struct work *w)
 {
 	pthread_mutex_lock(&w->lock);
@@ -114,7 +119,10 @@ void work_close(struct work *w)
 	pthread_mutex_destroy(&w->lock);
 }
 
-/* Wakes the threads that wait for completions, after one that did not come over the EVD. */
+/*
+ * Wakes the threads that wait for completions, because an operation has completed without an event
+ * on the EVD.
+ */
 void work_wake_locked(struct work *w)
 {
 	DAT_EVENT event;
@@ -130,7 +138,10 @@ void work_wake_locked(struct work *w)
 	dat_evd_post_se(w->evd, &event);
 }
 
-/* memcpy(), because the descriptor may be misaligned: then it was posted so, and failed. */
+/*
+ * Writes the status of a descriptor, by memcpy(), because a descriptor that failed may be
+ * misaligned.
+ */
 static void write_status(struct op *op, uint32_t status)
 {
 	if (op->writable)
@@ -183,8 +194,9 @@ static uint32_t status_of(DAT_DTO_COMPLETION_STATUS status)
 }
 
 /*
- * The memory of a kept receive is gone. A device would break the connection at once; here the keeper
- * does, since vi->lock comes before the lock that is held.
+ * Marks a VI whose peer has sent to memory of a kept receive that is deregistered. A device would
+ * break the connection immediately; here the keeper breaks it, because vi->lock comes before the
+ * lock that is held.
  */
 static __attribute__((noinline)) uint32_t spoil(struct vi *vi)
 {
@@ -195,7 +207,10 @@ static __attribute__((noinline)) uint32_t spoil(struct vi *vi)
 	return VIP_STATUS_PROTECTION_ERROR;
 }
 
-/* A kept receive's data go where they belong. Returns status bits of an error, or 0. */
+/*
+ * Copies the data of a kept receive to the program's memory. Returns the status bits of an error,
+ * or 0.
+ */
 static inline uint32_t hand_over(struct op *op, uint64_t length)
 {
 	struct vi *vi = op->queue->vi;
@@ -212,7 +227,10 @@ static inline uint32_t hand_over(struct op *op, uint64_t length)
 	return 0;
 }
 
-/* A receive that a message has completed: its header says which kind. Returns status bits. */
+/*
+ * Handles a receive that a message has completed; the header says of which kind the message is.
+ * Returns status bits.
+ */
 static uint32_t received(struct op *op, uint64_t length)
 {
 	VIP_CONTROL_SEGMENT *cs = &op->descriptor->CS;
@@ -260,7 +278,10 @@ static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DA
 	}
 	if (!op->queue->recv && op->early != 0)
 		status = op->early;
-	/* The message is longer than the part in the region, so it would be written behind it. */
+	/*
+	 * the message is longer than the part that is in the region, so a device would write beyond
+	 * the region
+	 */
 	if (status == VIP_STATUS_LENGTH_ERROR && op->queue->recv && op->cut)
 		status = VIP_STATUS_PROTECTION_ERROR;
 	if (status == 0 && op->queue->recv)

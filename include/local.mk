@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Those of DAT 2.0 include those of 1.2 as ../dat/NAME, which is also found where their folder is opendat/dat2.
+# The headers of DAT 2.0 include those of 1.2 as ../dat/NAME, which is also found if they are installed in opendat/dat2.
 dat2headersdir = $(dat2includedir)/dat2
 dat2headers_HEADERS = \
 	include/dat2/dat.h \
@@ -16,7 +16,7 @@ dat2headers_HEADERS = \
 
 datpincludedir = $(includedir)/datp
 dist_datpinclude_HEADERS = include/datp/bias.h include/datp/fork.h include/datp/options.h include/datp/provider.h include/datp/provider_post.h include/datp/wrap.h
-# The standard's ten headers, under the standard's names, and four that hold what is the same in DAT 2.0.
+# The standard's ten headers, under the standard's names, and four with declarations that are the same in DAT 2.0.
 datincludedir = $(includedir)/dat
 datinclude_HEADERS = \
 	include/dat/dat.h \

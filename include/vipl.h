@@ -476,7 +476,7 @@ extern VIP_PVOID VipGetUserData(IN VIP_VI_HANDLE ViHandle);
  * VipConnectWait() - wait for a client that wants to connect
  * @NicHandle: the NIC
  * @LocalAddr: the address to listen at: the NIC's, and a discriminator
- * @Timeout: milliseconds, or VIP_INFINITE; 0 only looks
+ * @Timeout: milliseconds, or VIP_INFINITE; 0 does not wait
  * @RemoteAddr: the client's address; a length in it that is not 0 on input limits the bytes that
  *   are written
  * @RemoteViAttribs: attributes of the client's VI
@@ -503,7 +503,7 @@ extern VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS
 extern VIP_RETURN VipConnectAccept(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle);
 
 /**
- * VipConnectReject() - turn a client down
+ * VipConnectReject() - reject a client
  * @ConnHandle: its request, gone afterwards
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER.
  */
@@ -719,7 +719,7 @@ extern VIP_RETURN VipCQWait(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG Timeout,
 extern VIP_RETURN VipCQNotify(IN VIP_CQ_HANDLE CQHandle, IN VIP_PVOID Context,
 		IN VIP_CQ_HANDLER Handler);
 
-/* Giganet's functions, which programs look for and can do without */
+/* Giganet's functions: programs ask for them, and also work without them. */
 
 /**
  * VipAddTagCQ() - report messages with a tag by a separate event
@@ -727,7 +727,7 @@ extern VIP_RETURN VipCQNotify(IN VIP_CQ_HANDLE CQHandle, IN VIP_PVOID Context,
  * @Event: the event
  * @Tag: the tag
  * @Priority: the priority
- * No adapter supports tags; without them programs tell messages apart by their immediate data.
+ * No adapter supports tags; without them programs distinguish messages by their immediate data.
  * Returns: VIP_ERROR_NOT_SUPPORTED; VIP_INVALID_PARAMETER without a completion queue.
  */
 extern VIP_RETURN VipAddTagCQ(IN VIP_CQ_HANDLE CQHandle, IN OUT VIP_EVENT_HANDLE *Event,
@@ -747,8 +747,8 @@ extern VIP_RETURN VipRemoveTagCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_EVENT_HANDLE 
  * VipPostDeferredSends() - post the sends that wait for the peer's receives
  * @ViHandle: the VI
  * @EnableInterrupt: not used
- * @SendsDeferred: set to VIP_FALSE, since no send waits; may be NULL
- * Every send is posted by VipPostSend() itself, since no NIC supports VIP_SERVICE_DFC.
+ * @SendsDeferred: set to VIP_FALSE, because no send waits; may be NULL
+ * Every send is posted by VipPostSend() itself, because no NIC supports VIP_SERVICE_DFC.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER.
  */
 extern VIP_RETURN VipPostDeferredSends(IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN EnableInterrupt,

@@ -136,7 +136,7 @@ typedef enum dat_rmr_param_mask {
 } DAT_RMR_PARAM_MASK;
 
 /**
- * struct dat_rmr_param - what dat_rmr_query() tells
+ * struct dat_rmr_param - what dat_rmr_query() returns
  * @lmr_triplet: memory of the last bind; like the next two undefined while the RMR is unbound
  * @mem_priv: remote rights of the last bind
  * @rmr_context: key that a peer uses
@@ -184,7 +184,7 @@ typedef enum dat_service_type {
 
 /**
  * enum dat_ep_state - states of an endpoint
- * @DAT_EP_STATE_UNCONNECTED: idle, at the consumer's disposal
+ * @DAT_EP_STATE_UNCONNECTED: idle; the consumer may connect it
  * @DAT_EP_STATE_RESERVED: held by an RSP that no request has reached
  * @DAT_EP_STATE_PASSIVE_CONNECTION_PENDING: a request has reached its RSP and is not yet answered
  * @DAT_EP_STATE_ACTIVE_CONNECTION_PENDING: connecting; the outcome is not known yet
@@ -258,7 +258,7 @@ typedef struct dat_ep_attr {
 } DAT_EP_ATTR;
 
 /**
- * struct dat_ep_param - what dat_ep_query() tells and dat_ep_modify() changes
+ * struct dat_ep_param - what dat_ep_query() returns and dat_ep_modify() changes
  * @remote_ia_address_ptr: peer's address; like remote_port_qual undefined in UNCONNECTED, RESERVED
  *   and DISCONNECTED
  * @local_port_qual: bound from the start of a connection on
@@ -329,7 +329,7 @@ typedef enum dat_srq_state {
 } DAT_SRQ_STATE;
 
 /**
- * struct dat_srq_param - what dat_srq_query() tells
+ * struct dat_srq_param - what dat_srq_query() returns
  * @available_dto_count: buffers that endpoints can still take, or DAT_VALUE_UNKNOWN
  * @outstanding_dto_count: posted buffers whose completion was not yet dequeued, or
  *   DAT_VALUE_UNKNOWN
@@ -442,7 +442,7 @@ typedef struct dat_rmr_bind_completion_event_data {
 
 /**
  * struct dat_cr_arrival_event_data - a peer wants to connect
- * @sp_handle: service point; an RSP's handle is good until dat_rsp_free()
+ * @sp_handle: service point; an RSP's handle is valid until dat_rsp_free()
  * @local_ia_address_ptr: address that was asked for
  * @conn_qual: connection qualifier that was asked for
  * @cr_handle: request to accept, reject or hand off
@@ -467,7 +467,7 @@ typedef union dat_event_data {
 } DAT_EVENT_DATA;
 
 /**
- * struct dat_event - an event, as dat_evd_wait() and dat_evd_dequeue() hand it over
+ * struct dat_event - an event, as dat_evd_wait() and dat_evd_dequeue() return it
  * @event_number: what happened
  * @evd_handle: EVD it was delivered to
  * @event_data: the member that goes with event_number
@@ -479,8 +479,8 @@ typedef struct dat_event {
 } DAT_EVENT;
 
 /**
- * struct dat_ia_attr - what dat_ia_query() tells of the adapter; counts are limits of one IA unless
- *   they say "per"
+ * struct dat_ia_attr - what dat_ia_query() returns about the adapter; counts are limits of one IA
+ *   unless they say "per"
  * @adapter_name: the name it was opened by
  * @ia_address_ptr: address that peers connect to, an AF_INET address; valid while the IA is open
  * @max_eps: endpoints in all states
@@ -598,11 +598,11 @@ typedef DAT_UINT64 DAT_IA_ATTR_MASK;
 typedef struct dat_provider_attr DAT_PROVIDER_ATTR;
 
 /**
- * dat_cr_reject() - turn a connection request down
+ * dat_cr_reject() - reject a connection request
  * @cr_handle: request, gone afterwards
  * The peer gets DAT_CONNECTION_EVENT_PEER_REJECTED; this side gets no event.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE.
- * States: the endpoint of an RSP goes back to UNCONNECTED, one that the provider made is gone.
+ * States: the endpoint of an RSP goes back to UNCONNECTED, one that the provider made is destroyed.
  * Thread safety: unsafe. Specification: dat_cr_reject(3DAT).
  */
 extern DAT_RETURN dat_cr_reject(IN DAT_CR_HANDLE cr_handle);

@@ -149,7 +149,7 @@ extern DAT_RETURN dat_cr_handoff(IN DAT_CR_HANDLE cr_handle, IN DAT_CONN_QUAL ha
 /**
  * dat_evd_resize() - change the length of an EVD's queue; no event is lost
  * @evd_handle: EVD
- * @evd_min_qlen: events it has to hold; may come out longer
+ * @evd_min_qlen: events it has to hold; the queue may be longer
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES;
  *   DAT_INVALID_STATE when more events are queued.
  * Thread safety: unsafe. Specification: dat_evd_resize(3DAT).
@@ -211,7 +211,7 @@ extern DAT_RETURN dat_evd_free(IN DAT_EVD_HANDLE evd_handle);
  * that feed it agree.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  *   DAT_MODEL_NOT_SUPPORTED.
- * States: comes in UNCONNECTED.
+ * States: the new endpoint is UNCONNECTED.
  * Thread safety: safe. Specification: dat_ep_create(3DAT).
  */
 extern DAT_RETURN dat_ep_create(IN DAT_IA_HANDLE ia_handle, IN DAT_PZ_HANDLE pz_handle,
@@ -250,7 +250,7 @@ extern DAT_RETURN dat_ep_modify(IN DAT_EP_HANDLE ep_handle, IN DAT_EP_PARAM_MASK
 /**
  * dat_ep_connect() - ask a remote service point for a connection
  * @ep_handle: endpoint
- * @remote_ia_address: address of the peer's IA; the port in it is not looked at
+ * @remote_ia_address: address of the peer's IA; the port in it is ignored
  * @remote_conn_qual: connection qualifier the peer listens on
  * @timeout: microseconds until the attempt is given up, more than 0; or DAT_TIMEOUT_INFINITE
  * @private_data_size: bytes for the peer's request, up to max_private_data_size
@@ -427,10 +427,10 @@ extern DAT_RETURN dat_ep_reset(IN DAT_EP_HANDLE ep_handle);
  * @request_evd_handle: EVD for completed requests, or DAT_HANDLE_NULL
  * @connect_evd_handle: EVD for connection events, or DAT_HANDLE_NULL
  * @srq_handle: SRQ, for as long as the endpoint lives
- * @ep_attributes: what it has to be able to do, not NULL; max_recv_iov is not looked at
+ * @ep_attributes: the attributes that it has to have, not NULL; max_recv_iov is ignored
  * @ep_handle: the endpoint
  * Returns: as dat_ep_create(); DAT_MODEL_NOT_SUPPORTED without SRQs.
- * States: comes in UNCONNECTED.
+ * States: the new endpoint is UNCONNECTED.
  * Thread safety: safe. Specification: dat_ep_create_with_srq(3DAT).
  */
 extern DAT_RETURN dat_ep_create_with_srq(IN DAT_IA_HANDLE ia_handle, IN DAT_PZ_HANDLE pz_handle,
@@ -456,7 +456,7 @@ extern DAT_RETURN dat_ep_recv_query(IN DAT_EP_HANDLE ep_handle, OUT DAT_COUNT *n
  * @ep_handle: endpoint
  * @soft_high_watermark: Receives; when more are held, one asynchronous event comes for each setting
  * @hard_high_watermark: Receives; when more are held, the connection breaks
- * DAT_WATERMARK_INFINITE, the default, switches a mark off.
+ * DAT_WATERMARK_INFINITE, the default, disables a watermark.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  * States: any.
  * Thread safety: unsafe. Specification: dat_ep_set_watermark(3DAT).
@@ -542,7 +542,7 @@ extern DAT_RETURN dat_rmr_free(IN DAT_RMR_HANDLE rmr_handle);
  * @ia_handle: IA
  * @conn_qual: qualifier, any number
  * @evd_handle: EVD for the requests, made with DAT_EVD_CR_FLAG; its length is the backlog
- * @psp_flags: who makes the endpoints
+ * @psp_flags: whether the consumer or the provider makes the endpoints
  * @psp_handle: the PSP; it listens
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_CONN_QUAL_IN_USE,
  *   DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
@@ -557,7 +557,7 @@ extern DAT_RETURN dat_psp_create(IN DAT_IA_HANDLE ia_handle, IN DAT_CONN_QUAL co
  * @ia_handle: IA
  * @conn_qual: the qualifier
  * @evd_handle: EVD for the requests, made with DAT_EVD_CR_FLAG
- * @psp_flags: who makes the endpoints
+ * @psp_flags: whether the consumer or the provider makes the endpoints
  * @psp_handle: the PSP; it listens
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_CONN_QUAL_UNAVAILABLE,
  *   DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
@@ -703,7 +703,7 @@ extern DAT_RETURN dat_srq_query(IN DAT_SRQ_HANDLE srq_handle, IN DAT_SRQ_PARAM_M
 /**
  * dat_srq_resize() - change the length of an SRQ; no buffer is lost
  * @srq_handle: SRQ
- * @srq_max_recv_dto: buffers it has to hold; may come out longer
+ * @srq_max_recv_dto: buffers it has to hold; the queue may be longer
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES;
  *   DAT_INVALID_STATE when more are outstanding, or the low watermark is higher.
  * Thread safety: unsafe. Specification: dat_srq_resize(3DAT).
@@ -749,7 +749,7 @@ extern DAT_RETURN dat_strerror(IN DAT_RETURN dat_function_return,
 /**
  * dat_evd_create() - create an event dispatcher, a queue of events
  * @ia_handle: IA
- * @evd_min_qlen: events it has to hold, more than 0; may come out longer
+ * @evd_min_qlen: events it has to hold, more than 0; the queue may be longer
  * @cno_handle: CNO to trigger, or DAT_HANDLE_NULL
  * @evd_flags: kinds of event stream that will feed it
  * @evd_handle: the EVD, empty, enabled and waitable
@@ -836,7 +836,7 @@ extern DAT_RETURN dat_evd_enable(IN DAT_EVD_HANDLE evd_handle);
 /**
  * dat_evd_wait() - wait for events and take the first
  * @evd_handle: waitable EVD that no other thread waits for
- * @timeout: microseconds; 0 only looks; or DAT_TIMEOUT_INFINITE
+ * @timeout: microseconds; 0 does not wait; or DAT_TIMEOUT_INFINITE
  * @threshold: events that have to be queued, 1 up to the queue's length
  * @event: the first event
  * @n_more_events: events that are left; after a timeout, events that are queued

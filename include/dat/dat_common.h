@@ -148,7 +148,7 @@ typedef enum dat_pz_param_mask {
 	DAT_PZ_FIELD_ALL	= 0x1
 } DAT_PZ_PARAM_MASK;
 
-/** struct dat_pz_param - what dat_pz_query() tells */
+/** struct dat_pz_param - what dat_pz_query() returns */
 typedef struct dat_pz_param {
 	DAT_IA_HANDLE ia_handle;
 } DAT_PZ_PARAM;
@@ -172,7 +172,7 @@ typedef enum dat_psp_param_mask {
 	DAT_PSP_FIELD_ALL		= 0xf
 } DAT_PSP_PARAM_MASK;
 
-/** struct dat_psp_param - what dat_psp_query() tells, as given to dat_psp_create() */
+/** struct dat_psp_param - what dat_psp_query() returns, as given to dat_psp_create() */
 typedef struct dat_psp_param {
 	DAT_IA_HANDLE ia_handle;
 	DAT_CONN_QUAL conn_qual;
@@ -189,7 +189,7 @@ typedef enum dat_rsp_param_mask {
 	DAT_RSP_FIELD_ALL		= 0xf
 } DAT_RSP_PARAM_MASK;
 
-/** struct dat_rsp_param - what dat_rsp_query() tells, as given to dat_rsp_create() */
+/** struct dat_rsp_param - what dat_rsp_query() returns, as given to dat_rsp_create() */
 typedef struct dat_rsp_param {
 	DAT_IA_HANDLE ia_handle;
 	DAT_CONN_QUAL conn_qual;
@@ -208,8 +208,8 @@ typedef enum dat_cr_param_mask {
 } DAT_CR_PARAM_MASK;
 
 /**
- * struct dat_cr_param - what dat_cr_query() tells of a connection request
- * @remote_ia_address_ptr: address of the side that asks
+ * struct dat_cr_param - what dat_cr_query() returns about a connection request
+ * @remote_ia_address_ptr: address of the side that wants to connect
  * @remote_port_qual: port qualifier of its endpoint
  * @private_data_size: bytes of private data, exactly as many as were sent
  * @private_data: the bytes; valid until the request is accepted, rejected or handed off
@@ -454,7 +454,7 @@ typedef enum dat_ep_creator_for_psp {
 /**
  * enum dat_pz_support - what protection the provider's PZs give
  * @DAT_PZ_UNIQUE: zones are kept apart
- * @DAT_PZ_SHAREABLE: zones may be one and the same to the hardware
+ * @DAT_PZ_SHAREABLE: the hardware may treat several zones as one
  */
 typedef enum dat_pz_support {
 	DAT_PZ_UNIQUE		= 0,

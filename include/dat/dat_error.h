@@ -36,7 +36,8 @@ extern "C" {
  * @DAT_INVALID_ADDRESS: the address is malformed, of no supported family, or unreachable
  * @DAT_INTERRUPTED_CALL: a signal ended the wait
  * @DAT_CONN_QUAL_UNAVAILABLE: all qualifiers are taken
- * @DAT_NOT_IMPLEMENTED: compare the whole value, for it spills into the class bits
+ * @DAT_NOT_IMPLEMENTED: the provider does not have the call; compare the whole value, because it
+ *   includes the class bits
  */
 __extension__ typedef enum dat_return_type {
 	DAT_SUCCESS			= 0x0,
@@ -70,7 +71,7 @@ __extension__ typedef enum dat_return_type {
  * enum dat_return_subtype - what exactly was wrong, bits 15 to 0
  * The numbers run through all types: 2 to 10 tell which resource, 11 to 35 which handle, 36 to 45
  * which parameter (counted from 1), 46 to 86 which state, 87 to 94 which right or zone, 95 to 97
- * what of an address, 98 to 101 what the registry did not find.
+ * which fault of an address, 98 to 101 what the registry did not find.
  */
 typedef enum dat_return_subtype {
 	DAT_NO_SUBTYPE				= 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The base types of uDAPL 1.2 as they are on Linux x86-64. Every other header of the standard is
- * made of these; nothing here depends on another header of the set.
+ * The base types of uDAPL 1.2 as they are on Linux x86-64. Every other header of the standard uses
+ * these; nothing here depends on another header of the set.
  */
 #ifndef OPENDAT_DAT_PLATFORM_SPECIFIC_H
 #define OPENDAT_DAT_PLATFORM_SPECIFIC_H

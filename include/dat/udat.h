@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/** enum dat_handle_type - kinds of object, as dat_get_handle_type() tells them */
+/** enum dat_handle_type - kinds of object, as dat_get_handle_type() returns them */
 typedef enum dat_handle_type {
 	DAT_HANDLE_TYPE_CR	= 0,
 	DAT_HANDLE_TYPE_EP	= 1,
@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 /**
- * struct dat_evd_param - what dat_evd_query() tells
+ * struct dat_evd_param - what dat_evd_query() returns
  * @evd_qlen: events it holds, as many as were asked for or more
  * @cno_handle: DAT_HANDLE_NULL if it has none
  */
@@ -55,7 +55,7 @@ struct dat_evd_param {
 };
 
 /**
- * struct dat_lmr_param - what dat_lmr_query() tells, as given to and returned by dat_lmr_create()
+ * struct dat_lmr_param - what dat_lmr_query() returns: arguments and results of dat_lmr_create()
  * @length: bytes that were asked for
  * @registered_size: bytes that were registered: as many as were asked for, or more
  * @registered_address: where they start
@@ -80,7 +80,7 @@ typedef enum dat_cno_param_mask {
 	DAT_CNO_FIELD_ALL	= 0x3
 } DAT_CNO_PARAM_MASK;
 
-/** struct dat_cno_param - what dat_cno_query() tells */
+/** struct dat_cno_param - what dat_cno_query() returns */
 typedef struct dat_cno_param {
 	DAT_IA_HANDLE ia_handle;
 	DAT_OS_WAIT_PROXY_AGENT agent;
@@ -117,15 +117,15 @@ typedef struct dat_cno_param {
 #define DAT_PROVIDER_FIELD_ALL				UINT64_C(0x3FFFFFF)
 
 /**
- * struct dat_provider_attr - what dat_ia_query() tells of the provider
+ * struct dat_provider_attr - what dat_ia_query() returns about the provider
  * @provider_name: its name
  * @provider_version_major: its own version
  * @dapl_version_major: version of the API it serves
  * @lmr_mem_types_supported: DAT_MEM_TYPE values that it supports, combined
- * @iov_ownership_on_return: whose segment lists are
+ * @iov_ownership_on_return: to whom a segment list belongs when the post has returned
  * @dat_qos_supported: DAT_QOS values, combined
  * @completion_flags_supported: DAT_COMPLETION_FLAGS, combined
- * @is_thread_safe: whether calls marked safe are
+ * @is_thread_safe: whether the calls marked safe are thread-safe
  * @max_private_data_size: bytes of private data with a connection, at most
  * @supports_multipath: whether DAT_CONNECT_MULTIPATH_FLAG works
  * @pz_support: what protection its PZs give
@@ -182,15 +182,15 @@ struct dat_provider_attr {
  * @ia_handle: IA
  * @mem_type: kind of memory
  * @region_description: the memory
- * @length: bytes, more than 0; not looked at for DAT_MEM_TYPE_LMR
+ * @length: bytes, more than 0; ignored for DAT_MEM_TYPE_LMR
  * @pz_handle: protection zone
- * @privileges: who may do what with it
+ * @privileges: rights to the memory, local and of peers
  * @lmr_handle: the LMR
  * @lmr_context: key for local use, in segment lists
  * @rmr_context: key for the peer; 0 if no remote right was given; may be NULL
  * @registered_length: bytes registered, length or more; may be NULL
  * @registered_address: where they start; may be NULL
- * Any alignment will do, and registrations may overlap.
+ * Any alignment is allowed, and registrations may overlap.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES;
  *   DAT_LENGTH_ERROR for a length of 0; DAT_INVALID_STATE for memory that is not shared as asked;
  *   DAT_MODEL_NOT_SUPPORTED.

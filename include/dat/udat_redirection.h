@@ -23,12 +23,12 @@ typedef DAT_RETURN (*DAT_LMR_CREATE_FUNC)(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGIO
 		DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *);
 
 /**
- * struct dat_provider - a provider's function table, the whole of what the registry knows of it
+ * struct dat_provider - a provider's function table, which is all that the registry knows of it
  * @device_name: name of the IA
- * @extension: the provider's own
+ * @extension: for the provider's own use
  * 70 slots of 8 bytes that never change. The first word of every object, whatever its kind, points
- * to the table of its provider. A slot takes what the function of its name takes, but an IA is the
- * provider's own pointer, not the consumer's handle.
+ * to the table of its provider. A slot has the parameters of the function of its name, but an IA is
+ * the provider's own pointer, not the consumer's handle.
  */
 struct dat_provider {
 	const char *device_name;

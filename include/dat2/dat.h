@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* In front of a declaration in headers of the field. */
+/* Headers of other implementations write it before their declarations. */
 #ifndef DAT_EXPORT
 #define DAT_EXPORT					extern
 #endif
@@ -42,7 +42,7 @@ typedef DAT_UINT32 DAT_HA_LB;
 #define DAT_CLOSE_EXTENSION_BASE			0x2000
 
 /**
- * enum dat_dtos - kinds of transfer, as a completion tells them
+ * enum dat_dtos - kinds of transfer, as a completion reports them
  * @DAT_DTO_RECEIVE_WITH_INVALIDATE: a Receive whose sender has invalidated an RMR
  * @DAT_DTO_EXTENSION_BASE: the first of the kinds that an extension defines
  */
@@ -193,7 +193,7 @@ typedef enum dat_rmr_param_mask {
 } DAT_RMR_PARAM_MASK;
 
 /**
- * struct dat_rmr_param - what dat_rmr_query() tells
+ * struct dat_rmr_param - what dat_rmr_query() returns
  * @lmr_triplet: memory of the last bind; like the next two undefined while the RMR is unbound
  * @mem_priv: remote rights of the last bind
  * @rmr_context: key that a peer uses
@@ -213,7 +213,7 @@ typedef struct dat_rmr_param {
 /**
  * enum dat_connect_flags - how to connect
  * @DAT_CONNECT_MULTIPATH_FLAG: ask for several paths; see supports_multipath
- * @DAT_CONNECT_MULTIPATH_REQUIRED_FLAG: fail if there is one path alone
+ * @DAT_CONNECT_MULTIPATH_REQUIRED_FLAG: fail if there is only one path
  */
 typedef enum dat_connect_flags {
 	DAT_CONNECT_DEFAULT_FLAG		= 0x0,
@@ -255,7 +255,7 @@ typedef enum dat_service_type {
 
 /**
  * enum dat_ep_state - states of an endpoint
- * @DAT_EP_STATE_UNCONNECTED: idle, at the consumer's disposal
+ * @DAT_EP_STATE_UNCONNECTED: idle; the consumer may connect it
  * @DAT_EP_STATE_RESERVED: held by an RSP that no request has reached
  * @DAT_EP_STATE_PASSIVE_CONNECTION_PENDING: a request has reached its RSP and is not yet answered
  * @DAT_EP_STATE_ACTIVE_CONNECTION_PENDING: connecting; the outcome is not known yet
@@ -267,7 +267,7 @@ typedef enum dat_service_type {
  * @DAT_EP_STATE_COMPLETION_PENDING: accepted, not yet established
  * @DAT_EP_STATE_CONNECTED_SINGLE_PATH: connected, and one path of several is left
  * @DAT_EP_STATE_CONNECTED_MULTI_PATH: connected by several paths
- * The last two are for providers with ha_supported alone. The UNCONFIGURED values are never
+ * Only providers with ha_supported report the last two. The UNCONFIGURED values are never
  * reported. The state changes before the program can see the event that reports the change.
  */
 typedef enum dat_ep_state {
@@ -333,7 +333,7 @@ typedef struct dat_ep_attr {
 } DAT_EP_ATTR;
 
 /**
- * struct dat_ep_param - what dat_ep_query() tells and dat_ep_modify() changes
+ * struct dat_ep_param - what dat_ep_query() returns and dat_ep_modify() changes
  * @comm: communicator of the common connection model
  * @remote_ia_address_ptr: peer's address; like remote_port_qual undefined in UNCONNECTED, RESERVED
  *   and DISCONNECTED
@@ -410,7 +410,7 @@ typedef enum dat_csp_param_mask {
 	DAT_CSP_FIELD_ALL		= 0xf
 } DAT_CSP_PARAM_MASK;
 
-/** struct dat_csp_param - what dat_csp_query() tells, as given to dat_csp_create() */
+/** struct dat_csp_param - what dat_csp_query() returns, as given to dat_csp_create() */
 typedef struct dat_csp_param {
 	DAT_IA_HANDLE ia_handle;
 	DAT_COMM *comm;
@@ -426,7 +426,7 @@ typedef enum dat_srq_state {
 } DAT_SRQ_STATE;
 
 /**
- * struct dat_srq_param - what dat_srq_query() tells
+ * struct dat_srq_param - what dat_srq_query() returns
  * @available_dto_count: buffers that endpoints can still take, or DAT_VALUE_UNKNOWN
  * @outstanding_dto_count: posted buffers whose completion was not yet dequeued, or
  *   DAT_VALUE_UNKNOWN
@@ -555,7 +555,7 @@ typedef struct dat_rmr_bind_completion_event_data {
 
 /**
  * struct dat_cr_arrival_event_data - a peer wants to connect
- * @sp_handle: service point; an RSP's handle is good until dat_rsp_free()
+ * @sp_handle: service point; an RSP's handle is valid until dat_rsp_free()
  * @local_ia_address_ptr: address that was asked for
  * @conn_qual: connection qualifier that was asked for
  * @cr_handle: request to accept, reject or hand off
@@ -582,7 +582,7 @@ typedef union dat_event_data {
 } DAT_EVENT_DATA;
 
 /**
- * struct dat_event - an event, as dat_evd_wait() and dat_evd_dequeue() hand it over
+ * struct dat_event - an event, as dat_evd_wait() and dat_evd_dequeue() return it
  * @event_number: what happened
  * @evd_handle: EVD it was delivered to
  * @event_data: the member that goes with event_number
@@ -596,8 +596,8 @@ typedef struct dat_event {
 } DAT_EVENT;
 
 /**
- * struct dat_ia_attr - what dat_ia_query() tells of the adapter; counts are limits of one IA unless
- *   they say "per"
+ * struct dat_ia_attr - what dat_ia_query() returns about the adapter; counts are limits of one IA
+ *   unless they say "per"
  * @adapter_name: the name it was opened by
  * @ia_address_ptr: address that peers connect to, an AF_INET address; valid while the IA is open
  * @max_eps: endpoints in all states
@@ -725,13 +725,15 @@ typedef DAT_UINT64 DAT_IA_ATTR_MASK;
 typedef struct dat_provider_attr DAT_PROVIDER_ATTR;
 
 /**
- * dat_cr_reject() - turn a connection request down
+ * dat_cr_reject() - reject a connection request
  * @cr_handle: request, gone afterwards
  * @private_data_size: bytes of private data, at most max_private_data_size
  * @private_data: the bytes, which come with the peer's event; may be NULL if there are none
- * The peer gets DAT_CONNECTION_EVENT_PEER_REJECTED; this side gets no event.
- * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
- * States: the endpoint of an RSP goes back to UNCONNECTED, one that the provider made is gone.
+ * The peer gets DAT_CONNECTION_EVENT_PEER_REJECTED; this side gets no event. OpenDAT does not carry
+ * private data with a rejection: a call that has some fails, and the request stays.
+ * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_MODEL_NOT_SUPPORTED for
+ *   private data.
+ * States: the endpoint of an RSP goes back to UNCONNECTED, one that the provider made is destroyed.
  * Thread safety: unsafe. Specification: dat_cr_reject(3DAT).
  */
 extern DAT_RETURN dat_cr_reject(IN DAT_CR_HANDLE cr_handle, IN DAT_COUNT private_data_size,
@@ -740,7 +742,7 @@ extern DAT_RETURN dat_cr_reject(IN DAT_CR_HANDLE cr_handle, IN DAT_COUNT private
 /**
  * dat_rmr_bind() - bind an RMR to a piece of an LMR, or unbind it
  * @rmr_handle: RMR
- * @lmr_handle: LMR that holds the piece; not looked at if the length is 0
+ * @lmr_handle: LMR that holds the piece; ignored if the length is 0
  * @lmr_triplet: the piece; a length of 0 unbinds
  * @mem_priv: remote rights to give
  * @va_type: what the peer's addresses count from

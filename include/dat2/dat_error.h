@@ -78,7 +78,7 @@ typedef enum dat_return_type {
  * enum dat_return_subtype - what exactly was wrong, bits 15 to 0
  * The numbers run through all types: 2 to 10 tell which resource, 11 to 36 which handle, 37 to 46
  * which parameter (counted from 1), 47 to 88 which state, 89 to 96 which right or zone, 97 to 99
- * what of an address, 100 to 103 what the registry did not find.
+ * which fault of an address, 100 to 103 what the registry did not find.
  */
 typedef enum dat_return_subtype {
 	DAT_NO_SUBTYPE				= 0,

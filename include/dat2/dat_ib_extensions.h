@@ -136,7 +136,7 @@ typedef enum dat_ib_ext_type {
 	DAT_IB_COLLECTIVE_BARRIER_STATUS	= 0x1c
 } DAT_IB_EXT_TYPE;
 
-/** enum dat_ib_status - how it ended; for a transfer this is its DAT_DTO_COMPLETION_STATUS */
+/** enum dat_ib_status - how a call ended; for a transfer this is its DAT_DTO_COMPLETION_STATUS */
 typedef enum dat_ib_status {
 	DAT_OP_SUCCESS		= 0,
 	DAT_IB_OP_ERR		= 1,
@@ -259,7 +259,7 @@ typedef struct dat_ib_extension_event_data {
 #define dat_ib_ud_ah_free(ep, ah) \
 	dat_extension_op((ep), DAT_IB_UD_AH_FREE_OP, (DAT_IB_ADDR_HANDLE *)(ah))
 
-/* Attributes without an open: the handle that open_query returns is good for close_query alone. */
+/* Attributes without an open: the handle that open_query returns is valid only for close_query. */
 #define dat_ib_open_query(name, ia_handle, ia_mask, ia_attr, prov_mask, prov_attr) \
 	dat_extension_op(NULL, DAT_IB_OPEN_QUERY_OP, (const DAT_NAME_PTR)(name), \
 		(DAT_HANDLE *)(ia_handle), (DAT_IA_ATTR_MASK)(ia_mask), (DAT_IA_ATTR *)(ia_attr), \

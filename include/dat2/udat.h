@@ -9,7 +9,7 @@
 #ifndef OPENDAT_DAT2_UDAT_H
 #define OPENDAT_DAT2_UDAT_H
 
-/* Events and attributes have their extension parts. */
+/* Programs test this: events and attributes have the members for extensions. */
 #define DAT_EXTENSIONS					1
 
 #include "udat_config.h"
@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /**
- * enum dat_handle_type - kinds of object, as dat_get_handle_type() tells them
+ * enum dat_handle_type - kinds of object, as dat_get_handle_type() returns them
  * @DAT_HANDLE_TYPE_EXTENSION_BASE: the first of the kinds that an extension defines
  */
 typedef enum dat_handle_type {
@@ -54,7 +54,7 @@ extern "C" {
 #endif
 
 /**
- * struct dat_evd_param - what dat_evd_query() tells
+ * struct dat_evd_param - what dat_evd_query() returns
  * @evd_qlen: events it holds, as many as were asked for or more
  * @cno_handle: DAT_HANDLE_NULL if it has none
  */
@@ -67,7 +67,7 @@ struct dat_evd_param {
 };
 
 /**
- * struct dat_lmr_param - what dat_lmr_query() tells, as given to and returned by dat_lmr_create()
+ * struct dat_lmr_param - what dat_lmr_query() returns: arguments and results of dat_lmr_create()
  * @length: bytes that were asked for
  * @va_type: what its addresses count from
  * @registered_size: bytes that were registered: as many as were asked for, or more
@@ -88,8 +88,8 @@ struct dat_lmr_param {
 };
 
 /**
- * enum dat_proxy_type - how a CNO tells of an event
- * @DAT_PROXY_TYPE_AGENT: it calls a function, or wakes dat_cno_wait() alone
+ * enum dat_proxy_type - how a CNO reports an event
+ * @DAT_PROXY_TYPE_AGENT: it calls a function; if there is none, it only wakes dat_cno_wait()
  * @DAT_PROXY_TYPE_FD: its file descriptor becomes readable
  */
 typedef enum dat_proxy_type {
@@ -99,8 +99,8 @@ typedef enum dat_proxy_type {
 } DAT_PROXY_TYPE;
 
 /**
- * enum dat_cno_param_mask - which fields of DAT_CNO_PARAM dat_cno_query() is to fill; they are no
- *   bits, and it fills all
+ * enum dat_cno_param_mask - which fields of DAT_CNO_PARAM dat_cno_query() is to fill; the values
+ *   are not single bits, and it fills all fields
  */
 typedef enum dat_cno_param_mask {
 	DAT_CNO_FIELD_IA_HANDLE		= 0x1,
@@ -110,7 +110,7 @@ typedef enum dat_cno_param_mask {
 } DAT_CNO_PARAM_MASK;
 
 /**
- * struct dat_cno_param - what dat_cno_query() tells
+ * struct dat_cno_param - what dat_cno_query() returns
  * @proxy_type: which member of proxy counts
  */
 typedef struct dat_cno_param {
@@ -159,15 +159,15 @@ typedef struct dat_cno_param {
 #define DAT_PROVIDER_FIELD_ALL				UINT64_C(0x7fffffff)
 
 /**
- * struct dat_provider_attr - what dat_ia_query() tells of the provider
+ * struct dat_provider_attr - what dat_ia_query() returns about the provider
  * @provider_name: its name
  * @provider_version_major: its own version
  * @dapl_version_major: version of the API it serves
  * @lmr_mem_types_supported: DAT_MEM_TYPE values that it supports, combined
- * @iov_ownership_on_return: whose segment lists are
+ * @iov_ownership_on_return: to whom a segment list belongs when the post has returned
  * @dat_qos_supported: DAT_QOS values, combined
  * @completion_flags_supported: DAT_COMPLETION_FLAGS, combined
- * @is_thread_safe: whether calls marked safe are
+ * @is_thread_safe: whether the calls marked safe are thread-safe
  * @max_private_data_size: bytes of private data with a connection, at most
  * @supports_multipath: whether DAT_CONNECT_MULTIPATH_FLAG works
  * @pz_support: what protection its PZs give
@@ -234,16 +234,16 @@ struct dat_provider_attr {
  * @ia_handle: IA
  * @mem_type: kind of memory
  * @region_description: the memory
- * @length: bytes, more than 0; not looked at for DAT_MEM_TYPE_LMR
+ * @length: bytes, more than 0; ignored for DAT_MEM_TYPE_LMR
  * @pz_handle: protection zone
- * @privileges: who may do what with it
+ * @privileges: rights to the memory, local and of peers
  * @va_type: what its addresses count from
  * @lmr_handle: the LMR
  * @lmr_context: key for local use, in segment lists; may be NULL
  * @rmr_context: key for the peer; 0 if no remote right was given; may be NULL
  * @registered_length: bytes registered, length or more; may be NULL
  * @registered_address: where they start; may be NULL
- * Any alignment will do, and registrations may overlap.
+ * Any alignment is allowed, and registrations may overlap.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES;
  *   DAT_LENGTH_ERROR for a length of 0; DAT_INVALID_STATE for memory that is not shared as asked;
  *   DAT_MODEL_NOT_SUPPORTED.

@@ -25,12 +25,13 @@ typedef DAT_RETURN (*DAT_CNO_FD_CREATE_FUNC)(DAT_IA_HANDLE, DAT_FD *, DAT_CNO_HA
 typedef DAT_RETURN (*DAT_CNO_TRIGGER_FUNC)(DAT_CNO_HANDLE, DAT_EVD_HANDLE *);
 
 /**
- * struct dat_provider - a provider's function table, the whole of what the registry knows of it
+ * struct dat_provider - a provider's function table, which is all that the registry knows of it
  * @device_name: name of the IA
- * @extension: the provider's own
+ * @extension: for the provider's own use
  * 81 slots of 8 bytes that never change; the first 70 are where 1.2 has them. The first word of
- * every object, whatever its kind, points to the table of its provider. A slot takes what the
- * function of its name takes, but an IA is the provider's own pointer, not the consumer's handle.
+ * every object, whatever its kind, points to the table of its provider. A slot has the
+ * parameters of the function of its name, but an IA is the provider's own pointer, not the
+ * consumer's handle.
  */
 struct dat_provider {
 	const char *device_name;

@@ -27,20 +27,23 @@ struct datp_bias {
 	 */
 	_Atomic(uint32_t) inside;
 	/*
-	 * How often in a row the latest thread has taken the lock; it becomes the owner at
-	 * `enough`. Under the lock.
+	 * How often in a row the latest thread has taken the lock. The thread becomes the owner
+	 * when `turns` reaches `enough`. Both are written under the lock.
 	 */
 	uint32_t turns, enough;
 	/*
-	 * The thread that last took the lock without a bias; and the first owner: no other thread
-	 * gets the bias. Under the lock.
+	 * The thread that last took the lock without a bias, and the first owner, which is the only
+	 * thread that gets the bias. Both are written under the lock.
 	 */
 	uintptr_t latest, first;
 	_Atomic(uint32_t) *lock;	  /* this and `next` are private to libdatp */
 	struct datp_bias *next;
 };
 
-/* Initialises the bias of a lock that no other thread knows yet. Any thread. The first call of a process is slow. */
+/*
+ * Initialises the bias of a lock that no other thread knows yet. Any thread may call it. The first call of a process
+ * is slow.
+ */
 DATP_API void datp_bias_init(struct datp_bias *bias);
 /*
  * Ends the bias; from then on the lock is an ordinary one. Call this before the lock's memory is freed or
@@ -82,8 +85,8 @@ static inline uintptr_t datp_thread(void)
 /* ------------------------------------------------------------------ the parts of a lock taken by its bias */
 
 /*
- * True if a word has a value, by a relaxed load. On x86-64 it is written in assembly, because
- * compilers do not merge an atomic load and its comparison into one instruction. Define
+ * Returns true if a word has a value, by a relaxed load. On x86-64 it is written in assembly,
+ * because compilers do not merge an atomic load and its comparison into one instruction. Define
  * DATP_WORDS_IN_C before including this header to get plain C everywhere.
  */
 #if defined(__x86_64__) && defined(__LP64__) && !defined(DATP_WORDS_IN_C) && !defined(__cplusplus)

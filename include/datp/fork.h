@@ -17,8 +17,8 @@
  *		datp_fork_list(&conn->held, conn->fd);	datp_fork_release(&own);
  *	datp_fork_release(&own);
  *
- * What else of the plugin's variables a child must not find, see DUTY-19, is reset by a handler of
- * the plugin's own, with pthread_atfork(3).
+ * A plugin resets its other variables that must not keep their values in a child (DUTY-19) by a
+ * handler of its own, with pthread_atfork(3).
  */
 #ifndef DATP_FORK_H
 #define DATP_FORK_H
@@ -47,13 +47,13 @@ struct datp_fork_own {
  * between them, wait for nothing, and take only locks under which no thread calls datp_fork_hold().
  *
  * The thread is not cancelled meanwhile: opening and closing are cancellation points, and if a thread
- * ended there the process could never fork again. datp_fork_release() may not return if the thread was
- * cancelled and cancellation is enabled again by it.
+ * ended there the process could never fork again. datp_fork_release() may not return: it restores the
+ * thread's cancellation, and the thread may have been cancelled meanwhile.
  */
 DATP_API void datp_fork_hold(struct datp_fork_own *own);
 DATP_API void datp_fork_release(const struct datp_fork_own *own);
 /*
- * Put a descriptor into the list, and take it out. Called between datp_fork_hold() and
+ * Put a descriptor into the list, and remove it. Call them between datp_fork_hold() and
  * datp_fork_release(). A listed descriptor is open, and *held stays where it is.
  */
 DATP_API void datp_fork_list(struct datp_fork_fd *held, int fd);

@@ -40,7 +40,7 @@
  * MESSAGES. A word that is not taken is named, with the reason and the values that are possible. If
  * the name of the option is not known, the message has the nearest one and the list of all.
  *
- * THREADS. Any thread, any lock: the functions have no state.
+ * THREADS. Any thread may call the functions, under any lock: they have no state.
  */
 #ifndef DATP_OPTIONS_H
 #define DATP_OPTIONS_H
@@ -74,7 +74,7 @@ struct datp_option {
 	 * too). The size is 0 for IS_OTHER.
 	 */
 	uint32_t offset, size;
-	/* the value before any word is read; it may be outside of the range, to tell "not given" */
+	/* the value before any word is read; it may be outside of the range, to mean "not given" */
 	uint64_t preset;
 	uint64_t least, most;	  /* IS_COUNT, IS_BYTES, IS_TIME: the range, both ends included */
 	const char *const *words; /* IS_ENUM: the values, in their order; NULL ends the list */
@@ -105,8 +105,8 @@ struct datp_options {
 	{ sizeof((table)[0]), sizeof(table) / sizeof((table)[0]), (table), (form), (take) }
 
 /*
- * The size of a field that an option sets, if it has a type that the option can set, and if the
- * largest value fits; else it does not compile.
+ * The size of a field that an option sets. It compiles only if the field has a type that the option
+ * can set and the largest value fits.
  */
 #ifdef __cplusplus
 extern "C++" {

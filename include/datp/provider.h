@@ -86,7 +86,7 @@ extern "C" {
 
 /*
  * The one internal error type, which every op returns. The edge maps each value to a DAT return type and
- * subtype, X(name, type, subtype). A later edge for DAT 2.0 would have its own table.
+ * subtype, X(name, type, subtype). The edge of DAT 2.0 converts these values further.
  *
  * A BAD_... value says which kind of argument is wrong. Only the edge knows the position of that argument in
  * the call, and adds it: memory that cannot be registered is the third argument of dat_lmr_create() and the
@@ -225,7 +225,7 @@ struct datp_obj {
 	_Atomic(uint32_t) tag; /* DATP_TAG(type) or 0 */
 	uint32_t gen;	      /* counts how often this memory has been reused */
 	struct datp_ia *ia;   /* the owner; in an IA, the IA itself */
-	/* belongs to the consumer, who serialises access to it (the calls are "unsafe") */
+	/* belongs to the consumer, which serialises access to it (the calls are "unsafe") */
 	DAT_CONTEXT context;
 	/* the number of objects that depend on this one. It cannot be freed unless this is 0 */
 	_Atomic(uint32_t) users;
@@ -250,7 +250,7 @@ struct datp_lmr {
 	DAT_MEM_PRIV_FLAGS priv;
 	uint64_t addr, len;   /* the registered range */
 	uint32_t lmr_context; /* set by lmr_create: 1 .. 2^31-1 */
-	/* set likewise. libdatp shows the program 0 if it asked for no remote right */
+	/* set by lmr_create. libdatp returns 0 to a program that requested no remote right */
 	uint32_t rmr_context;
 };
 

@@ -82,8 +82,8 @@ static inline bool datp_range_holds(uint64_t base, uint64_t size, uint64_t addr,
 /*
  * Checks a local segment against the region that its context stands for, in the order of datp(7), and
  * returns the error of a post. `sink` says that the operation writes to the segment. `priv` is the
- * region's; `same_pz`, whether region and endpoint have the same protection zone. A segment of length
- * 0 is not to be checked. Since SDK 0.6.
+ * region's; `same_pz` says whether region and endpoint have the same protection zone. Segments of
+ * length 0 are not checked, so do not call it for them. Since SDK 0.6.
  */
 static inline enum datp_err datp_segment_check(const struct datp_sge *segment, bool sink, bool same_pz,
 					       uint64_t base, uint64_t size, unsigned int priv)
@@ -101,7 +101,10 @@ static inline enum datp_err datp_segment_check(const struct datp_sge *segment, b
 	return priv ? DATP_OK : DATP_ERR_PRIV_READ;
 }
 
-/* The same where the region is an LMR, or NULL: no LMR has the context. Since SDK 0.6. */
+/*
+ * The same for a region that is an LMR. A NULL `lmr` means that no LMR has the context. Since SDK
+ * 0.6.
+ */
 static inline enum datp_err datp_lmr_check(const struct datp_lmr *lmr, const struct datp_pz *pz,
 					   const struct datp_sge *segment, bool sink)
 {
@@ -158,7 +161,7 @@ static inline void datp_wqe_reap(struct datp_wqe *wqe)
 		;
 }
 
-/* The DAT event of a completed operation. */
+/* Writes the DAT event of a completed operation. */
 static inline void datp_wqe_event(const struct datp_wqe *wqe, struct datp_evd *evd,
 				  DAT_EVENT *event)
 {
@@ -289,9 +292,9 @@ static inline struct datp_wqe *datp_wq_next(struct datp_wq *wq, struct datp_ep *
 }
 
 /*
- * By these two a post takes and releases the EP lock, unless the plugin passes functions of its own
- * to DATP_FAST_PATH_LOCKED(). The first returns whether the lock is held by its bias, and that
- * value is passed to the second.
+ * A post takes and releases the EP lock with these two functions, unless the plugin passes
+ * functions of its own to DATP_FAST_PATH_LOCKED(). The first returns whether the lock is held by
+ * its bias, and that value is passed to the second.
  */
 static inline bool datp_post_lock(struct datp_ep *ep)
 {
@@ -306,7 +309,7 @@ static inline void datp_post_unlock(struct datp_ep *ep, enum datp_op op, bool bi
 	datp_unlock(&ep->lock);
 }
 
-/* A whole post. The arguments from `op` on are constants where this is inlined. */
+/* Makes a whole post. The arguments from `op` on are constants where this is inlined. */
 static inline __attribute__((always_inline)) DAT_RETURN
 datp_post(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DAT_CONTEXT cookie,
 	  const DAT_RMR_TRIPLET *target, DAT_COMPLETION_FLAGS flags, enum datp_op op,
@@ -435,7 +438,7 @@ datp_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, const struct datp_ops *ops
 
 #define DATP_FAST_PATH(ops) DATP_FAST_PATH_LOCKED(ops, datp_post_lock, datp_post_unlock)
 
-/* The initialiser of a struct datp_fast with those five. */
+/* Initialises a struct datp_fast with those five functions. */
 #define DATP_FAST_GENERATED datp_fast_send, datp_fast_recv, datp_fast_read, datp_fast_write, datp_fast_dequeue
 
 #define DATP_FAST_INIT { DATP_FAST_GENERATED }

@@ -72,15 +72,18 @@ static enum match offer_match(const struct offer *o, const struct reg_request *r
 	return MATCH_FULL;
 }
 
-/* Compares offers that match fully: 0 is exact, and a smaller value is better. */
+/*
+ * Returns how far an offer that matches fully is from the request: 0 if it matches exactly; a
+ * smaller value is better.
+ */
 static unsigned long offer_distance(const struct offer *o, const struct reg_request *rq)
 {
 	return ((unsigned long)o->minor - rq->minor) * 2 + (o->thread_safe != rq->thread_safe);
 }
 
 /*
- * The subtypes are in the order of enum match. A provider that is offered, but could not be loaded,
- * counts as one whose name is not registered.
+ * Converts a match to an error. The subtypes are in the order of enum match. A provider that is
+ * offered, but could not be loaded, counts as one whose name is not registered.
  */
 static DAT_RETURN match_status(const struct reg_front *front, enum match match)
 {
@@ -154,8 +157,8 @@ static const struct reg_front *front_of_locked(unsigned int major)
 
 /*
  * Reads the static registry, once per process. The lock is held meanwhile, because this only reads
- * files. If there is not enough memory, nothing is kept, and the next call tries again. Destructors
- * may call when the front is gone already.
+ * files. If there is not enough memory, nothing is kept, and the next call tries again. A
+ * destructor may call this after the front has been removed.
  */
 DAT_RETURN catalog_ready(const struct reg_front *front)
 {
@@ -183,8 +186,8 @@ DAT_RETURN catalog_ready(const struct reg_front *front)
 }
 
 /*
- * Returns true if this thread may use r now: not while another thread initialises or finishes the
- * plugin behind it.
+ * Returns true if this thread may use r now: it may not while another thread initialises or
+ * finishes the plugin behind it.
  */
 static bool record_settled_locked(const struct reg_record *r)
 {
@@ -363,7 +366,10 @@ static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq,
 	return *record ? 0 : -ENOENT;
 }
 
-/* Returns a registered provider that matches exactly, or NULL. May wait for one that is loading. */
+/*
+ * Returns a registered provider that matches exactly, or NULL. May wait for a plugin that is
+ * loading.
+ */
 static struct reg_record *record_there_locked(const struct reg_request *rq, enum match *seen)
 {
 	struct reg_plugin *busy;

@@ -133,7 +133,7 @@ const char *conf_source_add(struct conf *conf, const char *path)
 	return s ? s->path : NULL;
 }
 
-/* The same for a dat.conf that has been read. */
+/* The same for a dat.conf that has been read, and not a drop-in. */
 const char *conf_source_main(struct conf *conf, const char *path)
 {
 	struct conf_source *s = source_get(conf, path);
@@ -231,7 +231,10 @@ static void cursor_next_line(struct cursor *c)
 	c->line++;
 }
 
-/* "..." with c->p behind the opening quote. The closing one needs no blank after it. */
+/*
+ * Reads a quoted field; c->p is after the opening quote. No blank is needed after the closing
+ * quote.
+ */
 static enum token_kind quoted_read(struct cursor *c, struct token *t)
 {
 	bool nul = false;
@@ -253,7 +256,10 @@ static enum token_kind quoted_read(struct cursor *c, struct token *t)
 	return TOKEN_OPEN_QUOTE;
 }
 
-/* A bare word: up to a blank or the end of the line. '#', '\' and '"' inside are ordinary. */
+/*
+ * Reads an unquoted field, up to a blank or the end of the line. '#', '\' and '"' inside it are
+ * ordinary characters.
+ */
 static enum token_kind bare_read(struct cursor *c, struct token *t)
 {
 	bool nul = false;
@@ -326,7 +332,7 @@ static bool number_parse(const char **s, unsigned int *value)
 	return true;
 }
 
-/* [uk]MAJOR.MINOR. Returns NULL, or what is wrong with it. */
+/* Parses [uk]MAJOR.MINOR. Returns NULL, or what is wrong with it. */
 const char *conf_api_parse(struct conf_entry *e, const char *s)
 {
 	if (*s != 'u' && *s != 'k')
@@ -342,7 +348,7 @@ const char *conf_api_parse(struct conf_entry *e, const char *s)
 	return *s ? "has more text after the minor version; write it as in u1.2" : NULL;
 }
 
-/* ID.MAJOR.MINOR. Returns NULL, or what is wrong with it. */
+/* Checks ID.MAJOR.MINOR. Returns NULL, or what is wrong with it. */
 const char *conf_provider_version_check(const char *s)
 {
 	const char *dot = strchr(s, '.');

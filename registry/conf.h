@@ -82,7 +82,7 @@ struct conf_source {
 	char path[];
 };
 
-/* The result. Zero-filled is a valid empty one; owned by one thread at a time. */
+/* The result of reading. A struct of zeroes is a valid empty one. One thread at a time owns it. */
 struct conf {
 	struct conf_entry *entries;
 	struct conf_entry **entries_tail;
@@ -125,8 +125,8 @@ int conf_read(struct conf *conf, const char *path);
 int conf_read_system(struct conf *conf);
 
 /*
- * Hide what DAT_PROVIDERS, or the value given, hides; conf_filter.c says what may stand there.
- * Returns 0 or -ENOMEM. Once a struct conf.
+ * Hide the lines that DAT_PROVIDERS, or the value given, hides; conf_filter.c describes the value.
+ * Return 0 or -ENOMEM. Call one of them, once for each struct conf.
  */
 int conf_filter_env(struct conf *conf);
 int conf_filter(struct conf *conf, const char *value);
@@ -139,7 +139,7 @@ int conf_filter(struct conf *conf, const char *value);
  */
 const char *conf_variable_mistyped(unsigned int *at, char *name, size_t size);
 
-/* The name of a field as dat.conf(5) has it. */
+/* Returns the name of a field as in dat.conf(5). */
 const char *conf_field_name(enum conf_field field);
 
 /* Internal to conf*.c. */

@@ -62,9 +62,9 @@ static int fd_read_all(int fd, char **text, size_t *len)
 }
 
 /*
- * Opening a FIFO would wait for a writer, perhaps for ever. So it is opened without blocking, and
- * then read, which waits only if there is a writer. Returns -EPIPE if there is no writer and no
- * text.
+ * Reads a file. To open a FIFO would wait for a writer, perhaps for ever. So it is opened without
+ * blocking, and then read, which waits only if there is a writer. Returns -EPIPE if there is no
+ * writer and no text.
  */
 static int file_read(const char *path, char **text, size_t *len)
 {
@@ -129,13 +129,16 @@ static int ini_filter(const struct dirent *d)
 	return d->d_name[0] != '.' && len > 4 && !strcmp(d->d_name + len - 4, ".ini");
 }
 
-/* By byte value: the order of drop-ins must not depend on the locale. */
+/* Compares names by byte value, because the order of drop-ins must not depend on the locale. */
 static int ini_order(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Reads the drop-ins of path. A missing directory is the normal case. */
+/*
+ * Reads the drop-ins of path. A missing directory is not an error, because most files have no
+ * drop-ins.
+ */
 static int dropins_read(struct conf *conf, const char *path)
 {
 	struct dirent **names;

@@ -69,7 +69,10 @@ static void prefix_drop(struct part *p, const char *prefix)
 	}
 }
 
-/* "soft" of "libdatsoft.so", "cma" of "libdaplcma.so.1". */
+/*
+ * Returns the provider part of a library's name: "soft" of "libdatsoft.so", "cma" of
+ * "libdaplcma.so.1".
+ */
 static struct part provider_part(const char *library)
 {
 	struct part p = file_part(library);
@@ -116,7 +119,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* The words of a value, without the blanks around them. Empty ones do not count. */
+/* Splits a value into words, without the blanks around them. Empty words are ignored. */
 static int words_read(struct words *words, const char *value, size_t len)
 {
 	const char *end = value + len, *p;

@@ -96,7 +96,7 @@ static int string_append(char **s, const char *more)
 	return 0;
 }
 
-/* key=value, with the value in quotes where it would otherwise fall apart at its blanks. */
+/* Returns key=value, with the value in quotes if it has blanks that would end it. */
 static char *tuning_format(const char *key, const char *value)
 {
 	size_t room = strlen(key) + 2 * strlen(value) + 4;
@@ -177,7 +177,7 @@ static int section_add(struct ini *ini, const struct section *sec)
 	return 0;
 }
 
-/* The section is complete: tune every entry of its name, or add one. */
+/* Ends a section: tunes every entry of its name, or adds one. */
 static void section_end(struct ini *ini)
 {
 	struct section *sec = &ini->sec;

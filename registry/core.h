@@ -46,13 +46,20 @@ struct reg_front {
 	 */
 	DAT_RETURN first_argument;
 	DAT_RETURN name_not_registered;
-	/* The tables that objects of live providers begin with, each counted. 0 or -ENOMEM. reg.lock */
+	/*
+	 * Counts one more or one less user of a table, with which objects of live providers begin.
+	 * table_add_locked() returns 0 or -ENOMEM. reg.lock is held.
+	 */
 	int (*table_add_locked)(const void *table);
 	void (*table_remove_locked)(const void *table);
-	/* An IA has been opened whose objects begin with it. reg.lock */
+	/*
+	 * Called when an IA has been opened whose objects begin with this table. reg.lock is held.
+	 */
 	void (*table_prefer_locked)(const void *table);
 	void (*tables_free_locked)(void);
-	/* The table's function that opens an IA, of a type that the front knows; or NULL. */
+	/*
+	 * Returns the table's function that opens an IA, whose type only the front knows; or NULL.
+	 */
 	void (*(*opener_of)(const void *table))(void);
 	/* Converts an error to the names of its parts. */
 	DAT_RETURN (*names)(DAT_RETURN value, const char **type, const char **subtype);
@@ -64,8 +71,9 @@ struct reg_front {
 };
 
 /*
- * The calls into a provider that open and close an IA, with their arguments behind them. An IA is
- * closed by the same `close` as it was opened with. No lock is held.
+ * The calls into a provider that open and close an IA. The front's struct begins with this one, and
+ * has the arguments after it. An IA is closed by the same `close` as it was opened with. No lock is
+ * held.
  */
 struct reg_opening {
 	DAT_RETURN (*open)(struct reg_opening *how, const void *table, void (*opener)(void),
@@ -86,8 +94,8 @@ struct reg_request {
 #pragma GCC visibility push(default)
 
 /*
- * A front's library has been loaded, or is about to go. When the last front goes, so does all that
- * the registry holds, unless it is still in use.
+ * Called when a front's library has been loaded, and when it is about to be unloaded. When the last
+ * front is removed, the registry frees all that it holds, unless something is still in use.
  */
 void datreg_front_add(const struct reg_front *front);
 void datreg_front_remove(const struct reg_front *front);
@@ -109,11 +117,14 @@ DAT_RETURN datreg_ia_open(const struct reg_request *rq, DAT_IA_HANDLE *ia_handle
 DAT_RETURN datreg_ia_close(const struct reg_front *front, struct reg_opening *how,
 			   DAT_IA_HANDLE ia_handle);
 
-/* The provider's object behind an IA handle of any front, or NULL. */
+/* Returns the provider's object behind an IA handle of any front, or NULL. */
 DAT_IA_HANDLE datreg_ia_object(DAT_IA_HANDLE handle);
-/* A handle as the consumer knows it: the integer for an IA's object, any other unchanged. */
+/*
+ * Returns a handle as the consumer knows it: the integer for an IA's object, any other handle
+ * unchanged.
+ */
 DAT_HANDLE datreg_handle_shown(DAT_HANDLE handle);
-/* What dats_get_ia_handle() does in both libraries. */
+/* Implements dats_get_ia_handle() of both libraries. */
 DAT_RETURN datreg_ia_translate(const struct reg_front *front, unsigned long handle,
 			       DAT_IA_HANDLE *ia_handle);
 

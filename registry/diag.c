@@ -66,7 +66,7 @@ static void print(int level, const char *fmt, va_list ap)
 	free(text);
 }
 
-/* A warning: something works, but perhaps not as the user expects. */
+/* Prints a warning: something works, but perhaps not as the user expects. */
 void diag_warn(const char *fmt, ...)
 {
 	va_list ap;

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* The slot of a number below REG_POINTER_MIN, or NULL if there is no such handle yet. */
+/* Returns the slot of a number below REG_POINTER_MIN, or NULL if there is no such handle yet. */
 struct reg_ia *ia_slot(unsigned int handle)
 {
 	struct reg_ia *chunk = atomic_load_explicit(&reg.ias[handle / REG_IA_CHUNK],
@@ -19,7 +19,7 @@ struct reg_ia *ia_slot(unsigned int handle)
 	return chunk ? &chunk[handle % REG_IA_CHUNK] : NULL;
 }
 
-/* The number of handles that the chunks hold. Handle 0 is never used. */
+/* Returns the number of handles that the chunks hold. Handle 0 is never used. */
 static unsigned int ia_room_locked(void)
 {
 	unsigned int i = 0;
@@ -72,7 +72,10 @@ unsigned int ia_reserve_locked(struct reg_record *record)
 	return 0;
 }
 
-/* Release: a thread that finds the object finds what its provider has put into it. */
+/*
+ * Makes a reserved handle valid. Release: a thread that finds the object finds what its provider
+ * has put into it.
+ */
 void ia_publish_locked(unsigned int handle, DAT_IA_HANDLE object, const void *vtable,
 		       DAT_RETURN (*close)(struct reg_opening *, const void *, DAT_IA_HANDLE))
 {
@@ -137,9 +140,10 @@ unsigned int ia_handle_of(DAT_IA_HANDLE object)
 }
 
 /*
- * Acquire pairs with the release in ia_publish_locked: a thread that sees the object sees what the
- * provider put into it. A value that is no small integer is taken for the provider's pointer, which
- * is valid only while that IA is open, and is not dereferenced.
+ * Returns the object of a handle, or NULL. Acquire pairs with the release in ia_publish_locked: a
+ * thread that sees the object sees what the provider put into it. A value that is not a small
+ * integer is taken for the provider's pointer, which is valid only while that IA is open, and is
+ * not dereferenced.
  */
 DAT_IA_HANDLE datreg_ia_object(DAT_IA_HANDLE handle)
 {
@@ -160,9 +164,9 @@ DAT_HANDLE datreg_handle_shown(DAT_HANDLE handle)
 }
 
 /*
- * 1.2 plugins turn a handle into a pointer with it, 2.0 plugins a pointer into a handle; the value
- * itself tells which is meant. Handles are unique across the APIs, so it does not matter whose
- * plugin calls.
+ * Translates between the handle and the object of an IA: 1.2 plugins pass a handle, 2.0 plugins a
+ * pointer, and the value itself shows which of them it is. Handles are unique across the APIs, so
+ * it does not matter whose plugin calls.
  */
 DAT_RETURN datreg_ia_translate(const struct reg_front *front, unsigned long handle,
 			       DAT_IA_HANDLE *ia_handle)

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Returns true if the pointer may be a DAT object. */
+/* Returns the first word of an object, or NULL if the pointer cannot be that of a DAT object. */
 static const void *object_vtable(DAT_HANDLE object)
 {
 	const void *vtable;
@@ -157,7 +157,10 @@ static DAT_RETURN ia_close(struct reg_opening *how, unsigned int handle, struct 
 	struct reg_record *record;
 	DAT_RETURN rc;
 
-	/* the record stays while the IA is open, and is this thread's to read since it has claimed that */
+	/*
+	 * the record stays while the IA is open, and this thread may read it, because it has claimed the
+	 * IA
+	 */
 	front = ia->record->front;
 	rc = how->close(how, ia->vtable, object);
 	pthread_mutex_lock(&reg.lock);
@@ -176,8 +179,8 @@ static DAT_RETURN ia_close(struct reg_opening *how, unsigned int handle, struct 
 }
 
 /*
- * Until the provider's close has succeeded the IA does not change, because a close that fails must
- * have no effect. A second close meanwhile finds the IA claimed.
+ * Closes an IA. Until the provider's close has succeeded, the IA does not change, because a close
+ * that fails must have no effect. A second close meanwhile finds the IA claimed.
  */
 DAT_RETURN datreg_ia_close(const struct reg_front *front, struct reg_opening *how,
 			   DAT_IA_HANDLE ia_handle)
@@ -226,8 +229,8 @@ static void tear_down_locked(void)
 }
 
 /*
- * At exit or with the last dlclose. If something is still in use, everything stays. Later calls,
- * from destructors of plugins, see that the front or the registry is gone.
+ * Called at exit or by the last dlclose. If something is still in use, everything stays. Later
+ * calls, from destructors of plugins, see that the front or the registry has been removed.
  */
 void datreg_front_remove(const struct reg_front *front)
 {

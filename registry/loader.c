@@ -7,9 +7,9 @@
  *
  * Invariant: a library is either loaded with every symbol bound or not loaded.
  *
- * What libltdl does here is to hold the reference to a library that is loaded, and to find symbols
- * in it. The rest of what it offers is not used, for these reasons. It would bind lazily, so that a
- * plugin without a symbol would end the program at some later call: dlopen goes first, with
+ * libltdl is used only to hold the reference to a library that is loaded, and to find symbols in
+ * it. The rest of what it offers is not used, for these reasons. It would bind lazily, so that a
+ * plugin that lacks a symbol would end the program at some later call: dlopen is called first, with
  * RTLD_NOW. It reports every error as "file not found", but the message about a refused plugin, and
  * the decision whether the search goes on, depend on the words of the dynamic linker. Its search
  * path goes on to the next folder where a library was found and is broken, can be prepended to by a
@@ -44,7 +44,9 @@ struct loader_lib {
 static pthread_mutex_t loader_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static bool loader_ready;		/* loader_lock: lt_dlinit has been called */
 
-/* An address within libdat. The tools compile this file too, and look where libdat would. */
+/*
+ * Returns an address within libdat. The tools compile this file too, and search where libdat would.
+ */
 static void *self_address(void)
 {
 #ifdef LOADER_OUTSIDE
@@ -54,7 +56,7 @@ static void *self_address(void)
 #endif
 }
 
-/* The link map of libdat. */
+/* Returns the link map of libdat, or NULL. */
 static struct link_map *self_map(void)
 {
 	struct link_map *map = NULL;
@@ -81,7 +83,7 @@ static void self_promote(void)
 		dlclose(self);
 }
 
-/* The folder libdat was loaded from, malloced, or NULL. */
+/* Returns the folder that libdat was loaded from, malloced, or NULL. */
 static char *self_dir(void)
 {
 	struct link_map *map = self_map();
@@ -100,11 +102,11 @@ static char *self_dir(void)
 
 /*
  * Load the libdatp that lies beside libdat, so that a plugin that needs one gets this one, wherever
- * the tree was installed or moved to: the dynamic linker looks for the name libdatp.so.0 among what
- * is loaded before it searches its folders, and a plugin has no path to a tree that it is not a part
- * of. One that is loaded already stays the only one. A failure is no matter here: a plugin that
- * needs libdatp, and finds none elsewhere either, fails by itself and says so. libdatp is never
- * unloaded (-z nodelete), so the reference is given back at once.
+ * the tree was installed or moved to: the dynamic linker looks for the name libdatp.so.0 among the
+ * loaded libraries before it searches its folders, and a plugin has no path to a tree that it is not
+ * a part of. If a libdatp is loaded already, it stays the only one. A failure is ignored here: a
+ * plugin that needs libdatp, and finds none elsewhere either, fails by itself with a message.
+ * libdatp is never unloaded (-z nodelete), so the reference is released at once.
  */
 static void sibling_load(void)
 {
@@ -145,7 +147,7 @@ static bool says_missing(const char *why, const char *name)
 	return why && loader_why(name, why, &file) == LOADER_WHY_MISSING;
 }
 
-/* Also under two names. */
+/* Returns whether two paths are the same directory, even under two names. */
 static bool is_same_dir(const char *a, const char *b)
 {
 	struct stat sa, sb;
@@ -215,14 +217,14 @@ static lt_dlhandle ltdl_open(const char *path)
 }
 
 /*
- * Where the library behind dl was found, malloced. Its link map does not change while it is loaded,
- * and was made under a lock of the dynamic linker's that the thread sanitizer does not know of:
- * hence the attribute, and a copy by hand.
+ * Returns the path of the library behind dl, malloced. Its link map does not change while it is
+ * loaded, and was made under a lock of the dynamic linker that the thread sanitizer does not know.
+ * That is the reason for the attribute, and for a copy without memcpy().
  */
 __attribute__((no_sanitize("thread")))
 static char *lib_path(void *dl, const char *name)
 {
-	const volatile char *found = name;	/* volatile, lest it becomes a call of memcpy */
+	const volatile char *found = name;	/* volatile, so that the compiler does not call memcpy */
 	struct link_map *map = NULL;
 	size_t len = 0, i;
 	char *path;
@@ -237,7 +239,7 @@ static char *lib_path(void *dl, const char *name)
 	return path;
 }
 
-/* Hands the library dl, which is loaded, over to libltdl. */
+/* Passes the loaded library dl to libltdl. */
 static struct loader_lib *lib_new(void *dl, const char *name, char **why)
 {
 	struct loader_lib *lib = calloc(1, sizeof(*lib));

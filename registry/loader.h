@@ -6,17 +6,17 @@
 struct loader_lib;
 
 /*
- * Load a library with all its symbols bound and visible to everybody. A name with a slash is taken
- * as it is; a bare one goes to the loader's search path first, then to the folders that providers
- * are installed in. A library that needs libdatp.so.0 gets the one that lies beside libdat.
- * Returns NULL with *why malloced (NULL when memory ran out): the loader's own words.
+ * Load a library with all its symbols bound and globally visible. A name with a slash is used
+ * unchanged; a bare name is searched for in the loader's search path first, then in the folders
+ * that providers are installed in. A library that needs libdatp.so.0 gets the one that lies beside
+ * libdat. Returns NULL with *why malloced (NULL when memory ran out): the loader's own words.
  */
 struct loader_lib *loader_open(const char *name, char **why);
 void *loader_symbol(struct loader_lib *lib, const char *symbol);
 const char *loader_path(const struct loader_lib *lib);
 void loader_close(struct loader_lib *lib);
 
-/* Return what the loader itself holds. No library may be open. */
+/* Free what the loader itself holds. No library may be open. */
 void loader_exit(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the dynamic linker means when it refuses a provider library; see loader_why.h. */
+/* Finds out why the dynamic linker refuses a provider library; see loader_why.h. */
 #include "loader_why.h"
 
 #include <string.h>

@@ -2,7 +2,8 @@
 /*
  * Interprets the dynamic linker's refusal of a provider library, and knows the remedy.
  *
- * Invariant: the words are read only; the file that they name is a part of them.
+ * Invariant: only the linker's words are examined, and no file is opened; the name of the file is a
+ * part of the words.
  */
 #ifndef REGISTRY_LOADER_WHY_H
 #define REGISTRY_LOADER_WHY_H
@@ -21,16 +22,18 @@ enum loader_why {
 };
 
 /*
- * What `why`, the words of loader_open() about `library`, say. *file is the length of the name of
- * a file or library that the words begin with, or 0.
+ * Returns what `why`, the words of loader_open() about `library`, mean. *file becomes the length of
+ * the name of a file or library with which the words begin, or 0.
  */
 enum loader_why loader_why(const char *library, const char *why, size_t *file);
 
-/* Is it one of the providers that come with this library? */
+/* Returns true for a provider that comes with this library. */
 bool library_is_ours(const char *library);
 
-/* Is it one of ours, and one that promises no thread safety? What a wrapper promises the adapter
- * beneath it decides. */
+/*
+ * Returns true for a provider that comes with this library and does not promise thread safety. It
+ * returns false for a wrapper, which promises what the adapter beneath it does.
+ */
 bool library_is_nonthreadsafe(const char *library);
 
 #define LOADER_WHY_PACKAGE "install OpenDAT's providers (package opendat-providers)"

@@ -66,7 +66,7 @@ libdat2_la_LIBADD = libdat.la
 EXTRA_libdat2_la_DEPENDENCIES = registry/libdat2.map
 EXTRA_DIST += registry/libdat2.map
 
-# A dat.conf that is there belongs to the administrator: it is neither written over nor taken away.
+# An existing dat.conf belongs to the administrator: it is neither overwritten nor removed.
 EXTRA_DIST += etc/dat.conf
 install-data-local:
 	@$(MKDIR_P) '$(DESTDIR)$(sysconfdir)'

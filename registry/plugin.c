@@ -78,7 +78,10 @@ static char *why_format(const struct reg_plugin *p, const char *fmt, ...)
 	return n < 0 ? NULL : whole;
 }
 
-/* The loader's words begin with the library's name, which the message has already. */
+/*
+ * Skips the library's name at the beginning of the loader's words, because the message has it
+ * already.
+ */
 static const char *words_proper(const struct reg_plugin *p, const char *words)
 {
 	size_t length = strlen(p->entry->library);
@@ -88,7 +91,9 @@ static const char *words_proper(const struct reg_plugin *p, const char *words)
 		       words;
 }
 
-/* The reason why the loader did not load p's library, with the remedy. Malloced, or NULL. */
+/*
+ * Returns the reason why the loader did not load p's library, with the remedy. Malloced, or NULL.
+ */
 static char *loader_complaint(const struct reg_plugin *p, const char *words)
 {
 	const char *library = p->entry->library, *said = words_proper(p, words);
@@ -136,7 +141,7 @@ static void records_purge_locked(struct reg_plugin *p)
 	reg.records_tail = link;
 }
 
-/* Undo whatever plugin_load did. Without the lock; p->thread is this thread. */
+/* Undoes what plugin_load() did. The lock is not held; p->thread is this thread. */
 static void plugin_unload(struct reg_plugin *p)
 {
 	struct reg_plugin *outer = reg_self.plugin;
@@ -160,7 +165,7 @@ static void plugin_unload(struct reg_plugin *p)
 /*
  * Returns the library's own reason for its latest failure, or NULL. A provider library may export a
  * function for that, as libdatp does. The text is a malloced copy, because the original belongs to
- * the library. Without the lock; the library is loaded.
+ * the library. The lock is not held; the library is loaded.
  */
 char *plugin_words(struct reg_plugin *p)
 {
@@ -172,7 +177,10 @@ char *plugin_words(struct reg_plugin *p)
 	return words ? strdup(words) : NULL;
 }
 
-/* Without the lock; p->thread is this thread. Returns 0, or -ENOENT with *why, or -ENOMEM. */
+/*
+ * Loads and initialises a plugin. The lock is not held; p->thread is this thread. Returns 0, or
+ * -ENOENT with *why, or -ENOMEM.
+ */
 static int plugin_load(struct reg_plugin *p, char **why)
 {
 	struct reg_plugin *outer = reg_self.plugin;

@@ -14,8 +14,8 @@
 #include <stdatomic.h>
 
 /*
- * The types of errors are the same in each API. Of the subtypes only those below DAT_INVALID_HANDLE1
- * are: the others stand in struct reg_front.
+ * The types of errors are the same in each API. Of the subtypes, only those below
+ * DAT_INVALID_HANDLE1 are the same; struct reg_front has the others.
  */
 #include <dat/dat_error.h>
 
@@ -47,7 +47,7 @@ struct reg_plugin {
 	const struct conf_entry *entry;
 	DAT_PROVIDER_INFO info;		/* what init and fini are given; constant */
 	enum plugin_state state;	/* reg.lock; changes are announced on reg.changed */
-	struct reg_thread *thread;	/* reg.lock: who loads or unloads it */
+	struct reg_thread *thread;	/* reg.lock: the thread that loads or unloads it */
 	unsigned int opens;		/* reg.lock: open IAs and opens under way */
 	struct loader_lib *lib;		/* owned by thread while loading or unloading */
 	bool initialised;		/* likewise: dat_provider_init has run */
@@ -65,7 +65,7 @@ struct reg_record {
 	/* the provider's table, which also has the function that opens an IA */
 	const void *table;
 	void (*opener)(void);		/* what its front's opener_of() returned */
-	DAT_PROVIDER_INFO info;		/* a copy: the plugin's own may go */
+	DAT_PROVIDER_INFO info;		/* a copy, because the plugin may free its own */
 	/* the plugin whose init registered it; NULL if it registered itself */
 	struct reg_plugin *plugin;
 	unsigned int opens;		/* reg.lock: open IAs and opens under way */
@@ -119,9 +119,9 @@ extern _Thread_local struct reg_thread reg_self;
 
 /* The progress of a search for a provider that serves a request. Zero-filled at first. */
 struct reg_search {
-	const struct reg_plugin *first;	/* was loaded already, and went before its turn */
+	const struct reg_plugin *first;	/* was loaded already, so it was tried before the earlier lines */
 	struct reg_plugin *last;	/* the line that was tried last */
-	bool again;			/* what was found before could not be opened */
+	bool again;			/* the provider found before could not be opened */
 };
 
 /* catalog.c */
@@ -142,7 +142,7 @@ int plugin_wait_locked(struct reg_plugin *p);
 void plugin_why_locked(struct reg_plugin *p, char *why);
 char *plugin_words(struct reg_plugin *p);
 
-/* The error for argument n of a call, the first being 1. */
+/* Returns the error for argument n of a call, counted from 1. */
 static inline DAT_RETURN reg_argument(const struct reg_front *front, unsigned int n)
 {
 	return REG_ERROR(DAT_INVALID_PARAMETER, front->first_argument + n - 1);
@@ -184,11 +184,11 @@ void diag_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool diag_explicit(void);
 
 /*
- * A thread that is cancelled must not take a lock with it: calls that load, wait or read files
- * begin with cancel_off() and end with cancel_restore(). The calls that are only passed on do
- * neither. The type goes first and comes back last: a signal of pthread_cancel() on its way to a
- * thread that can be cancelled at any instant ends it as long as the type says so, whatever the
- * state is by then.
+ * A thread must not be cancelled while it holds a lock: calls that load, wait or read files begin
+ * with cancel_off() and end with cancel_restore(). The calls that are only passed on do neither.
+ * The type is set first and restored last, because the signal that pthread_cancel() sends to a
+ * thread with asynchronous cancellation ends it as long as the type is asynchronous, whatever the
+ * state is when the signal arrives.
  */
 struct cancel {
 	int state, type;	/* the consumer's own */

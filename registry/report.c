@@ -16,8 +16,8 @@
 #include <string.h>
 
 /*
- * How many names that were reported as unknown are kept; beyond that, further names are not told
- * apart.
+ * The number of names reported as unknown that are kept. Beyond that, further unknown names are not
+ * distinguished.
  */
 #define UNKNOWN_MAX 64
 
@@ -86,7 +86,7 @@ void report_free_locked(void)
 	reg.nunknown = 0;
 }
 
-/* A diagnostic as FILE:LINE:COLUMN: field: text. */
+/* Writes a diagnostic as FILE:LINE:COLUMN: field: text. */
 static void diag_write(struct text *t, const struct conf_diag *d)
 {
 	fprintf(t->stream, "%s", d->file);
@@ -130,7 +130,7 @@ static unsigned int names_count(const struct reg_front *front)
 	return n;
 }
 
-/* The names the user could have meant. */
+/* Writes the names that the user could have meant. */
 static void names_write(struct text *t, const struct reg_front *front)
 {
 	unsigned int i, n = 0;
@@ -148,7 +148,7 @@ static void names_write(struct text *t, const struct reg_front *front)
 		fprintf(t->stream, "none");
 }
 
-/* A line that was passed over. */
+/* Returns why a line is not used, with the remedy. */
 static const char *skip_name(enum conf_skip skip)
 {
 	return skip == CONF_SKIP_KDAPL ?
@@ -389,9 +389,9 @@ static const char *open_remedy(DAT_RETURN rc)
 }
 
 /*
- * Reports that a provider was loaded and refused to open the adapter. An invalid argument is the
- * programmer's to see in the return code; other causes are for the user. They are printed at once,
- * or, if several lines match, when the outcome of all is known.
+ * Reports that a provider was loaded and refused to open the adapter. The programmer sees an
+ * invalid argument in the return code; other causes are reported to the user, at once or, if
+ * several lines match, when the outcome of all is known.
  */
 void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc, bool several)
 {

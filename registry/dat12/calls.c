@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The consumer's calls of DAT 1.2 whose arguments are others in 2.0, each passed on to its slot in the
+ * The consumer's calls of DAT 1.2 that have other arguments in 2.0, each passed on to its slot in the
  * vtable.
  *
  * Invariant: as in the files of front/.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The consumer's calls of DAT 2.0 whose arguments are others in 1.2, or that 1.2 does not have, each
+ * The consumer's calls of DAT 2.0 that have other arguments in 1.2, or that 1.2 does not have, each
  * passed on to its slot in the vtable.
  *
  * Invariant: as in the files of front/.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_extension_op(): the calls of extensions, which are passed on with their arguments unseen. Two
- * ranges of them are about a provider that need not be open: those that open a query, which name
- * an adapter and load its provider, and those that close it.
+ * dat_extension_op(): the calls of extensions, which are passed on without examining the arguments.
+ * Two ranges of them are about a provider that need not be open: those that open a query, which
+ * name an adapter and load its provider, and those that close it.
  *
- * Invariant: the handle of a query is good for closing it alone. It counts as an open of its
+ * Invariant: the handle of a query is valid only for closing it. It counts as an open of its
  * provider's plugin until then.
  */
 #include "registry/front/front.h"
@@ -61,7 +61,7 @@ static DAT_RETURN query_close_at(struct reg_opening *how, const void *table, DAT
 	return extension_call((struct query_opening *)how, table, object);
 }
 
-/* Asks for the adapter as a program does that needs no thread safety. */
+/* Requests the adapter like a program that needs no thread safety. */
 static DAT_RETURN query_open(struct query_opening *query)
 {
 	const char *name = va_arg(query->args, const char *);
@@ -79,7 +79,7 @@ static DAT_RETURN query_open(struct query_opening *query)
 	return datreg_ia_open(&rq, &number);
 }
 
-/* A call about an object. */
+/* Passes on a call about an object. */
 static DAT_RETURN extension_dispatch(struct query_opening *call, DAT_HANDLE handle)
 {
 	DAT_HANDLE object = (uintptr_t)handle < REG_POINTER_MIN ? datreg_ia_object(handle) : handle;

@@ -4,8 +4,8 @@
  * each passed on to its slot in the vtable. dat_cr_reject() has other arguments in each API, so it
  * is in calls.c of dat12/ and dat20/.
  *
- * Invariant: a handle that is no object of a live provider never reaches one, and a provider
- * without the call answers DAT_NOT_IMPLEMENTED.
+ * Invariant: a handle that is not an object of a live provider never reaches a provider, and a call
+ * that the provider does not have returns DAT_NOT_IMPLEMENTED.
  */
 #include "front.h"
 

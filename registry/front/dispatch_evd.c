@@ -3,8 +3,8 @@
  * The consumer's calls on event dispatchers and notification objects,
  * each passed on to its slot in the vtable.
  *
- * Invariant: a handle that is no object of a live provider never reaches one, and a provider
- * without the call answers DAT_NOT_IMPLEMENTED.
+ * Invariant: a handle that is not an object of a live provider never reaches a provider, and a call
+ * that the provider does not have returns DAT_NOT_IMPLEMENTED.
  */
 #include "front.h"
 
@@ -98,8 +98,8 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 }
 
 /*
- * An asynchronous error may be about the IA itself, which old plugins name by their own pointer;
- * the consumer gets the handle it knows.
+ * Translates the handle in an asynchronous error, which may be about the IA itself: existing
+ * plugins name the IA by their own pointer, and the consumer gets the handle that it knows.
  */
 static REG_COLD DAT_RETURN async_event(DAT_EVENT *event)
 {
@@ -109,8 +109,8 @@ static REG_COLD DAT_RETURN async_event(DAT_EVENT *event)
 }
 
 /*
- * What the provider answered, and the event with it. Costs one compare an event, an empty queue
- * nothing.
+ * Returns what the provider returned, and translates the event if that is needed. This costs one
+ * comparison for an event, and nothing for an empty queue.
  */
 static inline DAT_RETURN event_result(DAT_RETURN rc, DAT_EVENT *event)
 {
@@ -133,7 +133,7 @@ static REG_COLD DAT_RETURN dequeue_unusual(DAT_EVD_HANDLE evd_handle, DAT_EVENT 
 	return event_result(provider->evd_dequeue_func(evd_handle, event), event);
 }
 
-/* As the calls that REG_DISPATCH_FAST defines, but that an event may have to be translated. */
+/* Like the calls that REG_DISPATCH_FAST defines, except that an event may have to be translated. */
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	const DAT_PROVIDER *provider = reg_hot_provider(evd_handle);
@@ -143,7 +143,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	return event_result(provider->evd_dequeue_func(evd_handle, event), event);
 }
 
-/* May be cancelled while it blocks: nothing is held here. */
+/* The thread may be cancelled while the call blocks, because no lock is held here. */
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 			DAT_EVENT *event, DAT_COUNT *n_more_events)
 {

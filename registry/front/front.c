@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A front as the core knows it, and the calls that open, close and register, the query of an IA,
- * and those that take a handle of any kind.
+ * The front as the core knows it (struct reg_front); the calls that open, close and register; the
+ * query of an IA; and the calls that take a handle of any kind.
  */
 #include "front.h"
 
@@ -50,11 +50,14 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entri
 struct ia_opening {
 	struct reg_opening how;
 	DAT_COUNT qlen;
-	DAT_EVD_HANDLE evd;		/* what the program gave, then what the provider returned */
+	DAT_EVD_HANDLE evd;		/* the program's argument, then what the provider returned */
 	DAT_CLOSE_FLAGS flags;
 };
 
-/* An async EVD argument is no EVD, one that exists elsewhere, or an object of a live provider. */
+/*
+ * Returns whether the async EVD argument is valid: no EVD, one that exists elsewhere, or an object
+ * of a live provider.
+ */
 static bool async_evd_is_valid(DAT_EVD_HANDLE evd)
 {
 	return evd == DAT_HANDLE_NULL || evd == DAT_EVD_ASYNC_EXISTS || probe_provider(evd);
@@ -170,7 +173,7 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
 	REG_DISPATCH_ANY(dat_handle, get_handle_type_func, any_object, handle_type);
 }
 
-/* For plugins: an IA handle as a pointer to the provider's object, and the other way round. */
+/* For plugins: converts an IA handle to the pointer to the provider's object, and vice versa. */
 DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia_handle)
 {
 	return datreg_ia_translate(&this_front, handle, ia_handle);

@@ -29,14 +29,15 @@ struct reg_vtables {
 	_Atomic(const DAT_PROVIDER *) vtable[REG_VTABLE_CHUNK];
 	_Atomic(struct reg_vtables *) next;
 	unsigned int refs[REG_VTABLE_CHUNK];	/* reg.lock */
-	bool whole[REG_VTABLE_CHUNK];		/* reg.lock: as `hot` wants it */
+	bool whole[REG_VTABLE_CHUNK];		/* reg.lock: is_whole(), so that it may be `hot` */
 };
 
 struct front {
 	/*
-	 * The vtable that the next handle most likely begins with. A handle whose first word equals
-	 * it is an object of a live provider, which has the posts to endpoints and evd_dequeue_func:
-	 * spares a test on the way. Never NULL, for the same reason.
+	 * The vtable with which the object of the next handle most likely begins. A handle whose
+	 * first word equals it is an object of a live provider that has the posts to endpoints and
+	 * evd_dequeue_func, so the data path does not test for these slots. It is never NULL, so
+	 * that there is no test for that either.
 	 */
 	_Atomic(const DAT_PROVIDER *) hot;
 	struct reg_vtables vtables;
@@ -60,11 +61,12 @@ const DAT_PROVIDER *probe_provider(DAT_HANDLE handle);
 void probe_forget(void);
 
 /*
- * The provider behind any handle but an IA's: NULL unless its first word is the vtable of a live
- * provider. What is no pointer is not read at all; for a freed handle or the address of something
- * else the first word tells. It has to be mapped, hence this is for the data path, and
- * probe_provider() for all else. Relaxed loads do: the handle reached this thread by way of whoever
- * created the object, and with it all that the vtable holds; the compare itself needs no order.
+ * Returns the provider behind any handle except an IA's, or NULL unless the first word of the
+ * object is the vtable of a live provider. A value that is not a pointer is not read. A freed
+ * handle, or the address of something else, is recognised by its first word. That word has to be
+ * mapped, so this is for the data path, and probe_provider() for all other calls. Relaxed loads are
+ * enough: the handle reached this thread from the thread that created the object, and so did the
+ * contents of the vtable; the comparison itself needs no order.
  */
 static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
 {
@@ -77,8 +79,8 @@ static inline const DAT_PROVIDER *reg_provider(DAT_HANDLE handle)
 }
 
 /*
- * Whether it is the likely one. Relaxed: as above. Compilers do not make an atomic load and a comparison one instruction,
- * as they would of a load that is not atomic.
+ * Returns whether a vtable is the likely one. Relaxed: as above. On x86-64 it is written in assembly, because compilers
+ * do not merge an atomic load and a comparison into one instruction.
  */
 static inline bool reg_is_hot(const DAT_PROVIDER *p)
 {
@@ -93,8 +95,9 @@ static inline bool reg_is_hot(const DAT_PROVIDER *p)
 }
 
 /*
- * The same, but only if it is the likely one, else NULL: nothing is called on the way. A misaligned handle
- * is not looked for: what it points at is not the likely one's address, and reg_provider() refuses it.
+ * Like reg_provider(), but returns NULL unless the provider is the likely one, and calls no function. It
+ * does not check for a misaligned handle: the word that such a handle points at is not the likely vtable's
+ * address, and reg_provider() refuses the handle then.
  */
 REG_MISALIGNED static inline const DAT_PROVIDER *reg_hot_provider(DAT_HANDLE handle)
 {
@@ -111,15 +114,15 @@ REG_MISALIGNED static inline const DAT_PROVIDER *reg_hot_provider(DAT_HANDLE han
 }
 
 /*
- * The provider behind an object that came out of the table of IAs, which all fronts share: NULL if
- * the IA is another front's, whose tables have another layout.
+ * Returns the provider behind an object from the table of IAs, which all fronts share, or NULL if
+ * the IA belongs to another front, whose tables have another layout.
  */
 static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 {
 	return vtables_find(__atomic_load_n((const DAT_PROVIDER **)object, __ATOMIC_RELAXED));
 }
 
-/* Pass a call on by the object it is about; sub is the subtype for a bad handle. */
+/* Passes a call on by the object that it is about. `sub` is the subtype for a bad handle. */
 #define REG_DISPATCH_BY(find, handle, sub, slot, ...) do {					\
 	const DAT_PROVIDER *provider_ = find(handle);						\
 												\
@@ -132,10 +135,10 @@ static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 #define REG_DISPATCH(handle, ...)	REG_DISPATCH_BY(probe_provider, handle, __VA_ARGS__)
 
 /*
- * A call of the data path, defined whole: passed on by a few compares, and what is not usual
- * (another provider than the likely one, a bad handle, a provider without the call) by a function of
- * its own, so that the usual way needs no stack. `parameters` as they are declared, the rest as
- * they are passed.
+ * Defines a whole call of the data path. It is passed on after a few comparisons. The unusual cases
+ * (another provider than the likely one, a bad handle, a provider without the call) are in a
+ * function of its own, so that the usual path needs no stack. `parameters` are written as they are
+ * declared, the arguments after them as they are passed.
  */
 #define REG_DISPATCH_FAST(call, ...)	REG_DISPATCH_IF(provider, call, __VA_ARGS__)
 /* The same, where the likely provider may be one without the call. */
@@ -155,7 +158,10 @@ DAT_RETURN call parameters									\
 	return call##_unusual(__VA_ARGS__);							\
 }
 
-/* Pass a call on by its IA; the arguments after slot see the provider's object as ia_object. */
+/*
+ * Passes a call on by its IA. The arguments after `slot` may use the provider's object as
+ * ia_object.
+ */
 #define REG_DISPATCH_IA(handle, slot, ...) do {							\
 	DAT_IA_HANDLE ia_object = datreg_ia_object(handle);					\
 	const DAT_PROVIDER *provider_ = ia_object ? reg_ia_provider(ia_object) : NULL;		\
@@ -168,8 +174,8 @@ DAT_RETURN call parameters									\
 } while (0)
 
 /*
- * The same for a query whose result names the IA. Old plugins put their own pointer there; the
- * consumer gets the handle it knows.
+ * The same for a query whose result names the IA. Existing plugins put their own pointer there; the
+ * consumer gets the handle that it knows.
  */
 #define REG_DISPATCH_QUERY(handle, sub, slot, mask, field, param) do {				\
 	const DAT_PROVIDER *provider_ = probe_provider(handle);					\

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The provider behind a handle that may be any number: one never written, or one that points where
- * nothing is mapped. A system call reads the first word, and fails if it cannot.
+ * Finds the provider behind a handle that may be any number: one that no call has written, or one
+ * that points to memory that is not mapped. A system call reads the first word, and fails if it
+ * cannot.
  *
  * Invariant: a page is read directly only if an object of a live provider was seen on it since an
- * IA was last closed, so that it costs a system call a page and not a call.
+ * IA was last closed. So the system call is made once for a page, and not for each call.
  */
 #include "front.h"
 
@@ -12,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PAGE_SHIFT	12		/* of the smallest pages there are */
+#define PAGE_SHIFT	12		/* for 4 KiB, the smallest page size */
 #define PAGES		1024
 
 /*
@@ -56,7 +57,9 @@ const DAT_PROVIDER *probe_provider(DAT_HANDLE handle)
 	return p;
 }
 
-/* The memory of an IA's objects may be unmapped when the IA is closed. */
+/*
+ * Forgets all pages, because the memory of an IA's objects may be unmapped when the IA is closed.
+ */
 void probe_forget(void)
 {
 	int i;

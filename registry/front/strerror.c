@@ -170,9 +170,9 @@ static const char *subtype_name(DAT_RETURN value)
 }
 
 /*
- * A value succeeds if its type has a name; the class bits do not matter. Programs compare the
- * failure with DAT_INVALID_PARAMETER as it stands, without the class bit, and print the strings
- * unseen: so both are set in every case.
+ * The call succeeds if the type of the value has a name; the class bits do not matter. Programs
+ * compare the failure with DAT_INVALID_PARAMETER without a class bit, and print the strings without
+ * checking the result, so the failure has no class bit, and both strings are set in every case.
  */
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message, const char **minor_message)
 {

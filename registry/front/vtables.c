@@ -13,9 +13,9 @@
 #include <stdlib.h>
 
 /*
- * Relaxed loads of the slots: only pointer values are compared, see reg_provider(). The chunk
- * itself is read through its pointer, hence acquire there, which pairs with the release that linked
- * it in.
+ * Returns the vtable if it is in the set, or NULL. The loads of the slots are relaxed, because only
+ * pointer values are compared; see reg_provider(). The chunk itself is read through its pointer, so
+ * that load is an acquire, which pairs with the release that linked the chunk in.
  */
 const DAT_PROVIDER *vtables_find(const DAT_PROVIDER *vtable)
 {
@@ -42,7 +42,7 @@ static bool is_whole(const DAT_PROVIDER *vtable)
 	       vtable->evd_dequeue_func;
 }
 
-/* Count one more user of vtable. Returns 0 or -ENOMEM. */
+/* Counts one more user of vtable. Returns 0 or -ENOMEM. */
 int vtables_add_locked(const void *vtable)
 {
 	struct reg_vtables *chunk = &front.vtables;
@@ -78,7 +78,10 @@ int vtables_add_locked(const void *vtable)
 	return 0;
 }
 
-/* The hint while there is no provider. No object begins with this table, and it has no calls. */
+/*
+ * The hint while there is no provider. No object begins with this table, and all of its slots are
+ * NULL.
+ */
 const DAT_PROVIDER vtables_none;
 
 struct front front = { .hot = &vtables_none };
@@ -111,7 +114,7 @@ static void hot_choose_locked(void)
 }
 
 /*
- * Counts one user less. After the last, handles to objects that still begin with vtable are
+ * Counts one user less. After the last one, handles of objects that still begin with vtable are
  * invalid.
  */
 void vtables_remove_locked(const void *vtable)

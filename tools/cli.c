@@ -15,13 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <dat/udat.h>
+
 #include "cli.h"
 
 static struct {
 	const char *command;	/* as typed, for the message about --help */
 	const char *name;	/* before every message */
 	bool quiet;		/* errors are not printed */
-} cli = { "tool", "tool", false };
+	cli_strerror_fn *names;	/* of return values */
+} cli = { "tool", "tool", false, dat_strerror };
 
 void cli_begin(const char *name)
 {
@@ -169,6 +172,12 @@ void cli_quiet(bool quiet)
 	cli.quiet = quiet;
 }
 
+void cli_names_of(cli_strerror_fn *names)
+{
+	cli.names = names;
+}
+
+/* The types have the same numbers in both APIs. */
 const char *cli_remedy(DAT_RETURN ret)
 {
 	switch (DAT_GET_TYPE(ret)) {
@@ -194,7 +203,7 @@ static char *return_text(DAT_RETURN ret)
 {
 	const char *major = "unknown", *minor = "";
 
-	if (dat_strerror(ret, &major, &minor) != DAT_SUCCESS)
+	if (cli.names(ret, &major, &minor) != DAT_SUCCESS)
 		return cli_text("unknown return value 0x%08x", (unsigned int)ret);
 	return DAT_GET_SUBTYPE(ret) != 0 ? cli_text("%s %s", major, minor) : cli_text("%s", major);
 }

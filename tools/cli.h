@@ -4,7 +4,7 @@
  *
  * Invariant: results go to stdout, everything else to stderr, and the exit status is one of the
  * three below. A tool ends through cli_finish(), so a result that could not be written is a
- * failure and never passes unnoticed.
+ * failure and never passes unnoticed. Nothing here differs between uDAPL 1.2 and 2.0.
  */
 #ifndef TOOLS_CLI_H
 #define TOOLS_CLI_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <dat/udat.h>
+#include <dat/dat_common.h>
 
 enum cli_status {
 	CLI_OK = 0,	/* it did what was asked */
@@ -48,6 +48,13 @@ void cli_quiet(bool quiet);
  */
 void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * From now on return values are named by this dat_strerror(): of uDAPL 2.0, which numbers the subtypes
+ * differently. At first it is that of 1.2.
+ */
+typedef DAT_RETURN cli_strerror_fn(DAT_RETURN ret, const char **type, const char **subtype);
+void cli_names_of(cli_strerror_fn *names);
 
 /* dat_ia_open failed; libdat has printed the cause, unless DAT_LOG forbids it. */
 void cli_open_error(DAT_RETURN ret, const char *adapter);

@@ -48,6 +48,9 @@ datctl_SOURCES = \
 	tools/json.h \
 	tools/ping.h \
 	tools/ping_end.c \
+	tools/ping_end20.c \
+	tools/ping_run.c \
+	tools/ping_run20.c \
 	tools/probe.c \
 	tools/probe.h \
 	tools/show.h \

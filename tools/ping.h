@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One end of the test that `datctl ping` makes, and its steps.
+ * The test that `datctl ping` makes: what is asked for, one end of it, and its steps.
+ *
+ * All but the order is compiled twice: for uDAPL 1.2, whose library this program is linked with, and
+ * by ping_run20.c and ping_end20.c for 2.0, whose calls have the same names and are looked up in
+ * libdat2.so.2. Both send the same bytes, so the peer may be a program of either.
  *
  * Invariant: a function that returns false has printed the reason on stderr; every wait has a
  * bound.
@@ -12,7 +16,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef PING_API_20
+#include <dat2/udat.h>
+
+#include "dat20.h"
+#define API(call) ((__typeof__(&(call)))(uintptr_t)dat20_symbol(#call))
+#else
 #include <dat/udat.h>
+
+#define API(call) call
+#endif
+
+struct ping_order {
+	const char *adapter;
+	const char *address;	/* of a server, or NULL: the peer is a second process of this host */
+	uint64_t qual;		/* where the server listens */
+	uint32_t patience;	/* for each wait, in microseconds */
+	bool server;
+	bool json;
+};
+
+/* Makes the test by a program of 1.2, or of 2.0 if dat20_load() has returned true. Returns an enum cli_status. */
+int ping_run(const struct ping_order *order);
+int ping_run20(const struct ping_order *order);
+
+#ifdef PING_API_20
+#define ping_run ping_run20
+#define ping_open ping_open20
+#define ping_prepare ping_prepare20
+#define ping_endpoint ping_endpoint20
+#define ping_hang_up ping_hang_up20
+#define ping_close ping_close20
+#define ping_event ping_event20
+#define ping_tell ping_tell20
+#define ping_hear ping_hear20
+#define ping_post_receive ping_post_receive20
+#define ping_write ping_write20
+#define ping_read ping_read20
+#define ping_bind ping_bind20
+#define ping_fill ping_fill20
+#define ping_check ping_check20
+#define ping_place_pack ping_place_pack20
+#define ping_place_unpack ping_place_unpack20
+#endif
 
 #define PING_MESSAGE 4096	/* bytes of a send */
 #define PING_REGION 65536	/* bytes of an RDMA transfer */

@@ -21,7 +21,18 @@ static bool good(DAT_RETURN ret, const char *call)
 	return ret == DAT_SUCCESS;
 }
 
-#define GOOD(call, ...) good(call(__VA_ARGS__), #call)
+#define GOOD(call, ...) good(API(call)(__VA_ARGS__), #call)
+
+/* The arguments and the field in which the APIs differ. */
+#ifdef PING_API_20
+#define ADDRESSES DAT_VA_TYPE_VA,
+#define LMR_OF(memory) (memory).lmr,
+#define REMOTE_ADDRESS virtual_address
+#else
+#define ADDRESSES
+#define LMR_OF(memory)
+#define REMOTE_ADDRESS target_address
+#endif
 
 /* -------------------------------------------------------------------------------- the objects */
 
@@ -30,7 +41,8 @@ bool ping_open(struct ping_end *end)
 	DAT_RETURN ret;
 
 	end->async_evd = DAT_HANDLE_NULL;
-	ret = dat_ia_open((DAT_NAME_PTR)end->adapter, 8, &end->async_evd, &end->ia);
+	ret = API(dat_ia_openv)((DAT_NAME_PTR)end->adapter, 8, &end->async_evd, &end->ia,
+				DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_THREADSAFE);
 	if (ret != DAT_SUCCESS) {
 		cli_open_error(ret, end->adapter);
 		end->ia = DAT_HANDLE_NULL;
@@ -56,7 +68,7 @@ static bool memory_register(struct ping_end *end, struct ping_memory *m, size_t 
 	region.for_va = m->byte;
 	/* All rights: on iWARP the peer writes even to the local side of an RDMA Read. */
 	return GOOD(dat_lmr_create, end->ia, DAT_MEM_TYPE_VIRTUAL, region, size, end->pz,
-		    DAT_MEM_PRIV_ALL_FLAG, &m->lmr, &m->local, &m->remote, &length, &address);
+		    DAT_MEM_PRIV_ALL_FLAG, ADDRESSES &m->lmr, &m->local, &m->remote, &length, &address);
 }
 
 bool ping_prepare(struct ping_end *end)
@@ -87,17 +99,17 @@ static void drain(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS)
+	while (API(dat_evd_dequeue)(evd, &event) == DAT_SUCCESS)
 		;
 }
 
 void ping_hang_up(struct ping_end *end)
 {
 	if (end->ep != DAT_HANDLE_NULL)
-		dat_ep_free(end->ep);
+		API(dat_ep_free)(end->ep);
 	end->ep = DAT_HANDLE_NULL;
 	if (end->rmr != DAT_HANDLE_NULL)
-		dat_rmr_free(end->rmr);
+		API(dat_rmr_free)(end->rmr);
 	end->rmr = DAT_HANDLE_NULL;
 	drain(end->conn_evd);
 	drain(end->recv_evd);
@@ -114,7 +126,7 @@ void ping_close(struct ping_end *end)
 					    &end->local };
 
 	if (end->ia != DAT_HANDLE_NULL)
-		dat_ia_close(end->ia, DAT_CLOSE_ABRUPT_FLAG);
+		API(dat_ia_close)(end->ia, DAT_CLOSE_ABRUPT_FLAG);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->byte);
 }
@@ -183,7 +195,7 @@ bool ping_event(struct ping_end *end, DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER expec
 		const char *what, DAT_EVENT *event)
 {
 	DAT_COUNT more;
-	DAT_RETURN ret = dat_evd_wait(evd, end->patience, 1, event, &more);
+	DAT_RETURN ret = API(dat_evd_wait)(evd, end->patience, 1, event, &more);
 
 	if (ret != DAT_SUCCESS) {
 		cli_dat_error(ret, NULL, "%s", what);
@@ -229,7 +241,7 @@ static DAT_RMR_TRIPLET theirs(struct ping_place place)
 {
 	return (DAT_RMR_TRIPLET){
 		.rmr_context = place.key,
-		.target_address = place.address,
+		.REMOTE_ADDRESS = place.address,
 		.segment_length = PING_REGION,
 	};
 }
@@ -300,14 +312,14 @@ bool ping_bind(struct ping_end *end, struct ping_place *place)
 	DAT_RETURN ret;
 
 	*place = (struct ping_place){ 0, 0 };
-	ret = dat_rmr_create(end->pz, &end->rmr);
+	ret = API(dat_rmr_create)(end->pz, &end->rmr);
 	if (ret != DAT_SUCCESS) {
 		end->rmr = DAT_HANDLE_NULL;
 		return DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED || ret == DAT_NOT_IMPLEMENTED ||
 		       good(ret, "dat_rmr_create");
 	}
-	if (!GOOD(dat_rmr_bind, end->rmr, &segment,
-		  DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG, end->ep,
+	if (!GOOD(dat_rmr_bind, end->rmr, LMR_OF(end->window) &segment,
+		  DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG, ADDRESSES end->ep,
 		  no_cookie, DAT_COMPLETION_DEFAULT_FLAG, &place->key) ||
 	    !ping_event(end, end->request_evd, DAT_RMR_BIND_COMPLETION_EVENT, "dat_rmr_bind",
 			&event))

@@ -106,7 +106,7 @@ list_shows_entries_of_other_versions()
 	prints '^later       u3[.]0 .*:2, neither for uDAPL 1.2 nor for 2.0$'
 }
 
-which_and_ping_know_adapters_of_20()
+which_knows_adapters_of_20()
 {
 	with_conf 'two u2.0 nonthreadsafe default libdatsoft.so opendat.1.0 "" ""'
 	run ./datctl which two
@@ -114,10 +114,6 @@ which_and_ping_know_adapters_of_20()
 	prints '^two  u2[.]0 nonthreadsafe  .*dat.conf:1$'
 	prints '^  libdatsoft.so -> /.*/libdatsoft.so$'
 	prints '^  libdat2.so.2 -> /.*/libdat2.so.2$'
-	run ./datctl ping two
-	exits_with 1
-	prints_nothing
-	says "^datctl: two: its line is for programs of uDAPL 2.0, and 'datctl ping' is one of 1.2; 'datctl check --ia two' opens it"
 	restore_conf
 }
 
@@ -433,7 +429,7 @@ json_may_stand_behind_the_adapter()
 tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_line \
 	wrong_usage_exits_with_2_and_prints_nothing results_that_cannot_be_written_are_a_failure \
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
-	list_shows_entries_of_other_versions which_and_ping_know_adapters_of_20 show_opens_an_adapter_of_20_by_libdat2 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
+	list_shows_entries_of_other_versions which_knows_adapters_of_20 show_opens_an_adapter_of_20_by_libdat2 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins show_prints_what_the_line_or_the_section_allows list_of_an_empty_file_is_empty_and_says_what_to_do \
 	list_and_show_speak_json report_holds_what_helps_and_no_secret completion_offers_commands_options_and_adapters \
 	list_of_a_missing_file_fails_and_says_so \

@@ -79,6 +79,59 @@ a_transfer_that_fails_is_told()
 	! grep -q works "$out" || fails 'it works'
 }
 
+# with_lines_of_20: two adapters for programs of 2.0, one of which has a name of 1.2 as well
+with_lines_of_20()
+{
+	local line
+	line=$(head -n 1 "$DAT_OVERRIDE")
+	{
+		cat "$DAT_OVERRIDE"
+		echo "${line/u1.2/u2.0}"
+		echo "${line/soft0 u1.2/two u2.0}"
+	} >"$dir/dat.conf"
+}
+
+an_adapter_of_20_is_tested_by_a_program_of_20()
+{
+	with_lines_of_20
+	DAT_OVERRIDE=$dir/dat.conf run ./datctl ping two
+	exits_with 0
+	says_nothing
+	[ "$(sed -n 's/^ok  //p' "$out" | cut -c1-14 | sed 's/  *$//' | tr '\n' ';')" = \
+		'open;memory;connect;agreed;send, receive;RDMA write;RDMA read;RMR;disconnect;' ] ||
+		fails "other steps: $(cut -c1-20 "$out" | tr '\n' ';')"
+	prints '^ok  RMR .* bytes written through a memory window$'
+	prints '^two works.$'
+	DAT_OVERRIDE=$dir/dat.conf run ./datctl ping --api 2.0 soft0
+	exits_with 0
+	DAT_OVERRIDE=$dir/dat.conf run ./datctl ping --api 1.2 two
+	exits_with 1
+	says '^datctl.*: dat_ia_open\("two"\): DAT_PROVIDER_NOT_FOUND DAT_MAJOR_NOT_FOUND'
+	# the number of this subtype is that of another one in 1.2
+	run ./datctl ping --api 2.0 nosuch
+	exits_with 1
+	says '^datctl.*: dat_ia_open\("nosuch"\): DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED'
+}
+
+programs_of_both_versions_reach_each_other()
+{
+	local pid server client
+	with_lines_of_20
+	for server in 1.2 2.0; do
+		[ $server = 1.2 ] && client=2.0 || client=1.2
+		mkfifo "$dir/up.$server"
+		DAT_OVERRIDE=$dir/dat.conf ./datctl ping --server --api $server --qual 100007923 soft0 2>"$dir/up.$server" &
+		pid=$!
+		read -r -t 60 line <"$dir/up.$server" || fails "no server of $server"
+		DAT_OVERRIDE=$dir/dat.conf run ./datctl ping --api $client --qual 100007923 soft0 127.0.0.1
+		exits_with 0
+		prints '^ok  RMR .* bytes written through a memory window$'
+		kill "$pid"
+		wait "$pid" 2>/dev/null
+	done
+	return 0
+}
+
 json_is_json_and_says_ok()
 {
 	run ./datctl ping --json soft0
@@ -91,7 +144,7 @@ json_is_json_and_says_ok()
 wrong_usage_exits_with_2()
 {
 	local args
-	for args in '' '--nonsense' '--qual x soft0' '--timeout 0 soft0' 'a b c' '--server a b'; do
+	for args in '' '--nonsense' '--qual x soft0' '--timeout 0 soft0' 'a b c' '--server a b' '--api' '--api 3.0 soft0'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datctl ping $args
 		exits_with 2
@@ -101,4 +154,5 @@ wrong_usage_exits_with_2()
 
 tests every_step_is_printed_in_order what_was_agreed_is_told a_server_answers_one_after_the_other \
 	without_a_server_the_reason_is_told an_unknown_adapter_is_told an_address_that_is_none_is_told \
-	a_transfer_that_fails_is_told json_is_json_and_says_ok wrong_usage_exits_with_2
+	a_transfer_that_fails_is_told an_adapter_of_20_is_tested_by_a_program_of_20 \
+	programs_of_both_versions_reach_each_other json_is_json_and_says_ok wrong_usage_exits_with_2

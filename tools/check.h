@@ -35,7 +35,7 @@ struct check {
 	struct conf conf;
 	const char *why_file;	/* why this file */
 	struct devices devices;
-	const char *root;	/* in front of /sys and /dev */
+	const char *root;	/* put before /sys and /dev */
 	unsigned int seconds;	/* for each adapter */
 	const char *only;	/* this adapter, or NULL for all */
 	uint64_t listen;	/* a connection qualifier to listen at, or 0 */
@@ -49,27 +49,27 @@ struct check {
 	size_t count;
 	size_t room;		/* for findings, before they have to be moved */
 	int width;		/* of names as they are printed */
-	struct conffile *shown;	/* the file that lines were shown of last, or NULL */
+	struct conffile *shown;	/* the file whose lines were shown last, or NULL */
 	char *shown_path;	/* its name */
-	size_t printed;		/* of them, as text */
+	size_t printed;		/* the number of findings already printed as text */
 	bool headed;		/* the heading is printed */
 };
 
-/* Takes over cause and remedy, which are malloced. e may be NULL. */
+/* Adds a finding. Takes ownership of cause and remedy, which are malloced. e may be NULL. */
 struct finding *check_add(struct check *c, enum verdict verdict, const char *code,
 			  const struct conf_entry *e, char *cause, char *remedy);
 
-/* The command that puts a # in front of an entry's line, malloced. */
+/* Returns the command that puts a # before an entry's line, malloced. */
 char *check_comment_out(const struct conf_entry *e);
 
 void check_file(struct check *c);	/* grammar, rights, duplicates */
 void check_entry(struct check *c, const struct conf_entry *e);
-void check_entry_end(struct check *c);	/* gives back what it has kept */
+void check_entry_end(struct check *c);	/* frees what it has kept */
 
-/* What is in the way of an RDMA adapter. Adds nothing and returns false if nothing is. */
+/* Adds what prevents the use of an RDMA adapter. Adds nothing and returns false if nothing does. */
 bool check_device(struct check *c, const struct conf_entry *e);
 bool check_is_rdma(const struct conf_entry *e);
-/* The limit of registered memory, of any adapter. Adds a warning if it is low. */
+/* Checks the limit of registered memory, for any adapter. Adds a warning if it is low. */
 void check_memlock(struct check *c, const struct conf_entry *e);
 char *check_memlock_remedy(void);
 
@@ -79,7 +79,10 @@ struct check_try {
 	const struct conf_entry *entry;
 };
 void check_try(void *arg);
-/* In the child, when the library is loaded: the adapter is opened and used by 1.2 or by 2.0. Returns false if it was not opened. */
+/*
+ * Called in the child when the library is loaded: opens the adapter and uses it, by the calls of 1.2 or of 2.0. Returns false if it
+ * was not opened.
+ */
 bool check_calls(const struct check *c, const struct conf_entry *e);
 bool check_calls20(const struct check *c, const struct conf_entry *e);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a program calls to use an adapter, for `datctl check`. What is reported is told in check_try.c.
+ * What a program calls to use an adapter, for `datctl check`. check_try.c describes what is reported.
  *
  * Compiled twice: here for uDAPL 1.2, whose library this program is linked with, and by
  * check_calls20.c for 2.0, whose calls have the same names and are looked up in libdat2.so.2.

@@ -96,7 +96,7 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 	free(drop);
 }
 
-/* The device exists, but does not have the port. */
+/* Adds that the device exists, but does not have the port. */
 static void port_absent_add(struct check *c, const struct conf_entry *e, const char *device,
 			    unsigned int port)
 {
@@ -106,7 +106,7 @@ static void port_absent_add(struct check *c, const struct conf_entry *e, const c
 			   e->file, e->line));
 }
 
-/* Does the provider serve this kind of port? */
+/* Returns whether the provider serves this kind of port. If not, adds a finding. */
 static bool kind_check(struct check *c, const struct conf_entry *e, const struct rdma_port *p)
 {
 	bool iwarp = p->kind == PORT_IWARP;

@@ -25,7 +25,7 @@
 /* A library that could not be loaded, and need not be tried again for every line that names it. */
 struct missing {
 	struct missing *next;
-	unsigned int count;	/* of these, from this line on */
+	unsigned int count;	/* elements in the list from this one on */
 	char *library;
 	char *why;
 };
@@ -64,7 +64,10 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Is this a library of the OpenFabrics distribution that was never released again for uDAPL 1.2? */
+/*
+ * Returns true for a library of the OpenFabrics distribution that was never released again for
+ * uDAPL 1.2.
+ */
 static bool is_of_ofed(const struct conf_entry *e)
 {
 	static const char *const names[] = { "libdaplscm.so", "libdaplucm.so", "libdaploscm.so",
@@ -76,7 +79,7 @@ static bool is_of_ofed(const struct conf_entry *e)
 	return false;
 }
 
-/* Does DAT_PROVIDERS hide the entry? */
+/* Returns true, and adds a finding, if DAT_PROVIDERS hides the entry. */
 static bool hidden_check(struct check *c, const struct conf_entry *e)
 {
 	char *remedy;
@@ -95,7 +98,7 @@ static bool hidden_check(struct check *c, const struct conf_entry *e)
 	return true;
 }
 
-/* Is this a wrapper of ours, which has no table of uDAPL 2.0? */
+/* Returns true for a wrapper of OpenDAT, which has no table of uDAPL 2.0. */
 static bool serves_12_only(const struct conf_entry *e)
 {
 	return library_is_ours(e->library) && !library_is_nonthreadsafe(e->library);
@@ -189,7 +192,7 @@ static char *library_remedy(const struct check *c, const struct conf_entry *e)
 			"line for each device that is here");
 }
 
-/* The loader has refused the library, or one that it needs, for the reason `why`. */
+/* Adds that the loader has refused the library, or one that it needs, for the reason `why`. */
 static void library_add(struct check *c, const struct conf_entry *e, const char *why)
 {
 	char *drop = check_comment_out(e), *remedy;
@@ -247,7 +250,7 @@ static char *provider_words(const struct probe_result *r)
 	return NULL;
 }
 
-/* Is `ret`, the name of a return value and of its subtype, of this type? */
+/* Returns whether `ret`, the name of a return value and of its subtype, is of this type. */
 static bool is_type(const char *ret, const char *type)
 {
 	size_t length = strlen(type);
@@ -255,7 +258,7 @@ static bool is_type(const char *ret, const char *type)
 	return strncmp(ret, type, length) == 0 && (ret[length] == ' ' || ret[length] == '\0');
 }
 
-/* Is the cause in dat.conf? Otherwise it is the device, or the system. */
+/* Returns whether the cause is in dat.conf. Otherwise it is the device, or the system. */
 static bool is_about_conf(const char *ret)
 {
 	return is_type(ret, "DAT_INVALID_PARAMETER") || is_type(ret, "DAT_INVALID_ADDRESS");
@@ -383,7 +386,7 @@ void check_entry_end(struct check *c)
 	}
 }
 
-/* The child exited by itself, but not after all stages. */
+/* Adds that the child exited by itself before it had made all stages. */
 static void stage_add(struct check *c, const struct conf_entry *e, const char *stage,
 		      const struct probe_result *r)
 {
@@ -442,7 +445,7 @@ static void crash_add(struct check *c, const struct conf_entry *e, const char *s
 	free(remedy);
 }
 
-/* Were the library and its symbol found? Then the device is checked next. */
+/* Returns whether the library and its symbol were found. Then the device is checked next. */
 static bool is_loaded(const char *stage)
 {
 	return stage != NULL && strcmp(stage, "registry") != 0 && strcmp(stage, "library") != 0 &&

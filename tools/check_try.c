@@ -3,7 +3,7 @@
  * One adapter tried in a child process: its library is loaded, it is opened, and memory is
  * registered, as a program would do it.
  *
- * What is reported: "stage" before each step, so that whoever crashes or hangs is named; "why" with
+ * What is reported: "stage" before each step, so that the step that crashes or hangs is known; "why" with
  * the loader's words, "ret" with the name of the DAT_RETURN of a step that failed, "event" with the
  * number of an event that came in place of a connection, "path" and "address" when they are known.
  * The last stage of an adapter that works is "done".
@@ -29,7 +29,7 @@
 
 static struct loader_lib *library; /* the library of this child; it stays loaded */
 
-/* A plugin for uDAPL 2.0 registers with libdat2.so.2, so that comes first. */
+/* Loads libdat2.so.2 before the plugin, because a plugin for uDAPL 2.0 registers with it. */
 static bool registry20_try(void)
 {
 	char *why = NULL;
@@ -94,8 +94,9 @@ static void entry_write(FILE *file, const struct conf_entry *e)
 #define CHAIN 4	   /* wrappers on top of each other */
 
 /*
- * Writes the lines that may be beneath e: all other adapters. In a large registry, which each child
- * has to read, only those that its parameters name, those that the first of these names, and so on.
+ * Writes the lines that may be beneath e: all other adapters. From a large registry, which each
+ * child has to read, it writes only those that e's parameters name, those that the first of these
+ * names, and so on.
  */
 static void others_write(FILE *file, const struct check *c, const struct conf_entry *e)
 {

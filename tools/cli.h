@@ -50,13 +50,13 @@ void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * From now on return values are named by this dat_strerror(): of uDAPL 2.0, which numbers the subtypes
- * differently. At first it is that of 1.2.
+ * Sets the dat_strerror() by which return values are named from now on: that of uDAPL 2.0 numbers the
+ * subtypes differently. At first it is that of 1.2.
  */
 typedef DAT_RETURN cli_strerror_fn(DAT_RETURN ret, const char **type, const char **subtype);
 void cli_names_of(cli_strerror_fn *names);
 
-/* dat_ia_open failed; libdat has printed the cause, unless DAT_LOG forbids it. */
+/* Reports that dat_ia_open failed. libdat has printed the cause, unless DAT_LOG forbids it. */
 void cli_open_error(DAT_RETURN ret, const char *adapter);
 
 /* Returns the general remedy for a return value, or NULL if there is no useful one. */
@@ -64,7 +64,7 @@ const char *cli_remedy(DAT_RETURN ret);
 
 /*
  * Returns a copy of the text with control characters, and bytes that are not UTF-8, written as
- * \xNN; never NULL. All text from files, libraries and the command line is shown in this way only,
+ * \xNN; never NULL. All text from files, libraries and the command line is shown only in this form,
  * because names of adapters may contain anything. Messages are escaped already.
  */
 char *cli_escape(const char *text);
@@ -79,10 +79,10 @@ bool cli_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /* Prints `text` as a JSON string, quotes included. */
 void cli_json_string(const char *text);
 
-/* A copy. Never NULL. */
+/* Returns a malloced copy, never NULL. */
 char *cli_strdup(const char *text);
 
-/* A malloced text, escaped in the same way. Never NULL. */
+/* Returns a malloced text, escaped in the same way; never NULL. */
 char *cli_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

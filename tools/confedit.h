@@ -27,7 +27,7 @@ struct confedit {
 int confedit_open(struct confedit *edit, const char *path);
 void confedit_close(struct confedit *edit);
 
-/* These take over `text`, which is malloced. */
+/* These take ownership of `text`, which is malloced. */
 void confedit_change(struct confedit *edit, size_t line, char *text);
 void confedit_add(struct confedit *edit, char *text);
 void confedit_remove(struct confedit *edit, size_t line);
@@ -38,7 +38,10 @@ void confedit_print(const struct confedit *edit);
 /* Returns false after a message on stderr if it fails. */
 bool confedit_write(const struct confedit *edit);
 
-/* Is this line, by itself, a record? Fills entry, which is freed with conf_free(). */
+/*
+ * Returns whether this line, by itself, is a record. Fills in conf, which is freed with
+ * conf_free().
+ */
 bool confedit_parse(struct conf *conf, const char *line);
 
 #endif

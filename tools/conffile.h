@@ -30,7 +30,7 @@ const char *conffile_path(void);
 /* Returns how many adapters DAT_PROVIDERS hides from programs, and sets the total number. */
 size_t conffile_hidden(const struct conf *conf, size_t *lines);
 
-/* Could the file itself not be read? */
+/* Returns true if the file itself could not be read. */
 bool conffile_unreadable(const struct conf *conf);
 
 /*

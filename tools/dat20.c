@@ -17,7 +17,9 @@
 static void *library;
 static char path[PATH_MAX];
 
-/* Where it lies as seen from the folder of libdat.so.1: a folder of its own, if configure was told so. */
+/*
+ * Its paths relative to the folder of libdat.so.1. It has a folder of its own if configure was told so.
+ */
 static const char *const places[] = { "opendat/dat2/libdat2.so.2", "libdat2.so.2" };
 
 /* Sets `path` to the library. Returns false if it is at none of the places. */
@@ -66,7 +68,7 @@ bool dat20_only(const char *name)
 	struct conf conf;
 
 	conf_init(&conf);
-	conf_read_system(&conf); /* what cannot be read, and a lack of memory, are told by who opens the adapter */
+	conf_read_system(&conf); /* errors are ignored, because the open of the adapter reports them */
 	for (const struct conf_entry *e = conf.entries; e != NULL; e = e->next) {
 		if (e->skip != CONF_USED || e->hidden != CONF_SHOWN || strcmp(e->name, name) != 0)
 			continue;

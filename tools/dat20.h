@@ -4,7 +4,7 @@
  * calls have the same names; so it loads the other one when it needs it, and looks its calls up.
  *
  * Invariant: the library is the one that belongs to the libdat.so.1 of this program, wherever the
- * tree has been moved to, and none of another project. It stays loaded.
+ * tree has been moved to, and never another project's. It stays loaded.
  */
 #ifndef TOOLS_DAT20_H
 #define TOOLS_DAT20_H
@@ -23,7 +23,9 @@ const char *dat20_path(void);
 /* Returns the address of a call. dat20_load() has returned true. */
 void *dat20_symbol(const char *name);
 
-/* Does the registry have lines for uDAPL 2.0 with this name, and no others with it? */
+/*
+ * Returns true if the registry has lines for uDAPL 2.0 with this name, and no other lines with it.
+ */
 bool dat20_only(const char *name);
 
 #define DAT20_PACKAGE "install OpenDAT's library for uDAPL 2.0 (package libdat2-2-opendat)"

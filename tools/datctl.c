@@ -54,7 +54,7 @@ static const char *help_of(const char *command)
 	return "--help --version";
 }
 
-/* Is `typed` the beginning of the word, and long enough? */
+/* Returns true if `typed` is the beginning of the word, and long enough. */
 static bool begins_with(const char *word, const char *typed, size_t enough)
 {
 	size_t length = strlen(typed);
@@ -174,7 +174,10 @@ static int help(void)
 			"Exit status: 0 the command succeeded, 1 it failed, 2 the command line is wrong.\n");
 }
 
-/* --json may stand behind the arguments too: commands look for it in front of them. */
+/*
+ * Moves --json before the arguments: it may be written after them too, but commands look for it
+ * before them.
+ */
 static void json_first(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {

@@ -20,9 +20,12 @@ int datctl_report(int argc, char **argv);
 int datctl_show(int argc, char **argv);
 int datctl_which(int argc, char **argv);
 
-/* Says that a command (NULL: datctl itself) has no such option, and what may have been meant. */
+/*
+ * Reports that a command (NULL: datctl itself) has no such option, and which option may have been
+ * meant.
+ */
 int datctl_unknown_option(const char *command, const char *option);
-/* The same of an argument of a command that wants none. */
+/* The same for an argument of a command that takes none. */
 int datctl_unwanted(const char *command, const char *argument);
 
 /* Reads the value of --api, "1.2" or "2.0", as its major version. Returns false if it is neither. */
@@ -30,8 +33,8 @@ bool datctl_api(const char *text, unsigned int *major);
 #define DATCTL_NO_API "'%s' is neither 1.2 nor 2.0"
 
 /*
- * Brings the lines of a dat.conf for programs of uDAPL 1.2 or 2.0, by the major version, up to date
- * with the devices that there are below root.
+ * Updates the lines of a dat.conf that are for programs of uDAPL 1.2 or 2.0, by the major version,
+ * so that they match the devices below root.
  */
 int datctl_update(const char *path, const char *root, unsigned int major, bool dry);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl check: can the adapters of dat.conf be opened, and if not, why not and what is to be done?
+ * datctl check: whether the adapters of dat.conf can be opened, and if not, why not and what is to
+ * be done.
  *
  * Invariant: the verdict on an adapter is one line, the remedy the next one. The exit status is 0
  * only if every adapter can be opened.
@@ -208,7 +209,10 @@ static void skips_print(struct check *c, bool hidden)
 		       first->cause, first->remedy);
 }
 
-/* Can the adapter never be opened on this host, so that its line may be removed from this file? */
+/*
+ * Returns true if the adapter can never be opened on this host, so that its line may be removed
+ * from this file.
+ */
 static bool may_go(const struct finding *f, const char *file)
 {
 	return f->verdict == CHECK_FAIL && f->line != 0 && f->file != NULL &&
@@ -326,7 +330,7 @@ static void json_print(const struct check *c)
 
 /* ----------------------------------------------------------------------------------- running */
 
-/* Does a finding concern the adapter that --ia names? */
+/* Returns true if a finding is about the adapter that --ia names. */
 static bool only_is_known(const struct check *c)
 {
 	for (size_t i = 0; i < c->count; i++)
@@ -336,7 +340,7 @@ static bool only_is_known(const struct check *c)
 	return false;
 }
 
-/* Nothing has failed, but nothing works either: that is not a success. */
+/* Adds a finding if no adapter has failed, but none works either: that is not a success. */
 static void nothing_add(struct check *c, const char *file)
 {
 	size_t lines, hidden = conffile_hidden(&c->conf, &lines);
@@ -395,7 +399,7 @@ static int check_all(struct check *c, const char *file, bool json)
 	return status;
 }
 
-/* HOST:QUAL or [ADDRESS]:QUAL */
+/* Parses HOST:QUAL or [ADDRESS]:QUAL. Returns false if the text is wrong. */
 static bool peer_parse(struct check *c, char *text)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };

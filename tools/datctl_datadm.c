@@ -15,7 +15,7 @@
 #include "conffile.h"
 #include "datctl.h"
 
-/* Are both one adapter, as far as the registry distinguishes adapters? */
+/* Returns whether both entries are one adapter, as far as the registry distinguishes adapters. */
 static bool is_same(const struct conf_entry *a, const struct conf_entry *b)
 {
 	return strcmp(a->name, b->name) == 0 && a->major == b->major && a->minor == b->minor &&
@@ -61,7 +61,7 @@ static void take(struct confedit *edit, const char *text, bool add)
 	conf_free(&conf);
 }
 
-/* A file with an error in it is refused as a whole. */
+/* Returns false if the file has an error: then the whole file is refused. */
 static bool is_sound(const char *path)
 {
 	struct conf conf;

@@ -54,9 +54,8 @@ struct finds {
 };
 
 /*
- * What names begin with, by the kind of the port. Those of 2.0 are written in job scripts, which take
- * them from OFED's dat.conf: ofa-v2-ib0 and ofa-v2-cma-roe-eth2 by the interface, ofa-v2-mlx5_0-1 by
- * the device.
+ * The beginnings of names, by the kind of the port. Job scripts use the names of 2.0 that OFED's
+ * dat.conf has: ofa-v2-ib0 and ofa-v2-cma-roe-eth2 by the interface, ofa-v2-mlx5_0-1 by the device.
  */
 static const struct naming {
 	const char *netdev[3], *device[3];
@@ -84,7 +83,7 @@ static bool netdev_is_taken(const struct finds *finds, const char *netdev)
 	return false;
 }
 
-/* Takes over the name and the parameters, which are malloced. */
+/* Takes ownership of the name and the parameters, which are malloced. */
 static void port_find_add(struct finds *finds, const struct rdma_port *p, char *name, char *params)
 {
 	find_add(finds, (struct found){
@@ -96,7 +95,10 @@ static void port_find_add(struct finds *finds, const struct rdma_port *p, char *
 		.port = p });
 }
 
-/* In 2.0 each port has its name by the device as well, because scripts use either. */
+/*
+ * Adds the adapters of a port. In 2.0 each port has a name by its device as well, because scripts
+ * use both kinds.
+ */
 static void port_add(struct finds *finds, const struct rdma_port *p)
 {
 	const struct naming *naming = finds->major == 2 ? &naming20 : &naming12;
@@ -153,7 +155,7 @@ static bool is_library(const struct conf_entry *e, const char *name)
 	return strcmp(slash != NULL ? slash + 1 : e->library, name) == 0;
 }
 
-/* Is the device given by an address? Then the administrator takes care of it. */
+/* Returns whether the device is given by an address. Then the administrator maintains the line. */
 static bool is_by_address(const char *where)
 {
 	unsigned char bytes[sizeof(struct in6_addr)];
@@ -161,7 +163,9 @@ static bool is_by_address(const char *where)
 	return inet_pton(AF_INET, where, bytes) == 1 || inet_pton(AF_INET6, where, bytes) == 1;
 }
 
-/* Returns the adapter of this port, by the name `where` if it has several, or NULL. */
+/*
+ * Returns the adapter of this port, or NULL. If there are several, `where` selects one by its name.
+ */
 static struct found *find_of_port(const struct finds *finds, const struct rdma_port *port,
 				  const char *where)
 {
@@ -180,7 +184,7 @@ static struct found *find_of_port(const struct finds *finds, const struct rdma_p
 	return found;
 }
 
-/* Does the library serve RDMA ports as OpenDAT's do? OFED's names of it count. */
+/* Returns whether the library serves RDMA ports as OpenDAT's do; OFED's names of it count. */
 static bool is_rdma_library(const struct conf_entry *e)
 {
 	return is_library(e, "libdatib.so") || is_library(e, "libdatiwarp.so") ||
@@ -237,7 +241,10 @@ static void line_merge(struct merge *m, size_t i)
 	conf_free(&conf);
 }
 
-/* Lines that stay come first, because a line that comes back must not repeat them. */
+/*
+ * Merges the lines. Those that stay come first, because a line that is restored must not repeat
+ * them.
+ */
 static void lines_merge(struct merge *m)
 {
 	for (int gone = 0; gone < 2; gone++)
@@ -246,7 +253,9 @@ static void lines_merge(struct merge *m)
 				line_merge(m, i);
 }
 
-/* Two lines for the two APIs may have one name. */
+/*
+ * Returns whether a line for this API has the name. Lines for the two APIs may have the same name.
+ */
 static bool name_is_used(const struct merge *m, const char *name)
 {
 	for (const struct conf_entry *e = m->all.entries; e != NULL; e = e->next)
@@ -277,7 +286,7 @@ static void missing_add(struct merge *m)
 	}
 }
 
-/* Adapters that drop-ins add are listed as well. */
+/* Marks the adapters that drop-ins add as listed. */
 static void drop_ins_count(struct merge *m)
 {
 	struct found *found;

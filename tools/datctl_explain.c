@@ -82,7 +82,10 @@ static const struct meaning *row_called(const struct meaning *rows, const char *
 	return NULL;
 }
 
-/* DAT_NOT_IMPLEMENTED uses bits of the class; other releases do not. */
+/*
+ * Returns the meaning of a type. DAT_NOT_IMPLEMENTED sets more bits of the type in some releases
+ * than in others.
+ */
 static const struct meaning *type_of(DAT_RETURN ret)
 {
 	uint64_t type = DAT_GET_TYPE(ret);
@@ -120,7 +123,7 @@ static bool explain_number(uint32_t value)
 	return known;
 }
 
-/* "TYPE", "TYPE SUBTYPE", "TYPE|SUBTYPE", or the name of anything else. */
+/* Explains "TYPE", "TYPE SUBTYPE", "TYPE|SUBTYPE", or the name of anything else. */
 static bool explain_name(const char *text)
 {
 	static const char between[] = " |,+\t";

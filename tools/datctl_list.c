@@ -165,7 +165,9 @@ static void print_json(const struct conf *conf)
 	json_end();
 }
 
-/* Is nothing listed because the file could not be read? That is not an empty list. */
+/*
+ * Returns true if nothing is listed because the file could not be read, which is not an empty list.
+ */
 static bool unreadable(const struct conf *conf)
 {
 	for (const struct conf_diag *d = conf->diags; d != NULL; d = d->next)

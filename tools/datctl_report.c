@@ -38,7 +38,7 @@ static void heading(const char *text)
 	printf("\n== %s\n", text);
 }
 
-/* PRETTY_NAME of os-release, malloced. */
+/* Returns PRETTY_NAME of os-release, malloced. */
 static char *distribution(void)
 {
 	char *name = NULL;

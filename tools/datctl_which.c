@@ -39,7 +39,10 @@ static const char *state_of(const char *path)
 	return errno == ENOENT ? "is not there" : strerror(errno);
 }
 
-/* Is the file part of the registry? A file that was named alone is, even if it cannot be read. */
+/*
+ * Returns whether the file is part of the registry. A file that is named alone is, even if it
+ * cannot be read.
+ */
 static bool counts(const struct conf *conf, const char *path)
 {
 	if (strcmp(conf->origin, path) == 0)
@@ -135,7 +138,7 @@ static void files_json(const struct conf *conf)
 	json_number("hidden", hidden);
 }
 
-/* A plugin for uDAPL 2.0 is loaded behind libdat2.so.2, which it registers with. */
+/* Loads libdat2.so.2 before a plugin for uDAPL 2.0, because the plugin registers with it. */
 static bool look_for_20(void)
 {
 	char *why = NULL;

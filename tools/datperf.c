@@ -46,7 +46,8 @@ static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 }
 
 /*
- * The default window: as many messages as fit into the caches of most machines, and at least two.
+ * Returns the default window: as many messages as fit into the caches of most machines, and at
+ * least two.
  */
 uint32_t perf_window(enum perf_test test, uint64_t size)
 {
@@ -88,7 +89,10 @@ static struct perf_spec complete(const struct perf_options *opt, enum perf_test 
 	return spec;
 }
 
-/* Without --test, rows to which an option does not apply are left out. */
+/*
+ * Returns false for a test to which an option does not apply. Without --test, such rows are left
+ * out.
+ */
 static bool wanted(const struct perf_options *opt, enum perf_test test)
 {
 	if (!opt->table)
@@ -164,7 +168,7 @@ static void progress(const struct row *row, size_t i, size_t n)
 	fflush(stderr);
 }
 
-/* A size that this adapter or this host does not support is a usage error. */
+/* Checks the sizes. One that this adapter or this host does not support is a usage error. */
 static int check_sizes(const struct perf_ia *ia, const struct perf_options *opt)
 {
 	unsigned int processes = opt->connect == NULL ? 2 : 1;
@@ -186,7 +190,10 @@ static int check_sizes(const struct perf_ia *ia, const struct perf_options *opt)
 	return CLI_OK;
 }
 
-/* Wrong data do not end a table: the other lines show whether one test fails or all. */
+/*
+ * Measures all rows. Wrong data do not end a table, because the other lines show whether one test
+ * fails or all.
+ */
 static int measure(struct perf_session *s, const struct perf_options *opt)
 {
 	struct row rows[MAX_ROWS];
@@ -222,7 +229,7 @@ static int run_vipl(const struct perf_options *opt)
 	return vipl_measure(opt, &spec);
 }
 
-/* A forked server allows only as much memory as the tests of its own client need. */
+/* Returns the memory limit of a forked server: as much as the tests of its own client need. */
 static uint64_t limit_of_pair(const struct perf_options *opt)
 {
 	struct row rows[MAX_ROWS];

@@ -35,7 +35,7 @@ enum perf_test {
 enum perf_memory { PERF_PRIVATE, PERF_MEMFD, PERF_SHARED, PERF_MEMORIES };
 extern const char *const perf_memory_names[PERF_MEMORIES];
 
-/* What to measure. Both sides hold the same one: the client sends it to the server. */
+/* What to measure. Both sides have the same one, because the client sends it to the server. */
 struct perf_spec {
 	enum perf_test test;
 	uint64_t size;		/* bytes of one message; 0 for connect-rate */
@@ -81,13 +81,13 @@ struct perf_ia {
 	DAT_CONN_QUAL conn_qual;
 	DAT_IA_ATTR attr;
 	unsigned int timeout_s;		/* how long nothing may move before the test is given up */
-	uint32_t look_mask;		/* empty polls between two looks around, minus 1: 2^n - 1 */
-	uint32_t cpus;			/* this process has them for itself; 0: less than one */
+	uint32_t look_mask;		/* empty polls between two calls of link_look(), minus 1 */
+	uint32_t cpus;			/* CPUs that only this process uses; 0: less than one */
 	uint64_t memory;		/* bytes of all data connections of the test */
-	_Atomic bool failed;		/* a thread has given up, and said why: the others do, too */
-	_Atomic bool stuck;		/* since nothing moved: so to free things may take for ever */
+	_Atomic bool failed;		/* a thread has given up, and reported why, so the others give up too */
+	_Atomic bool stuck;		/* because nothing moved; to free objects may then take for ever */
 	uint64_t limit;			/* server only: bytes that a client's test may take of memory */
-	uint64_t until_ns;		/* the session ends at this time; 0: when the client likes */
+	uint64_t until_ns;		/* the session ends at this time; 0: when the client ends it */
 	bool server;
 };
 
@@ -101,7 +101,7 @@ struct perf_region {
 	size_t stride;			/* from one slot to the next */
 	uint32_t slots;			/* a power of two; message i uses slot i modulo slots */
 	uint64_t size;			/* bytes used in a slot */
-	uint32_t number;		/* of the connection: it shows in the pattern */
+	uint32_t number;		/* of the connection; the pattern contains it */
 	enum perf_memory memory;
 	int fd;				/* of PERF_MEMFD and PERF_SHARED */
 	DAT_LMR_HANDLE lmr;
@@ -123,7 +123,7 @@ struct perf_link {
 	uint64_t posted;		/* requests posted since the link exists */
 	uint64_t completed;		/* requests known to be complete */
 	uint64_t first, end;		/* messages of this connection in the present phase */
-	uint64_t taken;			/* messages that the peer is known to have had (send-bw) */
+	uint64_t taken;			/* messages that the peer is known to have taken (send-bw) */
 	uint32_t depth;			/* requests that may be outstanding */
 	uint32_t signal_every;		/* one request in so many reports its completion */
 	bool connected;
@@ -217,7 +217,7 @@ int link_next_event(struct perf_link *l, DAT_EVD_HANDLE evd, const char *what, D
 /* datperf_clock.c: the time */
 void clock_begin(void);			/* before the rest; no thread but the caller's */
 uint64_t perf_now_ns(void);
-uint64_t clock_ticks(void);		/* quicker; differences of these, by way of clock_ns() */
+uint64_t clock_ticks(void);		/* quicker; convert differences with clock_ns() */
 uint64_t clock_ns(uint64_t ticks);
 
 /* datperf_hist.c: samples */
@@ -246,9 +246,9 @@ struct perf_phase {
 	uint64_t iters;
 	uint64_t generation;	/* of the pattern in the messages */
 	bool check;		/* the round in which every byte of every message is verified */
-	struct perf_hist *hist;	/* takes a sample of each message, or NULL */
+	struct perf_hist *hist;	/* gets a sample for each message, or NULL */
 	uint64_t from_ns, to_ns;	/* out: the first post and the last completion */
-	bool wrong;		/* out: a message of the check round was, which has been said */
+	bool wrong;		/* out: a message of the check round was wrong, and that has been reported */
 };
 
 /*
@@ -283,7 +283,7 @@ struct perf_session {
 	unsigned int strangers;			/* clients in a row that started no test */
 	bool stay;				/* a client that starts no test is not the last one */
 	bool met;				/* a test has begun; server only */
-	bool measuring;				/* the client does a phase; server only */
+	bool measuring;				/* the client is in a phase; server only */
 	struct perf_lane lane[PERF_MAX_THREADS];	/* spec.threads of them */
 };
 
@@ -303,7 +303,7 @@ int lanes_run(struct perf_session *s, struct perf_phase *phase,
 	      int (*run)(struct perf_lane *lane, struct perf_phase *phase));
 void lanes_end(struct perf_session *s);
 
-/* The place of a message among the links of a lane, from the lane's next message on. */
+/* The position of a message among the links of a lane, from the lane's next message on. */
 struct perf_cursor {
 	struct perf_link *link;
 	uint64_t index;		/* of the message on this link */
@@ -376,7 +376,7 @@ struct perf_options {
 	bool one_cpu;			/* client and server have to share one */
 	int cpus;			/* that this process may use */
 	uint64_t sweep_min, sweep_max;	/* sizes; sweep_max is 0 without --sweep */
-	struct perf_spec spec;		/* of --test; what is 0 takes the default */
+	struct perf_spec spec;		/* of --test; a field that is 0 gets the default */
 	bool warmup_given;
 };
 
@@ -384,7 +384,10 @@ int options_read(int argc, char **argv, struct perf_options *opt);
 
 /* datperf_proc.c: the two processes */
 int proc_server(const struct perf_options *opt);
-/* `check` may refuse what the adapter cannot do, with CLI_USAGE, before anything is measured. */
+/*
+ * `check` may refuse, with CLI_USAGE, what the adapter does not support, before anything is
+ * measured.
+ */
 int proc_client(const struct perf_options *opt,
 		int (*check)(const struct perf_ia *ia, const struct perf_options *opt),
 		int (*measure)(struct perf_session *s, const struct perf_options *opt));

@@ -21,7 +21,7 @@ static uint32_t recvs(const struct perf_link *l)
 	return 2 * l->mem.slots;
 }
 
-/* Credits are sent after this many messages, so that four are enough for all receives. */
+/* Returns after how many messages a credit is sent: four credits cover all receives. */
 static uint32_t credit_step(const struct perf_link *l)
 {
 	uint32_t step = recvs(l) / 4;
@@ -29,7 +29,7 @@ static uint32_t credit_step(const struct perf_link *l)
 	return step > 0 ? step : 1;
 }
 
-/* Called before the connection is made, so that the first message finds its receive. */
+/* Posts the receives before the connection is made, so that the first message finds its receive. */
 int bw_post_recvs(const struct perf_session *s, struct perf_link *l)
 {
 	bool credits = !s->ia.server && !s->spec.both;
@@ -61,7 +61,7 @@ static int give_credit(struct perf_link *l, uint64_t taken)
 	return link_post_credit(l, number);
 }
 
-/* A phase ends when the server has taken all its messages. */
+/* Sends the messages of a phase, which ends when the server has taken all of them. */
 int bw_send_client(struct perf_lane *lane, struct perf_phase *phase)
 {
 	struct perf_cursor at = lane_cursor(lane);
@@ -118,10 +118,10 @@ int bw_send_server(struct perf_lane *lane, struct perf_phase *phase)
 }
 
 /*
- * Both directions at once, without credits. A side that sends message i of a link has taken message
- * i - slots of it. So when its message i arrives, it had taken i - slots of this side's messages,
- * and with two windows of receives there is always one for the next. The two sides never both wait,
- * because a side that waits has a window of outstanding messages.
+ * Sends in both directions at once, without credits. A side that sends message i of a link has
+ * taken message i - slots of it. So when its message i arrives, it had taken i - slots of this
+ * side's messages, and with two windows of receives there is always one for the next. The two sides
+ * never both wait, because a side that waits has a window of outstanding messages.
  */
 int bw_send_both(struct perf_lane *lane, struct perf_phase *phase)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datperf's clocks: the system's, and a quicker one for the time of a single round trip, which would
- * otherwise hold a good part of what it takes to ask the system for the time.
+ * datperf's clocks: the system's, and a quicker one for the time of a single round trip, because the
+ * time that it takes to read the system's clock would be a large part of the result.
  *
- * Invariant: ticks are the processor's time stamp only where the kernel itself keeps the time by it,
- * so that it goes on steadily and at one rate on all CPUs; else they are nanoseconds.
+ * Invariant: ticks are the processor's time stamp only if the kernel itself uses it as the clock, so
+ * that it advances steadily and at one rate on all CPUs; otherwise ticks are nanoseconds.
  */
 #include "config.h"
 

@@ -5,8 +5,8 @@
  * Both sides tell each other where their memory is in the private data of the connection: the
  * client in its request, the server in its answer.
  *
- * Invariant: `connected` is true exactly while an event on conn_evd would be news, so the loops
- * that poll may take the end of a connection from there (link_look).
+ * Invariant: `connected` is true exactly while an event on conn_evd would be unexpected, so the
+ * loops that poll may take the end of a connection from there (link_look).
  */
 #include "config.h"
 
@@ -94,7 +94,7 @@ static int ep_create(struct perf_link *l, const struct link_shape *shape)
 	return -1;
 }
 
-/* After a failure link_destroy() undoes what was done, as it does after success. */
+/* Creates a link. link_destroy() frees it, after a failure too. */
 int link_create(struct perf_link *l, struct perf_ia *ia, struct perf_link *watch,
 		const struct link_shape *shape)
 {
@@ -382,14 +382,15 @@ static int look_at(struct perf_link *l)
 }
 
 /*
- * Memory has to be filled, moved and compared before there is progress: more memory gets more time.
+ * Returns how long there may be no progress. Memory has to be filled, moved and compared before
+ * there is progress, so more memory gets more time.
  */
 unsigned int link_patience_s(const struct perf_link *l)
 {
 	return l->ia->timeout_s + (unsigned int)(l->ia->memory / PERF_SLOWEST);
 }
 
-/* There has been no progress for this time. Always returns -1. */
+/* Reports that there has been no progress for too long. Always returns -1. */
 int link_stuck(struct perf_link *l)
 {
 	cli_error("no progress for %u s; check whether the peer hangs, or give more time with "
@@ -399,7 +400,7 @@ int link_stuck(struct perf_link *l)
 	return -1;
 }
 
-/* The session has reached its --deadline. Always returns -1. */
+/* Reports that the session has reached its --deadline. Always returns -1. */
 int link_over(void)
 {
 	cli_error("the session has reached its --deadline; start the server with a longer one");
@@ -407,7 +408,8 @@ int link_over(void)
 }
 
 /*
- * All threads share the adapter and the session, and an adapter may require that they take turns.
+ * Checks the adapter and the session. All threads share them, and an adapter may require that only
+ * one thread calls at a time, so the threads take turns.
  */
 static int look_around(struct perf_link *l)
 {

@@ -22,7 +22,7 @@
 
 enum ctl_op { CTL_TEST = 1, CTL_RUN, CTL_CHECK, CTL_END, CTL_BYE, CTL_YES, CTL_NO };
 
-/* On the wire eight 64-bit words in network byte order. */
+/* A message. On the wire, it is eight 64-bit words in network byte order. */
 struct ctl_msg {
 	uint64_t op;
 	uint64_t arg[7];
@@ -85,9 +85,9 @@ static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
 #define SLICE_S 1000u	/* the length of one sleep: DAT_TIMEOUT holds little more than an hour */
 
 /*
- * How long the other side may be silent. While the client measures, the server allows the rest of
- * the session, because some tests need nothing from the server. Before a test the client fills as
- * much memory as the server allows.
+ * Returns how long the other side may be silent. While the client measures, the server allows the
+ * rest of the session, because some tests need nothing from the server. Before a test, the client
+ * fills as much memory as the server allows.
  */
 static uint64_t ctl_patience_ns(const struct perf_session *s)
 {
@@ -118,7 +118,7 @@ static DAT_RETURN ctl_wait(const struct perf_session *s, DAT_EVENT *event)
 	return ret;
 }
 
-/* The other side has been silent for too long. Always returns -1. */
+/* Reports that the other side has been silent for too long. Always returns -1. */
 static int ctl_silent(struct perf_session *s)
 {
 	if (!s->ia.server)
@@ -164,7 +164,10 @@ static int ctl_answer(struct perf_session *s, bool yes, uint64_t arg)
 	return ctl_say(s, &msg);
 }
 
-/* `arg` is set to the second word of the answer, if it is not NULL. */
+/*
+ * Sends a question and waits for the answer. Sets *arg to the second word of the answer, if arg is
+ * not NULL.
+ */
 static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool *yes,
 		   uint64_t *arg)
 {
@@ -206,7 +209,7 @@ static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
 
 /* What both sides do in the same way */
 
-/* A power of two: 1, or a window of messages. */
+/* Returns the number of slots, a power of two: 1, or a window of messages. */
 uint32_t session_slots(const struct perf_spec *spec)
 {
 	uint32_t slots = 1;
@@ -216,7 +219,7 @@ uint32_t session_slots(const struct perf_spec *spec)
 	return slots;
 }
 
-/* After a failure data_destroy() undoes what was done. */
+/* Creates the data connections. After a failure, data_destroy() frees those that were created. */
 static int data_create_links(struct perf_session *s, struct link_shape *shape)
 {
 	for (uint32_t k = 0; k < s->spec.eps; k++) {
@@ -295,7 +298,8 @@ static bool receives(const struct perf_session *s)
 }
 
 /*
- * Before a phase: outgoing data are right, and every byte of the memory for incoming data is wrong.
+ * Prepares a phase: makes the outgoing data right, and every byte of the memory for incoming data
+ * wrong.
  */
 static void phase_prepare(struct perf_session *s, const struct perf_phase *phase)
 {
@@ -312,7 +316,7 @@ static void phase_prepare(struct perf_session *s, const struct perf_phase *phase
 	}
 }
 
-/* This side's part of a phase. */
+/* Runs this side's part of a phase. */
 static int phase_run(struct perf_session *s, struct perf_phase *phase)
 {
 	const struct perf_method *method = &perf_methods[s->spec.test];
@@ -338,7 +342,7 @@ static bool link_verify(const struct perf_session *s, const struct perf_link *l,
 	return true;
 }
 
-/* After a phase: checks every slot into which a message of the phase came. */
+/* Checks, after a phase, every slot into which a message of the phase came. */
 static bool phase_verify(const struct perf_session *s, const struct perf_phase *phase)
 {
 	if (!receives(s))
@@ -494,7 +498,7 @@ static void session_forget(struct perf_session *s)
 }
 
 /*
- * Serves one client; if the server stays for others, a client that starts no test does not count.
+ * Serves one client. If the server stays for others, a client that starts no test does not count.
  */
 int session_serve(struct perf_session *s)
 {
@@ -518,9 +522,9 @@ int session_connect(struct perf_session *s)
 }
 
 /*
- * The side that has sent the last message ends the connection, when that message is complete: there
- * is no answer to it. Otherwise the end could come between a message's arrival and its completion,
- * which is then an error (siw).
+ * Ends the session. The side that has sent the last message ends the connection when that message
+ * is complete, because there is no answer to it. Otherwise the end could come between a message's
+ * arrival and its completion, which is then an error (siw).
  */
 int session_end(struct perf_session *s)
 {
@@ -549,8 +553,8 @@ static int test_begin(struct perf_session *s)
 }
 
 /*
- * `right` becomes false if one side found wrong data. *took_ns is the time of the side that took
- * longer.
+ * Runs one phase on both sides. Sets *right to false if one side found wrong data, and *took_ns to
+ * the time of the side that took longer.
  */
 static int test_phase(struct perf_session *s, struct perf_phase *phase, bool *right,
 		      uint64_t *took_ns)
@@ -591,8 +595,8 @@ static int test_end(struct perf_session *s)
 }
 
 /*
- * The number of messages that are verified: up to 8 MiB of them, or with --verify as many as are
- * measured.
+ * Returns the number of messages that are verified: up to 8 MiB of them, or with --verify as many
+ * as are measured.
  */
 static uint64_t test_check_count(const struct perf_session *s)
 {
@@ -607,8 +611,8 @@ static uint64_t test_check_count(const struct perf_session *s)
 }
 
 /*
- * Messages that are all different, and are all verified; in phases of one window, because a
- * bandwidth test checks its slots only after a phase.
+ * Sends messages that are all different, and verifies all of them; in phases of one window, because
+ * a bandwidth test checks its slots only after a phase.
  */
 static int test_check(struct perf_session *s, bool *right)
 {
@@ -663,7 +667,7 @@ static void latencies(struct perf_session *s, struct perf_result *result)
 	result->lat_us_p99 = hist_quantile(hist, 0.99) / 1e3 / one_way;
 }
 
-/* Warm-up, the timed phase, and the check. */
+/* Runs the warm-up, the timed phase, and the check. */
 static int test_phases(struct perf_session *s, struct perf_result *result)
 {
 	const struct perf_method *method = &perf_methods[s->spec.test];
@@ -693,7 +697,7 @@ static int test_phases(struct perf_session *s, struct perf_result *result)
 	return 0;
 }
 
-/* The session owns what result->hist points at, until its next test. */
+/* Runs a test. The session owns what result->hist points at, and reuses it in its next test. */
 int session_test(struct perf_session *s, const struct perf_spec *spec, struct perf_result *result)
 {
 	*result = (struct perf_result){ 0, NAN, NAN, NAN, NAN, false, NULL };

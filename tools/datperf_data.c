@@ -29,7 +29,7 @@ static size_t stride_of(uint64_t size)
 	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-/* The bytes of a region: outgoing and incoming messages, and the credits. */
+/* Returns the bytes of a region: outgoing and incoming messages, and the credits. */
 uint64_t region_length(uint64_t size, uint32_t slots)
 {
 	uint64_t length = 2 * slots * stride_of(size) + PERF_CREDITS * PERF_CREDIT_SIZE;
@@ -89,7 +89,7 @@ static DAT_RETURN region_register(struct perf_region *mem, const struct perf_ia 
 			      &mem->rmr_context, &registered_size, &registered_address);
 }
 
-/* size, slots, number and memory are set before. */
+/* Creates a region. Its size, slots, number and memory have been set. */
 int region_create(struct perf_region *mem, const struct perf_ia *ia)
 {
 	DAT_RETURN ret;
@@ -153,7 +153,7 @@ static unsigned char byte_at(bool from_server, uint64_t generation, uint64_t slo
 	return (unsigned char)(place + slot * 29 + generation * 61 + (from_server ? 128 : 0));
 }
 
-/* The slot, counted over all connections. */
+/* Returns the number of a slot, counted over all connections. */
 static uint64_t pattern_slot(const struct perf_region *mem, uint64_t index)
 {
 	return (uint64_t)mem->number * mem->slots + slot_of(mem, index);
@@ -185,7 +185,7 @@ void pattern_poison(const struct perf_region *mem, bool from_server, uint64_t ge
 		slot[i] = (unsigned char)~byte_at(from_server, generation, number, i);
 }
 
-/* The last byte has a generation of its own: write-lat counts in it. */
+/* Verifies a message. The last byte has a generation of its own, because write-lat counts in it. */
 bool pattern_verify(const struct perf_region *mem, bool from_server, uint64_t generation,
 		    uint64_t last_generation, uint64_t index)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The clients that come to a datperf server and start no test: how often each address did that.
+ * Counts, for each address, the clients that connect to a datperf server and start no test.
  *
- * datperf has no authentication, so any client that reaches the server can take its only place. A
- * client that starts no test loses the place after the server's patience; an address that did so
- * too often is turned away, so that clients of other addresses get their turn.
+ * datperf has no authentication, so any client that reaches the server can occupy it, and it serves
+ * one client at a time. A client that starts no test is disconnected after the server's patience;
+ * an address that did so too often is rejected, so that clients of other addresses are served.
  *
- * Invariant: the table never grows; an address that does not fit takes the place of another one.
+ * Invariant: the table never grows; an address that does not fit replaces another one.
  */
 #include "config.h"
 
@@ -20,12 +20,12 @@
 
 struct guest {
 	unsigned char host[16];
-	unsigned int wasted;	/* sessions without a test; 0: the place is free */
+	unsigned int wasted;	/* 0: the entry is free */
 };
 
 static struct {
 	struct guest guest[GUESTS];
-	unsigned int next;	/* the next place that is overwritten when the table is full */
+	unsigned int next;	/* the next entry that is overwritten when the table is full */
 } guests;
 
 /*
@@ -62,7 +62,7 @@ bool guest_welcome(const struct sockaddr *address)
 	return guest == NULL || guest->wasted < CHANCES;
 }
 
-/* A client of this address had the server's place, and started no test. */
+/* Counts a client of this address that occupied the server and started no test. */
 void guest_wasted(const struct sockaddr *address)
 {
 	unsigned char host[16];

@@ -16,7 +16,7 @@
 #define SUB (1u << SUB_BITS)			/* bins for each doubling */
 #define BINS ((32 - SUB_BITS + 1) * SUB)	/* for all values of 32 bits */
 
-/* Written to before the measurement, so that no page fault falls into a sample. */
+/* Creates the bins, and writes to them, so that no page fault falls into a sample. */
 struct perf_hist *hist_create(void)
 {
 	struct perf_hist *hist = malloc(sizeof(*hist) + BINS * sizeof(hist->bin[0]));
@@ -49,7 +49,7 @@ void hist_add(struct perf_hist *hist, uint64_t took)
 		hist->max_ns = ns;
 }
 
-/* Adds the samples of another one. */
+/* Adds the samples of `with`. */
 void hist_join(struct perf_hist *hist, const struct perf_hist *with)
 {
 	for (uint32_t bin = 0; bin < BINS; bin++)
@@ -61,7 +61,7 @@ void hist_join(struct perf_hist *hist, const struct perf_hist *with)
 		hist->max_ns = with->max_ns;
 }
 
-/* The smallest value of a bin. */
+/* Returns the smallest value of a bin. */
 static uint64_t bin_start(uint32_t bin)
 {
 	unsigned int shift = bin < 2 * SUB ? 0 : bin / SUB - 1;
@@ -70,8 +70,8 @@ static uint64_t bin_start(uint32_t bin)
 }
 
 /*
- * Returns the smallest value that this fraction (0 to 1) of all samples does not exceed. There are
- * samples.
+ * Returns the smallest value that this fraction (0 to 1) of all samples does not exceed. There has
+ * to be a sample.
  */
 double hist_quantile(const struct perf_hist *hist, double part)
 {

@@ -16,13 +16,13 @@
 #include "datperf.h"
 
 /*
- * Two processes that poll on one CPU have to yield it to each other all the time. With a CPU each
- * they need not, and these checks should not add to a latency.
+ * Two processes that poll on one CPU have to yield it to each other all the time. If each has a CPU
+ * of its own, they need not, and the checks should not add to a latency.
  */
 #define LOOK_OFTEN 0x3fu
 #define LOOK_SELDOM 0xfffu
 
-/* The number of threads that poll in this process. */
+/* Sets how often polls check, by the number of threads that poll in this process. */
 void perf_ia_share_cpus(struct perf_ia *ia, uint32_t threads)
 {
 	ia->look_mask = threads > ia->cpus ? LOOK_OFTEN : LOOK_SELDOM;
@@ -132,7 +132,10 @@ static uint64_t size_limit(const struct perf_ia *ia, enum perf_test test, const 
 	return send ? ia->attr.max_message_size : ia->attr.max_rdma_size;
 }
 
-/* Called before a test, so that the message names the limit, and not a call that fails. */
+/*
+ * Checks a test before it begins, so that the message names the limit that it exceeds, and not a
+ * call that fails.
+ */
 int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec)
 {
 	const char *name;
@@ -145,15 +148,15 @@ int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec)
 	return -1;
 }
 
-/* The registered memory of a test, in bytes, on each of its two sides. */
+/* Returns the registered memory of a test, in bytes, on each of its two sides. */
 uint64_t perf_need(const struct perf_spec *spec)
 {
 	return spec->eps * region_length(spec->size > 0 ? spec->size : 1, session_slots(spec));
 }
 
 /*
- * Memory that can be filled without displacing other processes: half of what the kernel could
- * provide.
+ * Returns how much memory can be filled without displacing other processes: half of what the kernel
+ * could provide.
  */
 static uint64_t memory_limit(void)
 {
@@ -175,9 +178,8 @@ static uint64_t memory_limit(void)
 }
 
 /*
- * Called for the sizes that `option` gives, before anything is measured: checks what the adapter
- * supports, and what fits into the memory of this host, on which this many processes of the test
- * run.
+ * Checks the sizes that `option` gives, before anything is measured: what the adapter supports, and
+ * what fits into the memory of this host, on which `processes` processes of the test run.
  */
 int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
 		  const char *option)

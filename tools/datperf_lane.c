@@ -17,13 +17,16 @@
 #include "cli.h"
 #include "datperf.h"
 
-/* Returns what the first n of this many equal parts have; the first parts get the remainder. */
+/*
+ * Returns how much the first n of this many equal parts have together. The first parts get the
+ * remainder.
+ */
 static uint64_t shares(uint64_t all, uint32_t parts, uint32_t n)
 {
 	return all / parts * n + (n < all % parts ? n : all % parts);
 }
 
-/* For spec.threads and the links in data, which are there. */
+/* Distributes the links in `data`, which exist, over spec.threads lanes. */
 void lanes_lay_out(struct perf_session *s)
 {
 	const struct perf_spec *spec = &s->spec;
@@ -82,7 +85,7 @@ int lane_drain(struct perf_lane *lane)
 	return 0;
 }
 
-/* Where threads wait until all of them have arrived. */
+/* A barrier at which threads wait until all of them have arrived. */
 struct gate {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -129,7 +132,7 @@ static void *run_lane(void *arg)
 	return NULL;
 }
 
-/* The first lane is this thread's. */
+/* Runs the lanes. The first one is this thread's. */
 static int run_threads(struct runner *runner, uint32_t n)
 {
 	struct gate gate = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, GATE_CLOSED };

@@ -17,8 +17,8 @@
 #define SLOT 0u
 
 /*
- * The time of one round trip ends where that of the next begins, so the clock is read once for
- * each.
+ * Adds a sample. The time of one round trip ends when that of the next begins, so the clock is read
+ * once for each.
  */
 static void sample(struct perf_phase *phase, uint64_t *last)
 {
@@ -31,19 +31,25 @@ static void sample(struct perf_phase *phase, uint64_t *last)
 	*last = now;
 }
 
-/* The last request on its link is signalled, so that the link can be drained. */
+/*
+ * Returns true for the last request on its link, which is signalled, so that the link can be
+ * drained.
+ */
 static bool last_of(const struct perf_cursor *at)
 {
 	return at->index + 1 == at->link->end;
 }
 
-/* Each message of a link has the next generation, in the check round. */
+/*
+ * Returns the generation of a message in the check round, in which each message of a link has the
+ * next one.
+ */
 static uint64_t generation_of(const struct perf_phase *phase, const struct perf_cursor *at)
 {
 	return phase->generation + (at->index - at->link->first);
 }
 
-/* In the check round: wrong data are reported once, and the round continues. */
+/* Checks a message in the check round. Wrong data are reported once, and the round continues. */
 static void check(struct perf_phase *phase, const struct perf_cursor *at, bool from_server,
 		  uint64_t generation)
 {
@@ -171,7 +177,7 @@ int lat_write_server(struct perf_lane *lane, struct perf_phase *phase)
 	return lane_drain(lane);
 }
 
-/* read-lat: from the post to the completion. The peer takes no part. */
+/* read-lat: measures from the post to the completion. The peer takes no part. */
 
 int lat_read_client(struct perf_lane *lane, struct perf_phase *phase)
 {

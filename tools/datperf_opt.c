@@ -231,7 +231,7 @@ static int parse_duration(const char *text, double *seconds)
 	return cli_usage("--duration: '%s' is not a number of seconds from 0.001 to 3600", text);
 }
 
-/* Options without a value. */
+/* Takes an option that has no value. */
 static bool parse_flag(int id, struct perf_options *opt)
 {
 	switch (id) {
@@ -327,7 +327,7 @@ static int parse_option(int id, const char *text, struct perf_options *opt)
 	}
 }
 
-/* Options that choose what to measure. */
+/* Returns true if an option was given that chooses what to measure. */
 static bool measures(const struct perf_options *opt)
 {
 	return !opt->table || opt->histogram || opt->sweep_max > 0 || opt->spec.size > 0 ||
@@ -359,7 +359,10 @@ static int check_ends(const struct perf_options *opt)
 	return CLI_OK;
 }
 
-/* Options that are valid with some tests only; without --test the other tests are left out. */
+/*
+ * Checks the options that are valid only with some tests. Without --test, the other tests are left
+ * out.
+ */
 static int check_one_test(const struct perf_options *opt)
 {
 	const struct perf_method *method = &perf_methods[opt->spec.test];

@@ -3,8 +3,9 @@
  * datperf's picture: latency and bandwidth over the size, drawn by gnuplot from the results of this
  * run and of earlier ones, which --json wrote.
  *
- * A file may have several runs in it, one behind the other, and says nothing of where one ends. A run's
- * sizes ascend, and its windows are all as by default, or all the same; what is otherwise is another's.
+ * A file may contain several runs, one after the other, without a mark between them. The sizes of a run
+ * ascend, and its windows are all the defaults, or all the same; a result that breaks this belongs to
+ * another run.
  *
  * Invariant: a curve is what one run measured with one test, its points in the order of size.
  */
@@ -174,7 +175,7 @@ static const char *member(const char *line, const char *name)
 	return at != NULL ? at + strlen(name) : NULL;
 }
 
-/* Files of earlier versions do not have them. */
+/* Reads the settings of a result. Files of earlier versions do not have them. */
 static void read_settings(const char *line, struct point *point)
 {
 	const char *eps = member(line, "\"eps\": "), *threads = member(line, "\"threads\": ");
@@ -255,7 +256,7 @@ static int picture_error(const char *name, int error)
 	return -1;
 }
 
-/* Can the picture's file be created, or written to? It is left unchanged. */
+/* Checks whether the picture's file can be created, or written to. Leaves it unchanged. */
 static int try_picture(const char *name)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -309,7 +310,8 @@ static bool same_curve(const struct point *x, const struct point *y)
 }
 
 /*
- * A chosen window is a part of the name; which ones were chosen is known when a curve is complete.
+ * Adds a window that was chosen to the name of a curve. Which ones were chosen is known only when a
+ * curve is complete.
  */
 static void name_windows(void)
 {
@@ -323,7 +325,7 @@ static void name_windows(void)
 	}
 }
 
-/* Called while the points have the order in which they came. */
+/* Gives each curve its name. The points still have the order in which they came. */
 static void name_curves(void)
 {
 	name_windows();
@@ -350,7 +352,7 @@ static void quote(FILE *to, const char *text)
 	free(shown);
 }
 
-/* Is a file's name this one, or does it end with this name after a folder? */
+/* Returns whether a file's name is this one, or ends with this name after a folder. */
 static bool ends_in(const char *name, const char *end)
 {
 	size_t length = strlen(name), tail = strlen(end);
@@ -382,8 +384,8 @@ static const char *short_name(const char *name)
 }
 
 /*
- * Does a curve's name have to say which run it belongs to? The points are sorted, with this run's
- * first.
+ * Returns whether a curve's name has to say which run it belongs to. The points are sorted, with
+ * this run's first.
  */
 static bool several_runs(void)
 {
@@ -411,7 +413,7 @@ static void title(FILE *to, const struct point *point)
 	fprintf(to, "%s'", by[0] == ',' ? ")" : "");
 }
 
-/* Does a curve of the panel begin with this point? */
+/* Returns whether a curve of the panel begins with this point. */
 static bool begins_curve(size_t i, bool latency)
 {
 	return perf_methods[plot.point[i].test].latency == latency &&
@@ -427,7 +429,10 @@ static size_t curves_of(bool latency)
 	return n;
 }
 
-/* The ranges of a panel's axes; gnuplot would complain about a range made from a single value. */
+/*
+ * Writes the ranges of a panel's axes, because gnuplot complains about a range made from a single
+ * value.
+ */
 static void ranges(FILE *to, bool latency)
 {
 	double min = INFINITY, max = 0;
@@ -455,8 +460,8 @@ static void ranges(FILE *to, bool latency)
 }
 
 /*
- * The points of all curves, as a data block each, called by the place of its first point. gnuplot 6 reads no points
- * from the script ('-') within a multiplot; 5 and 6 both know data blocks.
+ * Writes the points of all curves, as one data block each, which is named by the position of its first point.
+ * gnuplot 6 reads no points from the script ('-') within a multiplot; 5 and 6 both know data blocks.
  */
 static void data_blocks(FILE *to)
 {
@@ -469,7 +474,7 @@ static void data_blocks(FILE *to)
 	}
 }
 
-/* One of the two panels: its axes, then its curves. */
+/* Writes one of the two panels: its axes, then its curves. */
 static void panel(FILE *to, bool latency, const char *name, const char *axis)
 {
 	static const int points[] = { 7, 5, 9, 13 };	/* discs, squares, triangles, diamonds */
@@ -492,7 +497,7 @@ static void panel(FILE *to, bool latency, const char *name, const char *axis)
 	fprintf(to, "\n");
 }
 
-/* The adapters of all curves, each once: "ib0, soft0". */
+/* Writes the adapters of all curves, each once: "ib0, soft0". */
 static void adapters(FILE *to)
 {
 	const char *before = "";
@@ -548,7 +553,7 @@ static void script(FILE *to, const char *name)
 	/* colours that most people can tell apart, also in print */
 	fprintf(to, "set colorsequence podo\nset key below noenhanced\nset grid\n"
 		    "set logscale x 2\n"
-		    "set xlabel \"size of a message (bytes)\\n\" offset 0,0.3\n"	/* apart from the names */
+		    "set xlabel \"size of a message (bytes)\\n\" offset 0,0.3\n"	/* keeps a distance from the names */
 		    "set format x '%%.0b%%B'\n");
 	data_blocks(to);
 	fprintf(to, "set multiplot layout 1,%d title ", both ? 2 : 1);

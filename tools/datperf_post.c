@@ -28,7 +28,7 @@ static DAT_LMR_TRIPLET local(const struct perf_link *l, const unsigned char *buf
 	};
 }
 
-/* The same slot of the peer: both regions have the same layout. */
+/* Returns the same slot of the peer, because both regions have the same layout. */
 static DAT_RMR_TRIPLET remote(const struct perf_link *l, const unsigned char *slot)
 {
 	return (DAT_RMR_TRIPLET){

@@ -2,8 +2,8 @@
 /*
  * datperf's processes: the server, the client, and the client that forks its own server.
  *
- * The forked server tells where it listens over a socket pair, and keeps its end open for as long
- * as it lives: the end of that socket is the end of the process.
+ * The forked server reports over a socket pair where it listens, and keeps its socket open until it
+ * ends: the parent sees the socket close when the process has ended.
  *
  * Invariant: no process outlives the other. The child dies with its parent, and the parent leaves
  * only after it has collected the child.
@@ -40,15 +40,15 @@ struct listening {
 struct peer {
 	pid_t pid;
 	int fd;
-	bool met;	/* it has a client, so it will end by itself */
+	bool met;	/* it has had a client, so it will end by itself */
 	bool killed;	/* by this process */
 };
 
 /* CPUs */
 
 /*
- * Without --cpus a forked pair gets two CPUs of its own, if there are two; threads find CPUs by
- * themselves.
+ * Chooses CPUs. Without --cpus, a forked pair gets two CPUs of its own, if there are two; the
+ * scheduler chooses those of threads.
  */
 int proc_pick_cpus(struct perf_options *opt)
 {
@@ -126,8 +126,9 @@ static void tell_user(const struct perf_ia *ia)
 }
 
 /*
- * An adapter does not free memory that a peer may be accessing, and so it waits for a peer that was
- * stopped during an access. Ending this process does not wait.
+ * Ends this process if the session was stuck: an adapter does not free memory that a peer may be
+ * accessing, so it would wait for a peer that was stopped during an access. To end the process does
+ * not wait.
  */
 static void leave_if_stuck(const struct perf_ia *ia)
 {
@@ -135,7 +136,7 @@ static void leave_if_stuck(const struct perf_ia *ia)
 		_exit(cli_finish(CLI_FAILED));
 }
 
-/* `parent_fd` is -1 for a server that a user started. */
+/* Runs the server. `parent_fd` is -1 for a server that a user started. */
 static int serve(const struct perf_options *opt, int parent_fd)
 {
 	struct perf_session s;
@@ -229,9 +230,8 @@ static void peer_kill(struct peer *peer)
 }
 
 /*
- * Collects the child, by force if it does not end by itself. A server that never had a client
- * listens for ever: it gets time to print its error, and no more. Returns 0 if it ended
- * successfully.
+ * Collects the child, and kills it if it does not end by itself. A server that never had a client
+ * listens for ever: it gets only the time to print its error. Returns 0 if it ended successfully.
  */
 static int peer_finish(struct peer *peer)
 {
@@ -274,7 +274,10 @@ static int resolve(const char *host, struct sockaddr_storage *address)
 	return 0;
 }
 
-/* Returns 0, a positive status of `check` or `measure`, or -1. peer: the forked server, or NULL. */
+/*
+ * Runs the client. Returns 0, a positive status of `check` or `measure`, or -1. `peer` is the
+ * forked server, or NULL.
+ */
 static int client(const struct perf_options *opt, const struct listening *server, struct peer *peer,
 		  int (*check)(const struct perf_ia *ia, const struct perf_options *opt),
 		  int (*measure)(struct perf_session *s, const struct perf_options *opt))

@@ -15,7 +15,10 @@
 #include "cli.h"
 #include "datperf.h"
 
-/* Returns one of the words, or the last one: no message was sent, so no data could be wrong. */
+/*
+ * Returns the word for a right or wrong result, or `none` if no message was sent, so that no data
+ * could be wrong.
+ */
 static const char *verdict(const struct perf_spec *spec, const struct perf_result *result,
 			   const char *right, const char *wrong, const char *none)
 {
@@ -96,7 +99,7 @@ static void json(const struct perf_options *opt, const struct perf_spec *spec,
 	printf(", \"verified\": %s}\n", verdict(spec, result, "true", "false", "null"));
 }
 
-/* In quoted text, quotes are doubled, as spreadsheets read it. */
+/* Writes a quoted text, in which quotes are doubled, as spreadsheets expect it. */
 static void csv_text(const char *text)
 {
 	char *shown = cli_escape(text);
@@ -154,7 +157,7 @@ static void line(const struct perf_options *opt, const struct perf_spec *spec,
 		each_range(result, method->one_way, bar);
 }
 
-/* The settings that differ from the defaults. */
+/* Writes the settings that differ from the defaults. */
 static void settings(const struct perf_spec *spec)
 {
 	uint32_t threads = spec->threads > 0 ? spec->threads : 1;

@@ -28,8 +28,8 @@ int end_failed(const char *call, VIP_RETURN ret)
 }
 
 /*
- * The other side disconnects at the end, which need not be reported. Other errors are reported
- * where they occur.
+ * Ignores an error: the other side disconnects at the end, which need not be reported, and other
+ * errors are reported where they occur.
  */
 static void hush(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 {
@@ -42,7 +42,7 @@ static uint64_t rounded(uint64_t bytes)
 	return (bytes + 4095) / 4096 * 4096;
 }
 
-/* One registered region: see datperf_vipl.h. */
+/* Allocates the one registered region, which datperf_vipl.h describes. */
 static int end_lay_out(struct end *e)
 {
 	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_TRUE, .EnableRdmaRead = VIP_TRUE };
@@ -124,7 +124,8 @@ static void address_make(const struct end *e, const char *what, pid_t client, un
 }
 
 /*
- * Connects as peers; the client waits until the server can receive its request, and then connects.
+ * Connects both sides as peers. The client waits until the server can receive its request, and then
+ * connects.
  */
 static int meet(struct end *e, pid_t client)
 {
@@ -196,7 +197,7 @@ static pid_t start_server(struct end *like)
 	exit(run_end(&e, client, NULL, &seconds) == 0 ? CLI_OK : CLI_FAILED);
 }
 
-/* Collects the server, by force after a failure. */
+/* Collects the server. Kills it after a failure. */
 static int finish(pid_t child, int status)
 {
 	int child_status;

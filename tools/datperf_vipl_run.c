@@ -57,7 +57,9 @@ struct patience {
 	uint32_t polls;
 };
 
-/* Called after a poll that found nothing. */
+/*
+ * Called after a poll that found nothing. Returns -1 after a message if that has lasted too long.
+ */
 static int be_patient(const struct end *e, struct patience *p)
 {
 	if (e->opt->one_cpu)
@@ -198,7 +200,7 @@ static bool takes_data(const struct end *e)
 	return e->spec.test == PERF_SEND_LAT || (e->spec.test == PERF_SEND_BW && e->server);
 }
 
-/* The first one is for the message that says where the peer's memory is. */
+/* Posts the receives. The first one is for the message that says where the peer's memory is. */
 int end_post_recvs(struct end *e)
 {
 	uint32_t data = e->spec.test == PERF_SEND_LAT ? 1 : 2 * e->slots;
@@ -273,7 +275,7 @@ static int pong(struct end *e, bool check)
 	return status;
 }
 
-/* The peer has filled its slots before it sent their address. */
+/* Reads one message. The peer has filled its slots before it sent their address. */
 static int read_one(struct end *e, bool check)
 {
 	uint64_t number = e->posted;
@@ -339,7 +341,7 @@ static int stream_sends(struct end *e, uint32_t count, bool check)
 	return reap_all(e);
 }
 
-/* The server's side: four credits for all receives, and one at the end. */
+/* The server's side of send-bw: sends four credits for all receives, and one at the end. */
 static int take_stream(struct end *e, uint32_t count, bool check)
 {
 	uint32_t step = e->slots / 2 > 0 ? e->slots / 2 : 1;
@@ -375,8 +377,8 @@ static int stream_rdma(struct end *e, uint32_t count)
 }
 
 /*
- * One window, checked by the side that gets it; the client's `look` message says that all of it is
- * there.
+ * Writes one window, which the side that gets it checks; the client's `look` message says that all
+ * of it is there.
  */
 static int check_writes(struct end *e)
 {

@@ -104,8 +104,9 @@ static size_t hex_bytes(const char *text, unsigned char *bytes, size_t room)
 }
 
 /*
- * An iWARP port's first GID begins with the hardware address of its interface; the hardware
- * address of an IPoIB interface, 20 bytes, ends in the GID of its port.
+ * Returns true if the interface is that of the port. An iWARP port's first GID begins with the
+ * hardware address of its interface; the hardware address of an IPoIB interface, 20 bytes, ends in
+ * the GID of its port.
  */
 static bool netdev_matches(struct scan *scan, struct rdma_port *port, const char *name)
 {
@@ -275,7 +276,7 @@ bool netdev_exists(const char *root, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* IPv4 first, because nearly every line of dat.conf uses it. */
+/* Looks for an IPv4 address first, because nearly every line of dat.conf uses one. */
 bool netdev_address(const char *name, char *text, size_t size)
 {
 	static const int families[] = { AF_INET, AF_INET6 };

@@ -38,9 +38,9 @@ void devices_free(struct devices *devices);
 const struct rdma_port *devices_find(const struct devices *devices, const char *name,
 				     unsigned int port);
 
-/* Is there a network interface of this name? */
+/* Returns true if there is a network interface of this name. */
 bool netdev_exists(const char *root, const char *name);
-/* Returns the first address of the interface, as text; false if it has none. */
+/* Writes the first address of the interface as text. Returns false if it has none. */
 bool netdev_address(const char *name, char *text, size_t size);
 
 /*

@@ -88,7 +88,7 @@ datperf_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 datperf_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datperf_LDADD = libvipl.la libdat.la -lm
 
-# The first program of a newcomer. Its source is installed, and ./quickstart demo compiles it there as a user would;
+# The program with which a newcomer begins. Its source is installed, and ./quickstart demo compiles it there as a user would;
 # the tests run the one of the build tree.
 examplesdir = $(docdir)/examples
 dist_examples_DATA = examples/exchange.c
@@ -110,11 +110,11 @@ dist_tutorial_DATA = \
 	examples/tutorial/step6_errors.c \
 	examples/tutorial/tutorial.h
 
-# In the folder where bash-completion looks below every prefix; it wants a file called like the command.
+# bash-completion searches this folder below every prefix. A file has to have the name of its command.
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = tools/completions/datconform tools/completions/datctl tools/completions/datperf
 
-# zsh looks for a function that is called like the command behind an underscore. Debian's zsh reads the packages' from another folder.
+# zsh looks for a function whose name is an underscore and the command's. Debian's zsh reads those of packages from another folder.
 zshcompletiondir = $(datadir)/zsh/site-functions
 dist_zshcompletion_DATA = tools/completions/zsh/_datconform tools/completions/zsh/_datctl tools/completions/zsh/_datperf \
 	tools/completions/zsh/_opendat

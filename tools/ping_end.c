@@ -117,8 +117,8 @@ void ping_hang_up(struct ping_end *end)
 }
 
 /*
- * Closes abruptly: whatever is left is freed with the adapter, and nobody accesses the memory any
- * more.
+ * Closes abruptly: whatever is left is freed with the adapter, and the peer does not access the
+ * memory any more.
  */
 void ping_close(struct ping_end *end)
 {
@@ -267,7 +267,10 @@ bool ping_tell(struct ping_end *end, enum ping_step step, struct ping_place plac
 	       completion(end, end->request_evd, "send");
 }
 
-/* The next receive is posted before the peer can know that this one is complete. */
+/*
+ * Takes the next message. The next receive is posted before the peer can know that this one is
+ * complete.
+ */
 bool ping_hear(struct ping_end *end, enum ping_step expected, struct ping_place *place)
 {
 	struct ping_place unused;

@@ -102,8 +102,8 @@ static int milliseconds_until(const struct timespec *end)
 
 /*
  * Reads both streams until the child has closed them. A process that the child started may keep
- * them open longer: `over` says that the child itself has ended, and then only what is there is
- * read.
+ * them open longer: `over` says that the child itself has ended; then only what is already in the
+ * streams is read.
  */
 static bool listen_to(const int fds[STREAMS], struct buffer buffers[STREAMS], pid_t pid,
 		      unsigned int seconds)

@@ -36,7 +36,7 @@ struct ping_order {
 	bool json;
 };
 
-/* Makes the test by a program of 1.2, or of 2.0 if dat20_load() has returned true. Returns an enum cli_status. */
+/* Make the test as a program of 1.2, or of 2.0 if dat20_load() has returned true. Return an enum cli_status. */
 int ping_run(const struct ping_order *order);
 int ping_run20(const struct ping_order *order);
 

@@ -70,7 +70,7 @@ static bool serve(struct ping_end *end)
 			  &event);
 }
 
-/* Does the request come from a datctl ping? Its private data show that. */
+/* Returns whether the request comes from a datctl ping, which its private data show. */
 static bool is_ping(DAT_CR_HANDLE cr)
 {
 	struct ping_place place;
@@ -392,7 +392,10 @@ static bool run_client(struct ping *p)
 	return done;
 }
 
-/* The peer has a time limit for each step; this one is for a peer that hangs elsewhere. */
+/*
+ * Waits for the end of the peer. It has a time limit for each step; the limit here is for a peer
+ * that hangs elsewhere.
+ */
 static bool peer_end(struct ping *p, pid_t pid, bool kill_it)
 {
 	int left = kill_it ? 0 : (int)(p->end.patience / 1000) + 1000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of clauses with what a run found out about each, and the table of readings. Made from
- * the .tsv files at build time; only the process that runs datconform writes to it, never the
+ * The table of clauses with the result of a run for each, and the table of readings. They are made
+ * from the .tsv files at build time; only the process that runs datconform writes to them, never the
  * children that run the tests.
  */
 #ifndef CONFORM_CLAUSES_H
@@ -35,21 +35,24 @@ struct clause {
 	const char *strength;	/* must, should, may, undefined */
 	const char *source;
 	const char *reason;	/* why no black-box test can exist; NULL: one can */
-	const char *mended;	/* where the test departs from the page's letter: why; or NULL */
+	const char *mended;	/* why the test departs from the wording of the page; or NULL */
 	int tests;		/* how many test bodies name it */
-	bool two_sided;		/* and one of them has its other side elsewhere */
+	bool two_sided;		/* one of them has its other side in another process */
 	bool selected;
-	bool unserved;		/* one of its tests found no server any more */
+	bool unserved;		/* the server had ended when one of its tests needed it */
 	enum verdict verdict;
 	char *attribute;	/* NOT_APPLICABLE: which attribute says so */
-	char *outcome;		/* which of several accepted outcomes came */
+	char *outcome;		/* which of several accepted outcomes occurred */
 	struct failure *failures;
 };
 
 extern struct clause clauses[];
 extern const int clause_count;
 
-/* What the specification leaves open or says in two ways, and how this suite reads it. */
+/*
+ * A question that the specification leaves open or answers in two ways, and how this suite reads
+ * it.
+ */
 struct ambiguity {
 	const char *id;		/* "AMB-07" */
 	const char *where;

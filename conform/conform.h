@@ -21,12 +21,12 @@
  * The endpoints of a kit_pair are then a here and b there, or b here and a there; the calls are
  * the same. With CLAUSE() both are here.
  *
- * A failed check is charged to the clause that ABOUT() named last; without any ABOUT() all clauses
- * of the test share its verdict. Once a test uses ABOUT(), a clause that it never came to has
- * failed: nothing passes unseen.
+ * A failed check counts against the clause that ABOUT() named last; without any ABOUT() all clauses
+ * of the test share its verdict. Once a test uses ABOUT(), a clause that it never names has failed,
+ * so that no clause passes untested.
  *
- * CHECK...() records a failure and goes on, MUST...() ends the test. Checks belong to the thread of
- * the test; a thread that the test starts keeps what it found for that one to judge.
+ * CHECK...() records a failure and goes on, MUST...() ends the test. Only the thread of the test
+ * makes checks; a thread that the test starts stores its results, and the test's thread checks them.
  */
 #ifndef CONFORM_H
 #define CONFORM_H
@@ -92,14 +92,14 @@ struct conform {
 	DAT_PZ_HANDLE pz;
 	DAT_IA_ATTR attr;
 	DAT_PROVIDER_ATTR prov;
-	bool a_far, b_far;	/* which end of a pair is in the other process */
+	bool a_far, b_far;	/* whether this end of a pair is in the other process */
 	struct {
 		DAT_IA_HANDLE ia;
 		DAT_EVD_HANDLE async;
 		DAT_PZ_HANDLE pz;
 		DAT_IA_ADDRESS_PTR address;
-	} far;			/* stand-ins for what that process has */
-	struct sockaddr_storage server;	/* where to find it; AF_UNSPEC: it is forked */
+	} far;			/* stand-ins for the objects of that process */
+	struct sockaddr_storage server;	/* where the other process is; AF_UNSPEC: it is forked */
 };
 
 extern struct conform t;
@@ -108,7 +108,10 @@ extern struct conform t;
 void judge_about(const char *id);
 #define ABOUT(id) judge_about(id)
 
-/* Ends the test unless the provider has the feature; `attribute` is what declares it absent. */
+/*
+ * Ends the test unless the provider has the feature; `attribute` is the one that declares it
+ * absent.
+ */
 #define NEEDS(cond, attribute) judge_needs((cond), attribute)
 void judge_needs(bool there, const char *attribute);
 /*
@@ -140,7 +143,7 @@ bool judge_breaks_are_sure(void);
  */
 bool judge_allows(const char *word);
 
-/* Which of several accepted outcomes came; it is stored with the verdict. */
+/* Stores with the verdict which of several accepted outcomes occurred. */
 void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define CHECK_THAT(expr) judge_true((expr), false, #expr, __FILE__, __LINE__)
@@ -154,17 +157,14 @@ void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2))
 #define MUST_NOT_COME_HERE(call, expected, ...) \
 	judge_fail(true, __FILE__, __LINE__, call, expected, __VA_ARGS__)
 
-/*
- * Returns are compared by type; a call that answers DAT_NOT_IMPLEMENTED never gave what was
- * expected.
- */
+/* Compare return values by type. A call that returns DAT_NOT_IMPLEMENTED always fails the check. */
 #define CHECK_RET(call, want) judge_ret(call, want, false, #call, __FILE__, __LINE__)
 #define MUST_RET(call, want)  judge_ret(call, want, true, #call, __FILE__, __LINE__)
-/* One of several; the actual one is stored as the outcome. */
+/* The return value is one of several; the actual one is stored as the outcome. */
 #define CHECK_RET_IN(call, ...)                                                                    \
 	judge_ret_in(call, (const DAT_RETURN[]){ __VA_ARGS__, CONFORM_END }, #call, __FILE__,      \
 		     __LINE__)
-/* Any refusal. */
+/* The call returns any error. */
 #define CHECK_REFUSED(call)	judge_refused(call, #call, __FILE__, __LINE__)
 #define CONFORM_END		0xfffffffe
 
@@ -198,16 +198,16 @@ void judge_nap(void);
 void judge_site(const char *file, int line);
 
 /*
- * A process for something else than connections. It is forked before this process opens its IA,
+ * A process for other purposes than connections. It is forked before this process opens its IA,
  * exchanges messages over a socket, and its checks count as the test's. It is killed when the test
  * ends.
  */
 int peer_start(void (*run)(int fd));	/* -> socket to it */
 void peer_tell(int fd, const void *data, size_t size);
-void peer_hear(int fd, void *data, size_t size);	/* MUST come in time */
+void peer_hear(int fd, void *data, size_t size);	/* the data MUST come in time */
 void peer_kill(void);	/* SIGKILL, and wait until it is gone */
 
-/* In a process that only serves: its actions are not part of a verdict. */
+/* Called in a process that only serves: its checks are not part of a verdict. */
 void judge_leave_to_parent(void);
 
 /* The child's part of run.c: runs one test, and reports it on this descriptor. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections, what events they bring, and threads that wait for events. */
+/* Connections, their events, and threads that wait for events. */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,7 +206,10 @@ void kit_reconnect_at(struct kit_pair *pair)
 	kit_pair_connect_at(pair);
 }
 
-/* Only the end of the connection shows it. A write may have completed when it was sent. */
+/*
+ * Checks a refusal that only the end of the connection shows. A write may have completed when it
+ * was sent.
+ */
 static void refused_untold(struct kit_pair *pair, uint64_t cookie, bool write)
 {
 	DAT_EVENT event = kit_event_at(pair->a.request);
@@ -279,8 +282,8 @@ static const char *task_line(pid_t tid, const char *name, char *line, int size)
 }
 
 /*
- * Returns true if a thread is runnable and has not got a processor for a millisecond since `ran`,
- * in nanoseconds. A thread that polls is always runnable, and gets one.
+ * Returns true if a thread is runnable and has not run on a processor for a millisecond since
+ * `ran`, in nanoseconds. A thread that polls is always runnable, and does run.
  */
 static bool is_starved(pid_t tid, unsigned long long ran)
 {
@@ -294,8 +297,8 @@ static bool is_starved(pid_t tid, unsigned long long ran)
 }
 
 /*
- * Nothing shows from outside that a thread blocks: it gets the time to reach that point, and on a
- * busy machine as much more as it waits for a processor.
+ * Gives a thread the time to block in its call, because nothing shows from outside that it does; on
+ * a busy machine, also the time that it waits for a processor.
  */
 static void give_time(struct kit_waiter *w)
 {

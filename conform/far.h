@@ -3,9 +3,10 @@
  * The other side of a two-sided clause: a process of its own, forked by the test or by a server on
  * another host, which takes the steps that the test asks of it, one after the other.
  *
- * A step is a DAT call. What the other side makes is known here by stand-ins; kit.h sends each call
- * on a stand-in there, so that a test reads the same wherever its endpoints are. Invariant: a
- * stand-in points into one array of this process, so that it is never taken for a handle.
+ * A step is a DAT call. An object that the other side creates has a stand-in here; kit.h sends each
+ * call on a stand-in to the other side, so that a test is written in the same way wherever its
+ * endpoints are. Invariant: a stand-in points into one array of this process, so that it is never
+ * taken for a handle.
  *
  * A message is its length, a step, words and blobs, in network byte order; structures of the
  * standard are blobs as they lie in memory, which both sides have agreed on in the first step.
@@ -79,25 +80,28 @@ struct far_message {
 	} blobs[FAR_BLOBS];
 };
 
-/* Both return false when the connection is of no more use. `bound_ms` -1: as long as it takes. */
+/*
+ * Send and receive a message. Both return false when the connection can no longer be used. With a
+ * `bound_ms` of -1 there is no bound.
+ */
 bool far_put(int fd, const struct far_message *message);
-/* The blobs lie in `bytes`, of FAR_BYTES, which the caller owns. */
+/* The blobs are in `bytes`, which has FAR_BYTES and belongs to the caller. */
 bool far_get(int fd, struct far_message *message, unsigned char *bytes, int bound_ms);
 size_t far_address_size(const void *address);	/* of a struct sockaddr_in or _in6; 0: neither */
 
 /*
- * The steps of one test, taken in this process until the other side says good-bye or is gone, or has
- * not said the first one within `hello_s` seconds.
+ * Executes the steps of one test in this process, until the other side says good-bye or ends, or has
+ * not sent the first step within `hello_s` seconds.
  */
 _Noreturn void far_serve(int fd, const char *ia_name, unsigned int hello_s);
 
 void far_tune(int fd);	/* a TCP connection for what goes over it */
 
-/* datconform --server, and whether there is one at the address. */
+/* datconform --server, and the connection to one. */
 int far_host(const char *ia_name, unsigned int port, unsigned int hello_s);	/* -> exit status */
 bool far_resolve(const char *text, struct sockaddr_storage *address);
 int far_dial(const struct sockaddr_storage *address, unsigned int bound_ms);	/* -1: errno */
-/* The first step and its answer; false, with a word on what is wrong, if there is none. */
+/* Sends the first step and takes its answer. Returns false, with *wrong, if there is none. */
 bool far_hello(int fd, unsigned int bound_ms, struct far_message *answer, unsigned char *bytes,
 	       const char **wrong);
 

@@ -89,7 +89,7 @@ static void set_port(struct sockaddr_storage *address, uint16_t port)
 		((struct sockaddr_in *)address)->sin_port = htons(port);
 }
 
-/* The kernel may have chosen the port. */
+/* Sets the port of the address, which the kernel may have chosen. */
 static void find_port(int fd, struct sockaddr_storage *address)
 {
 	struct sockaddr_storage bound;
@@ -100,8 +100,8 @@ static void find_port(int fd, struct sockaddr_storage *address)
 }
 
 /*
- * Listens at the adapter's own address if the host has it, so that a test finds both at one place.
- * Afterwards *address has the port.
+ * Listens at the adapter's own address if the host has it, so that a test finds both at one
+ * address. Afterwards *address has the port.
  */
 static int listen_at(struct sockaddr_storage *address)
 {
@@ -130,7 +130,10 @@ close_it:
 	return -1;
 }
 
-/* For IPv6 it is the network, because one host can have all of its addresses. */
+/*
+ * Returns the host of an address. For IPv6 it is the network, because one host can have all of its
+ * addresses.
+ */
 static void host_of(const struct sockaddr_storage *address, unsigned char name[16])
 {
 	memset(name, 0, 16);

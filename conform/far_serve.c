@@ -18,8 +18,8 @@
 #include "kit.h"
 
 #define BUFS	1024
-#define LONGEST (16u << 20)	/* bytes of memory in one request */
-#define TOTAL	(128u << 20)	/* and in all requests of a test */
+#define LONGEST (16u << 20)	/* the most bytes of memory in one request */
+#define TOTAL	(128u << 20)	/* the most bytes in all requests of a test */
 #define IDLE_S	600		/* a test that requests nothing for this time has ended */
 #define TEST_S	3600		/* no test takes longer */
 /* No call of the API takes longer than this, or this many times the patience. */
@@ -43,7 +43,7 @@ static struct {
 	unsigned char scratch[FAR_BYTES];	/* follows the blobs of an answer */
 } far = { .handle_count = 1, .step_s = STEP_S };
 
-/* An invalid step ends the process: the other side is not a datconform of this version. */
+/* Ends the process after an invalid step: the other side is not a datconform of this version. */
 static _Noreturn void garbage(void)
 {
 	_exit(1);
@@ -203,7 +203,7 @@ static DAT_RETURN ep_query(void)
 	answer(place_of(param.connect_evd_handle));
 	answer_blob(&param, sizeof(param));
 	answer_blob(param.local_ia_address_ptr, far_address_size(param.local_ia_address_ptr));
-	/* Valid only while there is a peer. */
+	/* the address is valid only while there is a peer */
 	if (param.ep_state == DAT_EP_STATE_CONNECTED)
 		answer_blob(param.remote_ia_address_ptr,
 			    far_address_size(param.remote_ia_address_ptr));
@@ -355,7 +355,7 @@ static DAT_RETURN buf_create(void)
 	return ret;
 }
 
-/* The bytes of the newest memory under this region: words 1 and 2 are offset and length. */
+/* Returns the bytes of the newest memory of this region: words 1 and 2 are offset and length. */
 static unsigned char *mem_at(void)
 {
 	DAT_LMR_HANDLE lmr = H(0);

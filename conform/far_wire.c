@@ -157,7 +157,7 @@ size_t far_address_size(const void *address)
 					    : 0;
 }
 
-/* HOST, HOST:PORT, [HOST]:PORT; a bare IPv6 address has more than one colon. */
+/* Resolves HOST, HOST:PORT or [HOST]:PORT. A bare IPv6 address has more than one colon. */
 bool far_resolve(const char *text, struct sockaddr_storage *address)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
@@ -196,7 +196,10 @@ bool far_resolve(const char *text, struct sockaddr_storage *address)
 	return true;
 }
 
-/* Steps are short and wait for their answers; a host that has gone has to be noticed. */
+/*
+ * Sends steps at once, because they are short and wait for their answers, and lets the kernel
+ * detect a host that no longer answers.
+ */
 void far_tune(int fd)
 {
 	static const int on = 1, idle = 10, between = 5, probes = 3;

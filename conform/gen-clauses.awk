@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Makes the tables of clauses and readings, in C, of the .tsv files; clauses.tsv is the last on the command line.
+# Makes the tables of clauses and readings, in C, from the .tsv files; clauses.tsv is the last on the command line.
 function quoted(s)
 {
 	gsub(/\\/, "\\\\", s)
@@ -8,7 +8,7 @@ function quoted(s)
 	return "\"" s "\""
 }
 
-# The remark on a clause, from one of the small tables, or NULL.
+# Returns the remark on a clause from one of the small tables, or NULL.
 function remark(table, id)
 {
 	return id in table ? quoted(table[id]) : "NULL"

@@ -344,7 +344,7 @@ static bool has_failed(const struct column *columns, int count, int clause)
 	return false;
 }
 
-/* Do two runs that have this clause differ? */
+/* Returns whether two runs that have this clause differ. */
 static bool differs(const struct column *columns, int count, int clause)
 {
 	char first = '\0';
@@ -387,7 +387,7 @@ static void row(FILE *out, const struct column *columns, int count, int i)
 	fprintf(out, "</tr>\n");
 }
 
-/* The clauses that failed in a run, whatever their function; a reader wants to see these first. */
+/* Writes the clauses that failed in a run, of all functions; a reader wants to see these first. */
 static void failures(FILE *out, const struct column *columns, int count)
 {
 	bool any = false, differ = false;
@@ -405,7 +405,10 @@ static void failures(FILE *out, const struct column *columns, int count)
 			row(out, columns, count, i);
 }
 
-/* Does a function, whose first clause this is, have one that passed everywhere and differs? */
+/*
+ * Returns whether a function, whose first clause this is, has one that passed everywhere and
+ * differs.
+ */
 static bool function_differs(const struct column *columns, int count, int from)
 {
 	for (int i = from; i < clause_count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What happens in the process of one test: it runs, a check that must hold and does not ends it, and
- * every finding is written at once as one line to the process that collects the verdicts, so that a
+ * What happens in the process of one test: it runs until its end, or until a MUST...() fails. Every
+ * finding is written immediately as one line to the process that collects the verdicts, so that a
  * crash loses nothing.
  *
  * The lines, fields separated by tabs: "A id" about, "C" a check was made, "F file:line call
@@ -36,8 +36,8 @@ static struct {
 	pid_t peer;
 	bool is_peer;
 	bool asked;		/* whether it was checked that the server is still there */
-	bool closing;		/* the test is over, and there is nothing to jump out of */
-	jmp_buf over;		/* where a check that must hold jumps to */
+	bool closing;		/* the test is over, so a failure must not jump */
+	jmp_buf over;		/* where a failed MUST...() jumps to */
 } judge = { .fd = -1 };
 
 /* One write for each line, because a peer shares the pipe. */
@@ -107,8 +107,8 @@ static void made_a_check(void)
 }
 
 /*
- * A failure after the server, and with it the other side, has ended is nobody's fault, and the
- * result that the test would have had is unknown.
+ * Ends the test if the server has ended, and with it the other side: the failure is not the
+ * provider's, and the result that the test would have had is unknown.
  */
 static void leave_unserved(void)
 {

@@ -270,7 +270,10 @@ DAT_RETURN kit_read(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET to, DAT_RMR_TRIPLET from, 
 	return dat_ep_post_rdma_read(ep, 1, &to, kit_cookie(cookie), &from, flags);
 }
 
-/* The byte at a place depends on the place and the seed, so that a shift is found as well. */
+/*
+ * Returns the byte at a position. It depends on the position and the seed, so that a shift is found
+ * as well.
+ */
 static unsigned char pattern(size_t at, unsigned int seed)
 {
 	uint64_t x = (at + 1) * 0x9e3779b97f4a7c15u ^ (seed + 1) * 0xd1342543de82ef95u;
@@ -319,7 +322,7 @@ void kit_buf_set(const struct kit_buf *buf, size_t offset, size_t size, unsigned
 }
 
 /*
- * No thread of this process orders a peer's write and this read, which is a race for the thread
+ * Nothing in this process orders a peer's write and this read, which is a race for the thread
  * sanitizer.
  */
 __attribute__((no_sanitize_thread)) unsigned char kit_buf_peek(const struct kit_buf *buf,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of clauses build with: objects on the IA under test, connections, transfers, and
- * expectations of events. All of it MUSTs success, with the place in the test that asked for it.
- * Invariant: kit_close() leaves nothing of the test behind in this process.
+ * The functions that the tests of clauses are built with: objects on the IA under test, connections,
+ * transfers, and expectations of events. Each of them MUSTs success, and a failure names the line of
+ * the test that called it. Invariant: kit_close() leaves nothing of the test behind in this process.
  *
- * Side a connects, side b listens: which of them is here is said by the test's CLAUSE macro. What
- * has no side in its name is made here.
+ * Side a connects, side b listens; the test's CLAUSE macro says which of them is in this process. A
+ * function without a side in its name creates its object in this process.
  */
 #ifndef CONFORM_KIT_H
 #define CONFORM_KIT_H
@@ -23,7 +23,7 @@ struct kit_end {
 	DAT_EP_HANDLE ep;
 };
 
-/* Two endpoints, a connected to b by way of b's service point. */
+/* Two endpoints: a is connected to b through b's service point. */
 struct kit_pair {
 	struct kit_end a, b;
 	DAT_EVD_HANDLE cr_evd;
@@ -31,7 +31,7 @@ struct kit_pair {
 	DAT_CONN_QUAL qual;
 };
 
-/* Memory and the region over it; the memory goes with kit_close(). */
+/* Memory and the region over it; kit_close() frees the memory. */
 struct kit_buf {
 	unsigned char *mem;	/* NULL: in the other process */
 	size_t size;
@@ -72,7 +72,7 @@ void kit_sleep_ms(unsigned int ms);
 #define kit_region(pz, mem, size, priv) (KIT_HERE, kit_region_at(pz, mem, size, priv))
 DAT_EVD_HANDLE kit_evd_at(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 			  DAT_CNO_HANDLE cno);
-DAT_IA_HANDLE kit_ia_b(void);	/* on which b's service points are */
+DAT_IA_HANDLE kit_ia_b(void);	/* the IA of b's service points */
 DAT_EVD_HANDLE kit_async_b(void);
 DAT_PZ_HANDLE kit_pz_of(bool far);
 DAT_CNO_HANDLE kit_cno_at(void);
@@ -83,7 +83,7 @@ DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL
 struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv);
 struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS priv);
 DAT_EP_ATTR kit_attr(void);	/* modest sizes and depths, within the IA's limits */
-/* ... for messages so long that none is on its way to the peer, and done, before there is a receive */
+/* ... for messages that are so long that none has left and completed before the peer has a receive */
 DAT_EP_ATTR kit_attr_long(void);
 DAT_EP_STATE kit_state(DAT_EP_HANDLE ep);
 
@@ -102,7 +102,7 @@ void kit_disconnect_at(struct kit_pair *pair);	/* abruptly; takes the events of 
 DAT_CR_HANDLE kit_cr_at(DAT_EVD_HANDLE evd);	/* of the next connection request */
 DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
 DAT_RETURN kit_connect_data(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT size, const void *data);
-DAT_CONN_QUAL kit_unused_qual(void);	/* that nobody listens on, on side b */
+DAT_CONN_QUAL kit_unused_qual(void);	/* a qualifier of side b on which no program listens */
 bool kit_same_address(const void *one, const void *other);
 DAT_IA_ADDRESS_PTR kit_address_of(bool far);	/* of that side's IA */
 
@@ -125,7 +125,7 @@ void kit_quiet_at(DAT_EVD_HANDLE evd);	/* nothing is there, and nothing comes fo
 void kit_empty_at(DAT_EVD_HANDLE evd);	/* nothing is there now */
 const char *kit_event_name(DAT_EVENT_NUMBER number);
 
-/* The test goes on only if a post of any kind may have so many segments; else the attribute says that it is not applicable. */
+/* Ends the test as not applicable, because of the attribute, unless a post of any kind may have so many segments. */
 void kit_needs_segments(int n);
 /* Transfers; a length of 0 is posted as no segments at all. */
 DAT_LMR_TRIPLET kit_seg(const struct kit_buf *buf, size_t offset, size_t length);
@@ -141,21 +141,25 @@ DAT_RETURN kit_read(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET to, DAT_RMR_TRIPLET from, 
 		    DAT_COMPLETION_FLAGS flags);
 void kit_fill(void *mem, size_t size, unsigned int seed);
 bool kit_filled(const void *mem, size_t size, unsigned int seed);
-/* The same of memory that may be in the other process. */
+/* The same for memory that may be in the other process. */
 void kit_buf_fill(const struct kit_buf *buf, size_t offset, size_t size, unsigned int seed);
 bool kit_buf_filled(const struct kit_buf *buf, size_t offset, size_t size, unsigned int seed);
 void kit_buf_set(const struct kit_buf *buf, size_t offset, size_t size, unsigned char byte);
 bool kit_buf_is(const struct kit_buf *buf, size_t offset, const void *data, size_t size);
 void kit_buf_read(const struct kit_buf *buf, size_t offset, void *data, size_t size);
-/* A byte, or eight, of this process's memory that a peer may be writing: a plain load, as programs poll with. */
+/*
+ * Read a byte, or eight, of this process's memory that a peer may be writing: by a plain load, as programs that
+ * poll do.
+ */
 unsigned char kit_buf_peek(const struct kit_buf *buf, size_t offset);
 uint64_t kit_buf_peek_word(const struct kit_buf *buf, size_t offset);
-/* A message goes from one end to the other and arrives whole. */
+/* Sends a message from one end to the other, and checks that it arrives completely. */
 #define kit_exchange(from, to)	(KIT_HERE, kit_exchange_at(from, to))
 void kit_exchange_at(struct kit_end *from, struct kit_end *to);
 
 /*
- * a's RDMA of this cookie failed for b's sake: remote access error, and the connection is broken.
+ * Checks that a's RDMA operation with this cookie failed because of b: a remote access error, and
+ * the connection is broken.
  */
 #define kit_remote_access(pair, cookie, write)                                                     \
 	(KIT_HERE, kit_remote_access_at(pair, cookie, write))
@@ -163,7 +167,7 @@ void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie, bool write);
 
 DAT_RETURN kit_post_se(DAT_EVD_HANDLE evd, uint64_t number);
 
-/* An endpoint in a state of its own, and what holds it there. */
+/* An endpoint in a given state, and the objects that keep it there. */
 struct kit_at {
 	DAT_EP_HANDLE ep;
 	struct kit_end end;	/* its EVDs; none in TENTATIVE_CONNECTION_PENDING */
@@ -176,13 +180,13 @@ struct kit_at {
 
 #define KIT_STATES 8
 extern const DAT_EP_STATE kit_states[KIT_STATES];
-/* False: the provider has no endpoint in this state that stays in it. */
+/* Returns false if the provider has no endpoint that stays in this state. */
 #define kit_enter(at, state)	(KIT_HERE, kit_enter_at(at, state))
 bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state);
 
 /*
- * Four threads call it at once, with 0 to 3; the sum of what they return, which is how often
- * something failed.
+ * Four threads call `work` at once, with 0 to 3. Returns the sum of what they return, which is how
+ * often something failed.
  */
 #define kit_together(work)	(KIT_HERE, kit_together_at(work))
 int kit_together_at(int (*work)(int who));
@@ -209,8 +213,8 @@ struct kit_waiter {
 void kit_wait_start_at(struct kit_waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold);
 void kit_cno_wait_start_at(struct kit_waiter *w, DAT_CNO_HANDLE cno);
 bool kit_wait_done(struct kit_waiter *w);
-void kit_wait_end_at(struct kit_waiter *w);	/* MUST return in time */
-/* A waiter that stays blocked while this is watched. */
+void kit_wait_end_at(struct kit_waiter *w);	/* the wait MUST return in time */
+/* Returns true if the waiter stays blocked while this watches it for a while. */
 bool kit_still_waits(struct kit_waiter *w);
 
 #endif /* CONFORM_KIT_H */

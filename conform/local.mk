@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# datconform: sees <dat/udat.h>, and nothing else of the project.
+# datconform: includes <dat/udat.h>, and nothing else of the project.
 bin_PROGRAMS += datconform
 datconform_SOURCES = \
 	conform/clauses.h \
@@ -50,7 +50,7 @@ datconform_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform
 datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datconform_LDADD = libdat.la
 
-# clauses.tsv comes last.
+# clauses.tsv has to be the last of them.
 CONFORM_FACTS = conform/untestable.tsv conform/mended.tsv conform/ambiguities.tsv conform/clauses.tsv
 EXTRA_DIST += $(CONFORM_FACTS) conform/gen-clauses.awk
 BUILT_SOURCES += conform/clauses.c

@@ -198,7 +198,7 @@ static void take_options(int argc, char **argv)
 		options.run.bound_s = 6 * options.run.patience_ms / 1000;
 }
 
-/* Every test has to name existing clauses. */
+/* Counts the tests of each clause. Every test has to name existing clauses. */
 static void count_tests(void)
 {
 	for (const struct conform_test *const *at = __start_conform_tests;
@@ -273,7 +273,10 @@ static void cannot_write(const char *path)
 	output.unwritten = true;
 }
 
-/* Called before the run, so that the run is not in vain. Leaves nothing behind. */
+/*
+ * Checks, before the run, that a report can be written, so that the run is not in vain. Leaves no
+ * file behind.
+ */
 static void check_out(const char *path)
 {
 	struct stat there;
@@ -335,7 +338,7 @@ static void write_page(void)
 		column_free(&output.columns[i]);
 }
 
-/* The summary comes last, and never between the lines of a report. */
+/* Writes the reports. The summary comes last, and never between the lines of a report. */
 static void write_reports(void)
 {
 	bool taken = is_stdout(options.json) || is_stdout(options.junit) || is_stdout(options.html);

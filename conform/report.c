@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text, TAP, JSON and JUnit: the same verdicts for a person, a test driver and a machine. */
+/*
+ * The reports as text, TAP, JSON and JUnit: the same verdicts for a person, a test driver and a
+ * machine.
+ */
 #include "config.h"
 
 #include <string.h>

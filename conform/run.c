@@ -30,7 +30,7 @@
 struct child {
 	const struct conform_test *test;	/* NULL: the slot is free */
 	pid_t pid;
-	int fd;			/* its lines come from here; -1: there will be no more */
+	int fd;			/* its lines come from here; -1: no more will come */
 	int noise_fd;		/* memfd with its stdout and stderr */
 	uint64_t deadline;
 	unsigned int bound_s;	/* how long it may take */
@@ -40,11 +40,11 @@ struct child {
 	bool unserved;		/* the server had ended */
 	int current;		/* index of the clause it is about; -1: all of them */
 	bool about_used;
-	bool checked; /* a check was made before any ABOUT(): the setup's, or the test has none */
+	bool checked; /* a check was made before any ABOUT(): by the setup, or the test has no ABOUT() */
 	bool touched[MAX_IDS];	/* a check was made, or it does not apply */
 	bool na[MAX_IDS];
 	bool failed[MAX_IDS];	/* in this test */
-	bool whole;		/* the test ran to its end, or to where it did not apply */
+	bool whole;		/* the test ran to its end, or found that it does not apply */
 	char line[LINE_SIZE];
 	size_t used;
 };
@@ -80,7 +80,10 @@ static int id_count(const struct conform_test *test)
 	return n;
 }
 
-/* The first failures show what is wrong; a loop may find the same one a thousand times. */
+/*
+ * Adds a failure to a clause. Only the first ones are kept, because a loop may find the same one a
+ * thousand times.
+ */
 static void fail_clause(struct clause *clause, const char *at, const char *call,
 			const char *expected, const char *got)
 {
@@ -207,15 +210,18 @@ static void take_bytes(struct child *child, const char *bytes, size_t size)
 }
 
 /*
- * The line of the child's output that names the cause: a sanitizer's SUMMARY if there is one, and the
- * first of several, since what follows may be its consequence. Otherwise the last line that is not
- * blank, which is an assertion's or the C library's.
+ * Finds the line of the child's output that names the cause: a sanitizer's SUMMARY if there is one,
+ * and the first of several, because the others may be its consequences. Otherwise it is the last line
+ * that is not blank, which an assertion or the C library has written.
  */
 static void noise_line(struct child *child, char *text, size_t size)
 {
 	static const char summary[] = "SUMMARY: ";
-	bool starts = true; /* a line; the rest of one that is longer than `line` does not */
-	/* A process that the provider has left behind may write for ever: up to what is there now. */
+	bool starts = true; /* a line begins here; the rest of one that is longer than `line` is not a line */
+	/*
+	 * A process that the provider has left behind may write for ever, so reads only what is there
+	 * now.
+	 */
 	off_t end = lseek(child->noise_fd, 0, SEEK_END);
 	int fd = dup(child->noise_fd);
 	FILE *noise = fd < 0 ? NULL : fdopen(fd, "r");
@@ -241,7 +247,10 @@ static void noise_line(struct child *child, char *text, size_t size)
 	make_printable(text);
 }
 
-/* How the child ended, in one line that begins with the cause: a hang, a signal or an exit status. */
+/*
+ * Describes how the child ended, in one line that begins with the cause: a hang, a signal or an exit
+ * status.
+ */
 static void describe_end(struct child *child, int status, char *text, size_t size)
 {
 	char noise[512], how[128];
@@ -287,7 +296,7 @@ static void judge_end(struct child *child, int status)
 				    child->ended ? "it ended before, or checked nothing" : got);
 }
 
-/* Reads what is there now; at its end the descriptor becomes -1. */
+/* Reads what is there now. At the end of the pipe, the descriptor becomes -1. */
 static void listen_to(struct child *child)
 {
 	char bytes[8192];
@@ -315,7 +324,7 @@ static bool has_ended(const struct child *child)
 	       info.si_pid == child->pid;
 }
 
-/* It may have passed another of its tests. */
+/* Marks the clauses of a test as untested. Another test of such a clause may have passed. */
 static void leave_untested(const struct conform_test *test)
 {
 	for (int i = 0; test->ids[i]; i++) {
@@ -332,7 +341,7 @@ static void conclude(struct child *child)
 {
 	int status = 0;
 
-	kill(-child->pid, SIGKILL);	/* its peers; not yet waited for, it keeps the number */
+	kill(-child->pid, SIGKILL);	/* ends its peers; its number stays valid, because it has not been waited for yet */
 	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	listen_to(child);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Endpoints in each state that can be held still; COMPLETION_PENDING is not held by any call of the
- * API.
+ * Creates endpoints in each state in which they can stay. No call of the API keeps an endpoint in
+ * COMPLETION_PENDING.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ const DAT_EP_STATE kit_states[KIT_STATES] = {
 	DAT_EP_STATE_DISCONNECTED,
 };
 
-/* Some endpoint that connects to a service point. */
+/* Lets some endpoint connect to a service point, and returns the request. */
 static DAT_CR_HANDLE knock(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL qual)
 {
 	struct kit_end active;
@@ -73,7 +73,7 @@ static void enter_connected(struct kit_at *at, DAT_EP_STATE state)
 		kit_disconnect_at(&at->pair);
 	if (state != DAT_EP_STATE_DISCONNECT_PENDING)
 		return;
-	/* Nobody receives this message, so the graceful disconnect cannot finish. */
+	/* The peer has no receive for this message, so the graceful disconnect cannot finish. */
 	at->buf = kit_buf_at(t.pz, attr.max_message_size, KIT_LOCAL);
 	MUST_RET(kit_send(at->ep, &at->buf, 0, at->buf.size, 77, DAT_COMPLETION_DEFAULT_FLAG),
 		 DAT_SUCCESS);
@@ -100,8 +100,8 @@ bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state)
 	default: enter_connected(at, state); break;
 	}
 	/*
-	 * A provider may accept a message that nobody receives yet, and then has nothing to wait
-	 * for.
+	 * A provider may complete a message before the peer has a receive, and then has nothing to
+	 * wait for.
 	 */
 	if (state == DAT_EP_STATE_DISCONNECT_PENDING && kit_state(at->ep) != state)
 		return false;

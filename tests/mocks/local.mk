@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# One source, one library for each way of being odd: .libs/mock_ODDITY.so.
+# One source, and one library for each set of macros: .libs/mock_ODDITY.so.
 MOCK_SOURCES = tests/mocks/mock.c tests/mocks/mock.h tests/mocks/mock_slots.h
 MOCK_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 MOCK_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 
-# Those that are of use to others are installed: datp-mocks(7).
+# Those that are useful to others are installed: datp-mocks(7).
 mockdir = $(plugindir)/mocks
 mock_HEADERS = tests/mocks/mock.h
 mock_LTLIBRARIES = \
@@ -54,7 +54,7 @@ mock_undefined_la_SOURCES = $(MOCK_SOURCES)
 mock_undefined_la_CPPFLAGS = $(MOCK_CPPFLAGS) -DMOCK_UNDEFINED
 mock_undefined_la_LDFLAGS = $(MOCK_LDFLAGS)
 
-# The others look at libdat itself. -rpath makes libtool build them shared.
+# The others test libdat itself. -rpath makes libtool build them shared.
 MOCK_CHECK_LDFLAGS = $(MOCK_LDFLAGS) -rpath $(abs_top_builddir)/nowhere
 MOCKS_CHECK = \
 	mock_two_names.la \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A provider with nothing behind it. What is odd about a build of it is told by its macros:
+ * A provider without a transport. Macros choose what is wrong or unusual about a build of it:
  *
  *	MOCK_NO_INIT		has no dat_provider_init
  *	MOCK_NO_FINI		has no dat_provider_fini
@@ -12,16 +12,16 @@
  *	MOCK_HIGHER_MINOR	registers a minor version one higher than in dat.conf
  *	MOCK_FOREIGN_MAJOR	registers as a DAT 2.0 provider
  *	MOCK_LEGACY11		registers as a DAT 1.1 provider
- *	MOCK_NO_REMOVE		leaves its registration behind in dat_provider_fini
+ *	MOCK_NO_REMOVE		does not remove its registration in dat_provider_fini
  *	MOCK_OPEN_FAILS		cannot open an IA, and leaves junk in the OUT parameters
- *	MOCK_OPEN_NOTHING	says that it opened an IA, and returns none
- *	MOCK_NULL_SLOTS		has no calls but open and close
+ *	MOCK_OPEN_NOTHING	returns DAT_SUCCESS from an open, and no IA
+ *	MOCK_NULL_SLOTS		has no calls except open and close
  *	MOCK_ONLY_DEQUEUE	of the data path it has dat_evd_dequeue, and no other call
  *	MOCK_OWN_VTABLE		its objects begin with another vtable than the one it registered
- *	MOCK_UNDEFINED		needs a symbol that nobody has
+ *	MOCK_UNDEFINED		needs a symbol that no library has
  *	MOCK_CONSTRUCTOR	registers "constructed" when it is loaded, and nothing in init
  *
- * Invariant: like the plugins of the field it is not linked with libdat.
+ * Invariant: like existing plugins, it is not linked with libdat.
  */
 #include "mock.h"
 
@@ -32,7 +32,7 @@
 
 #include <dat/dat_registry.h>
 
-/* What a build does not say of itself is not so. */
+/* A macro that a build does not define is 0. */
 #ifndef MOCK_NO_INIT
 #define MOCK_NO_INIT 0
 #endif
@@ -88,7 +88,7 @@
 #define MOCK_CONSTRUCTOR 0
 #endif
 
-/* Compiled all the same, under a name that nobody looks for. */
+/* The function is compiled too, under a name that the registry does not look for. */
 #if MOCK_NO_INIT
 #define dat_provider_init mock_init_in_disguise
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params);
@@ -123,7 +123,7 @@ static DAT_RETURN mock_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *evd, DAT_IA_AT
 static DAT_RETURN mock_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *evd,
 			       DAT_IA_HANDLE *ia);
 
-/* A graceful close fails while the test has set an answer. */
+/* Closes the IA. A graceful close fails while the test has set an answer. */
 static DAT_RETURN mock_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 {
 	struct mock_object *o = ia;
@@ -139,7 +139,7 @@ static DAT_RETURN mock_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	return DAT_SUCCESS;
 }
 
-/* Written in one piece, so that every build uses every call. */
+/* One table with all slots, so that every build uses every call. */
 __attribute__((unused))
 static const DAT_PROVIDER all_slots = {
 	.device_name = "mock",
@@ -227,7 +227,7 @@ static void provider_add(const DAT_PROVIDER_INFO *info, const char *suffix)
 		mine.dapl_version_minor = 1;
 	rc = dat_registry_add_provider(&provider, &mine);
 	note_return(&mock.add, rc);
-	/* The registry has a copy: what was lent is gone. */
+	/* Overwrites the info, because the registry has to have made a copy. */
 	memset(&mine, 0x5a, sizeof(mine));
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls of a mock's vtable that only note how they were reached: slot number and arguments,
+ * The calls of a mock's vtable that only record how they were called: slot number and arguments,
  * each as one or two words, in the order in which the call has them.
  *
- * Invariant: the numbers are those of the binary contract, and owe nothing to the order in struct
+ * Invariant: the numbers are those of the binary contract, independent of the order in struct
  * dat_provider.
  */
 #define NOTE(slot, ...) do {									\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an administrator may allow although the standard forbids it: completions that notify and such that
- * do not on one EVD. By default they are refused, with a message that names cause and remedy.
+ * What an administrator may allow although the standard forbids it: one EVD for completions that notify
+ * and for completions that do not. By default this is refused, with a message that names cause and remedy.
  */
 #include <string.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static DAT_RETURN create(DAT_EVD_HANDLE dtos, DAT_EVD_HANDLE connect, DAT_COMPLE
 	return dat_ep_create(api.ia, api.pz, dtos, dtos, connect, &attr, ep);
 }
 
-/* An endpoint whose receives and requests complete on one EVD. */
+/* Makes an endpoint whose receives and requests complete on one EVD. */
 static void end_on_one(struct api_end *end, DAT_EVD_HANDLE dtos, DAT_COMPLETION_FLAGS recv,
 		       DAT_COMPLETION_FLAGS request)
 {
@@ -55,7 +55,7 @@ static void end_on_one(struct api_end *end, DAT_EVD_HANDLE dtos, DAT_COMPLETION_
 	REQUIRE_DAT(create(dtos, end->connect, recv, request, &end->ep), DAT_SUCCESS);
 }
 
-/* Both ends have such an EVD. */
+/* Connects two ends that each have such an EVD. */
 static void meet(DAT_COMPLETION_FLAGS recv, DAT_COMPLETION_FLAGS request)
 {
 	end_on_one(&pair.a, api_evd(64, DAT_EVD_DTO_FLAG), recv, request);
@@ -68,7 +68,7 @@ static DAT_RETURN write_a(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 	return api_write(pair.a.ep, api_seg(&buf, 0, 64), api_target(&buf, HALF, 64), cookie, flags);
 }
 
-/* What dat_ia_query shows of it. */
+/* Returns the words that dat_ia_query() returns in the attribute "allow". */
 static const char *shown(void)
 {
 	for (int i = 0; i < api.prov.num_provider_specific_attr; i++)
@@ -101,7 +101,7 @@ static void mixed_completions_are_refused_by_default_and_the_message_names_the_r
 	CHECK(strstr(text, "request_evd_handle"));
 	CHECK(strstr(text, "allow=mixed_completions"));
 	CHECK(strstr(text, "DAT_ALLOW=mixed_completions"));
-	/* once: a program that tries again and again drowns nobody */
+	/* once, so that a program that repeats the call does not fill the log */
 	check_stderr_begin();
 	CHECK_DAT(create(dtos, DAT_HANDLE_NULL, DEFAULT, UNSIG, &ep), DAT_INVALID_PARAMETER);
 	CHECK_EQ_STR(check_stderr_end(), "");
@@ -127,7 +127,7 @@ static void unknown_word_keeps_the_adapter_from_opening_and_the_nearest_is_named
 	}
 }
 
-/* The word that is shown is taken, too. */
+/* The word "none", which the attribute shows, is accepted as well. */
 static void none_allows_nothing(void)
 {
 	api_close();
@@ -170,7 +170,7 @@ static void receives_wake_and_unsignalled_requests_do_not(void)
 	REQUIRE_DAT(write_a(3, SUPPRESS), DAT_SUCCESS);
 	usleep(API_QUIET_MS * 1000);
 	CHECK(!api_wait_done(&waiter));
-	/* a receive wakes, and what has completed before it is there */
+	/* a receive wakes the waiter, which then gets the completions before it */
 	REQUIRE_DAT(api_send(pair.b.ep, &buf, 0, 64, 4, DEFAULT), DAT_SUCCESS);
 	api_wait_end(&waiter);
 	CHECK_DAT(waiter.ret, DAT_SUCCESS);
@@ -178,7 +178,7 @@ static void receives_wake_and_unsignalled_requests_do_not(void)
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
 	API_DTO(pair.a.request, pair.a.ep, 9, DAT_DTO_SUCCESS, 64);
 	API_EMPTY(pair.a.request);
-	/* and so does a request that is posted with the default flag */
+	/* a request that is posted with the default flag wakes it as well */
 	api_wait_start(&waiter, pair.a.request, 1);
 	REQUIRE_DAT(write_a(5, DEFAULT), DAT_SUCCESS);
 	api_wait_end(&waiter);
@@ -207,7 +207,10 @@ static void cno_triggers_for_a_receive_and_not_for_an_unsignalled_request(void)
 	API_DTO(pair.a.request, pair.a.ep, 9, DAT_DTO_SUCCESS, 64);
 }
 
-/* The progress engine of such programs: all completions of both kinds come by dequeue, each once. */
+/*
+ * The progress engine of such programs: all completions of both kinds come by dequeue, each exactly
+ * once.
+ */
 static void dequeue_takes_both_kinds(void)
 {
 	enum { N = 200 };
@@ -238,7 +241,7 @@ static void dequeue_takes_both_kinds(void)
 	}
 }
 
-/* A device filters by them for a whole queue. */
+/* Solicited events need an EVD of their own, because a device filters by them for a whole queue. */
 static void solicited_receives_still_want_an_evd_of_their_own(void)
 {
 	DAT_EVD_HANDLE dtos = api_evd(64, DAT_EVD_DTO_FLAG);
@@ -283,7 +286,7 @@ static void connection_events_go_with_unsignalled_requests(void)
 	end_on_one(&pair.b, api_evd(64, DAT_EVD_DTO_FLAG), DEFAULT, DEFAULT);
 	api_pair_meet(&pair);
 	REQUIRE_DAT(write_a(1, UNSIG), DAT_SUCCESS);
-	/* it wakes nobody who waits, so it is polled for */
+	/* it wakes no waiter, so the test polls for it */
 	REQUIRE_SOON(dat_evd_dequeue(all, &event) == DAT_SUCCESS);
 	CHECK_EQ_INT(event.event_number, DAT_DTO_COMPLETION_EVENT);
 	CHECK_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);

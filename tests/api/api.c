@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The IA under test, objects on it, and expectations of events. Invariant: after api_close()
- * nothing of the test is left in this process, whatever became of it.
+ * The IA under test, and objects on it. Invariant: after api_close() nothing of the test is left in
+ * this process, however the test ended.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -237,7 +237,10 @@ DAT_PSP_HANDLE api_listen(DAT_EVD_HANDLE cr_evd, DAT_PSP_FLAGS flags, DAT_CONN_Q
 	return psp;
 }
 
-/* One that is this process's; an adapter with small ones only says which is free at the moment. */
+/*
+ * Returns a qualifier on which no program listens. It contains the process number; if the adapter
+ * does not support such a number, it chooses one that is free at the moment.
+ */
 DAT_CONN_QUAL api_free_qual(DAT_EVD_HANDLE cr_evd)
 {
 	static uint32_t last;
@@ -265,10 +268,10 @@ DAT_CR_HANDLE api_cr(DAT_EVD_HANDLE cr_evd)
 	return event.event_data.cr_arrival_event_data.cr_handle;
 }
 
-/* To another process; and it is established. */
+/* Makes an offer for another process, and listens. */
 void api_offer_make(struct api_offer *offer, DAT_EVD_HANDLE cr_evd, const struct api_buf *buf)
 {
-	memset(offer, 0, sizeof(*offer)); /* it is sent, with what is between its members */
+	memset(offer, 0, sizeof(*offer)); /* the struct is sent, with the padding between its members */
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &offer->qual);
 	memcpy(&offer->address, api_address(), sizeof(offer->address));
 	if (buf)
@@ -389,7 +392,10 @@ DAT_RETURN api_read(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET local, DAT_RMR_TRIPLET rem
 	return dat_ep_post_rdma_read(ep, 1, &local, api_cookie(cookie), &remote, flags);
 }
 
-/* The byte at a place depends on the place and the seed, so that a shift is found as well. */
+/*
+ * Returns the byte at a position. It depends on the position and the seed, so that a shift is found
+ * as well.
+ */
 static unsigned char pattern(size_t at, uint64_t seed)
 {
 	uint64_t x =
@@ -416,7 +422,7 @@ long api_mismatch(const void *mem, size_t size, uint64_t seed)
 	return -1;
 }
 
-static bool unfiltered; /* there is no way to forbid a call here: an emulator */
+static bool unfiltered; /* system calls cannot be forbidden here, under an emulator */
 
 int api_forbid_copies(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of the API share. They see <dat/udat.h> and nothing else of the project, and judge
- * whatever adapter OPENDAT_TEST_IA names (soft0 when it is not set).
+ * What the tests of the API share. They include <dat/udat.h> and nothing else of the project, and test
+ * the adapter that OPENDAT_TEST_IA names (soft0 if it is not set).
  *
  * A test works on one open IA, held in `api`: a suite's setup opens it, its teardown closes it
  * abruptly, which frees whatever the test left. Peers are forked before the IA is opened, and open
@@ -32,7 +32,7 @@ struct api_end {
 	DAT_EP_HANDLE ep;
 };
 
-/* Memory and the region over it; the memory goes when the IA is closed. */
+/* Memory and the region over it. The memory is freed when the IA is closed. */
 struct api_buf {
 	unsigned char *mem;
 	size_t size;
@@ -41,7 +41,7 @@ struct api_buf {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
-/* What a side tells the other of itself. */
+/* What a side sends to the other side, so that it can connect and use the memory. */
 struct api_offer {
 	struct sockaddr_in address;
 	DAT_CONN_QUAL qual;
@@ -56,7 +56,7 @@ struct api_pair {
 	DAT_CONN_QUAL qual;
 };
 
-/* Under the thread sanitizer a cancelled thread may take locks of the sanitizer with it. */
+/* Under the thread sanitizer, a cancelled thread may end with locks of the sanitizer held. */
 #if defined(__SANITIZE_THREAD__)
 #define API_UNDER_TSAN true
 #elif defined(__has_feature)
@@ -68,7 +68,7 @@ struct api_pair {
 #define API_UNDER_TSAN false
 #endif
 
-#define API_QUIET_MS   25 /* how long "nothing comes" is watched */
+#define API_QUIET_MS   25 /* how long a test checks that no event comes */
 #define API_ANY_LENGTH ((DAT_VLEN)-1)
 
 char *api_ia_name(void);
@@ -81,15 +81,15 @@ DAT_IA_ADDRESS_PTR api_address(void); /* this IA's own */
 int api_descriptors(void);	      /* how many files this process has open */
 
 /*
- * What the adapter declares of its transport, by an attribute; its provider's manual, and datconform(1),
- * say what they mean. NULL: nothing of that name.
+ * Returns what the adapter declares about its transport, by the attribute `name`, or NULL if there is
+ * none. Its provider's manual, and datconform(1), say what the attributes mean.
  */
 const char *api_transport(const char *name);
 bool api_declares(const char *name, const char *value);
-bool api_over_verbs(void); /* a device and its driver judge, and name what went wrong */
+bool api_over_verbs(void); /* a device and its driver execute the operations, and choose the status of a failure */
 bool api_nothing_waits(void); /* a message without a receive ends the connection */
-void api_skip_where_nothing_waits(void); /* ends the test there */
-/* ... where who waits for solicited messages is woken by any. */
+void api_skip_where_nothing_waits(void); /* ends the test for such an adapter */
+/* Ends the test if any message wakes a thread that waits for solicited ones. */
 void api_skip_where_any_message_wakes(void);
 
 /* Objects; each REQUIREs success. */
@@ -98,28 +98,31 @@ DAT_EVD_HANDLE api_evd_cno(DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_CNO_HANDLE c
 DAT_CNO_HANDLE api_cno(void);
 DAT_PZ_HANDLE api_pz(void);
 void api_end_make(struct api_end *end, const DAT_EP_ATTR *attr); /* NULL: the provider's defaults */
-/* With the receives of `srq`. */
+/* The same with the receives of `srq`. */
 void api_end_make_shared(struct api_end *end, DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr);
 void api_end_free(struct api_end *end);
 struct api_buf api_buf(size_t size, DAT_MEM_PRIV_FLAGS privileges);
 struct api_buf api_buf_in(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS privileges);
 void *api_memory(size_t size); /* zeroed, page aligned, freed with the IA */
 DAT_PSP_HANDLE api_listen(DAT_EVD_HANDLE cr_evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual);
-DAT_CONN_QUAL api_free_qual(DAT_EVD_HANDLE cr_evd); /* nobody listens there, nor will by chance */
+DAT_CONN_QUAL api_free_qual(DAT_EVD_HANDLE cr_evd); /* no program listens there, or will by chance */
 
 /* Connections within this process. */
 void api_pair_make(struct api_pair *pair, const DAT_EP_ATTR *attr);
-void api_pair_meet(struct api_pair *pair); /* the same of ends that are there */
+void api_pair_meet(struct api_pair *pair); /* connects ends that exist already */
 void api_pair_connect(struct api_pair *pair); /* again, after a reset of both ends */
 DAT_RETURN api_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual); /* to this IA, with a bound */
 void api_connect_to(struct api_end *end, const struct sockaddr_in *address, DAT_CONN_QUAL qual);
 void api_offer_make(struct api_offer *offer, DAT_EVD_HANDLE cr_evd,
-		    const struct api_buf *buf); /* listens; all of the buffer, NULL: none */
+		    const struct api_buf *buf); /* listens; offers the whole buffer, or none if it is NULL */
 DAT_RETURN api_offer_connect(DAT_EP_HANDLE ep, const struct api_offer *offer, DAT_TIMEOUT timeout);
 DAT_RMR_TRIPLET api_offer_part(const struct api_offer *offer, size_t offset, size_t length);
 DAT_CR_HANDLE api_cr(DAT_EVD_HANDLE cr_evd);		      /* the next connection request */
 void api_disconnect(struct api_pair *pair);		      /* and take the events of both ends */
-/* A message of 100 bytes from a to b, with nothing else under way; the buffer has 300. */
+/*
+ * Sends a message of 100 bytes from a to b, with no other operation outstanding. The buffer has 300
+ * bytes.
+ */
 void api_pair_works(const struct api_pair *pair, const struct api_buf *buf);
 
 /* Transfers; a length of 0 is posted as no segments at all. */
@@ -138,22 +141,23 @@ void api_fill(void *mem, size_t size, uint64_t seed);
 long api_mismatch(const void *mem, size_t size, uint64_t seed); /* first wrong byte, or -1 */
 
 /*
- * From here on the kernel refuses to copy between processes, as it does in many containers; there
- * is no way back. Meant as the initialiser of a program's last suite. A thread of the target then
- * moves the data, and what tells the test of it goes through the other process, where the thread
- * sanitizer does not follow: the suite's setup skips its tests. So it does over a device.
+ * From here on, the kernel refuses to copy between processes, as it does in many containers; this
+ * cannot be undone. It is meant as the initialiser of a program's last suite. A thread of the
+ * target then moves the data, and the notification of the test goes through the other process,
+ * where the thread sanitizer cannot follow it, so the suite's setup skips its tests under that
+ * sanitizer. It skips them over a device as well.
  */
 int api_forbid_copies(void);
 void api_skip_where_threads_copy(void);
 
-/* Software events, the handiest events there are. */
+/* Posts a software event, the simplest event to make. */
 DAT_RETURN api_post_se(DAT_EVD_HANDLE evd, uint64_t number);
 
-/* The next event of an EVD, waited for with a bound. */
+/* Takes the next event of an EVD; waits for it with a bound. */
 #define API_EVENT(evd, event)	  api_event_at(evd, event, __FILE__, __LINE__)
 /* ... which has to be this connection event of this endpoint (DAT_HANDLE_NULL: of any) */
 #define API_CONN(evd, ep, number) api_conn_at(evd, ep, number, #number, __FILE__, __LINE__)
-/* ... or this completion; the length counts only with success */
+/* ... or this completion; the length is checked only for success */
 #define API_DTO(evd, ep, cookie, status, length)                                                   \
 	api_dto_at(evd, ep, cookie, status, #status, length, __FILE__, __LINE__)
 #define API_BIND(evd, rmr, cookie, status)                                                         \
@@ -163,11 +167,11 @@ DAT_RETURN api_post_se(DAT_EVD_HANDLE evd, uint64_t number);
 #define API_SE(evd, number)    api_se_at(evd, number, __FILE__, __LINE__)
 /* DISCONNECTED or BROKEN: the connection is over, whatever ended it */
 #define API_CONN_OVER(evd, ep) api_conn_over_at(evd, ep, __FILE__, __LINE__)
-/* Nothing is queued now. */
+/* Checks that no event is queued now. */
 #define API_EMPTY(evd)	       api_empty_at(evd, __FILE__, __LINE__)
-/* Nothing is queued, and nothing comes for a while. */
+/* Checks that no event is queued, and that none comes for a while. */
 #define API_QUIET(evd)	       api_quiet_at(evd, __FILE__, __LINE__)
-/* The state that dat_ep_get_status and dat_ep_query report. */
+/* Checks the state that dat_ep_get_status and dat_ep_query report. */
 #define API_STATE(ep, state)   api_state_at(ep, state, #state, __FILE__, __LINE__)
 
 void api_event_at(DAT_EVD_HANDLE evd, DAT_EVENT *event, const char *file, unsigned int line);

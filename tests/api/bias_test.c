@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An endpoint that one thread uses all the time, so that its locks, and its queues', are biased to that thread, and
- * what others do to it meanwhile: they see each of its calls whole, or not at all.
+ * One thread uses an endpoint all the time, so that the locks of the endpoint and of its queues are biased to that
+ * thread. Other threads use the endpoint meanwhile: for them, each call of the first thread has happened completely or
+ * not at all.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,7 +11,7 @@
 
 #include "api.h"
 
-#define MESSAGES 1000 /* more than it takes to be biased */
+#define MESSAGES 1000 /* enough for the locks to become biased */
 #define ROUNDS	 60
 #define SIZE	 8
 
@@ -27,7 +28,7 @@ static void setup(void)
 	atomic_store(&over, false);
 }
 
-/* False: it was not a success, which ends the connection. */
+/* Takes a completion. Returns false if it is not a success, which ends the connection. */
 static bool took(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
@@ -37,7 +38,7 @@ static bool took(DAT_EVD_HANDLE evd)
 	return event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
 }
 
-/* Posts that are not the plainest ones: in two pieces, and an RDMA Write. */
+/* Posts operations that do not take the fast path: a send of two segments, and an RDMA Write. */
 static bool writes_and_sends(void)
 {
 	DAT_LMR_TRIPLET iov[2] = { api_seg(&buf, 0, SIZE / 2), api_seg(&buf, SIZE / 2, SIZE / 2) };
@@ -49,8 +50,8 @@ static bool writes_and_sends(void)
 }
 
 /*
- * Both ends of a connection, a message at a time, into `where`; until one of the calls says that it is over. Every
- * other message comes behind a write.
+ * Sends messages between both ends of a connection, one at a time, into `where`, until one of the calls shows that
+ * the connection is over. Every other message follows a write.
  */
 static void *talk(void *where)
 {
@@ -81,7 +82,10 @@ static void end_of_the_pair(void)
 	check_alive();
 }
 
-/* The page takes no more writes when its region is freed: one that came late would end the test. */
+/*
+ * The page is protected against writes after its region has been freed, so a late write would end
+ * the test.
+ */
 static void region_that_is_freed_is_not_written_to_any_more(void)
 {
 	struct api_buf region;
@@ -99,7 +103,7 @@ static void region_that_is_freed_is_not_written_to_any_more(void)
 	}
 }
 
-/* What was posted goes through, or is flushed: the talker is never left waiting. */
+/* Posted operations complete or are flushed: the thread that sends never waits for ever. */
 static void connection_is_ended_by_another_thread(void)
 {
 	struct api_buf region = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);

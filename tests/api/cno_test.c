@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CNOs: triggers, waiters, agents, and what a direct waiter takes from them. */
+/* CNOs: triggers, waiters, agents, and the effect of a thread that waits on the EVD itself. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ static DAT_EVD_HANDLE se_evd(DAT_CNO_HANDLE cno)
 	return api_evd_cno(64, DAT_EVD_SOFTWARE_FLAG, cno);
 }
 
-/* The CNO is triggered, and points at this EVD. */
+/* Checks that the CNO is triggered, and names this EVD. */
 static void want_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 {
 	DAT_EVD_HANDLE hint = (DAT_EVD_HANDLE)(uintptr_t)0xa5;
@@ -264,7 +264,7 @@ static void free_is_refused_while_a_thread_waits(void)
 	api_cno_wait_start(&waiter, cno);
 	CHECK_DAT(dat_cno_free(cno), DAT_INVALID_STATE);
 	CHECK(!api_wait_done(&waiter));
-	/* The way to release such a waiter: lend the CNO an EVD, and post to that. */
+	/* To release such a waiter, a program gives an EVD to the CNO, and posts to that EVD. */
 	evd = se_evd(DAT_HANDLE_NULL);
 	REQUIRE_DAT(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
 	REQUIRE_DAT(api_post_se(evd, 1), DAT_SUCCESS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections: connect, accept, reject, time out, disconnect, and the one event that tells of each.
+ * Connections: connect, accept, reject, time out, disconnect, and the one event that reports each.
  * The same tests run with the passive side in this process and in another.
  */
 #include <netinet/in.h>
@@ -100,7 +100,7 @@ static void want_data(DAT_COUNT size)
 	REQUIRE_DAT(dat_ep_disconnect(near.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_CONN(near.connect, near.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
-	/* It is the provider's memory, and good until the endpoint is reset or freed. */
+	/* It is the provider's memory, and valid until the endpoint is reset or freed. */
 	if (size)
 		CHECK_EQ_MEM(up->private_data, data + 1, (size_t)size);
 	reset_both();
@@ -167,7 +167,7 @@ static void address_of_no_family_is_refused_now_or_later(void)
 	      event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-/* Nothing goes to the network, and the endpoint is as it was. */
+/* Nothing is sent to the network, and the endpoint does not change. */
 static void address_that_is_nobodys_is_refused_at_once(void)
 {
 	static const uint32_t odd[] = { INADDR_ANY, INADDR_BROADCAST, 0xe0000001, 0xef0102ff };
@@ -190,7 +190,7 @@ static void dead_address_is_unreachable_or_times_out(void)
 	DAT_RETURN ret;
 	DAT_EVENT event;
 
-	dead.sin_addr.s_addr = htonl(0xc0000201); /* 192.0.2.1 is nobody's, by RFC 5737 */
+	dead.sin_addr.s_addr = htonl(0xc0000201); /* no host has 192.0.2.1, by RFC 5737 */
 	ret = DAT_GET_TYPE(dat_ep_connect(near.ep, (DAT_IA_ADDRESS_PTR)&dead, far.qual, 200000, 0,
 					  NULL, 0, 0));
 	if (ret != DAT_SUCCESS) {
@@ -203,7 +203,10 @@ static void dead_address_is_unreachable_or_times_out(void)
 	API_STATE(near.ep, DAT_EP_STATE_DISCONNECTED);
 }
 
-/* Whatever goes wrong: one event, DISCONNECTED, receives flushed, and good for another try. */
+/*
+ * Checks a failed attempt: one event, the state DISCONNECTED, receives flushed, and the endpoint
+ * can be connected again.
+ */
 static void want_failure_and_recovery(DAT_EVENT_NUMBER number)
 {
 	API_CONN(near.connect, near.ep, number);
@@ -242,8 +245,8 @@ static void rejected_request_is_a_peer_reject(void)
 }
 
 /*
- * Accepts a request whose sender has given it up. Where nobody confirms an answer, it may look like a
- * connection first.
+ * Accepts a request whose sender has given up. Over a transport that does not confirm an accept, this
+ * may look like a connection first.
  */
 static void accept_too_late(void)
 {
@@ -272,7 +275,7 @@ static void unanswered_request_times_out_and_goes_stale(void)
 	API_EVENT(near.connect, &(DAT_EVENT){ 0 });
 	CHECK(check_now_ms() - start >= 99);
 	API_STATE(near.ep, DAT_EP_STATE_DISCONNECTED);
-	/* The other side does not know: its accept succeeds, and then fails. */
+	/* The other side does not know of it: its accept succeeds, and then fails. */
 	REQUIRE_DAT(far_recv(0, 64, 5, 0), DAT_SUCCESS);
 	REQUIRE_DAT(far_recv(64, 64, 6, 0), DAT_SUCCESS);
 	accept_too_late();
@@ -327,8 +330,8 @@ static void free_while_connecting_leaves_a_stale_request(void)
 }
 
 /*
- * The accepting side changes its mind at once: either the connection was up already, or it never
- * is.
+ * The accepting side disconnects at once: either the connection was established already, or it
+ * never is.
  */
 static void disconnect_right_after_accept_ends_in_one_event_a_side(void)
 {
@@ -420,7 +423,7 @@ static void graceful_disconnect_lets_posted_requests_finish(void)
 	FAR_CONN(DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-/* One message nobody takes holds a graceful disconnect up; an abrupt one does not wait for it. */
+/* A message without a receive delays a graceful disconnect; an abrupt one does not wait for it. */
 static void graceful_disconnect_waits_and_an_abrupt_one_cuts_it_short(void)
 {
 	api_skip_where_nothing_waits();
@@ -548,7 +551,7 @@ static void port_in_the_address_does_not_count(void)
 	far_pair(&near);
 }
 
-/* The second is what a Debian host finds under its own name. */
+/* The second address is the one to which a Debian host resolves its own name. */
 static void loopback_addresses_are_this_host(void)
 {
 	static const in_addr_t hosts[] = { INADDR_LOOPBACK, INADDR_LOOPBACK + 0x100 };

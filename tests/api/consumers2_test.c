@@ -42,7 +42,10 @@ static void only_the_ip_of_an_address_counts(void)
 	API_CONN(a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* Process ids and ranks make qualifiers; a taken one is counted up; a freed one is free at once. */
+/*
+ * Programs make qualifiers of process ids and ranks. If one is taken, they try the next; one that
+ * is freed can be used at once.
+ */
 static void qualifier_is_any_number_and_is_counted_up_when_taken(void)
 {
 	DAT_CONN_QUAL qual = ((DAT_CONN_QUAL)getpid() << 35) + 1;
@@ -172,8 +175,8 @@ static void *watch_states(void *arg)
 }
 
 /*
- * Both sides connect to each other; one gives way, resets, and accepts the request that it could
- * not before.
+ * Both sides connect to each other. One of them rejects; the other resets its endpoint and accepts
+ * the request that it could not accept before.
  */
 static void crossing_connects_are_sorted_out(void)
 {
@@ -240,7 +243,7 @@ static void connected_endpoint_tells_both_addresses(void)
 	}
 }
 
-/* 24-byte messages and RDMA though the sizes were given as 0. */
+/* Messages of 24 bytes and RDMA work although the sizes were given as 0. */
 static void zero_in_an_attribute_means_the_default(void)
 {
 	DAT_EP_ATTR attr = {
@@ -343,7 +346,7 @@ static void region_is_freed_with_receives_posted_and_while_connected(void)
 	API_STATE(pair.b.ep, DAT_EP_STATE_CONNECTED);
 }
 
-/* Post until refused, reap, go on: the way of every benchmark. */
+/* Posts until a post is refused, reaps, and goes on, as every benchmark does. */
 static void exhausted_queue_is_refused_and_works_again_after_reaping(void)
 {
 	DAT_EP_ATTR attr = { .max_request_dtos = 16, .max_recv_dtos = 16 };

@@ -41,7 +41,7 @@ static void old_names_are_aliases(void)
 	CHECK_EQ_INT(DAT_CLOSE_DEFAULT, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* At most max are filled; pointers beyond the number of providers are not looked at. */
+/* At most max entries are filled; pointers beyond the number of providers are not used. */
 static void provider_list_touches_only_what_it_fills(void)
 {
 	DAT_PROVIDER_INFO one, two, *list[10] = { &one, &two }, *single[10] = { &one };
@@ -108,7 +108,7 @@ static void ia_query_without_memory_for_the_answer_is_an_invalid_parameter(void)
 	CHECK_DAT(dat_ia_query(api.ia, &async, DAT_IA_ALL, NULL, 0, NULL), DAT_INVALID_PARAMETER);
 }
 
-/* Is this address one of a real interface of this host? */
+/* Returns whether this address is one of a real interface of this host. */
 static bool real_interface(struct in_addr want, bool *any)
 {
 	struct ifaddrs *all, *one;
@@ -149,7 +149,7 @@ static void every_address_of_this_host_is_connected_to(void)
 	DAT_CONN_QUAL qual;
 
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
-	/* the loopback is no address of a device's network */
+	/* a device's network does not reach the loopback address */
 	for (int i = 0; i < (api_over_verbs() ? 1 : 2); i++) {
 		struct api_end a, b;
 
@@ -219,7 +219,10 @@ static void one_evd_takes_requests_and_connection_events(void)
 	API_CONN(evd, DAT_HANDLE_NULL, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* One EVD for both directions of many endpoints, all their queues together far longer than it. */
+/*
+ * One EVD serves both directions of many endpoints, whose queues together are far longer than the
+ * EVD's.
+ */
 static void one_evd_serves_both_directions_of_many_endpoints(void)
 {
 	enum { PAIRS = 10, EACH = 20 };
@@ -259,7 +262,10 @@ static void one_evd_serves_both_directions_of_many_endpoints(void)
 	API_QUIET(api.async);
 }
 
-/* The length asked for is a minimum: far deeper endpoints are made on it, and nothing overflows. */
+/*
+ * The requested length is a minimum: endpoints with far longer queues use the EVD, and nothing
+ * overflows.
+ */
 static void queue_of_an_evd_grows_with_its_endpoints(void)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = 33, .max_request_dtos = 33 };
@@ -328,7 +334,7 @@ static void very_long_queues_are_made(void)
 		REQUIRE_DAT(api_recv(ep, &buf, 0, 64, n), DAT_SUCCESS);
 }
 
-/* Polling is all that some programs do: it has to move things along by itself. */
+/* Some programs only poll, so polling has to make progress by itself. */
 static void dequeue_alone_makes_progress(void)
 {
 	struct api_pair pair;
@@ -346,7 +352,7 @@ static void dequeue_alone_makes_progress(void)
 		REQUIRE_DAT(dat_evd_dequeue(pair.b.recv, &event), DAT_QUEUE_EMPTY);
 }
 
-/* Polling loops of the field compare the whole value, not its type. */
+/* Polling loops of existing programs compare the whole value, not its type. */
 static void empty_queue_of_completions_is_the_bare_value(void)
 {
 	DAT_EVD_HANDLE dtos = api_evd(8, DAT_EVD_DTO_FLAG), hint;
@@ -400,7 +406,10 @@ static void *end_when_cancelled(void *arg)
 	return NULL;
 }
 
-/* Whatever system calls there are in it: one that ended amid them would leave the endpoint in use, and the adapter open. */
+/*
+ * A call completes whatever system calls it makes: a thread that ended in one of them would leave the endpoint in use, and
+ * the adapter open.
+ */
 static void cancelled_thread_comes_to_the_end_of_its_call(void)
 {
 	struct api_pair pair;
@@ -414,7 +423,7 @@ static void cancelled_thread_comes_to_the_end_of_its_call(void)
 	API_CONN_OVER(pair.b.connect, pair.b.ep);
 }
 
-/* One event is taken a trigger, by wait or by dequeue, and the CNO is waited on again. */
+/* For each trigger, one event is taken, by wait or by dequeue, and the CNO is waited on again. */
 static void cno_triggers_for_each_completion(void)
 {
 	DAT_CNO_HANDLE cno = api_cno();
@@ -430,7 +439,7 @@ static void cno_triggers_for_each_completion(void)
 	for (uint64_t n = 0; n < 7; n++) {
 		REQUIRE_DAT(dat_cno_wait(cno, api_patience(), &hint), DAT_SUCCESS);
 		CHECK(hint == pair.b.recv);
-		/* Another one comes before this one is taken: the EVD is never empty. */
+		/* another event comes before this one is taken, so the EVD is never empty */
 		REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, 64, n + 1, 0), DAT_SUCCESS);
 		if (n % 2)
 			API_DTO(pair.b.recv, pair.b.ep, n, DAT_DTO_SUCCESS, 64);

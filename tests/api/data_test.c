@@ -47,7 +47,9 @@ static void end(void)
 	far_stop();
 }
 
-/* The same place, with other endpoints: the peer of this one has to be forked first. */
+/*
+ * Starts again with other endpoints. Their peer has to be forked before this process opens its IA.
+ */
 static void again_with(const DAT_EP_ATTR *attr)
 {
 	bool forked = far.forked;
@@ -90,7 +92,7 @@ static void messages_of_many_sizes_arrive_whole(void)
 			message(sizes[i], i + 1);
 }
 
-/* Providers have ways of their own for short ones, by their length. */
+/* Providers have special code for short messages, by their length. */
 static void short_messages_of_every_size_arrive_whole(void)
 {
 	for (size_t size = 0; size <= 160; size++)
@@ -107,8 +109,8 @@ static void message_smaller_than_its_receive_leaves_the_rest_alone(void)
 }
 
 /*
- * What was written to the target before has landed on return. A write that is done has only left, over iWARP; a read
- * behind it is answered when it is there.
+ * Returns when earlier writes have arrived at the target. Over iWARP, a write completes when it has been sent; a
+ * read after it is answered when the write has arrived.
  */
 static void await_landing(DAT_RMR_TRIPLET at)
 {
@@ -116,7 +118,7 @@ static void await_landing(DAT_RMR_TRIPLET at)
 	API_DTO(near.request, near.ep, 1, DAT_DTO_SUCCESS, at.segment_length);
 }
 
-/* Gathered from three places, in order, as one message. */
+/* A message is gathered from three segments, in order. */
 static void segments_are_gathered_in_order(void)
 {
 	DAT_LMR_TRIPLET iov[3] = { api_seg(&buf, 0, 100), api_seg(&buf, 5000, 1),
@@ -142,7 +144,8 @@ static void segments_are_gathered_in_order(void)
 }
 
 /*
- * Scattered over three places: front full, one in part, the rest untouched, and nothing in between.
+ * Checks a message that was scattered over three segments: the first is full, one is filled in
+ * part, the rest is unchanged, and so is the memory between them.
  */
 static void check_scattered(const unsigned char *want, size_t size)
 {
@@ -275,7 +278,7 @@ static void too_many_segments_are_refused(void)
 	CHECK_DAT(dat_ep_post_recv(near.ep, -1, iov, api_cookie(1), 0), DAT_INVALID_PARAMETER);
 	CHECK_DAT(dat_ep_post_send(near.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER);
 	CHECK_DAT(dat_ep_post_recv(near.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER);
-	/* As many as were promised are taken. */
+	/* As many segments as the attribute says are accepted. */
 	REQUIRE_DAT(far_recv(0, 4096, 1, 0), DAT_SUCCESS);
 	CHECK_DAT(dat_ep_post_send(near.ep, param.ep_attr.max_request_iov, iov, api_cookie(2), 0),
 		  DAT_SUCCESS);
@@ -301,7 +304,8 @@ static void receive_posted_late_takes_the_message_that_waits(void)
 }
 
 /*
- * Far more than the EVD's length and any ring, to a receiver that is slow, small and large mixed.
+ * Sends far more messages than the EVD and any ring hold, small and large mixed, to a receiver that
+ * is slow.
  */
 static void many_messages_to_a_slow_receiver_keep_their_order(void)
 {
@@ -390,7 +394,7 @@ static void exactly_the_asked_depth_is_honoured(void)
 		recvs++;
 	CHECK_EQ_INT(recvs, param.ep_attr.max_recv_dtos);
 	CHECK_DAT(api_recv(near.ep, &buf, 4 * MB, 64, 0), DAT_INSUFFICIENT_RESOURCES);
-	/* A place is free again as soon as a completion is reaped. */
+	/* A post is possible again as soon as a completion is reaped. */
 	REQUIRE_DAT(far_recv(0, MB, 1, 0), DAT_SUCCESS);
 	FAR_DTO(FAR_EVD_RECV, 1, DAT_DTO_SUCCESS, MB);
 	API_DTO(near.request, near.ep, 0, DAT_DTO_SUCCESS, MB);
@@ -423,10 +427,10 @@ static void message_too_long_for_its_receive_is_a_length_error(void)
 		FAR_DTO(FAR_EVD_RECV, 1, DAT_DTO_ERR_LOCAL_LENGTH, API_ANY_LENGTH);
 		FAR_CONN(DAT_CONNECTION_EVENT_BROKEN);
 		API_CONN_OVER(near.connect, near.ep);
-		/* The sender may have been done with a small one already. */
+		/* The send of a small message may have completed already. */
 		API_EVENT(near.request, &event);
 		CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, 2);
-		/* Nothing was written behind the receive. */
+		/* Nothing was written after the receive's memory. */
 		far_fill(0, sizes[i] / 2, 8);
 		CHECK_EQ_INT(far_mismatch(0, 2 * MB, 8), -1);
 		reconnect();
@@ -457,7 +461,7 @@ static void rdma_of_many_sizes_moves_both_ways(void)
 		/* the write has landed as well: see await_landing() */
 		CHECK_EQ_INT(far_mismatch(at, size, i), -1);
 	}
-	FAR_QUIET(FAR_EVD_RECV); /* the target hears of none of it */
+	FAR_QUIET(FAR_EVD_RECV); /* the target gets no event */
 	FAR_QUIET(FAR_EVD_CONNECT);
 }
 
@@ -489,7 +493,10 @@ static void rdma_longer_than_its_other_side_is_a_length_error(void)
 	API_STATE(near.ep, DAT_EP_STATE_CONNECTED);
 }
 
-/* A bad target fails the operation, breaks the connection on both sides, and touches nothing. */
+/*
+ * Checks that an operation with a bad target fails, breaks the connection on both sides, and
+ * changes no memory.
+ */
 static void want_remote_fault(DAT_RMR_TRIPLET at, bool write)
 {
 	size_t size = at.segment_length;
@@ -555,7 +562,7 @@ static void rdma_through_a_window_works_until_it_is_freed(void)
 	want_remote_fault(at, true);
 }
 
-/* Whoever waits is asleep when the message comes, and is woken by the other side. */
+/* The waiter is asleep when the message comes, and the other side wakes it. */
 static void message_wakes_a_waiter(void)
 {
 	static const size_t some[] = { 0, 64, 5000, MB };
@@ -596,7 +603,7 @@ static void message_wakes_a_waiter_on_a_cno(void)
 	}
 }
 
-/* The depth of reads limits how many are under way, not how many are posted. */
+/* The depth of reads limits how many are executed at a time, not how many are posted. */
 static void more_reads_than_the_depth_take_turns(void)
 {
 	DAT_EP_ATTR attr = { .max_rdma_read_in = 1,
@@ -654,7 +661,7 @@ static const struct check_suite between = {
 	.tests = tests,
 };
 
-/* The last one: what its initialiser does cannot be undone. */
+/* This suite is the last one, because the effect of its initialiser cannot be undone. */
 static const struct check_suite apart = {
 	.name = "data between processes that may not copy",
 	.setup = two_processes_apart,

@@ -3,8 +3,8 @@
  * What each call does in each state of an endpoint. Invariant: the tables here are the
  * specification's; a refused call leaves the state as it was.
  *
- * COMPLETION_PENDING is not held still by any call of the API, so it has no row. DISCONNECT_PENDING is held
- * by a message that waits for its receive, so it has one where messages wait.
+ * No call of the API keeps an endpoint in COMPLETION_PENDING, so this state has no row. A message that waits
+ * for its receive keeps an endpoint in DISCONNECT_PENDING, so this state has a row where messages wait.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static const struct {
 	[DIS] = { "DISCONNECTED", DAT_EP_STATE_DISCONNECTED },
 };
 
-/* The endpoint under test, and what brings it into its state. */
+/* The endpoint under test, and the objects that keep it in its state. */
 static struct {
 	DAT_EP_HANDLE ep;
 	struct api_end end; /* its EVDs; none in TEN */
@@ -59,7 +59,7 @@ static DAT_CONN_QUAL reserve(void)
 	return qual;
 }
 
-/* Some endpoint that knocks at a service point. */
+/* Lets another endpoint connect to a service point, and returns the request. */
 static DAT_CR_HANDLE knock(DAT_CONN_QUAL qual)
 {
 	struct api_end active;
@@ -89,7 +89,7 @@ static void enter_pair(bool pending)
 	now.ep = now.end.ep;
 	if (!pending)
 		return;
-	/* Nobody receives this one, so the graceful disconnect cannot finish. */
+	/* The peer has no receive for this message, so the graceful disconnect cannot finish. */
 	REQUIRE_DAT(api_send(now.ep, &buf, 0, SIZE, 77, 0), DAT_SUCCESS);
 	REQUIRE_DAT(dat_ep_disconnect(now.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
@@ -121,8 +121,8 @@ static void enter(enum state state)
 }
 
 /*
- * A message that waits for its receive is sent again and again: a dozen of them at once, and rxe leaves a small
- * machine no time for anything else.
+ * Ends DISCONNECT_PENDING, because a message that waits for its receive is sent repeatedly, and a dozen of
+ * such messages at once would use all of the time of a small machine with rxe.
  */
 static void leave(enum state state)
 {
@@ -130,7 +130,7 @@ static void leave(enum state state)
 		REQUIRE_DAT(dat_ep_disconnect(now.pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
-/* Whether the state stays long enough to look at it. */
+/* Returns whether the state lasts long enough to be tested. */
 static bool lasts(int state)
 {
 	return state != DPN || !api_nothing_waits();
@@ -255,7 +255,10 @@ static DAT_RETURN do_recv_query(void)
 	return api.prov.ep_recv_info_supported ? ret : DAT_SUCCESS;
 }
 
-/* '+' succeeds, '-' is DAT_INVALID_STATE, '!' fails somehow; in the order of enum state. */
+/*
+ * Makes a call in each state, in the order of enum state: '+' succeeds, '-' is DAT_INVALID_STATE,
+ * '!' is any failure.
+ */
 static void hold_table(DAT_RETURN (*call)(void), const char *row)
 {
 	for (int s = UNC; s < STATES; s++) {
@@ -307,7 +310,7 @@ ROW(get_status, "++++++++")
 ROW(set_watermark, "++++++++")
 ROW(recv_query, "++++++++")
 
-/* dat_ep_modify: one parameter at a time, set to what it is. */
+/* Calls dat_ep_modify() in each state, for one parameter, which is set to its present value. */
 static void hold_modify(DAT_EP_PARAM_MASK mask, const char *row, DAT_RETURN refusal)
 {
 	for (int s = UNC; s < STATES; s++) {

@@ -101,7 +101,7 @@ static void refuse_attr(const DAT_EP_ATTR *attr, const char *what)
 
 	if (ret != DAT_INVALID_PARAMETER)
 		CHECK_FAIL("%s: got 0x%x, wanted DAT_INVALID_PARAMETER", what, (unsigned int)ret);
-	CHECK_DAT(dat_evd_free(evd), DAT_SUCCESS); /* nothing was left on it */
+	CHECK_DAT(dat_evd_free(evd), DAT_SUCCESS); /* no endpoint uses it */
 }
 
 static void create_refuses_bad_attributes(void)
@@ -157,7 +157,7 @@ static void any_evd_may_be_left_out(void)
 	}
 }
 
-/* Without EVDs the events are dropped, and data moves all the same. */
+/* Without EVDs the events are dropped, and data are still transferred. */
 static void endpoints_without_evds_connect_and_transfer(void)
 {
 	DAT_EVD_HANDLE cr_evd = api_evd(8, DAT_EVD_CR_FLAG), recv = api_evd(8, DAT_EVD_DTO_FLAG);
@@ -514,7 +514,7 @@ static void reset_of_an_unconnected_endpoint_keeps_its_receives(void)
 	API_DTO(pair.b.recv, pair.b.ep, 5, DAT_DTO_SUCCESS, 64);
 }
 
-/* After a marker has come out of the EVDs, nothing of the old connection can come any more. */
+/* After a marker has come from the EVDs, no event of the old connection can come. */
 static void marker_posted_after_the_end_comes_out_last(void)
 {
 	struct api_pair pair;
@@ -562,7 +562,7 @@ static void endpoint_connects_again_and_again_and_sees_nothing_old(void)
 static void many_endpoints_are_made_and_freed_until_one_is_refused(void)
 {
 	enum { CAP = 2000 };
-	/* what these can complete fits into the longest queue of a device that counts it */
+	/* the completions fit into the longest queue of a device that counts them */
 	DAT_EP_ATTR attr = { .max_recv_dtos = 4, .max_request_dtos = 4 };
 	DAT_EVD_HANDLE dto = api_evd(8, DAT_EVD_DTO_FLAG),
 		       connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
@@ -584,7 +584,7 @@ static void many_endpoints_are_made_and_freed_until_one_is_refused(void)
 	CHECK_DAT(dat_evd_free(dto), DAT_SUCCESS);
 }
 
-/* They are the programmer's business: level debug tells of them. */
+/* Wrong arguments concern the programmer, so only level debug reports them. */
 static void wrong_arguments_print_nothing_by_default(void)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = -7 };

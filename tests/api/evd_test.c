@@ -211,7 +211,7 @@ static void wait_that_times_out_takes_nothing(void)
 	post(evd, 1, 2);
 	start = check_now_ms();
 	CHECK_DAT(dat_evd_wait(evd, 30000, 3, &event, &nmore), DAT_TIMEOUT_EXPIRED);
-	CHECK(check_now_ms() - start >= 29); /* the clock's grain */
+	CHECK(check_now_ms() - start >= 29); /* 29, because of the clock's granularity */
 	CHECK_EQ_INT(nmore, 2);
 	API_SE(evd, 1);
 	API_SE(evd, 2);
@@ -323,7 +323,7 @@ static void signal_interrupts_a_wait_and_takes_nothing(void)
 	REQUIRE(sigaction(SIGUSR1, &action, &old) == 0);
 	api_wait_start(&waiter, evd, 2);
 	post(evd, 1, 1);
-	/* The signal is lost when it comes just before the wait has gone to sleep: repeat it. */
+	/* A signal that comes just before the thread sleeps is lost, so it is repeated. */
 	REQUIRE_SOON(pthread_kill(waiter.thread, SIGUSR1) != 0 || api_wait_done(&waiter));
 	api_wait_end(&waiter);
 	sigaction(SIGUSR1, &old, NULL);
@@ -523,7 +523,8 @@ static void free_is_refused_while_a_service_point_feeds_the_evd(void)
 }
 
 /*
- * The consumer's mistake: either reading of the specification is taken, a hang or a crash is not.
+ * A mistake of the consumer's: both readings of the specification are accepted, a hang or a crash
+ * is not.
  */
 static void free_under_a_waiter_aborts_it_or_is_refused(void)
 {

@@ -19,7 +19,7 @@ void api_event_at(DAT_EVD_HANDLE evd, DAT_EVENT *event, const char *file, unsign
 	check_true(event->evd_handle == evd, false, "the event names its EVD", file, line);
 }
 
-/* What an unwanted event was, for the message. */
+/* Describes an unexpected event, for the message. */
 static const char *event_text(const DAT_EVENT *event, char *text, size_t size)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -105,7 +105,10 @@ void api_dto_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
 			  "transfered_length", file, line);
 }
 
-/* Where a refusal shows in the end of the connection only, the operation may have ended before. */
+/*
+ * Checks that the peer has refused an operation. If only the end of the connection shows that, the
+ * operation may have completed before.
+ */
 void api_refused_at(const struct api_end *end, uint64_t cookie, const char *file, unsigned int line)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -218,7 +221,10 @@ static void *wait_run(void *arg)
 	return NULL;
 }
 
-/* The thread runs and sleeps: as far as it can be seen from outside, it is in its wait. Or it has come back. */
+/*
+ * Starts the thread, and returns when it sleeps, which is all that can be seen from outside of its wait, or
+ * when the wait has returned.
+ */
 static void wait_launch(struct api_waiter *waiter)
 {
 	REQUIRE(pthread_create(&waiter->thread, NULL, wait_run, waiter) == 0);
@@ -227,7 +233,8 @@ static void wait_launch(struct api_waiter *waiter)
 }
 
 /*
- * The queue has to be empty: an EVD that somebody waits on is told by its refusal to be dequeued.
+ * Starts a thread that waits on an EVD, whose queue has to be empty. The EVD then refuses to be
+ * dequeued, which shows that the thread waits.
  */
 void api_wait_start(struct api_waiter *waiter, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 {

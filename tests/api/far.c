@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The near half of the far side: makes each call a message, and gives it to far_execute() directly
- * or through the peer's socket.
+ * The near half of the far side: converts each call to a message, and passes it to far_execute()
+ * directly or through the peer's socket.
  */
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +23,9 @@ static void serve(void *arg)
 	} while (call.op != FAR_QUIT);
 }
 
-/* A wait at the far side may take as long as check_get() does: give in earlier. */
+/*
+ * Returns the bound of a wait on the far side, which has to end earlier than check_get() gives up.
+ */
 static DAT_TIMEOUT far_patience(void)
 {
 	return api_patience() / 10 * 9;

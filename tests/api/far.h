@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The far end of a connection: the passive side, which does what the test tells it to, in the
- * test's own process or in a peer. So one test body runs both ways.
+ * The far end of a connection: the passive side, which executes the calls of the test, in the test's
+ * own process or in a peer. So one test body runs in both ways.
  *
  *	far_start(true) forks the peer, api_open() opens this side's IA, far_open() the far one's.
  */
@@ -15,7 +15,7 @@
 
 enum far_evd { FAR_EVD_RECV, FAR_EVD_REQUEST, FAR_EVD_CONNECT, FAR_EVD_CR };
 
-/* What the far side has opened; addresses and contexts are good for RDMA from here. */
+/* What the far side has opened. This side can use the addresses and contexts for RDMA. */
 struct far {
 	bool forked;
 	pid_t peer;
@@ -27,7 +27,7 @@ struct far {
 
 extern struct far far;
 
-/* What a connection request looked like on the far side. */
+/* The contents of a connection request on the far side. */
 struct far_cr {
 	DAT_COUNT private_data_size;
 	unsigned char private_data[FAR_DATA_MAX];
@@ -73,7 +73,7 @@ void far_quiet_at(enum far_evd evd, const char *file, unsigned int line);
 /* Transfers that the far side posts; offsets are into its buffer. */
 DAT_RETURN far_recv(size_t offset, size_t length, uint64_t cookie, DAT_COMPLETION_FLAGS flags);
 DAT_RETURN far_recv_many(int count, size_t length,
-			 uint64_t first); /* side by side, cookies first... */
+			 uint64_t first); /* receives into adjacent memory, with the cookies first, first + 1 and so on */
 DAT_RETURN far_send(size_t offset, size_t length, uint64_t cookie, DAT_COMPLETION_FLAGS flags);
 DAT_RETURN far_write(size_t offset, size_t length, DAT_RMR_TRIPLET to, uint64_t cookie,
 		     DAT_COMPLETION_FLAGS flags);
@@ -83,10 +83,12 @@ void far_fill(size_t offset, size_t length, uint64_t seed);
 long far_mismatch(size_t offset, size_t length, uint64_t seed);
 void far_clear(size_t offset, size_t length);
 DAT_RMR_TRIPLET far_target(size_t offset, size_t length);
-/* Another region over a part of its buffer, in its PZ or (other_pz) in one of its own */
+/*
+ * Registers another region over a part of its buffer, in its PZ or, with other_pz, in another one
+ */
 DAT_RMR_CONTEXT far_lmr(size_t offset, size_t length, DAT_MEM_PRIV_FLAGS privileges, bool other_pz);
 DAT_RETURN far_lmr_free(void); /* the last one of far_lmr() */
-/* An RMR: bound on the far endpoint, whose completion is waited for */
+/* Binds an RMR on the far endpoint, and waits for the completion */
 DAT_RETURN far_bind(size_t offset, size_t length, DAT_MEM_PRIV_FLAGS privileges,
 		    DAT_RMR_CONTEXT *context);
 DAT_RETURN far_rmr_free(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What travels between the two halves of the far side. */
+/* The messages between the two halves of the far side. */
 #ifndef FAR_CALL_H
 #define FAR_CALL_H
 

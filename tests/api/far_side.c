@@ -6,7 +6,7 @@
 #include "far_call.h"
 
 static struct {
-	bool own_ia; /* in a peer: opened here, closed here */
+	bool own_ia; /* in a peer: this side has opened the IA, and closes it */
 	struct api_end end;
 	struct api_buf buf;
 	DAT_EVD_HANDLE cr_evd;

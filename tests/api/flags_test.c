@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Completion flags and flushes: what is told of a transfer, when it wakes somebody, and what an end
- * leaves.
+ * Completion flags and flushes: which completions are reported, when they wake a waiter, and what the
+ * end of a connection flushes.
  */
 #include <string.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ static void suppressed_success_is_not_told(void)
 	REQUIRE_DAT(write_with(2, SUPPRESS), DAT_SUCCESS);
 	REQUIRE_DAT(read_with(3, SUPPRESS), DAT_SUCCESS);
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 4, 0), DAT_SUCCESS);
-	/* This one tells that all before it are done. */
+	/* This completion shows that all requests before it are complete. */
 	API_DTO(pair.a.request, pair.a.ep, 4, DAT_DTO_SUCCESS, 64);
 	CHECK_EQ_INT(api_mismatch(buf.mem + MB, 64, 3), -1);
 	CHECK_EQ_INT(api_mismatch(buf.mem + 2 * MB, 64, 3), -1);
@@ -80,7 +80,10 @@ static void suppressed_failure_is_told(void)
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 }
 
-/* Whether they have been executed or not: over iWARP they overtake the read. */
+/*
+ * No request after a failed one succeeds, even if it was executed: over iWARP, writes overtake a
+ * read.
+ */
 static void nothing_behind_a_request_that_fails_succeeds(void)
 {
 	enum { N = 8 };
@@ -111,7 +114,7 @@ static void suppressed_posts_are_flushed_aloud(void)
 	api_skip_where_nothing_waits();
 	make(NULL);
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, MB, 1, SUPPRESS),
-		    DAT_SUCCESS); /* nobody receives it */
+		    DAT_SUCCESS); /* the peer has no receive */
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, MB, 2, SUPPRESS), DAT_SUCCESS);
 	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
@@ -147,7 +150,9 @@ static DAT_COUNT queued(DAT_EVD_HANDLE evd)
 
 	if (dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param) != DAT_SUCCESS)
 		return 0;
-	/* A threshold that is never reached takes nothing and tells how many there are. */
+	/*
+	 * A wait whose threshold is not reached takes no event, and returns the number of events.
+	 */
 	dat_evd_wait(evd, 0, param.evd_qlen, &event, &nmore);
 	return nmore;
 }
@@ -226,7 +231,10 @@ static void only_a_solicited_message_wakes_a_solicited_receiver(void)
 	CHECK_EQ_INT(waiter.nmore, 2);
 }
 
-/* It has to wait behind a message that nobody takes, and does not lose its flag meanwhile. */
+/*
+ * The message has to wait behind one that the peer has no receive for, and keeps its flag
+ * meanwhile.
+ */
 static void solicited_message_that_was_held_up_wakes_as_well(void)
 {
 	DAT_EP_ATTR attr = { .recv_completion_flags = SOLICITED };
@@ -254,7 +262,7 @@ static void solicited_message_is_harmless_elsewhere(void)
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
 }
 
-/* A fenced send takes what the read before it has brought. */
+/* A send with a fence sends the data that the read before it has brought. */
 static void fence_waits_for_the_reads_before_it(void)
 {
 	make(NULL);
@@ -277,7 +285,10 @@ static void fence_waits_for_the_reads_before_it(void)
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
 }
 
-/* A short one, too, which could go along with its request: it is the end of what a long read brings. */
+/*
+ * The same for a short send, whose data could be copied when it is posted: it sends the end of what a
+ * long read brings.
+ */
 static void short_send_behind_a_fence_waits_as_well(void)
 {
 	make(NULL);
@@ -332,7 +343,10 @@ static void disconnect_flushes_both_queues_in_order(void)
 	API_EMPTY(pair.b.recv);
 }
 
-/* Successes first; after the first failure nothing of that direction succeeds. */
+/*
+ * The successful completions come first; after the first failure no request of that direction
+ * succeeds.
+ */
 static void abrupt_disconnect_completes_every_request_once(void)
 {
 	enum { N = 12 };
@@ -418,7 +432,7 @@ static void cookies_come_back_unchanged(void)
 	}
 }
 
-/* The iov belongs to the consumer again as soon as the provider says so; it is never changed. */
+/* The segment list belongs to the consumer again when the provider says so; it is never changed. */
 static void iov_is_left_as_it_was(void)
 {
 	DAT_LMR_TRIPLET iov[2] = { api_seg(&buf, 0, 40), api_seg(&buf, 100, 60) }, before[2];

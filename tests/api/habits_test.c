@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Four programs in the habits of the field, each in two processes: what they rely on beyond the standard's words is
- * what the adapter has to do. HABITS_ROUNDS is how often each of them does its work, 3 unless it is set.
+ * Four programs that work like existing ones, each in two processes. The adapter has to do what they rely on beyond the
+ * words of the standard. HABITS_ROUNDS is how often each of them does its work, 3 if it is not set.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +22,14 @@ static uint64_t rounds(void)
 #define DATA_LEN 16384u
 #define READ_LEN 8u
 
-/* A process has these, and two receives on each endpoint: one for the sync message, one for the data. */
+/*
+ * The objects of a process. Each endpoint has two receives: one for the sync message, one for the data.
+ */
 static struct {
 	DAT_EVD_HANDLE dto, connect;
 	DAT_EP_HANDLE ep[ENDS];
 	struct api_buf buf;
-	DAT_RMR_TRIPLET theirs; /* what it may read of the other side's */
+	DAT_RMR_TRIPLET theirs; /* the part of the other side's memory that this side may read */
 	/* of this turn: the receives that have completed, in their order, and how many requests have */
 	DAT_DTO_COMPLETION_EVENT_DATA seen[2 * ENDS];
 	uint32_t received, done;
@@ -43,7 +45,10 @@ static size_t out_place(void)
 	return in_place(ENDS, 0);
 }
 
-/* READ_LEN bytes that the other side reads, and as many that it has read. */
+/*
+ * Returns the offset of READ_LEN bytes that the other side reads, which are followed by as many
+ * that this side has read.
+ */
 static size_t read_place(void)
 {
 	return out_place() + DATA_LEN;
@@ -70,7 +75,7 @@ static void many_post(void)
 				    DAT_SUCCESS);
 }
 
-/* Both sides tell where the other may read. */
+/* Each side sends where the other may read. */
 static void many_offer(pid_t other)
 {
 	DAT_RMR_TRIPLET mine = api_target(&many.buf, read_place(), READ_LEN);
@@ -96,7 +101,7 @@ static void many_next(void)
 	DAT_EVENT event;
 	DAT_RETURN ret;
 
-	/* the whole value, as programs do */
+	/* compares the whole value, as programs do */
 	while ((ret = dat_evd_dequeue(many.dto, &event)) == DAT_QUEUE_EMPTY)
 		REQUIRE(check_now_ms() < until);
 	REQUIRE_DAT(ret, DAT_SUCCESS);
@@ -123,10 +128,10 @@ static void many_send(size_t length)
 }
 
 /*
- * A device serves its queue pairs in an order of its own: it sends all that is posted to one of them before it looks at
- * the next, so that data overtake the sync messages of others, although one CQ of the device has them all. siw has
- * threads for that, and rxe (Linux 6.12; 6.1 sends within the post) has a workqueue. What has been sent is there when a
- * read behind it has been answered.
+ * Waits until the sync messages have arrived. A device serves its queue pairs in an order of its own: it sends all that
+ * is posted to one of them before it serves the next, so that data overtake the sync messages of others, although one
+ * CQ of the device has the completions of all. siw has threads for that, and rxe (Linux 6.12; 6.1 sends within the
+ * post) has a workqueue. When a read after a message is answered, the message has arrived.
  */
 static void many_arrive(void)
 {
@@ -137,7 +142,7 @@ static void many_arrive(void)
 	many_await(0, 2 * ENDS);
 }
 
-/* A turn: the other side's sync messages of all endpoints come first, then its data. */
+/* Makes a turn: the other side's sync messages of all endpoints come first, then its data. */
 static void many_turn(pid_t other)
 {
 	bool verbs = api_over_verbs();
@@ -145,7 +150,7 @@ static void many_turn(pid_t other)
 	many.received = many.done = 0;
 	many_post();
 	check_signal(other);
-	check_await(other); /* both have posted */
+	check_await(other); /* both sides have posted */
 	many_send(SYNC_LEN);
 	if (verbs)
 		many_arrive();
@@ -156,7 +161,7 @@ static void many_turn(pid_t other)
 		REQUIRE_EQ_INT(many.seen[n].user_cookie.as_64 % 2, n < ENDS ? 0 : 1);
 	}
 	check_signal(other);
-	check_await(other); /* and have all */
+	check_await(other); /* both sides have received everything */
 }
 
 static void many_turns(pid_t other)
@@ -202,7 +207,10 @@ static void sync_messages_of_eight_endpoints_come_before_their_data(void)
 
 #define WORD 64u
 
-/* The handle in the event is the one that it has made, and is freed once, as soon as the request is there. */
+/*
+ * Serves one request. The RSP's handle in the event is the one that this side created, and it is freed once,
+ * as soon as the request has come.
+ */
 static void rsp_serve(DAT_EVD_HANDLE cr_evd, const struct api_buf *buf, DAT_CONN_QUAL qual)
 {
 	const DAT_CR_ARRIVAL_EVENT_DATA *arrival;
@@ -286,12 +294,12 @@ static void await_byte(const unsigned char *at, unsigned char value)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
 
-	/* acquire: what the peer has written before it */
+	/* acquire: makes visible what the peer has written before it */
 	while (__atomic_load_n(at, __ATOMIC_ACQUIRE) != value)
 		REQUIRE(check_now_ms() < until);
 }
 
-/* It looks at its memory only, and answers; the event of its connection is taken afterwards. */
+/* Polls only its memory, and answers; the event of the connection is taken afterwards. */
 static void poll_serve(unsigned char number)
 {
 	REQUIRE_DAT(api_recv(my.end.ep, &my.buf, 256, WORD, 1), DAT_SUCCESS);
@@ -352,18 +360,18 @@ static void poller_answers_upon_the_write_of_its_peer(void)
 
 #define SLOTS	  32u
 #define SLOT_LEN  256u
-#define CREDIT_AT (SLOTS * SLOT_LEN)	       /* in the sender's memory: how many slots have been read */
-#define SOURCE_AT (CREDIT_AT + SLOT_LEN)       /* what is written to the other side, from the same slots */
+#define CREDIT_AT (SLOTS * SLOT_LEN)	       /* in the sender's memory: the number of slots that have been read */
+#define SOURCE_AT (CREDIT_AT + SLOT_LEN)       /* the source of the writes to the other side's slots of the same number */
 #define RING_SIZE (SOURCE_AT + SLOTS * SLOT_LEN)
 #define TURNS	  20u			       /* of the ring in a round */
 
-/* The flag is the last byte of a slot; it says which turn of the ring this is. */
+/* Returns the flag of a slot, which is its last byte. It says which turn of the ring this is. */
 static unsigned char flag_of(uint64_t n)
 {
 	return (unsigned char)(1 + n / SLOTS % 255);
 }
 
-/* Whether the request completes is asked now and then, so that the queue has room. */
+/* Writes to the other side, and takes the completion, so that the queue has room. */
 static void ring_write(size_t from, size_t to, size_t length, uint64_t cookie)
 {
 	DAT_EVENT event;
@@ -421,7 +429,7 @@ static void ring_of_writes_is_read_by_polling_memory(void)
 		if (!(n % SLOTS))
 			check_alive();
 	}
-	await_credit(end + SLOTS - 1); /* all has been read */
+	await_credit(end + SLOTS - 1); /* the other side has read everything */
 	REQUIRE_DAT(dat_ep_disconnect(my.end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	API_CONN_OVER(my.end.connect, my.end.ep);
 	check_join(my.peer);

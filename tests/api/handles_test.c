@@ -9,7 +9,7 @@
 
 #include "api.h"
 
-/* What a handle parameter stands for; OR_NULL ones may be left out. */
+/* The kind of object that a handle parameter names; with OR_NULL, the handle may be null. */
 enum kind { IA, EVD, CNO, EP, PZ, LMR, RMR, PSP, RSP, CR, SRQ, KINDS, ANY, NONE };
 #define OR_NULL 0x100
 
@@ -23,7 +23,7 @@ static struct {
 	struct api_buf buf;
 } zoo;
 
-/* An endpoint on EVDs of its own; they are left to the close of the IA. */
+/* Creates an endpoint with EVDs of its own, which the close of the IA frees. */
 static DAT_EP_HANDLE make_ep(void)
 {
 	struct api_end end;
@@ -237,7 +237,7 @@ CALL(lmr_create, create_lmr(h[0], DAT_MEM_TYPE_VIRTUAL,
 CALL(lmr_create_of_an_lmr,
      create_lmr(h[0], DAT_MEM_TYPE_LMR, (DAT_REGION_DESCRIPTION){ .for_lmr_handle = h[2] }, h[1]))
 
-/* Every function that takes handles, and what they have to be. */
+/* Every function that takes handles, and the kinds of the handles. */
 /* clang-format off */
 #define FUNCTIONS(F) \
 	F(cno_create, IA) F(cno_free, CNO) F(cno_modify_agent, CNO) F(cno_query, CNO) \
@@ -288,7 +288,10 @@ static void want_invalid(const struct function *f, DAT_HANDLE *h, int at, const 
 			   f->name, what, at + 1, (unsigned int)ret);
 }
 
-/* What never was a handle: words that point at nothing good, and a variable that holds a handle. */
+/*
+ * Tries values that never were handles: words that point at invalid memory, and the address of a
+ * variable that holds a handle.
+ */
 static void try_garbage(const struct function *f, DAT_HANDLE *h, int at, DAT_HANDLE live)
 {
 	static uint64_t zeros[32], ones[32];
@@ -329,7 +332,7 @@ static void try_kinds(const struct function *f, DAT_HANDLE *h, int at, DAT_HANDL
 static DAT_HANDLE good(int kind, int at)
 {
 	kind &= ~OR_NULL;
-	/* Two endpoints of one call are different ones. */
+	/* A call that takes two endpoints gets two different ones. */
 	return kind == ANY ? zoo.live[EVD] : kind == EP && at == 1 ? zoo.other_ep : zoo.live[kind];
 }
 
@@ -360,7 +363,10 @@ static void refuse_bad_handles(const struct function *f)
 	}
 FUNCTIONS(TEST)
 
-/* All of another instance of the adapter, which is closed before the handles come in. */
+/*
+ * Creates the objects of another instance of the adapter, which is closed before the handles are
+ * used.
+ */
 static void make_closed(DAT_HANDLE set[KINDS])
 {
 	struct api_buf live_buf = zoo.buf;
@@ -398,7 +404,7 @@ static void every_function_refuses_the_handles_of_a_closed_ia(void)
 	}
 }
 
-/* With no IA left open the provider itself may be gone. */
+/* When no IA is open, the provider itself may be unloaded. */
 static void no_function_crashes_after_the_last_close(void)
 {
 	DAT_EVD_HANDLE async = api.async;
@@ -432,9 +438,7 @@ static void live_objects_are_as_good_as_before(void)
 	free_all(zoo.live);
 }
 
-/*
- * The freed ones are made last: nothing is created after them that could have got the same handle.
- */
+/* The freed objects are created last, so that no later object can get the same handle. */
 static void setup(void)
 {
 	struct api_buf live_buf;

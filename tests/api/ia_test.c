@@ -331,7 +331,7 @@ static void instances_report_the_same_limits(void)
 	CHECK_EQ_STR(attr.adapter_name, api.attr.adapter_name);
 }
 
-/* Refused with nothing lost, for each kind of object that may be left over. */
+/* Checks that a graceful close is refused and changes nothing. */
 static void refuse_close(void)
 {
 	DAT_EVD_PARAM param;
@@ -424,7 +424,7 @@ static void objects_of_two_instances_do_not_mix(void)
 	CHECK(dat_psp_create_any(other, &q, evd, DAT_PSP_CONSUMER_FLAG, &psp) != DAT_SUCCESS);
 }
 
-/* Two instances of one process are strangers that connect like any others. */
+/* Two instances of one process connect like any two adapters. */
 static void two_instances_of_one_process_connect(void)
 {
 	DAT_IA_HANDLE first = api.ia, second = api_open_another();
@@ -457,7 +457,7 @@ static void two_instances_of_one_process_connect(void)
 		api_write(b.ep, api_seg(&there, 0, 1000), api_target(&here, 600000, 1000), 3, 0),
 		DAT_SUCCESS);
 	API_DTO(b.request, b.ep, 3, DAT_DTO_SUCCESS, 1000);
-	/* over iWARP a write is done when it has been sent */
+	/* over iWARP a write completes when it has been sent */
 	CHECK_SOON(api_mismatch(here.mem + 600000, 1000, 2) == -1);
 	CHECK_DAT(dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_CONN_OVER(a.connect, a.ep);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Black-box tests of the API: <dat/udat.h> alone, over the adapter that OPENDAT_TEST_IA names (soft0 by default).
+# Black-box tests of the API: they include only <dat/udat.h>, and test the adapter that OPENDAT_TEST_IA names (soft0 by default).
 API_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir)/tests/api -D_GNU_SOURCE
 API_LIBS = libapi.la $(HARNESS_LIBS) libdat.la
 

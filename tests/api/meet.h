@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A test and the peer forked off it, each with one end of a connection between them. What a process has of that is
- * in `my`. The test is the one that connects, the peer the one that accepts.
+ * A test and the peer that it forks, each with one end of a connection between them. Each process has its part in
+ * `my`. The test connects, and the peer accepts.
  */
 #ifndef MEET_H
 #define MEET_H
@@ -18,9 +18,9 @@ struct meet {
 
 extern struct meet my;
 
-void meet_open(size_t size);   /* all but the connection; with so much memory */
-void meet_accept(size_t size); /* in the peer: opens, swaps offers, and is connected to */
-/* In the test: forks the peer that runs this, opens, swaps offers, and connects. */
+void meet_open(size_t size);   /* opens everything except the connection, with so much memory */
+void meet_accept(size_t size); /* in the peer: opens, exchanges offers, and accepts */
+/* In the test: forks the peer, which calls `run`; opens, exchanges offers, and connects. */
 void meet_start(void (*run)(void *), size_t size);
 
 #endif /* MEET_H */

@@ -41,8 +41,8 @@ static DAT_RETURN lmr_of(void *mem, size_t length, DAT_MEM_PRIV_FLAGS privileges
 }
 
 /*
- * A local fault is refused at the post, or reported by the completion: one of the two, never both.
- * Posts of this test use the a end's request EVD, or its receive EVD.
+ * Checks a local fault: the post is refused, or the completion reports the fault; one of the two,
+ * never both. The posts of this test use the request EVD of end a, or its receive EVD.
  */
 static void want_local_fault(DAT_RETURN ret, DAT_RETURN wanted, DAT_EVD_HANDLE evd)
 {
@@ -192,7 +192,7 @@ static void memory_that_is_not_there_is_refused(void)
 	CHECK_DAT(lmr_of(mem, SIZE + 1, DAT_MEM_PRIV_LOCAL_READ_FLAG), DAT_INVALID_PARAMETER);
 	CHECK_DAT(lmr_of(mem, 3 * SIZE, DAT_MEM_PRIV_ALL_FLAG), DAT_INVALID_PARAMETER);
 	ret = lmr_of(mem + 2 * SIZE, SIZE + 1, DAT_MEM_PRIV_LOCAL_READ_FLAG);
-	/* the kernel pins for devices what is there, whether this process may look at it or not */
+	/* for a device, the kernel pins existing memory, even if this process may not access it */
 	CHECK(DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER ||
 	      (api_over_verbs() && ret == DAT_SUCCESS));
 	CHECK_DAT(lmr_of(mem, SIZE, DAT_MEM_PRIV_ALL_FLAG), DAT_SUCCESS);
@@ -239,7 +239,7 @@ static void mapping_beyond_the_end_of_its_file_is_refused(void)
 	munmap(mem, 2 * SIZE);
 }
 
-/* Another region over the same bytes asks for what it needs itself. */
+/* A second region over the same bytes needs the rights itself. */
 static void region_made_of_a_region_gets_no_right_that_the_memory_lacks(void)
 {
 	struct api_buf ro = { .size = SIZE }, child = ro;
@@ -372,7 +372,7 @@ static void shared_region_is_registered_by_its_cookie(void)
 	struct api_buf one = { .mem = mem, .size = 4096 }, two = one, three = one;
 
 	REQUIRE(mem != MAP_FAILED);
-	other[DAT_LMR_COOKIE_SIZE - 1] = 'x'; /* all 40 bytes count, it is no string */
+	other[DAT_LMR_COOKIE_SIZE - 1] = 'x'; /* all 40 bytes count, because it is not a string */
 	region.for_shared_memory.virtual_address = mem;
 	region.for_shared_memory.shared_memory_id = &cookie;
 	REQUIRE_DAT(
@@ -401,8 +401,8 @@ static void segment_beyond_the_region_is_an_invalid_parameter(void)
 	DAT_LMR_TRIPLET bad[4];
 
 	/*
-	 * The provider may have registered more than was asked for; a page on either side is never
-	 * meant.
+	 * The provider may have registered more than was requested, but never a page before or
+	 * after it.
 	 */
 	bad[0] = api_seg(&part, 0, 4096 + 8192);
 	bad[1] = api_seg(&part, (size_t)-8192, 10);
@@ -490,7 +490,10 @@ static void freed_region_is_good_for_nothing(void)
 	send_of(&again, 0, 100);
 }
 
-/* Where the last segments were may be remembered: that must not let any through that is not there. */
+/*
+ * A provider may remember the last regions, and still has to refuse a segment that is outside of
+ * them.
+ */
 static void region_that_was_just_used_is_guarded_as_before(void)
 {
 	unsigned char *mem = api_memory(12288);
@@ -518,7 +521,7 @@ static void region_that_was_just_used_is_guarded_as_before(void)
 		if (api_state(pair.a.ep) != DAT_EP_STATE_CONNECTED)
 			return;
 	}
-	/* what may be sent from may not be received into */
+	/* memory without LOCAL_WRITE can be sent, but not received into */
 	send_of(&readonly, 0, 64);
 	CHECK_DAT(api_recv(pair.a.ep, &readonly, 0, 64, 1), DAT_PRIVILEGES_VIOLATION);
 	send_of(&used, 0, 64);
@@ -543,7 +546,7 @@ static void rdma_to_a_freed_region_is_a_remote_access_error(void)
 	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 0, 64), api_target(&again, 0, 64), 8, 0),
 		    DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 8, DAT_DTO_SUCCESS, 64);
-	/* over iWARP a write is done when it has been sent */
+	/* over iWARP a write completes when it has been sent */
 	CHECK_SOON(api_mismatch(gone.mem, 64, 3) == -1);
 }
 
@@ -558,7 +561,7 @@ static void region_can_be_freed_while_connected_and_with_receives_posted(void)
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 2, 0), DAT_SUCCESS);
 	API_EVENT(pair.b.recv, &event);
 	status = event.event_data.dto_completion_event_data.status;
-	/* of a receive rxe and siw have one name each for all that may be wrong with its memory */
+	/* rxe and siw each have one status for all faults of a receive's memory */
 	CHECK(status == DAT_DTO_ERR_LOCAL_PROTECTION ||
 	      (api_over_verbs() && status != DAT_DTO_SUCCESS && status != DAT_DTO_ERR_FLUSHED));
 	CHECK(gone.mem[0] == 0);
@@ -630,8 +633,8 @@ static void sync_takes_segments_of_regions_and_refuses_others(void)
 }
 
 /*
- * Two processes register one piece of shared memory under one cookie, and reach it through each
- * other.
+ * Two processes register one piece of shared memory under one cookie, and access it through each
+ * other's region.
  */
 static unsigned char *common;
 
@@ -683,7 +686,7 @@ static void shared_region_is_common_to_two_processes(void)
 	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, 1000);
 	check_signal(peer);
 	check_await(peer);
-	/* The other's free does not take this one. */
+	/* The free of the other region does not end this one. */
 	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 0, 64), api_target(&mine, 0, 64), 2, 0),
 		    DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory order: what programs that poll on memory rely on. The target polls and makes no DAT call
- * meanwhile, the initiator makes none after its post. Wrong here is silent corruption, so every
- * round looks at all bytes.
+ * meanwhile, and the initiator makes none after its post. A fault here would be silent corruption, so
+ * every round compares all bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static DAT_RMR_TRIPLET at(size_t offset, size_t length)
 }
 
 /*
- * A plain load, as programs have it: no fence on the reader's side, but the compiler must look
+ * A plain load, as in programs: there is no fence on the reader's side, but the compiler must load
  * again.
  */
 static uint64_t load(const void *where, size_t size)
@@ -33,7 +33,7 @@ static uint64_t load(const void *where, size_t size)
 	return word;
 }
 
-/* Both sides may share one processor: give it up now and then. */
+/* Polls. Both sides may share one processor, so it yields from time to time. */
 static void poll_until(const void *where, size_t size, uint64_t value)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -48,7 +48,7 @@ static void poll_until(const void *where, size_t size, uint64_t value)
 }
 
 /*
- * Calls round after round; the target says when it is ready, which also tells that it has seen the
+ * Makes the rounds. The target reports that it is ready for a round, and so that it has seen the
  * last one.
  */
 static void initiate(void (*target)(void *), int rounds, void (*post)(int k), void (*reap)(int k))
@@ -59,7 +59,7 @@ static void initiate(void (*target)(void *), int rounds, void (*post)(int k), vo
 		if (k)
 			reap(k - 1);
 		post(k);
-		/* And now no DAT call until the target has seen it. */
+		/* no DAT call from here on until the target has seen it */
 	}
 	check_await(my.peer);
 	reap(rounds - 1);
@@ -95,7 +95,10 @@ static size_t align_of(int k)
 	return (size_t)(k % ALIGNMENTS);
 }
 
-/* The last byte is what is polled on: it is never 0, which was there before. */
+/*
+ * Fills the source of a write. The target polls on the last byte, which is never 0, its value
+ * before.
+ */
 static void make_write(unsigned char *mem, int k)
 {
 	api_fill(mem, size_of(k), (uint64_t)k);
@@ -117,7 +120,7 @@ static void poll_last_bytes(void *arg)
 		make_write(want, k);
 		check_signal(CHECK_PARENT);
 		poll_until(mem + size - 1, 1, want[size - 1]);
-		/* At once, with nothing in between: all of it is there. */
+		/* immediately after the poll, all of the data have arrived */
 		if (memcmp(mem, want, size))
 			CHECK_EQ_MEM(mem, want, size);
 		CHECK(load(mem - 8, 8) == 0 && load(mem + size, 8) == 0);
@@ -142,10 +145,10 @@ static void last_byte_of_a_write_tells_that_all_of_it_has_landed(void)
 }
 
 /*
- * A word at the end of the write tells of it: the way of benchmarks and MPI libraries. They wait
- * until it differs from what was there. Where this library stores it, it comes whole, so that its
- * value can be taken at once. Where the kernel or a driver copies, that is up to the instruction
- * they take: `rep movsb` may be interrupted between any two bytes, and goes upwards.
+ * A word at the end of the write announces it, as in benchmarks and MPI libraries, which wait until
+ * it differs from its former value. If this library stores the word, it becomes visible as a whole,
+ * so that its value can be used at once. If the kernel or a driver copies, that depends on the
+ * instruction: `rep movsb` may be interrupted between any two bytes, and copies upwards.
  */
 #define WORDS 600
 
@@ -156,7 +159,9 @@ static size_t word_size(int k)
 	return some[k % (int)(sizeof(some) / sizeof(*some))];
 }
 
-/* Every byte differs from 0, and from that of the round before. */
+/*
+ * Returns the word of a round. Each of its bytes differs from 0, and from that of the round before.
+ */
 static uint64_t word_of(int k)
 {
 	return UINT64_C(0x0101010101010101) * (uint64_t)(k % 255 + 1);
@@ -229,8 +234,8 @@ static void last_word_of_a_write_tells_that_all_of_it_has_landed(void)
 }
 
 /*
- * Many writes, of all sizes and from many places, then a flag: all of them have landed when the
- * flag has.
+ * Many writes, of all sizes and from many addresses, then a flag: when the flag has arrived, all of
+ * them have.
  */
 #define BURSTS 60
 #define BURST  24
@@ -286,8 +291,8 @@ static void flag_tells_that_all_earlier_writes_have_landed(void)
 }
 
 /*
- * A send, then a write: when the write shows, the receive event is there to be dequeued, at the
- * first try.
+ * A send, then a write: when the write is visible, the receive event can be dequeued at the first
+ * try.
  */
 #define SENDS 300
 
@@ -337,7 +342,7 @@ static void write_after_send_shows_when_the_receive_event_is_there(void)
 	initiate(poll_flag_after_send, SENDS, post_send_and_flag, reap_write);
 }
 
-/* Writes, then a send: when its receive completes, the writes have landed. */
+/* Writes, then a send: when the receive completes, the writes have arrived. */
 static void wait_for_send_after_writes(void *arg)
 {
 	(void)arg;
@@ -367,7 +372,7 @@ static void receive_completes_after_earlier_writes_have_landed(void)
 }
 
 /*
- * Once its completion is there the buffer is the sender's again; what was sent does not change any
+ * After the completion, the buffer is the sender's again; the data that were sent do not change any
  * more.
  */
 #define REUSES 400
@@ -395,7 +400,7 @@ static void completion_gives_the_buffer_back(void)
 	meet_start(collect_reused, AREA);
 	if (api_declares("transport", "iWARP"))
 		check_kill(my.peer);
-	api_skip_where_nothing_waits(); /* the peer may be behind */
+	api_skip_where_nothing_waits(); /* the peer may not have posted its receive yet */
 	check_await(my.peer);
 	for (uint64_t k = 0; k < REUSES; k++) {
 		size_t size = 8 + k * 331 % 40000;
@@ -409,7 +414,7 @@ static void completion_gives_the_buffer_back(void)
 	check_join(my.peer);
 }
 
-/* What the target stored before it told of it is what a read brings. */
+/* A read brings what the target stored before it sent its notification. */
 static void store_and_tell(void *arg)
 {
 	(void)arg;
@@ -462,7 +467,7 @@ static int forbid_copies(void)
 	return api_forbid_copies();
 }
 
-/* The last one: what its initialiser does cannot be undone. */
+/* This suite is the last one, because the effect of its initialiser cannot be undone. */
 static const struct check_suite apart = {
 	.name = "order where the kernel does not copy",
 	.setup = api_skip_where_threads_copy,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The child of a peer that forks. Invariant: the peer has one at most, and goes on from the moment only if there is
- * a child, or if there will not be one for now.
+ * The child of a peer that forks. Invariant: the peer has at most one, and continues from the moment only when the
+ * child exists, or when the thread that forks sleeps, so that there will be no child for now.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,7 +11,7 @@
 
 #include "orphan.h"
 
-#define CHILD_LIFE_S 200 /* longer than anybody's patience */
+#define CHILD_LIFE_S 200 /* longer than any test waits */
 
 static _Atomic int fork_at; /* 0: at none */
 static _Atomic pid_t forker, child;

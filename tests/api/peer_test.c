@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer that dies, at whatever point: the survivor is told once, its requests complete, its
- * waiters wake, and nothing of the dead one is left on the machine. And a peer of another user, who
- * is kept out.
+ * A peer that dies, at any point: the survivor gets one event, its requests complete, its waiters
+ * wake, and nothing of the dead process is left on the machine. And a peer of another user, which
+ * cannot connect.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +32,10 @@ static void wait_to_be_killed(void *arg)
 		pause();
 }
 
-/* The connection is over, told once, and the endpoint is good for another. */
+/*
+ * Checks that the connection is over, that one event reports it, and that the endpoint can be
+ * connected again.
+ */
 static void want_the_end(void)
 {
 	API_CONN_OVER(my.end.connect, my.end.ep);
@@ -65,7 +68,7 @@ static void waiters_on_evds_and_cno_wake_when_the_peer_is_killed(void)
 	cno = api_cno();
 	REQUIRE_DAT(dat_evd_modify_cno(my.end.request, cno), DAT_SUCCESS);
 	REQUIRE_DAT(api_recv(my.end.ep, &my.buf, 0, 64, 1), DAT_SUCCESS);
-	REQUIRE_DAT(api_send(my.end.ep, &my.buf, 0, MB, 2, 0), DAT_SUCCESS); /* never taken */
+	REQUIRE_DAT(api_send(my.end.ep, &my.buf, 0, MB, 2, 0), DAT_SUCCESS); /* the peer has no receive for it */
 	api_wait_start(&connect, my.end.connect, 1);
 	api_wait_start(&recv, my.end.recv, 1);
 	api_cno_wait_start(&notified, cno);
@@ -145,7 +148,7 @@ static void accept_fails_when_the_peer_was_killed(void)
 	API_QUIET(my.end.connect);
 }
 
-/* Peers that are busy until they die. */
+/* The peers below work until they die. */
 static void take_for_ever(void *arg)
 {
 	uint64_t n;
@@ -204,7 +207,7 @@ static DAT_RETURN post_one(enum stream stream, uint64_t n)
 				  : api_read(my.end.ep, api_seg(&my.buf, 2 * MB, size), to, n, 0);
 }
 
-/* One completion: in order, and no success behind a failure. */
+/* Takes one completion: they come in order, and no success comes after a failure. */
 static void reap_one(uint64_t n, bool *failed)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -220,7 +223,7 @@ static void reap_one(uint64_t n, bool *failed)
 		CHECK(!*failed);
 }
 
-/* The kill comes from a thread, so that it falls anywhere in the stream. */
+/* Kills the peer from a thread, so that it dies at any point of the stream. */
 static void *kill_later(void *arg)
 {
 	nap_us(*(long *)arg);
@@ -312,7 +315,7 @@ static void target_of_writes_is_told_when_the_writer_is_killed(void)
 		nap_us(500 + 900 * i);
 		check_kill(my.peer);
 		want_the_end();
-		/* Nobody writes here any more: the memory can go. */
+		/* The peer does not write here any more, so the memory can be freed. */
 		CHECK_DAT(dat_lmr_free(my.buf.lmr), DAT_SUCCESS);
 		api_close();
 	}
@@ -328,7 +331,9 @@ static void want_refusal(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	API_CONN(my.end.connect, my.end.ep, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* Writes to a region of the test's, told anew each round, until that is gone. */
+/*
+ * Writes to a region of the test's, which the test names in each round, until the region is freed.
+ */
 #define FREES 12
 
 static void write_until_refused(void *arg)
@@ -377,7 +382,7 @@ static void freed_region_is_touched_no_more(void)
 		REQUIRE_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS);
 		memset(area, 0x11, AREA);
 		API_CONN_OVER(my.end.connect, my.end.ep);
-		/* each byte is as the one before it */
+		/* each byte equals the one before it */
 		REQUIRE_EQ_INT(area[0], 0x11);
 		REQUIRE(memcmp(area + 1, area, AREA - 1) == 0);
 		REQUIRE_DAT(dat_ep_reset(my.end.ep), DAT_SUCCESS);
@@ -407,7 +412,7 @@ static void leave_properly(void *arg)
 	(void)arg;
 	meet_accept(AREA);
 	check_await(CHECK_PARENT);
-	/* The harness leaves by exit, with the IA open. */
+	/* The harness calls exit() with the IA open. */
 }
 
 static void peer_that_returns_from_main_ends_the_connection(void)
@@ -418,7 +423,10 @@ static void peer_that_returns_from_main_ends_the_connection(void)
 	check_join(my.peer);
 }
 
-/* What the peer has started does not keep its connections: descriptors are closed on exec. */
+/*
+ * A program that the peer has started does not keep its connections, because descriptors are closed
+ * on exec.
+ */
 static void leave_a_child_behind(void *arg)
 {
 	pid_t child;
@@ -492,7 +500,10 @@ static void qualifier_of_another_process_is_in_use_until_it_dies(void)
 		     DAT_SUCCESS);
 }
 
-/* Where programs leave files. Those of the build tree and of the tests have other owners. */
+/*
+ * Returns whether a path is in a folder in which programs leave files. Those of the build tree and
+ * of the tests have other owners.
+ */
 static bool could_be_left(const char *path)
 {
 	static const char *const folders[] = { "/dev/shm/", "/tmp/", "/run/", "/var/", "/home/" };
@@ -543,7 +554,7 @@ static int named_mappings(void)
 	return count;
 }
 
-/* What has no name in the file system cannot be left there by whoever is killed. */
+/* A file without a name in the file system is not left there by a process that is killed. */
 static void nothing_is_left_of_either_process(void)
 {
 	int descriptors = named_descriptors(), mappings = named_mappings(), files = 0;
@@ -561,13 +572,13 @@ static void nothing_is_left_of_either_process(void)
 		API_CONN_OVER(my.end.connect, my.end.ep);
 		api_close();
 		if (i == 1)
-			files = api_descriptors(); /* what is loaded once is loaded by now */
+			files = api_descriptors(); /* everything that is loaded once has been loaded by now */
 	}
 	CHECK_EQ_INT(api_descriptors(), files);
 	CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 }
 
-/* Another user's process. */
+/* A process of another user. */
 #define NOBODY 65534
 
 static void become_nobody(void)
@@ -625,7 +636,7 @@ static void listen_as_nobody(void *arg)
 	api_close();
 }
 
-/* soft0 is one user's; a device's network knows no users. */
+/* Skips the test over a device: soft0 belongs to one user, but a device's network has no users. */
 static void skip_where_anybody_connects(void)
 {
 	bool anybody;
@@ -653,7 +664,10 @@ static void start_nobody(void (*run)(void *))
 	meet_open(AREA);
 }
 
-/* Files that take the numbers of what a forked child does not keep, and a child of its own. */
+/*
+ * Opens files in a forked child, which may get the numbers of descriptors that it does not keep,
+ * and forks a child of its own.
+ */
 static void fork_with_files(void *arg)
 {
 	int files[32], status;
@@ -736,7 +750,7 @@ static const struct check_suite peers = {
 	.tests = tests,
 };
 
-/* The last one: what its initialiser does cannot be undone. */
+/* This suite is the last one, because the effect of its initialiser cannot be undone. */
 static const struct check_suite apart = {
 	.name = "peer where the kernel does not copy",
 	.setup = api_skip_where_threads_copy,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One thread posts on an endpoint or a shared queue of receives, or reads a queue of events, while
- * another frees it, alone or with all its IA. That is the program's
- * own error, and what such a call answers is open; but it answers, and nothing that lives is hurt.
+ * One thread posts on an endpoint or a shared receive queue, or reads an event queue, while another
+ * thread frees it, alone or with the whole IA. That is an error of the program, and the return value
+ * of such a call is not specified; but the call returns, and no other object is damaged.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,22 +15,22 @@
 #define FREES  2000
 #define BREAKS 150
 #define CLOSES 60
-#define TURNS  16 /* so many frees until the racer has certainly come by again */
+#define TURNS  16 /* so many calls of the racer until it has certainly seen the free */
 
 static struct api_buf buf;
 
 static struct {
-	DAT_EP_HANDLE _Atomic ep;   /* what is used, and freed by the test */
+	DAT_EP_HANDLE _Atomic ep;   /* the object that the racer uses and the test frees */
 	DAT_EVD_HANDLE _Atomic evd;
 	DAT_SRQ_HANDLE _Atomic srq;
 	_Atomic bool over;
-	_Atomic unsigned long calls; /* that were answered */
+	_Atomic unsigned long calls; /* calls that have returned */
 	pthread_t thread;
 } racer;
 
 static void setup(void)
 {
-	/* what is freed while it is in use is no news to the thread sanitizer */
+	/* the thread sanitizer would report an object that is freed while it is in use */
 	if (API_UNDER_TSAN)
 		check_skip("the race is wanted here");
 	api_open();
@@ -38,7 +38,7 @@ static void setup(void)
 	memset(&racer, 0, sizeof(racer));
 }
 
-/* What a post may answer, whether it was in time or late. */
+/* Checks the return value of a post, which may come before or after the free. */
 static void want_answer(DAT_RETURN ret)
 {
 	static const DAT_RETURN good[] = { DAT_SUCCESS,
@@ -46,7 +46,10 @@ static void want_answer(DAT_RETURN ret)
 					   DAT_INVALID_STATE,
 					   DAT_INSUFFICIENT_RESOURCES,
 					   DAT_QUEUE_EMPTY,
-					   /* memory of another IA than the endpoint by now */
+					   /*
+					    * the memory may belong to another IA than the endpoint
+					    * now
+					    */
 					   DAT_PRIVILEGES_VIOLATION,
 					   DAT_PROTECTION_VIOLATION };
 	bool known = false;
@@ -126,8 +129,8 @@ static void race_begin(void *(*run)(void *))
 }
 
 /*
- * Until the racer has come by some more times: on a busy machine that takes as long as others have
- * the processors.
+ * Waits until the racer has made some more calls. On a busy machine, this takes as long as other
+ * processes have the processors.
  */
 static void race_on(unsigned long calls)
 {
@@ -235,7 +238,7 @@ static void receives_are_posted_while_their_shared_queue_is_freed(void)
 	race_end();
 }
 
-/* Another IA, and in it what the racer uses from now on. */
+/* Opens another IA, and creates in it the objects that the racer uses from now on. */
 static DAT_IA_HANDLE open_another(void)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RMRs: bind, rebind, unbind, free, and what their contexts are good for meanwhile. */
+/* RMRs: bind, rebind, unbind, free, and which accesses their contexts allow meanwhile. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #define SIZE   ((size_t)16384)
 #define REMOTE (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
-/* b binds windows onto `target`, a reaches through them. */
+/* b binds windows to `target`, and a accesses it through them. */
 static struct api_pair pair;
 static struct api_buf buf, target;
 static DAT_RMR_HANDLE rmr;
@@ -29,7 +29,7 @@ static DAT_RETURN bind_window(DAT_LMR_TRIPLET seg, DAT_MEM_PRIV_FLAGS privileges
 	return dat_rmr_bind(rmr, &seg, privileges, pair.b.ep, api_cookie(cookie), flags, context);
 }
 
-/* Binds, and sees the bind complete. */
+/* Binds, and waits for the completion of the bind. */
 static DAT_RMR_CONTEXT bound(size_t offset, size_t length, DAT_MEM_PRIV_FLAGS privileges)
 {
 	DAT_RMR_CONTEXT context = 0;
@@ -61,11 +61,16 @@ static void want_reach(DAT_RMR_CONTEXT context, size_t offset, size_t length)
 		DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, length);
 	CHECK_EQ_INT(api_mismatch(buf.mem, length, 6), -1);
-	/* the write has landed when the read behind it is done: over iWARP not when it is done itself */
+	/*
+	 * the write has arrived when the read after it completes; over iWARP, its own completion does
+	 * not show that
+	 */
 	CHECK_EQ_INT(api_mismatch(target.mem + offset, length, 6), -1);
 }
 
-/* The access is refused, the connection breaks, nothing is written; then it is made anew. */
+/*
+ * Checks that an access is refused: the connection breaks, nothing is written. Then connects again.
+ */
 static void want_no_reach(DAT_RMR_CONTEXT context, size_t offset, size_t length, bool write)
 {
 	memset(target.mem, 0, SIZE);
@@ -138,7 +143,7 @@ static void window_gives_only_the_rights_it_was_bound_with(void)
 	want_no_reach(context, 0, 64, false);
 }
 
-/* Memory that is registered for reading only, and cannot be written by anybody, is opened for reading all the same. */
+/* Memory that is registered only for reading, and that no process can write, can still be read through a window. */
 static void range_of_memory_that_cannot_be_written_is_read_through_a_window(void)
 {
 	unsigned char *mem =
@@ -267,7 +272,7 @@ static void bind_needs_a_connection_and_is_flushed_after_it(void)
 	api_disconnect(&pair);
 	REQUIRE_DAT(bind_window(seg, REMOTE, 6, 0, &context), DAT_SUCCESS);
 	API_BIND(pair.b.request, rmr, 6, DAT_RMR_BIND_FAILURE);
-	CHECK_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS); /* nothing was bound */
+	CHECK_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS); /* no window was bound */
 }
 
 static void suppressed_bind_completes_silently(void)
@@ -294,7 +299,7 @@ static void unsignalled_bind_needs_the_endpoint_to_be_so(void)
 	API_EMPTY(pair.b.request);
 }
 
-/* The context may be sent along without waiting for the bind: the send is fenced behind it. */
+/* The context may be sent without waiting for the bind, because the send is executed after it. */
 static void bind_is_done_before_what_is_posted_after_it(void)
 {
 	for (uint32_t i = 0; i < 200; i++) {
@@ -316,7 +321,7 @@ static void bind_is_done_before_what_is_posted_after_it(void)
 		REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 100, 4), to(got, 16, 4), i, 0),
 			    DAT_SUCCESS);
 		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_SUCCESS, 4);
-		/* over iWARP a write is done when it has been sent */
+		/* over iWARP a write completes when it has been sent */
 		REQUIRE_SOON(memcmp(target.mem + 16, &i, sizeof(i)) == 0);
 	}
 }
@@ -352,13 +357,13 @@ static void unbound_window_is_written_through_no_more(void)
 	memset(from.mem, 0x77, AREA);
 	for (int round = 0; round < 6; round++) {
 		unbind_amid_writes(&area, &from);
-		/* the end of the connection, if a refused write has not brought it about */
+		/* ends the connection, if a refused write has not ended it */
 		CHECK_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 		API_CONN_OVER(pair.b.connect, pair.b.ep);
 		API_CONN_OVER(pair.a.connect, pair.a.ep);
 		for (int n = 0; n < WRITES; n++)
 			API_EVENT(pair.a.request, &event);
-		/* each byte is as the one before it */
+		/* each byte equals the one before it */
 		REQUIRE_EQ_INT(area.mem[0], 0x11);
 		REQUIRE(memcmp(area.mem + 1, area.mem, AREA - 1) == 0);
 		REQUIRE_DAT(dat_ep_reset(pair.a.ep), DAT_SUCCESS);
@@ -369,7 +374,10 @@ static void unbound_window_is_written_through_no_more(void)
 
 #define BINDS 400
 
-/* Each by an endpoint of its own: binds and unbinds the one window, and sees that done. */
+/*
+ * Binds and unbinds the one window again and again, and waits for each completion. Each thread uses
+ * an endpoint of its own.
+ */
 static void *bind_again_and_again(void *arg)
 {
 	const struct api_end *end = arg;
@@ -395,7 +403,7 @@ static void window_is_bound_by_two_threads_at_once(void)
 	REQUIRE(pthread_create(&threads[1], NULL, bind_again_and_again, &other.b) == 0);
 	for (int i = 0; i < 2; i++)
 		REQUIRE(pthread_join(threads[i], NULL) == 0);
-	/* whichever was the last: the next one counts */
+	/* the next bind is the valid one, whichever was the last before it */
 	want_reach(bound(0, 4096, REMOTE), 0, 4096);
 	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
 	CHECK_DAT(dat_lmr_free(target.lmr), DAT_SUCCESS);
@@ -403,7 +411,7 @@ static void window_is_bound_by_two_threads_at_once(void)
 
 /*
  * A request of b fails, and an unbind is posted before the endpoint shows that its connection is over, or just
- * when it does: then the unbind has unbound nothing, and the RMR goes first.
+ * when it does. The unbind then has no effect, and the RMR is freed first.
  */
 static void unbind_behind_a_failure(void)
 {
@@ -423,7 +431,10 @@ static void unbind_behind_a_failure(void)
 	}
 }
 
-/* By what the window once opened the peer of another endpoint finds nothing any more. */
+/*
+ * The peer of another endpoint cannot access the memory through a former context of the window any
+ * more.
+ */
 static void region_is_gone_though_its_unbind_was_flushed(void)
 {
 	DAT_RMR_CONTEXT old = bound(0, 4096, REMOTE);
@@ -435,7 +446,7 @@ static void region_is_gone_though_its_unbind_was_flushed(void)
 	memset(target.mem, 0, SIZE);
 	memset(buf.mem, 0x77, 64);
 	REQUIRE_DAT(api_write(other.a.ep, api_seg(&buf, 0, 64), to(old, 0, 64), 8, 0), DAT_SUCCESS);
-	API_EVENT(other.a.request, &event); /* over iWARP a write is done when it has been sent */
+	API_EVENT(other.a.request, &event); /* over iWARP a write completes when it has been sent */
 	API_CONN_OVER(other.a.connect, other.a.ep);
 	for (size_t i = 0; i < 64; i++)
 		REQUIRE(target.mem[i] == 0);
@@ -453,7 +464,10 @@ static void want_bound(DAT_RMR_CONTEXT context, size_t offset, size_t length)
 	CHECK_DAT(dat_lmr_free(target.lmr), DAT_INVALID_STATE);
 }
 
-/* The window is as it was, to the peer of another endpoint, too, and can be bound there. */
+/*
+ * Checks that the window has not changed, for the peer of another endpoint too, and can be bound on
+ * that endpoint.
+ */
 static void want_unchanged(DAT_RMR_CONTEXT old, struct api_buf *elsewhere, const struct api_pair *other)
 {
 	want_bound(old, 0, 4096);
@@ -481,7 +495,7 @@ static void bind_that_fails_changes_nothing(void)
 	API_EVENT(pair.b.request, &event);
 	API_EVENT(pair.b.request, &event);
 	REQUIRE_EQ_INT(event.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
-	/* also over iWARP, where it may have overtaken the read */
+	/* also over iWARP, where the bind may have overtaken the read */
 	CHECK(event.event_data.rmr_completion_event_data.status != DAT_RMR_BIND_SUCCESS);
 	want_unchanged(old, &elsewhere, &other);
 }
@@ -499,7 +513,7 @@ static void bind_after_the_end_changes_nothing(void)
 	want_unchanged(old, &elsewhere, &other);
 }
 
-/* And nothing of what it was to bind is held when its endpoint is gone. */
+/* When its endpoint is freed, a bind holds none of its objects any more. */
 static void bind_goes_with_its_endpoint(void)
 {
 	DAT_RMR_CONTEXT context;

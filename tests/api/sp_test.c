@@ -203,7 +203,7 @@ static void psps_of_one_evd_are_told_apart(void)
 	CHECK(event.event_data.cr_arrival_event_data.sp_handle.psp_handle == first);
 }
 
-/* The first of them that has been told of its connection, and what, or NULL. */
+/* Returns the first endpoint that has got a connection event, with the event, or NULL. */
 static struct api_end *one_told(struct api_end *ends, int n, DAT_EVENT *event)
 {
 	for (int i = 0; i < n; i++)
@@ -213,8 +213,8 @@ static struct api_end *one_told(struct api_end *ends, int n, DAT_EVENT *event)
 }
 
 /*
- * The backlog is the CR EVD's queue: what does not fit is refused, and nothing overflows. Which one that is, is
- * the transport's: over iWARP attempts overtake each other.
+ * The backlog is the queue of the CR EVD: requests that do not fit are refused, and the EVD does not overflow.
+ * The transport decides which one is refused, because attempts overtake each other over iWARP.
  */
 static void connects_beyond_the_backlog_are_refused(void)
 {
@@ -237,7 +237,7 @@ static void connects_beyond_the_backlog_are_refused(void)
 	CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	CHECK(one_told(ends, param.evd_qlen + 1, &event) == NULL);
 	API_EMPTY(api.async);
-	api_cr(small); /* one place is free again */
+	api_cr(small); /* one more request fits again */
 	REQUIRE_DAT(dat_ep_reset(refused->ep), DAT_SUCCESS);
 	REQUIRE_DAT(api_connect(refused->ep, qual), DAT_SUCCESS);
 	for (int i = 0; i < param.evd_qlen; i++)
@@ -258,7 +258,7 @@ static void request_tells_who_asks_and_is_gone_when_answered(void)
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
 	REQUIRE_DAT(dat_ep_connect(a.ep, api_address(), qual, api_patience(), 6, hello, 0, 0),
 		    DAT_SUCCESS);
-	memset(hello, 0, sizeof(hello)); /* it was copied */
+	memset(hello, 0, sizeof(hello)); /* the data have been copied */
 	cr = api_cr(cr_evd);
 	param = cr_query(cr);
 	CHECK(param.local_ep_handle == DAT_HANDLE_NULL);
@@ -270,7 +270,7 @@ static void request_tells_who_asks_and_is_gone_when_answered(void)
 		CHECK_DAT(dat_cr_query(cr, (DAT_CR_PARAM_MASK)bit, &param), DAT_SUCCESS);
 	CHECK_DAT(dat_cr_query(cr, (DAT_CR_PARAM_MASK)0x20, &param), DAT_INVALID_PARAMETER);
 	CHECK_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
-	/* Refused answers leave it pending. */
+	/* Calls that are refused leave the request pending. */
 	CHECK_DAT(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), DAT_INVALID_HANDLE);
 	CHECK_DAT(dat_cr_accept(cr, b.ep, 5, NULL), DAT_INVALID_PARAMETER);
 	CHECK_DAT(dat_cr_accept(cr, b.ep, -1, hello), DAT_INVALID_PARAMETER);
@@ -300,8 +300,9 @@ static void queued_request_survives_the_free_of_its_psp(void)
 }
 
 /*
- * The kernel's connection manager for iWARP drops a request whose listener is just being closed, so
- * the active side hears of it only when its device gives up: see the caveats of opendat-iwarp(7).
+ * Returns whether the event means that the request was refused. The kernel's connection manager for
+ * iWARP drops a request whose listener is just being closed, so the active side is notified only
+ * when its device gives up: see the caveats of opendat-iwarp(7).
  */
 static bool is_refused(DAT_EVENT_NUMBER number)
 {
@@ -332,7 +333,10 @@ static void free_of_a_psp_amid_connects_loses_none_of_them(void)
 	}
 }
 
-/* With the provider's endpoint: it comes unconfigured, is modified, and then accepted. */
+/*
+ * Returns a request with an endpoint of the provider, which is unconfigured, is modified, and then
+ * accepted.
+ */
 static DAT_CR_HANDLE provider_request(const struct api_end *a, DAT_EP_HANDLE *ep)
 {
 	DAT_CONN_QUAL qual;
@@ -468,7 +472,9 @@ static void rsp_connects_its_endpoint_once(void)
 	exchange(&a, &b);
 }
 
-/* Programs may believe that it has freed itself: it holds neither its EVD nor its endpoint. */
+/*
+ * Programs may expect that a used RSP frees itself, so it holds neither its EVD nor its endpoint.
+ */
 static void used_up_rsp_that_nobody_frees_is_in_nobodys_way(void)
 {
 	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_CR_FLAG);
@@ -503,7 +509,7 @@ static void rejected_reserved_endpoint_can_be_used_again(void)
 	established(&a, &b);
 }
 
-/* Some providers make the endpoint then, others decline. */
+/* Some providers create the endpoint then, others refuse. */
 static void rsp_without_an_endpoint_gets_one_or_is_declined(void)
 {
 	struct api_end a = new_end();
@@ -619,7 +625,10 @@ static void passive_end_cannot_be_duplicated(void)
 	exchange(&pair.a, &pair.b);
 }
 
-/* The active side gave up; the request stays queryable, and both answers are taken. */
+/*
+ * The active side has given up. The request can still be queried, and both answers to it are
+ * accepted.
+ */
 static void stale_request_can_be_queried_and_rejected(void)
 {
 	struct api_end a = new_end();

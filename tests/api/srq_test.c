@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared receive queues: posting, taking, counting, watermarks, resize, and what an endpoint's end
- * leaves.
+ * Shared receive queues: posts, use by endpoints, counts, watermarks, resize, and what happens to the
+ * receives of an endpoint that ends.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -165,7 +165,7 @@ static void queue_takes_as_many_as_it_says(void)
 		REQUIRE_DAT(post((uint64_t)n, 64), DAT_SUCCESS);
 	CHECK_DAT(post(0, 64), DAT_INSUFFICIENT_RESOURCES);
 	want_counts(depth, depth);
-	CHECK_DAT(dat_srq_free(srq), DAT_SUCCESS); /* buffers do not hold it */
+	CHECK_DAT(dat_srq_free(srq), DAT_SUCCESS); /* posted receives do not prevent it */
 	CHECK_DAT(dat_srq_free(srq), DAT_INVALID_HANDLE);
 }
 
@@ -239,7 +239,7 @@ static void large_messages_go_through_it_as_well(void)
 	CHECK_EQ_INT(api_mismatch(big.mem, 2 << 20, 7), -1);
 }
 
-/* Whoever has posted buffers need not look at his events before they are filled. */
+/* A program that has posted receives need not take its events before they are filled. */
 static void large_message_is_taken_though_nobody_looks_at_the_events(void)
 {
 	struct api_buf big = api_buf(4 << 20, DAT_MEM_PRIV_ALL_FLAG);
@@ -253,7 +253,7 @@ static void large_message_is_taken_though_nobody_looks_at_the_events(void)
 	send_msg(0, 64, 12);
 	REQUIRE_DAT(api_send(links[0].from.ep, &big, 2 << 20, 2 << 20, 13, 0), DAT_SUCCESS);
 	API_DTO(links[0].from.request, links[0].from.ep, 13, DAT_DTO_SUCCESS, 2 << 20);
-	/* over iWARP the sender is done before the receiver is */
+	/* over iWARP the send completes before the receive does */
 	CHECK_SOON(api_mismatch(big.mem, 2 << 20, 7) == -1);
 	API_DTO(links[0].to.recv, links[0].to.ep, 1, DAT_DTO_SUCCESS, 64);
 	API_DTO(links[0].to.recv, links[0].to.ep, 2, DAT_DTO_SUCCESS, 64);
@@ -307,7 +307,7 @@ static void create_of_an_endpoint_needs_attributes_and_ignores_the_recv_iov(void
 		  DAT_INVALID_PARAMETER);
 }
 
-/* An endpoint costs what it sends, not what the others may receive. */
+/* The cost of an endpoint depends on what it sends, and not on what others may receive. */
 static void many_endpoints_share_a_long_queue_and_one_evd(void)
 {
 	enum { MANY = 100, LONG = 8192 };
@@ -400,7 +400,7 @@ static void solicited_endpoint_is_woken_by_solicited_messages(void)
 	CHECK_EQ_INT(waiter.nmore, 1);
 }
 
-/* The queue's zone rules over its buffers, the endpoint's over everything else. */
+/* The PZ of the queue applies to its receives, that of the endpoint to all other operations. */
 static void endpoint_of_another_zone_is_taken_where_the_provider_says_so(void)
 {
 	DAT_PZ_HANDLE pz = api_pz();
@@ -429,7 +429,7 @@ static void endpoint_of_another_zone_is_taken_where_the_provider_says_so(void)
 			      api_target(&other, 0, 100), 2, 0),
 		    DAT_SUCCESS);
 	API_DTO(links[0].from.request, links[0].from.ep, 2, DAT_DTO_SUCCESS, 100);
-	/* over iWARP a write is done when it has been sent */
+	/* over iWARP a write completes when it has been sent */
 	CHECK_SOON(api_mismatch(other.mem, 100, 1) == -1);
 }
 
@@ -461,7 +461,7 @@ static void low_watermark_is_told_once_a_setting(void)
 	send_msg(0, 64, 2);
 	API_DTO(links[0].to.recv, links[0].to.ep, 1, DAT_DTO_SUCCESS, 64);
 	API_DTO(links[0].to.recv, links[0].to.ep, 2, DAT_DTO_SUCCESS, 64);
-	API_QUIET(api.async); /* three are not below three */
+	API_QUIET(api.async); /* the mark is three, and three are not fewer */
 	send_msg(0, 64, 3);
 	API_DTO(links[0].to.recv, links[0].to.ep, 3, DAT_DTO_SUCCESS, 64);
 	want_low_watermark();
@@ -469,7 +469,7 @@ static void low_watermark_is_told_once_a_setting(void)
 	API_DTO(links[0].to.recv, links[0].to.ep, 4, DAT_DTO_SUCCESS, 64);
 	API_QUIET(api.async);
 	REQUIRE_DAT(dat_srq_set_lw(srq, 3), DAT_SUCCESS);
-	want_low_watermark(); /* below it already */
+	want_low_watermark(); /* fewer are left already */
 }
 
 static void low_watermark_can_be_replaced_and_taken_away(void)
@@ -565,7 +565,7 @@ static void want_soft_watermark(DAT_EP_HANDLE ep)
 		     DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 }
 
-/* Buffers that the endpoint took and whose completions nobody has reaped count as held. */
+/* Receives that the endpoint took and whose completions have not been reaped count as held. */
 static void soft_watermark_is_told_once_a_setting(void)
 {
 	need_watermarks();
@@ -602,7 +602,9 @@ static void hard_watermark_breaks_the_connection(void)
 	API_EMPTY(api.async);
 }
 
-/* One thread posts all the time, the other now and then; and it is the other that takes what comes. */
+/*
+ * One thread posts all the time, the other from time to time, and the other one takes the completions.
+ */
 #define MESSAGES  600
 #define SOMETIMES 10
 
@@ -614,7 +616,7 @@ static void post_one(int n)
 	atomic_fetch_add(&posted, 1);
 }
 
-/* It leaves room for one of the other thread's. */
+/* It leaves room for one receive of the other thread. */
 static void *posts_most(void *arg)
 {
 	(void)arg;

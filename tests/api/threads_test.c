@@ -113,7 +113,8 @@ static void connections_are_made_and_ended_by_many_threads(void)
 }
 
 /*
- * The program that is seen most: one thread accepts, others connect, talk and free, all on one IA.
+ * The most common program: one thread accepts, others connect, exchange messages and free, all on
+ * one IA.
  */
 static struct {
 	DAT_EVD_HANDLE cr_evd, dto, conn;
@@ -176,7 +177,7 @@ static void one_thread_waits_for_requests_while_others_create_wait_and_free(void
 	CHECK_EQ_INT(server.accepted, THREADS * 25);
 }
 
-/* Each event comes to exactly one of the threads that dequeue. */
+/* Exactly one of the threads that dequeue gets each event. */
 #define EVENTS 20000
 
 static DAT_EVD_HANDLE shared_evd;
@@ -189,7 +190,7 @@ static void take_events(int number)
 	DAT_EVENT event;
 
 	if (number == 0) {
-		/* Posts are the poster's own to serialise. */
+		/* The thread that posts has to serialise its posts. */
 		for (uintptr_t n = 0; n < EVENTS; n++)
 			while (DAT_GET_TYPE(api_post_se(shared_evd, n)) == DAT_QUEUE_FULL &&
 			       check_now_ms() < until)
@@ -234,7 +235,7 @@ static void several_waiters_on_a_cno_lose_no_event(void)
 		api_cno_wait_start(&waiters[i], cno);
 	for (int i = 0; i < WAITERS; i++)
 		REQUIRE_DAT(api_post_se(evd, (uint64_t)i), DAT_SUCCESS);
-	/* One trigger wakes one waiter at least; several may be told of by one. */
+	/* A trigger wakes at least one waiter; one wake-up may stand for several triggers. */
 	for (int left = WAITERS; left;) {
 		left = 0;
 		for (int i = 0; i < WAITERS; i++)
@@ -252,7 +253,7 @@ static void several_waiters_on_a_cno_lose_no_event(void)
 	}
 }
 
-/* set_unwaitable and its opposite race with waits: each wait ends, one way or the other. */
+/* set_unwaitable and its opposite race with waits: each wait ends, with or without an event. */
 static DAT_EVD_HANDLE toggled;
 
 static void wait_and_toggle(int number)
@@ -281,7 +282,7 @@ static void waits_end_while_the_evd_is_toggled(void)
 	in_threads(wait_and_toggle);
 }
 
-/* One end's thread sends while the other's receives, and a third looks on. */
+/* The thread of one end sends while that of the other receives, and a third thread queries. */
 static struct api_pair talk;
 
 static DAT_RETURN talk_recv(uint64_t n)
@@ -319,7 +320,7 @@ static void sender_receiver_and_onlooker_are_threads_of_their_own(void)
 	in_threads(talk_and_watch);
 }
 
-/* Whichever CNO an event finds its EVD on, one of them is triggered. */
+/* An EVD moves between two CNOs: each event triggers one of them. */
 static DAT_CNO_HANDLE two_cnos[2];
 static DAT_EVD_HANDLE moved;
 
@@ -366,7 +367,7 @@ static void ias_are_opened_and_closed_by_many_threads(void)
 {
 	in_threads(churn_ia);
 	api_close();
-	in_threads(churn_ia); /* now the provider itself comes and goes */
+	in_threads(churn_ia); /* now the provider itself is loaded and unloaded */
 }
 
 static DAT_CONN_QUAL contested;

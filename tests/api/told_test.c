@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What level debug says of wrong arguments: each refused post, and each attribute for which dat_ep_create
- * returns DAT_INVALID_PARAMETER. That nothing is said by default is ep_test's.
+ * What level debug reports about wrong arguments: each refused post, and each attribute for which dat_ep_create
+ * returns DAT_INVALID_PARAMETER. ep_test tests that nothing is printed by default.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,10 @@ static void meet(void)
 	api_pair_make(&pair, &attr);
 }
 
-/* The call is refused, and what is printed holds both texts. The type, if it is not 0, is this. */
+/*
+ * Checks that the call is refused, with this type if it is not 0, and that the message contains
+ * both texts.
+ */
 #define CHECK_TOLD(call, type, one, two)                                                           \
 	do {                                                                                       \
 		DAT_RETURN ret_;                                                                   \
@@ -74,7 +77,7 @@ static void refused_post_names_the_segment_that_no_region_covers(void)
 	meet();
 	seg = api_seg(&buf, 0, 64);
 	seg.lmr_context = 0x7ffffff0;
-	/* as which error is the adapter's choice */
+	/* the adapter chooses the error */
 	CHECK_TOLD(send_of(seg), 0, "segment 0 (lmr_context 0x7ffffff0",
 		   "no region of this adapter has that lmr_context");
 	beyond = api_seg(&buf, SIZE - 32, 64);
@@ -97,7 +100,7 @@ static void refused_post_says_what_was_wrong_with_counts_and_flags(void)
 		   DAT_INVALID_PARAMETER, "completion flags", "the endpoint's own flags");
 }
 
-/* The same return value, and another reason. */
+/* The second post has the same return value, and another reason. */
 static void each_cause_is_told_once(void)
 {
 	DAT_LMR_TRIPLET seg, unknown;

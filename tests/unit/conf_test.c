@@ -29,7 +29,10 @@ static void release(void)
 
 static void parse_bytes(const char *text, size_t len)
 {
-	/* A heap copy of the exact size: reading past it is seen by valgrind and the sanitizers. */
+	/*
+	 * A heap copy of the exact size, so that valgrind and the sanitizers see an access beyond
+	 * its end.
+	 */
 	char *copy = malloc(len ? len : 1);
 
 	REQUIRE(copy != NULL);
@@ -63,7 +66,10 @@ static const struct conf_entry *entry(int i)
 	return e;
 }
 
-/* Parses text, and expects one refusal in line and column for this field with this word in it. */
+/*
+ * Parses text, and expects one refusal, in this line and column, for this field, with this word in
+ * it.
+ */
 static void refuse(const char *text, unsigned int line, unsigned int column, enum conf_field field,
 		   const char *word)
 {
@@ -375,7 +381,7 @@ static void complaints_about_rubbish_are_bounded(void)
 	CHECK_EQ_INT(n, CONF_DIAGS_MAX);
 }
 
-/* Files as found in the field. */
+/* Reads a real file that programs use. */
 
 static void fixture(const char *name)
 {
@@ -592,7 +598,7 @@ static void a_directory_in_the_file_s_place_is_a_complaint(void)
 	CHECK_EQ_INT(conf.ndiags, 1);
 }
 
-/* Root reads everything, so not as root. */
+/* Reads the file as another user if this is root, which can read every file. */
 static void unreadable_peer(void *arg)
 {
 	bool root = !geteuid();
@@ -603,7 +609,7 @@ static void unreadable_peer(void *arg)
 	CHECK_EQ_INT(conf_read(&conf, tmp_path("no.conf")), -EACCES);
 	if (root)
 		REQUIRE_EQ_INT(seteuid(0), 0);
-	prctl(PR_SET_DUMPABLE, 1);	/* or the leak sanitizer cannot look at this process */
+	prctl(PR_SET_DUMPABLE, 1);	/* otherwise the leak sanitizer cannot examine this process */
 	REQUIRE_EQ_INT(conf.ndiags, 1);
 	CHECK_HAS_STR(conf.diags->text, "Permission denied");
 	conf_free(&conf);
@@ -631,7 +637,7 @@ static void a_pipe_can_be_read(void)
 	CHECK_EQ_INT(entries(), 1);
 }
 
-/* Opened in the usual way it would wait for a writer for ever. */
+/* A usual open would wait for a writer for ever. */
 static void a_pipe_that_nobody_writes_to_is_a_complaint(void)
 {
 	REQUIRE_EQ_INT(mkfifo(tmp_path("fifo"), 0600), 0);
@@ -658,7 +664,7 @@ static void *signal_writer(void *arg)
 	return NULL;
 }
 
-/* The writer is there, and writes after the reading has begun. */
+/* There is a writer, which writes after the read has begun. */
 static void a_pipe_with_a_writer_is_read_to_its_end(void)
 {
 	pthread_t thread;
@@ -667,7 +673,7 @@ static void a_pipe_with_a_writer_is_read_to_its_end(void)
 
 	REQUIRE_EQ_INT(mkfifo(tmp_path("fifo"), 0600), 0);
 	peer = check_fork(write_to_fifo, (void *)tmp_path("fifo"));
-	fd = open(tmp_path("fifo"), O_RDONLY);	/* once it has been opened there is a writer */
+	fd = open(tmp_path("fifo"), O_RDONLY);	/* when this returns, there is a writer */
 	REQUIRE(fd >= 0);
 	REQUIRE_EQ_INT(pthread_create(&thread, NULL, signal_writer, &peer), 0);
 	CHECK_EQ_INT(conf_read(&conf, tmp_path("fifo")), 0);

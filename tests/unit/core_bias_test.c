@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Biased locks with real threads: who becomes the owner, who takes that away, and that nobody is inside with another.
- * Every order of the steps is tried by tests/soft/model_bias_test.c.
+ * Biased locks with real threads: which thread becomes the owner, what revokes the bias, and that no two threads hold
+ * the lock at once. tests/soft/model_bias_test.c tries every order of the steps.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "check.h"
 #include "providers/common/base/lock.h"
 
-#define TURNS 200 /* more than it takes */
+#define TURNS 200 /* enough for the bias */
 
 static struct datp_bias bias;
 static _Atomic uint32_t lock;
@@ -232,7 +232,7 @@ static void child_of_its_own(void *arg)
 
 #define CHILDREN 300
 
-/* A child may open anew: it has locks of its own then. */
+/* A child may open an adapter again, and then has locks of its own. */
 static void child_that_is_forked_at_any_time_has_biased_locks(void)
 {
 	pthread_t thread;
@@ -260,7 +260,7 @@ static void *take_turns(void *arg)
 	return NULL;
 }
 
-/* One comes all the time, two now and then. */
+/* One thread takes the lock all the time, two from time to time. */
 static void none_is_inside_with_another(void)
 {
 	pthread_t thread[THREADS];

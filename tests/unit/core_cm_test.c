@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections: how they come about and end, service points, connection requests. */
+/* Connections: how they begin and end, service points, connection requests. */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,14 +18,14 @@ static void open_world(void)
 
 #define CHECK_STATE(ep, state) CHECK_EQ_INT(world_state(ep), state)
 
-/* The connection event of an endpoint. */
+/* Takes the connection event of an endpoint. */
 #define EXPECT_CONN(ep, number)									\
 	do {											\
 		DAT_EVENT conn_ = world_expect(w.conn, number);					\
 		CHECK(conn_.event_data.connect_event_data.ep_handle == (ep));			\
 	} while (0)
 
-/* One from each side, in any order. */
+/* Takes the events of both sides, in any order. */
 static void expect_both(DAT_EVENT_NUMBER number)
 {
 	DAT_EP_HANDLE one = world_expect(w.conn, number).event_data.connect_event_data.ep_handle;
@@ -119,7 +119,10 @@ static void connect_checks_its_arguments(void)
 		  DAT_INVALID_STATE | DAT_INVALID_STATE_EP_ACTCONNPENDING);
 }
 
-/* After a failed attempt: DISCONNECTED, receives flushed, one event, and usable again. */
+/*
+ * Checks a failed attempt: the state DISCONNECTED, receives flushed, one event, and an endpoint
+ * that can be used again.
+ */
 static void check_failed_and_reusable(DAT_EVENT_NUMBER number)
 {
 	EXPECT_CONN(a, number);
@@ -420,7 +423,7 @@ static void the_backlog_is_the_length_of_the_queue(void)
 	REQUIRE_DAT(DAT->evd_query_func(w.cr, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
 	REQUIRE_DAT(DAT->ep_free_func(a), DAT_SUCCESS);
 	REQUIRE_DAT(DAT->ep_free_func(b), DAT_SUCCESS);
-	/* the requests of freed endpoints stay, as stale ones */
+	/* the requests of endpoints that have been freed stay in the queue */
 	for (DAT_COUNT i = 0; i < param.evd_qlen; i++) {
 		ep = world_ep();
 		REQUIRE_DAT(world_connect(ep, WORLD_QUAL, NULL), DAT_SUCCESS);
@@ -570,7 +573,7 @@ static void hold_up(void *arg)
 	holding = false;
 }
 
-/* The transport still listens for the old RSP: the service thread has not come to closing it. */
+/* The transport still listens for the old RSP, because the service thread has not closed it yet. */
 static void a_used_up_rsp_does_not_stand_in_the_way(void)
 {
 	reserve(6);
@@ -598,7 +601,7 @@ static void a_rejected_reservation_can_be_made_again_at_once(void)
 
 /* ------------------------------------------------------------------ the peer's data before ESTABLISHED */
 
-/* A message of the peer is found, which shows that the connection is up. */
+/* Confirms the connection: the transport finds a message of the peer. */
 static void confirm(struct datp_evd *evd)
 {
 	loopback.before_look = NULL;
@@ -606,7 +609,10 @@ static void confirm(struct datp_evd *evd)
 	datp_cm_established(b, NULL, 0);
 }
 
-/* The service thread does not come to tell of the connection; a look at the EVD of b would. */
+/*
+ * Accepts a request while the service thread is kept busy, so that it does not report the
+ * connection. A poll of b's EVD would find the confirmation.
+ */
 static void accept_unheard(void)
 {
 	DAT_CR_HANDLE cr;

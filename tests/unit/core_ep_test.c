@@ -175,7 +175,7 @@ static void a_refused_create_leaves_no_stream_behind(void)
 
 /* ------------------------------------------------------------------ states */
 
-/* The table of the specification: where each cause leads from, and to. */
+/* The table of the specification: from which states each cause leads, and to which. */
 static void every_state_change_is_one_of_the_table(void)
 {
 	enum {
@@ -258,7 +258,7 @@ static void reset_is_for_the_disconnected(void)
 	CHECK_DAT(DAT->ep_reset_func(a), DAT_SUCCESS);
 	world_pair(a, b);
 	CHECK_DAT(DAT->ep_reset_func(a), DAT_INVALID_STATE);
-	/* the receive that was posted before the reset of an unconnected endpoint is still good */
+	/* the receive that was posted before the reset of an unconnected endpoint is still valid */
 	REQUIRE_DAT(world_send(b, 16, 16, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	CHECK_DTO(w.dto, 1, DAT_DTO_SUCCESS);
 	disconnect();
@@ -362,13 +362,16 @@ static void the_asked_depth_is_there_and_no_more(void)
 	for (uint64_t i = 0; i < 5; i++)
 		CHECK_DAT(world_send(c, 0, 16, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	CHECK_DAT(world_send(c, 0, 16, 5, DAT_COMPLETION_DEFAULT_FLAG), DAT_INSUFFICIENT_RESOURCES);
-	/* complete is not enough: the slot comes back when its event is taken */
+	/* completion is not enough: the slot is free when its event has been taken */
 	CHECK_DTO(w.dto, 0, DAT_DTO_SUCCESS);
 	CHECK_DAT(world_send(c, 0, 16, 5, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	CHECK_DAT(world_send(c, 0, 16, 6, DAT_COMPLETION_DEFAULT_FLAG), DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* Suppressed operations give their slots back, in each way a transport may complete them. */
+/*
+ * Posts many suppressed operations, whose slots become free in each way in which a transport may
+ * complete them.
+ */
 static void suppress_many(void)
 {
 	DAT_EP_ATTR attr = { .max_request_dtos = 2 };
@@ -380,7 +383,7 @@ static void suppress_many(void)
 		DAT_EVENT event;
 
 		while (world_send(c, 0, 16, i, DAT_COMPLETION_SUPPRESS_FLAG) != DAT_SUCCESS) {
-			/* a transport that is only polled has to be polled */
+			/* a transport that makes progress only in polls has to be polled */
 			CHECK_DAT(DAT->evd_dequeue_func(w.dto, &event), DAT_QUEUE_EMPTY);
 			REQUIRE(full++ < 1000);
 		}
@@ -538,7 +541,7 @@ static void modify_changes_what_it_may_and_nothing_else(void)
 	CHECK_EMPTY(w.dto);
 }
 
-/* At most 100 of the two together. */
+/* Allows at most 100 of the two together. */
 static enum datp_err hundred(struct datp_ep_attr *attr, const struct datp_ep_attr *asked)
 {
 	if (!asked->max_request_dtos)
@@ -560,7 +563,7 @@ static void transport_says_which_attributes_go_together(void)
 	CHECK_EQ_INT(param.ep_attr.max_recv_dtos, 60);
 	CHECK_EQ_INT(param.ep_attr.max_request_dtos, 40);
 	param.ep_attr.max_recv_dtos = 61;
-	/* what was chosen stays, unless it is asked for anew */
+	/* a value that libdatp chose stays, unless the program sets it */
 	CHECK_DAT(modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param), DAT_INVALID_PARAMETER);
 	CHECK_EQ_INT(query(ep).ep_attr.max_recv_dtos, 60);
 	param.ep_attr.max_request_dtos = 0;
@@ -698,7 +701,7 @@ static void a_call_runs_once_and_not_after_free(void)
 	calls = held_up = 0;
 	REQUIRE(!datp_ep_call(a, count_call));
 	REQUIRE_SOON(calls == 1);
-	/* the service thread is kept busy, so the next one is still to come */
+	/* the service thread is kept busy, so the next call has not been made yet */
 	held_up = 1;
 	REQUIRE(!datp_loop_call(w.ia, hold_up, NULL));
 	REQUIRE(!datp_ep_call(a, count_call));
@@ -715,7 +718,7 @@ static void call_late(struct datp_ep *ep)
 	CHECK(!datp_ep_call(ep, count_call));
 }
 
-/* A peer may have news for an endpoint until the transport has let go of it. */
+/* A peer may report events of an endpoint until the transport has released it. */
 static void a_call_asked_for_during_free_is_not_made(void)
 {
 	calls = held_up = 0;

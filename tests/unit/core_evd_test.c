@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Event queues: what waits, what wakes, and what becomes of it when the queue goes. */
+/* Event queues: waits, wake-ups, and what happens to them when the queue is freed. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -54,7 +54,7 @@ static void *waiter_run(void *arg)
 	return NULL;
 }
 
-/* Returns when it is inside. */
+/* Starts a waiter, and returns when it is in its wait. */
 static void waiter_start(struct waiter *waiter, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 {
 	*waiter = (struct waiter){ .evd = evd,
@@ -205,7 +205,7 @@ static void wait_checks_its_arguments(void)
 	CHECK_DAT(DAT->evd_wait_func(w.pz, 0, 1, &event, &nmore), DAT_INVALID_HANDLE);
 }
 
-/* Of another type or freed: with the subtype that libdat gives too. */
+/* A handle of another type, or a freed one, is refused with the same subtype as by libdat. */
 static void a_bad_handle_is_told_with_its_subtype(void)
 {
 	const DAT_RETURN bad = DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_REQUEST;
@@ -286,7 +286,7 @@ static void a_signal_interrupts_the_wait(void)
 
 	sigaction(SIGUSR1, &action, NULL);
 	waiter_start(&waiter, soft, 1);
-	/* it may not be asleep yet */
+	/* the thread may not sleep yet, so the signal is repeated */
 	while (!waiter.left) {
 		pthread_kill(waiter.thread, SIGUSR1);
 		usleep(1000);
@@ -301,7 +301,7 @@ static void free_aborts_the_waiter(void)
 
 	waiter_start(&waiter, soft, 1);
 	CHECK_DAT(DAT->evd_free_func(soft), DAT_SUCCESS);
-	/* it has left when free returns; the memory is there to be looked at */
+	/* the waiter has left when the free returns; the memory can still be read */
 	CHECK(!atomic_load(&((struct datp_evd *)soft)->waiter));
 	CHECK_DAT(waiter_end(&waiter), DAT_ABORT);
 	CHECK_DAT(DAT->evd_free_func(soft), DAT_INVALID_HANDLE);
@@ -329,7 +329,7 @@ static void *cancel_async_run(void *arg)
 	return waiter_run(waiter);
 }
 
-/* Ended in its sleep, of either cancel type, a waiter leaves nothing behind. */
+/* Cancels a waiter, with either cancellation type, in its sleep: it leaves nothing behind. */
 static void cancel_waiter(DAT_EVD_HANDLE evd, void *(*run)(void *))
 {
 	struct waiter waiter = { .evd = evd, .timeout = DAT_TIMEOUT_INFINITE, .threshold = 1 };
@@ -393,7 +393,10 @@ static void *dequeue_run(void *evd)
 
 static pthread_t dequeuer;
 
-/* Something is queued, and somebody wants it, when the poll has already got what came before. */
+/*
+ * Queues an event and starts a thread that dequeues, when the poll has already got the earlier
+ * completion.
+ */
 static void post_in_poll(struct datp_evd *evd)
 {
 	loopback.in_poll = NULL;

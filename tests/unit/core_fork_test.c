@@ -40,7 +40,7 @@ static void unlist_one(int n)
 	datp_fork_release(&own);
 }
 
-/* What a descriptor is here. */
+/* Returns what a descriptor is in this process. */
 static int found(int fd)
 {
 	struct stat st;
@@ -50,7 +50,7 @@ static int found(int fd)
 	return S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3) ? NULL_INSTEAD : KEPT;
 }
 
-/* What it is in a child that is forked now. */
+/* Returns what the descriptor is in a child that is forked now. */
 static int in_child(int fd)
 {
 	int status = 0;
@@ -149,7 +149,7 @@ static void process_does_not_fork_between_hold_and_release(void)
 	unlist_one(0);
 }
 
-/* As a signal handler does that interrupts it there. */
+/* A thread may fork between the calls, as a signal handler does that interrupts it there. */
 static void thread_may_fork_between_them(void)
 {
 	struct datp_fork_own own, child;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening, asking about and closing IAs; contexts and types of handles. */
+/* Open, query and close of IAs; contexts and types of handles. */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <string.h>
@@ -132,7 +132,7 @@ static void async_exists_opens_without_an_evd(void)
 	CHECK_EQ_INT(null_counts.evds, evds);
 	CHECK_DAT(dat->ia_query_func(other, &asked, 0, NULL, 0, NULL), DAT_SUCCESS);
 	CHECK(asked == DAT_EVD_OUT_OF_SCOPE);
-	datp_ia_error(other, DAT_ASYNC_ERROR_IA_CATASTROPHIC); /* to nobody */
+	datp_ia_error(other, DAT_ASYNC_ERROR_IA_CATASTROPHIC); /* no EVD gets it */
 	CHECK_DAT(dat->ia_close_func(other, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The service thread: watches, calls, timers, and what their deletion promises. */
+/* The service thread: watches, calls, timers, and what is guaranteed after their deletion. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -114,7 +114,7 @@ static void a_deleted_watch_is_silent(void)
 	REQUIRE_EQ_INT(datp_loop_add(ia, fd, EPOLLIN, watch_fires, NULL, &watch), DATP_OK);
 	datp_loop_del(watch);
 	signal_fd();
-	/* The call comes round after whatever else the thread had to do. */
+	/* The call is made after the other work of the thread. */
 	CHECK_EQ_INT(datp_loop_call(ia, count, NULL), DATP_OK);
 	REQUIRE_SOON(inside == 1);
 	CHECK_EQ_INT(ran, 1);
@@ -163,7 +163,7 @@ static void watch_deletes_itself(void *arg, uint32_t events)
 static void a_callback_may_delete_its_own_watch(void)
 {
 	REQUIRE_EQ_INT(datp_loop_add(ia, fd, EPOLLIN, watch_deletes_itself, NULL, &own), DATP_OK);
-	signal_fd(); /* and never drained: it would fire for ever */
+	signal_fd(); /* the descriptor is never read, so its watch would be called for ever */
 	REQUIRE_SOON(ran == 1);
 	CHECK_EQ_INT(datp_loop_call(ia, count, NULL), DATP_OK);
 	REQUIRE_SOON(inside == 1);
@@ -305,7 +305,10 @@ static void sets_a_timer(void *arg)
 	timer_set(ia, arg, loop_now(), count, NULL);
 }
 
-/* It is woken only if it sleeps, and not for a timer that it would wake for anyway. */
+/*
+ * The thread is woken only if it sleeps, and not for a timer that is later than the one for which
+ * it will wake anyway.
+ */
 static void what_is_queued_while_the_thread_sleeps_or_works_runs(void)
 {
 	static struct loop_timer far, near;

@@ -86,7 +86,7 @@ static enum datp_err lo_ep_create(struct datp_ep *ep)
 	return null_ops.ep_create(ep);
 }
 
-/* The completions of an endpoint that nobody will poll any more. */
+/* Drops the completions of an endpoint, which will not be polled any more. */
 static void forget_done_locked(struct lo_ep *ep)
 {
 	struct lo_evd *evd = (struct lo_evd *)ep->base.request_evd;
@@ -141,7 +141,7 @@ static void lo_ep_free(struct datp_ep *ep)
 {
 	struct lo_ep **at = &lo_eps;
 
-	/* a poll that is looking at it has to end first */
+	/* a poll that uses the endpoint has to end first */
 	if (ep->recv_evd)
 		datp_lock(&ep->recv_evd->poll_lock);
 	pthread_mutex_lock(&lo_wire);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The loopback transport's connections, which the service threads make and end. Invariant: a link
- * lives as long as an endpoint, a CR or a job of it does.
+ * The loopback transport's connections, which the service threads establish and end. Invariant: a
+ * link exists as long as an endpoint, a CR or a job of it does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,8 @@ static void request_prepare(struct datp_cr *cr, void *arg)
 }
 
 /*
- * The request arrives at whoever listens. The active endpoint cannot go meanwhile: its upcalls are
- * counted.
+ * Delivers a request to the service point that listens. The active endpoint cannot be freed
+ * meanwhile, because its upcalls are counted.
  */
 static void request(struct job *job, struct lo_ep *from)
 {

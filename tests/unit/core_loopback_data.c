@@ -54,7 +54,7 @@ static struct item *gather(const struct datp_sge *iov, int n, uint64_t len)
 	return item;
 }
 
-/* EP lock held, lo_wire not. */
+/* Completes an operation. The EP lock is held, lo_wire is not. */
 static void complete(struct datp_ep *ep, struct datp_wqe *wqe, uint8_t status)
 {
 	struct item *item;
@@ -102,7 +102,7 @@ static enum datp_err lo_post_send(struct datp_ep *ep, struct datp_wqe *wqe,
 	return DATP_OK;
 }
 
-/* RDMA: to and from memory of the peer's IA, under the wire lock. */
+/* Executes an RDMA operation on memory of the peer's IA, under the wire lock. */
 static enum datp_err rdma(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			  int n, const struct datp_rge *remote, bool write)
 {
@@ -182,7 +182,7 @@ static enum datp_err lo_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe
 	return DATP_OK;
 }
 
-/* It knows of watermarks, so that libdatp checks the arguments, and can arm none. */
+/* Declares watermarks, so that libdatp checks the arguments, but cannot arm any. */
 static enum datp_err lo_srq_set_lw(struct datp_srq *srq, int32_t low_watermark)
 {
 	(void)srq, (void)low_watermark;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The loopback transport's EVDs: what is polled, and when to wake who waits for it. Invariant: a
- * message meets a receive under the poll lock of the endpoint's EVD, so in order.
+ * The loopback transport's EVDs: polls, and when to wake a waiter. Invariant: a message gets its
+ * receive under the poll lock of the endpoint's EVD, so messages are received in order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,10 @@ void lo_ring_locked(struct datp_evd *evd)
 	lo->armed = DATP_ARM_NONE;
 }
 
-/* Whether an endpoint of the EVD has a message and a place for it. */
+/*
+ * Returns whether the EVD has a completion, or an endpoint of it has a message and a receive for
+ * it.
+ */
 static bool ready_locked(struct datp_evd *evd)
 {
 	if (((struct lo_evd *)evd)->done.first)
@@ -90,7 +93,7 @@ static bool lo_evd_pending(struct datp_evd *evd)
 	return ready;
 }
 
-/* Copies a message to where it goes; the status of the receive. */
+/* Copies a message to its receive. Returns the status of the receive. */
 static uint8_t deliver(const struct item *item, const struct taker *taker)
 {
 	uint64_t at = 0;
@@ -126,7 +129,10 @@ static struct taker *taker_of(struct lo_ep *ep)
 	return taker;
 }
 
-/* The next message of an endpoint, if it has a receive for it. The poll lock of its EVD is held. */
+/*
+ * Takes the next message of an endpoint, if it has a receive for it. The poll lock of its EVD is
+ * held.
+ */
 static bool receive(struct lo_ep *ep, struct item **item, struct taker **taker)
 {
 	bool ready;
@@ -159,7 +165,7 @@ void lo_pump(struct lo_ep *ep)
 	}
 }
 
-/* The n-th endpoint that receives by the EVD, kept from going by the poll lock. */
+/* Returns the n-th endpoint that receives on the EVD, whose poll lock keeps it from being freed. */
 static struct lo_ep *ep_at(struct datp_evd *evd, int n)
 {
 	struct lo_ep *ep;

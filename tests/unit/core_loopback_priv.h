@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the loopback transport share: what it knows of each object, and its one lock.
- * core_loopback.c has the plugin and the endpoints, core_loopback_evd.c what is polled,
- * core_loopback_data.c what is posted, core_loopback_cm.c connections.
+ * What the files of the loopback transport share: its part of each object, and its one lock.
+ * core_loopback.c has the plugin and the endpoints, core_loopback_evd.c the polls,
+ * core_loopback_data.c the posts, core_loopback_cm.c the connections.
  */
 #ifndef CORE_LOOPBACK_PRIV_H
 #define CORE_LOOPBACK_PRIV_H
@@ -39,7 +39,7 @@ struct takers {
 
 /* A connection, from the request on. */
 struct link {
-	struct lo_ep *ep[2];		/* the active one first; NULL: not yet, or gone */
+	struct lo_ep *ep[2];		/* the active one first; NULL: not yet, or not any more */
 	int refs;
 	bool up, dead;
 	uint32_t pdata_len;
@@ -51,7 +51,7 @@ struct lo_ep {
 	struct lo_ep *next;
 	struct link *link;
 	int side, upcalls;
-	bool over; /* libdatp was told, or told us: nothing completes any more */
+	bool over; /* one of libdatp and the transport has ended the connection: no operation completes any more */
 	struct queue inbox;
 	struct takers takers;
 };
@@ -91,13 +91,13 @@ void lo_taker_put(struct takers *takers, struct taker *taker);
 struct taker *lo_taker_take(struct takers *takers);
 void lo_queues_empty(struct queue *queue, struct takers *takers);
 
-/* There is something to poll. */
+/* Wakes a waiter, because there is something to poll. */
 void lo_ring_locked(struct datp_evd *evd);
 
 /* Delivers what waits in an endpoint's inbox. The poll lock of its EVD is held. */
 void lo_pump(struct lo_ep *ep);
 
-/* Jobs for the service threads. Nothing is posted if that side is gone. */
+/* Posts a job for a service thread. Posts nothing if that side does not exist any more. */
 enum job_kind { JOB_REQUEST, JOB_ESTABLISHED, JOB_FAILED, JOB_OVER };
 
 struct job *lo_job_post_locked(enum job_kind kind, struct link *link, int side,
@@ -105,7 +105,7 @@ struct job *lo_job_post_locked(enum job_kind kind, struct link *link, int side,
 			       uint64_t qual);
 void lo_link_put_locked(struct link *link);
 
-/* Each file puts its own into the table. */
+/* Each file puts its own ops into the table. */
 void lo_evd_ops(struct datp_ops *ops);
 void lo_data_ops(struct datp_ops *ops);
 void lo_cm_ops(struct datp_ops *ops);

@@ -221,7 +221,7 @@ static void a_registration_that_fails_names_the_argument(void)
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_BAD_MEMORY), bad | DAT_INVALID_ARG3);
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_BAD_LENGTH), bad | DAT_INVALID_ARG4);
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_BAD_PRIV), bad | DAT_INVALID_ARG6);
-	/* of a plugin built with SDK 0.3 or older: positions, as they are */
+	/* errors of a plugin built with SDK 0.3 or older: positions, which are kept */
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_OLD_ARG3), bad | DAT_INVALID_ARG3);
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_OLD_ARG10), bad | DAT_INVALID_ARG10);
 }
@@ -551,7 +551,7 @@ static void a_bind_whose_memory_cannot_be_registered_names_its_own_arguments(voi
 	null_counts.bind_answer = DATP_ERR_BAD_PRIV;
 	CHECK_EQ_INT(bind_plain(&context),
 		     DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG3);
-	/* what is wrong, but with no argument of a bind */
+	/* an error that is about no argument of a bind */
 	null_counts.bind_answer = DATP_ERR_BAD_QLEN;
 	CHECK_EQ_INT(bind_plain(&context), DAT_CLASS_ERROR | DAT_INVALID_PARAMETER);
 	CHECK_EQ_INT(context, 5);

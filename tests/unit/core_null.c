@@ -29,7 +29,7 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PRO
 	return DAT_SUCCESS;
 }
 
-/* What a wrapper would wrap. */
+/* The open of an adapter that a wrapper would wrap. */
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
 			DAT_IA_HANDLE *ia, DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN safe)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handles: which are valid, for how long, and what becomes of the memory behind them. */
+/* Handles: which of them are valid, how long, and what happens to the memory behind them. */
 #include <pthread.h>
 #include <string.h>
 
@@ -41,7 +41,10 @@ static struct datp_obj *make(void)
 	return obj;
 }
 
-/* The objects made here are no PZs to the transport: none may be left for ia_close to destroy. */
+/*
+ * Destroys an object. The transport does not know the objects created here as PZs, so none may be
+ * left for ia_close to destroy.
+ */
 static void unmake(struct datp_obj *obj)
 {
 	CHECK_EQ_INT(obj_retire(obj, true, DATP_ERR_STATE, DATP_ERR_HANDLE), DATP_OK);
@@ -90,7 +93,7 @@ static void any_number_may_be_asked_about(void)
 	uint32_t *words = (uint32_t *)(obj + 1);
 	int local = 0;
 
-	/* The inside of an object may well look like an object. */
+	/* The contents of an object may look like an object. */
 	for (size_t i = 0; i < (512 - sizeof(*obj)) / sizeof(*words); i++)
 		words[i] = DATP_TAG(DATP_PZ);
 	CHECK_EQ_INT(obj_publish(obj), DATP_OK);

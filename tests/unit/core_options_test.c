@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of instance data: what is read into a plugin's struct, and what is said of a word that is not taken. */
+/* The options of instance data: what is read into a plugin's struct, and the message about a word that is refused. */
 #include <datp/options.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "check.h"
 
 struct mine {
-	char before; /* the fields need not be aligned as the struct is */
+	char before; /* so that a field is not at the beginning of the struct */
 	bool copy;
 	uint32_t order, credits, wait_ms;
 	uint64_t window;
@@ -62,7 +62,7 @@ static enum datp_err take(const char *params)
 	return datp_options_take(&options, params, &mine, why, sizeof(why));
 }
 
-/* Why the words are refused; "" if they are taken. */
+/* Returns why the words are refused; "" if they are accepted. */
 static const char *refused(const char *params, enum datp_err with)
 {
 	CHECK_EQ_INT(take(params), with);
@@ -209,7 +209,7 @@ static void message_is_cut_where_there_is_no_room(void)
 
 /* ------------------------------------------------------------------ other SDKs */
 
-/* An option as a later SDK may declare it: libdatp steps over what it does not know. */
+/* An option as a later SDK may declare it: libdatp skips the fields that it does not know. */
 static void options_of_a_later_sdk_are_read(void)
 {
 	static const struct {

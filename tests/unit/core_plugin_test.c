@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What libdatp makes of plugins that are older, newer, or wrong, and what it says of them. */
+/* How libdatp handles plugins that are older, newer, or wrong, and its messages about them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "core_null.h"
 #include "providers/common/core/core.h"
 
-/* A plugin of a later SDK: the same ops and more behind them. */
+/* The ops of a later SDK: the same, and more after them. */
 struct future_ops {
 	struct datp_ops known;
 	void (*unheard_of)(void);
@@ -30,7 +30,7 @@ static bool negotiate(const struct datp_ops *ops, size_t size, struct datp_ops *
 	return plugin_negotiate(&plugin, total);
 }
 
-/* Every slot behind the sizes is a function pointer. */
+/* Checks that no slot is NULL. Every slot after the sizes is a function pointer. */
 static void check_total(const struct datp_ops *ops)
 {
 	const size_t first = offsetof(struct datp_ops, ia_open);
@@ -59,9 +59,9 @@ static void an_older_plugin_gets_defaults_for_what_it_does_not_know(void)
 	struct datp_ops old = null_ops, total;
 	size_t size = offsetof(struct datp_ops, rmr_create);
 
-	/* What lies behind the size is not the plugin's and must not be looked at. */
+	/* The memory after the size is not the plugin's, and must not be read. */
 	memset((char *)&old + size, 0xee, sizeof(old) - size);
-	CHECK(!negotiate(&old, size, &total)); /* that old a plugin lacks required ops */
+	CHECK(!negotiate(&old, size, &total)); /* a plugin as old as this lacks required ops */
 	CHECK_HAS_STR(datp_plugin_why(), "required ops evd_poll, ep_create");
 
 	old = null_ops;
@@ -86,8 +86,8 @@ static void the_tail_of_a_newer_plugin_is_ignored(void)
 }
 
 /*
- * A host knows the ops up to some slot and a plugin those up to another: each has to live with
- * each. The sizes of released SDKs are among them.
+ * libdatp knows the ops up to some slot, and a plugin those up to another: every pair has to work.
+ * The sizes of released SDKs are among them.
  */
 static void every_pair_of_host_and_plugin_works(void)
 {
@@ -295,7 +295,10 @@ static DAT_PROVIDER_INFO info_of(DAT_UINT32 minor, DAT_BOOLEAN thread_safe)
 	return info;
 }
 
-/* Opens through a registration's own table; what it was given shows whose it is. */
+/*
+ * Opens through a registration's own table. The parameters that the plugin gets show which
+ * registration it is.
+ */
 static void opens_with(const DAT_PROVIDER *table, const char *params, DAT_BOOLEAN thread_safe)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -312,7 +315,7 @@ static void opens_with(const DAT_PROVIDER *table, const char *params, DAT_BOOLEA
 	CHECK_DAT(table->ia_close_func(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
 
-/* Lines of one name that differ in version or thread safety only: each opens what it says. */
+/* Lines of one name that differ only in version or thread safety: each opens its own adapter. */
 static void registrations_of_one_name_are_told_apart(void)
 {
 	const DAT_PROVIDER_INFO infos[] = { info_of(2, DAT_FALSE), info_of(2, DAT_TRUE),
@@ -326,7 +329,7 @@ static void registrations_of_one_name_are_told_apart(void)
 	}
 	for (int i = 2; i >= 0; i--)
 		opens_with(tables[i], params[i], infos[i].is_thread_safe);
-	/* The first goes and comes back, and takes no other's place. */
+	/* The first is removed and added again, and does not replace another one. */
 	null_registry.table = tables[0];
 	datp_plugin_fini(&null_plugin, &infos[0]);
 	for (int i = 1; i < 3; i++)
@@ -364,7 +367,7 @@ static void too_many_registrations_of_one_name_are_refused(void)
 	}
 }
 
-/* libdat still has IAs of it: the registration stays what it was, with its place. */
+/* libdat still has open IAs of it, so the registration stays, with its number. */
 static void a_plugin_that_libdat_keeps_stays_open_to_all(void)
 {
 	const DAT_PROVIDER *table = null_load();
@@ -397,7 +400,7 @@ static void a_plugin_that_is_open_is_not_forgotten(void)
 	CHECK(null_registry.table == NULL);
 }
 
-/* What null0 prints while it opens; its words are kept for the caller to see. */
+/* Returns what null0 prints while it opens. The caller can then ask for its reason. */
 static const char *opening_prints(const DAT_PROVIDER *table, enum datp_err answer)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -414,7 +417,10 @@ static const char *opening_prints(const DAT_PROVIDER *table, enum datp_err answe
 	return check_stderr_end();
 }
 
-/* Somebody may only be probing; who asked for this adapter is told by libdat. */
+/*
+ * The program may only be probing; libdat reports the failure if the program asked for this
+ * adapter.
+ */
 static void an_open_that_fails_prints_nothing_and_keeps_its_reason(void)
 {
 	const DAT_PROVIDER *table = null_load();
@@ -425,7 +431,7 @@ static void an_open_that_fails_prints_nothing_and_keeps_its_reason(void)
 	null_open_says[2] = (struct null_saying){ 1, "null0: what follows from it" };
 	CHECK_EQ_STR(opening_prints(table, DATP_ERR_DEVICE), "");
 	CHECK_EQ_STR(datp_plugin_why(), "the cause; the remedy");
-	/* the next attempt knows nothing of it */
+	/* the next attempt does not have the reason */
 	null_open_says[0] = (struct null_saying){ 0, NULL };
 	CHECK_EQ_STR(opening_prints(table, DATP_ERR_DEVICE), "");
 	CHECK(datp_plugin_why() == NULL);
@@ -450,7 +456,7 @@ static void every_internal_error_has_a_dat_value(void)
 {
 	CHECK_EQ_INT(datp_ret(DATP_OK), DAT_SUCCESS);
 	for (int err = 1; err < DATP_ERR_COUNT; err++) {
-		/* programs compare that of an empty queue as it stands: it has no class */
+		/* programs compare the whole value of an empty queue, so it has no class */
 		CHECK((datp_ret((enum datp_err)err) & DAT_CLASS_ERROR || err == DATP_ERR_QUEUE_EMPTY));
 		CHECK(DAT_GET_TYPE(datp_ret((enum datp_err)err)) != DAT_SUCCESS);
 	}

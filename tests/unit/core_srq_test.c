@@ -213,7 +213,7 @@ static void low_watermark_is_checked_and_its_event_names_the_queue(void)
 	CHECK_DAT(DAT->srq_set_lw_func(srq, -1), DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->srq_set_lw_func(srq, 5), DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->srq_set_lw_func(srq, 2),
-		  DAT_MODEL_NOT_SUPPORTED); /* the transport has none */
+		  DAT_MODEL_NOT_SUPPORTED); /* the transport cannot arm it */
 	datp_srq_low(srq);
 	event = world_next(w.async);
 	CHECK(event.event_data.asynch_error_event_data.dat_handle == srq);
@@ -231,12 +231,15 @@ static void an_endpoint_with_a_queue_wants_attributes_and_a_live_one(void)
 	CHECK_DAT(CREATE(w.pz, srq, NULL), DAT_INVALID_PARAMETER);
 	CHECK_DAT(CREATE(w.pz, w.pz, &attr), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_SRQ);
 	REQUIRE_DAT(DAT->pz_create_func(w.ia, &pz), DAT_SUCCESS);
-	CHECK_DAT(CREATE(pz, srq, &attr), DAT_INVALID_PARAMETER); /* the IA wants one PZ for both */
+	CHECK_DAT(CREATE(pz, srq, &attr), DAT_INVALID_PARAMETER); /* the IA requires one PZ for both */
 	CHECK_DAT(DAT->pz_free_func(pz), DAT_SUCCESS);
 #undef CREATE
 }
 
-/* Refused ones, mostly; each takes the lock. The transport looks for receives under it, and gets it. */
+/*
+ * Most of the posts are refused, but each takes the lock. The transport takes the lock when it looks
+ * for receives, and gets it.
+ */
 static void posts_of_one_thread_bias_the_lock_where_the_transport_does_without_it(void)
 {
 	struct datp_bias probe;

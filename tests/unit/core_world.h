@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An IA of the loopback transport with the usual objects on it, and the usual things done with
- * them.
+ * An IA of the loopback transport with the usual objects on it, and functions for the usual
+ * operations.
  */
 #ifndef CORE_WORLD_H
 #define CORE_WORLD_H
@@ -17,7 +17,7 @@ enum { WORLD_QUAL = 4711, WORLD_BYTES = 4096 };
 static struct {
 	const DAT_PROVIDER *dat;
 	DAT_IA_HANDLE ia;
-	DAT_EVD_HANDLE async, cr, conn, dto, dto2;	/* dto2: of the peers */
+	DAT_EVD_HANDLE async, cr, conn, dto, dto2;	/* dto2: of the passive endpoints */
 	DAT_PZ_HANDLE pz;
 	DAT_PSP_HANDLE psp;
 	DAT_LMR_HANDLE lmr;
@@ -67,7 +67,10 @@ static inline void world_open(void)
 		    DAT_SUCCESS);
 }
 
-/* Whatever a test left behind goes with the IA, and nothing of the transport's stays. */
+/*
+ * Closes the IA, which frees all that a test has left, and checks that the transport has no
+ * endpoint, EVD, service point or CR any more.
+ */
 static inline void world_close(void)
 {
 	if (w.ia)
@@ -140,7 +143,7 @@ static inline DAT_RETURN world_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, con
 				    DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* The CR of a request that is on its way. */
+/* Waits for a connection request, and returns its CR. */
 static inline DAT_CR_HANDLE world_request(void)
 {
 	return world_expect(w.cr, DAT_CONNECTION_REQUEST_EVENT)
@@ -182,7 +185,7 @@ static inline DAT_RETURN world_recv(DAT_EP_HANDLE ep, size_t at, size_t len, uin
 				      DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* The next completion of an EVD, by dequeue or wait. */
+/* Takes the next completion of an EVD, by dequeue or wait. */
 static inline DAT_DTO_COMPLETION_EVENT_DATA world_dto(DAT_EVD_HANDLE evd)
 {
 	return world_expect(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each call of the API once, with arguments that can be told apart: which slot of the vtable it has
- * to arrive in, and as what. Slots are the numbers of the binary contract.
+ * Each call of the API once, with arguments that can be distinguished: in which slot of the vtable
+ * it has to arrive, and with which words. Slots are the numbers of the binary contract.
  */
 #define P(i)	((void *)(uintptr_t)(0x10000 * (i) + 8))
 #define N(i)	(1000 + (i))
@@ -346,8 +346,8 @@ static const struct call {
 	DAT_RETURN (*call)(DAT_HANDLE h);
 	const char *name;
 	int slot;
-	DAT_RETURN subtype;		/* for a handle that is none */
-	unsigned int nwords;		/* behind the handle */
+	DAT_RETURN subtype;		/* for an invalid handle */
+	unsigned int nwords;		/* after the handle */
 	uint64_t words[MOCK_WORDS];
 } calls[] = {
 	{ call_ia_query,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Every call of the API: that it reaches its slot unchanged, and that no bad handle does. */
+/* Every call of the API reaches its slot unchanged, and no bad handle does. */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -12,7 +12,7 @@ struct mock mock;
 #define NCALLS	(sizeof(calls) / sizeof(calls[0]))
 #define FAILED	(DAT_CLASS_ERROR | DAT_QUEUE_FULL)
 
-/* The provider's object behind an open IA: mocks take it for an object of any type. */
+/* Returns the provider's object behind an open IA, which mocks accept as an object of any type. */
 static DAT_HANDLE object_of(DAT_IA_HANDLE ia)
 {
 	DAT_IA_HANDLE object;
@@ -100,7 +100,9 @@ TEST_WITH(a_bad_handle_is_refused_by_every_call, LINE("a", "plain"))
 	CHECK_DAT(dat_ia_close((DAT_IA_HANDLE)4711, DAT_CLOSE_DEFAULT), DAT_INVALID_HANDLE);
 }
 
-/* The calls of the data path trust a pointer to be one to memory. */
+/*
+ * Returns true for the calls of the data path, which expect that a pointer points to mapped memory.
+ */
 static bool is_data_path(const struct call *c)
 {
 	return strstr(c->name, "_post_recv") || strstr(c->name, "_post_send") ||
@@ -136,7 +138,7 @@ TEST_WITH(a_handle_that_points_at_nothing_is_refused_off_the_data_path, LINE("a"
 	CHECK_EQ_INT(dat_ia_close(ia, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 }
 
-/* A page where an object was is not trusted any more once its IA is gone. */
+/* A page that had an object is not read directly any more when its IA has been closed. */
 TEST_WITH(a_page_that_goes_with_its_adapter_is_forgotten, LINE("a", "plain"))
 {
 	DAT_HANDLE *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -153,7 +155,7 @@ TEST_WITH(a_page_that_goes_with_its_adapter_is_forgotten, LINE("a", "plain"))
 	CHECK_EQ_INT(dat_ia_close(other, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 }
 
-/* Where the kernel does not read for the process, a handle is trusted to point at memory. */
+/* If the kernel refuses to read for the process, a handle is expected to point to mapped memory. */
 static void refuse_reads(void)
 {
 	if (check_forbid((const int[]){ SYS_process_vm_readv }, 1))
@@ -194,7 +196,7 @@ TEST_WITH(objects_of_a_closed_adapter_are_refused, LINE("a", "plain"))
 	DAT_IA_HANDLE ia = open_or_fail("a");
 	size_t i;
 
-	/* Memory that was not written over: only the vtable tells that its provider is gone. */
+	/* The memory is not overwritten: only the vtable shows that the provider has gone. */
 	stale.vtable = mock.vtable;
 	REQUIRE_EQ_INT(dat_ia_close(ia, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 	for (i = 0; i < NCALLS; i++)
@@ -215,7 +217,10 @@ TEST_WITH(a_slot_left_empty_is_not_implemented, LINE("a", "null_slots"))
 	CHECK_EQ_INT(dat_ia_close(ia, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 }
 
-/* The likely provider is known to have the calls that do not ask; one without them must not become it. */
+/*
+ * The likely provider has the calls that the fast path makes without a test; a provider without them must
+ * not become it.
+ */
 TEST_WITH(a_provider_that_can_only_dequeue_does_that, LINE("a", "only_dequeue") LINE("b", "own_vtable"))
 {
 	DAT_HANDLE object = object_of(open_or_fail("a"));
@@ -232,7 +237,7 @@ TEST_WITH(a_provider_that_can_only_dequeue_does_that, LINE("a", "only_dequeue") 
 				CHECK_EQ_INT(calls[i].call(object),
 					     DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED);
 		}
-		/* the likely one goes, and another is chosen */
+		/* the likely provider is removed, and another is chosen */
 		if (!round)
 			CHECK_EQ_INT(dat_ia_close(b, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 	}
@@ -269,7 +274,10 @@ TEST_WITH(an_ia_handle_translates_both_ways, LINE("a", "plain"))
 	CHECK_DAT(dats_get_ia_handle((uintptr_t)object, &h), DAT_INVALID_HANDLE);
 }
 
-/* One query: the IA that the provider filled in as its own pointer comes out as the handle. */
+/*
+ * Makes one query: the IA, which the provider fills in as its own pointer, is returned as the
+ * handle.
+ */
 #define QUERY_TRANSLATES(obj, OBJ)								\
 do {												\
 	DAT_##OBJ##_PARAM param;								\

@@ -32,7 +32,10 @@ static const char hosts[] =
 	SHORT("iw0", "libdatiwarp.so") SHORT("OpenIB-cma", "libdaplcma.so.1")
 	SHORT("tr0", "libdat-trace.so") SHORT("x", "libother.so.2");
 
-/* A letter for each line that is shown; '-' for one not named, 'x' for one taken out. */
+/*
+ * Returns a letter for each line that is shown, '-' for one that is not named, and 'x' for one that
+ * is excluded.
+ */
 static const char *shown_with(const char *value)
 {
 	static char text[16];
@@ -131,7 +134,7 @@ static void a_hostile_value_is_told_in_one_sentence(void)
 	CHECK_HAS_STR(conf.providers_wrong, "longer than 4096 bytes");
 }
 
-/* One value is given to many hosts, which differ in what they have. */
+/* One value may be used on many hosts, which have different adapters. */
 static void a_provider_of_ours_may_be_named_where_no_line_is_for_it(void)
 {
 	static const char one[] = SHORT("soft0", "libdatsoft.so");
@@ -302,7 +305,7 @@ TEST_WITH(what_a_provider_opens_beneath_its_own_need_not_be_named,
 	mock.init_hook = inner_open;
 	open_or_fail("outer");
 	CHECK_EQ_INT(inner_rc, DAT_SUCCESS);
-	/* It is loaded now, and the program may not have it all the same. */
+	/* The adapter is loaded now, and the program still cannot open it. */
 	check_stderr_begin();
 	CHECK_EQ_INT(open_plain("inner", &ia), NOT_FOUND(DAT_NAME_NOT_REGISTERED));
 	CHECK_HAS_STR(check_stderr_end(), "hides it");
@@ -356,7 +359,7 @@ TEST_WITH(a_line_that_cannot_be_opened_is_followed_by_the_next,
 	open_or_fail("a");
 	CHECK_EQ_STR(check_stderr_end(), "");
 	CHECK_EQ_STR(mock.params, "third");
-	/* The first one is not kept. */
+	/* the first one does not stay loaded */
 	CHECK_EQ_INT(mock.inits, 2);
 	CHECK_EQ_INT(mock.finis, 1);
 }

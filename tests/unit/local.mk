@@ -3,7 +3,7 @@ include tests/unit/registry.mk
 include tests/unit/core.mk
 include tests/unit/core_events.mk
 
-# The verbs providers' own, where no device is needed.
+# Tests of the verbs providers that need no device.
 if HAVE_RDMA
 check_PROGRAMS += tests/unit/rdma_wire_test
 TESTS += tests/unit/rdma_wire_test

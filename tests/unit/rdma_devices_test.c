@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the verbs providers take a device for, and what dat.conf says against it. No device is needed. */
+/* How the verbs providers classify a device, and what dat.conf changes. No device is needed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static struct ibv_context verbs = { .device = &device };
 static struct rdma_ia ia;
 static char text[128];
 
-/* An adapter on such a device, with such words in dat.conf. */
+/* Opens an adapter on such a device, with these words in dat.conf. */
 static bool opened(const struct rdma_kind *kind, uint32_t vendor, uint32_t part, const char *words)
 {
 	memset(&ia, 0, sizeof(ia));
@@ -59,7 +59,7 @@ static void line_of_a_part_is_of_no_other_part(void)
 	REQUIRE(opened(&iw_kind, CHELSIO, 0x6410, "dev0 1"));
 	CHECK(!rdma_has(&ia, RDMA_REGION_LIMIT));
 	CHECK(rdma_longest_region(&ia) == UINT64_MAX);
-	/* a vendor's number alone, over another transport */
+	/* the vendor's number does not count over another transport */
 	REQUIRE(opened(&ib_kind, CHELSIO, 0x5410, "dev0 1"));
 	CHECK(!rdma_has(&ia, RDMA_REGION_LIMIT));
 }
@@ -121,7 +121,7 @@ static void readsink_is_another_name_of_write_sinks(void)
 	CHECK(!rdma_has(&ia, RDMA_WRITE_SINKS));
 	REQUIRE(opened(&iw_kind, 1, 0, "dev0 1 readsink=open"));
 	CHECK(rdma_has(&ia, RDMA_WRITE_SINKS));
-	/* siw does not want it, whatever dat.conf leaves open */
+	/* siw does not need it, so readsink=open has no effect */
 	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1 readsink=open"));
 	CHECK(!rdma_has(&ia, RDMA_WRITE_SINKS));
 }
@@ -164,8 +164,8 @@ static void unknown_name_that_is_near_to_none_is_refused_without_one(void)
 static void names_of_ofed_in_the_environment_are_taken_and_dat_conf_goes_before(void)
 {
 	setenv("DAPL_MAX_INLINE", "128", 1);
-	setenv("DAPL_CM_ARP_TIMEOUT_MS", "0", 1);	    /* out of range: ignored */
-	setenv("DAPL_CM_ARP_RETRY_COUNT", "7 late_ms=1", 1); /* not a number: ignored, all of it */
+	setenv("DAPL_CM_ARP_TIMEOUT_MS", "0", 1);	    /* ignored, because it is out of range */
+	setenv("DAPL_CM_ARP_RETRY_COUNT", "7 late_ms=1", 1); /* ignored as a whole, because it is not a number */
 	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1"));
 	CHECK_EQ_INT(ia.opt.inline_bytes, 128);
 	CHECK_EQ_INT(ia.opt.resolve_ms, 4000);
@@ -201,7 +201,7 @@ static void quirk_of_iwarp_is_refused_for_another_device(void)
 	CHECK_HAS_STR(
 		said(&ib_kind, "dev0 1 quirk=deaf_start"),
 		"dat.conf asks for quirk=deaf_start, which is for iWARP devices only, and verbs device dev0 is InfiniBand or RoCE");
-	/* that it is not there is no news */
+	/* it is no error to remove a quirk that the device does not have */
 	CHECK(opened(&ib_kind, MELLANOX, 0, "dev0 1 quirk=-deaf_start"));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the verbs providers put onto the wire, and make of what they find there, against what other
+ * What the verbs providers send, and how they interpret what they receive, compared with what other
  * implementations do. No device is needed.
  */
 #include <string.h>
@@ -24,7 +24,10 @@ static void start(void)
 
 /* ------------------------------------------------------------------ ports */
 
-/* The field's formula, worked out by hand: whoever has another one cannot be talked to. */
+/*
+ * The values of the formula that other implementations use, calculated by hand. With another
+ * formula, they could not connect.
+ */
 static void qualifier_stands_for_the_port_that_others_take_it_for(void)
 {
 	CHECK_EQ_INT(rdma_wire_port(0), 0);
@@ -38,7 +41,7 @@ static void qualifier_stands_for_the_port_that_others_take_it_for(void)
 	CHECK_EQ_INT(rdma_wire_port(UINT64_MAX), 33534 + 11769);
 }
 
-/* 0 would be any port: no qualifier but 0 itself may come to it. */
+/* Port 0 means any port, so only the qualifier 0 may become it. */
 static void no_long_qualifier_stands_for_port_0(void)
 {
 	for (uint64_t qual = 0x10000; qual < 0x10000 + 2 * 32001; qual++)
@@ -48,7 +51,7 @@ static void no_long_qualifier_stands_for_port_0(void)
 
 /* ------------------------------------------------------------------ private data */
 
-/* Packs, and has the receiver look at what came. */
+/* Packs private data, and unpacks them as the receiver does. */
 static uint32_t there_and_back(const struct rdma_kind *kind, enum rdma_message what, uint32_t len)
 {
 	rdma_wire_pack(kind, what, data, len, wire, &param);
@@ -69,7 +72,7 @@ static void every_length_arrives(void)
 	}
 }
 
-/* Zeros in the end are data as well. */
+/* Zeros at the end are data as well. */
 static void every_length_that_one_message_holds_arrives(void)
 {
 	every_length_arrives();
@@ -77,7 +80,9 @@ static void every_length_that_one_message_holds_arrives(void)
 	every_length_arrives();
 }
 
-/* A consumer's own data may end in the bytes of a trailer or of a part, with any length behind the mark. */
+/*
+ * A consumer's own data may end with the bytes of a trailer or of a part, with any length after the mark.
+ */
 static void data_that_end_like_a_trailer_arrive_whole(void)
 {
 	uint32_t total;
@@ -98,7 +103,10 @@ static void data_that_end_like_a_trailer_arrive_whole(void)
 	}
 }
 
-/* Whatever the consumer gives, a message of InfiniBand holds no more, and librdmacm refuses more. */
+/*
+ * A message of InfiniBand has a limited length, whatever the consumer sends, and librdmacm refuses
+ * more.
+ */
 static void messages_are_as_long_as_the_wire_has_room_for(void)
 {
 	for (uint32_t len = 0; len <= ib_kind.max_private_data; len++) {
@@ -119,7 +127,9 @@ static void no_length_over_iwarp_wraps_around_in_siw(void)
 	CHECK(!rdma_wire_in_parts(&iw_kind, iw_kind.max_private_data));
 }
 
-/* What another implementation sends: its data, and zeros up to the size of the message. */
+/*
+ * Makes the message of another implementation: its data, and zeros up to the size of the message.
+ */
 static uint32_t from_a_stranger(enum rdma_message what, uint32_t len)
 {
 	memset(wire, 0, sizeof(wire));
@@ -131,8 +141,8 @@ static uint32_t from_a_stranger(enum rdma_message what, uint32_t len)
 }
 
 /*
- * Zeros may be data. A consumer has room for as much as the attribute of the adapter says, and a message
- * may hold more than that.
+ * Zeros may be data. A consumer can get as many bytes as the attribute of the adapter says, and a
+ * message may have more.
  */
 static void padding_of_a_stranger_counts_up_to_what_a_consumer_may_be_given(void)
 {
@@ -143,7 +153,10 @@ static void padding_of_a_stranger_counts_up_to_what_a_consumer_may_be_given(void
 	CHECK_EQ_INT(from_a_stranger(RDMA_REPLY, 160), ib_kind.max_private_data);
 }
 
-/* A stranger over iWARP sends as much as librdmacm takes, and that is no padding. */
+/*
+ * Over iWARP, another implementation sends as much as librdmacm accepts, and none of that is
+ * padding.
+ */
 static void stranger_over_iwarp_fills_no_more_than_a_consumer_has_room_for(void)
 {
 	param.private_data = data;
@@ -174,7 +187,10 @@ static void what_a_consumer_is_not_given_is_noticed_if_it_is_no_padding(void)
 	}
 }
 
-/* A stranger's data may end in bytes that look like our mark; a length behind it must fit what is before. */
+/*
+ * The data of another implementation may end with the bytes of the mark; the length after it then has to fit
+ * the data before it.
+ */
 static void mark_in_a_strangers_data_is_data(void)
 {
 	unsigned char *trailer = wire + REQUEST - TRAILER;
@@ -187,7 +203,10 @@ static void mark_in_a_strangers_data_is_data(void)
 	CHECK_EQ_INT(rdma_wire_length(&ib_kind, RDMA_REQUEST, &param), REQUEST);
 }
 
-/* More than a request holds goes in two, each marked with its number and the length of the whole. */
+/*
+ * Data that do not fit into a request are sent in two parts, each with its number and the length of
+ * the whole.
+ */
 static void parts_make_the_whole(void)
 {
 	enum { EACH = REQUEST - TRAILER };
@@ -210,7 +229,7 @@ static void parts_make_the_whole(void)
 
 /* ------------------------------------------------------------------ rejections */
 
-/* 4 bytes of versions, as other implementations send them and skip them. */
+/* The word has 4 bytes of versions, as other implementations send and skip them. */
 static void word_of_a_rejection_tells_it_from_the_networks(void)
 {
 	unsigned char word[RDMA_REJECT_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For tests that need a registry of their own: libdat reads dat.conf once a process, so each such
- * test runs in a peer, which has the given text as its DAT_OVERRIDE.
+ * For tests that need a registry of their own: libdat reads dat.conf once in a process, so each such
+ * test runs in a peer, whose DAT_OVERRIDE is a file with the given text.
  */
 #ifndef TESTS_UNIT_REGISTRY_ENV_H
 #define TESTS_UNIT_REGISTRY_ENV_H
@@ -94,8 +94,8 @@ static inline int lines(const char *text)
 }
 
 /*
- * Open name, which must fail with rc and say one line with this word in it; and nothing the next
- * time.
+ * Opens `name`, which has to fail with rc and print one line with this word in it, and nothing the
+ * next time.
  */
 static inline void fails_saying(const char *name, DAT_RETURN rc, const char *word)
 {

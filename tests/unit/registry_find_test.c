@@ -200,7 +200,10 @@ TEST_WITH(dat_dbg_type_0_silences, LINE_AS("a", "u1.2", "nonthreadsafe", "libnow
 	CHECK_EQ_STR(check_stderr_end(), "");
 }
 
-/* What stands on standard output after opening a dead adapter with this DAT_DBG_DEST. */
+/*
+ * Returns what is on standard output after the open of an adapter without a library, with this
+ * DAT_DBG_DEST.
+ */
 static void stdout_after(const char *dest, char *buf, size_t size)
 {
 	DAT_IA_HANDLE ia;
@@ -243,7 +246,9 @@ TEST_WITH(dat_dbg_dest_1_is_stderr,
 	CHECK_EQ_STR(buf, "");
 }
 
-/* What a file holds must not steer the terminal: ESC, DEL, a C1 control, a byte of no UTF-8. */
+/*
+ * Text from a file must not control the terminal: ESC, DEL, a C1 control, a byte that is not UTF-8.
+ */
 TEST_WITH(control_characters_of_a_file_are_escaped,
 	  "\"a\33[31m\177\302\233\233\303\204\" u1.2 nonthreadsafe default "
 	  "\"./no\33]0;x\7.so\" i.1.2 \"\" \"\"\n")
@@ -290,7 +295,7 @@ TEST_WITH(bad_arguments_to_open_are_refused_before_anything_is_loaded, LINE("a",
 	check_stderr_end();
 }
 
-/* Where nothing is mapped; and something that is no object. */
+/* An address that is not mapped; and memory that is not an object. */
 #define NOWHERE ((DAT_EVD_HANDLE)0xdeadbeefdeadbee8)
 
 TEST_WITH(an_async_evd_that_is_none_is_refused_without_a_look_at_it, LINE("a", "plain"))
@@ -309,7 +314,7 @@ TEST_WITH(an_async_evd_that_is_none_is_refused_without_a_look_at_it, LINE("a", "
 	CHECK_EQ_INT(mock.inits, mock.finis);
 }
 
-/* Programs try names with a variable that nobody has written to yet. */
+/* Programs try names with a variable that has not been written yet. */
 TEST_WITH(an_unknown_name_is_not_found_whatever_the_async_evd_holds,
 	  LINE_AS("dead", "u1.2", "nonthreadsafe", "./nowhere.so", ""))
 {
@@ -427,8 +432,8 @@ TEST_WITH(a_maximum_of_0_asks_for_the_number, FOUR_LINES)
 }
 
 /*
- * A copy of a registry found in the field, whose libraries are nowhere: the build tree has one of
- * the names in it, and the machine may have others.
+ * Copies a real registry, so that its libraries do not exist: the build tree has one of the names
+ * in it, and the machine may have others.
  */
 static const char *fixture_copy(const char *name)
 {
@@ -473,7 +478,7 @@ static void fixture_peer(void *arg)
 	}
 }
 
-/* How many adapters of a registry found in the field a program is told of. */
+/* Returns how many adapters of a real registry a program gets. */
 static int listed_of(const char *fixture)
 {
 	pid_t peer = check_fork(fixture_peer, (void *)(uintptr_t)fixture);

@@ -15,7 +15,7 @@ same() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "wanted: $3
 got: $2"; fi; }
 line() { echo "$1 u1.2 nonthreadsafe default $2 mock.1.0 \"\" \"\""; }
 
-# A sanitized library cannot be loaded by a program that is not: the probe is built like it, so it may.
+# A program without a sanitizer cannot load a sanitized library, so the probe is built with the same one.
 unset DAT_OVERRIDE DAT_DBG_TYPE DAT_DBG_DEST
 
 same "is called libdat.so.1" "$(objdump -p "$libdat" | awk '$1 == "SONAME" { print $2 }')" libdat.so.1
@@ -61,7 +61,7 @@ case $said in
 *) not_ok "says what is wrong with the plugin it found" "$said" ;;
 esac
 
-# A set-uid program: what names a file would let its caller load any code into it.
+# A set-uid program: by a variable that names a file, its caller could load any code into it.
 for variable in DAT_OVERRIDE DAT_CONF_PATH; do
 	what="ignores $variable in set-uid programs"
 	if [ "$(id -u)" != 0 ] || [ "${SANITIZE:-no}" != no ]; then
@@ -84,8 +84,8 @@ what="asks for no variable in a way that would give it to set-uid programs"
 said=$(grep -nw 'getenv(' "${top_srcdir:-.}"/registry/*.c "${top_srcdir:-.}"/log/*.c)
 if [ -z "$said" ]; then ok "$what"; else not_ok "$what" "$said"; fi
 
-# Everything is given back, whatever was opened and what failed: the probe unloads the library, so that what it
-# still holds is lost.
+# The library frees everything, whatever was opened and whatever failed: the probe unloads it, so that memory that it
+# still holds is a leak.
 what="leaves no memory behind"
 { line a "$PWD/.libs/mock_plain.so"; line b ./nowhere.so; line c "$PWD/.libs/mock_no_init.so"; echo rubbish; } >"$tmp/dat.conf"
 if ! command -v valgrind >/dev/null || [ "${SANITIZE:-no}" != no ]; then

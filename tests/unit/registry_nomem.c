@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory that runs out: each allocation under way to an open adapter is made to fail once, the
- * first in one round, the second in the next, until a round gets through. Run by registry_nomem.sh,
- * for the allocator below cannot live together with valgrind's or a sanitizer's. Allocations within
- * libltdl are spared: it does not survive their failure.
+ * Memory that runs out: each allocation of an open fails once, the first in one round, the second in
+ * the next, until a round succeeds. registry_nomem.sh runs it, because the allocator below cannot be
+ * used together with valgrind's or a sanitizer's. Allocations within libltdl do not fail, because it
+ * would not survive that.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -82,12 +82,15 @@ void *lt_dlopenadvise(const char *name, void *advise)
 
 static bool may_be(DAT_RETURN rc)
 {
-	/* The dynamic linker's want of memory looks like any other reason of its own. */
+	/* If the dynamic linker lacks memory, the error is the same as for its other reasons. */
 	return DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES ||
 	       DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND;
 }
 
-/* In a process of its own, as the registry is read once. Returns whether the open got through. */
+/*
+ * Runs a round in a process of its own, because the registry is read once. Returns whether the open
+ * succeeded.
+ */
 static bool round_runs(int n)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -106,7 +109,7 @@ static bool round_runs(int n)
 		printf("# round %d gave %#x after %d failures\n", n, rc, failures);
 		_exit(3);
 	}
-	/* With memory back, it works. */
+	/* When there is memory again, the open works. */
 	if (dat_ia_openv((DAT_NAME_PTR)"a", 8, &evd, &ia, 1, 2, DAT_FALSE) != DAT_SUCCESS) {
 		printf("# round %d spoilt the next open\n", n);
 		_exit(3);

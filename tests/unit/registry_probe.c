@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that is not linked with libdat: it loads the library it is told to, hidden from
- * everybody else, as MPI modules do, and opens and closes the adapters it is told to.
+ * A program that is not linked with libdat: it loads the library that its arguments name, with local
+ * symbols, as MPI modules do, and opens and closes the adapters that its arguments name.
  *
  *	registry_probe LIBDAT NAME...
  *
@@ -33,7 +33,7 @@ static void *symbol(void *lib, const char *name)
 static DAT_IA_OPENV_FUNC open_ia;
 static close_fn *close_ia;
 
-/* Returns false when what is open does not close. */
+/* Returns false if an open adapter cannot be closed. */
 static int try(char *name)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;

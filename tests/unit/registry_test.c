@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening and closing adapters, and plugins that are odd. */
+/* Open and close of adapters, and plugins with faults. */
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 struct mock mock;
 
-/* The life of a plugin. */
+/* When a plugin is loaded and unloaded. */
 
 TEST_WITH(the_first_open_loads_and_the_last_close_unloads,
 	  LINE_AS("a", "u1.2", "nonthreadsafe", MOCK_LIB("plain"), "p q"))
@@ -159,7 +159,7 @@ TEST_WITH(a_drop_in_tunes_what_the_plugin_is_given,
 	CHECK_EQ_STR(mock.params, "");
 }
 
-/* Odd plugins. */
+/* Plugins with faults. */
 
 TEST_WITH(a_missing_library_is_named_with_its_line,
 	  "\n\n" LINE_AS("a", "u1.2", "nonthreadsafe", "libnowhere.so.7", ""))

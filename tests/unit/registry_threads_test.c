@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registry under many threads. Meant to be run under the thread sanitizer as well. */
+/* The registry with many threads. These tests are run under the thread sanitizer as well. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -58,7 +58,7 @@ TEST_WITH(many_threads_open_one_adapter_and_init_runs_once, LINE("a", "plain"))
 	CHECK_EQ_INT(mock.opens, THREADS);
 }
 
-/* An init that takes its time. */
+/* An init that takes long. */
 
 static sem_t init_started, init_may_end;
 
@@ -167,10 +167,10 @@ TEST_WITH(inits_that_open_each_other_s_adapter_do_not_wait_for_ever,
 	CHECK_EQ_INT(mock.inits, 2);
 }
 
-/* Calls on one adapter while others come and go. */
+/* Calls on one adapter while others are opened and closed. */
 
 static atomic_bool churning;
-static DAT_HANDLE kept_object;	/* behind the IA that stays open */
+static DAT_HANDLE kept_object;	/* the object of the IA that stays open */
 
 static void *churn(void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_strerror: every name of the binary contract's table, and what is no code at all. */
+/* dat_strerror: every name of the binary contract's table, and values that are no codes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,14 +11,14 @@ if ! files 2>/dev/null | grep -qx configure.ac; then
 	exit 0
 fi
 
-# Formats without comments, input for the fuzzer, where every byte counts, and what debian/copyright tells of for them.
+# Leaves out formats without comments, input for the fuzzer, where every byte counts, and files that debian/copyright covers.
 commentless()
 {
 	grep -vE '[.]tsv$|^LICENSE$|^tests/fuzz/(corpus|handshake)/' |
 		grep -vE '^debian/(changelog|control|copyright|source/format|.*[.](install|symbols|README[.]Debian))$'
 }
 
-# The first line; the second behind "#!", and in the files whose first line a program wants for itself.
+# The SPDX line is the first line; or the second, after "#!" and in files whose first line a program reads.
 unlicensed()
 {
 	files | commentless | (cd "$top_srcdir" && xargs awk '
@@ -27,7 +27,7 @@ unlicensed()
 		END { for (file in all) if (!(file in told)) print file ": no SPDX line" }')
 }
 
-# The standard's own header is as long as the standard; tables and pages are not code.
+# Tables and pages are not code, and may be longer.
 too_long()
 {
 	files | grep -E '[.]([ch]|sh|awk|mk|ac|py)$' | (cd "$top_srcdir" && xargs awk '

@@ -117,10 +117,10 @@ int conf_parse_ini(struct conf *conf, const char *file, const char *text, size_t
 int conf_read(struct conf *conf, const char *path);
 
 /*
- * Find and read the registry of this process: DAT_OVERRIDE alone when it is set, else all files of
+ * Find and read the registry of this process: only DAT_OVERRIDE if it is set, else all files of
  * DAT_CONF_PATH, else SYSCONFDIR/dat.conf, else /etc/dat.conf, else the built-in one, with
- * drop-ins; then apply DAT_PROVIDERS. Setuid programs ignore the three. Returns 0 or -ENOMEM; what
- * could not be read is a diagnostic.
+ * drop-ins; then apply DAT_PROVIDERS. Setuid programs ignore the three variables. Returns 0 or
+ * -ENOMEM; a file that could not be read is a diagnostic.
  */
 int conf_read_system(struct conf *conf);
 
@@ -132,10 +132,10 @@ int conf_filter_env(struct conf *conf);
 int conf_filter(struct conf *conf, const char *value);
 
 /*
- * Finds the next variable of the environment that begins with DAT_, that nobody reads, and whose name
- * resembles one that is read, such as DAT_OVERIDE. Begin with *at = 0. Returns the name that was meant
- * and copies the mistyped one to name[size], or returns NULL if there is no more. The environment must
- * not change meanwhile, as with getenv(3).
+ * Finds the next variable of the environment that begins with DAT_, that no library reads, and whose
+ * name resembles one that is read, such as DAT_OVERIDE. Begin with *at = 0. Returns the name that was
+ * meant and copies the mistyped one to name[size], or returns NULL if there are no more. The
+ * environment must not change meanwhile, as with getenv(3).
  */
 const char *conf_variable_mistyped(unsigned int *at, char *name, size_t size);
 

@@ -3,7 +3,7 @@
  * Drop-ins: dat.conf.d/NAME.ini, one section an adapter.
  *
  * [soft0] ; named in dat.conf or an earlier drop-in: tunes it
- *	eager_limit = 8192	; goes to the provider as eager_limit=8192, behind its ia_params
+ *	eager_limit = 8192	; goes to the provider as eager_limit=8192, after its ia_params
  *
  *	[soft1]			; not named yet: add it
  *	library = libdatsoft.so

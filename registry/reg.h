@@ -102,7 +102,7 @@ struct registry {
 	struct reg_record **records_tail;
 	unsigned int nrecords;
 	bool probed;			/* dat_registry_list_providers has named adapters */
-	bool environment_told;		/* what is wrong with the environment has been told */
+	bool environment_told;		/* errors in the environment have been reported */
 	struct reg_unknown *unknown;	/* names reported as unknown, see report.c */
 	unsigned int nunknown;
 };

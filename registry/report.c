@@ -341,7 +341,7 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 			fprintf(t.stream, "%s\n", p->why);
 		else
 			mismatch_write_locked(&t, p, rq);
-		mismatch = false;	/* one line tells enough of what is on offer */
+		mismatch = false;	/* one line is enough to show what exists */
 	}
 	if (!known && unknown_is_new_locked(rq->name)) {
 		if (hidden)

@@ -92,8 +92,8 @@ struct perf_ia {
 };
 
 /*
- * Registered memory of one link: `slots` outgoing and as many incoming messages, then the
- * credits (datperf_bw.c). Both sides lay it out alike, so one address describes the peer's.
+ * Registered memory of one link: `slots` outgoing and as many incoming messages, then the credits
+ * (datperf_bw.c). Both sides use the same layout, so one address describes the peer's memory.
  */
 struct perf_region {
 	unsigned char *base;

@@ -2,7 +2,7 @@
 /*
  * datperf's bandwidth tests: a window of messages kept under way.
  *
- * Not every transport makes a send wait for a receive, so send-bw counts: the server tells from
+ * Not every transport makes a send wait for a receive, so send-bw counts: the server reports from
  * time to time, in a credit message, how many messages it has taken and posted receives for again.
  *
  * Invariant: a send is posted only while fewer than `recvs` messages lie between it and the last

@@ -3,7 +3,7 @@
  * datperf's data path: posting and reaping, with as few completions as the queue's depth allows.
  *
  * Requests are numbered from 1 and carry their number as cookie. One in `signal_every` reports its
- * completion, which tells that all earlier ones are complete too.
+ * completion, which shows that all earlier ones are complete too.
  *
  * Invariant: posted - completed <= depth, and of any `signal_every` consecutive requests one is
  * signalled; so a full queue always has a completion to wait for.

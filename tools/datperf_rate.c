@@ -4,7 +4,7 @@
  * again. The private data carry the number of the connection both ways, and both sides check it.
  *
  * Invariant: `connected` stays false, so the events of these connections are taken here and
- * nowhere else; the control link tells whether the peer still lives.
+ * nowhere else; the control link shows whether the peer still runs.
  */
 #include "config.h"
 

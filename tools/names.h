@@ -3,8 +3,8 @@
  * The standard's identifiers for the standard's numbers.
  *
  * Invariant: every table is written with the identifiers of <dat/udat.h>, so a name here cannot
- * drift from its value. Those of uDAPL 2.0 have the same values. Nothing here has a type of DAT, for
- * the sake of files that are about 2.0.
+ * drift from its value. Those of uDAPL 2.0 have the same values. Nothing here has a type of DAT, so
+ * that files for 2.0 can include it.
  */
 #ifndef TOOLS_NAMES_H
 #define TOOLS_NAMES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls that are written alike in DAT 1.2 and DAT 2.0, although some of their types differ. No
- * program includes this file: udat.h does, after the types. What holds for every call is said in
- * dat.h.
+ * The calls that are declared with the same text in DAT 1.2 and DAT 2.0, although some of their
+ * types differ. No program includes this file: udat.h does, after the types. dat.h describes what
+ * holds for every call.
  */
 #ifndef OPENDAT_DAT_CALLS_H
 #define OPENDAT_DAT_CALLS_H
@@ -723,7 +723,7 @@ extern DAT_RETURN dat_srq_set_lw(IN DAT_SRQ_HANDLE srq_handle, IN DAT_COUNT low_
 /**
  * dat_registry_list_providers() - list the IAs that the registry knows, without loading any
  *   provider
- * @max_to_return: length of dat_provider_list; 0 asks for the number alone
+ * @max_to_return: length of dat_provider_list; 0 asks only for the number
  * @entries_returned: number of entries filled; if max_to_return is 0, the number of entries that
  *   exist
  * @dat_provider_list: pointers to structs of the caller, filled in the order of dat.conf

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls between the registry and a provider plugin, which are written alike in DAT 1.2 and DAT
- * 2.0. No plugin includes this file: dat_registry.h does, after the types.
+ * The calls between the registry and a provider plugin, which are declared with the same text in DAT
+ * 1.2 and 2.0. No plugin includes this file: dat_registry.h does, after the types.
  */
 #ifndef OPENDAT_DAT_PLUGIN_H
 #define OPENDAT_DAT_PLUGIN_H

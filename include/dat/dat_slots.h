@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The provider's function types that are written alike in DAT 1.2 and DAT 2.0, and the macros that
- * call through the provider behind a handle. No program includes this file: dat_redirection.h does,
- * after the types.
+ * The provider's function types that are declared with the same text in DAT 1.2 and 2.0, and the macros that
+ * call through the provider behind a handle. No program includes this file: dat_redirection.h does, after
+ * the types.
  */
 #ifndef OPENDAT_DAT_SLOTS_H
 #define OPENDAT_DAT_SLOTS_H

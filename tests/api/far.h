@@ -3,7 +3,7 @@
  * The far end of a connection: the passive side, which executes the calls of the test, in the test's
  * own process or in a peer. So one test body runs in both ways.
  *
- *	far_start(true) forks the peer, api_open() opens this side's IA, far_open() the far one's.
+ *	far_start(true) forks the peer, api_open() opens the IA of this side, far_open() that of the far side.
  */
 #ifndef FAR_H
 #define FAR_H

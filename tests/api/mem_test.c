@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Protection zones and local memory regions: what they cover, who may use them, when they can be
- * freed.
+ * Protection zones and local memory regions: what they cover, which endpoints may use them, when
+ * they can be freed.
  */
 #include <stdint.h>
 #include <string.h>

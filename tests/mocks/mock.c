@@ -6,8 +6,8 @@
  *	MOCK_NO_FINI		has no dat_provider_fini
  *	MOCK_NOTHING		registers nothing
  *	MOCK_OTHER_NAME		registers "other" instead of what it was asked for
- *	MOCK_TWO_NAMES		registers the name asked for, and the same with "-twin" behind
- *	MOCK_REENTER		opens the very adapter, and lists all, within dat_provider_init
+ *	MOCK_TWO_NAMES		registers the requested name, and the same with "-twin" appended
+ *	MOCK_REENTER		opens the same adapter, and lists all, within dat_provider_init
  *	MOCK_FLIP_SAFETY	registers the opposite of the thread safety in dat.conf
  *	MOCK_HIGHER_MINOR	registers a minor version one higher than in dat.conf
  *	MOCK_FOREIGN_MAJOR	registers as a DAT 2.0 provider

@@ -18,7 +18,7 @@
 /*
  * DAT_QUEUE_EMPTY goes without the class bit. The standard calls the value of an empty queue by that name,
  * the public headers have no macro that adds a class to a type, and DAT_GET_TYPE() works with both. The
- * library that programs of the field were written on returns the bare value for queues of completions and
+ * library that existing programs were written for returns the bare value for queues of completions and
  * from dat_cno_wait(), and their loops compare the whole of it: while (dat_evd_dequeue(...) ==
  * DAT_QUEUE_EMPTY). With the class bit such a loop ends at once, with an event that has not come.
  */

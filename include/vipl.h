@@ -553,9 +553,10 @@ extern VIP_RETURN VipConnectPeerRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_AD
  * @ViHandle: the VI
  * @RemoteViAttribs: attributes of the peer's VI; may be NULL
  * If the attributes of the VIs differ, both peers get the same error.
- * Returns: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER, VIP_INVALID_STATE, VIP_TIMEOUT,
- *   VIP_REJECT, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS; after a failure
- *   the VI is idle.
+ * Returns: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER; VIP_INVALID_STATE without
+ *   VipConnectPeerRequest(). After a failure of the attempt, VIP_TIMEOUT, VIP_REJECT,
+ *   VIP_ERROR_RESOURCE, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU or VIP_INVALID_QOS, or
+ *   VIP_NOT_REACHABLE with VIPL_EXTENDED_RETURNS=1; the VI is idle then.
  */
 extern VIP_RETURN VipConnectPeerDone(IN VIP_VI_HANDLE ViHandle,
 		OUT VIP_VI_ATTRIBUTES *RemoteViAttribs);
@@ -704,7 +705,7 @@ extern VIP_RETURN VipCQDone(IN VIP_CQ_HANDLE CQHandle, OUT VIP_VI_HANDLE *ViHand
  * @Timeout: milliseconds, or VIP_INFINITE
  * @ViHandle: the VI of which a descriptor is completed
  * @RecvQueue: VIP_TRUE if it is on the receive queue
- * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_TIMEOUT, VIP_ERROR_RESOURCE.
+ * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_TIMEOUT.
  */
 extern VIP_RETURN VipCQWait(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG Timeout,
 		OUT VIP_VI_HANDLE *ViHandle, OUT VIP_BOOLEAN *RecvQueue);

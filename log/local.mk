@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Where messages go. It becomes a part of libdat and of libdatp, which both have messages and neither the other's.
+# The code that writes messages. libdat and libdatp each contain a copy, because neither depends on the other's internals.
 noinst_LTLIBRARIES += libdatlog.la
 libdatlog_la_SOURCES = log/datlog.c log/datlog.h log/limit.h
 libdatlog_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of `datctl show` share: how one attribute is printed, and who prints all of them.
+ * What the files of `datctl show` share: a function that prints one attribute, and those that print all of them.
  *
  * Invariant: nothing here has a type of DAT, because the files are about two APIs whose types have the
  * same names.

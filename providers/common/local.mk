@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libdatp: what every provider would otherwise write again. One file per DAT object.
-# base/ has locks, messages and what else all the rest stands on, core/ the objects, dat12/ the edge
+# libdatp: the code that every provider would otherwise have to contain. One file per DAT object.
+# base/ has locks, messages and other things that all the rest uses, core/ the objects, dat12/ the edge
 # between them and the table of DAT 1.2, dat20/ the table of DAT 2.0 on top of that, wrap/ the SDK for
 # wrappers.
-# libdatp_core is all of it, once more for tests that look inside.
+# libdatp_core is the same code once more, for tests of its internals.
 noinst_LTLIBRARIES += libdatp_core.la
 lib_LTLIBRARIES += libdatp.la
 libdatp_la_SOURCES =
@@ -101,7 +101,7 @@ libdatp_core_la_SOURCES = \
 libdatp_core_la_LIBADD = libdatlog.la
 nodist_libdatp_core_la_SOURCES = providers/common/dat20/dat20_types.h
 
-# The types of DAT 2.0 under names of their own, made of the headers for programs.
+# The types of DAT 2.0 under names of their own, which are made from the headers for programs.
 dat20_common = $(srcdir)/include/dat/dat_common.h $(srcdir)/include/dat/dat_platform_specific.h
 dat20_headers = \
 	$(srcdir)/include/dat2/dat_platform_specific.h \

@@ -2,7 +2,8 @@
 /*
  * datctl explain CODE: what a number or a name of the standard means, and what to do about it.
  *
- * Invariant: a number with several meanings is explained with each of them, and with no others.
+ * Invariant: a number with several meanings in an API is explained with each of them, and with no
+ * others.
  */
 #include "config.h"
 
@@ -19,24 +20,32 @@
 #include "json.h"
 
 const char datctl_explain_help[] =
-	"Usage: datctl explain [--json] CODE...\n"
+	"Usage: datctl explain [--api VERSION] [--json] CODE...\n"
 	"Print what CODE means and what to do about it. CODE is a number as programs print it\n"
 	"(hexadecimal with 0x, or decimal, also negative) or a name: of a DAT_RETURN or its\n"
 	"subtype, an event, the completion status of a transfer, or the reason in an asynchronous\n"
 	"event. Names may be joined, as in 'DAT_INVALID_HANDLE DAT_INVALID_HANDLE_EP'. A number\n"
-	"with several meanings is explained with each of them.\n";
+	"with several meanings is explained with each of them.\n"
+	"\n"
+	"  --api VERSION   CODE comes from a program of uDAPL 1.2 (the default) or 2.0, which numbers\n"
+	"                  subtypes differently\n"
+	"  --json          print JSON\n";
 
-static const struct table {
-	const char *kind;
-	const struct meaning *rows;
-} tables[] = {
-	{ "return type", explain_types }, { "return subtype", explain_subtypes },
-	{ "event", explain_events },	  { "completion status", explain_dto },
-	{ "reason", explain_reasons },
-};
+enum { TYPES, SUBTYPES, EVENTS, STATUSES, REASONS, TABLES };
 
-enum { TYPES, SUBTYPES, TABLES = sizeof(tables) / sizeof(tables[0]) };
+static const char *const kinds[TABLES] = { "return type", "return subtype", "event",
+					   "completion status", "reason" };
 
+static const struct api {
+	const char *name;
+	const struct meaning *rows[TABLES];
+} api12 = { "1.2",
+	    { explain_types, explain_subtypes, explain_events, explain_dto, explain_reasons } },
+  api20 = { "2.0",
+	    { explain20_types, explain20_subtypes, explain20_events, explain20_dto,
+	      explain20_reasons } };
+
+static const struct api *api = &api12;
 static bool as_json;
 
 static void print(const char *kind, const struct meaning *m, const struct meaning *detail,
@@ -88,17 +97,18 @@ static const struct meaning *row_called(const struct meaning *rows, const char *
  */
 static const struct meaning *type_of(DAT_RETURN ret)
 {
+	static const char name[] = "DAT_NOT_IMPLEMENTED";
 	uint64_t type = DAT_GET_TYPE(ret);
 
 	if (type == DAT_TYPE_MASK || type == 0x0fff0000)
-		return row_of(explain_types, (uint32_t)DAT_NOT_IMPLEMENTED);
-	return row_of(explain_types, type);
+		return row_called(api->rows[TYPES], name, sizeof(name) - 1);
+	return row_of(api->rows[TYPES], type);
 }
 
 static bool explain_return(uint32_t ret)
 {
 	const struct meaning *type = type_of(ret);
-	const struct meaning *sub = row_of(explain_subtypes, DAT_GET_SUBTYPE(ret));
+	const struct meaning *sub = row_of(api->rows[SUBTYPES], DAT_GET_SUBTYPE(ret));
 
 	if (type == NULL || sub == NULL)
 		return false;
@@ -113,10 +123,10 @@ static bool explain_number(uint32_t value)
 	if (value == 0 || DAT_GET_TYPE(value) != 0)
 		known = explain_return(value);
 	for (size_t t = SUBTYPES; t < TABLES && value != 0; t++) {
-		for (const struct meaning *m = tables[t].rows; m->name != NULL; m++) {
+		for (const struct meaning *m = api->rows[t]; m->name != NULL; m++) {
 			if (m->value != value)
 				continue;
-			print(tables[t].kind, m, NULL, value);
+			print(kinds[t], m, NULL, value);
 			known = true;
 		}
 	}
@@ -129,11 +139,11 @@ static bool explain_name(const char *text)
 	static const char between[] = " |,+\t";
 	size_t length = strcspn(text, between);
 	const char *second = text + length + strspn(text + length, between);
-	const struct meaning *type = row_called(explain_types, text, length);
+	const struct meaning *type = row_called(api->rows[TYPES], text, length);
 	const struct meaning *sub = NULL;
 
 	if (*second != '\0')
-		sub = row_called(explain_subtypes, second, strlen(second));
+		sub = row_called(api->rows[SUBTYPES], second, strlen(second));
 	if (*second != '\0' && (type == NULL || sub == NULL))
 		return false;
 	if (type != NULL) {
@@ -144,10 +154,10 @@ static bool explain_name(const char *text)
 		return true;
 	}
 	for (size_t t = SUBTYPES; t < TABLES; t++) {
-		sub = row_called(tables[t].rows, text, length);
+		sub = row_called(api->rows[t], text, length);
 		if (sub == NULL)
 			continue;
-		print(tables[t].kind, sub, NULL, sub->value);
+		print(kinds[t], sub, NULL, sub->value);
 		return true;
 	}
 	return false;
@@ -201,35 +211,49 @@ static bool explain(const char *text)
 	return explain_number((uint32_t)value);
 }
 
+/* Explains one code, or a pair of names that are two words, as dat_strerror() prints them. Returns how many it was. */
+static int explain_next(char **argv, int left, int *status)
+{
+	char *joined = left > 1 ? cli_text("%s %s", argv[0], argv[1]) : NULL;
+	bool pair = joined != NULL && is_name(argv[0]) && explain(joined);
+
+	free(joined);
+	if (!pair && !explain(argv[0])) {
+		cli_error("'%s' is not a code of uDAPL %s; give a number such as 0x800a0062, or a "
+			  "name such as DAT_INVALID_HANDLE",
+			  argv[0], api->name);
+		*status = CLI_FAILED;
+	}
+	return 1 + pair;
+}
+
 int datctl_explain(int argc, char **argv)
 {
-	int status = CLI_OK, first = 1;
+	int status = CLI_OK, i = 1;
+	unsigned int major = 1;
 
-	as_json = argc > 1 && strcmp(argv[1], "--json") == 0;
-	first += as_json;
-	if (first < argc && strcmp(argv[first], "--") == 0)
-		first++;
-	if (first >= argc)
-		return cli_usage("explain: a number or a name is missing");
-	if (argv[first][0] == '-' && (argv[first][1] < '0' || argv[first][1] > '9'))
-		return datctl_unknown_option("explain", argv[first]);
-	if (as_json)
-		json_array(NULL);
-	for (int i = first; i < argc; i++) {
-		/* 'TYPE SUBTYPE' as two words, as dat_strerror prints them */
-		char *joined = i + 1 < argc ? cli_text("%s %s", argv[i], argv[i + 1]) : NULL;
-		bool pair = joined != NULL && is_name(argv[i]) && explain(joined);
+	for (; i < argc && argv[i][0] == '-' && (argv[i][1] < '0' || argv[i][1] > '9'); i++) {
+		if (strcmp(argv[i], "--json") == 0) {
+			as_json = true;
+		} else if (strcmp(argv[i], "--api") == 0) {
+			const char *version = i + 1 < argc ? argv[++i] : "";
 
-		free(joined);
-		i += pair;
-		if (!pair && !explain(argv[i])) {
-			cli_error(
-				"'%s' is not a code of uDAPL 1.2; give a number such as "
-				"0x800a0062, or a name such as DAT_INVALID_HANDLE",
-				argv[i]);
-			status = CLI_FAILED;
+			if (!datctl_api(version, &major))
+				return cli_usage("explain: --api: " DATCTL_NO_API, version);
+		} else if (strcmp(argv[i], "--") == 0) {
+			i++;
+			break;
+		} else {
+			return datctl_unknown_option("explain", argv[i]);
 		}
 	}
+	if (i >= argc)
+		return cli_usage("explain: a number or a name is missing");
+	api = major == 2 ? &api20 : &api12;
+	if (as_json)
+		json_array(NULL);
+	while (i < argc)
+		i += explain_next(argv + i, argc - i, &status);
 	if (as_json)
 		json_end();
 	return status;

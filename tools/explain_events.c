@@ -70,6 +70,42 @@ const struct meaning explain_events[] = {
 	ROW(DAT_SOFTWARE_EVENT,
 	    "the program posted this event itself, with dat_evd_post_se",
 	    NULL),
+#ifdef EXPLAIN_API_20
+	ROW(DAT_HA_DOWN_TO_1,
+	    "a connection with several paths has one path left",
+	    "look for the link that has gone down"),
+	ROW(DAT_HA_UP_TO_MULTI_PATH,
+	    "a connection has several paths again",
+	    NULL),
+	ROW(DAT_EXTENSION_EVENT,
+	    "an event of an extension; the extension says which",
+	    NULL),
+	ROW(DAT_IB_EXTENSION_RANGE_BASE,
+	    "the first number of the events of the InfiniBand extensions",
+	    NULL),
+	ROW(DAT_IB_DTO_EVENT,
+	    "a transfer of the InfiniBand extensions is complete; its status says "
+	    "how it ended",
+	    NULL),
+	ROW(DAT_IB_UD_CONNECTION_REQUEST_EVENT,
+	    "a peer asks for the address of a datagram endpoint",
+	    NULL),
+	ROW(DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED,
+	    "the address of the peer's datagram endpoint is known",
+	    NULL),
+	ROW(DAT_IB_UD_CONNECTION_REJECT_EVENT,
+	    "the peer rejected the request for the address of its datagram endpoint",
+	    "find out why the program on the other side called dat_cr_reject"),
+	ROW(DAT_IB_UD_CONNECTION_ERROR_EVENT,
+	    "the address of the peer's datagram endpoint could not be obtained",
+	    "check that the peer runs and the network is up"),
+	ROW(DAT_IB_COLLECTIVE_EVENT,
+	    "a collective operation is complete",
+	    NULL),
+	ROW(DAT_IW_EXTENSION_RANGE_BASE,
+	    "the first number of the events of the iWARP extensions",
+	    NULL),
+#endif
 	END
 };
 
@@ -116,6 +152,11 @@ const struct meaning explain_dto[] = {
 	    "the bind failed",
 	    "bind to an LMR of the same PZ, which has the privileges that the window "
 	    "grants"),
+#ifdef EXPLAIN_API_20
+	ROW(DAT_DTO_ERR_LOCAL_MM_ERROR,
+	    "a memory management operation of the endpoint failed locally",
+	    NULL),
+#endif
 	END
 };
 

@@ -90,6 +90,20 @@ const struct meaning explain_types[] = {
 	ROW(DAT_CONN_QUAL_UNAVAILABLE,
 	    "no free connection qualifier was found",
 	    "close service points that are no longer used"),
+#ifdef EXPLAIN_API_20
+	ROW(DAT_RESERVED_LMR,
+	    "the LMR is reserved for the provider",
+	    NULL),
+	ROW(DAT_PORT_IN_USE,
+	    "another common service point listens at that port",
+	    "choose another port"),
+	ROW(DAT_COMM_NOT_SUPPORTED,
+	    "the provider has no such communicator",
+	    "leave common service points, or use another provider for this adapter"),
+	ROW(DAT_EXTENSION_BASE,
+	    "the first of the types that extensions define",
+	    NULL),
+#endif
 	ROW(DAT_NOT_IMPLEMENTED,
 	    "the provider does not implement this call",
 	    "use another provider for this adapter, or avoid the call"),
@@ -126,6 +140,9 @@ const struct meaning explain_subtypes[] = {
 	SUB(DAT_INVALID_HANDLE_EVD_CONN, "the handle of the EVD for connections"),
 	SUB(DAT_INVALID_HANDLE_EVD_ASYNC, "the handle of the EVD for asynchronous errors"),
 	SUB(DAT_INVALID_HANDLE_SRQ, "the handle of the SRQ"),
+#ifdef EXPLAIN_API_20
+	SUB(DAT_INVALID_HANDLE_CSP, "the handle of the common service point"),
+#endif
 	SUB(DAT_INVALID_HANDLE1, "handle number 1 among the parameters"),
 	SUB(DAT_INVALID_HANDLE2, "handle number 2 among the parameters"),
 	SUB(DAT_INVALID_HANDLE3, "handle number 3 among the parameters"),
@@ -202,6 +219,9 @@ const struct meaning explain_subtypes[] = {
 	SUB(DAT_INVALID_STATE_SRQ_OPERATIONAL, "the SRQ is operational"),
 	SUB(DAT_INVALID_STATE_SRQ_ERROR, "the SRQ is in the error state"),
 	SUB(DAT_INVALID_STATE_SRQ_IN_USE, "endpoints still use the SRQ"),
+#ifdef EXPLAIN_API_20
+	SUB(DAT_INVALID_STATE_SRQ_SHUTDOWN, "the SRQ is being freed"),
+#endif
 	SUB(DAT_PRIVILEGES_READ, "the privilege of local reads is missing"),
 	SUB(DAT_PRIVILEGES_WRITE, "the privilege of local writes is missing"),
 	SUB(DAT_PRIVILEGES_RDMA_READ,

@@ -43,7 +43,9 @@ datctl_SOURCES = \
 	tools/devices.h \
 	tools/explain.h \
 	tools/explain_events.c \
+	tools/explain_events20.c \
 	tools/explain_returns.c \
+	tools/explain_returns20.c \
 	tools/json.c \
 	tools/json.h \
 	tools/ping.h \

@@ -4,19 +4,20 @@
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 
-# The names of one enum of the standard, or several.
+# names_of TABLE ENUM...: the names of one enum of the standard, or several, in the table of an API
 names_of()
 {
-	local enum
+	local enum table=$1
+	shift
 	for enum; do
-		awk -F '\t' -v e="enum $enum" '$1 == "enumerator" && $2 == e && $3 != "DAT_NO_SUBTYPE" { print $3 }' "$top_srcdir/tests/abi/abi12.tsv"
+		awk -F '\t' -v e="enum $enum" '$1 == "enumerator" && $2 == e && $3 != "DAT_NO_SUBTYPE" { print $3 }' "$top_srcdir/tests/abi/$table"
 	done
 }
 
 explains_every_name_of_the_standard()
 {
 	local name
-	names_of dat_return_type dat_return_subtype dat_event_number dat_dto_completion_status ia_async_error_reason \
+	names_of abi12.tsv dat_return_type dat_return_subtype dat_event_number dat_dto_completion_status ia_async_error_reason \
 		ep_async_error_reason evd_async_error_reason srq_async_error_reason lmr_async_error_reason \
 		rmr_async_error_reason pz_async_error_reason >"$dir/names"
 	[ "$(wc -l <"$dir/names")" -gt 150 ] || fails "only $(wc -l <"$dir/names") names in the table of the standard"
@@ -27,6 +28,47 @@ explains_every_name_of_the_standard()
 	while read -r name; do
 		grep -qw "$name" "$out" || fails "$name is not explained"
 	done <"$dir/names"
+}
+
+explains_every_name_of_20()
+{
+	local name
+	names_of abi20.tsv dat_return_type dat_return_subtype dat_event_number dat_dto_completion_status dat_ib_event_number \
+		ia_async_error_reason ep_async_error_reason evd_async_error_reason srq_async_error_reason \
+		lmr_async_error_reason rmr_async_error_reason pz_async_error_reason >"$dir/names"
+	[ "$(wc -l <"$dir/names")" -gt 165 ] || fails "only $(wc -l <"$dir/names") names in the table of 2.0"
+	# shellcheck disable=SC2046 # a list of names
+	run ./datctl explain --api 2.0 $(cat "$dir/names")
+	exits_with 0
+	says_nothing
+	while read -r name; do
+		grep -qw "$name" "$out" || fails "$name is not explained"
+	done <"$dir/names"
+}
+
+a_subtype_has_the_number_of_its_api()
+{
+	run ./datctl explain --api 2.0 0x800a0064
+	prints '^DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED  \(DAT_RETURN, 0x800a0064\)$'
+	run ./datctl explain --json --api 2.0 'DAT_INVALID_PARAMETER DAT_INVALID_ARG6'
+	prints '"value": 2147876906'
+	run ./datctl explain --api 1.2 0x800a0064
+	prints '^DAT_PROVIDER_NOT_FOUND DAT_MINOR_NOT_FOUND '
+	# the bit of class error is not in each value that OFED returns
+	for code in 0x000d0000 0x800d0000; do
+		run ./datctl explain --api 2.0 $code
+		prints '^DAT_QUEUE_EMPTY '
+	done
+	for code in 0xbfff0000 0x3fff0000; do
+		run ./datctl explain --api 2.0 $code
+		prints '^DAT_NOT_IMPLEMENTED '
+	done
+	run ./datctl explain DAT_IB_DTO_EVENT
+	exits_with 1
+	says 'DAT_IB_DTO_EVENT. is not a code of uDAPL 1.2'
+	run ./datctl explain --api 2.0 0x40000
+	exits_with 0
+	prints '^DAT_IB_DTO_EVENT  \(event, 0x40000\)$'
 }
 
 explains_a_return_value_with_type_and_subtype()
@@ -163,7 +205,7 @@ json_is_json()
 wrong_usage_exits_with_2()
 {
 	local args
-	for args in explain 'explain --nonsense' 'env more' 'env --nonsense' 'which --nonsense' 'which a b'; do
+	for args in explain 'explain --nonsense' 'explain --api' 'explain --api 3.0 1' 'explain --api 2.0' 'env more' 'env --nonsense' 'which --nonsense' 'which a b'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datctl $args
 		exits_with 2
@@ -171,7 +213,8 @@ wrong_usage_exits_with_2()
 	done
 }
 
-tests explains_every_name_of_the_standard explains_a_return_value_with_type_and_subtype \
+tests explains_every_name_of_the_standard explains_every_name_of_20 a_subtype_has_the_number_of_its_api \
+	explains_a_return_value_with_type_and_subtype \
 	takes_numbers_as_programs_print_them takes_names_alone_and_joined \
 	takes_names_as_they_are_typed_and_pasted explains_a_small_number_as_everything_it_can_be \
 	refuses_what_is_no_code env_names_every_variable env_shows_present_values which_marks_the_file_that_counts \

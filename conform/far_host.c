@@ -131,7 +131,7 @@ close_it:
 }
 
 /*
- * Returns the host of an address. For IPv6 it is the network, because one host can have all of its
+ * Writes the host of an address. For IPv6 it is the network, because one host can have all of its
  * addresses.
  */
 static void host_of(const struct sockaddr_storage *address, unsigned char name[16])

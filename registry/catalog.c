@@ -208,9 +208,9 @@ bool plugin_is_hidden(const struct reg_plugin *p)
 }
 
 /*
- * Returns the best record for a request, of any plugin or of the given one, among the plugins that
- * are neither loading nor unloading. Raises *seen to the best match of any record. Sets *busy to a
- * plugin that is still loading and has a record that would serve.
+ * Returns the best record for a request, of any plugin or of the given one, among those that this
+ * thread may use now. Raises *seen to the best match of any record. Sets *busy to a plugin that
+ * another thread is loading or unloading, and that has a record that would serve.
  */
 static struct reg_record *record_find_locked(const struct reg_request *rq,
 					     const struct reg_plugin *of, enum match *seen,
@@ -482,7 +482,7 @@ void record_release(struct reg_record *r)
 	pthread_mutex_unlock(&reg.lock);
 }
 
-/* Returns true if no IA is open and no plugin is loaded. */
+/* Frees the catalogue. No IA is open, and no plugin is loaded. */
 void catalog_free_locked(void)
 {
 	struct reg_record *r;

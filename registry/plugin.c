@@ -38,7 +38,10 @@ static bool wait_is_circular_locked(const struct reg_plugin *p)
 	return false;
 }
 
-/* Waits until p changes its state. Returns 0, or -EDEADLK if that cannot happen. */
+/*
+ * Waits until a plugin, perhaps p, changes its state. Returns 0, or -EDEADLK if p waits for this
+ * thread.
+ */
 int plugin_wait_locked(struct reg_plugin *p)
 {
 	if (wait_is_circular_locked(p))

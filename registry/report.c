@@ -156,10 +156,7 @@ static const char *skip_name(enum conf_skip skip)
 		       "says nondefault in field 4 and is skipped; write default there";
 }
 
-/*
- * Reports a line of this name that cannot be used, or a file that may have such a line and cannot
- * be read. Returns false if there is neither.
- */
+/* Reports the lines of this name that cannot be used. Returns false if there are none. */
 static bool unusable_write_locked(struct text *t, const char *name)
 {
 	const struct conf_entry *e;

@@ -29,7 +29,7 @@ static struct {
 } guests;
 
 /*
- * Returns the host of an address. For IPv6 it is the network, because one host can have all of its
+ * Writes the host of an address. For IPv6 it is the network, because one host can have all of its
  * addresses.
  */
 static void host_of(const struct sockaddr *address, unsigned char host[16])

@@ -201,8 +201,8 @@ TEST_WITH(dat_dbg_type_0_silences, LINE_AS("a", "u1.2", "nonthreadsafe", "libnow
 }
 
 /*
- * Returns what is on standard output after the open of an adapter without a library, with this
- * DAT_DBG_DEST.
+ * Writes to `buf` what is on standard output after the open of an adapter without a library, with
+ * this DAT_DBG_DEST.
  */
 static void stdout_after(const char *dest, char *buf, size_t size)
 {

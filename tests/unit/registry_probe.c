@@ -33,7 +33,7 @@ static void *symbol(void *lib, const char *name)
 static DAT_IA_OPENV_FUNC open_ia;
 static close_fn *close_ia;
 
-/* Returns false if an open adapter cannot be closed. */
+/* Opens and closes an adapter. Returns 0 if it was opened and cannot be closed. */
 static int try(char *name)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;

@@ -96,7 +96,10 @@ static int string_append(char **s, const char *more)
 	return 0;
 }
 
-/* Returns key=value, with the value in quotes if it has blanks that would end it. */
+/*
+ * Returns key=value, with the value in quotes if it is empty or has a character that the parser of a tuning
+ * string would not take as it is (a blank, a quote or a backslash), or NULL if the allocation fails.
+ */
 static char *tuning_format(const char *key, const char *value)
 {
 	size_t room = strlen(key) + 2 * strlen(value) + 4;

@@ -194,7 +194,8 @@ static int check_sizes(const struct perf_ia *ia, const struct perf_options *opt)
  * Measures all rows. Wrong data do not end a table, because the other lines show whether one test
  * fails or all.
  */
-static int measure(struct perf_session *s, const struct perf_options *opt)
+static int measure_rows(struct perf_session *s, const struct perf_options *opt,
+			struct perf_repeat *repeat)
 {
 	struct row rows[MAX_ROWS];
 	size_t n = plan(opt, rows);
@@ -206,7 +207,7 @@ static int measure(struct perf_session *s, const struct perf_options *opt)
 		struct perf_result result;
 
 		progress(&rows[i], i, n);
-		if (session_test(s, &spec, &result) != 0)
+		if (repeat_test(repeat, s, &spec, &result) != 0)
 			return -1;
 		progress(NULL, 0, 0);
 		report_result(opt, &spec, &result);
@@ -218,6 +219,17 @@ static int measure(struct perf_session *s, const struct perf_options *opt)
 			break;	/* the output is lost; cli_finish() reports that */
 	}
 	return worst;
+}
+
+static int measure(struct perf_session *s, const struct perf_options *opt)
+{
+	struct perf_repeat repeat;
+	int status = repeat_begin(&repeat, opt);
+
+	if (status == 0)
+		status = measure_rows(s, opt, &repeat);
+	repeat_end(&repeat);
+	return status;
 }
 
 static int run_vipl(const struct perf_options *opt)

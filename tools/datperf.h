@@ -65,6 +65,7 @@ struct perf_result {
 	double lat_us_p99;
 	double bw_MBps;
 	double rate_per_s;
+	double low, high;	/* with --repeat, the lowest and the highest perf_value() */
 	bool verified;
 	/* round trips, or what `one_way` of the method says; the session's, or NULL */
 	const struct perf_hist *hist;
@@ -364,6 +365,7 @@ struct perf_options {
 	bool server;
 	enum perf_form form;
 	bool histogram;
+	uint32_t repeat;		/* measurements of each row; 0 without --repeat */
 	bool table;			/* no --test: a few of each */
 	const char *plot;		/* the picture, or NULL */
 	char **results;			/* files of earlier results; NULL, or ends with NULL */
@@ -396,6 +398,19 @@ int proc_pin(int cpu);
 
 /* datperf_vipl.c: --api vipl */
 int vipl_measure(const struct perf_options *opt, const struct perf_spec *spec);
+
+/* datperf_repeat.c: one result from several measurements */
+struct perf_repeat {
+	uint32_t times;			/* at least 1 */
+	struct perf_result *result;	/* so many; NULL if it is 1 */
+	struct perf_hist *hist;		/* of all of them together, or NULL */
+};
+
+double perf_value(enum perf_test test, const struct perf_result *result);	/* us, MB/s or 1/s: what the test is about */
+int repeat_begin(struct perf_repeat *repeat, const struct perf_options *opt);
+int repeat_test(struct perf_repeat *repeat, struct perf_session *s, const struct perf_spec *spec,
+		struct perf_result *result);
+void repeat_end(struct perf_repeat *repeat);	/* also if it could not begin */
 
 /* datperf_report.c: how results are printed */
 void report_head(const struct perf_options *opt);

@@ -700,7 +700,8 @@ static int test_phases(struct perf_session *s, struct perf_result *result)
 /* Runs a test. The session owns what result->hist points at, and reuses it in its next test. */
 int session_test(struct perf_session *s, const struct perf_spec *spec, struct perf_result *result)
 {
-	*result = (struct perf_result){ 0, NAN, NAN, NAN, NAN, false, NULL };
+	*result = (struct perf_result){ .lat_us_median = NAN, .lat_us_p99 = NAN, .bw_MBps = NAN,
+					.rate_per_s = NAN, .low = NAN, .high = NAN };
 	s->spec = *spec;
 	for (uint32_t i = 0; i < spec->threads; i++) {
 		struct perf_lane *lane = &s->lane[i];

@@ -18,6 +18,7 @@
 #define DEFAULT_QUAL 19750
 #define DEFAULT_TIMEOUT_S 20
 #define MAX_ITERS 100000000
+#define MAX_REPEAT 1000
 #define DEFAULT_LIMIT (UINT64_C(1) << 30)
 #define MAX_LIMIT (UINT64_C(1) << 40)
 #define DEFAULT_DEADLINE_S 14400
@@ -49,6 +50,8 @@ static const char help_text[] =
 	"  --iters N          the number of messages (or connections) to measure\n"
 	"  --duration S       measure for about S seconds, as in 0.5\n"
 	"  --warmup N         the number of messages before the measurement\n"
+	"  --repeat N         measure each test N times: the one in the middle counts, and the\n"
+	"                     lowest and the highest are shown with it\n"
 	"  --wait             sleep in dat_evd_wait for each event instead of polling\n"
 	"  --verify           verify as many messages as are measured, not only some hundred\n"
 	"  --cpus A,B         run the client on CPU A and the server on CPU B;\n"
@@ -77,7 +80,7 @@ static const char help_text[] =
 	"JSON: test, ia, size, iters, lat_us_median, lat_us_p99, bw_MBps (1 MB = 10^6 bytes),\n"
 	"rate_per_s, window, eps, threads, bidirectional, wait, memory, verified; null for what a\n"
 	"test does not measure or verify. With --histogram also histogram: pairs of a latency and\n"
-	"the number of messages with this latency.\n"
+	"the number of messages with this latency. With --repeat also repeat, low and high.\n"
 	"\n"
 	"Exit status: 0 it succeeded and all data were correct, 1 it failed, 2 the command line\n"
 	"is wrong.\n";
@@ -86,7 +89,7 @@ enum option_id {
 	OPT_IA = 256, OPT_TEST, OPT_SIZE, OPT_SWEEP, OPT_WINDOW, OPT_ITERS, OPT_DURATION,
 	OPT_WARMUP, OPT_WAIT, OPT_CPUS, OPT_HISTOGRAM, OPT_JSON, OPT_CSV, OPT_PLOT, OPT_SERVER,
 	OPT_CONNECT, OPT_QUAL, OPT_TIMEOUT, OPT_API, OPT_EPS, OPT_THREADS, OPT_BOTH, OPT_VERIFY,
-	OPT_MEMORY, OPT_LIMIT, OPT_DEADLINE, OPT_HELP, OPT_VERSION
+	OPT_MEMORY, OPT_LIMIT, OPT_DEADLINE, OPT_REPEAT, OPT_HELP, OPT_VERSION
 };
 
 static const struct option options[] = {
@@ -98,6 +101,7 @@ static const struct option options[] = {
 	{ "iters", required_argument, NULL, OPT_ITERS },
 	{ "duration", required_argument, NULL, OPT_DURATION },
 	{ "warmup", required_argument, NULL, OPT_WARMUP },
+	{ "repeat", required_argument, NULL, OPT_REPEAT },
 	{ "wait", no_argument, NULL, OPT_WAIT },
 	{ "cpus", required_argument, NULL, OPT_CPUS },
 	{ "histogram", no_argument, NULL, OPT_HISTOGRAM },
@@ -301,6 +305,8 @@ static int parse_option(int id, const char *text, struct perf_options *opt)
 	case OPT_WARMUP:
 		opt->warmup_given = true;
 		return parse_u32("--warmup", text, 0, MAX_ITERS, &opt->spec.warmup);
+	case OPT_REPEAT:
+		return parse_u32("--repeat", text, 1, MAX_REPEAT, &opt->repeat);
 	case OPT_CPUS:
 		return parse_cpus(text, opt);
 	case OPT_PLOT:
@@ -332,7 +338,7 @@ static bool measures(const struct perf_options *opt)
 {
 	return !opt->table || opt->histogram || opt->sweep_max > 0 || opt->spec.size > 0 ||
 	       opt->spec.iters > 0 || opt->spec.duration_s > 0 || opt->spec.window > 0 ||
-	       opt->spec.wait || opt->warmup_given || opt->spec.eps > 0 || opt->spec.threads > 0 ||
+	       opt->spec.wait || opt->warmup_given || opt->repeat > 0 || opt->spec.eps > 0 || opt->spec.threads > 0 ||
 	       opt->spec.both || opt->spec.verify || opt->spec.memory != PERF_PRIVATE;
 }
 
@@ -409,9 +415,9 @@ static int check_vipl(const struct perf_options *opt)
 	if (!opt->table && opt->spec.test == PERF_CONNECT_RATE)
 		return cli_usage("--api vipl: connect-rate is not supported");
 	if (opt->sweep_max > 0 || opt->spec.duration_s > 0 || opt->spec.window > 0 ||
-	    opt->plot != NULL)
-		return cli_usage("--api vipl cannot be combined with --sweep, --duration, --window "
-				 "and --plot");
+	    opt->plot != NULL || opt->repeat > 0)
+		return cli_usage("--api vipl cannot be combined with --sweep, --duration, --window, "
+				 "--repeat and --plot");
 	if (opt->spec.eps > 1 || opt->spec.threads > 1 || opt->spec.both || opt->spec.verify ||
 	    opt->spec.memory != PERF_PRIVATE)
 		return cli_usage("--api vipl cannot be combined with --eps, --threads, "

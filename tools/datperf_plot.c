@@ -38,6 +38,7 @@ struct point {
 	uint64_t size;
 	uint32_t window;
 	double value;		/* us or MB/s */
+	double low, high;	/* of its repetitions; the value itself if there are none */
 };
 
 struct curve {
@@ -158,7 +159,7 @@ int plot_add(const char *ia, const struct perf_spec *spec, const struct perf_res
 {
 	struct point point = {
 		.test = spec->test, .size = spec->size, .window = spec->window,
-		.value = perf_methods[spec->test].latency ? result->lat_us_median : result->bw_MBps,
+		.value = perf_value(spec->test, result), .low = result->low, .high = result->high,
 	};
 
 	snprintf(point.ia, sizeof(point.ia), "%s", ia);
@@ -193,10 +194,18 @@ static void read_settings(const char *line, struct point *point)
 		 strstr(line, "\"wait\": true") != NULL, kind);
 }
 
+/* Returns a member's number, or `otherwise` if the line has no such member or it is null. */
+static double read_number(const char *line, const char *name, double otherwise)
+{
+	const char *value = member(line, name);
+
+	return value != NULL && *value != 'n' ? strtod(value, NULL) : otherwise;
+}
+
 static bool read_point(const char *line, struct point *point)
 {
 	const char *test = member(line, "{\"test\": \""), *ia = member(line, "\"ia\": \"");
-	const char *size = member(line, "\"size\": "), *value;
+	const char *size = member(line, "\"size\": ");
 	int i;
 
 	if (test == NULL || ia == NULL || size == NULL)
@@ -207,11 +216,13 @@ static bool read_point(const char *line, struct point *point)
 			break;
 	if (i == PERF_TESTS)
 		return false;
-	value = member(line, perf_methods[i].latency ? "\"lat_us_median\": " : "\"bw_MBps\": ");
 	point->test = (enum perf_test)i;
 	snprintf(point->ia, sizeof(point->ia), "%.*s", (int)strcspn(ia, "\""), ia);
 	point->size = strtoull(size, NULL, 10);
-	point->value = value != NULL && *value != 'n' ? strtod(value, NULL) : NAN;
+	point->value = read_number(line, perf_methods[i].latency ? "\"lat_us_median\": "
+								   : "\"bw_MBps\": ", NAN);
+	point->low = read_number(line, "\"low\": ", point->value);
+	point->high = read_number(line, "\"high\": ", point->value);
 	read_settings(line, point);
 	return true;
 }
@@ -443,8 +454,8 @@ static void ranges(FILE *to, bool latency)
 
 		if (perf_methods[point->test].latency != latency)
 			continue;
-		min = fmin(min, point->value);
-		max = fmax(max, point->value);
+		min = fmin(min, point->low);
+		max = fmax(max, point->high);
 		least = point->size < least ? point->size : least;
 		most = point->size > most ? point->size : most;
 	}
@@ -468,10 +479,34 @@ static void data_blocks(FILE *to)
 	for (size_t i = 0; i < plot.count; i++) {
 		if (i == 0 || !same_curve(&plot.point[i - 1], &plot.point[i]))
 			fprintf(to, "$curve%zu << end\n", i);
-		fprintf(to, "%" PRIu64 " %.4f\n", plot.point[i].size, plot.point[i].value);
+		fprintf(to, "%" PRIu64 " %.4f %.4f %.4f\n", plot.point[i].size, plot.point[i].value,
+			plot.point[i].low, plot.point[i].high);
 		if (i + 1 == plot.count || !same_curve(&plot.point[i], &plot.point[i + 1]))
 			fprintf(to, "end\n");
 	}
+}
+
+/* Returns true if a measurement of the curve that begins with this point was repeated, with other results. */
+static bool has_spread(size_t i)
+{
+	size_t first = i;
+
+	for (; i < plot.count && same_curve(&plot.point[first], &plot.point[i]); i++)
+		if (plot.point[i].low < plot.point[i].high)
+			return true;
+	return false;
+}
+
+/* Draws the range from the lowest to the highest of the repetitions: a band, or a bar if there is one size only. */
+static void spread(FILE *to, const char *by, size_t i, size_t colour)
+{
+	bool one = i + 1 == plot.count || !same_curve(&plot.point[i], &plot.point[i + 1]);
+
+	if (one)
+		fprintf(to, "%s$curve%zu using 1:2:3:4 with yerrorbars lt %zu lw 1.5 ps 0 notitle", by, i, colour);
+	else
+		fprintf(to, "%s$curve%zu using 1:3:4 with filledcurves lt %zu fs transparent solid 0.25 "
+			"noborder notitle", by, i, colour);
 }
 
 /* Writes one of the two panels: its axes, then its curves. */
@@ -488,11 +523,15 @@ static void panel(FILE *to, bool latency, const char *name, const char *axis)
 
 		if (!begins_curve(i, latency))
 			continue;
-		fprintf(to, "%s$curve%zu using 1:2 with linespoints lw 1.5 pt %d dt %zu ps 0.5 title ",
-			by, i, points[lap], lap + 1);
+		curve++;
+		if (has_spread(i)) {
+			spread(to, by, i, curve);
+			by = ", ";
+		}
+		fprintf(to, "%s$curve%zu using 1:2 with linespoints lt %zu lw 1.5 pt %d dt %zu ps 0.5 title ",
+			by, i, curve, points[lap], lap + 1);
 		title(to, &plot.point[i]);
 		by = ", ";
-		curve++;
 	}
 	fprintf(to, "\n");
 }

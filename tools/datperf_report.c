@@ -87,6 +87,11 @@ static void json(const struct perf_options *opt, const struct perf_spec *spec,
 	json_number("lat_us_p99", result->lat_us_p99, 3);
 	json_number("bw_MBps", result->bw_MBps, 1);
 	json_number("rate_per_s", result->rate_per_s, 1);
+	if (opt->repeat > 0) {
+		printf(", \"repeat\": %" PRIu32, opt->repeat);
+		json_number("low", result->low, 3);
+		json_number("high", result->high, 3);
+	}
 	printf(", \"window\": %" PRIu32 ", \"eps\": %" PRIu32 ", \"threads\": %" PRIu32
 	       ", \"bidirectional\": %s, \"wait\": %s, \"memory\": \"%s\"", spec->window,
 	       spec->eps, spec->threads, spec->both ? "true" : "false",
@@ -128,10 +133,16 @@ static void csv(const struct perf_options *opt, const struct perf_spec *spec,
 	csv_number(result->lat_us_p99, 3);
 	csv_number(result->bw_MBps, 1);
 	csv_number(result->rate_per_s, 1);
-	printf(",%s,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%s,%s,%s\n",
+	printf(",%s,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%s,%s,%s",
 	       verdict(spec, result, "true", "false", ""), spec->window, spec->eps, spec->threads,
 	       spec->both ? "true" : "false", spec->wait ? "true" : "false",
 	       perf_memory_names[spec->memory]);
+	if (opt->repeat > 0) {
+		printf(",%" PRIu32, opt->repeat);
+		csv_number(result->low, 3);
+		csv_number(result->high, 3);
+	}
+	putchar('\n');
 }
 
 static void cell(double value, int width, int decimals)
@@ -152,6 +163,10 @@ static void line(const struct perf_options *opt, const struct perf_spec *spec,
 	cell(result->lat_us_p99, 9, 2);
 	cell(result->bw_MBps, 10, 1);
 	cell(result->rate_per_s, 12, 0);
+	if (opt->repeat > 0) {
+		cell(result->low, 10, 2);
+		cell(result->high, 10, 2);
+	}
 	printf("  %s\n", verdict(spec, result, "verified", "WRONG", "-"));
 	if (opt->histogram && result->hist != NULL)
 		each_range(result, method->one_way, bar);
@@ -178,17 +193,22 @@ void report_head(const struct perf_options *opt)
 	char *shown;
 
 	if (opt->form == PERF_CSV)
-		puts("test,ia,size,iters,lat_us_median,lat_us_p99,bw_MBps,rate_per_s,verified,"
-		     "window,eps,threads,bidirectional,wait,memory");
+		printf("test,ia,size,iters,lat_us_median,lat_us_p99,bw_MBps,rate_per_s,verified,"
+		       "window,eps,threads,bidirectional,wait,memory%s\n",
+		       opt->repeat > 0 ? ",repeat,low,high" : "");
 	if (opt->form == PERF_TABLE) {
 		shown = cli_escape(opt->ia);
 		printf("%s: latency is one way (a read's: post to completion), 1 MB = 10^6 "
 		       "bytes\n", shown);
 		free(shown);
 		settings(&opt->spec);
+		if (opt->repeat > 0)
+			printf("the one in the middle of %" PRIu32 " measurements; lowest and highest: us, MB/s "
+			       "or per second\n", opt->repeat);
 		putchar('\n');
-		printf("%-12s  %9s  %9s  %9s  %10s  %12s  %s\n", "test", "bytes", "us median",
-		       "us p99", "MB/s", "per second", "data");
+		printf("%-12s  %9s  %9s  %9s  %10s  %12s%s  %s\n", "test", "bytes", "us median",
+		       "us p99", "MB/s", "per second", opt->repeat > 0 ? "      lowest     highest" : "",
+		       "data");
 	}
 	fflush(stdout);
 }

@@ -82,6 +82,7 @@ datperf_SOURCES = \
 	tools/datperf_post.c \
 	tools/datperf_proc.c \
 	tools/datperf_rate.c \
+	tools/datperf_repeat.c \
 	tools/datperf_report.c \
 	tools/datperf_vipl.c \
 	tools/datperf_vipl.h \

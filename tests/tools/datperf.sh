@@ -318,6 +318,43 @@ csv_has_a_head_and_a_line_a_result()
 	prints '^write-bw,"soft0",16,10,,,[0-9.]+,[0-9.]+,true,[0-9]+,1,1,false,false,private$'
 }
 
+# member NAME: its value in the one object that was printed
+member()
+{
+	sed -E "s/.*\"$1\": ([^,}]*).*/\\1/" "$out"
+}
+
+# The result is one of the measurements: it lies between the lowest and the highest of them, but for what is rounded.
+repetitions_show_how_far_results_are_apart()
+{
+	local row test name
+	for row in 'send-lat lat_us_median' 'write-bw bw_MBps' 'connect-rate rate_per_s'; do
+		read -r test name <<<"$row"
+		run "${perf[@]}" --json --test "$test" --iters 20 --repeat 3
+		exits_with 0
+		says_nothing
+		prints_lines 1
+		prints '"rate_per_s": [0-9.]+, "repeat": 3, "low": [0-9.]+, "high": [0-9.]+, "window"'
+		awk -v is="$(member "$name")" -v low="$(member low)" -v high="$(member high)" \
+			'BEGIN { exit !(low - 0.06 <= is && is <= high + 0.06) }' || fails "$test: not between low and high: $(cat "$out")"
+	done
+	run "${perf[@]}" --csv --test send-lat --iters 20 --repeat 2
+	exits_with 0
+	prints ',memory,repeat,low,high$'
+	prints ',private,2,[0-9.]+,[0-9.]+$'
+	run "${perf[@]}" --test send-lat --iters 20 --repeat 2
+	exits_with 0
+	prints '^the one in the middle of 2 measurements'
+	prints ' lowest +highest +data$'
+	run "${perf[@]}" --json --test read-lat --iters 50 --repeat 3 --histogram
+	exits_with 0
+	[ "$(grep -o '\[[0-9.]*, [0-9]*\]' "$out" | tr -d '[],' | awk '{ n += $2 } END { print n }')" -eq 150 ] ||
+		fails "the histogram is not about all measurements: $(cat "$out")"
+	refuses "--repeat: '0' is not a number from 1 to 1000" --repeat 0
+	refuses '--server: the client chooses what to measure.*' --server --repeat 2
+	refuses '--api vipl cannot be combined with .*--repeat.*' --api vipl --repeat 2
+}
+
 # all_verified N: so many results, each of them right
 all_verified()
 {
@@ -467,5 +504,5 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	several_endpoints_and_threads_are_verified endpoints_without_messages_do_no_harm \
 	both_sides_at_once_are_verified as_many_messages_as_one_likes_are_verified \
 	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others \
-	a_histogram_counts_every_message csv_has_a_head_and_a_line_a_result \
+	a_histogram_counts_every_message repetitions_show_how_far_results_are_apart csv_has_a_head_and_a_line_a_result \
 	a_terminal_sees_how_far_it_is an_odd_name_is_still_json both_ends_on_one_cpu_work

@@ -50,6 +50,30 @@ a_picture_shows_this_run_and_earlier_ones()
 	[ "$(head -c 4 "$dir/p.png" | tail -c 3)" = PNG ] || fails 'no PNG'
 }
 
+# bands PICTURE N: so many curves have a band
+bands()
+{
+	[ "$(grep -c "fill-opacity *= *'0.25" "$1")" -eq "$2" ] || fails "$(grep -c "fill-opacity *= *'0.25" "$1") bands instead of $2"
+}
+
+a_band_shows_how_far_repetitions_are_apart()
+{
+	has_gnuplot || return 0
+	run "${perf[@]}" --json --test send-lat --sweep=8:32 --iters 5 --repeat 3
+	sed -E 's/"low": [0-9.]+, "high": [0-9.]+/"low": 0.1, "high": 900/' "$out" >"$dir/apart.json"
+	sed -E 's/"repeat": .*"window"/"window"/' "$out" >"$dir/once.json"
+	run ./datperf --plot "$dir/b.svg" "$dir/apart.json" "$dir/once.json"
+	exits_with 0
+	says_nothing
+	bands "$dir/b.svg" 1
+	grep -q '<title>soft0 send-lat (once.json)</title>' "$dir/b.svg" || fails 'one curve is not there'
+	head -n 1 "$dir/apart.json" >"$dir/one.json"
+	run ./datperf --plot "$dir/b.svg" "$dir/one.json"
+	exits_with 0
+	says_nothing
+	bands "$dir/b.svg" 0 # a bar: there is only one size
+}
+
 # appends FILE OPTION...: one more run's results
 appends()
 {
@@ -229,7 +253,7 @@ many_curves_make_a_higher_picture()
 }
 
 tests a_picture_shows_this_run_and_earlier_ones runs_of_one_file_are_curves_of_their_own \
-	a_window_is_named_if_it_was_chosen the_picture_says_what_it_shows_where_and_when \
+	a_window_is_named_if_it_was_chosen a_band_shows_how_far_repetitions_are_apart the_picture_says_what_it_shows_where_and_when \
 	the_names_of_the_curves_are_apart_from_that_of_the_axis \
 	a_picture_that_cannot_be_is_refused_before_anything_is_measured \
 	a_picture_without_gnuplot_is_an_error a_picture_that_finds_no_room_is_an_error \

@@ -135,6 +135,7 @@ void check_write(const char *name, const char *text);
 /* Collects what is written to stderr between the two calls; the text lives until the next capture. */
 void check_stderr_begin(void);
 const char *check_stderr_end(void);
+bool check_stderr_holds(const char *text); /* in between: what has been written so far has this in it */
 
 /* What the macros stand on. */
 #define CHECK_INT_(got, want, fatal) \

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -76,22 +77,36 @@ void check_stderr_begin(void)
 	util.capturing = true;
 }
 
+/* What has been written meanwhile. The position stays, since others may be writing. */
+static const char *captured(void)
+{
+	struct stat file;
+
+	REQUIRE(util.capturing && !fstat(util.capture_fd, &file));
+	free(util.captured);
+	util.captured = calloc(1, (size_t)file.st_size + 1);
+	if (util.captured && pread(util.capture_fd, util.captured, (size_t)file.st_size, 0) != file.st_size)
+		CHECK_FAIL("what went to stderr cannot be read back");
+	return util.captured ? util.captured : "";
+}
+
+bool check_stderr_holds(const char *text)
+{
+	fflush(stderr);
+	return strstr(captured(), text) != NULL;
+}
+
 const char *check_stderr_end(void)
 {
-	off_t size;
+	const char *text;
 
-	REQUIRE(util.capturing);
 	fflush(stderr);
 	dup2(util.real_stderr, STDERR_FILENO);
 	close(util.real_stderr);
+	text = captured();
 	util.capturing = false;
-	size = lseek(util.capture_fd, 0, SEEK_END);
-	free(util.captured);
-	util.captured = calloc(1, (size_t)size + 1);
-	if (util.captured && pread(util.capture_fd, util.captured, (size_t)size, 0) != size)
-		CHECK_FAIL("what went to stderr cannot be read back");
 	close(util.capture_fd);
-	return util.captured;
+	return text;
 }
 
 void check_util_end(void)

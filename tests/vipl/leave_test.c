@@ -236,9 +236,11 @@ static void a_program_that_ends_by__exit_has_broken_its_connection(void)
 	if (strcmp(adapter(), "soft0") != 0)
 		check_skip("only soft0 tells a process that is gone from one that has disconnected");
 	serve(exit_without_a_word);
+	/* a thread of libvipl prints it, unless the NIC has been closed */
+	REQUIRE_SOON(check_stderr_holds("a connection has broken"));
 	expect_end();
 	check_join(peer);
-	CHECK_HAS_STR(check_stderr_end(), "a connection has broken");
+	check_stderr_end();
 }
 
 static void have_a_child_exit(void *arg)
@@ -272,13 +274,14 @@ static void a_child_that_exits_leaves_its_parent_s_connection_alone(void)
 }
 
 static const struct check_test tests[] = {
+	/* the first: libvipl prints three lines about broken connections in ten seconds, and others may break them too */
+	CHECK_TEST(a_program_that_ends_by__exit_has_broken_its_connection),
 	CHECK_TEST(a_program_that_exits_has_disconnected),
 	CHECK_TEST(the_vi_connects_again_after_its_peer_has_exited),
 	CHECK_TEST(no_thread_of_the_program_hears_of_its_exit),
 	CHECK_TEST(nor_does_the_program_s_error_handler),
 	CHECK_TEST(a_handler_of_the_library_s_may_exit),
 	CHECK_TEST(an_exit_in_a_signal_handler_is_not_held_up),
-	CHECK_TEST(a_program_that_ends_by__exit_has_broken_its_connection),
 	CHECK_TEST(a_child_that_exits_leaves_its_parent_s_connection_alone),
 	CHECK_END,
 };

@@ -116,7 +116,7 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	cq->ia = ia;
 	cq->evd = evd;
 	cq->enough = CQ_CALM;
-	cq->waited = cq->lost = false;
+	cq->waited = cq->lost = cq->turn = false;
 	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_bury */
 	datp_lock(&ia->lock);
 	err = soft_arena_alloc(ia, SOFT_KIND_RING,

@@ -439,6 +439,19 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
 	return true;
 }
 
+/*
+ * Returns true if a cell keeps the turn of the next request, a send. Then the message must not go by
+ * a cell of its own, which would come behind the messages that were sent meanwhile. Initiator,
+ * engine held.
+ */
+static bool turn_is_kept(const struct soft_dir *dir, const struct soft_request *r)
+{
+	/* relaxed: only the holder writes it */
+	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
+
+	return r->turn || (!dir->tl->srq && (int32_t)(seq - dir->ep->turns) < 0);
+}
+
 /* Returns false if the send has to wait. */
 static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
 {
@@ -447,7 +460,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 
 	if (r->len > soft_sge_room(r->sge, (int)r->n))
 		return dir_nonsense(dir);
-	if (dir->initiator && !r->turn && soft_is_eager(dir->ep, r->msg, r->len)) {
+	if (dir->initiator && !turn_is_kept(dir, r) && soft_is_eager(dir->ep, r->msg, r->len)) {
 		if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, false)) {
 			*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 			return true;
@@ -784,6 +797,8 @@ void soft_engine_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg)
 	if ((int32_t)(ep->executed - seq) > 0 || ep->rlayout.srq ||
 	    !soft_recv_posted(ep->rport, ep->rlayout.rq_base + msg))
 		return;
-	if (cell_tell(ep, msg + 1))
-		soft_ring_notify(ep->rring, ep->peer);
+	if (!cell_tell(ep, msg + 1))
+		return;
+	ep->turns = seq + 1;
+	soft_ring_notify(ep->rring, ep->peer);
 }

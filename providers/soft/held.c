@@ -20,6 +20,7 @@
 #include "peer.h"
 #include "port.h"
 #include "tick.h"
+#include "turn.h"
 
 #ifndef HELD_SPINS
 #define HELD_SPINS 200 /* a running sender publishes its claimed cell within this many checks */
@@ -196,6 +197,20 @@ static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t claim)
 	return true;
 }
 
+/* The next cell is there, but its message waits until the peer has executed it: no longer than the bound (turn.c). */
+static bool turn_look(struct soft_cq *cq, uint64_t head)
+{
+	if (!soft_turn_look(cq)) {
+		if (!late_waits(cq, head))
+			late_begin(cq, head);
+		if (!soft_bound_over(&cq->late_until, &cq->late_looked))
+			return false;
+		soft_turn_pass(cq);
+	}
+	late_end(cq);
+	return true;
+}
+
 bool soft_held_look(struct soft_cq *cq)
 {
 	/* relaxed, both: the poll lock is held, and a claim is looked at again */
@@ -203,6 +218,8 @@ bool soft_held_look(struct soft_cq *cq)
 	uint64_t claim = atomic_load_explicit(claim_at(cq, head), memory_order_relaxed);
 	struct soft_held *held;
 
+	if (cq->turn)
+		return turn_look(cq, head);
 	if (SOFT_CLAIM_AHEAD(claim, head) < 0) {
 		late_end(cq);
 		return false;

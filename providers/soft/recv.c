@@ -20,6 +20,7 @@
 #include "request.h"
 #include "srq.h"
 #include "tick.h"
+#include "turn.h"
 #include "window.h"
 #include "xfer.h"
 #include <errno.h>
@@ -106,10 +107,9 @@ static bool deliver_one(struct soft_ep *ep)
 
 	if (ep->base.srq || rq->finished == rq->posted || ep->failing)
 		return false;
-	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
-	/* acquire: the data and the result */
-	if (atomic_load_explicit(&desc->state, memory_order_acquire) != SOFT_DESC_DONE)
+	if (!soft_recv_filled(ep))
 		return false;
+	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
 	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
 	deliver_filled(ep, &rq->ring[rq->finished & rq->mask], desc);
 	return true;
@@ -122,16 +122,23 @@ static void deliver_done(struct soft_ep *ep)
 		;
 }
 
-/* Returns true if a message before this one has not been completed and has a receive. A peer may name any message. */
-static bool is_ahead(const struct soft_ep *ep, uint32_t msg)
+bool soft_recv_is_ahead(const struct soft_ep *ep, uint32_t msg)
 {
 	return msg - ep->in_msg - 1 < ep->base.rq.posted - ep->base.rq.finished;
+}
+
+bool soft_recv_filled(const struct soft_ep *ep)
+{
+	const struct soft_desc *desc = soft_port_desc(ep->port, &ep->layout, ep->base.rq.finished);
+
+	/* acquire: the data and the result */
+	return atomic_load_explicit(&desc->state, memory_order_acquire) == SOFT_DESC_DONE;
 }
 
 /* Completes the filled receives of the messages before this one. Those behind it complete in a turn of their own. */
 static void deliver_before(struct soft_ep *ep, uint32_t msg)
 {
-	while (is_ahead(ep, msg) && deliver_one(ep))
+	while (soft_recv_is_ahead(ep, msg) && deliver_one(ep))
 		;
 }
 
@@ -244,7 +251,7 @@ static void catch_up(struct soft_ep *ep)
 {
 	if (!ep->base.srq) {
 		deliver_before(ep, ep->told);
-		ep->pull = is_ahead(ep, ep->told);
+		ep->pull = soft_recv_is_ahead(ep, ep->told);
 	}
 	soft_recv_progress(ep);
 }
@@ -279,19 +286,29 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		catch_up(ep);
 }
 
-/* Takes a cell that keeps the turn of the messages before `msg`. EP lock. */
-static void told_take(struct soft_ep *ep, uint32_t msg)
+/*
+ * Takes a cell that keeps the turn of the messages before `msg`. Returns false if the cell has to
+ * wait, because the peer is executing one of them. EP lock.
+ */
+static bool told_take(struct soft_ep *ep, uint32_t msg)
 {
+	bool waits = false;
+
 	if (ep->base.srq) {
 		if ((int32_t)(msg - ep->told) > 0)
 			ep->told = msg;
 		soft_recv_progress(ep);
-		return;
+		return true;
 	}
 	deliver_before(ep, msg);
-	if (is_ahead(ep, msg)) /* what is not done yet waits for this side to execute it */
+	if (soft_recv_is_ahead(ep, msg)) /* what is not done yet waits for this side to execute it */
 		soft_recv_progress(ep);
-	deliver_before(ep, msg);
+	/* the peer may finish at any time */
+	do
+		deliver_before(ep, msg);
+	while (soft_recv_is_ahead(ep, msg) && !ep->failing && !(waits = soft_turn_waits(ep, msg)) &&
+	       soft_recv_filled(ep));
+	return !waits;
 }
 
 /* Drops a cell for an endpoint that has been freed, or whose connection has ended. */
@@ -310,18 +327,19 @@ static void cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
 	datp_unlock(&ia->lock);
 }
 
-static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_completion *out,
+/* Returns false if the cell has to wait. */
+static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_completion *out,
 		      int *n)
 {
 	struct soft_ep *ep;
-	bool mine;
+	bool mine, taken = true;
 
 	if (cell->kind == SOFT_CELL_VOID)
-		return;
+		return true;
 	ep = soft_port_ep(cq->ia, cell->port);
 	if (!ep) {
 		cell_drop(cq->ia, cell);
-		return;
+		return true;
 	}
 	soft_ep_heard(
 		ep,
@@ -335,10 +353,11 @@ static void cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 	if (mine && cell->kind == SOFT_CELL_MESSAGE)
 		message_take(ep, cell, out, n);
 	else if (mine)
-		told_take(ep, SOFT_ONCE(cell->msg));
+		taken = told_take(ep, SOFT_ONCE(cell->msg));
 	datp_unlock(&ep->base.lock);
 	if (!mine)
 		cell_drop(cq->ia, cell);
+	return taken;
 }
 
 void soft_bind_forget(struct soft_ep *ep)
@@ -412,7 +431,7 @@ static bool attention_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 		soft_cq_notify(soft_ep_recv_cq(ep));
 		return false;
 	}
-	if (soft_cq_peek(cq)) {
+	if (soft_cq_peek(cq) || cq->turn) {
 		soft_ring_attend(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
 		return true;
 	}
@@ -440,9 +459,9 @@ static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
 		return attention_keep_turn(cq, ep);
 	}
 	soft_recv_progress(ep);
-	if (is_ahead(ep, told) && !(is_ahead(ep, ep->told) && (int32_t)(ep->told - told) > 0))
+	if (soft_recv_is_ahead(ep, told) && !(soft_recv_is_ahead(ep, ep->told) && (int32_t)(ep->told - told) > 0))
 		ep->told = told;
-	return is_ahead(ep, ep->told) && attention_keep_turn(cq, ep);
+	return soft_recv_is_ahead(ep, ep->told) && attention_keep_turn(cq, ep);
 }
 
 /* Serves a port of ours that was on the attention list. Returns as attention_receive(). */
@@ -648,12 +667,17 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 	bool again;
 	int n = 0;
 
+	if (__builtin_expect(cq->turn, 0))
+		(void)soft_turn_look(cq);
 	do {
 		again = attention_poll(cq);
 		soft_cq_answer(cq);
 		while (!n && left && (cell = soft_cq_peek(cq))) {
 			left--;
-			cell_take(cq, cell, out, &n);
+			if (!cell_take(cq, cell, out, &n)) {
+				soft_turn_hide(cq);
+				break;
+			}
 			if (cq->held_count)
 				soft_held_pass(cq);
 			soft_cq_next(cq);
@@ -685,6 +709,7 @@ void soft_cq_discard(struct soft_cq *cq)
 	uint32_t left = 2 * (cq->mask + 1);
 	struct soft_cell *cell;
 
+	soft_turn_pass(cq);
 	while (left-- && (cell = soft_cq_peek(cq))) {
 		cell_drop(cq->ia, cell);
 		if (cq->held_count)

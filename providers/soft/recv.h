@@ -22,6 +22,10 @@ void soft_recv_flush(struct soft_ep *ep);
  * if it is not the message's turn or the SRQ is empty. EP lock, engine held.
  */
 bool soft_srq_pull(struct soft_ep *ep, uint32_t pz, const struct soft_request *r, uint8_t *status);
+/* Returns true if a message before this one has not been completed and has a receive. A peer may name any message. EP lock. */
+bool soft_recv_is_ahead(const struct soft_ep *ep, uint32_t msg);
+/* Returns true if the engine has filled the oldest receive. There is one; it is no SRQ's. EP lock. */
+bool soft_recv_filled(const struct soft_ep *ep);
 /* Completes requests that the peer or we executed. EP lock. */
 void soft_sq_reap(struct soft_ep *ep);
 

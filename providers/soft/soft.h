@@ -114,6 +114,7 @@ struct soft_cq {
 	 */
 	bool waited, lost;
 	uint64_t waited_head;
+	bool turn;	       /* the cell at the head is hidden: its message waits. Poll lock; turn.c */
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread uses it, so it must not be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
@@ -247,7 +248,7 @@ struct soft_ep {
 	 */
 	bool rest[2];
 	uint32_t executed;  /* requests up to the last one that we executed as their initiator */
-	uint32_t turns;	    /* requests up to the last one whose turn a cell keeps; peer with an SRQ */
+	uint32_t turns;	    /* requests up to the last one whose turn a cell keeps */
 	uint32_t sq_reaped; /* requests before port->sq_done that are completed to the consumer */
 	uint32_t in_msg;    /* messages whose receives have completed */
 	/*
@@ -260,6 +261,7 @@ struct soft_ep {
 	 * a buffer of our SRQ, or the messages of `told` come behind that message.
 	 */
 	bool pull;
+	bool hurried; /* a message of this connection has waited for its turn as long as the bound: none waits any more */
 	struct soft_parked *parked, **parked_end;
 	uint32_t parked_count;
 

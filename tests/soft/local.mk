@@ -209,6 +209,7 @@ SOFT_MODEL_SOURCES = \
 	providers/soft/recv.c \
 	providers/soft/send.c \
 	providers/soft/srq.c \
+	providers/soft/turn.c \
 	tests/soft/model.c \
 	tests/soft/model.h \
 	tests/soft/model_states.c tests/soft/model_states.h \

@@ -297,8 +297,96 @@ static void long_message_without_a_cell_follows_the_short_one_before_it(void)
 	world_explore(&scenario);
 }
 
+/*
+ * The receiver holds the engine while a long message and a short one of another endpoint are sent, and releases it without
+ * another look. So the long one waits, its turn is kept by a cell, and the short one is behind that.
+ */
+static void begin_with_a_turn(void)
+{
+	_Atomic uint64_t *engine = &world.a.ep.port->engine;
+	uint64_t word;
+
+	begin_two();
+	word = atomic_load(engine);
+	atomic_store(engine, word | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET);
+	world_post_plain(&world.a, false, from[0], JOINT);
+	atomic_store(engine, word);
+	world_post_plain(&world.c, false, from[1], SHORT);
+}
+
+static void a_waits_for_one(void)
+{
+	world_sleep_until(&world.a, 1);
+}
+
+/*
+ * The receiver executes the message when its turn comes. A thread of the sender, which looks for completions, helps; the
+ * receiver leaves the message to it, and it is interrupted. The short message waits nevertheless.
+ */
+static void turn_of_a_message_that_its_sender_executes_is_waited_for(void)
+{
+	static const struct model_scenario scenario = { "joint, short on another, both sides copy",
+							begin_with_a_turn,
+							{ b_then_d, a_waits_for_one },
+							NULL,
+							0,
+							3 };
+
+	world_open_two();
+	world_explore(&scenario);
+	world_close();
+}
+
+/* As begin_with_a_turn(), but a short message of the first endpoint is queued behind the long one, with a turn of its own. */
+static void begin_with_two_turns(void)
+{
+	_Atomic uint64_t *engine = &world.a.ep.port->engine;
+	uint64_t word;
+
+	begin_three();
+	world_post_plain(&world.b, true, to[0], JOINT);
+	word = atomic_load(engine);
+	atomic_store(engine, word | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET);
+	world_post_plain(&world.a, false, from[0], LONG);
+	world_post_plain(&world.a, false, from[1], SHORT);
+	atomic_store(engine, word);
+	world_post_plain(&world.c, false, from[2], SHORT);
+}
+
+static void a_sends_one_more(void)
+{
+	world_post_plain(&world.a, false, from[0], SHORT);
+}
+
+static void b_b_d_then_b(void)
+{
+	world_sleep_until(&world.b, 4);
+	model_require(world.ordered == 4 && world.order[0] == &world.b && world.order[1] == &world.b &&
+		      world.order[2] == &world.d && world.order[3] == &world.b);
+}
+
+/*
+ * The sender executes what waits before its next message. A message with a turn does not go by a cell any more, which would
+ * come later.
+ */
+static void message_that_has_a_turn_keeps_it(void)
+{
+	static const struct model_scenario scenario = { "long, short behind it, short on another, one more",
+							begin_with_two_turns,
+							{ b_b_d_then_b, a_sends_one_more },
+							NULL,
+							0,
+							2 };
+
+	world_open_two();
+	world_explore(&scenario);
+	world_close();
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_two_endpoints_arrive_in_the_order_of_their_posts),
+	CHECK_TEST(turn_of_a_message_that_its_sender_executes_is_waited_for),
+	CHECK_TEST(message_that_has_a_turn_keeps_it),
 	CHECK_TEST(two_messages_arrive_in_order),
 	CHECK_TEST(three_messages_arrive_in_order),
 	CHECK_TEST(receives_of_another_thread_are_found),

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Turns that wait. A cell keeps the turn of a message that passes through the request queue. When
+ * the owner takes that cell, the message is done, or the owner executes it; but the peer may be
+ * executing it just then, and may be interrupted in the middle of it. The ring must not go on to the
+ * messages behind it, because their completions would overtake this one.
+ *
+ * So the owner hides the cell: it makes the cell look like one that is not published yet. Pollers
+ * then find nothing, threads that wait sleep, and the cells behind it stay. The peer wakes the owner
+ * when it has executed the message, as for every message. A peer that is stopped holds up the ring
+ * for no longer than the bound, and only once for each connection.
+ *
+ * Invariant: while soft_cq.turn is set, the cell at the head is hidden, or a dead peer's burial has
+ * published it as void.
+ */
+#include "turn.h"
+#include "conn.h"
+#include "cq.h"
+#include "opening.h"
+#include "port.h"
+#include "recv.h"
+
+static struct soft_cell *head_cell(const struct soft_cq *cq, uint64_t *head)
+{
+	/* relaxed: the poll lock is held */
+	*head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	return &cq->ring->cell[*head & cq->mask];
+}
+
+/* Returns true if the peer holds the engine that executes its sends to us. */
+static bool peer_executes(const struct soft_ep *ep)
+{
+	/* acquire: what the peer had executed when it released the engine */
+	uint64_t word = atomic_load_explicit(&ep->rport->engine, memory_order_acquire);
+
+	return SOFT_ENGINE_GEN(word) == ep->rgen && (word & SOFT_ENGINE_HELD) && !(word & SOFT_ENGINE_TARGET);
+}
+
+bool soft_turn_waits(const struct soft_ep *ep, uint32_t msg)
+{
+	/* in this order: a peer that has released the engine has left its results before that */
+	return !ep->hurried && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep);
+}
+
+void soft_turn_hide(struct soft_cq *cq)
+{
+	uint64_t head;
+	struct soft_cell *cell = head_cell(cq, &head);
+
+	/* relaxed: the claimer of the cell has published it and does not write it again */
+	atomic_store_explicit(&cell->ready, 0, memory_order_relaxed);
+	cq->turn = true;
+}
+
+static void show(struct soft_cq *cq)
+{
+	uint64_t head;
+	struct soft_cell *cell = head_cell(cq, &head);
+
+	soft_ring_publish(cell, head);
+	cq->turn = false;
+}
+
+/*
+ * Returns the endpoint whose message waits, with its lock held, or NULL if the cell is of a
+ * connection that has ended.
+ */
+static struct soft_ep *lock_ep(struct soft_cq *cq, const struct soft_cell *cell)
+{
+	struct soft_ep *ep = soft_port_ep(cq->ia, SOFT_ONCE(cell->port));
+
+	if (!ep)
+		return NULL;
+	datp_lock(&ep->base.lock);
+	if (ep->open && !ep->failing && ep->gen == SOFT_ONCE(cell->gen) && !ep->base.srq && soft_ep_recv_cq(ep) == cq)
+		return ep;
+	datp_unlock(&ep->base.lock);
+	return NULL;
+}
+
+bool soft_turn_look(struct soft_cq *cq)
+{
+	uint64_t head;
+	struct soft_cell *cell;
+	struct soft_ep *ep;
+	bool waits = false;
+
+	if (!cq->turn)
+		return false;
+	cell = head_cell(cq, &head);
+	ep = lock_ep(cq, cell);
+	if (ep) {
+		waits = soft_turn_waits(ep, SOFT_ONCE(cell->msg));
+		datp_unlock(&ep->base.lock);
+	}
+	if (!waits)
+		show(cq);
+	return !waits;
+}
+
+void soft_turn_pass(struct soft_cq *cq)
+{
+	uint64_t head;
+	struct soft_ep *ep;
+
+	if (!cq->turn)
+		return;
+	ep = lock_ep(cq, head_cell(cq, &head));
+	if (ep) {
+		ep->hurried = true;
+		datp_unlock(&ep->base.lock);
+	}
+	show(cq);
+}

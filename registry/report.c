@@ -316,7 +316,7 @@ static bool plugin_speaks_locked(struct reg_plugin *p)
 void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
 {
 	struct reg_plugin *p;
-	bool mismatch = DAT_GET_SUBTYPE(rc) != DAT_NAME_NOT_REGISTERED;
+	bool mismatch = DAT_GET_SUBTYPE(rc) != rq->front->name_not_registered;
 	const struct reg_plugin *hidden = NULL;
 	bool known = false;
 	struct text t;

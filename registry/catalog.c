@@ -9,6 +9,9 @@
  * earlier line. If a line cannot be opened, the next line of the same name is tried, unless
  * DAT_PROVIDERS says :strict. Lines that DAT_PROVIDERS hides do not exist for programs.
  *
+ * Some lines for 1.2 serve programs of 2.0 as well (conf_apis.c). They come after all lines that say
+ * 2.0, so that a program which takes the first adapter of the list gets what such a line says.
+ *
  * Invariant: a record is unlinked only while its count of opens is 0. Its front stays at least as
  * long, because the library of a front that is in use is not unloaded.
  */
@@ -46,17 +49,15 @@ struct offer {
 	bool thread_safe;
 };
 
-static struct offer plugin_offer(const struct reg_plugin *p)
-{
-	const struct conf_entry *e = p->entry;
-
-	return (struct offer){ e->name, e->major, e->minor, e->thread_safe };
-}
-
 static struct offer info_offer(const DAT_PROVIDER_INFO *info)
 {
 	return (struct offer){ info->ia_name, info->dapl_version_major, info->dapl_version_minor,
 			       info->is_thread_safe != DAT_FALSE };
+}
+
+static struct offer plugin_offer(const struct reg_plugin *p)
+{
+	return info_offer(&p->info);
 }
 
 static enum match offer_match(const struct offer *o, const struct reg_request *rq)
@@ -92,13 +93,22 @@ static DAT_RETURN match_status(const struct reg_front *front, enum match match)
 	return REG_ERROR(DAT_PROVIDER_NOT_FOUND, front->name_not_registered + after);
 }
 
-static void info_fill(DAT_PROVIDER_INFO *info, const struct conf_entry *e)
+static void info_fill(DAT_PROVIDER_INFO *info, const struct conf_entry *e, unsigned int major,
+		      unsigned int minor)
 {
 	memset(info, 0, sizeof(*info));
 	strncpy(info->ia_name, e->name, DAT_NAME_MAX_LENGTH - 1);
-	info->dapl_version_major = e->major;
-	info->dapl_version_minor = e->minor;
+	info->dapl_version_major = major;
+	info->dapl_version_minor = minor;
 	info->is_thread_safe = e->thread_safe ? DAT_TRUE : DAT_FALSE;
+}
+
+static void plugin_append_locked(const struct conf_entry *e, unsigned int major, unsigned int minor)
+{
+	struct reg_plugin *p = &reg.plugins[reg.nplugins++];
+
+	p->entry = e;
+	info_fill(&p->info, e, major, minor);
 }
 
 static int plugins_make_locked(void)
@@ -107,17 +117,17 @@ static int plugins_make_locked(void)
 	unsigned int n = 0;
 
 	for (e = reg.conf.entries; e; e = e->next)
-		n += e->skip == CONF_USED;
+		n += e->skip == CONF_USED ? 2 : 0;
 	reg.plugins = calloc(n ? n : 1, sizeof(*reg.plugins));
 	if (!reg.plugins)
 		return -ENOMEM;
-	for (e = reg.conf.entries; e; e = e->next) {
-		if (e->skip != CONF_USED)
-			continue;
-		reg.plugins[reg.nplugins].entry = e;
-		info_fill(&reg.plugins[reg.nplugins].info, e);
-		reg.nplugins++;
-	}
+	for (e = reg.conf.entries; e; e = e->next)
+		if (e->skip == CONF_USED)
+			plugin_append_locked(e, e->major, e->minor);
+	reg.nlines = reg.nplugins;
+	for (e = reg.conf.entries; e; e = e->next)
+		if (conf_serves_20(&reg.conf, e))
+			plugin_append_locked(e, 2, 0);
 	return 0;
 }
 
@@ -126,7 +136,7 @@ static void conf_diags_print(void)
 	const struct conf_diag *d;
 
 	diag_print(DIAG_SR, "static registry: %s, adapters: %u, complaints: %u%s%s",
-		   reg.conf.origin, reg.nplugins, reg.conf.ndiags,
+		   reg.conf.origin, reg.nlines, reg.conf.ndiags,
 		   reg.conf.providers ? "; DAT_PROVIDERS=" : "",
 		   reg.conf.providers ? reg.conf.providers : "");
 	for (d = reg.conf.diags; d; d = d->next)
@@ -653,7 +663,7 @@ static bool plugin_is_listed(const struct reg_front *front, unsigned int i)
 	const struct reg_plugin *p = &reg.plugins[i];
 	unsigned int j;
 
-	if (p->entry->major != front->major || p->entry->hidden != CONF_SHOWN)
+	if (p->info.dapl_version_major != front->major || p->entry->hidden != CONF_SHOWN)
 		return false;
 	for (j = 0; j < i; j++)
 		if (reg.plugins[j].entry->hidden == CONF_SHOWN &&

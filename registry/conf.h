@@ -132,6 +132,12 @@ int conf_filter_env(struct conf *conf);
 int conf_filter(struct conf *conf, const char *value);
 
 /*
+ * Returns true if a line for uDAPL 1.2 serves programs of 2.0 as well: its library is one of OpenDAT's
+ * with a table of 2.0, and no line that is used says u2.0 and has its name.
+ */
+bool conf_serves_20(const struct conf *conf, const struct conf_entry *e);
+
+/*
  * Finds the next variable of the environment that begins with DAT_, that no library reads, and whose
  * name resembles one that is read, such as DAT_OVERIDE. Begin with *at = 0. Returns the name that was
  * meant and copies the mistyped one to name[size], or returns NULL if there are no more. The

@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libregconf.la
 libregconf_la_SOURCES = \
 	registry/conf.c \
 	registry/conf.h \
+	registry/conf_apis.c \
 	registry/conf_env.c \
 	registry/conf_file.c \
 	registry/conf_filter.c \

@@ -165,6 +165,12 @@ static void plugin_unload(struct reg_plugin *p)
 	reg_self.plugin = outer;
 }
 
+/* The function that plugin_words() calls, or NULL. Every library that is linked with libdatp has it. */
+static void *words_function(struct reg_plugin *p)
+{
+	return loader_symbol(p->lib, "datp_plugin_why");
+}
+
 /*
  * Returns the library's own reason for its latest failure, or NULL. A provider library may export a
  * function for that, as libdatp does. The text is a malloced copy, because the original belongs to
@@ -175,7 +181,7 @@ char *plugin_words(struct reg_plugin *p)
 	const char *(*why)(void);
 	const char *words;
 
-	why = (const char *(*)(void))(uintptr_t)loader_symbol(p->lib, "datp_plugin_why");
+	why = (const char *(*)(void))(uintptr_t)words_function(p);
 	words = why ? why() : NULL;
 	return words ? strdup(words) : NULL;
 }
@@ -204,6 +210,16 @@ static int plugin_load(struct reg_plugin *p, char **why)
 				  "DUTY-01: %s has no symbol %s, so it is not a DAT provider; "
 				  "correct the library in that line",
 				  loader_path(p->lib), DAT_PROVIDER_INIT_FUNC_STR);
+		plugin_unload(p);
+		goto fail;
+	}
+	/* A library that only has the name of one of ours would register a table of the wrong API. */
+	if (plugin_is_for_another_api(p) && !words_function(p)) {
+		*why = why_format(p,
+				  "%s is not OpenDAT's, so its line serves programs of uDAPL %u.%u only; "
+				  "add a line for those of %u.%u",
+				  loader_path(p->lib), p->entry->major, p->entry->minor,
+				  p->info.dapl_version_major, p->info.dapl_version_minor);
 		plugin_unload(p);
 		goto fail;
 	}

@@ -42,10 +42,14 @@ enum plugin_state {
 	PLUGIN_UNLOADING,		/* thread is in dat_provider_fini or dlclose */
 };
 
-/* One line of the static registry and the library behind it. Lives as long as the registry. */
+/*
+ * One line of the static registry and the library behind it. Lives as long as the registry. A line for
+ * DAT 1.2 that serves 2.0 as well has two of these, and each loads and initialises the library for its API.
+ */
 struct reg_plugin {
 	const struct conf_entry *entry;
-	DAT_PROVIDER_INFO info;		/* what init and fini are given; constant */
+	/* what init and fini are given; constant. The version is that of the API, which the line may not say */
+	DAT_PROVIDER_INFO info;
 	enum plugin_state state;	/* reg.lock; changes are announced on reg.changed */
 	struct reg_thread *thread;	/* reg.lock: the thread that loads or unloads it */
 	unsigned int opens;		/* reg.lock: open IAs and opens under way */
@@ -98,6 +102,7 @@ struct registry {
 	struct conf conf;		/* constant once ready */
 	struct reg_plugin *plugins;	/* likewise; the elements have rules of their own */
 	unsigned int nplugins;
+	unsigned int nlines;		/* the first of them, one for each line; those for another API follow */
 	struct reg_record *records;
 	struct reg_record **records_tail;
 	unsigned int nrecords;
@@ -108,6 +113,12 @@ struct registry {
 };
 
 extern struct registry reg;
+
+/* Returns true if p serves programs of another API than the one that its line says. */
+static inline bool plugin_is_for_another_api(const struct reg_plugin *p)
+{
+	return p->info.dapl_version_major != p->entry->major;
+}
 
 /* What a thread is doing in the registry. */
 struct reg_thread {

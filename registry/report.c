@@ -100,9 +100,9 @@ static void diag_write(struct text *t, const struct conf_diag *d)
 	fprintf(t->stream, "%s", d->text);
 }
 
-static bool can_be_named(const struct reg_front *front, const struct conf_entry *e)
+static bool can_be_named(const struct reg_front *front, const struct reg_plugin *p)
 {
-	return e->major == front->major && e->hidden == CONF_SHOWN;
+	return p->info.dapl_version_major == front->major && p->entry->hidden == CONF_SHOWN;
 }
 
 /* Returns the adapter with a name so similar that it was probably mistyped, or NULL. */
@@ -113,10 +113,10 @@ static const char *name_nearest(const struct reg_front *front, const char *name)
 	unsigned int i;
 
 	for (i = 0; i < reg.nplugins; i++) {
-		const struct conf_entry *e = reg.plugins[i].entry;
+		const struct reg_plugin *p = &reg.plugins[i];
 
-		if (can_be_named(front, e) && near_closer(name, e->name, &distance))
-			nearest = e->name;
+		if (can_be_named(front, p) && near_closer(name, p->entry->name, &distance))
+			nearest = p->entry->name;
 	}
 	return nearest;
 }
@@ -126,7 +126,7 @@ static unsigned int names_count(const struct reg_front *front)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < reg.nplugins; i++)
-		n += can_be_named(front, reg.plugins[i].entry);
+		n += can_be_named(front, &reg.plugins[i]);
 	return n;
 }
 
@@ -136,7 +136,7 @@ static void names_write(struct text *t, const struct reg_front *front)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < reg.nplugins; i++) {
-		if (!can_be_named(front, reg.plugins[i].entry))
+		if (!can_be_named(front, &reg.plugins[i]))
 			continue;
 		if (n++ < 8)
 			fprintf(t->stream, "%s%.80s", n > 1 ? ", " : "",
@@ -242,7 +242,7 @@ static void mismatch_write_locked(struct text *t, struct reg_plugin *p,
 	const struct conf_entry *e = p->entry;
 
 	fprintf(t->stream, "%s:%u: %s: offers u%u.%u %s, the program asks for u%u.%u%s; ", e->file,
-		e->line, e->name, e->major, e->minor,
+		e->line, e->name, p->info.dapl_version_major, p->info.dapl_version_minor,
 		e->thread_safe ? "threadsafe" : "nonthreadsafe", rq->major, rq->minor,
 		rq->thread_safe ? " threadsafe" : "");
 	if (rq->thread_safe && library_is_nonthreadsafe(e->library)) {

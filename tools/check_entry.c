@@ -462,10 +462,11 @@ static void verdict_add(struct check *c, const struct conf_entry *e, const struc
 		; /* this is the reason, or will be one when the adapter is used */
 	else if (done)
 		check_add(c, CHECK_OK, "ok", e,
-			  cli_text("opened%s%s, memory registered%s",
+			  cli_text("opened%s%s, memory registered%s%s",
 				   address != NULL ? ", address " : "",
 				   address != NULL ? address : "",
-				   c->peer_qual != 0 ? ", peer reached" : ""),
+				   c->peer_qual != 0 ? ", peer reached" : "",
+				   conf_serves_20(&c->conf, e) ? "; also for uDAPL 2.0" : ""),
 			  NULL);
 	else if (!ended || stage == NULL || r->status != 0)
 		crash_add(c, e, stage, r);

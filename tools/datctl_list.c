@@ -28,7 +28,8 @@ const char datctl_list_help[] =
 	"API (u1.2: uDAPL 1.2, u2.0: uDAPL 2.0), thread safety, the provider's library, and\n"
 	"where the entry was read: a line of dat.conf, a drop-in of dat.conf.d, or built-in.\n"
 	"No adapter is opened. Lines that programs of uDAPL 1.2 cannot open, those for 2.0 and\n"
-	"for other versions, are marked, and so are lines that DAT_PROVIDERS hides.\n"
+	"for other versions, are marked, and so are lines that DAT_PROVIDERS hides, and lines for\n"
+	"1.2 that programs of 2.0 can open as well.\n"
 	"Lines of the files that cannot be used are reported on standard error.\n"
 	"\n"
 	"  --json   print JSON\n";
@@ -57,10 +58,11 @@ static bool is_for_programs_of_20(const struct conf_entry *e)
 	return e->major == 2;
 }
 
-static char *place(const struct conf_entry *e, bool builtin)
+static char *place(const struct conf *conf, const struct conf_entry *e)
 {
-	char *where = builtin && strcmp(e->file, "built-in") == 0 ?
+	char *where = conf->builtin && strcmp(e->file, "built-in") == 0 ?
 		      cli_text("built-in") : cli_text("%s:%u", e->file, e->line);
+	const char *also = conf_serves_20(conf, e) ? ", also for uDAPL 2.0" : "";
 	char *tuned;
 
 	if (!is_for_programs_of_12(e) && !is_for_programs_of_20(e))
@@ -70,16 +72,16 @@ static char *place(const struct conf_entry *e, bool builtin)
 	else if (is_for_programs_of_20(e))
 		tuned = cli_text("%s, for uDAPL 2.0", where);
 	else if (e->tuned_file != NULL)
-		tuned = cli_text("%s, tuned by %s:%u", where, e->tuned_file, e->tuned_line);
+		tuned = cli_text("%s, tuned by %s:%u%s", where, e->tuned_file, e->tuned_line, also);
 	else
-		return where;
+		tuned = cli_text("%s%s", where, also);
 	free(where);
 	return tuned;
 }
 
-static void fill_row(struct row *row, const struct conf_entry *e, bool builtin)
+static void fill_row(struct row *row, const struct conf *conf, const struct conf_entry *e)
 {
-	char *where = place(e, builtin);
+	char *where = place(conf, e);
 
 	/* Names, libraries and paths come from the files and may contain anything. */
 	row->cell[NAME] = cli_escape(e->name);
@@ -149,7 +151,7 @@ static void print_json(const struct conf *conf)
 		json_string("name", e->name);
 		json_string("api", api);
 		json_bool("for_udapl_12", is_for_programs_of_12(e));
-		json_bool("for_udapl_20", is_for_programs_of_20(e));
+		json_bool("for_udapl_20", is_for_programs_of_20(e) || conf_serves_20(conf, e));
 		json_bool("hidden", e->hidden != CONF_SHOWN);
 		json_bool("thread_safe", e->thread_safe);
 		json_string("library", e->library);
@@ -191,7 +193,7 @@ static int list(const struct conf *conf)
 	count = 0;
 	for (const struct conf_entry *e = conf->entries; e != NULL; e = e->next)
 		if (e->skip == CONF_USED)
-			fill_row(&rows[count++], e, conf->builtin);
+			fill_row(&rows[count++], conf, e);
 	if (as_json)
 		print_json(conf);
 	else

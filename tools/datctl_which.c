@@ -167,7 +167,7 @@ static void look(void *arg)
 		probe_say("why", "%s", why != NULL ? why : "out of memory");
 }
 
-static int entry_print(struct conf_entry *e, bool json)
+static int entry_print(const struct conf *conf, struct conf_entry *e, bool json)
 {
 	struct probe_result result;
 	char *path = NULL, *why = NULL, *libdat2 = NULL;
@@ -188,6 +188,7 @@ static int entry_print(struct conf_entry *e, bool json)
 		json_string("path", path);
 		json_string("why_not", path != NULL ? NULL : why);
 		json_bool("hidden", e->hidden != CONF_SHOWN);
+		json_bool("also_for_udapl_20", conf_serves_20(conf, e));
 		json_end();
 	} else {
 		printf("%s  u%u.%u %s  %s:%u\n", e->name, e->major, e->minor,
@@ -197,6 +198,8 @@ static int entry_print(struct conf_entry *e, bool json)
 		printf("  %s -> %s\n", e->library, path != NULL ? path : "not found");
 		if (libdat2 != NULL)
 			printf("  libdat2.so.2 -> %s\n", libdat2);
+		if (conf_serves_20(conf, e))
+			printf("  also for programs of uDAPL 2.0\n");
 		if (e->hidden != CONF_SHOWN)
 			printf("  hidden from programs by DAT_PROVIDERS\n");
 	}
@@ -234,7 +237,7 @@ static int which(const struct conf *conf, const char *name, bool json)
 		if (e->skip != CONF_USED || strcmp(e->name, name) != 0)
 			continue;
 		known = true;
-		if (entry_print(e, json) != CLI_OK)
+		if (entry_print(conf, e, json) != CLI_OK)
 			status = CLI_FAILED;
 	}
 	if (json)

@@ -51,6 +51,7 @@ static int write_conf(char *path)
 	fprintf(f, "only12 u1.2 nonthreadsafe default %s foreign.1.0 \"x\" \"\"\n", FOREIGN12_PLUGIN);
 	fprintf(f, "soft u1.2 nonthreadsafe default %s opendat.1.0 \"\" \"\"\n", SOFT_PLUGIN);
 	fprintf(f, "soft u2.0 nonthreadsafe default %s opendat.1.0 \"\" \"\"\n", SOFT_PLUGIN);
+	fprintf(f, "shared u1.2 nonthreadsafe default %s opendat.1.0 \"\" \"\"\n", SOFT_PLUGIN);
 	return fclose(f);
 }
 
@@ -113,6 +114,15 @@ static int stays_apart(struct side *side, struct side *other)
 	       side->pz_free(pz) == DAT_SUCCESS;
 }
 
+/* Opens an adapter by both APIs at once, and closes it. */
+static int both_open(const char *adapter)
+{
+	return open_ia(&dat12, adapter) == DAT_SUCCESS && open_ia(&dat20, adapter) == DAT_SUCCESS &&
+	       stays_apart(&dat12, &dat20) && stays_apart(&dat20, &dat12) &&
+	       dat12.close_ia(dat12.ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS &&
+	       dat20.close_ia(dat20.ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS;
+}
+
 /* The whole, in a process of its own. */
 static int run(struct side *first, struct side *second, int number, const char *order)
 {
@@ -121,7 +131,7 @@ static int run(struct side *first, struct side *second, int number, const char *
 	report(number++, loaded, order, "both libraries load");
 	if (!loaded)
 		return 1;
-	report(number++, lists(&dat12, 3) && lists(&dat20, 2), order, "each lists the adapters of its API");
+	report(number++, lists(&dat12, 4) && lists(&dat20, 3), order, "each lists the adapters of its API");
 	report(number++, open_ia(first, first->adapter) == DAT_SUCCESS, order, "the first opens its adapter");
 	report(number++, open_ia(second, second->adapter) == DAT_SUCCESS, order,
 	       "the second opens the adapter of the same name");
@@ -130,16 +140,13 @@ static int run(struct side *first, struct side *second, int number, const char *
 	report(number++, first->close_ia(first->ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS &&
 	       second->close_ia(second->ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, order, "each closes its own");
 	report(number++, DAT_GET_TYPE(open_ia(&dat20, "only12")) == DAT_PROVIDER_NOT_FOUND, order,
-	       "a line of 1.2 does not serve 2.0");
-	report(number++, open_ia(&dat12, "soft") == DAT_SUCCESS && open_ia(&dat20, "soft") == DAT_SUCCESS &&
-	       stays_apart(&dat12, &dat20) && stays_apart(&dat20, &dat12) &&
-	       dat12.close_ia(dat12.ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS &&
-	       dat20.close_ia(dat20.ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, order,
-	       "an SDK plugin serves both at once");
+	       "a line of 1.2 with a foreign library does not serve 2.0");
+	report(number++, both_open("soft"), order, "an SDK plugin serves both at once");
+	report(number++, both_open("shared"), order, "so does one with a line for 1.2 alone");
 	return failed != 0;
 }
 
-#define EACH	9
+#define EACH	10
 
 static int in_child(struct side *first, struct side *second, int number, const char *order)
 {

@@ -82,7 +82,7 @@ list_prints_one_line_an_adapter_in_order()
 	exits_with 0
 	says_nothing
 	prints_lines 2
-	prints "^soft0  u1.2  nonthreadsafe  libdatsoft.so  $dir/dat.conf:2$"
+	prints "^soft0  u1.2  nonthreadsafe  libdatsoft.so  $dir/dat.conf:2, also for uDAPL 2.0$"
 	prints "^other  u1.2  threadsafe     libother.so    $dir/dat.conf:4$"
 }
 
@@ -104,6 +104,27 @@ list_shows_entries_of_other_versions()
 	restore_conf
 	prints '^ofa-v2-ib0  u2[.]0 .*:1, for uDAPL 2.0$'
 	prints '^later       u3[.]0 .*:2, neither for uDAPL 1.2 nor for 2.0$'
+}
+
+# A line that says 2.0 decides alone what its name means for programs of 2.0.
+a_line_of_12_that_serves_20_is_marked()
+{
+	with_conf "$soft0" "${soft0/soft0/shared}" "${soft0/u1.2/u2.0}"
+	run ./datctl list
+	prints "^soft0   u1.2 .*:1\$"
+	prints "^shared  u1.2 .*:2, also for uDAPL 2.0\$"
+	prints "^soft0   u2.0 .*:3, for uDAPL 2.0\$"
+	run ./datctl list --json
+	[ "$(grep -c '"for_udapl_20": true' "$out")" -eq 2 ] || fails 'not two adapters are for 2.0'
+	run ./datctl which shared
+	exits_with 0
+	prints '^  also for programs of uDAPL 2.0$'
+	run ./datctl which soft0
+	! grep -q 'also for programs' "$out" || fails 'soft0 of 1.2 is for 2.0'
+	run ./datctl show --api 2.0 shared
+	exits_with 0
+	prints '^dapl_version_major += 2$'
+	restore_conf
 }
 
 which_knows_adapters_of_20()
@@ -193,7 +214,7 @@ list_shows_adapters_and_tuning_of_drop_ins()
 	rm -r "$dir/dat.conf.d"
 	restore_conf
 	exits_with 0
-	prints "$dir/dat.conf:1, tuned by $dir/dat.conf.d/tune.ini:[0-9]+\$"
+	prints "$dir/dat.conf:1, tuned by $dir/dat.conf.d/tune.ini:[0-9]+, also for uDAPL 2.0\$"
 }
 
 show_prints_what_the_line_or_the_section_allows()
@@ -429,7 +450,8 @@ json_may_stand_behind_the_adapter()
 tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_line \
 	wrong_usage_exits_with_2_and_prints_nothing results_that_cannot_be_written_are_a_failure \
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
-	list_shows_entries_of_other_versions which_knows_adapters_of_20 show_opens_an_adapter_of_20_by_libdat2 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
+	list_shows_entries_of_other_versions a_line_of_12_that_serves_20_is_marked \
+	which_knows_adapters_of_20 show_opens_an_adapter_of_20_by_libdat2 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins show_prints_what_the_line_or_the_section_allows list_of_an_empty_file_is_empty_and_says_what_to_do \
 	list_and_show_speak_json report_holds_what_helps_and_no_secret completion_offers_commands_options_and_adapters \
 	list_of_a_missing_file_fails_and_says_so \

@@ -71,7 +71,7 @@ an_adapter_that_works_is_ok()
 	exits_with 0
 	says_nothing
 	prints '^Registry: .*dat.conf \(named on the command line\)$'
-	prints '^ok    soft0  opened, address [0-9.]+, memory registered$'
+	prints '^ok    soft0  opened, address [0-9.]+, memory registered; also for uDAPL 2.0$'
 	prints '^1 adapter can be used[.]$'
 }
 

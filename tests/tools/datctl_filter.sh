@@ -28,10 +28,10 @@ list_marks_what_is_hidden()
 	with soft ./datctl list
 	exits_with 0
 	prints_lines 4
-	prints '^soft0 .*dat.conf:1$'
+	prints '^soft0 .*dat.conf:1, also for uDAPL 2.0$'
 	prints '^tr0 .*dat.conf:2, hidden by DAT_PROVIDERS$'
 	prints '^v0 .*dat.conf:3, hidden by DAT_PROVIDERS$'
-	prints '^v0 .*dat.conf:4$'
+	prints '^v0 .*dat.conf:4, also for uDAPL 2.0$'
 	says_nothing
 	with soft ./datctl list --json
 	[ "$(grep -c '"hidden": true' "$out")" = 2 ] || fails 'two are hidden'

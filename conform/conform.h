@@ -128,6 +128,7 @@ bool judge_reaches(void);
  * side is still there. "read_right" = "unchecked": the device executes RDMA Reads of memory without
  * the right to be read remotely. "solicited" = "unknown": any message wakes a thread that waits for
  * solicited ones. "broken" = "unsure": a connection may break and be reported as disconnected.
+ * "short_receive" = "flushed": a receive that is too short for its message may complete as flushed.
  */
 bool judge_refusals_are_told(void);
 #define NEEDS_REFUSALS() NEEDS(judge_refusals_are_told(), "refused_access")
@@ -136,6 +137,7 @@ bool judge_reads_are_checked(void);
 #define NEEDS_READ_RIGHT() NEEDS(judge_reads_are_checked(), "read_right")
 bool judge_solicited_are_known(void);
 bool judge_breaks_are_sure(void);
+bool judge_short_receives_are_told(void);
 /*
  * What an administrator allows although a clause forbids it, because programs depend on it: a word
  * of the provider attribute "allow", a list of words with commas between them. "mixed_completions":

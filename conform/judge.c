@@ -335,6 +335,11 @@ bool judge_breaks_are_sure(void)
 	return !declares("broken", "unsure");
 }
 
+bool judge_short_receives_are_told(void)
+{
+	return !declares("short_receive", "flushed");
+}
+
 bool judge_allows(const char *word)
 {
 	size_t length = strlen(word);

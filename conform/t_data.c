@@ -534,15 +534,23 @@ CLAUSE_ACTIVE("EP_SEND-11", "EP_RDMA_WRITE-12", "EP_SEND-23", "EP_RDMA_READ-23")
 
 CLAUSE_PASSIVE("EP_RECV-12")
 {
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
 	struct field f;
 
 	lay_out(&f, NULL);
 	memset(f.far.mem, 0xee, 64);
 	MUST_RET(kit_recv(f.p.b.ep, &f.far, 0, 10, 1), DAT_SUCCESS);
 	MUST_RET(kit_send(f.p.a.ep, &f.near, 0, 20, 2, DEFAULT), DAT_SUCCESS);
-	kit_dto(f.p.b.recv, f.p.b.ep, 1, DAT_DTO_ERR_LOCAL_LENGTH);
+	event = kit_event(f.p.b.recv);
+	dto = &event.event_data.dto_completion_event_data;
+	MUST_NUM(event.event_number, DAT_DTO_COMPLETION_EVENT);
+	CHECK_NUM(dto->user_cookie.as_64, 1);
 	for (int i = 10; i < 64; i++)
 		CHECK_NUM(f.far.mem[i], 0xee);
+	if (dto->status == DAT_DTO_ERR_FLUSHED)
+		NEEDS(judge_short_receives_are_told(), "short_receive");
+	CHECK_NUM(dto->status, DAT_DTO_ERR_LOCAL_LENGTH);
 }
 
 CLAUSE_EACH("EP_RECV-15", "EP_SEND-12")

@@ -264,6 +264,12 @@ static void bend_connection(struct mutant *mutant, DAT_EVENT *event)
 		event->event_data.cr_arrival_event_data.sp_handle.psp_handle = DAT_HANDLE_NULL;
 }
 
+/* A receive that is too short is flushed: silently, or as the adapter declares it. */
+static bool flushes_short(const struct mutant *mutant)
+{
+	return breaks(mutant, "short_flushed") || breaks(mutant, "short_flushed_declared");
+}
+
 static void bend_dto(struct mutant *mutant, DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	if (breaks(mutant, "cookie_cut"))
@@ -276,6 +282,8 @@ static void bend_dto(struct mutant *mutant, DAT_DTO_COMPLETION_EVENT_DATA *dto)
 		dto->status = DAT_DTO_SUCCESS;
 	if (breaks(mutant, "length_error_is_success") && dto->status == DAT_DTO_ERR_LOCAL_LENGTH)
 		dto->status = DAT_DTO_SUCCESS;
+	if (flushes_short(mutant) && dto->status == DAT_DTO_ERR_LOCAL_LENGTH)
+		dto->status = DAT_DTO_ERR_FLUSHED;
 }
 
 /* What an event says. */
@@ -358,6 +366,16 @@ static void after_status(struct mutant *mutant, struct datp_wrap_call *call)
 		*AT(call, 2, DAT_BOOLEAN) = DAT_TRUE;
 }
 
+static void declare_short(struct mutant *mutant, DAT_IA_ATTR *attr)
+{
+	static DAT_NAMED_ATTR declared = { .name = "short_receive", .value = "flushed" };
+
+	if (!attr || !breaks(mutant, "short_flushed_declared"))
+		return;
+	attr->num_transport_attr = 1;
+	attr->transport_attr = &declared;
+}
+
 static void after_query(struct mutant *mutant, struct datp_wrap_call *call)
 {
 	DAT_CR_PARAM *cr = AT(call, 2, DAT_CR_PARAM);
@@ -397,6 +415,7 @@ static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 {
 	switch (call->id) {
 	case DATP_CALL_evd_dequeue: bend(mutant, AT(call, 1, DAT_EVENT)); break;
+	case DATP_CALL_ia_query: declare_short(mutant, AT(call, 3, DAT_IA_ATTR)); break;
 	case DATP_CALL_ep_get_status: after_status(mutant, call); break;
 	case DATP_CALL_ep_query:
 	case DATP_CALL_evd_query:

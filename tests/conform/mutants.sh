@@ -115,6 +115,7 @@ rsp_free_nothing RSP_FREE-02
 cookie_cut EP_RECV-22
 length_more EP_RECV-11
 length_error_is_success EP_RECV-12
+short_flushed EP_RECV-12
 suppress_ignored EP_SEND-14
 unsignalled_unchecked EP_SEND-13
 unsignalled_unchecked EP_RDMA_READ-19
@@ -184,6 +185,9 @@ tap 'mutants: an exit is told with its status and the sanitizer summary' ended s
 tap 'mutants: a hang is told with its bound and the sanitizer summary' ended summary_then_hang "a hang: killed after 2 s[.] $summary"
 tap 'mutants: without a summary the last line that is written is told' ended words_then_crash 'a crash: signal 6 \(Aborted\)[.] mutant: assertion failed'
 tap 'mutants: of a process that wrote nothing the cause is told alone' ended crash 'a crash: signal 6 \(Aborted\)'
+mutant short_flushed_declared
+tap 'mutants: a short receive that is flushed is not applicable where the adapter declares it' \
+	tap_holds '^0 passed, 0 failed, 1 skipped$' ./datconform --ia short_flushed_declared --only EP_RECV-12 --patience 20
 mutant mixed_none
 tap 'mutants: without a mutant what programs do with shared EVDs and early posts is green' \
 	tap_holds '^2 passed, 0 failed, 0 skipped$' ./datconform --ia mixed_none --patience 20 --timeout 90 \

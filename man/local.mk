@@ -14,6 +14,7 @@ MAN_PAGES = \
 	man/datperf.1 \
 	man/opendat.7 \
 	man/opendat-containers.7 \
+	man/opendat-dat2.7 \
 	man/opendat-fault.7 \
 	man/opendat-ib.7 \
 	man/opendat-iwarp.7 \

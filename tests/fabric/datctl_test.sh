@@ -87,6 +87,23 @@ ping_works_over_both()
 	done
 }
 
+# One line serves programs of both versions, and those of 2.0 have names of their own as well.
+programs_of_20_work_over_both()
+{
+	local adapter
+	for adapter in roce-eth0 iwarp-eth1; do
+		run ./datctl ping --api 2.0 --timeout 30 $adapter
+		exits_with 0
+		prints "^$adapter works.$"
+	done
+	./datctl discover --api 2.0 | sed "s| libdat\(soft\|ib\|iwarp\).so | $PWD/.libs/libdat\1.so |" >"$dir/found20.conf"
+	for adapter in ofa-v2-cma-roe-eth0 ofa-v2-rxe0-1 ofa-v2-iwarp-eth1 ofa-v2-siw0-1; do
+		DAT_OVERRIDE=$dir/found20.conf run ./datctl ping --timeout 30 $adapter
+		exits_with 0
+		prints "^$adapter works.$"
+	done
+}
+
 # What is sent last is complete before the connection ends, however long siw takes over that.
 ping_ends_in_order_where_a_completion_is_late()
 {
@@ -207,7 +224,7 @@ a_peer_without_a_server_is_told_from_an_unreachable_one()
 	prints "^FAIL  roce-eth0 .*$LAB_IB can be reached, but nobody accepts at connection qualifier 7933"
 }
 
-tests the_adapters_of_the_lab_can_be_used discover_finds_both_and_they_work ping_works_over_both \
+tests the_adapters_of_the_lab_can_be_used discover_finds_both_and_they_work ping_works_over_both programs_of_20_work_over_both \
 	ping_ends_in_order_where_a_completion_is_late \
 	an_absent_device_is_named \
 	a_port_that_is_down_is_named an_interface_without_address_is_named a_missing_device_node_is_named \

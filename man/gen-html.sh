@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Makes the HTML site of the manual with mandoc(1): a page for each man page, linked with each other, an index, and a search
-# that needs no server, and a picture of the states of an endpoint. style.css and search.js are taken from the SOURCE-FOLDER,
-# the table of the states from the file beside it that the code goes by.
+# that needs no server, a picture of the states of an endpoint, and pictures of sequences. style.css, search.js and the sequences
+# are taken from the SOURCE-FOLDER, the table of the states from the file beside it that the code goes by.
 # Use: gen-html.sh OUTPUT-FOLDER SOURCE-FOLDER VERSION PAGE...
 set -euo pipefail
 
@@ -86,6 +86,18 @@ write_edits()
 	END
 }
 
+# sequence_edits PAGE: prints the commands of sed for its sequence, if it has one: a picture stands before the text, which unfolds
+sequence_edits()
+{
+	local name=${1%.*} title
+	[ -f "$source/sequences/$name.seq" ] || return 0
+	awk -v as=svg -f "$source/gen-sequence.awk" "$source/sequences/$name.seq" >"$out/$name.svg"
+	title=$(sed -n 's/^title //p' "$source/sequences/$name.seq")
+	printf '%s\n' '/id="SEQUENCE"/,/<\/section>/{' \
+		"s|<pre>|<p><img src=\"$name.svg\" alt=\"sequence: $title\"></p>\n<details><summary>as text</summary>\n&|" \
+		's|</pre>|&\n</details>|' '}'
+}
+
 make_page()
 {
 	local page=$1 escaped
@@ -94,7 +106,7 @@ make_page()
 		top "${page%.*}(${page##*.}) - $escaped"
 		printf '<header class="title">%s<span>(%s)</span></header>\n' "${page%.*}" "${page##*.}"
 		(cd "$out" && "$MANDOC" -Thtml -O 'fragment,toc,man=%N.%S.html;https://man7.org/linux/man-pages/man%S/%N.%S.html' \
-			"$2") | sed -f "$out/.edits"
+			"$2") | sed -f "$out/.edits" -f <(sequence_edits "$page")
 		bottom
 	} >"$out/$page.html"
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # gen-man.awk: makes the manual's section 3 out of the doc comments of the headers: one mdoc(7) page for each function,
 # and the list of them for dat(3). Whatever a page says about a call is said in the header, and nowhere else.
-# Use: awk -f gen-man.awk -v out=DIR -v date=DATE -v more=DIR -v states_file=FILE dat.in HEADER...
+# Use: awk -f gen-man.awk -v out=DIR -v date=DATE -v more=DIR -v states_file=FILE -v sequences=DIR dat.in HEADER...
 #
 # The form of a doc comment is told at the top of dat.h, and kept by tests/abi/docs.awk. A file FUNCTION.mdoc in the
-# folder "more" goes into the page of that function, behind its return values.
+# folder "more" goes into the page of that function, behind its return values; so does FUNCTION.sequence of "sequences".
 
 #
 # Reading. code[NAME] is a declaration; what its comment says is in head[NAME], prose[NAME] and so on, by parse_comment();
@@ -208,7 +208,8 @@ function put_page(name) {
 	put_types(name)
 	put_states(name)
 	put_returns(name)
-	put_more(name)
+	put_file(more "/" name ".mdoc")
+	put_file(sequences "/" name ".sequence")
 	put_safety(name)
 	put_see_also(name)
 	put(".Sh STANDARDS")
@@ -404,8 +405,8 @@ function put_states(name,   s, other) {
 	put_text(full_stop(s))
 }
 
-function put_more(name,   line, path) {
-	path = more "/" name ".mdoc"
+# A file that only some of the pages have
+function put_file(path,   line) {
 	while ((getline line < path) > 0)
 		if (line !~ /^[.]\\" SPDX/)
 			put(line)

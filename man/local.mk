@@ -174,16 +174,27 @@ MAN_MORE = \
 # The states of an endpoint are drawn from the table that the code goes by.
 STATES_INPUT = man/gen-states.awk providers/common/core/ep_state.c
 
-EXTRA_DIST += $(MAN_INPUT) man/gen-vipl.awk man/gen-states.awk
-CLEANFILES += man/ep-states.mdoc
+# Sequences of calls, messages and events, drawn on the page of a function.
+SEQUENCES = \
+	man/sequences/dat_ep_connect.seq \
+	man/sequences/dat_ep_disconnect.seq \
+	man/sequences/dat_evd_wait.seq \
+	man/sequences/dat_rmr_bind.seq
+SEQUENCES_INPUT = man/gen-sequence.awk $(SEQUENCES)
+
+EXTRA_DIST += $(MAN_INPUT) man/gen-vipl.awk man/gen-states.awk $(SEQUENCES_INPUT)
+CLEANFILES += man/ep-states.mdoc $(SEQUENCES:man/sequences/%.seq=man/%.sequence)
 CLEANFILES += man/api.stamp man/dat.3 $(API_PAGES) man/vipl.stamp $(VIPL_PAGES)
 
 # All pages are made by one run; the stamp stands for them.
-man/api.stamp: $(MAN_INPUT) $(STATES_INPUT) $(API_TEXTS) $(srcdir)/man/local.mk
+man/api.stamp: $(MAN_INPUT) $(STATES_INPUT) $(SEQUENCES_INPUT) $(API_TEXTS) $(srcdir)/man/local.mk
 	$(AM_V_at)$(MKDIR_P) man
 	$(AM_V_at)$(AWK) -v as=mdoc -f $(srcdir)/man/gen-states.awk $(srcdir)/providers/common/core/ep_state.c \
 		>man/ep-states.mdoc
-	$(AM_V_GEN)$(AWK) -v states_file=man/ep-states.mdoc -v out=man -v date='$(MAN_DATE)' -v more='$(srcdir)/man/more' -f $(srcdir)/man/gen-man.awk \
+	$(AM_V_at)for name in $(SEQUENCES:man/sequences/%.seq=%); do \
+		$(AWK) -v as=mdoc -f $(srcdir)/man/gen-sequence.awk $(srcdir)/man/sequences/$$name.seq >man/$$name.sequence || exit 1; \
+	done
+	$(AM_V_GEN)$(AWK) -v states_file=man/ep-states.mdoc -v sequences=man -v out=man -v date='$(MAN_DATE)' -v more='$(srcdir)/man/more' -f $(srcdir)/man/gen-man.awk \
 		$(srcdir)/man/dat.in $(API_TEXTS:%=$(srcdir)/%) && touch $@
 man/dat.3 $(API_PAGES): man/api.stamp
 	$(AM_V_at)test -f $@ || { rm -f man/api.stamp; $(MAKE) $(AM_MAKEFLAGS) man/api.stamp; }

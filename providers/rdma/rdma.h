@@ -257,12 +257,13 @@ struct rdma_channel {
 };
 
 /*
- * What the passive side still has to do. WAITS, CALLED: the program has accepted, and the peer has not been answered
- * yet; see rdma_late.c. HOLDS: the peer has been answered, and requests are kept back; see rdma_hold.c.
+ * Why requests cannot go to the device yet. WAITS, CALLED: the program has accepted, and the peer has not been answered
+ * yet; see rdma_late.c. HOLDS: the peer has been answered, and requests are kept until its first message. FENCED: they
+ * are kept behind an RDMA Write whose fence the device ignores. For both see rdma_hold.c.
  */
-enum rdma_late { LATE_NOT, LATE_WAITS, LATE_CALLED, LATE_HOLDS };
+enum rdma_late { LATE_NOT, LATE_WAITS, LATE_CALLED, LATE_HOLDS, LATE_FENCED };
 
-/* A request that is kept until the peer has sent something. */
+/* A request that is kept until it may go to the device. */
 struct rdma_kept {
 	struct rdma_kept *next;
 	struct ibv_send_wr wr;
@@ -330,7 +331,8 @@ struct rdma_ep {
 	struct datp_node *early, **early_end;	  /* receives that have completed before `up` (EP lock) */
 	/* by place in the ring: the request is complete, but some request before it is not (EP lock) */
 	unsigned char *overtook;
-	uint32_t overtaking;	 /* their number, and one more if `failed` or stopped: no fast path then (EP lock) */
+	/* their number, and one more if `failed`, stopped, or LATE_FENCED: no completion takes the fast path then (EP lock) */
+	uint32_t overtaking;
 	/*
 	 * For rdma_fast.h, all under the EP lock. Prepared work requests of one segment, by enum datp_op, of which a
 	 * post writes only the fields that differ; `long_wr` is for data that are not inline. The segments are in the
@@ -463,6 +465,12 @@ static inline struct rdma_ep *rdma_ep(struct datp_ep *ep)
 static inline struct rdma_ia *rdma_ep_ia(struct rdma_ep *ep)
 {
 	return (struct rdma_ia *)ep->base.obj.ia;
+}
+
+/* Returns true if requests are kept instead of being posted. EP lock. */
+static inline bool rdma_keeps_locked(const struct rdma_ep *ep)
+{
+	return ep->late >= LATE_HOLDS;
 }
 
 static inline struct rdma_evd *rdma_evd(struct datp_evd *evd)

@@ -58,6 +58,8 @@ static const struct quirk quirks[RDMA_QUIRKS] = {
 				 "a memory window gives access to the whole region" },
 	[RDMA_INLINE_MTU] = { SHOWN "inline_mtu", false,
 			      "inline data may be no longer than the path's MTU" },
+	[RDMA_WRITES_UNFENCED] = { SHOWN "writes_unfenced", true,
+				   "an RDMA Write with a fence may overtake an earlier RDMA Read" },
 };
 
 const char *rdma_quirk_shown(enum rdma_quirk quirk)
@@ -138,6 +140,16 @@ static const struct device devices[] = {
 		       ONE(NO_SOLICITED),
 		.lacks = ONE(WRITE_SINKS),
 		.longest_region = siw_region,
+	},
+	{
+		.name = "Chelsio",
+		.transport = IBV_TRANSPORT_IWARP,
+		.vendor = 0x1425,
+		/*
+		 * rdma-core, providers/cxgb4/qp.c, c4iw_post_send(): only a send has its fence told to
+		 * the device (FW_RI_READ_FENCE_FLAG). That of a read is not needed, see fence_of().
+		 */
+		.has = ONE(WRITES_UNFENCED),
 	},
 	{
 		.name = "Chelsio T5",

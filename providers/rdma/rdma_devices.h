@@ -28,6 +28,7 @@ enum rdma_quirk {
 	RDMA_NO_LAST_WQE,
 	RDMA_LOOSE_WINDOWS,
 	RDMA_INLINE_MTU,
+	RDMA_WRITES_UNFENCED,
 	RDMA_QUIRKS /* their number */
 };
 

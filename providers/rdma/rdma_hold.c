@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Holds requests of a passive side back until the active side has sent first, which iWARP requires.
- * siw treats a message that arrives with the reply to its request as an error, and a message that
- * finds no receive ends the connection. Both would happen to a program that sends as soon as it has
- * accepted, because the peer's program learns about the connection later. So its requests are kept
- * here until the peer's first message has arrived, or hold_ms have passed. Invariant: while
- * rdma_ep.late is LATE_HOLDS, no request is on the queue pair, and the kept requests are in the
- * order of their posts.
+ * Keeps requests that may not go to the device yet, for one of two reasons.
+ *
+ * The first message. iWARP requires that the active side sends first. siw treats a message that
+ * arrives with the reply to its request as an error, and a message that finds no receive ends the
+ * connection. Both would happen to a program that sends as soon as it has accepted, because the
+ * peer's program learns about the connection later. So its requests are kept here until the peer's
+ * first message has arrived, or hold_ms have passed.
+ *
+ * A fence. Some devices ignore the fence of an RDMA Write, which then may send memory that an
+ * earlier RDMA Read is still to fill. So the Write is kept until that read has completed, and what
+ * is posted after the Write is kept behind it.
+ *
+ * Invariant: while rdma_ep.late is LATE_HOLDS or LATE_FENCED, the kept requests are in the order of
+ * their posts, and no later request is on the queue pair; with LATE_HOLDS there is none at all.
  */
 #include "rdma_cq.h"
 #include "rdma_hold.h"
@@ -28,6 +35,38 @@ void rdma_hold_begin_locked(struct rdma_ep *ep)
 	ep->hold_ns = rdma_now_ns() + (uint64_t)ia->opt.hold_ms * MS;
 }
 
+/*
+ * Returns true if the device would let this request overtake a read that it has to wait for. Reads complete in their
+ * order, so the last one tells. EP lock.
+ */
+static bool overtakes_a_read_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr)
+{
+	const struct datp_wqe *wqe = (const struct datp_wqe *)(uintptr_t)wr->wr_id;
+	const struct datp_wq *sq = &ep->base.sq;
+
+	if (wr->opcode != IBV_WR_RDMA_WRITE || !(wr->send_flags & IBV_SEND_FENCE) ||
+	    !rdma_has(rdma_ep_ia(ep), RDMA_WRITES_UNFENCED))
+		return false;
+	for (uint32_t s = wqe->seq; s != sq->finished; s--)
+		if (sq->ring[(s - 1) & sq->mask].op == DATP_RDMA_READ)
+			return !ep->overtook[(s - 1) & sq->mask];
+	return false;
+}
+
+static void fence_begin_locked(struct rdma_ep *ep)
+{
+	ep->late = LATE_FENCED;
+	/* posts and completions take the slow path, which keeps requests and lets them go */
+	rdma_plain_requests_end_locked(ep);
+	ep->overtaking++;
+}
+
+void rdma_hold_fence_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr)
+{
+	if (ep->late == LATE_NOT && overtakes_a_read_locked(ep, wr))
+		fence_begin_locked(ep);
+}
+
 enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr)
 {
 	size_t bytes = (size_t)wr->num_sge * sizeof(struct ibv_sge);
@@ -43,8 +82,8 @@ enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr
 	if (!ep->kept) {
 		ep->kept_end = &ep->kept;
 		/*
-		 * the timer polls for the peer's message, because the program may not poll the queue
-		 * where that arrives while it waits for this request
+		 * the timer polls for what is waited for, because the program may not poll the queue
+		 * where that arrives
 		 */
 		rdma_due_locked(ep, LOOK_MS);
 	}
@@ -53,26 +92,51 @@ enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr
 	return DATP_OK;
 }
 
-void rdma_hold_end_locked(struct rdma_ep *ep)
+/* Posts the kept requests, up to one that has to wait for a read. EP lock; no request is kept back from now on. */
+static void release_locked(struct rdma_ep *ep)
 {
 	enum datp_err err = DATP_OK;
+	struct rdma_kept *kept;
 
-	if (ep->late != LATE_HOLDS)
-		return;
-	ep->late = LATE_NOT;
-	ep->heard = ep->up;
-	for (struct rdma_kept *kept = ep->kept; kept && !err; kept = kept->next)
+	while ((kept = ep->kept) != NULL && !err && !ep->over) {
+		if (overtakes_a_read_locked(ep, &kept->wr)) {
+			fence_begin_locked(ep);
+			rdma_due_locked(ep, LOOK_MS);
+			return;
+		}
 		err = rdma_post_request(ep, &kept->wr);
+		ep->kept = kept->next;
+		free(kept);
+	}
 	rdma_hold_forget_locked(ep);
 	if (!err) {
 		rdma_plain_begin_locked(ep);
 		return;
 	}
 	/* the program's post has succeeded, so the request is flushed, with those after it */
-	datp_log(1, "%s: the device refuses a request that waited for the peer's first message; "
+	datp_log(1, "%s: the device refuses a request that was kept back, see hold_ms and quirk=writes_unfenced; "
 		    "its connection is ended",
 		 ep->base.obj.ia->name);
 	rdma_qp_stop_locked(ep);
+}
+
+void rdma_hold_end_locked(struct rdma_ep *ep)
+{
+	if (ep->late != LATE_HOLDS)
+		return;
+	ep->late = LATE_NOT;
+	ep->heard = ep->up;
+	release_locked(ep);
+}
+
+void rdma_hold_unfence_locked(struct rdma_ep *ep)
+{
+	/* after a request that has failed none succeeds, and the end of the connection flushes all */
+	if (ep->late != LATE_FENCED || ep->failed || (ep->kept && overtakes_a_read_locked(ep, &ep->kept->wr)))
+		return;
+	ep->late = LATE_NOT;
+	ep->overtaking--;
+	release_locked(ep);
 }
 
 void rdma_hold_look_locked(struct rdma_ep *ep)
@@ -81,19 +145,25 @@ void rdma_hold_look_locked(struct rdma_ep *ep)
 		rdma_hold_end_locked(ep);
 }
 
-void rdma_hold_timer(struct rdma_ep *ep)
+static bool has_kept(struct rdma_ep *ep)
 {
-	bool holds;
+	bool has;
 
 	datp_lock(&ep->base.lock);
-	holds = ep->late == LATE_HOLDS && ep->kept;
+	has = rdma_keeps_locked(ep) && ep->kept;
 	datp_unlock(&ep->base.lock);
-	if (!holds)
+	return has;
+}
+
+void rdma_hold_timer(struct rdma_ep *ep)
+{
+	if (!has_kept(ep))
 		return;
 	rdma_cqset_drain(ep->recv_set);
+	rdma_cqset_drain(ep->send_set);
 	datp_lock(&ep->base.lock);
 	rdma_hold_look_locked(ep);
-	if (ep->late == LATE_HOLDS && ep->kept)
+	if (rdma_keeps_locked(ep) && ep->kept)
 		rdma_due_locked(ep, LOOK_MS);
 	datp_unlock(&ep->base.lock);
 }

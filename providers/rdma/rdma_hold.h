@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests of a passive side that has to let the active side send first. */
+/* Requests that are kept, in their order, until they may go to the device. */
 #ifndef RDMA_HOLD_H
 #define RDMA_HOLD_H
 
@@ -10,9 +10,16 @@
  * lock.
  */
 void rdma_hold_begin_locked(struct rdma_ep *ep);
-/* Keeps a request, with its segments, that is to be posted later. EP lock; `late` is LATE_HOLDS. */
+/*
+ * Called for a request with a fence before it is posted: from now on requests are kept, if the device would let it
+ * overtake a read. EP lock.
+ */
+void rdma_hold_fence_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr);
+/* Called when an operation has completed: posts the requests whose fence has no read to wait for any more. EP lock. */
+void rdma_hold_unfence_locked(struct rdma_ep *ep);
+/* Keeps a request, with its segments, that is to be posted later. EP lock; rdma_keeps_locked() is true. */
 enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr);
-/* Posts the requests that have been kept; from now on requests go to the device. EP lock. */
+/* The peer's first message need not be waited for any more: posts the requests that have been kept. EP lock. */
 void rdma_hold_end_locked(struct rdma_ep *ep);
 /* Called before a request is posted: ends the wait if it has lasted long enough. EP lock. */
 void rdma_hold_look_locked(struct rdma_ep *ep);

@@ -242,10 +242,16 @@ void rdma_ask_forget(struct rdma_conn *conn)
 	pthread_mutex_unlock(&conn->ia->lock);
 }
 
-/* The program has had enough time to post a receive, or kept requests have to be sent. */
-static void passive_due(struct rdma_ep *ep)
+/*
+ * The peer of an active side may not read its socket yet; or the program has had enough time to post a receive; or
+ * there are requests that are kept, on either side.
+ */
+static void due(struct rdma_conn *conn, struct rdma_ep *ep)
 {
-	rdma_late_accept(ep);
+	if (conn->active)
+		knock(conn, ep);
+	else
+		rdma_late_accept(ep);
 	rdma_hold_timer(ep);
 }
 
@@ -285,10 +291,8 @@ static void timer_event(void *arg, uint32_t events)
 			rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		else if (conn->asks)
 			rdma_ask(conn, ep);
-		else if (conn->active)
-			knock(conn, ep);
 		else
-			passive_due(ep);
+			due(conn, ep);
 		rdma_conn_leave(conn);
 	}
 }

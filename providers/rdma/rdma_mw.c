@@ -26,11 +26,15 @@ enum datp_err rdma_rmr_create(struct datp_rmr *rmr)
 
 /* ------------------------------------------------------------------ ranges */
 
-/* Registers the range, or creates a window that is bound later. */
-static enum datp_err range_new(struct rdma_ia *ia, const struct datp_rmr *rmr,
+/*
+ * Registers the range, or creates a window that is bound later. The bind of a window could not be kept behind the
+ * requests that are. EP lock.
+ */
+static enum datp_err range_new(struct rdma_ep *ep, const struct datp_rmr *rmr,
 			       const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info,
 			       struct rdma_range **out)
 {
+	struct rdma_ia *ia = rdma_ep_ia(ep);
 	struct ibv_pd *pd = ((struct rdma_pz *)rmr->pz)->pd;
 	struct rdma_range *range = calloc(1, sizeof(*range));
 	int access = (int)info->mw_access_flags;
@@ -39,7 +43,7 @@ static enum datp_err range_new(struct rdma_ia *ia, const struct datp_rmr *rmr,
 	if (!range)
 		return DATP_ERR_MEMORY;
 	range->written = (access & IBV_ACCESS_REMOTE_WRITE) != 0;
-	if (lmr->windows && rdma_has_windows(ia)) {
+	if (lmr->windows && rdma_has_windows(ia) && !rdma_keeps_locked(ep)) {
 		range->mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
 	} else {
 		/*
@@ -197,7 +201,7 @@ static enum datp_err range_bind(struct rdma_ep *ep, struct datp_wqe *wqe, const 
 	do {
 		*range = NULL;
 		if (info->length) {
-			err = range_new(ia, &rmr->base, lmr, info, range);
+			err = range_new(ep, &rmr->base, lmr, info, range);
 			if (err)
 				return err;
 		}

@@ -251,8 +251,8 @@ static void overtakers_locked(struct rdma_cqset *set, struct rdma_ep *ep)
 }
 
 /* Returns true if `out` has been filled. EP lock. */
-static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_wqe *wqe,
-			    const struct ibv_wc *wc, struct datp_completion *out)
+static bool end_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_wqe *wqe,
+		       const struct ibv_wc *wc, struct datp_completion *out)
 {
 	bool solicited = atomic_load_explicit(&set->solicited, memory_order_relaxed);
 	bool recv = wqe->op == DATP_RECV;
@@ -298,6 +298,17 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 	if (!recv && ep->overtook)
 		overtakers_locked(set, ep);
 	return out != NULL;
+}
+
+/* The same, and lets the requests go that this completion lets go. EP lock. */
+static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_wqe *wqe,
+			    const struct ibv_wc *wc, struct datp_completion *out)
+{
+	bool filled = end_locked(set, ep, wqe, wc, out);
+
+	if (__builtin_expect(ep->late == LATE_FENCED, 0))
+		rdma_hold_unfence_locked(ep);
+	return filled;
 }
 
 /* The last request before a graceful end has completed. */

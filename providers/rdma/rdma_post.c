@@ -308,8 +308,10 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 	wr.sg_list = sink || wr.num_sge ? sge : NULL;
 	wr.opcode = opcode;
 	wr.send_flags = signal_of(ep, wqe);
-	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG) {
 		wr.send_flags |= fence_of(rdma_ia(base->obj.ia), opcode);
+		rdma_hold_fence_locked(ep, &wr);
+	}
 	if (opcode == IBV_WR_SEND && (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
 		wr.send_flags |= IBV_SEND_SOLICITED;
 	/*
@@ -327,7 +329,7 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		wr.wr.rdma.remote_addr = remote->addr;
 		wr.wr.rdma.rkey = remote->rmr_context;
 	}
-	if (__builtin_expect(ep->late == LATE_HOLDS, 0))
+	if (__builtin_expect(rdma_keeps_locked(ep), 0))
 		return rdma_hold_keep_locked(ep, &wr);
 	return submit(ep, &wr);
 }
@@ -359,7 +361,7 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 	struct ibv_send_wr wr = { .wr_id = wr_id, .opcode = IBV_WR_RDMA_WRITE }, *bad;
 
 	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
-	if (ep->late == LATE_HOLDS)
+	if (rdma_keeps_locked(ep))
 		return rdma_hold_keep_locked(ep, &wr) ? ENOMEM : 0;
 	return ibv_post_send(ep->qp, &wr, &bad);
 }

@@ -329,7 +329,7 @@ void rdma_plain_begin_locked(struct rdma_ep *ep)
 		ep->longest[DATP_RECV] = longest(ep->base.attr.max_recv_iov, UINT64_MAX);
 		ep->quick[DATP_RECV] = ep->longest[DATP_RECV];
 	}
-	if (state == DAT_EP_STATE_CONNECTED && ep->late != LATE_HOLDS)
+	if (state == DAT_EP_STATE_CONNECTED && !rdma_keeps_locked(ep))
 		plain_requests_begin_locked(ep);
 }
 
@@ -416,19 +416,26 @@ static void halt(struct rdma_ep *ep)
 			 strerror(errno));
 }
 
+/* Returns the number of the next request that the device would have got. EP lock. */
+static uint32_t sent_locked(const struct rdma_ep *ep)
+{
+	return ep->kept ? ((const struct datp_wqe *)(uintptr_t)ep->kept->wr.wr_id)->seq : ep->base.sq.posted;
+}
+
 /* Counts what the device will report for a queue pair that stops. EP lock. */
 static void owed_count_locked(struct rdma_ep *ep)
 {
 	const struct datp_wq *rq = &ep->base.rq, *sq = &ep->base.sq;
-	const struct datp_wqe *last = &sq->ring[(sq->posted - 1) & sq->mask];
+	uint32_t sent = sent_locked(ep);
+	const struct datp_wqe *last = &sq->ring[(sent - 1) & sq->mask];
 
 	ep->owed = ep->base.srq ? 0 : rq->posted - rq->finished;
 	for (const struct datp_node *early = ep->early; early; early = early->next)
 		ep->owed -= ep->owed != 0;
 	ep->owed_last = NULL;
-	if (ep->draining)
+	if (ep->draining && !ep->kept)
 		ep->owed_last = ep;
-	else if (sq->posted != sq->finished && !(last->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))
+	else if (sent != sq->finished && !(last->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))
 		ep->owed_last = last;
 	/* from now on only the slow path runs, because it keeps the count */
 	ep->heard = false;

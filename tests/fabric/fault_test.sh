@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# limit_test, order_test, hold_test, device_test, post_test, early_test, pipe_test, fork_test, trap_test, attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
+# limit_test, order_test, hold_test, device_test, fence_test, post_test, early_test, pipe_test, fork_test, trap_test, attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "$top_srcdir/tests/fabric/guest.sh"
@@ -37,6 +37,8 @@ sed -n "s/^iwarp-\(siw0 .*\"siw0 1\)/iwarp-late-\1 late_ms=$late_ms/p" "$DAT_OVE
 sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/inline-\1 inline=4096/p; s/^iwarp-\(siw0 .*"siw0 1\)/inline-\1 inline=4096/p' "$DAT_OVERRIDE" >>"$conf"
 # For ever, to a test.
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/hold-\1 hold_ms=60000/p' "$DAT_OVERRIDE" >>"$conf"
+# What other devices do, as far as the provider has to be told.
+sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unfenced-\1 hold_ms=60000 quirk=writes_unfenced/p' "$DAT_OVERRIDE" >>"$conf"
 export DAT_OVERRIDE=$conf
 
 over_rxe()
@@ -68,6 +70,7 @@ over_siw()
 	over iwarp-siw0 siw fabric/device 'device at level debug'
 	over iwarp-siw0 siw fabric/hold first:
 	over hold-siw0 'siw, hold_ms=60000' fabric/hold 'long hold'
+	over unfenced-siw0 'siw, quirk=writes_unfenced' fabric/fence
 	over iwarp-siw0 siw fabric/post
 	over inline-siw0 'siw, inline=4096' fabric/post
 	over iwarp-siw0 siw fabric/fork

@@ -43,7 +43,7 @@ if HAVE_RDMA
 FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test tests/fabric/attempt_test \
 	tests/fabric/fork_test tests/fabric/limit_test tests/fabric/post_test tests/fabric/pipe_test tests/fabric/early_test \
 	tests/fabric/bound_test tests/fabric/order_test tests/fabric/hold_test tests/fabric/device_test \
-	tests/fabric/hostile_test tests/fabric/grasp_test
+	tests/fabric/fence_test tests/fabric/hostile_test tests/fabric/grasp_test
 tests_fabric_early_test_SOURCES = tests/fabric/early_test.c
 tests_fabric_early_test_CPPFLAGS = $(API_CPPFLAGS)
 # its datp_cm_established() stands before libdatp's
@@ -77,6 +77,11 @@ tests_fabric_order_test_CPPFLAGS = $(API_CPPFLAGS)
 # as of attempt_test
 tests_fabric_order_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_order_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_fence_test_SOURCES = tests/fabric/fence_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_fence_test_CPPFLAGS = $(API_CPPFLAGS)
+# as of attempt_test
+tests_fabric_fence_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+tests_fabric_fence_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_post_test_SOURCES = tests/fabric/post_test.c tests/fabric/twist.c tests/fabric/twist.h
 tests_fabric_post_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_post_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)

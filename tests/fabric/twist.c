@@ -402,6 +402,12 @@ static int poll_losing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	return got < 0 ? got : left;
 }
 
+static bool is_read(const struct ibv_send_wr *wr)
+{
+	/* one of several pieces does not complete */
+	return wr->opcode == IBV_WR_RDMA_READ && (wr->send_flags & IBV_SEND_SIGNALED);
+}
+
 static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = wire_poll(cq, wc);
@@ -411,6 +417,8 @@ static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	for (int i = 0; i < got; i++) {
 		int fails = wc[i].opcode & IBV_WC_RECV ? 0 : atomic_exchange(&twist.fails, 0);
 
+		if (wc[i].status == IBV_WC_SUCCESS && wc[i].opcode == IBV_WC_RDMA_READ)
+			atomic_fetch_sub(&twist.reading, 1);
 		if (fails)
 			wc[i].status = (enum ibv_wc_status)fails;
 	}
@@ -510,6 +518,19 @@ static int post_lazily(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
 	return rc;
 }
 
+/* An RDMA Write without its fence, as cxgb4 posts it. */
+static int post_unfenced(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct ibv_send_wr bare = *wr;
+	int rc;
+
+	bare.send_flags &= ~(unsigned int)IBV_SEND_FENCE;
+	atomic_fetch_add(&twist.overtaken, atomic_load(&twist.reading) > 0);
+	rc = post_real(qp, &bare, bad);
+	*bad = wr;
+	return rc;
+}
+
 enum { SMALL_MTU = 256 };
 
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
@@ -546,8 +567,12 @@ static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 	if (atomic_load(&twist.lazy))
 		return post_lazily(qp, wr, bad);
 	twist_here.chain = 0;
-	for (const struct ibv_send_wr *one = wr; one; one = one->next)
+	for (const struct ibv_send_wr *one = wr; one; one = one->next) {
 		twist_here.chain++;
+		atomic_fetch_add(&twist.reading, is_read(one));
+	}
+	if (atomic_load(&twist.unfenced) && wr->opcode == IBV_WR_RDMA_WRITE && (wr->send_flags & IBV_SEND_FENCE))
+		return post_unfenced(qp, wr, bad);
 	if (twist_here.takes && twist_here.takes < twist_here.chain)
 		return post_some(qp, wr, bad);
 	return post_real(qp, wr, bad);

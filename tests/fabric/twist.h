@@ -44,6 +44,12 @@ extern struct twist {
 	 */
 	_Atomic bool lazy;
 	_Atomic int late_ms; /* completions are not to be found before so much time has passed */
+	/*
+	 * The device ignores the fence of an RDMA Write, and has got so many of those while RDMA Reads of this process, whose
+	 * number is `reading`, had not completed
+	 */
+	_Atomic bool unfenced;
+	_Atomic int overtaken, reading;
 	_Atomic int loses; /* so many completions of flushed operations are lost next, as by a queue that has no room */
 	/*
 	 * Completions of a queue pair that has been destroyed: the device takes them out of its queues; or the driver would touch

@@ -3,6 +3,7 @@
 # A worker may outlive its adapter, and the handler of SIGPIPE does: the plugins stay mapped.
 RDMA_SOURCES = \
 	providers/rdma/rdma.h \
+	providers/rdma/rdma_address.h \
 	providers/rdma/rdma_async.h \
 	providers/rdma/rdma_cm.h \
 	providers/rdma/rdma_conn.h \
@@ -25,6 +26,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_qp.h \
 	providers/rdma/rdma_srq.h \
 	providers/rdma/rdma_wire.h \
+	providers/rdma/rdma_address.c \
 	providers/rdma/rdma_async.c \
 	providers/rdma/rdma_cm.c \
 	providers/rdma/rdma_conn.c \

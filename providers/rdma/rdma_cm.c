@@ -4,6 +4,7 @@
  * pair itself, and librdmacm never sees it. Invariant: outside the service thread, only the ops
  * here that libdatp calls access an endpoint's connection, and they detach it first.
  */
+#include "rdma_address.h"
 #include "rdma_async.h"
 #include "rdma_cm.h"
 #include "rdma_conn.h"
@@ -21,8 +22,6 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /*
  * ANSWER_MS: InfiniBand's connection manager does not give up a request within this time; it sends
@@ -89,56 +88,6 @@ static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
 	param->qp_num = ep->qpn;
 }
 
-/*
- * Returns an errno, or 0. No RDMA device has a loopback address, but many hosts find one under
- * their own name (127.0.1.1 in Debian's /etc/hosts). It means this host, so it is replaced by the
- * device's address, as peers know it.
- */
-static int resolve(struct rdma_conn *conn, struct sockaddr_in *to)
-{
-	struct sockaddr_in from = *(struct sockaddr_in *)&conn->ia->base.address;
-
-	from.sin_port = 0;
-	if (ntohl(to->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
-		to->sin_addr = from.sin_addr;
-	return rdma_resolve_addr(conn->id, (struct sockaddr *)&from,
-				 (struct sockaddr *)to, conn->ia->opt.resolve_ms)
-		       ? errno
-		       : 0;
-}
-
-/*
- * Broadcast addresses of a network look like any other address, but the kernel knows its networks,
- * and does not connect a socket without SO_BROADCAST to one. Nothing is sent.
- */
-static bool is_broadcast(const struct sockaddr_in *to)
-{
-	struct datp_fork_own own;
-	bool refused = false;
-	int fd;
-
-	datp_fork_hold(&own);
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0) {
-		refused = connect(fd, (const struct sockaddr *)to, sizeof(*to)) && errno == EACCES;
-		close(fd);
-	}
-	datp_fork_release(&own);
-	return refused;
-}
-
-/*
- * Returns true if no adapter can have this address. rdma_cm accepts such addresses, but there is no
- * answer: over rxe the attempt would last until its timeout.
- */
-static bool is_nobodys(const struct sockaddr_in *to)
-{
-	uint32_t address = ntohl(to->sin_addr.s_addr);
-
-	return address == INADDR_ANY || address == INADDR_BROADCAST || IN_MULTICAST(address) ||
-	       is_broadcast(to);
-}
-
 enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param *what)
 {
 	struct rdma_ep *ep = rdma_ep(base);
@@ -154,7 +103,7 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	to.sin_port = htons(rdma_wire_port(what->qual));
 	if (!to.sin_port)
 		return DATP_ERR_BAD_QUAL;
-	if (is_nobodys(&to))
+	if (rdma_address_is_nobodys(&to))
 		return DATP_ERR_ADDRESS_MALFORMED;
 	err = rdma_qp_ensure(ep);
 	if (err)
@@ -177,7 +126,7 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 		conn->whole_len = what->pdata_len;
 	}
 	/* if there is no route to the peer, this is an event, as it is when resolving takes time */
-	if (resolve(conn, &to))
+	if (rdma_address_resolve(conn, &to))
 		err = fail_later(ep, tell_unreachable);
 	rdma_conn_made(conn);
 	return err;
@@ -604,7 +553,7 @@ static void resolve_again(struct rdma_conn *conn, struct rdma_ep *ep, int status
 	if (!err && route)
 		err = rdma_resolve_route(conn->id, conn->ia->opt.resolve_ms) ? errno : 0;
 	else if (!err)
-		err = resolve(conn, &to);
+		err = rdma_address_resolve(conn, &to);
 	if (err)
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
@@ -621,7 +570,7 @@ static bool send_another(struct rdma_conn *conn)
 	/* not destroyed at once, because its event is not acknowledged yet */
 	rdma_id_drop(conn->ia, conn->id);
 	conn->id = id;
-	return resolve(conn, &to) == 0;
+	return rdma_address_resolve(conn, &to) == 0;
 }
 
 void rdma_ask(struct rdma_conn *conn, struct rdma_ep *ep)

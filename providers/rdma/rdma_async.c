@@ -4,6 +4,7 @@
  * each connected endpoint, and a catastrophic error of the IA.
  */
 #include "rdma_async.h"
+#include "rdma_cm.h"
 #include "rdma_end.h"
 #include "rdma_qp.h"
 
@@ -80,6 +81,10 @@ static void handle(struct rdma_ia *ia, const struct ibv_async_event *event)
 	case IBV_EVENT_QP_ACCESS_ERR:
 		rdma_qp_failed(event->element.qp->qp_context);
 		rdma_ep_lost(event->element.qp->qp_context, DAT_CONNECTION_EVENT_BROKEN);
+		break;
+	case IBV_EVENT_COMM_EST:
+		/* a peer that only reads and writes sends no message that would confirm the connection */
+		rdma_ep_heard(event->element.qp->qp_context);
 		break;
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 		rdma_qp_took_last(event->element.qp->qp_context);

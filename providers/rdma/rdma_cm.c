@@ -524,11 +524,13 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 						  : DAT_CONNECTION_EVENT_BROKEN);
 }
 
-static void notify_heard(struct datp_ep *base)
+void rdma_ep_heard(struct datp_ep *base)
 {
 	struct rdma_ep *ep = rdma_ep(base);
 	struct rdma_ia *ia = rdma_ep_ia(ep);
 
+	if (!ia->kind->three_way)
+		return;
 	pthread_mutex_lock(&ia->lock);
 	if (ep->conn && ep->conn->id && !ep->conn->established && !ep->conn->active)
 		rdma_notify(ep->conn->id, IBV_EVENT_COMM_EST);
@@ -539,7 +541,7 @@ void rdma_ep_heard_locked(struct rdma_ep *ep)
 {
 	/* only once: for the first receive that is kept */
 	if (rdma_ep_ia(ep)->kind->three_way && ep->early && !ep->early->next)
-		datp_ep_call(&ep->base, notify_heard);
+		datp_ep_call(&ep->base, rdma_ep_heard);
 }
 
 /* ------------------------------------------------------------------ events */

@@ -16,9 +16,11 @@ enum datp_err rdma_cr_move(struct datp_cr *from, struct datp_cr *to);
 /* Handles events of the channel. Service thread. */
 void rdma_cm_event(void *arg, uint32_t events);
 /*
- * Called when a message has come before the confirmation of the connection: it confirms the
- * connection as well. EP lock.
+ * Called when the peer has been heard of over the queue pair, which may be before its confirmation of
+ * the connection: that confirms the connection as well. Service thread.
  */
+void rdma_ep_heard(struct datp_ep *ep);
+/* The same for a message that has been kept, on any thread. EP lock. */
 void rdma_ep_heard_locked(struct rdma_ep *ep);
 /* Sends the request of the endpoint's attempt once more. Service thread. */
 void rdma_ask(struct rdma_conn *conn, struct rdma_ep *ep);

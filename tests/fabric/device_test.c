@@ -41,6 +41,8 @@ static void forget(void)
 	atomic_store(&twist.vendor, 0);
 	atomic_store(&twist.large_keys, false);
 	atomic_store(&twist.old_kernel, false);
+	atomic_store(&twist.unconfirmed, false);
+	atomic_store(&twist.tells, 0);
 	unsetenv("DAPL_MAX_INLINE");
 	unsetenv("DAT_LOG");
 	twist_here.refuses = twist_here.dies = 0;
@@ -175,6 +177,48 @@ static void solicited_message_wakes_where_the_device_cannot_tell_it_from_others(
 		    DAT_SUCCESS);
 	api_wait_end(&waiter);
 	CHECK_DAT(waiter.ret, DAT_SUCCESS);
+}
+
+/*
+ * The provider looks at what the device tells when the peer of a connection has disconnected.
+ */
+static void have_it_tell(const struct api_pair *one, int what)
+{
+	atomic_store(&twist.tells, what + 1);
+	REQUIRE_DAT(dat_ep_disconnect(one->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(one->a.connect, one->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/*
+ * mlx4, mlx5, hns and ocrdma tell of the first packet that a queue pair gets. The peer's confirmation is lost, and it sends no
+ * message.
+ */
+static void peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost(void)
+{
+	struct api_pair other;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_CONN_QUAL qual;
+
+	pair_make(NULL);
+	other = pair;
+	api_end_make(&pair.a, NULL);
+	api_end_make(&pair.b, NULL);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	atomic_store(&twist.unconfirmed, true);
+	REQUIRE_DAT(api_connect(pair.a.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), pair.b.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 0, BYTES), api_target(&buf, 4096, BYTES), 1, 0),
+		    DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, BYTES);
+	have_it_tell(&other, IBV_EVENT_COMM_EST);
+	API_CONN_OVER(other.b.connect, other.b.ep);
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	REQUIRE_DAT(api_recv(pair.a.ep, &buf, 0, BYTES, 2), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.b.ep, &buf, 4096, BYTES, 3, 0), DAT_SUCCESS);
+	API_DTO(pair.b.request, pair.b.ep, 3, DAT_DTO_SUCCESS, BYTES);
+	API_DTO(pair.a.recv, pair.a.ep, 2, DAT_DTO_SUCCESS, BYTES);
 }
 
 /* ------------------------------------------------------------------ lists of no segments */
@@ -502,6 +546,7 @@ static const struct check_test iw_tests[] = {
 
 static const struct check_test ib_tests[] = {
 	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
+	CHECK_TEST(peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost),
 	CHECK_TEST(receives_of_an_srq_come_back_when_their_queue_pair_goes),
 	CHECK_TEST(request_that_is_flushed_without_a_cause_breaks_the_connection),
 	CHECK_TEST(windows_that_cannot_be_bound_are_emulated),

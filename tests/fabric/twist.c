@@ -109,6 +109,10 @@ static bool wire_has_given(const struct ibv_wc *wc)
 	return given;
 }
 
+/* The queue pair that the calling thread has made ready to receive last, and the last one whose request has been answered. */
+static __thread struct ibv_qp *ready;
+static _Atomic(struct ibv_qp *) answered;
+
 int rdma_disconnect(struct rdma_cm_id *id)
 {
 	int (*real)(struct rdma_cm_id *);
@@ -130,6 +134,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		if (call)
 			call();
 	}
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTR)
+		ready = qp;
 	if (mask & IBV_QP_MIN_RNR_TIMER) {
 		atomic_fetch_add(&twist.timers, 1);
 		if (attr->min_rnr_timer == 0)
@@ -214,7 +220,16 @@ int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "rdma_accept");
 	atomic_fetch_add(&twist.accepts, 1);
+	atomic_store(&answered, ready);
 	return real(id, param);
+}
+
+int rdma_establish(struct rdma_cm_id *id)
+{
+	int (*real)(struct rdma_cm_id *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "rdma_establish");
+	return atomic_load(&twist.unconfirmed) ? 0 : real(id);
 }
 
 /* The C library's own does the rest: a thread that connects has to be cancelled in it. */
@@ -664,7 +679,14 @@ static int real_event(struct ibv_context *verbs, struct ibv_async_event *event)
 	return -1;
 }
 
-/* An event of our own is about no object, and is not counted. */
+static bool is_of_a_queue_pair(int type)
+{
+	return type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_COMM_EST;
+}
+
+static _Atomic(struct ibv_async_event *) invented; /* an event of our own, until it is acknowledged */
+
+/* An event of our own is about no object, or a queue pair. It is not counted. */
 int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event)
 {
 	int tells = atomic_exchange(&twist.tells, 0);
@@ -672,15 +694,19 @@ int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event
 	if (!tells)
 		return real_event(verbs, event);
 	*event = (struct ibv_async_event){ .event_type = (enum ibv_event_type)(tells - 1) };
+	if (is_of_a_queue_pair(tells - 1))
+		event->element.qp = atomic_load(&answered);
+	atomic_store(&invented, event);
 	return 0;
 }
 
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
+	struct ibv_async_event *ours = event;
 	void (*real)(struct ibv_async_event *);
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_ack_async_event");
-	if (event->element.qp)
+	if (!atomic_compare_exchange_strong(&invented, &ours, NULL))
 		real(event);
 }
 

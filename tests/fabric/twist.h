@@ -58,7 +58,12 @@ extern struct twist {
 	_Atomic bool cleans;
 	_Atomic int trapped;
 	_Atomic int accepts;		/* requests that have been answered */
-	_Atomic int tells;		/* the next look at what the device tells finds this, an enum ibv_event_type + 1 */
+	/*
+	 * The next look at what the device tells finds this, an enum ibv_event_type + 1. An event of a queue pair is about the
+	 * last one whose request has been answered
+	 */
+	_Atomic int tells;
+	_Atomic bool unconfirmed; /* what the active side confirms a connection by gets lost */
 	_Atomic unsigned int rights;	/* that the last region was registered with */
 	_Atomic bool large_keys;	/* both keys of each region have their highest bit set */
 	_Atomic bool old_kernel;	/* it lets a child of fork() take over registered pages */

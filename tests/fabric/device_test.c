@@ -42,6 +42,7 @@ static void forget(void)
 	atomic_store(&twist.large_keys, false);
 	atomic_store(&twist.old_kernel, false);
 	atomic_store(&twist.unconfirmed, false);
+	atomic_store(&twist.no_query, false);
 	atomic_store(&twist.tells, 0);
 	unsetenv("DAPL_MAX_INLINE");
 	unsetenv("DAT_LOG");
@@ -219,6 +220,20 @@ static void peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost(vo
 	REQUIRE_DAT(api_send(pair.b.ep, &buf, 4096, BYTES, 3, 0), DAT_SUCCESS);
 	API_DTO(pair.b.request, pair.b.ep, 3, DAT_DTO_SUCCESS, BYTES);
 	API_DTO(pair.a.recv, pair.a.ep, 2, DAT_DTO_SUCCESS, BYTES);
+}
+
+/* mana does not tell the state of a queue pair when it is asked, but when that has failed. */
+static void failure_that_the_device_tells_of_by_itself_breaks_the_connection(void)
+{
+	pair_make(NULL);
+	atomic_store(&twist.no_query, true);
+	have_it_tell(&pair, IBV_EVENT_QP_FATAL);
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	CHECK_EQ_INT(atomic_load(&twist.tells), 0);
+	api_pair_make(&pair, NULL);
+	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 /* ------------------------------------------------------------------ lists of no segments */
@@ -547,6 +562,7 @@ static const struct check_test iw_tests[] = {
 static const struct check_test ib_tests[] = {
 	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
 	CHECK_TEST(peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost),
+	CHECK_TEST(failure_that_the_device_tells_of_by_itself_breaks_the_connection),
 	CHECK_TEST(receives_of_an_srq_come_back_when_their_queue_pair_goes),
 	CHECK_TEST(request_that_is_flushed_without_a_cause_breaks_the_connection),
 	CHECK_TEST(windows_that_cannot_be_bound_are_emulated),

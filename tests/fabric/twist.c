@@ -710,6 +710,14 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 		real(event);
 }
 
+int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+{
+	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_qp");
+	return atomic_load(&twist.no_query) ? EOPNOTSUPP : real(qp, attr, mask, init);
+}
+
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
 				unsigned int access)
 {

@@ -24,6 +24,7 @@ extern struct twist {
 	_Atomic int fails;		/* the next request to complete has this enum ibv_wc_status; 0: its own */
 	_Atomic bool unknown;		/* the device is none that we know, and says that it has windows */
 	_Atomic int vendor;		/* the device is of this one; 0: of its own */
+	_Atomic bool no_query;		/* the driver cannot be asked for the state of a queue pair */
 	_Atomic bool no_bind;		/* the driver cannot bind the windows that it makes */
 	_Atomic bool reads_unsaid;	/* it does not say how many RDMA Reads its queue pairs can have together */
 	_Atomic uint64_t message;	/* its port says that a message has so many bytes, less one; 0: what it says */

@@ -25,6 +25,8 @@
 #define RDMA_KNOCKS	  12  /* RDMA Writes of length 0 on a new connection; see rdma_late.c */
 /* the provider's own requests on a send queue: these writes, a greeting, and the marker of a drain */
 #define RDMA_SPARE_WR	  (RDMA_KNOCKS + 2)
+/* the RDMA Reads of a connection in each direction, if no side can know the other's limit: the default of libdatp */
+#define RDMA_READS_USUAL  16
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
 #define RDMA_TAKERS	  4096 /* buckets of endpoints with an SRQ */
 #define RDMA_MR_BUCKETS	  65536

@@ -68,6 +68,19 @@ static enum datp_err fail_later(struct rdma_ep *ep, void (*tell)(struct datp_ep 
 /* ------------------------------------------------------------------ the active side */
 
 /*
+ * Each side serves as many reads as the other may have outstanding, whatever the programs ask for: more than it serves
+ * would end the connection. The peer's device is assumed to have the limit of this one.
+ */
+static void fill_usual_reads(const struct ibv_device_attr *dev, struct rdma_conn_param *param)
+{
+	uint8_t usual = least(RDMA_READS_USUAL, dev->max_qp_rd_atom);
+
+	if (param->responder_resources < usual)
+		param->responder_resources = usual;
+	param->initiator_depth = least(usual, param->initiator_depth);
+}
+
+/*
  * librdmacm refuses more reads than the device supports, and siw ends the connection. libdatp has
  * kept the attributes within the device's limits; but the numbers on the wire have 8 bits, and 255
  * means "all of them".
@@ -79,6 +92,8 @@ static void fill_param(struct rdma_ep *ep, struct rdma_conn_param *param)
 	param->responder_resources = least(ep->base.attr.max_rdma_read_in, dev->max_qp_rd_atom);
 	param->initiator_depth =
 		least(ep->base.attr.max_rdma_read_out, dev->max_qp_init_rd_atom);
+	if (rdma_has(rdma_ep_ia(ep), RDMA_READS_UNSAID))
+		fill_usual_reads(dev, param);
 	if (!param->initiator_depth && rdma_has(rdma_ep_ia(ep), RDMA_DEAF_START))
 		param->initiator_depth = 1;
 	param->flow_control = 1;
@@ -288,6 +303,21 @@ static void request(struct rdma_ia *ia, struct rdma_cm_event *event)
 		refuse(ia, event->id, NULL);
 }
 
+/*
+ * No more reads than the peer has offered: it serves no more, and has no more outstanding. But it may
+ * ask for no reads and read nevertheless, as uDAPL programs do.
+ */
+static void fit_offer(const struct rdma_ia *ia, const struct rdma_conn_param *offer,
+		      struct rdma_conn_param *param)
+{
+	if (!rdma_has(ia, RDMA_READS_UNSAID)) {
+		param->responder_resources = least(param->responder_resources, offer->responder_resources);
+		param->initiator_depth = least(param->initiator_depth, offer->initiator_depth);
+	}
+	if (!param->responder_resources)
+		param->responder_resources = 1;
+}
+
 /* A failure from here on is reported by an event, because the request is used up. */
 static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 				  const struct rdma_conn_param *offer)
@@ -295,12 +325,7 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	struct rdma_conn_param *param = &conn->param;
 
 	fill_param(ep, param);
-	/* no more reads than the peer has offered: it serves no more, and has no more outstanding */
-	param->responder_resources = least(param->responder_resources, offer->responder_resources);
-	param->initiator_depth = least(param->initiator_depth, offer->initiator_depth);
-	/* the peer may ask for no reads and read nevertheless, as uDAPL programs do */
-	if (!param->responder_resources)
-		param->responder_resources = 1;
+	fit_offer(conn->ia, offer, param);
 	learn_port(ep, conn->id);
 	if (rdma_late_begin(conn, ep))
 		return DATP_OK;
@@ -378,14 +403,18 @@ enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
  */
 static uint8_t reads_in(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
 {
-	return least(rdma_has(conn->ia, RDMA_CROSSED_READS) ? answer->initiator_depth : answer->responder_resources,
-		     conn->param.responder_resources);
+	uint8_t said = rdma_has(conn->ia, RDMA_CROSSED_READS) ? answer->initiator_depth : answer->responder_resources;
+
+	return rdma_has(conn->ia, RDMA_READS_UNSAID) ? conn->param.responder_resources
+						      : least(said, conn->param.responder_resources);
 }
 
 static uint8_t reads_out(const struct rdma_conn *conn, const struct rdma_conn_param *answer)
 {
-	return least(rdma_has(conn->ia, RDMA_CROSSED_READS) ? answer->responder_resources : answer->initiator_depth,
-		     conn->param.initiator_depth);
+	uint8_t said = rdma_has(conn->ia, RDMA_CROSSED_READS) ? answer->responder_resources : answer->initiator_depth;
+
+	return rdma_has(conn->ia, RDMA_READS_UNSAID) ? conn->param.initiator_depth
+						      : least(said, conn->param.initiator_depth);
 }
 
 /* The greeting is a read, which the peer must have agreed to serve. */

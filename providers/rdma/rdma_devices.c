@@ -60,6 +60,8 @@ static const struct quirk quirks[RDMA_QUIRKS] = {
 			      "inline data may be no longer than the path's MTU" },
 	[RDMA_WRITES_UNFENCED] = { SHOWN "writes_unfenced", true,
 				   "an RDMA Write with a fence may overtake an earlier RDMA Read" },
+	[RDMA_READS_UNSAID] = { SHOWN "reads_unsaid", true,
+				"a side does not learn how many RDMA Reads its peer allows" },
 };
 
 const char *rdma_quirk_shown(enum rdma_quirk quirk)
@@ -159,6 +161,16 @@ static const struct device devices[] = {
 		.part_mask = 0xf000,
 		.has = ONE(REGION_LIMIT),
 		.longest_region = t5_region,
+	},
+	{
+		.name = "Alibaba erdma",
+		.transport = IBV_TRANSPORT_IWARP,
+		.vendor = 0x1ded,
+		/*
+		 * Linux, drivers/infiniband/hw/erdma/erdma_cm.c, erdma_cm_upcall(): a request shows the
+		 * maximum of the device, and a reply shows 0.
+		 */
+		.has = ONE(READS_UNSAID),
 	},
 	{
 		.name = "HiSilicon hns",

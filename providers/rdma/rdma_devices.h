@@ -29,6 +29,7 @@ enum rdma_quirk {
 	RDMA_LOOSE_WINDOWS,
 	RDMA_INLINE_MTU,
 	RDMA_WRITES_UNFENCED,
+	RDMA_READS_UNSAID,
 	RDMA_QUIRKS /* their number */
 };
 

@@ -329,6 +329,69 @@ static void only_an_endpoint_of_its_own_receives_is_accepted_late(void)
 	accept_alone(cr_evd, qual, &shared, 1);
 }
 
+/* ------------------------------------------------------------------ reads of which the peer says nothing */
+
+static void reads_asked(struct api_end *end, int in, int out)
+{
+	DAT_EP_ATTR attr = { 0 };
+
+	attr.max_rdma_read_in = in;
+	attr.max_rdma_read_out = out;
+	api_end_make(end, &attr);
+}
+
+/* More of them than one side serves at a time, each of which takes a while. */
+static void reads_work(const struct api_end *end, const struct api_buf *buf)
+{
+	enum { READS = 40, BYTES = 16384 };
+
+	for (uint64_t i = 0; i < READS; i++)
+		REQUIRE_DAT(api_read(end->ep, api_seg(buf, 0, BYTES), api_target(buf, BYTES, BYTES), i, 0),
+			    DAT_SUCCESS);
+	for (uint64_t i = 0; i < READS; i++)
+		API_DTO(end->request, end->ep, i, DAT_DTO_SUCCESS, BYTES);
+}
+
+/* One side serves one read, or all that there may be, and wants to have all that there may be. */
+static void reads_that_seem(int said, int in)
+{
+	struct api_buf buf;
+	struct api_pair pair;
+
+	atomic_store(&twist.says_reads, said + 1);
+	api_open();
+	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	reads_asked(&pair.a, in, api.attr.max_rdma_read_per_ep_out);
+	reads_asked(&pair.b, in, api.attr.max_rdma_read_per_ep_out);
+	api_pair_meet(&pair);
+	CHECK(atomic_load(&twist.asked_out) > 1 && atomic_load(&twist.answered_out) > 1);
+	CHECK(atomic_load(&twist.asked_out) <= atomic_load(&twist.answered_in));
+	CHECK(atomic_load(&twist.answered_out) <= atomic_load(&twist.asked_in));
+	/* of a peer that is connected by another process no side knows more than this */
+	CHECK(atomic_load(&twist.asked_out) <= 16 && atomic_load(&twist.asked_in) >= 16);
+	CHECK(atomic_load(&twist.answered_out) <= 16 && atomic_load(&twist.answered_in) >= 16);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 64, 64, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 64);
+	reads_work(&pair.a, &buf);
+	reads_work(&pair.b, &buf);
+	api_close();
+}
+
+/* erdma's request shows the maximum of the device, and its reply nothing. */
+static void no_side_reads_more_than_a_peer_serves_that_says_nothing_of_it(void)
+{
+	reads_that_seem(UINT8_MAX, 1);
+	reads_that_seem(0, 1);
+	reads_that_seem(0, 0);
+}
+
+static const struct check_test unsaid_tests[] = {
+	CHECK_TEST(no_side_reads_more_than_a_peer_serves_that_says_nothing_of_it),
+	CHECK_END
+};
+
 static const struct check_test iw_tests[] = {
 	CHECK_TEST(device_may_have_more_reads_than_a_request_can_ask_for),
 	CHECK_TEST(only_an_endpoint_of_its_own_receives_is_accepted_late),
@@ -349,8 +412,16 @@ static void forget_switches(void)
 {
 	atomic_store(&twist.reads, 0);
 	atomic_store(&twist.tells, 0);
+	atomic_store(&twist.says_reads, 0);
 	api_close();
 }
+
+/* Of an adapter that has quirk=reads_unsaid. */
+static const struct check_suite unsaid_bounds = {
+	.name = "bound of reads unsaid",
+	.teardown = forget_switches,
+	.tests = unsaid_tests,
+};
 
 static const struct check_suite iw_bounds = {
 	.name = "iw bound",
@@ -364,4 +435,4 @@ static const struct check_suite all_bounds = {
 	.tests = all_tests,
 };
 
-CHECK_SUITES(&iw_bounds, &all_bounds);
+CHECK_SUITES(&iw_bounds, &all_bounds, &unsaid_bounds);

@@ -39,6 +39,7 @@ sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/inline-\1 inline=4096/p; s/^iwarp-\(siw0 .*"siw
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/hold-\1 hold_ms=60000/p' "$DAT_OVERRIDE" >>"$conf"
 # What other devices do, as far as the provider has to be told.
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unfenced-\1 hold_ms=60000 quirk=writes_unfenced/p' "$DAT_OVERRIDE" >>"$conf"
+sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unsaid-\1 quirk=reads_unsaid/p' "$DAT_OVERRIDE" >>"$conf"
 export DAT_OVERRIDE=$conf
 
 over_rxe()
@@ -78,7 +79,9 @@ over_siw()
 	over iwarp-siw0 siw fabric/trap 'iw trap'
 	over iwarp-siw0 siw fabric/trap 'any trap'
 	over iwarp-siw0 siw fabric/attempt
-	over iwarp-siw0 siw fabric/bound
+	over iwarp-siw0 siw fabric/bound 'iw bound'
+	over iwarp-siw0 siw fabric/bound 'any bound'
+	over unsaid-siw0 'siw, quirk=reads_unsaid' fabric/bound 'reads unsaid'
 	FABRIC_LATE_MS=$late_ms over iwarp-late-siw0 "siw, late_ms=$late_ms" fabric/fault 'receive may be posted'
 	faults iwarp-siw0 siw siw0 eth1
 }

@@ -155,6 +155,10 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	ret = real(channel, event);
 	if (!ret && (*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		atomic_store(&twist.shut, atomic_exchange(&twist.shuts, false));
+	if (!ret && atomic_load(&twist.says_reads) &&
+	    ((*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST || (*event)->event == RDMA_CM_EVENT_ESTABLISHED))
+		(*event)->param.conn.responder_resources = (*event)->param.conn.initiator_depth =
+			(uint8_t)(atomic_load(&twist.says_reads) - 1);
 	if (!ret && atomic_load(&twist.twisted) && (*event)->event == RDMA_CM_EVENT_DISCONNECTED) {
 		(*event)->event = RDMA_CM_EVENT_UNREACHABLE;
 		(*event)->status = -ETIMEDOUT;
@@ -211,6 +215,8 @@ __attribute__((no_sanitize("address"))) int rdma_connect(struct rdma_cm_id *id,
 		errno = EADDRINUSE;
 		return -1;
 	}
+	atomic_store(&twist.asked_in, param->responder_resources);
+	atomic_store(&twist.asked_out, param->initiator_depth);
 	return real(id, param);
 }
 
@@ -221,6 +227,8 @@ int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	*(void **)&real = dlsym(RTLD_NEXT, "rdma_accept");
 	atomic_fetch_add(&twist.accepts, 1);
 	atomic_store(&answered, ready);
+	atomic_store(&twist.answered_in, param->responder_resources);
+	atomic_store(&twist.answered_out, param->initiator_depth);
 	return real(id, param);
 }
 

@@ -59,6 +59,9 @@ extern struct twist {
 	_Atomic bool cleans;
 	_Atomic int trapped;
 	_Atomic int accepts;		/* requests that have been answered */
+	_Atomic int says_reads;		/* so many reads less one a peer asks for and grants, as it seems; 0: what it says */
+	/* the numbers of reads that this process has asked for last, and answered with last; of those that it serves, `in` */
+	_Atomic int asked_in, asked_out, answered_in, answered_out;
 	/*
 	 * The next look at what the device tells finds this, an enum ibv_event_type + 1. An event of a queue pair is about the
 	 * last one whose request has been answered

@@ -62,6 +62,8 @@ static const struct quirk quirks[RDMA_QUIRKS] = {
 				   "an RDMA Write with a fence may overtake an earlier RDMA Read" },
 	[RDMA_READS_UNSAID] = { SHOWN "reads_unsaid", true,
 				"a side does not learn how many RDMA Reads its peer allows" },
+	[RDMA_SHORT_FLUSHED] = { SHOWN "short_flushed", true,
+				 "a receive that is too short for its message may be flushed" },
 };
 
 const char *rdma_quirk_shown(enum rdma_quirk quirk)
@@ -119,9 +121,11 @@ static const struct device devices[] = {
 		/*
 		 * The answer to an RDMA Read is a write by the peer (RFC 5040, 5.2), and irdma,
 		 * cxgb4 and erdma require that its sink has the right to remote writes. No iWARP
-		 * driver is known to raise IBV_EVENT_QP_LAST_WQE_REACHED.
+		 * driver is known to raise IBV_EVENT_QP_LAST_WQE_REACHED. A message that is too long
+		 * for its receive ends the stream (RFC 5041, 7), and the hardware may have no
+		 * completion with an error for that.
 		 */
-		.has = ONE(WRITE_SINKS) | ONE(NO_LAST_WQE),
+		.has = ONE(WRITE_SINKS) | ONE(NO_LAST_WQE) | ONE(SHORT_FLUSHED),
 	},
 	{
 		.name = "siw",
@@ -140,7 +144,7 @@ static const struct device devices[] = {
 		       ONE(WRITES_LINGER) | /* rdma_mr_settle() */
 		       ONE(REGION_LIMIT) | ONE(QUEUE_KEY) | /* iw_plug() */
 		       ONE(NO_SOLICITED),
-		.lacks = ONE(WRITE_SINKS),
+		.lacks = ONE(WRITE_SINKS) | ONE(SHORT_FLUSHED),
 		.longest_region = siw_region,
 	},
 	{

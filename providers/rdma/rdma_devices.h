@@ -30,6 +30,7 @@ enum rdma_quirk {
 	RDMA_INLINE_MTU,
 	RDMA_WRITES_UNFENCED,
 	RDMA_READS_UNSAID,
+	RDMA_SHORT_FLUSHED,
 	RDMA_QUIRKS /* their number */
 };
 

@@ -233,6 +233,8 @@ static void fill_named(struct rdma_ia *ia)
 		name_attr(ia, "solicited", "unknown");
 	if (rdma_has(ia, RDMA_READS_UNCHECKED))
 		name_attr(ia, "read_right", "unchecked");
+	if (rdma_has(ia, RDMA_SHORT_FLUSHED))
+		name_attr(ia, "short_receive", "flushed");
 	name_quirks(ia);
 }
 

@@ -136,11 +136,12 @@ what_a_device_is_taken_for_is_shown_and_can_be_switched()
 	! grep -q 'quirk\.write_sinks' "$out" || fails 'siw has a quirk that others have'
 	run ./datctl show ib-rxe0
 	prints '^transport_attr\.quirk\.loose_windows += on, by rxe: '
-	adapter switched iwarp 'siw0 1 quirk=-errors_alike,write_sinks'
+	adapter switched iwarp 'siw0 1 quirk=-errors_alike,write_sinks,short_flushed'
 	exchanges switched
 	run ./datctl show switched
 	prints '^transport_attr\.quirk\.errors_alike += off, by dat\.conf: '
 	prints '^transport_attr\.quirk\.write_sinks += on, by dat\.conf: '
+	prints '^transport_attr\.short_receive += flushed$'
 	adapter tight ib 'rxe0 1 quirk=-loose_windows'
 	run ./datctl show tight
 	prints '^transport_attr\.rmr += memory windows$'

@@ -46,7 +46,8 @@ static void device_that_is_not_in_the_table_has_what_its_transport_has(void)
 	CHECK_EQ_INT(ia.quirks, rdma_quirk_bit(RDMA_INLINE_MTU));
 	REQUIRE(opened(&iw_kind, 0x8086, 0x159b, "dev0 1"));
 	CHECK_EQ_INT(ia.quirks,
-		     rdma_quirk_bit(RDMA_WRITE_SINKS) | rdma_quirk_bit(RDMA_NO_LAST_WQE));
+		     rdma_quirk_bit(RDMA_WRITE_SINKS) | rdma_quirk_bit(RDMA_NO_LAST_WQE) |
+			     rdma_quirk_bit(RDMA_SHORT_FLUSHED));
 }
 
 /* 0x54xx is a T5, 0x64xx a T6. */
@@ -70,6 +71,7 @@ static void line_of_a_device_goes_before_that_of_its_transport(void)
 {
 	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1"));
 	CHECK(!rdma_has(&ia, RDMA_WRITE_SINKS));
+	CHECK(!rdma_has(&ia, RDMA_SHORT_FLUSHED));
 	CHECK_EQ_STR(shown(RDMA_WRITE_SINKS), "");
 	CHECK(rdma_has(&ia, RDMA_NO_LAST_WQE));
 	CHECK_HAS_STR(shown(RDMA_NO_LAST_WQE), "on, by all of iWARP: ");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The properties of iWARP: private data keep their length; there is no RNR retry; and rdma_connect
- * may sleep in the kernel.
+ * The properties of iWARP: private data keep their length; there is no RNR retry; and the kernel
+ * keeps an attempt until the peer has answered.
  */
 #include "iwarp.h"
 #include <rdma/siw-abi.h>
@@ -71,7 +71,7 @@ const struct rdma_kind iw_kind = {
 	.transport = IBV_TRANSPORT_IWARP,
 	.shown = "iWARP",
 	.max_private_data = PDATA_BYTES,
-	.connect_blocks = true,
+	.attempts_linger = true,
 	.reads_overtaken = true, /* a write is complete when it is sent, a read when it is answered */
 	.impatient = true,
 	.rejected_by_consumer = iw_rejected_by_consumer,

@@ -49,7 +49,7 @@ struct rdma_kind {
 	uint32_t request_bytes;
 	uint32_t reply_bytes;	   /* likewise for an accept */
 	bool three_way;		   /* the active side confirms the reply (rdma_establish) */
-	bool connect_blocks;	   /* rdma_connect may sleep for minutes: not on the service thread */
+	bool attempts_linger;	   /* destroying an attempt may sleep until the peer has answered */
 	bool reads_overtaken;	   /* requests may complete before an earlier read */
 	bool impatient; /* a message without a posted receive breaks the connection */
 	/* returns true if the status of a REJECTED event means that a consumer has rejected, or may have */

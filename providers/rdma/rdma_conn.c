@@ -7,7 +7,7 @@
  *
  * A worker is a thread that runs rdma_connect() on a device where this call blocks. Nothing waits
  * for it: if the IA is closed meanwhile, the worker keeps its connection and its reference to the
- * channel, and cleans up. The same applies to a thread that destroys an attempt on such a device.
+ * channel, and cleans up. The same applies to a thread that destroys an attempt over iWARP.
  * An endpoint that gives up its attempt cancels the worker, because the kernel does not release the
  * queue pair before rdma_connect() has returned; but it does not do so while the peer may be about
  * to answer, because siw loses the peer's listener if a connection ends before siw has accepted it.
@@ -149,12 +149,12 @@ static int start_aside(pthread_t *thread, void *(*fn)(void *arg), void *arg)
 }
 
 /*
- * iWARP's connection manager does not release an attempt before the peer has answered, or 10
+ * The connection manager of iWARP does not release an attempt before the peer has answered, or 10
  * seconds have passed; the service thread must not wait for that.
  */
 static void conn_destroy_aside(struct rdma_conn *conn, const struct rdma_kind *kind)
 {
-	bool slow = kind && kind->connect_blocks && conn->active && !conn->established;
+	bool slow = kind && kind->attempts_linger && conn->active && !conn->established;
 	pthread_t thread;
 
 	if (!slow || start_aside(&thread, destroyer, conn))
@@ -474,7 +474,7 @@ static int start_worker(struct rdma_conn *conn)
 
 int rdma_conn_connect(struct rdma_conn *conn)
 {
-	if (!conn->ia->kind->connect_blocks)
+	if (!rdma_has(conn->ia, RDMA_CONNECT_BLOCKS))
 		return rdma_connect(conn->id, &conn->param) ? errno : 0;
 	return start_worker(conn);
 }

@@ -64,6 +64,8 @@ static const struct quirk quirks[RDMA_QUIRKS] = {
 				"a side does not learn how many RDMA Reads its peer allows" },
 	[RDMA_SHORT_FLUSHED] = { SHOWN "short_flushed", true,
 				 "a receive that is too short for its message may be flushed" },
+	[RDMA_CONNECT_BLOCKS] = { SHOWN "connect_blocks", true,
+				  "a call that connects may sleep until TCP is connected" },
 };
 
 const char *rdma_quirk_shown(enum rdma_quirk quirk)
@@ -123,9 +125,10 @@ static const struct device devices[] = {
 		 * cxgb4 and erdma require that its sink has the right to remote writes. No iWARP
 		 * driver is known to raise IBV_EVENT_QP_LAST_WQE_REACHED. A message that is too long
 		 * for its receive ends the stream (RFC 5041, 7), and the hardware may have no
-		 * completion with an error for that.
+		 * completion with an error for that. rdma_connect() blocks over siw; a device that is
+		 * not known is taken for one like that, which only costs a thread for each attempt.
 		 */
-		.has = ONE(WRITE_SINKS) | ONE(NO_LAST_WQE) | ONE(SHORT_FLUSHED),
+		.has = ONE(WRITE_SINKS) | ONE(NO_LAST_WQE) | ONE(SHORT_FLUSHED) | ONE(CONNECT_BLOCKS),
 	},
 	{
 		.name = "siw",
@@ -154,8 +157,10 @@ static const struct device devices[] = {
 		/*
 		 * rdma-core, providers/cxgb4/qp.c, c4iw_post_send(): only a send has its fence told to
 		 * the device (FW_RI_READ_FENCE_FLAG). That of a read is not needed, see fence_of().
+		 * Linux, drivers/infiniband/hw/cxgb4/cm.c, c4iw_connect(): the firmware connects.
 		 */
 		.has = ONE(WRITES_UNFENCED),
+		.lacks = ONE(CONNECT_BLOCKS),
 	},
 	{
 		.name = "Chelsio T5",
@@ -167,14 +172,29 @@ static const struct device devices[] = {
 		.longest_region = t5_region,
 	},
 	{
+		.name = "Intel",
+		.transport = IBV_TRANSPORT_IWARP,
+		.vendor = 0x8086,
+		/* Linux, drivers/infiniband/hw/irdma/cm.c, irdma_connect(): it sends the SYN, and returns */
+		.lacks = ONE(CONNECT_BLOCKS),
+	},
+	{
+		.name = "Marvell FastLinQ",
+		.transport = IBV_TRANSPORT_IWARP,
+		.vendor = 0x1077,
+		/* Linux, drivers/infiniband/hw/qedr/qedr_iw_cm.c, qedr_iw_connect(): the firmware connects */
+		.lacks = ONE(CONNECT_BLOCKS),
+	},
+	{
 		.name = "Alibaba erdma",
 		.transport = IBV_TRANSPORT_IWARP,
 		.vendor = 0x1ded,
 		/*
 		 * Linux, drivers/infiniband/hw/erdma/erdma_cm.c, erdma_cm_upcall(): a request shows the
-		 * maximum of the device, and a reply shows 0.
+		 * maximum of the device, and a reply shows 0; erdma_connect(): its socket is O_NONBLOCK.
 		 */
 		.has = ONE(READS_UNSAID),
+		.lacks = ONE(CONNECT_BLOCKS),
 	},
 	{
 		.name = "HiSilicon hns",

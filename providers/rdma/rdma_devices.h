@@ -31,6 +31,7 @@ enum rdma_quirk {
 	RDMA_WRITES_UNFENCED,
 	RDMA_READS_UNSAID,
 	RDMA_SHORT_FLUSHED,
+	RDMA_CONNECT_BLOCKS,
 	RDMA_QUIRKS /* their number */
 };
 

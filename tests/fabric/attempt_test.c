@@ -79,6 +79,30 @@ static void attempt_is_not_cut_off_while_the_peer_may_be_answering(void)
 	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+/* What connects has a thread of its own where the call may block, and the service thread, which is one, does it elsewhere. */
+static bool one_thread_connects(void)
+{
+	struct api_pair pair;
+	int first;
+
+	api_open();
+	api_pair_make(&pair, NULL);
+	first = atomic_load(&twist.connector);
+	api_pair_make(&pair, NULL);
+	CHECK(first != gettid());
+	return atomic_load(&twist.connector) == first;
+}
+
+static void attempt_takes_a_thread_where_it_may_block(void)
+{
+	CHECK(!one_thread_connects());
+}
+
+static void attempt_takes_no_thread_where_it_does_not_block(void)
+{
+	CHECK(one_thread_connects());
+}
+
 /* The kernel draws the local port among those that no rdma_cm_id has, but a TCP connection may have it. */
 static void attempt_whose_local_port_is_taken_gets_another(void)
 {
@@ -106,6 +130,12 @@ static void attempt_that_finds_no_local_port_names_the_cause(void)
 
 static const struct check_test iw_tests[] = {
 	CHECK_TEST(attempt_is_not_cut_off_while_the_peer_may_be_answering),
+	CHECK_TEST(attempt_takes_a_thread_where_it_may_block),
+	CHECK_END
+};
+
+static const struct check_test prompt_tests[] = {
+	CHECK_TEST(attempt_takes_no_thread_where_it_does_not_block),
 	CHECK_END
 };
 
@@ -128,4 +158,11 @@ static const struct check_suite all_attempts = {
 	.tests = all_tests,
 };
 
-CHECK_SUITES(&iw_attempts, &all_attempts);
+/* Of a device of InfiniBand, or an adapter that has quirk=-connect_blocks. */
+static const struct check_suite prompt_attempts = {
+	.name = "prompt attempt",
+	.teardown = api_close,
+	.tests = prompt_tests,
+};
+
+CHECK_SUITES(&iw_attempts, &all_attempts, &prompt_attempts);

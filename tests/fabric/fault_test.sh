@@ -40,6 +40,7 @@ sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/hold-\1 hold_ms=60000/p' "$DAT_OVERRIDE" >>"
 # What other devices do, as far as the provider has to be told.
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unfenced-\1 hold_ms=60000 quirk=writes_unfenced/p' "$DAT_OVERRIDE" >>"$conf"
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unsaid-\1 quirk=reads_unsaid/p' "$DAT_OVERRIDE" >>"$conf"
+sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/prompt-\1 quirk=-connect_blocks/p' "$DAT_OVERRIDE" >>"$conf"
 export DAT_OVERRIDE=$conf
 
 over_rxe()
@@ -58,6 +59,7 @@ over_rxe()
 	over ib-rxe0 rxe fabric/trap 'ib trap'
 	over ib-rxe0 rxe fabric/trap 'any trap'
 	over ib-rxe0 rxe fabric/attempt 'any attempt'
+	over ib-rxe0 rxe fabric/attempt 'prompt attempt'
 	over ib-rxe0 rxe fabric/bound 'any bound'
 	faults ib-rxe0 rxe rxe0 eth0
 }
@@ -78,7 +80,9 @@ over_siw()
 	over iwarp-siw0 siw fabric/pipe
 	over iwarp-siw0 siw fabric/trap 'iw trap'
 	over iwarp-siw0 siw fabric/trap 'any trap'
-	over iwarp-siw0 siw fabric/attempt
+	over iwarp-siw0 siw fabric/attempt 'iw attempt'
+	over iwarp-siw0 siw fabric/attempt 'any attempt'
+	over prompt-siw0 'siw, quirk=-connect_blocks' fabric/attempt 'prompt attempt'
 	over iwarp-siw0 siw fabric/bound 'iw bound'
 	over iwarp-siw0 siw fabric/bound 'any bound'
 	over unsaid-siw0 'siw, quirk=reads_unsaid' fabric/bound 'reads unsaid'

@@ -215,6 +215,7 @@ __attribute__((no_sanitize("address"))) int rdma_connect(struct rdma_cm_id *id,
 		errno = EADDRINUSE;
 		return -1;
 	}
+	atomic_store(&twist.connector, gettid());
 	atomic_store(&twist.asked_in, param->responder_resources);
 	atomic_store(&twist.asked_out, param->initiator_depth);
 	return real(id, param);

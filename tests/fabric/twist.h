@@ -75,6 +75,7 @@ extern struct twist {
 	sem_t reached, open;		/* of a late bell, or a slow attempt */
 	_Atomic bool never_connects;	/* the next rdma_connect stays there, which `reached` tells */
 	_Atomic int ports_taken;	/* so many times rdma_connect finds that another socket has its local port */
+	_Atomic int connector;		/* the thread that has called rdma_connect last */
 	_Atomic uint64_t cut_off_ms;	/* when it was cancelled; then `open` */
 } twist;
 

@@ -48,6 +48,9 @@ static void device_that_is_not_in_the_table_has_what_its_transport_has(void)
 	CHECK_EQ_INT(ia.quirks,
 		     rdma_quirk_bit(RDMA_WRITE_SINKS) | rdma_quirk_bit(RDMA_NO_LAST_WQE) |
 			     rdma_quirk_bit(RDMA_SHORT_FLUSHED));
+	/* a thread for each attempt is never wrong */
+	REQUIRE(opened(&iw_kind, 1, 0, "dev0 1"));
+	CHECK(rdma_has(&ia, RDMA_CONNECT_BLOCKS));
 }
 
 /* 0x54xx is a T5, 0x64xx a T6. */

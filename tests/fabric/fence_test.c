@@ -12,6 +12,7 @@
 /* A read takes long enough for a write that does not wait for it to send what was there before. */
 enum { LONG = 1 << 20, BYTES = 64, MESSAGE = LONG, TARGET = LONG + 4096, SIZE = LONG + 8192 };
 
+enum { FOR_EVER_MS = 1000000000 };
 enum { FENCE = DAT_COMPLETION_BARRIER_FENCE_FLAG, SUPPRESS = DAT_COMPLETION_SUPPRESS_FLAG };
 
 static struct api_pair pair;
@@ -33,6 +34,7 @@ static void begin(void)
 static void forget(void)
 {
 	atomic_store(&twist.unfenced, false);
+	atomic_store(&twist.late_ms, 0);
 	api_close();
 }
 
@@ -71,12 +73,15 @@ static void write_waits_for(unsigned int read_flags)
 	memset(near.mem, 0, SIZE);
 	memset(far.mem + TARGET, 0, BYTES);
 	REQUIRE_DAT(api_recv(pair.b.ep, &far, MESSAGE, BYTES, 1), DAT_SUCCESS);
+	/* the read does not complete before all is posted, however long that takes */
+	atomic_store(&twist.late_ms, FOR_EVER_MS);
 	post_read(pair.a.ep, 2, read_flags);
 	CHECK(device_has_got_one());
 	post_write(pair.a.ep, 3, FENCE);
 	CHECK(!device_has_got_one());
 	REQUIRE_DAT(api_send(pair.a.ep, &near, 0, BYTES, 4, 0), DAT_SUCCESS);
 	CHECK(!device_has_got_one());
+	atomic_store(&twist.late_ms, 0);
 	if (!read_flags)
 		API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, LONG);
 	API_DTO(pair.a.request, pair.a.ep, 3, DAT_DTO_SUCCESS, BYTES);
@@ -180,6 +185,8 @@ static void kept_requests_are_flushed_by_an_abrupt_end(void)
 	begin();
 	/* a write that is executed nevertheless leaves a trace */
 	memset(near.mem, 7, SIZE);
+	/* the read does not complete before the end, however late that comes */
+	atomic_store(&twist.late_ms, FOR_EVER_MS);
 	post_read(pair.a.ep, 2, 0);
 	post_write(pair.a.ep, 3, FENCE);
 	REQUIRE_DAT(api_send(pair.a.ep, &near, 0, BYTES, 4, 0), DAT_SUCCESS);
@@ -189,6 +196,7 @@ static void kept_requests_are_flushed_by_an_abrupt_end(void)
 		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	API_CONN_OVER(pair.b.connect, pair.b.ep);
 	CHECK_EQ_INT(far.mem[TARGET], 0);
+	atomic_store(&twist.late_ms, 0);
 	REQUIRE_DAT(dat_ep_reset(pair.a.ep), DAT_SUCCESS);
 	REQUIRE_DAT(dat_ep_reset(pair.b.ep), DAT_SUCCESS);
 	atomic_store(&twist.reading, 0);

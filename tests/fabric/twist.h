@@ -44,7 +44,7 @@ extern struct twist {
 	 * queue pair is stopped before that. For one queue pair at a time
 	 */
 	_Atomic bool lazy;
-	_Atomic int late_ms; /* completions are not to be found before so much time has passed */
+	_Atomic int late_ms; /* completions are not to be found before so much time has passed, or this is 0 again */
 	/*
 	 * The device ignores the fence of an RDMA Write, and has got so many of those while RDMA Reads of this process, whose
 	 * number is `reading`, had not completed

@@ -444,7 +444,7 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
  * a cell of its own, which would come behind the messages that were sent meanwhile. Initiator,
  * engine held.
  */
-static bool turn_is_kept(const struct soft_dir *dir, const struct soft_request *r)
+static bool has_turn(const struct soft_dir *dir, const struct soft_request *r)
 {
 	/* relaxed: only the holder writes it */
 	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
@@ -460,7 +460,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 
 	if (r->len > soft_sge_room(r->sge, (int)r->n))
 		return dir_nonsense(dir);
-	if (dir->initiator && !turn_is_kept(dir, r) && soft_is_eager(dir->ep, r->msg, r->len)) {
+	if (dir->initiator && !has_turn(dir, r) && soft_is_eager(dir->ep, r->msg, r->len)) {
 		if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, false)) {
 			*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 			return true;

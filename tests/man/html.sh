@@ -102,16 +102,17 @@ a_new_cause_is_not_left_out()
 # Each step of a sequence is in the picture and in the text, and each function and constant that it names is there.
 the_sequences_are_drawn()
 {
-	local file name step names bad=0
+	local file name step names text bad=0
 	names=$(cat "$top_srcdir"/include/dat/*.h)
 	for file in "$top_srcdir"/man/sequences/*.seq; do
 		name=$(basename "$file" .seq)
 		grep -qF "<img src=\"$name.svg\"" "$site/$name.3.html" || { echo "$name(3) has no picture"; bad=1; }
 		[ "$(grep -c '^<path' "$site/$name.svg")" -eq "$(grep -c '^[a-z]* > [a-z]* ' "$file")" ] ||
 			{ echo "$name: not an arrow for each step"; bad=1; }
+		text=$(mandoc -Tascii "man/$name.3")
 		while IFS= read -r step; do
 			grep -qF ">$step</text>" "$site/$name.svg" || { echo "$name: '$step' is not in the picture"; bad=1; }
-			mandoc -Tascii "man/$name.3" | grep -qF "$step" || { echo "$name: '$step' is not in the text"; bad=1; }
+			grep -qF "$step" <<<"$text" || { echo "$name: '$step' is not in the text"; bad=1; }
 		done < <(sed -nE 's/^(at [a-z]+|[a-z]+ > [a-z]+) //p' "$file")
 		for step in $(grep -oE '\b(dat_[a-z_]+|DAT_[A-Z_]+)' "$file") $(sed -nE 's/^at [a-z]+ ([A-Z_]+)$/DAT_EP_STATE_\1/p' "$file"); do
 			grep -qw "$step" <<<"$names" || { echo "$name: there is no $step"; bad=1; }

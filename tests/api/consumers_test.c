@@ -245,11 +245,11 @@ static void one_evd_serves_both_directions_of_many_endpoints(void)
 		API_CONN(conn, DAT_HANDLE_NULL, DAT_CONNECTION_EVENT_ESTABLISHED);
 		API_CONN(conn, DAT_HANDLE_NULL, DAT_CONNECTION_EVENT_ESTABLISHED);
 		for (int n = 0; n < EACH; n++)
-			REQUIRE_DAT(api_recv(b[i], &buf, i * 64, 64, 1), DAT_SUCCESS);
+			REQUIRE_DAT(api_recv(b[i], &buf, (i * EACH + n) * 64, 64, 1), DAT_SUCCESS);
 	}
 	for (int n = 0; n < EACH; n++)
 		for (int i = 0; i < PAIRS; i++)
-			REQUIRE_DAT(api_send(a[i], &buf, PAIRS * 64, 64, 2, 0), DAT_SUCCESS);
+			REQUIRE_DAT(api_send(a[i], &buf, PAIRS * EACH * 64, 64, 2, 0), DAT_SUCCESS);
 	for (int n = 0; n < 2 * PAIRS * EACH; n++) {
 		API_EVENT(dto, &event);
 		REQUIRE_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);

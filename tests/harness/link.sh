@@ -1,45 +1,73 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# What make calls as libtool. A program of the tests is never installed, so all that libtool does for it is to find the libraries
-# of this build. This script does that in one process. Libtool starts two hundred, for each of about 170 programs, and puts a
-# script around each program, which costs as much again at every start. All other calls go on to libtool unchanged.
+# What make calls as libtool, which takes nearly half of a build's time: it starts thirty processes for each object and two hundred
+# for each program or library. This script does what is simple in one process:
+# - it compiles an object of a shared library;
+# - it links a program of the tests. That is never installed, so there is only to find the libraries of this build. Libtool also
+#   puts a script around each program, which costs as much again at every start;
+# - it links a plugin of the tests that is never installed, as a run path that ends with "nowhere" says.
+# All other calls go on to libtool unchanged.
 #
-# usage: link.sh LIBTOOL ARGUMENT...
-libtool=$1
-shift
+# usage: link.sh PIC LIBTOOL ARGUMENT...
+#   PIC: the compiler's options for an object of a shared library, or nothing if libtool makes archives, too
+pic=$1
+libtool=$2
+shift 2
 
-# Whether the command links a program. Sets $program, and $direct unless only libtool knows how to do some of it.
-links_a_program()
+# Reads the command. Sets $mode, the $output that it makes, $module of a plugin, and $simple unless only libtool knows how to do it.
+read_command()
 {
-	program=
-	direct=yes
-	links=
+	mode=
+	output=
+	module=
+	nowhere=
+	simple=yes
 	while [ $# -gt 0 ]; do
 		case $1 in
-		--mode=link) links=yes ;;
-		--mode=*) return 1 ;;
-		-o) program=$2 ;;
-		-dlopen | -dlpreopen | -rpath | -R | -static | -all-static | *.lo) direct= ;;
+		--mode=*) mode=${1#--mode=} ;;
+		-o) output=$2 ;;
+		-module) module=yes ;;
+		-rpath) case $2 in */nowhere) nowhere=yes ;; *) simple= ;; esac ;;
+		-dlopen | -dlpreopen | -R | -static | -all-static | -prefer-* | -export-symbols*) simple= ;;
 		esac
 		shift
 	done
-	case $program in
-	'' | *.la | *.lo | *.a) return 1 ;;
+	case $mode:$output in
+	compile:*.lo) [ -n "$pic" ] || simple= ;;
+	link:*.la) [ -n "$pic" ] && [ -n "$module" ] && [ -n "$nowhere" ] || simple= ;;
+	link:*.lo | link:*.a) simple= ;;
+	link:tests/*) ;;
+	*) simple= ;;
 	esac
-	[ -n "$links" ]
+}
+
+# Libtool is written for every shell of POSIX. The system's own is often a quicker one than configure has found.
+as_libtool()
+{
+	/bin/sh "$libtool" "$@"
+}
+
+# Whether the command links a program, of the tests or not
+links_a_program()
+{
+	case $mode:$output in
+	link: | link:*.la | link:*.lo | link:*.a) return 1 ;;
+	link:*) return 0 ;;
+	esac
+	return 1
 }
 
 # Libtool's script around the program starts it at once, unless libtool reads the script, or it gets an option for itself.
 quicken_script()
 {
-	[ -f ".libs/$program" ] && read -r first <"$program" || return 0
+	[ -f ".libs/$output" ] && read -r first <"$output" || return 0
 	case $first in
 	'#!'*sh) ;;
 	*) return 0 ;;
 	esac
 	# libtool recognises its script by the fourth line
 	{
-		sed 4q "$program"
+		sed 4q "$output"
 		cat <<-END
 		if test -z "\$libtool_install_magic\$libtool_execute_magic"; then
 		  case " \$* " in
@@ -47,25 +75,25 @@ quicken_script()
 		  *)
 		    LD_LIBRARY_PATH=$PWD/.libs\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
 		    export LD_LIBRARY_PATH
-		    exec $PWD/.libs/$program "\$@"
+		    exec $PWD/.libs/$output "\$@"
 		    ;;
 		  esac
 		fi
 		END
-		sed 1,4d "$program"
-	} >"$program.quick" && cat "$program.quick" >"$program" && rm "$program.quick"
+		sed 1,4d "$output"
+	} >"$output.quick" && cat "$output.quick" >"$output" && rm "$output.quick"
 }
 
-# Libtool is written for every shell of POSIX. The system's own is often a quicker one than configure has found.
-links_a_program "$@" || exec /bin/sh "$libtool" "$@"
-case $program in
-tests/*) ;;
-*) direct= ;;
-esac
-if [ -z "$direct" ]; then
-	/bin/sh "$libtool" "$@" && quicken_script
-	exit
-fi
+# place FILE: sets $folder, in which libtool keeps what FILE speaks of, and $name, that of FILE without its ending
+place()
+{
+	case $1 in
+	*/*) folder=${1%/*}/.libs ;;
+	*) folder=.libs ;;
+	esac
+	name=${1##*/}
+	name=${name%.l[ao]}
+}
 
 # field FILE NAME: sets $value to that field of an .la file
 field()
@@ -82,37 +110,107 @@ field()
 	done <"$1"
 }
 
-# Every .la file becomes the library that it speaks of: a shared one, which the program finds again by its run path, or an archive
-# and what that needs.
-count=$#
-while [ "$count" -gt 0 ]; do
-	word=$1
-	shift
-	count=$((count - 1))
-	case $word in
-	--tag=* | --mode=link | --silent | --quiet) ;;
-	-export-dynamic) set -- "$@" -Wl,--export-dynamic ;;
-	*.la)
+# describe LINE...: writes the output that libtool and make know, which tells by these lines what has been made beside it
+describe()
+{
+	printf '%s\n' "# $output - a libtool file" '# Generated by link.sh, as libtool does it' "$@" >"$output"
+}
+
+compile()
+{
+	place "$output"
+	[ -d "$folder" ] || mkdir -p "$folder" || exit
+	count=$#
+	while [ "$count" -gt 0 ]; do
+		word=$1
+		shift
+		count=$((count - 1))
 		case $word in
-		/*) folder=${word%/*}/.libs ;;
-		*/*) folder=$PWD/${word%/*}/.libs ;;
-		*) folder=$PWD/.libs ;;
-		esac
-		name=${word##*/}
-		field "$word" dlname
-		if [ -n "$value" ]; then
-			set -- "$@" "$folder/${name%.la}.so" "-Wl,-rpath,$folder"
-		else
-			# what it needs goes to the front of what is still to be read
-			field "$word" dependency_libs
-			before=$#
+		--tag=* | --mode=compile | --silent | --quiet) ;;
+		-o)
+			shift
+			count=$((count - 1))
 			# shellcheck disable=SC2086 # a list of words
-			set -- $value "$@"
-			count=$((count + $# - before))
-			set -- "$@" "$folder/${name%.la}.a"
-		fi
-		;;
-	*) set -- "$@" "$word" ;;
-	esac
-done
-exec "$@"
+			set -- "$@" $pic -o "$folder/$name.o"
+			;;
+		*) set -- "$@" "$word" ;;
+		esac
+	done
+	"$@" && describe "pic_object='.libs/$name.o'" non_pic_object=none
+}
+
+# Every .la file becomes the library that it speaks of: a shared one, which is found again by the run path, or an archive and what
+# that needs. A plugin has the whole archive, as libtool does it.
+link()
+{
+	place "$output"
+	begin=
+	end=
+	if [ -n "$module" ]; then
+		[ -d "$folder" ] || mkdir -p "$folder" || exit
+		made=$folder/$name.so
+		dlname=$name.so
+		begin=-Wl,--whole-archive
+		end=-Wl,--no-whole-archive
+	fi
+	count=$#
+	while [ "$count" -gt 0 ]; do
+		word=$1
+		shift
+		count=$((count - 1))
+		case $word in
+		--tag=* | --mode=link | --silent | --quiet | -module | -avoid-version) ;;
+		-export-dynamic) set -- "$@" -Wl,--export-dynamic ;;
+		-o)
+			shift
+			count=$((count - 1))
+			set -- "$@" -o "${made:-$output}"
+			;;
+		-rpath)
+			shift
+			count=$((count - 1))
+			;;
+		*.lo)
+			place "$word"
+			set -- "$@" "$folder/$name.o"
+			;;
+		*.la)
+			place "$word"
+			case $folder in
+			/*) ;;
+			*) folder=$PWD/$folder ;;
+			esac
+			field "$word" dlname
+			if [ -n "$value" ]; then
+				set -- "$@" "$folder/$name.so" "-Wl,-rpath,$folder"
+			else
+				# what it needs goes to the front of what is still to be read
+				field "$word" dependency_libs
+				before=$#
+				# shellcheck disable=SC2086 # a list of words
+				set -- $value "$@"
+				count=$((count + $# - before))
+				# shellcheck disable=SC2086 # nothing, for a program
+				set -- "$@" $begin "$folder/$name.a" $end
+			fi
+			;;
+		*) set -- "$@" "$word" ;;
+		esac
+	done
+	if [ -n "$module" ]; then
+		# shellcheck disable=SC2086 # a list of words
+		"$@" $pic -Wl,-soname,"$dlname" && describe "dlname='$dlname'" "library_names='$dlname $dlname $dlname'" "old_library=''" \
+			"dependency_libs=''" installed=no shouldnotlink=yes "libdir='$PWD/nowhere'"
+	else
+		exec "$@"
+	fi
+}
+
+read_command "$@"
+if [ -n "$simple" ]; then
+	"$mode" "$@"
+elif links_a_program; then
+	as_libtool "$@" && quicken_script
+else
+	as_libtool "$@"
+fi

@@ -158,6 +158,32 @@ static void creates(void)
 	report("a region needs no place for what the program does not want");
 }
 
+/* The sizes that dat_ep_query() returns are the requested ones; 0 stands for the adapter's. */
+static void has_sizes(DAT_EP_HANDLE ep, DAT_SEG_LENGTH message, DAT_SEG_LENGTH rdma)
+{
+	DAT_EP_PARAM param;
+
+	SUCCEEDS(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+	expect(param.ep_attr.max_message_size == message, "the size of messages is not the one requested");
+	expect(param.ep_attr.max_rdma_size == rdma, "the size of RDMA transfers is not the one requested");
+}
+
+static void modifies(void)
+{
+	DAT_EP_PARAM param = { .ep_attr = { .max_message_size = 4000, .max_rdma_size = 32, .max_recv_dtos = 12 } };
+
+	SUCCEEDS(dat_ep_modify(near_end.ep, DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE | DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param));
+	has_sizes(near_end.ep, 4000, 16);
+	SUCCEEDS(dat_ep_modify(near_end.ep, DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE, &param));
+	has_sizes(near_end.ep, 4000, 32);
+	param.ep_attr.max_message_size = 0;
+	SUCCEEDS(dat_ep_modify(near_end.ep, DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE, &param));
+	has_sizes(near_end.ep, UINT32_MAX, 32);
+	SUCCEEDS(dat_ep_query(near_end.ep, DAT_EP_FIELD_ALL, &param));
+	expect(param.ep_attr.max_recv_dtos >= 12, "the endpoint holds fewer receives than what was asked for");
+	report("the sizes of an endpoint are modified");
+}
+
 /* What an empty queue returns, which programs compare as a whole. */
 static void tells_of_nothing(void)
 {
@@ -202,6 +228,10 @@ static void connects(void)
 			       DAT_CONNECT_DEFAULT_FLAG), ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
 		"a second connect");
 	SUCCEEDS(dat_psp_free(psp));
+	param.ep_attr.max_rdma_size = 64;
+	returns(dat_ep_modify(near_end.ep, DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE, &param),
+		ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED), "another size while connected");
+	has_sizes(near_end.ep, UINT32_MAX, 32);
 	report("two endpoints connect");
 }
 
@@ -382,6 +412,7 @@ int main(void)
 	unlink(conf);
 	queries();
 	creates();
+	modifies();
 	tells_of_nothing();
 	connects();
 	moves_data();

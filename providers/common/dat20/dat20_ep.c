@@ -48,31 +48,40 @@ static void attr_out(DAT20_EP_ATTR *to, const DAT_EP_ATTR *from)
 #undef X
 }
 
-/*
- * Returns whether the adapter supports the requested sizes. Returns true if there is no live IA, because
- * the slot beneath then refuses the call.
- */
-static bool sizes_fit(DAT_IA_HANDLE handle, const DAT20_EP_ATTR *attr)
-{
-	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
+/* The fields of the two sizes, and each by itself */
+#define MESSAGE_SIZE DAT20_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE
+#define RDMA_SIZE DAT20_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE
+#define SIZES (MESSAGE_SIZE | RDMA_SIZE)
 
-	return !ia || !attr || (attr->max_message_size <= ia_attr(ia)->max_message_size &&
-				attr->max_rdma_size <= ia_attr(ia)->max_rdma_size);
+/*
+ * Returns whether the adapter of `handle`, an IA or an endpoint, supports the requested sizes among `fields`. Returns true if the
+ * handle is not live, because the slot beneath then refuses the call.
+ */
+static bool sizes_fit(void *handle, enum datp_type type, const DAT20_EP_ATTR *attr, DAT20_EP_PARAM_MASK fields)
+{
+	struct datp_obj *obj = obj_get(NULL, handle, type);
+	const struct datp_ia_attr *can;
+
+	if (!obj || !attr)
+		return true;
+	can = ia_attr(obj->ia);
+	return (!(fields & MESSAGE_SIZE) || attr->max_message_size <= can->max_message_size) &&
+	       (!(fields & RDMA_SIZE) || attr->max_rdma_size <= can->max_rdma_size);
 }
 
 /*
- * Stores the requested sizes of a new endpoint, which no other thread knows yet, and limits its own sizes to 32 bits,
- * because the length in a completion of 2.0 has 32 bits.
+ * Stores the requested sizes among `fields`, of an endpoint that no other thread uses meanwhile, and limits the endpoint's own to
+ * 32 bits, because the length in a completion of 2.0 has 32 bits.
  */
-static void sizes_keep(struct datp_ep *ep, const DAT20_EP_ATTR *attr)
+static void sizes_keep(struct datp_ep *ep, const DAT20_EP_ATTR *attr, DAT20_EP_PARAM_MASK fields)
 {
 	datp_lock(&ep->lock);
 	ep->attr.max_message_size = dat20_length(ep->attr.max_message_size);
 	ep->attr.max_rdma_size = dat20_length(ep->attr.max_rdma_size);
-	if (attr) {
+	if (attr && fields & MESSAGE_SIZE)
 		ep_priv(ep)->asked_message = attr->max_message_size;
+	if (attr && fields & RDMA_SIZE)
 		ep_priv(ep)->asked_rdma = attr->max_rdma_size;
-	}
 	datp_unlock(&ep->lock);
 }
 
@@ -82,13 +91,13 @@ DAT_RETURN dat20_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE re
 	DAT_EP_ATTR wanted;
 	DAT_RETURN ret;
 
-	if (!sizes_fit(ia, attr))
+	if (!sizes_fit(ia, DATP_IA, attr, SIZES))
 		return dat20_arg(6);
 	if (attr)
 		wanted = attr_in(attr);
 	ret = dat20_beneath(ia)->ep_create_func(ia, pz, recv_evd, request_evd, connect_evd, attr ? &wanted : NULL, ep);
 	if (ret == DAT_SUCCESS)
-		sizes_keep(*ep, attr);
+		sizes_keep(*ep, attr, SIZES);
 	return dat20_ret(ret);
 }
 
@@ -99,14 +108,14 @@ DAT_RETURN dat20_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_
 	DAT_EP_ATTR wanted;
 	DAT_RETURN ret;
 
-	if (!sizes_fit(ia, attr))
+	if (!sizes_fit(ia, DATP_IA, attr, SIZES))
 		return dat20_arg(7);
 	if (attr)
 		wanted = attr_in(attr);
 	ret = dat20_beneath(ia)->ep_create_with_srq_func(ia, pz, recv_evd, request_evd, connect_evd, srq,
 							 attr ? &wanted : NULL, ep);
 	if (ret == DAT_SUCCESS)
-		sizes_keep(*ep, attr);
+		sizes_keep(*ep, attr, SIZES);
 	return dat20_ret(ret);
 }
 
@@ -151,13 +160,11 @@ DAT_RETURN dat20_ep_query(DAT_EP_HANDLE ep, DAT20_EP_PARAM_MASK mask, DAT20_EP_P
 
 /*
  * Converts a mask. From the local address to the SRQ, each field's bit is one higher in 2.0,
- * because the bit of the communicator is before them. The bits of the two sizes are dropped, as
- * attr_in() drops the sizes.
+ * because the bit of the communicator is before them.
  */
 static DAT_EP_PARAM_MASK fields_in(DAT20_EP_PARAM_MASK mask)
 {
-	DAT20_EP_PARAM_MASK sizes = DAT20_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE | DAT20_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE;
-	DAT20_EP_PARAM_MASK attrs = mask & DAT20_EP_FIELD_EP_ATTR_ALL & ~sizes;
+	DAT20_EP_PARAM_MASK attrs = mask & DAT20_EP_FIELD_EP_ATTR_ALL;
 	DAT20_EP_PARAM_MASK first = mask & (DAT20_EP_FIELD_IA_HANDLE | DAT20_EP_FIELD_EP_STATE);
 	DAT20_EP_PARAM_MASK moved = mask & ~(DAT20_EP_FIELD_EP_ATTR_ALL | first);
 
@@ -172,17 +179,21 @@ _Static_assert(DAT20_EP_FIELD_EP_ATTR_ALL == DAT_EP_FIELD_EP_ATTR_ALL &&
 DAT_RETURN dat20_ep_modify(DAT_EP_HANDLE ep, DAT20_EP_PARAM_MASK mask, const DAT20_EP_PARAM *param)
 {
 	DAT_EP_PARAM change;
+	DAT_RETURN ret;
 
 	if (mask & (~DAT20_EP_FIELD_ALL | DAT20_EP_FIELD_COMM))
 		return dat20_arg(2);
-	if (!param)
+	if (!param || !sizes_fit(ep, DATP_EP, &param->ep_attr, mask))
 		return dat20_arg(3);
 	change = (DAT_EP_PARAM){ .pz_handle = param->pz_handle,
 				 .recv_evd_handle = param->recv_evd_handle,
 				 .request_evd_handle = param->request_evd_handle,
 				 .connect_evd_handle = param->connect_evd_handle,
 				 .ep_attr = attr_in(&param->ep_attr) };
-	return dat20_ret(dat20_beneath(ep)->ep_modify_func(ep, fields_in(mask), &change));
+	ret = dat20_beneath(ep)->ep_modify_func(ep, fields_in(mask), &change);
+	if (ret == DAT_SUCCESS)
+		sizes_keep(ep, &param->ep_attr, mask);
+	return dat20_ret(ret);
 }
 
 DAT_RETURN dat20_ep_get_status(DAT_EP_HANDLE ep, DAT20_EP_STATE *state, DAT_BOOLEAN *recv_idle,

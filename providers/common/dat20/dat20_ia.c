@@ -105,8 +105,8 @@ static void provider_attr_out(DAT20_PROVIDER_ATTR *to, const DAT_PROVIDER_ATTR *
 	/* the field is const for programs only */
 	memcpy((char *)to + offsetof(DAT20_PROVIDER_ATTR, evd_stream_merging_supported),
 	       from->evd_stream_merging_supported, sizeof(from->evd_stream_merging_supported));
-	/* the key by which a peer reaches an LMR is not that of an RMR of it */
-	to->rdma_read_lmr_rmr_context_exposure = DAT_FALSE;
+	/* where a peer writes the sink of an RDMA Read (iWARP), the read's request tells it the key */
+	to->rdma_read_lmr_rmr_context_exposure = from->rdma_write_for_rdma_read_req;
 	to->rmr_scope_supported = DAT20_RMR_SCOPE_PZ;
 	to->is_signal_safe = DAT_FALSE;
 	to->ha_supported = DAT_FALSE;

@@ -2,7 +2,7 @@
 /*
  * The ring of an EVD, by which messages and news reach it from every process: bounded, with many
  * senders, one consumer and no lock. A sender that dies at any instruction leaves at most one cell
- * claimed in its name. A port whose news find no cell goes on the attention list, which is made of
+ * reserved in its name. A port whose news find no cell goes on the attention list, which is made of
  * the ports themselves and so is never full.
  */
 #define _GNU_SOURCE
@@ -50,24 +50,24 @@ void soft_ring_init(struct soft_ring *ring, uint32_t cells, uint64_t position)
 	atomic_store_explicit(&ring->tail, position, memory_order_relaxed);
 	for (uint64_t p = position - cells; p != position; p++) {
 		atomic_store_explicit(&ring->cell[p & mask].ready, 0, memory_order_relaxed);
-		atomic_store_explicit(&soft_ring_claims(ring, mask)[p & mask], SOFT_CLAIM(p, 0),
-				      memory_order_relaxed);
+		atomic_store_explicit(&soft_ring_reservations(ring, mask)[p & mask],
+				      SOFT_RESERVED(p, 0), memory_order_relaxed);
 	}
 }
 
 /*
- * Returns true if a cell and its claim are as the last lap leaves them, or as a sender leaves them
- * that has just claimed or published the cell.
+ * Returns true if a cell and its reservation are as the last lap leaves them, or as a sender leaves
+ * them that has just reserved or published the cell.
  */
 static bool cell_sound(struct soft_ring *ring, uint32_t cells, uint64_t position)
 {
 	uint32_t at = (uint32_t)position & (cells - 1);
 	/* relaxed: nobody uses the ring, and the cell is sound before and after what a late sender does meanwhile */
-	uint64_t claim = atomic_load_explicit(&soft_ring_claims(ring, cells - 1)[at], memory_order_relaxed);
+	uint64_t reservation = atomic_load_explicit(&soft_ring_reservations(ring, cells - 1)[at], memory_order_relaxed);
 	uint64_t ready = atomic_load_explicit(&ring->cell[at].ready, memory_order_relaxed);
-	int64_t ahead = SOFT_CLAIM_AHEAD(claim, position);
+	int64_t ahead = SOFT_RESERVED_AHEAD(reservation, position);
 
-	/* ahead: a sender has died after it claimed the cell and before it moved the tail */
+	/* ahead: a sender has died after it reserved the cell and before it moved the tail */
 	return (ahead == 0 || ahead == cells) &&
 	       (!ready || (((ready - 1) & (cells - 1)) == at && ready - 1 <= position + (uint64_t)ahead));
 }
@@ -235,11 +235,12 @@ bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg)
 {
 	uint64_t position;
 	/*
-	 * Claimed in nobody's name, because this process does not outlive its own claims. This
-	 * thread reads `head`, which is ahead of `taken`, so it finds a cell before a sender does
+	 * Reserved in nobody's name, because this process does not outlive its own reservations.
+	 * This thread reads `head`, which is ahead of `taken`, so it finds a cell before a sender
+	 * does
 	 */
 	struct soft_cell *cell =
-		soft_ring_claim_behind(cq->ring, cq->mask, &cq->head, 0, &position);
+		soft_ring_reserve_behind(cq->ring, cq->mask, &cq->head, 0, &position);
 
 	if (!cell)
 		return false;
@@ -327,7 +328,7 @@ bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
 }
 
 /*
- * Voids the cells that a sender had claimed and not published when it died, because the ring would
+ * Voids the cells that a sender had reserved and not published when it died, because the ring would
  * stop at them. All of the peer's threads have ended (its sockets are closed), so nobody writes to
  * those cells any more.
  */
@@ -338,14 +339,14 @@ static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
 	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
 
 	for (uint32_t i = 0; i <= mask; i++) {
-		uint64_t claim = atomic_load_explicit(&soft_ring_claims(ring, mask)[i],
-						      memory_order_relaxed);
-		uint64_t position = taken + (uint64_t)SOFT_CLAIM_AHEAD(claim, taken);
+		uint64_t reservation = atomic_load_explicit(&soft_ring_reservations(ring, mask)[i],
+							    memory_order_relaxed);
+		uint64_t position = taken + (uint64_t)SOFT_RESERVED_AHEAD(reservation, taken);
 		struct soft_cell *cell = &ring->cell[i];
 		uint64_t ready = atomic_load_explicit(&cell->ready, memory_order_relaxed);
 
-		/* published, by the peer or by a sender that has claimed the cell meanwhile */
-		if (ia->peer_slot[SOFT_CLAIM_PEER(claim)] != peer ||
+		/* published, by the peer or by a sender that has reserved the cell meanwhile */
+		if (ia->peer_slot[SOFT_RESERVED_PEER(reservation)] != peer ||
 		    (int64_t)(ready - position) > 0)
 			continue;
 		cell->kind = SOFT_CELL_VOID;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ring of an EVD, from both ends: senders claim and publish cells, the owner takes them. */
+/* The ring of an EVD, from both ends: senders reserve and publish cells, the owner takes them. */
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H
 
@@ -39,7 +39,7 @@ void soft_cq_notify(struct soft_cq *cq);
 /* Wakes all that sleep at the queue, whether they have asked for it or not. */
 void soft_cq_rouse(struct soft_cq *cq);
 /*
- * A peer has died: voids the cells that it claimed and did not publish, in rings in use and in
+ * A peer has died: voids the cells that it reserved and did not publish, in rings in use and in
  * those given back to the arena, and wakes all that sleep at our queues. soft_ia.lock
  */
 void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer);
@@ -135,7 +135,7 @@ static inline void soft_cq_next(struct soft_cq *cq)
 	/*
 	 * `taken` is written eight times a lap only, so that the senders mostly have its line in
 	 * their caches. release: our reads of the cells come before the next writes to them;
-	 * soft_ring_claim() acquires
+	 * soft_ring_reserve() acquires
 	 */
 	if (!(head & (cq->mask >> 3))) {
 		atomic_store_explicit(&cq->ring->taken, head, memory_order_release);
@@ -148,63 +148,63 @@ static inline void soft_cq_next(struct soft_cq *cq)
 #define SOFT_RING_AHEAD 4u
 
 /*
- * Claims the next cell. *end is the number of cells that have been read. Returns NULL if the ring
+ * Reserves the next cell. *end is the number of cells that have been read. Returns NULL if the ring
  * is full, or if a peer changes the ring's words all the time; the caller treats both alike and
  * uses the request queue or the attention list.
  */
 static inline __attribute__((always_inline)) struct soft_cell *
-soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint64_t *end, uint32_t me,
-		       uint64_t *position)
+soft_ring_reserve_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint64_t *end, uint32_t me,
+			 uint64_t *position)
 {
 	for (unsigned int tries = SOFT_TRIES; tries; tries--) {
 		/*
-		 * The tail is a hint: the claim below decides. All positions before the tail are
-		 * claimed. acquire: those claims. So an owner that finds what we publish behind a
-		 * cell that is not published sees that the latter is claimed, and waits for it:
-		 * soft_held_look()
+		 * The tail is a hint: the reservation below decides. All positions before the tail
+		 * are reserved. acquire: those reservations. So an owner that finds what we publish
+		 * behind a cell that is not published sees that the latter is reserved, and waits
+		 * for it: soft_held_look()
 		 */
 		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
 		/*
-		 * acquire: pairs with soft_cq_next(): the cell that we may claim has been read, and
-		 * its claim of a lap ago is visible
+		 * acquire: pairs with soft_cq_next(): the cell that we may reserve has been read,
+		 * and its reservation of a lap ago is visible
 		 */
 		uint64_t taken = atomic_load_explicit(end, memory_order_acquire);
-		_Atomic uint64_t *claim = &soft_ring_claims(ring, mask)[tail & mask];
+		_Atomic uint64_t *reservation = &soft_ring_reservations(ring, mask)[tail & mask];
 		const struct soft_cell *next;
 		uint64_t word;
 		int64_t ahead;
 
 		if ((int64_t)(tail - taken) > (int64_t)mask)
 			return NULL;
-		/* relaxed: whoever acquires a tail that we move sees no older claim than we do */
-		word = atomic_load_explicit(claim, memory_order_relaxed);
-		ahead = SOFT_CLAIM_AHEAD(word, tail);
+		/* relaxed: whoever acquires a tail that we move sees no older reservation than we do */
+		word = atomic_load_explicit(reservation, memory_order_relaxed);
+		ahead = SOFT_RESERVED_AHEAD(word, tail);
 		/*
-		 * Another sender has claimed this position, and has died or is descheduled before
+		 * Another sender has reserved this position, and has died or is descheduled before
 		 * it moves the tail; or a later store has set the tail back. This thread moves the
 		 * tail.
 		 */
 		if (__builtin_expect(ahead >= 0, 0)) {
 			/*
-			 * The owner of the ring claims the next lap's position of a cell that is
+			 * The owner of the ring reserves the next lap's position of a cell that is
 			 * out of use before that lap begins (held.c). Each try moves the tail
 			 * forward, whatever a peer has written there.
 			 */
-			if (ahead > (int64_t)mask && !SOFT_CLAIM_PEER(word))
+			if (ahead > (int64_t)mask && !SOFT_RESERVED_PEER(word))
 				ahead -= (int64_t)mask + 1;
 			atomic_compare_exchange_strong_explicit(
 				&ring->tail, &tail, tail + (uint64_t)ahead + 1,
 				memory_order_release, memory_order_relaxed);
 			continue;
 		}
-		/* relaxed: what the claim relies on was acquired above */
-		if (!atomic_compare_exchange_strong_explicit(claim, &word, SOFT_CLAIM(tail, me),
-							     memory_order_relaxed,
-							     memory_order_relaxed))
+		/* relaxed: what the reservation relies on was acquired above */
+		if (!atomic_compare_exchange_strong_explicit(
+			    reservation, &word, SOFT_RESERVED(tail, me), memory_order_relaxed,
+			    memory_order_relaxed))
 			continue;
 		/*
 		 * A store, not a compare-exchange: if other senders have moved the tail meanwhile,
-		 * this sets it back, which costs one of them another try. release: the claim
+		 * this sets it back, which costs one of them another try. release: the reservation
 		 */
 		atomic_store_explicit(&ring->tail, tail + 1, memory_order_release);
 		/* prefetch for write: a later message then finds the lines of its cell in this cache */
@@ -217,11 +217,11 @@ soft_ring_claim_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint
 	return NULL;
 }
 
-/* Claims the next cell; `me` is the claimer's name in the ring. Returns NULL if the ring is full. Any process. */
-static inline struct soft_cell *soft_ring_claim(struct soft_ring *ring, uint32_t mask, uint32_t me,
-						uint64_t *position)
+/* Reserves the next cell; `me` is the sender's name in the ring. Returns NULL if the ring is full. Any process. */
+static inline struct soft_cell *soft_ring_reserve(struct soft_ring *ring, uint32_t mask,
+						  uint32_t me, uint64_t *position)
 {
-	return soft_ring_claim_behind(ring, mask, &ring->taken, me, position);
+	return soft_ring_reserve_behind(ring, mask, &ring->taken, me, position);
 }
 
 static inline void soft_ring_publish(struct soft_cell *cell, uint64_t position)
@@ -230,7 +230,7 @@ static inline void soft_ring_publish(struct soft_cell *cell, uint64_t position)
 	atomic_store_explicit(&cell->ready, position + 1, memory_order_release);
 }
 
-/* Publishes a claimed cell that keeps the turn of an endpoint's messages before `msg`. */
+/* Publishes a reserved cell that keeps the turn of an endpoint's messages before `msg`. */
 static inline void soft_ring_publish_done(struct soft_cell *cell, uint64_t position, uint32_t port, uint32_t gen,
 					  uint32_t msg)
 {

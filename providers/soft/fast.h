@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) bool soft_plain_cell_locked(struct 
 	struct soft_cell *cell;
 	uint64_t position;
 
-	cell = soft_cell_claim(ep, &position);
+	cell = soft_cell_reserve(ep, &position);
 	if (!cell)
 		return false;
 	soft_cell_fill(cell, iov);

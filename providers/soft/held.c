@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cells of a ring that a peer holds. A sender claims a cell, writes it, and publishes it. A sender
- * that is stopped in between (SIGSTOP, a debugger, a frozen container) would hold up all that
- * others send to that ring. So the owner waits for it no longer than the bound; then it skips the
- * cell, and breaks the sender's connections that end in this ring, because one of them has lost a
- * message.
+ * Cells of a ring that a peer holds. A sender reserves a cell, writes it, and publishes it. A
+ * sender that is stopped in between (SIGSTOP, a debugger, a frozen container) would hold up all
+ * that others send to that ring. So the owner waits for it no longer than the bound; then it skips
+ * the cell, and breaks the sender's connections that end in this ring, because one of them has lost
+ * a message.
  *
  * The sender may continue at any later time, and then still writes that cell. So the cell is out of
- * use until the sender has done that, or has died: the owner claims the position that the cell has
- * in each next lap before a sender can, and publishes it void at once. Invariant: no other sender
- * ever has a claim on a cell that a peer holds.
+ * use until the sender has done that, or has died: the owner reserves the position that the cell
+ * has in each next lap before a sender can, and publishes it void at once. Invariant: no other
+ * sender ever has a reservation on a cell that a peer holds.
  */
 #include "held.h"
 #include "bound.h"
@@ -23,12 +23,12 @@
 #include "turn.h"
 
 #ifndef HELD_SPINS
-#define HELD_SPINS 200 /* a running sender publishes its claimed cell within this many checks */
+#define HELD_SPINS 200 /* a running sender publishes its reserved cell within this many checks */
 #endif
 
-static _Atomic uint64_t *claim_at(const struct soft_cq *cq, uint64_t position)
+static _Atomic uint64_t *reservation_at(const struct soft_cq *cq, uint64_t position)
 {
-	return &soft_ring_claims(cq->ring, cq->mask)[position & cq->mask];
+	return &soft_ring_reservations(cq->ring, cq->mask)[position & cq->mask];
 }
 
 static struct soft_cell *cell_at(const struct soft_cq *cq, uint64_t position)
@@ -54,8 +54,8 @@ static struct soft_held *held_find(struct soft_cq *cq, uint64_t position)
 		if ((held->position ^ position) & cq->mask)
 			continue;
 		/* relaxed: only the owner changes it as long as the cell is held */
-		if (atomic_load_explicit(claim_at(cq, position), memory_order_relaxed) ==
-		    SOFT_CLAIM(position, 0))
+		if (atomic_load_explicit(reservation_at(cq, position), memory_order_relaxed) ==
+		    SOFT_RESERVED(position, 0))
 			return held;
 		/* its holder has published a message, which the fast path took: the cell is in use again */
 		held_forget(cq, held);
@@ -79,8 +79,9 @@ static void held_again(struct soft_cq *cq, struct soft_held *held, uint64_t posi
 {
 	uint64_t next = position + cq->mask + 1;
 
-	/* relaxed: soft_cq_next() lets senders claim that position only after this; they acquire it with `taken` */
-	atomic_store_explicit(claim_at(cq, next), SOFT_CLAIM(next, 0), memory_order_relaxed);
+	/* relaxed: soft_cq_next() lets senders reserve that position only after this; they acquire it with `taken` */
+	atomic_store_explicit(reservation_at(cq, next), SOFT_RESERVED(next, 0),
+			      memory_order_relaxed);
 	if (publish_void(cq, next) == held->position + 1)
 		held_forget(cq, held); /* its sender has published, and will not write it again */
 }
@@ -131,17 +132,17 @@ static bool sender_publishes(struct soft_cq *cq, uint64_t position)
 /* ---- taking a cell away ---- */
 
 /*
- * Returns true if a cell can be taken away from whoever has claimed it; then *peer is a reference
- * to the peer, or NULL if the claim names no peer. A cell of this process cannot be taken away, and
- * a cell of a dead peer is voided by soft_cqs_bury().
+ * Returns true if a cell can be taken away from whoever has reserved it; then *peer is a reference
+ * to the peer, or NULL if the reservation names no peer. A cell of this process cannot be taken
+ * away, and a cell of a dead peer is voided by soft_cqs_bury().
  */
-static bool holder(struct soft_cq *cq, uint64_t claim, struct soft_peer **peer)
+static bool holder(struct soft_cq *cq, uint64_t reservation, struct soft_peer **peer)
 {
 	struct soft_ia *ia = cq->ia;
 	bool other;
 
 	datp_lock(&ia->lock);
-	*peer = soft_peer_by_slot(ia, SOFT_CLAIM_PEER(claim));
+	*peer = soft_peer_by_slot(ia, SOFT_RESERVED_PEER(reservation));
 	/* relaxed: soft_cqs_bury() follows the death of a peer */
 	other = !*peer ||
 		(!(*peer)->self && !atomic_load_explicit(&(*peer)->dead, memory_order_relaxed));
@@ -172,10 +173,10 @@ static void break_connections(struct soft_cq *cq, const struct soft_peer *peer)
 }
 
 /*
- * Skips a cell that a peer has claimed and does not publish. Returns false if that is impossible;
+ * Skips a cell that a peer has reserved and does not publish. Returns false if that is impossible;
  * the ring then goes on waiting.
  */
-static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t claim)
+static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t reservation)
 {
 	static struct log_limit many;
 	struct soft_peer *peer;
@@ -187,7 +188,7 @@ static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t claim)
 			      SOFT_HELD_MAX + 1);
 		return false;
 	}
-	if (!holder(cq, claim, &peer))
+	if (!holder(cq, reservation, &peer))
 		return false;
 	if (peer)
 		break_connections(cq, peer);
@@ -213,14 +214,14 @@ static bool turn_look(struct soft_cq *cq, uint64_t head)
 
 bool soft_held_look(struct soft_cq *cq)
 {
-	/* relaxed, both: the poll lock is held, and a claim is looked at again */
+	/* relaxed, both: the poll lock is held, and a reservation is looked at again */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	uint64_t claim = atomic_load_explicit(claim_at(cq, head), memory_order_relaxed);
+	uint64_t reservation = atomic_load_explicit(reservation_at(cq, head), memory_order_relaxed);
 	struct soft_held *held;
 
 	if (cq->turn)
 		return turn_look(cq, head);
-	if (SOFT_CLAIM_AHEAD(claim, head) < 0) {
+	if (SOFT_RESERVED_AHEAD(reservation, head) < 0) {
 		late_end(cq);
 		return false;
 	}
@@ -234,14 +235,14 @@ bool soft_held_look(struct soft_cq *cq)
 			held_forget(cq, held);
 		return true;
 	}
-	if (!SOFT_CLAIM_PEER(claim)) /* a thread of this process is about to publish it */
+	if (!SOFT_RESERVED_PEER(reservation)) /* a thread of this process is about to publish it */
 		return false;
 	if (!late_waits(cq, head))
 		late_begin(cq, head);
 	if (!soft_bound_over(&cq->late_until, &cq->late_looked))
 		return false;
 	/* a last check, after all this time */
-	if (!soft_cq_peek(cq) && !cell_skip(cq, head, claim))
+	if (!soft_cq_peek(cq) && !cell_skip(cq, head, reservation))
 		return false;
 	late_end(cq);
 	return true;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cells of a ring that a peer holds: it has claimed them and does not publish them. */
+/* Cells of a ring that a peer holds: it has reserved them and does not publish them. */
 #ifndef SOFT_HELD_H
 #define SOFT_HELD_H
 
 #include "cq.h"
 
 /*
- * Finds out whether the next cell of the ring is missing because its sender has claimed it and not
+ * Finds out whether the next cell of the ring is missing because its sender has reserved it and not
  * published it yet. If so, the tick comes back to it; a sender that does not publish within the
  * bound loses the cell, and its connections that end in this ring are broken. Returns true if there
  * is something to take now. Poll lock.

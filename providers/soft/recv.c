@@ -435,7 +435,7 @@ static bool attention_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 		soft_ring_attend(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
 		return true;
 	}
-	/* all that has come has been taken, except messages whose cells are claimed and not published yet */
+	/* all that has come has been taken, except messages whose cells are reserved and not published yet */
 	ep->pull = true;
 	catch_up(ep);
 	return false;

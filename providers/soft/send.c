@@ -170,7 +170,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 		soft_gather(slot_at(ia, slot)->data, iov, n, len);
 		SLOT_FILLED(slot_at(ia, slot));
 	}
-	cell = soft_cell_claim(ep, &position);
+	cell = soft_cell_reserve(ep, &position);
 	if (!cell) {
 		if (slot != SLOT_NONE)
 			atomic_store_explicit(&slot_at(ia, slot)->busy, 0, memory_order_release);
@@ -234,7 +234,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	uint64_t position;
 
 	if (wqe->op == DATP_SEND && turn_is_kept(ep, posted, wqe->len))
-		turn = soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, &position);
+		turn = soft_ring_reserve(ep->rring, ep->rmask, ep->my_slot, &position);
 	memcpy(e, particular, sizeof *e);
 	e->op = wqe->op;
 	e->turn = turn != NULL;

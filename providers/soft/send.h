@@ -11,12 +11,12 @@ enum datp_err soft_slots_init(struct soft_ia *ia);
 /* Frees the slots that a peer has not given back and never will: nothing of it is left, and nobody sends to it. */
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
 
-/* Claims a cell for a message. Returns NULL if no cell is free. EP lock. */
-static inline __attribute__((always_inline)) struct soft_cell *soft_cell_claim(struct soft_ep *ep,
-									       uint64_t *position)
+/* Reserves a cell for a message. Returns NULL if no cell is free. EP lock. */
+static inline __attribute__((always_inline)) struct soft_cell *soft_cell_reserve(struct soft_ep *ep,
+										 uint64_t *position)
 {
 	struct soft_cell *cell =
-		soft_ring_claim(ep->rring, ep->rmask, ep->my_slot, position);
+		soft_ring_reserve(ep->rring, ep->rmask, ep->my_slot, position);
 
 	if (cell)
 		ep->next_cell = &ep->rring->cell[(*position + 1) & ep->rmask];

@@ -33,8 +33,9 @@ enum soft_cell_kind { SOFT_CELL_VOID, SOFT_CELL_MESSAGE, SOFT_CELL_DONE };
 #define SOFT_INLINE 88
 
 /*
- * A cell is written once by the sender that claimed its position, and read by the ring's owner, so
- * its lines move one way only. The claims, which the senders have to agree on, are kept apart.
+ * A cell is written once by the sender that reserved its position, and read by the ring's owner, so
+ * its lines move one way only. The reservations, which the senders have to agree on, are kept
+ * apart.
  */
 struct soft_cell {
 	_Atomic uint64_t ready; /* its position + 1, when the rest is written */
@@ -68,15 +69,16 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 #define SOFT_NOTIFY_ANY		   (SOFT_NOTIFY_WAKE | SOFT_NOTIFY_TAKEN(SOFT_NOTIFY_WAKE))
 
 /*
- * A claim: position << 16 | peer. The claim of position p is at p & mask, and overwrites that of
- * the lap before. The peer's name lets the owner void the claims of a sender that has died.
+ * A reservation: position << 16 | peer. The reservation of position p is at p & mask, and
+ * overwrites that of the lap before. The peer's name lets the owner void the reservations of a
+ * sender that has died.
  */
-#define SOFT_CLAIM(pos, peer)  ((uint64_t)(pos) << 16 | (uint64_t)(peer))
-#define SOFT_CLAIM_POS(claim)  ((claim) >> 16)
-#define SOFT_CLAIM_PEER(claim) ((uint32_t)(claim)&0xffffu)
-/* How far a claim is ahead of a position: the signed difference of the 48 bits that a claim has. */
-#define SOFT_CLAIM_AHEAD(claim, pos)                                                               \
-	((int64_t)((SOFT_CLAIM_POS(claim) - (uint64_t)(pos)) << 16) >> 16)
+#define SOFT_RESERVED(pos, peer) ((uint64_t)(pos) << 16 | (uint64_t)(peer))
+#define SOFT_RESERVED_POS(word)	 ((word) >> 16)
+#define SOFT_RESERVED_PEER(word) ((uint32_t)(word)&0xffffu)
+/* How far a reservation is ahead of a position: the signed difference of the 48 bits that it has. */
+#define SOFT_RESERVED_AHEAD(word, pos)                                                             \
+	((int64_t)((SOFT_RESERVED_POS(word) - (uint64_t)(pos)) << 16) >> 16)
 
 #define SOFT_ASKED_SET	1u
 #define SOFT_ASKED_RUNG 2u /* the doorbell was rung after that; without this flag the sender may have been stopped before it rang */
@@ -89,8 +91,8 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 
 struct soft_ring {
 	alignas(SOFT_LINE) _Atomic uint64_t
-		tail; /* senders: the next position (a hint; the claims decide) */
-	/* owner: the number of cells that it has read, updated now and then; senders claim at most a lap beyond it */
+		tail; /* senders: the next position (a hint; the reservations decide) */
+	/* owner: the number of cells that it has read, updated now and then; senders reserve at most a lap beyond it */
 	alignas(SOFT_LINE) _Atomic uint64_t taken;
 	alignas(SOFT_LINE) _Atomic uint32_t
 		attention; /* list of ports: (index << 1 | side) + 1; 0: empty; or SOFT_ATTENTION_ALL */
@@ -104,7 +106,7 @@ struct soft_ring {
 	 */
 	_Atomic uint32_t asked;
 	uint32_t mask; /* owner, for peers that map the ring; each side keeps a copy, as of a port's layout */
-	alignas(SOFT_LINE) struct soft_cell cell[]; /* the claims follow the last cell */
+	alignas(SOFT_LINE) struct soft_cell cell[]; /* the reservations follow the last cell */
 };
 
 static inline size_t soft_ring_size(uint32_t cells)
@@ -114,7 +116,7 @@ static inline size_t soft_ring_size(uint32_t cells)
 }
 
 /* Senders. */
-static inline _Atomic uint64_t *soft_ring_claims(struct soft_ring *ring, uint32_t mask)
+static inline _Atomic uint64_t *soft_ring_reservations(struct soft_ring *ring, uint32_t mask)
 {
 	return (_Atomic uint64_t *)(void *)&ring->cell[mask + 1];
 }

@@ -74,10 +74,10 @@ struct soft_mem {
 	uint64_t position; /* of a ring: the position at which its next user continues; positions never restart */
 };
 
-/* A cell that a peer has claimed and did not publish in time. */
+/* A cell that a peer has reserved and did not publish in time. */
 struct soft_held {
-	struct soft_peer *peer; /* counted; NULL if the claim names no peer */
-	uint64_t position;	/* which the peer has claimed */
+	struct soft_peer *peer; /* counted; NULL if the reservation names no peer */
+	uint64_t position;	/* which the peer has reserved */
 };
 
 #define SOFT_HELD_MAX 16u /* of one ring */
@@ -99,7 +99,7 @@ struct soft_cq {
 	/* `calm`: eighths of a lap since the queue was armed; at `enough` it counts as polled. Poll lock. */
 	uint32_t calm, enough;
 	/*
-	 * `late`: the cell at the head is claimed and not published; then its position, and until
+	 * `late`: the cell at the head is reserved and not published; then its position, and until
 	 * when its sender is waited for (soft_bound_over()). Poll lock; held.c
 	 */
 	_Atomic bool late; /* a hint without the lock */

@@ -47,7 +47,7 @@ void soft_turn_hide(struct soft_cq *cq)
 	uint64_t head;
 	struct soft_cell *cell = head_cell(cq, &head);
 
-	/* relaxed: the claimer of the cell has published it and does not write it again */
+	/* relaxed: the sender of the cell has published it and does not write it again */
 	atomic_store_explicit(&cell->ready, 0, memory_order_relaxed);
 	cq->turn = true;
 }

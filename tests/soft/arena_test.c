@@ -185,7 +185,7 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	CHECK_EQ_INT(mask, 127);
 	ring->mask = UINT32_MAX;
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
-	/* its cells would fit, but not its claims */
+	/* its cells would fit, but not its reservations */
 	ring->mask = (uint32_t)(pieces[0].ref.extent_len / sizeof(ring->cell[0]) - 1) | 0x1fff;
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
 	ring->mask = 126; /* no power of two */

@@ -14,7 +14,7 @@ static void ring_send(uint32_t sender, uint32_t number)
 	struct soft_cell *cell;
 	uint64_t position;
 
-	while (!(cell = soft_ring_claim(world.b.evd.cq.ring, world.b.evd.cq.mask, sender + 1, &position)))
+	while (!(cell = soft_ring_reserve(world.b.evd.cq.ring, world.b.evd.cq.mask, sender + 1, &position)))
 		model_yield();
 	model_write(cell);
 	cell->kind = SOFT_CELL_MESSAGE;
@@ -66,7 +66,7 @@ static bool ring_take(void)
 
 	if (!cell)
 		return false;
-	if (!cq->held_count || SOFT_CLAIM_PEER(soft_ring_claims(cq->ring, cq->mask)[cq->head & cq->mask])) {
+	if (!cq->held_count || SOFT_RESERVED_PEER(soft_ring_reservations(cq->ring, cq->mask)[cq->head & cq->mask])) {
 		model_read(cell);
 		if (cell->kind == SOFT_CELL_MESSAGE) {
 			model_require(cell->port < 2);

@@ -278,7 +278,7 @@ static void messages_take_their_receives_although_nobody_looks(void)
 }
 
 /*
- * A sender is held up between the claim of its cell and its publication. Behind that cell is a short message, and behind this
+ * A sender is held up between the reservation of its cell and its publication. Behind that cell is a short message, and behind this
  * a long one, of which no cell tells since the ring is full. The poller hears of it by the list, when it cannot take the short
  * one yet, and takes it when it has.
  */

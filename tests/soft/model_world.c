@@ -287,7 +287,7 @@ void soft_fence_everybody(void)
 static void watch_ring(struct soft_ring *ring)
 {
 	static const char *const cells[CELLS] = { "cell 0", "cell 1", "cell 2", "cell 3" };
-	static const char *const claims[CELLS] = { "claim 0", "claim 1", "claim 2", "claim 3" };
+	static const char *const reservations[CELLS] = { "reservation 0", "reservation 1", "reservation 2", "reservation 3" };
 
 	model_watch(&ring->tail, sizeof(ring->tail), "tail");
 	model_watch(&ring->taken, sizeof(ring->taken), "taken");
@@ -296,7 +296,8 @@ static void watch_ring(struct soft_ring *ring)
 	model_watch(&ring->bell, sizeof(ring->bell), "bell");
 	for (uint32_t i = 0; i <= ring->mask; i++) {
 		model_watch(&ring->cell[i].ready, sizeof(ring->cell[i].ready), cells[i]);
-		model_watch(&soft_ring_claims(ring, ring->mask)[i], sizeof(soft_ring_claims(ring, ring->mask)[i]), claims[i]);
+		model_watch(&soft_ring_reservations(ring, ring->mask)[i],
+			    sizeof(soft_ring_reservations(ring, ring->mask)[i]), reservations[i]);
 	}
 	model_keep(ring, soft_ring_size(ring->mask + 1));
 }

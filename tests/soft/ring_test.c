@@ -61,7 +61,7 @@ static void send_one(uint32_t sender, uint32_t number)
 	struct soft_cell *cell;
 	uint64_t position;
 
-	while (!(cell = soft_ring_claim(t.cq.ring, t.cq.mask, sender + 1, &position)))
+	while (!(cell = soft_ring_reserve(t.cq.ring, t.cq.mask, sender + 1, &position)))
 		sched_yield();
 	cell->kind = SOFT_CELL_MESSAGE;
 	cell->port = sender;
@@ -148,14 +148,14 @@ static void full_ring_refuses_until_cells_are_taken(void)
 	for (uint32_t n = 0; n <= t.cq.mask; n++)
 		send_one(0, n);
 	for (int i = 0; i < 3; i++)
-		REQUIRE(soft_ring_claim(t.cq.ring, t.cq.mask, 1, &position) == NULL);
+		REQUIRE(soft_ring_reserve(t.cq.ring, t.cq.mask, 1, &position) == NULL);
 	for (uint32_t n = 0; n <= t.cq.mask / 8; n++) {
 		REQUIRE_EQ_INT(soft_cq_peek(&t.cq)->len, t.next[0]++);
 		soft_cq_next(&t.cq);
 	}
 	for (uint32_t n = 0; n <= t.cq.mask / 8; n++)
 		send_one(0, t.cq.mask + 1 + n);
-	REQUIRE(soft_ring_claim(t.cq.ring, t.cq.mask, 1, &position) == NULL);
+	REQUIRE(soft_ring_reserve(t.cq.ring, t.cq.mask, 1, &position) == NULL);
 	CHECK_EQ_INT(take(), t.cq.mask + 1);
 }
 
@@ -169,7 +169,7 @@ static void ring_age(uint64_t position)
 
 static void positions_go_on_beyond_every_boundary(void)
 {
-	/* of 32 bits, of a signed number, and of the bits that a claim has for it */
+	/* of 32 bits, of a signed number, and of the bits that a reservation has for it */
 	static const uint64_t boundaries[] = { 1ull << 32, 1ull << 47, 1ull << 48 };
 
 	for (int i = 0; i < 3; i++) {
@@ -216,13 +216,13 @@ static void ring_is_as_long_as_it_was_made(void)
 
 /* ------------------------------------------------------------------ the dead */
 
-static void claim_and_stay(void *arg)
+static void reserve_and_stay(void *arg)
 {
 	uint64_t position;
 
 	(void)arg;
 	send_one(1, 0);
-	REQUIRE(soft_ring_claim(t.cq.ring, t.cq.mask, 2, &position) != NULL);
+	REQUIRE(soft_ring_reserve(t.cq.ring, t.cq.mask, 2, &position) != NULL);
 	check_signal(CHECK_PARENT);
 	pause();
 }
@@ -234,9 +234,9 @@ static void bury(uint32_t n)
 	datp_unlock(&t.ia->lock);
 }
 
-static void sender_killed_with_a_cell_claimed_is_passed_over(void)
+static void sender_killed_with_a_cell_reserved_is_passed_over(void)
 {
-	pid_t peer = check_fork(claim_and_stay, NULL);
+	pid_t peer = check_fork(reserve_and_stay, NULL);
 
 	check_await(peer);
 	for (uint32_t n = 0; n < 10; n++)
@@ -250,13 +250,13 @@ static void sender_killed_with_a_cell_claimed_is_passed_over(void)
 	CHECK_EQ_INT(t.next[0], 10);
 }
 
-static void claim_in_a_ring_at_rest_does_not_block_its_next_user(void)
+static void reservation_in_a_ring_at_rest_does_not_block_its_next_user(void)
 {
 	struct soft_ring *ring = t.cq.ring;
 	uint64_t position;
 
 	send_one(0, 0);
-	REQUIRE(soft_ring_claim(ring, t.cq.mask, 2, &position) != NULL);
+	REQUIRE(soft_ring_reserve(ring, t.cq.mask, 2, &position) != NULL);
 	send_one(0, 1);
 	CHECK_EQ_INT(take(), 1);
 	soft_cq_fini(&t.cq);
@@ -267,16 +267,16 @@ static void claim_in_a_ring_at_rest_does_not_block_its_next_user(void)
 	CHECK_EQ_INT(take(), 2);
 }
 
-/* What no owner writes there: a claim in its name by less than a lap, at each place. A sender finds no cell, and returns. */
-static void claims_that_make_no_sense_keep_no_sender(void)
+/* What no owner writes there: a reservation in its name by less than a lap, at each place. A sender finds no cell, and returns. */
+static void reservations_that_make_no_sense_keep_no_sender(void)
 {
 	for (uint64_t ahead = 1; ahead <= t.cq.mask; ahead++) {
 		uint64_t position, tail = t.cq.ring->tail;
 
 		for (uint64_t at = 0; at <= t.cq.mask; at++)
-			soft_ring_claims(t.cq.ring, t.cq.mask)[(tail + at) & t.cq.mask] =
-				SOFT_CLAIM(tail + at + ahead, 0);
-		CHECK(soft_ring_claim(t.cq.ring, t.cq.mask, 1, &position) == NULL);
+			soft_ring_reservations(t.cq.ring, t.cq.mask)[(tail + at) & t.cq.mask] =
+				SOFT_RESERVED(tail + at + ahead, 0);
+		CHECK(soft_ring_reserve(t.cq.ring, t.cq.mask, 1, &position) == NULL);
 		ring_age(tail);
 	}
 }
@@ -516,9 +516,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(full_ring_refuses_until_cells_are_taken),
 	CHECK_TEST(positions_go_on_beyond_every_boundary),
 	CHECK_TEST(ring_is_as_long_as_it_was_made),
-	CHECK_TEST(sender_killed_with_a_cell_claimed_is_passed_over),
-	CHECK_TEST(claim_in_a_ring_at_rest_does_not_block_its_next_user),
-	CHECK_TEST(claims_that_make_no_sense_keep_no_sender),
+	CHECK_TEST(sender_killed_with_a_cell_reserved_is_passed_over),
+	CHECK_TEST(reservation_in_a_ring_at_rest_does_not_block_its_next_user),
+	CHECK_TEST(reservations_that_make_no_sense_keep_no_sender),
 	CHECK_TEST(ring_that_is_used_again_goes_on_where_it_was),
 	CHECK_TEST(no_wake_up_is_lost),
 	CHECK_TEST(no_wake_up_is_lost_by_who_had_polled),

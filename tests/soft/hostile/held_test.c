@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer that has claimed a cell of a ring and does not publish it, as one that is stopped at that moment. The messages of
+ * A peer that has reserved a cell of a ring and does not publish it, as one that is stopped at that moment. The messages of
  * another peer come by the same event queue, whichever way the program takes its events, and in more laps of the ring
  * than one; the connection with the peer that holds the cell is broken. What that peer writes there later does no harm.
  */
@@ -70,7 +70,7 @@ static void send_long(void *arg)
 	api_close();
 }
 
-/* Claims a cell, says so, and publishes it when it is told to. */
+/* Reserves a cell, says so, and publishes it when it is told to. */
 static void hold_a_cell(void *arg)
 {
 	struct hostile h;
@@ -81,7 +81,7 @@ static void hold_a_cell(void *arg)
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	hostile_connect(&h, qual);
 	check_await(CHECK_PARENT);
-	position = hostile_claim(&h);
+	position = hostile_reserve(&h);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
 	hostile_publish(&h, position);

@@ -456,13 +456,13 @@ static struct soft_ring *their_ring(struct hostile *h)
 	return their_place(h, &h->theirs.ring_ref, soft_ring_size(THEIR_MASK + 1));
 }
 
-uint64_t hostile_claim(struct hostile *h)
+uint64_t hostile_reserve(struct hostile *h)
 {
 	struct soft_ring *ring = their_ring(h);
 	uint64_t position = 0;
 
 	REQUIRE(ring && ring->mask == THEIR_MASK);
-	REQUIRE(soft_ring_claim(ring, THEIR_MASK, h->theirs.intro.slot, &position) != NULL);
+	REQUIRE(soft_ring_reserve(ring, THEIR_MASK, h->theirs.intro.slot, &position) != NULL);
 	return position;
 }
 
@@ -502,7 +502,7 @@ static void work_message(struct hostile *h, unsigned int *seed)
 	cell->flags = (uint16_t)(rand_r(seed) % 4);
 	cell->slot = (uint32_t)rand_r(seed) % (2 * SLOTS);
 	cell->from = h->theirs.intro.slot;
-	atomic_store(&soft_ring_claims(ring, THEIR_MASK)[at & THEIR_MASK], SOFT_CLAIM(at, h->theirs.intro.slot));
+	atomic_store(&soft_ring_reservations(ring, THEIR_MASK)[at & THEIR_MASK], SOFT_RESERVED(at, h->theirs.intro.slot));
 	atomic_store(&ring->tail, at + 1);
 	atomic_store(&cell->ready, at + 1);
 }

@@ -96,10 +96,10 @@ extern unsigned char hostile_data[HOSTILE_DATA];
 void hostile_work(struct hostile *h, unsigned int *seed);
 
 /*
- * Claims a cell of the victim's ring, as a sender does, and leaves it at that; the cell's position. Later, however late, writes a
+ * Reserves a cell of the victim's ring, as a sender does, and leaves it at that; the cell's position. Later, however late, writes a
  * message of 8 bytes there and publishes it.
  */
-uint64_t hostile_claim(struct hostile *h);
+uint64_t hostile_reserve(struct hostile *h);
 void hostile_publish(struct hostile *h, uint64_t position);
 
 /* Asks for the service thread of the victim, as a sender to an SRQ does, and does not ring for it. */

@@ -2,7 +2,7 @@
 /*
  * The ring of an EVD, by which messages and news reach it from every process: bounded, with many
  * senders, one consumer and no lock. A sender that dies at any instruction leaves at most one cell
- * reserved in its name. A port whose news find no cell goes on the attention list, which is made of
+ * reserved in its name. A port whose news find no cell goes on the ready list, which is made of
  * the ports themselves and so is never full.
  */
 #define _GNU_SOURCE
@@ -94,7 +94,7 @@ static void ring_renew(struct soft_cq *cq, uint32_t cells)
 {
 	cq->mem.position += 2ull * cells;
 	soft_ring_init(cq->ring, cells, cq->mem.position);
-	atomic_store_explicit(&cq->ring->attention, 0, memory_order_relaxed);
+	atomic_store_explicit(&cq->ring->ready_list, 0, memory_order_relaxed);
 }
 
 void soft_cq_use(struct soft_cq *cq, struct soft_ring *ring, uint32_t mask)
@@ -270,12 +270,12 @@ void soft_cq_rouse(struct soft_cq *cq)
 	ring_wake(soft_cq_look(cq, &mask));
 }
 
-uint32_t soft_cq_attention(struct soft_cq *cq)
+uint32_t soft_cq_take_ready_list(struct soft_cq *cq)
 {
-	if (!atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
+	if (!atomic_load_explicit(&cq->ring->ready_list, memory_order_relaxed))
 		return 0;
 	/* acquire: what was written before the port was put on the list is visible */
-	return atomic_exchange_explicit(&cq->ring->attention, 0, memory_order_acquire);
+	return atomic_exchange_explicit(&cq->ring->ready_list, 0, memory_order_acquire);
 }
 
 void soft_cq_answer(struct soft_cq *cq)
@@ -394,8 +394,8 @@ void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer)
 	}
 }
 
-bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
-		      enum soft_side side)
+bool soft_ring_mark_ready(struct soft_ring *ring, struct soft_port *port, uint32_t index,
+			  enum soft_side side)
 {
 	uint32_t entry = (index << 1 | (uint32_t)side) + 1;
 	uint32_t head;
@@ -406,13 +406,13 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	 * would not acquire, whatever its order.) acquire: whoever finds the flag clear puts the
 	 * port on the list after the owner has taken `next`.
 	 */
-	if (atomic_exchange_explicit(&port->attention[side].queued, 1, memory_order_acq_rel))
+	if (atomic_exchange_explicit(&port->ready_link[side].queued, 1, memory_order_acq_rel))
 		return false;
-	head = atomic_load_explicit(&ring->attention, memory_order_relaxed);
+	head = atomic_load_explicit(&ring->ready_list, memory_order_relaxed);
 	for (unsigned int tries = SOFT_TRIES; tries; tries--) {
-		atomic_store_explicit(&port->attention[side].next, head, memory_order_relaxed);
+		atomic_store_explicit(&port->ready_link[side].next, head, memory_order_relaxed);
 		/* release: `next`, and all that the owner is to find */
-		if (atomic_compare_exchange_weak_explicit(&ring->attention, &head, entry, memory_order_release,
+		if (atomic_compare_exchange_weak_explicit(&ring->ready_list, &head, entry, memory_order_release,
 							  memory_order_relaxed))
 			return true;
 	}
@@ -420,7 +420,7 @@ bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t i
 	 * A peer changes the word all the time. An exchange, so that it continues the release
 	 * sequence of the entries before
 	 */
-	(void)atomic_exchange_explicit(&ring->attention, SOFT_ATTENTION_ALL, memory_order_acq_rel);
+	(void)atomic_exchange_explicit(&ring->ready_list, SOFT_READY_ALL, memory_order_acq_rel);
 	return true;
 }
 

@@ -23,7 +23,7 @@ void soft_cq_fini(struct soft_cq *cq);
  */
 struct soft_cq *soft_cq_hold_next(struct soft_ia *ia, bool (*wants)(const struct soft_cq *cq));
 void soft_cq_release(struct soft_cq *cq);
-uint32_t soft_cq_attention(struct soft_cq *cq);		       /* returns the list and empties it; poll lock */
+uint32_t soft_cq_take_ready_list(struct soft_cq *cq);	       /* returns the list and empties it; poll lock */
 /* The owner calls this before it takes the cells: it clears what soft_ring_ask() has asked for so far. Poll lock. */
 void soft_cq_answer(struct soft_cq *cq);
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
@@ -76,7 +76,7 @@ static inline bool soft_cq_pending(struct soft_cq *cq)
 
 	/* relaxed, both: a hint without the poll lock; soft_cq_peek acquires what it finds */
 	return atomic_load_explicit(&cell->ready, memory_order_relaxed) == head + 1 ||
-	       atomic_load_explicit(&ring->attention, memory_order_relaxed);
+	       atomic_load_explicit(&ring->ready_list, memory_order_relaxed);
 }
 
 /*
@@ -150,7 +150,7 @@ static inline void soft_cq_next(struct soft_cq *cq)
 /*
  * Reserves the next cell. *end is the number of cells that have been read. Returns NULL if the ring
  * is full, or if a peer changes the ring's words all the time; the caller treats both alike and
- * uses the request queue or the attention list.
+ * uses the request queue or the ready list.
  */
 static inline __attribute__((always_inline)) struct soft_cell *
 soft_ring_reserve_behind(struct soft_ring *ring, uint32_t mask, const _Atomic uint64_t *end, uint32_t me,
@@ -243,12 +243,12 @@ static inline void soft_ring_publish_done(struct soft_cell *cell, uint64_t posit
 }
 
 /*
- * Puts a port of the ring's owner on its attention list; this cannot fail. Returns false if the
+ * Puts a port of the ring's owner on its ready list; this cannot fail. Returns false if the
  * port is on the list already and the owner has not looked yet. The port is open; the caller holds
  * the engine or, in the owner's process, the EP lock.
  */
-bool soft_ring_attend(struct soft_ring *ring, struct soft_port *port, uint32_t index,
-		      enum soft_side side);
+bool soft_ring_mark_ready(struct soft_ring *ring, struct soft_port *port, uint32_t index,
+			  enum soft_side side);
 /*
  * Asks the owner's service thread to take the cell that was just published if nobody polls. It does
  * nothing if that thread has been asked already. Any process.

@@ -153,7 +153,7 @@ static void end_release(struct soft_ep *ep, bool quiet)
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_peer *peer = ep->peer;
 
-	/* takes the port off the attention lists; no thread puts it there any more */
+	/* takes the port off the ready lists; no thread puts it there any more */
 	soft_cq_drain(soft_ep_recv_cq(ep));
 	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
 		soft_cq_drain(soft_ep_request_cq(ep));

@@ -328,15 +328,15 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 	return true;
 }
 
-/* Puts a port on its owner's attention list. Only an owner that polls will see it, because nobody is woken. */
+/* Puts a port on its owner's ready list. Only an owner that polls will see it, because nobody is woken. */
 static void engine_call_help(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
 
 	if (dir->initiator)
-		soft_ring_attend(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV);
+		soft_ring_mark_ready(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV);
 	else
-		soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
+		soft_ring_mark_ready(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
 }
 
 /* Returns true if both sides may make a copy together: it is long, and the kernel copies. */
@@ -544,10 +544,10 @@ static void engine_tell_target(struct soft_dir *dir, bool blocked)
 	bool bell = false, told = dir->news && cell_tell(ep, dir->told);
 
 	if (dir->news && !told)
-		/* relaxed: soft_ring_attend() releases it */
+		/* relaxed: soft_ring_mark_ready() releases it */
 		atomic_store_explicit(&dir->tp->told, dir->told, memory_order_relaxed);
 	if (blocked || !told)
-		bell = soft_ring_attend(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV) &&
+		bell = soft_ring_mark_ready(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV) &&
 		       dir->tl->srq;
 	soft_ring_notify(ep->rring, dir->peer);
 	if (bell)
@@ -558,7 +558,7 @@ static void engine_tell_initiator(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
 
-	soft_ring_attend(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
+	soft_ring_mark_ready(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
 	soft_ring_notify(ep->rrequest, dir->peer);
 	/* sequentially consistent with the owner's store, after which it checks sq_done itself */
 	if (atomic_load(&dir->ip->want_bell))
@@ -654,10 +654,11 @@ static void help_again(struct soft_dir *dir)
 	struct soft_ep *ep = dir->ep;
 
 	if (dir->initiator)
-		soft_ring_attend(soft_ep_request_cq(ep)->ring, ep->port, ep->index,
-				 SOFT_SIDE_REQUEST);
+		soft_ring_mark_ready(soft_ep_request_cq(ep)->ring, ep->port, ep->index,
+				     SOFT_SIDE_REQUEST);
 	else
-		soft_ring_attend(soft_ep_recv_cq(ep)->ring, ep->port, ep->index, SOFT_SIDE_RECV);
+		soft_ring_mark_ready(soft_ep_recv_cq(ep)->ring, ep->port, ep->index,
+				     SOFT_SIDE_RECV);
 }
 
 void soft_engine_later(struct soft_ep *ep, bool initiator)

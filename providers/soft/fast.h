@@ -285,7 +285,7 @@ static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_ev
 	__builtin_prefetch((const char *)cell + SOFT_LINE);
 	if (cell->kind != SOFT_CELL_MESSAGE || (cell->flags & ~SOFT_CELL_SLOT) ||
 	    /* relaxed: what is put on the list from now on comes behind this cell */
-	    atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
+	    atomic_load_explicit(&cq->ring->ready_list, memory_order_relaxed))
 		return false;
 	ep = soft_port_ep(cq->ia, cell->port);
 	if (!ep)

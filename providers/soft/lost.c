@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * News (events) of one peer that another peer has overwritten. All peers of an adapter write to the
- * word at which a queue's attention list begins, and to the words that name the thread to wake. A
+ * word at which a queue's ready list begins, and to the words that name the thread to wake. A
  * peer that overwrites them removes what others put there, and those have no cause to do so again.
  * So if there are several peers, the service thread looks twice a second for two things:
  *
@@ -50,7 +50,8 @@ bool soft_lost_watches(struct soft_ia *ia)
 static void port_look_locked(struct soft_ep *ep, enum soft_side side)
 {
 	/* relaxed: the next look finds what this one does not, and whoever serves the port acquires */
-	bool queued = atomic_load_explicit(&ep->port->attention[side].queued, memory_order_relaxed);
+	bool queued =
+		atomic_load_explicit(&ep->port->ready_link[side].queued, memory_order_relaxed);
 
 	if (queued && ep->look[side].waited)
 		(side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep))->lost =
@@ -105,7 +106,7 @@ static void cqs_look(struct soft_ia *ia)
 	ia->round++;
 	while ((cq = soft_cq_hold_next(ia, cq_any))) {
 		if (cq->lost)
-			soft_attention_find(cq);
+			soft_ready_find(cq);
 		cq->lost = false;
 		if (cq_look(cq)) {
 			soft_cq_rouse(cq);

@@ -131,7 +131,7 @@ void soft_port_begin(struct soft_ep *ep)
 	atomic_store_explicit(&port->pieces, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->told, 0, memory_order_relaxed);
 	for (int side = 0; side < 2; side++)
-		atomic_store_explicit(&port->attention[side].queued, 0, memory_order_relaxed);
+		atomic_store_explicit(&port->ready_link[side].queued, 0, memory_order_relaxed);
 	ep->untaken = NULL;
 	ep->next_cell = NULL;
 	ep->msg = ep->credit = ep->in_msg = ep->told = ep->executed = ep->turns = ep->sq_reaped = 0;

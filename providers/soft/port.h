@@ -28,7 +28,7 @@ void soft_ep_marks(struct soft_ep *ep); /* watermarks; srq.c */
 
 /*
  * Gives the endpoint other memory for its port, and leaves the old memory to the peer, which has
- * not let go of it. The connection has ended, and the endpoint is on no attention list. No lock.
+ * not let go of it. The connection has ended, and the endpoint is on no ready list. No lock.
  */
 void soft_port_leave(struct soft_ep *ep);
 /*

@@ -213,7 +213,7 @@ void soft_recv_tell(struct soft_ep *ep, uint32_t msg)
 
 	if (!soft_cq_tell(cq, ep->index, ep->gen, msg)) {
 		ep->told = msg;
-		soft_ring_attend(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
+		soft_ring_mark_ready(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
 	}
 	soft_cq_notify(cq);
 }
@@ -423,16 +423,16 @@ void soft_sq_reap(struct soft_ep *ep)
 /*
  * Publishes a cell of our own behind the cells in the ring, which keeps the turn of messages for
  * which there is no other cell. Returns true if the ring is full and its cells can be taken: then
- * the port is on the attention list again. Poll lock, EP lock.
+ * the port is on the ready list again. Poll lock, EP lock.
  */
-static bool attention_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
+static bool ready_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 {
 	if (soft_cq_tell(soft_ep_recv_cq(ep), ep->index, ep->gen, ep->told)) {
 		soft_cq_notify(soft_ep_recv_cq(ep));
 		return false;
 	}
 	if (soft_cq_peek(cq) || cq->turn) {
-		soft_ring_attend(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
+		soft_ring_mark_ready(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
 		return true;
 	}
 	/* all that has come has been taken, except messages whose cells are reserved and not published yet */
@@ -444,11 +444,11 @@ static bool attention_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 /*
  * The peer has something for our receives that no cell tells of, or that it was executing when its
  * cell was taken. This helps at once: what is done completes, and what waits for a buffer of our
- * SRQ gets one in its turn. Returns as attention_keep_turn().
+ * SRQ gets one in its turn. Returns as ready_keep_turn().
  */
-static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
+static bool ready_receive(struct soft_cq *cq, struct soft_ep *ep)
 {
-	/* relaxed: acquired with the flag, see attention_poll() */
+	/* relaxed: acquired with the flag, see ready_poll() */
 	uint32_t told = atomic_load_explicit(&ep->port->told, memory_order_relaxed);
 
 	if (ep->base.srq) {
@@ -456,22 +456,22 @@ static bool attention_receive(struct soft_cq *cq, struct soft_ep *ep)
 		if ((int32_t)(ep->told - ep->in_msg) > 0)
 			soft_recv_progress(ep);
 		ep->pull = true;
-		return attention_keep_turn(cq, ep);
+		return ready_keep_turn(cq, ep);
 	}
 	soft_recv_progress(ep);
 	if (soft_recv_is_ahead(ep, told) && !(soft_recv_is_ahead(ep, ep->told) && (int32_t)(ep->told - told) > 0))
 		ep->told = told;
-	return soft_recv_is_ahead(ep, ep->told) && attention_keep_turn(cq, ep);
+	return soft_recv_is_ahead(ep, ep->told) && ready_keep_turn(cq, ep);
 }
 
-/* Serves a port of ours that was on the attention list. Returns as attention_receive(). */
-static bool attention_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
+/* Serves a port of ours that was on the ready list. Returns as ready_receive(). */
+static bool ready_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
 {
 	bool again = false;
 
 	datp_lock(&ep->base.lock);
 	if (ep->open && side == SOFT_SIDE_RECV) {
-		again = attention_receive(cq, ep);
+		again = ready_receive(cq, ep);
 	} else if (ep->open) {
 		if (ep->rest[true] || soft_joint_wanted(ep->port))
 			soft_engine_run(ep, true);
@@ -486,12 +486,12 @@ static bool attention_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_sid
  * NULL if a peer has written an entry that cannot be: an endpoint leaves the lists before it is
  * freed.
  */
-static struct soft_ep *attention_of(struct soft_cq *cq, uint32_t entry, _Atomic uint32_t **next)
+static struct soft_ep *ready_ep(struct soft_cq *cq, uint32_t entry, _Atomic uint32_t **next)
 {
 	struct soft_ep *ep = soft_port_ep(cq->ia, (entry - 1) >> 1);
 
 	if (ep)
-		*next = &ep->port->attention[(entry - 1) & 1].next;
+		*next = &ep->port->ready_link[(entry - 1) & 1].next;
 	return ep;
 }
 
@@ -499,22 +499,22 @@ static struct soft_ep *attention_of(struct soft_cq *cq, uint32_t entry, _Atomic 
  * Returns the largest number of entries that a list can have. relaxed: each entry is of a port that
  * was counted before a peer was told of it.
  */
-static uint32_t attention_most(const struct soft_cq *cq)
+static uint32_t ready_most(const struct soft_cq *cq)
 {
 	return 2 * atomic_load_explicit(&cq->ia->port_next, memory_order_relaxed);
 }
 
 /* Reverses the list, which begins with the port that came last. *whole becomes false if a part of the list is lost. */
-static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry, bool *whole)
+static uint32_t ready_in_order(struct soft_cq *cq, uint32_t entry, bool *whole)
 {
 	uint32_t before = 0;
 
 	/* a list with more entries than there can be is a cycle that a peer has made */
-	for (uint32_t left = attention_most(cq); entry && left; left--) {
+	for (uint32_t left = ready_most(cq); entry && left; left--) {
 		_Atomic uint32_t *next;
 		uint32_t behind;
 
-		if (!attention_of(cq, entry, &next))
+		if (!ready_ep(cq, entry, &next))
 			break;
 		/* relaxed, both: the link is ours as long as the flag is set */
 		behind = atomic_load_explicit(next, memory_order_relaxed);
@@ -529,32 +529,32 @@ static uint32_t attention_in_order(struct soft_cq *cq, uint32_t entry, bool *who
 
 /*
  * Takes a port off the list and serves it. Returns false if the port does not say that it is on the
- * list: then it was taken off before. *again becomes true if attention_take() returns true.
+ * list: then it was taken off before. *again becomes true if ready_take() returns true.
  */
-static bool attention_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side, bool *again)
+static bool ready_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side, bool *again)
 {
 	/*
 	 * An exchange, not a store: it acquires from whoever found the flag set and left
-	 * (soft_ring_attend()), so the look that follows sees what that thread wrote before.
+	 * (soft_ring_mark_ready()), so the look that follows sees what that thread wrote before.
 	 */
-	if (!atomic_exchange_explicit(&ep->port->attention[side].queued, 0, memory_order_acq_rel))
+	if (!atomic_exchange_explicit(&ep->port->ready_link[side].queued, 0, memory_order_acq_rel))
 		return false;
 	if (side == SOFT_SIDE_RECV)
 		soft_ep_heard(ep, ep->gen);
-	*again |= attention_take(cq, ep, side);
+	*again |= ready_take(cq, ep, side);
 	return true;
 }
 
 /* Returns true if a port says that it is on the list of this queue. */
-static bool attention_claims(const struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
+static bool ready_says(const struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
 {
 	bool on;
 
 	datp_lock(&ep->base.lock);
-	/* relaxed: attention_serve() acquires */
+	/* relaxed: ready_serve() acquires */
 	on = ep->open &&
 	     cq == (side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep)) &&
-	     atomic_load_explicit(&ep->port->attention[side].queued, memory_order_relaxed);
+	     atomic_load_explicit(&ep->port->ready_link[side].queued, memory_order_relaxed);
 	datp_unlock(&ep->base.lock);
 	return on;
 }
@@ -564,17 +564,17 @@ static bool attention_claims(const struct soft_cq *cq, struct soft_ep *ep, enum 
  * behind it. Those ports say that they are on the list, and nobody would put them there again, so
  * this looks at all ports. Returns true if one of them has to be served again.
  */
-static __attribute__((noinline)) bool attention_search(struct soft_cq *cq)
+static __attribute__((noinline)) bool ready_search(struct soft_cq *cq)
 {
-	uint32_t most = attention_most(cq) / 2;
+	uint32_t most = ready_most(cq) / 2;
 	bool again = false;
 
 	for (uint32_t index = 0; index < most; index++) {
 		struct soft_ep *ep = soft_port_ep(cq->ia, index);
 
 		for (enum soft_side side = SOFT_SIDE_RECV; ep && side <= SOFT_SIDE_REQUEST; side++)
-			if (attention_claims(cq, ep, side))
-				(void)attention_serve(cq, ep, side, &again);
+			if (ready_says(cq, ep, side))
+				(void)ready_serve(cq, ep, side, &again);
 	}
 	return again;
 }
@@ -583,17 +583,17 @@ static __attribute__((noinline)) bool attention_search(struct soft_cq *cq)
  * Notes which ports are on the list. Under the poll lock nobody takes entries off it, and others
  * only add to its beginning.
  */
-static void attention_note(struct soft_cq *cq)
+static void ready_note(struct soft_cq *cq)
 {
 	/*
 	 * acquire: `next` of each entry. Whoever adds an entry releases it by a compare-exchange of
 	 * this word, and later ones continue its release sequence.
 	 */
-	uint32_t entry = atomic_load_explicit(&cq->ring->attention, memory_order_acquire);
+	uint32_t entry = atomic_load_explicit(&cq->ring->ready_list, memory_order_acquire);
 
-	for (uint32_t left = attention_most(cq); entry && left; left--) {
+	for (uint32_t left = ready_most(cq); entry && left; left--) {
 		_Atomic uint32_t *next;
-		struct soft_ep *ep = attention_of(cq, entry, &next);
+		struct soft_ep *ep = ready_ep(cq, entry, &next);
 
 		if (!ep)
 			break;
@@ -602,14 +602,14 @@ static void attention_note(struct soft_cq *cq)
 	}
 }
 
-void soft_attention_find(struct soft_cq *cq)
+void soft_ready_find(struct soft_cq *cq)
 {
-	uint32_t most = attention_most(cq) / 2;
+	uint32_t most = ready_most(cq) / 2;
 	bool again;
 
 	datp_lock(soft_cq_lock(cq));
 	if (cq->ring)
-		attention_note(cq);
+		ready_note(cq);
 	for (uint32_t index = 0; index < most; index++) {
 		struct soft_ep *ep = soft_port_ep(cq->ia, index);
 
@@ -619,8 +619,8 @@ void soft_attention_find(struct soft_cq *cq)
 			 * later, when it has been served. That looks like a spoiled list, and
 			 * causes one search.
 			 */
-			if (ep->look[side].waited && !ep->look[side].listed && attention_claims(cq, ep, side))
-				(void)attention_serve(cq, ep, side, &again);
+			if (ep->look[side].waited && !ep->look[side].listed && ready_says(cq, ep, side))
+				(void)ready_serve(cq, ep, side, &again);
 			ep->look[side].listed = false;
 		}
 	}
@@ -628,29 +628,29 @@ void soft_attention_find(struct soft_cq *cq)
 }
 
 /* Serves the ports on the list. Returns true if one of them has to be served again. */
-static bool attention_poll(struct soft_cq *cq)
+static bool ready_poll(struct soft_cq *cq)
 {
-	uint32_t entry = soft_cq_attention(cq);
+	uint32_t entry = soft_cq_take_ready_list(cq);
 	bool again = false, whole;
 
 	if (!entry)
 		return false;
-	entry = attention_in_order(cq, entry, &whole);
-	for (uint32_t left = attention_most(cq); entry && left; left--) {
+	entry = ready_in_order(cq, entry, &whole);
+	for (uint32_t left = ready_most(cq); entry && left; left--) {
 		enum soft_side side = (entry - 1) & 1;
 		_Atomic uint32_t *next;
-		struct soft_ep *ep = attention_of(cq, entry, &next);
+		struct soft_ep *ep = ready_ep(cq, entry, &next);
 		uint32_t behind;
 
 		if (!ep)
 			break;
 		behind = atomic_load_explicit(next, memory_order_relaxed);
-		if (!attention_serve(cq, ep, side, &again))
+		if (!ready_serve(cq, ep, side, &again))
 			break;
 		entry = behind;
 	}
 	if (__builtin_expect(entry || !whole, 0))
-		again |= attention_search(cq);
+		again |= ready_search(cq);
 	return again;
 }
 
@@ -670,7 +670,7 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 	if (__builtin_expect(cq->turn, 0))
 		(void)soft_turn_look(cq);
 	do {
-		again = attention_poll(cq);
+		again = ready_poll(cq);
 		soft_cq_answer(cq);
 		while (!n && left && (cell = soft_cq_peek(cq))) {
 			left--;

@@ -118,10 +118,10 @@ static inline void soft_recv_count(struct soft_ep *ep)
 }
 
 /*
- * Serves the ports that say they are on the attention list of a queue, said so at the last look
+ * Serves the ports that say they are on the ready list of a queue, said so at the last look
  * (lost.c), and are not on it. Service thread; takes the queue's poll lock.
  */
-void soft_attention_find(struct soft_cq *cq);
+void soft_ready_find(struct soft_cq *cq);
 /* Polls a queue of ours into libdatp's lists; takes the queue's poll lock. */
 void soft_cq_drain(struct soft_cq *cq);
 /* Frees what the ring still holds, because nobody polls it any more. */

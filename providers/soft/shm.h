@@ -87,7 +87,7 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
  * Stands in the place of a list that is lost: the owner looks which ports say that they are on it.
  * No port has this entry.
  */
-#define SOFT_ATTENTION_ALL UINT32_MAX
+#define SOFT_READY_ALL UINT32_MAX
 
 struct soft_ring {
 	alignas(SOFT_LINE) _Atomic uint64_t
@@ -95,7 +95,7 @@ struct soft_ring {
 	/* owner: the number of cells that it has read, updated now and then; senders reserve at most a lap beyond it */
 	alignas(SOFT_LINE) _Atomic uint64_t taken;
 	alignas(SOFT_LINE) _Atomic uint32_t
-		attention; /* list of ports: (index << 1 | side) + 1; 0: empty; or SOFT_ATTENTION_ALL */
+		ready_list; /* of ports: (index << 1 | side) + 1; 0: empty; or SOFT_READY_ALL */
 	_Atomic uint32_t
 		notify; /* SOFT_NOTIFY_*: set by the owner; a sender takes the request that it acts on */
 	_Atomic uint32_t bell; /* the futex of evd_wait */
@@ -228,10 +228,10 @@ struct soft_port {
 	_Atomic uint64_t pieces;
 	_Atomic uint32_t pieces_failed; /* holder, helper */
 
-	/* Any process: the links of the attention lists of the owner's rings. */
+	/* Any process: the links of the ready lists of the owner's rings. */
 	struct {
 		_Atomic uint32_t next, queued;
-	} attention[2];
+	} ready_link[2];
 	/* Engine's holder, if it is the initiator: as soft_cell.msg, written if the ring had no cell to say it. */
 	_Atomic uint32_t told;
 };

@@ -109,7 +109,7 @@ struct soft_cq {
 	_Atomic uint32_t vain; /* the fast path's looks that found nothing; approximate */
 	/*
 	 * `waited`: at the last look the queue was not empty, and its head was at `waited_head`.
-	 * `lost`: a port said at two looks in a row that it is on the attention list. Service
+	 * `lost`: a port said at two looks in a row that it is on the ready list. Service
 	 * thread; lost.c
 	 */
 	bool waited, lost;
@@ -288,7 +288,7 @@ struct soft_ep {
 	uint64_t put_off;
 	DAT_EVENT_NUMBER put_off_why;
 	/*
-	 * [side] `waited`: at the last look the port said that it was on an attention list.
+	 * [side] `waited`: at the last look the port said that it was on a ready list.
 	 * `listed`: it was found there. Service thread; lost.c
 	 */
 	struct {

@@ -70,7 +70,7 @@ static void teardown(void)
 	api_close();
 }
 
-/* ---- the attention list ---- */
+/* ---- the ready list ---- */
 
 static void receives_late(void *arg)
 {
@@ -93,7 +93,7 @@ static void completion_is_found_though_a_peer_empties_the_list(void)
 
 	meet_start(receives_late, SIZE);
 	api_pair_make(&own, NULL);
-	taker_start(&ring_of(my.end.request)->attention);
+	taker_start(&ring_of(my.end.request)->ready_list);
 	for (int i = 0; i < ROUNDS && !took; i++) {
 		REQUIRE_DAT(api_send(my.end.ep, &my.buf, 0, SIZE, 1, 0), DAT_SUCCESS);
 		check_put(my.peer, &more, sizeof(more));
@@ -122,7 +122,7 @@ static void completion_is_found_when_the_peer_that_took_it_away_has_gone(void)
 {
 	meet_start(idles, SIZE);
 	api_pair_make(&own, NULL);
-	taker_start(&ring_of(own.a.request)->attention);
+	taker_start(&ring_of(own.a.request)->ready_list);
 	REQUIRE_DAT(api_send(own.a.ep, &my.buf, 0, SIZE, 1, 0), DAT_SUCCESS);
 	REQUIRE_DAT(api_recv(own.b.ep, &my.buf, 0, SIZE, 2), DAT_SUCCESS);
 	CHECK_SOON(atomic_load(&taker.took));

@@ -227,7 +227,7 @@ static void begin_joint_copy(struct side *side)
 		return;
 	atomic_store(&port->engine, word | SOFT_ENGINE_HELD);
 	soft_joint_open(port, atomic_load(&port->sq_done), SIZE);
-	soft_ring_attend(world.b.evd.cq.ring, world.b.ep.port, world.b.ep.index, SOFT_SIDE_RECV);
+	soft_ring_mark_ready(world.b.evd.cq.ring, world.b.ep.port, world.b.ep.index, SOFT_SIDE_RECV);
 }
 
 static void call(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The soft provider's protocol in shared memory, in every order of its steps that C11 allows: the meeting
- * of requests and receives between two ports (engine word, attention lists, joint copies, the end of a connection). The
+ * of requests and receives between two ports (engine word, ready lists, joint copies, the end of a connection). The
  * ring that they use has its own scenarios in model_ring_test.c. What runs is the provider's own cq.c,
  * engine.c, held.c, joint.c, send.c, recv.c and port.c; see model.h for how, and for what is not tried.
  */
@@ -328,7 +328,7 @@ static void take_away(struct side *side)
 {
 	struct soft_ring *ring = side->evd.cq.ring;
 
-	atomic_exchange_explicit(&ring->attention, 0, memory_order_relaxed);
+	atomic_exchange_explicit(&ring->ready_list, 0, memory_order_relaxed);
 	atomic_exchange_explicit(&ring->notify, 0, memory_order_relaxed);
 }
 
@@ -339,7 +339,7 @@ static void look_at(struct side *side)
 
 	for (int i = 0; i < 2; i++)
 		side->ep.look[i].waited = true;
-	soft_attention_find(cq);
+	soft_ready_find(cq);
 	if (soft_cq_pending(cq))
 		soft_cq_rouse(cq);
 }

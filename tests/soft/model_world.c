@@ -162,7 +162,7 @@ void world_over(void)
 static void look_at_queue(struct soft_cq *cq)
 {
 	if (atomic_load_explicit(&cq->ring->asked, memory_order_relaxed) ||
-	    atomic_load_explicit(&cq->ring->attention, memory_order_relaxed))
+	    atomic_load_explicit(&cq->ring->ready_list, memory_order_relaxed))
 		soft_cq_drain(cq);
 }
 
@@ -291,7 +291,7 @@ static void watch_ring(struct soft_ring *ring)
 
 	model_watch(&ring->tail, sizeof(ring->tail), "tail");
 	model_watch(&ring->taken, sizeof(ring->taken), "taken");
-	model_watch(&ring->attention, sizeof(ring->attention), "attention");
+	model_watch(&ring->ready_list, sizeof(ring->ready_list), "ready_list");
 	model_watch(&ring->notify, sizeof(ring->notify), "notify");
 	model_watch(&ring->bell, sizeof(ring->bell), "bell");
 	for (uint32_t i = 0; i <= ring->mask; i++) {
@@ -393,8 +393,8 @@ static void side_watch(struct side *side, const char *const name[13])
 	model_watch(&port->waits, sizeof(port->waits), name[11]);
 	model_watch(&port->told, sizeof(port->told), name[12]);
 	for (int i = 0; i < 2; i++) {
-		model_watch(&port->attention[i].next, sizeof(port->attention[i].next), name[5 + i]);
-		model_watch(&port->attention[i].queued, sizeof(port->attention[i].queued), name[7 + i]);
+		model_watch(&port->ready_link[i].next, sizeof(port->ready_link[i].next), name[5 + i]);
+		model_watch(&port->ready_link[i].queued, sizeof(port->ready_link[i].queued), name[7 + i]);
 	}
 	model_keep(port, side->ep.port_mem.size);
 	model_keep(side, sizeof(*side));

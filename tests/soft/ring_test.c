@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ring of an event queue, without anything around it: many senders, in threads and in processes, one of them
- * killed with a cell in its hand; wake-ups; rings that are used again; the attention list.
+ * killed with a cell in its hand; wake-ups; rings that are used again; the ready list.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -456,14 +456,14 @@ static void who_sleeps_is_woken_when_a_peer_dies(void)
 	CHECK(woken != NULL);
 }
 
-/* ------------------------------------------------------------------ the attention list */
+/* ------------------------------------------------------------------ the ready list */
 
 #define PORTS 16
 
 static struct soft_port ports[PORTS];
-static _Atomic uint32_t todo[PORTS][2], attending;
+static _Atomic uint32_t todo[PORTS][2], marking;
 
-static void *attending_thread(void *arg)
+static void *marking_thread(void *arg)
 {
 	unsigned int seed = (unsigned int)(uintptr_t)arg;
 
@@ -471,42 +471,42 @@ static void *attending_thread(void *arg)
 		uint32_t i = (uint32_t)rand_r(&seed) % PORTS, side = (uint32_t)rand_r(&seed) & 1;
 
 		atomic_fetch_add(&todo[i][side], 1);
-		soft_ring_attend(t.cq.ring, &ports[i], i, (enum soft_side)side);
+		soft_ring_mark_ready(t.cq.ring, &ports[i], i, (enum soft_side)side);
 	}
-	atomic_fetch_sub(&attending, 1);
+	atomic_fetch_sub(&marking, 1);
 	return NULL;
 }
 
-static uint32_t attend_taken(void)
+static uint32_t ready_taken(void)
 {
 	uint32_t done = 0;
 
-	for (uint32_t entry = soft_cq_attention(&t.cq); entry;) {
+	for (uint32_t entry = soft_cq_take_ready_list(&t.cq); entry;) {
 		uint32_t i = (entry - 1) >> 1, side = (entry - 1) & 1;
 
 		REQUIRE(i < PORTS);
-		entry = atomic_load(&ports[i].attention[side].next);
-		atomic_store(&ports[i].attention[side].queued, 0);
+		entry = atomic_load(&ports[i].ready_link[side].next);
+		atomic_store(&ports[i].ready_link[side].queued, 0);
 		done += atomic_exchange(&todo[i][side], 0);
 	}
 	return done;
 }
 
-static void whoever_asks_for_attention_gets_it(void)
+static void every_port_that_is_marked_ready_is_found(void)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
 	pthread_t thread[SENDERS];
 	uint32_t done = 0;
 
 	memset(ports, 0, sizeof(ports));
-	atomic_store(&attending, SENDERS);
+	atomic_store(&marking, SENDERS);
 	for (uintptr_t i = 0; i < SENDERS; i++)
-		REQUIRE(pthread_create(&thread[i], NULL, attending_thread, (void *)(i + 1)) == 0);
-	while (atomic_load(&attending) && check_now_ms() < until)
-		done += attend_taken();
+		REQUIRE(pthread_create(&thread[i], NULL, marking_thread, (void *)(i + 1)) == 0);
+	while (atomic_load(&marking) && check_now_ms() < until)
+		done += ready_taken();
 	for (int i = 0; i < SENDERS; i++)
 		pthread_join(thread[i], NULL);
-	done += attend_taken();
+	done += ready_taken();
 	CHECK_EQ_INT(done, SENDERS * MESSAGES);
 }
 
@@ -525,7 +525,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(where_fences_are_forbidden_later_on_time_passes_instead),
 	CHECK_TEST(ring_of_one_that_polled_is_its_next_users_to_take_back),
 	CHECK_TEST(who_sleeps_is_woken_when_a_peer_dies),
-	CHECK_TEST(whoever_asks_for_attention_gets_it),
+	CHECK_TEST(every_port_that_is_marked_ready_is_found),
 	CHECK_END
 };
 

@@ -156,7 +156,7 @@ static void spoil_ring(void)
 	switch (rand_r(&spoiler.seed) % 4) {
 	case 0: ring->mask = any(); break;
 	case 1: atomic_store(&ring->tail, any()); break;
-	case 2: atomic_store(&ring->attention, any()); break;
+	case 2: atomic_store(&ring->ready_list, any()); break;
 	default: atomic_store(&ring->notify, any());
 	}
 }
@@ -439,14 +439,14 @@ static void news_behind_an_entry_that_is_no_port_are_found(void)
 	for (uint64_t n = 0; n < 3; n++) {
 		REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 100000, n, 0), DAT_SUCCESS);
 		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 120000, 100000, n), DAT_SUCCESS);
-		REQUIRE(atomic_load(&ring->attention) != 0);
+		REQUIRE(atomic_load(&ring->ready_list) != 0);
 		/* the last port that there can be, one beyond it, and a list that never ends */
-		atomic_store(&ring->attention, 2 * SOFT_PORT_MAX - 1 + 2 * (uint32_t)(n == 1));
+		atomic_store(&ring->ready_list, 2 * SOFT_PORT_MAX - 1 + 2 * (uint32_t)(n == 1));
 		if (n == 2) {
 			uint32_t self = (far_ep->index << 1 | SOFT_SIDE_REQUEST) + 1;
 
-			atomic_store(&far_ep->port->attention[SOFT_SIDE_REQUEST].next, self);
-			atomic_store(&ring->attention, self);
+			atomic_store(&far_ep->port->ready_link[SOFT_SIDE_REQUEST].next, self);
+			atomic_store(&ring->ready_list, self);
 		}
 		API_DTO(pair.a.request, pair.a.ep, n, DAT_DTO_SUCCESS, 100000);
 		API_DTO(pair.b.recv, pair.b.ep, n, DAT_DTO_SUCCESS, 100000);

@@ -525,12 +525,12 @@ static void work_request(struct hostile *h, unsigned int *seed)
 	h->messages += e->op == DATP_SEND;
 	atomic_store(&port->sq_posted, seq + 1);
 	atomic_store(&port->waits, 1);
-	if (!atomic_exchange(&their->attention[SOFT_SIDE_RECV].queued, 1)) {
-		uint32_t head = atomic_load(&ring->attention);
+	if (!atomic_exchange(&their->ready_link[SOFT_SIDE_RECV].queued, 1)) {
+		uint32_t head = atomic_load(&ring->ready_list);
 
 		do
-			atomic_store(&their->attention[SOFT_SIDE_RECV].next, head);
-		while (!atomic_compare_exchange_weak(&ring->attention, &head, (h->theirs.my_port << 1) + 1));
+			atomic_store(&their->ready_link[SOFT_SIDE_RECV].next, head);
+		while (!atomic_compare_exchange_weak(&ring->ready_list, &head, (h->theirs.my_port << 1) + 1));
 	}
 }
 

@@ -59,19 +59,19 @@ static bool futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct times
  * Waits for the answer. Returns 0, ESRCH if the peer has died, or ETIMEDOUT if it does not answer
  * within the bound.
  */
-static int ask_wait(struct soft_peer *peer, struct soft_bounce *b)
+static int ask_wait(struct soft_peer *peer, struct soft_mailbox *b)
 {
 	const struct timespec look = { 0, MOVER_LOOK_NS };
 	uint64_t until = soft_bound(peer->ia), looked = soft_now_ms();
 
 	for (unsigned int i = 0;; i++) {
 		/* acquire: the mover's data and error */
-		if (atomic_load_explicit(&b->state, memory_order_acquire) == SOFT_BOUNCE_DONE)
+		if (atomic_load_explicit(&b->state, memory_order_acquire) == SOFT_MAILBOX_DONE)
 			return 0;
 		if (i <= MOVER_SPIN)
 			continue;
 		/* the peer may end the sleep again and again, so the time is checked each time */
-		if (!futex_wait(&b->state, SOFT_BOUNCE_ASKED, &look) && soft_peer_lost(peer))
+		if (!futex_wait(&b->state, SOFT_MAILBOX_ASKED, &look) && soft_peer_lost(peer))
 			return ESRCH;
 		if (soft_bound_over(&until, &looked))
 			return ETIMEDOUT;
@@ -88,7 +88,7 @@ static int mover_error(int32_t said)
 static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 		     const struct soft_right *right, uint64_t offset, uint64_t len)
 {
-	struct soft_bounce *b = peer->bounce;
+	struct soft_mailbox *b = peer->mailbox;
 	struct soft_list data;
 	int error;
 
@@ -96,7 +96,7 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	 * The mover has not answered the last question, and this does not wait for it again.
 	 * relaxed: whoever finds an answer takes nothing from it.
 	 */
-	if (atomic_load_explicit(&b->state, memory_order_relaxed) == SOFT_BOUNCE_ASKED)
+	if (atomic_load_explicit(&b->state, memory_order_relaxed) == SOFT_MAILBOX_ASKED)
 		return ETIMEDOUT;
 	soft_list_one(&data, (uintptr_t)b->data, len);
 	if (write)
@@ -108,7 +108,7 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	b->offset = offset;
 	b->len = len;
 	/* release: the question; the mover acquires */
-	atomic_store_explicit(&b->state, SOFT_BOUNCE_ASKED, memory_order_release);
+	atomic_store_explicit(&b->state, SOFT_MAILBOX_ASKED, memory_order_release);
 	atomic_fetch_add_explicit(&peer->shared->mover_bell, 1, memory_order_release);
 	futex_wake(&peer->shared->mover_bell);
 	error = ask_wait(peer, b);
@@ -119,7 +119,7 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 		if (!error && !write)
 			soft_copy_list(local, &data, len, ordered);
 	}
-	atomic_store_explicit(&b->state, SOFT_BOUNCE_IDLE, memory_order_relaxed);
+	atomic_store_explicit(&b->state, SOFT_MAILBOX_IDLE, memory_order_relaxed);
 	return error;
 }
 
@@ -129,15 +129,15 @@ int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft
 	uint64_t offset = 0;
 	int error = 0;
 
-	datp_lock(&peer->bounce_lock);
+	datp_lock(&peer->mailbox_lock);
 	while (offset != len && !error) {
-		uint64_t step = len - offset < SOFT_BOUNCE_SIZE ? len - offset : SOFT_BOUNCE_SIZE;
+		uint64_t step = len - offset < SOFT_MAILBOX_SIZE ? len - offset : SOFT_MAILBOX_SIZE;
 
 		error = ask_piece(peer, write, ordered && offset + step == len, local, right, offset,
 				  step);
 		offset += step;
 	}
-	datp_unlock(&peer->bounce_lock);
+	datp_unlock(&peer->mailbox_lock);
 	return error;
 }
 
@@ -241,7 +241,7 @@ static bool question_source(const struct soft_ia *ia, struct question *q)
 
 /* Finds out which memory the question is about. Returns false if the asker has no right to it. mover->lock held. */
 static bool question_understand(const struct soft_mover *mover, const struct soft_peer *asker,
-				const struct soft_bounce *b, struct question *q)
+				const struct soft_mailbox *b, struct question *q)
 {
 	*q = (struct question){ .port = SOFT_ONCE(b->port),
 				.gen = SOFT_ONCE(b->gen),
@@ -249,7 +249,7 @@ static bool question_understand(const struct soft_mover *mover, const struct sof
 				.initiator = SOFT_ONCE(b->initiator) != 0,
 				.offset = SOFT_ONCE(b->offset),
 				.len = SOFT_ONCE(b->len) };
-	if (q->len > SOFT_BOUNCE_SIZE || !question_connection(mover, asker, q) ||
+	if (q->len > SOFT_MAILBOX_SIZE || !question_connection(mover, asker, q) ||
 	    !question_request(q))
 		return false;
 	if (q->r.op != DATP_SEND && q->r.op != DATP_RDMA_WRITE && q->r.op != DATP_RDMA_READ)
@@ -282,7 +282,7 @@ static int mover_copy(const struct soft_mover *mover, struct soft_list *ours,
 /* Answers a question. mover->lock held, for which soft_mover_quiesce() waits. */
 static void mover_serve_locked(struct soft_mover *mover, const struct soft_peer *asker)
 {
-	struct soft_bounce *b = asker->asks;
+	struct soft_mailbox *b = asker->asks;
 	struct soft_list data;
 	struct question q;
 
@@ -293,7 +293,7 @@ static void mover_serve_locked(struct soft_mover *mover, const struct soft_peer 
 		b->error = mover_copy(mover, &q.ours, &data, q.len, q.write, q.ordered);
 	}
 	/* release: data and error; ask_wait acquires */
-	atomic_store_explicit(&b->state, SOFT_BOUNCE_DONE, memory_order_release);
+	atomic_store_explicit(&b->state, SOFT_MAILBOX_DONE, memory_order_release);
 	futex_wake(&b->state);
 }
 
@@ -312,7 +312,7 @@ static void *mover_run(void *arg)
 
 			/* acquire: the question */
 			if (atomic_load_explicit(&asker->asks->state, memory_order_acquire) ==
-			    SOFT_BOUNCE_ASKED)
+			    SOFT_MAILBOX_ASKED)
 				mover_serve_locked(mover, asker);
 		}
 		datp_unlock(&mover->lock);
@@ -348,7 +348,7 @@ static enum datp_err mover_start(struct soft_ia *ia)
 enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
 			       const struct soft_ref *mailbox)
 {
-	struct soft_bounce *asks = soft_peer_map(peer, mailbox, sizeof *asks);
+	struct soft_mailbox *asks = soft_peer_map(peer, mailbox, sizeof *asks);
 	/* relaxed, here and below: this thread has started it */
 	enum datp_err err = atomic_load_explicit(&ia->mover, memory_order_relaxed) ?
 				    DATP_OK :

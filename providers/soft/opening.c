@@ -435,7 +435,7 @@ enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, cons
 	bool stale = false;
 
 	msg_init(&msg, SOFT_MSG_REP);
-	err = soft_peer_bounce(cr->peer, &msg.bounce);
+	err = soft_peer_mailbox(cr->peer, &msg.mailbox);
 	if (err)
 		return err;
 	msg.port = cr->far.index;
@@ -671,8 +671,8 @@ static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 {
 	static struct log_limit unserved;
 
-	if (!msg->bounce.extent_len || peer->self ||
-	    !soft_mover_serve(sock->ia, peer, &msg->bounce))
+	if (!msg->mailbox.extent_len || peer->self ||
+	    !soft_mover_serve(sock->ia, peer, &msg->mailbox))
 		return true;
 	/* relaxed: it only decides about the message, which a peer that has died does not need */
 	if (!atomic_load_explicit(&peer->dead, memory_order_relaxed))
@@ -690,7 +690,7 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 	struct soft_msg rtu;
 
 	msg_init(&rtu, SOFT_MSG_RTU);
-	if (!peer || soft_peer_bounce(peer, &rtu.bounce) || !mailbox_served(sock, peer, msg) ||
+	if (!peer || soft_peer_mailbox(peer, &rtu.mailbox) || !mailbox_served(sock, peer, msg) ||
 	    !reply_open(sock, ep, peer, msg)) {
 		soft_conn_hangup(sock); /* so that the other side notices it */
 		return;

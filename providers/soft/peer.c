@@ -205,9 +205,9 @@ static void peer_delete(struct soft_peer *peer)
 	soft_ports_bury(peer);
 	soft_arena_put(peer->arena);
 	/* a mover that has not answered yet may answer when its process continues, so nobody uses that mailbox again */
-	if (!peer->bounce || atomic_load(&peer->dead) ||
-	    atomic_load_explicit(&peer->bounce->state, memory_order_acquire) != SOFT_BOUNCE_ASKED)
-		soft_arena_free(peer->ia, &peer->bounce_mem);
+	if (!peer->mailbox || atomic_load(&peer->dead) ||
+	    atomic_load_explicit(&peer->mailbox->state, memory_order_acquire) != SOFT_MAILBOX_ASKED)
+		soft_arena_free(peer->ia, &peer->mailbox_mem);
 	if (peer->arena_fd >= 0)
 		close(peer->arena_fd);
 	free(peer);
@@ -454,7 +454,7 @@ void soft_peer_introduce(struct soft_ia *ia, uint32_t slot, uint32_t my_slot,
 				      .my_slot = my_slot };
 }
 
-enum datp_err soft_peer_bounce(struct soft_peer *peer, struct soft_ref *ref)
+enum datp_err soft_peer_mailbox(struct soft_peer *peer, struct soft_ref *ref)
 {
 	enum datp_err err = DATP_OK;
 
@@ -462,15 +462,15 @@ enum datp_err soft_peer_bounce(struct soft_peer *peer, struct soft_ref *ref)
 	if (peer->self || peer->cma)
 		return DATP_OK;
 	/* under its lock, because two endpoints may be the first at once */
-	datp_lock(&peer->bounce_lock);
-	if (!peer->bounce) {
-		err = soft_arena_alloc(peer->ia, SOFT_KIND_OTHER, sizeof *peer->bounce,
-				       &peer->bounce_mem);
+	datp_lock(&peer->mailbox_lock);
+	if (!peer->mailbox) {
+		err = soft_arena_alloc(peer->ia, SOFT_KIND_OTHER, sizeof *peer->mailbox,
+				       &peer->mailbox_mem);
 		if (!err)
-			peer->bounce = peer->bounce_mem.addr;
+			peer->mailbox = peer->mailbox_mem.addr;
 	}
 	if (!err)
-		*ref = peer->bounce_mem.ref;
-	datp_unlock(&peer->bounce_lock);
+		*ref = peer->mailbox_mem.ref;
+	datp_unlock(&peer->mailbox_lock);
 	return err;
 }

@@ -294,22 +294,22 @@ static inline struct soft_slot *soft_slot_at(void *slots, uint32_t size, uint32_
 
 /* ---- the bounce mailbox: where the kernel refuses to copy between processes ---- */
 
-#define SOFT_BOUNCE_SIZE (256u << 10)
-enum soft_bounce_state { SOFT_BOUNCE_IDLE, SOFT_BOUNCE_ASKED, SOFT_BOUNCE_DONE };
+#define SOFT_MAILBOX_SIZE (256u << 10)
+enum soft_mailbox_state { SOFT_MAILBOX_IDLE, SOFT_MAILBOX_ASKED, SOFT_MAILBOX_DONE };
 
 /*
  * A question names a piece of a posted request and no address: the owner of the memory finds that
  * out itself. The asker writes all fields but `error`, which the mover writes; both write `state`
  * and `data`.
  */
-struct soft_bounce {
+struct soft_mailbox {
 	_Atomic uint32_t state; /* the asker: IDLE -> ASKED; the peer's mover: ASKED -> DONE */
 	int32_t error;		/* mover: 0 or an errno */
 	uint32_t port, gen;	/* the endpoint of the mover's side, and its connection */
 	uint32_t seq;		/* the request, by its position in the initiator's queue */
 	uint32_t initiator;	/* 1: the asker is */
 	uint64_t offset, len;	/* the piece of the request's bytes */
-	alignas(SOFT_LINE) unsigned char data[SOFT_BOUNCE_SIZE];
+	alignas(SOFT_LINE) unsigned char data[SOFT_MAILBOX_SIZE];
 };
 
 /* ---- the IA ---- */

@@ -25,7 +25,7 @@ struct soft_msg {
 	uint32_t port, gen;	  /* the receiver's endpoint */
 	uint32_t my_port, my_gen; /* the sender's */
 	struct soft_intro intro;
-	struct soft_ref port_ref, ring_ref, request_ref, bounce;
+	struct soft_ref port_ref, ring_ref, request_ref, mailbox;
 	struct soft_layout layout; /* of the port */
 	uint64_t qual, port_qual;
 	struct sockaddr_storage address;

@@ -163,10 +163,10 @@ struct soft_peer {
 	struct soft_mr *mr;
 	void *slots;
 	uint32_t slot_count, slot_size; /* as they were mapped; the peer could change its own copy */
-	struct soft_mem bounce_mem; /* our mailbox to it */
-	struct soft_bounce *bounce;
-	_Atomic uint32_t bounce_lock; /* one question at a time; soft_ia.lock, the mover's and the arena's lock come after it */
-	struct soft_bounce *asks;     /* its mailbox to us, or NULL; the mover's lock */
+	struct soft_mem mailbox_mem; /* our mailbox to it */
+	struct soft_mailbox *mailbox;
+	_Atomic uint32_t mailbox_lock; /* one question at a time; soft_ia.lock, the mover's and the arena's lock come after it */
+	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the mover's lock */
 	/* its regions that we map; share_lock, a leaf */
 	struct soft_share *shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;

@@ -116,7 +116,7 @@ static void ask_open(void)
 	t.peer.shared = t.there->shared;
 	t.back.ia = t.there;
 	t.back.arena = t.here->arena;
-	REQUIRE(soft_peer_bounce(&t.peer, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_peer_mailbox(&t.peer, &t.mailbox) == DATP_OK);
 	t.memory = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	t.local = malloc(ROOM);
 	REQUIRE(t.memory != MAP_FAILED && t.local);
@@ -285,10 +285,10 @@ static void bytes_travel_both_ways_in_every_length(void)
 		8,
 		9,
 		4095,
-		SOFT_BOUNCE_SIZE - 1,
-		SOFT_BOUNCE_SIZE,
-		SOFT_BOUNCE_SIZE + 1,
-		3 * SOFT_BOUNCE_SIZE + 5,
+		SOFT_MAILBOX_SIZE - 1,
+		SOFT_MAILBOX_SIZE,
+		SOFT_MAILBOX_SIZE + 1,
+		3 * SOFT_MAILBOX_SIZE + 5,
 	};
 	unsigned char *back = malloc(ROOM);
 
@@ -374,7 +374,7 @@ static void target_asks_for_the_initiators_part(void)
 
 static void last_byte_is_seen_last(void)
 {
-	size_t len = SOFT_BOUNCE_SIZE + 4099;
+	size_t len = SOFT_MAILBOX_SIZE + 4099;
 
 	start(answer_and_poll, &len);
 	for (unsigned char n = 1; n < 100; n++) {
@@ -722,7 +722,7 @@ static void nothing_is_moved_without_a_connection(void)
 /* A peer that is stopped: the next question does not even wait. */
 static void mover_that_does_not_answer_is_waited_for_once(void)
 {
-	struct soft_bounce *b = t.peer.bounce;
+	struct soft_mailbox *b = t.peer.mailbox;
 
 	t.here->patience_ms = 50;
 	start(be_silent, NULL);
@@ -731,10 +731,10 @@ static void mover_that_does_not_answer_is_waited_for_once(void)
 	CHECK_EQ_INT(ask(true, t.local, t.memory, 8), ETIMEDOUT);
 	/* until it has gone on */
 	b->error = 0;
-	atomic_store(&b->state, SOFT_BOUNCE_DONE);
+	atomic_store(&b->state, SOFT_MAILBOX_DONE);
 	t.here->patience_ms = 50;
 	CHECK_EQ_INT(ask(true, t.local, t.memory, 8), ETIMEDOUT);
-	CHECK_EQ_INT(atomic_load(&b->state), SOFT_BOUNCE_ASKED);
+	CHECK_EQ_INT(atomic_load(&b->state), SOFT_MAILBOX_ASKED);
 	check_kill(t.pid);
 }
 
@@ -765,11 +765,11 @@ static void question_of_a_dead_peer_is_not_answered(void)
 {
 	struct soft_peer witness = { .ia = t.here, .shared = t.there->shared };
 	struct soft_peer back = { .ia = t.there, .arena = t.here->arena };
-	struct soft_bounce *question = t.peer.bounce;
+	struct soft_mailbox *question = t.peer.mailbox;
 	struct soft_ref mailbox;
 
 	t.there->doorbell_fd = -1;
-	REQUIRE(soft_peer_bounce(&witness, &mailbox) == DATP_OK);
+	REQUIRE(soft_peer_mailbox(&witness, &mailbox) == DATP_OK);
 	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	REQUIRE(soft_mover_serve(t.there, &back, &mailbox) == DATP_OK);
 	fill(t.local, 100, 1);
@@ -778,12 +778,12 @@ static void question_of_a_dead_peer_is_not_answered(void)
 	soft_peer_died(&t.back);
 	CHECK(soft_mover_serve(t.there, &t.back, &t.mailbox) != DATP_OK);
 	memset(t.memory, 0, 100);
-	atomic_store(&question->state, SOFT_BOUNCE_ASKED);
+	atomic_store(&question->state, SOFT_MAILBOX_ASKED);
 	/* which is looked at after the other one */
 	t.peer = witness;
 	t.owner.peer = &back;
 	CHECK_EQ_INT(ask(true, t.local, t.memory + 4096, 100), 0);
-	CHECK_EQ_INT(atomic_load(&question->state), SOFT_BOUNCE_ASKED);
+	CHECK_EQ_INT(atomic_load(&question->state), SOFT_MAILBOX_ASKED);
 	CHECK_EQ_INT(t.memory[99], 0);
 	soft_mover_stop(t.there);
 }

@@ -6,12 +6,12 @@
  * than the bound: closing the port has taken away its right to access our memory (guard.c), and the port is left to
  * it. The service thread does not wait at all, but looks again at each tick (tick.c).
  */
+#include "bounce.h"
 #include "bound.h"
 #include "complain.h"
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
-#include "mover.h"
 #include "opening.h"
 #include "peer.h"
 #include "port.h"
@@ -75,8 +75,8 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	 */
 	atomic_store_explicit(&ep->accepting, accepting ? ep->gen : 0, memory_order_relaxed);
 	ep->open = true;
-	/* release: the fields of the connection; the mover acquires */
-	atomic_store_explicit(&ep->moves, ep->gen, memory_order_release);
+	/* release: the fields of the connection; the bounce thread acquires */
+	atomic_store_explicit(&ep->bounce_gen, ep->gen, memory_order_release);
 	atomic_store(&ep->port->open, ep->gen);
 	return true;
 }
@@ -122,8 +122,8 @@ static bool end_wait(struct soft_ep *ep, uint64_t until)
 /* Completes what has been executed. */
 static void end_complete(struct soft_ep *ep)
 {
-	/* waits for what our mover has checked before the port was closed; it begins nothing after that */
-	soft_mover_quiesce(soft_ia(ep->base.obj.ia));
+	/* waits for what our bounce thread has checked before the port was closed; it begins nothing after that */
+	soft_bounce_quiesce(soft_ia(ep->base.obj.ia));
 	/* acquire: see peer_buried() */
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
 		soft_engine_take_back(ep->port);
@@ -279,8 +279,8 @@ static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, b
 		soft_bind_forget(ep);
 		put_off_forget(ep);
 		atomic_store(&ep->ending, true);
-		/* sequentially consistent: either the mover finds it, or soft_mover_quiesce() finds the mover */
-		atomic_store(&ep->moves, 0);
+		/* sequentially consistent: either the bounce thread finds it, or soft_bounce_quiesce() finds the bounce thread */
+		atomic_store(&ep->bounce_gen, 0);
 		/* sequentially consistent: see engine_try() */
 		atomic_store(&ep->port->open, 0);
 	}
@@ -466,7 +466,7 @@ void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uin
 	if (ep->peer != peer || atomic_load_explicit(&ep->gen, memory_order_relaxed) != gen)
 		return;
 	/* sequentially consistent, both: as in end_begin() */
-	atomic_store(&ep->moves, 0);
+	atomic_store(&ep->bounce_gen, 0);
 	atomic_store(&ep->port->open, 0);
 	/* release: see revoked_now() */
 	atomic_store_explicit(&ep->revoked, gen, memory_order_release);

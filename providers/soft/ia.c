@@ -7,11 +7,11 @@
 #define _GNU_SOURCE
 #include "ia.h"
 #include "arena.h"
+#include "bounce.h"
 #include "conn.h"
 #include "cq.h"
 #include "fast.h"
 #include "held.h"
-#include "mover.h"
 #include "mr.h"
 #include "pages.h"
 #include "param.h"
@@ -276,10 +276,10 @@ void soft_ia_describe(struct soft_ia *ia)
 				   .slots = ia->slot_mem.ref,
 				   .probe = ia->id[0] };
 
-	/* relaxed: it only counts how often the mover was rung */
-	now.mover_bell = atomic_load_explicit(&ia->shared->mover_bell, memory_order_relaxed);
+	/* relaxed: it only counts how often the bounce thread was rung */
+	now.bounce_bell = atomic_load_explicit(&ia->shared->bounce_bell, memory_order_relaxed);
 	/* if no peer has changed it, as is usual, it is not written, because other peers may be reading it */
-	if (!memcmp(ia->shared, &now, offsetof(struct soft_shared, mover_bell)) &&
+	if (!memcmp(ia->shared, &now, offsetof(struct soft_shared, bounce_bell)) &&
 	    !memcmp(&ia->shared->mr, &now.mr, sizeof now - offsetof(struct soft_shared, mr)))
 		return;
 	ia->shared->version = now.version;
@@ -343,7 +343,7 @@ static void soft_ia_close(struct datp_ia *base)
 	soft_tick_fini(ia);
 	soft_sockets_fini(ia);
 	soft_pending_fini(ia);
-	soft_mover_stop(ia);
+	soft_bounce_stop(ia);
 	soft_peers_fini(ia);
 	if (ia->sink.ring) {
 		soft_cq_discard(&ia->sink);
@@ -413,7 +413,7 @@ static const DAT_NAMED_ATTR attr_cma[] = {
 static const DAT_NAMED_ATTR attr_bounce[] = {
 	{ "transport", "shared memory" },
 	{ "copy",
-	  "through the peer's mover thread (the kernel refuses process_vm_readv, or cma=off): slower" },
+	  "through the peer's bounce thread (the kernel refuses process_vm_readv, or cma=off): slower" },
 };
 
 static void soft_ia_query(struct datp_ia *base, struct datp_ia_attr *a)

@@ -5,21 +5,21 @@ libdatsoft_la_SOURCES = \
 	fence/fence_others.h \
 	log/limit.h \
 	providers/soft/arena.c providers/soft/arena.h \
+	providers/soft/bounce.c providers/soft/bounce.h \
 	providers/soft/bound.h \
 	providers/soft/complain.c providers/soft/complain.h \
 	providers/soft/conn.h \
 	providers/soft/cq.c providers/soft/cq.h \
-	providers/soft/held.c providers/soft/held.h \
 	providers/soft/ending.c \
 	providers/soft/engine.c providers/soft/engine.h \
 	providers/soft/fast.h \
 	providers/soft/fence.c providers/soft/fence.h \
 	providers/soft/guard.c providers/soft/guard.h \
+	providers/soft/held.c providers/soft/held.h \
 	providers/soft/ia.c providers/soft/ia.h \
 	providers/soft/joint.c providers/soft/joint.h \
 	providers/soft/knock.c providers/soft/knock.h \
 	providers/soft/lost.c providers/soft/lost.h \
-	providers/soft/mover.c providers/soft/mover.h \
 	providers/soft/mr.c providers/soft/mr.h \
 	providers/soft/opening.c providers/soft/opening.h \
 	providers/soft/pages.c providers/soft/pages.h \

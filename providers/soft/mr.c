@@ -7,7 +7,7 @@
  */
 #include "mr.h"
 #include "arena.h"
-#include "mover.h"
+#include "bounce.h"
 #include "pages.h"
 #include "peer.h"
 #include "quiesce.h"
@@ -176,9 +176,9 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	(void)mr_kill(&ia->own[index]);
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, lmr->lmr_context, true);
-	/* until here the mover serves the engines that were waited for: see mr_owned() */
+	/* until here the bounce thread serves the engines that were waited for: see mr_owned() */
 	atomic_store(&ia->own[index].life, 0);
-	soft_mover_quiesce(ia);
+	soft_bounce_quiesce(ia);
 	/* relaxed: it was set under an engine that the wait has seen end */
 	if (atomic_load_explicit(&ia->mr[index].priv, memory_order_relaxed) & SOFT_MR_MAPPED)
 		soft_peers_wake(ia);
@@ -208,7 +208,7 @@ enum datp_err soft_rmr_create(struct datp_rmr *base)
 	rmr->index = mr_index_get(ia, NULL);
 	if (!rmr->index)
 		return DATP_ERR_REGION;
-	/* relaxed: no bind has been posted, without which the mover finds nothing */
+	/* relaxed: no bind has been posted, without which the bounce thread finds nothing */
 	atomic_store_explicit(&ia->own[rmr->index].life, 2, memory_order_relaxed);
 	return DATP_OK;
 }
@@ -225,7 +225,7 @@ void soft_rmr_free(struct datp_rmr *base)
 	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
 	atomic_store(&ia->own[rmr->index].life, 0);
 	soft_window_close(rmr);
-	soft_mover_quiesce(ia);
+	soft_bounce_quiesce(ia);
 	mr_index_put(ia, rmr->index);
 }
 
@@ -341,7 +341,7 @@ static bool mr_owned(const struct soft_ia *ia, uint32_t context, struct soft_ran
 
 	/*
 	 * Sequentially consistent: either this load finds the 0 of soft_lmr_free(), or soft_lmr_free()
-	 * finds the mover that this is called from and waits for it. It also acquires the fields, which
+	 * finds the bounce thread that this is called from and waits for it. It also acquires the fields, which
 	 * do not change before that wait is over. The context itself is gone while the peers are waited
 	 * for; but it is the last that was given to this index.
 	 */

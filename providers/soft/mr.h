@@ -102,9 +102,9 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
 bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write);
 
 /*
- * The same checks for the mover, which trusts nothing that the asking peer can write to. A region
- * is valid until soft_lmr_free() has waited for the peers, a window as its owner has bound it
- * (window.h). Segments are those of a posted request or receive.
+ * The same checks for the bounce thread, which trusts nothing that the asking peer can write to. A
+ * region is valid until soft_lmr_free() has waited for the peers, a window as its owner has bound
+ * it (window.h). Segments are those of a posted request or receive.
  */
 bool soft_mr_owns_segments(const struct soft_ia *ia, uint32_t pz, const struct datp_sge *sge, uint32_t n,
 			   bool sink);

@@ -7,11 +7,11 @@
  */
 #define _GNU_SOURCE
 #include "opening.h"
+#include "bounce.h"
 #include "complain.h"
 #include "conn.h"
 #include "ia.h"
 #include "knock.h"
-#include "mover.h"
 #include "pending.h"
 #include "port.h"
 #include <errno.h>
@@ -663,7 +663,7 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 }
 
 /*
- * Has our mover serve the peer's mailbox, if the peer needs that to copy. Returns false if it cannot
+ * Has our bounce thread serve the peer's mailbox, if the peer needs that to copy. Returns false if it cannot
  * be served: each copy of the peer would wait for an answer until the bound is over.
  */
 static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
@@ -672,7 +672,7 @@ static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 	static struct log_limit unserved;
 
 	if (!msg->mailbox.extent_len || peer->self ||
-	    !soft_mover_serve(sock->ia, peer, &msg->mailbox))
+	    !soft_bounce_serve(sock->ia, peer, &msg->mailbox))
 		return true;
 	/* relaxed: it only decides about the message, which a peer that has died does not need */
 	if (!atomic_load_explicit(&peer->dead, memory_order_relaxed))

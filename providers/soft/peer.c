@@ -8,11 +8,11 @@
 #define _GNU_SOURCE
 #include "peer.h"
 #include "arena.h"
+#include "bounce.h"
 #include "complain.h"
 #include "cq.h"
 #include "ia.h"
 #include "lost.h"
-#include "mover.h"
 #include "port.h"
 #include "send.h"
 #include "share.h"
@@ -204,7 +204,7 @@ static void peer_delete(struct soft_peer *peer)
 	soft_shares_drop(peer);
 	soft_ports_bury(peer);
 	soft_arena_put(peer->arena);
-	/* a mover that has not answered yet may answer when its process continues, so nobody uses that mailbox again */
+	/* a bounce thread that has not answered yet may answer when its process continues, so nobody uses that mailbox again */
 	if (!peer->mailbox || atomic_load(&peer->dead) ||
 	    atomic_load_explicit(&peer->mailbox->state, memory_order_acquire) != SOFT_MAILBOX_ASKED)
 		soft_arena_free(peer->ia, &peer->mailbox_mem);
@@ -339,7 +339,7 @@ void soft_peer_put(struct soft_peer *peer)
 	datp_unlock(&ia->lock);
 	if (!last)
 		return;
-	soft_mover_leave(ia, peer);
+	soft_bounce_leave(ia, peer);
 	peer_delete(peer);
 }
 
@@ -380,16 +380,16 @@ void soft_peers_wake(struct soft_ia *ia)
 }
 
 /*
- * Marks the peer as dead. When this returns, what it had asked of our mover is done or never will
- * be. The mover may be copying for it to and from our memory, and nobody waits for an engine whose
- * holder is dead: so whoever learns of the death calls this before the memory belongs to the
- * consumer again.
+ * Marks the peer as dead. When this returns, what it had asked of our bounce thread is done or
+ * never will be. The bounce thread may be copying for it to and from our memory, and nobody waits
+ * for an engine whose holder is dead: so whoever learns of the death calls this before the memory
+ * belongs to the consumer again.
  */
 static void peer_buried(struct soft_peer *peer)
 {
-	/* sequentially consistent: see soft_mover_leave(); it also releases what we know of the peer */
+	/* sequentially consistent: see soft_bounce_leave(); it also releases what we know of the peer */
 	atomic_store(&peer->dead, 1);
-	soft_mover_leave(peer->ia, peer);
+	soft_bounce_leave(peer->ia, peer);
 }
 
 void soft_peer_died(struct soft_peer *peer)
@@ -397,8 +397,8 @@ void soft_peer_died(struct soft_peer *peer)
 	struct soft_ia *ia = peer->ia;
 
 	/*
-	 * Whoever waits for an engine or a mover of the peer checks `dead`. All threads of the peer
-	 * have ended, or it has closed the IA and touches nothing.
+	 * Whoever waits for an engine or a bounce thread of the peer checks `dead`. All threads of
+	 * the peer have ended, or it has closed the IA and touches nothing.
 	 */
 	peer_buried(peer);
 	datp_lock(&ia->lock);
@@ -415,7 +415,7 @@ bool soft_peer_lost(struct soft_peer *peer)
 
 	/* acquire: see peer_buried() */
 	if (atomic_load_explicit(&peer->dead, memory_order_acquire)) {
-		soft_mover_leave(ia, peer); /* whoever marked it as dead may not have finished this yet */
+		soft_bounce_leave(ia, peer); /* whoever marked it as dead may not have finished this yet */
 		return true;
 	}
 	datp_lock(&ia->lock);
@@ -438,7 +438,7 @@ void soft_peers_fini(struct soft_ia *ia)
 		struct soft_peer *peer = ia->peers;
 
 		ia->peers = peer->next;
-		soft_mover_leave(ia, peer);
+		soft_bounce_leave(ia, peer);
 		peer_delete(peer);
 	}
 }

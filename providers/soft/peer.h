@@ -64,7 +64,7 @@ struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *
 void soft_peer_introduce(struct soft_ia *ia, uint32_t slot, uint32_t my_slot,
 			 struct soft_intro *intro);
 
-/* Tells where our mailbox to this peer is, if we need its mover; ref->extent_len is 0 if we do not. */
+/* Tells where our mailbox to this peer is, if we need its bounce thread; ref->extent_len is 0 if we do not. */
 enum datp_err soft_peer_mailbox(struct soft_peer *peer, struct soft_ref *ref);
 
 #endif

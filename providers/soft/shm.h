@@ -299,13 +299,13 @@ enum soft_mailbox_state { SOFT_MAILBOX_IDLE, SOFT_MAILBOX_ASKED, SOFT_MAILBOX_DO
 
 /*
  * A question names a piece of a posted request and no address: the owner of the memory finds that
- * out itself. The asker writes all fields but `error`, which the mover writes; both write `state`
- * and `data`.
+ * out itself. The asker writes all fields but `error`, which the bounce thread writes; both write
+ * `state` and `data`.
  */
 struct soft_mailbox {
-	_Atomic uint32_t state; /* the asker: IDLE -> ASKED; the peer's mover: ASKED -> DONE */
-	int32_t error;		/* mover: 0 or an errno */
-	uint32_t port, gen;	/* the endpoint of the mover's side, and its connection */
+	_Atomic uint32_t state; /* the asker: IDLE -> ASKED; the peer's bounce thread: ASKED -> DONE */
+	int32_t error;		/* bounce thread: 0 or an errno */
+	uint32_t port, gen;	/* the endpoint of the bounce thread's side, and its connection */
 	uint32_t seq;		/* the request, by its position in the initiator's queue */
 	uint32_t initiator;	/* 1: the asker is */
 	uint64_t offset, len;	/* the piece of the request's bytes */
@@ -317,7 +317,7 @@ struct soft_mailbox {
 struct soft_shared {
 	uint32_t version;
 	uint32_t slot_count, slot_size;
-	_Atomic uint32_t mover_bell; /* askers: the mover of this IA sleeps on it */
+	_Atomic uint32_t bounce_bell; /* askers: the bounce thread of this IA sleeps on it */
 	struct soft_ref mr, slots;
 	uint64_t probe; /* a peer reads it through the kernel to see whether it may */
 };

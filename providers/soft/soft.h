@@ -165,8 +165,8 @@ struct soft_peer {
 	uint32_t slot_count, slot_size; /* as they were mapped; the peer could change its own copy */
 	struct soft_mem mailbox_mem; /* our mailbox to it */
 	struct soft_mailbox *mailbox;
-	_Atomic uint32_t mailbox_lock; /* one question at a time; soft_ia.lock, the mover's and the arena's lock come after it */
-	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the mover's lock */
+	_Atomic uint32_t mailbox_lock; /* one question at a time; before soft_ia.lock, the bounce thread's lock and the arena's */
+	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the bounce thread's lock */
 	/* its regions that we map; share_lock, a leaf */
 	struct soft_share *shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;
@@ -278,10 +278,10 @@ struct soft_ep {
 	_Atomic uint32_t revoked;
 	uint32_t at_work;	/* odd: a thread of ours is in the engine. EP lock; see engine.c */
 	/*
-	 * Generation of the connection for which our mover copies, or 0. Peers cannot write to it,
-	 * so the mover relies on it; mover.c
+	 * Generation of the connection for which our bounce thread copies, or 0. Peers cannot write
+	 * to it, so the bounce thread relies on it; bounce.c
 	 */
-	_Atomic uint32_t moves;
+	_Atomic uint32_t bounce_gen;
 	struct soft_out *news;	/* memory for telling the peer of the end, from soft_ep_open() on; soft_ia.lock */
 	struct soft_ending end; /* belongs to the thread that has set `ending` */
 	/* The peer has ended the connection; our teardown is put off until this time. 0: it is not. EP lock */
@@ -389,7 +389,7 @@ struct soft_ia {
 	_Atomic bool watching;	   /* watermarks are armed: the doorbell rings for every arrival */
 	_Atomic uint32_t draining; /* endpoints in a graceful disconnect */
 	_Atomic uint32_t next_qual, next_pz;
-	struct soft_mover *_Atomic mover; /* service thread; NULL before it is needed */
+	struct soft_bounce *_Atomic bounce; /* service thread; NULL before it is needed */
 	struct soft_ia *next; /* the next IA of this process; ia.c's lock */
 
 	uint32_t patience_ms; /* how long a peer is waited for; bound.h */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the RMRs of an IA are bound to. The table that peers check their accesses against says it as
- * well, but peers can write there; the mover, which does not trust the peers that it copies for,
- * reads it here. Each bind has a record from its post on, because a peer may execute it at any
+ * well, but peers can write there; the bounce thread, which does not trust the peers that it copies
+ * for, reads it here. Each bind has a record from its post on, because a peer may execute it at any
  * time, until a later bind of the same RMR has been reaped. Invariant: of the binds of an RMR that
  * have been reaped at most one has a record. A record that is not needed any more is kept for the
  * next bind, so posts stop allocating memory when there are as many as are needed at a time.
  */
 #include "window.h"
-#include "mover.h"
+#include "bounce.h"
 #include "sparse.h"
 #include <stdlib.h>
 
@@ -145,9 +145,9 @@ void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 		dropped = settle_locked(ia, list, bound);
 	}
 	datp_unlock(&ia->windows_lock);
-	/* the mover may have found a dropped record before; it copies one more piece at most */
+	/* the bounce thread may have found a dropped record before; it copies one more piece at most */
 	if (dropped)
-		soft_mover_quiesce(ia);
+		soft_bounce_quiesce(ia);
 }
 
 void soft_window_forget(struct soft_ia *ia, uint32_t context)

@@ -17,8 +17,8 @@ enum datp_err soft_window_post(struct soft_rmr *rmr, const struct datp_wqe *wqe,
 			       const struct soft_range *range);
 /*
  * The bind that was posted as `wqe` has been executed, and no thread with a right to do so still
- * accesses the range that it replaces. Drops the record of that range; when this returns, the mover
- * does not access it either. EP lock.
+ * accesses the range that it replaces. Drops the record of that range; when this returns, the
+ * bounce thread does not access it either. EP lock.
  */
 void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe);
 /* Drops the record of the bind with this context, which has failed. */

@@ -2,7 +2,7 @@
 /*
  * Moving bytes. There are four ways with one result: memcpy within the process; memcpy where this
  * process maps the peer's memory (share.c); process_vm_readv() and process_vm_writev(); and the
- * peer's mover thread (mover.c), where the kernel refuses those.
+ * peer's bounce thread (bounce.c), where the kernel refuses those.
  *
  * Programs that poll on memory rely on the order of an RDMA write: all but the last aligned 8 bytes
  * are copied first, then those with one store. On x86 stores become visible in program order, also
@@ -17,8 +17,8 @@
  */
 #define _GNU_SOURCE
 #include "xfer.h"
+#include "bounce.h"
 #include "guard.h"
-#include "mover.h"
 #include "share.h"
 #include <errno.h>
 #include <string.h>
@@ -286,7 +286,7 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 		return error;
 	}
 	if (!peer->cma)
-		return soft_mover_ask(peer, write, ordered, local, remote->right, len);
+		return soft_bounce_ask(peer, write, ordered, local, remote->right, len);
 	return soft_cma(peer->pid, write, ordered, local, remote, len);
 }
 

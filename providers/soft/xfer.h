@@ -16,7 +16,7 @@
 struct soft_right {
 	const _Atomic uint32_t *open;
 	uint32_t gen;
-	/* for the peer's mover: its endpoint, and the request that the memory belongs to */
+	/* for the peer's bounce thread: its endpoint, and the request that the memory belongs to */
 	uint32_t port, seq;
 	bool initiator; /* this side is the initiator of that request */
 };
@@ -55,8 +55,9 @@ void soft_list_skip(struct soft_list *list, uint64_t len);
  * write: to the peer. ordered: the destination is one range, and its last aligned 8 bytes become
  * visible after all the rest, and after everything that this thread moved before; in one store,
  * unless the kernel makes it (xfer.c). Returns 0 or an errno: EFAULT if memory is not mapped, ESRCH
- * if the peer has died or has ended the connection (remote->right), ETIMEDOUT if its mover does not
- * answer. Blocks while the bytes move; for a mover at most for the bound of bound.h.
+ * if the peer has died or has ended the connection (remote->right), ETIMEDOUT if its bounce thread
+ * does not answer. Blocks while the bytes move; for a bounce thread at most for the bound of
+ * bound.h.
  */
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 	      struct soft_list *remote, uint64_t len);

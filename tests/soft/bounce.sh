@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The tests of the API once more, over an adapter whose processes cannot copy each other's memory (cma=off): every
-# byte between them goes by way of the mover's mailbox. Two programs at a time; their results are merged into one.
+# byte between them goes by way of the bounce thread's mailbox. Two programs at a time; their results are merged into one.
 set -u
 export OPENDAT_TEST_IA=soft-bounce
 programs=(tests/api/*_test)

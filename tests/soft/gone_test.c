@@ -117,7 +117,7 @@ static const struct check_suite gone = { .name = "memory that is taken away",
 					 .tests = tests };
 
 static const struct check_suite gone_bounced = {
-	.name = "memory that is taken away, by way of the mover",
+	.name = "memory that is taken away, by the bounce path",
 	.init = use_bounce,
 	.teardown = api_close,
 	.tests = tests,

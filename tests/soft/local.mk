@@ -9,10 +9,10 @@ libsoft_core_la_CFLAGS = $(AM_CFLAGS)
 
 SOFT_UNIT_TESTS = \
 	tests/soft/arena_test \
+	tests/soft/bounce_test \
 	tests/soft/bounds_test \
 	tests/soft/engine_test \
 	tests/soft/joint_test \
-	tests/soft/mover_test \
 	tests/soft/mr_test \
 	tests/soft/ring_test \
 	tests/soft/sock_test \
@@ -35,9 +35,9 @@ tests_soft_engine_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_joint_test_SOURCES = tests/soft/joint_test.c
 tests_soft_joint_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_joint_test_LDADD = $(SOFT_TEST_LIBS)
-tests_soft_mover_test_SOURCES = tests/soft/mover_test.c
-tests_soft_mover_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
-tests_soft_mover_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_bounce_test_SOURCES = tests/soft/bounce_test.c
+tests_soft_bounce_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_bounce_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_mr_test_SOURCES = tests/soft/mr_test.c
 tests_soft_mr_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_mr_test_LDADD = $(SOFT_TEST_LIBS)

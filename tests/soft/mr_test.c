@@ -69,7 +69,7 @@ static struct soft_request bind_post(const struct datp_rge *range)
 	struct soft_request r;
 
 	REQUIRE(soft_rmr_prepare(t.ia, &t.rmr, &wqe, &t.lmr.base, &e) == DATP_OK);
-	soft_window_forget(t.ia, e.remote.rmr_context); /* it is the mover's */
+	soft_window_forget(t.ia, e.remote.rmr_context); /* it is the bounce thread's */
 	REQUIRE(soft_request_copy(&r, &e, &layout));
 	return r;
 }

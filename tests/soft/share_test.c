@@ -436,7 +436,7 @@ static const struct check_test tests[] = {
 	CHECK_END
 };
 
-static const struct check_suite bounced = { .name = "memory that both can map, by way of the mover",
+static const struct check_suite bounced = { .name = "memory that both can map, by the bounce path",
 					    .init = use_bounce,
 					    .cleanup = NULL,
 					    .teardown = api_close,

@@ -439,7 +439,7 @@ static void by_system_calls(void)
 	shared = false;
 }
 
-static void by_movers(void)
+static void by_bounce(void)
 {
 	adapter = (char *)"soft-hasty-bounce";
 	shared = false;
@@ -458,11 +458,11 @@ static const struct check_test tests[] = { CHECK_TEST(sender_that_is_stopped_hol
 static const struct check_suite calls = {
 	.name = "stop, system calls", .setup = by_system_calls, .teardown = api_close, .tests = tests
 };
-static const struct check_suite movers = {
-	.name = "stop, movers", .setup = by_movers, .teardown = api_close, .tests = tests
+static const struct check_suite bounced = {
+	.name = "stop, bounce path", .setup = by_bounce, .teardown = api_close, .tests = tests
 };
 static const struct check_suite mappings = {
 	.name = "stop, mappings", .setup = by_mappings, .teardown = api_close, .tests = tests
 };
 
-CHECK_SUITES(&calls, &movers, &mappings);
+CHECK_SUITES(&calls, &bounced, &mappings);

@@ -322,20 +322,20 @@ static void client_survives_a_scribbler(void)
 	run_all(true, false);
 }
 
-static void listener_with_a_mover_survives_a_scribbler(void)
+static void listener_with_a_bounce_thread_survives_a_scribbler(void)
 {
 	run_all(false, true);
 }
 
-static void client_with_a_mover_survives_a_scribbler(void)
+static void client_with_a_bounce_thread_survives_a_scribbler(void)
 {
 	run_all(true, true);
 }
 
 static const struct check_test tests[] = { CHECK_TEST(listener_survives_a_scribbler),
 					   CHECK_TEST(client_survives_a_scribbler),
-					   CHECK_TEST(listener_with_a_mover_survives_a_scribbler),
-					   CHECK_TEST(client_with_a_mover_survives_a_scribbler),
+					   CHECK_TEST(listener_with_a_bounce_thread_survives_a_scribbler),
+					   CHECK_TEST(client_with_a_bounce_thread_survives_a_scribbler),
 					   CHECK_END };
 
 static const struct check_suite scribbler = { .name = "scribbler", .tests = tests };

@@ -17,7 +17,7 @@
 
 #include "check.h"
 #include "providers/soft/arena.h"
-#include "providers/soft/mover.h"
+#include "providers/soft/bounce.h"
 #include "providers/soft/mr.h"
 #include "providers/soft/peer.h"
 #include "providers/soft/port.h"
@@ -75,7 +75,7 @@ static void join(struct soft_ep *ep, struct soft_ep *to, struct soft_peer *peer)
 	ep->rlayout = to->layout;
 	ep->rindex = to->index;
 	ep->rgen = to->gen;
-	atomic_store(&ep->moves, ep->gen);
+	atomic_store(&ep->bounce_gen, ep->gen);
 	atomic_store(&ep->port->open, ep->gen);
 }
 
@@ -144,11 +144,11 @@ static void ask_close(void)
 static void answer(void *arg)
 {
 	(void)arg;
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
-	soft_mover_leave(t.there, &t.back);
-	soft_mover_stop(t.there);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
 }
 
 static void be_silent(void *arg)
@@ -163,7 +163,7 @@ static void answer_and_poll(void *arg)
 {
 	size_t len = *(size_t *)arg;
 
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	check_signal(CHECK_PARENT);
 	for (unsigned char n = 1; n < 100; n++) {
 		while (__atomic_load_n(&t.memory[len - 1], __ATOMIC_ACQUIRE) != n)
@@ -172,8 +172,8 @@ static void answer_and_poll(void *arg)
 			REQUIRE_EQ_INT(t.memory[i], n);
 		check_signal(CHECK_PARENT);
 	}
-	soft_mover_leave(t.there, &t.back);
-	soft_mover_stop(t.there);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
 }
 
 /* From now on the kernel refuses to write to memory of processes: to this thread and those that it starts, or to all. */
@@ -195,7 +195,7 @@ static void refuse_writev(bool all_threads)
 		REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
-/* `*arg` says whether the filter comes before the mover's thread exists. */
+/* `*arg` says whether the filter comes before the bounce thread exists. */
 static void answer_when_writev_is_refused(void *arg)
 {
 	bool before = *(bool *)arg;
@@ -204,13 +204,13 @@ static void answer_when_writev_is_refused(void *arg)
 		refuse_writev(false);
 		CHECK(!soft_xfer_allowed());
 	}
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	if (!before)
 		refuse_writev(true);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
-	soft_mover_leave(t.there, &t.back);
-	soft_mover_stop(t.there);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
 }
 
 static void start(void (*run)(void *arg), void *arg)
@@ -257,7 +257,7 @@ static int ask_for(uint32_t slot, bool write, unsigned char *local, size_t len)
 	struct soft_list l;
 
 	soft_list_one(&l, (uintptr_t)local, len);
-	return soft_mover_ask(&t.peer, write, write, &l, &right, len);
+	return soft_bounce_ask(&t.peer, write, write, &l, &right, len);
 }
 
 static int ask_from(uint32_t slot, bool write, unsigned char *local, unsigned char *remote, size_t len)
@@ -331,7 +331,7 @@ static void lists_on_both_sides_are_walked(void)
 	l.iov[1] = (struct iovec){ t.local + 1, 0 };
 	l.iov[2] = (struct iovec){ t.local + 1, 2999 };
 	(void)request(0, DATP_SEND, NULL, 3000);
-	CHECK_EQ_INT(soft_mover_ask(&t.peer, true, false, &l, &right, 3000), 0);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, true, false, &l, &right, 3000), 0);
 	CHECK_EQ_INT(ask(false, back, t.memory, 1500), 0);
 	CHECK_EQ_INT(ask(false, back + 1500, t.memory + 5000, 1500), 0);
 	CHECK_EQ_MEM(back, t.local, 3000);
@@ -343,7 +343,7 @@ static void lists_on_both_sides_are_walked(void)
 	finish();
 }
 
-/* The target executes what the initiator has posted: the mover is the initiator's. */
+/* The target executes what the initiator has posted: the bounce thread is the initiator's. */
 static void target_asks_for_the_initiators_part(void)
 {
 	struct soft_right right = right_of(0, false);
@@ -355,21 +355,21 @@ static void target_asks_for_the_initiators_part(void)
 	e->sge[0] = (struct datp_sge){ .lmr_context = t.lmr.base.lmr_context,
 				       .addr = (uintptr_t)t.memory, .len = 100 };
 	fill(t.memory, 100, 3);
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	soft_list_one(&l, (uintptr_t)t.local, 100);
-	CHECK_EQ_INT(soft_mover_ask(&t.peer, false, false, &l, &right, 100), 0);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 100), 0);
 	CHECK_EQ_MEM(t.local, t.memory, 100);
 	e->op = DATP_RDMA_READ;
 	fill(t.local, 100, 4);
 	soft_list_one(&l, (uintptr_t)t.local, 100);
-	CHECK_EQ_INT(soft_mover_ask(&t.peer, true, false, &l, &right, 100), 0);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, true, false, &l, &right, 100), 0);
 	CHECK_EQ_MEM(t.local, t.memory, 100);
 	/* it is done */
 	atomic_store(&t.owner.port->sq_done, 1);
 	soft_list_one(&l, (uintptr_t)t.local, 100);
-	CHECK_EQ_INT(soft_mover_ask(&t.peer, true, false, &l, &right, 100), EFAULT);
-	soft_mover_leave(t.there, &t.back);
-	soft_mover_stop(t.there);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, true, false, &l, &right, 100), EFAULT);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
 }
 
 static void last_byte_is_seen_last(void)
@@ -421,7 +421,7 @@ static void threads_ask_one_after_the_other(void)
 static void memory_that_is_not_there_is_a_fault(void)
 {
 	if (!soft_xfer_allowed())
-		check_skip("the kernel refuses what the mover would find out with");
+		check_skip("the kernel refuses what the bounce thread would find out with");
 	/* behind the end of what the peer has mapped there, too */
 	munmap(t.memory + ROOM / 2, ROOM / 2);
 	start(answer, NULL);
@@ -485,7 +485,7 @@ static void memory_without_the_right_is_neither_read_nor_written(void)
 	register_at_there(&local, t.memory + 4096, 4096,
 			  DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 	c = page.base.rmr_context;
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	CHECK_EQ_INT(ask_with(c, false, secret, 64), EFAULT);
 	CHECK_EQ_INT(ask_with(c, true, secret, 64), EFAULT);
 	CHECK_EQ_INT(ask_with(c, false, t.memory + 4090, 16), EFAULT);
@@ -510,8 +510,8 @@ static void memory_without_the_right_is_neither_read_nor_written(void)
 	soft_lmr_free(&page.base);
 	CHECK_EQ_INT(ask_with(c, false, t.memory, 4096), EFAULT);
 	soft_lmr_free(&local.base);
-	soft_mover_leave(t.there, &t.back);
-	soft_mover_stop(t.there);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
 	free(secret);
 }
 
@@ -590,7 +590,7 @@ static void window_that_a_peer_has_forged_opens_nothing(void)
 	struct bind first;
 
 	window_make(&rmr);
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	window_post(&first, &rmr, &t.owner, 0, &t.lmr, t.memory + 4096, 4096,
 		    DAT_MEM_PRIV_REMOTE_READ_FLAG);
 	window_execute(&first);
@@ -607,8 +607,8 @@ static void window_that_a_peer_has_forged_opens_nothing(void)
 	soft_rmr_free(&rmr.base);
 	window_forge(&first, t.memory + 4096, 4096, DAT_MEM_PRIV_ALL_FLAG);
 	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 8), EFAULT);
-	soft_mover_leave(t.there, &t.back);
-	soft_mover_stop(t.there);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
 }
 
 /*
@@ -621,7 +621,7 @@ static void window_that_was_bound_anew_opens_the_old_place_no_more(void)
 	struct soft_rmr rmr;
 
 	window_make(&rmr);
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	window_post(&first, &rmr, &t.owner, 0, &t.lmr, t.memory, 4096, priv);
 	window_execute(&first);
 	window_reap(&first, true);
@@ -646,8 +646,8 @@ static void window_that_was_bound_anew_opens_the_old_place_no_more(void)
 	CHECK_EQ_INT(read_by(&second, t.memory + 8192, 8), EFAULT);
 	CHECK(t.there->windows[rmr.index] == NULL);
 	soft_rmr_free(&rmr.base);
-	soft_mover_leave(t.there, &t.back);
-	soft_mover_stop(t.there);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
 }
 
 /*
@@ -661,7 +661,7 @@ static void of_two_binds_at_once_one_counts(void)
 	struct bind first, second, third;
 	struct soft_rmr rmr;
 
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	for (int later = 0; later < 2; later++) {
 		window_make(&rmr);
 		window_post(&first, &rmr, &t.owner, 0, &t.lmr, t.memory, 4096, priv);
@@ -682,8 +682,8 @@ static void of_two_binds_at_once_one_counts(void)
 		CHECK_EQ_INT(read_by(&third, t.memory + 16384, 8), 0);
 		soft_rmr_free(&rmr.base);
 	}
-	soft_mover_leave(t.there, &t.back);
-	soft_mover_stop(t.there);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
 }
 
 /* Everything but the connection is good. */
@@ -692,7 +692,7 @@ static void nothing_is_moved_without_a_connection(void)
 	struct soft_right right = right_of(0, true);
 	struct soft_list l;
 
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), 0);
 	/* another zone */
 	t.owner.base.pz = &t.other_pz.base;
@@ -701,26 +701,26 @@ static void nothing_is_moved_without_a_connection(void)
 	/* another generation, no endpoint, one beyond them all, a request that is not posted */
 	soft_list_one(&l, (uintptr_t)t.local, 8);
 	right.gen++;
-	CHECK_EQ_INT(soft_mover_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
 	right = right_of(0, true);
 	right.port++;
-	CHECK_EQ_INT(soft_mover_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
 	right.port = UINT32_MAX;
-	CHECK_EQ_INT(soft_mover_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
 	CHECK_EQ_INT(ask_from(SLOTS, false, t.local, t.memory, 8), EFAULT);
 	/* another peer's */
 	t.owner.peer = &t.peer;
 	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), EFAULT);
 	t.owner.peer = &t.back;
 	/* it has ended, whatever the peer writes into the port */
-	atomic_store(&t.owner.moves, 0);
+	atomic_store(&t.owner.bounce_gen, 0);
 	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), EFAULT);
-	soft_mover_leave(t.there, &t.back);
-	soft_mover_stop(t.there);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
 }
 
 /* A peer that is stopped: the next question does not even wait. */
-static void mover_that_does_not_answer_is_waited_for_once(void)
+static void bounce_thread_that_does_not_answer_is_waited_for_once(void)
 {
 	struct soft_mailbox *b = t.peer.mailbox;
 
@@ -770,13 +770,13 @@ static void question_of_a_dead_peer_is_not_answered(void)
 
 	t.there->doorbell_fd = -1;
 	REQUIRE(soft_peer_mailbox(&witness, &mailbox) == DATP_OK);
-	REQUIRE(soft_mover_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
-	REQUIRE(soft_mover_serve(t.there, &back, &mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(soft_bounce_serve(t.there, &back, &mailbox) == DATP_OK);
 	fill(t.local, 100, 1);
 	CHECK_EQ_INT(ask(true, t.local, t.memory, 100), 0);
 	CHECK_EQ_MEM(t.memory, t.local, 100);
 	soft_peer_died(&t.back);
-	CHECK(soft_mover_serve(t.there, &t.back, &t.mailbox) != DATP_OK);
+	CHECK(soft_bounce_serve(t.there, &t.back, &t.mailbox) != DATP_OK);
 	memset(t.memory, 0, 100);
 	atomic_store(&question->state, SOFT_MAILBOX_ASKED);
 	/* which is looked at after the other one */
@@ -785,7 +785,7 @@ static void question_of_a_dead_peer_is_not_answered(void)
 	CHECK_EQ_INT(ask(true, t.local, t.memory + 4096, 100), 0);
 	CHECK_EQ_INT(atomic_load(&question->state), SOFT_MAILBOX_ASKED);
 	CHECK_EQ_INT(t.memory[99], 0);
-	soft_mover_stop(t.there);
+	soft_bounce_stop(t.there);
 }
 
 static const struct check_test tests[] = {
@@ -802,14 +802,14 @@ static const struct check_test tests[] = {
 	CHECK_TEST(window_that_was_bound_anew_opens_the_old_place_no_more),
 	CHECK_TEST(of_two_binds_at_once_one_counts),
 	CHECK_TEST(nothing_is_moved_without_a_connection),
-	CHECK_TEST(mover_that_does_not_answer_is_waited_for_once),
+	CHECK_TEST(bounce_thread_that_does_not_answer_is_waited_for_once),
 	CHECK_TEST(peer_that_dies_with_the_question_in_hand_is_found_out),
 	CHECK_TEST(question_of_a_dead_peer_is_not_answered),
 	CHECK_END
 };
 
-static const struct check_suite mover = {
-	.name = "mover", .setup = ask_open, .teardown = ask_close, .tests = tests
+static const struct check_suite bounce = {
+	.name = "bounce path", .setup = ask_open, .teardown = ask_close, .tests = tests
 };
 
-CHECK_SUITES(&mover);
+CHECK_SUITES(&bounce);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The mover: a thread of an IA that copies between its own process's memory and the mailboxes of
- * peers that the kernel does not let in (containers, Yama, seccomp). The locks that it takes are
- * never held by a thread that waits for another process, so two processes may ask each other at the
- * same time.
+ * The bounce path: a thread of an IA, its bounce thread, copies between its own process's memory
+ * and the mailboxes of peers that the kernel does not let in (containers, Yama, seccomp). The locks
+ * that it takes are never held by a thread that waits for another process, so two processes may ask
+ * each other at the same time.
  *
  * An honest asker has checked rights and bounds, and holds the engine of the connection, exactly as
- * if it copied itself. The mover does not trust what a hostile asker writes into its mailbox: a
- * question names no address, but a request that is posted on an open connection of that peer. The
- * mover finds out as the request's target or initiator which memory that is and whether it is read
- * or written, and checks it against what no peer can write to: the private table of regions (mr.c),
- * the PZ of the endpoint, and the connection that the endpoint has.
+ * if it copied itself. The bounce thread does not trust what a hostile asker writes into its
+ * mailbox: a question names no address, but a request that is posted on an open connection of that
+ * peer. The bounce thread finds out as the request's target or initiator which memory that is and
+ * whether it is read or written, and checks it against what no peer can write to: the private table
+ * of regions (mr.c), the PZ of the endpoint, and the connection that the endpoint has.
  */
 #define _GNU_SOURCE
-#include "mover.h"
+#include "bounce.h"
 #include "bound.h"
 #include "mr.h"
 #include "peer.h"
@@ -29,11 +29,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOVER_SPIN 200
-#define MOVER_LOOK_NS                                                                              \
+#define BOUNCE_SPIN 200
+#define BOUNCE_LOOK_NS                                                                             \
 	50000000L /* the interval at which a sleeping asker checks whether the peer is alive */
 
-struct soft_mover {
+struct soft_bounce {
 	struct soft_ia *ia;
 	pthread_t thread;
 	_Atomic uint32_t lock;
@@ -61,14 +61,14 @@ static bool futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct times
  */
 static int ask_wait(struct soft_peer *peer, struct soft_mailbox *b)
 {
-	const struct timespec look = { 0, MOVER_LOOK_NS };
+	const struct timespec look = { 0, BOUNCE_LOOK_NS };
 	uint64_t until = soft_bound(peer->ia), looked = soft_now_ms();
 
 	for (unsigned int i = 0;; i++) {
-		/* acquire: the mover's data and error */
+		/* acquire: the bounce thread's data and error */
 		if (atomic_load_explicit(&b->state, memory_order_acquire) == SOFT_MAILBOX_DONE)
 			return 0;
-		if (i <= MOVER_SPIN)
+		if (i <= BOUNCE_SPIN)
 			continue;
 		/* the peer may end the sleep again and again, so the time is checked each time */
 		if (!futex_wait(&b->state, SOFT_MAILBOX_ASKED, &look) && soft_peer_lost(peer))
@@ -78,8 +78,8 @@ static int ask_wait(struct soft_peer *peer, struct soft_mailbox *b)
 	}
 }
 
-/* Returns the mover's result of a copy. A peer writes it, so it becomes no value that has another meaning here. */
-static int mover_error(int32_t said)
+/* Returns the bounce thread's result of a copy. A peer writes it, so it becomes no value that has another meaning here. */
+static int bounce_error(int32_t said)
 {
 	return !said || said == ESRCH ? said : EFAULT;
 }
@@ -93,8 +93,8 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	int error;
 
 	/*
-	 * The mover has not answered the last question, and this does not wait for it again.
-	 * relaxed: whoever finds an answer takes nothing from it.
+	 * The bounce thread has not answered the last question, and this does not wait for it
+	 * again. relaxed: whoever finds an answer takes nothing from it.
 	 */
 	if (atomic_load_explicit(&b->state, memory_order_relaxed) == SOFT_MAILBOX_ASKED)
 		return ETIMEDOUT;
@@ -107,15 +107,15 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	b->initiator = right->initiator;
 	b->offset = offset;
 	b->len = len;
-	/* release: the question; the mover acquires */
+	/* release: the question; the bounce thread acquires */
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_ASKED, memory_order_release);
-	atomic_fetch_add_explicit(&peer->shared->mover_bell, 1, memory_order_release);
-	futex_wake(&peer->shared->mover_bell);
+	atomic_fetch_add_explicit(&peer->shared->bounce_bell, 1, memory_order_release);
+	futex_wake(&peer->shared->bounce_bell);
 	error = ask_wait(peer, b);
 	if (error == ETIMEDOUT)
-		return error; /* the mailbox still belongs to the mover */
+		return error; /* the mailbox still belongs to the bounce thread */
 	if (!error) {
-		error = mover_error(SOFT_ONCE(b->error));
+		error = bounce_error(SOFT_ONCE(b->error));
 		if (!error && !write)
 			soft_copy_list(local, &data, len, ordered);
 	}
@@ -123,8 +123,8 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	return error;
 }
 
-int soft_mover_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
-		   const struct soft_right *right, uint64_t len)
+int soft_bounce_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
+		    const struct soft_right *right, uint64_t len)
 {
 	uint64_t offset = 0;
 	int error = 0;
@@ -161,12 +161,12 @@ struct question {
 
 /*
  * Finds the connection that the question names. Returns false if the asker does not have it.
- * mover->lock held, so the peer stays.
+ * bounce->lock held, so the peer stays.
  */
-static bool question_connection(const struct soft_mover *mover, const struct soft_peer *asker,
+static bool question_connection(const struct soft_bounce *bounce, const struct soft_peer *asker,
 				struct question *q)
 {
-	struct soft_ia *ia = mover->ia;
+	struct soft_ia *ia = bounce->ia;
 	struct soft_ep *ep;
 	bool good;
 
@@ -175,7 +175,7 @@ static bool question_connection(const struct soft_mover *mover, const struct sof
 	datp_lock(&ia->lock);
 	ep = atomic_load_explicit(&ia->ports[q->port], memory_order_relaxed);
 	/* sequentially consistent: see end_begin(); it also acquires the connection as it was set up */
-	good = ep && ep->peer == asker && ep->rport && atomic_load(&ep->moves) == q->gen;
+	good = ep && ep->peer == asker && ep->rport && atomic_load(&ep->bounce_gen) == q->gen;
 	if (good) {
 		q->ip = q->initiator ? ep->rport : ep->port;
 		q->tp = q->initiator ? ep->port : ep->rport;
@@ -239,8 +239,8 @@ static bool question_source(const struct soft_ia *ia, struct question *q)
 	return true;
 }
 
-/* Finds out which memory the question is about. Returns false if the asker has no right to it. mover->lock held. */
-static bool question_understand(const struct soft_mover *mover, const struct soft_peer *asker,
+/* Finds out which memory the question is about. Returns false if the asker has no right to it. bounce->lock held. */
+static bool question_understand(const struct soft_bounce *bounce, const struct soft_peer *asker,
 				const struct soft_mailbox *b, struct question *q)
 {
 	*q = (struct question){ .port = SOFT_ONCE(b->port),
@@ -249,26 +249,26 @@ static bool question_understand(const struct soft_mover *mover, const struct sof
 				.initiator = SOFT_ONCE(b->initiator) != 0,
 				.offset = SOFT_ONCE(b->offset),
 				.len = SOFT_ONCE(b->len) };
-	if (q->len > SOFT_MAILBOX_SIZE || !question_connection(mover, asker, q) ||
+	if (q->len > SOFT_MAILBOX_SIZE || !question_connection(bounce, asker, q) ||
 	    !question_request(q))
 		return false;
 	if (q->r.op != DATP_SEND && q->r.op != DATP_RDMA_WRITE && q->r.op != DATP_RDMA_READ)
 		return false;
-	if (!(q->initiator ? question_target(mover->ia, q) : question_source(mover->ia, q)))
+	if (!(q->initiator ? question_target(bounce->ia, q) : question_source(bounce->ia, q)))
 		return false;
 	soft_list_skip(&q->ours, q->offset);
 	return true;
 }
 
 /* Copies between our memory and the mailbox. The ranges have been checked. Returns 0 or an errno. */
-static int mover_copy(const struct soft_mover *mover, struct soft_list *ours,
-		      struct soft_list *data, uint64_t len, bool write, bool ordered)
+static int bounce_copy(const struct soft_bounce *bounce, struct soft_list *ours,
+		       struct soft_list *data, uint64_t len, bool write, bool ordered)
 {
 	/* an attempt that fails has used up a part of its lists, and then all of it is copied again */
 	struct soft_list ours_tried = *ours, data_tried = *data;
 	int error = ENOSYS;
 
-	if (mover->cma)
+	if (bounce->cma)
 		error = soft_cma(getpid(), write, ordered, &data_tried, &ours_tried, len);
 	if (error != ENOSYS && error != EPERM)
 		return error;
@@ -279,8 +279,8 @@ static int mover_copy(const struct soft_mover *mover, struct soft_list *ours,
 	return 0;
 }
 
-/* Answers a question. mover->lock held, for which soft_mover_quiesce() waits. */
-static void mover_serve_locked(struct soft_mover *mover, const struct soft_peer *asker)
+/* Answers a question. bounce->lock held, for which soft_bounce_quiesce() waits. */
+static void bounce_serve_locked(struct soft_bounce *bounce, const struct soft_peer *asker)
 {
 	struct soft_mailbox *b = asker->asks;
 	struct soft_list data;
@@ -288,133 +288,133 @@ static void mover_serve_locked(struct soft_mover *mover, const struct soft_peer 
 
 	/* memory without a right to it is answered like memory that does not exist */
 	b->error = EFAULT;
-	if (question_understand(mover, asker, b, &q)) {
+	if (question_understand(bounce, asker, b, &q)) {
 		soft_list_one(&data, (uintptr_t)b->data, q.len);
-		b->error = mover_copy(mover, &q.ours, &data, q.len, q.write, q.ordered);
+		b->error = bounce_copy(bounce, &q.ours, &data, q.len, q.write, q.ordered);
 	}
 	/* release: data and error; ask_wait acquires */
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_DONE, memory_order_release);
 	futex_wake(&b->state);
 }
 
-static void *mover_run(void *arg)
+static void *bounce_run(void *arg)
 {
-	struct soft_mover *mover = arg;
-	_Atomic uint32_t *bell = &mover->ia->shared->mover_bell;
+	struct soft_bounce *bounce = arg;
+	_Atomic uint32_t *bell = &bounce->ia->shared->bounce_bell;
 
-	while (!atomic_load_explicit(&mover->stop, memory_order_acquire)) {
+	while (!atomic_load_explicit(&bounce->stop, memory_order_acquire)) {
 		/* acquire: what was asked before the bell rang is seen */
 		uint32_t seen = atomic_load_explicit(bell, memory_order_acquire);
 
-		datp_lock(&mover->lock);
-		for (unsigned int i = 0; i < mover->count; i++) {
-			const struct soft_peer *asker = mover->clients[i];
+		datp_lock(&bounce->lock);
+		for (unsigned int i = 0; i < bounce->count; i++) {
+			const struct soft_peer *asker = bounce->clients[i];
 
 			/* acquire: the question */
 			if (atomic_load_explicit(&asker->asks->state, memory_order_acquire) ==
 			    SOFT_MAILBOX_ASKED)
-				mover_serve_locked(mover, asker);
+				bounce_serve_locked(bounce, asker);
 		}
-		datp_unlock(&mover->lock);
+		datp_unlock(&bounce->lock);
 		futex_wait(bell, seen, NULL);
 	}
 	return NULL;
 }
 
-static enum datp_err mover_start(struct soft_ia *ia)
+static enum datp_err bounce_start(struct soft_ia *ia)
 {
-	struct soft_mover *mover = calloc(1, sizeof *mover);
+	struct soft_bounce *bounce = calloc(1, sizeof *bounce);
 	sigset_t all, old;
 	int error;
 
-	if (!mover)
+	if (!bounce)
 		return DATP_ERR_MEMORY;
-	mover->ia = ia;
+	bounce->ia = ia;
 	ia->shared->probe = ia->id[0];
-	mover->cma = soft_xfer_probe(getpid(), (uintptr_t)&ia->shared->probe, ia->id[0]);
+	bounce->cma = soft_xfer_probe(getpid(), (uintptr_t)&ia->shared->probe, ia->id[0]);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
-	error = pthread_create(&mover->thread, NULL, mover_run, mover);
+	error = pthread_create(&bounce->thread, NULL, bounce_run, bounce);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (error) {
-		free(mover);
+		free(bounce);
 		return DATP_ERR_DEVICE;
 	}
-	/* sequentially consistent, as the load of `dead` below: see soft_mover_leave() */
-	atomic_store(&ia->mover, mover);
+	/* sequentially consistent, as the load of `dead` below: see soft_bounce_leave() */
+	atomic_store(&ia->bounce, bounce);
 	return DATP_OK;
 }
 
-enum datp_err soft_mover_serve(struct soft_ia *ia, struct soft_peer *peer,
-			       const struct soft_ref *mailbox)
+enum datp_err soft_bounce_serve(struct soft_ia *ia, struct soft_peer *peer,
+				const struct soft_ref *mailbox)
 {
 	struct soft_mailbox *asks = soft_peer_map(peer, mailbox, sizeof *asks);
 	/* relaxed, here and below: this thread has started it */
-	enum datp_err err = atomic_load_explicit(&ia->mover, memory_order_relaxed) ?
+	enum datp_err err = atomic_load_explicit(&ia->bounce, memory_order_relaxed) ?
 				    DATP_OK :
-				    mover_start(ia);
-	struct soft_mover *mover = atomic_load_explicit(&ia->mover, memory_order_relaxed);
+				    bounce_start(ia);
+	struct soft_bounce *bounce = atomic_load_explicit(&ia->bounce, memory_order_relaxed);
 
 	if (err || !asks)
 		return err ? err : DATP_ERR_MEMORY;
-	datp_lock(&mover->lock);
+	datp_lock(&bounce->lock);
 	if (atomic_load(&peer->dead)) {
 		err = DATP_ERR_DEVICE;
 	} else if (peer->asks) {
 		err = DATP_OK;
-	} else if (mover->count == sizeof mover->clients / sizeof *mover->clients) {
+	} else if (bounce->count == sizeof bounce->clients / sizeof *bounce->clients) {
 		err = DATP_ERR_DEVICE;
 	} else {
 		peer->asks = asks;
-		mover->clients[mover->count++] = peer;
+		bounce->clients[bounce->count++] = peer;
 	}
-	datp_unlock(&mover->lock);
+	datp_unlock(&bounce->lock);
 	/* the peer may have asked already */
-	atomic_fetch_add_explicit(&ia->shared->mover_bell, 1, memory_order_release);
-	futex_wake(&ia->shared->mover_bell);
+	atomic_fetch_add_explicit(&ia->shared->bounce_bell, 1, memory_order_release);
+	futex_wake(&ia->shared->bounce_bell);
 	return err;
 }
 
-void soft_mover_leave(struct soft_ia *ia, struct soft_peer *peer)
+void soft_bounce_leave(struct soft_ia *ia, struct soft_peer *peer)
 {
 	/*
-	 * sequentially consistent: for a peer whose death we know, either we see the mover here, or
-	 * the mover that is being started sees the death
+	 * sequentially consistent: for a peer whose death we know, either we see the bounce thread
+	 * here, or the bounce thread that is being started sees the death
 	 */
-	struct soft_mover *mover = atomic_load(&ia->mover);
+	struct soft_bounce *bounce = atomic_load(&ia->bounce);
 
-	if (!mover)
+	if (!bounce)
 		return;
-	datp_lock(&mover->lock);
-	for (unsigned int i = 0; i < mover->count; i++)
-		if (mover->clients[i] == peer)
-			mover->clients[i--] = mover->clients[--mover->count];
+	datp_lock(&bounce->lock);
+	for (unsigned int i = 0; i < bounce->count; i++)
+		if (bounce->clients[i] == peer)
+			bounce->clients[i--] = bounce->clients[--bounce->count];
 	peer->asks = NULL;
-	datp_unlock(&mover->lock);
+	datp_unlock(&bounce->lock);
 }
 
-void soft_mover_quiesce(struct soft_ia *ia)
+void soft_bounce_quiesce(struct soft_ia *ia)
 {
-	/* sequentially consistent: see mr_owned(). A mover that starts later sees what our caller has done */
-	struct soft_mover *mover = atomic_load(&ia->mover);
+	/* sequentially consistent: see mr_owned(). A bounce thread that starts later sees what our caller has done */
+	struct soft_bounce *bounce = atomic_load(&ia->bounce);
 
-	if (!mover)
+	if (!bounce)
 		return;
-	datp_lock(&mover->lock);
-	datp_unlock(&mover->lock);
+	datp_lock(&bounce->lock);
+	datp_unlock(&bounce->lock);
 }
 
-void soft_mover_stop(struct soft_ia *ia)
+void soft_bounce_stop(struct soft_ia *ia)
 {
 	/* relaxed: all other threads have left the IA */
-	struct soft_mover *mover = atomic_load_explicit(&ia->mover, memory_order_relaxed);
+	struct soft_bounce *bounce = atomic_load_explicit(&ia->bounce, memory_order_relaxed);
 
-	if (!mover)
+	if (!bounce)
 		return;
-	atomic_store_explicit(&mover->stop, true, memory_order_release);
-	atomic_fetch_add_explicit(&ia->shared->mover_bell, 1, memory_order_release);
-	futex_wake(&ia->shared->mover_bell);
-	pthread_join(mover->thread, NULL);
-	free(mover);
-	atomic_store_explicit(&ia->mover, NULL, memory_order_relaxed);
+	atomic_store_explicit(&bounce->stop, true, memory_order_release);
+	atomic_fetch_add_explicit(&ia->shared->bounce_bell, 1, memory_order_release);
+	futex_wake(&ia->shared->bounce_bell);
+	pthread_join(bounce->thread, NULL);
+	free(bounce);
+	atomic_store_explicit(&ia->bounce, NULL, memory_order_relaxed);
 }

@@ -9,9 +9,9 @@
 #include "engine.h"
 #include "bound.h"
 #include "conn.h"
+#include "coop.h"
 #include "cq.h"
 #include "ia.h"
-#include "joint.h"
 #include "mr.h"
 #include "opening.h"
 #include "peer.h"
@@ -72,7 +72,7 @@ struct soft_dir {
 	bool news;	     /* the target's ring needs a cell: receives of messages before `told` are done */
 	uint32_t told;
 	bool left;	     /* the engine has been left to the other side */
-	bool alone;	     /* no more joint copies: one of them has failed */
+	bool alone;	     /* no more cooperative copies: one of them has failed */
 	struct soft_right right; /* the right to access the peer's memory */
 };
 
@@ -340,11 +340,11 @@ static void engine_call_help(struct soft_dir *dir)
 }
 
 /* Returns true if both sides may make a copy together: it is long, and the kernel copies. */
-static bool dir_joint(const struct soft_dir *dir, const struct soft_list *remote, uint64_t len)
+static bool dir_may_coop(const struct soft_dir *dir, const struct soft_list *remote, uint64_t len)
 {
 	struct soft_reach reach;
 
-	if (len < SOFT_JOINT_MIN || dir->alone || !dir->peer->cma || dir->peer->self)
+	if (len < SOFT_COOP_MIN || dir->alone || !dir->peer->cma || dir->peer->self)
 		return false;
 	if (!soft_share_reach(dir->peer, remote, dir->initiator, &reach))
 		return true;
@@ -353,24 +353,24 @@ static bool dir_joint(const struct soft_dir *dir, const struct soft_list *remote
 }
 
 /*
- * Makes a joint copy, as far as possible. Returns false if the peer has gone, or if the other side
- * finishes it (dir->left).
+ * Makes a cooperative copy, as far as possible. Returns false if the peer has gone, or if the other
+ * side finishes it (dir->left).
  */
-static bool dir_copy_jointly(struct soft_dir *dir, struct soft_list *local,
-			     struct soft_list *remote, uint64_t len)
+static bool dir_coop_copy(struct soft_dir *dir, struct soft_list *local,
+			  struct soft_list *remote, uint64_t len)
 {
 	/* relaxed: only the holder writes it */
 	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
-	enum soft_joint_end end;
+	enum soft_coop_end end;
 	int error;
 
-	soft_joint_open(dir->ip, seq, len);
+	soft_coop_open(dir->ip, seq, len);
 	engine_call_help(dir);
-	error = soft_joint_copy(dir->ip, seq, len, dir->peer, dir->initiator, local, remote,
-				UINT_MAX);
-	end = soft_joint_settle(dir->ip, error);
-	dir->left = end == SOFT_JOINT_LEFT;
-	return end == SOFT_JOINT_DONE;
+	error = soft_coop_copy(dir->ip, seq, len, dir->peer, dir->initiator, local, remote,
+			       UINT_MAX);
+	end = soft_coop_settle(dir->ip, error);
+	dir->left = end == SOFT_COOP_LEFT;
+	return end == SOFT_COOP_DONE;
 }
 
 /*
@@ -387,10 +387,10 @@ static bool dir_send(struct soft_dir *dir, const struct soft_request *r,
 	soft_list_sge(&ilist, r->sge, (int)r->n);
 	soft_list_sge(&tlist, sink->sge, (int)sink->n);
 	remote->right = &dir->right;
-	if (dir_joint(dir, remote, r->len)) {
-		if (!dir_copy_jointly(dir, local, remote, r->len))
+	if (dir_may_coop(dir, remote, r->len)) {
+		if (!dir_coop_copy(dir, local, remote, r->len))
 			return false;
-		if (!soft_joint_failed(dir->ip))
+		if (!soft_coop_failed(dir->ip))
 			return true;
 		/*
 		 * this side may be able to copy what the other side cannot, so all of it is copied
@@ -686,9 +686,9 @@ static bool help_copy(struct soft_dir *dir)
 	struct soft_sink sink;
 	uint32_t seq;
 
-	if (!soft_joint_offered(dir->ip, &seq) || !dir_open(dir) ||
+	if (!soft_coop_offered(dir->ip, &seq) || !dir_open(dir) ||
 	    !soft_request_copy(&r, soft_port_sqe(dir->ip, dir->il, seq), dir->il) ||
-	    r.op != DATP_SEND || r.len < SOFT_JOINT_MIN)
+	    r.op != DATP_SEND || r.len < SOFT_COOP_MIN)
 		return false;
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + r.msg);
 	if (!soft_sink_copy(&sink, desc, dir->tl) ||
@@ -699,8 +699,8 @@ static bool help_copy(struct soft_dir *dir)
 	soft_list_sge(&ilist, r.sge, (int)r.n);
 	soft_list_sge(&tlist, sink.sge, (int)sink.n);
 	remote->right = &dir->right;
-	return !soft_joint_copy(dir->ip, seq, r.len, dir->peer, dir->initiator, local, remote,
-				ENGINE_HELP);
+	return !soft_coop_copy(dir->ip, seq, r.len, dir->peer, dir->initiator, local, remote,
+			       ENGINE_HELP);
 }
 
 /*
@@ -717,15 +717,15 @@ static bool engine_help(struct soft_dir *dir, unsigned int *n)
 	bool well;
 
 	if (!dir->peer->cma || dir->peer->self ||
-	    !soft_joint_enter(ip, dir->igen, dir->initiator))
+	    !soft_coop_enter(ip, dir->igen, dir->initiator))
 		return false;
 	well = help_copy(dir);
-	if (!soft_joint_leave(ip, dir->igen, dir->initiator)) {
-		if (well && soft_joint_wanted(ip))
+	if (!soft_coop_leave(ip, dir->igen, dir->initiator)) {
+		if (well && soft_coop_wanted(ip))
 			help_again(dir);
 		return false;
 	}
-	dir->alone = soft_joint_failed(ip);
+	dir->alone = soft_coop_failed(ip);
 	if (dir->alone)
 		return true;
 	e = soft_port_sqe(ip, dir->il, atomic_load_explicit(&ip->sq_done, memory_order_relaxed));

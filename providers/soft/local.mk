@@ -9,6 +9,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/bound.h \
 	providers/soft/complain.c providers/soft/complain.h \
 	providers/soft/conn.h \
+	providers/soft/coop.c providers/soft/coop.h \
 	providers/soft/cq.c providers/soft/cq.h \
 	providers/soft/ending.c \
 	providers/soft/engine.c providers/soft/engine.h \
@@ -17,7 +18,6 @@ libdatsoft_la_SOURCES = \
 	providers/soft/guard.c providers/soft/guard.h \
 	providers/soft/held.c providers/soft/held.h \
 	providers/soft/ia.c providers/soft/ia.h \
-	providers/soft/joint.c providers/soft/joint.h \
 	providers/soft/knock.c providers/soft/knock.h \
 	providers/soft/lost.c providers/soft/lost.h \
 	providers/soft/mr.c providers/soft/mr.h \

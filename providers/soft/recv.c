@@ -8,10 +8,10 @@
 #include "recv.h"
 #include "bound.h"
 #include "conn.h"
+#include "coop.h"
 #include "cq.h"
 #include "engine.h"
 #include "held.h"
-#include "joint.h"
 #include "mr.h"
 #include "opening.h"
 #include "peer.h"
@@ -473,7 +473,7 @@ static bool ready_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side si
 	if (ep->open && side == SOFT_SIDE_RECV) {
 		again = ready_receive(cq, ep);
 	} else if (ep->open) {
-		if (ep->rest[true] || soft_joint_wanted(ep->port))
+		if (ep->rest[true] || soft_coop_wanted(ep->port))
 			soft_engine_run(ep, true);
 		soft_sq_reap(ep);
 	}

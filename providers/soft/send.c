@@ -8,9 +8,9 @@
 #include "send.h"
 #include "arena.h"
 #include "conn.h"
+#include "coop.h"
 #include "cq.h"
 #include "engine.h"
-#include "joint.h"
 #include "mr.h"
 #include "recv.h"
 #include "xfer.h"
@@ -145,7 +145,7 @@ bool soft_send_straight(const struct soft_ep *ep, uint32_t msg, uint64_t len)
 	const struct soft_layout *to = &ep->rlayout;
 
 	/* relaxed: a hint */
-	if (len < SOFT_JOINT_MIN && ep->untaken &&
+	if (len < SOFT_COOP_MIN && ep->untaken &&
 	    atomic_load_explicit(ep->untaken, memory_order_relaxed))
 		return false;
 	return (ep->peer->cma || ep->peer->self) && !to->srq &&

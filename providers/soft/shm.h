@@ -163,7 +163,7 @@ struct soft_sqe {
  * the other side's memory while both ports are open for this connection. AGAIN: somebody added a
  * request or a receive while the engine was held, so the holder goes round again. TARGET: the
  * holder is the target, else the initiator; it matters when one of them has died. HELPED: the other
- * side takes part in a long copy (joint.c), and the holder may leave the engine to it. The bits
+ * side takes part in a long copy (coop.c), and the holder may leave the engine to it. The bits
  * above count the holdings, so that a waiter sees the end of one even if the next has begun.
  *
  * The upper half is the generation of the connection that the engine works for. So a peer that has
@@ -224,7 +224,7 @@ struct soft_port {
 	_Atomic uint64_t engine; /* it is not reset when the memory becomes another port */
 	_Atomic uint32_t failed; /* engine's holder: a request has failed; none after it is executed */
 	_Atomic uint32_t want_bell; /* owner: ring the doorbell when a request is done */
-	/* A joint copy: the engine's holder offers the pieces, both sides take them; joint.c */
+	/* A cooperative copy: the engine's holder offers the pieces, both sides take them; coop.c */
 	_Atomic uint64_t pieces;
 	_Atomic uint32_t pieces_failed; /* holder, helper */
 

@@ -11,8 +11,8 @@ SOFT_UNIT_TESTS = \
 	tests/soft/arena_test \
 	tests/soft/bounce_test \
 	tests/soft/bounds_test \
+	tests/soft/coop_test \
 	tests/soft/engine_test \
-	tests/soft/joint_test \
 	tests/soft/mr_test \
 	tests/soft/ring_test \
 	tests/soft/sock_test \
@@ -32,9 +32,9 @@ tests_soft_bounds_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_engine_test_SOURCES = tests/soft/engine_test.c
 tests_soft_engine_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_engine_test_LDADD = $(SOFT_TEST_LIBS)
-tests_soft_joint_test_SOURCES = tests/soft/joint_test.c
-tests_soft_joint_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
-tests_soft_joint_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_coop_test_SOURCES = tests/soft/coop_test.c
+tests_soft_coop_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_coop_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_bounce_test_SOURCES = tests/soft/bounce_test.c
 tests_soft_bounce_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_bounce_test_LDADD = $(SOFT_TEST_LIBS)
@@ -204,7 +204,7 @@ SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c \
 	providers/soft/engine.c \
 	providers/soft/held.c \
-	providers/soft/joint.c \
+	providers/soft/coop.c \
 	providers/soft/port.c \
 	providers/soft/recv.c \
 	providers/soft/send.c \

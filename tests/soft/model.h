@@ -162,11 +162,11 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 
 /* The provider's files that are checked; what they want of the others is the scenario's. */
 #define SOFT_TRIES		  8u
-#define SOFT_JOINT_MIN		  8192u /* in two pieces */
-#define SOFT_JOINT_QUARTERS	  16384u
-#define SOFT_JOINT_PIECE_MAX	  4096u
-#define SOFT_JOINT_START	  0u
-#define SOFT_JOINT_PATIENCE	  1
+#define SOFT_COOP_MIN		  8192u /* in two pieces */
+#define SOFT_COOP_QUARTERS	  16384u
+#define SOFT_COOP_PIECE_MAX	  4096u
+#define SOFT_COOP_START		  0u
+#define SOFT_COOP_PATIENCE	  1
 #define soft_copy_short(...)	  model_copy(__VA_ARGS__)
 #define soft_xfer(...)		  model_xfer(__VA_ARGS__)
 #define soft_mr_check_list(...)	  model_check_list(__VA_ARGS__)

@@ -16,14 +16,14 @@
 #include "providers/soft/engine.h"
 #include "providers/soft/fast.h"
 #include "providers/soft/held.h"
-#include "providers/soft/joint.h"
+#include "providers/soft/coop.h"
 #include "providers/soft/mr.h"
 #include "providers/soft/port.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
 #include "providers/soft/xfer.h"
 
-#define SIZE	((size_t)SOFT_JOINT_MIN)
+#define SIZE	((size_t)SOFT_COOP_MIN)
 #define GUARD	256
 #define REGIONS 4
 #define STEPS	4000 /* the longest call that is right takes fewer, by far */
@@ -217,7 +217,7 @@ static void do_something(struct side *side)
 }
 
 /* The peer is in the middle of copying its next request, and would be helped. */
-static void begin_joint_copy(struct side *side)
+static void begin_coop_copy(struct side *side)
 {
 	struct soft_port *port = side->ep.port;
 	uint64_t word = atomic_load(&port->engine);
@@ -226,7 +226,7 @@ static void begin_joint_copy(struct side *side)
 	    SOFT_ENGINE_GEN(word) != side->ep.gen)
 		return;
 	atomic_store(&port->engine, word | SOFT_ENGINE_HELD);
-	soft_joint_open(port, atomic_load(&port->sq_done), SIZE);
+	soft_coop_open(port, atomic_load(&port->sq_done), SIZE);
 	soft_ring_mark_ready(world.b.evd.cq.ring, world.b.ep.port, world.b.ep.index, SOFT_SIDE_RECV);
 }
 
@@ -241,7 +241,7 @@ static void call(void)
 		if (model_attack_random(4))
 			do_something(&world.a);
 		else
-			begin_joint_copy(&world.a);
+			begin_coop_copy(&world.a);
 		model_attack_pause(false);
 		return;
 	}
@@ -262,7 +262,7 @@ static void begin_anew(void)
 }
 
 /* A long message that both sides copy: to the peer, which says that it is at it, or from the peer, which is. */
-static void call_joint(void)
+static void call_coop(void)
 {
 	bool send = model_attack_random(2);
 
@@ -270,7 +270,7 @@ static void call_joint(void)
 	begin_anew();
 	post_of(&world.a, send ? DATP_RECV : DATP_SEND, SIZE);
 	if (!send)
-		begin_joint_copy(&world.a);
+		begin_coop_copy(&world.a);
 	model_attack_pause(false);
 	post_of(&world.b, send ? DATP_SEND : DATP_RECV, SIZE);
 	model_attack_pause(true);
@@ -383,9 +383,9 @@ static void calls_end_and_keep_to_their_memory_whatever_the_peer_writes(void)
 	attack_all(&attack);
 }
 
-static void joint_copies_end_whatever_the_peer_writes(void)
+static void coop_copies_end_whatever_the_peer_writes(void)
 {
-	static const struct model_attack attack = { "an attacker of a joint copy", call_joint, look, CALLS, STEPS };
+	static const struct model_attack attack = { "an attacker of a cooperative copy", call_coop, look, CALLS, STEPS };
 
 	attack_all(&attack);
 }
@@ -399,7 +399,7 @@ static void requests_end_however_many_the_peer_adds(void)
 
 static const struct check_test tests[] = {
 	CHECK_TEST(calls_end_and_keep_to_their_memory_whatever_the_peer_writes),
-	CHECK_TEST(joint_copies_end_whatever_the_peer_writes),
+	CHECK_TEST(coop_copies_end_whatever_the_peer_writes),
 	CHECK_TEST(requests_end_however_many_the_peer_adds),
 	CHECK_END
 };

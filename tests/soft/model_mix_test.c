@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "providers/soft/joint.h"
+#include "providers/soft/coop.h"
 #include "providers/soft/xfer.h"
 
 #define MOST   3
 #define SHORT  1
 #define MIDDLE (WORLD_MIDDLE - 28)
 #define LONG   5000
-#define JOINT  SOFT_JOINT_MIN
+#define COOP   SOFT_COOP_MIN
 
 static const struct mix {
 	const char *name;
@@ -27,12 +27,12 @@ static const struct mix {
 	{ "long, middle, short", { LONG, MIDDLE, SHORT } },
 	{ "middle, short, middle", { MIDDLE, SHORT, MIDDLE } },
 	{ "long, long, long", { LONG, LONG, LONG } },
-	{ "joint, middle, joint", { JOINT, MIDDLE, JOINT } },
-	{ "middle, joint, long", { MIDDLE, JOINT, LONG } },
+	{ "cooperative, middle, cooperative", { COOP, MIDDLE, COOP } },
+	{ "middle, cooperative, long", { MIDDLE, COOP, LONG } },
 };
 
 static const struct mix *mix;
-static char from[MOST][JOINT], to[MOST][JOINT]; /* the first byte of each stands for it */
+static char from[MOST][COOP], to[MOST][COOP]; /* the first byte of each stands for it */
 
 static void begin(void)
 {
@@ -53,7 +53,7 @@ static void receive_first(int n)
 {
 	for (int i = 0; i < n; i++) {
 		model_write(to[i]);
-		world_post_plain(&world.b, true, to[i], JOINT);
+		world_post_plain(&world.b, true, to[i], COOP);
 	}
 }
 
@@ -190,8 +190,8 @@ static void three_messages_meet_their_receives_although_nobody_looks(void)
 static void begin_two(void)
 {
 	begin();
-	world_post_plain(&world.b, true, to[0], JOINT);
-	world_post_plain(&world.d, true, to[1], JOINT);
+	world_post_plain(&world.b, true, to[0], COOP);
+	world_post_plain(&world.d, true, to[1], COOP);
 }
 
 static void sends_short_and_long(void)
@@ -200,21 +200,21 @@ static void sends_short_and_long(void)
 	world_post_plain(&world.a, false, from[0], LONG);
 }
 
-static void sends_short_and_joint(void)
+static void sends_short_and_coop(void)
 {
 	world_post_plain(&world.c, false, from[1], SHORT);
-	world_post_plain(&world.a, false, from[0], JOINT);
+	world_post_plain(&world.a, false, from[0], COOP);
 }
 
-static void sends_joint_and_short(void)
+static void sends_coop_and_short(void)
 {
-	world_post_plain(&world.a, false, from[0], JOINT);
+	world_post_plain(&world.a, false, from[0], COOP);
 	world_post_plain(&world.c, false, from[1], SHORT);
 }
 
-static void sends_joint_and_long(void)
+static void sends_coop_and_long(void)
 {
-	world_post_plain(&world.a, false, from[0], JOINT);
+	world_post_plain(&world.a, false, from[0], COOP);
 	world_post_plain(&world.c, false, from[1], LONG);
 }
 
@@ -238,9 +238,9 @@ static void messages_of_two_endpoints_arrive_in_the_order_of_their_posts(void)
 {
 	static const struct model_scenario scenarios[] = {
 		{ "short, long on another", begin_two, { sends_short_and_long, d_then_b }, NULL, 0, 3 },
-		{ "short, joint on another", begin_two, { sends_short_and_joint, d_then_b }, NULL, 0, 3 },
-		{ "joint, short on another", begin_two, { sends_joint_and_short, b_then_d }, NULL, 0, 3 },
-		{ "joint, long on another", begin_two, { sends_joint_and_long, b_then_d }, NULL, 0, 2 },
+		{ "short, cooperative on another", begin_two, { sends_short_and_coop, d_then_b }, NULL, 0, 3 },
+		{ "cooperative, short on another", begin_two, { sends_coop_and_short, b_then_d }, NULL, 0, 3 },
+		{ "cooperative, long on another", begin_two, { sends_coop_and_long, b_then_d }, NULL, 0, 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
@@ -254,9 +254,9 @@ static void messages_of_two_endpoints_arrive_in_the_order_of_their_posts(void)
 static void begin_three(void)
 {
 	begin();
-	world_post_plain(&world.b, true, to[0], JOINT);
-	world_post_plain(&world.b, true, to[1], JOINT);
-	world_post_plain(&world.d, true, to[2], JOINT);
+	world_post_plain(&world.b, true, to[0], COOP);
+	world_post_plain(&world.b, true, to[1], COOP);
+	world_post_plain(&world.d, true, to[2], COOP);
 }
 
 static void a_sends_short_and_long(void)
@@ -309,7 +309,7 @@ static void begin_with_a_turn(void)
 	begin_two();
 	word = atomic_load(engine);
 	atomic_store(engine, word | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET);
-	world_post_plain(&world.a, false, from[0], JOINT);
+	world_post_plain(&world.a, false, from[0], COOP);
 	atomic_store(engine, word);
 	world_post_plain(&world.c, false, from[1], SHORT);
 }
@@ -325,7 +325,7 @@ static void a_waits_for_one(void)
  */
 static void turn_of_a_message_that_its_sender_executes_is_waited_for(void)
 {
-	static const struct model_scenario scenario = { "joint, short on another, both sides copy",
+	static const struct model_scenario scenario = { "cooperative, short on another, both sides copy",
 							begin_with_a_turn,
 							{ b_then_d, a_waits_for_one },
 							NULL,
@@ -344,7 +344,7 @@ static void begin_with_two_turns(void)
 	uint64_t word;
 
 	begin_three();
-	world_post_plain(&world.b, true, to[0], JOINT);
+	world_post_plain(&world.b, true, to[0], COOP);
 	word = atomic_load(engine);
 	atomic_store(engine, word | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET);
 	world_post_plain(&world.a, false, from[0], LONG);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The soft provider's protocol in shared memory, in every order of its steps that C11 allows: the meeting
- * of requests and receives between two ports (engine word, ready lists, joint copies, the end of a connection). The
+ * of requests and receives between two ports (engine word, ready lists, cooperative copies, the end of a connection). The
  * ring that they use has its own scenarios in model_ring_test.c. What runs is the provider's own cq.c,
- * engine.c, held.c, joint.c, send.c, recv.c and port.c; see model.h for how, and for what is not tried.
+ * engine.c, held.c, coop.c, send.c, recv.c and port.c; see model.h for how, and for what is not tried.
  */
 #include "tests/soft/model_world.h"
 
@@ -13,7 +13,7 @@
 #include "providers/soft/arena.h"
 #include "providers/soft/cq.h"
 #include "providers/soft/engine.h"
-#include "providers/soft/joint.h"
+#include "providers/soft/coop.h"
 #include "providers/soft/port.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
@@ -391,108 +391,108 @@ static void news_of_the_receiver_survive_another_peer_that_takes_them_away(void)
 
 /* ------------------------------------------------------------------ a long message, copied by both sides */
 
-static char joint_from[SOFT_JOINT_MIN], joint_to[SOFT_JOINT_MIN];
+static char coop_from[SOFT_COOP_MIN], coop_to[SOFT_COOP_MIN];
 
 /* The first byte of each piece stands for it. */
-static void joint_write(char *payload)
+static void coop_write(char *payload)
 {
-	for (uint32_t i = 0; i < SOFT_JOINT_MIN; i += SOFT_JOINT_PIECE_MAX)
+	for (uint32_t i = 0; i < SOFT_COOP_MIN; i += SOFT_COOP_PIECE_MAX)
 		model_write(&payload[i]);
 }
 
-static void joint_check(void)
+static void coop_check(void)
 {
 	model_require(world.b.done == 1 && world.b.status[0] == DAT_DTO_SUCCESS);
-	for (uint32_t i = 0; i < SOFT_JOINT_MIN; i += SOFT_JOINT_PIECE_MAX) {
-		model_read(&joint_to[i]);
-		model_require(joint_to[i] == joint_from[i]);
+	for (uint32_t i = 0; i < SOFT_COOP_MIN; i += SOFT_COOP_PIECE_MAX) {
+		model_read(&coop_to[i]);
+		model_require(coop_to[i] == coop_from[i]);
 	}
 }
 
 /* Every order, between two processes. */
-static void joint_explore(const struct model_scenario *scenario)
+static void coop_explore(const struct model_scenario *scenario)
 {
 	for (int n = 0; n < 3; n++) {
 		world.peer[n].self = false;
 		world.peer[n].cma = true;
 	}
-	memset(joint_from, 7, sizeof(joint_from));
+	memset(coop_from, 7, sizeof(coop_from));
 	/* to look whether somebody has died is a step, so only where somebody may */
 	world.lost = scenario->mortal;
 	world_explore(scenario);
 }
 
 /* The same, and the region of the receives is freed on the way. */
-static void joint_explore_freed(const struct model_scenario *scenario)
+static void coop_explore_freed(const struct model_scenario *scenario)
 {
 	model_watch(&world.no_region, sizeof(world.no_region), "no region");
 	model_keep(&world.no_region, sizeof(world.no_region));
-	joint_explore(scenario);
+	coop_explore(scenario);
 }
 
-static void joint_post(struct side *side)
+static void coop_post(struct side *side)
 {
-	world_post(side, side == &world.b, side == &world.b ? joint_to : joint_from, SOFT_JOINT_MIN);
+	world_post(side, side == &world.b, side == &world.b ? coop_to : coop_from, SOFT_COOP_MIN);
 }
 
-static void joint_receive_is_there(void)
+static void coop_receive_is_there(void)
 {
-	memset(joint_to, 0, sizeof(joint_to));
-	joint_post(&world.b);
+	memset(coop_to, 0, sizeof(coop_to));
+	coop_post(&world.b);
 }
 
-static void joint_send_is_there(void)
+static void coop_send_is_there(void)
 {
-	memset(joint_to, 0, sizeof(joint_to));
-	joint_post(&world.a);
+	memset(coop_to, 0, sizeof(coop_to));
+	coop_post(&world.a);
 }
 
 static void a_waits_for_its_send(void)
 {
 	world_sleep_until(&world.a, 1);
-	joint_write(joint_from); /* it is its owner's again */
+	coop_write(coop_from); /* it is its owner's again */
 	model_require(world.a.done == 1 && world.a.status[0] == DAT_DTO_SUCCESS);
 }
 
-static void a_sends_jointly(void)
+static void a_sends_coop(void)
 {
-	joint_post(&world.a);
+	coop_post(&world.a);
 	a_waits_for_its_send();
 }
 
-static void b_waits_jointly(void)
+static void b_waits_coop(void)
 {
 	world_sleep_until(&world.b, 1);
-	joint_check();
+	coop_check();
 }
 
-static void b_receives_jointly(void)
+static void b_receives_coop(void)
 {
-	joint_post(&world.b);
-	b_waits_jointly();
+	coop_post(&world.b);
+	b_waits_coop();
 }
 
 static void receiver_that_polls_takes_its_part(void)
 {
 	static const struct model_scenario scenario = {
-		"a joint send, and who polls", joint_receive_is_there, { a_sends_jointly, b_waits_jointly }, NULL, 0, 3
+		"a cooperative send, and who polls", coop_receive_is_there, { a_sends_coop, b_waits_coop }, NULL, 0, 3
 	};
 
-	joint_explore(&scenario);
+	coop_explore(&scenario);
 }
 
 static void sender_that_polls_takes_its_part(void)
 {
 	static const struct model_scenario scenario = {
-		"a joint send, and a late receive", joint_send_is_there, { a_waits_for_its_send, b_receives_jointly },
+		"a cooperative send, and a late receive", coop_send_is_there, { a_waits_for_its_send, b_receives_coop },
 		NULL, 0, 3
 	};
 
-	joint_explore(&scenario);
+	coop_explore(&scenario);
 }
 
 /* The end of a side's connection while the other one may be at its memory. `mortal`: the other one may have died. */
-static void joint_end(struct side *side, char *memory, bool mortal)
+static void coop_end(struct side *side, char *memory, bool mortal)
 {
 	struct soft_ep *ep = &side->ep;
 
@@ -504,12 +504,12 @@ static void joint_end(struct side *side, char *memory, bool mortal)
 	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
 	if (mortal && model_dead(0))
 		soft_engine_take_back(ep->port);
-	joint_write(memory);
+	coop_write(memory);
 }
 
-static void a_posts_jointly(void)
+static void a_posts_coop(void)
 {
-	joint_post(&world.a);
+	coop_post(&world.a);
 }
 
 static void b_polls(void)
@@ -525,23 +525,23 @@ static void b_polls_and_looks(void)
 	world_poll(&world.b);
 	datp_lock(&ep->base.lock);
 	if (ep->open && world.b.done && world.b.status[0] == DAT_DTO_SUCCESS)
-		joint_check();
+		coop_check();
 	datp_unlock(&ep->base.lock);
 }
 
-static void b_ends_jointly(void)
+static void b_ends_coop(void)
 {
-	joint_end(&world.b, joint_to, false);
+	coop_end(&world.b, coop_to, false);
 }
 
 static void end_waits_for_both_sides(void)
 {
 	static const struct model_scenario scenario = {
-		"a joint send, who polls, and the end", joint_receive_is_there,
-		{ a_posts_jointly, b_polls, b_ends_jointly }, NULL, 0, 2
+		"a cooperative send, who polls, and the end", coop_receive_is_there,
+		{ a_posts_coop, b_polls, b_ends_coop }, NULL, 0, 2
 	};
 
-	joint_explore(&scenario);
+	coop_explore(&scenario);
 }
 
 /* As soft_lmr_free(): no lock of the endpoint's is taken. */
@@ -552,70 +552,70 @@ static void b_frees(void)
 	(void)atomic_exchange(&world.no_region, 1);
 	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
 	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
-	joint_write(joint_to);
+	coop_write(coop_to);
 }
 
 /* The same of a long send that both sides copy, of which the sender is stopped anywhere, and goes on. */
-static void joint_buffer_is_not_touched_by_who_goes_on(void)
+static void coop_buffer_is_not_touched_by_who_goes_on(void)
 {
 	static const struct model_scenario scenario = {
-		"a joint send, a stop, who polls, and the end", joint_receive_is_there,
-		{ a_posts_jointly, b_polls, b_ends_jointly }, NULL, 0, 2
+		"a cooperative send, a stop, who polls, and the end", coop_receive_is_there,
+		{ a_posts_coop, b_polls, b_ends_coop }, NULL, 0, 2
 	};
 
 	world.stops = true;
-	joint_explore(&scenario);
+	coop_explore(&scenario);
 }
 
 static void freed_memory_is_touched_by_neither(void)
 {
 	static const struct model_scenario scenario = {
-		"a joint send, who polls, and its region is freed", joint_receive_is_there,
-		{ a_posts_jointly, b_polls, b_frees }, NULL, 0, 2
+		"a cooperative send, who polls, and its region is freed", coop_receive_is_there,
+		{ a_posts_coop, b_polls, b_frees }, NULL, 0, 2
 	};
 
-	joint_explore_freed(&scenario);
+	coop_explore_freed(&scenario);
 }
 
 static void freed_memory_is_not_touched_after_a_death(void)
 {
 	static const struct model_scenario scenario = {
-		"a joint send, a death, and the region is freed", joint_receive_is_there,
-		{ a_posts_jointly, b_polls, b_frees }, NULL, 1, 1
+		"a cooperative send, a death, and the region is freed", coop_receive_is_there,
+		{ a_posts_coop, b_polls, b_frees }, NULL, 1, 1
 	};
 
-	joint_explore_freed(&scenario);
+	coop_explore_freed(&scenario);
 }
 
 static void b_ends_mortally(void)
 {
-	joint_end(&world.b, joint_to, true);
+	coop_end(&world.b, coop_to, true);
 }
 
 static void end_does_not_wait_for_a_dead_sender(void)
 {
 	static const struct model_scenario scenario = {
-		"a joint send, a death, and the end", joint_receive_is_there,
-		{ a_posts_jointly, b_polls_and_looks, b_ends_mortally }, NULL, 1, 2
+		"a cooperative send, a death, and the end", coop_receive_is_there,
+		{ a_posts_coop, b_polls_and_looks, b_ends_mortally }, NULL, 1, 2
 	};
 
-	joint_explore(&scenario);
+	coop_explore(&scenario);
 }
 
-static void a_posts_jointly_and_ends(void)
+static void a_posts_coop_and_ends(void)
 {
-	joint_post(&world.a);
-	joint_end(&world.a, joint_from, true);
+	coop_post(&world.a);
+	coop_end(&world.a, coop_from, true);
 }
 
 static void sender_does_not_wait_for_a_dead_helper(void)
 {
 	static const struct model_scenario scenario = {
-		"a joint send, a helper's death, and the end", joint_receive_is_there,
-		{ b_polls, a_posts_jointly_and_ends }, NULL, 1, 3
+		"a cooperative send, a helper's death, and the end", coop_receive_is_there,
+		{ b_polls, a_posts_coop_and_ends }, NULL, 1, 3
 	};
 
-	joint_explore(&scenario);
+	coop_explore(&scenario);
 }
 
 static const struct check_test port_tests[] = {
@@ -636,7 +636,7 @@ static const struct check_test port_tests[] = {
 	CHECK_TEST(receiver_that_polls_takes_its_part),
 	CHECK_TEST(sender_that_polls_takes_its_part),
 	CHECK_TEST(end_waits_for_both_sides),
-	CHECK_TEST(joint_buffer_is_not_touched_by_who_goes_on),
+	CHECK_TEST(coop_buffer_is_not_touched_by_who_goes_on),
 	CHECK_TEST(freed_memory_is_touched_by_neither),
 	CHECK_TEST(freed_memory_is_not_touched_after_a_death),
 	CHECK_TEST(end_does_not_wait_for_a_dead_sender),

@@ -6,7 +6,7 @@
 #include "api.h"
 
 #define MIDDLE	  ((size_t)32 << 10) /* between SOFT_EAGER_SURE and SOFT_EAGER_DEFAULT */
-#define LONG	  ((size_t)64 << 10) /* SOFT_JOINT_MIN, and SOFT_EAGER_DEFAULT */
+#define LONG	  ((size_t)64 << 10) /* SOFT_COOP_MIN, and SOFT_EAGER_DEFAULT */
 #define PLACES	  4
 #define PLACE(n)  ((size_t)(n)*LONG)
 #define SOURCE(n) ((size_t)(PLACES + (n)) * LONG)

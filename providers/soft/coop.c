@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Joint copies. A long message is cut into pieces. The holder of the engine and a peer that happens
- * to poll take one piece after the other, each by its own means, until none is left. Nobody waits
- * for a helper to come, and the holder waits only a moment for a helper that is at its last piece:
- * it leaves the engine to the helper, which finishes the request as if it had held the engine all
- * the time. So a helper that is stopped or dies in its piece is the same case as a holder that is
- * stopped or dies.
+ * Cooperative copies. A long message is cut into pieces. The holder of the engine and a peer that
+ * happens to poll take one piece after the other, each by its own means, until none is left. Nobody
+ * waits for a helper to come, and the holder waits only a moment for a helper that is at its last
+ * piece: it leaves the engine to the helper, which finishes the request as if it had held the
+ * engine all the time. So a helper that is stopped or dies in its piece is the same case as a
+ * holder that is stopped or dies.
  *
  * SOFT_ENGINE_HELPED in the engine word says that there is a helper, and what the helper touches it
  * touches within the holding, which does not end while the flag is set. Invariant: a piece is taken
@@ -16,7 +16,7 @@
  * range and the target the last: if buffers are used again, each side mostly finds its part in its
  * own cache.
  */
-#include "joint.h"
+#include "coop.h"
 #include <errno.h>
 
 static inline void relax(void)
@@ -56,12 +56,12 @@ static uint64_t piece_size(uint64_t len)
 {
 	uint64_t size = whole_lines(len / 4);
 
-	if (len < SOFT_JOINT_QUARTERS)
-		return whole_lines(len / 2 + SOFT_JOINT_START);
-	if (size < SOFT_JOINT_PIECE_MAX)
+	if (len < SOFT_COOP_QUARTERS)
+		return whole_lines(len / 2 + SOFT_COOP_START);
+	if (size < SOFT_COOP_PIECE_MAX)
 		return size;
 	size = whole_lines(len / PIECES_MAX + 1);
-	return size < SOFT_JOINT_PIECE_MAX ? SOFT_JOINT_PIECE_MAX : size;
+	return size < SOFT_COOP_PIECE_MAX ? SOFT_COOP_PIECE_MAX : size;
 }
 
 static uint64_t piece_count(uint64_t len)
@@ -69,22 +69,22 @@ static uint64_t piece_count(uint64_t len)
 	return (len + piece_size(len) - 1) / piece_size(len);
 }
 
-bool soft_joint_wanted(const struct soft_port *ip)
+bool soft_coop_wanted(const struct soft_port *ip)
 {
 	/* relaxed: a hint */
 	return pieces_left(atomic_load_explicit(&ip->pieces, memory_order_relaxed));
 }
 
-bool soft_joint_offered(const struct soft_port *ip, uint32_t *seq)
+bool soft_coop_offered(const struct soft_port *ip, uint32_t *seq)
 {
-	/* acquire: the request, see soft_joint_open(); sequentially consistent: see piece_take() */
+	/* acquire: the request, see soft_coop_open(); sequentially consistent: see piece_take() */
 	uint64_t word = atomic_load(&ip->pieces);
 
 	*seq = PIECES_SEQ(word);
 	return pieces_left(word);
 }
 
-void soft_joint_open(struct soft_port *ip, uint32_t seq, uint64_t len)
+void soft_coop_open(struct soft_port *ip, uint32_t seq, uint64_t len)
 {
 	/* relaxed: the store of the pieces releases it to whoever may fail */
 	atomic_store_explicit(&ip->pieces_failed, 0, memory_order_relaxed);
@@ -128,9 +128,9 @@ static int piece_copy(uint64_t from, uint64_t len, struct soft_peer *peer, bool 
 	return soft_xfer(peer, initiator, false, &here, &there, len);
 }
 
-int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct soft_peer *peer,
-		    bool initiator, const struct soft_list *local, const struct soft_list *remote,
-		    unsigned int limit)
+int soft_coop_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct soft_peer *peer,
+		   bool initiator, const struct soft_list *local, const struct soft_list *remote,
+		   unsigned int limit)
 {
 	uint64_t size = piece_size(len), count = piece_count(len);
 	uint32_t piece;
@@ -152,7 +152,7 @@ int soft_joint_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct sof
 	return error;
 }
 
-bool soft_joint_failed(const struct soft_port *ip)
+bool soft_coop_failed(const struct soft_port *ip)
 {
 	/* relaxed: the end of the other side's part was acquired before */
 	return atomic_load_explicit(&ip->pieces_failed, memory_order_relaxed);
@@ -164,7 +164,7 @@ bool soft_joint_failed(const struct soft_port *ip)
 static bool engine_hand_over(struct soft_port *ip, uint64_t word)
 {
 	for (unsigned int tries = SOFT_TRIES; tries && word & SOFT_ENGINE_HELPED; tries--)
-		/* release: our pieces, and all else of this holding; soft_joint_leave() acquires */
+		/* release: our pieces, and all else of this holding; soft_coop_leave() acquires */
 		if (atomic_compare_exchange_weak_explicit(
 			    &ip->engine, &word,
 			    (word & ~(uint64_t)SOFT_ENGINE_HELPED) ^ SOFT_ENGINE_TARGET,
@@ -173,14 +173,14 @@ static bool engine_hand_over(struct soft_port *ip, uint64_t word)
 	return false;
 }
 
-enum soft_joint_end soft_joint_settle(struct soft_port *ip, int error)
+enum soft_coop_end soft_coop_settle(struct soft_port *ip, int error)
 {
 	uint64_t word;
 
 	if (error)
 		/* nobody takes a piece from now on; sequentially consistent, see piece_take() */
 		atomic_fetch_and_explicit(&ip->pieces, ~(uint64_t)UINT32_MAX, memory_order_seq_cst);
-	for (unsigned int i = 0; i < SOFT_JOINT_PATIENCE; i++) {
+	for (unsigned int i = 0; i < SOFT_COOP_PATIENCE; i++) {
 		/* acquire: the helper's pieces; sequentially consistent, see piece_take() */
 		word = atomic_load(&ip->engine);
 		if (!(word & SOFT_ENGINE_HELPED))
@@ -188,8 +188,8 @@ enum soft_joint_end soft_joint_settle(struct soft_port *ip, int error)
 		relax();
 	}
 	if (engine_hand_over(ip, word))
-		return SOFT_JOINT_LEFT;
-	return error == ESRCH ? SOFT_JOINT_LOST : SOFT_JOINT_DONE;
+		return SOFT_COOP_LEFT;
+	return error == ESRCH ? SOFT_COOP_LOST : SOFT_COOP_DONE;
 }
 
 /* ---- the helper ---- */
@@ -201,12 +201,12 @@ static bool held_by_other(uint64_t word, uint32_t gen, bool initiator)
 	       !(word & SOFT_ENGINE_TARGET) != initiator;
 }
 
-bool soft_joint_enter(struct soft_port *ip, uint32_t gen, bool initiator)
+bool soft_coop_enter(struct soft_port *ip, uint32_t gen, bool initiator)
 {
 	uint64_t word = atomic_load_explicit(&ip->engine, memory_order_relaxed);
 
 	for (unsigned int tries = SOFT_TRIES;
-	     tries && soft_joint_wanted(ip) && held_by_other(word, gen, initiator); tries--)
+	     tries && soft_coop_wanted(ip) && held_by_other(word, gen, initiator); tries--)
 		/*
 		 * Sequentially consistent, as engine_try(): the checks that follow see what was
 		 * done by whoever closed a port or killed a region before, and did not find the
@@ -217,7 +217,7 @@ bool soft_joint_enter(struct soft_port *ip, uint32_t gen, bool initiator)
 	return false;
 }
 
-bool soft_joint_leave(struct soft_port *ip, uint32_t gen, bool initiator)
+bool soft_coop_leave(struct soft_port *ip, uint32_t gen, bool initiator)
 {
 	uint64_t word = atomic_load_explicit(&ip->engine, memory_order_relaxed);
 
@@ -232,7 +232,7 @@ bool soft_joint_leave(struct soft_port *ip, uint32_t gen, bool initiator)
 			atomic_thread_fence(memory_order_acquire);
 			return (word & SOFT_ENGINE_HELD) && !(word & SOFT_ENGINE_TARGET) == initiator;
 		}
-		/* release: our pieces; soft_joint_settle() acquires */
+		/* release: our pieces; soft_coop_settle() acquires */
 		if (atomic_compare_exchange_weak_explicit(
 			    &ip->engine, &word, word & ~(uint64_t)SOFT_ENGINE_HELPED,
 			    memory_order_release, memory_order_relaxed))

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "providers/soft/joint.h"
+#include "providers/soft/coop.h"
 
 #define GEN   7u
 #define SEQ   3u
-#define LEN   ((uint64_t)SOFT_JOINT_QUARTERS)
+#define LEN   ((uint64_t)SOFT_COOP_QUARTERS)
 #define PIECE (LEN / 4)
 #define ALL   0xfu /* of copied() */
 
@@ -23,7 +23,7 @@ static struct {
 	unsigned char *from, *to;
 } t;
 
-static void joint_begin(void)
+static void coop_begin(void)
 {
 	memset(&t, 0, sizeof(t));
 	t.port = aligned_alloc(SOFT_LINE, sizeof(*t.port));
@@ -37,7 +37,7 @@ static void joint_begin(void)
 	atomic_store(&t.port->engine, (uint64_t)GEN << 32 | SOFT_ENGINE_HELD);
 }
 
-static void joint_finish(void)
+static void coop_finish(void)
 {
 	free(t.port);
 	free(t.from);
@@ -50,8 +50,8 @@ static int copy(bool initiator, const void *from, unsigned int limit)
 
 	soft_list_one(&ilist, (uintptr_t)from, LEN);
 	soft_list_one(&tlist, (uintptr_t)t.to, LEN);
-	return soft_joint_copy(t.port, SEQ, LEN, &t.peer, initiator, initiator ? &ilist : &tlist,
-			       initiator ? &tlist : &ilist, limit);
+	return soft_coop_copy(t.port, SEQ, LEN, &t.peer, initiator, initiator ? &ilist : &tlist,
+			      initiator ? &tlist : &ilist, limit);
 }
 
 /* Which pieces have been copied, a bit each: all of a piece or nothing. */
@@ -77,36 +77,36 @@ static uint64_t engine(void)
 
 static void holder_copies_all_when_nobody_comes(void)
 {
-	soft_joint_open(t.port, SEQ, LEN);
-	CHECK(soft_joint_wanted(t.port));
+	soft_coop_open(t.port, SEQ, LEN);
+	CHECK(soft_coop_wanted(t.port));
 	CHECK_EQ_INT(copy(true, t.from, 100), 0);
-	CHECK(!soft_joint_wanted(t.port));
+	CHECK(!soft_coop_wanted(t.port));
 	CHECK_EQ_INT(copied(), ALL);
-	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_DONE);
-	CHECK(!soft_joint_failed(t.port));
+	CHECK_EQ_INT(soft_coop_settle(t.port, 0), SOFT_COOP_DONE);
+	CHECK(!soft_coop_failed(t.port));
 	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD));
 }
 
 /* The initiator's from the front, the target's from the back. */
 static void each_piece_is_copied_by_one_side(void)
 {
-	soft_joint_open(t.port, SEQ, LEN);
+	soft_coop_open(t.port, SEQ, LEN);
 	CHECK_EQ_INT(copy(true, t.from, 1), 0);
 	CHECK_EQ_INT(copied(), 0x1);
-	REQUIRE(soft_joint_enter(t.port, GEN, false));
+	REQUIRE(soft_coop_enter(t.port, GEN, false));
 	CHECK_EQ_INT(copy(false, t.from, 2), 0);
 	CHECK_EQ_INT(copied(), 0xd);
-	CHECK(!soft_joint_leave(t.port, GEN, false));
+	CHECK(!soft_coop_leave(t.port, GEN, false));
 	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK_EQ_INT(copied(), ALL);
-	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_DONE);
+	CHECK_EQ_INT(soft_coop_settle(t.port, 0), SOFT_COOP_DONE);
 }
 
 /* Of any length: what one side begins and the other one ends is whole. */
 static void lengths_are_cut_without_rest(void)
 {
-	static const uint64_t lengths[] = { SOFT_JOINT_MIN, SOFT_JOINT_MIN + 1, SOFT_JOINT_QUARTERS - 1,
-					    SOFT_JOINT_QUARTERS + 1, 4 * (uint64_t)SOFT_JOINT_PIECE_MAX + 1 };
+	static const uint64_t lengths[] = { SOFT_COOP_MIN, SOFT_COOP_MIN + 1, SOFT_COOP_QUARTERS - 1,
+					    SOFT_COOP_QUARTERS + 1, 4 * (uint64_t)SOFT_COOP_PIECE_MAX + 1 };
 	uint64_t most = lengths[sizeof(lengths) / sizeof(*lengths) - 1];
 	unsigned char *from = malloc(most), *to = malloc(most);
 
@@ -120,11 +120,11 @@ static void lengths_are_cut_without_rest(void)
 		memset(to, 0, most);
 		soft_list_one(&ilist, (uintptr_t)from, len);
 		soft_list_one(&tlist, (uintptr_t)to, len);
-		soft_joint_open(t.port, SEQ, len);
-		CHECK_EQ_INT(soft_joint_copy(t.port, SEQ, len, &t.peer, false, &tlist, &ilist, 1), 0);
-		CHECK(soft_joint_wanted(t.port));
-		CHECK_EQ_INT(soft_joint_copy(t.port, SEQ, len, &t.peer, true, &ilist, &tlist, 100), 0);
-		CHECK(!soft_joint_wanted(t.port));
+		soft_coop_open(t.port, SEQ, len);
+		CHECK_EQ_INT(soft_coop_copy(t.port, SEQ, len, &t.peer, false, &tlist, &ilist, 1), 0);
+		CHECK(soft_coop_wanted(t.port));
+		CHECK_EQ_INT(soft_coop_copy(t.port, SEQ, len, &t.peer, true, &ilist, &tlist, 100), 0);
+		CHECK(!soft_coop_wanted(t.port));
 		CHECK(memcmp(from, to, len) == 0);
 	}
 	free(from);
@@ -137,54 +137,54 @@ static void greatest_message_has_few_enough_pieces(void)
 	uint64_t len = 1ull << 40;
 	struct soft_list none = { .n = 0 };
 
-	soft_joint_open(t.port, SEQ, len);
-	CHECK(soft_joint_wanted(t.port));
+	soft_coop_open(t.port, SEQ, len);
+	CHECK(soft_coop_wanted(t.port));
 	for (int i = 0; i < 65535; i++)
-		(void)soft_joint_copy(t.port, SEQ, len, &t.peer, i % 2, &none, &none, 1);
-	CHECK(!soft_joint_wanted(t.port));
+		(void)soft_coop_copy(t.port, SEQ, len, &t.peer, i % 2, &none, &none, 1);
+	CHECK(!soft_coop_wanted(t.port));
 }
 
 /* It may be stopped there, or dead. */
 static void engine_is_left_to_a_helper_at_its_piece(void)
 {
-	soft_joint_open(t.port, SEQ, LEN);
-	REQUIRE(soft_joint_enter(t.port, GEN, false));
+	soft_coop_open(t.port, SEQ, LEN);
+	REQUIRE(soft_coop_enter(t.port, GEN, false));
 	CHECK_EQ_INT(copy(false, t.from, 100), 0);
-	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_LEFT);
+	CHECK_EQ_INT(soft_coop_settle(t.port, 0), SOFT_COOP_LEFT);
 	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET));
-	CHECK(soft_joint_leave(t.port, GEN, false));
+	CHECK(soft_coop_leave(t.port, GEN, false));
 	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET));
 }
 
 static void engine_is_left_to_the_initiator_as_well(void)
 {
 	atomic_fetch_or(&t.port->engine, SOFT_ENGINE_TARGET);
-	soft_joint_open(t.port, SEQ, LEN);
-	CHECK(!soft_joint_enter(t.port, GEN, false));
-	REQUIRE(soft_joint_enter(t.port, GEN, true));
+	soft_coop_open(t.port, SEQ, LEN);
+	CHECK(!soft_coop_enter(t.port, GEN, false));
+	REQUIRE(soft_coop_enter(t.port, GEN, true));
 	CHECK_EQ_INT(copy(true, t.from, 100), 0);
-	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_LEFT);
-	CHECK(soft_joint_leave(t.port, GEN, true));
+	CHECK_EQ_INT(soft_coop_settle(t.port, 0), SOFT_COOP_LEFT);
+	CHECK(soft_coop_leave(t.port, GEN, true));
 	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD));
 }
 
 static void nobody_is_let_in_who_is_not_wanted(void)
 {
-	CHECK(!soft_joint_enter(t.port, GEN, false));
-	soft_joint_open(t.port, SEQ, LEN);
-	CHECK(!soft_joint_enter(t.port, GEN, true));
-	CHECK(!soft_joint_enter(t.port, GEN + 1, false));
+	CHECK(!soft_coop_enter(t.port, GEN, false));
+	soft_coop_open(t.port, SEQ, LEN);
+	CHECK(!soft_coop_enter(t.port, GEN, true));
+	CHECK(!soft_coop_enter(t.port, GEN + 1, false));
 	atomic_store(&t.port->engine, (uint64_t)GEN << 32);
-	CHECK(!soft_joint_enter(t.port, GEN, false));
+	CHECK(!soft_coop_enter(t.port, GEN, false));
 	CHECK(engine() == (uint64_t)GEN << 32);
 }
 
 static void pieces_of_another_request_are_not_taken(void)
 {
-	soft_joint_open(t.port, SEQ + 1, LEN);
+	soft_coop_open(t.port, SEQ + 1, LEN);
 	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK_EQ_INT(copied(), 0);
-	CHECK(soft_joint_wanted(t.port));
+	CHECK(soft_coop_wanted(t.port));
 }
 
 /* The engine of its holder, who died, has been taken for the next connection meanwhile. */
@@ -192,10 +192,10 @@ static void helper_of_an_earlier_connection_leaves_nothing(void)
 {
 	uint64_t next = (uint64_t)(GEN + 1) << 32 | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET;
 
-	soft_joint_open(t.port, SEQ, LEN);
-	REQUIRE(soft_joint_enter(t.port, GEN, false));
+	soft_coop_open(t.port, SEQ, LEN);
+	REQUIRE(soft_coop_enter(t.port, GEN, false));
 	atomic_store(&t.port->engine, next);
-	CHECK(!soft_joint_leave(t.port, GEN, false));
+	CHECK(!soft_coop_leave(t.port, GEN, false));
 	CHECK(engine() == next);
 }
 
@@ -205,25 +205,25 @@ static void piece_that_fails_fails_the_copy(void)
 		check_skip("the kernel does not copy between processes here");
 	t.peer.self = false;
 	t.peer.cma = true;
-	soft_joint_open(t.port, SEQ, LEN);
-	REQUIRE(soft_joint_enter(t.port, GEN, false));
+	soft_coop_open(t.port, SEQ, LEN);
+	REQUIRE(soft_coop_enter(t.port, GEN, false));
 	CHECK_EQ_INT(copy(false, (const void *)8, 100), EFAULT);
-	CHECK(!soft_joint_leave(t.port, GEN, false));
+	CHECK(!soft_coop_leave(t.port, GEN, false));
 	t.peer.self = true;
 	CHECK_EQ_INT(copy(true, t.from, 100), 0);
-	CHECK_EQ_INT(soft_joint_settle(t.port, 0), SOFT_JOINT_DONE);
-	CHECK(soft_joint_failed(t.port));
-	soft_joint_open(t.port, SEQ + 1, LEN);
-	CHECK(!soft_joint_failed(t.port));
+	CHECK_EQ_INT(soft_coop_settle(t.port, 0), SOFT_COOP_DONE);
+	CHECK(soft_coop_failed(t.port));
+	soft_coop_open(t.port, SEQ + 1, LEN);
+	CHECK(!soft_coop_failed(t.port));
 }
 
 static void nobody_goes_on_after_the_holder_has_failed(void)
 {
-	soft_joint_open(t.port, SEQ, LEN);
-	CHECK_EQ_INT(soft_joint_settle(t.port, EFAULT), SOFT_JOINT_DONE);
-	CHECK(!soft_joint_wanted(t.port));
-	soft_joint_open(t.port, SEQ, LEN);
-	CHECK_EQ_INT(soft_joint_settle(t.port, ESRCH), SOFT_JOINT_LOST);
+	soft_coop_open(t.port, SEQ, LEN);
+	CHECK_EQ_INT(soft_coop_settle(t.port, EFAULT), SOFT_COOP_DONE);
+	CHECK(!soft_coop_wanted(t.port));
+	soft_coop_open(t.port, SEQ, LEN);
+	CHECK_EQ_INT(soft_coop_settle(t.port, ESRCH), SOFT_COOP_LOST);
 	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK_EQ_INT(copied(), 0);
 }
@@ -243,8 +243,8 @@ static const struct check_test tests[] = {
 	CHECK_END
 };
 
-static const struct check_suite joint = {
-	.name = "joint copy", .setup = joint_begin, .teardown = joint_finish, .tests = tests
+static const struct check_suite coop = {
+	.name = "cooperative copy", .setup = coop_begin, .teardown = coop_finish, .tests = tests
 };
 
-CHECK_SUITES(&joint);
+CHECK_SUITES(&coop);

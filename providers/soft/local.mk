@@ -9,6 +9,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/bound.h \
 	providers/soft/complain.c providers/soft/complain.h \
 	providers/soft/conn.h \
+	providers/soft/connect.c providers/soft/connect.h \
 	providers/soft/coop.c providers/soft/coop.h \
 	providers/soft/cq.c providers/soft/cq.h \
 	providers/soft/ending.c \
@@ -18,7 +19,6 @@ libdatsoft_la_SOURCES = \
 	providers/soft/guard.c providers/soft/guard.h \
 	providers/soft/held.c providers/soft/held.h \
 	providers/soft/ia.c providers/soft/ia.h \
-	providers/soft/knock.c providers/soft/knock.h \
 	providers/soft/lost.c providers/soft/lost.h \
 	providers/soft/mr.c providers/soft/mr.h \
 	providers/soft/opening.c providers/soft/opening.h \

@@ -10,8 +10,8 @@
 #include "bounce.h"
 #include "complain.h"
 #include "conn.h"
+#include "connect.h"
 #include "ia.h"
-#include "knock.h"
 #include "pending.h"
 #include "port.h"
 #include <errno.h>
@@ -62,7 +62,7 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	struct soft_socket *sock;
 	struct soft_msg msg;
 	char key[INET6_ADDRSTRLEN];
-	struct soft_door door;
+	struct soft_listener listener;
 	DAT_EVENT_NUMBER why;
 	enum datp_err err = soft_address_key(param->address, key, sizeof key);
 	struct datp_fork_own own;
@@ -73,7 +73,7 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	if (err)
 		return err;
 	datp_fork_hold(&own);
-	fd = soft_knock(ia, param, key, &door, &pid, &why);
+	fd = soft_listener_connect(ia, param, key, &listener, &pid, &why);
 	sock = fd < 0 ? NULL : soft_socket_new(ia, fd, pid, true);
 	datp_fork_release(&own);
 	if (fd < 0 && !why)
@@ -103,7 +103,7 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	sent = sock->slot && (pid < 0 || soft_socket_send(sock, &msg));
 	datp_unlock(&ia->lock);
 	if (sent)
-		err = pid < 0 ? soft_knock_again(sock, &door, &msg) : soft_socket_watch(sock);
+		err = pid < 0 ? soft_connect_retry(sock, &listener, &msg) : soft_socket_watch(sock);
 	if (!sent || err) {
 		soft_socket_end(sock);
 		if (!err)

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "param.h"
 #include "bound.h"
-#include "knock.h"
+#include "connect.h"
 #include <arpa/inet.h>
 #include <datp/options.h>
 #include <ifaddrs.h>

@@ -9,8 +9,8 @@
 #include "sock.h"
 #include "arena.h"
 #include "complain.h"
+#include "connect.h"
 #include "ia.h"
-#include "knock.h"
 #include "pending.h"
 #include "tick.h"
 #include <errno.h>
@@ -434,7 +434,7 @@ void soft_socket_end(struct soft_socket *sock)
 	struct soft_peer *peer;
 	bool owed;
 
-	soft_knock_end(sock);
+	soft_retry_end(sock);
 	if (sock->watch)
 		datp_loop_del(sock->watch);
 	datp_fork_hold(&own);

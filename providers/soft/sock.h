@@ -39,7 +39,7 @@ struct soft_socket {
 	int fd;
 	struct datp_fork_fd held;
 	struct datp_watch *watch;
-	struct soft_knock *knock; /* active: the backlog was full, and it is not connected yet; service thread. knock.c */
+	struct soft_retry *retry; /* active: the backlog was full, and it is not connected yet; service thread. connect.c */
 	pid_t pid;
 	bool active;		/* ours was the connect */
 	bool kept;		/* the link to `peer`: if it hangs up, the peer has died */

@@ -67,12 +67,12 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/peer_test \
 	tests/soft/hostile/scribble_test \
 	tests/soft/kill_test \
-	tests/soft/knock_test \
 	tests/soft/long_test \
 	tests/soft/lost_test \
 	tests/soft/mix_test \
 	tests/soft/pending_test \
 	tests/soft/realm_test \
+	tests/soft/retry_test \
 	tests/soft/share_test \
 	tests/soft/spoil_test \
 	tests/soft/steady_test \
@@ -138,10 +138,6 @@ tests_soft_kill_test_SOURCES = tests/soft/kill_test.c
 tests_soft_kill_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_kill_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
-tests_soft_knock_test_SOURCES = tests/soft/knock_test.c
-tests_soft_knock_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_knock_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
-
 tests_soft_long_test_SOURCES = tests/soft/long_test.c
 tests_soft_long_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_long_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
@@ -157,6 +153,10 @@ tests_soft_mix_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_realm_test_SOURCES = tests/soft/realm_test.c
 tests_soft_realm_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_realm_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_retry_test_SOURCES = tests/soft/retry_test.c
+tests_soft_retry_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_retry_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_share_test_SOURCES = tests/soft/share_test.c
 tests_soft_share_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -172,7 +172,7 @@ void hostile_close(struct hostile *h)
 
 /* ------------------------------------------------------------------ the socket */
 
-static socklen_t door(struct sockaddr_storage *sa, uint64_t qual)
+static socklen_t listener_name(struct sockaddr_storage *sa, uint64_t qual)
 {
 	const char *realm = getenv("DAT_SOFT_REALM");
 
@@ -182,7 +182,7 @@ static socklen_t door(struct sockaddr_storage *sa, uint64_t qual)
 static int reach(uint64_t qual, int flags)
 {
 	struct sockaddr_storage sa;
-	socklen_t len = door(&sa, qual);
+	socklen_t len = listener_name(&sa, qual);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&sa, len) == 0)
@@ -369,7 +369,7 @@ void hostile_connect(struct hostile *h, uint64_t qual)
 void hostile_listen(struct hostile *h, uint64_t qual)
 {
 	struct sockaddr_storage sa;
-	socklen_t len = door(&sa, qual);
+	socklen_t len = listener_name(&sa, qual);
 
 	h->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	REQUIRE(h->listener >= 0);

@@ -20,7 +20,7 @@ static struct api_end end;
 static int listener = -1, crowd[CROWD_MAX];
 static int crowd_size;
 
-static void door(struct sockaddr_storage *name, socklen_t *len)
+static void listener_name(struct sockaddr_storage *name, socklen_t *len)
 {
 	const char *realm = getenv("DAT_SOFT_REALM");
 
@@ -43,7 +43,7 @@ static void setup(void)
 
 	api_open();
 	api_end_make(&end, NULL);
-	door(&name, &len);
+	listener_name(&name, &len);
 	listener = new_socket();
 	REQUIRE(bind(listener, (struct sockaddr *)&name, len) == 0);
 	REQUIRE(listen(listener, 0) == 0);
@@ -71,7 +71,7 @@ static void teardown(void)
 	api_close();
 }
 
-static void knock(DAT_TIMEOUT timeout)
+static void connect_to_it(DAT_TIMEOUT timeout)
 {
 	REQUIRE_DAT(dat_ep_connect(end.ep, api_address(), QUAL, timeout, 0, NULL,
 				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
@@ -90,7 +90,7 @@ static void who_is_not_let_in_hears_that_the_time_is_over(void)
 {
 	int files = api_descriptors();
 
-	knock(SHORT_US);
+	connect_to_it(SHORT_US);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	API_STATE(end.ep, DAT_EP_STATE_DISCONNECTED);
 	REQUIRE_SOON(api_descriptors() == files);
@@ -101,7 +101,7 @@ static void who_waits_is_let_in(void)
 	struct soft_msg msg;
 	int fd = -1;
 
-	knock(api_patience());
+	connect_to_it(api_patience());
 	API_QUIET(end.connect);
 	for (int i = 0; i < crowd_size; i++)
 		close(let_in());
@@ -118,7 +118,7 @@ static void who_waits_is_let_in(void)
 
 static void listener_that_goes_away_has_refused(void)
 {
-	knock(api_patience());
+	connect_to_it(api_patience());
 	API_QUIET(end.connect);
 	stop_listening();
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -128,14 +128,14 @@ static void who_gives_up_leaves_nothing_behind(void)
 {
 	int files = api_descriptors();
 
-	knock(api_patience());
+	connect_to_it(api_patience());
 	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	REQUIRE_SOON(api_descriptors() == files);
 	REQUIRE_DAT(dat_ep_free(end.ep), DAT_SUCCESS);
 	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.request, end.connect, NULL,
 				  &end.ep),
 		    DAT_SUCCESS);
-	knock(api_patience());
+	connect_to_it(api_patience());
 	/* and the IA is closed while it waits */
 }
 
@@ -147,8 +147,8 @@ static const struct check_test tests[] = {
 	CHECK_END
 };
 
-static const struct check_suite knocking = {
-	.name = "knocking", .setup = setup, .teardown = teardown, .tests = tests
+static const struct check_suite retry = {
+	.name = "connect retry", .setup = setup, .teardown = teardown, .tests = tests
 };
 
-CHECK_SUITES(&knocking);
+CHECK_SUITES(&retry);

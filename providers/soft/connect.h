@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reaching a listener. */
-#ifndef SOFT_KNOCK_H
-#define SOFT_KNOCK_H
+/* Connecting to a listener. */
+#ifndef SOFT_CONNECT_H
+#define SOFT_CONNECT_H
 
 #include "sock.h"
 #include <sys/socket.h>
 
 /* The name of a listener. */
-struct soft_door {
+struct soft_listener {
 	struct sockaddr_storage name;
 	socklen_t len;
 };
@@ -18,19 +18,20 @@ enum datp_err soft_address_key(const struct sockaddr *sa, char *key, size_t size
 
 /*
  * Returns a socket connected to the listener of (address, qual), or, with *pid -1, one that found
- * the backlog of *door full. Returns -1 on failure: *why is the event for the endpoint, or 0 if
+ * the backlog of *listener full. Returns -1 on failure: *why is the event for the endpoint, or 0 if
  * this process has no socket left.
  */
-int soft_knock(const struct soft_ia *ia, const struct datp_conn_param *param, const char *key,
-	       struct soft_door *door, pid_t *pid, DAT_EVENT_NUMBER *why);
+int soft_listener_connect(const struct soft_ia *ia, const struct datp_conn_param *param,
+			  const char *key, struct soft_listener *listener, pid_t *pid,
+			  DAT_EVENT_NUMBER *why);
 
 /*
  * Connects the socket of an endpoint that found the backlog full, when there is room, then sends
  * this message and watches the socket. All that happens on the service thread, which may end the
  * socket as soon as the message is sent.
  */
-enum datp_err soft_knock_again(struct soft_socket *sock, const struct soft_door *door,
-			       const struct soft_msg *msg);
-void soft_knock_end(struct soft_socket *sock); /* stops this, because the socket ends or is connected */
+enum datp_err soft_connect_retry(struct soft_socket *sock, const struct soft_listener *listener,
+				 const struct soft_msg *msg);
+void soft_retry_end(struct soft_socket *sock); /* stops this, because the socket ends or is connected */
 
 #endif

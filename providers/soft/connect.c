@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way to a listener: from an address and a connection qualifier to a socket that is connected.
+ * Connecting to a listener: from an address and a connection qualifier to a connected socket.
  * If the backlog of the listener is full, its process has not accepted connections for a while, and
  * the kernel does not report when there is room. So the connect is repeated by a timer, until it
  * succeeds or the attempt is given up, mostly because its time is over.
  */
 #define _GNU_SOURCE
-#include "knock.h"
+#include "connect.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,10 +16,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define KNOCK_NS 10000000L /* the interval */
+#define RETRY_NS 10000000L /* the interval */
 
-struct soft_knock {
-	struct soft_door door;
+struct soft_retry {
+	struct soft_listener listener;
 	struct soft_msg msg; /* the message to send when connected */
 	int timer_fd;
 	struct datp_watch *watch;
@@ -66,8 +66,9 @@ enum datp_err soft_address_key(const struct sockaddr *sa, char *key, size_t size
 	return DATP_OK;
 }
 
-int soft_knock(const struct soft_ia *ia, const struct datp_conn_param *param, const char *key,
-	       struct soft_door *door, pid_t *pid, DAT_EVENT_NUMBER *why)
+int soft_listener_connect(const struct soft_ia *ia, const struct datp_conn_param *param,
+			  const char *key, struct soft_listener *listener, pid_t *pid,
+			  DAT_EVENT_NUMBER *why)
 {
 	const char *keys[2] = { key, SOFT_KEY_ANY };
 	int fd;
@@ -82,8 +83,9 @@ int soft_knock(const struct soft_ia *ia, const struct datp_conn_param *param, co
 		return -1;
 	}
 	for (int i = 0; i < 2; i++) {
-		door->len = soft_listener_name(&door->name, ia->realm, keys[i], param->qual);
-		if (connect(fd, (struct sockaddr *)&door->name, door->len) < 0) {
+		listener->len =
+			soft_listener_name(&listener->name, ia->realm, keys[i], param->qual);
+		if (connect(fd, (struct sockaddr *)&listener->name, listener->len) < 0) {
 			if (errno == EAGAIN)
 				return fd;
 			continue; /* the same socket can try the next key */
@@ -99,36 +101,36 @@ int soft_knock(const struct soft_ia *ia, const struct datp_conn_param *param, co
 	return -1;
 }
 
-void soft_knock_end(struct soft_socket *sock)
+void soft_retry_end(struct soft_socket *sock)
 {
-	struct soft_knock *knock = sock->knock;
+	struct soft_retry *retry = sock->retry;
 
-	if (!knock)
+	if (!retry)
 		return;
-	sock->knock = NULL;
-	datp_loop_del(knock->watch);
-	close(knock->timer_fd);
-	free(knock);
+	sock->retry = NULL;
+	datp_loop_del(retry->watch);
+	close(retry->timer_fd);
+	free(retry);
 }
 
 /*
  * Returns 0 if connected, EAGAIN if it has to be tried again, else a permanent error. ia.lock, so
  * the attempt is not given up meanwhile.
  */
-static int knock_locked(struct soft_socket *sock)
+static int retry_locked(struct soft_socket *sock)
 {
-	struct soft_knock *knock = sock->knock;
+	struct soft_retry *retry = sock->retry;
 
 	if (!sock->ep)
 		return ECANCELED;
-	if (connect(sock->fd, (struct sockaddr *)&knock->door.name, knock->door.len) < 0)
+	if (connect(sock->fd, (struct sockaddr *)&retry->listener.name, retry->listener.len) < 0)
 		return errno;
-	if (!soft_same_user(sock->fd, &sock->pid) || !soft_socket_send(sock, &knock->msg))
+	if (!soft_same_user(sock->fd, &sock->pid) || !soft_socket_send(sock, &retry->msg))
 		return ECONNREFUSED;
 	return 0;
 }
 
-static void knock_event(void *arg, uint32_t events)
+static void retry_event(void *arg, uint32_t events)
 {
 	struct soft_socket *sock = arg;
 	struct soft_ia *ia = sock->ia;
@@ -136,44 +138,44 @@ static void knock_event(void *arg, uint32_t events)
 	int error;
 
 	(void)events;
-	if (read(sock->knock->timer_fd, &times, sizeof times) < 0)
+	if (read(sock->retry->timer_fd, &times, sizeof times) < 0)
 		return;
 	datp_lock(&ia->lock);
-	error = knock_locked(sock);
+	error = retry_locked(sock);
 	datp_unlock(&ia->lock);
 	if (error == EAGAIN)
 		return;
-	soft_knock_end(sock);
+	soft_retry_end(sock);
 	if (error || soft_socket_watch(sock))
 		soft_conn_hangup(sock);
 }
 
-enum datp_err soft_knock_again(struct soft_socket *sock, const struct soft_door *door,
-			       const struct soft_msg *msg)
+enum datp_err soft_connect_retry(struct soft_socket *sock, const struct soft_listener *listener,
+				 const struct soft_msg *msg)
 {
-	const struct itimerspec often = { { 0, KNOCK_NS }, { 0, KNOCK_NS } };
-	struct soft_knock *knock = malloc(sizeof *knock);
+	const struct itimerspec often = { { 0, RETRY_NS }, { 0, RETRY_NS } };
+	struct soft_retry *retry = malloc(sizeof *retry);
 	enum datp_err err = DATP_ERR_DEVICE;
 
-	if (!knock)
+	if (!retry)
 		return DATP_ERR_MEMORY;
-	*knock = (struct soft_knock){ .door = *door, .msg = *msg };
-	knock->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (knock->timer_fd < 0)
-		goto free_knock;
-	sock->knock = knock;
-	err = datp_loop_add(&sock->ia->base, knock->timer_fd, EPOLLIN, knock_event, sock,
-			    &knock->watch);
+	*retry = (struct soft_retry){ .listener = *listener, .msg = *msg };
+	retry->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (retry->timer_fd < 0)
+		goto free_retry;
+	sock->retry = retry;
+	err = datp_loop_add(&sock->ia->base, retry->timer_fd, EPOLLIN, retry_event, sock,
+			    &retry->watch);
 	if (err)
 		goto close_timer;
 	/* the timer starts only now, because its handler uses `watch` */
-	(void)timerfd_settime(knock->timer_fd, 0, &often, NULL);
+	(void)timerfd_settime(retry->timer_fd, 0, &often, NULL);
 	return DATP_OK;
 
 close_timer:
-	sock->knock = NULL;
-	close(knock->timer_fd);
-free_knock:
-	free(knock);
+	sock->retry = NULL;
+	close(retry->timer_fd);
+free_retry:
+	free(retry);
 	return err;
 }

@@ -134,7 +134,7 @@ soft_plain_recv_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	struct datp_wqe *wqe = datp_wq_next(&ep->base.rq, &ep->base, DATP_RECV, cookie, 0);
 
 	/* relaxed: written under the EP lock */
-	if (!wqe || !ep->open || ep->parked ||
+	if (!wqe || !ep->open || ep->unexpected ||
 	    atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
 		    DAT_EP_STATE_DISCONNECTED ||
 	    ep->soft_mark >= 0 || ep->hard_mark >= 0 ||
@@ -173,7 +173,7 @@ static inline __attribute__((always_inline)) bool soft_plain_turn_locked(const s
 									 uint32_t gen)
 {
 	/* relaxed, both: written under the EP lock */
-	return ep->open && !ep->failing && !ep->parked && !ep->pull && !ep->base.srq &&
+	return ep->open && !ep->failing && !ep->unexpected && !ep->pull && !ep->base.srq &&
 	       atomic_load_explicit(&ep->gen, memory_order_relaxed) == gen &&
 	       /* the first message of a peer is not plain, because it says that there is a connection */
 	       atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==

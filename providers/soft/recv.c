@@ -3,7 +3,8 @@
  * The receiving half of an endpoint. Receives complete in posting order, in two ways: an eager
  * message comes as a cell of the ring and is copied here; a message from the sender's request queue
  * was copied by the engine, on either side, which left its result in the receive's descriptor. An
- * eager message that finds no receive is parked; any other message waits in its sender's queue.
+ * eager message that finds no receive is kept as unexpected; any other message waits in its
+ * sender's queue.
  */
 #include "recv.h"
 #include "bound.h"
@@ -147,20 +148,20 @@ void soft_recv_flush(struct soft_ep *ep)
 	deliver_done(ep);
 }
 
-static void parked_free(struct soft_parked *m)
+static void unexpected_free(struct soft_unexpected *m)
 {
 	soft_payload_drop(&m->payload);
 	free(m);
 }
 
-static void deliver_parked(struct soft_ep *ep)
+static void deliver_unexpected(struct soft_ep *ep)
 {
 	const struct datp_sge *sge;
 	uint32_t pz;
 	int count;
 
-	while (ep->parked && !ep->failing) {
-		struct soft_parked *m = ep->parked;
+	while (ep->unexpected && !ep->failing) {
+		struct soft_unexpected *m = ep->unexpected;
 		const struct soft_payload *p = &m->payload;
 		struct datp_wqe *wqe = receive_next(ep, &sge, &count, &pz);
 		uint8_t status;
@@ -168,25 +169,25 @@ static void deliver_parked(struct soft_ep *ep)
 		if (!wqe)
 			break;
 		status = receive_copy(ep, pz, sge, count, p);
-		ep->parked = m->next;
-		if (!ep->parked)
-			ep->parked_end = &ep->parked;
-		ep->parked_count--;
+		ep->unexpected = m->next;
+		if (!ep->unexpected)
+			ep->unexpected_end = &ep->unexpected;
+		ep->unexpected_count--;
 		receive_done(ep, wqe, status, p->len, p->solicited, NULL, NULL);
-		parked_free(m);
+		unexpected_free(m);
 	}
 }
 
 void soft_recv_discard(struct soft_ep *ep)
 {
-	while (ep->parked) {
-		struct soft_parked *m = ep->parked;
+	while (ep->unexpected) {
+		struct soft_unexpected *m = ep->unexpected;
 
-		ep->parked = m->next;
-		parked_free(m);
+		ep->unexpected = m->next;
+		unexpected_free(m);
 	}
-	ep->parked_end = &ep->parked;
-	ep->parked_count = 0;
+	ep->unexpected_end = &ep->unexpected;
+	ep->unexpected_count = 0;
 }
 
 void soft_recv_progress(struct soft_ep *ep)
@@ -195,7 +196,7 @@ void soft_recv_progress(struct soft_ep *ep)
 	bool more = ep->open;
 
 	while (more && !ep->failing) {
-		deliver_parked(ep);
+		deliver_unexpected(ep);
 		/* acquire: the requests that wait for us at the peer */
 		more = atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
 			       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed) &&
@@ -218,12 +219,12 @@ void soft_recv_tell(struct soft_ep *ep, uint32_t msg)
 	soft_cq_notify(cq);
 }
 
-/* Keeps a message until a receive is posted. */
-static void message_park(struct soft_ep *ep, const struct soft_payload *payload)
+/* Keeps an unexpected message until a receive is posted. */
+static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 {
-	struct soft_parked *m;
+	struct soft_unexpected *m;
 
-	if (ep->parked_count >= SOFT_WINDOW) { /* an honest sender has no credit for it */
+	if (ep->unexpected_count >= SOFT_WINDOW) { /* an honest sender has no credit for it */
 		soft_ep_spoiled(ep);
 		return;
 	}
@@ -241,9 +242,9 @@ static void message_park(struct soft_ep *ep, const struct soft_payload *payload)
 		soft_copy_short(m->data, payload->data, payload->len);
 		m->payload.data = m->data;
 	}
-	*ep->parked_end = m;
-	ep->parked_end = &m->next;
-	ep->parked_count++;
+	*ep->unexpected_end = m;
+	ep->unexpected_end = &m->next;
+	ep->unexpected_count++;
 }
 
 /* Completes what waited for the message that has been taken now. */
@@ -256,7 +257,7 @@ static void catch_up(struct soft_ep *ep)
 	soft_recv_progress(ep);
 }
 
-/* Delivers an eager message to its receive, or parks it. EP lock. */
+/* Delivers an eager message to its receive, or keeps it as unexpected. EP lock. */
 static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp_completion *out,
 			 int *n)
 {
@@ -273,9 +274,9 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		return;
 	}
 	deliver_done(ep); /* messages before it that the engine has copied */
-	wqe = ep->parked ? NULL : receive_next(ep, &sge, &count, &pz);
+	wqe = ep->unexpected ? NULL : receive_next(ep, &sge, &count, &pz);
 	if (!wqe) {
-		message_park(ep, &p);
+		message_keep(ep, &p);
 		return;
 	}
 	more = ep->pull; /* what follows must not overtake this message */

@@ -101,7 +101,7 @@ static inline bool soft_desc_wanted(const struct soft_ep *ep)
 	 * here.
 	 */
 	soft_fence();
-	return ep->parked || atomic_load_explicit(&ep->rport->waits, memory_order_relaxed);
+	return ep->unexpected || atomic_load_explicit(&ep->rport->waits, memory_order_relaxed);
 }
 
 /* Counts a message that has been taken. EP lock. */
@@ -126,7 +126,7 @@ void soft_ready_find(struct soft_cq *cq);
 void soft_cq_drain(struct soft_cq *cq);
 /* Frees what the ring still holds, because nobody polls it any more. */
 void soft_cq_discard(struct soft_cq *cq);
-/* Frees the parked messages. EP lock. */
+/* Frees the unexpected messages. EP lock. */
 void soft_recv_discard(struct soft_ep *ep);
 
 /* The connection ends, so a bind that waits for old accesses does not wait any longer. EP lock. */

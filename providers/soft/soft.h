@@ -203,9 +203,9 @@ struct soft_ending {
 	struct soft_ep *next;
 };
 
-/* A message that came before a receive was posted. EP lock. */
-struct soft_parked {
-	struct soft_parked *next;
+/* An unexpected message: it came before a receive was posted. EP lock. */
+struct soft_unexpected {
+	struct soft_unexpected *next;
 	struct soft_payload payload;
 	unsigned char data[SOFT_INLINE]; /* of a payload that came in the cell */
 };
@@ -262,8 +262,8 @@ struct soft_ep {
 	 */
 	bool pull;
 	bool hurried; /* a message of this connection has waited for its turn as long as the bound: none waits any more */
-	struct soft_parked *parked, **parked_end;
-	uint32_t parked_count;
+	struct soft_unexpected *unexpected, **unexpected_end;
+	uint32_t unexpected_count;
 
 	/* Establishment; soft_ia.lock for the pointer. */
 	struct soft_socket *socket;

@@ -117,7 +117,7 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	cq->evd = evd;
 	cq->enough = CQ_CALM;
 	cq->waited = cq->lost = cq->turn = false;
-	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_bury */
+	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_reclaim */
 	datp_lock(&ia->lock);
 	err = soft_arena_alloc(ia, SOFT_KIND_RING,
 			       soft_ring_size(cells), &cq->mem);
@@ -354,7 +354,7 @@ static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
 	}
 }
 
-struct burial {
+struct reclaim {
 	struct soft_ia *ia;
 	const struct soft_peer *peer;
 };
@@ -374,16 +374,16 @@ static uint32_t resting_mask(const struct soft_mem *mem)
 
 static void ring_void_resting(const struct soft_mem *mem, void *arg)
 {
-	struct burial *burial = arg;
+	struct reclaim *reclaim = arg;
 
-	ring_void(burial->ia, mem->addr, resting_mask(mem), burial->peer);
+	ring_void(reclaim->ia, mem->addr, resting_mask(mem), reclaim->peer);
 }
 
-void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer)
+void soft_cqs_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 {
-	struct burial burial = { ia, peer };
+	struct reclaim reclaim = { ia, peer };
 
-	soft_arena_resting(ia->arena, SOFT_KIND_RING, ring_void_resting, &burial);
+	soft_arena_resting(ia->arena, SOFT_KIND_RING, ring_void_resting, &reclaim);
 	for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next) {
 		ring_void(ia, cq->ring, cq->mask, peer);
 		/*

@@ -42,7 +42,7 @@ void soft_cq_rouse(struct soft_cq *cq);
  * A peer has died: voids the cells that it reserved and did not publish, in rings in use and in
  * those given back to the arena, and wakes all that sleep at our queues. soft_ia.lock
  */
-void soft_cqs_bury(struct soft_ia *ia, const struct soft_peer *peer);
+void soft_cqs_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
 
 static inline _Atomic uint32_t *soft_cq_lock(struct soft_cq *cq)
 {

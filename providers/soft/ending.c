@@ -124,7 +124,7 @@ static void end_complete(struct soft_ep *ep)
 {
 	/* waits for what our bounce thread has checked before the port was closed; it begins nothing after that */
 	soft_bounce_quiesce(soft_ia(ep->base.obj.ia));
-	/* acquire: see peer_buried() */
+	/* acquire: see peer_mark_dead() */
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
 		soft_engine_take_back(ep->port);
 	datp_lock(&ep->base.lock);

@@ -134,7 +134,7 @@ static bool sender_publishes(struct soft_cq *cq, uint64_t position)
 /*
  * Returns true if a cell can be taken away from whoever has reserved it; then *peer is a reference
  * to the peer, or NULL if the reservation names no peer. A cell of this process cannot be taken
- * away, and a cell of a dead peer is voided by soft_cqs_bury().
+ * away, and a cell of a dead peer is voided by soft_cqs_reclaim().
  */
 static bool holder(struct soft_cq *cq, uint64_t reservation, struct soft_peer **peer)
 {
@@ -143,7 +143,7 @@ static bool holder(struct soft_cq *cq, uint64_t reservation, struct soft_peer **
 
 	datp_lock(&ia->lock);
 	*peer = soft_peer_by_slot(ia, SOFT_RESERVED_PEER(reservation));
-	/* relaxed: soft_cqs_bury() follows the death of a peer */
+	/* relaxed: soft_cqs_reclaim() follows the death of a peer */
 	other = !*peer ||
 		(!(*peer)->self && !atomic_load_explicit(&(*peer)->dead, memory_order_relaxed));
 	if (other && *peer)

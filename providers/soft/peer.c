@@ -202,7 +202,7 @@ static void peer_delete(struct soft_peer *peer)
 		free(map);
 	}
 	soft_shares_drop(peer);
-	soft_ports_bury(peer);
+	soft_ports_reclaim(peer);
 	soft_arena_put(peer->arena);
 	/* a bounce thread that has not answered yet may answer when its process continues, so nobody uses that mailbox again */
 	if (!peer->mailbox || atomic_load(&peer->dead) ||
@@ -385,7 +385,7 @@ void soft_peers_wake(struct soft_ia *ia)
  * for an engine whose holder is dead: so whoever learns of the death calls this before the memory
  * belongs to the consumer again.
  */
-static void peer_buried(struct soft_peer *peer)
+static void peer_mark_dead(struct soft_peer *peer)
 {
 	/* sequentially consistent: see soft_bounce_leave(); it also releases what we know of the peer */
 	atomic_store(&peer->dead, 1);
@@ -400,9 +400,9 @@ void soft_peer_died(struct soft_peer *peer)
 	 * Whoever waits for an engine or a bounce thread of the peer checks `dead`. All threads of
 	 * the peer have ended, or it has closed the IA and touches nothing.
 	 */
-	peer_buried(peer);
+	peer_mark_dead(peer);
 	datp_lock(&ia->lock);
-	soft_cqs_bury(ia, peer);
+	soft_cqs_reclaim(ia, peer);
 	datp_unlock(&ia->lock);
 	/* those who sleep have been woken; this is for those whom the service thread tells */
 	soft_ia_ring(ia);
@@ -413,7 +413,7 @@ bool soft_peer_lost(struct soft_peer *peer)
 	struct soft_ia *ia = peer->ia;
 	bool lives = false;
 
-	/* acquire: see peer_buried() */
+	/* acquire: see peer_mark_dead() */
 	if (atomic_load_explicit(&peer->dead, memory_order_acquire)) {
 		soft_bounce_leave(ia, peer); /* whoever marked it as dead may not have finished this yet */
 		return true;
@@ -428,7 +428,7 @@ bool soft_peer_lost(struct soft_peer *peer)
 	}
 	datp_unlock(&ia->lock);
 	if (!lives)
-		peer_buried(peer);
+		peer_mark_dead(peer);
 	return !lives;
 }
 

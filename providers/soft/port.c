@@ -237,7 +237,7 @@ void soft_port_leave(struct soft_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
-void soft_ports_bury(struct soft_peer *peer)
+void soft_ports_reclaim(struct soft_peer *peer)
 {
 	while (peer->retired) {
 		struct soft_retired *old = peer->retired;

@@ -37,6 +37,6 @@ void soft_port_leave(struct soft_ep *ep);
  */
 void soft_mem_leave_locked(struct soft_peer *peer, const struct soft_mem *mem);
 /* The peer is being deleted: frees what was left to it, if it has died. */
-void soft_ports_bury(struct soft_peer *peer);
+void soft_ports_reclaim(struct soft_peer *peer);
 
 #endif

@@ -10,8 +10,8 @@
  * when it has executed the message, as for every message. A peer that is stopped holds up the ring
  * for no longer than the bound, and only once for each connection.
  *
- * Invariant: while soft_cq.turn is set, the cell at the head is hidden, or a dead peer's burial has
- * published it as void.
+ * Invariant: while soft_cq.turn is set, the cell at the head is hidden, or soft_cqs_reclaim() has
+ * published it as void, because its sender has died.
  */
 #include "turn.h"
 #include "conn.h"

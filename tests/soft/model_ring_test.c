@@ -100,14 +100,14 @@ static void messages_arrive_once_whole_and_in_order(void)
 /* What the live sender sends arrives, whatever the other one left. */
 static void ring_poller_of_the_living(void)
 {
-	bool buried = false;
+	bool reclaimed = false;
 
 	while (!world.next[1]) {
 		if (ring_take())
 			continue;
-		if (!buried && model_dead(0)) {
-			soft_cqs_bury(world.ia, &world.peer[0]);
-			buried = true;
+		if (!reclaimed && model_dead(0)) {
+			soft_cqs_reclaim(world.ia, &world.peer[0]);
+			reclaimed = true;
 		} else {
 			model_yield();
 		}
@@ -283,22 +283,22 @@ static void ring_sleeper_of_the_living(void)
 	}
 }
 
-/* It may have taken the request to be woken with it. Without a death there is nothing to bury. */
-static void ring_undertaker_or_not(void)
+/* It may have taken the request to be woken with it. Without a death there is nothing to reclaim. */
+static void ring_reclaimer_or_not(void)
 {
 	while (!model_dead(0)) {
 		if (world.next[1])
 			return;
 		model_yield();
 	}
-	soft_cqs_bury(world.ia, &world.peer[0]);
+	soft_cqs_reclaim(world.ia, &world.peer[0]);
 }
 
 static void sleeper_is_woken_although_a_sender_died(void)
 {
 	static const struct model_scenario scenario = {
 		"a sender dies, and somebody sleeps", NULL,
-		{ ring_waker_0, ring_waker_1, ring_sleeper_of_the_living, ring_undertaker_or_not }, NULL, 1, 1
+		{ ring_waker_0, ring_waker_1, ring_sleeper_of_the_living, ring_reclaimer_or_not }, NULL, 1, 1
 	};
 
 	world_explore(&scenario);

@@ -201,11 +201,11 @@ static void ring_is_as_long_as_it_was_made(void)
 		REQUIRE_EQ_INT(take(), 1);
 	}
 	datp_lock(&t.ia->lock);
-	soft_cqs_bury(t.ia, &t.peer[3]);
+	soft_cqs_reclaim(t.ia, &t.peer[3]);
 	datp_unlock(&t.ia->lock);
 	soft_cq_fini(&t.cq);
 	datp_lock(&t.ia->lock);
-	soft_cqs_bury(t.ia, &t.peer[3]); /* those at rest, too */
+	soft_cqs_reclaim(t.ia, &t.peer[3]); /* those at rest, too */
 	datp_unlock(&t.ia->lock);
 	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
 	REQUIRE(t.cq.ring == ring);
@@ -227,10 +227,10 @@ static void reserve_and_stay(void *arg)
 	pause();
 }
 
-static void bury(uint32_t n)
+static void reclaim(uint32_t n)
 {
 	datp_lock(&t.ia->lock);
-	soft_cqs_bury(t.ia, &t.peer[n]);
+	soft_cqs_reclaim(t.ia, &t.peer[n]);
 	datp_unlock(&t.ia->lock);
 }
 
@@ -243,9 +243,9 @@ static void sender_killed_with_a_cell_reserved_is_passed_over(void)
 		send_one(0, n);
 	CHECK_EQ_INT(take(), 1);
 	check_kill(peer);
-	bury(0); /* of another: nothing changes */
+	reclaim(0); /* of another: nothing changes */
 	CHECK_EQ_INT(take(), 0);
-	bury(1);
+	reclaim(1);
 	CHECK_EQ_INT(take(), 10);
 	CHECK_EQ_INT(t.next[0], 10);
 }
@@ -260,7 +260,7 @@ static void reservation_in_a_ring_at_rest_does_not_block_its_next_user(void)
 	send_one(0, 1);
 	CHECK_EQ_INT(take(), 1);
 	soft_cq_fini(&t.cq);
-	bury(1);
+	reclaim(1);
 	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
 	REQUIRE(t.cq.ring == ring);
 	send_one(0, 2);
@@ -451,7 +451,7 @@ static void who_sleeps_is_woken_when_a_peer_dies(void)
 	CHECK(!soft_cq_arm(&t.cq, SOFT_NOTIFY_WAITER));
 	CHECK_EQ_INT(atomic_exchange(&t.cq.ring->notify, 0), SOFT_NOTIFY_WAITER);
 	REQUIRE(pthread_create(&thread, NULL, sleeping_thread, &seen) == 0);
-	bury(1);
+	reclaim(1);
 	pthread_join(thread, &woken);
 	CHECK(woken != NULL);
 }

@@ -19,7 +19,7 @@ void soft_ep_disconnect(struct datp_ep *ep, enum datp_close how);
 /* An operation has failed: the connection will be reported as BROKEN soon. EP lock. */
 void soft_ep_fail(struct soft_ep *ep);
 /* The peer has corrupted the memory that is shared with it: logs that, and fails the connection. EP lock. */
-void soft_ep_spoiled(struct soft_ep *ep);
+void soft_ep_corrupted(struct soft_ep *ep);
 /* The peer or its bounce thread does not answer within the bound: logs that, and fails the connection. EP lock. */
 void soft_ep_unanswered(struct soft_ep *ep);
 /*

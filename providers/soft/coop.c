@@ -94,7 +94,7 @@ void soft_coop_open(struct soft_port *ip, uint32_t seq, uint64_t len)
 
 /*
  * Takes a piece. Returns its number, or PIECE_NONE. There are `count` pieces; memory that the peer
- * has spoiled may say otherwise.
+ * has corrupted may say otherwise.
  */
 static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint32_t count, bool initiator)
 {

@@ -476,12 +476,12 @@ void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uin
 			 "program has to disconnect it");
 }
 
-void soft_ep_spoiled(struct soft_ep *ep)
+void soft_ep_corrupted(struct soft_ep *ep)
 {
-	static struct log_limit spoiled;
+	static struct log_limit corrupted;
 
 	if (!ep->failing)
-		soft_complain(&spoiled, 1,
+		soft_complain(&corrupted, 1,
 			      "soft: process %d has corrupted the memory that it shares with this "
 			      "one; the connection ends",
 			      (int)ep->peer->pid);

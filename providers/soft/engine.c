@@ -137,7 +137,7 @@ static bool dir_open(const struct soft_dir *dir)
  */
 static bool dir_nonsense(const struct soft_dir *dir)
 {
-	soft_ep_spoiled(dir->ep);
+	soft_ep_corrupted(dir->ep);
 	return false;
 }
 

@@ -109,7 +109,7 @@ static long copy_restartable(const struct soft_right *right, long number, long p
 {
 	/*
 	 * These are read before the registers of the system call are loaded: under the thread
-	 * sanitizer a read of memory is a call, which would spoil those registers.
+	 * sanitizer a read of memory is a call, which would overwrite those registers.
 	 */
 	ptrdiff_t area = __rseq_offset;
 	const void *word = right->open;

@@ -225,7 +225,7 @@ static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 	struct soft_unexpected *m;
 
 	if (ep->unexpected_count >= SOFT_WINDOW) { /* an honest sender has no credit for it */
-		soft_ep_spoiled(ep);
+		soft_ep_corrupted(ep);
 		return;
 	}
 	m = malloc(sizeof *m);
@@ -270,7 +270,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 	int count;
 
 	if (!soft_payload_get(ep->peer, cell, &p)) {
-		soft_ep_spoiled(ep);
+		soft_ep_corrupted(ep);
 		return;
 	}
 	deliver_done(ep); /* messages before it that the engine has copied */
@@ -617,7 +617,7 @@ void soft_ready_find(struct soft_cq *cq)
 		for (enum soft_side side = SOFT_SIDE_RECV; ep && side <= SOFT_SIDE_REQUEST; side++) {
 			/*
 			 * A peer that has set the flag and not changed the list yet adds the port
-			 * later, when it has been served. That looks like a spoiled list, and
+			 * later, when it has been served. That looks like a corrupted list, and
 			 * causes one search.
 			 */
 			if (ep->look[side].waited && !ep->look[side].listed && ready_says(cq, ep, side))

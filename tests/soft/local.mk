@@ -57,6 +57,7 @@ tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
 # Black-box programs, by the helpers of the API's tests.
 SOFT_API_TESTS = \
 	tests/soft/arrival_test \
+	tests/soft/corrupt_test \
 	tests/soft/cycle_test \
 	tests/soft/end_test \
 	tests/soft/fork_test \
@@ -74,7 +75,6 @@ SOFT_API_TESTS = \
 	tests/soft/realm_test \
 	tests/soft/retry_test \
 	tests/soft/share_test \
-	tests/soft/spoil_test \
 	tests/soft/steady_test \
 	tests/soft/stop_test \
 	tests/soft/thread_test \
@@ -87,6 +87,10 @@ TESTS += $(SOFT_API_TESTS)
 tests_soft_arrival_test_SOURCES = tests/soft/arrival_test.c
 tests_soft_arrival_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_arrival_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_corrupt_test_SOURCES = tests/soft/corrupt_test.c
+tests_soft_corrupt_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_corrupt_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_cycle_test_SOURCES = tests/soft/cycle_test.c
 tests_soft_cycle_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
@@ -161,10 +165,6 @@ tests_soft_retry_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNES
 tests_soft_share_test_SOURCES = tests/soft/share_test.c
 tests_soft_share_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_share_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
-
-tests_soft_spoil_test_SOURCES = tests/soft/spoil_test.c
-tests_soft_spoil_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_spoil_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_steady_test_SOURCES = tests/soft/steady_test.c
 tests_soft_steady_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

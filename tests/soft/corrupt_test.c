@@ -4,8 +4,8 @@
  * transfers go on: the connection may end, and what comes of its transfers is open, but this
  * process goes on, its memory outside the buffers is as it was, and so are its other connections.
  *
- * Spoiled is what says how much there is and where: receives, requests, cells, rings, regions, slots. Not the words
- * that the two sides take turns by: who spoils those can only make others wait.
+ * Corrupted is what says how much there is and where: receives, requests, cells, rings, regions, slots. Not the words
+ * that the two sides take turns by: who corrupts those can only make others wait.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,7 +20,7 @@
 #define CALLS   400
 #define SIZE    ((size_t)256 << 10)
 #define MOST    ((size_t)120000)
-#define REGIONS 4 /* of the first so many one is spoiled */
+#define REGIONS 4 /* of the first so many one is corrupted */
 #define GUARD   ((size_t)64 << 10) /* at either end of the memory */
 
 static struct api_end end;
@@ -78,9 +78,9 @@ static void call(unsigned int *seed, const DAT_RMR_TRIPLET *target)
 		;
 }
 
-/* ------------------------------------------------------------------ who spoils */
+/* ------------------------------------------------------------------ who corrupts */
 
-/* What is spoiled, by the names it has here; the connection may end meanwhile. */
+/* What is corrupted, by the names it has here; the connection may end meanwhile. */
 static struct {
 	struct soft_port *port, *rport;
 	struct soft_layout layout, rlayout;
@@ -91,21 +91,21 @@ static struct {
 	_Atomic bool over;
 	pthread_t thread;
 	unsigned int seed;
-} spoiler;
+} corrupter;
 
 static uint32_t any(void)
 {
 	static const uint32_t odd[] = { 0, 1, 2, 3, 16, 17, 89, 300, 65535, 1u << 20, 1u << 31,
 					UINT32_MAX };
 
-	return odd[(unsigned int)rand_r(&spoiler.seed) % (sizeof(odd) / sizeof(*odd))];
+	return odd[(unsigned int)rand_r(&corrupter.seed) % (sizeof(odd) / sizeof(*odd))];
 }
 
-static void spoil_receive(void)
+static void corrupt_receive(void)
 {
-	struct soft_desc *desc = soft_port_desc(spoiler.rport, &spoiler.rlayout, any());
+	struct soft_desc *desc = soft_port_desc(corrupter.rport, &corrupter.rlayout, any());
 
-	switch (rand_r(&spoiler.seed) % 7) {
+	switch (rand_r(&corrupter.seed) % 7) {
 	case 0: desc->n = any(); break;
 	case 1: desc->sge[0].len = any(); break;
 	case 2: desc->sge[0].addr += any(); break;
@@ -116,13 +116,13 @@ static void spoil_receive(void)
 	}
 }
 
-static void spoil_request(void)
+static void corrupt_request(void)
 {
-	struct soft_sqe *e = rand_r(&spoiler.seed) % 2 ?
-				     soft_port_sqe(spoiler.port, &spoiler.layout, any()) :
-				     soft_port_sqe(spoiler.rport, &spoiler.rlayout, any());
+	struct soft_sqe *e = rand_r(&corrupter.seed) % 2 ?
+				     soft_port_sqe(corrupter.port, &corrupter.layout, any()) :
+				     soft_port_sqe(corrupter.rport, &corrupter.rlayout, any());
 
-	switch (rand_r(&spoiler.seed) % 7) {
+	switch (rand_r(&corrupter.seed) % 7) {
 	case 0: e->op = (uint8_t)any(); break;
 	case 1: e->n = any(); break;
 	case 2: e->msg = any(); break;
@@ -133,11 +133,11 @@ static void spoil_request(void)
 	}
 }
 
-static void spoil_cell(void)
+static void corrupt_cell(void)
 {
-	struct soft_cell *cell = &spoiler.ring->cell[any() & spoiler.mask];
+	struct soft_cell *cell = &corrupter.ring->cell[any() & corrupter.mask];
 
-	switch (rand_r(&spoiler.seed) % 7) {
+	switch (rand_r(&corrupter.seed) % 7) {
 	case 0: cell->len = any(); break;
 	case 1: cell->slot = any(); break;
 	case 2: cell->flags = (uint16_t)any(); break;
@@ -149,11 +149,11 @@ static void spoil_cell(void)
 }
 
 /* Of the ring of the other side, and of our own. */
-static void spoil_ring(void)
+static void corrupt_ring(void)
 {
-	struct soft_ring *ring = rand_r(&spoiler.seed) % 2 ? spoiler.ring : spoiler.own;
+	struct soft_ring *ring = rand_r(&corrupter.seed) % 2 ? corrupter.ring : corrupter.own;
 
-	switch (rand_r(&spoiler.seed) % 4) {
+	switch (rand_r(&corrupter.seed) % 4) {
 	case 0: ring->mask = any(); break;
 	case 1: atomic_store(&ring->tail, any()); break;
 	case 2: atomic_store(&ring->ready_list, any()); break;
@@ -162,11 +162,11 @@ static void spoil_ring(void)
 }
 
 /* Of the other side's regions; ours we need ourselves. */
-static void spoil_region(void)
+static void corrupt_region(void)
 {
-	struct soft_mr *mr = &spoiler.there_mr[(unsigned int)rand_r(&spoiler.seed) % REGIONS];
+	struct soft_mr *mr = &corrupter.there_mr[(unsigned int)rand_r(&corrupter.seed) % REGIONS];
 
-	switch (rand_r(&spoiler.seed) % 4) {
+	switch (rand_r(&corrupter.seed) % 4) {
 	case 0: atomic_store(&mr->addr, any()); break;
 	case 1: atomic_store(&mr->len, UINT64_MAX); break;
 	case 2: atomic_store(&mr->priv, any()); break;
@@ -174,59 +174,59 @@ static void spoil_region(void)
 	}
 }
 
-static void spoil_slots(void)
+static void corrupt_slots(void)
 {
-	spoiler.here->slot_count = spoiler.there->slot_count = any();
-	spoiler.here->slot_size = spoiler.there->slot_size = any();
+	corrupter.here->slot_count = corrupter.there->slot_count = any();
+	corrupter.here->slot_size = corrupter.there->slot_size = any();
 }
 
-static void *spoil(void *arg)
+static void *corrupt(void *arg)
 {
 	(void)arg;
-	while (!atomic_load(&spoiler.over)) {
-		spoil_receive();
-		spoil_request();
-		spoil_cell();
-		spoil_ring();
-		spoil_region();
-		spoil_slots();
+	while (!atomic_load(&corrupter.over)) {
+		corrupt_receive();
+		corrupt_request();
+		corrupt_cell();
+		corrupt_ring();
+		corrupt_region();
+		corrupt_slots();
 	}
 	return NULL;
 }
 
-static void spoil_begin(const struct soft_ep *ep, int round)
+static void corrupt_begin(const struct soft_ep *ep, int round)
 {
-	spoiler.port = ep->port;
-	spoiler.rport = ep->rport;
-	spoiler.layout = ep->layout;
-	spoiler.rlayout = ep->rlayout;
-	spoiler.ring = ep->rring;
-	spoiler.own = soft_evd(ep->base.recv_evd)->cq.ring;
-	spoiler.mask = spoiler.ring->mask;
-	spoiler.here = soft_ia(ep->base.obj.ia)->shared;
-	spoiler.there = ep->peer->shared;
-	spoiler.there_mr = ep->peer->mr;
-	memcpy(spoiler.was_mr, spoiler.there_mr, sizeof(spoiler.was_mr));
-	spoiler.was_here = *spoiler.here;
-	spoiler.was_there = *spoiler.there;
-	spoiler.seed = (unsigned int)round;
-	atomic_store(&spoiler.over, false);
-	REQUIRE(pthread_create(&spoiler.thread, NULL, spoil, NULL) == 0);
+	corrupter.port = ep->port;
+	corrupter.rport = ep->rport;
+	corrupter.layout = ep->layout;
+	corrupter.rlayout = ep->rlayout;
+	corrupter.ring = ep->rring;
+	corrupter.own = soft_evd(ep->base.recv_evd)->cq.ring;
+	corrupter.mask = corrupter.ring->mask;
+	corrupter.here = soft_ia(ep->base.obj.ia)->shared;
+	corrupter.there = ep->peer->shared;
+	corrupter.there_mr = ep->peer->mr;
+	memcpy(corrupter.was_mr, corrupter.there_mr, sizeof(corrupter.was_mr));
+	corrupter.was_here = *corrupter.here;
+	corrupter.was_there = *corrupter.there;
+	corrupter.seed = (unsigned int)round;
+	atomic_store(&corrupter.over, false);
+	REQUIRE(pthread_create(&corrupter.thread, NULL, corrupt, NULL) == 0);
 }
 
 /* The next connection begins with memory as it should be. */
-static void spoil_end(void)
+static void corrupt_end(void)
 {
-	atomic_store(&spoiler.over, true);
-	REQUIRE(pthread_join(spoiler.thread, NULL) == 0);
-	memcpy(spoiler.there_mr, spoiler.was_mr, sizeof(spoiler.was_mr));
-	spoiler.here->slot_count = spoiler.was_here.slot_count;
-	spoiler.here->slot_size = spoiler.was_here.slot_size;
-	spoiler.there->slot_count = spoiler.was_there.slot_count;
-	spoiler.there->slot_size = spoiler.was_there.slot_size;
+	atomic_store(&corrupter.over, true);
+	REQUIRE(pthread_join(corrupter.thread, NULL) == 0);
+	memcpy(corrupter.there_mr, corrupter.was_mr, sizeof(corrupter.was_mr));
+	corrupter.here->slot_count = corrupter.was_here.slot_count;
+	corrupter.here->slot_size = corrupter.was_here.slot_size;
+	corrupter.there->slot_count = corrupter.was_there.slot_count;
+	corrupter.there->slot_size = corrupter.was_there.slot_size;
 }
 
-static void spoil_connections(void *arg)
+static void corrupt_connections(void *arg)
 {
 	struct api_offer mine, theirs;
 
@@ -242,12 +242,12 @@ static void spoil_connections(void *arg)
 		api_end_make(&end, NULL);
 		ep = (struct soft_ep *)end.ep;
 		api_connect_to(&end, &theirs.address, theirs.qual);
-		spoil_begin(ep, i);
+		corrupt_begin(ep, i);
 		check_signal(CHECK_PARENT);
 		check_await(CHECK_PARENT);
 		for (int n = 0; n < CALLS; n++)
 			call(&seed, &theirs.target);
-		spoil_end();
+		corrupt_end();
 		check_signal(CHECK_PARENT);
 		check_await(CHECK_PARENT);
 		api_end_free(&end);
@@ -284,9 +284,9 @@ static void suffer_a_round(pid_t peer, const DAT_RMR_TRIPLET *target, int round)
 	api_pair_works(&pair, &buf);
 }
 
-static void spoiled_memory_harms_nobody(void)
+static void corrupted_memory_harms_nobody(void)
 {
-	pid_t peer = check_fork(spoil_connections, NULL);
+	pid_t peer = check_fork(corrupt_connections, NULL);
 	struct api_offer mine, theirs;
 
 	open_side(&mine);
@@ -354,7 +354,7 @@ static void receive_is_not_longer_than_it_was_posted(void)
 }
 
 /* What peers see of the region grows to all of memory. */
-static void spoil_table(void)
+static void corrupt_table(void)
 {
 	struct soft_mr *mr = &soft_ia(near_ep->base.obj.ia)->mr[SOFT_MR_INDEX(buf.lmr_context)];
 
@@ -370,7 +370,7 @@ static void receive_goes_to_registered_memory_alone(void)
 	open_pair();
 	outside = api_memory(4096);
 	desc = receive_posted();
-	spoil_table();
+	corrupt_table();
 	desc->sge[0].addr = (uintptr_t)outside;
 	memset(buf.mem, 0x77, 8);
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 8, 2, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
@@ -393,7 +393,7 @@ static void write_goes_to_registered_memory_alone(void)
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 100000, 1, DAT_COMPLETION_SUPPRESS_FLAG),
 		    DAT_SUCCESS);
 	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 0, 8), there, 2, 0), DAT_SUCCESS);
-	spoil_table();
+	corrupt_table();
 	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 120000, 100000, 3), DAT_SUCCESS);
 	API_DTO(pair.b.recv, pair.b.ep, 3, DAT_DTO_SUCCESS, 100000);
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
@@ -490,13 +490,13 @@ static void no_more_requests_are_executed_than_there_can_be(void)
 
 static void setup(void)
 {
-	/* the other process spoils it beside all rules, but the threads here obey them */
+	/* the other process corrupts it beside all rules, but the threads here obey them */
 	if (API_UNDER_TSAN)
-		check_skip("the spoiler is a race by itself");
+		check_skip("the corrupter is a race by itself");
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(spoiled_memory_harms_nobody),
+	CHECK_TEST(corrupted_memory_harms_nobody),
 	CHECK_TEST(receive_is_not_longer_than_it_was_posted),
 	CHECK_TEST(receive_goes_to_registered_memory_alone),
 	CHECK_TEST(write_goes_to_registered_memory_alone),
@@ -508,8 +508,8 @@ static const struct check_test tests[] = {
 	CHECK_END
 };
 
-static const struct check_suite spoil_suite = {
-	.name = "spoiled memory", .setup = setup, .teardown = api_close, .tests = tests
+static const struct check_suite corrupt_suite = {
+	.name = "corrupted memory", .setup = setup, .teardown = api_close, .tests = tests
 };
 
-CHECK_SUITES(&spoil_suite);
+CHECK_SUITES(&corrupt_suite);

@@ -174,7 +174,7 @@ static bool question_connection(const struct soft_bounce *bounce, const struct s
 		return false;
 	datp_lock(&ia->lock);
 	ep = atomic_load_explicit(&ia->ports[q->port], memory_order_relaxed);
-	/* sequentially consistent: see end_begin(); it also acquires the connection as it was set up */
+	/* sequentially consistent: see teardown_begin(); it also acquires the connection as it was set up */
 	good = ep && ep->peer == asker && ep->rport && atomic_load(&ep->bounce_gen) == q->gen;
 	if (good) {
 		q->ip = q->initiator ? ep->rport : ep->port;

@@ -13,11 +13,11 @@
 #include "cq.h"
 #include "ia.h"
 #include "mr.h"
-#include "opening.h"
 #include "peer.h"
 #include "recv.h"
 #include "request.h"
 #include "send.h"
+#include "setup.h"
 #include "share.h"
 #include "xfer.h"
 #include <errno.h>

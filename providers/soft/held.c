@@ -16,9 +16,9 @@
 #include "complain.h"
 #include "conn.h"
 #include "ia.h"
-#include "opening.h"
 #include "peer.h"
 #include "port.h"
+#include "setup.h"
 #include "tick.h"
 #include "turn.h"
 

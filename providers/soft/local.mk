@@ -12,7 +12,6 @@ libdatsoft_la_SOURCES = \
 	providers/soft/connect.c providers/soft/connect.h \
 	providers/soft/coop.c providers/soft/coop.h \
 	providers/soft/cq.c providers/soft/cq.h \
-	providers/soft/ending.c \
 	providers/soft/engine.c providers/soft/engine.h \
 	providers/soft/fast.h \
 	providers/soft/fence.c providers/soft/fence.h \
@@ -21,7 +20,6 @@ libdatsoft_la_SOURCES = \
 	providers/soft/ia.c providers/soft/ia.h \
 	providers/soft/lost.c providers/soft/lost.h \
 	providers/soft/mr.c providers/soft/mr.h \
-	providers/soft/opening.c providers/soft/opening.h \
 	providers/soft/pages.c providers/soft/pages.h \
 	providers/soft/param.c providers/soft/param.h \
 	providers/soft/peer.c providers/soft/peer.h \
@@ -31,12 +29,14 @@ libdatsoft_la_SOURCES = \
 	providers/soft/recv.c providers/soft/recv.h \
 	providers/soft/request.h \
 	providers/soft/send.c providers/soft/send.h \
+	providers/soft/setup.c providers/soft/setup.h \
 	providers/soft/share.c providers/soft/share.h \
 	providers/soft/shm.h \
 	providers/soft/sock.c providers/soft/sock.h \
 	providers/soft/soft.h \
 	providers/soft/sparse.c providers/soft/sparse.h \
 	providers/soft/srq.c providers/soft/srq.h \
+	providers/soft/teardown.c \
 	providers/soft/tick.c providers/soft/tick.h \
 	providers/soft/turn.c providers/soft/turn.h \
 	providers/soft/window.c providers/soft/window.h \

@@ -22,9 +22,9 @@
 #include "conn.h"
 #include "cq.h"
 #include "ia.h"
-#include "opening.h"
 #include "port.h"
 #include "recv.h"
+#include "setup.h"
 
 /* Looks after the last of several peers has gone: two find what it overwrote just before. */
 #define LOOKS_AFTER 3u

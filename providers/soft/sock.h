@@ -94,7 +94,7 @@ void soft_socket_end(struct soft_socket *sock);
 void soft_sockets_fini(struct soft_ia *ia);
 
 /*
- * opening.c handles by these what sock.c reads. The handler owns the arena's descriptor, which may
+ * setup.c handles by these what sock.c reads. The handler owns the arena's descriptor, which may
  * be -1. Service thread, no lock.
  */
 void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena_fd);

@@ -192,14 +192,14 @@ struct soft_engine_watch {
 	uint32_t at_work;
 };
 
-/* The teardown of a connection, which waits until the peer has left its engines. ending.c */
-struct soft_ending {
+/* The teardown of a connection, which waits until the peer has left its engines. teardown.c */
+struct soft_teardown {
 	struct soft_engine_watch watch[2];
 	uint64_t until, looked; /* the deadline of this wait; bound.h */
 	DAT_EVENT_NUMBER tell; /* the event for the peer; 0: none */
 	DAT_EVENT_NUMBER why;  /* the event for libdatp; 0: none */
 	bool deliver;	       /* complete the receives that were filled */
-	bool waits;	       /* it is in soft_ia.endings; service thread, as all but the above */
+	bool waits;	       /* it is in soft_ia.teardowns; service thread, as all but the above */
 	struct soft_ep *next;
 };
 
@@ -227,7 +227,7 @@ struct soft_ep {
 	bool failing;	     /* an operation has failed: nothing more is executed, the teardown follows */
 	bool draining;	     /* graceful disconnect: the teardown begins when the last request is done */
 	bool draining_done;  /* and the service thread has been asked to begin it */
-	_Atomic bool ending; /* a thread is tearing the connection down */
+	_Atomic bool tearing_down; /* a thread is tearing the connection down */
 	bool stale; /* the accepted request's sender had gone; the failure will be reported */
 	struct soft_peer *peer;	 /* also soft_ia.lock */
 	struct soft_port *rport; /* the peer's port and its two rings; also soft_ia.lock */
@@ -283,7 +283,7 @@ struct soft_ep {
 	 */
 	_Atomic uint32_t bounce_gen;
 	struct soft_out *news;	/* memory for telling the peer of the end, from soft_ep_open() on; soft_ia.lock */
-	struct soft_ending end; /* belongs to the thread that has set `ending` */
+	struct soft_teardown teardown; /* belongs to the thread that has set `tearing_down` */
 	/* The peer has ended the connection; our teardown is put off until this time. 0: it is not. EP lock */
 	uint64_t put_off;
 	DAT_EVENT_NUMBER put_off_why;
@@ -397,7 +397,7 @@ struct soft_ia {
 	struct datp_watch *tick_watch;
 	uint64_t lost_next; /* when the service thread looks for lost news again. Service thread; lost.c */
 	unsigned int lost_looks; /* looks still to make after all peers but one have gone. soft_ia.lock */
-	struct soft_ep *endings; /* endpoints whose teardown waits; service thread */
+	struct soft_ep *teardowns; /* endpoints whose teardown waits; service thread */
 	_Atomic uint32_t put_off;    /* endpoints whose teardown is put off */
 	_Atomic uint32_t binds_wait; /* endpoints with a bind that waits */
 	/* what RMRs are bound to, by index: window.c */

@@ -11,9 +11,9 @@
 #include "cq.h"
 #include "ia.h"
 #include "mr.h"
-#include "opening.h"
 #include "port.h"
 #include "recv.h"
+#include "setup.h"
 #include <stdlib.h>
 #include <string.h>
 

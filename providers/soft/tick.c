@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The tick of an IA: a timer that runs while something waits for a peer, so that the service thread itself never waits. At
- * each tick it looks at ends of connections (ending.c), binds that wait for accesses to the old window (recv.c), messages
+ * each tick it looks at teardowns of connections (teardown.c), binds that wait for accesses to the old window (recv.c), messages
  * that the kernel had no memory for (sock.c), and rings whose next sender does not publish (held.c). If there are several
  * peers, the timer runs slowly all the time, for what one of them takes away from another (lost.c). Invariant: whoever adds
  * something that waits sets the timer afterwards, and the timer is set again as long as something is left.
@@ -9,9 +9,9 @@
 #include "tick.h"
 #include "held.h"
 #include "lost.h"
-#include "opening.h"
 #include "port.h"
 #include "recv.h"
+#include "setup.h"
 #include "sock.h"
 #include <string.h>
 #include <errno.h>
@@ -69,11 +69,11 @@ static void tick_event(void *arg, uint32_t events)
 		timer_set(ia, SOFT_LOST_LOOK_MS * 1000000L);
 		soft_lost_look(ia);
 	}
-	more = soft_endings_serve(ia);
+	more = soft_teardowns_serve(ia);
 	more = binds_serve(ia) || more;
 	more = soft_sockets_retry(ia) || more;
 	more = soft_held_serve(ia) || more;
-	more = soft_ends_put_off_serve(ia) || more;
+	more = soft_teardowns_put_off_serve(ia) || more;
 	if (more)
 		soft_tick_set(ia);
 }

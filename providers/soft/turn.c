@@ -16,9 +16,9 @@
 #include "turn.h"
 #include "conn.h"
 #include "cq.h"
-#include "opening.h"
 #include "port.h"
 #include "recv.h"
+#include "setup.h"
 
 static struct soft_cell *head_cell(const struct soft_cq *cq, uint64_t *head)
 {

@@ -166,7 +166,7 @@ static void post_plain(struct side *side, bool recv)
 		(void)soft_plain_send(&side->ep.base, 1, triplet, cookie, 0);
 }
 
-/* As the end of a connection (ending.c): nobody waits longer than the bound. */
+/* As the teardown of a connection (teardown.c): nobody waits longer than the bound. */
 static void end_connection(struct side *side)
 {
 	struct soft_ep *ep = &side->ep;

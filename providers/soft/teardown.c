@@ -12,11 +12,11 @@
 #include "conn.h"
 #include "cq.h"
 #include "engine.h"
-#include "opening.h"
 #include "peer.h"
 #include "port.h"
 #include "recv.h"
 #include "send.h"
+#include "setup.h"
 #include "sock.h"
 #include "srq.h"
 #include "tick.h"
@@ -26,7 +26,7 @@
  * The service thread waits this long for an end that has to be over when its call returns: a
  * running peer has released the memory by then, because it is at most within one piece of a copy.
  */
-#define END_GRACE_MS 20
+#define TEARDOWN_GRACE_MS 20
 
 static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
 {
@@ -95,16 +95,16 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 }
 
 /* Notes which accesses are under way after the port was closed; no thread begins one any more. */
-static void end_look(struct soft_ep *ep)
+static void teardown_look(struct soft_ep *ep)
 {
-	soft_engine_look(&ep->end.watch[0], ep, ep->rport);
-	soft_engine_look(&ep->end.watch[1], ep, ep->port);
+	soft_engine_look(&ep->teardown.watch[0], ep, ep->rport);
+	soft_engine_look(&ep->teardown.watch[1], ep, ep->port);
 }
 
 /* Returns true if all these accesses have ended. */
-static bool end_is_quiet(const struct soft_ep *ep)
+static bool teardown_is_quiet(const struct soft_ep *ep)
 {
-	const struct soft_engine_watch *w = ep->end.watch;
+	const struct soft_engine_watch *w = ep->teardown.watch;
 
 	if (soft_engine_own_works(&w[0]))
 		return false;
@@ -113,14 +113,14 @@ static bool end_is_quiet(const struct soft_ep *ep)
 }
 
 /* Waits for their end. Returns false if that has not come at the time `until`. */
-static bool end_wait(struct soft_ep *ep, uint64_t until)
+static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 {
 	return soft_engine_wait(ep, ep->rport, ep->peer, NULL, until) &&
 	       soft_engine_wait(ep, ep->port, ep->peer, NULL, until);
 }
 
 /* Completes what has been executed. */
-static void end_complete(struct soft_ep *ep)
+static void teardown_complete(struct soft_ep *ep)
 {
 	/* waits for what our bounce thread has checked before the port was closed; it begins nothing after that */
 	soft_bounce_quiesce(soft_ia(ep->base.obj.ia));
@@ -128,7 +128,7 @@ static void end_complete(struct soft_ep *ep)
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
 		soft_engine_take_back(ep->port);
 	datp_lock(&ep->base.lock);
-	if (ep->end.deliver)
+	if (ep->teardown.deliver)
 		soft_recv_flush(ep);
 	soft_sq_reap(ep);
 	soft_recv_discard(ep);
@@ -138,7 +138,7 @@ static void end_complete(struct soft_ep *ep)
 }
 
 /* The peer has not released the port, which is left to it, because it may continue its access. */
-static void end_give_up(struct soft_ep *ep)
+static void teardown_give_up(struct soft_ep *ep)
 {
 	datp_log(2,
 		 "soft: process %d had not released a connection when that ended; is the process "
@@ -147,8 +147,8 @@ static void end_give_up(struct soft_ep *ep)
 	soft_port_leave(ep);
 }
 
-/* Releases what the connection held. quiet: the result of end_wait(). */
-static void end_release(struct soft_ep *ep, bool quiet)
+/* Releases what the connection held. quiet: the result of teardown_wait(). */
+static void teardown_release(struct soft_ep *ep, bool quiet)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_peer *peer = ep->peer;
@@ -158,7 +158,7 @@ static void end_release(struct soft_ep *ep, bool quiet)
 	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
 		soft_cq_drain(soft_ep_request_cq(ep));
 	if (!quiet)
-		end_give_up(ep);
+		teardown_give_up(ep);
 	datp_lock(&ia->lock);
 	ep->rport = NULL;
 	ep->peer = NULL;
@@ -172,25 +172,26 @@ static void end_release(struct soft_ep *ep, bool quiet)
 }
 
 /*
- * Waits until the end that another thread has begun is over. No lock is held: the end takes many.
+ * Waits until the teardown that another thread has begun is over. No lock is held: the teardown
+ * takes many.
  */
 void soft_ep_await_end(struct soft_ep *ep)
 {
-	if (!atomic_load(&ep->ending))
+	if (!atomic_load(&ep->tearing_down))
 		return;
-	/* on the service thread no other thread can finish an end that waits */
-	if (datp_loop_inside(ep->base.obj.ia) && ep->end.waits)
-		soft_ending_hurry(ep);
-	while (atomic_load(&ep->ending))
+	/* on the service thread no other thread can finish a teardown that waits */
+	if (datp_loop_inside(ep->base.obj.ia) && ep->teardown.waits)
+		soft_teardown_finish(ep);
+	while (atomic_load(&ep->tearing_down))
 		sched_yield();
 }
 
 void soft_ep_ended(struct soft_ep *ep)
 {
-	atomic_store(&ep->ending, false);
+	atomic_store(&ep->tearing_down, false);
 }
 
-/* ---- an end that is put off, because messages before it cannot be taken yet ---- */
+/* ---- a teardown that is put off, because messages before it cannot be taken yet ---- */
 
 /* EP lock. */
 static void put_off_forget(struct soft_ep *ep)
@@ -205,7 +206,7 @@ static void put_off_forget(struct soft_ep *ep)
  * The peer has ended the connection. Puts our teardown off if the peer's last messages may be behind a cell that another sender
  * has not published: then the tick looks again, within the bound. Returns true if it is put off. Service thread.
  */
-static bool end_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER why)
+static bool teardown_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER why)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_cq *cq = soft_ep_recv_cq(ep);
@@ -228,9 +229,9 @@ static bool end_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER why)
 	return off;
 }
 
-bool soft_ends_put_off_serve(struct soft_ia *ia)
+bool soft_teardowns_put_off_serve(struct soft_ia *ia)
 {
-	/* relaxed: whoever counts an end sets the timer afterwards */
+	/* relaxed: whoever counts a teardown sets the timer afterwards */
 	if (!atomic_load_explicit(&ia->put_off, memory_order_relaxed))
 		return false;
 	for (uint32_t i = 0; i < ia->port_next; i++) {
@@ -252,8 +253,9 @@ bool soft_ends_put_off_serve(struct soft_ia *ia)
 	return atomic_load_explicit(&ia->put_off, memory_order_relaxed);
 }
 
-/* Closes the port of a connection that is to end. Returns true if this thread carries out the end. */
-static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing)
+/* Closes the port of a connection that is to end. Returns true if this thread carries out the teardown. */
+static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
+			   bool only_failing)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	bool mine;
@@ -266,19 +268,19 @@ static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, b
 		bool revoked = atomic_load_explicit(&ep->revoked, memory_order_relaxed) == ep->gen;
 
 		soft_recv_progress(ep);
-		ep->end.deliver = !ep->failing;
-		ep->end.tell = tell;
-		ep->end.why = 0;
+		ep->teardown.deliver = !ep->failing;
+		ep->teardown.tell = tell;
+		ep->teardown.why = 0;
 		/* a peer that has lost its right was awaited before */
-		ep->end.until = revoked ? soft_now_ms() : soft_bound(ia);
-		ep->end.looked = soft_now_ms();
+		ep->teardown.until = revoked ? soft_now_ms() : soft_bound(ia);
+		ep->teardown.looked = soft_now_ms();
 		ep->open = false;
 		if (ep->draining)
 			atomic_fetch_sub_explicit(&ia->draining, 1, memory_order_relaxed);
 		ep->draining = false;
 		soft_bind_forget(ep);
 		put_off_forget(ep);
-		atomic_store(&ep->ending, true);
+		atomic_store(&ep->tearing_down, true);
 		/* sequentially consistent: either the bounce thread finds it, or soft_bounce_quiesce() finds the bounce thread */
 		atomic_store(&ep->bounce_gen, 0);
 		/* sequentially consistent: see engine_try() */
@@ -288,31 +290,31 @@ static bool end_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, b
 	return mine;
 }
 
-static void end_finish(struct soft_ep *ep, bool quiet)
+static void teardown_finish(struct soft_ep *ep, bool quiet)
 {
 	struct soft_msg msg = { .magic = SOFT_MSG_MAGIC,
 				.version = SOFT_SHM_VERSION,
 				.type = SOFT_MSG_DISC,
 				.port = ep->rindex,
 				.gen = ep->rgen,
-				.why = ep->end.tell };
+				.why = ep->teardown.tell };
 
-	end_complete(ep);
-	if (ep->end.tell)
+	teardown_complete(ep);
+	if (ep->teardown.tell)
 		soft_ep_tell(ep, &msg);
-	end_release(ep, quiet);
+	teardown_release(ep, quiet);
 }
 
 /* Reports the end to libdatp, if it has to be reported. */
-static void end_say(struct soft_ep *ep)
+static void teardown_report(struct soft_ep *ep)
 {
 	/* passive, and nothing has come from the peer: the connection was never established */
-	if (!ep->end.why)
+	if (!ep->teardown.why)
 		;
 	else if (atomic_exchange(&ep->accepting, 0))
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	else
-		(void)datp_cm_disconnected(&ep->base, ep->end.why);
+		(void)datp_cm_disconnected(&ep->base, ep->teardown.why);
 	soft_ep_ended(ep);
 }
 
@@ -320,45 +322,45 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool o
 {
 	bool quiet;
 
-	if (!end_begin(ep, gen, tell, only_failing)) {
+	if (!teardown_begin(ep, gen, tell, only_failing)) {
 		/* if another thread is ending it, this waits for that end */
 		soft_ep_await_end(ep);
 		return false;
 	}
-	end_look(ep);
-	quiet = end_is_quiet(ep);
+	teardown_look(ep);
+	quiet = teardown_is_quiet(ep);
 	if (!quiet && datp_loop_inside(ep->base.obj.ia) &&
-	    ep->end.until > soft_now_ms() + END_GRACE_MS)
-		ep->end.until = soft_now_ms() + END_GRACE_MS;
-	end_finish(ep, quiet || end_wait(ep, ep->end.until));
+	    ep->teardown.until > soft_now_ms() + TEARDOWN_GRACE_MS)
+		ep->teardown.until = soft_now_ms() + TEARDOWN_GRACE_MS;
+	teardown_finish(ep, quiet || teardown_wait(ep, ep->teardown.until));
 	return true;
 }
 
-/* Finishes an end that has begun, now or when the peer has released the port. */
-static void end_go_on(struct soft_ep *ep)
+/* Finishes a teardown that has begun, now or when the peer has released the port. */
+static void teardown_go_on(struct soft_ep *ep)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	bool quiet;
 
-	end_look(ep);
-	quiet = end_is_quiet(ep);
+	teardown_look(ep);
+	quiet = teardown_is_quiet(ep);
 	if (!quiet && !datp_loop_inside(&ia->base)) {
-		quiet = end_wait(ep, ep->end.until);
-	} else if (!quiet && soft_now_ms() < ep->end.until) {
-		ep->end.waits = true;
-		ep->end.next = ia->endings;
-		ia->endings = ep;
+		quiet = teardown_wait(ep, ep->teardown.until);
+	} else if (!quiet && soft_now_ms() < ep->teardown.until) {
+		ep->teardown.waits = true;
+		ep->teardown.next = ia->teardowns;
+		ia->teardowns = ep;
 		soft_tick_set(ia);
 		return;
 	}
-	end_finish(ep, quiet);
-	end_say(ep);
+	teardown_finish(ep, quiet);
+	teardown_report(ep);
 }
 
 void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell)
 {
-	if (end_begin(ep, gen, tell, false))
-		end_go_on(ep);
+	if (teardown_begin(ep, gen, tell, false))
+		teardown_go_on(ep);
 	else if (!datp_loop_inside(ep->base.obj.ia))
 		soft_ep_await_end(ep);
 }
@@ -366,52 +368,52 @@ void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell
 bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
 			  bool only_failing, DAT_EVENT_NUMBER why)
 {
-	if (!tell && datp_loop_inside(ep->base.obj.ia) && end_put_off(ep, gen, why))
+	if (!tell && datp_loop_inside(ep->base.obj.ia) && teardown_put_off(ep, gen, why))
 		return true;
-	if (!end_begin(ep, gen, tell, only_failing)) {
+	if (!teardown_begin(ep, gen, tell, only_failing)) {
 		if (!datp_loop_inside(ep->base.obj.ia))
 			soft_ep_await_end(ep);
 		return false;
 	}
-	ep->end.why = why;
-	end_go_on(ep);
+	ep->teardown.why = why;
+	teardown_go_on(ep);
 	return true;
 }
 
-/* ---- ends that wait. Service thread ---- */
+/* ---- teardowns that wait. Service thread ---- */
 
-static void ending_take(struct soft_ep *ep)
+static void teardown_unlist(struct soft_ep *ep)
 {
-	struct soft_ep **p = &soft_ia(ep->base.obj.ia)->endings;
+	struct soft_ep **p = &soft_ia(ep->base.obj.ia)->teardowns;
 
 	while (*p != ep)
-		p = &(*p)->end.next;
-	*p = ep->end.next;
-	ep->end.waits = false;
+		p = &(*p)->teardown.next;
+	*p = ep->teardown.next;
+	ep->teardown.waits = false;
 }
 
-void soft_ending_hurry(struct soft_ep *ep)
+void soft_teardown_finish(struct soft_ep *ep)
 {
-	ending_take(ep);
-	end_finish(ep, end_wait(ep, soft_now_ms() + END_GRACE_MS));
-	end_say(ep);
+	teardown_unlist(ep);
+	teardown_finish(ep, teardown_wait(ep, soft_now_ms() + TEARDOWN_GRACE_MS));
+	teardown_report(ep);
 }
 
-bool soft_endings_serve(struct soft_ia *ia)
+bool soft_teardowns_serve(struct soft_ia *ia)
 {
-	struct soft_ep *ep = ia->endings, *next;
+	struct soft_ep *ep = ia->teardowns, *next;
 
 	for (; ep; ep = next) {
-		bool quiet = end_is_quiet(ep);
+		bool quiet = teardown_is_quiet(ep);
 
-		next = ep->end.next;
-		if (!quiet && !soft_bound_over(&ep->end.until, &ep->end.looked))
+		next = ep->teardown.next;
+		if (!quiet && !soft_bound_over(&ep->teardown.until, &ep->teardown.looked))
 			continue;
-		ending_take(ep);
-		end_finish(ep, quiet);
-		end_say(ep);
+		teardown_unlist(ep);
+		teardown_finish(ep, quiet);
+		teardown_report(ep);
 	}
-	return ia->endings != NULL;
+	return ia->teardowns != NULL;
 }
 
 /* ---- what ends a connection ---- */
@@ -465,7 +467,7 @@ void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uin
 	/* relaxed: it does not change while the lock is held and ep->peer is this peer */
 	if (ep->peer != peer || atomic_load_explicit(&ep->gen, memory_order_relaxed) != gen)
 		return;
-	/* sequentially consistent, both: as in end_begin() */
+	/* sequentially consistent, both: as in teardown_begin() */
 	atomic_store(&ep->bounce_gen, 0);
 	atomic_store(&ep->port->open, 0);
 	/* release: see revoked_now() */

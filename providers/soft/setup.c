@@ -6,7 +6,7 @@
  * have the same effect.
  */
 #define _GNU_SOURCE
-#include "opening.h"
+#include "setup.h"
 #include "bounce.h"
 #include "complain.h"
 #include "conn.h"

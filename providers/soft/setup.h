@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What opening.c (requests and answers) and ending.c (the open connection) call of each other. */
-#ifndef SOFT_OPENING_H
-#define SOFT_OPENING_H
+/* What setup.c (requests and answers) and teardown.c (the open connection and its end) call of each other. */
+#ifndef SOFT_SETUP_H
+#define SOFT_SETUP_H
 
 #include "sock.h"
 
@@ -43,10 +43,10 @@ void soft_ep_cancel(struct soft_ep *ep);
  * Continues teardowns that follow messages which could not be taken yet. Returns true if some are
  * left. Service thread.
  */
-bool soft_ends_put_off_serve(struct soft_ia *ia);
+bool soft_teardowns_put_off_serve(struct soft_ia *ia);
 /* Finishes a teardown that waits; it is over when this returns. Service thread. */
-void soft_ending_hurry(struct soft_ep *ep);
+void soft_teardown_finish(struct soft_ep *ep);
 /* Continues the teardowns that wait. Returns true if some are left. Service thread. */
-bool soft_endings_serve(struct soft_ia *ia);
+bool soft_teardowns_serve(struct soft_ia *ia);
 
 #endif

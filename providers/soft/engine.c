@@ -469,7 +469,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 			return true;
 	}
 	if (dir->tl->srq)
-		return !dir->initiator && soft_srq_pull(dir->ep, dir_ipz(dir), r, status);
+		return !dir->initiator && soft_srq_rendezvous(dir->ep, dir_ipz(dir), r, status);
 	if (!soft_recv_posted(dir->tp, seq)) {
 		/*
 		 * relaxed: a thread that posts the receive reads this after the same kind of fence,

@@ -173,7 +173,7 @@ static inline __attribute__((always_inline)) bool soft_plain_turn_locked(const s
 									 uint32_t gen)
 {
 	/* relaxed, both: written under the EP lock */
-	return ep->open && !ep->failing && !ep->unexpected && !ep->pull && !ep->base.srq &&
+	return ep->open && !ep->failing && !ep->unexpected && !ep->deferred && !ep->base.srq &&
 	       atomic_load_explicit(&ep->gen, memory_order_relaxed) == gen &&
 	       /* the first message of a peer is not plain, because it says that there is a connection */
 	       atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==

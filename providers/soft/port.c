@@ -135,7 +135,7 @@ void soft_port_begin(struct soft_ep *ep)
 	ep->untaken = NULL;
 	ep->next_cell = NULL;
 	ep->msg = ep->credit = ep->in_msg = ep->told = ep->executed = ep->turns = ep->sq_reaped = 0;
-	ep->failing = ep->draining = ep->draining_done = ep->pull = ep->hurried = ep->rest[0] = ep->rest[1] = false;
+	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->hurried = ep->rest[0] = ep->rest[1] = false;
 }
 
 enum datp_err soft_ep_create(struct datp_ep *base)

@@ -252,7 +252,7 @@ static void catch_up(struct soft_ep *ep)
 {
 	if (!ep->base.srq) {
 		deliver_before(ep, ep->told);
-		ep->pull = soft_recv_is_ahead(ep, ep->told);
+		ep->deferred = soft_recv_is_ahead(ep, ep->told);
 	}
 	soft_recv_progress(ep);
 }
@@ -279,7 +279,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		message_keep(ep, &p);
 		return;
 	}
-	more = ep->pull; /* what follows must not overtake this message */
+	more = ep->deferred; /* what follows must not overtake this message */
 	status = receive_copy(ep, pz, sge, count, &p);
 	receive_done(ep, wqe, status, p.len, p.solicited, more ? NULL : out, n);
 	soft_payload_drop(&p);
@@ -437,7 +437,7 @@ static bool ready_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 		return true;
 	}
 	/* all that has come has been taken, except messages whose cells are reserved and not published yet */
-	ep->pull = true;
+	ep->deferred = true;
 	catch_up(ep);
 	return false;
 }
@@ -456,7 +456,7 @@ static bool ready_receive(struct soft_cq *cq, struct soft_ep *ep)
 		/* the turn of a message has come already, and it has no buffer yet */
 		if ((int32_t)(ep->told - ep->in_msg) > 0)
 			soft_recv_progress(ep);
-		ep->pull = true;
+		ep->deferred = true;
 		return ready_keep_turn(cq, ep);
 	}
 	soft_recv_progress(ep);
@@ -736,8 +736,8 @@ enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	return DATP_OK;
 }
 
-bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_request *r,
-		   uint8_t *status)
+bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft_request *r,
+			 uint8_t *status)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_list to, source;
@@ -757,7 +757,7 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 	if (r->turn && (int32_t)(r->msg - ep->told) >= 0)
 		return false;
 	/* its turn comes after the eager messages before it, which may still be in the ring */
-	ep->pull = true;
+	ep->deferred = true;
 	if (r->msg != ep->in_msg)
 		return false;
 	if (soft_mr_check_iov(ep->peer->mr, from_pz, r->sge, (int)r->n, false)) {
@@ -767,7 +767,7 @@ bool soft_srq_pull(struct soft_ep *ep, uint32_t from_pz, const struct soft_reque
 	wqe = soft_srq_take(ep, &sge, &count, &pz);
 	if (!wqe)
 		return false;
-	ep->pull = false;
+	ep->deferred = false;
 	if (r->len > soft_sge_room(sge, count)) {
 		result = DAT_DTO_ERR_LOCAL_LENGTH;
 	} else if (soft_mr_check_iov(ia->own, pz, sge, count, true)) {

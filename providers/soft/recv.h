@@ -18,10 +18,11 @@ void soft_recv_tell(struct soft_ep *ep, uint32_t msg);
 /* At the end of a connection: completes the receives that the engine filled before the port was closed. EP lock. */
 void soft_recv_flush(struct soft_ep *ep);
 /*
- * Executes a waiting send as the target, into a buffer of our SRQ. pz: the sender's. Returns false
- * if it is not the message's turn or the SRQ is empty. EP lock, engine held.
+ * The rendezvous of a waiting send with our SRQ: executes it as the target. pz: the sender's.
+ * Returns false if it is not the message's turn or the SRQ is empty. EP lock, engine held.
  */
-bool soft_srq_pull(struct soft_ep *ep, uint32_t pz, const struct soft_request *r, uint8_t *status);
+bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t pz, const struct soft_request *r,
+			 uint8_t *status);
 /* Returns true if a message before this one has not been completed and has a receive. A peer may name any message. EP lock. */
 bool soft_recv_is_ahead(const struct soft_ep *ep, uint32_t msg);
 /* Returns true if the engine has filled the oldest receive. There is one; it is no SRQ's. EP lock. */

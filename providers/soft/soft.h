@@ -257,10 +257,10 @@ struct soft_ep {
 	 */
 	uint32_t told;
 	/*
-	 * There is more to do when the next message has been taken: a request of the peer waits for
-	 * a buffer of our SRQ, or the messages of `told` come behind that message.
+	 * Work is deferred until the next message has been taken: a request of the peer waits for a
+	 * buffer of our SRQ, or the messages of `told` come behind that message.
 	 */
-	bool pull;
+	bool deferred;
 	bool hurried; /* a message of this connection has waited for its turn as long as the bound: none waits any more */
 	struct soft_unexpected *unexpected, **unexpected_end;
 	uint32_t unexpected_count;
